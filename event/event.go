@@ -1,0 +1,48 @@
+// Package event answers: what happened, in order?
+package event
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Node is a dense node id from 1; 0 is padding and never a node.
+type Node = int32
+
+// Edge is an event's id from 1, the row of its features; 0 is padding.
+type Edge = int32
+
+// Time is a moment, in the unit of the data. Times stay float64 until two of them are subtracted.
+type Time = float64
+
+// Event is one interaction: Src did something with Dst at Time.
+type Event struct {
+	Src, Dst Node
+	Time     Time
+	Label    float32 // state label of Src at this event; 0 where there is none
+	Edge     Edge
+}
+
+// ErrInvalid is in the chain of every error about an event that no log accepts.
+var ErrInvalid = errors.New("invalid event")
+
+// Check says what is wrong with e: ids below 1, or a time or label that is not a finite number.
+// Edge 0 is right, it asks the log to number the event.
+func (e Event) Check() error {
+	switch {
+	case e.Src < 1:
+		return fmt.Errorf("%w: source %d, node ids start at 1", ErrInvalid, e.Src)
+	case e.Dst < 1:
+		return fmt.Errorf("%w: destination %d, node ids start at 1", ErrInvalid, e.Dst)
+	case !finite(e.Time):
+		return fmt.Errorf("%w: time %v, must be a finite number", ErrInvalid, e.Time)
+	case !finite(float64(e.Label)):
+		return fmt.Errorf("%w: label %v, must be a finite number", ErrInvalid, e.Label)
+	case e.Edge < 0:
+		return fmt.Errorf("%w: edge %d, edge ids start at 1", ErrInvalid, e.Edge)
+	}
+	return nil
+}
+
+// finite holds for everything but NaN and the infinities.
+func finite(x float64) bool { return x-x == 0 }

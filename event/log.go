@@ -1,0 +1,172 @@
+package event
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"unsafe"
+)
+
+// Log is an append-only table of events in order of arrival, one column per field. Times need not ascend: an index orders them.
+//
+// Two columns cost nothing while they say nothing: labels while all are 0, edge ids while the i-th event's is i+1.
+// An event then takes 16 bytes, at most 24.
+//
+// One goroutine may append while others read Spans they were handed before; the other methods need the writer's goroutine or a lock.
+// The zero Log is empty and ready for use.
+type Log struct {
+	all    Span
+	nodes  int  // 1 + the largest node id, 0 while empty
+	jumped bool // some event is earlier than the one before it
+}
+
+// NewLog makes an empty log with room for capacity events, to the byte.
+func NewLog(capacity int) *Log {
+	l := &Log{}
+	l.all.Src = make([]Node, 0, capacity)
+	l.all.Dst = make([]Node, 0, capacity)
+	l.all.Time = make([]Time, 0, capacity)
+	return l
+}
+
+// Columns is a whole log as plain slices of equal length. Label nil: all 0. Edge nil: 1, 2, 3, ….
+type Columns struct {
+	Src, Dst []Node
+	Time     []Time
+	Label    []float32
+	Edge     []Edge
+}
+
+// FromColumns makes a log of the columns without copying them, so they may lie in a mapped file. They belong to the log from then on,
+// which never writes to them. The error names the first bad row, counted from 0.
+func FromColumns(c Columns) (*Log, error) {
+	n := len(c.Src)
+	for _, col := range []struct {
+		name string
+		rows int
+		must bool
+	}{{"destination", len(c.Dst), true}, {"time", len(c.Time), true}, {"label", len(c.Label), c.Label != nil}, {"edge", len(c.Edge), c.Edge != nil}} {
+		if col.must && col.rows != n {
+			return nil, fmt.Errorf("%w: %s column has %d rows, the source column %d", ErrInvalid, col.name, col.rows, n)
+		}
+	}
+	if n > math.MaxInt32 {
+		return nil, tooMany(n)
+	}
+	l := &Log{all: Span{Src: slices.Clip(c.Src), Dst: slices.Clip(c.Dst), Time: slices.Clip(c.Time), label: slices.Clip(c.Label), edge: slices.Clip(c.Edge)}}
+	last := math.Inf(-1)
+	for i := range n {
+		e := l.all.At(i)
+		err := e.Check()
+		if err == nil && e.Edge == 0 {
+			err = fmt.Errorf("%w: edge 0, edge ids start at 1", ErrInvalid)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i, err)
+		}
+		l.note(e, last)
+		last = e.Time
+	}
+	return l, nil
+}
+
+// Append adds e and returns its edge id: e.Edge, or the event's place counted from 1 where that is 0.
+// The log is unchanged if e is not valid.
+func (l *Log) Append(e Event) (Edge, error) {
+	n := l.Len()
+	if err := e.Check(); err != nil {
+		return 0, fmt.Errorf("event %d: %w", n, err)
+	}
+	if n == math.MaxInt32 {
+		return 0, tooMany(n + 1)
+	}
+	next := Edge(n + 1)
+	if e.Edge == 0 {
+		e.Edge = next
+	}
+	a := &l.all
+	if a.label == nil && e.Label != 0 {
+		a.label = make([]float32, n, max(n+1, cap(a.Src)))
+	}
+	if a.edge == nil && e.Edge != next {
+		a.edge = make([]Edge, n, max(n+1, cap(a.Src)))
+		for i := range a.edge {
+			a.edge[i] = Edge(i + 1)
+		}
+	}
+	last := math.Inf(-1)
+	if n > 0 {
+		last = a.Time[n-1]
+	}
+	a.Src = append(a.Src, e.Src)
+	a.Dst = append(a.Dst, e.Dst)
+	a.Time = append(a.Time, e.Time)
+	if a.label != nil {
+		a.label = append(a.label, e.Label)
+	}
+	if a.edge != nil {
+		a.edge = append(a.edge, e.Edge)
+	}
+	l.note(e, last)
+	return e.Edge, nil
+}
+
+// Len is the number of events.
+func (l *Log) Len() int { return len(l.all.Src) }
+
+// At is the i-th event in order of arrival.
+func (l *Log) At(i int) Event { return l.all.At(i) }
+
+// All is the whole log so far.
+func (l *Log) All() Span { return l.all.Slice(0, l.Len()) }
+
+// Span is events lo to hi−1, without copying.
+func (l *Log) Span(lo, hi int) Span { return l.all.Slice(lo, hi) }
+
+// Batches walks events lo to hi−1 in consecutive spans of size events; the last one may be smaller.
+func (l *Log) Batches(lo, hi, size int) iter.Seq[Span] { return l.Span(lo, hi).Batches(size) }
+
+// NumNodes is 1 + the largest node id, 0 for an empty log.
+func (l *Log) NumNodes() int { return l.nodes }
+
+// Sorted says whether no event is earlier than the one before it.
+func (l *Log) Sorted() bool { return !l.jumped }
+
+// Select copies the events that keep names by position. They keep their edge ids and order, and take no more room than they need.
+func (l *Log) Select(keep func(i int) bool) *Log {
+	rows := make([]int32, 0, l.Len())
+	for i := range l.Len() {
+		if keep(i) {
+			rows = append(rows, int32(i))
+		}
+	}
+	out := NewLog(len(rows))
+	for _, i := range rows {
+		out.take(l.At(int(i)))
+	}
+	return out
+}
+
+// Bytes is the memory that the columns hold, unused capacity included.
+func (l *Log) Bytes() int {
+	a := &l.all
+	return int(unsafe.Sizeof(*l)) + 4*(cap(a.Src)+cap(a.Dst)+cap(a.label)+cap(a.edge)) + 8*cap(a.Time)
+}
+
+// take appends an event that another log has accepted already.
+func (l *Log) take(e Event) {
+	if _, err := l.Append(e); err != nil {
+		panic(err)
+	}
+}
+
+// note updates what the log knows about all its events: e was added after one at time last.
+func (l *Log) note(e Event, last Time) {
+	l.nodes = max(l.nodes, int(e.Src)+1, int(e.Dst)+1)
+	l.jumped = l.jumped || e.Time < last
+}
+
+func tooMany(n int) error {
+	return fmt.Errorf("%w: number %d, a log holds at most %d events", ErrInvalid, n, math.MaxInt32)
+}
