@@ -1,0 +1,60 @@
+package arch
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestImportsOnlyGoDown(t *testing.T) {
+	broken, err := Check(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range broken {
+		t.Error(b)
+	}
+}
+
+// A guard that cannot fail guards nothing.
+func TestCheckNotices(t *testing.T) {
+	const m = Module + "/"
+	tests := []struct {
+		name, file, imports, want string
+	}{
+		{"down", "index/a.go", m + "event", ""},
+		{"up", "event/a.go", m + "index", "not below"},
+		{"sideways", "device/cpu/a.go", m + "device/cuda", "not below"},
+		{"across", "sample/a.go", m + "tensor", "other tower"},
+		{"across the other way", "nn/a.go", m + "event", "other tower"},
+		{"behind a build tag", "grad/a_windows.go", m + "dataset", "other tower"},
+		{"a test goes up", "event/a_test.go", m + "index", ""},
+		{"a test goes across", "event/a_test.go", m + "grad", "other tower"},
+		{"the roof sees all", "cmd/dygmamba/a.go", m + "dataset", ""},
+		{"the facade from above", "cmd/dygmamba/a.go", Module, ""},
+		{"the facade from below", "eval/a.go", Module, "not below"},
+		{"a model by another", "models/tgn/a.go", m + "models/tgat", "not below"},
+		{"new package", "helpers/a.go", "fmt", "has no line"},
+		{"import of a new package", "event/a.go", m + "helpers", "has no line"},
+		{"standard library", "event/a.go", "encoding/binary", ""},
+		{"stranger", "event/a.go", "example.com/left-pad", "has no line in Outside"},
+		{"module for others", "event/a.go", "github.com/spf13/cobra", "alone"},
+		{"module for its user", "cmd/dygmamba/a.go", "github.com/spf13/cobra", ""},
+		{"test module in a test", "event/a_test.go", "pgregory.net/rapid", ""},
+		{"cgo", "event/a.go", "C", "cgo"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			src := "//go:build windows\n\npackage p\n\nimport _ \"" + tt.imports + "\"\n"
+			broken, err := Check(fstest.MapFS{tt.file: {Data: []byte(src)}, "x/testdata/bad.go": {Data: []byte("?")}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(broken, "\n")
+			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+				t.Errorf("%s importing %s: got %q, want a message with %q", tt.file, tt.imports, got, tt.want)
+			}
+		})
+	}
+}

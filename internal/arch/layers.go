@@ -1,0 +1,63 @@
+// Package arch answers: which package may import which?
+//
+// Two towers, data and maths, rise from the same ground and never import each other; they meet at package model.
+// Imports only go down. A new package adds its line to Layers.
+package arch
+
+// Tower tells which side of the house a package stands on.
+type Tower uint8
+
+// The towers. Both may be imported from everywhere above, and stands on whatever is below it.
+const (
+	Both  Tower = iota
+	Data        // ids and times, no tensors
+	Maths       // shapes and buffers, no nodes or events
+)
+
+// Layer is one storey: packages that may import every lower storey of their own tower and of Both, but not each other.
+type Layer struct {
+	Tower    Tower
+	Packages []string // paths below the module; "models/*" stands for every package directly in models
+}
+
+// Layers is the house, from the ground up.
+var Layers = []Layer{
+	{Both, []string{"internal/arch", "internal/term", "internal/paper", "internal/golden"}},
+
+	{Data, []string{"event"}},
+	{Data, []string{"internal/streamtest"}},
+	{Data, []string{"index"}},
+	{Data, []string{"sample"}},
+	{Data, []string{"dataset"}},
+
+	{Maths, []string{"device"}},
+	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest"}},
+	{Maths, []string{"device/open"}},
+	{Maths, []string{"tensor"}},
+	{Maths, []string{"grad"}},
+	{Maths, []string{"nn"}},
+	{Maths, []string{"optim"}},
+
+	{Both, []string{"model", "checkpoint"}},
+	{Both, []string{"replay"}},
+	{Both, []string{"train", "eval"}},
+	{Both, []string{"models/*"}},
+	{Both, []string{"models"}},
+	{Both, []string{"serve"}},
+	{Both, []string{"."}},
+	{Both, []string{"cmd/*"}},
+}
+
+// Outside lists what may be imported from other modules, and by whom. Nothing else comes in without its line here.
+// Test files may import every module of this table.
+var Outside = map[string][]string{
+	"golang.org/x/sys":                 {"dataset", "device/cpu", "device/cuda", "internal/term"},
+	"golang.org/x/term":                {"internal/term"},
+	"github.com/spf13/cobra":           {"cmd/*"},
+	"github.com/parquet-go/parquet-go": {"dataset"},
+	"github.com/nlpodyssey/gopickle":   {"checkpoint"},
+	"github.com/ebitengine/purego":     {"device/cuda"},
+	"gonum.org/v1/plot":                {"cmd/*"},
+	"github.com/google/go-cmp":         {},
+	"pgregory.net/rapid":               {},
+}

@@ -1,0 +1,96 @@
+package term
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Count groups the digits of n: 1293103 is "1,293,103".
+func Count[T ~int | ~int32 | ~int64](n T) string {
+	digits := strconv.FormatInt(int64(n), 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return sign + b.String()
+}
+
+// Bytes is a size in binary units: 3145728 is "3.0 MiB".
+func Bytes(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, unit := float64(n), ""
+	for _, unit = range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if v /= 1024; v < 1024 {
+			break
+		}
+	}
+	return fmt.Sprintf("%.1f %s", v, unit)
+}
+
+// Short is a number in three or four characters and a letter: 1234567 is "1.23M".
+func Short(v float64) string {
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if math.Abs(v) >= u.size {
+			return strconv.FormatFloat(v/u.size, 'g', 3, 64) + u.name
+		}
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// Duration is a span of time as people say it: "1.4 s", "3 min 20 s", "2 h 05 min".
+func Duration(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0 s"
+	case d < time.Millisecond:
+		return fmt.Sprintf("%d µs", d.Microseconds())
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// Percent is a fraction as this field prints it: 0.76203 is "76.20". A value that is not a number is a dash.
+func Percent(fraction float64) string {
+	if math.IsNaN(fraction) {
+		return "–"
+	}
+	return strconv.FormatFloat(100*fraction, 'f', 2, 64)
+}
+
+// Spark draws values as a row of bars, the largest one full.
+func Spark(values []float64) string {
+	const bars = "▁▂▃▄▅▆▇█"
+	top := 0.0
+	for _, v := range values {
+		top = max(top, v)
+	}
+	var b strings.Builder
+	for _, v := range values {
+		if v <= 0 || top == 0 {
+			b.WriteByte(' ')
+			continue
+		}
+		b.WriteRune([]rune(bars)[min(7, int(8*v/top))])
+	}
+	return b.String()
+}

@@ -1,0 +1,106 @@
+package term
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	liveEvery  = 100 * time.Millisecond
+	plainEvery = 10 * time.Second
+)
+
+// Progress tells how far one task is: as a live line on a terminal, as a log line now and then elsewhere.
+// It is used from one goroutine at a time.
+type Progress struct {
+	console      *Console
+	label, unit  string
+	start, shown time.Time
+}
+
+// Progress begins a task; unit names what is counted, in the plural ("events").
+func (c *Console) Progress(label, unit string) *Progress {
+	now := c.now()
+	return &Progress{console: c, label: label, unit: unit, start: now, shown: now}
+}
+
+// Set tells that done of total units are finished (total 0: unknown) and adds a note, such as the loss. It is cheap to call often.
+func (p *Progress) Set(done, total int64, note string) {
+	now := p.console.now()
+	every := plainEvery
+	if p.console.live {
+		every = liveEvery
+	}
+	if now.Sub(p.shown) < every {
+		return
+	}
+	p.shown = now
+	if !p.console.live {
+		p.console.Logger().Info(p.label + ": " + p.describe(done, total, note))
+		return
+	}
+	p.console.show(fit(p.label+"  "+bar(done, total)+p.describe(done, total, note), p.console.width()-1))
+}
+
+// Done ends the task and removes its live line.
+func (p *Progress) Done() {
+	if p.console.live {
+		p.console.show("")
+	}
+}
+
+// Elapsed is the time since the task began.
+func (p *Progress) Elapsed() time.Duration { return p.console.now().Sub(p.start) }
+
+func (p *Progress) describe(done, total int64, note string) string {
+	var parts []string
+	amount := func(n int64) string { return Count(n) + " " + p.unit }
+	if p.unit == "bytes" {
+		amount = Bytes
+	}
+	spent := p.Elapsed().Seconds()
+	rate := float64(done) / max(spent, 1e-9)
+	if total > 0 {
+		parts = append(parts, fmt.Sprintf("%3d%%", 100*done/total))
+	}
+	parts = append(parts, amount(done))
+	if p.unit == "bytes" {
+		parts = append(parts, Bytes(int64(rate))+"/s")
+	} else {
+		parts = append(parts, Short(rate)+"/s")
+	}
+	if note != "" {
+		parts = append(parts, note)
+	}
+	if total > 0 && done > 0 {
+		left := time.Duration(float64(total-done) / rate * float64(time.Second))
+		parts = append(parts, clock(left)+" left")
+	}
+	return strings.Join(parts, "  ")
+}
+
+func clock(d time.Duration) string {
+	s := int(d.Round(time.Second).Seconds())
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+func bar(done, total int64) string {
+	if total <= 0 {
+		return ""
+	}
+	const wide = 24
+	full := int(min(done, total) * wide / total)
+	return strings.Repeat("━", full) + strings.Repeat("╌", wide-full) + " "
+}
+
+func fit(line string, cols int) string {
+	if utf8.RuneCountInString(line) <= cols {
+		return line
+	}
+	return string([]rune(line)[:max(0, cols-1)]) + "…"
+}

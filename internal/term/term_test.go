@@ -1,0 +1,146 @@
+package term
+
+import (
+	"bytes"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFormat(t *testing.T) {
+	tests := []struct{ got, want string }{
+		{Count(0), "0"},
+		{Count(999), "999"},
+		{Count(int32(1000)), "1,000"},
+		{Count(int64(1293103)), "1,293,103"},
+		{Count(-411749), "-411,749"},
+		{Bytes(1023), "1023 B"},
+		{Bytes(3 << 20), "3.0 MiB"},
+		{Bytes(5 << 40), "5.0 TiB"},
+		{Short(12), "12"},
+		{Short(1234567), "1.23M"},
+		{Short(56000), "56k"},
+		{Duration(0), "0 s"},
+		{Duration(250 * time.Microsecond), "250 µs"},
+		{Duration(1400 * time.Millisecond), "1.4 s"},
+		{Duration(200 * time.Second), "3 min 20 s"},
+		{Duration(125 * time.Minute), "2 h 05 min"},
+		{Percent(0.762), "76.20"},
+		{Percent(math.NaN()), "–"},
+		{Spark([]float64{0, 1, 4, 8}), " ▂▅█"},
+		{Spark(nil), ""},
+		{clock(3700 * time.Second), "1:01:40"},
+	}
+	for _, tt := range tests {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	table := NewTable(Left("memory"), Right("AP"))
+	table.Row("unlimited", "76.20")
+	table.Gap()
+	table.Gap()
+	table.Mark("größte", "100.00")
+	var b bytes.Buffer
+	if err := table.Write(&b, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Join([]string{
+		"  memory         AP",
+		"  ─────────────────",
+		"  unlimited   76.20",
+		"",
+		"  größte     100.00",
+		"",
+	}, "\n")
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+func TestFacts(t *testing.T) {
+	var f Facts
+	f.Add("nodes", "7")
+	f.Add("", "of two kinds")
+	var b bytes.Buffer
+	f.Write(&b, Style{})
+	if want := "  nodes  7\n         of two kinds\n"; b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
+
+// testConsole has a clock that the test moves.
+func testConsole(live bool) (*Console, *bytes.Buffer, *time.Time) {
+	var b bytes.Buffer
+	now := time.Unix(0, 0)
+	c := NewConsole(&b, false)
+	c.live, c.now = live, func() time.Time { return now }
+	return c, &b, &now
+}
+
+func TestLiveLineAndLogLinesShareTheScreen(t *testing.T) {
+	c, b, now := testConsole(true)
+	p := c.Progress("train", "events")
+	*now = now.Add(time.Second)
+	p.Set(500, 1000, "loss 0.5")
+	p.Set(501, 1000, "too soon to be shown")
+	live := b.String()
+	if strings.Contains(live, "\n") || strings.Contains(live, "too soon") {
+		t.Fatalf("a live line stays on its line and is not redrawn at every call: %q", live)
+	}
+	for _, part := range []string{"train", " 50%", "500 events", "500/s", "loss 0.5", "0:01 left"} {
+		if !strings.Contains(live, part) {
+			t.Errorf("live line %q lacks %q", live, part)
+		}
+	}
+	c.Logger().Warn("slow disk", "file", "a b")
+	if want := live + "\r\x1b[K" + "warning: slow disk  file=\"a b\"\n" + live; b.String() != want {
+		t.Errorf("a log line must push the live line down: got %q, want %q", b.String(), want)
+	}
+	p.Done()
+	if !strings.HasSuffix(b.String(), "\r\x1b[K") {
+		t.Errorf("Done must remove the live line: %q", b.String())
+	}
+}
+
+func TestPlainProgressIsSparse(t *testing.T) {
+	c, b, now := testConsole(false)
+	p := c.Progress("fetch uci", "bytes")
+	for range 25 {
+		*now = now.Add(time.Second)
+		p.Set(1<<20, 0, "")
+	}
+	p.Done()
+	if n := strings.Count(b.String(), "\n"); n != 2 {
+		t.Errorf("25 seconds gave %d lines, want 2:\n%s", n, b.String())
+	}
+	if strings.Contains(b.String(), "\x1b") {
+		t.Errorf("control sequences in plain output: %q", b.String())
+	}
+}
+
+func TestLongLiveLineIsCut(t *testing.T) {
+	c, b, now := testConsole(true)
+	c.width = func() int { return 30 }
+	p := c.Progress("a label much longer than the terminal is wide", "rows")
+	*now = now.Add(time.Second)
+	p.Set(1, 2, "")
+	if n := len([]rune(b.String())); n != 29 {
+		t.Errorf("live line has %d characters on a terminal of 30: %q", n, b.String())
+	}
+}
+
+func TestQuietKeepsWarnings(t *testing.T) {
+	var b bytes.Buffer
+	log := NewConsole(&b, true).Logger()
+	log.Info("hidden")
+	log.With(slog.Int("n", 3)).WithGroup("g").Error("shown", "k", 1)
+	if want := "error: shown  n=3  g.k=1\n"; b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
