@@ -22,7 +22,7 @@ type Layer struct {
 
 // Layers is the house, from the ground up.
 var Layers = []Layer{
-	{Both, []string{"internal/arch", "internal/term", "internal/paper", "internal/golden"}},
+	{Both, []string{"internal/arch", "internal/golden", "internal/mersenne", "internal/npy", "internal/paper", "internal/pyset", "internal/stream", "internal/term"}},
 
 	{Data, []string{"event"}},
 	{Data, []string{"internal/streamtest"}},
@@ -54,10 +54,11 @@ var Outside = map[string][]string{
 	"golang.org/x/sys":                 {"dataset", "device/cpu", "device/cuda", "internal/term"},
 	"golang.org/x/term":                {"internal/term"},
 	"github.com/spf13/cobra":           {"cmd/*"},
+	"github.com/spf13/pflag":           {"cmd/*"},
 	"github.com/parquet-go/parquet-go": {"dataset"},
 	"github.com/nlpodyssey/gopickle":   {"checkpoint"},
 	"github.com/ebitengine/purego":     {"device/cuda"},
 	"gonum.org/v1/plot":                {"cmd/*"},
 	"github.com/google/go-cmp":         {},
-	"pgregory.net/rapid":               {},
+	"pgregory.net/rapid":               {"internal/streamtest"},
 }
