@@ -1,0 +1,106 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/dygmamba/dygmamba/device"
+)
+
+// Norm normalises rows; a chunk is a run of rows. Mean and variance take two passes over a row in cache.
+func (d *Device) Norm(n device.Norm) {
+	if n.X.Rows == 0 || n.X.Cols == 0 {
+		return
+	}
+	t := &d.fused.norm
+	*t = normTask{Norm: n, each: rowsPerChunk(n.X.Cols)}
+	d.parallel(pieces(n.X.Rows, t.each), t)
+}
+
+type normTask struct {
+	device.Norm
+	each int
+}
+
+func (t *normTask) run(chunk, _ int) {
+	for r := chunk * t.each; r < min(t.X.Rows, (chunk+1)*t.each); r++ {
+		x := row(t.X, r)
+		if t.Residual.Given() {
+			for i, v := range row(t.Residual, r) {
+				x[i] += v
+			}
+		}
+		mean, scale := moments(x, t.Eps)
+		t.Stats.Host[r], t.Stats.Host[t.X.Rows+r] = mean, scale
+		y := row(t.Y, r)
+		for i, v := range x {
+			y[i] = (v-mean)*scale*t.Gamma.Host[i] + t.Beta.Host[i]
+		}
+	}
+}
+
+// moments returns the mean of x and 1/√(var+eps).
+func moments(x []float32, eps float32) (mean, scale float32) {
+	var sum float32
+	for _, v := range x {
+		sum += v
+	}
+	mean = sum / float32(len(x))
+	var squares float32
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	return mean, 1 / float32(math.Sqrt(float64(squares/float32(len(x))+eps)))
+}
+
+// NormGrad is its gradient; a chunk is a fixed share of the rows with its own sums for the gradients of Gamma and Beta.
+func (d *Device) NormGrad(n device.NormGrad) {
+	rows, cols := n.X.Rows, n.X.Cols
+	if rows == 0 || cols == 0 {
+		return
+	}
+	t := &d.fused.normGrad
+	*t = normGradTask{NormGrad: n, each: share(rows)}
+	count := pieces(rows, t.each)
+	t.parts = d.scratch(count * 2 * cols)
+	d.parallel(count, t)
+	if n.DGamma.Len > 0 {
+		addShares(n.DGamma.Host[:cols], t.parts, 2*cols, count)
+	}
+	if n.DBeta.Len > 0 {
+		addShares(n.DBeta.Host[:cols], t.parts[cols:], 2*cols, count)
+	}
+}
+
+type normGradTask struct {
+	device.NormGrad
+	each  int
+	parts []float32 // for every chunk: the gradients of Gamma and Beta [2, Cols]
+}
+
+func (t *normGradTask) run(chunk, _ int) {
+	rows, cols := t.X.Rows, t.X.Cols
+	part := t.parts[chunk*2*cols : (chunk+1)*2*cols]
+	clear(part)
+	dgamma, dbeta := part[:cols], part[cols:]
+	for r := chunk * t.each; r < min(rows, (chunk+1)*t.each); r++ {
+		normGradRow(row(t.DX, r), row(t.X, r), row(t.DY, r), t.Gamma.Host, dgamma, dbeta, t.Stats.Host[r], t.Stats.Host[rows+r])
+	}
+}
+
+// normGradRow: with x̂ = (x−mean)·scale and g = dy·gamma, dx = scale·(g − mean(g) − x̂·mean(g·x̂)).
+func normGradRow(dx, x, dy, gamma, dgamma, dbeta []float32, mean, scale float32) {
+	var sum, dot float32
+	for i, v := range x {
+		hat := (v - mean) * scale
+		g := dy[i] * gamma[i]
+		sum += g
+		dot += g * hat
+		dgamma[i] += dy[i] * hat
+		dbeta[i] += dy[i]
+	}
+	sum /= float32(len(x))
+	dot /= float32(len(x))
+	for i, v := range x {
+		dx[i] = scale * (dy[i]*gamma[i] - sum - (v-mean)*scale*dot)
+	}
+}
