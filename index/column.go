@@ -1,0 +1,80 @@
+package index
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// column is one node's history with room to grow, in one block of memory so that nodes with few events stay small:
+// size times, then size node ids, then size edge ids. Only entries below used are visible to readers, and those never change.
+type column struct {
+	used atomic.Int32
+	size int32
+	data *event.Time // [2·size], the second half holds the two columns of ids
+}
+
+func newColumn(size int) *column {
+	return &column{size: int32(size), data: unsafe.SliceData(make([]event.Time, 2*size))}
+}
+
+// history is what readers may see now.
+func (c *column) history() History { return c.room().slice(0, int(c.used.Load())) }
+
+// room is the whole block, what is not used yet included.
+func (c *column) room() History {
+	size := int(c.size)
+	ids := unsafe.Add(unsafe.Pointer(c.data), size*int(unsafe.Sizeof(*c.data)))
+	both := unsafe.Slice((*int32)(ids), 2*size)
+	return History{Node: both[:size:size], Edge: both[size:], Time: unsafe.Slice(c.data, size)}
+}
+
+// push adds an entry at the end, if there is room and nothing later stands there.
+func (c *column) push(n event.Node, e event.Edge, at event.Time) bool {
+	room, i := c.room(), c.used.Load()
+	if i == c.size || i > 0 && room.Time[i-1] > at {
+		return false
+	}
+	room.Node[i], room.Edge[i], room.Time[i] = n, e, at
+	c.used.Store(i + 1)
+	return true
+}
+
+// with is a copy of c, which may be nil, that has one entry more, after all that are not later.
+func (c *column) with(n event.Node, e event.Edge, at event.Time) *column {
+	if c == nil {
+		out := newColumn(1)
+		out.push(n, e, at)
+		return out
+	}
+	old, size := c.history(), int(c.size)
+	if old.Len() == size {
+		size += max(1, size/2)
+	}
+	out := newColumn(size)
+	room, i := out.room(), old.Len()
+	for i > 0 && old.Time[i-1] > at {
+		i--
+	}
+	insert(room.Node, old.Node, i, n)
+	insert(room.Edge, old.Edge, i, e)
+	insert(room.Time, old.Time, i, at)
+	out.used.Store(int32(old.Len() + 1))
+	return out
+}
+
+// insert fills dst with src and x at position i.
+func insert[T any](dst, src []T, i int, x T) {
+	copy(dst, src[:i])
+	dst[i] = x
+	copy(dst[i+1:], src[i:])
+}
+
+// bytes is the memory of the column, 0 for nil.
+func (c *column) bytes() int64 {
+	if c == nil {
+		return 0
+	}
+	return int64(unsafe.Sizeof(*c)) + int64(c.size)*16
+}
