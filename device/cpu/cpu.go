@@ -1,0 +1,146 @@
+// Package cpu is the device that every machine has: plain Go loops that are the reference for every kernel, and on amd64
+// with AVX2 and FMA their vector forms in assembly, chosen when the device is made.
+package cpu
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/dygmamba/dygmamba/device"
+)
+
+// Options says how to compute; the zero value is the fastest way.
+type Options struct {
+	Threads int   // 0: one for every processor
+	Plain   bool  // plain Go kernels even where vector ones exist
+	Limit   int64 // bytes Alloc may hand out; 0: no limit
+}
+
+// Device computes on the processor's cores. Like every device it takes calls from one goroutine at a time.
+type Device struct {
+	pool
+	name    string
+	limit   int64
+	used    int64
+	shared  []float32          // see scratch
+	private [][]float32        // see local
+	wide    []float64          // partial sums of TimeCodeGrad
+	loops   loops              // the chosen form of each inner loop
+	tasks   tasks              // the arguments of the kernel at work, kept here so that a call allocates nothing
+	words   [][dropSpan]uint32 // one for each worker, see dropRun
+	fused   fused
+}
+
+var _ device.Device = (*Device)(nil)
+
+// New starts a device and its threads; Close ends them.
+func New(o Options) *Device {
+	threads := o.Threads
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	d := &Device{limit: o.Limit, private: make([][]float32, threads), words: make([][dropSpan]uint32, threads), name: "cpu (plain)"}
+	d.loops = plainLoops()
+	if !o.Plain && vectors {
+		d.name = "cpu (" + useVectors(&d.loops) + ")"
+	}
+	d.fused.choose(!o.Plain && vectors)
+	d.start(threads)
+	return d
+}
+
+// Name says which kernels were chosen.
+func (d *Device) Name() string { return d.name }
+
+// Threads is the number of threads that share the work.
+func (d *Device) Threads() int { return d.workers }
+
+// Used is the number of bytes handed out by Alloc and AllocInts and not freed yet.
+func (d *Device) Used() int64 { return d.used }
+
+// Alloc hands out n zeroed floats.
+func (d *Device) Alloc(n int) device.Buffer {
+	d.charge(n)
+	return device.Buffer{Host: make([]float32, n), Len: n}
+}
+
+// Free takes b back.
+func (d *Device) Free(b device.Buffer) { d.used -= 4 * int64(b.Len) }
+
+// AllocInts hands out n zeroed integers.
+func (d *Device) AllocInts(n int) device.Ints {
+	d.charge(n)
+	return device.Ints{Host: make([]int32, n), Len: n}
+}
+
+// FreeInts takes b back.
+func (d *Device) FreeInts(b device.Ints) { d.used -= 4 * int64(b.Len) }
+
+// maxFloats bounds one allocation, so that a wrong size is an error of its own and not the runtime's.
+const maxFloats = 1 << 40
+
+func (d *Device) charge(n int) {
+	need := 4 * int64(n)
+	if n < 0 || n > maxFloats || d.limit > 0 && d.used+need > d.limit {
+		panic(&device.OutOfMemory{Device: d.name, Need: need, Free: max(0, d.limit-d.used)})
+	}
+	d.used += need
+}
+
+// Write copies src to the front of dst.
+func (d *Device) Write(dst device.Buffer, src []float32) { copy(dst.Host, d.fits(src, dst.Len)) }
+
+// WriteInts copies src to the front of dst.
+func (d *Device) WriteInts(dst device.Ints, src []int32) {
+	if len(src) > dst.Len {
+		panic(fmt.Sprintf("%s: write of %d integers into %d", d.name, len(src), dst.Len))
+	}
+	copy(dst.Host, src)
+}
+
+// Read copies the front of src to dst.
+func (d *Device) Read(dst []float32, src device.Buffer) { copy(d.fits(dst, src.Len), src.Host) }
+
+func (d *Device) fits(s []float32, n int) []float32 {
+	if len(s) > n {
+		panic(fmt.Sprintf("%s: transfer of %d floats with a buffer of %d", d.name, len(s), n))
+	}
+	return s
+}
+
+// Zero clears b.
+func (d *Device) Zero(b device.Buffer) { d.fill(b.Host) }
+
+// Sync does nothing: kernels are done when their call returns.
+func (d *Device) Sync() {}
+
+// Close ends the threads.
+func (d *Device) Close() error {
+	d.stop()
+	return nil
+}
+
+// scratch is memory for partial results that lives until the kernel returns: n floats, not cleared. A kernel may ask once.
+func (d *Device) scratch(n int) []float32 {
+	if cap(d.shared) < n {
+		d.shared = make([]float32, n)
+	}
+	return d.shared[:n]
+}
+
+// local is memory of one worker that lives until its chunk is done: n floats, not cleared. A chunk may ask once.
+func (d *Device) local(worker, n int) []float32 {
+	if cap(d.private[worker]) < n {
+		d.private[worker] = make([]float32, n)
+	}
+	return d.private[worker][:n]
+}
+
+// rowsPerChunk cuts rows of the given width into chunks of about chunkFloats numbers. It depends on the shape alone.
+func rowsPerChunk(cols int) int { return max(1, chunkFloats/max(1, cols)) }
+
+// chunkFloats is the usual size of a chunk: 64 KiB, so that a few arrays of a chunk fit a second-level cache.
+const chunkFloats = 1 << 14
+
+// pieces is how many chunks of size each cover n.
+func pieces(n, each int) int { return (n + each - 1) / each }
