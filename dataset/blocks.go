@@ -1,0 +1,211 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+)
+
+// blockSize is how much text is read at a time, and the longest line there may be.
+const blockSize = 1 << 20
+
+// text reads a text file in blocks of whole rows.
+type text struct {
+	in     *input
+	carry  []byte // read but not yet delivered: the beginning of a row, and after header the rest of the first block
+	csv    bool   // rows may have quoted fields with line ends in them
+	delim  byte
+	header int // lines taken by the header
+	eof    bool
+}
+
+// newText checks that in can be text, and skips the byte order mark some programs write.
+func newText(in *input, csv bool, want string) (*text, error) {
+	if kind := in.kind(); kind != "" {
+		return nil, fileError(in.path, kind, want)
+	}
+	if bom, _ := in.r.Peek(3); string(bom) == "\xef\xbb\xbf" {
+		in.r.Discard(3)
+	}
+	return &text{in: in, csv: csv, delim: ','}, nil
+}
+
+// firstLine is the first line without its line end, and keeps the rest for next. An empty file has an empty first line.
+func (t *text) firstLine() ([]byte, error) {
+	buf := make([]byte, blockSize)
+	n, err := t.fill(buf)
+	if err != nil {
+		return nil, err
+	}
+	buf = buf[:n]
+	end := bytes.IndexByte(buf, '\n')
+	if end < 0 {
+		if !t.eof {
+			return nil, t.tooLong()
+		}
+		end = n
+	}
+	t.carry = buf[min(end+1, n):]
+	t.header = 1
+	return bytes.TrimSuffix(buf[:end], []byte{'\r'}), nil
+}
+
+// next fills buf with whole rows and returns how many bytes those are; io.EOF after the last.
+func (t *text) next(buf []byte) (int, error) {
+	n, err := t.fill(buf)
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	if t.eof {
+		return n, nil
+	}
+	end := t.lastRow(buf[:n])
+	if end == 0 {
+		return 0, t.tooLong()
+	}
+	t.carry = append(t.carry[:0], buf[end:n]...)
+	return end, nil
+}
+
+// fill reads until buf is full or the file ends, which it notes in t.eof.
+func (t *text) fill(buf []byte) (int, error) {
+	n := copy(buf, t.carry)
+	t.carry = t.carry[:copy(t.carry, t.carry[n:])]
+	for n < len(buf) && !t.eof {
+		m, err := t.in.Read(buf[n:])
+		n += m
+		if err == io.EOF {
+			t.eof = true
+		} else if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (t *text) tooLong() error {
+	want := fmt.Sprintf("lines of at most %d bytes", blockSize)
+	if t.csv {
+		want += ", and quotes that are closed again"
+	}
+	return &InputError{File: t.in.path, Line: 1, Row: -1, Found: fmt.Sprintf("a line of more than %d bytes", blockSize), Want: want}
+}
+
+// lastRow is where the last complete row of data ends, 0 if there is none.
+func (t *text) lastRow(data []byte) int {
+	if !t.csv || bytes.IndexByte(data, '"') < 0 {
+		return bytes.LastIndexByte(data, '\n') + 1
+	}
+	const (
+		fresh  = iota // at the beginning of a field
+		plain         // in a field without quotes, or behind a closing one
+		quoted        // within quotes
+		closed        // behind a quote that closes, unless another follows
+	)
+	end, state := 0, fresh
+	for i, c := range data {
+		switch {
+		case state == quoted:
+			if c == '"' {
+				state = closed
+			}
+		case c == '\n':
+			end, state = i+1, fresh
+		case c == t.delim:
+			state = fresh
+		case c == '"' && state != plain:
+			state = quoted
+		default:
+			state = plain
+		}
+	}
+	return end
+}
+
+// block is a piece of a text file and what became of it.
+type block[T any] struct {
+	buf  []byte
+	data []byte // whole rows
+	out  T
+	err  error // reading it failed
+	done chan struct{}
+}
+
+// inOrder runs parse over the blocks of t on all cores and merge over the results in the order of the file, on the caller's goroutine.
+// A T is used again and again: parse resets it. All goroutines have ended when inOrder returns.
+func inOrder[T any](ctx context.Context, t *text, parse func(data []byte, out *T), merge func(out *T) error) error {
+	workers := max(1, min(runtime.GOMAXPROCS(0), 8))
+	var (
+		free  = make(chan *block[T], 2*workers+2)
+		work  = make(chan *block[T], cap(free))
+		order = make(chan *block[T], cap(free))
+		stop  = make(chan struct{}) // closed when merge failed
+		wg    sync.WaitGroup
+	)
+	for range cap(free) {
+		free <- &block[T]{done: make(chan struct{}, 1)}
+	}
+	wg.Go(func() { // reads; the only one to touch t
+		defer close(order)
+		defer close(work)
+		for {
+			var b *block[T]
+			select {
+			case b = <-free:
+			case <-stop:
+				return
+			}
+			if b.buf == nil {
+				b.buf = make([]byte, blockSize)
+			}
+			n, err := t.next(b.buf)
+			if err == io.EOF {
+				return
+			}
+			if err == nil {
+				err = ctx.Err()
+			}
+			b.data, b.err = b.buf[:n], err
+			if err == nil {
+				work <- b
+			} else {
+				b.done <- struct{}{}
+			}
+			order <- b
+			if err != nil {
+				return
+			}
+		}
+	})
+	for range workers {
+		wg.Go(func() {
+			for b := range work {
+				parse(b.data, &b.out)
+				b.done <- struct{}{}
+			}
+		})
+	}
+	var err error
+	for b := range order {
+		<-b.done
+		if err != nil {
+			continue
+		}
+		if err = b.err; err == nil {
+			err = merge(&b.out)
+		}
+		if err != nil {
+			close(stop)
+			continue
+		}
+		free <- b
+	}
+	wg.Wait()
+	return err
+}

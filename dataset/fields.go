@@ -1,0 +1,94 @@
+package dataset
+
+import "bytes"
+
+// splitter cuts rows of delimited text into fields.
+type splitter struct {
+	delim  byte
+	fields [][]byte // of the last row; they point into the data, or into spare where quotes were undone
+	spare  []byte
+}
+
+// row cuts the first row off data into s.fields and returns what follows and how many lines the row took.
+// bad says what is wrong with its quotes, "" for nothing. A row without any characters has no fields.
+func (s *splitter) row(data []byte) (rest []byte, lines int, bad string) {
+	s.fields = s.fields[:0]
+	s.spare = s.spare[:0]
+	from := 0
+	for i, c := range data {
+		switch c {
+		case s.delim:
+			s.fields = append(s.fields, data[from:i])
+			from = i + 1
+		case '\n':
+			end := i
+			if end > from && data[end-1] == '\r' {
+				end--
+			}
+			if len(s.fields) > 0 || end > 0 {
+				s.fields = append(s.fields, data[from:end])
+			}
+			return data[i+1:], 1, ""
+		case '"':
+			if i == from {
+				return s.quotedRow(data, from)
+			}
+		}
+	}
+	if len(data) > 0 {
+		s.fields = append(s.fields, bytes.TrimSuffix(data[from:], []byte{'\r'}))
+	}
+	return nil, 1, ""
+}
+
+// quotedRow goes on with a row from its first quoted field.
+func (s *splitter) quotedRow(data []byte, from int) (rest []byte, lines int, bad string) {
+	lines = 1
+	for i := from; ; {
+		if i < len(data) && data[i] == '"' {
+			start := len(s.spare)
+			for i++; ; i++ {
+				if i == len(data) {
+					return nil, lines, "a quoted field that is never closed"
+				}
+				if data[i] == '"' {
+					i++
+					if i == len(data) || data[i] != '"' {
+						break
+					}
+				}
+				if data[i] == '\n' {
+					lines++
+				}
+				s.spare = append(s.spare, data[i])
+			}
+			s.fields = append(s.fields, s.spare[start:len(s.spare):len(s.spare)])
+			if i < len(data) && data[i] == '\r' {
+				i++
+			}
+			if i < len(data) && data[i] != s.delim && data[i] != '\n' && bad == "" {
+				bad = "text after a closing quote"
+			}
+			for i < len(data) && data[i] != s.delim && data[i] != '\n' {
+				i++
+			}
+		} else {
+			start := i
+			for i < len(data) && data[i] != s.delim && data[i] != '\n' {
+				i++
+			}
+			field := data[start:i]
+			if i == len(data) || data[i] == '\n' {
+				field = bytes.TrimSuffix(field, []byte{'\r'})
+			}
+			s.fields = append(s.fields, field)
+		}
+		switch {
+		case i == len(data):
+			return nil, lines, bad
+		case data[i] == '\n':
+			return data[i+1:], lines, bad
+		}
+		i++ // the delimiter
+	}
+}

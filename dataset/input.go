@@ -1,0 +1,127 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// input is a file being read, gunzipped where it is gzip. Its errors about the content are InputErrors.
+type input struct {
+	path string
+	raw  io.Closer
+	r    *bufio.Reader
+	gzip bool
+	size int64 // of the file, before unpacking; 0 if unknown
+	read int64 // bytes delivered
+}
+
+// openInput opens a file whatever its name says about compression.
+func openInput(path string) (*input, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	in, err := newInput(path, f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	in.raw = f
+	if info, err := f.Stat(); err == nil {
+		in.size = info.Size()
+	}
+	return in, nil
+}
+
+func newInput(path string, r io.Reader) (*input, error) {
+	in := &input{path: path, r: bufio.NewReaderSize(r, 64<<10)}
+	if magic, _ := in.r.Peek(2); string(magic) == "\x1f\x8b" {
+		in.gzip = true
+		z, err := gzip.NewReader(in.r)
+		if err != nil {
+			return nil, in.explain(err)
+		}
+		in.r = bufio.NewReaderSize(z, 64<<10)
+	}
+	return in, nil
+}
+
+func (in *input) Close() error {
+	if in.raw == nil {
+		return nil
+	}
+	return in.raw.Close()
+}
+
+func (in *input) Read(p []byte) (int, error) {
+	n, err := in.r.Read(p)
+	in.read += int64(n)
+	if err != nil && err != io.EOF {
+		err = in.explain(err)
+	}
+	return n, err
+}
+
+// explain turns what gzip says into what the user can do about it.
+func (in *input) explain(err error) error {
+	var corrupt flate.CorruptInputError
+	switch {
+	case !in.gzip:
+		return fmt.Errorf("read %s: %w", in.path, err)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return fileError(in.path, fmt.Sprintf("a gzip file cut off after %d unpacked bytes", in.read), "the whole file")
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
+		return fileError(in.path, fmt.Sprintf("damaged gzip data after %d unpacked bytes (%v)", in.read, err), "an undamaged file")
+	}
+	return fmt.Errorf("read %s: %w", in.path, err)
+}
+
+// kind says what the file's first bytes betray, "" for what may be text.
+func (in *input) kind() string {
+	head, _ := in.r.Peek(512)
+	for _, m := range magics {
+		if bytes.HasPrefix(head, []byte(m.magic)) {
+			return m.kind
+		}
+	}
+	if len(head) > 1 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 {
+		return "a Python pickle"
+	}
+	return ""
+}
+
+// magics are the beginnings of files that people mistake for tables.
+var magics = []struct{ magic, kind string }{
+	{npyMagic, "a NumPy .npy file"},
+	{nativeMagic, "a native .dgm file"},
+	{parquetMagic, "a Parquet file"},
+	{"PK\x03\x04", "a zip archive"},
+	{"PK\x05\x06", "an empty zip archive"},
+	{"\x1f\x8b", "a gzip file within a gzip file"},
+	{"\x28\xb5\x2f\xfd", "a zstd file"},
+	{"\xfd7zXZ\x00", "an xz file"},
+	{"BZh", "a bzip2 file"},
+	{"7z\xbc\xaf\x27\x1c", "a 7z archive"},
+	{"\x89HDF\r\n\x1a\n", "an HDF5 file"},
+	{"ARROW1", "an Arrow file"},
+	{"FEA1", "a Feather file"},
+	{"SQLite format 3\x00", "an SQLite database"},
+	{"\xff\xfe", "UTF-16 text"},
+	{"\xfe\xff", "UTF-16 text"},
+	{"version https://git-lfs", "a Git LFS pointer instead of the file"},
+	{"<!DOCTYPE", "a web page"},
+	{"<!doctype", "a web page"},
+	{"<html", "a web page"},
+}
+
+const (
+	npyMagic     = "\x93NUMPY"
+	nativeMagic  = "\x89DGM\r\n\x1a\n"
+	parquetMagic = "PAR1"
+)

@@ -1,0 +1,118 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Options say where Open looks.
+type Options struct {
+	DataDir string // where named data sets lie; "": ./data, then the user's cache
+	Seed    uint64 // for s1, s2 and s3 when they are generated
+}
+
+// Open finds and reads a data set. Name is one of
+//   - a name: <data-dir>/<name>/ml_<name>.csv[.gz] and its feature files, or <data-dir>/<name>.dgm;
+//   - a directory in that layout, or the path of its ml_NAME.csv[.gz];
+//   - a native file made by Import or Save;
+//   - s1, s2 or s3, which are generated where no file has that name.
+func Open(ctx context.Context, name string, o Options) (*Set, error) {
+	src, err := find(name, o)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case src.native != "":
+		return OpenNative(src.native)
+	case src.synth != "":
+		return Synth(src.synth, SynthOptions{Seed: o.Seed})
+	}
+	return src.layout.read(ctx)
+}
+
+// source is where a data set was found; one of the three is set.
+type source struct {
+	layout layout
+	native string
+	synth  string
+}
+
+func find(name string, o Options) (source, error) {
+	if name == "" {
+		return source{}, fileError(`""`, "no name", "a data set's name, directory or file")
+	}
+	dirs := dataDirs(o)
+	if filepath.Base(name) == name {
+		for _, dir := range dirs {
+			if l, ok := findLayout(filepath.Join(dir, name), name); ok {
+				return source{layout: l}, nil
+			}
+			if path := filepath.Join(dir, name+".dgm"); exists(path) {
+				return source{native: path}, nil
+			}
+		}
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		l, err := layoutIn(name)
+		return source{layout: l}, err
+	case err == nil:
+		return findFile(name)
+	}
+	if low := strings.ToLower(name); isSynth(low) {
+		return source{synth: low}, nil
+	}
+	if filepath.Base(name) != name {
+		return source{}, fileError(name, "nothing there", "a directory in the ml_* layout or a file made by data import")
+	}
+	return source{}, fileError(name, fmt.Sprintf("no %s in %s", filepath.Join(name, "ml_"+name+".csv"), strings.Join(dirs, " or ")),
+		"a name shown by data list (data fetch downloads it), a directory in the ml_* layout, or a file made by data import")
+}
+
+// findFile takes a path that is a file: native, or the csv of a layout.
+func findFile(path string) (source, error) {
+	in, err := openInput(path)
+	if err != nil {
+		return source{}, err
+	}
+	defer in.Close()
+	dir, base := filepath.Split(path)
+	if name, ok := strings.CutPrefix(strings.TrimSuffix(base, ".gz"), "ml_"); ok && strings.HasSuffix(name, ".csv") {
+		l, _ := findLayout(dir, strings.TrimSuffix(name, ".csv"))
+		l.csv = path
+		return source{layout: l}, nil
+	}
+	if head, _ := in.r.Peek(len(nativeMagic)); string(head) == nativeMagic || filepath.Ext(path) == ".dgm" {
+		return source{native: path}, nil
+	}
+	found := in.kind()
+	if found == "" {
+		found = "some other file"
+	}
+	return source{}, fileError(path, found, "a native .dgm file: data import makes one of CSV, JSONL and Parquet")
+}
+
+// dataDirs are the directories searched for named data sets.
+func dataDirs(o Options) []string {
+	if o.DataDir != "" {
+		return []string{o.DataDir}
+	}
+	dirs := []string{"data"}
+	if cache := CacheDir(); cache != "" {
+		dirs = append(dirs, cache)
+	}
+	return dirs
+}
+
+// CacheDir is where Fetch puts data sets unless told otherwise, "" if the system knows no such place.
+func CacheDir() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "dygmamba", "data")
+}

@@ -1,0 +1,81 @@
+package dataset
+
+import "slices"
+
+// finder collects problems, the first most of each kind. The zero finder counts and keeps nothing.
+type finder struct {
+	Problems
+	most  int
+	kinds map[kind]*tally
+}
+
+// kind is what makes two problems alike.
+type kind struct{ file, column, want string }
+
+type tally struct{ seen, kept int }
+
+func (f *finder) add(e *InputError) { f.count(e, 1) }
+
+// count adds a problem that occurred times times, e being the first.
+func (f *finder) count(e *InputError, times int) {
+	t := f.tally(e)
+	t.seen += times
+	f.Total += times
+	if t.kept < f.most {
+		t.kept++
+		f.List = append(f.List, e)
+	}
+}
+
+func (f *finder) tally(e *InputError) *tally {
+	if f.kinds == nil {
+		f.kinds = map[kind]*tally{}
+	}
+	k := kind{e.File, e.Column, e.Want}
+	if f.kinds[k] == nil {
+		f.kinds[k] = &tally{}
+	}
+	return f.kinds[k]
+}
+
+// take moves what g found in a piece of the input to f; the piece begins after the given rows and lines. g is empty afterwards.
+func (f *finder) take(g *finder, rows, lines int) {
+	for _, e := range g.List {
+		if e.Row > 0 {
+			e.Row += rows
+		}
+		if e.Line > 0 {
+			e.Line += lines
+		}
+		t := g.tally(e)
+		f.count(e, t.seen-t.kept+1)
+		t.seen, t.kept = 1, 1 // what was not kept is counted with the first
+	}
+	g.Problems = Problems{}
+	clear(g.kinds)
+}
+
+// err is everything found, in the order of the input, or nil.
+func (f *finder) err() error {
+	if f.Total == 0 {
+		return nil
+	}
+	slices.SortStableFunc(f.List, func(a, b *InputError) int {
+		if a.File != b.File {
+			return 0
+		}
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Row - b.Row
+	})
+	return &f.Problems
+}
+
+// first is the first problem in the order of the input, or nil.
+func (f *finder) first() error {
+	if f.err() == nil {
+		return nil
+	}
+	return f.List[0]
+}

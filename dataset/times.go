@@ -1,0 +1,152 @@
+package dataset
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// How times are written in a source.
+const (
+	TimeNumber = "number" // in whatever unit the data has
+	TimeDate   = "date"   // as dates, kept as seconds since 1970-01-01T00:00:00Z
+)
+
+// DateForms says which dates are read.
+const DateForms = "RFC 3339 (2024-05-01T12:00:00Z, 2024-05-01T12:00:00.25+02:00), a space for the T, no zone (taken as UTC), no seconds, or the date alone"
+
+// ParseTime reads a time as Import does: a number, or a date in one of DateForms. format says which it was.
+func ParseTime(s string) (at event.Time, format string, err error) {
+	at, format, ok := parseTime([]byte(s))
+	if !ok {
+		return 0, "", fmt.Errorf("found %s; want a finite number or a date: %s", quote(s), DateForms)
+	}
+	return at, format, nil
+}
+
+// FormatTime writes a time as ParseTime reads it, so that nothing is lost.
+func FormatTime(at event.Time, format string) string {
+	if format != TimeDate {
+		return formatTime(at)
+	}
+	sec := int64(at)
+	if float64(sec) > at {
+		sec--
+	}
+	t := time.Unix(sec, 0).UTC()
+	out := t.Format("2006-01-02T15:04:05")
+	if frac := at - float64(sec); frac > 0 {
+		out += strconv.FormatFloat(frac, 'f', -1, 64)[1:]
+	}
+	return out + "Z"
+}
+
+func formatTime(at event.Time) string { return strconv.FormatFloat(at, 'f', -1, 64) }
+
+func parseTime(b []byte) (event.Time, string, bool) {
+	if v, ok := parseFloat(b); ok {
+		return v, TimeNumber, finite(v)
+	}
+	v, ok := parseDate(b)
+	return v, TimeDate, ok
+}
+
+// parseDate reads 2006-01-02[(T|t| )15:04[:05[.frac]][ ][Z|z|±07[[:]00]]].
+func parseDate(b []byte) (event.Time, bool) {
+	year, b, ok := number(b, 4, 0, 9999, '-')
+	month, b, ok2 := number(b, 2, 1, 12, '-')
+	if !ok || !ok2 {
+		return 0, false
+	}
+	day, b, ok := number(b, 2, 1, 31, 0)
+	if !ok || time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Day() != day {
+		return 0, false
+	}
+	midnight := float64(time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Unix())
+	if len(b) == 0 {
+		return midnight, true
+	}
+	if b[0] != 'T' && b[0] != 't' && b[0] != ' ' {
+		return 0, false
+	}
+	hour, b, ok := number(b[1:], 2, 0, 23, ':')
+	minute, b, ok2 := number(b, 2, 0, 59, 0)
+	if !ok || !ok2 {
+		return 0, false
+	}
+	var second int
+	var frac float64
+	if len(b) > 0 && b[0] == ':' {
+		if second, b, ok = number(b[1:], 2, 0, 60, 0); !ok {
+			return 0, false
+		}
+		if frac, b, ok = fraction(b); !ok {
+			return 0, false
+		}
+	}
+	zone, ok := offset(b)
+	return midnight + float64(hour*3600+minute*60+second-zone) + frac, ok
+}
+
+// number takes exactly n digits within bounds, and the separator behind them unless that is 0.
+func number(b []byte, n, least, most int, sep byte) (int, []byte, bool) {
+	if len(b) < n || sep != 0 && (len(b) == n || b[n] != sep) {
+		return 0, nil, false
+	}
+	v := 0
+	for _, c := range b[:n] {
+		if c < '0' || c > '9' {
+			return 0, nil, false
+		}
+		v = 10*v + int(c-'0')
+	}
+	if sep != 0 {
+		n++
+	}
+	return v, b[n:], v >= least && v <= most
+}
+
+// fraction takes .123, if there is one.
+func fraction(b []byte) (float64, []byte, bool) {
+	if len(b) == 0 || b[0] != '.' && b[0] != ',' {
+		return 0, b, true
+	}
+	n := 1
+	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		n++
+	}
+	if n == 1 {
+		return 0, nil, false
+	}
+	v, ok := parseFloat(append([]byte("0."), b[1:n]...))
+	return v, b[n:], ok
+}
+
+// offset reads a zone to the end, as seconds east of Greenwich.
+func offset(b []byte) (int, bool) {
+	if len(b) > 0 && b[0] == ' ' {
+		b = b[1:]
+	}
+	if len(b) == 0 || len(b) == 1 && (b[0] == 'Z' || b[0] == 'z') || string(b) == "UTC" {
+		return 0, true
+	}
+	sign := 1
+	switch b[0] {
+	case '-':
+		sign = -1
+	case '+':
+	default:
+		return 0, false
+	}
+	hours, b, ok := number(b[1:], 2, 0, 23, 0)
+	if !ok || len(b) == 0 {
+		return sign * hours * 3600, ok
+	}
+	if b[0] == ':' {
+		b = b[1:]
+	}
+	minutes, b, ok := number(b, 2, 0, 59, 0)
+	return sign * (hours*3600 + minutes*60), ok && len(b) == 0
+}
