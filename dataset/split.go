@@ -1,0 +1,202 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/mersenne"
+	"github.com/dygmamba/dygmamba/internal/pyset"
+	"github.com/dygmamba/dygmamba/internal/stream"
+)
+
+// Orders of the candidates from which the reference draws unseen nodes. The draw is by position, so the order decides who is drawn.
+const (
+	CPythonSet = "cpython-set" // as CPython walks the set of them: the published splits
+	SortedIDs  = "sorted"      // ascending: what a sorted list in place of the set gives
+)
+
+// SplitOptions says how to cut a stream of events. The zero value is the published protocol.
+type SplitOptions struct {
+	Val, Test float64 // shares of the time line's events, from the end; both 0: 0.15 each
+	Sampling  string  // Reference ("" too) or Native: who draws the unseen nodes
+	Order     string  // reference: CPythonSet ("" too) or SortedIDs
+	Seed      uint64  // native: of the draw; the reference always takes 2020
+}
+
+// Split is a stream cut by time: Train up to ValTime, Val up to TestTime, Test after it. Logs keep edge ids and order; any may be empty.
+//
+// Every tenth node, drawn from those that occur after ValTime, is hidden from Train: events that touch one are in no other log than Full. The
+// events of Val and Test with a node that Train does not show are repeated in NewVal and NewTest, the inductive sets.
+type Split struct {
+	Train, Val, Test  *event.Log
+	NewVal, NewTest   *event.Log
+	Full              *event.Log
+	NewNodes          []event.Node // ascending: all that Train does not show, drawn or not
+	ValTime, TestTime event.Time
+	TrainHash         string // SHA-256 of Train's edge ids in decimal, joined by commas
+	Hash              string // SHA-256 of the same for train, val, test, new val and new test, each followed by a newline
+}
+
+// NewSplit cuts a log for link prediction.
+func NewSplit(l *event.Log, o SplitOptions) (*Split, error) {
+	s, err := cut(l, &o)
+	if err != nil {
+		return nil, err
+	}
+	all := l.All()
+	hidden, err := hiddenNodes(l, s.ValTime, o)
+	if err != nil {
+		return nil, err
+	}
+	s.Train = l.Select(func(i int) bool {
+		return all.Time[i] <= s.ValTime && !hidden[all.Src[i]] && !hidden[all.Dst[i]]
+	})
+	unseen := occurs(all, l.NumNodes())
+	for n, seen := range occurs(s.Train.All(), l.NumNodes()) {
+		if unseen[n] = unseen[n] && !seen; unseen[n] {
+			s.NewNodes = append(s.NewNodes, event.Node(n))
+		}
+	}
+	s.NewVal, s.NewTest = touching(s.Val, unseen), touching(s.Test, unseen)
+	s.seal()
+	return s, nil
+}
+
+// NewLabelSplit cuts a log for node classification: by time alone, no node is hidden.
+func NewLabelSplit(l *event.Log, o SplitOptions) (*Split, error) {
+	s, err := cut(l, &o)
+	if err != nil {
+		return nil, err
+	}
+	s.seal()
+	return s, nil
+}
+
+// Quantile is the q-quantile of ascending values with linear interpolation, to the last bit as NumPy's. It is NaN for no values.
+func Quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	h := q * float64(len(sorted)-1)
+	j := int(h)
+	g := h - float64(j)
+	a, b := sorted[j], sorted[min(j+1, len(sorted)-1)]
+	if g < 0.5 { // the products are rounded before they are added, on every machine
+		return a + float64((b-a)*g)
+	}
+	return b - float64((b-a)*(1-g))
+}
+
+// cut makes the sets that depend on time alone, with all of the first period in Train.
+func cut(l *event.Log, o *SplitOptions) (*Split, error) {
+	if o.Val == 0 && o.Test == 0 {
+		o.Val, o.Test = 0.15, 0.15
+	}
+	switch {
+	case !(o.Val > 0 && o.Test > 0 && o.Val+o.Test < 1):
+		return nil, fmt.Errorf("split into shares of %v for validation and %v for test: both must be above 0 and sum to less than 1", o.Val, o.Test)
+	case l.Len() == 0:
+		return nil, fmt.Errorf("split a log without events: at least one is needed")
+	}
+	times := slices.Clone(l.All().Time)
+	slices.Sort(times)
+	s := &Split{Full: l, ValTime: Quantile(times, 1-o.Val-o.Test), TestTime: Quantile(times, 1-o.Test)}
+	at := l.All().Time
+	s.Train = l.Select(func(i int) bool { return at[i] <= s.ValTime })
+	s.Val = l.Select(func(i int) bool { return s.ValTime < at[i] && at[i] <= s.TestTime })
+	s.Test = l.Select(func(i int) bool { return at[i] > s.TestTime })
+	s.NewVal, s.NewTest = event.NewLog(0), event.NewLog(0)
+	return s, nil
+}
+
+// hiddenNodes draws a tenth of all nodes from those that occur after valTime, marked by id.
+func hiddenNodes(l *event.Log, valTime event.Time, o SplitOptions) ([]bool, error) {
+	all := l.All()
+	nodes := 0
+	for _, yes := range occurs(all, l.NumNodes()) {
+		if yes {
+			nodes++
+		}
+	}
+	var draw func(n, k int) []int32
+	candidates := candidateOrder(all, valTime)
+	switch o.Sampling {
+	case Reference, "":
+		draw = mersenne.NewPython(2020).Sample
+		switch o.Order {
+		case CPythonSet, "":
+		case SortedIDs:
+			slices.Sort(candidates)
+		default:
+			return nil, fmt.Errorf("order of the candidates for unseen nodes %q, must be %s or %s", o.Order, CPythonSet, SortedIDs)
+		}
+	case Native:
+		draw = stream.New(o.Seed, "unseen nodes").Sample
+		slices.Sort(candidates)
+	default:
+		return nil, fmt.Errorf("sampling %q, must be %s or %s", o.Sampling, Reference, Native)
+	}
+	hidden := make([]bool, l.NumNodes())
+	for _, i := range draw(len(candidates), min(int(0.1*float64(nodes)), len(candidates))) {
+		hidden[candidates[i]] = true
+	}
+	return hidden, nil
+}
+
+// candidateOrder is every node of an event after valTime, as CPython walks set(sources) | set(destinations).
+func candidateOrder(all event.Span, valTime event.Time) []uint64 {
+	var sources, dests, union pyset.Set
+	for i, at := range all.Time {
+		if at > valTime {
+			sources.Add(uint64(all.Src[i]))
+			dests.Add(uint64(all.Dst[i]))
+		}
+	}
+	union.Merge(&sources)
+	union.Merge(&dests)
+	return union.AppendTo(nil)
+}
+
+// occurs marks the ids below n that are an end of some event.
+func occurs(s event.Span, n int) []bool {
+	in := make([]bool, n)
+	for i := range s.Len() {
+		in[s.Src[i]], in[s.Dst[i]] = true, true
+	}
+	return in
+}
+
+// touching keeps the events with an end in nodes.
+func touching(l *event.Log, nodes []bool) *event.Log {
+	all := l.All()
+	return l.Select(func(i int) bool { return nodes[all.Src[i]] || nodes[all.Dst[i]] })
+}
+
+// seal computes the hashes.
+func (s *Split) seal() {
+	train, all := sha256.New(), sha256.New()
+	writeEdges(train, s.Train)
+	for _, l := range []*event.Log{s.Train, s.Val, s.Test, s.NewVal, s.NewTest} {
+		writeEdges(all, l)
+		io.WriteString(all, "\n")
+	}
+	s.TrainHash, s.Hash = hex.EncodeToString(train.Sum(nil)), hex.EncodeToString(all.Sum(nil))
+}
+
+func writeEdges(w io.Writer, l *event.Log) {
+	var line []byte
+	all := l.All()
+	for i := range all.Len() {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = strconv.AppendInt(line, int64(all.Edge(i)), 10)
+	}
+	w.Write(line)
+}
