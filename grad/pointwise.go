@@ -1,0 +1,210 @@
+package grad
+
+import (
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// Add is x + y. y has the shape of x, or is a row [cols] for every row of x, or a column [..., 1] for every column.
+func Add(tp *Tape, x, y *tensor.Tensor) *tensor.Tensor { return zip(tp, device.Add, x, y) }
+
+// Sub is x − y, shapes as in Add.
+func Sub(tp *Tape, x, y *tensor.Tensor) *tensor.Tensor { return zip(tp, device.Sub, x, y) }
+
+// Mul is x ⊙ y, shapes as in Add.
+func Mul(tp *Tape, x, y *tensor.Tensor) *tensor.Tensor { return zip(tp, device.Mul, x, y) }
+
+// spread says how the second operand meets the first.
+type spread uint8
+
+const (
+	each spread = iota // number by number
+	row                // a row against every row
+	col                // a column against every column
+)
+
+var zipNames = [...]string{device.Add: "add", device.Sub: "sub", device.Mul: "mul"}
+
+func zip(tp *Tape, op device.Op, x, y *tensor.Tensor) *tensor.Tensor {
+	z := tp.Result(x.Shape(), x, y)
+	o := zipped{op: op, x: x, y: y, z: z}
+	switch {
+	case tensor.SameShape(x, y):
+		o.spread = each
+	case y.Rank() == 1 && y.Cols() == x.Cols():
+		o.spread = row
+	case y.Rank() == x.Rank() && y.Cols() == 1 && y.Rows() == x.Rows() && y.Dense():
+		o.spread = col
+	default:
+		panic(tensor.Mismatch(zipNames[op], "equal shapes, or a row [cols] or column [..., 1] as the second", x.Shape(), y.Shape()))
+	}
+	if z.Len() == 0 {
+		return z
+	}
+	o.apply(tp, op, z.Mat(), x.Mat(), y)
+	if z.Tracked {
+		Record(tp, o)
+	}
+	return z
+}
+
+type zipped struct {
+	op      device.Op
+	spread  spread
+	x, y, z *tensor.Tensor
+}
+
+// apply computes z = x op y with y spread over x.
+func (o *zipped) apply(tp *Tape, op device.Op, z, x device.Mat, y *tensor.Tensor) {
+	switch o.spread {
+	case each:
+		tp.dev.Zip(op, z, x, y.Mat())
+	case row:
+		tp.dev.ZipRow(op, z, x, data(y))
+	case col:
+		tp.dev.ZipCol(op, z, x, data(y))
+	}
+}
+
+func (o *zipped) Backward(tp *Tape) {
+	g := tp.Take(o.z)
+	if g.Len == 0 {
+		return
+	}
+	dz := g.Mat(o.z.Rows(), o.z.Cols())
+	if o.op != device.Mul {
+		o.giveY(tp, dz)
+		tp.Give(o.x, g)
+		return
+	}
+	if o.y.Tracked {
+		t := tp.Scratch(g.Len)
+		tm := t.Mat(dz.Rows, dz.Cols)
+		tp.dev.Zip(device.Mul, tm, dz, o.x.Mat())
+		o.giveY(tp, tm)
+		tp.Recycle(t)
+	}
+	if o.x.Tracked {
+		o.apply(tp, device.Mul, dz, dz, o.y)
+	}
+	tp.Give(o.x, g)
+}
+
+// giveY gives y the gradient d, [rows, cols], folded to the shape of y; subtraction turns its sign.
+func (o *zipped) giveY(tp *Tape, d device.Mat) {
+	if !o.y.Tracked {
+		return
+	}
+	if o.spread == each && o.op != device.Sub {
+		tp.GiveCopy(o.y, d)
+		return
+	}
+	t := tp.Scratch(o.y.Len())
+	tm := t.Mat(o.y.Rows(), o.y.Cols())
+	switch o.spread {
+	case each:
+		tp.dev.Scale(tm, d, -1)
+	case row:
+		tp.dev.ColSum(t, d, false)
+	case col:
+		tp.dev.RowSum(t, d)
+	}
+	if o.spread != each && o.op == device.Sub {
+		tp.dev.Scale(tm, tm, -1)
+	}
+	tp.Give(o.y, t)
+}
+
+// Scale is a·x.
+func Scale(tp *Tape, x *tensor.Tensor, a float32) *tensor.Tensor {
+	y := tp.Result(x.Shape(), x)
+	if y.Len() == 0 {
+		return y
+	}
+	tp.dev.Scale(y.Mat(), x.Mat(), a)
+	if y.Tracked {
+		Record(tp, scale{x, y, a})
+	}
+	return y
+}
+
+type scale struct {
+	x, y *tensor.Tensor
+	a    float32
+}
+
+func (o *scale) Backward(tp *Tape) {
+	g := tp.Take(o.y)
+	if g.Len == 0 {
+		return
+	}
+	m := g.Mat(1, g.Len)
+	tp.dev.Scale(m, m, o.a)
+	tp.Give(o.x, g)
+}
+
+// Apply is the activation of every number of x.
+func Apply(tp *Tape, act device.Act, x *tensor.Tensor) *tensor.Tensor {
+	y := tp.Result(x.Shape(), x)
+	if y.Len() == 0 {
+		return y
+	}
+	tp.dev.Map(act, y.Mat(), x.Mat())
+	if y.Tracked {
+		Record(tp, apply{x, y, act})
+	}
+	return y
+}
+
+type apply struct {
+	x, y *tensor.Tensor
+	act  device.Act
+}
+
+func (o *apply) Backward(tp *Tape) {
+	g := tp.Take(o.y)
+	if g.Len == 0 {
+		return
+	}
+	tp.mapGrad(o.act, g.Mat(o.y.Rows(), o.y.Cols()), o.x.Mat(), o.y.Mat())
+	tp.Give(o.x, g)
+}
+
+// Dropout sets each number to zero with probability rate and divides the others by 1−rate; a tape that does not record returns x.
+func Dropout(tp *Tape, x *tensor.Tensor, rate float32) *tensor.Tensor {
+	if rate == 0 || !tp.record || x.Len() == 0 {
+		return x
+	}
+	y := tp.Result(x.Shape(), x)
+	d := tp.NextDrop(rate)
+	tp.dev.Dropout(y.Mat(), x.Mat(), d)
+	if y.Tracked {
+		Record(tp, dropout{x, y, d})
+	}
+	return y
+}
+
+type dropout struct {
+	x, y *tensor.Tensor
+	drop device.Drop
+}
+
+func (o *dropout) Backward(tp *Tape) {
+	g := tp.Take(o.y)
+	if g.Len == 0 {
+		return
+	}
+	m := g.Mat(o.y.Rows(), o.y.Cols())
+	tp.dev.Dropout(m, m, o.drop)
+	tp.Give(o.x, g)
+}
+
+// NextDrop describes the step's next dropout; its rate is 0 when the tape does not record.
+func (tp *Tape) NextDrop(rate float32) device.Drop {
+	if rate == 0 || !tp.record {
+		return device.Drop{}
+	}
+	d := device.Drop{Rate: rate, Key: tp.key, Stream: tp.stream}
+	tp.stream++
+	return d
+}

@@ -1,0 +1,153 @@
+package grad
+
+import (
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// Pool is the weighted sum of each sequence: w [B, P], h [B, P, D] → y[b] = Σ_j w[b,j]·h[b,j], [B, D].
+func Pool(tp *Tape, w, h *tensor.Tensor) *tensor.Tensor {
+	if w.Rank() != 2 || h.Rank() != 3 || w.Dim(0) != h.Dim(0) || w.Dim(1) != h.Dim(1) {
+		panic(tensor.Mismatch("pool", "weights [B, P] and sequences [B, P, D]", w.Shape(), h.Shape()))
+	}
+	y := tp.Result([]int{h.Dim(0), h.Dim(2)}, w, h)
+	if y.Len() == 0 {
+		return y
+	}
+	tp.dev.Pool(y.Mat(), w.Mat(), h.Mat())
+	if y.Tracked {
+		Record(tp, pool{w, h, y})
+	}
+	return y
+}
+
+type pool struct{ w, h, y *tensor.Tensor }
+
+func (o *pool) Backward(tp *Tape) {
+	g := tp.Take(o.y)
+	if g.Len == 0 {
+		return
+	}
+	dy := g.Mat(o.y.Rows(), o.y.Cols())
+	if o.w.Tracked && o.w.Len() > 0 {
+		dw := tp.Scratch(o.w.Len())
+		tp.dev.Dot(dw.Mat(o.w.Rows(), o.w.Cols()), dy, o.h.Mat())
+		tp.Give(o.w, dw)
+	}
+	tp.outer(o.h, o.w.Mat(), dy)
+	tp.Recycle(g)
+}
+
+// Dot compares a vector with every step of its sequence: a [B, D], h [B, P, D] → w[b,j] = Σ_c a[b,c]·h[b,j,c], [B, P].
+func Dot(tp *Tape, a, h *tensor.Tensor) *tensor.Tensor {
+	if a.Rank() != 2 || h.Rank() != 3 || a.Dim(0) != h.Dim(0) || a.Dim(1) != h.Dim(2) {
+		panic(tensor.Mismatch("dot", "vectors [B, D] and sequences [B, P, D]", a.Shape(), h.Shape()))
+	}
+	w := tp.Result([]int{h.Dim(0), h.Dim(1)}, a, h)
+	if w.Len() == 0 {
+		return w
+	}
+	tp.dev.Dot(w.Mat(), a.Mat(), h.Mat())
+	if w.Tracked {
+		Record(tp, dot{a, h, w})
+	}
+	return w
+}
+
+type dot struct{ a, h, w *tensor.Tensor }
+
+func (o *dot) Backward(tp *Tape) {
+	g := tp.Take(o.w)
+	if g.Len == 0 {
+		return
+	}
+	dw := g.Mat(o.w.Rows(), o.w.Cols())
+	if o.a.Tracked && o.a.Len() > 0 {
+		da := tp.Scratch(o.a.Len())
+		tp.dev.Pool(da.Mat(o.a.Rows(), o.a.Cols()), dw, o.h.Mat())
+		tp.Give(o.a, da)
+	}
+	tp.outer(o.h, dw, o.a.Mat())
+	tp.Recycle(g)
+}
+
+// outer adds w[b,j]·a[b] to the gradient of h[b,j].
+func (tp *Tape) outer(h *tensor.Tensor, w, a device.Mat) {
+	if !h.Tracked || h.Len() == 0 {
+		return
+	}
+	acc := h.Grad.Len > 0
+	if acc {
+		touch(h)
+	} else {
+		h.Grad, h.GradStride = tp.Scratch(h.Len()), h.Cols()
+	}
+	tp.dev.Outer(h.GradMat(), w, a, acc)
+}
+
+// MeanSteps is the mean of each sequence: [B, P, D] → [B, D].
+func MeanSteps(tp *Tape, h *tensor.Tensor) *tensor.Tensor {
+	if h.Rank() != 3 || h.Dim(1) == 0 {
+		panic(tensor.Mismatch("mean of steps", "sequences [B, P, D] of at least one step", h.Shape()))
+	}
+	w := tp.New(h.Dim(0), h.Dim(1)) // [B, P]
+	tp.fill(w.Data, 1/float32(h.Dim(1)))
+	return Pool(tp, w, h)
+}
+
+// RowSum is the sum of every row: [..., c] → [..., 1].
+func RowSum(tp *Tape, x *tensor.Tensor) *tensor.Tensor {
+	shape := widened(x, 1)
+	y := tp.Result(shape.list(), x)
+	if y.Len() == 0 {
+		return y
+	}
+	if x.Len() == 0 {
+		tp.dev.Zero(y.Data)
+		return y
+	}
+	tp.dev.RowSum(y.Data, x.Mat())
+	if y.Tracked {
+		Record(tp, rowSum{x, y})
+	}
+	return y
+}
+
+type rowSum struct{ x, y *tensor.Tensor }
+
+func (o *rowSum) Backward(tp *Tape) {
+	g := tp.Take(o.y)
+	if g.Len == 0 {
+		return
+	}
+	dx := tp.Scratch(o.x.Len())
+	tp.fill(dx, 1)
+	m := dx.Mat(o.x.Rows(), o.x.Cols())
+	tp.dev.ZipCol(device.Mul, m, m, g)
+	tp.Give(o.x, dx)
+	tp.Recycle(g)
+}
+
+// Sum is the sum of all numbers of x → [1].
+func Sum(tp *Tape, x *tensor.Tensor) *tensor.Tensor {
+	rows := RowSum(tp, x)
+	return Reshape(tp, RowSum(tp, Reshape(tp, rows, 1, rows.Len())), 1)
+}
+
+// Mean is the mean of all numbers of x → [1].
+func Mean(tp *Tape, x *tensor.Tensor) *tensor.Tensor {
+	return Scale(tp, Sum(tp, x), 1/float32(x.Len()))
+}
+
+// fill sets every number of b to v.
+func (tp *Tape) fill(b device.Buffer, v float32) {
+	if b.Len == 0 {
+		return
+	}
+	m := b.Mat(1, b.Len)
+	tp.dev.Zero(b)
+	tp.dev.Map(device.Exp, m, m)
+	if v != 1 {
+		tp.dev.Scale(m, m, v)
+	}
+}

@@ -1,0 +1,38 @@
+package grad
+
+import (
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// Gather sums rows of a table by number: y[r] = Σ_{m<per} table[rows[r·per+m]]; a negative number is a row of zeros.
+// table [..., c] counts all its rows → [len(rows)/per, c].
+func Gather(tp *Tape, table *tensor.Tensor, rows device.Ints, per int) *tensor.Tensor {
+	if per < 1 || rows.Len%per != 0 {
+		panic(tensor.Mismatch("gather", "a multiple of per row numbers", table.Shape(), []int{rows.Len, per}))
+	}
+	y := tp.Result([]int{rows.Len / per, table.Cols()}, table)
+	if y.Len() == 0 {
+		return y
+	}
+	tp.dev.Gather(y.Mat(), table.Mat(), rows, per)
+	if y.Tracked {
+		Record(tp, gather{table, y, rows, per})
+	}
+	return y
+}
+
+type gather struct {
+	table, y *tensor.Tensor
+	rows     device.Ints
+	per      int
+}
+
+func (o *gather) Backward(tp *Tape) {
+	g := tp.Take(o.y)
+	if g.Len == 0 {
+		return
+	}
+	tp.dev.ScatterAdd(tp.Accum(o.table), g.Mat(o.y.Rows(), o.y.Cols()), o.rows, o.per)
+	tp.Recycle(g)
+}

@@ -1,0 +1,202 @@
+// Package grad answers: how does the loss change with every number that went into it?
+//
+// A Tape runs operations on a device, remembers them, and walks back through them. Operations are plain functions that take
+// the tape first; each has a hand-written backward pass made of the device's kernels. Shapes are checked here, once; misfits
+// panic with *tensor.ShapeError.
+package grad
+
+import (
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// Tape holds one step: its memory, its tensors and, when recording, its operations. It belongs to one goroutine. After the
+// first step of a given shape a step allocates nothing on the Go heap.
+type Tape struct {
+	dev    device.Device
+	record bool
+
+	floats arena
+	ints   intArena
+
+	tensors slab[tensor.Tensor]
+	lists   []*tensor.Tensor
+	parts   []Part
+	ops     []Op // the slots of earlier steps are used again where the type is the same
+	used    int
+
+	key    device.Ints
+	words  [2]int32
+	stream uint32
+	one    [1]float32
+}
+
+// Op is a recorded operation. Backward reads the gradient of its results and gives gradients to its inputs.
+type Op interface{ Backward(tp *Tape) }
+
+// NewTape makes a tape on dev. One that does not record is for evaluation: it keeps nothing for a backward pass, and dropout is off.
+func NewTape(dev device.Device, record bool) *Tape {
+	tp := &Tape{dev: dev, record: record, floats: arena{dev: dev}, ints: intArena{dev: dev}}
+	tp.Reset(0)
+	return tp
+}
+
+// Key derives a step's dropout key from the seed of the run and the number of the step, so that a resumed run draws the same.
+func Key(seed, step uint64) uint64 {
+	z := seed*0x9e3779b97f4a7c15 + step + 1
+	for range 2 {
+		z += 0x9e3779b97f4a7c15
+		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		z ^= z >> 31
+	}
+	return z
+}
+
+// Reset starts a step: every tensor of the last one is gone. The key feeds the step's dropouts.
+func (tp *Tape) Reset(key uint64) {
+	tp.floats.reset()
+	tp.ints.reset()
+	tp.tensors.reset()
+	tp.lists = tp.lists[:0]
+	tp.parts = tp.parts[:0]
+	tp.used = 0
+	tp.stream = 0
+	tp.words = [2]int32{int32(uint32(key)), int32(uint32(key >> 32))}
+	tp.key = tp.Ints(tp.words[:])
+}
+
+// Device is where the tape computes.
+func (tp *Tape) Device() device.Device { return tp.dev }
+
+// Recording reports whether a backward pass may follow.
+func (tp *Tape) Recording() bool { return tp.record }
+
+// Bytes is the most device memory that steps have needed so far.
+func (tp *Tape) Bytes() int64 { return 4*int64(tp.floats.high) + tp.ints.bytes() }
+
+// Reserve makes room for steps of that many bytes at once, so that a lack of memory shows now: it panics with *device.OutOfMemory.
+// It is called between Reset and the first operation.
+func (tp *Tape) Reserve(bytes int64) { tp.floats.reserve(int((bytes + 3) / 4)) }
+
+// Close gives the memory back to the device.
+func (tp *Tape) Close() {
+	tp.floats.free()
+	tp.ints.free()
+}
+
+// Mark remembers how much memory is in use, for Release.
+func (tp *Tape) Mark() Mark { return Mark(tp.floats.mark()) }
+
+// Mark is a position in a tape's memory.
+type Mark mark
+
+// Release makes tensors created since m invalid and their memory free. A recording tape needs them and keeps them.
+func (tp *Tape) Release(m Mark) {
+	if !tp.record {
+		tp.floats.release(mark(m))
+	}
+}
+
+// Floats uploads numbers; the tensor wants no gradient.
+func (tp *Tape) Floats(host []float32, shape ...int) *tensor.Tensor {
+	t := tp.New(shape...)
+	if t.Len() != len(host) {
+		panic(tensor.Mismatch("floats", "as many elements as numbers given", shape, []int{len(host)}))
+	}
+	if len(host) > 0 {
+		tp.dev.Write(t.Data, host)
+	}
+	return t
+}
+
+// Ints uploads integers.
+func (tp *Tape) Ints(host []int32) device.Ints {
+	b := tp.ints.alloc(len(host))
+	if len(host) > 0 {
+		tp.dev.WriteInts(b, host)
+	}
+	return b
+}
+
+// Zeros makes a tensor of zeros that wants no gradient.
+func (tp *Tape) Zeros(shape ...int) *tensor.Tensor {
+	t := tp.New(shape...)
+	tp.zero(t.Data)
+	return t
+}
+
+// Detach is x without its past: no gradient flows through it.
+func (tp *Tape) Detach(x *tensor.Tensor) *tensor.Tensor {
+	t := tp.header(x.Shape())
+	t.Data, t.Stride = x.Data, x.Stride
+	return t
+}
+
+// Backward computes the gradient of loss, which has one element, with respect to everything tracked.
+func (tp *Tape) Backward(loss *tensor.Tensor) {
+	if loss.Len() != 1 {
+		panic(tensor.Mismatch("backward", "a loss of one element", loss.Shape()))
+	}
+	if !tp.record || !loss.Tracked {
+		return
+	}
+	g := tp.Scratch(1)
+	tp.one[0] = 1
+	tp.dev.Write(g, tp.one[:])
+	tp.Give(loss, g)
+	for i := tp.used - 1; i >= 0; i-- {
+		tp.ops[i].Backward(tp)
+	}
+	tp.used = 0
+}
+
+// Record puts an operation on the tape. The slot of the last step is used again, so that no memory is allocated:
+// op must not hold slices that it grows itself.
+func Record[T any, P interface {
+	*T
+	Op
+}](tp *Tape, op T) {
+	if tp.used < len(tp.ops) {
+		if p, ok := tp.ops[tp.used].(P); ok {
+			*p = op
+			tp.used++
+			return
+		}
+		p := P(new(T))
+		*p = op
+		tp.ops[tp.used] = p
+		tp.used++
+		return
+	}
+	p := P(new(T))
+	*p = op
+	tp.ops = append(tp.ops, p)
+	tp.used++
+}
+
+// list copies a list of tensors into the tape's memory.
+func (tp *Tape) list(ts []*tensor.Tensor) []*tensor.Tensor {
+	n := len(tp.lists)
+	tp.lists = append(tp.lists, ts...)
+	return tp.lists[n:len(tp.lists):len(tp.lists)]
+}
+
+// slab hands out values of one type whose addresses stay valid until reset.
+type slab[T any] struct {
+	blocks [][]T
+	n      int
+}
+
+const slabBlock = 128
+
+func (s *slab[T]) next() *T {
+	if s.n == slabBlock*len(s.blocks) {
+		s.blocks = append(s.blocks, make([]T, slabBlock))
+	}
+	p := &s.blocks[s.n/slabBlock][s.n%slabBlock]
+	s.n++
+	return p
+}
+
+func (s *slab[T]) reset() { s.n = 0 }
