@@ -70,9 +70,7 @@ func discretise(delta, a float32, exact bool) (decay, step float32) {
 	if !exact {
 		return exp32(delta * a), delta
 	}
-	x := delta * a
-	grown := expm1f(x)
-	return 1 + grown, grown / a
+	return exp32(delta * a), expm1f(delta*a) / a
 }
 
 // expm1f is eˣ−1 without cancellation near 0.

@@ -5,7 +5,7 @@ import "github.com/dygmamba/dygmamba/device"
 // ScanGrad computes the states again and runs the recurrence backwards; a chunk is a fixed share of the sequences, with
 // its own sums for the gradients of ALog and Skip.
 func (d *Device) ScanGrad(s device.ScanGrad) {
-	if s.Batch == 0 || s.Len == 0 || s.Width == 0 {
+	if s.Batch == 0 || s.Len == 0 {
 		return
 	}
 	size := s.Width * s.State

@@ -1,0 +1,34 @@
+package cpu
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/devicetest"
+)
+
+func open(threads int, plain bool) func() device.Device {
+	return func() device.Device { return New(Options{Threads: threads, Plain: plain}) }
+}
+
+func TestConformance(t *testing.T) {
+	t.Run("vector", func(t *testing.T) { devicetest.Run(t, open(2, false)) })
+	t.Run("plain", func(t *testing.T) { devicetest.Run(t, open(2, true)) })
+}
+
+// Results do not depend on the number of threads.
+func TestThreads(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		for _, threads := range []int{2, 3, 16} {
+			t.Run(fmt.Sprintf("plain=%v threads=%d", plain, threads), func(t *testing.T) {
+				devicetest.Same(t, open(1, plain), open(threads, plain))
+			})
+		}
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	t.Run("vector", func(t *testing.T) { devicetest.Allocations(t, open(2, false)) })
+	t.Run("plain", func(t *testing.T) { devicetest.Allocations(t, open(2, true)) })
+}

@@ -1,0 +1,178 @@
+// Package devicetest answers: does this device compute what package device promises?
+//
+// Every kernel runs on inputs drawn from a fixed seed, over sizes that are not multiples of a vector's width, 0 and 1
+// included, on matrices with gaps between their rows, and is compared with a float64 reference computed here. Outputs are
+// poisoned before each run, inputs and the gaps around every matrix must stay as they were, gradients of parameters are added
+// to, and a second run must give the same bits. The suite uses the Device interface alone, with tolerances that fit float32
+// on any hardware.
+package devicetest
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/device"
+)
+
+// group is the tests of some kernels that belong together.
+type group struct {
+	name string
+	run  func(g *rig)
+}
+
+// Run tests everything on a device of its own, and closes it.
+func Run(t *testing.T, open func() device.Device) {
+	each(t, open, func(g *rig) {})
+}
+
+// Same tests that two devices give the same bits for everything, as two numbers of threads must.
+func Same(t *testing.T, first, second func() device.Device) {
+	results := map[string][]uint32{}
+	each(t, first, func(g *rig) { g.record = results })
+	each(t, second, func(g *rig) { g.expect = results })
+}
+
+// Allocations tests that no kernel allocates Go memory once it has run for the same sizes.
+func Allocations(t *testing.T, open func() device.Device) {
+	each(t, open, func(g *rig) { g.count = true })
+}
+
+func each(t *testing.T, open func() device.Device, prepare func(g *rig)) {
+	t.Helper()
+	dev := open()
+	defer func() {
+		if err := dev.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}()
+	for _, grp := range groups {
+		t.Run(grp.name, func(t *testing.T) {
+			g := &rig{T: t, dev: dev, path: grp.name}
+			prepare(g)
+			grp.run(g)
+		})
+	}
+}
+
+// rig is one case: arrays on the device, a call, and what should have come of it.
+type rig struct {
+	*testing.T
+	dev    device.Device
+	path   string // group and case
+	rng    *rand.Rand
+	arrays []*array
+	ints   []device.Ints
+	runs   int
+
+	// The special modes, see Same and Allocations; then references are not computed.
+	record, expect map[string][]uint32
+	count          bool
+}
+
+// scope runs one case, with a seed that follows from its name.
+func (g *rig) scope(name string, run func(g *rig)) {
+	g.Helper()
+	g.Run(name, func(t *testing.T) {
+		seed := fnv.New64a()
+		seed.Write([]byte(g.path + "/" + name))
+		c := &rig{T: t, dev: g.dev, path: g.path + "/" + name, record: g.record, expect: g.expect, count: g.count}
+		c.rng = rand.New(rand.NewPCG(1, seed.Sum64()))
+		defer c.free()
+		run(c)
+	})
+}
+
+func (g *rig) free() {
+	for _, a := range g.arrays {
+		g.dev.Free(a.whole)
+	}
+	for _, b := range g.ints {
+		g.dev.FreeInts(b)
+	}
+}
+
+// plain reports whether this is an ordinary run, in which results are compared with a reference.
+func (g *rig) plain() bool { return g.record == nil && g.expect == nil && !g.count }
+
+// do calls a kernel twice and checks everything that holds for all kernels: the bits are the same both times, inputs and gaps
+// stay as they were, and every output is written.
+func (g *rig) do(call func()) {
+	g.Helper()
+	g.reset()
+	call()
+	g.dev.Sync()
+	g.read()
+	if g.count {
+		if n := testing.AllocsPerRun(3, call); n > 0 {
+			g.Errorf("%v allocations in a call", n)
+		}
+		return
+	}
+	g.compare()
+	first := make([][]uint32, len(g.arrays))
+	for i, a := range g.arrays {
+		first[i] = bits(a.now)
+		a.check(g)
+	}
+	g.reset()
+	call()
+	g.read()
+	for i, a := range g.arrays {
+		if k := differ(first[i], bits(a.now)); k >= 0 {
+			g.Errorf("%s changes from call to call: number %d is %v, then %v", a.name, k-a.offset, math.Float32frombits(first[i][k]), a.now[k])
+		}
+	}
+	g.runs++
+}
+
+// compare keeps the results, or compares them with those of the other device.
+func (g *rig) compare() {
+	g.Helper()
+	for i, a := range g.arrays {
+		key := fmt.Sprintf("%s/%d/%d", g.path, g.runs, i)
+		if g.record != nil {
+			g.record[key] = bits(a.now)
+		}
+		if g.expect != nil {
+			if k := differ(g.expect[key], bits(a.now)); k >= 0 {
+				g.Errorf("%s differs from the other device at number %d: %v", a.name, k-a.offset, a.now[k])
+			}
+		}
+	}
+}
+
+func bits(x []float32) []uint32 {
+	b := make([]uint32, len(x))
+	for i, v := range x {
+		b[i] = math.Float32bits(v)
+	}
+	return b
+}
+
+// differ is the first place where x and y are not the same, or −1.
+func differ(x, y []uint32) int {
+	if len(x) != len(y) {
+		return min(len(x), len(y))
+	}
+	for i := range x {
+		if x[i] != y[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+func (g *rig) reset() {
+	for _, a := range g.arrays {
+		g.dev.Write(a.whole, a.init)
+	}
+}
+
+func (g *rig) read() {
+	for _, a := range g.arrays {
+		g.dev.Read(a.now, a.whole)
+	}
+}

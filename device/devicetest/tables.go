@@ -1,0 +1,50 @@
+package devicetest
+
+import "fmt"
+
+func testTables(g *rig) {
+	// Rows of y, columns, rows of the table, table rows in each row of y.
+	for i, size := range [][4]int{
+		{0, 7, 3, 1}, {7, 0, 3, 1}, {7, 7, 1, 1}, {1, 1, 1, 1}, {33, 33, 7, 2}, {33, 50, 20, 16}, {7, 8, 3, 1}, {400, 100, 5, 1}, {9, 172, 50, 3},
+		{5, 3, 4, 0},
+	} {
+		g.scope(fmt.Sprintf("y=%dx%d table=%d per=%d", size[0], size[1], size[2], size[3]), func(g *rig) {
+			tablesCase(g, size[0], size[1], size[2], size[3], gaps[i%len(gaps)])
+		})
+	}
+}
+
+func tablesCase(g *rig, rows, cols, entries, per, gap int) {
+	table, y := g.in("table", entries, cols, gap), g.out("y", rows, cols, gap)
+	at := make([]int32, rows*per)
+	for i := range at {
+		at[i] = int32(g.rng.IntN(entries+1)) - 1 // −1: no row
+	}
+	ids := g.indices(at)
+	g.do(func() { g.dev.Gather(y.mat(), table.mat(), ids, per) })
+	if g.plain() {
+		y.want(g, 1e-6, func(r, c int) (s float64) {
+			for _, k := range at[r*per : (r+1)*per] {
+				if k >= 0 {
+					s += table.at(int(k), c)
+				}
+			}
+			return s
+		})
+	}
+
+	y.role = input
+	dy, dtable := g.in("dy", rows, cols, gap), g.matrix("dtable", sum, entries, cols, 0)
+	g.do(func() { g.dev.ScatterAdd(dtable.mat(), dy.mat(), ids, per) })
+	if g.plain() {
+		want := make([]float64, entries*cols)
+		for i, k := range at {
+			for c := range cols {
+				if k >= 0 {
+					want[int(k)*cols+c] += dy.at(i/per, c)
+				}
+			}
+		}
+		dtable.wantAdded(g, 1e-5, func(r, c int) float64 { return want[r*cols+c] })
+	}
+}
