@@ -1,0 +1,186 @@
+//go:build linux && !nogpu
+
+package cuda
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"github.com/dygmamba/dygmamba/device"
+)
+
+// Options says how to open the GPU.
+type Options struct {
+	TF32 bool // let matrix products round their operands to TF32
+}
+
+// Device is one GPU. Calls may come from any goroutine, one at a time; each makes the context current on its thread.
+type Device struct {
+	drv     *driver
+	blas    *blas
+	name    string
+	context uintptr
+	handle  uintptr // cuBLAS
+	tf32    bool
+
+	compute uintptr // stream of the kernels
+	copies  uintptr // stream of the copies that run beside a replayed step
+	copied  uintptr // event: the copies enqueued so far are done
+
+	functions [numKernels]uintptr
+	args      launchArgs
+	staging   staging
+	work      scratch // partial sums of reductions
+
+	mode   mode
+	graphs map[int]*recording
+
+	one, zero float32 // cuBLAS reads its factors through pointers
+}
+
+var _ device.Device = (*Device)(nil)
+var _ device.Replayer = (*Device)(nil)
+
+// Attributes of the driver API that Open asks for.
+const (
+	attributeMajor = 75
+	attributeMinor = 76
+)
+
+const blasWorkspace = 32 << 20 // bytes; the size cuBLAS recommends for Hopper, given up front so that steps can be captured
+
+// Open opens the first GPU. The error wraps device.ErrUnavailable when there is none, and says why.
+func Open(o Options) (device.Device, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	drv, err := openDriver()
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{drv: drv, tf32: o.TF32, one: 1, graphs: map[int]*recording{}}
+	var gpu, major, minor int32
+	steps := []struct {
+		what string
+		run  func() int
+	}{
+		{"cuInit", func() int { return call(drv.init, 0) }},
+		{"cuDeviceGet", func() int { return call(drv.deviceGet, ptr(&gpu), 0) }},
+		{"cuDeviceGetAttribute", func() int { return call(drv.deviceAttribute, ptr(&major), attributeMajor, uintptr(gpu)) }},
+		{"cuDeviceGetAttribute", func() int { return call(drv.deviceAttribute, ptr(&minor), attributeMinor, uintptr(gpu)) }},
+		{"cuDevicePrimaryCtxRetain", func() int { return call(drv.contextRetain, ptr(&d.context), uintptr(gpu)) }},
+		{"cuCtxSetCurrent", func() int { return call(drv.contextSet, d.context) }},
+		{"cuStreamCreate", func() int { return call(drv.streamCreate, ptr(&d.compute), 1) }},
+		{"cuStreamCreate", func() int { return call(drv.streamCreate, ptr(&d.copies), 1) }},
+		{"cuEventCreate", func() int { return call(drv.eventCreate, ptr(&d.copied), 2) }},
+	}
+	for _, s := range steps {
+		if r := s.run(); r != 0 {
+			return nil, fmt.Errorf("cuda: %w: %s: %s", device.ErrUnavailable, s.what, drv.reason(r))
+		}
+	}
+	name := make([]byte, 256)
+	call(drv.deviceName, ptr(&name[0]), uintptr(len(name)), uintptr(gpu))
+	d.name = fmt.Sprintf("cuda (%s)", strings.TrimRight(string(name), "\x00"))
+	if err := d.loadKernels(fmt.Sprintf("sm_%d%d", major, minor)); err != nil {
+		return nil, err
+	}
+	return d, d.openBlas()
+}
+
+func (d *Device) loadKernels(arch string) error {
+	code, err := cubin(arch)
+	if err != nil {
+		return err
+	}
+	var module uintptr
+	if r := call(d.drv.moduleLoad, ptr(&module), ptr(&code[0])); r != 0 {
+		return fmt.Errorf("cuda: %w: loading the kernels: %s", device.ErrUnavailable, d.drv.reason(r))
+	}
+	for k := range d.functions {
+		name := cstring(kernelNames[k])
+		if r := call(d.drv.moduleFunction, ptr(&d.functions[k]), module, ptr(&name[0])); r != 0 {
+			return fmt.Errorf("cuda: kernel %s: %s", kernelNames[k], d.drv.reason(r))
+		}
+	}
+	const maxDynamicShared = 8 // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+	if r := call(d.drv.functionAttribute, d.functions[kScatter], maxDynamicShared, scatterShared); r != 0 {
+		return fmt.Errorf("cuda: kernel %s: %s", kernelNames[kScatter], d.drv.reason(r))
+	}
+	return nil
+}
+
+func (d *Device) openBlas() error {
+	var err error
+	if d.blas, err = openBlas(); err != nil {
+		return err
+	}
+	if r := call(d.blas.create, ptr(&d.handle)); r != 0 {
+		return fmt.Errorf("cuda: %w: cublasCreate: status %d", device.ErrUnavailable, r)
+	}
+	work := d.alloc(blasWorkspace)
+	call(d.blas.setStream, d.handle, d.compute)
+	call(d.blas.setWorkspace, d.handle, work, blasWorkspace)
+	mathMode := uintptr(2) // CUBLAS_PEDANTIC_MATH: float32 all the way
+	if d.tf32 {
+		mathMode = 3 // CUBLAS_TF32_TENSOR_OP_MATH
+	}
+	if r := call(d.blas.setMath, d.handle, mathMode); r != 0 {
+		return fmt.Errorf("cuda: cublasSetMathMode: status %d", r)
+	}
+	return nil
+}
+
+// Name says which GPU this is.
+func (d *Device) Name() string { return d.name }
+
+// Close releases the GPU.
+func (d *Device) Close() error {
+	d.enter()
+	defer d.leave()
+	call(d.drv.streamSync, d.compute)
+	for _, g := range d.graphs {
+		call(d.drv.graphExecDestroy, g.exec)
+		call(d.drv.graphDestroy, g.graph)
+	}
+	call(d.blas.destroy, d.handle)
+	d.staging.close(d)
+	call(d.drv.contextRelease, 0)
+	return nil
+}
+
+// enter makes the context current on this thread until leave.
+func (d *Device) enter() {
+	runtime.LockOSThread()
+	if r := call(d.drv.contextSet, d.context); r != 0 {
+		d.fail("cuCtxSetCurrent", r)
+	}
+}
+
+func (d *Device) leave() { runtime.UnlockOSThread() }
+
+// check panics with a *device.Failure when a call failed.
+func (d *Device) check(what string, result int) {
+	if result != 0 {
+		d.fail(what, result)
+	}
+}
+
+func (d *Device) fail(what string, result int) {
+	panic(&device.Failure{Device: d.name, Call: what, Reason: d.drv.reason(result)})
+}
+
+// reason is the driver's text for an error code.
+func (drv *driver) reason(code int) string {
+	var text *byte
+	if call(drv.errorString, uintptr(code), ptr(&text)) != 0 || text == nil {
+		return fmt.Sprintf("error %d", code)
+	}
+	b := unsafe.Slice(text, 512)
+	n := 0
+	for n < len(b) && b[n] != 0 {
+		n++
+	}
+	return fmt.Sprintf("%s (error %d)", b[:n], code)
+}

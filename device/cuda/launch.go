@@ -1,0 +1,160 @@
+//go:build linux && !nogpu
+
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/dygmamba/dygmamba/device"
+)
+
+// kernel numbers a function of kernels/*.cu.
+type kernel int
+
+const (
+	kMap kernel = iota
+	kMapGrad
+	kZip
+	kScale
+	kBiasAct
+	kDropout
+	kTranspose
+	kColPart
+	kFold
+	kRowSum
+	kNorm
+	kNormGrad
+	kNormPart
+	kSoftmax
+	kSoftmaxGrad
+	kConv
+	kConvGrad
+	kTime
+	kTimePart
+	kTimeFold
+	kPool
+	kDot
+	kOuter
+	kGRU
+	kGRUGrad
+	kLSTM
+	kLSTMGrad
+	kScanEuler
+	kScanExact
+	kScanGradEuler
+	kScanGradExact
+	kScanFold
+	kGather
+	kScatter
+	kScatterFold
+	kScores
+	kMix
+	kBCE
+	kUpdate
+	numKernels
+)
+
+var kernelNames = [numKernels]string{
+	"map_act", "map_grad", "zip", "scale", "bias_act", "dropout", "transpose", "col_part", "fold", "row_sum", "norm", "norm_grad", "norm_part",
+	"softmax", "softmax_grad", "conv", "conv_grad", "time_code", "time_part", "time_fold", "pool", "dot", "outer", "gru", "gru_grad", "lstm", "lstm_grad",
+	"scan_euler", "scan_exact", "scan_grad_euler", "scan_grad_exact", "scan_fold", "gather", "scatter", "scatter_fold",
+	"attention_scores", "attention_mix", "bce", "update",
+}
+
+const threads = 256 // a block, unless a kernel says otherwise
+
+// launchArgs collects a kernel's arguments: each in an 8-byte slot, and the table of their addresses that the driver wants.
+type launchArgs struct {
+	slots   [96]uint64
+	table   [48]unsafe.Pointer
+	used, n int
+}
+
+// with starts the arguments of the next launch.
+func (d *Device) with() *launchArgs {
+	d.args.used, d.args.n = 0, 0
+	return &d.args
+}
+
+func (a *launchArgs) slot(v uint64) *launchArgs {
+	a.slots[a.used] = v
+	a.table[a.n] = unsafe.Pointer(&a.slots[a.used])
+	a.used++
+	a.n++
+	return a
+}
+
+func (a *launchArgs) buf(b device.Buffer) *launchArgs { return a.slot(uint64(b.Addr)) }
+func (a *launchArgs) ints(b device.Ints) *launchArgs  { return a.slot(uint64(b.Addr)) }
+func (a *launchArgs) size(n int) *launchArgs          { return a.slot(uint64(n)) }
+func (a *launchArgs) num(n int) *launchArgs           { return a.slot(uint64(uint32(int32(n)))) }
+func (a *launchArgs) flag(b bool) *launchArgs {
+	if b {
+		return a.num(1)
+	}
+	return a.num(0)
+}
+func (a *launchArgs) float(f float32) *launchArgs {
+	return a.slot(uint64(math.Float32bits(f)))
+}
+
+func (a *launchArgs) double(f float64) *launchArgs { return a.slot(math.Float64bits(f)) }
+
+// mat passes an address and the distance between rows.
+func (a *launchArgs) mat(m device.Mat) *launchArgs { return a.buf(m.Buf).size(m.Stride) }
+
+// words passes a structure of 8-byte fields by value.
+func (a *launchArgs) words(w ...uint64) *launchArgs {
+	a.table[a.n] = unsafe.Pointer(&a.slots[a.used])
+	a.n++
+	a.used += copy(a.slots[a.used:], w)
+	return a
+}
+
+// over launches one thread for each of n numbers.
+func (d *Device) over(k kernel, n int, shape ...int) {
+	if n > 0 {
+		d.grid(k, blocks(n, threads), 1, threads, 1, 0, shape...)
+	}
+}
+
+// warps launches one warp for each of n rows.
+func (d *Device) warps(k kernel, n int, shape ...int) { d.over(k, 32*n, shape...) }
+
+// grid launches gx × gy blocks of bx × by threads. shape is named when the launch fails.
+func (d *Device) grid(k kernel, gx, gy, bx, by, shared int, shape ...int) {
+	if d.mode == replaying || gx == 0 || gy == 0 {
+		return
+	}
+	d.enter()
+	defer d.leave()
+	r := call(d.drv.launch, d.functions[k], uintptr(gx), uintptr(gy), 1, uintptr(bx), uintptr(by), 1, uintptr(shared), d.compute, ptr(&d.args.table[0]), 0)
+	if r != 0 {
+		d.fail(fmt.Sprintf("kernel %s on %v (grid %d×%d of %d×%d threads)", kernelNames[k], shape, gx, gy, bx, by), r)
+	}
+}
+
+func blocks(n, each int) int { return (n + each - 1) / each }
+
+// pieces cuts n rows for a reduction: how many pieces of how many rows. It depends on n alone.
+func pieces(n int) (count, each int) {
+	each = max(64, blocks(n, 256))
+	return blocks(n, each), each
+}
+
+// flat views a group of same-shaped matrices as one long row each when all of them are dense.
+func flat(ms ...*device.Mat) {
+	for _, m := range ms {
+		if m.Given() && !m.Dense() {
+			return
+		}
+	}
+	for _, m := range ms {
+		if m.Given() {
+			n := m.Rows * m.Cols
+			m.Rows, m.Cols, m.Stride = 1, n, n
+		}
+	}
+}

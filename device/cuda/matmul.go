@@ -1,0 +1,75 @@
+//go:build linux && !nogpu
+
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/dygmamba/dygmamba/device"
+)
+
+// MatMul computes C = A·B with cuBLAS, then bias and activation in one kernel. cuBLAS thinks in columns: a row-major C = A·B is
+// its Cᵀ = Bᵀ·Aᵀ, the same memory with the operands exchanged.
+func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
+	if c.Rows == 0 || c.Cols == 0 {
+		return
+	}
+	k := a.Cols
+	if g.TransA {
+		k = a.Rows
+	}
+	batch := max(1, g.Batch)
+	if k == 0 {
+		for i := 0; i < batch && !g.Acc; i++ {
+			d.Scale(at(c, i*g.StepC), at(c, i*g.StepC), 0)
+		}
+	} else if d.mode != replaying {
+		d.product(c, a, b, g, k, batch)
+	}
+	if g.Bias.Len == 0 && g.Act == device.Identity && !g.Pre.Given() {
+		return
+	}
+	for i := range batch {
+		cm := at(c, i*g.StepC)
+		d.with().num(int(g.Act)).mat(cm).buf(g.Bias).mat(g.Pre).size(c.Rows).size(c.Cols)
+		d.over(kBiasAct, c.Rows*c.Cols, c.Rows, c.Cols)
+	}
+}
+
+func (d *Device) product(c, a, b device.Mat, g device.Gemm, k, batch int) {
+	d.enter()
+	defer d.leave()
+	beta := &d.zero
+	if g.Acc {
+		beta = &d.one
+	}
+	m, n := uintptr(c.Rows), uintptr(c.Cols)
+	var r int
+	if batch == 1 {
+		r = call(d.blas.gemm, d.handle, trans(g.TransB), trans(g.TransA), n, m, uintptr(k), ptr(&d.one),
+			b.Buf.Addr, lead(b), a.Buf.Addr, lead(a), ptr(beta), c.Buf.Addr, lead(c))
+	} else {
+		r = call(d.blas.gemmBatched, d.handle, trans(g.TransB), trans(g.TransA), n, m, uintptr(k), ptr(&d.one),
+			b.Buf.Addr, lead(b), uintptr(g.StepB), a.Buf.Addr, lead(a), uintptr(g.StepA), ptr(beta), c.Buf.Addr, lead(c), uintptr(g.StepC), uintptr(batch))
+	}
+	if r != 0 {
+		panic(&device.Failure{Device: d.name, Reason: fmt.Sprintf("cuBLAS status %d", r),
+			Call: fmt.Sprintf("MatMul of %d×%d by %d×%d, %d times (transposed: %v, %v)", c.Rows, k, k, c.Cols, batch, g.TransA, g.TransB)})
+	}
+}
+
+func trans(t bool) uintptr {
+	if t {
+		return 1
+	}
+	return 0
+}
+
+// lead is the distance between rows as cuBLAS accepts it.
+func lead(m device.Mat) uintptr { return uintptr(max(m.Stride, m.Cols, 1)) }
+
+// at is m, offset floats further on.
+func at(m device.Mat, offset int) device.Mat {
+	m.Buf.Addr += 4 * uintptr(offset)
+	return m
+}

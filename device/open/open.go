@@ -1,0 +1,38 @@
+// Package open finds a device by name.
+package open
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/cpu"
+	"github.com/dygmamba/dygmamba/device/cuda"
+)
+
+// Names are the devices that can be asked for.
+var Names = []string{"auto", "cpu", "cuda"}
+
+// Options says how to open a device.
+type Options struct {
+	Threads int  // CPU threads; 0: all
+	TF32    bool // GPU: matrix products may round their operands to TF32
+}
+
+// Device opens a device. "auto" takes the GPU when it is usable; otherwise it takes the CPU and note says why.
+func Device(name string, o Options) (dev device.Device, note string, err error) {
+	switch name {
+	case "cpu":
+		return cpu.New(cpu.Options{Threads: o.Threads}), "", nil
+	case "cuda":
+		dev, err = cuda.Open(cuda.Options{TF32: o.TF32})
+		return dev, "", err
+	case "auto", "":
+		dev, err = cuda.Open(cuda.Options{TF32: o.TF32})
+		if errors.Is(err, device.ErrUnavailable) {
+			return cpu.New(cpu.Options{Threads: o.Threads}), err.Error(), nil
+		}
+		return dev, "", err
+	}
+	return nil, "", fmt.Errorf("device %q is not known; want auto, cpu or cuda", name)
+}
