@@ -182,8 +182,8 @@ type table struct {
 
 	maxNode     event.Node
 	maxEdge     event.Edge
-	used        map[event.Edge]bool // edge ids so far, once they do not count 1, 2, …
-	rows, lines int                 // behind us
+	used        idSet // edge ids so far, once they do not count 1, 2, …
+	rows, lines int   // behind us
 
 	width               int // columns
 	u, i, ts, lab, edgs int // where they are
@@ -352,18 +352,13 @@ func (t *table) number(e event.Edge) bool {
 			return true
 		}
 		t.edge = make([]event.Edge, n, cap(t.src))
-		t.used = make(map[event.Edge]bool, n)
 		for i := range t.edge {
 			t.edge[i] = event.Edge(i + 1)
-			t.used[event.Edge(i+1)] = true
+			t.used.add(t.edge[i])
 		}
 	}
 	t.edge = append(t.edge, e)
-	if t.used[e] {
-		return false
-	}
-	t.used[e] = true
-	return true
+	return t.used.add(e)
 }
 
 // place is where a value stands, for complaints about it.

@@ -1,7 +1,173 @@
 package dataset
 
-type SynthOptions struct{ Seed uint64 }
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 
-func isSynth(s string) bool                    { return s == "s1" || s == "s2" || s == "s3" }
-func Synth(string, SynthOptions) (*Set, error) { return nil, nil }
-func OpenNative(string) (*Set, error)          { return nil, nil }
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// SynthOptions choose among the readings of the paper's description of S1, S2 and S3. The zero value is the one its tables imply.
+type SynthOptions struct {
+	Seed     uint64
+	Pairs    int    // 49 (or 0): all ordered pairs of the 7 nodes, with themselves too; 42: without; 21: unordered
+	IDs      string // IDsShared (or ""), IDsSeparate
+	FirstGap string // GapReal (or ""), GapCents, GapInteger
+}
+
+// Values of SynthOptions.
+const (
+	IDsShared   = "shared"   // 7 nodes that are both sources and destinations
+	IDsSeparate = "separate" // 7 sources and 7 destinations
+	GapReal     = "real"     // a pair's first gap is any number; times are rounded to two decimals
+	GapCents    = "cents"    // it has two decimals
+	GapInteger  = "integer"  // it is a whole number
+)
+
+// SynthNames are the data sets Synth makes.
+var SynthNames = []string{"s1", "s2", "s3"}
+
+func isSynth(name string) bool { return slices.Contains(SynthNames, name) }
+
+// Synth makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data: pairs of 7 nodes whose gaps grow by 0.05 (s1), shrink by
+// 0.05 (s2), or grow and start over in eight periods (s3). The originals were not published, nor how first gaps and numbers of events were
+// drawn; the ranges here give the published totals, time ranges and training events per pair.
+func Synth(name string, o SynthOptions) (*Set, error) {
+	g := &synth{rng: rand.New(rand.NewPCG(o.Seed, 0x5c1)), gap: o.FirstGap}
+	pairs, err := g.pairs(o)
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case "s1":
+		for i, n := range g.counts(len(pairs), 100_000, 1930, 2150) {
+			g.run(pairs[i], 0, n, g.draw(1, 28), 0.05)
+		}
+	case "s2":
+		for i, n := range g.counts(len(pairs), 100_000, 1980, 2097) {
+			g.run(pairs[i], 0, n, g.draw(798, 806), -0.05)
+		}
+	case "s3":
+		const periods, length, total = 8, 221_412.0, 95_657
+		for p := range periods {
+			events := total*(p+1)/periods - total*p/periods
+			for i, n := range g.counts(len(pairs), events, 215, 274) {
+				fill := length/float64(n) - 0.025*float64(n) // the first gap that makes n events fill the period
+				g.run(pairs[i], float64(p)*length, n, g.draw(fill-2, fill), 0.05)
+			}
+		}
+	default:
+		return nil, fmt.Errorf("no synthetic data set %q, want s1, s2 or s3", name)
+	}
+	return g.set(name)
+}
+
+// synth collects events pair by pair.
+type synth struct {
+	rng    *rand.Rand
+	gap    string
+	events []event.Event
+}
+
+func (g *synth) pairs(o SynthOptions) ([][2]event.Node, error) {
+	const nodes = 7
+	var shift event.Node
+	switch o.IDs {
+	case "", IDsShared:
+	case IDsSeparate:
+		shift = nodes
+	default:
+		return nil, fmt.Errorf("ids %q, want %s or %s", o.IDs, IDsShared, IDsSeparate)
+	}
+	if !slices.Contains([]string{"", GapReal, GapCents, GapInteger}, o.FirstGap) {
+		return nil, fmt.Errorf("first gap %q, want %s, %s or %s", o.FirstGap, GapReal, GapCents, GapInteger)
+	}
+	if o.Pairs == 0 {
+		o.Pairs = nodes * nodes
+	}
+	var pairs [][2]event.Node
+	for u := event.Node(1); u <= nodes; u++ {
+		for v := event.Node(1); v <= nodes; v++ {
+			if o.Pairs == 49 || o.Pairs == 42 && u != v || o.Pairs == 21 && u < v {
+				pairs = append(pairs, [2]event.Node{u, v + shift})
+			}
+		}
+	}
+	if len(pairs) == 0 {
+		return nil, fmt.Errorf("%d pairs, want 49, 42 or 21", o.Pairs)
+	}
+	return pairs, nil
+}
+
+// counts draws n numbers that sum to total, each between low and high events where there are 49 of them, and in proportion where fewer.
+func (g *synth) counts(n, total, low, high int) []int {
+	low, high = low*49/n, high*49/n
+	counts := make([]int, n)
+	sum := 0
+	for i := range counts {
+		counts[i] = low + g.rng.IntN(high-low+1)
+		sum += counts[i]
+	}
+	for sum != total {
+		i := g.rng.IntN(n)
+		switch {
+		case sum < total && counts[i] < high:
+			counts[i]++
+			sum++
+		case sum > total && counts[i] > low:
+			counts[i]--
+			sum--
+		}
+	}
+	return counts
+}
+
+// draw draws a first gap.
+func (g *synth) draw(low, high float64) float64 {
+	v := low + g.rng.Float64()*(high-low)
+	switch g.gap {
+	case GapInteger:
+		return math.Round(v)
+	case GapCents:
+		return cents(v)
+	}
+	return v
+}
+
+// run adds n events of a pair, the first at start, the gap between them changing by step each time.
+func (g *synth) run(pair [2]event.Node, start float64, n int, gap, step float64) {
+	for i := range n {
+		k := float64(i)
+		g.events = append(g.events, event.Event{Src: pair[0], Dst: pair[1], Time: cents(start + k*gap + step/2*k*(k-1))})
+	}
+}
+
+// set sorts the events; of those at one time, the pair that was generated first comes first.
+func (g *synth) set(name string) (*Set, error) {
+	slices.SortStableFunc(g.events, func(a, b event.Event) int {
+		switch {
+		case a.Time < b.Time:
+			return -1
+		case a.Time > b.Time:
+			return 1
+		}
+		return 0
+	})
+	log := event.NewLog(len(g.events))
+	for _, e := range g.events {
+		if _, err := log.Append(e); err != nil {
+			return nil, err
+		}
+	}
+	return featureless(name, log), nil
+}
+
+// featureless is a set of events alone.
+func featureless(name string, log *event.Log) *Set {
+	return &Set{Name: name, Log: log, Node: Features{Rows: log.NumNodes()}, Edge: Features{Rows: log.Len() + 1},
+		Bipartite: bipartite(log), Sampling: Reference, TimeFormat: TimeNumber}
+}
+
+func cents(v float64) float64 { return math.Round(v*100) / 100 }

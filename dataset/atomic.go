@@ -1,0 +1,50 @@
+package dataset
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// pending is a file that appears under its name whole or not at all.
+type pending struct {
+	*os.File
+	path string
+}
+
+// createPending makes a file beside path that commit gives that name.
+func createPending(path string) (*pending, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return nil, err
+	}
+	return &pending{f, path}, nil
+}
+
+// commit puts everything on the disk and then renames. The file is gone if that fails.
+func (p *pending) commit() error {
+	err := p.Chmod(0o644)
+	if err == nil {
+		err = p.Sync()
+	}
+	if e := p.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(p.Name(), p.path)
+	}
+	if err != nil {
+		os.Remove(p.Name())
+		return err
+	}
+	if dir, err := os.Open(filepath.Dir(p.path)); err == nil { // so that the new name survives a power cut; not every system can
+		dir.Sync()
+		dir.Close()
+	}
+	return nil
+}
+
+// discard removes what was written.
+func (p *pending) discard() {
+	p.Close()
+	os.Remove(p.Name())
+}

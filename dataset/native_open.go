@@ -1,0 +1,255 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"os"
+
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// OpenNative opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than read, so Close the set
+// when done. Every byte is checked against its checksum.
+func OpenNative(path string) (*Set, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() < headerSize {
+		return nil, fileError(path, fmt.Sprintf("%d bytes", info.Size()), fmt.Sprintf("a native .dgm file, at least %d", headerSize))
+	}
+	data, release, err := mapFile(path, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	s, err := decodeNative(path, data)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	s.release = release
+	return s, nil
+}
+
+// decodeNative makes a set of the bytes of a native file without copying columns. The bytes must be aligned to 8.
+func decodeNative(path string, data []byte) (*Set, error) {
+	h, secs, err := readTable(path, data)
+	if err != nil {
+		return nil, err
+	}
+	d := &decoder{path: path, data: data, header: h, sections: secs}
+	return d.set()
+}
+
+// readTable reads the header and the table of sections, and checks all checksums.
+func readTable(path string, data []byte) (h nativeHeader, secs map[uint32]section, err error) {
+	bad := func(found, want string) (nativeHeader, map[uint32]section, error) {
+		return nativeHeader{}, nil, fileError(path, found, want)
+	}
+	le := binary.LittleEndian
+	if len(data) < headerSize || string(data[:len(nativeMagic)]) != nativeMagic {
+		return bad(fmt.Sprintf("%q at the beginning", data[:min(len(data), len(nativeMagic))]), "a native .dgm file: data import makes one")
+	}
+	if v := le.Uint32(data[8:]); v != nativeVersion {
+		return bad(fmt.Sprintf("format version %d", v), fmt.Sprintf("version %d: import the data again with this program", nativeVersion))
+	}
+	if got, want := crc32.Checksum(data[:headerSize-4], castagnoli), le.Uint32(data[headerSize-4:]); got != want {
+		return bad(fmt.Sprintf("a header with checksum %08x", got), fmt.Sprintf("%08x: the file is damaged", want))
+	}
+	at := func(i int) int64 { return int64(min(le.Uint64(data[16+8*i:]), math.MaxInt64)) }
+	h = nativeHeader{flags: le.Uint32(data[12:]), events: at(0), nodes: at(1), sources: at(2), table: at(3), length: at(4), sections: le.Uint32(data[56:])}
+	if int64(len(data)) != h.length {
+		return bad(fmt.Sprintf("%d bytes", len(data)), fmt.Sprintf("%d, as the header says: the file is cut off or was appended to", h.length))
+	}
+	size := int64(h.sections) * entrySize
+	if h.sections > maxSections || h.table < headerSize || h.table > h.length-size {
+		return bad(fmt.Sprintf("a table of %d sections at byte %d", h.sections, h.table), fmt.Sprintf("it within the %d bytes of the file", h.length))
+	}
+	table := data[h.table : h.table+size]
+	if got, want := crc32.Checksum(table, castagnoli), le.Uint32(data[60:]); got != want {
+		return bad(fmt.Sprintf("a section table with checksum %08x", got), fmt.Sprintf("%08x: the file is damaged", want))
+	}
+	secs = make(map[uint32]section, h.sections)
+	for ; len(table) > 0; table = table[entrySize:] {
+		s := decodeSection(table)
+		name := sectionName(s.kind)
+		if s.offset%sectionAlign != 0 || s.offset < headerSize || s.offset > h.table || s.length > h.table-s.offset {
+			return bad(fmt.Sprintf("section %s at bytes %d to %d", name, s.offset, s.offset+s.length), fmt.Sprintf("multiples of %d between %d and %d", sectionAlign, headerSize, h.table))
+		}
+		if got := crc32.Checksum(data[s.offset:s.offset+s.length], castagnoli); got != s.crc {
+			return bad(fmt.Sprintf("section %s with checksum %08x", name, got), fmt.Sprintf("%08x: the file is damaged", s.crc))
+		}
+		if _, twice := secs[s.kind]; twice {
+			return bad(fmt.Sprintf("section %s twice", name), "it once")
+		}
+		secs[s.kind] = s
+	}
+	return h, secs, nil
+}
+
+func sectionName(kind uint32) string {
+	if name, ok := sectionNames[kind]; ok {
+		return name
+	}
+	return fmt.Sprint(kind)
+}
+
+// decoder makes a set of checked sections. Checksums keep accidents out; the checks here are for files made by other programs.
+type decoder struct {
+	path     string
+	data     []byte
+	header   nativeHeader
+	sections map[uint32]section
+}
+
+func (d *decoder) set() (*Set, error) {
+	if d.header.events > math.MaxInt32 || d.header.nodes > math.MaxInt32 || d.header.sources > d.header.nodes {
+		return nil, fileError(d.path, fmt.Sprintf("%d events, %d nodes, %d of them sources", d.header.events, d.header.nodes, d.header.sources),
+			fmt.Sprintf("at most %d of each", math.MaxInt32))
+	}
+	log, err := d.log()
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{Log: log, Bipartite: d.header.flags&flagBipartite != 0, Sampling: Native, TimeFormat: TimeNumber}
+	if s.Edge, err = d.features(secEdgeFeatures); err == nil {
+		err = d.edges(s)
+	}
+	if err == nil {
+		s.Node, err = d.features(secNodeFeatures)
+	}
+	if err == nil && s.Node.Rows != int(d.header.nodes)+1 {
+		err = fileError(d.path, fmt.Sprintf("%d rows of node features", s.Node.Rows), fmt.Sprintf("%d, one for each node and one for padding", d.header.nodes+1))
+	}
+	if err == nil {
+		s.Names, err = d.names()
+	}
+	if err == nil {
+		err = d.about(s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (d *decoder) log() (*event.Log, error) {
+	var c event.Columns
+	var err error
+	n := int(d.header.events)
+	if c.Src, err = column[event.Node](d, secSource, n, true); err != nil {
+		return nil, err
+	}
+	if c.Dst, err = column[event.Node](d, secDestination, n, true); err != nil {
+		return nil, err
+	}
+	if c.Time, err = column[event.Time](d, secTime, n, true); err != nil {
+		return nil, err
+	}
+	if c.Label, err = column[float32](d, secLabel, n, false); err != nil {
+		return nil, err
+	}
+	if c.Edge, err = column[event.Edge](d, secEdge, n, false); err != nil {
+		return nil, err
+	}
+	log, err := event.FromColumns(c)
+	switch {
+	case err != nil:
+		return nil, fileError(d.path, err.Error(), "events that a log accepts")
+	case !log.Sorted():
+		return nil, fileError(d.path, "times that decrease", "events in the order of time")
+	case log.NumNodes() > int(d.header.nodes)+1:
+		return nil, fileError(d.path, fmt.Sprintf("node %d", log.NumNodes()-1), fmt.Sprintf("nodes up to %d, as the header says", d.header.nodes))
+	}
+	return log, nil
+}
+
+// column is the section of one value for each of n rows; nil where it is missing and may be.
+func column[T scalar](d *decoder, kind uint32, n int, must bool) ([]T, error) {
+	s, ok := d.sections[kind]
+	if !ok && !must || ok && s.length == 0 && n == 0 {
+		return nil, nil
+	}
+	col := columnOf[T](d.data[s.offset : s.offset+s.length])
+	if !ok || len(col) != n || len(bytesOf(col)) != int(s.length) {
+		return nil, fileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length), fmt.Sprintf("%d values", n))
+	}
+	return col, nil
+}
+
+func (d *decoder) features(kind uint32) (Features, error) {
+	s, ok := d.sections[kind]
+	if !ok {
+		return Features{}, fileError(d.path, "no section "+sectionName(kind), "it, with no bytes where all are zero")
+	}
+	if s.rows > math.MaxInt32+1 || s.cols > math.MaxInt32 || s.length > 0 && (s.length%4 != 0 || s.cols == 0 || s.length/4/s.cols != s.rows || s.length/4%s.cols != 0) {
+		return Features{}, fileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length), fmt.Sprintf("%d rows of %d values", s.rows, s.cols))
+	}
+	return Features{Rows: int(s.rows), Cols: int(s.cols), Data: columnOf[float32](d.data[s.offset : s.offset+s.length])}, nil
+}
+
+// edges checks that every edge id occurs once and has a row of features.
+func (d *decoder) edges(s *Set) error {
+	all := s.Log.All()
+	if _, ok := d.sections[secEdge]; !ok {
+		if s.Edge.Rows <= all.Len() {
+			return fileError(d.path, fmt.Sprintf("%d rows of edge features", s.Edge.Rows), fmt.Sprintf("%d, one for each event and one for padding", all.Len()+1))
+		}
+		return nil
+	}
+	var seen idSet
+	for i := range all.Len() {
+		e := all.Edge(i)
+		if int(e) >= s.Edge.Rows || !seen.add(e) {
+			return &InputError{File: d.path, Row: i + 1, Column: "edge", Found: fmt.Sprint(e), Want: fmt.Sprintf("every edge id once, and below %d", s.Edge.Rows)}
+		}
+	}
+	return nil
+}
+
+func (d *decoder) names() (*Names, error) {
+	n := int(d.header.nodes)
+	ints, err := column[int64](d, secNameNumbers, n, false)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := column[int64](d, secNameEnds, n, false)
+	if err != nil {
+		return nil, err
+	}
+	if ints == nil && ends == nil {
+		return nil, nil
+	}
+	t := d.sections[secNameText]
+	names := &Names{sources: int(d.header.sources), ints: ints, ends: ends, text: d.data[t.offset : t.offset+t.length]}
+	last := int64(0)
+	for i, end := range ends {
+		if end < last || end > t.length {
+			return nil, &InputError{File: d.path, Row: i + 1, Column: "name ends", Found: fmt.Sprint(end), Want: fmt.Sprintf("ends that ascend to %d", t.length)}
+		}
+		last = end
+	}
+	return names, nil
+}
+
+func (d *decoder) about(s *Set) error {
+	var a about
+	sec, ok := d.sections[secAbout]
+	if !ok {
+		return fileError(d.path, "no section about", "it")
+	}
+	if err := json.Unmarshal(d.data[sec.offset:sec.offset+sec.length], &a); err != nil {
+		return fileError(d.path, "section about that is not JSON: "+err.Error(), "a JSON object")
+	}
+	s.Name = a.Name
+	if a.TimeFormat == TimeDate {
+		s.TimeFormat = TimeDate
+	}
+	if a.Sampling == Reference {
+		s.Sampling = Reference
+	}
+	return nil
+}
