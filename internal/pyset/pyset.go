@@ -4,7 +4,10 @@
 // differences, as far as they decide the order. Published splits and negatives were drawn by position in such sets.
 package pyset
 
-import "math/bits"
+import (
+	"iter"
+	"math/bits"
+)
 
 const (
 	empty   = 0          // no key was ever here
@@ -62,12 +65,21 @@ func (s *Set) Add(key uint64) bool {
 	return true
 }
 
+// All walks the keys in the set's order.
+func (s *Set) All() iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for _, k := range s.table {
+			if k != empty && k != deleted && !yield(k-1) {
+				return
+			}
+		}
+	}
+}
+
 // AppendTo appends the keys to out in the set's order.
 func (s *Set) AppendTo(out []uint64) []uint64 {
-	for _, k := range s.table {
-		if k != empty && k != deleted {
-			out = append(out, k-1)
-		}
+	for k := range s.All() {
+		out = append(out, k)
 	}
 	return out
 }
@@ -96,10 +108,8 @@ func (s *Set) Merge(o *Set) {
 		s.place(o.table)
 		s.used, s.fill = o.used, o.used
 	default:
-		for _, k := range o.table {
-			if k != empty && k != deleted {
-				s.Add(k - 1)
-			}
+		for k := range o.All() {
+			s.Add(k)
 		}
 	}
 }
@@ -109,25 +119,20 @@ func (s *Set) Minus(a, b *Set) {
 	s.Clear()
 	if a.used>>2 > b.used { // a much larger set is copied, and what is in b taken out
 		s.Merge(a)
-		for _, k := range b.table {
-			if k != empty && k != deleted {
-				s.remove(k)
-			}
+		for k := range b.All() {
+			s.remove(k)
 		}
 		return
 	}
-	for _, k := range a.table {
-		if k != empty && k != deleted && !b.Has(k-1) {
-			s.Add(k - 1)
+	for k := range a.All() {
+		if !b.Has(k) {
+			s.Add(k)
 		}
 	}
 }
 
-func (s *Set) remove(entry uint64) {
-	if s.used == 0 {
-		return
-	}
-	if i := s.find(entry); s.table[i] == entry {
+func (s *Set) remove(key uint64) {
+	if i := s.find(key + 1); s.table[i] == key+1 {
 		s.table[i] = deleted
 		s.used--
 	}

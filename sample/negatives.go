@@ -1,0 +1,172 @@
+package sample
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/mersenne"
+	"github.com/dygmamba/dygmamba/internal/stream"
+)
+
+// Generators of negatives and random neighbours.
+const (
+	Reference = "reference" // the same draws as the reference programs, bit for bit
+	Native    = "native"    // our own: seeded, fast, and without the reference's accidents of order
+)
+
+// Strategies for negatives.
+const (
+	// Random keeps the source and draws the destination from all destinations. The positive itself may be drawn.
+	Random = "random"
+	// Historical draws pairs that met before the batch began and do not meet while it lasts: both ends are replaced.
+	Historical = "historical"
+	// Inductive is historical with pairs that had not met up to the observed time.
+	Inductive = "inductive"
+)
+
+// Strategies lists the strategies.
+func Strategies() []string { return []string{Random, Historical, Inductive} }
+
+// NegativeOptions says how to draw negatives.
+type NegativeOptions struct {
+	Strategy string     // Random, Historical or Inductive; "" is Random
+	Sampling string     // Reference or Native; "" is Reference
+	Seed     uint64     // below 2³² for Reference
+	Observed event.Time // inductive: what met up to here is known already
+	Avoid    bool       // native random: draw again while the negative is one of the batch's positives
+}
+
+// Resumable generators can tell where they stand, so that work can stop in the middle and continue with the same draws.
+// All Negatives and Pickers of this package are resumable.
+type Resumable interface {
+	State() []byte
+	SetState(state []byte) error
+}
+
+// NewNegatives draws from the nodes and pairs of a log. A sampler is for one goroutine at a time.
+//
+// Where historical and inductive pairs do not suffice, the rest are random pairs of any source and any destination that are not positives
+// of the batch. A log without events offers nothing to draw: then, and where each pair of nodes is a positive, positives come back.
+func NewNegatives(from *event.Log, o NegativeOptions) (Negatives, error) {
+	if o.Strategy == "" {
+		o.Strategy = Random
+	}
+	if !slices.Contains(Strategies(), o.Strategy) {
+		return nil, fmt.Errorf("negatives %q, must be %s, %s or %s", o.Strategy, Random, Historical, Inductive)
+	}
+	p := newPool(from, o)
+	switch o.Sampling {
+	case Reference, "":
+		return newReference(p, o)
+	case Native:
+		return newNative(p, o), nil
+	}
+	return nil, fmt.Errorf("sampling %q, must be %s or %s", o.Sampling, Reference, Native)
+}
+
+func newReference(p pool, o NegativeOptions) (Negatives, error) {
+	pairs := uint64(len(p.sources)) * uint64(len(p.dests))
+	switch {
+	case o.Seed > math.MaxUint32:
+		return nil, fmt.Errorf("seed %d of reference negatives, must be below 2^32", o.Seed)
+	case o.Avoid:
+		return nil, fmt.Errorf("avoiding positives among random negatives needs %s sampling, the reference does not check", Native)
+	case o.Strategy != Random && pairs > math.MaxInt32:
+		return nil, fmt.Errorf("%s reference negatives among %d sources × %d destinations: the reference lists all pairs, at most 2^31−1 fit; use %s sampling",
+			o.Strategy, len(p.sources), len(p.dests), Native)
+	}
+	seed := uint32(o.Seed)
+	gen := mersenne.New(seed)
+	if o.Strategy == Random {
+		return &referenceRandom{pool: p, twister: twister{gen, seed}}, nil
+	}
+	return newReferencePairs(p, twister{gen, seed}), nil
+}
+
+func newNative(p pool, o NegativeOptions) Negatives {
+	source := stream.New(o.Seed, "negatives "+o.Strategy)
+	if o.Strategy == Random {
+		return &nativeRandom{pool: p, Source: source, avoid: o.Avoid}
+	}
+	return newNativePairs(p, source)
+}
+
+// pool is what negatives are drawn from.
+type pool struct {
+	src, dst       []event.Node // [events] in order of time
+	time           []event.Time
+	sources, dests []event.Node // distinct, ascending
+	inductive      bool
+	observed       event.Time // inductive: what met up to here does not count; otherwise −Inf
+}
+
+func newPool(from *event.Log, o NegativeOptions) pool {
+	all := from.All()
+	p := pool{src: all.Src, dst: all.Dst, time: all.Time, observed: math.Inf(-1)}
+	if o.Strategy == Inductive {
+		p.inductive, p.observed = true, o.Observed
+	}
+	if !from.Sorted() {
+		p.sort()
+	}
+	p.sources, p.dests = distinct(all.Src), distinct(all.Dst)
+	return p
+}
+
+// sort replaces the columns with copies in order of time.
+func (p *pool) sort() {
+	order := make([]int, len(p.time))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.time[a], p.time[b]) })
+	src, dst, time := p.src, p.dst, p.time
+	p.src, p.dst, p.time = make([]event.Node, len(src)), make([]event.Node, len(src)), make([]event.Time, len(src))
+	for i, j := range order {
+		p.src[i], p.dst[i], p.time[i] = src[j], dst[j], time[j]
+	}
+}
+
+// upTo is the number of events at or before t.
+func (p *pool) upTo(t event.Time) int {
+	return sort.Search(len(p.time), func(i int) bool { return p.time[i] > t })
+}
+
+// during is the range of events from the first to the last moment of a batch.
+func (p *pool) during(pos event.Span) (lo, hi int) {
+	lo = sort.SearchFloat64s(p.time, pos.Time[0])
+	return lo, max(lo, p.upTo(pos.Time[pos.Len()-1]))
+}
+
+// repeat answers with the positives.
+func repeat(pos event.Span, out []Query) {
+	for i := range out {
+		out[i] = Query{pos.Src[i], pos.Dst[i], pos.Time[i]}
+	}
+}
+
+func distinct(nodes []event.Node) []event.Node {
+	var most event.Node
+	for _, n := range nodes {
+		most = max(most, n)
+	}
+	in := make([]bool, most+1)
+	count := 0
+	for _, n := range nodes {
+		if !in[n] {
+			in[n] = true
+			count++
+		}
+	}
+	out := make([]event.Node, 0, count)
+	for n, yes := range in {
+		if yes {
+			out = append(out, event.Node(n))
+		}
+	}
+	return out
+}

@@ -1,0 +1,151 @@
+package sample
+
+import (
+	"sort"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/pyset"
+	"github.com/dygmamba/dygmamba/internal/stream"
+)
+
+// nativePairs draws historical and inductive negatives. Distinct pairs are numbered by first meeting, so what met up to some time is the
+// numbers up to some number. A draw that hits a pair of the batch's own time, or one drawn before, is repeated; where more than half of the
+// pairs would be hit, those that are left are listed and drawn from.
+type nativePairs struct {
+	pool
+	*stream.Source
+	key   []uint64     // [pairs]
+	first []event.Time // [pairs] ascending: when they met first
+	pair  []int32      // [events] the number of an event's pair
+	known int          // pairs that had met up to the observed time
+	mark  []uint32     // [pairs] round: taken in this batch
+	round uint32
+	batch map[uint64]bool
+	list  []uint64
+}
+
+func newNativePairs(p pool, source *stream.Source) *nativePairs {
+	n := &nativePairs{pool: p, Source: source, pair: make([]int32, len(p.src))}
+	number := make(map[uint64]int32)
+	for i, u := range p.src {
+		k := pyset.Pair(u, p.dst[i])
+		at, met := number[k]
+		if !met {
+			at = int32(len(n.key))
+			number[k] = at
+			n.key = append(n.key, k)
+			n.first = append(n.first, p.time[i])
+		}
+		n.pair[i] = at
+	}
+	n.known = n.met(p.observed)
+	n.mark = make([]uint32, len(n.key))
+	return n
+}
+
+// met is the number of pairs that had met at t.
+func (n *nativePairs) met(t event.Time) int {
+	return sort.Search(len(n.first), func(i int) bool { return n.first[i] > t })
+}
+
+func (n *nativePairs) Draw(pos event.Span, out []Query) {
+	if repeat(pos, out); len(out) == 0 || len(n.dests) == 0 {
+		return
+	}
+	lo, hi := n.known, max(n.known, n.met(pos.Time[0]))
+	taken := n.exclude(pos, lo, hi)
+	n.list = n.list[:0]
+	switch left := hi - lo - taken; {
+	case hi-lo >= 2*(taken+len(out)):
+		n.hit(lo, hi, len(out))
+	case left >= len(out):
+		n.remaining(lo, hi)
+		n.choose(len(out))
+	default:
+		n.random(pos, len(out)-left)
+		n.remaining(lo, hi)
+		n.choose(len(out))
+	}
+	for i, k := range n.list {
+		out[i].Src, out[i].Dst = pyset.Split(k)
+	}
+}
+
+// exclude marks the pairs lo to hi−1 that meet while the batch lasts and returns how many they are.
+func (n *nativePairs) exclude(pos event.Span, lo, hi int) int {
+	if n.round++; n.round == 0 {
+		clear(n.mark)
+		n.round = 1
+	}
+	count := 0
+	from, to := n.during(pos)
+	for _, p := range n.pair[from:to] {
+		if int(p) >= lo && int(p) < hi && n.mark[p] != n.round {
+			n.mark[p] = n.round
+			count++
+		}
+	}
+	return count
+}
+
+// hit lists count unmarked pairs by drawing until they are found.
+func (n *nativePairs) hit(lo, hi, count int) {
+	for len(n.list) < count {
+		if p := lo + n.Below(hi-lo); n.mark[p] != n.round {
+			n.mark[p] = n.round
+			n.list = append(n.list, n.key[p])
+		}
+	}
+}
+
+// remaining lists all unmarked pairs.
+func (n *nativePairs) remaining(lo, hi int) {
+	for p := lo; p < hi; p++ {
+		if n.mark[p] != n.round {
+			n.list = append(n.list, n.key[p])
+		}
+	}
+}
+
+// choose shuffles count of the list to its front and drops the others.
+func (n *nativePairs) choose(count int) {
+	for i := range count {
+		j := i + n.Below(len(n.list)-i)
+		n.list[i], n.list[j] = n.list[j], n.list[i]
+	}
+	n.list = n.list[:count]
+}
+
+// random lists count pairs of any source and any destination that are not positives, distinct ones if there are enough.
+func (n *nativePairs) random(pos event.Span, count int) {
+	n.batch = positives(n.batch, pos)
+	all := len(n.sources) * len(n.dests)
+	if all >= 2*(len(n.batch)+count) {
+		for len(n.list) < count {
+			k := pyset.Pair(n.sources[n.Below(len(n.sources))], n.dests[n.Below(len(n.dests))])
+			if !n.batch[k] {
+				n.batch[k] = true
+				n.list = append(n.list, k)
+			}
+		}
+		return
+	}
+	for _, u := range n.sources {
+		for _, v := range n.dests {
+			if k := pyset.Pair(u, v); !n.batch[k] {
+				n.list = append(n.list, k)
+			}
+		}
+	}
+	if left := len(n.list); left >= count {
+		n.choose(count)
+	} else if left > 0 {
+		for range count - left {
+			n.list = append(n.list, n.list[n.Below(left)])
+		}
+	} else {
+		for i := range count { // every pair is a positive
+			n.list = append(n.list, pyset.Pair(pos.Src[i], pos.Dst[i]))
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package sample
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/mersenne"
+	"github.com/dygmamba/dygmamba/internal/stream"
+)
+
+// Strategies for a fixed number of neighbours, under the names this field uses.
+const (
+	Recent    = "recent"              // the last ones
+	Uniform   = "uniform"             // any, with replacement
+	TimeAware = "time_interval_aware" // with replacement, those after long silence rather than those in a crowd
+)
+
+// PickerOptions says how to choose neighbours.
+type PickerOptions struct {
+	Strategy string  // Recent, Uniform or TimeAware; "" is Recent
+	Sampling string  // Reference or Native; "" is Reference
+	Scale    float64 // TimeAware: decay per unit of time; 0 is 1e-6
+}
+
+// NewPicker is the Picker of a Plan. It is nil, which means the most recent ones, for Recent. Whoever gathers with the plan binds it first,
+// see Bind; until then it draws from seed 0 and knows no past but the histories it is shown.
+func NewPicker(o PickerOptions) (Picker, error) {
+	if o.Scale == 0 {
+		o.Scale = 1e-6
+	}
+	if o.Sampling == "" {
+		o.Sampling = Reference
+	}
+	switch {
+	case o.Sampling != Reference && o.Sampling != Native:
+		return nil, fmt.Errorf("sampling %q, must be %s or %s", o.Sampling, Reference, Native)
+	case !(o.Scale > 0) || math.IsInf(o.Scale, 1):
+		return nil, fmt.Errorf("time scaling factor %v, must be a positive number", o.Scale)
+	}
+	switch o.Strategy {
+	case Recent, "":
+		return nil, nil
+	case Uniform, TimeAware:
+		return o.bind(nil, 0), nil
+	}
+	return nil, fmt.Errorf("neighbour strategy %q, must be %s, %s or %s", o.Strategy, Recent, Uniform, TimeAware)
+}
+
+// Bind is a copy of a plan's picker that looks at one past and draws from the start of a seed. The reference programs make a new one for every
+// epoch and every evaluation, with seed 0 for the training past and 1 for the whole. Pickers of other packages are returned as they are.
+func Bind(p Picker, past index.View, seed uint64) Picker {
+	if b, ok := p.(interface {
+		bind(past index.View, seed uint64) Picker
+	}); ok {
+		return b.bind(past, seed)
+	}
+	return p
+}
+
+// bind makes a random picker.
+func (o PickerOptions) bind(past index.View, seed uint64) Picker {
+	var gen generator
+	if o.Sampling == Reference {
+		gen = twister{mersenne.New(uint32(seed)), uint32(seed)}
+	} else {
+		gen = stream.New(seed, "neighbors "+o.Strategy)
+	}
+	if o.Strategy == Uniform {
+		return &uniform{generator: gen, options: o}
+	}
+	return newTimeAware(gen, past, o)
+}
+
+// generator is what random pickers have in common: a Mersenne Twister or a stream.
+type generator interface {
+	Resumable
+	Reset()
+	Float64() float64
+}
+
+// uniform draws positions, each as likely as any other.
+type uniform struct {
+	generator
+	options PickerOptions
+}
+
+func (p *uniform) bind(past index.View, seed uint64) Picker { return p.options.bind(past, seed) }
+
+func (p *uniform) Pick(_ event.Node, h index.History, out []int32) int {
+	if h.Len() == 0 {
+		return 0
+	}
+	switch gen := p.generator.(type) {
+	case twister:
+		gen.Integers(h.Len(), out)
+	case *stream.Source:
+		for i := range out {
+			out[i] = int32(gen.Below(h.Len()))
+		}
+	}
+	byTime(h, out)
+	return len(out)
+}
+
+// byTime orders picks by time in float32, as models see it; equal times stay as drawn.
+func byTime(h index.History, picks []int32) {
+	slices.SortStableFunc(picks, func(a, b int32) int {
+		return cmp.Compare(float32(h.Time[a]), float32(h.Time[b]))
+	})
+}
