@@ -1,0 +1,50 @@
+package sample
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/streamtest"
+)
+
+// dygmamba256 is DyGMamba's plan for the enron data set: 256 positions, patches of 8, 30 gaps.
+var dygmamba256 = Plan{Neighbors: 255, RowLen: 264, Target: TargetLast, Counts: PairCounts, PairGaps: 30}
+
+// pairs are the last queries of a log and as many negatives with the same sources and times.
+func pairs(l *event.Log, n int) (qs []Query, labels []float32) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	s := l.Span(l.Len()-n, l.Len())
+	for i := range n {
+		qs, labels = append(qs, Query{s.Src[i], s.Dst[i], s.Time[i]}), append(labels, 1)
+	}
+	for i := range n {
+		q := qs[i]
+		q.Dst = l.At(rng.IntN(l.Len())).Dst
+		qs, labels = append(qs, q), append(labels, 0)
+	}
+	return qs, labels
+}
+
+func BenchmarkGather(b *testing.B) {
+	b.Run("enron", func(b *testing.B) { benchmarkGather(b, streamtest.Real(b, "enron")) })
+	b.Run("generated", func(b *testing.B) { benchmarkGather(b, streamtest.Generate(streamtest.Enron, 1)) })
+	b.Run("mooc", func(b *testing.B) { benchmarkGather(b, streamtest.Real(b, "mooc")) })
+}
+
+// benchmarkGather gathers 400 pairs with 256 positions, counts and gaps.
+func benchmarkGather(b *testing.B, l *event.Log) {
+	past := index.Freeze(l)
+	qs, labels := pairs(l, 200)
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
+			batch := &Batch{Labels: labels}
+			for b.Loop() {
+				Gatherer{threads}.Gather(past, dygmamba256, qs, batch)
+			}
+			b.ReportMetric(float64(len(qs)*b.N)/b.Elapsed().Seconds(), "queries/s")
+		})
+	}
+}

@@ -1,0 +1,246 @@
+package sample
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/streamtest"
+)
+
+var plans = map[string]Plan{
+	"released":  {Neighbors: 7, RowLen: 9, Target: TargetLast, Counts: PairCounts, PairGaps: 3},
+	"equations": {Neighbors: 7, RowMultiple: 3, Target: TargetLast, Counts: PaperCounts, PairGaps: 3},
+	"dygformer": {Neighbors: 7, RowMultiple: 2, Target: TargetFirst, PadRight: true, Counts: PlainCounts},
+	"tcl":       {Neighbors: 4, RowLen: 5, Target: TargetFirst},
+	"recent":    {Neighbors: 4, RowLen: 4},
+}
+
+// views indexes the same events in both ways.
+func views(tb interface{ Fatal(...any) }, events []event.Event) map[string]index.View {
+	live := index.NewLive()
+	for _, e := range events {
+		live.Add(e)
+	}
+	return map[string]index.View{"frozen": index.Freeze(streamtest.Log(tb, events)), "live": live}
+}
+
+// asks draws queries about nodes that occur and some that do not, at the times of events and between them.
+func asks(t *rapid.T) []Query {
+	node := rapid.SampledFrom([]event.Node{1, 1, 2, 2, 3, 4, 5, 6, 7, math.MaxInt32})
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Query {
+		return Query{node.Draw(t, "src"), node.Draw(t, "dst"), float64(rapid.IntRange(-6, 16).Draw(t, "time")) / 2}
+	}), 1, 40).Draw(t, "queries")
+}
+
+// TestGatherPlainly holds Gather to its rules, written down once more in the plainest way.
+func TestGatherPlainly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events, qs := streamtest.Few(t), asks(t)
+		var b Batch
+		for plan, p := range plans {
+			for name, view := range views(t, events) {
+				Gatherer{2}.Gather(view, p, qs, &b)
+				want := plainly(events, p, qs)
+				if diff := different(&want, &b); diff != "" {
+					t.Fatalf("%s, %s: %s", plan, name, diff)
+				}
+			}
+		}
+	})
+}
+
+// TestNothingFromTheFuture gathers from the whole stream and from one that ends just before the query's time.
+func TestNothingFromTheFuture(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { checkPromise(t, streamtest.Few(t), float64(rapid.IntRange(-6, 16).Draw(t, "at"))/2) })
+}
+
+// FuzzNothingFromTheFuture does the same on streams and moments that the fuzzer finds.
+func FuzzNothingFromTheFuture(f *testing.F) {
+	f.Add([]byte{}, 1.0)
+	f.Add([]byte{0, 1, 6, 1, 0, 6, 0, 0, 6, 0, 1, 8}, 3.0)
+	f.Add([]byte{0, 1, 9, 0, 1, 8, 0, 1, 7, 1, 0, 7, 0, 1, 6}, 4.0)
+	f.Add([]byte{3, 3, 0, 3, 3, 0, 3, 3, 1, 3, 2, 1}, 0.5)
+	f.Fuzz(func(t *testing.T, stream []byte, at float64) {
+		if !math.IsNaN(at) {
+			checkPromise(t, streamtest.Decode(stream), at)
+		}
+	})
+}
+
+// checkPromise asks about every pair at one time.
+func checkPromise(t interface {
+	Fatal(...any)
+	Fatalf(string, ...any)
+}, events []event.Event, at event.Time) {
+	var qs []Query
+	for u := range event.Node(8) {
+		for v := range event.Node(8) {
+			qs = append(qs, Query{u, v, at})
+		}
+	}
+	whole := views(t, events)
+	known := views(t, slices.DeleteFunc(slices.Clone(events), func(e event.Event) bool { return e.Time >= at }))
+	var got, want Batch
+	for plan, p := range plans {
+		for name := range whole {
+			Gatherer{2}.Gather(whole[name], p, qs, &got)
+			Gatherer{1}.Gather(known[name], p, qs, &want)
+			if diff := different(&want, &got); diff != "" {
+				t.Fatalf("%s, %s, at %v: depends on what comes later: %s", plan, name, at, diff)
+			}
+		}
+	}
+}
+
+// plainly is Gather as one would explain it.
+func plainly(events []event.Event, p Plan, qs []Query) Batch {
+	b := Batch{Queries: qs}
+	histories := make([][2][]meeting, len(qs))
+	for i, q := range qs {
+		histories[i] = [2][]meeting{history(events, q.Src, q.Time), history(events, q.Dst, q.Time)}
+		if p.PairGaps > 0 {
+			b.Gaps = append(b.Gaps, plainGaps(histories[i][0], q, p.PairGaps)...)
+		}
+	}
+	for side, rows := range []*Rows{&b.Src, &b.Dst} {
+		rows.Len = p.RowLen
+		for i := range qs {
+			h := &histories[i][side]
+			*h = (*h)[max(0, len(*h)-p.Neighbors):]
+			if p.RowLen == 0 {
+				rows.Len = max(rows.Len, len(*h)+1)
+			}
+		}
+		for p.RowMultiple > 0 && rows.Len%p.RowMultiple != 0 {
+			rows.Len++
+		}
+	}
+	for i, q := range qs {
+		for side, rows := range []*Rows{&b.Src, &b.Dst} {
+			own := meeting{q.Src, 0, q.Time}
+			if side == 1 {
+				own.node = q.Dst
+			}
+			for _, m := range arrange(histories[i][side], own, rows.Len, p) {
+				rows.Node, rows.Edge, rows.Time = append(rows.Node, m.node), append(rows.Edge, m.edge), append(rows.Time, float32(m.time))
+				rows.Delta = append(rows.Delta, float32(q.Time-float64(float32(m.time))))
+			}
+		}
+		if p.Counts != NoCounts {
+			src, dst := plainCounts(b.Src.Node[i*b.Src.Len:], b.Dst.Node[i*b.Dst.Len:], q, p.Counts)
+			b.Src.Count, b.Dst.Count = append(b.Src.Count, src...), append(b.Dst.Count, dst...)
+		}
+	}
+	return b
+}
+
+type meeting struct {
+	node event.Node
+	edge event.Edge
+	time event.Time
+}
+
+func history(events []event.Event, n event.Node, t event.Time) (h []meeting) {
+	for _, e := range events {
+		if e.Time < t && e.Src == n {
+			h = append(h, meeting{e.Dst, e.Edge, e.Time})
+		}
+		if e.Time < t && e.Dst == n {
+			h = append(h, meeting{e.Src, e.Edge, e.Time})
+		}
+	}
+	slices.SortStableFunc(h, func(a, b meeting) int { return int(2*a.time) - int(2*b.time) })
+	return h
+}
+
+func arrange(h []meeting, own meeting, rowLen int, p Plan) (row []meeting) {
+	row = slices.Clone(h)
+	if p.Target == TargetLast {
+		row = append(row, own)
+	}
+	if p.Target == TargetFirst && p.PadRight {
+		row = slices.Insert(row, 0, own)
+	}
+	for len(row) < rowLen {
+		switch {
+		case p.PadRight:
+			row = append(row, meeting{})
+		case p.Target == TargetFirst && len(row) == rowLen-1:
+			row = slices.Insert(row, 0, own)
+		default:
+			row = slices.Insert(row, 0, meeting{})
+		}
+	}
+	return row
+}
+
+func plainGaps(src []meeting, q Query, k int) []float32 {
+	var times []event.Time
+	for _, m := range src {
+		if m.node == q.Dst && !slices.Contains(times, m.time) {
+			times = append(times, m.time)
+		}
+	}
+	var row []float32
+	for range k {
+		row = append(row, 1e10)
+	}
+	times = append(times, q.Time)
+	for i := range len(times) - 1 {
+		row = append(row, float32(times[i+1]-times[i]))
+	}
+	return row[len(row)-k:]
+}
+
+// plainCounts follows the table of cases for the rows of u = q.Src and v = q.Dst.
+func plainCounts(src, dst []int32, q Query, rule Counting) (srcCount, dstCount []int32) {
+	cu, cv := map[int32]int32{}, map[int32]int32{}
+	for _, x := range src {
+		cu[x]++
+	}
+	for _, x := range dst {
+		cv[x]++
+	}
+	u, v := q.Src, q.Dst
+	if rule == PaperCounts {
+		cu[u]--
+		cv[v]--
+	}
+	special := func(x int32, own bool, met int32) (int32, int32, bool) {
+		switch {
+		case rule == PaperCounts && own:
+			return 0, met, true
+		case rule == PaperCounts && x == 0:
+			return -1, -1, true
+		case rule == PlainCounts && x == 0:
+			return 0, 0, true
+		}
+		return 0, 0, false
+	}
+	for i, x := range src {
+		a, b, ok := special(x, i == len(src)-1, cu[v])
+		if !ok {
+			a, b = cu[x], cv[x]
+			if x == v && rule != PlainCounts {
+				b = cu[v]
+			}
+		}
+		srcCount = append(srcCount, a, b)
+	}
+	for i, x := range dst {
+		a, b, ok := special(x, i == len(dst)-1, cv[u])
+		if !ok {
+			a, b = cu[x], cv[x]
+			if x == u && rule != PlainCounts {
+				a = cv[u]
+			}
+		}
+		dstCount = append(dstCount, a, b)
+	}
+	return srcCount, dstCount
+}
