@@ -15,13 +15,14 @@ type arena struct {
 	blocks []device.Buffer
 	at     int // the block in use
 	used   int // floats used of it
-	below  int // floats of the blocks before it
+	sum    int // floats in use in all blocks
 	high   int // most floats ever in use
+	moves  int // how often blocks came or went: addresses of one step are those of the next while it stays
 	spare  []device.Buffer
 }
 
 // mark is a position to release to.
-type mark struct{ at, used, below int }
+type mark struct{ at, used, sum int }
 
 func round(n int) int { return (n + align - 1) &^ (align - 1) }
 
@@ -32,15 +33,16 @@ func (a *arena) alloc(n int) device.Buffer {
 	}
 	size := round(n)
 	for a.at < len(a.blocks) && a.used+size > a.blocks[a.at].Len {
-		a.below += a.blocks[a.at].Len
 		a.at, a.used = a.at+1, 0
 	}
 	if a.at == len(a.blocks) {
-		a.blocks = append(a.blocks, a.dev.Alloc(max(size, round(a.below), firstBlock)))
+		a.blocks = append(a.blocks, a.dev.Alloc(max(size, a.sum, firstBlock)))
+		a.moves++
 	}
 	b := a.blocks[a.at].Slice(a.used, a.used+n)
 	a.used += size
-	a.high = max(a.high, a.below+a.used)
+	a.sum += size
+	a.high = max(a.high, a.sum)
 	return b
 }
 
@@ -64,10 +66,10 @@ func (a *arena) recycle(b device.Buffer) {
 	}
 }
 
-func (a *arena) mark() mark { return mark{a.at, a.used, a.below} }
+func (a *arena) mark() mark { return mark{a.at, a.used, a.sum} }
 
 // release takes back everything allocated since m. Memory recycled in between must not be from before m.
-func (a *arena) release(m mark) { a.at, a.used, a.below = m.at, m.used, m.below }
+func (a *arena) release(m mark) { a.at, a.used, a.sum = m.at, m.used, m.sum }
 
 // reset takes everything back, and joins several blocks into one that holds the most ever used.
 func (a *arena) reset() {
@@ -86,6 +88,7 @@ func (a *arena) reserve(n int) {
 	}
 	a.free()
 	a.blocks = append(a.blocks, a.dev.Alloc(n))
+	a.moves++
 }
 
 func (a *arena) free() {

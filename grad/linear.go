@@ -254,12 +254,12 @@ func checkBias(op string, w, b *tensor.Tensor) {
 	}
 }
 
-// data is the first row's memory of a tensor that may be missing.
+// data is the memory of a dense tensor that may be missing.
 func data(t *tensor.Tensor) device.Buffer {
 	if t == nil {
 		return device.Buffer{}
 	}
-	return t.Data.Slice(0, t.Len())
+	return t.Data.Slice(0, min(t.Len(), t.Data.Len))
 }
 
 // dims is a shape by value.

@@ -33,7 +33,7 @@ func zip(tp *Tape, op device.Op, x, y *tensor.Tensor) *tensor.Tensor {
 		o.spread = each
 	case y.Rank() == 1 && y.Cols() == x.Cols():
 		o.spread = row
-	case y.Rank() == x.Rank() && y.Cols() == 1 && y.Rows() == x.Rows() && y.Dense():
+	case y.Rank() == x.Rank() && y.Cols() == 1 && y.Rows() == x.Rows():
 		o.spread = col
 	default:
 		panic(tensor.Mismatch(zipNames[op], "equal shapes, or a row [cols] or column [..., 1] as the second", x.Shape(), y.Shape()))
@@ -41,7 +41,12 @@ func zip(tp *Tape, op device.Op, x, y *tensor.Tensor) *tensor.Tensor {
 	if z.Len() == 0 {
 		return z
 	}
-	o.apply(tp, op, z.Mat(), x.Mat(), y)
+	o.line = data(y)
+	if !y.Dense() && o.spread == col { // a column of a wider tensor
+		o.line = tp.floats.alloc(y.Rows())
+		tp.dev.Copy(o.line.Mat(y.Rows(), 1), y.Mat())
+	}
+	o.apply(tp, op, z.Mat(), x.Mat())
 	if z.Tracked {
 		Record(tp, o)
 	}
@@ -52,17 +57,18 @@ type zipped struct {
 	op      device.Op
 	spread  spread
 	x, y, z *tensor.Tensor
+	line    device.Buffer // y as a row or a column, dense
 }
 
 // apply computes z = x op y with y spread over x.
-func (o *zipped) apply(tp *Tape, op device.Op, z, x device.Mat, y *tensor.Tensor) {
+func (o *zipped) apply(tp *Tape, op device.Op, z, x device.Mat) {
 	switch o.spread {
 	case each:
-		tp.dev.Zip(op, z, x, y.Mat())
+		tp.dev.Zip(op, z, x, o.y.Mat())
 	case row:
-		tp.dev.ZipRow(op, z, x, data(y))
+		tp.dev.ZipRow(op, z, x, o.line)
 	case col:
-		tp.dev.ZipCol(op, z, x, data(y))
+		tp.dev.ZipCol(op, z, x, o.line)
 	}
 }
 
@@ -85,7 +91,7 @@ func (o *zipped) Backward(tp *Tape) {
 		tp.Recycle(t)
 	}
 	if o.x.Tracked {
-		o.apply(tp, device.Mul, dz, dz, o.y)
+		o.apply(tp, device.Mul, dz, dz)
 	}
 	tp.Give(o.x, g)
 }

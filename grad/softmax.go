@@ -17,20 +17,14 @@ func Softmax(tp *Tape, x *tensor.Tensor, mask device.Ints, fill float32) *tensor
 	}
 	tp.dev.Softmax(y.Mat(), x.Mat(), mask, fill)
 	if y.Tracked {
-		o := softmax{x: x, y: y, mask: mask}
-		if mask.Len > 0 {
-			o.bits = tp.Floats(bits[:], 2, 1)
-		}
-		Record(tp, o)
+		Record(tp, softmax{x, y, mask})
 	}
 	return y
 }
 
-var bits = [2]float32{0, 1}
-
 type softmax struct {
-	x, y, bits *tensor.Tensor
-	mask       device.Ints
+	x, y *tensor.Tensor
+	mask device.Ints
 }
 
 func (o *softmax) Backward(tp *Tape) {
@@ -42,7 +36,7 @@ func (o *softmax) Backward(tp *Tape) {
 	tp.dev.SoftmaxGrad(m, o.y.Mat(), m)
 	if o.mask.Len > 0 { // a masked number was replaced by a constant: no gradient, also where a whole row is masked
 		keep := tp.Scratch(g.Len)
-		tp.dev.Gather(keep.Mat(g.Len, 1), o.bits.Mat(), o.mask, 1)
+		tp.dev.Gather(keep.Mat(g.Len, 1), tp.constants.Mat(2, 1), o.mask, 1)
 		tp.dev.Zip(device.Mul, m, m, keep.Mat(m.Rows, m.Cols))
 		tp.Recycle(keep)
 	}

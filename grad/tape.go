@@ -15,6 +15,7 @@ import (
 type Tape struct {
 	dev    device.Device
 	record bool
+	id     uint64 // among the process's tapes, once it replays
 
 	floats arena
 	ints   intArena
@@ -28,7 +29,8 @@ type Tape struct {
 	key    device.Ints
 	words  [2]int32
 	stream uint32
-	one    [1]float32
+
+	constants device.Buffer // 0 and 1
 }
 
 // Op is a recorded operation. Backward reads the gradient of its results and gives gradients to its inputs.
@@ -37,6 +39,8 @@ type Op interface{ Backward(tp *Tape) }
 // NewTape makes a tape on dev. One that does not record is for evaluation: it keeps nothing for a backward pass, and dropout is off.
 func NewTape(dev device.Device, record bool) *Tape {
 	tp := &Tape{dev: dev, record: record, floats: arena{dev: dev}, ints: intArena{dev: dev}}
+	tp.constants = dev.Alloc(2)
+	dev.Write(tp.constants, []float32{0, 1})
 	tp.Reset(0)
 	return tp
 }
@@ -83,6 +87,7 @@ func (tp *Tape) Reserve(bytes int64) { tp.floats.reserve(int((bytes + 3) / 4)) }
 func (tp *Tape) Close() {
 	tp.floats.free()
 	tp.ints.free()
+	tp.dev.Free(tp.constants)
 }
 
 // Mark remembers how much memory is in use, for Release.
@@ -141,10 +146,7 @@ func (tp *Tape) Backward(loss *tensor.Tensor) {
 	if !tp.record || !loss.Tracked {
 		return
 	}
-	g := tp.Scratch(1)
-	tp.one[0] = 1
-	tp.dev.Write(g, tp.one[:])
-	tp.Give(loss, g)
+	tp.GiveCopy(loss, tp.constants.Slice(1, 2).Mat(1, 1))
 	for i := tp.used - 1; i >= 0; i-- {
 		tp.ops[i].Backward(tp)
 	}

@@ -1,0 +1,106 @@
+package nn
+
+import (
+	"math"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// MultiHead is PyTorch's multi-head attention with stacked projections.
+type MultiHead struct {
+	In, InBias *tensor.Tensor // [3a, a], [3a]: query, key, value
+	Out        Linear
+	Heads      int
+	Rate       float32 // dropout on the attention weights
+}
+
+// NewMultiHead adds attention of the given width: in_proj_weight, in_proj_bias, out_proj.
+func NewMultiHead(s Scope, width, heads int, rate float32) MultiHead {
+	bound := math.Sqrt(6 / float64(4*width)) // Xavier over the stacked matrix
+	l := MultiHead{Heads: heads, Rate: rate}
+	l.In = s.Add("in_proj_weight", Uniform(bound), 3*width, width)
+	l.InBias = s.Add("in_proj_bias", Const(0), 3*width)
+	l.Out = Linear{s.Add("out_proj.weight", FanIn(width), width, width), s.Add("out_proj.bias", Const(0), width)}
+	return l
+}
+
+// Forward lets each query [B, Q, a] attend to the keys [B, K, a]. Keys whose mask [B·K] is 0 are not seen; an empty mask hides none.
+func (l MultiHead) Forward(tp *grad.Tape, query, keys *tensor.Tensor, mask device.Ints) *tensor.Tensor {
+	a := l.Out.W.Cols()
+	project := func(x *tensor.Tensor, i int) *tensor.Tensor {
+		return grad.Linear(tp, x, grad.Rows(tp, l.In, i*a, (i+1)*a), grad.Rows(tp, l.InBias, i*a, (i+1)*a), device.Identity)
+	}
+	q, k, v := project(query, 0), project(keys, 1), project(keys, 2)
+	y := grad.Attention(tp, q, k, v, grad.Heads{Heads: l.Heads, Mask: mask, Fill: float32(math.Inf(-1)), Drop: l.Rate})
+	return l.Out.Forward(tp, y) // [B, Q, a]
+}
+
+// Transformer is a layer of attention and feed-forward, each with a residual and a norm.
+type Transformer struct {
+	Attention    MultiHead
+	FeedForward  FeedForward
+	Norm0, Norm1 LayerNorm
+	Rate         float32
+}
+
+// NewTransformer adds a layer of the given width, a → 4a → a inside: multi_head_attention, linear_layers, norm_layers.
+func NewTransformer(s Scope, width, heads int, act device.Act, rate float32) *Transformer {
+	return &Transformer{
+		Attention:   NewMultiHead(s.In("multi_head_attention"), width, heads, rate),
+		FeedForward: NewFeedForward(s.In("linear_layers"), "0", "1", width, 4*width, width, act, rate),
+		Norm0:       NewLayerNorm(s.In("norm_layers.0"), width),
+		Norm1:       NewLayerNorm(s.In("norm_layers.1"), width),
+		Rate:        rate,
+	}
+}
+
+// PostNorm is the layer that normalises after each residual (TCL, CAWN): y = LN₀(q + drop(att(q, keys))), LN₁(y + ffn(y)).
+func (l *Transformer) PostNorm(tp *grad.Tape, query, keys *tensor.Tensor, mask device.Ints) *tensor.Tensor {
+	a := grad.Dropout(tp, l.Attention.Forward(tp, query, keys, mask), l.Rate)
+	y := l.Norm0.Add(tp, a, query)
+	return l.Norm1.Add(tp, l.FeedForward.Forward(tp, y), y)
+}
+
+// PreNorm is the layer that normalises before attention and feed-forward (DyGFormer): y = x + drop(att(LN₀ x)), y + ffn(LN₁ y).
+func (l *Transformer) PreNorm(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
+	n := l.Norm0.Forward(tp, x)
+	y := grad.Add(tp, x, grad.Dropout(tp, l.Attention.Forward(tp, n, n, device.Ints{}), l.Rate))
+	return grad.Add(tp, y, l.FeedForward.Forward(tp, l.Norm1.Forward(tp, y)))
+}
+
+// TemporalAttention lets a node attend to its neighbours (TGAT, TGN, DyRep): LN(drop(W·att) + query).
+type TemporalAttention struct {
+	Query, Key, Value Linear
+	Norm              LayerNorm
+	Residual          Linear
+	Heads             int
+	Rate              float32
+}
+
+// NewTemporalAttention adds attention of queries of width q to keys of width k: query_projection, key_projection, value_projection,
+// layer_norm, residual_fc.
+func NewTemporalAttention(s Scope, q, k, heads int, rate float32) *TemporalAttention {
+	return &TemporalAttention{
+		Query:    NewProjection(s.In("query_projection"), q, q),
+		Key:      NewProjection(s.In("key_projection"), k, q),
+		Value:    NewProjection(s.In("value_projection"), k, q),
+		Norm:     NewLayerNorm(s.In("layer_norm"), q),
+		Residual: NewLinear(s.In("residual_fc"), q, q),
+		Heads:    heads,
+		Rate:     rate,
+	}
+}
+
+// Forward lets query [n, q] attend to K keys each, which are the concatenation of keys [n, K, ·] with together k columns.
+// Where mask [n·K] is 0 a key scores −1e10: a query without any key takes their plain mean.
+func (l *TemporalAttention) Forward(tp *grad.Tape, query *tensor.Tensor, mask device.Ints, keys ...*tensor.Tensor) *tensor.Tensor {
+	n, width := query.Dim(0), query.Dim(1)
+	q := grad.Reshape(tp, l.Query.Forward(tp, query), n, 1, width)
+	k := l.Key.Join(tp, device.Identity, keys...)   // [n, K, q]
+	v := l.Value.Join(tp, device.Identity, keys...) // [n, K, q]
+	y := grad.Attention(tp, q, k, v, grad.Heads{Heads: l.Heads, Mask: mask, Fill: -1e10, Drop: l.Rate})
+	y = l.Residual.Forward(tp, grad.Reshape(tp, y, n, width)) // [n, q]
+	return l.Norm.Add(tp, grad.Dropout(tp, y, l.Rate), query)
+}

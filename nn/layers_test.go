@@ -1,0 +1,207 @@
+package nn_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/cpu"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// TestGoldenMamba compares the block with the reference program's.
+func TestGoldenMamba(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		dev := cpu.New(cpu.Options{Threads: 2, Plain: plain})
+		defer dev.Close()
+		b := golden.MambaBlock(t)
+		params := nn.NewParams(0)
+		block := nn.NewMamba(params.In("m"), b.Width, b.State, b.Kernel)
+		params.Place(dev)
+		if len(params.All()) != len(b.Params) {
+			t.Fatalf("the block has %d parameters, want %d", len(params.All()), len(b.Params))
+		}
+		values := golden.Fill(b.Params)
+		for i, q := range params.All() {
+			want := b.Params[i]
+			if q.Name != "m."+want.Name || !slices.Equal(q.Shape(), want.Shape) {
+				t.Errorf("parameter %d is %s %v, want %s %v", i, q.Name, q.Shape(), want.Name, want.Shape)
+			}
+			if err := params.Write(q, values[want.Name]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, record := range []bool{false, true} {
+			tp := grad.NewTape(dev, record)
+			x := make([]float32, len(b.Output))
+			for i := range x {
+				x[i] = float32(math.Cos(0.3 * float64(i)))
+			}
+			got := make([]float32, len(x))
+			dev.Read(got, block.Forward(tp, tp.Floats(x, b.Shape...)).Data)
+			for i, w := range b.Output {
+				if math.Abs(float64(got[i])-w) > 2e-5*0.01 { // outputs are below 0.007 and stored to seven places
+					t.Fatalf("plain %v: output %d is %v, want %v", plain, i, got[i], w)
+				}
+			}
+		}
+	}
+}
+
+// TestInit looks at initial values: bounds, means and variances as PyTorch's, and the fixed ones exactly.
+func TestInit(t *testing.T) {
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	p := nn.NewParams(3)
+	s := p.In("x")
+	nn.NewLinear(s.In("linear"), 64, 200)
+	nn.NewMamba(s.In("mamba"), 100, 16, 4)
+	nn.NewMultiHead(s.In("attention"), 72, 2, 0)
+	nn.NewGRU(s.In("gru"), 30, 64)
+	nn.NewTimeEncoder(s.In("time"), 100)
+	nn.NewLayerNorm(s.In("norm"), 8)
+	s.Add("embedding", nn.Normal, 100, 100)
+	p.Place(dev)
+
+	uniform := map[string]float64{
+		"linear.weight": 0.125, "linear.bias": 0.125,
+		"mamba.in_proj.weight": 0.1, "mamba.conv1d.weight": 0.5, "mamba.conv1d.bias": 0.5, "mamba.x_proj.weight": 0.1,
+		"mamba.dt_proj.weight": 1 / math.Sqrt(7), "mamba.out_proj.weight": 0.1,
+		"attention.in_proj_weight": math.Sqrt(6.0 / (4 * 72)), "attention.out_proj.weight": 1 / math.Sqrt(72),
+		"gru.weight_ih": 0.125, "gru.weight_hh": 0.125, "gru.bias_ih": 0.125, "gru.bias_hh": 0.125,
+	}
+	for name, bound := range uniform {
+		mean, variance, top := moments(p.Read(p.Get("x." + name)))
+		n := float64(p.Get("x." + name).Len())
+		if top > bound || top < bound*(1-10/n) || math.Abs(mean) > 4*bound/math.Sqrt(3*n) || math.Abs(variance/(bound*bound/3)-1) > 5/math.Sqrt(n) {
+			t.Errorf("%s: mean %v, variance %v, largest %v; want uniform within ±%v", name, mean, variance, top, bound)
+		}
+	}
+	for name, value := range map[string]float32{"norm.weight": 1, "norm.bias": 0, "mamba.D": 1, "time.w.bias": 0, "attention.in_proj_bias": 0, "attention.out_proj.bias": 0} {
+		for _, v := range p.Read(p.Get("x." + name)) {
+			if v != value {
+				t.Errorf("%s starts at %v, want %v", name, v, value)
+			}
+		}
+	}
+	if mean, variance, _ := moments(p.Read(p.Get("x.embedding"))); math.Abs(mean) > 0.04 || math.Abs(variance-1) > 0.06 {
+		t.Errorf("embedding: mean %v, variance %v; want 0 and 1", mean, variance)
+	}
+	for i, v := range p.Read(p.Get("x.mamba.A_log")) {
+		if math.Abs(float64(v)-math.Log(float64(i%16+1))) > 1e-6 {
+			t.Fatalf("A_log[%d] is %v", i, v)
+		}
+	}
+	for i, v := range p.Read(p.Get("x.time.w.weight")) {
+		if want := math.Pow(10, -9*float64(i)/99); math.Abs(float64(v)/want-1) > 2e-6 {
+			t.Fatalf("frequency %d is %v, want %v", i, v, want)
+		}
+	}
+	logs := []float32{}
+	for _, v := range p.Read(p.Get("x.mamba.dt_proj.bias")) {
+		logs = append(logs, float32(math.Log(math.Log1p(math.Exp(float64(v))))))
+	}
+	lo, hi := slices.Min(logs), slices.Max(logs)
+	if mean, _, _ := moments(logs); float64(lo) < math.Log(0.001)-1e-3 || float64(hi) > math.Log(0.1)+1e-3 || math.Abs(mean-math.Log(0.01)) > 0.5 {
+		t.Errorf("steps lie within exp(%v … %v), mean exp(%v); want log-uniform in 0.001 … 0.1", lo, hi, mean)
+	}
+}
+
+// TestStreams shows that a parameter's first values depend on the seed and on its name, not on its neighbours.
+func TestStreams(t *testing.T) {
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	values := func(seed uint64, names ...string) []float32 {
+		p := nn.NewParams(seed)
+		for _, name := range names {
+			p.Add(name, nn.Normal, 5)
+		}
+		p.Place(dev)
+		return p.Read(p.Get("a"))
+	}
+	if !slices.Equal(values(1, "a"), values(1, "c", "a", "b")) {
+		t.Error("a parameter's values moved with its neighbours")
+	}
+	if slices.Equal(values(1, "a"), values(2, "a")) {
+		t.Error("two seeds give the same values")
+	}
+}
+
+// TestBiLSTMLast compares with running each sequence alone, cut to its length, in both directions.
+func TestBiLSTMLast(t *testing.T) {
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	p := nn.NewParams(5)
+	l := nn.NewBiLSTM(p.In("l"), 6, 4)
+	p.Place(dev)
+	tp := grad.NewTape(dev, false)
+	lengths := []int{1, 3, 2}
+	x, last := make([]float32, 3*3*6), []int32{}
+	for i := range x {
+		x[i] = float32(math.Sin(float64(i)))
+	}
+	for i, n := range lengths {
+		last = append(last, int32(i*3+n-1))
+	}
+	got := read(dev, l.Last(tp, tp.Floats(x, 3, 3, 6), tp.Ints(last)))
+	for i, n := range lengths {
+		step := func(t int) *tensor.Tensor { return tp.Floats(x[(i*3+t)*6:(i*3+t+1)*6], 1, 6) }
+		h, c := tp.Zeros(1, 4), tp.Zeros(1, 4)
+		for t := range n {
+			h, c = grad.LSTM(tp, step(t), h, c, l.Forth)
+		}
+		back, _ := grad.LSTM(tp, step(n-1), tp.Zeros(1, 4), tp.Zeros(1, 4), l.Back)
+		want := slices.Concat(read(dev, h), read(dev, back))
+		for k, w := range want {
+			if math.Abs(float64(got[i*8+k]-w)) > 1e-6 {
+				t.Errorf("sequence %d: %v, want %v", i, got[i*8:(i+1)*8], want)
+				break
+			}
+		}
+	}
+}
+
+// TestJoin compares with the concatenation it avoids.
+func TestJoin(t *testing.T) {
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	p := nn.NewParams(5)
+	l := nn.NewLinear(p.In("l"), 9, 4)
+	p.Place(dev)
+	tp := grad.NewTape(dev, false)
+	ramp := make([]float32, 35)
+	for i := range ramp {
+		ramp[i] = float32(i) / 10
+	}
+	a, b := tp.Floats(ramp[:20], 5, 4), tp.Floats(ramp[10:35], 5, 5)
+	got, want := read(dev, l.Join(tp, device.ReLU, a, b)), read(dev, l.Act(tp, grad.Concat(tp, a, b), device.ReLU))
+	for i := range want {
+		if math.Abs(float64(got[i]-want[i])) > 1e-6 {
+			t.Fatalf("number %d is %v, want %v", i, got[i], want[i])
+		}
+	}
+	if err := tensor.Guard(func() { l.Join(tp, device.ReLU, a) }); err == nil {
+		t.Error("parts narrower than the weight were accepted")
+	}
+}
+
+func read(dev device.Device, x *tensor.Tensor) []float32 {
+	out := make([]float32, x.Len())
+	dev.Read(out, x.Data)
+	return out
+}
+
+func moments(x []float32) (mean, variance, largest float64) {
+	for _, v := range x {
+		mean += float64(v) / float64(len(x))
+		largest = max(largest, math.Abs(float64(v)))
+	}
+	for _, v := range x {
+		variance += (float64(v) - mean) * (float64(v) - mean) / float64(len(x))
+	}
+	return mean, variance, largest
+}
