@@ -1,0 +1,92 @@
+// Package dry answers: how much memory would it take?
+//
+// Its Device hands out addresses with nothing behind them and does no arithmetic. A step that runs on it makes the same
+// allocations as on any other device, so a tape on a dry device tells what a step needs before anything is allocated.
+package dry
+
+import "github.com/dygmamba/dygmamba/device"
+
+// Device counts allocations and computes nothing.
+type Device struct {
+	limit     int64 // bytes; 0: no limit
+	used, top int64
+	next      uintptr
+}
+
+// New makes a dry device. With a limit in bytes above 0, going beyond it panics with *device.OutOfMemory.
+func New(limit int64) *Device { return &Device{limit: limit, next: page} }
+
+// page keeps addresses away from 0, which stands for "no buffer".
+const page = 4096
+
+// Bytes is what is allocated now.
+func (d *Device) Bytes() int64 { return d.used }
+
+// Peak is the most that was ever allocated at once.
+func (d *Device) Peak() int64 { return d.top }
+
+func (d *Device) alloc(n int) uintptr {
+	need := 4 * int64(n)
+	if d.limit > 0 && d.used+need > d.limit {
+		panic(&device.OutOfMemory{Device: d.Name(), Need: need, Free: d.limit - d.used})
+	}
+	d.used += need
+	d.top = max(d.top, d.used)
+	addr := d.next
+	d.next += (uintptr(need) + page) &^ (page - 1)
+	return addr
+}
+
+// The methods of device.Memory: allocations count, copies move nothing.
+
+func (d *Device) Name() string                           { return "dry" }
+func (d *Device) Alloc(n int) device.Buffer              { return device.Buffer{Addr: d.alloc(n), Len: n} }
+func (d *Device) Free(b device.Buffer)                   { d.used -= 4 * int64(b.Len) }
+func (d *Device) AllocInts(n int) device.Ints            { return device.Ints{Addr: d.alloc(n), Len: n} }
+func (d *Device) FreeInts(b device.Ints)                 { d.used -= 4 * int64(b.Len) }
+func (d *Device) Write(dst device.Buffer, src []float32) {}
+func (d *Device) WriteInts(dst device.Ints, src []int32) {}
+func (d *Device) Read(dst []float32, src device.Buffer)  { clear(dst) }
+func (d *Device) Zero(b device.Buffer)                   {}
+func (d *Device) Sync()                                  {}
+func (d *Device) Close() error                           { return nil }
+
+// The kernels do nothing.
+
+func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm)                  {}
+func (d *Device) Transpose(y, x device.Buffer, batch, rows, cols int)       {}
+func (d *Device) Map(op device.Act, y, x device.Mat)                        {}
+func (d *Device) MapGrad(op device.Act, dx, x, y, dy device.Mat)            {}
+func (d *Device) Zip(op device.Op, z, x, y device.Mat)                      {}
+func (d *Device) ZipRow(op device.Op, z, x device.Mat, v device.Buffer)     {}
+func (d *Device) ZipCol(op device.Op, z, x device.Mat, v device.Buffer)     {}
+func (d *Device) Scale(y, x device.Mat, a float32)                          {}
+func (d *Device) Copy(y, x device.Mat)                                      {}
+func (d *Device) Dropout(y, x device.Mat, p device.Drop)                    {}
+func (d *Device) ColSum(y device.Buffer, x device.Mat, acc bool)            {}
+func (d *Device) RowSum(y device.Buffer, x device.Mat)                      {}
+func (d *Device) Norm(n device.Norm)                                        {}
+func (d *Device) NormGrad(n device.NormGrad)                                {}
+func (d *Device) Softmax(y, x device.Mat, mask device.Ints, fill float32)   {}
+func (d *Device) SoftmaxGrad(dx, y, dy device.Mat)                          {}
+func (d *Device) Conv(c device.Conv)                                        {}
+func (d *Device) ConvGrad(c device.ConvGrad)                                {}
+func (d *Device) Scan(s device.Scan)                                        {}
+func (d *Device) ScanGrad(s device.ScanGrad)                                {}
+func (d *Device) Attention(a device.Attention)                              {}
+func (d *Device) AttentionGrad(a device.AttentionGrad)                      {}
+func (d *Device) TimeCode(t device.TimeCode)                                {}
+func (d *Device) TimeCodeGrad(t device.TimeCodeGrad)                        {}
+func (d *Device) Pool(y, w, h device.Mat)                                   {}
+func (d *Device) Dot(w, a, h device.Mat)                                    {}
+func (d *Device) Outer(h, w, a device.Mat, acc bool)                        {}
+func (d *Device) GRU(g device.Cell)                                         {}
+func (d *Device) GRUGrad(g device.CellGrad)                                 {}
+func (d *Device) LSTM(g device.Cell)                                        {}
+func (d *Device) LSTMGrad(g device.CellGrad)                                {}
+func (d *Device) Gather(y, table device.Mat, rows device.Ints, per int)     {}
+func (d *Device) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {}
+func (d *Device) BCE(loss, dlogits, logits, labels device.Buffer)           {}
+func (d *Device) Update(u device.Update)                                    {}
+
+var _ device.Device = (*Device)(nil)

@@ -1,0 +1,89 @@
+// Package trace answers: where does a step's time go?
+//
+// Its Device wraps another one, hands every call on, counts and times the kernels by name, and keeps a list of the matrix
+// products, from which the least possible time of a step follows.
+package trace
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/dygmamba/dygmamba/device"
+)
+
+// Device measures the kernels of another device.
+type Device struct {
+	device.Device
+	timed    bool
+	kernels  map[string]*Kernel
+	products []Product
+}
+
+// Kernel is what the calls of one name took together.
+type Kernel struct {
+	Name  string
+	Calls int
+	Time  time.Duration
+}
+
+// Product is a matrix product that ran: C [M, N] = A [M, K]·B [K, N], Batch of them.
+type Product struct {
+	M, N, K                   int
+	Gemm                      device.Gemm // transpositions, accumulation, activation; its buffers are the caller's
+	StrideA, StrideB, StrideC int
+}
+
+// Flops is the number of floating point operations.
+func (p Product) Flops() int64 {
+	return 2 * int64(p.M) * int64(p.N) * int64(p.K) * int64(max(p.Gemm.Batch, 1))
+}
+
+// New wraps a device. When timed, it waits for every kernel to finish, which costs an asynchronous device its overlap.
+func New(dev device.Device, timed bool) *Device {
+	return &Device{Device: dev, timed: timed, kernels: map[string]*Kernel{}}
+}
+
+// Reset forgets what was measured.
+func (d *Device) Reset() {
+	clear(d.kernels)
+	d.products = d.products[:0]
+}
+
+// Kernels lists the kernels that ran, the most expensive first.
+func (d *Device) Kernels() []Kernel {
+	list := []Kernel{}
+	for _, k := range maps.All(d.kernels) {
+		list = append(list, *k)
+	}
+	slices.SortFunc(list, func(a, b Kernel) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// Products lists the matrix products in the order in which they ran.
+func (d *Device) Products() []Product { return d.products }
+
+// start begins a measurement.
+func (d *Device) start() time.Time {
+	if !d.timed {
+		return time.Time{}
+	}
+	return time.Now()
+}
+
+// stop ends it.
+func (d *Device) stop(name string, since time.Time) {
+	k := d.kernels[name]
+	if k == nil {
+		k = &Kernel{Name: name}
+		d.kernels[name] = k
+	}
+	k.Calls++
+	if d.timed {
+		d.Sync()
+		k.Time += time.Since(since)
+	}
+}
