@@ -5,7 +5,6 @@
 // be set up in advance.
 //
 //	EXP8(x, y, s, t)          y = eˣ for any x: denormal results, 0, +Inf and NaN included; relative error under 1.5e-7
-//	EXP2S8(x, y, s, t)        y = 2ˣ for x ≤ 127, not checked; 2⁻¹²⁶ below −126: the short form for the scan
 //	SIGMOID8(x, y, s, t)      y = 1/(1+e⁻ˣ)
 //	SILU8(x, y, s, t, z)      y = x/(1+e⁻ˣ)
 //	TANH8(x, y, s, t, z)      y = tanh x; relative error under 4e-7, also near 0
@@ -36,13 +35,6 @@ K8(kExp3, 0x3e2aaa49)
 K8(kExp4, 0x3d2aac79)
 K8(kExp5, 0x3c091cea)
 K8(kExp6, 0x3ab51226)
-K8(kPowLo, 0xc2fc0000)  // −126
-K8(kPow1, 0x3f317219)   // 2ᶠ = 1 + f·(kPow1 + kPow2·f + …), |f| ≤ 1/2
-K8(kPow2, 0x3e75fdf0)
-K8(kPow3, 0x3d635716)
-K8(kPow4, 0x3c1d94f2)
-K8(kPow5, 0x3aafc47f)
-K8(kPow6, 0x3922363f)
 K8(kTanhLim, 0x3f0ccccd) // 0.55: below it tanh x = x + x·x²·(kTanh1 + kTanh2·x² + …), above it 1 − 2/(1+e²ˣ)
 K8(kTanh1, 0xbeaaaaa6)
 K8(kTanh2, 0x3e0886ad)
@@ -79,21 +71,6 @@ K8(kTanh5, 0xbbcc6f3b)
 	VPADDD       kOne<>(SB), s, s   \
 	VMULPS       t, y, y            \
 	VMULPS       y, s, y
-
-#define EXP2S8(x, y, s, t) \
-	VMAXPS      kPowLo<>(SB), x, y \
-	VADDPS      kRound<>(SB), y, s \
-	VSUBPS      kRound<>(SB), s, t \
-	VSUBPS      t, y, y            \
-	VMOVUPS     kPow6<>(SB), t     \
-	VFMADD213PS kPow5<>(SB), y, t  \
-	VFMADD213PS kPow4<>(SB), y, t  \
-	VFMADD213PS kPow3<>(SB), y, t  \
-	VFMADD213PS kPow2<>(SB), y, t  \
-	VFMADD213PS kPow1<>(SB), y, t  \
-	VFMADD213PS kOne<>(SB), t, y   \
-	VPSLLD      $23, s, s          \
-	VPADDD      s, y, y
 
 #define SIGMOID8(x, y, s, t) \
 	VXORPS  kSign<>(SB), x, y \

@@ -11,8 +11,13 @@ func (d *Device) Scan(s device.Scan) {
 	}
 	t := &d.fused.scan
 	*t = scanTask{Scan: s, dev: d, each: max(1, scanChunk/(s.Len*s.Width*max(1, s.State)))}
-	t.rates = d.scratch(s.Width * s.State)
-	scanRates(t.rates, s.ALog.Host)
+	if t.vector = d.fused.vector && s.State > 0; t.vector {
+		t.rates = d.scratch(scanTable(s.Width, s.State))
+		scanPack(t.rates, &t.Scan)
+	} else {
+		t.rates = d.scratch(s.Width * s.State)
+		scanRates(t.rates, s.ALog.Host)
+	}
 	d.parallel(pieces(s.Batch, t.each), t)
 }
 
@@ -21,14 +26,19 @@ const scanChunk = 1 << 16
 
 type scanTask struct {
 	device.Scan
-	dev   *Device
-	each  int
-	rates []float32 // A [D·N]
+	dev    *Device
+	vector bool
+	each   int
+	rates  []float32 // A [D·N], or scanPack's table
 }
 
 func (t *scanTask) run(chunk, worker int) {
 	for b := chunk * t.each; b < min(t.Batch, (chunk+1)*t.each); b++ {
-		scanPlain(&t.Scan, t.rates, t.dev.local(worker, t.State), b)
+		if t.vector {
+			scanVector(&t.Scan, t.rates, t.dev.local(worker, lanes*t.State), b)
+		} else {
+			scanPlain(&t.Scan, t.rates, t.dev.local(worker, t.State), b)
+		}
 	}
 }
 

@@ -9,45 +9,58 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 		return
 	}
 	size := s.Width * s.State
-	each := share(s.Batch)
-	count := pieces(s.Batch, each)
-	step := size + s.Width
 	t := &d.fused.scanGrad
-	*t = scanGradTask{ScanGrad: s, dev: d, each: each, step: step}
-	all := d.scratch(size + count*step)
-	t.rates, t.parts = all[:size], all[size:]
+	*t = scanGradTask{ScanGrad: s, dev: d, each: share(s.Batch), step: size + s.Width}
+	t.vector = d.fused.vector && size > 0
+	count := pieces(s.Batch, t.each)
+	table := 0
+	if t.vector {
+		table = scanTable(s.Width, s.State)
+	}
+	all := d.scratch(size + table + count*t.step)
+	t.rates, t.table, t.parts = all[:size], all[size:size+table], all[size+table:]
 	scanRates(t.rates, s.ALog.Host)
+	if t.vector {
+		scanPack(t.table, &t.Scan)
+	}
 	d.parallel(count, t)
 
 	if s.DALog.Len > 0 {
 		for i, a := range t.rates { // A = −exp(ALog) is its own derivative
 			var sum float32
 			for k := range count {
-				sum += t.parts[k*step+i]
+				sum += t.parts[k*t.step+i]
 			}
 			s.DALog.Host[i] += a * sum
 		}
 	}
 	if s.DSkip.Len > 0 {
-		addShares(s.DSkip.Host[:s.Width], t.parts[size:], step, count)
+		addShares(s.DSkip.Host[:s.Width], t.parts[size:], t.step, count)
 	}
 }
 
 type scanGradTask struct {
 	device.ScanGrad
-	dev   *Device
-	each  int
-	rates []float32 // A [D·N]
-	parts []float32 // for every chunk: the gradients of A [D·N] and of Skip [D]
-	step  int
+	dev    *Device
+	vector bool
+	each   int
+	rates  []float32 // A [D·N]
+	table  []float32 // scanPack's, for the vector form
+	parts  []float32 // for every chunk: the gradients of A [D·N] and of Skip [D]
+	step   int
 }
 
 func (t *scanGradTask) run(chunk, worker int) {
 	part := t.parts[chunk*t.step : (chunk+1)*t.step]
-	clear(part)
 	da, dskip := part[:t.Width*t.State], part[t.Width*t.State:]
+	lo, hi := chunk*t.each, min(t.Batch, (chunk+1)*t.each)
+	if t.vector {
+		scanGradShare(t, da, dskip, worker, lo, hi)
+		return
+	}
+	clear(part)
 	work := t.dev.local(worker, t.State*(2*t.Len+2))
-	for b := chunk * t.each; b < min(t.Batch, (chunk+1)*t.each); b++ {
+	for b := lo; b < hi; b++ {
 		clearRows(t.DB, b*t.Len, (b+1)*t.Len)
 		clearRows(t.DC, b*t.Len, (b+1)*t.Len)
 		for c := range t.Width {

@@ -1,0 +1,72 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/device"
+)
+
+// bench is a device with random arrays.
+type bench struct {
+	*Device
+	rng *rand.Rand
+}
+
+func newBench(b *testing.B, threads int, plain bool) bench {
+	d := New(Options{Threads: threads, Plain: plain})
+	b.Cleanup(func() { d.Close() })
+	return bench{d, rand.New(rand.NewPCG(1, 2))}
+}
+
+func (b bench) mat(rows, cols int) device.Mat {
+	m := b.Alloc(rows * cols)
+	for i := range m.Host {
+		m.Host[i] = b.rng.Float32()
+	}
+	return m.Mat(rows, cols)
+}
+
+func eachForm(b *testing.B, run func(b *testing.B, d bench)) {
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) { run(b, newBench(b, threads, false)) })
+	}
+	b.Run("plain", func(b *testing.B) { run(b, newBench(b, 1, true)) })
+}
+
+func (b bench) scan(batch, steps, width, state int) (device.Scan, device.ScanGrad) {
+	rows := batch * steps
+	s := device.Scan{Batch: batch, Len: steps, Width: width, State: state, U: b.mat(rows, width), Delta: b.mat(rows, width),
+		ALog: b.mat(width, state).Buf, B: b.mat(rows, state), C: b.mat(rows, state), Skip: b.mat(1, width).Buf, Gate: b.mat(rows, width), Y: b.mat(rows, width)}
+	return s, device.ScanGrad{Scan: s, DY: b.mat(rows, width), DU: b.mat(rows, width), DDelta: b.mat(rows, width), DB: b.mat(rows, state),
+		DC: b.mat(rows, state), DGate: b.mat(rows, width), DALog: b.mat(width, state).Buf, DSkip: b.mat(1, width).Buf}
+}
+
+func BenchmarkScan(b *testing.B) {
+	eachForm(b, func(b *testing.B, d bench) {
+		s, _ := d.scan(100, 33, 200, 16)
+		for b.Loop() {
+			d.Scan(s)
+		}
+	})
+}
+
+func BenchmarkScanGrad(b *testing.B) {
+	eachForm(b, func(b *testing.B, d bench) {
+		_, g := d.scan(100, 33, 200, 16)
+		for b.Loop() {
+			d.ScanGrad(g)
+		}
+	})
+}
+
+func BenchmarkScanExactGrad(b *testing.B) {
+	eachForm(b, func(b *testing.B, d bench) {
+		_, g := d.scan(100, 33, 200, 16)
+		g.Exact = true
+		for b.Loop() {
+			d.ScanGrad(g)
+		}
+	})
+}

@@ -1,0 +1,202 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/dygmamba/dygmamba/device"
+)
+
+// lanes is the number of channels that the vector form of the scan takes at once.
+const lanes = 8
+
+// scanLanes are the arguments of the vector form for one sequence and eight channels. Pointers to matrices point to the first row,
+// or in the backward half to the last, and are moved; steps between rows are in bytes. Kept arrays are [steps, N, 8]. Addresses are no Go pointers, because they are moved past
+// the ends of arrays; the arrays themselves are held by the device and by the caller.
+type scanLanes struct {
+	u, delta, gate, y, b, c, dy, dgate, du, ddelta                                         uintptr
+	uStep, deltaStep, gateStep, yStep, bStep, cStep, dyStep, dgateStep, duStep, ddeltaStep int
+
+	rates, inverse uintptr // A/ln 2 and 1/A [N, 8]
+	skip           uintptr // [8]
+	mask           uintptr // [8], −1 for the channels in use
+	partial        int     // 1 if not all are
+	steps, n4      int     // 4·N
+
+	states          uintptr // the scan's state [N, 8]; in the gradient [steps+1, N, 8]
+	decays, weights uintptr // kept by the gradient; weights when exact
+	past            uintptr // [steps, 8]: gradients past the gate
+	db, dc          uintptr // [steps, N, 8]: added to
+	da, dh          uintptr // [N, 8]: added to; carried
+	dskip           uintptr // [8]: added to
+	slope           [lanes]float32
+}
+
+//go:noescape
+func scan8(a *scanLanes)
+
+//go:noescape
+func scanExact8(a *scanLanes)
+
+//go:noescape
+func scanStates8(a *scanLanes)
+
+//go:noescape
+func scanExactStates8(a *scanLanes)
+
+//go:noescape
+func scanBack8(a *scanLanes)
+
+//go:noescape
+func scanExactBack8(a *scanLanes)
+
+//go:noescape
+func foldLanes8(dst, src *float32, n int)
+
+// laneMasks[8−k:] has k lanes in use.
+var laneMasks = [2 * lanes]int32{-1, -1, -1, -1, -1, -1, -1, -1}
+
+// scanTable is the length of the table that scanPack makes: rates, inverses and skips of all blocks of eight channels.
+func scanTable(width, state int) int { return pieces(width, lanes) * lanes * (2*state + 1) }
+
+// scanPack lays out A/ln 2 and 1/A as [blocks, N, 8] and Skip as [blocks, 8], zero for channels that do not exist.
+func scanPack(table []float32, s *device.Scan) {
+	clear(table)
+	size := pieces(s.Width, lanes) * lanes * s.State
+	rates, inverse, skip := table[:size], table[size:2*size], table[2*size:]
+	for c := range s.Width {
+		for i := range s.State {
+			a := -exp32(s.ALog.Host[c*s.State+i])
+			at := (c/lanes*s.State+i)*lanes + c%lanes
+			rates[at], inverse[at] = a/math.Ln2, 1/a
+		}
+		if s.Skip.Len > 0 {
+			skip[c] = s.Skip.Host[c]
+		}
+	}
+}
+
+// prepare fills in what a scan and its gradient share, for sequence b and the channels from 8·block.
+func (a *scanLanes) prepare(s *device.Scan, table []float32, b, block, firstRow int) {
+	c := block * lanes
+	size := pieces(s.Width, lanes) * lanes * s.State
+	used := min(lanes, s.Width-c)
+	*a = scanLanes{steps: s.Len, n4: 4 * s.State, mask: uintptr(unsafe.Pointer(&laneMasks[lanes-used]))}
+	if used < lanes {
+		a.partial = 1
+	}
+	a.rates = addr(&table[c*s.State])
+	a.inverse = addr(&table[size+c*s.State])
+	a.skip = addr(&table[2*size+c])
+	r := b*s.Len + firstRow
+	a.u, a.uStep = place(s.U, r, c)
+	a.delta, a.deltaStep = place(s.Delta, r, c)
+	a.b, a.bStep = place(s.B, r, 0)
+	a.c, a.cStep = place(s.C, r, 0)
+	if s.Gate.Given() {
+		a.gate, a.gateStep = place(s.Gate, r, c)
+	}
+}
+
+// place is the address of m[r, c] and the distance of rows in bytes.
+func place(m device.Mat, r, c int) (uintptr, int) {
+	return addr(&m.Buf.Host[r*m.Stride+c]), 4 * m.Stride
+}
+
+func addr(p *float32) uintptr { return uintptr(unsafe.Pointer(p)) }
+
+// scanVector is the recurrence of sequence b; table is scanPack's, h scratch [N·8].
+func scanVector(s *device.Scan, table, h []float32, b int) {
+	var a scanLanes
+	for block := range pieces(s.Width, lanes) {
+		a.prepare(s, table, b, block, 0)
+		a.y, a.yStep = place(s.Y, b*s.Len, block*lanes)
+		clear(h)
+		a.states = addr(&h[0])
+		if s.Exact {
+			scanExact8(&a)
+		} else {
+			scan8(&a)
+		}
+	}
+}
+
+// scanGradShare is the gradient of sequences [lo, hi); it writes their sums da [D·N] and dskip [D].
+func scanGradShare(t *scanGradTask, da, dskip []float32, worker, lo, hi int) {
+	n, width := t.State, pieces(t.Width, lanes)*lanes
+	all := t.dev.local(worker, scanGradWork(&t.ScanGrad)+width*(n+1))
+	sums, work := all[:width*(n+1)], all[width*(n+1):]
+	clear(sums)
+	for b := lo; b < hi; b++ {
+		scanGradVector(&t.ScanGrad, t.table, sums[:width*n], sums[width*n:], work, b)
+	}
+	for c := range t.Width {
+		for i := range n {
+			da[c*n+i] = sums[(c/lanes*n+i)*lanes+c%lanes]
+		}
+	}
+	copy(dskip, sums[width*n:])
+}
+
+// scanGradWork is the length of the scratch of scanGradVector.
+func scanGradWork(s *device.ScanGrad) int {
+	n := s.State * lanes
+	kept := 4
+	if s.Exact {
+		kept = 5
+	}
+	return kept*s.Len*n + 2*n + s.Len*lanes
+}
+
+// scanGradVector is the gradient of sequence b. It adds to da [blocks, N, 8] and dskip [blocks, 8].
+func scanGradVector(s *device.ScanGrad, table, da, dskip, work []float32, b int) {
+	n := s.State * lanes
+	kept := s.Len * n
+	db, dc := work[:kept], work[kept:2*kept]
+	decays := work[2*kept : 3*kept]
+	states := work[3*kept : 4*kept+n]
+	rest := work[4*kept+n:]
+	dh, past, weights := rest[:n], rest[n:n+s.Len*lanes], rest[n+s.Len*lanes:]
+	clear(db)
+	clear(dc)
+	clear(states[:n])
+	var a scanLanes
+	for block := range pieces(s.Width, lanes) {
+		c, first := block*lanes, b*s.Len
+		a.prepare(&s.Scan, table, b, block, 0)
+		a.dy, a.dyStep = place(s.DY, first, c)
+		if s.Gate.Given() {
+			a.dgate, a.dgateStep = place(s.DGate, first, c)
+		}
+		a.states, a.decays = addr(&states[0]), addr(&decays[0])
+		a.past, a.dc = addr(&past[0]), addr(&dc[0])
+		a.dskip = addr(&dskip[c])
+		if s.Exact {
+			a.weights = addr(&weights[0])
+			scanExactStates8(&a)
+		} else {
+			scanStates8(&a)
+		}
+
+		last := s.Len - 1
+		a.prepare(&s.Scan, table, b, block, last)
+		a.du, a.duStep = place(s.DU, first+last, c)
+		a.ddelta, a.ddeltaStep = place(s.DDelta, first+last, c)
+		clear(dh)
+		a.dh, a.da = addr(&dh[0]), addr(&da[c*s.State])
+		a.states = addr(&states[0])
+		a.decays = addr(&decays[0])
+		a.past = addr(&past[0])
+		a.db = addr(&db[0])
+		if s.Exact {
+			a.weights = addr(&weights[0])
+			scanExactBack8(&a)
+		} else {
+			scanBack8(&a)
+		}
+	}
+	for t := range s.Len {
+		foldLanes8(&row(s.DB, b*s.Len+t)[0], &db[t*n], s.State)
+		foldLanes8(&row(s.DC, b*s.Len+t)[0], &dc[t*n], s.State)
+	}
+}
