@@ -6,4 +6,7 @@ import "golang.org/x/sys/cpu"
 var vectors = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
 // useVectors puts the vector forms in place and says what they need.
-func useVectors(l *loops) string { return "AVX2" }
+func useVectors(l *loops) string {
+	useTiles(l)
+	return "AVX2"
+}

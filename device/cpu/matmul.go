@@ -2,7 +2,8 @@ package cpu
 
 import "github.com/dygmamba/dygmamba/device"
 
-// MatMul computes C = act(A·B + bias), or C += A·B; see device.Gemm.
+// MatMul computes C = act(A·B + bias), or C += A·B; see device.Gemm. An element of C depends on its row of A, its column of
+// B and the sizes K and N alone, never on the other rows.
 func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	g.Batch = max(1, g.Batch)
 	t := &d.tasks.product
@@ -10,41 +11,70 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	if g.TransA {
 		t.k = a.Rows
 	}
-	if t.m == 0 || t.n == 0 {
-		return
+	switch {
+	case t.m == 0 || t.n == 0:
+	case d.loops.tile.wide == nil || t.k == 0:
+		t.plain()
+	case g.TransA:
+		t.long()
+	default:
+		t.packed()
 	}
-	t.each = rowsPerChunk(t.n)
-	t.bands = pieces(t.m, t.each)
-	d.parallel(g.Batch*t.bands, t)
 }
 
-// productTask is one call of MatMul: C [m,n], sums of k products.
+// productTask is one call of MatMul: C [m,n], each number a sum of k products. It runs in steps that share their arguments.
 type productTask struct {
 	d       *Device
 	c, a, b device.Mat
 	g       device.Gemm
 	m, n, k int
-	each    int // rows of C in a chunk
-	bands   int // chunks for each matrix of the batch
+	step    func(t *productTask, chunk, worker int)
+	bands   int       // chunks for each matrix of the batch
+	each    int       // rows of C, or terms of the sums, in a chunk
+	shared  []float32 // packed B, or partial sums
+	bias    []float32 // what the sums of a row start at
 }
 
-func (t *productTask) run(chunk, _ int) {
-	i, lo := chunk/t.bands, chunk%t.bands*t.each
-	hi := min(t.m, lo+t.each)
-	a, b := t.a.Buf.Host[min(i*t.g.StepA, t.a.Buf.Len):], t.b.Buf.Host[min(i*t.g.StepB, t.b.Buf.Len):]
-	out := t.c
+func (t *productTask) run(chunk, worker int) { t.step(t, chunk, worker) }
+
+// matrix is the memory from matrix i of the batch on.
+func matrix(m device.Mat, i, step int) []float32 { return m.Buf.Host[min(i*step, m.Buf.Len):] }
+
+// out is where products go before the activation.
+func (t *productTask) out() device.Mat {
 	if t.g.Pre.Given() {
-		out = t.g.Pre
+		return t.g.Pre
 	}
-	for r := lo; r < hi; r++ {
-		row := out.Buf.Host[i*t.g.StepC+r*out.Stride:][:t.n]
-		t.row(row, a, b, r)
-		t.d.loops.maps[t.g.Act](t.c.Buf.Host[i*t.g.StepC+r*t.c.Stride:][:t.n], row)
+	return t.c
+}
+
+// finish applies the activation to row r of matrix i.
+func (t *productTask) finish(i, r int) {
+	if t.g.Act == device.Identity && !t.g.Pre.Given() {
+		return
+	}
+	from := t.out()
+	t.d.loops.maps[t.g.Act](matrix(t.c, i, t.g.StepC)[r*t.c.Stride:][:t.n], matrix(from, i, t.g.StepC)[r*from.Stride:][:t.n])
+}
+
+func (t *productTask) plain() {
+	t.each = rowsPerChunk(t.n)
+	t.bands = pieces(t.m, t.each)
+	t.step = (*productTask).plainRows
+	t.d.parallel(t.g.Batch*t.bands, t)
+}
+
+func (t *productTask) plainRows(chunk, _ int) {
+	i, lo := chunk/t.bands, chunk%t.bands*t.each
+	a, b, out := matrix(t.a, i, t.g.StepA), matrix(t.b, i, t.g.StepB), t.out()
+	for r := lo; r < min(t.m, lo+t.each); r++ {
+		t.plainRow(matrix(out, i, t.g.StepC)[r*out.Stride:][:t.n], a, b, r)
+		t.finish(i, r)
 	}
 }
 
-// row is the plain product: c[j] = bias[j] + Σ_p A[r,p]·B[p,j], p ascending.
-func (t *productTask) row(c, a, b []float32, r int) {
+// plainRow is c[j] = bias[j] + Σ_p A[r,p]·B[p,j], p ascending.
+func (t *productTask) plainRow(c, a, b []float32, r int) {
 	switch {
 	case t.g.Acc:
 	case t.g.Bias.Len > 0:
@@ -59,8 +89,8 @@ func (t *productTask) row(c, a, b []float32, r int) {
 	if t.g.TransB {
 		for j := range c {
 			sum := c[j]
-			for p, w := range b[j*t.b.Stride:][:t.k] {
-				sum += a[first+p*step] * w
+			for p := range t.k {
+				sum += a[first+p*step] * b[j*t.b.Stride+p]
 			}
 			c[j] = sum
 		}

@@ -14,20 +14,28 @@ type task interface {
 
 // pool hands the chunks of one task at a time to its workers. The caller is worker 0; workers 1 … n−1 are goroutines that
 // spin for some microseconds after their last chunk, then sleep. Dispatch allocates nothing.
+//
+// Every worker starts with its own run of neighbouring chunks, in the same place for every task: what a kernel left in a
+// core's cache, the next kernel finds there. A worker that is done takes chunks from the far end of the others' runs.
 type pool struct {
 	workers int
 	spin    int // polls before a worker goes to sleep
 
-	// task and total are written by the caller while left is 0 and read only by workers that hold a chunk.
+	// task is written by the caller while left is 0 and read only by workers that hold a chunk.
 	task  task
-	total int64
-	free  atomic.Int64 // chunks nobody has taken yet
+	queue []queue      // [workers]
 	left  atomic.Int64 // chunks not finished yet
 
-	asleep []atomic.Bool   // [workers]
-	wake   []chan struct{} // [workers], one slot each
 	closed atomic.Bool
 	done   sync.WaitGroup
+}
+
+// queue is what one worker has to do, and how to wake it. It fills two cache lines, so that neighbours do not share one.
+type queue struct {
+	run    atomic.Uint64 // chunks nobody has taken yet: first<<32 | end
+	asleep atomic.Bool
+	wake   chan struct{} // one slot
+	_      [104]byte
 }
 
 // pollsPerYield is how often a spinning worker looks for work before it offers its processor to other goroutines.
@@ -38,10 +46,9 @@ func (p *pool) start(workers int) {
 	if workers <= runtime.GOMAXPROCS(0) {
 		p.spin = 200 * pollsPerYield // some 30 µs
 	}
-	p.asleep = make([]atomic.Bool, workers)
-	p.wake = make([]chan struct{}, workers)
+	p.queue = make([]queue, workers)
 	for w := 1; w < workers; w++ {
-		p.wake[w] = make(chan struct{}, 1)
+		p.queue[w].wake = make(chan struct{}, 1)
 		p.done.Add(1)
 		go p.work(w)
 	}
@@ -58,20 +65,20 @@ func (p *pool) stop() {
 
 // parallel runs t for the chunks 0 … n−1 and returns when all are done.
 func (p *pool) parallel(n int, t task) {
-	if n <= 0 {
-		return
-	}
-	if n == 1 || p.workers == 1 {
+	if n <= 1 || p.workers == 1 {
 		for c := range n {
 			t.run(c, 0)
 		}
 		return
 	}
-	p.task, p.total = t, int64(n)
+	p.task = t
 	p.left.Store(int64(n))
-	p.free.Store(int64(n))
+	for w := range p.queue {
+		first, end := w*n/p.workers, (w+1)*n/p.workers
+		p.queue[w].run.Store(uint64(first)<<32 | uint64(end))
+	}
 	p.rouse(min(n, p.workers))
-	p.take(0)
+	p.help(0)
 	for i := 1; p.left.Load() > 0; i++ {
 		if i%pollsPerYield == 0 {
 			runtime.Gosched()
@@ -80,16 +87,42 @@ func (p *pool) parallel(n int, t task) {
 	p.task = nil
 }
 
-// take runs chunks until none is free.
-func (p *pool) take(worker int) {
-	for {
-		f := p.free.Load()
-		if f <= 0 {
-			return
+// help runs chunks until none is free, and reports whether it ran any.
+func (p *pool) help(worker int) (ran bool) {
+	for i := range p.workers {
+		w := worker + i
+		if w >= p.workers {
+			w -= p.workers
 		}
-		if p.free.CompareAndSwap(f, f-1) {
-			p.task.run(int(p.total-f), worker)
+		for {
+			chunk, ok := p.queue[w].take(i == 0)
+			if !ok {
+				break
+			}
+			p.task.run(chunk, worker)
 			p.left.Add(-1)
+			ran = true
+		}
+	}
+	return ran
+}
+
+// take takes the first chunk, or the last.
+func (q *queue) take(first bool) (chunk int, ok bool) {
+	for {
+		r := q.run.Load()
+		lo, end := r>>32, r&(1<<32-1)
+		switch {
+		case lo >= end:
+			return 0, false
+		case first:
+			if q.run.CompareAndSwap(r, r+1<<32) {
+				return int(lo), true
+			}
+		default:
+			if q.run.CompareAndSwap(r, r-1) {
+				return int(end - 1), true
+			}
 		}
 	}
 }
@@ -97,28 +130,35 @@ func (p *pool) take(worker int) {
 // rouse wakes those of the workers 1 … n−1 that sleep.
 func (p *pool) rouse(n int) {
 	for w := 1; w < n; w++ {
-		if p.asleep[w].CompareAndSwap(true, false) {
-			p.wake[w] <- struct{}{}
+		if q := &p.queue[w]; q.asleep.CompareAndSwap(true, false) {
+			q.wake <- struct{}{}
 		}
 	}
 }
 
 func (p *pool) work(w int) {
 	defer p.done.Done()
-	for !p.closed.Load() {
-		p.take(w)
-		for i := 1; i <= p.spin && p.free.Load() <= 0; i++ {
-			if i%pollsPerYield == 0 {
-				runtime.Gosched()
+	q := &p.queue[w]
+	for idle := 0; !p.closed.Load(); idle++ {
+		if p.help(w) {
+			idle = 0
+		}
+		if idle < p.spin/pollsPerYield {
+			for i := 0; i < pollsPerYield && q.empty(); i++ {
 			}
-		}
-		if p.free.Load() > 0 {
+			runtime.Gosched()
 			continue
 		}
-		p.asleep[w].Store(true)
-		if (p.free.Load() > 0 || p.closed.Load()) && p.asleep[w].CompareAndSwap(true, false) {
+		q.asleep.Store(true)
+		if (!q.empty() || p.closed.Load()) && q.asleep.CompareAndSwap(true, false) {
 			continue
 		}
-		<-p.wake[w]
+		<-q.wake
+		idle = 0
 	}
+}
+
+func (q *queue) empty() bool {
+	r := q.run.Load()
+	return r>>32 >= r&(1<<32-1)
 }
