@@ -70,3 +70,37 @@ func BenchmarkScanExactGrad(b *testing.B) {
 		}
 	})
 }
+
+// 64 MB, as wide as the model's rows.
+func BenchmarkNorm(b *testing.B) {
+	eachForm(b, func(b *testing.B, d bench) {
+		rows, cols := 160_000, 100
+		n := device.Norm{X: d.mat(rows, cols), Gamma: d.mat(1, cols).Buf, Beta: d.mat(1, cols).Buf, Eps: 1e-5, Stats: d.mat(2, rows).Buf, Y: d.mat(rows, cols)}
+		b.SetBytes(int64(8 * rows * cols))
+		for b.Loop() {
+			d.Norm(n)
+		}
+	})
+}
+
+func BenchmarkNormGrad(b *testing.B) {
+	eachForm(b, func(b *testing.B, d bench) {
+		rows, cols := 26400, 100
+		n := device.Norm{X: d.mat(rows, cols), Gamma: d.mat(1, cols).Buf, Beta: d.mat(1, cols).Buf, Eps: 1e-5, Stats: d.mat(2, rows).Buf, Y: d.mat(rows, cols)}
+		g := device.NormGrad{Norm: n, DY: d.mat(rows, cols), DX: d.mat(rows, cols), DGamma: d.mat(1, cols).Buf, DBeta: d.mat(1, cols).Buf}
+		for b.Loop() {
+			d.NormGrad(g)
+		}
+	})
+}
+
+func BenchmarkCopy(b *testing.B) {
+	eachForm(b, func(b *testing.B, d bench) {
+		rows, cols := 160_000, 100
+		x, y := d.mat(rows, cols), d.mat(rows, cols)
+		b.SetBytes(int64(8 * rows * cols))
+		for b.Loop() {
+			d.Copy(y, x)
+		}
+	})
+}

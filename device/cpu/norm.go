@@ -12,17 +12,23 @@ func (d *Device) Norm(n device.Norm) {
 		return
 	}
 	t := &d.fused.norm
-	*t = normTask{Norm: n, each: rowsPerChunk(n.X.Cols)}
+	*t = normTask{Norm: n, vector: d.fused.vector, each: rowsPerChunk(n.X.Cols)}
 	d.parallel(pieces(n.X.Rows, t.each), t)
 }
 
 type normTask struct {
 	device.Norm
-	each int
+	vector bool
+	each   int
 }
 
 func (t *normTask) run(chunk, _ int) {
-	for r := chunk * t.each; r < min(t.X.Rows, (chunk+1)*t.each); r++ {
+	lo, hi := chunk*t.each, min(t.X.Rows, (chunk+1)*t.each)
+	if t.vector {
+		t.vectorRows(lo, hi)
+		return
+	}
+	for r := lo; r < hi; r++ {
 		x := row(t.X, r)
 		if t.Residual.Given() {
 			for i, v := range row(t.Residual, r) {
@@ -59,30 +65,37 @@ func (d *Device) NormGrad(n device.NormGrad) {
 		return
 	}
 	t := &d.fused.normGrad
-	*t = normGradTask{NormGrad: n, each: share(rows)}
+	*t = normGradTask{NormGrad: n, vector: d.fused.vector, each: share(rows), padded: pieces(cols, lanes) * lanes}
 	count := pieces(rows, t.each)
-	t.parts = d.scratch(count * 2 * cols)
+	t.parts = d.scratch(count * 2 * t.padded)
 	d.parallel(count, t)
 	if n.DGamma.Len > 0 {
-		addShares(n.DGamma.Host[:cols], t.parts, 2*cols, count)
+		addShares(n.DGamma.Host[:cols], t.parts, 2*t.padded, count)
 	}
 	if n.DBeta.Len > 0 {
-		addShares(n.DBeta.Host[:cols], t.parts[cols:], 2*cols, count)
+		addShares(n.DBeta.Host[:cols], t.parts[t.padded:], 2*t.padded, count)
 	}
 }
 
 type normGradTask struct {
 	device.NormGrad
-	each  int
-	parts []float32 // for every chunk: the gradients of Gamma and Beta [2, Cols]
+	vector bool
+	each   int
+	padded int       // Cols rounded up to whole vectors
+	parts  []float32 // for every chunk: the gradients of Gamma and Beta [2, padded]
 }
 
 func (t *normGradTask) run(chunk, _ int) {
-	rows, cols := t.X.Rows, t.X.Cols
-	part := t.parts[chunk*2*cols : (chunk+1)*2*cols]
+	rows := t.X.Rows
+	part := t.parts[chunk*2*t.padded : (chunk+1)*2*t.padded]
 	clear(part)
-	dgamma, dbeta := part[:cols], part[cols:]
-	for r := chunk * t.each; r < min(rows, (chunk+1)*t.each); r++ {
+	dgamma, dbeta := part[:t.padded], part[t.padded:]
+	lo, hi := chunk*t.each, min(rows, (chunk+1)*t.each)
+	if t.vector {
+		t.vectorRows(dgamma, dbeta, lo, hi)
+		return
+	}
+	for r := lo; r < hi; r++ {
 		normGradRow(row(t.DX, r), row(t.X, r), row(t.DY, r), t.Gamma.Host, dgamma, dbeta, t.Stats.Host[r], t.Stats.Host[rows+r])
 	}
 }

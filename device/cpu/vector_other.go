@@ -12,3 +12,5 @@ func scanTable(width, state int) int                                         { r
 func scanPack(table []float32, s *device.Scan)                               {}
 func scanVector(s *device.Scan, table, h []float32, b int)                   {}
 func scanGradShare(t *scanGradTask, da, dskip []float32, worker, lo, hi int) {}
+func (t *normTask) vectorRows(lo, hi int)                                    {}
+func (t *normGradTask) vectorRows(dgamma, dbeta []float32, lo, hi int)       {}

@@ -14,6 +14,7 @@ type array struct {
 	rows, cols, stride int
 	offset             int       // of the first number in whole
 	init, now          []float32 // contents of whole before and after a call
+	scale              float64   // the size of the terms that cancel in its numbers, where that is more than their own size
 }
 
 type role uint8
@@ -139,7 +140,7 @@ func (a *array) want(g *rig, tol float64, ref func(r, c int) float64) {
 			size += ref(r, c) * ref(r, c)
 		}
 	}
-	size = math.Sqrt(size / float64(max(1, a.rows*a.cols)))
+	size = max(a.scale, math.Sqrt(size/float64(max(1, a.rows*a.cols))))
 	for r := range a.rows {
 		for c := range a.cols {
 			got, want := float64(a.now[a.place(r, c)]), ref(r, c)
