@@ -1,0 +1,89 @@
+package checkpoint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/optim"
+)
+
+// stepsKey is the metadata key of the optimizer's counter.
+const stepsKey = "optim.steps"
+
+// AddParams appends the values of all parameters, as "param/" and the parameter's name.
+func (f *File) AddParams(p *nn.Params) {
+	for _, q := range p.All() {
+		f.Tensors = append(f.Tensors, Tensor{Name: "param/" + q.Name, Shape: slices.Clone(q.Shape()), Floats: p.Read(q)})
+	}
+}
+
+// RestoreParams sets all parameters from f, under the names of AddParams or under the plain names of the reference program.
+// Nothing changes unless every parameter is there with its shape, and nothing else is.
+func (f *File) RestoreParams(p *nn.Params) error {
+	found := map[string]Tensor{}
+	for _, t := range f.Tensors {
+		name, ours := strings.CutPrefix(t.Name, "param/")
+		if ours || !strings.Contains(t.Name, "/") {
+			found[name] = t
+		}
+	}
+	for _, q := range p.All() {
+		t, ok := found[q.Name]
+		switch {
+		case !ok:
+			return fmt.Errorf("checkpoint has no parameter %s; the model has one of shape %v", q.Name, q.Shape())
+		case !slices.Equal(t.Shape, q.Shape()) || t.Bytes != nil:
+			return fmt.Errorf("parameter %s has shape %v in the checkpoint, %v in the model", q.Name, t.Shape, q.Shape())
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if p.Get(name) == nil {
+			return fmt.Errorf("checkpoint has a parameter %s %v that the model does not have", name, found[name].Shape)
+		}
+	}
+	for _, q := range p.All() {
+		if err := p.Write(q, found[q.Name].Floats); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddOptimizer appends what the optimizer remembers, as "optim/m/" and "optim/v/" and the parameter's name.
+func (f *File) AddOptimizer(p *nn.Params, o *optim.Optimizer) {
+	s := o.State()
+	if f.Meta == nil {
+		f.Meta = map[string]string{}
+	}
+	f.Meta[stepsKey] = strconv.Itoa(s.Steps)
+	for _, q := range p.All() {
+		if s.M != nil {
+			f.Tensors = append(f.Tensors, Tensor{Name: "optim/m/" + q.Name, Shape: slices.Clone(q.Shape()), Floats: s.M[q.Name]})
+		}
+		if s.V != nil {
+			f.Tensors = append(f.Tensors, Tensor{Name: "optim/v/" + q.Name, Shape: slices.Clone(q.Shape()), Floats: s.V[q.Name]})
+		}
+	}
+}
+
+// RestoreOptimizer sets the optimizer to what AddOptimizer wrote.
+func (f *File) RestoreOptimizer(o *optim.Optimizer) error {
+	steps, err := strconv.Atoi(f.Meta[stepsKey])
+	if err != nil {
+		return fmt.Errorf("checkpoint has no optimizer state: %s is %q, want a number", stepsKey, f.Meta[stepsKey])
+	}
+	s := optim.State{Steps: steps, M: map[string][]float32{}, V: map[string][]float32{}}
+	for _, t := range f.Tensors {
+		if name, ok := strings.CutPrefix(t.Name, "optim/m/"); ok {
+			s.M[name] = t.Floats
+		}
+		if name, ok := strings.CutPrefix(t.Name, "optim/v/"); ok {
+			s.V[name] = t.Floats
+		}
+	}
+	return o.Restore(s)
+}

@@ -1,0 +1,72 @@
+package checkpoint_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/cpu"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/optim"
+)
+
+// TestParams carries parameters and optimizer from one model to another of the same shape and other values.
+func TestParams(t *testing.T) {
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	build := func(seed uint64, width int) (*nn.Params, nn.Linear, *optim.Optimizer) {
+		p := nn.NewParams(seed)
+		l := nn.NewLinear(p.In("0.l"), 3, width)
+		p.Add("1.x", nn.Normal, 5)
+		p.Place(dev)
+		return p, l, optim.New(p, optim.Config{Rule: device.Adam, Rate: 0.1})
+	}
+	step := func(p *nn.Params, l nn.Linear, o *optim.Optimizer) []float32 {
+		tp := grad.NewTape(dev, true)
+		p.ZeroGrad()
+		tp.Backward(grad.Sum(tp, l.Act(tp, tp.Floats([]float32{1, 2, 3}, 1, 3), device.Tanh)))
+		o.Step()
+		return slices.Concat(p.Read(p.Get("0.l.weight")), p.Read(p.Get("0.l.bias")), p.Read(p.Get("1.x")))
+	}
+	a, la, oa := build(1, 4)
+	step(a, la, oa)
+	f := checkpoint.File{}
+	f.AddParams(a)
+	f.AddOptimizer(a, oa)
+
+	b, lb, ob := build(2, 4)
+	if err := f.RestoreParams(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.RestoreOptimizer(ob); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(step(a, la, oa), step(b, lb, ob)) {
+		t.Error("the restored model goes elsewhere")
+	}
+
+	plain := checkpoint.File{}
+	for _, q := range a.All() {
+		plain.Tensors = append(plain.Tensors, checkpoint.Tensor{Name: q.Name, Shape: q.Shape(), Floats: a.Read(q)})
+	}
+	if err := plain.RestoreParams(b); err != nil {
+		t.Errorf("plain names: %v", err)
+	}
+	if err := plain.RestoreOptimizer(ob); err == nil {
+		t.Error("an optimizer was restored from a file without one")
+	}
+
+	wide, _, _ := build(1, 5)
+	before := wide.Read(wide.Get("1.x"))
+	missing, extra := plain, plain
+	missing.Tensors = plain.Tensors[1:]
+	extra.Tensors = append(slices.Clone(plain.Tensors), checkpoint.Tensor{Name: "1.y", Shape: []int{1}, Floats: []float32{1}})
+	if plain.RestoreParams(wide) == nil || missing.RestoreParams(b) == nil || extra.RestoreParams(b) == nil {
+		t.Error("parameters of another shape, too few or too many were accepted")
+	}
+	if !slices.Equal(before, wide.Read(wide.Get("1.x"))) {
+		t.Error("a refused file changed parameters")
+	}
+}

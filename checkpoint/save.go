@@ -1,0 +1,143 @@
+package checkpoint
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// metadataKey is the header's entry that is no tensor.
+const metadataKey = "__metadata__"
+
+// Save writes a file as a whole or not at all: under another name first, then synced, then renamed. The same content gives the same bytes.
+func Save(path string, f File) error {
+	if err := save(path, f); err != nil {
+		return fmt.Errorf("save %s: %w", path, err)
+	}
+	return nil
+}
+
+func save(path string, f File) (err error) {
+	tmp := path + ".tmp" // one name, so that a killed process leaves at most one behind
+	out, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			out.Close()
+			os.Remove(tmp)
+		}
+	}()
+	if err := Write(out, f); err != nil {
+		return err
+	}
+	if err := out.Sync(); err != nil {
+		return err
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return err
+	}
+	syncDir(filepath.Dir(path))
+	return nil
+}
+
+// syncDir makes a rename last through a power cut, where the system can.
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		d.Sync()
+		d.Close()
+	}
+}
+
+// Write writes f as a safetensors file, tensors in their order, with a checksum in the metadata.
+func Write(w io.Writer, f File) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	head, err := f.header()
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriterSize(w, 1<<16)
+	b.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(head))))
+	b.Write(head)
+	for _, t := range f.Tensors {
+		t.encode(b)
+	}
+	return b.Flush()
+}
+
+// entry is a tensor's line in the header.
+type entry struct {
+	Dtype   string   `json:"dtype"`
+	Shape   []int    `json:"shape"`
+	Offsets [2]int64 `json:"data_offsets"`
+}
+
+// header is the JSON text before the data, padded with spaces so that the data starts at a multiple of 64.
+func (f *File) header() ([]byte, error) {
+	meta := maps.Clone(f.Meta)
+	if meta == nil {
+		meta = map[string]string{}
+	}
+	meta[checksumKey] = f.checksum()
+	text, err := json.Marshal(meta)
+	if err != nil {
+		return nil, err
+	}
+	head := append([]byte(`{"`+metadataKey+`":`), text...)
+	at := int64(0)
+	for _, t := range f.Tensors {
+		size := int64(4*len(t.Floats) + len(t.Bytes))
+		name, err := json.Marshal(t.Name)
+		if err != nil {
+			return nil, err
+		}
+		line, err := json.Marshal(entry{t.dtype(), append([]int{}, t.Shape...), [2]int64{at, at + size}})
+		if err != nil {
+			return nil, err
+		}
+		head = slices.Concat(head, []byte{','}, name, []byte{':'}, line)
+		at += size
+	}
+	head = append(head, '}')
+	for (8+len(head))%64 != 0 {
+		head = append(head, ' ')
+	}
+	return head, nil
+}
+
+func (t *Tensor) dtype() string {
+	if t.Bytes != nil {
+		return "U8"
+	}
+	return "F32"
+}
+
+// encode writes the values, little-endian. Its writers keep their first error.
+func (t *Tensor) encode(w io.Writer) {
+	if t.Bytes != nil {
+		w.Write(t.Bytes)
+		return
+	}
+	var buf [4096]byte
+	for rest := t.Floats; len(rest) > 0; {
+		n := min(len(rest), len(buf)/4)
+		for i, v := range rest[:n] {
+			binary.LittleEndian.PutUint32(buf[4*i:], math.Float32bits(v))
+		}
+		w.Write(buf[:4*n])
+		rest = rest[n:]
+	}
+}
