@@ -26,19 +26,19 @@ type File struct {
 	Tensors []Tensor
 }
 
-// Tensor is a named array: of floats, or else of bytes.
+// Tensor is a named array: Data of floats, or else Bytes.
 type Tensor struct {
-	Name   string
-	Shape  []int
-	Floats []float32
-	Bytes  []byte
+	Name  string
+	Shape []int
+	Data  []float32
+	Bytes []byte
 }
 
 // checksumKey is the metadata key of the checksum that Save writes and Load checks and removes.
 const checksumKey = "sha256"
 
-// Get finds a tensor by name.
-func (f *File) Get(name string) (Tensor, bool) {
+// Find finds a tensor by name.
+func (f File) Find(name string) (Tensor, bool) {
 	for _, t := range f.Tensors {
 		if t.Name == name {
 			return t, true
@@ -64,10 +64,10 @@ func (f *File) check() error {
 			return fmt.Errorf("two tensors are called %q", t.Name)
 		case t.Name == metadataKey:
 			return fmt.Errorf("a tensor is called %q, a name that the format reserves", t.Name)
-		case t.Floats != nil && t.Bytes != nil:
+		case t.Data != nil && t.Bytes != nil:
 			return fmt.Errorf("tensor %q has floats and bytes, want one of them", t.Name)
-		case !ok || n != int64(len(t.Floats)+len(t.Bytes)):
-			return fmt.Errorf("tensor %q has shape %v and %d elements", t.Name, t.Shape, len(t.Floats)+len(t.Bytes))
+		case !ok || n != int64(len(t.Data)+len(t.Bytes)):
+			return fmt.Errorf("tensor %q has shape %v and %d elements", t.Name, t.Shape, len(t.Data)+len(t.Bytes))
 		}
 		seen[t.Name] = true
 	}

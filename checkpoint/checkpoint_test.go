@@ -22,10 +22,10 @@ func sample() checkpoint.File {
 	return checkpoint.File{
 		Meta: map[string]string{"config": `{"d": 50, "quote": "<\">"}`, "état": "ü"},
 		Tensors: []checkpoint.Tensor{
-			{Name: "param/0.w", Shape: []int{2, 3}, Floats: []float32{1, -2, 3.5, float32(math.Inf(1)), 1e-45, 0}},
+			{Name: "param/0.w", Shape: []int{2, 3}, Data: []float32{1, -2, 3.5, float32(math.Inf(1)), 1e-45, 0}},
 			{Name: "state/memory", Shape: []int{3}, Bytes: []byte{0, 255, 7}},
-			{Name: "param/1.b", Shape: []int{}, Floats: []float32{4}},
-			{Name: "empty", Shape: []int{0, 4}, Floats: []float32{}},
+			{Name: "param/1.b", Shape: []int{}, Data: []float32{4}},
+			{Name: "empty", Shape: []int{0, 4}, Data: []float32{}},
 		},
 	}
 }
@@ -61,11 +61,11 @@ func TestSaveFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := []checkpoint.Tensor{
-		{Name: "a", Shape: []int{3}, Floats: []float32{1}},
-		{Name: "__metadata__", Shape: []int{1}, Floats: []float32{1}},
-		{Name: "param/0.w", Shape: []int{1}, Floats: []float32{1}},
-		{Name: "a\xff", Shape: []int{1}, Floats: []float32{1}},
-		{Name: "a", Shape: []int{1}, Floats: []float32{}, Bytes: []byte{1}},
+		{Name: "a", Shape: []int{3}, Data: []float32{1}},
+		{Name: "__metadata__", Shape: []int{1}, Data: []float32{1}},
+		{Name: "param/0.w", Shape: []int{1}, Data: []float32{1}},
+		{Name: "a\xff", Shape: []int{1}, Data: []float32{1}},
+		{Name: "a", Shape: []int{1}, Data: []float32{}, Bytes: []byte{1}},
 	}
 	for _, b := range bad {
 		f := sample()
@@ -109,8 +109,8 @@ func TestForeign(t *testing.T) {
 	}
 	want := map[string][]float32{"a": {0.1}, "b": {1, -2, 1.0 / (1 << 24), float32(math.Inf(1))}, "c": {-3}, "d": {1e-3}}
 	for name, w := range want {
-		if got, ok := f.Get(name); !ok || !slices.Equal(got.Floats, w) {
-			t.Errorf("%s is %v, want %v", name, got.Floats, w)
+		if got, ok := f.Find(name); !ok || !slices.Equal(got.Data, w) {
+			t.Errorf("%s is %v, want %v", name, got.Data, w)
 		}
 	}
 }
@@ -184,8 +184,8 @@ func TestReferenceWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, ok := f.Get("0.time_encoder.w.weight")
-	if !ok || !slices.Equal(w.Shape, []int{100, 1}) || w.Floats[0] != 1 {
+	w, ok := f.Find("0.time_encoder.w.weight")
+	if !ok || !slices.Equal(w.Shape, []int{100, 1}) || w.Data[0] != 1 {
 		t.Errorf("time encoder: found %v, shape %v", ok, w.Shape)
 	}
 }
@@ -206,7 +206,7 @@ func FuzzRead(f *testing.F) {
 		}
 		size := 0
 		for _, x := range file.Tensors {
-			size += 2*len(x.Floats) + len(x.Bytes)
+			size += 2*len(x.Data) + len(x.Bytes)
 		}
 		if size > len(b) {
 			t.Errorf("%d bytes became %d numbers", len(b), size)

@@ -126,18 +126,18 @@ func (c *claim) decode(raw []byte) Tensor {
 		return t
 	}
 	w := int(widths[c.dtype])
-	t.Floats = make([]float32, len(raw)/w)
-	for i := range t.Floats {
+	t.Data = make([]float32, len(raw)/w)
+	for i := range t.Data {
 		b := raw[i*w : (i+1)*w]
 		switch c.dtype {
 		case "F64":
-			t.Floats[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(b)))
+			t.Data[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(b)))
 		case "F32":
-			t.Floats[i] = math.Float32frombits(binary.LittleEndian.Uint32(b))
+			t.Data[i] = math.Float32frombits(binary.LittleEndian.Uint32(b))
 		case "BF16":
-			t.Floats[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16)
+			t.Data[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16)
 		case "F16":
-			t.Floats[i] = half(binary.LittleEndian.Uint16(b))
+			t.Data[i] = half(binary.LittleEndian.Uint16(b))
 		}
 	}
 	return t

@@ -17,7 +17,7 @@ const stepsKey = "optim.steps"
 // AddParams appends the values of all parameters, as "param/" and the parameter's name.
 func (f *File) AddParams(p *nn.Params) {
 	for _, q := range p.All() {
-		f.Tensors = append(f.Tensors, Tensor{Name: "param/" + q.Name, Shape: slices.Clone(q.Shape()), Floats: p.Read(q)})
+		f.Tensors = append(f.Tensors, Tensor{Name: "param/" + q.Name, Shape: slices.Clone(q.Shape()), Data: p.Read(q)})
 	}
 }
 
@@ -46,7 +46,7 @@ func (f *File) RestoreParams(p *nn.Params) error {
 		}
 	}
 	for _, q := range p.All() {
-		if err := p.Write(q, found[q.Name].Floats); err != nil {
+		if err := p.Write(q, found[q.Name].Data); err != nil {
 			return err
 		}
 	}
@@ -62,10 +62,10 @@ func (f *File) AddOptimizer(p *nn.Params, o *optim.Optimizer) {
 	f.Meta[stepsKey] = strconv.Itoa(s.Steps)
 	for _, q := range p.All() {
 		if s.M != nil {
-			f.Tensors = append(f.Tensors, Tensor{Name: "optim/m/" + q.Name, Shape: slices.Clone(q.Shape()), Floats: s.M[q.Name]})
+			f.Tensors = append(f.Tensors, Tensor{Name: "optim/m/" + q.Name, Shape: slices.Clone(q.Shape()), Data: s.M[q.Name]})
 		}
 		if s.V != nil {
-			f.Tensors = append(f.Tensors, Tensor{Name: "optim/v/" + q.Name, Shape: slices.Clone(q.Shape()), Floats: s.V[q.Name]})
+			f.Tensors = append(f.Tensors, Tensor{Name: "optim/v/" + q.Name, Shape: slices.Clone(q.Shape()), Data: s.V[q.Name]})
 		}
 	}
 }
@@ -79,10 +79,10 @@ func (f *File) RestoreOptimizer(o *optim.Optimizer) error {
 	s := optim.State{Steps: steps, M: map[string][]float32{}, V: map[string][]float32{}}
 	for _, t := range f.Tensors {
 		if name, ok := strings.CutPrefix(t.Name, "optim/m/"); ok {
-			s.M[name] = t.Floats
+			s.M[name] = t.Data
 		}
 		if name, ok := strings.CutPrefix(t.Name, "optim/v/"); ok {
-			s.V[name] = t.Floats
+			s.V[name] = t.Data
 		}
 	}
 	return o.Restore(s)

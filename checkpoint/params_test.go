@@ -49,7 +49,7 @@ func TestParams(t *testing.T) {
 
 	plain := checkpoint.File{}
 	for _, q := range a.All() {
-		plain.Tensors = append(plain.Tensors, checkpoint.Tensor{Name: q.Name, Shape: q.Shape(), Floats: a.Read(q)})
+		plain.Tensors = append(plain.Tensors, checkpoint.Tensor{Name: q.Name, Shape: q.Shape(), Data: a.Read(q)})
 	}
 	if err := plain.RestoreParams(b); err != nil {
 		t.Errorf("plain names: %v", err)
@@ -62,7 +62,7 @@ func TestParams(t *testing.T) {
 	before := wide.Read(wide.Get("1.x"))
 	missing, extra := plain, plain
 	missing.Tensors = plain.Tensors[1:]
-	extra.Tensors = append(slices.Clone(plain.Tensors), checkpoint.Tensor{Name: "1.y", Shape: []int{1}, Floats: []float32{1}})
+	extra.Tensors = append(slices.Clone(plain.Tensors), checkpoint.Tensor{Name: "1.y", Shape: []int{1}, Data: []float32{1}})
 	if plain.RestoreParams(wide) == nil || missing.RestoreParams(b) == nil || extra.RestoreParams(b) == nil {
 		t.Error("parameters of another shape, too few or too many were accepted")
 	}

@@ -99,7 +99,7 @@ func (f *File) header() ([]byte, error) {
 	head := append([]byte(`{"`+metadataKey+`":`), text...)
 	at := int64(0)
 	for _, t := range f.Tensors {
-		size := int64(4*len(t.Floats) + len(t.Bytes))
+		size := int64(4*len(t.Data) + len(t.Bytes))
 		name, err := json.Marshal(t.Name)
 		if err != nil {
 			return nil, err
@@ -132,7 +132,7 @@ func (t *Tensor) encode(w io.Writer) {
 		return
 	}
 	var buf [4096]byte
-	for rest := t.Floats; len(rest) > 0; {
+	for rest := t.Data; len(rest) > 0; {
 		n := min(len(rest), len(buf)/4)
 		for i, v := range rest[:n] {
 			binary.LittleEndian.PutUint32(buf[4*i:], math.Float32bits(v))
