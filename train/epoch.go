@@ -1,0 +1,51 @@
+package train
+
+import "math"
+
+// Epoch is what is known of one epoch, a line of the log.
+type Epoch struct {
+	Epoch    int     `json:"epoch"`
+	Loss     float64 `json:"train_loss"` // means over batches
+	AP       float64 `json:"train_ap"`
+	AUC      float64 `json:"train_auc"`
+	Val      *Metric `json:"val,omitempty"`
+	NewVal   *Metric `json:"new_node_val,omitempty"` // absent where no such events exist
+	Test     *Metric `json:"test,omitempty"`         // only when asked for: information, never used to choose
+	NewTest  *Metric `json:"new_node_test,omitempty"`
+	Improved bool    `json:"improved"`
+	Events   float64 `json:"events_per_second"` // training only
+	Seconds  Seconds `json:"seconds"`
+}
+
+// Metric is a set's mean over batches.
+type Metric struct {
+	Loss float64 `json:"loss"`
+	Score
+}
+
+// Seconds says where an epoch's time went.
+type Seconds struct {
+	Train    float64 `json:"train"`
+	Waiting  float64 `json:"waiting"` // of Train: for batches to be gathered
+	Evaluate float64 `json:"evaluate"`
+}
+
+// sums add up the batches of an unfinished epoch. They are part of the saved state, so that a resumed epoch ends with the same means.
+type sums struct {
+	Batches int     `json:"batches"`
+	Loss    float64 `json:"loss"`
+	AP      float64 `json:"ap"`
+	AUC     float64 `json:"auc"`
+}
+
+func (s *sums) add(loss, ap, auc float64) {
+	s.Batches++
+	s.Loss += loss
+	s.AP += ap
+	s.AUC += auc
+}
+
+func (s *sums) means() (loss, ap, auc float64) {
+	n := math.Max(1, float64(s.Batches))
+	return s.Loss / n, s.AP / n, s.AUC / n
+}

@@ -1,0 +1,101 @@
+package train
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/device/dry"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/optim"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// MemoryError says before training that it would not fit.
+type MemoryError struct {
+	Device      string
+	Need, Limit int64 // bytes
+	Hint        string
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("%s: training needs %.2f GiB, %.2f GiB may be used; %s", e.Device, gib(e.Need), gib(e.Limit), e.Hint)
+}
+
+func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
+
+// Memory is what training takes on the device, in bytes.
+type Memory struct {
+	Fixed int64 // parameters, their gradients and moments, features
+	Step  int64 // activations and gradients of one batch
+}
+
+// plan runs one step without computing anything, which tells exactly what a real one will take, and compares with what is there.
+func (r *Run) plan(ctx context.Context, pass replay.Pass) (Memory, error) {
+	need, err := r.need(ctx, pass)
+	if err != nil {
+		return need, err
+	}
+	limit := r.MemoryLimit
+	if g, ok := r.Device.(interface{ FreeBytes() int64 }); limit == 0 && ok {
+		limit = g.FreeBytes()
+	} else if limit == 0 {
+		limit = Available()
+	}
+	if sum := need.Fixed + need.Step; limit > 0 && sum > limit {
+		return need, &MemoryError{Device: r.Device.Name(), Need: sum, Limit: limit,
+			Hint: "a smaller batch_size, a shorter max_input_sequence_length or a larger patch_size needs less"}
+	}
+	return need, nil
+}
+
+func (r *Run) need(ctx context.Context, pass replay.Pass) (need Memory, err error) {
+	dev := dry.New(0)
+	m, err := r.Factory.Build(environment(r, dev), r.Spec)
+	if err != nil {
+		return need, fmt.Errorf("build %s: %w", r.Model, err)
+	}
+	c, err := optimizer(r.Spec.Training)
+	if err != nil {
+		return need, err
+	}
+	optim.New(m.Params(), c)
+	need.Fixed = dev.Bytes()
+	// The generator of negatives must not move yet: twice as many positives are as large.
+	pass.Negatives, pass.BatchSize = nil, 2*r.Spec.Training.BatchSize
+	events := r.Protocol.Split().Train.All()
+	n := min(events.Len(), pass.BatchSize)
+	for step, err := range pass.Batches(ctx, m, events.Slice(events.Len()-n, events.Len())) {
+		if err != nil {
+			return need, err
+		}
+		tape := grad.NewTape(dev, true)
+		err := tensor.Guard(func() { learn(tape, m, step.Batch) })
+		if err != nil {
+			return need, err
+		}
+		need.Step = tape.Bytes()
+	}
+	return need, nil
+}
+
+// Available is the memory that processes can still take on this machine, 0 where the system does not tell.
+func Available() int64 {
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		if len(fields) == 3 && fields[0] == "MemAvailable:" {
+			kib, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}

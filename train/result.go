@@ -1,0 +1,157 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// Result is what a run achieved, the content of result.json.
+type Result struct {
+	Model     string     `json:"model"`
+	Data      string     `json:"data"`
+	Seed      uint64     `json:"seed"`
+	Preset    string     `json:"preset"`
+	Params    int        `json:"parameters"`
+	Epochs    int        `json:"epochs"`
+	BestEpoch int        `json:"best_epoch"`
+	Seconds   float64    `json:"seconds"`       // training and validation of all epochs
+	PerEpoch  float64    `json:"epoch_seconds"` // mean, training only
+	Peak      int64      `json:"peak_bytes"`    // device memory of a training step
+	Device    string     `json:"device"`
+	Val       *Metric    `json:"val,omitempty"` // of the best epoch
+	Results   []Measured `json:"results"`
+	Split     string     `json:"split_hash"`
+	History   []Epoch    `json:"-"`
+}
+
+// Measured is one evaluation: a setting under one kind of negatives.
+type Measured struct {
+	Setting  string `json:"setting"`   // transductive or inductive
+	Strategy string `json:"negatives"` // random, historical or inductive
+	eval.Result
+}
+
+// finish evaluates the best epoch on the test sets.
+func (t *trainer) finish(ctx context.Context) (Result, error) {
+	best := t.best
+	if t.Dir != "" {
+		var err error
+		if best, err = checkpoint.Load(t.dir.path(CheckpointFile)); err != nil {
+			return Result{}, fmt.Errorf("best epoch: %w", err)
+		}
+	}
+	if err := Restore(t.model, best); err != nil {
+		return Result{}, fmt.Errorf("best epoch: %w", err)
+	}
+	r := Result{
+		Model: t.Model, Data: t.Set.Name, Seed: t.Seed, Preset: t.Spec.Preset, Params: t.model.Params().Count(),
+		Epochs: t.at.Epoch, BestEpoch: t.at.Stopper.Epoch, Peak: t.tape.Bytes(), Device: t.Device.Name(),
+		Split: t.Protocol.Split().Hash, History: t.epochs,
+	}
+	for _, e := range t.epochs {
+		r.Seconds += e.Seconds.Train + e.Seconds.Evaluate
+		r.PerEpoch += e.Seconds.Train / float64(len(t.epochs))
+	}
+	if b := t.at.Stopper.Epoch; b > 0 && b <= len(t.epochs) {
+		r.Val = t.epochs[b-1].Val
+	}
+	strategies := t.Strategies
+	if strategies == nil {
+		strategies = []string{sample.Random}
+	}
+	var err error
+	if r.Results, err = Measure(ctx, t.Protocol, t.evaluator(), []string{eval.Transductive, eval.Inductive}, strategies); err != nil {
+		return Result{}, err
+	}
+	return r, t.dir.writeJSON(ResultFile, r)
+}
+
+// Measure evaluates a scorer in every setting under every kind of negatives. Sets without events are left out.
+func Measure(ctx context.Context, p *eval.Protocol, s replay.Scorer, settings, strategies []string) ([]Measured, error) {
+	var all []Measured
+	for _, setting := range settings {
+		part, err := eval.PartOf(setting)
+		if err != nil {
+			return nil, err
+		}
+		for _, strategy := range strategies {
+			r, err := p.Evaluate(ctx, s, part, strategy)
+			if err != nil {
+				return nil, err
+			}
+			if r.Batches > 0 {
+				all = append(all, Measured{setting, strategy, r})
+			}
+		}
+	}
+	return all, nil
+}
+
+// Summary is what several seeds achieved: means and sample standard deviations.
+type Summary struct {
+	Model   string    `json:"model"`
+	Data    string    `json:"data"`
+	Preset  string    `json:"preset"`
+	Seeds   []uint64  `json:"seeds"`
+	Results []MeanStd `json:"results"`
+	Runs    []Result  `json:"runs"`
+}
+
+// MeanStd is one evaluation over several seeds.
+type MeanStd struct {
+	Setting  string  `json:"setting"`
+	Strategy string  `json:"negatives"`
+	AP       float64 `json:"ap"`
+	APStd    float64 `json:"ap_std"`
+	AUC      float64 `json:"auc"`
+	AUCStd   float64 `json:"auc_std"`
+	Runs     int     `json:"runs"`
+}
+
+// Summarize puts runs of one configuration together.
+func Summarize(runs []Result) Summary {
+	var s Summary
+	if len(runs) == 0 {
+		return s
+	}
+	s = Summary{Model: runs[0].Model, Data: runs[0].Data, Preset: runs[0].Preset, Runs: runs}
+	for _, r := range runs {
+		s.Seeds = append(s.Seeds, r.Seed)
+	}
+	for _, first := range runs[0].Results {
+		m := MeanStd{Setting: first.Setting, Strategy: first.Strategy}
+		var ap, auc []float64
+		for _, r := range runs {
+			for _, x := range r.Results {
+				if x.Setting == m.Setting && x.Strategy == m.Strategy {
+					ap, auc = append(ap, x.AP), append(auc, x.AUC)
+				}
+			}
+		}
+		m.AP, m.APStd = meanStd(ap)
+		m.AUC, m.AUCStd = meanStd(auc)
+		m.Runs = len(ap)
+		s.Results = append(s.Results, m)
+	}
+	return s
+}
+
+// meanStd is the mean and the sample standard deviation, which of one value is 0.
+func meanStd(x []float64) (mean, std float64) {
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	if len(x) < 2 {
+		return mean, 0
+	}
+	for _, v := range x {
+		std += (v - mean) * (v - mean) / float64(len(x)-1)
+	}
+	return mean, math.Sqrt(std)
+}

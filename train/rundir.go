@@ -1,0 +1,104 @@
+package train
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// The files of a run directory.
+const (
+	ConfigFile     = "config.json"            // everything needed to repeat the run
+	LogFile        = "log.jsonl"              // a line per epoch
+	CheckpointFile = "checkpoint.safetensors" // the best epoch
+	LastFile       = "last.safetensors"       // where to resume
+	ResultFile     = "result.json"            // final metrics
+)
+
+// dir is a run directory; the empty one keeps nothing.
+type dir string
+
+func (d dir) path(name string) string { return filepath.Join(string(d), name) }
+
+// writeJSON replaces a file in one move, so that a reader or a crash never sees half of it.
+func (d dir) writeJSON(name string, value any) error {
+	if d == "" {
+		return nil
+	}
+	raw, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return d.replace(name, append(raw, '\n'))
+}
+
+func (d dir) readJSON(name string, value any) error {
+	raw, err := os.ReadFile(d.path(name))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, value); err != nil {
+		return fmt.Errorf("read %s: %w", d.path(name), err)
+	}
+	return nil
+}
+
+func (d dir) replace(name string, content []byte) error {
+	tmp, err := os.CreateTemp(string(d), "."+name+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // after the rename there is nothing to remove
+	_, err = tmp.Write(content)
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", d.path(name), err)
+	}
+	return os.Rename(tmp.Name(), d.path(name))
+}
+
+// appendLog adds an epoch's line.
+func (d dir) appendLog(e Epoch) error {
+	if d == "" {
+		return nil
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(d.path(LogFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// readLog is the log of the first n epochs; what a killed run wrote after its last saved state is dropped.
+func (d dir) readLog(n int) ([]Epoch, error) {
+	raw, err := os.ReadFile(d.path(LogFile))
+	if errors.Is(err, fs.ErrNotExist) && n == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var epochs []Epoch
+	var kept bytes.Buffer
+	for lines := bufio.NewScanner(bytes.NewReader(raw)); len(epochs) < n && lines.Scan(); {
+		var e Epoch
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Epoch != len(epochs)+1 {
+			return nil, fmt.Errorf("%s, line %d: %q is not the record of epoch %d", d.path(LogFile), len(epochs)+1, lines.Text(), len(epochs)+1)
+		}
+		epochs = append(epochs, e)
+		kept.Write(append(lines.Bytes(), '\n'))
+	}
+	if len(epochs) < n {
+		return nil, fmt.Errorf("%s holds %d epochs, the saved state has finished %d", d.path(LogFile), len(epochs), n)
+	}
+	return epochs, d.replace(LogFile, kept.Bytes())
+}

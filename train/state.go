@@ -1,0 +1,223 @@
+package train
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// State is where a training stands: with the tensors beside it in last.safetensors, all that is needed to go on.
+type State struct {
+	Epoch     int     `json:"epoch"` // finished
+	Batch     int     `json:"batch"` // finished of the next
+	Step      uint64  `json:"step"`  // of the optimizer, over all epochs
+	Sums      sums    `json:"sums"`
+	Negatives []byte  `json:"negatives"`       // the generator at the start of the epoch
+	Draws     []byte  `json:"draws,omitempty"` // the generators after the last batch
+	Stopper   Stopper `json:"stopper"`
+	Finished  bool    `json:"finished"`
+	Seconds   float64 `json:"seconds"` // spent on the unfinished epoch
+}
+
+// Config is everything needed to repeat a run.
+type Config struct {
+	Model    string          `json:"model"`
+	Spec     json.RawMessage `json:"spec"`
+	Data     string          `json:"data"`
+	Sampling string          `json:"sampling"`
+	Seed     uint64          `json:"seed"`
+	ByAP     bool            `json:"by_ap"`
+	Params   int             `json:"parameters"`
+	Hashes   Hashes          `json:"hashes"`
+}
+
+// Hashes identify the data, its split and the negatives of validation.
+type Hashes struct {
+	Data  string `json:"data"`
+	Split string `json:"split"`
+}
+
+// begin writes the configuration of a new run, or takes up the saved state of an old one.
+func (t *trainer) begin() (err error) {
+	if t.board, err = t.Run.board(); err != nil {
+		return err
+	}
+	t.at.Negatives = t.negatives()
+	if t.Dir == "" {
+		return nil
+	}
+	config, err := t.config()
+	if err != nil {
+		return err
+	}
+	last, err := checkpoint.Load(t.dir.path(LastFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("resume: %w", err)
+	case !t.Resume:
+		return fmt.Errorf("%s holds a training already: continue it with --resume, or choose another directory", t.Dir)
+	default:
+		return t.restore(last, config)
+	}
+	os.Remove(t.dir.path(LogFile))
+	return t.dir.writeJSON(ConfigFile, config)
+}
+
+func (t *trainer) config() (Config, error) {
+	spec, err := json.Marshal(t.Spec)
+	if err != nil {
+		return Config{}, err
+	}
+	split := t.Protocol.Split()
+	return Config{
+		Model: t.Model, Spec: spec, Data: t.Set.Name, Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP,
+		Params: t.model.Params().Count(), Hashes: Hashes{Data: t.Set.Hash(), Split: split.Hash},
+	}, nil
+}
+
+// due reports whether it is time to save in the middle of an epoch.
+func (t *trainer) due() bool {
+	return t.Dir != "" && t.SaveEvery > 0 && t.at.Batch > 0 && time.Since(t.saved) >= t.SaveEvery
+}
+
+// negatives is where the generator of training negatives stands.
+func (t *trainer) negatives() []byte {
+	if r, ok := t.pass.Negatives.(sample.Resumable); ok {
+		return r.State()
+	}
+	return nil
+}
+
+// save writes the state to resume from; spent is the time since the walk through this epoch began.
+func (t *trainer) save(spent time.Duration) error {
+	if t.Dir == "" {
+		return nil
+	}
+	at := t.at
+	at.Seconds += spent.Seconds()
+	if at.Batch == 0 {
+		t.at.Negatives = t.negatives()
+		at.Negatives, at.Draws = t.at.Negatives, nil
+	}
+	raw, err := json.Marshal(at)
+	if err != nil {
+		return err
+	}
+	f := t.weights()
+	f.Meta["train"] = string(raw)
+	f.AddOptimizer(t.model.Params(), t.opt)
+	t.saved = time.Now()
+	if err := checkpoint.Save(t.dir.path(LastFile), f); err != nil {
+		return fmt.Errorf("save the state: %w", err)
+	}
+	return nil
+}
+
+// weights is a checkpoint of the model as it is now: parameters, and what it remembers. It holds nothing that differs between two
+// runs of the same configuration.
+func (t *trainer) weights() checkpoint.File {
+	spec, _ := json.Marshal(t.Spec) // was marshalled before
+	f := checkpoint.File{Meta: map[string]string{
+		"format": checkpointFormat, "model": t.Model, "spec": string(spec), "data": t.Set.Name, "seed": fmt.Sprint(t.Seed),
+	}}
+	f.AddParams(t.model.Params())
+	if t.memory != nil {
+		state := t.memory.Snapshot()
+		f.Tensors = append(f.Tensors, checkpoint.Tensor{Name: memoryTensor, Shape: []int{len(state)}, Bytes: state})
+	}
+	return f
+}
+
+const (
+	checkpointFormat = "dygmamba checkpoint 1"
+	memoryTensor     = "state/memory" // what a stateful model remembers
+)
+
+// saveBest writes the checkpoint of the best epoch.
+func (t *trainer) saveBest(e Epoch) error {
+	f := t.weights()
+	f.Meta["epoch"] = fmt.Sprint(e.Epoch)
+	if t.Dir == "" {
+		t.best = f
+		return nil
+	}
+	if err := checkpoint.Save(t.dir.path(CheckpointFile), f); err != nil {
+		return fmt.Errorf("save the checkpoint: %w", err)
+	}
+	return nil
+}
+
+// restore continues from a saved state, if it is one of this run.
+func (t *trainer) restore(f checkpoint.File, now Config) error {
+	var was Config
+	if err := t.dir.readJSON(ConfigFile, &was); err != nil {
+		return fmt.Errorf("resume: %w", err)
+	}
+	if err := was.differs(now); err != nil {
+		return fmt.Errorf("resume %s: %w", t.Dir, err)
+	}
+	if err := json.Unmarshal([]byte(f.Meta["train"]), &t.at); err != nil {
+		return fmt.Errorf("resume: %s holds no training state: %w", t.dir.path(LastFile), err)
+	}
+	if err := Restore(t.model, f); err != nil {
+		return fmt.Errorf("resume: %w", err)
+	}
+	if err := f.RestoreOptimizer(t.opt); err != nil {
+		return fmt.Errorf("resume: %w", err)
+	}
+	if r, ok := t.pass.Negatives.(sample.Resumable); ok && t.at.Batch == 0 {
+		if err := r.SetState(t.at.Negatives); err != nil {
+			return fmt.Errorf("resume: %w", err)
+		}
+	}
+	var err error
+	t.epochs, err = t.dir.readLog(t.at.Epoch)
+	return err
+}
+
+// differs says what a resumed run must not change.
+func (c Config) differs(now Config) error {
+	for _, v := range []struct{ what, was, now string }{
+		{"the model", c.Model, now.Model},
+		{"the configuration", compact(c.Spec), compact(now.Spec)},
+		{"the data set", c.Hashes.Data, now.Hashes.Data},
+		{"the split", c.Hashes.Split, now.Hashes.Split},
+		{"the seed", fmt.Sprint(c.Seed), fmt.Sprint(now.Seed)},
+		{"the way to choose the best epoch", fmt.Sprint(c.ByAP), fmt.Sprint(now.ByAP)},
+	} {
+		if v.was != v.now {
+			return fmt.Errorf("%s was %s and is now %s; a run goes on only as it began", v.what, v.was, v.now)
+		}
+	}
+	return nil
+}
+
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// Restore gives a model the parameters and the memory of a checkpoint, ours or one with the reference's names.
+func Restore(m model.Model, f checkpoint.File) error {
+	if err := f.RestoreParams(m.Params()); err != nil {
+		return err
+	}
+	memory, remembers := m.(replay.Stateful)
+	if state, ok := f.Get(memoryTensor); ok && remembers {
+		return memory.Restore(state.Bytes)
+	}
+	return nil
+}

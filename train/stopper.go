@@ -1,0 +1,29 @@
+package train
+
+// Score is what an epoch is judged by: average precision and area under the ROC curve on the validation set.
+type Score struct {
+	AP  float64 `json:"ap"`
+	AUC float64 `json:"auc"`
+}
+
+// Stopper decides which epoch is the best and when to give up.
+type Stopper struct {
+	Patience int   `json:"patience"`
+	ByAP     bool  `json:"by_ap"` // judge by AP alone; otherwise AP and AUC must both be at least as good as the best epoch's, as the reference has it
+	Best     Score `json:"best"`
+	Epoch    int   `json:"best_epoch"` // of Best; 0 before the first
+	Waited   int   `json:"waited"`     // epochs since
+}
+
+// Improved takes an epoch's score and reports whether it is the best so far; an equal one counts as better.
+func (s *Stopper) Improved(epoch int, now Score) bool {
+	if s.Epoch == 0 || now.AP >= s.Best.AP && (s.ByAP || now.AUC >= s.Best.AUC) {
+		s.Best, s.Epoch, s.Waited = now, epoch, 0
+		return true
+	}
+	s.Waited++
+	return false
+}
+
+// Done reports whether patience has run out.
+func (s *Stopper) Done() bool { return s.Waited >= s.Patience }

@@ -1,0 +1,86 @@
+// Package train answers: how does a model learn? It walks the training events in order, epoch by epoch, keeps the best
+// epoch by validation, and can stop at any moment and continue where it stopped: the result is the same, bit for bit.
+package train
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/tensorboard"
+	"github.com/dygmamba/dygmamba/model"
+)
+
+// Run is one training: a model, a data set and a seed. The exported fields are set before Train is called.
+type Run struct {
+	Model    string // name in the catalogue, for the records
+	Factory  model.Factory
+	Spec     model.Spec
+	Set      *dataset.Set
+	Protocol *eval.Protocol
+	Device   device.Device
+	Seed     uint64
+
+	Dir         string        // run directory; "" keeps nothing
+	Resume      bool          // continue from Dir where there is something to continue from
+	SaveEvery   time.Duration // how often to save in the middle of an epoch; 0: at its end only
+	MemoryLimit int64         // bytes that training may take on the device; 0: what is free
+	ByAP        bool          // choose the best epoch by AP alone
+	TestEvery   int           // look at the test sets every so many epochs, for information only; 0: never
+	Strategies  []string      // negatives of the final evaluation; nil: random
+	TensorBoard bool          // write event files to Dir
+
+	Log     *slog.Logger // nil: silent
+	OnStep  func(Step)   // after every batch; may be nil
+	OnEpoch func(Epoch)  // after every epoch; may be nil
+}
+
+// Step is what a listener hears of a batch.
+type Step struct {
+	Epoch, Epochs int // this one, and at most so many
+	Done, Total   int // training events of this epoch
+	Loss          float64
+	AP            float64 // mean over the epoch's batches so far
+	Rate          float64 // training events a second, of this epoch
+}
+
+// Train runs until the epochs or the patience are over and evaluates the best epoch. When ctx ends, the state is saved first and
+// the error wraps ctx's.
+func (r *Run) Train(ctx context.Context) (Result, error) {
+	if r.Dir != "" {
+		if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+			return Result{}, fmt.Errorf("run directory: %w", err)
+		}
+	}
+	t, err := r.open(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	defer t.close()
+	for !t.at.Finished {
+		if err := t.epoch(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+	return t.finish(ctx)
+}
+
+// logger is never nil.
+func (r *Run) logger() *slog.Logger {
+	if r.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return r.Log
+}
+
+func (r *Run) board() (*tensorboard.Writer, error) {
+	if !r.TensorBoard || r.Dir == "" {
+		return nil, nil
+	}
+	return tensorboard.New(r.Dir)
+}

@@ -1,0 +1,313 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/tensorboard"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/optim"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// trainer is a Run under way.
+type trainer struct {
+	*Run
+	dir    dir
+	model  model.Model
+	memory replay.Stateful // the model, when it remembers
+	opt    *optim.Optimizer
+	tape   *grad.Tape
+	scorer *model.Scorer
+	pass   replay.Pass
+	board  *tensorboard.Writer
+
+	at     State
+	epochs []Epoch
+	saved  time.Time       // when the state was last written
+	best   checkpoint.File // of a run that keeps nothing on disk
+
+	batch  *sample.Batch // of the step under way
+	logits *tensor.Tensor
+	loss   *tensor.Tensor
+	host   []float32
+	meter  eval.Meter
+	body   func() // the step's kernels, bound once
+}
+
+// open builds the model, checks that training fits, and takes up a saved state.
+func (r *Run) open(ctx context.Context) (*trainer, error) {
+	t := &trainer{Run: r, dir: dir(r.Dir), saved: time.Now()}
+	t.at.Stopper = Stopper{Patience: r.Spec.Training.Patience, ByAP: r.ByAP}
+	t.body = t.learn
+	var err error
+	if t.pass, err = r.Protocol.Train(r.Seed); err != nil {
+		return nil, err
+	}
+	need, err := r.plan(ctx, t.pass)
+	if err != nil {
+		return nil, err
+	}
+	guarded := tensor.Guard(func() { err = t.build(need) })
+	if err := errors.Join(guarded, err); err != nil {
+		return nil, err
+	}
+	if err := t.begin(); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *trainer) build(need Memory) (err error) {
+	t.model, err = t.Factory.Build(environment(t.Run, t.Device), t.Spec)
+	if err != nil {
+		return fmt.Errorf("build %s: %w", t.Model, err)
+	}
+	t.memory, _ = t.model.(replay.Stateful)
+	c, err := optimizer(t.Spec.Training)
+	if err != nil {
+		return err
+	}
+	t.opt = optim.New(t.model.Params(), c)
+	t.tape = grad.NewTape(t.Device, true)
+	t.tape.Reserve(need.Step)
+	t.scorer = model.NewScorer(t.model)
+	return nil
+}
+
+func environment(r *Run, dev device.Device) model.Env {
+	return model.Env{Device: dev, Node: r.Set.Node, Edge: r.Set.Edge, NumNodes: r.Set.NumNodes(), Seed: r.Seed}
+}
+
+func optimizer(t model.Training) (optim.Config, error) {
+	rule, err := optim.Rule(strings.ToLower(t.Optimizer))
+	return optim.Config{Rule: rule, Rate: float32(t.LearningRate)}, err
+}
+
+func (t *trainer) close() {
+	if t.board != nil {
+		t.board.Close()
+	}
+	t.scorer.Close()
+	t.tape.Close()
+	t.opt.Close()
+	if c, ok := t.model.(interface{ Close() }); ok {
+		c.Close()
+	}
+}
+
+// epoch trains on the rest of an epoch, validates, and records it.
+func (t *trainer) epoch(ctx context.Context) error {
+	began := time.Now()
+	waited, err := t.walk(ctx)
+	if err != nil {
+		return t.leave(err)
+	}
+	trained := time.Now()
+	e := Epoch{Epoch: t.at.Epoch + 1}
+	e.Loss, e.AP, e.AUC = t.at.Sums.means()
+	if err := t.validate(ctx, &e); err != nil {
+		return t.leave(err)
+	}
+	train := t.at.Seconds + trained.Sub(began).Seconds() // what was spent before an interruption counts too
+	e.Seconds = Seconds{Train: train, Waiting: waited.Seconds(), Evaluate: time.Since(trained).Seconds()}
+	e.Events = float64(t.Protocol.Split().Train.Len()) / train
+	return t.record(e)
+}
+
+// walk takes the optimizer's steps for the events of this epoch that are still to come.
+func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
+	events := t.Protocol.Split().Train.All()
+	done := min(t.at.Batch*t.Spec.Training.BatchSize, events.Len())
+	batches := t.pass.Continue(ctx, t.model, events.Slice(done, events.Len()), t.at.Draws)
+	if t.at.Batch == 0 {
+		batches = t.pass.Batches(ctx, t.model, events)
+		if t.memory != nil {
+			if err := t.memory.Restore(nil); err != nil {
+				return 0, err
+			}
+		}
+	}
+	began, first := time.Now(), done
+	for step, err := range batches {
+		if err != nil {
+			return waited, err
+		}
+		if t.due() { // a stateful model has observed the step before by now
+			if err := t.save(time.Since(began)); err != nil {
+				return waited, err
+			}
+		}
+		waited += step.Waited
+		loss, err := t.step(step)
+		if err != nil {
+			return waited, fmt.Errorf("epoch %d, batch %d: %w", t.at.Epoch+1, t.at.Batch, err)
+		}
+		done += step.Span.Len()
+		t.tell(loss, done, events.Len(), float64(done-first)/time.Since(began).Seconds())
+	}
+	return waited, nil
+}
+
+// step learns from one batch and returns its loss.
+func (t *trainer) step(s *replay.Step) (float64, error) {
+	t.batch = s.Batch
+	err := tensor.Guard(func() {
+		t.tape.Reset(grad.Key(t.Seed, t.at.Step))
+		t.tape.Replay(model.Sizes(s.Batch), t.body)
+		n := len(s.Batch.Queries)
+		if cap(t.host) < n+1 {
+			t.host = make([]float32, n+1)
+		}
+		t.host = t.host[:n+1]
+		t.Device.Read(t.host[:n], t.logits.Data)
+		t.Device.Read(t.host[n:], t.loss.Data)
+	})
+	if err != nil {
+		return 0, err
+	}
+	n := s.Span.Len()
+	scores, loss := t.host[:len(t.host)-1], float64(t.host[len(t.host)-1])
+	if loss != loss {
+		return 0, errors.New("the loss is not a number; a smaller learning_rate may help")
+	}
+	ap, auc := t.meter.Score(scores[:n], scores[n:])
+	t.at.Sums.add(loss, ap, auc)
+	t.at.Draws = s.State()
+	t.at.Batch++
+	t.at.Step++
+	return loss, nil
+}
+
+// learn takes one step of the optimizer.
+func (t *trainer) learn() {
+	t.logits, t.loss = learn(t.tape, t.model, t.batch)
+	t.opt.Step()
+}
+
+// learn is the algorithm: score, compare, and find how every parameter should move.
+func learn(tp *grad.Tape, m model.Model, b *sample.Batch) (logits, loss *tensor.Tensor) {
+	labels := tp.Floats(b.Labels, len(b.Labels)) // [n]
+	logits = m.Score(tp, b)                      // [n, 1]
+	loss = grad.BCE(tp, logits, labels)          // [1]
+	m.Params().ZeroGrad()
+	tp.Backward(loss)
+	return logits, loss
+}
+
+func (t *trainer) tell(loss float64, done, total int, rate float64) {
+	if t.OnStep != nil {
+		_, ap, _ := t.at.Sums.means()
+		t.OnStep(Step{Epoch: t.at.Epoch + 1, Epochs: t.Spec.Training.Epochs, Done: done, Total: total, Loss: loss, AP: ap, Rate: rate})
+	}
+}
+
+// validate measures the epoch.
+func (t *trainer) validate(ctx context.Context, e *Epoch) error {
+	scorer := t.evaluator()
+	val, newVal, err := t.Protocol.Validate(ctx, scorer)
+	if err != nil {
+		return err
+	}
+	e.Val, e.NewVal = metric(val), metric(newVal)
+	if t.TestEvery == 0 || e.Epoch%t.TestEvery != 0 {
+		return nil
+	}
+	for part, m := range map[eval.Part]**Metric{eval.Test: &e.Test, eval.NewTest: &e.NewTest} {
+		r, err := t.Protocol.Evaluate(ctx, scorer, part, sample.Random)
+		if err != nil {
+			return err
+		}
+		*m = metric(r)
+	}
+	return nil
+}
+
+// remembering is a scorer whose model remembers.
+type remembering struct {
+	*model.Scorer
+	replay.Stateful
+}
+
+// evaluator is the scorer, with the model's memory when it has one.
+func (t *trainer) evaluator() replay.Scorer {
+	if t.memory != nil {
+		return remembering{t.scorer, t.memory}
+	}
+	return t.scorer
+}
+
+// metric is nil for a set without events.
+func metric(r eval.Result) *Metric {
+	if r.Batches == 0 {
+		return nil
+	}
+	m := &Metric{Score: Score{AP: r.AP, AUC: r.AUC}}
+	if r.Loss != nil {
+		m.Loss = *r.Loss
+	}
+	return m
+}
+
+// record judges a finished epoch and writes it down: log line, best checkpoint, then the state to resume from.
+func (t *trainer) record(e Epoch) error {
+	stop := &t.at.Stopper
+	judged := Score{AP: e.AP, AUC: e.AUC} // without validation events training itself must do
+	if e.Val != nil {
+		judged = e.Val.Score
+	}
+	e.Improved = stop.Improved(e.Epoch, judged)
+	if e.Improved {
+		if err := t.saveBest(e); err != nil {
+			return err
+		}
+	}
+	if err := t.dir.appendLog(e); err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	t.epochs = append(t.epochs, e)
+	t.at.Epoch, t.at.Batch, t.at.Sums, t.at.Seconds = e.Epoch, 0, sums{}, 0
+	t.at.Finished = stop.Done() || e.Epoch >= t.Spec.Training.Epochs
+	if err := t.save(0); err != nil {
+		return err
+	}
+	t.plot(e)
+	if t.OnEpoch != nil {
+		t.OnEpoch(e)
+	}
+	return nil
+}
+
+// plot adds the epoch to the TensorBoard file. A full disk there must not end a training.
+func (t *trainer) plot(e Epoch) {
+	if t.board == nil {
+		return
+	}
+	values := map[string]float64{"train/loss": e.Loss, "train/ap": e.AP, "train/auc": e.AUC, "speed/events_per_second": e.Events}
+	for name, m := range map[string]*Metric{"val": e.Val, "new_node_val": e.NewVal, "test": e.Test, "new_node_test": e.NewTest} {
+		if m != nil {
+			values[name+"/loss"], values[name+"/ap"], values[name+"/auc"] = m.Loss, m.AP, m.AUC
+		}
+	}
+	if err := t.board.Scalars(int64(e.Epoch), values); err != nil {
+		t.logger().Warn("TensorBoard file", "error", err)
+	}
+}
+
+// leave saves the state before an interrupted training returns.
+func (t *trainer) leave(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return errors.Join(err, t.save(0))
+	}
+	return err
+}
