@@ -1,0 +1,119 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type toyConfig struct {
+	Size  int     `json:"size"`
+	Rate  float64 `json:"dropout"`
+	Deep  bool    `json:"deep"`
+	Label string  `json:"label"`
+}
+
+func (c toyConfig) Check() error {
+	if c.Size < 1 {
+		return fmt.Errorf("size is %d, must be at least 1", c.Size)
+	}
+	return nil
+}
+
+var toy = Make(Kind[toyConfig]{
+	Summary: "a toy",
+	Default: toyConfig{Size: 3, Rate: 0.1, Label: "plain"},
+	Presets: []Preset[toyConfig]{
+		{"small", "small everywhere", func(string, *toyConfig, *Training) {}},
+		{"large", "large on uci", func(data string, c *toyConfig, t *Training) {
+			t.Epochs = 200
+			if data == "uci" {
+				c.Size = 30
+			}
+		}},
+	},
+	Shapes: func(c toyConfig, shapes map[string][]int) (toyConfig, error) { c.Size = shapes["w"][0]; return c, nil },
+	Table:  func(c toyConfig) []Shape { return []Shape{{"w", []int{c.Size, 2}}} },
+})
+
+func TestSpec(t *testing.T) {
+	s, err := toy.Spec("large", "uci", "dropout=0.25", " deep = true", "batch_size=7", "label=a=b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Standard
+	want.Epochs, want.BatchSize = 200, 7
+	if diff := cmp.Diff(Spec{"large", &toyConfig{30, 0.25, true, "a=b"}, want}, s); diff != "" {
+		t.Error(diff)
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := toy.Decode(raw)
+	if diff := cmp.Diff(s, again); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if s, err = toy.Spec("", "enron"); err != nil || s.Preset != "small" || s.Config.(*toyConfig).Size != 3 {
+		t.Errorf("default preset: %+v, %v", s, err)
+	}
+	if s, err = toy.Decode([]byte("{}")); err != nil || s.Training != Standard || s.Config.(*toyConfig).Size != 3 {
+		t.Errorf("empty configuration: %+v, %v", s, err)
+	}
+}
+
+func TestBadSettings(t *testing.T) {
+	tests := []struct{ preset, setting, want string }{
+		{"", "size", `"size": must be key=value`},
+		{"", "size=x", `size="x": must be a whole number`},
+		{"", "size=2.5", "must be a whole number"},
+		{"", "dropout=lots", "must be a number"},
+		{"", "deep=perhaps", "must be true or false"},
+		{"", "size=0", "size is 0, must be at least 1"},
+		{"", "drop_out=0", `did you mean dropout?`},
+		{"", "epochs=3", `did you mean num_epochs?`},
+		{"", "colour=red", `no key "colour"; there are batch_size, deep, dropout`},
+		{"", "optimizer=magic", `optimizer is "magic", must be Adam, SGD or RMSprop`},
+		{"", "learning_rate=NaN", "learning_rate is NaN, must be above 0"},
+		{"huge", "", `no preset "huge"; there are small, large`},
+	}
+	for _, tt := range tests {
+		var settings []string
+		if tt.setting != "" {
+			settings = append(settings, tt.setting)
+		}
+		_, err := toy.Spec(tt.preset, "uci", settings...)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !errors.Is(err, ErrSetting) {
+			t.Errorf("preset %q, setting %q: %v, want %q", tt.preset, tt.setting, err, tt.want)
+		}
+	}
+}
+
+func TestFromTensors(t *testing.T) {
+	base, err := toy.Spec("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := toy.FromTensors(base, map[string][]int{"w": {9, 2}}, "dropout=0", "size=9")
+	if err != nil || s.Config.(*toyConfig).Size != 9 {
+		t.Errorf("%+v, %v", s.Config, err)
+	}
+	for _, tt := range []struct {
+		shapes  map[string][]int
+		setting string
+		want    string
+	}{
+		{map[string][]int{"w": {9, 2}}, "size=8", "tensor w is [9 2], the configuration makes it [8 2]"},
+		{map[string][]int{"w": {9, 3}}, "size=9", "tensor w is [9 3]"},
+		{map[string][]int{"w": {9, 2}, "x": {1}}, "size=9", "tensor x [1] has no place"},
+		{map[string][]int{"w": {9, 2}, "x": {1}}, "size=", "must be a whole number"},
+	} {
+		if _, err := toy.FromTensors(base, tt.shapes, tt.setting); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v with %s: %v, want %q", tt.shapes, tt.setting, err, tt.want)
+		}
+	}
+}

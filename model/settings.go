@@ -1,0 +1,97 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/internal/near"
+)
+
+// ErrSetting is in the chain of every error about a setting: an unknown key, a value of the wrong kind or out of range.
+var ErrSetting = errors.New("bad setting")
+
+// Apply changes fields of the given structs by "key=value" settings. A key is a field's JSON name; the first struct that has it takes it.
+func Apply(settings []string, targets ...any) error {
+	for _, s := range settings {
+		key, value, found := strings.Cut(s, "=")
+		if !found {
+			return fmt.Errorf("%w %q: must be key=value", ErrSetting, s)
+		}
+		if err := apply(strings.TrimSpace(key), strings.TrimSpace(value), targets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Keys lists the keys that Apply knows for these structs.
+func Keys(targets ...any) []string {
+	var keys []string
+	for _, t := range targets {
+		kind := reflect.TypeOf(t).Elem()
+		for i := range kind.NumField() {
+			if key := keyOf(kind.Field(i)); key != "" {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+func apply(key, value string, targets []any) error {
+	for _, t := range targets {
+		v := reflect.ValueOf(t).Elem()
+		for i := range v.NumField() {
+			if keyOf(v.Type().Field(i)) == key {
+				return assign(v.Field(i), key, value)
+			}
+		}
+	}
+	keys := Keys(targets...)
+	slices.Sort(keys)
+	return fmt.Errorf("%w: no key %q%s; there are %s", ErrSetting, key, near.Hint(key, keys), strings.Join(keys, ", "))
+}
+
+// assign parses value into a field. Numbers may be written as Go and Python write them.
+func assign(field reflect.Value, key, value string) error {
+	var err error
+	want := ""
+	switch field.Kind() {
+	case reflect.Int:
+		var n int64
+		n, err = strconv.ParseInt(value, 10, 64)
+		field.SetInt(n)
+		want = "a whole number"
+	case reflect.Float64:
+		var x float64
+		x, err = strconv.ParseFloat(value, 64)
+		field.SetFloat(x)
+		want = "a number"
+	case reflect.Bool:
+		var b bool
+		b, err = strconv.ParseBool(value)
+		field.SetBool(b)
+		want = "true or false"
+	case reflect.String:
+		field.SetString(value)
+	default:
+		panic(fmt.Sprintf("model: setting %s has kind %s, which Apply cannot set", key, field.Kind()))
+	}
+	if err != nil {
+		return fmt.Errorf("%w %s=%q: must be %s", ErrSetting, key, value, want)
+	}
+	return nil
+}
+
+// keyOf is a field's JSON name, "" if it has none.
+func keyOf(f reflect.StructField) string {
+	key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	if key == "-" {
+		return ""
+	}
+	return key
+}

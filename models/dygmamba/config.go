@@ -1,0 +1,133 @@
+package dygmamba
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// Architectures: what the released program computes, or the equations the paper prints. They differ in many places (see paper.go);
+// every published number was made by the former.
+const (
+	Released = "released"
+	Paper    = "paper"
+)
+
+// stateDim is the size of a channel's state, convWidth the span of the convolution before it: the defaults of the Mamba library.
+const (
+	stateDim  = 16
+	convWidth = 4
+)
+
+// Config says everything about the model but its weights. Its JSON names are the ones --set takes.
+type Config struct {
+	Arch    string `json:"arch"`    // Released or Paper
+	Variant string `json:"variant"` // ablation "a" to "f" of the paper's section 4.2, or "" for the whole model
+
+	Patch    int `json:"patch_size"`                // p: so many positions make one step of the sequence
+	Length   int `json:"max_input_sequence_length"` // ρ: the node itself and its latest Length−1 neighbours
+	Meetings int `json:"max_interaction_times"`     // k: so many gaps between the pair's own meetings
+
+	Channel int     `json:"channel_embedding_dim"` // d: width of each of the four feature channels
+	TimeDim int     `json:"time_feat_dim"`
+	Divisor int     `json:"width_divisor"` // f: the node-level block is 4d/f wide (Paper: always 4d)
+	Gamma   float64 `json:"gamma"`         // the time-level block is ⌊γ·d⌋ wide
+	Layers  int     `json:"num_layers"`    // of either block
+	Dropout float64 `json:"dropout"`       // in the feed-forward layers
+	NodeDim int     `json:"node_feat_dim"` // columns of the node features; narrower ones count as padded with zeros
+	EdgeDim int     `json:"edge_feat_dim"`
+
+	FreezeTime bool `json:"freeze_time_encoder"`
+}
+
+// Default is the released program's configuration for a data set it has no better one for.
+var Default = Config{
+	Arch: Released, Patch: 1, Length: 32, Meetings: 10, Channel: 50, TimeDim: 100, Divisor: 2, Gamma: 0.5,
+	Layers: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172,
+}
+
+// Width is that of the node-level block.
+func (c Config) Width() int {
+	if c.Arch == Paper {
+		return 4 * c.Channel
+	}
+	return 4 * c.Channel / c.Divisor
+}
+
+// TimeWidth is that of the time-level block.
+func (c Config) TimeWidth() int { return int(c.Gamma * float64(c.Channel)) }
+
+// RowLen is the number of positions of a padded row: at least one is padding in the released program, none need be in the paper's equations.
+func (c Config) RowLen() int {
+	n := c.Length + 1
+	if c.Arch == Paper {
+		n = c.Length
+	}
+	return (n + c.Patch - 1) / c.Patch * c.Patch
+}
+
+// Patches is the number of steps of a padded row.
+func (c Config) Patches() int { return c.RowLen() / c.Patch }
+
+// Plan is what the model wants to know of each query.
+func (c Config) Plan() sample.Plan {
+	p := sample.Plan{
+		Neighbors: c.Length - 1,
+		RowLen:    c.RowLen(),
+		Target:    sample.TargetLast,
+		Counts:    sample.PairCounts,
+		PairGaps:  c.Meetings,
+	}
+	if c.Arch == Paper {
+		p.Counts = sample.PaperCounts
+	}
+	if !c.counts() {
+		p.Counts = sample.NoCounts
+	}
+	if !c.pattern() {
+		p.PairGaps = 0
+	}
+	return p
+}
+
+// Check says what is wrong with c.
+func (c Config) Check() error {
+	positive := []struct {
+		key   string
+		value int
+	}{
+		{"patch_size", c.Patch}, {"max_input_sequence_length", c.Length}, {"max_interaction_times", c.Meetings},
+		{"channel_embedding_dim", c.Channel}, {"time_feat_dim", c.TimeDim}, {"num_layers", c.Layers},
+		{"node_feat_dim", c.NodeDim}, {"edge_feat_dim", c.EdgeDim}, {"width_divisor", c.Divisor},
+	}
+	for _, p := range positive {
+		if p.value < 1 {
+			return fmt.Errorf("%s is %d, must be at least 1", p.key, p.value)
+		}
+	}
+	switch {
+	case c.Arch != Released && c.Arch != Paper:
+		return fmt.Errorf("arch is %q, must be %q or %q", c.Arch, Released, Paper)
+	case len(c.Variant) > 1 || !strings.Contains("abcdef", c.Variant):
+		return fmt.Errorf("variant is %q, must be one of a to f, or empty for the whole model", c.Variant)
+	case c.Arch == Paper && c.Variant != "":
+		return fmt.Errorf("variant %q exists for arch=%s only", c.Variant, Released)
+	case 4*c.Channel%c.Divisor != 0:
+		return fmt.Errorf("width_divisor is %d, must divide 4·channel_embedding_dim = %d", c.Divisor, 4*c.Channel)
+	case !(c.Gamma > 0 && c.Gamma <= 100) || c.TimeWidth() < 1:
+		return fmt.Errorf("gamma is %v, must make gamma·channel_embedding_dim at least 1 and be moderate: the paper searches 0.1 to 1", c.Gamma)
+	case c.TimeDim < 2:
+		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.TimeDim)
+	case !(c.Dropout >= 0 && c.Dropout < 1):
+		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
+	}
+	return nil
+}
+
+// The ablations, as questions. Each takes one idea out of the whole model.
+
+func (c Config) pattern() bool { return !strings.Contains("acd", c.Variant) || c.Variant == "" } // time-level block
+func (c Config) ssm() bool     { return c.Variant != "b" }                                       // scans in the node-level block
+func (c Config) times() bool   { return c.Variant != "e" }                                       // time features of neighbours
+func (c Config) counts() bool  { return c.Variant != "f" }                                       // interaction frequencies

@@ -1,0 +1,156 @@
+package dygmamba
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device/cpu"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+func TestRows(t *testing.T) {
+	// Always 33 patches for the paper's settings of the released program, 32 in its equations.
+	for _, tt := range []struct{ length, patch, rowLen int }{
+		{32, 1, 33}, {64, 2, 66}, {128, 4, 132}, {256, 8, 264}, {512, 16, 528}, {2048, 64, 2112},
+	} {
+		c := with(Default, func(c *Config) { c.Length, c.Patch = tt.length, tt.patch })
+		if c.RowLen() != tt.rowLen || c.Patches() != 33 {
+			t.Errorf("%d&%d: rows of %d, %d patches, want %d and 33", tt.length, tt.patch, c.RowLen(), c.Patches(), tt.rowLen)
+		}
+		c.Arch = Paper
+		if c.RowLen() != tt.length || c.Patches() != 32 {
+			t.Errorf("paper %d&%d: rows of %d, %d patches, want %d and 32", tt.length, tt.patch, c.RowLen(), c.Patches(), tt.length)
+		}
+	}
+}
+
+func TestPlan(t *testing.T) {
+	whole := sample.Plan{Neighbors: 31, RowLen: 33, Target: sample.TargetLast, Counts: sample.PairCounts, PairGaps: 10}
+	for variant, want := range map[string]sample.Plan{
+		"": whole, "b": whole, "e": whole,
+		"a": {Neighbors: 31, RowLen: 33, Target: sample.TargetLast, Counts: sample.PairCounts},
+		"d": {Neighbors: 31, RowLen: 33, Target: sample.TargetLast, Counts: sample.PairCounts},
+		"f": {Neighbors: 31, RowLen: 33, Target: sample.TargetLast, PairGaps: 10},
+	} {
+		if diff := cmp.Diff(want, with(Default, func(c *Config) { c.Variant = variant }).Plan()); diff != "" {
+			t.Errorf("variant %q: %s", variant, diff)
+		}
+	}
+}
+
+func TestPresets(t *testing.T) {
+	type row struct {
+		length, patch, meetings int
+		dropout, gamma          float64
+		divisor, epochs         int
+		arch                    string
+	}
+	for _, tt := range []struct {
+		preset, data string
+		want         row
+	}{
+		{"", "enron", row{256, 1, 30, 0, 0.5, 2, 100, Released}},
+		{"released", "lastfm", row{128, 4, 10, 0.1, 0.5, 2, 100, Released}},
+		{"released", "USLegis", row{32, 1, 10, 0.1, 0.5, 2, 100, Released}},
+		{"released", "my own data", row{32, 1, 10, 0.1, 0.5, 2, 100, Released}},
+		{"paper", "enron", row{256, 8, 30, 0, 0.5, 2, 200, Released}},
+		{"paper", "reddit", row{64, 2, 5, 0.2, 0.5, 2, 200, Released}},
+		{"paper", "CanParl", row{2048, 64, 100, 0.1, 0.5, 2, 200, Released}},
+		{"paper", "UNvote", row{128, 4, 10, 0.1, 0.5, 2, 200, Released}},
+		{"paper", "s2", row{512, 16, 30, 0.1, 0.5, 2, 200, Released}},
+		{"paper-size-a", "uci", row{32, 1, 5, 0.1, 1, 2, 200, Released}},
+		{"paper-size-b", "SocialEvo", row{32, 1, 5, 0.1, 0.5, 1, 200, Released}},
+		{"paper-equations", "mooc", row{128, 4, 10, 0.1, 0.5, 2, 200, Paper}},
+	} {
+		s, err := Factory.Spec(tt.preset, tt.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := s.Config.(*Config)
+		got := row{c.Length, c.Patch, c.Meetings, c.Dropout, c.Gamma, c.Divisor, s.Training.Epochs, c.Arch}
+		if got != tt.want {
+			t.Errorf("%s on %s: %+v, want %+v", tt.preset, tt.data, got, tt.want)
+		}
+	}
+}
+
+func TestBadConfigurations(t *testing.T) {
+	for setting, want := range map[string]string{
+		"patch_size=0":           "patch_size is 0, must be at least 1",
+		"gamma=0":                "gamma is 0",
+		"gamma=NaN":              "gamma is NaN",
+		"gamma=0.01":             "must make gamma·channel_embedding_dim at least 1",
+		"gamma=1e300":            "be moderate",
+		"width_divisor=3":        "must divide 4·channel_embedding_dim = 200",
+		"arch=transformer":       `arch is "transformer", must be "released" or "paper"`,
+		"variant=ab":             "must be one of a to f",
+		"dropout=1":              "must be at least 0 and below 1",
+		"time_feat_dim=1":        "must be at least 2",
+		"num_heads=2":            `no key "num_heads"`,
+		"max_interaction_time=5": "did you mean max_interaction_times?",
+	} {
+		if _, err := Factory.Spec("", "uci", setting); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", setting, err, want)
+		}
+	}
+	if _, err := FactoryA.Spec("paper-equations", "uci"); err == nil {
+		t.Error("the paper's equations have a variant a")
+	}
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	wide := dataset.Features{Rows: 1, Cols: 173, Data: make([]float32, 173)}
+	if _, err := New(model.Env{Device: dev, Edge: wide}, Default); err == nil || !strings.Contains(err.Error(), "173 columns, edge_feat_dim is 172") {
+		t.Errorf("edge features wider than the model: %v", err)
+	}
+}
+
+func TestConfigFromTensors(t *testing.T) {
+	for name, c := range every(t) {
+		factory := map[string]model.Factory{"": Factory, "a": FactoryA, "b": FactoryB, "c": FactoryC, "d": FactoryD, "e": FactoryE, "f": FactoryF}[c.Variant]
+		base, err := factory.Spec("", "uci")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shapes := map[string][]int{}
+		for _, s := range Table(c) {
+			shapes[s.Name] = s.Dims
+		}
+		s, err := factory.FromTensors(base, shapes, "max_input_sequence_length=8", "max_interaction_times=3", "dropout=0")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want := c
+		want.Length = 8
+		if !c.pattern() {
+			want.Gamma = 0.5
+		}
+		if c.Arch == Paper {
+			want.Divisor = 2
+		}
+		if diff := cmp.Diff(&want, s.Config); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if _, err := factory.FromTensors(base, shapes, "patch_size=16"); err == nil || !strings.Contains(err.Error(), "the configuration makes it") {
+			t.Errorf("%s: a patch size that contradicts the shapes: %v", name, err)
+		}
+		delete(shapes, "1.fc2.bias")
+		if _, err := factory.FromTensors(base, shapes); err == nil || !strings.Contains(err.Error(), "1.fc2.bias is missing") {
+			t.Errorf("%s: a missing tensor: %v", name, err)
+		}
+	}
+	if _, err := ConfigFromTensors(Default, map[string][]int{"x": {1}}); err == nil {
+		t.Error("a file without any of the model's tensors is recognised")
+	}
+	for g := 1; g <= 200; g++ {
+		for d := 1; d <= 200; d++ {
+			if int(ratio(g, d)*float64(d)) != g {
+				t.Fatalf("γ = %v makes %d·γ %d, want %d", ratio(g, d), d, int(ratio(g, d)*float64(d)), g)
+			}
+		}
+	}
+}

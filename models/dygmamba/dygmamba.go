@@ -1,0 +1,274 @@
+// Package dygmamba is DyGMamba: continuous-time link prediction with two state space models (Ding et al., TMLR 2025).
+//
+// A node-level block reads what each of the two nodes did before, a time-level block the gaps between the pair's own meetings; the
+// pattern of the gaps then decides which of the nodes' past counts. Config.Arch tells whether the released program is computed or
+// the equations as the paper prints them.
+package dygmamba
+
+import (
+	"fmt"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// Factory builds DyGMamba.
+var Factory = factory("", "node-level and time-level state space models (DyGMamba)")
+
+// The paper's ablations.
+var (
+	FactoryA = factory("a", "DyGMamba without temporal patterns: mean of the history instead of selection")
+	FactoryB = factory("b", "DyGMamba without state space layers in the node-level block")
+	FactoryC = factory("c", "DyGMamba selecting each channel's history by itself, without temporal patterns")
+	FactoryD = factory("d", "DyGMamba selecting each channel's history by the opposite node, without temporal patterns")
+	FactoryE = factory("e", "DyGMamba without time features of neighbours")
+	FactoryF = factory("f", "DyGMamba without interaction frequencies")
+)
+
+func factory(variant, summary string) model.Factory {
+	c := Default
+	c.Variant = variant
+	return model.Make(model.Kind[Config]{
+		Summary: summary, Default: c, Presets: presets, Shapes: ConfigFromTensors, Table: Table,
+		Build: func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	})
+}
+
+// Model is DyGMamba on a device. One goroutine at a time may use it.
+type Model struct {
+	cfg    Config
+	params *nn.Params
+	input  input
+
+	time      nn.TimeEncoder
+	frequency [2]nn.Linear // of a count
+	channels  []channel
+	reduce    nn.Linear
+
+	nodeSSM []sequencer
+	norm    []nn.LayerNorm // one for each layer, the same one in the released program
+	feed    []*nn.FeedForward
+
+	toGaps  nn.Linear
+	timeSSM []sequencer
+
+	fromPattern, aggregate, opposite nn.Linear // the selection
+	channelwise                      nn.Linear // variants c and d
+	output, outputPattern            nn.Linear
+	merge                            nn.Merge
+}
+
+// sequencer is a layer over sequences, [B, L, width] → [B, L, width].
+type sequencer interface {
+	Forward(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor
+}
+
+// New builds the model with initial weights.
+func New(env model.Env, c Config) (*Model, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	m := declare(c, env.Seed)
+	if err := m.input.open(env, c); err != nil {
+		return nil, err
+	}
+	m.params.Place(env.Device)
+	if c.FreezeTime {
+		m.params.Freeze("0.time_encoder.")
+	}
+	return m, nil
+}
+
+// Table lists the model's parameters under the names and in the order of the released program's checkpoints.
+func Table(c Config) []model.Shape {
+	var table []model.Shape
+	for _, p := range declare(c, 0).params.All() {
+		table = append(table, model.Shape{Name: p.Name, Dims: p.Shape()})
+	}
+	return table
+}
+
+// declare names all parameters; they have no memory yet.
+func declare(c Config, seed uint64) *Model {
+	m := &Model{cfg: c, params: nn.NewParams(seed)}
+	s := m.params.In("0")
+	width, g, inputs := c.Width(), c.TimeWidth(), 2*c.NodeDim
+
+	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
+	if c.counts() {
+		f := s.In("neighbor_co_occurrence_encoder").In("nif_encode_layer")
+		m.frequency = [2]nn.Linear{nn.NewLinear(f.In("0"), 1, c.Channel), nn.NewLinear(f.In("2"), c.Channel, c.Channel)}
+	}
+	m.declareChannels(s.In("projection_layer"))
+	m.output = nn.NewLinear(s.In("output_layer"), width, c.NodeDim)
+	if c.pattern() {
+		m.outputPattern = nn.NewLinear(s.In("output_layer_t_diff"), g, c.NodeDim)
+		inputs += c.NodeDim
+	}
+	if c.ssm() {
+		m.nodeSSM = m.declareSSM(s, "mamba", width)
+	}
+	if c.pattern() {
+		m.timeSSM = m.declareSSM(s, "mamba_t_diff", g)
+		m.toGaps = nn.NewLinear(s.In("projection_layer_t_diff"), c.TimeDim, g)
+		m.fromPattern = nn.NewLinear(s.In("projection_layer_t_diff_up"), g, width)
+		m.aggregate = nn.NewLinear(s.In("weightagg"), width, 1)
+	}
+	if c.Arch == Released {
+		m.reduce = nn.NewLinear(s.In("reduce_layer"), len(m.channels)*c.Channel, width)
+	}
+	m.declareFeedForward(s, width)
+	if c.pattern() {
+		m.opposite = nn.NewLinear(s.In("neighbor_selection_layer"), width, width)
+	}
+	if c.Variant == "c" || c.Variant == "d" {
+		m.channelwise = nn.NewLinear(s.In("selection_layer"), width, width)
+	}
+	m.merge = nn.NewMerge(m.params.In("1"), inputs, c.NodeDim, 1)
+	return m
+}
+
+func (m *Model) declareSSM(s nn.Scope, name string, width int) []sequencer {
+	layers := make([]sequencer, m.cfg.Layers)
+	for l := range layers {
+		in := s.In(name).In(fmt.Sprint(l))
+		if m.cfg.Arch == Paper {
+			layers[l] = nn.NewS6(in, width, stateDim)
+		} else {
+			layers[l] = nn.NewMamba(in, width, stateDim, convWidth)
+		}
+	}
+	return layers
+}
+
+// declareFeedForward adds what follows the state space layers: shared by all of them in the released program, one each in the paper.
+func (m *Model) declareFeedForward(s nn.Scope, width int) {
+	norms, feeds := s.In("channel_norm"), s.In("channel_feedforward")
+	add := func(norm, feed nn.Scope) (nn.LayerNorm, *nn.FeedForward) {
+		n := nn.NewLayerNorm(norm, width)
+		f := nn.NewFeedForward(feed, "ffn.0", "ffn.3", width, 4*width, width, device.GELU, float32(m.cfg.Dropout))
+		return n, &f
+	}
+	norm, feed := nn.LayerNorm{}, (*nn.FeedForward)(nil)
+	for l := range m.cfg.Layers {
+		switch {
+		case m.cfg.Arch == Paper:
+			norm, feed = add(norms.In(fmt.Sprint(l)), feeds.In(fmt.Sprint(l)))
+		case l == 0:
+			norm, feed = add(norms, feeds)
+		}
+		m.norm, m.feed = append(m.norm, norm), append(m.feed, feed)
+	}
+}
+
+// Config is the model's configuration.
+func (m *Model) Config() Config { return m.cfg }
+
+// Plan asks for the latest neighbours of both nodes, how often they occur, and the pair's own gaps.
+func (m *Model) Plan() sample.Plan { return m.cfg.Plan() }
+
+// Params are the weights.
+func (m *Model) Params() *nn.Params { return m.params }
+
+// Close gives the weights' and the features' memory back.
+func (m *Model) Close() {
+	m.params.Close()
+	m.input.close()
+}
+
+// Score gives one logit per query, [n, 1].
+func (m *Model) Score(tp *grad.Tape, b *sample.Batch) *tensor.Tensor { return m.Forward(tp, b).Logit }
+
+// Output is everything the model says about n queries.
+type Output struct {
+	Src, Dst *tensor.Tensor // [n, NodeDim]: the two nodes, seen from each other and from the query's time
+	Pattern  *tensor.Tensor // [n, NodeDim]: the pair's temporal pattern; nil without a time-level block
+	Weights  *tensor.Tensor // [2n, Patches]: how much each patch counts, sources first; nil where channels differ or none is preferred
+	Logit    *tensor.Tensor // [n, 1]
+}
+
+// Forward computes a batch. Both sides are processed as one: rows 0 to n−1 are sources, n to 2n−1 destinations.
+func (m *Model) Forward(tp *grad.Tape, b *sample.Batch) Output {
+	n := len(b.Queries)
+	m.input.load(tp, b)
+	history := m.encode(tp)            // [2n, P, D]
+	history = m.nodeLevel(tp, history) // [2n, P, D]
+	if !m.cfg.pattern() {
+		return m.withoutPattern(tp, history, n)
+	}
+	pattern := m.timeLevel(tp)                                 // [n, g]
+	nodes, weights := m.choose(tp, history, pattern)           // [2n, D], [2n, P]
+	src, dst := grad.Split(tp, m.output.Forward(tp, nodes), n) // [n, NodeDim] each
+	gaps := m.outputPattern.Forward(tp, pattern)               // [n, NodeDim]
+	return Output{src, dst, gaps, weights, m.merge.Forward(tp, src, dst, gaps)}
+}
+
+// nodeLevel lets every history learn from its order: h ← LayerNorm(Mamba(h) + h), h ← h + FeedForward(h).
+func (m *Model) nodeLevel(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
+	if m.cfg.Arch == Paper {
+		return m.nodeLevelPaper(tp, h)
+	}
+	for l := range m.cfg.Layers {
+		if m.cfg.ssm() {
+			h = m.norm[l].Add(tp, m.nodeSSM[l].Forward(tp, h), h) // [2n, P, D]
+		} else {
+			h = m.norm[l].Forward(tp, h)
+		}
+		h = grad.Add(tp, m.feed[l].Forward(tp, h), h)
+	}
+	return h
+}
+
+// timeLevel reads the pair's gaps, also those that stand for "never before": h ← Mamba(h) + h, then their mean.
+func (m *Model) timeLevel(tp *grad.Tape) *tensor.Tensor {
+	code := m.timeCode(tp, m.input.gaps, device.Ints{}) // [n, k, TimeDim]
+	h := m.toGaps.Forward(tp, code)                     // [n, k, g]
+	for _, ssm := range m.timeSSM {
+		h = grad.Add(tp, ssm.Forward(tp, h), h)
+	}
+	return grad.MeanSteps(tp, h) // [n, g]
+}
+
+// choose weighs each node's history by what the opposite node and the pattern ask for.
+func (m *Model) choose(tp *grad.Tape, h, pattern *tensor.Tensor) (nodes, weights *tensor.Tensor) {
+	rows, patches := h.Dim(0), h.Dim(1)
+	all := grad.Reshape(tp, m.aggregate.Forward(tp, h), rows, patches) // [2n, P]
+	summary := grad.Pool(tp, all, h)                                   // [2n, D]
+	asked := opposite(tp, m.opposite.Forward(tp, summary))             // [2n, D]: u is asked by v, v by u
+	up := m.fromPattern.Forward(tp, pattern)                           // [n, D]
+	alpha := grad.Mul(tp, asked, grad.Stack(tp, up, up))               // [2n, D]
+	weights = m.softmax(tp, grad.Dot(tp, alpha, h))                    // [2n, P]
+	return grad.Pool(tp, weights, h), weights                          // [2n, D]
+}
+
+// opposite swaps the sides: [2n, ...] → [2n, ...].
+func opposite(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
+	src, dst := grad.Split(tp, x, x.Dim(0)/2)
+	return grad.Stack(tp, dst, src)
+}
+
+// withoutPattern is the end of variants a, c and d, which have no time-level block.
+func (m *Model) withoutPattern(tp *grad.Tape, h *tensor.Tensor, n int) Output {
+	nodes := m.output.Forward(tp, m.pool(tp, h)) // [2n, NodeDim]
+	src, dst := grad.Split(tp, nodes, n)         // [n, NodeDim] each
+	return Output{Src: src, Dst: dst, Logit: m.merge.Forward(tp, src, dst)}
+}
+
+// pool makes one vector of a history: its mean (a), or a sum with weights that each channel finds in its own history (c) or in
+// that of the opposite node (d).
+func (m *Model) pool(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
+	if m.cfg.Variant == "a" {
+		return grad.MeanSteps(tp, h) // [2n, D]
+	}
+	score := m.channelwise.Forward(tp, h) // [2n, P, D]
+	if m.cfg.Variant == "d" {
+		score = opposite(tp, score)
+	}
+	beta := grad.Softmax(tp, grad.Transpose(tp, score), device.Ints{}, 0) // [2n, D, P]: a softmax over each channel's patches
+	chosen := grad.Mul(tp, grad.Transpose(tp, beta), h)                   // [2n, P, D]
+	return grad.Scale(tp, grad.MeanSteps(tp, chosen), float32(h.Dim(1)))  // [2n, D]
+}

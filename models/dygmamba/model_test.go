@@ -1,0 +1,191 @@
+package dygmamba
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/cpu"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/optim"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// bench is a model on the toy graph with everything around it.
+type bench struct {
+	*Model
+	dev   *cpu.Device
+	toy   golden.Toy
+	batch sample.Batch
+}
+
+// newBench builds a model on the CPU with formula-filled weights and gathers the toy queries.
+func newBench(t testing.TB, c Config, threads int, toy golden.Toy) *bench {
+	t.Helper()
+	dev := cpu.New(cpu.Options{Threads: threads})
+	t.Cleanup(func() { dev.Close() })
+	m, err := New(model.Env{Device: dev, Node: features(toy.NodeFeatures), Edge: features(toy.EdgeFeatures)}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	b := &bench{Model: m, dev: dev, toy: toy}
+	b.set(t, b.filled())
+	var queries []sample.Query
+	for i := range toy.QuerySrc {
+		queries = append(queries, sample.Query{Src: toy.QuerySrc[i], Dst: toy.QueryDst[i], Time: toy.QueryTime[i]})
+	}
+	b.gather(t, queries)
+	return b
+}
+
+func (b *bench) gather(t testing.TB, queries []sample.Query) {
+	log := event.NewLog(len(b.toy.Src))
+	for i := range b.toy.Src {
+		if _, err := log.Append(event.Event{Src: b.toy.Src[i], Dst: b.toy.Dst[i], Time: b.toy.Time[i], Edge: b.toy.Edge[i]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sample.Gather(index.Freeze(log), b.Plan(), queries, &b.batch)
+}
+
+// filled gives every parameter its formula values, backbone and predictor numbered each from 0.
+func (b *bench) filled() map[string][]float32 {
+	var backbone, predictor []golden.Param
+	for _, p := range b.Params().All() {
+		g := golden.Param{Name: p.Name, Shape: p.Shape()}
+		if p.Name[0] == '0' {
+			backbone = append(backbone, g)
+		} else {
+			predictor = append(predictor, g)
+		}
+	}
+	w := golden.Fill(backbone)
+	for name, values := range golden.Fill(predictor) {
+		w[name] = values
+	}
+	return w
+}
+
+func (b *bench) set(t testing.TB, w map[string][]float32) {
+	t.Helper()
+	for _, p := range b.Params().All() {
+		if err := b.Params().Write(p, w[p.Name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (b *bench) read(x *tensor.Tensor) []float64 {
+	host := make([]float32, x.Len())
+	b.dev.Read(host, x.Data)
+	wide := make([]float64, len(host))
+	for i, v := range host {
+		wide[i] = float64(v)
+	}
+	return wide
+}
+
+// twin is the float64 twin of b with the same weights and events.
+func (b *bench) twin() *twin {
+	w := map[string][]float32{}
+	for _, p := range b.Params().All() {
+		w[p.Name] = b.Params().Read(p)
+	}
+	return toyTwin(b.toy, b.Config(), w)
+}
+
+func features(m golden.Matrix) dataset.Features {
+	return dataset.Features{Rows: m.Rows, Cols: m.Cols, Data: m.Data}
+}
+
+func goldenConfig(t testing.TB) (golden.Toy, golden.Model, golden.Model, Config) {
+	toy, models := golden.Models(t)
+	backbone := models["DyGMamba"]
+	return toy, backbone, models["DyGMamba_link_predictor_logit"], toyConfig(t, backbone)
+}
+
+func TestGoldenForward(t *testing.T) {
+	toy, backbone, predictor, c := goldenConfig(t)
+	b := newBench(t, c, 2, toy)
+	var names []string
+	for _, p := range b.Params().All() {
+		names = append(names, fmt.Sprint(bare(p.Name), p.Shape()))
+	}
+	var want []string
+	for _, p := range slices.Concat(backbone.Params, predictor.Params) {
+		want = append(want, fmt.Sprint(p.Name, p.Shape))
+	}
+	if !slices.Equal(names, want) {
+		t.Fatalf("parameters\n%v\nwant\n%v", names, want)
+	}
+	for _, record := range []bool{false, true} {
+		out := b.Forward(grad.NewTape(b.dev, record), &b.batch)
+		near(t, "z_u", b.read(out.Src), backbone.Outputs[0], 2e-5)
+		near(t, "z_v", b.read(out.Dst), backbone.Outputs[1], 2e-5)
+		near(t, "z_t", b.read(out.Pattern), backbone.Outputs[2], 2e-5)
+		near(t, "logit", b.read(out.Logit), predictor.Outputs[0], 2e-5)
+	}
+}
+
+func TestGoldenLearning(t *testing.T) {
+	toy, _, _, c := goldenConfig(t)
+	c.FreezeTime = true
+	b := newBench(t, c, 2, toy)
+	learning := golden.Gradients(t)["DyGMamba"]
+	rule := optim.New(b.Params(), optim.Config{Rule: device.Adam, Rate: 1e-3})
+	tp := grad.NewTape(b.dev, true)
+	labels := []float32{1, 0, 1, 0, 1, 0}
+	for step, want := range learning.Losses {
+		tp.Reset(0)
+		b.Params().ZeroGrad()
+		loss := grad.BCE(tp, b.Score(tp, &b.batch), tp.Floats(labels, 6, 1))
+		if got := b.read(loss)[0]; math.Abs(got-want) > 2e-6 {
+			t.Errorf("loss after %d steps is %v, want %v", step, got, want)
+		}
+		tp.Backward(loss)
+		if step == 0 {
+			b.compareGradients(t, learning.Gradients)
+		}
+		rule.Step()
+	}
+}
+
+func (b *bench) compareGradients(t *testing.T, want map[string]golden.Gradient) {
+	t.Helper()
+	for _, p := range b.Params().All() {
+		w, ok := want[p.Name]
+		if ok == p.Frozen {
+			t.Errorf("%s: frozen is %v, the reference gives it a gradient: %v", p.Name, p.Frozen, ok)
+			continue
+		}
+		if !ok {
+			continue
+		}
+		g := b.Params().ReadGrad(p)
+		var norm float64
+		for _, x := range g {
+			norm += float64(x) * float64(x)
+		}
+		norm = math.Sqrt(norm)
+		if math.Abs(norm-w.L2) > 1e-3*w.L2 {
+			t.Errorf("gradient of %s has norm %v, want %v", p.Name, norm, w.L2)
+		}
+		for i, first := range w.First {
+			if math.Abs(float64(g[i])-first) > 1e-3*math.Abs(first)+1e-4*w.L2 {
+				t.Errorf("gradient of %s[%d] is %v, want %v", p.Name, i, g[i], first)
+			}
+		}
+	}
+	if len(want) == 0 {
+		t.Error("no golden gradients")
+	}
+}

@@ -1,0 +1,51 @@
+package dygmamba
+
+import (
+	"math"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// The paper's equations differ from the released program: full width 4d and no reduction of it; bare state space models (nn.S6) with
+// exactly discretised B; the residual stream is not normalised, and every layer has its own norm and feed-forward; time codes are scaled;
+// sequences are as long as the history, padded positions of their first patch have zero features, and the appended node counts as
+// (0, meetings of the pair). Rows of a batch still have equal length, so patches before a history's first are held at zero, which
+// no state space model notices, and masked in the softmax.
+
+func (m *Model) timeScale() float32 { return float32(math.Sqrt(1 / float64(m.cfg.TimeDim))) }
+
+// encodePaper puts the channels side by side, [2n, P, 4d]; a channel without features repeats its bias.
+func (m *Model) encodePaper(tp *grad.Tape) *tensor.Tensor {
+	steps := m.input.rows * m.cfg.Patches()
+	var channels [4]*tensor.Tensor
+	for i, ch := range m.channels {
+		x := ch.encode(m, tp, ch.project.W) // [2n·P, d]
+		if x == nil {
+			x = tp.Zeros(steps, m.cfg.Channel)
+		}
+		channels[i] = grad.Add(tp, x, ch.project.B)
+	}
+	h := grad.Concat(tp, channels[:]...) // [2n·P, 4d]
+	h = grad.Reshape(tp, h, m.input.rows, m.cfg.Patches(), m.cfg.Width())
+	return grad.Mul(tp, h, m.input.steps) // [2n, P, 4d]
+}
+
+// nodeLevelPaper is h ← h + SSM(h), h ← h + f_node(LayerNorm(h)).
+func (m *Model) nodeLevelPaper(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
+	for l, ssm := range m.nodeSSM {
+		h = grad.Add(tp, ssm.Forward(tp, h), h) // [2n, P, 4d]
+		h = grad.Add(tp, m.feed[l].Forward(tp, m.norm[l].Forward(tp, h)), h)
+		h = grad.Mul(tp, h, m.input.steps)
+	}
+	return h
+}
+
+// softmax is over the patches that hold anything: all of them in the released program.
+func (m *Model) softmax(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
+	if m.cfg.Arch == Paper {
+		return grad.Softmax(tp, x, m.input.some, float32(math.Inf(-1)))
+	}
+	return grad.Softmax(tp, x, device.Ints{}, 0)
+}

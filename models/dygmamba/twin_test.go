@@ -1,0 +1,459 @@
+package dygmamba
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+)
+
+// twin computes what the model computes, a second time: straight from the equations, one query at a time, in float64 on plain slices,
+// from the events themselves. It shares nothing with the model but Config's fields.
+type twin struct {
+	c          Config
+	w          map[string][]float64 // parameters by their reference names
+	events     []twinEvent
+	node, edge [][]float64 // features, row 0 is padding
+}
+
+type twinEvent struct {
+	src, dst int
+	time     float64
+	edge     int
+}
+
+type twinEntry struct {
+	node, edge int
+	time       float64
+}
+
+// answer is everything a query leads to.
+type answer struct {
+	zu, zv, zt []float64
+	betaU      []float64
+	betaV      []float64
+	logit      float64
+}
+
+func (m *twin) answer(u, v int, t float64) answer {
+	su, sv := m.history(u, t), m.history(v, t)
+	ru, rv := m.row(su, u, t), m.row(sv, v, t)
+	m.count(&ru, &rv, u, v)
+	hu, hv := m.nodeLevel(m.encode(ru, t)), m.nodeLevel(m.encode(rv, t))
+
+	var a answer
+	switch m.c.Variant {
+	case "a":
+		a.zu, a.zv = meanRows(hu), meanRows(hv)
+	case "c":
+		a.zu, a.zv = selectPerChannel(m.each("selection_layer", hu), hu), selectPerChannel(m.each("selection_layer", hv), hv)
+	case "d":
+		a.zu, a.zv = selectPerChannel(m.each("selection_layer", hv), hu), selectPerChannel(m.each("selection_layer", hu), hv)
+	default:
+		pattern := m.timeLevel(m.gaps(su, v, t))
+		up := m.linear("projection_layer_t_diff_up", pattern)
+		alphaU := times(m.linear("neighbor_selection_layer", m.aggregate(hv)), up)
+		alphaV := times(m.linear("neighbor_selection_layer", m.aggregate(hu)), up)
+		a.betaU, a.betaV = softmax(dots(hu, alphaU)), softmax(dots(hv, alphaV))
+		a.zu, a.zv = weigh(a.betaU, hu), weigh(a.betaV, hv)
+		a.zt = m.linear("output_layer_t_diff", pattern)
+	}
+	a.zu, a.zv = m.linear("output_layer", a.zu), m.linear("output_layer", a.zv)
+
+	all := append(append(append([]float64{}, a.zu...), a.zv...), a.zt...)
+	hidden := each(m.linear("fc1", all), func(x float64) float64 { return max(x, 0) })
+	a.logit = m.linear("fc2", hidden)[0]
+	return a
+}
+
+// history is everything the node did before t, either end, in time order.
+func (m *twin) history(n int, t float64) []twinEntry {
+	var s []twinEntry
+	for _, e := range m.events {
+		if e.time >= t {
+			continue
+		}
+		if e.src == n {
+			s = append(s, twinEntry{e.dst, e.edge, e.time})
+		}
+		if e.dst == n {
+			s = append(s, twinEntry{e.src, e.edge, e.time})
+		}
+	}
+	sort.SliceStable(s, func(i, j int) bool { return s[i].time < s[j].time })
+	return s
+}
+
+// gaps is the row of k intervals between the pair's distinct meeting times and t, 1e10 in front.
+func (m *twin) gaps(s []twinEntry, v int, t float64) []float64 {
+	k := m.c.Meetings
+	var met []float64
+	for _, e := range s {
+		if e.node == v && (len(met) == 0 || met[len(met)-1] != e.time) {
+			met = append(met, e.time)
+		}
+	}
+	met = append(met, t)
+	row := make([]float64, k)
+	for i := range row {
+		row[i] = 1e10
+		if j := len(met) - k + i; j >= 1 {
+			row[i] = float64(float32(met[j] - met[j-1]))
+		}
+	}
+	return row
+}
+
+// twinRow is a padded row: nodes, edges, neighbour times and the two counts per position.
+type twinRow struct {
+	node, edge []int
+	time       []float32
+	count      [][2]int
+	pad        int // padded positions in front
+}
+
+func (m *twin) row(s []twinEntry, n int, t float64) twinRow {
+	if len(s) > m.c.Length-1 {
+		s = s[len(s)-(m.c.Length-1):]
+	}
+	want := m.c.Length + 1
+	if m.c.Arch == Paper {
+		want = len(s) + 1
+	}
+	p := m.c.Patch
+	total := (want + p - 1) / p * p
+	r := twinRow{pad: total - len(s) - 1}
+	for range r.pad {
+		r.node, r.edge, r.time = append(r.node, 0), append(r.edge, 0), append(r.time, 0)
+	}
+	for _, e := range s {
+		r.node, r.edge, r.time = append(r.node, e.node), append(r.edge, e.edge), append(r.time, float32(e.time))
+	}
+	r.node, r.edge, r.time = append(r.node, n), append(r.edge, 0), append(r.time, float32(t))
+	return r
+}
+
+func (m *twin) count(ru, rv *twinRow, u, v int) {
+	if m.c.Arch == Paper {
+		countPaper(ru, rv, u, v)
+		return
+	}
+	tally := func(row []int, x int) (n int) {
+		for _, y := range row {
+			if x == y {
+				n++
+			}
+		}
+		return n
+	}
+	for _, x := range ru.node {
+		c := [2]int{tally(ru.node, x), tally(rv.node, x)}
+		if x == v {
+			c[1] = c[0]
+		}
+		ru.count = append(ru.count, c)
+	}
+	for _, x := range rv.node {
+		c := [2]int{tally(ru.node, x), tally(rv.node, x)}
+		if x == u {
+			c[0] = c[1]
+		}
+		rv.count = append(rv.count, c)
+	}
+}
+
+// encode turns positions into patches of features, and patches into the first hidden sequence.
+func (m *twin) encode(r twinRow, t float64) [][]float64 {
+	c := m.c
+	var node, edge, when, often [][]float64
+	for j, n := range r.node {
+		node = append(node, pad(m.node[n], c.NodeDim))
+		edge = append(edge, pad(m.edge[r.edge[j]], c.EdgeDim))
+		code := make([]float64, c.TimeDim)
+		if n != 0 {
+			code = m.timeCode(float32(t - float64(r.time[j])))
+		}
+		when = append(when, code)
+		nif := make([]float64, c.Channel)
+		if c.Variant != "f" && (c.Arch != Paper || j >= r.pad) {
+			nif = plus(m.frequency(r.count[j][0]), m.frequency(r.count[j][1]))
+		}
+		often = append(often, nif)
+	}
+	var seq [][]float64
+	for j := 0; j < len(r.node); j += c.Patch {
+		var h []float64
+		channel := func(name string, x [][]float64) {
+			var flat []float64
+			for _, row := range x[j : j+c.Patch] {
+				flat = append(flat, row...)
+			}
+			h = append(h, m.linear("projection_layer."+name, flat)...)
+		}
+		channel("node", node)
+		channel("edge", edge)
+		if c.Variant != "e" {
+			channel("time", when)
+		}
+		if c.Variant != "f" {
+			channel("neighbor_co_occurrence", often)
+		}
+		if c.Arch != Paper {
+			h = m.linear("reduce_layer", h)
+		}
+		seq = append(seq, h)
+	}
+	return seq
+}
+
+// timeCode rounds the phase to float32, product and sum each, as everyone must to agree about long intervals.
+func (m *twin) timeCode(delta float32) []float64 {
+	w, b := m.w["time_encoder.w.weight"], m.w["time_encoder.w.bias"]
+	code := make([]float64, len(w))
+	for i := range w {
+		phase := float32(float32(w[i]) * delta)
+		phase = float32(phase + float32(b[i]))
+		code[i] = math.Cos(float64(phase))
+		if m.c.Arch == Paper {
+			code[i] *= math.Sqrt(1 / float64(len(w)))
+		}
+	}
+	return code
+}
+
+func (m *twin) frequency(count int) []float64 {
+	hidden := each(m.linear("neighbor_co_occurrence_encoder.nif_encode_layer.0", []float64{float64(count)}), func(x float64) float64 { return max(x, 0) })
+	return m.linear("neighbor_co_occurrence_encoder.nif_encode_layer.2", hidden)
+}
+
+func (m *twin) nodeLevel(h [][]float64) [][]float64 {
+	if m.c.Arch == Paper {
+		return m.nodeLevelPaper(h)
+	}
+	for l := range m.c.Layers {
+		if m.c.Variant != "b" {
+			h = plusRows(m.mamba(fmt.Sprintf("mamba.%d", l), h), h)
+		}
+		for j := range h {
+			h[j] = m.norm("channel_norm", h[j])
+			h[j] = plus(h[j], m.feedForward("channel_feedforward.ffn", h[j]))
+		}
+	}
+	return h
+}
+
+func (m *twin) timeLevel(gaps []float64) []float64 {
+	var seq [][]float64
+	for _, g := range gaps {
+		seq = append(seq, m.linear("projection_layer_t_diff", m.timeCode(float32(g))))
+	}
+	for l := range m.c.Layers {
+		name := fmt.Sprintf("mamba_t_diff.%d", l)
+		if m.c.Arch == Paper {
+			seq = plusRows(m.s6(name, seq), seq)
+		} else {
+			seq = plusRows(m.mamba(name, seq), seq)
+		}
+	}
+	return meanRows(seq)
+}
+
+// aggregate is ĥ = Σ a[j]·h[j], a = h·w + b.
+func (m *twin) aggregate(h [][]float64) []float64 {
+	var a []float64
+	for _, row := range h {
+		a = append(a, m.linear("weightagg", row)[0])
+	}
+	return weigh(a, h)
+}
+
+func (m *twin) feedForward(name string, x []float64) []float64 {
+	hidden := each(m.linear(name+".0", x), func(x float64) float64 { return x * 0.5 * (1 + math.Erf(x/math.Sqrt2)) })
+	return m.linear(name+".3", hidden)
+}
+
+func (m *twin) norm(name string, x []float64) []float64 {
+	var mean, v float64
+	for _, e := range x {
+		mean += e / float64(len(x))
+	}
+	for _, e := range x {
+		v += (e - mean) * (e - mean) / float64(len(x))
+	}
+	y := make([]float64, len(x))
+	for i, e := range x {
+		y[i] = (e-mean)/math.Sqrt(v+1e-5)*m.w[name+".weight"][i] + m.w[name+".bias"][i]
+	}
+	return y
+}
+
+// mamba is one block: two branches, convolution, selective scan, gate.
+func (m *twin) mamba(name string, seq [][]float64) [][]float64 {
+	width, state := len(seq[0]), stateDim
+	rank := (width + 15) / 16
+	conv, bias := m.w[name+".conv1d.weight"], m.w[name+".conv1d.bias"]
+	aLog, skip := m.w[name+".A_log"], m.w[name+".D"]
+	s := make([]float64, width*state)
+	var branches, out [][]float64
+	for _, x := range seq {
+		branches = append(branches, m.linear(name+".in_proj", x))
+	}
+	for t := range seq {
+		u := make([]float64, width)
+		for c := range u {
+			sum := bias[c]
+			for j := range 4 {
+				if at := t - 3 + j; at >= 0 {
+					sum += conv[c*4+j] * branches[at][c]
+				}
+			}
+			u[c] = silu(sum)
+		}
+		parts := m.linear(name+".x_proj", u)
+		b, read := parts[rank:rank+state], parts[rank+state:]
+		delta := each(m.linear(name+".dt_proj", parts[:rank]), softplus)
+		y := make([]float64, width)
+		for c := range y {
+			for i := range state {
+				a := -math.Exp(aLog[c*state+i])
+				s[c*state+i] = math.Exp(delta[c]*a)*s[c*state+i] + delta[c]*b[i]*u[c]
+				y[c] += read[i] * s[c*state+i]
+			}
+			y[c] = (y[c] + skip[c]*u[c]) * silu(branches[t][width+c])
+		}
+		out = append(out, m.linear(name+".out_proj", y))
+	}
+	return out
+}
+
+// linear is W·x + b; a layer without a bias has no parameter of that name.
+func (m *twin) linear(name string, x []float64) []float64 {
+	w, ok := m.w[name+".weight"]
+	if !ok || len(w)%len(x) != 0 {
+		panic(fmt.Sprintf("%s: weight of %d elements against %d inputs", name, len(w), len(x)))
+	}
+	y := make([]float64, len(w)/len(x))
+	copy(y, m.w[name+".bias"])
+	for o := range y {
+		for i, e := range x {
+			y[o] += w[o*len(x)+i] * e
+		}
+	}
+	return y
+}
+
+func (m *twin) each(name string, rows [][]float64) [][]float64 {
+	var out [][]float64
+	for _, r := range rows {
+		out = append(out, m.linear(name, r))
+	}
+	return out
+}
+
+// bare is the tensor's name without the prefix of the released checkpoint.
+func bare(name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(name, "0."), "1.")
+}
+
+func silu(x float64) float64 { return x / (1 + math.Exp(-x)) }
+
+func softplus(x float64) float64 {
+	if x > 20 {
+		return x
+	}
+	return math.Log1p(math.Exp(x))
+}
+
+func each(x []float64, f func(float64) float64) []float64 {
+	y := make([]float64, len(x))
+	for i := range x {
+		y[i] = f(x[i])
+	}
+	return y
+}
+
+func plus(a, b []float64) []float64 {
+	y := make([]float64, len(a))
+	for i := range a {
+		y[i] = a[i] + b[i]
+	}
+	return y
+}
+
+func times(a, b []float64) []float64 {
+	y := make([]float64, len(a))
+	for i := range a {
+		y[i] = a[i] * b[i]
+	}
+	return y
+}
+
+func plusRows(a, b [][]float64) [][]float64 {
+	var y [][]float64
+	for i := range a {
+		y = append(y, plus(a[i], b[i]))
+	}
+	return y
+}
+
+func meanRows(rows [][]float64) []float64 {
+	w := make([]float64, len(rows))
+	for i := range w {
+		w[i] = 1 / float64(len(rows))
+	}
+	return weigh(w, rows)
+}
+
+func weigh(w []float64, rows [][]float64) []float64 {
+	y := make([]float64, len(rows[0]))
+	for j, r := range rows {
+		for c := range r {
+			y[c] += w[j] * r[c]
+		}
+	}
+	return y
+}
+
+func dots(rows [][]float64, v []float64) []float64 {
+	var y []float64
+	for _, r := range rows {
+		var s float64
+		for c := range r {
+			s += r[c] * v[c]
+		}
+		y = append(y, s)
+	}
+	return y
+}
+
+func softmax(x []float64) []float64 {
+	top := math.Inf(-1)
+	for _, e := range x {
+		top = max(top, e)
+	}
+	var sum float64
+	y := each(x, func(e float64) float64 { return math.Exp(e - top) })
+	for _, e := range y {
+		sum += e
+	}
+	return each(y, func(e float64) float64 { return e / sum })
+}
+
+// selectPerChannel weighs h with a softmax over positions taken in each channel of s alone.
+func selectPerChannel(s, h [][]float64) []float64 {
+	y := make([]float64, len(h[0]))
+	for c := range y {
+		var column []float64
+		for j := range s {
+			column = append(column, s[j][c])
+		}
+		for j, b := range softmax(column) {
+			y[c] += b * h[j][c]
+		}
+	}
+	return y
+}
+
+func pad(x []float64, n int) []float64 {
+	return append(append([]float64{}, x...), make([]float64, n-len(x))...)
+}
