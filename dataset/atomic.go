@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -48,3 +49,21 @@ func (p *pending) discard() {
 	p.Close()
 	os.Remove(p.Name())
 }
+
+// store is where a file is written: a pending one, or nowhere.
+type store interface {
+	io.ReaderAt
+	io.WriterAt
+	Truncate(size int64) error
+	commit() error
+	discard()
+}
+
+// nowhere forgets what is written. It reads as zeros.
+type nowhere struct{}
+
+func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+func (nowhere) ReadAt(p []byte, _ int64) (int, error)  { clear(p); return len(p), nil }
+func (nowhere) Truncate(int64) error                   { return nil }
+func (nowhere) commit() error                          { return nil }
+func (nowhere) discard()                               {}

@@ -9,17 +9,19 @@ import (
 	"sync"
 )
 
-// blockSize is how much text is read at a time, and the longest line there may be.
-const blockSize = 1 << 20
+// Text is read a block at a time; a longer line makes its block grow, up to the longest line there may be.
+const (
+	blockSize = 256 << 10
+	maxLine   = 1 << 20
+)
 
 // text reads a text file in blocks of whole rows.
 type text struct {
-	in     *input
-	carry  []byte // read but not yet delivered: the beginning of a row, and after header the rest of the first block
-	csv    bool   // rows may have quoted fields with line ends in them
-	delim  byte
-	header int // lines taken by the header
-	eof    bool
+	in    *input
+	carry []byte // read but not yet delivered: the beginning of a row, and after header the rest of the first block
+	csv   bool   // rows may have quoted fields with line ends in them
+	delim byte
+	eof   bool
 }
 
 // newText checks that in can be text, and skips the byte order mark some programs write.
@@ -33,10 +35,10 @@ func newText(in *input, csv bool, want string) (*text, error) {
 	return &text{in: in, csv: csv, delim: ','}, nil
 }
 
-// firstLine is the first line without its line end, and keeps the rest for next. An empty file has an empty first line.
-func (t *text) firstLine() ([]byte, error) {
-	buf := make([]byte, blockSize)
-	n, err := t.fill(buf)
+// firstLine is the first line without its line end. Next goes on behind it, or with it if it is kept. An empty file has an empty first line.
+func (t *text) firstLine(keep bool) ([]byte, error) {
+	buf := make([]byte, maxLine)
+	n, err := t.fill(buf, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -48,35 +50,42 @@ func (t *text) firstLine() ([]byte, error) {
 		}
 		end = n
 	}
-	t.carry = buf[min(end+1, n):]
-	t.header = 1
+	if t.carry = buf; !keep {
+		t.carry = buf[min(end+1, n):]
+	}
 	return bytes.TrimSuffix(buf[:end], []byte{'\r'}), nil
 }
 
-// next fills buf with whole rows and returns how many bytes those are; io.EOF after the last.
-func (t *text) next(buf []byte) (int, error) {
-	n, err := t.fill(buf)
-	if err != nil {
-		return 0, err
+// next reads whole rows into buf, which it may replace by a larger one; it returns the buffer and how many of its bytes those rows are.
+// The error is io.EOF after the last.
+func (t *text) next(buf []byte) ([]byte, int, error) {
+	for n := 0; ; {
+		var err error
+		if n, err = t.fill(buf, n); err != nil {
+			return buf, 0, err
+		}
+		if n == 0 {
+			return buf, 0, io.EOF
+		}
+		if t.eof && len(t.carry) == 0 {
+			return buf, n, nil
+		}
+		if end := t.lastRow(buf[:n]); end > 0 {
+			t.carry = append(bytes.Clone(buf[end:n]), t.carry...)
+			return buf, end, nil
+		}
+		if len(buf) >= maxLine {
+			return buf, 0, t.tooLong()
+		}
+		buf = append(buf, make([]byte, len(buf))...)
 	}
-	if n == 0 {
-		return 0, io.EOF
-	}
-	if t.eof {
-		return n, nil
-	}
-	end := t.lastRow(buf[:n])
-	if end == 0 {
-		return 0, t.tooLong()
-	}
-	t.carry = append(t.carry[:0], buf[end:n]...)
-	return end, nil
 }
 
-// fill reads until buf is full or the file ends, which it notes in t.eof.
-func (t *text) fill(buf []byte) (int, error) {
-	n := copy(buf, t.carry)
-	t.carry = t.carry[:copy(t.carry, t.carry[n:])]
+// fill reads into buf from n on until it is full or the file ends, which it notes in t.eof.
+func (t *text) fill(buf []byte, n int) (int, error) {
+	m := copy(buf[n:], t.carry)
+	t.carry = t.carry[m:]
+	n += m
 	for n < len(buf) && !t.eof {
 		m, err := t.in.Read(buf[n:])
 		n += m
@@ -90,11 +99,11 @@ func (t *text) fill(buf []byte) (int, error) {
 }
 
 func (t *text) tooLong() error {
-	want := fmt.Sprintf("lines of at most %d bytes", blockSize)
+	want := fmt.Sprintf("lines of at most %d bytes", maxLine)
 	if t.csv {
 		want += ", and quotes that are closed again"
 	}
-	return &InputError{File: t.in.path, Line: 1, Row: -1, Found: fmt.Sprintf("a line of more than %d bytes", blockSize), Want: want}
+	return &InputError{File: t.in.path, Line: 1, Row: -1, Found: fmt.Sprintf("a line of more than %d bytes", maxLine), Want: want}
 }
 
 // lastRow is where the last complete row of data ends, 0 if there is none.
@@ -140,7 +149,7 @@ type block[T any] struct {
 // inOrder runs parse over the blocks of t on all cores and merge over the results in the order of the file, on the caller's goroutine.
 // A T is used again and again: parse resets it. All goroutines have ended when inOrder returns.
 func inOrder[T any](ctx context.Context, t *text, parse func(data []byte, out *T), merge func(out *T) error) error {
-	workers := max(1, min(runtime.GOMAXPROCS(0), 8))
+	workers := min(runtime.GOMAXPROCS(0), 4) // more would wait for the reader
 	var (
 		free  = make(chan *block[T], 2*workers+2)
 		work  = make(chan *block[T], cap(free))
@@ -164,14 +173,14 @@ func inOrder[T any](ctx context.Context, t *text, parse func(data []byte, out *T
 			if b.buf == nil {
 				b.buf = make([]byte, blockSize)
 			}
-			n, err := t.next(b.buf)
+			buf, n, err := t.next(b.buf)
 			if err == io.EOF {
 				return
 			}
 			if err == nil {
 				err = ctx.Err()
 			}
-			b.data, b.err = b.buf[:n], err
+			b.buf, b.data, b.err = buf, buf[:n], err
 			if err == nil {
 				work <- b
 			} else {

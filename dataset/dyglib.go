@@ -206,7 +206,7 @@ func (t *table) readFrom(ctx context.Context, in *input) error {
 	if err != nil {
 		return err
 	}
-	head, err := txt.firstLine()
+	head, err := txt.firstLine(false)
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (t *table) parse(data []byte, b *tableBlock) {
 	b.row, b.line = b.row[:0], b.line[:0]
 	b.rows, b.lines = 0, 0
 	b.finder.most = t.finder.most
-	b.split.delim = ','
+	b.split.reset(',')
 	for len(data) > 0 {
 		line := b.lines + 1
 		rest, lines, bad := b.split.row(data)

@@ -6,14 +6,16 @@ import "bytes"
 type splitter struct {
 	delim  byte
 	fields [][]byte // of the last row; they point into the data, or into spare where quotes were undone
-	spare  []byte
+	spare  []byte   // grows from row to row, so that fields stay valid; reset empties it
 }
+
+// reset forgets all rows so far.
+func (s *splitter) reset(delim byte) { s.delim, s.fields, s.spare = delim, s.fields[:0], s.spare[:0] }
 
 // row cuts the first row off data into s.fields and returns what follows and how many lines the row took.
 // bad says what is wrong with its quotes, "" for nothing. A row without any characters has no fields.
 func (s *splitter) row(data []byte) (rest []byte, lines int, bad string) {
 	s.fields = s.fields[:0]
-	s.spare = s.spare[:0]
 	from := 0
 	for i, c := range data {
 		switch c {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 )
 
 // input is a file being read, gunzipped where it is gzip. Its errors about the content are InputErrors.
@@ -17,8 +18,8 @@ type input struct {
 	raw  io.Closer
 	r    *bufio.Reader
 	gzip bool
-	size int64 // of the file, before unpacking; 0 if unknown
-	read int64 // bytes delivered
+	size int64        // of the file, before unpacking; 0 if unknown
+	read atomic.Int64 // bytes delivered
 }
 
 // openInput opens a file whatever its name says about compression.
@@ -61,7 +62,7 @@ func (in *input) Close() error {
 
 func (in *input) Read(p []byte) (int, error) {
 	n, err := in.r.Read(p)
-	in.read += int64(n)
+	in.read.Add(int64(n))
 	if err != nil && err != io.EOF {
 		err = in.explain(err)
 	}
@@ -75,9 +76,9 @@ func (in *input) explain(err error) error {
 	case !in.gzip:
 		return fmt.Errorf("read %s: %w", in.path, err)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return fileError(in.path, fmt.Sprintf("a gzip file cut off after %d unpacked bytes", in.read), "the whole file")
+		return fileError(in.path, fmt.Sprintf("a gzip file cut off after %d unpacked bytes", in.read.Load()), "the whole file")
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
-		return fileError(in.path, fmt.Sprintf("damaged gzip data after %d unpacked bytes (%v)", in.read, err), "an undamaged file")
+		return fileError(in.path, fmt.Sprintf("damaged gzip data after %d unpacked bytes (%v)", in.read.Load(), err), "an undamaged file")
 	}
 	return fmt.Errorf("read %s: %w", in.path, err)
 }

@@ -103,12 +103,16 @@ func decodeSection(b []byte) section {
 
 // nativeWriter writes a native file section by section.
 type nativeWriter struct {
-	file     *pending
+	file     store
 	end      int64 // of what is written or promised
 	sections []*sectionWriter
 }
 
+// createNative begins a file; without a path, one that is checked and thrown away.
 func createNative(path string) (*nativeWriter, error) {
+	if path == "" {
+		return &nativeWriter{file: nowhere{}, end: headerSize}, nil
+	}
 	file, err := createPending(path)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,118 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Columns says which column of a table means what, by name; "" for none.
+type Columns struct {
+	Source, Target, Time, Label string
+	EdgeFeatures                []string
+	Ignored                     []string
+}
+
+// Names that columns commonly have, the likelier first; compared without case, spaces, dots, dashes and underscores.
+var (
+	sourceNames = []string{"src", "source", "sourceid", "srcid", "u", "user", "userid", "uid", "from", "fromid", "sender", "head", "subject", "author", "customer", "customerid", "node1"}
+	targetNames = []string{"dst", "dest", "destination", "target", "targetid", "destinationid", "dstid", "i", "v", "item", "itemid", "iid", "to", "toid", "receiver", "recipient", "tail", "object", "product", "productid", "node2"}
+	timeNames   = []string{"ts", "t", "time", "timestamp", "datetime", "date", "unixtime", "unixtimestamp", "unixts", "createdat", "eventtime", "at"}
+	labelNames  = []string{"label", "statelabel", "y"}
+	nodeNames   = []string{"id", "node", "nodeid", "name"}
+	roleNames   = []string{"side", "role"}
+)
+
+// chooser picks columns from a table's names.
+type chooser struct {
+	file  string
+	names []string
+}
+
+// pick is the column asked for, or else the likeliest. Where there is none, the error names the option that sets it.
+func (c chooser) pick(asked string, likely []string, what, option string) (string, error) {
+	if asked != "" {
+		if slices.Contains(c.names, asked) {
+			return asked, nil
+		}
+		return "", &InputError{File: c.file, Row: -1, Found: "no column " + asked, Want: "one of its columns: " + c.list() + c.headless()}
+	}
+	if name := c.guess(likely); name != "" {
+		return name, nil
+	}
+	return "", &InputError{File: c.file, Row: -1, Found: "the columns " + c.list(),
+		Want: fmt.Sprintf("one for the %s, called for example %s or %s, or named by %s%s", what, likely[0], likely[1], option, c.headless())}
+}
+
+// headless is a hint where the names look like data.
+func (c chooser) headless() string {
+	for _, name := range c.names {
+		if _, ok := parseFloat([]byte(name)); ok {
+			return "; a table without header needs --no-header"
+		}
+	}
+	return ""
+}
+
+func (c chooser) guess(likely []string) string {
+	for _, want := range likely {
+		for _, name := range c.names {
+			if plain(name) == want {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+func (c chooser) list() string {
+	const most = 30
+	if len(c.names) > most {
+		return strings.Join(c.names[:most], ", ") + fmt.Sprintf(" and %d more", len(c.names)-most)
+	}
+	return strings.Join(c.names, ", ")
+}
+
+// plain is a column name without what people spell differently.
+func plain(name string) string {
+	return strings.NewReplacer(" ", "", "_", "", "-", "", ".", "").Replace(strings.ToLower(name))
+}
+
+// events picks the columns of a table of events.
+func (c chooser) events(o ImportOptions) (Columns, error) {
+	var cols Columns
+	var err error
+	if cols.Source, err = c.pick(o.Source, sourceNames, "source", "--src"); err != nil {
+		return cols, err
+	}
+	if cols.Target, err = c.pick(o.Target, targetNames, "destination", "--dst"); err != nil {
+		return cols, err
+	}
+	if cols.Time, err = c.pick(o.Time, timeNames, "time", "--time"); err != nil {
+		return cols, err
+	}
+	if cols.Label = c.guess(labelNames); o.Label != "" {
+		if cols.Label, err = c.pick(o.Label, nil, "label", "--label"); err != nil {
+			return cols, err
+		}
+	}
+	for _, name := range o.EdgeFeatures {
+		if name, err = c.pick(name, nil, "edge features", "--edge-features"); err != nil {
+			return cols, err
+		}
+		cols.EdgeFeatures = append(cols.EdgeFeatures, name)
+	}
+	if cols.Source == cols.Target || cols.Source == cols.Time || cols.Target == cols.Time {
+		return cols, &InputError{File: c.file, Row: -1, Found: fmt.Sprintf("source %s, destination %s and time %s", cols.Source, cols.Target, cols.Time),
+			Want: "three different columns"}
+	}
+	if cols.Label == cols.Source || cols.Label == cols.Target || cols.Label == cols.Time {
+		cols.Label = ""
+	}
+	for _, name := range c.names {
+		if name != cols.Source && name != cols.Target && name != cols.Time && name != cols.Label && !slices.Contains(cols.EdgeFeatures, name) {
+			cols.Ignored = append(cols.Ignored, name)
+		}
+	}
+	return cols, nil
+}

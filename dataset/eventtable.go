@@ -1,0 +1,216 @@
+package dataset
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// tableRows is the number of events in a block of an eventTable.
+const tableRows = 1 << 16
+
+// eventTable holds imported events in any order, in blocks, so that growing it copies nothing. Edge ids are the order of arrival.
+type eventTable struct {
+	blocks   []*eventBlock
+	n        int
+	labelled bool
+	sorted   bool // every event is at or after the one before it
+	last     event.Time
+}
+
+type eventBlock struct {
+	src, dst []event.Node
+	time     []event.Time
+	label    []float32    // nil: all 0
+	edge     []event.Edge // nil: in order of arrival
+	first    event.Edge   // of the block
+	sorted   bool
+}
+
+func newEventTable() *eventTable { return &eventTable{sorted: true} }
+
+func (t *eventTable) add(e event.Event) {
+	if t.n%tableRows == 0 {
+		t.blocks = append(t.blocks, &eventBlock{
+			src: make([]event.Node, 0, tableRows), dst: make([]event.Node, 0, tableRows), time: make([]event.Time, 0, tableRows),
+			first: event.Edge(t.n + 1), sorted: true})
+	}
+	b := t.blocks[len(t.blocks)-1]
+	if n := len(b.time); n > 0 && e.Time < b.time[n-1] {
+		b.sorted = false
+	}
+	if t.n > 0 && e.Time < t.last {
+		t.sorted = false
+	}
+	t.last = e.Time
+	if e.Label != 0 && b.label == nil {
+		b.label = make([]float32, len(b.src), tableRows)
+		t.labelled = true
+	}
+	if b.label != nil {
+		b.label = append(b.label, e.Label)
+	}
+	b.src = append(b.src, e.Src)
+	b.dst = append(b.dst, e.Dst)
+	b.time = append(b.time, e.Time)
+	t.n++
+}
+
+// sort sorts every block by itself, on all cores.
+func (t *eventTable) sort(ctx context.Context) error {
+	if t.sorted {
+		return nil
+	}
+	work := make(chan *eventBlock)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			var s blockSorter
+			for b := range work {
+				s.sort(b)
+			}
+		})
+	}
+	for _, b := range t.blocks {
+		if ctx.Err() == nil && !b.sorted {
+			work <- b
+		}
+	}
+	close(work)
+	wg.Wait()
+	return ctx.Err()
+}
+
+// walk visits all events by time, those at one time in order of arrival. Blocks must be sorted.
+func (t *eventTable) walk(visit func(event.Event)) {
+	h := merger{blocks: t.blocks, next: make([]int, len(t.blocks))}
+	for i := range t.blocks {
+		h.heap = append(h.heap, i)
+	}
+	slices.SortFunc(h.heap, func(a, b int) int { // a sorted slice is a heap
+		return cmp.Or(cmp.Compare(t.blocks[a].time[0], t.blocks[b].time[0]), a-b)
+	})
+	for len(h.heap) > 0 {
+		i := h.heap[0]
+		b := t.blocks[i]
+		until, rival := h.second()
+		k := h.next[i]
+		for ; k < len(b.time) && (rival < 0 || b.time[k] < until || b.time[k] == until && i < rival); k++ {
+			visit(b.at(k))
+		}
+		h.next[i] = k
+		if k == len(b.time) {
+			last := len(h.heap) - 1
+			h.heap[0] = h.heap[last]
+			h.heap = h.heap[:last]
+		}
+		h.sink()
+	}
+}
+
+func (b *eventBlock) at(k int) event.Event {
+	e := event.Event{Src: b.src[k], Dst: b.dst[k], Time: b.time[k], Edge: b.first + event.Edge(k)}
+	if b.label != nil {
+		e.Label = b.label[k]
+	}
+	if b.edge != nil {
+		e.Edge = b.edge[k]
+	}
+	return e
+}
+
+// merger is a heap of blocks by their next event.
+type merger struct {
+	blocks []*eventBlock
+	next   []int // event of each block
+	heap   []int
+}
+
+// less orders by time, then by arrival.
+func (h *merger) less(a, b int) bool {
+	ta, tb := h.blocks[a].time[h.next[a]], h.blocks[b].time[h.next[b]]
+	return ta < tb || ta == tb && a < b
+}
+
+// second is the time and block of the event after which the first block must give way; block −1 if there is none.
+func (h *merger) second() (event.Time, int) {
+	if len(h.heap) == 1 {
+		return 0, -1
+	}
+	i := h.heap[1]
+	if len(h.heap) > 2 && h.less(h.heap[2], i) {
+		i = h.heap[2]
+	}
+	return h.blocks[i].time[h.next[i]], i
+}
+
+func (h *merger) sink() {
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= len(h.heap) {
+			return
+		}
+		if child+1 < len(h.heap) && h.less(h.heap[child+1], h.heap[child]) {
+			child++
+		}
+		if !h.less(h.heap[child], h.heap[i]) {
+			return
+		}
+		h.heap[i], h.heap[child] = h.heap[child], h.heap[i]
+		i = child
+	}
+}
+
+// blockSorter sorts blocks, one after another.
+type blockSorter struct {
+	order []keyed
+	spare []int32
+	label []float32
+}
+
+// keyed is a time and the place it had.
+type keyed struct {
+	time event.Time
+	at   int32
+}
+
+// sort orders a block by time and arrival, and writes down the edge ids.
+func (s *blockSorter) sort(b *eventBlock) {
+	n := len(b.time)
+	s.order = s.order[:0]
+	for i, t := range b.time {
+		s.order = append(s.order, keyed{t, int32(i)})
+	}
+	slices.SortFunc(s.order, func(x, y keyed) int {
+		switch {
+		case x.time < y.time:
+			return -1
+		case x.time > y.time:
+			return 1
+		}
+		return int(x.at - y.at)
+	})
+	s.spare = slices.Grow(s.spare[:0], n)[:n]
+	for _, col := range [][]int32{b.src, b.dst} {
+		copy(s.spare, col)
+		for i, k := range s.order {
+			col[i] = s.spare[k.at]
+		}
+	}
+	if b.label != nil {
+		s.label = append(s.label[:0], b.label...)
+		for i, k := range s.order {
+			b.label[i] = s.label[k.at]
+		}
+	}
+	b.edge = make([]event.Edge, n)
+	for i, k := range s.order {
+		b.time[i] = k.time
+		b.edge[i] = b.first + k.at
+	}
+	b.sorted = true
+}

@@ -1,0 +1,216 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// ImportOptions say how to read someone's tables. The zero value guesses from the content and the column names.
+type ImportOptions struct {
+	Name      string // of the data set; "": the first file's
+	Format    string // FormatCSV, FormatJSONL, FormatParquet; "": from the content
+	Delimiter string // of CSV: one character; "": comma, tab, semicolon, bar or space, whichever the first line has
+	NoHeader  bool   // CSV without a header: columns are called 1, 2, 3, …
+
+	Source, Target, Time string   // column names; "": guessed
+	Label                string   // "": a column called label, if there is one
+	EdgeFeatures         []string // columns of numbers; JSONL and Parquet columns may be lists of numbers
+
+	Bipartite bool   // sources and destinations are different things: equal names on the two sides are different nodes
+	NodeFile  string // a table with a row per node: its name and features
+	NodeID    string // its column of names; "": guessed
+	NodeSide  string // bipartite: its column that says source or destination; "": a column called side, if there is one
+
+	MaxProblems int                  // of each kind to report; 0: 20
+	Progress    func(ImportProgress) // called now and then, on Import's goroutine
+}
+
+// Formats of tables.
+const (
+	FormatCSV     = "csv"
+	FormatJSONL   = "jsonl"
+	FormatParquet = "parquet"
+)
+
+// ImportProgress is how far an import has come.
+type ImportProgress struct {
+	File        string
+	Rows        int   // events so far, of all files
+	Bytes, Size int64 // of this file, unpacked; Size 0: unknown
+}
+
+// ImportReport is what an import did.
+type ImportReport struct {
+	Out                          string
+	Events, Nodes                int
+	Sources, Targets             int     // nodes that occur as such
+	Columns                      Columns // as they were found in the first file
+	EdgeFeatures, NodeFeatures   int     // widths
+	Numbers                      bool    // all names are whole numbers
+	Sorted                       bool    // rows were in the order of time
+	Labels                       bool    // some label is not 0
+	First, Last                  event.Time
+	TimeFormat                   string
+	Bipartite                    bool
+	Warnings                     []string
+	NodesWithout, UnknownNodeIDs int // nodes missing in the node file, rows of it about nodes without events
+}
+
+// Import reads tables of events and writes them as one native file. Rows may be in any order; nodes are numbered in the order in which their
+// names first appear, and events carry the number of their row as edge id. If anything is wrong with the input, the error is a *Problems
+// and nothing is written. With out "" nothing is written in any case: the input is only checked.
+//
+// Memory: 16 bytes an event, 4 more each where there are labels and where rows are not sorted, the names, and less than 64 MB.
+func Import(ctx context.Context, files []string, out string, o ImportOptions) (*ImportReport, error) {
+	if len(files) == 0 {
+		return nil, errors.New("import: no files")
+	}
+	if o.MaxProblems == 0 {
+		o.MaxProblems = 20
+	}
+	if o.Name == "" {
+		o.Name = strings.TrimPrefix(strings.SplitN(filepath.Base(files[0]), ".", 2)[0], "ml_")
+	}
+	w, err := createNative(out)
+	if err != nil {
+		return nil, err
+	}
+	im := newImporter(o, w)
+	report, err := im.all(ctx, files)
+	if err != nil {
+		w.file.discard()
+		return nil, err
+	}
+	report.Out = out
+	return report, nil
+}
+
+// importer gathers events from blocks of rows.
+type importer struct {
+	ImportOptions
+	finder  finder
+	out     *nativeWriter
+	sources *dict
+	targets *dict // the same, unless bipartite
+	table   *eventTable
+	format  string // of times
+	columns Columns
+
+	width    int            // of edge features, −1 until the first row
+	features *sectionWriter // nil without
+	nonzero  bool           // some edge feature is not 0
+
+	reader *tableReader // of the file being read
+}
+
+func newImporter(o ImportOptions, w *nativeWriter) *importer {
+	im := &importer{ImportOptions: o, finder: finder{most: o.MaxProblems}, out: w, sources: newDict(), table: newEventTable(), width: -1}
+	im.targets = im.sources
+	if o.Bipartite {
+		im.targets = newDict()
+	}
+	if len(o.EdgeFeatures) > 0 {
+		im.features = w.section(secEdgeFeatures, 0, 0, -1)
+	}
+	return im
+}
+
+func (im *importer) all(ctx context.Context, files []string) (*ImportReport, error) {
+	for _, path := range files {
+		in, err := openTable(path)
+		if err != nil {
+			return nil, err
+		}
+		err = im.file(ctx, path, in)
+		in.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return im.finish(ctx, files)
+}
+
+// file reads one table of events. Problems of its rows are collected; the error is for what makes reading on pointless.
+func (im *importer) file(ctx context.Context, path string, in *input) error {
+	im.reader = &tableReader{path: path, o: im.ImportOptions, merge: im.merge}
+	im.reader.choose = func(names []string) (Columns, error) {
+		cols, err := chooser{path, names}.events(im.ImportOptions)
+		if im.columns.Source == "" {
+			im.columns = cols
+		}
+		return cols, err
+	}
+	return im.noted(im.reader.read(ctx, in))
+}
+
+// noted adds a complaint about the input to those already found and returns them all; other errors pass.
+func (im *importer) noted(err error) error {
+	var bad *InputError
+	if errors.As(err, &bad) {
+		im.finder.add(bad)
+		return im.finder.err()
+	}
+	return err
+}
+
+// merge numbers the names of a block and keeps its events.
+func (im *importer) merge(b *importBlock) error {
+	im.agree(b)
+	im.reader.take(&im.finder, b)
+	if im.finder.Total == 0 { // nothing will be written otherwise
+		if im.table.n+len(b.src) > math.MaxInt32-1 || im.sources.len()+im.targets.len()+2*len(b.src) > math.MaxInt32-1 {
+			return fileError(im.reader.path, "too many events or nodes", fmt.Sprintf("at most %d of each", math.MaxInt32))
+		}
+		for i := range b.src {
+			im.table.add(event.Event{Src: im.sources.id(b.src[i]), Dst: im.targets.id(b.dst[i]), Time: b.time[i], Label: b.label[i]})
+		}
+		if err := im.writeFeatures(b.feat); err != nil {
+			return err
+		}
+	}
+	if im.Progress != nil {
+		im.Progress(ImportProgress{File: im.reader.path, Rows: im.table.n, Bytes: im.reader.in.read.Load(), Size: im.reader.size()})
+	}
+	return nil
+}
+
+// agree checks a block against those before it.
+func (im *importer) agree(b *importBlock) {
+	if len(b.src) == 0 {
+		return
+	}
+	p := b.place(im.reader.path, 0)
+	if im.format == "" {
+		im.format = b.format
+	} else if b.format != im.format {
+		p.bad("", "a "+b.format+" as time", "a "+im.format+", as in the rows before")
+	}
+	if im.width < 0 {
+		im.width = b.width
+	} else if b.width != im.width {
+		p.bad("", fmt.Sprintf("%d edge features", b.width), fmt.Sprintf("%d, as in the rows before", im.width))
+	}
+}
+
+func (im *importer) writeFeatures(feat []float32) error {
+	if im.features == nil || len(feat) == 0 {
+		return nil
+	}
+	if im.features.done == 0 && len(im.features.buf) == 0 {
+		im.features.Write(make([]byte, 4*im.width)) // row 0 is padding
+	}
+	for _, v := range feat {
+		if v != 0 {
+			im.nonzero = true
+			break
+		}
+	}
+	_, err := im.features.Write(bytesOf(feat))
+	return err
+}

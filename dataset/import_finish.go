@@ -1,0 +1,165 @@
+package dataset
+
+import (
+	"context"
+
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// finish sorts what was gathered and writes the rest of the file.
+func (im *importer) finish(ctx context.Context, files []string) (*ImportReport, error) {
+	if im.finder.Total == 0 && im.table.n == 0 {
+		im.finder.add(fileError(files[0], "no events", "at least one row"))
+	}
+	if err := im.finder.err(); err != nil {
+		return nil, err
+	}
+	if err := im.table.sort(ctx); err != nil {
+		return nil, err
+	}
+	r := &ImportReport{Events: im.table.n, Columns: im.columns, EdgeFeatures: max(0, im.width), Numbers: !im.sources.words && !im.targets.words,
+		Sorted: im.table.sorted, Labels: im.table.labelled, TimeFormat: im.format}
+	r.Nodes = im.sources.len()
+	named := 0 // nodes named as sources
+	if im.Bipartite {
+		named = im.sources.len()
+		r.Nodes += im.targets.len()
+	}
+	im.sealFeatures()
+	im.writeEvents(r, named)
+	if err := im.writeNodes(ctx, r); err != nil {
+		return nil, err
+	}
+	im.writeNames(r.Nodes)
+	if err := im.out.about(about{Name: im.Name, TimeFormat: im.format, Sampling: Native, From: files}); err != nil {
+		return nil, err
+	}
+	h := nativeHeader{events: int64(r.Events), nodes: int64(r.Nodes), sources: int64(named)}
+	if r.Bipartite {
+		h.flags |= flagBipartite
+	}
+	return r, im.out.commit(h)
+}
+
+// sealFeatures ends the edge features; if none of them is anything but 0, their room is used again.
+func (im *importer) sealFeatures() {
+	rows := int64(im.table.n + 1)
+	if im.features == nil {
+		im.out.section(secEdgeFeatures, int(rows), 0, 0)
+		return
+	}
+	im.features.rows, im.features.cols = rows, int64(im.width)
+	im.features.seal()
+	if !im.nonzero {
+		im.out.end = im.features.offset
+		im.features.err = im.out.file.Truncate(im.out.end)
+		im.features.length, im.features.crc = 0, 0
+	}
+}
+
+// writeEvents writes the columns in the order of time, all at once.
+func (im *importer) writeEvents(r *ImportReport, named int) {
+	n := im.table.n
+	begin := func(kind uint32, size int) *sectionWriter { return im.out.section(kind, n, 1, int64(size)*int64(n)) }
+	src, dst, time := begin(secSource, 4), begin(secDestination, 4), begin(secTime, 8)
+	var label, edge *sectionWriter
+	if im.table.labelled {
+		label = begin(secLabel, 4)
+	}
+	if !im.table.sorted {
+		edge = begin(secEdge, 4)
+	}
+	var shift event.Node // of destinations
+	if im.Bipartite {
+		shift = event.Node(named)
+	}
+	var isSource, isTarget idSet
+	seen := 0
+	var b columnBuffer
+	flush := func() {
+		src.Write(bytesOf(b.src))
+		dst.Write(bytesOf(b.dst))
+		time.Write(bytesOf(b.time))
+		if label != nil {
+			label.Write(bytesOf(b.label))
+		}
+		if edge != nil {
+			edge.Write(bytesOf(b.edge))
+		}
+		b.reset()
+	}
+	im.table.walk(func(e event.Event) {
+		e.Dst += shift
+		if isSource.add(e.Src) {
+			r.Sources++
+		}
+		if isTarget.add(e.Dst) {
+			r.Targets++
+		}
+		if seen == 0 {
+			r.First = e.Time
+		}
+		seen++
+		r.Last = e.Time
+		if b.add(e); len(b.src) == cap(b.src) {
+			flush()
+		}
+	})
+	flush()
+	r.Bipartite = r.Sources+r.Targets == r.Nodes
+}
+
+// columnBuffer holds a few events by column.
+type columnBuffer struct {
+	src, dst, edge []int32
+	time           []float64
+	label          []float32
+}
+
+func (b *columnBuffer) add(e event.Event) {
+	if b.src == nil {
+		const n = 8 << 10
+		b.src, b.dst, b.edge = make([]int32, 0, n), make([]int32, 0, n), make([]int32, 0, n)
+		b.time, b.label = make([]float64, 0, n), make([]float32, 0, n)
+	}
+	b.src = append(b.src, e.Src)
+	b.dst = append(b.dst, e.Dst)
+	b.edge = append(b.edge, e.Edge)
+	b.time = append(b.time, e.Time)
+	b.label = append(b.label, e.Label)
+}
+
+func (b *columnBuffer) reset() {
+	b.src, b.dst, b.edge, b.time, b.label = b.src[:0], b.dst[:0], b.edge[:0], b.time[:0], b.label[:0]
+}
+
+// writeNames writes the dictionary, first of the sources, then of the destinations where those are named apart.
+func (im *importer) writeNames(nodes int) {
+	dicts := []*dict{im.sources}
+	if im.Bipartite {
+		dicts = append(dicts, im.targets)
+	}
+	words := im.sources.words || im.targets.words
+	if !words {
+		s := im.out.section(secNameNumbers, nodes, 1, int64(8*nodes))
+		for _, d := range dicts {
+			s.Write(bytesOf(d.nums))
+		}
+		return
+	}
+	text := im.out.section(secNameText, 0, 1, -1)
+	for _, d := range dicts {
+		for i := range d.len() {
+			text.Write(d.name(i))
+		}
+	}
+	ends := im.out.section(secNameEnds, nodes, 1, int64(8*nodes))
+	text.rows = text.length
+	end := int64(0)
+	for _, d := range dicts {
+		for i := range d.len() {
+			end += int64(len(d.name(i)))
+			ends.Write(bytesOf([]int64{end}))
+		}
+	}
+}

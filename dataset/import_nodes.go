@@ -1,0 +1,163 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// writeNodes writes the node features, from the node file if there is one.
+func (im *importer) writeNodes(ctx context.Context, r *ImportReport) error {
+	if im.NodeFile == "" {
+		im.out.section(secNodeFeatures, r.Nodes+1, 0, 0)
+		return nil
+	}
+	n := &nodeFile{importer: im, report: r}
+	o := im.ImportOptions
+	o.Label = "" // of events
+	n.reader = &tableReader{path: im.NodeFile, o: o, choose: n.choose, merge: n.merge}
+	in, err := openTable(im.NodeFile)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := im.noted(n.reader.read(ctx, in)); err != nil {
+		return err
+	}
+	if im.finder.Total == 0 && n.section == nil {
+		im.finder.add(fileError(im.NodeFile, "no rows about nodes that have events", "names of nodes as in the events"))
+	}
+	if err := im.finder.err(); err != nil {
+		return err
+	}
+	if r.NodesWithout = r.Nodes - n.count; r.NodesWithout > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: no row for %d of %d nodes: their features are zero", im.NodeFile, r.NodesWithout, r.Nodes))
+	}
+	if r.UnknownNodeIDs > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows about nodes without events: ignored", im.NodeFile, r.UnknownNodeIDs))
+	}
+	return n.seal()
+}
+
+// nodeFile writes rows of features to their place as they come.
+type nodeFile struct {
+	*importer
+	report  *ImportReport
+	reader  *tableReader
+	section *sectionWriter // nil until the first row
+	width   int
+	seen    idSet
+	count   int // nodes with features
+	sides   bool
+}
+
+// choose takes the column of names, that of sides in a bipartite set, and all others as features.
+func (n *nodeFile) choose(names []string) (Columns, error) {
+	c := chooser{n.NodeFile, names}
+	var cols Columns
+	var err error
+	if cols.Source, err = c.pick(n.NodeID, nodeNames, "node's name", "--node-id"); err != nil {
+		return cols, err
+	}
+	if cols.Target = c.guess(roleNames); n.NodeSide != "" {
+		if cols.Target, err = c.pick(n.NodeSide, nil, "side", "--node-side"); err != nil {
+			return cols, err
+		}
+	}
+	if !n.Bipartite {
+		cols.Target = ""
+	}
+	n.sides = cols.Target != ""
+	for _, name := range names {
+		if name != cols.Source && name != cols.Target && name != "" {
+			cols.EdgeFeatures = append(cols.EdgeFeatures, name)
+		}
+	}
+	if len(cols.EdgeFeatures) == 0 {
+		return cols, &InputError{File: n.NodeFile, Row: -1, Found: "the columns " + c.list(), Want: "columns of features beside " + cols.Source}
+	}
+	return cols, nil
+}
+
+func (n *nodeFile) merge(b *importBlock) error {
+	for i := range b.src {
+		p := b.place(n.NodeFile, i)
+		id, found := n.node(p, b, i)
+		switch {
+		case !found:
+		case id == 0:
+			n.report.UnknownNodeIDs++
+		case !n.seen.add(id):
+			p.bad("", "node "+string(n.sources.bytes(b.src[i]))+" again", "every node once")
+		case n.finder.Total == 0:
+			if err := n.put(id, b.width, b.feat[i*b.width:(i+1)*b.width]); err != nil {
+				return err
+			}
+		}
+	}
+	n.reader.take(&n.finder, b)
+	return nil
+}
+
+// node is the node that row i of a block is about, 0 if it has no events. Found is false if the row does not say clearly.
+func (n *nodeFile) node(p place, b *importBlock, i int) (id event.Node, found bool) {
+	if !n.Bipartite {
+		return n.sources.find(b.src[i]), true
+	}
+	source, target := n.sources.find(b.src[i]), n.targets.find(b.src[i])
+	if target > 0 {
+		target += event.Node(n.sources.len())
+	}
+	if n.sides {
+		side := string(n.sources.bytes(b.dst[i]))
+		switch {
+		case slices.Contains(sourceNames, plain(side)):
+			return source, true
+		case slices.Contains(targetNames, plain(side)):
+			return target, true
+		}
+		p.bad("", "side "+quote(side), "source or destination")
+		return 0, false
+	}
+	if source > 0 && target > 0 {
+		p.bad("", "node "+string(n.sources.bytes(b.src[i]))+" which is both a source and a destination", "a column side that says which")
+		return 0, false
+	}
+	return max(source, target), true
+}
+
+// put writes the features of one node.
+func (n *nodeFile) put(id event.Node, width int, feat []float32) error {
+	if n.section == nil {
+		n.width = width
+		n.report.NodeFeatures = width
+		n.section = n.out.section(secNodeFeatures, n.report.Nodes+1, width, int64(n.report.Nodes+1)*int64(width)*4)
+	}
+	if width != n.width {
+		return fileError(n.NodeFile, fmt.Sprintf("%d features for node %d", width, id), fmt.Sprintf("%d, as in the rows before", n.width))
+	}
+	n.count++
+	_, err := n.out.file.WriteAt(bytesOf(feat), n.section.offset+int64(id)*int64(width)*4)
+	return err
+}
+
+// seal reads the section back for its checksum. What was never written is zero.
+func (n *nodeFile) seal() error {
+	s := n.section
+	if err := n.out.file.Truncate(s.offset + s.length); err != nil {
+		return err
+	}
+	buf := make([]byte, 256<<10)
+	for s.done < s.length {
+		k, err := n.out.file.ReadAt(buf[:min(int64(len(buf)), s.length-s.done)], s.offset+s.done)
+		if err != nil {
+			return fmt.Errorf("read back node features: %w", err)
+		}
+		s.crc = crc32.Update(s.crc, castagnoli, buf[:k])
+		s.done += int64(k)
+	}
+	return nil
+}

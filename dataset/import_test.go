@@ -1,0 +1,381 @@
+package dataset
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+)
+
+// write puts files into a new directory and returns it.
+func write(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func gzipped(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write([]byte(text))
+	w.Close()
+	return b.String()
+}
+
+// imported imports one file and opens the result.
+func imported(t testing.TB, name, text string, o ImportOptions) (*Set, *ImportReport, error) {
+	t.Helper()
+	dir := write(t, map[string]string{name: text})
+	out := filepath.Join(dir, "out.dgm")
+	r, err := Import(t.Context(), []string{filepath.Join(dir, name)}, out, o)
+	if err != nil {
+		left, _ := os.ReadDir(dir)
+		if len(left) != 1 {
+			t.Errorf("the failed import left %v", left)
+		}
+		return nil, nil, err
+	}
+	s, err := Open(t.Context(), out, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, r, nil
+}
+
+// show is the events of a set as a user would see them.
+func show(s *Set) []string {
+	var lines []string
+	all := s.Log.All()
+	for i := range all.Len() {
+		e := all.At(i)
+		line := fmt.Sprintf("%s→%s @%s", s.Names.Name(e.Src), s.Names.Name(e.Dst), FormatTime(e.Time, s.TimeFormat))
+		if e.Label != 0 {
+			line += fmt.Sprintf(" label %g", e.Label)
+		}
+		if f := s.Edge.Row(int(e.Edge)); f != nil {
+			line += fmt.Sprint(" ", f)
+		}
+		lines = append(lines, fmt.Sprintf("%s edge %d", line, e.Edge))
+	}
+	return lines
+}
+
+func TestImport(t *testing.T) {
+	for _, c := range []struct {
+		name, file, text string
+		o                ImportOptions
+		want             []string
+	}{
+		{"names, unsorted, ties in row order", "a.csv", "src,dst,time\nbob,ann,3\nann,carl,1\ncarl,bob,3\nbob,ann,1\n", ImportOptions{},
+			[]string{"ann→carl @1 edge 2", "bob→ann @1 edge 4", "bob→ann @3 edge 1", "carl→bob @3 edge 3"}},
+		{"tab, CRLF, BOM, no last line end", "a.tsv", "\xef\xbb\xbfuser\titem\ttimestamp\r\n7\t8\t0.5\r\n8\t7\t1.5", ImportOptions{},
+			[]string{"7→8 @0.5 edge 1", "8→7 @1.5 edge 2"}},
+		{"semicolons, quotes, labels, features", "a.csv", "label;from;to;date;w;h\n1;\"a;b\";\"say \"\"x\"\"\";2024-05-01;0.5;-1\n0;c;\"two\nlines\";2024-05-01 12:30;2;3e0\n",
+			ImportOptions{EdgeFeatures: []string{"h", "w"}},
+			[]string{`a;b→say "x" @2024-05-01T00:00:00Z label 1 [-1 0.5] edge 1`, "c→two\nlines @2024-05-01T12:30:00Z [3 2] edge 2"}},
+		{"no header, spaces", "a.txt", "1 2 10\n2 3 11\n", ImportOptions{NoHeader: true, Source: "1", Target: "2", Time: "3"},
+			[]string{"1→2 @10 edge 1", "2→3 @11 edge 2"}},
+		{"numbers, then words; forms that are not plain numbers", "a.csv", "u,v,t\n1,01,1\n-5,+7,2\nx, 1 ,3\n99999999999999999999,1,4\n", ImportOptions{},
+			[]string{"1→01 @1 edge 1", "-5→+7 @2 edge 2", "x→1 @3 edge 3", "99999999999999999999→1 @4 edge 4"}},
+		{"blank lines, gzip", "a.csv.gz", gzipped("u,v,t\n\n1,2,1\n\n"), ImportOptions{},
+			[]string{"1→2 @1 edge 1"}},
+		{"chosen columns", "a.csv", "ts,src,dst,who,whom,when\n9,9,9,a,b,1\n", ImportOptions{Source: "who", Target: "whom", Time: "when"},
+			[]string{"a→b @1 edge 1"}},
+		{"the DyGLib table itself", "ml_x.csv", ",u,i,ts,label,idx\n0,1,2,0.0,0.0,1\n1,2,1,3.0,1.0,2\n", ImportOptions{},
+			[]string{"1→2 @0 edge 1", "2→1 @3 label 1 edge 2"}},
+		{"JSON lines", "a.jsonl", `{"src":"a\u00e9","dst":7,"ts":"2024-05-01T00:00:00+02:00","extra":{"x":[1,"}"]},"f":[1,2.5]}` + "\n\n" +
+			`{"f":[3,4],"ts":"2024-05-01","dst":"7","src":"aé","label":true}` + "\n", ImportOptions{EdgeFeatures: []string{"f"}, Label: "label"},
+			[]string{"aé→7 @2024-04-30T22:00:00Z [1 2.5] edge 1", "aé→7 @2024-05-01T00:00:00Z label 1 [3 4] edge 2"}},
+		{"features that are all zero", "a.csv", "u,v,t,w\n1,2,1,0\n1,2,2,0\n", ImportOptions{EdgeFeatures: []string{"w"}},
+			[]string{"1→2 @1 edge 1", "1→2 @2 edge 2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, r, err := imported(t, c.file, c.text, c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, show(s)); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+			if r.Events != len(c.want) || s.Sampling != Native || s.Edge.Rows != len(c.want)+1 || s.Node.Rows != r.Nodes+1 {
+				t.Errorf("%+v, %d rows of edge features", r, s.Edge.Rows)
+			}
+		})
+	}
+}
+
+func TestImportBipartite(t *testing.T) {
+	s, r, err := imported(t, "a.csv", "user,item,t\n1,1,5\n2,1,6\n1,3,7\n", ImportOptions{Bipartite: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []event.Node
+	all := s.Log.All()
+	for i := range all.Len() {
+		ids = append(ids, all.Src[i], all.Dst[i])
+	}
+	if diff := cmp.Diff([]event.Node{1, 3, 2, 3, 1, 4}, ids); diff != "" {
+		t.Error(diff)
+	}
+	if r.Sources != 2 || r.Targets != 2 || r.Nodes != 4 || !r.Bipartite || !s.Bipartite || !r.Numbers || s.Names.Sources() != 2 {
+		t.Errorf("%+v", r)
+	}
+	u, _ := s.Names.Source("1")
+	v, _ := s.Names.Target("1")
+	_, ok := s.Names.Source("3")
+	if u != 1 || v != 3 || ok || s.Names.Name(4) != "3" {
+		t.Errorf("source 1 is %d, target 1 is %d, 3 is a source: %v", u, v, ok)
+	}
+}
+
+func TestImportNodeFeatures(t *testing.T) {
+	for _, c := range []struct {
+		name, events, nodes string
+		o                   ImportOptions
+		want                map[string][]float32
+		warnings, problems  []string
+	}{
+		{name: "one id space", events: "u,v,t\na,b,1\nc,a,2\n", nodes: "id,x,y\nc,1,2\na,3,4\nz,5,6\n",
+			want:     map[string][]float32{"a": {3, 4}, "b": {0, 0}, "c": {1, 2}},
+			warnings: []string{"nodes.csv: no row for 1 of 3 nodes: their features are zero", "nodes.csv: 1 rows about nodes without events: ignored"}},
+		{name: "both sides", events: "u,v,t\na,a,1\n", nodes: "node,side,x\na,source,1\na,destination,2\n", o: ImportOptions{Bipartite: true},
+			want: map[string][]float32{"a": {1}}},
+		{name: "no sides", events: "u,v,t\na,b,1\na,a,2\n", nodes: "node,x\nb,1\na,1\n", o: ImportOptions{Bipartite: true},
+			problems: []string{"nodes.csv: line 3 (row 2): found node a which is both a source and a destination; want a column side that says which"}},
+		{name: "twice and broken", events: "u,v,t\na,b,1\n", nodes: "node,x\na,1\nb,nan\na,2\n",
+			problems: []string{`nodes.csv: line 3 (row 2), column x: found "nan"; want a finite number that fits into 32 bits`,
+				"nodes.csv: line 4 (row 3): found node a again; want every node once"}},
+		{name: "strangers", events: "u,v,t\na,b,1\n", nodes: "node,x\nA,1\n",
+			problems: []string{"nodes.csv: found no rows about nodes that have events; want names of nodes as in the events"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := write(t, map[string]string{"e.csv": c.events, "nodes.csv": c.nodes})
+			c.o.NodeFile = filepath.Join(dir, "nodes.csv")
+			out := filepath.Join(dir, "out.dgm")
+			r, err := Import(t.Context(), []string{filepath.Join(dir, "e.csv")}, out, c.o)
+			checkProblems(t, dir, err, c.problems)
+			if err != nil {
+				return
+			}
+			for i := range r.Warnings {
+				r.Warnings[i] = strings.ReplaceAll(r.Warnings[i], dir+string(filepath.Separator), "")
+			}
+			if diff := cmp.Diff(c.warnings, r.Warnings); diff != "" {
+				t.Error(diff)
+			}
+			s, err := OpenNative(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for name, want := range c.want {
+				id, _ := s.Names.Source(name)
+				if id == 0 {
+					id, _ = s.Names.Target(name)
+				}
+				if diff := cmp.Diff(want, s.Node.Row(int(id))); diff != "" {
+					t.Errorf("%s: %s", name, diff)
+				}
+			}
+		})
+	}
+}
+
+// checkProblems compares the lines of an error, without the directory.
+func checkProblems(t *testing.T, dir string, err error, want []string) {
+	t.Helper()
+	var got []string
+	if err != nil {
+		got = strings.Split(strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""), "\n")
+		var bad *InputError
+		if !errors.As(err, &bad) {
+			t.Errorf("%T is no complaint about the input", err)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestImportProblems(t *testing.T) {
+	for _, c := range []struct {
+		name, file, text string
+		o                ImportOptions
+		want             []string
+	}{
+		{"bad rows of all kinds", "a.csv", "src,dst,time,label,w\na,b,1,0,1\na,,2,0,1\na,b,soon,0,1\na,b,nan,0,1\na,b,3,yes,1\na,b,4,0,inf\na,b,5,0\na,b,2024-05-01,0,1\n,b,x,0,1\n",
+			ImportOptions{EdgeFeatures: []string{"w"}}, []string{
+				`a.csv: line 3 (row 2), column dst: found ""; want a node's name`,
+				`a.csv: line 4 (row 3), column time: found "soon"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
+				`a.csv: line 5 (row 4), column time: found "nan"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
+				`a.csv: line 6 (row 5), column label: found "yes"; want a finite number, true or false`,
+				`a.csv: line 7 (row 6), column w: found "inf"; want a finite number that fits into 32 bits`,
+				`a.csv: line 8 (row 7): found 4 columns; want 5, as in the first line`,
+				`a.csv: line 9 (row 8): found a date as time; want a number, as in the rows before`,
+				`a.csv: line 10 (row 9), column src: found ""; want a node's name`,
+				`a.csv: line 10 (row 9), column time: found "x"; want a finite number or a date such as 2024-05-01T12:00:00Z`}},
+		{"many of one kind", "a.csv", "src,dst,time\n" + strings.Repeat("a,b,?\n", 5), ImportOptions{MaxProblems: 2}, []string{
+			`a.csv: line 2 (row 1), column time: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
+			`a.csv: line 3 (row 2), column time: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
+			`and 3 more`}},
+		{"quotes", "a.csv", "src,dst,time\na,\"b,1\nc,d,2\n", ImportOptions{}, []string{
+			`a.csv: line 2 (row 1): found a quoted field that is never closed; want quotes around whole fields, and doubled within them`}},
+		{"text behind quotes", "a.csv", "src,dst,time\na,\"b\"x,1\nc,d,2\n", ImportOptions{}, []string{
+			`a.csv: line 2 (row 1): found text after a closing quote; want quotes around whole fields, and doubled within them`}},
+		{"no time", "a.csv", "src,dst,weight\na,b,1\n", ImportOptions{}, []string{
+			`a.csv: found the columns src, dst, weight; want one for the time, called for example ts or t, or named by --time`}},
+		{"no such column", "a.csv", "src,dst,time\na,b,1\n", ImportOptions{Source: "who"}, []string{
+			`a.csv: found no column who; want one of its columns: src, dst, time`}},
+		{"a column twice", "a.csv", "src,dst,time,src\na,b,1,c\n", ImportOptions{}, []string{
+			`a.csv: line 1: found column src twice; want every column name once`}},
+		{"one column for two things", "a.csv", "src,dst,time\na,b,1\n", ImportOptions{Target: "src"}, []string{
+			`a.csv: found source src, destination src and time time; want three different columns`}},
+		{"empty", "a.csv", "", ImportOptions{}, []string{
+			`a.csv: found no column names in the first line; want a table as CSV, JSONL or Parquet`}},
+		{"only a header", "a.csv", "src,dst,time\n", ImportOptions{}, []string{
+			`a.csv: found no events; want at least one row`}},
+		{"a pickle", "a.csv", "\x80\x04\x95junk", ImportOptions{}, []string{
+			`a.csv: found a Python pickle; want a table as CSV, JSONL or Parquet`}},
+		{"UTF-16", "a.csv", "\xff\xfes\x00r\x00c\x00", ImportOptions{}, []string{
+			`a.csv: found UTF-16 text; want a table as CSV, JSONL or Parquet`}},
+		{"truncated gzip", "a.csv.gz", gzipped("src,dst,time\n" + strings.Repeat("a,b,1\n", 1000))[:40], ImportOptions{}, []string{
+			`a.csv.gz: found a gzip file cut off after 9 unpacked bytes; want the whole file`}},
+		{"a line without end", "a.csv", "src,dst,time\na,b,1\n" + strings.Repeat("x", maxLine+10), ImportOptions{}, []string{
+			`a.csv: line 3: found a line of more than 1048576 bytes; want lines of at most 1048576 bytes, and quotes that are closed again`}},
+		{"JSON", "a.jsonl", `{"src":"a","dst":"b","ts":1,"f":[1]}` + "\n{\n" + `{"src":null,"ts":[1],"dst":true,"f":["x",{}]}` + "\n" + `{"src":"a","dst":"b","ts":2,"f":[1,2]}` + "\n",
+			ImportOptions{EdgeFeatures: []string{"f"}}, []string{
+				`a.jsonl: line 2 (row 2): found "{"; want one JSON object a line, such as {"src":"a","dst":"b","ts":1}`,
+				`a.jsonl: line 3 (row 3), column src: found "null"; want a node's name, as a string or a number`,
+				`a.jsonl: line 3 (row 3), column dst: found "true"; want a node's name, as a string or a number`,
+				`a.jsonl: line 3 (row 3), column ts: found "[1]"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
+				`a.jsonl: line 3 (row 3), column f[0]: found "\"x\""; want a finite number that fits into 32 bits`,
+				`a.jsonl: line 3 (row 3), column f[1]: found "{}"; want a finite number that fits into 32 bits`,
+				`a.jsonl: line 4 (row 4): found 2 features; want 1, as in the rows before`}},
+		{"broken Parquet", "a.parquet", "PAR1 this is not one PAR1", ImportOptions{}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := write(t, map[string]string{c.file: c.text})
+			_, err := Import(t.Context(), []string{filepath.Join(dir, c.file)}, filepath.Join(dir, "out.dgm"), c.o)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if c.want != nil {
+				checkProblems(t, dir, err, c.want)
+			} else if !strings.Contains(err.Error(), "found damaged Parquet data") {
+				t.Error(err)
+			}
+			if left, _ := os.ReadDir(dir); len(left) != 1 {
+				t.Errorf("files left: %v", left)
+			}
+		})
+	}
+}
+
+func TestImportParquet(t *testing.T) {
+	type record struct {
+		User  string    `parquet:"user"`
+		Item  int64     `parquet:"item"`
+		When  int64     `parquet:"when,timestamp(millisecond)"`
+		Label bool      `parquet:"label"`
+		Vec   []float32 `parquet:"vec,list"`
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.parquet")
+	var rows []record
+	for i := range 20000 {
+		rows = append(rows, record{fmt.Sprint("u", i%7), int64(i % 5), int64(1_700_000_000_123 - 1000*i), i == 3, []float32{float32(i), 0.5}})
+	}
+	if err := parquet.WriteFile(path, rows, parquet.MaxRowsPerRowGroup(3000)); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out.dgm")
+	r, err := Import(t.Context(), []string{path}, out, ImportOptions{Time: "when", EdgeFeatures: []string{"vec"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenNative(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	lines := show(s)
+	if r.Events != 20000 || r.Nodes != 12 || r.TimeFormat != TimeDate || r.EdgeFeatures != 2 || r.Sorted {
+		t.Errorf("%+v", r)
+	}
+	if want := "u0→0 @2023-11-14T22:13:20.123Z [0 0.5] edge 1"; !strings.HasPrefix(lines[19999], "u0→0 @2023-11-14T22:13:20.12") || !strings.HasSuffix(lines[19999], "[0 0.5] edge 1") {
+		t.Errorf("%s, want %s", lines[19999], want)
+	}
+	if !slices.ContainsFunc(lines, func(l string) bool {
+		return strings.HasPrefix(l, "u3→3") && strings.HasSuffix(l, "label 1 [3 0.5] edge 4")
+	}) {
+		t.Error("row 4 is not as written")
+	}
+	if _, err := Import(t.Context(), []string{path}, out, ImportOptions{Time: "vec"}); err == nil || !strings.Contains(err.Error(), "column vec: found a nested column; want single values") {
+		t.Error(err)
+	}
+}
+
+// Any order of rows gives the events in the same order, whatever the size of the table.
+func TestImportSortsLikeStableSort(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("u,v,t\n")
+	type line struct{ t, row int }
+	var want []line
+	x := uint32(1)
+	const n = 3*tableRows + 17
+	for i := range n {
+		x = x*1664525 + 1013904223
+		at := int(x>>8) % 5000
+		want = append(want, line{at, i + 1})
+		fmt.Fprintf(&b, "%d,%d,%d\n", x>>20, i%11, at)
+	}
+	slices.SortStableFunc(want, func(a, b line) int { return a.t - b.t })
+	s, _, err := imported(t, "a.csv", b.String(), ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := s.Log.All()
+	for i, w := range want {
+		if e := all.At(i); int(e.Time) != w.t || int(e.Edge) != w.row || s.Names.Name(e.Dst) != fmt.Sprint((w.row-1)%11) {
+			t.Fatalf("event %d: time %v, row %d; want %+v", i, e.Time, e.Edge, w)
+		}
+	}
+}
+
+func TestImportSeveralFiles(t *testing.T) {
+	dir := write(t, map[string]string{"a.csv": "u,v,t\na,b,5\n", "b.jsonl": `{"t":1,"u":"b","v":"c"}` + "\n", "c.csv": "u,v,t\na,b,?\n"})
+	path := func(name string) string { return filepath.Join(dir, name) }
+	out := path("out.dgm")
+	if _, err := Import(t.Context(), []string{path("a.csv"), path("b.jsonl")}, out, ImportOptions{Name: "both"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenNative(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if diff := cmp.Diff([]string{"b→c @1 edge 2", "a→b @5 edge 1"}, show(s)); diff != "" || s.Name != "both" {
+		t.Error(s.Name, diff)
+	}
+	before, _ := os.ReadFile(out)
+	_, err = Import(t.Context(), []string{path("a.csv"), path("c.csv")}, out, ImportOptions{})
+	checkProblems(t, dir, err, []string{`c.csv: line 2 (row 1), column t: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`})
+	if after, _ := os.ReadFile(out); !bytes.Equal(before, after) {
+		t.Error("a failed import touched the file that was there")
+	}
+}

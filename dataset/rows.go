@@ -1,0 +1,151 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// tableReader reads one of the user's tables, whatever its format, and hands its rows on in blocks.
+type tableReader struct {
+	path   string
+	o      ImportOptions
+	choose func(names []string) (Columns, error) // which columns are wanted
+	merge  func(*importBlock) error              // takes the rows, in order
+
+	in          *input
+	rows, lines int // merged so far
+}
+
+func (r *tableReader) read(ctx context.Context, in *input) error {
+	r.in = in
+	var err error
+	switch f := r.format(); f {
+	case FormatCSV:
+		err = r.csv(ctx)
+	case FormatJSONL:
+		err = r.jsonl(ctx)
+	case FormatParquet:
+		err = r.parquet(ctx)
+	default:
+		return fmt.Errorf("format %q, want %s, %s or %s", f, FormatCSV, FormatJSONL, FormatParquet)
+	}
+	var bad *InputError
+	if errors.As(err, &bad) && bad.Line > 0 {
+		bad.Line += r.lines
+	}
+	return err
+}
+
+// openTable opens a file, "-" being standard input.
+func openTable(path string) (*input, error) {
+	if path == "-" {
+		return newInput("standard input", os.Stdin)
+	}
+	return openInput(path)
+}
+
+func (r *tableReader) format() string {
+	head, _ := r.in.r.Peek(64)
+	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\xef\xbb\xbf"), " \t\r\n")
+	switch {
+	case r.o.Format != "":
+		return r.o.Format
+	case strings.HasPrefix(string(head), parquetMagic):
+		return FormatParquet
+	case strings.HasPrefix(text, "{"):
+		return FormatJSONL
+	}
+	return FormatCSV
+}
+
+// size is the size of the file, 0 if unknown or packed.
+func (r *tableReader) size() int64 {
+	if r.in.gzip {
+		return 0
+	}
+	return r.in.size
+}
+
+// take moves the problems of a block to f, and counts its rows.
+func (r *tableReader) take(f *finder, b *importBlock) {
+	f.take(&b.finder, r.rows, r.lines)
+	r.rows += b.rows
+	r.lines += b.lines
+}
+
+// importBlock is some rows of a table. Columns that are not wanted hold zero values.
+type importBlock struct {
+	src, dst    []key
+	time        []event.Time
+	label       []float32
+	spot        []spot
+	feat        []float32 // width values a row
+	width       int       // −1 until the first row
+	format      string    // of times, "" until the first row
+	rows, lines int       // good and bad ones
+	finder      finder
+	split       splitter
+	arena       []byte // names that do not lie in the text
+}
+
+func (b *importBlock) reset(most int, delim byte) {
+	b.src, b.dst, b.time, b.label, b.feat = b.src[:0], b.dst[:0], b.time[:0], b.label[:0], b.feat[:0]
+	b.width, b.format, b.rows, b.lines, b.arena, b.spot = -1, "", 0, 0, b.arena[:0], b.spot[:0]
+	b.finder.most = most
+	b.split.reset(delim)
+}
+
+// spot is where a row is, counted from 1 in its block.
+type spot struct{ line, row int32 }
+
+// place is where row i is, for complaints about it.
+func (b *importBlock) place(file string, i int) place {
+	return place{file, int(b.spot[i].line), int(b.spot[i].row), &b.finder}
+}
+
+// row is the values of one row; its features are collected in a block.
+type row struct {
+	src, dst key
+	time     event.Time
+	format   string
+	label    float32
+	ok       bool // all values are good
+}
+
+// begin is where the features of the next row begin.
+func (b *importBlock) begin() int { return len(b.feat) }
+
+// add takes a row, or drops it if something is wrong with it. Its features are those from begin on.
+func (b *importBlock) add(p place, v row, begin int) {
+	n := len(b.feat) - begin
+	if v.ok && b.width < 0 {
+		b.width, b.format = n, v.format
+	}
+	switch {
+	case !v.ok:
+	case b.format != v.format:
+		p.bad("", "a "+v.format+" as time", "a "+b.format+", as in the rows before")
+	case n != b.width:
+		p.bad("", fmt.Sprintf("%d features", n), fmt.Sprintf("%d, as in the rows before", b.width))
+	default:
+		b.src = append(b.src, v.src)
+		b.dst = append(b.dst, v.dst)
+		b.time = append(b.time, v.time)
+		b.label = append(b.label, v.label)
+		b.spot = append(b.spot, spot{int32(p.line), int32(p.row)})
+		return
+	}
+	b.feat = b.feat[:begin]
+}
+
+// keep copies a name that would be overwritten.
+func (b *importBlock) keep(name []byte) []byte {
+	from := len(b.arena)
+	b.arena = append(b.arena, name...)
+	return b.arena[from:len(b.arena):len(b.arena)]
+}
