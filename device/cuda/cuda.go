@@ -137,6 +137,9 @@ func (d *Device) Name() string { return d.name }
 
 // Close releases the GPU.
 func (d *Device) Close() error {
+	if d.context == 0 {
+		return nil
+	}
 	d.enter()
 	defer d.leave()
 	call(d.drv.streamSync, d.compute)
@@ -147,6 +150,7 @@ func (d *Device) Close() error {
 	call(d.blas.destroy, d.handle)
 	d.staging.close(d)
 	call(d.drv.contextRelease, 0)
+	d.context = 0
 	return nil
 }
 

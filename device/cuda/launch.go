@@ -41,10 +41,14 @@ const (
 	kGRUGrad
 	kLSTM
 	kLSTMGrad
-	kScanEuler
+	kScanEuler // the exact form follows, then the wide ones
 	kScanExact
+	kScanEulerWide
+	kScanExactWide
 	kScanGradEuler
 	kScanGradExact
+	kScanGradEulerWide
+	kScanGradExactWide
 	kScanFold
 	kGather
 	kScatter
@@ -57,9 +61,10 @@ const (
 )
 
 var kernelNames = [numKernels]string{
-	"map_act", "map_grad", "zip", "scale", "bias_act", "dropout", "transpose", "col_part", "fold", "row_sum", "norm", "norm_grad", "norm_part",
+	"map_act", "map_grad", "zip", "scale", "bias_act", "dropout", "transpose", "col_part", "fold", "row_sum", "layer_norm", "norm_grad", "norm_part",
 	"softmax", "softmax_grad", "conv", "conv_grad", "time_code", "time_part", "time_fold", "pool", "dot", "outer", "gru", "gru_grad", "lstm", "lstm_grad",
-	"scan_euler", "scan_exact", "scan_grad_euler", "scan_grad_exact", "scan_fold", "gather", "scatter", "scatter_fold",
+	"scan_euler", "scan_exact", "scan_euler_wide", "scan_exact_wide",
+	"scan_grad_euler", "scan_grad_exact", "scan_grad_euler_wide", "scan_grad_exact_wide", "scan_fold", "gather", "scatter", "scatter_fold",
 	"attention_scores", "attention_mix", "bce", "update",
 }
 

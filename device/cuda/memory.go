@@ -170,11 +170,13 @@ func (s *staging) close(d *Device) {
 type scratch struct{ buf device.Buffer }
 
 // take gives n floats, with undefined contents. It grows only outside of captured steps: a step's first run is never captured.
+// Recordings that refer to the old memory are dropped.
 func (s *scratch) take(d *Device, n int) device.Buffer {
 	if s.buf.Len < n {
 		if d.mode != eager {
 			panic(&device.Failure{Device: d.name, Call: "scratch", Reason: "a captured step needs more scratch memory than its first run"})
 		}
+		d.Forget()
 		d.Free(s.buf)
 		s.buf = device.Buffer{}
 		s.buf = d.Alloc(n + n/4)

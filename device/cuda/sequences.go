@@ -11,7 +11,8 @@ import (
 // Limits of what kernels keep in registers.
 const (
 	maxKernel = 8
-	maxState  = 16
+	fewStates = 16
+	maxState  = 64
 	maxBlock  = 1024
 )
 
@@ -48,13 +49,22 @@ func scanWords(s device.Scan) []uint64 {
 	return append(w, uint64(s.Y.Buf.Addr), uint64(s.Y.Stride))
 }
 
+// scanForm is the kernel for s among the four that start at first, and how many groups of states it has room for.
+func scanForm(first kernel, s device.Scan) (k kernel, groups int) {
+	k, groups = first, 1
+	if s.State > fewStates {
+		k, groups = k+2, maxState/fewStates
+	}
+	if s.Exact {
+		k++
+	}
+	return k, groups
+}
+
 // Scan is the selective scan.
 func (d *Device) Scan(s device.Scan) {
 	d.limit("Scan", "a state", s.State, maxState)
-	k := kScanEuler
-	if s.Exact {
-		k = kScanExact
-	}
+	k, _ := scanForm(kScanEuler, s)
 	d.with().words(scanWords(s)...)
 	n := s.Batch * s.Width
 	d.grid(k, blocks(n, 128), 1, 128, 1, 0, s.Batch, s.Len, s.Width, s.State)
@@ -67,16 +77,13 @@ const segment = 64
 func (d *Device) ScanGrad(s device.ScanGrad) {
 	d.limit("ScanGrad", "a state", s.State, maxState)
 	d.limit("ScanGrad", "a width", s.Width, maxBlock)
-	if s.Batch == 0 || s.Len == 0 || s.Width == 0 {
+	if s.Batch == 0 || s.Len == 0 {
 		return
 	}
-	k := kScanGradEuler
-	if s.Exact {
-		k = kScanGradExact
-	}
+	k, groups := scanForm(kScanGradEuler, s.Scan)
 	lanes, rows, warps := s.Batch*s.Width, s.Batch*s.Len, blocks(s.Width, 32)
 	steps := min(s.Len, segment)
-	sizes := []int{blocks(s.Len, steps) * lanes * s.State, steps * lanes * s.State, lanes * s.State, lanes, rows * warps * 32}
+	sizes := []int{blocks(s.Len, steps) * lanes * s.State, steps * lanes * s.State, lanes * s.State, lanes, rows * warps * groups * 32}
 	total := 0
 	for _, n := range sizes {
 		total += n
@@ -98,11 +105,13 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 	}
 	w = append(w, uint64(part[0].Addr), uint64(part[1].Addr), uint64(steps), uint64(part[2].Addr), uint64(part[3].Addr), uint64(part[4].Addr), uint64(warps))
 	d.with().words(w...)
-	d.grid(k, s.Batch, 1, 32*warps, 1, 0, s.Batch, s.Len, s.Width, s.State)
+	if warps > 0 {
+		d.grid(k, s.Batch, 1, 32*warps, 1, 0, s.Batch, s.Len, s.Width, s.State)
+	}
 	d.fold(s.DALog, part[2], s.Batch, s.Width*s.State, s.Width*s.State, true)
 	d.fold(s.DSkip, part[3], s.Batch, s.Width, s.Width, true)
-	d.with().mat(s.DB).mat(s.DC).buf(part[4]).size(warps).size(rows).size(s.State)
-	d.over(kScanFold, rows*32, rows, warps)
+	d.with().mat(s.DB).mat(s.DC).buf(part[4]).size(warps).size(groups).size(rows).size(s.State)
+	d.over(kScanFold, rows*groups*32, rows, warps)
 }
 
 func (d *Device) limit(kernel, what string, got, most int) {

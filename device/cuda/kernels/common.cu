@@ -7,6 +7,7 @@ typedef unsigned long long u64;
 
 #define KERNEL extern "C" __global__ void
 #define WARP_ALL 0xffffffffu
+#define INFINITY __int_as_float(0x7f800000)
 
 __device__ inline u64 thread_number() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 

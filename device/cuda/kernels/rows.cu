@@ -35,7 +35,7 @@ KERNEL row_sum(float* y, const float* x, u64 ldx, u64 rows, u64 cols) {
 }
 
 // norm: mean first, then the variance around it. stats[0, rows) are means, stats[rows, 2·rows) are 1/sqrt(var+eps).
-KERNEL norm(float* y, u64 ldy, float* x, u64 ldx, const float* res, u64 ldres, const float* gamma, const float* beta, float eps, float* stats, u64 rows, u64 cols) {
+KERNEL layer_norm(float* y, u64 ldy, float* x, u64 ldx, const float* res, u64 ldres, const float* gamma, const float* beta, float eps, float* stats, u64 rows, u64 cols) {
   u64 r = thread_number() / 32;
   int lane = threadIdx.x & 31;
   if (r >= rows) return;
@@ -68,14 +68,14 @@ KERNEL norm_grad(float* dx, u64 lddx, const float* dy, u64 lddy, const float* x,
   if (r >= rows) return;
   float mean = stats[r], rstd = stats[rows + r], a = 0.0f, b = 0.0f;
   for (u64 c = lane; c < cols; c += 32) {
-    float g = dy[r * lddy + c] * gamma[c];
+    float g = __fmul_rn(dy[r * lddy + c], gamma[c]);  // the same rounding as in its mean: one column has no gradient
     a += g;
     b += g * (x[r * ldx + c] - mean) * rstd;
   }
   a = warp_sum(a) / cols;
   b = warp_sum(b) / cols;
   for (u64 c = lane; c < cols; c += 32) {
-    float g = dy[r * lddy + c] * gamma[c];
+    float g = __fmul_rn(dy[r * lddy + c], gamma[c]);
     dx[r * lddx + c] = rstd * (g - a - (x[r * ldx + c] - mean) * rstd * b);
   }
 }
