@@ -1,0 +1,201 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// Part is one of the sets that a model is measured on.
+type Part uint8
+
+// The parts: validation and test, all of it, and the events with a node that training did not show.
+const (
+	Val Part = iota
+	NewVal
+	Test
+	NewTest
+)
+
+// String is the part's name.
+func (p Part) String() string {
+	return [...]string{"val", "new node val", "test", "new node test"}[p]
+}
+
+// Settings of published results.
+const (
+	Transductive = "transductive" // measured on Test, which has events of seen and of unseen nodes
+	Inductive    = "inductive"    // measured on NewTest
+)
+
+// PartOf is the part that a setting's results are measured on.
+func PartOf(setting string) (Part, error) {
+	switch setting {
+	case Transductive:
+		return Test, nil
+	case Inductive:
+		return NewTest, nil
+	}
+	return 0, fmt.Errorf("setting %q, must be %s or %s", setting, Transductive, Inductive)
+}
+
+// Options are the choices within the protocol. The zero value is the published one.
+type Options struct {
+	Sampling    string // sample.Reference ("" too) or sample.Native
+	BatchSize   int    // 0 is 200
+	PerPositive int    // negatives for each positive in evaluation; 0 is 1
+	Strict      bool   // Val and Test without the events that NewVal and NewTest have
+	Avoid       bool   // native: random negatives are no positives of their batch
+	Threads     int    // that gather; 0: as many as Go may use
+
+	OnBatch func(done, total int) // progress of every pass; may be nil
+}
+
+// Protocol is who is asked about what: for training and each evaluation it hands out the events, the past that may be seen, and
+// negatives from the right source and seed. Its passes share generators and are for one goroutine at a time.
+type Protocol struct {
+	split       *dataset.Split
+	options     Options
+	train, full func() index.View
+	parts       [4]*event.Log
+	negatives   map[string]sample.Negatives
+}
+
+// NewProtocol makes the protocol of a split.
+func NewProtocol(s *dataset.Split, o Options) *Protocol {
+	p := &Protocol{split: s, options: o, parts: [4]*event.Log{s.Val, s.NewVal, s.Test, s.NewTest}, negatives: map[string]sample.Negatives{}}
+	p.train = sync.OnceValue(func() index.View { return index.Freeze(s.Train) })
+	p.full = sync.OnceValue(func() index.View { return index.Freeze(s.Full) })
+	if o.Strict {
+		p.parts[Val], p.parts[Test] = seen(s.Val, s.NewNodes), seen(s.Test, s.NewNodes)
+	}
+	return p
+}
+
+// Split is the split the protocol is about.
+func (p *Protocol) Split() *dataset.Split { return p.split }
+
+// Events is what a part asks about.
+func (p *Protocol) Events(part Part) *event.Log { return p.parts[part] }
+
+// Train is the pass for all epochs of one run over Split().Train: only training events are seen, and negatives are random ones from a
+// generator that is seeded by the run's number and never reset.
+func (p *Protocol) Train(run uint64) (replay.Pass, error) {
+	n, err := sample.NewNegatives(p.split.Train, sample.NegativeOptions{Sampling: p.options.Sampling, Seed: run, Avoid: p.options.Avoid})
+	if err != nil {
+		return replay.Pass{}, fmt.Errorf("training negatives: %w", err)
+	}
+	return replay.Pass{Past: p.train(), Negatives: n, BatchSize: p.options.BatchSize, Threads: p.options.Threads, OnBatch: p.options.OnBatch}, nil
+}
+
+// Pass is the pass over Events(part): all events before a query are seen, whoever they belong to. Negatives of Val and Test come from all
+// events, those of NewVal and NewTest from their own; each part has its seed. Inductive ones had not met when the part's period began.
+func (p *Protocol) Pass(part Part, strategy string) (replay.Pass, error) {
+	key := part.String() + "/" + strategy
+	n, made := p.negatives[key]
+	if !made {
+		o := sample.NegativeOptions{Strategy: strategy, Sampling: p.options.Sampling, Seed: uint64(part), Observed: p.observed(part)}
+		o.Avoid = p.options.Avoid && strategy == sample.Random
+		from := p.split.Full
+		if part == NewVal || part == NewTest {
+			from = p.parts[part]
+		}
+		var err error
+		if n, err = sample.NewNegatives(from, o); err != nil {
+			return replay.Pass{}, fmt.Errorf("negatives of %v: %w", part, err)
+		}
+		p.negatives[key] = n
+	}
+	return replay.Pass{
+		Past: p.full(), Negatives: n, PerPositive: p.options.PerPositive,
+		BatchSize: p.options.BatchSize, Seed: 1, Threads: p.options.Threads, OnBatch: p.options.OnBatch,
+	}, nil
+}
+
+// observed is the time of the last event before a part's period: of Train, or of Val.
+func (p *Protocol) observed(part Part) event.Time {
+	before := p.split.Train
+	if (part == Test || part == NewTest) && p.split.Val.Len() > 0 {
+		before = p.split.Val
+	}
+	if before.Len() == 0 {
+		return math.Inf(-1)
+	}
+	return before.At(before.Len() - 1).Time
+}
+
+// Evaluate measures a scorer on a part and rewinds what it remembers to where it was. For Test and NewTest that is the state after
+// validation: see Validate and Warm.
+func (p *Protocol) Evaluate(ctx context.Context, s replay.Scorer, part Part, strategy string) (Result, error) {
+	memory, remembers := s.(replay.Stateful)
+	var before []byte
+	if remembers {
+		before = memory.Snapshot()
+	}
+	r, err := p.run(ctx, s, part, strategy)
+	if remembers {
+		if rewind := memory.Restore(before); err == nil && rewind != nil {
+			err = fmt.Errorf("rewind after %v: %w", part, rewind)
+		}
+	}
+	return r, err
+}
+
+// Validate measures a scorer on NewVal and Val with random negatives. Both start from what it remembers of training, and it ends with what it
+// remembers after Val, which is where testing starts and what a checkpoint holds.
+func (p *Protocol) Validate(ctx context.Context, s replay.Scorer) (val, newVal Result, err error) {
+	if newVal, err = p.Evaluate(ctx, s, NewVal, sample.Random); err != nil {
+		return val, newVal, err
+	}
+	val, err = p.run(ctx, s, Val, sample.Random)
+	return val, newVal, err
+}
+
+// Warm makes a scorer without parameters remember Train and Val and nothing else, as if it had been through both.
+func (p *Protocol) Warm(ctx context.Context, s replay.Stateful) error {
+	if err := s.Restore(nil); err != nil {
+		return fmt.Errorf("forget everything: %w", err)
+	}
+	size := p.options.BatchSize
+	if size <= 0 {
+		size = replay.BatchSize
+	}
+	for _, l := range []*event.Log{p.split.Train, p.split.Val} {
+		for span := range l.Batches(0, l.Len(), size) {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("remember training events: %w", err)
+			}
+			s.Observe(span)
+		}
+	}
+	return nil
+}
+
+func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy string) (Result, error) {
+	pass, err := p.Pass(part, strategy)
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := Run(ctx, s, pass, p.parts[part])
+	if err != nil {
+		return Result{}, fmt.Errorf("%v with %s negatives: %w", part, strategy, err)
+	}
+	return r, nil
+}
+
+// seen keeps the events without any of the nodes.
+func seen(l *event.Log, nodes []event.Node) *event.Log {
+	unseen := make(map[event.Node]bool, len(nodes))
+	for _, n := range nodes {
+		unseen[n] = true
+	}
+	all := l.All()
+	return l.Select(func(i int) bool { return !unseen[all.Src[i]] && !unseen[all.Dst[i]] })
+}

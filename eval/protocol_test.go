@@ -1,0 +1,229 @@
+package eval_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/models/edgebank"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// memory counts what it observed, and notes what it remembered at the first query after the count changed.
+type memory struct {
+	scorer
+	count int
+	seen  []int
+}
+
+func (m *memory) Score(b *sample.Batch, out []float32) error {
+	m.seen = append(m.seen, m.count)
+	return nil
+}
+func (m *memory) Observe(s event.Span) { m.count += s.Len() }
+func (m *memory) Snapshot() []byte     { return binary.LittleEndian.AppendUint64(nil, uint64(m.count)) }
+func (m *memory) Restore(state []byte) error {
+	if m.count = 0; state != nil {
+		m.count = int(binary.LittleEndian.Uint64(state))
+	}
+	return nil
+}
+
+func split(t testing.TB, l *event.Log) *dataset.Split {
+	t.Helper()
+	s, err := dataset.NewSplit(l, dataset.SplitOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestMemorySchedule(t *testing.T) {
+	s := split(t, streamtest.Generate(streamtest.Shape{Events: 4000, Sources: 60, Dests: 50, Instants: 3500}, 1))
+	p := eval.NewProtocol(s, eval.Options{})
+	m := &memory{count: 12345}
+	if err := p.Warm(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if want := s.Train.Len() + s.Val.Len(); m.count != want {
+		t.Errorf("warm with %d events, want %d", m.count, want)
+	}
+	m.count = 1000 // pretend that training ended here
+	if _, _, err := p.Validate(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	newBatches := (s.NewVal.Len() + 199) / 200
+	if m.seen[0] != 1000 || m.seen[newBatches] != 1000 || m.count != 1000+s.Val.Len() {
+		t.Errorf("validation began with %d and %d events in memory and left %d", m.seen[0], m.seen[newBatches], m.count)
+	}
+	for _, part := range []eval.Part{eval.Test, eval.NewTest, eval.Test} {
+		before := m.count
+		m.seen = m.seen[:0]
+		r, err := p.Evaluate(t.Context(), m, part, sample.Historical)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.seen[0] != before || m.seen[1] != before+200 || m.count != before {
+			t.Errorf("%v began with %d and %d events in memory and left %d, want %d", part, m.seen[0], m.seen[1], m.count, before)
+		}
+		if r.Positives != p.Events(part).Len() {
+			t.Errorf("%v: %d positives", part, r.Positives)
+		}
+	}
+}
+
+func TestProtocolDrawsThePublishedNegatives(t *testing.T) {
+	for name, want := range golden.DrawsOnRealData(t) {
+		t.Run(name, func(t *testing.T) {
+			p := eval.NewProtocol(split(t, streamtest.Real(t, name)), eval.Options{})
+			for _, c := range []struct {
+				part     eval.Part
+				strategy string
+				want     golden.RealNegatives
+			}{
+				{eval.Test, sample.Random, want.Random},
+				{eval.Test, sample.Historical, want.Historical},
+				{eval.Test, sample.Inductive, want.Inductive},
+				{eval.NewTest, sample.Random, want.NewTestRandom},
+				{eval.NewTest, sample.Inductive, want.NewTestInductive},
+				{eval.NewTest, sample.Random, want.NewTestRandom}, // again, after the others
+			} {
+				r, err := p.Evaluate(t.Context(), &memory{}, c.part, c.strategy)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Negatives != c.want.Hash {
+					t.Errorf("%v %s: hash %s, want %s", c.part, c.strategy, r.Negatives, c.want.Hash)
+				}
+			}
+		})
+	}
+}
+
+func TestTrainingSeesOnlyTraining(t *testing.T) {
+	s := split(t, streamtest.Generate(streamtest.Shape{Events: 4000, Sources: 60, Dests: 50, Instants: 3500}, 1))
+	p := eval.NewProtocol(s, eval.Options{BatchSize: 50})
+	first := map[uint64][]sample.Query{}
+	for run := range uint64(2) {
+		pass, err := p.Train(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pass.Seed != 0 || pass.BatchSize != 50 {
+			t.Errorf("%+v", pass)
+		}
+		for _, n := range s.NewNodes {
+			if h := pass.Past.Before(n, s.TestTime); h.Len() > 0 {
+				t.Errorf("training sees %d events of the new node %d", h.Len(), n)
+			}
+		}
+		first[run] = make([]sample.Query, 50)
+		pass.Negatives.Draw(s.Train.Span(0, 50), first[run])
+	}
+	if fmt.Sprint(first[0]) == fmt.Sprint(first[1]) {
+		t.Error("two runs draw the same negatives")
+	}
+	pass, err := p.Pass(eval.Val, sample.Random)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pass.Seed != 1 || pass.Past.NumNodes() != s.Full.NumNodes() {
+		t.Errorf("%+v", pass)
+	}
+}
+
+func TestStrictTestHasNoNewNodes(t *testing.T) {
+	s := split(t, streamtest.Generate(streamtest.Shape{Events: 4000, Sources: 60, Dests: 50, Instants: 3500}, 1))
+	p := eval.NewProtocol(s, eval.Options{Strict: true})
+	if n := p.Events(eval.Test).Len(); n != s.Test.Len()-s.NewTest.Len() || n == 0 {
+		t.Errorf("%d events of %d, %d of them with new nodes", n, s.Test.Len(), s.NewTest.Len())
+	}
+}
+
+func TestEmptyPartsAreLegal(t *testing.T) {
+	s := split(t, streamtest.Generate(streamtest.Shape{Events: 900, Sources: 7, Dests: 7, Instants: 800, Shared: true}, 1))
+	for _, sampling := range []string{sample.Reference, sample.Native} {
+		p := eval.NewProtocol(s, eval.Options{Sampling: sampling})
+		for _, strategy := range sample.Strategies() {
+			r, err := p.Evaluate(t.Context(), &memory{}, eval.NewTest, strategy)
+			if err != nil || r.Batches != 0 {
+				t.Errorf("%s %s: %+v, %v", sampling, strategy, r, err)
+			}
+		}
+	}
+}
+
+func TestProtocolRefusesNonsense(t *testing.T) {
+	p := eval.NewProtocol(split(t, stream), eval.Options{})
+	if _, err := p.Evaluate(t.Context(), &memory{}, eval.Test, "hard"); err == nil {
+		t.Error("an unknown strategy was accepted")
+	}
+	if _, err := eval.PartOf("semi"); err == nil {
+		t.Error("an unknown setting was accepted")
+	}
+	if _, err := eval.NewProtocol(split(t, stream), eval.Options{Sampling: "numpy"}).Train(0); err == nil {
+		t.Error("an unknown sampling was accepted")
+	}
+}
+
+// The best memory on published data, as published: in percent to two decimals.
+func TestEdgeBankIsThePublishedOne(t *testing.T) {
+	for _, c := range []struct{ dataset, negatives string }{
+		{"uci", sample.Random}, {"enron", sample.Random}, {"mooc", sample.Random}, {"CanParl", sample.Random}, {"USLegis", sample.Random},
+		{"USLegis", sample.Historical}, {"CanParl", sample.Historical}, {"USLegis", sample.Inductive}, {"CanParl", sample.Inductive},
+	} {
+		t.Run(c.dataset+"/"+c.negatives, func(t *testing.T) {
+			p := eval.NewProtocol(split(t, streamtest.Real(t, c.dataset)), eval.Options{})
+			best := edgebankBest(t, p, c.negatives)
+			want, ok := paper.Lookup(eval.Transductive, c.negatives, c.dataset, "edgebank")
+			got := fmt.Sprintf("%.2f/%.2f", 100*best.AP, 100*best.AUC)
+			if published := fmt.Sprintf("%.2f/%.2f", want.AP.Mean, want.AUC.Mean); !ok || got != published {
+				t.Errorf("AP/AUC %s, published %s", got, published)
+			}
+		})
+	}
+}
+
+// edgebankBest evaluates the four memories and returns the best by AP.
+func edgebankBest(t testing.TB, p *eval.Protocol, negatives string) (best eval.Result) {
+	t.Helper()
+	for _, c := range edgebank.Variants() {
+		b, err := edgebank.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Warm(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Evaluate(t.Context(), b, eval.Test, negatives)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.AP > best.AP {
+			best = r
+		}
+	}
+	return best
+}
+
+// BenchmarkEdgeBank is all fifteen evaluations, each with four memories; loading is not counted.
+func BenchmarkEdgeBank(b *testing.B) {
+	var splits []*dataset.Split
+	for _, name := range []string{"uci", "enron", "mooc", "CanParl", "USLegis"} {
+		splits = append(splits, split(b, streamtest.Real(b, name)))
+	}
+	for b.Loop() {
+		for _, s := range splits {
+			p := eval.NewProtocol(s, eval.Options{})
+			for _, strategy := range sample.Strategies() {
+				edgebankBest(b, p, strategy)
+			}
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package paper
+
+import "testing"
+
+func TestLookup(t *testing.T) {
+	for _, c := range []struct {
+		setting, negatives, dataset, model string
+		want                               Result
+	}{
+		{"transductive", "random", "uci", "edgebank", Result{AP: Value{76.20, 0}, AUC: Value{77.30, 0}}},
+		{"transductive", "random", "LastFM", "DyGMamba", Result{AP: Value{93.35, 0.20}, AUC: Value{93.31, 0.18}}},
+		{"transductive", "historical", "USLegis", "edgebank", Result{AP: Value{63.31, 0}, AUC: Value{67.50, 0}}},
+		{"inductive", "inductive", "SocialEvo", "ctan", Result{Timeout: true}},
+	} {
+		got, ok := Lookup(c.setting, c.negatives, c.dataset, c.model)
+		if !ok || got != c.want {
+			t.Errorf("%+v: %+v, %v", c, got, ok)
+		}
+	}
+	for _, name := range [][4]string{
+		{"inductive", "random", "uci", "edgebank"},
+		{"inductive", "historical", "uci", "dygmamba"},
+		{"transductive", "random", "nowhere", "dygmamba"},
+	} {
+		if r, ok := Lookup(name[0], name[1], name[2], name[3]); ok {
+			t.Errorf("%v: %+v, want nothing", name, r)
+		}
+	}
+}
+
+func TestTablesAreWhole(t *testing.T) {
+	if n := len(Datasets()); n != 13 {
+		t.Errorf("%d data sets, want 13: %v", n, Datasets())
+	}
+	if n := len(Models()); n != 11 {
+		t.Errorf("%d models, want 11: %v", n, Models())
+	}
+	for _, d := range Datasets() {
+		for _, m := range Models() {
+			for _, c := range [][2]string{{"transductive", "random"}, {"transductive", "historical"}, {"transductive", "inductive"}, {"inductive", "random"}, {"inductive", "inductive"}} {
+				r, ok := Lookup(c[0], c[1], d, m)
+				if want := c[0] == "transductive" || m != "edgebank"; ok != want {
+					t.Errorf("%v %s %s: there is %v, want %v", c, d, m, ok, want)
+				}
+				if ok && !r.Timeout && !(20 < r.AP.Mean && r.AP.Mean < 100 && 20 < r.AUC.Mean && r.AUC.Mean < 100 && r.AP.Std < 20) {
+					t.Errorf("%v %s %s: %+v", c, d, m, r)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package edgebank
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+var (
+	_ replay.Ranker   = (*Bank)(nil)
+	_ replay.Stateful = (*Bank)(nil)
+)
+
+func TestByHand(t *testing.T) {
+	log := streamtest.Log(t, []event.Event{
+		{Src: 1, Dst: 2, Time: 0}, {Src: 1, Dst: 2, Time: 10}, {Src: 1, Dst: 2, Time: 20}, // every 10
+		{Src: 3, Dst: 4, Time: 50},                             // once
+		{Src: 5, Dst: 6, Time: 60}, {Src: 5, Dst: 6, Time: 90}, // after 30
+		{Src: 7, Dst: 8, Time: 85}, // once
+	})
+	// Mean count 7/4. Mean repeat interval (10 + 0 + 30 + 0)/4 = 10, window [80, 90]. The 0.85-quantile of 0 10 20 50 60 85 90 is at 5.1: 85.5.
+	ask := []sample.Query{{Src: 1, Dst: 2}, {Src: 3, Dst: 4}, {Src: 5, Dst: 6}, {Src: 7, Dst: 8}, {Src: 2, Dst: 1}, {Src: 9, Dst: 9}}
+	for c, want := range map[Config][]float32{
+		{Unlimited, ""}:               {1, 1, 1, 1, 0, 0},
+		{Repeats, ""}:                 {1, 0, 1, 0, 0, 0},
+		{TimeWindow, FixedProportion}: {0, 0, 1, 0, 0, 0},
+		{TimeWindow, RepeatInterval}:  {0, 0, 1, 1, 0, 0},
+		{Unlimited, RepeatInterval}:   {1, 1, 1, 1, 0, 0},
+		{}:                            {1, 1, 1, 1, 0, 0},
+	} {
+		b := bank(t, c)
+		if got := score(t, b, ask); slices.Contains(got, 1) {
+			t.Errorf("%v: an empty memory scores %v", c, got)
+		}
+		b.Observe(log.Span(0, 3))
+		b.Observe(log.Span(3, 7))
+		if got := score(t, b, ask); !slices.Equal(got, want) {
+			t.Errorf("%v: %v, want %v", c, got, want)
+		}
+	}
+}
+
+func bank(t testing.TB, c Config) *Bank {
+	t.Helper()
+	b, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func score(t interface{ Fatal(...any) }, b *Bank, qs []sample.Query) []float32 {
+	out := slices.Repeat([]float32{-1}, len(qs))
+	if err := b.Score(&sample.Batch{Queries: qs}, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Growing memories are those computed from all history at once.
+func TestMemoryIsItsDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := streamtest.Few(t)
+		log := streamtest.Log(t, events)
+		c := rapid.SampledFrom(Variants()).Draw(t, "variant")
+		b, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []sample.Query
+		for u := event.Node(1); u <= 5; u++ {
+			for v := event.Node(1); v <= 6; v++ {
+				all = append(all, sample.Query{Src: u, Dst: v})
+			}
+		}
+		done := 0
+		for span := range log.Batches(0, log.Len(), rapid.IntRange(1, 20).Draw(t, "batch")) {
+			b.Observe(span)
+			done += span.Len()
+			want := inMemory(events[:done], c)
+			for i, s := range score(t, b, all) {
+				if (s == 1) != want[[2]event.Node{all[i].Src, all[i].Dst}] {
+					t.Fatalf("%v after %d events: %v scores %v", c, done, all[i], s)
+				}
+			}
+			if rapid.Bool().Draw(t, "restart") {
+				again, _ := New(c)
+				if err := again.Restore(b.Snapshot()); err != nil {
+					t.Fatal(err)
+				}
+				b = again
+			}
+		}
+	})
+}
+
+func inMemory(history []event.Event, c Config) map[[2]event.Node]bool {
+	times := map[[2]event.Node][]float64{}
+	var pairs [][2]event.Node
+	var all []float64
+	for _, e := range history {
+		p := [2]event.Node{e.Src, e.Dst}
+		if times[p] == nil {
+			pairs = append(pairs, p)
+		}
+		times[p] = append(times[p], e.Time)
+		all = append(all, e.Time)
+	}
+	slices.Sort(all)
+	var interval float64
+	for _, p := range pairs {
+		slices.Sort(times[p])
+		if n := len(times[p]); n > 1 {
+			interval += (times[p][n-1] - times[p][0]) / float64(n-1)
+		}
+	}
+	interval /= float64(len(pairs))
+	in := map[[2]event.Node]bool{}
+	for p, ts := range times {
+		last := ts[len(ts)-1]
+		switch c {
+		case Config{Repeats, FixedProportion}:
+			in[p] = float64(len(ts)) >= float64(len(all))/float64(len(pairs))
+		case Config{TimeWindow, FixedProportion}:
+			in[p] = last >= dataset.Quantile(all, 0.85)
+		case Config{TimeWindow, RepeatInterval}:
+			in[p] = last >= all[len(all)-1]-interval
+		default:
+			in[p] = true
+		}
+	}
+	return in
+}
+
+func TestRestoreForgetsAndRefuses(t *testing.T) {
+	log := streamtest.Generate(streamtest.Shape{Events: 300, Sources: 9, Dests: 9, Instants: 200}, 1)
+	for _, c := range Variants() {
+		b := bank(t, c)
+		b.Observe(log.All())
+		state := b.Snapshot()
+		before := score(t, b, []sample.Query{{Src: 1, Dst: 10}})
+		for name, bad := range map[string][]byte{
+			"empty": {}, "cut": state[:len(state)-1], "long": append(bytes.Clone(state), 0), "zeros": make([]byte, len(state)),
+			"huge": bytes.Repeat([]byte{255}, 64),
+		} {
+			if err := b.Restore(bad); err == nil {
+				t.Errorf("%v: a snapshot (%s) was accepted", c, name)
+			}
+		}
+		if err := b.Restore(state); err != nil {
+			t.Fatal(err)
+		}
+		if got := score(t, b, []sample.Query{{Src: 1, Dst: 10}}); !slices.Equal(got, before) || !bytes.Equal(b.Snapshot(), state) {
+			t.Errorf("%v: the bank has changed", c)
+		}
+		if err := b.Restore(nil); err != nil || len(b.pairs) != 0 || b.latest != math.Inf(-1) {
+			t.Errorf("%v: %d pairs are left, error %v", c, len(b.pairs), err)
+		}
+	}
+}
+
+func FuzzRestore(f *testing.F) {
+	b, err := New(Config{TimeWindow, FixedProportion})
+	if err != nil {
+		f.Fatal(err)
+	}
+	b.Observe(streamtest.Generate(streamtest.Shape{Events: 5, Sources: 3, Dests: 3, Instants: 4}, 1).All())
+	f.Add(b.Snapshot())
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, state []byte) {
+		for _, c := range Variants() {
+			b := bank(t, c)
+			if b.Restore(state) != nil {
+				continue
+			}
+			score(t, b, []sample.Query{{Src: 1, Dst: 2}})
+			if again := b.Snapshot(); len(again) != len(state) {
+				t.Errorf("%v: %d bytes came back as %d", c, len(state), len(again))
+			}
+		}
+	})
+}
+
+func TestNewRefusesNonsense(t *testing.T) {
+	for _, c := range []Config{{Memory: "unlimited"}, {Window: "repeat"}} {
+		if _, err := New(c); err == nil {
+			t.Errorf("%+v was accepted", c)
+		}
+	}
+}
+
+func TestVariantsHaveNames(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range Variants() {
+		names[c.String()] = true
+	}
+	if len(names) != 4 {
+		t.Errorf("%v", names)
+	}
+}

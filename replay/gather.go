@@ -1,0 +1,159 @@
+package replay
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// gatherer makes the steps of one pass.
+type gatherer struct {
+	pass    Pass
+	plan    sample.Plan
+	queries []sample.Query
+}
+
+func newGatherer(p Pass, plan sample.Plan) (*gatherer, error) {
+	if err := p.check(plan); err != nil {
+		return nil, err
+	}
+	if plan.Picker != nil {
+		plan.Picker = sample.Bind(plan.Picker, p.Past, p.Seed)
+	}
+	return &gatherer{pass: p, plan: plan}, nil
+}
+
+// fill makes s the step of a span.
+func (g *gatherer) fill(s *Step, number int, span event.Span) {
+	began := time.Now()
+	s.Number, s.Span = number, span
+	n, rounds := span.Len(), g.pass.PerPositive
+	if g.pass.Negatives == nil {
+		rounds = 0
+	}
+	g.queries = g.queries[:0]
+	for i, u := range span.Src {
+		g.queries = append(g.queries, sample.Query{Src: u, Dst: span.Dst[i], Time: span.Time[i]})
+	}
+	for range rounds {
+		at := len(g.queries)
+		g.queries = append(g.queries, g.queries[:n]...)
+		g.pass.Negatives.Draw(span, g.queries[at:])
+	}
+	b := s.Batch
+	b.Labels = b.Labels[:0]
+	for i := range g.queries { // before Gather: positives' neighbours are picked first
+		b.Labels = append(b.Labels, label(i < n))
+	}
+	if looksBack(g.plan) {
+		sample.Gatherer{Threads: g.pass.Threads}.Gather(g.pass.Past, g.plan, g.queries, b)
+	} else {
+		b.Queries = append(b.Queries[:0], g.queries...)
+	}
+	s.state = g.state(s.state[:0])
+	s.Gathered = time.Since(began)
+}
+
+func label(positive bool) float32 {
+	if positive {
+		return 1
+	}
+	return 0
+}
+
+// state is where negatives and picker stand: for each its length, 0 if it cannot tell, and its bytes.
+func (g *gatherer) state(b []byte) []byte {
+	for _, part := range []any{g.pass.Negatives, g.plan.Picker} {
+		var bytes []byte
+		if r, ok := part.(sample.Resumable); ok {
+			bytes = r.State()
+		}
+		b = binary.AppendUvarint(b, uint64(len(bytes)))
+		b = append(b, bytes...)
+	}
+	return b
+}
+
+func (g *gatherer) restore(state []byte) error {
+	for _, part := range []struct {
+		name string
+		what any
+	}{{"negatives", g.pass.Negatives}, {"picked neighbours", g.plan.Picker}} {
+		size, n := binary.Uvarint(state)
+		if n <= 0 || size > uint64(len(state)-n) {
+			return fmt.Errorf("continue a pass: its state ends within the %s", part.name)
+		}
+		bytes := state[n : n+int(size)]
+		state = state[n+int(size):]
+		r, ok := part.what.(sample.Resumable)
+		if ok != (size > 0) {
+			return fmt.Errorf("continue a pass: its state has %d bytes for the %s, which does not fit this pass", size, part.name)
+		}
+		if !ok {
+			continue
+		}
+		if err := r.SetState(bytes); err != nil {
+			return fmt.Errorf("continue a pass: %s: %w", part.name, err)
+		}
+	}
+	if len(state) > 0 {
+		return fmt.Errorf("continue a pass: its state has %d bytes too many", len(state))
+	}
+	return nil
+}
+
+// ahead is a goroutine that gathers one step while another is in use.
+type ahead struct {
+	full, free chan *Step
+	quit, gone chan struct{}
+	panicked   any // why the goroutine failed; set before full is closed
+}
+
+// ahead starts the goroutine. Whoever called must stop it.
+func (g *gatherer) ahead(ctx context.Context, events event.Span) *ahead {
+	a := &ahead{full: make(chan *Step, 2), free: make(chan *Step, 2), quit: make(chan struct{}), gone: make(chan struct{})}
+	for range cap(a.free) {
+		a.free <- &Step{Batch: new(sample.Batch)}
+	}
+	go func() {
+		defer close(a.gone)
+		defer close(a.full)
+		defer func() { a.panicked = recover() }()
+		number := 0
+		for span := range events.Batches(g.pass.BatchSize) {
+			select {
+			case s := <-a.free:
+				g.fill(s, number, span)
+				a.full <- s
+			case <-a.quit:
+				return
+			case <-ctx.Done():
+				return
+			}
+			number++
+		}
+	}()
+	return a
+}
+
+// next waits for a step. It is nil if the context was cancelled.
+func (a *ahead) next() *Step {
+	s, ok := <-a.full
+	if !ok && a.panicked != nil {
+		panic(a.panicked)
+	}
+	return s
+}
+
+// reuse gives a step back.
+func (a *ahead) reuse(s *Step) { a.free <- s }
+
+// stop ends the goroutine and waits for it.
+func (a *ahead) stop() {
+	close(a.quit)
+	<-a.gone
+}

@@ -1,0 +1,114 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// BatchSize is the number of events in a batch of the published protocol.
+const BatchSize = 200
+
+// Pass is how events are replayed.
+type Pass struct {
+	Past        index.View       // what queries look back on; may be nil for plans that ask for nothing
+	Negatives   sample.Negatives // nil: only the events themselves are asked about
+	PerPositive int              // negatives for each positive; 0 is 1
+	BatchSize   int              // events in a batch; 0 is 200
+	Seed        uint64           // of randomly picked neighbours: the reference takes 0 in training, 1 in evaluation
+	Threads     int              // that gather; 0: as many as Go may use
+
+	OnBatch func(done, total int) // told after every batch how many of the events are done; may be nil
+}
+
+// Step is one batch on its way through a model. It is valid until the next one.
+type Step struct {
+	Number   int           // batches before this one
+	Span     event.Span    // the positives
+	Batch    *sample.Batch // queries about them, then about their negatives: all positives' first, then all second ones, …
+	Gathered time.Duration // that drawing and gathering took, on their own goroutine
+	Waited   time.Duration // that the loop had to wait for it
+
+	state []byte
+}
+
+// State says where the draws stand after this batch, for Continue. It may be kept.
+func (s *Step) State() []byte { return append([]byte(nil), s.state...) }
+
+// Batches walks events in batches, in order. While one is in the loop's body the next is drawn and gathered on another goroutine, which
+// ends before the loop does. When the body is done, and only then, a Stateful planner observes the batch's events.
+//
+// Random neighbours are drawn from the start of the pass's seed. Negatives continue where they stand, as a training run's do from epoch to epoch;
+// an evaluation resets them first. An error, also that of a cancelled context, comes alone and ends the loop.
+func (p Pass) Batches(ctx context.Context, by Planner, events event.Span) iter.Seq2[*Step, error] {
+	return p.walk(ctx, by, events, nil)
+}
+
+// Continue walks the rest of the events of a pass that stopped after some step: the same batches will come that would have come.
+func (p Pass) Continue(ctx context.Context, by Planner, rest event.Span, state []byte) iter.Seq2[*Step, error] {
+	return p.walk(ctx, by, rest, func(g *gatherer) error { return g.restore(state) })
+}
+
+func (p Pass) walk(ctx context.Context, by Planner, events event.Span, start func(*gatherer) error) iter.Seq2[*Step, error] {
+	return func(yield func(*Step, error) bool) {
+		g, err := newGatherer(p, by.Plan())
+		if err == nil && start != nil {
+			err = start(g)
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		memory, _ := by.(Stateful)
+		ahead := g.ahead(ctx, events)
+		defer ahead.stop()
+		for done := 0; done < events.Len(); {
+			asked := time.Now()
+			step := ahead.next()
+			if err := ctx.Err(); err != nil {
+				yield(nil, fmt.Errorf("replay stopped after %d of %d events: %w", done, events.Len(), err))
+				return
+			}
+			step.Waited = time.Since(asked)
+			if !yield(step, nil) {
+				return
+			}
+			if memory != nil {
+				memory.Observe(step.Span)
+			}
+			done += step.Span.Len()
+			if p.OnBatch != nil {
+				p.OnBatch(done, events.Len())
+			}
+			ahead.reuse(step)
+		}
+	}
+}
+
+// check fills in defaults.
+func (p *Pass) check(plan sample.Plan) error {
+	if p.BatchSize == 0 {
+		p.BatchSize = BatchSize
+	}
+	if p.PerPositive == 0 {
+		p.PerPositive = 1
+	}
+	switch {
+	case p.BatchSize < 0:
+		return fmt.Errorf("batches of %d events, must be at least 1", p.BatchSize)
+	case p.PerPositive < 0:
+		return fmt.Errorf("%d negatives for each positive, must be at least 1", p.PerPositive)
+	case p.Past == nil && looksBack(plan):
+		return errors.New("the model asks for neighbours, but the pass has no past to look back on")
+	}
+	return nil
+}
+
+// looksBack says whether a plan asks for anything of the past.
+func looksBack(p sample.Plan) bool { return p.Neighbors > 0 || p.RowLen > 0 || p.PairGaps > 0 }

@@ -1,0 +1,301 @@
+package replay_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+var shape = streamtest.Shape{Events: 1050, Sources: 30, Dests: 20, Instants: 700, Repeat: 0.5}
+
+// asks is a planner that keeps account of what it observed.
+type asks struct {
+	plan     sample.Plan
+	observed int
+}
+
+func (a *asks) Plan() sample.Plan      { return a.plan }
+func (a *asks) Observe(s event.Span)   { a.observed += s.Len() }
+func (a *asks) Snapshot() []byte       { return nil }
+func (a *asks) Restore(_ []byte) error { return nil }
+
+func newAsks(t testing.TB, strategy string) *asks {
+	t.Helper()
+	p, err := sample.NewPicker(sample.PickerOptions{Strategy: strategy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &asks{plan: sample.Plan{Neighbors: 4, RowLen: 5, Target: sample.TargetLast, Picker: p, PairGaps: 3}}
+}
+
+func newPass(t testing.TB, log *event.Log) replay.Pass {
+	t.Helper()
+	n, err := sample.NewNegatives(log, sample.NegativeOptions{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return replay.Pass{Past: index.Freeze(log), Negatives: n, BatchSize: 100}
+}
+
+// kept is a step after its memory went to another.
+type kept struct {
+	number   int
+	queries  []sample.Query
+	labels   []float32
+	src, dst []int32
+	gaps     []float32
+	state    []byte
+}
+
+func keep(s *replay.Step) kept {
+	b := s.Batch
+	return kept{s.Number, slices.Clone(b.Queries), slices.Clone(b.Labels), slices.Clone(b.Src.Edge), slices.Clone(b.Dst.Edge), slices.Clone(b.Gaps), s.State()}
+}
+
+func TestBatchesAskBeforeTheyTell(t *testing.T) {
+	log := streamtest.Generate(shape, 1)
+	by := newAsks(t, sample.Recent)
+	pass := newPass(t, log)
+	var progress []int
+	pass.OnBatch = func(done, total int) { progress = append(progress, done, total) }
+	number, at := 0, 0
+	for step, err := range pass.Batches(t.Context(), by, log.All()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if by.observed != at {
+			t.Fatalf("batch %d: %d events were observed before it, want %d", number, by.observed, at)
+		}
+		n := step.Span.Len()
+		if want := min(100, log.Len()-at); step.Number != number || n != want || len(step.Batch.Queries) != 2*n {
+			t.Fatalf("step %d of %d events with %d queries, want step %d of %d", step.Number, n, len(step.Batch.Queries), number, want)
+		}
+		for i, q := range step.Batch.Queries {
+			e := log.At(at + i%n)
+			positive := i < n
+			if q.Src != e.Src || q.Time != e.Time || positive && q.Dst != e.Dst || (step.Batch.Labels[i] == 1) != positive {
+				t.Fatalf("batch %d: query %d is %v with label %v for event %v", number, i, q, step.Batch.Labels[i], e)
+			}
+			last := step.Batch.Src.Edge[5*i+3] // the place before the query's own node
+			if want := newest(log, q.Src, q.Time); last != want {
+				t.Fatalf("batch %d: the newest neighbour of query %v is edge %d, want %d", number, q, last, want)
+			}
+		}
+		number, at = number+1, at+n
+	}
+	if at != log.Len() || by.observed != log.Len() {
+		t.Errorf("%d events came, %d were observed, want %d", at, by.observed, log.Len())
+	}
+	if want := []int{1000, 1050, 1050, 1050}; !slices.Equal(progress[len(progress)-4:], want) || len(progress) != 2*number {
+		t.Errorf("progress %v", progress)
+	}
+}
+
+// newest is the edge of the last event of a node strictly before t, found the long way.
+func newest(log *event.Log, n event.Node, t event.Time) (edge event.Edge) {
+	for i := range log.Len() {
+		if e := log.At(i); e.Time < t && (e.Src == n || e.Dst == n) {
+			edge = e.Edge
+		}
+	}
+	return edge
+}
+
+func TestContinueAfterAnyStep(t *testing.T) {
+	log := streamtest.Generate(shape, 1)
+	for _, strategy := range []string{sample.Recent, sample.Uniform, sample.TimeAware} {
+		by := newAsks(t, strategy)
+		var whole []kept
+		pass := newPass(t, log)
+		for step, err := range pass.Batches(t.Context(), by, log.All()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole = append(whole, keep(step))
+		}
+		for stop := range whole {
+			later := newPass(t, log)
+			var rest []kept
+			done := min(100*(stop+1), log.Len())
+			for step, err := range later.Continue(t.Context(), by, log.Span(done, log.Len()), whole[stop].state) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				k := keep(step)
+				k.number += stop + 1
+				rest = append(rest, k)
+			}
+			if want := whole[stop+1:]; len(want) != len(rest) || len(want) > 0 && !reflect.DeepEqual(want, rest) {
+				t.Fatalf("%s, continued after step %d: other batches came", strategy, stop)
+			}
+		}
+	}
+}
+
+func TestNegativesGoOnAndNeighborsStartOver(t *testing.T) {
+	log := streamtest.Generate(shape, 1)
+	by := newAsks(t, sample.Uniform)
+	pass := newPass(t, log)
+	epoch := func() kept {
+		for step, err := range pass.Batches(t.Context(), by, log.Span(0, 900)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			return keep(step)
+		}
+		panic("no step")
+	}
+	first, second := epoch(), epoch()
+	if slices.Equal(first.queries, second.queries) {
+		t.Error("the second epoch drew the negatives of the first")
+	}
+	if n := 100 * 5; !slices.Equal(first.src[:n], second.src[:n]) {
+		t.Error("the second epoch picked other neighbours for the positives than the first")
+	}
+}
+
+func TestSeveralNegatives(t *testing.T) {
+	log := streamtest.Generate(shape, 1)
+	pass := newPass(t, log)
+	pass.PerPositive = 3
+	for step, err := range pass.Batches(t.Context(), &asks{}, log.Span(0, 250)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := step.Span.Len()
+		if len(step.Batch.Queries) != 4*n || slices.Equal(step.Batch.Queries[n:2*n], step.Batch.Queries[2*n:3*n]) {
+			t.Errorf("step %d has %d queries for %d positives", step.Number, len(step.Batch.Queries), n)
+		}
+	}
+}
+
+func TestOnlyPositives(t *testing.T) {
+	log := streamtest.Generate(shape, 1)
+	for step, err := range (replay.Pass{}).Batches(t.Context(), &asks{}, log.All()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(step.Batch.Queries) != step.Span.Len() || step.Span.Len() > replay.BatchSize {
+			t.Fatalf("%d queries for %d events", len(step.Batch.Queries), step.Span.Len())
+		}
+	}
+}
+
+func TestBatchesRefuseNonsense(t *testing.T) {
+	log := streamtest.Generate(shape, 1)
+	by := newAsks(t, sample.Recent)
+	good := newPass(t, log)
+	state := make([]byte, 0)
+	for step := range good.Batches(t.Context(), by, log.Span(0, 10)) {
+		state = step.State()
+	}
+	for name, c := range map[string]struct {
+		pass  replay.Pass
+		state []byte
+	}{
+		"no past":          {pass: replay.Pass{Negatives: good.Negatives}},
+		"batches of −1":    {pass: replay.Pass{Past: good.Past, BatchSize: -1}},
+		"−1 negatives":     {pass: replay.Pass{Past: good.Past, PerPositive: -1}},
+		"cut state":        {good, state[:len(state)-100]},
+		"long state":       {good, append(slices.Clone(state), 1)},
+		"state of another": {replay.Pass{Past: good.Past}, state},
+		"no state":         {good, []byte{}},
+	} {
+		walk := c.pass.Batches(t.Context(), by, log.All())
+		if c.state != nil {
+			walk = c.pass.Continue(t.Context(), by, log.All(), c.state)
+		}
+		for _, err := range walk {
+			if err == nil {
+				t.Errorf("%s: was accepted", name)
+			}
+			break
+		}
+	}
+}
+
+func TestCancelEndsTheLoop(t *testing.T) {
+	log := streamtest.Generate(shape, 1)
+	synctest.Test(t, func(t *testing.T) { // fails if the gathering goroutine outlives the loop
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		by, batches := newAsks(t, sample.Recent), 0
+		var last error
+		for _, err := range newPass(t, log).Batches(ctx, by, log.All()) {
+			if last = err; err == nil {
+				if batches++; batches == 3 {
+					cancel()
+				}
+			}
+		}
+		if !errors.Is(last, context.Canceled) || batches != 3 || by.observed != 300 {
+			t.Errorf("error %v after %d batches, %d events observed", last, batches, by.observed)
+		}
+	})
+}
+
+func TestLeavingTheLoopStopsEverything(t *testing.T) {
+	log := streamtest.Generate(shape, 1)
+	synctest.Test(t, func(t *testing.T) {
+		by := newAsks(t, sample.Recent)
+		for step, err := range newPass(t, log).Batches(t.Context(), by, log.All()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if step.Number == 1 {
+				break
+			}
+		}
+		if by.observed != 100 {
+			t.Errorf("%d events were observed, want 100: the batch that was left is not done", by.observed)
+		}
+	})
+}
+
+// broken draws fail.
+type broken struct{ sample.Negatives }
+
+func (broken) Draw(event.Span, []sample.Query) { panic("broken") }
+
+func TestPanicsComeToTheLoop(t *testing.T) {
+	log := streamtest.Generate(shape, 1)
+	defer func() {
+		if p := recover(); p != "broken" {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	for range (replay.Pass{Negatives: broken{}}).Batches(t.Context(), &asks{}, log.All()) {
+		t.Error("a step came")
+	}
+}
+
+func TestNothingToReplay(t *testing.T) {
+	for range (replay.Pass{}).Batches(t.Context(), &asks{}, event.NewLog(0).All()) {
+		t.Error("a step came")
+	}
+}
+
+func BenchmarkBatches(b *testing.B) {
+	log := streamtest.Generate(streamtest.MOOC, 1)
+	pass := newPass(b, log)
+	pass.BatchSize = 200
+	by := &asks{plan: sample.Plan{Neighbors: 31, RowLen: 33, Target: sample.TargetLast, Counts: sample.PairCounts, PairGaps: 10}}
+	lo := log.Len() - 20_000
+	for b.Loop() {
+		for _, err := range pass.Batches(context.Background(), by, log.Span(lo, log.Len())) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(20_000*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}

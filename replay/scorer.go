@@ -1,0 +1,32 @@
+// Package replay answers: in which order? It asks about a batch before any model may remember it.
+package replay
+
+import (
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// Planner says what it wants gathered for each query. Every scorer and every model does.
+type Planner interface {
+	Plan() sample.Plan
+}
+
+// Scorer answers queries. EdgeBank is one without any tensors; a model with parameters is bound to a device to become one.
+type Scorer interface {
+	Planner
+	// Score writes one logit or score per query of b to out.
+	Score(b *sample.Batch, out []float32) error
+}
+
+// Ranker is a scorer whose scores only put queries in order. They are no log-odds, so no loss is computed of them.
+type Ranker interface {
+	Scorer
+	RankOnly()
+}
+
+// Stateful scorers remember; Observe is the only way they do.
+type Stateful interface {
+	Observe(s event.Span)
+	Snapshot() []byte           // for checkpoints, and to rewind between evaluations
+	Restore(state []byte) error // nil forgets everything
+}
