@@ -202,6 +202,53 @@ func TestFeedForwardDrops(t *testing.T) {
 	}
 }
 
+// TestAttentionDrops differentiates attention with dropout numerically: the same key drops the same weights every time.
+func TestAttentionDrops(t *testing.T) {
+	dev := cpu.New(cpu.Options{Threads: 2})
+	defer dev.Close()
+	tp := grad.NewTape(dev, true)
+	values := make([][]float32, 3)
+	for i := range values {
+		for j := range 2 * 5 * 6 {
+			values[i] = append(values[i], float32(math.Sin(float64(i*77+j))))
+		}
+	}
+	in := make(tensors, 3)
+	run := func(rate float32) *tensor.Tensor {
+		tp.Reset(11)
+		for i, v := range values {
+			in[i] = tp.Floats(v, 2, 5, 6)
+			in[i].Tracked = true
+		}
+		y := grad.Attention(tp, in[0], in[1], in[2], grad.Heads{Heads: 2, Drop: rate})
+		return grad.Sum(tp, grad.Mul(tp, y, y))
+	}
+	value := func(rate float32) float64 { return float64(dense(tp, run(rate))[0]) }
+	if value(0.5) == value(0) {
+		t.Error("dropout changes nothing")
+	}
+	tp.Backward(run(0.5))
+	gradients := make([][]float32, 3)
+	for i, x := range in {
+		gradients[i] = make([]float32, x.Len())
+		dev.Read(gradients[i], x.Grad)
+	}
+	const h = 1e-2
+	for i, v := range values {
+		for j := 0; j < len(v); j += 7 {
+			old := v[j]
+			v[j] = old + h
+			up := value(0.5)
+			v[j] = old - h
+			down := value(0.5)
+			v[j] = old
+			if want := (up - down) / (2 * h); math.Abs(float64(gradients[i][j])-want) > 5e-3*max(1, math.Abs(want)) {
+				t.Errorf("input %d: gradient %d is %v, want %v", i, j, gradients[i][j], want)
+			}
+		}
+	}
+}
+
 // TestArena shows that memory settles into one block of the size that a dry run foretells.
 func TestArena(t *testing.T) {
 	step := func(tp *grad.Tape, n int) {

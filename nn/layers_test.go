@@ -131,6 +131,31 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// TestTimeEncoder rounds the product to float32 before the cosine: at 1e10, with the second frequency, that gives 0.98999 where
+// exact arithmetic gives −0.396.
+func TestTimeEncoder(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		dev := cpu.New(cpu.Options{Threads: 1, Plain: plain})
+		defer dev.Close()
+		p := nn.NewParams(5)
+		l := nn.NewTimeEncoder(p.In("time_encoder"), 100)
+		p.Place(dev)
+		tp := grad.NewTape(dev, false)
+		got := read(dev, l.Forward(tp, tp.Floats([]float32{1e10, 0}, 1, 2), tp.Ints([]int32{1, 0})))
+		if math.Abs(float64(got[1])-0.98999) > 1e-5 {
+			t.Errorf("plain %v: the code of 1e10 is %v, want 0.98999", plain, got[1])
+		}
+		for i, w := range p.Read(p.Get("time_encoder.w.weight")) {
+			if want := math.Cos(float64(w * 1e10)); math.Abs(float64(got[i])-want) > 1e-6 {
+				t.Errorf("plain %v: code %d of 1e10 is %v, want %v", plain, i, got[i], want)
+			}
+			if got[100+i] != 0 {
+				t.Errorf("a masked code is %v", got[100+i])
+			}
+		}
+	}
+}
+
 // TestBiLSTMLast compares with running each sequence alone, cut to its length, in both directions.
 func TestBiLSTMLast(t *testing.T) {
 	dev := cpu.New(cpu.Options{Threads: 1})

@@ -71,27 +71,33 @@ func newNet(dev device.Device) *net {
 	return n
 }
 
+// score gives the first b queries' logits, [b, 1].
+func (n *net) score(tp *grad.Tape, b int) *tensor.Tensor {
+	delta := tp.Floats(n.delta[:b*steps], b, steps)
+	mask, rows, last := tp.Ints(n.mask[:b*steps]), tp.Ints(n.rows[:2*b*steps]), tp.Ints(n.last[:b])
+	one := tp.Floats(n.one, 3)
+
+	code := n.time.Forward(tp, delta, mask)                                      // [B, L, dT]
+	seen := grad.Reshape(tp, grad.Gather(tp, n.table, rows, 2), b, steps, width) // [B, L, D]
+	h := n.reduce.Join(tp, device.Identity, code, one, seen)                     // [B, L, D]
+	h = n.norm.Add(tp, n.mamba.Forward(tp, h), h)
+	h = grad.Add(tp, h, n.ffn.Forward(tp, h))
+	h = n.layer.PostNorm(tp, h, h, mask)
+	h = n.layer.PreNorm(tp, h)
+	a := grad.Reshape(tp, n.weight.Forward(tp, h), b, steps)       // [B, L]
+	sum := grad.Pool(tp, grad.Softmax(tp, a, device.Ints{}, 0), h) // [B, D]
+	mean := n.gru.Forward(tp, sum, grad.MeanSteps(tp, h))          // [B, D]
+	end := n.lstm.Last(tp, h, last)                                // [B, 10]
+	return n.merge.Forward(tp, sum, mean, end)                     // [B, 1]
+}
+
 // step trains once and returns the loss.
 func (n *net) step(number int) *tensor.Tensor {
 	tp := n.tape
 	tp.Reset(grad.Key(7, uint64(number)))
 	n.params.ZeroGrad()
-	delta, labels := tp.Floats(n.delta, batch, steps), tp.Floats(n.labels, batch)
-	mask, rows, last := tp.Ints(n.mask), tp.Ints(n.rows), tp.Ints(n.last)
-	one := tp.Floats(n.one, 3)
-
-	code := n.time.Forward(tp, delta, mask)                                          // [B, L, dT]
-	seen := grad.Reshape(tp, grad.Gather(tp, n.table, rows, 2), batch, steps, width) // [B, L, D]
-	h := n.reduce.Join(tp, device.Identity, code, one, seen)                         // [B, L, D]
-	h = n.norm.Add(tp, n.mamba.Forward(tp, h), h)
-	h = grad.Add(tp, h, n.ffn.Forward(tp, h))
-	h = n.layer.PostNorm(tp, h, h, mask)
-	h = n.layer.PreNorm(tp, h)
-	a := grad.Reshape(tp, n.weight.Forward(tp, h), batch, steps)   // [B, L]
-	sum := grad.Pool(tp, grad.Softmax(tp, a, device.Ints{}, 0), h) // [B, D]
-	mean := n.gru.Forward(tp, sum, grad.MeanSteps(tp, h))          // [B, D]
-	end := n.lstm.Last(tp, h, last)                                // [B, 10]
-	loss := grad.BCE(tp, n.merge.Forward(tp, sum, mean, end), labels)
+	labels := tp.Floats(n.labels, batch)
+	loss := grad.BCE(tp, n.score(tp, batch), labels)
 	tp.Backward(loss)
 	n.opt.Step()
 	return loss
@@ -122,6 +128,25 @@ func TestThreads(t *testing.T) {
 			for i := range got {
 				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
 					t.Fatalf("plain %v: with %d threads weight %d is %v, with one %v", plain, threads, i, got[i], want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestRowsAlone wants the same bits for a query, whatever else is in its batch.
+func TestRowsAlone(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		dev := cpu.New(cpu.Options{Threads: 2, Plain: plain})
+		defer dev.Close()
+		n := newNet(dev)
+		tp := grad.NewTape(dev, false)
+		all := read(dev, n.score(tp, batch))
+		for _, b := range []int{1, 2, 7, 29} {
+			tp.Reset(0)
+			for i, v := range read(dev, n.score(tp, b)) {
+				if math.Float32bits(v) != math.Float32bits(all[i]) {
+					t.Fatalf("plain %v: query %d scores %v in a batch of %d, %v in one of %d", plain, i, v, b, all[i], batch)
 				}
 			}
 		}
