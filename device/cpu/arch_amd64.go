@@ -8,5 +8,11 @@ var vectors = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 // useVectors puts the vector forms in place and says what they need.
 func useVectors(l *loops) string {
 	useTiles(l)
+	useMaps(l)
+	useZips(l)
+	useDropout(l)
+	useColSum(l)
+	useTimeCode(l)
+	useUpdate(l)
 	return "AVX2"
 }

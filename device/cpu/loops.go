@@ -10,20 +10,20 @@ const (
 // loops are the inner loops on runs of numbers, each in its plain or its vector form. Slices of one call have the same
 // length unless said otherwise, and an output may be the same memory as an input.
 type loops struct {
-	maps    [acts]func(y, x []float32)
-	grads   [acts]func(dx, x, y, dy []float32)
-	zips    [ops]func(z, x, y []float32)
-	zipsOne [ops]func(z, x []float32, v float32) // z = x op v
-	scale   func(y, x []float32, a float32)
-	draw    func(words []uint32, first uint64, stream, key0, key1 uint32)
-	keep    func(y, x []float32, words []uint32, least uint32, scale float32)
-	colSum  func(sum, x []float32, rows, stride int) // len(sum) columns
-	code    func(y, w, bias []float32, delta float32)
-	codeDer func(dw, dbias []float64, dy, w, bias []float32, delta float32)
-	adam    func(w, g, m, v []float32, s *adamStep)
-	sgd     func(w, g, m []float32, s *sgdStep)
-	rmsprop func(w, g, v []float32, s *rmspropStep)
-	tile    tiles // of the packed matrix product; without them the plain one runs
+	maps     [acts]func(y, x []float32)
+	grads    [acts]func(dx, x, y, dy []float32)
+	zips     [ops]func(z, x, y []float32)
+	zipsOne  [ops]func(z, x []float32, v float32) // z = x op v
+	scale    func(y, x []float32, a float32)
+	draw     func(words []uint32, first uint64, stream, key0, key1 uint32)
+	keep     func(y, x []float32, words []uint32, least uint32, scale float32)
+	colSum   func(sum, x []float32, rows, stride int) // len(sum) columns
+	code     func(y, w, bias []float32, delta float32)
+	codeGrad func(dw, dbias []float64, dy, w, bias []float32, delta float32)
+	adam     func(w, g, m, v []float32, s *adamStep)
+	sgd      func(w, g, m []float32, s *sgdStep)
+	rmsprop  func(w, g, v []float32, s *rmspropStep)
+	tile     tiles // of the packed matrix product; without them the plain one runs
 }
 
 func plainLoops() loops {
@@ -36,17 +36,17 @@ func plainLoops() loops {
 			device.Identity: identityGradPlain, device.ReLU: reluGradPlain, device.GELU: geluGradPlain, device.SiLU: siluGradPlain, device.Sigmoid: sigmoidGradPlain,
 			device.Tanh: tanhGradPlain, device.Softplus: softplusGradPlain, device.Exp: expGradPlain, device.Cos: cosGradPlain,
 		},
-		zips:    [ops]func(z, x, y []float32){device.Add: addPlain, device.Sub: subPlain, device.Mul: mulPlain},
-		zipsOne: [ops]func(z, x []float32, v float32){device.Add: addOnePlain, device.Sub: subOnePlain, device.Mul: mulOnePlain},
-		scale:   mulOnePlain,
-		draw:    drawPlain,
-		keep:    keepPlain,
-		colSum:  colSumPlain,
-		code:    codePlain,
-		codeDer: codeDerPlain,
-		adam:    adamPlain,
-		sgd:     sgdPlain,
-		rmsprop: rmspropPlain,
+		zips:     [ops]func(z, x, y []float32){device.Add: addPlain, device.Sub: subPlain, device.Mul: mulPlain},
+		zipsOne:  [ops]func(z, x []float32, v float32){device.Add: addOnePlain, device.Sub: subOnePlain, device.Mul: mulOnePlain},
+		scale:    mulOnePlain,
+		draw:     drawPlain,
+		keep:     keepPlain,
+		colSum:   colSumPlain,
+		code:     codePlain,
+		codeGrad: codeGradPlain,
+		adam:     adamPlain,
+		sgd:      sgdPlain,
+		rmsprop:  rmspropPlain,
 	}
 }
 

@@ -20,7 +20,8 @@ func reluPlain(y, x []float32) {
 // geluPlain is x·Φ(x) = x·(1+erf(x/√2))/2.
 func geluPlain(y, x []float32) {
 	for i, v := range x {
-		y[i] = float32(0.5 * float64(v) * math.Erfc(-float64(v)/math.Sqrt2))
+		x := max(float64(v), -40) // and no −∞·0
+		y[i] = float32(0.5 * x * math.Erfc(-x/math.Sqrt2))
 	}
 }
 
@@ -80,7 +81,7 @@ func reluGradPlain(dx, _, y, dy []float32) {
 // geluGradPlain is dy·(Φ(x) + x·φ(x)).
 func geluGradPlain(dx, x, _, dy []float32) {
 	for i := range dy {
-		v := float64(x[i])
+		v := min(max(float64(x[i]), -40), 40)
 		cdf := 0.5 * math.Erfc(-v/math.Sqrt2)
 		pdf := math.Exp(-0.5*v*v) / math.Sqrt(2*math.Pi)
 		dx[i] = float32(float64(dy[i]) * (cdf + v*pdf))

@@ -49,15 +49,14 @@ const codeRows = 256
 // TimeCodeGrad adds to DW[c] and DBias[c] the sums over r of −sin(W[c]·Delta[r] + Bias[c])·DY[r,c], for DW times Delta[r].
 // Deltas reach 1e10, so the sums are taken in float64.
 func (d *Device) TimeCodeGrad(a device.TimeCodeGrad) {
-	rows, cols := a.DY.Rows, a.DY.Cols
-	n := pieces(rows, codeRows)
+	n, cols := pieces(a.DY.Rows, codeRows), pieces(a.DY.Cols, 8)*8
 	if need := 2 * n * cols; cap(d.wide) < need {
 		d.wide = make([]float64, need)
 	}
 	t := &d.tasks.codeGrad
-	*t = codeGradTask{f: d.loops.codeDer, a: a, sums: d.wide[:2*n*cols]}
+	*t = codeGradTask{f: d.loops.codeGrad, a: a, cols: cols, sums: d.wide[:2*n*cols]}
 	d.parallel(n, t)
-	for c := range cols {
+	for c := range a.DY.Cols {
 		var dw, dbias float64
 		for i := range n {
 			dw += t.sums[2*i*cols+c]
@@ -71,23 +70,24 @@ func (d *Device) TimeCodeGrad(a device.TimeCodeGrad) {
 type codeGradTask struct {
 	f    func(dw, dbias []float64, dy, w, bias []float32, delta float32)
 	a    device.TimeCodeGrad
-	sums []float64 // [chunks, 2, d]: dw, dbias
+	cols int       // d, rounded up to whole eights
+	sums []float64 // [chunks, 2, cols]: dw, dbias
 }
 
 func (t *codeGradTask) run(chunk, _ int) {
-	cols := t.a.DY.Cols
-	sums := t.sums[2*chunk*cols : 2*(chunk+1)*cols]
+	sums := t.sums[2*chunk*t.cols : 2*(chunk+1)*t.cols]
 	clear(sums)
-	w, bias := t.a.W.Host[:cols], t.a.Bias.Host[:cols]
+	d := t.a.DY.Cols
+	w, bias := t.a.W.Host[:d], t.a.Bias.Host[:d]
 	for r := chunk * codeRows; r < min(t.a.DY.Rows, (chunk+1)*codeRows); r++ {
 		if t.a.Mask.Len == 0 || t.a.Mask.Host[r] != 0 {
-			t.f(sums[:cols], sums[cols:], run(t.a.DY, r, 0, cols), w, bias, t.a.Delta.Host[r])
+			t.f(sums[:t.cols], sums[t.cols:], run(t.a.DY, r, 0, d), w, bias, t.a.Delta.Host[r])
 		}
 	}
 }
 
-// codeDerPlain adds −sin(w[c]·delta + bias[c])·dy[c], for dw times delta.
-func codeDerPlain(dw, dbias []float64, dy, w, bias []float32, delta float32) {
+// codeGradPlain adds −sin(w[c]·delta + bias[c])·dy[c], for dw times delta.
+func codeGradPlain(dw, dbias []float64, dy, w, bias []float32, delta float32) {
 	for c := range dy {
 		g := -math.Sin(float64(phase(w[c], bias[c], delta))) * float64(dy[c])
 		dw[c] += g * float64(delta)

@@ -5,9 +5,8 @@ import "github.com/dygmamba/dygmamba/device"
 // Transpose writes y[b,j,i] = x[b,i,j] for batch matrices of rows × cols.
 func (d *Device) Transpose(y, x device.Buffer, batch, rows, cols int) {
 	t := &d.tasks.transpose
-	bands := pieces(rows, transposeRows)
-	*t = transposeTask{y.Host, x.Host, rows, cols, bands}
-	d.parallel(batch*bands, t)
+	*t = transposeTask{y.Host, x.Host, rows, cols, pieces(rows, transposeRows), d.loops.tile.turn}
+	d.parallel(batch*t.bands, t)
 }
 
 // transposeRows is the height of the bands that are turned at a time.
@@ -16,6 +15,7 @@ const transposeRows = 64
 type transposeTask struct {
 	y, x              []float32
 	rows, cols, bands int
+	turn              func(y *float32, yRow int, x *float32, xRow, k int) // see tiles; may be nil
 }
 
 func (t *transposeTask) run(chunk, _ int) {
@@ -23,11 +23,14 @@ func (t *transposeTask) run(chunk, _ int) {
 	b, lo := chunk/t.bands, chunk%t.bands*transposeRows
 	y, x := t.y[b*size:(b+1)*size], t.x[b*size:(b+1)*size]
 	hi := min(t.rows, lo+transposeRows)
-	for j0 := 0; j0 < t.cols; j0 += 8 {
-		for i := lo; i < hi; i++ {
-			for j := j0; j < min(t.cols, j0+8); j++ {
-				y[j*t.rows+i] = x[i*t.cols+j]
-			}
+	if t.turn != nil && t.cols >= 8 {
+		for ; lo+8 <= hi; lo += 8 {
+			t.turn(&y[lo], 4*t.rows, &x[lo*t.cols], 4*t.cols, t.cols)
+		}
+	}
+	for i := lo; i < hi; i++ {
+		for j, v := range x[i*t.cols : (i+1)*t.cols] {
+			y[j*t.rows+i] = v
 		}
 	}
 }

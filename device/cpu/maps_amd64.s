@@ -1,0 +1,294 @@
+#include "textflag.h"
+#include "math_amd64.h"
+#include "run_amd64.h"
+#include "trig_amd64.h"
+
+// Functions of one number and their gradients. In every loop the argument is in Y0 and the result is left there;
+// gradients find dy in Y7.
+
+#define MAP(f) \
+	MOVQ y_base+0(FP), DI  \
+	MOVQ x_base+24(FP), SI \
+	MOVQ x_len+32(FP), CX  \
+	RUN(MAPEIGHT(f), MAPTAIL(f))
+
+#define MAPEIGHT(f) \
+	VMOVUPS (SI)(BX*1), Y0 \
+	f                      \
+	VMOVUPS Y0, (DI)(BX*1)
+
+#define MAPTAIL(f) \
+	VMASKMOVPS (SI)(BX*1), Y15, Y0 \
+	f                              \
+	VMASKMOVPS Y0, Y15, (DI)(BX*1)
+
+// MAPGRAD reads the argument from s, which is x or y.
+#define MAPGRAD(s, n, f) \
+	MOVQ dx_base+0(FP), DI  \
+	MOVQ s+n(FP), SI        \
+	MOVQ dy_base+72(FP), DX \
+	MOVQ dy_len+80(FP), CX  \
+	RUN(MAPGRADEIGHT(f), MAPGRADTAIL(f))
+
+#define MAPGRADEIGHT(f) \
+	VMOVUPS (SI)(BX*1), Y0 \
+	VMOVUPS (DX)(BX*1), Y7 \
+	f                      \
+	VMOVUPS Y0, (DI)(BX*1)
+
+#define MAPGRADTAIL(f) \
+	VMASKMOVPS (SI)(BX*1), Y15, Y0 \
+	VMASKMOVPS (DX)(BX*1), Y15, Y7 \
+	f                              \
+	VMASKMOVPS Y0, Y15, (DI)(BX*1)
+
+// NaN and −0 stay what they are.
+#define RELU8 \
+	VMAXPS Y0, Y1, Y0
+
+// func reluVector(y, x []float32)
+TEXT ·reluVector(SB), NOSPLIT, $0-48
+	VXORPS Y1, Y1, Y1
+	MAP(RELU8)
+
+// func expVector(y, x []float32)
+TEXT ·expVector(SB), NOSPLIT, $0-48
+	MAP(EXP8(Y0, Y0, Y1, Y2))
+
+// func sigmoidVector(y, x []float32)
+TEXT ·sigmoidVector(SB), NOSPLIT, $0-48
+	MAP(SIGMOID8(Y0, Y0, Y1, Y2))
+
+// func siluVector(y, x []float32)
+TEXT ·siluVector(SB), NOSPLIT, $0-48
+	MAP(SILU8(Y0, Y0, Y1, Y2, Y3))
+
+// func tanhVector(y, x []float32)
+TEXT ·tanhVector(SB), NOSPLIT, $0-48
+	MAP(TANH8(Y0, Y0, Y1, Y2, Y3))
+
+// Softplus is max(x, 0) + log(1+u) with u = e^−|x|; log(1+u) = u·(1 + kLog1·u + …) for u ≤ 1, relative error 5e-9 before rounding.
+K8(kLog1, 0xbeffffdf)
+K8(kLog2, 0x3eaaa640)
+K8(kLog3, 0xbe7f87c4)
+K8(kLog4, 0x3e497b4c)
+K8(kLog5, 0xbe1cbab3)
+K8(kLog6, 0x3dd929b5)
+K8(kLog7, 0xbd694e6e)
+K8(kLog8, 0x3ca29f8f)
+K8(kLog9, 0xbb5499c0)
+
+#define SOFTPLUS8 \
+	VORPS       kSign<>(SB), Y0, Y1 \
+	EXP8(Y1, Y1, Y2, Y3)            \
+	VMOVUPS     kLog9<>(SB), Y2     \
+	VFMADD213PS kLog8<>(SB), Y1, Y2 \
+	VFMADD213PS kLog7<>(SB), Y1, Y2 \
+	VFMADD213PS kLog6<>(SB), Y1, Y2 \
+	VFMADD213PS kLog5<>(SB), Y1, Y2 \
+	VFMADD213PS kLog4<>(SB), Y1, Y2 \
+	VFMADD213PS kLog3<>(SB), Y1, Y2 \
+	VFMADD213PS kLog2<>(SB), Y1, Y2 \
+	VFMADD213PS kLog1<>(SB), Y1, Y2 \
+	VFMADD213PS kOne<>(SB), Y1, Y2  \
+	VXORPS      Y3, Y3, Y3          \
+	VMAXPS      Y0, Y3, Y0          \
+	VFMADD231PS Y1, Y2, Y0
+
+// func softplusVector(y, x []float32)
+TEXT ·softplusVector(SB), NOSPLIT, $0-48
+	MAP(SOFTPLUS8)
+
+// GELU. With a = |x|, at most 20, and e = e^(−a²/2), the tail of the normal distribution is
+// q = Φ(−a) = e·s·(kTail0 + kTail1·s + …), s = 1/(1 + a/4); relative error 5e-8 before rounding.
+// Then GELU(x) = max(x, 0) − a·q, and its slope is d = q − a·φ(a) for x < 0 and 1 − d for x > 0.
+K8(kTwenty, 0x41a00000)
+K8(kQuarter, 0x3e800000)
+K8(kNormal, 0x3ecc422a) // 1/√(2π)
+K8(kTail0, 0x3dcc685e)
+K8(kTail1, 0x3dc9668d)
+K8(kTail2, 0x3dd6ef5f)
+K8(kTail3, 0x3ce8cd28)
+K8(kTail4, 0x3e59114b)
+K8(kTail5, 0xbe616d0f)
+K8(kTail6, 0x3e9de0c3)
+K8(kTail7, 0xbe226821)
+K8(kTail8, 0x3cdc4ca1)
+
+// NORMALTAIL8 leaves a in Y1, e in Y2 and q in Y3 for x in Y0; it destroys Y4 and Y5.
+#define NORMALTAIL8 \
+	VMOVUPS     kSign<>(SB), Y1        \
+	VANDNPS     Y0, Y1, Y1             \
+	VMOVUPS     kTwenty<>(SB), Y2      \
+	VMINPS      Y1, Y2, Y1             \
+	VMULPS      kMinusHalf<>(SB), Y1, Y2 \
+	VMULPS      Y1, Y2, Y2             \
+	EXP8(Y2, Y2, Y3, Y4)               \
+	VMOVUPS     kOne<>(SB), Y4         \
+	VMOVUPS     Y4, Y3                 \
+	VFMADD231PS kQuarter<>(SB), Y1, Y3 \
+	VDIVPS      Y3, Y4, Y4             \
+	VMOVUPS     kTail8<>(SB), Y3       \
+	VFMADD213PS kTail7<>(SB), Y4, Y3   \
+	VFMADD213PS kTail6<>(SB), Y4, Y3   \
+	VFMADD213PS kTail5<>(SB), Y4, Y3   \
+	VFMADD213PS kTail4<>(SB), Y4, Y3   \
+	VFMADD213PS kTail3<>(SB), Y4, Y3   \
+	VFMADD213PS kTail2<>(SB), Y4, Y3   \
+	VFMADD213PS kTail1<>(SB), Y4, Y3   \
+	VFMADD213PS kTail0<>(SB), Y4, Y3   \
+	VMULPS      Y4, Y3, Y3             \
+	VMULPS      Y2, Y3, Y3
+
+#define GELU8 \
+	NORMALTAIL8                  \
+	VXORPS       Y4, Y4, Y4      \
+	VMAXPS       Y0, Y4, Y0      \
+	VFNMADD231PS Y1, Y3, Y0
+
+// func geluVector(y, x []float32)
+TEXT ·geluVector(SB), NOSPLIT, $0-48
+	MAP(GELU8)
+
+// func cosVector(y, x []float32) (done int)
+// It stops before eight numbers of which one is too large.
+TEXT ·cosVector(SB), NOSPLIT, $0-56
+	MOVQ y_base+0(FP), DI
+	MOVQ x_base+24(FP), SI
+	MOVQ x_len+32(FP), CX
+	MOVQ $0, done+48(FP)
+	XORQ BX, BX
+	SUBQ $8, CX
+	JLT  few
+
+eight:
+	VMOVUPS (SI)(BX*1), Y0
+	TRIGCHECK8(Y0, Y1, done)
+	COS8
+	VMOVUPS Y0, (DI)(BX*1)
+	ADDQ    $32, BX
+	SUBQ    $8, CX
+	JGE     eight
+
+few:
+	ADDQ       $8, CX
+	JZ         done
+	TAILMASK
+	VMASKMOVPS (SI)(BX*1), Y15, Y0
+	TRIGCHECK8(Y0, Y1, done)
+	COS8
+	VMASKMOVPS Y0, Y15, (DI)(BX*1)
+	MOVQ       x_len+32(FP), BX
+	SHLQ       $2, BX
+
+done:
+	SHRQ $2, BX
+	MOVQ BX, done+48(FP)
+	VZEROUPPER
+	RET
+
+// x counts where it is not ≤ 0, NaN included.
+#define RELUGRAD8 \
+	VCMPPS  $2, Y1, Y0, Y0 \
+	VANDNPS Y7, Y0, Y0
+
+// func reluGradVector(dx, x, y, dy []float32)
+TEXT ·reluGradVector(SB), NOSPLIT, $0-96
+	VXORPS Y1, Y1, Y1
+	MAPGRAD(y_base, 48, RELUGRAD8)
+
+#define GELUGRAD8 \
+	NORMALTAIL8                         \
+	VMULPS       kNormal<>(SB), Y2, Y2  \
+	VFNMADD231PS Y1, Y2, Y3             \
+	VMOVUPS      kOne<>(SB), Y4         \
+	VSUBPS       Y3, Y4, Y4             \
+	VBLENDVPS    Y0, Y3, Y4, Y0         \
+	VMULPS       Y7, Y0, Y0
+
+// func geluGradVector(dx, x, y, dy []float32)
+TEXT ·geluGradVector(SB), NOSPLIT, $0-96
+	MAPGRAD(x_base, 24, GELUGRAD8)
+
+// σ·(1 + x·(1−σ))
+#define SILUGRAD8 \
+	SIGMOID8(Y0, Y1, Y2, Y3)        \
+	VMOVUPS     kOne<>(SB), Y2      \
+	VSUBPS      Y1, Y2, Y3          \
+	VFMADD213PS Y2, Y3, Y0          \
+	VMULPS      Y1, Y0, Y0          \
+	VMULPS      Y7, Y0, Y0
+
+// func siluGradVector(dx, x, y, dy []float32)
+TEXT ·siluGradVector(SB), NOSPLIT, $0-96
+	MAPGRAD(x_base, 24, SILUGRAD8)
+
+#define SIGMOIDGRAD8 \
+	VMOVUPS kOne<>(SB), Y1 \
+	VSUBPS  Y0, Y1, Y1     \
+	VMULPS  Y7, Y0, Y0     \
+	VMULPS  Y1, Y0, Y0
+
+// func sigmoidGradVector(dx, x, y, dy []float32)
+TEXT ·sigmoidGradVector(SB), NOSPLIT, $0-96
+	MAPGRAD(y_base, 48, SIGMOIDGRAD8)
+
+#define TANHGRAD8 \
+	VMOVUPS      kOne<>(SB), Y1 \
+	VFNMADD231PS Y0, Y0, Y1     \
+	VMULPS       Y7, Y1, Y0
+
+// func tanhGradVector(dx, x, y, dy []float32)
+TEXT ·tanhGradVector(SB), NOSPLIT, $0-96
+	MAPGRAD(y_base, 48, TANHGRAD8)
+
+// σ(20) is 1 in float32.
+#define SOFTPLUSGRAD8 \
+	SIGMOID8(Y0, Y0, Y1, Y2) \
+	VMULPS Y7, Y0, Y0
+
+// func softplusGradVector(dx, x, y, dy []float32)
+TEXT ·softplusGradVector(SB), NOSPLIT, $0-96
+	MAPGRAD(x_base, 24, SOFTPLUSGRAD8)
+
+// func cosGradVector(dx, x, dy []float32) (done int)
+// It stops before eight numbers of which one is too large.
+TEXT ·cosGradVector(SB), NOSPLIT, $0-80
+	MOVQ dx_base+0(FP), DI
+	MOVQ x_base+24(FP), SI
+	MOVQ dy_base+48(FP), DX
+	MOVQ dy_len+56(FP), CX
+	XORQ BX, BX
+	SUBQ $8, CX
+	JLT  few
+
+eight:
+	VMOVUPS (SI)(BX*1), Y0
+	TRIGCHECK8(Y0, Y1, done)
+	SIN8
+	VXORPS  kSign<>(SB), Y0, Y0
+	VMULPS  (DX)(BX*1), Y0, Y0
+	VMOVUPS Y0, (DI)(BX*1)
+	ADDQ    $32, BX
+	SUBQ    $8, CX
+	JGE     eight
+
+few:
+	ADDQ       $8, CX
+	JZ         done
+	TAILMASK
+	VMASKMOVPS (SI)(BX*1), Y15, Y0
+	TRIGCHECK8(Y0, Y1, done)
+	SIN8
+	VMASKMOVPS (DX)(BX*1), Y15, Y7
+	VXORPS     kSign<>(SB), Y0, Y0
+	VMULPS     Y7, Y0, Y0
+	VMASKMOVPS Y0, Y15, (DI)(BX*1)
+	MOVQ       dy_len+56(FP), BX
+	SHLQ       $2, BX
+
+done:
+	SHRQ $2, BX
+	MOVQ BX, done+72(FP)
+	VZEROUPPER
+	RET
