@@ -2,6 +2,16 @@ package devicetest
 
 // groups is everything a device must pass.
 var groups = []group{
+	{"matmul", testMatMul},
+	{"transpose", testTranspose},
+	{"map", testMap},
+	{"zip", testZip},
+	{"scale", testScale},
+	{"dropout", testDropout},
+	{"dropout keys", testDropoutKeys},
+	{"colsum", testColSum},
+	{"timecode", testTimeCode},
+	{"update", testUpdate},
 	{"scan", testScan},
 	{"conv", testConv},
 	{"norm", testNorm},
