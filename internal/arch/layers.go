@@ -22,7 +22,7 @@ type Layer struct {
 
 // Layers is the house, from the ground up.
 var Layers = []Layer{
-	{Both, []string{"internal/arch", "internal/golden", "internal/mersenne", "internal/npy", "internal/paper", "internal/pyset", "internal/stream", "internal/term"}},
+	{Both, []string{"internal/arch", "internal/golden", "internal/mersenne", "internal/near", "internal/npy", "internal/paper", "internal/pyset", "internal/stream", "internal/tensorboard", "internal/term"}},
 
 	{Data, []string{"event"}},
 	{Data, []string{"internal/streamtest"}},
@@ -31,7 +31,7 @@ var Layers = []Layer{
 	{Data, []string{"dataset"}},
 
 	{Maths, []string{"device"}},
-	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest"}},
+	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest", "device/dry", "device/trace"}},
 	{Maths, []string{"device/open"}},
 	{Maths, []string{"tensor"}},
 	{Maths, []string{"grad"}},
@@ -40,7 +40,8 @@ var Layers = []Layer{
 
 	{Both, []string{"model", "checkpoint"}},
 	{Both, []string{"replay"}},
-	{Both, []string{"train", "eval"}},
+	{Both, []string{"eval"}},
+	{Both, []string{"train"}},
 	{Both, []string{"models/*"}},
 	{Both, []string{"models"}},
 	{Both, []string{"serve"}},

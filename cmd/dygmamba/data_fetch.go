@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+// fetchDoc is the document of data fetch.
+type fetchDoc struct {
+	Name    string       `json:"name"`
+	Dir     string       `json:"dir"`
+	Here    bool         `json:"here_before"` // nothing had to be fetched
+	Resumed int64        `json:"resumed_bytes"`
+	Files   []fetchedDoc `json:"files"`
+}
+
+type fetchedDoc struct {
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	Pinned bool   `json:"pinned"` // compared with a known checksum, not only recorded
+}
+
+func newDataFetch(a *app) *cobra.Command {
+	var o dataset.FetchOptions
+	cmd := &cobra.Command{
+		Use:   "fetch NAME",
+		Short: "Download a public data set",
+		Long: `Downloads a data set of the public archive (` + dataset.ArchiveURL + `) and unpacks it into --data-dir or the user's cache,
+where --data NAME finds it. A download that was interrupted continues where it stopped. Files are compared with known checksums where there
+are any; otherwise theirs are recorded and compared next time.`,
+		Example: `  dygmamba data fetch wikipedia
+  dygmamba data fetch uci --data-dir data`,
+		Args: takes("the name of a data set, as 'dygmamba data list' shows it"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return dataset.CatalogNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			progress := a.console.Progress("fetch "+args[0], "bytes")
+			defer progress.Done()
+			o.Progress = func(p dataset.FetchProgress) { progress.Set(p.Done, p.Total, p.File) }
+			r, err := dataset.Fetch(cmd.Context(), args[0], o)
+			if err != nil {
+				return err
+			}
+			progress.Done()
+			doc := fetchDoc{Name: r.Name, Dir: r.Dir, Here: r.Here, Resumed: r.Resumed, Files: []fetchedDoc{}}
+			for _, f := range r.Files {
+				doc.Files = append(doc.Files, fetchedDoc(f))
+			}
+			return a.emit(doc, doc.write)
+		},
+	}
+	addDataDir(cmd, &o.Dir)
+	cmd.Flags().StringVar(&o.BaseURL, "from", "", "another place that has NAME.zip (default: the public archive)")
+	cmd.Flags().BoolVar(&o.Again, "again", false, "fetch it even if it is here")
+	return cmd
+}
+
+func (d fetchDoc) write(w io.Writer, s term.Style) error {
+	if d.Here {
+		_, err := fmt.Fprintf(w, "%s is in %s already\n", s.Strong(d.Name), d.Dir)
+		return err
+	}
+	fmt.Fprintf(w, "fetched %s to %s\n\n", s.Strong(d.Name), d.Dir)
+	t := term.NewTable(term.Left("file"), term.Right("size"), term.Left("sha256"), term.Left("checksum"))
+	for _, f := range d.Files {
+		checked := "recorded"
+		if f.Pinned {
+			checked = "as known"
+		}
+		t.Row(f.Name, term.Bytes(f.Bytes), f.SHA256, checked)
+	}
+	return t.Write(w, s)
+}

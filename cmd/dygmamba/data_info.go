@@ -1,0 +1,238 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// infoDoc is the document of data info.
+type infoDoc struct {
+	Name         string       `json:"name"`
+	Nodes        int          `json:"nodes"`
+	Sources      int          `json:"sources"`
+	Destinations int          `json:"destinations"`
+	Bipartite    bool         `json:"bipartite"`
+	Events       int          `json:"events"`
+	Times        int          `json:"distinct_times"`
+	First        string       `json:"first"`
+	Last         string       `json:"last"`
+	TimeFormat   string       `json:"time_format"`
+	Pairs        int          `json:"distinct_pairs"`
+	Repeats      float64      `json:"repeated"` // part of the events whose pair met before
+	SelfLoops    int          `json:"self_loops"`
+	Labels       int          `json:"labels"` // that are not 0
+	EdgeFeatures featuresDoc  `json:"edge_features"`
+	NodeFeatures featuresDoc  `json:"node_features"`
+	Density      []int        `json:"density"` // events in equal parts of the time
+	Busiest      []busyDoc    `json:"busiest"`
+	Sampling     string       `json:"sampling"`
+	Hash         string       `json:"hash"`
+	Split        splitDoc     `json:"split"`
+	History      []historyDoc `json:"history,omitempty"`
+	Published    string       `json:"published,omitempty"`
+}
+
+type featuresDoc struct {
+	Columns int  `json:"columns"`
+	Zero    bool `json:"all_zero"`
+}
+
+// busyDoc is a node, by its own name, and how often it occurs.
+type busyDoc struct {
+	Node   string `json:"node"`
+	Events int    `json:"events"`
+}
+
+// historyDoc is how many earlier interactions the nodes of test queries have.
+type historyDoc struct {
+	Setting   string  `json:"setting"`
+	Negatives string  `json:"negatives"`
+	Mean      float64 `json:"mean"`
+	Max       int     `json:"max"`
+}
+
+func newDataInfo(a *app) *cobra.Command {
+	var dir string
+	var brief bool
+	cmd := &cobra.Command{
+		Use:   "info X",
+		Short: "Show the statistics of a data set",
+		Long: `Shows how many nodes and events there are, when they happen, how often pairs repeat, how it splits, and how much history the nodes of
+test queries have: the number of interactions before the query, over both ends of positives and negatives.`,
+		Example: `  dygmamba data info uci
+  dygmamba data info visits.dgm --json`,
+		Args:              takes("a data set"),
+		ValidArgsFunction: completeData(&dir),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			set, err := a.openSet(cmd.Context(), args[0], dir, "")
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			doc, err := inform(cmd.Context(), a, set, !brief)
+			if err != nil {
+				return err
+			}
+			return a.emit(doc, doc.write)
+		},
+	}
+	addDataDir(cmd, &dir)
+	cmd.Flags().BoolVar(&brief, "brief", false, "leave out the history of test queries, which takes longest")
+	return cmd
+}
+
+func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoDoc, error) {
+	i := dataset.Stats(set)
+	split, err := dataset.NewSplit(set.Log, dataset.SplitOptions{Sampling: set.Sampling})
+	if err != nil {
+		return nil, err
+	}
+	doc := &infoDoc{
+		Name: set.Name, Nodes: i.Nodes, Sources: i.Sources, Destinations: i.Targets, Bipartite: i.Bipartite, Events: i.Events, Times: i.Times,
+		First: dataset.FormatTime(i.First, i.TimeFormat), Last: dataset.FormatTime(i.Last, i.TimeFormat), TimeFormat: i.TimeFormat,
+		Pairs: i.Pairs, Repeats: i.Repeats, SelfLoops: i.SelfLoops, Labels: i.Labels,
+		EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero}, NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero},
+		Density: i.Density, Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: set.Hash(), Split: splitDocOf(split),
+		Published: asPublished(set.Name, i),
+	}
+	if history {
+		doc.History, err = available(ctx, a, split, set.Sampling)
+	}
+	return doc, err
+}
+
+// busiest are the nodes that occur most often, by name.
+func busiest(set *dataset.Set, most int) []busyDoc {
+	counts := make([]int, set.NumNodes())
+	all := set.Log.All()
+	for k := range all.Len() {
+		counts[all.Src[k]]++
+		counts[all.Dst[k]]++
+	}
+	ids := make([]event.Node, 0, len(counts))
+	for id, n := range counts {
+		if n > 0 {
+			ids = append(ids, event.Node(id))
+		}
+	}
+	slices.SortStableFunc(ids, func(x, y event.Node) int { return cmp.Compare(counts[y], counts[x]) })
+	var docs []busyDoc
+	for _, id := range ids[:min(most, len(ids))] {
+		docs = append(docs, busyDoc{set.Names.Name(id), counts[id]})
+	}
+	return docs
+}
+
+// asPublished compares with what papers say of a built-in data set.
+func asPublished(name string, i dataset.Info) string {
+	e, ok := dataset.Lookup(name)
+	switch {
+	case !ok:
+		return ""
+	case e.Nodes == i.Nodes && e.Events == i.Events && (e.Times == 0 || e.Times == i.Times):
+		return "the same numbers of nodes, events and times"
+	}
+	return fmt.Sprintf("%s nodes, %s events, %s distinct times", term.Count(e.Nodes), term.Count(e.Events), term.Count(e.Times))
+}
+
+// onlooker wants nothing gathered.
+type onlooker struct{}
+
+func (onlooker) Plan() sample.Plan { return sample.Plan{} }
+
+// available measures the history of test queries in every setting, with every kind of negatives.
+func available(ctx context.Context, a *app, split *dataset.Split, sampling string) ([]historyDoc, error) {
+	progress := a.console.Progress("history of test queries", "events")
+	defer progress.Done()
+	var docs []historyDoc
+	p := eval.NewProtocol(split, eval.Options{Sampling: sampling, OnBatch: func(done, total int) { progress.Set(int64(done), int64(total), "") }})
+	for _, setting := range evalSettings() {
+		part, err := eval.PartOf(setting)
+		if err != nil {
+			return nil, err
+		}
+		for _, negatives := range sample.Strategies() {
+			pass, err := p.Pass(part, negatives)
+			if err != nil {
+				return nil, err
+			}
+			pass.Negatives.Reset()
+			var found dataset.Availability
+			for step, err := range pass.Batches(ctx, onlooker{}, p.Events(part).All()) {
+				if err != nil {
+					return nil, err
+				}
+				found.Add(pass.Past, step.Batch.Queries)
+			}
+			if found.Ends > 0 {
+				docs = append(docs, historyDoc{setting, negatives, found.Mean(), found.Max})
+			}
+		}
+	}
+	return docs, nil
+}
+
+func (d *infoDoc) write(w io.Writer, s term.Style) error {
+	fmt.Fprintf(w, "%s: %s events between %s nodes\n\n", s.Strong(d.Name), term.Count(d.Events), term.Count(d.Nodes))
+	if err := d.facts().Write(w, s); err != nil || len(d.History) == 0 {
+		return err
+	}
+	fmt.Fprint(w, "\n  Interactions before a test query, of either of its nodes\n\n")
+	t := term.NewTable(term.Left("setting"), term.Left("negatives"), term.Right("mean"), term.Right("max"))
+	for _, h := range d.History {
+		t.Row(h.Setting, h.Negatives, fmt.Sprintf("%.2f", h.Mean), term.Count(h.Max))
+	}
+	return t.Write(w, s)
+}
+
+func (d *infoDoc) facts() *term.Facts {
+	f := &term.Facts{}
+	f.Add("nodes", fmt.Sprintf("%s of %s: %s as sources, %s as destinations", term.Count(d.Nodes), kinds(d.Bipartite), term.Count(d.Sources), term.Count(d.Destinations)))
+	f.Add("times", fmt.Sprintf("%s … %s, %s distinct", d.First, d.Last, term.Count(d.Times)))
+	f.Add("pairs", fmt.Sprintf("%s distinct; %.1f %% of the events repeat one", term.Count(d.Pairs), 100*d.Repeats))
+	if d.SelfLoops > 0 {
+		f.Add("self-loops", term.Count(d.SelfLoops))
+	}
+	if d.Labels > 0 {
+		f.Add("labels", term.Count(d.Labels)+" that are not 0")
+	}
+	f.Add("features", fmt.Sprintf("%s of events, %s of nodes", d.EdgeFeatures, d.NodeFeatures))
+	bars := make([]float64, len(d.Density))
+	for i, n := range d.Density {
+		bars[i] = float64(n)
+	}
+	f.Add("density", term.Spark(bars)+fmt.Sprintf("  up to %s events in 1/%d of the time", term.Count(slices.Max(d.Density)), len(bars)))
+	var busy []string
+	for _, b := range d.Busiest {
+		busy = append(busy, fmt.Sprintf("%s (%s)", b.Node, term.Count(b.Events)))
+	}
+	f.Add("busiest", strings.Join(busy, ", "))
+	f.Add("split", d.Split.String())
+	if d.Published != "" {
+		f.Add("published", d.Published)
+	}
+	f.Add("sha256", d.Hash)
+	return f
+}
+
+func (f featuresDoc) String() string {
+	switch {
+	case f.Columns == 0:
+		return "none"
+	case f.Zero:
+		return fmt.Sprintf("%d (all zero)", f.Columns)
+	}
+	return fmt.Sprint(f.Columns)
+}

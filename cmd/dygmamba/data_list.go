@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+// listDoc is the document of data list.
+type listDoc struct {
+	Data []listingDoc `json:"data"`
+}
+
+type listingDoc struct {
+	Name         string   `json:"name"`
+	Title        string   `json:"title"`
+	Kind         string   `json:"kind"`
+	Nodes        int      `json:"nodes"` // as published
+	Events       int      `json:"events"`
+	EdgeFeatures int      `json:"edge_features"`
+	Bipartite    bool     `json:"bipartite"`
+	Duration     string   `json:"duration,omitempty"`
+	Path         string   `json:"path,omitempty"`
+	Missing      []string `json:"missing,omitempty"`
+	Generated    bool     `json:"generated,omitempty"`
+}
+
+func newDataList(a *app) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the data sets that have a name, and where they lie",
+		Example: `  dygmamba data list
+  dygmamba data list --data-dir /srv/data --json`,
+		Args: takes(),
+		RunE: func(*cobra.Command, []string) error {
+			doc := listed(dir)
+			return a.emit(doc, doc.write)
+		},
+	}
+	addDataDir(cmd, &dir)
+	return cmd
+}
+
+func listed(dir string) listDoc {
+	var doc listDoc
+	for _, l := range dataset.List(dataset.Options{DataDir: dir}) {
+		doc.Data = append(doc.Data, listingDoc{
+			Name: l.Name, Title: l.Title, Kind: l.Kind, Nodes: l.Nodes, Events: l.Events, EdgeFeatures: l.EdgeFeatures, Bipartite: l.Bipartite,
+			Duration: l.Duration, Path: l.Path, Missing: l.Missing, Generated: l.Generated,
+		})
+	}
+	return doc
+}
+
+func (d listDoc) write(w io.Writer, s term.Style) error {
+	t := term.NewTable(term.Left("name"), term.Left("kind"), term.Right("nodes"), term.Right("events"), term.Right("features"), term.Left("duration"), term.Left("here"))
+	for i, l := range d.Data {
+		if i > 0 && d.Data[i-1].Kind != l.Kind {
+			t.Gap()
+		}
+		cells := []string{l.Name, l.Kind, term.Count(l.Nodes), term.Count(l.Events), fmt.Sprint(l.EdgeFeatures), l.Duration, l.place()}
+		if l.Path != "" {
+			t.Mark(cells...)
+		} else {
+			t.Row(cells...)
+		}
+	}
+	if err := t.Write(w, s); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("'dygmamba data fetch NAME' downloads one; 'dygmamba data import FILE' makes one of your own tables"))
+	return err
+}
+
+func (l listingDoc) place() string {
+	switch {
+	case l.Generated:
+		return "generated when used"
+	case l.Path == "":
+		return "–"
+	case len(l.Missing) > 0:
+		return filepath.Dir(l.Path) + ", not all features"
+	}
+	return filepath.Dir(l.Path)
+}
+
+// dataNames are the names of data sets that can be used now.
+func dataNames(dir string) []string {
+	var names []string
+	for _, l := range dataset.List(dataset.Options{DataDir: dir}) {
+		if l.Path != "" || l.Generated {
+			names = append(names, l.Name)
+		}
+	}
+	return names
+}
+
+// completeData offers names and files for an argument that is a data set.
+func completeData(dir *string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return slices.Clip(dataNames(*dir)), cobra.ShellCompDirectiveDefault
+	}
+}

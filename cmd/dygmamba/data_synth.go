@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+// writtenDoc is the document of commands that make a data set.
+type writtenDoc struct {
+	File   string `json:"file"`
+	Name   string `json:"name"`
+	Nodes  int    `json:"nodes"`
+	Events int    `json:"events"`
+	Hash   string `json:"hash"`
+}
+
+func newDataSynth(a *app) *cobra.Command {
+	var out string
+	var o dataset.SynthOptions
+	cmd := &cobra.Command{
+		Use:   "synth s1|s2|s3",
+		Short: "Generate a data set whose only pattern is in the gaps between meetings",
+		Long: `Generates S1, S2 or S3 as the DyGMamba paper describes them: pairs of seven nodes meet again and again, and the gaps between
+meetings grow (s1), shrink (s2), or grow and start over in eight periods (s3). Who meets whom tells nothing; when they met tells all.`,
+		Example: `  dygmamba data synth s1                            writes data/s1.dgm; then use --data s1
+  dygmamba data synth s2 --seed 7 --out s2.dgm
+  dygmamba data synth s3 --out s3/                  in the ml_* layout`,
+		Args:      takes("a name: s1, s2 or s3"),
+		ValidArgs: dataset.SynthNames,
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := strings.ToLower(args[0])
+			if err := oneOf("name", name, dataset.SynthNames...); err != nil {
+				return usagef("no generated data set %q; there are %s", args[0], strings.Join(dataset.SynthNames, ", "))
+			}
+			set, err := dataset.Synth(name, o)
+			if err != nil {
+				return usagef("%v", err)
+			}
+			if out == "" {
+				out = filepath.Join("data", name+".dgm")
+			}
+			return a.save(set, out)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&out, "out", "", "file to write, or a directory for the ml_* layout (default: data/<name>.dgm)")
+	flags.Uint64Var(&o.Seed, "seed", 0, "seed of first gaps and numbers of meetings")
+	flags.IntVar(&o.Pairs, "pairs", 49, "ordered pairs of the seven nodes: 49 with self-pairs, 42 without, 21 unordered")
+	flags.StringVar(&o.IDs, "ids", dataset.IDsShared, "nodes are sources and destinations ('shared'), or there are seven of each ('separate')")
+	flags.StringVar(&o.FirstGap, "first-gap", dataset.GapReal, "a pair's first gap: 'real', 'cents' or 'integer'")
+	completeWith(cmd, "ids", dataset.IDsShared, dataset.IDsSeparate)
+	completeWith(cmd, "first-gap", dataset.GapReal, dataset.GapCents, dataset.GapInteger)
+	return cmd
+}
+
+// save writes a data set, to a native file or, if out is a directory or ends like one, in the ml_* layout.
+func (a *app) save(set *dataset.Set, out string) error {
+	info, err := os.Stat(out)
+	write := dataset.Save
+	if err == nil && info.IsDir() || strings.HasSuffix(out, "/") || strings.HasSuffix(out, string(filepath.Separator)) {
+		write = dataset.SaveDyGLib
+	} else if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
+		return err
+	}
+	if err := write(out, set); err != nil {
+		return err
+	}
+	return a.wrote(writtenDoc{out, set.Name, set.NumNodes() - 1, set.Log.Len(), set.Hash()})
+}
+
+func (a *app) wrote(doc writtenDoc) error {
+	return a.emit(doc, func(w io.Writer, s term.Style) error {
+		_, err := fmt.Fprintf(w, "wrote %s: %s events between %s nodes\n", s.Strong(doc.File), term.Count(doc.Events), term.Count(doc.Nodes))
+		return err
+	})
+}

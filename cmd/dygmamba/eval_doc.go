@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// evalDoc is the document of eval.
+type evalDoc struct {
+	Model       string      `json:"model"`
+	Data        dataDoc     `json:"data"`
+	Sampling    string      `json:"sampling"`
+	Split       splitDoc    `json:"split"`
+	BatchSize   int         `json:"batch_size"`
+	PerPositive int         `json:"num_negatives"`
+	Aggregation string      `json:"metric_aggregation"`
+	Results     []resultDoc `json:"results"`
+
+	strict bool
+}
+
+// dataDoc tells which events were used.
+type dataDoc struct {
+	Name   string `json:"name"`
+	Events int    `json:"events"`
+	Nodes  int    `json:"nodes"`
+	Hash   string `json:"hash"` // SHA-256 of events and features
+}
+
+// splitDoc tells how they were cut, in numbers of events.
+type splitDoc struct {
+	Hash     string `json:"hash"`
+	Train    int    `json:"train"`
+	Val      int    `json:"val"`
+	Test     int    `json:"test"`
+	NewVal   int    `json:"new_node_val"`
+	NewTest  int    `json:"new_node_test"`
+	NewNodes int    `json:"new_nodes"`
+}
+
+func (e *evaluation) describe(set *dataset.Set, split *dataset.Split) *evalDoc {
+	return &evalDoc{
+		Model: e.model, Data: dataDocOf(set), Sampling: set.Sampling, Split: splitDocOf(split), BatchSize: e.options.BatchSize,
+		PerPositive: e.options.PerPositive, Aggregation: e.aggregation, strict: e.options.Strict,
+	}
+}
+
+func dataDocOf(set *dataset.Set) dataDoc {
+	return dataDoc{set.Name, set.Log.Len(), nodeCount(set), set.Hash()}
+}
+
+// nodeCount is the number of nodes that occur.
+func nodeCount(set *dataset.Set) int {
+	seen := make([]bool, set.NumNodes())
+	count := 0
+	all := set.Log.All()
+	for _, nodes := range [][]event.Node{all.Src, all.Dst} {
+		for _, n := range nodes {
+			if !seen[n] {
+				seen[n] = true
+				count++
+			}
+		}
+	}
+	return count
+}
+
+func splitDocOf(s *dataset.Split) splitDoc {
+	return splitDoc{s.Hash, s.Train.Len(), s.Val.Len(), s.Test.Len(), s.NewVal.Len(), s.NewTest.Len(), len(s.NewNodes)}
+}
+
+func (d splitDoc) String() string {
+	return fmt.Sprintf("train %s · val %s · test %s · new-node test %s", term.Count(d.Train), term.Count(d.Val), term.Count(d.Test), term.Count(d.NewTest))
+}
+
+// resultDoc is one row of the results. Measures are fractions, null where there was nothing to measure.
+type resultDoc struct {
+	Setting       string        `json:"setting"`
+	Negatives     string        `json:"negatives"`
+	Variant       string        `json:"variant"`
+	Best          bool          `json:"best"` // of the variants
+	AP            number        `json:"ap"`
+	AUC           number        `json:"auc"`
+	Ranking       *eval.Ranking `json:"ranking,omitempty"`
+	Batches       int           `json:"batches"`
+	Positives     int           `json:"positives"`
+	NegativesHash string        `json:"negatives_hash"`
+	Paper         *paperDoc     `json:"paper,omitempty"`
+}
+
+// paperDoc is the published number, which is that of the best variant.
+type paperDoc struct {
+	AP  float64 `json:"ap"`
+	AUC float64 `json:"auc"`
+}
+
+func resultOf(setting, negatives, variant string, r eval.Result, aggregation string) resultDoc {
+	doc := resultDoc{
+		Setting: setting, Negatives: negatives, Variant: variant, AP: number(r.AP), AUC: number(r.AUC), Ranking: r.Ranking,
+		Batches: r.Batches, Positives: r.Positives, NegativesHash: r.Negatives,
+	}
+	if aggregation == global {
+		doc.AP, doc.AUC = number(r.GlobalAP), number(r.GlobalAUC)
+	}
+	if r.Batches == 0 {
+		doc.AP, doc.AUC = number(math.NaN()), number(math.NaN())
+	}
+	return doc
+}
+
+// comparable says whether results were measured as the published ones.
+func (d *evalDoc) comparable() bool {
+	return d.Sampling == sample.Reference && d.BatchSize == replay.BatchSize && d.PerPositive == 1 && d.Aggregation == batchMean && !d.strict
+}
+
+// write is the document for people.
+func (d *evalDoc) write(w io.Writer, s term.Style) error {
+	fmt.Fprintf(w, "%s on %s: %s events, %s nodes, %s sampling\n\n", s.Strong(d.Model), s.Strong(d.Data.Name),
+		term.Count(d.Data.Events), term.Count(d.Data.Nodes), d.Sampling)
+	if err := d.table().Write(w, s); err != nil {
+		return err
+	}
+	how := "mean over batches"
+	if d.Aggregation == global {
+		how = "over all scores"
+	}
+	fmt.Fprintf(w, "\n  %s\n\n", s.Dim(fmt.Sprintf("AP and AUC in percent, %s; batches of %d", how, d.BatchSize)))
+	var f term.Facts
+	f.Add("split", d.Split.String())
+	f.Add("", "sha256 "+d.Split.Hash)
+	name := "negatives"
+	for i, r := range d.Results {
+		if d.opens(i) {
+			f.Add(name, fmt.Sprintf("sha256 %s  %s, %s", r.NegativesHash, r.Setting, r.Negatives))
+			name = ""
+		}
+	}
+	return f.Write(w, s)
+}
+
+// opens says whether result i is the first of its setting and negatives.
+func (d *evalDoc) opens(i int) bool {
+	return i == 0 || d.Results[i-1].Setting != d.Results[i].Setting || d.Results[i-1].Negatives != d.Results[i].Negatives
+}
+
+func (d *evalDoc) table() *term.Table {
+	published, ranked := false, d.PerPositive > 1
+	for _, r := range d.Results {
+		published = published || r.Paper != nil
+	}
+	columns := []term.Column{term.Left("setting"), term.Left("negatives"), term.Left("variant"), term.Left(""), term.Right("AP"), term.Right("AUC")}
+	if published {
+		columns = append(columns, term.Right("paper AP"), term.Right("AUC"))
+	}
+	if ranked {
+		columns = append(columns, term.Right("MRR"), term.Right("Hits@1"), term.Right("@3"), term.Right("@10"))
+	}
+	t := term.NewTable(columns...)
+	for i, r := range d.Results {
+		head := []string{"", ""}
+		if d.opens(i) {
+			t.Gap()
+			head = []string{r.Setting, r.Negatives}
+		}
+		if r.Batches == 0 {
+			if d.opens(i) {
+				t.Row(append(head, "no events to ask about")...)
+			}
+			continue
+		}
+		cells := append(head, r.Variant, "", term.Percent(float64(r.AP)), term.Percent(float64(r.AUC)))
+		if published {
+			cells = append(cells, r.Paper.cells()...)
+		}
+		if ranked {
+			cells = append(cells, rankingCells(r.Ranking)...)
+		}
+		if !r.Best {
+			t.Row(cells...)
+			continue
+		}
+		cells[3] = "best"
+		t.Mark(cells...)
+	}
+	return t
+}
+
+func (p *paperDoc) cells() []string {
+	if p == nil {
+		return []string{"", ""}
+	}
+	return []string{term.Percent(p.AP), term.Percent(p.AUC)}
+}
+
+func rankingCells(r *eval.Ranking) []string {
+	if r == nil {
+		return []string{"–", "–", "–", "–"}
+	}
+	return []string{term.Percent(r.MRR), term.Percent(r.Hits1), term.Percent(r.Hits3), term.Percent(r.Hits10)}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/model"
+)
+
+// What the exit code says.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitBadInput    = 3
+	exitInterrupted = 130
+)
+
+var exitNames = map[int]string{
+	exitFailed:      "failed",
+	exitUsage:       "wrong usage",
+	exitBadInput:    "bad input",
+	exitInterrupted: "interrupted",
+}
+
+// inputError marks any other complaint about someone's data; those of package dataset need no mark.
+type inputError struct{ error }
+
+func (e *inputError) Unwrap() error { return e.error }
+
+// exitCode maps errors to exit codes, here and nowhere else.
+func (a *app) exitCode(err error) int {
+	var usage *usageError
+	var found *dataset.InputError
+	var input *inputError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case !a.running, errors.As(err, &usage), errors.Is(err, model.ErrSetting), errors.Is(err, dataset.ErrUnknown):
+		return exitUsage
+	case errors.As(err, &found), errors.As(err, &input), errors.Is(err, fs.ErrNotExist):
+		return exitBadInput
+	}
+	return exitFailed
+}
+
+// finish reports an error, once: as a line on standard error, and with --json also as the document on standard output
+// unless the command has written its own.
+func (a *app) finish(cmd *cobra.Command, err error) int {
+	code := a.exitCode(err)
+	if code == exitDone {
+		return code
+	}
+	message := err.Error()
+	var many *dataset.Problems
+	switch {
+	case errors.As(err, &many) && many.Total > 1:
+		message = fmt.Sprintf("%s problems in the input:\n  %s", term.Count(many.Total), strings.ReplaceAll(message, "\n", "\n  "))
+	case code == exitInterrupted && message == context.Canceled.Error():
+		message = "interrupted"
+	case code == exitUsage:
+		message += fmt.Sprintf("\nRun '%s --help' for usage and examples.", cmd.CommandPath())
+	}
+	a.log().Error(message)
+	if a.json && !a.answered {
+		a.emit(failure{errorDoc{code, exitNames[code], err.Error(), complaints(err)}}, nil)
+	}
+	return code
+}
+
+// failure is the JSON document of a command that did not come to its own.
+type failure struct {
+	Error errorDoc `json:"error"`
+}
+
+type errorDoc struct {
+	Exit     int            `json:"exit"`
+	Kind     string         `json:"kind"`
+	Message  string         `json:"message"`
+	Problems []complaintDoc `json:"problems,omitempty"`
+}
+
+// complaintDoc is one thing wrong with some data.
+type complaintDoc struct {
+	File   string `json:"file"`
+	Line   int    `json:"line,omitempty"`
+	Row    *int   `json:"row,omitempty"`
+	Column string `json:"column,omitempty"`
+	Found  string `json:"found"`
+	Want   string `json:"want"`
+}
+
+func complaints(err error) []complaintDoc {
+	var list []*dataset.InputError
+	var many *dataset.Problems
+	var one *dataset.InputError
+	if errors.As(err, &many) {
+		list = many.List
+	} else if errors.As(err, &one) {
+		list = append(list, one)
+	}
+	docs := make([]complaintDoc, len(list))
+	for i, p := range list {
+		docs[i] = complaintDoc{File: p.File, Line: p.Line, Column: p.Column, Found: p.Found, Want: p.Want}
+		if p.Row >= 0 {
+			docs[i].Row = &p.Row
+		}
+	}
+	return docs
+}
+
+// crashed reports a bug of ours with what is needed to find it. Without it Go would exit with 2, which means wrong usage here.
+func (a *app) crashed(p any) int {
+	a.log().Error(fmt.Sprintf("this is a bug in dygmamba, please report it: %v\n%s", p, debug.Stack()))
+	if a.json && !a.answered {
+		a.emit(failure{errorDoc{exitFailed, "bug", fmt.Sprint(p), nil}}, nil)
+	}
+	return exitFailed
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/open"
+)
+
+// The flags that commands share come in four groups. A command adds those it needs:
+//
+//	var data dataFlags
+//	data.add(cmd)
+//	… in RunE: set, err := data.open(cmd.Context(), a)
+
+// dataFlags choose the events.
+type dataFlags struct {
+	name     string // --data
+	dir      string // --data-dir
+	sampling string // --sampling; "": as the data prefers
+}
+
+func (f *dataFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "data", "", "data set: a name ('data list'), a directory in the ml_* layout, or a file made by 'data import'")
+	flags.StringVar(&f.sampling, "sampling", "", "splits and negatives drawn as the 'reference' programs draw them, or by the 'native' generator (default: reference for the ml_* layout, native for imported files)")
+	addDataDir(cmd, &f.dir)
+	complete(cmd, "data", func() []string { return dataNames(f.dir) })
+	completeWith(cmd, "sampling", dataset.Reference, dataset.Native)
+}
+
+func addDataDir(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "data-dir", "", "where named data sets lie (default: ./data, then the user's cache)")
+	if err := cmd.MarkFlagDirname("data-dir"); err != nil {
+		panic(err)
+	}
+}
+
+// open reads the data set and passes its warnings on. The caller closes it.
+func (f *dataFlags) open(ctx context.Context, a *app) (*dataset.Set, error) {
+	if f.name == "" {
+		return nil, usagef("--data is missing: a name shown by 'dygmamba data list', a directory, or a file made by 'dygmamba data import'")
+	}
+	if err := oneOf("sampling", f.sampling, "", dataset.Reference, dataset.Native); err != nil {
+		return nil, err
+	}
+	return a.openSet(ctx, f.name, f.dir, f.sampling)
+}
+
+// openSet is open for commands that take the name as an argument.
+func (a *app) openSet(ctx context.Context, name, dir, sampling string) (*dataset.Set, error) {
+	set, err := dataset.Open(ctx, name, dataset.Options{DataDir: dir})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range set.Warnings {
+		a.log().Warn(w)
+	}
+	if sampling != "" {
+		set.Sampling = sampling
+	}
+	return set, nil
+}
+
+// modelFlags choose what scores.
+type modelFlags struct {
+	name   string   // --model
+	preset string   // --preset
+	set    []string // --set key=value, in order
+}
+
+func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard string) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "model", standard, "model, as 'dygmamba models' names it")
+	flags.StringVar(&f.preset, "preset", "", "a named set of hyper-parameters, as 'dygmamba models' lists them (default: the model's first)")
+	flags.StringArrayVar(&f.set, "set", nil, "change one hyper-parameter, as `key=value`; repeatable")
+	complete(cmd, "model", names)
+}
+
+// deviceFlags choose what computes.
+type deviceFlags struct {
+	name    string // --device
+	threads int    // --threads
+}
+
+func (f *deviceFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "device", "auto", "what computes: "+strings.Join(open.Names, ", "))
+	flags.IntVar(&f.threads, "threads", 0, "threads on the CPU; results do not depend on it (default: one for every processor)")
+	completeWith(cmd, "device", open.Names...)
+}
+
+// check looks at the flags alone; threads is then at least 1.
+func (f *deviceFlags) check() error {
+	if f.threads < 0 {
+		return usagef("--threads is %d, must be at least 1", f.threads)
+	}
+	if f.threads == 0 {
+		f.threads = runtime.GOMAXPROCS(0)
+	}
+	return oneOf("device", f.name, open.Names...)
+}
+
+// open starts the device. The caller closes it.
+func (f *deviceFlags) open(a *app) (device.Device, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	dev, note, err := open.Device(f.name, open.Options{Threads: f.threads})
+	if err != nil {
+		return nil, err
+	}
+	if note != "" {
+		a.log().Info("computing on the CPU: " + note)
+	}
+	return dev, nil
+}
+
+// runFlags choose where results go and which seeds make them.
+type runFlags struct {
+	out  string // --out
+	seed uint64 // --seed
+	runs int    // --runs
+}
+
+func (f *runFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.out, "out", "", "directory to write to")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of the first run")
+	flags.IntVar(&f.runs, "runs", 1, "number of runs, with seeds from --seed on")
+	if err := cmd.MarkFlagDirname("out"); err != nil {
+		panic(err)
+	}
+}
+
+// seeds are those of all runs.
+func (f *runFlags) seeds() ([]uint64, error) {
+	if f.runs < 1 {
+		return nil, usagef("--runs is %d, must be at least 1", f.runs)
+	}
+	seeds := make([]uint64, f.runs)
+	for i := range seeds {
+		seeds[i] = f.seed + uint64(i)
+	}
+	return seeds, nil
+}
+
+// oneOf checks a flag that has a fixed set of values.
+func oneOf(flag, value string, values ...string) error {
+	if slices.Contains(values, value) {
+		return nil
+	}
+	values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
+	last := len(values) - 1
+	return usagef("--%s is %q, must be %s or %s", flag, value, strings.Join(values[:last], ", "), values[last])
+}
+
+// complete offers values of a flag to the shell; files are offered as well.
+func complete(cmd *cobra.Command, flag string, values func() []string) {
+	offer := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values(), cobra.ShellCompDirectiveDefault
+	}
+	if err := cmd.RegisterFlagCompletionFunc(flag, offer); err != nil {
+		panic(fmt.Sprintf("flag %s: %v", flag, err))
+	}
+}
+
+// completeWith offers a fixed set of values and nothing else.
+func completeWith(cmd *cobra.Command, flag string, values ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(fmt.Sprintf("flag %s: %v", flag, err))
+	}
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// result is what one run of the program left.
+type result struct {
+	code     int
+	out, err string
+}
+
+// program runs the program in this process.
+func program(t *testing.T, args ...string) result {
+	t.Helper()
+	return programIn(t.Context(), "", args...)
+}
+
+func programIn(ctx context.Context, stdin string, args ...string) result {
+	var out, err bytes.Buffer
+	code := run(ctx, args, strings.NewReader(stdin), &out, &err)
+	return result{code, out.String(), err.String()}
+}
+
+// want checks the exit code, and that standard error has all the parts.
+func (r result) want(t *testing.T, code int, parts ...string) result {
+	t.Helper()
+	if r.code != code {
+		t.Fatalf("exit code %d, want %d\nstdout:\n%s\nstderr:\n%s", r.code, code, r.out, r.err)
+	}
+	for _, part := range parts {
+		if !strings.Contains(r.err, part) {
+			t.Errorf("standard error lacks %q:\n%s", part, r.err)
+		}
+	}
+	return r
+}
+
+// shows checks that standard output has all the parts.
+func (r result) shows(t *testing.T, parts ...string) result {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(r.out, part) {
+			t.Errorf("standard output lacks %q:\n%s", part, r.out)
+		}
+	}
+	return r
+}
+
+// decode reads standard output, which must be exactly one JSON document.
+func decode[T any](t *testing.T, r result) T {
+	t.Helper()
+	var v T
+	dec := json.NewDecoder(strings.NewReader(r.out))
+	if err := dec.Decode(&v); err != nil {
+		t.Fatalf("standard output is not JSON: %v\n%s", err, r.out)
+	}
+	if dec.More() {
+		t.Fatalf("standard output has more than one document:\n%s", r.out)
+	}
+	return v
+}
+
+func TestWrongUsage(t *testing.T) {
+	tests := []struct {
+		args string
+		want string
+	}{
+		{"evl", "unknown command"},
+		{"vers", "did you mean version?"},
+		{"--nope", "unknown flag --nope"},
+		{"version --jsn", "did you mean --json?"},
+		{"version extra", `takes no arguments, found "extra"`},
+		{"version --json=maybe", "maybe"},
+		{"completion", "needs the name of a shell"},
+		{"completion tcsh", "tcsh"},
+		{"help vrsion", "did you mean version?"},
+		{"data", "data needs a command"},
+		{"data imprt", "did you mean import?"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			r := program(t, strings.Fields(tt.args)...).want(t, exitUsage, tt.want, "--help' for usage and examples.")
+			if r.out != "" {
+				t.Errorf("standard output must stay empty, has %q", r.out)
+			}
+			if n := strings.Count(r.err, "error:"); n != 1 {
+				t.Errorf("the error is printed %d times:\n%s", n, r.err)
+			}
+		})
+	}
+}
+
+func TestErrorsAsJSON(t *testing.T) {
+	r := program(t, "version", "--json", "--nope").want(t, exitUsage, "unknown flag --nope")
+	doc := decode[failure](t, r)
+	if doc.Error.Exit != exitUsage || doc.Error.Kind != "wrong usage" || !strings.Contains(doc.Error.Message, "--nope") {
+		t.Errorf("got %+v", doc.Error)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	a := &app{running: true}
+	if code := a.exitCode(context.Canceled); code != exitInterrupted {
+		t.Errorf("a cancelled context gives %d, want %d", code, exitInterrupted)
+	}
+}
+
+func TestCrashIsNotUsage(t *testing.T) {
+	var out, err bytes.Buffer
+	a := newApp(nil, &out, &err)
+	a.json = true
+	if code := a.crashed("index out of range"); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+	if !strings.Contains(err.String(), "please report") || !json.Valid(out.Bytes()) {
+		t.Errorf("stdout %q, stderr %q", out.String(), err.String())
+	}
+}
+
+func TestVersion(t *testing.T) {
+	program(t, "version").want(t, exitDone).shows(t, "platform", "go1.")
+	if doc := decode[versionDoc](t, program(t, "version", "--json").want(t, exitDone)); doc.CPUs < 1 {
+		t.Errorf("got %+v", doc)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		program(t, "completion", shell).want(t, exitDone).shows(t, "dygmamba")
+	}
+	program(t, "__complete", "vers").want(t, exitDone).shows(t, "version")
+	program(t, "__complete", "help", "vers").want(t, exitDone).shows(t, "version")
+}
+
+// Every command has help with an example that begins like a command line, as text and as JSON.
+func TestHelpOfEveryCommand(t *testing.T) {
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		path := strings.Fields(cmd.CommandPath())[1:]
+		t.Run("dygmamba "+strings.Join(path, " "), func(t *testing.T) {
+			if cmd.Short == "" || !strings.HasPrefix(strings.TrimSpace(cmd.Example), "dygmamba ") && cmd.Name() != "completion" {
+				t.Errorf("has summary %q and example %q", cmd.Short, cmd.Example)
+			}
+			program(t, append(path, "--help")...).want(t, exitDone).shows(t, "Usage:", "Examples:", cmd.Example)
+			decode[map[string]string](t, program(t, append(path, "--help", "--json")...).want(t, exitDone))
+		})
+		for _, c := range cmd.Commands() {
+			visit(c)
+		}
+	}
+	visit(newRoot(newApp(nil, nil, nil)))
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/internal/near"
+	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/models/edgebank"
+)
+
+// modelDoc describes one model.
+type modelDoc struct {
+	Name     string       `json:"name"`
+	Summary  string       `json:"summary"`
+	Presets  []presetDoc  `json:"presets,omitempty"`
+	Settings []settingDoc `json:"settings"` // of the preset and data set asked for
+}
+
+type presetDoc struct {
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
+}
+
+// settingDoc is something --set changes.
+type settingDoc struct {
+	Key   string          `json:"key"`
+	Value json.RawMessage `json:"value"`
+}
+
+func newModels(a *app) *cobra.Command {
+	var preset, data string
+	cmd := &cobra.Command{
+		Use:   "models [NAME]",
+		Short: "List the models, or show one with its presets and settings",
+		Example: `  dygmamba models
+  dygmamba models dygmamba --preset paper --data enron
+  dygmamba models --json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("%s takes one name, found %q too", cmd.CommandPath(), args[1])
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return builtIn(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.listModels(preset, data)
+			}
+			doc, err := modelDocOf(args[0], preset, data)
+			if err != nil {
+				return err
+			}
+			return a.emit(doc, doc.write)
+		},
+	}
+	cmd.Flags().StringVar(&preset, "preset", "", "show the settings of this preset (default: the model's first)")
+	cmd.Flags().StringVar(&data, "data", "", "show the settings for this data set")
+	return cmd
+}
+
+// builtIn are all models, those with learned weights first.
+func builtIn() []string {
+	return append(slices.Sorted(maps.Keys(models.All)), "edgebank")
+}
+
+func (a *app) listModels(preset, data string) error {
+	var list struct {
+		Models []modelDoc `json:"models"`
+	}
+	for _, name := range builtIn() {
+		doc, err := modelDocOf(name, preset, data)
+		if err != nil {
+			return err
+		}
+		list.Models = append(list.Models, doc)
+	}
+	return a.emit(list, func(w io.Writer, s term.Style) error {
+		t := term.NewTable(term.Left("model"), term.Left("what it does"))
+		for _, m := range list.Models {
+			t.Row(m.Name, m.Summary)
+		}
+		if err := t.Write(w, s); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("'dygmamba models NAME' shows presets and settings"))
+		return err
+	})
+}
+
+func modelDocOf(name, preset, data string) (modelDoc, error) {
+	name = strings.ToLower(name)
+	if name == "edgebank" {
+		settings, err := settingDocs(model.Keys(new(edgebank.Config)), edgebank.Default)
+		return modelDoc{Name: name, Summary: edgebank.Summary, Settings: settings}, err
+	}
+	factory, ok := models.All[name]
+	if !ok {
+		return modelDoc{}, usagef("no model %q%s; there are %s", name, near.Hint(name, builtIn()), strings.Join(builtIn(), ", "))
+	}
+	spec, err := factory.Spec(preset, data)
+	if err != nil {
+		return modelDoc{}, err
+	}
+	doc := modelDoc{Name: name, Summary: factory.Summary}
+	for _, p := range factory.Presets {
+		doc.Presets = append(doc.Presets, presetDoc{p, factory.About(p)})
+	}
+	doc.Settings, err = settingDocs(factory.Keys(), spec.Config, spec.Training)
+	return doc, err
+}
+
+// settingDocs reads the values of keys from structs with JSON names.
+func settingDocs(keys []string, from ...any) ([]settingDoc, error) {
+	values := map[string]json.RawMessage{}
+	for _, f := range from {
+		raw, err := json.Marshal(f)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(raw, &values); err != nil {
+			return nil, err
+		}
+	}
+	var docs []settingDoc
+	for _, k := range keys {
+		if v, ok := values[k]; ok {
+			docs = append(docs, settingDoc{k, v})
+		}
+	}
+	return docs, nil
+}
+
+func (m modelDoc) write(w io.Writer, s term.Style) error {
+	fmt.Fprintf(w, "%s: %s\n", s.Strong(m.Name), m.Summary)
+	if len(m.Presets) > 0 {
+		fmt.Fprintln(w)
+		t := term.NewTable(term.Left("preset"), term.Left("what it is"))
+		for _, p := range m.Presets {
+			t.Row(p.Name, p.Summary)
+		}
+		if err := t.Write(w, s); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(w)
+	t := term.NewTable(term.Left("setting"), term.Right("value"))
+	for _, k := range m.Settings {
+		t.Row(k.Key, strings.Trim(string(k.Value), `"`))
+	}
+	return t.Write(w, s)
+}

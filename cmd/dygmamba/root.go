@@ -1,0 +1,93 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// newRoot is the command tree. A new command is one file and one line here.
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "dygmamba",
+		Short: "Learn from timed interactions; predict who meets whom, and when",
+		Long: `dygmamba learns from a stream of timed interactions and answers: will u and v interact at time t?
+
+Results go to standard output, logs and progress to standard error. With --json, standard output is exactly one JSON
+document, also when something fails.
+
+Exit codes: 0 done · 1 the work failed · 2 wrong usage · 3 bad input, with file, row and column · 130 interrupted`,
+		Example: `  dygmamba demo                               a tour, no data needed
+  dygmamba data import visits.csv --out visits.dgm
+  dygmamba eval --model edgebank --data visits.dgm`,
+		Args:              knownCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun:  func(*cobra.Command, []string) { a.start() },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document on standard output")
+	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show no progress, only warnings and errors")
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(explainFlag)
+	plain := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) { a.help(cmd, func() { plain(cmd, args) }) })
+
+	root.AddCommand(
+		newDemo(a),
+		newData(a),
+		newEval(a),
+		newTrain(a),
+		newBench(a),
+		newModels(a),
+		newVersion(a),
+		newCompletion(a),
+	)
+	root.SetHelpCommand(newHelp())
+	return root
+}
+
+// help answers --help; with --json as a document like everything else.
+func (a *app) help(cmd *cobra.Command, plain func()) {
+	if !a.json {
+		plain()
+		return
+	}
+	doc := struct {
+		Command string `json:"command"`
+		Summary string `json:"summary"`
+		Usage   string `json:"usage"`
+		Example string `json:"example"`
+	}{cmd.CommandPath(), cmd.Short, cmd.UsageString(), cmd.Example}
+	a.emit(doc, nil)
+}
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [command]",
+		Short:   "Show the help of a command",
+		Example: "  dygmamba help data import",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			about, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, c := range about.Commands() {
+				names = append(names, c.Name()+"\t"+c.Short)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return knownCommand(about, rest)
+			}
+			return about.Help()
+		},
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+type versionDoc struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // built from a tree with changes not committed
+	Time     string `json:"time,omitempty"`     // of the revision
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	CPUs     int    `json:"cpus"`
+}
+
+func newVersion(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Show what this program was built from and where it runs",
+		Example: `  dygmamba version
+  dygmamba version --json`,
+		Args: takes(),
+		RunE: func(*cobra.Command, []string) error {
+			doc := version()
+			return a.emit(doc, func(w io.Writer, s term.Style) error {
+				var f term.Facts
+				f.Add("version", doc.Version)
+				if doc.Revision != "" {
+					f.Add("revision", doc.described())
+				}
+				f.Add("go", doc.Go)
+				f.Add("platform", doc.Platform)
+				f.Add("cpus", fmt.Sprint(doc.CPUs))
+				return f.Write(w, s)
+			})
+		},
+	}
+}
+
+func version() versionDoc {
+	doc := versionDoc{
+		Version:  "unknown",
+		Go:       runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		CPUs:     runtime.NumCPU(),
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return doc
+	}
+	doc.Version = info.Main.Version
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			doc.Revision = s.Value
+		case "vcs.time":
+			doc.Time = s.Value
+		case "vcs.modified":
+			doc.Modified = s.Value == "true"
+		}
+	}
+	return doc
+}
+
+func (d versionDoc) described() string {
+	text := d.Revision
+	if d.Time != "" {
+		text += " of " + d.Time
+	}
+	if d.Modified {
+		text += ", with changes not committed"
+	}
+	return text
+}
