@@ -50,7 +50,11 @@ func (a *app) emit(doc any, human func(w io.Writer, s term.Style) error) error {
 	if !a.json {
 		return human(a.out, term.StyleOf(a.out))
 	}
-	enc := json.NewEncoder(a.out)
+	return encode(a.out, doc)
+}
+
+func encode(w io.Writer, doc any) error {
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(doc)

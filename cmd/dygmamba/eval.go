@@ -20,8 +20,9 @@ import (
 func newEval(a *app) *cobra.Command {
 	var data dataFlags
 	var what modelFlags
+	var where deviceFlags
 	var e evaluation
-	var setting, negatives string
+	var setting, negatives, out string
 	cmd := &cobra.Command{
 		Use:   "eval",
 		Short: "Measure a model: settings × negatives",
@@ -40,6 +41,10 @@ EdgeBank is measured with its four memories unless --set chooses one, and the be
 			if err := e.choose(setting, negatives, what); err != nil {
 				return err
 			}
+			if err := where.check(); err != nil {
+				return err
+			}
+			e.options.Threads = where.threads
 			set, err := data.open(cmd.Context(), a)
 			if err != nil {
 				return err
@@ -49,12 +54,17 @@ EdgeBank is measured with its four memories unless --set chooses one, and the be
 			if err != nil {
 				return err
 			}
+			if err := doc.save(out); err != nil {
+				return err
+			}
 			return a.emit(doc, doc.write)
 		},
 	}
 	data.add(cmd)
 	what.add(cmd, evalModels, "")
+	where.add(cmd)
 	flags := cmd.Flags()
+	flags.StringVar(&out, "out", "", "directory for result.json, the document that --json prints")
 	flags.StringVar(&setting, "setting", "all", "transductive, inductive or all")
 	flags.StringVar(&negatives, "negatives", "all", "random, historical, inductive or all")
 	flags.IntVar(&e.options.PerPositive, "num-negatives", 1, "negatives for each positive; with more than one, MRR and Hits@1, 3 and 10 are measured too")

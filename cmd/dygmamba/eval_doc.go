@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
@@ -119,6 +122,21 @@ func resultOf(setting, negatives, variant string, r eval.Result, aggregation str
 // comparable says whether results were measured as the published ones.
 func (d *evalDoc) comparable() bool {
 	return d.Sampling == sample.Reference && d.BatchSize == replay.BatchSize && d.PerPositive == 1 && d.Aggregation == batchMean && !d.strict
+}
+
+// save keeps the document in a directory; "" for none.
+func (d *evalDoc) save(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := encode(&b, d); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "result.json"), b.Bytes(), 0o666)
 }
 
 // write is the document for people.

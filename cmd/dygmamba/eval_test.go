@@ -89,6 +89,11 @@ func TestEvalChoosesMemories(t *testing.T) {
 	if r := evaluate("--negatives", "random", "--num-negatives", "5").Results[0]; r.Ranking == nil || !(r.Ranking.MRR > 0) {
 		t.Errorf("no ranking with five negatives: %+v", r)
 	}
+	out := t.TempDir()
+	evaluate("--out", out, "--threads", "1", "--negatives", "random")
+	if _, err := os.Stat(filepath.Join(out, "result.json")); err != nil {
+		t.Error(err)
+	}
 	if r := evaluate("--sampling", "native"); r.Split.Hash == all.Split.Hash {
 		t.Error("native and reference sampling hid the same nodes")
 	}
@@ -140,7 +145,7 @@ func TestEdgeBankAsPublished(t *testing.T) {
 func TestEvalInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := programIn(ctx, "", "eval", "--model", "edgebank", "--data", synthetic(t), "--json").want(t, exitInterrupted)
+	r := programIn(ctx, "", "eval", "--model", "edgebank", "--data", synthetic(t), "--json").want(t, exitInterrupted, "interrupted: ")
 	if doc := decode[failure](t, r); doc.Error.Kind != "interrupted" {
 		t.Errorf("got %+v", doc.Error)
 	}

@@ -66,8 +66,8 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 	switch {
 	case errors.As(err, &many) && many.Total > 1:
 		message = fmt.Sprintf("%s problems in the input:\n  %s", term.Count(many.Total), strings.ReplaceAll(message, "\n", "\n  "))
-	case code == exitInterrupted && message == context.Canceled.Error():
-		message = "interrupted"
+	case code == exitInterrupted:
+		message = "interrupted: " + strings.TrimSuffix(message, ": "+context.Canceled.Error())
 	case code == exitUsage:
 		message += fmt.Sprintf("\nRun '%s --help' for usage and examples.", cmd.CommandPath())
 	}

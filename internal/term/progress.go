@@ -74,7 +74,7 @@ func (p *Progress) describe(done, total int64, note string) string {
 	if note != "" {
 		parts = append(parts, note)
 	}
-	if total > 0 && done > 0 {
+	if total > 0 && done > 0 && spent >= 1 { // a guess from less would only startle
 		left := time.Duration(float64(total-done) / rate * float64(time.Second))
 		parts = append(parts, clock(left)+" left")
 	}
