@@ -21,6 +21,7 @@ type text struct {
 	carry []byte // read but not yet delivered: the beginning of a row, and after header the rest of the first block
 	csv   bool   // rows may have quoted fields with line ends in them
 	delim byte
+	block int // bytes to read at a time
 	eof   bool
 }
 
@@ -32,7 +33,7 @@ func newText(in *input, csv bool, want string) (*text, error) {
 	if bom, _ := in.r.Peek(3); string(bom) == "\xef\xbb\xbf" {
 		in.r.Discard(3)
 	}
-	return &text{in: in, csv: csv, delim: ','}, nil
+	return &text{in: in, csv: csv, delim: ',', block: in.block}, nil
 }
 
 // firstLine is the first line without its line end. Next goes on behind it, or with it if it is kept. An empty file has an empty first line.
@@ -171,7 +172,7 @@ func inOrder[T any](ctx context.Context, t *text, parse func(data []byte, out *T
 				return
 			}
 			if b.buf == nil {
-				b.buf = make([]byte, blockSize)
+				b.buf = make([]byte, t.block)
 			}
 			buf, n, err := t.next(b.buf)
 			if err == io.EOF {

@@ -138,8 +138,8 @@ func (l layout) features(path string) (Features, error) {
 	return readFeatures(path)
 }
 
-// missing is one line about absent feature files.
-func (l layout) missing() []string {
+// absent is the feature files that are not there.
+func (l layout) absent() []string {
 	var files []string
 	if l.edges == "" {
 		files = append(files, "ml_"+l.name+".npy")
@@ -147,6 +147,12 @@ func (l layout) missing() []string {
 	if l.node == "" {
 		files = append(files, "ml_"+l.name+"_node.npy")
 	}
+	return files
+}
+
+// missing is one line about absent feature files.
+func (l layout) missing() []string {
+	files := l.absent()
 	if len(files) == 0 {
 		return nil
 	}

@@ -63,11 +63,13 @@ func TestRealSets(t *testing.T) {
 
 func BenchmarkOpenMooc(b *testing.B) {
 	dir := realData(b)
+	events := 0
 	for b.Loop() {
 		s, err := Open(b.Context(), "mooc", Options{DataDir: dir})
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.ReportMetric(float64(s.Log.Len()*b.N)/b.Elapsed().Seconds(), "events/s")
+		events += s.Log.Len()
 	}
+	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
 }

@@ -14,12 +14,13 @@ import (
 
 // input is a file being read, gunzipped where it is gzip. Its errors about the content are InputErrors.
 type input struct {
-	path string
-	raw  io.Closer
-	r    *bufio.Reader
-	gzip bool
-	size int64        // of the file, before unpacking; 0 if unknown
-	read atomic.Int64 // bytes delivered
+	path  string
+	raw   io.Closer
+	r     *bufio.Reader
+	gzip  bool
+	size  int64        // of the file, before unpacking; 0 if unknown
+	block int          // bytes to read at a time, as text
+	read  atomic.Int64 // bytes delivered
 }
 
 // openInput opens a file whatever its name says about compression.
@@ -41,7 +42,7 @@ func openInput(path string) (*input, error) {
 }
 
 func newInput(path string, r io.Reader) (*input, error) {
-	in := &input{path: path, r: bufio.NewReaderSize(r, 64<<10)}
+	in := &input{path: path, r: bufio.NewReaderSize(r, 64<<10), block: blockSize}
 	if magic, _ := in.r.Peek(2); string(magic) == "\x1f\x8b" {
 		in.gzip = true
 		z, err := gzip.NewReader(in.r)

@@ -2,11 +2,18 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/dygmamba/dygmamba/internal/near"
 )
+
+// ErrUnknown is in the chain of the error about a name that means nothing: no built-in data set, no file, no directory.
+var ErrUnknown = errors.New("no data set")
 
 // Options say where Open looks.
 type Options struct {
@@ -66,11 +73,19 @@ func find(name string, o Options) (source, error) {
 	if low := strings.ToLower(name); isSynth(low) {
 		return source{synth: low}, nil
 	}
+	return source{}, notFound(name, dirs)
+}
+
+// notFound says what was looked for.
+func notFound(name string, dirs []string) error {
 	if filepath.Base(name) != name {
-		return source{}, fileError(name, "nothing there", "a directory in the ml_* layout or a file made by data import")
+		return fmt.Errorf("%s: %w: want a directory in the ml_* layout or a file made by data import", name, fs.ErrNotExist)
 	}
-	return source{}, fileError(name, fmt.Sprintf("no %s in %s", filepath.Join(name, "ml_"+name+".csv"), strings.Join(dirs, " or ")),
-		"a name shown by data list (data fetch downloads it), a directory in the ml_* layout, or a file made by data import")
+	where := strings.Join(dirs, " or ")
+	if _, ok := Lookup(name); ok {
+		return fmt.Errorf("data set %s: %w: no %s in %s; data fetch %s downloads it", name, fs.ErrNotExist, filepath.Join(name, "ml_"+name+".csv"), where, name)
+	}
+	return fmt.Errorf("%w %q: it is no built-in name, no file or directory, and not in %s%s", ErrUnknown, name, where, near.Hint(name, CatalogNames()))
 }
 
 // findFile takes a path that is a file: native, or the csv of a layout.
