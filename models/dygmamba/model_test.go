@@ -3,12 +3,13 @@ package dygmamba
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/device/cpu"
+	"github.com/dygmamba/dygmamba/device/open"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/index"
@@ -22,16 +23,30 @@ import (
 // bench is a model on the toy graph with everything around it.
 type bench struct {
 	*Model
-	dev   *cpu.Device
+	dev   device.Device
 	toy   golden.Toy
 	batch sample.Batch
 }
 
-// newBench builds a model on the CPU with formula-filled weights and gathers the toy queries.
+// testDevice is the CPU, or the device that DYGMAMBA_TEST_DEVICE names: the same tests hold on a GPU.
+func testDevice(t testing.TB, threads int) device.Device {
+	t.Helper()
+	name := os.Getenv("DYGMAMBA_TEST_DEVICE")
+	if name == "" {
+		name = "cpu"
+	}
+	dev, _, err := open.Device(name, open.Options{Threads: threads})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dev.Close() })
+	return dev
+}
+
+// newBench builds a model with formula-filled weights and gathers the toy queries.
 func newBench(t testing.TB, c Config, threads int, toy golden.Toy) *bench {
 	t.Helper()
-	dev := cpu.New(cpu.Options{Threads: threads})
-	t.Cleanup(func() { dev.Close() })
+	dev := testDevice(t, threads)
 	m, err := New(model.Env{Device: dev, Node: features(toy.NodeFeatures), Edge: features(toy.EdgeFeatures)}, c)
 	if err != nil {
 		t.Fatal(err)

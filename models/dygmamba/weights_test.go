@@ -12,7 +12,6 @@ import (
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/golden"
@@ -61,8 +60,7 @@ func TestReleasedWeights(t *testing.T) {
 	if c := spec.Config.(*Config); c.Patch != about.Config.P {
 		t.Errorf("patch size %d is read from the shapes, want %d", c.Patch, about.Config.P)
 	}
-	dev := cpu.New(cpu.Options{})
-	defer dev.Close()
+	dev := testDevice(t, 0)
 	m, err := Factory.Build(model.Env{Device: dev, Node: set.Node, Edge: set.Edge, NumNodes: set.NumNodes()}, spec)
 	if err != nil {
 		t.Fatal(err)
