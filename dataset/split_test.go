@@ -23,7 +23,7 @@ func TestQuantileIsNumPys(t *testing.T) {
 	for _, c := range []struct {
 		values  []float64
 		q, want float64
-	}{{[]float64{5}, 0.7, 5}, {[]float64{1, 2}, 0, 1}, {[]float64{1, 2}, 1, 2}, {[]float64{0, 10}, 0.85, 8.5}} {
+	}{{[]float64{5}, 0.7, 5}, {[]float64{1, 2}, 0, 1}, {[]float64{1, 2}, 1, 2}, {[]float64{0, 10}, 0.85, 8.5}, {[]float64{0.13, 0.98}, 0.85, 0.8525}} {
 		if got := Quantile(c.values, c.q); got != c.want {
 			t.Errorf("quantile %v of %v: %v, want %v", c.q, c.values, got, c.want)
 		}
@@ -110,6 +110,7 @@ func TestSplitKeepsItsPromises(t *testing.T) {
 			t.Fatal("the same options gave another split")
 		}
 		checkSplit(t, l, s)
+		checkHidden(t, l, s, o)
 	})
 }
 
@@ -158,6 +159,33 @@ func checkSplit(t *rapid.T, l *event.Log, s *Split) {
 	}
 }
 
+func checkHidden(t *rapid.T, l *event.Log, s *Split, o SplitOptions) {
+	hidden, err := hiddenNodes(l, s.ValTime, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, late := map[event.Node]bool{}, map[event.Node]bool{}
+	for i := range l.Len() {
+		e := l.At(i)
+		nodes[e.Src], nodes[e.Dst] = true, true
+		if e.Time > s.ValTime {
+			late[e.Src], late[e.Dst] = true, true
+		}
+	}
+	count := 0
+	for n, yes := range hidden {
+		if yes {
+			count++
+			if !late[event.Node(n)] || !slices.Contains(s.NewNodes, event.Node(n)) {
+				t.Fatalf("node %d was hidden: after the training period is %v, new nodes %v", n, late, s.NewNodes)
+			}
+		}
+	}
+	if want := min(len(nodes)/10, len(late)); count != want {
+		t.Fatalf("%d of %d nodes were hidden, want %d", count, len(nodes), want)
+	}
+}
+
 func TestSevenNodesHideNone(t *testing.T) {
 	l := streamtest.Generate(streamtest.Shape{Events: 1000, Sources: 7, Dests: 7, Instants: 800, Shared: true}, 1)
 	s, err := NewSplit(l, SplitOptions{})
@@ -177,6 +205,10 @@ func TestLabelSplitHidesNone(t *testing.T) {
 	}
 	if n := s.Train.Len() + s.Val.Len() + s.Test.Len(); n != l.Len() || s.NewVal.Len() != 0 {
 		t.Errorf("%d of %d events", n, l.Len())
+	}
+	once := streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 5}, {Src: 2, Dst: 3, Time: 5}, {Src: 3, Dst: 1, Time: 5}})
+	if at5, err := NewLabelSplit(once, SplitOptions{}); err != nil || at5.Train.Len() != 3 || at5.Val.Len()+at5.Test.Len() != 0 {
+		t.Errorf("three events at one time: %+v, %v", at5, err)
 	}
 	link, err := NewSplit(l, SplitOptions{})
 	if err != nil {

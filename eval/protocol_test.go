@@ -3,6 +3,7 @@ package eval_test
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -103,6 +104,39 @@ func TestProtocolDrawsThePublishedNegatives(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestPartsHaveTheirOwnNegatives(t *testing.T) {
+	s := split(t, streamtest.Generate(streamtest.Shape{Events: 4000, Sources: 60, Dests: 50, Instants: 3500}, 1))
+	p := eval.NewProtocol(s, eval.Options{})
+	lastTrain, lastVal := s.Train.At(s.Train.Len()-1).Time, s.Val.At(s.Val.Len()-1).Time
+	for part, c := range map[eval.Part]struct {
+		from     *event.Log
+		seed     uint64
+		observed event.Time
+	}{
+		eval.Val: {s.Full, 0, lastTrain}, eval.NewVal: {s.NewVal, 1, lastTrain}, eval.Test: {s.Full, 2, lastVal}, eval.NewTest: {s.NewTest, 3, lastVal},
+	} {
+		for _, strategy := range sample.Strategies() {
+			pass, err := p.Pass(part, strategy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := sample.NewNegatives(c.from, sample.NegativeOptions{Strategy: strategy, Seed: c.seed, Observed: c.observed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for span := range p.Events(part).Batches(0, p.Events(part).Len(), 200) {
+				a, b := make([]sample.Query, span.Len()), make([]sample.Query, span.Len())
+				pass.Negatives.Draw(span, a)
+				want.Draw(span, b)
+				if !slices.Equal(a, b) {
+					t.Errorf("%v %s: other negatives than those with seed %d from %d events", part, strategy, c.seed, c.from.Len())
+					break
+				}
+			}
+		}
 	}
 }
 

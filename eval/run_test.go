@@ -47,7 +47,8 @@ func TestRunMeasures(t *testing.T) {
 		}
 		return -1
 	}}
-	got, err := eval.Run(t.Context(), knows, pass(t), stream)
+	p := pass(t)
+	got, err := eval.Run(t.Context(), knows, p, stream)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestRunMeasures(t *testing.T) {
 	if got.AP != 1 || got.AUC != 1 || got.GlobalAP != 1 || got.GlobalAUC != 1 || got.Batches != 3 || got.Positives != 450 || math.Abs(*got.Loss-loss) > 1e-6 || got.Ranking != nil {
 		t.Errorf("%+v, loss %v, want %v", got, *got.Loss, loss)
 	}
-	again, err := eval.Run(t.Context(), knows, pass(t), stream)
+	again, err := eval.Run(t.Context(), knows, p, stream)
 	if err != nil || again.Negatives != got.Negatives || len(got.Negatives) != 64 {
 		t.Errorf("negatives %s, then %s, error %v", got.Negatives, again.Negatives, err)
 	}

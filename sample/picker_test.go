@@ -125,6 +125,30 @@ func TestTimeAwareFrequencies(t *testing.T) {
 	}
 }
 
+// The reference looks at the node's last event in the whole past. Where that is so far away that all weights vanish, it draws evenly.
+func TestTimeAwareUnderflow(t *testing.T) {
+	log := streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 0}, {Src: 1, Dst: 3, Time: 1}, {Src: 1, Dst: 4, Time: 1e10}})
+	past := index.Freeze(log)
+	const draws = 100_000
+	for sampling, want := range map[string]float64{
+		sample.Reference: draws / 2,
+		sample.Native:    draws * math.E / (math.E + math.Exp(math.E/(1+math.E))),
+	} {
+		p := sample.Bind(picker(t, sample.PickerOptions{Strategy: sample.TimeAware, Sampling: sampling, Scale: 1}), past, 1)
+		out := make([]int32, draws)
+		p.Pick(1, past.Before(1, 100), out)
+		oldest := 0.0
+		for _, j := range out {
+			if j == 0 {
+				oldest++
+			}
+		}
+		if math.Abs(oldest-want) > 5*math.Sqrt(want) {
+			t.Errorf("%s: the oldest was drawn %v times, want about %.0f", sampling, oldest, want)
+		}
+	}
+}
+
 func TestPickersResume(t *testing.T) {
 	past := index.Freeze(streamtest.Generate(streamtest.Shape{Events: 500, Sources: 5, Dests: 5, Instants: 400}, 1))
 	h := past.Before(1, math.Inf(1))

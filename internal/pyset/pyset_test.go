@@ -25,6 +25,8 @@ func TestOrderIsThatOfCPython(t *testing.T) {
 		MinusTwice              string `json:"minus_twice"`
 		MinusThenFew            string `json:"minus_then_few"`
 		MinusSelf               string `json:"minus_self"`
+		MinusQuarter            string `json:"minus_quarter"`
+		FewByFew                string `json:"few_by_few"`
 	}
 	if err := json.Unmarshal(raw, &cases); err != nil {
 		t.Fatal(err)
@@ -63,6 +65,7 @@ func TestOrderIsThatOfCPython(t *testing.T) {
 			head := x.AppendTo(nil)
 			late.Merge(fill(head[:min(5, len(head))]))
 			late.Merge(few)
+			quarter := fill(head[:len(head)>>2])
 			for _, check := range []struct {
 				name string
 				got  *Set
@@ -76,6 +79,8 @@ func TestOrderIsThatOfCPython(t *testing.T) {
 				{"minus twice", minus(minus(x, late), y), c.MinusTwice},
 				{"minus, then few", minus(minus(x, y), few), c.MinusThenFew},
 				{"minus itself", minus(x, x), c.MinusSelf},
+				{"minus a quarter", minus(x, quarter), c.MinusQuarter},
+				{"minus few, minus few", minus(minus(x, few), late), c.FewByFew},
 			} {
 				if got := digest(check.got); got != check.want {
 					t.Errorf("%s: order %s, want %s", check.name, got, check.want)

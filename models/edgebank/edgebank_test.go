@@ -86,18 +86,18 @@ func TestMemoryIsItsDefinition(t *testing.T) {
 		for span := range log.Batches(0, log.Len(), rapid.IntRange(1, 20).Draw(t, "batch")) {
 			b.Observe(span)
 			done += span.Len()
-			want := inMemory(events[:done], c)
-			for i, s := range score(t, b, all) {
-				if (s == 1) != want[[2]event.Node{all[i].Src, all[i].Dst}] {
-					t.Fatalf("%v after %d events: %v scores %v", c, done, all[i], s)
-				}
-			}
 			if rapid.Bool().Draw(t, "restart") {
 				again, _ := New(c)
 				if err := again.Restore(b.Snapshot()); err != nil {
 					t.Fatal(err)
 				}
 				b = again
+			}
+			want := inMemory(events[:done], c)
+			for i, s := range score(t, b, all) {
+				if (s == 1) != want[[2]event.Node{all[i].Src, all[i].Dst}] {
+					t.Fatalf("%v after %d events: %v scores %v", c, done, all[i], s)
+				}
 			}
 		}
 	})

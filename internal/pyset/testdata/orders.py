@@ -20,7 +20,7 @@ def digest(order):
 
 
 cases = []
-for n in [0, 1, 3, 4, 5, 6, 18, 19, 20, 100, 1000, 30000, 70000, 140000]:
+for n in [0, 1, 3, 4, 5, 6, 18, 19, 20, 100, 1000, 30000, 70000, 180000]:
     for bound in [7, 300, 5000, 2**31 - 1]:
         a, b = keys(n, bound, 1), keys(n // 3 + 2, bound, 2)
         pa, pb = list(zip(a, keys(n, bound, 3))), list(zip(b, keys(n, bound, 4)))
@@ -28,10 +28,12 @@ for n in [0, 1, 3, 4, 5, 6, 18, 19, 20, 100, 1000, 30000, 70000, 140000]:
             x, y = set(p), set(q)
             few = set(q[: n // 9])
             late = set(list(x)[:5]) | few
+            quarter = set(list(x)[: len(x) >> 2])
             cases.append({
                 "kind": kind, "n": n, "bound": bound, "size": len(x),
                 "set": digest(x), "copy": digest(x.copy()), "union": digest(x | y),
                 "minus": digest(x - y), "minus_few": digest(x - few), "minus_twice": digest(x - late - y),
                 "minus_then_few": digest(x - y - few), "minus_self": digest(x - x),
+                "minus_quarter": digest(x - quarter), "few_by_few": digest(x - few - late),
             })
 print("[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]")
