@@ -110,7 +110,7 @@ func (c chooser) events(o ImportOptions) (Columns, error) {
 		cols.Label = ""
 	}
 	for _, name := range c.names {
-		if name != cols.Source && name != cols.Target && name != cols.Time && name != cols.Label && !slices.Contains(cols.EdgeFeatures, name) {
+		if name != "" && name != cols.Source && name != cols.Target && name != cols.Time && name != cols.Label && !slices.Contains(cols.EdgeFeatures, name) {
 			cols.Ignored = append(cols.Ignored, name)
 		}
 	}

@@ -119,7 +119,7 @@ func TestFetch(t *testing.T) {
 	if _, err = Fetch(t.Context(), "reddit", o); err == nil || !strings.Contains(err.Error(), "ml_reddit.csv: found SHA-256") {
 		t.Errorf("changed file: %v", err)
 	}
-	if set, err = Open(t.Context(), "reddit", Options{DataDir: o.Dir}); err != nil {
+	if _, err = Open(t.Context(), "reddit", Options{DataDir: o.Dir}); err != nil {
 		t.Errorf("the good files are gone: %v", err)
 	}
 }

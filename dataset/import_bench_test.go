@@ -4,6 +4,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"testing"
 )
@@ -95,4 +96,69 @@ func inUse() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Sys - m.HeapReleased
+}
+
+// Ten million events take their table, their names, and no more than 64 MB beside.
+func TestImportMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("imports ten million rows")
+	}
+	const rows = 10_000_000
+	w, err := createNative(filepath.Join(t.TempDir(), "out.dgm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := newInput("generated", &rowMaker{n: rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	debug.FreeOSMemory()
+	base, peak, blocks := inUse(), uint64(0), 0
+	im := newImporter(ImportOptions{MaxProblems: 20, Progress: func(ImportProgress) {
+		if blocks++; blocks%50 == 0 {
+			peak = max(peak, inUse())
+		}
+	}}, w)
+	if err := im.file(t.Context(), "generated", in); err != nil {
+		t.Fatal(err)
+	}
+	r, err := im.finish(t.Context(), []string{"generated"})
+	if err != nil || r.Events != rows || r.Nodes != 110_000 {
+		t.Fatal(r, err)
+	}
+	peak = max(peak, inUse())
+	const table, names = 16 * rows, 4 << 20
+	if limit := uint64(table + names + 64<<20); peak-base > limit {
+		t.Errorf("%d MB more than before, want at most %d", (peak-base)>>20, limit>>20)
+	}
+	t.Logf("%d MB for a table of %d MB", (peak-base)>>20, table>>20)
+}
+
+// BenchmarkOpenNative opens a native file of ten million events, all of it checked.
+func BenchmarkOpenNative(b *testing.B) {
+	const rows = 10_000_000
+	out := filepath.Join(b.TempDir(), "out.dgm")
+	w, err := createNative(out)
+	if err != nil {
+		b.Fatal(err)
+	}
+	in, err := newInput("generated", &rowMaker{n: rows, shuffled: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	im := newImporter(ImportOptions{MaxProblems: 20}, w)
+	if err := im.file(b.Context(), "generated", in); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := im.finish(b.Context(), []string{"generated"}); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s, err := OpenNative(out)
+		if err != nil || s.Log.Len() != rows {
+			b.Fatal(err)
+		}
+		s.Close()
+	}
+	b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "events/s")
 }

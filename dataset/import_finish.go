@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/dygmamba/dygmamba/event"
 )
@@ -31,7 +32,7 @@ func (im *importer) finish(ctx context.Context, files []string) (*ImportReport, 
 		return nil, err
 	}
 	im.writeNames(r.Nodes)
-	if err := im.out.about(about{Name: im.Name, TimeFormat: im.format, Sampling: Native, From: files}); err != nil {
+	if err := im.out.about(about{Name: im.Name, TimeFormat: im.format, Sampling: Native, From: baseNames(files)}); err != nil {
 		return nil, err
 	}
 	h := nativeHeader{events: int64(r.Events), nodes: int64(r.Nodes), sources: int64(named)}
@@ -39,6 +40,15 @@ func (im *importer) finish(ctx context.Context, files []string) (*ImportReport, 
 		h.flags |= flagBipartite
 	}
 	return r, im.out.commit(h)
+}
+
+// baseNames are file names without their directories, so that the same data gives the same bytes wherever it lies.
+func baseNames(files []string) []string {
+	var names []string
+	for _, f := range files {
+		names = append(names, filepath.Base(f))
+	}
+	return names
 }
 
 // sealFeatures ends the edge features; if none of them is anything but 0, their room is used again.

@@ -1,0 +1,176 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// layout is the three files of one data set as DyGLib keeps them; a feature file that is missing is "".
+type layout struct {
+	name             string
+	csv, edges, node string
+}
+
+// findLayout finds the files of the data set name in dir, plain or gzip.
+func findLayout(dir, name string) (layout, bool) {
+	find := func(suffix string) string {
+		for _, end := range []string{"", ".gz"} {
+			if path := filepath.Join(dir, "ml_"+name+suffix+end); exists(path) {
+				return path
+			}
+		}
+		return ""
+	}
+	l := layout{name: name, csv: find(".csv"), edges: find(".npy"), node: find("_node.npy")}
+	return l, l.csv != ""
+}
+
+// layoutIn finds the one data set in a directory; where there are several, the one the directory is named after.
+func layoutIn(dir string) (layout, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return layout{}, err
+	}
+	var names []string
+	for _, e := range entries {
+		name, ok := strings.CutPrefix(strings.TrimSuffix(e.Name(), ".gz"), "ml_")
+		if name, csv := strings.CutSuffix(name, ".csv"); ok && csv {
+			if name == filepath.Base(dir) {
+				names = []string{name}
+				break
+			}
+			if len(names) == 0 || names[len(names)-1] != name {
+				names = append(names, name)
+			}
+		}
+	}
+	switch len(names) {
+	case 0:
+		return layout{}, fileError(dir, "no ml_NAME.csv or ml_NAME.csv.gz", "a directory in the ml_* layout")
+	case 1:
+		l, _ := findLayout(dir, names[0])
+		return l, nil
+	}
+	return layout{}, fileError(dir, fmt.Sprintf("%d data sets (%s)", len(names), strings.Join(names, ", ")), "one, or the path of its ml_NAME.csv")
+}
+
+// read reads the three files at once.
+func (l layout) read(ctx context.Context) (*Set, error) {
+	set, found := l.load(ctx, 1)
+	if err := found.first(); err != nil {
+		return nil, err
+	}
+	if set == nil {
+		return nil, found.broken
+	}
+	return set, nil
+}
+
+// loaded is what came of loading: problems of the data, or the reason why it could not be read at all.
+type loaded struct {
+	finder
+	broken error
+}
+
+// note sorts an error into problems and reasons.
+func (l *loaded) note(err error) {
+	var bad *InputError
+	if errors.As(err, &bad) {
+		l.add(bad)
+	} else if err != nil && l.broken == nil {
+		l.broken = err
+	}
+}
+
+// load reads the three files and keeps up to most problems of each kind. The set is nil if there are any.
+func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
+	var (
+		res              = &loaded{finder: finder{most: most}}
+		edges, node      Features
+		errEdges, errSet error
+		errNode          error
+		wg               sync.WaitGroup
+	)
+	wg.Go(func() { edges, errEdges = l.features(l.edges) })
+	wg.Go(func() { node, errNode = l.features(l.node) })
+	table := &table{path: l.csv, finder: &res.finder}
+	errSet = table.read(ctx)
+	wg.Wait()
+	for _, err := range []error{errSet, errEdges, errNode} {
+		res.note(err)
+	}
+	readable := errSet == nil
+	if readable && len(table.src) == 0 && res.Total == 0 {
+		res.add(fileError(l.csv, "no events", "at least one row below the header"))
+	}
+	if readable && errEdges == nil {
+		res.note(fits(&edges, l.edges, int(table.maxEdge), "edges", "the largest idx"))
+	}
+	if readable && errNode == nil {
+		res.note(fits(&node, l.node, int(table.maxNode), "nodes", "the largest id"))
+	}
+	if res.Total > 0 || res.broken != nil {
+		return nil, res
+	}
+	log, err := event.FromColumns(event.Columns{Src: table.src, Dst: table.dst, Time: table.time, Label: table.label, Edge: table.edge})
+	if err != nil {
+		res.broken = fmt.Errorf("load %s: %w", l.csv, err)
+		return nil, res
+	}
+	set := &Set{Name: l.name, Log: log, Node: node, Edge: edges, Bipartite: bipartite(log), Sampling: Reference, TimeFormat: TimeNumber}
+	set.Warnings = l.missing()
+	return set, res
+}
+
+func (l layout) features(path string) (Features, error) {
+	if path == "" {
+		return Features{}, nil
+	}
+	return readFeatures(path)
+}
+
+// absent is the feature files that are not there.
+func (l layout) absent() []string {
+	var files []string
+	if l.edges == "" {
+		files = append(files, "ml_"+l.name+".npy")
+	}
+	if l.node == "" {
+		files = append(files, "ml_"+l.name+"_node.npy")
+	}
+	return files
+}
+
+// missing is one line about absent feature files.
+func (l layout) missing() []string {
+	files := l.absent()
+	if len(files) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: no %s: its features are zero", filepath.Dir(l.csv), strings.Join(files, " and no "))}
+}
+
+// fits checks that a matrix has the rows 0 … last, and gives a missing one those rows.
+func fits(f *Features, path string, last int, what, why string) error {
+	switch {
+	case path == "":
+		f.Rows = last + 1
+	case f.Rows != last+1:
+		return fileError(path, fmt.Sprintf("%d rows", f.Rows), fmt.Sprintf("%d: row 0 for padding and the %s 1 … %d (%s in the csv)", last+1, what, last, why))
+	case f.Data != nil:
+		for j, v := range f.Row(0) {
+			if v != 0 {
+				return &InputError{File: path, Row: 0, Column: strconv.Itoa(j), Found: strconv.FormatFloat(float64(v), 'g', -1, 32), Want: "0, as row 0 is padding"}
+			}
+		}
+	}
+	return nil
+}

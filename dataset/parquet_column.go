@@ -1,0 +1,216 @@
+package dataset
+
+import (
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// parquetColumn reads the values of one column, a page at a time.
+type parquetColumn struct {
+	name  string
+	index int
+	unit  float64 // seconds in one, where values are times; 0 where they are plain numbers
+
+	pages  parquet.Pages
+	page   parquet.Page
+	values parquet.ValueReader
+	buf    [512]parquet.Value
+	n, i   int
+}
+
+// column finds the only leaf below name; nil if name is "".
+func (r *tableReader) column(file *parquet.File, name string, list bool) (*parquetColumn, error) {
+	if name == "" {
+		return nil, nil
+	}
+	var found []parquet.LeafColumn
+	for _, path := range file.Schema().Columns() {
+		if path[0] == name {
+			leaf, _ := file.Schema().Lookup(path...)
+			found = append(found, leaf)
+		}
+	}
+	if len(found) != 1 || found[0].MaxRepetitionLevel > 0 && !list || found[0].MaxRepetitionLevel > 1 {
+		want := "single values"
+		if list {
+			want = "numbers, or lists of numbers"
+		}
+		return nil, &InputError{File: r.path, Row: -1, Column: name, Found: "a nested column", Want: want}
+	}
+	return &parquetColumn{name: name, index: found[0].ColumnIndex, unit: timeUnit(found[0].Node.Type())}, nil
+}
+
+// timeUnit is the length of one in seconds, 0 for types that are no times.
+func timeUnit(t parquet.Type) float64 {
+	const day = 24 * 60 * 60
+	if l := t.LogicalType(); l != nil {
+		switch v := l.Value.(type) {
+		case *format.DateType:
+			return day
+		case *format.TimestampType:
+			switch v.Unit.Value.(type) {
+			case *format.MilliSeconds:
+				return 1e-3
+			case *format.MicroSeconds:
+				return 1e-6
+			case *format.NanoSeconds:
+				return 1e-9
+			}
+		}
+	}
+	if c := t.ConvertedType(); c != nil {
+		switch *c {
+		case deprecated.Date:
+			return day
+		case deprecated.TimestampMillis:
+			return 1e-3
+		case deprecated.TimestampMicros:
+			return 1e-6
+		}
+	}
+	return 0
+}
+
+func (c *parquetColumn) open(chunk parquet.ColumnChunk) {
+	c.pages, c.page, c.values, c.n, c.i = chunk.Pages(), nil, nil, 0, 0
+}
+
+func (c *parquetColumn) close() {
+	parquet.Release(c.page)
+	c.page = nil
+	c.pages.Close()
+}
+
+// peek is the next value without taking it; io.EOF at the end of the row group.
+func (c *parquetColumn) peek() (parquet.Value, error) {
+	for c.i == c.n {
+		if c.values == nil {
+			parquet.Release(c.page)
+			page, err := c.pages.ReadPage()
+			if c.page = page; err != nil {
+				return parquet.Value{}, err
+			}
+			c.values = page.Values()
+		}
+		n, err := c.values.ReadValues(c.buf[:])
+		c.n, c.i = n, 0
+		if err == io.EOF {
+			c.values = nil
+		} else if err != nil {
+			return parquet.Value{}, err
+		}
+	}
+	return c.buf[c.i], nil
+}
+
+func (c *parquetColumn) next() (parquet.Value, error) {
+	v, err := c.peek()
+	c.i++
+	return v, err
+}
+
+// key reads a name: text or a whole number.
+func (c *parquetColumn) key(b *importBlock, p place, v *row, x parquet.Value) key {
+	if !x.IsNull() {
+		switch x.Kind() {
+		case parquet.Int32:
+			return key{num: int64(x.Int32())}
+		case parquet.Int64:
+			return key{num: x.Int64()}
+		case parquet.ByteArray, parquet.FixedLenByteArray:
+			return p.key(v, c.name, b.keep(x.ByteArray()))
+		}
+	}
+	p.spoil(v, c.name, c.shown(x), "a node's name, as text or a whole number")
+	return key{}
+}
+
+// moment reads a time: a timestamp, a date, a number, or text that Import reads elsewhere too.
+func (c *parquetColumn) moment(p place, v *row, x parquet.Value) (float64, string) {
+	if !x.IsNull() && (x.Kind() == parquet.ByteArray || x.Kind() == parquet.FixedLenByteArray) {
+		return p.time(v, c.name, x.ByteArray())
+	}
+	f, ok := float(x)
+	if !ok {
+		p.spoil(v, c.name, c.shown(x), wantTime)
+	}
+	switch {
+	case c.unit == 0:
+		return f, TimeNumber
+	case c.unit >= 1:
+		return f * c.unit, TimeDate
+	}
+	return f / math.Round(1/c.unit), TimeDate // as exact as can be: 1e-3 itself is not
+}
+
+// number reads a label or feature.
+func (c *parquetColumn) number(p place, v *row, x parquet.Value) float32 {
+	f, ok := float(x)
+	if !ok || !finite(float64(float32(f))) {
+		p.spoil(v, c.name, c.shown(x), wantFeature)
+	}
+	return float32(f)
+}
+
+// list reads the features of a row: one number, or as many as its list has.
+func (c *parquetColumn) list(b *importBlock, p place, v *row) error {
+	x, err := c.next()
+	if err != nil {
+		return err
+	}
+	b.feat = append(b.feat, c.number(p, v, x))
+	for {
+		x, err := c.peek()
+		if err != nil || x.RepetitionLevel() == 0 {
+			if err == io.EOF {
+				err = nil
+			}
+			return err
+		}
+		c.i++
+		b.feat = append(b.feat, c.number(p, v, x))
+	}
+}
+
+func (c *parquetColumn) shown(x parquet.Value) string {
+	if x.IsNull() {
+		return "nothing"
+	}
+	if x.Kind() == parquet.ByteArray {
+		return quote(x.ByteArray())
+	}
+	return x.String()
+}
+
+// float is a finite number.
+func float(x parquet.Value) (float64, bool) {
+	if x.IsNull() {
+		return 0, false
+	}
+	var f float64
+	switch x.Kind() {
+	case parquet.Boolean:
+		if x.Boolean() {
+			f = 1
+		}
+	case parquet.Int32:
+		f = float64(x.Int32())
+	case parquet.Int64:
+		f = float64(x.Int64())
+	case parquet.Float:
+		f = float64(x.Float())
+	case parquet.Double:
+		f = x.Double()
+	case parquet.ByteArray:
+		v, err := strconv.ParseFloat(string(x.ByteArray()), 64)
+		return v, err == nil && finite(v)
+	default:
+		return 0, false
+	}
+	return f, finite(f)
+}
