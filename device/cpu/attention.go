@@ -20,16 +20,17 @@ func (d *Device) AttentionGrad(a device.AttentionGrad) {
 
 func (d *Device) attend(a device.AttentionGrad, item func(t *attentionTask, worker, b int)) {
 	t := &d.fused.attention
-	*t = attentionTask{AttentionGrad: a, dev: d, item: item}
+	*t = attentionTask{AttentionGrad: a, dev: d, loops: &d.fused.loops, item: item}
 	t.each = rowsPerChunk(a.Heads * a.HeadDim * (a.Queries + 2*a.Keys))
 	d.parallel(pieces(a.Batch, t.each), t)
 }
 
 type attentionTask struct {
 	device.AttentionGrad
-	dev  *Device
-	item func(t *attentionTask, worker, b int)
-	each int
+	dev   *Device
+	loops *rowLoops
+	item  func(t *attentionTask, worker, b int)
+	each  int
 }
 
 func (t *attentionTask) run(chunk, worker int) {
@@ -65,19 +66,19 @@ func attentionItem(t *attentionTask, worker, b int) {
 			query, y := t.head(t.Q, b*t.Queries+q, h), t.head(t.Y, b*t.Queries+q, h)
 			w, first := t.weights(b, h, q)
 			for j := range w {
-				w[j] = t.Scale * dot(query, t.head(t.K, b*keys+j, h))
+				w[j] = t.Scale * t.loops.dot(query, t.head(t.K, b*keys+j, h))
 			}
 			if mask != nil {
 				fillMasked(w, mask, t.Fill)
 			}
-			softmaxRow(w)
+			t.loops.softmax(w)
 			if t.Drop.Rate > 0 {
 				t.dev.dropRun(dropped, w, first, t.Drop, worker)
 				w = dropped
 			}
 			clear(y)
 			for j, weight := range w {
-				axpy(y, t.head(t.V, b*keys+j, h), weight)
+				t.loops.axpy(y, t.head(t.V, b*keys+j, h), weight)
 			}
 		}
 	}
@@ -101,20 +102,20 @@ func attentionGradItem(t *attentionTask, worker, b int) {
 				used = dropped
 			}
 			for j := range dw {
-				axpy(t.head(t.DV, b*keys+j, h), dy, used[j])
-				dw[j] = dot(dy, t.head(t.V, b*keys+j, h))
+				t.loops.axpy(t.head(t.DV, b*keys+j, h), dy, used[j])
+				dw[j] = t.loops.dot(dy, t.head(t.V, b*keys+j, h))
 			}
 			if t.Drop.Rate > 0 {
 				t.dev.dropRun(dw, dw, first, t.Drop, worker)
 			}
-			softmaxGradRow(dw, w, dw)
+			t.loops.softmaxGrad(dw, w, dw)
 			if mask != nil {
 				fillMasked(dw, mask, 0)
 			}
 			clear(dquery)
 			for j, g := range dw {
-				axpy(dquery, t.head(t.K, b*keys+j, h), g*t.Scale)
-				axpy(t.head(t.DK, b*keys+j, h), query, g*t.Scale)
+				t.loops.axpy(dquery, t.head(t.K, b*keys+j, h), g*t.Scale)
+				t.loops.axpy(t.head(t.DK, b*keys+j, h), query, g*t.Scale)
 			}
 		}
 	}

@@ -9,17 +9,26 @@ func (d *Device) Conv(c device.Conv) {
 	}
 	t := &d.fused.conv
 	*t = convTask{Conv: c, dev: d, each: rowsPerChunk(c.Len * c.Width)}
+	if d.fused.vector && c.Kernel == convTaps {
+		t.table = d.scratch(convTable(c.Width))
+		convPack(t.table, &t.Conv)
+	}
 	d.parallel(pieces(c.Batch, t.each), t)
 }
 
 type convTask struct {
 	device.Conv
-	dev  *Device
-	each int
+	dev   *Device
+	each  int
+	table []float32 // convPack's; nil: the plain form
 }
 
-func (t *convTask) run(chunk, _ int) {
+func (t *convTask) run(chunk, worker int) {
 	for b := chunk * t.each; b < min(t.Batch, (chunk+1)*t.each); b++ {
+		if t.table != nil {
+			convVector(&t.Conv, t.table, t.dev.local(worker, t.Width), b)
+			continue
+		}
 		for step := range t.Len {
 			y := row(t.Y, b*t.Len+step)
 			convBefore(&t.Conv, y, b, step)
@@ -51,7 +60,13 @@ func (d *Device) ConvGrad(c device.ConvGrad) {
 	t := &d.fused.convGrad
 	*t = convGradTask{ConvGrad: c, dev: d, each: share(c.Batch), step: size + c.Width}
 	count := pieces(c.Batch, t.each)
-	t.parts = d.scratch(count * t.step)
+	if d.fused.vector && c.Kernel == convTaps {
+		all := d.scratch(count*t.step + convTable(c.Width))
+		t.parts, t.table = all[:count*t.step], all[count*t.step:]
+		convPack(t.table, &t.Conv)
+	} else {
+		t.parts = d.scratch(count * t.step)
+	}
 	d.parallel(count, t)
 	if c.DW.Len > 0 {
 		addShares(c.DW.Host[:size], t.parts, t.step, count)
@@ -67,14 +82,20 @@ type convGradTask struct {
 	each  int
 	parts []float32 // for every chunk: the gradients of W [D·K] and Bias [D]
 	step  int
+	table []float32 // convPack's; nil: the plain form
 }
 
 func (t *convGradTask) run(chunk, worker int) {
 	part := t.parts[chunk*t.step : (chunk+1)*t.step]
-	clear(part)
 	dw, dbias := part[:t.Width*t.Kernel], part[t.Width*t.Kernel:]
+	lo, hi := chunk*t.each, min(t.Batch, (chunk+1)*t.each)
+	if t.table != nil {
+		convGradShare(t, dw, dbias, worker, lo, hi)
+		return
+	}
+	clear(part)
 	work := t.dev.local(worker, t.Len*t.Width)
-	for b := chunk * t.each; b < min(t.Batch, (chunk+1)*t.each); b++ {
+	for b := lo; b < hi; b++ {
 		convGradPlain(&t.ConvGrad, dw, dbias, work, b)
 	}
 }

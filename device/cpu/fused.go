@@ -5,6 +5,7 @@ import "github.com/dygmamba/dygmamba/device"
 // fused holds the reused arguments and the chosen inner loops of the kernels that work on rows and sequences.
 type fused struct {
 	vector bool // use the vector forms
+	loops  rowLoops
 
 	scan      scanTask
 	scanGrad  scanGradTask
@@ -22,7 +23,12 @@ type fused struct {
 }
 
 // choose sets the vector forms, or the plain ones.
-func (f *fused) choose(vector bool) { f.vector = vector }
+func (f *fused) choose(vector bool) {
+	f.vector, f.loops = vector, plainRowLoops()
+	if vector {
+		useRowVectors(&f.loops)
+	}
+}
 
 // maxShares bounds the number of chunks of a kernel that keeps partial sums for each.
 const maxShares = 64

@@ -38,7 +38,7 @@ func eachForm(b *testing.B, run func(b *testing.B, d bench)) {
 func (b bench) scan(batch, steps, width, state int) (device.Scan, device.ScanGrad) {
 	rows := batch * steps
 	s := device.Scan{Batch: batch, Len: steps, Width: width, State: state, U: b.mat(rows, width), Delta: b.mat(rows, width),
-		ALog: b.mat(width, state).Buf, B: b.mat(rows, state), C: b.mat(rows, state), Skip: b.mat(1, width).Buf, Gate: b.mat(rows, width), Y: b.mat(rows, width)}
+		ALog: b.mat(width, state).Buf, B: b.mat(rows, state), C: b.mat(rows, state), Skip: b.mat(1, width).Buf, Gate: b.mat(rows, 2*width).Columns(width, 2*width), Y: b.mat(rows, width)}
 	return s, device.ScanGrad{Scan: s, DY: b.mat(rows, width), DU: b.mat(rows, width), DDelta: b.mat(rows, width), DB: b.mat(rows, state),
 		DC: b.mat(rows, state), DGate: b.mat(rows, width), DALog: b.mat(width, state).Buf, DSkip: b.mat(1, width).Buf}
 }
@@ -56,6 +56,17 @@ func BenchmarkScanGrad(b *testing.B) {
 	eachForm(b, func(b *testing.B, d bench) {
 		_, g := d.scan(100, 33, 200, 16)
 		for b.Loop() {
+			d.ScanGrad(g)
+		}
+	})
+}
+
+// A layer of the released model on uci.
+func BenchmarkScanLayer(b *testing.B) {
+	eachForm(b, func(b *testing.B, d bench) {
+		s, g := d.scan(800, 33, 100, 16)
+		for b.Loop() {
+			d.Scan(s)
 			d.ScanGrad(g)
 		}
 	})
@@ -101,6 +112,59 @@ func BenchmarkCopy(b *testing.B) {
 		b.SetBytes(int64(8 * rows * cols))
 		for b.Loop() {
 			d.Copy(y, x)
+		}
+	})
+}
+
+func (b bench) conv() device.ConvGrad {
+	batch, steps, width := 800, 33, 100
+	rows := batch * steps
+	c := device.Conv{Batch: batch, Len: steps, Width: width, Kernel: 4, X: b.mat(rows, 2*width).Columns(0, width), W: b.mat(width, 4).Buf, Bias: b.mat(1, width).Buf, Y: b.mat(rows, width)}
+	return device.ConvGrad{Conv: c, DY: b.mat(rows, width), DX: b.mat(rows, 2*width).Columns(0, width), DW: b.mat(width, 4).Buf, DBias: b.mat(1, width).Buf}
+}
+
+func BenchmarkConv(b *testing.B) {
+	eachForm(b, func(b *testing.B, d bench) {
+		c := d.conv()
+		for b.Loop() {
+			d.Conv(c.Conv)
+		}
+	})
+}
+
+func BenchmarkConvGrad(b *testing.B) {
+	eachForm(b, func(b *testing.B, d bench) {
+		c := d.conv()
+		for b.Loop() {
+			d.ConvGrad(c)
+		}
+	})
+}
+
+// The frequency tables of patches of eight: two counts for each of eight positions.
+func (b bench) counts() (y, table device.Mat, rows device.Ints) {
+	const n, per = 26400, 16
+	rows = b.AllocInts(n * per)
+	for i := range rows.Host {
+		rows.Host[i] = int32(b.rng.IntN(265)*8 + i/2%8)
+	}
+	return b.mat(n, 50), b.mat(265*8, 50), rows
+}
+
+func BenchmarkGather(b *testing.B) {
+	eachForm(b, func(b *testing.B, d bench) {
+		y, table, rows := d.counts()
+		for b.Loop() {
+			d.Gather(y, table, rows, 16)
+		}
+	})
+}
+
+func BenchmarkScatterAdd(b *testing.B) {
+	eachForm(b, func(b *testing.B, d bench) {
+		y, table, rows := d.counts()
+		for b.Loop() {
+			d.ScatterAdd(table, y, rows, 16)
 		}
 	})
 }

@@ -5,11 +5,12 @@ import "github.com/dygmamba/dygmamba/device"
 // RowSum adds up every row; a chunk is a run of rows.
 func (d *Device) RowSum(y device.Buffer, x device.Mat) {
 	t := &d.fused.rowSum
-	*t = rowSumTask{y: y.Host, x: x, each: rowsPerChunk(x.Cols)}
+	*t = rowSumTask{sum: d.fused.loops.sum, y: y.Host, x: x, each: rowsPerChunk(x.Cols)}
 	d.parallel(pieces(x.Rows, t.each), t)
 }
 
 type rowSumTask struct {
+	sum  func(x []float32) float32
 	y    []float32
 	x    device.Mat
 	each int
@@ -17,10 +18,6 @@ type rowSumTask struct {
 
 func (t *rowSumTask) run(chunk, _ int) {
 	for r := chunk * t.each; r < min(t.x.Rows, (chunk+1)*t.each); r++ {
-		var sum float32
-		for _, v := range row(t.x, r) {
-			sum += v
-		}
-		t.y[r] = sum
+		t.y[r] = t.sum(row(t.x, r))
 	}
 }

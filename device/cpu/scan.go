@@ -10,7 +10,7 @@ func (d *Device) Scan(s device.Scan) {
 		return
 	}
 	t := &d.fused.scan
-	*t = scanTask{Scan: s, dev: d, each: max(1, scanChunk/(s.Len*s.Width*max(1, s.State)))}
+	*t = scanTask{Scan: s, dev: d, each: max(share(s.Batch), scanChunk/(s.Len*s.Width*max(1, s.State)))}
 	if t.vector = d.fused.vector && s.State > 0; t.vector {
 		t.rates = d.scratch(scanTable(s.Width, s.State))
 		scanPack(t.rates, &t.Scan)

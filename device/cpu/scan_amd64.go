@@ -16,6 +16,7 @@ const lanes = 8
 type scanLanes struct {
 	u, delta, gate, y, b, c, dy, dgate, du, ddelta                                         uintptr
 	uStep, deltaStep, gateStep, yStep, bStep, cStep, dyStep, dgateStep, duStep, ddeltaStep int
+	uAhead, deltaAhead, gateAhead, yAhead, dyAhead, dgateAhead, duAhead, ddeltaAhead       int // bytes to the next sequence
 
 	rates, inverse uintptr // A/ln 2 and 1/A [N, 8]
 	skip           uintptr // [8]
@@ -89,18 +90,24 @@ func (a *scanLanes) prepare(s *device.Scan, table []float32, b, block, firstRow 
 	a.inverse = addr(&table[size+c*s.State])
 	a.skip = addr(&table[2*size+c])
 	r := b*s.Len + firstRow
-	a.u, a.uStep = place(s.U, r, c)
-	a.delta, a.deltaStep = place(s.Delta, r, c)
+	a.u, a.uStep, a.uAhead = placeAhead(s.U, r, c, s.Len)
+	a.delta, a.deltaStep, a.deltaAhead = placeAhead(s.Delta, r, c, s.Len)
 	a.b, a.bStep = place(s.B, r, 0)
 	a.c, a.cStep = place(s.C, r, 0)
 	if s.Gate.Given() {
-		a.gate, a.gateStep = place(s.Gate, r, c)
+		a.gate, a.gateStep, a.gateAhead = placeAhead(s.Gate, r, c, s.Len)
 	}
 }
 
 // place is the address of m[r, c] and the distance of rows in bytes.
 func place(m device.Mat, r, c int) (uintptr, int) {
 	return addr(&m.Buf.Host[r*m.Stride+c]), 4 * m.Stride
+}
+
+// placeAhead adds the distance of sequences of len rows.
+func placeAhead(m device.Mat, r, c, len int) (at uintptr, step, ahead int) {
+	at, step = place(m, r, c)
+	return at, step, len * step
 }
 
 func addr(p *float32) uintptr { return uintptr(unsafe.Pointer(p)) }
@@ -110,7 +117,7 @@ func scanVector(s *device.Scan, table, h []float32, b int) {
 	var a scanLanes
 	for block := range pieces(s.Width, lanes) {
 		a.prepare(s, table, b, block, 0)
-		a.y, a.yStep = place(s.Y, b*s.Len, block*lanes)
+		a.y, a.yStep, a.yAhead = placeAhead(s.Y, b*s.Len, block*lanes, s.Len)
 		clear(h)
 		a.states = addr(&h[0])
 		if s.Exact {
@@ -164,9 +171,9 @@ func scanGradVector(s *device.ScanGrad, table, da, dskip, work []float32, b int)
 	for block := range pieces(s.Width, lanes) {
 		c, first := block*lanes, b*s.Len
 		a.prepare(&s.Scan, table, b, block, 0)
-		a.dy, a.dyStep = place(s.DY, first, c)
+		a.dy, a.dyStep, a.dyAhead = placeAhead(s.DY, first, c, s.Len)
 		if s.Gate.Given() {
-			a.dgate, a.dgateStep = place(s.DGate, first, c)
+			a.dgate, a.dgateStep, a.dgateAhead = placeAhead(s.DGate, first, c, s.Len)
 		}
 		a.states, a.decays = addr(&states[0]), addr(&decays[0])
 		a.past, a.dc = addr(&past[0]), addr(&dc[0])
@@ -180,8 +187,8 @@ func scanGradVector(s *device.ScanGrad, table, da, dskip, work []float32, b int)
 
 		last := s.Len - 1
 		a.prepare(&s.Scan, table, b, block, last)
-		a.du, a.duStep = place(s.DU, first+last, c)
-		a.ddelta, a.ddeltaStep = place(s.DDelta, first+last, c)
+		a.du, a.duStep, a.duAhead = placeAhead(s.DU, first+last, c, s.Len)
+		a.ddelta, a.ddeltaStep, a.ddeltaAhead = placeAhead(s.DDelta, first+last, c, s.Len)
 		clear(dh)
 		a.dh, a.da = addr(&dh[0]), addr(&da[c*s.State])
 		a.states = addr(&states[0])

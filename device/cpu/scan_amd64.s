@@ -29,6 +29,9 @@ step:
 	VMASKMOVPS (SI), Y9, Y7
 	VMULPS     Y7, Y8, Y2
 	VMULPS     Y0, Y7, Y1
+	AHEAD(SI, scanLanes_uAhead)
+	AHEAD(R8, scanLanes_deltaAhead)
+	AHEAD(R10, scanLanes_yAhead)
 	MOVQ       scanLanes_n4(DI), DX
 	XORQ       AX, AX
 	TESTQ      DX, DX
@@ -51,6 +54,7 @@ gate:
 	TESTQ      R9, R9
 	JZ         write
 	VMASKMOVPS (R9), Y9, Y3
+	AHEAD(R9, scanLanes_gateAhead)
 	SILU8(Y3, Y3, Y4, Y5, Y6)
 	VMULPS     Y3, Y2, Y2
 	ADDQ       scanLanes_gateStep(DI), R9
@@ -91,6 +95,9 @@ step:
 	VMASKMOVPS (R8), Y9, Y0
 	VMASKMOVPS (SI), Y9, Y7
 	VMULPS     Y7, Y8, Y2
+	AHEAD(SI, scanLanes_uAhead)
+	AHEAD(R8, scanLanes_deltaAhead)
+	AHEAD(R10, scanLanes_yAhead)
 	MOVQ       scanLanes_n4(DI), DX
 	VMOVUPS    kOne<>(SB), Y9
 	XORQ       AX, AX
@@ -121,6 +128,8 @@ gate:
 	TESTQ      DX, DX
 	JZ         write
 	VMASKMOVPS (DX), Y9, Y3
+	MOVQ       scanLanes_gateAhead(DI), AX
+	PREFETCHT0 (DX)(AX*1)
 	SILU8(Y3, Y3, Y4, Y5, Y6)
 	VMULPS     Y3, Y2, Y2
 	ADDQ       scanLanes_gateStep(DI), DX

@@ -15,28 +15,32 @@ K8(kSlope7, 0x37b8ef1d)
 K8(kHalf, 0x3f000000) // below it the series, above it the formula
 
 // OPEN loads a step: Δ into Y0, u into Y8, the gradient dy past the gate into Y7, and Skip·u into Y2. It writes dy past the gate,
-// keeps dy·SiLU′(gate) for SHUT and adds dy·u to dskip. Destroys SI, Y1 … Y6, Y9.
+// keeps dy·SiLU′(gate) for SHUT and adds dy·u to dskip. Destroys SI, DX, Y1 … Y6, Y9.
 #define OPEN(plain) \
 	MOVQ        scanLanes_mask(DI), SI      \
 	VMOVUPS     (SI), Y9                    \
 	MOVQ        scanLanes_delta(DI), SI     \
 	VMASKMOVPS  (SI), Y9, Y0                \
+	AHEAD(SI, scanLanes_deltaAhead)          \
 	ADDQ        scanLanes_deltaStep(DI), SI \
 	MOVQ        SI, scanLanes_delta(DI)     \
 	MOVQ        scanLanes_u(DI), SI         \
 	VMASKMOVPS  (SI), Y9, Y8                \
+	AHEAD(SI, scanLanes_uAhead)              \
 	ADDQ        scanLanes_uStep(DI), SI     \
 	MOVQ        SI, scanLanes_u(DI)         \
 	MOVQ        scanLanes_skip(DI), SI      \
 	VMULPS      (SI), Y8, Y2                \
 	MOVQ        scanLanes_dy(DI), SI        \
 	VMASKMOVPS  (SI), Y9, Y7                \
+	AHEAD(SI, scanLanes_dyAhead)             \
 	ADDQ        scanLanes_dyStep(DI), SI    \
 	MOVQ        SI, scanLanes_dy(DI)        \
 	MOVQ        scanLanes_gate(DI), SI      \
 	TESTQ       SI, SI                      \
 	JZ          plain                       \
 	VMASKMOVPS  (SI), Y9, Y6                \
+	AHEAD(SI, scanLanes_gateAhead)           \
 	ADDQ        scanLanes_gateStep(DI), SI  \
 	MOVQ        SI, scanLanes_gate(DI)      \
 	SIGMOID8(Y6, Y3, Y4, Y5)                \
@@ -63,6 +67,7 @@ plain:                                      \
 	JZ     done                        \
 	VMULPS scanLanes_slope(DI), Y2, Y2 \
 	STORE(Y2, (SI), Y3, some, stored)  \
+	AHEAD(SI, scanLanes_dgateAhead)    \
 	ADDQ   scanLanes_dgateStep(DI), SI \
 	MOVQ   SI, scanLanes_dgate(DI)     \
 done:
@@ -206,10 +211,12 @@ state:
 #define WRITE(some1, done1, some2, done2) \
 	MOVQ scanLanes_du(DI), SI            \
 	STORE(Y2, (SI), Y5, some1, done1)    \
+	AHEAD(SI, scanLanes_duAhead)         \
 	SUBQ scanLanes_duStep(DI), SI        \
 	MOVQ SI, scanLanes_du(DI)            \
 	MOVQ scanLanes_ddelta(DI), SI        \
 	STORE(Y3, (SI), Y5, some2, done2)    \
+	AHEAD(SI, scanLanes_ddeltaAhead)     \
 	SUBQ scanLanes_ddeltaStep(DI), SI    \
 	MOVQ SI, scanLanes_ddelta(DI)
 

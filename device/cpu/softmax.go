@@ -1,10 +1,6 @@
 package cpu
 
-import (
-	"math"
-
-	"github.com/dygmamba/dygmamba/device"
-)
+import "github.com/dygmamba/dygmamba/device"
 
 // Softmax of every row; a chunk is a run of rows. A row whose entries are all −Inf gives zeros.
 func (d *Device) Softmax(y, x device.Mat, mask device.Ints, fill float32) {
@@ -12,7 +8,7 @@ func (d *Device) Softmax(y, x device.Mat, mask device.Ints, fill float32) {
 		return
 	}
 	t := &d.fused.softmax
-	*t = softmaxTask{y: y, x: x, mask: mask.Host, fill: fill, each: rowsPerChunk(x.Cols)}
+	*t = softmaxTask{loops: &d.fused.loops, y: y, x: x, mask: mask.Host, fill: fill, each: rowsPerChunk(x.Cols)}
 	d.parallel(pieces(x.Rows, t.each), t)
 }
 
@@ -22,11 +18,12 @@ func (d *Device) SoftmaxGrad(dx, y, dy device.Mat) {
 		return
 	}
 	t := &d.fused.softmax
-	*t = softmaxTask{y: dx, x: y, dy: dy, each: rowsPerChunk(y.Cols)}
+	*t = softmaxTask{loops: &d.fused.loops, y: dx, x: y, dy: dy, each: rowsPerChunk(y.Cols)}
 	d.parallel(pieces(y.Rows, t.each), t)
 }
 
 type softmaxTask struct {
+	loops    *rowLoops
 	y, x, dy device.Mat // dy only for the gradient, where y is dx and x is y
 	mask     []int32
 	fill     float32
@@ -37,14 +34,14 @@ func (t *softmaxTask) run(chunk, _ int) {
 	for r := chunk * t.each; r < min(t.x.Rows, (chunk+1)*t.each); r++ {
 		x, y := row(t.x, r), row(t.y, r)
 		if t.dy.Given() {
-			softmaxGradRow(y, x, row(t.dy, r))
+			t.loops.softmaxGrad(y, x, row(t.dy, r))
 			continue
 		}
 		copy(y, x)
 		if len(t.mask) > 0 {
 			fillMasked(y, t.mask[r*len(y):], t.fill)
 		}
-		softmaxRow(y)
+		t.loops.softmax(y)
 	}
 }
 
@@ -57,33 +54,10 @@ func fillMasked(x []float32, mask []int32, fill float32) {
 	}
 }
 
-// softmaxRow works in place. All −Inf gives zeros.
-func softmaxRow(x []float32) {
-	top := x[0]
-	for _, v := range x {
-		top = max(top, v)
-	}
-	if math.IsInf(float64(top), -1) {
-		clear(x)
-		return
-	}
-	var sum float32
-	for i, v := range x {
-		x[i] = exp32(v - top)
-		sum += x[i]
-	}
-	scale := 1 / sum
-	for i := range x {
-		x[i] *= scale
-	}
-}
-
-func softmaxGradRow(dx, y, dy []float32) {
-	var dot float32
+// softmaxGrad writes dx, which may be dy.
+func (l *rowLoops) softmaxGrad(dx, y, dy []float32) {
+	mean := l.dot(y, dy)
 	for i, v := range y {
-		dot += v * dy[i]
-	}
-	for i, v := range y {
-		dx[i] = v * (dy[i] - dot)
+		dx[i] = v * (dy[i] - mean)
 	}
 }

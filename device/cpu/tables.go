@@ -8,7 +8,8 @@ func (d *Device) Gather(y, table device.Mat, rows device.Ints, per int) {
 		return
 	}
 	t := &d.fused.gather
-	*t = gatherTask{y: y, table: table, rows: rows.Host, per: per, each: rowsPerChunk(y.Cols)}
+	*t = gatherTask{y: y, table: table, rows: rows.Host, per: per, each: rowsPerChunk(y.Cols * max(1, per))}
+	t.vector = d.fused.vector && per > 0 && table.Rows > 0
 	d.parallel(pieces(y.Rows, t.each), t)
 }
 
@@ -16,11 +17,17 @@ type gatherTask struct {
 	y, table device.Mat
 	rows     []int32
 	per      int
+	vector   bool
 	each     int
 }
 
 func (t *gatherTask) run(chunk, _ int) {
-	for r := chunk * t.each; r < min(t.y.Rows, (chunk+1)*t.each); r++ {
+	lo, hi := chunk*t.each, min(t.y.Rows, (chunk+1)*t.each)
+	if t.vector {
+		t.vectorRows(lo, hi)
+		return
+	}
+	for r := lo; r < hi; r++ {
 		y := row(t.y, r)
 		clear(y)
 		for _, k := range t.rows[r*t.per : (r+1)*t.per] {
@@ -33,38 +40,78 @@ func (t *gatherTask) run(chunk, _ int) {
 	}
 }
 
-// ScatterAdd adds rows of y to table rows; a chunk is a run of columns, so that every number of the table has one writer,
-// which takes the rows of y in their order.
+// ScatterAdd adds rows of y to table rows, in the order of y; where there is enough to add, fixed shares of y's rows are
+// first added up in tables of their own.
 func (d *Device) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {
-	if y.Rows == 0 || y.Cols == 0 {
+	if y.Rows == 0 || y.Cols == 0 || per == 0 || table.Rows == 0 {
 		return
 	}
 	t := &d.fused.scatter
-	*t = scatterTask{y: y, table: table, rows: rows.Host, per: per}
-	d.parallel(pieces(y.Cols, scatterCols), t)
+	*t = scatterTask{y: y, table: table, rows: rows.Host, per: per, vector: d.fused.vector, add: d.loops.zips[device.Add]}
+	count := min(maxTables, y.Rows*per/max(minScatter, 4*table.Rows))
+	if count <= 1 {
+		t.scatter(table, 0, y.Rows)
+		return
+	}
+	t.each = pieces(y.Rows, count)
+	t.parts = d.scratch(pieces(y.Rows, t.each) * table.Rows * y.Cols)
+	d.parallel(pieces(y.Rows, t.each), t)
+	t.each = rowsPerChunk(y.Cols)
+	d.parallel(pieces(table.Rows, t.each), (*scatterSum)(t))
 }
 
-// scatterCols is the number of columns of a chunk: two cache lines.
-const scatterCols = 32
+const (
+	maxTables  = 8    // tables of partial sums
+	minScatter = 1024 // row numbers that make a table of their own worth while
+)
 
 type scatterTask struct {
 	y, table device.Mat
 	rows     []int32
 	per      int
+	vector   bool
+	add      func(z, x, y []float32)
+	each     int
+	parts    []float32 // a dense table for every chunk
 }
 
+// run adds up a share of y's rows.
 func (t *scatterTask) run(chunk, _ int) {
-	lo := chunk * scatterCols
-	hi := min(t.y.Cols, lo+scatterCols)
-	for r := range t.y.Rows {
-		y := row(t.y, r)[lo:hi]
+	size := t.table.Rows * t.y.Cols
+	part := t.parts[chunk*size : (chunk+1)*size]
+	clear(part)
+	own := device.Mat{Buf: device.Buffer{Host: part, Len: size}, Rows: t.table.Rows, Cols: t.y.Cols, Stride: t.y.Cols}
+	t.scatter(own, chunk*t.each, min(t.y.Rows, (chunk+1)*t.each))
+}
+
+// scatter adds rows [lo, hi) of y to table.
+func (t *scatterTask) scatter(table device.Mat, lo, hi int) {
+	if t.vector {
+		t.vectorRows(table, lo, hi)
+		return
+	}
+	for r := lo; r < hi; r++ {
+		y := row(t.y, r)
 		for _, k := range t.rows[r*t.per : (r+1)*t.per] {
 			if k >= 0 {
-				dst := row(t.table, int(k))[lo:hi]
-				for i, v := range y {
-					dst[i] += v
-				}
+				axpyPlain(row(table, int(k)), y, 1)
 			}
 		}
+	}
+}
+
+// scatterSum adds the shares' tables to the table; a chunk is a run of table rows.
+type scatterSum scatterTask
+
+func (t *scatterSum) run(chunk, _ int) {
+	cols := t.y.Cols
+	lo, hi := chunk*t.each, min(t.table.Rows, (chunk+1)*t.each)
+	sum := t.parts[lo*cols : hi*cols]
+	for at := t.table.Rows * cols; at < len(t.parts); at += t.table.Rows * cols {
+		t.add(sum, sum, t.parts[at+lo*cols:at+hi*cols])
+	}
+	for r := lo; r < hi; r++ {
+		dst := row(t.table, r)
+		t.add(dst, dst, sum[(r-lo)*cols:(r-lo+1)*cols])
 	}
 }

@@ -21,6 +21,7 @@ func (d *Device) weighted(t poolTask) {
 	if t.a.Rows == 0 {
 		return
 	}
+	t.loops, t.scale = &d.fused.loops, d.loops.scale
 	t.each = rowsPerChunk(t.w.Cols * t.a.Cols)
 	d.fused.pooling = t
 	d.parallel(pieces(t.a.Rows, t.each), &d.fused.pooling)
@@ -39,6 +40,8 @@ const (
 type poolTask struct {
 	op      poolOp
 	w, a, h device.Mat
+	loops   *rowLoops
+	scale   func(y, x []float32, k float32)
 	each    int
 }
 
@@ -53,30 +56,14 @@ func (t *poolTask) run(chunk, _ int) {
 			h := row(t.h, b*p+j)
 			switch t.op {
 			case poolSum:
-				axpy(a, h, w[j])
+				t.loops.axpy(a, h, w[j])
 			case poolDot:
-				w[j] = dot(a, h)
+				w[j] = t.loops.dot(a, h)
 			case poolOuter:
-				for i, v := range a {
-					h[i] = w[j] * v
-				}
+				t.scale(h, a, w[j])
 			case poolOuterAdd:
-				axpy(h, a, w[j])
+				t.loops.axpy(h, a, w[j])
 			}
 		}
 	}
-}
-
-// axpy adds k·x to y.
-func axpy(y, x []float32, k float32) {
-	for i, v := range x {
-		y[i] += k * v
-	}
-}
-
-func dot(x, y []float32) (sum float32) {
-	for i, v := range x {
-		sum += v * y[i]
-	}
-	return sum
 }

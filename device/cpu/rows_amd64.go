@@ -1,0 +1,17 @@
+package cpu
+
+func useRowVectors(l *rowLoops) {
+	l.dot, l.sum, l.axpy, l.softmax = dotVector, sumVector, axpyVector, softmaxVector
+}
+
+//go:noescape
+func dotVector(x, y []float32) float32
+
+//go:noescape
+func sumVector(x []float32) float32
+
+//go:noescape
+func axpyVector(y, x []float32, k float32)
+
+//go:noescape
+func softmaxVector(x []float32)

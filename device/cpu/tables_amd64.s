@@ -1,0 +1,217 @@
+#include "textflag.h"
+#include "go_asm.h"
+
+// Gather and ScatterAdd for a run of 32, 16, 8, 4, 2 or 1 columns: a row of y stays in registers while its table rows are added
+// to it, or it to them.
+//
+// SI y, R8 table, R9 row numbers, R10 row numbers in each row of y, R11 bytes between table rows, CX rows of y left
+
+#define BEGIN \
+	MOVQ a+0(FP), DI              \
+	MOVQ tableColumns_y(DI), SI     \
+	MOVQ tableColumns_table(DI), R8 \
+	MOVQ tableColumns_rows(DI), R9  \
+	MOVQ tableColumns_per(DI), R10  \
+	MOVQ tableColumns_tableStep(DI), R11 \
+	MOVQ tableColumns_count(DI), CX
+
+// EACH runs body with AX at the table row, for every row number that is not negative.
+#define EACH(body) \
+	MOVQ    R10, BX   \
+entry:                \
+	MOVLQSX (R9), AX  \
+	ADDQ    $4, R9    \
+	TESTQ   AX, AX    \
+	JLT     absent    \
+	IMULQ   R11, AX   \
+	ADDQ    R8, AX    \
+	body              \
+absent:               \
+	DECQ    BX        \
+	JNZ     entry
+
+#define END \
+	ADDQ tableColumns_yStep(DI), SI \
+	DECQ CX   \
+	JNZ  next \
+	VZEROUPPER \
+	RET
+
+#define SUM32 \
+	VADDPS (AX), Y0, Y0   \
+	VADDPS 32(AX), Y1, Y1 \
+	VADDPS 64(AX), Y2, Y2 \
+	VADDPS 96(AX), Y3, Y3
+
+#define ADD32 \
+	VADDPS  (AX), Y0, Y4   \
+	VADDPS  32(AX), Y1, Y5 \
+	VADDPS  64(AX), Y2, Y6 \
+	VADDPS  96(AX), Y3, Y7 \
+	VMOVUPS Y4, (AX)       \
+	VMOVUPS Y5, 32(AX)     \
+	VMOVUPS Y6, 64(AX)     \
+	VMOVUPS Y7, 96(AX)
+
+#define SUM16 \
+	VADDPS (AX), Y0, Y0   \
+	VADDPS 32(AX), Y1, Y1
+
+#define ADD16 \
+	VADDPS  (AX), Y0, Y4   \
+	VADDPS  32(AX), Y1, Y5 \
+	VMOVUPS Y4, (AX)       \
+	VMOVUPS Y5, 32(AX)
+
+#define SUM8 VADDPS (AX), Y0, Y0
+
+#define ADD8 \
+	VADDPS  (AX), Y0, Y4 \
+	VMOVUPS Y4, (AX)
+
+#define SUM4 VADDPS (AX), X0, X0
+
+#define ADD4 \
+	VADDPS  (AX), X0, X4 \
+	VMOVUPS X4, (AX)
+
+#define SUM2 \
+	VMOVSD (AX), X4   \
+	VADDPS X4, X0, X0
+
+#define ADD2 \
+	VMOVSD (AX), X4   \
+	VADDPS X4, X0, X4 \
+	VMOVSD X4, (AX)
+
+#define SUM1 VADDSS (AX), X0, X0
+
+#define ADD1 \
+	VADDSS (AX), X0, X4 \
+	VMOVSS X4, (AX)
+
+// func gather32(a *tableColumns)
+TEXT ·gather32(SB), NOSPLIT, $0-8
+	BEGIN
+
+next:
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	EACH(SUM32)
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	VMOVUPS Y2, 64(SI)
+	VMOVUPS Y3, 96(SI)
+	END
+
+// func gather16(a *tableColumns)
+TEXT ·gather16(SB), NOSPLIT, $0-8
+	BEGIN
+
+next:
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	EACH(SUM16)
+	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
+	END
+
+// func gather8(a *tableColumns)
+TEXT ·gather8(SB), NOSPLIT, $0-8
+	BEGIN
+
+next:
+	VXORPS  Y0, Y0, Y0
+	EACH(SUM8)
+	VMOVUPS Y0, (SI)
+	END
+
+// func gather4(a *tableColumns)
+TEXT ·gather4(SB), NOSPLIT, $0-8
+	BEGIN
+
+next:
+	VXORPS  X0, X0, X0
+	EACH(SUM4)
+	VMOVUPS X0, (SI)
+	END
+
+// func gather2(a *tableColumns)
+TEXT ·gather2(SB), NOSPLIT, $0-8
+	BEGIN
+
+next:
+	VXORPS X0, X0, X0
+	EACH(SUM2)
+	VMOVSD X0, (SI)
+	END
+
+// func gather1(a *tableColumns)
+TEXT ·gather1(SB), NOSPLIT, $0-8
+	BEGIN
+
+next:
+	VXORPS X0, X0, X0
+	EACH(SUM1)
+	VMOVSS X0, (SI)
+	END
+
+// func scatter32(a *tableColumns)
+TEXT ·scatter32(SB), NOSPLIT, $0-8
+	BEGIN
+
+next:
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS 64(SI), Y2
+	VMOVUPS 96(SI), Y3
+	EACH(ADD32)
+	END
+
+// func scatter16(a *tableColumns)
+TEXT ·scatter16(SB), NOSPLIT, $0-8
+	BEGIN
+
+next:
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	EACH(ADD16)
+	END
+
+// func scatter8(a *tableColumns)
+TEXT ·scatter8(SB), NOSPLIT, $0-8
+	BEGIN
+
+next:
+	VMOVUPS (SI), Y0
+	EACH(ADD8)
+	END
+
+// func scatter4(a *tableColumns)
+TEXT ·scatter4(SB), NOSPLIT, $0-8
+	BEGIN
+
+next:
+	VMOVUPS (SI), X0
+	EACH(ADD4)
+	END
+
+// func scatter2(a *tableColumns)
+TEXT ·scatter2(SB), NOSPLIT, $0-8
+	BEGIN
+
+next:
+	VMOVSD (SI), X0
+	EACH(ADD2)
+	END
+
+// func scatter1(a *tableColumns)
+TEXT ·scatter1(SB), NOSPLIT, $0-8
+	BEGIN
+
+next:
+	VMOVSS (SI), X0
+	EACH(ADD1)
+	END
