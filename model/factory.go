@@ -86,7 +86,7 @@ type Factory struct {
 	Presets []string // names; the first is the default
 
 	spec       func(preset, data string, settings []string) (Spec, error)
-	decode     func(raw []byte) (Spec, error)
+	decode     func(raw []byte, settings []string) (Spec, error)
 	fromShapes func(base Spec, shapes map[string][]int, settings []string) (Spec, error)
 	build      func(env Env, s Spec) (Model, error)
 	about      map[string]string
@@ -124,8 +124,8 @@ func (f Factory) Spec(preset, data string, settings ...string) (Spec, error) {
 	return f.spec(preset, data, settings)
 }
 
-// Decode reads a Spec from its JSON form. Fields that are missing keep the default.
-func (f Factory) Decode(raw []byte) (Spec, error) { return f.decode(raw) }
+// Decode reads a Spec from its JSON form and changes it by settings. Fields that are missing keep the default.
+func (f Factory) Decode(raw []byte, settings ...string) (Spec, error) { return f.decode(raw, settings) }
 
 // FromTensors is base changed to what the shapes of a checkpoint's tensors tell, then by settings. A setting that contradicts a
 // shape is an error, and so is a tensor that is missing or that the model does not have.
@@ -173,13 +173,13 @@ func (k Kind[C]) complete(preset string, c C, t Training, settings []string) (Sp
 	return Spec{preset, &c, t}, nil
 }
 
-func (k Kind[C]) decode(raw []byte) (Spec, error) {
+func (k Kind[C]) decode(raw []byte, settings []string) (Spec, error) {
 	c := k.Default
 	s := Spec{Config: &c, Training: Standard}
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return Spec{}, fmt.Errorf("model configuration: %w", err)
 	}
-	return k.complete(s.Preset, c, s.Training, nil)
+	return k.complete(s.Preset, c, s.Training, settings)
 }
 
 func (k Kind[C]) fromShapes(base Spec, shapes map[string][]int, settings []string) (Spec, error) {

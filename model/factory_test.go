@@ -58,6 +58,9 @@ func TestSpec(t *testing.T) {
 	if diff := cmp.Diff(s, again); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
+	if s, err = toy.Decode(raw, "size=5"); err != nil || s.Config.(*toyConfig).Size != 5 || s.Training != again.Training {
+		t.Errorf("changed after decoding: %+v, %v", s, err)
+	}
 	if s, err = toy.Spec("", "enron"); err != nil || s.Preset != "small" || s.Config.(*toyConfig).Size != 3 {
 		t.Errorf("default preset: %+v, %v", s, err)
 	}

@@ -43,6 +43,14 @@ func testDevice(t testing.TB, threads int) device.Device {
 	return dev
 }
 
+// onlyCPU skips a test of what only the CPU promises.
+func onlyCPU(t *testing.T) {
+	t.Helper()
+	if name := os.Getenv("DYGMAMBA_TEST_DEVICE"); name != "" && name != "cpu" {
+		t.Skipf("the CPU promises this, %s does not", name)
+	}
+}
+
 // newBench builds a model with formula-filled weights and gathers the toy queries.
 func newBench(t testing.TB, c Config, threads int, toy golden.Toy) *bench {
 	t.Helper()
