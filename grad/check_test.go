@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/device"
@@ -29,6 +30,8 @@ type input struct {
 
 // sizes are rows and widths: none, one, and numbers that are no multiple of any vector's width.
 var sizes = [][2]int{{0, 7}, {1, 1}, {7, 33}, {33, 7}, {7, 1}, {1, 33}}
+
+var poison = slices.Repeat([]float32{float32(math.NaN())}, 1<<18)
 
 // devices are the two forms of every kernel.
 func devices(t *testing.T) map[string]device.Device {
@@ -60,6 +63,8 @@ func (c check) test(t *testing.T, dev device.Device, fan bool) {
 	r := rand.New(rand.NewPCG(1, 2))
 	tp := grad.NewTape(dev, true)
 	defer tp.Close()
+	tp.Floats(poison, len(poison)) // so that what is read before it is written shows
+	tp.Reset(0)
 
 	values := make([][]float64, len(c.inputs))
 	in := make([]*tensor.Tensor, len(c.inputs))

@@ -138,7 +138,8 @@ func (tp *Tape) Detach(x *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// Backward computes the gradient of loss, which has one element, with respect to everything tracked.
+// Backward computes the gradient of loss, which has one element, with respect to everything tracked. It ends the step: the
+// operations are forgotten, though results can still be read until Reset.
 func (tp *Tape) Backward(loss *tensor.Tensor) {
 	if loss.Len() != 1 {
 		panic(tensor.Mismatch("backward", "a loss of one element", loss.Shape()))

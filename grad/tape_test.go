@@ -277,6 +277,15 @@ func TestArena(t *testing.T) {
 		t.Errorf("a step needs %d bytes for %d bytes of activations: gradients are not recycled", b, forward)
 	}
 
+	counted := dry.New(0)
+	grown := grad.NewTape(counted, true)
+	step(grown, 10)
+	step(grown, 1000)
+	grown.Reset(1)
+	if counted.Bytes() > grown.Bytes()+1<<18 {
+		t.Errorf("%d bytes are allocated after growing to %d", counted.Bytes(), grown.Bytes())
+	}
+
 	small := dry.New(plan.Bytes() / 2)
 	if err := tensor.Guard(func() { grad.NewTape(small, true).Reserve(plan.Bytes()) }); !errors.As(err, new(*device.OutOfMemory)) {
 		t.Errorf("reserving more than there is: got %v, want out of memory", err)

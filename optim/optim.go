@@ -8,7 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/nn"
 )
 
-// Config chooses a rule and its constants. The zero values of the constants stand for PyTorch's defaults.
+// Config chooses a rule and its constants. Constants that are not listed are PyTorch's defaults.
 type Config struct {
 	Rule        device.Rule
 	Rate        float32 // learning rate
