@@ -209,11 +209,15 @@ func TestProtocolRefusesNonsense(t *testing.T) {
 // The best memory on published data, as published: in percent to two decimals.
 func TestEdgeBankIsThePublishedOne(t *testing.T) {
 	for _, c := range []struct{ dataset, negatives string }{
-		{"uci", sample.Random}, {"enron", sample.Random}, {"mooc", sample.Random}, {"CanParl", sample.Random}, {"USLegis", sample.Random},
+		{"uci", sample.Random}, {"enron", sample.Random}, {"mooc", sample.Random}, {"wikipedia", sample.Random}, {"CanParl", sample.Random}, {"USLegis", sample.Random},
 		{"USLegis", sample.Historical}, {"CanParl", sample.Historical}, {"USLegis", sample.Inductive}, {"CanParl", sample.Inductive},
 	} {
 		t.Run(c.dataset+"/"+c.negatives, func(t *testing.T) {
-			p := eval.NewProtocol(split(t, streamtest.Real(t, c.dataset)), eval.Options{})
+			set, err := dataset.Open(t.Context(), c.dataset, dataset.Options{DataDir: golden.Shared(t, "data")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := eval.NewProtocol(split(t, set.Log), eval.Options{Sampling: set.Sampling})
 			best := edgebankBest(t, p, c.negatives)
 			want, ok := paper.Lookup(eval.Transductive, c.negatives, c.dataset, "edgebank")
 			got := fmt.Sprintf("%.2f/%.2f", 100*best.AP, 100*best.AUC)

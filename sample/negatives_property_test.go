@@ -58,32 +58,34 @@ func options(t *rapid.T) sample.NegativeOptions {
 	return o
 }
 
-func TestNegativesObeyTheirDefinition(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		events, o := streamtest.Few(t), options(t)
-		log := streamtest.Log(t, events)
-		n, err := sample.NewNegatives(log, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if log.Len() == 0 {
-			return
-		}
-		size := rapid.IntRange(1, 40).Draw(t, "batch")
-		for pos := range log.Batches(0, log.Len(), size) {
-			out := draw(n, pos)
-			for i, q := range out {
-				if q.Time != pos.Time[i] {
-					t.Fatalf("negative %d at %v, its positive at %v", i, q.Time, pos.Time[i])
-				}
-			}
-			if o.Strategy == sample.Random {
-				checkRandom(t, events, pos, out, o)
-			} else {
-				checkPairs(t, define(events, pos, o), pos, out)
+func TestNegativesObeyTheirDefinition(t *testing.T) { rapid.Check(t, obeyDefinition) }
+
+func FuzzNegativesObeyTheirDefinition(f *testing.F) { f.Fuzz(rapid.MakeFuzz(obeyDefinition)) }
+
+func obeyDefinition(t *rapid.T) {
+	events, o := streamtest.Few(t), options(t)
+	log := streamtest.Log(t, events)
+	n, err := sample.NewNegatives(log, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log.Len() == 0 {
+		return
+	}
+	size := rapid.IntRange(1, 40).Draw(t, "batch")
+	for pos := range log.Batches(0, log.Len(), size) {
+		out := draw(n, pos)
+		for i, q := range out {
+			if q.Time != pos.Time[i] {
+				t.Fatalf("negative %d at %v, its positive at %v", i, q.Time, pos.Time[i])
 			}
 		}
-	})
+		if o.Strategy == sample.Random {
+			checkRandom(t, events, pos, out, o)
+		} else {
+			checkPairs(t, define(events, pos, o), pos, out)
+		}
+	}
 }
 
 func checkRandom(t *rapid.T, events []event.Event, pos event.Span, out []sample.Query, o sample.NegativeOptions) {
