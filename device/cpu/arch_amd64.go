@@ -14,5 +14,6 @@ func useVectors(l *loops) string {
 	useColSum(l)
 	useTimeCode(l)
 	useUpdate(l)
+	usePeak(l)
 	return "AVX2"
 }

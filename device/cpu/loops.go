@@ -23,7 +23,8 @@ type loops struct {
 	adam     func(w, g, m, v []float32, s *adamStep)
 	sgd      func(w, g, m []float32, s *sgdStep)
 	rmsprop  func(w, g, v []float32, s *rmspropStep)
-	tile     tiles // of the packed matrix product; without them the plain one runs
+	fma      func(n int) // for Peak; may be nil
+	tile     tiles       // of the packed matrix product; without them the plain one runs
 }
 
 func plainLoops() loops {

@@ -67,7 +67,26 @@ TEXT ·siluVector(SB), NOSPLIT, $0-48
 TEXT ·tanhVector(SB), NOSPLIT, $0-48
 	MAP(TANH8(Y0, Y0, Y1, Y2, Y3))
 
+// EXPDOWN8(x, y, s, t) is y = eˣ for −87 ≤ x ≤ 0: the short form of EXP8, with the same polynomial.
+#define EXPDOWN8(x, y, s, t) \
+	VMOVUPS      kRound<>(SB), s    \
+	VFMADD231PS  kLog2e<>(SB), x, s \
+	VSUBPS       kRound<>(SB), s, t \
+	VFNMADD231PS kLn2Hi<>(SB), t, x \
+	VFNMADD231PS kLn2Lo<>(SB), t, x \
+	VMOVUPS      kExp6<>(SB), t     \
+	VFMADD213PS  kExp5<>(SB), x, t  \
+	VFMADD213PS  kExp4<>(SB), x, t  \
+	VFMADD213PS  kExp3<>(SB), x, t  \
+	VFMADD213PS  kExp2<>(SB), x, t  \
+	VPSLLD       $23, s, s          \
+	VMULPS       x, t, t            \
+	VFMADD213PS  x, x, t            \
+	VADDPS       kOne<>(SB), t, t   \
+	VPADDD       s, t, y
+
 // Softplus is max(x, 0) + log(1+u) with u = e^−|x|; log(1+u) = u·(1 + kLog1·u + …) for u ≤ 1, relative error 5e-9 before rounding.
+K8(kLowest, 0xc2ae0000) // −87
 K8(kLog1, 0xbeffffdf)
 K8(kLog2, 0x3eaaa640)
 K8(kLog3, 0xbe7f87c4)
@@ -80,7 +99,9 @@ K8(kLog9, 0xbb5499c0)
 
 #define SOFTPLUS8 \
 	VORPS       kSign<>(SB), Y0, Y1 \
-	EXP8(Y1, Y1, Y2, Y3)            \
+	VMOVUPS     kLowest<>(SB), Y2   \
+	VMAXPS      Y1, Y2, Y1          \
+	EXPDOWN8(Y1, Y1, Y2, Y3)        \
 	VMOVUPS     kLog9<>(SB), Y2     \
 	VFMADD213PS kLog8<>(SB), Y1, Y2 \
 	VFMADD213PS kLog7<>(SB), Y1, Y2 \
@@ -99,10 +120,10 @@ K8(kLog9, 0xbb5499c0)
 TEXT ·softplusVector(SB), NOSPLIT, $0-48
 	MAP(SOFTPLUS8)
 
-// GELU. With a = |x|, at most 20, and e = e^(−a²/2), the tail of the normal distribution is
+// GELU. With a = |x|, at most 13, and e = e^(−a²/2), the tail of the normal distribution is
 // q = Φ(−a) = e·s·(kTail0 + kTail1·s + …), s = 1/(1 + a/4); relative error 5e-8 before rounding.
 // Then GELU(x) = max(x, 0) − a·q, and its slope is d = q − a·φ(a) for x < 0 and 1 − d for x > 0.
-K8(kTwenty, 0x41a00000)
+K8(kThirteen, 0x41500000)
 K8(kQuarter, 0x3e800000)
 K8(kNormal, 0x3ecc422a) // 1/√(2π)
 K8(kTail0, 0x3dcc685e)
@@ -119,11 +140,11 @@ K8(kTail8, 0x3cdc4ca1)
 #define NORMALTAIL8 \
 	VMOVUPS     kSign<>(SB), Y1        \
 	VANDNPS     Y0, Y1, Y1             \
-	VMOVUPS     kTwenty<>(SB), Y2      \
+	VMOVUPS     kThirteen<>(SB), Y2    \
 	VMINPS      Y1, Y2, Y1             \
 	VMULPS      kMinusHalf<>(SB), Y1, Y2 \
 	VMULPS      Y1, Y2, Y2             \
-	EXP8(Y2, Y2, Y3, Y4)               \
+	EXPDOWN8(Y2, Y2, Y3, Y4)           \
 	VMOVUPS     kOne<>(SB), Y4         \
 	VMOVUPS     Y4, Y3                 \
 	VFMADD231PS kQuarter<>(SB), Y1, Y3 \

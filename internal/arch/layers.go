@@ -32,7 +32,7 @@ var Layers = []Layer{
 
 	{Maths, []string{"device"}},
 	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest", "device/dry", "device/trace"}},
-	{Maths, []string{"device/open"}},
+	{Maths, []string{"device/bench", "device/open"}},
 	{Maths, []string{"tensor"}},
 	{Maths, []string{"grad"}},
 	{Maths, []string{"nn"}},
