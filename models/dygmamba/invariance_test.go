@@ -76,9 +76,8 @@ func (b *bench) step(tp *grad.Tape, rule *optim.Optimizer, key uint64, labels []
 	loss := grad.BCE(tp, b.Score(tp, &b.batch), tp.Floats(labels, len(labels), 1))
 	tp.Backward(loss)
 	rule.Step()
-	var host [1]float32
-	b.dev.Read(host[:], loss.Data)
-	return host[0]
+	b.dev.Read(b.host[:], loss.Data)
+	return b.host[0]
 }
 
 func labels(n int) []float32 {

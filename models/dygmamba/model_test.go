@@ -26,6 +26,7 @@ type bench struct {
 	dev   device.Device
 	toy   golden.Toy
 	batch sample.Batch
+	host  [1]float32
 }
 
 // testDevice is the CPU, or the device that DYGMAMBA_TEST_DEVICE names: the same tests hold on a GPU.
