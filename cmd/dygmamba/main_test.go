@@ -126,7 +126,7 @@ func TestCrashIsNotUsage(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	program(t, "version").want(t, exitDone).shows(t, "platform", "go1.")
-	if doc := decode[versionDoc](t, program(t, "version", "--json").want(t, exitDone)); doc.CPUs < 1 {
+	if doc := decode[versionDoc](t, program(t, "version", "--json").want(t, exitDone)); doc.CPUs < 1 || len(doc.Devices) < 2 || !doc.Devices[0].Usable {
 		t.Errorf("got %+v", doc)
 	}
 }

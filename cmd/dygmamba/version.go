@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dygmamba/dygmamba/device/open"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
@@ -19,6 +20,15 @@ type versionDoc struct {
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	CPUs     int    `json:"cpus"`
+
+	Devices []deviceDoc `json:"devices"`
+}
+
+// deviceDoc tells whether a device can be used, and how it calls itself, or why not.
+type deviceDoc struct {
+	Device  string `json:"device"`
+	Usable  bool   `json:"usable"`
+	Details string `json:"details"`
 }
 
 func newVersion(a *app) *cobra.Command {
@@ -30,6 +40,7 @@ func newVersion(a *app) *cobra.Command {
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			doc := version()
+			doc.Devices = devices()
 			return a.emit(doc, func(w io.Writer, s term.Style) error {
 				var f term.Facts
 				f.Add("version", doc.Version)
@@ -39,6 +50,9 @@ func newVersion(a *app) *cobra.Command {
 				f.Add("go", doc.Go)
 				f.Add("platform", doc.Platform)
 				f.Add("cpus", fmt.Sprint(doc.CPUs))
+				for _, d := range doc.Devices {
+					f.Add(d.Device, d.Details)
+				}
 				return f.Write(w, s)
 			})
 		},
@@ -68,6 +82,24 @@ func version() versionDoc {
 		}
 	}
 	return doc
+}
+
+// devices tries all of them.
+func devices() []deviceDoc {
+	var docs []deviceDoc
+	for _, name := range open.Names {
+		if name == "auto" {
+			continue
+		}
+		dev, _, err := open.Device(name, open.Options{})
+		if err != nil {
+			docs = append(docs, deviceDoc{name, false, err.Error()})
+			continue
+		}
+		docs = append(docs, deviceDoc{name, true, dev.Name()})
+		dev.Close()
+	}
+	return docs
 }
 
 func (d versionDoc) described() string {
