@@ -98,12 +98,12 @@ func inUse() uint64 {
 	return m.Sys - m.HeapReleased
 }
 
-// Ten million events take their table, their names, and no more than 64 MB beside.
+// Six million events take their table, their names, and no more than 64 MB beside.
 func TestImportMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("imports ten million rows")
+		t.Skip("imports six million rows")
 	}
-	const rows = 10_000_000
+	const rows = 6_000_000
 	w, err := createNative(filepath.Join(t.TempDir(), "out.dgm"))
 	if err != nil {
 		t.Fatal(err)

@@ -379,3 +379,29 @@ func TestImportSeveralFiles(t *testing.T) {
 		t.Error("a failed import touched the file that was there")
 	}
 }
+
+// Hashes are often kept as unsigned numbers; they look the same afterwards.
+func TestImportParquetUnsigned(t *testing.T) {
+	type record struct {
+		Src uint64  `parquet:"src"`
+		Dst uint32  `parquet:"dst"`
+		T   float64 `parquet:"t"`
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.parquet")
+	if err := parquet.WriteFile(path, []record{{18446744073709551615, 7, 2.5}, {7, 4294967295, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out.dgm")
+	if _, err := Import(t.Context(), []string{path}, out, ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenNative(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if diff := cmp.Diff([]string{"7→4294967295 @1 edge 2", "18446744073709551615→7 @2.5 edge 1"}, show(s)); diff != "" {
+		t.Error(diff)
+	}
+}

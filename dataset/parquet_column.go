@@ -15,6 +15,7 @@ type parquetColumn struct {
 	name  string
 	index int
 	unit  float64 // seconds in one, where values are times; 0 where they are plain numbers
+	plus  bool    // whole numbers without a sign
 
 	pages  parquet.Pages
 	page   parquet.Page
@@ -42,7 +43,7 @@ func (r *tableReader) column(file *parquet.File, name string, list bool) (*parqu
 		}
 		return nil, &InputError{File: r.path, Row: -1, Column: name, Found: "a nested column", Want: want}
 	}
-	return &parquetColumn{name: name, index: found[0].ColumnIndex, unit: timeUnit(found[0].Node.Type())}, nil
+	return &parquetColumn{name: name, index: found[0].ColumnIndex, unit: timeUnit(found[0].Node.Type()), plus: unsigned(found[0].Node.Type())}, nil
 }
 
 // timeUnit is the length of one in seconds, 0 for types that are no times.
@@ -74,6 +75,17 @@ func timeUnit(t parquet.Type) float64 {
 		}
 	}
 	return 0
+}
+
+// unsigned says whether a type holds whole numbers without a sign.
+func unsigned(t parquet.Type) bool {
+	if l := t.LogicalType(); l != nil {
+		if v, ok := l.Value.(*format.IntType); ok {
+			return !v.IsSigned
+		}
+	}
+	c := t.ConvertedType()
+	return c != nil && *c >= deprecated.Uint8 && *c <= deprecated.Uint64
 }
 
 func (c *parquetColumn) open(chunk parquet.ColumnChunk) {
@@ -119,8 +131,14 @@ func (c *parquetColumn) key(b *importBlock, p place, v *row, x parquet.Value) ke
 	if !x.IsNull() {
 		switch x.Kind() {
 		case parquet.Int32:
+			if c.plus {
+				return key{num: int64(x.Uint32())}
+			}
 			return key{num: int64(x.Int32())}
 		case parquet.Int64:
+			if c.plus && x.Int64() < 0 {
+				return key{text: b.keep(strconv.AppendUint(nil, x.Uint64(), 10))}
+			}
 			return key{num: x.Int64()}
 		case parquet.ByteArray, parquet.FixedLenByteArray:
 			return p.key(v, c.name, b.keep(x.ByteArray()))
@@ -207,8 +225,8 @@ func float(x parquet.Value) (float64, bool) {
 	case parquet.Double:
 		f = x.Double()
 	case parquet.ByteArray:
-		v, err := strconv.ParseFloat(string(x.ByteArray()), 64)
-		return v, err == nil && finite(v)
+		v, ok := parseFloat(x.ByteArray())
+		return v, ok && finite(v)
 	default:
 		return 0, false
 	}

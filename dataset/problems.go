@@ -1,6 +1,9 @@
 package dataset
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // finder collects problems, the first most of each kind. The zero finder counts and keeps nothing.
 type finder struct {
@@ -60,14 +63,14 @@ func (f *finder) err() error {
 	if f.Total == 0 {
 		return nil
 	}
+	rank := map[string]int{} // files in the order of their first problem
+	for _, e := range f.List {
+		if _, ok := rank[e.File]; !ok {
+			rank[e.File] = len(rank)
+		}
+	}
 	slices.SortStableFunc(f.List, func(a, b *InputError) int {
-		if a.File != b.File {
-			return 0
-		}
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Row - b.Row
+		return cmp.Or(rank[a.File]-rank[b.File], a.Line-b.Line, a.Row-b.Row)
 	})
 	return &f.Problems
 }

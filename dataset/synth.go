@@ -14,15 +14,15 @@ type SynthOptions struct {
 	Seed     uint64
 	Pairs    int    // 49 (or 0): all ordered pairs of the 7 nodes, with themselves too; 42: without; 21: unordered
 	IDs      string // IDsShared (or ""), IDsSeparate
-	FirstGap string // GapReal (or ""), GapCents, GapInteger
+	FirstGap string // GapCents (or ""), GapReal, GapInteger
 }
 
 // Values of SynthOptions.
 const (
 	IDsShared   = "shared"   // 7 nodes that are both sources and destinations
 	IDsSeparate = "separate" // 7 sources and 7 destinations
-	GapReal     = "real"     // a pair's first gap is any number; times are rounded to two decimals
-	GapCents    = "cents"    // it has two decimals
+	GapCents    = "cents"    // a pair's first gap has two decimals
+	GapReal     = "real"     // it is any number; times are rounded to two decimals
 	GapInteger  = "integer"  // it is a whole number
 )
 
@@ -32,8 +32,14 @@ var SynthNames = []string{"s1", "s2", "s3"}
 func isSynth(name string) bool { return slices.Contains(SynthNames, name) }
 
 // Synth makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data: pairs of 7 nodes whose gaps grow by 0.05 (s1), shrink by
-// 0.05 (s2), or grow and start over in eight periods (s3). The originals were not published, nor how first gaps and numbers of events were
-// drawn; the ranges here give the published totals, time ranges and training events per pair.
+// 0.05 (s2), or grow and start over in eight periods (s3).
+//
+// The originals were not published, nor how first gaps and numbers of events were drawn. What is here follows from the published tables:
+//   - 49 pairs: 70,000 training events, 1428.57 for each pair;
+//   - first gaps of two decimals: two pairs with the same one share all their times, which explains the missing distinct times of each set;
+//   - s2 and s3 with first gaps in a range of about 5 above 800: nearly the same number of training events for all pairs, and the time range;
+//   - s3 with a period of its own for each pair, the same number of events in each of the eight, and one where the last ends: 1721 and 2193
+//     events are 8·215+1 and 8·274+1, and (95,657−49)/8 is a whole number.
 func Synth(name string, o SynthOptions) (*Set, error) {
 	g := &synth{rng: rand.New(rand.NewPCG(o.Seed, 0x5c1)), gap: o.FirstGap}
 	pairs, err := g.pairs(o)
@@ -42,21 +48,22 @@ func Synth(name string, o SynthOptions) (*Set, error) {
 	}
 	switch name {
 	case "s1":
-		for i, n := range g.counts(len(pairs), 100_000, 1930, 2150) {
+		for i, n := range g.counts(len(pairs), 100_000, 1879, 2150) {
 			g.run(pairs[i], 0, n, g.draw(1, 28), 0.05)
 		}
 	case "s2":
-		for i, n := range g.counts(len(pairs), 100_000, 1980, 2097) {
-			g.run(pairs[i], 0, n, g.draw(798, 806), -0.05)
+		for i, n := range g.counts(len(pairs), 100_000, 1921, 2097) {
+			g.run(pairs[i], 0, n, g.draw(800, 805), -0.05)
 		}
 	case "s3":
-		const periods, length, total = 8, 221_412.0, 95_657
-		for p := range periods {
-			events := total*(p+1)/periods - total*p/periods
-			for i, n := range g.counts(len(pairs), events, 215, 274) {
-				fill := length/float64(n) - 0.025*float64(n) // the first gap that makes n events fill the period
-				g.run(pairs[i], float64(p)*length, n, g.draw(fill-2, fill), 0.05)
+		const periods, total = 8, 11_951
+		for i, n := range g.counts(len(pairs), total, 215, 274) {
+			start, first := 0.0, g.draw(800, 805)
+			for range periods {
+				g.run(pairs[i], start, n, first, 0.05)
+				start = after(start, n, first, 0.05)
 			}
+			g.run(pairs[i], start, 1, first, 0.05) // where the last period ends
 		}
 	default:
 		return nil, fmt.Errorf("no synthetic data set %q, want s1, s2 or s3", name)
@@ -130,18 +137,23 @@ func (g *synth) draw(low, high float64) float64 {
 	switch g.gap {
 	case GapInteger:
 		return math.Round(v)
-	case GapCents:
-		return cents(v)
+	case GapReal:
+		return v
 	}
-	return v
+	return cents(v)
 }
 
 // run adds n events of a pair, the first at start, the gap between them changing by step each time.
 func (g *synth) run(pair [2]event.Node, start float64, n int, gap, step float64) {
 	for i := range n {
-		k := float64(i)
-		g.events = append(g.events, event.Event{Src: pair[0], Dst: pair[1], Time: cents(start + k*gap + step/2*k*(k-1))})
+		g.events = append(g.events, event.Event{Src: pair[0], Dst: pair[1], Time: cents(after(start, i, gap, step))})
 	}
+}
+
+// after is the time of the event that n gaps separate from the one at start.
+func after(start float64, n int, gap, step float64) float64 {
+	k := float64(n)
+	return start + k*gap + step/2*k*(k-1)
 }
 
 // set sorts the events; of those at one time, the pair that was generated first comes first.
