@@ -61,17 +61,19 @@ func TestEvalChoosesMemories(t *testing.T) {
 		t.Fatalf("%d results by %s sampling, want 2 settings × 3 negatives × 4 memories by reference", len(all.Results), all.Sampling)
 	}
 	for i := 0; i < len(all.Results); i += 4 {
-		best := 0
+		best, top, marked := 0, number(0), number(0)
 		for _, r := range all.Results[i : i+4] {
+			top = max(top, r.AP)
 			if r.Best {
 				best++
+				marked = r.AP
 			}
 			if r.NegativesHash != all.Results[i].NegativesHash {
 				t.Errorf("the memories of %s, %s were asked about different negatives", r.Setting, r.Negatives)
 			}
 		}
-		if best != 1 {
-			t.Errorf("%d best memories in %s, %s", best, all.Results[i].Setting, all.Results[i].Negatives)
+		if best != 1 || marked != top {
+			t.Errorf("%d best memories, AP %v of at most %v, in %s, %s", best, marked, top, all.Results[i].Setting, all.Results[i].Negatives)
 		}
 	}
 	one := evaluate("--setting", "transductive", "--negatives", "historical", "--set", "edge_bank_memory_mode=time_window_memory", "--set", "time_window_mode=repeat_interval")
