@@ -120,17 +120,21 @@ func (d *download) receive(resp *http.Response, have int64) error {
 
 // explain says what a user can do about a download that did not come through.
 func (d *download) explain(err error) error {
-	var dial *net.OpError
-	var name *net.DNSError
-	hint := "it continues where it stopped when started again"
-	if errors.As(err, &name) || errors.As(err, &dial) && dial.Op == "dial" {
+	if offline(err) {
 		host := d.url
 		if u, e := url.Parse(d.url); e == nil {
 			host = u.Host
 		}
 		return fmt.Errorf("cannot reach %s, this machine seems to be offline: %w; the files can also be put into the data directory by hand", host, err)
 	}
-	return fmt.Errorf("download %s: %w; %s", d.url, err, hint)
+	return fmt.Errorf("download %s: %w; it continues where it stopped when started again", d.url, err)
+}
+
+// offline says whether the server was not reached at all.
+func offline(err error) bool {
+	var dial *net.OpError
+	var name *net.DNSError
+	return errors.As(err, &name) || errors.As(err, &dial) && dial.Op == "dial"
 }
 
 // counter tells how many bytes have gone by, at most once in a while.

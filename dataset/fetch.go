@@ -124,7 +124,7 @@ func (d *download) finish(ctx context.Context) error {
 		if d.size() > before {
 			try = 0 // it moves
 		}
-		if try == len(pauses) {
+		if try == len(pauses) || offline(err) && !d.tried {
 			return d.explain(err)
 		}
 		select {
