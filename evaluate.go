@@ -1,0 +1,49 @@
+package dygmamba
+
+import (
+	"context"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// EvaluateOptions says what to measure. LoadOptions.Set is needed; the zero value of the rest is the published protocol.
+type EvaluateOptions struct {
+	LoadOptions
+	Scenarios  []string     // eval.Transductive and eval.Inductive; nil: both
+	Strategies []string     // negatives: sample.Random, sample.Historical and sample.Inductive; nil: all three
+	Protocol   eval.Options // Sampling "" is the set's own, BatchSize 0 that of the checkpoint
+}
+
+// Evaluate measures a trained model on the last part of a data set, in every scenario under every kind of negatives. Path is what
+// Load takes. Scenarios without events are left out of the results.
+func Evaluate(ctx context.Context, path string, o EvaluateOptions) ([]train.Measured, error) {
+	o.Past = nil // the protocol decides what may be seen
+	p, err := Load(path, o.LoadOptions)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	if o.Protocol.Sampling == "" {
+		o.Protocol.Sampling = o.Set.Sampling
+	}
+	if o.Protocol.BatchSize == 0 {
+		o.Protocol.BatchSize = p.spec.Training.BatchSize
+	}
+	if o.Protocol.Threads == 0 {
+		o.Protocol.Threads = o.Threads
+	}
+	if o.Scenarios == nil {
+		o.Scenarios = []string{eval.Transductive, eval.Inductive}
+	}
+	if o.Strategies == nil {
+		o.Strategies = sample.Strategies()
+	}
+	split, err := dataset.NewSplit(o.Set.Log, dataset.SplitOptions{Sampling: o.Protocol.Sampling})
+	if err != nil {
+		return nil, err
+	}
+	return train.Measure(ctx, eval.NewProtocol(split, o.Protocol), p.Scorer(), o.Scenarios, o.Strategies)
+}

@@ -1,0 +1,184 @@
+package dygmamba
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// Explanation says what an answer rests on. Its JSON form is that of predict --explain.
+type Explanation struct {
+	Query       Query   `json:"-"`
+	Logit       float32 `json:"logit"`
+	Probability float64 `json:"probability"`
+
+	// Gaps are the times between the pair's own meetings, oldest first, and from the last one to the query: as many as the model looks
+	// at, or as there are.
+	Gaps []float32 `json:"gaps"`
+	// WithoutGaps is the answer of a model that does not know the gaps, WithoutMeetings that of one that does not know of the pair's
+	// meetings at all: they are missing from both histories too. Nil where there was nothing to withhold.
+	WithoutGaps     *Effect `json:"without_gaps"`
+	WithoutMeetings *Effect `json:"without_meetings"`
+
+	Weighted    bool `json:"weighted"` // the model weighs patches; otherwise weights are 0 and no patch is withheld
+	Source      Side `json:"source"`
+	Destination Side `json:"destination"`
+}
+
+// Side is what one of the query's two nodes had done.
+type Side struct {
+	Node    event.Node `json:"-"`
+	Name    string     `json:"node"`
+	Events  int        `json:"events"` // that the model looks at
+	Patches []Patch    `json:"patches"`
+}
+
+// Patch is a stretch of a history that the model looks at as a whole, from the oldest to the newest. Short histories begin with patches
+// of padding alone, which have weights too; the last patch ends with the node itself.
+type Patch struct {
+	Weight float32     `json:"weight"` // the model's β; those of a side add up to 1
+	Events []PastEvent `json:"events"`
+	// Without is the answer when this patch's events are missing from this side's history: what is older moves up, nothing still older
+	// comes in, and the gaps stay. It is known for the most weighted patches that have events.
+	Without *Effect `json:"without,omitempty"`
+}
+
+// PastEvent is an interaction of a side's node.
+type PastEvent struct {
+	Other event.Node `json:"-"`
+	Name  string     `json:"node"` // the other one
+	Time  event.Time `json:"time"`
+	Edge  event.Edge `json:"edge"`
+}
+
+// Effect is what an answer becomes when something is withheld.
+type Effect struct {
+	Logit       float32 `json:"logit"`
+	Probability float64 `json:"probability"`
+	Change      float32 `json:"change"` // of the logit: negative if what was withheld spoke for a meeting
+}
+
+// Explain answers queries as Score does, and says why. It asks the model again for everything that is withheld: with weights of patches, up
+// to 3 + 2·Top times as much work as scoring. Models that remember events cannot be explained this way.
+func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, error) {
+	if p.memory != nil {
+		return nil, fmt.Errorf("explain: %s remembers events, and what it remembers cannot be withheld", p.name)
+	}
+	if _, err := asked(qs); err != nil {
+		return nil, err
+	}
+	plan := p.model.Plan()
+	doubts := newDoubts(p, plan)
+	if plan.Picker != nil {
+		plan.Picker = sample.Bind(plan.Picker, p.view(), 1)
+	}
+	var b sample.Batch
+	var all []Explanation
+	for part := range slices.Chunk(qs, p.spec.Training.BatchSize) {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("explain: %w", err)
+		}
+		sample.Gatherer{Threads: p.options.Threads}.Gather(p.view(), plan, part, &b)
+		found, err := p.explain(&b, doubts)
+		if err != nil {
+			return nil, fmt.Errorf("explain: %w", err)
+		}
+		all = append(all, found...)
+		if tell := p.options.OnBatch; tell != nil {
+			tell(len(all), len(qs))
+		}
+	}
+	return all, nil
+}
+
+// explain explains one batch.
+func (p *Predictor) explain(b *sample.Batch, d *doubts) ([]Explanation, error) {
+	seen, err := p.weigh(b)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]Explanation, len(b.Queries))
+	for i := range found {
+		found[i] = p.describe(b, i, seen)
+		if err := d.raise(&found[i]); err != nil {
+			return nil, err
+		}
+	}
+	return found, d.settle()
+}
+
+// describe puts down what is known of query i of a batch before anything is withheld.
+func (p *Predictor) describe(b *sample.Batch, i int, seen sight) Explanation {
+	q := b.Queries[i]
+	return Explanation{
+		Query: q, Logit: seen.logits[i], Probability: Probability(seen.logits[i]), Gaps: gapsOf(b, i), Weighted: seen.weights != nil,
+		Source:      p.side(q.Src, q.Time, &b.Src, i, seen.row(i)),
+		Destination: p.side(q.Dst, q.Time, &b.Dst, i, seen.row(len(b.Queries)+i)),
+	}
+}
+
+// gapsOf are those of query i that there are.
+func gapsOf(b *sample.Batch, i int) []float32 {
+	each := len(b.Gaps) / len(b.Queries)
+	row := b.Gaps[i*each : (i+1)*each]
+	for len(row) > 0 && row[0] == noGap {
+		row = row[1:]
+	}
+	return append([]float32{}, row...)
+}
+
+// noGap stands in a batch where a pair has no more meetings.
+const noGap = 1e10
+
+// side is row i as the model sees it; without weights every event stands for itself.
+func (p *Predictor) side(n event.Node, at event.Time, r *sample.Rows, i int, weights []float32) Side {
+	times := map[event.Edge]event.Time{} // the row's are rounded
+	h := p.view().Before(n, at)
+	for k, edge := range h.Edge {
+		times[edge] = h.Time[k]
+	}
+	s := Side{Node: n, Name: p.nameOf(n), Patches: make([]Patch, len(weights))}
+	for k, w := range weights {
+		s.Patches[k] = Patch{Weight: w, Events: []PastEvent{}}
+	}
+	row := i * r.Len
+	for k, edge := range r.Edge[row : row+r.Len] {
+		if edge == 0 {
+			continue // padding, or the node itself
+		}
+		if weights == nil {
+			s.Patches = append(s.Patches, Patch{})
+		}
+		patch := &s.Patches[len(s.Patches)-1]
+		if weights != nil {
+			patch = &s.Patches[k*len(weights)/r.Len]
+		}
+		other := r.Node[row+k]
+		patch.Events = append(patch.Events, PastEvent{other, p.nameOf(other), times[edge], edge})
+		s.Events++
+	}
+	return s
+}
+
+func (p *Predictor) nameOf(n event.Node) string {
+	if p.options.Set == nil {
+		return fmt.Sprint(n)
+	}
+	return p.options.Set.Names.Name(n)
+}
+
+// top are the most weighted patches that have events.
+func (s *Side) top(n int) []int {
+	var list []int
+	for k, p := range s.Patches {
+		if len(p.Events) > 0 {
+			list = append(list, k)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(s.Patches[b].Weight, s.Patches[a].Weight) })
+	return list[:min(max(n, 0), len(list))]
+}

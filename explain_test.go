@@ -1,0 +1,176 @@
+package dygmamba_test
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+)
+
+func explain(t *testing.T, p *dygmamba.Predictor, qs []dygmamba.Query) []dygmamba.Explanation {
+	t.Helper()
+	all, err := p.Explain(t.Context(), qs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestExplain: explanations have the scores, and list what the index says of both nodes.
+func TestExplain(t *testing.T) {
+	r := run(t)
+	p := load(t, r.dir, dygmamba.LoadOptions{Set: r.set})
+	qs := questions(r.set)
+	logits := score(t, p, qs)
+	past := index.Freeze(r.set.Log)
+	for i, e := range explain(t, p, qs) {
+		q := qs[i]
+		if e.Query != q || e.Logit != logits[i] || e.Probability != dygmamba.Probability(logits[i]) || !e.Weighted {
+			t.Fatalf("query %d: %+v, score %v", i, e, logits[i])
+		}
+		for _, side := range []struct {
+			node event.Node
+			s    dygmamba.Side
+		}{{q.Src, e.Source}, {q.Dst, e.Destination}} {
+			h := past.Before(side.node, q.Time).Last(11)
+			if len(side.s.Patches) != 7 || side.s.Events != h.Len() || side.s.Name != r.set.Names.Name(side.node) {
+				t.Fatalf("query %d: %d patches and %d events of %s, want 7 and %d", i, len(side.s.Patches), side.s.Events, side.s.Name, h.Len())
+			}
+			sum, at, filled, withheld := 0.0, 0, 0, 0
+			for _, patch := range side.s.Patches {
+				sum += float64(patch.Weight)
+				filled += min(1, len(patch.Events))
+				for _, ev := range patch.Events {
+					if ev.Other != h.Node[at] || ev.Edge != h.Edge[at] || ev.Time != h.Time[at] || ev.Name != r.set.Names.Name(ev.Other) {
+						t.Fatalf("query %d: event %+v, the index has %d, %d at %v", i, ev, h.Node[at], h.Edge[at], h.Time[at])
+					}
+					at++
+				}
+				if patch.Without != nil {
+					withheld++
+				}
+			}
+			if math.Abs(sum-1) > 1e-5 || withheld != min(3, filled) {
+				t.Errorf("query %d: weights add up to %v, %d of %d patches are withheld", i, sum, withheld, filled)
+			}
+		}
+		checkGaps(t, e, past)
+	}
+}
+
+// checkGaps compares with the meetings in the index.
+func checkGaps(t *testing.T, e dygmamba.Explanation, past index.View) {
+	t.Helper()
+	var times []float64
+	h := past.Before(e.Query.Src, e.Query.Time)
+	for k, n := range h.Node {
+		if n == e.Query.Dst && !slices.Contains(times, h.Time[k]) {
+			times = append(times, h.Time[k])
+		}
+	}
+	times = append(times, e.Query.Time)
+	var want []float32
+	for k := 1; k < len(times); k++ {
+		want = append(want, float32(times[k]-times[k-1]))
+	}
+	if want = want[max(0, len(want)-4):]; !slices.Equal(e.Gaps, want) {
+		t.Errorf("%+v: gaps %v, want %v", e.Query, e.Gaps, want)
+	}
+	if (e.WithoutGaps == nil) != (len(want) == 0) || (e.WithoutMeetings == nil) != (len(want) == 0) {
+		t.Errorf("%+v: %d gaps, withheld %v and %v", e.Query, len(want), e.WithoutGaps, e.WithoutMeetings)
+	}
+}
+
+// TestWithheld compares effects with the answers about streams in which the events really are missing. Histories are short enough that
+// nothing older comes in.
+func TestWithheld(t *testing.T) {
+	r := run(t)
+	few := r.set.Log.Select(func(i int) bool { return i < 45 })
+	all := few.All()
+	p := load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Past: index.Freeze(few)})
+	p.Top = 100
+	patches, meetings := 0, 0
+	for _, at := range []int{30, 38, 44} {
+		q := []dygmamba.Query{{Src: all.Src[at], Dst: all.Dst[at], Time: all.Time[at] + 30}}
+		e := explain(t, p, q)[0]
+		without := func(missing func(i int) bool) float32 {
+			past := index.Freeze(few.Select(func(i int) bool { return !missing(i) }))
+			return score(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Past: past}), q)[0]
+		}
+		if e.WithoutMeetings == nil || e.WithoutGaps == nil {
+			t.Fatalf("%+v: there were meetings, but none is withheld", e)
+		}
+		want := without(func(i int) bool { return all.Src[i] == q[0].Src && all.Dst[i] == q[0].Dst })
+		if e.WithoutMeetings.Logit != want || e.WithoutMeetings.Change != want-e.Logit {
+			t.Errorf("without meetings %+v, want %v", e.WithoutMeetings, want)
+		}
+		if e.WithoutGaps.Logit == e.Logit || e.WithoutGaps.Logit == want {
+			t.Errorf("without gaps %+v, with them %v, without meetings %v", e.WithoutGaps, e.Logit, want)
+		}
+		meetings++
+		for _, s := range []dygmamba.Side{e.Source, e.Destination} {
+			for _, patch := range s.Patches {
+				if (patch.Without != nil) != (len(patch.Events) > 0) {
+					t.Fatalf("patch %+v", patch)
+				}
+				gone := map[event.Edge]bool{}
+				own := false // a meeting of the two stands in both histories
+				for _, ev := range patch.Events {
+					gone[ev.Edge] = true
+					own = own || ev.Other == q[0].Src || ev.Other == q[0].Dst
+				}
+				if len(gone) == 0 || own {
+					continue
+				}
+				if want := without(func(i int) bool { return gone[all.Edge(i)] }); patch.Without.Logit != want {
+					t.Errorf("without %+v: %v, want %v", patch.Events, patch.Without.Logit, want)
+				}
+				patches++
+			}
+		}
+	}
+	if patches < 6 || meetings < 3 {
+		t.Errorf("only %d patches and %d meetings were compared", patches, meetings)
+	}
+}
+
+// TestExplainItself: a node asked about itself loses a patch on both sides.
+func TestExplainItself(t *testing.T) {
+	r := run(t)
+	p := load(t, r.dir, dygmamba.LoadOptions{Set: r.set})
+	e := explain(t, p, []dygmamba.Query{{Src: 4, Dst: 4, Time: 300}})[0]
+	for k := range e.Source.Patches {
+		a, b := e.Source.Patches[k].Without, e.Destination.Patches[k].Without
+		if (a == nil) != (b == nil) || a != nil && (*a != *b || a.Change == 0) {
+			t.Errorf("patch %d: %+v and %+v", k, a, b)
+		}
+	}
+}
+
+// TestExplainUnweighted: a model without weights still tells its events and what the pair's history is worth.
+func TestExplainUnweighted(t *testing.T) {
+	r := run(t)
+	dir := t.TempDir()
+	dev := newCPU(t)
+	o := dygmamba.TrainOptions{Set: r.set, Device: dev, Model: "dygmamba-a", Settings: append(slices.Clone(narrow), "num_epochs=1"), Dir: dir}
+	if _, err := dygmamba.Train(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	p := load(t, dir, dygmamba.LoadOptions{Set: r.set, Device: dev})
+	last := r.set.Log.At(r.set.Log.Len() - 1)
+	e := explain(t, p, []dygmamba.Query{{Src: last.Src, Dst: last.Dst, Time: last.Time + 1}})[0]
+	if e.Weighted || len(e.Gaps) != 0 || e.WithoutGaps != nil || len(e.Source.Patches) != e.Source.Events || e.Source.Events != 11 {
+		t.Errorf("got %+v", e)
+	}
+	if e.WithoutMeetings == nil || e.WithoutMeetings.Change == 0 {
+		t.Errorf("without meetings: %+v", e.WithoutMeetings)
+	}
+	raw, err := json.Marshal(e)
+	if err != nil || !json.Valid(raw) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,237 @@
+package dygmamba
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/cpu"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/tensor"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// LoadOptions says what a trained model may look at and where it computes. Only Set is needed for a checkpoint that Train made.
+type LoadOptions struct {
+	Set     *dataset.Set  // events, features and names
+	Past    index.View    // what queries look back on; nil: all events of Set
+	Device  device.Device // opened by open.Device; nil: the CPU
+	Threads int           // that gather, and of the CPU if Device is nil; 0: all
+
+	Model    string   // name in models.All, of a checkpoint that does not tell: one of the released program
+	Preset   string   // where such a checkpoint's configuration starts from; "" is the model's first
+	Settings []string // key=value: what the shapes of tensors cannot tell, such as max_input_sequence_length
+
+	OnBatch func(done, total int) // told after every batch how many of the queries are done; may be nil
+}
+
+// Errors of Load that are worth telling apart.
+var (
+	ErrNoModel = errors.New("the checkpoint does not say which model it is of")
+	ErrMisfit  = errors.New("the checkpoint does not fit") // it contradicts what was asked for, or itself
+)
+
+// Load opens a trained model. Path is a run directory that Train filled, one of its checkpoints, a safetensors file with the tensor names
+// of the released program, or the PyTorch file that this one wrote. The caller closes the predictor, before the set and the device.
+func Load(path string, o LoadOptions) (*Predictor, error) {
+	if o.Set == nil && o.Past == nil {
+		return nil, errors.New("load a model: neither a data set nor a past to look back on")
+	}
+	files, err := Checkpoints(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) > 1 {
+		return nil, fmt.Errorf("%s holds %d runs: choose one of its directories, such as %s", path, len(files), filepath.Dir(files[0]))
+	}
+	file, err := readCheckpoint(files[0])
+	if err != nil {
+		return nil, err
+	}
+	p := &Predictor{Top: 3, past: o.Past, options: o}
+	factory, err := p.configure(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", files[0], err)
+	}
+	if err := p.open(factory, file); err != nil {
+		p.Close()
+		return nil, fmt.Errorf("%s: %w", files[0], err)
+	}
+	return p, nil
+}
+
+// Checkpoints lists the checkpoints of a path: a checkpoint itself, that of a run directory, or those of a run's seeds, each of which has
+// a directory of its own there.
+func Checkpoints(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("load checkpoint: %w", err)
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	if best := filepath.Join(path, train.CheckpointFile); exists(best) {
+		return []string{best}, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("load checkpoint: %w", err)
+	}
+	var files []string
+	for _, e := range entries {
+		best := filepath.Join(path, e.Name(), train.CheckpointFile)
+		if e.IsDir() && strings.HasPrefix(e.Name(), "seed-") && exists(best) {
+			files = append(files, best)
+		}
+	}
+	if files == nil {
+		return nil, fmt.Errorf("load checkpoint: %w: %s has no %s; a run has one after its first epoch", fs.ErrNotExist, path, train.CheckpointFile)
+	}
+	slices.SortStableFunc(files, func(a, b string) int { return len(a) - len(b) }) // seed-2 before seed-10
+	return files, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func readCheckpoint(path string) (checkpoint.File, error) {
+	foreign, err := checkpoint.IsPyTorch(path)
+	if err != nil {
+		return checkpoint.File{}, err
+	}
+	if foreign {
+		return checkpoint.LoadPyTorch(path)
+	}
+	return checkpoint.Load(path)
+}
+
+// configure finds out which model it is, and with which configuration.
+func (p *Predictor) configure(file checkpoint.File) (factory model.Factory, err error) {
+	o := p.options
+	p.name = file.Meta["model"]
+	switch {
+	case p.name != "" && o.Model != "" && o.Model != p.name:
+		return factory, fmt.Errorf("%w: it is of %s, asked for is %s", ErrMisfit, p.name, o.Model)
+	case p.name == "" && o.Model == "":
+		return factory, ErrNoModel
+	case p.name == "":
+		p.name = o.Model
+	}
+	if factory, err = Factory(p.name); err != nil {
+		return factory, err
+	}
+	if raw := file.Meta["spec"]; raw != "" {
+		p.spec, err = carried(factory, raw, o.Preset, o.Settings)
+		return factory, err
+	}
+	data := ""
+	if o.Set != nil {
+		data = o.Set.Name
+	}
+	p.spec, err = recognised(factory, file, o.Preset, data, o.Settings)
+	return factory, err
+}
+
+// Configure notes in a checkpoint that carries no configuration which model it is of, as LoadOptions would tell: it can then be loaded
+// without being told. Presets may depend on the data set.
+func Configure(f *checkpoint.File, name, preset, data string, settings []string) error {
+	factory, err := Factory(name)
+	if err != nil {
+		return err
+	}
+	spec, err := recognised(factory, *f, preset, data, settings)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		return err
+	}
+	if f.Meta == nil {
+		f.Meta = map[string]string{}
+	}
+	f.Meta["model"], f.Meta["spec"] = name, string(raw)
+	return nil
+}
+
+// carried is the configuration that a checkpoint carries, changed by settings.
+func carried(f model.Factory, raw, preset string, settings []string) (model.Spec, error) {
+	spec, err := f.Decode([]byte(raw))
+	if err != nil {
+		return spec, fmt.Errorf("%w: %w", ErrMisfit, err)
+	}
+	if preset != "" && preset != spec.Preset {
+		return spec, fmt.Errorf("%w: it was made with preset %s, asked for is %s", ErrMisfit, spec.Preset, preset)
+	}
+	if err := model.Apply(settings, spec.Config, &spec.Training); err != nil {
+		return spec, err
+	}
+	for _, c := range []any{spec.Config, spec.Training} {
+		if c, ok := c.(interface{ Check() error }); ok {
+			if err := c.Check(); err != nil {
+				return spec, fmt.Errorf("%w: %w", model.ErrSetting, err)
+			}
+		}
+	}
+	return spec, nil
+}
+
+// recognised is the configuration that a preset, the shapes of a checkpoint's tensors and the settings give together.
+func recognised(f model.Factory, file checkpoint.File, preset, data string, settings []string) (model.Spec, error) {
+	base, err := f.Spec(preset, data)
+	if err != nil {
+		return base, err
+	}
+	shapes := map[string][]int{}
+	for _, t := range file.Tensors {
+		if name, ours := strings.CutPrefix(t.Name, "param/"); ours || !strings.Contains(name, "/") {
+			shapes[name] = t.Shape
+		}
+	}
+	spec, err := f.FromTensors(base, shapes, settings...)
+	if err != nil && !errors.Is(err, model.ErrSetting) {
+		err = fmt.Errorf("%w: %w", ErrMisfit, err)
+	}
+	return spec, err
+}
+
+// open builds the model and gives it its weights.
+func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
+	o := p.options
+	env := model.Env{Device: o.Device}
+	if env.Device == nil {
+		p.own = cpu.New(cpu.Options{Threads: o.Threads})
+		env.Device = p.own
+	}
+	if o.Set != nil {
+		env.Node, env.Edge, env.NumNodes = o.Set.Node, o.Set.Edge, o.Set.NumNodes()
+	}
+	if o.Past != nil {
+		env.NumNodes = max(env.NumNodes, o.Past.NumNodes())
+	}
+	guarded := tensor.Guard(func() {
+		if p.model, err = f.Build(env, p.spec); err == nil {
+			p.scorer = model.NewScorer(p.model)
+		}
+	})
+	if err := errors.Join(guarded, err); err != nil {
+		return fmt.Errorf("build %s: %w", p.name, err)
+	}
+	p.memory, _ = p.model.(replay.Stateful)
+	if err := train.Restore(p.model, file); err != nil {
+		return fmt.Errorf("%w: %w", ErrMisfit, err)
+	}
+	return nil
+}
