@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -114,11 +115,17 @@ func (c *compiler) build(text, arch string) ([]byte, error) {
 
 func cstring(s string) []byte { return append([]byte(s), 0) }
 
-func ptr[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+// held keeps what was last passed to C alive and on the heap, where it does not move. A call passes a handful of pointers at most.
+var held [256]unsafe.Pointer
+var holds atomic.Uint32
+
+// ptr is the address of a Go value as a C argument; it stays valid through the call it is passed to.
+func ptr[T any](p *T) uintptr {
+	held[holds.Add(1)%uint32(len(held))] = unsafe.Pointer(p)
+	return uintptr(unsafe.Pointer(p))
+}
 
 // call calls a C function whose arguments are integers and pointers and whose result is a status code.
-//
-//go:uintptrescapes
 func call(f uintptr, args ...uintptr) int {
 	r, _, _ := purego.SyscallN(f, args...)
 	return int(int32(r))

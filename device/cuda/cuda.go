@@ -105,8 +105,10 @@ func (d *Device) loadKernels(arch string) error {
 		}
 	}
 	const maxDynamicShared = 8 // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-	if r := call(d.drv.functionAttribute, d.functions[kScatter], maxDynamicShared, scatterShared); r != 0 {
-		return fmt.Errorf("cuda: kernel %s: %s", kernelNames[kScatter], d.drv.reason(r))
+	for k := kScanGradEuler; k <= kScanGradExactWide; k++ {
+		if r := call(d.drv.functionAttribute, d.functions[k], maxDynamicShared, scanShared); r != 0 {
+			return fmt.Errorf("cuda: kernel %s: %s", kernelNames[k], d.drv.reason(r))
+		}
 	}
 	return nil
 }
@@ -122,7 +124,7 @@ func (d *Device) openBlas() error {
 	work := d.alloc(blasWorkspace)
 	call(d.blas.setStream, d.handle, d.compute)
 	call(d.blas.setWorkspace, d.handle, work, blasWorkspace)
-	mathMode := uintptr(2) // CUBLAS_PEDANTIC_MATH: float32 all the way
+	mathMode := uintptr(0) // CUBLAS_DEFAULT_MATH: float32 all the way
 	if d.tf32 {
 		mathMode = 3 // CUBLAS_TF32_TENSOR_OP_MATH
 	}

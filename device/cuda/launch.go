@@ -5,6 +5,7 @@ package cuda
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/dygmamba/dygmamba/device"
@@ -18,6 +19,7 @@ const (
 	kMapGrad
 	kZip
 	kScale
+	kFill
 	kBiasAct
 	kDropout
 	kTranspose
@@ -31,6 +33,7 @@ const (
 	kSoftmaxGrad
 	kConv
 	kConvGrad
+	kConvGradLong
 	kTime
 	kTimePart
 	kTimeFold
@@ -61,8 +64,8 @@ const (
 )
 
 var kernelNames = [numKernels]string{
-	"map_act", "map_grad", "zip", "scale", "bias_act", "dropout", "transpose", "col_part", "fold", "row_sum", "layer_norm", "norm_grad", "norm_part",
-	"softmax", "softmax_grad", "conv", "conv_grad", "time_code", "time_part", "time_fold", "pool", "dot", "outer", "gru", "gru_grad", "lstm", "lstm_grad",
+	"map_act", "map_grad", "zip", "scale", "fill", "bias_act", "dropout", "transpose", "col_part", "fold", "row_sum", "layer_norm", "norm_grad", "norm_part",
+	"softmax", "softmax_grad", "conv", "conv_grad", "conv_grad_long", "time_code", "time_part", "time_fold", "pool", "dot", "outer", "gru", "gru_grad", "lstm", "lstm_grad",
 	"scan_euler", "scan_exact", "scan_euler_wide", "scan_exact_wide",
 	"scan_grad_euler", "scan_grad_exact", "scan_grad_euler_wide", "scan_grad_exact_wide", "scan_fold", "gather", "scatter", "scatter_fold",
 	"attention_scores", "attention_mix", "bce", "update",
@@ -120,9 +123,15 @@ func (a *launchArgs) words(w ...uint64) *launchArgs {
 
 // over launches one thread for each of n numbers.
 func (d *Device) over(k kernel, n int, shape ...int) {
+	d.limit(kernelNames[k], "a launch", n, math.MaxUint32)
 	if n > 0 {
 		d.grid(k, blocks(n, threads), 1, threads, 1, 0, shape...)
 	}
+}
+
+// columns launches blocks of 32 columns × 32 threads.
+func (d *Device) columns(k kernel, n int, shape ...int) {
+	d.grid(k, blocks(n, 32), 1, 32, 32, 0, shape...)
 }
 
 // warps launches one warp for each of n rows.
@@ -137,7 +146,7 @@ func (d *Device) grid(k kernel, gx, gy, bx, by, shared int, shape ...int) {
 	defer d.leave()
 	r := call(d.drv.launch, d.functions[k], uintptr(gx), uintptr(gy), 1, uintptr(bx), uintptr(by), 1, uintptr(shared), d.compute, ptr(&d.args.table[0]), 0)
 	if r != 0 {
-		d.fail(fmt.Sprintf("kernel %s on %v (grid %d×%d of %d×%d threads)", kernelNames[k], shape, gx, gy, bx, by), r)
+		d.fail(fmt.Sprintf("kernel %s on %v (grid %d×%d of %d×%d threads)", kernelNames[k], slices.Clone(shape), gx, gy, bx, by), r)
 	}
 }
 

@@ -21,7 +21,8 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	batch := max(1, g.Batch)
 	if k == 0 {
 		for i := 0; i < batch && !g.Acc; i++ {
-			d.Scale(at(c, i*g.StepC), at(c, i*g.StepC), 0)
+			d.with().mat(at(c, i*g.StepC)).size(c.Rows).size(c.Cols).float(0)
+			d.over(kFill, c.Rows*c.Cols, c.Rows, c.Cols)
 		}
 	} else if d.mode != replaying {
 		d.product(c, a, b, g, k, batch)

@@ -17,7 +17,7 @@ func (d *Device) ColSum(y device.Buffer, x device.Mat, acc bool) {
 func (d *Device) fold(y, part device.Buffer, count, step, cols int, acc bool) {
 	if y.Len > 0 {
 		d.with().buf(y).buf(part).size(count).size(step).size(cols).flag(acc)
-		d.over(kFold, cols, count, cols)
+		d.columns(kFold, cols, count, cols)
 	}
 }
 

@@ -25,11 +25,15 @@ func (d *Device) Conv(c device.Conv) {
 // ConvGrad is its gradient.
 func (d *Device) ConvGrad(c device.ConvGrad) {
 	d.limit("ConvGrad", "a kernel", c.Kernel, maxKernel)
+	form := kConvGrad
+	if c.Kernel > 4 {
+		form = kConvGradLong
+	}
 	k, cols := c.Kernel, c.Width*(c.Kernel+1)
 	part := d.work.take(d, (c.Batch+1)*cols)
 	sum, part := part.Slice(0, cols), part.Slice(cols, part.Len)
 	d.with().mat(c.DX).mat(c.DY).mat(c.X).buf(c.W).buf(c.Bias).buf(part).size(c.Batch).size(c.Len).size(c.Width).num(k)
-	d.over(kConvGrad, c.Batch*c.Width, c.Batch, c.Len, c.Width)
+	d.over(form, c.Batch*c.Width, c.Batch, c.Len, c.Width)
 	d.fold(sum, part, c.Batch, cols, cols, false)
 	if c.DW.Len == 0 {
 		return
@@ -64,37 +68,43 @@ func scanForm(first kernel, s device.Scan) (k kernel, groups int) {
 // Scan is the selective scan.
 func (d *Device) Scan(s device.Scan) {
 	d.limit("Scan", "a state", s.State, maxState)
+	d.limit("Scan", "a width", s.Width, maxBlock/2)
+	if s.Len == 0 || s.Width == 0 {
+		return
+	}
 	k, _ := scanForm(kScanEuler, s)
 	d.with().words(scanWords(s)...)
-	n := s.Batch * s.Width
-	d.grid(k, blocks(n, 128), 1, 128, 1, 0, s.Batch, s.Len, s.Width, s.State)
+	d.grid(k, s.Batch, 1, 32*blocks(s.Width, 16), 1, 0, s.Batch, s.Len, s.Width, s.State)
 }
 
-// segment is how many steps' states the backward scan keeps at once.
-const segment = 64
+// scanShared is the shared memory in bytes that the backward scan takes for the states of a few steps.
+const scanShared = 64 << 10
 
 // ScanGrad is its gradient.
 func (d *Device) ScanGrad(s device.ScanGrad) {
 	d.limit("ScanGrad", "a state", s.State, maxState)
-	d.limit("ScanGrad", "a width", s.Width, maxBlock)
+	d.limit("ScanGrad", "a width", s.Width, maxBlock/2)
 	if s.Batch == 0 || s.Len == 0 {
 		return
 	}
 	k, groups := scanForm(kScanGradEuler, s.Scan)
-	lanes, rows, warps := s.Batch*s.Width, s.Batch*s.Len, blocks(s.Width, 32)
-	steps := min(s.Len, segment)
-	sizes := []int{blocks(s.Len, steps) * lanes * s.State, steps * lanes * s.State, lanes * s.State, lanes, rows * warps * groups * 32}
+	lanes, rows, warps := s.Batch*s.Width, s.Batch*s.Len, blocks(s.Width, 16)
+	own := 8 * groups                         // states of a thread
+	bytes := 4 * own * (4 + 32*max(1, warps)) // of a step: B and C, and every thread's states
+	d.limit("ScanGrad", "the states of a step in bytes", bytes, scanShared)
+	steps := min(s.Len, 8, scanShared/bytes)
+	sizes := []int{blocks(s.Len, steps) * lanes * 2 * own, lanes * s.State, lanes, rows * warps * groups * 32}
 	total := 0
 	for _, n := range sizes {
 		total += n
 	}
 	work := d.work.take(d, total)
-	var part [5]device.Buffer // marks, states, shares of ALog, of Skip, of B and C
+	var part [4]device.Buffer // marks, shares of ALog, of Skip, of B and C
 	for i, n := range sizes {
 		part[i], work = work.Slice(0, n), work.Slice(n, work.Len)
 	}
 	if s.DSkip.Len == 0 {
-		part[3].Addr = 0
+		part[2].Addr = 0
 	}
 	w := scanWords(s.Scan)
 	for _, b := range []device.Buffer{s.DY.Buf, s.DU.Buf, s.DDelta.Buf, s.DGate.Buf} {
@@ -103,14 +113,14 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 	for _, m := range []device.Mat{s.DY, s.DU, s.DDelta, s.DGate} {
 		w = append(w, uint64(m.Stride))
 	}
-	w = append(w, uint64(part[0].Addr), uint64(part[1].Addr), uint64(steps), uint64(part[2].Addr), uint64(part[3].Addr), uint64(part[4].Addr), uint64(warps))
+	w = append(w, uint64(part[0].Addr), uint64(steps), uint64(part[1].Addr), uint64(part[2].Addr), uint64(part[3].Addr), uint64(warps))
 	d.with().words(w...)
 	if warps > 0 {
-		d.grid(k, s.Batch, 1, 32*warps, 1, 0, s.Batch, s.Len, s.Width, s.State)
+		d.grid(k, s.Batch, 1, 32*warps, 1, steps*bytes, s.Batch, s.Len, s.Width, s.State)
 	}
-	d.fold(s.DALog, part[2], s.Batch, s.Width*s.State, s.Width*s.State, true)
-	d.fold(s.DSkip, part[3], s.Batch, s.Width, s.Width, true)
-	d.with().mat(s.DB).mat(s.DC).buf(part[4]).size(warps).size(groups).size(rows).size(s.State)
+	d.fold(s.DALog, part[1], s.Batch, s.Width*s.State, s.Width*s.State, true)
+	d.fold(s.DSkip, part[2], s.Batch, s.Width, s.Width, true)
+	d.with().mat(s.DB).mat(s.DC).buf(part[3]).size(warps).size(groups).size(rows).size(s.State)
 	d.over(kScanFold, rows*groups*32, rows, warps)
 }
 
@@ -134,7 +144,7 @@ func (d *Device) TimeCodeGrad(t device.TimeCodeGrad) {
 	d.with().buf(part).mat(t.DY).buf(t.Delta).buf(t.W).buf(t.Bias).ints(t.Mask).size(n).size(cols).size(each)
 	d.grid(kTimePart, blocks(cols, 32), count, 32, 8, 0, n, cols)
 	d.with().buf(t.DW).buf(t.DBias).buf(part).size(count).size(cols)
-	d.over(kTimeFold, 2*cols, n, cols)
+	d.columns(kTimeFold, 2*cols, n, cols)
 }
 
 // Pool sums sequences with weights.

@@ -11,6 +11,15 @@ typedef unsigned long long u64;
 
 __device__ inline u64 thread_number() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 
+// row_col finds number i in a matrix of cols columns. Launches are below 2^32 threads, and 32-bit division is much cheaper.
+__device__ inline void row_col(u64 i, u64 rows, u64 cols, u64& r, u64& c) {
+  if (rows == 1) {
+    r = 0, c = i;
+  } else {
+    r = (u32)i / (u32)cols, c = (u32)i % (u32)cols;
+  }
+}
+
 __device__ inline float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 __device__ inline float silu(float x) { return x * sigmoid(x); }
 __device__ inline float silu_slope(float x) {
@@ -47,7 +56,7 @@ __device__ inline float exact_sin(float x) {
 __device__ inline float act(int op, float x) {
   switch (op) {
   case RELU: return fmaxf(x, 0.0f);
-  case GELU: return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f));
+  case GELU: return 0.5f * x * erfcf(x * -0.70710678118654752f);  // no cancellation for negative x
   case SILU: return silu(x);
   case SIGMOID: return sigmoid(x);
   case TANH: return tanhf(x);
@@ -62,7 +71,7 @@ __device__ inline float act(int op, float x) {
 __device__ inline float slope(int op, float x, float y) {
   switch (op) {
   case RELU: return y > 0.0f ? 1.0f : 0.0f;
-  case GELU: return 0.5f * (1.0f + erff(x * 0.70710678118654752f)) + x * 0.39894228040143268f * expf(-0.5f * x * x);
+  case GELU: return 0.5f * erfcf(x * -0.70710678118654752f) + x * 0.39894228040143268f * expf(-0.5f * x * x);
   case SILU: return silu_slope(x);
   case SIGMOID: return y * (1.0f - y);
   case TANH: return 1.0f - y * y;
@@ -80,21 +89,4 @@ __device__ inline float warp_sum(float v) {
 __device__ inline float warp_max(float v) {
   for (int o = 16; o; o >>= 1) v = fmaxf(v, __shfl_xor_sync(WARP_ALL, v, o));
   return v;
-}
-
-// warp_transpose_sum adds 32 values of each of 32 lanes: lane l returns the sum over lanes of v[l]. Half of the values change
-// sides at each of five rounds, 31 shuffles in all instead of 160.
-__device__ inline float warp_transpose_sum(float (&v)[32]) {
-  int lane = threadIdx.x & 31;
-#pragma unroll
-  for (int half = 16; half; half >>= 1) {
-    bool upper = lane & half;
-#pragma unroll
-    for (int i = 0; i < half; i++) {
-      float give = upper ? v[i] : v[i + half];
-      float keep = upper ? v[i + half] : v[i];
-      v[i] = keep + __shfl_xor_sync(WARP_ALL, give, half);
-    }
-  }
-  return v[0];
 }

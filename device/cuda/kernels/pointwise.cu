@@ -3,7 +3,8 @@
 KERNEL map_act(int op, float* y, u64 ldy, const float* x, u64 ldx, u64 rows, u64 cols) {
   u64 i = thread_number();
   if (i >= rows * cols) return;
-  u64 r = i / cols, c = i % cols;
+  u64 r, c;
+  row_col(i, rows, cols, r, c);
   y[r * ldy + c] = act(op, x[r * ldx + c]);
 }
 
@@ -11,7 +12,8 @@ KERNEL map_act(int op, float* y, u64 ldy, const float* x, u64 ldx, u64 rows, u64
 KERNEL map_grad(int op, float* dx, u64 lddx, const float* x, u64 ldx, const float* y, u64 ldy, const float* dy, u64 lddy, u64 rows, u64 cols) {
   u64 i = thread_number();
   if (i >= rows * cols) return;
-  u64 r = i / cols, c = i % cols;
+  u64 r, c;
+  row_col(i, rows, cols, r, c);
   float xv = x ? x[r * ldx + c] : 0.0f, yv = y ? y[r * ldy + c] : 0.0f;
   dx[r * lddx + c] = dy[r * lddy + c] * slope(op, xv, yv);
 }
@@ -22,7 +24,8 @@ __device__ inline float binary(int op, float a, float b) { return op == 0 ? a + 
 KERNEL zip(int op, int kind, float* z, u64 ldz, const float* x, u64 ldx, const float* y, u64 ldy, u64 rows, u64 cols) {
   u64 i = thread_number();
   if (i >= rows * cols) return;
-  u64 r = i / cols, c = i % cols;
+  u64 r, c;
+  row_col(i, rows, cols, r, c);
   float b = kind == 0 ? y[r * ldy + c] : kind == 1 ? y[c] : y[r];
   z[r * ldz + c] = binary(op, x[r * ldx + c], b);
 }
@@ -30,15 +33,25 @@ KERNEL zip(int op, int kind, float* z, u64 ldz, const float* x, u64 ldx, const f
 KERNEL scale(float* y, u64 ldy, const float* x, u64 ldx, u64 rows, u64 cols, float a) {
   u64 i = thread_number();
   if (i >= rows * cols) return;
-  u64 r = i / cols, c = i % cols;
+  u64 r, c;
+  row_col(i, rows, cols, r, c);
   y[r * ldy + c] = a * x[r * ldx + c];
+}
+
+KERNEL fill(float* y, u64 ldy, u64 rows, u64 cols, float v) {
+  u64 i = thread_number();
+  if (i >= rows * cols) return;
+  u64 r, c;
+  row_col(i, rows, cols, r, c);
+  y[r * ldy + c] = v;
 }
 
 // bias_act finishes a product: pre = c + bias, c = act(pre). bias and pre may be missing.
 KERNEL bias_act(int op, float* c, u64 ldc, const float* bias, float* pre, u64 ldpre, u64 rows, u64 cols) {
   u64 i = thread_number();
   if (i >= rows * cols) return;
-  u64 r = i / cols, k = i % cols;
+  u64 r, k;
+  row_col(i, rows, cols, r, k);
   float v = c[r * ldc + k];
   if (bias) v += bias[k];
   if (pre) pre[r * ldpre + k] = v;

@@ -16,13 +16,25 @@ KERNEL col_part(float* part, const float* x, u64 ldx, u64 rows, u64 cols, u64 ea
   }
 }
 
-// fold adds pieces in order: y[c] (+)= sum over pieces of part[piece·step + c].
+// fold_columns: a block of 32 columns × 32 threads adds up `pieces` numbers a column, `step` apart. Thread (x, y) takes pieces y, y+32, …;
+// the 32 sums of a column are then added in order. The sum is in threads (x, 0).
+template <typename T> __device__ inline T fold_columns(const T* part, u64 pieces, u64 step, u64 c, u64 cols) {
+  __shared__ T sum[32][33];
+  T s = 0;
+  if (c < cols)
+    for (u64 p = threadIdx.y; p < pieces; p += 32) s += part[p * step + c];
+  sum[threadIdx.y][threadIdx.x] = s;
+  __syncthreads();
+  if (threadIdx.y == 0)
+    for (int k = 1; k < 32; k++) s += sum[k][threadIdx.x];
+  return s;
+}
+
+// fold: y[c] (+)= sum over pieces of part[piece·step + c].
 KERNEL fold(float* y, const float* part, u64 pieces, u64 step, u64 cols, int acc) {
-  u64 c = thread_number();
-  if (c >= cols) return;
-  float s = acc ? y[c] : 0.0f;
-  for (u64 p = 0; p < pieces; p++) s += part[p * step + c];
-  y[c] = s;
+  u64 c = (u64)blockIdx.x * 32 + threadIdx.x;
+  float s = fold_columns(part, pieces, step, c, cols);
+  if (threadIdx.y == 0 && c < cols) y[c] = acc ? y[c] + s : s;
 }
 
 KERNEL row_sum(float* y, const float* x, u64 ldx, u64 rows, u64 cols) {

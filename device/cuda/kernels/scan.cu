@@ -1,17 +1,31 @@
-// The selective scan. One thread a channel of a sequence, neighbouring threads neighbouring channels, so that every load is
-// coalesced and B, C are broadcasts. A thread keeps the N states of its channel: in registers up to 16, the usual number; the
-// "wide" forms take up to 64 and keep them in local memory.
+// The selective scan. One block a sequence, two threads a channel, each with half of its states: lane 2·i+q of a warp has states
+// [q·OWN, q·OWN+OWN) of the warp's channel i. OWN is 8 for the usual 16 states, 32 in the "wide" forms. Neighbouring lanes load
+// neighbouring channels; B and C, which all channels share, pass through shared memory a few steps at a time, zero beyond N, so that
+// missing states stay zero.
 
-template <bool EXACT> __device__ inline void discretise(float delta, float A, float& a, float& bbar) {
+// exp(x) = exp2(x·log2 e): the hardware has exp2 (relative error below 2e-7; the arguments here are negative and small).
+#define LOG2E 1.4426950408889634f
+#define LN2 0.6931471805599453f
+
+__device__ inline float fast_exp2(float x) {
+  float y;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// discretise gives exp(delta·A) and the factor of B·u; A comes times log2(e).
+template <bool EXACT> __device__ inline void discretise(float delta, float A2, float& a, float& bbar) {
   if (EXACT) {
-    float e = expm1f(delta * A);
+    float e = expm1f(delta * (A2 * LN2));
     a = e + 1.0f;
-    bbar = e / A;  // A < 0
+    bbar = e / (A2 * LN2);  // A < 0
   } else {
-    a = expf(delta * A);
+    a = fast_exp2(delta * A2);
     bbar = delta;
   }
 }
+
+__device__ inline float pair_sum(float v) { return v + __shfl_xor_sync(WARP_ALL, v, 1); }
 
 struct ScanArgs {
   u64 B, L, D, N;
@@ -21,168 +35,223 @@ struct ScanArgs {
   u64 ldy;
 };
 
-template <bool EXACT, int CAP> __device__ inline void scan_forward(const ScanArgs& s) {
-  u64 i = thread_number();
-  if (i >= s.B * s.D) return;
-  u64 b = i / s.D, c = i % s.D;
+// stage brings B and C of steps [lo, hi) of a sequence to shared memory: [step, B or C, 2·OWN].
+template <int OWN> __device__ inline void stage(float* to, const ScanArgs& s, int row, int steps) {
+  const int ALL = 2 * OWN;
   int N = (int)s.N;
-  float h[CAP], A[CAP];
-#pragma unroll (CAP == 16 ? 16 : 1)
-  for (int k = 0; k < CAP; k++) h[k] = 0.0f, A[k] = k < N ? -expf(s.alog[c * N + k]) : -1.0f;
+  __syncthreads();
+  for (int i = threadIdx.x; i < steps * 2 * ALL; i += blockDim.x) {
+    int k = i % ALL, t = i / (2 * ALL);
+    bool isC = i / ALL & 1;
+    const float* from = isC ? s.c + (u64)(row + t) * s.ldc : s.b + (u64)(row + t) * s.ldb;
+    to[i] = k < N ? __ldg(from + k) : 0.0f;
+  }
+  __syncthreads();
+}
+
+// mine loads this thread's half of a staged row.
+template <int OWN> __device__ inline void mine(float (&v)[OWN], const float* row) {
+#pragma unroll
+  for (int k = 0; k < OWN; k += 4) {
+    float4 x = *(const float4*)(row + k);
+    v[k] = x.x, v[k + 1] = x.y, v[k + 2] = x.z, v[k + 3] = x.w;
+  }
+}
+
+#define SCAN_STEPS 8  // staged at a time by the forward pass
+
+template <bool EXACT, int OWN> __device__ inline void scan_forward(const ScanArgs& s) {
+  __shared__ __align__(16) float shared[SCAN_STEPS * 4 * OWN];
+  int L = (int)s.L, D = (int)s.D, N = (int)s.N, row = blockIdx.x * L;
+  int c = threadIdx.x / 2, half = threadIdx.x & 1, first = half * OWN;
+  bool live = c < D;
+  if (!live) c = D - 1;  // idle lanes read along
+  float h[OWN], A[OWN];
+#pragma unroll
+  for (int k = 0; k < OWN; k++) h[k] = 0.0f, A[k] = first + k < N ? -expf(s.alog[c * N + first + k]) * LOG2E : -1.0f;
   float skip = s.skip ? s.skip[c] : 0.0f;
-  for (u64 t = 0; t < s.L; t++) {
-    u64 row = b * s.L + t;
-    float u = s.u[row * s.ldu + c], d = s.delta[row * s.ldd + c], y = skip * u;
-    const float *Bt = s.b + row * s.ldb, *Ct = s.c + row * s.ldc;
-#pragma unroll (CAP == 16 ? 16 : 1)
-    for (int k = 0; k < CAP; k++)
-      if (k < N) {
+  const float *pu = s.u + (u64)row * s.ldu + c, *pd = s.delta + (u64)row * s.ldd + c, *pz = s.gate + (u64)row * s.ldg + c;
+  float* py = s.y + (u64)row * s.ldy + c;
+  float u = __ldg(pu), d = __ldg(pd), z = s.gate ? __ldg(pz) : 0.0f;
+  for (int lo = 0; lo < L; lo += SCAN_STEPS) {
+    int steps = min(SCAN_STEPS, L - lo);
+    stage<OWN>(shared, s, row + lo, steps);
+    for (int t = 0; t < steps; t++) {
+      bool more = lo + t + 1 < L;
+      if (more) pu += s.ldu, pd += s.ldd, pz += s.ldg;
+      float nu = __ldg(pu), nd = __ldg(pd), nz = s.gate ? __ldg(pz) : 0.0f;  // of the next step
+      float Bt[OWN], Ct[OWN], y = 0.0f;
+      mine<OWN>(Bt, shared + t * 4 * OWN + first);
+      mine<OWN>(Ct, shared + t * 4 * OWN + 2 * OWN + first);
+#pragma unroll
+      for (int k = 0; k < OWN; k++) {
         float a, bb;
         discretise<EXACT>(d, A[k], a, bb);
         h[k] = a * h[k] + bb * Bt[k] * u;
         y += Ct[k] * h[k];
       }
-    if (s.gate) y *= silu(s.gate[row * s.ldg + c]);
-    s.y[row * s.ldy + c] = y;
+      y = pair_sum(y) + skip * u;
+      if (s.gate) y *= silu(z);
+      if (live && half == 0) *py = y;
+      py += s.ldy;
+      u = nu, d = nd, z = nz;
+    }
   }
 }
 
-KERNEL scan_euler(ScanArgs s) { scan_forward<false, 16>(s); }
-KERNEL scan_exact(ScanArgs s) { scan_forward<true, 16>(s); }
-KERNEL scan_euler_wide(ScanArgs s) { scan_forward<false, 64>(s); }
-KERNEL scan_exact_wide(ScanArgs s) { scan_forward<true, 64>(s); }
+KERNEL scan_euler(ScanArgs s) { scan_forward<false, 8>(s); }
+KERNEL scan_exact(ScanArgs s) { scan_forward<true, 8>(s); }
+KERNEL scan_euler_wide(ScanArgs s) { scan_forward<false, 32>(s); }
+KERNEL scan_exact_wide(ScanArgs s) { scan_forward<true, 32>(s); }
 
-// The backward pass goes through segments of S steps from the last to the first. marks[segment, N, B·D] holds the state before
-// each segment (written by a first forward pass), states[step, N, B·D] the states before each step of the current segment.
+// The backward pass goes through segments of S steps from the last to the first. marks[b, segment, 2·OWN, D] holds the state before each
+// segment (written by a first forward pass); the states before each step of the current segment are computed again into shared memory.
 struct ScanGradArgs {
   ScanArgs f;
   const float* dy;
   float *du, *ddelta, *dgate;
   u64 lddy, lddu, lddd, lddg;
-  float *marks, *states;
+  float* marks;
   u64 S;
   float* parta;  // [B, D·N], then [B, D] for skip at partskip
   float* partskip;
-  float* partbc;  // [B·L, warps, N/16 rounded up, 32]: this warp's share of 16 of dB and 16 of dC
-  u64 warps;      // warps a sequence: ceil(D/32)
+  float* partbc;  // [B·L, warps, groups, 32]: this warp's share of 8 of dB and 8 of dC for either half of the states
+  u64 warps;      // warps a sequence: ceil(D/16)
 };
 
-// One block row of threads a sequence: blockDim.x = 32·warps covers D channels, so that a warp never spans two sequences.
-template <bool EXACT, int CAP> __device__ inline void scan_backward(const ScanGradArgs& g) {
-  const ScanArgs& s = g.f;
-  u64 b = blockIdx.x, c = threadIdx.x;
-  bool live = c < s.D;
-  if (!live) c = s.D - 1;  // idle lanes read along and add nothing
-  int N = (int)s.N, lane = threadIdx.x & 31;
-  u64 lanes = s.B * s.D, me = b * s.D + c;
-  float A[CAP], h[CAP], dh[CAP], da[CAP];
-#pragma unroll (CAP == 16 ? 16 : 1)
-  for (int k = 0; k < CAP; k++) h[k] = dh[k] = da[k] = 0.0f, A[k] = k < N ? -expf(s.alog[c * N + k]) : -1.0f;
-  float skip = s.skip ? s.skip[c] : 0.0f, dskip = 0.0f;
-  u64 segments = (s.L + g.S - 1) / g.S;
-  // States at the segments' starts. The last segment's own steps need no mark beyond its start.
-  for (u64 t = 0; t < (segments - 1) * g.S; t++) {
-    if (t % g.S == 0 && live)
-#pragma unroll (CAP == 16 ? 16 : 1)
-      for (int k = 0; k < CAP; k++)
-        if (k < N) g.marks[((t / g.S) * N + k) * lanes + me] = h[k];
-    u64 row = b * s.L + t;
-    float u = s.u[row * s.ldu + c], d = s.delta[row * s.ldd + c];
-    const float* Bt = s.b + row * s.ldb;
-#pragma unroll (CAP == 16 ? 16 : 1)
-    for (int k = 0; k < CAP; k++)
-      if (k < N) {
-        float a, bb;
-        discretise<EXACT>(d, A[k], a, bb);
-        h[k] = a * h[k] + bb * Bt[k] * u;
-      }
-  }
-  for (u64 seg = segments; seg-- > 0;) {
-    u64 lo = seg * g.S, hi = min(lo + g.S, s.L);
-    if (seg + 1 < segments)
-#pragma unroll (CAP == 16 ? 16 : 1)
-      for (int k = 0; k < CAP; k++)
-        if (k < N) h[k] = g.marks[(seg * N + k) * lanes + me];
-    for (u64 t = lo; t < hi; t++) {
-      u64 row = b * s.L + t;
-      float u = s.u[row * s.ldu + c], d = s.delta[row * s.ldd + c];
-      const float* Bt = s.b + row * s.ldb;
-#pragma unroll (CAP == 16 ? 16 : 1)
-      for (int k = 0; k < CAP; k++)
-        if (k < N) {
-          if (live) g.states[((t - lo) * N + k) * lanes + me] = h[k];
-          float a, bb;
-          discretise<EXACT>(d, A[k], a, bb);
-          h[k] = a * h[k] + bb * Bt[k] * u;
-        }
+// sum_over_channels adds 16 values of each of the 16 lanes of one half: lane l returns the sum of v[l/2].
+__device__ inline float sum_over_channels(float (&v)[16]) {
+  int lane = threadIdx.x & 31;
+#pragma unroll
+  for (int half = 8; half; half >>= 1) {
+    bool upper = lane & (2 * half);
+#pragma unroll
+    for (int i = 0; i < half; i++) {
+      float give = upper ? v[i] : v[i + half], keep = upper ? v[i + half] : v[i];
+      v[i] = keep + __shfl_xor_sync(WARP_ALL, give, 2 * half);
     }
-    for (u64 t = hi; t-- > lo;) {  // h is the state after step t
-      u64 row = b * s.L + t;
-      float u = s.u[row * s.ldu + c], d = s.delta[row * s.ldd + c], gy = live ? g.dy[row * g.lddy + c] : 0.0f;
-      const float *Bt = s.b + row * s.ldb, *Ct = s.c + row * s.ldc;
+  }
+  return v[0];
+}
+
+// advance takes one step of the recurrence.
+template <bool EXACT, int OWN> __device__ inline void advance(float (&h)[OWN], const float (&A)[OWN], const float* staged, float u, float d) {
+  float Bt[OWN];
+  mine<OWN>(Bt, staged);
+#pragma unroll
+  for (int k = 0; k < OWN; k++) {
+    float a, bb;
+    discretise<EXACT>(d, A[k], a, bb);
+    h[k] = a * h[k] + bb * Bt[k] * u;
+  }
+}
+
+template <bool EXACT, int OWN> __device__ inline void scan_backward(const ScanGradArgs& g) {
+  extern __shared__ __align__(16) float dynamic[];  // B and C of the segment [S, 4·OWN], then states [S, OWN, blockDim.x]
+  const ScanArgs& s = g.f;
+  int L = (int)s.L, D = (int)s.D, N = (int)s.N, S = (int)g.S, row = blockIdx.x * L;
+  float *staged = dynamic, *states = dynamic + S * 4 * OWN + threadIdx.x;
+  int c = threadIdx.x / 2, half = threadIdx.x & 1, first = half * OWN;
+  bool live = c < D, writes = live && half == 0;
+  if (!live) c = D - 1;  // idle lanes read along and add nothing
+  float A[OWN], h[OWN], dh[OWN], da[OWN];
+#pragma unroll
+  for (int k = 0; k < OWN; k++) h[k] = dh[k] = da[k] = 0.0f, A[k] = first + k < N ? -expf(s.alog[c * N + first + k]) * LOG2E : -1.0f;
+  float skip = s.skip ? s.skip[c] : 0.0f, dskip = 0.0f;
+  int segments = (L + S - 1) / S;
+  float* marks = g.marks + ((u64)blockIdx.x * segments * 2 * OWN + first) * D + c;
+  const float *pu = s.u + (u64)row * s.ldu + c, *pd = s.delta + (u64)row * s.ldd + c;
+  for (int seg = 0; seg < segments - 1; seg++) {  // states at the segments' starts
+    stage<OWN>(staged, s, row + seg * S, S);
+    if (live)
+#pragma unroll
+      for (int k = 0; k < OWN; k++) marks[(u64)(seg * 2 * OWN + k) * D] = h[k];
+    for (int t = 0; t < S; t++, pu += s.ldu, pd += s.ldd) advance<EXACT, OWN>(h, A, staged + t * 4 * OWN + first, __ldg(pu), __ldg(pd));
+  }
+  for (int seg = segments - 1; seg >= 0; seg--) {
+    int lo = seg * S, steps = min(S, L - lo);
+    stage<OWN>(staged, s, row + lo, steps);
+    if (seg + 1 < segments)
+#pragma unroll
+      for (int k = 0; k < OWN; k++) h[k] = marks[(u64)(seg * 2 * OWN + k) * D];
+    pu = s.u + (u64)(row + lo) * s.ldu + c, pd = s.delta + (u64)(row + lo) * s.ldd + c;
+    for (int t = 0; t < steps; t++, pu += s.ldu, pd += s.ldd) {
+#pragma unroll
+      for (int k = 0; k < OWN; k++) states[(t * OWN + k) * blockDim.x] = h[k];
+      advance<EXACT, OWN>(h, A, staged + t * 4 * OWN + first, __ldg(pu), __ldg(pd));
+    }
+    for (int t = steps - 1; t >= 0; t--) {  // h is the state after step t
+      u64 at = row + lo + t;
+      float u = __ldg(s.u + at * s.ldu + c), d = __ldg(s.delta + at * s.ldd + c), gy = live ? __ldg(g.dy + at * g.lddy + c) : 0.0f;
+      float Bt[OWN], Ct[OWN];
+      mine<OWN>(Bt, staged + t * 4 * OWN + first);
+      mine<OWN>(Ct, staged + t * 4 * OWN + 2 * OWN + first);
       if (s.gate) {
-        float z = s.gate[row * s.ldg + c], y = skip * u;
-#pragma unroll (CAP == 16 ? 16 : 1)
-        for (int k = 0; k < CAP; k++)
-          if (k < N) y += Ct[k] * h[k];
-        if (live) g.dgate[row * g.lddg + c] = gy * y * silu_slope(z);
-        gy *= silu(z);
+        float z = __ldg(s.gate + at * s.ldg + c), y = 0.0f, sig = sigmoid(z);
+#pragma unroll
+        for (int k = 0; k < OWN; k++) y += Ct[k] * h[k];
+        y = pair_sum(y) + skip * u;
+        if (writes) g.dgate[at * g.lddg + c] = gy * y * sig * (1.0f + z * (1.0f - sig));
+        gy *= z * sig;
       }
       dskip += gy * u;
-      float du = gy * skip, dd = 0.0f;
+      float eb = 0.0f, dd = 0.0f, scale = EXACT ? u : d * u;  // eb: sum of e·B (Euler), of e·bbar·B (exact)
+      float* part = g.partbc + (at * g.warps + threadIdx.x / 32) * (OWN / 8) * 32 + (threadIdx.x & 31);
 #pragma unroll
-      for (int group = 0; group < CAP / 16; group++) {
-        float bc[32];
+      for (int group = 0; group < OWN / 8; group++) {
+        float bc[16];
 #pragma unroll
-        for (int i = 0; i < 16; i++) {
-          int k = group * 16 + i;
-          bc[i] = bc[16 + i] = 0.0f;
-          if (k < N) {
-            bc[16 + i] = gy * h[k];
-            float a, bb, before = g.states[((t - lo) * N + k) * lanes + me];
-            discretise<EXACT>(d, A[k], a, bb);
-            float e = dh[k] + gy * Ct[k];
-            bc[i] = e * bb * u;
-            du += e * bb * Bt[k];
-            if (EXACT) {  // bbar = (exp(dA)−1)/A: d/ddelta = a, d/dA = (delta·a − bbar)/A
-              dd += e * a * (before * A[k] + Bt[k] * u);
-              da[k] += e * (before * a * d + Bt[k] * u * (d * a - bb) / A[k]);
-            } else {
-              dd += e * (before * a * A[k] + Bt[k] * u);
-              da[k] += e * before * a * d;
-            }
+        for (int i = 0; i < 8; i++) {
+          int k = group * 8 + i;
+          bc[8 + i] = gy * h[k];
+          float a, bb, before = states[(t * OWN + k) * blockDim.x], e = dh[k] + gy * Ct[k];
+          discretise<EXACT>(d, A[k], a, bb);
+          if (EXACT) {  // bbar = (exp(dA)−1)/A: d/ddelta = a, d/dA = (delta·a − bbar)/A
+            float An = A[k] * LN2, bu = Bt[k] * u;
+            bc[i] = e * bb * scale;
+            eb += e * bb * Bt[k];
+            dd += e * a * (before * An + bu);
+            da[k] += e * (before * a * d + bu * (d * a - bb) / An);
             dh[k] = e * a;
-            h[k] = before;
+          } else {
+            bc[i] = e * scale;
+            eb += e * Bt[k];
+            dh[k] = e * a;
+            float eah = dh[k] * before;
+            dd += eah * A[k];
+            da[k] += eah * d;
           }
+          h[k] = before;
         }
-        float sum = warp_transpose_sum(bc);
-        g.partbc[((row * g.warps + threadIdx.x / 32) * (CAP / 16) + group) * 32 + lane] = sum;
+        part[group * 32] = sum_over_channels(bc);
       }
-      if (live) {
-        g.du[row * g.lddu + c] = du;
-        g.ddelta[row * g.lddd + c] = dd;
+      eb = pair_sum(eb), dd = pair_sum(dd);
+      if (writes) {
+        g.du[at * g.lddu + c] = (EXACT ? eb : eb * d) + gy * skip;
+        g.ddelta[at * g.lddd + c] = EXACT ? dd : dd * LN2 + eb * u;
       }
     }
   }
   if (!live) return;
-#pragma unroll (CAP == 16 ? 16 : 1)
-  for (int k = 0; k < CAP; k++)
-    if (k < N) g.parta[b * s.D * N + c * N + k] = da[k] * A[k];  // A = −exp(ALog): dALog = dA·A
-  if (g.partskip) g.partskip[b * s.D + c] = dskip;
+#pragma unroll
+  for (int k = 0; k < OWN; k++)
+    if (first + k < N) g.parta[((u64)blockIdx.x * D + c) * N + first + k] = da[k] * (A[k] * LN2);  // A = −exp(ALog): dALog = dA·A
+  if (g.partskip && half == 0) g.partskip[(u64)blockIdx.x * D + c] = dskip;
 }
 
-KERNEL scan_grad_euler(ScanGradArgs g) { scan_backward<false, 16>(g); }
-KERNEL scan_grad_exact(ScanGradArgs g) { scan_backward<true, 16>(g); }
-KERNEL scan_grad_euler_wide(ScanGradArgs g) { scan_backward<false, 64>(g); }
-KERNEL scan_grad_exact_wide(ScanGradArgs g) { scan_backward<true, 64>(g); }
+KERNEL scan_grad_euler(ScanGradArgs g) { scan_backward<false, 8>(g); }
+KERNEL scan_grad_exact(ScanGradArgs g) { scan_backward<true, 8>(g); }
+KERNEL scan_grad_euler_wide(ScanGradArgs g) { scan_backward<false, 32>(g); }
+KERNEL scan_grad_exact_wide(ScanGradArgs g) { scan_backward<true, 32>(g); }
 
-// scan_fold adds the warps' shares of dB and dC; groups of 16 states each.
+// scan_fold adds the warps' shares of dB and dC. Lane 2·i+q of group j has state q·own+8·j+i of dB for i < 8, of dC for i−8 above.
 KERNEL scan_fold(float* db, u64 lddb, float* dc, u64 lddc, const float* part, u64 warps, u64 groups, u64 rows, u64 N) {
-  u64 i = thread_number();
-  u64 row = i / (32 * groups), j = i % (32 * groups), k = j / 32 * 16 + j % 16;
+  u64 id = thread_number();
+  u64 row = id / (32 * groups), place = id % (32 * groups), lane = place % 32, i = lane / 2;
+  u64 k = (lane & 1) * groups * 8 + place / 32 * 8 + i % 8;
   if (row >= rows || k >= N) return;
   float s = 0.0f;
-  for (u64 w = 0; w < warps; w++) s += part[(row * warps + w) * groups * 32 + j];
-  if (j % 32 < 16) db[row * lddb + k] = s;
+  for (u64 w = 0; w < warps; w++) s += part[(row * warps + w) * groups * 32 + place];
+  if (i < 8) db[row * lddb + k] = s;
   else dc[row * lddc + k] = s;
 }

@@ -13,52 +13,71 @@ __device__ inline float conv_at(const float* x, u64 ldx, const float* w, float b
 KERNEL conv(float* y, u64 ldy, const float* x, u64 ldx, const float* w, const float* bias, u64 B, u64 L, u64 D, int K) {
   u64 i = thread_number();
   if (i >= B * L * D) return;
-  u64 row = i / D, c = i % D, b = row / L, t = row % L;
+  u64 row, c, b, t;
+  row_col(i, B * L, D, row, c);
+  row_col(row, B, L, b, t);
   y[row * ldy + c] = silu(conv_at(x + b * L * ldx + c, ldx, w + c * K, bias[c], t, K));
 }
 
-// conv_grad: one thread a channel of a sequence, backwards in time, keeping the last K slopes in registers (K ≤ 8).
-// part[b, c·(K+1)]: this sequence's share of the gradients of w, then of bias.
-KERNEL conv_grad(float* dx, u64 lddx, const float* dy, u64 lddy, const float* x, u64 ldx, const float* w, const float* bias, float* part, u64 B, u64 L, u64 D, int K) {
+// conv_grad: one thread a channel of a sequence, backwards in time, with a window of TAPS inputs and of the slopes after them in
+// registers; a kernel of fewer taps has zeros in front. part[b, c·(K+1)]: this sequence's share of the gradients of w, then of bias.
+template <int TAPS> __device__ inline void conv_backward(float* dx, u64 lddx, const float* dy, u64 lddy, const float* x, u64 ldx, const float* w, const float* bias, float* part, u64 B, u64 L, u64 D, int K) {
   u64 i = thread_number();
   if (i >= B * D) return;
-  u64 b = i / D, c = i % D;
+  u64 b, c;
+  row_col(i, B, D, b, c);
   x += b * L * ldx + c;
   dx += b * L * lddx + c;
   dy += b * L * lddy + c;
-  w += c * K;
-  float g[8], dw[8], wr[8], db = 0.0f;
+  float wr[TAPS], in[TAPS], g[TAPS], dw[TAPS], base = bias[c], db = 0.0f;
+  int T = (int)L;
 #pragma unroll
-  for (int j = 0; j < 8; j++) g[j] = dw[j] = 0.0f, wr[j] = j < K ? w[j] : 0.0f;
-  for (long long t = (long long)L - 1; t >= 0; t--) {
-    float pre = conv_at(x, ldx, w, bias[c], t, K);
-    float d = dy[t * lddy] * silu_slope(pre);
+  for (int j = 0; j < TAPS; j++) {
+    int k = j - (TAPS - K), t = T - TAPS + j;  // in[j] is x at t−(TAPS−1)+j
+    wr[j] = k >= 0 ? w[c * K + k] : 0.0f;
+    in[j] = t >= 0 ? x[t * ldx] : 0.0f;
+    g[j] = dw[j] = 0.0f;
+  }
+  for (int t = T - 1; t >= 0; t--) {
+    int before = t - TAPS;
+    float next = before >= 0 ? x[before * ldx] : 0.0f, pre = base;
+#pragma unroll
+    for (int j = 0; j < TAPS; j++) pre += wr[j] * in[j];
+    float d = dy[t * lddy] * silu_slope(pre), s = 0.0f;
     db += d;
 #pragma unroll
-    for (int j = 7; j > 0; j--) g[j] = g[j - 1];  // g[j] is the slope at t+j
+    for (int j = TAPS - 1; j > 0; j--) g[j] = g[j - 1];  // g[j] is the slope at t+j
     g[0] = d;
-    float s = 0.0f;
 #pragma unroll
-    for (int j = 0; j < 8; j++)
-      if (j < K) {
-        s += wr[j] * g[K - 1 - j];
-        long long k = t - (K - 1) + j;
-        if (k >= 0) dw[j] += d * x[k * ldx];
-      }
+    for (int j = 0; j < TAPS; j++) {
+      s += wr[j] * g[TAPS - 1 - j];
+      dw[j] += d * in[j];
+    }
     dx[t * lddx] = s;
+#pragma unroll
+    for (int j = TAPS - 1; j > 0; j--) in[j] = in[j - 1];
+    in[0] = next;
   }
   part += i * (K + 1);
 #pragma unroll
-  for (int j = 0; j < 8; j++)
-    if (j < K) part[j] = dw[j];
+  for (int j = 0; j < TAPS; j++)
+    if (j >= TAPS - K) part[j - (TAPS - K)] = dw[j];
   part[K] = db;
+}
+
+KERNEL conv_grad(float* dx, u64 lddx, const float* dy, u64 lddy, const float* x, u64 ldx, const float* w, const float* bias, float* part, u64 B, u64 L, u64 D, int K) {
+  conv_backward<4>(dx, lddx, dy, lddy, x, ldx, w, bias, part, B, L, D, K);
+}
+KERNEL conv_grad_long(float* dx, u64 lddx, const float* dy, u64 lddy, const float* x, u64 ldx, const float* w, const float* bias, float* part, u64 B, u64 L, u64 D, int K) {
+  conv_backward<8>(dx, lddx, dy, lddy, x, ldx, w, bias, part, B, L, D, K);
 }
 
 // time_code: product and sum rounded one after the other, then an exact cosine.
 KERNEL time_code(float* y, u64 ldy, const float* delta, const float* w, const float* bias, const int* mask, u64 n, u64 d) {
   u64 i = thread_number();
   if (i >= n * d) return;
-  u64 r = i / d, c = i % d;
+  u64 r, c;
+  row_col(i, n, d, r, c);
   float v = 0.0f;
   if (!mask || mask[r]) v = exact_cos(__fadd_rn(__fmul_rn(w[c], delta[r]), bias[c]));
   y[r * ldy + c] = v;
@@ -88,10 +107,9 @@ KERNEL time_part(double* part, const float* dy, u64 lddy, const float* delta, co
 }
 
 KERNEL time_fold(float* dw, float* dbias, const double* part, u64 pieces, u64 d) {
-  u64 c = thread_number();
-  if (c >= 2 * d) return;
-  double s = 0.0;
-  for (u64 p = 0; p < pieces; p++) s += part[p * 2 * d + c];
+  u64 c = (u64)blockIdx.x * 32 + threadIdx.x;
+  double s = fold_columns(part, pieces, 2 * d, c, 2 * d);
+  if (threadIdx.y || c >= 2 * d) return;
   if (c < d) dw[c] += (float)s;
   else dbias[c - d] += (float)s;
 }
@@ -100,7 +118,8 @@ KERNEL time_fold(float* dw, float* dbias, const double* part, u64 pieces, u64 d)
 KERNEL pool(float* y, u64 ldy, const float* w, u64 ldw, const float* h, u64 ldh, u64 B, u64 P, u64 D) {
   u64 i = thread_number();
   if (i >= B * D) return;
-  u64 b = i / D, c = i % D;
+  u64 b, c;
+  row_col(i, B, D, b, c);
   float s = 0.0f;
   for (u64 j = 0; j < P; j++) s += w[b * ldw + j] * h[(b * P + j) * ldh + c];
   y[b * ldy + c] = s;
@@ -121,8 +140,10 @@ KERNEL dot(float* w, u64 ldw, const float* a, u64 lda, const float* h, u64 ldh, 
 KERNEL outer(float* h, u64 ldh, const float* w, u64 ldw, const float* a, u64 lda, u64 B, u64 P, u64 D, int acc) {
   u64 i = thread_number();
   if (i >= B * P * D) return;
-  u64 row = i / D, c = i % D, b = row / P;
-  float v = w[b * ldw + row % P] * a[b * lda + c];
+  u64 row, c, b, j;
+  row_col(i, B * P, D, row, c);
+  row_col(row, B, P, b, j);
+  float v = w[b * ldw + j] * a[b * lda + c];
   h[row * ldh + c] = acc ? h[row * ldh + c] + v : v;
 }
 
@@ -130,7 +151,8 @@ KERNEL outer(float* h, u64 ldh, const float* w, u64 ldw, const float* a, u64 lda
 KERNEL gru(float* next, u64 ldn, const float* state, u64 lds, const float* x, u64 ldx, const float* h, u64 ldh, u64 n, u64 H) {
   u64 i = thread_number();
   if (i >= n * H) return;
-  u64 row = i / H, c = i % H;
+  u64 row, c;
+  row_col(i, n, H, row, c);
   x += row * ldx + c, h += row * ldh + c;
   float r = sigmoid(x[0] + h[0]), z = sigmoid(x[H] + h[H]), m = tanhf(x[2 * H] + r * h[2 * H]);
   next[row * ldn + c] = (1.0f - z) * m + z * state[row * lds + c];
@@ -139,7 +161,8 @@ KERNEL gru(float* next, u64 ldn, const float* state, u64 lds, const float* x, u6
 KERNEL gru_grad(float* dx, u64 lddx, float* dh, u64 lddh, float* ds, u64 ldds, const float* dn, u64 lddn, const float* state, u64 lds, const float* x, u64 ldx, const float* h, u64 ldh, u64 n, u64 H) {
   u64 i = thread_number();
   if (i >= n * H) return;
-  u64 row = i / H, c = i % H;
+  u64 row, c;
+  row_col(i, n, H, row, c);
   x += row * ldx + c, h += row * ldh + c, dx += row * lddx + c, dh += row * lddh + c;
   float r = sigmoid(x[0] + h[0]), z = sigmoid(x[H] + h[H]), hn = h[2 * H], m = tanhf(x[2 * H] + r * hn);
   float g = dn[row * lddn + c];
@@ -153,7 +176,8 @@ KERNEL gru_grad(float* dx, u64 lddx, float* dh, u64 lddh, float* ds, u64 ldds, c
 KERNEL lstm(float* next, u64 ldn, float* nextc, u64 ldnc, const float* carry, u64 ldc, const float* x, u64 ldx, const float* h, u64 ldh, u64 n, u64 H) {
   u64 i = thread_number();
   if (i >= n * H) return;
-  u64 row = i / H, c = i % H;
+  u64 row, c;
+  row_col(i, n, H, row, c);
   x += row * ldx + c, h += row * ldh + c;
   float in = sigmoid(x[0] + h[0]), fg = sigmoid(x[H] + h[H]), g = tanhf(x[2 * H] + h[2 * H]), o = sigmoid(x[3 * H] + h[3 * H]);
   float cc = fg * carry[row * ldc + c] + in * g;
@@ -165,7 +189,8 @@ KERNEL lstm(float* next, u64 ldn, float* nextc, u64 ldnc, const float* carry, u6
 KERNEL lstm_grad(float* dx, u64 lddx, float* dh, u64 lddh, float* dc, u64 lddc, const float* dn, u64 lddn, const float* dnc, u64 lddnc, const float* nextc, u64 ldnc, const float* carry, u64 ldc, const float* x, u64 ldx, const float* h, u64 ldh, u64 n, u64 H) {
   u64 i = thread_number();
   if (i >= n * H) return;
-  u64 row = i / H, c = i % H;
+  u64 row, c;
+  row_col(i, n, H, row, c);
   x += row * ldx + c, h += row * ldh + c;
   float in = sigmoid(x[0] + h[0]), fg = sigmoid(x[H] + h[H]), g = tanhf(x[2 * H] + h[2 * H]), o = sigmoid(x[3 * H] + h[3 * H]);
   float tc = tanhf(nextc[row * ldnc + c]);
