@@ -55,7 +55,7 @@ meetings grow (s1), shrink (s2), or grow and start over in eight periods (s3). W
 	flags.Uint64Var(&o.Seed, "seed", 0, "seed of first gaps and numbers of meetings")
 	flags.IntVar(&o.Pairs, "pairs", 49, "ordered pairs of the seven nodes: 49 with self-pairs, 42 without, 21 unordered")
 	flags.StringVar(&o.IDs, "ids", dataset.IDsShared, "nodes are sources and destinations ('shared'), or there are seven of each ('separate')")
-	flags.StringVar(&o.FirstGap, "first-gap", dataset.GapReal, "a pair's first gap: 'real', 'cents' or 'integer'")
+	flags.StringVar(&o.FirstGap, "first-gap", dataset.GapCents, "a pair's first gap: 'real', 'cents' or 'integer'")
 	completeWith(cmd, "ids", dataset.IDsShared, dataset.IDsSeparate)
 	completeWith(cmd, "first-gap", dataset.GapReal, dataset.GapCents, dataset.GapInteger)
 	return cmd
