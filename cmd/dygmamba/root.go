@@ -39,6 +39,8 @@ Exit codes: 0 done · 1 the work failed · 2 wrong usage · 3 bad input, with fi
 		newData(a),
 		newEval(a),
 		newTrain(a),
+		newPredict(a),
+		newConvert(a),
 		newBench(a),
 		newModels(a),
 		newVersion(a),

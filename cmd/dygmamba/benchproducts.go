@@ -1,0 +1,57 @@
+package main
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/trace"
+)
+
+// timeProducts times every product alone and returns their arithmetic in GFLOP and the sum of their times in milliseconds.
+// Equal ones are timed once and counted.
+func timeProducts(dev device.Device, list []trace.Product) (gflop, ms float64) {
+	count := map[trace.Product]int{}
+	for _, p := range list {
+		gflop += float64(p.Flops()) / 1e9
+		p.Bias, p.Pre, p.Act = false, false, device.Identity
+		count[p]++
+	}
+	for p, n := range count {
+		ms += float64(n) * timeProduct(dev, p)
+	}
+	return gflop, ms
+}
+
+// timeProduct is the median of several runs of one product on memory of its own.
+func timeProduct(dev device.Device, p trace.Product) float64 {
+	batch := max(p.Batch, 1)
+	matrix := func(rows, cols, stride, step int, transposed bool) device.Mat {
+		if transposed {
+			rows, cols = cols, rows
+		}
+		buf := dev.Alloc((batch-1)*step + rows*stride)
+		host := make([]float32, buf.Len)
+		for i := range host {
+			host[i] = rand.Float32() - 0.5
+		}
+		dev.Write(buf, host)
+		return device.Mat{Buf: buf, Rows: rows, Cols: cols, Stride: stride}
+	}
+	a := matrix(p.M, p.K, p.StrideA, p.StepA, p.TransA)
+	b := matrix(p.K, p.N, p.StrideB, p.StepB, p.TransB)
+	c := matrix(p.M, p.N, p.StrideC, p.StepC, false)
+	defer func() { dev.Free(a.Buf); dev.Free(b.Buf); dev.Free(c.Buf) }()
+
+	g := device.Gemm{TransA: p.TransA, TransB: p.TransB, Acc: p.Acc, Batch: p.Batch, StepA: p.StepA, StepB: p.StepB, StepC: p.StepC}
+	const least, most, enough = 5, 101, 80 * time.Millisecond
+	var times []float64
+	for began := time.Now(); len(times) < most+1 && (len(times) < least+1 || time.Since(began) < enough); {
+		dev.Sync()
+		start := time.Now()
+		dev.MatMul(c, a, b, g)
+		dev.Sync()
+		times = append(times, milliseconds(time.Since(start)))
+	}
+	return median(times[1:]) // the first one warms up
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+func newBenchStep(a *app) *cobra.Command {
+	var data dataFlags
+	var what modelFlags
+	var where deviceFlags
+	var batches int
+	cmd := &cobra.Command{
+		Use:   "step",
+		Short: "Measure whole training steps of a model on a data set",
+		Long: `Measures training steps on batches spread over the training events: what each part takes, and how far the whole is from the time of
+its matrix products alone.
+
+  step      from one update of the weights to the next, gathering included (it overlaps with computing)
+  parts     gather, forward, backward, optimizer, each timed by itself
+  floor     the step's matrix products, each timed alone with its shape, layout and threads, without bias or activation
+  transfer  copies to and from the device
+
+Figures are medians.`,
+		Example: `  dygmamba bench step --data uci --batches 20
+  dygmamba bench step --data enron --preset paper --json`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if batches < 2 {
+				return usagef("--batches is %d, must be at least 2", batches)
+			}
+			factory, err := dygmamba.Factory(what.name)
+			if err != nil {
+				return usagef("%v", err)
+			}
+			set, err := data.open(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			spec, err := factory.Spec(what.preset, set.Name, what.set...)
+			if err != nil {
+				return err
+			}
+			dev, err := where.open(a)
+			if err != nil {
+				return err
+			}
+			defer dev.Close()
+			m := stepMeter{factory: factory, spec: spec, set: set, dev: dev, threads: where.threads, batches: batches}
+			progress := a.console.Progress("measure", "phases")
+			m.phase = func(done, total int, name string) { progress.Set(int64(done), int64(total), name) }
+			doc, err := measured(cmd.Context(), &m)
+			progress.Done()
+			if err != nil {
+				return err
+			}
+			doc.Model, doc.Preset, doc.Threads = what.name, spec.Preset, where.threads
+			return a.emit(doc, doc.write)
+		},
+	}
+	data.add(cmd)
+	what.add(cmd, modelNames, "dygmamba")
+	where.add(cmd)
+	cmd.Flags().IntVar(&batches, "batches", 20, "training batches to measure")
+	return cmd
+}
+
+func measured(ctx context.Context, m *stepMeter) (stepDoc, error) {
+	if err := m.open(); err != nil {
+		return stepDoc{}, err
+	}
+	return m.run(ctx)
+}
+
+// stepDoc is what was measured. Times are milliseconds unless the name says otherwise.
+type stepDoc struct {
+	Model       string      `json:"model"`
+	Preset      string      `json:"preset"`
+	Data        string      `json:"data"`
+	Device      string      `json:"device"`
+	Threads     int         `json:"threads"`
+	BatchSize   int         `json:"batch_size"`
+	Batches     int         `json:"batches"`
+	Gather      float64     `json:"gather_ms"`
+	Forward     float64     `json:"forward_ms"`
+	Backward    float64     `json:"backward_ms"`
+	Optimizer   float64     `json:"optimizer_ms"`
+	Step        float64     `json:"step_ms"`
+	GFLOP       float64     `json:"matmul_gflop"`
+	Floor       float64     `json:"matmul_floor_ms"`
+	Transfer    float64     `json:"transfer_ms"`
+	Epoch       float64     `json:"epoch_s"`
+	Peak        int64       `json:"peak_bytes"`
+	Allocations float64     `json:"heap_allocations"` // per step, on the Go heap
+	Kernels     []kernelDoc `json:"kernels"`
+}
+
+// kernelDoc is one kind of kernel in one step.
+type kernelDoc struct {
+	Name  string  `json:"name"`
+	Calls int     `json:"calls"`
+	Time  float64 `json:"ms"`
+}
+
+func (d stepDoc) write(w io.Writer, s term.Style) error {
+	ms := func(x float64) string { return fmt.Sprintf("%.1f ms", x) }
+	var f term.Facts
+	f.Add("model", fmt.Sprintf("%s, preset %s", d.Model, d.Preset))
+	f.Add("data", fmt.Sprintf("%s, %d batches of %d positives", d.Data, d.Batches, d.BatchSize))
+	f.Add("device", fmt.Sprintf("%s, %d threads", d.Device, d.Threads))
+	f.Add("step", fmt.Sprintf("%s, %.2f × the floor of its products", s.Strong(ms(d.Step)), d.Step/d.Floor))
+	f.Add("epoch", fmt.Sprintf("%.1f s", d.Epoch))
+	f.Add("products", fmt.Sprintf("%.1f GFLOP in %s: %.0f GFLOP/s", d.GFLOP, ms(d.Floor), d.GFLOP/d.Floor*1000))
+	f.Add("memory", fmt.Sprintf("%s, %.1f heap allocations a step", term.Bytes(d.Peak), d.Allocations))
+	if err := f.Write(w, s); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	t := term.NewTable(term.Left("part"), term.Right("time"))
+	t.Row("gather", ms(d.Gather))
+	t.Row("forward", ms(d.Forward))
+	t.Row("backward", ms(d.Backward))
+	t.Row("optimizer", ms(d.Optimizer))
+	t.Row("transfer", ms(d.Transfer))
+	if err := t.Write(w, s); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	t = term.NewTable(term.Left("kernel"), term.Right("calls"), term.Right("time"))
+	for _, k := range d.Kernels {
+		t.Row(k.Name, fmt.Sprint(k.Calls), ms(k.Time))
+	}
+	return t.Write(w, s)
+}
