@@ -170,7 +170,7 @@ func Configure(f *checkpoint.File, name, preset, data string, settings []string)
 func carried(f model.Factory, raw, preset string, settings []string) (model.Spec, error) {
 	spec, err := f.Decode([]byte(raw))
 	if err != nil {
-		return spec, fmt.Errorf("%w: %w", ErrMisfit, err)
+		return spec, fmt.Errorf("%w: %v", ErrMisfit, err) // whatever is wrong with it, it is no setting of the caller's
 	}
 	if preset != "" && preset != spec.Preset {
 		return spec, fmt.Errorf("%w: it was made with preset %s, asked for is %s", ErrMisfit, spec.Preset, preset)

@@ -1,11 +1,8 @@
 package checkpoint_test
 
 import (
-	"archive/zip"
 	"bytes"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -16,119 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/internal/torchtest"
 )
-
-// torch writes what torch.save writes: a pickle, and storages beside it.
-type torch struct {
-	pickle bytes.Buffer
-	keys   []string
-	data   [][]byte
-	legacy bool
-}
-
-func (w *torch) op(codes ...any) {
-	for _, c := range codes {
-		switch c := c.(type) {
-		case string: // opcodes
-			w.pickle.WriteString(c)
-		case int: // a number
-			w.pickle.WriteByte('J')
-			binary.Write(&w.pickle, binary.LittleEndian, int32(c))
-		case []int: // a tuple of numbers
-			w.op("(")
-			for _, n := range c {
-				w.op(n)
-			}
-			w.op("t")
-		}
-	}
-}
-
-func (w *torch) text(s string) {
-	w.pickle.WriteByte('X')
-	binary.Write(&w.pickle, binary.LittleEndian, uint32(len(s)))
-	w.pickle.WriteString(s)
-}
-
-// store adds numbers and returns their key.
-func (w *torch) store(numbers any) string {
-	var b bytes.Buffer
-	binary.Write(&b, binary.LittleEndian, numbers)
-	w.keys = append(w.keys, fmt.Sprint(100+len(w.keys)))
-	w.data = append(w.data, b.Bytes())
-	return w.keys[len(w.keys)-1]
-}
-
-// tensor pushes a tensor on the pickle's stack.
-func (w *torch) tensor(class, key string, elements, offset int, size, stride []int) {
-	w.op("ctorch._utils\n_rebuild_tensor_v2\n", "((")
-	w.text("storage")
-	w.op("ctorch\n" + class + "\n")
-	w.text(key)
-	w.text("cpu")
-	w.op(elements)
-	if w.legacy {
-		w.op("N")
-	}
-	w.op("tQ", offset, size, stride, "\x89", "ccollections\nOrderedDict\n)R", "tR")
-}
-
-// float pushes a dense tensor of 32-bit floats.
-func (w *torch) float(size []int, numbers ...float32) {
-	stride, step := make([]int, len(size)), 1
-	for i := len(size) - 1; i >= 0; i-- {
-		stride[i] = step
-		step *= size[i]
-	}
-	w.tensor("FloatStorage", w.store(numbers), len(numbers), 0, size, stride)
-}
-
-// dict pushes an OrderedDict of what the function adds, with the attribute that a state dict has.
-func (w *torch) dict(items func()) {
-	w.op("\x80\x02", "ccollections\nOrderedDict\n)R", "(")
-	items()
-	w.op("u", "}")
-	w.text("_metadata")
-	w.op("ccollections\nOrderedDict\n)R", "s", "b", ".")
-}
-
-// file is the whole file.
-func (w *torch) file() []byte {
-	var out bytes.Buffer
-	if w.legacy {
-		out.WriteString("\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19." + "\x80\x02M\xe9\x03.")
-		out.WriteString("\x80\x02}(X\x0d\x00\x00\x00little_endian\x88u.")
-		out.Write(w.pickle.Bytes())
-		keys := &torch{}
-		keys.op("\x80\x02", "](")
-		for _, k := range w.keys {
-			keys.text(k)
-		}
-		keys.op("e.")
-		out.Write(keys.pickle.Bytes())
-		for _, d := range w.data {
-			binary.Write(&out, binary.LittleEndian, uint64(len(d)/4))
-			out.Write(d)
-		}
-		return out.Bytes()
-	}
-	z := zip.NewWriter(&out)
-	add := func(name string, content []byte) {
-		f, err := z.CreateHeader(&zip.FileHeader{Name: "model/" + name, Method: zip.Store})
-		if err != nil {
-			panic(err)
-		}
-		f.Write(content)
-	}
-	add("data.pkl", w.pickle.Bytes())
-	add("byteorder", []byte("little"))
-	for i, k := range w.keys {
-		add("data/"+k, w.data[i])
-	}
-	add("version", []byte("3\n"))
-	z.Close()
-	return out.Bytes()
-}
 
 func loadTorch(t testing.TB, raw []byte) (checkpoint.File, error) {
 	t.Helper()
@@ -141,22 +27,22 @@ func loadTorch(t testing.TB, raw []byte) (checkpoint.File, error) {
 
 func TestPyTorch(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
-		w := &torch{legacy: legacy}
-		w.dict(func() {
-			w.text("0.w")
-			w.float([]int{2, 3}, 1, -2, 3.5, 1e-45, float32(math.Inf(1)), 0)
-			w.text("1.b")
-			w.float([]int{}, 4)
-			w.text("0.turned") // of 0 … 5 in rows of three, the last two columns, transposed
-			w.tensor("FloatStorage", w.store([]float32{0, 1, 2, 3, 4, 5}), 6, 1, []int{2, 2}, []int{1, 3})
-			w.text("0.shared")
-			w.tensor("FloatStorage", w.keys[0], 6, 2, []int{1}, []int{1})
-			w.text("0.parameter")
-			w.op("ctorch._utils\n_rebuild_parameter\n", "(")
-			w.float([]int{1}, 7)
-			w.op("\x88", "ccollections\nOrderedDict\n)R", "tR")
+		w := &torchtest.File{Legacy: legacy}
+		w.Dict(func() {
+			w.Text("0.w")
+			w.Float([]int{2, 3}, 1, -2, 3.5, 1e-45, float32(math.Inf(1)), 0)
+			w.Text("1.b")
+			w.Float([]int{}, 4)
+			w.Text("0.turned") // of 0 … 5 in rows of three, the last two columns, transposed
+			w.Tensor("FloatStorage", w.Store([]float32{0, 1, 2, 3, 4, 5}), 6, 1, []int{2, 2}, []int{1, 3})
+			w.Text("0.shared")
+			w.Tensor("FloatStorage", w.Keys[0], 6, 2, []int{1}, []int{1})
+			w.Text("0.parameter")
+			w.Op("ctorch._utils\n_rebuild_parameter\n", "(")
+			w.Float([]int{1}, 7)
+			w.Op("\x88", "ccollections\nOrderedDict\n)R", "tR")
 		})
-		got, err := loadTorch(t, w.file())
+		got, err := loadTorch(t, w.Bytes())
 		if err != nil {
 			t.Fatalf("legacy %v: %v", legacy, err)
 		}
@@ -174,16 +60,16 @@ func TestPyTorch(t *testing.T) {
 }
 
 func TestPyTorchFloatTypes(t *testing.T) {
-	w := &torch{}
-	w.dict(func() {
-		w.text("double")
-		w.tensor("DoubleStorage", w.store([]float64{1.5, -0.1}), 2, 0, []int{2}, []int{1})
-		w.text("half")
-		w.tensor("HalfStorage", w.store([]uint16{0x3c00, 0xc000}), 2, 0, []int{2}, []int{1})
-		w.text("brain")
-		w.tensor("BFloat16Storage", w.store([]uint16{0x3f80, 0xc000}), 2, 0, []int{2}, []int{1})
+	w := &torchtest.File{}
+	w.Dict(func() {
+		w.Text("double")
+		w.Tensor("DoubleStorage", w.Store([]float64{1.5, -0.1}), 2, 0, []int{2}, []int{1})
+		w.Text("half")
+		w.Tensor("HalfStorage", w.Store([]uint16{0x3c00, 0xc000}), 2, 0, []int{2}, []int{1})
+		w.Text("brain")
+		w.Tensor("BFloat16Storage", w.Store([]uint16{0x3f80, 0xc000}), 2, 0, []int{2}, []int{1})
 	})
-	f, err := loadTorch(t, w.file())
+	f, err := loadTorch(t, w.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,19 +82,19 @@ func TestPyTorchFloatTypes(t *testing.T) {
 
 // TestPyTorchRefuses: nothing but tensors is read, and nothing is ever run.
 func TestPyTorchRefuses(t *testing.T) {
-	with := func(value func(w *torch)) []byte {
-		w := &torch{}
-		w.dict(func() { w.text("0.x"); value(w) })
-		return w.file()
+	with := func(value func(w *torchtest.File)) []byte {
+		w := &torchtest.File{}
+		w.Dict(func() { w.Text("0.x"); value(w) })
+		return w.Bytes()
 	}
 	script := func(codes string) []byte {
-		w := &torch{}
-		w.op(codes)
-		return w.file()
+		w := &torchtest.File{}
+		w.Op(codes)
+		return w.Bytes()
 	}
-	big := &torch{}
-	big.dict(func() { big.text("x"); big.float([]int{1}, 1) })
-	large := big.file()
+	big := &torchtest.File{}
+	big.Dict(func() { big.Text("x"); big.Float([]int{1}, 1) })
+	large := big.Bytes()
 	tests := []struct {
 		name string
 		raw  []byte
@@ -218,21 +104,21 @@ func TestPyTorchRefuses(t *testing.T) {
 		{"system", script("\x80\x02cos\nsystem\n(X\x04\x00\x00\x00exittR."), checkpoint.ErrForeignCode, `"os.system"`},
 		{"eval", script("\x80\x04\x8c\x08builtins\x8c\x04eval\x93\x8c\x011\x85R."), checkpoint.ErrForeignCode, `"builtins.eval"`},
 		{"instance", script("(ios\nsystem\n."), checkpoint.ErrForeignCode, `"os.system"`},
-		{"whole model", with(func(w *torch) { w.op("cmodels.DyGMamba\nDyGMamba\n)\x81}b") }), checkpoint.ErrForeignCode, "models.DyGMamba.DyGMamba"},
+		{"whole model", with(func(w *torchtest.File) { w.Op("cmodels.DyGMamba\nDyGMamba\n)\x81}b") }), checkpoint.ErrForeignCode, "models.DyGMamba.DyGMamba"},
 		{"extension", script("\x80\x02\x82\x01."), checkpoint.ErrCorrupt, "extension"},
-		{"number", with(func(w *torch) { w.op(7) }), nil, `entry "0.x" is the number 7, not a tensor`},
-		{"nothing", with(func(w *torch) { w.op("N") }), nil, `entry "0.x" is None`},
-		{"nested", with(func(w *torch) { w.op("}"); w.text("a"); w.op(1, "s") }), nil, "a dictionary of 1 entries, not a tensor"},
+		{"number", with(func(w *torchtest.File) { w.Op(7) }), nil, `entry "0.x" is the number 7, not a tensor`},
+		{"nothing", with(func(w *torchtest.File) { w.Op("N") }), nil, `entry "0.x" is None`},
+		{"nested", with(func(w *torchtest.File) { w.Op("}"); w.Text("a"); w.Op(1, "s") }), nil, "a dictionary of 1 entries, not a tensor"},
 		{"list", script("]."), nil, "it holds a list"},
 		{"empty", script("}."), nil, "its dictionary is empty"},
-		{"integers", with(func(w *torch) { w.tensor("LongStorage", w.store([]int64{1}), 1, 0, []int{1}, []int{1}) }), nil, "torch.LongStorage, want floats"},
-		{"outside", with(func(w *torch) { w.tensor("FloatStorage", w.store([]float32{1}), 1, 0, []int{2}, []int{1}) }), checkpoint.ErrCorrupt, "reach outside"},
-		{"before", with(func(w *torch) { w.tensor("FloatStorage", w.store([]float32{1}), 1, -1, []int{1}, []int{1}) }), checkpoint.ErrCorrupt, "reach outside"},
-		{"endless", with(func(w *torch) {
-			w.tensor("FloatStorage", w.store([]float32{1}), 1, 0, []int{1 << 20, 1 << 20, 1 << 20}, []int{0, 0, 0})
+		{"integers", with(func(w *torchtest.File) { w.Tensor("LongStorage", w.Store([]int64{1}), 1, 0, []int{1}, []int{1}) }), nil, "torch.LongStorage, want floats"},
+		{"outside", with(func(w *torchtest.File) { w.Tensor("FloatStorage", w.Store([]float32{1}), 1, 0, []int{2}, []int{1}) }), checkpoint.ErrCorrupt, "reach outside"},
+		{"before", with(func(w *torchtest.File) { w.Tensor("FloatStorage", w.Store([]float32{1}), 1, -1, []int{1}, []int{1}) }), checkpoint.ErrCorrupt, "reach outside"},
+		{"endless", with(func(w *torchtest.File) {
+			w.Tensor("FloatStorage", w.Store([]float32{1}), 1, 0, []int{1 << 20, 1 << 20, 1 << 20}, []int{0, 0, 0})
 		}), checkpoint.ErrCorrupt, "more than the file can hold"},
-		{"short entry", with(func(w *torch) { w.tensor("FloatStorage", w.store([]float32{1}), 2, 0, []int{2}, []int{1}) }), checkpoint.ErrCorrupt, "has 4 bytes, want 8"},
-		{"no entry", with(func(w *torch) { w.tensor("FloatStorage", "9", 2, 0, []int{2}, []int{1}) }), checkpoint.ErrCorrupt, "no entry data/9"},
+		{"short entry", with(func(w *torchtest.File) { w.Tensor("FloatStorage", w.Store([]float32{1}), 2, 0, []int{2}, []int{1}) }), checkpoint.ErrCorrupt, "has 4 bytes, want 8"},
+		{"no entry", with(func(w *torchtest.File) { w.Tensor("FloatStorage", "9", 2, 0, []int{2}, []int{1}) }), checkpoint.ErrCorrupt, "no entry data/9"},
 		{"huge text", script("\x80\x04\x8d\x00\x00\x00\x00\x00\x01\x00\x00."), checkpoint.ErrCorrupt, "cut off"},
 		{"huge frame", script("\x80\x04\x95\x00\x00\x00\x00\x00\x01\x00\x00."), checkpoint.ErrCorrupt, "cut off"},
 		{"unknown opcode", script("\x80\x04\xff."), checkpoint.ErrCorrupt, "0xff"},
@@ -260,9 +146,9 @@ func TestPyTorchRefuses(t *testing.T) {
 // TestPyTorchCut reads every beginning of two files: all are refused, none crashes.
 func TestPyTorchCut(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
-		w := &torch{legacy: legacy}
-		w.dict(func() { w.text("0.w"); w.float([]int{2}, 1, 2) })
-		raw := w.file()
+		w := &torchtest.File{Legacy: legacy}
+		w.Dict(func() { w.Text("0.w"); w.Float([]int{2}, 1, 2) })
+		raw := w.Bytes()
 		if _, err := loadTorch(t, raw); err != nil {
 			t.Fatal(err)
 		}
@@ -280,10 +166,10 @@ func TestPyTorchCut(t *testing.T) {
 
 func TestIsPyTorch(t *testing.T) {
 	dir := t.TempDir()
-	w := &torch{legacy: true}
-	w.dict(func() { w.text("0.w"); w.float([]int{1}, 1) })
-	z := &torch{}
-	z.dict(func() { z.text("0.w"); z.float([]int{1}, 1) })
+	w := &torchtest.File{Legacy: true}
+	w.Dict(func() { w.Text("0.w"); w.Float([]int{1}, 1) })
+	z := &torchtest.File{}
+	z.Dict(func() { z.Text("0.w"); z.Float([]int{1}, 1) })
 	var ours bytes.Buffer
 	if err := checkpoint.Write(&ours, sample()); err != nil {
 		t.Fatal(err)
@@ -292,8 +178,8 @@ func TestIsPyTorch(t *testing.T) {
 		raw  []byte
 		want bool
 	}{
-		"zip":               {z.file(), true},
-		"legacy":            {w.file(), true},
+		"zip":               {z.Bytes(), true},
+		"legacy":            {w.Bytes(), true},
 		"ours":              {ours.Bytes(), false},
 		"unlucky header":    {[]byte("\x80\x02\x00\x00\x00\x00\x00\x00{}"), false},
 		"nothing":           {nil, false},
@@ -315,9 +201,9 @@ func TestIsPyTorch(t *testing.T) {
 // FuzzPyTorch: no file crashes the reader.
 func FuzzPyTorch(f *testing.F) {
 	for _, legacy := range []bool{false, true} {
-		w := &torch{legacy: legacy}
-		w.dict(func() { w.text("0.w"); w.float([]int{2, 1}, 1, 2) })
-		f.Add(w.file())
+		w := &torchtest.File{Legacy: legacy}
+		w.Dict(func() { w.Text("0.w"); w.Float([]int{2, 1}, 1, 2) })
+		f.Add(w.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		got, err := loadTorch(t, raw)

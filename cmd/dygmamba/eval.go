@@ -20,6 +20,7 @@ import (
 func newEval(a *app) *cobra.Command {
 	var data dataFlags
 	var what modelFlags
+	var from trainedFlags
 	var where deviceFlags
 	var e evaluation
 	var setting, negatives, out string
@@ -31,26 +32,30 @@ func newEval(a *app) *cobra.Command {
   --setting    transductive: all test events; inductive: those with a node that training did not show
   --negatives  random: another destination; historical: pairs that met before, but not now; inductive: pairs that met since training only
 
-EdgeBank is measured with its four memories unless --set chooses one, and the best is marked.`,
-		Example: `  dygmamba eval --model edgebank --data uci
+A trained model comes from a run or a checkpoint, each seed of a run by itself and then all together. EdgeBank needs no training; it is
+measured with its four memories unless --set chooses one, and the best is marked. Published numbers stand beside ours where there are any.`,
+		Example: `  dygmamba eval --run runs/uci
+  dygmamba eval --checkpoint weights.safetensors --model dygmamba --data enron --preset paper --negatives random
+  dygmamba eval --model edgebank --data uci
   dygmamba eval --model edgebank --data visits.dgm --setting transductive --negatives historical --json
   dygmamba eval --model edgebank --data uci --set edge_bank_memory_mode=unlimited_memory
   dygmamba eval --model edgebank --data uci --negatives random --num-negatives 100`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := e.choose(setting, negatives, what); err != nil {
+			if err := e.choose(setting, negatives); err != nil {
 				return err
 			}
 			if err := where.check(); err != nil {
 				return err
 			}
 			e.options.Threads = where.threads
-			set, err := data.open(cmd.Context(), a)
-			if err != nil {
-				return err
+			measure := e.runBank
+			if from.given() {
+				measure = func(ctx context.Context, a *app, data dataFlags, what modelFlags) (*evalDoc, error) {
+					return e.runTrained(ctx, a, data, what, from, where)
+				}
 			}
-			defer set.Close()
-			doc, err := e.run(cmd.Context(), a, set)
+			doc, err := measure(cmd.Context(), a, data, what)
 			if err != nil {
 				return err
 			}
@@ -61,7 +66,8 @@ EdgeBank is measured with its four memories unless --set chooses one, and the be
 		},
 	}
 	data.add(cmd)
-	what.add(cmd, evalModels, "")
+	what.add(cmd, func() []string { return append(modelNames(), evalModels()...) }, "")
+	from.add(cmd)
 	where.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "directory for result.json, the document that --json prints")
@@ -91,15 +97,16 @@ func evalModels() []string { return []string{"edgebank"} }
 // evaluation is what to measure, and how.
 type evaluation struct {
 	model       string
-	memories    []edgebank.Config
+	trained     []contender       // with learned weights; nil: EdgeBank
+	memories    []edgebank.Config // of EdgeBank
 	settings    []string
 	strategies  []string
 	aggregation string
 	options     eval.Options
 }
 
-// choose checks and fills in what the flags ask for.
-func (e *evaluation) choose(setting, negatives string, what modelFlags) error {
+// choose checks and fills in what the flags ask for, whatever is measured.
+func (e *evaluation) choose(setting, negatives string) error {
 	var err error
 	if e.settings, err = oneOrAll("setting", setting, evalSettings()); err != nil {
 		return err
@@ -113,12 +120,33 @@ func (e *evaluation) choose(setting, negatives string, what modelFlags) error {
 	if e.options.PerPositive < 1 {
 		return usagef("--num-negatives is %d, must be at least 1", e.options.PerPositive)
 	}
+	return nil
+}
+
+// runBank measures EdgeBank.
+func (e *evaluation) runBank(ctx context.Context, a *app, data dataFlags, what modelFlags) (*evalDoc, error) {
+	if err := e.chooseModel(what); err != nil {
+		return nil, err
+	}
+	set, err := data.open(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	return e.run(ctx, a, set)
+}
+
+// chooseModel takes one that needs no training.
+func (e *evaluation) chooseModel(what modelFlags) error {
 	e.model = strings.ToLower(what.name)
+	known := append(modelNames(), evalModels()...)
 	switch {
 	case e.model == "":
-		return usagef("--model is missing: %s", strings.Join(evalModels(), ", "))
+		return usagef("--run, --checkpoint or --model is missing: a trained model, or one of %s, which needs no training", strings.Join(evalModels(), ", "))
+	case slices.Contains(modelNames(), e.model):
+		return usagef("%s must be trained before it is measured: name its directory with --run, or its weights with --checkpoint", e.model)
 	case !slices.Contains(evalModels(), e.model):
-		return usagef("no model %q to measure%s; there is %s", what.name, near.Hint(e.model, evalModels()), strings.Join(evalModels(), ", "))
+		return usagef("no model %q to measure%s; there are %s", what.name, near.Hint(e.model, known), strings.Join(known, ", "))
 	case what.preset != "":
 		return usagef("--preset %s: edgebank has no presets", what.preset)
 	}
@@ -200,8 +228,11 @@ type step struct {
 	what          string
 }
 
-// warm makes banks that remember training and validation.
+// warm makes banks that remember training and validation. Trained models do already.
 func (e *evaluation) warm(ctx context.Context, p *eval.Protocol) ([]contender, error) {
+	if e.trained != nil {
+		return e.trained, nil
+	}
 	var all []contender
 	for _, c := range e.memories {
 		bank, err := edgebank.New(c)

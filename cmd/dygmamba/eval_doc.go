@@ -18,14 +18,16 @@ import (
 
 // evalDoc is the document of eval.
 type evalDoc struct {
-	Model       string      `json:"model"`
-	Data        dataDoc     `json:"data"`
-	Sampling    string      `json:"sampling"`
-	Split       splitDoc    `json:"split"`
-	BatchSize   int         `json:"batch_size"`
-	PerPositive int         `json:"num_negatives"`
-	Aggregation string      `json:"metric_aggregation"`
-	Results     []resultDoc `json:"results"`
+	Model       string       `json:"model"`
+	Data        dataDoc      `json:"data"`
+	Sampling    string       `json:"sampling"`
+	Split       splitDoc     `json:"split"`
+	BatchSize   int          `json:"batch_size"`
+	PerPositive int          `json:"num_negatives"`
+	Aggregation string       `json:"metric_aggregation"`
+	Checkpoints []string     `json:"checkpoints,omitempty"`
+	Results     []resultDoc  `json:"results"`
+	Summary     []summaryDoc `json:"summary,omitempty"` // of several seeds
 
 	strict bool
 }
@@ -195,18 +197,24 @@ func (d *evalDoc) table() *term.Table {
 			continue
 		}
 		cells := append(head, r.Variant, "", term.Percent(float64(r.AP)), term.Percent(float64(r.AUC)))
+		if d.Summary != nil {
+			r.Paper, r.Best = nil, false // published is the mean
+		}
 		if published {
 			cells = append(cells, r.Paper.cells()...)
 		}
 		if ranked {
 			cells = append(cells, rankingCells(r.Ranking)...)
 		}
-		if !r.Best {
+		if r.Best && r.Variant != "" {
+			cells[3] = "best"
+			t.Mark(cells...)
+		} else {
 			t.Row(cells...)
-			continue
 		}
-		cells[3] = "best"
-		t.Mark(cells...)
+		if mean := d.summaryOf(r, published); mean != nil && (i+1 == len(d.Results) || d.opens(i+1)) {
+			t.Mark(mean...)
+		}
 	}
 	return t
 }

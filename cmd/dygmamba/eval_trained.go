@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// runTrained measures a checkpoint, or the seeds of a run.
+func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, what modelFlags, from trainedFlags, where deviceFlags) (*evalDoc, error) {
+	files, err := from.files()
+	if err != nil {
+		return nil, err
+	}
+	config, recorded := configBeside(files[0])
+	if recorded && data.sampling == "" {
+		data.sampling = config.Sampling
+	}
+	set, err := from.openData(ctx, a, data, files[0])
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	if recorded && config.Hashes.Data != set.Hash() {
+		a.log().Warn("the events or features of " + set.Name + " are not those that the model was trained on")
+	}
+	dev, err := where.open(a)
+	if err != nil {
+		return nil, err
+	}
+	defer dev.Close()
+	o := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads, Model: strings.ToLower(what.name), Preset: what.preset, Settings: what.set}
+	for _, file := range files {
+		p, err := dygmamba.Load(file, o)
+		if err != nil {
+			return nil, loadError(err)
+		}
+		defer p.Close()
+		e.model, e.options.BatchSize = p.Model(), p.Spec().Training.BatchSize
+		variant := ""
+		if len(files) > 1 {
+			variant = filepath.Base(filepath.Dir(file)) // seed-0, seed-1, …
+		}
+		e.trained = append(e.trained, contender{variant, p.Scorer()})
+	}
+	doc, err := e.run(ctx, a, set)
+	if err != nil {
+		return nil, err
+	}
+	doc.Checkpoints = files
+	if len(files) > 1 {
+		doc.summarize()
+	}
+	return doc, nil
+}
+
+// configBeside reads the configuration of the run that a checkpoint belongs to, if it is known.
+func configBeside(file string) (c train.Config, ok bool) {
+	raw, err := os.ReadFile(filepath.Join(filepath.Dir(file), train.ConfigFile))
+	return c, err == nil && json.Unmarshal(raw, &c) == nil && c.Hashes.Data != ""
+}
+
+// summaryDoc is what the seeds of a run achieved together.
+type summaryDoc struct {
+	train.MeanStd
+	Paper *paperDoc `json:"paper,omitempty"`
+}
+
+// summarize adds means and deviations over the variants, which are seeds.
+func (d *evalDoc) summarize() {
+	var runs []train.Result
+	at := map[string]int{}
+	published := map[[2]string]*paperDoc{}
+	for _, r := range d.Results {
+		if r.Batches == 0 {
+			continue
+		}
+		i, known := at[r.Variant]
+		if !known {
+			i = len(runs)
+			at[r.Variant], runs = i, append(runs, train.Result{})
+		}
+		runs[i].Results = append(runs[i].Results, train.Measured{
+			Setting: r.Setting, Strategy: r.Negatives, Result: eval.Result{AP: float64(r.AP), AUC: float64(r.AUC)},
+		})
+		if r.Paper != nil {
+			published[[2]string{r.Setting, r.Negatives}] = r.Paper
+		}
+	}
+	for _, m := range train.Summarize(runs).Results {
+		d.Summary = append(d.Summary, summaryDoc{m, published[[2]string{m.Setting, m.Strategy}]})
+	}
+}
+
+// summaryOf is the table's row for the seeds together, if there are several.
+func (d *evalDoc) summaryOf(r resultDoc, published bool) []string {
+	for _, m := range d.Summary {
+		if m.Setting == r.Setting && m.Strategy == r.Negatives {
+			cells := []string{"", "", "mean of " + term.Count(m.Runs), "", spread(m.AP, m.APStd, m.Runs), spread(m.AUC, m.AUCStd, m.Runs)}
+			if published {
+				cells = append(cells, m.Paper.cells()...)
+			}
+			return cells
+		}
+	}
+	return nil
+}

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+func newPredict(a *app) *cobra.Command {
+	var data dataFlags
+	var what modelFlags
+	var where deviceFlags
+	var p prediction
+	cmd := &cobra.Command{
+		Use:   "predict",
+		Short: "Answer with a trained model: will u and i interact at time ts?",
+		Long: `Reads queries from a table with the columns u, i and ts and writes u,i,ts,logit,probability in the same order. A query is answered from all
+events of the data set that lie strictly before its ts; it may lie after the last one. Nodes that the data set does not have are allowed.
+
+Weights of the released program say neither which model they are of nor how long its histories are: --model and --set tell. Widths are read
+from the tensors.
+
+--explain writes, as a line of JSON for each query: the weight of every patch of both nodes' histories with its events, the gaps between the
+pair's own meetings, and how the answer changes when the gaps, the meetings, or a most weighted patch are withheld.`,
+		Example: `  dygmamba predict --run runs/uci --queries questions.csv --out answers.csv
+  dygmamba predict --checkpoint runs/uci/checkpoint.safetensors --data uci --queries questions.csv --json
+  dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 --set max_interaction_times=10 --queries q.csv
+  dygmamba predict --run runs/visits --data visits.dgm --queries q.csv --out s.csv --explain why.jsonl
+  dygmamba predict --run runs/visits --data visits.dgm --u Ada --i espresso --ts 2024-05-02T09:00:00Z --explain -`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := p.check(cmd, a); err != nil {
+				return err
+			}
+			files, err := p.from.files()
+			if err != nil {
+				return err
+			}
+			if len(files) > 1 {
+				return usagef("%s holds %d runs, choose one of its directories", p.from.run+p.from.checkpoint, len(files))
+			}
+			set, err := p.from.openData(cmd.Context(), a, data, files[0])
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			if err := p.read(a, set); err != nil {
+				return err
+			}
+			dev, err := where.open(a)
+			if err != nil {
+				return err
+			}
+			defer dev.Close()
+			o := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads, Model: strings.ToLower(what.name), Preset: what.preset, Settings: what.set}
+			return p.run(cmd.Context(), a, files[0], o)
+		},
+	}
+	p.from.add(cmd)
+	data.add(cmd)
+	what.add(cmd, modelNames, "")
+	where.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&p.queries, "queries", "", "`file` with a row for each query, plain or gzip-compressed; - is standard input")
+	flags.StringVar(&p.out, "out", "", "`file` to write answers to (default: standard output)")
+	flags.StringVar(&p.why, "explain", "", "`file` to write explanations to, as JSON lines; - shows them on standard output")
+	flags.IntVar(&p.top, "top", 3, "with --explain: withhold so many of each side's most weighted patches")
+	flags.StringVar(&p.single.u, "u", "", "ask one query, instead of --queries: source")
+	flags.StringVar(&p.single.i, "i", "", "… destination")
+	flags.StringVar(&p.single.ts, "ts", "", "… and time")
+	return cmd
+}
+
+// prediction is one call of predict.
+type prediction struct {
+	from              trainedFlags
+	queries, out, why string
+	top               int
+	single            question
+	alone             bool // one query from the command line
+
+	set       *dataset.Set
+	questions []question
+	logits    []float32
+	doc       predictDoc
+}
+
+// check looks at the flags alone.
+func (p *prediction) check(cmd *cobra.Command, a *app) error {
+	given := 0
+	for _, name := range questionColumns {
+		if cmd.Flags().Changed(name) {
+			given++
+		}
+	}
+	p.alone = given > 0
+	if p.out == "-" {
+		p.out = ""
+	}
+	switch {
+	case p.queries == "" && given == 0:
+		return usagef("--queries is missing: a file with the columns u, i and ts; or ask one query with --u, --i and --ts")
+	case p.queries != "" && given > 0:
+		return usagef("--queries and --u, --i, --ts both ask, want one of them")
+	case given > 0 && given < len(questionColumns):
+		return usagef("one query needs all of --u, --i and --ts")
+	case p.top < 0:
+		return usagef("--top is %d, must be at least 0", p.top)
+	case p.why == "-" && !p.alone && !a.json && p.out == "":
+		return usagef("--explain - and the answers would both go to standard output: give one of them a file, with --explain or --out")
+	}
+	for flag, path := range map[string]string{"out": p.out, "explain": p.why} {
+		if path == "" || path == "-" {
+			continue
+		}
+		if err := writable(flag, path); err != nil {
+			return err
+		}
+		if p.queries != "" && sameFile(p.queries, path) {
+			return usagef("--%s %s is the file with the queries", flag, path)
+		}
+	}
+	return nil
+}
+
+// read reads the queries.
+func (p *prediction) read(a *app, set *dataset.Set) (err error) {
+	p.set = set
+	ask := newAsker(set)
+	if !p.alone {
+		p.questions, err = ask.open(p.queries, a.in)
+		return err
+	}
+	var bad dataset.Problems
+	q := ask.question(rowProblems{&bad, "command line", 0, -1}, p.single.u, p.single.i, p.single.ts)
+	if bad.Total > 0 {
+		return &bad
+	}
+	p.questions = []question{q}
+	return nil
+}
+
+// run loads the model, answers, and writes everything once it is known.
+func (p *prediction) run(ctx context.Context, a *app, file string, o dygmamba.LoadOptions) error {
+	progress := a.console.Progress("predict", "queries")
+	defer progress.Done()
+	before := 0
+	o.OnBatch = func(done, _ int) { progress.Set(int64(before+done), int64(len(p.questions)), "") }
+	model, err := dygmamba.Load(file, o)
+	if err != nil {
+		return loadError(err)
+	}
+	defer model.Close()
+	model.Top = p.top
+	p.doc = predictDoc{Model: model.Model(), Checkpoint: file, Data: p.set.Name, Device: o.Device.Name(), Queries: len(p.questions), Unknown: p.unknown(model)}
+	p.doc.Unknown.warn(a)
+
+	var why *pending
+	if p.why != "" && p.why != "-" {
+		if why, err = newPending(p.why); err != nil {
+			return err
+		}
+		defer why.discard()
+	}
+	if p.why == "" {
+		p.logits, err = model.Score(ctx, queriesOf(p.questions))
+	} else {
+		err = p.explain(ctx, model, why, &before)
+	}
+	if err != nil {
+		return err
+	}
+	progress.Done()
+	return p.finish(a, why)
+}
+
+func queriesOf(questions []question) []dygmamba.Query {
+	qs := make([]dygmamba.Query, len(questions))
+	for i, q := range questions {
+		qs[i] = q.Query
+	}
+	return qs
+}
+
+// explain explains a few thousand queries at a time, so that explanations of many need not be kept.
+func (p *prediction) explain(ctx context.Context, model *dygmamba.Predictor, why *pending, done *int) error {
+	size := model.Spec().Training.BatchSize
+	size *= max(1, 2000/size)
+	for ; *done < len(p.questions); *done += size {
+		part := p.questions[*done:min(*done+size, len(p.questions))]
+		found, err := model.Explain(ctx, queriesOf(part))
+		if err != nil {
+			return err
+		}
+		for i, e := range found {
+			p.logits = append(p.logits, e.Logit)
+			e.Source.Name, e.Destination.Name = part[i].u, part[i].i
+			doc := explanationDoc{part[i].doc(), e}
+			if why == nil {
+				p.doc.Explanations = append(p.doc.Explanations, doc)
+			} else if err := json.NewEncoder(why).Encode(doc); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finish writes the files, then says what there is to say.
+func (p *prediction) finish(a *app, why *pending) error {
+	if p.out != "" {
+		out, err := newPending(p.out)
+		if err != nil {
+			return err
+		}
+		defer out.discard()
+		if err := p.writeTable(out); err != nil {
+			return err
+		}
+		if err := out.commit(); err != nil {
+			return err
+		}
+		p.doc.Out = p.out
+	}
+	if why != nil {
+		if err := why.commit(); err != nil {
+			return err
+		}
+		p.doc.Explain = p.why
+	}
+	if a.json && p.out == "" {
+		p.doc.Results = make([]scoreDoc, len(p.questions))
+		for i, q := range p.questions {
+			p.doc.Results[i] = scoreDoc{q.doc(), p.logits[i], dygmamba.Probability(p.logits[i])}
+		}
+	}
+	return a.emit(p.doc, func(w io.Writer, s term.Style) error { return p.write(w, s) })
+}
+
+// unknown lists the nodes that do not occur in the data set.
+func (p *prediction) unknown(model *dygmamba.Predictor) unknownDoc {
+	doc := unknownDoc{Names: []string{}}
+	seen := map[event.Node]bool{}
+	look := func(n event.Node, name string) {
+		if _, ok := seen[n]; !ok {
+			if seen[n] = model.Known(n); !seen[n] {
+				doc.add(name)
+			}
+		}
+		if !seen[n] {
+			doc.Queries++
+		}
+	}
+	for _, q := range p.questions {
+		before := doc.Queries
+		look(q.Src, q.u)
+		look(q.Dst, q.i)
+		doc.Queries = min(doc.Queries, before+1)
+	}
+	return doc
+}

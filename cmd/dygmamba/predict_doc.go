@@ -1,0 +1,240 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+// predictDoc is the document of predict.
+type predictDoc struct {
+	Model        string           `json:"model"`
+	Checkpoint   string           `json:"checkpoint"`
+	Data         string           `json:"data"`
+	Device       string           `json:"device"`
+	Queries      int              `json:"queries"`
+	Unknown      unknownDoc       `json:"unknown_nodes"`
+	Out          string           `json:"out,omitempty"`          // where the answers are, if not here
+	Explain      string           `json:"explain,omitempty"`      // where the explanations are
+	Results      []scoreDoc       `json:"results,omitempty"`      // in the order of the queries
+	Explanations []explanationDoc `json:"explanations,omitempty"` // with --explain -
+}
+
+// questionDoc is a query as it was asked; ts is a number, or a text where it was a date.
+type questionDoc struct {
+	U  string `json:"u"`
+	I  string `json:"i"`
+	TS any    `json:"ts"`
+}
+
+func (q question) doc() questionDoc {
+	if _, err := strconv.ParseFloat(q.ts, 64); err != nil {
+		return questionDoc{q.u, q.i, q.ts}
+	}
+	return questionDoc{q.u, q.i, q.Time}
+}
+
+type scoreDoc struct {
+	questionDoc
+	Logit       float32 `json:"logit"`
+	Probability float64 `json:"probability"`
+}
+
+type explanationDoc struct {
+	questionDoc
+	dygmamba.Explanation
+}
+
+// unknownDoc tells which nodes have no history.
+type unknownDoc struct {
+	Count   int      `json:"count"`
+	Queries int      `json:"queries"` // that ask about them
+	Names   []string `json:"names"`   // the first few
+}
+
+// mostNames is how many of them are named.
+const mostNames = 5
+
+func (d *unknownDoc) add(name string) {
+	if d.Count++; d.Count <= mostNames {
+		d.Names = append(d.Names, name)
+	}
+}
+
+// warn tells whoever did not mean it.
+func (d *unknownDoc) warn(a *app) {
+	if d.Count == 0 {
+		return
+	}
+	names := strings.Join(d.Names, ", ")
+	if d.Count > len(d.Names) {
+		names += ", …"
+	}
+	what := "1 node does not occur in the data and has no history"
+	if d.Count > 1 {
+		what = term.Count(d.Count) + " nodes do not occur in the data and have no history"
+	}
+	a.log().Warn(fmt.Sprintf("%s (queries that ask about them: %s): %s", what, term.Count(d.Queries), names))
+}
+
+// writeTable writes u,i,ts,logit,probability, with digits enough to read the same numbers back.
+func (p *prediction) writeTable(w io.Writer) error {
+	out := csv.NewWriter(w)
+	out.Write(append(questionColumns[:], "logit", "probability"))
+	for i, q := range p.questions {
+		out.Write([]string{q.u, q.i, q.ts,
+			strconv.FormatFloat(float64(p.logits[i]), 'g', -1, 32),
+			strconv.FormatFloat(dygmamba.Probability(p.logits[i]), 'g', -1, 64)})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// write is the answer for people: the table itself, or what became of it; one query is answered in words.
+func (p *prediction) write(w io.Writer, s term.Style) error {
+	switch {
+	case p.alone && p.out == "":
+		p.writeAnswer(w, s)
+		return p.writeExplanations(w, s)
+	case p.out == "":
+		return p.writeTable(w)
+	}
+	if p.why == "-" {
+		return p.writeExplanations(w, s)
+	}
+	var f term.Facts
+	f.Add("wrote", fmt.Sprintf("%s, %s queries answered by %s on %s", p.out, term.Count(p.doc.Queries), p.doc.Model, p.doc.Data))
+	if p.doc.Explain != "" {
+		f.Add("", p.doc.Explain+", what the answers rest on")
+	}
+	return f.Write(w, s)
+}
+
+func (p *prediction) writeAnswer(w io.Writer, s term.Style) {
+	q, logit := p.questions[0], p.logits[0]
+	fmt.Fprintf(w, "%s and %s at %s: %s  %s\n", s.Strong(q.u), s.Strong(q.i), q.ts,
+		s.Strong(term.Percent(dygmamba.Probability(logit))+" %"), s.Dim(fmt.Sprintf("logit %.4f, by %s on %s", logit, p.doc.Model, p.doc.Data)))
+}
+
+// writeExplanations shows what one answer rests on, or writes lines of JSON where there are several.
+func (p *prediction) writeExplanations(w io.Writer, s term.Style) error {
+	for _, e := range p.doc.Explanations {
+		if p.alone {
+			return p.writeExplanation(w, s, e)
+		}
+		if err := json.NewEncoder(w).Encode(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *prediction) writeExplanation(w io.Writer, s term.Style, e explanationDoc) error {
+	fmt.Fprintln(w)
+	var f term.Facts
+	f.Add("meetings", p.describeGaps(e.Gaps))
+	if e.WithoutGaps != nil {
+		f.Add("without the gaps", effectText(e.WithoutGaps))
+	}
+	if e.WithoutMeetings != nil {
+		f.Add("had they never met", effectText(e.WithoutMeetings))
+	}
+	if err := f.Write(w, s); err != nil {
+		return err
+	}
+	for _, side := range []dygmamba.Side{e.Source, e.Destination} {
+		fmt.Fprintf(w, "\n%s, %s events looked at\n", s.Strong(side.Name), term.Count(side.Events))
+		if err := p.sideTable(side, e.Weighted).Write(w, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *prediction) describeGaps(gaps []float32) string {
+	if len(gaps) == 0 {
+		return "none that the model knows of"
+	}
+	var known []string
+	for _, g := range gaps {
+		if p.set.TimeFormat == dataset.TimeDate {
+			known = append(known, term.Duration(seconds(float64(g))))
+		} else {
+			known = append(known, strconv.FormatFloat(float64(g), 'g', 6, 32))
+		}
+	}
+	end := len(known) - 1
+	if end == 0 {
+		return "one, " + known[end] + " ago"
+	}
+	return fmt.Sprintf("the last %s ago; gaps before it: %s", known[end], strings.Join(known[:end], ", "))
+}
+
+func effectText(e *dygmamba.Effect) string {
+	return fmt.Sprintf("%s %% (logit %+.4f)", term.Percent(e.Probability), e.Change)
+}
+
+// sideTable lists a side's patches that have events, the most weighted marked.
+func (p *prediction) sideTable(side dygmamba.Side, weighted bool) *term.Table {
+	t := term.NewTable(term.Right("weight"), term.Left("events"), term.Left("when"), term.Left("without them"))
+	padding := 0.0
+	for _, patch := range side.Patches {
+		if len(patch.Events) == 0 {
+			padding += float64(patch.Weight)
+			continue
+		}
+		weight, without := "", ""
+		if weighted {
+			weight = term.Percent(float64(patch.Weight))
+		}
+		if patch.Without != nil {
+			without = effectText(patch.Without)
+		}
+		cells := []string{weight, eventNames(patch.Events), p.when(patch.Events), without}
+		if patch.Without != nil {
+			t.Mark(cells...)
+		} else {
+			t.Row(cells...)
+		}
+	}
+	if padding > 0 {
+		t.Row(term.Percent(padding), "before all of them", "", "")
+	}
+	return t
+}
+
+func eventNames(events []dygmamba.PastEvent) string {
+	const most = 4
+	var names []string
+	for _, e := range events {
+		names = append(names, e.Name)
+	}
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// when is the time of events, or from when to when, as exactly as people want to know.
+func (p *prediction) when(events []dygmamba.PastEvent) string {
+	moment := func(t event.Time) string {
+		if p.set.TimeFormat == dataset.TimeDate {
+			return dataset.FormatTime(math.Round(t), dataset.TimeDate)
+		}
+		return strconv.FormatFloat(t, 'f', 2, 64)
+	}
+	first, last := moment(events[0].Time), moment(events[len(events)-1].Time)
+	if first == last {
+		return first
+	}
+	return first + " … " + last
+}

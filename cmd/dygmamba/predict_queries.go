@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// question is a query as someone wrote it.
+type question struct {
+	u, i, ts string
+	dygmamba.Query
+}
+
+// questionColumns are the names that a file of queries has in its first line, in any order.
+var questionColumns = [3]string{"u", "i", "ts"}
+
+// mostProblems is how many problems of a file are shown.
+const mostProblems = 20
+
+// asker turns names and times into queries about a data set.
+type asker struct {
+	set   *dataset.Set
+	fresh map[string]event.Node // ids of names that the set does not have, by side
+}
+
+func newAsker(set *dataset.Set) *asker { return &asker{set, map[string]event.Node{}} }
+
+// open reads queries from a file, plain or gzip-compressed; "-" is standard input.
+func (k *asker) open(path string, stdin io.Reader) ([]question, error) {
+	name, in := path, stdin
+	if path == "-" {
+		name = "standard input"
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("queries: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	r := bufio.NewReader(in)
+	if magic, _ := r.Peek(2); string(magic) == "\x1f\x8b" {
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, &dataset.InputError{File: name, Row: -1, Found: "a broken gzip file", Want: "a whole one"}
+		}
+		r = bufio.NewReader(z)
+	}
+	return k.read(name, r)
+}
+
+// read reads all queries, or says what is wrong with the rows.
+func (k *asker) read(file string, in *bufio.Reader) ([]question, error) {
+	if bom, _ := in.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
+		in.Discard(len(bom))
+	}
+	r := csv.NewReader(in)
+	r.FieldsPerRecord, r.ReuseRecord = -1, true
+	header, err := r.Read()
+	if err == io.EOF {
+		return nil, &dataset.InputError{File: file, Row: -1, Found: "nothing", Want: "a table with the columns u, i and ts"}
+	}
+	if err != nil {
+		return nil, badTable(file, -1, err)
+	}
+	columns, err := findColumns(file, header)
+	if err != nil {
+		return nil, err
+	}
+	width := len(header)
+	var all []question
+	var bad dataset.Problems
+	for row := 1; ; row++ {
+		fields, err := r.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, badTable(file, row, err)
+		}
+		line, _ := r.FieldPos(0)
+		p := rowProblems{&bad, file, line, row}
+		if len(fields) != width {
+			p.add("", fmt.Sprintf("%d columns", len(fields)), fmt.Sprintf("%d, as in the first line", width))
+			continue
+		}
+		all = append(all, k.question(p, fields[columns[0]], fields[columns[1]], fields[columns[2]]))
+	}
+	if bad.Total > 0 {
+		return nil, &bad
+	}
+	return all, nil
+}
+
+// findColumns finds u, i and ts in the first line.
+func findColumns(file string, header []string) (at [3]int, err error) {
+	for c, name := range header {
+		header[c] = strings.TrimSpace(name)
+	}
+	for c, name := range questionColumns {
+		at[c] = slices.Index(header, name)
+		problem := &dataset.InputError{File: file, Line: 1, Row: -1, Column: name, Want: "the columns u, i and ts, separated by commas and each once"}
+		switch {
+		case at[c] < 0:
+			problem.Found = fmt.Sprintf("only the columns %.80q", strings.Join(header, ","))
+			return at, problem
+		case slices.Contains(header[at[c]+1:], name):
+			problem.Found = "it twice"
+			return at, problem
+		}
+	}
+	return at, nil
+}
+
+// badTable explains what is wrong with a table as such.
+func badTable(file string, row int, err error) error {
+	var bad *csv.ParseError
+	switch {
+	case errors.As(err, &bad):
+		return &dataset.InputError{File: file, Line: bad.Line, Row: row, Found: bad.Err.Error(), Want: "quotes around whole fields, and doubled within them"}
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+		return &dataset.InputError{File: file, Row: row, Found: "the end of a damaged gzip file", Want: "a whole one"}
+	}
+	return fmt.Errorf("read %s: %w", file, err)
+}
+
+// question reads one row.
+func (k *asker) question(p rowProblems, u, i, ts string) question {
+	q := question{u: strings.TrimSpace(u), i: strings.TrimSpace(i), ts: strings.TrimSpace(ts)}
+	var ok bool
+	if q.Src, ok = k.node(q.u, true); !ok {
+		p.add("u", strconv.Quote(u), k.wantNode())
+	}
+	if q.Dst, ok = k.node(q.i, false); !ok {
+		p.add("i", strconv.Quote(i), k.wantNode())
+	}
+	if q.Time, ok = k.time(q.ts); !ok {
+		p.add("ts", strconv.Quote(ts), k.wantTime())
+	}
+	return q
+}
+
+// node is the node of a name, a new one if no one has that name; it has one id wherever it is asked about.
+func (k *asker) node(name string, source bool) (event.Node, bool) {
+	if name == "" {
+		return 0, false
+	}
+	find := k.set.Names.Target
+	if source {
+		find = k.set.Names.Source
+	}
+	id, ok := find(name)
+	if ok || k.set.Names == nil {
+		return id, ok
+	}
+	key := name
+	if k.set.Names.Sources() > 0 {
+		key = fmt.Sprint(source, name)
+	}
+	if k.fresh[key] == 0 {
+		next := max(k.set.NumNodes(), k.set.Names.Len()+1) + len(k.fresh)
+		if next > math.MaxInt32 {
+			return 0, false
+		}
+		k.fresh[key] = event.Node(next)
+	}
+	return k.fresh[key], true
+}
+
+func (k *asker) wantNode() string {
+	if k.set.Names == nil {
+		return "a node's id, a whole number from 1 on"
+	}
+	return "a node's name"
+}
+
+func (k *asker) time(s string) (event.Time, bool) {
+	at, format, err := dataset.ParseTime(s)
+	return at, err == nil && (format == dataset.TimeNumber || k.set.TimeFormat == dataset.TimeDate)
+}
+
+func (k *asker) wantTime() string {
+	if k.set.TimeFormat == dataset.TimeDate {
+		return "a date such as 2024-05-01T12:00:00Z, or seconds since 1970"
+	}
+	return "a finite number, in the unit of the data"
+}
+
+// rowProblems notes what is wrong with a row.
+type rowProblems struct {
+	to        *dataset.Problems
+	file      string
+	line, row int
+}
+
+func (p rowProblems) add(column, found, want string) {
+	if p.to.Total++; p.to.Total <= mostProblems {
+		p.to.List = append(p.to.List, &dataset.InputError{File: p.file, Line: p.line, Row: p.row, Column: column, Found: found, Want: want})
+	}
+}

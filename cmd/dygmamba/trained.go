@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device"
+)
+
+// trainedFlags choose a trained model.
+type trainedFlags struct {
+	checkpoint string // --checkpoint
+	run        string // --run
+}
+
+func (f *trainedFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.checkpoint, "checkpoint", "", "trained weights: a `file` of a run, safetensors with the released program's tensor names, or its PyTorch file")
+	flags.StringVar(&f.run, "run", "", "run `directory` that 'dygmamba train --out' filled")
+	if err := cmd.MarkFlagDirname("run"); err != nil {
+		panic(err)
+	}
+}
+
+// given says whether there is one.
+func (f *trainedFlags) given() bool { return f.checkpoint != "" || f.run != "" }
+
+// files are the checkpoints: several for a run with several seeds.
+func (f *trainedFlags) files() ([]string, error) {
+	switch {
+	case f.checkpoint != "" && f.run != "":
+		return nil, usagef("--checkpoint and --run name a model each, want one of them")
+	case !f.given():
+		return nil, usagef("--checkpoint is missing: a file with trained weights, or --run with the directory of a run")
+	case f.run != "":
+		return dygmamba.Checkpoints(f.run)
+	}
+	return dygmamba.Checkpoints(f.checkpoint)
+}
+
+// openData opens the data set that is asked for, or else the one that the checkpoint was trained on.
+func (f *trainedFlags) openData(ctx context.Context, a *app, data dataFlags, file string) (*dataset.Set, error) {
+	if data.name == "" {
+		if foreign, err := checkpoint.IsPyTorch(file); err == nil && !foreign {
+			weights, err := checkpoint.Load(file)
+			if err != nil {
+				return nil, loadError(err)
+			}
+			data.name = weights.Meta["data"]
+		}
+		if data.name != "" {
+			a.log().Info("data set " + data.name + ", which the checkpoint was trained on")
+			set, err := data.open(ctx, a)
+			if errors.Is(err, dataset.ErrUnknown) {
+				return nil, usagef("%v; where it lies is for --data to say", err)
+			}
+			return set, err
+		}
+	}
+	return data.open(ctx, a)
+}
+
+// loadError says what kind of mistake an error of Load is: mostly that of a file, sometimes that of the command line.
+func loadError(err error) error {
+	var full *device.OutOfMemory
+	var broken *device.Failure
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, dygmamba.ErrNoModel):
+		return usagef("%v: name it with --model, and what tensors cannot tell with --set, such as --set max_input_sequence_length=64", err)
+	case errors.Is(err, dygmamba.ErrUnknownModel):
+		return usagef("%v", err)
+	case errors.As(err, &full), errors.As(err, &broken):
+		return err
+	}
+	return &inputError{err}
+}
