@@ -17,6 +17,11 @@ func TestConformance(t *testing.T) {
 	t.Run("plain", func(t *testing.T) { devicetest.Run(t, open(2, true)) })
 }
 
+// The vector forms and the plain ones agree within 2e-5 of a number and of the size of its array.
+func TestAgreement(t *testing.T) {
+	devicetest.Agree(t, open(1, true), open(1, false), 2e-5)
+}
+
 // Results do not depend on the number of threads.
 func TestThreads(t *testing.T) {
 	for _, plain := range []bool{false, true} {

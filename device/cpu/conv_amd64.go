@@ -41,7 +41,7 @@ func convPack(table []float32, c *device.Conv) {
 }
 
 func (a *convSteps) prepare(c *device.Conv, table, zeros []float32, b int) {
-	*a = convSteps{steps: c.Len, w: addr(&table[0]), zeros: addr(&zeros[0])}
+	*a = convSteps{steps: c.Len, left: c.Len, w: addr(&table[0]), zeros: addr(&zeros[0])}
 	a.whole, a.tail, a.mask = columns(c.Width)
 	a.x, a.xStep = place(c.X, b*c.Len, 0)
 }

@@ -113,8 +113,6 @@ TEXT ·convGrad8(SB), NOSPLIT, $0-8
 	MOVQ    convSteps_whole(DI), CX
 	MOVQ    convSteps_mask(DI), AX
 	VMOVUPS (AX), Y15
-	MOVQ    convSteps_steps(DI), AX
-	MOVQ    AX, convSteps_left(DI)
 
 step:
 	XORQ AX, AX

@@ -44,18 +44,17 @@ func (t *normTask) run(chunk, _ int) {
 	}
 }
 
-// moments returns the mean of x and 1/√(var+eps).
+// moments returns the mean of x and 1/√(var+eps). It adds in float64, so that a mean far from 0 costs the variance no digits.
 func moments(x []float32, eps float32) (mean, scale float32) {
-	var sum float32
+	var sum, squares float64
 	for _, v := range x {
-		sum += v
+		sum += float64(v)
 	}
-	mean = sum / float32(len(x))
-	var squares float32
+	center := sum / float64(len(x))
 	for _, v := range x {
-		squares += (v - mean) * (v - mean)
+		squares += (float64(v) - center) * (float64(v) - center)
 	}
-	return mean, 1 / float32(math.Sqrt(float64(squares/float32(len(x))+eps)))
+	return float32(center), float32(1 / math.Sqrt(squares/float64(len(x))+float64(eps)))
 }
 
 // NormGrad is its gradient; a chunk is a fixed share of the rows with its own sums for the gradients of Gamma and Beta.

@@ -13,6 +13,8 @@
 
 // func norm8(a *normRows)
 //
+// The mean of the differences from the first mean, next to 0, corrects what rounding cost that one.
+//
 // SI x, DX residual, R8 y, R9 gamma, R10 beta, R11 means, R12 scales, BX rows left
 TEXT ·norm8(SB), NOSPLIT, $0-8
 	MOVQ    a+0(FP), DI
@@ -73,8 +75,8 @@ totalTail:
 
 mean:
 	MEAN8(Y0, X0, Y1, X1)
-	VMOVSS X0, (R11)
 	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
 	XORQ   AX, AX
 
 square:
@@ -82,6 +84,7 @@ square:
 	JGE         squareTail
 	VMOVUPS     (SI)(AX*1), Y1
 	VSUBPS      Y0, Y1, Y1
+	VADDPS      Y1, Y3, Y3
 	VFMADD231PS Y1, Y1, Y2
 	ADDQ        $32, AX
 	JMP         square
@@ -92,11 +95,16 @@ squareTail:
 	VMASKMOVPS  (SI)(AX*1), Y15, Y1
 	VSUBPS      Y0, Y1, Y1
 	VANDPS      Y15, Y1, Y1
+	VADDPS      Y1, Y3, Y3
 	VFMADD231PS Y1, Y1, Y2
 
 scale:
+	MEAN8(Y3, X3, Y1, X1)
 	HSUM8(Y2, X2, Y1, X1)
 	VDIVSS       normRows_n(DI), X2, X2
+	VFNMADD231SS X3, X3, X2
+	VADDPS       Y3, Y0, Y0
+	VMOVSS       X0, (R11)
 	VADDSS       normRows_eps(DI), X2, X2
 	VSQRTSS      X2, X2, X2
 	VMOVSS       kOne<>(SB), X1

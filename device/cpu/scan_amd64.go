@@ -14,9 +14,9 @@ const lanes = 8
 // or in the backward half to the last, and are moved; steps between rows are in bytes. Kept arrays are [steps, N, 8]. Addresses are no Go pointers, because they are moved past
 // the ends of arrays; the arrays themselves are held by the device and by the caller.
 type scanLanes struct {
-	u, delta, gate, y, b, c, dy, dgate, du, ddelta                                         uintptr
-	uStep, deltaStep, gateStep, yStep, bStep, cStep, dyStep, dgateStep, duStep, ddeltaStep int
-	uAhead, deltaAhead, gateAhead, yAhead, dyAhead, dgateAhead, duAhead, ddeltaAhead       int // bytes to the next sequence
+	u, delta, y, b, c, dy, dgate, du, ddelta                                     uintptr
+	uStep, deltaStep, yStep, bStep, cStep, dyStep, dgateStep, duStep, ddeltaStep int
+	uAhead, deltaAhead, yAhead, dgateAhead, duAhead, ddeltaAhead                 int // bytes to the next sequence
 
 	rates, inverse uintptr // A/ln 2 and 1/A [N, 8]
 	skip           uintptr // [8]
@@ -26,12 +26,28 @@ type scanLanes struct {
 
 	states          uintptr // the scan's state [N, 8]; in the gradient [steps+1, N, 8]
 	decays, weights uintptr // kept by the gradient; weights when exact
-	past            uintptr // [steps, 8]: gradients past the gate
 	db, dc          uintptr // [steps, N, 8]: added to
 	da, dh          uintptr // [N, 8]: added to; carried
 	dskip           uintptr // [8]: added to
-	slope           [lanes]float32
+	slope           uintptr // dy·SiLU′(gate); 0 without a gate
+	slopeStep       int
 }
+
+// scanGate are the arguments of the vector forms of the gate, for the rows of a sequence.
+type scanGate struct {
+	gate, y           uintptr // y is dy in the gradient
+	gateStep, yStep   int
+	past, slope       uintptr // [rows, padded]: dy past the gate; dy·SiLU′(gate)
+	paddedStep        int
+	mask              uintptr // of the columns after the last whole vector
+	rows, whole, tail int     // whole vectors in bytes; columns after them
+}
+
+//go:noescape
+func scanGate8(a *scanGate)
+
+//go:noescape
+func scanPast8(a *scanGate)
 
 //go:noescape
 func scan8(a *scanLanes)
@@ -94,9 +110,14 @@ func (a *scanLanes) prepare(s *device.Scan, table []float32, b, block, firstRow 
 	a.delta, a.deltaStep, a.deltaAhead = placeAhead(s.Delta, r, c, s.Len)
 	a.b, a.bStep = place(s.B, r, 0)
 	a.c, a.cStep = place(s.C, r, 0)
-	if s.Gate.Given() {
-		a.gate, a.gateStep, a.gateAhead = placeAhead(s.Gate, r, c, s.Len)
-	}
+}
+
+// prepare fills in what both directions share, for sequence b; y is the scan's output, or its gradient.
+func (a *scanGate) prepare(s *device.Scan, y device.Mat, b int) {
+	*a = scanGate{rows: s.Len}
+	a.whole, a.tail, a.mask = columns(s.Width)
+	a.gate, a.gateStep = place(s.Gate, b*s.Len, 0)
+	a.y, a.yStep = place(y, b*s.Len, 0)
 }
 
 // place is the address of m[r, c] and the distance of rows in bytes.
@@ -126,6 +147,11 @@ func scanVector(s *device.Scan, table, h []float32, b int) {
 			scan8(&a)
 		}
 	}
+	if s.Gate.Given() {
+		var g scanGate
+		g.prepare(s, s.Y, b)
+		scanGate8(&g)
+	}
 }
 
 // scanGradShare is the gradient of sequences [lo, hi); it writes their sums da [D·N] and dskip [D].
@@ -152,7 +178,7 @@ func scanGradWork(s *device.ScanGrad) int {
 	if s.Exact {
 		kept = 5
 	}
-	return kept*s.Len*n + 2*n + s.Len*lanes
+	return kept*s.Len*n + 2*n + 2*s.Len*pieces(s.Width, lanes)*lanes
 }
 
 // scanGradVector is the gradient of sequence b. It adds to da [blocks, N, 8] and dskip [blocks, 8].
@@ -163,20 +189,31 @@ func scanGradVector(s *device.ScanGrad, table, da, dskip, work []float32, b int)
 	decays := work[2*kept : 3*kept]
 	states := work[3*kept : 4*kept+n]
 	rest := work[4*kept+n:]
-	dh, past, weights := rest[:n], rest[n:n+s.Len*lanes], rest[n+s.Len*lanes:]
+	width := pieces(s.Width, lanes) * lanes
+	dh, past, slope, weights := rest[:n], rest[n:n+s.Len*width], rest[n+s.Len*width:n+2*s.Len*width], rest[n+2*s.Len*width:]
 	clear(db)
 	clear(dc)
 	clear(states[:n])
+	first, last := b*s.Len, s.Len-1
+	dy, firstDY := s.DY, first
+	if s.Gate.Given() {
+		var g scanGate
+		g.prepare(&s.Scan, s.DY, b)
+		g.past, g.slope, g.paddedStep = addr(&past[0]), addr(&slope[0]), 4*width
+		scanPast8(&g)
+		dy, firstDY = device.Buffer{Host: past, Len: len(past)}.Mat(s.Len, width), 0
+	}
 	var a scanLanes
 	for block := range pieces(s.Width, lanes) {
-		c, first := block*lanes, b*s.Len
+		c := block * lanes
 		a.prepare(&s.Scan, table, b, block, 0)
-		a.dy, a.dyStep, a.dyAhead = placeAhead(s.DY, first, c, s.Len)
+		a.dy, a.dyStep = place(dy, firstDY, c)
 		if s.Gate.Given() {
 			a.dgate, a.dgateStep, a.dgateAhead = placeAhead(s.DGate, first, c, s.Len)
+			a.slope, a.slopeStep = addr(&slope[c]), 4*width
 		}
 		a.states, a.decays = addr(&states[0]), addr(&decays[0])
-		a.past, a.dc = addr(&past[0]), addr(&dc[0])
+		a.dc = addr(&dc[0])
 		a.dskip = addr(&dskip[c])
 		if s.Exact {
 			a.weights = addr(&weights[0])
@@ -185,15 +222,14 @@ func scanGradVector(s *device.ScanGrad, table, da, dskip, work []float32, b int)
 			scanStates8(&a)
 		}
 
-		last := s.Len - 1
 		a.prepare(&s.Scan, table, b, block, last)
+		a.dy, a.dyStep = place(dy, firstDY+last, c)
 		a.du, a.duStep, a.duAhead = placeAhead(s.DU, first+last, c, s.Len)
 		a.ddelta, a.ddeltaStep, a.ddeltaAhead = placeAhead(s.DDelta, first+last, c, s.Len)
 		clear(dh)
 		a.dh, a.da = addr(&dh[0]), addr(&da[c*s.State])
 		a.states = addr(&states[0])
 		a.decays = addr(&decays[0])
-		a.past = addr(&past[0])
 		a.db = addr(&db[0])
 		if s.Exact {
 			a.weights = addr(&weights[0])

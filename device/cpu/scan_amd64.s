@@ -5,13 +5,12 @@
 
 // func scan8(a *scanLanes)
 //
-// DI arguments, SI u, R8 Δ, R9 gate, R10 y, R11 B, R12 C, R13 rates, BX h, CX steps left;
+// DI arguments, SI u, R8 Δ, R10 y, R11 B, R12 C, R13 rates, BX h, CX steps left;
 // Y0 Δ, Y1 Δ·u, Y2 Σ C·h, Y7 u, Y8 skip, Y9 mask
 TEXT ·scan8(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), DI
 	MOVQ scanLanes_u(DI), SI
 	MOVQ scanLanes_delta(DI), R8
-	MOVQ scanLanes_gate(DI), R9
 	MOVQ scanLanes_y(DI), R10
 	MOVQ scanLanes_b(DI), R11
 	MOVQ scanLanes_c(DI), R12
@@ -35,7 +34,7 @@ step:
 	MOVQ       scanLanes_n4(DI), DX
 	XORQ       AX, AX
 	TESTQ      DX, DX
-	JZ         gate
+	JZ         write
 
 state:
 	POWER((R13)(AX*8), Y0, Y4, Y5, Y3)
@@ -49,15 +48,6 @@ state:
 	ADDQ         $4, AX
 	CMPQ         AX, DX
 	JLT          state
-
-gate:
-	TESTQ      R9, R9
-	JZ         write
-	VMASKMOVPS (R9), Y9, Y3
-	AHEAD(R9, scanLanes_gateAhead)
-	SILU8(Y3, Y3, Y4, Y5, Y6)
-	VMULPS     Y3, Y2, Y2
-	ADDQ       scanLanes_gateStep(DI), R9
 
 write:
 	STORE(Y2, (R10), Y3, partial, stored)
@@ -102,7 +92,7 @@ step:
 	VMOVUPS    kOne<>(SB), Y9
 	XORQ       AX, AX
 	TESTQ      DX, DX
-	JZ         gate
+	JZ         write
 
 state:
 	POWER((R13)(AX*8), Y0, Y4, Y5, Y3)
@@ -121,20 +111,6 @@ state:
 	CMPQ         AX, DX
 	JLT          state
 
-gate:
-	MOVQ       scanLanes_mask(DI), AX
-	VMOVUPS    (AX), Y9
-	MOVQ       scanLanes_gate(DI), DX
-	TESTQ      DX, DX
-	JZ         write
-	VMASKMOVPS (DX), Y9, Y3
-	MOVQ       scanLanes_gateAhead(DI), AX
-	PREFETCHT0 (DX)(AX*1)
-	SILU8(Y3, Y3, Y4, Y5, Y6)
-	VMULPS     Y3, Y2, Y2
-	ADDQ       scanLanes_gateStep(DI), DX
-	MOVQ       DX, scanLanes_gate(DI)
-
 write:
 	STORE(Y2, (R10), Y3, partial, stored)
 	ADDQ scanLanes_uStep(DI), SI
@@ -144,5 +120,50 @@ write:
 	ADDQ scanLanes_cStep(DI), R12
 	DECQ CX
 	JNZ  step
+	VZEROUPPER
+	RET
+
+#define GATE(x, y) \
+	SILU8(x, x, Y3, Y4, Y5) \
+	VMULPS x, y, y
+
+// func scanGate8(a *scanGate)
+//
+// y = y·SiLU(gate), row by row. SI gate, R8 y, CX bytes of whole vectors, DX rows left
+TEXT ·scanGate8(SB), NOSPLIT, $0-8
+	MOVQ    a+0(FP), DI
+	MOVQ    scanGate_gate(DI), SI
+	MOVQ    scanGate_y(DI), R8
+	MOVQ    scanGate_rows(DI), DX
+	MOVQ    scanGate_whole(DI), CX
+	MOVQ    scanGate_mask(DI), AX
+	VMOVUPS (AX), Y15
+
+row:
+	XORQ AX, AX
+
+eight:
+	CMPQ    AX, CX
+	JGE     few
+	VMOVUPS (SI)(AX*1), Y0
+	VMOVUPS (R8)(AX*1), Y1
+	GATE(Y0, Y1)
+	VMOVUPS Y1, (R8)(AX*1)
+	ADDQ    $32, AX
+	JMP     eight
+
+few:
+	CMPQ       scanGate_tail(DI), $0
+	JEQ        next
+	VMASKMOVPS (SI)(AX*1), Y15, Y0
+	VMASKMOVPS (R8)(AX*1), Y15, Y1
+	GATE(Y0, Y1)
+	VMASKMOVPS Y1, Y15, (R8)(AX*1)
+
+next:
+	ADDQ scanGate_gateStep(DI), SI
+	ADDQ scanGate_yStep(DI), R8
+	DECQ DX
+	JNZ  row
 	VZEROUPPER
 	RET

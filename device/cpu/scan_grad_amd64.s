@@ -14,58 +14,41 @@ K8(kSlope6, 0x39360b61)
 K8(kSlope7, 0x37b8ef1d)
 K8(kHalf, 0x3f000000) // below it the series, above it the formula
 
-// OPEN loads a step: Δ into Y0, u into Y8, the gradient dy past the gate into Y7, and Skip·u into Y2. It writes dy past the gate,
-// keeps dy·SiLU′(gate) for SHUT and adds dy·u to dskip. Destroys SI, DX, Y1 … Y6, Y9.
-#define OPEN(plain) \
+// OPEN loads a step: Δ into Y0, u into Y8, the gradient dy past the gate into Y7, and Skip·u into Y2. It adds dy·u to dskip.
+// Destroys SI, DX, Y3, Y9.
+#define OPEN \
 	MOVQ        scanLanes_mask(DI), SI      \
 	VMOVUPS     (SI), Y9                    \
 	MOVQ        scanLanes_delta(DI), SI     \
 	VMASKMOVPS  (SI), Y9, Y0                \
-	AHEAD(SI, scanLanes_deltaAhead)          \
+	AHEAD(SI, scanLanes_deltaAhead)         \
 	ADDQ        scanLanes_deltaStep(DI), SI \
 	MOVQ        SI, scanLanes_delta(DI)     \
 	MOVQ        scanLanes_u(DI), SI         \
 	VMASKMOVPS  (SI), Y9, Y8                \
-	AHEAD(SI, scanLanes_uAhead)              \
+	AHEAD(SI, scanLanes_uAhead)             \
 	ADDQ        scanLanes_uStep(DI), SI     \
 	MOVQ        SI, scanLanes_u(DI)         \
 	MOVQ        scanLanes_skip(DI), SI      \
 	VMULPS      (SI), Y8, Y2                \
 	MOVQ        scanLanes_dy(DI), SI        \
 	VMASKMOVPS  (SI), Y9, Y7                \
-	AHEAD(SI, scanLanes_dyAhead)             \
 	ADDQ        scanLanes_dyStep(DI), SI    \
 	MOVQ        SI, scanLanes_dy(DI)        \
-	MOVQ        scanLanes_gate(DI), SI      \
-	TESTQ       SI, SI                      \
-	JZ          plain                       \
-	VMASKMOVPS  (SI), Y9, Y6                \
-	AHEAD(SI, scanLanes_gateAhead)           \
-	ADDQ        scanLanes_gateStep(DI), SI  \
-	MOVQ        SI, scanLanes_gate(DI)      \
-	SIGMOID8(Y6, Y3, Y4, Y5)                \
-	VMULPS      Y3, Y7, Y7                  \
-	VMOVUPS     kOne<>(SB), Y4              \
-	VSUBPS      Y3, Y4, Y5                  \
-	VFMADD213PS Y4, Y6, Y5                  \
-	VMULPS      Y5, Y7, Y5                  \
-	VMOVUPS     Y5, scanLanes_slope(DI)     \
-	VMULPS      Y6, Y7, Y7                  \
-plain:                                      \
-	MOVQ        scanLanes_past(DI), SI      \
-	VMOVUPS     Y7, (SI)                    \
-	ADDQ        $32, scanLanes_past(DI)     \
 	MOVQ        scanLanes_dskip(DI), SI     \
 	VMOVUPS     (SI), Y3                    \
 	VFMADD231PS Y7, Y8, Y3                  \
 	VMOVUPS     Y3, (SI)
 
-// SHUT writes the gradient of the gate from the sum in Y2.
-#define SHUT(some, done) \
-	MOVQ   scanLanes_dgate(DI), SI     \
+// SHUT writes the gradient of the gate: its slope times the sum in Y2.
+#define SHUT(some, stored, done) \
+	MOVQ   scanLanes_slope(DI), SI     \
 	TESTQ  SI, SI                      \
 	JZ     done                        \
-	VMULPS scanLanes_slope(DI), Y2, Y2 \
+	VMULPS (SI), Y2, Y2                \
+	ADDQ   scanLanes_slopeStep(DI), SI \
+	MOVQ   SI, scanLanes_slope(DI)     \
+	MOVQ   scanLanes_dgate(DI), SI     \
 	STORE(Y2, (SI), Y3, some, stored)  \
 	AHEAD(SI, scanLanes_dgateAhead)    \
 	ADDQ   scanLanes_dgateStep(DI), SI \
@@ -74,7 +57,7 @@ done:
 
 // func scanStates8(a *scanLanes)
 //
-// The forward half of the gradient: keeps every state and decay, adds dy·h to dc, and treats the gate and dskip as above.
+// The forward half of the gradient: keeps every state and decay, adds dy·h to dc and dy·u to dskip, and writes the gradient of the gate.
 //
 // R8 dc, R9 states after, R10 decays, R11 B, R12 C, R13 rates, BX states before, CX steps left, DX 4·N;
 // Y0 Δ, Y1 Δ·u, Y2 Σ C·h, Y7 dy
@@ -90,7 +73,7 @@ TEXT ·scanStates8(SB), NOSPLIT, $0-8
 	POWER_CONSTANTS
 
 step:
-	OPEN(plain)
+	OPEN
 	VMULPS Y0, Y8, Y1
 	MOVQ   scanLanes_n4(DI), DX
 	LEAQ   (BX)(DX*8), R9
@@ -116,7 +99,7 @@ state:
 	MOVQ R9, BX
 	LEAQ (R8)(AX*8), R8
 	LEAQ (R10)(AX*8), R10
-	SHUT(some, shut)
+	SHUT(some, stored, shut)
 	ADDQ scanLanes_bStep(DI), R11
 	ADDQ scanLanes_cStep(DI), R12
 	DECQ CX
@@ -139,7 +122,7 @@ TEXT ·scanExactStates8(SB), NOSPLIT, $0-8
 	POWER_CONSTANTS
 
 step:
-	OPEN(plain)
+	OPEN
 	MOVQ    scanLanes_n4(DI), DX
 	LEAQ    (BX)(DX*8), R9
 	MOVQ    scanLanes_inverse(DI), SI
@@ -172,7 +155,7 @@ state:
 	LEAQ (R8)(AX*8), R8
 	LEAQ (R10)(AX*8), R10
 	LEAQ (CX)(AX*8), CX
-	SHUT(some, shut)
+	SHUT(some, stored, shut)
 	ADDQ scanLanes_bStep(DI), R11
 	ADDQ scanLanes_cStep(DI), R12
 	DECQ scanLanes_steps(DI)
@@ -192,16 +175,15 @@ state:
 	VMASKMOVPS (SI), Y9, Y8                \
 	SUBQ       scanLanes_uStep(DI), SI     \
 	MOVQ       SI, scanLanes_u(DI)         \
-	SUBQ       $32, scanLanes_past(DI)     \
-	MOVQ       scanLanes_past(DI), SI      \
-	VMOVUPS    (SI), Y4
+	MOVQ       scanLanes_dy(DI), SI        \
+	VMASKMOVPS (SI), Y9, Y4                \
+	SUBQ       scanLanes_dyStep(DI), SI    \
+	MOVQ       SI, scanLanes_dy(DI)
 
 // TO_END moves the pointers to kept steps behind the last one. AX is the distance.
 #define TO_END \
 	MOVQ  scanLanes_steps(DI), AX  \
-	SHLQ  $5, AX                   \
-	ADDQ  AX, scanLanes_past(DI)   \
-	SHRQ  $2, AX                   \
+	SHLQ  $3, AX                   \
 	IMULQ scanLanes_n4(DI), AX     \
 	ADDQ  AX, R8                   \
 	ADDQ  AX, R10                  \
@@ -377,6 +359,64 @@ state:
 	SUBQ        scanLanes_cStep(DI), R12
 	DECQ        scanLanes_steps(DI)
 	JNZ         step
+	VZEROUPPER
+	RET
+
+// PAST turns the gate x and dy into dy past the gate, in y, and dy·SiLU′(gate), in x.
+#define PAST(x, y) \
+	SIGMOID8(x, Y3, Y4, Y5)     \
+	VMULPS      Y3, y, y        \
+	VMOVUPS     kOne<>(SB), Y4  \
+	VSUBPS      Y3, Y4, Y5      \
+	VFMADD213PS Y4, x, Y5       \
+	VMULPS      y, Y5, Y5       \
+	VMULPS      x, y, y         \
+	VMOVAPS     Y5, x
+
+// func scanPast8(a *scanGate)
+//
+// Row by row; past and slope are padded to whole vectors. SI gate, R8 dy, R9 past, R10 slope, CX bytes of whole vectors, DX rows left
+TEXT ·scanPast8(SB), NOSPLIT, $0-8
+	MOVQ    a+0(FP), DI
+	MOVQ    scanGate_gate(DI), SI
+	MOVQ    scanGate_y(DI), R8
+	MOVQ    scanGate_past(DI), R9
+	MOVQ    scanGate_slope(DI), R10
+	MOVQ    scanGate_rows(DI), DX
+	MOVQ    scanGate_whole(DI), CX
+	MOVQ    scanGate_mask(DI), AX
+	VMOVUPS (AX), Y15
+
+row:
+	XORQ AX, AX
+
+eight:
+	CMPQ    AX, CX
+	JGE     few
+	VMOVUPS (SI)(AX*1), Y0
+	VMOVUPS (R8)(AX*1), Y1
+	PAST(Y0, Y1)
+	VMOVUPS Y1, (R9)(AX*1)
+	VMOVUPS Y0, (R10)(AX*1)
+	ADDQ    $32, AX
+	JMP     eight
+
+few:
+	CMPQ       scanGate_tail(DI), $0
+	JEQ        next
+	VMASKMOVPS (SI)(AX*1), Y15, Y0
+	VMASKMOVPS (R8)(AX*1), Y15, Y1
+	PAST(Y0, Y1)
+	VMOVUPS    Y1, (R9)(AX*1)
+	VMOVUPS    Y0, (R10)(AX*1)
+
+next:
+	ADDQ scanGate_gateStep(DI), SI
+	ADDQ scanGate_yStep(DI), R8
+	ADDQ scanGate_paddedStep(DI), R9
+	ADDQ scanGate_paddedStep(DI), R10
+	DECQ DX
+	JNZ  row
 	VZEROUPPER
 	RET
 

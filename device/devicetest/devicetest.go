@@ -35,6 +35,13 @@ func Same(t *testing.T, first, second func() device.Device) {
 	each(t, second, func(g *rig) { g.expect = results })
 }
 
+// Agree tests that two devices agree within tol, in the sense of want.
+func Agree(t *testing.T, first, second func() device.Device, tol float64) {
+	results := map[string][]uint32{}
+	each(t, first, func(g *rig) { g.record = results })
+	each(t, second, func(g *rig) { g.expect, g.within = results, tol })
+}
+
 // Allocations tests that no kernel allocates Go memory once it has run for the same sizes.
 func Allocations(t *testing.T, open func() device.Device) {
 	each(t, open, func(g *rig) { g.count = true })
@@ -69,6 +76,7 @@ type rig struct {
 
 	// The special modes, see Same and Allocations; then references are not computed.
 	record, expect map[string][]uint32
+	within         float64 // 0: the same bits
 	count          bool
 }
 
@@ -78,7 +86,7 @@ func (g *rig) scope(name string, run func(g *rig)) {
 	g.Run(name, func(t *testing.T) {
 		seed := fnv.New64a()
 		seed.Write([]byte(g.path + "/" + name))
-		c := &rig{T: t, dev: g.dev, path: g.path + "/" + name, record: g.record, expect: g.expect, count: g.count}
+		c := &rig{T: t, dev: g.dev, path: g.path + "/" + name, record: g.record, expect: g.expect, within: g.within, count: g.count}
 		c.rng = rand.New(rand.NewPCG(1, seed.Sum64()))
 		defer c.free()
 		run(c)
@@ -136,7 +144,10 @@ func (g *rig) compare() {
 		if g.record != nil {
 			g.record[key] = bits(a.now)
 		}
-		if g.expect != nil {
+		if g.within > 0 {
+			other := g.expect[key]
+			a.want(g, g.within, func(r, c int) float64 { return float64(math.Float32frombits(other[a.place(r, c)])) })
+		} else if g.expect != nil {
 			if k := differ(g.expect[key], bits(a.now)); k >= 0 {
 				g.Errorf("%s differs from the other device at number %d: %v", a.name, k-a.offset, a.now[k])
 			}

@@ -51,7 +51,7 @@ func normCase(g *rig, rows, cols, gap int, residual bool, shift float64) {
 		}
 		ty[r], moments[r] = p.layerNorm(tx[r], tg[0], tb[0], 1e-5)
 	}
-	tol := 1e-5 + 1e-6*shift
+	tol := 1e-5 + 2e-7*shift
 	if g.plain() {
 		y.want(g, tol, p.values(ty))
 		if cols > 0 {
