@@ -4,7 +4,11 @@ import "github.com/dygmamba/dygmamba/device"
 
 // Attention attends; a chunk is a few items of the batch. A query all of whose keys count as −Inf gets zero weights, and zeros.
 func (d *Device) Attention(a device.Attention) {
-	if a.Batch == 0 || a.Queries == 0 || a.HeadDim == 0 {
+	if a.Batch == 0 || a.Heads == 0 || a.Queries == 0 || a.HeadDim == 0 {
+		return
+	}
+	if d.byProducts(&a) {
+		d.attentionProducts(a)
 		return
 	}
 	d.attend(device.AttentionGrad{Attention: a}, attentionItem)
@@ -12,7 +16,11 @@ func (d *Device) Attention(a device.Attention) {
 
 // AttentionGrad is its gradient. Keys with Mask 0 get none through the weights.
 func (d *Device) AttentionGrad(a device.AttentionGrad) {
-	if a.Batch == 0 || a.Keys == 0 || a.HeadDim == 0 {
+	if a.Batch == 0 || a.Heads == 0 || a.Keys == 0 || a.HeadDim == 0 {
+		return
+	}
+	if d.byProducts(&a.Attention) {
+		d.attentionGradProducts(a)
 		return
 	}
 	d.attend(a, attentionGradItem)
@@ -89,10 +97,16 @@ func attentionGradItem(t *attentionTask, worker, b int) {
 	work := t.dev.local(worker, 2*keys)
 	dw, dropped := work[:keys], work[keys:]
 	mask := t.mask(b)
-	clearRows(t.DK, b*keys, (b+1)*keys)
-	clearRows(t.DV, b*keys, (b+1)*keys)
+	if t.Queries == 0 {
+		clearRows(t.DK, b*keys, (b+1)*keys)
+		clearRows(t.DV, b*keys, (b+1)*keys)
+	}
 	for h := range t.Heads {
+		put := t.dev.loops.scale // the first query writes, the others add
 		for q := range t.Queries {
+			if q > 0 {
+				put = t.loops.axpy
+			}
 			query, dquery := t.head(t.Q, b*t.Queries+q, h), t.head(t.DQ, b*t.Queries+q, h)
 			dy := t.head(t.DY, b*t.Queries+q, h)
 			w, first := t.weights(b, h, q)
@@ -102,7 +116,7 @@ func attentionGradItem(t *attentionTask, worker, b int) {
 				used = dropped
 			}
 			for j := range dw {
-				t.loops.axpy(t.head(t.DV, b*keys+j, h), dy, used[j])
+				put(t.head(t.DV, b*keys+j, h), dy, used[j])
 				dw[j] = t.loops.dot(dy, t.head(t.V, b*keys+j, h))
 			}
 			if t.Drop.Rate > 0 {
@@ -115,7 +129,7 @@ func attentionGradItem(t *attentionTask, worker, b int) {
 			clear(dquery)
 			for j, g := range dw {
 				t.loops.axpy(dquery, t.head(t.K, b*keys+j, h), g*t.Scale)
-				t.loops.axpy(t.head(t.DK, b*keys+j, h), query, g*t.Scale)
+				put(t.head(t.DK, b*keys+j, h), query, g*t.Scale)
 			}
 		}
 	}

@@ -15,6 +15,8 @@ type fused struct {
 	normGrad  normGradTask
 	softmax   softmaxTask
 	attention attentionTask
+	batch     attentionBatch
+	weights   []float32 // see attentionBatch.memory
 	pooling   poolTask
 	cell      cellTask
 	gather    gatherTask

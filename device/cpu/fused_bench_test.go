@@ -168,3 +168,22 @@ func BenchmarkScatterAdd(b *testing.B) {
 		}
 	})
 }
+
+// The transformer of DyGFormer (66 patches) and the temporal attention of TGAT (one query, 20 neighbours).
+func BenchmarkAttention(b *testing.B) {
+	for _, size := range [][5]int{{400, 2, 66, 66, 100}, {8000, 2, 1, 20, 136}} {
+		batch, heads, queries, keys, width := size[0], size[1], size[2], size[3], size[4]
+		b.Run(fmt.Sprintf("queries=%d", queries), func(b *testing.B) {
+			eachForm(b, func(b *testing.B, d bench) {
+				m := func(rows int) device.Mat { return d.mat(batch*rows, heads*width) }
+				a := device.Attention{Batch: batch, Heads: heads, Queries: queries, Keys: keys, HeadDim: width, Q: m(queries), K: m(keys), V: m(keys),
+					Scale: 0.1, Weights: d.mat(batch*heads, queries*keys).Buf, Y: m(queries)}
+				g := device.AttentionGrad{Attention: a, DY: m(queries), DQ: m(queries), DK: m(keys), DV: m(keys)}
+				for b.Loop() {
+					d.Attention(a)
+					d.AttentionGrad(g)
+				}
+			})
+		})
+	}
+}
