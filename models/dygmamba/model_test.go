@@ -111,11 +111,7 @@ func (b *bench) set(t testing.TB, w map[string][]float32) {
 func (b *bench) read(x *tensor.Tensor) []float64 {
 	host := make([]float32, x.Len())
 	b.dev.Read(host, x.Data)
-	wide := make([]float64, len(host))
-	for i, v := range host {
-		wide[i] = float64(v)
-	}
-	return wide
+	return wide(host)
 }
 
 // twin is the float64 twin of b with the same weights and events.
