@@ -216,7 +216,7 @@ func Restore(m model.Model, f checkpoint.File) error {
 		return err
 	}
 	memory, remembers := m.(replay.Stateful)
-	if state, ok := f.Get(memoryTensor); ok && remembers {
+	if state, ok := f.Find(memoryTensor); ok && remembers {
 		return memory.Restore(state.Bytes)
 	}
 	return nil

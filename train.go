@@ -1,0 +1,120 @@
+package dygmamba
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/near"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// TrainOptions says what to train on what. Only Set and Device are needed; the zero value of the rest is a good start.
+type TrainOptions struct {
+	Set      *dataset.Set  // opened by dataset.Open
+	Device   device.Device // opened by open.Device
+	Model    string        // name in models.All; "" is dygmamba
+	Preset   string        // "" is the model's first
+	Settings []string      // key=value
+
+	Dir     string   // run directory; "" keeps nothing. With several seeds each has its own directory below
+	Seeds   []uint64 // nil is seed 0
+	Resume  bool     // continue what is in Dir
+	Threads int      // that gather batches; 0: all
+
+	SaveEvery   time.Duration // 0: every half minute
+	MemoryLimit int64         // bytes on the device; 0: what is free
+	ByAP        bool          // choose the best epoch by AP alone
+	TestEvery   int           // look at the test sets every so many epochs
+	Strategies  []string      // negatives of the final evaluation; nil: random
+	TensorBoard bool
+
+	Log     *slog.Logger
+	OnStep  func(seed uint64, s train.Step)
+	OnEpoch func(seed uint64, e train.Epoch)
+}
+
+// Train trains a model once for every seed. When ctx ends, what was done is saved and Resume continues it.
+func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
+	if o.Model == "" {
+		o.Model = "dygmamba"
+	}
+	factory, err := Factory(o.Model)
+	if err != nil {
+		return train.Summary{}, err
+	}
+	spec, err := factory.Spec(o.Preset, o.Set.Name, o.Settings...)
+	if err != nil {
+		return train.Summary{}, err
+	}
+	split, err := dataset.NewSplit(o.Set.Log, dataset.SplitOptions{Sampling: o.Set.Sampling})
+	if err != nil {
+		return train.Summary{}, err
+	}
+	if len(o.Seeds) == 0 {
+		o.Seeds = []uint64{0}
+	}
+	protocol := eval.NewProtocol(split, eval.Options{Sampling: o.Set.Sampling, BatchSize: spec.Training.BatchSize, Threads: o.Threads})
+	var runs []train.Result
+	for _, seed := range o.Seeds {
+		r, err := o.run(factory, spec, protocol, seed).Train(ctx)
+		if err != nil {
+			return train.Summarize(runs), fmt.Errorf("seed %d: %w", seed, err)
+		}
+		runs = append(runs, r)
+	}
+	summary := train.Summarize(runs)
+	if o.Dir == "" || len(o.Seeds) == 1 {
+		return summary, nil
+	}
+	raw, err := json.MarshalIndent(summary, "", "  ")
+	if err != nil {
+		return summary, err
+	}
+	return summary, os.WriteFile(filepath.Join(o.Dir, train.ResultFile), append(raw, '\n'), 0o644)
+}
+
+func (o TrainOptions) run(f model.Factory, spec model.Spec, p *eval.Protocol, seed uint64) *train.Run {
+	r := &train.Run{
+		Model: o.Model, Factory: f, Spec: spec, Set: o.Set, Protocol: p, Device: o.Device, Seed: seed,
+		Dir: o.Dir, Resume: o.Resume, SaveEvery: o.SaveEvery, MemoryLimit: o.MemoryLimit, ByAP: o.ByAP,
+		TestEvery: o.TestEvery, Strategies: o.Strategies, TensorBoard: o.TensorBoard, Log: o.Log,
+	}
+	if r.SaveEvery == 0 {
+		r.SaveEvery = 30 * time.Second
+	}
+	if o.Dir != "" && len(o.Seeds) > 1 {
+		r.Dir = filepath.Join(o.Dir, fmt.Sprintf("seed-%d", seed))
+	}
+	if o.OnStep != nil {
+		r.OnStep = func(s train.Step) { o.OnStep(seed, s) }
+	}
+	if o.OnEpoch != nil {
+		r.OnEpoch = func(e train.Epoch) { o.OnEpoch(seed, e) }
+	}
+	return r
+}
+
+// ErrUnknownModel says that the catalogue has no such model.
+var ErrUnknownModel = fmt.Errorf("unknown model")
+
+// Factory finds a model by name.
+func Factory(name string) (model.Factory, error) {
+	if f, ok := models.All[name]; ok {
+		return f, nil
+	}
+	names := slices.Sorted(maps.Keys(models.All))
+	return model.Factory{}, fmt.Errorf("%w %q%s; there are %s", ErrUnknownModel, name, near.Hint(name, names), strings.Join(names, ", "))
+}
