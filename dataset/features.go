@@ -12,6 +12,14 @@ import (
 	"github.com/dygmamba/dygmamba/internal/npy"
 )
 
+// cut keeps the first rows.
+func (f *Features) cut(rows int) {
+	f.Rows = rows
+	if f.Data != nil {
+		f.Data = f.Data[:rows*f.Cols]
+	}
+}
+
 // readFeatures reads an .npy matrix, gzip or not. It holds no more than the values read so far, and none while those are zero.
 func readFeatures(path string) (Features, error) {
 	in, err := openInput(path)

@@ -111,11 +111,30 @@ func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
 	if readable && len(table.src) == 0 && res.Total == 0 {
 		res.add(fileError(l.csv, "no events", "at least one row below the header"))
 	}
-	if readable && errEdges == nil {
-		res.note(fits(&edges, l.edges, int(table.maxEdge), "edges", "the largest idx"))
-	}
-	if readable && errNode == nil {
-		res.note(fits(&node, l.node, int(table.maxNode), "nodes", "the largest id"))
+	warnings := l.missing()
+	for _, f := range []struct {
+		features  *Features
+		err       error
+		path      string
+		last      int
+		what, why string
+	}{
+		{&edges, errEdges, l.edges, int(table.maxEdge), "edges", "the largest idx"},
+		{&node, errNode, l.node, int(table.maxNode), "nodes", "the largest id"},
+	} {
+		if !readable || f.err != nil {
+			continue
+		}
+		err := fits(f.features, f.path, f.last, f.what, f.why)
+		if bad, surplus := err.(*surplusRows); surplus && most == 1 {
+			// A cut event list beside the features of the whole one: what is there can be used.
+			warnings = append(warnings, bad.Error()+"; the rows beyond are not used")
+			f.features.cut(f.last + 1)
+			err = nil
+		} else if surplus {
+			err = bad.InputError
+		}
+		res.note(err)
 	}
 	if res.Total > 0 || res.broken != nil {
 		return nil, res
@@ -126,7 +145,7 @@ func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
 		return nil, res
 	}
 	set := &Set{Name: l.name, Log: log, Node: node, Edge: edges, Bipartite: bipartite(log), Sampling: Reference, TimeFormat: TimeNumber}
-	set.Warnings = l.missing()
+	set.Warnings = warnings
 	return set, res
 }
 
@@ -158,13 +177,20 @@ func (l layout) missing() []string {
 	return []string{fmt.Sprintf("%s: no %s: its features are zero", filepath.Dir(l.csv), strings.Join(files, " and no "))}
 }
 
+// surplusRows is what fits says of a matrix with more rows than anything refers to.
+type surplusRows struct{ *InputError }
+
 // fits checks that a matrix has the rows 0 … last, and gives a missing one those rows.
 func fits(f *Features, path string, last int, what, why string) error {
 	switch {
 	case path == "":
 		f.Rows = last + 1
 	case f.Rows != last+1:
-		return fileError(path, fmt.Sprintf("%d rows", f.Rows), fmt.Sprintf("%d: row 0 for padding and the %s 1 … %d (%s in the csv)", last+1, what, last, why))
+		err := fileError(path, fmt.Sprintf("%d rows", f.Rows), fmt.Sprintf("%d: row 0 for padding and the %s 1 … %d (%s in the csv)", last+1, what, last, why))
+		if f.Rows > last+1 {
+			return &surplusRows{err}
+		}
+		return err
 	case f.Data != nil:
 		for j, v := range f.Row(0) {
 			if v != 0 {

@@ -93,8 +93,8 @@ func TestLayoutProblems(t *testing.T) {
 		{"damaged gzip", map[string]string{"ml_x.csv.gz": strings.Replace(gzipped(goodCSV), "\x00\x00", "\x00\x01", 1) + "junk"}, nil},
 		{"npy: rows", edges(npyOf(shape(2, 1), 0, 1)), []string{
 			`ml_x.npy: found 2 rows; want 3: row 0 for padding and the edges 1 … 2 (the largest idx in the csv)`}},
-		{"npy: node rows", map[string]string{"ml_x.csv": goodCSV, "ml_x_node.npy": npyOf(shape(5, 0))}, []string{
-			`ml_x_node.npy: found 5 rows; want 4: row 0 for padding and the nodes 1 … 3 (the largest id in the csv)`}},
+		{"npy: node rows", map[string]string{"ml_x.csv": goodCSV, "ml_x_node.npy": npyOf(shape(3, 0))}, []string{
+			`ml_x_node.npy: found 3 rows; want 4: row 0 for padding and the nodes 1 … 3 (the largest id in the csv)`}},
 		{"npy: padding", edges(npyOf(shape(3, 2), 0, 7, 1, 1, 1, 1)), []string{
 			`ml_x.npy: row 0, column 1: found 7; want 0, as row 0 is padding`}},
 		{"npy: NaN", edges(npyOf(shape(3, 2), 0, 0, 1, 1, 1, math.NaN())), []string{
@@ -161,6 +161,29 @@ func TestLayoutProblems(t *testing.T) {
 			checkProblems(t, dir, err, c.want[:1])
 			checkProblems(t, dir, &report.Problems, c.want)
 		})
+	}
+}
+
+// TestSurplusRows opens a cut event list beside the features of a longer one. It can be used, with a warning; a check reports it.
+func TestSurplusRows(t *testing.T) {
+	dir := write(t, map[string]string{"ml_x.csv": goodCSV, "ml_x.npy": npyOf(shape(4, 1), 0, 1, 2, 3), "ml_x_node.npy": npyOf(shape(5, 0))})
+	set, err := Open(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	if set.Edge.Rows != 3 || len(set.Edge.Data) != 3 || set.Node.Rows != 4 || set.NumNodes() != 4 {
+		t.Errorf("edge features %+v, %d rows of node features, %d nodes; want 3, 4, 4", set.Edge, set.Node.Rows, set.NumNodes())
+	}
+	if len(set.Warnings) != 2 || !strings.Contains(set.Warnings[0], "found 4 rows; want 3") || !strings.Contains(set.Warnings[1], "found 5 rows; want 4") {
+		t.Errorf("warnings %q", set.Warnings)
+	}
+	report, err := Check(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Problems.Total != 2 {
+		t.Errorf("a check finds %d problems, want 2", report.Problems.Total)
 	}
 }
 
