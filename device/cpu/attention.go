@@ -28,7 +28,7 @@ func (d *Device) AttentionGrad(a device.AttentionGrad) {
 
 func (d *Device) attend(a device.AttentionGrad, item func(t *attentionTask, worker, b int)) {
 	t := &d.fused.attention
-	*t = attentionTask{AttentionGrad: a, dev: d, loops: &d.fused.loops, item: item}
+	*t = attentionTask{AttentionGrad: a, dev: d, loops: &d.fused.rows, item: item}
 	t.each = rowsPerChunk(a.Heads * a.HeadDim * (a.Queries + 2*a.Keys))
 	d.parallel(pieces(a.Batch, t.each), t)
 }

@@ -84,7 +84,7 @@ func (t *attentionBatch) weigh(r, worker int) {
 	if len(t.Mask.Host) > 0 {
 		fillMasked(w, t.Mask.Host[r/(t.Heads*t.Queries)*t.Keys:], t.Fill)
 	}
-	t.dev.fused.loops.softmax(w)
+	t.dev.fused.rows.softmax(w)
 	if t.Drop.Rate > 0 {
 		t.dev.dropRun(t.used[first:first+t.Keys], w, first, t.Drop, worker)
 	}
@@ -127,7 +127,7 @@ func (t *attentionBatch) weighGrad(r, worker int) {
 	if t.Drop.Rate > 0 {
 		t.dev.dropRun(dw, dw, first, t.Drop, worker)
 	}
-	t.dev.fused.loops.softmaxGrad(dw, t.Weights.Host[first:first+t.Keys], dw)
+	t.dev.fused.rows.softmaxGrad(dw, t.Weights.Host[first:first+t.Keys], dw)
 	if len(t.Mask.Host) > 0 {
 		fillMasked(dw, t.Mask.Host[r/(t.Heads*t.Queries)*t.Keys:], 0)
 	}

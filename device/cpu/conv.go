@@ -8,27 +8,39 @@ func (d *Device) Conv(c device.Conv) {
 		return
 	}
 	t := &d.fused.conv
-	*t = convTask{Conv: c, dev: d, each: rowsPerChunk(c.Len * c.Width)}
-	if d.fused.vector && c.Kernel == convTaps {
-		t.table = d.scratch(convTable(c.Width))
-		convPack(t.table, &t.Conv)
-	}
+	*t = convTask{Conv: c, dev: d, forms: d.convForms(c.Kernel), each: rowsPerChunk(c.Len * c.Width)}
+	t.table = d.scratch(t.forms.convTable(nil, &t.Conv))
+	t.forms.convTable(t.table, &t.Conv)
 	d.parallel(pieces(c.Batch, t.each), t)
+}
+
+// convTaps is the kernel width that has a vector form.
+const convTaps = 4
+
+func (d *Device) convForms(kernel int) forms {
+	if kernel != convTaps {
+		return plainForms()
+	}
+	return d.fused.forms
 }
 
 type convTask struct {
 	device.Conv
 	dev   *Device
+	forms forms
 	each  int
-	table []float32 // convPack's; nil: the plain form
+	table []float32
 }
 
 func (t *convTask) run(chunk, worker int) {
-	for b := chunk * t.each; b < min(t.Batch, (chunk+1)*t.each); b++ {
-		if t.table != nil {
-			convVector(&t.Conv, t.table, t.dev.local(worker, t.Width), b)
-			continue
-		}
+	t.forms.conv(t, chunk*t.each, min(t.Batch, (chunk+1)*t.each), worker)
+}
+
+// convTablePlain is empty: W and Bias are read as they are.
+func convTablePlain([]float32, *device.Conv) int { return 0 }
+
+func convPlain(t *convTask, lo, hi, _ int) {
+	for b := lo; b < hi; b++ {
 		for step := range t.Len {
 			y := row(t.Y, b*t.Len+step)
 			convBefore(&t.Conv, y, b, step)
@@ -56,52 +68,45 @@ func (d *Device) ConvGrad(c device.ConvGrad) {
 	if c.Batch == 0 || c.Len == 0 || c.Width == 0 {
 		return
 	}
-	size := c.Width * c.Kernel
 	t := &d.fused.convGrad
-	*t = convGradTask{ConvGrad: c, dev: d, each: share(c.Batch), step: size + c.Width}
-	count := pieces(c.Batch, t.each)
-	if d.fused.vector && c.Kernel == convTaps {
-		all := d.scratch(count*t.step + convTable(c.Width))
-		t.parts, t.table = all[:count*t.step], all[count*t.step:]
-		convPack(t.table, &t.Conv)
-	} else {
-		t.parts = d.scratch(count * t.step)
-	}
+	*t = convGradTask{ConvGrad: c, dev: d, forms: d.convForms(c.Kernel), each: share(c.Batch), size: c.Width * (c.Kernel + 1)}
+	table, count := t.forms.convTable(nil, &t.Conv), pieces(c.Batch, t.each)
+	all := d.scratch(table + count*t.size)
+	t.table, t.parts = all[:table], all[table:]
+	t.forms.convTable(t.table, &t.Conv)
 	d.parallel(count, t)
-	if c.DW.Len > 0 {
-		addShares(c.DW.Host[:size], t.parts, t.step, count)
-	}
-	if c.DBias.Len > 0 {
-		addShares(c.DBias.Host[:c.Width], t.parts[size:], t.step, count)
-	}
+
+	sum := d.addShares(t.parts, t.size)
+	addTo(c.DW, sum[:c.Width*c.Kernel])
+	addTo(c.DBias, sum[c.Width*c.Kernel:])
 }
 
 type convGradTask struct {
 	device.ConvGrad
 	dev   *Device
+	forms forms
 	each  int
+	table []float32
+	size  int
 	parts []float32 // for every chunk: the gradients of W [D·K] and Bias [D]
-	step  int
-	table []float32 // convPack's; nil: the plain form
 }
 
 func (t *convGradTask) run(chunk, worker int) {
-	part := t.parts[chunk*t.step : (chunk+1)*t.step]
-	dw, dbias := part[:t.Width*t.Kernel], part[t.Width*t.Kernel:]
-	lo, hi := chunk*t.each, min(t.Batch, (chunk+1)*t.each)
-	if t.table != nil {
-		convGradShare(t, dw, dbias, worker, lo, hi)
-		return
-	}
+	part := t.parts[chunk*t.size : (chunk+1)*t.size]
 	clear(part)
-	work := t.dev.local(worker, t.Len*t.Width)
+	dw, dbias := part[:t.Width*t.Kernel], part[t.Width*t.Kernel:]
+	t.forms.convGrad(t, dw, dbias, chunk*t.each, min(t.Batch, (chunk+1)*t.each), worker)
+}
+
+func convGradPlain(t *convGradTask, dw, dbias []float32, lo, hi, worker int) {
+	ds := t.dev.local(worker, t.Len*t.Width)
 	for b := lo; b < hi; b++ {
-		convGradPlain(&t.ConvGrad, dw, dbias, work, b)
+		convGradSequence(&t.ConvGrad, dw, dbias, ds, b)
 	}
 }
 
-// convGradPlain adds to dw and dbias and writes DX for sequence b. ds [L, D] is scratch for the gradients before SiLU.
-func convGradPlain(c *device.ConvGrad, dw, dbias, ds []float32, b int) {
+// convGradSequence adds to dw and dbias and writes DX for sequence b. ds [L, D] is scratch for the gradients before SiLU.
+func convGradSequence(c *device.ConvGrad, dw, dbias, ds []float32, b int) {
 	k, width := c.Kernel, c.Width
 	for step := range c.Len {
 		s, dy := ds[step*width:(step+1)*width], row(c.DY, b*c.Len+step)

@@ -2,11 +2,7 @@ package cpu
 
 import "github.com/dygmamba/dygmamba/device"
 
-// convTaps is the kernel width that has a vector form.
-const convTaps = 4
-
-// convSteps are the arguments of the vector forms for one sequence. Addresses are those of the first step, and are moved; steps
-// between rows are in bytes.
+// convSteps are the arguments of the vector forms for one sequence, from its first step on; steps between rows are in bytes.
 type convSteps struct {
 	x, y, dy             uintptr // y is dx in the gradient
 	xStep, yStep, dyStep int
@@ -25,20 +21,24 @@ func conv8(a *convSteps)
 //go:noescape
 func convGrad8(a *convSteps)
 
-// convTable is the length of convPack's table.
-func convTable(width int) int { return pieces(width, lanes) * lanes * (convTaps + 1) }
-
-// convPack lays out W and Bias as [blocks, 5, 8], zero for channels that do not exist.
-func convPack(table []float32, c *device.Conv) {
+// convTableVector lays out W and Bias as [blocks, 5, 8], blocks being eight channels; zero for channels that do not exist.
+func convTableVector(table []float32, c *device.Conv) int {
+	if table == nil {
+		return padded(c.Width) * (convTaps + 1)
+	}
 	clear(table)
 	for i := range c.Width {
-		at := i/lanes*lanes*(convTaps+1) + i%lanes
+		at := convPlace(i)
 		for j := range convTaps {
 			table[at+j*lanes] = c.W.Host[i*convTaps+j]
 		}
 		table[at+convTaps*lanes] = c.Bias.Host[i]
 	}
+	return len(table)
 }
+
+// convPlace is where the first tap of channel i lies in the table.
+func convPlace(i int) int { return i/lanes*lanes*(convTaps+1) + i%lanes }
 
 func (a *convSteps) prepare(c *device.Conv, table, zeros []float32, b int) {
 	*a = convSteps{steps: c.Len, left: c.Len, w: addr(&table[0]), zeros: addr(&zeros[0])}
@@ -46,33 +46,34 @@ func (a *convSteps) prepare(c *device.Conv, table, zeros []float32, b int) {
 	a.x, a.xStep = place(c.X, b*c.Len, 0)
 }
 
-// convVector runs sequence b; zeros is scratch [D].
-func convVector(c *device.Conv, table, zeros []float32, b int) {
+func convVector(t *convTask, lo, hi, worker int) {
+	zeros := t.dev.local(worker, t.Width)
 	clear(zeros)
 	var a convSteps
-	a.prepare(c, table, zeros, b)
-	a.y, a.yStep = place(c.Y, b*c.Len, 0)
-	conv8(&a)
+	for b := lo; b < hi; b++ {
+		a.prepare(&t.Conv, t.table, zeros, b)
+		a.y, a.yStep = place(t.Y, b*t.Len, 0)
+		conv8(&a)
+	}
 }
 
-// convGradShare is the gradient of sequences [lo, hi); it writes their sums dw [D·K] and dbias [D].
-func convGradShare(t *convGradTask, dw, dbias []float32, worker, lo, hi int) {
-	width := pieces(t.Width, lanes) * lanes
-	ds := (t.Len + convTaps - 1) * width
-	all := t.dev.local(worker, convTable(t.Width)+ds)
-	sums, work := all[:convTable(t.Width)], all[convTable(t.Width):]
+func convGradVector(t *convGradTask, dw, dbias []float32, lo, hi, worker int) {
+	width := padded(t.Width)
+	all := t.dev.local(worker, len(t.table)+(t.Len+convTaps-1)*width)
+	sums, ds := all[:len(t.table)], all[len(t.table):]
+	zeros := ds[t.Len*width:] // the gradients after the last step
 	clear(sums)
-	clear(work[t.Len*width:])
+	clear(zeros)
 	var a convSteps
 	for b := lo; b < hi; b++ {
-		a.prepare(&t.Conv, t.table, work[t.Len*width:], b)
+		a.prepare(&t.Conv, t.table, zeros, b)
 		a.dy, a.dyStep = place(t.DY, b*t.Len, 0)
 		a.y, a.yStep = place(t.DX, b*t.Len, 0)
-		a.ds, a.dsStep, a.dw = addr(&work[0]), 4*width, addr(&sums[0])
+		a.ds, a.dsStep, a.dw = addr(&ds[0]), 4*width, addr(&sums[0])
 		convGrad8(&a)
 	}
 	for i := range t.Width {
-		at := i/lanes*lanes*(convTaps+1) + i%lanes
+		at := convPlace(i)
 		for j := range convTaps {
 			dw[i*convTaps+j] = sums[at+j*lanes]
 		}

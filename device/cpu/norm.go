@@ -12,22 +12,19 @@ func (d *Device) Norm(n device.Norm) {
 		return
 	}
 	t := &d.fused.norm
-	*t = normTask{Norm: n, vector: d.fused.vector, each: rowsPerChunk(n.X.Cols)}
+	*t = normTask{Norm: n, form: d.fused.forms.norm, each: rowsPerChunk(n.X.Cols)}
 	d.parallel(pieces(n.X.Rows, t.each), t)
 }
 
 type normTask struct {
 	device.Norm
-	vector bool
-	each   int
+	form func(t *normTask, lo, hi int)
+	each int
 }
 
-func (t *normTask) run(chunk, _ int) {
-	lo, hi := chunk*t.each, min(t.X.Rows, (chunk+1)*t.each)
-	if t.vector {
-		t.vectorRows(lo, hi)
-		return
-	}
+func (t *normTask) run(chunk, _ int) { t.form(t, chunk*t.each, min(t.X.Rows, (chunk+1)*t.each)) }
+
+func normPlain(t *normTask, lo, hi int) {
 	for r := lo; r < hi; r++ {
 		x := row(t.X, r)
 		if t.Residual.Given() {
@@ -64,36 +61,30 @@ func (d *Device) NormGrad(n device.NormGrad) {
 		return
 	}
 	t := &d.fused.normGrad
-	*t = normGradTask{NormGrad: n, vector: d.fused.vector, each: share(rows), padded: pieces(cols, lanes) * lanes}
-	count := pieces(rows, t.each)
-	t.parts = d.scratch(count * 2 * t.padded)
-	d.parallel(count, t)
-	if n.DGamma.Len > 0 {
-		addShares(n.DGamma.Host[:cols], t.parts, 2*t.padded, count)
-	}
-	if n.DBeta.Len > 0 {
-		addShares(n.DBeta.Host[:cols], t.parts[t.padded:], 2*t.padded, count)
-	}
+	*t = normGradTask{NormGrad: n, form: d.fused.forms.normGrad, each: share(rows), size: 2 * padded(cols)}
+	t.parts = d.scratch(pieces(rows, t.each) * t.size)
+	d.parallel(pieces(rows, t.each), t)
+	sum := d.addShares(t.parts, t.size)
+	addTo(n.DGamma, sum[:cols])
+	addTo(n.DBeta, sum[t.size/2:][:cols])
 }
 
 type normGradTask struct {
 	device.NormGrad
-	vector bool
-	each   int
-	padded int       // Cols rounded up to whole vectors
-	parts  []float32 // for every chunk: the gradients of Gamma and Beta [2, padded]
+	form  func(t *normGradTask, dgamma, dbeta []float32, lo, hi int)
+	each  int
+	size  int
+	parts []float32 // for every chunk: the gradients of Gamma and Beta, padded to whole vectors
 }
 
 func (t *normGradTask) run(chunk, _ int) {
-	rows := t.X.Rows
-	part := t.parts[chunk*2*t.padded : (chunk+1)*2*t.padded]
+	part := t.parts[chunk*t.size : (chunk+1)*t.size]
 	clear(part)
-	dgamma, dbeta := part[:t.padded], part[t.padded:]
-	lo, hi := chunk*t.each, min(rows, (chunk+1)*t.each)
-	if t.vector {
-		t.vectorRows(dgamma, dbeta, lo, hi)
-		return
-	}
+	t.form(t, part[:t.size/2], part[t.size/2:], chunk*t.each, min(t.X.Rows, (chunk+1)*t.each))
+}
+
+func normGradPlain(t *normGradTask, dgamma, dbeta []float32, lo, hi int) {
+	rows := t.X.Rows
 	for r := lo; r < hi; r++ {
 		normGradRow(row(t.DX, r), row(t.X, r), row(t.DY, r), t.Gamma.Host, dgamma, dbeta, t.Stats.Host[r], t.Stats.Host[rows+r])
 	}

@@ -1,9 +1,7 @@
 package cpu
 
-import "unsafe"
-
-// normRows are the arguments of the vector forms of LayerNorm and its gradient, for a run of rows. Addresses are those of the first
-// row, steps between rows in bytes; they are moved and therefore no Go pointers.
+// normRows are the arguments of the vector forms of LayerNorm and its gradient, for a run of rows; steps between rows are in
+// bytes.
 type normRows struct {
 	x, residual, dy, y                 uintptr // y is dx in the gradient
 	xStep, residualStep, dyStep, yStep int
@@ -20,13 +18,7 @@ func norm8(a *normRows)
 //go:noescape
 func normGrad8(a *normRows)
 
-// columns cuts rows of cols numbers into whole vectors (their bytes), a rest, and the rest's mask.
-func columns(cols int) (whole, tail int, mask uintptr) {
-	tail = cols % lanes
-	return 4 * (cols - tail), tail, uintptr(unsafe.Pointer(&laneMasks[lanes-tail]))
-}
-
-func (t *normTask) vectorRows(lo, hi int) {
+func normVector(t *normTask, lo, hi int) {
 	a := normRows{rows: hi - lo, n: float32(t.X.Cols), eps: t.Eps, gamma: addr(&t.Gamma.Host[0]), beta: addr(&t.Beta.Host[0]),
 		means: addr(&t.Stats.Host[lo]), scales: addr(&t.Stats.Host[t.X.Rows+lo])}
 	a.whole, a.tail, a.mask = columns(t.X.Cols)
@@ -38,8 +30,7 @@ func (t *normTask) vectorRows(lo, hi int) {
 	norm8(&a)
 }
 
-// vectorRows adds to dgamma and dbeta, which are padded to whole vectors.
-func (t *normGradTask) vectorRows(dgamma, dbeta []float32, lo, hi int) {
+func normGradVector(t *normGradTask, dgamma, dbeta []float32, lo, hi int) {
 	a := normRows{rows: hi - lo, n: float32(t.X.Cols), gamma: addr(&t.Gamma.Host[0]), dgamma: addr(&dgamma[0]), dbeta: addr(&dbeta[0]),
 		means: addr(&t.Stats.Host[lo]), scales: addr(&t.Stats.Host[t.X.Rows+lo])}
 	a.whole, a.tail, a.mask = columns(t.X.Cols)

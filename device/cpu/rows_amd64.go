@@ -1,9 +1,5 @@
 package cpu
 
-func useRowVectors(l *rowLoops) {
-	l.dot, l.sum, l.axpy, l.softmax = dotVector, sumVector, axpyVector, softmaxVector
-}
-
 //go:noescape
 func dotVector(x, y []float32) float32
 

@@ -5,7 +5,7 @@ import "github.com/dygmamba/dygmamba/device"
 // RowSum adds up every row; a chunk is a run of rows.
 func (d *Device) RowSum(y device.Buffer, x device.Mat) {
 	t := &d.fused.rowSum
-	*t = rowSumTask{sum: d.fused.loops.sum, y: y.Host, x: x, each: rowsPerChunk(x.Cols)}
+	*t = rowSumTask{sum: d.fused.rows.sum, y: y.Host, x: x, each: rowsPerChunk(x.Cols)}
 	d.parallel(pieces(x.Rows, t.each), t)
 }
 

@@ -10,15 +10,19 @@ func (d *Device) Scan(s device.Scan) {
 		return
 	}
 	t := &d.fused.scan
-	*t = scanTask{Scan: s, dev: d, each: max(share(s.Batch), scanChunk/(s.Len*s.Width*max(1, s.State)))}
-	if t.vector = d.fused.vector && s.State > 0; t.vector {
-		t.rates = d.scratch(scanTable(s.Width, s.State))
-		scanPack(t.rates, &t.Scan)
-	} else {
-		t.rates = d.scratch(s.Width * s.State)
-		scanRates(t.rates, s.ALog.Host)
-	}
+	*t = scanTask{Scan: s, dev: d, forms: d.scanForms(s.State)}
+	t.each = max(share(s.Batch), scanChunk/(s.Len*s.Width*max(1, s.State)))
+	t.table = d.scratch(t.forms.scanTable(nil, &t.Scan))
+	t.forms.scanTable(t.table, &t.Scan)
 	d.parallel(pieces(s.Batch, t.each), t)
+}
+
+// scanForms are the chosen forms; a scan without states has a plain form only.
+func (d *Device) scanForms(state int) forms {
+	if state == 0 {
+		return plainForms()
+	}
+	return d.fused.forms
 }
 
 // scanChunk is the number of state updates in a chunk of short sequences.
@@ -26,57 +30,57 @@ const scanChunk = 1 << 16
 
 type scanTask struct {
 	device.Scan
-	dev    *Device
-	vector bool
-	each   int
-	rates  []float32 // A [D·N], or scanPack's table
+	dev   *Device
+	forms forms
+	each  int
+	table []float32
 }
 
 func (t *scanTask) run(chunk, worker int) {
-	for b := chunk * t.each; b < min(t.Batch, (chunk+1)*t.each); b++ {
-		if t.vector {
-			scanVector(&t.Scan, t.rates, t.dev.local(worker, lanes*t.State), b)
-		} else {
-			scanPlain(&t.Scan, t.rates, t.dev.local(worker, t.State), b)
+	t.forms.scan(t, chunk*t.each, min(t.Batch, (chunk+1)*t.each), worker)
+}
+
+// scanTablePlain is A = −exp(ALog) [D·N].
+func scanTablePlain(table []float32, s *device.Scan) int {
+	for i := range table {
+		table[i] = -exp32(s.ALog.Host[i])
+	}
+	return s.Width * s.State
+}
+
+func scanPlain(t *scanTask, lo, hi, worker int) {
+	h := t.dev.local(worker, t.State)
+	for b := lo; b < hi; b++ {
+		for c := range t.Width {
+			clear(h)
+			scanChannel(&t.Scan, t.table[c*t.State:], h, b, c)
 		}
 	}
 }
 
-// scanRates writes A = −exp(ALog).
-func scanRates(a, alog []float32) {
-	for i := range a {
-		a[i] = -exp32(alog[i])
-	}
-}
-
-// scanPlain is the recurrence of sequence b; a is A [D·N], h scratch [N].
-func scanPlain(s *device.Scan, a, h []float32, b int) {
-	n := s.State
-	for c := range s.Width {
-		clear(h)
-		rate := a[c*n : (c+1)*n]
-		for r := b * s.Len; r < (b+1)*s.Len; r++ {
-			u, delta := s.U.Buf.Host[r*s.U.Stride+c], s.Delta.Buf.Host[r*s.Delta.Stride+c]
-			in, out := row(s.B, r)[:n], row(s.C, r)[:n]
-			var y float32
-			for i := range h {
-				decay, step := discretise(delta, rate[i], s.Exact)
-				h[i] = decay*h[i] + step*in[i]*u
-				y += out[i] * h[i]
-			}
-			if s.Skip.Len > 0 {
-				y += s.Skip.Host[c] * u
-			}
-			if s.Gate.Given() {
-				y *= silu32(s.Gate.Buf.Host[r*s.Gate.Stride+c])
-			}
-			s.Y.Buf.Host[r*s.Y.Stride+c] = y
+// scanChannel is the recurrence of channel c of sequence b, with its rates a and its state h.
+func scanChannel(s *device.Scan, a, h []float32, b, c int) {
+	for r := b * s.Len; r < (b+1)*s.Len; r++ {
+		u, delta := s.U.Buf.Host[r*s.U.Stride+c], s.Delta.Buf.Host[r*s.Delta.Stride+c]
+		in, out := row(s.B, r)[:len(h)], row(s.C, r)[:len(h)]
+		var y float32
+		for i := range h {
+			decay, weight := discretise(delta, a[i], s.Exact)
+			h[i] = decay*h[i] + weight*in[i]*u
+			y += out[i] * h[i]
 		}
+		if s.Skip.Len > 0 {
+			y += s.Skip.Host[c] * u
+		}
+		if s.Gate.Given() {
+			y *= silu32(s.Gate.Buf.Host[r*s.Gate.Stride+c])
+		}
+		s.Y.Buf.Host[r*s.Y.Stride+c] = y
 	}
 }
 
 // discretise turns the rate a over a step delta into the decay of the state and the weight of the input.
-func discretise(delta, a float32, exact bool) (decay, step float32) {
+func discretise(delta, a float32, exact bool) (decay, weight float32) {
 	if !exact {
 		return exp32(delta * a), delta
 	}

@@ -2,17 +2,12 @@ package cpu
 
 import (
 	"math"
-	"unsafe"
 
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// lanes is the number of channels that the vector form of the scan takes at once.
-const lanes = 8
-
-// scanLanes are the arguments of the vector form for one sequence and eight channels. Pointers to matrices point to the first row,
-// or in the backward half to the last, and are moved; steps between rows are in bytes. Kept arrays are [steps, N, 8]. Addresses are no Go pointers, because they are moved past
-// the ends of arrays; the arrays themselves are held by the device and by the caller.
+// scanLanes are the arguments of the vector form for one sequence and eight channels. Matrices start at the first row, or in the
+// backward half at the last; steps between rows are in bytes. Kept arrays are [steps, N, 8].
 type scanLanes struct {
 	u, delta, y, b, c, dy, dgate, du, ddelta                                     uintptr
 	uStep, deltaStep, yStep, bStep, cStep, dyStep, dgateStep, duStep, ddeltaStep int
@@ -70,16 +65,14 @@ func scanExactBack8(a *scanLanes)
 //go:noescape
 func foldLanes8(dst, src *float32, n int)
 
-// laneMasks[8−k:] has k lanes in use.
-var laneMasks = [2 * lanes]int32{-1, -1, -1, -1, -1, -1, -1, -1}
-
-// scanTable is the length of the table that scanPack makes: rates, inverses and skips of all blocks of eight channels.
-func scanTable(width, state int) int { return pieces(width, lanes) * lanes * (2*state + 1) }
-
-// scanPack lays out A/ln 2 and 1/A as [blocks, N, 8] and Skip as [blocks, 8], zero for channels that do not exist.
-func scanPack(table []float32, s *device.Scan) {
+// scanTableVector lays out A/ln 2 and 1/A as [blocks, N, 8] and Skip as [blocks, 8], blocks being eight channels; zero for channels
+// that do not exist.
+func scanTableVector(table []float32, s *device.Scan) int {
+	size := padded(s.Width) * s.State
+	if table == nil {
+		return 2*size + padded(s.Width)
+	}
 	clear(table)
-	size := pieces(s.Width, lanes) * lanes * s.State
 	rates, inverse, skip := table[:size], table[size:2*size], table[2*size:]
 	for c := range s.Width {
 		for i := range s.State {
@@ -91,14 +84,15 @@ func scanPack(table []float32, s *device.Scan) {
 			skip[c] = s.Skip.Host[c]
 		}
 	}
+	return len(table)
 }
 
 // prepare fills in what a scan and its gradient share, for sequence b and the channels from 8·block.
 func (a *scanLanes) prepare(s *device.Scan, table []float32, b, block, firstRow int) {
 	c := block * lanes
-	size := pieces(s.Width, lanes) * lanes * s.State
+	size := padded(s.Width) * s.State
 	used := min(lanes, s.Width-c)
-	*a = scanLanes{steps: s.Len, n4: 4 * s.State, mask: uintptr(unsafe.Pointer(&laneMasks[lanes-used]))}
+	*a = scanLanes{steps: s.Len, n4: 4 * s.State, mask: laneMask(used)}
 	if used < lanes {
 		a.partial = 1
 	}
@@ -120,48 +114,42 @@ func (a *scanGate) prepare(s *device.Scan, y device.Mat, b int) {
 	a.y, a.yStep = place(y, b*s.Len, 0)
 }
 
-// place is the address of m[r, c] and the distance of rows in bytes.
-func place(m device.Mat, r, c int) (uintptr, int) {
-	return addr(&m.Buf.Host[r*m.Stride+c]), 4 * m.Stride
-}
-
-// placeAhead adds the distance of sequences of len rows.
-func placeAhead(m device.Mat, r, c, len int) (at uintptr, step, ahead int) {
+// placeAhead is place, with the distance to the next sequence of so many steps.
+func placeAhead(m device.Mat, r, c, steps int) (at uintptr, step, ahead int) {
 	at, step = place(m, r, c)
-	return at, step, len * step
+	return at, step, steps * step
 }
 
-func addr(p *float32) uintptr { return uintptr(unsafe.Pointer(p)) }
-
-// scanVector is the recurrence of sequence b; table is scanPack's, h scratch [N·8].
-func scanVector(s *device.Scan, table, h []float32, b int) {
+func scanVector(t *scanTask, lo, hi, worker int) {
+	h := t.dev.local(worker, lanes*t.State)
 	var a scanLanes
-	for block := range pieces(s.Width, lanes) {
-		a.prepare(s, table, b, block, 0)
-		a.y, a.yStep, a.yAhead = placeAhead(s.Y, b*s.Len, block*lanes, s.Len)
-		clear(h)
-		a.states = addr(&h[0])
-		if s.Exact {
-			scanExact8(&a)
-		} else {
-			scan8(&a)
+	for b := lo; b < hi; b++ {
+		for block := range pieces(t.Width, lanes) {
+			a.prepare(&t.Scan, t.table, b, block, 0)
+			a.y, a.yStep, a.yAhead = placeAhead(t.Y, b*t.Len, block*lanes, t.Len)
+			clear(h)
+			a.states = addr(&h[0])
+			if t.Exact {
+				scanExact8(&a)
+			} else {
+				scan8(&a)
+			}
+		}
+		if t.Gate.Given() {
+			var g scanGate
+			g.prepare(&t.Scan, t.Y, b)
+			scanGate8(&g)
 		}
 	}
-	if s.Gate.Given() {
-		var g scanGate
-		g.prepare(s, s.Y, b)
-		scanGate8(&g)
-	}
 }
 
-// scanGradShare is the gradient of sequences [lo, hi); it writes their sums da [D·N] and dskip [D].
-func scanGradShare(t *scanGradTask, da, dskip []float32, worker, lo, hi int) {
-	n, width := t.State, pieces(t.Width, lanes)*lanes
+func scanGradVector(t *scanGradTask, da, dskip []float32, lo, hi, worker int) {
+	n, width := t.State, padded(t.Width)
 	all := t.dev.local(worker, scanGradWork(&t.ScanGrad)+width*(n+1))
 	sums, work := all[:width*(n+1)], all[width*(n+1):]
 	clear(sums)
 	for b := lo; b < hi; b++ {
-		scanGradVector(&t.ScanGrad, t.table, sums[:width*n], sums[width*n:], work, b)
+		scanGradSequence(&t.ScanGrad, t.table, sums[:width*n], sums[width*n:], work, b)
 	}
 	for c := range t.Width {
 		for i := range n {
@@ -171,25 +159,25 @@ func scanGradShare(t *scanGradTask, da, dskip []float32, worker, lo, hi int) {
 	copy(dskip, sums[width*n:])
 }
 
-// scanGradWork is the length of the scratch of scanGradVector.
+// scanGradWork is the length of the scratch of scanGradSequence.
 func scanGradWork(s *device.ScanGrad) int {
 	n := s.State * lanes
 	kept := 4
 	if s.Exact {
 		kept = 5
 	}
-	return kept*s.Len*n + 2*n + 2*s.Len*pieces(s.Width, lanes)*lanes
+	return kept*s.Len*n + 2*n + 2*s.Len*padded(s.Width)
 }
 
-// scanGradVector is the gradient of sequence b. It adds to da [blocks, N, 8] and dskip [blocks, 8].
-func scanGradVector(s *device.ScanGrad, table, da, dskip, work []float32, b int) {
+// scanGradSequence is the gradient of sequence b. It adds to da [blocks, N, 8] and dskip [blocks, 8].
+func scanGradSequence(s *device.ScanGrad, table, da, dskip, work []float32, b int) {
 	n := s.State * lanes
 	kept := s.Len * n
 	db, dc := work[:kept], work[kept:2*kept]
 	decays := work[2*kept : 3*kept]
 	states := work[3*kept : 4*kept+n]
 	rest := work[4*kept+n:]
-	width := pieces(s.Width, lanes) * lanes
+	width := padded(s.Width)
 	dh, past, slope, weights := rest[:n], rest[n:n+s.Len*width], rest[n+s.Len*width:n+2*s.Len*width], rest[n+2*s.Len*width:]
 	clear(db)
 	clear(dc)

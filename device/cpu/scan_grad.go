@@ -8,73 +8,57 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 	if s.Batch == 0 || s.Len == 0 {
 		return
 	}
-	size := s.Width * s.State
 	t := &d.fused.scanGrad
-	*t = scanGradTask{ScanGrad: s, dev: d, each: share(s.Batch), step: size + s.Width}
-	t.vector = d.fused.vector && size > 0
-	count := pieces(s.Batch, t.each)
-	table := 0
-	if t.vector {
-		table = scanTable(s.Width, s.State)
-	}
-	all := d.scratch(size + table + count*t.step)
-	t.rates, t.table, t.parts = all[:size], all[size:size+table], all[size+table:]
-	scanRates(t.rates, s.ALog.Host)
-	if t.vector {
-		scanPack(t.table, &t.Scan)
-	}
+	*t = scanGradTask{ScanGrad: s, dev: d, forms: d.scanForms(s.Width * s.State), each: share(s.Batch), size: s.Width * (s.State + 1)}
+	table, count := t.forms.scanTable(nil, &t.Scan), pieces(s.Batch, t.each)
+	all := d.scratch(table + count*t.size)
+	t.table, t.parts = all[:table], all[table:]
+	t.forms.scanTable(t.table, &t.Scan)
 	d.parallel(count, t)
 
-	if s.DALog.Len > 0 {
-		for i, a := range t.rates { // A = −exp(ALog) is its own derivative
-			var sum float32
-			for k := range count {
-				sum += t.parts[k*t.step+i]
-			}
-			s.DALog.Host[i] += a * sum
-		}
+	sum := d.addShares(t.parts, t.size)
+	da, dskip := sum[:s.Width*s.State], sum[s.Width*s.State:]
+	for i, a := range s.ALog.Host[:len(da)] {
+		da[i] *= -exp32(a) // A = −exp(ALog) is its own derivative
 	}
-	if s.DSkip.Len > 0 {
-		addShares(s.DSkip.Host[:s.Width], t.parts[size:], t.step, count)
-	}
+	addTo(s.DALog, da)
+	addTo(s.DSkip, dskip)
 }
 
 type scanGradTask struct {
 	device.ScanGrad
-	dev    *Device
-	vector bool
-	each   int
-	rates  []float32 // A [D·N]
-	table  []float32 // scanPack's, for the vector form
-	parts  []float32 // for every chunk: the gradients of A [D·N] and of Skip [D]
-	step   int
+	dev   *Device
+	forms forms
+	each  int
+	table []float32
+	size  int
+	parts []float32 // for every chunk: the gradients of A [D·N] and of Skip [D]
 }
 
 func (t *scanGradTask) run(chunk, worker int) {
-	part := t.parts[chunk*t.step : (chunk+1)*t.step]
-	da, dskip := part[:t.Width*t.State], part[t.Width*t.State:]
-	lo, hi := chunk*t.each, min(t.Batch, (chunk+1)*t.each)
-	if t.vector {
-		scanGradShare(t, da, dskip, worker, lo, hi)
-		return
-	}
+	part := t.parts[chunk*t.size : (chunk+1)*t.size]
 	clear(part)
-	work := t.dev.local(worker, t.State*(2*t.Len+2))
+	da, dskip := part[:t.Width*t.State], part[t.Width*t.State:]
+	t.forms.scanGrad(t, da, dskip, chunk*t.each, min(t.Batch, (chunk+1)*t.each), worker)
+}
+
+func scanGradPlain(t *scanGradTask, da, dskip []float32, lo, hi, worker int) {
+	n := t.State
+	work := t.dev.local(worker, n*(2*t.Len+2))
 	for b := lo; b < hi; b++ {
 		clearRows(t.DB, b*t.Len, (b+1)*t.Len)
 		clearRows(t.DC, b*t.Len, (b+1)*t.Len)
 		for c := range t.Width {
-			dskip[c] += scanGradPlain(&t.ScanGrad, t.rates, da, work, b, c)
+			dskip[c] += scanGradChannel(&t.ScanGrad, t.table[c*n:], da[c*n:], work, b, c)
 		}
 	}
 }
 
-// scanGradPlain runs channel c of sequence b forwards and backwards. It adds to the channel's rows of da and to the rows of
-// DB and DC, and returns the gradient of Skip[c]. work holds the states before each step and after the last [L+1, N], the
+// scanGradChannel runs channel c of sequence b, with its rates a, forwards and backwards. It adds to da and to the rows of DB and
+// DC, and returns the gradient of Skip[c]. work holds the states before each step and after the last [L+1, N], the
 // decays [L, N] and the gradient of the state [N].
-func scanGradPlain(s *device.ScanGrad, a, da, work []float32, b, c int) (dskip float32) {
+func scanGradChannel(s *device.ScanGrad, a, da, work []float32, b, c int) (dskip float32) {
 	n, steps := s.State, s.Len
-	a, da = a[c*n:(c+1)*n], da[c*n:(c+1)*n]
 	states, decays, dh := work[:(steps+1)*n], work[(steps+1)*n:(2*steps+1)*n], work[(2*steps+1)*n:]
 	clear(states[:n])
 	clear(dh)
@@ -83,9 +67,9 @@ func scanGradPlain(s *device.ScanGrad, a, da, work []float32, b, c int) (dskip f
 		u, delta := s.U.Buf.Host[r*s.U.Stride+c], s.Delta.Buf.Host[r*s.Delta.Stride+c]
 		in := row(s.B, r)[:n]
 		for i := range n {
-			decay, step := discretise(delta, a[i], s.Exact)
+			decay, weight := discretise(delta, a[i], s.Exact)
 			decays[t*n+i] = decay
-			states[(t+1)*n+i] = decay*states[t*n+i] + step*in[i]*u
+			states[(t+1)*n+i] = decay*states[t*n+i] + weight*in[i]*u
 		}
 	}
 	for t := steps - 1; t >= 0; t-- {
@@ -120,9 +104,9 @@ func scanGradPlain(s *device.ScanGrad, a, da, work []float32, b, c int) (dskip f
 			da[i] += carried * delta
 			if s.Exact {
 				x := delta * a[i]
-				step := expm1f(x) / a[i]
-				du += g * step * in[i]
-				din[i] += g * step * u
+				weight := expm1f(x) / a[i]
+				du += g * weight * in[i]
+				din[i] += g * weight * u
 				g *= in[i] * u
 				ddelta += g * decay[i]
 				da[i] += g * delta * delta * expSlope(x)

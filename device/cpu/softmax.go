@@ -8,7 +8,7 @@ func (d *Device) Softmax(y, x device.Mat, mask device.Ints, fill float32) {
 		return
 	}
 	t := &d.fused.softmax
-	*t = softmaxTask{loops: &d.fused.loops, y: y, x: x, mask: mask.Host, fill: fill, each: rowsPerChunk(x.Cols)}
+	*t = softmaxTask{loops: &d.fused.rows, y: y, x: x, mask: mask.Host, fill: fill, each: rowsPerChunk(x.Cols)}
 	d.parallel(pieces(x.Rows, t.each), t)
 }
 
@@ -18,7 +18,7 @@ func (d *Device) SoftmaxGrad(dx, y, dy device.Mat) {
 		return
 	}
 	t := &d.fused.softmax
-	*t = softmaxTask{loops: &d.fused.loops, y: dx, x: y, dy: dy, each: rowsPerChunk(y.Cols)}
+	*t = softmaxTask{loops: &d.fused.rows, y: dx, x: y, dy: dy, each: rowsPerChunk(y.Cols)}
 	d.parallel(pieces(y.Rows, t.each), t)
 }
 

@@ -7,34 +7,32 @@ func (d *Device) Gather(y, table device.Mat, rows device.Ints, per int) {
 	if y.Rows == 0 || y.Cols == 0 {
 		return
 	}
+	if per == 0 || table.Rows == 0 {
+		clearRows(y, 0, y.Rows)
+		return
+	}
 	t := &d.fused.gather
-	*t = gatherTask{y: y, table: table, rows: rows.Host, per: per, each: rowsPerChunk(y.Cols * max(1, per))}
-	t.vector = d.fused.vector && per > 0 && table.Rows > 0
+	*t = gatherTask{form: d.fused.forms.gather, y: y, table: table, rows: rows.Host, per: per, each: rowsPerChunk(y.Cols * per)}
 	d.parallel(pieces(y.Rows, t.each), t)
 }
 
 type gatherTask struct {
+	form     func(t *gatherTask, lo, hi int)
 	y, table device.Mat
 	rows     []int32
 	per      int
-	vector   bool
 	each     int
 }
 
-func (t *gatherTask) run(chunk, _ int) {
-	lo, hi := chunk*t.each, min(t.y.Rows, (chunk+1)*t.each)
-	if t.vector {
-		t.vectorRows(lo, hi)
-		return
-	}
+func (t *gatherTask) run(chunk, _ int) { t.form(t, chunk*t.each, min(t.y.Rows, (chunk+1)*t.each)) }
+
+func gatherPlain(t *gatherTask, lo, hi int) {
 	for r := lo; r < hi; r++ {
 		y := row(t.y, r)
 		clear(y)
 		for _, k := range t.rows[r*t.per : (r+1)*t.per] {
 			if k >= 0 {
-				for i, v := range row(t.table, int(k)) {
-					y[i] += v
-				}
+				axpyPlain(y, row(t.table, int(k)), 1)
 			}
 		}
 	}
@@ -47,10 +45,10 @@ func (d *Device) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {
 		return
 	}
 	t := &d.fused.scatter
-	*t = scatterTask{y: y, table: table, rows: rows.Host, per: per, vector: d.fused.vector, add: d.loops.zips[device.Add]}
+	*t = scatterTask{y: y, table: table, rows: rows.Host, per: per, form: d.fused.forms.scatter, add: d.loops.zips[device.Add]}
 	count := min(maxTables, y.Rows*per/max(minScatter, 4*table.Rows))
 	if count <= 1 {
-		t.scatter(table, 0, y.Rows)
+		t.form(t, table, 0, y.Rows)
 		return
 	}
 	t.each = pieces(y.Rows, count)
@@ -69,7 +67,7 @@ type scatterTask struct {
 	y, table device.Mat
 	rows     []int32
 	per      int
-	vector   bool
+	form     func(t *scatterTask, table device.Mat, lo, hi int)
 	add      func(z, x, y []float32)
 	each     int
 	parts    []float32 // a dense table for every chunk
@@ -81,15 +79,10 @@ func (t *scatterTask) run(chunk, _ int) {
 	part := t.parts[chunk*size : (chunk+1)*size]
 	clear(part)
 	own := device.Mat{Buf: device.Buffer{Host: part, Len: size}, Rows: t.table.Rows, Cols: t.y.Cols, Stride: t.y.Cols}
-	t.scatter(own, chunk*t.each, min(t.y.Rows, (chunk+1)*t.each))
+	t.form(t, own, chunk*t.each, min(t.y.Rows, (chunk+1)*t.each))
 }
 
-// scatter adds rows [lo, hi) of y to table.
-func (t *scatterTask) scatter(table device.Mat, lo, hi int) {
-	if t.vector {
-		t.vectorRows(table, lo, hi)
-		return
-	}
+func scatterPlain(t *scatterTask, table device.Mat, lo, hi int) {
 	for r := lo; r < hi; r++ {
 		y := row(t.y, r)
 		for _, k := range t.rows[r*t.per : (r+1)*t.per] {

@@ -50,8 +50,7 @@ func scatter2(a *tableColumns)
 //go:noescape
 func scatter1(a *tableColumns)
 
-// vectorRows gathers rows [lo, hi) of y.
-func (t *gatherTask) vectorRows(lo, hi int) {
+func gatherVector(t *gatherTask, lo, hi int) {
 	a := tableColumns{count: hi - lo, per: t.per, rows: uintptr(unsafe.Pointer(&t.rows[lo*t.per]))}
 	for c := 0; c < t.y.Cols; {
 		a.y, a.yStep = place(t.y, lo, c)
@@ -75,8 +74,7 @@ func (t *gatherTask) vectorRows(lo, hi int) {
 	}
 }
 
-// vectorRows adds rows [lo, hi) of y to table.
-func (t *scatterTask) vectorRows(table device.Mat, lo, hi int) {
+func scatterVector(t *scatterTask, table device.Mat, lo, hi int) {
 	a := tableColumns{count: hi - lo, per: t.per, rows: uintptr(unsafe.Pointer(&t.rows[lo*t.per]))}
 	for c := 0; c < t.y.Cols; {
 		a.y, a.yStep = place(t.y, lo, c)

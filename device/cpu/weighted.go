@@ -21,7 +21,7 @@ func (d *Device) weighted(t poolTask) {
 	if t.a.Rows == 0 {
 		return
 	}
-	t.loops, t.scale = &d.fused.loops, d.loops.scale
+	t.loops, t.scale = &d.fused.rows, d.loops.scale
 	t.each = rowsPerChunk(t.w.Cols * t.a.Cols)
 	d.fused.pooling = t
 	d.parallel(pieces(t.a.Rows, t.each), &d.fused.pooling)
