@@ -156,3 +156,29 @@ func TestDropoutDrops(t *testing.T) {
 		t.Error("evaluation drops")
 	}
 }
+
+// TestNewerThanTheFeatures: events and nodes that came after the features were made have zero features.
+func TestNewerThanTheFeatures(t *testing.T) {
+	toy, _, _, c := goldenConfig(t)
+	const nodes, edges = 7, 40
+	zeroed, short := toy, toy
+	zeroed.NodeFeatures.Data = cut(toy.NodeFeatures, nodes, toy.NodeFeatures.Rows)
+	zeroed.EdgeFeatures.Data = cut(toy.EdgeFeatures, edges, toy.EdgeFeatures.Rows)
+	short.NodeFeatures = golden.Matrix{Rows: nodes, Cols: toy.NodeFeatures.Cols, Data: cut(toy.NodeFeatures, nodes, nodes)}
+	short.EdgeFeatures = golden.Matrix{Rows: edges, Cols: toy.EdgeFeatures.Cols, Data: cut(toy.EdgeFeatures, edges, edges)}
+	want, got, whole := newBench(t, c, 2, zeroed), newBench(t, c, 2, short), newBench(t, c, 2, toy)
+	qs := random(toy, 20)
+	if a, b := fmt.Sprint(want.logits(t, qs)), fmt.Sprint(got.logits(t, qs)); a != b {
+		t.Errorf("missing rows give %s, rows of zeros %s", b, a)
+	}
+	if a, b := fmt.Sprint(want.logits(t, qs)), fmt.Sprint(whole.logits(t, qs)); a == b {
+		t.Error("the features make no difference")
+	}
+}
+
+// cut keeps the first rows of m and makes a matrix of the given height of them.
+func cut(m golden.Matrix, keep, rows int) []float32 {
+	x := make([]float32, rows*m.Cols)
+	copy(x, m.Data[:keep*m.Cols])
+	return x
+}
