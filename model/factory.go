@@ -80,6 +80,14 @@ type Spec struct {
 	Training Training `json:"training"`
 }
 
+// Notes are what a user should know about the configuration, one line each.
+func (s Spec) Notes() []string {
+	if n, ok := s.Config.(interface{ Notes() []string }); ok {
+		return n.Notes()
+	}
+	return nil
+}
+
 // Factory builds one kind of model. It hides the type of its configuration from everyone who need not know it.
 type Factory struct {
 	Summary string

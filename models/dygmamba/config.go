@@ -125,6 +125,14 @@ func (c Config) Check() error {
 	return nil
 }
 
+// Notes are what a user should know before training.
+func (c Config) Notes() []string {
+	if c.Arch == Paper {
+		return []string{"arch=paper computes the paper's equations as printed; every published number was made by the released program (arch=released)"}
+	}
+	return nil
+}
+
 // The ablations, as questions. Each takes one idea out of the whole model.
 
 func (c Config) pattern() bool { return !strings.Contains("acd", c.Variant) || c.Variant == "" } // time-level block

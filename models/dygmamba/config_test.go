@@ -90,6 +90,15 @@ func TestPresets(t *testing.T) {
 	}
 }
 
+func TestNotes(t *testing.T) {
+	for preset, want := range map[string]int{"released": 0, "paper-equations": 1} {
+		s, err := Factory.Spec(preset, "uci")
+		if err != nil || len(s.Notes()) != want {
+			t.Errorf("%s: notes %q, %v, want %d", preset, s.Notes(), err, want)
+		}
+	}
+}
+
 func TestBadConfigurations(t *testing.T) {
 	for setting, want := range map[string]string{
 		"patch_size=0":           "patch_size is 0, must be at least 1",
