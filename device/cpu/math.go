@@ -38,17 +38,3 @@ func sigmoid32(x float32) float32 { return 1 / (1 + exp32(-x)) }
 
 // silu32 is x/(1+e⁻ˣ).
 func silu32(x float32) float32 { return x / (1 + exp32(-x)) }
-
-// tanh32 is tanh x, also near 0 to a relative error of 4e-7.
-func tanh32(x float32) float32 {
-	if x > -0.55 && x < 0.55 {
-		z := x * x
-		p := float32(-0.0062388456)
-		p = p*z + 0.021055805
-		p = p*z - 0.05385165
-		p = p*z + 0.13332625
-		p = p*z - 0.3333332
-		return p*z*x + x
-	}
-	return 1 - 2/(1+exp32(2*x))
-}
