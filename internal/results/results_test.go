@@ -1,0 +1,68 @@
+package results
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+var update = flag.Bool("update", false, "write the tables into docs/RESULTS.md")
+
+const document = "../../docs/RESULTS.md"
+
+// TestDocument compares the tables of docs/RESULTS.md with the runs they claim to show.
+func TestDocument(t *testing.T) {
+	want, err := Tables(os.DirFS("../../results"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(raw), Begin+"\n")
+	got, after, ok2 := strings.Cut(rest, End)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no part between %q and %q", document, Begin, End)
+	}
+	if *update {
+		text := before + Begin + "\n\n" + want + End + after
+		if err := os.WriteFile(document, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if strings.TrimSpace(got) != strings.TrimSpace(want) {
+		t.Errorf("the tables of %s are not those of results/: run go test ./internal/results -update and read the diff\ngot:\n%s\nwant:\n%s", document, got, want)
+	}
+}
+
+func TestTables(t *testing.T) {
+	run := func(seed, ap string) string {
+		return `{"model":"dygmamba","data":"uci","preset":"paper","seed":` + seed + `,"best_epoch":3,"epochs":5,"device":"gpu","val":{"ap":0.5},
+			"results":[{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`
+	}
+	dir := fstest.MapFS{
+		"a/result.json": {Data: []byte(run("1", "0.8"))}, "a/config.json": {Data: []byte("{}")},
+		"b/result.json": {Data: []byte(run("0", "0.9"))}, "b/config.json": {Data: []byte("{}")},
+	}
+	got, err := Tables(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"### uci, dygmamba, preset `paper`",
+		"| transductive | random | 85.00 ± 7.07 | 50.00 ± 0.00 | 95.91 ± 0.15 | 94.77 ± 0.18 |",
+		"| 0 | 3 | 5 | 50.00 | gpu |\n| 1 | 3 | 5 | 50.00 | gpu |",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	delete(dir, "a/config.json")
+	if _, err := Tables(dir); err == nil {
+		t.Error("a result without its configuration passed")
+	}
+}
