@@ -15,6 +15,7 @@ type gatherer struct {
 	pass    Pass
 	plan    sample.Plan
 	queries []sample.Query
+	part    []byte // state of one generator
 }
 
 func newGatherer(p Pass, plan sample.Plan) (*gatherer, error) {
@@ -68,12 +69,12 @@ func label(positive bool) float32 {
 // state is where negatives and picker stand: for each its length, 0 if it cannot tell, and its bytes.
 func (g *gatherer) state(b []byte) []byte {
 	for _, part := range []any{g.pass.Negatives, g.plan.Picker} {
-		var bytes []byte
+		g.part = g.part[:0]
 		if r, ok := part.(sample.Resumable); ok {
-			bytes = r.State()
+			g.part = r.AppendState(g.part)
 		}
-		b = binary.AppendUvarint(b, uint64(len(bytes)))
-		b = append(b, bytes...)
+		b = binary.AppendUvarint(b, uint64(len(g.part)))
+		b = append(b, g.part...)
 	}
 	return b
 }

@@ -39,7 +39,10 @@ type Step struct {
 }
 
 // State says where the draws stand after this batch, for Continue. It may be kept.
-func (s *Step) State() []byte { return append([]byte(nil), s.state...) }
+func (s *Step) State() []byte { return s.AppendState(nil) }
+
+// AppendState appends State to b.
+func (s *Step) AppendState(b []byte) []byte { return append(b, s.state...) }
 
 // Batches walks events in batches, in order. While one is in the loop's body the next is drawn and gathered on another goroutine, which
 // ends before the loop does. When the body is done, and only then, a Stateful planner observes the batch's events.

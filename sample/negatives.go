@@ -44,6 +44,7 @@ type NegativeOptions struct {
 // All Negatives and Pickers of this package are resumable.
 type Resumable interface {
 	State() []byte
+	AppendState(b []byte) []byte // State for those who ask often
 	SetState(state []byte) error
 }
 

@@ -183,7 +183,7 @@ func (t *trainer) step(s *replay.Step) (float64, error) {
 	}
 	ap, auc := t.meter.Score(scores[:n], scores[n:])
 	t.at.Sums.add(loss, ap, auc)
-	t.at.Draws = s.State()
+	t.at.Draws = s.AppendState(t.at.Draws[:0])
 	t.at.Batch++
 	t.at.Step++
 	return loss, nil

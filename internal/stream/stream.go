@@ -67,8 +67,11 @@ func at(place map[int32]int32, i int32) int32 {
 }
 
 // State is where the stream stands, for SetState.
-func (s *Source) State() []byte {
-	b, _ := s.pcg.MarshalBinary() // never fails
+func (s *Source) State() []byte { return s.AppendState(nil) }
+
+// AppendState appends the state to b.
+func (s *Source) AppendState(b []byte) []byte {
+	b, _ = s.pcg.AppendBinary(b) // never fails
 	return b
 }
 
