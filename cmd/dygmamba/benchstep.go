@@ -98,7 +98,7 @@ type stepDoc struct {
 	Transfer    float64     `json:"transfer_ms"`
 	Epoch       float64     `json:"epoch_s"`
 	Peak        int64       `json:"peak_bytes"`
-	Allocations float64     `json:"heap_allocations"` // per step, on the Go heap
+	Allocations int64       `json:"heap_allocations"` // per step, on the Go heap
 	Kernels     []kernelDoc `json:"kernels"`
 }
 
@@ -118,7 +118,7 @@ func (d stepDoc) write(w io.Writer, s term.Style) error {
 	f.Add("step", fmt.Sprintf("%s, %.2f × the floor of its products", s.Strong(ms(d.Step)), d.Step/d.Floor))
 	f.Add("epoch", fmt.Sprintf("%.1f s", d.Epoch))
 	f.Add("products", fmt.Sprintf("%.1f GFLOP in %s: %.0f GFLOP/s", d.GFLOP, ms(d.Floor), d.GFLOP/d.Floor*1000))
-	f.Add("memory", fmt.Sprintf("%s, %.1f heap allocations a step", term.Bytes(d.Peak), d.Allocations))
+	f.Add("memory", fmt.Sprintf("%s, %d heap allocations a step", term.Bytes(d.Peak), d.Allocations))
 	if err := f.Write(w, s); err != nil {
 		return err
 	}

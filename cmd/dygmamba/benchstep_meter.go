@@ -286,7 +286,7 @@ func (m *stepMeter) steps(ctx context.Context) error {
 		return err
 	}
 	m.doc.Step = median(times)
-	m.doc.Allocations = float64(after.Mallocs-before.Mallocs) / float64(len(times))
+	m.doc.Allocations = int64(after.Mallocs-before.Mallocs) / int64(len(times)) // whole ones: the runtime has a few of its own
 	m.doc.Epoch = m.doc.Step / 1000 * float64((m.train.Len()+m.doc.BatchSize-1)/m.doc.BatchSize)
 	return nil
 }
