@@ -102,7 +102,6 @@ scale:
 	MEAN8(Y3, X3, Y1, X1)
 	HSUM8(Y2, X2, Y1, X1)
 	VDIVSS       normRows_n(DI), X2, X2
-	VFNMADD231SS X3, X3, X2
 	VADDPS       Y3, Y0, Y0
 	VMOVSS       X0, (R11)
 	VADDSS       normRows_eps(DI), X2, X2

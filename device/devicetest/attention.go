@@ -10,7 +10,7 @@ import (
 // attentionCases: batch, heads, queries, keys, width of a head.
 var attentionCases = [][5]int{
 	{0, 2, 3, 4, 5}, {2, 2, 0, 4, 5}, {1, 1, 1, 1, 1}, {3, 2, 1, 20, 34}, {2, 2, 7, 7, 9}, {3, 1, 33, 5, 8}, {2, 3, 4, 33, 16}, {1, 1, 2, 256, 7},
-	{40, 2, 3, 3, 4},
+	{40, 2, 3, 3, 4}, {2, 2, 9, 13, 10}, {3, 1, 33, 17, 8},
 }
 
 func testAttention(g *rig) {
