@@ -23,10 +23,10 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s: training needs %.2f GiB, %.2f GiB may be used; %s", e.Device, gib(e.Need), gib(e.Limit), e.Hint)
+	return fmt.Sprintf("%s: training needs %s, %s may be used; %s", e.Device, mebibytes(e.Need), mebibytes(e.Limit), e.Hint)
 }
 
-func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
+func mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
 
 // Memory is what training takes on the device, in bytes.
 type Memory struct {
@@ -47,10 +47,18 @@ func (r *Run) plan(ctx context.Context, pass replay.Pass) (Memory, error) {
 		limit = Available()
 	}
 	if sum := need.Fixed + need.Step; limit > 0 && sum > limit {
-		return need, &MemoryError{Device: r.Device.Name(), Need: sum, Limit: limit,
-			Hint: "a smaller batch_size, a shorter max_input_sequence_length or a larger patch_size needs less"}
+		return need, &MemoryError{Device: r.Device.Name(), Need: sum, Limit: limit, Hint: need.hint(limit, r.Spec.Training.BatchSize)}
 	}
 	return need, nil
+}
+
+// hint names settings that would fit: a step's memory is in proportion to the batch.
+func (m Memory) hint(limit int64, batch int) string {
+	fit := int(0.95 * float64(batch) * float64(limit-m.Fixed) / float64(m.Step)) // a little less: some memory does not shrink with it
+	if fit < 1 {
+		return "no batch_size fits; a shorter max_input_sequence_length or a smaller channel_embedding_dim needs less"
+	}
+	return fmt.Sprintf("batch_size=%d would fit, and so may a shorter max_input_sequence_length or a larger patch_size", fit)
 }
 
 func (r *Run) need(ctx context.Context, pass replay.Pass) (need Memory, err error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -186,7 +187,7 @@ func TestThreads(t *testing.T) {
 
 func TestMemoryLimit(t *testing.T) {
 	run := small(t, t.TempDir())
-	run.MemoryLimit = 1 << 20
+	run.MemoryLimit = 4 << 20
 	_, err := run.Train(t.Context())
 	var short *train.MemoryError
 	if !errors.As(err, &short) || short.Need <= short.Limit {
@@ -194,6 +195,18 @@ func TestMemoryLimit(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(run.Dir, train.LastFile)); err == nil {
 		t.Error("a training that cannot fit left a state")
+	}
+	// The batch size it names fits, and one a quarter larger does not.
+	var fit int
+	if _, err := fmt.Sscanf(short.Hint, "batch_size=%d would fit", &fit); err != nil {
+		t.Fatalf("hint %q names no batch_size", short.Hint)
+	}
+	for batch, want := range map[int]bool{fit: true, fit + fit/4 + 1: false} {
+		run := small(t, "", "num_epochs=1", fmt.Sprintf("batch_size=%d", batch))
+		run.MemoryLimit = 4 << 20
+		if _, err := run.Train(t.Context()); (err == nil) != want {
+			t.Errorf("batch_size %d fits: %v, want %v (%v)", batch, err == nil, want, err)
+		}
 	}
 }
 
