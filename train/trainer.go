@@ -47,6 +47,9 @@ type trainer struct {
 // open builds the model, checks that training fits, and takes up a saved state.
 func (r *Run) open(ctx context.Context) (*trainer, error) {
 	t := &trainer{Run: r, dir: dir(r.Dir), saved: time.Now()}
+	for _, note := range r.Spec.Notes() {
+		r.logger().Info(note)
+	}
 	t.at.Stopper = Stopper{Patience: r.Spec.Training.Patience, ByAP: r.ByAP}
 	t.body = t.learn
 	var err error
