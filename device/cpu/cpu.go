@@ -61,7 +61,9 @@ func (d *Device) Used() int64 { return d.used }
 // Alloc hands out n zeroed floats.
 func (d *Device) Alloc(n int) device.Buffer {
 	d.charge(n)
-	return device.Buffer{Host: make([]float32, n), Len: n}
+	host := make([]float32, n)
+	spread(host)
+	return device.Buffer{Host: host, Len: n}
 }
 
 // Free takes b back.

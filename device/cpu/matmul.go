@@ -48,13 +48,20 @@ func (t *productTask) out() device.Mat {
 	return t.c
 }
 
-// finish applies the activation to row r of matrix i.
-func (t *productTask) finish(i, r int) {
+// finish applies the activation to rows [lo, hi) of matrix i.
+func (t *productTask) finish(i, lo, hi int) {
 	if t.g.Act == device.Identity && !t.g.Pre.Given() {
 		return
 	}
-	from := t.out()
-	t.d.loops.maps[t.g.Act](matrix(t.c, i, t.g.StepC)[r*t.c.Stride:][:t.n], matrix(from, i, t.g.StepC)[r*from.Stride:][:t.n])
+	from, act := t.out(), t.d.loops.maps[t.g.Act]
+	y, x := matrix(t.c, i, t.g.StepC)[lo*t.c.Stride:], matrix(from, i, t.g.StepC)[lo*from.Stride:]
+	rows, cols := hi-lo, t.n
+	if t.c.Stride == cols && from.Stride == cols {
+		rows, cols = 1, rows*cols
+	}
+	for r := range rows {
+		act(y[r*t.c.Stride:][:cols], x[r*from.Stride:][:cols])
+	}
 }
 
 func (t *productTask) plain() {
@@ -67,10 +74,11 @@ func (t *productTask) plain() {
 func (t *productTask) plainRows(chunk, _ int) {
 	i, lo := chunk/t.bands, chunk%t.bands*t.each
 	a, b, out := matrix(t.a, i, t.g.StepA), matrix(t.b, i, t.g.StepB), t.out()
-	for r := lo; r < min(t.m, lo+t.each); r++ {
+	hi := min(t.m, lo+t.each)
+	for r := lo; r < hi; r++ {
 		t.plainRow(matrix(out, i, t.g.StepC)[r*out.Stride:][:t.n], a, b, r)
-		t.finish(i, r)
 	}
+	t.finish(i, lo, hi)
 }
 
 // plainRow is c[j] = bias[j] + Σ_p A[r,p]·B[p,j], p ascending.

@@ -172,6 +172,6 @@ func (t *productTask) store(i, lo, hi int, sums []float32) {
 		if t.g.Bias.Len > 0 {
 			add(c, c, t.g.Bias.Host[:t.n])
 		}
-		t.finish(i, r)
 	}
+	t.finish(i, lo, hi)
 }

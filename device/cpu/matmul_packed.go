@@ -170,9 +170,7 @@ func (t *productTask) band(chunk, worker int) {
 	} else {
 		t.multiply(&s, t.shared)
 	}
-	for r := lo; r < hi; r++ {
-		t.finish(i, r)
-	}
+	t.finish(i, lo, hi)
 }
 
 // edge is the first row of band j: a multiple of narrowRows, except the end.

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // task is work cut into numbered chunks. What a chunk covers must follow from the task alone, never from the number of
@@ -37,6 +38,10 @@ type queue struct {
 	wake   chan struct{} // one slot
 	_      [104]byte
 }
+
+// patience is how often the caller polls for the last chunks, some milliseconds, before it takes it that a worker has lost
+// its processor to another program and sleeps meanwhile.
+const patience = 20_000 * pollsPerYield
 
 // pollsPerYield is how often a spinning worker looks for work before it offers its processor to other goroutines.
 const pollsPerYield = 64
@@ -80,7 +85,10 @@ func (p *pool) parallel(n int, t task) {
 	p.rouse(min(n, p.workers))
 	p.help(0)
 	for i := 1; p.left.Load() > 0; i++ {
-		if i%pollsPerYield == 0 {
+		switch {
+		case i > patience:
+			time.Sleep(20 * time.Microsecond)
+		case i%pollsPerYield == 0:
 			runtime.Gosched()
 		}
 	}

@@ -10,15 +10,16 @@ TEXT ·codeVector(SB), NOSPLIT, $0-88
 	MOVQ         y_len+8(FP), CX
 	MOVQ         w_base+24(FP), SI
 	MOVQ         bias_base+48(FP), DX
-	VBROADCASTSS delta+72(FP), Y6
+	VBROADCASTSS delta+72(FP), Y9
 	XORQ         BX, BX
 	SUBQ         $8, CX
 	JLT          few
 
 eight:
-	VMULPS  (SI)(BX*1), Y6, Y0
+	VMULPS  (SI)(BX*1), Y9, Y0
 	VADDPS  (DX)(BX*1), Y0, Y0
 	TRIGCHECK8(Y0, Y1, done)
+	WIDEN8
 	COS8
 	VMOVUPS Y0, (DI)(BX*1)
 	ADDQ    $32, BX
@@ -31,9 +32,10 @@ few:
 	TAILMASK
 	VMASKMOVPS (SI)(BX*1), Y15, Y0
 	VMASKMOVPS (DX)(BX*1), Y15, Y1
-	VMULPS     Y0, Y6, Y0
+	VMULPS     Y0, Y9, Y0
 	VADDPS     Y1, Y0, Y0
 	TRIGCHECK8(Y0, Y1, done)
+	WIDEN8
 	COS8
 	VMASKMOVPS Y0, Y15, (DI)(BX*1)
 	MOVQ       y_len+8(FP), BX
@@ -77,17 +79,18 @@ TEXT ·codeGradVector(SB), NOSPLIT, $0-136
 	MOVQ         dy_len+56(FP), CX
 	MOVQ         w_base+72(FP), SI
 	MOVQ         bias_base+96(FP), DX
-	VBROADCASTSS delta+120(FP), Y6
-	VCVTPS2PD    X6, Y8
+	VBROADCASTSS delta+120(FP), Y9
+	VCVTPS2PD    X9, Y8
 	XORQ         BX, BX
 	SUBQ         $8, CX
 	JLT          few
 
 eight:
-	VMULPS  (SI)(BX*1), Y6, Y0
+	VMULPS  (SI)(BX*1), Y9, Y0
 	VADDPS  (DX)(BX*1), Y0, Y0
 	VMOVUPS (R10)(BX*1), Y7
 	TRIGCHECK8(Y0, Y1, done)
+	WIDEN8
 	SIN8
 	ADDSINES
 	ADDQ    $32, BX
@@ -101,9 +104,10 @@ few:
 	VMASKMOVPS (SI)(BX*1), Y15, Y0
 	VMASKMOVPS (DX)(BX*1), Y15, Y1
 	VMASKMOVPS (R10)(BX*1), Y15, Y7
-	VMULPS     Y0, Y6, Y0
+	VMULPS     Y0, Y9, Y0
 	VADDPS     Y1, Y0, Y0
 	TRIGCHECK8(Y0, Y1, done)
+	WIDEN8
 	SIN8
 	ADDSINES
 	MOVQ       dy_len+56(FP), BX

@@ -35,11 +35,15 @@ K8(kIntOne, 1)
 	CMPL      AX, $0xff               \
 	JNE       far
 
-// TRIG8 leaves cos r in Y3, sin r in Y4 and n in Y1 for the argument Y0; it destroys Y0 … Y5.
+// WIDEN8 puts the numbers of Y0 into Y2 and Y3 as float64.
+#define WIDEN8 \
+	VEXTRACTF128 $1, Y0, X3 \
+	VCVTPS2PD    X0, Y2     \
+	VCVTPS2PD    X3, Y3
+
+// TRIG8 leaves cos r in Y3, sin r in Y4 and n in Y1 for the arguments in Y2 and Y3; it destroys Y0 … Y6. As in the other
+// polynomials here terms are paired, which shortens the wait for a result.
 #define TRIG8 \
-	VEXTRACTF128 $1, Y0, X1              \
-	VCVTPS2PD    X0, Y2                  \
-	VCVTPS2PD    X1, Y3                  \
 	VMOVUPD      kRoundD<>(SB), Y4       \
 	VMOVUPD      Y4, Y5                  \
 	VFMADD231PD  kTwoOverPi<>(SB), Y2, Y4 \
@@ -56,18 +60,20 @@ K8(kIntOne, 1)
 	VCVTPD2PSY   Y3, X2                  \
 	VINSERTF128  $1, X2, Y0, Y0          \
 	VMULPS       Y0, Y0, Y2              \
-	VMOVUPS      kCos8<>(SB), Y3         \
-	VMOVUPS      kSin7<>(SB), Y4         \
-	VFMADD213PS  kCos6<>(SB), Y2, Y3     \
-	VFMADD213PS  kSin5<>(SB), Y2, Y4     \
+	VMOVUPS      kCos6<>(SB), Y3         \
+	VMOVUPS      kSin5<>(SB), Y4         \
+	VMOVUPS      kOne<>(SB), Y6          \
+	VMULPS       Y2, Y2, Y5              \
 	VFMADD213PS  kCos4<>(SB), Y2, Y3     \
 	VFMADD213PS  kSin3<>(SB), Y2, Y4     \
-	VFMADD213PS  kMinusHalf<>(SB), Y2, Y3 \
-	VMULPS       Y2, Y4, Y4              \
-	VFMADD213PS  kOne<>(SB), Y2, Y3      \
-	VFMADD213PS  Y0, Y0, Y4
+	VFMADD231PS  kMinusHalf<>(SB), Y2, Y6 \
+	VFMADD231PS  kCos8<>(SB), Y5, Y3     \
+	VFMADD231PS  kSin7<>(SB), Y5, Y4     \
+	VMULPS       Y0, Y2, Y2              \
+	VFMADD213PS  Y6, Y5, Y3              \
+	VFMADD213PS  Y0, Y2, Y4
 
-// COS8 and SIN8 put the cosine or sine of Y0 into Y0; they destroy Y1 … Y5.
+// COS8 and SIN8 put the cosines or sines of Y2 and Y3 into Y0; they destroy Y1 … Y6.
 #define COS8 \
 	TRIG8                           \
 	VPSLLD    $31, Y1, Y2           \
