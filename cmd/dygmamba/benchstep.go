@@ -27,7 +27,7 @@ its matrix products alone.
   floor     the step's matrix products, each timed alone with its shape, layout and threads, without bias or activation
   transfer  copies to and from the device
 
-Figures are medians.`,
+Figures are medians; of each product it is the least time.`,
 		Example: `  dygmamba bench step --data uci --batches 20
   dygmamba bench step --data enron --preset paper --json`,
 		Args: takes(),
