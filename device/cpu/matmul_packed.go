@@ -239,12 +239,21 @@ func (t *productTask) detour(s *strips, i, worker int) {
 		in.a, in.aRow = a, t.k
 	}
 	t.multiply(&in, b)
-	for r := range s.rows {
-		to, from := s.c[r*s.cRow:][:t.n], c[r*cols:][:t.n]
+	t.bring(s, &in)
+}
+
+// bring copies or adds what was computed aside to where it belongs.
+func (t *productTask) bring(to, from *strips) {
+	rows, cols := to.rows, t.n
+	if to.cRow == cols && from.cRow == cols {
+		rows, cols = 1, rows*cols
+	}
+	for r := range rows {
+		y, x := to.c[r*to.cRow:][:cols], from.c[r*from.cRow:][:cols]
 		if t.g.Acc {
-			t.d.loops.zips[device.Add](to, to, from)
+			t.d.loops.zips[device.Add](y, y, x)
 		} else {
-			copy(to, from)
+			copy(y, x)
 		}
 	}
 }

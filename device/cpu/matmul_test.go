@@ -89,6 +89,7 @@ func BenchmarkMatMul(b *testing.B) {
 			}
 			bench("y", func() { d.MatMul(y, x, w, device.Gemm{TransB: true}) })
 			bench("dx", func() { d.MatMul(x, y, w, device.Gemm{}) })
+			bench("dx+", func() { d.MatMul(x, y, w, device.Gemm{Acc: true}) })
 			bench("dw", func() { d.MatMul(dw, y, x, device.Gemm{TransA: true}) })
 			d.Close()
 		}
