@@ -1,13 +1,19 @@
 # Few targets, each the command you would type yourself.
 export CGO_ENABLED = 0
 
-.PHONY: build test check demo clean
+.PHONY: build static test gpu check demo clean
 
 build: ## the program, as ./dygmamba
 	go build -trimpath -o dygmamba ./cmd/dygmamba
 
+static: ## the same without GPU support: one static file
+	go build -trimpath -tags nogpu -o dygmamba ./cmd/dygmamba
+
 test: ## all tests
 	go test ./...
+
+gpu: ## the device and model tests on an NVIDIA GPU, by hand: CI has none
+	DYGMAMBA_TEST_DEVICE=cuda go test -count=1 ./device/cuda ./models/dygmamba
 
 check: ## everything CI runs: format, vet, staticcheck, tests, race detector, cross-builds
 	bash .ci/run
