@@ -182,20 +182,24 @@ K8(kTail5, 0x3e572936)
 K8(kTail6, 0xbe233407)
 K8(kTail7, 0x3d144104)
 
+// NORMALSETUP keeps constants in Y11 … Y14.
+#define NORMALSETUP \
+	VMOVUPS kSign<>(SB), Y11     \
+	VMOVUPS kOne<>(SB), Y12      \
+	VMOVUPS kRound<>(SB), Y13    \
+	VMOVUPS kThirteen<>(SB), Y14
+
 // NORMALTAIL8 leaves a in Y1, e in Y2 and q in Y3 for x in Y0; it destroys Y4 … Y6 and Y8 … Y10.
 #define NORMALTAIL8 \
-	VMOVUPS     kSign<>(SB), Y1          \
-	VANDNPS     Y0, Y1, Y1               \
-	VMOVUPS     kThirteen<>(SB), Y2      \
-	VMINPS      Y1, Y2, Y1               \
-	VMOVUPS     kOne<>(SB), Y4           \
-	VMOVUPS     Y4, Y5                   \
-	VFMADD231PS kSlant<>(SB), Y1, Y5     \
-	VDIVPS      Y5, Y4, Y4               \
+	VANDNPS     Y0, Y11, Y1              \
+	VMINPS      Y1, Y14, Y1              \
+	VMOVUPS     kSlant<>(SB), Y5         \
+	VFMADD213PS Y12, Y1, Y5              \
+	VDIVPS      Y5, Y12, Y4              \
 	VMULPS      Y1, Y1, Y2               \
-	VMOVUPS     kRound<>(SB), Y5         \
-	VFMADD231PS kHalfLog2e<>(SB), Y2, Y5 \
-	VSUBPS      kRound<>(SB), Y5, Y6     \
+	VMOVUPS     kHalfLog2e<>(SB), Y5     \
+	VFMADD213PS Y13, Y2, Y5              \
+	VSUBPS      Y13, Y5, Y6              \
 	VFMADD231PS kTwoLn2Hi<>(SB), Y6, Y2  \
 	VFMADD231PS kTwoLn2Lo<>(SB), Y6, Y2  \
 	VPSLLD      $23, Y5, Y5              \
@@ -203,7 +207,7 @@ K8(kTail7, 0x3d144104)
 	VMOVUPS     kHalf1<>(SB), Y6         \
 	VMOVUPS     kHalf3<>(SB), Y8         \
 	VMOVUPS     kHalf5<>(SB), Y9         \
-	VFMADD213PS kOne<>(SB), Y2, Y6       \
+	VFMADD213PS Y12, Y2, Y6              \
 	VFMADD213PS kHalf2<>(SB), Y2, Y8     \
 	VFMADD213PS kHalf4<>(SB), Y2, Y9     \
 	VFMADD231PS Y9, Y3, Y8               \
@@ -233,6 +237,7 @@ K8(kTail7, 0x3d144104)
 
 // func geluVector(y, x []float32)
 TEXT ·geluVector(SB), NOSPLIT, $0-48
+	NORMALSETUP
 	MAP(GELU8)
 
 // func cosVector(y, x []float32) (done int)
@@ -296,6 +301,7 @@ TEXT ·reluGradVector(SB), NOSPLIT, $0-96
 
 // func geluGradVector(dx, x, y, dy []float32)
 TEXT ·geluGradVector(SB), NOSPLIT, $0-96
+	NORMALSETUP
 	MAPGRAD(x_base, 24, GELUGRAD8)
 
 // σ·(1 + x·(1−σ))
