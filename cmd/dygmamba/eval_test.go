@@ -155,14 +155,6 @@ func TestEvalInterrupted(t *testing.T) {
 	}
 }
 
-func TestDemo(t *testing.T) {
-	program(t, "demo").want(t, exitDone).shows(t, "A stream.", "EdgeBank", "best")
-	doc := decode[demoDoc](t, program(t, "demo", "--json").want(t, exitDone))
-	if len(doc.Results) != 4 || len(doc.Events) != 5 || doc.Data.Events < 5000 {
-		t.Errorf("got %+v", doc)
-	}
-}
-
 func TestModels(t *testing.T) {
 	program(t, "models").want(t, exitDone).shows(t, "dygmamba", "edgebank")
 	doc := decode[modelDoc](t, program(t, "models", "dygmamba", "--preset", "paper", "--data", "enron", "--json").want(t, exitDone))

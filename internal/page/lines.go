@@ -1,0 +1,85 @@
+package page
+
+import (
+	"fmt"
+	"math"
+)
+
+// Lines draws values over time.
+type Lines struct {
+	X, Y   Axis
+	Series []Series
+	Dots   bool      // show each value
+	Marks  []float64 // on the X axis: when something happened
+}
+
+// Series is one line. Values that are not numbers leave a gap.
+type Series struct {
+	Name string
+	Tone Tone
+	X, Y []float64
+}
+
+func (l Lines) draw(m *markup, width float64) float64 {
+	height := min(290, max(210, 0.55*width))
+	box := l.frame(m, width, height)
+	for _, v := range l.Marks {
+		if v >= l.X.Min && v <= l.X.Max {
+			x := px(l.X.at(v, box.left, box.right))
+			m.leaf("line", "class", "mark", "x1", x, "x2", x, "y1", px(box.top), "y2", px(box.bottom))
+		}
+	}
+	for _, s := range l.Series {
+		l.line(m, s, box)
+	}
+	return height
+}
+
+// box is where values are drawn, in pixels.
+type box struct{ left, right, top, bottom float64 }
+
+// frame draws both axes.
+func (l Lines) frame(m *markup, width, height float64) box {
+	ys, wide := l.Y.ticks(5), 0.0
+	for _, v := range ys {
+		wide = max(wide, textWidth(l.Y.label(v, ys)))
+	}
+	b := box{left: wide + 8, right: width - 12, top: 12, bottom: height - 42}
+	for _, v := range ys {
+		y := l.Y.at(v, b.bottom, b.top)
+		m.leaf("line", "class", "rule", "x1", px(b.left), "x2", px(b.right), "y1", px(y), "y2", px(y))
+		m.element("text", l.Y.label(v, ys), "class", "end", "x", px(b.left-6), "y", px(y+4))
+	}
+	xs := l.X.ticks(int(width / 80))
+	for _, v := range xs {
+		m.element("text", l.X.label(v, xs), "class", "mid", "x", px(l.X.at(v, b.left, b.right)), "y", px(b.bottom+18))
+	}
+	m.element("text", l.X.Name, "class", "mid", "x", px((b.left+b.right)/2), "y", px(b.bottom+36))
+	return b
+}
+
+func (l Lines) line(m *markup, s Series, b box) {
+	path, pen := "", "M"
+	for i, v := range s.Y {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			pen = "M"
+			continue
+		}
+		path += pen + px(l.X.at(s.X[i], b.left, b.right)) + " " + px(l.Y.at(v, b.bottom, b.top))
+		pen = "L"
+	}
+	if path == "" {
+		return
+	}
+	m.open("g", "class", s.Tone.class())
+	m.leaf("path", "class", "line", "d", path)
+	for i, v := range s.Y {
+		if !l.Dots || math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		m.open("circle", "class", "dot", "r", "3", "cx", px(l.X.at(s.X[i], b.left, b.right)), "cy", px(l.Y.at(v, b.bottom, b.top)))
+		m.element("title", fmt.Sprintf("%s, %s %.4g: %.4f", s.Name, l.X.Name, s.X[i], v))
+		m.close("circle")
+	}
+	m.close("g")
+}
