@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Rounds   int                   // 0: 7
 	Rows     int                   // rows of the products; 0: 25600
-	Floats   int                   // numbers in an array of the pointwise kernels; 0: 16 Mi, that is 64 MB
+	Floats   int                   // numbers in an array of the pointwise kernels; 0: 16 Mi, that is 64 MiB
 	Batch    int                   // sequences of the scan; 0: 100
 	Progress func(done, total int) // called after every measurement; may be nil
 }

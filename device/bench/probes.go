@@ -66,7 +66,7 @@ func pointwiseProbes(dev device.Device, o Options) []*probe {
 	x, y := random(dev, rows*cols, same).Mat(rows, cols), dev.Alloc(rows*cols).Mat(rows, cols)
 	norm := device.Norm{X: x, Y: y, Gamma: random(dev, cols, same), Beta: random(dev, cols, same), Eps: 1e-5, Stats: dev.Alloc(2 * rows)}
 	line := func(name string, call func()) *probe {
-		size := fmt.Sprintf("%.0f MB", 4e-6*float64(rows*cols))
+		size := fmt.Sprintf("%.3g MiB", float64(4*rows*cols)/(1<<20))
 		p := &probe{Kernel: Kernel{Name: name, Size: size, Unit: "GB/s"}, work: 8e-9 * float64(rows*cols), call: call}
 		if name != Copy {
 			p.Of = Copy

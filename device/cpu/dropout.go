@@ -53,11 +53,15 @@ func (d *Device) dropRun(y, x []float32, first int, p device.Drop, worker int) {
 	least := uint32(min(float64(p.Rate)*(1<<32), math.MaxUint32))
 	scale := float32(1 / (1 - float64(p.Rate)))
 	key0, key1 := uint32(p.Key.Host[0]), uint32(p.Key.Host[1])
+	if whole := len(x) / drawBlock * drawBlock; d.loops.drop != nil && first%drawBlock == 0 {
+		d.loops.drop(y[:whole], x[:whole], uint64(first/4), p.Stream, key0, key1, least, scale)
+		y, x, first = y[whole:], x[whole:], first+whole
+	}
 	for len(x) > 0 {
 		skip := first % drawBlock
 		n := min(len(x), dropSpan-skip)
 		w := words[:pieces(skip+n, drawBlock)*drawBlock]
-		d.loops.draw(w, uint64(first/drawBlock)*8, p.Stream, key0, key1)
+		d.loops.draw(w, uint64(first/drawBlock*8), p.Stream, key0, key1)
 		d.loops.keep(y[:n], x[:n], w[skip:skip+n], least, scale)
 		y, x, first = y[n:], x[n:], first+n
 	}

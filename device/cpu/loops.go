@@ -17,7 +17,8 @@ type loops struct {
 	scale    func(y, x []float32, a float32)
 	draw     func(words []uint32, first uint64, stream, key0, key1 uint32)
 	keep     func(y, x []float32, words []uint32, least uint32, scale float32)
-	colSum   func(sum, x []float32, rows, stride int) // len(sum) columns
+	drop     func(y, x []float32, first uint64, stream, key0, key1, least uint32, scale float32) // draw and keep for whole blocks; may be nil
+	colSum   func(sum, x []float32, rows, stride int)                                            // len(sum) columns
 	code     func(y, w, bias []float32, delta float32)
 	codeGrad func(dw, dbias []float64, dy, w, bias []float32, delta float32)
 	adam     func(w, g, m, v []float32, s *adamStep)
