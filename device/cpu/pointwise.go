@@ -29,7 +29,7 @@ func (g grid) chunks() int {
 	return pieces(g.rows, g.each)
 }
 
-// runs calls visit for every run of a chunk: row r, columns [lo, hi).
+// span is what a chunk covers: rows [r0, r1), and of each the columns [lo, hi).
 func (g grid) span(chunk int) (r0, r1, lo, hi int) {
 	from := chunk * g.each
 	if g.flat {
