@@ -66,6 +66,9 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
 	}
+	if split.Val.Len() == 0 && o.Log != nil {
+		o.Log.Warn("no events are left to validate on: the best epoch is the one that does best in training")
+	}
 	protocol := eval.NewProtocol(split, eval.Options{Sampling: o.Set.Sampling, BatchSize: spec.Training.BatchSize, Threads: o.Threads})
 	var runs []train.Result
 	for _, seed := range o.Seeds {

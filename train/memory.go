@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/device/dry"
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
@@ -73,10 +75,9 @@ func (r *Run) need(ctx context.Context, pass replay.Pass) (need Memory, err erro
 	}
 	optim.New(m.Params(), c)
 	need.Fixed = dev.Bytes()
-	// The generator of negatives must not move yet: twice as many positives are as large.
-	pass.Negatives, pass.BatchSize = nil, 2*r.Spec.Training.BatchSize
+	pass.Negatives = echo{} // the generator must not move yet
 	events := r.Protocol.Split().Train.All()
-	n := min(events.Len(), pass.BatchSize)
+	n := min(events.Len(), r.Spec.Training.BatchSize)
 	for step, err := range pass.Batches(ctx, m, events.Slice(events.Len()-n, events.Len())) {
 		if err != nil {
 			return need, err
@@ -90,6 +91,18 @@ func (r *Run) need(ctx context.Context, pass replay.Pass) (need Memory, err erro
 	}
 	return need, nil
 }
+
+// echo stands in for negatives: the positives again, which take as much memory.
+type echo struct{}
+
+func (echo) Draw(pos event.Span, out []sample.Query) {
+	for i := range out {
+		e := pos.At(i % pos.Len())
+		out[i] = sample.Query{Src: e.Src, Dst: e.Dst, Time: e.Time}
+	}
+}
+
+func (echo) Reset() {}
 
 // Available is the memory that processes can still take on this machine, 0 where the system does not tell.
 func Available() int64 {

@@ -49,16 +49,18 @@ func (d dir) readJSON(name string, value any) error {
 }
 
 func (d dir) replace(name string, content []byte) error {
-	tmp, err := os.CreateTemp(string(d), "."+name+".*")
+	path := d.path(name)
+	tmp := path + ".tmp" // one name, so that a killed process leaves at most one behind
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // after the rename there is nothing to remove
-	_, err = tmp.Write(content)
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", d.path(name), err)
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		os.Remove(tmp)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return os.Rename(tmp.Name(), d.path(name))
+	return os.Rename(tmp, path)
 }
 
 // appendLog adds an epoch's line.

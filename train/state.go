@@ -1,15 +1,19 @@
 package train
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
@@ -42,12 +46,13 @@ type Config struct {
 
 // Hashes identify the data, its split and the negatives of validation.
 type Hashes struct {
-	Data  string `json:"data"`
-	Split string `json:"split"`
+	Data      string `json:"data"`
+	Split     string `json:"split"`
+	Negatives string `json:"negatives"`
 }
 
 // begin writes the configuration of a new run, or takes up the saved state of an old one.
-func (t *trainer) begin() (err error) {
+func (t *trainer) begin(ctx context.Context) (err error) {
 	if t.board, err = t.Run.board(); err != nil {
 		return err
 	}
@@ -55,7 +60,7 @@ func (t *trainer) begin() (err error) {
 	if t.Dir == "" {
 		return nil
 	}
-	config, err := t.config()
+	config, err := t.config(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,17 +78,26 @@ func (t *trainer) begin() (err error) {
 	return t.dir.writeJSON(ConfigFile, config)
 }
 
-func (t *trainer) config() (Config, error) {
+func (t *trainer) config(ctx context.Context) (Config, error) {
 	spec, err := json.Marshal(t.Spec)
 	if err != nil {
 		return Config{}, err
 	}
-	split := t.Protocol.Split()
+	val, err := t.Protocol.Evaluate(ctx, guess{}, eval.Val, sample.Random)
+	if err != nil {
+		return Config{}, fmt.Errorf("validation negatives: %w", err)
+	}
 	return Config{
-		Model: t.Model, Spec: spec, Data: t.Set.Name, Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP,
-		Params: t.model.Params().Count(), Hashes: Hashes{Data: t.Set.Hash(), Split: split.Hash},
+		Model: t.Model, Spec: spec, Data: t.Set.Name, Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Params: t.model.Params().Count(),
+		Hashes: Hashes{Data: t.Set.Hash(), Split: t.Protocol.Split().Hash, Negatives: val.Negatives},
 	}, nil
 }
+
+// guess is a scorer that looks at nothing: all it is good for is to see which questions an evaluation asks.
+type guess struct{}
+
+func (guess) Plan() sample.Plan                          { return sample.Plan{} }
+func (guess) Score(b *sample.Batch, out []float32) error { clear(out); return nil }
 
 // due reports whether it is time to save in the middle of an epoch.
 func (t *trainer) due() bool {
@@ -187,27 +201,39 @@ func (t *trainer) restore(f checkpoint.File, now Config) error {
 
 // differs says what a resumed run must not change.
 func (c Config) differs(now Config) error {
-	for _, v := range []struct{ what, was, now string }{
-		{"the model", c.Model, now.Model},
-		{"the configuration", compact(c.Spec), compact(now.Spec)},
-		{"the data set", c.Hashes.Data, now.Hashes.Data},
-		{"the split", c.Hashes.Split, now.Hashes.Split},
-		{"the seed", fmt.Sprint(c.Seed), fmt.Sprint(now.Seed)},
-		{"the way to choose the best epoch", fmt.Sprint(c.ByAP), fmt.Sprint(now.ByAP)},
-	} {
-		if v.was != v.now {
-			return fmt.Errorf("%s was %s and is now %s; a run goes on only as it began", v.what, v.was, v.now)
+	was, is := c.facts(), now.facts()
+	var changes []string
+	for _, key := range slices.Sorted(maps.Keys(is)) {
+		if was[key] != is[key] {
+			changes = append(changes, fmt.Sprintf("%s was %s and is now %s", key, was[key], is[key]))
 		}
 	}
-	return nil
+	if changes == nil {
+		return nil
+	}
+	return fmt.Errorf("%s; a run goes on only as it began", strings.Join(changes, ", "))
 }
 
-func compact(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
+// facts are what must stay the same, one by one.
+func (c Config) facts() map[string]string {
+	list := map[string]string{
+		"model": c.Model, "seed": fmt.Sprint(c.Seed), "sampling": c.Sampling, "select-by-ap": fmt.Sprint(c.ByAP),
+		"the data's hash": c.Hashes.Data, "the split's hash": c.Hashes.Split,
 	}
-	return b.String()
+	var spec struct {
+		Preset           string
+		Config, Training map[string]any
+	}
+	if err := json.Unmarshal(c.Spec, &spec); err != nil {
+		list["configuration"] = string(c.Spec)
+	}
+	list["preset"] = spec.Preset
+	for _, part := range []map[string]any{spec.Config, spec.Training} {
+		for key, value := range part {
+			list[key] = fmt.Sprint(value)
+		}
+	}
+	return list
 }
 
 // Restore gives a model the parameters and the memory of a checkpoint, ours or one with the reference's names.

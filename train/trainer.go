@@ -64,7 +64,7 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 	if err := errors.Join(guarded, err); err != nil {
 		return nil, err
 	}
-	if err := t.begin(); err != nil {
+	if err := t.begin(ctx); err != nil {
 		t.close()
 		return nil, err
 	}
@@ -114,13 +114,13 @@ func (t *trainer) epoch(ctx context.Context) error {
 	began := time.Now()
 	waited, err := t.walk(ctx)
 	if err != nil {
-		return t.leave(err)
+		return t.leave(err, time.Since(began))
 	}
 	trained := time.Now()
 	e := Epoch{Epoch: t.at.Epoch + 1}
 	e.Loss, e.AP, e.AUC = t.at.Sums.means()
 	if err := t.validate(ctx, &e); err != nil {
-		return t.leave(err)
+		return t.leave(err, trained.Sub(began))
 	}
 	train := t.at.Seconds + trained.Sub(began).Seconds() // what was spent before an interruption counts too
 	e.Seconds = Seconds{Train: train, Waiting: waited.Seconds(), Evaluate: time.Since(trained).Seconds()}
@@ -307,10 +307,10 @@ func (t *trainer) plot(e Epoch) {
 	}
 }
 
-// leave saves the state before an interrupted training returns.
-func (t *trainer) leave(err error) error {
+// leave saves the state before an interrupted training returns; spent is the time since the walk through this epoch began.
+func (t *trainer) leave(err error, spent time.Duration) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return errors.Join(err, t.save(0))
+		return errors.Join(err, t.save(spent))
 	}
 	return err
 }

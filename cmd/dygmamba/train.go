@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba"
-	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/sample"
@@ -41,20 +42,14 @@ Ctrl-C saves; --resume continues in the middle of the epoch and ends with the sa
   dygmamba train --data visits.dgm --set max_input_sequence_length=64 --set dropout=0.2 --out runs/visits`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Strategies, err = oneOrAll("negatives", negatives, sample.Strategies()); err != nil {
-				return err
-			}
-			if o.MemoryLimit, err = parseBytes("memory-limit", limit); err != nil {
-				return err
-			}
-			if o.Seeds, err = runs.seeds(); err != nil {
-				return err
-			}
-			if _, err := dygmamba.Factory(what.name); err != nil {
-				return usagef("%v", err)
-			}
 			if o.Resume && runs.out == "" {
 				return usagef("--resume needs --out, the directory of the run to continue")
+			}
+			if o.Resume {
+				recall(cmd, runs.out, &data, &what, &runs, &o)
+			}
+			if err := checkTraining(what, runs, &o, negatives, limit); err != nil {
+				return err
 			}
 			if o.Set, err = data.open(cmd.Context(), a); err != nil {
 				return err
@@ -65,8 +60,12 @@ Ctrl-C saves; --resume continues in the middle of the epoch and ends with the sa
 			}
 			defer o.Device.Close()
 			o.Model, o.Preset, o.Settings, o.Dir, o.Threads = what.name, what.preset, what.set, runs.out, where.threads
-			watch(a, &o)
+			progress := watch(a, &o)
 			summary, err := dygmamba.Train(cmd.Context(), o)
+			progress.done()
+			if errors.Is(err, context.Canceled) {
+				a.log().Info(afterwards(o.Dir))
+			}
 			if err != nil {
 				return err
 			}
@@ -91,73 +90,81 @@ Ctrl-C saves; --resume continues in the middle of the epoch and ends with the sa
 
 func modelNames() []string { return slices.Sorted(maps.Keys(models.All)) }
 
-// watch shows live progress, and a line for every epoch.
-func watch(a *app, o *dygmamba.TrainOptions) {
-	o.Log = a.log()
-	progress := a.console.Progress("train", "events")
-	label := func(seed uint64) string {
-		if len(o.Seeds) > 1 {
-			return fmt.Sprintf("seed %d, ", seed)
-		}
-		return ""
-	}
-	o.OnStep = func(seed uint64, s train.Step) {
-		note := fmt.Sprintf("%sepoch %d of at most %d, loss %.4f, AP %s", label(seed), s.Epoch, s.Epochs, s.Loss, term.Percent(s.AP))
-		progress.Set(int64(s.Done), int64(s.Total), note)
-	}
-	o.OnEpoch = func(seed uint64, e train.Epoch) {
-		progress.Done()
-		attrs := []any{slog.Float64("loss", round(e.Loss, 4))}
-		for _, m := range []struct {
-			name string
-			m    *train.Metric
-		}{{"val", e.Val}, {"new", e.NewVal}, {"test", e.Test}} {
-			if m.m != nil {
-				attrs = append(attrs, slog.String(m.name+"_ap", term.Percent(m.m.AP)), slog.String(m.name+"_auc", term.Percent(m.m.AUC)))
-			}
-		}
-		attrs = append(attrs, slog.String("train", term.Duration(seconds(e.Seconds.Train))), slog.String("eval", term.Duration(seconds(e.Seconds.Evaluate))))
-		if e.Improved {
-			attrs = append(attrs, slog.Bool("best", true))
-		}
-		a.log().Info(fmt.Sprintf("%sepoch %d", label(seed), e.Epoch), attrs...)
-		progress = a.console.Progress("train", "events")
-	}
-}
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-func round(x float64, places int) float64 {
-	v, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'f', places, 64), 64)
-	return v
-}
-
-// writeSummary is the table at the end, with the paper's number where it has one.
-func writeSummary(w io.Writer, s term.Style, set *dataset.Set, sum train.Summary) error {
-	var f term.Facts
-	f.Add("model", fmt.Sprintf("%s, preset %s, %s parameters", sum.Model, sum.Preset, term.Count(int64(sum.Runs[0].Params))))
-	f.Add("data", sum.Data)
-	for _, r := range sum.Runs {
-		f.Add(fmt.Sprintf("seed %d", r.Seed), fmt.Sprintf("best epoch %d of %d, %s an epoch on %s, %s memory a step",
-			r.BestEpoch, r.Epochs, term.Duration(seconds(r.PerEpoch)), r.Device, term.Bytes(r.Peak)))
-	}
-	if err := f.Write(w, s); err != nil {
+// checkTraining looks at the flags alone, before anything is read, and puts them into o.
+func checkTraining(what modelFlags, runs runFlags, o *dygmamba.TrainOptions, negatives, limit string) (err error) {
+	if o.Strategies, err = oneOrAll("negatives", negatives, sample.Strategies()); err != nil {
 		return err
 	}
-	t := term.NewTable(term.Left("setting"), term.Left("negatives"), term.Right("AP"), term.Right("AUC"), term.Right("paper AP"), term.Right("paper AUC"))
-	for _, m := range sum.Results {
-		ap, auc := published(m.Setting, m.Strategy, set.Name, sum.Model)
-		t.Row(m.Setting, m.Strategy, spread(m.AP, m.APStd, m.Runs), spread(m.AUC, m.AUCStd, m.Runs), ap, auc)
+	if o.MemoryLimit, err = parseBytes("memory-limit", limit); err != nil {
+		return err
 	}
-	return t.Write(w, s)
+	if o.Seeds, err = runs.seeds(); err != nil {
+		return err
+	}
+	switch {
+	case o.SaveEvery <= 0:
+		return usagef("--save-every is %v, must be a span of time such as 30s or 5m", o.SaveEvery)
+	case o.TestEvery < 0:
+		return usagef("--test-every is %d, must be a number of epochs, or 0 for never", o.TestEvery)
+	case o.TensorBoard && runs.out == "":
+		return usagef("--tensorboard needs --out, the directory to write event files to")
+	}
+	factory, err := dygmamba.Factory(what.name)
+	if err != nil {
+		return usagef("%v", err)
+	}
+	_, err = factory.Spec(what.preset, "", what.set...)
+	return err
 }
 
-// spread is a percentage, with the deviation where there are several runs.
-func spread(mean, std float64, runs int) string {
-	if runs < 2 {
-		return term.Percent(mean)
+// recall takes over from the run in a directory what the command line leaves open, so that --resume needs no other flags repeated than --data.
+// What the command line does say stays, and the training will object if that is something else.
+func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, runs *runFlags, o *dygmamba.TrainOptions) {
+	given := cmd.Flags().Changed
+	c, alone := configBeside(filepath.Join(dir, train.LastFile))
+	if alone && !given("seed") {
+		runs.seed = c.Seed
 	}
-	return fmt.Sprintf("%s ± %.2f", term.Percent(mean), 100*std)
+	if !alone {
+		var known bool
+		if c, known = configBeside(filepath.Join(dir, fmt.Sprintf("seed-%d", runs.seed), train.LastFile)); !known {
+			return
+		}
+	}
+	var spec struct {
+		Preset           string
+		Config, Training map[string]json.RawMessage
+	}
+	if json.Unmarshal(c.Spec, &spec) != nil {
+		return // the training will say what is wrong with the file
+	}
+	var settings []string
+	for _, part := range []map[string]json.RawMessage{spec.Config, spec.Training} {
+		for _, key := range slices.Sorted(maps.Keys(part)) {
+			settings = append(settings, key+"="+strings.Trim(string(part[key]), `"`))
+		}
+	}
+	what.set = append(settings, what.set...)
+	if !given("model") {
+		what.name = c.Model
+	}
+	if !given("preset") {
+		what.preset = spec.Preset
+	}
+	if !given("sampling") {
+		data.sampling = c.Sampling
+	}
+	if !given("select-by-ap") {
+		o.ByAP = c.ByAP
+	}
+}
+
+// afterwards says what an interrupted training leaves.
+func afterwards(dir string) string {
+	if dir == "" {
+		return "nothing was kept; with --out a training can be resumed"
+	}
+	return "saved in " + dir + "; the same command with --resume continues"
 }
 
 // parseBytes reads sizes such as 8GB, 512MiB or 1000000.
@@ -181,13 +188,4 @@ func parseBytes(flag, text string) (int64, error) {
 		return 0, usagef("--%s is %q, must be a size such as 8GB or 512MiB", flag, text)
 	}
 	return int64(v * size), nil
-}
-
-// published is the paper's mean ± deviation in percent, where it has one.
-func published(setting, negatives, data, model string) (ap, auc string) {
-	r, ok := paper.Lookup(setting, negatives, data, model)
-	if !ok || r.Timeout {
-		return "", ""
-	}
-	return fmt.Sprintf("%.2f ± %.2f", r.AP.Mean, r.AP.Std), fmt.Sprintf("%.2f ± %.2f", r.AUC.Mean, r.AUC.Std)
 }

@@ -17,6 +17,7 @@ const (
 type Progress struct {
 	console      *Console
 	label, unit  string
+	first        int64 // done before the task began
 	start, shown time.Time
 }
 
@@ -25,6 +26,9 @@ func (c *Console) Progress(label, unit string) *Progress {
 	now := c.now()
 	return &Progress{console: c, label: label, unit: unit, start: now, shown: now}
 }
+
+// From tells that so many units were done before the task began: they do not count as speed.
+func (p *Progress) From(done int64) { p.first = done }
 
 // Set tells that done of total units are finished (total 0: unknown) and adds a note, such as the loss. It is cheap to call often.
 func (p *Progress) Set(done, total int64, note string) {
@@ -41,7 +45,11 @@ func (p *Progress) Set(done, total int64, note string) {
 		p.console.Logger().Info(p.label + ": " + p.describe(done, total, note))
 		return
 	}
-	p.console.show(fit(p.label+"  "+bar(done, total)+p.describe(done, total, note), p.console.width()-1))
+	line, room := p.label+"  "+bar(done, total)+p.describe(done, total, note), p.console.width()-3 // the ^C of an interruption needs room too
+	if utf8.RuneCountInString(line) > room {
+		line = p.label + "  " + p.describe(done, total, note) // words say more than a bar
+	}
+	p.console.show(fit(line, room))
 }
 
 // Done ends the task and removes its live line.
@@ -61,7 +69,7 @@ func (p *Progress) describe(done, total int64, note string) string {
 		amount = Bytes
 	}
 	spent := p.Elapsed().Seconds()
-	rate := float64(done) / max(spent, 1e-9)
+	rate := float64(done-p.first) / max(spent, 1e-9)
 	if total > 0 {
 		parts = append(parts, fmt.Sprintf("%3d%%", 100*done/total))
 	}
@@ -74,7 +82,7 @@ func (p *Progress) describe(done, total int64, note string) string {
 	if note != "" {
 		parts = append(parts, note)
 	}
-	if total > 0 && done > 0 && spent >= 1 { // a guess from less would only startle
+	if total > 0 && done > p.first && spent >= 1 { // a guess from less would only startle
 		left := time.Duration(float64(total-done) / rate * float64(time.Second))
 		parts = append(parts, clock(left)+" left")
 	}

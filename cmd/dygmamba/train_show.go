@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// watcher shows live progress, and a line for every epoch.
+type watcher struct {
+	app      *app
+	several  bool // seeds
+	progress *term.Progress
+	epochs   int // at most
+}
+
+func watch(a *app, o *dygmamba.TrainOptions) *watcher {
+	w := &watcher{app: a, several: len(o.Seeds) > 1}
+	o.Log, o.OnStep, o.OnEpoch = a.log(), w.step, w.epoch
+	return w
+}
+
+func (w *watcher) step(seed uint64, s train.Step) {
+	if w.progress == nil {
+		w.progress = w.app.console.Progress("train", "events")
+		w.progress.From(int64(s.Done)) // a resumed epoch does not begin at 0
+	}
+	w.epochs = s.Epochs
+	w.progress.Set(int64(s.Done), int64(s.Total), fmt.Sprintf("%sepoch %d/%d  loss %.4f  AP %s", w.label(seed), s.Epoch, s.Epochs, s.Loss, term.Percent(s.AP)))
+}
+
+func (w *watcher) epoch(seed uint64, e train.Epoch) {
+	w.done()
+	line := fmt.Sprintf("%sepoch %*d  loss %.4f", w.label(seed), len(fmt.Sprint(w.epochs)), e.Epoch, e.Loss)
+	title := "AP/AUC "
+	for _, part := range []struct {
+		name string
+		m    *train.Metric
+	}{{"val", e.Val}, {"new", e.NewVal}, {"test", e.Test}, {"new test", e.NewTest}} {
+		if part.m != nil {
+			line += fmt.Sprintf("  %s%s %s/%s", title, part.name, term.Percent(part.m.AP), term.Percent(part.m.AUC))
+			title = ""
+		}
+	}
+	line += "  " + term.Duration(seconds(e.Seconds.Train+e.Seconds.Evaluate))
+	if e.Improved {
+		line += "  best"
+	}
+	w.app.log().Info(line)
+}
+
+// done takes the live line away.
+func (w *watcher) done() {
+	if w.progress != nil {
+		w.progress.Done()
+		w.progress = nil
+	}
+}
+
+func (w *watcher) label(seed uint64) string {
+	if w.several {
+		return fmt.Sprintf("seed %d  ", seed)
+	}
+	return ""
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// writeSummary is the table at the end, with the paper's numbers where it has some.
+func writeSummary(w io.Writer, s term.Style, set *dataset.Set, sum train.Summary) error {
+	var f term.Facts
+	f.Add("model", fmt.Sprintf("%s, preset %s, %s parameters", sum.Model, sum.Preset, term.Count(sum.Runs[0].Params)))
+	f.Add("data", fmt.Sprintf("%s, %s events", sum.Data, term.Count(set.Log.Len())))
+	f.Add("device", fmt.Sprintf("%s, %s of memory for a step", sum.Runs[0].Device, term.Bytes(sum.Runs[0].Peak)))
+	for _, r := range sum.Runs {
+		f.Add(fmt.Sprintf("seed %d", r.Seed), fmt.Sprintf("best epoch %d of %d, %s an epoch, %s in all", r.BestEpoch, r.Epochs,
+			term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds))))
+	}
+	if err := f.Write(w, s); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	if len(sum.Results) == 0 {
+		_, err := fmt.Fprintln(w, "  No events were left to measure on: the stream is too short, or too many events have the same time.")
+		return err
+	}
+	return resultTable(set.Name, sum).Write(w, s)
+}
+
+func resultTable(data string, sum train.Summary) *term.Table {
+	columns := []term.Column{term.Left("setting"), term.Left("negatives"), term.Right("AP"), term.Right("AUC")}
+	known := slices.ContainsFunc(sum.Results, func(m train.MeanStd) bool {
+		ap, _ := published(m.Setting, m.Strategy, data, sum.Model)
+		return ap != ""
+	})
+	if known {
+		columns = append(columns, term.Right("paper AP"), term.Right("paper AUC"))
+	}
+	t := term.NewTable(columns...)
+	for _, m := range sum.Results {
+		cells := []string{m.Setting, m.Strategy, spread(m.AP, m.APStd, m.Runs), spread(m.AUC, m.AUCStd, m.Runs)}
+		if known {
+			ap, auc := published(m.Setting, m.Strategy, data, sum.Model)
+			cells = append(cells, ap, auc)
+		}
+		t.Row(cells...)
+	}
+	return t
+}
+
+// spread is a percentage, with the deviation where there are several runs.
+func spread(mean, std float64, runs int) string {
+	if runs < 2 {
+		return term.Percent(mean)
+	}
+	return fmt.Sprintf("%s ± %.2f", term.Percent(mean), 100*std)
+}
+
+// published is the paper's mean ± deviation in percent, where it has one.
+func published(setting, negatives, data, model string) (ap, auc string) {
+	r, ok := paper.Lookup(setting, negatives, data, model)
+	if !ok || r.Timeout {
+		return "", ""
+	}
+	return fmt.Sprintf("%.2f ± %.2f", r.AP.Mean, r.AP.Std), fmt.Sprintf("%.2f ± %.2f", r.AUC.Mean, r.AUC.Std)
+}

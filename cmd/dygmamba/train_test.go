@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// narrow are the settings of a training that takes a moment.
+var narrow = []string{"--device", "cpu", "--set", "channel_embedding_dim=4", "--set", "time_feat_dim=8", "--set", "max_input_sequence_length=8", "--set", "max_interaction_times=4",
+	"--set", "node_feat_dim=8", "--set", "edge_feat_dim=8", "--set", "num_epochs=2", "--set", "batch_size=100", "--set", "learning_rate=0.001"}
+
+// training is the command line of such a training.
+func training(data string, args ...string) []string {
+	return slices.Concat([]string{"train", "--data", data}, narrow, args)
+}
+
+// names lists a directory.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func content(t *testing.T, parts ...string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func TestTrain(t *testing.T) {
+	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
+	r := program(t, training(data, "--out", out, "--tensorboard", "--test-every", "2")...).want(t, exitDone, "epoch 1  loss ", "AP/AUC val ", "epoch 2", "  test ", "  best")
+	r.shows(t, "dygmamba, preset released", "best epoch", "transductive", "inductive", "random")
+	if strings.Contains(r.out, "paper") {
+		t.Errorf("the paper says nothing about this data set:\n%s", r.out)
+	}
+	var boards int
+	for _, name := range names(t, out) {
+		switch {
+		case strings.HasPrefix(name, "events.out.tfevents."):
+			boards++
+		case !slices.Contains([]string{train.ConfigFile, train.LogFile, train.CheckpointFile, train.LastFile, train.ResultFile}, name):
+			t.Errorf("the run directory has %s", name)
+		}
+	}
+	if len(names(t, out)) != 6 || boards != 1 {
+		t.Errorf("the run directory has %v", names(t, out))
+	}
+	if lines := bytes.Count(content(t, out, train.LogFile), []byte("\n")); lines != 2 {
+		t.Errorf("the log has %d lines, want 2", lines)
+	}
+	program(t, training(data, "--out", out)...).want(t, exitFailed, "holds a training already", "--resume")
+}
+
+func TestTrainSeveralSeeds(t *testing.T) {
+	data, out := trainedRun(t).data, t.TempDir()
+	r := program(t, training(data, "--out", out, "--runs", "2", "--seed", "4", "--json")...).want(t, exitDone, "seed 4  epoch 1", "seed 5  epoch 2")
+	sum := decode[train.Summary](t, r)
+	if want := []string{train.ResultFile, "seed-4", "seed-5"}; !slices.Equal(names(t, out), want) {
+		t.Errorf("the run directory has %v, want %v", names(t, out), want)
+	}
+	if !slices.Equal(sum.Seeds, []uint64{4, 5}) || len(sum.Runs) != 2 || len(sum.Results) != 2 || sum.Results[0].Runs != 2 || sum.Results[0].APStd <= 0 {
+		t.Errorf("got %+v", sum)
+	}
+	if saved := content(t, out, train.ResultFile); string(saved) != r.out {
+		t.Errorf("%s holds\n%s\nprinted was\n%s", train.ResultFile, saved, r.out)
+	}
+	// Both can be resumed, which changes nothing as they are finished, and the table shows how far they lie apart.
+	program(t, "train", "--data", data, "--out", out, "--runs", "2", "--seed", "4", "--device", "cpu", "--resume").want(t, exitDone).shows(t, " ± ", "seed 4", "seed 5")
+}
+
+// canceller interrupts when a text is written.
+type canceller struct {
+	written bytes.Buffer
+	text    string
+	cancel  context.CancelFunc
+}
+
+func (c *canceller) Write(p []byte) (int, error) {
+	n, err := c.written.Write(p)
+	if strings.Contains(c.written.String(), c.text) {
+		c.cancel()
+	}
+	return n, err
+}
+
+// A training that was interrupted continues without being told its settings again, and ends with the same weights.
+func TestTrainInterrupted(t *testing.T) {
+	data, whole, out := trainedRun(t).data, t.TempDir(), t.TempDir()
+	program(t, training(data, "--out", whole, "--seed", "7")...).want(t, exitDone)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	stderr := &canceller{text: "epoch 1", cancel: cancel}
+	var stdout bytes.Buffer
+	code := run(ctx, training(data, "--out", out, "--seed", "7", "--json"), nil, &stdout, stderr)
+	r := result{code, stdout.String(), stderr.written.String()}.want(t, exitInterrupted, "saved in "+out, "--resume", "interrupted: ")
+	if doc := decode[failure](t, r); doc.Error.Kind != "interrupted" {
+		t.Errorf("got %+v", doc.Error)
+	}
+	if strings.Contains(r.err, "epoch 2") {
+		t.Errorf("the training went on:\n%s", r.err)
+	}
+	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume").want(t, exitDone, "epoch 2")
+	if !bytes.Equal(content(t, whole, train.CheckpointFile), content(t, out, train.CheckpointFile)) {
+		t.Error("the resumed training ended with other weights")
+	}
+	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume", "--set", "dropout=0.4").
+		want(t, exitFailed, "dropout was 0.1 and is now 0.4")
+}
+
+func TestTrainUsage(t *testing.T) {
+	data := trainedRun(t).data
+	tests := []struct {
+		args string
+		want string
+	}{
+		{"--set num_epoch=2", "did you mean num_epochs?"},
+		{"--set num_epochs=two", "must be a whole number"},
+		{"--set num_epochs", "must be key=value"},
+		{"--set batch_size=0", "batch_size is 0"},
+		{"--set gamma=-1", "gamma is -1"},
+		{"--set optimizer=lion", "Adam, SGD or RMSprop"},
+		{"--preset pape", `no preset "pape"`},
+		{"--model dygmamb", "did you mean dygmamba?"},
+		{"--negatives most", "--negatives is"},
+		{"--runs 0", "--runs is 0"},
+		{"--memory-limit much", "such as 8GB"},
+		{"--memory-limit -3GB", "such as 8GB"},
+		{"--save-every 0s", "--save-every is 0s"},
+		{"--test-every -1", "--test-every is -1"},
+		{"--resume", "--resume needs --out"},
+		{"--tensorboard", "--tensorboard needs --out"},
+		{"--device tpu", "--device"},
+		{"--threads -1", "--threads is -1"},
+		{"more", "takes no arguments"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			program(t, append([]string{"train", "--data", data}, strings.Fields(tt.args)...)...).want(t, exitUsage, tt.want)
+		})
+	}
+	program(t, "train").want(t, exitUsage, "--data is missing")
+	program(t, "train", "--data", "uzi").want(t, exitUsage, "did you mean uci?")
+}
+
+// What does not fit is said before anything is trained or written.
+func TestTrainMemoryLimit(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	r := program(t, training(trainedRun(t).data, "--out", out, "--memory-limit", "300KiB")...).want(t, exitFailed, "training needs", "may be used", "batch_size")
+	if strings.Contains(r.err, "epoch") {
+		t.Errorf("it was trained nevertheless:\n%s", r.err)
+	}
+	if files, err := filepath.Glob(filepath.Join(out, "*")); err != nil || len(files) > 0 {
+		t.Errorf("the run directory has %v", files)
+	}
+}
+
+// A directory in the ml_* layout, with features of edges narrower than the model's, and one without any.
+func TestTrainFeatures(t *testing.T) {
+	set, err := dataset.Periodic(dataset.PeriodicOptions{Events: 600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Name = "tiny"
+	var losses []float64
+	for _, columns := range []int{0, 4} {
+		dir := filepath.Join(t.TempDir(), "tiny")
+		set.Edge = dataset.Features{Rows: set.Log.Len() + 1, Cols: columns}
+		if columns > 0 {
+			set.Edge.Data = make([]float32, set.Edge.Rows*columns)
+			for i := columns; i < len(set.Edge.Data); i++ {
+				set.Edge.Data[i] = float32(i%7) - 3
+			}
+		}
+		if err := dataset.SaveDyGLib(dir, set); err != nil {
+			t.Fatal(err)
+		}
+		sum := decode[train.Summary](t, program(t, training(dir, "--json")...).want(t, exitDone))
+		losses = append(losses, *sum.Runs[0].Results[0].Loss)
+	}
+	if losses[0] == losses[1] {
+		t.Error("features of edges make no difference")
+	}
+	program(t, training(synthetic(t), "--set", "num_epochs=1")...).want(t, exitDone, "warning: ")
+}
+
+// Data that is too short for a split is trained on as far as it goes.
+func TestTrainLittleData(t *testing.T) {
+	tests := []struct {
+		name   string
+		times  []float64
+		warned bool
+		shows  string
+	}{
+		{"one event", []float64{1}, true, "No events were left to measure on"},
+		{"one moment", []float64{5, 5, 5, 5, 5, 5}, true, "No events were left to measure on"},
+		{"three events", []float64{1, 2, 3}, true, "transductive"},
+		{"less than a batch", []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, false, "transductive"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var b strings.Builder
+			b.WriteString("u,i,ts\n")
+			for i, at := range tt.times {
+				fmt.Fprintf(&b, "a%d,x%d,%v\n", i%2, i%3, at)
+			}
+			dir := t.TempDir()
+			table, file := filepath.Join(dir, "few.csv"), filepath.Join(dir, "few.dgm")
+			if err := os.WriteFile(table, []byte(b.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			program(t, "data", "import", table, "--src", "u", "--dst", "i", "--time", "ts", "--out", file).want(t, exitDone)
+			r := program(t, training(file, "--out", filepath.Join(dir, "run"))...).want(t, exitDone).shows(t, tt.shows)
+			if warned := strings.Contains(r.err, "no events are left to validate on"); warned != tt.warned {
+				t.Errorf("warned: %v, want %v\n%s", warned, tt.warned, r.err)
+			}
+		})
+	}
+}
+
+func TestParseBytes(t *testing.T) {
+	tests := []struct {
+		text string
+		want int64
+	}{
+		{"", 0}, {"1000000", 1000000}, {"8GB", 8_000_000_000}, {"512MiB", 512 << 20}, {"1.5 gib", 3 << 29}, {"64K", 64 << 10}, {"7b", 7},
+	}
+	for _, tt := range tests {
+		if got, err := parseBytes("memory-limit", tt.text); err != nil || got != tt.want {
+			t.Errorf("%q: got %d, %v, want %d", tt.text, got, err, tt.want)
+		}
+	}
+	for _, text := range []string{"GB", "-1", "0", "1e30GB", "nan", "8XB"} {
+		if got, err := parseBytes("memory-limit", text); err == nil {
+			t.Errorf("%q: got %d, want an error", text, got)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package train_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// The configuration tells data, split and negatives apart, and anyone may read the files.
+func TestConfigRecords(t *testing.T) {
+	dir := t.TempDir()
+	run := small(t, dir, "num_epochs=1")
+	if _, err := run.Train(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var c train.Config
+	if err := json.Unmarshal(read(t, dir, train.ConfigFile), &c); err != nil {
+		t.Fatal(err)
+	}
+	val, err := run.Protocol.Evaluate(t.Context(), blind{}, eval.Val, sample.Random)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (train.Hashes{Data: run.Set.Hash(), Split: run.Protocol.Split().Hash, Negatives: val.Negatives}); c.Hashes != want || want.Negatives == "" {
+		t.Errorf("hashes are %+v, want %+v", c.Hashes, want)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runtime.GOOS != "windows" && info.Mode().Perm()&0o444 != 0o444 {
+			t.Errorf("%s has mode %v", e.Name(), info.Mode())
+		}
+		if strings.HasSuffix(e.Name(), ".tmp") {
+			t.Errorf("%s was left behind", e.Name())
+		}
+	}
+}
+
+// blind scores without looking.
+type blind struct{}
+
+func (blind) Plan() sample.Plan                          { return sample.Plan{} }
+func (blind) Score(b *sample.Batch, out []float32) error { clear(out); return nil }
+
+// A refusal names what changed, and nothing else.
+func TestResumeNamesChanges(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := small(t, dir, "num_epochs=1").Train(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	other := small(t, dir, "num_epochs=1", "dropout=0.3", "batch_size=50")
+	other.Resume, other.Seed = true, 9
+	_, err := other.Train(t.Context())
+	if err == nil {
+		t.Fatal("resumed with another configuration")
+	}
+	for _, part := range []string{"batch_size was 100 and is now 50", "dropout was 0.1 and is now 0.3", "seed was 1 and is now 9"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q lacks %q", err, part)
+		}
+	}
+	if strings.Contains(err.Error(), "num_layers") {
+		t.Errorf("%q names what did not change", err)
+	}
+}
+
+// The memory foretold is what a step takes, also when there are fewer events than a batch has.
+func TestMemoryIsForetold(t *testing.T) {
+	for _, size := range []string{"batch_size=100", "batch_size=700", "batch_size=5000"} {
+		run := small(t, "", "num_epochs=1", size)
+		r, err := run.Train(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.MemoryLimit = 1
+		_, err = run.Train(t.Context())
+		var short *train.MemoryError
+		if !errors.As(err, &short) {
+			t.Fatalf("%s: one byte of memory gave %v", size, err)
+		}
+		if short.Need < r.Peak || float64(short.Need) > 1.3*float64(r.Peak)+4e6 {
+			t.Errorf("%s: %d bytes were foretold, a step took %d", size, short.Need, r.Peak)
+		}
+	}
+}
+
+// What is too short to validate or test on can still be learned from.
+func TestFewEvents(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 7} {
+		log := event.NewLog(n)
+		for i := range n {
+			if _, err := log.Append(event.Event{Src: 1, Dst: event.Node(2 + i%2), Time: event.Time(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run := small(t, t.TempDir(), "num_epochs=2")
+		run.Set = &dataset.Set{Name: "few", Log: log, Sampling: dataset.Native}
+		split, err := dataset.NewSplit(log, dataset.SplitOptions{Sampling: dataset.Native})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.Protocol = eval.NewProtocol(split, eval.Options{Sampling: dataset.Native, BatchSize: 100})
+		r, err := run.Train(t.Context())
+		if err != nil {
+			t.Errorf("%d events: %v", n, err)
+			continue
+		}
+		if (r.Val != nil) != (split.Val.Len() > 0) || (len(r.Results) > 0) != (split.Test.Len() > 0) {
+			t.Errorf("%d events: val %v of %d, %d results of %d", n, r.Val, split.Val.Len(), len(r.Results), split.Test.Len())
+		}
+		if _, err := os.Stat(filepath.Join(run.Dir, train.CheckpointFile)); errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%d events: no checkpoint", n)
+		}
+	}
+}
