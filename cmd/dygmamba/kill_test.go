@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// TestKilledTraining kills the real program again and again while it trains, half of the time in the middle of writing a file, resumes it, and
+// compares what it ends with. DYGMAMBA_KILLS sets how often, 3 otherwise.
+func TestKilledTraining(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program and trains for some seconds")
+	}
+	kills := 3
+	if n, err := strconv.Atoi(os.Getenv("DYGMAMBA_KILLS")); err == nil {
+		kills = n
+	}
+	k := newKiller(t, kills)
+	for _, sampling := range []string{dataset.Native, dataset.Reference} {
+		t.Run(sampling, func(t *testing.T) { k.test(t, sampling, kills) })
+	}
+}
+
+func (k *killer) test(t *testing.T, sampling string, kills int) {
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole")
+	began := time.Now()
+	k.start(t, sampling, whole).wait(t)
+	length := time.Since(began)
+
+	out := filepath.Join(dir, "killed")
+	torn := 0
+	for n := range kills {
+		p := k.start(t, sampling, out)
+		p.live(t, time.Duration(rand.Int64N(int64(length)/int64(kills))))
+		if n%2 == 1 {
+			p.awaitWriting(t)
+		}
+		p.kill(t)
+		if left, _ := filepath.Glob(filepath.Join(out, "*.tmp")); len(left) > 0 {
+			torn++
+		}
+	}
+	k.start(t, sampling, out).wait(t)
+	t.Logf("%d kills, %d of them left a file half written; the uninterrupted training took %v", kills, torn, length.Round(time.Millisecond))
+
+	if !bytes.Equal(content(t, whole, train.CheckpointFile), content(t, out, train.CheckpointFile)) {
+		t.Error("the killed training ended with other weights")
+	}
+	if a, b := timeless(t, whole), timeless(t, out); a != b {
+		t.Errorf("the killed training recorded\n%s\nthe other one\n%s", b, a)
+	}
+	if left, _ := filepath.Glob(filepath.Join(out, "*.tmp")); len(left) > 0 {
+		t.Errorf("%v were left behind", left)
+	}
+}
+
+// killer has the program, and data to train on.
+type killer struct {
+	program, data string
+	epochs        int
+}
+
+func newKiller(t *testing.T, kills int) *killer {
+	t.Helper()
+	dir := t.TempDir()
+	k := &killer{filepath.Join(dir, "dygmamba"), filepath.Join(dir, "periodic.dgm"), 2 + kills}
+	if runtime.GOOS == "windows" {
+		k.program += ".exe"
+	}
+	if message, err := exec.Command("go", "build", "-o", k.program, ".").CombinedOutput(); err != nil {
+		t.Skipf("the program cannot be built here: %v\n%s", err, message)
+	}
+	set, err := dataset.Periodic(dataset.PeriodicOptions{Events: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dataset.Save(k.data, set); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// process is the program at work.
+type process struct {
+	*exec.Cmd
+	out   string
+	err   bytes.Buffer
+	ended chan error
+}
+
+// start trains, or continues. The state is saved after every batch.
+func (k *killer) start(t *testing.T, sampling, out string) *process {
+	t.Helper()
+	args := training(k.data, "--set", fmt.Sprintf("num_epochs=%d", k.epochs), "--set", "batch_size=40", "--save-every", "1ns", "--sampling", sampling, "--out", out, "--resume")
+	p := &process{Cmd: exec.Command(k.program, args...), out: out, ended: make(chan error, 1)}
+	p.Stderr = &p.err
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.ended <- p.Wait() }()
+	return p
+}
+
+// wait lets the training come to its end.
+func (p *process) wait(t *testing.T) {
+	t.Helper()
+	if err := <-p.ended; err != nil {
+		t.Fatalf("training: %v\n%s", err, p.err.String())
+	}
+}
+
+// live lets it train for some time.
+func (p *process) live(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case err := <-p.ended:
+		t.Fatalf("training ended before it could be killed: %v\n%s", err, p.err.String())
+	}
+}
+
+// awaitWriting lets it train until a file is being written.
+func (p *process) awaitWriting(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		if _, err := os.Stat(filepath.Join(p.out, train.LastFile+".tmp")); err == nil {
+			return
+		}
+		p.live(t, 0)
+	}
+	t.Error("no file was written for a minute")
+}
+
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	if err := p.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.ended
+}
+
+// timeless is what a run recorded, but for how long things took.
+func timeless(t *testing.T, dir string) string {
+	t.Helper()
+	var result train.Result
+	if err := json.Unmarshal(content(t, dir, train.ResultFile), &result); err != nil {
+		t.Fatal(err)
+	}
+	result.Seconds, result.PerEpoch = 0, 0
+	lines := slices.Collect(bytes.Lines(content(t, dir, train.LogFile)))
+	for _, line := range lines {
+		var e train.Epoch
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		e.Seconds, e.Events = train.Seconds{}, 0
+		result.History = append(result.History, e)
+	}
+	raw, err := json.Marshal(struct {
+		train.Result
+		History []train.Epoch
+	}{result, result.History})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
