@@ -1,6 +1,8 @@
 package train_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -9,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
@@ -58,6 +61,41 @@ type blind struct{}
 
 func (blind) Plan() sample.Plan                          { return sample.Plan{} }
 func (blind) Score(b *sample.Batch, out []float32) error { clear(out); return nil }
+
+// TestResumeBetweenEpochs interrupts when an epoch has ended and batches of the next may have been drawn ahead already, but none was learned from.
+func TestResumeBetweenEpochs(t *testing.T) {
+	whole := t.TempDir()
+	if _, err := small(t, whole).Train(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		dir := t.TempDir()
+		for cuts := 0; ; cuts++ {
+			run := small(t, dir)
+			run.Resume = true
+			ctx, cancel := context.WithCancel(t.Context())
+			run.OnEpoch = func(e train.Epoch) {
+				if e.Epoch < 3 {
+					time.AfterFunc(200*time.Microsecond, cancel)
+				}
+			}
+			_, err := run.Train(ctx)
+			cancel()
+			if err == nil && cuts < 2 {
+				t.Log("an interruption came too late")
+			}
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir, train.CheckpointFile)) {
+			t.Fatal("a training that was interrupted between epochs ended with other weights")
+		}
+	}
+}
 
 // A refusal names what changed, and nothing else.
 func TestResumeNamesChanges(t *testing.T) {

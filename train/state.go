@@ -104,7 +104,7 @@ func (t *trainer) due() bool {
 	return t.Dir != "" && t.SaveEvery > 0 && t.at.Batch > 0 && time.Since(t.saved) >= t.SaveEvery
 }
 
-// negatives is where the generator of training negatives stands.
+// negatives is where the generator of training negatives stands. It may be asked between epochs only: within one, batches are drawn ahead.
 func (t *trainer) negatives() []byte {
 	if r, ok := t.pass.Negatives.(sample.Resumable); ok {
 		return r.State()
@@ -120,8 +120,7 @@ func (t *trainer) save(spent time.Duration) error {
 	at := t.at
 	at.Seconds += spent.Seconds()
 	if at.Batch == 0 {
-		t.at.Negatives = t.negatives()
-		at.Negatives, at.Draws = t.at.Negatives, nil
+		at.Draws = nil
 	}
 	raw, err := json.Marshal(at)
 	if err != nil {

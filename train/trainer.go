@@ -279,7 +279,7 @@ func (t *trainer) record(e Epoch) error {
 		return fmt.Errorf("log: %w", err)
 	}
 	t.epochs = append(t.epochs, e)
-	t.at.Epoch, t.at.Batch, t.at.Sums, t.at.Seconds = e.Epoch, 0, sums{}, 0
+	t.at.Epoch, t.at.Batch, t.at.Sums, t.at.Seconds, t.at.Negatives = e.Epoch, 0, sums{}, 0, t.negatives()
 	t.at.Finished = stop.Done() || e.Epoch >= t.Spec.Training.Epochs
 	if err := t.save(0); err != nil {
 		return err
