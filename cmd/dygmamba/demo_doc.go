@@ -68,9 +68,9 @@ func (t *tour) spec() (model.Spec, error) {
 
 func (t *tour) tellStream(w io.Writer, s term.Style) error {
 	d := t.doc
-	fmt.Fprintf(w, "%s  %s events between %d sources and %d destinations. Every pair meets in a rhythm of its own.\n\n", s.Strong("1. A stream."),
-		term.Count(d.Data.Events), t.stream.Sources, t.stream.Targets)
-	const columns, pairs = 72, 5
+	fmt.Fprintf(w, "%s  %s events between %d sources and %d destinations.\n", s.Strong("1. A stream."), term.Count(d.Data.Events), t.stream.Sources, t.stream.Targets)
+	fmt.Fprintf(w, "   Every pair meets in a rhythm of its own:\n\n")
+	const columns, pairs = 64, 5
 	end := t.split.Train.At(t.split.Train.Len() - 1).Time
 	begin := end - 4*t.stream.LongGap
 	for i := range pairs {
@@ -79,26 +79,26 @@ func (t *tour) tellStream(w io.Writer, s term.Style) error {
 		for _, at := range t.meetings(1, dst, begin, end) {
 			line[min(columns-1, int((at-begin)/(end-begin)*columns))] = '│'
 		}
-		fmt.Fprintf(w, "  %3s–%-4s %s\n", t.set.Names.Name(1), t.set.Names.Name(dst), s.Dim(string(line)))
+		fmt.Fprintf(w, "   %s–%-4s %s\n", t.set.Names.Name(1), t.set.Names.Name(dst), s.Dim(string(line)))
 	}
-	_, err := fmt.Fprintf(w, "\n   The past is for learning (%s events), the next 15 %% for choosing, the last 15 %% for the verdict (%s events).\n\n",
-		term.Count(d.Split.Train), term.Count(d.Split.Test))
+	_, err := fmt.Fprintf(w, "\n   %s events are for learning, %s for choosing, the last %s for the verdict.\n\n",
+		term.Count(d.Split.Train), term.Count(d.Split.Val), term.Count(d.Split.Test))
 	return err
 }
 
 func (t *tour) tellModels(w io.Writer, s term.Style) error {
-	_, err := fmt.Fprintf(w, "%s  DyGMamba, which looks at the gaps between a pair's meetings, and its variant A, which does not.\n\n", s.Strong("2. Two models."))
+	_, err := fmt.Fprintf(w, "%s  DyGMamba looks at the gaps between a pair's meetings;\n   its variant A is the same model without that.\n\n", s.Strong("2. Two models."))
 	return err
 }
 
 func (m demoModel) tell(w io.Writer, _ term.Style) error {
-	_, err := fmt.Fprintf(w, "  %-11s %s parameters, %d epochs in %s, validation AP from %s to %s\n", m.Name, term.Count(m.Parameters), len(m.Epochs),
+	_, err := fmt.Fprintf(w, "   %-10s  %s parameters, %d epochs in %s, AP from %s to %s\n", m.Name, term.Count(m.Parameters), len(m.Epochs),
 		term.Duration(seconds(m.Seconds)), term.Percent(m.Epochs[0].AP), term.Percent(m.Epochs[m.BestEpoch-1].AP))
 	return err
 }
 
 func (d *demoDoc) tellVerdict(w io.Writer, s term.Style) error {
-	fmt.Fprintf(w, "\n%s  Half of the questions are about events that happened, half about events that did not; 50 is chance.\n\n", s.Strong("3. A verdict."))
+	fmt.Fprintf(w, "\n%s  Half of the questions are about events that happened,\n   half about events that did not; 50 is chance.\n\n", s.Strong("3. A verdict."))
 	t := term.NewTable(term.Left("model"), term.Left(""), term.Right("AP"), term.Right("AUC"))
 	for i, m := range d.Models {
 		add := t.Row
@@ -124,7 +124,7 @@ func (d *demoDoc) farewell(w io.Writer, s term.Style) error {
 	for line := range strings.Lines(demoCommands) {
 		fmt.Fprint(w, "  "+line)
 	}
-	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim(fmt.Sprintf("The tour took %s; seed %d gives the same numbers again.", term.Duration(seconds(d.Seconds)), d.Seed)))
+	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim(fmt.Sprintf("The tour took %s. The same seed (%d) gives the same numbers again.", term.Duration(seconds(d.Seconds)), d.Seed)))
 	return err
 }
 

@@ -173,40 +173,40 @@ func (t *tour) meetings(src, dst event.Node, begin, end event.Time) []float64 {
 // tell explains the example in the terminal.
 func (x *demoExample) tell(w io.Writer, s term.Style) error {
 	e := x.Explanation
-	fmt.Fprintf(w, "\n%s  Will %s and %s meet at %.2f? They did. DyGMamba gives it %s, without temporal patterns %s.\n\n", s.Strong("4. A reason."),
+	fmt.Fprintf(w, "\n%s  Will %s and %s meet at %.2f? They did.\n   DyGMamba gives it %s, without temporal patterns %s.\n\n", s.Strong("4. A reason."),
 		x.Source, x.Destination, x.Time, s.Good(percent(e.Probability)), percent(x.Without))
 	var f term.Facts
-	f.Add("gaps between their meetings", x.gaps())
+	f.Add("gaps between meetings", x.gaps())
 	for _, side := range []dygmamba.Side{e.Source, e.Destination} {
-		f.Add("weights of "+side.Name+"'s history", weightsOf(side))
+		f.Add("weights, history of "+side.Name, weightsOf(side))
 	}
 	f.Add(fmt.Sprintf("asked %.1f earlier", x.Time-x.OffTime), percent(x.Off.Probability))
-	for _, change := range x.changes() {
-		f.Add("without "+change.what, percent(change.to.Probability))
+	for _, c := range x.changes() {
+		f.Add(c.brief, percent(c.to.Probability))
 	}
 	return f.Write(w, s)
 }
 
 // demoChange is what the answer becomes without something.
 type demoChange struct {
-	what string
-	to   dygmamba.Effect
+	what, brief string
+	to          dygmamba.Effect
 }
 
 // changes are those for the gaps, the meetings, and the most weighted patch of either side.
 func (x *demoExample) changes() []demoChange {
 	var list []demoChange
-	add := func(what string, to *dygmamba.Effect) {
+	add := func(what, brief string, to *dygmamba.Effect) {
 		if to != nil {
-			list = append(list, demoChange{what, *to})
+			list = append(list, demoChange{what, brief, *to})
 		}
 	}
 	e := x.Explanation
-	add("the gaps", e.WithoutGaps)
-	add("their meetings", e.WithoutMeetings)
+	add("the gaps", "without the gaps", e.WithoutGaps)
+	add("their meetings", "without their meetings", e.WithoutMeetings)
 	for _, side := range []dygmamba.Side{e.Source, e.Destination} {
 		if p := heaviest(side); p != nil {
-			add(eventsOf(side, *p), p.Without)
+			add(eventsOf(side, *p), "without the most weighted of "+side.Name, p.Without)
 		}
 	}
 	return list
@@ -232,7 +232,8 @@ func weightsOf(side dygmamba.Side) string {
 	}
 	text := term.Spark(weights)
 	if p := heaviest(side); p != nil {
-		text += fmt.Sprintf("  most, %s, on %s", percent(float64(p.Weight)), eventsOf(side, *p))
+		last := p.Events[len(p.Events)-1]
+		text += fmt.Sprintf("  most (%.0f %%) around %s at %.0f", 100*p.Weight, last.Name, last.Time)
 	}
 	return text
 }

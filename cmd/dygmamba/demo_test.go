@@ -98,7 +98,7 @@ func TestDemoTells(t *testing.T) {
 	if failed := a.emit(doc, doc.farewell); failed != nil {
 		t.Fatal(failed)
 	}
-	result{out: out.String()}.shows(t, "1. A stream.", "2. Two models.", "3. A verdict.", "edgebank", "4. A reason.", "gaps between their meetings",
+	result{out: out.String()}.shows(t, "1. A stream.", "2. Two models.", "3. A verdict.", "edgebank", "4. A reason.", "gaps between meetings",
 		"without the gaps", "5. A page.", "page.html", "dygmamba train --data")
 }
 

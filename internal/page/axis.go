@@ -64,4 +64,4 @@ func (a Axis) at(v, from, to float64) float64 {
 }
 
 // textWidth guesses how wide a text is at 12 pixels.
-func textWidth(s string) float64 { return 6.7 * float64(len([]rune(s))) }
+func textWidth(s string) float64 { return 7.3 * float64(len([]rune(s))) }
