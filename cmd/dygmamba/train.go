@@ -35,7 +35,8 @@ func newTrain(a *app) *cobra.Command {
 		Long: `Trains on the first 70 % of the stream, in the order of time, keeps the epoch that does best on the next 15 % and measures it
 on the last 15 %. With --out everything is kept: configuration, a line per epoch, the best checkpoint, and the state to resume from.
 
-Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never stopped.`,
+Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never stopped, also after a crash.
+It remembers model, settings and seed.`,
 		Example: `  dygmamba train --data uci --out runs/uci
   dygmamba train --data uci --out runs/uci --resume
   dygmamba train --data enron --preset paper --runs 5 --out runs/enron --negatives all
