@@ -14,6 +14,7 @@ type twin struct {
 	w          map[string][]float64 // parameters by their reference names
 	events     []twinEvent
 	node, edge [][]float64 // features, row 0 is padding
+	smooth     bool        // phases are not rounded, so that they have a derivative
 }
 
 type twinEvent struct {
@@ -214,6 +215,9 @@ func (m *twin) timeCode(delta float32) []float64 {
 		phase := float32(float32(w[i]) * delta)
 		phase = float32(phase + float32(b[i]))
 		code[i] = math.Cos(float64(phase))
+		if m.smooth {
+			code[i] = math.Cos(w[i]*float64(delta) + b[i])
+		}
 		if m.c.Arch == Paper {
 			code[i] *= math.Sqrt(1 / float64(len(w)))
 		}
