@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/ebitengine/purego"
@@ -60,7 +61,10 @@ func openLibrary(names ...string) (uintptr, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("cuda: %w: %s not found (set %s to its directory): %v", device.ErrUnavailable, names[0], PathVariable, last)
+	if last != nil && !strings.Contains(last.Error(), "No such file") {
+		return 0, fmt.Errorf("cuda: %w: %s cannot be opened: %v", device.ErrUnavailable, names[0], last)
+	}
+	return 0, fmt.Errorf("cuda: %w: no %s (%s may name its directory)", device.ErrUnavailable, names[0], PathVariable)
 }
 
 // bind fills the function addresses from a library.
