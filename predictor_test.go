@@ -28,14 +28,15 @@ var narrow = []string{"channel_embedding_dim=8", "time_feat_dim=16", "max_input_
 
 // trained is one run that all tests share.
 type trained struct {
-	dir     string
+	root    string // to remove at the end
+	dir     string // the run's
 	set     *dataset.Set
 	summary train.Summary
 	err     error
 }
 
 var shared = sync.OnceValue(func() (r trained) {
-	if r.dir, r.err = os.MkdirTemp("", "dygmamba-test-*"); r.err != nil {
+	if r.root, r.err = os.MkdirTemp("", "dygmamba-test-*"); r.err != nil {
 		return r
 	}
 	if r.set, r.err = dataset.Periodic(dataset.PeriodicOptions{Events: 1000, Seed: 3}); r.err != nil {
@@ -43,13 +44,14 @@ var shared = sync.OnceValue(func() (r trained) {
 	}
 	dev := cpu.New(cpu.Options{})
 	defer dev.Close()
-	r.summary, r.err = dygmamba.Train(context.Background(), dygmamba.TrainOptions{Set: r.set, Device: dev, Settings: narrow, Dir: r.dir})
+	r.summary, r.err = dygmamba.Train(context.Background(), dygmamba.TrainOptions{Set: r.set, Device: dev, Settings: narrow, Dir: r.root})
+	r.dir = dygmamba.SeedDir(r.root, 0)
 	return r
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	os.RemoveAll(shared().dir)
+	os.RemoveAll(shared().root)
 	os.Exit(code)
 }
 

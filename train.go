@@ -2,11 +2,9 @@ package dygmamba
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +27,7 @@ type TrainOptions struct {
 	Preset   string        // "" is the model's first
 	Settings []string      // key=value
 
-	Dir     string   // run directory; "" keeps nothing. With several seeds each has its own directory below
+	Dir     string   // each seed's run directory is SeedDir of it, a summary lies beside them; "" keeps nothing
 	Seeds   []uint64 // nil is seed 0
 	Resume  bool     // continue what is in Dir
 	Threads int      // that gather batches; 0: all
@@ -79,15 +77,14 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 		runs = append(runs, r)
 	}
 	summary := train.Summarize(runs)
-	if o.Dir == "" || len(o.Seeds) == 1 {
+	if o.Dir == "" {
 		return summary, nil
 	}
-	raw, err := json.MarshalIndent(summary, "", "  ")
-	if err != nil {
-		return summary, err
-	}
-	return summary, os.WriteFile(filepath.Join(o.Dir, train.ResultFile), append(raw, '\n'), 0o644)
+	return summary, train.WriteSummary(o.Dir, summary)
 }
+
+// SeedDir is the directory of one seed's run below that of a training.
+func SeedDir(dir string, seed uint64) string { return filepath.Join(dir, fmt.Sprintf("seed-%d", seed)) }
 
 func (o TrainOptions) run(f model.Factory, spec model.Spec, p *eval.Protocol, seed uint64) *train.Run {
 	r := &train.Run{
@@ -98,8 +95,8 @@ func (o TrainOptions) run(f model.Factory, spec model.Spec, p *eval.Protocol, se
 	if r.SaveEvery == 0 {
 		r.SaveEvery = 30 * time.Second
 	}
-	if o.Dir != "" && len(o.Seeds) > 1 {
-		r.Dir = filepath.Join(o.Dir, fmt.Sprintf("seed-%d", seed))
+	if o.Dir != "" {
+		r.Dir = SeedDir(o.Dir, seed)
 	}
 	if o.OnStep != nil {
 		r.OnStep = func(s train.Step) { o.OnStep(seed, s) }

@@ -142,6 +142,9 @@ func Summarize(runs []Result) Summary {
 	return s
 }
 
+// WriteSummary keeps a summary beside the directories of its runs.
+func WriteSummary(path string, s Summary) error { return dir(path).writeJSON(ResultFile, s) }
+
 // meanStd is the mean and the sample standard deviation, which of one value is 0.
 func meanStd(x []float64) (mean, std float64) {
 	for _, v := range x {

@@ -53,6 +53,11 @@ type Hashes struct {
 
 // begin writes the configuration of a new run, or takes up the saved state of an old one.
 func (t *trainer) begin(ctx context.Context) (err error) {
+	if t.Dir != "" {
+		if err := os.MkdirAll(t.Dir, 0o755); err != nil {
+			return fmt.Errorf("run directory: %w", err)
+		}
+	}
 	if t.board, err = t.Run.board(); err != nil {
 		return err
 	}

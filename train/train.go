@@ -4,9 +4,7 @@ package train
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -52,11 +50,6 @@ type Step struct {
 // Train runs until the epochs or the patience are over and evaluates the best epoch. When ctx ends, the state is saved first and
 // the error wraps ctx's.
 func (r *Run) Train(ctx context.Context) (Result, error) {
-	if r.Dir != "" {
-		if err := os.MkdirAll(r.Dir, 0o755); err != nil {
-			return Result{}, fmt.Errorf("run directory: %w", err)
-		}
-	}
 	t, err := r.open(ctx)
 	if err != nil {
 		return Result{}, err

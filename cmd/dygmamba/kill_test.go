@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -50,13 +51,14 @@ func (k *killer) test(t *testing.T, sampling string, kills int) {
 			p.awaitWriting(t)
 		}
 		p.kill(t)
-		if left, _ := filepath.Glob(filepath.Join(out, "*.tmp")); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(p.out, "*.tmp")); len(left) > 0 {
 			torn++
 		}
 	}
 	k.start(t, sampling, out).wait(t)
 	t.Logf("%d kills, %d of them left a file half written; the uninterrupted training took %v", kills, torn, length.Round(time.Millisecond))
 
+	whole, out = dygmamba.SeedDir(whole, 0), dygmamba.SeedDir(out, 0)
 	if !bytes.Equal(content(t, whole, train.CheckpointFile), content(t, out, train.CheckpointFile)) {
 		t.Error("the killed training ended with other weights")
 	}
@@ -97,7 +99,7 @@ func newKiller(t *testing.T, kills int) *killer {
 // process is the program at work.
 type process struct {
 	*exec.Cmd
-	out   string
+	out   string // its run directory
 	err   bytes.Buffer
 	ended chan error
 }
@@ -106,7 +108,7 @@ type process struct {
 func (k *killer) start(t *testing.T, sampling, out string) *process {
 	t.Helper()
 	args := training(k.data, "--set", fmt.Sprintf("num_epochs=%d", k.epochs), "--set", "batch_size=40", "--save-every", "1ns", "--sampling", sampling, "--out", out, "--resume")
-	p := &process{Cmd: exec.Command(k.program, args...), out: out, ended: make(chan error, 1)}
+	p := &process{Cmd: exec.Command(k.program, args...), out: dygmamba.SeedDir(out, 0), ended: make(chan error, 1)}
 	p.Stderr = &p.err
 	if err := p.Start(); err != nil {
 		t.Fatal(err)

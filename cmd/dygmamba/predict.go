@@ -31,7 +31,7 @@ from the tensors.
 --explain writes, as a line of JSON for each query: the weight of every patch of both nodes' histories with its events, the gaps between the
 pair's own meetings, and how the answer changes when the gaps, the meetings, or a most weighted patch are withheld.`,
 		Example: `  dygmamba predict --run runs/uci --queries questions.csv --out answers.csv
-  dygmamba predict --checkpoint runs/uci/checkpoint.safetensors --data uci --queries questions.csv --json
+  dygmamba predict --checkpoint runs/uci/seed-0/checkpoint.safetensors --data uci --queries questions.csv --json
   dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 --set max_interaction_times=10 --queries q.csv
   dygmamba predict --run runs/visits --data visits.dgm --queries q.csv --out s.csv --explain why.jsonl
   dygmamba predict --run runs/visits --data visits.dgm --u Ada --i espresso --ts 2024-05-02T09:00:00Z --explain -`,

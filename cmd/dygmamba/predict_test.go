@@ -46,6 +46,7 @@ var makeSmallRun = sync.OnceValue(func() (r smallRun) {
 	if got := programIn(context.Background(), "", args...); got.code != exitDone {
 		r.err = fmt.Errorf("train: %s", got.err)
 	}
+	r.run = dygmamba.SeedDir(r.run, 0)
 	return r
 })
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
@@ -33,7 +32,8 @@ func newTrain(a *app) *cobra.Command {
 		Use:   "train",
 		Short: "Train a model on a data set, with one or more seeds",
 		Long: `Trains on the first 70 % of the stream, in the order of time, keeps the epoch that does best on the next 15 % and measures it
-on the last 15 %. With --out everything is kept: configuration, a line per epoch, the best checkpoint, and the state to resume from.
+on the last 15 %. With --out DIR everything is kept in DIR/seed-<n>/: configuration, a line per epoch, the best checkpoint, and the state to
+resume from; DIR/result.json sums all seeds up.
 
 Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never stopped, also after a crash.
 It remembers model, settings and seed.`,
@@ -122,15 +122,18 @@ func checkTraining(what modelFlags, runs runFlags, o *dygmamba.TrainOptions, neg
 // What the command line does say stays, and the training will object if that is something else.
 func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, runs *runFlags, o *dygmamba.TrainOptions) {
 	given := cmd.Flags().Changed
-	c, alone := configBeside(filepath.Join(dir, train.LastFile))
-	if alone && !given("seed") {
-		runs.seed = c.Seed
+	states, _ := filepath.Glob(filepath.Join(dir, "seed-*", train.LastFile))
+	state := filepath.Join(dygmamba.SeedDir(dir, runs.seed), train.LastFile)
+	alone := len(states) == 1 && !given("seed")
+	if alone {
+		state = states[0]
 	}
-	if !alone {
-		var known bool
-		if c, known = configBeside(filepath.Join(dir, fmt.Sprintf("seed-%d", runs.seed), train.LastFile)); !known {
-			return
-		}
+	c, known := configBeside(state)
+	if !known {
+		return
+	}
+	if alone {
+		runs.seed = c.Seed
 	}
 	var spec struct {
 		Preset           string

@@ -54,7 +54,11 @@ func TestTrain(t *testing.T) {
 		t.Errorf("the paper says nothing about this data set:\n%s", r.out)
 	}
 	var boards int
-	for _, name := range names(t, out) {
+	if want := []string{train.ResultFile, "seed-0"}; !slices.Equal(names(t, out), want) {
+		t.Errorf("the directory has %v, want %v", names(t, out), want)
+	}
+	seed := filepath.Join(out, "seed-0")
+	for _, name := range names(t, seed) {
 		switch {
 		case strings.HasPrefix(name, "events.out.tfevents."):
 			boards++
@@ -62,10 +66,10 @@ func TestTrain(t *testing.T) {
 			t.Errorf("the run directory has %s", name)
 		}
 	}
-	if len(names(t, out)) != 6 || boards != 1 {
-		t.Errorf("the run directory has %v", names(t, out))
+	if len(names(t, seed)) != 6 || boards != 1 {
+		t.Errorf("the run directory has %v", names(t, seed))
 	}
-	if lines := bytes.Count(content(t, out, train.LogFile), []byte("\n")); lines != 2 {
+	if lines := bytes.Count(content(t, seed, train.LogFile), []byte("\n")); lines != 2 {
 		t.Errorf("the log has %d lines, want 2", lines)
 	}
 	program(t, training(data, "--out", out)...).want(t, exitFailed, "holds a training already", "--resume")
@@ -120,7 +124,7 @@ func TestTrainInterrupted(t *testing.T) {
 		t.Errorf("the training went on:\n%s", r.err)
 	}
 	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume").want(t, exitDone, "epoch 2")
-	if !bytes.Equal(content(t, whole, train.CheckpointFile), content(t, out, train.CheckpointFile)) {
+	if !bytes.Equal(content(t, whole, "seed-7", train.CheckpointFile), content(t, out, "seed-7", train.CheckpointFile)) {
 		t.Error("the resumed training ended with other weights")
 	}
 	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume", "--set", "dropout=0.4").
