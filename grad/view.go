@@ -168,99 +168,79 @@ func band(tp *Tape, x *tensor.Tensor, lo, hi int) *tensor.Tensor {
 
 // Concat puts tensors side by side: [..., a], [..., b], … → [..., a+b+…].
 func Concat(tp *Tape, parts ...*tensor.Tensor) *tensor.Tensor {
-	width, tracked := 0, false
+	width := 0
 	for _, p := range parts {
 		if p.Rank() != parts[0].Rank() || p.Rows() != parts[0].Rows() {
 			panic(tensor.Mismatch("concat", "tensors that differ in the last dimension only", parts[0].Shape(), p.Shape()))
 		}
 		width += p.Cols()
-		tracked = tracked || tp.Tracks(p)
 	}
-	shape := widened(parts[0], width)
-	y := tp.New(shape.list()...)
-	y.Tracked = tracked
-	if y.Len() == 0 {
-		return y
-	}
-	at := 0
-	for _, p := range parts {
-		if p.Len() > 0 {
-			tp.dev.Copy(y.Mat().Columns(at, at+p.Cols()), p.Mat())
-		}
-		at += p.Cols()
-	}
-	if tracked {
-		Record(tp, concat{tp.list(parts), y})
-	}
-	return y
-}
-
-type concat struct {
-	parts []*tensor.Tensor
-	y     *tensor.Tensor
-}
-
-func (o *concat) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	dy, at := g.Mat(o.y.Rows(), o.y.Cols()), 0
-	for _, p := range o.parts {
-		if p.Len() > 0 {
-			tp.GiveCopy(p, dy.Columns(at, at+p.Cols()))
-		}
-		at += p.Cols()
-	}
-	tp.Recycle(g)
+	return tp.join(widened(parts[0], width), parts, false)
 }
 
 // Stack puts tensors below each other: [a, ...], [b, ...], … → [a+b+…, ...].
 func Stack(tp *Tape, parts ...*tensor.Tensor) *tensor.Tensor {
-	n, tracked := 0, false
+	n := 0
 	for _, p := range parts {
 		if p.Rank() < 2 || p.Rank() != parts[0].Rank() || p.Len()*parts[0].Dim(0) != parts[0].Len()*p.Dim(0) || p.Cols() != parts[0].Cols() {
 			panic(tensor.Mismatch("stack", "tensors of several dimensions that differ in the first only", parts[0].Shape(), p.Shape()))
 		}
 		n += p.Dim(0)
-		tracked = tracked || tp.Tracks(p)
 	}
 	shape := widened(parts[0], parts[0].Cols())
 	shape.d[0] = n
+	return tp.join(shape, parts, true)
+}
+
+// join copies parts side by side, or below each other.
+func (tp *Tape) join(shape *dims, parts []*tensor.Tensor, below bool) *tensor.Tensor {
 	y := tp.New(shape.list()...)
-	y.Tracked = tracked
+	for _, p := range parts {
+		y.Tracked = y.Tracked || tp.Tracks(p)
+	}
 	if y.Len() == 0 {
 		return y
 	}
+	o := joined{y: y, below: below}
 	at := 0
 	for _, p := range parts {
-		if p.Len() > 0 {
-			tp.dev.Copy(y.Mat().Band(at, at+p.Rows()), p.Mat())
+		var to device.Mat
+		if to, at = o.place(y.Mat(), p, at); p.Len() > 0 {
+			tp.dev.Copy(to, p.Mat())
 		}
-		at += p.Rows()
 	}
-	if tracked {
-		Record(tp, stack{tp.list(parts), y})
+	if y.Tracked {
+		o.parts = tp.list(parts)
+		Record(tp, o)
 	}
 	return y
 }
 
-type stack struct {
+type joined struct {
 	parts []*tensor.Tensor
 	y     *tensor.Tensor
+	below bool
 }
 
-func (o *stack) Backward(tp *Tape) {
+// place is where a part lies in the whole m, and where the next one begins.
+func (o *joined) place(m device.Mat, p *tensor.Tensor, at int) (device.Mat, int) {
+	if o.below {
+		return m.Band(at, at+p.Rows()), at + p.Rows()
+	}
+	return m.Columns(at, at+p.Cols()), at + p.Cols()
+}
+
+func (o *joined) Backward(tp *Tape) {
 	g := tp.Take(o.y)
 	if g.Len == 0 {
 		return
 	}
-	dy, at := g.Mat(o.y.Rows(), o.y.Cols()), 0
+	at := 0
 	for _, p := range o.parts {
-		if p.Len() > 0 {
-			tp.GiveCopy(p, dy.Band(at, at+p.Rows()))
+		var from device.Mat
+		if from, at = o.place(g.Mat(o.y.Rows(), o.y.Cols()), p, at); p.Len() > 0 {
+			tp.GiveCopy(p, from)
 		}
-		at += p.Rows()
 	}
 	tp.Recycle(g)
 }
