@@ -1,0 +1,35 @@
+package dataset
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// FuzzImportParquet feeds damaged files: whatever they hold, the answer is a table or a complaint about the input.
+func FuzzImportParquet(f *testing.F) {
+	type row struct {
+		Src  string  `parquet:"src"`
+		Dst  int64   `parquet:"dst"`
+		Time float64 `parquet:"ts"`
+	}
+	var good bytes.Buffer
+	if err := parquet.Write(&good, []row{{"a", 1, 1}, {"b", 2, 2.5}, {"a", 2, 3}}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good.Bytes())
+	f.Add(good.Bytes()[:good.Len()/2])
+	f.Add([]byte("PAR1PAR1"))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		path := filepath.Join(t.TempDir(), "a.parquet")
+		if err := os.WriteFile(path, raw, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Import(t.Context(), []string{path}, "", ImportOptions{})
+		checkInput(t, err)
+	})
+}
