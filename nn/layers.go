@@ -70,7 +70,7 @@ type TimeEncoder struct{ W, B *tensor.Tensor }
 // NewTimeEncoder adds a time encoder: w.weight, w.bias.
 func NewTimeEncoder(s Scope, width int) TimeEncoder {
 	s = s.In("w")
-	return TimeEncoder{s.Add("weight", Frequencies, width, 1), s.Add("bias", Const(0), width)}
+	return TimeEncoder{s.Add("weight", After(2*width, Frequencies), width, 1), s.Add("bias", Const(0), width)}
 }
 
 // Forward encodes [...] → [..., width]; rows whose mask is 0 are zero, an empty mask masks nothing.

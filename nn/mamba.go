@@ -22,7 +22,7 @@ func NewMamba(s Scope, width, state, kernel int) *Mamba {
 	w.Conv = s.Add("conv1d.weight", FanIn(kernel), width, 1, kernel)
 	w.ConvB = s.Add("conv1d.bias", FanIn(kernel), width)
 	w.X = s.Add("x_proj.weight", FanIn(width), rank+2*state, width)
-	w.Dt = s.Add("dt_proj.weight", Uniform(1/math.Sqrt(float64(rank))), width, rank)
+	w.Dt = s.Add("dt_proj.weight", After(width*(rank+1), Uniform(1/math.Sqrt(float64(rank)))), width, rank)
 	w.DtB = s.Add("dt_proj.bias", stepBias, width)
 	w.Out = s.Add("out_proj.weight", FanIn(width), width, width)
 	return &Mamba{w}

@@ -1,13 +1,11 @@
 // Package nn answers: which layers are there, and which numbers do they learn?
 //
 // Layers are small structs of named parameters with a Forward method. Their parameters register with a Params, which packs
-// them into one buffer, under the names of the reference checkpoints and with PyTorch's initial distributions.
+// them into one buffer, under the names of the reference checkpoints and with PyTorch's initial values.
 package nn
 
 import (
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/device"
@@ -35,7 +33,7 @@ type Param struct {
 	init   Init
 }
 
-// NewParams starts an empty collection. The seed decides the initial values; each parameter draws from a stream of its own, named after it.
+// NewParams starts an empty collection. The seed decides the initial values, which are drawn in the order of the parameters.
 func NewParams(seed uint64) *Params { return &Params{seed: seed, byName: map[string]*Param{}} }
 
 // Add registers a parameter. It has memory after Place.
@@ -62,8 +60,9 @@ func (p *Params) Place(dev device.Device) {
 	p.dev = dev
 	p.data, p.grad = dev.Alloc(p.total), dev.Alloc(p.total)
 	host := make([]float32, p.total)
+	draws := newDraws(p.seed)
 	for _, q := range p.list {
-		q.init(p.stream(q.Name), host[q.Lo:q.Hi])
+		q.init(draws, host[q.Lo:q.Hi])
 		if q.Hi > q.Lo {
 			q.Data = p.data.Slice(q.Lo, q.Hi)
 		}
@@ -163,13 +162,6 @@ func (q *Param) attach(grad device.Buffer) {
 	if !q.Frozen && q.Hi > q.Lo && grad.Len > 0 {
 		q.Grad = grad.Slice(q.Lo, q.Hi)
 	}
-}
-
-// stream is the generator that belongs to a name.
-func (p *Params) stream(name string) *rand.Rand {
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	return rand.New(rand.NewPCG(p.seed, h.Sum64()))
 }
 
 // Scope adds parameters under a common prefix.

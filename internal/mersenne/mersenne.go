@@ -1,7 +1,7 @@
-// Package mersenne answers: which numbers would NumPy and Python have drawn?
+// Package mersenne answers: which numbers would NumPy, Python and PyTorch have drawn?
 //
 // It is the Mersenne Twister MT19937 with the two seedings and the derived draws of NumPy's RandomState and Python's random module, bit for
-// bit. Only what must repeat a published draw uses it; everything else draws from package stream.
+// bit; PyTorch's CPU generator has the words and the seeding of NumPy's. Only what must repeat a published draw uses it; everything else draws from package stream.
 package mersenne
 
 import (
