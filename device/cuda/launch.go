@@ -123,7 +123,7 @@ func (a *launchArgs) words(w ...uint64) *launchArgs {
 
 // over launches one thread for each of n numbers.
 func (d *Device) over(k kernel, n int, shape ...int) {
-	d.limit(kernelNames[k], "a launch", n, math.MaxUint32)
+	d.limit(kernelNames[k], "a launch", n, threads*math.MaxInt32) // blocks that a grid may have
 	if n > 0 {
 		d.grid(k, blocks(n, threads), 1, threads, 1, 0, shape...)
 	}

@@ -11,10 +11,12 @@ typedef unsigned long long u64;
 
 __device__ inline u64 thread_number() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 
-// row_col finds number i in a matrix of cols columns. Launches are below 2^32 threads, and 32-bit division is much cheaper.
+// row_col finds number i in a matrix of cols columns. 32-bit division is much cheaper, and few matrices need more.
 __device__ inline void row_col(u64 i, u64 rows, u64 cols, u64& r, u64& c) {
   if (rows == 1) {
     r = 0, c = i;
+  } else if (rows * cols >> 32) {
+    r = i / cols, c = i % cols;
   } else {
     r = (u32)i / (u32)cols, c = (u32)i % (u32)cols;
   }
