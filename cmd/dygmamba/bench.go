@@ -5,12 +5,15 @@ import "github.com/spf13/cobra"
 func newBench(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure this machine: kernels, gathering, whole steps",
+		Short: "Measure this machine: kernels, whole steps, long histories",
 		Example: `  dygmamba bench kernels
-  dygmamba bench step --data uci`,
+  dygmamba bench step --data uci
+  dygmamba bench neighbors --data enron --preset paper`,
 		Args: knownCommand,
-		RunE: func(*cobra.Command, []string) error { return usagef("bench needs a command: kernels or step") },
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("bench needs a command: kernels, step or neighbors")
+		},
 	}
-	cmd.AddCommand(newBenchKernels(a), newBenchStep(a))
+	cmd.AddCommand(newBenchKernels(a), newBenchStep(a), newBenchNeighbors(a))
 	return cmd
 }

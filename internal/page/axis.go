@@ -6,15 +6,23 @@ import (
 	"strings"
 )
 
-// Axis is a range of values. Percent shows fractions as percentages.
+// Axis is a range of values.
 type Axis struct {
 	Name     string
 	Min, Max float64
-	Percent  bool
+	Percent  bool      // show fractions as percentages
+	Log      bool      // equal factors are equally far apart; Min must be above 0
+	Ticks    []float64 // values to show, in order; nil: round ones
 }
 
-// ticks are round values of the axis, about so many.
+// ticks are the values to show, about so many.
 func (a Axis) ticks(about int) []float64 {
+	switch {
+	case a.Ticks != nil:
+		return thin(a.Ticks, about)
+	case a.Log:
+		return a.powers(about)
+	}
 	span := a.Max - a.Min
 	if !(span > 0) || math.IsInf(span, 0) {
 		return []float64{a.Min}
@@ -33,8 +41,44 @@ func (a Axis) ticks(about int) []float64 {
 	return list
 }
 
-// label writes a tick's value; all of an axis have as many places.
+// powers are values 1, 2 and 5 times a power of ten, or powers of ten alone where there are enough of them.
+func (a Axis) powers(about int) []float64 {
+	var all, tens []float64
+	for e := math.Floor(math.Log10(a.Min)); e <= math.Log10(a.Max)+1e-9; e++ {
+		for _, k := range []float64{1, 2, 5} {
+			v := k * math.Pow(10, e)
+			if v < a.Min*(1-1e-9) || v > a.Max*(1+1e-9) {
+				continue
+			}
+			all = append(all, v)
+			if k == 1 {
+				tens = append(tens, v)
+			}
+		}
+	}
+	if len(all) > 2*about && len(tens) > 2 {
+		return thin(tens, about)
+	}
+	return all
+}
+
+// thin leaves out every second value, the last one staying, until few enough are left.
+func thin(values []float64, about int) []float64 {
+	for len(values) > max(2, about) {
+		var half []float64
+		for i := (len(values) - 1) % 2; i < len(values); i += 2 {
+			half = append(half, values[i])
+		}
+		values = half
+	}
+	return values
+}
+
+// label writes a tick's value; all of an axis have as many places, unless it is logarithmic.
 func (a Axis) label(v float64, all []float64) string {
+	if a.Log {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
 	unit := ""
 	scale := 1.0
 	if a.Percent {
@@ -59,6 +103,9 @@ func (a Axis) label(v float64, all []float64) string {
 func (a Axis) at(v, from, to float64) float64 {
 	if !(a.Max > a.Min) {
 		return (from + to) / 2
+	}
+	if a.Log {
+		return from + math.Log(v/a.Min)/math.Log(a.Max/a.Min)*(to-from)
 	}
 	return from + (v-a.Min)/(a.Max-a.Min)*(to-from)
 }

@@ -15,9 +15,10 @@ type Lines struct {
 
 // Series is one line. Values that are not numbers leave a gap.
 type Series struct {
-	Name string
-	Tone Tone
-	X, Y []float64
+	Name   string
+	Tone   Tone
+	X, Y   []float64
+	Points bool // no line: its values alone
 }
 
 func (l Lines) draw(m *markup, width float64) float64 {
@@ -72,14 +73,24 @@ func (l Lines) line(m *markup, s Series, b box) {
 		return
 	}
 	m.open("g", "class", s.Tone.class())
-	m.leaf("path", "class", "line", "d", path)
+	if !s.Points {
+		m.leaf("path", "class", "line", "d", path)
+	}
 	for i, v := range s.Y {
-		if !l.Dots || math.IsNaN(v) || math.IsInf(v, 0) {
+		if !l.Dots && !s.Points || math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
 		}
-		m.open("circle", "class", "dot", "r", "3", "cx", px(l.X.at(s.X[i], b.left, b.right)), "cy", px(l.Y.at(v, b.bottom, b.top)))
+		m.open("circle", "class", "dot", "r", px(s.radius()), "cx", px(l.X.at(s.X[i], b.left, b.right)), "cy", px(l.Y.at(v, b.bottom, b.top)))
 		m.element("title", fmt.Sprintf("%s, %s %.4g: %.4f", s.Name, l.X.Name, s.X[i], v))
 		m.close("circle")
 	}
 	m.close("g")
+}
+
+// radius is that of the dots: larger where there is no line to guide the eye.
+func (s Series) radius() float64 {
+	if s.Points {
+		return 4
+	}
+	return 3
 }

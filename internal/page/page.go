@@ -12,6 +12,9 @@ import (
 //go:embed style.css
 var style string
 
+//go:embed chart.css
+var chartStyle string // colours and drawings
+
 // Page is a document with a title, a few sentences below it, and parts.
 type Page struct {
 	Title string
@@ -34,7 +37,7 @@ func (p Page) Write(w io.Writer) error {
 	m.leaf("meta", "name", "color-scheme", "content", "light dark")
 	m.element("title", p.Title)
 	m.open("style")
-	m.WriteString("\n" + style) // ours: it must not be escaped
+	m.WriteString("\n" + chartStyle + style) // ours: it must not be escaped
 	m.close("style")
 	m.close("head")
 	m.open("body")

@@ -48,15 +48,10 @@ func (t *Table) Gap() {
 // Write draws the table: a line of names, a rule, the rows.
 func (t *Table) Write(w io.Writer, s Style) error {
 	widths := t.widths()
-	names := make([]string, len(t.columns))
-	total := 0
-	for i, c := range t.columns {
-		names[i] = c.Name
-		total += widths[i] + 2
-	}
 	var b strings.Builder
-	b.WriteString(s.Strong(t.line(names, widths)) + "\n")
-	b.WriteString(s.Dim("  "+strings.Repeat("─", max(0, total-2))) + "\n")
+	if err := t.head(&b, s, widths); err != nil {
+		return err
+	}
 	for _, r := range t.rows {
 		line := t.line(r.cells, widths)
 		if r.marked {
@@ -65,6 +60,18 @@ func (t *Table) Write(w io.Writer, s Style) error {
 		b.WriteString(line + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// head draws the line of names and the rule below it.
+func (t *Table) head(w io.Writer, s Style, widths []int) error {
+	names := make([]string, len(t.columns))
+	total := 0
+	for i, c := range t.columns {
+		names[i] = c.Name
+		total += widths[i] + 2
+	}
+	_, err := io.WriteString(w, s.Strong(t.line(names, widths))+"\n"+s.Dim("  "+strings.Repeat("─", max(0, total-2)))+"\n")
 	return err
 }
 

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/dataset"
+)
+
+func TestBenchNeighbors(t *testing.T) {
+	set, err := dataset.Periodic(dataset.PeriodicOptions{Sources: 5, Targets: 5, Events: 1500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	data, save, plot := filepath.Join(dir, "small.dgm"), filepath.Join(dir, "n.json"), filepath.Join(dir, "n.svg")
+	if err := dataset.Save(data, set); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"bench", "neighbors", "--data", data, "--device", "cpu", "--steps", "2", "--lengths", "32,8,16,1000000000",
+		"--set", "channel_embedding_dim=8", "--set", "time_feat_dim=10", "--set", "patch_size=2", "--set", "batch_size=20"}
+	program(t, append(args, "--save", save, "--plot", plot)...).want(t, exitDone).shows(t, "ms per 1000", "1,000,000,000  needs about", "are free", "per 1000 neighbours, within")
+
+	raw, err := os.ReadFile(save)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc neighborsDoc
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Rows) != 4 || doc.Time == nil || doc.Memory == nil || doc.BatchSize != 20 {
+		t.Fatalf("document %+v", doc)
+	}
+	for i, want := range []int{8, 16, 32} {
+		r := doc.Rows[i]
+		if r.Neighbors != want || r.Positions != want+2 || !(r.Step > 0) || !(r.Gather > 0) || r.Problem != "" { // one position of padding, in patches of two
+			t.Errorf("row %d: %+v", i, r)
+		}
+		if r.Used < r.Planned || r.Used > r.Planned+r.Planned/4 {
+			t.Errorf("%d neighbours: %d bytes in use, %d planned", want, r.Used, r.Planned)
+		}
+	}
+	if r := doc.Rows[3]; r.Neighbors != 1e9 || r.Problem == "" || r.Step != 0 {
+		t.Errorf("a length beyond the memory: %+v", r)
+	}
+	if picture, err := os.ReadFile(plot); err != nil || strings.Count(string(picture), "<circle") != 6 {
+		t.Errorf("picture of three lengths, twice: %v\n%s", err, picture)
+	}
+	printed := decode[neighborsDoc](t, program(t, append(args, "--json")...).want(t, exitDone))
+	if len(printed.Rows) != 4 {
+		t.Errorf("--json prints %d rows", len(printed.Rows))
+	}
+}
+
+func TestBenchNeighborsUsage(t *testing.T) {
+	run := func(want string, args ...string) {
+		t.Helper()
+		program(t, append([]string{"bench", "neighbors", "--data", "uci"}, args...)...).want(t, exitUsage, want)
+	}
+	run("--lengths has 0, must be at least 1", "--lengths", "64,0")
+	run("--lengths", "--lengths", "")
+	run("--steps is 0, must be at least 1", "--steps", "0")
+	run("there is no directory", "--plot", filepath.Join(t.TempDir(), "no", "x.svg"))
+	run("patch_size is 0", "--set", "patch_size=0")
+}
+
+func TestFitGrowth(t *testing.T) {
+	x := []float64{64, 128, 1024, 8192}
+	var straight, bent []float64
+	for _, v := range x {
+		straight, bent = append(straight, 3+0.025*v), append(bent, v*v)
+	}
+	if g := fitGrowth(x, straight); math.Abs(g.Base-3) > 1e-6 || math.Abs(g.Each-0.025) > 1e-9 || g.Off > 1e-6 {
+		t.Errorf("a straight line: %+v", g)
+	}
+	if g := fitGrowth(x, bent); g.Off < 0.5 || g.Base < 0 {
+		t.Errorf("a square passes as a line: %+v", g)
+	}
+	if g := fitGrowth(x[:2], straight[:2]); g != nil {
+		t.Errorf("two measurements show no growth: %+v", g)
+	}
+}

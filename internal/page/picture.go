@@ -1,0 +1,39 @@
+package page
+
+import "io"
+
+// Picture is figures side by side as one SVG file, for documents that cannot hold a page. It follows the reader's choice of light or
+// dark where it is shown.
+type Picture []Figure
+
+const (
+	pictureGap  = 20 // between two figures
+	pictureEdge = 18 // between a figure's border and what is in it
+)
+
+// Write writes the picture.
+func (p Picture) Write(w io.Writer) error {
+	const outer, top = halfWidth + 2*pictureEdge, 62.0 // room for title and note above a chart
+	charts, deepest := make([]markup, len(p)), 0.0
+	for i, f := range p {
+		deepest = max(deepest, f.Chart.draw(&charts[i], halfWidth))
+	}
+	width, height := float64(len(p))*(outer+pictureGap)-pictureGap, top+deepest+pictureEdge/2
+	var m markup
+	m.open("svg", "xmlns", "http://www.w3.org/2000/svg", "width", px(width), "height", px(height), "viewBox", "0 0 "+px(width)+" "+px(height), "role", "img")
+	m.open("style")
+	m.WriteString("\n" + chartStyle) // ours: it must not be escaped
+	m.close("style")
+	for i, f := range p {
+		left := float64(i) * (outer + pictureGap)
+		m.leaf("rect", "class", "panel", "x", px(left), "y", "0", "width", px(outer), "height", px(height), "rx", "10")
+		m.element("text", f.Title, "class", "title", "x", px(left+pictureEdge), "y", "28")
+		m.element("text", f.Note, "x", px(left+pictureEdge), "y", "48")
+		m.open("g", "transform", "translate("+px(left+pictureEdge)+" "+px(top)+")")
+		m.WriteString(charts[i].String())
+		m.close("g")
+	}
+	m.close("svg")
+	_, err := io.WriteString(w, m.String())
+	return err
+}
