@@ -374,3 +374,14 @@ type Replayer interface {
 	// The device may run it, record it, or let only its Writes through and launch the recording.
 	Replay(key int, step func())
 }
+
+// Rounder is an optional interface: a device that may round what it multiplies.
+type Rounder interface {
+	Rounds() bool // operands of matrix products have 10 bits of mantissa (TF32), not 23
+}
+
+// Rounds reports whether dev rounds the operands of matrix products, which changes results.
+func Rounds(dev Device) bool {
+	r, ok := dev.(Rounder)
+	return ok && r.Rounds()
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
@@ -40,6 +41,7 @@ type Config struct {
 	Sampling string          `json:"sampling"`
 	Seed     uint64          `json:"seed"`
 	ByAP     bool            `json:"by_ap"`
+	TF32     bool            `json:"tf32,omitempty"` // matrix products were rounded
 	Params   int             `json:"parameters"`
 	Hashes   Hashes          `json:"hashes"`
 }
@@ -93,7 +95,7 @@ func (t *trainer) config(ctx context.Context) (Config, error) {
 		return Config{}, fmt.Errorf("validation negatives: %w", err)
 	}
 	return Config{
-		Model: t.Model, Spec: spec, Data: t.Set.Name, Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Params: t.model.Params().Count(),
+		Model: t.Model, Spec: spec, Data: t.Set.Name, Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, TF32: device.Rounds(t.Device), Params: t.model.Params().Count(),
 		Hashes: Hashes{Data: t.Set.Hash(), Split: t.Protocol.Split().Hash, Negatives: val.Negatives},
 	}, nil
 }
@@ -221,7 +223,7 @@ func (c Config) differs(now Config) error {
 // facts are what must stay the same, one by one.
 func (c Config) facts() map[string]string {
 	list := map[string]string{
-		"model": c.Model, "seed": fmt.Sprint(c.Seed), "sampling": c.Sampling, "select-by-ap": fmt.Sprint(c.ByAP),
+		"model": c.Model, "seed": fmt.Sprint(c.Seed), "sampling": c.Sampling, "select-by-ap": fmt.Sprint(c.ByAP), "tf32": fmt.Sprint(c.TF32),
 		"the data's hash": c.Hashes.Data, "the split's hash": c.Hashes.Split,
 	}
 	var spec struct {

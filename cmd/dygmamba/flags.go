@@ -88,12 +88,14 @@ func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard str
 type deviceFlags struct {
 	name    string // --device
 	threads int    // --threads
+	tf32    bool   // --tf32
 }
 
 func (f *deviceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "device", "auto", "what computes: "+strings.Join(open.Names, ", "))
 	flags.IntVar(&f.threads, "threads", 0, "threads on the CPU; results do not depend on it (default: one for every processor)")
+	flags.BoolVar(&f.tf32, "tf32", false, "let a GPU round what it multiplies in matrix products to TF32, 10 bits of mantissa instead of 23: faster, less exact; no effect on the CPU")
 	completeWith(cmd, "device", open.Names...)
 }
 
@@ -113,12 +115,15 @@ func (f *deviceFlags) open(a *app) (device.Device, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	dev, note, err := open.Device(f.name, open.Options{Threads: f.threads})
+	dev, note, err := open.Device(f.name, open.Options{Threads: f.threads, TF32: f.tf32})
 	if err != nil {
 		return nil, err
 	}
 	if note != "" {
 		a.log().Info("computing on the CPU: " + note)
+	}
+	if f.tf32 && !device.Rounds(dev) {
+		a.log().Info("--tf32 has no effect: " + dev.Name() + " computes in float32 throughout")
 	}
 	return dev, nil
 }

@@ -47,7 +47,7 @@ It remembers model, settings and seed.`,
 				return usagef("--resume needs --out, the directory of the run to continue")
 			}
 			if o.Resume {
-				recall(cmd, runs.out, &data, &what, &runs, &o)
+				recall(cmd, runs.out, &data, &what, &where, &runs, &o)
 			}
 			if err := checkTraining(what, runs, &o, negatives, limit); err != nil {
 				return err
@@ -120,7 +120,7 @@ func checkTraining(what modelFlags, runs runFlags, o *dygmamba.TrainOptions, neg
 
 // recall takes over from the run in a directory what the command line leaves open, so that --resume needs no other flags repeated than --data.
 // What the command line does say stays, and the training will object if that is something else.
-func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, runs *runFlags, o *dygmamba.TrainOptions) {
+func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, where *deviceFlags, runs *runFlags, o *dygmamba.TrainOptions) {
 	given := cmd.Flags().Changed
 	states, _ := filepath.Glob(filepath.Join(dir, "seed-*", train.LastFile))
 	state := filepath.Join(dygmamba.SeedDir(dir, runs.seed), train.LastFile)
@@ -160,6 +160,9 @@ func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, r
 	}
 	if !given("select-by-ap") {
 		o.ByAP = c.ByAP
+	}
+	if !given("tf32") {
+		where.tf32 = c.TF32
 	}
 }
 

@@ -83,6 +83,9 @@ func Open(o Options) (device.Device, error) {
 	name := make([]byte, 256)
 	call(drv.deviceName, ptr(&name[0]), uintptr(len(name)), uintptr(gpu))
 	d.name = fmt.Sprintf("cuda (%s)", strings.TrimRight(string(name), "\x00"))
+	if d.tf32 {
+		d.name = strings.TrimSuffix(d.name, ")") + ", TF32)"
+	}
 	if err := d.loadKernels(fmt.Sprintf("sm_%d%d", major, minor)); err != nil {
 		return nil, err
 	}

@@ -66,6 +66,9 @@ func trans(t bool) uintptr {
 	return 0
 }
 
+// Rounds reports whether products round their operands to TF32.
+func (d *Device) Rounds() bool { return d.tf32 }
+
 // lead is the distance between rows as cuBLAS accepts it.
 func lead(m device.Mat) uintptr { return uintptr(max(m.Stride, m.Cols, 1)) }
 

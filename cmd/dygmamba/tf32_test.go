@@ -1,0 +1,32 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/train"
+)
+
+func TestTF32(t *testing.T) {
+	data, out := trainedRun(t).data, t.TempDir()
+	r := program(t, training(data, "--out", out, "--tf32")...).want(t, exitDone, "--tf32 has no effect: cpu")
+	if bytes.Contains(content(t, out, "seed-0", train.ConfigFile), []byte("tf32")) {
+		t.Error("the run is recorded as rounded")
+	}
+	if n := bytes.Count([]byte(r.err), []byte("tf32")); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+	program(t, "eval", "--run", out, "--data", data, "--device", "cpu", "--tf32", "--setting", "transductive", "--negatives", "random").
+		want(t, exitDone, "--tf32 has no effect")
+
+	// --resume remembers it, and the CPU cannot continue such a run.
+	path := filepath.Join(out, "seed-0", train.ConfigFile)
+	c := bytes.Replace(content(t, out, "seed-0", train.ConfigFile), []byte(`"by_ap"`), []byte(`"tf32": true, "by_ap"`), 1)
+	if err := os.WriteFile(path, c, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume").
+		want(t, exitFailed, "--tf32 has no effect", "tf32 was true and is now false")
+}
