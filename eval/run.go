@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"slices"
 	"strconv"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -35,26 +36,57 @@ func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log)
 	}
 	p.Negatives.Reset()
 	_, ranks := s.(replay.Ranker)
-	t := tally{logits: !ranks, hash: sha256.New(), total: events.Len()}
+	t := tally{scorer: starter(s), logits: !ranks, hash: sha256.New(), total: events.Len()}
 	for step, err := range p.Batches(ctx, s, events.All()) {
 		if err == nil {
-			err = t.add(s, step)
+			err = t.ask(step)
 		}
 		if err != nil {
+			if t.open != nil {
+				t.scorer.Finish()
+			}
 			return Result{}, fmt.Errorf("evaluate: %w", err)
 		}
+	}
+	if err := t.judge(t.open); err != nil {
+		return Result{}, fmt.Errorf("evaluate: %w", err)
 	}
 	return t.result(), nil
 }
 
+// starter lets every scorer be asked in the same way.
+func starter(s replay.Scorer) replay.Starter {
+	if s, ok := s.(replay.Starter); ok {
+		return s
+	}
+	return immediate{s}
+}
+
+// immediate is a scorer that has finished when it has started.
+type immediate struct{ replay.Scorer }
+
+func (s immediate) Start(b *sample.Batch, out []float32) error { return s.Score(b, out) }
+func (s immediate) Finish() error                              { return nil }
+
+// question is a batch that was asked about.
+type question struct {
+	batch     int
+	positives int
+	queries   []sample.Query
+	scores    []float32
+}
+
 // tally adds up batches.
 type tally struct {
+	scorer    replay.Starter
+	questions [2]question
+	open      *question // asked, not judged yet
+
 	logits   bool
 	total    int // positives to come
 	hash     hash.Hash
 	line     []byte
 	meter    Meter
-	scores   []float32
 	pos, neg []float32 // of all batches
 	ap, auc  float64   // sums over batches
 	loss     float64
@@ -62,37 +94,49 @@ type tally struct {
 	batches  int
 }
 
-// add asks about one batch.
-func (t *tally) add(s replay.Scorer, step *replay.Step) error {
-	b := step.Batch
-	n := step.Span.Len()
-	if cap(t.scores) < len(b.Queries) {
-		t.scores = make([]float32, len(b.Queries))
-	}
-	scores := t.scores[:len(b.Queries)]
-	if err := s.Score(b, scores); err != nil {
-		return fmt.Errorf("score batch %d: %w", step.Number, err)
-	}
-	for i, x := range scores {
-		if x != x {
-			q := b.Queries[i]
-			return fmt.Errorf("score batch %d: query %d (%d, %d at %v) got NaN, must be a number", step.Number, i, q.Src, q.Dst, q.Time)
-		}
-	}
-	if t.logits {
-		t.loss += probabilities(scores, n)
-	}
-	pos, neg := scores[:n], scores[n:]
-	ap, auc := t.meter.Score(pos, neg)
-	t.ap, t.auc = t.ap+ap, t.auc+auc
-	t.pos, t.neg = append(t.pos, pos...), append(t.neg, neg...)
-	t.batches++
-	if len(neg) > n {
-		t.rank(pos, neg)
+// ask asks about one batch, and only then judges the one before: a scorer on a GPU computes meanwhile.
+func (t *tally) ask(step *replay.Step) error {
+	b, n := step.Batch, step.Span.Len()
+	q := &t.questions[step.Number%2]
+	q.batch, q.positives = step.Number, n
+	q.queries = append(q.queries[:0], b.Queries...)
+	q.scores = slices.Grow(q.scores[:0], len(b.Queries))[:len(b.Queries)]
+	if err := t.scorer.Start(b, q.scores); err != nil {
+		return fmt.Errorf("score batch %d: %w", q.batch, err)
 	}
 	for round := n; round < len(b.Queries); round += n {
 		t.line = appendNegatives(t.line[:0], b.Queries[round:round+n])
 		t.hash.Write(t.line)
+	}
+	before := t.open
+	t.open = q
+	return t.judge(before)
+}
+
+// judge waits for the scores of a batch and measures them. Before the first there is none.
+func (t *tally) judge(q *question) error {
+	if q == nil {
+		return nil
+	}
+	if err := t.scorer.Finish(); err != nil {
+		return fmt.Errorf("score batch %d: %w", q.batch, err)
+	}
+	for i, x := range q.scores {
+		if x != x {
+			a := q.queries[i]
+			return fmt.Errorf("score batch %d: query %d (%d, %d at %v) got NaN, must be a number", q.batch, i, a.Src, a.Dst, a.Time)
+		}
+	}
+	if t.logits {
+		t.loss += probabilities(q.scores, q.positives)
+	}
+	pos, neg := q.scores[:q.positives], q.scores[q.positives:]
+	ap, auc := t.meter.Score(pos, neg)
+	t.ap, t.auc = t.ap+ap, t.auc+auc
+	t.pos, t.neg = append(t.pos, pos...), append(t.neg, neg...)
+	t.batches++
+	if len(neg) > q.positives {
+		t.rank(pos, neg)
 	}
 	return nil
 }

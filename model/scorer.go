@@ -1,24 +1,28 @@
 package model
 
 import (
+	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Scorer answers queries with a model where its parameters lie. It is a replay.Scorer and belongs to one goroutine.
+// Scorer answers queries with a model where its parameters lie. It is a replay.Starter and belongs to one goroutine.
 type Scorer struct {
-	model Model
-	tape  *grad.Tape
-	step  func() // bound once, so that scoring allocates nothing
-	batch *sample.Batch
-	out   []float32
+	model    Model
+	tape     *grad.Tape
+	step     func() // bound once, so that scoring allocates nothing
+	batch    *sample.Batch
+	logits   *tensor.Tensor    // [n, 1]
+	readings [2]device.Reading // of the batches under way
+	started  int
+	finished int
 }
 
 // NewScorer makes a scorer. The model may be trained on between calls.
 func NewScorer(m Model) *Scorer {
 	s := &Scorer{model: m, tape: grad.NewTape(m.Params().Device(), false)}
-	s.step = s.score
+	s.step = func() { s.logits = s.model.Score(s.tape, s.batch) }
 	return s
 }
 
@@ -27,18 +31,40 @@ func (s *Scorer) Plan() sample.Plan { return s.model.Plan() }
 
 // Score writes one logit per query of b to out.
 func (s *Scorer) Score(b *sample.Batch, out []float32) error {
-	if len(b.Queries) == 0 {
-		return nil
+	err := s.Start(b, out)
+	for err == nil && s.finished < s.started { // also what another evaluation has left behind
+		err = s.Finish()
 	}
-	s.batch, s.out = b, out
-	return tensor.Guard(s.step)
+	return err
 }
 
-func (s *Scorer) score() {
-	var logits *tensor.Tensor // [n, 1]
-	s.tape.Reset(0)
-	s.tape.Replay(Sizes(s.batch), func() { logits = s.model.Score(s.tape, s.batch) })
-	s.tape.Device().Read(s.out[:logits.Len()], logits.Data)
+// Start begins to score b; Finish ends it. Two batches may be under way.
+func (s *Scorer) Start(b *sample.Batch, out []float32) error {
+	reading := &s.readings[s.started%len(s.readings)]
+	err := tensor.Guard(func() {
+		*reading = device.Reading{}
+		if len(b.Queries) == 0 {
+			return
+		}
+		s.batch = b
+		s.tape.Reset(0)
+		s.tape.Replay(Sizes(b), s.step)
+		*reading = device.ReadLater(s.tape.Device(), out[:s.logits.Len()], s.logits.Data)
+	})
+	if err == nil {
+		s.started++
+	}
+	return err
+}
+
+// Finish waits for the earliest batch under way.
+func (s *Scorer) Finish() error {
+	if s.finished == s.started {
+		return nil
+	}
+	reading := s.readings[s.finished%len(s.readings)]
+	s.finished++
+	return tensor.Guard(reading.Wait)
 }
 
 // Bytes is the device memory that scoring has needed so far.

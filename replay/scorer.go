@@ -18,6 +18,16 @@ type Scorer interface {
 	Score(b *sample.Batch, out []float32) error
 }
 
+// Starter is a scorer that computes while its caller goes on.
+type Starter interface {
+	Scorer
+	// Start begins to score. b may be used again at once; out is filled when the Finish that belongs to it has returned. One batch may be
+	// started while another is under way.
+	Start(b *sample.Batch, out []float32) error
+	// Finish waits for the earliest batch that was started.
+	Finish() error
+}
+
 // Ranker is a scorer whose scores only put queries in order. They are no log-odds, so no loss is computed of them.
 type Ranker interface {
 	Scorer

@@ -124,6 +124,9 @@ func (t *trainer) save(spent time.Duration) error {
 	if t.Dir == "" {
 		return nil
 	}
+	if err := t.settle(); err != nil {
+		return err
+	}
 	at := t.at
 	at.Seconds += spent.Seconds()
 	if at.Batch == 0 {

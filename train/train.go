@@ -3,6 +3,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/tensorboard"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/tensor"
 )
 
 // Run is one training: a model, a data set and a seed. The exported fields are set before Train is called.
@@ -48,8 +50,13 @@ type Step struct {
 }
 
 // Train runs until the epochs or the patience are over and evaluates the best epoch. When ctx ends, the state is saved first and
-// the error wraps ctx's.
-func (r *Run) Train(ctx context.Context) (Result, error) {
+// the error wraps ctx's. When the device fails, what was saved last stays as it is.
+func (r *Run) Train(ctx context.Context) (result Result, err error) {
+	failed := tensor.Guard(func() { result, err = r.train(ctx) })
+	return result, cmp.Or(failed, err)
+}
+
+func (r *Run) train(ctx context.Context) (Result, error) {
 	t, err := r.open(ctx)
 	if err != nil {
 		return Result{}, err

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,12 +37,15 @@ type trainer struct {
 	saved  time.Time       // when the state was last written
 	best   checkpoint.File // of a run that keeps nothing on disk
 
-	batch  *sample.Batch // of the step under way
-	logits *tensor.Tensor
-	loss   *tensor.Tensor
-	host   []float32
-	meter  eval.Meter
-	body   func() // the step's kernels, bound once
+	began    time.Time     // the walk through this epoch
+	first    int           // events of the epoch that were done before it
+	batch    *sample.Batch // of the step that is launched
+	logits   *tensor.Tensor
+	loss     *tensor.Tensor
+	body     func() // the step's kernels, bound once
+	lessons  [2]lesson
+	underway *lesson // launched, results to come
+	meter    eval.Meter
 }
 
 // open builds the model, checks that training fits, and takes up a saved state.
@@ -141,78 +145,23 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 			}
 		}
 	}
-	began, first := time.Now(), done
+	t.began, t.first = time.Now(), done
 	for step, err := range batches {
 		if err != nil {
-			return waited, err
+			return waited, cmp.Or(t.settle(), err)
 		}
 		if t.due() { // a stateful model has observed the step before by now
-			if err := t.save(time.Since(began)); err != nil {
+			if err := t.save(time.Since(t.began)); err != nil {
 				return waited, err
 			}
 		}
 		waited += step.Waited
-		loss, err := t.step(step)
-		if err != nil {
-			return waited, fmt.Errorf("epoch %d, batch %d: %w", t.at.Epoch+1, t.at.Batch, err)
-		}
 		done += step.Span.Len()
-		t.tell(loss, done, events.Len(), float64(done-first)/time.Since(began).Seconds())
-	}
-	return waited, nil
-}
-
-// step learns from one batch and returns its loss.
-func (t *trainer) step(s *replay.Step) (float64, error) {
-	t.batch = s.Batch
-	err := tensor.Guard(func() {
-		t.tape.Reset(grad.Key(t.Seed, t.at.Step))
-		t.tape.Replay(model.Sizes(s.Batch), t.body)
-		n := len(s.Batch.Queries)
-		if cap(t.host) < n+1 {
-			t.host = make([]float32, n+1)
+		if err := t.step(step, done); err != nil {
+			return waited, err
 		}
-		t.host = t.host[:n+1]
-		t.Device.Read(t.host[:n], t.logits.Data)
-		t.Device.Read(t.host[n:], t.loss.Data)
-	})
-	if err != nil {
-		return 0, err
 	}
-	n := s.Span.Len()
-	scores, loss := t.host[:len(t.host)-1], float64(t.host[len(t.host)-1])
-	if loss != loss {
-		return 0, errors.New("the loss is not a number; a smaller learning_rate may help")
-	}
-	ap, auc := t.meter.Score(scores[:n], scores[n:])
-	t.at.Sums.add(loss, ap, auc)
-	t.at.Draws = s.AppendState(t.at.Draws[:0])
-	t.at.Batch++
-	t.at.Step++
-	return loss, nil
-}
-
-// learn takes one step of the optimizer.
-func (t *trainer) learn() {
-	t.logits, t.loss = learn(t.tape, t.model, t.batch)
-	t.opt.Step()
-}
-
-// learn is the algorithm: score, compare, and find how every parameter should move.
-func learn(tp *grad.Tape, m model.Model, b *sample.Batch) (logits, loss *tensor.Tensor) {
-	labels := tp.Floats(b.Labels, len(b.Labels)) // [n]
-	logits = m.Score(tp, b)                      // [n, 1]
-	loss = grad.BCE(tp, logits, labels)          // [1]
-	m.Params().ZeroGrad()
-	tp.Backward(loss)
-	return logits, loss
-}
-
-func (t *trainer) tell(loss float64, done, total int, rate float64) {
-	if t.OnStep != nil {
-		_, ap, _ := t.at.Sums.means()
-		t.OnStep(Step{Epoch: t.at.Epoch + 1, Epochs: t.Spec.Training.Epochs, Done: done, Total: total, Loss: loss, AP: ap, Rate: rate})
-	}
+	return waited, t.settle()
 }
 
 // validate measures the epoch.

@@ -22,12 +22,14 @@ func newBenchStep(a *app) *cobra.Command {
 		Long: `Measures training steps on batches spread over the training events: what each part takes, and how far the whole is from the time of
 its matrix products alone.
 
-  step      from one update of the weights to the next, gathering included (it overlaps with computing)
-  parts     gather, forward, backward, optimizer, each timed by itself
+  step      from one update of the weights to the next, everything included
+  parts     gather, forward, backward, optimizer, each timed by itself; on a GPU kernel by kernel, not as the graph that training replays
+  transfer  copies to and from the device, each waited for
+  compute   all kernels of a step, from launch to end; on a GPU as one graph, with the copy of its inputs
   floor     the step's matrix products, each timed alone with its shape, layout and threads, without bias or activation
-  transfer  copies to and from the device
 
-Figures are medians; of each product it is the least time.`,
+Gathering overlaps with computing, on a GPU transfers do too: shares of the step may add up to more than the whole. Figures are medians;
+of each product it is the least time.`,
 		Example: `  dygmamba bench step --data uci --batches 20
   dygmamba bench step --data enron --preset paper --json`,
 		Args: takes(),
@@ -96,6 +98,7 @@ type stepDoc struct {
 	GFLOP       float64     `json:"matmul_gflop"`
 	Floor       float64     `json:"matmul_floor_ms"`
 	Transfer    float64     `json:"transfer_ms"`
+	Compute     float64     `json:"compute_ms"`
 	Epoch       float64     `json:"epoch_s"`
 	Peak        int64       `json:"peak_bytes"`
 	Allocations int64       `json:"heap_allocations"` // per step, on the Go heap
@@ -123,12 +126,13 @@ func (d stepDoc) write(w io.Writer, s term.Style) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	t := term.NewTable(term.Left("part"), term.Right("time"))
-	t.Row("gather", ms(d.Gather))
-	t.Row("forward", ms(d.Forward))
-	t.Row("backward", ms(d.Backward))
-	t.Row("optimizer", ms(d.Optimizer))
-	t.Row("transfer", ms(d.Transfer))
+	t := term.NewTable(term.Left("part"), term.Right("time"), term.Right("of the step"))
+	for _, part := range []struct {
+		name string
+		time float64
+	}{{"gather", d.Gather}, {"transfer", d.Transfer}, {"compute", d.Compute}, {"forward", d.Forward}, {"backward", d.Backward}, {"optimizer", d.Optimizer}} {
+		t.Row(part.name, ms(part.time), fmt.Sprintf("%.0f %%", 100*part.time/d.Step))
+	}
 	if err := t.Write(w, s); err != nil {
 		return err
 	}

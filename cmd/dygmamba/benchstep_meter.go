@@ -75,7 +75,7 @@ func (m *stepMeter) run(ctx context.Context) (stepDoc, error) {
 	phases := []struct {
 		name string
 		run  func(context.Context) error
-	}{{"memory", m.memory}, {"kernels", m.kernels}, {"parts", m.parts}, {"steps", m.steps}}
+	}{{"memory", m.memory}, {"kernels", m.kernels}, {"parts", m.parts}, {"compute", m.compute}, {"steps", m.steps}}
 	for i, p := range phases {
 		if m.phase != nil { // not within phases: showing progress allocates
 			m.phase(i, len(phases), p.name)
@@ -97,7 +97,9 @@ type learner struct {
 	loss  *tensor.Tensor
 	body  func()
 	batch *sample.Batch
-	host  [1]float32
+
+	host    [2]float32     // the losses of two steps
+	reading device.Reading // of the last one
 }
 
 func (m *stepMeter) learner(dev device.Device) (l *learner, err error) {
@@ -141,11 +143,17 @@ func (l *learner) backward() {
 	l.tape.Backward(l.loss)
 }
 
-// whole takes a step as training does.
+// whole takes a step as training does: it launches one and waits for the one before.
 func (l *learner) whole(b *sample.Batch) {
+	l.launch(b)
+	before, at := l.reading, l.step%2
+	l.reading = device.ReadLater(l.dev, l.host[at:at+1], l.loss.Data)
+	before.Wait()
+}
+
+func (l *learner) launch(b *sample.Batch) {
 	l.reset(b)
 	l.tape.Replay(model.Sizes(b), l.body)
-	l.dev.Read(l.host[:], l.loss.Data)
 }
 
 // walk hands batches to body: first some to warm up, as step −1, then the measured ones from 0 on.
@@ -256,6 +264,31 @@ func (m *stepMeter) parts(ctx context.Context) error {
 		}
 	})
 	m.doc.Forward, m.doc.Backward, m.doc.Optimizer, m.doc.Gather = median(times[0]), median(times[1]), median(times[2]), median(times[3])
+	return err
+}
+
+// compute finds how long a step's kernels take when nothing else is to be done. A device that replays steps has them launched
+// when Replay returns; elsewhere they are the parts.
+func (m *stepMeter) compute(ctx context.Context) error {
+	if _, ok := m.dev.(device.Replayer); !ok {
+		m.doc.Compute = m.doc.Forward + m.doc.Backward + m.doc.Optimizer
+		return nil
+	}
+	l, err := m.learner(m.dev)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	var times []float64
+	err = m.walk(ctx, l, m.batches, func(number int, s *replay.Step) {
+		l.launch(s.Batch)
+		launched := time.Now()
+		m.dev.Sync()
+		if number >= 0 {
+			times = append(times, milliseconds(time.Since(launched)))
+		}
+	})
+	m.doc.Compute = median(times)
 	return err
 }
 

@@ -24,7 +24,7 @@ func TestBenchStep(t *testing.T) {
 	doc := decode[stepDoc](t, program(t, append(args, "--json")...).want(t, exitDone))
 	for name, v := range map[string]float64{
 		"gather": doc.Gather, "forward": doc.Forward, "backward": doc.Backward, "optimizer": doc.Optimizer, "step": doc.Step,
-		"GFLOP": doc.GFLOP, "floor": doc.Floor, "transfer": doc.Transfer, "epoch": doc.Epoch, "peak": float64(doc.Peak),
+		"GFLOP": doc.GFLOP, "floor": doc.Floor, "transfer": doc.Transfer, "compute": doc.Compute, "epoch": doc.Epoch, "peak": float64(doc.Peak),
 	} {
 		if !(v > 0) || math.IsInf(v, 0) {
 			t.Errorf("%s is %v", name, v)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -125,8 +126,14 @@ func ptr[T any](p *T) uintptr {
 	return uintptr(unsafe.Pointer(p))
 }
 
+// arguments keeps calls from allocating: what is passed on to purego would escape.
+var arguments = sync.Pool{New: func() any { return new([24]uintptr) }}
+
 // call calls a C function whose arguments are integers and pointers and whose result is a status code.
 func call(f uintptr, args ...uintptr) int {
-	r, _, _ := purego.SyscallN(f, args...)
+	a := arguments.Get().(*[24]uintptr)
+	defer arguments.Put(a)
+	n := copy(a[:len(args)], args)
+	r, _, _ := purego.SyscallN(f, a[:n]...)
 	return int(int32(r))
 }

@@ -26,22 +26,29 @@ type Device struct {
 	tf32    bool
 
 	compute uintptr // stream of the kernels
-	copies  uintptr // stream of the copies that run beside a replayed step
-	copied  uintptr // event: the copies enqueued so far are done
+	copies  uintptr // stream of the inputs' copies, which run while a step computes
 
 	functions [numKernels]uintptr
 	args      launchArgs
 	staging   staging
 	work      scratch // partial sums of reductions
 
-	mode   mode
-	graphs map[int]*recording
+	mode    mode
+	graphs  map[int]*recording
+	inboxes [2]inbox
+	turn    int    // which of them was filled last
+	inbox   *inbox // the one being filled, while a step is captured or replayed
+	written int    // bytes of an inbox that writes since the start of a first run would have taken
+
+	readings [maxReadings]reading
+	tickets  int // of readings, given out so far
 
 	one, zero float32 // cuBLAS reads its factors through pointers
 }
 
 var _ device.Device = (*Device)(nil)
 var _ device.Replayer = (*Device)(nil)
+var _ device.Deferrer = (*Device)(nil)
 
 // Attributes of the driver API that Open asks for.
 const (
@@ -73,7 +80,6 @@ func Open(o Options) (device.Device, error) {
 		{"cuCtxSetCurrent", func() int { return call(drv.contextSet, d.context) }},
 		{"cuStreamCreate", func() int { return call(drv.streamCreate, ptr(&d.compute), 1) }},
 		{"cuStreamCreate", func() int { return call(drv.streamCreate, ptr(&d.copies), 1) }},
-		{"cuEventCreate", func() int { return call(drv.eventCreate, ptr(&d.copied), 2) }},
 	}
 	for _, s := range steps {
 		if r := s.run(); r != 0 {
@@ -140,20 +146,23 @@ func (d *Device) openBlas() error {
 // Name says which GPU this is.
 func (d *Device) Name() string { return d.name }
 
-// Close releases the GPU.
+// Close releases the GPU, also one that has failed.
 func (d *Device) Close() error {
 	if d.context == 0 {
 		return nil
 	}
-	d.enter()
+	d.tryEnter()
 	defer d.leave()
 	call(d.drv.streamSync, d.compute)
-	for _, g := range d.graphs {
-		call(d.drv.graphExecDestroy, g.exec)
-		call(d.drv.graphDestroy, g.graph)
+	d.dropGraphs()
+	for i := range d.inboxes {
+		d.closeInbox(&d.inboxes[i])
 	}
+	for i := range d.readings {
+		d.unpin(d.readings[i].host)
+	}
+	d.unpin(d.staging.memory)
 	call(d.blas.destroy, d.handle)
-	d.staging.close(d)
 	call(d.drv.contextRelease, 0)
 	d.context = 0
 	return nil
@@ -161,13 +170,26 @@ func (d *Device) Close() error {
 
 // enter makes the context current on this thread until leave.
 func (d *Device) enter() {
-	runtime.LockOSThread()
-	if r := call(d.drv.contextSet, d.context); r != 0 {
+	if r := d.tryEnter(); r != 0 {
+		d.leave()
 		d.fail("cuCtxSetCurrent", r)
 	}
 }
 
+// tryEnter is enter for what must not fail: giving back memory of a GPU that may be gone.
+func (d *Device) tryEnter() int {
+	runtime.LockOSThread()
+	return call(d.drv.contextSet, d.context)
+}
+
 func (d *Device) leave() { runtime.UnlockOSThread() }
+
+// event makes an event that tells when, not how long.
+func (d *Device) event() (e uintptr) {
+	const noTiming = 2 // CU_EVENT_DISABLE_TIMING
+	d.check("cuEventCreate", call(d.drv.eventCreate, ptr(&e), noTiming))
+	return e
+}
 
 // check panics with a *device.Failure when a call failed.
 func (d *Device) check(what string, result int) {

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"fmt"
 	"unsafe"
 
 	"github.com/dygmamba/dygmamba/device"
@@ -57,14 +58,15 @@ func (d *Device) free() int64 {
 	return int64(free)
 }
 
+// release gives memory back. A GPU that fails here has failed before or will at the next kernel, and that is where it is told.
 func (d *Device) release(addr uintptr) {
 	if addr == 0 {
 		return
 	}
-	d.enter()
+	d.tryEnter()
 	defer d.leave()
-	d.check("cuStreamSynchronize", call(d.drv.streamSync, d.compute))
-	d.check("cuMemFree", call(d.drv.free, addr))
+	call(d.drv.streamSync, d.compute)
+	call(d.drv.free, addr)
 }
 
 // Write copies floats to the GPU. The source may be reused as soon as it returns.
@@ -115,26 +117,44 @@ func (d *Device) Sync() {
 	d.check("cuStreamSynchronize", call(d.drv.streamSync, d.compute))
 }
 
-// copyIn copies through pinned memory. Beside a step that is captured or replayed it uses the stream of the copies.
+// copyIn copies through pinned memory: in order with the kernels, or by way of the inbox of a step that is captured or replayed.
 func (d *Device) copyIn(dst uintptr, src unsafe.Pointer, bytes int) {
+	from := unsafe.Slice((*byte)(src), bytes)
+	if d.mode != eager {
+		if !d.inbox.put(dst, from) {
+			d.full(bytes)
+		}
+		return
+	}
+	d.written += inboxBytes(bytes)
 	d.enter()
 	defer d.leave()
-	stream := d.compute
-	if d.mode != eager {
-		stream = d.copies
-	}
-	from := unsafe.Slice((*byte)(src), bytes)
 	for len(from) > 0 {
 		part := d.staging.take(d, min(len(from), stagingBytes))
 		n := copy(part, from)
-		d.check("cuMemcpyHtoDAsync", call(d.drv.copyIn, dst, ptr(&part[0]), uintptr(n), stream))
+		d.check("cuMemcpyHtoDAsync", call(d.drv.copyIn, dst, ptr(&part[0]), uintptr(n), d.compute))
 		from, dst = from[n:], dst+uintptr(n)
+	}
+}
+
+// pin takes memory of the host that the GPU can copy from and to by itself.
+func (d *Device) pin(bytes int) []byte {
+	var p unsafe.Pointer
+	if r := call(d.drv.hostAlloc, ptr(&p), uintptr(bytes), 0); r != 0 {
+		d.fail(fmt.Sprintf("cuMemHostAlloc of %d bytes", bytes), r)
+	}
+	return unsafe.Slice((*byte)(p), bytes)
+}
+
+func (d *Device) unpin(memory []byte) {
+	if memory != nil {
+		call(d.drv.hostFree, ptr(&memory[0]))
 	}
 }
 
 const stagingBytes = 64 << 20
 
-// staging is a ring of pinned memory. When it is full it waits for both streams and starts over.
+// staging is a ring of pinned memory. When it is full it waits for what was enqueued and starts over.
 type staging struct {
 	memory []byte
 	used   int
@@ -142,28 +162,16 @@ type staging struct {
 
 func (s *staging) take(d *Device, n int) []byte {
 	if s.memory == nil {
-		var p unsafe.Pointer
-		d.check("cuMemHostAlloc", call(d.drv.hostAlloc, ptr(&p), stagingBytes, 0))
-		s.memory = unsafe.Slice((*byte)(p), stagingBytes)
+		s.memory = d.pin(stagingBytes)
 	}
 	if s.used+n > len(s.memory) {
-		d.check("cuStreamSynchronize", call(d.drv.streamSync, d.copies))
-		if d.mode == eager {
-			d.check("cuStreamSynchronize", call(d.drv.streamSync, d.compute))
-		}
+		d.check("cuStreamSynchronize", call(d.drv.streamSync, d.compute))
 		s.used = 0
 	}
 	part := s.memory[s.used : s.used+n]
 	s.used += (n + 255) &^ 255
 	s.used = min(s.used, len(s.memory))
 	return part
-}
-
-func (s *staging) close(d *Device) {
-	if s.memory != nil {
-		call(d.drv.hostFree, ptr(&s.memory[0]))
-		s.memory = nil
-	}
 }
 
 // scratch is memory for partial sums, shared by all kernels: they run one after the other.

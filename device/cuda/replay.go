@@ -4,23 +4,25 @@ package cuda
 
 import "fmt"
 
-// mode says what becomes of kernels and copies.
+// mode says what becomes of kernels and writes.
 type mode uint8
 
 const (
-	eager     mode = iota // both run
-	capturing             // kernels are recorded, copies run
-	replaying             // kernels are already in the recording, copies run
+	eager     mode = iota // both are enqueued
+	capturing             // kernels are recorded, writes go to an inbox
+	replaying             // kernels are already in the recording, writes go to an inbox
 )
 
 // recording is a captured step.
 type recording struct {
-	runs        int
-	graph, exec uintptr
+	runs   int
+	inputs int // bytes of an inbox that its writes take
+	exec   uintptr
 }
 
 // Replay runs the first step of a key as it is, records the second, and replays the recording from then on: the step's Go
-// code still runs and its inputs are copied, but one launch stands for all of its kernels.
+// code still runs and its inputs are copied, but one launch stands for all of its kernels. It does not wait for them, nor for those of the
+// step before: the next step is prepared while they run.
 func (d *Device) Replay(key int, step func()) {
 	g := d.graphs[key]
 	if g == nil {
@@ -29,22 +31,22 @@ func (d *Device) Replay(key int, step func()) {
 	}
 	g.runs++
 	if g.runs == 1 {
+		d.written = 0
 		step()
+		g.inputs = d.written
 		return
 	}
 	d.enter()
 	defer d.leave()
-	// A step overwrites the inputs of the one before.
-	d.check("cuStreamSynchronize", call(d.drv.streamSync, d.compute))
-	defer func() { d.mode = eager }()
+	d.inbox = d.openInbox(g.inputs)
+	defer func() { d.mode, d.inbox = eager, nil }()
 	if g.exec == 0 {
 		d.record(g, step)
 	} else {
 		d.mode = replaying
 		step()
 	}
-	d.check("cuEventRecord", call(d.drv.eventRecord, d.copied, d.copies))
-	d.check("cuStreamWaitEvent", call(d.drv.streamWait, d.compute, d.copied, 0))
+	d.deliver(d.inbox)
 	d.check("cuGraphLaunch", call(d.drv.graphLaunch, g.exec, d.compute))
 }
 
@@ -52,9 +54,15 @@ func (d *Device) record(g *recording, step func()) {
 	const relaxed = 2 // copies on the other stream go on meanwhile
 	d.check("cuStreamBeginCapture", call(d.drv.captureBegin, d.compute, relaxed))
 	d.mode = capturing
-	step()
-	d.check("cuStreamEndCapture", call(d.drv.captureEnd, d.compute, ptr(&g.graph)))
-	d.check(fmt.Sprintf("cuGraphInstantiate of step %d", g.runs), call(d.drv.graphInstantiate, ptr(&g.exec), g.graph, 0))
+	var graph uintptr
+	defer func() { call(d.drv.graphDestroy, graph) }()
+	ended := 0
+	func() {
+		defer func() { ended = call(d.drv.captureEnd, d.compute, ptr(&graph)) }() // also of a step that fails: the stream is still needed
+		step()
+	}()
+	d.check("cuStreamEndCapture", ended)
+	d.check(fmt.Sprintf("cuGraphInstantiate of step %d", g.runs), call(d.drv.graphInstantiate, ptr(&g.exec), graph, 0))
 }
 
 // Forget drops all recordings; memory that they refer to may then be freed.
@@ -62,10 +70,13 @@ func (d *Device) Forget() {
 	d.enter()
 	defer d.leave()
 	d.check("cuStreamSynchronize", call(d.drv.streamSync, d.compute))
+	d.dropGraphs()
+}
+
+func (d *Device) dropGraphs() {
 	for key, g := range d.graphs {
 		if g.exec != 0 {
 			call(d.drv.graphExecDestroy, g.exec)
-			call(d.drv.graphDestroy, g.graph)
 		}
 		delete(d.graphs, key)
 	}

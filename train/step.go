@@ -1,0 +1,111 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// lesson is one step of the optimizer, from its launch until its results are added up.
+type lesson struct {
+	batch     int // of the epoch
+	positives int
+	done      int       // events of the epoch, with these
+	results   []float32 // a logit for each query, then the loss
+	logits    device.Reading
+	loss      device.Reading
+}
+
+// step launches a step, and only then looks at the results of the one before: the device has work while they are added up and while
+// the next batch is prepared. Where results are there at once, they are looked at at once.
+func (t *trainer) step(s *replay.Step, done int) error {
+	t.batch = s.Batch
+	n := len(s.Batch.Queries)
+	next := &t.lessons[t.at.Step%2]
+	next.batch, next.positives, next.done = t.at.Batch, s.Span.Len(), done
+	next.results = slices.Grow(next.results[:0], n+1)[:n+1]
+	err := tensor.Guard(func() {
+		t.tape.Reset(grad.Key(t.Seed, t.at.Step))
+		t.tape.Replay(model.Sizes(s.Batch), t.body)
+		next.logits = device.ReadLater(t.Device, next.results[:n], t.logits.Data)
+		next.loss = device.ReadLater(t.Device, next.results[n:], t.loss.Data)
+	})
+	if err != nil {
+		return t.failed(next, err)
+	}
+	t.at.Draws = s.AppendState(t.at.Draws[:0])
+	t.at.Batch++
+	t.at.Step++
+	if err := t.settle(); err != nil {
+		return err
+	}
+	t.underway = next
+	if next.loss.Arrived() {
+		return t.settle()
+	}
+	return nil
+}
+
+// settle waits for the results of the step under way, if there is one, and adds them up.
+func (t *trainer) settle() error {
+	l := t.underway
+	if l == nil {
+		return nil
+	}
+	t.underway = nil
+	err := tensor.Guard(func() {
+		l.logits.Wait()
+		l.loss.Wait()
+	})
+	if err != nil {
+		return t.failed(l, err)
+	}
+	scores, loss := l.results[:len(l.results)-1], float64(l.results[len(l.results)-1])
+	if loss != loss {
+		return t.failed(l, errors.New("the loss is not a number; a smaller learning_rate may help"))
+	}
+	ap, auc := t.meter.Score(scores[:l.positives], scores[l.positives:])
+	t.at.Sums.add(loss, ap, auc)
+	t.tell(loss, l.done)
+	return nil
+}
+
+func (t *trainer) failed(l *lesson, err error) error {
+	return fmt.Errorf("epoch %d, batch %d: %w", t.at.Epoch+1, l.batch, err)
+}
+
+// learn takes one step of the optimizer.
+func (t *trainer) learn() {
+	t.logits, t.loss = learn(t.tape, t.model, t.batch)
+	t.opt.Step()
+}
+
+// learn is the algorithm: score, compare, and find how every parameter should move.
+func learn(tp *grad.Tape, m model.Model, b *sample.Batch) (logits, loss *tensor.Tensor) {
+	labels := tp.Floats(b.Labels, len(b.Labels)) // [n]
+	logits = m.Score(tp, b)                      // [n, 1]
+	loss = grad.BCE(tp, logits, labels)          // [1]
+	m.Params().ZeroGrad()
+	tp.Backward(loss)
+	return logits, loss
+}
+
+// tell reports progress.
+func (t *trainer) tell(loss float64, done int) {
+	if t.OnStep == nil {
+		return
+	}
+	_, ap, _ := t.at.Sums.means()
+	t.OnStep(Step{
+		Epoch: t.at.Epoch + 1, Epochs: t.Spec.Training.Epochs, Done: done, Total: t.Protocol.Split().Train.Len(),
+		Loss: loss, AP: ap, Rate: float64(done-t.first) / time.Since(t.began).Seconds(),
+	})
+}
