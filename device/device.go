@@ -375,6 +375,13 @@ type Replayer interface {
 	Replay(key int, step func())
 }
 
+// Planner is an optional interface: a device that takes memory for itself while it computes.
+type Planner interface {
+	// Plan is a device that computes nothing and takes its memory from m. Own tells, in bytes, how much memory the kernels and steps run on
+	// it so far would make this device take besides: an upper bound.
+	Plan(m Memory) (dev Device, own func() int64)
+}
+
 // Rounder is an optional interface: a device that may round what it multiplies.
 type Rounder interface {
 	Rounds() bool // operands of matrix products have 10 bits of mantissa (TF32), not 23

@@ -77,10 +77,13 @@ func (tp *Tape) Device() device.Device { return tp.dev }
 func (tp *Tape) Recording() bool { return tp.record }
 
 // Bytes is the most device memory that steps have needed so far.
-func (tp *Tape) Bytes() int64 { return 4*int64(tp.floats.high) + tp.ints.bytes() }
+func (tp *Tape) Bytes() int64 { return 4*int64(tp.floats.high+tp.constants.Len) + tp.ints.bytes() }
 
-// Reserve makes room for steps of that many bytes at once, so that a lack of memory shows now: it panics with *device.OutOfMemory.
-// It is called between Reset and the first operation.
+// Room is the part of Bytes that Reserve can provide for: all but integers, which are few, and constants.
+func (tp *Tape) Room() int64 { return 4 * int64(tp.floats.high) }
+
+// Reserve makes room for steps that have needed Room bytes elsewhere, so that a lack of memory shows now: it panics with
+// *device.OutOfMemory. It is called between Reset and the first operation.
 func (tp *Tape) Reserve(bytes int64) { tp.floats.reserve(int((bytes + 3) / 4)) }
 
 // Close gives the memory back to the device.

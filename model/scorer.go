@@ -70,6 +70,12 @@ func (s *Scorer) Finish() error {
 // Bytes is the device memory that scoring has needed so far.
 func (s *Scorer) Bytes() int64 { return s.tape.Bytes() }
 
+// Room is the part of Bytes that Reserve can provide for.
+func (s *Scorer) Room() int64 { return s.tape.Room() }
+
+// Reserve makes room for batches that have needed Room bytes elsewhere, before any is scored; it panics with *device.OutOfMemory.
+func (s *Scorer) Reserve(bytes int64) { s.tape.Reserve(bytes) }
+
 // Close gives the scorer's memory back.
 func (s *Scorer) Close() { s.tape.Close() }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/device/dry"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
@@ -34,11 +35,17 @@ func mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(byte
 type Memory struct {
 	Fixed int64 // parameters, their gradients and moments, features
 	Step  int64 // activations and gradients of one batch
+	Score int64 // activations of one batch in evaluation, which keeps what Step has
+	Own   int64 // what the device takes for itself meanwhile: partial sums, inputs on their way, its driver
+
+	stepRoom, scoreRoom int64 // the parts of Step and Score that can be reserved
 }
 
-// plan runs one step without computing anything, which tells exactly what a real one will take, and compares with what is there.
+func (m Memory) sum() int64 { return m.Fixed + m.Step + m.Score + m.Own }
+
+// plan runs one step without computing anything, which tells what a real one will take at most, and compares with what is there.
 func (r *Run) plan(ctx context.Context, pass replay.Pass) (Memory, error) {
-	need, err := r.need(ctx, pass)
+	need, err := r.need(ctx, pass, r.Spec.Training.BatchSize)
 	if err != nil {
 		return need, err
 	}
@@ -48,23 +55,40 @@ func (r *Run) plan(ctx context.Context, pass replay.Pass) (Memory, error) {
 	} else if limit == 0 {
 		limit = Available()
 	}
-	if sum := need.Fixed + need.Step; limit > 0 && sum > limit {
-		return need, &MemoryError{Device: r.Device.Name(), Need: sum, Limit: limit, Hint: need.hint(limit, r.Spec.Training.BatchSize)}
+	if limit <= 0 || need.sum() <= limit {
+		return need, nil
 	}
-	return need, nil
+	hint, err := r.hint(ctx, pass, limit)
+	if err != nil {
+		return need, err
+	}
+	return need, &MemoryError{Device: r.Device.Name(), Need: need.sum(), Limit: limit, Hint: hint}
 }
 
-// hint names settings that would fit: a step's memory is in proportion to the batch.
-func (m Memory) hint(limit int64, batch int) string {
-	fit := int(0.95 * float64(batch) * float64(limit-m.Fixed) / float64(m.Step)) // a little less: some memory does not shrink with it
-	if fit < 1 {
-		return "no batch_size fits; a shorter max_input_sequence_length or a smaller channel_embedding_dim needs less"
+// hint names settings that would fit: the largest batch does, for it is tried.
+func (r *Run) hint(ctx context.Context, pass replay.Pass, limit int64) (string, error) {
+	fit, above := 0, r.Spec.Training.BatchSize
+	for above-fit > 1 {
+		batch := (fit + above) / 2
+		need, err := r.need(ctx, pass, batch)
+		if err != nil {
+			return "", err
+		}
+		if need.sum() <= limit {
+			fit = batch
+		} else {
+			above = batch
+		}
 	}
-	return fmt.Sprintf("batch_size=%d would fit, and so may a shorter max_input_sequence_length or a larger patch_size", fit)
+	if fit == 0 {
+		return "no batch_size fits; a shorter max_input_sequence_length or a smaller channel_embedding_dim needs less", nil
+	}
+	return fmt.Sprintf("batch_size=%d would fit, and so may a shorter max_input_sequence_length or a larger patch_size", fit), nil
 }
 
-func (r *Run) need(ctx context.Context, pass replay.Pass) (need Memory, err error) {
-	dev := dry.New(0)
+// need is what training takes with batches of a size.
+func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memory, err error) {
+	dev, memory, own := dry.Like(r.Device)
 	m, err := r.Factory.Build(environment(r, dev), r.Spec)
 	if err != nil {
 		return need, fmt.Errorf("build %s: %w", r.Model, err)
@@ -73,22 +97,30 @@ func (r *Run) need(ctx context.Context, pass replay.Pass) (need Memory, err erro
 	if err != nil {
 		return need, err
 	}
-	optim.New(m.Params(), c)
-	need.Fixed = dev.Bytes()
-	pass.Negatives = echo{} // the generator must not move yet
+	opt := optim.New(m.Params(), c)
+	need.Fixed = memory.Bytes()
+	pass.Negatives, pass.BatchSize = echo{}, batch // the generator must not move yet
 	events := r.Protocol.Split().Train.All()
-	n := min(events.Len(), r.Spec.Training.BatchSize)
+	n := min(events.Len(), batch)
 	for step, err := range pass.Batches(ctx, m, events.Slice(events.Len()-n, events.Len())) {
 		if err != nil {
 			return need, err
 		}
-		tape := grad.NewTape(dev, true)
-		err := tensor.Guard(func() { learn(tape, m, step.Batch) })
+		err := tensor.Guard(func() {
+			tape := grad.NewTape(dev, true)
+			tape.Replay(0, func() { learn(tape, m, step.Batch); opt.Step() })
+			need.Step, need.stepRoom = tape.Bytes(), tape.Room()
+		})
 		if err != nil {
 			return need, err
 		}
-		need.Step = tape.Bytes()
+		scorer := model.NewScorer(m)
+		if err := scorer.Score(step.Batch, make([]float32, len(step.Batch.Queries))); err != nil {
+			return need, err
+		}
+		need.Score, need.scoreRoom = scorer.Bytes(), scorer.Room()
 	}
+	need.Own = own()
 	return need, nil
 }
 

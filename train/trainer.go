@@ -87,8 +87,9 @@ func (t *trainer) build(need Memory) (err error) {
 	}
 	t.opt = optim.New(t.model.Params(), c)
 	t.tape = grad.NewTape(t.Device, true)
-	t.tape.Reserve(need.Step)
+	t.tape.Reserve(need.stepRoom)
 	t.scorer = model.NewScorer(t.model)
+	t.scorer.Reserve(need.scoreRoom)
 	return nil
 }
 

@@ -31,8 +31,8 @@ says how time and memory grow. A row is shown as soon as it is known. A length t
 
   step       from one update of the weights to the next, median
   gather     reading the histories on the CPU, which overlaps with the step before
-  memory     what a step is planned to take on the device, with weights and features
-  in use     what the device says is taken after the steps, its own workspace included`,
+  memory     what is taken on the device after the steps: activations and gradients, weights, features, the device's own workspace
+  planned    what was foreseen as its upper bound before the first step`,
 		Example: `  dygmamba bench neighbors --data enron --preset paper
   dygmamba bench neighbors --data enron --preset paper --lengths 1024,8192,32768 --plot neighbors.svg --save neighbors.json
   dygmamba bench neighbors --data uci --lengths 32,64,128 --set patch_size=4 --device cpu`,
@@ -150,8 +150,8 @@ type neighborsRow struct {
 	Positions int     `json:"positions,omitempty"` // of a row, padding included
 	Step      float64 `json:"step_ms,omitempty"`
 	Gather    float64 `json:"gather_ms,omitempty"`
-	Planned   int64   `json:"memory_bytes,omitempty"`
-	Used      int64   `json:"in_use_bytes,omitempty"`
+	Memory    int64   `json:"memory_bytes,omitempty"`
+	Planned   int64   `json:"planned_bytes,omitempty"`
 	Problem   string  `json:"problem,omitempty"`
 }
 
@@ -161,7 +161,7 @@ func (d *neighborsDoc) add(r neighborsRow) {
 	var x, time, memory []float64
 	for _, r := range d.Rows {
 		if r.Problem == "" {
-			x, time, memory = append(x, float64(r.Neighbors)), append(time, r.Step), append(memory, float64(r.Planned))
+			x, time, memory = append(x, float64(r.Neighbors)), append(time, r.Step), append(memory, float64(r.Memory))
 		}
 	}
 	d.Time, d.Memory = fitGrowth(x, time), fitGrowth(x, memory)
@@ -169,7 +169,7 @@ func (d *neighborsDoc) add(r neighborsRow) {
 
 func (d *neighborsDoc) table(w io.Writer) (*term.Live, error) {
 	columns := []term.Column{term.Right("neighbours"), term.Right("step"), term.Right("ms per 1000"), term.Right("gather"),
-		term.Right("memory"), term.Right("MiB per 1000"), term.Right("in use")}
+		term.Right("memory"), term.Right("MiB per 1000"), term.Right("planned")}
 	return term.NewLive(w, term.StyleOf(w), columns, "", "10000.0 ms", "", "1000.0 ms", "1000.0 MiB", "", "1000.0 MiB")
 }
 
@@ -179,11 +179,7 @@ func (r neighborsRow) write(t *term.Live) error {
 	}
 	ms := func(v float64) string { return fmt.Sprintf("%.1f ms", v) }
 	per := func(v float64) string { return fmt.Sprintf("%.1f", v/float64(r.Neighbors)*1000) }
-	used := ""
-	if r.Used > 0 {
-		used = term.Bytes(r.Used)
-	}
-	return t.Row(term.Count(r.Neighbors), ms(r.Step), per(r.Step), ms(r.Gather), term.Bytes(r.Planned), per(float64(r.Planned)/(1<<20)), used)
+	return t.Row(term.Count(r.Neighbors), ms(r.Step), per(r.Step), ms(r.Gather), term.Bytes(r.Memory), per(float64(r.Memory)/(1<<20)), term.Bytes(r.Planned))
 }
 
 // writeGrowth says how time and memory grow.
@@ -232,7 +228,7 @@ func (d *neighborsDoc) picture() page.Picture {
 	var x, time, memory []float64
 	for _, r := range d.Rows {
 		if r.Problem == "" {
-			x, time, memory = append(x, float64(r.Neighbors)), append(time, r.Step), append(memory, float64(r.Planned))
+			x, time, memory = append(x, float64(r.Neighbors)), append(time, r.Step), append(memory, float64(r.Memory))
 		}
 	}
 	name, unit := "MiB", float64(1<<20)

@@ -67,9 +67,9 @@ func (m *lengthMeter) measure(ctx context.Context, length int, memory *growth) (
 			return neighborsRow{Neighbors: length, Problem: err.Error()}, nil
 		}
 	}
-	step, problem := m.foresee(ctx, &row)
+	room, problem := m.foresee(ctx, &row)
 	if problem == nil {
-		problem = m.take(ctx, &row, step)
+		problem = m.take(ctx, &row, room)
 	}
 	if ctx.Err() != nil {
 		return row, ctx.Err()
@@ -80,14 +80,14 @@ func (m *lengthMeter) measure(ctx context.Context, length int, memory *growth) (
 	return row, nil
 }
 
-// foresee finds what a step will take, without computing, and whether that is there.
-func (m *lengthMeter) foresee(ctx context.Context, row *neighborsRow) (step int64, err error) {
-	dev := dry.New(0)
+// foresee finds what a step will take, without computing, and whether that is there. The tape may reserve room.
+func (m *lengthMeter) foresee(ctx context.Context, row *neighborsRow) (room int64, err error) {
+	dev, memory, own := dry.Like(m.dev)
 	l, err := m.learner(dev)
 	if err != nil {
 		return 0, err
 	}
-	fixed := dev.Bytes()
+	fixed := memory.Bytes() - l.tape.Bytes()
 	for s, err := range m.pass.Batches(ctx, l.model, m.events.Slice(0, m.doc.BatchSize)) {
 		if err != nil {
 			return 0, err
@@ -97,11 +97,11 @@ func (m *lengthMeter) foresee(ctx context.Context, row *neighborsRow) (step int6
 		}
 		row.Positions = max(s.Batch.Src.Len, s.Batch.Dst.Len)
 	}
-	row.Planned = fixed + l.tape.Bytes()
+	row.Planned = fixed + l.tape.Bytes() + own()
 	if free := m.available(); free > 0 && row.Planned > free {
 		return 0, fmt.Errorf("needs %s, %s are free", term.Bytes(row.Planned), term.Bytes(free))
 	}
-	return l.tape.Bytes(), nil
+	return l.tape.Room(), nil
 }
 
 // available is the memory that a step may take, 0 where nobody tells.
@@ -113,13 +113,13 @@ func (m *lengthMeter) available() int64 {
 }
 
 // take takes the steps.
-func (m *lengthMeter) take(ctx context.Context, row *neighborsRow, step int64) error {
+func (m *lengthMeter) take(ctx context.Context, row *neighborsRow, room int64) error {
 	l, err := m.learner(m.dev)
 	if err != nil {
 		return err
 	}
 	defer tensor.Guard(l.close) // after a failure the device may refuse to free, too
-	if err := tensor.Guard(func() { l.tape.Reserve(step) }); err != nil {
+	if err := tensor.Guard(func() { l.tape.Reserve(room) }); err != nil {
 		return err
 	}
 	var times, gathers []float64
@@ -143,9 +143,11 @@ func (m *lengthMeter) take(ctx context.Context, row *neighborsRow, step int64) e
 	row.Step, row.Gather = median(times), median(gathers)
 	switch d := m.dev.(type) {
 	case interface{ FreeBytes() int64 }:
-		row.Used = m.free - d.FreeBytes()
+		row.Memory = m.free - d.FreeBytes()
 	case interface{ Used() int64 }:
-		row.Used = d.Used()
+		row.Memory = d.Used()
+	default:
+		row.Memory = row.Planned
 	}
 	return nil
 }

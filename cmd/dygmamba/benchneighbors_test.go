@@ -41,8 +41,8 @@ func TestBenchNeighbors(t *testing.T) {
 		if r.Neighbors != want || r.Positions != want+2 || !(r.Step > 0) || !(r.Gather > 0) || r.Problem != "" { // one position of padding, in patches of two
 			t.Errorf("row %d: %+v", i, r)
 		}
-		if r.Used < r.Planned || r.Used > r.Planned+r.Planned/4 {
-			t.Errorf("%d neighbours: %d bytes in use, %d planned", want, r.Used, r.Planned)
+		if r.Memory != r.Planned { // the CPU takes nothing for itself
+			t.Errorf("%d neighbours: %d bytes in use, %d planned", want, r.Memory, r.Planned)
 		}
 	}
 	if r := doc.Rows[3]; r.Neighbors != 1e9 || r.Problem == "" || r.Step != 0 {

@@ -12,7 +12,7 @@ func (d *Device) Attention(a device.Attention) {
 	d.warps(kSoftmax, rows, rows, a.Keys)
 	w := a.Weights
 	if a.Drop.Rate > 0 {
-		w = d.work.take(d, rows*a.Keys)
+		w = d.partial(rows * a.Keys)
 		d.Dropout(w.Mat(rows, a.Keys), a.Weights.Mat(rows, a.Keys), a.Drop)
 	}
 	d.mix(a.Y, w, a.V, 1, a, false)
@@ -21,7 +21,7 @@ func (d *Device) Attention(a device.Attention) {
 // AttentionGrad is its gradient.
 func (d *Device) AttentionGrad(a device.AttentionGrad) {
 	rows := a.Batch * a.Heads * a.Queries
-	work := d.work.take(d, 2*rows*a.Keys)
+	work := d.partial(2 * rows * a.Keys)
 	dw, kept := work.Slice(0, rows*a.Keys), work.Slice(rows*a.Keys, work.Len)
 	w, p, g := a.Weights, a.Weights.Mat(rows, a.Keys), dw.Mat(rows, a.Keys)
 	if a.Drop.Rate > 0 {

@@ -32,6 +32,7 @@ type Device struct {
 	args      launchArgs
 	staging   staging
 	work      scratch // partial sums of reductions
+	asked     int     // the most floats of it that a kernel wanted
 
 	mode    mode
 	graphs  map[int]*recording

@@ -7,7 +7,7 @@ import "github.com/dygmamba/dygmamba/device"
 // ColSum adds up the rows.
 func (d *Device) ColSum(y device.Buffer, x device.Mat, acc bool) {
 	count, each := pieces(x.Rows)
-	part := d.work.take(d, count*x.Cols)
+	part := d.partial(count * x.Cols)
 	d.with().buf(part).mat(x).size(x.Rows).size(x.Cols).size(each)
 	d.grid(kColPart, blocks(x.Cols, 32), count, 32, 8, 0, x.Rows, x.Cols)
 	d.fold(y, part, count, x.Cols, x.Cols, acc)
@@ -37,7 +37,7 @@ func (d *Device) Norm(n device.Norm) {
 func (d *Device) NormGrad(n device.NormGrad) {
 	rows, cols := n.X.Rows, n.X.Cols
 	count, each := pieces(rows)
-	part := d.work.take(d, 2*count*cols)
+	part := d.partial(2 * count * cols)
 	d.with().buf(part).mat(n.DY).mat(n.X).buf(n.Stats).size(rows).size(cols).size(each)
 	d.grid(kNormPart, blocks(cols, 32), count, 32, 8, 0, rows, cols)
 	d.fold(n.DGamma, part, count, 2*cols, cols, true)

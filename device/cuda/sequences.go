@@ -30,7 +30,7 @@ func (d *Device) ConvGrad(c device.ConvGrad) {
 		form = kConvGradLong
 	}
 	k, cols := c.Kernel, c.Width*(c.Kernel+1)
-	part := d.work.take(d, (c.Batch+1)*cols)
+	part := d.partial((c.Batch + 1) * cols)
 	sum, part := part.Slice(0, cols), part.Slice(cols, part.Len)
 	d.with().mat(c.DX).mat(c.DY).mat(c.X).buf(c.W).buf(c.Bias).buf(part).size(c.Batch).size(c.Len).size(c.Width).num(k)
 	d.over(form, c.Batch*c.Width, c.Batch, c.Len, c.Width)
@@ -98,7 +98,7 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 	for _, n := range sizes {
 		total += n
 	}
-	work := d.work.take(d, total)
+	work := d.partial(total)
 	var part [4]device.Buffer // marks, shares of ALog, of Skip, of B and C
 	for i, n := range sizes {
 		part[i], work = work.Slice(0, n), work.Slice(n, work.Len)
@@ -140,7 +140,7 @@ func (d *Device) TimeCode(t device.TimeCode) {
 func (d *Device) TimeCodeGrad(t device.TimeCodeGrad) {
 	n, cols := t.DY.Rows, t.DY.Cols
 	count, each := pieces(n)
-	part := d.work.take(d, 2*2*count*cols) // float64
+	part := d.partial(2 * 2 * count * cols) // float64
 	d.with().buf(part).mat(t.DY).buf(t.Delta).buf(t.W).buf(t.Bias).ints(t.Mask).size(n).size(cols).size(each)
 	d.grid(kTimePart, blocks(cols, 32), count, 32, 8, 0, n, cols)
 	d.with().buf(t.DW).buf(t.DBias).buf(part).size(count).size(cols)

@@ -19,7 +19,7 @@ func (d *Device) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {
 	}
 	d.limit("ScatterAdd", "a row", table.Cols, scatterShared/4)
 	tile, count, each := scatterPieces(table.Rows, table.Cols, y.Rows)
-	part := d.work.take(d, count*table.Rows*table.Cols)
+	part := d.partial(count * table.Rows * table.Cols)
 	d.with().buf(part).mat(y).ints(rows).size(y.Rows).size(table.Cols).size(per).size(table.Rows).size(tile).size(each)
 	d.grid(kScatter, blocks(table.Rows, tile), count, min(threads, (table.Cols+31)&^31), 1, 4*tile*table.Cols, table.Rows, table.Cols, y.Rows, per)
 	d.with().mat(table).buf(part).size(count).size(table.Rows).size(table.Cols)

@@ -16,6 +16,17 @@ type Device struct {
 // New makes a dry device. With a limit in bytes above 0, going beyond it panics with *device.OutOfMemory.
 func New(limit int64) *Device { return &Device{limit: limit, next: page} }
 
+// Like is a device that computes nothing in place of dev. What steps allocate on it is in memory; own tells what dev would take for itself
+// besides, in bytes.
+func Like(dev device.Device) (on device.Device, memory *Device, own func() int64) {
+	memory = New(0)
+	if p, ok := dev.(device.Planner); ok {
+		on, own = p.Plan(memory)
+		return on, memory, own
+	}
+	return memory, memory, func() int64 { return 0 }
+}
+
 // page keeps addresses away from 0, which stands for "no buffer".
 const page = 4096
 

@@ -7,6 +7,23 @@ import (
 	"github.com/dygmamba/dygmamba/device/dry"
 )
 
+// greedy is a device that takes memory for itself.
+type greedy struct{ device.Device }
+
+func (greedy) Plan(m device.Memory) (device.Device, func() int64) {
+	return m.(device.Device), func() int64 { return 42 }
+}
+
+func TestLike(t *testing.T) {
+	for want, dev := range map[int64]device.Device{0: dry.New(0), 42: greedy{}} {
+		on, memory, own := dry.Like(dev)
+		on.Alloc(10)
+		if memory.Bytes() != 40 || own() != want {
+			t.Errorf("%d bytes allocated and %d of its own, want 40 and %d", memory.Bytes(), own(), want)
+		}
+	}
+}
+
 func TestCounts(t *testing.T) {
 	d := dry.New(100)
 	a := d.Alloc(10)
