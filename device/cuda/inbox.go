@@ -31,15 +31,9 @@ const inboxAlign = 256 // bytes; where a part begins
 // inboxBytes is what a write of n bytes takes in an inbox at most.
 func inboxBytes(n int) int { return (n + inboxAlign - 1) &^ (inboxAlign - 1) }
 
-// put packs a write and reports whether there was room for it. Writes that follow each other at their destination become one part.
+// put packs a write and reports whether there was room for it. Writes to neighbouring addresses stay apart: they may belong to two
+// allocations, and no copy may reach across.
 func (b *inbox) put(dst uintptr, src []byte) bool {
-	if n := len(b.parts); n > 0 {
-		if last := &b.parts[n-1]; last.dst+uintptr(last.bytes) == dst && b.used+len(src) <= len(b.host) {
-			b.used += copy(b.host[b.used:], src)
-			last.bytes += len(src)
-			return true
-		}
-	}
 	at := inboxBytes(b.used)
 	if at+len(src) > len(b.host) {
 		return false

@@ -54,6 +54,7 @@ const (
 	kScanGradExactWide
 	kScanFold
 	kGather
+	kBucket
 	kScatter
 	kScatterFold
 	kScores
@@ -67,7 +68,7 @@ var kernelNames = [numKernels]string{
 	"map_act", "map_grad", "zip", "scale", "fill", "bias_act", "dropout", "transpose", "col_part", "fold", "row_sum", "layer_norm", "norm_grad", "norm_part",
 	"softmax", "softmax_grad", "conv", "conv_grad", "conv_grad_long", "time_code", "time_part", "time_fold", "pool", "dot", "outer", "gru", "gru_grad", "lstm", "lstm_grad",
 	"scan_euler", "scan_exact", "scan_euler_wide", "scan_exact_wide",
-	"scan_grad_euler", "scan_grad_exact", "scan_grad_euler_wide", "scan_grad_exact_wide", "scan_fold", "gather", "scatter", "scatter_fold",
+	"scan_grad_euler", "scan_grad_exact", "scan_grad_euler_wide", "scan_grad_exact_wide", "scan_fold", "gather", "bucket", "scatter", "scatter_fold",
 	"attention_scores", "attention_mix", "bce", "update",
 }
 

@@ -2,7 +2,11 @@
 
 package cuda
 
-import "github.com/dygmamba/dygmamba/device"
+import (
+	"math"
+
+	"github.com/dygmamba/dygmamba/device"
+)
 
 // Gather sums rows of a table.
 func (d *Device) Gather(y, table device.Mat, rows device.Ints, per int) {
@@ -10,28 +14,57 @@ func (d *Device) Gather(y, table device.Mat, rows device.Ints, per int) {
 	d.over(kGather, y.Rows*y.Cols, y.Rows, y.Cols, per)
 }
 
-const scatterShared = 32 << 10 // bytes of shared memory a block takes for its tile of the table
+const (
+	scatterShared = 32 << 10 // bytes of shared memory a block takes for its tile of a table
+	maxTiles      = 8192     // that row numbers are sorted by at once
+)
 
-// ScatterAdd adds rows to a table: every block adds up one piece of the rows for one tile of the table.
+// ScatterAdd adds rows to a table: row numbers are sorted by tile of the table, then blocks add up one tile each.
 func (d *Device) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {
-	if y.Rows == 0 || table.Rows == 0 || table.Cols == 0 {
+	if y.Rows*per == 0 || table.Rows == 0 || table.Cols == 0 {
 		return
 	}
 	d.limit("ScatterAdd", "a row", table.Cols, scatterShared/4)
-	tile, count, each := scatterPieces(table.Rows, table.Cols, y.Rows)
-	part := d.partial(count * table.Rows * table.Cols)
-	d.with().buf(part).mat(y).ints(rows).size(y.Rows).size(table.Cols).size(per).size(table.Rows).size(tile).size(each)
-	d.grid(kScatter, blocks(table.Rows, tile), count, min(threads, (table.Cols+31)&^31), 1, 4*tile*table.Cols, table.Rows, table.Cols, y.Rows, per)
-	d.with().mat(table).buf(part).size(count).size(table.Rows).size(table.Cols)
-	d.columns(kScatterFold, table.Rows*table.Cols, count, table.Rows, table.Cols)
+	d.limit("ScatterAdd", "the row numbers", y.Rows*per, math.MaxInt32)
+	s := cutScatter(table.Rows, table.Cols, y.Rows)
+	for first := 0; first < blocks(table.Rows, s.tile); first += maxTiles {
+		d.scatter(table, y, rows, per, s, first)
+	}
 }
 
-// scatterPieces cuts a table into tiles of rows that fit into shared memory, and n rows into pieces, as many as keep the GPU busy. A table of
-// many tiles has blocks enough with one piece; there are more nevertheless while their sums take no more memory than the rows themselves,
-// for what one block has to add up should not grow with the table. It depends on the shapes alone.
-func scatterPieces(tableRows, cols, n int) (tile, count, each int) {
-	tile = min(tableRows, scatterShared/4/cols)
-	count = min(blocks(n, 16), max(1, 1584/blocks(tableRows, tile), n/tableRows), 264)
-	each = blocks(n, count)
-	return tile, blocks(n, each), each
+// scatter adds to the tiles from first on.
+func (d *Device) scatter(table, y device.Mat, rows device.Ints, per int, s scatterCut, first int) {
+	table = table.Band(first*s.tile, min(table.Rows, (first+maxTiles)*s.tile))
+	tiles, groups, cols := blocks(table.Rows, s.tile), blocks(s.pieces, s.group), table.Cols
+	hits, begin := 2*y.Rows*per, (s.pieces*(tiles+1)+63)&^63
+	work := d.partial(hits + begin + groups*table.Rows*cols)
+	list, starts, part := work.Slice(0, hits), work.Slice(hits, hits+begin), work.Slice(hits+begin, work.Len)
+
+	d.with().buf(list).buf(starts).ints(rows).size(y.Rows).size(per).size(s.each).size(cols).size(s.tile).size(first).size(tiles)
+	d.grid(kBucket, s.pieces, 1, 32, 1, 4*tiles, table.Rows, y.Rows, per)
+	d.with().buf(part).mat(y).buf(list).buf(starts).size(s.pieces).size(s.group).size(table.Rows).size(cols).size(s.tile).size(tiles)
+	d.grid(kScatter, tiles, groups, min(threads, (cols+31)&^31), 1, 4*s.tile*cols, table.Rows, cols, y.Rows, per)
+	d.with().mat(table).buf(part).size(groups).size(table.Rows).size(cols)
+	d.columns(kScatterFold, table.Rows*cols, groups, table.Rows, cols)
+}
+
+// scatterCut says how adding rows to a table is cut up. It depends on the shapes alone.
+type scatterCut struct {
+	tile   int // rows of the table that fit into shared memory
+	pieces int // of y's rows, sorted by a warp each
+	each   int // rows of a piece
+	group  int // pieces that a block adds up
+}
+
+// cutScatter cuts n rows. There are groups enough to keep the GPU busy; for a table of many tiles there are more while their sums take
+// little memory beside the rows themselves, since a few tiles may get most of the rows.
+func cutScatter(tableRows, cols, n int) scatterCut {
+	var s scatterCut
+	s.tile = min(tableRows, scatterShared/4/cols)
+	s.pieces = min(blocks(n, 16), 2112)
+	s.each = blocks(n, s.pieces)
+	s.pieces = blocks(n, s.each)
+	groups := min(s.pieces, max(1, 1584/blocks(tableRows, s.tile), 4*n/tableRows), 264)
+	s.group = blocks(s.pieces, groups)
+	return s
 }

@@ -5,7 +5,7 @@ import "fmt"
 func testTables(g *rig) {
 	// Rows of y, columns, rows of the table, table rows in each row of y.
 	for i, size := range [][4]int{
-		{0, 7, 3, 1}, {7, 0, 3, 1}, {7, 7, 1, 1}, {1, 1, 1, 1}, {33, 33, 7, 2}, {33, 50, 20, 16}, {7, 8, 3, 1}, {400, 100, 5, 1}, {9, 172, 50, 3}, {1500, 9, 30, 2},
+		{0, 7, 3, 1}, {7, 0, 3, 1}, {7, 7, 1, 1}, {1, 1, 1, 1}, {33, 33, 7, 2}, {33, 50, 20, 16}, {7, 8, 3, 1}, {400, 100, 5, 1}, {9, 172, 50, 3}, {1500, 9, 30, 2}, {2000, 50, 2500, 4},
 		{5, 3, 4, 0},
 	} {
 		g.scope(fmt.Sprintf("y=%dx%d table=%d per=%d", size[0], size[1], size[2], size[3]), func(g *rig) {

@@ -13,57 +13,91 @@ KERNEL gather(float* y, u64 ldy, const float* table, u64 ldt, const int* rows, u
   y[r * ldy + c] = s;
 }
 
-// scatter: block (tile of table rows, piece of y's rows). The tile lives in shared memory and a thread owns columns. The first warp
-// lists, in order, which of the next INDICES row numbers fall into the tile; then all threads add those rows of y one after the
-// other: no atomics, a fixed order. part[piece, tablerows, cols].
-#define INDICES 1024
+// Rows are added to a table in three steps, in a fixed order and without atomic sums. The table is cut into tiles of rows that fit into
+// shared memory: "bucket" sorts row numbers by tile, "scatter" adds up for each tile, "scatter_fold" adds the sums to the table.
 
-KERNEL scatter(float* part, const float* y, u64 ldy, const int* rows, u64 n, u64 cols, u64 per, u64 tablerows, u64 tile, u64 each) {
-  extern __shared__ __align__(16) float dynamic[];
-  float* sum = dynamic;  // [tile, cols]
-  __shared__ int place[INDICES], source[INDICES], hits;
-  int first = (int)(blockIdx.x * tile), count = (int)min(tile, tablerows - first);
-  for (u64 i = threadIdx.x; i < count * cols; i += blockDim.x) sum[i] = 0.0f;
-  u64 lo = (u64)blockIdx.y * each * per, hi = min(lo + each * per, n * per);
-  for (u64 from = lo; from < hi; from += INDICES) {
-    u64 m = min(hi - from, (u64)INDICES);
-    __syncthreads();
-    if (threadIdx.x < 32) {
-      int found = 0;
-      for (u64 i = threadIdx.x; i < INDICES; i += 32) {
-        int k = i < m ? rows[from + i] - first : -1;
-        bool hit = k >= 0 && k < count;
-        u32 all = __ballot_sync(WARP_ALL, hit);
-        if (hit) {
-          int at = found + __popc(all & ((1u << threadIdx.x) - 1));
-          place[at] = k * (int)cols;
-          source[at] = (int)((from + i) / per);
-        }
-        found += __popc(all);
-      }
-      if (threadIdx.x == 0) hits = found;
+struct hit {
+  int place;   // in the tile, of the first column
+  int source;  // row of y
+};
+
+// bucket: a warp a piece of y's rows. It lists the hits of the piece, tile after tile from the given first one on, in the order of y within
+// a tile, where the piece's row numbers begin. begin[piece, tiles+1] tells where the hits of a tile are.
+KERNEL bucket(hit* hits, int* begin, const int* rows, u64 n, u64 per, u64 each, u64 cols, u64 tile, u64 first, u64 tiles) {
+  extern __shared__ int next[];  // [tiles]: how many hits, then where the next one goes
+  int lane = threadIdx.x;
+  u64 lo = blockIdx.x * each * per, hi = min(lo + each * per, n * per);
+  auto tile_of = [&](int k) {
+    int t = k < 0 ? -1 : (int)((u32)k / (u32)tile) - (int)first;
+    return t < (int)tiles ? max(t, -1) : -1;
+  };
+  for (int t = lane; t < tiles; t += 32) next[t] = 0;
+  __syncwarp();
+  for (u64 i = lo + lane; i < hi; i += 32) {
+    int t = tile_of(rows[i]);
+    if (t >= 0) atomicAdd(&next[t], 1);
+  }
+  __syncwarp();
+  int at = (int)lo;
+  begin += blockIdx.x * (tiles + 1);
+  for (u64 t = lane; t - lane < tiles; t += 32) {
+    int count = t < tiles ? next[t] : 0, sum = count;
+    for (int d = 1; d < 32; d *= 2) {
+      int before = __shfl_up_sync(WARP_ALL, sum, d);
+      if (lane >= d) sum += before;
     }
-    __syncthreads();
-    for (u64 c = threadIdx.x; c < cols; c += blockDim.x) {
-      int i = 0;
-      for (; i + 4 <= hits; i += 4) {
-        float v[4];
+    if (t < tiles) next[t] = begin[t] = at + sum - count;
+    at += __shfl_sync(WARP_ALL, sum, 31);
+  }
+  if (lane == 0) begin[tiles] = at;
+  __syncwarp();
+  for (u64 i = lo + lane; i - lane < hi; i += 32) {
+    int k = i < hi ? rows[i] : -1, t = tile_of(k);
+    u32 same = __match_any_sync(WARP_ALL, t);
+    if (t >= 0) {
+      hit h = {(k - (t + (int)first) * (int)tile) * (int)cols, (int)(i / per)};
+      hits[next[t] + __popc(same & ((1u << lane) - 1))] = h;
+    }
+    __syncwarp();
+    if (t >= 0 && lane == __ffs(same) - 1) next[t] += __popc(same);
+    __syncwarp();
+  }
+}
+
+// scatter: block (tile, group of pieces). The tile lives in shared memory and a thread owns columns. part[group, tablerows, cols].
+#define HITS 8
+
+KERNEL scatter(float* part, const float* y, u64 ldy, const hit* hits, const int* begin, u64 pieces, u64 group, u64 tablerows, u64 cols, u64 tile, u64 tiles) {
+  extern __shared__ float sum[];  // [tile, cols]
+  u64 first = blockIdx.x * tile, count = min(tile, tablerows - first) * cols;
+  for (u64 i = threadIdx.x; i < count; i += blockDim.x) sum[i] = 0.0f;
+  __syncthreads();
+  u64 last = min((blockIdx.y + 1) * group, pieces);
+  for (u64 c = threadIdx.x; c < cols; c += blockDim.x) {
+    for (u64 piece = blockIdx.y * group; piece < last; piece++) {
+      const int* b = begin + piece * (tiles + 1) + blockIdx.x;
+      int i = b[0], end = b[1];
+      for (; i + HITS <= end; i += HITS) {
+        hit h[HITS];
+        float v[HITS];
 #pragma unroll
-        for (int j = 0; j < 4; j++) v[j] = y[(u64)source[i + j] * ldy + c];
+        for (int j = 0; j < HITS; j++) h[j] = hits[i + j];
 #pragma unroll
-        for (int j = 0; j < 4; j++) sum[place[i + j] + c] += v[j];
+        for (int j = 0; j < HITS; j++) v[j] = y[(u64)h[j].source * ldy + c];
+#pragma unroll
+        for (int j = 0; j < HITS; j++) sum[h[j].place + c] += v[j];
       }
-      for (; i < hits; i++) sum[place[i] + c] += y[(u64)source[i] * ldy + c];
+      for (; i < end; i++) sum[hits[i].place + c] += y[(u64)hits[i].source * ldy + c];
     }
   }
   __syncthreads();
-  float* out = part + ((u64)blockIdx.y * tablerows + first) * cols;
-  for (u64 i = threadIdx.x; i < count * cols; i += blockDim.x) out[i] = sum[i];
+  float* out = part + (blockIdx.y * tablerows + first) * cols;
+  for (u64 i = threadIdx.x; i < count; i += blockDim.x) out[i] = sum[i];
 }
 
-// scatter_fold: table[r, c] += sum over pieces, in order.
-KERNEL scatter_fold(float* table, u64 ldt, const float* part, u64 pieces, u64 tablerows, u64 cols) {
+// scatter_fold: table[r, c] += sum over groups, in order.
+KERNEL scatter_fold(float* table, u64 ldt, const float* part, u64 groups, u64 tablerows, u64 cols) {
   u64 i = (u64)blockIdx.x * 32 + threadIdx.x;
-  float s = fold_columns(part, pieces, tablerows * cols, i, tablerows * cols);
+  float s = fold_columns(part, groups, tablerows * cols, i, tablerows * cols);
   if (threadIdx.y == 0 && i < tablerows * cols) table[i / cols * ldt + i % cols] += s;
 }
