@@ -21,7 +21,7 @@ func TestRealData(t *testing.T) {
 		t.Skip("the twin takes seconds at this size")
 	}
 	dir := golden.Shared(t, "data")
-	for name, patches := range map[string][]int{"mooc": {1, 4, 8}, "enron": {8}, "USLegis": {4}} {
+	for name, patches := range map[string][]int{"mooc": {1, 4, 8}, "enron": {8}, "USLegis": {4}, "CanParl": {64}} {
 		set, err := dataset.Open(context.Background(), name, dataset.Options{DataDir: dir})
 		if err != nil {
 			t.Fatal(err)
