@@ -222,9 +222,12 @@ func TestLayoutForms(t *testing.T) {
 
 func TestOpenFinds(t *testing.T) {
 	dir := write(t, map[string]string{"ml_a.csv": goodCSV, "ml_b.csv.gz": gzipped(goodCSV), "junk.txt": "hello"})
-	if err := os.MkdirAll(filepath.Join(dir, "uci"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"uci", "s2"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
+	t.Chdir(dir)
 	o := Options{DataDir: dir}
 	for _, c := range []struct {
 		name, want string
@@ -240,6 +243,7 @@ func TestOpenFinds(t *testing.T) {
 		{filepath.Join(dir, "uci"), "found no ml_NAME.csv or ml_NAME.csv.gz", nil},
 		{"", "want a data set's name", nil},
 		{"s1", "", nil},
+		{"s2", "", nil}, // a directory of that name is here, but no data set in it
 		{"S3", "", nil},
 	} {
 		s, err := Open(t.Context(), c.name, o)

@@ -66,7 +66,9 @@ func find(name string, o Options) (source, error) {
 	switch {
 	case err == nil && info.IsDir():
 		l, err := layoutIn(name)
-		return source{layout: l}, err
+		if _, known := Lookup(name); err == nil || !known { // a directory called uci may hold something else, such as a run
+			return source{layout: l}, err
+		}
 	case err == nil:
 		return findFile(name)
 	}
