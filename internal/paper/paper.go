@@ -1,5 +1,5 @@
 // Package paper answers: what was published? It holds the link prediction tables of the DyGMamba paper (TMLR 2025) beside which
-// our own results are shown: AP and AUC on seven continuous-time and six discrete-time data sets, in percent.
+// our own results are shown: AP and AUC on seven continuous-time, six discrete-time and three synthetic data sets, in percent.
 package paper
 
 import (
@@ -13,6 +13,9 @@ import (
 
 //go:embed results.csv
 var table string
+
+//go:embed synthetic.csv
+var synthetic string // fewer models, one setting
 
 // Value is a mean and its sample standard deviation over five runs, in percent.
 type Value struct{ Mean, Std float64 }
@@ -38,21 +41,19 @@ func Lookup(setting, negatives, dataset, model string) (Result, bool) {
 	return r, ok
 }
 
-// Datasets lists the published data sets in the order of the paper.
+// Datasets lists the published data sets, other than the synthetic ones, in the order of the paper.
 func Datasets() []string { return slices.Clone(load().datasets) }
 
-// Models lists the published models in the order of the paper.
+// Models lists the models that were compared on them, in the order of the paper.
 func Models() []string { return slices.Clone(load().models) }
 
-// load reads the table once. It is part of the program, and a test reads it whole: it cannot be wrong here.
+// load reads the tables once. They are part of the program, and a test reads them whole: they cannot be wrong here.
 var load = sync.OnceValue(func() published {
-	rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
-	if err != nil {
-		panic(err)
-	}
-	p := published{results: make(map[key]Result, len(rows))}
-	for _, row := range rows[1:] {
+	p := published{results: map[key]Result{}}
+	for _, row := range append(rows(table), rows(synthetic)...) {
 		p.results[fold(row[0], row[1], row[2], row[3])] = result(row[4:])
+	}
+	for _, row := range rows(table) {
 		if !slices.Contains(p.datasets, row[2]) {
 			p.datasets = append(p.datasets, row[2])
 		}
@@ -62,6 +63,15 @@ var load = sync.OnceValue(func() published {
 	}
 	return p
 })
+
+// rows are those of a table without its head.
+func rows(table string) [][]string {
+	all, err := csv.NewReader(strings.NewReader(table)).ReadAll()
+	if err != nil {
+		panic(err)
+	}
+	return all[1:]
+}
 
 func result(cells []string) Result {
 	if cells[0] == "" {

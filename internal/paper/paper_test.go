@@ -11,6 +11,7 @@ func TestLookup(t *testing.T) {
 		{"transductive", "random", "LastFM", "DyGMamba", Result{AP: Value{93.35, 0.20}, AUC: Value{93.31, 0.18}}},
 		{"transductive", "historical", "USLegis", "edgebank", Result{AP: Value{63.31, 0}, AUC: Value{67.50, 0}}},
 		{"inductive", "inductive", "SocialEvo", "ctan", Result{Timeout: true}},
+		{"transductive", "random", "s2", "dygmamba-a", Result{AP: Value{60.16, 2.20}, AUC: Value{62.50, 2.28}}},
 	} {
 		got, ok := Lookup(c.setting, c.negatives, c.dataset, c.model)
 		if !ok || got != c.want {

@@ -20,26 +20,30 @@ const (
 	End   = "<!-- end -->"
 )
 
-// Tables writes the tables for all runs in dir: a section for every data set, model and preset, seeds together.
+// run is a record: what was achieved, and under which settings.
+type run struct {
+	train.Result
+	settings string
+}
+
+// Tables writes the tables for all runs in dir: a section for every data set, model, preset and settings, seeds together.
 func Tables(dir fs.FS) (string, error) {
 	files, err := fs.Glob(dir, "*/"+train.ResultFile)
 	if err != nil {
 		return "", err
 	}
-	groups := map[string][]train.Result{}
+	groups := map[string][]run{}
 	for _, name := range files {
-		raw, err := fs.ReadFile(dir, name)
-		if err != nil {
+		var r run
+		if err := read(dir, name, &r.Result); err != nil {
 			return "", err
 		}
-		var r train.Result
-		if err := json.Unmarshal(raw, &r); err != nil {
-			return "", fmt.Errorf("%s: %w", name, err)
+		var c config
+		if err := read(dir, path.Join(path.Dir(name), train.ConfigFile), &c); err != nil {
+			return "", fmt.Errorf("a result needs its configuration: %w", err)
 		}
-		if _, err := fs.Stat(dir, path.Join(path.Dir(name), train.ConfigFile)); err != nil {
-			return "", fmt.Errorf("a result without its configuration: %w", err)
-		}
-		key := strings.Join([]string{r.Data, r.Model, r.Preset}, "\x00")
+		r.settings = c.String()
+		key := strings.Join([]string{r.Data, r.Model, r.Preset, r.settings}, "\x00")
 		groups[key] = append(groups[key], r)
 	}
 	var b strings.Builder
@@ -54,10 +58,58 @@ func Tables(dir fs.FS) (string, error) {
 	return b.String(), nil
 }
 
-func section(b *strings.Builder, runs []train.Result) {
-	slices.SortFunc(runs, func(a, b train.Result) int { return int(a.Seed) - int(b.Seed) })
-	s := train.Summarize(runs)
-	fmt.Fprintf(b, "### %s, %s, preset `%s`\n\n", s.Data, s.Model, s.Preset)
+func read(dir fs.FS, name string, into any) error {
+	raw, err := fs.ReadFile(dir, name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// config is what a table says of a run's configuration.
+type config struct {
+	Spec struct {
+		Config struct {
+			Arch     string  `json:"arch"`
+			Length   int     `json:"max_input_sequence_length"`
+			Patch    int     `json:"patch_size"`
+			Meetings int     `json:"max_interaction_times"`
+			Dropout  float64 `json:"dropout"`
+			Gamma    float64 `json:"gamma"`
+			Divisor  int     `json:"width_divisor"`
+			Frozen   bool    `json:"freeze_time_encoder"`
+		} `json:"config"`
+	} `json:"spec"`
+	TF32 bool `json:"tf32"`
+}
+
+// String is the settings in the paper's letters.
+func (c config) String() string {
+	m := c.Spec.Config
+	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d", m.Length, m.Patch, m.Meetings, m.Dropout, m.Gamma, m.Divisor)
+	if m.Arch != "" && m.Arch != "released" {
+		s += ", arch " + m.Arch
+	}
+	if m.Frozen {
+		s += ", time encoder frozen"
+	}
+	if c.TF32 {
+		s += ", TF32"
+	}
+	return s
+}
+
+func section(b *strings.Builder, runs []run) {
+	slices.SortFunc(runs, func(a, b run) int { return int(a.Seed) - int(b.Seed) })
+	var list []train.Result
+	for _, r := range runs {
+		list = append(list, r.Result)
+	}
+	s := train.Summarize(list)
+	fmt.Fprintf(b, "### %s, %s, preset `%s`\n\n%s\n\n", s.Data, s.Model, s.Preset, runs[0].settings)
 	b.WriteString("| setting | negatives | AP | AUC | paper AP | paper AUC |\n|---|---|---|---|---|---|\n")
 	for _, m := range s.Results {
 		ap, auc := "", ""
@@ -66,13 +118,13 @@ func section(b *strings.Builder, runs []train.Result) {
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", m.Setting, m.Strategy, ours(m.AP, m.APStd, m.Runs), ours(m.AUC, m.AUCStd, m.Runs), ap, auc)
 	}
-	b.WriteString("\n| seed | best epoch | epochs | validation AP | device |\n|---|---|---|---|---|\n")
+	b.WriteString("\n| seed | best epoch | epochs | validation AP | an epoch | in all | device |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range runs {
 		val := ""
 		if r.Val != nil {
 			val = fmt.Sprintf("%.2f", 100*r.Val.AP)
 		}
-		fmt.Fprintf(b, "| %d | %d | %d | %s | %s |\n", r.Seed, r.BestEpoch, r.Epochs, val, r.Device)
+		fmt.Fprintf(b, "| %d | %d | %d | %s | %.2f s | %.0f s | %s |\n", r.Seed, r.BestEpoch, r.Epochs, val, r.PerEpoch, r.Seconds, r.Device)
 	}
 	b.WriteString("\n")
 }

@@ -41,21 +41,27 @@ func TestDocument(t *testing.T) {
 
 func TestTables(t *testing.T) {
 	run := func(seed, ap string) string {
-		return `{"model":"dygmamba","data":"uci","preset":"paper","seed":` + seed + `,"best_epoch":3,"epochs":5,"device":"gpu","val":{"ap":0.5},
+		return `{"model":"dygmamba","data":"uci","preset":"paper","seed":` + seed + `,"best_epoch":3,"epochs":5,"seconds":12,"epoch_seconds":2.5,"device":"gpu","val":{"ap":0.5},
 			"results":[{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`
 	}
+	config := func(dropout string) string {
+		return `{"spec":{"config":{"max_input_sequence_length":32,"patch_size":1,"max_interaction_times":5,"dropout":` + dropout + `,"gamma":1,"width_divisor":2}}}`
+	}
 	dir := fstest.MapFS{
-		"a/result.json": {Data: []byte(run("1", "0.8"))}, "a/config.json": {Data: []byte("{}")},
-		"b/result.json": {Data: []byte(run("0", "0.9"))}, "b/config.json": {Data: []byte("{}")},
+		"a/result.json": {Data: []byte(run("1", "0.8"))}, "a/config.json": {Data: []byte(config("0.1"))},
+		"b/result.json": {Data: []byte(run("0", "0.9"))}, "b/config.json": {Data: []byte(config("0.1"))},
+		"c/result.json": {Data: []byte(run("0", "0.7"))}, "c/config.json": {Data: []byte(config("0"))},
 	}
 	got, err := Tables(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"### uci, dygmamba, preset `paper`",
+		"### uci, dygmamba, preset `paper`\n\nρ & p 32 & 1, k 5, dropout 0.1, γ 1, f 2\n",
+		"ρ & p 32 & 1, k 5, dropout 0, γ 1, f 2\n",
 		"| transductive | random | 85.00 ± 7.07 | 50.00 ± 0.00 | 95.91 ± 0.15 | 94.77 ± 0.18 |",
-		"| 0 | 3 | 5 | 50.00 | gpu |\n| 1 | 3 | 5 | 50.00 | gpu |",
+		"| transductive | random | 70.00 | 50.00 | 95.91 ± 0.15 | 94.77 ± 0.18 |",
+		"| 0 | 3 | 5 | 50.00 | 2.50 s | 12 s | gpu |\n| 1 | 3 | 5 | 50.00 | 2.50 s | 12 s | gpu |",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
