@@ -233,8 +233,8 @@ func (m *stepMeter) kernels(ctx context.Context) error {
 		m.doc.Kernels = append(m.doc.Kernels, kernelDoc{k.Name, k.Calls / len(transfer), k.Time / float64(len(transfer))})
 	}
 	slices.SortFunc(m.doc.Kernels, func(a, b kernelDoc) int { return int(1e6 * (b.Time - a.Time)) })
-	m.doc.GFLOP, m.doc.Floor = timeProducts(m.dev, tracer.Products())
-	return nil
+	m.doc.GFLOP, m.doc.Floor, err = timeProducts(ctx, m.dev, tracer.Products())
+	return err
 }
 
 // parts times forward, backward and optimizer, each to its end.
