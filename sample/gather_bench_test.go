@@ -29,20 +29,25 @@ func pairs(l *event.Log, n int) (qs []Query, labels []float32) {
 }
 
 func BenchmarkGather(b *testing.B) {
-	b.Run("enron", func(b *testing.B) { benchmarkGather(b, streamtest.Real(b, "enron")) })
-	b.Run("generated", func(b *testing.B) { benchmarkGather(b, streamtest.Generate(streamtest.Enron, 1)) })
-	b.Run("mooc", func(b *testing.B) { benchmarkGather(b, streamtest.Real(b, "mooc")) })
+	b.Run("enron", func(b *testing.B) { benchmarkGather(b, streamtest.Real(b, "enron"), dygmamba256) })
+	b.Run("generated", func(b *testing.B) { benchmarkGather(b, streamtest.Generate(streamtest.Enron, 1), dygmamba256) })
+	b.Run("mooc", func(b *testing.B) { benchmarkGather(b, streamtest.Real(b, "mooc"), dygmamba256) })
+	b.Run("CanParl, long", func(b *testing.B) {
+		long := dygmamba256
+		long.Neighbors, long.RowLen, long.PairGaps = 2047, 2112, 100
+		benchmarkGather(b, streamtest.Real(b, "CanParl"), long)
+	})
 }
 
-// benchmarkGather gathers 400 pairs with 256 positions, counts and gaps.
-func benchmarkGather(b *testing.B, l *event.Log) {
+// benchmarkGather gathers 400 pairs with counts and gaps.
+func benchmarkGather(b *testing.B, l *event.Log, plan Plan) {
 	past := index.Freeze(l)
 	qs, labels := pairs(l, 200)
 	for _, threads := range []int{1, 2} {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
 			batch := &Batch{Labels: labels}
 			for b.Loop() {
-				Gatherer{threads}.Gather(past, dygmamba256, qs, batch)
+				Gatherer{threads}.Gather(past, plan, qs, batch)
 			}
 			b.ReportMetric(float64(len(qs)*b.N)/b.Elapsed().Seconds(), "queries/s")
 		})
