@@ -77,6 +77,7 @@ func TestPresets(t *testing.T) {
 		{"paper-size-a", "uci", row{32, 1, 5, 0.1, 1, 2, 200, Released}},
 		{"paper-size-b", "SocialEvo", row{32, 1, 5, 0.1, 0.5, 1, 200, Released}},
 		{"paper-equations", "mooc", row{128, 4, 10, 0.1, 0.5, 2, 200, Paper}},
+		{"steady", "mooc", row{128, 4, 10, 0.1, 0.5, 2, 200, Released}},
 	} {
 		s, err := Factory.Spec(tt.preset, tt.data)
 		if err != nil {
@@ -86,6 +87,9 @@ func TestPresets(t *testing.T) {
 		got := row{c.Length, c.Patch, c.Meetings, c.Dropout, c.Gamma, c.Divisor, s.Training.Epochs, c.Arch}
 		if got != tt.want {
 			t.Errorf("%s on %s: %+v, want %+v", tt.preset, tt.data, got, tt.want)
+		}
+		if want := tt.preset == "steady"; c.FreezeTime != want {
+			t.Errorf("%s on %s: the time encoder is frozen: %v, want %v", tt.preset, tt.data, c.FreezeTime, want)
 		}
 	}
 }

@@ -80,6 +80,13 @@ var presets = []model.Preset[Config]{
 			paper(data, c, t)
 			c.Arch = Paper
 		},
+	}, {
+		Name:    "steady",
+		Summary: "paper with the time encoder's frequencies fixed, which learns sooner and, on uci, better",
+		Apply: func(data string, c *Config, t *model.Training) {
+			paper(data, c, t)
+			c.FreezeTime = true
+		},
 	},
 }
 
