@@ -107,6 +107,8 @@ func (g *gatherer) restore(state []byte) error {
 	return nil
 }
 
+const stepsUnderWay = 2 // one in use, one being gathered
+
 // ahead is a goroutine that gathers one step while another is in use.
 type ahead struct {
 	full, free chan *Step
@@ -116,7 +118,7 @@ type ahead struct {
 
 // ahead starts the goroutine. Whoever called must stop it.
 func (g *gatherer) ahead(ctx context.Context, events event.Span) *ahead {
-	a := &ahead{full: make(chan *Step, 2), free: make(chan *Step, 2), quit: make(chan struct{}), gone: make(chan struct{})}
+	a := &ahead{full: make(chan *Step, stepsUnderWay), free: make(chan *Step, stepsUnderWay), quit: make(chan struct{}), gone: make(chan struct{})}
 	for range cap(a.free) {
 		a.free <- &Step{Batch: new(sample.Batch)}
 	}

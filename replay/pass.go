@@ -9,6 +9,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -109,6 +110,11 @@ func (p *Pass) check(plan sample.Plan) error {
 		return fmt.Errorf("%d negatives for each positive, must be at least 1", p.PerPositive)
 	case p.Past == nil && looksBack(plan):
 		return errors.New("the model asks for neighbours, but the pass has no past to look back on")
+	}
+	queries := p.BatchSize * (1 + p.PerPositive)
+	need, free := stepsUnderWay*plan.Bytes(queries), float64(memory.Available())
+	if free > 0 && need > free {
+		return fmt.Errorf("the histories of %d queries, %d positions each, take %.1f GiB, and %.1f GiB are free: ask for shorter ones or fewer in a batch", queries, plan.RowLen, need/(1<<30), free/(1<<30))
 	}
 	return nil
 }

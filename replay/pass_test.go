@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -298,4 +300,20 @@ func BenchmarkBatches(b *testing.B) {
 		}
 	}
 	b.ReportMetric(20_000*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// TestHugeHistories refuses rows that no machine can hold, instead of trying.
+func TestHugeHistories(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells how much memory is left")
+	}
+	l := streamtest.Generate(shape, 1)
+	p := replay.Pass{Past: index.Freeze(l)}
+	for _, err := range p.Batches(t.Context(), &asks{plan: sample.Plan{Neighbors: 10, RowLen: 1 << 40}}, l.All()) {
+		if err == nil || !strings.Contains(err.Error(), "the histories of 400 queries, 1099511627776 positions each, take") {
+			t.Errorf("%v, want a word about memory", err)
+		}
+		return
+	}
+	t.Error("nothing was said")
 }

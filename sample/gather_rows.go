@@ -39,6 +39,15 @@ func (r *Rows) resize(s *side, p Plan) {
 	}
 }
 
+// Bytes is about what the rows of a batch take, 0 where their length depends on the batch.
+func (p *Plan) Bytes(queries int) float64 {
+	position := 16.0 // Node, Edge, Time, Delta
+	if p.Counts != NoCounts {
+		position += 8
+	}
+	return 2 * float64(queries) * float64(max(0, p.RowLen)) * position
+}
+
 // targets is the number of positions that a row's own node takes.
 func (p *Plan) targets() int {
 	if p.Target == NoTarget {

@@ -1,16 +1,13 @@
 package train
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 
 	"github.com/dygmamba/dygmamba/device/dry"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/replay"
@@ -53,7 +50,7 @@ func (r *Run) plan(ctx context.Context, pass replay.Pass) (Memory, error) {
 	if g, ok := r.Device.(interface{ FreeBytes() int64 }); limit == 0 && ok {
 		limit = g.FreeBytes()
 	} else if limit == 0 {
-		limit = Available()
+		limit = memory.Available()
 	}
 	if limit <= 0 || need.sum() <= limit {
 		return need, nil
@@ -88,7 +85,7 @@ func (r *Run) hint(ctx context.Context, pass replay.Pass, limit int64) (string, 
 
 // need is what training takes with batches of a size.
 func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memory, err error) {
-	dev, memory, own := dry.Like(r.Device)
+	dev, taken, own := dry.Like(r.Device)
 	m, err := r.Factory.Build(environment(r, dev), r.Spec)
 	if err != nil {
 		return need, fmt.Errorf("build %s: %w", r.Model, err)
@@ -98,7 +95,7 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 		return need, err
 	}
 	opt := optim.New(m.Params(), c)
-	need.Fixed = memory.Bytes()
+	need.Fixed = taken.Bytes()
 	pass.Negatives, pass.BatchSize = echo{}, batch // the generator must not move yet
 	events := r.Protocol.Split().Train.All()
 	n := min(events.Len(), batch)
@@ -135,20 +132,3 @@ func (echo) Draw(pos event.Span, out []sample.Query) {
 }
 
 func (echo) Reset() {}
-
-// Available is the memory that processes can still take on this machine, 0 where the system does not tell.
-func Available() int64 {
-	f, err := os.Open("/proc/meminfo")
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) == 3 && fields[0] == "MemAvailable:" {
-			kib, _ := strconv.ParseInt(fields[1], 10, 64)
-			return kib << 10
-		}
-	}
-	return 0
-}

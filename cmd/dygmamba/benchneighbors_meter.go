@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/device/dry"
+	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/tensor"
-	"github.com/dygmamba/dygmamba/train"
 )
 
 // lengthMeter measures training steps with histories of different length.
@@ -82,12 +82,12 @@ func (m *lengthMeter) measure(ctx context.Context, length int, memory *growth) (
 
 // foresee finds what a step will take, without computing, and whether that is there. The tape may reserve room.
 func (m *lengthMeter) foresee(ctx context.Context, row *neighborsRow) (room int64, err error) {
-	dev, memory, own := dry.Like(m.dev)
+	dev, taken, own := dry.Like(m.dev)
 	l, err := m.learner(dev)
 	if err != nil {
 		return 0, err
 	}
-	fixed := memory.Bytes() - l.tape.Bytes()
+	fixed := taken.Bytes() - l.tape.Bytes()
 	for s, err := range m.pass.Batches(ctx, l.model, m.events.Slice(0, m.doc.BatchSize)) {
 		if err != nil {
 			return 0, err
@@ -109,7 +109,7 @@ func (m *lengthMeter) available() int64 {
 	if m.free > 0 {
 		return m.free
 	}
-	return train.Available()
+	return memory.Available()
 }
 
 // take takes the steps.

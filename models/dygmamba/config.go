@@ -93,17 +93,17 @@ func (c Config) Plan() sample.Plan {
 
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	positive := []struct {
-		key   string
-		value int
+	const long, wide = 1 << 24, 1 << 16
+	for _, p := range []struct {
+		key         string
+		value, most int
 	}{
-		{"patch_size", c.Patch}, {"max_input_sequence_length", c.Length}, {"max_interaction_times", c.Meetings},
-		{"channel_embedding_dim", c.Channel}, {"time_feat_dim", c.TimeDim}, {"num_layers", c.Layers},
-		{"node_feat_dim", c.NodeDim}, {"edge_feat_dim", c.EdgeDim}, {"width_divisor", c.Divisor},
-	}
-	for _, p := range positive {
-		if p.value < 1 {
-			return fmt.Errorf("%s is %d, must be at least 1", p.key, p.value)
+		{"patch_size", c.Patch, long}, {"max_input_sequence_length", c.Length, long}, {"max_interaction_times", c.Meetings, long},
+		{"channel_embedding_dim", c.Channel, wide}, {"time_feat_dim", c.TimeDim, wide}, {"num_layers", c.Layers, wide},
+		{"node_feat_dim", c.NodeDim, wide}, {"edge_feat_dim", c.EdgeDim, wide}, {"width_divisor", c.Divisor, wide},
+	} {
+		if p.value < 1 || p.value > p.most {
+			return fmt.Errorf("%s is %d, must be at least 1 and at most %d", p.key, p.value, p.most)
 		}
 	}
 	switch {

@@ -1,6 +1,7 @@
 package dygmamba
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -105,21 +106,29 @@ func TestNotes(t *testing.T) {
 
 func TestBadConfigurations(t *testing.T) {
 	for setting, want := range map[string]string{
-		"patch_size=0":           "patch_size is 0, must be at least 1",
-		"gamma=0":                "gamma is 0",
-		"gamma=NaN":              "gamma is NaN",
-		"gamma=0.01":             "must make gamma·channel_embedding_dim at least 1",
-		"gamma=1e300":            "be moderate",
-		"width_divisor=3":        "must divide 4·channel_embedding_dim = 200",
-		"arch=transformer":       `arch is "transformer", must be "released" or "paper"`,
-		"variant=ab":             "must be one of a to f",
-		"dropout=1":              "must be at least 0 and below 1",
-		"time_feat_dim=1":        "must be at least 2",
-		"num_heads=2":            `no key "num_heads"`,
-		"max_interaction_time=5": "did you mean max_interaction_times?",
+		"patch_size=0":                        "patch_size is 0, must be at least 1",
+		"gamma=0":                             "gamma is 0",
+		"max_input_sequence_length=100000000": "must be at least 1 and at most 16777216",
+		"channel_embedding_dim=1000000":       "channel_embedding_dim is 1000000, must be at least 1 and at most 65536",
+		"gamma=NaN":                           "gamma is NaN",
+		"gamma=0.01":                          "must make gamma·channel_embedding_dim at least 1",
+		"gamma=1e300":                         "be moderate",
+		"width_divisor=3":                     "must divide 4·channel_embedding_dim = 200",
+		"arch=transformer":                    `arch is "transformer", must be "released" or "paper"`,
+		"variant=ab":                          "must be one of a to f",
+		"dropout=1":                           "must be at least 0 and below 1",
+		"time_feat_dim=1":                     "must be at least 2",
+		"num_heads=2":                         `no key "num_heads"`,
+		"max_interaction_time=5":              "did you mean max_interaction_times?",
 	} {
 		if _, err := Factory.Spec("", "uci", setting); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", setting, err, want)
+		}
+	}
+	if runtime.GOOS == "linux" { // elsewhere nobody tells how much memory is left
+		huge := with(Default, func(c *Config) { c.Patch, c.NodeDim, c.Channel = 1<<24, 1<<16, 1<<12 })
+		if _, err := New(model.Env{}, huge); err == nil || !strings.Contains(err.Error(), "the weights take") {
+			t.Errorf("weights larger than the memory: %v", err)
 		}
 	}
 	if _, err := FactoryA.Spec("paper-equations", "uci"); err == nil {

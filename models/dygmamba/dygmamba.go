@@ -10,6 +10,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
@@ -73,6 +74,9 @@ func New(env model.Env, c Config) (*Model, error) {
 		return nil, err
 	}
 	m := declare(c, env.Seed)
+	if need, free := 4*int64(m.params.Count()), memory.Available(); free > 0 && need > free {
+		return nil, fmt.Errorf("the weights take %.1f GiB, and %.1f GiB are free: a smaller patch_size or narrower layers need less", float64(need)/(1<<30), float64(free)/(1<<30))
+	}
 	if err := m.input.open(env, c); err != nil {
 		return nil, err
 	}
