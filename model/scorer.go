@@ -79,7 +79,7 @@ func (s *Scorer) Reserve(bytes int64) { s.tape.Reserve(bytes) }
 // Close gives the scorer's memory back.
 func (s *Scorer) Close() { s.tape.Close() }
 
-// Sizes tells batches apart that differ in size.
+// Sizes tells batches apart that differ in size: rows shorter than 2²², fewer than 2²⁰ queries.
 func Sizes(b *sample.Batch) uint64 {
-	return uint64(len(b.Queries))<<40 | uint64(b.Src.Len)<<20 | uint64(b.Dst.Len)
+	return uint64(len(b.Queries))<<44 | uint64(b.Src.Len)<<22 | uint64(b.Dst.Len)
 }

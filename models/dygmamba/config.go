@@ -93,7 +93,7 @@ func (c Config) Plan() sample.Plan {
 
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	const long, wide = 1 << 24, 1 << 16
+	const long, wide = 1 << 20, 1 << 16 // rows of at most twice the length: see model.Sizes
 	for _, p := range []struct {
 		key         string
 		value, most int

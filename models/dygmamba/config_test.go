@@ -108,7 +108,7 @@ func TestBadConfigurations(t *testing.T) {
 	for setting, want := range map[string]string{
 		"patch_size=0":                        "patch_size is 0, must be at least 1",
 		"gamma=0":                             "gamma is 0",
-		"max_input_sequence_length=100000000": "must be at least 1 and at most 16777216",
+		"max_input_sequence_length=100000000": "must be at least 1 and at most 1048576",
 		"channel_embedding_dim=1000000":       "channel_embedding_dim is 1000000, must be at least 1 and at most 65536",
 		"gamma=NaN":                           "gamma is NaN",
 		"gamma=0.01":                          "must make gamma·channel_embedding_dim at least 1",
@@ -126,7 +126,7 @@ func TestBadConfigurations(t *testing.T) {
 		}
 	}
 	if runtime.GOOS == "linux" { // elsewhere nobody tells how much memory is left
-		huge := with(Default, func(c *Config) { c.Patch, c.NodeDim, c.Channel = 1<<24, 1<<16, 1<<12 })
+		huge := with(Default, func(c *Config) { c.Patch, c.NodeDim, c.Channel = 1<<20, 1<<16, 1<<12 })
 		if _, err := New(model.Env{}, huge); err == nil || !strings.Contains(err.Error(), "the weights take") {
 			t.Errorf("weights larger than the memory: %v", err)
 		}
