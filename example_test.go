@@ -46,7 +46,7 @@ func ExampleTrain() {
 		fmt.Printf("%s, %s negatives: AP and AUC of %d events\n", m.Setting, m.Strategy, m.Positives)
 	}
 	// Output:
-	// dygmamba on periodic: 2 epochs, 7894 parameters
+	// dygmamba on periodic: 2 epochs, 7862 parameters
 	// transductive, random negatives: AP and AUC of 151 events
 	// inductive, random negatives: AP and AUC of 34 events
 }

@@ -29,7 +29,7 @@ type LoadOptions struct {
 	Threads int           // that gather, and of the CPU if Device is nil; 0: all
 
 	Model    string   // name in models.All, of a checkpoint that does not tell: one of the released program
-	Preset   string   // where such a checkpoint's configuration starts from; "" is the model's first
+	Preset   string   // where such a checkpoint's configuration starts from; "" is the reference program's, the model's first
 	Settings []string // key=value: what the shapes of tensors cannot tell, such as max_input_sequence_length
 
 	OnBatch func(done, total int) // told after every batch how many of the queries are done; may be nil
@@ -190,6 +190,9 @@ func carried(f model.Factory, raw, preset string, settings []string) (model.Spec
 
 // recognised is the configuration that a preset, the shapes of a checkpoint's tensors and the settings give together.
 func recognised(f model.Factory, file checkpoint.File, preset, data string, settings []string) (model.Spec, error) {
+	if preset == "" {
+		preset = f.Presets[0]
+	}
 	base, err := f.Spec(preset, data)
 	if err != nil {
 		return base, err

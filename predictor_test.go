@@ -281,6 +281,10 @@ func TestConfigure(t *testing.T) {
 	if err := dygmamba.Configure(&f, "dygmamba", "", "", []string{"num_layers=3"}); !errors.Is(err, dygmamba.ErrMisfit) {
 		t.Errorf("a contradiction gave %v", err)
 	}
+	// What shapes cannot tell comes from the released program's values, not from what we would train with.
+	if err := dygmamba.Configure(&f, "dygmamba", "", "mooc", nil); err != nil || !strings.Contains(f.Meta["spec"], `"max_input_sequence_length":256`) {
+		t.Errorf("weights for mooc: %v, %s", err, f.Meta["spec"])
+	}
 }
 
 func TestLoadTruncated(t *testing.T) {

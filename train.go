@@ -24,7 +24,7 @@ type TrainOptions struct {
 	Set      *dataset.Set  // opened by dataset.Open
 	Device   device.Device // opened by open.Device
 	Model    string        // name in models.All; "" is dygmamba
-	Preset   string        // "" is the model's first
+	Preset   string        // "" is the one the model prefers for the data set
 	Settings []string      // key=value
 
 	Dir     string   // each seed's run directory is SeedDir of it, a summary lies beside them; "" keeps nothing

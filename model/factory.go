@@ -52,7 +52,9 @@ func (t Training) Check() error {
 type Kind[C interface{ Check() error }] struct {
 	Summary string
 	Default C           // complete
-	Presets []Preset[C] // the first is the default one; none: Default with Standard training, under the name "released"
+	Presets []Preset[C] // the first is the reference program's; none: Default with Standard training, under the name "released"
+	// Prefer, optional, names the preset to train on a data set with when none is asked for; without it that is the first.
+	Prefer func(data string) string
 	// Shapes, optional, is base changed to what the shapes of a checkpoint's tensors tell; it need not look at every tensor.
 	Shapes func(base C, shapes map[string][]int) (C, error)
 	// Table, optional but needed with Shapes, lists every parameter's shape.
@@ -91,8 +93,9 @@ func (s Spec) Notes() []string {
 // Factory builds one kind of model. It hides the type of its configuration from everyone who need not know it.
 type Factory struct {
 	Summary string
-	Presets []string // names; the first is the default
+	Presets []string // names; the first is the reference program's
 
+	prefer     func(data string) string
 	spec       func(preset, data string, settings []string) (Spec, error)
 	decode     func(raw []byte, settings []string) (Spec, error)
 	fromShapes func(base Spec, shapes map[string][]int, settings []string) (Spec, error)
@@ -106,11 +109,15 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 	if len(k.Presets) == 0 {
 		k.Presets = []Preset[C]{{"released", "the released program's values", func(string, *C, *Training) {}}}
 	}
+	if k.Prefer == nil {
+		k.Prefer = func(string) string { return k.Presets[0].Name }
+	}
 	f := Factory{Summary: k.Summary, about: map[string]string{}, keys: Keys(new(C), new(Training))}
 	for _, p := range k.Presets {
 		f.Presets = append(f.Presets, p.Name)
 		f.about[p.Name] = p.Summary
 	}
+	f.prefer = k.Prefer
 	f.spec = k.spec
 	f.decode = k.decode
 	f.fromShapes = k.fromShapes
@@ -127,7 +134,10 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 	return f
 }
 
-// Spec is the configuration that a preset ("" for the default one) has for a data set, changed by settings "key=value".
+// Preferred names the preset that a data set is trained with when none is asked for.
+func (f Factory) Preferred(data string) string { return f.prefer(data) }
+
+// Spec is the configuration that a preset ("" for the preferred one) has for a data set, changed by settings "key=value".
 func (f Factory) Spec(preset, data string, settings ...string) (Spec, error) {
 	return f.spec(preset, data, settings)
 }
@@ -152,7 +162,7 @@ func (f Factory) Keys() []string { return f.keys }
 
 func (k Kind[C]) spec(preset, data string, settings []string) (Spec, error) {
 	if preset == "" {
-		preset = k.Presets[0].Name
+		preset = k.Prefer(data)
 	}
 	i := slices.IndexFunc(k.Presets, func(p Preset[C]) bool { return p.Name == preset })
 	if i < 0 {

@@ -36,6 +36,12 @@ var toy = Make(Kind[toyConfig]{
 			}
 		}},
 	},
+	Prefer: func(data string) string {
+		if data == "reddit" {
+			return "large"
+		}
+		return "small"
+	},
 	Shapes: func(c toyConfig, shapes map[string][]int) (toyConfig, error) { c.Size = shapes["w"][0]; return c, nil },
 	Table:  func(c toyConfig) []Shape { return []Shape{{"w", []int{c.Size, 2}}} },
 })
@@ -63,6 +69,9 @@ func TestSpec(t *testing.T) {
 	}
 	if s, err = toy.Spec("", "enron"); err != nil || s.Preset != "small" || s.Config.(*toyConfig).Size != 3 {
 		t.Errorf("default preset: %+v, %v", s, err)
+	}
+	if s, err = toy.Spec("", "reddit"); err != nil || s.Preset != "large" || toy.Preferred("reddit") != "large" {
+		t.Errorf("preferred preset: %+v, %v", s, err)
 	}
 	if s, err = toy.Decode([]byte("{}")); err != nil || s.Training != Standard || s.Config.(*toyConfig).Size != 3 {
 		t.Errorf("empty configuration: %+v, %v", s, err)

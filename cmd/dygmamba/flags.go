@@ -79,7 +79,7 @@ type modelFlags struct {
 func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard string) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "model", standard, "model, as 'dygmamba models' names it")
-	flags.StringVar(&f.preset, "preset", "", "a named set of hyper-parameters, as 'dygmamba models' lists them (default: the model's first)")
+	flags.StringVar(&f.preset, "preset", "", "a named set of hyper-parameters, as 'dygmamba models NAME' lists them (default: what did best on validation data)")
 	flags.StringArrayVar(&f.set, "set", nil, "change one hyper-parameter, as `key=value`; repeatable")
 	complete(cmd, "model", names)
 }

@@ -22,7 +22,8 @@ type modelDoc struct {
 	Name     string       `json:"name"`
 	Summary  string       `json:"summary"`
 	Presets  []presetDoc  `json:"presets,omitempty"`
-	Settings []settingDoc `json:"settings"` // of the preset and data set asked for
+	Preset   string       `json:"preset,omitempty"` // the one asked for, or else the one the data set is trained with
+	Settings []settingDoc `json:"settings"`         // of that preset, for the data set asked for
 }
 
 type presetDoc struct {
@@ -64,7 +65,7 @@ func newModels(a *app) *cobra.Command {
 			return a.emit(doc, doc.write)
 		},
 	}
-	cmd.Flags().StringVar(&preset, "preset", "", "show the settings of this preset (default: the model's first)")
+	cmd.Flags().StringVar(&preset, "preset", "", "show the settings of this preset (default: the one that --data is trained with)")
 	cmd.Flags().StringVar(&data, "data", "", "show the settings for this data set")
 	return cmd
 }
@@ -112,7 +113,7 @@ func modelDocOf(name, preset, data string) (modelDoc, error) {
 	if err != nil {
 		return modelDoc{}, err
 	}
-	doc := modelDoc{Name: name, Summary: factory.Summary}
+	doc := modelDoc{Name: name, Summary: factory.Summary, Preset: spec.Preset}
 	for _, p := range factory.Presets {
 		doc.Presets = append(doc.Presets, presetDoc{p, factory.About(p)})
 	}
@@ -154,7 +155,11 @@ func (m modelDoc) write(w io.Writer, s term.Style) error {
 		}
 	}
 	fmt.Fprintln(w)
-	t := term.NewTable(term.Left("setting"), term.Right("value"))
+	value := "value"
+	if m.Preset != "" {
+		value = m.Preset
+	}
+	t := term.NewTable(term.Left("setting"), term.Right(value))
 	for _, k := range m.Settings {
 		t.Row(k.Key, strings.Trim(string(k.Value), `"`))
 	}

@@ -49,7 +49,7 @@ func content(t *testing.T, parts ...string) []byte {
 func TestTrain(t *testing.T) {
 	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
 	r := program(t, training(data, "--out", out, "--tensorboard", "--test-every", "2")...).want(t, exitDone, "epoch 1  loss ", "AP/AUC val ", "epoch 2", "  test ", "  best")
-	r.shows(t, "dygmamba, preset released", "best epoch", "transductive", "inductive", "random")
+	r.shows(t, "dygmamba, preset steady", "best epoch", "transductive", "inductive", "random")
 	if strings.Contains(r.out, "paper") {
 		t.Errorf("the paper says nothing about this data set:\n%s", r.out)
 	}

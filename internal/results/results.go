@@ -1,11 +1,13 @@
-// Package results answers: what did our own runs give? It turns the records under results/ into the tables of docs/RESULTS.md,
-// so that the document cannot say anything that no run has shown.
+// Package results answers: what did our own runs give? It turns the records under results/ into the tables of docs/RESULTS.md
+// and README.md, so that they cannot say anything that no run has shown.
 package results
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -14,10 +16,11 @@ import (
 	"github.com/dygmamba/dygmamba/train"
 )
 
-// The generated part of the document stands between these lines.
+// A generated part of a document stands between a line that names it and End.
 const (
-	Begin = "<!-- made from results/ by go test ./internal/results -update; edits are overwritten -->"
-	End   = "<!-- end -->"
+	BeginTables  = "<!-- tables, made from results/ by go test ./internal/results -update; edits are overwritten -->"
+	BeginSummary = "<!-- summary, made from results/ by go test ./internal/results -update; edits are overwritten -->"
+	End          = "<!-- end -->"
 )
 
 // run is a record: what was achieved, and under which settings.
@@ -26,36 +29,80 @@ type run struct {
 	settings string
 }
 
-// Tables writes the tables for all runs in dir: a section for every data set, model, preset and settings, seeds together.
+// group is the runs of one data set, model, preset and settings, by seed.
+type group []run
+
+// Tables writes the tables for all runs in dir, a section for every group.
 func Tables(dir fs.FS) (string, error) {
-	files, err := fs.Glob(dir, "*/"+train.ResultFile)
+	groups, err := load(dir)
 	if err != nil {
 		return "", err
 	}
-	groups := map[string][]run{}
+	var b strings.Builder
+	for _, g := range groups {
+		g.section(&b)
+	}
+	return b.String(), nil
+}
+
+// Summary writes one table of transductive link prediction with random negatives: for every data set the group that did best on validation data.
+func Summary(dir fs.FS) (string, error) {
+	groups, err := load(dir)
+	if err != nil {
+		return "", err
+	}
+	best := map[string]group{}
+	var sets []string
+	for _, g := range groups {
+		name := g[0].Data
+		if best[name] == nil {
+			sets = append(sets, name)
+		}
+		if best[name] == nil || g.validation() > best[name].validation() {
+			best[name] = g
+		}
+	}
+	var b strings.Builder
+	b.WriteString("| data set | preset | seeds | validation AP | AP | AUC | paper AP | paper AUC |\n|---|---|---|---|---|---|---|---|\n")
+	for _, name := range sets {
+		g := best[name]
+		s := g.summary()
+		for _, m := range s.Results {
+			if m.Setting == "transductive" && m.Strategy == "random" {
+				fmt.Fprintf(&b, "| %s | `%s` | %d | %.2f | %s |\n", name, s.Preset, len(g), 100*g.validation(), measured(m, s))
+			}
+		}
+	}
+	return b.String(), nil
+}
+
+// load reads all runs in dir, in the order of their data sets.
+func load(dir fs.FS) ([]group, error) {
+	files, err := fs.Glob(dir, "*/"+train.ResultFile)
+	if err != nil {
+		return nil, err
+	}
+	groups := map[string]group{}
 	for _, name := range files {
 		var r run
 		if err := read(dir, name, &r.Result); err != nil {
-			return "", err
+			return nil, err
 		}
 		var c config
 		if err := read(dir, path.Join(path.Dir(name), train.ConfigFile), &c); err != nil {
-			return "", fmt.Errorf("a result needs its configuration: %w", err)
+			return nil, fmt.Errorf("a result needs its configuration: %w", err)
 		}
 		r.settings = c.String()
-		key := strings.Join([]string{r.Data, r.Model, r.Preset, r.settings}, "\x00")
+		key := strings.ToLower(strings.Join([]string{r.Data, r.Model, r.Preset, r.settings}, "\x00"))
 		groups[key] = append(groups[key], r)
 	}
-	var b strings.Builder
-	var keys []string
-	for k := range groups {
-		keys = append(keys, k)
+	var list []group
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[key]
+		slices.SortFunc(g, func(a, b run) int { return cmp.Compare(a.Seed, b.Seed) })
+		list = append(list, g)
 	}
-	slices.SortFunc(keys, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
-	for _, k := range keys {
-		section(&b, groups[k])
-	}
-	return b.String(), nil
+	return list, nil
 }
 
 func read(dir fs.FS, name string, into any) error {
@@ -102,24 +149,35 @@ func (c config) String() string {
 	return s
 }
 
-func section(b *strings.Builder, runs []run) {
-	slices.SortFunc(runs, func(a, b run) int { return int(a.Seed) - int(b.Seed) })
+func (g group) summary() train.Summary {
 	var list []train.Result
-	for _, r := range runs {
+	for _, r := range g {
 		list = append(list, r.Result)
 	}
-	s := train.Summarize(list)
-	fmt.Fprintf(b, "### %s, %s, preset `%s`\n\n%s\n\n", s.Data, s.Model, s.Preset, runs[0].settings)
+	return train.Summarize(list)
+}
+
+// validation is the mean validation AP of the runs that have one.
+func (g group) validation() float64 {
+	sum, n := 0.0, 0
+	for _, r := range g {
+		if r.Val != nil {
+			sum += r.Val.AP
+			n++
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
+func (g group) section(b *strings.Builder) {
+	s := g.summary()
+	fmt.Fprintf(b, "### %s, %s, preset `%s`\n\n%s\n\n", s.Data, s.Model, s.Preset, g[0].settings)
 	b.WriteString("| setting | negatives | AP | AUC | paper AP | paper AUC |\n|---|---|---|---|---|---|\n")
 	for _, m := range s.Results {
-		ap, auc := "", ""
-		if p, ok := paper.Lookup(m.Setting, m.Strategy, s.Data, s.Model); ok && !p.Timeout {
-			ap, auc = value(p.AP.Mean, p.AP.Std), value(p.AUC.Mean, p.AUC.Std)
-		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", m.Setting, m.Strategy, ours(m.AP, m.APStd, m.Runs), ours(m.AUC, m.AUCStd, m.Runs), ap, auc)
+		fmt.Fprintf(b, "| %s | %s | %s |\n", m.Setting, m.Strategy, measured(m, s))
 	}
 	b.WriteString("\n| seed | best epoch | epochs | validation AP | an epoch | in all | device |\n|---|---|---|---|---|---|---|\n")
-	for _, r := range runs {
+	for _, r := range g {
 		val := ""
 		if r.Val != nil {
 			val = fmt.Sprintf("%.2f", 100*r.Val.AP)
@@ -127,6 +185,15 @@ func section(b *strings.Builder, runs []run) {
 		fmt.Fprintf(b, "| %d | %d | %d | %s | %.2f s | %.0f s | %s |\n", r.Seed, r.BestEpoch, r.Epochs, val, r.PerEpoch, r.Seconds, r.Device)
 	}
 	b.WriteString("\n")
+}
+
+// measured is four cells: AP and AUC, ours and the paper's.
+func measured(m train.MeanStd, s train.Summary) string {
+	ap, auc := "", ""
+	if p, ok := paper.Lookup(m.Setting, m.Strategy, s.Data, s.Model); ok && !p.Timeout {
+		ap, auc = value(p.AP.Mean, p.AP.Std), value(p.AUC.Mean, p.AUC.Std)
+	}
+	return strings.Join([]string{ours(m.AP, m.APStd, m.Runs), ours(m.AUC, m.AUCStd, m.Runs), ap, auc}, " | ")
 }
 
 func value(mean, std float64) string { return fmt.Sprintf("%.2f ± %.2f", mean, std) }

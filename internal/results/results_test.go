@@ -2,40 +2,48 @@ package results
 
 import (
 	"flag"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
 
-var update = flag.Bool("update", false, "write the tables into docs/RESULTS.md")
+var update = flag.Bool("update", false, "write the tables into the documents")
 
-const document = "../../docs/RESULTS.md"
-
-// TestDocument compares the tables of docs/RESULTS.md with the runs they claim to show.
-func TestDocument(t *testing.T) {
-	want, err := Tables(os.DirFS("../../results"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(raw), Begin+"\n")
-	got, after, ok2 := strings.Cut(rest, End)
-	if !ok || !ok2 {
-		t.Fatalf("%s has no part between %q and %q", document, Begin, End)
-	}
-	if *update {
-		text := before + Begin + "\n\n" + want + End + after
-		if err := os.WriteFile(document, []byte(text), 0o644); err != nil {
+// TestDocuments compares the tables of README.md and docs/RESULTS.md with the runs they claim to show.
+func TestDocuments(t *testing.T) {
+	for _, part := range []struct {
+		file, begin string
+		make        func(fs.FS) (string, error)
+	}{
+		{"../../README.md", BeginSummary, Summary},
+		{"../../docs/RESULTS.md", BeginSummary, Summary},
+		{"../../docs/RESULTS.md", BeginTables, Tables},
+	} {
+		want, err := part.make(os.DirFS("../../results"))
+		if err != nil {
 			t.Fatal(err)
 		}
-		return
-	}
-	if strings.TrimSpace(got) != strings.TrimSpace(want) {
-		t.Errorf("the tables of %s are not those of results/: run go test ./internal/results -update and read the diff\ngot:\n%s\nwant:\n%s", document, got, want)
+		raw, err := os.ReadFile(part.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, ok := strings.Cut(string(raw), part.begin+"\n")
+		got, after, ok2 := strings.Cut(rest, End)
+		if !ok || !ok2 {
+			t.Fatalf("%s has no part between %q and %q", part.file, part.begin, End)
+		}
+		if *update {
+			text := before + part.begin + "\n\n" + want + "\n" + End + after
+			if err := os.WriteFile(part.file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if strings.TrimSpace(got) != strings.TrimSpace(want) {
+			t.Errorf("the tables of %s are not those of results/: run go test ./internal/results -update and read the diff\ngot:\n%s\nwant:\n%s", part.file, got, want)
+		}
 	}
 }
 
@@ -70,5 +78,26 @@ func TestTables(t *testing.T) {
 	delete(dir, "a/config.json")
 	if _, err := Tables(dir); err == nil {
 		t.Error("a result without its configuration passed")
+	}
+}
+
+// TestSummary: the settings are chosen by validation, whatever the test data say.
+func TestSummary(t *testing.T) {
+	run := func(preset, seed, val, ap string) []byte {
+		return []byte(`{"model":"dygmamba","data":"uci","preset":"` + preset + `","seed":` + seed + `,"val":{"ap":` + val + `},
+			"results":[{"setting":"transductive","negatives":"historical","ap":0.1,"auc":0.1},{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`)
+	}
+	dir := fstest.MapFS{
+		"a/result.json": {Data: run("paper", "0", "0.70", "0.95")}, "a/config.json": {Data: []byte(`{}`)},
+		"b/result.json": {Data: run("steady", "0", "0.79", "0.80")}, "b/config.json": {Data: []byte(`{}`)},
+		"c/result.json": {Data: run("steady", "1", "0.65", "0.90")}, "c/config.json": {Data: []byte(`{}`)},
+	}
+	got, err := Summary(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "| uci | `steady` | 2 | 72.00 | 85.00 ± 7.07 | 50.00 ± 0.00 | 95.91 ± 0.15 | 94.77 ± 0.18 |"
+	if lines := strings.Split(strings.TrimSpace(got), "\n"); len(lines) != 3 || lines[2] != want {
+		t.Errorf("got\n%s\nwant one row\n%s", got, want)
 	}
 }

@@ -54,7 +54,7 @@ func TestPresets(t *testing.T) {
 		preset, data string
 		want         row
 	}{
-		{"", "enron", row{256, 1, 30, 0, 0.5, 2, 100, Released}},
+		{"released", "enron", row{256, 1, 30, 0, 0.5, 2, 100, Released}},
 		{"released", "lastfm", row{128, 4, 10, 0.1, 0.5, 2, 100, Released}},
 		{"released", "mooc", row{256, 1, 10, 0.1, 0.5, 2, 100, Released}},
 		{"released", "reddit", row{64, 1, 5, 0.2, 0.5, 2, 100, Released}},
@@ -91,6 +91,14 @@ func TestPresets(t *testing.T) {
 		}
 		if want := tt.preset == "steady"; c.FreezeTime != want {
 			t.Errorf("%s on %s: the time encoder is frozen: %v, want %v", tt.preset, tt.data, c.FreezeTime, want)
+		}
+	}
+}
+
+func TestPreferred(t *testing.T) {
+	for data, want := range map[string]string{"enron": "paper", "uci": "steady", "my own data": "steady", "": "steady"} {
+		if s, err := Factory.Spec("", data); err != nil || s.Preset != want {
+			t.Errorf("%s is trained with preset %s, %v, want %s", data, s.Preset, err, want)
 		}
 	}
 }
@@ -145,7 +153,7 @@ func TestBadConfigurations(t *testing.T) {
 func TestConfigFromTensors(t *testing.T) {
 	for name, c := range every(t) {
 		factory := map[string]model.Factory{"": Factory, "a": FactoryA, "b": FactoryB, "c": FactoryC, "d": FactoryD, "e": FactoryE, "f": FactoryF}[c.Variant]
-		base, err := factory.Spec("", "uci")
+		base, err := factory.Spec("released", "uci")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func factory(variant, summary string) model.Factory {
 	c := Default
 	c.Variant = variant
 	return model.Make(model.Kind[Config]{
-		Summary: summary, Default: c, Presets: presets, Shapes: ConfigFromTensors, Table: Table,
+		Summary: summary, Default: c, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table,
 		Build: func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
 	})
 }
