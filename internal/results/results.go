@@ -27,6 +27,7 @@ const (
 type run struct {
 	train.Result
 	settings string
+	frozen   bool // the time encoder
 }
 
 // group is the runs of one data set, model, preset and settings, by seed.
@@ -45,7 +46,8 @@ func Tables(dir fs.FS) (string, error) {
 	return b.String(), nil
 }
 
-// Summary writes one table of transductive link prediction with random negatives: for every data set the group that did best on validation data.
+// Summary writes one table of transductive link prediction with random negatives: for every data set the settings that did best on
+// validation data, among those with the most seeds.
 func Summary(dir fs.FS) (string, error) {
 	groups, err := load(dir)
 	if err != nil {
@@ -58,7 +60,7 @@ func Summary(dir fs.FS) (string, error) {
 		if best[name] == nil {
 			sets = append(sets, name)
 		}
-		if best[name] == nil || g.validation() > best[name].validation() {
+		if b := best[name]; len(g) > len(b) || len(g) == len(b) && g.validation() > b.validation() {
 			best[name] = g
 		}
 	}
@@ -69,7 +71,11 @@ func Summary(dir fs.FS) (string, error) {
 		s := g.summary()
 		for _, m := range s.Results {
 			if m.Setting == "transductive" && m.Strategy == "random" {
-				fmt.Fprintf(&b, "| %s | `%s` | %d | %.2f | %s |\n", name, s.Preset, len(g), 100*g.validation(), measured(m, s))
+				preset := "`" + s.Preset + "`"
+				if g[0].frozen && s.Preset != "steady" {
+					preset += ", frozen"
+				}
+				fmt.Fprintf(&b, "| %s | %s | %d | %.2f | %s |\n", name, preset, len(g), 100*g.validation(), measured(m, s))
 			}
 		}
 	}
@@ -92,7 +98,7 @@ func load(dir fs.FS) ([]group, error) {
 		if err := read(dir, path.Join(path.Dir(name), train.ConfigFile), &c); err != nil {
 			return nil, fmt.Errorf("a result needs its configuration: %w", err)
 		}
-		r.settings = c.String()
+		r.settings, r.frozen = c.String(), c.Spec.Config.Frozen
 		key := strings.ToLower(strings.Join([]string{r.Data, r.Model, r.Preset, r.settings}, "\x00"))
 		groups[key] = append(groups[key], r)
 	}

@@ -91,6 +91,8 @@ func TestSummary(t *testing.T) {
 		"a/result.json": {Data: run("paper", "0", "0.70", "0.95")}, "a/config.json": {Data: []byte(`{}`)},
 		"b/result.json": {Data: run("steady", "0", "0.79", "0.80")}, "b/config.json": {Data: []byte(`{}`)},
 		"c/result.json": {Data: run("steady", "1", "0.65", "0.90")}, "c/config.json": {Data: []byte(`{}`)},
+		"d/result.json": {Data: run("paper", "1", "0.70", "0.95")}, "d/config.json": {Data: []byte(`{}`)},
+		"e/result.json": {Data: run("released", "0", "0.99", "0.99")}, "e/config.json": {Data: []byte(`{}`)}, // but one seed only
 	}
 	got, err := Summary(dir)
 	if err != nil {

@@ -78,6 +78,7 @@ func TestPresets(t *testing.T) {
 		{"paper-size-a", "uci", row{32, 1, 5, 0.1, 1, 2, 200, Released}},
 		{"paper-size-b", "SocialEvo", row{32, 1, 5, 0.1, 0.5, 1, 200, Released}},
 		{"paper-equations", "mooc", row{128, 4, 10, 0.1, 0.5, 2, 200, Paper}},
+		{"steady-equations", "CanParl", row{2048, 64, 100, 0.1, 0.5, 2, 200, Paper}},
 		{"steady", "mooc", row{128, 4, 10, 0.1, 0.5, 2, 200, Released}},
 	} {
 		s, err := Factory.Spec(tt.preset, tt.data)
@@ -89,14 +90,14 @@ func TestPresets(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s on %s: %+v, want %+v", tt.preset, tt.data, got, tt.want)
 		}
-		if want := tt.preset == "steady"; c.FreezeTime != want {
+		if want := strings.HasPrefix(tt.preset, "steady"); c.FreezeTime != want {
 			t.Errorf("%s on %s: the time encoder is frozen: %v, want %v", tt.preset, tt.data, c.FreezeTime, want)
 		}
 	}
 }
 
 func TestPreferred(t *testing.T) {
-	for data, want := range map[string]string{"enron": "paper", "uci": "steady", "my own data": "steady", "": "steady"} {
+	for data, want := range map[string]string{"enron": "paper", "uci": "steady", "CanParl": "steady-equations", "my own data": "steady", "": "steady"} {
 		if s, err := Factory.Spec("", data); err != nil || s.Preset != want {
 			t.Errorf("%s is trained with preset %s, %v, want %s", data, s.Preset, err, want)
 		}

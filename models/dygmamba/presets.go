@@ -87,13 +87,23 @@ var presets = []model.Preset[Config]{
 			paper(data, c, t)
 			c.FreezeTime = true
 		},
+	}, {
+		Name:    "steady-equations",
+		Summary: "paper-equations with the frequencies fixed: the only ones that learn CanParl",
+		Apply: func(data string, c *Config, t *model.Training) {
+			paper(data, c, t)
+			c.Arch, c.FreezeTime = Paper, true
+		},
 	},
 }
 
-// preferred is what did best on validation data (docs/RESULTS.md): fixed frequencies, except on enron.
+// preferred is what did best on validation data (docs/RESULTS.md).
 func preferred(data string) string {
-	if strings.EqualFold(data, "enron") {
+	switch strings.ToLower(data) {
+	case "enron":
 		return "paper"
+	case "canparl":
+		return "steady-equations"
 	}
 	return "steady"
 }

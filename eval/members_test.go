@@ -1,0 +1,92 @@
+package eval_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// members scores a pair by how many of the two it takes for members of the congress.
+type members func(n event.Node, congress int) bool
+
+func (members) Plan() sample.Plan { return sample.Plan{} }
+func (members) RankOnly()         {}
+
+func (is members) Score(b *sample.Batch, out []float32) error {
+	for i, q := range b.Queries {
+		out[i] = 0
+		for _, n := range []event.Node{q.Src, q.Dst} {
+			if is(n, int(q.Time)) {
+				out[i]++
+			}
+		}
+	}
+	return nil
+}
+
+// TestMembersTell: in every congress of USLegis each member meets each other member once, so that there is nothing to predict but who
+// is a member, and which of the two stands first in the file. That bounds what a model can reach that sees no order.
+func TestMembersTell(t *testing.T) {
+	set, err := dataset.Open(t.Context(), "USLegis", dataset.Options{DataDir: golden.Shared(t, "data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	split, err := dataset.NewSplit(set.Log, dataset.SplitOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sat := map[int]map[event.Node]bool{} // members by congress
+	first := map[event.Node]int{}
+	meetings := map[int]int{}
+	for i := range set.Log.Len() {
+		e := set.Log.At(i)
+		at := int(e.Time)
+		meetings[at]++
+		if sat[at] == nil {
+			sat[at] = map[event.Node]bool{}
+		}
+		for _, n := range []event.Node{e.Src, e.Dst} {
+			if _, seen := first[n]; !seen {
+				first[n] = at
+			}
+			sat[at][n] = true
+		}
+	}
+	for at, all := range sat {
+		if pairs := len(all) * (len(all) - 1) / 2; meetings[at] < pairs*98/100 || meetings[at] > pairs {
+			t.Errorf("congress %d has %d members and %d meetings, want one of each of %d pairs", at, len(all), meetings[at], pairs)
+		}
+	}
+	now := members(func(n event.Node, at int) bool { return sat[at][n] }) // nobody can know
+	before := members(func(n event.Node, at int) bool { return sat[at-1][n] || first[n] >= at })
+
+	protocol := eval.NewProtocol(split, eval.Options{})
+	for _, c := range []struct {
+		who       string
+		scorer    members
+		negatives string
+		ap, auc   float64
+	}{
+		{"members now", now, sample.Random, 0.6922, 0.7773},
+		{"members now", now, sample.Historical, 0.8875, 0.9364},
+		{"members now", now, sample.Inductive, 0.8377, 0.9028},
+		{"members before, and newcomers", before, sample.Random, 0.6638, 0.7456},
+		{"members before, and newcomers", before, sample.Historical, 0.8156, 0.8858},
+		{"members before, and newcomers", before, sample.Inductive, 0.7996, 0.8724},
+	} {
+		r, err := protocol.Evaluate(t.Context(), c.scorer, eval.Test, c.negatives)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s, %s negatives: AP %.4f, AUC %.4f", c.who, c.negatives, r.AP, r.AUC)
+		if math.Abs(r.AP-c.ap) > 0.0001 || math.Abs(r.AUC-c.auc) > 0.0001 {
+			t.Errorf("%s, %s negatives: AP %.4f, AUC %.4f, want %.4f, %.4f", c.who, c.negatives, r.AP, r.AUC, c.ap, c.auc)
+		}
+	}
+}
