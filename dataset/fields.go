@@ -1,6 +1,9 @@
 package dataset
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
 
 // splitter cuts rows of delimited text into fields.
 type splitter struct {
@@ -41,6 +44,41 @@ func (s *splitter) row(data []byte) (rest []byte, lines int, bad string) {
 		s.fields = append(s.fields, bytes.TrimSuffix(data[from:], []byte{'\r'}))
 	}
 	return nil, 1, ""
+}
+
+// textBlock is what is known of a block of delimited text: how far it was read, and what is wrong with it.
+type textBlock struct {
+	rows, lines int // good and bad ones
+	finder      finder
+	split       splitter
+}
+
+func (b *textBlock) reset(most int, delim byte) {
+	b.rows, b.lines = 0, 0
+	b.finder.most = most
+	b.split.reset(delim)
+}
+
+// each walks over the rows of data that can be cut into fields, and complains about the others.
+func (b *textBlock) each(file string, data []byte) iter.Seq2[place, [][]byte] {
+	return func(yield func(place, [][]byte) bool) {
+		for len(data) > 0 {
+			p := place{file, b.lines + 1, b.rows + 1, &b.finder}
+			rest, lines, bad := b.split.row(data)
+			data = rest
+			b.lines += lines
+			f := b.split.fields
+			if bad == "" && len(f) == 0 { // an empty line
+				continue
+			}
+			b.rows++
+			if bad != "" {
+				p.bad("", bad, "quotes around whole fields, and doubled within them")
+			} else if !yield(p, f) {
+				return
+			}
+		}
+	}
 }
 
 // quotedRow goes on with a row from its first quoted field.

@@ -235,6 +235,8 @@ func TestImportProblems(t *testing.T) {
 			`and 3 more`}},
 		{"quotes", "a.csv", "src,dst,time\na,\"b,1\nc,d,2\n", ImportOptions{}, []string{
 			`a.csv: line 2 (row 1): found a quoted field that is never closed; want quotes around whole fields, and doubled within them`}},
+		{"a first field in quotes that never end", "a.csv", "src,dst,time\na,b,1\n\"c,d,2\ne,f,3\n", ImportOptions{}, []string{
+			`a.csv: line 3 (row 2): found a quoted field that is never closed; want quotes around whole fields, and doubled within them`}},
 		{"text behind quotes", "a.csv", "src,dst,time\na,\"b\"x,1\nc,d,2\n", ImportOptions{}, []string{
 			`a.csv: line 2 (row 1): found text after a closing quote; want quotes around whole fields, and doubled within them`}},
 		{"no time", "a.csv", "src,dst,weight\na,b,1\n", ImportOptions{}, []string{

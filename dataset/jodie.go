@@ -64,38 +64,28 @@ type jodie struct {
 
 func (j *jodie) parse(data []byte, b *importBlock) {
 	b.reset(1, ',')
-	for len(data) > 0 && b.finder.Total == 0 {
-		line := b.lines + 1
-		rest, lines, bad := b.split.row(data)
-		data = rest
-		b.lines += lines
-		f := b.split.fields
-		if len(f) == 0 {
+	for p, f := range b.each(j.path, data) {
+		if b.finder.Total > 0 {
+			return
+		}
+		if len(f) < 5 {
+			p.bad("", fmt.Sprintf("%d columns", len(f)), "at least 5: user,item,timestamp,label and a feature, which is 0 where there are none")
 			continue
 		}
-		b.rows++
-		p := place{j.path, line, b.rows, &b.finder}
-		switch {
-		case bad != "":
-			p.bad("", bad, "quotes around whole fields, and doubled within them")
-		case len(f) < 5:
-			p.bad("", fmt.Sprintf("%d columns", len(f)), "at least 5: user,item,timestamp,label and a feature, which is 0 where there are none")
-		default:
-			v := row{ok: true}
-			begin := b.begin()
-			v.src = p.count(&v, "user", f[0])
-			v.dst = p.count(&v, "item", f[1])
-			v.time = p.finite(&v, "timestamp", f[2])
-			v.label = p.feature(&v, "label", f[3])
-			for i, text := range f[4:] {
-				x, ok := parseFloat(text)
-				if !ok || !finite(float64(float32(x))) {
-					p.spoil(&v, "feature "+strconv.Itoa(i+1), quote(text), wantFeature)
-				}
-				b.feat = append(b.feat, float32(x))
+		v := row{ok: true}
+		begin := b.begin()
+		v.src = p.count(&v, "user", f[0])
+		v.dst = p.count(&v, "item", f[1])
+		v.time = p.finite(&v, "timestamp", f[2])
+		v.label = p.feature(&v, "label", f[3])
+		for i, text := range f[4:] {
+			x, ok := parseFloat(text)
+			if !ok || !finite(float64(float32(x))) {
+				p.spoil(&v, "feature "+strconv.Itoa(i+1), quote(text), wantFeature)
 			}
-			b.add(p, v, begin)
+			b.feat = append(b.feat, float32(x))
 		}
+		b.add(p, v, begin)
 	}
 }
 

@@ -106,36 +106,19 @@ type tableBlock struct {
 	time, label []float64
 	edge        []event.Edge
 	row, line   []int32 // where each comes from, counted from 1 in this block
-	rows, lines int     // good and bad ones
-	finder      finder
-	split       splitter
+	textBlock
 }
 
 func (t *table) parse(data []byte, b *tableBlock) {
 	b.src, b.dst, b.time, b.label, b.edge = b.src[:0], b.dst[:0], b.time[:0], b.label[:0], b.edge[:0]
 	b.row, b.line = b.row[:0], b.line[:0]
-	b.rows, b.lines = 0, 0
-	b.finder.most = t.finder.most
-	b.split.reset(',')
-	for len(data) > 0 {
-		line := b.lines + 1
-		rest, lines, bad := b.split.row(data)
-		data = rest
-		b.lines += lines
-		f := b.split.fields
-		if len(f) == 0 {
+	b.reset(t.finder.most, ',')
+	for p, f := range b.each(t.path, data) {
+		if len(f) != t.width {
+			p.bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the header", t.width))
 			continue
 		}
-		b.rows++
-		p := place{t.path, line, b.rows, &b.finder}
-		switch {
-		case bad != "":
-			p.bad("", bad, "quotes around whole fields, and doubled within them")
-		case len(f) != t.width:
-			p.bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the header", t.width))
-		default:
-			b.event(t, p, f)
-		}
+		b.event(t, p, f)
 	}
 }
 

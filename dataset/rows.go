@@ -80,24 +80,21 @@ func (r *tableReader) take(f *finder, b *importBlock) {
 
 // importBlock is some rows of a table. Columns that are not wanted hold zero values.
 type importBlock struct {
-	src, dst    []key
-	time        []event.Time
-	label       []float32
-	spot        []spot
-	feat        []float32 // width values a row
-	width       int       // −1 until the first row
-	format      string    // of times, "" until the first row
-	rows, lines int       // good and bad ones
-	finder      finder
-	split       splitter
-	arena       []byte // names that do not lie in the text
+	src, dst []key
+	time     []event.Time
+	label    []float32
+	spot     []spot
+	feat     []float32 // width values a row
+	width    int       // −1 until the first row
+	format   string    // of times, "" until the first row
+	arena    []byte    // names that do not lie in the text
+	textBlock
 }
 
 func (b *importBlock) reset(most int, delim byte) {
 	b.src, b.dst, b.time, b.label, b.feat = b.src[:0], b.dst[:0], b.time[:0], b.label[:0], b.feat[:0]
-	b.width, b.format, b.rows, b.lines, b.arena, b.spot = -1, "", 0, 0, b.arena[:0], b.spot[:0]
-	b.finder.most = most
-	b.split.reset(delim)
+	b.width, b.format, b.arena, b.spot = -1, "", b.arena[:0], b.spot[:0]
+	b.textBlock.reset(most, delim)
 }
 
 // spot is where a row is, counted from 1 in its block.

@@ -93,25 +93,12 @@ func likelyDelimiter(line []byte) byte {
 
 func (c *csvRows) parse(data []byte, b *importBlock) {
 	b.reset(c.o.MaxProblems, c.delim)
-	for len(data) > 0 {
-		line := b.lines + 1
-		rest, lines, bad := b.split.row(data)
-		data = rest
-		b.lines += lines
-		f := b.split.fields
-		if len(f) == 0 {
+	for p, f := range b.each(c.path, data) {
+		if len(f) != len(c.names) {
+			p.bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the first line", len(c.names)))
 			continue
 		}
-		b.rows++
-		p := place{c.path, line, b.rows, &b.finder}
-		switch {
-		case bad != "":
-			p.bad("", bad, "quotes around whole fields, and doubled within them")
-		case len(f) != len(c.names):
-			p.bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the first line", len(c.names)))
-		default:
-			c.row(b, p, f)
-		}
+		c.row(b, p, f)
 	}
 }
 

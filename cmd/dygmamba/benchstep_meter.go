@@ -184,14 +184,14 @@ func (m *stepMeter) walk(ctx context.Context, l *learner, measured int, body fun
 
 // memory finds what training takes on the device, without computing.
 func (m *stepMeter) memory(ctx context.Context) error {
-	dev := dry.New(0)
+	dev, taken, own := dry.Like(m.dev)
 	l, err := m.learner(dev)
 	if err != nil {
 		return err
 	}
-	fixed := dev.Bytes()
+	fixed := taken.Bytes() - l.tape.Bytes()
 	err = m.walk(ctx, l, 1, func(_ int, s *replay.Step) { l.whole(s.Batch) })
-	m.doc.Peak = fixed + l.tape.Bytes()
+	m.doc.Peak = fixed + l.tape.Bytes() + own()
 	return err
 }
 
