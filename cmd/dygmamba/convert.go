@@ -62,7 +62,7 @@ With --model the configuration is noted in the file, so that predict and eval ne
 			for _, t := range file.Tensors {
 				doc.Parameters += len(t.Data)
 			}
-			if err := checkpoint.Save(out, file); err != nil {
+			if err := saveConverted(out, file); err != nil {
 				return err
 			}
 			return a.emit(doc, doc.write)
@@ -73,6 +73,18 @@ With --model the configuration is noted in the file, so that predict and eval ne
 	flags.StringVar(&out, "out", "", "`file` to write (default: the same name with .safetensors)")
 	flags.StringVar(&data, "data", "", "with --model: the data set whose preset to start from")
 	return cmd
+}
+
+func saveConverted(path string, file checkpoint.File) error {
+	out, err := newPending(path)
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	if err := checkpoint.Write(out, file); err != nil {
+		return fmt.Errorf("save %s: %w", path, err)
+	}
+	return out.commit()
 }
 
 func (d convertDoc) write(w io.Writer, s term.Style) error {

@@ -11,11 +11,21 @@ import (
 type pending struct {
 	*bufio.Writer
 	file *os.File
-	path string
+	path string // "": a pipe or a device, which takes what comes
 }
 
-// newPending makes a file beside path. Whoever made it defers discard.
+// newPending makes a file beside path, or beside what path links to. Whoever made it defers discard.
 func newPending(path string) (*pending, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &pending{bufio.NewWriterSize(f, 1<<16), f, ""}, nil
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return nil, err
@@ -25,6 +35,9 @@ func newPending(path string) (*pending, error) {
 
 // commit puts everything on the disk and gives the file its name.
 func (p *pending) commit() error {
+	if p.path == "" {
+		return errors.Join(p.Flush(), p.file.Close())
+	}
 	err := errors.Join(p.Flush(), p.file.Chmod(0o644), p.file.Sync(), p.file.Close())
 	if err == nil {
 		err = os.Rename(p.file.Name(), p.path)
@@ -35,7 +48,9 @@ func (p *pending) commit() error {
 // discard removes what has no name yet.
 func (p *pending) discard() {
 	p.file.Close()
-	os.Remove(p.file.Name())
+	if p.path != "" {
+		os.Remove(p.file.Name())
+	}
 }
 
 // writable says early that a file cannot be written where it is wanted.
