@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,8 +13,15 @@ type pending struct {
 	path string
 }
 
-// createPending makes a file beside path that commit gives that name.
+// createPending makes a file beside path, or beside what path links to, that commit gives that name. It is written out of order, which only
+// a file of the disk takes.
 func createPending(path string) (*pending, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no ordinary file (%v) and would be replaced: want another name", path, info.Mode())
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return nil, err
