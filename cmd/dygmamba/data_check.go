@@ -42,6 +42,9 @@ Every problem is named with file, line, column, what was found and what would ha
 		Args:              takes("a data set or a file"),
 		ValidArgsFunction: completeData(&dir),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := someProblems(o); err != nil {
+				return err
+			}
 			var doc *checkDoc
 			var found error
 			if isTable(args[0]) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,10 +34,13 @@ If anything is wrong, it says what, where and what would have been right, exits 
   dygmamba data import reddit.csv --format jodie                    raw file of the JODIE project`,
 		Args: someFiles,
 		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := someProblems(o); err != nil {
+				return err
+			}
 			if out == "" {
 				out = tableName(files[0]) + ".dgm"
 			}
-			for _, f := range files {
+			for _, f := range append(slices.Clip(files), o.NodeFile) {
 				if sameFile(f, out) {
 					return usagef("--out %s is one of the files to read", out)
 				}
@@ -103,13 +107,18 @@ func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 	completeWith(cmd, "format", dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet, formatJODIE)
 }
 
+// someProblems refuses to hide all problems.
+func someProblems(o dataset.ImportOptions) error {
+	if o.MaxProblems < 1 {
+		return usagef("--max-problems is %d, must be at least 1", o.MaxProblems)
+	}
+	return nil
+}
+
 // importTables reads tables with a progress line. With no out it only looks for problems.
 func (a *app) importTables(ctx context.Context, files []string, out string, o dataset.ImportOptions) (*dataset.ImportReport, error) {
 	if err := oneOf("format", o.Format, "", dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet); err != nil {
 		return nil, err
-	}
-	if o.MaxProblems < 1 {
-		return nil, usagef("--max-problems is %d, must be at least 1", o.MaxProblems)
 	}
 	progress := a.console.Progress("read", "bytes")
 	o.Progress = func(p dataset.ImportProgress) {

@@ -101,6 +101,10 @@ func TestImportUsage(t *testing.T) {
 	program(t, "data", "import", table, "--out", table).want(t, exitUsage, "is one of the files to read")
 	program(t, "data", "import", table, "--out", filepath.Join(table, "no", "x.dgm")).want(t, exitUsage, "there is no directory")
 	program(t, "data", "import", table, "--max-problems", "0").want(t, exitUsage, "--max-problems is 0")
+	program(t, "data", "check", filepath.Dir(table), "--max-problems", "-5").want(t, exitUsage, "--max-problems is -5")
+	nodes := filepath.Join(filepath.Dir(table), "nodes.csv")
+	write(t, nodes, []string{"Ada,tea,1"})
+	program(t, "data", "import", table, "--nodes", nodes, "--out", nodes).want(t, exitUsage, "is one of the files to read")
 	program(t, "data", "import", table).want(t, exitBadInput, "who, what, when", "--src")
 	program(t, "data", "import", filepath.Join(filepath.Dir(table), "none.csv")).want(t, exitBadInput, "none.csv")
 }
