@@ -175,11 +175,11 @@ func inOrder[T any](ctx context.Context, t *text, parse func(data []byte, out *T
 				b.buf = make([]byte, t.block)
 			}
 			buf, n, err := t.next(b.buf)
+			if stopped := ctx.Err(); stopped != nil { // also at the end, which came early where whoever writes to us was stopped with us
+				err = stopped
+			}
 			if err == io.EOF {
 				return
-			}
-			if err == nil {
-				err = ctx.Err()
 			}
 			b.buf, b.data, b.err = buf, buf[:n], err
 			if err == nil {

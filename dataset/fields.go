@@ -46,6 +46,8 @@ func (s *splitter) row(data []byte) (rest []byte, lines int, bad string) {
 	return nil, 1, ""
 }
 
+const wantQuotes = "quotes around whole fields, and doubled within them"
+
 // textBlock is what is known of a block of delimited text: how far it was read, and what is wrong with it.
 type textBlock struct {
 	rows, lines int // good and bad ones
@@ -73,7 +75,7 @@ func (b *textBlock) each(file string, data []byte) iter.Seq2[place, [][]byte] {
 			}
 			b.rows++
 			if bad != "" {
-				p.bad("", bad, "quotes around whole fields, and doubled within them")
+				p.bad("", bad, wantQuotes)
 			} else if !yield(p, f) {
 				return
 			}

@@ -27,7 +27,7 @@ type ImportOptions struct {
 	NodeID    string // its column of names; "": guessed
 	NodeSide  string // bipartite: its column that says source or destination; "": a column called side, if there is one
 
-	MaxProblems int                  // of each kind to report; 0: 20
+	MaxProblems int                  // of each kind to report; 0 or less: 20
 	Progress    func(ImportProgress) // called now and then, on Import's goroutine
 }
 
@@ -71,7 +71,7 @@ func Import(ctx context.Context, files []string, out string, o ImportOptions) (*
 	if len(files) == 0 {
 		return nil, errors.New("import: no files")
 	}
-	if o.MaxProblems == 0 {
+	if o.MaxProblems <= 0 {
 		o.MaxProblems = 20
 	}
 	if o.Name == "" {
@@ -123,7 +123,7 @@ func newImporter(o ImportOptions, w *nativeWriter) *importer {
 
 func (im *importer) all(ctx context.Context, files []string) (*ImportReport, error) {
 	for _, path := range files {
-		in, err := openTable(path)
+		in, err := openTable(ctx, path)
 		if err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ func (im *importer) writeNodes(ctx context.Context, r *ImportReport) error {
 	o := im.ImportOptions
 	o.Label = "" // of events
 	n.reader = &tableReader{path: im.NodeFile, o: o, choose: n.choose, merge: n.merge}
-	in, err := openTable(im.NodeFile)
+	in, err := openTable(ctx, im.NodeFile)
 	if err != nil {
 		return err
 	}

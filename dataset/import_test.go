@@ -3,13 +3,16 @@ package dataset
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/google/go-cmp/cmp"
@@ -101,6 +104,10 @@ func TestImport(t *testing.T) {
 		{"JSON lines", "a.jsonl", `{"src":"a\u00e9","dst":7,"ts":"2024-05-01T00:00:00+02:00","extra":{"x":[1,"}"]},"f":[1,2.5]}` + "\n\n" +
 			`{"f":[3,4],"ts":"2024-05-01","dst":"7","src":"aé","label":true}` + "\n", ImportOptions{EdgeFeatures: []string{"f"}, Label: "label"},
 			[]string{"aé→7 @2024-04-30T22:00:00Z [1 2.5] edge 1", "aé→7 @2024-05-01T00:00:00Z label 1 [3 4] edge 2"}},
+		{"a header of two lines", "a.csv", "src,dst,ts,\"a\nnote\"\na,b,1,x\n", ImportOptions{},
+			[]string{"a→b @1 edge 1"}},
+		{"no header, a first row of two lines", "a.csv", "\"a\nb\",c,1\nd,e,2\n", ImportOptions{NoHeader: true, Source: "1", Target: "2", Time: "3"},
+			[]string{"a\nb→c @1 edge 1", "d→e @2 edge 2"}},
 		{"features that are all zero", "a.csv", "u,v,t,w\n1,2,1,0\n1,2,2,0\n", ImportOptions{EdgeFeatures: []string{"w"}},
 			[]string{"1→2 @1 edge 1", "1→2 @2 edge 2"}},
 	} {
@@ -239,6 +246,15 @@ func TestImportProblems(t *testing.T) {
 			`a.csv: line 3 (row 2): found a quoted field that is never closed; want quotes around whole fields, and doubled within them`}},
 		{"text behind quotes", "a.csv", "src,dst,time\na,\"b\"x,1\nc,d,2\n", ImportOptions{}, []string{
 			`a.csv: line 2 (row 1): found text after a closing quote; want quotes around whole fields, and doubled within them`}},
+		{"a header in quotes that never end", "a.csv", "src,dst,time,\"note\na,b,1\n", ImportOptions{}, []string{
+			`a.csv: line 1: found a quoted field that is never closed; want quotes around whole fields, and doubled within them`}},
+		{"text behind quotes in the header", "a.csv", "\"src\"x,dst,time\na,b,1\n", ImportOptions{}, []string{
+			`a.csv: line 1: found text after a closing quote; want quotes around whole fields, and doubled within them`}},
+		{"a bad row below a header of two lines", "a.csv", "src,dst,time,\"a\nb\"\na,b,?,\n", ImportOptions{}, []string{
+			`a.csv: line 3 (row 1), column time: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`}},
+		{"times whose difference is no number", "a.csv", "src,dst,time\na,b,-1e308\na,b,1e308\n", ImportOptions{MaxProblems: -1}, []string{
+			`a.csv: line 2 (row 1), column time: found "-1e308"; want a time between -1e+38 and 1e+38`,
+			`a.csv: line 3 (row 2), column time: found "1e308"; want a time between -1e+38 and 1e+38`}},
 		{"no time", "a.csv", "src,dst,weight\na,b,1\n", ImportOptions{}, []string{
 			`a.csv: found the columns src, dst, weight; want one for the time, called for example ts or t, or named by --time`}},
 		{"no such column", "a.csv", "src,dst,time\na,b,1\n", ImportOptions{Source: "who"}, []string{
@@ -268,6 +284,9 @@ func TestImportProblems(t *testing.T) {
 				`a.jsonl: line 3 (row 3), column f[0]: found "\"x\""; want a finite number that fits into 32 bits`,
 				`a.jsonl: line 3 (row 3), column f[1]: found "{}"; want a finite number that fits into 32 bits`,
 				`a.jsonl: line 4 (row 4): found 2 features; want 1, as in the rows before`}},
+		{"JSON labels", "a.jsonl", `{"src":"a","dst":"b","ts":1,"label":null}` + "\n" + `{"src":"a","dst":"b","ts":1,"label":[1]}` + "\n", ImportOptions{}, []string{
+			`a.jsonl: line 1 (row 1), column label: found "null"; want a finite number, true or false`,
+			`a.jsonl: line 2 (row 2), column label: found "[1]"; want a finite number, true or false`}},
 		{"broken Parquet", "a.parquet", "PAR1 this is not one PAR1", ImportOptions{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -382,28 +401,114 @@ func TestImportSeveralFiles(t *testing.T) {
 	}
 }
 
-// Hashes are often kept as unsigned numbers; they look the same afterwards.
+// importedParquet writes rows as Parquet, imports them and opens the result.
+func importedParquet[T any](t *testing.T, rows []T, o ImportOptions) (*Set, error) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := parquet.Write(&b, rows); err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := imported(t, "a.parquet", b.String(), o)
+	return s, err
+}
+
+// Hashes are often kept as unsigned numbers; they look the same afterwards. So do times and features beyond the signed ones.
 func TestImportParquetUnsigned(t *testing.T) {
 	type record struct {
-		Src uint64  `parquet:"src"`
-		Dst uint32  `parquet:"dst"`
-		T   float64 `parquet:"t"`
+		Src uint64 `parquet:"src"`
+		Dst uint32 `parquet:"dst"`
+		T   uint32 `parquet:"t"`
+		F   uint64 `parquet:"f"`
 	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.parquet")
-	if err := parquet.WriteFile(path, []record{{18446744073709551615, 7, 2.5}, {7, 4294967295, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "out.dgm")
-	if _, err := Import(t.Context(), []string{path}, out, ImportOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := OpenNative(out)
+	s, err := importedParquet(t, []record{{18446744073709551615, 7, 4294967295, 1 << 63}, {7, 4294967295, 1, 1}}, ImportOptions{EdgeFeatures: []string{"f"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	if diff := cmp.Diff([]string{"7→4294967295 @1 edge 2", "18446744073709551615→7 @2.5 edge 1"}, show(s)); diff != "" {
+	if diff := cmp.Diff([]string{"7→4294967295 @1 [1] edge 2", "18446744073709551615→7 @4294967295 [9.223372e+18] edge 1"}, show(s)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The number stored for a decimal is not the one meant.
+func TestImportParquetDecimal(t *testing.T) {
+	type record struct {
+		Src, Dst string
+		Ts       int64
+		F        int64 `parquet:"F,decimal(2:9)"`
+	}
+	_, err := importedParquet(t, []record{{"a", "b", 1, 1234}}, ImportOptions{EdgeFeatures: []string{"F"}})
+	if err == nil || !strings.HasSuffix(err.Error(), "a.parquet, column F: found decimals; want whole or floating-point numbers: cast the column") {
+		t.Error(err)
+	}
+}
+
+func TestImportParquetUUID(t *testing.T) {
+	type record struct {
+		Src [16]byte `parquet:"src,uuid"`
+		Dst string   `parquet:"dst"`
+		T   float64  `parquet:"t"`
+	}
+	s, err := importedParquet(t, []record{{[16]byte([]byte("ABCDEFGHIJKLMNOP")), "b", 1}}, ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"41424344-4546-4748-494a-4b4c4d4e4f50→b @1 edge 1"}, show(s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// stopping cancels a context when it has been read to the end, as Ctrl-C stops all programs of a pipe.
+type stopping struct {
+	io.Reader
+	stop func()
+}
+
+func (s stopping) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil {
+		s.stop()
+	}
+	return n, err
+}
+
+// Input that ended because everything was stopped may not be all there is.
+func TestImportStopsAtAnEarlyEnd(t *testing.T) {
+	for _, text := range []string{"u,v,t\n1,2,3\n", "u,v,t\n"} {
+		ctx, stop := context.WithCancel(t.Context())
+		in, err := newInput("pipe", stopping{strings.NewReader(text), stop})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, _ := createNative("")
+		if err := newImporter(ImportOptions{MaxProblems: 1}, w).file(ctx, "pipe", in); !errors.Is(err, context.Canceled) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// Ctrl-C also ends the wait for standard input that does not come.
+func TestImportWaitsForStandardInputOnlySoLong(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	was := os.Stdin
+	os.Stdin = r
+	defer func() { os.Stdin = was }()
+	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Import(ctx, []string{"-"}, "", ImportOptions{})
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("still waiting")
 	}
 }

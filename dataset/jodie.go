@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,8 +38,12 @@ func readJODIE(ctx context.Context, in *input, o JODIEOptions) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := txt.firstLine(false); err != nil {
+	head, err := txt.firstLine(false)
+	if err != nil {
 		return nil, err
+	}
+	if _, isData := parseFloat(bytes.TrimSpace(bytes.SplitN(head, []byte{','}, 2)[0])); isData {
+		return nil, &InputError{File: in.path, Line: 1, Row: -1, Found: quote(head), Want: "a header such as user_id,item_id,timestamp,state_label,features"}
 	}
 	j := &jodie{path: in.path, bipartite: o.Bipartite || slices.Contains(JODIEBipartite, o.Name), finder: finder{most: 1}, lines: 1, last: -1}
 	err = inOrder(ctx, txt, j.parse, j.merge)
@@ -76,7 +81,7 @@ func (j *jodie) parse(data []byte, b *importBlock) {
 		begin := b.begin()
 		v.src = p.count(&v, "user", f[0])
 		v.dst = p.count(&v, "item", f[1])
-		v.time = p.finite(&v, "timestamp", f[2])
+		v.time = p.moment(&v, "timestamp", f[2])
 		v.label = p.feature(&v, "label", f[3])
 		for i, text := range f[4:] {
 			x, ok := parseFloat(text)
@@ -98,10 +103,10 @@ func (p place) count(v *row, column string, b []byte) key {
 	return key{num: n}
 }
 
-func (p place) finite(v *row, column string, b []byte) float64 {
-	f, ok := p.float(column, b)
+func (p place) moment(v *row, column string, b []byte) float64 {
+	at, ok := p.number(column, b)
 	v.ok = v.ok && ok
-	return f
+	return at
 }
 
 func (j *jodie) merge(b *importBlock) error {

@@ -182,21 +182,23 @@ type surplusRows struct{ *InputError }
 
 // fits checks that a matrix has the rows 0 … last, and gives a missing one those rows.
 func fits(f *Features, path string, last int, what, why string) error {
-	switch {
-	case path == "":
+	if path == "" {
 		f.Rows = last + 1
-	case f.Rows != last+1:
-		err := fileError(path, fmt.Sprintf("%d rows", f.Rows), fmt.Sprintf("%d: row 0 for padding and the %s 1 … %d (%s in the csv)", last+1, what, last, why))
-		if f.Rows > last+1 {
-			return &surplusRows{err}
-		}
+		return nil
+	}
+	err := fileError(path, fmt.Sprintf("%d rows", f.Rows), fmt.Sprintf("%d: row 0 for padding and the %s 1 … %d (%s in the csv)", last+1, what, last, why))
+	if f.Rows < last+1 {
 		return err
-	case f.Data != nil:
+	}
+	if f.Data != nil {
 		for j, v := range f.Row(0) {
 			if v != 0 {
 				return &InputError{File: path, Row: 0, Column: strconv.Itoa(j), Found: strconv.FormatFloat(float64(v), 'g', -1, 32), Want: "0, as row 0 is padding"}
 			}
 		}
+	}
+	if f.Rows > last+1 {
+		return &surplusRows{err}
 	}
 	return nil
 }

@@ -76,7 +76,9 @@ func (t *table) readFrom(ctx context.Context, in *input) error {
 // header finds the columns by name.
 func (t *table) header(line []byte) error {
 	s := splitter{delim: ','}
-	s.row(line)
+	if _, _, bad := s.row(line); bad != "" {
+		return &InputError{File: t.path, Line: 1, Row: -1, Found: bad, Want: columnsWanted}
+	}
 	t.width = len(s.fields)
 	places := map[string]*int{"u": &t.u, "i": &t.i, "ts": &t.ts, "label": &t.lab, "idx": &t.edgs}
 	for _, at := range places {
@@ -102,10 +104,11 @@ func (t *table) header(line []byte) error {
 
 // tableBlock is the rows of one block of text.
 type tableBlock struct {
-	src, dst    []event.Node
-	time, label []float64
-	edge        []event.Edge
-	row, line   []int32 // where each comes from, counted from 1 in this block
+	src, dst  []event.Node
+	time      []float64
+	label     []float32
+	edge      []event.Edge
+	row, line []int32 // where each comes from, counted from 1 in this block
 	textBlock
 }
 
@@ -126,7 +129,7 @@ func (t *table) parse(data []byte, b *tableBlock) {
 func (b *tableBlock) event(t *table, p place, f [][]byte) {
 	u, ok1 := p.id("u", f[t.u])
 	v, ok2 := p.id("i", f[t.i])
-	at, ok3 := p.float("ts", f[t.ts])
+	at, ok3 := p.number("ts", f[t.ts])
 	label, ok4 := p.float("label", f[t.lab])
 	edge, ok5 := p.id("idx", f[t.edgs])
 	if !(ok1 && ok2 && ok3 && ok4 && ok5) {
@@ -155,7 +158,7 @@ func (t *table) merge(b *tableBlock) {
 			t.label = make([]float32, len(t.src), cap(t.src))
 		}
 		if t.label != nil {
-			t.label = append(t.label, float32(b.label[k]))
+			t.label = append(t.label, b.label[k])
 		}
 		t.src = append(t.src, b.src[k])
 		t.dst = append(t.dst, b.dst[k])
@@ -211,12 +214,33 @@ func (p place) id(column string, b []byte) (int32, bool) {
 	return 0, false
 }
 
-// float reads a finite number.
-func (p place) float(column string, b []byte) (float64, bool) {
+// number reads a time that is a number.
+func (p place) number(column string, b []byte) (event.Time, bool) {
 	v, ok := parseFloat(b)
-	if ok && finite(v) {
+	switch {
+	case !ok || !finite(v):
+		p.bad(column, quote(b), "a finite number")
+	case math.Abs(v) > event.MaxTime:
+		p.bad(column, quote(b), wantWithin)
+	default:
 		return v, true
 	}
-	p.bad(column, quote(b), "a finite number")
+	return 0, false
+}
+
+// wantWithin is said of times that are too far away.
+var wantWithin = fmt.Sprintf("a time between %g and %g", -event.MaxTime, event.MaxTime)
+
+// float reads a number that fits into 32 bits.
+func (p place) float(column string, b []byte) (float32, bool) {
+	v, ok := parseFloat(b)
+	switch {
+	case !ok || !finite(v):
+		p.bad(column, quote(b), "a finite number")
+	case !finite(float64(float32(v))):
+		p.bad(column, quote(b), wantFeature)
+	default:
+		return float32(v), true
+	}
 	return 0, false
 }

@@ -84,6 +84,11 @@ func TestLayoutProblems(t *testing.T) {
 			`ml_x.csv: line 1: found no column u in ""; want the header ,u,i,ts,label,idx`}},
 		{"a line without end", csv("0,1,2,5,0,1\n" + strings.Repeat("7", 3<<20)), []string{
 			`ml_x.csv: line 3: found a line of more than 1048576 bytes; want lines of at most 1048576 bytes, and quotes that are closed again`}},
+		{"a header in quotes that never end", map[string]string{"ml_x.csv": ",u,i,ts,label,idx,\"x\n0,1,2,5,0,1\n"}, []string{
+			`ml_x.csv: line 1: found a quoted field that is never closed; want the header ,u,i,ts,label,idx`}},
+		{"far times and labels", csv("0,1,2,-1e39,0,1\n1,1,2,0,1e39,2\n"), []string{
+			`ml_x.csv: line 2 (row 1), column ts: found "-1e39"; want a time between -1e+38 and 1e+38`,
+			`ml_x.csv: line 3 (row 2), column label: found "1e39"; want a finite number that fits into 32 bits`}},
 		{"a pickle", map[string]string{"ml_x.csv": "\x80\x05\x95..."}, []string{
 			`ml_x.csv: found a Python pickle; want text with the header ,u,i,ts,label,idx`}},
 		{"a zip", map[string]string{"ml_x.csv": "PK\x03\x04..."}, []string{
@@ -97,6 +102,8 @@ func TestLayoutProblems(t *testing.T) {
 			`ml_x_node.npy: found 3 rows; want 4: row 0 for padding and the nodes 1 … 3 (the largest id in the csv)`}},
 		{"npy: padding", edges(npyOf(shape(3, 2), 0, 7, 1, 1, 1, 1)), []string{
 			`ml_x.npy: row 0, column 1: found 7; want 0, as row 0 is padding`}},
+		{"npy: padding before more rows than are used", edges(npyOf(shape(4, 1), 7, 1, 1, 1)), []string{
+			`ml_x.npy: row 0, column 0: found 7; want 0, as row 0 is padding`}},
 		{"npy: NaN", edges(npyOf(shape(3, 2), 0, 0, 1, 1, 1, math.NaN())), []string{
 			`ml_x.npy: row 2, column 1: found NaN; want a finite number that fits into 32 bits`}},
 		{"npy: too large", edges(npyOf(shape(3, 1), 0, 1e300, 1)), []string{
@@ -277,6 +284,8 @@ func TestJODIE(t *testing.T) {
 		{"NaN", head + "0,0,NaN,0,1\n", JODIEOptions{}, `raw.csv: line 2 (row 1), column timestamp: found "NaN"; want a finite number`},
 		{"name", head + "ann,0,5,0,1\n", JODIEOptions{}, `raw.csv: line 2 (row 1), column user: found "ann"; want a whole number from 0 to 2147483646`},
 		{"long line", head + "0,0,5,0,1\n" + strings.Repeat("9", 2<<20), JODIEOptions{}, "raw.csv: line 3: found a line of more than 1048576 bytes; want lines of at most 1048576 bytes, and quotes that are closed again"},
+		{"no header", "0,0,5,0,1\n0,0,6,0,1\n", JODIEOptions{}, `raw.csv: line 1: found "0,0,5,0,1"; want a header such as user_id,item_id,timestamp,state_label,features`},
+		{"far time", head + "0,0,1e39,0,1\n", JODIEOptions{}, `raw.csv: line 2 (row 1), column timestamp: found "1e39"; want a time between -1e+38 and 1e+38`},
 		{"empty", "", JODIEOptions{}, "raw.csv: found no events; want at least one row below the header"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
@@ -16,6 +18,7 @@ type parquetColumn struct {
 	index int
 	unit  float64 // seconds in one, where values are times; 0 where they are plain numbers
 	plus  bool    // whole numbers without a sign
+	uuid  bool    // identifiers of 16 bytes
 
 	pages  parquet.Pages
 	page   parquet.Page
@@ -43,7 +46,32 @@ func (r *tableReader) column(file *parquet.File, name string, list bool) (*parqu
 		}
 		return nil, &InputError{File: r.path, Row: -1, Column: name, Found: "a nested column", Want: want}
 	}
-	return &parquetColumn{name: name, index: found[0].ColumnIndex, unit: timeUnit(found[0].Node.Type()), plus: unsigned(found[0].Node.Type())}, nil
+	t := found[0].Node.Type()
+	if scaled(t) {
+		return nil, &InputError{File: r.path, Row: -1, Column: name, Found: "decimals", Want: "whole or floating-point numbers: cast the column"}
+	}
+	return &parquetColumn{name: name, index: found[0].ColumnIndex, unit: timeUnit(t), plus: unsigned(t), uuid: uuid(t)}, nil
+}
+
+// scaled says whether values of a type are decimals, in which the stored number is not the one meant.
+func scaled(t parquet.Type) bool {
+	if l := t.LogicalType(); l != nil {
+		if v, ok := l.Value.(*format.DecimalType); ok {
+			return v.Scale != 0 || t.Kind() != parquet.Int32 && t.Kind() != parquet.Int64
+		}
+	}
+	c := t.ConvertedType()
+	return c != nil && *c == deprecated.Decimal
+}
+
+// uuid says whether a type holds identifiers of 16 bytes that are written in groups of hexadecimal digits.
+func uuid(t parquet.Type) bool {
+	l := t.LogicalType()
+	if l == nil {
+		return false
+	}
+	_, ok := l.Value.(*format.UUIDType)
+	return ok && t.Length() == 16
 }
 
 // timeUnit is the length of one in seconds, 0 for types that are no times.
@@ -141,7 +169,11 @@ func (c *parquetColumn) key(b *importBlock, p place, v *row, x parquet.Value) ke
 			}
 			return key{num: x.Int64()}
 		case parquet.ByteArray, parquet.FixedLenByteArray:
-			return p.key(v, c.name, b.keep(x.ByteArray()))
+			text := x.ByteArray()
+			if c.uuid {
+				text = fmt.Appendf(nil, "%x-%x-%x-%x-%x", text[:4], text[4:6], text[6:8], text[8:10], text[10:16])
+			}
+			return p.key(v, c.name, b.keep(text))
 		}
 	}
 	p.spoil(v, c.name, c.shown(x), "a node's name, as text or a whole number")
@@ -153,9 +185,11 @@ func (c *parquetColumn) moment(p place, v *row, x parquet.Value) (float64, strin
 	if !x.IsNull() && (x.Kind() == parquet.ByteArray || x.Kind() == parquet.FixedLenByteArray) {
 		return p.time(v, c.name, x.ByteArray())
 	}
-	f, ok := float(x)
+	f, ok := c.float(x)
 	if !ok {
 		p.spoil(v, c.name, c.shown(x), wantTime)
+	} else if math.Abs(f) > event.MaxTime {
+		p.spoil(v, c.name, c.shown(x), wantWithin)
 	}
 	switch {
 	case c.unit == 0:
@@ -168,7 +202,7 @@ func (c *parquetColumn) moment(p place, v *row, x parquet.Value) (float64, strin
 
 // number reads a label or feature.
 func (c *parquetColumn) number(p place, v *row, x parquet.Value) float32 {
-	f, ok := float(x)
+	f, ok := c.float(x)
 	if !ok || !finite(float64(float32(f))) {
 		p.spoil(v, c.name, c.shown(x), wantFeature)
 	}
@@ -202,11 +236,14 @@ func (c *parquetColumn) shown(x parquet.Value) string {
 	if x.Kind() == parquet.ByteArray {
 		return quote(x.ByteArray())
 	}
+	if c.plus && x.Kind() == parquet.Int64 {
+		return strconv.FormatUint(x.Uint64(), 10)
+	}
 	return x.String()
 }
 
 // float is a finite number.
-func float(x parquet.Value) (float64, bool) {
+func (c *parquetColumn) float(x parquet.Value) (float64, bool) {
 	if x.IsNull() {
 		return 0, false
 	}
@@ -218,8 +255,14 @@ func float(x parquet.Value) (float64, bool) {
 		}
 	case parquet.Int32:
 		f = float64(x.Int32())
+		if c.plus {
+			f = float64(x.Uint32())
+		}
 	case parquet.Int64:
 		f = float64(x.Int64())
+		if c.plus {
+			f = float64(x.Uint64())
+		}
 	case parquet.Float:
 		f = float64(x.Float())
 	case parquet.Double:

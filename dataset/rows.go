@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -41,12 +42,24 @@ func (r *tableReader) read(ctx context.Context, in *input) error {
 	return err
 }
 
-// openTable opens a file, "-" being standard input.
-func openTable(path string) (*input, error) {
-	if path == "-" {
-		return newInput("standard input", os.Stdin)
+// openTable opens a file, "-" being standard input. Waiting for that ends with the context.
+func openTable(ctx context.Context, path string) (*input, error) {
+	if path != "-" {
+		return openInput(path)
 	}
-	return openInput(path)
+	r, w := io.Pipe()
+	go func() { // lives on where the context ends first, as nothing can wake it
+		_, err := io.Copy(w, os.Stdin)
+		w.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
+	in, err := newInput("standard input", r)
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	in.raw = r
+	return in, nil
 }
 
 func (r *tableReader) format() string {

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dygmamba/dygmamba/event"
 )
 
 // csvRows knows where the columns of a delimited table are; −1 for those it does not have.
@@ -37,9 +40,6 @@ func (r *tableReader) csv(ctx context.Context) error {
 	for _, f := range cols.EdgeFeatures {
 		c.feat = append(c.feat, at(f))
 	}
-	if !r.o.NoHeader {
-		r.lines = 1
-	}
 	return inOrder(ctx, txt, c.parse, r.merge)
 }
 
@@ -48,7 +48,7 @@ func (r *tableReader) openCSV() (txt *text, names []string, err error) {
 	if txt, err = newText(r.in, true, "a table as CSV, JSONL or Parquet"); err != nil {
 		return nil, nil, err
 	}
-	head, err := txt.firstLine(r.o.NoHeader)
+	head, err := txt.firstLine(true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,7 +61,10 @@ func (r *tableReader) openCSV() (txt *text, names []string, err error) {
 		return nil, nil, fmt.Errorf("delimiter %q, want one character", r.o.Delimiter)
 	}
 	s := splitter{delim: txt.delim}
-	s.row(head)
+	rest, lines, bad := s.row(txt.carry)
+	if bad != "" {
+		return nil, nil, &InputError{File: r.path, Line: 1, Row: -1, Found: bad, Want: wantQuotes}
+	}
 	for i, f := range s.fields {
 		name := strings.TrimSpace(string(f))
 		if r.o.NoHeader {
@@ -73,6 +76,9 @@ func (r *tableReader) openCSV() (txt *text, names []string, err error) {
 	}
 	if len(names) == 0 {
 		return nil, nil, fileError(r.path, "no column names in the first line", "a table as CSV, JSONL or Parquet")
+	}
+	if !r.o.NoHeader {
+		txt.carry, r.lines = rest, lines
 	}
 	return txt, names, nil
 }
@@ -142,6 +148,8 @@ func (p place) time(v *row, column string, b []byte) (float64, string) {
 	}
 	if !ok {
 		p.spoil(v, column, quote(b), wantTime)
+	} else if math.Abs(at) > event.MaxTime {
+		p.spoil(v, column, quote(b), wantWithin)
 	}
 	return at, format
 }
@@ -162,10 +170,12 @@ func (p place) label(v *row, column string, b []byte) float32 {
 		f, ok = parseFloat(b)
 	}
 	if !ok || !finite(float64(float32(f))) {
-		p.spoil(v, column, quote(b), "a finite number, true or false")
+		p.spoil(v, column, quote(b), wantLabel)
 	}
 	return float32(f)
 }
+
+const wantLabel = "a finite number, true or false"
 
 // feature reads a number that fits into 32 bits.
 func (p place) feature(v *row, column string, b []byte) float32 {

@@ -166,8 +166,11 @@ func (j *jsonRows) row(b *importBlock, p place, values [][]byte) {
 		}
 	}
 	if values[3] != nil { // a missing label is 0
-		text, _ := scalarText(values[3])
-		v.label = p.label(&v, j.cols.Label, text)
+		if text, ok := scalarText(values[3]); ok {
+			v.label = p.label(&v, j.cols.Label, text)
+		} else {
+			p.spoil(&v, j.cols.Label, shown(values[3]), wantLabel)
+		}
 	}
 	for i, name := range j.cols.EdgeFeatures {
 		j.features(b, p, &v, name, values[4+i])

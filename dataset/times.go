@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -22,6 +23,9 @@ func ParseTime(s string) (at event.Time, format string, err error) {
 	at, format, ok := parseTime([]byte(s))
 	if !ok {
 		return 0, "", fmt.Errorf("found %s; want a finite number or a date: %s", quote(s), DateForms)
+	}
+	if math.Abs(at) > event.MaxTime {
+		return 0, "", fmt.Errorf("found %s; want %s", quote(s), wantWithin)
 	}
 	return at, format, nil
 }

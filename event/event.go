@@ -4,6 +4,7 @@ package event
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Node is a dense node id from 1; 0 is padding and never a node.
@@ -14,6 +15,9 @@ type Edge = int32
 
 // Time is a moment, in the unit of the data. Times stay float64 until two of them are subtracted.
 type Time = float64
+
+// MaxTime is how far a time may be from 0: the difference of any two such times fits into 32 bits.
+const MaxTime Time = 1e38
 
 // Event is one interaction: Src did something with Dst at Time.
 type Event struct {
@@ -26,7 +30,7 @@ type Event struct {
 // ErrInvalid is in the chain of every error about an event that no log accepts.
 var ErrInvalid = errors.New("invalid event")
 
-// Check says what is wrong with e: ids below 1, or a time or label that is not a finite number.
+// Check says what is wrong with e: ids below 1, a time beyond MaxTime, or a time or label that is no number.
 // Edge 0 is right, it asks the log to number the event.
 func (e Event) Check() error {
 	switch {
@@ -34,8 +38,8 @@ func (e Event) Check() error {
 		return fmt.Errorf("%w: source %d, node ids start at 1", ErrInvalid, e.Src)
 	case e.Dst < 1:
 		return fmt.Errorf("%w: destination %d, node ids start at 1", ErrInvalid, e.Dst)
-	case !finite(e.Time):
-		return fmt.Errorf("%w: time %v, must be a finite number", ErrInvalid, e.Time)
+	case !(math.Abs(e.Time) <= MaxTime): // NaN too
+		return fmt.Errorf("%w: time %v, must be a number between %g and %g", ErrInvalid, e.Time, -MaxTime, MaxTime)
 	case !finite(float64(e.Label)):
 		return fmt.Errorf("%w: label %v, must be a finite number", ErrInvalid, e.Label)
 	case e.Edge < 0:

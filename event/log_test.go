@@ -45,6 +45,7 @@ func TestInvalidEvents(t *testing.T) {
 		{"time NaN", func(e *Event) { e.Time = math.NaN() }},
 		{"time +Inf", func(e *Event) { e.Time = math.Inf(1) }},
 		{"time -Inf", func(e *Event) { e.Time = math.Inf(-1) }},
+		{"time 1.1e+38", func(e *Event) { e.Time = 1.1e38 }},
 		{"label NaN", func(e *Event) { e.Label = float32(math.NaN()) }},
 		{"edge -1", func(e *Event) { e.Edge = -1 }},
 	} {
