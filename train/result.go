@@ -51,7 +51,7 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 	}
 	r := Result{
 		Model: t.Model, Data: t.Set.Name, Seed: t.Seed, Preset: t.Spec.Preset, Params: t.model.Params().Count(),
-		Epochs: t.at.Epoch, BestEpoch: t.at.Stopper.Epoch, Peak: t.tape.Bytes(), Device: t.Device.Name(),
+		Epochs: t.at.Epoch, BestEpoch: t.at.Stopper.Epoch, Peak: t.peak(), Device: t.Device.Name(),
 		Split: t.Protocol.Split().Hash, History: t.epochs,
 	}
 	for _, e := range t.epochs {

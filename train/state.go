@@ -30,7 +30,8 @@ type State struct {
 	Draws     []byte  `json:"draws,omitempty"` // the generators after the last batch
 	Stopper   Stopper `json:"stopper"`
 	Finished  bool    `json:"finished"`
-	Seconds   float64 `json:"seconds"` // spent on the unfinished epoch
+	Seconds   float64 `json:"seconds"`    // spent on the unfinished epoch
+	Peak      int64   `json:"peak_bytes"` // device memory of a step so far
 }
 
 // Config is everything needed to repeat a run.
@@ -55,18 +56,25 @@ type Hashes struct {
 
 // begin writes the configuration of a new run, or takes up the saved state of an old one.
 func (t *trainer) begin(ctx context.Context) (err error) {
-	if t.Dir != "" {
-		if err := os.MkdirAll(t.Dir, 0o755); err != nil {
-			return fmt.Errorf("run directory: %w", err)
-		}
-	}
-	if t.board, err = t.Run.board(); err != nil {
-		return err
-	}
 	t.at.Negatives = t.negatives()
 	if t.Dir == "" {
 		return nil
 	}
+	if err := os.MkdirAll(t.Dir, 0o755); err != nil {
+		return fmt.Errorf("run directory: %w", err)
+	}
+	if t.lock, err = t.dir.lock(); err != nil {
+		return fmt.Errorf("run directory: %w", err)
+	}
+	if err := t.takeUp(ctx); err != nil {
+		return err
+	}
+	t.board, err = t.Run.board()
+	return err
+}
+
+// takeUp leaves the directory with a configuration, that of a new run or of the one that goes on.
+func (t *trainer) takeUp(ctx context.Context) error {
 	config, err := t.config(ctx)
 	if err != nil {
 		return err
@@ -129,6 +137,7 @@ func (t *trainer) save(spent time.Duration) error {
 	}
 	at := t.at
 	at.Seconds += spent.Seconds()
+	at.Peak = t.peak()
 	if at.Batch == 0 {
 		at.Draws = nil
 	}
@@ -145,6 +154,9 @@ func (t *trainer) save(spent time.Duration) error {
 	}
 	return nil
 }
+
+// peak is the device memory of a step, also where a resumed training has none to take.
+func (t *trainer) peak() int64 { return max(t.at.Peak, t.tape.Bytes()) }
 
 // weights is a checkpoint of the model as it is now: parameters, and what it remembers. It holds nothing that differs between two
 // runs of the same configuration.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type trainer struct {
 	scorer *model.Scorer
 	pass   replay.Pass
 	board  *tensorboard.Writer
+	lock   io.Closer // of the run directory
 
 	at     State
 	epochs []Epoch
@@ -105,6 +107,9 @@ func optimizer(t model.Training) (optim.Config, error) {
 func (t *trainer) close() {
 	if t.board != nil {
 		t.board.Close()
+	}
+	if t.lock != nil {
+		t.lock.Close()
 	}
 	t.scorer.Close()
 	t.tape.Close()
@@ -259,8 +264,11 @@ func (t *trainer) plot(e Epoch) {
 
 // leave saves the state before an interrupted training returns; spent is the time since the walk through this epoch began.
 func (t *trainer) leave(err error, spent time.Duration) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return errors.Join(err, t.save(spent))
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if failed := t.save(spent); failed != nil {
+		return fmt.Errorf("interrupted (%v), but: %w", err, failed) // not err itself, which promises that all was saved
 	}
 	return err
 }

@@ -1,0 +1,8 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package train
+
+import "io"
+
+// lock does nothing here: directories cannot be locked.
+func (d dir) lock() (io.Closer, error) { return io.NopCloser(nil), nil }

@@ -1,0 +1,25 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package train
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// lock keeps other processes from training into a directory until it is closed or the process ends, however it ends. A file system that
+// knows no locks has none.
+func (d dir) lock() (io.Closer, error) {
+	f, err := os.Open(string(d))
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		f.Close()
+		return nil, fmt.Errorf("%s is being trained into by another process", d)
+	}
+	return f, nil
+}
