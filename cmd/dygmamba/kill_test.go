@@ -70,6 +70,23 @@ func (k *killer) test(t *testing.T, sampling string, kills int) {
 	}
 }
 
+// TestInterruptedTwiceAtOnce sends what timeout(1) sends: the same signal to the program and again to its group.
+func TestInterruptedTwiceAtOnce(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("builds the program and interrupts it")
+	}
+	p := newKiller(t, 3).start(t, dataset.Native, filepath.Join(t.TempDir(), "run"))
+	p.awaitWriting(t)
+	for range 10 {
+		p.Process.Signal(os.Interrupt)
+		time.Sleep(time.Millisecond)
+	}
+	<-p.ended
+	if code := p.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("ended with %v, want exit status %d\n%s", p.ProcessState, exitInterrupted, p.err.String())
+	}
+}
+
 // killer has the program, and data to train on.
 type killer struct {
 	program, data string

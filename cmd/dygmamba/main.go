@@ -10,11 +10,16 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
+
+// patience is how long after the first Ctrl-C a second one ends the program at once. What comes sooner is the first one again: timeout(1)
+// and others send a signal to the program and then to all of its group.
+const patience = time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for the first
+	context.AfterFunc(ctx, func() { time.AfterFunc(patience, stop) })
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
