@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -67,10 +68,17 @@ func (c chooser) guess(likely []string) string {
 
 func (c chooser) list() string {
 	const most = 30
-	if len(c.names) > most {
-		return strings.Join(c.names[:most], ", ") + fmt.Sprintf(" and %d more", len(c.names)-most)
+	var shown []string
+	for _, name := range c.names[:min(most, len(c.names))] {
+		if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) { // such as line ends of other systems
+			name = quote(name)
+		}
+		shown = append(shown, name)
 	}
-	return strings.Join(c.names, ", ")
+	if more := len(c.names) - most; more > 0 {
+		return strings.Join(shown, ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(shown, ", ")
 }
 
 // plain is a column name without what people spell differently.

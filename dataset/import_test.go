@@ -287,6 +287,13 @@ func TestImportProblems(t *testing.T) {
 		{"JSON labels", "a.jsonl", `{"src":"a","dst":"b","ts":1,"label":null}` + "\n" + `{"src":"a","dst":"b","ts":1,"label":[1]}` + "\n", ImportOptions{}, []string{
 			`a.jsonl: line 1 (row 1), column label: found "null"; want a finite number, true or false`,
 			`a.jsonl: line 2 (row 2), column label: found "[1]"; want a finite number, true or false`}},
+		{"JSON names that are not Unicode", "a.jsonl", `{"src":"\ud800","dst":"\ud801","ts":1}` + "\n", ImportOptions{}, []string{
+			`a.jsonl: line 1 (row 1), column src: found "\"\\ud800\""; want a node's name in Unicode, without halves of surrogate pairs`,
+			`a.jsonl: line 1 (row 1), column dst: found "\"\\ud801\""; want a node's name in Unicode, without halves of surrogate pairs`}},
+		{"a JSON list", "a.json", "[\n {\"src\":\"a\"}]", ImportOptions{}, []string{
+			`a.json: line 1 (row 1): found "["; want one JSON object a line, such as {"src":"a","dst":"b","ts":1}`}},
+		{"line ends of old", "a.csv", "src,dst,time\ra,b,1\r", ImportOptions{}, []string{
+			`a.csv: found the columns src, dst, "time\ra", b, 1; want one for the time, called for example ts or t, or named by --time; a table without header needs --no-header`}},
 		{"broken Parquet", "a.parquet", "PAR1 this is not one PAR1", ImportOptions{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync/atomic"
 )
@@ -73,7 +74,10 @@ func (in *input) Read(p []byte) (int, error) {
 // explain turns what gzip says into what the user can do about it.
 func (in *input) explain(err error) error {
 	var corrupt flate.CorruptInputError
+	var file *fs.PathError
 	switch {
+	case errors.As(err, &file): // says all this itself
+		return err
 	case !in.gzip:
 		return fmt.Errorf("read %s: %w", in.path, err)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):

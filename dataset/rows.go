@@ -70,7 +70,7 @@ func (r *tableReader) format() string {
 		return r.o.Format
 	case strings.HasPrefix(string(head), parquetMagic):
 		return FormatParquet
-	case strings.HasPrefix(text, "{"):
+	case strings.HasPrefix(text, "{"), strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(text, "["), " \t\r\n"), "{"): // a list is refused with what would be right
 		return FormatJSONL
 	}
 	return FormatCSV

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // jsonRows knows which members of a line's object are wanted.
@@ -183,6 +184,10 @@ func (j *jsonRows) key(p place, v *row, column string, value []byte) key {
 	text, ok := scalarText(value)
 	if !ok || value[0] == 't' || value[0] == 'f' {
 		p.spoil(v, column, shown(value), "a node's name, as a string or a number")
+		return key{}
+	}
+	if bytes.IndexByte(value, '\\') >= 0 && bytes.ContainsRune(text, utf8.RuneError) { // what cannot be unescaped all becomes this one character
+		p.spoil(v, column, quote(value), "a node's name in Unicode, without halves of surrogate pairs")
 		return key{}
 	}
 	return p.key(v, column, text)

@@ -91,8 +91,12 @@ func parseDate(b []byte) (event.Time, bool) {
 		}
 	}
 	zone, ok := offset(b)
-	return midnight + float64(hour*3600+minute*60+second-zone) + frac, ok
+	at := midnight + float64(hour*3600+minute*60+second-zone) + frac
+	return at, ok && at >= firstYear && at < lastYear
 }
+
+// The dates that can be written with a year of four digits, as UTC, from the first and before the last.
+const firstYear, lastYear = -62167219200, 253402300800
 
 // number takes exactly n digits within bounds, and the separator behind them unless that is 0.
 func number(b []byte, n, least, most int, sep byte) (int, []byte, bool) {
