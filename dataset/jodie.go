@@ -169,6 +169,9 @@ func (j *jodie) set(name string) (*Set, error) {
 		j.cols.Src[i]++
 		j.cols.Dst[i] += shift
 	}
+	if err := scattered(j.path, max(slices.Max(j.cols.Src), slices.Max(j.cols.Dst)), n); err != nil {
+		return nil, err
+	}
 	log, err := event.FromColumns(j.cols)
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", j.path, err)

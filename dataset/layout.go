@@ -111,6 +111,9 @@ func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
 	if readable && len(table.src) == 0 && res.Total == 0 {
 		res.add(fileError(l.csv, "no events", "at least one row below the header"))
 	}
+	if readable && res.Total == 0 {
+		res.note(scattered(l.csv, table.maxNode, len(table.src)))
+	}
 	warnings := l.missing()
 	for _, f := range []struct {
 		features  *Features
@@ -147,6 +150,15 @@ func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
 	set := &Set{Name: l.name, Log: log, Node: node, Edge: edges, Bipartite: bipartite(log), Sampling: Reference, TimeFormat: TimeNumber}
 	set.Warnings = warnings
 	return set, res
+}
+
+// scattered complains about ids that leave most rows of a table by node empty, and would need more memory for them than there is.
+func scattered(file string, last event.Node, events int) error {
+	const harmless, most = 1 << 24, 64 // ids, ids for each event
+	if last <= harmless || int(last)/most <= events {
+		return nil
+	}
+	return fileError(file, fmt.Sprintf("node id %d in a table of %d events", last, events), "ids that count from 1 with few gaps: data import --format csv numbers nodes anew")
 }
 
 func (l layout) features(path string) (Features, error) {

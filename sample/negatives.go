@@ -155,7 +155,7 @@ func distinct(nodes []event.Node) []event.Node {
 	for _, n := range nodes {
 		most = max(most, n)
 	}
-	in := make([]bool, most+1)
+	in := make([]bool, int(most)+1)
 	count := 0
 	for _, n := range nodes {
 		if !in[n] {
