@@ -60,6 +60,9 @@ func (p Pass) Continue(ctx context.Context, by Planner, rest event.Span, state [
 }
 
 func (p Pass) walk(ctx context.Context, by Planner, events event.Span, start func(*gatherer) error) iter.Seq2[*Step, error] {
+	if n := events.Len(); n > 0 {
+		p.BatchSize = min(p.BatchSize, n) // memory is looked for by what there is to gather
+	}
 	return func(yield func(*Step, error) bool) {
 		g, err := newGatherer(p, by.Plan())
 		if err == nil && start != nil {

@@ -317,3 +317,21 @@ func TestHugeHistories(t *testing.T) {
 	}
 	t.Error("nothing was said")
 }
+
+// A batch is never larger than the stream: asking for more takes no more memory.
+func TestHugeBatches(t *testing.T) {
+	l := streamtest.Generate(shape, 1)
+	p := replay.Pass{Past: index.Freeze(l), BatchSize: 1 << 40}
+	steps := 0
+	for step, err := range p.Batches(t.Context(), &asks{plan: sample.Plan{Neighbors: 10, RowLen: 12}}, l.All()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if steps++; step.Span.Len() != l.Len() {
+			t.Errorf("a batch has %d events, want all %d", step.Span.Len(), l.Len())
+		}
+	}
+	if steps != 1 {
+		t.Errorf("%d batches, want 1", steps)
+	}
+}
