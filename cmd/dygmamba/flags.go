@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -133,6 +134,8 @@ type runFlags struct {
 	out  string // --out
 	seed uint64 // --seed
 	runs int    // --runs
+
+	begun []uint64 // the seeds of a training that goes on, when neither of these is given
 }
 
 func (f *runFlags) add(cmd *cobra.Command) {
@@ -145,10 +148,19 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	}
 }
 
+// mostRuns is far more than anyone waits for.
+const mostRuns = 1_000_000
+
 // seeds are those of all runs.
 func (f *runFlags) seeds() ([]uint64, error) {
-	if f.runs < 1 {
-		return nil, usagef("--runs is %d, must be at least 1", f.runs)
+	if f.begun != nil {
+		return f.begun, nil
+	}
+	if f.runs < 1 || f.runs > mostRuns {
+		return nil, usagef("--runs is %d, must be from 1 to %d", f.runs, mostRuns)
+	}
+	if f.seed > math.MaxUint64-uint64(f.runs-1) {
+		return nil, usagef("--seed %d leaves no room for the seeds of %d runs", f.seed, f.runs)
 	}
 	seeds := make([]uint64, f.runs)
 	for i := range seeds {

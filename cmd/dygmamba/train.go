@@ -36,7 +36,7 @@ on the last 15 %. With --out DIR everything is kept in DIR/seed-<n>/: configurat
 resume from; DIR/result.json sums all seeds up.
 
 Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never stopped, also after a crash.
-It remembers model, settings and seed.`,
+It remembers model, settings and the seeds that were begun.`,
 		Example: `  dygmamba train --data uci --out runs/uci
   dygmamba train --data uci --out runs/uci --resume
   dygmamba train --data enron --preset paper --runs 5 --out runs/enron --negatives all
@@ -122,18 +122,15 @@ func checkTraining(what modelFlags, runs runFlags, o *dygmamba.TrainOptions, neg
 // What the command line does say stays, and the training will object if that is something else.
 func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, where *deviceFlags, runs *runFlags, o *dygmamba.TrainOptions) {
 	given := cmd.Flags().Changed
-	states, _ := filepath.Glob(filepath.Join(dir, "seed-*", train.LastFile))
-	state := filepath.Join(dygmamba.SeedDir(dir, runs.seed), train.LastFile)
-	alone := len(states) == 1 && !given("seed")
-	if alone {
-		state = states[0]
+	if begun := seedsIn(dir); !given("seed") && len(begun) > 0 {
+		runs.seed = begun[0]
+		if !given("runs") {
+			runs.begun = begun
+		}
 	}
-	c, known := configBeside(state)
+	c, known := configBeside(filepath.Join(dygmamba.SeedDir(dir, runs.seed), train.LastFile))
 	if !known {
 		return
-	}
-	if alone {
-		runs.seed = c.Seed
 	}
 	var spec struct {
 		Preset           string
@@ -166,6 +163,18 @@ func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, w
 	}
 }
 
+// seedsIn are the seeds of the runs that were begun in a directory.
+func seedsIn(dir string) (seeds []uint64) {
+	files, _ := filepath.Glob(filepath.Join(dir, "seed-*", train.ConfigFile))
+	for _, file := range files {
+		if seed, err := strconv.ParseUint(strings.TrimPrefix(filepath.Base(filepath.Dir(file)), "seed-"), 10, 64); err == nil {
+			seeds = append(seeds, seed)
+		}
+	}
+	slices.Sort(seeds)
+	return seeds
+}
+
 // afterwards says what an interrupted training leaves.
 func afterwards(dir string) string {
 	if dir == "" {
@@ -191,7 +200,7 @@ func parseBytes(flag, text string) (int64, error) {
 		}
 	}
 	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(v > 0) || v*size > 1<<60 {
+	if err != nil || !(v*size >= 1) || v*size > 1<<60 {
 		return 0, usagef("--%s is %q, must be a size such as 8GB or 512MiB", flag, text)
 	}
 	return int64(v * size), nil

@@ -88,8 +88,11 @@ func TestTrainSeveralSeeds(t *testing.T) {
 	if saved := content(t, out, train.ResultFile); string(saved) != r.out {
 		t.Errorf("%s holds\n%s\nprinted was\n%s", train.ResultFile, saved, r.out)
 	}
-	// Both can be resumed, which changes nothing as they are finished, and the table shows how far they lie apart.
-	program(t, "train", "--data", data, "--out", out, "--runs", "2", "--seed", "4", "--device", "cpu", "--resume").want(t, exitDone).shows(t, " ± ", "seed 4", "seed 5")
+	// Both can be resumed, which changes nothing as they are finished, and the table shows how far they lie apart. The seeds need not be said again.
+	for _, seeds := range [][]string{{"--runs", "2", "--seed", "4"}, {"--runs", "2"}, nil} {
+		resume := append([]string{"train", "--data", data, "--out", out, "--device", "cpu", "--resume"}, seeds...)
+		program(t, resume...).want(t, exitDone).shows(t, " ± ", "seed 4", "seed 5")
+	}
 }
 
 // canceller interrupts when a text is written.
@@ -147,6 +150,8 @@ func TestTrainUsage(t *testing.T) {
 		{"--model dygmamb", "did you mean dygmamba?"},
 		{"--negatives most", "--negatives is"},
 		{"--runs 0", "--runs is 0"},
+		{"--runs 99999999999999999", "must be from 1 to"},
+		{"--seed 18446744073709551615 --runs 2", "leaves no room"},
 		{"--memory-limit much", "such as 8GB"},
 		{"--memory-limit -3GB", "such as 8GB"},
 		{"--save-every 0s", "--save-every is 0s"},
@@ -253,7 +258,7 @@ func TestParseBytes(t *testing.T) {
 			t.Errorf("%q: got %d, %v, want %d", tt.text, got, err, tt.want)
 		}
 	}
-	for _, text := range []string{"GB", "-1", "0", "1e30GB", "nan", "8XB"} {
+	for _, text := range []string{"GB", "-1", "0", "1e30GB", "nan", "8XB", "0.5", "1e-10GB"} {
 		if got, err := parseBytes("memory-limit", text); err == nil {
 			t.Errorf("%q: got %d, want an error", text, got)
 		}
