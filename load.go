@@ -130,6 +130,9 @@ func (p *Predictor) configure(file checkpoint.File) (factory model.Factory, err 
 		p.name = o.Model
 	}
 	if factory, err = Factory(p.name); err != nil {
+		if o.Model == "" {
+			err = fmt.Errorf("%w: it is of an %v", ErrMisfit, err) // no one asked for that
+		}
 		return factory, err
 	}
 	if raw := file.Meta["spec"]; raw != "" {

@@ -22,7 +22,7 @@ func (f *File) AddParams(p *nn.Params) {
 }
 
 // RestoreParams sets all parameters from f, under the names of AddParams or under the plain names of the reference program.
-// Nothing changes unless every parameter is there with its shape, and nothing else is.
+// Nothing changes unless every parameter is there with its shape and finite numbers, and nothing else is.
 func (f *File) RestoreParams(p *nn.Params) error {
 	found := map[string]Tensor{}
 	for _, t := range f.Tensors {
@@ -38,6 +38,9 @@ func (f *File) RestoreParams(p *nn.Params) error {
 			return fmt.Errorf("checkpoint has no parameter %s; the model has one of shape %v", q.Name, q.Shape())
 		case !slices.Equal(t.Shape, q.Shape()) || t.Bytes != nil:
 			return fmt.Errorf("parameter %s has shape %v in the checkpoint, %v in the model", q.Name, t.Shape, q.Shape())
+		}
+		if i := slices.IndexFunc(t.Data, func(x float32) bool { return x-x != 0 }); i >= 0 {
+			return fmt.Errorf("element %d of parameter %s is %v in the checkpoint, want a finite number", i, q.Name, t.Data[i])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {

@@ -1,7 +1,9 @@
 package checkpoint_test
 
 import (
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
@@ -65,6 +67,13 @@ func TestParams(t *testing.T) {
 	extra.Tensors = append(slices.Clone(plain.Tensors), checkpoint.Tensor{Name: "1.y", Shape: []int{1}, Data: []float32{1}})
 	if plain.RestoreParams(wide) == nil || missing.RestoreParams(b) == nil || extra.RestoreParams(b) == nil {
 		t.Error("parameters of another shape, too few or too many were accepted")
+	}
+	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
+		broken := checkpoint.File{Tensors: slices.Clone(plain.Tensors)}
+		broken.Tensors[2].Data = []float32{1, 2, 3, x, 5}
+		if err := broken.RestoreParams(b); err == nil || !strings.Contains(err.Error(), "element 3 of parameter 1.x is") {
+			t.Errorf("%v as a parameter gave %v", x, err)
+		}
 	}
 	if !slices.Equal(before, wide.Read(wide.Get("1.x"))) {
 		t.Error("a refused file changed parameters")

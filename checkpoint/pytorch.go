@@ -139,7 +139,7 @@ func describe(v any) string {
 	case bool:
 		return "a truth value"
 	case int, *big.Int, float64:
-		return fmt.Sprintf("the number %v", v)
+		return fmt.Sprintf("the number %.40s", fmt.Sprint(v))
 	case string:
 		return fmt.Sprintf("the text %.40q", v)
 	case *tensorView:

@@ -34,16 +34,20 @@ func readArchive(raw []byte) (any, error) {
 	if root == "" {
 		return nil, corrupt("a zip archive without data.pkl, which PyTorch's have")
 	}
+	left := uint64(len(raw)) // to be read: an archive may say that all its entries lie in the same place
 	content := func(name string, size int64) ([]byte, error) {
 		f, ok := entries[path.Join(root, name)]
 		switch {
 		case !ok:
 			return nil, corrupt("the archive has no entry %s", name)
-		case f.Method != zip.Store || f.UncompressedSize64 > uint64(len(raw)):
+		case f.Method != zip.Store:
 			return nil, corrupt("entry %s is compressed, which PyTorch's are not", name)
+		case f.UncompressedSize64 > left:
+			return nil, corrupt("entry %s and those before it are larger than the archive", name)
 		case size >= 0 && f.UncompressedSize64 != uint64(size):
 			return nil, corrupt("entry %s has %d bytes, want %d", name, f.UncompressedSize64, size)
 		}
+		left -= f.UncompressedSize64
 		return readEntry(f)
 	}
 	if order, err := content("byteorder", -1); err == nil && strings.TrimSpace(string(order)) == "big" {

@@ -2,11 +2,14 @@ package checkpoint_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +122,8 @@ func TestPyTorchRefuses(t *testing.T) {
 		}), checkpoint.ErrCorrupt, "more than the file can hold"},
 		{"short entry", with(func(w *torchtest.File) { w.Tensor("FloatStorage", w.Store([]float32{1}), 2, 0, []int{2}, []int{1}) }), checkpoint.ErrCorrupt, "has 4 bytes, want 8"},
 		{"no entry", with(func(w *torchtest.File) { w.Tensor("FloatStorage", "9", 2, 0, []int{2}, []int{1}) }), checkpoint.ErrCorrupt, "no entry data/9"},
+		{"overlapping entries", overlapping(), checkpoint.ErrCorrupt, "larger than the archive"},
+		{"long number", script("\x80\x02L" + strings.Repeat("7", 1000) + "\n."), nil, "the number " + strings.Repeat("7", 40) + ", not a dictionary"},
 		{"huge text", script("\x80\x04\x8d\x00\x00\x00\x00\x00\x01\x00\x00."), checkpoint.ErrCorrupt, "cut off"},
 		{"huge frame", script("\x80\x04\x95\x00\x00\x00\x00\x00\x01\x00\x00."), checkpoint.ErrCorrupt, "cut off"},
 		{"unknown opcode", script("\x80\x04\xff."), checkpoint.ErrCorrupt, "0xff"},
@@ -141,6 +146,35 @@ func TestPyTorchRefuses(t *testing.T) {
 	if _, err := checkpoint.LoadPyTorch(filepath.Join(t.TempDir(), "none.pkl")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file gave %v", err)
 	}
+}
+
+// overlapping is an archive whose directory names the same bytes fifty times.
+func overlapping() []byte {
+	w := &torchtest.File{}
+	first := w.Store(make([]float32, 1000))
+	key := func(i int) string { return fmt.Sprint(100 + i) }
+	w.Dict(func() {
+		for i := range 50 {
+			w.Text("x" + key(i))
+			w.Tensor("FloatStorage", key(i), 1000, 0, []int{1}, []int{1})
+		}
+	})
+	raw := w.Bytes()
+	end := raw[len(raw)-22:] // counts at 8 and 10, then size and place of the directory
+	size, at := binary.LittleEndian.Uint32(end[12:]), binary.LittleEndian.Uint32(end[16:])
+	directory := slices.Clone(raw[at : at+size])
+	name := "model/data/" + first
+	begin := bytes.Index(directory, []byte(name)) - 46
+	entry := directory[begin : begin+46+len(name)]
+	for i := range 49 {
+		directory = append(directory, bytes.ReplaceAll(entry, []byte(name), []byte("model/data/"+key(1+i)))...)
+	}
+	count := binary.LittleEndian.Uint16(end[10:]) + 49
+	end = slices.Clone(end)
+	binary.LittleEndian.PutUint16(end[8:], count)
+	binary.LittleEndian.PutUint16(end[10:], count)
+	binary.LittleEndian.PutUint32(end[12:], uint32(len(directory)))
+	return slices.Concat(raw[:at], directory, end)
 }
 
 // TestPyTorchCut reads every beginning of two files: all are refused, none crashes.
