@@ -25,7 +25,7 @@ type predictDoc struct {
 	Unknown      unknownDoc       `json:"unknown_nodes"`
 	Out          string           `json:"out,omitempty"`          // where the answers are, if not here
 	Explain      string           `json:"explain,omitempty"`      // where the explanations are
-	Results      []scoreDoc       `json:"results,omitempty"`      // in the order of the queries
+	Results      []scoreDoc       `json:"results,omitzero"`       // in the order of the queries; none at all with --out
 	Explanations []explanationDoc `json:"explanations,omitempty"` // with --explain -
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/golden"
 )
@@ -191,6 +192,10 @@ func TestPredict(t *testing.T) {
 	if len(answers(t, empty.out)) != 0 {
 		t.Errorf("no queries gave %q", empty.out)
 	}
+	empty = program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", queryFile(t, "u,i,ts"), "--json").want(t, exitDone)
+	if doc := decode[map[string]any](t, empty); doc["results"] == nil {
+		t.Errorf("no queries gave no list of results: %v", doc)
+	}
 }
 
 func TestPredictBadInput(t *testing.T) {
@@ -286,6 +291,19 @@ func TestPredictMisfits(t *testing.T) {
 	}
 	predict("--checkpoint", cut).want(t, exitBadInput, "cut.safetensors", "corrupt checkpoint")
 	predict("--checkpoint", q).want(t, exitBadInput, "corrupt checkpoint")
+	for model, want := range map[string]string{"dygmamba-z": "unknown model \"dygmamba-z\"", "": "element 0 of parameter"} {
+		f, err := checkpoint.Load(filepath.Join(r.run, "checkpoint.safetensors"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Meta["model"] = model; model == "" {
+			f.Meta["model"], f.Tensors[0].Data[0] = "dygmamba", float32(math.NaN())
+		}
+		if err := checkpoint.Save(cut, f); err != nil {
+			t.Fatal(err)
+		}
+		predict("--checkpoint", cut).want(t, exitBadInput, "cut.safetensors", want)
+	}
 	predict("--checkpoint", cut+".none").want(t, exitBadInput, "cut.safetensors.none")
 	predict("--run", t.TempDir()).want(t, exitBadInput, "after its first epoch")
 	ctx, cancel := context.WithCancel(t.Context())
