@@ -441,10 +441,22 @@ func TestImportParquetDecimal(t *testing.T) {
 	type record struct {
 		Src, Dst string
 		Ts       int64
-		F        int64 `parquet:"F,decimal(2:9)"`
+		F        int64 `parquet:"F,decimal(2:12)"`
 	}
 	_, err := importedParquet(t, []record{{"a", "b", 1, 1234}}, ImportOptions{EdgeFeatures: []string{"F"}})
 	if err == nil || !strings.HasSuffix(err.Error(), "a.parquet, column F: found decimals; want whole or floating-point numbers: cast the column") {
+		t.Error(err)
+	}
+}
+
+func TestImportParquetFloatIDs(t *testing.T) {
+	type record struct {
+		Src, Dst string
+		Ts       float64
+		User     float64
+	}
+	_, err := importedParquet(t, []record{{"a", "b", 1, 7}}, ImportOptions{Source: "User"})
+	if err == nil || !strings.HasSuffix(err.Error(), "column User: found 7 as a floating-point number; want a node's name, as text or a whole number: cast the column") {
 		t.Error(err)
 	}
 }

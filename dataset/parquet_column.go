@@ -174,6 +174,9 @@ func (c *parquetColumn) key(b *importBlock, p place, v *row, x parquet.Value) ke
 				text = fmt.Appendf(nil, "%x-%x-%x-%x-%x", text[:4], text[4:6], text[6:8], text[8:10], text[10:16])
 			}
 			return p.key(v, c.name, b.keep(text))
+		case parquet.Float, parquet.Double: // how some programs keep whole numbers where others are missing
+			p.spoil(v, c.name, c.shown(x)+" as a floating-point number", "a node's name, as text or a whole number: cast the column")
+			return key{}
 		}
 	}
 	p.spoil(v, c.name, c.shown(x), "a node's name, as text or a whole number")

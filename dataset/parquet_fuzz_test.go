@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
@@ -32,4 +33,31 @@ func FuzzImportParquet(f *testing.F) {
 		_, err := Import(t.Context(), []string{path}, "", ImportOptions{})
 		checkInput(t, err)
 	})
+}
+
+// A file with one bit of its footer changed has as many events as before, or is refused.
+func TestParquetDamagedFooter(t *testing.T) {
+	type row struct {
+		Src, Dst string
+		Ts       float64
+	}
+	var b bytes.Buffer
+	if err := parquet.Write(&b, []row{{"a", "b", 1}, {"b", "c", 2}, {"c", "d", 3}}); err != nil {
+		t.Fatal(err)
+	}
+	good := b.Bytes()
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	size := int(binary.LittleEndian.Uint32(good[len(good)-8:]))
+	for i := len(good) - 8 - size; i < len(good)-8; i++ {
+		raw := bytes.Clone(good)
+		raw[i] ^= 2 // changes a count by one
+		if err := os.WriteFile(path, raw, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Import(t.Context(), []string{path}, "", ImportOptions{})
+		checkInput(t, err)
+		if err == nil && r.Events != 3 {
+			t.Errorf("byte %d of %d: %d events, want 3", i, len(good), r.Events)
+		}
+	}
 }

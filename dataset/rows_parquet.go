@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -109,6 +110,11 @@ func (p *parquetRows) group(ctx context.Context, rows int64, b *importBlock) err
 				return err
 			}
 			return &InputError{File: p.path, Row: p.rows + b.rows, Found: fmt.Sprintf("damaged Parquet data (%v)", err), Want: "an undamaged file"}
+		}
+	}
+	for _, c := range p.all() {
+		if _, err := c.peek(); err != io.EOF {
+			return &InputError{File: p.path, Row: p.rows + b.rows, Column: c.name, Found: "damaged Parquet data (more values than rows)", Want: "an undamaged file"}
 		}
 	}
 	return nil
