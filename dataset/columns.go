@@ -115,6 +115,9 @@ func (c chooser) events(o ImportOptions) (Columns, error) {
 			Want: "three different columns"}
 	}
 	if cols.Label == cols.Source || cols.Label == cols.Target || cols.Label == cols.Time {
+		if o.Label != "" {
+			return cols, &InputError{File: c.file, Row: -1, Column: o.Label, Found: "the source, destination or time", Want: "a column of its own for the label"}
+		}
 		cols.Label = ""
 	}
 	for _, name := range c.names {

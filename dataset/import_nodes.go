@@ -18,7 +18,7 @@ func (im *importer) writeNodes(ctx context.Context, r *ImportReport) error {
 	n := &nodeFile{importer: im, report: r}
 	o := im.ImportOptions
 	o.Label = "" // of events
-	n.reader = &tableReader{path: im.NodeFile, o: o, choose: n.choose, merge: n.merge}
+	n.reader = &tableReader{path: im.NodeFile, o: o, choose: n.choose, merge: n.merge, nodes: true}
 	in, err := openTable(ctx, im.NodeFile)
 	if err != nil {
 		return err

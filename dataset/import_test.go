@@ -167,6 +167,8 @@ func TestImportNodeFeatures(t *testing.T) {
 		{name: "twice and broken", events: "u,v,t\na,b,1\n", nodes: "node,x\na,1\nb,nan\na,2\n",
 			problems: []string{`nodes.csv: line 3 (row 2), column x: found "nan"; want a finite number that fits into 32 bits`,
 				"nodes.csv: line 4 (row 3): found node a again; want every node once"}},
+		{name: "a member the first row does not have", events: "u,v,t\na,b,1\n", nodes: `{"id":"a","x":1}` + "\n" + `{"id":"b","x":1,"y":2}` + "\n",
+			problems: []string{`nodes.csv: line 2 (row 2), column y: found "2"; want members that the first row has too, as they are looked for there`}},
 		{name: "strangers", events: "u,v,t\na,b,1\n", nodes: "node,x\nA,1\n",
 			problems: []string{"nodes.csv: found no rows about nodes that have events; want names of nodes as in the events"}},
 	} {
@@ -287,6 +289,10 @@ func TestImportProblems(t *testing.T) {
 		{"JSON labels", "a.jsonl", `{"src":"a","dst":"b","ts":1,"label":null}` + "\n" + `{"src":"a","dst":"b","ts":1,"label":[1]}` + "\n", ImportOptions{}, []string{
 			`a.jsonl: line 1 (row 1), column label: found "null"; want a finite number, true or false`,
 			`a.jsonl: line 2 (row 2), column label: found "[1]"; want a finite number, true or false`}},
+		{"JSON labels that do not start in the first row", "a.jsonl", `{"src":"a","dst":"b","ts":1}` + "\n" + `{"src":"a","dst":"b","ts":2,"label":1,"extra":2}` + "\n", ImportOptions{}, []string{
+			`a.jsonl: line 2 (row 2), column label: found "1"; want members that the first row has too, as they are looked for there`}},
+		{"a label column with another meaning", "a.csv", "src,dst,time,label\na,b,1,1\n", ImportOptions{Label: "time"}, []string{
+			`a.csv, column time: found the source, destination or time; want a column of its own for the label`}},
 		{"JSON names that are not Unicode", "a.jsonl", `{"src":"\ud800","dst":"\ud801","ts":1}` + "\n", ImportOptions{}, []string{
 			`a.jsonl: line 1 (row 1), column src: found "\"\\ud800\""; want a node's name in Unicode, without halves of surrogate pairs`,
 			`a.jsonl: line 1 (row 1), column dst: found "\"\\ud801\""; want a node's name in Unicode, without halves of surrogate pairs`}},

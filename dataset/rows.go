@@ -17,6 +17,7 @@ type tableReader struct {
 	o      ImportOptions
 	choose func(names []string) (Columns, error) // which columns are wanted
 	merge  func(*importBlock) error              // takes the rows, in order
+	nodes  bool                                  // rows are about nodes: all columns are wanted
 
 	in          *input
 	rows, lines int // merged so far

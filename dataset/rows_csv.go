@@ -52,13 +52,13 @@ func (r *tableReader) openCSV() (txt *text, names []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	switch len(r.o.Delimiter) {
-	case 0:
+	switch d := r.o.Delimiter; {
+	case d == "":
 		txt.delim = likelyDelimiter(head)
-	case 1:
-		txt.delim = r.o.Delimiter[0]
+	case len(d) == 1 && !strings.Contains("\"\r\n", d):
+		txt.delim = d[0]
 	default:
-		return nil, nil, fmt.Errorf("delimiter %q, want one character", r.o.Delimiter)
+		return nil, nil, fmt.Errorf("delimiter %q, want one character that is no quote and no line end", d)
 	}
 	s := splitter{delim: txt.delim}
 	rest, lines, bad := s.row(txt.carry)

@@ -13,6 +13,7 @@ import (
 type jsonRows struct {
 	*tableReader
 	cols   Columns
+	names  []string // members of the first object
 	wanted []string // source, target, time, label, then the features; "" for those not wanted
 }
 
@@ -37,7 +38,7 @@ func (r *tableReader) jsonl(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	j := &jsonRows{tableReader: r, cols: cols, wanted: append([]string{cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures...)}
+	j := &jsonRows{tableReader: r, cols: cols, names: names, wanted: append([]string{cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures...)}
 	return inOrder(ctx, txt, j.parse, r.merge)
 }
 
@@ -139,10 +140,14 @@ func (j *jsonRows) parse(data []byte, b *importBlock) {
 		p := place{j.path, b.lines, b.rows, &b.finder}
 		clear(values)
 		if !members(text, func(name string, value []byte) {
+			wanted := false
 			for i, w := range j.wanted {
 				if w == name && w != "" {
-					values[i] = value
+					values[i], wanted = value, true
 				}
+			}
+			if !wanted && j.overlooked(name) {
+				p.bad(name, shown(value), "members that the first row has too, as they are looked for there")
 			}
 		}) {
 			p.bad("", quote(text), wantJSON)
@@ -150,6 +155,11 @@ func (j *jsonRows) parse(data []byte, b *importBlock) {
 		}
 		j.row(b, p, values)
 	}
+}
+
+// overlooked says whether a member would be read if the first object had it: any member about a node, and labels.
+func (j *jsonRows) overlooked(name string) bool {
+	return !slices.Contains(j.names, name) && (j.nodes || j.cols.Label == "" && slices.Contains(labelNames, plain(name)))
 }
 
 func (j *jsonRows) row(b *importBlock, p place, values [][]byte) {

@@ -49,6 +49,11 @@ If anything is wrong, it says what, where and what would have been right, exits 
 				return usagef("--out %s: there is no directory %s", out, filepath.Dir(out))
 			}
 			if o.Format == formatJODIE {
+				for _, flag := range []string{"src", "dst", "time", "label", "edge-features", "nodes", "node-id", "node-side", "delimiter", "no-header"} {
+					if cmd.Flags().Changed(flag) {
+						return usagef("--%s does not go with --format jodie, in which every column has its place", flag)
+					}
+				}
 				return a.importJODIE(cmd.Context(), files, out, o)
 			}
 			report, err := a.importTables(cmd.Context(), files, out, o)

@@ -123,6 +123,15 @@ func TestJODIE(t *testing.T) {
 	}
 }
 
+func TestJODIEHasNoOtherColumns(t *testing.T) {
+	raw := filepath.Join(t.TempDir(), "toy.csv")
+	if err := os.WriteFile(raw, []byte("user_id,item_id,timestamp,state_label,features\n0,0,0.0,0,0.5\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "data", "import", raw, "--format", "jodie", "--nodes", raw, "--out", raw+".dgm").want(t, exitUsage, "--nodes does not go with --format jodie")
+	program(t, "data", "import", raw, "--delimiter", "\n", "--out", raw+".dgm").want(t, exitFailed, "want one character that is no quote and no line end")
+}
+
 func TestSynth(t *testing.T) {
 	dir := t.TempDir()
 	native, layout := filepath.Join(dir, "s2.dgm"), filepath.Join(dir, "s2")+string(filepath.Separator)
