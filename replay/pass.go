@@ -98,6 +98,9 @@ func (p Pass) walk(ctx context.Context, by Planner, events event.Span, start fun
 	}
 }
 
+// queryBytes is what a query takes beside its histories: itself, its label and its score.
+const queryBytes = 24
+
 // check fills in defaults.
 func (p *Pass) check(plan sample.Plan) error {
 	if p.BatchSize == 0 {
@@ -114,10 +117,10 @@ func (p *Pass) check(plan sample.Plan) error {
 	case p.Past == nil && looksBack(plan):
 		return errors.New("the model asks for neighbours, but the pass has no past to look back on")
 	}
-	queries := p.BatchSize * (1 + p.PerPositive)
-	need, free := stepsUnderWay*plan.Bytes(queries), float64(memory.Available())
+	queries := float64(p.BatchSize) * (1 + float64(p.PerPositive)) // more than an int can hold, if someone asks for that
+	need, free := stepsUnderWay*queries*(plan.Bytes(1)+queryBytes), float64(memory.Available())
 	if free > 0 && need > free {
-		return fmt.Errorf("the histories of %d queries, %d positions each, take %.1f GiB, and %.1f GiB are free: ask for shorter ones or fewer in a batch", queries, plan.RowLen, need/(1<<30), free/(1<<30))
+		return fmt.Errorf("the histories of %.0f queries, %d positions each, take %.1f GiB, and %.1f GiB are free: ask for shorter ones or fewer in a batch", queries, plan.RowLen, need/(1<<30), free/(1<<30))
 	}
 	return nil
 }

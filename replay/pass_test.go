@@ -3,6 +3,7 @@ package replay_test
 import (
 	"context"
 	"errors"
+	"math"
 	"reflect"
 	"runtime"
 	"slices"
@@ -308,14 +309,23 @@ func TestHugeHistories(t *testing.T) {
 		t.Skip("only Linux tells how much memory is left")
 	}
 	l := streamtest.Generate(shape, 1)
-	p := replay.Pass{Past: index.Freeze(l)}
-	for _, err := range p.Batches(t.Context(), &asks{plan: sample.Plan{Neighbors: 10, RowLen: 1 << 40}}, l.All()) {
-		if err == nil || !strings.Contains(err.Error(), "the histories of 400 queries, 1099511627776 positions each, take") {
-			t.Errorf("%v, want a word about memory", err)
+	for want, tt := range map[string]struct{ neighbors, length, negatives int }{
+		"the histories of 400 queries, 1099511627776 positions each, take": {10, 1 << 40, 0},
+		"queries, 12 positions each, take":                                 {10, 12, math.MaxInt},
+		"queries, 0 positions each, take":                                  {0, 0, math.MaxInt},
+	} {
+		p := replay.Pass{Past: index.Freeze(l), PerPositive: tt.negatives}
+		said := false
+		for _, err := range p.Batches(t.Context(), &asks{plan: sample.Plan{Neighbors: tt.neighbors, RowLen: tt.length}}, l.All()) {
+			if said = true; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+			break
 		}
-		return
+		if !said {
+			t.Errorf("nothing was said, want %q", want)
+		}
 	}
-	t.Error("nothing was said")
 }
 
 // A batch is never larger than the stream: asking for more takes no more memory.
