@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 
@@ -47,6 +48,11 @@ measured with its four memories unless --set chooses one, and the best is marked
 			}
 			if err := where.check(); err != nil {
 				return err
+			}
+			if out != "" {
+				if err := os.MkdirAll(out, 0o777); err != nil {
+					return err // before measuring, which may take long
+				}
 			}
 			e.options.Threads = where.threads
 			measure := e.runBank

@@ -131,9 +131,6 @@ func (d *evalDoc) save(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
 	var b bytes.Buffer
 	if err := encode(&b, d); err != nil {
 		return err

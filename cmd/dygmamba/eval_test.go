@@ -103,6 +103,15 @@ func TestEvalChoosesMemories(t *testing.T) {
 	}
 }
 
+// A directory that cannot be is noticed before anything is read or measured.
+func TestEvalOutIsAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "eval", "--model", "edgebank", "--data", "no such data", "--out", file).want(t, exitFailed, file)
+}
+
 // S1 has seven nodes: none is hidden from training, and there is nothing inductive to ask about.
 func TestEvalOfEmptySet(t *testing.T) {
 	r := program(t, "eval", "--model", "edgebank", "--data", "s1", "--data-dir", t.TempDir(), "--negatives", "random", "--setting", "inductive", "--json").want(t, exitDone)
