@@ -85,8 +85,8 @@ func (t *eventTable) sort(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// walk visits all events by time, those at one time in order of arrival. Blocks must be sorted.
-func (t *eventTable) walk(visit func(event.Event)) {
+// walk visits all events by time, those at one time in order of arrival, until visit says no. Blocks must be sorted.
+func (t *eventTable) walk(visit func(event.Event) bool) {
 	h := merger{blocks: t.blocks, next: make([]int, len(t.blocks))}
 	for i := range t.blocks {
 		h.heap = append(h.heap, i)
@@ -100,7 +100,9 @@ func (t *eventTable) walk(visit func(event.Event)) {
 		until, rival := h.second()
 		k := h.next[i]
 		for ; k < len(b.time) && (rival < 0 || b.time[k] < until || b.time[k] == until && i < rival); k++ {
-			visit(b.at(k))
+			if !visit(b.at(k)) {
+				return
+			}
 		}
 		h.next[i] = k
 		if k == len(b.time) {

@@ -27,7 +27,10 @@ func (im *importer) finish(ctx context.Context, files []string) (*ImportReport, 
 		r.Nodes += im.targets.len()
 	}
 	im.sealFeatures()
-	im.writeEvents(r, named)
+	im.writeEvents(ctx, r, named)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err := im.writeNodes(ctx, r); err != nil {
 		return nil, err
 	}
@@ -67,8 +70,8 @@ func (im *importer) sealFeatures() {
 	}
 }
 
-// writeEvents writes the columns in the order of time, all at once.
-func (im *importer) writeEvents(r *ImportReport, named int) {
+// writeEvents writes the columns in the order of time, all at once, unless the context ends.
+func (im *importer) writeEvents(ctx context.Context, r *ImportReport, named int) {
 	n := im.table.n
 	begin := func(kind uint32, size int) *sectionWriter { return im.out.section(kind, n, 1, int64(size)*int64(n)) }
 	src, dst, time := begin(secSource, 4), begin(secDestination, 4), begin(secTime, 8)
@@ -98,7 +101,7 @@ func (im *importer) writeEvents(r *ImportReport, named int) {
 		}
 		b.reset()
 	}
-	im.table.walk(func(e event.Event) {
+	im.table.walk(func(e event.Event) bool {
 		e.Dst += shift
 		if isSource.add(e.Src) {
 			r.Sources++
@@ -113,7 +116,9 @@ func (im *importer) writeEvents(r *ImportReport, named int) {
 		r.Last = e.Time
 		if b.add(e); len(b.src) == cap(b.src) {
 			flush()
+			return ctx.Err() == nil
 		}
+		return true
 	})
 	flush()
 	r.Bipartite = r.Sources+r.Targets == r.Nodes

@@ -108,6 +108,7 @@ func TestImport(t *testing.T) {
 			[]string{"a→b @1 edge 1"}},
 		{"no header, a first row of two lines", "a.csv", "\"a\nb\",c,1\nd,e,2\n", ImportOptions{NoHeader: true, Source: "1", Target: "2", Time: "3"},
 			[]string{"a\nb→c @1 edge 1", "d→e @2 edge 2"}},
+		{"tabs around names", "a.csv", "src,dst,time\na,\tb,1\na,\"b\t\",2\n", ImportOptions{}, []string{"a→b @1 edge 1", "a→b @2 edge 2"}},
 		{"features that are all zero", "a.csv", "u,v,t,w\n1,2,1,0\n1,2,2,0\n", ImportOptions{EdgeFeatures: []string{"w"}},
 			[]string{"1→2 @1 edge 1", "1→2 @2 edge 2"}},
 	} {
@@ -535,5 +536,23 @@ func TestImportWaitsForStandardInputOnlySoLong(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("still waiting")
+	}
+}
+
+// What is read to the end is not written any more once the context has ended.
+func TestImportStopsBeforeWriting(t *testing.T) {
+	in, err := newInput("x", strings.NewReader("u,v,t\n1,2,3\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, _ := createNative("")
+	im := newImporter(ImportOptions{MaxProblems: 1}, w)
+	if err := im.file(t.Context(), "x", in); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := im.finish(ctx, []string{"x"}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

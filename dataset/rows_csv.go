@@ -131,7 +131,7 @@ func (c *csvRows) row(b *importBlock, p place, f [][]byte) {
 
 // key reads a node's name.
 func (p place) key(v *row, column string, b []byte) key {
-	if n := len(b); n == 0 || b[0] == ' ' || b[n-1] == ' ' {
+	if n := len(b); n == 0 || b[0] <= ' ' || b[n-1] <= ' ' { // line ends and tabs lie below the space
 		if b = bytes.TrimSpace(b); len(b) == 0 {
 			p.spoil(v, column, `""`, "a node's name")
 			return key{}

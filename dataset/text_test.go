@@ -153,9 +153,9 @@ func FuzzImportCSV(f *testing.F) {
 	})
 }
 
-// trimmed is a name as it is kept: without space around it, if a plain space is at either end.
+// trimmed is a name as it is kept: without space around it, if one of ASCII is at either end.
 func trimmed(s string) string {
-	if strings.HasPrefix(s, " ") || strings.HasSuffix(s, " ") {
+	if s != "" && (s[0] <= ' ' || s[len(s)-1] <= ' ') {
 		return strings.TrimSpace(s)
 	}
 	return s
