@@ -136,7 +136,9 @@ func TestCompletion(t *testing.T) {
 		program(t, "completion", shell).want(t, exitDone).shows(t, "dygmamba")
 	}
 	program(t, "__complete", "vers").want(t, exitDone).shows(t, "version")
-	program(t, "__complete", "help", "vers").want(t, exitDone).shows(t, "version")
+	if r := program(t, "__complete", "help", "").want(t, exitDone).shows(t, "version"); strings.Contains(r.out, "__complete") {
+		t.Errorf("help completes what is hidden:\n%s", r.out)
+	}
 }
 
 // Every command has help with an example that begins like a command line, as text and as JSON.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,7 +38,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
   dygmamba predict --run runs/visits --data visits.dgm --u Ada --i espresso --ts 2024-05-02T09:00:00Z --explain -`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := p.check(cmd, a); err != nil {
+			if err := p.check(cmd, a, data.name); err != nil {
 				return err
 			}
 			files, err := p.from.files()
@@ -94,7 +95,7 @@ type prediction struct {
 }
 
 // check looks at the flags alone.
-func (p *prediction) check(cmd *cobra.Command, a *app) error {
+func (p *prediction) check(cmd *cobra.Command, a *app, data string) error {
 	given := 0
 	for _, name := range questionColumns {
 		if cmd.Flags().Changed(name) {
@@ -116,6 +117,8 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 		return usagef("--top is %d, must be at least 0", p.top)
 	case p.why == "-" && !p.alone && !a.json && p.out == "":
 		return usagef("--explain - and the answers would both go to standard output: give one of them a file, with --explain or --out")
+	case p.out != "" && filepath.Clean(p.out) == filepath.Clean(p.why):
+		return usagef("--out and --explain are both %s, want two files", p.out)
 	}
 	for flag, path := range map[string]string{"out": p.out, "explain": p.why} {
 		if path == "" || path == "-" {
@@ -124,8 +127,10 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 		if err := writable(flag, path); err != nil {
 			return err
 		}
-		if p.queries != "" && sameFile(p.queries, path) {
-			return usagef("--%s %s is the file with the queries", flag, path)
+		for what, input := range map[string]string{"queries": p.queries, "weights": p.from.checkpoint, "data": data} {
+			if sameFile(input, path) {
+				return usagef("--%s %s is the file with the %s", flag, path, what)
+			}
 		}
 	}
 	return nil

@@ -247,7 +247,10 @@ func TestPredictBadInput(t *testing.T) {
 
 func TestPredictUsage(t *testing.T) {
 	r := trainedRun(t)
-	q := queryFile(t, "u,i,ts", "u1,v1,5")
+	q, weights := queryFile(t, "u,i,ts", "u1,v1,5"), filepath.Join(t.TempDir(), "weights")
+	if err := os.WriteFile(weights, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		args string
 		want string
@@ -259,6 +262,9 @@ func TestPredictUsage(t *testing.T) {
 		{"--run " + r.run + " --u u1 --ts 5", "all of --u, --i and --ts"},
 		{"--run " + r.run + " --queries " + q + " --explain -", "both go to standard output"},
 		{"--run " + r.run + " --queries " + q + " --out " + q, "is the file with the queries"},
+		{"--checkpoint " + weights + " --data " + r.data + " --queries " + q + " --explain " + weights, "is the file with the weights"},
+		{"--run " + r.run + " --data " + r.data + " --queries " + q + " --out " + r.data, "is the file with the data"},
+		{"--run " + r.run + " --queries " + q + " --out both --explain ./both", "want two files"},
 		{"--run " + r.run + " --queries " + q + " --out /no/such/dir/s.csv", "there is no directory"},
 		{"--run " + r.run + " --queries " + q + " --top -1", "--top is -1"},
 		{"--run " + r.run + " --queries " + q + " --data " + r.data + " --set nope=1 --device cpu", `no key "nope"`},

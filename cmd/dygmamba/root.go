@@ -77,7 +77,9 @@ func newHelp() *cobra.Command {
 			}
 			var names []string
 			for _, c := range about.Commands() {
-				names = append(names, c.Name()+"\t"+c.Short)
+				if !c.Hidden {
+					names = append(names, c.Name()+"\t"+c.Short)
+				}
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
