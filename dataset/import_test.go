@@ -108,7 +108,7 @@ func TestImport(t *testing.T) {
 			[]string{"a→b @1 edge 1"}},
 		{"no header, a first row of two lines", "a.csv", "\"a\nb\",c,1\nd,e,2\n", ImportOptions{NoHeader: true, Source: "1", Target: "2", Time: "3"},
 			[]string{"a\nb→c @1 edge 1", "d→e @2 edge 2"}},
-		{"tabs around names", "a.csv", "src,dst,time\na,\tb,1\na,\"b\t\",2\n", ImportOptions{}, []string{"a→b @1 edge 1", "a→b @2 edge 2"}},
+		{"tabs and other space around names", "a.csv", "src,dst,time\na,\tb,1\na,\"b\t\",2\n\u00a0a,b\u2003,3\n", ImportOptions{}, []string{"a→b @1 edge 1", "a→b @2 edge 2", "a→b @3 edge 3"}},
 		{"features that are all zero", "a.csv", "u,v,t,w\n1,2,1,0\n1,2,2,0\n", ImportOptions{EdgeFeatures: []string{"w"}},
 			[]string{"1→2 @1 edge 1", "1→2 @2 edge 2"}},
 	} {

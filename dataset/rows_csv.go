@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dygmamba/dygmamba/event"
 )
@@ -131,7 +132,7 @@ func (c *csvRows) row(b *importBlock, p place, f [][]byte) {
 
 // key reads a node's name.
 func (p place) key(v *row, column string, b []byte) key {
-	if n := len(b); n == 0 || b[0] <= ' ' || b[n-1] <= ' ' { // line ends and tabs lie below the space
+	if n := len(b); n == 0 || b[0] <= ' ' || b[n-1] <= ' ' || b[0] >= utf8.RuneSelf || b[n-1] >= utf8.RuneSelf { // may be space of some kind
 		if b = bytes.TrimSpace(b); len(b) == 0 {
 			p.spoil(v, column, `""`, "a node's name")
 			return key{}
