@@ -48,9 +48,10 @@ func openTable(ctx context.Context, path string) (*input, error) {
 	if path != "-" {
 		return openInput(path)
 	}
+	stdin := os.Stdin
 	r, w := io.Pipe()
 	go func() { // lives on where the context ends first, as nothing can wake it
-		_, err := io.Copy(w, os.Stdin)
+		_, err := io.Copy(w, stdin)
 		w.CloseWithError(err)
 	}()
 	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
