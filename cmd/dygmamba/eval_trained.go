@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +45,9 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 			return nil, loadError(err)
 		}
 		defer p.Close()
+		if unfinished(filepath.Dir(file)) {
+			a.log().Warn(filepath.Dir(file) + " is not finished: measured is the best epoch so far")
+		}
 		e.model, e.options.BatchSize = p.Model(), p.Spec().Training.BatchSize
 		variant := ""
 		if len(files) > 1 {
@@ -59,6 +64,13 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		doc.summarize()
 	}
 	return doc, nil
+}
+
+// unfinished says whether a directory holds a training that has not come to its result.
+func unfinished(dir string) bool {
+	_, begun := os.Stat(filepath.Join(dir, train.LastFile))
+	_, ended := os.Stat(filepath.Join(dir, train.ResultFile))
+	return begun == nil && errors.Is(ended, fs.ErrNotExist)
 }
 
 // configBeside reads the configuration of the run that a checkpoint belongs to, if it is known.

@@ -423,6 +423,14 @@ func TestEvalOfRun(t *testing.T) {
 	}
 	program(t, "eval", "--run", seeds, "--data", r.data, "--device", "cpu", "--setting", "transductive", "--num-negatives", "3").
 		want(t, exitDone).shows(t, "seed-0", "mean of 2", "± 0.00", "MRR")
+	if err := os.Remove(filepath.Join(seeds, "seed-1", "result.json")); err != nil {
+		t.Fatal(err)
+	}
+	warned := program(t, "eval", "--run", seeds, "--data", r.data, "--device", "cpu", "--setting", "transductive", "--negatives", "random").
+		want(t, exitDone, filepath.Join(seeds, "seed-1")+" is not finished")
+	if strings.Contains(warned.err, "seed-0") {
+		t.Errorf("a finished run is complained about:\n%s", warned.err)
+	}
 
 	other := filepath.Join(t.TempDir(), "other.dgm")
 	set, err := dataset.Periodic(dataset.PeriodicOptions{Events: 500})
