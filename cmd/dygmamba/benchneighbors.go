@@ -62,6 +62,9 @@ says how time and memory grow. A row is shown as soon as it is known. A length t
 			if err := m.each(cmd.Context(), a, lengths, &doc, func() error { return doc.keep(save, plot) }); err != nil {
 				return err
 			}
+			if plot != "" && doc.Time == nil {
+				a.log().Warn(fmt.Sprintf("%s is not drawn: fewer than %d lengths could be measured", plot, fitNeeds))
+			}
 			return a.emit(doc, doc.writeGrowth)
 		},
 	}
@@ -82,6 +85,9 @@ func checkLengths(lengths []int, steps int, plot, save string) error {
 	}
 	if steps < 1 {
 		return usagef("--steps is %d, must be at least 1", steps)
+	}
+	if plot != "" && len(lengths) < fitNeeds {
+		return usagef("--plot fits a line and needs %d --lengths for it, found %d", fitNeeds, len(lengths))
 	}
 	for flag, path := range map[string]string{"plot": plot, "save": save} {
 		if path == "" {

@@ -159,9 +159,12 @@ type growth struct {
 	Off  float64 `json:"off"`
 }
 
+// fitNeeds is how many measurements show a growth.
+const fitNeeds = 3
+
 // fitGrowth finds the line with the least relative errors; nil for fewer than three measurements.
 func fitGrowth(x, y []float64) *growth {
-	if len(x) < 3 {
+	if len(x) < fitNeeds {
 		return nil
 	}
 	var w, wx, wy, wxx, wxy float64

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
@@ -48,7 +49,7 @@ func (a *app) exitCode(err error) int {
 		return exitInterrupted
 	case !a.running, errors.As(err, &usage), errors.Is(err, model.ErrSetting), errors.Is(err, dataset.ErrUnknown):
 		return exitUsage
-	case errors.As(err, &found), errors.As(err, &input), errors.Is(err, fs.ErrNotExist):
+	case errors.As(err, &found), errors.As(err, &input), errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt):
 		return exitBadInput
 	}
 	return exitFailed

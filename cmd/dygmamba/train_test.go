@@ -132,6 +132,11 @@ func TestTrainInterrupted(t *testing.T) {
 	}
 	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume", "--set", "dropout=0.4").
 		want(t, exitFailed, "dropout was 0.1 and is now 0.4")
+	last := filepath.Join(out, "seed-7", train.LastFile)
+	if err := os.Truncate(last, 1000); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume").want(t, exitBadInput, last, "corrupt checkpoint")
 }
 
 func TestTrainUsage(t *testing.T) {
