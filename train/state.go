@@ -42,7 +42,8 @@ type Config struct {
 	Sampling string          `json:"sampling"`
 	Seed     uint64          `json:"seed"`
 	ByAP     bool            `json:"by_ap"`
-	TF32     bool            `json:"tf32,omitempty"` // matrix products were rounded
+	Final    []string        `json:"final_negatives,omitempty"` // kinds of negatives of the final evaluation; may change when a run goes on
+	TF32     bool            `json:"tf32,omitempty"`            // matrix products were rounded
 	Params   int             `json:"parameters"`
 	Hashes   Hashes          `json:"hashes"`
 }
@@ -103,7 +104,7 @@ func (t *trainer) config(ctx context.Context) (Config, error) {
 		return Config{}, fmt.Errorf("validation negatives: %w", err)
 	}
 	return Config{
-		Model: t.Model, Spec: spec, Data: t.Set.Name, Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, TF32: device.Rounds(t.Device), Params: t.model.Params().Count(),
+		Model: t.Model, Spec: spec, Data: t.Set.Name, Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device), Params: t.model.Params().Count(),
 		Hashes: Hashes{Data: t.Set.Hash(), Split: t.Protocol.Split().Hash, Negatives: val.Negatives},
 	}, nil
 }

@@ -36,7 +36,7 @@ on the last 15 %. With --out DIR everything is kept in DIR/seed-<n>/: configurat
 resume from; DIR/result.json sums all seeds up.
 
 Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never stopped, also after a crash.
-It remembers model, settings and the seeds that were begun.`,
+It remembers model, settings, negatives and the seeds that were begun.`,
 		Example: `  dygmamba train --data uci --out runs/uci
   dygmamba train --data uci --out runs/uci --resume
   dygmamba train --data enron --preset paper --runs 5 --out runs/enron --negatives all
@@ -47,7 +47,7 @@ It remembers model, settings and the seeds that were begun.`,
 				return usagef("--resume needs --out, the directory of the run to continue")
 			}
 			if o.Resume {
-				recall(cmd, runs.out, &data, &what, &where, &runs, &o)
+				recall(cmd, runs.out, &data, &what, &where, &runs, &o, &negatives)
 			}
 			if err := checkTraining(what, runs, &o, negatives, limit); err != nil {
 				return err
@@ -120,7 +120,7 @@ func checkTraining(what modelFlags, runs runFlags, o *dygmamba.TrainOptions, neg
 
 // recall takes over from the run in a directory what the command line leaves open, so that --resume needs no other flags repeated than --data.
 // What the command line does say stays, and the training will object if that is something else.
-func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, where *deviceFlags, runs *runFlags, o *dygmamba.TrainOptions) {
+func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, where *deviceFlags, runs *runFlags, o *dygmamba.TrainOptions, negatives *string) {
 	given := cmd.Flags().Changed
 	if begun := seedsIn(dir); !given("seed") && len(begun) > 0 {
 		runs.seed = begun[0]
@@ -160,6 +160,11 @@ func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, w
 	}
 	if !given("tf32") {
 		where.tf32 = c.TF32
+	}
+	if !given("negatives") && len(c.Final) > 0 {
+		if *negatives = c.Final[0]; len(c.Final) > 1 {
+			*negatives = "all"
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -118,7 +119,7 @@ func TestTrainInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stderr := &canceller{text: "epoch 1", cancel: cancel}
 	var stdout bytes.Buffer
-	code := run(ctx, training(data, "--out", out, "--seed", "7", "--json"), nil, &stdout, stderr)
+	code := run(ctx, training(data, "--out", out, "--seed", "7", "--negatives", "all", "--json"), nil, &stdout, stderr)
 	r := result{code, stdout.String(), stderr.written.String()}.want(t, exitInterrupted, "saved in "+out, "--resume", "interrupted: ")
 	if doc := decode[failure](t, r); doc.Error.Kind != "interrupted" {
 		t.Errorf("got %+v", doc.Error)
@@ -132,6 +133,22 @@ func TestTrainInterrupted(t *testing.T) {
 	}
 	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume", "--set", "dropout=0.4").
 		want(t, exitFailed, "dropout was 0.1 and is now 0.4")
+	for _, negatives := range []string{"", "historical", ""} { // what is measured in the end is remembered too, but may change
+		args := []string{"train", "--data", data, "--out", out, "--device", "cpu", "--resume", "--json"}
+		want := []string{"random", "historical", "inductive"}
+		if negatives != "" {
+			args, want = append(args, "--negatives", negatives), []string{negatives}
+		}
+		var measured []string
+		for _, r := range decode[train.Summary](t, program(t, args...).want(t, exitDone)).Results {
+			if r.Setting == eval.Transductive {
+				measured = append(measured, r.Strategy)
+			}
+		}
+		if !slices.Equal(measured, want) {
+			t.Errorf("measured with negatives %v, want %v", measured, want)
+		}
+	}
 	last := filepath.Join(out, "seed-7", train.LastFile)
 	if err := os.Truncate(last, 1000); err != nil {
 		t.Fatal(err)
