@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"bytes"
+	"fmt"
 	"hash/maphash"
 	"strconv"
 
@@ -88,6 +90,21 @@ func (d *dict) find(k key) event.Node {
 		}
 	}
 	return 0
+}
+
+// lookalikes warns of whole numbers that occur with and without ".0", as they do where some program made floating-point numbers of one column.
+func (d *dict) lookalikes() []string {
+	count, last := 0, ""
+	for i := range d.ends { // none while all names are numbers
+		if name, ok := bytes.CutSuffix(d.name(i), []byte(".0")); ok && len(name) > 0 && d.find(newKey(name)) > 0 {
+			count++
+			last = string(name)
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d names occur with and without .0 and are different nodes, such as %s and %s.0", count, last, last)}
 }
 
 // slot is where a word is in the table, or would be: then the id is 0.

@@ -26,6 +26,7 @@ func (im *importer) finish(ctx context.Context, files []string) (*ImportReport, 
 		named = im.sources.len()
 		r.Nodes += im.targets.len()
 	}
+	r.Warnings = im.sources.lookalikes()
 	im.sealFeatures()
 	im.writeEvents(ctx, r, named)
 	if err := ctx.Err(); err != nil {

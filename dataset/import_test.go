@@ -539,6 +539,23 @@ func TestImportWaitsForStandardInputOnlySoLong(t *testing.T) {
 	}
 }
 
+// A column of whole numbers that became floating-point ones has none of the other column's nodes, which nobody wants.
+func TestImportWarnsOfLookalikes(t *testing.T) {
+	for text, want := range map[string][]string{
+		"u,v,t\n1,2.0,1\n2,1.0,2\n3,.0,3\n": {"2 names occur with and without .0 and are different nodes, such as 1 and 1.0"},
+		"u,v,t\n1.0,2.0,1\nx,1.0,2\n":       nil,
+		"u,v,t\n1,2,1\n":                    nil,
+	} {
+		_, r, err := imported(t, "a.csv", text, ImportOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, r.Warnings); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
 // What is read to the end is not written any more once the context has ended.
 func TestImportStopsBeforeWriting(t *testing.T) {
 	in, err := newInput("x", strings.NewReader("u,v,t\n1,2,3\n"))

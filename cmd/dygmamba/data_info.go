@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -216,7 +217,11 @@ func (d *infoDoc) facts() *term.Facts {
 	f.Add("density", term.Spark(bars)+fmt.Sprintf("  up to %s events in 1/%d of the time", term.Count(slices.Max(d.Density)), len(bars)))
 	var busy []string
 	for _, b := range d.Busiest {
-		busy = append(busy, fmt.Sprintf("%s (%s)", b.Node, term.Count(b.Events)))
+		name := b.Node
+		if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) { // line ends, and what else would move the cursor
+			name = strconv.Quote(name)
+		}
+		busy = append(busy, fmt.Sprintf("%s (%s)", name, term.Count(b.Events)))
 	}
 	f.Add("busiest", strings.Join(busy, ", "))
 	f.Add("split", d.Split.String())

@@ -123,6 +123,16 @@ func TestJODIE(t *testing.T) {
 	}
 }
 
+func TestInfoOfStrangeNames(t *testing.T) {
+	dir := t.TempDir()
+	table, out := filepath.Join(dir, "a.csv"), filepath.Join(dir, "a.dgm")
+	if err := os.WriteFile(table, []byte("src,dst,ts\n\"\x1b[31mred\",\"a\nb\",1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "data", "import", table, "--out", out).want(t, exitDone)
+	program(t, "data", "info", out, "--brief").want(t, exitDone).shows(t, `"\x1b[31mred" (1)`, `"a\nb" (1)`)
+}
+
 func TestJODIEHasNoOtherColumns(t *testing.T) {
 	raw := filepath.Join(t.TempDir(), "toy.csv")
 	if err := os.WriteFile(raw, []byte("user_id,item_id,timestamp,state_label,features\n0,0,0.0,0,0.5\n"), 0o666); err != nil {
