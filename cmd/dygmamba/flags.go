@@ -102,8 +102,9 @@ func (f *deviceFlags) add(cmd *cobra.Command) {
 
 // check looks at the flags alone; threads is then at least 1.
 func (f *deviceFlags) check() error {
-	if f.threads < 0 {
-		return usagef("--threads is %d, must be at least 1", f.threads)
+	const most = 1 << 12
+	if f.threads < 0 || f.threads > most {
+		return usagef("--threads is %d, must be from 1 to %d", f.threads, most)
 	}
 	if f.threads == 0 {
 		f.threads = runtime.GOMAXPROCS(0)

@@ -21,7 +21,7 @@ func TestDeviceFlags(t *testing.T) {
 	if err := f.check(); err != nil || f.threads < 1 {
 		t.Errorf("threads %d, %v", f.threads, err)
 	}
-	for _, bad := range []deviceFlags{{name: "tpu"}, {name: "cpu", threads: -1}} {
+	for _, bad := range []deviceFlags{{name: "tpu"}, {name: "cpu", threads: -1}, {name: "cpu", threads: 100000}} {
 		if err := bad.check(); err == nil {
 			t.Errorf("%+v: want an error", bad)
 		}

@@ -122,13 +122,21 @@ func checkTraining(what modelFlags, runs runFlags, o *dygmamba.TrainOptions, neg
 // What the command line does say stays, and the training will object if that is something else.
 func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, where *deviceFlags, runs *runFlags, o *dygmamba.TrainOptions, negatives *string) {
 	given := cmd.Flags().Changed
-	if begun := seedsIn(dir); !given("seed") && len(begun) > 0 {
+	begun := seedsIn(dir)
+	if len(begun) == 0 {
+		return
+	}
+	if !given("seed") {
 		runs.seed = begun[0]
 		if !given("runs") {
 			runs.begun = begun
 		}
 	}
-	c, known := configBeside(filepath.Join(dygmamba.SeedDir(dir, runs.seed), train.LastFile))
+	like := runs.seed
+	if !slices.Contains(begun, like) { // one more seed of the same
+		like = begun[0]
+	}
+	c, known := configBeside(filepath.Join(dygmamba.SeedDir(dir, like), train.LastFile))
 	if !known {
 		return
 	}

@@ -94,6 +94,11 @@ func TestTrainSeveralSeeds(t *testing.T) {
 		resume := append([]string{"train", "--data", data, "--out", out, "--device", "cpu", "--resume"}, seeds...)
 		program(t, resume...).want(t, exitDone).shows(t, " ± ", "seed 4", "seed 5")
 	}
+	// One more seed has the settings of the others.
+	more := decode[train.Summary](t, program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume", "--seed", "6", "--json").want(t, exitDone))
+	if more.Runs[0].Seed != 6 || more.Runs[0].Params != sum.Runs[0].Params || more.Runs[0].Epochs != sum.Runs[0].Epochs {
+		t.Errorf("one more seed: %+v, want settings as of %+v", more.Runs[0], sum.Runs[0])
+	}
 }
 
 // canceller interrupts when a text is written.
