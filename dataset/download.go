@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -125,7 +127,7 @@ func (d *download) explain(err error) error {
 		if u, e := url.Parse(d.url); e == nil {
 			host = u.Host
 		}
-		return fmt.Errorf("cannot reach %s, this machine seems to be offline: %w; the files can also be put into the data directory by hand", host, err)
+		return fmt.Errorf("cannot reach %s, this machine seems to be offline: %w; the ml_* files in %s can also be put into %s by hand", host, err, path.Base(d.url), filepath.Dir(d.path))
 	}
 	return fmt.Errorf("download %s: %w; it continues where it stopped when started again", d.url, err)
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +102,7 @@ func fetchable(name string) error {
 	e, ok := Lookup(name)
 	switch {
 	case !ok:
-		return fmt.Errorf("%w %q in the public archive%s", ErrUnknown, name, near.Hint(name, CatalogNames()))
+		return fmt.Errorf("%w %q in the public archive%s", ErrUnknown, name, cmp.Or(near.Hint(name, CatalogNames()), "; data list shows what there is"))
 	case e.Kind == Synthetic:
 		return fmt.Errorf("data set %s is generated when it is asked for: there is nothing to fetch", name)
 	case name == "myket":
