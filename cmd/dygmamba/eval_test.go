@@ -176,7 +176,7 @@ func TestModels(t *testing.T) {
 	if length != "256" {
 		t.Errorf("the paper's sequence length on enron is 256, shown %q", length)
 	}
-	program(t, "models", "dygmamba", "--data", "uci").want(t, exitDone).shows(t, "steady\n")
+	program(t, "models", "dygmamba", "--data", "uci").want(t, exitDone).shows(t, "steady  what it is\n", "ρ: latest events")
 	program(t, "models", "dygmama").want(t, exitUsage, "did you mean dygmamba?")
 	program(t, "models", "dygmamba", "--preset", "huge").want(t, exitUsage, `no preset "huge"`)
 }

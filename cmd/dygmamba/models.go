@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,6 +36,33 @@ type presetDoc struct {
 type settingDoc struct {
 	Key   string          `json:"key"`
 	Value json.RawMessage `json:"value"`
+	About string          `json:"about"`
+}
+
+// settingAbout says in a few words what each of them is, with the letters of the paper.
+var settingAbout = map[string]string{
+	"arch":                      "released, or the equations of the paper",
+	"variant":                   "ablation a to f; empty: the whole model",
+	"patch_size":                "p: events that make one step",
+	"max_input_sequence_length": "ρ: latest events of a node, and itself",
+	"max_interaction_times":     "k: gaps between the pair's own meetings",
+	"channel_embedding_dim":     "d: width of each of the four channels",
+	"time_feat_dim":             "width of the time encoding",
+	"width_divisor":             "f: the node-level block is 4d/f wide",
+	"gamma":                     "γ: the time-level block is γ·d wide",
+	"num_layers":                "of either block",
+	"dropout":                   "share left out at random in training",
+	"node_feat_dim":             "node features, narrower ones padded",
+	"edge_feat_dim":             "event features, narrower ones padded",
+	"freeze_time_encoder":       "its frequencies are not trained",
+	"exact_times":               "gaps from float64 times, not float32",
+	"batch_size":                "events of a step, each with a negative",
+	"learning_rate":             "how far a step goes",
+	"num_epochs":                "at most so many",
+	"patience":                  "epochs without a better one till it stops",
+	"optimizer":                 "Adam, SGD or RMSprop",
+	"edge_bank_memory_mode":     "unlimited_, time_window_ or repeat_threshold_memory",
+	"time_window_mode":          "fixed_proportion or repeat_interval",
 }
 
 func newModels(a *app) *cobra.Command {
@@ -136,7 +164,7 @@ func settingDocs(keys []string, from ...any) ([]settingDoc, error) {
 	var docs []settingDoc
 	for _, k := range keys {
 		if v, ok := values[k]; ok {
-			docs = append(docs, settingDoc{k, v})
+			docs = append(docs, settingDoc{k, v, settingAbout[k]})
 		}
 	}
 	return docs, nil
@@ -159,9 +187,13 @@ func (m modelDoc) write(w io.Writer, s term.Style) error {
 	if m.Preset != "" {
 		value = m.Preset
 	}
-	t := term.NewTable(term.Left("setting"), term.Right(value))
+	t := term.NewTable(term.Left("setting"), term.Right(value), term.Left("what it is"))
 	for _, k := range m.Settings {
-		t.Row(k.Key, strings.Trim(string(k.Value), `"`))
+		t.Row(k.Key, cmp.Or(strings.Trim(string(k.Value), `"`), "–"), k.About)
 	}
-	return t.Write(w, s)
+	if err := t.Write(w, s); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("--set SETTING=VALUE changes one"))
+	return err
 }

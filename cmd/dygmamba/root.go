@@ -1,7 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"io"
+	"strings"
+
 	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/internal/term"
 )
 
 // newRoot is the command tree. A new command is one file and one line here.
@@ -50,10 +56,19 @@ Exit codes: 0 done · 1 the work failed · 2 wrong usage · 3 bad input, with fi
 	return root
 }
 
-// help answers --help; with --json as a document like everything else.
+// help answers --help: on a terminal as wide as that is; with --json as a document like everything else.
 func (a *app) help(cmd *cobra.Command, plain func()) {
 	if !a.json {
+		cols := term.Width(a.out)
+		if cols == 0 {
+			plain()
+			return
+		}
+		var b bytes.Buffer
+		cmd.SetOut(&b)
 		plain()
+		cmd.SetOut(a.out)
+		io.WriteString(a.out, wrapHelp(b.String(), min(cols, widestHelp)))
 		return
 	}
 	doc := struct {
@@ -63,6 +78,20 @@ func (a *app) help(cmd *cobra.Command, plain func()) {
 		Example string `json:"example"`
 	}{cmd.CommandPath(), cmd.Short, cmd.UsageString(), cmd.Example}
 	a.emit(doc, nil)
+}
+
+// widestHelp is how long a line can be and still be read with ease.
+const widestHelp = 120
+
+// wrapHelp breaks long lines, but for the examples: those are there to be pasted.
+func wrapHelp(text string, cols int) string {
+	const heading = "\nExamples:\n"
+	before, rest, found := strings.Cut(text, heading)
+	if !found {
+		return term.Wrap(text, cols)
+	}
+	examples, after, _ := strings.Cut(rest, "\n\n")
+	return term.Wrap(before+"\n", cols) + heading[1:] + examples + "\n\n" + term.Wrap(after, cols)
 }
 
 func newHelp() *cobra.Command {

@@ -52,7 +52,7 @@ func Short(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// Duration is a span of time as people say it: "1.4 s", "3 min 20 s", "2 h 05 min".
+// Duration is a span of time as people say it: "1.4 s", "3 min 20 s", "2 h 05 min", "3 d 02 h".
 func Duration(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -66,7 +66,10 @@ func Duration(d time.Duration) string {
 	case d < time.Hour:
 		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
 	}
-	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+	if d < 48*time.Hour {
+		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d d %02d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
 // Percent is a fraction as this field prints it: 0.76203 is "76.20". A value that is not a number is a dash.

@@ -42,12 +42,13 @@ func (p *Progress) Set(done, total int64, note string) {
 	}
 	p.shown = now
 	if !p.console.live {
-		p.console.Logger().Info(p.label + ": " + p.describe(done, total, note))
+		p.console.Logger().Info(p.label + ": " + p.describe(done, total, note, 0))
 		return
 	}
-	line, room := p.label+"  "+bar(done, total)+p.describe(done, total, note), p.console.width()-3 // the ^C of an interruption needs room too
-	if utf8.RuneCountInString(line) > room {
-		line = p.label + "  " + p.describe(done, total, note) // words say more than a bar
+	room := p.console.width() - 3 // the ^C of an interruption needs room too
+	line := p.label + "  " + bar(done, total) + p.describe(done, total, note, 0)
+	for less := 0; less <= 2 && utf8.RuneCountInString(line) > room; less++ {
+		line = p.label + "  " + p.describe(done, total, note, less) // words say more than a bar
 	}
 	p.console.show(fit(line, room))
 }
@@ -62,7 +63,8 @@ func (p *Progress) Done() {
 // Elapsed is the time since the task began.
 func (p *Progress) Elapsed() time.Duration { return p.console.now().Sub(p.start) }
 
-func (p *Progress) describe(done, total int64, note string) string {
+// describe is the line in words. Where the total is known it can do with less: 1 leaves out the amount, 2 the speed too.
+func (p *Progress) describe(done, total int64, note string, less int) string {
 	var parts []string
 	amount := func(n int64) string { return Count(n) + " " + p.unit }
 	if p.unit == "bytes" {
@@ -73,11 +75,17 @@ func (p *Progress) describe(done, total int64, note string) string {
 	if total > 0 {
 		parts = append(parts, fmt.Sprintf("%3d%%", 100*done/total))
 	}
-	parts = append(parts, amount(done))
-	if p.unit == "bytes" {
-		parts = append(parts, Bytes(int64(rate))+"/s")
-	} else {
-		parts = append(parts, Short(rate)+"/s")
+	if less < 1 || total == 0 {
+		parts = append(parts, amount(done))
+	}
+	if less < 2 || total == 0 {
+		speed := Short(rate)
+		if p.unit == "bytes" {
+			speed = Bytes(int64(rate))
+		} else if less > 0 {
+			speed += " " + p.unit // which the amount no longer names
+		}
+		parts = append(parts, speed+"/s")
 	}
 	if note != "" {
 		parts = append(parts, note)

@@ -27,6 +27,7 @@ func TestFormat(t *testing.T) {
 		{Duration(1400 * time.Millisecond), "1.4 s"},
 		{Duration(200 * time.Second), "3 min 20 s"},
 		{Duration(125 * time.Minute), "2 h 05 min"},
+		{Duration(74 * time.Hour), "3 d 02 h"},
 		{Percent(0.762), "76.20"},
 		{Percent(math.NaN()), "–"},
 		{Spark([]float64{0, 1, 4, 8}), " ▂▅█"},
