@@ -79,7 +79,7 @@ func (p Pass) walk(ctx context.Context, by Planner, events event.Span, start fun
 			asked := time.Now()
 			step := ahead.next()
 			if err := ctx.Err(); err != nil {
-				yield(nil, fmt.Errorf("replay stopped after %d of %d events: %w", done, events.Len(), err))
+				yield(nil, fmt.Errorf("stopped after %d of %d events: %w", done, events.Len(), err))
 				return
 			}
 			step.Waited = time.Since(asked)

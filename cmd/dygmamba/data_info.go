@@ -214,7 +214,7 @@ func (d *infoDoc) facts() *term.Facts {
 	for i, n := range d.Density {
 		bars[i] = float64(n)
 	}
-	f.Add("density", term.Spark(bars)+fmt.Sprintf("  up to %s events in 1/%d of the time", term.Count(slices.Max(d.Density)), len(bars)))
+	f.Add("density", term.Spark(bars)+fmt.Sprintf("  up to %s events a bar", term.Count(slices.Max(d.Density))))
 	var busy []string
 	for _, b := range d.Busiest {
 		name := b.Node

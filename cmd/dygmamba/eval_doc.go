@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
@@ -173,7 +174,12 @@ func (d *evalDoc) table() *term.Table {
 	for _, r := range d.Results {
 		published = published || r.Paper != nil
 	}
-	columns := []term.Column{term.Left("setting"), term.Left("negatives"), term.Left("variant"), term.Left(""), term.Right("AP"), term.Right("AUC")}
+	several := slices.ContainsFunc(d.Results, func(r resultDoc) bool { return r.Variant != "" || r.Batches == 0 })
+	columns := []term.Column{term.Left("setting"), term.Left("negatives")}
+	if several {
+		columns = append(columns, term.Left("variant"), term.Left(""))
+	}
+	columns = append(columns, term.Right("AP"), term.Right("AUC"))
 	if published {
 		columns = append(columns, term.Right("paper AP"), term.Right("AUC"))
 	}
@@ -184,7 +190,9 @@ func (d *evalDoc) table() *term.Table {
 	for i, r := range d.Results {
 		head := []string{"", ""}
 		if d.opens(i) {
-			t.Gap()
+			if several {
+				t.Gap()
+			}
 			head = []string{r.Setting, r.Negatives}
 		}
 		if r.Batches == 0 {
@@ -193,7 +201,11 @@ func (d *evalDoc) table() *term.Table {
 			}
 			continue
 		}
-		cells := append(head, r.Variant, "", term.Percent(float64(r.AP)), term.Percent(float64(r.AUC)))
+		cells := head
+		if several {
+			cells = append(cells, r.Variant, "")
+		}
+		cells = append(cells, term.Percent(float64(r.AP)), term.Percent(float64(r.AUC)))
 		if d.Summary != nil {
 			r.Paper, r.Best = nil, false // published is the mean
 		}

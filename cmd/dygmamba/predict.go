@@ -26,6 +26,9 @@ func newPredict(a *app) *cobra.Command {
 		Long: `Reads queries from a table with the columns u, i and ts and writes u,i,ts,logit,probability in the same order. A query is answered from all
 events of the data set that lie strictly before its ts; it may lie after the last one. Nodes that the data set does not have are allowed.
 
+The probability is what the model was trained to give: 1 for an event, 0 for the same source with another destination drawn at random, one of
+each. It ranks queries, and is no share of moments at which they come true.
+
 Weights of the released program say neither which model they are of nor how long its histories are: --model and --set tell. Widths are read
 from the tensors.
 
@@ -46,7 +49,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 				return err
 			}
 			if len(files) > 1 {
-				return usagef("%s holds %d runs, choose one of its directories", p.from.run+p.from.checkpoint, len(files))
+				return usagef("%s holds %d runs, choose one of them, such as %s", p.from.run+p.from.checkpoint, len(files), filepath.Dir(files[0]))
 			}
 			set, err := p.from.openData(cmd.Context(), a, data, files[0])
 			if err != nil {

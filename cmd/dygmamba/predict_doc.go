@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -141,7 +142,7 @@ func (p *prediction) writeExplanations(w io.Writer, s term.Style) error {
 func (p *prediction) writeExplanation(w io.Writer, s term.Style, e explanationDoc) error {
 	fmt.Fprintln(w)
 	var f term.Facts
-	f.Add("meetings", p.describeGaps(e.Gaps))
+	p.addGaps(&f, e.Gaps)
 	if e.WithoutGaps != nil {
 		f.Add("without the gaps", effectText(e.WithoutGaps))
 	}
@@ -160,9 +161,11 @@ func (p *prediction) writeExplanation(w io.Writer, s term.Style, e explanationDo
 	return nil
 }
 
-func (p *prediction) describeGaps(gaps []float32) string {
+// addGaps tells when the pair met last, and the rhythm before that.
+func (p *prediction) addGaps(f *term.Facts, gaps []float32) {
 	if len(gaps) == 0 {
-		return "none that the model knows of"
+		f.Add("meetings", "none that the model knows of")
+		return
 	}
 	var known []string
 	for _, g := range gaps {
@@ -174,18 +177,23 @@ func (p *prediction) describeGaps(gaps []float32) string {
 	}
 	end := len(known) - 1
 	if end == 0 {
-		return "one, " + known[end] + " ago"
+		f.Add("meetings", "one, "+known[end]+" ago")
+		return
 	}
-	return fmt.Sprintf("the last %s ago; gaps before it: %s", known[end], strings.Join(known[:end], ", "))
+	f.Add("meetings", "the last "+known[end]+" ago; gaps before it, oldest first:")
+	const aLine = 5
+	for few := range slices.Chunk(known[:end], aLine) {
+		f.Add("", strings.Join(few, ", "))
+	}
 }
 
 func effectText(e *dygmamba.Effect) string {
-	return fmt.Sprintf("%s %% (logit %+.4f)", term.Percent(e.Probability), e.Change)
+	return fmt.Sprintf("%s %% (%+.4f in logit)", term.Percent(e.Probability), e.Change)
 }
 
 // sideTable lists a side's patches that have events, the most weighted marked.
 func (p *prediction) sideTable(side dygmamba.Side, weighted bool) *term.Table {
-	t := term.NewTable(term.Right("weight"), term.Left("events"), term.Left("when"), term.Left("without them"))
+	t := term.NewTable(term.Right("weight %"), term.Left("events"), term.Left("when"), term.Left("without them"))
 	padding := 0.0
 	for _, patch := range side.Patches {
 		if len(patch.Events) == 0 {

@@ -268,7 +268,7 @@ func TestPredictUsage(t *testing.T) {
 		{"--run " + r.run + " --queries " + q + " --out /no/such/dir/s.csv", "there is no directory"},
 		{"--run " + r.run + " --queries " + q + " --top -1", "--top is -1"},
 		{"--run " + r.run + " --queries " + q + " --data " + r.data + " --set nope=1 --device cpu", `no key "nope"`},
-		{"--run " + r.run + " --queries " + q, "--data to say"},
+		{"--run " + r.run + " --queries " + q, "say with --data"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.want, func(t *testing.T) {
@@ -374,7 +374,7 @@ func TestPredictExplains(t *testing.T) {
 	one := []string{"predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--u", "u2", "--i", "v3", "--ts", "300.5"}
 	program(t, one...).want(t, exitDone).shows(t, "u2 and v3 at 300.5:", "%")
 	program(t, append(one, "--explain", "-")...).want(t, exitDone).
-		shows(t, "u2 and v3 at 300.5:", "the last", "without the gaps", "had they never met", "u2, 11 events", "before all of them")
+		shows(t, "u2 and v3 at 300.5:", "the last", "oldest first", "in logit)", "weight %", "without the gaps", "had they never met", "u2, 11 events", "before all of them")
 	doc := decode[predictDoc](t, program(t, append(one, "--explain", "-", "--json")...).want(t, exitDone))
 	if len(doc.Explanations) != 1 || len(doc.Explanations[0].Gaps) == 0 || len(doc.Results) != 1 {
 		t.Errorf("got %+v", doc)
@@ -408,7 +408,7 @@ func TestEvalOfRun(t *testing.T) {
 		}
 	}
 	program(t, "eval", "--checkpoint", filepath.Join(r.run, "checkpoint.safetensors"), "--data", r.data, "--device", "cpu", "--negatives", "random").
-		want(t, exitDone).shows(t, "dygmamba on periodic", "transductive", "inductive")
+		want(t, exitDone).shows(t, "dygmamba on periodic", "setting       negatives     AP    AUC\n", "transductive", "inductive")
 
 	seeds := t.TempDir()
 	for _, name := range []string{"seed-0", "seed-1"} {

@@ -57,7 +57,7 @@ func (f *trainedFlags) openData(ctx context.Context, a *app, data dataFlags, fil
 			a.log().Info("data set " + data.name + ", which the checkpoint was trained on")
 			set, err := data.open(ctx, a)
 			if errors.Is(err, dataset.ErrUnknown) {
-				return nil, usagef("%v; where it lies is for --data to say", err)
+				return nil, usagef("%v; say with --data where it lies", err)
 			}
 			return set, err
 		}
