@@ -56,6 +56,9 @@ If anything is wrong, it says what, where and what would have been right, exits 
 				}
 				return a.importJODIE(cmd.Context(), files, out, o)
 			}
+			if o.Name == "" {
+				o.Name = tableName(out)
+			}
 			report, err := a.importTables(cmd.Context(), files, out, o)
 			if err != nil {
 				return err
@@ -64,7 +67,7 @@ If anything is wrong, it says what, where and what would have been right, exits 
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file to write (default: the first file's name with .dgm, in the current directory)")
-	cmd.Flags().StringVar(&o.Name, "name", "", "name of the data set (default: the first file's name)")
+	cmd.Flags().StringVar(&o.Name, "name", "", "name of the data set (default: that of --out without its ending; with --format jodie that of the file read)")
 	addTableFlags(cmd, &o)
 	return cmd
 }

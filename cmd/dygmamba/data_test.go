@@ -47,6 +47,10 @@ func TestNewcomer(t *testing.T) {
 	program(t, append([]string{"data", "import", "--out", out}, flags...)...).want(t, exitDone).
 		shows(t, "wrote", "400", "two kinds", "who → what at when", "rows were not in the order of time; sorted")
 
+	renamed := filepath.Join(dir, "shop.dgm")
+	program(t, append([]string{"data", "import", "--out", renamed}, flags...)...).want(t, exitDone)
+	program(t, "data", "info", renamed).want(t, exitDone).shows(t, "shop: 400 events")
+
 	program(t, "data", "info", out).want(t, exitDone).
 		shows(t, "visits: 400 events between 9 nodes", "5 as sources, 4 as destinations", "2024-05-01T", "Ada (", "density", "train ")
 	info := decode[infoDoc](t, program(t, "data", "info", out, "--json").want(t, exitDone))
