@@ -70,7 +70,7 @@ It remembers model, settings, negatives and the seeds that were begun.`,
 			if err != nil {
 				return err
 			}
-			return a.emit(summary, func(w io.Writer, s term.Style) error { return writeSummary(w, s, o.Set, summary) })
+			return a.emit(summary, func(w io.Writer, s term.Style) error { return writeSummary(w, s, o.Set, o.Dir, summary) })
 		},
 	}
 	data.add(cmd)

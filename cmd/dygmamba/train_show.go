@@ -23,6 +23,9 @@ type watcher struct {
 
 func watch(a *app, o *dygmamba.TrainOptions) *watcher {
 	w := &watcher{app: a, several: len(o.Seeds) > 1}
+	if o.Dir == "" {
+		a.log().Info("nothing will be kept but what is shown; --out DIR keeps the trained model")
+	}
 	o.Log, o.OnStep, o.OnEpoch = a.log(), w.step, w.epoch
 	return w
 }
@@ -73,8 +76,8 @@ func (w *watcher) label(seed uint64) string {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// writeSummary is the table at the end, with the paper's numbers where it has some.
-func writeSummary(w io.Writer, s term.Style, set *dataset.Set, sum train.Summary) error {
+// writeSummary is the table at the end, with the paper's numbers where it has some. dir is "" where nothing was kept.
+func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum train.Summary) error {
 	var f term.Facts
 	f.Add("model", fmt.Sprintf("%s, preset %s, %s parameters", sum.Model, sum.Preset, term.Count(sum.Runs[0].Params)))
 	f.Add("data", fmt.Sprintf("%s, %s events", sum.Data, term.Count(set.Log.Len())))
@@ -82,6 +85,9 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, sum train.Summary
 	for _, r := range sum.Runs {
 		f.Add(fmt.Sprintf("seed %d", r.Seed), fmt.Sprintf("best epoch %d of %d, %s an epoch, %s in all", r.BestEpoch, r.Epochs,
 			term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds))))
+	}
+	if dir != "" {
+		f.Add("kept in", dir)
 	}
 	if err := f.Write(w, s); err != nil {
 		return err
@@ -91,7 +97,11 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, sum train.Summary
 		_, err := fmt.Fprintln(w, "  No events were left to measure on: the stream is too short, or too many events have the same time.")
 		return err
 	}
-	return resultTable(set.Name, sum).Write(w, s)
+	if err := resultTable(set.Name, sum).Write(w, s); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("AP and AUC of the best epoch on the test events, in percent, mean over batches"))
+	return err
 }
 
 func resultTable(data string, sum train.Summary) *term.Table {
