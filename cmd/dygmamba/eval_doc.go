@@ -174,6 +174,9 @@ func (d *evalDoc) table() *term.Table {
 	for _, r := range d.Results {
 		published = published || r.Paper != nil
 	}
+	for _, m := range d.Summary {
+		published = published || m.Paper != nil
+	}
 	several := slices.ContainsFunc(d.Results, func(r resultDoc) bool { return r.Variant != "" || r.Batches == 0 })
 	columns := []term.Column{term.Left("setting"), term.Left("negatives")}
 	if several {
@@ -206,9 +209,6 @@ func (d *evalDoc) table() *term.Table {
 			cells = append(cells, r.Variant, "")
 		}
 		cells = append(cells, term.Percent(float64(r.AP)), term.Percent(float64(r.AUC)))
-		if d.Summary != nil {
-			r.Paper, r.Best = nil, false // published is the mean
-		}
 		if published {
 			cells = append(cells, r.Paper.cells()...)
 		}

@@ -85,12 +85,13 @@ type summaryDoc struct {
 	Paper *paperDoc `json:"paper,omitempty"`
 }
 
-// summarize adds means and deviations over the variants, which are seeds.
+// summarize adds means and deviations over the variants, which are seeds: what was published is compared with these, and no seed is called the best.
 func (d *evalDoc) summarize() {
 	var runs []train.Result
 	at := map[string]int{}
 	published := map[[2]string]*paperDoc{}
-	for _, r := range d.Results {
+	for k, r := range d.Results {
+		d.Results[k].Paper, d.Results[k].Best = nil, false
 		if r.Batches == 0 {
 			continue
 		}

@@ -417,7 +417,7 @@ func TestEvalOfRun(t *testing.T) {
 		}
 	}
 	both := decode[evalDoc](t, program(t, "eval", "--run", seeds, "--data", r.data, "--device", "cpu", "--negatives", "random", "--json").want(t, exitDone))
-	if len(both.Results) != 4 || len(both.Summary) != 2 || both.Results[1].Variant != "seed-1" || both.Summary[0].Runs != 2 ||
+	if len(both.Results) != 4 || both.Results[0].Best || len(both.Summary) != 2 || both.Results[1].Variant != "seed-1" || both.Summary[0].Runs != 2 ||
 		math.Abs(both.Summary[0].AP-float64(both.Results[0].AP)) > 1e-12 || both.Summary[0].APStd > 1e-9 {
 		t.Errorf("got %+v and %+v", both.Results, both.Summary)
 	}
