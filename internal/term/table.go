@@ -45,15 +45,24 @@ func (t *Table) Gap() {
 	}
 }
 
-// Write draws the table: a line of names, a rule, the rows.
-func (t *Table) Write(w io.Writer, s Style) error {
+// Write draws the table: a line of names, a rule, the rows. On a terminal that is too narrow, words in the last column go on below themselves.
+func (t *Table) Write(w io.Writer, s Style) error { return t.write(w, s, Width(w)) }
+
+// write draws the table on a terminal with so many columns; 0 for as many as it takes.
+func (t *Table) write(w io.Writer, s Style, cols int) error {
 	widths := t.widths()
+	fold := t.fold(widths, cols)
 	var b strings.Builder
 	if err := t.head(&b, s, widths); err != nil {
 		return err
 	}
 	for _, r := range t.rows {
 		line := t.line(r.cells, widths)
+		if fold > 0 {
+			var folded strings.Builder
+			wrapLine(&folded, line, fold, cols)
+			line = strings.TrimRight(folded.String(), "\n")
+		}
 		if r.marked {
 			line = s.Good(line)
 		}
@@ -61,6 +70,23 @@ func (t *Table) Write(w io.Writer, s Style) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// fold is where the last column begins if it is one of words that does not fit but has a third of the terminal, and is then made to fit; else 0.
+func (t *Table) fold(widths []int, cols int) int {
+	last := len(widths) - 1
+	if last < 0 || t.columns[last].Right {
+		return 0
+	}
+	at := 2
+	for _, width := range widths[:last] {
+		at += width + 2
+	}
+	if at+widths[last] <= cols || at > cols*2/3 {
+		return 0
+	}
+	widths[last] = cols - at
+	return at
 }
 
 // head draws the line of names and the rule below it.
@@ -91,7 +117,7 @@ func (t *Table) widths() []int {
 func (t *Table) line(cells []string, widths []int) string {
 	var b strings.Builder
 	for i, cell := range cells {
-		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+		pad := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
 		b.WriteString("  ")
 		if t.columns[i].Right {
 			b.WriteString(pad + cell)

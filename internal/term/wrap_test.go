@@ -57,3 +57,25 @@ func TestLongLiveLineDoesWithLess(t *testing.T) {
 		}
 	}
 }
+
+func TestTableFoldsWordsOfTheLastColumn(t *testing.T) {
+	words := NewTable(Left("model"), Left("what it does"))
+	words.Row("a", "says a little more than fits")
+	words.Row("b", "little")
+	numbers := NewTable(Left("model"), Right("a number with a very long name"))
+	numbers.Row("a", "1")
+	for _, tt := range []struct {
+		table *Table
+		cols  int
+		want  string
+	}{
+		{words, 26, "  model  what it does\n  ────────────────────────\n  a      says a little\n         more than fits\n  b      little\n"},
+		{words, 0, "  model  what it does\n  ───────────────────────────────────\n  a      says a little more than fits\n  b      little\n"},
+		{numbers, 20, "  model  a number with a very long name\n  ─────────────────────────────────────\n  a                                   1\n"},
+	} {
+		var b strings.Builder
+		if err := tt.table.write(&b, Style{}, tt.cols); err != nil || b.String() != tt.want {
+			t.Errorf("%d columns: %v, got\n%s\nwant\n%s", tt.cols, err, b.String(), tt.want)
+		}
+	}
+}
