@@ -150,6 +150,9 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 	if d.Aggregation == global {
 		how = "over all scores"
 	}
+	if d.PerPositive > 1 {
+		how += fmt.Sprintf("; MRR and Hits@K in percent, among %s negatives", term.Count(d.PerPositive))
+	}
 	fmt.Fprintf(w, "\n  %s\n\n", s.Dim(fmt.Sprintf("AP and AUC in percent, %s; batches of %d", how, d.BatchSize)))
 	var f term.Facts
 	f.Add("split", d.Split.String())

@@ -422,7 +422,7 @@ func TestEvalOfRun(t *testing.T) {
 		t.Errorf("got %+v and %+v", both.Results, both.Summary)
 	}
 	program(t, "eval", "--run", seeds, "--data", r.data, "--device", "cpu", "--setting", "transductive", "--num-negatives", "3").
-		want(t, exitDone).shows(t, "seed-0", "mean of 2", "± 0.00", "MRR")
+		want(t, exitDone).shows(t, "seed-0", "mean of 2", "± 0.00", "MRR", "Hits@K in percent, among 3 negatives")
 	if err := os.Remove(filepath.Join(seeds, "seed-1", "result.json")); err != nil {
 		t.Fatal(err)
 	}
