@@ -215,7 +215,7 @@ func exampleWeights() (path string, set *dataset.Set) {
 func TestLoadForeign(t *testing.T) {
 	r := run(t)
 	path := bare(t, r)
-	rest := []string{"max_input_sequence_length=12", "max_interaction_times=4"}
+	rest := []string{"max_input_sequence_length=12", "max_interaction_times=4", "exact_times=true"}
 	p := load(t, path, dygmamba.LoadOptions{Set: r.set, Model: "dygmamba", Settings: rest})
 	want := score(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set}), questions(r.set))
 	if !slices.Equal(score(t, p, questions(r.set)), want) {
@@ -267,7 +267,7 @@ func TestConfigure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dygmamba.Configure(&f, "dygmamba", "", "", []string{"max_input_sequence_length=12", "max_interaction_times=4"}); err != nil {
+	if err := dygmamba.Configure(&f, "dygmamba", "", "", []string{"max_input_sequence_length=12", "max_interaction_times=4", "exact_times=true"}); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "told.safetensors")

@@ -53,7 +53,7 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 	if err != nil {
 		return train.Summary{}, err
 	}
-	spec, err := factory.Spec(o.Preset, o.Set.Name, o.Settings...)
+	spec, err := factory.Spec(o.Preset, o.Set.Name, append(settingsFor(factory, o.Set), o.Settings...)...)
 	if err != nil {
 		return train.Summary{}, err
 	}
@@ -81,6 +81,16 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 		return summary, nil
 	}
 	return summary, train.WriteSummary(o.Dir, summary)
+}
+
+// settingsFor are the settings that a data set asks for. Times of imported data may be large numbers, such as seconds since 1970; published data
+// begin at 0, and published results are made from rounded times.
+func settingsFor(f model.Factory, set *dataset.Set) []string {
+	const key = "exact_times"
+	if set.Sampling == dataset.Native && slices.Contains(f.Keys(), key) {
+		return []string{key + "=true"}
+	}
+	return nil
 }
 
 // SeedDir is the directory of one seed's run below that of a training.

@@ -18,6 +18,7 @@ var plans = map[string]Plan{
 	"dygformer": {Neighbors: 7, RowMultiple: 2, Target: TargetFirst, PadRight: true, Counts: PlainCounts},
 	"tcl":       {Neighbors: 4, RowLen: 5, Target: TargetFirst},
 	"recent":    {Neighbors: 4, RowLen: 4},
+	"exact":     {Neighbors: 4, RowLen: 6, Target: TargetLast, ExactTimes: true},
 }
 
 // views indexes the same events in both ways.
@@ -128,7 +129,10 @@ func plainly(events []event.Event, p Plan, qs []Query) Batch {
 			}
 			for _, m := range arrange(histories[i][side], own, rows.Len, p) {
 				rows.Node, rows.Edge, rows.Time = append(rows.Node, m.node), append(rows.Edge, m.edge), append(rows.Time, float32(m.time))
-				rows.Delta = append(rows.Delta, float32(q.Time-float64(float32(m.time))))
+				if !p.ExactTimes {
+					m.time = float64(float32(m.time))
+				}
+				rows.Delta = append(rows.Delta, float32(q.Time-m.time))
 			}
 		}
 		if p.Counts != NoCounts {

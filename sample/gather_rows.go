@@ -105,6 +105,26 @@ func (r *Rows) fill(i int, n event.Node, t event.Time, s *side, p *Plan) {
 	for j, at := range time {
 		delta[j] = float32(t - float64(at))
 	}
+	if p.ExactTimes {
+		s.exact(delta[first:first+used], i, t, p.Picker != nil)
+		if target >= 0 {
+			delta[target] = 0
+		}
+	}
+}
+
+// exact writes how long before t each chosen neighbour of row i was met.
+func (s *side) exact(delta []float32, i int, t event.Time, picked bool) {
+	if !picked {
+		for j, at := range s.past[i].Last(len(delta)).Time {
+			delta[j] = float32(t - at)
+		}
+		return
+	}
+	most := len(s.picks) / len(s.used)
+	for j, k := range s.picks[i*most:][:len(delta)] {
+		delta[j] = float32(t - s.past[i].Time[k])
+	}
 }
 
 // copy makes row i the same as row j.

@@ -122,6 +122,27 @@ func TestDelta(t *testing.T) {
 	if diff := cmp.Diff([]float32{113740400, 7, -1, -1}, b.Src.Delta); diff != "" {
 		t.Errorf("deltas: %s", diff)
 	}
+	for name, p := range map[string]Plan{
+		"recent": {Neighbors: 2, RowLen: 4, Target: TargetLast, ExactTimes: true},
+		"picked": {Neighbors: 2, RowLen: 4, Target: TargetLast, ExactTimes: true, Picker: last{}},
+	} {
+		Gather(index.Freeze(streamtest.Log(t, events)), p, []Query{{1, 9, 113740399}}, &b)
+		if diff := cmp.Diff([]float32{113740400, 4, 2, 0}, b.Src.Delta); diff != "" {
+			t.Errorf("exact deltas, %s: %s", name, diff)
+		}
+	}
+}
+
+// last picks the latest entries.
+type last struct{}
+
+func (last) Reset() {}
+func (last) Pick(_ event.Node, h index.History, out []int32) int {
+	n := min(len(out), h.Len())
+	for i := range n {
+		out[i] = int32(h.Len() - n + i)
+	}
+	return n
 }
 
 // record picks another entry each time, over and over, and writes down who asked.

@@ -57,6 +57,7 @@ type Plan struct {
 	PadRight    bool     // padding stands after the neighbours (DyGFormer), otherwise before them
 	Counts      Counting //
 	PairGaps    int      // k: gaps between the pair's own past meetings, DyGMamba's time stream
+	ExactTimes  bool     // Delta is taken from times as they are; otherwise they are rounded to float32 first, as in the reference programs
 }
 
 // Batch is what Gather found for n queries. Its slices are reused by the next Gather into it.
@@ -76,6 +77,6 @@ type Rows struct {
 	Node  []int32   // [n, Len], 0 at padding
 	Edge  []int32   // [n, Len], 0 at padding and at the query's own node
 	Time  []float32 // [n, Len], 0 at padding, the query's own at its node
-	Delta []float32 // [n, Len]: query time − Time, taken in float64
+	Delta []float32 // [n, Len]: query time − Time, taken in float64; with ExactTimes before Time was rounded
 	Count []int32   // [n, Len, 2]: occurrences in the source's row, in the destination's row
 }

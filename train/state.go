@@ -199,6 +199,9 @@ func (t *trainer) restore(f checkpoint.File, now Config) error {
 	if err := t.dir.readJSON(ConfigFile, &was); err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
+	if spec, err := t.Factory.Decode(was.Spec); err == nil { // a setting that is younger than the run had its default value
+		was.Spec, _ = json.Marshal(spec)
+	}
 	if err := was.differs(now); err != nil {
 		return fmt.Errorf("resume %s: %w", t.Dir, err)
 	}

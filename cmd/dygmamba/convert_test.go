@@ -41,7 +41,7 @@ func TestConvert(t *testing.T) {
 	r := trainedRun(t)
 	ask := []string{"--data", r.data, "--device", "cpu", "--queries", queryFile(t, "u,i,ts", "u1,v2,200", "u3,v3,500", "u9,v9,900")}
 	want := program(t, append([]string{"predict", "--run", r.run}, ask...)...).want(t, exitDone).out
-	tell := []string{"--model", "dygmamba", "--set", "max_input_sequence_length=12", "--set", "max_interaction_times=4"}
+	tell := []string{"--model", "dygmamba", "--set", "max_input_sequence_length=12", "--set", "max_interaction_times=4", "--set", "exact_times=true"}
 	for _, legacy := range []bool{false, true} {
 		from := torchFile(t, r, legacy)
 		out := filepath.Join(t.TempDir(), "weights.safetensors")

@@ -55,7 +55,7 @@ var settingAbout = map[string]string{
 	"node_feat_dim":             "node features, narrower ones padded",
 	"edge_feat_dim":             "event features, narrower ones padded",
 	"freeze_time_encoder":       "its frequencies are not trained",
-	"exact_times":               "gaps from float64 times, not float32",
+	"exact_times":               "how long ago from exact times, not from rounded ones",
 	"batch_size":                "events of a step, each with a negative",
 	"learning_rate":             "how far a step goes",
 	"num_epochs":                "at most so many",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -140,25 +139,16 @@ func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, w
 	if !known {
 		return
 	}
-	var spec struct {
-		Preset           string
-		Config, Training map[string]json.RawMessage
-	}
-	if json.Unmarshal(c.Spec, &spec) != nil {
+	preset, settings, err := settingsOf(c)
+	if err != nil {
 		return // the training will say what is wrong with the file
-	}
-	var settings []string
-	for _, part := range []map[string]json.RawMessage{spec.Config, spec.Training} {
-		for _, key := range slices.Sorted(maps.Keys(part)) {
-			settings = append(settings, key+"="+strings.Trim(string(part[key]), `"`))
-		}
 	}
 	what.set = append(settings, what.set...)
 	if !given("model") {
 		what.name = c.Model
 	}
 	if !given("preset") {
-		what.preset = spec.Preset
+		what.preset = preset
 	}
 	if !given("sampling") {
 		data.sampling = c.Sampling
@@ -174,6 +164,23 @@ func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, w
 			*negatives = "all"
 		}
 	}
+}
+
+// settingsOf lists every setting of a run, also those that its configuration does not name since they are younger.
+func settingsOf(c train.Config) (preset string, settings []string, err error) {
+	factory, err := dygmamba.Factory(c.Model)
+	if err != nil {
+		return "", nil, err
+	}
+	spec, err := factory.Decode(c.Spec)
+	if err != nil {
+		return "", nil, err
+	}
+	all, err := settingDocs(factory.Keys(), spec.Config, spec.Training)
+	for _, s := range all {
+		settings = append(settings, s.Key+"="+strings.Trim(string(s.Value), `"`))
+	}
+	return spec.Preset, settings, err
 }
 
 // seedsIn are the seeds of the runs that were begun in a directory.

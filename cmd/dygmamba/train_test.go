@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,36 @@ func TestTrainSeveralSeeds(t *testing.T) {
 	more := decode[train.Summary](t, program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume", "--seed", "6", "--json").want(t, exitDone))
 	if more.Runs[0].Seed != 6 || more.Runs[0].Params != sum.Runs[0].Params || more.Runs[0].Epochs != sum.Runs[0].Epochs {
 		t.Errorf("one more seed: %+v, want settings as of %+v", more.Runs[0], sum.Runs[0])
+	}
+}
+
+// A run that is older than a setting goes on as it was, although it would begin with another value today.
+func TestResumeOlderRun(t *testing.T) {
+	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
+	program(t, training(data, "--out", out, "--set", "exact_times=false", "--set", "num_epochs=2")...).want(t, exitDone)
+	file := filepath.Join(out, "seed-0", train.ConfigFile)
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := regexp.MustCompile(`,\s*"exact_times": false`).ReplaceAll(raw, nil)
+	if bytes.Equal(raw, older) {
+		t.Fatalf("no exact_times in\n%s", raw)
+	}
+	if err := os.WriteFile(file, older, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	resume := []string{"train", "--data", data, "--out", out, "--device", "cpu", "--resume"}
+	program(t, resume...).want(t, exitDone)
+	program(t, append(resume, "--set", "exact_times=true")...).want(t, exitFailed, "exact_times was false and is now true")
+}
+
+// Times of imported data may be large: they are not rounded.
+func TestImportedTimesAreExact(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	program(t, training(trainedRun(t).data, "--out", out)...).want(t, exitDone)
+	if config := string(content(t, out, "seed-0/"+train.ConfigFile)); !strings.Contains(config, `"exact_times": true`) {
+		t.Errorf("the configuration is\n%s", config)
 	}
 }
 

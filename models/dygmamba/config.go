@@ -39,6 +39,7 @@ type Config struct {
 	EdgeDim int     `json:"edge_feat_dim"`
 
 	FreezeTime bool `json:"freeze_time_encoder"`
+	ExactTimes bool `json:"exact_times"` // how long ago is not computed from times rounded to float32, which near Unix time are minutes apart
 }
 
 // Default is the released program's configuration for a data set it has no better one for.
@@ -78,6 +79,8 @@ func (c Config) Plan() sample.Plan {
 		Target:    sample.TargetLast,
 		Counts:    sample.PairCounts,
 		PairGaps:  c.Meetings,
+
+		ExactTimes: c.ExactTimes,
 	}
 	if c.Arch == Paper {
 		p.Counts = sample.PaperCounts

@@ -96,6 +96,14 @@ func TestPresets(t *testing.T) {
 	}
 }
 
+func TestExactTimes(t *testing.T) {
+	for _, exact := range []bool{false, true} {
+		if c := with(Default, func(c *Config) { c.ExactTimes = exact }); c.Plan().ExactTimes != exact {
+			t.Errorf("exact_times=%v is not what the plan asks for", exact)
+		}
+	}
+}
+
 func TestPreferred(t *testing.T) {
 	for data, want := range map[string]string{"enron": "paper", "uci": "steady", "CanParl": "steady-equations", "my own data": "steady", "": "steady"} {
 		if s, err := Factory.Spec("", data); err != nil || s.Preset != want {
