@@ -84,7 +84,7 @@ func Import(ctx context.Context, files []string, out string, o ImportOptions) (*
 	im := newImporter(o, w)
 	report, err := im.all(ctx, files)
 	if err != nil {
-		w.file.discard()
+		w.file.Discard()
 		return nil, err
 	}
 	report.Out = out

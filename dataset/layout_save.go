@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/dygmamba/dygmamba/internal/npy"
+	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
 // SaveDyGLib writes the set as ml_NAME.csv, ml_NAME.npy and ml_NAME_node.npy in dir, which is made if need be. Names of nodes are not kept
@@ -30,7 +31,7 @@ func SaveDyGLib(dir string, s *Set) error {
 
 // writeFile fills a file that appears whole or not at all.
 func writeFile(path string, fill func(io.Writer) error) error {
-	file, err := createPending(path)
+	file, err := whole.Create(path)
 	if err != nil {
 		return err
 	}
@@ -40,10 +41,10 @@ func writeFile(path string, fill func(io.Writer) error) error {
 		err = w.Flush()
 	}
 	if err != nil {
-		file.discard()
+		file.Discard()
 		return err
 	}
-	return file.commit()
+	return file.Commit()
 }
 
 // writeTable writes the csv; times and labels so that they are read back exactly.

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
 // The native file: a header, sections at multiples of 64 bytes, and a table of them. docs/FORMATS.md has it byte by byte.
@@ -112,7 +113,7 @@ func createNative(path string) (*nativeWriter, error) {
 	if path == "" {
 		return &nativeWriter{file: nowhere{}, end: headerSize}, nil
 	}
-	file, err := createPending(path)
+	file, err := whole.Create(path)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func (w *nativeWriter) commit(h nativeHeader) error {
 	if _, err := w.file.WriteAt(h.encode(crc32.Checksum(table, castagnoli)), 0); err != nil {
 		return err
 	}
-	return w.file.commit()
+	return w.file.Commit()
 }
 
 // sectionWriter writes one section from its beginning to its end.
@@ -204,7 +205,7 @@ func Save(path string, s *Set) error {
 		return err
 	}
 	if err := w.set(s); err != nil {
-		w.file.discard()
+		w.file.Discard()
 		return err
 	}
 	return nil

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
 // unpack checks the three files of a downloaded archive and puts them into r.Dir. None appears unless all are right.
@@ -25,10 +27,10 @@ func (r *FetchReport) unpack(ctx context.Context, archive string, o FetchOptions
 		byName[path.Base(f.Name)] = f // in some archives they lie in a folder
 	}
 	known := recorded(r.Dir)
-	var ready []*pending
+	var ready []*whole.File
 	defer func() {
 		for _, p := range ready {
-			p.discard()
+			p.Discard()
 		}
 	}()
 	for _, suffix := range []string{".npy", "_node.npy", ".csv"} { // the csv last: with it the data set is there
@@ -55,7 +57,7 @@ func (r *FetchReport) unpack(ctx context.Context, archive string, o FetchOptions
 		return err
 	}
 	for len(ready) > 0 {
-		if err := ready[0].commit(); err != nil {
+		if err := ready[0].Commit(); err != nil {
 			return err
 		}
 		ready = ready[1:]
@@ -64,14 +66,14 @@ func (r *FetchReport) unpack(ctx context.Context, archive string, o FetchOptions
 }
 
 // extract writes one file beside its place.
-func (r *FetchReport) extract(ctx context.Context, f *zip.File, o FetchOptions) (*pending, FetchedFile, error) {
+func (r *FetchReport) extract(ctx context.Context, f *zip.File, o FetchOptions) (*whole.File, FetchedFile, error) {
 	file := FetchedFile{Name: path.Base(f.Name)}
 	body, err := f.Open()
 	if err != nil {
 		return nil, file, fileError(f.Name, fmt.Sprintf("damaged zip data (%v)", err), "an undamaged archive: fetch it again")
 	}
 	defer body.Close()
-	p, err := createPending(filepath.Join(r.Dir, file.Name))
+	p, err := whole.Create(filepath.Join(r.Dir, file.Name))
 	if err != nil {
 		return nil, file, err
 	}
@@ -79,7 +81,7 @@ func (r *FetchReport) extract(ctx context.Context, f *zip.File, o FetchOptions) 
 	w := &counter{tell: func(n int64) { o.Progress(FetchProgress{File: file.Name, Done: n, Total: int64(f.UncompressedSize64)}) }}
 	file.Bytes, err = io.Copy(io.MultiWriter(p, sum, w), &cancellable{ctx, body})
 	if err != nil {
-		p.discard()
+		p.Discard()
 		var disk *os.PathError
 		if errors.As(err, &disk) || ctx.Err() != nil {
 			return nil, file, err

@@ -5,52 +5,51 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
-// pending is a file that appears under its name whole or not at all.
+// pending is output: a file that appears under its name whole or not at all, or a pipe or device, which takes what comes.
 type pending struct {
 	*bufio.Writer
-	file *os.File
-	path string // "": a pipe or a device, which takes what comes
+	file   *whole.File // nil for the others
+	stream *os.File
 }
 
-// newPending makes a file beside path, or beside what path links to. Whoever made it defers discard.
+// newPending opens path for writing. Whoever did so defers discard.
 func newPending(path string) (*pending, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, err
 		}
-		return &pending{bufio.NewWriterSize(f, 1<<16), f, ""}, nil
+		return &pending{Writer: bufio.NewWriterSize(f, 1<<16), stream: f}, nil
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	f, err := whole.Create(path)
 	if err != nil {
 		return nil, err
 	}
-	return &pending{bufio.NewWriterSize(f, 1<<16), f, path}, nil
+	return &pending{Writer: bufio.NewWriterSize(f, 1<<16), file: f}, nil
 }
 
-// commit puts everything on the disk and gives the file its name.
+// commit writes what is left and gives a file its name.
 func (p *pending) commit() error {
-	if p.path == "" {
-		return errors.Join(p.Flush(), p.file.Close())
+	if p.file == nil {
+		return errors.Join(p.Flush(), p.stream.Close())
 	}
-	err := errors.Join(p.Flush(), p.file.Chmod(0o644), p.file.Sync(), p.file.Close())
-	if err == nil {
-		err = os.Rename(p.file.Name(), p.path)
+	if err := p.Flush(); err != nil {
+		return err
 	}
-	return err
+	return p.file.Commit()
 }
 
-// discard removes what has no name yet.
+// discard closes a stream, and removes a file that has no name yet.
 func (p *pending) discard() {
-	p.file.Close()
-	if p.path != "" {
-		os.Remove(p.file.Name())
+	if p.file == nil {
+		p.stream.Close()
+		return
 	}
+	p.file.Discard()
 }
 
 // writable says early that a file cannot be written where it is wanted.

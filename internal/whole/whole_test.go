@@ -1,4 +1,4 @@
-package dataset
+package whole
 
 import (
 	"os"
@@ -8,9 +8,9 @@ import (
 )
 
 // What is no file must never be replaced by one, and a link stays a link.
-func TestPendingKeepsNames(t *testing.T) {
+func TestKeepsNames(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := createPending(dir); err == nil || !strings.Contains(err.Error(), "no ordinary file") {
+	if _, err := Create(dir); err == nil || !strings.Contains(err.Error(), "no ordinary file") {
 		t.Errorf("a directory gives %v", err)
 	}
 	file, link := filepath.Join(dir, "sub", "file"), filepath.Join(dir, "link")
@@ -23,12 +23,12 @@ func TestPendingKeepsNames(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip("no links here:", err)
 	}
-	p, err := createPending(link)
+	p, err := Create(link)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.WriteString("new")
-	if err := p.commit(); err != nil {
+	if err := p.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	if raw, err := os.ReadFile(file); err != nil || string(raw) != "new" {

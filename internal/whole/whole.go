@@ -1,0 +1,59 @@
+// Package whole answers: how does a file appear under its name whole or not at all?
+package whole
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// File is one that has no name yet.
+type File struct {
+	*os.File
+	path string
+}
+
+// Create makes a file beside path, or beside what path links to, that Commit gives that name. Devices, pipes and directories are refused: they
+// would be replaced.
+func Create(path string) (*File, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no ordinary file (%v) and would be replaced: want another name", path, info.Mode())
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return nil, err
+	}
+	return &File{f, path}, nil
+}
+
+// Commit puts everything on the disk and then renames. The file is gone if that fails.
+func (f *File) Commit() error {
+	err := f.Chmod(0o644)
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), f.path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	if dir, err := os.Open(filepath.Dir(f.path)); err == nil { // so that the new name survives a power cut; not every system can
+		dir.Sync()
+		dir.Close()
+	}
+	return nil
+}
+
+// Discard removes what has no name yet.
+func (f *File) Discard() {
+	f.Close()
+	os.Remove(f.Name())
+}
