@@ -95,7 +95,6 @@ type Factory struct {
 	Summary string
 	Presets []string // names; the first is the reference program's
 
-	prefer     func(data string) string
 	spec       func(preset, data string, settings []string) (Spec, error)
 	decode     func(raw []byte, settings []string) (Spec, error)
 	fromShapes func(base Spec, shapes map[string][]int, settings []string) (Spec, error)
@@ -117,7 +116,6 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 		f.Presets = append(f.Presets, p.Name)
 		f.about[p.Name] = p.Summary
 	}
-	f.prefer = k.Prefer
 	f.spec = k.spec
 	f.decode = k.decode
 	f.fromShapes = k.fromShapes
@@ -133,9 +131,6 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 	}
 	return f
 }
-
-// Preferred names the preset that a data set is trained with when none is asked for.
-func (f Factory) Preferred(data string) string { return f.prefer(data) }
 
 // Spec is the configuration that a preset ("" for the preferred one) has for a data set, changed by settings "key=value".
 func (f Factory) Spec(preset, data string, settings ...string) (Spec, error) {

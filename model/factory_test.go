@@ -70,7 +70,7 @@ func TestSpec(t *testing.T) {
 	if s, err = toy.Spec("", "enron"); err != nil || s.Preset != "small" || s.Config.(*toyConfig).Size != 3 {
 		t.Errorf("default preset: %+v, %v", s, err)
 	}
-	if s, err = toy.Spec("", "reddit"); err != nil || s.Preset != "large" || toy.Preferred("reddit") != "large" {
+	if s, err = toy.Spec("", "reddit"); err != nil || s.Preset != "large" {
 		t.Errorf("preferred preset: %+v, %v", s, err)
 	}
 	if s, err = toy.Decode([]byte("{}")); err != nil || s.Training != Standard || s.Config.(*toyConfig).Size != 3 {
