@@ -122,7 +122,7 @@ func (f *deviceFlags) open(a *app) (device.Device, error) {
 		return nil, err
 	}
 	if note != "" {
-		a.log().Info("computing on the CPU: no GPU that can be used, 'dygmamba version' says why")
+		a.log().Info("computing on the CPU: " + note)
 	}
 	if f.tf32 && !device.Rounds(dev) {
 		a.log().Info("--tf32 has no effect: " + dev.Name() + " computes in float32 throughout")

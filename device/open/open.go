@@ -4,6 +4,7 @@ package open
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
@@ -30,7 +31,8 @@ func Device(name string, o Options) (dev device.Device, note string, err error) 
 	case "auto", "":
 		dev, err = cuda.Open(cuda.Options{TF32: o.TF32})
 		if errors.Is(err, device.ErrUnavailable) {
-			return cpu.New(cpu.Options{Threads: o.Threads}), err.Error(), nil
+			_, why, _ := strings.Cut(err.Error(), device.ErrUnavailable.Error()+": ")
+			return cpu.New(cpu.Options{Threads: o.Threads}), why, nil
 		}
 		return dev, "", err
 	}
