@@ -25,8 +25,9 @@ func (im *importer) finish(ctx context.Context, files []string) (*ImportReport, 
 	if im.Bipartite {
 		named = im.sources.len()
 		r.Nodes += im.targets.len()
+		r.Warnings = im.targets.lookalikes()
 	}
-	r.Warnings = im.sources.lookalikes()
+	r.Warnings = append(r.Warnings, im.sources.lookalikes()...)
 	im.sealFeatures()
 	im.writeEvents(ctx, r, named)
 	if err := ctx.Err(); err != nil {

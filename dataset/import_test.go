@@ -545,8 +545,10 @@ func TestImportWarnsOfLookalikes(t *testing.T) {
 		"u,v,t\n1,2.0,1\n2,1.0,2\n3,.0,3\n": {"2 names occur with and without .0 and are different nodes, such as 1 and 1.0"},
 		"u,v,t\n1.0,2.0,1\nx,1.0,2\n":       nil,
 		"u,v,t\n1,2,1\n":                    nil,
+		"user,item,t\n1,2,1\n1,2.0,2\n":     {"2 and 2.0 are different nodes"},
+		"user,item,t\n1,2,1\n2,1.0,2\n":     nil, // a user and an item
 	} {
-		_, r, err := imported(t, "a.csv", text, ImportOptions{})
+		_, r, err := imported(t, "a.csv", text, ImportOptions{Bipartite: strings.HasPrefix(text, "user")})
 		if err != nil {
 			t.Fatal(err)
 		}

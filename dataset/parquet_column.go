@@ -6,10 +6,11 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/dygmamba/dygmamba/event"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/dygmamba/dygmamba/event"
 )
 
 // parquetColumn reads the values of one column, a page at a time.
