@@ -4,10 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -32,15 +30,7 @@ func (is members) Score(b *sample.Batch, out []float32) error {
 // TestMembersTell: in every congress of USLegis each member meets each other member once, so that there is nothing to predict but who
 // is a member, and which of the two stands first in the file. That bounds what a model can reach that sees no order.
 func TestMembersTell(t *testing.T) {
-	set, err := dataset.Open(t.Context(), "USLegis", dataset.Options{DataDir: golden.Shared(t, "data")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer set.Close()
-	split, err := dataset.NewSplit(set.Log, dataset.SplitOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set, split := published(t, "USLegis")
 	sat := map[int]map[event.Node]bool{} // members by congress
 	first := map[event.Node]int{}
 	meetings := map[int]int{}

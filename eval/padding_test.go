@@ -44,7 +44,6 @@ func (s longest) Score(b *sample.Batch, out []float32) error {
 // TestPaddingTells shows why rows have a fixed length. On CanParl with 2048 neighbours and patches of 64, the number of patches in a
 // batch tells positives from negatives without fail; on uci, where every batch has a full row, it tells nothing.
 func TestPaddingTells(t *testing.T) {
-	dir := golden.Shared(t, "data")
 	for _, c := range []struct {
 		data             string
 		neighbors, patch int
@@ -57,15 +56,7 @@ func TestPaddingTells(t *testing.T) {
 		{"USLegis", 256, 8, sample.Random, 0.5},
 		{"uci", 32, 1, sample.Random, 0.5},
 	} {
-		set, err := dataset.Open(t.Context(), c.data, dataset.Options{DataDir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer set.Close()
-		split, err := dataset.NewSplit(set.Log, dataset.SplitOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, split := published(t, c.data)
 		r, err := eval.NewProtocol(split, eval.Options{}).Evaluate(t.Context(), longest{c.neighbors, c.patch}, eval.Test, c.negatives)
 		if err != nil {
 			t.Fatal(err)
@@ -75,4 +66,19 @@ func TestPaddingTells(t *testing.T) {
 			t.Errorf("%s, %s negatives: the longest row has an AUC of %.4f, want %.2f", c.data, c.negatives, r.AUC, c.auc)
 		}
 	}
+}
+
+// published opens a data set and cuts it as published; it skips the test where there is no data.
+func published(t *testing.T, name string) (*dataset.Set, *dataset.Split) {
+	t.Helper()
+	set, err := dataset.Open(t.Context(), name, dataset.Options{DataDir: golden.Shared(t, "data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { set.Close() })
+	split, err := dataset.NewSplit(set.Log, dataset.SplitOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set, split
 }
