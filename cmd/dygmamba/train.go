@@ -20,13 +20,19 @@ import (
 	"github.com/dygmamba/dygmamba/train"
 )
 
+// trainFlags are all that a training is told on the command line.
+type trainFlags struct {
+	data             dataFlags
+	what             modelFlags
+	where            deviceFlags
+	runs             runFlags
+	negatives, limit string // --negatives, --memory-limit
+	options          dygmamba.TrainOptions
+}
+
 func newTrain(a *app) *cobra.Command {
-	var data dataFlags
-	var what modelFlags
-	var where deviceFlags
-	var runs runFlags
-	var o dygmamba.TrainOptions
-	var negatives, limit string
+	var f trainFlags
+	o := &f.options
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Train a model on a data set, with one or more seeds",
@@ -42,26 +48,26 @@ It remembers model, settings, negatives and the seeds that were begun.`,
   dygmamba train --data visits.dgm --set max_input_sequence_length=64 --set dropout=0.2 --out runs/visits`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Resume && runs.out == "" {
+			if o.Resume && f.runs.out == "" {
 				return usagef("--resume needs --out, the directory of the run to continue")
 			}
 			if o.Resume {
-				recall(cmd, runs.out, &data, &what, &where, &runs, &o, &negatives)
+				f.recall(cmd.Flags().Changed)
 			}
-			if err := checkTraining(what, runs, &o, negatives, limit); err != nil {
+			if err := f.check(); err != nil {
 				return err
 			}
-			if o.Set, err = data.open(cmd.Context(), a); err != nil {
+			if o.Set, err = f.data.open(cmd.Context(), a); err != nil {
 				return err
 			}
 			defer o.Set.Close()
-			if o.Device, err = where.open(a); err != nil {
+			if o.Device, err = f.where.open(a); err != nil {
 				return err
 			}
 			defer o.Device.Close()
-			o.Model, o.Preset, o.Settings, o.Dir, o.Threads = what.name, what.preset, what.set, runs.out, where.threads
-			progress := watch(a, &o)
-			summary, err := dygmamba.Train(cmd.Context(), o)
+			o.Model, o.Preset, o.Settings, o.Dir, o.Threads = f.what.name, f.what.preset, f.what.set, f.runs.out, f.where.threads
+			progress := watch(a, o)
+			summary, err := dygmamba.Train(cmd.Context(), *o)
 			progress.done()
 			if errors.Is(err, context.Canceled) {
 				a.log().Info(afterwards(o.Dir))
@@ -72,15 +78,15 @@ It remembers model, settings, negatives and the seeds that were begun.`,
 			return a.emit(summary, func(w io.Writer, s term.Style) error { return writeSummary(w, s, o.Set, o.Dir, summary) })
 		},
 	}
-	data.add(cmd)
-	what.add(cmd, modelNames, "dygmamba")
-	where.add(cmd)
-	runs.add(cmd)
+	f.data.add(cmd)
+	f.what.add(cmd, modelNames, "dygmamba")
+	f.where.add(cmd)
+	f.runs.add(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or begin it when there is none")
 	flags.DurationVar(&o.SaveEvery, "save-every", 30*time.Second, "how often to save the state within an epoch")
-	flags.StringVar(&limit, "memory-limit", "", "refuse to start when training would need more, such as 8GB (default: what is free)")
-	flags.StringVar(&negatives, "negatives", sample.Random, "negatives of the final evaluation: random, historical, inductive or all; training and validation always use random ones")
+	flags.StringVar(&f.limit, "memory-limit", "", "refuse to start when training would need more, such as 8GB (default: what is free)")
+	flags.StringVar(&f.negatives, "negatives", sample.Random, "negatives of the final evaluation: random, historical, inductive or all; training and validation always use random ones")
 	flags.BoolVar(&o.ByAP, "select-by-ap", false, "choose the best epoch by validation AP alone; otherwise AP and AUC must both be at least the best so far")
 	flags.IntVar(&o.TestEvery, "test-every", 0, "measure the test sets too every so many epochs; shown, never used to choose (default: never)")
 	flags.BoolVar(&o.TensorBoard, "tensorboard", false, "write TensorBoard event files to --out")
@@ -90,15 +96,16 @@ It remembers model, settings, negatives and the seeds that were begun.`,
 
 func modelNames() []string { return slices.Sorted(maps.Keys(models.All)) }
 
-// checkTraining looks at the flags alone, before anything is read, and puts them into o.
-func checkTraining(what modelFlags, runs runFlags, o *dygmamba.TrainOptions, negatives, limit string) (err error) {
-	if o.Strategies, err = oneOrAll("negatives", negatives, sample.Strategies()); err != nil {
+// check looks at the flags alone, before anything is read, and puts them into the options.
+func (f *trainFlags) check() (err error) {
+	o := &f.options
+	if o.Strategies, err = oneOrAll("negatives", f.negatives, sample.Strategies()); err != nil {
 		return err
 	}
-	if o.MemoryLimit, err = parseBytes("memory-limit", limit); err != nil {
+	if o.MemoryLimit, err = parseBytes("memory-limit", f.limit); err != nil {
 		return err
 	}
-	if o.Seeds, err = runs.seeds(); err != nil {
+	if o.Seeds, err = f.runs.seeds(); err != nil {
 		return err
 	}
 	switch {
@@ -106,36 +113,35 @@ func checkTraining(what modelFlags, runs runFlags, o *dygmamba.TrainOptions, neg
 		return usagef("--save-every is %v, must be a span of time such as 30s or 5m", o.SaveEvery)
 	case o.TestEvery < 0:
 		return usagef("--test-every is %d, must be a number of epochs, or 0 for never", o.TestEvery)
-	case o.TensorBoard && runs.out == "":
+	case o.TensorBoard && f.runs.out == "":
 		return usagef("--tensorboard needs --out, the directory to write event files to")
 	}
-	factory, err := dygmamba.Factory(what.name)
+	factory, err := dygmamba.Factory(f.what.name)
 	if err != nil {
 		return usagef("%v", err)
 	}
-	_, err = factory.Spec(what.preset, "", what.set...)
+	_, err = factory.Spec(f.what.preset, "", f.what.set...)
 	return err
 }
 
-// recall takes over from the run in a directory what the command line leaves open, so that --resume needs no other flags repeated than --data.
-// What the command line does say stays, and the training will object if that is something else.
-func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, where *deviceFlags, runs *runFlags, o *dygmamba.TrainOptions, negatives *string) {
-	given := cmd.Flags().Changed
-	begun := seedsIn(dir)
+// recall takes over from the runs in --out what the command line leaves open, so that --resume needs no other flags repeated than --data.
+// What is given on it stays, and the training will object if that is something else.
+func (f *trainFlags) recall(given func(flag string) bool) {
+	begun := seedsIn(f.runs.out)
 	if len(begun) == 0 {
 		return
 	}
 	if !given("seed") {
-		runs.seed = begun[0]
+		f.runs.seed = begun[0]
 		if !given("runs") {
-			runs.begun = begun
+			f.runs.begun = begun
 		}
 	}
-	like := runs.seed
+	like := f.runs.seed
 	if !slices.Contains(begun, like) { // one more seed of the same
 		like = begun[0]
 	}
-	c, known := configBeside(filepath.Join(dygmamba.SeedDir(dir, like), train.LastFile))
+	c, known := configBeside(filepath.Join(dygmamba.SeedDir(f.runs.out, like), train.LastFile))
 	if !known {
 		return
 	}
@@ -143,25 +149,25 @@ func recall(cmd *cobra.Command, dir string, data *dataFlags, what *modelFlags, w
 	if err != nil {
 		return // the training will say what is wrong with the file
 	}
-	what.set = append(settings, what.set...)
+	f.what.set = append(settings, f.what.set...)
 	if !given("model") {
-		what.name = c.Model
+		f.what.name = c.Model
 	}
 	if !given("preset") {
-		what.preset = preset
+		f.what.preset = preset
 	}
 	if !given("sampling") {
-		data.sampling = c.Sampling
+		f.data.sampling = c.Sampling
 	}
 	if !given("select-by-ap") {
-		o.ByAP = c.ByAP
+		f.options.ByAP = c.ByAP
 	}
 	if !given("tf32") {
-		where.tf32 = c.TF32
+		f.where.tf32 = c.TF32
 	}
 	if !given("negatives") && len(c.Final) > 0 {
-		if *negatives = c.Final[0]; len(c.Final) > 1 {
-			*negatives = "all"
+		if f.negatives = c.Final[0]; len(c.Final) > 1 {
+			f.negatives = "all"
 		}
 	}
 }
