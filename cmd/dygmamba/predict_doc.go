@@ -172,7 +172,7 @@ func (p *prediction) addGaps(f *term.Facts, gaps []float32) {
 		if p.set.TimeFormat == dataset.TimeDate {
 			known = append(known, term.Duration(seconds(float64(g))))
 		} else {
-			known = append(known, strconv.FormatFloat(float64(g), 'g', 6, 32))
+			known = append(known, plainNumber(float64(g)))
 		}
 	}
 	end := len(known) - 1
@@ -232,13 +232,21 @@ func eventNames(events []dygmamba.PastEvent) string {
 	return strings.Join(names, ", ")
 }
 
+// plainNumber is a time or a span in a unit that only the data know: large ones with two digits behind the point at most, small ones with six in all.
+func plainNumber(x float64) string {
+	if size := math.Abs(x); size >= 1000 && size < 1e15 {
+		return strconv.FormatFloat(math.Round(100*x)/100, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 6, 64)
+}
+
 // when is the time of events, or from when to when, as exactly as people want to know.
 func (p *prediction) when(events []dygmamba.PastEvent) string {
 	moment := func(t event.Time) string {
 		if p.set.TimeFormat == dataset.TimeDate {
 			return dataset.FormatTime(math.Round(t), dataset.TimeDate)
 		}
-		return strconv.FormatFloat(t, 'f', 2, 64)
+		return plainNumber(t)
 	}
 	first, last := moment(events[0].Time), moment(events[len(events)-1].Time)
 	if first == last {

@@ -442,3 +442,13 @@ func TestEvalOfRun(t *testing.T) {
 	}
 	program(t, "eval", "--run", r.run, "--data", other, "--device", "cpu", "--negatives", "random").want(t, exitDone, "are not those that the model was trained on")
 }
+
+func TestPlainNumber(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0", 16736182: "16736182", 1700000000.128: "1700000000.13", 0.0123456789: "0.0123457", 55.599998: "55.6", -1234.5: "-1234.5", 1e20: "1e+20",
+	} {
+		if got := plainNumber(x); got != want {
+			t.Errorf("%v is shown as %s, want %s", x, got, want)
+		}
+	}
+}
