@@ -72,7 +72,7 @@ func Summary(dir fs.FS) (string, error) {
 		for _, m := range s.Results {
 			if m.Setting == "transductive" && m.Strategy == "random" {
 				preset := "`" + s.Preset + "`"
-				if g[0].frozen && s.Preset != "steady" {
+				if g[0].frozen && !strings.HasPrefix(s.Preset, "steady") {
 					preset += ", frozen"
 				}
 				fmt.Fprintf(&b, "| %s | %s | %d | %.2f | %s |\n", name, preset, len(g), 100*g.validation(), measured(m, s))
