@@ -341,3 +341,47 @@ func TestSaveDyGLib(t *testing.T) {
 		t.Errorf("header %q", head)
 	}
 }
+
+// A set says where it lies, unless that is where its name is always looked for.
+func TestOpenPath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	csv := filepath.Join("data", "x", "ml_x.csv")
+	if err := os.MkdirAll(filepath.Dir(csv), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(csv, []byte(goodCSV), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Synth("s3", SynthOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Save("mine.dgm", set); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, dir, want string }{
+		{"x", "", ""},
+		{"s1", "", ""},
+		{"s1", "data", ""},
+		{"x", "data", csv},
+		{filepath.Dir(csv), "", csv},
+		{csv, "", csv},
+		{"mine.dgm", "", "mine.dgm"},
+	} {
+		set, err := Open(t.Context(), c.name, Options{DataDir: c.dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.want != "" {
+			c.want = filepath.Join(here, c.want)
+		}
+		if set.Path != c.want {
+			t.Errorf("%s in %q: path %q, want %q", c.name, c.dir, set.Path, c.want)
+		}
+		set.Close()
+	}
+}

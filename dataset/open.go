@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,20 +32,29 @@ func Open(ctx context.Context, name string, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case src.native != "":
-		return OpenNative(src.native)
-	case src.synth != "":
-		return Synth(src.synth, SynthOptions{Seed: o.Seed})
+	set, err := src.open(ctx, o)
+	if err == nil && (src.path || o.DataDir != "") && src.synth == "" {
+		set.Path, err = filepath.Abs(cmp.Or(src.native, src.layout.csv))
 	}
-	return src.layout.read(ctx)
+	return set, err
 }
 
-// source is where a data set was found; one of the three is set.
+// source is where a data set was found; one of the first three is set.
 type source struct {
 	layout layout
 	native string
 	synth  string
+	path   bool // not by name
+}
+
+func (s source) open(ctx context.Context, o Options) (*Set, error) {
+	switch {
+	case s.native != "":
+		return OpenNative(s.native)
+	case s.synth != "":
+		return Synth(s.synth, SynthOptions{Seed: o.Seed})
+	}
+	return s.layout.read(ctx)
 }
 
 func find(name string, o Options) (source, error) {
@@ -67,7 +77,7 @@ func find(name string, o Options) (source, error) {
 	case err == nil && info.IsDir():
 		l, err := layoutIn(name)
 		if _, known := Lookup(name); err == nil || !known { // a directory called uci may hold something else, such as a run
-			return source{layout: l}, err
+			return source{layout: l, path: true}, err
 		}
 	case err == nil:
 		return findFile(name)
@@ -101,10 +111,10 @@ func findFile(path string) (source, error) {
 	if name, ok := strings.CutPrefix(strings.TrimSuffix(base, ".gz"), "ml_"); ok && strings.HasSuffix(name, ".csv") {
 		l, _ := findLayout(dir, strings.TrimSuffix(name, ".csv"))
 		l.csv = path
-		return source{layout: l}, nil
+		return source{layout: l, path: true}, nil
 	}
 	if head, _ := in.r.Peek(len(nativeMagic)); string(head) == nativeMagic || filepath.Ext(path) == ".dgm" {
-		return source{native: path}, nil
+		return source{native: path, path: true}, nil
 	}
 	found := in.kind()
 	if found == "" {

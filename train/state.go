@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ type Config struct {
 	Model    string          `json:"model"`
 	Spec     json.RawMessage `json:"spec"`
 	Data     string          `json:"data"`
+	Path     string          `json:"data_path,omitempty"` // where the data lie, seen from the run's directory, if their name does not say; may change when a run goes on
 	Sampling string          `json:"sampling"`
 	Seed     uint64          `json:"seed"`
 	ByAP     bool            `json:"by_ap"`
@@ -104,9 +106,25 @@ func (t *trainer) config(ctx context.Context) (Config, error) {
 		return Config{}, fmt.Errorf("validation negatives: %w", err)
 	}
 	return Config{
-		Model: t.Model, Spec: spec, Data: t.Set.Name, Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device), Params: t.model.Params().Count(),
+		Model: t.Model, Spec: spec, Data: t.Set.Name, Path: t.dataPath(), Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device), Params: t.model.Params().Count(),
 		Hashes: Hashes{Data: t.Set.Hash(), Split: t.Protocol.Split().Hash, Negatives: val.Negatives},
 	}, nil
+}
+
+// dataPath leads from the run's directory to the data, so that both can be moved together.
+func (t *trainer) dataPath() string {
+	if t.Set.Path == "" {
+		return ""
+	}
+	dir, err := filepath.Abs(t.Dir)
+	if err != nil {
+		return t.Set.Path
+	}
+	path, err := filepath.Rel(dir, t.Set.Path)
+	if err != nil { // on another drive
+		return t.Set.Path
+	}
+	return filepath.ToSlash(path)
 }
 
 // guess is a scorer that looks at nothing: all it is good for is to see which questions an evaluation asks.
@@ -220,8 +238,11 @@ func (t *trainer) restore(f checkpoint.File, now Config) error {
 		}
 	}
 	var err error
-	t.epochs, err = t.dir.readLog(t.at.Epoch)
-	return err
+	if t.epochs, err = t.dir.readLog(t.at.Epoch); err != nil || was.Path == now.Path {
+		return err
+	}
+	was.Path = now.Path // the data were moved
+	return t.dir.writeJSON(ConfigFile, was)
 }
 
 // differs says what a resumed run must not change.

@@ -130,7 +130,7 @@ func (d *demoDoc) farewell(w io.Writer, s term.Style) error {
 
 const demoCommands = `dygmamba data import visits.csv --out visits.dgm
 dygmamba train --data visits.dgm --out runs/visits
-dygmamba eval --run runs/visits --data visits.dgm
-dygmamba predict --run runs/visits --data visits.dgm --queries questions.csv \
+dygmamba eval --run runs/visits
+dygmamba predict --run runs/visits --queries questions.csv \
     --out answers.csv --explain why.jsonl
 `

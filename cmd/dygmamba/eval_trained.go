@@ -25,7 +25,10 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 	if recorded && data.sampling == "" {
 		data.sampling = config.Sampling
 	}
-	set, err := from.openData(ctx, a, data, files[0])
+	if err := data.recall(a, files[0]); err != nil {
+		return nil, err
+	}
+	set, err := data.open(ctx, a)
 	if err != nil {
 		return nil, err
 	}

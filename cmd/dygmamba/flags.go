@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -26,6 +27,8 @@ type dataFlags struct {
 	name     string // --data
 	dir      string // --data-dir
 	sampling string // --sampling; "": as the data prefers
+	recalled bool   // the name is that of a run's data, not given as a flag
+	missing  string // where these were and are no more
 }
 
 func (f *dataFlags) add(cmd *cobra.Command) {
@@ -52,7 +55,14 @@ func (f *dataFlags) open(ctx context.Context, a *app) (*dataset.Set, error) {
 	if err := oneOf("sampling", f.sampling, "", dataset.Reference, dataset.Native); err != nil {
 		return nil, err
 	}
-	return a.openSet(ctx, f.name, f.dir, f.sampling)
+	set, err := a.openSet(ctx, f.name, f.dir, f.sampling)
+	if f.recalled && errors.Is(err, dataset.ErrUnknown) {
+		if f.missing != "" {
+			return nil, usagef("data set %s was %s, which is not there; say with --data where it lies", f.name, f.missing)
+		}
+		return nil, usagef("%v; say with --data where it lies", err)
+	}
+	return set, err
 }
 
 // openSet is open for commands that take the name as an argument.

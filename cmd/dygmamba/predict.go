@@ -24,7 +24,8 @@ func newPredict(a *app) *cobra.Command {
 		Use:   "predict",
 		Short: "Answer with a trained model: will u and i interact at time ts?",
 		Long: `Reads queries from a table with the columns u, i and ts and writes u,i,ts,logit,probability in the same order. A query is answered from all
-events of the data set that lie strictly before its ts; it may lie after the last one. Nodes that the data set does not have are allowed.
+events of the data set that lie strictly before its ts, which may be after the last one. The data set is that of the run unless --data names
+another. Nodes that it does not have are allowed.
 
 The probability is what the model was trained to give: 1 for an event, 0 for the same source with another destination drawn at random, one of
 each. It ranks queries, and is no share of moments at which they come true.
@@ -37,11 +38,11 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 		Example: `  dygmamba predict --run runs/uci --queries questions.csv --out answers.csv
   dygmamba predict --checkpoint runs/uci/seed-0/checkpoint.safetensors --data uci --queries questions.csv --json
   dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 --set max_interaction_times=10 --queries q.csv
-  dygmamba predict --run runs/visits --data visits.dgm --queries q.csv --out s.csv --explain why.jsonl
-  dygmamba predict --run runs/visits --data visits.dgm --u Ada --i espresso --ts 2024-05-02T09:00:00Z --explain -`,
+  dygmamba predict --run runs/visits --queries q.csv --out s.csv --explain why.jsonl
+  dygmamba predict --run runs/visits --data newer.dgm --u Ada --i espresso --ts 2024-05-02T09:00:00Z --explain -`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := p.check(cmd, a, data.name); err != nil {
+			if err := p.check(cmd, a); err != nil {
 				return err
 			}
 			files, err := p.from.files()
@@ -51,7 +52,13 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 			if len(files) > 1 {
 				return usagef("%s holds %d runs, choose one of them, such as %s", p.from.run+p.from.checkpoint, len(files), filepath.Dir(files[0]))
 			}
-			set, err := p.from.openData(cmd.Context(), a, data, files[0])
+			if err := data.recall(a, files[0]); err != nil {
+				return err
+			}
+			if err := p.spare(files[0], data.name); err != nil {
+				return err
+			}
+			set, err := data.open(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -98,7 +105,7 @@ type prediction struct {
 }
 
 // check looks at the flags alone.
-func (p *prediction) check(cmd *cobra.Command, a *app, data string) error {
+func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	given := 0
 	for _, name := range questionColumns {
 		if cmd.Flags().Changed(name) {
@@ -130,7 +137,17 @@ func (p *prediction) check(cmd *cobra.Command, a *app, data string) error {
 		if err := writable(flag, path); err != nil {
 			return err
 		}
-		for what, input := range map[string]string{"queries": p.queries, "weights": p.from.checkpoint, "data": data} {
+	}
+	return nil
+}
+
+// spare refuses to write over what is read.
+func (p *prediction) spare(weights, data string) error {
+	for flag, path := range map[string]string{"out": p.out, "explain": p.why} {
+		if path == "" || path == "-" {
+			continue
+		}
+		for what, input := range map[string]string{"queries": p.queries, "weights": weights, "data": data} {
 			if sameFile(input, path) {
 				return usagef("--%s %s is the file with the %s", flag, path, what)
 			}

@@ -268,7 +268,6 @@ func TestPredictUsage(t *testing.T) {
 		{"--run " + r.run + " --queries " + q + " --out /no/such/dir/s.csv", "there is no directory"},
 		{"--run " + r.run + " --queries " + q + " --top -1", "--top is -1"},
 		{"--run " + r.run + " --queries " + q + " --data " + r.data + " --set nope=1 --device cpu", `no key "nope"`},
-		{"--run " + r.run + " --queries " + q, "say with --data"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.want, func(t *testing.T) {

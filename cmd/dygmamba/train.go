@@ -41,9 +41,9 @@ on the last 15 %. With --out DIR everything is kept in DIR/seed-<n>/: configurat
 resume from; DIR/result.json sums all seeds up.
 
 Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never stopped, also after a crash.
-It remembers model, settings, negatives and the seeds that were begun.`,
+It remembers the data, model, settings, negatives and the seeds that were begun.`,
 		Example: `  dygmamba train --data uci --out runs/uci
-  dygmamba train --data uci --out runs/uci --resume
+  dygmamba train --resume --out runs/uci
   dygmamba train --data enron --preset paper --runs 5 --out runs/enron --negatives all
   dygmamba train --data visits.dgm --set max_input_sequence_length=64 --set dropout=0.2 --out runs/visits`,
 		Args: takes(),
@@ -124,7 +124,7 @@ func (f *trainFlags) check() (err error) {
 	return err
 }
 
-// recall takes over from the runs in --out what the command line leaves open, so that --resume needs no other flags repeated than --data.
+// recall takes over from the runs in --out what the command line leaves open, so that --resume needs no other flag.
 // What is given on it stays, and the training will object if that is something else.
 func (f *trainFlags) recall(given func(flag string) bool) {
 	begun := seedsIn(f.runs.out)
@@ -155,6 +155,9 @@ func (f *trainFlags) recall(given func(flag string) bool) {
 	}
 	if !given("preset") {
 		f.what.preset = preset
+	}
+	if !given("data") {
+		f.data.remember(c, dygmamba.SeedDir(f.runs.out, like))
 	}
 	if !given("sampling") {
 		f.data.sampling = c.Sampling

@@ -102,6 +102,44 @@ func TestTrainSeveralSeeds(t *testing.T) {
 	}
 }
 
+// A run knows its data: --data need not be said again, also when both were moved together, and it learns where they went.
+func TestRunKnowsItsData(t *testing.T) {
+	place := t.TempDir()
+	at := func(path string) string { return filepath.Join(place, filepath.FromSlash(path)) }
+	run := func(args ...string) result { return program(t, append(args, "--device", "cpu")...) }
+	move := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(at(from), at(to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(at("a/runs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at("a/visits.dgm"), content(t, trainedRun(t).data), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program(t, training(at("a/visits.dgm"), "--out", at("a/runs/x"))...).want(t, exitDone)
+	if c, _ := configBeside(at("a/runs/x/seed-0/x")); c.Path != "../../../visits.dgm" {
+		t.Errorf("the configuration leads to %q", c.Path)
+	}
+	question := []string{"predict", "--u", "u1", "--i", "v1", "--ts", "1e6"}
+
+	move("a", "b")
+	run("train", "--resume", "--out", at("b/runs/x")).want(t, exitDone)
+	run("eval", "--run", at("b/runs/x"), "--negatives", "random").want(t, exitDone, at("b/visits.dgm"))
+	run(append(question, "--checkpoint", at("b/runs/x/seed-0/checkpoint.safetensors"))...).want(t, exitDone, at("b/visits.dgm"))
+	run(append(question, "--run", at("b/runs/x"), "--out", at("b/visits.dgm"))...).want(t, exitUsage, "is the file with the data")
+	run(append(question, "--run", at("b/runs/x"), "--out", at("b/runs/x/seed-0/checkpoint.safetensors"))...).want(t, exitUsage, "is the file with the weights")
+
+	move("b/visits.dgm", "visits.dgm")
+	for _, args := range [][]string{{"train", "--resume", "--out", at("b/runs/x")}, append(question, "--run", at("b/runs/x"))} {
+		run(args...).want(t, exitUsage, "was "+at("b/visits.dgm")+", which is not there; say with --data")
+	}
+	run("train", "--resume", "--out", at("b/runs/x"), "--data", at("visits.dgm")).want(t, exitDone)
+	run(append(question, "--run", at("b/runs/x"))...).want(t, exitDone, at("visits.dgm"))
+}
+
 // A run that is older than a setting goes on as it was, although it would begin with another value today.
 func TestResumeOlderRun(t *testing.T) {
 	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")

@@ -1,15 +1,16 @@
 package main
 
 import (
-	"context"
 	"errors"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/checkpoint"
-	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/train"
 )
 
 // trainedFlags choose a trained model.
@@ -43,26 +44,44 @@ func (f *trainedFlags) files() ([]string, error) {
 	return dygmamba.Checkpoints(f.checkpoint)
 }
 
-// openData opens the data set that is asked for, or else the one that the checkpoint was trained on.
-func (f *trainedFlags) openData(ctx context.Context, a *app, data dataFlags, file string) (*dataset.Set, error) {
-	if data.name == "" {
-		if foreign, err := checkpoint.IsPyTorch(file); err == nil && !foreign {
-			weights, err := checkpoint.Load(file)
-			if err != nil {
-				return nil, loadError(err)
-			}
-			data.name = weights.Meta["data"]
-		}
-		if data.name != "" {
-			a.log().Info("data set " + data.name + ", which the checkpoint was trained on")
-			set, err := data.open(ctx, a)
-			if errors.Is(err, dataset.ErrUnknown) {
-				return nil, usagef("%v; say with --data where it lies", err)
-			}
-			return set, err
-		}
+// recall names the data set that a checkpoint was trained on, unless another is asked for.
+func (f *dataFlags) recall(a *app, file string) error {
+	if f.name != "" {
+		return nil
 	}
-	return data.open(ctx, a)
+	config, recorded := configBeside(file)
+	switch foreign, err := checkpoint.IsPyTorch(file); {
+	case recorded:
+		f.remember(config, filepath.Dir(file))
+	case err == nil && !foreign:
+		weights, err := checkpoint.Load(file)
+		if err != nil {
+			return loadError(err)
+		}
+		f.name = weights.Meta["data"]
+	}
+	if f.name != "" {
+		f.recalled = true
+		a.log().Info("data set " + f.name + ", which the checkpoint was trained on")
+	}
+	return nil
+}
+
+// remember takes the data set of the run in dir: where it lay then, or else whatever has its name now.
+func (f *dataFlags) remember(c train.Config, dir string) {
+	f.name, f.recalled = c.Data, true
+	if c.Path == "" || f.dir != "" {
+		return
+	}
+	path := filepath.FromSlash(c.Path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	if _, err := os.Stat(path); err != nil {
+		f.missing = path
+		return
+	}
+	f.name = path
 }
 
 // loadError says what kind of mistake an error of Load is: mostly that of a file, sometimes that of the command line.

@@ -4,12 +4,30 @@ import (
 	"flag"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
 
 var update = flag.Bool("update", false, "write the tables into the documents")
+
+// TestRecords: where data lay on somebody's machine is nobody's business.
+func TestRecords(t *testing.T) {
+	files, err := filepath.Glob("../../results/*/config.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(raw), `"data_path"`) {
+			t.Errorf("%s has a data_path, want none", file)
+		}
+	}
+}
 
 // TestDocuments compares the tables of README.md and docs/RESULTS.md with the runs they claim to show.
 func TestDocuments(t *testing.T) {
