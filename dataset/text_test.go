@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pgregory.net/rapid"
 )
 
 func TestParseFloat(t *testing.T) {
@@ -65,6 +67,7 @@ func TestParseTime(t *testing.T) {
 		"2024-05-01T12:00": "2024-05-01T12:00:00Z", "2024-05-01": "2024-05-01T00:00:00Z", "2024-05-01T12:00:00+02:00": "2024-05-01T10:00:00Z",
 		"2024-05-01T12:00:00-0530": "2024-05-01T17:30:00Z", "2024-05-01 12:00:00 UTC": "2024-05-01T12:00:00Z", "2024-05-01 12:00:00 +01": "2024-05-01T11:00:00Z",
 		"1969-12-31T23:59:59.5Z": "1969-12-31T23:59:59.5Z", "2024-02-29": "2024-02-29T00:00:00Z", "1999-12-31T23:59:60Z": "2000-01-01T00:00:00Z", "2024-05-01T12:00:00,5Z": "2024-05-01T12:00:00.5Z",
+		"2024-09-26T19:47:53.789921Z": "2024-09-26T19:47:53.789921Z", "2024-09-26T19:47:53.999999Z": "2024-09-26T19:47:53.999999Z", "1969-12-31T23:59:59.9Z": "1969-12-31T23:59:59.9Z",
 	} {
 		got, format, err := ParseTime(in)
 		if err != nil || format != TimeDate || got != at(want) {
@@ -83,6 +86,12 @@ func TestParseTime(t *testing.T) {
 	if got := FormatTime(1.25, TimeNumber); got != "1.25" {
 		t.Error(got)
 	}
+	rapid.Check(t, func(t *rapid.T) {
+		v := float64(rapid.Int64Range(firstYear, lastYear-1).Draw(t, "second")) + rapid.Float64Range(0, 0.99).Draw(t, "part")
+		if got, _, err := ParseTime(FormatTime(v, TimeDate)); err != nil || got != v {
+			t.Fatalf("%v is written %s and read as %v: %v", v, FormatTime(v, TimeDate), got, err)
+		}
+	})
 }
 
 // rowsOf imports text read in blocks of some bytes and returns its rows, or the problems.

@@ -42,9 +42,20 @@ func FormatTime(at event.Time, format string) string {
 	t := time.Unix(sec, 0).UTC()
 	out := t.Format("2006-01-02T15:04:05")
 	if frac := at - float64(sec); frac > 0 {
-		out += strconv.FormatFloat(frac, 'f', -1, 64)[1:]
+		out += decimals(frac, float64(sec))
 	}
 	return out + "Z"
+}
+
+// decimals are the fewest, with the point, that added to whole give the same sum as frac: in 2024 seconds have six or seven.
+func decimals(frac, whole float64) string {
+	for n := 1; n < 20; n++ {
+		s := strconv.FormatFloat(frac, 'f', n, 64)
+		if v, err := strconv.ParseFloat(s, 64); err == nil && v < 1 && whole+v == whole+frac {
+			return s[1:]
+		}
+	}
+	return strconv.FormatFloat(frac, 'f', -1, 64)[1:]
 }
 
 func formatTime(at event.Time) string { return strconv.FormatFloat(at, 'f', -1, 64) }
