@@ -19,13 +19,13 @@ type Env struct {
 	Seed       uint64
 }
 
-// Training says how a model learns. Its JSON names are the ones --set takes.
+// Training says how a model learns. Its JSON names are the ones --set takes, and about says what they are.
 type Training struct {
-	BatchSize    int     `json:"batch_size"` // positives; as many negatives come with them
-	LearningRate float64 `json:"learning_rate"`
-	Epochs       int     `json:"num_epochs"` // at most
-	Patience     int     `json:"patience"`   // stop after so many epochs without improvement
-	Optimizer    string  `json:"optimizer"`  // Adam, SGD or RMSprop, however capitalised
+	BatchSize    int     `json:"batch_size" about:"events of a step, each with a negative"`
+	LearningRate float64 `json:"learning_rate" about:"how far a step goes"`
+	Epochs       int     `json:"num_epochs" about:"at most so many"`
+	Patience     int     `json:"patience" about:"epochs without a better one till it stops"`
+	Optimizer    string  `json:"optimizer" about:"Adam, SGD or RMSprop"` // however capitalised
 }
 
 // Standard is how the reference programs train every model.

@@ -28,16 +28,32 @@ func Apply(settings []string, targets ...any) error {
 	return nil
 }
 
+// Setting is one that Apply knows.
+type Setting struct {
+	Key   string
+	About string // what it is, in a few words: the field's tag
+	Value any
+}
+
+// Settings lists those of the given structs, or pointers to structs.
+func Settings(from ...any) []Setting {
+	var list []Setting
+	for _, f := range from {
+		v := reflect.Indirect(reflect.ValueOf(f))
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); keyOf(field) != "" {
+				list = append(list, Setting{keyOf(field), field.Tag.Get("about"), v.Field(i).Interface()})
+			}
+		}
+	}
+	return list
+}
+
 // Keys lists the keys that Apply knows for these structs.
 func Keys(targets ...any) []string {
 	var keys []string
-	for _, t := range targets {
-		kind := reflect.TypeOf(t).Elem()
-		for i := range kind.NumField() {
-			if key := keyOf(kind.Field(i)); key != "" {
-				keys = append(keys, key)
-			}
-		}
+	for _, s := range Settings(targets...) {
+		keys = append(keys, s.Key)
 	}
 	return keys
 }

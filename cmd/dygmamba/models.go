@@ -39,32 +39,6 @@ type settingDoc struct {
 	About string          `json:"about"`
 }
 
-// settingAbout says in a few words what each of them is, with the letters of the paper.
-var settingAbout = map[string]string{
-	"arch":                      "released, or the equations of the paper",
-	"variant":                   "ablation a to f; empty: the whole model",
-	"patch_size":                "p: events that make one step",
-	"max_input_sequence_length": "ρ: latest events of a node, and itself",
-	"max_interaction_times":     "k: gaps between the pair's own meetings",
-	"channel_embedding_dim":     "d: width of each of the four channels",
-	"time_feat_dim":             "width of the time encoding",
-	"width_divisor":             "f: the node-level block is 4d/f wide",
-	"gamma":                     "γ: the time-level block is γ·d wide",
-	"num_layers":                "of either block",
-	"dropout":                   "share left out at random in training",
-	"node_feat_dim":             "node features, narrower ones padded",
-	"edge_feat_dim":             "event features, narrower ones padded",
-	"freeze_time_encoder":       "its frequencies are not trained",
-	"exact_times":               "how long ago from exact times, not from rounded ones",
-	"batch_size":                "events of a step, each with a negative",
-	"learning_rate":             "how far a step goes",
-	"num_epochs":                "at most so many",
-	"patience":                  "epochs without a better one till it stops",
-	"optimizer":                 "Adam, SGD or RMSprop",
-	"edge_bank_memory_mode":     "unlimited_, time_window_ or repeat_threshold_memory",
-	"time_window_mode":          "fixed_proportion or repeat_interval",
-}
-
 func newModels(a *app) *cobra.Command {
 	var preset, data string
 	cmd := &cobra.Command{
@@ -130,7 +104,7 @@ func (a *app) listModels(preset, data string) error {
 func modelDocOf(name, preset, data string) (modelDoc, error) {
 	name = strings.ToLower(name)
 	if name == "edgebank" {
-		settings, err := settingDocs(model.Keys(new(edgebank.Config)), edgebank.Default)
+		settings, err := settingDocs(edgebank.Default)
 		return modelDoc{Name: name, Summary: edgebank.Summary, Settings: settings}, err
 	}
 	factory, ok := models.All[name]
@@ -145,27 +119,19 @@ func modelDocOf(name, preset, data string) (modelDoc, error) {
 	for _, p := range factory.Presets {
 		doc.Presets = append(doc.Presets, presetDoc{p, factory.About(p)})
 	}
-	doc.Settings, err = settingDocs(factory.Keys(), spec.Config, spec.Training)
+	doc.Settings, err = settingDocs(spec.Config, spec.Training)
 	return doc, err
 }
 
-// settingDocs reads the values of keys from structs with JSON names.
-func settingDocs(keys []string, from ...any) ([]settingDoc, error) {
-	values := map[string]json.RawMessage{}
-	for _, f := range from {
-		raw, err := json.Marshal(f)
+// settingDocs lists the settings in structs of them.
+func settingDocs(from ...any) ([]settingDoc, error) {
+	var docs []settingDoc
+	for _, s := range model.Settings(from...) {
+		value, err := json.Marshal(s.Value)
 		if err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(raw, &values); err != nil {
-			return nil, err
-		}
-	}
-	var docs []settingDoc
-	for _, k := range keys {
-		if v, ok := values[k]; ok {
-			docs = append(docs, settingDoc{k, v, settingAbout[k]})
-		}
+		docs = append(docs, settingDoc{s.Key, value, s.About})
 	}
 	return docs, nil
 }

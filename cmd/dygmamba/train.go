@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/train"
@@ -185,11 +187,10 @@ func settingsOf(c train.Config) (preset string, settings []string, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	all, err := settingDocs(factory.Keys(), spec.Config, spec.Training)
-	for _, s := range all {
-		settings = append(settings, s.Key+"="+strings.Trim(string(s.Value), `"`))
+	for _, s := range model.Settings(spec.Config, spec.Training) {
+		settings = append(settings, fmt.Sprintf("%s=%v", s.Key, s.Value))
 	}
-	return spec.Preset, settings, err
+	return spec.Preset, settings, nil
 }
 
 // seedsIn are the seeds of the runs that were begun in a directory.

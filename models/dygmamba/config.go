@@ -20,26 +20,26 @@ const (
 	convWidth = 4
 )
 
-// Config says everything about the model but its weights. Its JSON names are the ones --set takes.
+// Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what they are.
 type Config struct {
-	Arch    string `json:"arch"`    // Released or Paper
-	Variant string `json:"variant"` // ablation "a" to "f" of the paper's section 4.2, or "" for the whole model
+	Arch    string `json:"arch" about:"released, or the equations of the paper"`
+	Variant string `json:"variant" about:"ablation a to f; empty: the whole model"` // of the paper's section 4.2
 
-	Patch    int `json:"patch_size"`                // p: so many positions make one step of the sequence
-	Length   int `json:"max_input_sequence_length"` // ρ: the node itself and its latest Length−1 neighbours
-	Meetings int `json:"max_interaction_times"`     // k: so many gaps between the pair's own meetings
+	Patch    int `json:"patch_size" about:"p: events that make one step"`
+	Length   int `json:"max_input_sequence_length" about:"ρ: latest events of a node, and itself"` // Length−1 and 1
+	Meetings int `json:"max_interaction_times" about:"k: gaps between the pair's own meetings"`
 
-	Channel int     `json:"channel_embedding_dim"` // d: width of each of the four feature channels
-	TimeDim int     `json:"time_feat_dim"`
-	Divisor int     `json:"width_divisor"` // f: the node-level block is 4d/f wide (Paper: always 4d)
-	Gamma   float64 `json:"gamma"`         // the time-level block is ⌊γ·d⌋ wide
-	Layers  int     `json:"num_layers"`    // of either block
-	Dropout float64 `json:"dropout"`       // in the feed-forward layers
-	NodeDim int     `json:"node_feat_dim"` // columns of the node features; narrower ones count as padded with zeros
-	EdgeDim int     `json:"edge_feat_dim"`
+	Channel int     `json:"channel_embedding_dim" about:"d: width of each of the four channels"`
+	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
+	Divisor int     `json:"width_divisor" about:"f: the node-level block is 4d/f wide"` // Paper: always 4d
+	Gamma   float64 `json:"gamma" about:"γ: the time-level block is γ·d wide"`          // rounded down
+	Layers  int     `json:"num_layers" about:"of either block"`
+	Dropout float64 `json:"dropout" about:"share left out at random in training"` // in the feed-forward layers
+	NodeDim int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
+	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
 
-	FreezeTime bool `json:"freeze_time_encoder"`
-	ExactTimes bool `json:"exact_times"` // how long ago is not computed from times rounded to float32, which near Unix time are minutes apart
+	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
+	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"` // float32 near Unix time is minutes apart
 }
 
 // Default is the released program's configuration for a data set it has no better one for.

@@ -30,8 +30,8 @@ const (
 
 // Config says what is kept in memory.
 type Config struct {
-	Memory string `json:"edge_bank_memory_mode"`
-	Window string `json:"time_window_mode"` // for TimeWindow
+	Memory string `json:"edge_bank_memory_mode" about:"unlimited_, time_window_ or repeat_threshold_memory"`
+	Window string `json:"time_window_mode" about:"fixed_proportion or repeat_interval"` // for TimeWindow
 }
 
 // Default keeps every pair.
