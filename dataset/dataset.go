@@ -24,7 +24,7 @@ const (
 // Set is one data set, ready to be split and replayed. Events are in time order, ties in the order of the source.
 type Set struct {
 	Name       string
-	Path       string // where Open found it, absolute, if not where it always looks for the name
+	Path       string // where Open found it, absolute; "" in the user's cache, where its name finds it from anywhere
 	Log        *event.Log
 	Node, Edge Features // row = id; row 0 is padding
 	Names      *Names   // what the nodes were called; nil: ids are their own names

@@ -342,7 +342,7 @@ func TestSaveDyGLib(t *testing.T) {
 	}
 }
 
-// A set says where it lies, unless that is where its name is always looked for.
+// A set says where it lies, unless its name finds it from anywhere.
 func TestOpenPath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	here, err := os.Getwd()
@@ -350,11 +350,16 @@ func TestOpenPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	csv := filepath.Join("data", "x", "ml_x.csv")
-	if err := os.MkdirAll(filepath.Dir(csv), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(csv, []byte(goodCSV), 0o644); err != nil {
-		t.Fatal(err)
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(here, "cache")) // Linux
+	t.Setenv("HOME", here)                                   // macOS
+	t.Setenv("LocalAppData", here)                           // Windows
+	for _, file := range []string{csv, filepath.Join(CacheDir(), "cached", "ml_cached.csv")} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(goodCSV), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	set, err := Synth("s3", SynthOptions{})
 	if err != nil {
@@ -364,7 +369,8 @@ func TestOpenPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, dir, want string }{
-		{"x", "", ""},
+		{"cached", "", ""},
+		{"x", "", csv},
 		{"s1", "", ""},
 		{"s1", "data", ""},
 		{"x", "data", csv},

@@ -33,8 +33,8 @@ func Open(ctx context.Context, name string, o Options) (*Set, error) {
 		return nil, err
 	}
 	set, err := src.open(ctx, o)
-	if err == nil && (src.path || o.DataDir != "") && src.synth == "" {
-		set.Path, err = filepath.Abs(cmp.Or(src.native, src.layout.csv))
+	if err == nil && !src.cached && src.synth == "" {
+		set.Path, _ = filepath.Abs(cmp.Or(src.native, src.layout.csv)) // none where there is no current directory
 	}
 	return set, err
 }
@@ -44,7 +44,7 @@ type source struct {
 	layout layout
 	native string
 	synth  string
-	path   bool // not by name
+	cached bool // by name in the user's cache
 }
 
 func (s source) open(ctx context.Context, o Options) (*Set, error) {
@@ -65,10 +65,10 @@ func find(name string, o Options) (source, error) {
 	if filepath.Base(name) == name {
 		for _, dir := range dirs {
 			if l, ok := findLayout(filepath.Join(dir, name), name); ok {
-				return source{layout: l}, nil
+				return source{layout: l, cached: dir == CacheDir()}, nil
 			}
 			if path := filepath.Join(dir, name+".dgm"); exists(path) {
-				return source{native: path}, nil
+				return source{native: path, cached: dir == CacheDir()}, nil
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func find(name string, o Options) (source, error) {
 	case err == nil && info.IsDir():
 		l, err := layoutIn(name)
 		if _, known := Lookup(name); err == nil || !known { // a directory called uci may hold something else, such as a run
-			return source{layout: l, path: true}, err
+			return source{layout: l}, err
 		}
 	case err == nil:
 		return findFile(name)
@@ -111,10 +111,10 @@ func findFile(path string) (source, error) {
 	if name, ok := strings.CutPrefix(strings.TrimSuffix(base, ".gz"), "ml_"); ok && strings.HasSuffix(name, ".csv") {
 		l, _ := findLayout(dir, strings.TrimSuffix(name, ".csv"))
 		l.csv = path
-		return source{layout: l, path: true}, nil
+		return source{layout: l}, nil
 	}
 	if head, _ := in.r.Peek(len(nativeMagic)); string(head) == nativeMagic || filepath.Ext(path) == ".dgm" {
-		return source{native: path, path: true}, nil
+		return source{native: path}, nil
 	}
 	found := in.kind()
 	if found == "" {

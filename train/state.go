@@ -40,7 +40,7 @@ type Config struct {
 	Model    string          `json:"model"`
 	Spec     json.RawMessage `json:"spec"`
 	Data     string          `json:"data"`
-	Path     string          `json:"data_path,omitempty"` // where the data lie, seen from the run's directory, if their name does not say; may change when a run goes on
+	Path     string          `json:"data_path,omitempty"` // where the data lie, seen from the run's directory, if their name alone does not lead there; may change when a run goes on
 	Sampling string          `json:"sampling"`
 	Seed     uint64          `json:"seed"`
 	ByAP     bool            `json:"by_ap"`
