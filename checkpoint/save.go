@@ -8,9 +8,9 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
+
+	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
 // metadataKey is the header's entry that is no tensor.
@@ -24,40 +24,16 @@ func Save(path string, f File) error {
 	return nil
 }
 
-func save(path string, f File) (err error) {
-	tmp := path + ".tmp" // one name, so that a killed process leaves at most one behind
-	out, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+func save(path string, f File) error {
+	out, err := whole.Own(path)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			out.Close()
-			os.Remove(tmp)
-		}
-	}()
 	if err := Write(out, f); err != nil {
+		out.Discard()
 		return err
 	}
-	if err := out.Sync(); err != nil {
-		return err
-	}
-	if err := out.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return err
-	}
-	syncDir(filepath.Dir(path))
-	return nil
-}
-
-// syncDir makes a rename last through a power cut, where the system can.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		d.Sync()
-		d.Close()
-	}
+	return out.Commit()
 }
 
 // Write writes f as a safetensors file, tensors in their order, with a checksum in the metadata.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -174,11 +175,14 @@ const sumsFile = "SHA256SUMS"
 
 // record writes the checksums of a data set's files.
 func (r *FetchReport) record() error {
-	var b strings.Builder
 	files := slices.Clone(r.Files)
 	slices.SortFunc(files, func(x, y FetchedFile) int { return strings.Compare(x.Name, y.Name) })
-	for _, f := range files {
-		fmt.Fprintf(&b, "%s  %s\n", f.SHA256, f.Name)
-	}
-	return os.WriteFile(filepath.Join(r.Dir, sumsFile), []byte(b.String()), 0o644)
+	return writeFile(filepath.Join(r.Dir, sumsFile), func(w io.Writer) error {
+		for _, f := range files {
+			if _, err := fmt.Fprintf(w, "%s  %s\n", f.SHA256, f.Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
 // The files of a run directory.
@@ -50,17 +52,19 @@ func (d dir) readJSON(name string, value any) error {
 
 func (d dir) replace(name string, content []byte) error {
 	path := d.path(name)
-	tmp := path + ".tmp" // one name, so that a killed process leaves at most one behind
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := whole.Own(path)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		os.Remove(tmp)
+	if _, err = f.Write(content); err != nil {
+		f.Discard()
+	} else {
+		err = f.Commit()
+	}
+	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return os.Rename(tmp, path)
+	return nil
 }
 
 // appendLog adds an epoch's line.

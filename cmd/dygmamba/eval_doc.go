@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -132,11 +130,15 @@ func (d *evalDoc) save(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	var b bytes.Buffer
-	if err := encode(&b, d); err != nil {
+	out, err := newPending(filepath.Join(dir, "result.json"))
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "result.json"), b.Bytes(), 0o666)
+	defer out.discard()
+	if err := encode(out, d); err != nil {
+		return err
+	}
+	return out.commit()
 }
 
 // write is the document for people.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"path/filepath"
 	"strings"
 
@@ -130,10 +131,7 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	case p.out != "" && filepath.Clean(p.out) == filepath.Clean(p.why):
 		return usagef("--out and --explain are both %s, want two files", p.out)
 	}
-	for flag, path := range map[string]string{"out": p.out, "explain": p.why} {
-		if path == "" || path == "-" {
-			continue
-		}
+	for flag, path := range p.outputs() {
 		if err := writable(flag, path); err != nil {
 			return err
 		}
@@ -141,12 +139,16 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	return nil
 }
 
+// outputs are the files to write, by flag.
+func (p *prediction) outputs() map[string]string {
+	files := map[string]string{"out": p.out, "explain": p.why}
+	maps.DeleteFunc(files, func(_, path string) bool { return path == "" || path == "-" })
+	return files
+}
+
 // spare refuses to write over what is read.
 func (p *prediction) spare(weights, data string) error {
-	for flag, path := range map[string]string{"out": p.out, "explain": p.why} {
-		if path == "" || path == "-" {
-			continue
-		}
+	for flag, path := range p.outputs() {
 		for what, input := range map[string]string{"queries": p.queries, "weights": weights, "data": data} {
 			if sameFile(input, path) {
 				return usagef("--%s %s is the file with the %s", flag, path, what)

@@ -29,6 +29,16 @@ func Create(path string) (*File, error) {
 	return &File{f, path}, nil
 }
 
+// Own is Create for a directory that one process alone writes to: its file has a fixed name until then, so that a process that is killed again and
+// again leaves at most one behind.
+func Own(path string) (*File, error) {
+	f, err := os.OpenFile(path+".tmp", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return &File{f, path}, nil
+}
+
 // Commit puts everything on the disk and then renames. The file is gone if that fails.
 func (f *File) Commit() error {
 	err := f.Chmod(0o644)

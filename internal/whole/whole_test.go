@@ -38,3 +38,35 @@ func TestKeepsNames(t *testing.T) {
 		t.Errorf("the link is now %v, %v", info.Mode(), err)
 	}
 }
+
+// A file that a killed process left behind is taken over, and a reader never sees it.
+func TestOwn(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state")
+	for _, text := range []string{"left by a process that was killed", "discarded", "kept"} {
+		f, err := Own(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.WriteString(text)
+		if _, err := os.Stat(path); err == nil {
+			t.Fatalf("%s is there while %q is written", path, text)
+		}
+		switch text {
+		case "discarded":
+			f.Discard()
+		case "kept":
+			if err := f.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			f.Close()
+		}
+	}
+	if raw, err := os.ReadFile(path); err != nil || string(raw) != "kept" {
+		t.Errorf("the file has %q, %v", raw, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left in the directory: %v, %v", left, err)
+	}
+}
