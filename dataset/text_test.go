@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
 	"pgregory.net/rapid"
 )
 

@@ -51,7 +51,7 @@ func FormatTime(at event.Time, format string) string {
 func decimals(frac, whole float64) string {
 	for n := 1; n < 20; n++ {
 		s := strconv.FormatFloat(frac, 'f', n, 64)
-		if v, err := strconv.ParseFloat(s, 64); err == nil && v < 1 && whole+v == whole+frac {
+		if v, err := strconv.ParseFloat(s, 64); err == nil && whole+v == whole+frac {
 			return s[1:]
 		}
 	}

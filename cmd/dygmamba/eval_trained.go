@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -78,8 +79,24 @@ func unfinished(dir string) bool {
 
 // configBeside reads the configuration of the run that a checkpoint belongs to, if it is known.
 func configBeside(file string) (c train.Config, ok bool) {
-	raw, err := os.ReadFile(filepath.Join(filepath.Dir(file), train.ConfigFile))
-	return c, err == nil && json.Unmarshal(raw, &c) == nil && c.Hashes.Data != ""
+	c, err := readConfig(filepath.Dir(file))
+	return c, err == nil
+}
+
+// readConfig reads the configuration of the run in a directory.
+func readConfig(dir string) (c train.Config, err error) {
+	file := filepath.Join(dir, train.ConfigFile)
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return c, err
+	}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return c, &inputError{fmt.Errorf("%s: %w", file, err)}
+	}
+	if c.Hashes.Data == "" {
+		return c, &inputError{fmt.Errorf("%s: found no hash of the data, want the configuration of a run", file)}
+	}
+	return c, nil
 }
 
 // summaryDoc is what the seeds of a run achieved together.

@@ -54,7 +54,9 @@ It remembers the data, model, settings, negatives and the seeds that were begun.
 				return usagef("--resume needs --out, the directory of the run to continue")
 			}
 			if o.Resume {
-				f.recall(cmd.Flags().Changed)
+				if err := f.recall(cmd.Flags().Changed); err != nil {
+					return err
+				}
 			}
 			if err := f.check(); err != nil {
 				return err
@@ -128,10 +130,10 @@ func (f *trainFlags) check() (err error) {
 
 // recall takes over from the runs in --out what the command line leaves open, so that --resume needs no other flag.
 // What is given on it stays, and the training will object if that is something else.
-func (f *trainFlags) recall(given func(flag string) bool) {
+func (f *trainFlags) recall(given func(flag string) bool) error {
 	begun := seedsIn(f.runs.out)
 	if len(begun) == 0 {
-		return
+		return nil
 	}
 	if !given("seed") {
 		f.runs.seed = begun[0]
@@ -143,13 +145,14 @@ func (f *trainFlags) recall(given func(flag string) bool) {
 	if !slices.Contains(begun, like) { // one more seed of the same
 		like = begun[0]
 	}
-	c, known := configBeside(filepath.Join(dygmamba.SeedDir(f.runs.out, like), train.LastFile))
-	if !known {
-		return
+	dir := dygmamba.SeedDir(f.runs.out, like)
+	c, err := readConfig(dir)
+	if err != nil {
+		return err
 	}
 	preset, settings, err := settingsOf(c)
 	if err != nil {
-		return // the training will say what is wrong with the file
+		return &inputError{fmt.Errorf("%s: %w", filepath.Join(dir, train.ConfigFile), err)}
 	}
 	f.what.set = append(settings, f.what.set...)
 	if !given("model") {
@@ -159,7 +162,7 @@ func (f *trainFlags) recall(given func(flag string) bool) {
 		f.what.preset = preset
 	}
 	if !given("data") {
-		f.data.remember(c, dygmamba.SeedDir(f.runs.out, like))
+		f.data.remember(c, dir)
 	}
 	if !given("sampling") {
 		f.data.sampling = c.Sampling
@@ -175,6 +178,7 @@ func (f *trainFlags) recall(given func(flag string) bool) {
 			f.negatives = "all"
 		}
 	}
+	return nil
 }
 
 // settingsOf lists every setting of a run, also those that its configuration does not name since they are younger.

@@ -138,6 +138,14 @@ func TestRunKnowsItsData(t *testing.T) {
 	}
 	run("train", "--resume", "--out", at("b/runs/x"), "--data", at("visits.dgm")).want(t, exitDone)
 	run(append(question, "--run", at("b/runs/x"))...).want(t, exitDone, at("visits.dgm"))
+
+	config := at("b/runs/x/seed-0/config.json")
+	for text, want := range map[string]string{"{": "unexpected end", "{}": "no hash of the data", `{"model":"x","hashes":{"data":"1"}}`: `unknown model "x"`} {
+		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		run("train", "--resume", "--out", at("b/runs/x")).want(t, exitBadInput, config, want)
+	}
 }
 
 // A run that is older than a setting goes on as it was, although it would begin with another value today.
