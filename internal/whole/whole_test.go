@@ -43,7 +43,7 @@ func TestKeepsNames(t *testing.T) {
 func TestOwn(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state")
-	for _, text := range []string{"left by a process that was killed", "discarded", "kept"} {
+	for _, text := range []string{"discarded", "left by a process that was killed", "kept"} {
 		f, err := Own(path)
 		if err != nil {
 			t.Fatal(err)
