@@ -338,6 +338,9 @@ type Tables interface {
 	Gather(y, table Mat, rows Ints, per int)
 	// ScatterAdd adds y[r,:] to table[rows[r·per+m], :], in an order fixed by the arguments.
 	ScatterAdd(table, y Mat, rows Ints, per int)
+	// Assign writes table[rows[r], :] = y[r, :]. A negative row number writes nothing; of several equal ones the last
+	// r wins. y must not lie in the table.
+	Assign(table, y Mat, rows Ints)
 }
 
 // Learning kernels close the loop.

@@ -22,6 +22,23 @@ func Gather(tp *Tape, table *tensor.Tensor, rows device.Ints, per int) *tensor.T
 	return y
 }
 
+// Assign writes rows of a table by number: table[rows[r]] = y[r]; a negative number writes nothing, and of several
+// equal ones the last wins. table [..., c] counts all its rows; y [..., c] has as many as there are numbers, none of
+// them in the table.
+//
+// It changes state and is no operation to differentiate: nothing is recorded, and no gradient flows from the table back
+// to y. What the tape recorded before must not need the table's old numbers for its backward pass; Gather, which reads
+// a table, does not.
+func Assign(tp *Tape, table *tensor.Tensor, y *tensor.Tensor, rows device.Ints) {
+	if table.Cols() != y.Cols() || rows.Len != y.Rows() {
+		want := "equal widths and a row number for every row"
+		panic(tensor.Mismatch("assign", want, table.Shape(), y.Shape(), []int{rows.Len}))
+	}
+	if y.Len() > 0 {
+		tp.dev.Assign(table.Mat(), y.Mat(), rows)
+	}
+}
+
 type gather struct {
 	table, y *tensor.Tensor
 	rows     device.Ints

@@ -58,6 +58,8 @@ func TestShapeErrors(t *testing.T) {
 		{"dot: got [2×3] and [2×4×5]", func() { grad.Dot(tp, z(2, 3), z(2, 4, 5)) }},
 		{"mean of steps: got [2×0×5]", func() { grad.MeanSteps(tp, z(2, 0, 5)) }},
 		{"gather: got [2×3] and [3×2]", func() { grad.Gather(tp, z(2, 3), mask, 2) }},
+		{"assign: got [4×3] and [3×2] and [3]", func() { grad.Assign(tp, z(4, 3), z(3, 2), mask) }},
+		{"assign: got [4×3] and [2×3] and [3]", func() { grad.Assign(tp, z(4, 3), z(2, 3), mask) }},
 		{"gru: got [5×4] and [5×3]", func() { grad.GRU(tp, z(5, 4), z(5, 3), cell) }},
 		{"lstm: got [5×4] and [5×3]", func() { grad.LSTM(tp, z(5, 4), z(5, 3), z(5, 3), cell) }},
 		{"mamba: got [2×3×5] and [6×3]", func() { grad.Mamba(tp, z(2, 3, 5), block) }},

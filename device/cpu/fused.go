@@ -22,6 +22,7 @@ type fused struct {
 	cell      cellTask
 	gather    gatherTask
 	scatter   scatterTask
+	assign    assignTask
 	rowSum    rowSumTask
 }
 

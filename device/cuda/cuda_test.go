@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/device"
@@ -49,6 +50,36 @@ func TestReplay(t *testing.T) {
 			if v != 3*host[i] {
 				t.Fatalf("run %d: y[%d] = %v, want %v", run, i, v, 3*host[i])
 			}
+		}
+	}
+}
+
+// TestReplayAssign runs a step whose row numbers change: they are data, and a recording must not keep those it was made
+// with.
+func TestReplayAssign(t *testing.T) {
+	d := open(t)
+	const n, entries, cols = 300, 1000, 616
+	table, y, rows := d.Alloc(entries*cols), d.Alloc(n*cols), d.AllocInts(n)
+	want, host, at := make([]float32, entries*cols), make([]float32, n*cols), make([]int32, n)
+	for run := range 5 {
+		for i := range host {
+			host[i] = float32(run*len(host) + i)
+		}
+		for r := range at {
+			at[r] = int32((run*37+r*r)%(entries/2)) - 1 // some twice, some none
+			if at[r] >= 0 {
+				copy(want[int(at[r])*cols:], host[r*cols:(r+1)*cols])
+			}
+		}
+		d.Replay(1, func() {
+			d.Write(y, host)
+			d.WriteInts(rows, at)
+			d.Assign(table.Mat(entries, cols), y.Mat(n, cols), rows)
+		})
+		got := make([]float32, len(want))
+		d.Read(got, table)
+		if !slices.Equal(got, want) {
+			t.Fatalf("run %d: the table is not what was assigned", run)
 		}
 	}
 }

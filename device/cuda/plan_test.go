@@ -20,6 +20,7 @@ func hungry(dev device.Device, batch, length int) {
 	s := device.Scan{Batch: batch, Len: length, Width: width, State: state, U: wide, Delta: wide, ALog: dev.Alloc(width * state), B: narrow, C: narrow, Y: wide}
 	dev.ScanGrad(device.ScanGrad{Scan: s, DY: wide, DU: wide, DDelta: wide, DB: narrow, DC: narrow, DALog: dev.Alloc(width * state)})
 	dev.ScatterAdd(table, wide, dev.AllocInts(rows), 1)
+	dev.Assign(table, wide.Band(0, 20), dev.AllocInts(20))
 	dev.NormGrad(device.NormGrad{Norm: device.Norm{X: wide, Gamma: row, Beta: row, Stats: dev.Alloc(2 * rows), Y: wide}, DY: wide, DX: wide, DGamma: row, DBeta: row})
 }
 

@@ -48,6 +48,17 @@ func (d *Device) scatter(table, y device.Mat, rows device.Ints, per int, s scatt
 	d.columns(kScatterFold, table.Rows*cols, groups, table.Rows, cols)
 }
 
+// Assign copies rows to a table, a block each. It takes no memory for itself: a block finds out alone whether a later
+// one writes to the same row.
+func (d *Device) Assign(table, y device.Mat, rows device.Ints) {
+	if y.Cols == 0 {
+		return
+	}
+	d.limit("Assign", "the row numbers", y.Rows, math.MaxInt32) // blocks that a grid may have
+	d.with().mat(table).mat(y).ints(rows).size(y.Rows).size(y.Cols)
+	d.grid(kAssign, y.Rows, 1, threads, 1, 0, table.Rows, y.Rows, y.Cols)
+}
+
 // scatterCut says how adding rows to a table is cut up. It depends on the shapes alone.
 type scatterCut struct {
 	tile   int // rows of the table that fit into shared memory

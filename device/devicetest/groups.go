@@ -20,6 +20,7 @@ var groups = []group{
 	{"weighted", testWeighted},
 	{"cells", testCells},
 	{"tables", testTables},
+	{"assign", testAssign},
 	{"rowsum", testRowSum},
 	{"loss", testLoss},
 }

@@ -48,3 +48,41 @@ func tablesCase(g *rig, rows, cols, entries, per, gap int) {
 		dtable.wantAdded(g, 1e-5, func(r, c int) float64 { return want[r*cols+c] })
 	}
 }
+
+func testAssign(g *rig) {
+	// Rows of y, columns, rows of the table.
+	for i, size := range [][3]int{
+		{0, 7, 3}, {7, 0, 3}, {1, 1, 1}, {7, 7, 1}, {33, 33, 50}, {5, 8, 3}, {300, 172, 40}, {3, 616, 700}, {600, 3, 100},
+	} {
+		for _, many := range []bool{false, true} { // of equal row numbers
+			g.scope(fmt.Sprintf("y=%dx%d table=%d equal=%v", size[0], size[1], size[2], many), func(g *rig) {
+				assignCase(g, size[0], size[1], size[2], gaps[i%len(gaps)], many)
+			})
+		}
+	}
+}
+
+func assignCase(g *rig, rows, cols, entries, gap int, many bool) {
+	table, y := g.matrix("table", sum, entries, cols, gap), g.in("y", rows, cols, 17-gap)
+	at := make([]int32, rows)
+	for i := range at {
+		at[i] = int32(g.rng.IntN(entries+2)) - 2 // −2 and −1: no row
+		if many {
+			at[i] %= 3
+		}
+	}
+	ids := g.indices(at)
+	g.do(func() { g.dev.Assign(table.mat(), y.mat(), ids) })
+	if g.plain() {
+		last := map[int]int{}
+		for r, k := range at {
+			last[int(k)] = r
+		}
+		table.want(g, 0, func(k, c int) float64 {
+			if r, ok := last[k]; ok {
+				return y.at(r, c)
+			}
+			return table.at(k, c)
+		})
+	}
+}

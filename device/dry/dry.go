@@ -97,6 +97,7 @@ func (d *Device) LSTM(g device.Cell)                                        {}
 func (d *Device) LSTMGrad(g device.CellGrad)                                {}
 func (d *Device) Gather(y, table device.Mat, rows device.Ints, per int)     {}
 func (d *Device) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {}
+func (d *Device) Assign(table, y device.Mat, rows device.Ints)              {}
 func (d *Device) BCE(loss, dlogits, logits, labels device.Buffer)           {}
 func (d *Device) Update(u device.Update)                                    {}
 

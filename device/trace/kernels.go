@@ -270,6 +270,13 @@ func (d *Device) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {
 	d.stop("ScatterAdd", began)
 }
 
+// Assign measures the call.
+func (d *Device) Assign(table, y device.Mat, rows device.Ints) {
+	began := d.start()
+	d.Device.Assign(table, y, rows)
+	d.stop("Assign", began)
+}
+
 // BCE measures the call.
 func (d *Device) BCE(loss, dlogits, logits, labels device.Buffer) {
 	began := d.start()

@@ -101,3 +101,14 @@ KERNEL scatter_fold(float* table, u64 ldt, const float* part, u64 groups, u64 ta
   float s = fold_columns(part, groups, tablerows * cols, i, tablerows * cols);
   if (threadIdx.y == 0 && i < tablerows * cols) table[i / cols * ldt + i % cols] += s;
 }
+
+// assign: a block a row of y. Of equal row numbers the last writes and the others see that there is a later one, so no
+// two blocks write to the same row.
+KERNEL assign(float* table, u64 ldt, const float* y, u64 ldy, const int* rows, u64 n, u64 cols) {
+  u64 r = blockIdx.x;
+  int k = rows[r], later = 0;
+  if (k < 0) return;  // the whole block
+  for (u64 i = r + 1 + threadIdx.x; i < n && !later; i += blockDim.x) later = rows[i] == k;
+  if (__syncthreads_or(later)) return;
+  for (u64 c = threadIdx.x; c < cols; c += blockDim.x) table[(u64)k * ldt + c] = y[r * ldy + c];
+}
