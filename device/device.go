@@ -100,7 +100,10 @@ func (m Mat) Band(lo, hi int) Mat {
 	return Mat{m.Buf.Slice(min(lo*m.Stride, m.Buf.Len), m.Buf.Len), hi - lo, m.Cols, m.Stride}
 }
 
-// Device stores floats and runs kernels. Calls come from one goroutine at a time.
+//go:generate go run ./internal/forward
+
+// Device stores floats and runs kernels. Calls come from one goroutine at a time. What other devices wrap around each
+// kernel alike is generated from these interfaces.
 type Device interface {
 	Memory
 	Matrices
@@ -181,7 +184,7 @@ type Pointwise interface {
 	ZipCol(op Op, z, x Mat, v Buffer) // v[r] against row r
 	Scale(y, x Mat, a float32)        // y = a·x
 	Copy(y, x Mat)
-	Dropout(y, x Mat, d Drop)
+	Dropout(y, x Mat, p Drop)
 }
 
 // Drop keeps each number with probability 1−Rate and scales it by 1/(1−Rate). Whether element i is kept depends on
@@ -369,29 +372,4 @@ type Update struct {
 	Eps          float32
 	WeightDecay  float32
 	Step         Ints // [1] in device memory: 1 at the first update
-}
-
-// Replayer is an optional interface: a device that can capture the kernels of a step and replay them.
-type Replayer interface {
-	// Replay runs step, which must issue the same kernels on the same memory each time it is called with the same key.
-	// The device may run it, record it, or let only its Writes through and launch the recording.
-	Replay(key int, step func())
-}
-
-// Planner is an optional interface: a device that takes memory for itself while it computes.
-type Planner interface {
-	// Plan is a device that computes nothing and takes its memory from m. Own tells, in bytes, how much memory the kernels and steps run on
-	// it so far would make this device take besides: an upper bound.
-	Plan(m Memory) (dev Device, own func() int64)
-}
-
-// Rounder is an optional interface: a device that may round what it multiplies.
-type Rounder interface {
-	Rounds() bool // operands of matrix products have 10 bits of mantissa (TF32), not 23
-}
-
-// Rounds reports whether dev rounds the operands of matrix products, which changes results.
-func Rounds(dev Device) bool {
-	r, ok := dev.(Rounder)
-	return ok && r.Rounds()
 }

@@ -125,7 +125,7 @@ func (o Options) filled() Options {
 }
 
 func describe(dev device.Device) string {
-	if t, ok := dev.(interface{ Threads() int }); ok {
+	if t, ok := dev.(device.Threaded); ok {
 		return fmt.Sprintf("%s, %d threads", dev.Name(), t.Threads())
 	}
 	return dev.Name()

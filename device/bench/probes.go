@@ -23,9 +23,14 @@ func probes(dev device.Device, o Options) []*probe {
 	return append(all, scanProbes(dev, o.Batch)...)
 }
 
+// peaker is a device that can measure how fast its arithmetic is with no memory in the way.
+type peaker interface {
+	Peak() float64 // operations a second; 0: unknown
+}
+
 func peakProbe(dev device.Device) *probe {
 	p := &probe{Kernel: Kernel{Name: Peak, Unit: "GFLOP/s"}, peak: func() float64 { return 0 }}
-	if d, ok := dev.(interface{ Peak() float64 }); ok {
+	if d, ok := dev.(peaker); ok {
 		p.peak = d.Peak
 	}
 	return p

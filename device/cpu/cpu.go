@@ -31,7 +31,11 @@ type Device struct {
 	fused   fused
 }
 
-var _ device.Device = (*Device)(nil)
+var (
+	_ device.Device   = (*Device)(nil)
+	_ device.Metered  = (*Device)(nil)
+	_ device.Threaded = (*Device)(nil)
+)
 
 // New starts a device and its threads; Close ends them.
 func New(o Options) *Device {

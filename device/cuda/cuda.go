@@ -47,9 +47,13 @@ type Device struct {
 	one, zero float32 // cuBLAS reads its factors through pointers
 }
 
-var _ device.Device = (*Device)(nil)
-var _ device.Replayer = (*Device)(nil)
-var _ device.Deferrer = (*Device)(nil)
+var (
+	_ device.Device    = (*Device)(nil)
+	_ device.Replayer  = (*Device)(nil)
+	_ device.Forgetter = (*Device)(nil)
+	_ device.Deferrer  = (*Device)(nil)
+	_ device.Limited   = (*Device)(nil)
+)
 
 // Attributes of the driver API that Open asks for.
 const (

@@ -62,43 +62,4 @@ func (d *Device) Zero(b device.Buffer)                   {}
 func (d *Device) Sync()                                  {}
 func (d *Device) Close() error                           { return nil }
 
-// The kernels do nothing.
-
-func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm)                  {}
-func (d *Device) Transpose(y, x device.Buffer, batch, rows, cols int)       {}
-func (d *Device) Map(op device.Act, y, x device.Mat)                        {}
-func (d *Device) MapGrad(op device.Act, dx, x, y, dy device.Mat)            {}
-func (d *Device) Zip(op device.Op, z, x, y device.Mat)                      {}
-func (d *Device) ZipRow(op device.Op, z, x device.Mat, v device.Buffer)     {}
-func (d *Device) ZipCol(op device.Op, z, x device.Mat, v device.Buffer)     {}
-func (d *Device) Scale(y, x device.Mat, a float32)                          {}
-func (d *Device) Copy(y, x device.Mat)                                      {}
-func (d *Device) Dropout(y, x device.Mat, p device.Drop)                    {}
-func (d *Device) ColSum(y device.Buffer, x device.Mat, acc bool)            {}
-func (d *Device) RowSum(y device.Buffer, x device.Mat)                      {}
-func (d *Device) Norm(n device.Norm)                                        {}
-func (d *Device) NormGrad(n device.NormGrad)                                {}
-func (d *Device) Softmax(y, x device.Mat, mask device.Ints, fill float32)   {}
-func (d *Device) SoftmaxGrad(dx, y, dy device.Mat)                          {}
-func (d *Device) Conv(c device.Conv)                                        {}
-func (d *Device) ConvGrad(c device.ConvGrad)                                {}
-func (d *Device) Scan(s device.Scan)                                        {}
-func (d *Device) ScanGrad(s device.ScanGrad)                                {}
-func (d *Device) Attention(a device.Attention)                              {}
-func (d *Device) AttentionGrad(a device.AttentionGrad)                      {}
-func (d *Device) TimeCode(t device.TimeCode)                                {}
-func (d *Device) TimeCodeGrad(t device.TimeCodeGrad)                        {}
-func (d *Device) Pool(y, w, h device.Mat)                                   {}
-func (d *Device) Dot(w, a, h device.Mat)                                    {}
-func (d *Device) Outer(h, w, a device.Mat, acc bool)                        {}
-func (d *Device) GRU(g device.Cell)                                         {}
-func (d *Device) GRUGrad(g device.CellGrad)                                 {}
-func (d *Device) LSTM(g device.Cell)                                        {}
-func (d *Device) LSTMGrad(g device.CellGrad)                                {}
-func (d *Device) Gather(y, table device.Mat, rows device.Ints, per int)     {}
-func (d *Device) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {}
-func (d *Device) Assign(table, y device.Mat, rows device.Ints)              {}
-func (d *Device) BCE(loss, dlogits, logits, labels device.Buffer)           {}
-func (d *Device) Update(u device.Update)                                    {}
-
 var _ device.Device = (*Device)(nil)

@@ -28,22 +28,6 @@ type Kernel struct {
 	Time  time.Duration
 }
 
-// Product is a matrix product that ran: C [M, N] = A [M, K]·B [K, N], with what of a device.Gemm makes it fast or slow.
-type Product struct {
-	M, N, K                   int
-	TransA, TransB, Acc       bool
-	Bias, Pre                 bool
-	Act                       device.Act
-	Batch                     int
-	StrideA, StrideB, StrideC int
-	StepA, StepB, StepC       int
-}
-
-// Flops is the number of floating point operations.
-func (p Product) Flops() int64 {
-	return 2 * int64(p.M) * int64(p.N) * int64(p.K) * int64(max(p.Batch, 1))
-}
-
 // New wraps a device. When timed, it waits for every kernel to finish, which costs an asynchronous device its overlap.
 func New(dev device.Device, timed bool) *Device {
 	return &Device{Device: dev, timed: timed, kernels: map[string]*Kernel{}}

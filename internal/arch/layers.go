@@ -30,7 +30,7 @@ var Layers = []Layer{
 	{Data, []string{"sample"}},
 	{Data, []string{"dataset"}},
 
-	{Maths, []string{"device"}},
+	{Maths, []string{"device", "device/internal/forward"}},
 	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest", "device/dry", "device/trace"}},
 	{Maths, []string{"device/bench", "device/open"}},
 	{Maths, []string{"tensor"}},

@@ -1,0 +1,49 @@
+package device
+
+// What some devices can do beyond the contract. A user asks with a type assertion and does without where the answer is
+// no.
+
+// Replayer is an optional interface: a device that can capture the kernels of a step and replay them.
+type Replayer interface {
+	// Replay runs step, which must issue the same kernels on the same memory each time it is called with the same key.
+	// The device may run it, record it, or let only its Writes through and launch the recording.
+	Replay(key int, step func())
+}
+
+// Planner is an optional interface: a device that takes memory for itself while it computes.
+type Planner interface {
+	// Plan is a device that computes nothing and takes its memory from m. Own tells, in bytes, how much memory the kernels
+	// and steps run on it so far would make this device take besides: an upper bound.
+	Plan(m Memory) (dev Device, own func() int64)
+}
+
+// Rounder is an optional interface: a device that may round what it multiplies.
+type Rounder interface {
+	Rounds() bool // operands of matrix products have 10 bits of mantissa (TF32), not 23
+}
+
+// Rounds reports whether dev rounds the operands of matrix products, which changes results.
+func Rounds(dev Device) bool {
+	r, ok := dev.(Rounder)
+	return ok && r.Rounds()
+}
+
+// Limited is an optional interface: a device that knows how much memory it has left.
+type Limited interface {
+	FreeBytes() int64 // what allocations may still take, now
+}
+
+// Metered is an optional interface: a device that knows how much memory it has handed out.
+type Metered interface {
+	Used() int64 // bytes allocated and not freed
+}
+
+// Threaded is an optional interface: a device whose kernels run on threads of the host.
+type Threaded interface {
+	Threads() int
+}
+
+// Forgetter is an optional interface: a Replayer that can drop its recordings.
+type Forgetter interface {
+	Forget() // memory that they refer to may then be freed
+}
