@@ -13,7 +13,22 @@ var attentionCases = [][5]int{
 	{40, 2, 3, 3, 4}, {2, 2, 9, 13, 10}, {3, 1, 33, 17, 8},
 }
 
+// attentionModels are the sizes of published models, each with one way to mask (0: none) and one dropout rate.
+var attentionModels = []struct {
+	size [5]int
+	fill float64
+	rate float32
+}{
+	{[5]int{1, 2, 66, 66, 100}, 0, 0.1},            // patches of two sequences attend to each other
+	{[5]int{3, 2, 64, 33, 100}, math.Inf(-1), 0.1}, // one sequence to another
+	{[5]int{4, 2, 1, 20, 136}, -1e10, 0.1},         // a node to its neighbours
+	{[5]int{1, 8, 128, 128, 39}, 0, 0},             // walks to each other
+}
+
 func testAttention(g *rig) {
+	for i, m := range attentionModels {
+		g.scope(fmt.Sprintf("model %d", i), func(g *rig) { attentionCase(g, m.size, gaps[i%len(gaps)], m.fill, m.rate) })
+	}
 	for i, size := range attentionCases {
 		for _, fill := range []float64{0, -1e10, math.Inf(-1)} { // 0: no mask
 			for _, rate := range []float32{0, 0.3} {
@@ -43,6 +58,10 @@ func attentionCase(g *rig, size [5]int, gap int, fill float64, rate float32) {
 	}
 	g.do(func() { g.dev.Attention(a) })
 
+	if !g.plain() {
+		attentionGradCase(g, a, weights, y, nil)
+		return
+	}
 	p := newTape()
 	tq, tk, tv := p.leaves(q), p.leaves(k), p.leaves(v)
 	ty, tw := make([][]num, B*Q), make([]num, 0, B*H*Q*K)
@@ -51,6 +70,8 @@ func attentionCase(g *rig, size [5]int, gap int, fill float64, rate float32) {
 	}
 	for b := range B {
 		for h := range H {
+			lo, hi := h*D, (h+1)*D
+			values := columns(tv[b*K:(b+1)*K], lo, hi)
 			for i := range Q {
 				w := make([]num, K)
 				for j := range w {
@@ -58,42 +79,54 @@ func attentionCase(g *rig, size [5]int, gap int, fill float64, rate float32) {
 						w[j] = p.leaf(fill)
 						continue
 					}
-					w[j] = p.leaf(0)
-					for c := h * D; c < (h+1)*D; c++ {
-						w[j] = p.add(w[j], p.mul(tq[b*Q+i][c], tk[b*K+j][c]))
-					}
-					w[j] = p.scale(w[j], float64(a.Scale))
+					w[j] = p.scale(p.dot(tq[b*Q+i][lo:hi], tk[b*K+j][lo:hi]), float64(a.Scale))
 				}
 				w = p.softmax(w)
 				first := len(tw)
 				tw = append(tw, w...)
-				for c := h * D; c < (h+1)*D; c++ {
-					s := p.leaf(0)
-					for j := range w {
-						s = p.add(s, p.scale(p.mul(w[j], tv[b*K+j][c]), kept(first+j)))
-					}
-					ty[b*Q+i][c] = s
+				used := make([]num, K)
+				for j := range w {
+					used[j] = p.scale(w[j], kept(first+j))
+				}
+				for c := lo; c < hi; c++ {
+					ty[b*Q+i][c] = p.dot(used, values[c-lo])
 				}
 			}
 		}
 	}
-	if g.plain() {
-		weights.want(g, 1e-5, func(_, i int) float64 { return p.val(tw[i]) })
-		y.want(g, 1e-5, p.values(ty))
-	}
-
-	weights.init = append([]float32(nil), weights.now...)
-	weights.role, y.role = input, input
-	dy := g.in("DY", B*Q, H*D, gap)
-	dq, dk, dv := g.out("DQ", B*Q, H*D, gap), g.out("DK", B*K, H*D, 0), g.out("DV", B*K, H*D, gap)
-	ag := device.AttentionGrad{Attention: a, DY: dy.mat(), DQ: dq.mat(), DK: dk.mat(), DV: dv.mat()}
-	g.do(func() { g.dev.AttentionGrad(ag) })
-	if g.plain() {
+	weights.want(g, 1e-5, func(_, i int) float64 { return p.val(tw[i]) })
+	y.want(g, 1e-5, p.values(ty))
+	attentionGradCase(g, a, weights, y, func(dy, dq, dk, dv *array) {
 		p.backward(ty, dy)
 		dq.want(g, 2e-5, p.grads(tq))
 		dk.want(g, 2e-5, p.grads(tk))
 		dv.want(g, 2e-5, p.grads(tv))
+	})
+}
+
+// attentionGradCase runs the gradient of what a left; check compares, when there is something to compare with.
+func attentionGradCase(g *rig, a device.Attention, weights, y *array, check func(dy, dq, dk, dv *array)) {
+	queries, keys, cols, gap := a.Batch*a.Queries, a.Batch*a.Keys, a.Heads*a.HeadDim, y.stride-y.cols
+	weights.init = append([]float32(nil), weights.now...)
+	weights.role, y.role = input, input
+	dy := g.in("DY", queries, cols, gap)
+	dq, dk, dv := g.out("DQ", queries, cols, gap), g.out("DK", keys, cols, 0), g.out("DV", keys, cols, gap)
+	ag := device.AttentionGrad{Attention: a, DY: dy.mat(), DQ: dq.mat(), DK: dk.mat(), DV: dv.mat()}
+	g.do(func() { g.dev.AttentionGrad(ag) })
+	if check != nil {
+		check(dy, dq, dk, dv)
 	}
+}
+
+// columns are the columns [lo, hi) of rows, each as a list.
+func columns(rows [][]num, lo, hi int) [][]num {
+	x := make([][]num, hi-lo)
+	for c := range x {
+		for r := range rows {
+			x[c] = append(x[c], rows[r][lo+c])
+		}
+	}
+	return x
 }
 
 // kept asks the device which of n numbers a dropout keeps, and by what they are multiplied.

@@ -8,7 +8,9 @@ import (
 )
 
 func testNorm(g *rig) {
-	for i, size := range [][2]int{{0, 7}, {7, 0}, {1, 1}, {1, 7}, {7, 33}, {33, 8}, {5, 100}, {130, 25}, {3, 172}, {2, 801}} {
+	for i, size := range [][2]int{
+		{0, 7}, {7, 0}, {1, 1}, {1, 7}, {7, 33}, {33, 8}, {5, 100}, {130, 25}, {344, 20}, {3, 172}, {2, 801},
+	} {
 		for _, residual := range []bool{false, true} {
 			g.scope(fmt.Sprintf("%dx%d residual=%v", size[0], size[1], residual), func(g *rig) {
 				normCase(g, size[0], size[1], gaps[i%len(gaps)], residual, 0)

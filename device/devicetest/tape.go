@@ -5,14 +5,19 @@ import "math"
 // tape records a float64 computation number by number and differentiates it: references are written once, as formulas.
 type tape struct {
 	nodes []node
+	dots  []dot
 }
 
-// node is a number that depends on at most two others.
+// node is a number that depends on at most two others, or is a dot product: then its second argument is −1 − the number
+// of the dot.
 type node struct {
 	value, grad float64
 	args        [2]num
 	slopes      [2]float64
 }
+
+// dot is Σ a[i]·b[i]. As a node of its own it takes a hundredth of the memory of its products and sums.
+type dot struct{ a, b []num }
 
 // num is a number on a tape. The first number of a tape is no one's argument.
 type num int32
@@ -96,6 +101,16 @@ func (p *tape) sum(a []num) num {
 	return s
 }
 
+// dot keeps both lists: they must not change.
+func (p *tape) dot(a, b []num) num {
+	s := 0.0
+	for i, v := range a {
+		s += p.val(v) * p.val(b[i])
+	}
+	p.dots = append(p.dots, dot{a, b})
+	return p.push(node{value: s, args: [2]num{0, num(-len(p.dots))}})
+}
+
 // softmax is the softmax of a row; −Inf counts as absent.
 func (p *tape) softmax(a []num) []num {
 	top := math.Inf(-1)
@@ -128,6 +143,14 @@ func (p *tape) backward(y [][]num, dy *array) {
 	}
 	for i := len(p.nodes) - 1; i > 0; i-- {
 		n := &p.nodes[i]
+		if n.args[1] < 0 {
+			d := p.dots[-n.args[1]-1]
+			for j, a := range d.a {
+				p.nodes[a].grad += n.grad * p.val(d.b[j])
+				p.nodes[d.b[j]].grad += n.grad * p.val(a)
+			}
+			continue
+		}
 		for k, a := range n.args {
 			if a != 0 && n.slopes[k] != 0 {
 				p.nodes[a].grad += n.grad * n.slopes[k]
