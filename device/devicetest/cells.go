@@ -28,7 +28,7 @@ func gruCase(g *rig, n, H, gap int, spread ...float64) {
 	c := device.Cell{X: x.mat(), H: h.mat(), State: state.mat(), NewState: next.mat()}
 	g.do(func() { g.dev.GRU(c) })
 
-	p := newTape()
+	p := g.reference()
 	tx, th, ts := p.leaves(x), p.leaves(h), p.leaves(state)
 	tn := make([][]num, n)
 	for r := range tn {
@@ -63,7 +63,7 @@ func lstmCase(g *rig, n, H, gap int, part string) {
 	c := device.Cell{X: x.mat(), H: h.mat(), Carry: carry.mat(), NewState: next.mat(), NewCarry: nextCarry.mat()}
 	g.do(func() { g.dev.LSTM(c) })
 
-	p := newTape()
+	p := g.reference()
 	tx, th, tc := p.leaves(x), p.leaves(h), p.leaves(carry)
 	tn, tnc := make([][]num, n), make([][]num, n)
 	for r := range tn {

@@ -25,7 +25,7 @@ func convCase(g *rig, size [4]int, gap int) {
 	c := device.Conv{Batch: B, Len: L, Width: D, Kernel: K, X: x.mat(), W: w.buf(), Bias: bias.buf(), Y: y.mat()}
 	g.do(func() { g.dev.Conv(c) })
 
-	p := newTape()
+	p := g.reference()
 	tx, tw, tb := p.leaves(x), p.leaves(w), p.leaves(bias)
 	ty := make([][]num, B*L)
 	for r := range ty {

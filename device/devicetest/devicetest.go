@@ -28,11 +28,13 @@ func Run(t *testing.T, open func() device.Device) {
 	each(t, open, func(g *rig) {})
 }
 
-// Same tests that two devices give the same bits for everything, as two numbers of threads must.
-func Same(t *testing.T, first, second func() device.Device) {
+// Same tests that other devices give the same bits for everything as the first, as all numbers of threads must.
+func Same(t *testing.T, first func() device.Device, others ...func() device.Device) {
 	results := map[string][]uint32{}
 	each(t, first, func(g *rig) { g.record = results })
-	each(t, second, func(g *rig) { g.expect = results })
+	for _, other := range others {
+		each(t, other, func(g *rig) { g.expect = results })
+	}
 }
 
 // Agree tests that two devices agree within tol, in the sense of want.
@@ -57,7 +59,7 @@ func each(t *testing.T, open func() device.Device, prepare func(g *rig)) {
 	}()
 	for _, grp := range groups {
 		t.Run(grp.name, func(t *testing.T) {
-			g := &rig{T: t, dev: dev, path: grp.name}
+			g := &rig{T: t, dev: dev, path: grp.name, tape: newTape()}
 			prepare(g)
 			grp.run(g)
 		})
@@ -73,6 +75,7 @@ type rig struct {
 	arrays []*array
 	ints   []device.Ints
 	runs   int
+	tape   *tape // of the group's cases, one after the other; see reference
 
 	// The special modes, see Same and Allocations; then references are not computed.
 	record, expect map[string][]uint32
@@ -87,6 +90,7 @@ func (g *rig) scope(name string, run func(g *rig)) {
 		seed := fnv.New64a()
 		seed.Write([]byte(g.path + "/" + name))
 		c := &rig{T: t, dev: g.dev, path: g.path + "/" + name, record: g.record, expect: g.expect, within: g.within, count: g.count}
+		c.tape = g.tape
 		c.rng = rand.New(rand.NewPCG(1, seed.Sum64()))
 		defer c.free()
 		run(c)
@@ -105,8 +109,14 @@ func (g *rig) free() {
 // plain reports whether this is an ordinary run, in which results are compared with a reference.
 func (g *rig) plain() bool { return g.record == nil && g.expect == nil && !g.count }
 
-// do calls a kernel twice and checks everything that holds for all kernels: the bits are the same both times, inputs and gaps
-// stay as they were, and every output is written.
+// reference is the case's tape. In the special modes it is off.
+func (g *rig) reference() *tape {
+	g.tape.reset(!g.plain())
+	return g.tape
+}
+
+// do calls a kernel and checks everything that holds for all kernels: inputs and gaps stay as they were, every output
+// is written, and a second call gives the same bits. Where results are compared with another device's, that is enough.
 func (g *rig) do(call func()) {
 	g.Helper()
 	g.reset()
@@ -125,6 +135,10 @@ func (g *rig) do(call func()) {
 		first[i] = bits(a.now)
 		a.check(g)
 	}
+	g.runs++
+	if !g.plain() {
+		return
+	}
 	g.reset()
 	call()
 	g.read()
@@ -133,7 +147,6 @@ func (g *rig) do(call func()) {
 			g.Errorf("%s changes from call to call: number %d is %v, then %v", a.name, k-a.offset, math.Float32frombits(first[i][k]), a.now[k])
 		}
 	}
-	g.runs++
 }
 
 // compare keeps the results, or compares them with those of the other device.

@@ -42,7 +42,7 @@ func normCase(g *rig, rows, cols, gap int, residual bool, shift float64) {
 		}
 		return x.at(r, c)
 	}
-	p := newTape()
+	p := g.reference()
 	tx, tg, tb := make([][]num, rows), p.leaves(gamma), p.leaves(beta)
 	ty := make([][]num, rows)
 	moments := make([][2]num, rows)

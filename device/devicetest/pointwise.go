@@ -7,7 +7,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-var pointwiseSizes = [][2]int{{0, 7}, {7, 0}, {1, 1}, {7, 7}, {33, 33}, {3, 40}, {300, 100}}
+var pointwiseSizes = [][2]int{{0, 7}, {7, 0}, {1, 1}, {7, 7}, {33, 33}, {3, 40}, {170, 100}}
 
 // eachSize runs a case for every size, dense and with gaps.
 func eachSize(g *rig, name string, run func(g *rig, rows, cols, gap int)) {

@@ -37,7 +37,7 @@ func scanCase(g *rig, size [4]int, gap int, pace float64, exact, gate, skip bool
 	g.do(func() { g.dev.Scan(s) })
 	var p *tape
 	if g.plain() {
-		p = a.reference(exact, gate, skip)
+		p = a.reference(g.reference(), exact, gate, skip)
 		a.y.want(g, 1e-5, p.values(a.outs))
 	}
 
@@ -104,8 +104,7 @@ func newScan(g *rig, size [4]int, gap int, pace float64, exact, gate, skip bool)
 	return s, a
 }
 
-func (a *scanArrays) reference(exact, gate, skip bool) *tape {
-	p := newTape()
+func (a *scanArrays) reference(p *tape, exact, gate, skip bool) *tape {
 	B, L, D, N := a.size[0], a.size[1], a.size[2], a.size[3]
 	a.u, a.delta, a.b, a.c, a.alog = p.leaves(a.inU), p.leaves(a.inDelta), p.leaves(a.inB), p.leaves(a.inC), p.leaves(a.inALog)
 	if gate {

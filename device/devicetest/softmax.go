@@ -28,7 +28,7 @@ func softmaxCase(g *rig, rows, cols, gap int, fill float64) {
 	}
 	g.do(func() { g.dev.Softmax(y.mat(), x.mat(), ints, float32(fill)) })
 
-	p := newTape()
+	p := g.reference()
 	tx, ty := p.leaves(x), make([][]num, rows)
 	for r := range ty {
 		seen := append([]num(nil), tx[r]...)

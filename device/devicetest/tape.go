@@ -6,6 +6,7 @@ import "math"
 type tape struct {
 	nodes []node
 	dots  []dot
+	off   bool // nothing is recorded, and all numbers are 0
 }
 
 // node is a number that depends on at most two others, or is a dot product: then its second argument is −1 − the number
@@ -24,6 +25,9 @@ type num int32
 
 func newTape() *tape { return &tape{nodes: make([]node, 1)} }
 
+// reset forgets everything but the memory.
+func (p *tape) reset(off bool) { p.nodes, p.dots, p.off = p.nodes[:1], p.dots[:0], off }
+
 // leaf is a number that depends on nothing.
 func (p *tape) leaf(x float64) num { return p.push(node{value: x}) }
 
@@ -40,6 +44,9 @@ func (p *tape) leaves(a *array) [][]num {
 }
 
 func (p *tape) push(n node) num {
+	if p.off {
+		return 0
+	}
 	p.nodes = append(p.nodes, n)
 	return num(len(p.nodes) - 1)
 }
@@ -103,6 +110,9 @@ func (p *tape) sum(a []num) num {
 
 // dot keeps both lists: they must not change.
 func (p *tape) dot(a, b []num) num {
+	if p.off {
+		return 0
+	}
 	s := 0.0
 	for i, v := range a {
 		s += p.val(v) * p.val(b[i])
