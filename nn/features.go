@@ -10,8 +10,8 @@ import (
 
 // Features is a table of node or edge features on a device: rows that models read by number and never learn.
 //
-// Features that are all zero have no table: they take no memory, and Gather and Project answer nil, which means "adds nothing". Rows
-// that were never given, of nodes and events newer than the table, count as zeros too.
+// Features that are all zero have no table: they take no memory, and Gather and Project answer nil, which means "adds
+// nothing". Rows that were never given, of nodes and events newer than the table, count as zeros too.
 type Features struct {
 	dev        device.Device
 	rows, cols int            // given so far, whether there is a table or not
@@ -48,13 +48,14 @@ func (f *Features) Cols() int { return f.cols }
 // Table is the table itself, [Rows, Cols], or nil where all features are zero.
 func (f *Features) Table() *tensor.Tensor { return f.table }
 
-// Moves increases whenever the kernels that read the table change: when the first feature that is not zero makes the table, and when a
-// table that grows has moved. Whoever replays steps adds it to what the step depends on (grad.Tape.Replay).
+// Moves increases whenever the kernels that read the table change: when the first feature that is not zero makes the
+// table, and when a table that grows has moved. Whoever replays steps adds it to what the step depends on
+// (grad.Tape.Replay).
 func (f *Features) Moves() int { return f.moves }
 
-// Grow appends rows; nil data stands for zeros. It is called between steps, not within one. Rows that do not fit move the table to
-// memory with half as much room again, so that growing row by row copies each row a few times at most. If the device has no memory
-// for that it panics with *device.OutOfMemory, and the table is what it was.
+// Grow appends rows; nil data stands for zeros. It is called between steps, not within one. Rows that do not fit move
+// the table to memory with half as much room again, so that growing row by row copies each row a few times at most. If
+// the device has no memory for that it panics with *device.OutOfMemory, and the table is what it was.
 func (f *Features) Grow(data []float32, rows int) {
 	if rows < 0 || f.cols < 0 || data != nil && len(data) != rows*f.cols {
 		panic(tensor.Mismatch("features", "rows × columns numbers", []int{rows, f.cols}, []int{len(data)}))
@@ -87,8 +88,8 @@ func (f *Features) move(rows int) {
 	f.moves++
 }
 
-// Load uploads row numbers for Gather and Project: those of all slices, joined. A negative number, and one beyond the table, is a row
-// of zeros. Without a table nothing is uploaded.
+// Load uploads row numbers for Gather and Project: those of all slices, joined. A negative number, and one beyond the
+// table, is a row of zeros. Without a table nothing is uploaded.
 func (f *Features) Load(tp *grad.Tape, ids ...[]int32) device.Ints {
 	if f.table == nil {
 		return device.Ints{}
@@ -105,7 +106,8 @@ func (f *Features) Load(tp *grad.Tape, ids ...[]int32) device.Ints {
 	return tp.Ints(f.host)
 }
 
-// Gather reads rows → [len(rows), width]. Columns that the table does not have are zero; width is at least Cols. Nil: all are zero.
+// Gather reads rows → [len(rows), width]. Columns that the table does not have are zero; width is at least Cols. Nil:
+// all are zero.
 func (f *Features) Gather(tp *grad.Tape, rows device.Ints, width int) *tensor.Tensor {
 	if f.table == nil {
 		return nil
@@ -121,8 +123,8 @@ func (f *Features) Gather(tp *grad.Tape, rows device.Ints, width int) *tensor.Te
 	return y
 }
 
-// Part appends to the parts of a grad.LinearSum, a linear map of a concatenation, what the features add to it: the rows against the
-// columns of the weight from lo on. It appends nothing where all features are zero.
+// Part appends to the parts of a grad.LinearSum, a linear map of a concatenation, what the features add to it: the rows
+// against the columns of the weight from lo on. It appends nothing where all features are zero.
 func (f *Features) Part(tp *grad.Tape, parts []grad.Part, rows device.Ints, lo int) []grad.Part {
 	if f.table == nil {
 		return parts
@@ -130,9 +132,9 @@ func (f *Features) Part(tp *grad.Tape, parts []grad.Part, rows device.Ints, lo i
 	return append(parts, grad.Part{X: grad.Gather(tp, f.table, rows, 1), Lo: lo})
 }
 
-// Project is what the features add to a linear map without its bias: p rows at a time against w [out, p·width] → [len(rows)/p, out].
-// Columns of w that would meet zeros, where the table has fewer than width columns, are left out. Nil: all features are zero, and
-// the map is its bias.
+// Project is what the features add to a linear map without its bias: p rows at a time against w [out, p·width] →
+// [len(rows)/p, out]. Columns of w that would meet zeros, where the table has fewer than width columns, are left out.
+// Nil: all features are zero, and the map is its bias.
 func (f *Features) Project(tp *grad.Tape, rows device.Ints, w *tensor.Tensor, width int) *tensor.Tensor {
 	if f.table == nil {
 		return nil

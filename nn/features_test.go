@@ -123,11 +123,13 @@ func TestFeaturesGrow(t *testing.T) {
 		g.Grow(data[:150], 50)
 	}()
 	if g.Rows() != 50 || g.Table().Rows() != 50 || small.Bytes() != 600 {
-		t.Errorf("after a failure there are %d rows, in the table %d, of %d bytes", g.Rows(), g.Table().Rows(), small.Bytes())
+		t.Errorf("after a failure there are %d rows, %d in the table, on %d bytes",
+			g.Rows(), g.Table().Rows(), small.Bytes())
 	}
 }
 
-// TestFeaturesProject compares with a linear map of rows that are written out, zeros and all: values and gradient of the weight.
+// TestFeaturesProject compares with a linear map of rows that are written out, zeros and all: values and gradient of
+// the weight.
 func TestFeaturesProject(t *testing.T) {
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
@@ -150,10 +152,14 @@ func TestFeaturesProject(t *testing.T) {
 			p.ZeroGrad()
 			tp := grad.NewTape(dev, true)
 			x := forward(tp)
-			tp.Backward(grad.Linear(tp, grad.Reshape(tp, x, 1, x.Len()), tp.Floats(waves(x.Len()), 1, x.Len()), nil, device.Identity))
+			n := x.Len()
+			weights := tp.Floats(waves(n), 1, n)
+			tp.Backward(grad.Linear(tp, grad.Reshape(tp, x, 1, n), weights, nil, device.Identity))
 			return read(dev, x), p.ReadGrad(p.Get("l.weight"))
 		}
-		want, wantGrad := run(func(tp *grad.Tape) *tensor.Tensor { return l.Forward(tp, tp.Floats(full, len(ids)/per, per*width)) })
+		want, wantGrad := run(func(tp *grad.Tape) *tensor.Tensor {
+			return l.Forward(tp, tp.Floats(full, len(ids)/per, per*width))
+		})
 		if slices.Max(wantGrad) == 0 {
 			t.Fatal("there is no gradient to compare with")
 		}
@@ -178,7 +184,8 @@ func TestFeaturesPart(t *testing.T) {
 	f := nn.NewFeatures(dev, data, 2, 3)
 	defer f.Close()
 	tp := grad.NewTape(dev, false)
-	parts := []grad.Part{{X: tp.Floats([]float32{1, 2, 3, 4}, 2, 2), Lo: 0}, {X: tp.Floats([]float32{5, 6}, 2, 1), Lo: 6}}
+	x, y := tp.Floats([]float32{1, 2, 3, 4}, 2, 2), tp.Floats([]float32{5, 6}, 2, 1)
+	parts := []grad.Part{{X: x, Lo: 0}, {X: y, Lo: 6}}
 	parts = f.Part(tp, parts, f.Load(tp, []int32{1, 2}), 2)
 	got := read(dev, grad.LinearSum(tp, l.W, l.B, device.Identity, parts...))
 	rows := slices.Concat([]float32{1, 2}, data[3:6], []float32{0, 5}, []float32{3, 4, 0, 0, 0, 0, 6})
