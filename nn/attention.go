@@ -16,13 +16,15 @@ type MultiHead struct {
 	Rate       float32 // dropout on the attention weights
 }
 
-// NewMultiHead adds attention of the given width: in_proj_weight, in_proj_bias, out_proj.
+// NewMultiHead adds attention of the given width: in_proj_weight, in_proj_bias, out_proj. PyTorch makes out_proj first,
+// an ordinary linear map, then fills in_proj_weight, and last sets the biases to 0, of which it has drawn out_proj's.
 func NewMultiHead(s Scope, width, heads int, rate float32) MultiHead {
 	bound := math.Sqrt(6 / float64(4*width)) // Xavier over the stacked matrix
 	l := MultiHead{Heads: heads, Rate: rate}
-	l.In = s.Add("in_proj_weight", Uniform(bound), 3*width, width)
+	l.In = s.Add("in_proj_weight", After(width, Uniform(bound)), 3*width, width)
 	l.InBias = s.Add("in_proj_bias", Const(0), 3*width)
 	l.Out = Linear{s.Add("out_proj.weight", FanIn(width), width, width), s.Add("out_proj.bias", Const(0), width)}
+	s.DrawBefore(l.In, l.Out.W)
 	return l
 }
 

@@ -11,9 +11,13 @@ type Init func(d *Draws, x []float32)
 
 // Draws are the random numbers behind initial values: those that PyTorch draws on the CPU after manual_seed with the same seed. A model
 // that declares its parameters in the reference's order therefore starts from the very weights that the reference starts from.
-type Draws struct{ twister *mersenne.Twister }
+type Draws struct {
+	twister *mersenne.Twister
+	second  float64 // of a pair of normal numbers
+	waiting bool    // second has not been given out
+}
 
-func newDraws(seed uint64) *Draws { return &Draws{mersenne.New(uint32(seed))} } // PyTorch's twister takes 32 bits too
+func newDraws(seed uint64) *Draws { return &Draws{twister: mersenne.New(uint32(seed))} } // PyTorch's takes 32 bits too
 
 // Uniform is the next number in [lo, hi): 24 bits of the next word.
 func (d *Draws) Uniform(lo, hi float32) float32 {
@@ -46,14 +50,6 @@ func After(n int, init Init) Init {
 	return func(d *Draws, x []float32) {
 		d.skip(n)
 		init(d, x)
-	}
-}
-
-// Normal draws from the standard normal distribution.
-func Normal(d *Draws, x []float32) {
-	for i := range x {
-		r := math.Sqrt(-2 * math.Log(1-float64(d.Uniform(0, 1))))
-		x[i] = float32(r * math.Cos(2*math.Pi*float64(d.Uniform(0, 1))))
 	}
 }
 

@@ -46,6 +46,11 @@ func (l Linear) Join(tp *grad.Tape, act device.Act, xs ...*tensor.Tensor) *tenso
 	return grad.LinearSum(tp, l.W, l.B, act, parts[:len(xs)]...)
 }
 
+// NewEmbedding adds a table of vectors, [rows, width]: weight. grad.Gather looks them up.
+func NewEmbedding(s Scope, rows, width int) *tensor.Tensor {
+	return s.Add("weight", Normal, rows, width)
+}
+
 // LayerNorm normalises rows.
 type LayerNorm struct{ Gamma, Beta *tensor.Tensor }
 

@@ -6,6 +6,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/device"
@@ -18,6 +19,7 @@ type Params struct {
 	seed   uint64
 	dev    device.Device
 	list   []*Param
+	draws  []*Param // the same in the order in which they get their initial values
 	byName map[string]*Param
 	total  int
 	data   device.Buffer
@@ -33,7 +35,8 @@ type Param struct {
 	init   Init
 }
 
-// NewParams starts an empty collection. The seed decides the initial values, which are drawn in the order of the parameters.
+// NewParams starts an empty collection. The seed decides the initial values, which are drawn in the order of the
+// parameters unless DrawBefore says otherwise.
 func NewParams(seed uint64) *Params { return &Params{seed: seed, byName: map[string]*Param{}} }
 
 // Add registers a parameter. It has memory after Place.
@@ -51,8 +54,32 @@ func (p *Params) Add(name string, init Init, shape ...int) *tensor.Tensor {
 	q := &Param{Tensor: t, Name: name, Lo: lo, Hi: lo + t.Len(), init: init}
 	p.total = q.Hi
 	p.list = append(p.list, q)
+	p.draws = append(p.draws, q)
 	p.byName[name] = q
 	return t
+}
+
+// DrawBefore lets parameters get their initial values, in the order given here, just before next gets its own. It is
+// for layers that the reference fills in another order than it names them; names and places in memory stay as they are.
+func (p *Params) DrawBefore(next *tensor.Tensor, first ...*tensor.Tensor) {
+	for _, t := range first {
+		from, to := p.draw(t), p.draw(next)
+		q := p.draws[from]
+		p.draws = slices.Delete(p.draws, from, from+1)
+		if from < to {
+			to--
+		}
+		p.draws = slices.Insert(p.draws, to, q)
+	}
+}
+
+// draw is where a parameter stands in the order of draws.
+func (p *Params) draw(t *tensor.Tensor) int {
+	i := slices.IndexFunc(p.draws, func(q *Param) bool { return q.Tensor == t })
+	if i < 0 {
+		panic("nn: the order of draws is only for parameters")
+	}
+	return i
 }
 
 // Place allocates the parameters on a device and writes their initial values.
@@ -61,8 +88,10 @@ func (p *Params) Place(dev device.Device) {
 	p.data, p.grad = dev.Alloc(p.total), dev.Alloc(p.total)
 	host := make([]float32, p.total)
 	draws := newDraws(p.seed)
-	for _, q := range p.list {
+	for _, q := range p.draws {
 		q.init(draws, host[q.Lo:q.Hi])
+	}
+	for _, q := range p.list {
 		if q.Hi > q.Lo {
 			q.Data = p.data.Slice(q.Lo, q.Hi)
 		}
@@ -179,4 +208,9 @@ func (s Scope) In(name string) Scope { return Scope{s.params, s.prefix + name + 
 // Add registers a parameter under the scope's prefix.
 func (s Scope) Add(name string, init Init, shape ...int) *tensor.Tensor {
 	return s.params.Add(s.prefix+name, init, shape...)
+}
+
+// DrawBefore changes the order of draws, see Params.DrawBefore.
+func (s Scope) DrawBefore(next *tensor.Tensor, first ...*tensor.Tensor) {
+	s.params.DrawBefore(next, first...)
 }
