@@ -1,0 +1,31 @@
+package eval
+
+import (
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// BatchSize is that of the published protocol.
+const BatchSize = replay.BatchSize
+
+// Random is the kind of negatives that training and validation always use: another destination.
+const Random = sample.Random
+
+// Strategies are the kinds of negatives that results are published for.
+func Strategies() []string { return sample.Strategies() }
+
+// Settings are the settings that results are published for.
+func Settings() []string { return []string{Transductive, Inductive} }
+
+// Open splits a data set and makes the protocol of that split. Without Options.Sampling both draw as the set prefers.
+func Open(set *dataset.Set, o Options) (*Protocol, error) {
+	if o.Sampling == "" {
+		o.Sampling = set.Sampling
+	}
+	split, err := dataset.NewSplit(set.Log, dataset.SplitOptions{Sampling: o.Sampling})
+	if err != nil {
+		return nil, err
+	}
+	return NewProtocol(split, o), nil
+}
