@@ -6,9 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/device/bench"
-	"github.com/dygmamba/dygmamba/device/open"
+	"github.com/dygmamba/dygmamba/bench"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
@@ -28,16 +26,16 @@ threads, and each keeps its shortest time. On the CPU everything runs on one thr
 			if rounds < 1 {
 				return usagef("--rounds is %d, must be at least 1", rounds)
 			}
-			devices, err := benchDevices(a, &where)
+			dev, err := where.open(a)
 			if err != nil {
 				return err
 			}
-			for _, dev := range devices {
-				defer dev.Close()
-			}
+			defer dev.Close()
 			progress := a.console.Progress("measure", "kernels")
-			o := bench.Options{Rounds: rounds, Progress: func(done, total int) { progress.Set(int64(done), int64(total), "") }}
-			report, err := bench.Kernels(cmd.Context(), o, devices...)
+			report, err := bench.Kernels{
+				Device: dev, Rounds: rounds,
+				OnKernel: func(done, total int) { progress.Set(int64(done), int64(total), "") },
+			}.Run(cmd.Context())
 			progress.Done()
 			if err != nil {
 				return err
@@ -50,25 +48,8 @@ threads, and each keeps its shortest time. On the CPU everything runs on one thr
 	return cmd
 }
 
-// benchDevices opens the device, and in front of a CPU with several threads one with a single thread.
-func benchDevices(a *app, where *deviceFlags) ([]device.Device, error) {
-	dev, err := where.open(a)
-	if err != nil {
-		return nil, err
-	}
-	if t, ok := dev.(interface{ Threads() int }); !ok || t.Threads() == 1 {
-		return []device.Device{dev}, nil
-	}
-	one, _, err := open.Device("cpu", open.Options{Threads: 1})
-	if err != nil {
-		dev.Close()
-		return nil, err
-	}
-	return []device.Device{one, dev}, nil
-}
-
 // writeKernels draws one line for each kernel: time, rate and share of its limit on every device.
-func writeKernels(w io.Writer, s term.Style, r bench.Report) error {
+func writeKernels(w io.Writer, s term.Style, r bench.KernelReport) error {
 	for i, name := range r.Devices {
 		fmt.Fprintf(w, "%s %s\n", s.Dim(fmt.Sprintf("(%d)", i+1)), name)
 	}

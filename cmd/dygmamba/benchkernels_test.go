@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/device/bench"
+	"github.com/dygmamba/dygmamba/bench"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
@@ -14,7 +14,7 @@ func TestBenchKernels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a full round of measurements takes seconds")
 	}
-	r := decode[bench.Report](t, program(t, "bench", "kernels", "--device", "cpu", "--threads", "2", "--rounds", "1", "--json").want(t, exitDone))
+	r := decode[bench.KernelReport](t, program(t, "bench", "kernels", "--device", "cpu", "--threads", "2", "--rounds", "1", "--json").want(t, exitDone))
 	if len(r.Devices) != 2 || len(r.Kernels) == 0 {
 		t.Fatalf("report has %d devices and %d kernels, want 2 and some", len(r.Devices), len(r.Kernels))
 	}

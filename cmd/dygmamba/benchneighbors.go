@@ -1,20 +1,18 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/bench"
 	"github.com/dygmamba/dygmamba/internal/page"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
-
-// lengthKey is the setting that bench neighbors varies: how many positions a history has, the node itself and its latest neighbours.
-const lengthKey = "max_input_sequence_length"
 
 func newBenchNeighbors(a *app) *cobra.Command {
 	var data dataFlags
@@ -45,27 +43,32 @@ says how time and memory grow. A row is shown as soon as it is known. A length t
 			if err != nil {
 				return usagef("%v", err)
 			}
-			m := lengthMeter{preset: what.preset, settings: what.set, stepMeter: stepMeter{factory: factory, batches: warmUp + steps}}
-			if m.spec, err = m.at(lengths[0]); err != nil { // before anything is read
+			n := bench.Neighbors{
+				Model: what.name, Factory: factory, Preset: what.preset, Settings: what.set, Lengths: lengths, Steps: steps,
+			}
+			if err := n.Check(); err != nil { // before anything is read
 				return err
 			}
-			if m.set, err = data.open(cmd.Context(), a); err != nil {
+			if n.Set, err = data.open(cmd.Context(), a); err != nil {
 				return err
 			}
-			defer m.set.Close()
-			if m.dev, err = where.open(a); err != nil {
+			defer n.Set.Close()
+			if n.Device, err = where.open(a); err != nil {
 				return err
 			}
-			defer m.dev.Close()
-			m.threads = where.threads
-			doc := neighborsDoc{Model: what.name, Settings: what.set, Device: m.dev.Name(), Threads: where.threads, Steps: steps}
-			if err := m.each(cmd.Context(), a, lengths, &doc, func() error { return doc.keep(save, plot) }); err != nil {
+			defer n.Device.Close()
+			n.Threads = where.threads
+			show := neighborsView{app: a, save: save, plot: plot}
+			n.OnBegin, n.OnLength, n.OnRow = show.begin, show.length, show.row
+			report, err := n.Run(cmd.Context())
+			show.done()
+			if err != nil {
 				return err
 			}
-			if plot != "" && doc.Time == nil {
-				a.log().Warn(fmt.Sprintf("%s is not drawn: fewer than %d lengths could be measured", plot, fitNeeds))
+			if plot != "" && report.Time == nil {
+				a.log().Warn(fmt.Sprintf("%s is not drawn: fewer than %d lengths could be measured", plot, bench.FitNeeds))
 			}
-			return a.emit(doc, doc.writeGrowth)
+			return a.emit(report, func(w io.Writer, s term.Style) error { return writeGrowth(w, s, report) })
 		},
 	}
 	data.add(cmd)
@@ -86,8 +89,8 @@ func checkLengths(lengths []int, steps int, plot, save string) error {
 	if steps < 1 {
 		return usagef("--steps is %d, must be at least 1", steps)
 	}
-	if plot != "" && len(lengths) < fitNeeds {
-		return usagef("--plot fits a line and needs %d --lengths for it, found %d", fitNeeds, len(lengths))
+	if plot != "" && len(lengths) < bench.FitNeeds {
+		return usagef("--plot fits a line and needs %d --lengths for it, found %d", bench.FitNeeds, len(lengths))
 	}
 	for flag, path := range map[string]string{"plot": plot, "save": save} {
 		if path == "" {
@@ -100,86 +103,65 @@ func checkLengths(lengths []int, steps int, plot, save string) error {
 	return nil
 }
 
-// each measures all lengths in order of size, and lets keep know after each.
-func (m *lengthMeter) each(ctx context.Context, a *app, lengths []int, doc *neighborsDoc, keep func() error) error {
-	if err := m.open(); err != nil {
-		return err
-	}
-	doc.Data, doc.Preset, doc.BatchSize = m.set.Name, m.spec.Preset, m.doc.BatchSize
-	out := a.out
-	if a.json {
+// neighborsView shows the rows of a report as they come, and keeps them in files.
+type neighborsView struct {
+	app        *app
+	save, plot string
+	table      *term.Live
+	progress   *term.Progress
+}
+
+func (v *neighborsView) begin(r *bench.NeighborsReport) (err error) {
+	out := v.app.out
+	if v.app.json {
 		out = io.Discard
 	}
-	fmt.Fprintf(out, "%s (preset %s) on %s, batches of %d, %s\n\n", doc.Model, doc.Preset, doc.Data, doc.BatchSize, doc.Device)
-	table, err := doc.table(out)
-	if err != nil {
+	fmt.Fprintf(out, "%s (preset %s) on %s, batches of %d, %s\n\n", r.Model, r.Preset, r.Data, r.BatchSize, r.Device)
+	v.table, err = neighborsTable(out)
+	return err
+}
+
+func (v *neighborsView) length(done, total, neighbors int) {
+	v.progress = v.app.console.Progress("measure", "lengths")
+	v.progress.Set(int64(done), int64(total), fmt.Sprintf("%d neighbours", neighbors))
+}
+
+func (v *neighborsView) row(r *bench.NeighborsReport) error {
+	v.done()
+	if err := writeNeighbors(v.table, r.Rows[len(r.Rows)-1]); err != nil {
 		return err
 	}
-	lengths = slices.Compact(slices.Sorted(slices.Values(lengths)))
-	for i, length := range lengths {
-		progress := a.console.Progress("measure", "lengths")
-		progress.Set(int64(i), int64(len(lengths)), fmt.Sprintf("%d neighbours", length))
-		row, err := m.measure(ctx, length, doc.Memory)
-		progress.Done()
-		if err != nil {
-			return err
-		}
-		doc.add(row)
-		if err := row.write(table); err != nil {
-			return err
-		}
-		if err := keep(); err != nil {
+	return v.keep(r)
+}
+
+// done takes the live line away.
+func (v *neighborsView) done() {
+	if v.progress != nil {
+		v.progress.Done()
+		v.progress = nil
+	}
+}
+
+// keep writes the files that were asked for.
+func (v *neighborsView) keep(r *bench.NeighborsReport) error {
+	if v.save != "" {
+		if err := replaceFile(v.save, func(w io.Writer) error { return encode(w, r) }); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// neighborsDoc is what was measured. Times are milliseconds.
-type neighborsDoc struct {
-	Model     string         `json:"model"`
-	Preset    string         `json:"preset"`
-	Settings  []string       `json:"settings,omitempty"`
-	Data      string         `json:"data"`
-	Device    string         `json:"device"`
-	Threads   int            `json:"threads"`
-	BatchSize int            `json:"batch_size"`
-	Steps     int            `json:"steps"`
-	Rows      []neighborsRow `json:"rows"`
-	Time      *growth        `json:"step_growth,omitempty"`   // ms; of three lengths or more
-	Memory    *growth        `json:"memory_growth,omitempty"` // bytes
-}
-
-// neighborsRow is one length; where it could not be measured, Problem says why.
-type neighborsRow struct {
-	Neighbors int     `json:"neighbors"`
-	Positions int     `json:"positions,omitempty"` // of a row, padding included
-	Step      float64 `json:"step_ms,omitempty"`
-	Gather    float64 `json:"gather_ms,omitempty"`
-	Memory    int64   `json:"memory_bytes,omitempty"`
-	Planned   int64   `json:"planned_bytes,omitempty"`
-	Problem   string  `json:"problem,omitempty"`
-}
-
-// add adds a row and fits the growth anew.
-func (d *neighborsDoc) add(r neighborsRow) {
-	d.Rows = append(d.Rows, r)
-	var x, time, memory []float64
-	for _, r := range d.Rows {
-		if r.Problem == "" {
-			x, time, memory = append(x, float64(r.Neighbors)), append(time, r.Step), append(memory, float64(r.Memory))
-		}
+	if v.plot == "" || r.Time == nil {
+		return nil
 	}
-	d.Time, d.Memory = fitGrowth(x, time), fitGrowth(x, memory)
+	return replaceFile(v.plot, neighborsPicture(r).Write)
 }
 
-func (d *neighborsDoc) table(w io.Writer) (*term.Live, error) {
+func neighborsTable(w io.Writer) (*term.Live, error) {
 	columns := []term.Column{term.Right("neighbours"), term.Right("step"), term.Right("ms per 1000"), term.Right("gather"),
 		term.Right("memory"), term.Right("MiB per 1000"), term.Right("planned")}
 	return term.NewLive(w, term.StyleOf(w), columns, "", "10000.0 ms", "", "1000.0 ms", "1000.0 MiB", "", "1000.0 MiB")
 }
 
-func (r neighborsRow) write(t *term.Live) error {
+func writeNeighbors(t *term.Live, r bench.NeighborsRow) error {
 	if r.Problem != "" {
 		return t.Remark(term.Count(r.Neighbors), r.Problem)
 	}
@@ -189,32 +171,26 @@ func (r neighborsRow) write(t *term.Live) error {
 }
 
 // writeGrowth says how time and memory grow.
-func (d neighborsDoc) writeGrowth(w io.Writer, s term.Style) error {
-	if d.Time == nil {
+func writeGrowth(w io.Writer, s term.Style, r *bench.NeighborsReport) error {
+	if r.Time == nil {
 		return nil
 	}
 	var f term.Facts
-	f.Add("time", d.timeInWords())
-	f.Add("memory", d.memoryInWords())
+	f.Add("time", timeInWords(r))
+	f.Add("memory", memoryInWords(r))
 	fmt.Fprintln(w)
 	return f.Write(w, s)
 }
 
-func (d neighborsDoc) timeInWords() string { return d.Time.words("%.1f ms", 1) }
+func timeInWords(r *bench.NeighborsReport) string { return growthInWords(r.Time, "%.1f ms", 1) }
 
-func (d neighborsDoc) memoryInWords() string { return d.Memory.words("%.0f MiB", 1<<20) }
+func memoryInWords(r *bench.NeighborsReport) string {
+	return growthInWords(r.Memory, "%.0f MiB", 1<<20)
+}
 
-// keep writes the files that were asked for.
-func (d *neighborsDoc) keep(save, plot string) error {
-	if save != "" {
-		if err := replaceFile(save, func(w io.Writer) error { return encode(w, d) }); err != nil {
-			return err
-		}
-	}
-	if plot == "" || d.Time == nil {
-		return nil
-	}
-	return replaceFile(plot, d.picture().Write)
+// growthInWords says what grows in a unit, and how true that is.
+func growthInWords(g *bench.Growth, format string, unit float64) string {
+	return fmt.Sprintf(format+" + "+format+" per 1000 neighbours, within %.1f %%", g.Base/unit, 1000*g.Each/unit, 100*g.Off)
 }
 
 func replaceFile(path string, write func(io.Writer) error) error {
@@ -229,30 +205,25 @@ func replaceFile(path string, write func(io.Writer) error) error {
 	return f.commit()
 }
 
-// picture draws what was measured as dots and the fitted growth as a line.
-func (d *neighborsDoc) picture() page.Picture {
-	var x, time, memory []float64
-	for _, r := range d.Rows {
-		if r.Problem == "" {
-			x, time, memory = append(x, float64(r.Neighbors)), append(time, r.Step), append(memory, float64(r.Memory))
-		}
-	}
+// neighborsPicture draws what was measured as dots and the fitted growth as a line.
+func neighborsPicture(r *bench.NeighborsReport) page.Picture {
+	x, time, memory := r.Measured()
 	name, unit := "MiB", float64(1<<20)
 	if slices.Max(memory) > 8<<30 {
 		name, unit = "GiB", 1<<30
 	}
-	under := fmt.Sprintf("neighbours (%s on %s, batch %d)", d.Model, d.Data, d.BatchSize)
+	under := fmt.Sprintf("neighbours (%s on %s, batch %d)", r.Model, r.Data, r.BatchSize)
 	return page.Picture{
-		{Title: "Time of a training step, ms", Note: "line: " + d.timeInWords(), Chart: chart(under, x, time, d.Time, 1, page.First)},
-		{Title: "Memory on the device, " + name, Note: "line: " + d.memoryInWords(), Chart: chart(under, x, memory, d.Memory, unit, page.Second)},
+		{Title: "Time of a training step, ms", Note: "line: " + timeInWords(r), Chart: chart(under, x, time, r.Time, 1, page.First)},
+		{Title: "Memory on the device, " + name, Note: "line: " + memoryInWords(r), Chart: chart(under, x, memory, r.Memory, unit, page.Second)},
 	}
 }
 
-func chart(under string, x, y []float64, g *growth, unit float64, tone page.Tone) page.Lines {
+func chart(under string, x, y []float64, g *bench.Growth, unit float64, tone page.Tone) page.Lines {
 	lo, hi := x[0], x[len(x)-1]
 	fit, dots := page.Series{Name: "line", Tone: page.Third, X: curve(lo, hi)}, page.Series{Name: "measured", Tone: tone, X: x, Points: true}
 	for _, v := range fit.X {
-		fit.Y = append(fit.Y, g.at(v)/unit)
+		fit.Y = append(fit.Y, g.At(v)/unit)
 	}
 	for _, v := range y {
 		dots.Y = append(dots.Y, v/unit)
@@ -263,4 +234,14 @@ func chart(under string, x, y []float64, g *growth, unit float64, tone page.Tone
 		Y:      page.Axis{Min: slices.Min(all) / 1.2, Max: 1.2 * slices.Max(all), Log: true},
 		Series: []page.Series{fit, dots},
 	}
+}
+
+// curve is points from lo to hi, equal factors apart.
+func curve(lo, hi float64) []float64 {
+	const points = 60
+	x := make([]float64, points)
+	for i := range x {
+		x[i] = lo * math.Pow(hi/lo, float64(i)/(points-1))
+	}
+	return x
 }

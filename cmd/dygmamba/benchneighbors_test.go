@@ -2,12 +2,12 @@ package main
 
 import (
 	"encoding/json"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/dygmamba/dygmamba/bench"
 	"github.com/dygmamba/dygmamba/dataset"
 )
 
@@ -29,7 +29,7 @@ func TestBenchNeighbors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var doc neighborsDoc
+	var doc bench.NeighborsReport
 	if err := json.Unmarshal(raw, &doc); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestBenchNeighbors(t *testing.T) {
 	if picture, err := os.ReadFile(plot); err != nil || strings.Count(string(picture), "<circle") != 6 {
 		t.Errorf("picture of three lengths, twice: %v\n%s", err, picture)
 	}
-	printed := decode[neighborsDoc](t, program(t, append(args, "--json")...).want(t, exitDone))
+	printed := decode[bench.NeighborsReport](t, program(t, append(args, "--json")...).want(t, exitDone))
 	if len(printed.Rows) != 4 {
 		t.Errorf("--json prints %d rows", len(printed.Rows))
 	}
@@ -68,21 +68,4 @@ func TestBenchNeighborsUsage(t *testing.T) {
 	run("there is no directory", "--plot", filepath.Join(t.TempDir(), "no", "x.svg"))
 	run("--plot fits a line and needs 3 --lengths for it, found 2", "--lengths", "8,16", "--plot", filepath.Join(t.TempDir(), "x.svg"))
 	run("patch_size is 0", "--set", "patch_size=0")
-}
-
-func TestFitGrowth(t *testing.T) {
-	x := []float64{64, 128, 1024, 8192}
-	var straight, bent []float64
-	for _, v := range x {
-		straight, bent = append(straight, 3+0.025*v), append(bent, v*v)
-	}
-	if g := fitGrowth(x, straight); math.Abs(g.Base-3) > 1e-6 || math.Abs(g.Each-0.025) > 1e-9 || g.Off > 1e-6 {
-		t.Errorf("a straight line: %+v", g)
-	}
-	if g := fitGrowth(x, bent); g.Off < 0.5 || g.Base < 0 {
-		t.Errorf("a square passes as a line: %+v", g)
-	}
-	if g := fitGrowth(x[:2], straight[:2]); g != nil {
-		t.Errorf("two measurements show no growth: %+v", g)
-	}
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/bench"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
@@ -55,16 +55,16 @@ of each product it is the least time.`,
 				return err
 			}
 			defer dev.Close()
-			m := stepMeter{factory: factory, spec: spec, set: set, dev: dev, threads: where.threads, batches: batches}
 			progress := a.console.Progress("measure", "phases")
-			m.phase = func(done, total int, name string) { progress.Set(int64(done), int64(total), name) }
-			doc, err := measured(cmd.Context(), &m)
+			report, err := bench.Step{
+				Model: what.name, Factory: factory, Spec: spec, Set: set, Device: dev, Threads: where.threads, Batches: batches,
+				OnPhase: func(done, total int, name string) { progress.Set(int64(done), int64(total), name) },
+			}.Run(cmd.Context())
 			progress.Done()
 			if err != nil {
 				return err
 			}
-			doc.Model, doc.Preset, doc.Threads = what.name, spec.Preset, where.threads
-			return a.emit(doc, doc.write)
+			return a.emit(report, func(w io.Writer, s term.Style) error { return writeStep(w, s, report) })
 		},
 	}
 	data.add(cmd)
@@ -74,45 +74,8 @@ of each product it is the least time.`,
 	return cmd
 }
 
-func measured(ctx context.Context, m *stepMeter) (stepDoc, error) {
-	if err := m.open(); err != nil {
-		return stepDoc{}, err
-	}
-	return m.run(ctx)
-}
-
-// stepDoc is what was measured. Times are milliseconds unless the name says otherwise.
-type stepDoc struct {
-	Model       string      `json:"model"`
-	Preset      string      `json:"preset"`
-	Data        string      `json:"data"`
-	Device      string      `json:"device"`
-	Threads     int         `json:"threads"`
-	BatchSize   int         `json:"batch_size"`
-	Batches     int         `json:"batches"`
-	Gather      float64     `json:"gather_ms"`
-	Forward     float64     `json:"forward_ms"`
-	Backward    float64     `json:"backward_ms"`
-	Optimizer   float64     `json:"optimizer_ms"`
-	Step        float64     `json:"step_ms"`
-	GFLOP       float64     `json:"matmul_gflop"`
-	Floor       float64     `json:"matmul_floor_ms"`
-	Transfer    float64     `json:"transfer_ms"`
-	Compute     float64     `json:"compute_ms"`
-	Epoch       float64     `json:"epoch_s"`
-	Peak        int64       `json:"peak_bytes"`
-	Allocations int64       `json:"heap_allocations"` // per step, on the Go heap
-	Kernels     []kernelDoc `json:"kernels"`
-}
-
-// kernelDoc is one kind of kernel in one step.
-type kernelDoc struct {
-	Name  string  `json:"name"`
-	Calls int     `json:"calls"`
-	Time  float64 `json:"ms"`
-}
-
-func (d stepDoc) write(w io.Writer, s term.Style) error {
+// writeStep tells what a step is made of.
+func writeStep(w io.Writer, s term.Style, d bench.StepReport) error {
 	ms := func(x float64) string { return fmt.Sprintf("%.1f ms", x) }
 	var f term.Facts
 	f.Add("model", fmt.Sprintf("%s, preset %s", d.Model, d.Preset))

@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/dygmamba/dygmamba/bench"
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/device/cpu"
-	"github.com/dygmamba/dygmamba/device/trace"
 )
 
 func TestBenchStep(t *testing.T) {
@@ -21,7 +20,7 @@ func TestBenchStep(t *testing.T) {
 	}
 	args := []string{"bench", "step", "--data", path, "--device", "cpu", "--batches", "6",
 		"--set", "channel_embedding_dim=8", "--set", "time_feat_dim=10", "--set", "max_input_sequence_length=8", "--set", "batch_size=20"}
-	doc := decode[stepDoc](t, program(t, append(args, "--json")...).want(t, exitDone))
+	doc := decode[bench.StepReport](t, program(t, append(args, "--json")...).want(t, exitDone))
 	for name, v := range map[string]float64{
 		"gather": doc.Gather, "forward": doc.Forward, "backward": doc.Backward, "optimizer": doc.Optimizer, "step": doc.Step,
 		"GFLOP": doc.GFLOP, "floor": doc.Floor, "transfer": doc.Transfer, "compute": doc.Compute, "epoch": doc.Epoch, "peak": float64(doc.Peak),
@@ -36,21 +35,4 @@ func TestBenchStep(t *testing.T) {
 	program(t, args...).want(t, exitDone).shows(t, "× the floor of its products", "ScanGrad")
 	program(t, "bench", "step", "--data", path, "--batches", "1").want(t, exitUsage, "--batches is 1, must be at least 2")
 	program(t, "bench").want(t, exitUsage, "bench needs a command")
-}
-
-func TestTimeProducts(t *testing.T) {
-	dev := cpu.New(cpu.Options{Threads: 1})
-	defer dev.Close()
-	p := trace.Product{M: 30, N: 20, K: 10, TransB: true, StrideA: 12, StrideB: 10, StrideC: 20}
-	batched := trace.Product{M: 4, N: 5, K: 6, Batch: 3, StrideA: 6, StrideB: 5, StrideC: 5, StepA: 24, StepC: 20}
-	gflop, ms, err := timeProducts(t.Context(), dev, []trace.Product{p, batched, p})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := float64(2*(2*30*20*10)+2*3*4*5*6) / 1e9; math.Abs(gflop-want) > 1e-15 {
-		t.Errorf("%v GFLOP, want %v", gflop, want)
-	}
-	if !(ms > 0) {
-		t.Errorf("floor %v ms", ms)
-	}
 }

@@ -42,7 +42,7 @@ var Layers = []Layer{
 	{Both, []string{"replay"}},
 	{Both, []string{"eval"}},
 	{Both, []string{"train"}},
-	{Both, []string{"internal/results"}},
+	{Both, []string{"bench", "internal/results"}},
 	{Both, []string{"models/*"}},
 	{Both, []string{"models"}},
 	{Both, []string{"serve"}},
