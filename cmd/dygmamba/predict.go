@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
@@ -96,11 +97,11 @@ type prediction struct {
 	from              trainedFlags
 	queries, out, why string
 	top               int
-	single            question
+	single            struct{ u, i, ts string }
 	alone             bool // one query from the command line
 
 	set       *dataset.Set
-	questions []question
+	questions []queries.Question
 	logits    []float32
 	doc       predictDoc
 }
@@ -108,7 +109,7 @@ type prediction struct {
 // check looks at the flags alone.
 func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	given := 0
-	for _, name := range questionColumns {
+	for _, name := range queries.Columns {
 		if cmd.Flags().Changed(name) {
 			given++
 		}
@@ -122,7 +123,7 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 		return usagef("--queries is missing: a file with the columns u, i and ts; or ask one query with --u, --i and --ts")
 	case p.queries != "" && given > 0:
 		return usagef("--queries and --u, --i, --ts both ask, want one of them")
-	case given > 0 && given < len(questionColumns):
+	case given > 0 && given < len(queries.Columns):
 		return usagef("one query needs all of --u, --i and --ts")
 	case p.top < 0:
 		return usagef("--top is %d, must be at least 0", p.top)
@@ -161,18 +162,14 @@ func (p *prediction) spare(weights, data string) error {
 // read reads the queries.
 func (p *prediction) read(a *app, set *dataset.Set) (err error) {
 	p.set = set
-	ask := newAsker(set)
+	ask := queries.NewAsker(set)
 	if !p.alone {
-		p.questions, err = ask.open(p.queries, a.in)
+		p.questions, err = ask.Open(p.queries, a.in)
 		return err
 	}
-	var bad dataset.Problems
-	q := ask.question(rowProblems{&bad, "command line", 0, -1}, p.single.u, p.single.i, p.single.ts)
-	if bad.Total > 0 {
-		return &bad
-	}
-	p.questions = []question{q}
-	return nil
+	q, err := ask.One("command line", p.single.u, p.single.i, p.single.ts)
+	p.questions = []queries.Question{q}
+	return err
 }
 
 // run loads the model, answers, and writes everything once it is known.
@@ -198,7 +195,7 @@ func (p *prediction) run(ctx context.Context, a *app, file string, o dygmamba.Lo
 		defer why.discard()
 	}
 	if p.why == "" {
-		p.logits, err = model.Score(ctx, queriesOf(p.questions))
+		p.logits, err = model.Score(ctx, queries.Of(p.questions))
 	} else {
 		err = p.explain(ctx, model, why, &before)
 	}
@@ -209,28 +206,20 @@ func (p *prediction) run(ctx context.Context, a *app, file string, o dygmamba.Lo
 	return p.finish(a, why)
 }
 
-func queriesOf(questions []question) []dygmamba.Query {
-	qs := make([]dygmamba.Query, len(questions))
-	for i, q := range questions {
-		qs[i] = q.Query
-	}
-	return qs
-}
-
 // explain explains a few thousand queries at a time, so that explanations of many need not be kept.
 func (p *prediction) explain(ctx context.Context, model *dygmamba.Predictor, why *pending, done *int) error {
 	size := model.Spec().Training.BatchSize
 	size *= max(1, 2000/size)
 	for ; *done < len(p.questions); *done += size {
 		part := p.questions[*done:min(*done+size, len(p.questions))]
-		found, err := model.Explain(ctx, queriesOf(part))
+		found, err := model.Explain(ctx, queries.Of(part))
 		if err != nil {
 			return err
 		}
 		for i, e := range found {
 			p.logits = append(p.logits, e.Logit)
-			e.Source.Name, e.Destination.Name = part[i].u, part[i].i
-			doc := explanationDoc{part[i].doc(), e}
+			e.Source.Name, e.Destination.Name = part[i].U, part[i].I
+			doc := explanationDoc{questionDocOf(part[i]), e}
 			if why == nil {
 				p.doc.Explanations = append(p.doc.Explanations, doc)
 			} else if err := json.NewEncoder(why).Encode(doc); err != nil {
@@ -266,7 +255,7 @@ func (p *prediction) finish(a *app, why *pending) error {
 	if a.json && p.out == "" {
 		p.doc.Results = make([]scoreDoc, len(p.questions))
 		for i, q := range p.questions {
-			p.doc.Results[i] = scoreDoc{q.doc(), p.logits[i], dygmamba.Probability(p.logits[i])}
+			p.doc.Results[i] = scoreDoc{questionDocOf(q), p.logits[i], dygmamba.Probability(p.logits[i])}
 		}
 	}
 	return a.emit(p.doc, func(w io.Writer, s term.Style) error { return p.write(w, s) })
@@ -288,8 +277,8 @@ func (p *prediction) unknown(model *dygmamba.Predictor) unknownDoc {
 	}
 	for _, q := range p.questions {
 		before := doc.Queries
-		look(q.Src, q.u)
-		look(q.Dst, q.i)
+		look(q.Src, q.U)
+		look(q.Dst, q.I)
 		doc.Queries = min(doc.Queries, before+1)
 	}
 	return doc

@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
@@ -37,11 +38,11 @@ type questionDoc struct {
 	TS any    `json:"ts"`
 }
 
-func (q question) doc() questionDoc {
-	if _, err := strconv.ParseFloat(q.ts, 64); err != nil {
-		return questionDoc{q.u, q.i, q.ts}
+func questionDocOf(q queries.Question) questionDoc {
+	if _, err := strconv.ParseFloat(q.TS, 64); err != nil {
+		return questionDoc{q.U, q.I, q.TS}
 	}
-	return questionDoc{q.u, q.i, q.Time}
+	return questionDoc{q.U, q.I, q.Time}
 }
 
 type scoreDoc struct {
@@ -90,9 +91,9 @@ func (d *unknownDoc) warn(a *app) {
 // writeTable writes u,i,ts,logit,probability, with digits enough to read the same numbers back.
 func (p *prediction) writeTable(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write(append(questionColumns[:], "logit", "probability"))
+	out.Write(append(queries.Columns[:], "logit", "probability"))
 	for i, q := range p.questions {
-		out.Write([]string{q.u, q.i, q.ts,
+		out.Write([]string{q.U, q.I, q.TS,
 			strconv.FormatFloat(float64(p.logits[i]), 'g', -1, 32),
 			strconv.FormatFloat(dygmamba.Probability(p.logits[i]), 'g', -1, 64)})
 	}
@@ -122,7 +123,7 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 
 func (p *prediction) writeAnswer(w io.Writer, s term.Style) {
 	q, logit := p.questions[0], p.logits[0]
-	fmt.Fprintf(w, "%s and %s at %s: %s  %s\n", s.Strong(q.u), s.Strong(q.i), q.ts,
+	fmt.Fprintf(w, "%s and %s at %s: %s  %s\n", s.Strong(q.U), s.Strong(q.I), q.TS,
 		s.Strong(term.Percent(dygmamba.Probability(logit))+" %"), s.Dim(fmt.Sprintf("logit %.4f, by %s on %s", logit, p.doc.Model, p.doc.Data)))
 }
 

@@ -29,6 +29,7 @@ var Layers = []Layer{
 	{Data, []string{"index"}},
 	{Data, []string{"sample"}},
 	{Data, []string{"dataset"}},
+	{Data, []string{"internal/queries"}},
 
 	{Maths, []string{"device", "device/internal/forward"}},
 	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest", "device/dry", "device/trace"}},

@@ -1,4 +1,5 @@
-package main
+// Package queries answers: what is asked? It reads tables of queries about the nodes of a data set, by name, and says what is wrong with them.
+package queries
 
 import (
 	"bufio"
@@ -14,33 +15,53 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/sample"
 )
 
-// question is a query as someone wrote it.
-type question struct {
-	u, i, ts string
-	dygmamba.Query
+// Question is a query as someone wrote it.
+type Question struct {
+	U, I, TS string // source, destination and time
+	sample.Query
 }
 
-// questionColumns are the names that a file of queries has in its first line, in any order.
-var questionColumns = [3]string{"u", "i", "ts"}
+// Columns are the names that a file of queries has in its first line, in any order.
+var Columns = [3]string{"u", "i", "ts"}
+
+// Of are the queries that questions ask.
+func Of(questions []Question) []sample.Query {
+	qs := make([]sample.Query, len(questions))
+	for i, q := range questions {
+		qs[i] = q.Query
+	}
+	return qs
+}
 
 // mostProblems is how many problems of a file are shown.
 const mostProblems = 20
 
-// asker turns names and times into queries about a data set.
-type asker struct {
+// Asker turns names and times into queries about a data set. A name that the set does not have is the same node in all that it reads.
+type Asker struct {
 	set   *dataset.Set
 	fresh map[string]event.Node // ids of names that the set does not have, by side
 }
 
-func newAsker(set *dataset.Set) *asker { return &asker{set, map[string]event.Node{}} }
+// NewAsker makes one for queries about a set.
+func NewAsker(set *dataset.Set) *Asker { return &Asker{set, map[string]event.Node{}} }
 
-// open reads queries from a file, plain or gzip-compressed; "-" is standard input.
-func (k *asker) open(path string, stdin io.Reader) ([]question, error) {
+// One reads a single query; where is where it was asked, for complaints.
+func (k *Asker) One(where, u, i, ts string) (Question, error) {
+	var bad dataset.Problems
+	q := k.question(rowProblems{&bad, where, 0, -1}, u, i, ts)
+	if bad.Total > 0 {
+		return q, &bad
+	}
+	return q, nil
+}
+
+// Open reads queries from a file, plain or gzip-compressed; "-" is standard input.
+func (k *Asker) Open(path string, stdin io.Reader) ([]Question, error) {
 	name, in := path, stdin
 	if path == "-" {
 		name = "standard input"
@@ -64,7 +85,7 @@ func (k *asker) open(path string, stdin io.Reader) ([]question, error) {
 }
 
 // read reads all queries, or says what is wrong with the rows.
-func (k *asker) read(file string, in *bufio.Reader) ([]question, error) {
+func (k *Asker) read(file string, in *bufio.Reader) ([]Question, error) {
 	if bom, _ := in.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
 		in.Discard(len(bom))
 	}
@@ -82,7 +103,7 @@ func (k *asker) read(file string, in *bufio.Reader) ([]question, error) {
 		return nil, err
 	}
 	width := len(header)
-	var all []question
+	var all []Question
 	var bad dataset.Problems
 	for row := 1; ; row++ {
 		fields, err := r.Read()
@@ -111,7 +132,7 @@ func findColumns(file string, header []string) (at [3]int, err error) {
 	for c, name := range header {
 		header[c] = strings.TrimSpace(name)
 	}
-	for c, name := range questionColumns {
+	for c, name := range Columns {
 		at[c] = slices.Index(header, name)
 		problem := &dataset.InputError{File: file, Line: 1, Row: -1, Column: name, Want: "the columns u, i and ts, separated by commas and each once"}
 		switch {
@@ -139,23 +160,23 @@ func badTable(file string, row int, err error) error {
 }
 
 // question reads one row.
-func (k *asker) question(p rowProblems, u, i, ts string) question {
-	q := question{u: strings.TrimSpace(u), i: strings.TrimSpace(i), ts: strings.TrimSpace(ts)}
+func (k *Asker) question(p rowProblems, u, i, ts string) Question {
+	q := Question{U: strings.TrimSpace(u), I: strings.TrimSpace(i), TS: strings.TrimSpace(ts)}
 	var ok bool
-	if q.Src, ok = k.node(q.u, true); !ok {
+	if q.Src, ok = k.node(q.U, true); !ok {
 		p.add("u", strconv.Quote(u), k.wantNode())
 	}
-	if q.Dst, ok = k.node(q.i, false); !ok {
+	if q.Dst, ok = k.node(q.I, false); !ok {
 		p.add("i", strconv.Quote(i), k.wantNode())
 	}
-	if q.Time, ok = k.time(q.ts); !ok {
+	if q.Time, ok = k.time(q.TS); !ok {
 		p.add("ts", strconv.Quote(ts), k.wantTime())
 	}
 	return q
 }
 
 // node is the node of a name, a new one if no one has that name; it has one id wherever it is asked about.
-func (k *asker) node(name string, source bool) (event.Node, bool) {
+func (k *Asker) node(name string, source bool) (event.Node, bool) {
 	if name == "" {
 		return 0, false
 	}
@@ -181,19 +202,19 @@ func (k *asker) node(name string, source bool) (event.Node, bool) {
 	return k.fresh[key], true
 }
 
-func (k *asker) wantNode() string {
+func (k *Asker) wantNode() string {
 	if k.set.Names == nil {
 		return "a node's id, a whole number from 1 on"
 	}
 	return "a node's name"
 }
 
-func (k *asker) time(s string) (event.Time, bool) {
+func (k *Asker) time(s string) (event.Time, bool) {
 	at, format, err := dataset.ParseTime(s)
 	return at, err == nil && (format == dataset.TimeNumber || k.set.TimeFormat == dataset.TimeDate)
 }
 
-func (k *asker) wantTime() string {
+func (k *Asker) wantTime() string {
 	if k.set.TimeFormat == dataset.TimeDate {
 		return "a date such as 2024-05-01T12:00:00Z, or seconds since 1970"
 	}
