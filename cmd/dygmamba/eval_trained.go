@@ -2,11 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -22,9 +17,9 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 	if err != nil {
 		return nil, err
 	}
-	config, recorded := configBeside(files[0])
-	if recorded && data.sampling == "" {
-		data.sampling = config.Sampling
+	run, unknown := dygmamba.OpenRun(filepath.Dir(files[0]))
+	if unknown == nil && data.sampling == "" {
+		data.sampling = run.Config.Sampling
 	}
 	if err := data.recall(a, files[0]); err != nil {
 		return nil, err
@@ -34,7 +29,7 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		return nil, err
 	}
 	defer set.Close()
-	if recorded && config.Hashes.Data != set.Hash() {
+	if unknown == nil && run.Config.Hashes.Data != set.Hash() {
 		a.log().Warn("the events or features of " + set.Name + " are not those that the model was trained on")
 	}
 	dev, err := where.open(a)
@@ -49,7 +44,7 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 			return nil, loadError(err)
 		}
 		defer p.Close()
-		if unfinished(filepath.Dir(file)) {
+		if dygmamba.Unfinished(filepath.Dir(file)) {
 			a.log().Warn(filepath.Dir(file) + " is not finished: measured is the best epoch so far")
 		}
 		e.model, e.options.BatchSize = p.Model(), p.Spec().Training.BatchSize
@@ -68,35 +63,6 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		doc.summarize()
 	}
 	return doc, nil
-}
-
-// unfinished says whether a directory holds a training that has not come to its result.
-func unfinished(dir string) bool {
-	_, begun := os.Stat(filepath.Join(dir, train.LastFile))
-	_, ended := os.Stat(filepath.Join(dir, train.ResultFile))
-	return begun == nil && errors.Is(ended, fs.ErrNotExist)
-}
-
-// configBeside reads the configuration of the run that a checkpoint belongs to, if it is known.
-func configBeside(file string) (c train.Config, ok bool) {
-	c, err := readConfig(filepath.Dir(file))
-	return c, err == nil
-}
-
-// readConfig reads the configuration of the run in a directory.
-func readConfig(dir string) (c train.Config, err error) {
-	file := filepath.Join(dir, train.ConfigFile)
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return c, err
-	}
-	if err := json.Unmarshal(raw, &c); err != nil {
-		return c, &inputError{fmt.Errorf("%s: %w", file, err)}
-	}
-	if c.Hashes.Data == "" {
-		return c, &inputError{fmt.Errorf("%s: found no hash of the data, want the configuration of a run", file)}
-	}
-	return c, nil
 }
 
 // summaryDoc is what the seeds of a run achieved together.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/term"
@@ -42,6 +43,7 @@ func (a *app) exitCode(err error) int {
 	var usage *usageError
 	var found *dataset.InputError
 	var input *inputError
+	var records *dygmamba.RunError
 	switch {
 	case err == nil:
 		return exitDone
@@ -49,7 +51,8 @@ func (a *app) exitCode(err error) int {
 		return exitInterrupted
 	case !a.running, errors.As(err, &usage), errors.Is(err, model.ErrSetting), errors.Is(err, dataset.ErrUnknown):
 		return exitUsage
-	case errors.As(err, &found), errors.As(err, &input), errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt):
+	case errors.As(err, &found), errors.As(err, &input), errors.As(err, &records),
+		errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt):
 		return exitBadInput
 	}
 	return exitFailed

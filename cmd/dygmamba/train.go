@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,11 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
-	"github.com/dygmamba/dygmamba/sample"
-	"github.com/dygmamba/dygmamba/train"
 )
 
 // trainFlags are all that a training is told on the command line.
@@ -90,11 +86,11 @@ It remembers the data, model, settings, negatives and the seeds that were begun.
 	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or begin it when there is none")
 	flags.DurationVar(&o.SaveEvery, "save-every", 30*time.Second, "how often to save the state within an epoch")
 	flags.StringVar(&f.limit, "memory-limit", "", "refuse to start when training would need more, such as 8GB (default: what is free)")
-	flags.StringVar(&f.negatives, "negatives", sample.Random, "negatives of the final evaluation: random, historical, inductive or all; training and validation always use random ones")
+	flags.StringVar(&f.negatives, "negatives", eval.Random, "negatives of the final evaluation: random, historical, inductive or all; training and validation always use random ones")
 	flags.BoolVar(&o.ByAP, "select-by-ap", false, "choose the best epoch by validation AP alone; otherwise AP and AUC must both be at least the best so far")
 	flags.IntVar(&o.TestEvery, "test-every", 0, "measure the test sets too every so many epochs; shown, never used to choose (default: never)")
 	flags.BoolVar(&o.TensorBoard, "tensorboard", false, "write TensorBoard event files to --out")
-	completeWith(cmd, "negatives", append(sample.Strategies(), "all")...)
+	completeWith(cmd, "negatives", append(eval.Strategies(), "all")...)
 	return cmd
 }
 
@@ -103,7 +99,7 @@ func modelNames() []string { return slices.Sorted(maps.Keys(models.All)) }
 // check looks at the flags alone, before anything is read, and puts them into the options.
 func (f *trainFlags) check() (err error) {
 	o := &f.options
-	if o.Strategies, err = oneOrAll("negatives", f.negatives, sample.Strategies()); err != nil {
+	if o.Strategies, err = oneOrAll("negatives", f.negatives, eval.Strategies()); err != nil {
 		return err
 	}
 	if o.MemoryLimit, err = parseBytes("memory-limit", f.limit); err != nil {
@@ -131,7 +127,7 @@ func (f *trainFlags) check() (err error) {
 // recall takes over from the runs in --out what the command line leaves open, so that --resume needs no other flag.
 // What is given on it stays, and the training will object if that is something else.
 func (f *trainFlags) recall(given func(flag string) bool) error {
-	begun := seedsIn(f.runs.out)
+	begun := dygmamba.Seeds(f.runs.out)
 	if len(begun) == 0 {
 		return nil
 	}
@@ -141,19 +137,15 @@ func (f *trainFlags) recall(given func(flag string) bool) error {
 			f.runs.begun = begun
 		}
 	}
-	like := f.runs.seed
-	if !slices.Contains(begun, like) { // one more seed of the same
-		like = begun[0]
-	}
-	dir := dygmamba.SeedDir(f.runs.out, like)
-	c, err := readConfig(dir)
+	run, err := dygmamba.OpenSeed(f.runs.out, f.runs.seed)
 	if err != nil {
 		return err
 	}
-	preset, settings, err := settingsOf(c)
+	preset, settings, err := run.Settings()
 	if err != nil {
-		return &inputError{fmt.Errorf("%s: %w", filepath.Join(dir, train.ConfigFile), err)}
+		return err
 	}
+	c := run.Config
 	f.what.set = append(settings, f.what.set...)
 	if !given("model") {
 		f.what.name = c.Model
@@ -162,7 +154,7 @@ func (f *trainFlags) recall(given func(flag string) bool) error {
 		f.what.preset = preset
 	}
 	if !given("data") {
-		f.data.remember(c, dir)
+		f.data.remember(run.Source())
 	}
 	if !given("sampling") {
 		f.data.sampling = c.Sampling
@@ -179,34 +171,6 @@ func (f *trainFlags) recall(given func(flag string) bool) error {
 		}
 	}
 	return nil
-}
-
-// settingsOf lists every setting of a run, also those that its configuration does not name since they are younger.
-func settingsOf(c train.Config) (preset string, settings []string, err error) {
-	factory, err := dygmamba.Factory(c.Model)
-	if err != nil {
-		return "", nil, err
-	}
-	spec, err := factory.Decode(c.Spec)
-	if err != nil {
-		return "", nil, err
-	}
-	for _, s := range model.Settings(spec.Config, spec.Training) {
-		settings = append(settings, fmt.Sprintf("%s=%v", s.Key, s.Value))
-	}
-	return spec.Preset, settings, nil
-}
-
-// seedsIn are the seeds of the runs that were begun in a directory.
-func seedsIn(dir string) (seeds []uint64) {
-	files, _ := filepath.Glob(filepath.Join(dir, "seed-*", train.ConfigFile))
-	for _, file := range files {
-		if seed, err := strconv.ParseUint(strings.TrimPrefix(filepath.Base(filepath.Dir(file)), "seed-"), 10, 64); err == nil {
-			seeds = append(seeds, seed)
-		}
-	}
-	slices.Sort(seeds)
-	return seeds
 }
 
 // afterwards says what an interrupted training leaves.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/train"
@@ -120,8 +121,8 @@ func TestRunKnowsItsData(t *testing.T) {
 		t.Fatal(err)
 	}
 	program(t, training(at("a/visits.dgm"), "--out", at("a/runs/x"))...).want(t, exitDone)
-	if c, _ := configBeside(at("a/runs/x/seed-0/x")); c.Path != "../../../visits.dgm" {
-		t.Errorf("the configuration leads to %q", c.Path)
+	if r, _ := dygmamba.OpenRun(at("a/runs/x/seed-0")); r.Config.Path != "../../../visits.dgm" {
+		t.Errorf("the configuration leads to %q", r.Config.Path)
 	}
 	question := []string{"predict", "--u", "u1", "--i", "v1", "--ts", "1e6"}
 

@@ -2,15 +2,11 @@ package main
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba"
-	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/train"
 )
 
 // trainedFlags choose a trained model.
@@ -49,39 +45,27 @@ func (f *dataFlags) recall(a *app, file string) error {
 	if f.name != "" {
 		return nil
 	}
-	config, recorded := configBeside(file)
-	switch foreign, err := checkpoint.IsPyTorch(file); {
-	case recorded:
-		f.remember(config, filepath.Dir(file))
-	case err == nil && !foreign:
-		weights, err := checkpoint.Load(file)
-		if err != nil {
-			return loadError(err)
-		}
-		f.name = weights.Meta["data"]
+	source, err := dygmamba.SourceOf(file)
+	if err != nil {
+		return loadError(err)
 	}
-	if f.name != "" {
-		f.recalled = true
+	if source.Name != "" {
+		f.remember(source)
 		a.log().Info("data set " + f.name + ", which the checkpoint was trained on")
 	}
 	return nil
 }
 
-// remember takes the data set of the run in dir: where it lay then, or else whatever has its name now.
-func (f *dataFlags) remember(c train.Config, dir string) {
-	f.name, f.recalled = c.Data, true
-	if c.Path == "" || f.dir != "" {
-		return
+// remember takes the data set of a trained model: where it lay then, or else whatever has its name now.
+func (f *dataFlags) remember(s dygmamba.Source) {
+	f.name, f.recalled = s.Name, true
+	switch {
+	case s.Path == "", f.dir != "":
+	case s.Lost:
+		f.missing = s.Path
+	default:
+		f.name = s.Path
 	}
-	path := filepath.FromSlash(c.Path)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	if _, err := os.Stat(path); err != nil {
-		f.missing = path
-		return
-	}
-	f.name = path
 }
 
 // loadError says what kind of mistake an error of Load is: mostly that of a file, sometimes that of the command line.

@@ -1,0 +1,95 @@
+package dygmamba_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// record writes the configuration of a seed's run.
+func record(t *testing.T, dir string, seed uint64, text string) {
+	t.Helper()
+	dir = dygmamba.SeedDir(dir, seed)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, train.ConfigFile), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// One more seed is like the first; those that were begun are found in the order of numbers.
+func TestOpenSeed(t *testing.T) {
+	dir := t.TempDir()
+	for _, seed := range []uint64{10, 9} {
+		record(t, dir, seed, `{"model": "dygmamba", "spec": {}, "hashes": {"data": "x"}}`)
+	}
+	if seeds := dygmamba.Seeds(dir); !slices.Equal(seeds, []uint64{9, 10}) {
+		t.Errorf("seeds %v", seeds)
+	}
+	for asked, want := range map[uint64]uint64{10: 10, 3: 9} {
+		if r, err := dygmamba.OpenSeed(dir, asked); err != nil || r.Dir != dygmamba.SeedDir(dir, want) {
+			t.Errorf("seed %d: %s, %v", asked, r.Dir, err)
+		}
+	}
+	if _, err := dygmamba.OpenSeed(t.TempDir(), 0); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no runs: %v", err)
+	}
+}
+
+func TestBrokenRun(t *testing.T) {
+	for text, want := range map[string]string{
+		"{":                                   "unexpected end",
+		"{}":                                  "no hash of the data",
+		`{"model":"x","hashes":{"data":"1"}}`: `unknown model "x"`,
+	} {
+		dir := t.TempDir()
+		record(t, dir, 0, text)
+		r, err := dygmamba.OpenSeed(dir, 0)
+		if err == nil {
+			_, _, err = r.Settings()
+		}
+		var broken *dygmamba.RunError
+		if !errors.As(err, &broken) || broken.File != filepath.Join(dir, "seed-0", train.ConfigFile) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gives %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A run leads to its data from where it is now, and says when they are gone.
+func TestSourceOfARun(t *testing.T) {
+	dir := t.TempDir()
+	record(t, dir, 0, `{"data": "visits", "data_path": "../visits.dgm", "hashes": {"data": "x"}}`)
+	file := filepath.Join(dir, "visits.dgm")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	weights := filepath.Join(dygmamba.SeedDir(dir, 0), train.CheckpointFile) // not needed: the run knows
+	want := dygmamba.Source{Name: "visits", Path: file}
+	if s, err := dygmamba.SourceOf(weights); err != nil || s != want {
+		t.Errorf("%+v, %v, want %+v", s, err, want)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	want.Lost = true
+	if s, err := dygmamba.SourceOf(weights); err != nil || s != want {
+		t.Errorf("%+v, %v, want %+v", s, err, want)
+	}
+	if dygmamba.Unfinished(dygmamba.SeedDir(dir, 0)) {
+		t.Error("a run that saved nothing is not unfinished")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "seed-0", train.LastFile), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if !dygmamba.Unfinished(dygmamba.SeedDir(dir, 0)) {
+		t.Error("a run without a result is unfinished")
+	}
+}
