@@ -15,34 +15,33 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/sample"
 )
 
 // infoDoc is the document of data info.
 type infoDoc struct {
-	Name         string       `json:"name"`
-	Nodes        int          `json:"nodes"`
-	Sources      int          `json:"sources"`
-	Destinations int          `json:"destinations"`
-	Bipartite    bool         `json:"bipartite"`
-	Events       int          `json:"events"`
-	Times        int          `json:"distinct_times"`
-	First        string       `json:"first"`
-	Last         string       `json:"last"`
-	TimeFormat   string       `json:"time_format"`
-	Pairs        int          `json:"distinct_pairs"`
-	Repeats      float64      `json:"repeated"` // part of the events whose pair met before
-	SelfLoops    int          `json:"self_loops"`
-	Labels       int          `json:"labels"` // that are not 0
-	EdgeFeatures featuresDoc  `json:"edge_features"`
-	NodeFeatures featuresDoc  `json:"node_features"`
-	Density      []int        `json:"density"` // events in equal parts of the time
-	Busiest      []busyDoc    `json:"busiest"`
-	Sampling     string       `json:"sampling"`
-	Hash         string       `json:"hash"`
-	Split        splitDoc     `json:"split"`
-	History      []historyDoc `json:"history,omitempty"`
-	Published    string       `json:"published,omitempty"`
+	Name         string           `json:"name"`
+	Nodes        int              `json:"nodes"`
+	Sources      int              `json:"sources"`
+	Destinations int              `json:"destinations"`
+	Bipartite    bool             `json:"bipartite"`
+	Events       int              `json:"events"`
+	Times        int              `json:"distinct_times"`
+	First        string           `json:"first"`
+	Last         string           `json:"last"`
+	TimeFormat   string           `json:"time_format"`
+	Pairs        int              `json:"distinct_pairs"`
+	Repeats      float64          `json:"repeated"` // part of the events whose pair met before
+	SelfLoops    int              `json:"self_loops"`
+	Labels       int              `json:"labels"` // that are not 0
+	EdgeFeatures featuresDoc      `json:"edge_features"`
+	NodeFeatures featuresDoc      `json:"node_features"`
+	Density      []int            `json:"density"` // events in equal parts of the time
+	Busiest      []busyDoc        `json:"busiest"`
+	Sampling     string           `json:"sampling"`
+	Hash         string           `json:"hash"`
+	Split        eval.SplitRecord `json:"split"`
+	History      []historyDoc     `json:"history,omitempty"`
+	Published    string           `json:"published,omitempty"`
 }
 
 type featuresDoc struct {
@@ -96,7 +95,11 @@ test queries have: the number of interactions before the query, over both ends o
 
 func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoDoc, error) {
 	i := dataset.Stats(set)
-	split, err := dataset.NewSplit(set.Log, dataset.SplitOptions{Sampling: set.Sampling})
+	progress := a.console.Progress("history of test queries", "events")
+	defer progress.Done()
+	protocol, err := eval.Open(set, eval.Options{
+		OnBatch: func(done, total int) { progress.Set(int64(done), int64(total), "") },
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +108,16 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 		First: dataset.FormatTime(i.First, i.TimeFormat), Last: dataset.FormatTime(i.Last, i.TimeFormat), TimeFormat: i.TimeFormat,
 		Pairs: i.Pairs, Repeats: i.Repeats, SelfLoops: i.SelfLoops, Labels: i.Labels,
 		EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero}, NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero},
-		Density: i.Density, Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: set.Hash(), Split: splitDocOf(split),
+		Density: i.Density, Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: set.Hash(),
+		Split:     eval.RecordSplit(protocol.Split()),
 		Published: asPublished(set.Name, i),
 	}
-	if history {
-		doc.History, err = available(ctx, a, split, set.Sampling)
+	if !history {
+		return doc, nil
+	}
+	found, err := protocol.Histories(ctx)
+	for _, h := range found {
+		doc.History = append(doc.History, historyDoc{h.Setting, h.Strategy, h.Mean(), h.Max})
 	}
 	return doc, err
 }
@@ -146,43 +154,6 @@ func asPublished(name string, i dataset.Info) string {
 		return "the same numbers of nodes, events and times"
 	}
 	return fmt.Sprintf("%s nodes, %s events, %s distinct times", term.Count(e.Nodes), term.Count(e.Events), term.Count(e.Times))
-}
-
-// onlooker wants nothing gathered.
-type onlooker struct{}
-
-func (onlooker) Plan() sample.Plan { return sample.Plan{} }
-
-// available measures the history of test queries in every setting, with every kind of negatives.
-func available(ctx context.Context, a *app, split *dataset.Split, sampling string) ([]historyDoc, error) {
-	progress := a.console.Progress("history of test queries", "events")
-	defer progress.Done()
-	var docs []historyDoc
-	p := eval.NewProtocol(split, eval.Options{Sampling: sampling, OnBatch: func(done, total int) { progress.Set(int64(done), int64(total), "") }})
-	for _, setting := range evalSettings() {
-		part, err := eval.PartOf(setting)
-		if err != nil {
-			return nil, err
-		}
-		for _, negatives := range sample.Strategies() {
-			pass, err := p.Pass(part, negatives)
-			if err != nil {
-				return nil, err
-			}
-			pass.Negatives.Reset()
-			var found dataset.Availability
-			for step, err := range pass.Batches(ctx, onlooker{}, p.Events(part).All()) {
-				if err != nil {
-					return nil, err
-				}
-				found.Add(pass.Past, step.Batch.Queries)
-			}
-			if found.Ends > 0 {
-				docs = append(docs, historyDoc{setting, negatives, found.Mean(), found.Max})
-			}
-		}
-	}
-	return docs, nil
 }
 
 func (d *infoDoc) write(w io.Writer, s term.Style) error {
@@ -224,7 +195,7 @@ func (d *infoDoc) facts() *term.Facts {
 		busy = append(busy, fmt.Sprintf("%s (%s)", name, term.Count(b.Events)))
 	}
 	f.Add("busiest", strings.Join(busy, ", "))
-	f.Add("split", d.Split.String())
+	f.Add("split", splitText(d.Split))
 	if d.Published != "" {
 		f.Add("published", d.Published)
 	}

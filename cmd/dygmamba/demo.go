@@ -106,7 +106,7 @@ func (t *tour) makeStream() (err error) {
 	if t.split, err = dataset.NewSplit(t.set.Log, dataset.SplitOptions{Sampling: t.set.Sampling}); err != nil {
 		return err
 	}
-	t.doc = demoDoc{Seed: t.stream.Seed, Data: dataDocOf(t.set), Split: splitDocOf(t.split), Settings: t.settings}
+	t.doc = demoDoc{Seed: t.stream.Seed, Data: eval.RecordData(t.set), Split: eval.RecordSplit(t.split), Settings: t.settings}
 	t.say(t.tellStream)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
@@ -13,14 +14,14 @@ import (
 
 // demoDoc is the document of demo. All but its times is the same for the same seed.
 type demoDoc struct {
-	Seed     uint64      `json:"seed"`
-	Data     dataDoc     `json:"data"`
-	Split    splitDoc    `json:"split"`
-	Settings []string    `json:"settings"`
-	Models   []demoModel `json:"models"`
-	Example  demoExample `json:"example"`
-	Page     string      `json:"page"` // the file
-	Seconds  float64     `json:"seconds"`
+	Seed     uint64           `json:"seed"`
+	Data     eval.DataRecord  `json:"data"`
+	Split    eval.SplitRecord `json:"split"`
+	Settings []string         `json:"settings"`
+	Models   []demoModel      `json:"models"`
+	Example  demoExample      `json:"example"`
+	Page     string           `json:"page"` // the file
+	Seconds  float64          `json:"seconds"`
 }
 
 // demoModel is how one model did on the test events.

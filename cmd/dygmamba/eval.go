@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -11,11 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/near"
-	"github.com/dygmamba/dygmamba/internal/paper"
-	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/models/edgebank"
-	"github.com/dygmamba/dygmamba/replay"
-	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/models"
 )
 
 func newEval(a *app) *cobra.Command {
@@ -55,7 +52,7 @@ measured with its four memories unless --set chooses one, and the best is marked
 				}
 			}
 			e.options.Threads = where.threads
-			measure := e.runBank
+			measure := e.runBaseline
 			if from.given() {
 				measure = func(ctx context.Context, a *app, data dataFlags, what modelFlags) (*evalDoc, error) {
 					return e.runTrained(ctx, a, data, what, from, where)
@@ -83,8 +80,8 @@ measured with its four memories unless --set chooses one, and the best is marked
 	flags.StringVar(&e.aggregation, "metric-aggregation", batchMean, "AP and AUC as mean over batches, as published ('batch-mean'), or over all scores at once ('global')")
 	flags.BoolVar(&e.options.Strict, "strict", false, "transductive without the events that have unseen nodes")
 	flags.BoolVar(&e.options.Avoid, "avoid-positives", false, "with native sampling: random negatives are no positives of their batch")
-	completeWith(cmd, "setting", append(evalSettings(), "all")...)
-	completeWith(cmd, "negatives", append(sample.Strategies(), "all")...)
+	completeWith(cmd, "setting", append(eval.Settings(), "all")...)
+	completeWith(cmd, "negatives", append(eval.Strategies(), "all")...)
 	completeWith(cmd, "metric-aggregation", batchMean, global)
 	return cmd
 }
@@ -95,16 +92,14 @@ const (
 	global    = "global"
 )
 
-func evalSettings() []string { return []string{eval.Transductive, eval.Inductive} }
-
 // evalModels are the models that can be measured without a checkpoint.
-func evalModels() []string { return []string{"edgebank"} }
+func evalModels() []string { return slices.Sorted(maps.Keys(models.Baselines)) }
 
 // evaluation is what to measure, and how.
 type evaluation struct {
 	model       string
-	trained     []contender       // with learned weights; nil: EdgeBank
-	memories    []edgebank.Config // of EdgeBank
+	contenders  []eval.Contender
+	cold        bool // they remember nothing yet
 	settings    []string
 	strategies  []string
 	aggregation string
@@ -114,10 +109,10 @@ type evaluation struct {
 // choose checks and fills in what the flags ask for, whatever is measured.
 func (e *evaluation) choose(setting, negatives string) error {
 	var err error
-	if e.settings, err = oneOrAll("setting", setting, evalSettings()); err != nil {
+	if e.settings, err = oneOrAll("setting", setting, eval.Settings()); err != nil {
 		return err
 	}
-	if e.strategies, err = oneOrAll("negatives", negatives, sample.Strategies()); err != nil {
+	if e.strategies, err = oneOrAll("negatives", negatives, eval.Strategies()); err != nil {
 		return err
 	}
 	if err := oneOf("metric-aggregation", e.aggregation, batchMean, global); err != nil {
@@ -129,8 +124,8 @@ func (e *evaluation) choose(setting, negatives string) error {
 	return nil
 }
 
-// runBank measures EdgeBank.
-func (e *evaluation) runBank(ctx context.Context, a *app, data dataFlags, what modelFlags) (*evalDoc, error) {
+// runBaseline measures a model that needs no training.
+func (e *evaluation) runBaseline(ctx context.Context, a *app, data dataFlags, what modelFlags) (*evalDoc, error) {
 	if err := e.chooseModel(what); err != nil {
 		return nil, err
 	}
@@ -154,134 +149,80 @@ func (e *evaluation) chooseModel(what modelFlags) error {
 	case !slices.Contains(evalModels(), e.model):
 		return usagef("no model %q to measure%s; there are %s", what.name, near.Hint(e.model, known), strings.Join(known, ", "))
 	case what.preset != "":
-		return usagef("--preset %s: edgebank has no presets", what.preset)
+		return usagef("--preset %s: %s has no presets", what.preset, e.model)
 	}
-	return e.chooseMemories(what.set)
+	return e.chooseVariants(what.set)
 }
 
-// chooseMemories keeps those of EdgeBank's memories that the settings allow.
-func (e *evaluation) chooseMemories(settings []string) error {
-	var asked edgebank.Config
+// chooseVariants makes those variants of the model that the settings allow.
+func (e *evaluation) chooseVariants(settings []string) (err error) {
 	loop := struct {
 		BatchSize int `json:"batch_size"`
-	}{replay.BatchSize}
-	if err := model.Apply(settings, &asked, &loop); err != nil {
-		return err
+	}{eval.BatchSize}
+	if e.contenders, err = models.Baselines[e.model].Variants(settings, &loop); err != nil {
+		return usagef("%v", err)
 	}
 	if loop.BatchSize < 1 {
 		return usagef("batch_size is %d, must be at least 1", loop.BatchSize)
 	}
-	if _, err := edgebank.New(asked); err != nil {
-		return usagef("%v", err)
-	}
-	e.options.BatchSize = loop.BatchSize
-	e.memories = slices.DeleteFunc(edgebank.Variants(), func(c edgebank.Config) bool {
-		return asked.Memory != "" && c.Memory != asked.Memory ||
-			asked.Window != "" && c.Memory == edgebank.TimeWindow && c.Window != asked.Window
-	})
+	e.cold, e.options.BatchSize = true, loop.BatchSize
 	return nil
 }
 
-// contender is something to measure: a scorer, ready for the test period, and the name that tells it from its siblings.
-type contender struct {
-	variant string
-	scorer  replay.Scorer
-}
-
-// run splits the data set and measures everything asked for.
+// run measures everything asked for.
 func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set) (*evalDoc, error) {
-	if e.options.Avoid && set.Sampling != sample.Native {
+	if e.options.Avoid && set.Sampling != dataset.Native {
 		return nil, usagef("--avoid-positives needs --sampling native: the reference does not look")
 	}
-	split, err := dataset.NewSplit(set.Log, dataset.SplitOptions{Sampling: set.Sampling})
+	protocol, err := eval.Open(set, e.options)
 	if err != nil {
 		return nil, err
+	}
+	if e.cold {
+		if err := protocol.WarmUp(ctx, e.contenders); err != nil {
+			return nil, err
+		}
 	}
 	progress := a.console.Progress("eval", "events")
 	defer progress.Done()
-	var at step
-	options := e.options
-	options.Sampling = set.Sampling
-	options.OnBatch = func(done, _ int) { progress.Set(at.before+int64(done), at.total, at.what) }
-	protocol := eval.NewProtocol(split, options)
-	contenders, err := e.warm(ctx, protocol)
+	rows, err := protocol.Compare(ctx, eval.Comparison{
+		Contenders: e.contenders, Settings: e.settings, Strategies: e.strategies,
+		OnBatch: func(done, total int64, setting, strategy string) {
+			progress.Set(done, total, setting+", "+strategy+" negatives")
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
-	doc := e.describe(set, split)
-	passes := int64(len(e.strategies) * len(contenders))
-	for _, s := range e.settings {
-		part, err := eval.PartOf(s)
-		if err != nil {
-			return nil, err
-		}
-		at.total += passes * int64(protocol.Events(part).Len())
-	}
-	for _, s := range e.settings {
-		for _, n := range e.strategies {
-			at.what = s + ", " + n + " negatives"
-			if err := doc.measure(ctx, protocol, s, n, contenders, &at); err != nil {
-				return nil, err
-			}
-		}
-	}
+	doc := e.describe(set, protocol.Split())
+	doc.add(rows)
 	return doc, nil
 }
 
-// step is where an evaluation of many passes stands.
-type step struct {
-	before, total int64 // events of finished passes, of all passes
-	what          string
+// add adds rows to the results, and marks the best of every setting and kind of negatives.
+func (d *evalDoc) add(rows []eval.Row) {
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].Setting == rows[0].Setting && rows[n].Strategy == rows[0].Strategy {
+			n++
+		}
+		group := make([]resultDoc, n)
+		for i, r := range rows[:n] {
+			group[i] = resultOf(r, d.Aggregation)
+		}
+		if best := bestOf(group); best >= 0 {
+			group[best].Best, group[best].Paper = true, d.published(rows[0].Setting, rows[0].Strategy)
+		}
+		d.Results, rows = append(d.Results, group...), rows[n:]
+	}
 }
 
-// warm makes banks that remember training and validation. Trained models do already.
-func (e *evaluation) warm(ctx context.Context, p *eval.Protocol) ([]contender, error) {
-	if e.trained != nil {
-		return e.trained, nil
-	}
-	var all []contender
-	for _, c := range e.memories {
-		bank, err := edgebank.New(c)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.Warm(ctx, bank); err != nil {
-			return nil, err
-		}
-		all = append(all, contender{c.String(), bank})
-	}
-	return all, nil
-}
-
-// measure adds the results of all contenders in one setting with one kind of negatives, and marks the best.
-func (d *evalDoc) measure(ctx context.Context, p *eval.Protocol, setting, negatives string, contenders []contender, at *step) error {
-	part, err := eval.PartOf(setting)
-	if err != nil {
-		return err
-	}
-	first := len(d.Results)
-	for _, c := range contenders {
-		r, err := p.Evaluate(ctx, c.scorer, part, negatives)
-		if err != nil {
-			return err
-		}
-		at.before += int64(r.Positives)
-		d.Results = append(d.Results, resultOf(setting, negatives, c.variant, r, d.Aggregation))
-	}
-	group := d.Results[first:]
-	best := slices.IndexFunc(group, func(r resultDoc) bool {
-		return r.Batches > 0 && !slices.ContainsFunc(group, func(o resultDoc) bool { return o.AP > r.AP || o.AP == r.AP && o.AUC > r.AUC })
+// bestOf is the index of the best result, −1 where there was nothing to measure.
+func bestOf(group []resultDoc) int {
+	return slices.IndexFunc(group, func(r resultDoc) bool {
+		better := func(o resultDoc) bool { return o.AP > r.AP || o.AP == r.AP && o.AUC > r.AUC }
+		return r.Batches > 0 && !slices.ContainsFunc(group, better)
 	})
-	if best < 0 {
-		return nil
-	}
-	group[best].Best = true
-	if d.comparable() {
-		if r, ok := paper.Lookup(setting, negatives, d.Data.Name, d.Model); ok && !r.Timeout {
-			group[best].Paper = &paperDoc{r.AP.Mean / 100, r.AUC.Mean / 100}
-		}
-	}
-	return nil
 }
 
 // oneOrAll is the list that a flag with the extra value "all" asks for.

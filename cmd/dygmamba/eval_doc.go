@@ -9,79 +9,35 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/replay"
-	"github.com/dygmamba/dygmamba/sample"
 )
 
 // evalDoc is the document of eval.
 type evalDoc struct {
-	Model       string       `json:"model"`
-	Data        dataDoc      `json:"data"`
-	Sampling    string       `json:"sampling"`
-	Split       splitDoc     `json:"split"`
-	BatchSize   int          `json:"batch_size"`
-	PerPositive int          `json:"num_negatives"`
-	Aggregation string       `json:"metric_aggregation"`
-	Checkpoints []string     `json:"checkpoints,omitempty"`
-	Results     []resultDoc  `json:"results"`
-	Summary     []summaryDoc `json:"summary,omitempty"` // of several seeds
+	Model       string           `json:"model"`
+	Data        eval.DataRecord  `json:"data"`
+	Sampling    string           `json:"sampling"`
+	Split       eval.SplitRecord `json:"split"`
+	BatchSize   int              `json:"batch_size"`
+	PerPositive int              `json:"num_negatives"`
+	Aggregation string           `json:"metric_aggregation"`
+	Checkpoints []string         `json:"checkpoints,omitempty"`
+	Results     []resultDoc      `json:"results"`
+	Summary     []summaryDoc     `json:"summary,omitempty"` // of several seeds
 
 	strict bool
 }
 
-// dataDoc tells which events were used.
-type dataDoc struct {
-	Name   string `json:"name"`
-	Events int    `json:"events"`
-	Nodes  int    `json:"nodes"`
-	Hash   string `json:"hash"` // SHA-256 of events and features
-}
-
-// splitDoc tells how they were cut, in numbers of events.
-type splitDoc struct {
-	Hash     string `json:"hash"`
-	Train    int    `json:"train"`
-	Val      int    `json:"val"`
-	Test     int    `json:"test"`
-	NewVal   int    `json:"new_node_val"`
-	NewTest  int    `json:"new_node_test"`
-	NewNodes int    `json:"new_nodes"`
-}
-
 func (e *evaluation) describe(set *dataset.Set, split *dataset.Split) *evalDoc {
 	return &evalDoc{
-		Model: e.model, Data: dataDocOf(set), Sampling: set.Sampling, Split: splitDocOf(split), BatchSize: e.options.BatchSize,
+		Model: e.model, Data: eval.RecordData(set), Sampling: set.Sampling, Split: eval.RecordSplit(split), BatchSize: e.options.BatchSize,
 		PerPositive: e.options.PerPositive, Aggregation: e.aggregation, strict: e.options.Strict,
 	}
 }
 
-func dataDocOf(set *dataset.Set) dataDoc {
-	return dataDoc{set.Name, set.Log.Len(), nodeCount(set), set.Hash()}
-}
-
-// nodeCount is the number of nodes that occur.
-func nodeCount(set *dataset.Set) int {
-	seen := make([]bool, set.NumNodes())
-	count := 0
-	all := set.Log.All()
-	for _, nodes := range [][]event.Node{all.Src, all.Dst} {
-		for _, n := range nodes {
-			if !seen[n] {
-				seen[n] = true
-				count++
-			}
-		}
-	}
-	return count
-}
-
-func splitDocOf(s *dataset.Split) splitDoc {
-	return splitDoc{s.Hash, s.Train.Len(), s.Val.Len(), s.Test.Len(), s.NewVal.Len(), s.NewTest.Len(), len(s.NewNodes)}
-}
-
-func (d splitDoc) String() string {
+// splitText tells people how the events were cut.
+func splitText(d eval.SplitRecord) string {
 	return fmt.Sprintf("train %s · val %s · test %s · new-node test %s", term.Count(d.Train), term.Count(d.Val), term.Count(d.Test), term.Count(d.NewTest))
 }
 
@@ -106,10 +62,10 @@ type paperDoc struct {
 	AUC float64 `json:"auc"`
 }
 
-func resultOf(setting, negatives, variant string, r eval.Result, aggregation string) resultDoc {
+func resultOf(r eval.Row, aggregation string) resultDoc {
 	doc := resultDoc{
-		Setting: setting, Negatives: negatives, Variant: variant, AP: number(r.AP), AUC: number(r.AUC), Ranking: r.Ranking,
-		Batches: r.Batches, Positives: r.Positives, NegativesHash: r.Negatives,
+		Setting: r.Setting, Negatives: r.Strategy, Variant: r.Contender, AP: number(r.AP), AUC: number(r.AUC),
+		Ranking: r.Ranking, Batches: r.Batches, Positives: r.Positives, NegativesHash: r.Negatives,
 	}
 	if aggregation == global {
 		doc.AP, doc.AUC = number(r.GlobalAP), number(r.GlobalAUC)
@@ -120,9 +76,18 @@ func resultOf(setting, negatives, variant string, r eval.Result, aggregation str
 	return doc
 }
 
+// published is the paper's number, if results were measured as its were.
+func (d *evalDoc) published(setting, negatives string) *paperDoc {
+	r, ok := paper.Lookup(setting, negatives, d.Data.Name, d.Model)
+	if !ok || r.Timeout || !d.comparable() {
+		return nil
+	}
+	return &paperDoc{r.AP.Mean / 100, r.AUC.Mean / 100}
+}
+
 // comparable says whether results were measured as the published ones.
 func (d *evalDoc) comparable() bool {
-	return d.Sampling == sample.Reference && d.BatchSize == replay.BatchSize && d.PerPositive == 1 && d.Aggregation == batchMean && !d.strict
+	return d.Sampling == dataset.Reference && d.BatchSize == eval.BatchSize && d.PerPositive == 1 && d.Aggregation == batchMean && !d.strict
 }
 
 // save keeps the document in a directory; "" for none.
@@ -157,7 +122,7 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 	}
 	fmt.Fprintf(w, "\n  %s\n\n", s.Dim(fmt.Sprintf("AP and AUC in percent, %s; batches of %d", how, d.BatchSize)))
 	var f term.Facts
-	f.Add("split", d.Split.String())
+	f.Add("split", splitText(d.Split))
 	f.Add("", "sha256 "+d.Split.Hash)
 	name := "negatives"
 	for i, r := range d.Results {

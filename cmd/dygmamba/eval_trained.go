@@ -52,7 +52,7 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		if len(files) > 1 {
 			variant = filepath.Base(filepath.Dir(file)) // seed-0, seed-1, …
 		}
-		e.trained = append(e.trained, contender{variant, p.Scorer()})
+		e.contenders = append(e.contenders, eval.Contender{Name: variant, Scorer: p.Scorer()})
 	}
 	doc, err := e.run(ctx, a, set)
 	if err != nil {
@@ -71,30 +71,18 @@ type summaryDoc struct {
 	Paper *paperDoc `json:"paper,omitempty"`
 }
 
-// summarize adds means and deviations over the variants, which are seeds: what was published is compared with these, and no seed is called the best.
+// summarize adds means and deviations over the variants, which are seeds: what was published is compared with these, and no seed is
+// called the best.
 func (d *evalDoc) summarize() {
-	var runs []train.Result
-	at := map[string]int{}
-	published := map[[2]string]*paperDoc{}
-	for k, r := range d.Results {
-		d.Results[k].Paper, d.Results[k].Best = nil, false
-		if r.Batches == 0 {
-			continue
-		}
-		i, known := at[r.Variant]
-		if !known {
-			i = len(runs)
-			at[r.Variant], runs = i, append(runs, train.Result{})
-		}
-		runs[i].Results = append(runs[i].Results, train.Measured{
-			Setting: r.Setting, Strategy: r.Negatives, Result: eval.Result{AP: float64(r.AP), AUC: float64(r.AUC)},
-		})
-		if r.Paper != nil {
-			published[[2]string{r.Setting, r.Negatives}] = r.Paper
-		}
+	rows := make([]eval.Row, len(d.Results))
+	for i := range d.Results {
+		r := &d.Results[i]
+		r.Paper, r.Best = nil, false
+		rows[i] = eval.Row{Setting: r.Setting, Strategy: r.Negatives, Contender: r.Variant}
+		rows[i].AP, rows[i].AUC, rows[i].Batches = float64(r.AP), float64(r.AUC), r.Batches
 	}
-	for _, m := range train.Summarize(runs).Results {
-		d.Summary = append(d.Summary, summaryDoc{m, published[[2]string{m.Setting, m.Strategy}]})
+	for _, m := range train.Across(rows) {
+		d.Summary = append(d.Summary, summaryDoc{m, d.published(m.Setting, m.Strategy)})
 	}
 }
 

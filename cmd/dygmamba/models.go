@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +13,6 @@ import (
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
-	"github.com/dygmamba/dygmamba/models/edgebank"
 )
 
 // modelDoc describes one model.
@@ -74,7 +71,7 @@ func newModels(a *app) *cobra.Command {
 
 // builtIn are all models, those with learned weights first.
 func builtIn() []string {
-	return append(slices.Sorted(maps.Keys(models.All)), "edgebank")
+	return append(modelNames(), evalModels()...)
 }
 
 func (a *app) listModels(preset, data string) error {
@@ -103,9 +100,9 @@ func (a *app) listModels(preset, data string) error {
 
 func modelDocOf(name, preset, data string) (modelDoc, error) {
 	name = strings.ToLower(name)
-	if name == "edgebank" {
-		settings, err := settingDocs(edgebank.Default)
-		return modelDoc{Name: name, Summary: edgebank.Summary, Settings: settings}, err
+	if b, ok := models.Baselines[name]; ok {
+		settings, err := settingDocs(b.Settings)
+		return modelDoc{Name: name, Summary: b.Summary, Settings: settings}, err
 	}
 	factory, ok := models.All[name]
 	if !ok {

@@ -1,0 +1,78 @@
+package eval
+
+import (
+	"context"
+
+	"github.com/dygmamba/dygmamba/replay"
+)
+
+// Contender is something to measure beside others.
+type Contender struct {
+	Name   string // tells it from the others
+	Scorer replay.Scorer
+}
+
+// Row is what one contender achieved in one setting under one kind of negatives.
+type Row struct {
+	Setting   string
+	Strategy  string
+	Contender string
+	Result
+}
+
+// Comparison says who is measured, and where.
+type Comparison struct {
+	Contenders []Contender
+	Settings   []string
+	Strategies []string
+
+	OnBatch func(done, total int64, setting, strategy string) // events of all passes together; may be nil
+}
+
+// WarmUp is Warm for all contenders that remember.
+func (p *Protocol) WarmUp(ctx context.Context, list []Contender) error {
+	for _, c := range list {
+		memory, remembers := c.Scorer.(replay.Stateful)
+		if !remembers {
+			continue
+		}
+		if err := p.Warm(ctx, memory); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Compare measures all contenders on the same questions, setting by setting and within it one kind of negatives after the other. All must
+// be ready for testing: see Evaluate. Rows without events have no batches.
+func (p *Protocol) Compare(ctx context.Context, c Comparison) ([]Row, error) {
+	total := 0
+	for _, setting := range c.Settings {
+		part, err := PartOf(setting)
+		if err != nil {
+			return nil, err
+		}
+		total += p.Events(part).Len() * len(c.Strategies) * len(c.Contenders)
+	}
+	before := 0
+	told := p.options.OnBatch
+	defer func() { p.options.OnBatch = told }()
+	var rows []Row
+	for _, setting := range c.Settings {
+		part, _ := PartOf(setting)
+		for _, strategy := range c.Strategies {
+			if c.OnBatch != nil {
+				p.options.OnBatch = func(done, _ int) { c.OnBatch(int64(before+done), int64(total), setting, strategy) }
+			}
+			for _, one := range c.Contenders {
+				r, err := p.Evaluate(ctx, one.Scorer, part, strategy)
+				if err != nil {
+					return nil, err
+				}
+				before += r.Positives
+				rows = append(rows, Row{setting, strategy, one.Name, r})
+			}
+		}
+	}
+	return rows, nil
+}

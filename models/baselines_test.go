@@ -1,0 +1,77 @@
+package models
+
+import (
+	"testing"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
+)
+
+func TestBaselineVariants(t *testing.T) {
+	variants := Baselines["edgebank"].Variants
+	for settings, want := range map[string]int{
+		"":                                         4,
+		"edge_bank_memory_mode=unlimited_memory":   1,
+		"edge_bank_memory_mode=time_window_memory": 2,
+		"time_window_mode=repeat_interval":         3, // the other memories have no window
+	} {
+		var list []string
+		if settings != "" {
+			list = append(list, settings)
+		}
+		if found, err := variants(list); err != nil || len(found) != want {
+			t.Errorf("%q: %d variants, %v, want %d", settings, len(found), err, want)
+		}
+	}
+	var loop struct {
+		Size int `json:"size"`
+	}
+	if _, err := variants([]string{"size=7"}, &loop); err != nil || loop.Size != 7 {
+		t.Errorf("settings of others: %+v, %v", loop, err)
+	}
+	for _, bad := range []string{"size=7", "edge_bank_memory_mode=all"} {
+		if _, err := variants([]string{bad}); err == nil {
+			t.Errorf("%s: want an error", bad)
+		}
+	}
+}
+
+// All variants are asked the same, row by row as if each were alone, and the progress comes to its end.
+func TestCompareBaselines(t *testing.T) {
+	set, err := dataset.Periodic(dataset.PeriodicOptions{Sources: 30, Targets: 30, Events: 3000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := Baselines["edgebank"].Variants(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := eval.Open(set, eval.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.WarmUp(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	var done, total int64
+	rows, err := p.Compare(t.Context(), eval.Comparison{
+		Contenders: list, Settings: eval.Settings(), Strategies: eval.Strategies(),
+		OnBatch: func(d, all int64, _, _ string) { done, total = d, all },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 2*3*len(list) || done != total || total == 0 {
+		t.Fatalf("%d rows, %d of %d events", len(rows), done, total)
+	}
+	for i, r := range rows {
+		part, err := eval.PartOf(r.Setting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, err := p.Evaluate(t.Context(), list[i%len(list)].Scorer, part, r.Strategy)
+		if err != nil || r.Contender != list[i%len(list)].Name || alone.AP != r.AP || alone.Negatives != r.Negatives {
+			t.Errorf("row %d is %+v, alone %+v, %v", i, r, alone, err)
+		}
+	}
+}
