@@ -48,6 +48,7 @@ var Layers = []Layer{
 	{Both, []string{"models"}},
 	{Both, []string{"serve"}},
 	{Both, []string{"."}},
+	{Both, []string{"internal/demo"}},
 	{Both, []string{"cmd/*"}},
 }
 

@@ -1,7 +1,8 @@
-package main
+package demo
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -12,22 +13,12 @@ import (
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
-// writePage writes the tour down.
-func (t *tour) writePage(path string) error {
-	file, err := newPending(path)
-	if err != nil {
-		return err
-	}
-	defer file.discard()
-	if err := t.page().Write(file); err != nil {
-		return err
-	}
-	return file.commit()
-}
+// WritePage draws the page of a tour that was taken.
+func (t *Tour) WritePage(w io.Writer) error { return t.page().Write(w) }
 
-func (t *tour) page() page.Page {
-	d := &t.doc
-	whole, without, bank := d.model(demoWhole), d.model(demoWithout), d.model(demoBank)
+func (t *Tour) page() page.Page {
+	d := &t.report
+	whole, without, bank := d.Model(Whole), d.Model(Without), d.Model(Bank)
 	p := page.Page{
 		Title: "Who meets whom, and when?",
 		Lead: fmt.Sprintf("A tour of dygmamba: it made a stream of %s timed meetings, learned from the first 70 %%, and was then asked about the last 15 %%: "+
@@ -46,20 +37,20 @@ func (t *tour) page() page.Page {
 	p.Parts = append(p.Parts, t.reasonParts()...)
 	p.Parts = append(p.Parts, page.Heading("Go on with your own events"),
 		page.Text("visits.csv is any table with a source, a destination and a time in each row; questions.csv has the columns u, i and ts."),
-		page.Code(strings.TrimSuffix(demoCommands, "\n")))
+		page.Code(strings.TrimSuffix(Commands, "\n")))
 	return p
 }
 
 // streamParts show the meetings of one source.
-func (t *tour) streamParts() []page.Part {
-	x := t.doc.Example
+func (t *Tour) streamParts() []page.Part {
+	x := t.report.Example
 	src := x.Explanation.Query.Src
 	end := x.Time
-	begin := end - 5*t.stream.LongGap
+	begin := end - 5*t.Stream.LongGap
 	var raster page.Raster
 	raster.X = page.Axis{Name: "time", Min: begin, Max: end}
-	for i := range t.stream.Targets {
-		dst := event.Node(1 + t.stream.Sources + i)
+	for i := range t.Stream.Targets {
+		dst := event.Node(1 + t.Stream.Sources + i)
 		row := page.RasterRow{Name: t.set.Names.Name(dst), Times: t.meetings(src, dst, begin, end), Tone: page.Third}
 		if dst == x.Explanation.Query.Dst {
 			row.Tone = page.First
@@ -70,7 +61,7 @@ func (t *tour) streamParts() []page.Part {
 		page.Heading("The stream"),
 		page.Text(fmt.Sprintf("%d sources meet %d destinations. Each pair has a rhythm of its own, between one meeting in %.0f and one in %.0f units of time, and %.0f %% of "+
 			"the meetings follow no rhythm. Taken together that looks like noise; row by row it does not.",
-			t.stream.Sources, t.stream.Targets, t.stream.ShortGap, t.stream.LongGap, 100*t.stream.Noise)),
+			t.Stream.Sources, t.Stream.Targets, t.Stream.ShortGap, t.Stream.LongGap, 100*t.Stream.Noise)),
 		page.Figures{{
 			Title: fmt.Sprintf("Whom %s met", x.Source),
 			Note:  fmt.Sprintf("One row for each destination, one tick for each meeting. The pair explained below is %s and %s.", x.Source, x.Destination),
@@ -79,17 +70,17 @@ func (t *tour) streamParts() []page.Part {
 	}
 }
 
-// demoKey says what the colours of both models are.
-var demoKey = []page.Key{{Name: "DyGMamba", Tone: page.First}, {Name: "without temporal patterns", Tone: page.Second}}
+// modelKey says what the colours of both models are.
+var modelKey = []page.Key{{Name: "DyGMamba", Tone: page.First}, {Name: "without temporal patterns", Tone: page.Second}}
 
 // learningParts show both trainings.
-func (t *tour) learningParts() []page.Part {
-	whole, without := t.doc.model(demoWhole), t.doc.model(demoWithout)
+func (t *Tour) learningParts() []page.Part {
+	whole, without := t.report.Model(Whole), t.report.Model(Without)
 	epochs := page.Axis{Name: "epoch", Min: 1, Max: float64(len(whole.Epochs))}
-	curves := func(of func(demoEpoch) float64) []page.Series {
+	curves := func(of func(Epoch) float64) []page.Series {
 		var list []page.Series
-		for i, m := range []demoModel{whole, without} {
-			s := page.Series{Name: demoKey[i].Name, Tone: demoKey[i].Tone}
+		for i, m := range []Model{whole, without} {
+			s := page.Series{Name: modelKey[i].Name, Tone: modelKey[i].Tone}
 			for _, e := range m.Epochs {
 				s.X, s.Y = append(s.X, float64(e.Epoch)), append(s.Y, of(e))
 			}
@@ -97,16 +88,16 @@ func (t *tour) learningParts() []page.Part {
 		}
 		return list
 	}
-	loss := curves(func(e demoEpoch) float64 { return e.Loss })
-	ap := curves(func(e demoEpoch) float64 { return e.AP })
+	loss := curves(func(e Epoch) float64 { return e.Loss })
+	ap := curves(func(e Epoch) float64 { return e.AP })
 	return []page.Part{
 		page.Heading("Learning"),
 		page.Text(fmt.Sprintf("Both models see the latest events of both nodes. DyGMamba (%s parameters) also reads the gaps between the pair's own latest meetings and lets them decide "+
 			"which of those events count; its variant A (%s parameters) is the same without that.", term.Count(whole.Parameters), term.Count(without.Parameters))),
 		page.Figures{
-			{Title: "Loss", Note: "on the training events; lower is better", Key: demoKey,
+			{Title: "Loss", Note: "on the training events; lower is better", Key: modelKey,
 				Chart: page.Lines{X: epochs, Y: around(loss, 0.1), Series: loss, Dots: true}},
-			{Title: "Average precision", Note: "on the validation events; higher is better", Key: demoKey,
+			{Title: "Average precision", Note: "on the validation events; higher is better", Key: modelKey,
 				Chart: page.Lines{X: epochs, Y: percentAxis(around(ap, 0.1)), Series: ap, Dots: true}},
 		},
 	}
@@ -128,7 +119,7 @@ func percentAxis(a page.Axis) page.Axis {
 }
 
 // verdictParts put the results side by side.
-func verdictParts(models ...demoModel) []page.Part {
+func verdictParts(models ...Model) []page.Part {
 	names := []string{"DyGMamba", "without temporal patterns (variant A)", "EdgeBank"}
 	tones := []page.Tone{page.First, page.Second, page.Third}
 	var ap, auc page.Bars
@@ -149,10 +140,10 @@ func verdictParts(models ...demoModel) []page.Part {
 }
 
 // momentParts show the answers for the same pair at other times.
-func (x demoExample) momentParts() []page.Part {
+func (x Example) momentParts() []page.Part {
 	l := page.Lines{
 		X: page.Axis{Name: "time", Min: x.Curve[0].Time, Max: x.Curve[len(x.Curve)-1].Time}, Y: page.Axis{Max: 1, Percent: true}, Marks: x.Meetings,
-		Series: []page.Series{{Name: demoKey[1].Name, Tone: page.Second}, {Name: demoKey[0].Name, Tone: page.First}},
+		Series: []page.Series{{Name: modelKey[1].Name, Tone: page.Second}, {Name: modelKey[0].Name, Tone: page.First}},
 	}
 	for _, m := range x.Curve {
 		for i, y := range []float64{m.Without, m.Whole} {
@@ -166,20 +157,20 @@ func (x demoExample) momentParts() []page.Part {
 			"Without temporal patterns a model knows at best whether they have met lately."),
 		page.Figures{{
 			Title: fmt.Sprintf("How likely is it that %s and %s meet now?", x.Source, x.Destination),
-			Key:   append(slices.Clone(demoKey), page.Key{Name: "they met", Tone: page.Fact}),
+			Key:   append(slices.Clone(modelKey), page.Key{Name: "they met", Tone: page.Fact}),
 			Chart: l,
 		}},
 	}
 }
 
 // reasonParts explain the example.
-func (t *tour) reasonParts() []page.Part {
-	x := t.doc.Example
+func (t *Tour) reasonParts() []page.Part {
+	x := t.report.Example
 	e := x.Explanation
 	table := page.Table{Head: []string{"what DyGMamba is told", "its answer", "logit"}}
 	table.Rows = append(table.Rows, []string{"everything before the question", percent(e.Probability), fmt.Sprintf("%+.2f", e.Logit)})
-	for _, c := range x.changes() {
-		table.Rows = append(table.Rows, []string{"all but " + c.what, percent(c.to.Probability), fmt.Sprintf("%+.2f", c.to.Logit)})
+	for _, c := range x.Changes() {
+		table.Rows = append(table.Rows, []string{"all but " + c.What, percent(c.To.Probability), fmt.Sprintf("%+.2f", c.To.Logit)})
 	}
 	parts := []page.Part{
 		page.Heading("One answer, explained"),
@@ -217,7 +208,7 @@ func columnsOf(gaps []float32, period float64) page.Columns {
 }
 
 // history is the weights of a side's patches. The node itself stands at its end.
-func (x demoExample) history(side dygmamba.Side) page.Columns {
+func (x Example) history(side dygmamba.Side) page.Columns {
 	var c page.Columns
 	for i, p := range side.Patches {
 		col := page.Column{Value: float64(p.Weight), Above: fmt.Sprintf("%.0f", 100*p.Weight), Title: eventsOf(side, p), Tone: page.Third}
@@ -238,3 +229,5 @@ func (x demoExample) history(side dygmamba.Side) page.Columns {
 }
 
 func roundDown(v, step float64) float64 { return step * math.Floor(v/step+1e-9) }
+
+func percent(fraction float64) string { return fmt.Sprintf("%.1f %%", 100*fraction) }
