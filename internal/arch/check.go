@@ -14,7 +14,7 @@ import (
 const Module = "github.com/dygmamba/dygmamba"
 
 // Check parses the imports of every Go file of a source tree, whatever its build tags, and returns a sentence for each that
-// breaks Layers or Outside. It reads the sources itself: the answer of a command would be cached by `go test`.
+// breaks Layers, Beyond or Outside. It reads the sources itself: the answer of a command would be cached by `go test`.
 //
 // Test files may import upwards, but not from the other tower.
 func Check(tree fs.FS) ([]string, error) {
@@ -77,8 +77,20 @@ func forbidden(pkg, what string, test bool) string {
 		return fmt.Sprintf("imports %q of the other tower; data and maths meet at package model", below)
 	case to >= from && !test:
 		return fmt.Sprintf("imports %q, which is not below %q", below, pkg)
+	case beyond(pkg, below):
+		return fmt.Sprintf("imports %q, which %q leaves to the library", below, pkg)
 	}
 	return ""
+}
+
+// beyond says whether Beyond keeps pkg from importing what.
+func beyond(pkg, what string) bool {
+	for from, list := range Beyond {
+		if matches(from, pkg) && slices.ContainsFunc(list, func(p string) bool { return matches(p, what) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func apart(a, b Tower) bool { return a != b && a != Both && b != Both }
