@@ -33,8 +33,8 @@ func (e *RunError) Error() string { return e.File + ": " + e.Err.Error() }
 // Unwrap is what is wrong with the file.
 func (e *RunError) Unwrap() error { return e.Err }
 
-// OpenRun reads the configuration of the run in a directory, which is that of its checkpoints too. There may be none: checkpoints
-// can be taken elsewhere.
+// OpenRun reads the configuration of the run in a directory, which is that of its checkpoints too. There may be none:
+// checkpoints can be taken elsewhere.
 func OpenRun(dir string) (Run, error) {
 	r := Run{Dir: dir}
 	raw, err := os.ReadFile(r.file())
@@ -50,8 +50,8 @@ func OpenRun(dir string) (Run, error) {
 	return r, nil
 }
 
-// OpenSeed opens the run of a seed below the directory of a training, or else that of the first seed there: one more seed of the same
-// begins with its settings.
+// OpenSeed opens the run of a seed below the directory of a training, or else that of the first seed there: one more
+// seed of the same begins with its settings.
 func OpenSeed(dir string, seed uint64) (Run, error) {
 	if begun := Seeds(dir); len(begun) > 0 && !slices.Contains(begun, seed) {
 		seed = begun[0]
@@ -75,7 +75,8 @@ func Seeds(dir string) []uint64 {
 
 func (r Run) file() string { return filepath.Join(r.Dir, train.ConfigFile) }
 
-// Settings lists every setting of a run as key=value, also those that its configuration does not name since they are younger.
+// Settings lists every setting of a run as key=value, also those that its configuration does not name since they are
+// younger.
 func (r Run) Settings() (preset string, settings []string, err error) {
 	factory, err := Factory(r.Config.Model)
 	if err != nil {
@@ -119,8 +120,8 @@ func (r Run) Source() Source {
 	return s
 }
 
-// SourceOf is where the data of a checkpoint come from: its run knows, or else the checkpoint itself has their name. That of another
-// program tells nothing.
+// SourceOf is where the data of a checkpoint come from: its run knows, or else the checkpoint itself has their name.
+// That of another program tells nothing.
 func SourceOf(file string) (Source, error) {
 	if r, err := OpenRun(filepath.Dir(file)); err == nil {
 		return r.Source(), nil

@@ -57,7 +57,8 @@ func TestBrokenRun(t *testing.T) {
 			_, _, err = r.Settings()
 		}
 		var broken *dygmamba.RunError
-		if !errors.As(err, &broken) || broken.File != filepath.Join(dir, "seed-0", train.ConfigFile) || !strings.Contains(err.Error(), want) {
+		file := filepath.Join(dir, "seed-0", train.ConfigFile)
+		if !errors.As(err, &broken) || broken.File != file || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s gives %v, want %q", text, err, want)
 		}
 	}

@@ -1,7 +1,7 @@
 // Package bench answers: how fast does this machine train, and what does that take?
 //
-// It measures whole training steps and their growth with the length of histories; single kernels are measured by device/bench, which
-// knows no models and no events.
+// It measures whole training steps and their growth with the length of histories; single kernels are measured by
+// device/bench, which knows no models and no events.
 package bench
 
 import (

@@ -2,7 +2,8 @@ package bench
 
 import "math"
 
-// Growth is a quantity that grows in proportion: Base + Each·x, neither below zero. Off is the largest distance of a measurement, relative to it.
+// Growth is a quantity that grows in proportion: Base + Each·x, neither below zero. Off is the largest distance of a
+// measurement, relative to it.
 type Growth struct {
 	Base float64 `json:"base"`
 	Each float64 `json:"per_neighbor"`

@@ -56,7 +56,8 @@ func (m *meter) open() (err error) {
 	m.whole = m.train.Len() / m.size
 	m.batches = min(m.batches, m.whole)
 	if m.batches < 2 {
-		return fmt.Errorf("%s has %d training events, must have at least two batches of %d", m.set.Name, m.train.Len(), m.size)
+		return fmt.Errorf("%s has %d training events, must have at least two batches of %d",
+			m.set.Name, m.train.Len(), m.size)
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 // lengthKey is the setting that is varied: how many positions a history has, the node itself and its latest neighbours.
 const lengthKey = "max_input_sequence_length"
 
-// Neighbors asks how time and memory of training grow with the number of neighbours. It takes a few steps for every length of history, on the
-// last batches of the training events, where histories are longest.
+// Neighbors asks how time and memory of training grow with the number of neighbours. It takes a few steps for every
+// length of history, on the last batches of the training events, where histories are longest.
 type Neighbors struct {
 	Model    string // its name, for the report
 	Factory  model.Factory
@@ -47,7 +47,8 @@ func (n Neighbors) at(data string, length int) (model.Spec, error) {
 	return n.Factory.Spec(n.Preset, data, append(slices.Clone(n.Settings), fmt.Sprintf("%s=%d", lengthKey, length))...)
 }
 
-// Run measures all lengths in order of size. A length that does not fit is said so in its row, and the next one follows.
+// Run measures all lengths in order of size. A length that does not fit is said so in its row, and the next one
+// follows.
 func (n Neighbors) Run(ctx context.Context) (*NeighborsReport, error) {
 	m := lengthMeter{Neighbors: n}
 	if err := m.open(); err != nil {
@@ -95,13 +96,16 @@ func (m *lengthMeter) open() error {
 	if err != nil {
 		return err
 	}
-	m.meter = meter{factory: m.Factory, spec: spec, set: m.Set, dev: m.Device, threads: m.Threads, batches: warmUp + m.Steps}
+	m.meter = meter{
+		factory: m.Factory, spec: spec, set: m.Set, dev: m.Device, threads: m.Threads, batches: warmUp + m.Steps,
+	}
 	if err := m.meter.open(); err != nil {
 		return err
 	}
 	m.events = m.train.Span((m.whole-m.batches)*m.size, m.whole*m.size)
 	if m.batches <= warmUp {
-		return fmt.Errorf("%s has %d whole batches of %d training events, must have at least %d", m.Set.Name, m.whole, m.size, warmUp+1)
+		return fmt.Errorf("%s has %d whole batches of %d training events, must have at least %d",
+			m.Set.Name, m.whole, m.size, warmUp+1)
 	}
 	if g, ok := m.dev.(interface{ FreeBytes() int64 }); ok {
 		m.free = g.FreeBytes()
@@ -113,9 +117,11 @@ func (m *lengthMeter) open() error {
 // grows far beyond what is there saves even the gathering of a batch.
 func (m *lengthMeter) measure(ctx context.Context, length int, memory *Growth) (row NeighborsRow, err error) {
 	row.Neighbors = length
-	if free := m.available(); memory != nil && free > 0 && memory.At(float64(length)) > 1.5*float64(free) {
-		row.Problem = fmt.Sprintf("needs about %s, %s are free", term.Bytes(int64(memory.At(float64(length)))), term.Bytes(free))
-		return row, nil
+	if free := m.available(); memory != nil && free > 0 {
+		if need := memory.At(float64(length)); need > 1.5*float64(free) {
+			row.Problem = fmt.Sprintf("needs about %s, %s are free", term.Bytes(int64(need)), term.Bytes(free))
+			return row, nil
+		}
 	}
 	if m.spec, err = m.at(m.set.Name, length); err != nil {
 		return row, err

@@ -14,7 +14,8 @@ import (
 	"github.com/dygmamba/dygmamba/replay"
 )
 
-// Step asks how long training steps take, what their parts take, and how far the whole is from its matrix products alone.
+// Step asks how long training steps take, what their parts take, and how far the whole is from its matrix products
+// alone.
 type Step struct {
 	Model   string // its name, for the report
 	Factory model.Factory
@@ -125,7 +126,8 @@ func (m *stepMeter) kernels(ctx context.Context) error {
 	}
 	m.report.Transfer = median(transfer)
 	for _, k := range sums {
-		m.report.Kernels = append(m.report.Kernels, KernelTime{k.Name, k.Calls / len(transfer), k.Time / float64(len(transfer))})
+		mean := KernelTime{k.Name, k.Calls / len(transfer), k.Time / float64(len(transfer))}
+		m.report.Kernels = append(m.report.Kernels, mean)
 	}
 	slices.SortFunc(m.report.Kernels, func(a, b KernelTime) int { return int(1e6 * (b.Time - a.Time)) })
 	m.report.GFLOP, m.report.Floor, err = timeProducts(ctx, m.dev, tracer.Products())
@@ -159,7 +161,8 @@ func (m *stepMeter) parts(ctx context.Context) error {
 		}
 	})
 	r := &m.report
-	r.Forward, r.Backward, r.Optimizer, r.Gather = median(times[0]), median(times[1]), median(times[2]), median(times[3])
+	r.Forward, r.Backward, r.Optimizer = median(times[0]), median(times[1]), median(times[2])
+	r.Gather = median(times[3])
 	return err
 }
 
@@ -215,7 +218,8 @@ func (m *stepMeter) steps(ctx context.Context) error {
 		return err
 	}
 	m.report.Step = median(times)
-	m.report.Allocations = int64(after.Mallocs-before.Mallocs) / int64(len(times)) // whole ones: the runtime has a few of its own
+	// Whole ones: the runtime has a few of its own.
+	m.report.Allocations = int64(after.Mallocs-before.Mallocs) / int64(len(times))
 	m.report.Epoch = m.report.Step / 1000 * float64((m.train.Len()+m.report.BatchSize-1)/m.report.BatchSize)
 	return nil
 }

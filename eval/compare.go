@@ -43,8 +43,8 @@ func (p *Protocol) WarmUp(ctx context.Context, list []Contender) error {
 	return nil
 }
 
-// Compare measures all contenders on the same questions, setting by setting and within it one kind of negatives after the other. All must
-// be ready for testing: see Evaluate. Rows without events have no batches.
+// Compare measures all contenders on the same questions, setting by setting and within it one kind of negatives after
+// the other. All must be ready for testing: see Evaluate. Rows without events have no batches.
 func (p *Protocol) Compare(ctx context.Context, c Comparison) ([]Row, error) {
 	total := 0
 	for _, setting := range c.Settings {

@@ -26,7 +26,8 @@ func TestOpenDrawsAsAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.Split().Hash != split.Hash || p.options.Sampling != want {
-			t.Errorf("asked for %q: split %s by %q, want %s by %q", asked, p.Split().Hash, p.options.Sampling, split.Hash, want)
+			t.Errorf("asked for %q: split %s by %q, want %s by %q",
+				asked, p.Split().Hash, p.options.Sampling, split.Hash, want)
 		}
 	}
 }

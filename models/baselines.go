@@ -13,8 +13,8 @@ type Baseline struct {
 	Summary  string // in a line
 	Settings any    // a struct of its settings, with their defaults
 
-	// Variants makes the forms that are measured against each other, those that the settings (key=value) leave to choose from. They
-	// remember nothing yet. Settings of the structs in others are put there.
+	// Variants makes the forms that are measured against each other, those that the settings (key=value) leave to
+	// choose from. They remember nothing yet. Settings of the structs in others are put there.
 	Variants func(settings []string, others ...any) ([]eval.Contender, error)
 }
 

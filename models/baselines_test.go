@@ -10,8 +10,8 @@ import (
 func TestBaselineVariants(t *testing.T) {
 	variants := Baselines["edgebank"].Variants
 	for settings, want := range map[string]int{
-		"":                                         4,
-		"edge_bank_memory_mode=unlimited_memory":   1,
+		"":                                       4,
+		"edge_bank_memory_mode=unlimited_memory": 1,
 		"edge_bank_memory_mode=time_window_memory": 2,
 		"time_window_mode=repeat_interval":         3, // the other memories have no window
 	} {

@@ -2,7 +2,8 @@ package train
 
 import "github.com/dygmamba/dygmamba/eval"
 
-// Across is what several seeds achieved, each of them a contender: means and sample standard deviations over those that had events.
+// Across is what several seeds achieved, each of them a contender: means and sample standard deviations over those that
+// had events.
 func Across(rows []eval.Row) []MeanStd {
 	var runs []Result
 	at := map[string]int{}

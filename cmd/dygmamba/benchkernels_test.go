@@ -14,7 +14,8 @@ func TestBenchKernels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a full round of measurements takes seconds")
 	}
-	r := decode[bench.KernelReport](t, program(t, "bench", "kernels", "--device", "cpu", "--threads", "2", "--rounds", "1", "--json").want(t, exitDone))
+	args := []string{"bench", "kernels", "--device", "cpu", "--threads", "2", "--rounds", "1", "--json"}
+	r := decode[bench.KernelReport](t, program(t, args...).want(t, exitDone))
 	if len(r.Devices) != 2 || len(r.Kernels) == 0 {
 		t.Fatalf("report has %d devices and %d kernels, want 2 and some", len(r.Devices), len(r.Kernels))
 	}

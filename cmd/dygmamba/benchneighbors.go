@@ -44,7 +44,8 @@ says how time and memory grow. A row is shown as soon as it is known. A length t
 				return usagef("%v", err)
 			}
 			n := bench.Neighbors{
-				Model: what.name, Factory: factory, Preset: what.preset, Settings: what.set, Lengths: lengths, Steps: steps,
+				Model: what.name, Factory: factory, Preset: what.preset, Settings: what.set,
+				Lengths: lengths, Steps: steps,
 			}
 			if err := n.Check(); err != nil { // before anything is read
 				return err
@@ -66,7 +67,8 @@ says how time and memory grow. A row is shown as soon as it is known. A length t
 				return err
 			}
 			if plot != "" && report.Time == nil {
-				a.log().Warn(fmt.Sprintf("%s is not drawn: fewer than %d lengths could be measured", plot, bench.FitNeeds))
+				const why = "%s is not drawn: fewer than %d lengths could be measured"
+				a.log().Warn(fmt.Sprintf(why, plot, bench.FitNeeds))
 			}
 			return a.emit(report, func(w io.Writer, s term.Style) error { return writeGrowth(w, s, report) })
 		},
@@ -214,8 +216,10 @@ func neighborsPicture(r *bench.NeighborsReport) page.Picture {
 	}
 	under := fmt.Sprintf("neighbours (%s on %s, batch %d)", r.Model, r.Data, r.BatchSize)
 	return page.Picture{
-		{Title: "Time of a training step, ms", Note: "line: " + timeInWords(r), Chart: chart(under, x, time, r.Time, 1, page.First)},
-		{Title: "Memory on the device, " + name, Note: "line: " + memoryInWords(r), Chart: chart(under, x, memory, r.Memory, unit, page.Second)},
+		{Title: "Time of a training step, ms", Note: "line: " + timeInWords(r),
+			Chart: chart(under, x, time, r.Time, 1, page.First)},
+		{Title: "Memory on the device, " + name, Note: "line: " + memoryInWords(r),
+			Chart: chart(under, x, memory, r.Memory, unit, page.Second)},
 	}
 }
 

@@ -57,7 +57,8 @@ of each product it is the least time.`,
 			defer dev.Close()
 			progress := a.console.Progress("measure", "phases")
 			report, err := bench.Step{
-				Model: what.name, Factory: factory, Spec: spec, Set: set, Device: dev, Threads: where.threads, Batches: batches,
+				Model: what.name, Factory: factory, Spec: spec, Set: set, Device: dev, Threads: where.threads,
+				Batches: batches,
 				OnPhase: func(done, total int, name string) { progress.Set(int64(done), int64(total), name) },
 			}.Run(cmd.Context())
 			progress.Done()

@@ -75,8 +75,9 @@ func (g *guide) tellStream(w io.Writer, s term.Style) {
 }
 
 func tellModel(w io.Writer, m demo.Model) {
-	fmt.Fprintf(w, "   %-10s  %s parameters, %d epochs in %s, AP from %s to %s\n", m.Name, term.Count(m.Parameters), len(m.Epochs),
-		term.Duration(seconds(m.Seconds)), term.Percent(m.Epochs[0].AP), term.Percent(m.Epochs[m.BestEpoch-1].AP))
+	fmt.Fprintf(w, "   %-10s  %s parameters, %d epochs in %s, AP from %s to %s\n",
+		m.Name, term.Count(m.Parameters), len(m.Epochs), term.Duration(seconds(m.Seconds)),
+		term.Percent(m.Epochs[0].AP), term.Percent(m.Epochs[m.BestEpoch-1].AP))
 }
 
 func tellVerdict(w io.Writer, s term.Style, r *demo.Report) {
@@ -148,6 +149,7 @@ func tellFarewell(w io.Writer, s term.Style, r *demo.Report) error {
 	for line := range strings.Lines(demo.Commands) {
 		fmt.Fprint(w, "  "+line)
 	}
-	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim(fmt.Sprintf("The tour took %s. The same seed (%d) gives the same numbers again.", term.Duration(seconds(r.Seconds)), r.Seed)))
+	const took = "The tour took %s. The same seed (%d) gives the same numbers again."
+	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim(fmt.Sprintf(took, term.Duration(seconds(r.Seconds)), r.Seed)))
 	return err
 }

@@ -14,7 +14,8 @@ import (
 func smallTour() *demo.Tour {
 	t := demo.New(3)
 	t.Stream.Events = 4000
-	t.Settings = append(t.Settings, "num_epochs=2", "channel_embedding_dim=4", "width_divisor=2", "gamma=2", "batch_size=200")
+	t.Settings = append(t.Settings,
+		"num_epochs=2", "channel_embedding_dim=4", "width_divisor=2", "gamma=2", "batch_size=200")
 	return t
 }
 
@@ -62,7 +63,8 @@ func TestDemoRepeats(t *testing.T) {
 
 func TestDemoTells(t *testing.T) {
 	var out, err bytes.Buffer
-	if err := newApp(nil, &out, &err).guide(t.Context(), smallTour(), filepath.Join(t.TempDir(), "page.html")); err != nil {
+	page := filepath.Join(t.TempDir(), "page.html")
+	if err := newApp(nil, &out, &err).guide(t.Context(), smallTour(), page); err != nil {
 		t.Fatal(err)
 	}
 	result{out: out.String()}.shows(t, "1. A stream.", "2. Two models.", "3. A verdict.", "edgebank", "4. A reason.", "gaps between meetings",

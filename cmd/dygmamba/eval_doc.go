@@ -31,8 +31,9 @@ type evalDoc struct {
 
 func (e *evaluation) describe(set *dataset.Set, split *dataset.Split) *evalDoc {
 	return &evalDoc{
-		Model: e.model, Data: eval.RecordData(set), Sampling: set.Sampling, Split: eval.RecordSplit(split), BatchSize: e.options.BatchSize,
-		PerPositive: e.options.PerPositive, Aggregation: e.aggregation, strict: e.options.Strict,
+		Model: e.model, Data: eval.RecordData(set), Sampling: set.Sampling, Split: eval.RecordSplit(split),
+		BatchSize: e.options.BatchSize, PerPositive: e.options.PerPositive, Aggregation: e.aggregation,
+		strict: e.options.Strict,
 	}
 }
 
@@ -87,7 +88,8 @@ func (d *evalDoc) published(setting, negatives string) *paperDoc {
 
 // comparable says whether results were measured as the published ones.
 func (d *evalDoc) comparable() bool {
-	return d.Sampling == dataset.Reference && d.BatchSize == eval.BatchSize && d.PerPositive == 1 && d.Aggregation == batchMean && !d.strict
+	return d.Sampling == dataset.Reference && d.BatchSize == eval.BatchSize && d.PerPositive == 1 &&
+		d.Aggregation == batchMean && !d.strict
 }
 
 // save keeps the document in a directory; "" for none.

@@ -71,8 +71,8 @@ type summaryDoc struct {
 	Paper *paperDoc `json:"paper,omitempty"`
 }
 
-// summarize adds means and deviations over the variants, which are seeds: what was published is compared with these, and no seed is
-// called the best.
+// summarize adds means and deviations over the variants, which are seeds: what was published is compared with these,
+// and no seed is called the best.
 func (d *evalDoc) summarize() {
 	rows := make([]eval.Row, len(d.Results))
 	for i := range d.Results {

@@ -86,7 +86,8 @@ It remembers the data, model, settings, negatives and the seeds that were begun.
 	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or begin it when there is none")
 	flags.DurationVar(&o.SaveEvery, "save-every", 30*time.Second, "how often to save the state within an epoch")
 	flags.StringVar(&f.limit, "memory-limit", "", "refuse to start when training would need more, such as 8GB (default: what is free)")
-	flags.StringVar(&f.negatives, "negatives", eval.Random, "negatives of the final evaluation: random, historical, inductive or all; training and validation always use random ones")
+	flags.StringVar(&f.negatives, "negatives", eval.Random, "negatives of the final evaluation: random, historical, "+
+		"inductive or all; training and validation always use random ones")
 	flags.BoolVar(&o.ByAP, "select-by-ap", false, "choose the best epoch by validation AP alone; otherwise AP and AUC must both be at least the best so far")
 	flags.IntVar(&o.TestEvery, "test-every", 0, "measure the test sets too every so many epochs; shown, never used to choose (default: never)")
 	flags.BoolVar(&o.TensorBoard, "tensorboard", false, "write TensorBoard event files to --out")

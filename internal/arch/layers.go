@@ -52,8 +52,8 @@ var Layers = []Layer{
 	{Both, []string{"cmd/*"}},
 }
 
-// Beyond lists what a package leaves to others although it lies below, in tests too. A program fills in
-// options of the library and prints what comes back: what needs tapes, batches or a certain model is the library's work.
+// Beyond lists what a package leaves to others although it lies below, in tests too. A program fills in options of the
+// library and prints what comes back: what needs tapes, batches or a certain model is the library's work.
 var Beyond = map[string][]string{
 	"cmd/*": {"index", "sample", "tensor", "grad", "nn", "optim", "replay", "models/*"},
 }

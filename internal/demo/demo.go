@@ -1,5 +1,6 @@
-// Package demo answers: what is all this for? It makes a small stream in which every pair meets in a rhythm of its own, trains DyGMamba on it
-// and beside it the same model without its sense of rhythm, compares both with EdgeBank, explains one prediction, and draws a page.
+// Package demo answers: what is all this for? It makes a small stream in which every pair meets in a rhythm of its own,
+// trains DyGMamba on it and beside it the same model without its sense of rhythm, compares both with EdgeBank, explains
+// one prediction, and draws a page.
 package demo
 
 import (
@@ -21,7 +22,7 @@ type Tour struct {
 	Stream   dataset.PeriodicOptions
 	Settings []string // key=value, of both models
 
-	Tell   func(at Station, model string) // told at every station, about the model that is trained there if any; may be nil
+	Tell   func(at Station, model string) // told at every station; there is a model where one is trained; may be nil
 	OnStep func(s train.Step)             // told after every batch of a training; may be nil
 
 	set      *dataset.Set
@@ -34,8 +35,11 @@ type Tour struct {
 // New is the tour as it was meant, over in less than a minute on two cores.
 func New(seed uint64) *Tour {
 	return &Tour{
-		// So many pairs that the short histories below rarely show the same pair twice: to know its rhythm one must look at the pair itself.
-		Stream: dataset.PeriodicOptions{Sources: 16, Targets: 16, Events: 8000, ShortGap: 20, LongGap: 100, Noise: 0.02, Seed: seed},
+		// So many pairs that the short histories below rarely show the same pair twice: to know its rhythm one must
+		// look at the pair itself.
+		Stream: dataset.PeriodicOptions{
+			Sources: 16, Targets: 16, Events: 8000, ShortGap: 20, LongGap: 100, Noise: 0.02, Seed: seed,
+		},
 		// Small models that are quick to learn.
 		Settings: []string{
 			"channel_embedding_dim=32", "width_divisor=16", "gamma=1", "num_layers=1", "node_feat_dim=64", "edge_feat_dim=1", "dropout=0",
@@ -108,7 +112,9 @@ func (t *Tour) makeStream() (err error) {
 		return err
 	}
 	t.split = t.protocol.Split()
-	t.report = Report{Seed: t.Stream.Seed, Data: eval.RecordData(t.set), Split: eval.RecordSplit(t.split), Settings: t.Settings}
+	t.report = Report{
+		Seed: t.Stream.Seed, Data: eval.RecordData(t.set), Split: eval.RecordSplit(t.split), Settings: t.Settings,
+	}
 	t.tell(Made, "")
 	return nil
 }
@@ -139,7 +145,8 @@ func (t *Tour) train(ctx context.Context, name string) (Model, error) {
 	defer dev.Close()
 	began := time.Now()
 	o := dygmamba.TrainOptions{
-		Set: t.set, Device: dev, Model: name, Settings: t.Settings, Seeds: []uint64{t.Stream.Seed}, Dir: filepath.Join(t.dir, name),
+		Set: t.set, Device: dev, Model: name, Settings: t.Settings,
+		Seeds: []uint64{t.Stream.Seed}, Dir: filepath.Join(t.dir, name),
 	}
 	if t.OnStep != nil {
 		o.OnStep = func(_ uint64, s train.Step) { t.OnStep(s) }

@@ -5,15 +5,16 @@ import (
 	"testing"
 )
 
-// The temporal pattern must win by far, and the example must show why. Half of the stream and a third of the epochs are enough for that, with
-// a narrower model that takes larger steps more often.
+// The temporal pattern must win by far, and the example must show why. Half of the stream and a third of the epochs are
+// enough for that, with a narrower model that takes larger steps more often.
 func TestTemporalPatternWins(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains two models, which takes some seconds")
 	}
 	tour := New(1)
 	tour.Stream.Events = 4000
-	tour.Settings = append(tour.Settings, "num_epochs=5", "batch_size=25", "learning_rate=0.005", "channel_embedding_dim=16", "width_divisor=8")
+	tour.Settings = append(tour.Settings,
+		"num_epochs=5", "batch_size=25", "learning_rate=0.005", "channel_embedding_dim=16", "width_divisor=8")
 	doc, err := tour.Take(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,8 @@ func (t *Tour) explain(ctx context.Context) (Example, error) {
 		}
 	}
 	q := asked[most]
-	x := Example{Source: t.set.Names.Name(q.Src), Destination: t.set.Names.Name(q.Dst), Time: q.Time, Without: answers[most].Without}
+	x := Example{Time: q.Time, Without: answers[most].Without}
+	x.Source, x.Destination = t.set.Names.Name(q.Src), t.set.Names.Name(q.Dst)
 	if x.Explanation, err = why(ctx, models[0], q); err != nil {
 		return x, err
 	}

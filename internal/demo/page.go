@@ -170,7 +170,8 @@ func (t *Tour) reasonParts() []page.Part {
 	table := page.Table{Head: []string{"what DyGMamba is told", "its answer", "logit"}}
 	table.Rows = append(table.Rows, []string{"everything before the question", percent(e.Probability), fmt.Sprintf("%+.2f", e.Logit)})
 	for _, c := range x.Changes() {
-		table.Rows = append(table.Rows, []string{"all but " + c.What, percent(c.To.Probability), fmt.Sprintf("%+.2f", c.To.Logit)})
+		row := []string{"all but " + c.What, percent(c.To.Probability), fmt.Sprintf("%+.2f", c.To.Logit)}
+		table.Rows = append(table.Rows, row)
 	}
 	parts := []page.Part{
 		page.Heading("One answer, explained"),

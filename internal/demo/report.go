@@ -60,7 +60,8 @@ func (t *Tour) Pairs(n int) []Pair {
 	var list []Pair
 	for i := range n {
 		dst := event.Node(1 + t.Stream.Sources + i)
-		list = append(list, Pair{t.set.Names.Name(1), t.set.Names.Name(dst), begin, end, t.meetings(1, dst, begin, end)})
+		met := t.meetings(1, dst, begin, end)
+		list = append(list, Pair{t.set.Names.Name(1), t.set.Names.Name(dst), begin, end, met})
 	}
 	return list
 }

@@ -1,4 +1,5 @@
-// Package queries answers: what is asked? It reads tables of queries about the nodes of a data set, by name, and says what is wrong with them.
+// Package queries answers: what is asked? It reads tables of queries about the nodes of a data set, by name, and says
+// what is wrong with them.
 package queries
 
 import (
@@ -41,7 +42,8 @@ func Of(questions []Question) []sample.Query {
 // mostProblems is how many problems of a file are shown.
 const mostProblems = 20
 
-// Asker turns names and times into queries about a data set. A name that the set does not have is the same node in all that it reads.
+// Asker turns names and times into queries about a data set. A name that the set does not have is the same node in all
+// that it reads.
 type Asker struct {
 	set   *dataset.Set
 	fresh map[string]event.Node // ids of names that the set does not have, by side
