@@ -1,7 +1,7 @@
 package dataset
 
 import (
-	"path/filepath"
+	"errors"
 	"slices"
 )
 
@@ -48,6 +48,9 @@ var Catalog = []Entry{
 	{"s3", "S3", Synthetic, 7, 95657, 0, 95370, "", false, false},
 }
 
+// ErrUnknown is in the chain of the error about a name that means nothing: no built-in data set, no file, no directory.
+var ErrUnknown = errors.New("no data set")
+
 // Lookup is the entry of a built-in data set.
 func Lookup(name string) (Entry, bool) {
 	i := slices.IndexFunc(Catalog, func(e Entry) bool { return e.Name == name })
@@ -64,30 +67,4 @@ func CatalogNames() []string {
 		names = append(names, e.Name)
 	}
 	return names
-}
-
-// Listing is a built-in data set and where it lies.
-type Listing struct {
-	Entry
-	Path      string   // "" if it is not here
-	Missing   []string // feature files that are not beside it
-	Generated bool     // made when asked for, as no file has its name
-}
-
-// List is all built-in data sets with what is present of them.
-func List(o Options) []Listing {
-	var list []Listing
-	for _, e := range Catalog {
-		l := Listing{Entry: e}
-		for _, dir := range dataDirs(o) {
-			if found, ok := findLayout(filepath.Join(dir, e.Name), e.Name); ok {
-				l.Path = found.csv
-				l.Missing = found.absent()
-				break
-			}
-		}
-		l.Generated = l.Path == "" && isSynth(e.Name)
-		list = append(list, l)
-	}
-	return list
 }

@@ -39,10 +39,7 @@ func Check(ctx context.Context, name string, o Options) (*CheckReport, error) {
 	default:
 		const most = 20
 		r.Kind, r.Path = "ml_* layout", src.layout.csv
-		var found *loaded
-		set, found = src.layout.load(ctx, most)
-		found.err() // sorts
-		r.Problems, err = found.Problems, found.broken
+		set, r.Problems, err = src.layout.check(ctx, most)
 	}
 	if err != nil || set == nil {
 		return r, err

@@ -36,6 +36,9 @@ type Set struct {
 	release func() error
 }
 
+// OnClose says how Close releases the memory behind the set.
+func (s *Set) OnClose(release func() error) { s.release = release }
+
 // Close releases the file behind a set opened from a native file; its log and features must not be used afterwards.
 // Other sets need no closing.
 func (s *Set) Close() error {
@@ -124,4 +127,10 @@ func bipartite(l *event.Log) bool {
 		}
 	}
 	return all.Len() > 0
+}
+
+// featureless is a set of events alone.
+func featureless(name string, log *event.Log) *Set {
+	return &Set{Name: name, Log: log, Node: Features{Rows: log.NumNodes()}, Edge: Features{Rows: log.Len() + 1},
+		Bipartite: bipartite(log), Sampling: Reference, TimeFormat: TimeNumber}
 }

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
+	"slices"
 	"strconv"
 
 	"github.com/dygmamba/dygmamba/internal/npy"
 )
 
-// cut keeps the first rows.
-func (f *Features) cut(rows int) {
+// firstRows drops the rows behind them.
+func firstRows(f *Features, rows int) {
 	f.Rows = rows
 	if f.Data != nil {
 		f.Data = f.Data[:rows*f.Cols]
@@ -105,10 +105,21 @@ func (m *matrix) add(b []byte, size int) error {
 	return nil
 }
 
+// addFloats takes the next values themselves. They are finite.
+func (m *matrix) addFloats(values []float32) {
+	if m.Data == nil && slices.ContainsFunc(values, func(v float32) bool { return math.Float32bits(v) != 0 }) {
+		m.Data = make([]float32, m.seen, m.seen+len(values))
+	}
+	if m.Data != nil {
+		m.Data = append(m.Data, values...)
+	}
+	m.seen += len(values)
+}
+
 func (m *matrix) notFinite(i int, v float64) error {
 	at := m.seen + i
 	return &InputError{File: m.path, Row: at / m.Cols, Column: strconv.Itoa(at % m.Cols),
-		Found: strconv.FormatFloat(v, 'g', -1, 64), Want: "a finite number that fits into 32 bits"}
+		Found: strconv.FormatFloat(v, 'g', -1, 64), Want: wantFloat32}
 }
 
 func allZero(b []byte) bool {
@@ -123,10 +134,4 @@ func allZero(b []byte) bool {
 		}
 	}
 	return true
-}
-
-// exists says whether there is a file of that name.
-func exists(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.IsDir()
 }

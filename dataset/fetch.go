@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/internal/near"
+	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
 // ArchiveURL is where the public data sets are, each as NAME.zip: the data of "Towards Better Evaluation for Dynamic Link Prediction"
@@ -98,6 +99,15 @@ func Fetch(ctx context.Context, name string, o FetchOptions) (*FetchReport, erro
 	return r, nil
 }
 
+// CacheDir is where Fetch puts data sets unless told otherwise, "" if the system knows no such place.
+func CacheDir() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "dygmamba", "data")
+}
+
 // fetchable says whether the archive has a data set.
 func fetchable(name string) error {
 	e, ok := Lookup(name)
@@ -177,7 +187,7 @@ const sumsFile = "SHA256SUMS"
 func (r *FetchReport) record() error {
 	files := slices.Clone(r.Files)
 	slices.SortFunc(files, func(x, y FetchedFile) int { return strings.Compare(x.Name, y.Name) })
-	return writeFile(filepath.Join(r.Dir, sumsFile), func(w io.Writer) error {
+	return whole.Write(filepath.Join(r.Dir, sumsFile), func(w io.Writer) error {
 		for _, f := range files {
 			if _, err := fmt.Fprintf(w, "%s  %s\n", f.SHA256, f.Name); err != nil {
 				return err

@@ -84,7 +84,7 @@ func Import(ctx context.Context, files []string, out string, o ImportOptions) (*
 	im := newImporter(o, w)
 	report, err := im.all(ctx, files)
 	if err != nil {
-		w.file.Discard()
+		w.discard()
 		return nil, err
 	}
 	report.Out = out
@@ -175,7 +175,7 @@ func (im *importer) merge(b *importBlock) error {
 		}
 	}
 	if im.Progress != nil {
-		im.Progress(ImportProgress{File: im.reader.path, Rows: im.table.n, Bytes: im.reader.in.read.Load(), Size: im.reader.size()})
+		im.Progress(ImportProgress{File: im.reader.path, Rows: im.table.n, Bytes: im.reader.in.delivered(), Size: im.reader.size()})
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (im *importer) writeFeatures(feat []float32) error {
 	if im.features == nil || len(feat) == 0 {
 		return nil
 	}
-	if im.features.done == 0 && len(im.features.buf) == 0 {
+	if im.features.size() == 0 {
 		im.features.Write(make([]byte, 4*im.width)) // row 0 is padding
 	}
 	for _, v := range feat {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/idset"
 )
 
 // finish sorts what was gathered and writes the rest of the file.
@@ -40,11 +41,7 @@ func (im *importer) finish(ctx context.Context, files []string) (*ImportReport, 
 	if err := im.out.about(about{Name: im.Name, TimeFormat: im.format, Sampling: Native, From: baseNames(files)}); err != nil {
 		return nil, err
 	}
-	h := nativeHeader{events: int64(r.Events), nodes: int64(r.Nodes), sources: int64(named)}
-	if r.Bipartite {
-		h.flags |= flagBipartite
-	}
-	return r, im.out.commit(h)
+	return r, im.out.commit(counts{events: r.Events, nodes: r.Nodes, sources: named, bipartite: r.Bipartite})
 }
 
 // baseNames are file names without their directories, so that the same data gives the same bytes wherever it lies.
@@ -58,17 +55,15 @@ func baseNames(files []string) []string {
 
 // sealFeatures ends the edge features; if none of them is anything but 0, their room is used again.
 func (im *importer) sealFeatures() {
-	rows := int64(im.table.n + 1)
+	rows := im.table.n + 1
 	if im.features == nil {
-		im.out.section(secEdgeFeatures, int(rows), 0, 0)
+		im.out.section(secEdgeFeatures, rows, 0, 0)
 		return
 	}
-	im.features.rows, im.features.cols = rows, int64(im.width)
+	im.features.shape(rows, im.width)
 	im.features.seal()
 	if !im.nonzero {
-		im.out.end = im.features.offset
-		im.features.err = im.out.file.Truncate(im.out.end)
-		im.features.length, im.features.crc = 0, 0
+		im.features.drop()
 	}
 }
 
@@ -88,7 +83,7 @@ func (im *importer) writeEvents(ctx context.Context, r *ImportReport, named int)
 	if im.Bipartite {
 		shift = event.Node(named)
 	}
-	var isSource, isTarget idSet
+	var isSource, isTarget idset.Set
 	seen := 0
 	var b columnBuffer
 	flush := func() {
@@ -105,10 +100,10 @@ func (im *importer) writeEvents(ctx context.Context, r *ImportReport, named int)
 	}
 	im.table.walk(func(e event.Event) bool {
 		e.Dst += shift
-		if isSource.add(e.Src) {
+		if isSource.Add(e.Src) {
 			r.Sources++
 		}
-		if isTarget.add(e.Dst) {
+		if isTarget.Add(e.Dst) {
 			r.Targets++
 		}
 		if seen == 0 {
@@ -170,8 +165,9 @@ func (im *importer) writeNames(nodes int) {
 			text.Write(d.name(i))
 		}
 	}
+	text.seal()
+	text.shape(int(text.size()), 1)
 	ends := im.out.section(secNameEnds, nodes, 1, int64(8*nodes))
-	text.rows = text.length
 	end := int64(0)
 	for _, d := range dicts {
 		for i := range d.len() {

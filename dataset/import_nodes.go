@@ -3,10 +3,10 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"hash/crc32"
 	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/idset"
 )
 
 // writeNodes writes the node features, from the node file if there is one.
@@ -39,7 +39,7 @@ func (im *importer) writeNodes(ctx context.Context, r *ImportReport) error {
 	if r.UnknownNodeIDs > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows about nodes without events: ignored", im.NodeFile, r.UnknownNodeIDs))
 	}
-	return n.seal()
+	return n.section.readBack()
 }
 
 // nodeFile writes rows of features to their place as they come.
@@ -49,7 +49,7 @@ type nodeFile struct {
 	reader  *tableReader
 	section *sectionWriter // nil until the first row
 	width   int
-	seen    idSet
+	seen    idset.Set
 	count   int // nodes with features
 	sides   bool
 }
@@ -90,7 +90,7 @@ func (n *nodeFile) merge(b *importBlock) error {
 		case !found:
 		case id == 0:
 			n.report.UnknownNodeIDs++
-		case !n.seen.add(id):
+		case !n.seen.Add(id):
 			p.bad("", "node "+string(n.sources.bytes(b.src[i]))+" again", "every node once")
 		case n.finder.Total == 0:
 			if err := n.put(id, b.width, b.feat[i*b.width:(i+1)*b.width]); err != nil {
@@ -103,7 +103,7 @@ func (n *nodeFile) merge(b *importBlock) error {
 }
 
 // node is the node that row i of a block is about, 0 if it has no events. Found is false if the row does not say clearly.
-func (n *nodeFile) node(p place, b *importBlock, i int) (id event.Node, found bool) {
+func (n *nodeFile) node(p rowPlace, b *importBlock, i int) (id event.Node, found bool) {
 	if !n.Bipartite {
 		return n.sources.find(b.src[i]), true
 	}
@@ -140,24 +140,6 @@ func (n *nodeFile) put(id event.Node, width int, feat []float32) error {
 		return fileError(n.NodeFile, fmt.Sprintf("%d features for node %d", width, id), fmt.Sprintf("%d, as in the rows before", n.width))
 	}
 	n.count++
-	_, err := n.out.file.WriteAt(bytesOf(feat), n.section.offset+int64(id)*int64(width)*4)
+	_, err := n.section.WriteAt(bytesOf(feat), int64(id)*int64(width)*4)
 	return err
-}
-
-// seal reads the section back for its checksum. What was never written is zero.
-func (n *nodeFile) seal() error {
-	s := n.section
-	if err := n.out.file.Truncate(s.offset + s.length); err != nil {
-		return err
-	}
-	buf := make([]byte, 256<<10)
-	for s.done < s.length {
-		k, err := n.out.file.ReadAt(buf[:min(int64(len(buf)), s.length-s.done)], s.offset+s.done)
-		if err != nil {
-			return fmt.Errorf("read back node features: %w", err)
-		}
-		s.crc = crc32.Update(s.crc, castagnoli, buf[:k])
-		s.done += int64(k)
-	}
-	return nil
 }

@@ -14,9 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dygmamba/dygmamba/event"
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/dygmamba/dygmamba/event"
 )
 
 // write puts files into a new directory and returns it.

@@ -4,8 +4,7 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/index"
-	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/internal/idset"
 )
 
 // Info is the statistics of a data set.
@@ -40,14 +39,14 @@ func Stats(s *Set) Info {
 		return i
 	}
 	i.First, i.Last = all.Time[0], all.Time[n-1]
-	var nodes, sources, targets idSet
+	var nodes, sources, targets idset.Set
 	pairs := make([]uint64, n)
 	for k := range n {
 		e := all.At(k)
 		pairs[k] = uint64(uint32(e.Src))<<32 | uint64(uint32(e.Dst))
-		i.Nodes += count(nodes.add(e.Src)) + count(nodes.add(e.Dst))
-		i.Sources += count(sources.add(e.Src))
-		i.Targets += count(targets.add(e.Dst))
+		i.Nodes += count(nodes.Add(e.Src)) + count(nodes.Add(e.Dst))
+		i.Sources += count(sources.Add(e.Src))
+		i.Targets += count(targets.Add(e.Dst))
 		i.Times += count(k == 0 || e.Time != all.Time[k-1])
 		i.SelfLoops += count(e.Src == e.Dst)
 		i.Labels += count(e.Label != 0)
@@ -72,33 +71,4 @@ func count(yes bool) int {
 		return 1
 	}
 	return 0
-}
-
-// Availability measures how much history there is to answer queries from: for both ends of each query, the number of interactions strictly
-// before its time. Over the positives and negatives of a test set this is the number of available historical neighbours of the DyGMamba
-// paper's appendix, as far as that defines it. The zero value is ready for use.
-type Availability struct {
-	Ends int   // of queries
-	Sum  int64 // interactions
-	Max  int   // of one end
-}
-
-// Add takes queries over a past.
-func (a *Availability) Add(past index.View, qs []sample.Query) {
-	for _, q := range qs {
-		for _, node := range [2]event.Node{q.Src, q.Dst} {
-			n := past.Before(node, q.Time).Len()
-			a.Ends++
-			a.Sum += int64(n)
-			a.Max = max(a.Max, n)
-		}
-	}
-}
-
-// Mean is the average over all ends, 0 without any.
-func (a *Availability) Mean() float64 {
-	if a.Ends == 0 {
-		return 0
-	}
-	return float64(a.Sum) / float64(a.Ends)
 }

@@ -1,32 +1,13 @@
 package dataset
 
 import (
-	"io"
 	"math"
-	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/sample"
-	"github.com/google/go-cmp/cmp"
 )
-
-func TestStats(t *testing.T) {
-	log := event.NewLog(4)
-	for _, e := range []event.Event{{Src: 1, Dst: 2, Time: 10}, {Src: 2, Dst: 2, Time: 10, Label: 1}, {Src: 1, Dst: 2, Time: 20}, {Src: 7, Dst: 1, Time: 30}} {
-		log.Append(e)
-	}
-	got := Stats(featureless("x", log))
-	want := Info{Name: "x", Nodes: 3, Sources: 3, Targets: 2, MaxNode: 7, Events: 4, NodeZero: true, EdgeZero: true, Times: 3, First: 10, Last: 30,
-		TimeFormat: TimeNumber, Pairs: 3, Repeats: 0.25, SelfLoops: 1, Labels: 1, Density: make([]int, DensityBins)}
-	want.Density[0], want.Density[20], want.Density[39] = 2, 1, 1
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	Stats(featureless("empty", event.NewLog(0)))
-}
 
 // The files are the data sets of the paper: its table of statistics, and what is known about the files besides.
 func TestStatsLikePaper(t *testing.T) {
@@ -92,42 +73,5 @@ func TestAvailabilityLikePaper(t *testing.T) {
 	}
 	if math.Abs(a.Mean()/2304.04-1) > 0.01 || a.Max != 19473 {
 		t.Errorf("mean %.2f, max %d", a.Mean(), a.Max)
-	}
-}
-
-// endless is one line of three billion bytes.
-type endless struct{ read int64 }
-
-func (e *endless) Read(p []byte) (int, error) {
-	if e.read == 0 {
-		e.read += int64(copy(p, ",u,i,ts,label,idx\n"))
-		return int(e.read), nil
-	}
-	if e.read > 3e9 {
-		return 0, io.EOF
-	}
-	for i := range p {
-		p[i] = '7'
-	}
-	e.read += int64(len(p))
-	return len(p), nil
-}
-
-// A line of 3 GB is refused after a few MB, in little memory.
-func TestEndlessLine(t *testing.T) {
-	src := &endless{}
-	in, err := newInput("x.csv", src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	err = (&table{path: "x.csv", finder: &finder{most: 1}}).readFrom(t.Context(), in)
-	runtime.ReadMemStats(&after)
-	if err == nil || !strings.HasPrefix(err.Error(), "x.csv: line 2: found a line of more than 1048576 bytes") {
-		t.Error(err)
-	}
-	if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 || src.read > 8<<20 {
-		t.Errorf("allocated %d bytes, read %d", took, src.read)
 	}
 }

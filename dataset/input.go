@@ -16,12 +16,13 @@ import (
 // input is a file being read, gunzipped where it is gzip. Its errors about the content are InputErrors.
 type input struct {
 	path  string
-	raw   io.Closer
-	r     *bufio.Reader
 	gzip  bool
-	size  int64        // of the file, before unpacking; 0 if unknown
-	block int          // bytes to read at a time, as text
-	read  atomic.Int64 // bytes delivered
+	size  int64 // of the file, before unpacking; 0 if unknown
+	block int   // bytes to read at a time, as text
+
+	raw  io.Reader
+	r    *bufio.Reader
+	read atomic.Int64 // bytes delivered
 }
 
 // openInput opens a file whatever its name says about compression.
@@ -35,15 +36,15 @@ func openInput(path string) (*input, error) {
 		f.Close()
 		return nil, err
 	}
-	in.raw = f
 	if info, err := f.Stat(); err == nil {
 		in.size = info.Size()
 	}
 	return in, nil
 }
 
+// newInput reads what r delivers, and calls it path. Closing it closes r, if that can be closed.
 func newInput(path string, r io.Reader) (*input, error) {
-	in := &input{path: path, r: bufio.NewReaderSize(r, 64<<10), block: blockSize}
+	in := &input{path: path, raw: r, r: bufio.NewReaderSize(r, 64<<10), block: blockSize}
 	if magic, _ := in.r.Peek(2); string(magic) == "\x1f\x8b" {
 		in.gzip = true
 		z, err := gzip.NewReader(in.r)
@@ -55,13 +56,32 @@ func newInput(path string, r io.Reader) (*input, error) {
 	return in, nil
 }
 
+// Close closes what is read.
 func (in *input) Close() error {
-	if in.raw == nil {
-		return nil
+	if c, ok := in.raw.(io.Closer); ok {
+		return c.Close()
 	}
-	return in.raw.Close()
+	return nil
 }
 
+// disk is the file itself where it can be read back and forth as it is, nil elsewhere.
+func (in *input) disk() *os.File {
+	if f, ok := in.raw.(*os.File); ok && !in.gzip {
+		return f
+	}
+	return nil
+}
+
+// peek is up to n of the bytes that Read will deliver next.
+func (in *input) peek(n int) []byte {
+	head, _ := in.r.Peek(n)
+	return head
+}
+
+// delivered is how many bytes have been read, unpacked. It may be asked while another goroutine reads.
+func (in *input) delivered() int64 { return in.read.Load() }
+
+// Read delivers the file's bytes, unpacked.
 func (in *input) Read(p []byte) (int, error) {
 	n, err := in.r.Read(p)
 	in.read.Add(int64(n))
@@ -88,9 +108,15 @@ func (in *input) explain(err error) error {
 	return fmt.Errorf("read %s: %w", in.path, err)
 }
 
+// exists says whether there is a file of that name.
+func exists(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
 // kind says what the file's first bytes betray, "" for what may be text.
 func (in *input) kind() string {
-	head, _ := in.r.Peek(512)
+	head := in.peek(512)
 	for _, m := range magics {
 		if bytes.HasPrefix(head, []byte(m.magic)) {
 			return m.kind
@@ -126,6 +152,7 @@ var magics = []struct{ magic, kind string }{
 	{"<html", "a web page"},
 }
 
+// How files of three kinds begin.
 const (
 	npyMagic     = "\x93NUMPY"
 	nativeMagic  = "\x89DGM\r\n\x1a\n"

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/idset"
 )
 
 // JODIEOptions say how to read a raw JODIE file.
@@ -67,7 +68,20 @@ type jodie struct {
 	edge matrix
 }
 
-func (j *jodie) parse(data []byte, b *importBlock) {
+// jodieBlock is the rows of one block of text.
+type jodieBlock struct {
+	user, item []event.Node
+	time       []event.Time
+	label      []float32
+	feat       []float32 // width values a row
+	width      int       // −1 until the first row
+	row, line  []int32   // where each comes from, counted from 1 in this block
+	textBlock
+}
+
+func (j *jodie) parse(data []byte, b *jodieBlock) {
+	b.user, b.item, b.time, b.label, b.feat = b.user[:0], b.item[:0], b.time[:0], b.label[:0], b.feat[:0]
+	b.width, b.row, b.line = -1, b.row[:0], b.line[:0]
 	b.reset(1, ',')
 	for p, f := range b.each(j.path, data) {
 		if b.finder.Total > 0 {
@@ -77,40 +91,70 @@ func (j *jodie) parse(data []byte, b *importBlock) {
 			p.bad("", fmt.Sprintf("%d columns", len(f)), "at least 5: user,item,timestamp,label and a feature, which is 0 where there are none")
 			continue
 		}
-		v := row{ok: true}
-		begin := b.begin()
-		v.src = p.count(&v, "user", f[0])
-		v.dst = p.count(&v, "item", f[1])
-		v.time = p.moment(&v, "timestamp", f[2])
-		v.label = p.feature(&v, "label", f[3])
-		for i, text := range f[4:] {
-			x, ok := parseFloat(text)
-			if !ok || !finite(float64(float32(x))) {
-				p.spoil(&v, "feature "+strconv.Itoa(i+1), quote(text), wantFeature)
-			}
-			b.feat = append(b.feat, float32(x))
-		}
-		b.add(p, v, begin)
+		b.event(layoutPlace{p}, f)
 	}
+}
+
+// event takes the fields of one row, or drops it if something is wrong with them.
+func (b *jodieBlock) event(p layoutPlace, f [][]byte) {
+	user, ok1 := p.count("user", f[0])
+	item, ok2 := p.count("item", f[1])
+	at, ok3 := p.number("timestamp", f[2])
+	label, ok := p.feature("label", f[3], bytes.TrimSpace(f[3]))
+	begin := len(b.feat)
+	for i, text := range f[4:] {
+		x, good := p.feature("feature "+strconv.Itoa(i+1), text, text)
+		b.feat = append(b.feat, x)
+		ok = ok && good
+	}
+	n := len(b.feat) - begin
+	ok = ok && ok1 && ok2 && ok3
+	if ok && b.width < 0 {
+		b.width = n
+	}
+	if ok && n != b.width {
+		p.bad("", fmt.Sprintf("%d features", n), fmt.Sprintf("%d, as in the rows before", b.width))
+		ok = false
+	}
+	if !ok {
+		b.feat = b.feat[:begin]
+		return
+	}
+	b.user = append(b.user, user)
+	b.item = append(b.item, item)
+	b.time = append(b.time, at)
+	b.label = append(b.label, label)
+	b.row = append(b.row, int32(p.row))
+	b.line = append(b.line, int32(p.line))
+}
+
+// place is where row i is, for complaints about it.
+func (b *jodieBlock) place(file string, i int) place {
+	return place{file, int(b.line[i]), int(b.row[i]), &b.finder}
 }
 
 // count reads an id from 0.
-func (p place) count(v *row, column string, b []byte) key {
+func (p layoutPlace) count(column string, b []byte) (event.Node, bool) {
 	n, ok := parseInt(b)
 	if !ok || n < 0 || n > math.MaxInt32-1 {
-		p.spoil(v, column, quote(b), fmt.Sprintf("a whole number from 0 to %d", math.MaxInt32-1))
+		p.bad(column, quote(b), fmt.Sprintf("a whole number from 0 to %d", math.MaxInt32-1))
+		return 0, false
 	}
-	return key{num: n}
+	return event.Node(n), true
 }
 
-func (p place) moment(v *row, column string, b []byte) float64 {
-	at, ok := p.number(column, b)
-	v.ok = v.ok && ok
-	return at
+// feature reads a number that fits into 32 bits. Text is all that stands in the field, b what of it is read.
+func (p layoutPlace) feature(column string, text, b []byte) (float32, bool) {
+	x, ok := parseFloat(b)
+	if !ok || !finite(float64(float32(x))) {
+		p.bad(column, quote(text), wantFloat32)
+		return 0, false
+	}
+	return float32(x), true
 }
 
-func (j *jodie) merge(b *importBlock) error {
-	if len(b.src) > 0 {
+func (j *jodie) merge(b *jodieBlock) error {
+	if len(b.user) > 0 {
 		if j.edge.Cols == 0 {
 			j.edge.Cols = b.width
 			j.edge.seen = b.width // row 0 is padding
@@ -127,11 +171,11 @@ func (j *jodie) merge(b *importBlock) error {
 			if len(j.cols.Time) == 0 {
 				want += ", from -1 on"
 			}
-			p.bad("timestamp", formatTime(at)+" after "+formatTime(j.last), want)
+			p.bad("timestamp", FormatTime(at, TimeNumber)+" after "+FormatTime(j.last, TimeNumber), want)
 		}
 		j.last = at
-		j.cols.Src = append(j.cols.Src, event.Node(b.src[i].num))
-		j.cols.Dst = append(j.cols.Dst, event.Node(b.dst[i].num))
+		j.cols.Src = append(j.cols.Src, b.user[i])
+		j.cols.Dst = append(j.cols.Dst, b.item[i])
 		j.cols.Time = append(j.cols.Time, at)
 		j.cols.Label = append(j.cols.Label, b.label[i])
 	}
@@ -141,7 +185,8 @@ func (j *jodie) merge(b *importBlock) error {
 	if err := j.first(); err != nil {
 		return err
 	}
-	return j.edge.add(bytesOf(b.feat), 4)
+	j.edge.addFloats(b.feat)
+	return nil
 }
 
 // set numbers the nodes.
@@ -184,10 +229,10 @@ func (j *jodie) set(name string) (*Set, error) {
 
 // gapless checks that ids are 0 … n−1, all of them.
 func (j *jodie) gapless(column string, ids []event.Node, n event.Node) error {
-	var seen idSet
+	var seen idset.Set
 	distinct := 0
 	for _, id := range ids {
-		if seen.add(id) {
+		if seen.Add(id) {
 			distinct++
 		}
 	}
@@ -195,7 +240,7 @@ func (j *jodie) gapless(column string, ids []event.Node, n event.Node) error {
 		return nil
 	}
 	missing := event.Node(0)
-	for !seen.add(missing) {
+	for !seen.Add(missing) {
 		missing++
 	}
 	return &InputError{File: j.path, Row: -1, Column: column, Found: fmt.Sprintf("%d different ids up to %d, but no %d", distinct, n-1, missing),

@@ -74,6 +74,14 @@ func (l layout) read(ctx context.Context) (*Set, error) {
 	return set, nil
 }
 
+// check reads the three files to the end and returns what is wrong with them, up to most problems of each kind. The set is
+// nil if anything is. The error is for what kept it from reading.
+func (l layout) check(ctx context.Context, most int) (*Set, Problems, error) {
+	set, found := l.load(ctx, most)
+	found.err() // sorts
+	return set, found.Problems, found.broken
+}
+
 // loaded is what came of loading: problems of the data, or the reason why it could not be read at all.
 type loaded struct {
 	finder
@@ -132,7 +140,7 @@ func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
 		if bad, surplus := err.(*surplusRows); surplus && most == 1 {
 			// A cut event list beside the features of the whole one: what is there can be used.
 			warnings = append(warnings, bad.Error()+"; the rows beyond are not used")
-			f.features.cut(f.last + 1)
+			firstRows(f.features, f.last+1)
 			err = nil
 		} else if surplus {
 			err = bad.InputError

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bufio"
 	"encoding/binary"
 	"io"
 	"math"
@@ -20,31 +19,13 @@ func SaveDyGLib(dir string, s *Set) error {
 		return err
 	}
 	base := filepath.Join(dir, "ml_"+s.Name)
-	if err := writeFile(base+".npy", func(w io.Writer) error { return writeNPY(w, s.Edge, 1) }); err != nil {
+	if err := whole.Write(base+".npy", func(w io.Writer) error { return writeNPY(w, s.Edge, 1) }); err != nil {
 		return err
 	}
-	if err := writeFile(base+"_node.npy", func(w io.Writer) error { return writeNPY(w, s.Node, 172) }); err != nil {
+	if err := whole.Write(base+"_node.npy", func(w io.Writer) error { return writeNPY(w, s.Node, 172) }); err != nil {
 		return err
 	}
-	return writeFile(base+".csv", func(w io.Writer) error { return writeTable(w, s) })
-}
-
-// writeFile fills a file that appears whole or not at all.
-func writeFile(path string, fill func(io.Writer) error) error {
-	file, err := whole.Create(path)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(file, 1<<20)
-	err = fill(w)
-	if err == nil {
-		err = w.Flush()
-	}
-	if err != nil {
-		file.Discard()
-		return err
-	}
-	return file.Commit()
+	return whole.Write(base+".csv", func(w io.Writer) error { return writeTable(w, s) })
 }
 
 // writeTable writes the csv; times and labels so that they are read back exactly.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/idset"
 )
 
 // table reads an ml_NAME.csv into columns.
@@ -23,8 +24,8 @@ type table struct {
 
 	maxNode     event.Node
 	maxEdge     event.Edge
-	used        idSet // edge ids so far, once they do not count 1, 2, …
-	rows, lines int   // behind us
+	used        idset.Set // edge ids so far, once they do not count 1, 2, …
+	rows, lines int       // behind us
 
 	width               int // columns
 	u, i, ts, lab, edgs int // where they are
@@ -121,12 +122,12 @@ func (t *table) parse(data []byte, b *tableBlock) {
 			p.bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the header", t.width))
 			continue
 		}
-		b.event(t, p, f)
+		b.event(t, layoutPlace{p}, f)
 	}
 }
 
 // event takes the fields of one row.
-func (b *tableBlock) event(t *table, p place, f [][]byte) {
+func (b *tableBlock) event(t *table, p layoutPlace, f [][]byte) {
 	u, ok1 := p.id("u", f[t.u])
 	v, ok2 := p.id("i", f[t.i])
 	at, ok3 := p.number("ts", f[t.ts])
@@ -149,7 +150,7 @@ func (t *table) merge(b *tableBlock) {
 	for k := range b.src {
 		p := place{t.path, int(b.line[k]), int(b.row[k]), &b.finder}
 		if n := len(t.time); n > 0 && b.time[k] < t.time[n-1] {
-			p.bad("ts", formatTime(b.time[k])+" after "+formatTime(t.time[n-1])+" in the row before", "times that never decrease")
+			p.bad("ts", FormatTime(b.time[k], TimeNumber)+" after "+FormatTime(t.time[n-1], TimeNumber)+" in the row before", "times that never decrease")
 		}
 		if !t.number(b.edge[k]) {
 			p.bad("idx", strconv.Itoa(int(b.edge[k])), "every idx once")
@@ -181,26 +182,18 @@ func (t *table) number(e event.Edge) bool {
 		t.edge = make([]event.Edge, n, cap(t.src))
 		for i := range t.edge {
 			t.edge[i] = event.Edge(i + 1)
-			t.used.add(t.edge[i])
+			t.used.Add(t.edge[i])
 		}
 	}
 	t.edge = append(t.edge, e)
-	return t.used.add(e)
+	return t.used.Add(e)
 }
 
-// place is where a value stands, for complaints about it.
-type place struct {
-	file      string
-	line, row int
-	finder    *finder
-}
-
-func (p place) bad(column, found, want string) {
-	p.finder.add(&InputError{File: p.file, Line: p.line, Row: p.row, Column: column, Found: found, Want: want})
-}
+// layoutPlace is a place that reads the values of published tables. One that is bad is noted.
+type layoutPlace struct{ place }
 
 // id reads a whole number from 1 that fits into 32 bits.
-func (p place) id(column string, b []byte) (int32, bool) {
+func (p layoutPlace) id(column string, b []byte) (int32, bool) {
 	v, ok := parseInt(b)
 	if ok && v >= 1 && v <= math.MaxInt32 {
 		return int32(v), true
@@ -215,7 +208,7 @@ func (p place) id(column string, b []byte) (int32, bool) {
 }
 
 // number reads a time that is a number.
-func (p place) number(column string, b []byte) (event.Time, bool) {
+func (p layoutPlace) number(column string, b []byte) (event.Time, bool) {
 	v, ok := parseFloat(b)
 	switch {
 	case !ok || !finite(v):
@@ -228,17 +221,14 @@ func (p place) number(column string, b []byte) (event.Time, bool) {
 	return 0, false
 }
 
-// wantWithin is said of times that are too far away.
-var wantWithin = fmt.Sprintf("a time between %g and %g", -event.MaxTime, event.MaxTime)
-
 // float reads a number that fits into 32 bits.
-func (p place) float(column string, b []byte) (float32, bool) {
+func (p layoutPlace) float(column string, b []byte) (float32, bool) {
 	v, ok := parseFloat(b)
 	switch {
 	case !ok || !finite(v):
 		p.bad(column, quote(b), "a finite number")
 	case !finite(float64(float32(v))):
-		p.bad(column, quote(b), wantFeature)
+		p.bad(column, quote(b), wantFloat32)
 	default:
 		return float32(v), true
 	}

@@ -45,6 +45,27 @@ func NewNames(names []string, sources int) (*Names, error) {
 	return n, nil
 }
 
+// NameColumns is a dictionary as files keep it: Numbers where every name is a whole number, or else Text and Ends.
+type NameColumns struct {
+	Numbers []int64 // [nodes]
+	Text    []byte  // all names one after another
+	Ends    []int64 // [nodes], where each ends
+}
+
+// NamesFrom makes a dictionary of checked columns, which it keeps: ends ascend within the text. The first sources of the
+// nodes are sources, as in NewNames.
+func NamesFrom(c NameColumns, sources int) *Names {
+	return &Names{sources: sources, ints: c.Numbers, text: c.Text, ends: c.Ends}
+}
+
+// Columns is the dictionary's own memory, none for nil.
+func (n *Names) Columns() NameColumns {
+	if n == nil {
+		return NameColumns{}
+	}
+	return NameColumns{Numbers: n.ints, Text: n.text, Ends: n.ends}
+}
+
 // Len is the number of named nodes.
 func (n *Names) Len() int {
 	switch {

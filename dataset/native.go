@@ -3,6 +3,7 @@ package dataset
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"hash/crc32"
 	"math"
 
@@ -101,6 +102,13 @@ func decodeSection(b []byte) section {
 	return section{kind: le.Uint32(b), crc: le.Uint32(b[4:]), offset: at(0), length: at(1), rows: at(2), cols: at(3)}
 }
 
+// counts is what the header says of the events and nodes of a file.
+type counts struct {
+	events, nodes int
+	sources       int // nodes named as sources; 0: one id space
+	bipartite     bool
+}
+
 // nativeWriter writes a native file section by section.
 type nativeWriter struct {
 	file     store
@@ -132,8 +140,15 @@ func (w *nativeWriter) section(kind uint32, rows, cols int, length int64) *secti
 	return s
 }
 
+// discard forgets the file.
+func (w *nativeWriter) discard() { w.file.Discard() }
+
 // commit writes table and header, and gives the file its name.
-func (w *nativeWriter) commit(h nativeHeader) error {
+func (w *nativeWriter) commit(c counts) error {
+	h := nativeHeader{events: int64(c.events), nodes: int64(c.nodes), sources: int64(c.sources)}
+	if c.bipartite {
+		h.flags |= flagBipartite
+	}
 	tail := w.section(0, 0, 0, -1) // the table itself; it takes no part in the table
 	w.sections = w.sections[:len(w.sections)-1]
 	var table []byte
@@ -153,7 +168,7 @@ func (w *nativeWriter) commit(h nativeHeader) error {
 	return w.file.Commit()
 }
 
-// sectionWriter writes one section from its beginning to its end.
+// sectionWriter writes one section, from its beginning to its end by Write or in any order by WriteAt.
 type sectionWriter struct {
 	file *nativeWriter
 	section
@@ -191,11 +206,46 @@ func (s *sectionWriter) put(p []byte) {
 	s.done += int64(len(p))
 }
 
+// size is how many bytes have been written.
+func (s *sectionWriter) size() int64 { return s.done + int64(len(s.buf)) }
+
+// shape sets rows and columns that were not known when the section began.
+func (s *sectionWriter) shape(rows, cols int) { s.rows, s.cols = int64(rows), int64(cols) }
+
 // seal ends a section whose length was not known.
 func (s *sectionWriter) seal() {
 	s.flush()
 	s.length = s.done
 	s.file.end = s.offset + s.done
+}
+
+// drop takes the bytes of a sealed section back, before any other begins: their room is used again.
+func (s *sectionWriter) drop() {
+	s.file.end = s.offset
+	s.err = s.file.file.Truncate(s.offset)
+	s.length, s.crc = 0, 0
+}
+
+// WriteAt writes to a place in a section of known length. A section written so ends with readBack.
+func (s *sectionWriter) WriteAt(p []byte, at int64) (int, error) {
+	return s.file.file.WriteAt(p, s.offset+at)
+}
+
+// readBack reads a section that was written in any order, for its checksum. What was never written is zero.
+func (s *sectionWriter) readBack() error {
+	if err := s.file.file.Truncate(s.offset + s.length); err != nil {
+		return err
+	}
+	buf := make([]byte, 256<<10)
+	for s.done < s.length {
+		k, err := s.file.file.ReadAt(buf[:min(int64(len(buf)), s.length-s.done)], s.offset+s.done)
+		if err != nil {
+			return fmt.Errorf("read back %s: %w", sectionName(s.kind), err)
+		}
+		s.crc = crc32.Update(s.crc, castagnoli, buf[:k])
+		s.done += int64(k)
+	}
+	return nil
 }
 
 // Save writes the set as one native file. The file appears whole or not at all.
@@ -205,7 +255,7 @@ func Save(path string, s *Set) error {
 		return err
 	}
 	if err := w.set(s); err != nil {
-		w.file.Discard()
+		w.discard()
 		return err
 	}
 	return nil
@@ -232,20 +282,16 @@ func (w *nativeWriter) set(s *Set) error {
 	}
 	w.features(secEdgeFeatures, s.Edge)
 	w.features(secNodeFeatures, s.Node)
-	if s.Names != nil && s.Names.ints != nil {
-		put(w, secNameNumbers, s.Names.ints)
+	if names := s.Names.Columns(); names.Numbers != nil {
+		put(w, secNameNumbers, names.Numbers)
 	} else if s.Names != nil {
-		put(w, secNameText, s.Names.text)
-		put(w, secNameEnds, s.Names.ends)
+		put(w, secNameText, names.Text)
+		put(w, secNameEnds, names.Ends)
 	}
 	if err := w.about(about{Name: s.Name, TimeFormat: s.TimeFormat, Sampling: s.Sampling}); err != nil {
 		return err
 	}
-	h := nativeHeader{events: int64(n), nodes: int64(max(0, s.NumNodes()-1)), sources: int64(s.Names.Sources())}
-	if s.Bipartite {
-		h.flags |= flagBipartite
-	}
-	return w.commit(h)
+	return w.commit(counts{events: n, nodes: max(0, s.NumNodes()-1), sources: s.Names.Sources(), bipartite: s.Bipartite})
 }
 
 func (w *nativeWriter) features(kind uint32, f Features) {

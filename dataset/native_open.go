@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/idset"
 )
 
 // OpenNative opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than read, so Close the set
@@ -30,7 +31,7 @@ func OpenNative(path string) (*Set, error) {
 		release()
 		return nil, err
 	}
-	s.release = release
+	s.OnClose(release)
 	return s, nil
 }
 
@@ -200,10 +201,10 @@ func (d *decoder) edges(s *Set) error {
 		}
 		return nil
 	}
-	var seen idSet
+	var seen idset.Set
 	for i := range all.Len() {
 		e := all.Edge(i)
-		if int(e) >= s.Edge.Rows || !seen.add(e) {
+		if int(e) >= s.Edge.Rows || !seen.Add(e) {
 			return &InputError{File: d.path, Row: i + 1, Column: "edge", Found: fmt.Sprint(e), Want: fmt.Sprintf("every edge id once, and below %d", s.Edge.Rows)}
 		}
 	}
@@ -224,7 +225,7 @@ func (d *decoder) names() (*Names, error) {
 		return nil, nil
 	}
 	t := d.sections[secNameText]
-	names := &Names{sources: int(d.header.sources), ints: ints, ends: ends, text: d.data[t.offset : t.offset+t.length]}
+	text := d.data[t.offset : t.offset+t.length]
 	last := int64(0)
 	for i, end := range ends {
 		if end < last || end > t.length {
@@ -232,7 +233,7 @@ func (d *decoder) names() (*Names, error) {
 		}
 		last = end
 	}
-	return names, nil
+	return NamesFrom(NameColumns{Numbers: ints, Text: text, Ends: ends}, int(d.header.sources)), nil
 }
 
 func (d *decoder) about(s *Set) error {

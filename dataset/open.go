@@ -3,7 +3,6 @@ package dataset
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,9 +11,6 @@ import (
 
 	"github.com/dygmamba/dygmamba/internal/near"
 )
-
-// ErrUnknown is in the chain of the error about a name that means nothing: no built-in data set, no file, no directory.
-var ErrUnknown = errors.New("no data set")
 
 // Options say where Open looks.
 type Options struct {
@@ -113,7 +109,7 @@ func findFile(path string) (source, error) {
 		l.csv = path
 		return source{layout: l}, nil
 	}
-	if head, _ := in.r.Peek(len(nativeMagic)); string(head) == nativeMagic || filepath.Ext(path) == ".dgm" {
+	if head := in.peek(len(nativeMagic)); string(head) == nativeMagic || filepath.Ext(path) == ".dgm" {
 		return source{native: path}, nil
 	}
 	found := in.kind()
@@ -133,13 +129,4 @@ func dataDirs(o Options) []string {
 		dirs = append(dirs, cache)
 	}
 	return dirs
-}
-
-// CacheDir is where Fetch puts data sets unless told otherwise, "" if the system knows no such place.
-func CacheDir() string {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(cache, "dygmamba", "data")
 }

@@ -60,12 +60,11 @@ func openTable(ctx context.Context, path string) (*input, error) {
 		r.Close()
 		return nil, err
 	}
-	in.raw = r
 	return in, nil
 }
 
 func (r *tableReader) format() string {
-	head, _ := r.in.r.Peek(64)
+	head := r.in.peek(64)
 	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\xef\xbb\xbf"), " \t\r\n")
 	switch {
 	case r.o.Format != "":
@@ -116,8 +115,8 @@ func (b *importBlock) reset(most int, delim byte) {
 type spot struct{ line, row int32 }
 
 // place is where row i is, for complaints about it.
-func (b *importBlock) place(file string, i int) place {
-	return place{file, int(b.spot[i].line), int(b.spot[i].row), &b.finder}
+func (b *importBlock) place(file string, i int) rowPlace {
+	return rowPlace{place{file, int(b.spot[i].line), int(b.spot[i].row), &b.finder}}
 }
 
 // row is the values of one row; its features are collected in a block.
@@ -133,7 +132,7 @@ type row struct {
 func (b *importBlock) begin() int { return len(b.feat) }
 
 // add takes a row, or drops it if something is wrong with it. Its features are those from begin on.
-func (b *importBlock) add(p place, v row, begin int) {
+func (b *importBlock) add(p rowPlace, v row, begin int) {
 	n := len(b.feat) - begin
 	if v.ok && b.width < 0 {
 		b.width, b.format = n, v.format

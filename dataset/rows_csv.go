@@ -105,11 +105,11 @@ func (c *csvRows) parse(data []byte, b *importBlock) {
 			p.bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the first line", len(c.names)))
 			continue
 		}
-		c.row(b, p, f)
+		c.row(b, rowPlace{p}, f)
 	}
 }
 
-func (c *csvRows) row(b *importBlock, p place, f [][]byte) {
+func (c *csvRows) row(b *importBlock, p rowPlace, f [][]byte) {
 	v := row{ok: true}
 	begin := b.begin()
 	v.src = p.key(&v, c.names[c.src], f[c.src])
@@ -128,10 +128,11 @@ func (c *csvRows) row(b *importBlock, p place, f [][]byte) {
 	b.add(p, v, begin)
 }
 
-// The methods of place below read a value, and if it is bad, note it and spoil the row.
+// rowPlace is a place that reads the values of a row. One that is bad is noted and spoils the row.
+type rowPlace struct{ place }
 
 // key reads a node's name.
-func (p place) key(v *row, column string, b []byte) key {
+func (p rowPlace) key(v *row, column string, b []byte) key {
 	if n := len(b); n == 0 || b[0] <= ' ' || b[n-1] <= ' ' || b[0] >= utf8.RuneSelf || b[n-1] >= utf8.RuneSelf { // may be space of some kind
 		if b = bytes.TrimSpace(b); len(b) == 0 {
 			p.spoil(v, column, `""`, "a node's name")
@@ -142,7 +143,7 @@ func (p place) key(v *row, column string, b []byte) key {
 }
 
 // time reads a number or a date.
-func (p place) time(v *row, column string, b []byte) (float64, string) {
+func (p rowPlace) time(v *row, column string, b []byte) (float64, string) {
 	at, format, ok := parseTime(b)
 	if !ok {
 		at, format, ok = parseTime(bytes.TrimSpace(b))
@@ -158,7 +159,7 @@ func (p place) time(v *row, column string, b []byte) (float64, string) {
 const wantTime = "a finite number or a date such as 2024-05-01T12:00:00Z"
 
 // label reads a number; true and false are 1 and 0.
-func (p place) label(v *row, column string, b []byte) float32 {
+func (p rowPlace) label(v *row, column string, b []byte) float32 {
 	f, ok := parseFloat(b)
 	if !ok {
 		b = bytes.TrimSpace(b)
@@ -179,20 +180,18 @@ func (p place) label(v *row, column string, b []byte) float32 {
 const wantLabel = "a finite number, true or false"
 
 // feature reads a number that fits into 32 bits.
-func (p place) feature(v *row, column string, b []byte) float32 {
+func (p rowPlace) feature(v *row, column string, b []byte) float32 {
 	f, ok := parseFloat(b)
 	if !ok {
 		f, ok = parseFloat(bytes.TrimSpace(b))
 	}
 	if !ok || !finite(float64(float32(f))) {
-		p.spoil(v, column, quote(b), wantFeature)
+		p.spoil(v, column, quote(b), wantFloat32)
 	}
 	return float32(f)
 }
 
-const wantFeature = "a finite number that fits into 32 bits"
-
-func (p place) spoil(v *row, column, found, want string) {
+func (p rowPlace) spoil(v *row, column, found, want string) {
 	p.bad(column, found, want)
 	v.ok = false
 }

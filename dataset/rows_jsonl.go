@@ -137,7 +137,7 @@ func (j *jsonRows) parse(data []byte, b *importBlock) {
 			continue
 		}
 		b.rows++
-		p := place{j.path, b.lines, b.rows, &b.finder}
+		p := rowPlace{place{j.path, b.lines, b.rows, &b.finder}}
 		clear(values)
 		if !members(text, func(name string, value []byte) {
 			wanted := false
@@ -162,7 +162,7 @@ func (j *jsonRows) overlooked(name string) bool {
 	return !slices.Contains(j.names, name) && (j.nodes || j.cols.Label == "" && slices.Contains(labelNames, plain(name)))
 }
 
-func (j *jsonRows) row(b *importBlock, p place, values [][]byte) {
+func (j *jsonRows) row(b *importBlock, p rowPlace, values [][]byte) {
 	v := row{ok: true}
 	begin := b.begin()
 	v.src = j.key(p, &v, j.cols.Source, values[0])
@@ -190,7 +190,7 @@ func (j *jsonRows) row(b *importBlock, p place, values [][]byte) {
 }
 
 // key reads a name: a string or a number.
-func (j *jsonRows) key(p place, v *row, column string, value []byte) key {
+func (j *jsonRows) key(p rowPlace, v *row, column string, value []byte) key {
 	text, ok := scalarText(value)
 	if !ok || value[0] == 't' || value[0] == 'f' {
 		p.spoil(v, column, shown(value), "a node's name, as a string or a number")
@@ -204,7 +204,7 @@ func (j *jsonRows) key(p place, v *row, column string, value []byte) key {
 }
 
 // features reads a number or a list of numbers.
-func (j *jsonRows) features(b *importBlock, p place, v *row, column string, value []byte) {
+func (j *jsonRows) features(b *importBlock, p rowPlace, v *row, column string, value []byte) {
 	if len(value) == 0 || value[0] != '[' {
 		text, ok := scalarText(value)
 		if !ok {
@@ -221,7 +221,7 @@ func (j *jsonRows) features(b *importBlock, p place, v *row, column string, valu
 		end := skipValue(value, i)
 		f, ok := parseFloat(value[i:end])
 		if !ok || !finite(float64(float32(f))) {
-			p.spoil(v, column+"["+strconv.Itoa(n)+"]", quote(value[i:end]), wantFeature)
+			p.spoil(v, column+"["+strconv.Itoa(n)+"]", quote(value[i:end]), wantFloat32)
 		}
 		b.feat = append(b.feat, float32(f))
 		i = skipSpace(value, end)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
@@ -24,8 +23,8 @@ func (r *tableReader) parquet(ctx context.Context) (err error) {
 			err = fileError(r.path, fmt.Sprintf("damaged Parquet data (%v)", p), "an undamaged file")
 		}
 	}()
-	f, ok := r.in.raw.(*os.File)
-	if !ok || r.in.gzip {
+	f := r.in.disk()
+	if f == nil {
 		return fileError(r.path, "a Parquet file that cannot be read back and forth", "a plain Parquet file on disk")
 	}
 	file, err := parquet.OpenFile(f, r.in.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
@@ -104,7 +103,7 @@ func (p *parquetRows) group(ctx context.Context, rows int64, b *importBlock) err
 			}
 		}
 		b.rows++
-		if err := p.row(b, place{p.path, 0, b.rows, &b.finder}); err != nil {
+		if err := p.row(b, rowPlace{place{p.path, 0, b.rows, &b.finder}}); err != nil {
 			var bad *InputError
 			if errors.As(err, &bad) {
 				return err
@@ -120,7 +119,7 @@ func (p *parquetRows) group(ctx context.Context, rows int64, b *importBlock) err
 	return nil
 }
 
-func (p *parquetRows) row(b *importBlock, at place) error {
+func (p *parquetRows) row(b *importBlock, at rowPlace) error {
 	v := row{ok: true}
 	begin := b.begin()
 	for _, k := range []struct {

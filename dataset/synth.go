@@ -176,10 +176,4 @@ func (g *synth) set(name string) (*Set, error) {
 	return featureless(name, log), nil
 }
 
-// featureless is a set of events alone.
-func featureless(name string, log *event.Log) *Set {
-	return &Set{Name: name, Log: log, Node: Features{Rows: log.NumNodes()}, Edge: Features{Rows: log.Len() + 1},
-		Bipartite: bipartite(log), Sampling: Reference, TimeFormat: TimeNumber}
-}
-
 func cents(v float64) float64 { return math.Round(v*100) / 100 }

@@ -2,7 +2,9 @@
 package whole
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -66,4 +68,22 @@ func (f *File) Commit() error {
 func (f *File) Discard() {
 	f.Close()
 	os.Remove(f.Name())
+}
+
+// Write fills a file that appears whole or not at all.
+func Write(path string, fill func(io.Writer) error) error {
+	file, err := Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(file, 1<<20)
+	err = fill(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		file.Discard()
+		return err
+	}
+	return file.Commit()
 }

@@ -1,14 +1,16 @@
-package dataset
+// Package idset answers: has this id come by before?
+package idset
 
-// idSet is a set of ids from 1 in no more memory than a few bits for each: bits while ids are dense, a map for those far above their number.
-type idSet struct {
+// Set is a set of ids from 0 in no more memory than a few bits for each: bits while ids are dense, a map for those far
+// above their number. The zero value is empty.
+type Set struct {
 	count int
 	bits  []uint64
 	far   map[int32]bool
 }
 
-// add says whether id is new.
-func (s *idSet) add(id int32) bool {
+// Add says whether id is new.
+func (s *Set) Add(id int32) bool {
 	s.count++
 	word := int(id / 64)
 	if word >= len(s.bits) && word <= s.count/2+64 {

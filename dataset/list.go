@@ -1,0 +1,29 @@
+package dataset
+
+import "path/filepath"
+
+// Listing is a built-in data set and where it lies.
+type Listing struct {
+	Entry
+	Path      string   // "" if it is not here
+	Missing   []string // feature files that are not beside it
+	Generated bool     // made when asked for, as no file has its name
+}
+
+// List is all built-in data sets with what is present of them.
+func List(o Options) []Listing {
+	var list []Listing
+	for _, e := range Catalog {
+		l := Listing{Entry: e}
+		for _, dir := range dataDirs(o) {
+			if found, ok := findLayout(filepath.Join(dir, e.Name), e.Name); ok {
+				l.Path = found.csv
+				l.Missing = found.absent()
+				break
+			}
+		}
+		l.Generated = l.Path == "" && isSynth(e.Name)
+		list = append(list, l)
+	}
+	return list
+}
