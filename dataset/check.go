@@ -3,6 +3,8 @@ package dataset
 import (
 	"context"
 	"errors"
+
+	"github.com/dygmamba/dygmamba/dataset/input"
 )
 
 // CheckReport is the result of a check.
@@ -12,7 +14,7 @@ type CheckReport struct {
 	Events   int // 0 if there are problems
 	Nodes    int
 	Warnings []string
-	Problems Problems // none: all is well
+	Problems input.Problems // none: all is well
 }
 
 // Check finds a data set as Open does and reads it to the end, collecting problems instead of stopping at the first. The error is for what
@@ -28,9 +30,9 @@ func Check(ctx context.Context, name string, o Options) (*CheckReport, error) {
 	case src.native != "":
 		r.Kind, r.Path = "native file", src.native
 		set, err = OpenNative(src.native)
-		var bad *InputError
+		var bad *input.Error
 		if errors.As(err, &bad) {
-			r.Problems = Problems{List: []*InputError{bad}, Total: 1}
+			r.Problems = input.Problems{List: []*input.Error{bad}, Total: 1}
 			return r, nil
 		}
 	case src.synth != "":

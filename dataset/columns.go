@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dygmamba/dygmamba/dataset/input"
 )
 
 // Columns says which column of a table means what, by name; "" for none.
@@ -36,19 +38,19 @@ func (c chooser) pick(asked string, likely []string, what, option string) (strin
 		if slices.Contains(c.names, asked) {
 			return asked, nil
 		}
-		return "", &InputError{File: c.file, Row: -1, Found: "no column " + asked, Want: "one of its columns: " + c.list() + c.headless()}
+		return "", &input.Error{File: c.file, Row: -1, Found: "no column " + asked, Want: "one of its columns: " + c.list() + c.headless()}
 	}
 	if name := c.guess(likely); name != "" {
 		return name, nil
 	}
-	return "", &InputError{File: c.file, Row: -1, Found: "the columns " + c.list(),
+	return "", &input.Error{File: c.file, Row: -1, Found: "the columns " + c.list(),
 		Want: fmt.Sprintf("one for the %s, called for example %s or %s, or named by %s%s", what, likely[0], likely[1], option, c.headless())}
 }
 
 // headless is a hint where the names look like data.
 func (c chooser) headless() string {
 	for _, name := range c.names {
-		if _, ok := parseFloat([]byte(name)); ok {
+		if _, ok := input.ParseFloat([]byte(name)); ok {
 			return "; a table without header needs --no-header"
 		}
 	}
@@ -71,7 +73,7 @@ func (c chooser) list() string {
 	var shown []string
 	for _, name := range c.names[:min(most, len(c.names))] {
 		if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) { // such as line ends of other systems
-			name = quote(name)
+			name = input.Quote(name)
 		}
 		shown = append(shown, name)
 	}
@@ -111,12 +113,12 @@ func (c chooser) events(o ImportOptions) (Columns, error) {
 		cols.EdgeFeatures = append(cols.EdgeFeatures, name)
 	}
 	if cols.Source == cols.Target || cols.Source == cols.Time || cols.Target == cols.Time {
-		return cols, &InputError{File: c.file, Row: -1, Found: fmt.Sprintf("source %s, destination %s and time %s", cols.Source, cols.Target, cols.Time),
+		return cols, &input.Error{File: c.file, Row: -1, Found: fmt.Sprintf("source %s, destination %s and time %s", cols.Source, cols.Target, cols.Time),
 			Want: "three different columns"}
 	}
 	if cols.Label == cols.Source || cols.Label == cols.Target || cols.Label == cols.Time {
 		if o.Label != "" {
-			return cols, &InputError{File: c.file, Row: -1, Column: o.Label, Found: "the source, destination or time", Want: "a column of its own for the label"}
+			return cols, &input.Error{File: c.file, Row: -1, Column: o.Label, Found: "the source, destination or time", Want: "a column of its own for the label"}
 		}
 		cols.Label = ""
 	}

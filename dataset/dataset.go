@@ -12,6 +12,7 @@ import (
 	"hash"
 	"math"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -132,5 +133,5 @@ func bipartite(l *event.Log) bool {
 // featureless is a set of events alone.
 func featureless(name string, log *event.Log) *Set {
 	return &Set{Name: name, Log: log, Node: Features{Rows: log.NumNodes()}, Edge: Features{Rows: log.Len() + 1},
-		Bipartite: bipartite(log), Sampling: Reference, TimeFormat: TimeNumber}
+		Bipartite: bipartite(log), Sampling: Reference, TimeFormat: input.TimeNumber}
 }

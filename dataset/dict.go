@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -17,7 +18,7 @@ type key struct {
 
 // newKey takes the characters of a name. They are not copied.
 func newKey(b []byte) key {
-	if v, ok := parseInt(b); ok {
+	if v, ok := input.ParseInt(b); ok {
 		return key{num: v}
 	}
 	return key{text: b}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/internal/npy"
 )
 
@@ -22,28 +23,28 @@ func firstRows(f *Features, rows int) {
 
 // readFeatures reads an .npy matrix, gzip or not. It holds no more than the values read so far, and none while those are zero.
 func readFeatures(path string) (Features, error) {
-	in, err := openInput(path)
+	in, err := input.Open(path)
 	if err != nil {
 		return Features{}, err
 	}
 	defer in.Close()
-	return in.features()
+	return matrixIn(in)
 }
 
-func (in *input) features() (Features, error) {
+func matrixIn(in *input.File) (Features, error) {
 	const want = "a NumPy .npy file"
-	if kind := in.kind(); kind != "" && kind != want {
-		return Features{}, fileError(in.path, kind, want)
+	if kind := in.Kind(); kind != "" && kind != want {
+		return Features{}, input.FileError(in.Path, kind, want)
 	}
 	h, err := npy.ReadHeader(in)
 	var bad *npy.Error
 	if errors.As(err, &bad) {
-		return Features{}, fileError(in.path, bad.Found, bad.Want)
+		return Features{}, input.FileError(in.Path, bad.Found, bad.Want)
 	} else if err != nil {
 		return Features{}, err
 	}
-	m := matrix{path: in.path, Features: Features{Rows: h.Rows, Cols: h.Cols}}
-	if values := h.Rows * h.Cols; int64(values) <= in.size*gzipRatio/int64(h.Size) {
+	m := matrix{path: in.Path, Features: Features{Rows: h.Rows, Cols: h.Cols}}
+	if values := h.Rows * h.Cols; int64(values) <= in.Size*gzipRatio/int64(h.Size) {
 		m.values = values
 	}
 	total := int64(h.Rows) * int64(h.Cols) * int64(h.Size)
@@ -51,7 +52,7 @@ func (in *input) features() (Features, error) {
 	for left := total; left > 0; {
 		n, err := io.ReadFull(in, buf[:min(int64(len(buf)), left)])
 		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-			return Features{}, fileError(in.path, fmt.Sprintf("the end of the file after %d bytes of values", total-left+int64(n)),
+			return Features{}, input.FileError(in.Path, fmt.Sprintf("the end of the file after %d bytes of values", total-left+int64(n)),
 				fmt.Sprintf("%d bytes, for shape (%d, %d) and %d bytes a value", total, h.Rows, h.Cols, h.Size))
 		} else if err != nil {
 			return Features{}, err
@@ -62,7 +63,7 @@ func (in *input) features() (Features, error) {
 		left -= int64(n)
 	}
 	if n, err := io.ReadFull(in, buf[:1]); n > 0 { // also reads the checksum of a gzip file
-		return Features{}, fileError(in.path, "more bytes after the last value", fmt.Sprintf("%d bytes of values, for shape (%d, %d)", total, h.Rows, h.Cols))
+		return Features{}, input.FileError(in.Path, "more bytes after the last value", fmt.Sprintf("%d bytes of values, for shape (%d, %d)", total, h.Rows, h.Cols))
 	} else if err != io.EOF {
 		return Features{}, err
 	}
@@ -94,10 +95,10 @@ func (m *matrix) add(b []byte, size int) error {
 		var v float32
 		if size == 8 {
 			d := math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-			if v = float32(d); !finite(float64(v)) {
+			if v = float32(d); !input.Finite(float64(v)) {
 				return m.notFinite(i, d)
 			}
-		} else if v = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])); !finite(float64(v)) {
+		} else if v = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])); !input.Finite(float64(v)) {
 			return m.notFinite(i, float64(v))
 		}
 		m.Data = append(m.Data, v)
@@ -118,8 +119,8 @@ func (m *matrix) addFloats(values []float32) {
 
 func (m *matrix) notFinite(i int, v float64) error {
 	at := m.seen + i
-	return &InputError{File: m.path, Row: at / m.Cols, Column: strconv.Itoa(at % m.Cols),
-		Found: strconv.FormatFloat(v, 'g', -1, 64), Want: wantFloat32}
+	return &input.Error{File: m.path, Row: at / m.Cols, Column: strconv.Itoa(at % m.Cols),
+		Found: strconv.FormatFloat(v, 'g', -1, 64), Want: input.WantFloat32}
 }
 
 func allZero(b []byte) bool {

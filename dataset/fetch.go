@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/internal/near"
 	"github.com/dygmamba/dygmamba/internal/whole"
 )
@@ -89,7 +90,7 @@ func Fetch(ctx context.Context, name string, o FetchOptions) (*FetchReport, erro
 	}
 	r.Resumed = part.resumed
 	if err := r.unpack(ctx, part.path, o); err != nil {
-		var bad *InputError
+		var bad *input.Error
 		if errors.As(err, &bad) {
 			part.remove() // so that the next attempt starts afresh
 		}

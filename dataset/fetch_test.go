@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dygmamba/dygmamba/dataset/input"
 )
 
 // archive is a zip of a tiny data set.
@@ -154,7 +156,7 @@ func TestFetchFails(t *testing.T) {
 	s := &server{body: bad, tag: `"v1"`}
 	o := fetchFrom(t, s)
 	_, err := Fetch(t.Context(), "reddit", o)
-	var in *InputError
+	var in *input.Error
 	if !errors.As(err, &in) || !strings.Contains(err.Error(), "found damaged zip data (zip: checksum error); want an undamaged archive") {
 		t.Errorf("damaged: %v", err)
 	}
@@ -196,7 +198,7 @@ func TestPinned(t *testing.T) {
 	for name, want := range pinned {
 		set := strings.SplitN(strings.TrimSuffix(strings.TrimPrefix(name, "ml_"), ".csv"), "_", 2)[0]
 		set = strings.TrimSuffix(set, ".npy")
-		in, err := openInput(filepath.Join(dir, set, name+".gz"))
+		in, err := input.Open(filepath.Join(dir, set, name+".gz"))
 		if err != nil {
 			t.Fatal(err)
 		}

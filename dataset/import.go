@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -94,7 +95,7 @@ func Import(ctx context.Context, files []string, out string, o ImportOptions) (*
 // importer gathers events from blocks of rows.
 type importer struct {
 	ImportOptions
-	finder  finder
+	finder  input.Finder
 	out     *nativeWriter
 	sources *dict
 	targets *dict // the same, unless bipartite
@@ -110,7 +111,7 @@ type importer struct {
 }
 
 func newImporter(o ImportOptions, w *nativeWriter) *importer {
-	im := &importer{ImportOptions: o, finder: finder{most: o.MaxProblems}, out: w, sources: newDict(), table: newEventTable(), width: -1}
+	im := &importer{ImportOptions: o, finder: input.Finder{Most: o.MaxProblems}, out: w, sources: newDict(), table: newEventTable(), width: -1}
 	im.targets = im.sources
 	if o.Bipartite {
 		im.targets = newDict()
@@ -137,7 +138,7 @@ func (im *importer) all(ctx context.Context, files []string) (*ImportReport, err
 }
 
 // file reads one table of events. Problems of its rows are collected; the error is for what makes reading on pointless.
-func (im *importer) file(ctx context.Context, path string, in *input) error {
+func (im *importer) file(ctx context.Context, path string, in *input.File) error {
 	im.reader = &tableReader{path: path, o: im.ImportOptions, merge: im.merge}
 	im.reader.choose = func(names []string) (Columns, error) {
 		cols, err := chooser{path, names}.events(im.ImportOptions)
@@ -151,10 +152,10 @@ func (im *importer) file(ctx context.Context, path string, in *input) error {
 
 // noted adds a complaint about the input to those already found and returns them all; other errors pass.
 func (im *importer) noted(err error) error {
-	var bad *InputError
+	var bad *input.Error
 	if errors.As(err, &bad) {
-		im.finder.add(bad)
-		return im.finder.err()
+		im.finder.Add(bad)
+		return im.finder.Err()
 	}
 	return err
 }
@@ -165,7 +166,7 @@ func (im *importer) merge(b *importBlock) error {
 	im.reader.take(&im.finder, b)
 	if im.finder.Total == 0 { // nothing will be written otherwise
 		if im.table.n+len(b.src) > math.MaxInt32-1 || im.sources.len()+im.targets.len()+2*len(b.src) > math.MaxInt32-1 {
-			return fileError(im.reader.path, "too many events or nodes", fmt.Sprintf("at most %d of each", math.MaxInt32))
+			return input.FileError(im.reader.path, "too many events or nodes", fmt.Sprintf("at most %d of each", math.MaxInt32))
 		}
 		for i := range b.src {
 			im.table.add(event.Event{Src: im.sources.id(b.src[i]), Dst: im.targets.id(b.dst[i]), Time: b.time[i], Label: b.label[i]})
@@ -175,7 +176,7 @@ func (im *importer) merge(b *importBlock) error {
 		}
 	}
 	if im.Progress != nil {
-		im.Progress(ImportProgress{File: im.reader.path, Rows: im.table.n, Bytes: im.reader.in.delivered(), Size: im.reader.size()})
+		im.Progress(ImportProgress{File: im.reader.path, Rows: im.table.n, Bytes: im.reader.in.Delivered(), Size: im.reader.size()})
 	}
 	return nil
 }
@@ -189,12 +190,12 @@ func (im *importer) agree(b *importBlock) {
 	if im.format == "" {
 		im.format = b.format
 	} else if b.format != im.format {
-		p.bad("", "a "+b.format+" as time", "a "+im.format+", as in the rows before")
+		p.Bad("", "a "+b.format+" as time", "a "+im.format+", as in the rows before")
 	}
 	if im.width < 0 {
 		im.width = b.width
 	} else if b.width != im.width {
-		p.bad("", fmt.Sprintf("%d edge features", b.width), fmt.Sprintf("%d, as in the rows before", im.width))
+		p.Bad("", fmt.Sprintf("%d edge features", b.width), fmt.Sprintf("%d, as in the rows before", im.width))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"testing"
+
+	"github.com/dygmamba/dygmamba/dataset/input"
 )
 
 // rowMaker is a CSV file of n rows made as it is read: src,dst,time with a hundred thousand users and ten thousand items. Times
@@ -69,7 +71,7 @@ func BenchmarkImportCSV(b *testing.B) {
 						peak = max(peak, inUse())
 					}
 				}}, w)
-				in, err := newInput("generated", &rowMaker{n: rows, shuffled: c.shuffled, words: c.words})
+				in, err := input.New("generated", &rowMaker{n: rows, shuffled: c.shuffled, words: c.words})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -108,7 +110,7 @@ func TestImportMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := newInput("generated", &rowMaker{n: rows})
+	in, err := input.New("generated", &rowMaker{n: rows})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +144,7 @@ func BenchmarkOpenNative(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	in, err := newInput("generated", &rowMaker{n: rows, shuffled: true})
+	in, err := input.New("generated", &rowMaker{n: rows, shuffled: true})
 	if err != nil {
 		b.Fatal(err)
 	}

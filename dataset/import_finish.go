@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
@@ -11,9 +12,9 @@ import (
 // finish sorts what was gathered and writes the rest of the file.
 func (im *importer) finish(ctx context.Context, files []string) (*ImportReport, error) {
 	if im.finder.Total == 0 && im.table.n == 0 {
-		im.finder.add(fileError(files[0], "no events", "at least one row"))
+		im.finder.Add(input.FileError(files[0], "no events", "at least one row"))
 	}
-	if err := im.finder.err(); err != nil {
+	if err := im.finder.Err(); err != nil {
 		return nil, err
 	}
 	if err := im.table.sort(ctx); err != nil {

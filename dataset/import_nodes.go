@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
@@ -28,9 +29,9 @@ func (im *importer) writeNodes(ctx context.Context, r *ImportReport) error {
 		return err
 	}
 	if im.finder.Total == 0 && n.section == nil {
-		im.finder.add(fileError(im.NodeFile, "no rows about nodes that have events", "names of nodes as in the events"))
+		im.finder.Add(input.FileError(im.NodeFile, "no rows about nodes that have events", "names of nodes as in the events"))
 	}
-	if err := im.finder.err(); err != nil {
+	if err := im.finder.Err(); err != nil {
 		return err
 	}
 	if r.NodesWithout = r.Nodes - n.count; r.NodesWithout > 0 {
@@ -77,7 +78,7 @@ func (n *nodeFile) choose(names []string) (Columns, error) {
 		}
 	}
 	if len(cols.EdgeFeatures) == 0 {
-		return cols, &InputError{File: n.NodeFile, Row: -1, Found: "the columns " + c.list(), Want: "columns of features beside " + cols.Source}
+		return cols, &input.Error{File: n.NodeFile, Row: -1, Found: "the columns " + c.list(), Want: "columns of features beside " + cols.Source}
 	}
 	return cols, nil
 }
@@ -91,7 +92,7 @@ func (n *nodeFile) merge(b *importBlock) error {
 		case id == 0:
 			n.report.UnknownNodeIDs++
 		case !n.seen.Add(id):
-			p.bad("", "node "+string(n.sources.bytes(b.src[i]))+" again", "every node once")
+			p.Bad("", "node "+string(n.sources.bytes(b.src[i]))+" again", "every node once")
 		case n.finder.Total == 0:
 			if err := n.put(id, b.width, b.feat[i*b.width:(i+1)*b.width]); err != nil {
 				return err
@@ -119,11 +120,11 @@ func (n *nodeFile) node(p rowPlace, b *importBlock, i int) (id event.Node, found
 		case slices.Contains(targetNames, plain(side)):
 			return target, true
 		}
-		p.bad("", "side "+quote(side), "source or destination")
+		p.Bad("", "side "+input.Quote(side), "source or destination")
 		return 0, false
 	}
 	if source > 0 && target > 0 {
-		p.bad("", "node "+string(n.sources.bytes(b.src[i]))+" which is both a source and a destination", "a column side that says which")
+		p.Bad("", "node "+string(n.sources.bytes(b.src[i]))+" which is both a source and a destination", "a column side that says which")
 		return 0, false
 	}
 	return max(source, target), true
@@ -137,7 +138,7 @@ func (n *nodeFile) put(id event.Node, width int, feat []float32) error {
 		n.section = n.out.section(secNodeFeatures, n.report.Nodes+1, width, int64(n.report.Nodes+1)*int64(width)*4)
 	}
 	if width != n.width {
-		return fileError(n.NodeFile, fmt.Sprintf("%d features for node %d", width, id), fmt.Sprintf("%d, as in the rows before", n.width))
+		return input.FileError(n.NodeFile, fmt.Sprintf("%d features for node %d", width, id), fmt.Sprintf("%d, as in the rows before", n.width))
 	}
 	n.count++
 	_, err := n.section.WriteAt(bytesOf(feat), int64(id)*int64(width)*4)

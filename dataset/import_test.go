@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -17,33 +16,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
 	"github.com/dygmamba/dygmamba/event"
 )
-
-// write puts files into a new directory and returns it.
-func write(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-func gzipped(text string) string {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	w.Write([]byte(text))
-	w.Close()
-	return b.String()
-}
 
 // imported imports one file and opens the result.
 func imported(t testing.TB, name, text string, o ImportOptions) (*Set, *ImportReport, error) {
 	t.Helper()
-	dir := write(t, map[string]string{name: text})
+	dir := inputtest.Write(t, map[string]string{name: text})
 	out := filepath.Join(dir, "out.dgm")
 	r, err := Import(t.Context(), []string{filepath.Join(dir, name)}, out, o)
 	if err != nil {
@@ -67,7 +48,7 @@ func show(s *Set) []string {
 	all := s.Log.All()
 	for i := range all.Len() {
 		e := all.At(i)
-		line := fmt.Sprintf("%s→%s @%s", s.Names.Name(e.Src), s.Names.Name(e.Dst), FormatTime(e.Time, s.TimeFormat))
+		line := fmt.Sprintf("%s→%s @%s", s.Names.Name(e.Src), s.Names.Name(e.Dst), input.FormatTime(e.Time, s.TimeFormat))
 		if e.Label != 0 {
 			line += fmt.Sprintf(" label %g", e.Label)
 		}
@@ -96,7 +77,7 @@ func TestImport(t *testing.T) {
 			[]string{"1→2 @10 edge 1", "2→3 @11 edge 2"}},
 		{"numbers, then words; forms that are not plain numbers", "a.csv", "u,v,t\n1,01,1\n-5,+7,2\nx, 1 ,3\n99999999999999999999,1,4\n", ImportOptions{},
 			[]string{"1→01 @1 edge 1", "-5→+7 @2 edge 2", "x→1 @3 edge 3", "99999999999999999999→1 @4 edge 4"}},
-		{"blank lines, gzip", "a.csv.gz", gzipped("u,v,t\n\n1,2,1\n\n"), ImportOptions{},
+		{"blank lines, gzip", "a.csv.gz", inputtest.Gzip("u,v,t\n\n1,2,1\n\n"), ImportOptions{},
 			[]string{"1→2 @1 edge 1"}},
 		{"chosen columns", "a.csv", "ts,src,dst,who,whom,when\n9,9,9,a,b,1\n", ImportOptions{Source: "who", Target: "whom", Time: "when"},
 			[]string{"a→b @1 edge 1"}},
@@ -175,11 +156,11 @@ func TestImportNodeFeatures(t *testing.T) {
 			problems: []string{"nodes.csv: found no rows about nodes that have events; want names of nodes as in the events"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := write(t, map[string]string{"e.csv": c.events, "nodes.csv": c.nodes})
+			dir := inputtest.Write(t, map[string]string{"e.csv": c.events, "nodes.csv": c.nodes})
 			c.o.NodeFile = filepath.Join(dir, "nodes.csv")
 			out := filepath.Join(dir, "out.dgm")
 			r, err := Import(t.Context(), []string{filepath.Join(dir, "e.csv")}, out, c.o)
-			checkProblems(t, dir, err, c.problems)
+			inputtest.CheckProblems(t, dir, err, c.problems)
 			if err != nil {
 				return
 			}
@@ -204,22 +185,6 @@ func TestImportNodeFeatures(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// checkProblems compares the lines of an error, without the directory.
-func checkProblems(t *testing.T, dir string, err error, want []string) {
-	t.Helper()
-	var got []string
-	if err != nil {
-		got = strings.Split(strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""), "\n")
-		var bad *InputError
-		if !errors.As(err, &bad) {
-			t.Errorf("%T is no complaint about the input", err)
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
 
@@ -275,9 +240,9 @@ func TestImportProblems(t *testing.T) {
 			`a.csv: found a Python pickle; want a table as CSV, JSONL or Parquet`}},
 		{"UTF-16", "a.csv", "\xff\xfes\x00r\x00c\x00", ImportOptions{}, []string{
 			`a.csv: found UTF-16 text; want a table as CSV, JSONL or Parquet`}},
-		{"truncated gzip", "a.csv.gz", gzipped("src,dst,time\n" + strings.Repeat("a,b,1\n", 1000))[:40], ImportOptions{}, []string{
+		{"truncated gzip", "a.csv.gz", inputtest.Gzip("src,dst,time\n" + strings.Repeat("a,b,1\n", 1000))[:40], ImportOptions{}, []string{
 			`a.csv.gz: found a gzip file cut off after 9 unpacked bytes; want the whole file`}},
-		{"a line without end", "a.csv", "src,dst,time\na,b,1\n" + strings.Repeat("x", maxLine+10), ImportOptions{}, []string{
+		{"a line without end", "a.csv", "src,dst,time\na,b,1\n" + strings.Repeat("x", input.MaxLine+10), ImportOptions{}, []string{
 			`a.csv: line 3: found a line of more than 1048576 bytes; want lines of at most 1048576 bytes, and quotes that are closed again`}},
 		{"JSON", "a.jsonl", `{"src":"a","dst":"b","ts":1,"f":[1]}` + "\n{\n" + `{"src":null,"ts":[1],"dst":true,"f":["x",{}]}` + "\n" + `{"src":"a","dst":"b","ts":2,"f":[1,2]}` + "\n",
 			ImportOptions{EdgeFeatures: []string{"f"}}, []string{
@@ -305,13 +270,13 @@ func TestImportProblems(t *testing.T) {
 		{"broken Parquet", "a.parquet", "PAR1 this is not one PAR1", ImportOptions{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := write(t, map[string]string{c.file: c.text})
+			dir := inputtest.Write(t, map[string]string{c.file: c.text})
 			_, err := Import(t.Context(), []string{filepath.Join(dir, c.file)}, filepath.Join(dir, "out.dgm"), c.o)
 			if err == nil {
 				t.Fatal("accepted")
 			}
 			if c.want != nil {
-				checkProblems(t, dir, err, c.want)
+				inputtest.CheckProblems(t, dir, err, c.want)
 			} else if !strings.Contains(err.Error(), "found damaged Parquet data") {
 				t.Error(err)
 			}
@@ -350,7 +315,7 @@ func TestImportParquet(t *testing.T) {
 	}
 	defer s.Close()
 	lines := show(s)
-	if r.Events != 20000 || r.Nodes != 12 || r.TimeFormat != TimeDate || r.EdgeFeatures != 2 || r.Sorted {
+	if r.Events != 20000 || r.Nodes != 12 || r.TimeFormat != input.TimeDate || r.EdgeFeatures != 2 || r.Sorted {
 		t.Errorf("%+v", r)
 	}
 	if want := "u0→0 @2023-11-14T22:13:20.123Z [0 0.5] edge 1"; !strings.HasPrefix(lines[19999], "u0→0 @2023-11-14T22:13:20.12") || !strings.HasSuffix(lines[19999], "[0 0.5] edge 1") {
@@ -394,7 +359,7 @@ func TestImportSortsLikeStableSort(t *testing.T) {
 }
 
 func TestImportSeveralFiles(t *testing.T) {
-	dir := write(t, map[string]string{"a.csv": "u,v,t\na,b,5\n", "b.jsonl": `{"t":1,"u":"b","v":"c"}` + "\n", "c.csv": "u,v,t\na,b,?\n"})
+	dir := inputtest.Write(t, map[string]string{"a.csv": "u,v,t\na,b,5\n", "b.jsonl": `{"t":1,"u":"b","v":"c"}` + "\n", "c.csv": "u,v,t\na,b,?\n"})
 	path := func(name string) string { return filepath.Join(dir, name) }
 	out := path("out.dgm")
 	if _, err := Import(t.Context(), []string{path("a.csv"), path("b.jsonl")}, out, ImportOptions{Name: "both"}); err != nil {
@@ -410,7 +375,7 @@ func TestImportSeveralFiles(t *testing.T) {
 	}
 	before, _ := os.ReadFile(out)
 	_, err = Import(t.Context(), []string{path("a.csv"), path("c.csv")}, out, ImportOptions{})
-	checkProblems(t, dir, err, []string{`c.csv: line 2 (row 1), column t: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`})
+	inputtest.CheckProblems(t, dir, err, []string{`c.csv: line 2 (row 1), column t: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`})
 	if after, _ := os.ReadFile(out); !bytes.Equal(before, after) {
 		t.Error("a failed import touched the file that was there")
 	}
@@ -502,7 +467,7 @@ func (s stopping) Read(p []byte) (int, error) {
 func TestImportStopsAtAnEarlyEnd(t *testing.T) {
 	for _, text := range []string{"u,v,t\n1,2,3\n", "u,v,t\n"} {
 		ctx, stop := context.WithCancel(t.Context())
-		in, err := newInput("pipe", stopping{strings.NewReader(text), stop})
+		in, err := input.New("pipe", stopping{strings.NewReader(text), stop})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -561,7 +526,7 @@ func TestImportWarnsOfLookalikes(t *testing.T) {
 
 // What is read to the end is not written any more once the context has ended.
 func TestImportStopsBeforeWriting(t *testing.T) {
-	in, err := newInput("x", strings.NewReader("u,v,t\n1,2,3\n"))
+	in, err := input.New("x", strings.NewReader("u,v,t\n1,2,3\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
@@ -26,7 +27,7 @@ var JODIEBipartite = []string{"wikipedia", "reddit", "mooc", "lastfm", "myket"}
 // from 0. Users become nodes 1 … U; items become U+1 … U+I in a bipartite set, in which both must be numbered without gaps, and share the
 // numbers of users elsewhere. Problems of the data are an *InputError.
 func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*Set, error) {
-	in, err := openInput(path)
+	in, err := input.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -34,22 +35,22 @@ func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*Set, error) {
 	return readJODIE(ctx, in, o)
 }
 
-func readJODIE(ctx context.Context, in *input, o JODIEOptions) (*Set, error) {
-	txt, err := newText(in, true, "text with a line user,item,timestamp,label,features for each event")
+func readJODIE(ctx context.Context, in *input.File, o JODIEOptions) (*Set, error) {
+	txt, err := input.NewText(in, true, "text with a line user,item,timestamp,label,features for each event")
 	if err != nil {
 		return nil, err
 	}
-	head, err := txt.firstLine(false)
+	head, err := txt.FirstLine(false)
 	if err != nil {
 		return nil, err
 	}
-	if _, isData := parseFloat(bytes.TrimSpace(bytes.SplitN(head, []byte{','}, 2)[0])); isData {
-		return nil, &InputError{File: in.path, Line: 1, Row: -1, Found: quote(head), Want: "a header such as user_id,item_id,timestamp,state_label,features"}
+	if _, isData := input.ParseFloat(bytes.TrimSpace(bytes.SplitN(head, []byte{','}, 2)[0])); isData {
+		return nil, &input.Error{File: in.Path, Line: 1, Row: -1, Found: input.Quote(head), Want: "a header such as user_id,item_id,timestamp,state_label,features"}
 	}
-	j := &jodie{path: in.path, bipartite: o.Bipartite || slices.Contains(JODIEBipartite, o.Name), finder: finder{most: 1}, lines: 1, last: -1}
-	err = inOrder(ctx, txt, j.parse, j.merge)
-	var bad *InputError
-	if errors.As(err, &bad) && bad != j.first() && bad.Line > 0 {
+	j := &jodie{path: in.Path, bipartite: o.Bipartite || slices.Contains(JODIEBipartite, o.Name), Finder: input.Finder{Most: 1}, lines: 1, last: -1}
+	err = input.InOrder(ctx, txt, j.parse, j.merge)
+	var bad *input.Error
+	if errors.As(err, &bad) && bad != j.First() && bad.Line > 0 {
 		bad.Line += j.lines
 	}
 	if err != nil {
@@ -62,7 +63,7 @@ type jodie struct {
 	path        string
 	bipartite   bool
 	rows, lines int // behind us
-	finder
+	input.Finder
 	cols event.Columns
 	last event.Time
 	edge matrix
@@ -76,19 +77,19 @@ type jodieBlock struct {
 	feat       []float32 // width values a row
 	width      int       // −1 until the first row
 	row, line  []int32   // where each comes from, counted from 1 in this block
-	textBlock
+	input.Block
 }
 
 func (j *jodie) parse(data []byte, b *jodieBlock) {
 	b.user, b.item, b.time, b.label, b.feat = b.user[:0], b.item[:0], b.time[:0], b.label[:0], b.feat[:0]
 	b.width, b.row, b.line = -1, b.row[:0], b.line[:0]
-	b.reset(1, ',')
-	for p, f := range b.each(j.path, data) {
-		if b.finder.Total > 0 {
+	b.Reset(1, ',')
+	for p, f := range b.Each(j.path, data) {
+		if b.Finder.Total > 0 {
 			return
 		}
 		if len(f) < 5 {
-			p.bad("", fmt.Sprintf("%d columns", len(f)), "at least 5: user,item,timestamp,label and a feature, which is 0 where there are none")
+			p.Bad("", fmt.Sprintf("%d columns", len(f)), "at least 5: user,item,timestamp,label and a feature, which is 0 where there are none")
 			continue
 		}
 		b.event(layoutPlace{p}, f)
@@ -113,7 +114,7 @@ func (b *jodieBlock) event(p layoutPlace, f [][]byte) {
 		b.width = n
 	}
 	if ok && n != b.width {
-		p.bad("", fmt.Sprintf("%d features", n), fmt.Sprintf("%d, as in the rows before", b.width))
+		p.Bad("", fmt.Sprintf("%d features", n), fmt.Sprintf("%d, as in the rows before", b.width))
 		ok = false
 	}
 	if !ok {
@@ -124,20 +125,20 @@ func (b *jodieBlock) event(p layoutPlace, f [][]byte) {
 	b.item = append(b.item, item)
 	b.time = append(b.time, at)
 	b.label = append(b.label, label)
-	b.row = append(b.row, int32(p.row))
-	b.line = append(b.line, int32(p.line))
+	b.row = append(b.row, int32(p.Row))
+	b.line = append(b.line, int32(p.Line))
 }
 
 // place is where row i is, for complaints about it.
-func (b *jodieBlock) place(file string, i int) place {
-	return place{file, int(b.line[i]), int(b.row[i]), &b.finder}
+func (b *jodieBlock) place(file string, i int) input.Place {
+	return b.Block.Place(file, int(b.line[i]), int(b.row[i]))
 }
 
 // count reads an id from 0.
 func (p layoutPlace) count(column string, b []byte) (event.Node, bool) {
-	n, ok := parseInt(b)
+	n, ok := input.ParseInt(b)
 	if !ok || n < 0 || n > math.MaxInt32-1 {
-		p.bad(column, quote(b), fmt.Sprintf("a whole number from 0 to %d", math.MaxInt32-1))
+		p.Bad(column, input.Quote(b), fmt.Sprintf("a whole number from 0 to %d", math.MaxInt32-1))
 		return 0, false
 	}
 	return event.Node(n), true
@@ -145,9 +146,9 @@ func (p layoutPlace) count(column string, b []byte) (event.Node, bool) {
 
 // feature reads a number that fits into 32 bits. Text is all that stands in the field, b what of it is read.
 func (p layoutPlace) feature(column string, text, b []byte) (float32, bool) {
-	x, ok := parseFloat(b)
-	if !ok || !finite(float64(float32(x))) {
-		p.bad(column, quote(text), wantFloat32)
+	x, ok := input.ParseFloat(b)
+	if !ok || !input.Finite(float64(float32(x))) {
+		p.Bad(column, input.Quote(text), input.WantFloat32)
 		return 0, false
 	}
 	return float32(x), true
@@ -161,7 +162,7 @@ func (j *jodie) merge(b *jodieBlock) error {
 		}
 		if b.width != j.edge.Cols {
 			p := b.place(j.path, 0)
-			p.bad("", fmt.Sprintf("%d features", b.width), fmt.Sprintf("%d, as in the rows before", j.edge.Cols))
+			p.Bad("", fmt.Sprintf("%d features", b.width), fmt.Sprintf("%d, as in the rows before", j.edge.Cols))
 		}
 	}
 	for i, at := range b.time {
@@ -171,7 +172,7 @@ func (j *jodie) merge(b *jodieBlock) error {
 			if len(j.cols.Time) == 0 {
 				want += ", from -1 on"
 			}
-			p.bad("timestamp", FormatTime(at, TimeNumber)+" after "+FormatTime(j.last, TimeNumber), want)
+			p.Bad("timestamp", input.FormatTime(at, input.TimeNumber)+" after "+input.FormatTime(j.last, input.TimeNumber), want)
 		}
 		j.last = at
 		j.cols.Src = append(j.cols.Src, b.user[i])
@@ -179,10 +180,10 @@ func (j *jodie) merge(b *jodieBlock) error {
 		j.cols.Time = append(j.cols.Time, at)
 		j.cols.Label = append(j.cols.Label, b.label[i])
 	}
-	j.take(&b.finder, j.rows, j.lines)
-	j.rows += b.rows
-	j.lines += b.lines
-	if err := j.first(); err != nil {
+	j.Take(&b.Finder, j.rows, j.lines)
+	j.rows += b.Rows
+	j.lines += b.Lines
+	if err := j.First(); err != nil {
 		return err
 	}
 	j.edge.addFloats(b.feat)
@@ -193,7 +194,7 @@ func (j *jodie) merge(b *jodieBlock) error {
 func (j *jodie) set(name string) (*Set, error) {
 	n := len(j.cols.Src)
 	if n == 0 {
-		return nil, fileError(j.path, "no events", "at least one row below the header")
+		return nil, input.FileError(j.path, "no events", "at least one row below the header")
 	}
 	users := slices.Max(j.cols.Src) + 1
 	shift := event.Node(1)
@@ -206,7 +207,7 @@ func (j *jodie) set(name string) (*Set, error) {
 			return nil, err
 		}
 		if int64(users)+int64(items) > math.MaxInt32 {
-			return nil, fileError(j.path, fmt.Sprintf("%d users and %d items", users, items), fmt.Sprintf("at most %d together", math.MaxInt32))
+			return nil, input.FileError(j.path, fmt.Sprintf("%d users and %d items", users, items), fmt.Sprintf("at most %d together", math.MaxInt32))
 		}
 		shift += users
 	}
@@ -243,6 +244,6 @@ func (j *jodie) gapless(column string, ids []event.Node, n event.Node) error {
 	for !seen.Add(missing) {
 		missing++
 	}
-	return &InputError{File: j.path, Row: -1, Column: column, Found: fmt.Sprintf("%d different ids up to %d, but no %d", distinct, n-1, missing),
+	return &input.Error{File: j.path, Row: -1, Column: column, Found: fmt.Sprintf("%d different ids up to %d, but no %d", distinct, n-1, missing),
 		Want: fmt.Sprintf("every id from 0 to %d", n-1)}
 }

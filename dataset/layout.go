@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -23,7 +24,7 @@ type layout struct {
 func findLayout(dir, name string) (layout, bool) {
 	find := func(suffix string) string {
 		for _, end := range []string{"", ".gz"} {
-			if path := filepath.Join(dir, "ml_"+name+suffix+end); exists(path) {
+			if path := filepath.Join(dir, "ml_"+name+suffix+end); input.Exists(path) {
 				return path
 			}
 		}
@@ -54,18 +55,18 @@ func layoutIn(dir string) (layout, error) {
 	}
 	switch len(names) {
 	case 0:
-		return layout{}, fileError(dir, "no ml_NAME.csv or ml_NAME.csv.gz", "a directory in the ml_* layout")
+		return layout{}, input.FileError(dir, "no ml_NAME.csv or ml_NAME.csv.gz", "a directory in the ml_* layout")
 	case 1:
 		l, _ := findLayout(dir, names[0])
 		return l, nil
 	}
-	return layout{}, fileError(dir, fmt.Sprintf("%d data sets (%s)", len(names), strings.Join(names, ", ")), "one, or the path of its ml_NAME.csv")
+	return layout{}, input.FileError(dir, fmt.Sprintf("%d data sets (%s)", len(names), strings.Join(names, ", ")), "one, or the path of its ml_NAME.csv")
 }
 
 // read reads the three files at once.
 func (l layout) read(ctx context.Context) (*Set, error) {
 	set, found := l.load(ctx, 1)
-	if err := found.first(); err != nil {
+	if err := found.First(); err != nil {
 		return nil, err
 	}
 	if set == nil {
@@ -76,23 +77,23 @@ func (l layout) read(ctx context.Context) (*Set, error) {
 
 // check reads the three files to the end and returns what is wrong with them, up to most problems of each kind. The set is
 // nil if anything is. The error is for what kept it from reading.
-func (l layout) check(ctx context.Context, most int) (*Set, Problems, error) {
+func (l layout) check(ctx context.Context, most int) (*Set, input.Problems, error) {
 	set, found := l.load(ctx, most)
-	found.err() // sorts
+	found.Err() // sorts
 	return set, found.Problems, found.broken
 }
 
 // loaded is what came of loading: problems of the data, or the reason why it could not be read at all.
 type loaded struct {
-	finder
+	input.Finder
 	broken error
 }
 
 // note sorts an error into problems and reasons.
 func (l *loaded) note(err error) {
-	var bad *InputError
+	var bad *input.Error
 	if errors.As(err, &bad) {
-		l.add(bad)
+		l.Add(bad)
 	} else if err != nil && l.broken == nil {
 		l.broken = err
 	}
@@ -101,7 +102,7 @@ func (l *loaded) note(err error) {
 // load reads the three files and keeps up to most problems of each kind. The set is nil if there are any.
 func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
 	var (
-		res              = &loaded{finder: finder{most: most}}
+		res              = &loaded{Finder: input.Finder{Most: most}}
 		edges, node      Features
 		errEdges, errSet error
 		errNode          error
@@ -109,7 +110,7 @@ func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
 	)
 	wg.Go(func() { edges, errEdges = l.features(l.edges) })
 	wg.Go(func() { node, errNode = l.features(l.node) })
-	table := &table{path: l.csv, finder: &res.finder}
+	table := &table{path: l.csv, finder: &res.Finder}
 	errSet = table.read(ctx)
 	wg.Wait()
 	for _, err := range []error{errSet, errEdges, errNode} {
@@ -117,7 +118,7 @@ func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
 	}
 	readable := errSet == nil
 	if readable && len(table.src) == 0 && res.Total == 0 {
-		res.add(fileError(l.csv, "no events", "at least one row below the header"))
+		res.Add(input.FileError(l.csv, "no events", "at least one row below the header"))
 	}
 	if readable && res.Total == 0 {
 		res.note(scattered(l.csv, table.maxNode, len(table.src)))
@@ -143,7 +144,7 @@ func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
 			firstRows(f.features, f.last+1)
 			err = nil
 		} else if surplus {
-			err = bad.InputError
+			err = bad.about
 		}
 		res.note(err)
 	}
@@ -155,7 +156,7 @@ func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
 		res.broken = fmt.Errorf("load %s: %w", l.csv, err)
 		return nil, res
 	}
-	set := &Set{Name: l.name, Log: log, Node: node, Edge: edges, Bipartite: bipartite(log), Sampling: Reference, TimeFormat: TimeNumber}
+	set := &Set{Name: l.name, Log: log, Node: node, Edge: edges, Bipartite: bipartite(log), Sampling: Reference, TimeFormat: input.TimeNumber}
 	set.Warnings = warnings
 	return set, res
 }
@@ -166,7 +167,7 @@ func scattered(file string, last event.Node, events int) error {
 	if last <= harmless || int(last)/most <= events {
 		return nil
 	}
-	return fileError(file, fmt.Sprintf("node id %d in a table of %d events", last, events), "ids that count from 1 with few gaps: data import --format csv numbers nodes anew")
+	return input.FileError(file, fmt.Sprintf("node id %d in a table of %d events", last, events), "ids that count from 1 with few gaps: data import --format csv numbers nodes anew")
 }
 
 func (l layout) features(path string) (Features, error) {
@@ -198,7 +199,9 @@ func (l layout) missing() []string {
 }
 
 // surplusRows is what fits says of a matrix with more rows than anything refers to.
-type surplusRows struct{ *InputError }
+type surplusRows struct{ about *input.Error }
+
+func (s *surplusRows) Error() string { return s.about.Error() }
 
 // fits checks that a matrix has the rows 0 … last, and gives a missing one those rows.
 func fits(f *Features, path string, last int, what, why string) error {
@@ -206,14 +209,14 @@ func fits(f *Features, path string, last int, what, why string) error {
 		f.Rows = last + 1
 		return nil
 	}
-	err := fileError(path, fmt.Sprintf("%d rows", f.Rows), fmt.Sprintf("%d: row 0 for padding and the %s 1 … %d (%s in the csv)", last+1, what, last, why))
+	err := input.FileError(path, fmt.Sprintf("%d rows", f.Rows), fmt.Sprintf("%d: row 0 for padding and the %s 1 … %d (%s in the csv)", last+1, what, last, why))
 	if f.Rows < last+1 {
 		return err
 	}
 	if f.Data != nil {
 		for j, v := range f.Row(0) {
 			if v != 0 {
-				return &InputError{File: path, Row: 0, Column: strconv.Itoa(j), Found: strconv.FormatFloat(float64(v), 'g', -1, 32), Want: "0, as row 0 is padding"}
+				return &input.Error{File: path, Row: 0, Column: strconv.Itoa(j), Found: strconv.FormatFloat(float64(v), 'g', -1, 32), Want: "0, as row 0 is padding"}
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
@@ -15,7 +16,7 @@ import (
 // table reads an ml_NAME.csv into columns.
 type table struct {
 	path   string
-	finder *finder
+	finder *input.Finder
 
 	src, dst []event.Node
 	time     []event.Time
@@ -35,7 +36,7 @@ type table struct {
 const columnsWanted = "the header ,u,i,ts,label,idx"
 
 func (t *table) read(ctx context.Context) error {
-	in, err := openInput(t.path)
+	in, err := input.Open(t.path)
 	if err != nil {
 		return err
 	}
@@ -43,12 +44,12 @@ func (t *table) read(ctx context.Context) error {
 	return t.readFrom(ctx, in)
 }
 
-func (t *table) readFrom(ctx context.Context, in *input) error {
-	txt, err := newText(in, true, "text with "+columnsWanted)
+func (t *table) readFrom(ctx context.Context, in *input.File) error {
+	txt, err := input.NewText(in, true, "text with "+columnsWanted)
 	if err != nil {
 		return err
 	}
-	head, err := txt.firstLine(false)
+	head, err := txt.FirstLine(false)
 	if err != nil {
 		return err
 	}
@@ -57,14 +58,14 @@ func (t *table) readFrom(ctx context.Context, in *input) error {
 	}
 	t.lines = 1
 	stop := errors.New("enough problems")
-	err = inOrder(ctx, txt, t.parse, func(b *tableBlock) error {
+	err = input.InOrder(ctx, txt, t.parse, func(b *tableBlock) error {
 		t.merge(b)
-		if t.finder.most == 1 && t.finder.Total > 0 {
+		if t.finder.Most == 1 && t.finder.Total > 0 {
 			return stop
 		}
 		return nil
 	})
-	var bad *InputError
+	var bad *input.Error
 	if errors.As(err, &bad) && bad.Line > 0 {
 		bad.Line += t.lines
 	}
@@ -76,28 +77,28 @@ func (t *table) readFrom(ctx context.Context, in *input) error {
 
 // header finds the columns by name.
 func (t *table) header(line []byte) error {
-	s := splitter{delim: ','}
-	if _, _, bad := s.row(line); bad != "" {
-		return &InputError{File: t.path, Line: 1, Row: -1, Found: bad, Want: columnsWanted}
+	s := input.Splitter{Delim: ','}
+	if _, _, bad := s.Row(line); bad != "" {
+		return &input.Error{File: t.path, Line: 1, Row: -1, Found: bad, Want: columnsWanted}
 	}
-	t.width = len(s.fields)
+	t.width = len(s.Fields)
 	places := map[string]*int{"u": &t.u, "i": &t.i, "ts": &t.ts, "label": &t.lab, "idx": &t.edgs}
 	for _, at := range places {
 		*at = -1
 	}
-	for n, name := range s.fields {
+	for n, name := range s.Fields {
 		at := places[strings.TrimSpace(string(name))]
 		if at == nil {
 			continue
 		}
 		if *at >= 0 {
-			return &InputError{File: t.path, Line: 1, Row: -1, Found: fmt.Sprintf("column %s twice", name), Want: columnsWanted}
+			return &input.Error{File: t.path, Line: 1, Row: -1, Found: fmt.Sprintf("column %s twice", name), Want: columnsWanted}
 		}
 		*at = n
 	}
 	for _, name := range []string{"u", "i", "ts", "label", "idx"} {
 		if *places[name] < 0 {
-			return &InputError{File: t.path, Line: 1, Row: -1, Found: fmt.Sprintf("no column %s in %s", name, quote(line)), Want: columnsWanted}
+			return &input.Error{File: t.path, Line: 1, Row: -1, Found: fmt.Sprintf("no column %s in %s", name, input.Quote(line)), Want: columnsWanted}
 		}
 	}
 	return nil
@@ -110,16 +111,16 @@ type tableBlock struct {
 	label     []float32
 	edge      []event.Edge
 	row, line []int32 // where each comes from, counted from 1 in this block
-	textBlock
+	input.Block
 }
 
 func (t *table) parse(data []byte, b *tableBlock) {
 	b.src, b.dst, b.time, b.label, b.edge = b.src[:0], b.dst[:0], b.time[:0], b.label[:0], b.edge[:0]
 	b.row, b.line = b.row[:0], b.line[:0]
-	b.reset(t.finder.most, ',')
-	for p, f := range b.each(t.path, data) {
+	b.Reset(t.finder.Most, ',')
+	for p, f := range b.Each(t.path, data) {
 		if len(f) != t.width {
-			p.bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the header", t.width))
+			p.Bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the header", t.width))
 			continue
 		}
 		b.event(t, layoutPlace{p}, f)
@@ -141,19 +142,19 @@ func (b *tableBlock) event(t *table, p layoutPlace, f [][]byte) {
 	b.time = append(b.time, at)
 	b.label = append(b.label, label)
 	b.edge = append(b.edge, edge)
-	b.row = append(b.row, int32(p.row))
-	b.line = append(b.line, int32(p.line))
+	b.row = append(b.row, int32(p.Row))
+	b.line = append(b.line, int32(p.Line))
 }
 
 // merge appends a block, checking what only shows in order.
 func (t *table) merge(b *tableBlock) {
 	for k := range b.src {
-		p := place{t.path, int(b.line[k]), int(b.row[k]), &b.finder}
+		p := b.Block.Place(t.path, int(b.line[k]), int(b.row[k]))
 		if n := len(t.time); n > 0 && b.time[k] < t.time[n-1] {
-			p.bad("ts", FormatTime(b.time[k], TimeNumber)+" after "+FormatTime(t.time[n-1], TimeNumber)+" in the row before", "times that never decrease")
+			p.Bad("ts", input.FormatTime(b.time[k], input.TimeNumber)+" after "+input.FormatTime(t.time[n-1], input.TimeNumber)+" in the row before", "times that never decrease")
 		}
 		if !t.number(b.edge[k]) {
-			p.bad("idx", strconv.Itoa(int(b.edge[k])), "every idx once")
+			p.Bad("idx", strconv.Itoa(int(b.edge[k])), "every idx once")
 		}
 		if t.label == nil && b.label[k] != 0 {
 			t.label = make([]float32, len(t.src), cap(t.src))
@@ -166,9 +167,9 @@ func (t *table) merge(b *tableBlock) {
 		t.time = append(t.time, b.time[k])
 		t.maxNode = max(t.maxNode, b.src[k], b.dst[k])
 	}
-	t.finder.take(&b.finder, t.rows, t.lines)
-	t.rows += b.rows
-	t.lines += b.lines
+	t.finder.Take(&b.Finder, t.rows, t.lines)
+	t.rows += b.Rows
+	t.lines += b.Lines
 }
 
 // number takes the edge id of the next event, and says whether it is new.
@@ -190,31 +191,31 @@ func (t *table) number(e event.Edge) bool {
 }
 
 // layoutPlace is a place that reads the values of published tables. One that is bad is noted.
-type layoutPlace struct{ place }
+type layoutPlace struct{ input.Place }
 
 // id reads a whole number from 1 that fits into 32 bits.
 func (p layoutPlace) id(column string, b []byte) (int32, bool) {
-	v, ok := parseInt(b)
+	v, ok := input.ParseInt(b)
 	if ok && v >= 1 && v <= math.MaxInt32 {
 		return int32(v), true
 	}
 	switch {
 	case ok && v == 0:
-		p.bad(column, "0", "ids from 1: 0 is reserved for padding")
+		p.Bad(column, "0", "ids from 1: 0 is reserved for padding")
 	default:
-		p.bad(column, quote(b), fmt.Sprintf("a whole number from 1 to %d", math.MaxInt32))
+		p.Bad(column, input.Quote(b), fmt.Sprintf("a whole number from 1 to %d", math.MaxInt32))
 	}
 	return 0, false
 }
 
 // number reads a time that is a number.
 func (p layoutPlace) number(column string, b []byte) (event.Time, bool) {
-	v, ok := parseFloat(b)
+	v, ok := input.ParseFloat(b)
 	switch {
-	case !ok || !finite(v):
-		p.bad(column, quote(b), "a finite number")
+	case !ok || !input.Finite(v):
+		p.Bad(column, input.Quote(b), "a finite number")
 	case math.Abs(v) > event.MaxTime:
-		p.bad(column, quote(b), wantWithin)
+		p.Bad(column, input.Quote(b), input.WantWithin)
 	default:
 		return v, true
 	}
@@ -223,12 +224,12 @@ func (p layoutPlace) number(column string, b []byte) (event.Time, bool) {
 
 // float reads a number that fits into 32 bits.
 func (p layoutPlace) float(column string, b []byte) (float32, bool) {
-	v, ok := parseFloat(b)
+	v, ok := input.ParseFloat(b)
 	switch {
-	case !ok || !finite(v):
-		p.bad(column, quote(b), "a finite number")
-	case !finite(float64(float32(v))):
-		p.bad(column, quote(b), wantFloat32)
+	case !ok || !input.Finite(v):
+		p.Bad(column, input.Quote(b), "a finite number")
+	case !input.Finite(float64(float32(v))):
+		p.Bad(column, input.Quote(b), input.WantFloat32)
 	default:
 		return float32(v), true
 	}

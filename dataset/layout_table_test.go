@@ -8,6 +8,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
 )
 
 func FuzzLayoutCSV(f *testing.F) {
@@ -16,20 +19,20 @@ func FuzzLayoutCSV(f *testing.F) {
 	f.Add("idx,label,ts,i,u\n\"1\",0,0,1,1\r\n")
 	f.Fuzz(func(t *testing.T, s string) {
 		read := func(block int) (*table, error) {
-			in, err := newInput("fuzz", strings.NewReader(s))
+			in, err := input.New("fuzz", strings.NewReader(s))
 			if err != nil {
 				return &table{}, err
 			}
-			in.block = block
-			tab := &table{path: "fuzz", finder: &finder{most: 100}}
+			in.Block = block
+			tab := &table{path: "fuzz", finder: &input.Finder{Most: 100}}
 			if err := tab.readFrom(t.Context(), in); err != nil {
 				return tab, err
 			}
-			return tab, tab.finder.err()
+			return tab, tab.finder.Err()
 		}
-		one, err1 := read(blockSize)
+		one, err1 := read(input.BlockSize)
 		few, err2 := read(5)
-		checkInput(t, err1)
+		inputtest.CheckError(t, err1)
 		if fmt.Sprint(err1) != fmt.Sprint(err2) || !reflect.DeepEqual(one.src, few.src) || !reflect.DeepEqual(one.time, few.time) || !reflect.DeepEqual(one.edge, few.edge) {
 			t.Fatalf("blocks matter: %v\n%v", err1, err2)
 		}
@@ -40,32 +43,32 @@ func FuzzJODIE(f *testing.F) {
 	f.Add("head\n0,0,0,0,1\n1,1,2.5,1,0\n", true)
 	f.Add("\n5,0,0,0,1,2,3\n", false)
 	f.Fuzz(func(t *testing.T, s string, bipartite bool) {
-		in, err := newInput("fuzz", strings.NewReader(s))
+		in, err := input.New("fuzz", strings.NewReader(s))
 		if err == nil {
 			var set *Set
 			if set, err = readJODIE(t.Context(), in, JODIEOptions{Bipartite: bipartite}); err == nil {
 				Stats(set)
 			}
 		}
-		checkInput(t, err)
+		inputtest.CheckError(t, err)
 	})
 }
 
 func FuzzNPY(f *testing.F) {
 	f.Add([]byte(npyOf(shape(3, 2), 0, 0, 1, 2, 3, 4)))
 	f.Add([]byte(npyOf(shape(1<<31, 1<<20), 0, 1)))
-	f.Add([]byte(npyMagic + "\x02\x00\x10\x00\x00\x00{'descr': '<f4'"))
-	f.Add([]byte(gzipped(npyOf(shape(2, 1), 0, 1))))
+	f.Add([]byte(input.NpyMagic + "\x02\x00\x10\x00\x00\x00{'descr': '<f4'"))
+	f.Add([]byte(inputtest.Gzip(npyOf(shape(2, 1), 0, 1))))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		in, err := newInput("fuzz", bytes.NewReader(b))
+		in, err := input.New("fuzz", bytes.NewReader(b))
 		if err == nil {
-			in.size = int64(len(b))
+			in.Size = int64(len(b))
 			var m Features
-			if m, err = in.features(); err == nil && m.Data != nil && len(m.Data) != m.Rows*m.Cols {
+			if m, err = matrixIn(in); err == nil && m.Data != nil && len(m.Data) != m.Rows*m.Cols {
 				t.Fatalf("%d values for shape (%d, %d)", len(m.Data), m.Rows, m.Cols)
 			}
 		}
-		checkInput(t, err)
+		inputtest.CheckError(t, err)
 	})
 }
 
@@ -90,13 +93,13 @@ func (e *endless) Read(p []byte) (int, error) {
 // A line of 3 GB is refused after a few MB, in little memory.
 func TestEndlessLine(t *testing.T) {
 	src := &endless{}
-	in, err := newInput("x.csv", src)
+	in, err := input.New("x.csv", src)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err = (&table{path: "x.csv", finder: &finder{most: 1}}).readFrom(t.Context(), in)
+	err = (&table{path: "x.csv", finder: &input.Finder{Most: 1}}).readFrom(t.Context(), in)
 	runtime.ReadMemStats(&after)
 	if err == nil || !strings.HasPrefix(err.Error(), "x.csv: line 2: found a line of more than 1048576 bytes") {
 		t.Error(err)

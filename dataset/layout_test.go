@@ -16,6 +16,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
 )
 
 func sha256Of(t *testing.T, r io.Reader) string {
@@ -29,7 +32,7 @@ func sha256Of(t *testing.T, r io.Reader) string {
 
 // npyOf is a version 1 file with the given dictionary and values.
 func npyOf(dict string, values ...float64) string {
-	b := append([]byte(npyMagic), 1, 0)
+	b := append([]byte(input.NpyMagic), 1, 0)
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(dict)))
 	b = append(b, dict...)
 	for _, v := range values {
@@ -95,9 +98,9 @@ func TestLayoutProblems(t *testing.T) {
 			`ml_x.csv: found a Python pickle; want text with the header ,u,i,ts,label,idx`}},
 		{"a zip", map[string]string{"ml_x.csv": "PK\x03\x04..."}, []string{
 			`ml_x.csv: found a zip archive; want text with the header ,u,i,ts,label,idx`}},
-		{"truncated gzip", map[string]string{"ml_x.csv.gz": gzipped(goodCSV)[:50]}, []string{
+		{"truncated gzip", map[string]string{"ml_x.csv.gz": inputtest.Gzip(goodCSV)[:50]}, []string{
 			`ml_x.csv.gz: found a gzip file cut off after 39 unpacked bytes; want the whole file`}},
-		{"damaged gzip", map[string]string{"ml_x.csv.gz": strings.Replace(gzipped(goodCSV), "\x00\x00", "\x00\x01", 1) + "junk"}, nil},
+		{"damaged gzip", map[string]string{"ml_x.csv.gz": strings.Replace(inputtest.Gzip(goodCSV), "\x00\x00", "\x00\x01", 1) + "junk"}, nil},
 		{"npy: rows", edges(npyOf(shape(2, 1), 0, 1)), []string{
 			`ml_x.npy: found 2 rows; want 3: row 0 for padding and the edges 1 … 2 (the largest idx in the csv)`}},
 		{"npy: node rows", map[string]string{"ml_x.csv": goodCSV, "ml_x_node.npy": npyOf(shape(3, 0))}, []string{
@@ -128,11 +131,11 @@ func TestLayoutProblems(t *testing.T) {
 			`ml_x.npy: found shape (1099511627776, 172); want at most 2147483648 rows and 1048576 columns`}},
 		{"npy: large claims", edges(npyOf(shape(1<<31, 1<<20), 0, 0, 5)), []string{
 			`ml_x.npy: found the end of the file after 24 bytes of values; want 18014398509481984 bytes, for shape (2147483648, 1048576) and 8 bytes a value`}},
-		{"npy: huge header", edges(npyMagic + "\x02\x00\xff\xff\xff\x7f{"), []string{
+		{"npy: huge header", edges(input.NpyMagic + "\x02\x00\xff\xff\xff\x7f{"), []string{
 			`ml_x.npy: found a header of 2147483647 bytes; want at most 65536`}},
-		{"npy: cut header", edges(npyMagic + "\x01\x00\x76\x00{'descr'"), []string{
+		{"npy: cut header", edges(input.NpyMagic + "\x01\x00\x76\x00{'descr'"), []string{
 			`ml_x.npy: found the end of the file after 8 of 118 bytes of the header; want a whole NumPy file`}},
-		{"npy: version", edges(npyMagic + "\x09\x00\x76\x00{'descr'"), []string{
+		{"npy: version", edges(input.NpyMagic + "\x09\x00\x76\x00{'descr'"), []string{
 			`ml_x.npy: found format version 9.0; want version 1, 2 or 3`}},
 		{"npy: strange header", edges(npyOf("{'descr': '<f8'}")), []string{
 			`ml_x.npy: found the header "{'descr': '<f8'}"; want {'descr': '<f8', 'fortran_order': False, 'shape': (rows, columns), }`}},
@@ -148,12 +151,12 @@ func TestLayoutProblems(t *testing.T) {
 			`ml_x_node.npy: found a Python pickle; want a NumPy .npy file`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := write(t, c.files)
+			dir := inputtest.Write(t, c.files)
 			_, err := Open(t.Context(), dir, Options{})
 			if err == nil {
 				t.Fatal("opened")
 			}
-			var in *InputError
+			var in *input.Error
 			if !errors.As(err, &in) {
 				t.Errorf("%T: %v", err, err)
 			}
@@ -167,15 +170,15 @@ func TestLayoutProblems(t *testing.T) {
 				}
 				return
 			}
-			checkProblems(t, dir, err, c.want[:1])
-			checkProblems(t, dir, &report.Problems, c.want)
+			inputtest.CheckProblems(t, dir, err, c.want[:1])
+			inputtest.CheckProblems(t, dir, &report.Problems, c.want)
 		})
 	}
 }
 
 // TestSurplusRows opens a cut event list beside the features of a longer one. It can be used, with a warning; a check reports it.
 func TestSurplusRows(t *testing.T) {
-	dir := write(t, map[string]string{"ml_x.csv": goodCSV, "ml_x.npy": npyOf(shape(4, 1), 0, 1, 2, 3), "ml_x_node.npy": npyOf(shape(5, 0))})
+	dir := inputtest.Write(t, map[string]string{"ml_x.csv": goodCSV, "ml_x.npy": npyOf(shape(4, 1), 0, 1, 2, 3), "ml_x_node.npy": npyOf(shape(5, 0))})
 	set, err := Open(t.Context(), dir, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -203,14 +206,14 @@ func TestLayoutForms(t *testing.T) {
 		files map[string]string
 	}{
 		{"plain", map[string]string{"ml_x.csv": goodCSV, "ml_x.npy": features}},
-		{"gzip", map[string]string{"ml_x.csv.gz": gzipped(goodCSV), "ml_x.npy.gz": gzipped(features)}},
-		{"gzip without saying so", map[string]string{"ml_x.csv": gzipped(goodCSV), "ml_x.npy": gzipped(features)}},
+		{"gzip", map[string]string{"ml_x.csv.gz": inputtest.Gzip(goodCSV), "ml_x.npy.gz": inputtest.Gzip(features)}},
+		{"gzip without saying so", map[string]string{"ml_x.csv": inputtest.Gzip(goodCSV), "ml_x.npy": inputtest.Gzip(features)}},
 		{"BOM, CRLF, quotes, other order", map[string]string{"ml_x.npy": features,
 			"ml_x.csv": "\xef\xbb\xbf\"idx\",ts,\"label\",i,u,note\r\n1,0,0,\"3\",1,\"a,\"\"b\"\"\r\nc\"\r\n\r\n2,1e0,0.0,3,2,\r\n"}},
 		{"idx in other order", map[string]string{"ml_x.csv": ",u,i,ts,label,idx\n0,1,3,0.0,0,2\n1,2,3,1.0,0,1\n", "ml_x.npy": npyOf(shape(3, 2), 0, 0, 3, 4, 1, 2)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := Open(t.Context(), write(t, c.files), Options{})
+			s, err := Open(t.Context(), inputtest.Write(t, c.files), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -230,7 +233,7 @@ func TestLayoutForms(t *testing.T) {
 }
 
 func TestOpenFinds(t *testing.T) {
-	dir := write(t, map[string]string{"ml_a.csv": goodCSV, "ml_b.csv.gz": gzipped(goodCSV), "junk.txt": "hello"})
+	dir := inputtest.Write(t, map[string]string{"ml_a.csv": goodCSV, "ml_b.csv.gz": inputtest.Gzip(goodCSV), "junk.txt": "hello"})
 	for _, name := range []string{"uci", "s2"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
@@ -292,7 +295,7 @@ func TestJODIE(t *testing.T) {
 		{"empty", "", JODIEOptions{}, "raw.csv: found no events; want at least one row below the header"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := write(t, map[string]string{"raw.csv": c.text})
+			dir := inputtest.Write(t, map[string]string{"raw.csv": c.text})
 			s, err := ReadJODIE(t.Context(), filepath.Join(dir, "raw.csv"), c.o)
 			var got string
 			if err != nil {
@@ -317,7 +320,7 @@ func TestJODIE(t *testing.T) {
 
 // A set written in the DyGLib layout is read back as it was.
 func TestSaveDyGLib(t *testing.T) {
-	s, err := ReadJODIE(t.Context(), filepath.Join(write(t, map[string]string{"raw.csv": "h\n0,0,0.1,1,0.25,-1\n1,0,1e7,0,2,3\n"}), "raw.csv"), JODIEOptions{Name: "wikipedia"})
+	s, err := ReadJODIE(t.Context(), filepath.Join(inputtest.Write(t, map[string]string{"raw.csv": "h\n0,0,0.1,1,0.25,-1\n1,0,1e7,0,2,3\n"}), "raw.csv"), JODIEOptions{Name: "wikipedia"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -113,7 +114,7 @@ func (n *Names) bytes(i int) []byte {
 
 func (n *Names) find(name string, source bool) (event.Node, bool) {
 	if n == nil {
-		id, ok := parseInt([]byte(name))
+		id, ok := input.ParseInt([]byte(name))
 		return event.Node(id), ok && id >= 1 && id <= math.MaxInt32
 	}
 	n.once.Do(n.index)

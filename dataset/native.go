@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/whole"
 )
@@ -74,7 +75,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func (h nativeHeader) encode(tableCRC uint32) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, headerSize)
-	copy(b, nativeMagic)
+	copy(b, input.NativeMagic)
 	le.PutUint32(b[8:], nativeVersion)
 	le.PutUint32(b[12:], h.flags)
 	for i, v := range []int64{h.events, h.nodes, h.sources, h.table, h.length} {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
@@ -20,7 +21,7 @@ func OpenNative(path string) (*Set, error) {
 		return nil, err
 	}
 	if info.Size() < headerSize {
-		return nil, fileError(path, fmt.Sprintf("%d bytes", info.Size()), fmt.Sprintf("a native .dgm file, at least %d", headerSize))
+		return nil, input.FileError(path, fmt.Sprintf("%d bytes", info.Size()), fmt.Sprintf("a native .dgm file, at least %d", headerSize))
 	}
 	data, release, err := mapFile(path, info.Size())
 	if err != nil {
@@ -48,11 +49,11 @@ func decodeNative(path string, data []byte) (*Set, error) {
 // readTable reads the header and the table of sections, and checks all checksums.
 func readTable(path string, data []byte) (h nativeHeader, secs map[uint32]section, err error) {
 	bad := func(found, want string) (nativeHeader, map[uint32]section, error) {
-		return nativeHeader{}, nil, fileError(path, found, want)
+		return nativeHeader{}, nil, input.FileError(path, found, want)
 	}
 	le := binary.LittleEndian
-	if len(data) < headerSize || string(data[:len(nativeMagic)]) != nativeMagic {
-		return bad(fmt.Sprintf("%q at the beginning", data[:min(len(data), len(nativeMagic))]), "a native .dgm file: data import makes one")
+	if len(data) < headerSize || string(data[:len(input.NativeMagic)]) != input.NativeMagic {
+		return bad(fmt.Sprintf("%q at the beginning", data[:min(len(data), len(input.NativeMagic))]), "a native .dgm file: data import makes one")
 	}
 	if v := le.Uint32(data[8:]); v != nativeVersion {
 		return bad(fmt.Sprintf("format version %d", v), fmt.Sprintf("version %d: import the data again with this program", nativeVersion))
@@ -108,14 +109,14 @@ type decoder struct {
 
 func (d *decoder) set() (*Set, error) {
 	if d.header.events > math.MaxInt32 || d.header.nodes > math.MaxInt32 || d.header.sources > d.header.nodes {
-		return nil, fileError(d.path, fmt.Sprintf("%d events, %d nodes, %d of them sources", d.header.events, d.header.nodes, d.header.sources),
+		return nil, input.FileError(d.path, fmt.Sprintf("%d events, %d nodes, %d of them sources", d.header.events, d.header.nodes, d.header.sources),
 			fmt.Sprintf("at most %d of each", math.MaxInt32))
 	}
 	log, err := d.log()
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{Log: log, Bipartite: d.header.flags&flagBipartite != 0, Sampling: Native, TimeFormat: TimeNumber}
+	s := &Set{Log: log, Bipartite: d.header.flags&flagBipartite != 0, Sampling: Native, TimeFormat: input.TimeNumber}
 	if s.Edge, err = d.features(secEdgeFeatures); err == nil {
 		err = d.edges(s)
 	}
@@ -123,7 +124,7 @@ func (d *decoder) set() (*Set, error) {
 		s.Node, err = d.features(secNodeFeatures)
 	}
 	if err == nil && s.Node.Rows != int(d.header.nodes)+1 {
-		err = fileError(d.path, fmt.Sprintf("%d rows of node features", s.Node.Rows), fmt.Sprintf("%d, one for each node and one for padding", d.header.nodes+1))
+		err = input.FileError(d.path, fmt.Sprintf("%d rows of node features", s.Node.Rows), fmt.Sprintf("%d, one for each node and one for padding", d.header.nodes+1))
 	}
 	if err == nil {
 		s.Names, err = d.names()
@@ -159,11 +160,11 @@ func (d *decoder) log() (*event.Log, error) {
 	log, err := event.FromColumns(c)
 	switch {
 	case err != nil:
-		return nil, fileError(d.path, err.Error(), "events that a log accepts")
+		return nil, input.FileError(d.path, err.Error(), "events that a log accepts")
 	case !log.Sorted():
-		return nil, fileError(d.path, "times that decrease", "events in the order of time")
+		return nil, input.FileError(d.path, "times that decrease", "events in the order of time")
 	case log.NumNodes() > int(d.header.nodes)+1:
-		return nil, fileError(d.path, fmt.Sprintf("node %d", log.NumNodes()-1), fmt.Sprintf("nodes up to %d, as the header says", d.header.nodes))
+		return nil, input.FileError(d.path, fmt.Sprintf("node %d", log.NumNodes()-1), fmt.Sprintf("nodes up to %d, as the header says", d.header.nodes))
 	}
 	return log, nil
 }
@@ -176,7 +177,7 @@ func column[T scalar](d *decoder, kind uint32, n int, must bool) ([]T, error) {
 	}
 	col := columnOf[T](d.data[s.offset : s.offset+s.length])
 	if !ok || len(col) != n || len(bytesOf(col)) != int(s.length) {
-		return nil, fileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length), fmt.Sprintf("%d values", n))
+		return nil, input.FileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length), fmt.Sprintf("%d values", n))
 	}
 	return col, nil
 }
@@ -184,10 +185,10 @@ func column[T scalar](d *decoder, kind uint32, n int, must bool) ([]T, error) {
 func (d *decoder) features(kind uint32) (Features, error) {
 	s, ok := d.sections[kind]
 	if !ok {
-		return Features{}, fileError(d.path, "no section "+sectionName(kind), "it, with no bytes where all are zero")
+		return Features{}, input.FileError(d.path, "no section "+sectionName(kind), "it, with no bytes where all are zero")
 	}
 	if s.rows > math.MaxInt32+1 || s.cols > math.MaxInt32 || s.length > 0 && (s.length%4 != 0 || s.cols == 0 || s.length/4/s.cols != s.rows || s.length/4%s.cols != 0) {
-		return Features{}, fileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length), fmt.Sprintf("%d rows of %d values", s.rows, s.cols))
+		return Features{}, input.FileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length), fmt.Sprintf("%d rows of %d values", s.rows, s.cols))
 	}
 	return Features{Rows: int(s.rows), Cols: int(s.cols), Data: columnOf[float32](d.data[s.offset : s.offset+s.length])}, nil
 }
@@ -197,7 +198,7 @@ func (d *decoder) edges(s *Set) error {
 	all := s.Log.All()
 	if _, ok := d.sections[secEdge]; !ok {
 		if s.Edge.Rows <= all.Len() {
-			return fileError(d.path, fmt.Sprintf("%d rows of edge features", s.Edge.Rows), fmt.Sprintf("%d, one for each event and one for padding", all.Len()+1))
+			return input.FileError(d.path, fmt.Sprintf("%d rows of edge features", s.Edge.Rows), fmt.Sprintf("%d, one for each event and one for padding", all.Len()+1))
 		}
 		return nil
 	}
@@ -205,7 +206,7 @@ func (d *decoder) edges(s *Set) error {
 	for i := range all.Len() {
 		e := all.Edge(i)
 		if int(e) >= s.Edge.Rows || !seen.Add(e) {
-			return &InputError{File: d.path, Row: i + 1, Column: "edge", Found: fmt.Sprint(e), Want: fmt.Sprintf("every edge id once, and below %d", s.Edge.Rows)}
+			return &input.Error{File: d.path, Row: i + 1, Column: "edge", Found: fmt.Sprint(e), Want: fmt.Sprintf("every edge id once, and below %d", s.Edge.Rows)}
 		}
 	}
 	return nil
@@ -229,7 +230,7 @@ func (d *decoder) names() (*Names, error) {
 	last := int64(0)
 	for i, end := range ends {
 		if end < last || end > t.length {
-			return nil, &InputError{File: d.path, Row: i + 1, Column: "name ends", Found: fmt.Sprint(end), Want: fmt.Sprintf("ends that ascend to %d", t.length)}
+			return nil, &input.Error{File: d.path, Row: i + 1, Column: "name ends", Found: fmt.Sprint(end), Want: fmt.Sprintf("ends that ascend to %d", t.length)}
 		}
 		last = end
 	}
@@ -240,14 +241,14 @@ func (d *decoder) about(s *Set) error {
 	var a about
 	sec, ok := d.sections[secAbout]
 	if !ok {
-		return fileError(d.path, "no section about", "it")
+		return input.FileError(d.path, "no section about", "it")
 	}
 	if err := json.Unmarshal(d.data[sec.offset:sec.offset+sec.length], &a); err != nil {
-		return fileError(d.path, "section about that is not JSON: "+err.Error(), "a JSON object")
+		return input.FileError(d.path, "section about that is not JSON: "+err.Error(), "a JSON object")
 	}
 	s.Name = a.Name
-	if a.TimeFormat == TimeDate {
-		s.TimeFormat = TimeDate
+	if a.TimeFormat == input.TimeDate {
+		s.TimeFormat = input.TimeDate
 	}
 	if a.Sampling == Reference {
 		s.Sampling = Reference

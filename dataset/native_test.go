@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -36,7 +37,7 @@ func everything(t testing.TB) *Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Set{Name: "all", Log: log, Bipartite: true, Sampling: Native, TimeFormat: TimeDate, Names: names,
+	return &Set{Name: "all", Log: log, Bipartite: true, Sampling: Native, TimeFormat: input.TimeDate, Names: names,
 		Edge: Features{Rows: 4, Cols: 2, Data: []float32{0, 0, 1, 2, 3, 4, 5, 6}}, Node: Features{Rows: 5, Cols: 1, Data: []float32{0, 1, 2, 3, 4}}}
 }
 
@@ -91,7 +92,7 @@ func TestNativeDamage(t *testing.T) {
 	check := func(what string, at int, b []byte) {
 		t.Helper()
 		_, err := decodeNative("x.dgm", aligned(b))
-		var in *InputError
+		var in *input.Error
 		if !errors.As(err, &in) {
 			t.Errorf("%s %d: %v", what, at, err)
 		}
@@ -195,7 +196,7 @@ func TestNativeNonsense(t *testing.T) {
 		b := bytes.Clone(good)
 		c.edit(b)
 		_, err := decodeNative("x.dgm", reseal(b))
-		var in *InputError
+		var in *input.Error
 		if !errors.As(err, &in) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
@@ -211,7 +212,7 @@ func TestNativeSmall(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		var in *InputError
+		var in *input.Error
 		if _, err := OpenNative(path); !errors.As(err, &in) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -241,12 +242,12 @@ func FuzzNative(f *testing.F) {
 	log := event.NewLog(1)
 	log.Append(event.Event{Src: 1, Dst: 2, Time: 0.5})
 	f.Add(saved(f, featureless("tiny", log)))
-	f.Add([]byte(nativeMagic))
+	f.Add([]byte(input.NativeMagic))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, data := range [][]byte{aligned(b), reseal(b)} {
 			s, err := decodeNative("fuzz.dgm", data)
 			if err != nil {
-				var in *InputError
+				var in *input.Error
 				if !errors.As(err, &in) {
 					t.Fatalf("%T: %v", err, err)
 				}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/internal/near"
 )
 
@@ -55,7 +56,7 @@ func (s source) open(ctx context.Context, o Options) (*Set, error) {
 
 func find(name string, o Options) (source, error) {
 	if name == "" {
-		return source{}, fileError(`""`, "no name", "a data set's name, directory or file")
+		return source{}, input.FileError(`""`, "no name", "a data set's name, directory or file")
 	}
 	dirs := dataDirs(o)
 	if filepath.Base(name) == name {
@@ -63,7 +64,7 @@ func find(name string, o Options) (source, error) {
 			if l, ok := findLayout(filepath.Join(dir, name), name); ok {
 				return source{layout: l, cached: dir == CacheDir()}, nil
 			}
-			if path := filepath.Join(dir, name+".dgm"); exists(path) {
+			if path := filepath.Join(dir, name+".dgm"); input.Exists(path) {
 				return source{native: path, cached: dir == CacheDir()}, nil
 			}
 		}
@@ -98,7 +99,7 @@ func notFound(name string, dirs []string) error {
 
 // findFile takes a path that is a file: native, or the csv of a layout.
 func findFile(path string) (source, error) {
-	in, err := openInput(path)
+	in, err := input.Open(path)
 	if err != nil {
 		return source{}, err
 	}
@@ -109,14 +110,14 @@ func findFile(path string) (source, error) {
 		l.csv = path
 		return source{layout: l}, nil
 	}
-	if head := in.peek(len(nativeMagic)); string(head) == nativeMagic || filepath.Ext(path) == ".dgm" {
+	if head := in.Peek(len(input.NativeMagic)); string(head) == input.NativeMagic || filepath.Ext(path) == ".dgm" {
 		return source{native: path}, nil
 	}
-	found := in.kind()
+	found := in.Kind()
 	if found == "" {
 		found = "some other file"
 	}
-	return source{}, fileError(path, found, "a native .dgm file: data import makes one of CSV, JSONL and Parquet")
+	return source{}, input.FileError(path, found, "a native .dgm file: data import makes one of CSV, JSONL and Parquet")
 }
 
 // dataDirs are the directories searched for named data sets.

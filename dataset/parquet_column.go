@@ -10,6 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -45,11 +46,11 @@ func (r *tableReader) column(file *parquet.File, name string, list bool) (*parqu
 		if list {
 			want = "numbers, or lists of numbers"
 		}
-		return nil, &InputError{File: r.path, Row: -1, Column: name, Found: "a nested column", Want: want}
+		return nil, &input.Error{File: r.path, Row: -1, Column: name, Found: "a nested column", Want: want}
 	}
 	t := found[0].Node.Type()
 	if scaled(t) {
-		return nil, &InputError{File: r.path, Row: -1, Column: name, Found: "decimals", Want: "whole or floating-point numbers: cast the column"}
+		return nil, &input.Error{File: r.path, Row: -1, Column: name, Found: "decimals", Want: "whole or floating-point numbers: cast the column"}
 	}
 	return &parquetColumn{name: name, index: found[0].ColumnIndex, unit: timeUnit(t), plus: unsigned(t), uuid: uuid(t)}, nil
 }
@@ -193,22 +194,22 @@ func (c *parquetColumn) moment(p rowPlace, v *row, x parquet.Value) (float64, st
 	if !ok {
 		p.spoil(v, c.name, c.shown(x), wantTime)
 	} else if math.Abs(f) > event.MaxTime {
-		p.spoil(v, c.name, c.shown(x), wantWithin)
+		p.spoil(v, c.name, c.shown(x), input.WantWithin)
 	}
 	switch {
 	case c.unit == 0:
-		return f, TimeNumber
+		return f, input.TimeNumber
 	case c.unit >= 1:
-		return f * c.unit, TimeDate
+		return f * c.unit, input.TimeDate
 	}
-	return f / math.Round(1/c.unit), TimeDate // as exact as can be: 1e-3 itself is not
+	return f / math.Round(1/c.unit), input.TimeDate // as exact as can be: 1e-3 itself is not
 }
 
 // number reads a label or feature.
 func (c *parquetColumn) number(p rowPlace, v *row, x parquet.Value) float32 {
 	f, ok := c.float(x)
-	if !ok || !finite(float64(float32(f))) {
-		p.spoil(v, c.name, c.shown(x), wantFloat32)
+	if !ok || !input.Finite(float64(float32(f))) {
+		p.spoil(v, c.name, c.shown(x), input.WantFloat32)
 	}
 	return float32(f)
 }
@@ -238,7 +239,7 @@ func (c *parquetColumn) shown(x parquet.Value) string {
 		return "nothing"
 	}
 	if x.Kind() == parquet.ByteArray {
-		return quote(x.ByteArray())
+		return input.Quote(x.ByteArray())
 	}
 	if c.plus && x.Kind() == parquet.Int64 {
 		return strconv.FormatUint(x.Uint64(), 10)
@@ -272,10 +273,10 @@ func (c *parquetColumn) float(x parquet.Value) (float64, bool) {
 	case parquet.Double:
 		f = x.Double()
 	case parquet.ByteArray:
-		v, ok := parseFloat(x.ByteArray())
-		return v, ok && finite(v)
+		v, ok := input.ParseFloat(x.ByteArray())
+		return v, ok && input.Finite(v)
 	default:
 		return 0, false
 	}
-	return f, finite(f)
+	return f, input.Finite(f)
 }

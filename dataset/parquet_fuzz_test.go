@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
 )
 
 // FuzzImportParquet feeds damaged files: whatever they hold, the answer is a table or a complaint about the input.
@@ -31,7 +33,7 @@ func FuzzImportParquet(f *testing.F) {
 			t.Fatal(err)
 		}
 		_, err := Import(t.Context(), []string{path}, "", ImportOptions{})
-		checkInput(t, err)
+		inputtest.CheckError(t, err)
 	})
 }
 
@@ -55,7 +57,7 @@ func TestParquetDamagedFooter(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := Import(t.Context(), []string{path}, "", ImportOptions{})
-		checkInput(t, err)
+		inputtest.CheckError(t, err)
 		if err == nil && r.Events != 3 {
 			t.Errorf("byte %d of %d: %d events, want 3", i, len(good), r.Events)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -19,11 +20,11 @@ type tableReader struct {
 	merge  func(*importBlock) error              // takes the rows, in order
 	nodes  bool                                  // rows are about nodes: all columns are wanted
 
-	in          *input
+	in          *input.File
 	rows, lines int // merged so far
 }
 
-func (r *tableReader) read(ctx context.Context, in *input) error {
+func (r *tableReader) read(ctx context.Context, in *input.File) error {
 	r.in = in
 	var err error
 	switch f := r.format(); f {
@@ -36,7 +37,7 @@ func (r *tableReader) read(ctx context.Context, in *input) error {
 	default:
 		return fmt.Errorf("format %q, want %s, %s or %s", f, FormatCSV, FormatJSONL, FormatParquet)
 	}
-	var bad *InputError
+	var bad *input.Error
 	if errors.As(err, &bad) && bad.Line > 0 {
 		bad.Line += r.lines
 	}
@@ -44,9 +45,9 @@ func (r *tableReader) read(ctx context.Context, in *input) error {
 }
 
 // openTable opens a file, "-" being standard input. Waiting for that ends with the context.
-func openTable(ctx context.Context, path string) (*input, error) {
+func openTable(ctx context.Context, path string) (*input.File, error) {
 	if path != "-" {
-		return openInput(path)
+		return input.Open(path)
 	}
 	stdin := os.Stdin
 	r, w := io.Pipe()
@@ -55,7 +56,7 @@ func openTable(ctx context.Context, path string) (*input, error) {
 		w.CloseWithError(err)
 	}()
 	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
-	in, err := newInput("standard input", r)
+	in, err := input.New("standard input", r)
 	if err != nil {
 		r.Close()
 		return nil, err
@@ -64,12 +65,12 @@ func openTable(ctx context.Context, path string) (*input, error) {
 }
 
 func (r *tableReader) format() string {
-	head := r.in.peek(64)
+	head := r.in.Peek(64)
 	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\xef\xbb\xbf"), " \t\r\n")
 	switch {
 	case r.o.Format != "":
 		return r.o.Format
-	case strings.HasPrefix(string(head), parquetMagic):
+	case strings.HasPrefix(string(head), input.ParquetMagic):
 		return FormatParquet
 	case strings.HasPrefix(text, "{"), strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(text, "["), " \t\r\n"), "{"): // a list is refused with what would be right
 		return FormatJSONL
@@ -79,17 +80,17 @@ func (r *tableReader) format() string {
 
 // size is the size of the file, 0 if unknown or packed.
 func (r *tableReader) size() int64 {
-	if r.in.gzip {
+	if r.in.Packed {
 		return 0
 	}
-	return r.in.size
+	return r.in.Size
 }
 
 // take moves the problems of a block to f, and counts its rows.
-func (r *tableReader) take(f *finder, b *importBlock) {
-	f.take(&b.finder, r.rows, r.lines)
-	r.rows += b.rows
-	r.lines += b.lines
+func (r *tableReader) take(f *input.Finder, b *importBlock) {
+	f.Take(&b.Finder, r.rows, r.lines)
+	r.rows += b.Rows
+	r.lines += b.Lines
 }
 
 // importBlock is some rows of a table. Columns that are not wanted hold zero values.
@@ -102,13 +103,13 @@ type importBlock struct {
 	width    int       // −1 until the first row
 	format   string    // of times, "" until the first row
 	arena    []byte    // names that do not lie in the text
-	textBlock
+	input.Block
 }
 
 func (b *importBlock) reset(most int, delim byte) {
 	b.src, b.dst, b.time, b.label, b.feat = b.src[:0], b.dst[:0], b.time[:0], b.label[:0], b.feat[:0]
 	b.width, b.format, b.arena, b.spot = -1, "", b.arena[:0], b.spot[:0]
-	b.textBlock.reset(most, delim)
+	b.Block.Reset(most, delim)
 }
 
 // spot is where a row is, counted from 1 in its block.
@@ -116,7 +117,7 @@ type spot struct{ line, row int32 }
 
 // place is where row i is, for complaints about it.
 func (b *importBlock) place(file string, i int) rowPlace {
-	return rowPlace{place{file, int(b.spot[i].line), int(b.spot[i].row), &b.finder}}
+	return rowPlace{b.Block.Place(file, int(b.spot[i].line), int(b.spot[i].row))}
 }
 
 // row is the values of one row; its features are collected in a block.
@@ -140,15 +141,15 @@ func (b *importBlock) add(p rowPlace, v row, begin int) {
 	switch {
 	case !v.ok:
 	case b.format != v.format:
-		p.bad("", "a "+v.format+" as time", "a "+b.format+", as in the rows before")
+		p.Bad("", "a "+v.format+" as time", "a "+b.format+", as in the rows before")
 	case n != b.width:
-		p.bad("", fmt.Sprintf("%d features", n), fmt.Sprintf("%d, as in the rows before", b.width))
+		p.Bad("", fmt.Sprintf("%d features", n), fmt.Sprintf("%d, as in the rows before", b.width))
 	default:
 		b.src = append(b.src, v.src)
 		b.dst = append(b.dst, v.dst)
 		b.time = append(b.time, v.time)
 		b.label = append(b.label, v.label)
-		b.spot = append(b.spot, spot{int32(p.line), int32(p.row)})
+		b.spot = append(b.spot, spot{int32(p.Line), int32(p.Row)})
 		return
 	}
 	b.feat = b.feat[:begin]

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -37,49 +38,49 @@ func (r *tableReader) csv(ctx context.Context) error {
 		}
 		return slices.Index(names, name)
 	}
-	c := &csvRows{tableReader: r, names: names, delim: txt.delim, src: at(cols.Source), dst: at(cols.Target), time: at(cols.Time), label: at(cols.Label)}
+	c := &csvRows{tableReader: r, names: names, delim: txt.Delim, src: at(cols.Source), dst: at(cols.Target), time: at(cols.Time), label: at(cols.Label)}
 	for _, f := range cols.EdgeFeatures {
 		c.feat = append(c.feat, at(f))
 	}
-	return inOrder(ctx, txt, c.parse, r.merge)
+	return input.InOrder(ctx, txt, c.parse, r.merge)
 }
 
 // openCSV finds the delimiter and the column names, and leaves txt at the first row.
-func (r *tableReader) openCSV() (txt *text, names []string, err error) {
-	if txt, err = newText(r.in, true, "a table as CSV, JSONL or Parquet"); err != nil {
+func (r *tableReader) openCSV() (txt *input.Text, names []string, err error) {
+	if txt, err = input.NewText(r.in, true, "a table as CSV, JSONL or Parquet"); err != nil {
 		return nil, nil, err
 	}
-	head, err := txt.firstLine(true)
+	head, err := txt.FirstLine(true)
 	if err != nil {
 		return nil, nil, err
 	}
 	switch d := r.o.Delimiter; {
 	case d == "":
-		txt.delim = likelyDelimiter(head)
+		txt.Delim = likelyDelimiter(head)
 	case len(d) == 1 && !strings.Contains("\"\r\n", d):
-		txt.delim = d[0]
+		txt.Delim = d[0]
 	default:
 		return nil, nil, fmt.Errorf("delimiter %q, want one character that is no quote and no line end", d)
 	}
-	s := splitter{delim: txt.delim}
-	rest, lines, bad := s.row(txt.carry)
+	s := input.Splitter{Delim: txt.Delim}
+	rest, lines, bad := s.Row(txt.Ahead)
 	if bad != "" {
-		return nil, nil, &InputError{File: r.path, Line: 1, Row: -1, Found: bad, Want: wantQuotes}
+		return nil, nil, &input.Error{File: r.path, Line: 1, Row: -1, Found: bad, Want: input.WantQuotes}
 	}
-	for i, f := range s.fields {
+	for i, f := range s.Fields {
 		name := strings.TrimSpace(string(f))
 		if r.o.NoHeader {
 			name = strconv.Itoa(i + 1)
 		} else if slices.Contains(names, name) && name != "" {
-			return nil, nil, &InputError{File: r.path, Line: 1, Row: -1, Found: "column " + name + " twice", Want: "every column name once"}
+			return nil, nil, &input.Error{File: r.path, Line: 1, Row: -1, Found: "column " + name + " twice", Want: "every column name once"}
 		}
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		return nil, nil, fileError(r.path, "no column names in the first line", "a table as CSV, JSONL or Parquet")
+		return nil, nil, input.FileError(r.path, "no column names in the first line", "a table as CSV, JSONL or Parquet")
 	}
 	if !r.o.NoHeader {
-		txt.carry, r.lines = rest, lines
+		txt.Ahead, r.lines = rest, lines
 	}
 	return txt, names, nil
 }
@@ -100,9 +101,9 @@ func likelyDelimiter(line []byte) byte {
 
 func (c *csvRows) parse(data []byte, b *importBlock) {
 	b.reset(c.o.MaxProblems, c.delim)
-	for p, f := range b.each(c.path, data) {
+	for p, f := range b.Each(c.path, data) {
 		if len(f) != len(c.names) {
-			p.bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the first line", len(c.names)))
+			p.Bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the first line", len(c.names)))
 			continue
 		}
 		c.row(b, rowPlace{p}, f)
@@ -129,7 +130,7 @@ func (c *csvRows) row(b *importBlock, p rowPlace, f [][]byte) {
 }
 
 // rowPlace is a place that reads the values of a row. One that is bad is noted and spoils the row.
-type rowPlace struct{ place }
+type rowPlace struct{ input.Place }
 
 // key reads a node's name.
 func (p rowPlace) key(v *row, column string, b []byte) key {
@@ -144,14 +145,14 @@ func (p rowPlace) key(v *row, column string, b []byte) key {
 
 // time reads a number or a date.
 func (p rowPlace) time(v *row, column string, b []byte) (float64, string) {
-	at, format, ok := parseTime(b)
+	at, format, ok := input.ScanTime(b)
 	if !ok {
-		at, format, ok = parseTime(bytes.TrimSpace(b))
+		at, format, ok = input.ScanTime(bytes.TrimSpace(b))
 	}
 	if !ok {
-		p.spoil(v, column, quote(b), wantTime)
+		p.spoil(v, column, input.Quote(b), wantTime)
 	} else if math.Abs(at) > event.MaxTime {
-		p.spoil(v, column, quote(b), wantWithin)
+		p.spoil(v, column, input.Quote(b), input.WantWithin)
 	}
 	return at, format
 }
@@ -160,7 +161,7 @@ const wantTime = "a finite number or a date such as 2024-05-01T12:00:00Z"
 
 // label reads a number; true and false are 1 and 0.
 func (p rowPlace) label(v *row, column string, b []byte) float32 {
-	f, ok := parseFloat(b)
+	f, ok := input.ParseFloat(b)
 	if !ok {
 		b = bytes.TrimSpace(b)
 		switch strings.ToLower(string(b)) {
@@ -169,10 +170,10 @@ func (p rowPlace) label(v *row, column string, b []byte) float32 {
 		case "false":
 			return 0
 		}
-		f, ok = parseFloat(b)
+		f, ok = input.ParseFloat(b)
 	}
-	if !ok || !finite(float64(float32(f))) {
-		p.spoil(v, column, quote(b), wantLabel)
+	if !ok || !input.Finite(float64(float32(f))) {
+		p.spoil(v, column, input.Quote(b), wantLabel)
 	}
 	return float32(f)
 }
@@ -181,17 +182,17 @@ const wantLabel = "a finite number, true or false"
 
 // feature reads a number that fits into 32 bits.
 func (p rowPlace) feature(v *row, column string, b []byte) float32 {
-	f, ok := parseFloat(b)
+	f, ok := input.ParseFloat(b)
 	if !ok {
-		f, ok = parseFloat(bytes.TrimSpace(b))
+		f, ok = input.ParseFloat(bytes.TrimSpace(b))
 	}
-	if !ok || !finite(float64(float32(f))) {
-		p.spoil(v, column, quote(b), wantFloat32)
+	if !ok || !input.Finite(float64(float32(f))) {
+		p.spoil(v, column, input.Quote(b), input.WantFloat32)
 	}
 	return float32(f)
 }
 
 func (p rowPlace) spoil(v *row, column, found, want string) {
-	p.bad(column, found, want)
+	p.Bad(column, found, want)
 	v.ok = false
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/dygmamba/dygmamba/dataset/input"
 )
 
 // jsonRows knows which members of a line's object are wanted.
@@ -20,14 +22,14 @@ type jsonRows struct {
 const wantJSON = `one JSON object a line, such as {"src":"a","dst":"b","ts":1}`
 
 func (r *tableReader) jsonl(ctx context.Context) error {
-	txt, err := newText(r.in, false, "a table as CSV, JSONL or Parquet")
+	txt, err := input.NewText(r.in, false, "a table as CSV, JSONL or Parquet")
 	if err != nil {
 		return err
 	}
-	if _, err := txt.firstLine(true); err != nil {
+	if _, err := txt.FirstLine(true); err != nil {
 		return err
 	}
-	names, err := r.firstObject(txt.carry)
+	names, err := r.firstObject(txt.Ahead)
 	if err != nil {
 		return err
 	}
@@ -39,7 +41,7 @@ func (r *tableReader) jsonl(ctx context.Context) error {
 		return err
 	}
 	j := &jsonRows{tableReader: r, cols: cols, names: names, wanted: append([]string{cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures...)}
-	return inOrder(ctx, txt, j.parse, r.merge)
+	return input.InOrder(ctx, txt, j.parse, r.merge)
 }
 
 // firstObject is the member names of the first object in data.
@@ -49,13 +51,13 @@ func (r *tableReader) firstObject(data []byte) ([]string, error) {
 		if text = bytes.TrimSpace(text); len(text) > 0 {
 			var names []string
 			if !members(text, func(name string, _ []byte) { names = append(names, name) }) {
-				return nil, &InputError{File: r.path, Line: line, Row: 1, Found: quote(text), Want: wantJSON}
+				return nil, &input.Error{File: r.path, Line: line, Row: 1, Found: input.Quote(text), Want: wantJSON}
 			}
 			return names, nil
 		}
 		data = rest
 	}
-	return nil, fileError(r.path, "no rows", wantJSON)
+	return nil, input.FileError(r.path, "no rows", wantJSON)
 }
 
 // members visits the members of a JSON object in order, and says whether text is one. Values are passed as they are written.
@@ -132,12 +134,12 @@ func (j *jsonRows) parse(data []byte, b *importBlock) {
 	for len(data) > 0 {
 		text, rest, _ := bytes.Cut(data, []byte{'\n'})
 		data = rest
-		b.lines++
+		b.Lines++
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
 		}
-		b.rows++
-		p := rowPlace{place{j.path, b.lines, b.rows, &b.finder}}
+		b.Rows++
+		p := rowPlace{b.Block.Place(j.path, b.Lines, b.Rows)}
 		clear(values)
 		if !members(text, func(name string, value []byte) {
 			wanted := false
@@ -147,10 +149,10 @@ func (j *jsonRows) parse(data []byte, b *importBlock) {
 				}
 			}
 			if !wanted && j.overlooked(name) {
-				p.bad(name, shown(value), "members that the first row has too, as they are looked for there")
+				p.Bad(name, shown(value), "members that the first row has too, as they are looked for there")
 			}
 		}) {
-			p.bad("", quote(text), wantJSON)
+			p.Bad("", input.Quote(text), wantJSON)
 			continue
 		}
 		j.row(b, p, values)
@@ -197,7 +199,7 @@ func (j *jsonRows) key(p rowPlace, v *row, column string, value []byte) key {
 		return key{}
 	}
 	if bytes.IndexByte(value, '\\') >= 0 && bytes.ContainsRune(text, utf8.RuneError) { // what cannot be unescaped all becomes this one character
-		p.spoil(v, column, quote(value), "a node's name in Unicode, without halves of surrogate pairs")
+		p.spoil(v, column, input.Quote(value), "a node's name in Unicode, without halves of surrogate pairs")
 		return key{}
 	}
 	return p.key(v, column, text)
@@ -219,9 +221,9 @@ func (j *jsonRows) features(b *importBlock, p rowPlace, v *row, column string, v
 			i = skipSpace(value, i+1)
 		}
 		end := skipValue(value, i)
-		f, ok := parseFloat(value[i:end])
-		if !ok || !finite(float64(float32(f))) {
-			p.spoil(v, column+"["+strconv.Itoa(n)+"]", quote(value[i:end]), wantFloat32)
+		f, ok := input.ParseFloat(value[i:end])
+		if !ok || !input.Finite(float64(float32(f))) {
+			p.spoil(v, column+"["+strconv.Itoa(n)+"]", input.Quote(value[i:end]), input.WantFloat32)
 		}
 		b.feat = append(b.feat, float32(f))
 		i = skipSpace(value, end)
@@ -246,5 +248,5 @@ func shown(value []byte) string {
 	if value == nil {
 		return "nothing"
 	}
-	return quote(value)
+	return input.Quote(value)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/dygmamba/dygmamba/dataset/input"
 )
 
 // parquetRows reads the wanted columns of a Parquet file side by side.
@@ -20,16 +22,16 @@ type parquetRows struct {
 func (r *tableReader) parquet(ctx context.Context) (err error) {
 	defer func() { // the package that reads the format trusts it more than we do
 		if p := recover(); p != nil {
-			err = fileError(r.path, fmt.Sprintf("damaged Parquet data (%v)", p), "an undamaged file")
+			err = input.FileError(r.path, fmt.Sprintf("damaged Parquet data (%v)", p), "an undamaged file")
 		}
 	}()
-	f := r.in.disk()
+	f := r.in.Disk()
 	if f == nil {
-		return fileError(r.path, "a Parquet file that cannot be read back and forth", "a plain Parquet file on disk")
+		return input.FileError(r.path, "a Parquet file that cannot be read back and forth", "a plain Parquet file on disk")
 	}
-	file, err := parquet.OpenFile(f, r.in.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	file, err := parquet.OpenFile(f, r.in.Size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return fileError(r.path, fmt.Sprintf("damaged Parquet data (%v)", err), "an undamaged file")
+		return input.FileError(r.path, fmt.Sprintf("damaged Parquet data (%v)", err), "an undamaged file")
 	}
 	var names []string
 	for _, path := range file.Schema().Columns() {
@@ -93,7 +95,7 @@ func (p *parquetRows) groups(ctx context.Context, file *parquet.File) error {
 func (p *parquetRows) group(ctx context.Context, rows int64, b *importBlock) error {
 	const most = 8 << 10
 	for range rows {
-		if b.rows == most {
+		if b.Rows == most {
 			if err := p.merge(b); err != nil {
 				return err
 			}
@@ -102,18 +104,18 @@ func (p *parquetRows) group(ctx context.Context, rows int64, b *importBlock) err
 				return err
 			}
 		}
-		b.rows++
-		if err := p.row(b, rowPlace{place{p.path, 0, b.rows, &b.finder}}); err != nil {
-			var bad *InputError
+		b.Rows++
+		if err := p.row(b, rowPlace{b.Block.Place(p.path, 0, b.Rows)}); err != nil {
+			var bad *input.Error
 			if errors.As(err, &bad) {
 				return err
 			}
-			return &InputError{File: p.path, Row: p.rows + b.rows, Found: fmt.Sprintf("damaged Parquet data (%v)", err), Want: "an undamaged file"}
+			return &input.Error{File: p.path, Row: p.rows + b.Rows, Found: fmt.Sprintf("damaged Parquet data (%v)", err), Want: "an undamaged file"}
 		}
 	}
 	for _, c := range p.all() {
 		if _, err := c.peek(); err != io.EOF {
-			return &InputError{File: p.path, Row: p.rows + b.rows, Column: c.name, Found: "damaged Parquet data (more values than rows)", Want: "an undamaged file"}
+			return &input.Error{File: p.path, Row: p.rows + b.Rows, Column: c.name, Found: "damaged Parquet data (more values than rows)", Want: "an undamaged file"}
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -15,7 +16,7 @@ func TestStats(t *testing.T) {
 	}
 	got := Stats(featureless("x", log))
 	want := Info{Name: "x", Nodes: 3, Sources: 3, Targets: 2, MaxNode: 7, Events: 4, NodeZero: true, EdgeZero: true, Times: 3, First: 10, Last: 30,
-		TimeFormat: TimeNumber, Pairs: 3, Repeats: 0.25, SelfLoops: 1, Labels: 1, Density: make([]int, DensityBins)}
+		TimeFormat: input.TimeNumber, Pairs: 3, Repeats: 0.25, SelfLoops: 1, Labels: 1, Density: make([]int, DensityBins)}
 	want.Density[0], want.Density[20], want.Density[39] = 2, 1, 1
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -12,16 +11,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
 )
 
 // rowsOf imports text read in blocks of some bytes and returns its rows, or the problems.
 func rowsOf(t *testing.T, text string, block int, o ImportOptions) (rows []string, err error) {
 	t.Helper()
-	in, err := newInput("fuzz", strings.NewReader(text))
+	in, err := input.New("fuzz", strings.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
-	in.block = block
+	in.Block = block
 	w, _ := createNative("")
 	if o.MaxProblems == 0 {
 		o.MaxProblems = 1000
@@ -30,7 +32,7 @@ func rowsOf(t *testing.T, text string, block int, o ImportOptions) (rows []strin
 	if err := im.file(t.Context(), "fuzz", in); err != nil {
 		return nil, err
 	}
-	if err := im.finder.err(); err != nil {
+	if err := im.finder.Err(); err != nil {
 		return nil, err
 	}
 	for _, b := range im.table.blocks {
@@ -43,7 +45,7 @@ func rowsOf(t *testing.T, text string, block int, o ImportOptions) (rows []strin
 
 func TestBlocksDoNotMatter(t *testing.T) {
 	text := "src,dst,time\n" + strings.Repeat("a,\"b\n\"\"c\",1\r\nd,e\"\"f,2\n\n\"x,y\",z,3\n", 50)
-	want, err := rowsOf(t, text, blockSize, ImportOptions{})
+	want, err := rowsOf(t, text, input.BlockSize, ImportOptions{})
 	if err != nil || len(want) != 150 {
 		t.Fatal(len(want), err)
 	}
@@ -62,19 +64,19 @@ func FuzzImportCSV(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		one, err1 := rowsOf(t, s, blockSize, ImportOptions{})
+		one, err1 := rowsOf(t, s, input.BlockSize, ImportOptions{})
 		few, err2 := rowsOf(t, s, 7, ImportOptions{})
 		if !reflect.DeepEqual(one, few) || fmt.Sprint(err1) != fmt.Sprint(err2) {
 			t.Fatalf("in one block %q %v\nin many      %q %v", one, err1, few, err2)
 		}
-		checkInput(t, err1)
+		inputtest.CheckError(t, err1)
 		r := csv.NewReader(strings.NewReader(s))
 		table, err := r.ReadAll()
 		if err != nil || err1 != nil || len(table) < 2 || !reflect.DeepEqual(table[0], []string{"src", "dst", "time"}) {
 			return
 		}
 		for i, row := range table[1:] {
-			v, _, _ := parseTime(bytes.TrimSpace([]byte(row[2])))
+			v, _, _ := input.ScanTime(bytes.TrimSpace([]byte(row[2])))
 			want := fmt.Sprintf("%s|%s|%v", strings.TrimSpace(row[0]), strings.TrimSpace(row[1]), v)
 			if i >= len(one) || strings.ReplaceAll(one[i], "\r\n", "\n") != want {
 				t.Fatalf("row %d: %q, want %q", i, one, want)
@@ -83,29 +85,20 @@ func FuzzImportCSV(f *testing.F) {
 	})
 }
 
-// checkInput requires that an error about input is an InputError.
-func checkInput(t *testing.T, err error) {
-	t.Helper()
-	var in *InputError
-	if err != nil && !errors.As(err, &in) {
-		t.Fatalf("%T: %v", err, err)
-	}
-}
-
 func FuzzImportJSONL(f *testing.F) {
 	for _, s := range []string{`{"src":"a","dst":"b","ts":1}`, `{"u":1,"v":2,"t":"2024-05-01","f":[1,2]}` + "\n" + `{"u":1,"v":2,"t":"2024-05-02","f":[3,4]}`, "{}", `{"src":{"x":"}"},"dst":[],"ts":null}`, `{"src":"\u0000\"","dst":"\\","ts":1e5}`, "{\"src\":1", "{\"\x80\":0}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		o := ImportOptions{Format: FormatJSONL, EdgeFeatures: nil}
-		one, err1 := rowsOf(t, s, blockSize, o)
+		one, err1 := rowsOf(t, s, input.BlockSize, o)
 		few, err2 := rowsOf(t, s, 7, o)
 		if !reflect.DeepEqual(one, few) || fmt.Sprint(err1) != fmt.Sprint(err2) {
 			t.Fatalf("in one block %q %v\nin many      %q %v", one, err1, few, err2)
 		}
-		checkInput(t, err1)
-		_, err := rowsOf(t, s, blockSize, ImportOptions{Format: FormatJSONL, EdgeFeatures: []string{"f"}})
-		checkInput(t, err)
+		inputtest.CheckError(t, err1)
+		_, err := rowsOf(t, s, input.BlockSize, ImportOptions{Format: FormatJSONL, EdgeFeatures: []string{"f"}})
+		inputtest.CheckError(t, err)
 		var want map[string]json.RawMessage
 		got := map[string]string{}
 		if members([]byte(s), func(name string, v []byte) { got[name] = string(v) }) && utf8.ValidString(s) { // the standard library replaces what is not

@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
@@ -19,7 +20,7 @@ import (
 func (r *FetchReport) unpack(ctx context.Context, archive string, o FetchOptions) error {
 	z, err := zip.OpenReader(archive)
 	if err != nil {
-		return fileError(archive, fmt.Sprintf("no readable zip archive (%v)", err), "the whole archive: fetch it again")
+		return input.FileError(archive, fmt.Sprintf("no readable zip archive (%v)", err), "the whole archive: fetch it again")
 	}
 	defer z.Close()
 	byName := map[string]*zip.File{}
@@ -37,7 +38,7 @@ func (r *FetchReport) unpack(ctx context.Context, archive string, o FetchOptions
 		name := "ml_" + r.Name + suffix
 		f := byName[name]
 		if f == nil {
-			return fileError(archive, "no "+name, "an archive with it")
+			return input.FileError(archive, "no "+name, "an archive with it")
 		}
 		p, file, err := r.extract(ctx, f, o)
 		if err != nil {
@@ -49,7 +50,7 @@ func (r *FetchReport) unpack(ctx context.Context, archive string, o FetchOptions
 			want, ok = known[name]
 		}
 		if ok && want != file.SHA256 {
-			return fileError(name, "SHA-256 "+file.SHA256, want+": the file is not the one known under this name")
+			return input.FileError(name, "SHA-256 "+file.SHA256, want+": the file is not the one known under this name")
 		}
 		r.Files = append(r.Files, file)
 	}
@@ -70,7 +71,7 @@ func (r *FetchReport) extract(ctx context.Context, f *zip.File, o FetchOptions) 
 	file := FetchedFile{Name: path.Base(f.Name)}
 	body, err := f.Open()
 	if err != nil {
-		return nil, file, fileError(f.Name, fmt.Sprintf("damaged zip data (%v)", err), "an undamaged archive: fetch it again")
+		return nil, file, input.FileError(f.Name, fmt.Sprintf("damaged zip data (%v)", err), "an undamaged archive: fetch it again")
 	}
 	defer body.Close()
 	p, err := whole.Create(filepath.Join(r.Dir, file.Name))
@@ -86,7 +87,7 @@ func (r *FetchReport) extract(ctx context.Context, f *zip.File, o FetchOptions) 
 		if errors.As(err, &disk) || ctx.Err() != nil {
 			return nil, file, err
 		}
-		return nil, file, fileError(f.Name, fmt.Sprintf("damaged zip data (%v)", err), "an undamaged archive: fetch it again")
+		return nil, file, input.FileError(f.Name, fmt.Sprintf("damaged zip data (%v)", err), "an undamaged archive: fetch it again")
 	}
 	file.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return p, file, nil

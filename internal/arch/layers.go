@@ -28,6 +28,8 @@ var Layers = []Layer{
 	{Data, []string{"internal/streamtest"}},
 	{Data, []string{"index"}},
 	{Data, []string{"sample"}},
+	{Data, []string{"dataset/input"}},
+	{Data, []string{"dataset/input/inputtest"}},
 	{Data, []string{"dataset"}},
 	{Data, []string{"internal/queries"}},
 
@@ -69,6 +71,6 @@ var Outside = map[string][]string{
 	"github.com/nlpodyssey/gopickle":   {"checkpoint"},
 	"github.com/ebitengine/purego":     {"device/cuda"},
 	"gonum.org/v1/plot":                {"cmd/*"},
-	"github.com/google/go-cmp":         {},
+	"github.com/google/go-cmp":         {"dataset/input/inputtest"},
 	"pgregory.net/rapid":               {"internal/streamtest"},
 }

@@ -1,4 +1,4 @@
-package dataset
+package input
 
 import (
 	"fmt"
@@ -50,35 +50,35 @@ func plainRows(s string) (rows []string) {
 
 // rowsBlock is the rows of a block, counted from its beginning.
 type rowsBlock struct {
-	textBlock
+	Block
 	found map[int]string
 	lines map[int]int
 }
 
 // blockRows reads a text in blocks of some bytes.
 func blockRows(t *rapid.T, s string, block int) (rows []string) {
-	in, err := newInput("x", strings.NewReader(s))
+	in, err := New("x", strings.NewReader(s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all finder
+	var all Finder
 	before, lines := 0, 0
-	err = inOrder(t.Context(), &text{in: in, csv: true, delim: ',', block: block}, func(data []byte, b *rowsBlock) {
-		b.reset(len(s), ',')
+	err = InOrder(t.Context(), &Text{in: in, csv: true, Delim: ',', block: block}, func(data []byte, b *rowsBlock) {
+		b.Reset(len(s), ',')
 		b.found, b.lines = map[int]string{}, map[int]int{}
-		for p, f := range b.each("x", data) {
-			b.found[p.row], b.lines[p.row] = fmt.Sprintf("%q", f), p.line
+		for p, f := range b.Each("x", data) {
+			b.found[p.Row], b.lines[p.Row] = fmt.Sprintf("%q", f), p.Line
 		}
-		for _, e := range b.finder.List {
+		for _, e := range b.Finder.List {
 			b.found[e.Row], b.lines[e.Row] = e.Found, e.Line
 		}
 	}, func(b *rowsBlock) error {
-		for i := range b.rows {
+		for i := range b.Rows {
 			rows = append(rows, fmt.Sprintf("line %d row %d: %s", lines+b.lines[i+1], before+i+1, b.found[i+1]))
 		}
-		all.take(&b.finder, 0, 0)
-		before += b.rows
-		lines += b.textBlock.lines
+		all.Take(&b.Finder, 0, 0)
+		before += b.Rows
+		lines += b.Block.Lines
 		return nil
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package dataset
+package input
 
 import (
 	"fmt"
@@ -20,12 +20,12 @@ const DateForms = "RFC 3339 (2024-05-01T12:00:00Z, 2024-05-01T12:00:00.25+02:00)
 
 // ParseTime reads a time as Import does: a number, or a date in one of DateForms. format says which it was.
 func ParseTime(s string) (at event.Time, format string, err error) {
-	at, format, ok := parseTime([]byte(s))
+	at, format, ok := ScanTime([]byte(s))
 	if !ok {
-		return 0, "", fmt.Errorf("found %s; want a finite number or a date: %s", quote(s), DateForms)
+		return 0, "", fmt.Errorf("found %s; want a finite number or a date: %s", Quote(s), DateForms)
 	}
 	if math.Abs(at) > event.MaxTime {
-		return 0, "", fmt.Errorf("found %s; want %s", quote(s), wantWithin)
+		return 0, "", fmt.Errorf("found %s; want %s", Quote(s), WantWithin)
 	}
 	return at, format, nil
 }
@@ -60,9 +60,10 @@ func decimals(frac, whole float64) string {
 
 func formatTime(at event.Time) string { return strconv.FormatFloat(at, 'f', -1, 64) }
 
-func parseTime(b []byte) (event.Time, string, bool) {
-	if v, ok := parseFloat(b); ok {
-		return v, TimeNumber, finite(v)
+// ScanTime is ParseTime for those who have more to say about what is no time, or far away.
+func ScanTime(b []byte) (event.Time, string, bool) {
+	if v, ok := ParseFloat(b); ok {
+		return v, TimeNumber, Finite(v)
 	}
 	v, ok := parseDate(b)
 	return v, TimeDate, ok
@@ -139,7 +140,7 @@ func fraction(b []byte) (float64, []byte, bool) {
 	if n == 1 {
 		return 0, nil, false
 	}
-	v, ok := parseFloat(append([]byte("0."), b[1:n]...))
+	v, ok := ParseFloat(append([]byte("0."), b[1:n]...))
 	return v, b[n:], ok
 }
 

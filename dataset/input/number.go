@@ -1,4 +1,4 @@
-package dataset
+package input
 
 import (
 	"math"
@@ -9,11 +9,11 @@ import (
 // tens are the powers of ten that a float64 holds exactly.
 var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// parseFloat reads a decimal number, correctly rounded. It accepts nan and inf, as callers have more to say about those than "not a number".
+// ParseFloat reads a decimal number, correctly rounded. It accepts nan and inf, as callers have more to say about those than "not a number".
 //
 // A mantissa below 2^53 and a power of ten up to 22 are both exact, so one multiplication or division rounds once and is right
 // (Clinger, 1990). Everything else goes to strconv.
-func parseFloat(b []byte) (float64, bool) {
+func ParseFloat(b []byte) (float64, bool) {
 	i, neg := 0, false
 	if len(b) > 0 && b[0] == '-' {
 		neg, i = true, 1
@@ -59,9 +59,9 @@ func slowFloat(b []byte) (float64, bool) {
 	return f, true
 }
 
-// parseInt reads a whole number in its plain form: no plus sign, no leading zeros, no "-0". Whatever it accepts, strconv.FormatInt writes
+// ParseInt reads a whole number in its plain form: no plus sign, no leading zeros, no "-0". Whatever it accepts, strconv.FormatInt writes
 // back as it was, so that ids kept as numbers look as they did.
-func parseInt(b []byte) (int64, bool) {
+func ParseInt(b []byte) (int64, bool) {
 	neg := len(b) > 0 && b[0] == '-'
 	d := b
 	if neg {
@@ -86,5 +86,5 @@ func parseInt(b []byte) (int64, bool) {
 	return 0, false
 }
 
-// finite holds for everything but NaN and the infinities.
-func finite(x float64) bool { return x-x == 0 }
+// Finite holds for everything but NaN and the infinities.
+func Finite(x float64) bool { return x-x == 0 }

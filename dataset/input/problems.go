@@ -1,14 +1,14 @@
-package dataset
+package input
 
 import (
 	"cmp"
 	"slices"
 )
 
-// finder collects problems, the first most of each kind. The zero finder counts and keeps nothing.
-type finder struct {
+// Finder collects problems, the first most of each kind. The zero finder counts and keeps nothing.
+type Finder struct {
 	Problems
-	most  int
+	Most  int
 	kinds map[kind]*tally
 }
 
@@ -17,20 +17,20 @@ type kind struct{ file, column, want string }
 
 type tally struct{ seen, kept int }
 
-func (f *finder) add(e *InputError) { f.count(e, 1) }
+func (f *Finder) Add(e *Error) { f.count(e, 1) }
 
 // count adds a problem that occurred times times, e being the first.
-func (f *finder) count(e *InputError, times int) {
+func (f *Finder) count(e *Error, times int) {
 	t := f.tally(e)
 	t.seen += times
 	f.Total += times
-	if t.kept < f.most {
+	if t.kept < f.Most {
 		t.kept++
 		f.List = append(f.List, e)
 	}
 }
 
-func (f *finder) tally(e *InputError) *tally {
+func (f *Finder) tally(e *Error) *tally {
 	if f.kinds == nil {
 		f.kinds = map[kind]*tally{}
 	}
@@ -41,8 +41,8 @@ func (f *finder) tally(e *InputError) *tally {
 	return f.kinds[k]
 }
 
-// take moves what g found in a piece of the input to f; the piece begins after the given rows and lines. g is empty afterwards.
-func (f *finder) take(g *finder, rows, lines int) {
+// Take moves what g found in a piece of the input to f; the piece begins after the given rows and lines. g is empty afterwards.
+func (f *Finder) Take(g *Finder, rows, lines int) {
 	for _, e := range g.List {
 		if e.Row > 0 {
 			e.Row += rows
@@ -58,8 +58,8 @@ func (f *finder) take(g *finder, rows, lines int) {
 	clear(g.kinds)
 }
 
-// err is everything found, in the order of the input, or nil.
-func (f *finder) err() error {
+// Err is everything found, in the order of the input, or nil.
+func (f *Finder) Err() error {
 	if f.Total == 0 {
 		return nil
 	}
@@ -69,15 +69,15 @@ func (f *finder) err() error {
 			rank[e.File] = len(rank)
 		}
 	}
-	slices.SortStableFunc(f.List, func(a, b *InputError) int {
+	slices.SortStableFunc(f.List, func(a, b *Error) int {
 		return cmp.Or(rank[a.File]-rank[b.File], a.Line-b.Line, a.Row-b.Row)
 	})
 	return &f.Problems
 }
 
-// first is the first problem in the order of the input, or nil.
-func (f *finder) first() error {
-	if f.err() == nil {
+// First is the first problem in the order of the input, or nil.
+func (f *Finder) First() error {
+	if f.Err() == nil {
 		return nil
 	}
 	return f.List[0]

@@ -1,4 +1,4 @@
-package dataset
+package input
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// InputError is a complaint about someone's data: where it is, what was found there, and what would have been right.
-type InputError struct {
+// Error is a complaint about someone's data: where it is, what was found there, and what would have been right.
+type Error struct {
 	File   string
 	Line   int    // line of a text file as an editor counts it, from 1; 0 where that makes no sense
 	Row    int    // data row from 1, the header not counted; in an .npy file the matrix row from 0; -1 where that makes no sense
@@ -18,7 +18,7 @@ type InputError struct {
 }
 
 // Error is one line: file, place, found, want.
-func (e *InputError) Error() string {
+func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
 	switch {
@@ -38,8 +38,8 @@ func (e *InputError) Error() string {
 
 // Problems is everything found wrong with some input. It is an error if Total > 0.
 type Problems struct {
-	List  []*InputError // the first few of each kind
-	Total int           // all of them
+	List  []*Error // the first few of each kind
+	Total int      // all of them
 }
 
 // Error is one problem per line, and how many more there are.
@@ -57,7 +57,7 @@ func (p *Problems) Error() string {
 	return b.String()
 }
 
-// Unwrap lets errors.As find the InputErrors.
+// Unwrap lets errors.As find the Errors.
 func (p *Problems) Unwrap() []error {
 	errs := make([]error, len(p.List))
 	for i, e := range p.List {
@@ -66,13 +66,13 @@ func (p *Problems) Unwrap() []error {
 	return errs
 }
 
-// fileError is a complaint about a whole file.
-func fileError(file, found, want string) *InputError {
-	return &InputError{File: file, Row: -1, Found: found, Want: want}
+// FileError is a complaint about a whole file.
+func FileError(file, found, want string) *Error {
+	return &Error{File: file, Row: -1, Found: found, Want: want}
 }
 
-// quote shows a value from a file: quoted, and cut if it is long.
-func quote[T ~string | ~[]byte](v T) string {
+// Quote shows a value from a file: quoted, and cut if it is long.
+func Quote[T ~string | ~[]byte](v T) string {
 	const most = 60
 	if len(v) > most {
 		cut := most

@@ -1,4 +1,4 @@
-package dataset
+package input
 
 import (
 	"errors"
@@ -14,14 +14,14 @@ import (
 func TestParseFloat(t *testing.T) {
 	for _, s := range []string{"0", "-0", "1", "0.1", "-0.1", "123456.789", "9007199254740992", "9007199254740993", "0.000000000000000001", "1e22", "1e23", "1e-5",
 		"123456789012345678", "1234567890123456789", ".5", "5.", "00012", "+3", "179769313486231570000000000000000000000", "4.9e-324", "0.30000000000000004", "1e999"} {
-		got, ok := parseFloat([]byte(s))
+		got, ok := ParseFloat([]byte(s))
 		want, err := strconv.ParseFloat(s, 64)
 		if !ok || math.Float64bits(got) != math.Float64bits(want) {
 			t.Errorf("%s: %v %v, want %v %v", s, got, ok, want, err)
 		}
 	}
 	for _, s := range []string{"", "-", ".", "1.2.3", "1_000", "0x10", "1e", "one", " 1", "1,5", "--1", "١"} {
-		if got, ok := parseFloat([]byte(s)); ok {
+		if got, ok := ParseFloat([]byte(s)); ok {
 			t.Errorf("%q read as %v", s, got)
 		}
 	}
@@ -32,7 +32,7 @@ func FuzzParseFloat(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got, ok := parseFloat([]byte(s))
+		got, ok := ParseFloat([]byte(s))
 		want, err := strconv.ParseFloat(s, 64)
 		if ok && (err != nil && !errors.Is(err, strconv.ErrRange) || math.Float64bits(got) != math.Float64bits(want)) {
 			t.Errorf("%q: %v, strconv %v %v", s, got, want, err)
@@ -40,7 +40,7 @@ func FuzzParseFloat(f *testing.F) {
 		if !ok && err == nil && !strings.ContainsAny(s, "_xX") {
 			t.Errorf("%q refused, strconv reads %v", s, want)
 		}
-		if v, ok := parseInt([]byte(s)); ok && strconv.FormatInt(v, 10) != s {
+		if v, ok := ParseInt([]byte(s)); ok && strconv.FormatInt(v, 10) != s {
 			t.Errorf("%q read as whole number %d", s, v)
 		}
 	})

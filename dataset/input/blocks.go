@@ -1,4 +1,4 @@
-package dataset
+package input
 
 import (
 	"bytes"
@@ -11,34 +11,34 @@ import (
 
 // Text is read a block at a time; a longer line makes its block grow, up to the longest line there may be.
 const (
-	blockSize = 256 << 10
-	maxLine   = 1 << 20
+	BlockSize = 256 << 10
+	MaxLine   = 1 << 20
 )
 
-// text reads a text file in blocks of whole rows.
-type text struct {
-	in    *input
-	carry []byte // read but not yet delivered: the beginning of a row, and after header the rest of the first block
+// Text reads a text file in blocks of whole rows.
+type Text struct {
+	in    *File
+	Ahead []byte // read but not yet delivered: the beginning of a row, and after header the rest of the first block
 	csv   bool   // rows may have quoted fields with line ends in them
-	delim byte
+	Delim byte
 	block int // bytes to read at a time
 	eof   bool
 }
 
-// newText checks that in can be text, and skips the byte order mark some programs write.
-func newText(in *input, csv bool, want string) (*text, error) {
-	if kind := in.kind(); kind != "" {
-		return nil, fileError(in.path, kind, want)
+// NewText checks that in can be text, and skips the byte order mark some programs write.
+func NewText(in *File, csv bool, want string) (*Text, error) {
+	if kind := in.Kind(); kind != "" {
+		return nil, FileError(in.Path, kind, want)
 	}
 	if bom, _ := in.r.Peek(3); string(bom) == "\xef\xbb\xbf" {
 		in.r.Discard(3)
 	}
-	return &text{in: in, csv: csv, delim: ',', block: in.block}, nil
+	return &Text{in: in, csv: csv, Delim: ',', block: in.Block}, nil
 }
 
-// firstLine is the first line without its line end. Next goes on behind it, or with it if it is kept. An empty file has an empty first line.
-func (t *text) firstLine(keep bool) ([]byte, error) {
-	buf := make([]byte, maxLine)
+// FirstLine is the first line without its line end. Next goes on behind it, or with it if it is kept. An empty file has an empty first line.
+func (t *Text) FirstLine(keep bool) ([]byte, error) {
+	buf := make([]byte, MaxLine)
 	n, err := t.fill(buf, 0)
 	if err != nil {
 		return nil, err
@@ -51,15 +51,15 @@ func (t *text) firstLine(keep bool) ([]byte, error) {
 		}
 		end = n
 	}
-	if t.carry = buf; !keep {
-		t.carry = buf[min(end+1, n):]
+	if t.Ahead = buf; !keep {
+		t.Ahead = buf[min(end+1, n):]
 	}
 	return bytes.TrimSuffix(buf[:end], []byte{'\r'}), nil
 }
 
 // next reads whole rows into buf, which it may replace by a larger one; it returns the buffer and how many of its bytes those rows are.
 // The error is io.EOF after the last.
-func (t *text) next(buf []byte) ([]byte, int, error) {
+func (t *Text) next(buf []byte) ([]byte, int, error) {
 	for n := 0; ; {
 		var err error
 		if n, err = t.fill(buf, n); err != nil {
@@ -68,14 +68,14 @@ func (t *text) next(buf []byte) ([]byte, int, error) {
 		if n == 0 {
 			return buf, 0, io.EOF
 		}
-		if t.eof && len(t.carry) == 0 {
+		if t.eof && len(t.Ahead) == 0 {
 			return buf, n, nil
 		}
 		if end := t.lastRow(buf[:n]); end > 0 {
-			t.carry = append(bytes.Clone(buf[end:n]), t.carry...)
+			t.Ahead = append(bytes.Clone(buf[end:n]), t.Ahead...)
 			return buf, end, nil
 		}
-		if len(buf) >= maxLine {
+		if len(buf) >= MaxLine {
 			return buf, 0, t.tooLong()
 		}
 		buf = append(buf, make([]byte, len(buf))...)
@@ -83,9 +83,9 @@ func (t *text) next(buf []byte) ([]byte, int, error) {
 }
 
 // fill reads into buf from n on until it is full or the file ends, which it notes in t.eof.
-func (t *text) fill(buf []byte, n int) (int, error) {
-	m := copy(buf[n:], t.carry)
-	t.carry = t.carry[m:]
+func (t *Text) fill(buf []byte, n int) (int, error) {
+	m := copy(buf[n:], t.Ahead)
+	t.Ahead = t.Ahead[m:]
 	n += m
 	for n < len(buf) && !t.eof {
 		m, err := t.in.Read(buf[n:])
@@ -99,16 +99,16 @@ func (t *text) fill(buf []byte, n int) (int, error) {
 	return n, nil
 }
 
-func (t *text) tooLong() error {
-	want := fmt.Sprintf("lines of at most %d bytes", maxLine)
+func (t *Text) tooLong() error {
+	want := fmt.Sprintf("lines of at most %d bytes", MaxLine)
 	if t.csv {
 		want += ", and quotes that are closed again"
 	}
-	return &InputError{File: t.in.path, Line: 1, Row: -1, Found: fmt.Sprintf("a line of more than %d bytes", maxLine), Want: want}
+	return &Error{File: t.in.Path, Line: 1, Row: -1, Found: fmt.Sprintf("a line of more than %d bytes", MaxLine), Want: want}
 }
 
 // lastRow is where the last complete row of data ends, 0 if there is none.
-func (t *text) lastRow(data []byte) int {
+func (t *Text) lastRow(data []byte) int {
 	if !t.csv || bytes.IndexByte(data, '"') < 0 {
 		return bytes.LastIndexByte(data, '\n') + 1
 	}
@@ -127,7 +127,7 @@ func (t *text) lastRow(data []byte) int {
 			}
 		case c == '\n':
 			end, state = i+1, fresh
-		case c == t.delim:
+		case c == t.Delim:
 			state = fresh
 		case c == '"' && state != plain:
 			state = quoted
@@ -147,9 +147,9 @@ type block[T any] struct {
 	done chan struct{}
 }
 
-// inOrder runs parse over the blocks of t on all cores and merge over the results in the order of the file, on the caller's goroutine.
-// A T is used again and again: parse resets it. All goroutines have ended when inOrder returns.
-func inOrder[T any](ctx context.Context, t *text, parse func(data []byte, out *T), merge func(out *T) error) error {
+// InOrder runs parse over the blocks of t on all cores and merge over the results in the order of the file, on the caller's goroutine.
+// A T is used again and again: parse resets it. All goroutines have ended when InOrder returns.
+func InOrder[T any](ctx context.Context, t *Text, parse func(data []byte, out *T), merge func(out *T) error) error {
 	workers := min(runtime.GOMAXPROCS(0), 4) // more would wait for the reader
 	var (
 		free  = make(chan *block[T], 2*workers+2)
