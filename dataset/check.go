@@ -3,8 +3,6 @@ package dataset
 import (
 	"context"
 	"errors"
-
-	"github.com/dygmamba/dygmamba/dataset/input"
 )
 
 // CheckReport is the result of a check.
@@ -14,7 +12,7 @@ type CheckReport struct {
 	Events   int // 0 if there are problems
 	Nodes    int
 	Warnings []string
-	Problems input.Problems // none: all is well
+	Problems Problems // none: all is well
 }
 
 // Check finds a data set as Open does and reads it to the end, collecting problems instead of stopping at the first. The error is for what
@@ -30,9 +28,9 @@ func Check(ctx context.Context, name string, o Options) (*CheckReport, error) {
 	case src.native != "":
 		r.Kind, r.Path = "native file", src.native
 		set, err = OpenNative(src.native)
-		var bad *input.Error
+		var bad *InputError
 		if errors.As(err, &bad) {
-			r.Problems = input.Problems{List: []*input.Error{bad}, Total: 1}
+			r.Problems = Problems{List: []*InputError{bad}, Total: 1}
 			return r, nil
 		}
 	case src.synth != "":

@@ -1,9 +1,46 @@
+// Package dataset answers: where do events come from?
+//
+// Open finds a data set by name, directory or file. Import turns a user's own tables into one native file. Synth and
+// Periodic make streams with a known pattern. Nothing here prints: what a user should know comes back as errors that say
+// what was found, where, and what would have been right, as warnings in the Set, or through a progress callback.
+//
+// The work is done in the packages below, one for each kind of source; this one is the door to all of them.
 package dataset
 
 import (
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
+
+// Ways to draw splits, unseen nodes, negatives and random neighbours.
+const (
+	Reference = data.Reference // exactly as the reference programs draw them
+	Native    = data.Native    // by our own generator
+)
+
+// Set is one data set, ready to be split and replayed. Events are in time order, ties in the order of the source.
+type Set = data.Set
+
+// Features is a row-major matrix. Data nil: all zero. Row 0 belongs to no node or event.
+type Features = data.Features
+
+// Names is the dictionary of a data set: what its nodes were called where they came from. A nil *Names calls every node by
+// its id.
+type Names = data.Names
+
+// NewNames makes a dictionary of the names of nodes 1, 2, …. The first sources of them are sources and the others
+// destinations; sources 0 means one id space. A name may not occur twice on one side.
+func NewNames(names []string, sources int) (*Names, error) { return data.NewNames(names, sources) }
+
+// Info is the statistics of a data set.
+type Info = data.Info
+
+// DensityBins is the number of parts in Info.Density.
+const DensityBins = data.DensityBins
+
+// Stats measures a data set.
+func Stats(s *Set) Info { return data.Stats(s) }
 
 // InputError is a complaint about someone's data: where it is, what was found there, and what would have been right.
 type InputError = input.Error

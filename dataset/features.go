@@ -9,12 +9,13 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/internal/npy"
 )
 
 // firstRows drops the rows behind them.
-func firstRows(f *Features, rows int) {
+func firstRows(f *data.Features, rows int) {
 	f.Rows = rows
 	if f.Data != nil {
 		f.Data = f.Data[:rows*f.Cols]
@@ -22,28 +23,28 @@ func firstRows(f *Features, rows int) {
 }
 
 // readFeatures reads an .npy matrix, gzip or not. It holds no more than the values read so far, and none while those are zero.
-func readFeatures(path string) (Features, error) {
+func readFeatures(path string) (data.Features, error) {
 	in, err := input.Open(path)
 	if err != nil {
-		return Features{}, err
+		return data.Features{}, err
 	}
 	defer in.Close()
 	return matrixIn(in)
 }
 
-func matrixIn(in *input.File) (Features, error) {
+func matrixIn(in *input.File) (data.Features, error) {
 	const want = "a NumPy .npy file"
 	if kind := in.Kind(); kind != "" && kind != want {
-		return Features{}, input.FileError(in.Path, kind, want)
+		return data.Features{}, input.FileError(in.Path, kind, want)
 	}
 	h, err := npy.ReadHeader(in)
 	var bad *npy.Error
 	if errors.As(err, &bad) {
-		return Features{}, input.FileError(in.Path, bad.Found, bad.Want)
+		return data.Features{}, input.FileError(in.Path, bad.Found, bad.Want)
 	} else if err != nil {
-		return Features{}, err
+		return data.Features{}, err
 	}
-	m := matrix{path: in.Path, Features: Features{Rows: h.Rows, Cols: h.Cols}}
+	m := matrix{path: in.Path, Features: data.Features{Rows: h.Rows, Cols: h.Cols}}
 	if values := h.Rows * h.Cols; int64(values) <= in.Size*gzipRatio/int64(h.Size) {
 		m.values = values
 	}
@@ -52,20 +53,20 @@ func matrixIn(in *input.File) (Features, error) {
 	for left := total; left > 0; {
 		n, err := io.ReadFull(in, buf[:min(int64(len(buf)), left)])
 		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-			return Features{}, input.FileError(in.Path, fmt.Sprintf("the end of the file after %d bytes of values", total-left+int64(n)),
+			return data.Features{}, input.FileError(in.Path, fmt.Sprintf("the end of the file after %d bytes of values", total-left+int64(n)),
 				fmt.Sprintf("%d bytes, for shape (%d, %d) and %d bytes a value", total, h.Rows, h.Cols, h.Size))
 		} else if err != nil {
-			return Features{}, err
+			return data.Features{}, err
 		}
 		if err := m.add(buf[:n], h.Size); err != nil {
-			return Features{}, err
+			return data.Features{}, err
 		}
 		left -= int64(n)
 	}
 	if n, err := io.ReadFull(in, buf[:1]); n > 0 { // also reads the checksum of a gzip file
-		return Features{}, input.FileError(in.Path, "more bytes after the last value", fmt.Sprintf("%d bytes of values, for shape (%d, %d)", total, h.Rows, h.Cols))
+		return data.Features{}, input.FileError(in.Path, "more bytes after the last value", fmt.Sprintf("%d bytes of values, for shape (%d, %d)", total, h.Rows, h.Cols))
 	} else if err != io.EOF {
-		return Features{}, err
+		return data.Features{}, err
 	}
 	return m.Features, nil
 }
@@ -76,7 +77,7 @@ const gzipRatio = 1100
 // matrix collects the values of a Features; Data stays nil until one is not zero.
 type matrix struct {
 	path string
-	Features
+	data.Features
 	seen   int // values so far
 	values int // how many there will be, as far as the header can be believed
 }

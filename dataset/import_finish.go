@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
@@ -39,7 +40,7 @@ func (im *importer) finish(ctx context.Context, files []string) (*ImportReport, 
 		return nil, err
 	}
 	im.writeNames(r.Nodes)
-	if err := im.out.about(about{Name: im.Name, TimeFormat: im.format, Sampling: Native, From: baseNames(files)}); err != nil {
+	if err := im.out.about(about{Name: im.Name, TimeFormat: im.format, Sampling: data.Native, From: baseNames(files)}); err != nil {
 		return nil, err
 	}
 	return r, im.out.commit(counts{events: r.Events, nodes: r.Nodes, sources: named, bipartite: r.Bipartite})

@@ -16,13 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
 	"github.com/dygmamba/dygmamba/event"
 )
 
 // imported imports one file and opens the result.
-func imported(t testing.TB, name, text string, o ImportOptions) (*Set, *ImportReport, error) {
+func imported(t testing.TB, name, text string, o ImportOptions) (*data.Set, *ImportReport, error) {
 	t.Helper()
 	dir := inputtest.Write(t, map[string]string{name: text})
 	out := filepath.Join(dir, "out.dgm")
@@ -43,7 +44,7 @@ func imported(t testing.TB, name, text string, o ImportOptions) (*Set, *ImportRe
 }
 
 // show is the events of a set as a user would see them.
-func show(s *Set) []string {
+func show(s *data.Set) []string {
 	var lines []string
 	all := s.Log.All()
 	for i := range all.Len() {
@@ -102,7 +103,7 @@ func TestImport(t *testing.T) {
 			if diff := cmp.Diff(c.want, show(s)); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
-			if r.Events != len(c.want) || s.Sampling != Native || s.Edge.Rows != len(c.want)+1 || s.Node.Rows != r.Nodes+1 {
+			if r.Events != len(c.want) || s.Sampling != data.Native || s.Edge.Rows != len(c.want)+1 || s.Node.Rows != r.Nodes+1 {
 				t.Errorf("%+v, %d rows of edge features", r, s.Edge.Rows)
 			}
 		})
@@ -382,7 +383,7 @@ func TestImportSeveralFiles(t *testing.T) {
 }
 
 // importedParquet writes rows as Parquet, imports them and opens the result.
-func importedParquet[T any](t *testing.T, rows []T, o ImportOptions) (*Set, error) {
+func importedParquet[T any](t *testing.T, rows []T, o ImportOptions) (*data.Set, error) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := parquet.Write(&b, rows); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
@@ -26,7 +27,7 @@ var JODIEBipartite = []string{"wikipedia", "reddit", "mooc", "lastfm", "myket"}
 // ReadJODIE reads a raw file of the JODIE project: a header line, then user,item,timestamp,label,feature,feature,… in the order of time, ids
 // from 0. Users become nodes 1 … U; items become U+1 … U+I in a bipartite set, in which both must be numbered without gaps, and share the
 // numbers of users elsewhere. Problems of the data are an *InputError.
-func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*Set, error) {
+func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*data.Set, error) {
 	in, err := input.Open(path)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*Set, error) {
 	return readJODIE(ctx, in, o)
 }
 
-func readJODIE(ctx context.Context, in *input.File, o JODIEOptions) (*Set, error) {
+func readJODIE(ctx context.Context, in *input.File, o JODIEOptions) (*data.Set, error) {
 	txt, err := input.NewText(in, true, "text with a line user,item,timestamp,label,features for each event")
 	if err != nil {
 		return nil, err
@@ -191,7 +192,7 @@ func (j *jodie) merge(b *jodieBlock) error {
 }
 
 // set numbers the nodes.
-func (j *jodie) set(name string) (*Set, error) {
+func (j *jodie) set(name string) (*data.Set, error) {
 	n := len(j.cols.Src)
 	if n == 0 {
 		return nil, input.FileError(j.path, "no events", "at least one row below the header")
@@ -222,8 +223,8 @@ func (j *jodie) set(name string) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", j.path, err)
 	}
-	s := featureless(name, log)
-	s.Edge = Features{Rows: n + 1, Cols: j.edge.Cols, Data: j.edge.Data}
+	s := data.Featureless(name, log)
+	s.Edge = data.Features{Rows: n + 1, Cols: j.edge.Cols, Data: j.edge.Data}
 	s.Node.Cols = 172 // zeros, as in the reference
 	return s, nil
 }

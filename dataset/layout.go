@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
@@ -64,7 +65,7 @@ func layoutIn(dir string) (layout, error) {
 }
 
 // read reads the three files at once.
-func (l layout) read(ctx context.Context) (*Set, error) {
+func (l layout) read(ctx context.Context) (*data.Set, error) {
 	set, found := l.load(ctx, 1)
 	if err := found.First(); err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (l layout) read(ctx context.Context) (*Set, error) {
 
 // check reads the three files to the end and returns what is wrong with them, up to most problems of each kind. The set is
 // nil if anything is. The error is for what kept it from reading.
-func (l layout) check(ctx context.Context, most int) (*Set, input.Problems, error) {
+func (l layout) check(ctx context.Context, most int) (*data.Set, input.Problems, error) {
 	set, found := l.load(ctx, most)
 	found.Err() // sorts
 	return set, found.Problems, found.broken
@@ -100,10 +101,10 @@ func (l *loaded) note(err error) {
 }
 
 // load reads the three files and keeps up to most problems of each kind. The set is nil if there are any.
-func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
+func (l layout) load(ctx context.Context, most int) (*data.Set, *loaded) {
 	var (
 		res              = &loaded{Finder: input.Finder{Most: most}}
-		edges, node      Features
+		edges, node      data.Features
 		errEdges, errSet error
 		errNode          error
 		wg               sync.WaitGroup
@@ -125,7 +126,7 @@ func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
 	}
 	warnings := l.missing()
 	for _, f := range []struct {
-		features  *Features
+		features  *data.Features
 		err       error
 		path      string
 		last      int
@@ -156,7 +157,7 @@ func (l layout) load(ctx context.Context, most int) (*Set, *loaded) {
 		res.broken = fmt.Errorf("load %s: %w", l.csv, err)
 		return nil, res
 	}
-	set := &Set{Name: l.name, Log: log, Node: node, Edge: edges, Bipartite: bipartite(log), Sampling: Reference, TimeFormat: input.TimeNumber}
+	set := &data.Set{Name: l.name, Log: log, Node: node, Edge: edges, Bipartite: data.Bipartite(log), Sampling: data.Reference, TimeFormat: input.TimeNumber}
 	set.Warnings = warnings
 	return set, res
 }
@@ -170,9 +171,9 @@ func scattered(file string, last event.Node, events int) error {
 	return input.FileError(file, fmt.Sprintf("node id %d in a table of %d events", last, events), "ids that count from 1 with few gaps: data import --format csv numbers nodes anew")
 }
 
-func (l layout) features(path string) (Features, error) {
+func (l layout) features(path string) (data.Features, error) {
 	if path == "" {
-		return Features{}, nil
+		return data.Features{}, nil
 	}
 	return readFeatures(path)
 }
@@ -204,7 +205,7 @@ type surplusRows struct{ about *input.Error }
 func (s *surplusRows) Error() string { return s.about.Error() }
 
 // fits checks that a matrix has the rows 0 … last, and gives a missing one those rows.
-func fits(f *Features, path string, last int, what, why string) error {
+func fits(f *data.Features, path string, last int, what, why string) error {
 	if path == "" {
 		f.Rows = last + 1
 		return nil

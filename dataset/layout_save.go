@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/internal/npy"
 	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
 // SaveDyGLib writes the set as ml_NAME.csv, ml_NAME.npy and ml_NAME_node.npy in dir, which is made if need be. Names of nodes are not kept
 // in this layout. Each file appears whole or not at all, the csv last.
-func SaveDyGLib(dir string, s *Set) error {
+func SaveDyGLib(dir string, s *data.Set) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -29,7 +30,7 @@ func SaveDyGLib(dir string, s *Set) error {
 }
 
 // writeTable writes the csv; times and labels so that they are read back exactly.
-func writeTable(w io.Writer, s *Set) error {
+func writeTable(w io.Writer, s *data.Set) error {
 	if _, err := io.WriteString(w, ",u,i,ts,label,idx\n"); err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func appendFloat(b []byte, v float64, bits int) []byte {
 }
 
 // writeNPY writes a matrix as float64, as the public files are. One without columns gets cols of zeros.
-func writeNPY(w io.Writer, f Features, cols int) error {
+func writeNPY(w io.Writer, f data.Features, cols int) error {
 	if f.Cols > 0 {
 		cols = f.Cols
 	}

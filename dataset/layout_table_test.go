@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
 )
@@ -45,9 +46,9 @@ func FuzzJODIE(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, bipartite bool) {
 		in, err := input.New("fuzz", strings.NewReader(s))
 		if err == nil {
-			var set *Set
+			var set *data.Set
 			if set, err = readJODIE(t.Context(), in, JODIEOptions{Bipartite: bipartite}); err == nil {
-				Stats(set)
+				data.Stats(set)
 			}
 		}
 		inputtest.CheckError(t, err)
@@ -63,7 +64,7 @@ func FuzzNPY(f *testing.F) {
 		in, err := input.New("fuzz", bytes.NewReader(b))
 		if err == nil {
 			in.Size = int64(len(b))
-			var m Features
+			var m data.Features
 			if m, err = matrixIn(in); err == nil && m.Data != nil && len(m.Data) != m.Rows*m.Cols {
 				t.Fatalf("%d values for shape (%d, %d)", len(m.Data), m.Rows, m.Cols)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
 )
@@ -225,7 +226,7 @@ func TestLayoutForms(t *testing.T) {
 			if diff := cmp.Diff([]string{"1 3 0 [1 2]", "2 3 1 [3 4]"}, got); diff != "" {
 				t.Error(diff)
 			}
-			if len(s.Warnings) != 1 || !strings.HasSuffix(s.Warnings[0], ": no ml_x_node.npy: its features are zero") || s.Sampling != Reference || s.Name != "x" {
+			if len(s.Warnings) != 1 || !strings.HasSuffix(s.Warnings[0], ": no ml_x_node.npy: its features are zero") || s.Sampling != data.Reference || s.Name != "x" {
 				t.Errorf("%q %s %s", s.Warnings, s.Sampling, s.Name)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/whole"
@@ -250,7 +251,7 @@ func (s *sectionWriter) readBack() error {
 }
 
 // Save writes the set as one native file. The file appears whole or not at all.
-func Save(path string, s *Set) error {
+func Save(path string, s *data.Set) error {
 	w, err := createNative(path)
 	if err != nil {
 		return err
@@ -262,7 +263,7 @@ func Save(path string, s *Set) error {
 	return nil
 }
 
-func (w *nativeWriter) set(s *Set) error {
+func (w *nativeWriter) set(s *data.Set) error {
 	all := s.Log.All()
 	n := all.Len()
 	put(w, secSource, all.Src)
@@ -295,7 +296,7 @@ func (w *nativeWriter) set(s *Set) error {
 	return w.commit(counts{events: n, nodes: max(0, s.NumNodes()-1), sources: s.Names.Sources(), bipartite: s.Bipartite})
 }
 
-func (w *nativeWriter) features(kind uint32, f Features) {
+func (w *nativeWriter) features(kind uint32, f data.Features) {
 	s := w.section(kind, f.Rows, f.Cols, int64(4*len(f.Data)))
 	s.Write(bytesOf(f.Data))
 }

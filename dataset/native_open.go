@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
@@ -15,7 +16,7 @@ import (
 
 // OpenNative opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than read, so Close the set
 // when done. Every byte is checked against its checksum.
-func OpenNative(path string) (*Set, error) {
+func OpenNative(path string) (*data.Set, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func OpenNative(path string) (*Set, error) {
 }
 
 // decodeNative makes a set of the bytes of a native file without copying columns. The bytes must be aligned to 8.
-func decodeNative(path string, data []byte) (*Set, error) {
+func decodeNative(path string, data []byte) (*data.Set, error) {
 	h, secs, err := readTable(path, data)
 	if err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ type decoder struct {
 	sections map[uint32]section
 }
 
-func (d *decoder) set() (*Set, error) {
+func (d *decoder) set() (*data.Set, error) {
 	if d.header.events > math.MaxInt32 || d.header.nodes > math.MaxInt32 || d.header.sources > d.header.nodes {
 		return nil, input.FileError(d.path, fmt.Sprintf("%d events, %d nodes, %d of them sources", d.header.events, d.header.nodes, d.header.sources),
 			fmt.Sprintf("at most %d of each", math.MaxInt32))
@@ -116,7 +117,7 @@ func (d *decoder) set() (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{Log: log, Bipartite: d.header.flags&flagBipartite != 0, Sampling: Native, TimeFormat: input.TimeNumber}
+	s := &data.Set{Log: log, Bipartite: d.header.flags&flagBipartite != 0, Sampling: data.Native, TimeFormat: input.TimeNumber}
 	if s.Edge, err = d.features(secEdgeFeatures); err == nil {
 		err = d.edges(s)
 	}
@@ -182,19 +183,19 @@ func column[T scalar](d *decoder, kind uint32, n int, must bool) ([]T, error) {
 	return col, nil
 }
 
-func (d *decoder) features(kind uint32) (Features, error) {
+func (d *decoder) features(kind uint32) (data.Features, error) {
 	s, ok := d.sections[kind]
 	if !ok {
-		return Features{}, input.FileError(d.path, "no section "+sectionName(kind), "it, with no bytes where all are zero")
+		return data.Features{}, input.FileError(d.path, "no section "+sectionName(kind), "it, with no bytes where all are zero")
 	}
 	if s.rows > math.MaxInt32+1 || s.cols > math.MaxInt32 || s.length > 0 && (s.length%4 != 0 || s.cols == 0 || s.length/4/s.cols != s.rows || s.length/4%s.cols != 0) {
-		return Features{}, input.FileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length), fmt.Sprintf("%d rows of %d values", s.rows, s.cols))
+		return data.Features{}, input.FileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length), fmt.Sprintf("%d rows of %d values", s.rows, s.cols))
 	}
-	return Features{Rows: int(s.rows), Cols: int(s.cols), Data: columnOf[float32](d.data[s.offset : s.offset+s.length])}, nil
+	return data.Features{Rows: int(s.rows), Cols: int(s.cols), Data: columnOf[float32](d.data[s.offset : s.offset+s.length])}, nil
 }
 
 // edges checks that every edge id occurs once and has a row of features.
-func (d *decoder) edges(s *Set) error {
+func (d *decoder) edges(s *data.Set) error {
 	all := s.Log.All()
 	if _, ok := d.sections[secEdge]; !ok {
 		if s.Edge.Rows <= all.Len() {
@@ -212,7 +213,7 @@ func (d *decoder) edges(s *Set) error {
 	return nil
 }
 
-func (d *decoder) names() (*Names, error) {
+func (d *decoder) names() (*data.Names, error) {
 	n := int(d.header.nodes)
 	ints, err := column[int64](d, secNameNumbers, n, false)
 	if err != nil {
@@ -234,10 +235,10 @@ func (d *decoder) names() (*Names, error) {
 		}
 		last = end
 	}
-	return NamesFrom(NameColumns{Numbers: ints, Text: text, Ends: ends}, int(d.header.sources)), nil
+	return data.NamesFrom(data.NameColumns{Numbers: ints, Text: text, Ends: ends}, int(d.header.sources)), nil
 }
 
-func (d *decoder) about(s *Set) error {
+func (d *decoder) about(s *data.Set) error {
 	var a about
 	sec, ok := d.sections[secAbout]
 	if !ok {
@@ -250,8 +251,8 @@ func (d *decoder) about(s *Set) error {
 	if a.TimeFormat == input.TimeDate {
 		s.TimeFormat = input.TimeDate
 	}
-	if a.Sampling == Reference {
-		s.Sampling = Reference
+	if a.Sampling == data.Reference {
+		s.Sampling = data.Reference
 	}
 	return nil
 }

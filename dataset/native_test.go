@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
 )
@@ -25,7 +26,7 @@ func aligned(b []byte) []byte {
 }
 
 // everything is a set that uses every section.
-func everything(t testing.TB) *Set {
+func everything(t testing.TB) *data.Set {
 	t.Helper()
 	log := event.NewLog(3)
 	for _, e := range []event.Event{{Src: 1, Dst: 3, Time: 1.5, Label: 1, Edge: 2}, {Src: 2, Dst: 3, Time: 1.5, Edge: 1}, {Src: 1, Dst: 4, Time: 9, Edge: 3}} {
@@ -33,15 +34,15 @@ func everything(t testing.TB) *Set {
 			t.Fatal(err)
 		}
 	}
-	names, err := NewNames([]string{"ann", "bob", "ann", "ü"}, 2)
+	names, err := data.NewNames([]string{"ann", "bob", "ann", "ü"}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Set{Name: "all", Log: log, Bipartite: true, Sampling: Native, TimeFormat: input.TimeDate, Names: names,
-		Edge: Features{Rows: 4, Cols: 2, Data: []float32{0, 0, 1, 2, 3, 4, 5, 6}}, Node: Features{Rows: 5, Cols: 1, Data: []float32{0, 1, 2, 3, 4}}}
+	return &data.Set{Name: "all", Log: log, Bipartite: true, Sampling: data.Native, TimeFormat: input.TimeDate, Names: names,
+		Edge: data.Features{Rows: 4, Cols: 2, Data: []float32{0, 0, 1, 2, 3, 4, 5, 6}}, Node: data.Features{Rows: 5, Cols: 1, Data: []float32{0, 1, 2, 3, 4}}}
 }
 
-func saved(t testing.TB, s *Set) []byte {
+func saved(t testing.TB, s *data.Set) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.dgm")
 	if err := Save(path, s); err != nil {
@@ -55,7 +56,7 @@ func saved(t testing.TB, s *Set) []byte {
 }
 
 func TestNative(t *testing.T) {
-	for _, s := range []*Set{everything(t), must(Synth("s1", SynthOptions{})), must(Periodic(PeriodicOptions{}))} {
+	for _, s := range []*data.Set{everything(t), must(Synth("s1", SynthOptions{})), must(Periodic(PeriodicOptions{}))} {
 		path := filepath.Join(t.TempDir(), "x.dgm")
 		if err := Save(path, s); err != nil {
 			t.Fatal(err)
@@ -79,7 +80,7 @@ func TestNative(t *testing.T) {
 	}
 }
 
-func must(s *Set, err error) *Set {
+func must(s *data.Set, err error) *data.Set {
 	if err != nil {
 		panic(err)
 	}
@@ -226,7 +227,7 @@ func TestNativeSmall(t *testing.T) {
 func TestNativeBytes(t *testing.T) {
 	log := event.NewLog(1)
 	log.Append(event.Event{Src: 1, Dst: 2, Time: 0.5})
-	b := saved(t, featureless("tiny", log))
+	b := saved(t, data.Featureless("tiny", log))
 	want := "\x89DGM\r\n\x1a\n\x01\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
 		"\x80\x01\x00\x00\x00\x00\x00\x00\xa0\x02\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00"
 	if got := string(b[:60]); got != want {
@@ -241,11 +242,11 @@ func FuzzNative(f *testing.F) {
 	f.Add(saved(f, everything(f)))
 	log := event.NewLog(1)
 	log.Append(event.Event{Src: 1, Dst: 2, Time: 0.5})
-	f.Add(saved(f, featureless("tiny", log)))
+	f.Add(saved(f, data.Featureless("tiny", log)))
 	f.Add([]byte(input.NativeMagic))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, data := range [][]byte{aligned(b), reseal(b)} {
-			s, err := decodeNative("fuzz.dgm", data)
+		for _, raw := range [][]byte{aligned(b), reseal(b)} {
+			s, err := decodeNative("fuzz.dgm", raw)
 			if err != nil {
 				var in *input.Error
 				if !errors.As(err, &in) {
@@ -254,7 +255,7 @@ func FuzzNative(f *testing.F) {
 				continue
 			}
 			s.Hash()
-			Stats(s)
+			data.Stats(s)
 			for i := range s.Log.Len() {
 				e := s.Log.At(i)
 				s.Edge.Row(int(e.Edge))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -25,7 +26,7 @@ var DefaultPeriodic = PeriodicOptions{Sources: 10, Targets: 10, Events: 6000, Sh
 // Periodic makes a bipartite stream in which every source meets every target again and again, each pair in a rhythm of its own. Who has met
 // whom, how often and how recently says next to nothing about who meets next. Comparing the time since a pair's last meeting with the gaps
 // before it does.
-func Periodic(o PeriodicOptions) (*Set, error) {
+func Periodic(o PeriodicOptions) (*data.Set, error) {
 	o = o.withDefaults()
 	if o.Sources < 1 || o.Targets < 1 || o.Events < 1 || !(o.ShortGap > 0) || !(o.LongGap >= o.ShortGap) || !(o.Jitter >= 0 && o.Jitter < 1) || !(o.Noise >= 0 && o.Noise < 1) {
 		return nil, fmt.Errorf("periodic stream of %+v: want at least one source, target and event, 0 < ShortGap ≤ LongGap, jitter and noise from 0 to below 1", o)
@@ -54,8 +55,8 @@ func Periodic(o PeriodicOptions) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Names, err = NewNames(sideNames(o.Sources, o.Targets), o.Sources)
-	s.Sampling = Native
+	s.Names, err = data.NewNames(sideNames(o.Sources, o.Targets), o.Sources)
+	s.Sampling = data.Native
 	return s, err
 }
 

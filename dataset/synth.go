@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -40,7 +41,7 @@ func isSynth(name string) bool { return slices.Contains(SynthNames, name) }
 //   - s2 and s3 with first gaps in a range of about 5 above 800: nearly the same number of training events for all pairs, and the time range;
 //   - s3 with a period of its own for each pair, the same number of events in each of the eight, and one where the last ends: 1721 and 2193
 //     events are 8·215+1 and 8·274+1, and (95,657−49)/8 is a whole number.
-func Synth(name string, o SynthOptions) (*Set, error) {
+func Synth(name string, o SynthOptions) (*data.Set, error) {
 	g := &synth{rng: rand.New(rand.NewPCG(o.Seed, 0x5c1)), gap: o.FirstGap}
 	pairs, err := g.pairs(o)
 	if err != nil {
@@ -157,7 +158,7 @@ func after(start float64, n int, gap, step float64) float64 {
 }
 
 // set sorts the events; of those at one time, the pair that was generated first comes first.
-func (g *synth) set(name string) (*Set, error) {
+func (g *synth) set(name string) (*data.Set, error) {
 	slices.SortStableFunc(g.events, func(a, b event.Event) int {
 		switch {
 		case a.Time < b.Time:
@@ -173,7 +174,7 @@ func (g *synth) set(name string) (*Set, error) {
 			return nil, err
 		}
 	}
-	return featureless(name, log), nil
+	return data.Featureless(name, log), nil
 }
 
 func cents(v float64) float64 { return math.Round(v*100) / 100 }

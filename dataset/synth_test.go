@@ -4,11 +4,12 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/event"
 )
 
 // perPair is the least and most events of a pair among the first n events.
-func perPair(s *Set, n int) (pairs, least, most int) {
+func perPair(s *data.Set, n int) (pairs, least, most int) {
 	count := map[[2]event.Node]int{}
 	all := s.Log.Span(0, n)
 	for i := range all.Len() {
@@ -21,7 +22,7 @@ func perPair(s *Set, n int) (pairs, least, most int) {
 	return len(count), least, most
 }
 
-func distinctTimes(s *Set) int {
+func distinctTimes(s *data.Set) int {
 	n := 0
 	all := s.Log.All()
 	for i := range all.Len() {

@@ -29,7 +29,7 @@ var Layers = []Layer{
 	{Data, []string{"index"}},
 	{Data, []string{"sample"}},
 	{Data, []string{"dataset/input"}},
-	{Data, []string{"dataset/input/inputtest"}},
+	{Data, []string{"dataset/data", "dataset/input/inputtest"}},
 	{Data, []string{"dataset"}},
 	{Data, []string{"internal/queries"}},
 

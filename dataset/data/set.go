@@ -1,9 +1,8 @@
-// Package dataset answers: where do events come from?
+// Package data answers: what is a data set, once it is read?
 //
-// Open finds a data set by name, directory or file. Import turns a user's own tables into one native file. Synth and Periodic make streams
-// with a known pattern. Nothing here prints: what a user should know comes back as errors that say what was found, where, and what would
-// have been right, as warnings in the Set, or through a progress callback.
-package dataset
+// A Set is events in time order, features as plain rows, and what its nodes were called. Whoever reads or makes one returns it,
+// whatever the form it came in.
+package data
 
 import (
 	"crypto/sha256"
@@ -115,8 +114,8 @@ func hashFeatures(h hash.Hash, f Features) {
 	h.Write(buf)
 }
 
-// bipartite says whether no node is both a source and a destination.
-func bipartite(l *event.Log) bool {
+// Bipartite says whether no node is both a source and a destination.
+func Bipartite(l *event.Log) bool {
 	source := make([]uint64, l.NumNodes()/64+1) // a bit per node
 	all := l.All()
 	for _, u := range all.Src {
@@ -130,8 +129,8 @@ func bipartite(l *event.Log) bool {
 	return all.Len() > 0
 }
 
-// featureless is a set of events alone.
-func featureless(name string, log *event.Log) *Set {
+// Featureless is a set of events alone.
+func Featureless(name string, log *event.Log) *Set {
 	return &Set{Name: name, Log: log, Node: Features{Rows: log.NumNodes()}, Edge: Features{Rows: log.Len() + 1},
-		Bipartite: bipartite(log), Sampling: Reference, TimeFormat: input.TimeNumber}
+		Bipartite: Bipartite(log), Sampling: Reference, TimeFormat: input.TimeNumber}
 }
