@@ -10,6 +10,7 @@ package dataset
 import (
 	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/synth"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -62,3 +63,33 @@ func ParseTime(s string) (at event.Time, format string, err error) { return inpu
 
 // FormatTime writes a time as ParseTime reads it, so that nothing is lost.
 func FormatTime(at event.Time, format string) string { return input.FormatTime(at, format) }
+
+// SynthOptions choose among the readings of the paper's description of S1, S2 and S3. The zero value is the one its tables
+// imply.
+type SynthOptions = synth.PaperOptions
+
+// Values of SynthOptions.
+const (
+	IDsShared   = synth.IDsShared   // 7 nodes that are both sources and destinations
+	IDsSeparate = synth.IDsSeparate // 7 sources and 7 destinations
+	GapCents    = synth.GapCents    // a pair's first gap has two decimals
+	GapReal     = synth.GapReal     // it is any number; times are rounded to two decimals
+	GapInteger  = synth.GapInteger  // it is a whole number
+)
+
+// SynthNames are the data sets Synth makes.
+var SynthNames = synth.PaperNames
+
+// Synth makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data.
+func Synth(name string, o SynthOptions) (*Set, error) { return synth.Paper(name, o) }
+
+// PeriodicOptions shape a Periodic stream. Zero values are replaced by those of DefaultPeriodic.
+type PeriodicOptions = synth.PeriodicOptions
+
+// DefaultPeriodic is small enough to learn in a minute.
+var DefaultPeriodic = synth.DefaultPeriodic
+
+// Periodic makes a bipartite stream in which every source meets every target again and again, each pair in a rhythm of its
+// own. Who has met whom, how often and how recently says next to nothing about who meets next. Comparing the time since a
+// pair's last meeting with the gaps before it does.
+func Periodic(o PeriodicOptions) (*Set, error) { return synth.Periodic(o) }

@@ -18,13 +18,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/synth"
 )
 
 // archive is a zip of a tiny data set.
 func archive(t *testing.T, name string, text string) []byte {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := Periodic(PeriodicOptions{Sources: 2, Targets: 2, Events: 50})
+	s, err := synth.Periodic(synth.PeriodicOptions{Sources: 2, Targets: 2, Events: 50})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
+	"github.com/dygmamba/dygmamba/dataset/synth"
 )
 
 func sha256Of(t *testing.T, r io.Reader) string {
@@ -365,7 +366,7 @@ func TestOpenPath(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set, err := Synth("s3", SynthOptions{})
+	set, err := synth.Paper("s3", synth.PaperOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package dataset
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"github.com/dygmamba/dygmamba/dataset/synth"
+)
 
 // Listing is a built-in data set and where it lies.
 type Listing struct {
@@ -22,7 +26,7 @@ func List(o Options) []Listing {
 				break
 			}
 		}
-		l.Generated = l.Path == "" && isSynth(e.Name)
+		l.Generated = l.Path == "" && synth.IsPaper(e.Name)
 		list = append(list, l)
 	}
 	return list

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/synth"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -56,7 +57,7 @@ func saved(t testing.TB, s *data.Set) []byte {
 }
 
 func TestNative(t *testing.T) {
-	for _, s := range []*data.Set{everything(t), must(Synth("s1", SynthOptions{})), must(Periodic(PeriodicOptions{}))} {
+	for _, s := range []*data.Set{everything(t), must(synth.Paper("s1", synth.PaperOptions{})), must(synth.Periodic(synth.PeriodicOptions{}))} {
 		path := filepath.Join(t.TempDir(), "x.dgm")
 		if err := Save(path, s); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/synth"
 	"github.com/dygmamba/dygmamba/internal/near"
 )
 
@@ -79,7 +80,7 @@ func find(name string, o Options) (source, error) {
 	case err == nil:
 		return findFile(name)
 	}
-	if low := strings.ToLower(name); isSynth(low) {
+	if low := strings.ToLower(name); synth.IsPaper(low) {
 		return source{synth: low}, nil
 	}
 	return source{}, notFound(name, dirs)

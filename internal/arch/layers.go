@@ -30,6 +30,7 @@ var Layers = []Layer{
 	{Data, []string{"sample"}},
 	{Data, []string{"dataset/input"}},
 	{Data, []string{"dataset/data", "dataset/input/inputtest"}},
+	{Data, []string{"dataset/synth"}},
 	{Data, []string{"dataset"}},
 	{Data, []string{"internal/queries"}},
 

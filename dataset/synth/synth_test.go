@@ -1,4 +1,4 @@
-package dataset
+package synth
 
 import (
 	"math"
@@ -48,7 +48,7 @@ func TestSynthLikePaper(t *testing.T) {
 		{"s2", 100000, 98004, 1573561.52, 1424, 1433, 4, 1921, 2097, 70, 13000},
 		{"s3", 95657, 95370, 1771300.40, 1364, 1372, 4, 1721, 2193, 40, 500},
 	} {
-		s, err := Synth(c.name, SynthOptions{})
+		s, err := Paper(c.name, PaperOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func far(got, want, most int) bool { return got-want > most || want-got > most }
 
 // In S1 every gap is 0.05 longer than the one before.
 func TestSynthGaps(t *testing.T) {
-	s, err := Synth("s1", SynthOptions{Seed: 3})
+	s, err := Paper("s1", PaperOptions{Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,15 +91,15 @@ func TestSynthGaps(t *testing.T) {
 
 func TestSynthReadings(t *testing.T) {
 	for _, c := range []struct {
-		o               SynthOptions
+		o               PaperOptions
 		pairs, maxNode  int
 		distinctAtLeast int
 	}{
-		{SynthOptions{Pairs: 42, FirstGap: GapReal}, 42, 7, 99000},
-		{SynthOptions{Pairs: 21, FirstGap: GapReal}, 21, 7, 99000},
-		{SynthOptions{IDs: IDsSeparate}, 49, 14, 96000},
+		{PaperOptions{Pairs: 42, FirstGap: GapReal}, 42, 7, 99000},
+		{PaperOptions{Pairs: 21, FirstGap: GapReal}, 21, 7, 99000},
+		{PaperOptions{IDs: IDsSeparate}, 49, 14, 96000},
 	} {
-		s, err := Synth("s1", c.o)
+		s, err := Paper("s1", c.o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,20 +108,20 @@ func TestSynthReadings(t *testing.T) {
 			t.Errorf("%+v: %d pairs, %d nodes, %d events, %d times", c.o, pairs, s.NumNodes()-1, s.Log.Len(), distinctTimes(s))
 		}
 	}
-	for _, o := range []SynthOptions{{Pairs: 7}, {IDs: "both"}, {FirstGap: "odd"}} {
-		if _, err := Synth("s1", o); err == nil {
+	for _, o := range []PaperOptions{{Pairs: 7}, {IDs: "both"}, {FirstGap: "odd"}} {
+		if _, err := Paper("s1", o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
 	}
-	if _, err := Synth("s4", SynthOptions{}); err == nil {
+	if _, err := Paper("s4", PaperOptions{}); err == nil {
 		t.Error("s4 made")
 	}
 }
 
 func TestSynthSeed(t *testing.T) {
-	a, _ := Synth("s2", SynthOptions{Seed: 1})
-	b, _ := Synth("s2", SynthOptions{Seed: 1})
-	c, _ := Synth("s2", SynthOptions{Seed: 2})
+	a, _ := Paper("s2", PaperOptions{Seed: 1})
+	b, _ := Paper("s2", PaperOptions{Seed: 1})
+	c, _ := Paper("s2", PaperOptions{Seed: 2})
 	if a.Hash() != b.Hash() || a.Hash() == c.Hash() {
 		t.Errorf("hashes %.8s %.8s %.8s", a.Hash(), b.Hash(), c.Hash())
 	}

@@ -1,4 +1,7 @@
-package dataset
+// Package synth answers: which streams have a pattern that is known?
+//
+// Paper makes the three of the DyGMamba paper, Periodic a small one that every pair walks through in a rhythm of its own.
+package synth
 
 import (
 	"fmt"
@@ -10,15 +13,15 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// SynthOptions choose among the readings of the paper's description of S1, S2 and S3. The zero value is the one its tables imply.
-type SynthOptions struct {
+// PaperOptions choose among the readings of the paper's description of S1, S2 and S3. The zero value is the one its tables imply.
+type PaperOptions struct {
 	Seed     uint64
 	Pairs    int    // 49 (or 0): all ordered pairs of the 7 nodes, with themselves too; 42: without; 21: unordered
 	IDs      string // IDsShared (or ""), IDsSeparate
 	FirstGap string // GapCents (or ""), GapReal, GapInteger
 }
 
-// Values of SynthOptions.
+// Values of PaperOptions.
 const (
 	IDsShared   = "shared"   // 7 nodes that are both sources and destinations
 	IDsSeparate = "separate" // 7 sources and 7 destinations
@@ -27,12 +30,13 @@ const (
 	GapInteger  = "integer"  // it is a whole number
 )
 
-// SynthNames are the data sets Synth makes.
-var SynthNames = []string{"s1", "s2", "s3"}
+// PaperNames are the data sets Paper makes.
+var PaperNames = []string{"s1", "s2", "s3"}
 
-func isSynth(name string) bool { return slices.Contains(SynthNames, name) }
+// IsPaper says whether Paper makes a data set of that name.
+func IsPaper(name string) bool { return slices.Contains(PaperNames, name) }
 
-// Synth makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data: pairs of 7 nodes whose gaps grow by 0.05 (s1), shrink by
+// Paper makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data: pairs of 7 nodes whose gaps grow by 0.05 (s1), shrink by
 // 0.05 (s2), or grow and start over in eight periods (s3).
 //
 // The originals were not published, nor how first gaps and numbers of events were drawn. What is here follows from the published tables:
@@ -41,7 +45,7 @@ func isSynth(name string) bool { return slices.Contains(SynthNames, name) }
 //   - s2 and s3 with first gaps in a range of about 5 above 800: nearly the same number of training events for all pairs, and the time range;
 //   - s3 with a period of its own for each pair, the same number of events in each of the eight, and one where the last ends: 1721 and 2193
 //     events are 8·215+1 and 8·274+1, and (95,657−49)/8 is a whole number.
-func Synth(name string, o SynthOptions) (*data.Set, error) {
+func Paper(name string, o PaperOptions) (*data.Set, error) {
 	g := &synth{rng: rand.New(rand.NewPCG(o.Seed, 0x5c1)), gap: o.FirstGap}
 	pairs, err := g.pairs(o)
 	if err != nil {
@@ -79,7 +83,7 @@ type synth struct {
 	events []event.Event
 }
 
-func (g *synth) pairs(o SynthOptions) ([][2]event.Node, error) {
+func (g *synth) pairs(o PaperOptions) ([][2]event.Node, error) {
 	const nodes = 7
 	var shift event.Node
 	switch o.IDs {
