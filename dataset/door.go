@@ -10,6 +10,7 @@ package dataset
 import (
 	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/native"
 	"github.com/dygmamba/dygmamba/dataset/synth"
 	"github.com/dygmamba/dygmamba/event"
 )
@@ -93,3 +94,10 @@ var DefaultPeriodic = synth.DefaultPeriodic
 // own. Who has met whom, how often and how recently says next to nothing about who meets next. Comparing the time since a
 // pair's last meeting with the gaps before it does.
 func Periodic(o PeriodicOptions) (*Set, error) { return synth.Periodic(o) }
+
+// OpenNative opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than read, so
+// Close the set when done. Every byte is checked against its checksum.
+func OpenNative(path string) (*Set, error) { return native.Open(path) }
+
+// Save writes the set as one native file. The file appears whole or not at all.
+func Save(path string, s *Set) error { return native.Save(path, s) }

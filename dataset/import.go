@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/native"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -78,14 +79,14 @@ func Import(ctx context.Context, files []string, out string, o ImportOptions) (*
 	if o.Name == "" {
 		o.Name = strings.TrimPrefix(strings.SplitN(filepath.Base(files[0]), ".", 2)[0], "ml_")
 	}
-	w, err := createNative(out)
+	w, err := native.Create(out)
 	if err != nil {
 		return nil, err
 	}
 	im := newImporter(o, w)
 	report, err := im.all(ctx, files)
 	if err != nil {
-		w.discard()
+		w.Discard()
 		return nil, err
 	}
 	report.Out = out
@@ -96,28 +97,28 @@ func Import(ctx context.Context, files []string, out string, o ImportOptions) (*
 type importer struct {
 	ImportOptions
 	finder  input.Finder
-	out     *nativeWriter
+	out     *native.Writer
 	sources *dict
 	targets *dict // the same, unless bipartite
 	table   *eventTable
 	format  string // of times
 	columns Columns
 
-	width    int            // of edge features, −1 until the first row
-	features *sectionWriter // nil without
-	nonzero  bool           // some edge feature is not 0
+	width    int             // of edge features, −1 until the first row
+	features *native.Section // nil without
+	nonzero  bool            // some edge feature is not 0
 
 	reader *tableReader // of the file being read
 }
 
-func newImporter(o ImportOptions, w *nativeWriter) *importer {
+func newImporter(o ImportOptions, w *native.Writer) *importer {
 	im := &importer{ImportOptions: o, finder: input.Finder{Most: o.MaxProblems}, out: w, sources: newDict(), table: newEventTable(), width: -1}
 	im.targets = im.sources
 	if o.Bipartite {
 		im.targets = newDict()
 	}
 	if len(o.EdgeFeatures) > 0 {
-		im.features = w.section(secEdgeFeatures, 0, 0, -1)
+		im.features = w.Section(native.EdgeFeatures, 0, 0, -1)
 	}
 	return im
 }
@@ -203,7 +204,7 @@ func (im *importer) writeFeatures(feat []float32) error {
 	if im.features == nil || len(feat) == 0 {
 		return nil
 	}
-	if im.features.size() == 0 {
+	if im.features.Size() == 0 {
 		im.features.Write(make([]byte, 4*im.width)) // row 0 is padding
 	}
 	for _, v := range feat {
@@ -212,6 +213,6 @@ func (im *importer) writeFeatures(feat []float32) error {
 			break
 		}
 	}
-	_, err := im.features.Write(bytesOf(feat))
+	_, err := im.features.Write(native.Bytes(feat))
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/native"
 )
 
 // rowMaker is a CSV file of n rows made as it is read: src,dst,time with a hundred thousand users and ten thousand items. Times
@@ -61,7 +62,7 @@ func BenchmarkImportCSV(b *testing.B) {
 			var peak uint64
 			for b.Loop() {
 				out := filepath.Join(b.TempDir(), "out.dgm")
-				w, err := createNative(out)
+				w, err := native.Create(out)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -106,7 +107,7 @@ func TestImportMemory(t *testing.T) {
 		t.Skip("imports six million rows")
 	}
 	const rows = 6_000_000
-	w, err := createNative(filepath.Join(t.TempDir(), "out.dgm"))
+	w, err := native.Create(filepath.Join(t.TempDir(), "out.dgm"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestImportMemory(t *testing.T) {
 func BenchmarkOpenNative(b *testing.B) {
 	const rows = 10_000_000
 	out := filepath.Join(b.TempDir(), "out.dgm")
-	w, err := createNative(out)
+	w, err := native.Create(out)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func BenchmarkOpenNative(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		s, err := OpenNative(out)
+		s, err := native.Open(out)
 		if err != nil || s.Log.Len() != rows {
 			b.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/native"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
@@ -40,10 +41,10 @@ func (im *importer) finish(ctx context.Context, files []string) (*ImportReport, 
 		return nil, err
 	}
 	im.writeNames(r.Nodes)
-	if err := im.out.about(about{Name: im.Name, TimeFormat: im.format, Sampling: data.Native, From: baseNames(files)}); err != nil {
+	if err := im.out.About(native.About{Name: im.Name, TimeFormat: im.format, Sampling: data.Native, From: baseNames(files)}); err != nil {
 		return nil, err
 	}
-	return r, im.out.commit(counts{events: r.Events, nodes: r.Nodes, sources: named, bipartite: r.Bipartite})
+	return r, im.out.Commit(native.Counts{Events: r.Events, Nodes: r.Nodes, Sources: named, Bipartite: r.Bipartite})
 }
 
 // baseNames are file names without their directories, so that the same data gives the same bytes wherever it lies.
@@ -59,27 +60,27 @@ func baseNames(files []string) []string {
 func (im *importer) sealFeatures() {
 	rows := im.table.n + 1
 	if im.features == nil {
-		im.out.section(secEdgeFeatures, rows, 0, 0)
+		im.out.Section(native.EdgeFeatures, rows, 0, 0)
 		return
 	}
-	im.features.shape(rows, im.width)
-	im.features.seal()
+	im.features.Shape(rows, im.width)
+	im.features.Seal()
 	if !im.nonzero {
-		im.features.drop()
+		im.features.Drop()
 	}
 }
 
 // writeEvents writes the columns in the order of time, all at once, unless the context ends.
 func (im *importer) writeEvents(ctx context.Context, r *ImportReport, named int) {
 	n := im.table.n
-	begin := func(kind uint32, size int) *sectionWriter { return im.out.section(kind, n, 1, int64(size)*int64(n)) }
-	src, dst, time := begin(secSource, 4), begin(secDestination, 4), begin(secTime, 8)
-	var label, edge *sectionWriter
+	begin := func(kind uint32, size int) *native.Section { return im.out.Section(kind, n, 1, int64(size)*int64(n)) }
+	src, dst, time := begin(native.Source, 4), begin(native.Destination, 4), begin(native.Time, 8)
+	var label, edge *native.Section
 	if im.table.labelled {
-		label = begin(secLabel, 4)
+		label = begin(native.Label, 4)
 	}
 	if !im.table.sorted {
-		edge = begin(secEdge, 4)
+		edge = begin(native.Edge, 4)
 	}
 	var shift event.Node // of destinations
 	if im.Bipartite {
@@ -89,14 +90,14 @@ func (im *importer) writeEvents(ctx context.Context, r *ImportReport, named int)
 	seen := 0
 	var b columnBuffer
 	flush := func() {
-		src.Write(bytesOf(b.src))
-		dst.Write(bytesOf(b.dst))
-		time.Write(bytesOf(b.time))
+		src.Write(native.Bytes(b.src))
+		dst.Write(native.Bytes(b.dst))
+		time.Write(native.Bytes(b.time))
 		if label != nil {
-			label.Write(bytesOf(b.label))
+			label.Write(native.Bytes(b.label))
 		}
 		if edge != nil {
-			edge.Write(bytesOf(b.edge))
+			edge.Write(native.Bytes(b.edge))
 		}
 		b.reset()
 	}
@@ -155,26 +156,26 @@ func (im *importer) writeNames(nodes int) {
 	}
 	words := im.sources.words || im.targets.words
 	if !words {
-		s := im.out.section(secNameNumbers, nodes, 1, int64(8*nodes))
+		s := im.out.Section(native.NameNumbers, nodes, 1, int64(8*nodes))
 		for _, d := range dicts {
-			s.Write(bytesOf(d.nums))
+			s.Write(native.Bytes(d.nums))
 		}
 		return
 	}
-	text := im.out.section(secNameText, 0, 1, -1)
+	text := im.out.Section(native.NameText, 0, 1, -1)
 	for _, d := range dicts {
 		for i := range d.len() {
 			text.Write(d.name(i))
 		}
 	}
-	text.seal()
-	text.shape(int(text.size()), 1)
-	ends := im.out.section(secNameEnds, nodes, 1, int64(8*nodes))
+	text.Seal()
+	text.Shape(int(text.Size()), 1)
+	ends := im.out.Section(native.NameEnds, nodes, 1, int64(8*nodes))
 	end := int64(0)
 	for _, d := range dicts {
 		for i := range d.len() {
 			end += int64(len(d.name(i)))
-			ends.Write(bytesOf([]int64{end}))
+			ends.Write(native.Bytes([]int64{end}))
 		}
 	}
 }

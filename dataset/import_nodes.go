@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/native"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
@@ -13,7 +14,7 @@ import (
 // writeNodes writes the node features, from the node file if there is one.
 func (im *importer) writeNodes(ctx context.Context, r *ImportReport) error {
 	if im.NodeFile == "" {
-		im.out.section(secNodeFeatures, r.Nodes+1, 0, 0)
+		im.out.Section(native.NodeFeatures, r.Nodes+1, 0, 0)
 		return nil
 	}
 	n := &nodeFile{importer: im, report: r}
@@ -40,7 +41,7 @@ func (im *importer) writeNodes(ctx context.Context, r *ImportReport) error {
 	if r.UnknownNodeIDs > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows about nodes without events: ignored", im.NodeFile, r.UnknownNodeIDs))
 	}
-	return n.section.readBack()
+	return n.section.ReadBack()
 }
 
 // nodeFile writes rows of features to their place as they come.
@@ -48,7 +49,7 @@ type nodeFile struct {
 	*importer
 	report  *ImportReport
 	reader  *tableReader
-	section *sectionWriter // nil until the first row
+	section *native.Section // nil until the first row
 	width   int
 	seen    idset.Set
 	count   int // nodes with features
@@ -135,12 +136,12 @@ func (n *nodeFile) put(id event.Node, width int, feat []float32) error {
 	if n.section == nil {
 		n.width = width
 		n.report.NodeFeatures = width
-		n.section = n.out.section(secNodeFeatures, n.report.Nodes+1, width, int64(n.report.Nodes+1)*int64(width)*4)
+		n.section = n.out.Section(native.NodeFeatures, n.report.Nodes+1, width, int64(n.report.Nodes+1)*int64(width)*4)
 	}
 	if width != n.width {
 		return input.FileError(n.NodeFile, fmt.Sprintf("%d features for node %d", width, id), fmt.Sprintf("%d, as in the rows before", n.width))
 	}
 	n.count++
-	_, err := n.section.WriteAt(bytesOf(feat), int64(id)*int64(width)*4)
+	_, err := n.section.WriteAt(native.Bytes(feat), int64(id)*int64(width)*4)
 	return err
 }

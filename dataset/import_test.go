@@ -19,6 +19,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
+	"github.com/dygmamba/dygmamba/dataset/native"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -171,7 +172,7 @@ func TestImportNodeFeatures(t *testing.T) {
 			if diff := cmp.Diff(c.warnings, r.Warnings); diff != "" {
 				t.Error(diff)
 			}
-			s, err := OpenNative(out)
+			s, err := native.Open(out)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -310,7 +311,7 @@ func TestImportParquet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := OpenNative(out)
+	s, err := native.Open(out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +367,7 @@ func TestImportSeveralFiles(t *testing.T) {
 	if _, err := Import(t.Context(), []string{path("a.csv"), path("b.jsonl")}, out, ImportOptions{Name: "both"}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := OpenNative(out)
+	s, err := native.Open(out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +473,7 @@ func TestImportStopsAtAnEarlyEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, _ := createNative("")
+		w, _ := native.Create("")
 		if err := newImporter(ImportOptions{MaxProblems: 1}, w).file(ctx, "pipe", in); !errors.Is(err, context.Canceled) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -531,7 +532,7 @@ func TestImportStopsBeforeWriting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, _ := createNative("")
+	w, _ := native.Create("")
 	im := newImporter(ImportOptions{MaxProblems: 1}, w)
 	if err := im.file(t.Context(), "x", in); err != nil {
 		t.Fatal(err)

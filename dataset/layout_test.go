@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -20,7 +19,6 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
-	"github.com/dygmamba/dygmamba/dataset/synth"
 )
 
 func sha256Of(t *testing.T, r io.Reader) string {
@@ -234,44 +232,6 @@ func TestLayoutForms(t *testing.T) {
 	}
 }
 
-func TestOpenFinds(t *testing.T) {
-	dir := inputtest.Write(t, map[string]string{"ml_a.csv": goodCSV, "ml_b.csv.gz": inputtest.Gzip(goodCSV), "junk.txt": "hello"})
-	for _, name := range []string{"uci", "s2"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Chdir(dir)
-	o := Options{DataDir: dir}
-	for _, c := range []struct {
-		name, want string
-		is         error
-	}{
-		{dir, "found 2 data sets (a, b); want one", nil},
-		{filepath.Join(dir, "ml_b.csv.gz"), "", nil},
-		{filepath.Join(dir, "junk.txt"), "found some other file; want a native .dgm file", nil},
-		{filepath.Join(dir, "nowhere"), "want a directory in the ml_* layout or a file made by data import", fs.ErrNotExist},
-		{"uci", "data fetch uci downloads it", fs.ErrNotExist},
-		{"enrn", `no data set "enrn"`, ErrUnknown},
-		{"enrn", "did you mean enron?", ErrUnknown},
-		{filepath.Join(dir, "uci"), "found no ml_NAME.csv or ml_NAME.csv.gz", nil},
-		{"", "want a data set's name", nil},
-		{"s1", "", nil},
-		{"s2", "", nil}, // a directory of that name is here, but no data set in it
-		{"S3", "", nil},
-	} {
-		s, err := Open(t.Context(), c.name, o)
-		switch {
-		case c.want == "" && (err != nil || s.Log.Len() == 0):
-			t.Errorf("%s: %v", c.name, err)
-		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-			t.Errorf("%s: %v, want %s", c.name, err, c.want)
-		case c.is != nil && !errors.Is(err, c.is):
-			t.Errorf("%s: %v is not %v", c.name, err, c.is)
-		}
-	}
-}
-
 func TestJODIE(t *testing.T) {
 	const head = "user_id,item_id,timestamp,state_label,comma_separated_list_of_features\n"
 	for _, c := range []struct {
@@ -344,55 +304,5 @@ func TestSaveDyGLib(t *testing.T) {
 	raw, _ := os.ReadFile(filepath.Join(dir, "ml_wikipedia.npy"))
 	if head := raw[:bytes.IndexByte(raw, '\n')+1]; len(head)%64 != 0 || !bytes.Contains(head, []byte("'shape': (3, 2)")) {
 		t.Errorf("header %q", head)
-	}
-}
-
-// A set says where it lies, unless its name finds it from anywhere.
-func TestOpenPath(t *testing.T) {
-	t.Chdir(t.TempDir())
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	csv := filepath.Join("data", "x", "ml_x.csv")
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(here, "cache")) // Linux
-	t.Setenv("HOME", here)                                   // macOS
-	t.Setenv("LocalAppData", here)                           // Windows
-	for _, file := range []string{csv, filepath.Join(CacheDir(), "cached", "ml_cached.csv")} {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(goodCSV), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set, err := synth.Paper("s3", synth.PaperOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Save("mine.dgm", set); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ name, dir, want string }{
-		{"cached", "", ""},
-		{"x", "", csv},
-		{"s1", "", ""},
-		{"s1", "data", ""},
-		{"x", "data", csv},
-		{filepath.Dir(csv), "", csv},
-		{csv, "", csv},
-		{"mine.dgm", "", "mine.dgm"},
-	} {
-		set, err := Open(t.Context(), c.name, Options{DataDir: c.dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c.want != "" {
-			c.want = filepath.Join(here, c.want)
-		}
-		if set.Path != c.want {
-			t.Errorf("%s in %q: path %q, want %q", c.name, c.dir, set.Path, c.want)
-		}
-		set.Close()
 	}
 }

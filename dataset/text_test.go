@@ -14,6 +14,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
+	"github.com/dygmamba/dygmamba/dataset/native"
 )
 
 // rowsOf imports text read in blocks of some bytes and returns its rows, or the problems.
@@ -24,7 +25,7 @@ func rowsOf(t *testing.T, text string, block int, o ImportOptions) (rows []strin
 		return nil, err
 	}
 	in.Block = block
-	w, _ := createNative("")
+	w, _ := native.Create("")
 	if o.MaxProblems == 0 {
 		o.MaxProblems = 1000
 	}

@@ -30,7 +30,7 @@ var Layers = []Layer{
 	{Data, []string{"sample"}},
 	{Data, []string{"dataset/input"}},
 	{Data, []string{"dataset/data", "dataset/input/inputtest"}},
-	{Data, []string{"dataset/synth"}},
+	{Data, []string{"dataset/native", "dataset/synth"}},
 	{Data, []string{"dataset"}},
 	{Data, []string{"internal/queries"}},
 
@@ -64,7 +64,7 @@ var Beyond = map[string][]string{
 // Outside lists what may be imported from other modules, and by whom. Nothing else comes in without its line here.
 // Test files may import every module of this table.
 var Outside = map[string][]string{
-	"golang.org/x/sys":                 {"dataset", "device/cpu", "device/cuda", "internal/term"},
+	"golang.org/x/sys":                 {"dataset/native", "device/cpu", "device/cuda", "internal/term"},
 	"golang.org/x/term":                {"internal/term"},
 	"github.com/spf13/cobra":           {"cmd/*"},
 	"github.com/spf13/pflag":           {"cmd/*"},

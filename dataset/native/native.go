@@ -1,4 +1,8 @@
-package dataset
+// Package native answers: how does this program keep a data set on disk?
+//
+// In one file of columns that is mapped into memory rather than read, with a checksum for every part. Save writes a set,
+// a Writer one that is never in memory as a whole, and Open opens either.
+package native
 
 import (
 	"encoding/binary"
@@ -15,44 +19,44 @@ import (
 
 // The native file: a header, sections at multiples of 64 bytes, and a table of them. docs/FORMATS.md has it byte by byte.
 const (
-	nativeVersion = 1
-	headerSize    = 128
-	entrySize     = 48
-	sectionAlign  = 64
-	maxSections   = 1024
+	version      = 1
+	headerSize   = 128
+	entrySize    = 48
+	sectionAlign = 64
+	maxSections  = 1024
 
 	flagBipartite = 1 << 0
 )
 
 // Kinds of sections.
 const (
-	secSource       = 1  // int32 per event
-	secDestination  = 2  // int32 per event
-	secTime         = 3  // float64 per event, never decreasing
-	secLabel        = 4  // float32 per event; absent: all 0
-	secEdge         = 5  // int32 per event; absent: 1, 2, 3, …
-	secEdgeFeatures = 6  // float32, rows × columns; no bytes: all zero
-	secNodeFeatures = 7  // float32, rows × columns; no bytes: all zero
-	secNameNumbers  = 8  // int64 per node, where all names are whole numbers
-	secNameText     = 9  // all names one after another
-	secNameEnds     = 10 // int64 per node: where its name ends in the text
-	secAbout        = 11 // JSON
+	Source       = 1  // int32 per event
+	Destination  = 2  // int32 per event
+	Time         = 3  // float64 per event, never decreasing
+	Label        = 4  // float32 per event; absent: all 0
+	Edge         = 5  // int32 per event; absent: 1, 2, 3, …
+	EdgeFeatures = 6  // float32, rows × columns; no bytes: all zero
+	NodeFeatures = 7  // float32, rows × columns; no bytes: all zero
+	NameNumbers  = 8  // int64 per node, where all names are whole numbers
+	NameText     = 9  // all names one after another
+	NameEnds     = 10 // int64 per node: where its name ends in the text
+	about        = 11 // JSON
 )
 
-var sectionNames = map[uint32]string{secSource: "source", secDestination: "destination", secTime: "time", secLabel: "label", secEdge: "edge",
-	secEdgeFeatures: "edge features", secNodeFeatures: "node features", secNameNumbers: "name numbers", secNameText: "name text",
-	secNameEnds: "name ends", secAbout: "about"}
+var sectionNames = map[uint32]string{Source: "source", Destination: "destination", Time: "time", Label: "label", Edge: "edge",
+	EdgeFeatures: "edge features", NodeFeatures: "node features", NameNumbers: "name numbers", NameText: "name text",
+	NameEnds: "name ends", about: "about"}
 
-// about is what a native file says about itself in words.
-type about struct {
+// About is what a native file says about itself in words.
+type About struct {
 	Name       string   `json:"name"`
 	TimeFormat string   `json:"time_format"`
 	Sampling   string   `json:"sampling"`
 	From       []string `json:"from,omitempty"` // the imported files
 }
 
-// nativeHeader is the header without magic, version and checksums.
-type nativeHeader struct {
+// header is the header without magic, version and checksums.
+type header struct {
 	flags    uint32
 	events   int64
 	nodes    int64 // the largest node id
@@ -73,11 +77,11 @@ type section struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func (h nativeHeader) encode(tableCRC uint32) []byte {
+func (h header) encode(tableCRC uint32) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, headerSize)
 	copy(b, input.NativeMagic)
-	le.PutUint32(b[8:], nativeVersion)
+	le.PutUint32(b[8:], version)
 	le.PutUint32(b[12:], h.flags)
 	for i, v := range []int64{h.events, h.nodes, h.sources, h.table, h.length} {
 		le.PutUint64(b[16+8*i:], uint64(v))
@@ -104,54 +108,55 @@ func decodeSection(b []byte) section {
 	return section{kind: le.Uint32(b), crc: le.Uint32(b[4:]), offset: at(0), length: at(1), rows: at(2), cols: at(3)}
 }
 
-// counts is what the header says of the events and nodes of a file.
-type counts struct {
-	events, nodes int
-	sources       int // nodes named as sources; 0: one id space
-	bipartite     bool
+// Counts is what the header says of the events and nodes of a file.
+type Counts struct {
+	Events, Nodes int
+	Sources       int // nodes named as sources; 0: one id space
+	Bipartite     bool
 }
 
-// nativeWriter writes a native file section by section.
-type nativeWriter struct {
+// Writer writes a native file section by section.
+type Writer struct {
 	file     store
 	end      int64 // of what is written or promised
-	sections []*sectionWriter
+	sections []*Section
 }
 
-// createNative begins a file; without a path, one that is checked and thrown away.
-func createNative(path string) (*nativeWriter, error) {
+// Create begins a file; without a path, one that is checked and thrown away.
+func Create(path string) (*Writer, error) {
 	if path == "" {
-		return &nativeWriter{file: nowhere{}, end: headerSize}, nil
+		return &Writer{file: nowhere{}, end: headerSize}, nil
 	}
 	file, err := whole.Create(path)
 	if err != nil {
 		return nil, err
 	}
-	return &nativeWriter{file: file, end: headerSize}, nil
+	return &Writer{file: file, end: headerSize}, nil
 }
 
-// section begins a section of length bytes, to be written while others are. Length −1: as many as will be written, before any other begins.
-func (w *nativeWriter) section(kind uint32, rows, cols int, length int64) *sectionWriter {
+// Section begins a section of length bytes, to be written while others are. Length −1: as many as will be written, before any
+// other begins.
+func (w *Writer) Section(kind uint32, rows, cols int, length int64) *Section {
 	if n := len(w.sections); n > 0 && w.sections[n-1].length < 0 {
-		w.sections[n-1].seal()
+		w.sections[n-1].Seal()
 	}
 	w.end = (w.end + sectionAlign - 1) / sectionAlign * sectionAlign
-	s := &sectionWriter{file: w, section: section{kind: kind, offset: w.end, length: length, rows: int64(rows), cols: int64(cols)}}
+	s := &Section{file: w, section: section{kind: kind, offset: w.end, length: length, rows: int64(rows), cols: int64(cols)}}
 	w.sections = append(w.sections, s)
 	w.end += max(0, length)
 	return s
 }
 
-// discard forgets the file.
-func (w *nativeWriter) discard() { w.file.Discard() }
+// Discard forgets the file.
+func (w *Writer) Discard() { w.file.Discard() }
 
-// commit writes table and header, and gives the file its name.
-func (w *nativeWriter) commit(c counts) error {
-	h := nativeHeader{events: int64(c.events), nodes: int64(c.nodes), sources: int64(c.sources)}
-	if c.bipartite {
+// Commit writes table and header, and gives the file its name.
+func (w *Writer) Commit(c Counts) error {
+	h := header{events: int64(c.Events), nodes: int64(c.Nodes), sources: int64(c.Sources)}
+	if c.Bipartite {
 		h.flags |= flagBipartite
 	}
-	tail := w.section(0, 0, 0, -1) // the table itself; it takes no part in the table
+	tail := w.Section(0, 0, 0, -1) // the table itself; it takes no part in the table
 	w.sections = w.sections[:len(w.sections)-1]
 	var table []byte
 	for _, s := range w.sections {
@@ -170,9 +175,9 @@ func (w *nativeWriter) commit(c counts) error {
 	return w.file.Commit()
 }
 
-// sectionWriter writes one section, from its beginning to its end by Write or in any order by WriteAt.
-type sectionWriter struct {
-	file *nativeWriter
+// Section writes one section, from its beginning to its end by Write or in any order by WriteAt.
+type Section struct {
+	file *Writer
 	section
 	buf  []byte
 	done int64 // bytes in the file
@@ -180,7 +185,7 @@ type sectionWriter struct {
 }
 
 // Write never fails before flush does.
-func (s *sectionWriter) Write(p []byte) (int, error) {
+func (s *Section) Write(p []byte) (int, error) {
 	const most = 256 << 10
 	if len(s.buf)+len(p) > most {
 		s.flush()
@@ -193,13 +198,13 @@ func (s *sectionWriter) Write(p []byte) (int, error) {
 	return len(p), s.err
 }
 
-func (s *sectionWriter) flush() error {
+func (s *Section) flush() error {
 	s.put(s.buf)
 	s.buf = s.buf[:0]
 	return s.err
 }
 
-func (s *sectionWriter) put(p []byte) {
+func (s *Section) put(p []byte) {
 	if s.err != nil || len(p) == 0 {
 		return
 	}
@@ -208,33 +213,33 @@ func (s *sectionWriter) put(p []byte) {
 	s.done += int64(len(p))
 }
 
-// size is how many bytes have been written.
-func (s *sectionWriter) size() int64 { return s.done + int64(len(s.buf)) }
+// Size is how many bytes have been written.
+func (s *Section) Size() int64 { return s.done + int64(len(s.buf)) }
 
-// shape sets rows and columns that were not known when the section began.
-func (s *sectionWriter) shape(rows, cols int) { s.rows, s.cols = int64(rows), int64(cols) }
+// Shape sets rows and columns that were not known when the section began.
+func (s *Section) Shape(rows, cols int) { s.rows, s.cols = int64(rows), int64(cols) }
 
-// seal ends a section whose length was not known.
-func (s *sectionWriter) seal() {
+// Seal ends a section whose length was not known.
+func (s *Section) Seal() {
 	s.flush()
 	s.length = s.done
 	s.file.end = s.offset + s.done
 }
 
-// drop takes the bytes of a sealed section back, before any other begins: their room is used again.
-func (s *sectionWriter) drop() {
+// Drop takes the bytes of a sealed section back, before any other begins: their room is used again.
+func (s *Section) Drop() {
 	s.file.end = s.offset
 	s.err = s.file.file.Truncate(s.offset)
 	s.length, s.crc = 0, 0
 }
 
 // WriteAt writes to a place in a section of known length. A section written so ends with readBack.
-func (s *sectionWriter) WriteAt(p []byte, at int64) (int, error) {
+func (s *Section) WriteAt(p []byte, at int64) (int, error) {
 	return s.file.file.WriteAt(p, s.offset+at)
 }
 
-// readBack reads a section that was written in any order, for its checksum. What was never written is zero.
-func (s *sectionWriter) readBack() error {
+// ReadBack reads a section that was written in any order, for its checksum. What was never written is zero.
+func (s *Section) ReadBack() error {
 	if err := s.file.file.Truncate(s.offset + s.length); err != nil {
 		return err
 	}
@@ -252,23 +257,23 @@ func (s *sectionWriter) readBack() error {
 
 // Save writes the set as one native file. The file appears whole or not at all.
 func Save(path string, s *data.Set) error {
-	w, err := createNative(path)
+	w, err := Create(path)
 	if err != nil {
 		return err
 	}
 	if err := w.set(s); err != nil {
-		w.discard()
+		w.Discard()
 		return err
 	}
 	return nil
 }
 
-func (w *nativeWriter) set(s *data.Set) error {
+func (w *Writer) set(s *data.Set) error {
 	all := s.Log.All()
 	n := all.Len()
-	put(w, secSource, all.Src)
-	put(w, secDestination, all.Dst)
-	put(w, secTime, all.Time)
+	put(w, Source, all.Src)
+	put(w, Destination, all.Dst)
+	put(w, Time, all.Time)
 	labels, edges := make([]float32, n), make([]event.Edge, n)
 	labelled, jumbled := false, false
 	for i := range n {
@@ -277,42 +282,43 @@ func (w *nativeWriter) set(s *data.Set) error {
 		jumbled = jumbled || int(edges[i]) != i+1
 	}
 	if labelled {
-		put(w, secLabel, labels)
+		put(w, Label, labels)
 	}
 	if jumbled {
-		put(w, secEdge, edges)
+		put(w, Edge, edges)
 	}
-	w.features(secEdgeFeatures, s.Edge)
-	w.features(secNodeFeatures, s.Node)
+	w.features(EdgeFeatures, s.Edge)
+	w.features(NodeFeatures, s.Node)
 	if names := s.Names.Columns(); names.Numbers != nil {
-		put(w, secNameNumbers, names.Numbers)
+		put(w, NameNumbers, names.Numbers)
 	} else if s.Names != nil {
-		put(w, secNameText, names.Text)
-		put(w, secNameEnds, names.Ends)
+		put(w, NameText, names.Text)
+		put(w, NameEnds, names.Ends)
 	}
-	if err := w.about(about{Name: s.Name, TimeFormat: s.TimeFormat, Sampling: s.Sampling}); err != nil {
+	if err := w.About(About{Name: s.Name, TimeFormat: s.TimeFormat, Sampling: s.Sampling}); err != nil {
 		return err
 	}
-	return w.commit(counts{events: n, nodes: max(0, s.NumNodes()-1), sources: s.Names.Sources(), bipartite: s.Bipartite})
+	return w.Commit(Counts{Events: n, Nodes: max(0, s.NumNodes()-1), Sources: s.Names.Sources(), Bipartite: s.Bipartite})
 }
 
-func (w *nativeWriter) features(kind uint32, f data.Features) {
-	s := w.section(kind, f.Rows, f.Cols, int64(4*len(f.Data)))
-	s.Write(bytesOf(f.Data))
+func (w *Writer) features(kind uint32, f data.Features) {
+	s := w.Section(kind, f.Rows, f.Cols, int64(4*len(f.Data)))
+	s.Write(Bytes(f.Data))
 }
 
-func (w *nativeWriter) about(a about) error {
+// About writes what the file says about itself.
+func (w *Writer) About(a About) error {
 	text, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}
-	put(w, secAbout, text)
+	put(w, about, text)
 	return nil
 }
 
 // put writes a whole column.
-func put[T scalar](w *nativeWriter, kind uint32, col []T) {
-	raw := bytesOf(col)
-	s := w.section(kind, len(col), 1, int64(len(raw)))
+func put[T scalar](w *Writer, kind uint32, col []T) {
+	raw := Bytes(col)
+	s := w.Section(kind, len(col), 1, int64(len(raw)))
 	s.Write(raw)
 }

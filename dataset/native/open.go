@@ -1,4 +1,4 @@
-package dataset
+package native
 
 import (
 	"encoding/binary"
@@ -14,9 +14,9 @@ import (
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
 
-// OpenNative opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than read, so Close the set
+// Open opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than read, so Close the set
 // when done. Every byte is checked against its checksum.
-func OpenNative(path string) (*data.Set, error) {
+func Open(path string) (*data.Set, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -24,11 +24,11 @@ func OpenNative(path string) (*data.Set, error) {
 	if info.Size() < headerSize {
 		return nil, input.FileError(path, fmt.Sprintf("%d bytes", info.Size()), fmt.Sprintf("a native .dgm file, at least %d", headerSize))
 	}
-	data, release, err := mapFile(path, info.Size())
+	raw, release, err := mapFile(path, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	s, err := decodeNative(path, data)
+	s, err := decode(path, raw)
 	if err != nil {
 		release()
 		return nil, err
@@ -37,42 +37,42 @@ func OpenNative(path string) (*data.Set, error) {
 	return s, nil
 }
 
-// decodeNative makes a set of the bytes of a native file without copying columns. The bytes must be aligned to 8.
-func decodeNative(path string, data []byte) (*data.Set, error) {
-	h, secs, err := readTable(path, data)
+// decode makes a set of the bytes of a native file without copying columns. The bytes must be aligned to 8.
+func decode(path string, raw []byte) (*data.Set, error) {
+	h, secs, err := readTable(path, raw)
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{path: path, data: data, header: h, sections: secs}
+	d := &decoder{path: path, data: raw, header: h, sections: secs}
 	return d.set()
 }
 
 // readTable reads the header and the table of sections, and checks all checksums.
-func readTable(path string, data []byte) (h nativeHeader, secs map[uint32]section, err error) {
-	bad := func(found, want string) (nativeHeader, map[uint32]section, error) {
-		return nativeHeader{}, nil, input.FileError(path, found, want)
+func readTable(path string, raw []byte) (h header, secs map[uint32]section, err error) {
+	bad := func(found, want string) (header, map[uint32]section, error) {
+		return header{}, nil, input.FileError(path, found, want)
 	}
 	le := binary.LittleEndian
-	if len(data) < headerSize || string(data[:len(input.NativeMagic)]) != input.NativeMagic {
-		return bad(fmt.Sprintf("%q at the beginning", data[:min(len(data), len(input.NativeMagic))]), "a native .dgm file: data import makes one")
+	if len(raw) < headerSize || string(raw[:len(input.NativeMagic)]) != input.NativeMagic {
+		return bad(fmt.Sprintf("%q at the beginning", raw[:min(len(raw), len(input.NativeMagic))]), "a native .dgm file: data import makes one")
 	}
-	if v := le.Uint32(data[8:]); v != nativeVersion {
-		return bad(fmt.Sprintf("format version %d", v), fmt.Sprintf("version %d: import the data again with this program", nativeVersion))
+	if v := le.Uint32(raw[8:]); v != version {
+		return bad(fmt.Sprintf("format version %d", v), fmt.Sprintf("version %d: import the data again with this program", version))
 	}
-	if got, want := crc32.Checksum(data[:headerSize-4], castagnoli), le.Uint32(data[headerSize-4:]); got != want {
+	if got, want := crc32.Checksum(raw[:headerSize-4], castagnoli), le.Uint32(raw[headerSize-4:]); got != want {
 		return bad(fmt.Sprintf("a header with checksum %08x", got), fmt.Sprintf("%08x: the file is damaged", want))
 	}
-	at := func(i int) int64 { return int64(min(le.Uint64(data[16+8*i:]), math.MaxInt64)) }
-	h = nativeHeader{flags: le.Uint32(data[12:]), events: at(0), nodes: at(1), sources: at(2), table: at(3), length: at(4), sections: le.Uint32(data[56:])}
-	if int64(len(data)) != h.length {
-		return bad(fmt.Sprintf("%d bytes", len(data)), fmt.Sprintf("%d, as the header says: the file is cut off or was appended to", h.length))
+	at := func(i int) int64 { return int64(min(le.Uint64(raw[16+8*i:]), math.MaxInt64)) }
+	h = header{flags: le.Uint32(raw[12:]), events: at(0), nodes: at(1), sources: at(2), table: at(3), length: at(4), sections: le.Uint32(raw[56:])}
+	if int64(len(raw)) != h.length {
+		return bad(fmt.Sprintf("%d bytes", len(raw)), fmt.Sprintf("%d, as the header says: the file is cut off or was appended to", h.length))
 	}
 	size := int64(h.sections) * entrySize
 	if h.sections > maxSections || h.table < headerSize || h.table > h.length-size {
 		return bad(fmt.Sprintf("a table of %d sections at byte %d", h.sections, h.table), fmt.Sprintf("it within the %d bytes of the file", h.length))
 	}
-	table := data[h.table : h.table+size]
-	if got, want := crc32.Checksum(table, castagnoli), le.Uint32(data[60:]); got != want {
+	table := raw[h.table : h.table+size]
+	if got, want := crc32.Checksum(table, castagnoli), le.Uint32(raw[60:]); got != want {
 		return bad(fmt.Sprintf("a section table with checksum %08x", got), fmt.Sprintf("%08x: the file is damaged", want))
 	}
 	secs = make(map[uint32]section, h.sections)
@@ -82,7 +82,7 @@ func readTable(path string, data []byte) (h nativeHeader, secs map[uint32]sectio
 		if s.offset%sectionAlign != 0 || s.offset < headerSize || s.offset > h.table || s.length > h.table-s.offset {
 			return bad(fmt.Sprintf("section %s at bytes %d to %d", name, s.offset, s.offset+s.length), fmt.Sprintf("multiples of %d between %d and %d", sectionAlign, headerSize, h.table))
 		}
-		if got := crc32.Checksum(data[s.offset:s.offset+s.length], castagnoli); got != s.crc {
+		if got := crc32.Checksum(raw[s.offset:s.offset+s.length], castagnoli); got != s.crc {
 			return bad(fmt.Sprintf("section %s with checksum %08x", name, got), fmt.Sprintf("%08x: the file is damaged", s.crc))
 		}
 		if _, twice := secs[s.kind]; twice {
@@ -104,7 +104,7 @@ func sectionName(kind uint32) string {
 type decoder struct {
 	path     string
 	data     []byte
-	header   nativeHeader
+	header   header
 	sections map[uint32]section
 }
 
@@ -118,11 +118,11 @@ func (d *decoder) set() (*data.Set, error) {
 		return nil, err
 	}
 	s := &data.Set{Log: log, Bipartite: d.header.flags&flagBipartite != 0, Sampling: data.Native, TimeFormat: input.TimeNumber}
-	if s.Edge, err = d.features(secEdgeFeatures); err == nil {
+	if s.Edge, err = d.features(EdgeFeatures); err == nil {
 		err = d.edges(s)
 	}
 	if err == nil {
-		s.Node, err = d.features(secNodeFeatures)
+		s.Node, err = d.features(NodeFeatures)
 	}
 	if err == nil && s.Node.Rows != int(d.header.nodes)+1 {
 		err = input.FileError(d.path, fmt.Sprintf("%d rows of node features", s.Node.Rows), fmt.Sprintf("%d, one for each node and one for padding", d.header.nodes+1))
@@ -143,19 +143,19 @@ func (d *decoder) log() (*event.Log, error) {
 	var c event.Columns
 	var err error
 	n := int(d.header.events)
-	if c.Src, err = column[event.Node](d, secSource, n, true); err != nil {
+	if c.Src, err = column[event.Node](d, Source, n, true); err != nil {
 		return nil, err
 	}
-	if c.Dst, err = column[event.Node](d, secDestination, n, true); err != nil {
+	if c.Dst, err = column[event.Node](d, Destination, n, true); err != nil {
 		return nil, err
 	}
-	if c.Time, err = column[event.Time](d, secTime, n, true); err != nil {
+	if c.Time, err = column[event.Time](d, Time, n, true); err != nil {
 		return nil, err
 	}
-	if c.Label, err = column[float32](d, secLabel, n, false); err != nil {
+	if c.Label, err = column[float32](d, Label, n, false); err != nil {
 		return nil, err
 	}
-	if c.Edge, err = column[event.Edge](d, secEdge, n, false); err != nil {
+	if c.Edge, err = column[event.Edge](d, Edge, n, false); err != nil {
 		return nil, err
 	}
 	log, err := event.FromColumns(c)
@@ -177,7 +177,7 @@ func column[T scalar](d *decoder, kind uint32, n int, must bool) ([]T, error) {
 		return nil, nil
 	}
 	col := columnOf[T](d.data[s.offset : s.offset+s.length])
-	if !ok || len(col) != n || len(bytesOf(col)) != int(s.length) {
+	if !ok || len(col) != n || len(Bytes(col)) != int(s.length) {
 		return nil, input.FileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length), fmt.Sprintf("%d values", n))
 	}
 	return col, nil
@@ -197,7 +197,7 @@ func (d *decoder) features(kind uint32) (data.Features, error) {
 // edges checks that every edge id occurs once and has a row of features.
 func (d *decoder) edges(s *data.Set) error {
 	all := s.Log.All()
-	if _, ok := d.sections[secEdge]; !ok {
+	if _, ok := d.sections[Edge]; !ok {
 		if s.Edge.Rows <= all.Len() {
 			return input.FileError(d.path, fmt.Sprintf("%d rows of edge features", s.Edge.Rows), fmt.Sprintf("%d, one for each event and one for padding", all.Len()+1))
 		}
@@ -215,18 +215,18 @@ func (d *decoder) edges(s *data.Set) error {
 
 func (d *decoder) names() (*data.Names, error) {
 	n := int(d.header.nodes)
-	ints, err := column[int64](d, secNameNumbers, n, false)
+	ints, err := column[int64](d, NameNumbers, n, false)
 	if err != nil {
 		return nil, err
 	}
-	ends, err := column[int64](d, secNameEnds, n, false)
+	ends, err := column[int64](d, NameEnds, n, false)
 	if err != nil {
 		return nil, err
 	}
 	if ints == nil && ends == nil {
 		return nil, nil
 	}
-	t := d.sections[secNameText]
+	t := d.sections[NameText]
 	text := d.data[t.offset : t.offset+t.length]
 	last := int64(0)
 	for i, end := range ends {
@@ -239,8 +239,8 @@ func (d *decoder) names() (*data.Names, error) {
 }
 
 func (d *decoder) about(s *data.Set) error {
-	var a about
-	sec, ok := d.sections[secAbout]
+	var a About
+	sec, ok := d.sections[about]
 	if !ok {
 		return input.FileError(d.path, "no section about", "it")
 	}

@@ -1,4 +1,4 @@
-package dataset
+package native
 
 import (
 	"encoding/binary"
@@ -13,8 +13,8 @@ type scalar interface {
 // littleEndian says whether numbers lie in memory as they do in the file.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// bytesOf is the little-endian bytes of a column, its own memory where possible.
-func bytesOf[T scalar](col []T) []byte {
+// Bytes is the little-endian bytes of a column, its own memory where possible.
+func Bytes[T scalar](col []T) []byte {
 	if len(col) == 0 {
 		return nil
 	}
