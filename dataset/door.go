@@ -8,10 +8,13 @@
 package dataset
 
 import (
+	"context"
+
 	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/native"
 	"github.com/dygmamba/dygmamba/dataset/synth"
+	"github.com/dygmamba/dygmamba/dataset/table"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -101,3 +104,30 @@ func OpenNative(path string) (*Set, error) { return native.Open(path) }
 
 // Save writes the set as one native file. The file appears whole or not at all.
 func Save(path string, s *Set) error { return native.Save(path, s) }
+
+// ImportOptions say how to read someone's tables. The zero value guesses from the content and the column names.
+type ImportOptions = table.Options
+
+// Formats of tables.
+const (
+	FormatCSV     = table.FormatCSV
+	FormatJSONL   = table.FormatJSONL
+	FormatParquet = table.FormatParquet
+)
+
+// ImportProgress is how far an import has come.
+type ImportProgress = table.Progress
+
+// ImportReport is what an import did.
+type ImportReport = table.Report
+
+// Columns says which column of a table means what, by name; "" for none.
+type Columns = table.Columns
+
+// Import reads tables of events and writes them as one native file. Rows may be in any order; nodes are numbered in the
+// order in which their names first appear, and events carry the number of their row as edge id. If anything is wrong with
+// the input, the error is a *Problems and nothing is written. With out "" nothing is written in any case: the input is only
+// checked.
+func Import(ctx context.Context, files []string, out string, o ImportOptions) (*ImportReport, error) {
+	return table.Import(ctx, files, out, o)
+}

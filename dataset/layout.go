@@ -111,7 +111,7 @@ func (l layout) load(ctx context.Context, most int) (*data.Set, *loaded) {
 	)
 	wg.Go(func() { edges, errEdges = l.features(l.edges) })
 	wg.Go(func() { node, errNode = l.features(l.node) })
-	table := &table{path: l.csv, finder: &res.Finder}
+	table := &csvTable{path: l.csv, finder: &res.Finder}
 	errSet = table.read(ctx)
 	wg.Wait()
 	for _, err := range []error{errSet, errEdges, errNode} {

@@ -31,6 +31,7 @@ var Layers = []Layer{
 	{Data, []string{"dataset/input"}},
 	{Data, []string{"dataset/data", "dataset/input/inputtest"}},
 	{Data, []string{"dataset/native", "dataset/synth"}},
+	{Data, []string{"dataset/table"}},
 	{Data, []string{"dataset"}},
 	{Data, []string{"internal/queries"}},
 
@@ -68,7 +69,7 @@ var Outside = map[string][]string{
 	"golang.org/x/term":                {"internal/term"},
 	"github.com/spf13/cobra":           {"cmd/*"},
 	"github.com/spf13/pflag":           {"cmd/*"},
-	"github.com/parquet-go/parquet-go": {"dataset"},
+	"github.com/parquet-go/parquet-go": {"dataset/table"},
 	"github.com/nlpodyssey/gopickle":   {"checkpoint"},
 	"github.com/ebitengine/purego":     {"device/cuda"},
 	"gonum.org/v1/plot":                {"cmd/*"},

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"io"
@@ -67,7 +67,7 @@ func BenchmarkImportCSV(b *testing.B) {
 					b.Fatal(err)
 				}
 				blocks := 0
-				im := newImporter(ImportOptions{MaxProblems: 20, Progress: func(ImportProgress) {
+				im := newImporter(Options{MaxProblems: 20, Progress: func(Progress) {
 					if blocks++; blocks%100 == 0 {
 						peak = max(peak, inUse())
 					}
@@ -117,7 +117,7 @@ func TestImportMemory(t *testing.T) {
 	}
 	debug.FreeOSMemory()
 	base, peak, blocks := inUse(), uint64(0), 0
-	im := newImporter(ImportOptions{MaxProblems: 20, Progress: func(ImportProgress) {
+	im := newImporter(Options{MaxProblems: 20, Progress: func(Progress) {
 		if blocks++; blocks%50 == 0 {
 			peak = max(peak, inUse())
 		}
@@ -149,7 +149,7 @@ func BenchmarkOpenNative(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	im := newImporter(ImportOptions{MaxProblems: 20}, w)
+	im := newImporter(Options{MaxProblems: 20}, w)
 	if err := im.file(b.Context(), "generated", in); err != nil {
 		b.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"context"
@@ -105,7 +105,7 @@ func (p *parquetRows) group(ctx context.Context, rows int64, b *importBlock) err
 			}
 		}
 		b.Rows++
-		if err := p.row(b, rowPlace{b.Block.Place(p.path, 0, b.Rows)}); err != nil {
+		if err := p.row(b, place{b.Block.Place(p.path, 0, b.Rows)}); err != nil {
 			var bad *input.Error
 			if errors.As(err, &bad) {
 				return err
@@ -121,7 +121,7 @@ func (p *parquetRows) group(ctx context.Context, rows int64, b *importBlock) err
 	return nil
 }
 
-func (p *parquetRows) row(b *importBlock, at rowPlace) error {
+func (p *parquetRows) row(b *importBlock, at place) error {
 	v := row{ok: true}
 	begin := b.begin()
 	for _, k := range []struct {

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ import (
 )
 
 // imported imports one file and opens the result.
-func imported(t testing.TB, name, text string, o ImportOptions) (*data.Set, *ImportReport, error) {
+func imported(t testing.TB, name, text string, o Options) (*data.Set, *Report, error) {
 	t.Helper()
 	dir := inputtest.Write(t, map[string]string{name: text})
 	out := filepath.Join(dir, "out.dgm")
@@ -36,7 +36,7 @@ func imported(t testing.TB, name, text string, o ImportOptions) (*data.Set, *Imp
 		}
 		return nil, nil, err
 	}
-	s, err := Open(t.Context(), out, Options{})
+	s, err := native.Open(out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,35 +65,35 @@ func show(s *data.Set) []string {
 func TestImport(t *testing.T) {
 	for _, c := range []struct {
 		name, file, text string
-		o                ImportOptions
+		o                Options
 		want             []string
 	}{
-		{"names, unsorted, ties in row order", "a.csv", "src,dst,time\nbob,ann,3\nann,carl,1\ncarl,bob,3\nbob,ann,1\n", ImportOptions{},
+		{"names, unsorted, ties in row order", "a.csv", "src,dst,time\nbob,ann,3\nann,carl,1\ncarl,bob,3\nbob,ann,1\n", Options{},
 			[]string{"ann→carl @1 edge 2", "bob→ann @1 edge 4", "bob→ann @3 edge 1", "carl→bob @3 edge 3"}},
-		{"tab, CRLF, BOM, no last line end", "a.tsv", "\xef\xbb\xbfuser\titem\ttimestamp\r\n7\t8\t0.5\r\n8\t7\t1.5", ImportOptions{},
+		{"tab, CRLF, BOM, no last line end", "a.tsv", "\xef\xbb\xbfuser\titem\ttimestamp\r\n7\t8\t0.5\r\n8\t7\t1.5", Options{},
 			[]string{"7→8 @0.5 edge 1", "8→7 @1.5 edge 2"}},
 		{"semicolons, quotes, labels, features", "a.csv", "label;from;to;date;w;h\n1;\"a;b\";\"say \"\"x\"\"\";2024-05-01;0.5;-1\n0;c;\"two\nlines\";2024-05-01 12:30;2;3e0\n",
-			ImportOptions{EdgeFeatures: []string{"h", "w"}},
+			Options{EdgeFeatures: []string{"h", "w"}},
 			[]string{`a;b→say "x" @2024-05-01T00:00:00Z label 1 [-1 0.5] edge 1`, "c→two\nlines @2024-05-01T12:30:00Z [3 2] edge 2"}},
-		{"no header, spaces", "a.txt", "1 2 10\n2 3 11\n", ImportOptions{NoHeader: true, Source: "1", Target: "2", Time: "3"},
+		{"no header, spaces", "a.txt", "1 2 10\n2 3 11\n", Options{NoHeader: true, Source: "1", Target: "2", Time: "3"},
 			[]string{"1→2 @10 edge 1", "2→3 @11 edge 2"}},
-		{"numbers, then words; forms that are not plain numbers", "a.csv", "u,v,t\n1,01,1\n-5,+7,2\nx, 1 ,3\n99999999999999999999,1,4\n", ImportOptions{},
+		{"numbers, then words; forms that are not plain numbers", "a.csv", "u,v,t\n1,01,1\n-5,+7,2\nx, 1 ,3\n99999999999999999999,1,4\n", Options{},
 			[]string{"1→01 @1 edge 1", "-5→+7 @2 edge 2", "x→1 @3 edge 3", "99999999999999999999→1 @4 edge 4"}},
-		{"blank lines, gzip", "a.csv.gz", inputtest.Gzip("u,v,t\n\n1,2,1\n\n"), ImportOptions{},
+		{"blank lines, gzip", "a.csv.gz", inputtest.Gzip("u,v,t\n\n1,2,1\n\n"), Options{},
 			[]string{"1→2 @1 edge 1"}},
-		{"chosen columns", "a.csv", "ts,src,dst,who,whom,when\n9,9,9,a,b,1\n", ImportOptions{Source: "who", Target: "whom", Time: "when"},
+		{"chosen columns", "a.csv", "ts,src,dst,who,whom,when\n9,9,9,a,b,1\n", Options{Source: "who", Target: "whom", Time: "when"},
 			[]string{"a→b @1 edge 1"}},
-		{"the DyGLib table itself", "ml_x.csv", ",u,i,ts,label,idx\n0,1,2,0.0,0.0,1\n1,2,1,3.0,1.0,2\n", ImportOptions{},
+		{"the DyGLib table itself", "ml_x.csv", ",u,i,ts,label,idx\n0,1,2,0.0,0.0,1\n1,2,1,3.0,1.0,2\n", Options{},
 			[]string{"1→2 @0 edge 1", "2→1 @3 label 1 edge 2"}},
 		{"JSON lines", "a.jsonl", `{"src":"a\u00e9","dst":7,"ts":"2024-05-01T00:00:00+02:00","extra":{"x":[1,"}"]},"f":[1,2.5]}` + "\n\n" +
-			`{"f":[3,4],"ts":"2024-05-01","dst":"7","src":"aé","label":true}` + "\n", ImportOptions{EdgeFeatures: []string{"f"}, Label: "label"},
+			`{"f":[3,4],"ts":"2024-05-01","dst":"7","src":"aé","label":true}` + "\n", Options{EdgeFeatures: []string{"f"}, Label: "label"},
 			[]string{"aé→7 @2024-04-30T22:00:00Z [1 2.5] edge 1", "aé→7 @2024-05-01T00:00:00Z label 1 [3 4] edge 2"}},
-		{"a header of two lines", "a.csv", "src,dst,ts,\"a\nnote\"\na,b,1,x\n", ImportOptions{},
+		{"a header of two lines", "a.csv", "src,dst,ts,\"a\nnote\"\na,b,1,x\n", Options{},
 			[]string{"a→b @1 edge 1"}},
-		{"no header, a first row of two lines", "a.csv", "\"a\nb\",c,1\nd,e,2\n", ImportOptions{NoHeader: true, Source: "1", Target: "2", Time: "3"},
+		{"no header, a first row of two lines", "a.csv", "\"a\nb\",c,1\nd,e,2\n", Options{NoHeader: true, Source: "1", Target: "2", Time: "3"},
 			[]string{"a\nb→c @1 edge 1", "d→e @2 edge 2"}},
-		{"tabs and other space around names", "a.csv", "src,dst,time\na,\tb,1\na,\"b\t\",2\n\u00a0a,b\u2003,3\n", ImportOptions{}, []string{"a→b @1 edge 1", "a→b @2 edge 2", "a→b @3 edge 3"}},
-		{"features that are all zero", "a.csv", "u,v,t,w\n1,2,1,0\n1,2,2,0\n", ImportOptions{EdgeFeatures: []string{"w"}},
+		{"tabs and other space around names", "a.csv", "src,dst,time\na,\tb,1\na,\"b\t\",2\n\u00a0a,b\u2003,3\n", Options{}, []string{"a→b @1 edge 1", "a→b @2 edge 2", "a→b @3 edge 3"}},
+		{"features that are all zero", "a.csv", "u,v,t,w\n1,2,1,0\n1,2,2,0\n", Options{EdgeFeatures: []string{"w"}},
 			[]string{"1→2 @1 edge 1", "1→2 @2 edge 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestImport(t *testing.T) {
 }
 
 func TestImportBipartite(t *testing.T) {
-	s, r, err := imported(t, "a.csv", "user,item,t\n1,1,5\n2,1,6\n1,3,7\n", ImportOptions{Bipartite: true})
+	s, r, err := imported(t, "a.csv", "user,item,t\n1,1,5\n2,1,6\n1,3,7\n", Options{Bipartite: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,16 +138,16 @@ func TestImportBipartite(t *testing.T) {
 func TestImportNodeFeatures(t *testing.T) {
 	for _, c := range []struct {
 		name, events, nodes string
-		o                   ImportOptions
+		o                   Options
 		want                map[string][]float32
 		warnings, problems  []string
 	}{
 		{name: "one id space", events: "u,v,t\na,b,1\nc,a,2\n", nodes: "id,x,y\nc,1,2\na,3,4\nz,5,6\n",
 			want:     map[string][]float32{"a": {3, 4}, "b": {0, 0}, "c": {1, 2}},
 			warnings: []string{"nodes.csv: no row for 1 of 3 nodes: their features are zero", "nodes.csv: 1 rows about nodes without events: ignored"}},
-		{name: "both sides", events: "u,v,t\na,a,1\n", nodes: "node,side,x\na,source,1\na,destination,2\n", o: ImportOptions{Bipartite: true},
+		{name: "both sides", events: "u,v,t\na,a,1\n", nodes: "node,side,x\na,source,1\na,destination,2\n", o: Options{Bipartite: true},
 			want: map[string][]float32{"a": {1}}},
-		{name: "no sides", events: "u,v,t\na,b,1\na,a,2\n", nodes: "node,x\nb,1\na,1\n", o: ImportOptions{Bipartite: true},
+		{name: "no sides", events: "u,v,t\na,b,1\na,a,2\n", nodes: "node,x\nb,1\na,1\n", o: Options{Bipartite: true},
 			problems: []string{"nodes.csv: line 3 (row 2): found node a which is both a source and a destination; want a column side that says which"}},
 		{name: "twice and broken", events: "u,v,t\na,b,1\n", nodes: "node,x\na,1\nb,nan\na,2\n",
 			problems: []string{`nodes.csv: line 3 (row 2), column x: found "nan"; want a finite number that fits into 32 bits`,
@@ -193,11 +193,11 @@ func TestImportNodeFeatures(t *testing.T) {
 func TestImportProblems(t *testing.T) {
 	for _, c := range []struct {
 		name, file, text string
-		o                ImportOptions
+		o                Options
 		want             []string
 	}{
 		{"bad rows of all kinds", "a.csv", "src,dst,time,label,w\na,b,1,0,1\na,,2,0,1\na,b,soon,0,1\na,b,nan,0,1\na,b,3,yes,1\na,b,4,0,inf\na,b,5,0\na,b,2024-05-01,0,1\n,b,x,0,1\n",
-			ImportOptions{EdgeFeatures: []string{"w"}}, []string{
+			Options{EdgeFeatures: []string{"w"}}, []string{
 				`a.csv: line 3 (row 2), column dst: found ""; want a node's name`,
 				`a.csv: line 4 (row 3), column time: found "soon"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
 				`a.csv: line 5 (row 4), column time: found "nan"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
@@ -207,47 +207,47 @@ func TestImportProblems(t *testing.T) {
 				`a.csv: line 9 (row 8): found a date as time; want a number, as in the rows before`,
 				`a.csv: line 10 (row 9), column src: found ""; want a node's name`,
 				`a.csv: line 10 (row 9), column time: found "x"; want a finite number or a date such as 2024-05-01T12:00:00Z`}},
-		{"many of one kind", "a.csv", "src,dst,time\n" + strings.Repeat("a,b,?\n", 5), ImportOptions{MaxProblems: 2}, []string{
+		{"many of one kind", "a.csv", "src,dst,time\n" + strings.Repeat("a,b,?\n", 5), Options{MaxProblems: 2}, []string{
 			`a.csv: line 2 (row 1), column time: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
 			`a.csv: line 3 (row 2), column time: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
 			`and 3 more`}},
-		{"quotes", "a.csv", "src,dst,time\na,\"b,1\nc,d,2\n", ImportOptions{}, []string{
+		{"quotes", "a.csv", "src,dst,time\na,\"b,1\nc,d,2\n", Options{}, []string{
 			`a.csv: line 2 (row 1): found a quoted field that is never closed; want quotes around whole fields, and doubled within them`}},
-		{"a first field in quotes that never end", "a.csv", "src,dst,time\na,b,1\n\"c,d,2\ne,f,3\n", ImportOptions{}, []string{
+		{"a first field in quotes that never end", "a.csv", "src,dst,time\na,b,1\n\"c,d,2\ne,f,3\n", Options{}, []string{
 			`a.csv: line 3 (row 2): found a quoted field that is never closed; want quotes around whole fields, and doubled within them`}},
-		{"text behind quotes", "a.csv", "src,dst,time\na,\"b\"x,1\nc,d,2\n", ImportOptions{}, []string{
+		{"text behind quotes", "a.csv", "src,dst,time\na,\"b\"x,1\nc,d,2\n", Options{}, []string{
 			`a.csv: line 2 (row 1): found text after a closing quote; want quotes around whole fields, and doubled within them`}},
-		{"a header in quotes that never end", "a.csv", "src,dst,time,\"note\na,b,1\n", ImportOptions{}, []string{
+		{"a header in quotes that never end", "a.csv", "src,dst,time,\"note\na,b,1\n", Options{}, []string{
 			`a.csv: line 1: found a quoted field that is never closed; want quotes around whole fields, and doubled within them`}},
-		{"text behind quotes in the header", "a.csv", "\"src\"x,dst,time\na,b,1\n", ImportOptions{}, []string{
+		{"text behind quotes in the header", "a.csv", "\"src\"x,dst,time\na,b,1\n", Options{}, []string{
 			`a.csv: line 1: found text after a closing quote; want quotes around whole fields, and doubled within them`}},
-		{"a bad row below a header of two lines", "a.csv", "src,dst,time,\"a\nb\"\na,b,?,\n", ImportOptions{}, []string{
+		{"a bad row below a header of two lines", "a.csv", "src,dst,time,\"a\nb\"\na,b,?,\n", Options{}, []string{
 			`a.csv: line 3 (row 1), column time: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`}},
-		{"times whose difference is no number", "a.csv", "src,dst,time\na,b,-1e308\na,b,1e308\n", ImportOptions{MaxProblems: -1}, []string{
+		{"times whose difference is no number", "a.csv", "src,dst,time\na,b,-1e308\na,b,1e308\n", Options{MaxProblems: -1}, []string{
 			`a.csv: line 2 (row 1), column time: found "-1e308"; want a time between -1e+38 and 1e+38`,
 			`a.csv: line 3 (row 2), column time: found "1e308"; want a time between -1e+38 and 1e+38`}},
-		{"no time", "a.csv", "src,dst,weight\na,b,1\n", ImportOptions{}, []string{
+		{"no time", "a.csv", "src,dst,weight\na,b,1\n", Options{}, []string{
 			`a.csv: found the columns src, dst, weight; want one for the time, called for example ts or t, or named by --time`}},
-		{"no such column", "a.csv", "src,dst,time\na,b,1\n", ImportOptions{Source: "who"}, []string{
+		{"no such column", "a.csv", "src,dst,time\na,b,1\n", Options{Source: "who"}, []string{
 			`a.csv: found no column who; want one of its columns: src, dst, time`}},
-		{"a column twice", "a.csv", "src,dst,time,src\na,b,1,c\n", ImportOptions{}, []string{
+		{"a column twice", "a.csv", "src,dst,time,src\na,b,1,c\n", Options{}, []string{
 			`a.csv: line 1: found column src twice; want every column name once`}},
-		{"one column for two things", "a.csv", "src,dst,time\na,b,1\n", ImportOptions{Target: "src"}, []string{
+		{"one column for two things", "a.csv", "src,dst,time\na,b,1\n", Options{Target: "src"}, []string{
 			`a.csv: found source src, destination src and time time; want three different columns`}},
-		{"empty", "a.csv", "", ImportOptions{}, []string{
+		{"empty", "a.csv", "", Options{}, []string{
 			`a.csv: found no column names in the first line; want a table as CSV, JSONL or Parquet`}},
-		{"only a header", "a.csv", "src,dst,time\n", ImportOptions{}, []string{
+		{"only a header", "a.csv", "src,dst,time\n", Options{}, []string{
 			`a.csv: found no events; want at least one row`}},
-		{"a pickle", "a.csv", "\x80\x04\x95junk", ImportOptions{}, []string{
+		{"a pickle", "a.csv", "\x80\x04\x95junk", Options{}, []string{
 			`a.csv: found a Python pickle; want a table as CSV, JSONL or Parquet`}},
-		{"UTF-16", "a.csv", "\xff\xfes\x00r\x00c\x00", ImportOptions{}, []string{
+		{"UTF-16", "a.csv", "\xff\xfes\x00r\x00c\x00", Options{}, []string{
 			`a.csv: found UTF-16 text; want a table as CSV, JSONL or Parquet`}},
-		{"truncated gzip", "a.csv.gz", inputtest.Gzip("src,dst,time\n" + strings.Repeat("a,b,1\n", 1000))[:40], ImportOptions{}, []string{
+		{"truncated gzip", "a.csv.gz", inputtest.Gzip("src,dst,time\n" + strings.Repeat("a,b,1\n", 1000))[:40], Options{}, []string{
 			`a.csv.gz: found a gzip file cut off after 9 unpacked bytes; want the whole file`}},
-		{"a line without end", "a.csv", "src,dst,time\na,b,1\n" + strings.Repeat("x", input.MaxLine+10), ImportOptions{}, []string{
+		{"a line without end", "a.csv", "src,dst,time\na,b,1\n" + strings.Repeat("x", input.MaxLine+10), Options{}, []string{
 			`a.csv: line 3: found a line of more than 1048576 bytes; want lines of at most 1048576 bytes, and quotes that are closed again`}},
 		{"JSON", "a.jsonl", `{"src":"a","dst":"b","ts":1,"f":[1]}` + "\n{\n" + `{"src":null,"ts":[1],"dst":true,"f":["x",{}]}` + "\n" + `{"src":"a","dst":"b","ts":2,"f":[1,2]}` + "\n",
-			ImportOptions{EdgeFeatures: []string{"f"}}, []string{
+			Options{EdgeFeatures: []string{"f"}}, []string{
 				`a.jsonl: line 2 (row 2): found "{"; want one JSON object a line, such as {"src":"a","dst":"b","ts":1}`,
 				`a.jsonl: line 3 (row 3), column src: found "null"; want a node's name, as a string or a number`,
 				`a.jsonl: line 3 (row 3), column dst: found "true"; want a node's name, as a string or a number`,
@@ -255,21 +255,21 @@ func TestImportProblems(t *testing.T) {
 				`a.jsonl: line 3 (row 3), column f[0]: found "\"x\""; want a finite number that fits into 32 bits`,
 				`a.jsonl: line 3 (row 3), column f[1]: found "{}"; want a finite number that fits into 32 bits`,
 				`a.jsonl: line 4 (row 4): found 2 features; want 1, as in the rows before`}},
-		{"JSON labels", "a.jsonl", `{"src":"a","dst":"b","ts":1,"label":null}` + "\n" + `{"src":"a","dst":"b","ts":1,"label":[1]}` + "\n", ImportOptions{}, []string{
+		{"JSON labels", "a.jsonl", `{"src":"a","dst":"b","ts":1,"label":null}` + "\n" + `{"src":"a","dst":"b","ts":1,"label":[1]}` + "\n", Options{}, []string{
 			`a.jsonl: line 1 (row 1), column label: found "null"; want a finite number, true or false`,
 			`a.jsonl: line 2 (row 2), column label: found "[1]"; want a finite number, true or false`}},
-		{"JSON labels that do not start in the first row", "a.jsonl", `{"src":"a","dst":"b","ts":1}` + "\n" + `{"src":"a","dst":"b","ts":2,"label":1,"extra":2}` + "\n", ImportOptions{}, []string{
+		{"JSON labels that do not start in the first row", "a.jsonl", `{"src":"a","dst":"b","ts":1}` + "\n" + `{"src":"a","dst":"b","ts":2,"label":1,"extra":2}` + "\n", Options{}, []string{
 			`a.jsonl: line 2 (row 2), column label: found "1"; want members that the first row has too, as they are looked for there`}},
-		{"a label column with another meaning", "a.csv", "src,dst,time,label\na,b,1,1\n", ImportOptions{Label: "time"}, []string{
+		{"a label column with another meaning", "a.csv", "src,dst,time,label\na,b,1,1\n", Options{Label: "time"}, []string{
 			`a.csv, column time: found the source, destination or time; want a column of its own for the label`}},
-		{"JSON names that are not Unicode", "a.jsonl", `{"src":"\ud800","dst":"\ud801","ts":1}` + "\n", ImportOptions{}, []string{
+		{"JSON names that are not Unicode", "a.jsonl", `{"src":"\ud800","dst":"\ud801","ts":1}` + "\n", Options{}, []string{
 			`a.jsonl: line 1 (row 1), column src: found "\"\\ud800\""; want a node's name in Unicode, without halves of surrogate pairs`,
 			`a.jsonl: line 1 (row 1), column dst: found "\"\\ud801\""; want a node's name in Unicode, without halves of surrogate pairs`}},
-		{"a JSON list", "a.json", "[\n {\"src\":\"a\"}]", ImportOptions{}, []string{
+		{"a JSON list", "a.json", "[\n {\"src\":\"a\"}]", Options{}, []string{
 			`a.json: line 1 (row 1): found "["; want one JSON object a line, such as {"src":"a","dst":"b","ts":1}`}},
-		{"line ends of old", "a.csv", "src,dst,time\ra,b,1\r", ImportOptions{}, []string{
+		{"line ends of old", "a.csv", "src,dst,time\ra,b,1\r", Options{}, []string{
 			`a.csv: found the columns src, dst, "time\ra", b, 1; want one for the time, called for example ts or t, or named by --time; a table without header needs --no-header`}},
-		{"broken Parquet", "a.parquet", "PAR1 this is not one PAR1", ImportOptions{}, nil},
+		{"broken Parquet", "a.parquet", "PAR1 this is not one PAR1", Options{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := inputtest.Write(t, map[string]string{c.file: c.text})
@@ -307,7 +307,7 @@ func TestImportParquet(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "out.dgm")
-	r, err := Import(t.Context(), []string{path}, out, ImportOptions{Time: "when", EdgeFeatures: []string{"vec"}})
+	r, err := Import(t.Context(), []string{path}, out, Options{Time: "when", EdgeFeatures: []string{"vec"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestImportParquet(t *testing.T) {
 	}) {
 		t.Error("row 4 is not as written")
 	}
-	if _, err := Import(t.Context(), []string{path}, out, ImportOptions{Time: "vec"}); err == nil || !strings.Contains(err.Error(), "column vec: found a nested column; want single values") {
+	if _, err := Import(t.Context(), []string{path}, out, Options{Time: "vec"}); err == nil || !strings.Contains(err.Error(), "column vec: found a nested column; want single values") {
 		t.Error(err)
 	}
 }
@@ -348,7 +348,7 @@ func TestImportSortsLikeStableSort(t *testing.T) {
 		fmt.Fprintf(&b, "%d,%d,%d\n", x>>20, i%11, at)
 	}
 	slices.SortStableFunc(want, func(a, b line) int { return a.t - b.t })
-	s, _, err := imported(t, "a.csv", b.String(), ImportOptions{})
+	s, _, err := imported(t, "a.csv", b.String(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +364,7 @@ func TestImportSeveralFiles(t *testing.T) {
 	dir := inputtest.Write(t, map[string]string{"a.csv": "u,v,t\na,b,5\n", "b.jsonl": `{"t":1,"u":"b","v":"c"}` + "\n", "c.csv": "u,v,t\na,b,?\n"})
 	path := func(name string) string { return filepath.Join(dir, name) }
 	out := path("out.dgm")
-	if _, err := Import(t.Context(), []string{path("a.csv"), path("b.jsonl")}, out, ImportOptions{Name: "both"}); err != nil {
+	if _, err := Import(t.Context(), []string{path("a.csv"), path("b.jsonl")}, out, Options{Name: "both"}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := native.Open(out)
@@ -376,7 +376,7 @@ func TestImportSeveralFiles(t *testing.T) {
 		t.Error(s.Name, diff)
 	}
 	before, _ := os.ReadFile(out)
-	_, err = Import(t.Context(), []string{path("a.csv"), path("c.csv")}, out, ImportOptions{})
+	_, err = Import(t.Context(), []string{path("a.csv"), path("c.csv")}, out, Options{})
 	inputtest.CheckProblems(t, dir, err, []string{`c.csv: line 2 (row 1), column t: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`})
 	if after, _ := os.ReadFile(out); !bytes.Equal(before, after) {
 		t.Error("a failed import touched the file that was there")
@@ -384,7 +384,7 @@ func TestImportSeveralFiles(t *testing.T) {
 }
 
 // importedParquet writes rows as Parquet, imports them and opens the result.
-func importedParquet[T any](t *testing.T, rows []T, o ImportOptions) (*data.Set, error) {
+func importedParquet[T any](t *testing.T, rows []T, o Options) (*data.Set, error) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := parquet.Write(&b, rows); err != nil {
@@ -402,7 +402,7 @@ func TestImportParquetUnsigned(t *testing.T) {
 		T   uint32 `parquet:"t"`
 		F   uint64 `parquet:"f"`
 	}
-	s, err := importedParquet(t, []record{{18446744073709551615, 7, 4294967295, 1 << 63}, {7, 4294967295, 1, 1}}, ImportOptions{EdgeFeatures: []string{"f"}})
+	s, err := importedParquet(t, []record{{18446744073709551615, 7, 4294967295, 1 << 63}, {7, 4294967295, 1, 1}}, Options{EdgeFeatures: []string{"f"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +418,7 @@ func TestImportParquetDecimal(t *testing.T) {
 		Ts       int64
 		F        int64 `parquet:"F,decimal(2:12)"`
 	}
-	_, err := importedParquet(t, []record{{"a", "b", 1, 1234}}, ImportOptions{EdgeFeatures: []string{"F"}})
+	_, err := importedParquet(t, []record{{"a", "b", 1, 1234}}, Options{EdgeFeatures: []string{"F"}})
 	if err == nil || !strings.HasSuffix(err.Error(), "a.parquet, column F: found decimals; want whole or floating-point numbers: cast the column") {
 		t.Error(err)
 	}
@@ -430,7 +430,7 @@ func TestImportParquetFloatIDs(t *testing.T) {
 		Ts       float64
 		User     float64
 	}
-	_, err := importedParquet(t, []record{{"a", "b", 1, 7}}, ImportOptions{Source: "User"})
+	_, err := importedParquet(t, []record{{"a", "b", 1, 7}}, Options{Source: "User"})
 	if err == nil || !strings.HasSuffix(err.Error(), "column User: found 7 as a floating-point number; want a node's name, as text or a whole number: cast the column") {
 		t.Error(err)
 	}
@@ -442,7 +442,7 @@ func TestImportParquetUUID(t *testing.T) {
 		Dst string   `parquet:"dst"`
 		T   float64  `parquet:"t"`
 	}
-	s, err := importedParquet(t, []record{{[16]byte([]byte("ABCDEFGHIJKLMNOP")), "b", 1}}, ImportOptions{})
+	s, err := importedParquet(t, []record{{[16]byte([]byte("ABCDEFGHIJKLMNOP")), "b", 1}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -474,7 +474,7 @@ func TestImportStopsAtAnEarlyEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, _ := native.Create("")
-		if err := newImporter(ImportOptions{MaxProblems: 1}, w).file(ctx, "pipe", in); !errors.Is(err, context.Canceled) {
+		if err := newImporter(Options{MaxProblems: 1}, w).file(ctx, "pipe", in); !errors.Is(err, context.Canceled) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -494,7 +494,7 @@ func TestImportWaitsForStandardInputOnlySoLong(t *testing.T) {
 	defer stop()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Import(ctx, []string{"-"}, "", ImportOptions{})
+		_, err := Import(ctx, []string{"-"}, "", Options{})
 		ended <- err
 	}()
 	select {
@@ -516,7 +516,7 @@ func TestImportWarnsOfLookalikes(t *testing.T) {
 		"user,item,t\n1,2,1\n1,2.0,2\n":     {"2 and 2.0 are different nodes"},
 		"user,item,t\n1,2,1\n2,1.0,2\n":     nil, // a user and an item
 	} {
-		_, r, err := imported(t, "a.csv", text, ImportOptions{Bipartite: strings.HasPrefix(text, "user")})
+		_, r, err := imported(t, "a.csv", text, Options{Bipartite: strings.HasPrefix(text, "user")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -533,7 +533,7 @@ func TestImportStopsBeforeWriting(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, _ := native.Create("")
-	im := newImporter(ImportOptions{MaxProblems: 1}, w)
+	im := newImporter(Options{MaxProblems: 1}, w)
 	if err := im.file(t.Context(), "x", in); err != nil {
 		t.Fatal(err)
 	}

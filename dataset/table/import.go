@@ -1,4 +1,8 @@
-package dataset
+// Package table answers: how do someone's own tables become a data set?
+//
+// Import reads CSV, JSONL and Parquet, guesses which column means what, numbers names, sorts rows by time and writes one
+// native file, in little more memory than the events take. What is wrong with the tables is collected and said at once.
+package table
 
 import (
 	"context"
@@ -13,8 +17,8 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// ImportOptions say how to read someone's tables. The zero value guesses from the content and the column names.
-type ImportOptions struct {
+// Options say how to read someone's tables. The zero value guesses from the content and the column names.
+type Options struct {
 	Name      string // of the data set; "": the first file's
 	Format    string // FormatCSV, FormatJSONL, FormatParquet; "": from the content
 	Delimiter string // of CSV: one character; "": comma, tab, semicolon, bar or space, whichever the first line has
@@ -29,8 +33,8 @@ type ImportOptions struct {
 	NodeID    string // its column of names; "": guessed
 	NodeSide  string // bipartite: its column that says source or destination; "": a column called side, if there is one
 
-	MaxProblems int                  // of each kind to report; 0 or less: 20
-	Progress    func(ImportProgress) // called now and then, on Import's goroutine
+	MaxProblems int            // of each kind to report; 0 or less: 20
+	Progress    func(Progress) // called now and then, on Import's goroutine
 }
 
 // Formats of tables.
@@ -40,15 +44,15 @@ const (
 	FormatParquet = "parquet"
 )
 
-// ImportProgress is how far an import has come.
-type ImportProgress struct {
+// Progress is how far an import has come.
+type Progress struct {
 	File        string
 	Rows        int   // events so far, of all files
 	Bytes, Size int64 // of this file, unpacked; Size 0: unknown
 }
 
-// ImportReport is what an import did.
-type ImportReport struct {
+// Report is what an import did.
+type Report struct {
 	Out                          string
 	Events, Nodes                int
 	Sources, Targets             int     // nodes that occur as such
@@ -69,7 +73,7 @@ type ImportReport struct {
 // and nothing is written. With out "" nothing is written in any case: the input is only checked.
 //
 // Memory: 16 bytes an event, 4 more each where there are labels and where rows are not sorted, the names, and less than 64 MB.
-func Import(ctx context.Context, files []string, out string, o ImportOptions) (*ImportReport, error) {
+func Import(ctx context.Context, files []string, out string, o Options) (*Report, error) {
 	if len(files) == 0 {
 		return nil, errors.New("import: no files")
 	}
@@ -95,7 +99,7 @@ func Import(ctx context.Context, files []string, out string, o ImportOptions) (*
 
 // importer gathers events from blocks of rows.
 type importer struct {
-	ImportOptions
+	Options
 	finder  input.Finder
 	out     *native.Writer
 	sources *dict
@@ -111,8 +115,8 @@ type importer struct {
 	reader *tableReader // of the file being read
 }
 
-func newImporter(o ImportOptions, w *native.Writer) *importer {
-	im := &importer{ImportOptions: o, finder: input.Finder{Most: o.MaxProblems}, out: w, sources: newDict(), table: newEventTable(), width: -1}
+func newImporter(o Options, w *native.Writer) *importer {
+	im := &importer{Options: o, finder: input.Finder{Most: o.MaxProblems}, out: w, sources: newDict(), table: newEventTable(), width: -1}
 	im.targets = im.sources
 	if o.Bipartite {
 		im.targets = newDict()
@@ -123,7 +127,7 @@ func newImporter(o ImportOptions, w *native.Writer) *importer {
 	return im
 }
 
-func (im *importer) all(ctx context.Context, files []string) (*ImportReport, error) {
+func (im *importer) all(ctx context.Context, files []string) (*Report, error) {
 	for _, path := range files {
 		in, err := openTable(ctx, path)
 		if err != nil {
@@ -140,9 +144,9 @@ func (im *importer) all(ctx context.Context, files []string) (*ImportReport, err
 
 // file reads one table of events. Problems of its rows are collected; the error is for what makes reading on pointless.
 func (im *importer) file(ctx context.Context, path string, in *input.File) error {
-	im.reader = &tableReader{path: path, o: im.ImportOptions, merge: im.merge}
+	im.reader = &tableReader{path: path, o: im.Options, merge: im.merge}
 	im.reader.choose = func(names []string) (Columns, error) {
-		cols, err := chooser{path, names}.events(im.ImportOptions)
+		cols, err := chooser{path, names}.events(im.Options)
 		if im.columns.Source == "" {
 			im.columns = cols
 		}
@@ -177,7 +181,7 @@ func (im *importer) merge(b *importBlock) error {
 		}
 	}
 	if im.Progress != nil {
-		im.Progress(ImportProgress{File: im.reader.path, Rows: im.table.n, Bytes: im.reader.in.Delivered(), Size: im.reader.size()})
+		im.Progress(Progress{File: im.reader.path, Rows: im.table.n, Bytes: im.reader.in.Delivered(), Size: im.reader.size()})
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 )
 
 // rowsOf imports text read in blocks of some bytes and returns its rows, or the problems.
-func rowsOf(t *testing.T, text string, block int, o ImportOptions) (rows []string, err error) {
+func rowsOf(t *testing.T, text string, block int, o Options) (rows []string, err error) {
 	t.Helper()
 	in, err := input.New("fuzz", strings.NewReader(text))
 	if err != nil {
@@ -46,12 +46,12 @@ func rowsOf(t *testing.T, text string, block int, o ImportOptions) (rows []strin
 
 func TestBlocksDoNotMatter(t *testing.T) {
 	text := "src,dst,time\n" + strings.Repeat("a,\"b\n\"\"c\",1\r\nd,e\"\"f,2\n\n\"x,y\",z,3\n", 50)
-	want, err := rowsOf(t, text, input.BlockSize, ImportOptions{})
+	want, err := rowsOf(t, text, input.BlockSize, Options{})
 	if err != nil || len(want) != 150 {
 		t.Fatal(len(want), err)
 	}
 	for block := 1; block < 300; block += 7 {
-		got, err := rowsOf(t, text, block, ImportOptions{})
+		got, err := rowsOf(t, text, block, Options{})
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Fatalf("blocks of %d bytes: %v %s", block, err, diff)
 		}
@@ -65,8 +65,8 @@ func FuzzImportCSV(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		one, err1 := rowsOf(t, s, input.BlockSize, ImportOptions{})
-		few, err2 := rowsOf(t, s, 7, ImportOptions{})
+		one, err1 := rowsOf(t, s, input.BlockSize, Options{})
+		few, err2 := rowsOf(t, s, 7, Options{})
 		if !reflect.DeepEqual(one, few) || fmt.Sprint(err1) != fmt.Sprint(err2) {
 			t.Fatalf("in one block %q %v\nin many      %q %v", one, err1, few, err2)
 		}
@@ -91,14 +91,14 @@ func FuzzImportJSONL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		o := ImportOptions{Format: FormatJSONL, EdgeFeatures: nil}
+		o := Options{Format: FormatJSONL, EdgeFeatures: nil}
 		one, err1 := rowsOf(t, s, input.BlockSize, o)
 		few, err2 := rowsOf(t, s, 7, o)
 		if !reflect.DeepEqual(one, few) || fmt.Sprint(err1) != fmt.Sprint(err2) {
 			t.Fatalf("in one block %q %v\nin many      %q %v", one, err1, few, err2)
 		}
 		inputtest.CheckError(t, err1)
-		_, err := rowsOf(t, s, input.BlockSize, ImportOptions{Format: FormatJSONL, EdgeFeatures: []string{"f"}})
+		_, err := rowsOf(t, s, input.BlockSize, Options{Format: FormatJSONL, EdgeFeatures: []string{"f"}})
 		inputtest.CheckError(t, err)
 		var want map[string]json.RawMessage
 		got := map[string]string{}

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 )
 
 // writeNodes writes the node features, from the node file if there is one.
-func (im *importer) writeNodes(ctx context.Context, r *ImportReport) error {
+func (im *importer) writeNodes(ctx context.Context, r *Report) error {
 	if im.NodeFile == "" {
 		im.out.Section(native.NodeFeatures, r.Nodes+1, 0, 0)
 		return nil
 	}
 	n := &nodeFile{importer: im, report: r}
-	o := im.ImportOptions
+	o := im.Options
 	o.Label = "" // of events
 	n.reader = &tableReader{path: im.NodeFile, o: o, choose: n.choose, merge: n.merge, nodes: true}
 	in, err := openTable(ctx, im.NodeFile)
@@ -47,7 +47,7 @@ func (im *importer) writeNodes(ctx context.Context, r *ImportReport) error {
 // nodeFile writes rows of features to their place as they come.
 type nodeFile struct {
 	*importer
-	report  *ImportReport
+	report  *Report
 	reader  *tableReader
 	section *native.Section // nil until the first row
 	width   int
@@ -105,7 +105,7 @@ func (n *nodeFile) merge(b *importBlock) error {
 }
 
 // node is the node that row i of a block is about, 0 if it has no events. Found is false if the row does not say clearly.
-func (n *nodeFile) node(p rowPlace, b *importBlock, i int) (id event.Node, found bool) {
+func (n *nodeFile) node(p place, b *importBlock, i int) (id event.Node, found bool) {
 	if !n.Bipartite {
 		return n.sources.find(b.src[i]), true
 	}

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // finish sorts what was gathered and writes the rest of the file.
-func (im *importer) finish(ctx context.Context, files []string) (*ImportReport, error) {
+func (im *importer) finish(ctx context.Context, files []string) (*Report, error) {
 	if im.finder.Total == 0 && im.table.n == 0 {
 		im.finder.Add(input.FileError(files[0], "no events", "at least one row"))
 	}
@@ -22,7 +22,7 @@ func (im *importer) finish(ctx context.Context, files []string) (*ImportReport, 
 	if err := im.table.sort(ctx); err != nil {
 		return nil, err
 	}
-	r := &ImportReport{Events: im.table.n, Columns: im.columns, EdgeFeatures: max(0, im.width), Numbers: !im.sources.words && !im.targets.words,
+	r := &Report{Events: im.table.n, Columns: im.columns, EdgeFeatures: max(0, im.width), Numbers: !im.sources.words && !im.targets.words,
 		Sorted: im.table.sorted, Labels: im.table.labelled, TimeFormat: im.format}
 	r.Nodes = im.sources.len()
 	named := 0 // nodes named as sources
@@ -71,7 +71,7 @@ func (im *importer) sealFeatures() {
 }
 
 // writeEvents writes the columns in the order of time, all at once, unless the context ends.
-func (im *importer) writeEvents(ctx context.Context, r *ImportReport, named int) {
+func (im *importer) writeEvents(ctx context.Context, r *Report, named int) {
 	n := im.table.n
 	begin := func(kind uint32, size int) *native.Section { return im.out.Section(kind, n, 1, int64(size)*int64(n)) }
 	src, dst, time := begin(native.Source, 4), begin(native.Destination, 4), begin(native.Time, 8)

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"bytes"
@@ -106,11 +106,11 @@ func (c *csvRows) parse(data []byte, b *importBlock) {
 			p.Bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the first line", len(c.names)))
 			continue
 		}
-		c.row(b, rowPlace{p}, f)
+		c.row(b, place{p}, f)
 	}
 }
 
-func (c *csvRows) row(b *importBlock, p rowPlace, f [][]byte) {
+func (c *csvRows) row(b *importBlock, p place, f [][]byte) {
 	v := row{ok: true}
 	begin := b.begin()
 	v.src = p.key(&v, c.names[c.src], f[c.src])
@@ -129,11 +129,11 @@ func (c *csvRows) row(b *importBlock, p rowPlace, f [][]byte) {
 	b.add(p, v, begin)
 }
 
-// rowPlace is a place that reads the values of a row. One that is bad is noted and spoils the row.
-type rowPlace struct{ input.Place }
+// place is a place that reads the values of a row. One that is bad is noted and spoils the row.
+type place struct{ input.Place }
 
 // key reads a node's name.
-func (p rowPlace) key(v *row, column string, b []byte) key {
+func (p place) key(v *row, column string, b []byte) key {
 	if n := len(b); n == 0 || b[0] <= ' ' || b[n-1] <= ' ' || b[0] >= utf8.RuneSelf || b[n-1] >= utf8.RuneSelf { // may be space of some kind
 		if b = bytes.TrimSpace(b); len(b) == 0 {
 			p.spoil(v, column, `""`, "a node's name")
@@ -144,7 +144,7 @@ func (p rowPlace) key(v *row, column string, b []byte) key {
 }
 
 // time reads a number or a date.
-func (p rowPlace) time(v *row, column string, b []byte) (float64, string) {
+func (p place) time(v *row, column string, b []byte) (float64, string) {
 	at, format, ok := input.ScanTime(b)
 	if !ok {
 		at, format, ok = input.ScanTime(bytes.TrimSpace(b))
@@ -160,7 +160,7 @@ func (p rowPlace) time(v *row, column string, b []byte) (float64, string) {
 const wantTime = "a finite number or a date such as 2024-05-01T12:00:00Z"
 
 // label reads a number; true and false are 1 and 0.
-func (p rowPlace) label(v *row, column string, b []byte) float32 {
+func (p place) label(v *row, column string, b []byte) float32 {
 	f, ok := input.ParseFloat(b)
 	if !ok {
 		b = bytes.TrimSpace(b)
@@ -181,7 +181,7 @@ func (p rowPlace) label(v *row, column string, b []byte) float32 {
 const wantLabel = "a finite number, true or false"
 
 // feature reads a number that fits into 32 bits.
-func (p rowPlace) feature(v *row, column string, b []byte) float32 {
+func (p place) feature(v *row, column string, b []byte) float32 {
 	f, ok := input.ParseFloat(b)
 	if !ok {
 		f, ok = input.ParseFloat(bytes.TrimSpace(b))
@@ -192,7 +192,7 @@ func (p rowPlace) feature(v *row, column string, b []byte) float32 {
 	return float32(f)
 }
 
-func (p rowPlace) spoil(v *row, column, found, want string) {
+func (p place) spoil(v *row, column, found, want string) {
 	p.Bad(column, found, want)
 	v.ok = false
 }

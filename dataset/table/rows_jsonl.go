@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"bytes"
@@ -139,7 +139,7 @@ func (j *jsonRows) parse(data []byte, b *importBlock) {
 			continue
 		}
 		b.Rows++
-		p := rowPlace{b.Block.Place(j.path, b.Lines, b.Rows)}
+		p := place{b.Block.Place(j.path, b.Lines, b.Rows)}
 		clear(values)
 		if !members(text, func(name string, value []byte) {
 			wanted := false
@@ -164,7 +164,7 @@ func (j *jsonRows) overlooked(name string) bool {
 	return !slices.Contains(j.names, name) && (j.nodes || j.cols.Label == "" && slices.Contains(labelNames, plain(name)))
 }
 
-func (j *jsonRows) row(b *importBlock, p rowPlace, values [][]byte) {
+func (j *jsonRows) row(b *importBlock, p place, values [][]byte) {
 	v := row{ok: true}
 	begin := b.begin()
 	v.src = j.key(p, &v, j.cols.Source, values[0])
@@ -192,7 +192,7 @@ func (j *jsonRows) row(b *importBlock, p rowPlace, values [][]byte) {
 }
 
 // key reads a name: a string or a number.
-func (j *jsonRows) key(p rowPlace, v *row, column string, value []byte) key {
+func (j *jsonRows) key(p place, v *row, column string, value []byte) key {
 	text, ok := scalarText(value)
 	if !ok || value[0] == 't' || value[0] == 'f' {
 		p.spoil(v, column, shown(value), "a node's name, as a string or a number")
@@ -206,7 +206,7 @@ func (j *jsonRows) key(p rowPlace, v *row, column string, value []byte) key {
 }
 
 // features reads a number or a list of numbers.
-func (j *jsonRows) features(b *importBlock, p rowPlace, v *row, column string, value []byte) {
+func (j *jsonRows) features(b *importBlock, p place, v *row, column string, value []byte) {
 	if len(value) == 0 || value[0] != '[' {
 		text, ok := scalarText(value)
 		if !ok {

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"fmt"
@@ -89,7 +89,7 @@ func plain(name string) string {
 }
 
 // events picks the columns of a table of events.
-func (c chooser) events(o ImportOptions) (Columns, error) {
+func (c chooser) events(o Options) (Columns, error) {
 	var cols Columns
 	var err error
 	if cols.Source, err = c.pick(o.Source, sourceNames, "source", "--src"); err != nil {

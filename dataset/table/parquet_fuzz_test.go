@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ func FuzzImportParquet(f *testing.F) {
 		if err := os.WriteFile(path, raw, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Import(t.Context(), []string{path}, "", ImportOptions{})
+		_, err := Import(t.Context(), []string{path}, "", Options{})
 		inputtest.CheckError(t, err)
 	})
 }
@@ -56,7 +56,7 @@ func TestParquetDamagedFooter(t *testing.T) {
 		if err := os.WriteFile(path, raw, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Import(t.Context(), []string{path}, "", ImportOptions{})
+		r, err := Import(t.Context(), []string{path}, "", Options{})
 		inputtest.CheckError(t, err)
 		if err == nil && r.Events != 3 {
 			t.Errorf("byte %d of %d: %d events, want 3", i, len(good), r.Events)

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"fmt"
@@ -157,7 +157,7 @@ func (c *parquetColumn) next() (parquet.Value, error) {
 }
 
 // key reads a name: text or a whole number.
-func (c *parquetColumn) key(b *importBlock, p rowPlace, v *row, x parquet.Value) key {
+func (c *parquetColumn) key(b *importBlock, p place, v *row, x parquet.Value) key {
 	if !x.IsNull() {
 		switch x.Kind() {
 		case parquet.Int32:
@@ -186,7 +186,7 @@ func (c *parquetColumn) key(b *importBlock, p rowPlace, v *row, x parquet.Value)
 }
 
 // moment reads a time: a timestamp, a date, a number, or text that Import reads elsewhere too.
-func (c *parquetColumn) moment(p rowPlace, v *row, x parquet.Value) (float64, string) {
+func (c *parquetColumn) moment(p place, v *row, x parquet.Value) (float64, string) {
 	if !x.IsNull() && (x.Kind() == parquet.ByteArray || x.Kind() == parquet.FixedLenByteArray) {
 		return p.time(v, c.name, x.ByteArray())
 	}
@@ -206,7 +206,7 @@ func (c *parquetColumn) moment(p rowPlace, v *row, x parquet.Value) (float64, st
 }
 
 // number reads a label or feature.
-func (c *parquetColumn) number(p rowPlace, v *row, x parquet.Value) float32 {
+func (c *parquetColumn) number(p place, v *row, x parquet.Value) float32 {
 	f, ok := c.float(x)
 	if !ok || !input.Finite(float64(float32(f))) {
 		p.spoil(v, c.name, c.shown(x), input.WantFloat32)
@@ -215,7 +215,7 @@ func (c *parquetColumn) number(p rowPlace, v *row, x parquet.Value) float32 {
 }
 
 // list reads the features of a row: one number, or as many as its list has.
-func (c *parquetColumn) list(b *importBlock, p rowPlace, v *row) error {
+func (c *parquetColumn) list(b *importBlock, p place, v *row) error {
 	x, err := c.next()
 	if err != nil {
 		return err

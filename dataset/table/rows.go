@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // tableReader reads one of the user's tables, whatever its format, and hands its rows on in blocks.
 type tableReader struct {
 	path   string
-	o      ImportOptions
+	o      Options
 	choose func(names []string) (Columns, error) // which columns are wanted
 	merge  func(*importBlock) error              // takes the rows, in order
 	nodes  bool                                  // rows are about nodes: all columns are wanted
@@ -116,8 +116,8 @@ func (b *importBlock) reset(most int, delim byte) {
 type spot struct{ line, row int32 }
 
 // place is where row i is, for complaints about it.
-func (b *importBlock) place(file string, i int) rowPlace {
-	return rowPlace{b.Block.Place(file, int(b.spot[i].line), int(b.spot[i].row))}
+func (b *importBlock) place(file string, i int) place {
+	return place{b.Block.Place(file, int(b.spot[i].line), int(b.spot[i].row))}
 }
 
 // row is the values of one row; its features are collected in a block.
@@ -133,7 +133,7 @@ type row struct {
 func (b *importBlock) begin() int { return len(b.feat) }
 
 // add takes a row, or drops it if something is wrong with it. Its features are those from begin on.
-func (b *importBlock) add(p rowPlace, v row, begin int) {
+func (b *importBlock) add(p place, v row, begin int) {
 	n := len(b.feat) - begin
 	if v.ok && b.width < 0 {
 		b.width, b.format = n, v.format
