@@ -38,8 +38,8 @@ func Check(ctx context.Context, name string, o Options) (*CheckReport, error) {
 		set, err = Synth(src.synth, SynthOptions{Seed: o.Seed})
 	default:
 		const most = 20
-		r.Kind, r.Path = "ml_* layout", src.layout.csv
-		set, r.Problems, err = src.layout.check(ctx, most)
+		r.Kind, r.Path = "ml_* layout", src.layout.CSV
+		set, r.Problems, err = src.layout.Check(ctx, most)
 	}
 	if err != nil || set == nil {
 		return r, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/layout"
 	"github.com/dygmamba/dygmamba/dataset/native"
 	"github.com/dygmamba/dygmamba/dataset/synth"
 	"github.com/dygmamba/dygmamba/dataset/table"
@@ -130,4 +131,21 @@ type Columns = table.Columns
 // checked.
 func Import(ctx context.Context, files []string, out string, o ImportOptions) (*ImportReport, error) {
 	return table.Import(ctx, files, out, o)
+}
+
+// SaveDyGLib writes the set as ml_NAME.csv, ml_NAME.npy and ml_NAME_node.npy in dir, which is made if need be. Names of
+// nodes are not kept in this layout. Each file appears whole or not at all, the csv last.
+func SaveDyGLib(dir string, s *Set) error { return layout.Save(dir, s) }
+
+// JODIEOptions say how to read a raw JODIE file.
+type JODIEOptions = layout.JODIEOptions
+
+// JODIEBipartite are the public sets whose users and items are numbered apart.
+var JODIEBipartite = layout.JODIEBipartite
+
+// ReadJODIE reads a raw file of the JODIE project: a header line, then user,item,timestamp,label,feature,feature,… in the
+// order of time, ids from 0. Users become nodes 1 … U; items become U+1 … U+I in a bipartite set, in which both must be
+// numbered without gaps, and share the numbers of users elsewhere. Problems of the data are an *InputError.
+func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*Set, error) {
+	return layout.ReadJODIE(ctx, path, o)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/layout"
 	"github.com/dygmamba/dygmamba/internal/near"
 	"github.com/dygmamba/dygmamba/internal/whole"
 )
@@ -77,7 +78,7 @@ func Fetch(ctx context.Context, name string, o FetchOptions) (*FetchReport, erro
 		o.Progress = func(FetchProgress) {}
 	}
 	r := &FetchReport{Name: name, Dir: filepath.Join(o.Dir, name)}
-	if _, ok := findLayout(r.Dir, name); ok && !o.Again {
+	if _, ok := layout.Find(r.Dir, name); ok && !o.Again {
 		r.Here = true
 		return r, nil
 	}

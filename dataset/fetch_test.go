@@ -4,7 +4,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/layout"
 	"github.com/dygmamba/dygmamba/dataset/synth"
 )
 
@@ -30,7 +34,7 @@ func archive(t *testing.T, name string, text string) []byte {
 		t.Fatal(err)
 	}
 	s.Name = name
-	if err := SaveDyGLib(dir, s); err != nil {
+	if err := layout.Save(dir, s); err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
@@ -212,4 +216,13 @@ func TestPinned(t *testing.T) {
 	if n != 15 {
 		t.Errorf("%d files", n)
 	}
+}
+
+func sha256Of(t *testing.T, r io.Reader) string {
+	t.Helper()
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

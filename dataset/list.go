@@ -3,6 +3,7 @@ package dataset
 import (
 	"path/filepath"
 
+	"github.com/dygmamba/dygmamba/dataset/layout"
 	"github.com/dygmamba/dygmamba/dataset/synth"
 )
 
@@ -20,9 +21,9 @@ func List(o Options) []Listing {
 	for _, e := range Catalog {
 		l := Listing{Entry: e}
 		for _, dir := range dataDirs(o) {
-			if found, ok := findLayout(filepath.Join(dir, e.Name), e.Name); ok {
-				l.Path = found.csv
-				l.Missing = found.absent()
+			if found, ok := layout.Find(filepath.Join(dir, e.Name), e.Name); ok {
+				l.Path = found.CSV
+				l.Missing = found.Absent()
 				break
 			}
 		}

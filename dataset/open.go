@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/layout"
 	"github.com/dygmamba/dygmamba/dataset/synth"
 	"github.com/dygmamba/dygmamba/internal/near"
 )
@@ -32,14 +33,14 @@ func Open(ctx context.Context, name string, o Options) (*Set, error) {
 	}
 	set, err := src.open(ctx, o)
 	if err == nil && !src.cached && src.synth == "" {
-		set.Path, _ = filepath.Abs(cmp.Or(src.native, src.layout.csv)) // none where there is no current directory
+		set.Path, _ = filepath.Abs(cmp.Or(src.native, src.layout.CSV)) // none where there is no current directory
 	}
 	return set, err
 }
 
 // source is where a data set was found; one of the first three is set.
 type source struct {
-	layout layout
+	layout layout.Layout
 	native string
 	synth  string
 	cached bool // by name in the user's cache
@@ -52,7 +53,7 @@ func (s source) open(ctx context.Context, o Options) (*Set, error) {
 	case s.synth != "":
 		return Synth(s.synth, SynthOptions{Seed: o.Seed})
 	}
-	return s.layout.read(ctx)
+	return s.layout.Read(ctx)
 }
 
 func find(name string, o Options) (source, error) {
@@ -62,7 +63,7 @@ func find(name string, o Options) (source, error) {
 	dirs := dataDirs(o)
 	if filepath.Base(name) == name {
 		for _, dir := range dirs {
-			if l, ok := findLayout(filepath.Join(dir, name), name); ok {
+			if l, ok := layout.Find(filepath.Join(dir, name), name); ok {
 				return source{layout: l, cached: dir == CacheDir()}, nil
 			}
 			if path := filepath.Join(dir, name+".dgm"); input.Exists(path) {
@@ -73,7 +74,7 @@ func find(name string, o Options) (source, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir():
-		l, err := layoutIn(name)
+		l, err := layout.In(name)
 		if _, known := Lookup(name); err == nil || !known { // a directory called uci may hold something else, such as a run
 			return source{layout: l}, err
 		}
@@ -107,8 +108,8 @@ func findFile(path string) (source, error) {
 	defer in.Close()
 	dir, base := filepath.Split(path)
 	if name, ok := strings.CutPrefix(strings.TrimSuffix(base, ".gz"), "ml_"); ok && strings.HasSuffix(name, ".csv") {
-		l, _ := findLayout(dir, strings.TrimSuffix(name, ".csv"))
-		l.csv = path
+		l, _ := layout.Find(dir, strings.TrimSuffix(name, ".csv"))
+		l.CSV = path
 		return source{layout: l}, nil
 	}
 	if head := in.Peek(len(input.NativeMagic)); string(head) == input.NativeMagic || filepath.Ext(path) == ".dgm" {

@@ -11,8 +11,10 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
 )
 
+const tinyCSV = ",u,i,ts,label,idx\n0,1,3,0.0,0,1\n1,2,3,1.0,0,2\n"
+
 func TestOpenFinds(t *testing.T) {
-	dir := inputtest.Write(t, map[string]string{"ml_a.csv": goodCSV, "ml_b.csv.gz": inputtest.Gzip(goodCSV), "junk.txt": "hello"})
+	dir := inputtest.Write(t, map[string]string{"ml_a.csv": tinyCSV, "ml_b.csv.gz": inputtest.Gzip(tinyCSV), "junk.txt": "hello"})
 	for _, name := range []string{"uci", "s2"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
@@ -64,7 +66,7 @@ func TestOpenPath(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(goodCSV), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(tinyCSV), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,5 +111,17 @@ func TestCheckNative(t *testing.T) {
 		if r, err := Check(t.Context(), path, Options{}); err != nil || r.Problems.Total != 1 {
 			t.Errorf("check %q: %+v %v", text, r, err)
 		}
+	}
+}
+
+// A check of published files goes on behind the first problem.
+func TestCheckLayout(t *testing.T) {
+	dir := inputtest.Write(t, map[string]string{"ml_x.csv": tinyCSV + "2,0,3,2.0,0,3\n3,2,3,nan,0,4\n"})
+	r, err := Check(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Kind != "ml_* layout" || r.Path != filepath.Join(dir, "ml_x.csv") || r.Problems.Total != 2 || r.Events != 0 {
+		t.Errorf("%+v", r)
 	}
 }

@@ -30,7 +30,7 @@ var Layers = []Layer{
 	{Data, []string{"sample"}},
 	{Data, []string{"dataset/input"}},
 	{Data, []string{"dataset/data", "dataset/input/inputtest"}},
-	{Data, []string{"dataset/native", "dataset/synth"}},
+	{Data, []string{"dataset/layout", "dataset/native", "dataset/synth"}},
 	{Data, []string{"dataset/table"}},
 	{Data, []string{"dataset"}},
 	{Data, []string{"internal/queries"}},

@@ -1,13 +1,10 @@
-package dataset
+package layout
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -20,15 +17,6 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
 )
-
-func sha256Of(t *testing.T, r io.Reader) string {
-	t.Helper()
-	h := sha256.New()
-	if _, err := io.Copy(h, r); err != nil {
-		t.Fatal(err)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
 
 // npyOf is a version 1 file with the given dictionary and values.
 func npyOf(dict string, values ...float64) string {
@@ -47,6 +35,30 @@ func shape(rows, cols int) string {
 
 const goodCSV = ",u,i,ts,label,idx\n0,1,3,0.0,0,1\n1,2,3,1.0,0,2\n"
 
+// readIn reads the data set of a directory.
+func readIn(t *testing.T, dir string) (*data.Set, error) {
+	t.Helper()
+	l, err := In(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.Read(t.Context())
+}
+
+// problemsIn is everything that is wrong with the data set of a directory.
+func problemsIn(t *testing.T, dir string) input.Problems {
+	t.Helper()
+	l, err := In(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, problems, err := l.Check(t.Context(), 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return problems
+}
+
 func TestLayoutProblems(t *testing.T) {
 	csv := func(rows string) map[string]string {
 		return map[string]string{"ml_x.csv": ",u,i,ts,label,idx\n" + rows}
@@ -55,7 +67,7 @@ func TestLayoutProblems(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files map[string]string
-		want  []string // what Check says; Open says the first
+		want  []string // what check says; read says the first
 	}{
 		{"NaN, infinite and missing times", csv("0,1,2,nan,0,1\n1,1,2,-inf,0,2\n2,1,2,,0,3\n3,1,2,1e999,0,4\n"), []string{
 			`ml_x.csv: line 2 (row 1), column ts: found "nan"; want a finite number`,
@@ -152,7 +164,7 @@ func TestLayoutProblems(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := inputtest.Write(t, c.files)
-			_, err := Open(t.Context(), dir, Options{})
+			_, err := readIn(t, dir)
 			if err == nil {
 				t.Fatal("opened")
 			}
@@ -160,18 +172,15 @@ func TestLayoutProblems(t *testing.T) {
 			if !errors.As(err, &in) {
 				t.Errorf("%T: %v", err, err)
 			}
-			report, cerr := Check(t.Context(), dir, Options{})
-			if cerr != nil {
-				t.Fatal(cerr)
-			}
+			problems := problemsIn(t, dir)
 			if c.want == nil {
-				if report.Problems.Total == 0 {
+				if problems.Total == 0 {
 					t.Error("no problem found")
 				}
 				return
 			}
 			inputtest.CheckProblems(t, dir, err, c.want[:1])
-			inputtest.CheckProblems(t, dir, &report.Problems, c.want)
+			inputtest.CheckProblems(t, dir, &problems, c.want)
 		})
 	}
 }
@@ -179,7 +188,7 @@ func TestLayoutProblems(t *testing.T) {
 // TestSurplusRows opens a cut event list beside the features of a longer one. It can be used, with a warning; a check reports it.
 func TestSurplusRows(t *testing.T) {
 	dir := inputtest.Write(t, map[string]string{"ml_x.csv": goodCSV, "ml_x.npy": npyOf(shape(4, 1), 0, 1, 2, 3), "ml_x_node.npy": npyOf(shape(5, 0))})
-	set, err := Open(t.Context(), dir, Options{})
+	set, err := readIn(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,12 +199,8 @@ func TestSurplusRows(t *testing.T) {
 	if len(set.Warnings) != 2 || !strings.Contains(set.Warnings[0], "found 4 rows; want 3") || !strings.Contains(set.Warnings[1], "found 5 rows; want 4") {
 		t.Errorf("warnings %q", set.Warnings)
 	}
-	report, err := Check(t.Context(), dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if report.Problems.Total != 2 {
-		t.Errorf("a check finds %d problems, want 2", report.Problems.Total)
+	if problems := problemsIn(t, dir); problems.Total != 2 {
+		t.Errorf("a check finds %d problems, want 2", problems.Total)
 	}
 }
 
@@ -213,7 +218,7 @@ func TestLayoutForms(t *testing.T) {
 		{"idx in other order", map[string]string{"ml_x.csv": ",u,i,ts,label,idx\n0,1,3,0.0,0,2\n1,2,3,1.0,0,1\n", "ml_x.npy": npyOf(shape(3, 2), 0, 0, 3, 4, 1, 2)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := Open(t.Context(), inputtest.Write(t, c.files), Options{})
+			s, err := readIn(t, inputtest.Write(t, c.files))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -287,14 +292,14 @@ func TestSaveDyGLib(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "wikipedia")
-	if err := SaveDyGLib(dir, s); err != nil {
+	if err := Save(dir, s); err != nil {
 		t.Fatal(err)
 	}
 	text, _ := os.ReadFile(filepath.Join(dir, "ml_wikipedia.csv"))
 	if want := ",u,i,ts,label,idx\n0,1,3,0.1,1.0,1\n1,2,3,10000000.0,0.0,2\n"; string(text) != want {
 		t.Errorf("%q, want %q", text, want)
 	}
-	back, err := Open(t.Context(), dir, Options{})
+	back, err := readIn(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,8 @@
-package dataset
+// Package layout answers: how are published data sets kept?
+//
+// As DyGLib keeps them: ml_NAME.csv with the events and two NumPy files of features. And before that, as the JODIE project
+// published them: one raw csv.
+package layout
 
 import (
 	"context"
@@ -15,14 +19,15 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// layout is the three files of one data set as DyGLib keeps them; a feature file that is missing is "".
-type layout struct {
-	name             string
-	csv, edges, node string
+// Layout is the three files of one data set as DyGLib keeps them.
+type Layout struct {
+	CSV         string // of the events
+	name        string
+	edges, node string // of their features; "" for a missing one
 }
 
-// findLayout finds the files of the data set name in dir, plain or gzip.
-func findLayout(dir, name string) (layout, bool) {
+// Find finds the files of the data set name in dir, plain or gzip.
+func Find(dir, name string) (Layout, bool) {
 	find := func(suffix string) string {
 		for _, end := range []string{"", ".gz"} {
 			if path := filepath.Join(dir, "ml_"+name+suffix+end); input.Exists(path) {
@@ -31,15 +36,15 @@ func findLayout(dir, name string) (layout, bool) {
 		}
 		return ""
 	}
-	l := layout{name: name, csv: find(".csv"), edges: find(".npy"), node: find("_node.npy")}
-	return l, l.csv != ""
+	l := Layout{name: name, CSV: find(".csv"), edges: find(".npy"), node: find("_node.npy")}
+	return l, l.CSV != ""
 }
 
-// layoutIn finds the one data set in a directory; where there are several, the one the directory is named after.
-func layoutIn(dir string) (layout, error) {
+// In finds the one data set in a directory; where there are several, the one the directory is named after.
+func In(dir string) (Layout, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return layout{}, err
+		return Layout{}, err
 	}
 	var names []string
 	for _, e := range entries {
@@ -56,16 +61,16 @@ func layoutIn(dir string) (layout, error) {
 	}
 	switch len(names) {
 	case 0:
-		return layout{}, input.FileError(dir, "no ml_NAME.csv or ml_NAME.csv.gz", "a directory in the ml_* layout")
+		return Layout{}, input.FileError(dir, "no ml_NAME.csv or ml_NAME.csv.gz", "a directory in the ml_* layout")
 	case 1:
-		l, _ := findLayout(dir, names[0])
+		l, _ := Find(dir, names[0])
 		return l, nil
 	}
-	return layout{}, input.FileError(dir, fmt.Sprintf("%d data sets (%s)", len(names), strings.Join(names, ", ")), "one, or the path of its ml_NAME.csv")
+	return Layout{}, input.FileError(dir, fmt.Sprintf("%d data sets (%s)", len(names), strings.Join(names, ", ")), "one, or the path of its ml_NAME.csv")
 }
 
-// read reads the three files at once.
-func (l layout) read(ctx context.Context) (*data.Set, error) {
+// Read reads the three files at once. The error about the data is that about its first problem.
+func (l Layout) Read(ctx context.Context) (*data.Set, error) {
 	set, found := l.load(ctx, 1)
 	if err := found.First(); err != nil {
 		return nil, err
@@ -76,9 +81,9 @@ func (l layout) read(ctx context.Context) (*data.Set, error) {
 	return set, nil
 }
 
-// check reads the three files to the end and returns what is wrong with them, up to most problems of each kind. The set is
+// Check reads the three files to the end and returns what is wrong with them, up to most problems of each kind. The set is
 // nil if anything is. The error is for what kept it from reading.
-func (l layout) check(ctx context.Context, most int) (*data.Set, input.Problems, error) {
+func (l Layout) Check(ctx context.Context, most int) (*data.Set, input.Problems, error) {
 	set, found := l.load(ctx, most)
 	found.Err() // sorts
 	return set, found.Problems, found.broken
@@ -101,7 +106,7 @@ func (l *loaded) note(err error) {
 }
 
 // load reads the three files and keeps up to most problems of each kind. The set is nil if there are any.
-func (l layout) load(ctx context.Context, most int) (*data.Set, *loaded) {
+func (l Layout) load(ctx context.Context, most int) (*data.Set, *loaded) {
 	var (
 		res              = &loaded{Finder: input.Finder{Most: most}}
 		edges, node      data.Features
@@ -111,7 +116,7 @@ func (l layout) load(ctx context.Context, most int) (*data.Set, *loaded) {
 	)
 	wg.Go(func() { edges, errEdges = l.features(l.edges) })
 	wg.Go(func() { node, errNode = l.features(l.node) })
-	table := &csvTable{path: l.csv, finder: &res.Finder}
+	table := &table{path: l.CSV, finder: &res.Finder}
 	errSet = table.read(ctx)
 	wg.Wait()
 	for _, err := range []error{errSet, errEdges, errNode} {
@@ -119,10 +124,10 @@ func (l layout) load(ctx context.Context, most int) (*data.Set, *loaded) {
 	}
 	readable := errSet == nil
 	if readable && len(table.src) == 0 && res.Total == 0 {
-		res.Add(input.FileError(l.csv, "no events", "at least one row below the header"))
+		res.Add(input.FileError(l.CSV, "no events", "at least one row below the header"))
 	}
 	if readable && res.Total == 0 {
-		res.note(scattered(l.csv, table.maxNode, len(table.src)))
+		res.note(scattered(l.CSV, table.maxNode, len(table.src)))
 	}
 	warnings := l.missing()
 	for _, f := range []struct {
@@ -154,7 +159,7 @@ func (l layout) load(ctx context.Context, most int) (*data.Set, *loaded) {
 	}
 	log, err := event.FromColumns(event.Columns{Src: table.src, Dst: table.dst, Time: table.time, Label: table.label, Edge: table.edge})
 	if err != nil {
-		res.broken = fmt.Errorf("load %s: %w", l.csv, err)
+		res.broken = fmt.Errorf("load %s: %w", l.CSV, err)
 		return nil, res
 	}
 	set := &data.Set{Name: l.name, Log: log, Node: node, Edge: edges, Bipartite: data.Bipartite(log), Sampling: data.Reference, TimeFormat: input.TimeNumber}
@@ -171,15 +176,15 @@ func scattered(file string, last event.Node, events int) error {
 	return input.FileError(file, fmt.Sprintf("node id %d in a table of %d events", last, events), "ids that count from 1 with few gaps: data import --format csv numbers nodes anew")
 }
 
-func (l layout) features(path string) (data.Features, error) {
+func (l Layout) features(path string) (data.Features, error) {
 	if path == "" {
 		return data.Features{}, nil
 	}
 	return readFeatures(path)
 }
 
-// absent is the feature files that are not there.
-func (l layout) absent() []string {
+// Absent is the feature files that are not there.
+func (l Layout) Absent() []string {
 	var files []string
 	if l.edges == "" {
 		files = append(files, "ml_"+l.name+".npy")
@@ -191,12 +196,12 @@ func (l layout) absent() []string {
 }
 
 // missing is one line about absent feature files.
-func (l layout) missing() []string {
-	files := l.absent()
+func (l Layout) missing() []string {
+	files := l.Absent()
 	if len(files) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: no %s: its features are zero", filepath.Dir(l.csv), strings.Join(files, " and no "))}
+	return []string{fmt.Sprintf("%s: no %s: its features are zero", filepath.Dir(l.CSV), strings.Join(files, " and no "))}
 }
 
 // surplusRows is what fits says of a matrix with more rows than anything refers to.

@@ -1,4 +1,4 @@
-package dataset
+package layout
 
 import (
 	"bytes"
@@ -93,12 +93,12 @@ func (j *jodie) parse(data []byte, b *jodieBlock) {
 			p.Bad("", fmt.Sprintf("%d columns", len(f)), "at least 5: user,item,timestamp,label and a feature, which is 0 where there are none")
 			continue
 		}
-		b.event(layoutPlace{p}, f)
+		b.event(place{p}, f)
 	}
 }
 
 // event takes the fields of one row, or drops it if something is wrong with them.
-func (b *jodieBlock) event(p layoutPlace, f [][]byte) {
+func (b *jodieBlock) event(p place, f [][]byte) {
 	user, ok1 := p.count("user", f[0])
 	item, ok2 := p.count("item", f[1])
 	at, ok3 := p.number("timestamp", f[2])
@@ -136,7 +136,7 @@ func (b *jodieBlock) place(file string, i int) input.Place {
 }
 
 // count reads an id from 0.
-func (p layoutPlace) count(column string, b []byte) (event.Node, bool) {
+func (p place) count(column string, b []byte) (event.Node, bool) {
 	n, ok := input.ParseInt(b)
 	if !ok || n < 0 || n > math.MaxInt32-1 {
 		p.Bad(column, input.Quote(b), fmt.Sprintf("a whole number from 0 to %d", math.MaxInt32-1))
@@ -146,7 +146,7 @@ func (p layoutPlace) count(column string, b []byte) (event.Node, bool) {
 }
 
 // feature reads a number that fits into 32 bits. Text is all that stands in the field, b what of it is read.
-func (p layoutPlace) feature(column string, text, b []byte) (float32, bool) {
+func (p place) feature(column string, text, b []byte) (float32, bool) {
 	x, ok := input.ParseFloat(b)
 	if !ok || !input.Finite(float64(float32(x))) {
 		p.Bad(column, input.Quote(text), input.WantFloat32)

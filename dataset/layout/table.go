@@ -1,4 +1,4 @@
-package dataset
+package layout
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
 
-// csvTable reads an ml_NAME.csv into columns.
-type csvTable struct {
+// table reads an ml_NAME.csv into columns.
+type table struct {
 	path   string
 	finder *input.Finder
 
@@ -35,7 +35,7 @@ type csvTable struct {
 // columnsWanted is the header every ml_NAME.csv has.
 const columnsWanted = "the header ,u,i,ts,label,idx"
 
-func (t *csvTable) read(ctx context.Context) error {
+func (t *table) read(ctx context.Context) error {
 	in, err := input.Open(t.path)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (t *csvTable) read(ctx context.Context) error {
 	return t.readFrom(ctx, in)
 }
 
-func (t *csvTable) readFrom(ctx context.Context, in *input.File) error {
+func (t *table) readFrom(ctx context.Context, in *input.File) error {
 	txt, err := input.NewText(in, true, "text with "+columnsWanted)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (t *csvTable) readFrom(ctx context.Context, in *input.File) error {
 }
 
 // header finds the columns by name.
-func (t *csvTable) header(line []byte) error {
+func (t *table) header(line []byte) error {
 	s := input.Splitter{Delim: ','}
 	if _, _, bad := s.Row(line); bad != "" {
 		return &input.Error{File: t.path, Line: 1, Row: -1, Found: bad, Want: columnsWanted}
@@ -114,7 +114,7 @@ type tableBlock struct {
 	input.Block
 }
 
-func (t *csvTable) parse(data []byte, b *tableBlock) {
+func (t *table) parse(data []byte, b *tableBlock) {
 	b.src, b.dst, b.time, b.label, b.edge = b.src[:0], b.dst[:0], b.time[:0], b.label[:0], b.edge[:0]
 	b.row, b.line = b.row[:0], b.line[:0]
 	b.Reset(t.finder.Most, ',')
@@ -123,12 +123,12 @@ func (t *csvTable) parse(data []byte, b *tableBlock) {
 			p.Bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the header", t.width))
 			continue
 		}
-		b.event(t, layoutPlace{p}, f)
+		b.event(t, place{p}, f)
 	}
 }
 
 // event takes the fields of one row.
-func (b *tableBlock) event(t *csvTable, p layoutPlace, f [][]byte) {
+func (b *tableBlock) event(t *table, p place, f [][]byte) {
 	u, ok1 := p.id("u", f[t.u])
 	v, ok2 := p.id("i", f[t.i])
 	at, ok3 := p.number("ts", f[t.ts])
@@ -147,7 +147,7 @@ func (b *tableBlock) event(t *csvTable, p layoutPlace, f [][]byte) {
 }
 
 // merge appends a block, checking what only shows in order.
-func (t *csvTable) merge(b *tableBlock) {
+func (t *table) merge(b *tableBlock) {
 	for k := range b.src {
 		p := b.Block.Place(t.path, int(b.line[k]), int(b.row[k]))
 		if n := len(t.time); n > 0 && b.time[k] < t.time[n-1] {
@@ -173,7 +173,7 @@ func (t *csvTable) merge(b *tableBlock) {
 }
 
 // number takes the edge id of the next event, and says whether it is new.
-func (t *csvTable) number(e event.Edge) bool {
+func (t *table) number(e event.Edge) bool {
 	n := len(t.src)
 	t.maxEdge = max(t.maxEdge, e)
 	if t.edge == nil {
@@ -190,11 +190,11 @@ func (t *csvTable) number(e event.Edge) bool {
 	return t.used.Add(e)
 }
 
-// layoutPlace is a place that reads the values of published tables. One that is bad is noted.
-type layoutPlace struct{ input.Place }
+// place is a place that reads the values of published tables. One that is bad is noted.
+type place struct{ input.Place }
 
 // id reads a whole number from 1 that fits into 32 bits.
-func (p layoutPlace) id(column string, b []byte) (int32, bool) {
+func (p place) id(column string, b []byte) (int32, bool) {
 	v, ok := input.ParseInt(b)
 	if ok && v >= 1 && v <= math.MaxInt32 {
 		return int32(v), true
@@ -209,7 +209,7 @@ func (p layoutPlace) id(column string, b []byte) (int32, bool) {
 }
 
 // number reads a time that is a number.
-func (p layoutPlace) number(column string, b []byte) (event.Time, bool) {
+func (p place) number(column string, b []byte) (event.Time, bool) {
 	v, ok := input.ParseFloat(b)
 	switch {
 	case !ok || !input.Finite(v):
@@ -223,7 +223,7 @@ func (p layoutPlace) number(column string, b []byte) (event.Time, bool) {
 }
 
 // float reads a number that fits into 32 bits.
-func (p layoutPlace) float(column string, b []byte) (float32, bool) {
+func (p place) float(column string, b []byte) (float32, bool) {
 	v, ok := input.ParseFloat(b)
 	switch {
 	case !ok || !input.Finite(v):

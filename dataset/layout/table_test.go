@@ -1,4 +1,4 @@
-package dataset
+package layout
 
 import (
 	"bytes"
@@ -19,13 +19,13 @@ func FuzzLayoutCSV(f *testing.F) {
 	f.Add(",u,i,ts,label,idx\n0,0,3,nan,0,1\n1,2,3,1.0,0,1\n")
 	f.Add("idx,label,ts,i,u\n\"1\",0,0,1,1\r\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		read := func(block int) (*csvTable, error) {
+		read := func(block int) (*table, error) {
 			in, err := input.New("fuzz", strings.NewReader(s))
 			if err != nil {
-				return &csvTable{}, err
+				return &table{}, err
 			}
 			in.Block = block
-			tab := &csvTable{path: "fuzz", finder: &input.Finder{Most: 100}}
+			tab := &table{path: "fuzz", finder: &input.Finder{Most: 100}}
 			if err := tab.readFrom(t.Context(), in); err != nil {
 				return tab, err
 			}
@@ -100,7 +100,7 @@ func TestEndlessLine(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err = (&csvTable{path: "x.csv", finder: &input.Finder{Most: 1}}).readFrom(t.Context(), in)
+	err = (&table{path: "x.csv", finder: &input.Finder{Most: 1}}).readFrom(t.Context(), in)
 	runtime.ReadMemStats(&after)
 	if err == nil || !strings.HasPrefix(err.Error(), "x.csv: line 2: found a line of more than 1048576 bytes") {
 		t.Error(err)
