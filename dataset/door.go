@@ -10,7 +10,9 @@ package dataset
 import (
 	"context"
 
+	"github.com/dygmamba/dygmamba/dataset/catalog"
 	"github.com/dygmamba/dygmamba/dataset/data"
+	"github.com/dygmamba/dygmamba/dataset/fetch"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/layout"
 	"github.com/dygmamba/dygmamba/dataset/native"
@@ -149,3 +151,51 @@ var JODIEBipartite = layout.JODIEBipartite
 func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*Set, error) {
 	return layout.ReadJODIE(ctx, path, o)
 }
+
+// Entry is a built-in data set and what has been published about it; 0 and "" where nothing has.
+type Entry = catalog.Entry
+
+// Kinds of data sets.
+const (
+	Continuous = catalog.Continuous
+	Discrete   = catalog.Discrete
+	Synthetic  = catalog.Synthetic
+)
+
+// Catalog is all built-in data sets.
+var Catalog = catalog.All
+
+// ErrUnknown is in the chain of the error about a name that means nothing: no built-in data set, no file, no directory.
+var ErrUnknown = catalog.ErrUnknown
+
+// Lookup is the entry of a built-in data set.
+func Lookup(name string) (Entry, bool) { return catalog.Lookup(name) }
+
+// CatalogNames are the names of all built-in data sets.
+func CatalogNames() []string { return catalog.Names() }
+
+// ArchiveURL is where the public data sets are, each as NAME.zip: the data of "Towards Better Evaluation for Dynamic Link
+// Prediction" (Poursafaei, Huang, Pelrine and Rabbany, NeurIPS 2022).
+const ArchiveURL = fetch.ArchiveURL
+
+// FetchOptions say from where and to where.
+type FetchOptions = fetch.Options
+
+// FetchProgress is how far a download or unpacking has come.
+type FetchProgress = fetch.Progress
+
+// FetchReport is what was fetched.
+type FetchReport = fetch.Report
+
+// FetchedFile is one file of a data set.
+type FetchedFile = fetch.File
+
+// Fetch downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues where it
+// stopped when Fetch is called again. Files are compared with the checksums the program knows, or else with those recorded
+// at the first download, and appear only when all are right.
+func Fetch(ctx context.Context, name string, o FetchOptions) (*FetchReport, error) {
+	return fetch.Get(ctx, name, o)
+}
+
+// CacheDir is where Fetch puts data sets unless told otherwise, "" if the system knows no such place.
+func CacheDir() string { return fetch.CacheDir() }

@@ -30,8 +30,8 @@ var Layers = []Layer{
 	{Data, []string{"sample"}},
 	{Data, []string{"dataset/input"}},
 	{Data, []string{"dataset/data", "dataset/input/inputtest"}},
-	{Data, []string{"dataset/layout", "dataset/native", "dataset/synth"}},
-	{Data, []string{"dataset/table"}},
+	{Data, []string{"dataset/catalog", "dataset/layout", "dataset/native", "dataset/synth"}},
+	{Data, []string{"dataset/fetch", "dataset/table"}},
 	{Data, []string{"dataset"}},
 	{Data, []string{"internal/queries"}},
 

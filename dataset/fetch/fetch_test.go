@@ -1,4 +1,4 @@
-package dataset
+package fetch
 
 import (
 	"archive/zip"
@@ -20,6 +20,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dygmamba/dygmamba/dataset/catalog"
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/layout"
 	"github.com/dygmamba/dygmamba/dataset/synth"
@@ -86,21 +88,31 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(s.body))
 }
 
-func fetchFrom(t *testing.T, s *server) FetchOptions {
+func fetchFrom(t *testing.T, s *server) Options {
 	t.Helper()
 	was := pauses
 	pauses = []time.Duration{time.Millisecond}
 	srv := httptest.NewServer(s)
 	t.Cleanup(func() { srv.Close(); pauses = was })
-	return FetchOptions{Dir: t.TempDir(), BaseURL: srv.URL + "/files/"}
+	return Options{Dir: t.TempDir(), BaseURL: srv.URL + "/files/"}
+}
+
+// reddit reads the data set that was fetched into a data directory.
+func reddit(t *testing.T, dir string) (*data.Set, error) {
+	t.Helper()
+	l, ok := layout.Find(filepath.Join(dir, "reddit"), "reddit")
+	if !ok {
+		t.Fatal("no reddit in", dir)
+	}
+	return l.Read(t.Context())
 }
 
 func TestFetch(t *testing.T) {
 	s := &server{body: archive(t, "reddit", ""), tag: `"v1"`, hangUp: 2}
 	o := fetchFrom(t, s)
-	var seen FetchProgress
-	o.Progress = func(p FetchProgress) { seen = p }
-	r, err := Fetch(t.Context(), "reddit", o)
+	var seen Progress
+	o.Progress = func(p Progress) { seen = p }
+	r, err := Get(t.Context(), "reddit", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,23 +122,23 @@ func TestFetch(t *testing.T) {
 	if len(r.Files) != 3 || r.Here || seen.Done == 0 {
 		t.Errorf("%+v, progress %+v", r, seen)
 	}
-	set, err := Open(t.Context(), "reddit", Options{DataDir: o.Dir})
+	set, err := reddit(t, o.Dir)
 	if err != nil || set.Log.Len() < 40 {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(r.Dir, "*.part*")); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
-	if r, err = Fetch(t.Context(), "reddit", o); err != nil || !r.Here {
+	if r, err = Get(t.Context(), "reddit", o); err != nil || !r.Here {
 		t.Errorf("again: %+v %v", r, err)
 	}
 	// The checksums of the first download hold for later ones.
 	s.body, s.tag = archive(t, "reddit", "9999,1,3,99999.0,0.0,9999\n"), `"v2"`
 	o.Again = true
-	if _, err = Fetch(t.Context(), "reddit", o); err == nil || !strings.Contains(err.Error(), "ml_reddit.csv: found SHA-256") {
+	if _, err = Get(t.Context(), "reddit", o); err == nil || !strings.Contains(err.Error(), "ml_reddit.csv: found SHA-256") {
 		t.Errorf("changed file: %v", err)
 	}
-	if _, err = Open(t.Context(), "reddit", Options{DataDir: o.Dir}); err != nil {
+	if _, err = reddit(t, o.Dir); err != nil {
 		t.Errorf("the good files are gone: %v", err)
 	}
 }
@@ -140,7 +152,7 @@ func TestFetchResumes(t *testing.T) {
 		os.MkdirAll(dir, 0o755)
 		os.WriteFile(filepath.Join(dir, "reddit.zip.part"), s.body[:1500], 0o644)
 		os.WriteFile(filepath.Join(dir, "reddit.zip.part.tag"), []byte(`"v1"`), 0o644)
-		r, err := Fetch(t.Context(), "reddit", o)
+		r, err := Get(t.Context(), "reddit", o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +172,7 @@ func TestFetchFails(t *testing.T) {
 	bad[len(bad)/2] ^= 1
 	s := &server{body: bad, tag: `"v1"`}
 	o := fetchFrom(t, s)
-	_, err := Fetch(t.Context(), "reddit", o)
+	_, err := Get(t.Context(), "reddit", o)
 	var in *input.Error
 	if !errors.As(err, &in) || !strings.Contains(err.Error(), "found damaged zip data (zip: checksum error); want an undamaged archive") {
 		t.Errorf("damaged: %v", err)
@@ -170,35 +182,38 @@ func TestFetchFails(t *testing.T) {
 		t.Errorf("damaged archive left %v", left)
 	}
 	s.body = []byte("<html>not found</html>")
-	if _, err = Fetch(t.Context(), "reddit", o); !errors.As(err, &in) || !strings.Contains(err.Error(), "found no readable zip archive") {
+	if _, err = Get(t.Context(), "reddit", o); !errors.As(err, &in) || !strings.Contains(err.Error(), "found no readable zip archive") {
 		t.Errorf("a web page: %v", err)
 	}
-	if _, err = Fetch(t.Context(), "lastfm", o); err == nil || !strings.Contains(err.Error(), "lastfm.zip: the server does not have it (404 Not Found)") {
+	if _, err = Get(t.Context(), "lastfm", o); err == nil || !strings.Contains(err.Error(), "lastfm.zip: the server does not have it (404 Not Found)") {
 		t.Errorf("missing: %v", err)
 	}
-	if _, err = Fetch(t.Context(), "redit", o); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "did you mean reddit?") {
+	if _, err = Get(t.Context(), "redit", o); !errors.Is(err, catalog.ErrUnknown) || !strings.Contains(err.Error(), "did you mean reddit?") {
 		t.Errorf("unknown: %v", err)
 	}
-	if _, err = Fetch(t.Context(), "s1", o); err == nil {
+	if _, err = Get(t.Context(), "s1", o); err == nil {
 		t.Error("s1 fetched")
 	}
-	if _, err = Fetch(t.Context(), "myket", o); !errors.Is(err, fs.ErrNotExist) {
+	if _, err = Get(t.Context(), "myket", o); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 	o.BaseURL = "http://127.0.0.1:1" // nobody listens
-	if _, err = Fetch(t.Context(), "reddit", o); err == nil || !strings.Contains(err.Error(), "cannot reach 127.0.0.1:1, this machine seems to be offline") {
+	if _, err = Get(t.Context(), "reddit", o); err == nil || !strings.Contains(err.Error(), "cannot reach 127.0.0.1:1, this machine seems to be offline") {
 		t.Errorf("offline: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err = Fetch(ctx, "reddit", o); !errors.Is(err, context.Canceled) {
+	if _, err = Get(ctx, "reddit", o); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
 
 // The checksums in the source are those of the files people have.
 func TestPinned(t *testing.T) {
-	dir := realData(t)
+	dir := filepath.Join("..", "..", "..", "shared", "data")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("needs the public data sets in ../shared/data beside the repository")
+	}
 	n := 0
 	for name, want := range pinned {
 		set := strings.SplitN(strings.TrimSuffix(strings.TrimPrefix(name, "ml_"), ".csv"), "_", 2)[0]

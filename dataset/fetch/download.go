@@ -1,4 +1,4 @@
-package dataset
+package fetch
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // version it belongs to.
 type download struct {
 	url, path string
-	options   FetchOptions
+	options   Options
 	resumed   int64 // bytes there before the first attempt
 	tried     bool
 }
@@ -112,7 +112,7 @@ func (d *download) receive(resp *http.Response, have int64) error {
 	if resp.ContentLength >= 0 {
 		total = have + resp.ContentLength
 	}
-	w := &counter{done: have, tell: func(n int64) { d.options.Progress(FetchProgress{File: d.url, Done: n, Total: total}) }}
+	w := &counter{done: have, tell: func(n int64) { d.options.Progress(Progress{File: d.url, Done: n, Total: total}) }}
 	_, err = io.Copy(io.MultiWriter(f, w), resp.Body)
 	if e := f.Close(); err == nil {
 		err = e

@@ -1,4 +1,4 @@
-package dataset
+package fetch
 
 import (
 	"archive/zip"
@@ -17,7 +17,7 @@ import (
 )
 
 // unpack checks the three files of a downloaded archive and puts them into r.Dir. None appears unless all are right.
-func (r *FetchReport) unpack(ctx context.Context, archive string, o FetchOptions) error {
+func (r *Report) unpack(ctx context.Context, archive string, o Options) error {
 	z, err := zip.OpenReader(archive)
 	if err != nil {
 		return input.FileError(archive, fmt.Sprintf("no readable zip archive (%v)", err), "the whole archive: fetch it again")
@@ -67,8 +67,8 @@ func (r *FetchReport) unpack(ctx context.Context, archive string, o FetchOptions
 }
 
 // extract writes one file beside its place.
-func (r *FetchReport) extract(ctx context.Context, f *zip.File, o FetchOptions) (*whole.File, FetchedFile, error) {
-	file := FetchedFile{Name: path.Base(f.Name)}
+func (r *Report) extract(ctx context.Context, f *zip.File, o Options) (*whole.File, File, error) {
+	file := File{Name: path.Base(f.Name)}
 	body, err := f.Open()
 	if err != nil {
 		return nil, file, input.FileError(f.Name, fmt.Sprintf("damaged zip data (%v)", err), "an undamaged archive: fetch it again")
@@ -79,7 +79,7 @@ func (r *FetchReport) extract(ctx context.Context, f *zip.File, o FetchOptions) 
 		return nil, file, err
 	}
 	sum := sha256.New()
-	w := &counter{tell: func(n int64) { o.Progress(FetchProgress{File: file.Name, Done: n, Total: int64(f.UncompressedSize64)}) }}
+	w := &counter{tell: func(n int64) { o.Progress(Progress{File: file.Name, Done: n, Total: int64(f.UncompressedSize64)}) }}
 	file.Bytes, err = io.Copy(io.MultiWriter(p, sum, w), &cancellable{ctx, body})
 	if err != nil {
 		p.Discard()

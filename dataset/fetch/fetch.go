@@ -1,4 +1,5 @@
-package dataset
+// Package fetch answers: how does a public data set come to this machine, and is it the one everybody else has?
+package fetch
 
 import (
 	"cmp"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dygmamba/dygmamba/dataset/catalog"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/layout"
 	"github.com/dygmamba/dygmamba/internal/near"
@@ -24,42 +26,42 @@ import (
 // (Poursafaei, Huang, Pelrine and Rabbany, NeurIPS 2022).
 const ArchiveURL = "https://zenodo.org/record/7213796/files"
 
-// FetchOptions say from where and to where.
-type FetchOptions struct {
-	Dir      string              // the data directory; "": the user's cache
-	BaseURL  string              // "": ArchiveURL
-	Client   *http.Client        // nil: the default one
-	Progress func(FetchProgress) // called now and then
-	Again    bool                // also when the data set is here already
+// Options say from where and to where.
+type Options struct {
+	Dir      string         // the data directory; "": the user's cache
+	BaseURL  string         // "": ArchiveURL
+	Client   *http.Client   // nil: the default one
+	Progress func(Progress) // called now and then
+	Again    bool           // also when the data set is here already
 }
 
-// FetchProgress is how far a download or unpacking has come.
-type FetchProgress struct {
+// Progress is how far a download or unpacking has come.
+type Progress struct {
 	File        string
 	Done, Total int64 // bytes; Total 0: unknown
 }
 
-// FetchReport is what was fetched.
-type FetchReport struct {
+// Report is what was fetched.
+type Report struct {
 	Name    string
 	Dir     string // where the files are
 	Here    bool   // they were there before; nothing was fetched
 	Resumed int64  // bytes that an earlier attempt had left
-	Files   []FetchedFile
+	Files   []File
 }
 
-// FetchedFile is one file of a data set.
-type FetchedFile struct {
+// File is one file of a data set.
+type File struct {
 	Name   string
 	Bytes  int64
 	SHA256 string
 	Pinned bool // compared with a known checksum, not only recorded
 }
 
-// Fetch downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues where it stopped when
-// Fetch is called again. Files are compared with the checksums this package knows, or else with those recorded at the first download,
+// Get downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues where it stopped when
+// Get is called again. Files are compared with the checksums this package knows, or else with those recorded at the first download,
 // and appear only when all are right.
-func Fetch(ctx context.Context, name string, o FetchOptions) (*FetchReport, error) {
+func Get(ctx context.Context, name string, o Options) (*Report, error) {
 	if err := fetchable(name); err != nil {
 		return nil, err
 	}
@@ -75,9 +77,9 @@ func Fetch(ctx context.Context, name string, o FetchOptions) (*FetchReport, erro
 		o.Client = http.DefaultClient
 	}
 	if o.Progress == nil {
-		o.Progress = func(FetchProgress) {}
+		o.Progress = func(Progress) {}
 	}
-	r := &FetchReport{Name: name, Dir: filepath.Join(o.Dir, name)}
+	r := &Report{Name: name, Dir: filepath.Join(o.Dir, name)}
 	if _, ok := layout.Find(r.Dir, name); ok && !o.Again {
 		r.Here = true
 		return r, nil
@@ -101,7 +103,7 @@ func Fetch(ctx context.Context, name string, o FetchOptions) (*FetchReport, erro
 	return r, nil
 }
 
-// CacheDir is where Fetch puts data sets unless told otherwise, "" if the system knows no such place.
+// CacheDir is where Get puts data sets unless told otherwise, "" if the system knows no such place.
 func CacheDir() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -112,11 +114,11 @@ func CacheDir() string {
 
 // fetchable says whether the archive has a data set.
 func fetchable(name string) error {
-	e, ok := Lookup(name)
+	e, ok := catalog.Lookup(name)
 	switch {
 	case !ok:
-		return fmt.Errorf("%w %q in the public archive%s", ErrUnknown, name, cmp.Or(near.Hint(name, CatalogNames()), "; data list shows what there is"))
-	case e.Kind == Synthetic:
+		return fmt.Errorf("%w %q in the public archive%s", catalog.ErrUnknown, name, cmp.Or(near.Hint(name, catalog.Names()), "; data list shows what there is"))
+	case e.Kind == catalog.Synthetic:
 		return fmt.Errorf("data set %s is generated when it is asked for: there is nothing to fetch", name)
 	case name == "myket":
 		return fmt.Errorf("data set %s is not in the public archive: %w", name, fs.ErrNotExist)
@@ -186,9 +188,9 @@ func recorded(dir string) map[string]string {
 const sumsFile = "SHA256SUMS"
 
 // record writes the checksums of a data set's files.
-func (r *FetchReport) record() error {
+func (r *Report) record() error {
 	files := slices.Clone(r.Files)
-	slices.SortFunc(files, func(x, y FetchedFile) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(files, func(x, y File) int { return strings.Compare(x.Name, y.Name) })
 	return whole.Write(filepath.Join(r.Dir, sumsFile), func(w io.Writer) error {
 		for _, f := range files {
 			if _, err := fmt.Fprintf(w, "%s  %s\n", f.SHA256, f.Name); err != nil {

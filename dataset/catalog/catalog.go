@@ -1,4 +1,5 @@
-package dataset
+// Package catalog answers: which data sets have a name everybody knows, and what has been published about them?
+package catalog
 
 import (
 	"errors"
@@ -26,9 +27,9 @@ const (
 	Synthetic  = "synthetic"
 )
 
-// Catalog is all built-in data sets. Numbers of the continuous and synthetic ones are those of the DyGMamba paper's tables of data set
+// All is all built-in data sets. Numbers of the continuous and synthetic ones are those of the DyGMamba paper's tables of data set
 // statistics, of the others those of the DyGLib paper's (Yu et al., NeurIPS 2023).
-var Catalog = []Entry{
+var All = []Entry{
 	{"lastfm", "LastFM", Continuous, 1980, 1293103, 0, 1283614, "1 month", true, false},
 	{"enron", "Enron", Continuous, 184, 125235, 0, 22632, "3 years", false, false},
 	{"mooc", "MOOC", Continuous, 7144, 411749, 4, 345600, "17 months", true, false},
@@ -53,17 +54,17 @@ var ErrUnknown = errors.New("no data set")
 
 // Lookup is the entry of a built-in data set.
 func Lookup(name string) (Entry, bool) {
-	i := slices.IndexFunc(Catalog, func(e Entry) bool { return e.Name == name })
+	i := slices.IndexFunc(All, func(e Entry) bool { return e.Name == name })
 	if i < 0 {
 		return Entry{}, false
 	}
-	return Catalog[i], true
+	return All[i], true
 }
 
-// CatalogNames are the names of all built-in data sets.
-func CatalogNames() []string {
+// Names are the names of all built-in data sets.
+func Names() []string {
 	var names []string
-	for _, e := range Catalog {
+	for _, e := range All {
 		names = append(names, e.Name)
 	}
 	return names
