@@ -1,8 +1,8 @@
 // Package dataset answers: where do events come from?
 //
 // Open finds a data set by name, directory or file. Import turns a user's own tables into one native file. Synth and
-// Periodic make streams with a known pattern. Nothing here prints: what a user should know comes back as errors that say
-// what was found, where, and what would have been right, as warnings in the Set, or through a progress callback.
+// Periodic make streams with a known pattern. Nothing here prints: what a user should know comes back as errors that
+// say what was found, where, and what would have been right, as warnings in the Set, or through a progress callback.
 //
 // The work is done in the packages below, one for each kind of source; this one is the door to all of them.
 package dataset
@@ -33,8 +33,8 @@ type Set = data.Set
 // Features is a row-major matrix. Data nil: all zero. Row 0 belongs to no node or event.
 type Features = data.Features
 
-// Names is the dictionary of a data set: what its nodes were called where they came from. A nil *Names calls every node by
-// its id.
+// Names is the dictionary of a data set: what its nodes were called where they came from. A nil *Names calls every node
+// by its id.
 type Names = data.Names
 
 // NewNames makes a dictionary of the names of nodes 1, 2, …. The first sources of them are sources and the others
@@ -71,8 +71,8 @@ func ParseTime(s string) (at event.Time, format string, err error) { return inpu
 // FormatTime writes a time as ParseTime reads it, so that nothing is lost.
 func FormatTime(at event.Time, format string) string { return input.FormatTime(at, format) }
 
-// SynthOptions choose among the readings of the paper's description of S1, S2 and S3. The zero value is the one its tables
-// imply.
+// SynthOptions choose among the readings of the paper's description of S1, S2 and S3. The zero value is the one its
+// tables imply.
 type SynthOptions = synth.PaperOptions
 
 // Values of SynthOptions.
@@ -96,13 +96,13 @@ type PeriodicOptions = synth.PeriodicOptions
 // DefaultPeriodic is small enough to learn in a minute.
 var DefaultPeriodic = synth.DefaultPeriodic
 
-// Periodic makes a bipartite stream in which every source meets every target again and again, each pair in a rhythm of its
-// own. Who has met whom, how often and how recently says next to nothing about who meets next. Comparing the time since a
-// pair's last meeting with the gaps before it does.
+// Periodic makes a bipartite stream in which every source meets every target again and again, each pair in a rhythm of
+// its own. Who has met whom, how often and how recently says next to nothing about who meets next. Comparing the time
+// since a pair's last meeting with the gaps before it does.
 func Periodic(o PeriodicOptions) (*Set, error) { return synth.Periodic(o) }
 
-// OpenNative opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than read, so
-// Close the set when done. Every byte is checked against its checksum.
+// OpenNative opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than
+// read, so Close the set when done. Every byte is checked against its checksum.
 func OpenNative(path string) (*Set, error) { return native.Open(path) }
 
 // Save writes the set as one native file. The file appears whole or not at all.
@@ -128,9 +128,9 @@ type ImportReport = table.Report
 type Columns = table.Columns
 
 // Import reads tables of events and writes them as one native file. Rows may be in any order; nodes are numbered in the
-// order in which their names first appear, and events carry the number of their row as edge id. If anything is wrong with
-// the input, the error is a *Problems and nothing is written. With out "" nothing is written in any case: the input is only
-// checked.
+// order in which their names first appear, and events carry the number of their row as edge id. If anything is wrong
+// with the input, the error is a *Problems and nothing is written. With out "" nothing is written in any case: the
+// input is only checked.
 func Import(ctx context.Context, files []string, out string, o ImportOptions) (*ImportReport, error) {
 	return table.Import(ctx, files, out, o)
 }
@@ -145,9 +145,9 @@ type JODIEOptions = layout.JODIEOptions
 // JODIEBipartite are the public sets whose users and items are numbered apart.
 var JODIEBipartite = layout.JODIEBipartite
 
-// ReadJODIE reads a raw file of the JODIE project: a header line, then user,item,timestamp,label,feature,feature,… in the
-// order of time, ids from 0. Users become nodes 1 … U; items become U+1 … U+I in a bipartite set, in which both must be
-// numbered without gaps, and share the numbers of users elsewhere. Problems of the data are an *InputError.
+// ReadJODIE reads a raw file of the JODIE project: a header line, then user,item,timestamp,label,feature,feature,… in
+// the order of time, ids from 0. Users become nodes 1 … U; items become U+1 … U+I in a bipartite set, in which both
+// must be numbered without gaps, and share the numbers of users elsewhere. Problems of the data are an *InputError.
 func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*Set, error) {
 	return layout.ReadJODIE(ctx, path, o)
 }
@@ -174,8 +174,8 @@ func Lookup(name string) (Entry, bool) { return catalog.Lookup(name) }
 // CatalogNames are the names of all built-in data sets.
 func CatalogNames() []string { return catalog.Names() }
 
-// ArchiveURL is where the public data sets are, each as NAME.zip: the data of "Towards Better Evaluation for Dynamic Link
-// Prediction" (Poursafaei, Huang, Pelrine and Rabbany, NeurIPS 2022).
+// ArchiveURL is where the public data sets are, each as NAME.zip: the data of "Towards Better Evaluation for Dynamic
+// Link Prediction" (Poursafaei, Huang, Pelrine and Rabbany, NeurIPS 2022).
 const ArchiveURL = fetch.ArchiveURL
 
 // FetchOptions say from where and to where.
@@ -190,9 +190,9 @@ type FetchReport = fetch.Report
 // FetchedFile is one file of a data set.
 type FetchedFile = fetch.File
 
-// Fetch downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues where it
-// stopped when Fetch is called again. Files are compared with the checksums the program knows, or else with those recorded
-// at the first download, and appear only when all are right.
+// Fetch downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues
+// where it stopped when Fetch is called again. Files are compared with the checksums the program knows, or else with
+// those recorded at the first download, and appear only when all are right.
 func Fetch(ctx context.Context, name string, o FetchOptions) (*FetchReport, error) {
 	return fetch.Get(ctx, name, o)
 }

@@ -27,8 +27,8 @@ const (
 	Synthetic  = "synthetic"
 )
 
-// All is all built-in data sets. Numbers of the continuous and synthetic ones are those of the DyGMamba paper's tables of data set
-// statistics, of the others those of the DyGLib paper's (Yu et al., NeurIPS 2023).
+// All is all built-in data sets. Numbers of the continuous and synthetic ones are those of the DyGMamba paper's tables
+// of data set statistics, of the others those of the DyGLib paper's (Yu et al., NeurIPS 2023).
 var All = []Entry{
 	{"lastfm", "LastFM", Continuous, 1980, 1293103, 0, 1283614, "1 month", true, false},
 	{"enron", "Enron", Continuous, 184, 125235, 0, 22632, "3 years", false, false},

@@ -53,8 +53,8 @@ type NameColumns struct {
 	Ends    []int64 // [nodes], where each ends
 }
 
-// NamesFrom makes a dictionary of checked columns, which it keeps: ends ascend within the text. The first sources of the
-// nodes are sources, as in NewNames.
+// NamesFrom makes a dictionary of checked columns, which it keeps: ends ascend within the text. The first sources of
+// the nodes are sources, as in NewNames.
 func NamesFrom(c NameColumns, sources int) *Names {
 	return &Names{sources: sources, ints: c.Numbers, text: c.Text, ends: c.Ends}
 }

@@ -1,7 +1,7 @@
 // Package data answers: what is a data set, once it is read?
 //
-// A Set is events in time order, features as plain rows, and what its nodes were called. Whoever reads or makes one returns it,
-// whatever the form it came in.
+// A Set is events in time order, features as plain rows, and what its nodes were called. Whoever reads or makes one
+// returns it, whatever the form it came in.
 package data
 
 import (

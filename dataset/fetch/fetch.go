@@ -58,9 +58,9 @@ type File struct {
 	Pinned bool // compared with a known checksum, not only recorded
 }
 
-// Get downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues where it stopped when
-// Get is called again. Files are compared with the checksums this package knows, or else with those recorded at the first download,
-// and appear only when all are right.
+// Get downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues where
+// it stopped when Get is called again. Files are compared with the checksums this package knows, or else with those
+// recorded at the first download, and appear only when all are right.
 func Get(ctx context.Context, name string, o Options) (*Report, error) {
 	if err := fetchable(name); err != nil {
 		return nil, err

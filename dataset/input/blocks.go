@@ -36,7 +36,8 @@ func NewText(in *File, csv bool, want string) (*Text, error) {
 	return &Text{in: in, csv: csv, Delim: ',', block: in.Block}, nil
 }
 
-// FirstLine is the first line without its line end. Next goes on behind it, or with it if it is kept. An empty file has an empty first line.
+// FirstLine is the first line without its line end. Next goes on behind it, or with it if it is kept. An empty file has
+// an empty first line.
 func (t *Text) FirstLine(keep bool) ([]byte, error) {
 	buf := make([]byte, MaxLine)
 	n, err := t.fill(buf, 0)
@@ -147,8 +148,8 @@ type block[T any] struct {
 	done chan struct{}
 }
 
-// InOrder runs parse over the blocks of t on all cores and merge over the results in the order of the file, on the caller's goroutine.
-// A T is used again and again: parse resets it. All goroutines have ended when InOrder returns.
+// InOrder runs parse over the blocks of t on all cores and merge over the results in the order of the file, on the
+// caller's goroutine. A T is used again and again: parse resets it. All goroutines have ended when InOrder returns.
 func InOrder[T any](ctx context.Context, t *Text, parse func(data []byte, out *T), merge func(out *T) error) error {
 	workers := min(runtime.GOMAXPROCS(0), 4) // more would wait for the reader
 	var (

@@ -1,8 +1,8 @@
 // Package input answers: how is a file read that someone else wrote, and what is said of what is wrong in it?
 //
-// A File unpacks itself and knows what it looks like. Text cuts one into blocks of whole rows that are parsed on all cores,
-// a Block its rows into fields. Whatever is wrong becomes an Error that says where it is, what was found there and what
-// would have been right; a Finder collects them.
+// A File unpacks itself and knows what it looks like. Text cuts one into blocks of whole rows that are parsed on all
+// cores, a Block its rows into fields. Whatever is wrong becomes an Error that says where it is, what was found there
+// and what would have been right; a Finder collects them.
 package input
 
 import (

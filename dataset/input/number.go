@@ -9,7 +9,8 @@ import (
 // tens are the powers of ten that a float64 holds exactly.
 var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// ParseFloat reads a decimal number, correctly rounded. It accepts nan and inf, as callers have more to say about those than "not a number".
+// ParseFloat reads a decimal number, correctly rounded. It accepts nan and inf, as callers have more to say about those
+// than "not a number".
 //
 // A mantissa below 2^53 and a power of ten up to 22 are both exact, so one multiplication or division rounds once and is right
 // (Clinger, 1990). Everything else goes to strconv.
@@ -59,8 +60,8 @@ func slowFloat(b []byte) (float64, bool) {
 	return f, true
 }
 
-// ParseInt reads a whole number in its plain form: no plus sign, no leading zeros, no "-0". Whatever it accepts, strconv.FormatInt writes
-// back as it was, so that ids kept as numbers look as they did.
+// ParseInt reads a whole number in its plain form: no plus sign, no leading zeros, no "-0". Whatever it accepts,
+// strconv.FormatInt writes back as it was, so that ids kept as numbers look as they did.
 func ParseInt(b []byte) (int64, bool) {
 	neg := len(b) > 0 && b[0] == '-'
 	d := b

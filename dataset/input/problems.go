@@ -17,6 +17,7 @@ type kind struct{ file, column, want string }
 
 type tally struct{ seen, kept int }
 
+// Add takes a problem.
 func (f *Finder) Add(e *Error) { f.count(e, 1) }
 
 // count adds a problem that occurred times times, e being the first.
@@ -41,7 +42,8 @@ func (f *Finder) tally(e *Error) *tally {
 	return f.kinds[k]
 }
 
-// Take moves what g found in a piece of the input to f; the piece begins after the given rows and lines. g is empty afterwards.
+// Take moves what g found in a piece of the input to f; the piece begins after the given rows and lines. g is empty
+// afterwards.
 func (f *Finder) Take(g *Finder, rows, lines int) {
 	for _, e := range g.List {
 		if e.Row > 0 {

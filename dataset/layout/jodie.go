@@ -90,7 +90,8 @@ func (j *jodie) parse(data []byte, b *jodieBlock) {
 			return
 		}
 		if len(f) < 5 {
-			p.Bad("", fmt.Sprintf("%d columns", len(f)), "at least 5: user,item,timestamp,label and a feature, which is 0 where there are none")
+			p.Bad("", fmt.Sprintf("%d columns", len(f)),
+				"at least 5: user,item,timestamp,label and a feature, which is 0 where there are none")
 			continue
 		}
 		b.event(place{p}, f)
@@ -173,7 +174,7 @@ func (j *jodie) merge(b *jodieBlock) error {
 			if len(j.cols.Time) == 0 {
 				want += ", from -1 on"
 			}
-			p.Bad("timestamp", input.FormatTime(at, input.TimeNumber)+" after "+input.FormatTime(j.last, input.TimeNumber), want)
+			p.Bad("timestamp", written(at)+" after "+written(j.last), want)
 		}
 		j.last = at
 		j.cols.Src = append(j.cols.Src, b.user[i])

@@ -1,7 +1,7 @@
 // Package layout answers: how are published data sets kept?
 //
-// As DyGLib keeps them: ml_NAME.csv with the events and two NumPy files of features. And before that, as the JODIE project
-// published them: one raw csv.
+// As DyGLib keeps them: ml_NAME.csv with the events and two NumPy files of features. And before that, as the JODIE
+// project published them: one raw csv.
 package layout
 
 import (
@@ -81,8 +81,8 @@ func (l Layout) Read(ctx context.Context) (*data.Set, error) {
 	return set, nil
 }
 
-// Check reads the three files to the end and returns what is wrong with them, up to most problems of each kind. The set is
-// nil if anything is. The error is for what kept it from reading.
+// Check reads the three files to the end and returns what is wrong with them, up to most problems of each kind. The set
+// is nil if anything is. The error is for what kept it from reading.
 func (l Layout) Check(ctx context.Context, most int) (*data.Set, input.Problems, error) {
 	set, found := l.load(ctx, most)
 	found.Err() // sorts

@@ -13,8 +13,8 @@ import (
 	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
-// Save writes the set as ml_NAME.csv, ml_NAME.npy and ml_NAME_node.npy in dir, which is made if need be. Names of nodes are not kept
-// in this layout. Each file appears whole or not at all, the csv last.
+// Save writes the set as ml_NAME.csv, ml_NAME.npy and ml_NAME_node.npy in dir, which is made if need be. Names of nodes
+// are not kept in this layout. Each file appears whole or not at all, the csv last.
 func Save(dir string, s *data.Set) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -151,7 +151,7 @@ func (t *table) merge(b *tableBlock) {
 	for k := range b.src {
 		p := b.Block.Place(t.path, int(b.line[k]), int(b.row[k]))
 		if n := len(t.time); n > 0 && b.time[k] < t.time[n-1] {
-			p.Bad("ts", input.FormatTime(b.time[k], input.TimeNumber)+" after "+input.FormatTime(t.time[n-1], input.TimeNumber)+" in the row before", "times that never decrease")
+			p.Bad("ts", written(b.time[k])+" after "+written(t.time[n-1])+" in the row before", "times that never decrease")
 		}
 		if !t.number(b.edge[k]) {
 			p.Bad("idx", strconv.Itoa(int(b.edge[k])), "every idx once")
@@ -171,6 +171,9 @@ func (t *table) merge(b *tableBlock) {
 	t.rows += b.Rows
 	t.lines += b.Lines
 }
+
+// written is a time as tables have it.
+func written(at event.Time) string { return input.FormatTime(at, input.TimeNumber) }
 
 // number takes the edge id of the next event, and says whether it is new.
 func (t *table) number(e event.Edge) bool {

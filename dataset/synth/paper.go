@@ -1,6 +1,7 @@
 // Package synth answers: which streams have a pattern that is known?
 //
-// Paper makes the three of the DyGMamba paper, Periodic a small one that every pair walks through in a rhythm of its own.
+// Paper makes the three of the DyGMamba paper, Periodic a small one that every pair walks through in a rhythm of its
+// own.
 package synth
 
 import (
@@ -13,7 +14,8 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// PaperOptions choose among the readings of the paper's description of S1, S2 and S3. The zero value is the one its tables imply.
+// PaperOptions choose among the readings of the paper's description of S1, S2 and S3. The zero value is the one its
+// tables imply.
 type PaperOptions struct {
 	Seed     uint64
 	Pairs    int    // 49 (or 0): all ordered pairs of the 7 nodes, with themselves too; 42: without; 21: unordered
@@ -36,8 +38,8 @@ var PaperNames = []string{"s1", "s2", "s3"}
 // IsPaper says whether Paper makes a data set of that name.
 func IsPaper(name string) bool { return slices.Contains(PaperNames, name) }
 
-// Paper makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data: pairs of 7 nodes whose gaps grow by 0.05 (s1), shrink by
-// 0.05 (s2), or grow and start over in eight periods (s3).
+// Paper makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data: pairs of 7 nodes whose gaps grow by 0.05
+// (s1), shrink by 0.05 (s2), or grow and start over in eight periods (s3).
 //
 // The originals were not published, nor how first gaps and numbers of events were drawn. What is here follows from the published tables:
 //   - 49 pairs: 70,000 training events, 1428.57 for each pair;

@@ -1,7 +1,8 @@
 // Package table answers: how do someone's own tables become a data set?
 //
-// Import reads CSV, JSONL and Parquet, guesses which column means what, numbers names, sorts rows by time and writes one
-// native file, in little more memory than the events take. What is wrong with the tables is collected and said at once.
+// Import reads CSV, JSONL and Parquet, guesses which column means what, numbers names, sorts rows by time and writes
+// one native file, in little more memory than the events take. What is wrong with the tables is collected and said at
+// once.
 package table
 
 import (

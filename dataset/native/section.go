@@ -1,0 +1,86 @@
+package native
+
+import (
+	"fmt"
+	"hash/crc32"
+)
+
+// Section writes one section, from its beginning to its end by Write or in any order by WriteAt.
+type Section struct {
+	file *Writer
+	section
+	buf  []byte
+	done int64 // bytes in the file
+	err  error
+}
+
+// Write never fails before flush does.
+func (s *Section) Write(p []byte) (int, error) {
+	const most = 256 << 10
+	if len(s.buf)+len(p) > most {
+		s.flush()
+	}
+	if len(p) >= most {
+		s.put(p)
+	} else {
+		s.buf = append(s.buf, p...)
+	}
+	return len(p), s.err
+}
+
+func (s *Section) flush() error {
+	s.put(s.buf)
+	s.buf = s.buf[:0]
+	return s.err
+}
+
+func (s *Section) put(p []byte) {
+	if s.err != nil || len(p) == 0 {
+		return
+	}
+	s.crc = crc32.Update(s.crc, castagnoli, p)
+	_, s.err = s.file.file.WriteAt(p, s.offset+s.done)
+	s.done += int64(len(p))
+}
+
+// Size is how many bytes have been written.
+func (s *Section) Size() int64 { return s.done + int64(len(s.buf)) }
+
+// Shape sets rows and columns that were not known when the section began.
+func (s *Section) Shape(rows, cols int) { s.rows, s.cols = int64(rows), int64(cols) }
+
+// Seal ends a section whose length was not known.
+func (s *Section) Seal() {
+	s.flush()
+	s.length = s.done
+	s.file.end = s.offset + s.done
+}
+
+// Drop takes the bytes of a sealed section back, before any other begins: their room is used again.
+func (s *Section) Drop() {
+	s.file.end = s.offset
+	s.err = s.file.file.Truncate(s.offset)
+	s.length, s.crc = 0, 0
+}
+
+// WriteAt writes to a place in a section of known length. A section written so ends with readBack.
+func (s *Section) WriteAt(p []byte, at int64) (int, error) {
+	return s.file.file.WriteAt(p, s.offset+at)
+}
+
+// ReadBack reads a section that was written in any order, for its checksum. What was never written is zero.
+func (s *Section) ReadBack() error {
+	if err := s.file.file.Truncate(s.offset + s.length); err != nil {
+		return err
+	}
+	buf := make([]byte, 256<<10)
+	for s.done < s.length {
+		k, err := s.file.file.ReadAt(buf[:min(int64(len(buf)), s.length-s.done)], s.offset+s.done)
+		if err != nil {
+			return fmt.Errorf("read back %s: %w", sectionName(s.kind), err)
+		}
+		s.crc = crc32.Update(s.crc, castagnoli, buf[:k])
+		s.done += int64(k)
+	}
+	return nil
+}
