@@ -3,9 +3,7 @@ package dygmamba
 import (
 	"context"
 
-	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -26,24 +24,29 @@ func Evaluate(ctx context.Context, path string, o EvaluateOptions) ([]train.Meas
 		return nil, err
 	}
 	defer p.Close()
-	if o.Protocol.Sampling == "" {
-		o.Protocol.Sampling = o.Set.Sampling
-	}
 	if o.Protocol.BatchSize == 0 {
 		o.Protocol.BatchSize = p.spec.Training.BatchSize
 	}
 	if o.Protocol.Threads == 0 {
 		o.Protocol.Threads = o.Threads
 	}
+	if o.Protocol.Order == "" {
+		o.Protocol.Order = p.spec.Order
+	}
 	if o.Scenarios == nil {
-		o.Scenarios = []string{eval.Transductive, eval.Inductive}
+		o.Scenarios = eval.Settings()
 	}
 	if o.Strategies == nil {
-		o.Strategies = sample.Strategies()
+		o.Strategies = eval.Strategies()
 	}
-	split, err := dataset.NewSplit(o.Set.Log, dataset.SplitOptions{Sampling: o.Protocol.Sampling})
+	protocol, err := eval.Open(o.Set, o.Protocol)
 	if err != nil {
 		return nil, err
 	}
-	return train.Measure(ctx, eval.NewProtocol(split, o.Protocol), p.Scorer(), o.Scenarios, o.Strategies)
+	if p.Cold() {
+		if err := protocol.WarmUp(ctx, []eval.Contender{{Scorer: p.Scorer()}}); err != nil {
+			return nil, err
+		}
+	}
+	return train.Measure(ctx, protocol, p.Scorer(), o.Scenarios, o.Strategies)
 }

@@ -63,33 +63,53 @@ type Effect struct {
 }
 
 // Explain answers queries as Score does, and says why. It asks the model again for everything that is withheld: with weights of patches, up
-// to 3 + 2·Top times as much work as scoring. Models that remember events cannot be explained this way.
+// to 3 + 2·Top times as much work as scoring. What a model remembers cannot be withheld, only what it looks up.
 func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, error) {
-	if p.memory != nil {
-		return nil, fmt.Errorf("explain: %s remembers events, and what it remembers cannot be withheld", p.name)
-	}
-	if _, err := asked(qs); err != nil {
+	if err := checkQueries(qs); err != nil {
 		return nil, err
 	}
-	plan := p.model.Plan()
-	doubts := newDoubts(p, plan)
-	if plan.Picker != nil {
-		plan.Picker = sample.Bind(plan.Picker, p.view(), 1)
-	}
-	var b sample.Batch
-	var all []Explanation
-	for part := range slices.Chunk(qs, p.spec.Training.BatchSize) {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("explain: %w", err)
+	all := make([]Explanation, len(qs))
+	done := 0
+	explain := func(group []int) error {
+		some := make([]Query, len(group))
+		for k, i := range group {
+			some[k] = qs[i]
 		}
-		sample.Gatherer{Threads: p.options.Threads}.Gather(p.view(), plan, part, &b)
-		found, err := p.explain(&b, doubts)
+		found, err := p.explainAll(ctx, some, done, len(qs))
 		if err != nil {
-			return nil, fmt.Errorf("explain: %w", err)
+			return fmt.Errorf("explain: %w", err)
+		}
+		for k, i := range group {
+			all[i] = found[k]
+		}
+		done += len(group)
+		return nil
+	}
+	if p.stream != nil {
+		return all, p.stream.visit(ctx, qs, explain)
+	}
+	every := make([]int, len(qs))
+	for i := range every {
+		every[i] = i
+	}
+	return all, explain(every)
+}
+
+// explainAll explains queries batch by batch, with the model as it is now. Before are the queries of the whole that are done already.
+func (p *Predictor) explainAll(ctx context.Context, qs []Query, before, total int) ([]Explanation, error) {
+	doubts := newDoubts(p)
+	var all []Explanation
+	for b, err := range p.gather(ctx, qs, doubts.plan) {
+		if err != nil {
+			return nil, err
+		}
+		found, err := p.explain(b, doubts)
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, found...)
 		if tell := p.options.OnBatch; tell != nil {
-			tell(len(all), len(qs))
+			tell(before+len(all), total)
 		}
 	}
 	return all, nil
@@ -103,7 +123,7 @@ func (p *Predictor) explain(b *sample.Batch, d *doubts) ([]Explanation, error) {
 	}
 	found := make([]Explanation, len(b.Queries))
 	for i := range found {
-		found[i] = p.describe(b, i, seen)
+		found[i] = p.describe(b, i, seen, d)
 		if err := d.raise(&found[i]); err != nil {
 			return nil, err
 		}
@@ -112,12 +132,12 @@ func (p *Predictor) explain(b *sample.Batch, d *doubts) ([]Explanation, error) {
 }
 
 // describe puts down what is known of query i of a batch before anything is withheld.
-func (p *Predictor) describe(b *sample.Batch, i int, seen sight) Explanation {
+func (p *Predictor) describe(b *sample.Batch, i int, seen sight, d *doubts) Explanation {
 	q := b.Queries[i]
 	return Explanation{
 		Query: q, Logit: seen.logits[i], Probability: Probability(seen.logits[i]), Gaps: gapsOf(b, i), Weighted: seen.weights != nil,
-		Source:      p.side(q.Src, q.Time, &b.Src, i, seen.row(i)),
-		Destination: p.side(q.Dst, q.Time, &b.Dst, i, seen.row(len(b.Queries)+i)),
+		Source:      p.side(q.Src, q.Time, b, d.shown[sample.Src], i, seen),
+		Destination: p.side(q.Dst, q.Time, b, d.shown[sample.Dst], i, seen),
 	}
 }
 
@@ -125,17 +145,15 @@ func (p *Predictor) describe(b *sample.Batch, i int, seen sight) Explanation {
 func gapsOf(b *sample.Batch, i int) []float32 {
 	each := len(b.Gaps) / len(b.Queries)
 	row := b.Gaps[i*each : (i+1)*each]
-	for len(row) > 0 && row[0] == noGap {
+	for len(row) > 0 && row[0] == sample.Never {
 		row = row[1:]
 	}
 	return append([]float32{}, row...)
 }
 
-// noGap stands in a batch where a pair has no more meetings.
-const noGap = 1e10
-
-// side is row i as the model sees it; without weights every event stands for itself.
-func (p *Predictor) side(n event.Node, at event.Time, r *sample.Rows, i int, weights []float32) Side {
+// side is row i of a draw as the model sees it; without weights every event stands for itself.
+func (p *Predictor) side(n event.Node, at event.Time, b *sample.Batch, draw, i int, seen sight) Side {
+	weights := seen.row(draw, i)
 	times := map[event.Edge]event.Time{} // the row's are rounded
 	h := p.view().Before(n, at)
 	for k, edge := range h.Edge {
@@ -145,6 +163,10 @@ func (p *Predictor) side(n event.Node, at event.Time, r *sample.Rows, i int, wei
 	for k, w := range weights {
 		s.Patches[k] = Patch{Weight: w, Events: []PastEvent{}}
 	}
+	if draw < 0 { // the model looks nothing up
+		return s
+	}
+	r := &b.Rows[draw]
 	row := i * r.Len
 	for k, edge := range r.Edge[row : row+r.Len] {
 		if edge == 0 {

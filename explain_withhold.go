@@ -14,16 +14,17 @@ import (
 
 // sight is what the model says about a batch of n queries.
 type sight struct {
-	logits  []float32 // [n]
-	weights []float32 // [2n, patches], sources first; nil: none
-	patches int
+	logits  []float32   // [n]
+	weights [][]float32 // of each draw [rows, steps], nil for those without; nil: the model has none
+	steps   []int       // of each draw
 }
 
-func (s sight) row(i int) []float32 {
-	if s.weights == nil {
+// row is the weights of row i of a draw.
+func (s sight) row(draw, i int) []float32 {
+	if draw < 0 || draw >= len(s.weights) || s.weights[draw] == nil {
 		return nil
 	}
-	return s.weights[i*s.patches : (i+1)*s.patches]
+	return s.weights[draw][i*s.steps[draw] : (i+1)*s.steps[draw]]
 }
 
 // weigh asks the model.
@@ -34,17 +35,25 @@ func (p *Predictor) weigh(b *sample.Batch) (s sight, err error) {
 			p.tape = grad.NewTape(dev, false)
 		}
 		p.tape.Reset(0)
-		var logits, weights *tensor.Tensor // [n, 1], [2n, patches]
+		var logits *tensor.Tensor    // [n, 1]
+		var weights []*tensor.Tensor // [rows, steps] each
 		if w, ok := p.model.(model.Weigher); ok {
-			logits, weights = w.Weigh(p.tape, b)
+			var e model.Embedding
+			e, weights = w.Weigh(p.tape, b)
+			logits = p.model.Head().Logit(p.tape, e)
 		} else {
-			logits = p.model.Score(p.tape, b)
+			logits, _ = model.Logits(p.tape, p.model, p.model.Head(), b)
 		}
 		s.logits = make([]float32, logits.Len())
 		dev.Read(s.logits, logits.Data)
-		if weights != nil {
-			s.weights, s.patches = make([]float32, weights.Len()), weights.Dim(1)
-			dev.Read(s.weights, weights.Data)
+		for _, w := range weights {
+			var host []float32
+			steps := 0
+			if w != nil {
+				host, steps = make([]float32, w.Len()), w.Dim(1)
+				dev.Read(host, w.Data)
+			}
+			s.weights, s.steps = append(s.weights, host), append(s.steps, steps)
 		}
 	})
 	if guarded != nil {
@@ -60,6 +69,8 @@ func (p *Predictor) weigh(b *sample.Batch) (s sight, err error) {
 type doubts struct {
 	p       *Predictor
 	plan    sample.Plan
+	shown   [2]int // the draw whose row of a source, and of a destination, is all that the model looks at; −1: none
+	joins   bool   // questions can be put together
 	one     sample.Batch
 	batch   sample.Batch
 	effects []effect // [queries of batch]
@@ -71,9 +82,22 @@ type effect struct {
 	logit float32
 }
 
-func newDoubts(p *Predictor, plan sample.Plan) *doubts {
-	plan.Picker = nil // histories are as they were picked
-	return &doubts{p: p, plan: plan}
+func newDoubts(p *Predictor) *doubts {
+	d := &doubts{p: p, plan: p.model.Plan(), shown: [2]int{-1, -1}}
+	d.plan.ByCall = false // a batch is one call
+	d.joins = !d.plan.Distinct
+	for i, draw := range d.plan.Draws {
+		if draw.Of > sample.Dst || draw.RowLen == 0 { // hops, and rows as long as the longest, do not go together
+			d.joins = false
+		}
+		if draw.Of > sample.Dst {
+			continue
+		}
+		if at := &d.shown[draw.Of]; *at < 0 || draw.Neighbors > d.plan.Draws[*at].Neighbors {
+			*at = i
+		}
+	}
+	return d
 }
 
 // raise withholds one thing after another of what an explanation rests on.
@@ -129,37 +153,45 @@ func (s *Side) without(missing func(patch int, e PastEvent) bool) index.History 
 	return h
 }
 
-// pair is a past that knows the two nodes of a query only.
+// pair is a past in which the two nodes of a query, at its time, have done other things.
 type pair struct {
+	index.View
 	Query
 	src, dst index.History
 }
 
 // Before is the history of one of the two. A node that is asked about itself has one history: what is missing from either side is missing.
-func (p *pair) Before(n event.Node, _ event.Time) index.History {
-	if n == p.Dst && (p.Src != p.Dst || p.dst.Len() < p.src.Len()) {
+// What others have done, and what the two had done by an earlier time, stays.
+func (p *pair) Before(n event.Node, t event.Time) index.History {
+	switch {
+	case t != p.Time || n != p.Src && n != p.Dst:
+		return p.View.Before(n, t)
+	case n == p.Dst && (p.Src != p.Dst || p.dst.Len() < p.src.Len()):
 		return p.dst
 	}
 	return p.src
 }
 
-// NumNodes is 1 + the larger of the two ids.
-func (p *pair) NumNodes() int { return int(max(p.Src, p.Dst)) + 1 }
-
 // ask notes a question, and asks all that were noted if that makes a batch. The effect is known once they were.
 func (d *doubts) ask(e *Explanation, src, dst index.History, gaps []float32) (*Effect, error) {
-	sample.Gatherer{Threads: 1}.Gather(&pair{e.Query, src, dst}, d.plan, []Query{e.Query}, &d.one)
+	plan := d.plan
+	plan.Picker = nil // histories are as they were picked
+	d.one.Positives = 1
+	sample.Gatherer{Threads: 1}.Gather(&pair{d.p.view(), e.Query, src, dst}, plan, []Query{e.Query}, &d.one)
 	unknown := len(d.one.Gaps) - len(gaps)
 	for i := range d.one.Gaps {
-		d.one.Gaps[i] = noGap
+		d.one.Gaps[i] = sample.Never
 		if i >= unknown {
 			d.one.Gaps[i] = gaps[i-unknown]
 		}
 	}
-	join(&d.batch, &d.one)
 	to := new(Effect)
 	d.effects = append(d.effects, effect{to, e.Logit})
-	if len(d.effects) >= d.p.spec.Training.BatchSize || d.plan.RowLen == 0 { // rows without a fixed length do not go together
+	if !d.joins {
+		return to, d.answer(&d.one)
+	}
+	join(&d.batch, &d.one)
+	if len(d.effects) >= d.p.spec.Training.BatchSize {
 		return to, d.settle()
 	}
 	return to, nil
@@ -170,7 +202,14 @@ func (d *doubts) settle() error {
 	if len(d.effects) == 0 {
 		return nil
 	}
-	seen, err := d.p.weigh(&d.batch)
+	err := d.answer(&d.batch)
+	d.batch = sample.Batch{}
+	return err
+}
+
+// answer asks the questions of a batch.
+func (d *doubts) answer(b *sample.Batch) error {
+	seen, err := d.p.weigh(b)
 	if err != nil {
 		return err
 	}
@@ -179,16 +218,20 @@ func (d *doubts) settle() error {
 		*e.to = Effect{Logit: logit, Probability: Probability(logit), Change: logit - e.logit}
 	}
 	d.effects = d.effects[:0]
-	d.batch = sample.Batch{}
 	return nil
 }
 
 // join appends the queries of a batch to another one whose rows are as long.
 func join(to, from *sample.Batch) {
 	to.Queries = append(to.Queries, from.Queries...)
+	to.Positives = len(to.Queries)
 	to.Gaps = append(to.Gaps, from.Gaps...)
-	joinRows(&to.Src, &from.Src)
-	joinRows(&to.Dst, &from.Dst)
+	if to.Rows == nil {
+		to.Rows = make([]sample.Rows, len(from.Rows))
+	}
+	for i := range to.Rows {
+		joinRows(&to.Rows[i], &from.Rows[i])
+	}
 }
 
 func joinRows(to, from *sample.Rows) {

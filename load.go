@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
@@ -30,6 +31,7 @@ type LoadOptions struct {
 
 	Model    string   // name in models.All, of a checkpoint that does not tell: one of the released program
 	Preset   string   // where such a checkpoint's configuration starts from; "" is the reference program's, the model's first
+	Order    string   // model.Strict or model.Arrival, for a model that remembers; "": what the checkpoint says
 	Settings []string // key=value: what the shapes of tensors cannot tell, such as max_input_sequence_length
 
 	OnBatch func(done, total int) // told after every batch how many of the queries are done; may be nil
@@ -59,6 +61,9 @@ func Load(path string, o LoadOptions) (*Predictor, error) {
 		return nil, err
 	}
 	p := &Predictor{Top: 3, past: o.Past, options: o}
+	if o.Set != nil {
+		p.log = o.Set.Log
+	}
 	factory, err := p.configure(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", files[0], err)
@@ -136,20 +141,32 @@ func (p *Predictor) configure(file checkpoint.File) (factory model.Factory, err 
 		return factory, err
 	}
 	if raw := file.Meta["spec"]; raw != "" {
-		p.spec, err = carried(factory, raw, o.Preset, o.Settings)
+		if p.spec, err = carried(factory, raw, o.Preset, o.Settings); err != nil {
+			return factory, err
+		}
+	} else if p.spec, err = recognised(factory, file, o.Preset, model.DataOf(o.Set), o.Settings); err != nil {
 		return factory, err
 	}
-	data := ""
-	if o.Set != nil {
-		data = o.Set.Name
+	return factory, inOrder(factory, &p.spec, o.Order)
+}
+
+// inOrder changes the order in which a model remembers, if one is asked for.
+func inOrder(f model.Factory, s *model.Spec, order string) error {
+	switch {
+	case order == "":
+		return nil
+	case !slices.Contains(model.Orders(), order):
+		return fmt.Errorf("%w: order %q, must be %s or %s", model.ErrSetting, order, model.Strict, model.Arrival)
+	case !f.Remembers:
+		return fmt.Errorf("%w: order %s is for models that remember events, this one looks them up", model.ErrSetting, order)
 	}
-	p.spec, err = recognised(factory, file, o.Preset, data, o.Settings)
-	return factory, err
+	s.Order = order
+	return nil
 }
 
 // Configure notes in a checkpoint that carries no configuration which model it is of, as LoadOptions would tell: it can then be loaded
 // without being told. Presets may depend on the data set.
-func Configure(f *checkpoint.File, name, preset, data string, settings []string) error {
+func Configure(f *checkpoint.File, name, preset string, data model.Data, settings []string) error {
 	factory, err := Factory(name)
 	if err != nil {
 		return err
@@ -192,7 +209,7 @@ func carried(f model.Factory, raw, preset string, settings []string) (model.Spec
 }
 
 // recognised is the configuration that a preset, the shapes of a checkpoint's tensors and the settings give together.
-func recognised(f model.Factory, file checkpoint.File, preset, data string, settings []string) (model.Spec, error) {
+func recognised(f model.Factory, file checkpoint.File, preset string, data model.Data, settings []string) (model.Spec, error) {
 	if preset == "" {
 		preset = f.Presets[0]
 	}
@@ -223,6 +240,13 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	}
 	if o.Set != nil {
 		env.Node, env.Edge, env.NumNodes = o.Set.Node, o.Set.Edge, o.Set.NumNodes()
+		env.Train = func() (event.Span, error) {
+			split, err := dataset.NewSplit(o.Set.Log, dataset.SplitOptions{Sampling: o.Set.Sampling})
+			if err != nil {
+				return event.Span{}, err
+			}
+			return split.Train.All(), nil
+		}
 	}
 	if o.Past != nil {
 		env.NumNodes = max(env.NumNodes, o.Past.NumNodes())
@@ -235,9 +259,26 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	if err := errors.Join(guarded, err); err != nil {
 		return fmt.Errorf("build %s: %w", p.name, err)
 	}
-	p.memory, _ = p.model.(replay.Stateful)
+	p.cold = !slices.ContainsFunc(file.Tensors, func(t checkpoint.Tensor) bool { return strings.HasPrefix(t.Name, "state/") }) ||
+		o.Set != nil && file.Meta["data"] != o.Set.Name
+	file.Tensors = slices.DeleteFunc(slices.Clone(file.Tensors), func(t checkpoint.Tensor) bool { return f.Ignores(t.Name) })
 	if err := train.Restore(p.model, file); err != nil {
 		return fmt.Errorf("%w: %w", ErrMisfit, err)
 	}
+	if memory, ok := p.scorer.Answerer().(model.Rememberer); ok {
+		p.stream = p.newStream(memory)
+	}
 	return nil
+}
+
+func (p *Predictor) newStream(memory model.Rememberer) *stream {
+	s := &stream{name: p.name, memory: memory, log: p.log, seen: -1, room: func(int) {}}
+	if m, ok := p.model.(model.Memory); ok {
+		s.room = m.Grow
+	}
+	s.pass = replay.Pass{BatchSize: p.spec.Training.BatchSize, Seed: 1, Threads: p.options.Threads, Order: p.spec.Order}
+	if plan := memory.UnitPlan(); plan.LooksBack() || plan.Distinct {
+		s.pass.Past = p.view()
+	}
+	return s
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -20,6 +21,9 @@ import (
 // Query asks whether Src and Dst interact at Time.
 type Query = sample.Query
 
+// ErrTooEarly says that a query lies within what a memory in the order of arrival has observed already.
+var ErrTooEarly = errors.New("the query is not after the last event")
+
 // Predictor answers queries with a trained model. One goroutine at a time may use it.
 type Predictor struct {
 	Top int // so many of each side's most weighted patches are withheld by Explain; Load sets 3
@@ -27,12 +31,16 @@ type Predictor struct {
 	options LoadOptions
 	name    string
 	spec    model.Spec
-	past    index.View // nil: not asked for yet
+	past    index.View  // what queries look back on; nil: not asked for yet
+	live    *index.Live // past, once events came in
+	log     *event.Log  // all events, those that came in too; nil: none are known one by one
 	model   model.Model
-	memory  replay.Stateful // the model, when it remembers
 	scorer  *model.Scorer
+	cold    bool          // the checkpoint remembers nothing of the data at hand
+	stream  *stream       // what a model that remembers has learned of; nil for others
 	tape    *grad.Tape    // of Explain, once that was asked for
 	own     device.Device // opened by Load
+	batches [2]sample.Batch
 }
 
 // Model is the model's name in the catalogue.
@@ -48,32 +56,76 @@ func (p *Predictor) Known(n event.Node) bool { return p.view().Before(n, math.In
 // all of them, and may lie after the last. Which others are asked about at the same time makes no difference, unless the model picks neighbours
 // at random or pads rows to the longest.
 //
-// A model that remembers is shown the events in batches, as in training, and answers a query at t with those whole batches behind it
-// that lie before t.
+// A model that remembers learns of the events in units of a batch, as in training. In strict order it answers a query at t with the units
+// that end before t; in the order of arrival it knows all events, and a query that is not after the last is an ErrTooEarly.
 func (p *Predictor) Score(ctx context.Context, qs []Query) ([]float32, error) {
-	logits := make([]float32, len(qs))
-	if p.memory != nil {
-		return logits, p.relive(ctx, qs, logits)
+	if err := checkQueries(qs); err != nil {
+		return nil, err
 	}
-	return logits, p.score(ctx, qs, logits, 0, len(qs))
+	logits := make([]float32, len(qs))
+	if p.stream == nil {
+		return logits, p.score(ctx, qs, logits, 0, len(qs))
+	}
+	done := 0
+	err := p.stream.visit(ctx, qs, func(group []int) error {
+		some, out := make([]Query, len(group)), make([]float32, len(group))
+		for k, i := range group {
+			some[k] = qs[i]
+		}
+		if err := p.score(ctx, some, out, done, len(qs)); err != nil {
+			return err
+		}
+		for k, i := range group {
+			logits[i] = out[k]
+		}
+		done += len(group)
+		return nil
+	})
+	return logits, err
+}
+
+// Ingest takes new events, which later queries look back on. They may be late: each takes its place in time, but a memory learns of them in
+// the order in which they come. Edges are numbered on from the events that are there; nothing is taken if one of them is not valid.
+func (p *Predictor) Ingest(events []event.Event) error {
+	if p.log == nil {
+		return fmt.Errorf("ingest: the events of the past are not known one by one, want a data set")
+	}
+	for i, e := range events {
+		if err := e.Check(); err != nil {
+			return fmt.Errorf("ingest: event %d: %w", i, err)
+		}
+	}
+	if p.live == nil {
+		p.log = p.log.Select(func(int) bool { return true }) // the set's own stays as it is
+		p.live = index.NewLive()
+		for i := range p.log.Len() {
+			p.live.Add(p.log.At(i))
+		}
+		p.past = p.live
+	}
+	for i, e := range events {
+		edge, err := p.log.Append(e)
+		if err != nil {
+			return fmt.Errorf("ingest: event %d: %w", i, err)
+		}
+		e.Edge = edge
+		p.live.Add(e)
+	}
+	if p.stream != nil {
+		p.stream.grow(p.log, p.past)
+	}
+	return nil
 }
 
 // Probability is what a logit means: how likely the two interact.
 func Probability(logit float32) float64 { return 1 / (1 + math.Exp(-float64(logit))) }
 
 // Scorer is the model for an evaluation, with what its checkpoint remembers of training and validation.
-func (p *Predictor) Scorer() replay.Scorer {
-	if p.memory != nil {
-		return remembering{p.scorer, p.memory}
-	}
-	return p.scorer
-}
+func (p *Predictor) Scorer() replay.Scorer { return p.scorer.Answerer() }
 
-// remembering is a scorer whose model remembers.
-type remembering struct {
-	*model.Scorer
-	replay.Stateful
-}
+// Cold says that the checkpoint of a model that remembers has no memory of the data at hand: before it is measured on their last part it must
+// learn of the others (eval.Protocol.WarmUp).
+func (p *Predictor) Cold() bool { return p.stream != nil && p.cold }
 
 // Close gives back the memory that the predictor holds.
 func (p *Predictor) Close() error {
@@ -83,8 +135,8 @@ func (p *Predictor) Close() error {
 	if p.scorer != nil {
 		p.scorer.Close()
 	}
-	if c, ok := p.model.(interface{ Close() }); ok {
-		c.Close()
+	if p.model != nil {
+		p.model.Close()
 	}
 	if p.own != nil {
 		return p.own.Close()
@@ -92,111 +144,102 @@ func (p *Predictor) Close() error {
 	return nil
 }
 
-// score asks the model as it is now. Before are the queries of the whole that are done already.
+// score asks the model as it is now. Before are the queries of the whole that are done already. A batch is gathered while the device is
+// busy with the one before.
 func (p *Predictor) score(ctx context.Context, qs []Query, logits []float32, before, total int) error {
-	log, err := asked(qs)
-	if err != nil {
-		return err
+	var open []float32 // answers under way, and what was asked
+	var asked []Query
+	finish := func() error {
+		if open == nil {
+			return nil
+		}
+		if err := p.scorer.Finish(); err != nil {
+			return fmt.Errorf("score: %w", err)
+		}
+		if i := slices.IndexFunc(open, notFinite); i >= 0 {
+			q := asked[i]
+			return fmt.Errorf("score: %d and %d at %v got %v, want a number; the weights may be broken", q.Src, q.Dst, q.Time, open[i])
+		}
+		before += len(open)
+		if tell := p.options.OnBatch; tell != nil {
+			tell(before, total)
+		}
+		open = nil
+		return nil
 	}
-	pass := replay.Pass{Past: p.view(), BatchSize: p.spec.Training.BatchSize, Seed: 1, Threads: p.options.Threads}
-	if tell := p.options.OnBatch; tell != nil {
-		pass.OnBatch = func(done, _ int) { tell(before+done, total) }
-	}
-	for step, err := range pass.Batches(ctx, p.scorer, log.All()) {
+	for b, err := range p.gather(ctx, qs, p.model.Plan()) {
 		if err != nil {
+			return fmt.Errorf("score: %w", errors.Join(err, finish()))
+		}
+		n := len(b.Queries)
+		if err := p.scorer.Start(b, logits[:n]); err != nil {
 			return fmt.Errorf("score: %w", err)
 		}
-		n := len(step.Batch.Queries)
-		if err := p.scorer.Score(step.Batch, logits[:n]); err != nil {
-			return fmt.Errorf("score: %w", err)
+		now, these := logits[:n], qs[:n]
+		logits, qs = logits[n:], qs[n:]
+		if err := finish(); err != nil {
+			p.scorer.Finish()
+			return err
 		}
-		if i := slices.IndexFunc(logits[:n], notFinite); i >= 0 {
-			q := step.Batch.Queries[i]
-			return fmt.Errorf("score: %d and %d at %v got %v, want a number; the weights may be broken", q.Src, q.Dst, q.Time, logits[i])
-		}
-		logits = logits[n:]
+		open, asked = now, these
 	}
-	return nil
+	return finish()
+}
+
+// gather fetches what the model wants to know about queries, a batch at a time. Neighbours that are picked at random are drawn from the start.
+func (p *Predictor) gather(ctx context.Context, qs []Query, plan sample.Plan) iter.Seq2[*sample.Batch, error] {
+	return func(yield func(*sample.Batch, error) bool) {
+		size := p.spec.Training.BatchSize
+		if err := replay.Fits(plan, float64(min(size, len(qs)))); err != nil {
+			yield(nil, err)
+			return
+		}
+		if plan.Picker != nil {
+			plan.Picker = sample.Bind(plan.Picker, p.view(), 1)
+		}
+		turn := 0
+		for part := range slices.Chunk(qs, size) {
+			if err := ctx.Err(); err != nil {
+				yield(nil, err)
+				return
+			}
+			b := &p.batches[turn%2]
+			turn++
+			b.Positives, b.Events = len(part), event.Span{}
+			sample.Gatherer{Threads: p.options.Threads}.Gather(p.view(), plan, part, b)
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
 }
 
 // view is what queries look back on. An evaluation does not need it.
 func (p *Predictor) view() index.View {
 	if p.past == nil {
-		p.past = index.Freeze(p.options.Set.Log)
+		p.past = index.Freeze(p.log)
 	}
 	return p.past
 }
 
 func notFinite(x float32) bool { return x-x != 0 }
 
-// asked are the queries as events, so that they can be replayed.
-func asked(qs []Query) (*event.Log, error) {
-	c := event.Columns{Src: make([]event.Node, len(qs)), Dst: make([]event.Node, len(qs)), Time: make([]event.Time, len(qs))}
+// checkQueries says what is wrong with the first query that no model can answer.
+func checkQueries(qs []Query) error {
 	for i, q := range qs {
-		c.Src[i], c.Dst[i], c.Time[i] = q.Src, q.Dst, q.Time
+		if err := (event.Event{Src: q.Src, Dst: q.Dst, Time: q.Time}).Check(); err != nil {
+			return fmt.Errorf("queries: row %d: %w", i, err)
+		}
 	}
-	log, err := event.FromColumns(c)
-	if err != nil {
-		return nil, fmt.Errorf("queries: %w", err)
-	}
-	return log, nil
+	return nil
 }
 
-// relive lets the model remember the stream from its beginning and asks on the way, so that it never knows more than it may.
-func (p *Predictor) relive(ctx context.Context, qs []Query, logits []float32) (err error) {
-	if p.options.Set == nil {
-		return fmt.Errorf("score: %s remembers events and needs them from the beginning, want a data set", p.name)
-	}
-	now := p.memory.Snapshot()
-	defer func() { err = errors.Join(err, p.memory.Restore(now)) }()
-	if err := p.memory.Restore(nil); err != nil {
-		return err
-	}
+// inTime is the order of queries by time; those of one time stay as they are.
+func inTime(qs []Query) []int {
 	order := make([]int, len(qs))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(qs[i].Time, qs[j].Time) })
-	events, done := p.options.Set.Log.All(), 0
-	for len(order) > 0 {
-		next := events.Slice(0, min(p.spec.Training.BatchSize, events.Len()))
-		group := order
-		if next.Len() > 0 {
-			last := next.Time[next.Len()-1]
-			n, _ := slices.BinarySearchFunc(order, last, func(i int, t event.Time) int {
-				if qs[i].Time <= t {
-					return -1
-				}
-				return 1
-			})
-			group = order[:n]
-		}
-		if err := p.group(ctx, qs, group, logits, done); err != nil {
-			return err
-		}
-		done, order = done+len(group), order[len(group):]
-		if len(order) > 0 {
-			p.memory.Observe(next)
-			events = events.Slice(next.Len(), events.Len())
-		}
-	}
-	return nil
-}
-
-// group asks some of the queries, and puts their logits where they belong.
-func (p *Predictor) group(ctx context.Context, qs []Query, group []int, logits []float32, done int) error {
-	if len(group) == 0 {
-		return ctx.Err()
-	}
-	some, out := make([]Query, len(group)), make([]float32, len(group))
-	for k, i := range group {
-		some[k] = qs[i]
-	}
-	if err := p.score(ctx, some, out, done, len(qs)); err != nil {
-		return err
-	}
-	for k, i := range group {
-		logits[i] = out[k]
-	}
-	return nil
+	return order
 }

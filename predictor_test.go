@@ -267,7 +267,7 @@ func TestConfigure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dygmamba.Configure(&f, "dygmamba", "", "", []string{"max_input_sequence_length=12", "max_interaction_times=4", "exact_times=true"}); err != nil {
+	if err := dygmamba.Configure(&f, "dygmamba", "", model.Data{}, []string{"max_input_sequence_length=12", "max_interaction_times=4", "exact_times=true"}); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "told.safetensors")
@@ -278,11 +278,11 @@ func TestConfigure(t *testing.T) {
 	if !slices.Equal(score(t, load(t, path, dygmamba.LoadOptions{Set: r.set}), qs), score(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set}), qs)) {
 		t.Error("the configured checkpoint gives other scores")
 	}
-	if err := dygmamba.Configure(&f, "dygmamba", "", "", []string{"num_layers=3"}); !errors.Is(err, dygmamba.ErrMisfit) {
+	if err := dygmamba.Configure(&f, "dygmamba", "", model.Data{}, []string{"num_layers=3"}); !errors.Is(err, dygmamba.ErrMisfit) {
 		t.Errorf("a contradiction gave %v", err)
 	}
 	// What shapes cannot tell comes from the released program's values, not from what we would train with.
-	if err := dygmamba.Configure(&f, "dygmamba", "", "mooc", nil); err != nil || !strings.Contains(f.Meta["spec"], `"max_input_sequence_length":256`) {
+	if err := dygmamba.Configure(&f, "dygmamba", "", model.Data{Name: "mooc"}, nil); err != nil || !strings.Contains(f.Meta["spec"], `"max_input_sequence_length":256`) {
 		t.Errorf("weights for mooc: %v, %s", err, f.Meta["spec"])
 	}
 }

@@ -1,11 +1,10 @@
 package dygmamba
 
 import (
-	"encoding/binary"
+	"errors"
 	"slices"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
@@ -19,24 +18,38 @@ import (
 type counter struct {
 	params *nn.Params
 	seen   uint64
+	units  []int // that it was told of
 }
 
-func (c *counter) Plan() sample.Plan    { return sample.Plan{} }
-func (c *counter) Params() *nn.Params   { return c.params }
-func (c *counter) Observe(s event.Span) { c.seen += uint64(s.Len()) }
-func (c *counter) Snapshot() []byte     { return binary.LittleEndian.AppendUint64(nil, c.seen) }
+func (c *counter) Plan() sample.Plan     { return sample.Plan{} }
+func (c *counter) UnitPlan() sample.Plan { return sample.Plan{} }
+func (c *counter) Params() *nn.Params    { return c.params }
+func (c *counter) Head() model.Head      { return c }
+func (c *counter) Close()                { c.params.Close() }
+func (c *counter) Grow(int)              {}
 
-func (c *counter) Restore(state []byte) error {
+func (c *counter) Commit(_ *grad.Tape, b *sample.Batch, _ *model.Embedding) {
+	c.seen += uint64(b.Events.Len())
+	c.units = append(c.units, b.Events.Len())
+}
+
+func (c *counter) Snapshot() []tensor.Named {
+	return []tensor.Named{{Name: "seen", Shape: []int{1}, Data: []float32{float32(c.seen)}}}
+}
+
+func (c *counter) Restore(state []tensor.Named) error {
 	c.seen = 0
 	if state != nil {
-		c.seen = binary.LittleEndian.Uint64(state)
+		c.seen = uint64(state[0].Data[0])
 	}
 	return nil
 }
 
-func (c *counter) Score(tp *grad.Tape, b *sample.Batch) *tensor.Tensor {
-	return tp.Floats(slices.Repeat([]float32{float32(c.seen)}, len(b.Queries)), len(b.Queries), 1)
+func (c *counter) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
+	return model.Embedding{Src: tp.Floats(slices.Repeat([]float32{float32(c.seen)}, len(b.Queries)), len(b.Queries), 1)}
 }
+
+func (c *counter) Logit(_ *grad.Tape, e model.Embedding) *tensor.Tensor { return e.Src }
 
 // TestRelive: a model that remembers has observed exactly the whole batches before each query, whatever else is asked, and ends where it began.
 func TestRelive(t *testing.T) {
@@ -50,8 +63,9 @@ func TestRelive(t *testing.T) {
 	defer dev.Close()
 	c := &counter{params: nn.NewParams(0), seen: 7}
 	c.params.Place(dev)
-	p := &Predictor{options: LoadOptions{Set: &dataset.Set{Log: log}}, spec: model.Spec{Training: model.Standard}, model: c, memory: c, scorer: model.NewScorer(c)}
+	p := &Predictor{name: "counter", log: log, spec: model.Spec{Training: model.Standard, Order: model.Strict}, model: c, scorer: model.NewScorer(c)}
 	p.spec.Training.BatchSize = 10
+	p.stream = p.newStream(p.scorer.Answerer().(model.Rememberer))
 	defer p.Close()
 	at := func(times ...float64) (qs []Query) {
 		for _, t := range times {
@@ -65,14 +79,42 @@ func TestRelive(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("observed %v, want %v (%v)", got, want, err)
 	}
-	if c.seen != 7 {
-		t.Errorf("the model remembers %d events afterwards, want 7 as before", c.seen)
+	if want := []int{10, 10, 5}; !slices.Equal(c.units, want) {
+		t.Errorf("it learned of units of %v, want each once: %v", c.units, want)
 	}
-	if _, err := p.Explain(t.Context(), at(5)); err == nil {
-		t.Error("explained a model that remembers")
+	if why, err := p.Explain(t.Context(), at(5)); err != nil || why[0].Logit != 10 {
+		t.Errorf("explained %v, %v; want 10 events", why, err)
 	}
-	p.options.Set = nil
-	if _, err := p.Score(t.Context(), at(5)); err == nil {
+
+	// New events lengthen the last unit, and the model goes on from where that began.
+	if got, err = p.Score(t.Context(), at(100)); err != nil || got[0] != 25 {
+		t.Fatal(got, err)
+	}
+	c.units = nil
+	if err := p.Ingest(slices.Repeat([]event.Event{{Src: 1, Dst: 2, Time: 200}}, 7)); err != nil {
+		t.Fatal(err)
+	}
+	got, err = p.Score(t.Context(), at(100, 201, 200))
+	if want := []float32{20, 32, 20}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("after new events %v, want %v (%v)", got, want, err)
+	}
+	if want := []int{10, 2}; !slices.Equal(c.units, want) || log.Len() != 25 {
+		t.Errorf("it learned of units of %v, want %v; the set has %d events", c.units, want, log.Len())
+	}
+	if err := p.Ingest([]event.Event{{Src: 1, Dst: 2, Time: 300}, {Src: 0, Dst: 2, Time: 1}}); err == nil || p.log.Len() != 32 {
+		t.Errorf("took an event that is none, %v; there are %d", err, p.log.Len())
+	}
+
+	p.spec.Order = model.Arrival
+	p.stream = p.newStream(p.stream.memory)
+	if got, err = p.Score(t.Context(), at(200.5, 300)); err != nil || got[0] != 32 || got[1] != 32 {
+		t.Errorf("in the order of arrival: %v, %v; want all 32 events", got, err)
+	}
+	if _, err := p.Score(t.Context(), at(300, 200)); !errors.Is(err, ErrTooEarly) {
+		t.Errorf("a query at the time of the last event: %v", err)
+	}
+	p.stream.log = nil
+	if _, err := p.Score(t.Context(), at(500)); err == nil {
 		t.Error("relived a past without events")
 	}
 }

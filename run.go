@@ -75,21 +75,21 @@ func Seeds(dir string) []uint64 {
 
 func (r Run) file() string { return filepath.Join(r.Dir, train.ConfigFile) }
 
-// Settings lists every setting of a run as key=value, also those that its configuration does not name since they are
+// Settings lists every setting of a run as key=value, beside its preset and its order, "" for models that have none; also those that its configuration does not name since they are
 // younger.
-func (r Run) Settings() (preset string, settings []string, err error) {
+func (r Run) Settings() (preset, order string, settings []string, err error) {
 	factory, err := Factory(r.Config.Model)
 	if err != nil {
-		return "", nil, &RunError{r.file(), err}
+		return "", "", nil, &RunError{r.file(), err}
 	}
 	spec, err := factory.Decode(r.Config.Spec)
 	if err != nil {
-		return "", nil, &RunError{r.file(), err}
+		return "", "", nil, &RunError{r.file(), err}
 	}
 	for _, s := range model.Settings(spec.Config, spec.Training) {
 		settings = append(settings, fmt.Sprintf("%s=%v", s.Key, s.Value))
 	}
-	return spec.Preset, settings, nil
+	return spec.Preset, spec.Order, settings, nil
 }
 
 // Unfinished says whether a directory holds a training that has not come to its result.

@@ -54,7 +54,7 @@ func TestBrokenRun(t *testing.T) {
 		record(t, dir, 0, text)
 		r, err := dygmamba.OpenSeed(dir, 0)
 		if err == nil {
-			_, _, err = r.Settings()
+			_, _, _, err = r.Settings()
 		}
 		var broken *dygmamba.RunError
 		file := filepath.Join(dir, "seed-0", train.ConfigFile)

@@ -1,6 +1,7 @@
 package dygmamba
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/near"
 	"github.com/dygmamba/dygmamba/model"
@@ -19,18 +21,20 @@ import (
 	"github.com/dygmamba/dygmamba/train"
 )
 
-// TrainOptions says what to train on what. Only Set and Device are needed; the zero value of the rest is a good start.
+// TrainOptions says what to train on what. Only Set is needed; the zero value of the rest is a good start.
 type TrainOptions struct {
 	Set      *dataset.Set  // opened by dataset.Open
-	Device   device.Device // opened by open.Device
+	Device   device.Device // opened by open.Device; nil: the CPU
 	Model    string        // name in models.All; "" is dygmamba
 	Preset   string        // "" is the one the model prefers for the data set
 	Settings []string      // key=value
+	Order    string        // model.Strict or model.Arrival, for a model that remembers; "": the preset's
+	Spec     *model.Spec   // the whole configuration, as NewSpec makes it, instead of Preset, Settings and Order
 
 	Dir     string   // each seed's run directory is SeedDir of it, a summary lies beside them; "" keeps nothing
 	Seeds   []uint64 // nil is seed 0
 	Resume  bool     // continue what is in Dir
-	Threads int      // that gather batches; 0: all
+	Threads int      // that gather batches, and of the CPU if Device is nil; 0: all
 
 	SaveEvery   time.Duration // 0: every half minute
 	MemoryLimit int64         // bytes on the device; 0: what is free
@@ -46,31 +50,39 @@ type TrainOptions struct {
 
 // Train trains a model once for every seed. When ctx ends, what was done is saved and Resume continues it.
 func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
-	if o.Model == "" {
-		o.Model = "dygmamba"
-	}
+	o.Model = cmp.Or(o.Model, DefaultModel)
 	factory, err := Factory(o.Model)
 	if err != nil {
 		return train.Summary{}, err
 	}
-	spec, err := factory.Spec(o.Preset, o.Set.Name, append(settingsFor(factory, o.Set), o.Settings...)...)
-	if err != nil {
-		return train.Summary{}, err
+	if o.Spec == nil {
+		spec, err := NewSpec(o.Model, o.Preset, o.Set, o.Settings...)
+		if err == nil {
+			err = inOrder(factory, &spec, o.Order)
+		}
+		if err != nil {
+			return train.Summary{}, err
+		}
+		o.Spec = &spec
 	}
-	split, err := dataset.NewSplit(o.Set.Log, dataset.SplitOptions{Sampling: o.Set.Sampling})
+	if o.Device == nil {
+		dev := cpu.New(cpu.Options{Threads: o.Threads})
+		defer dev.Close()
+		o.Device = dev
+	}
+	protocol, err := eval.Open(o.Set, eval.Options{BatchSize: o.Spec.Training.BatchSize, Threads: o.Threads, Order: o.Spec.Order})
 	if err != nil {
 		return train.Summary{}, err
 	}
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
 	}
-	if split.Val.Len() == 0 && o.Log != nil {
+	if protocol.Split().Val.Len() == 0 && o.Log != nil {
 		o.Log.Warn("no events are left to validate on: the best epoch is the one that does best in training")
 	}
-	protocol := eval.NewProtocol(split, eval.Options{Sampling: o.Set.Sampling, BatchSize: spec.Training.BatchSize, Threads: o.Threads})
 	var runs []train.Result
 	for _, seed := range o.Seeds {
-		r, err := o.run(factory, spec, protocol, seed).Train(ctx)
+		r, err := o.run(factory, *o.Spec, protocol, seed).Train(ctx)
 		if err != nil {
 			return train.Summarize(runs), fmt.Errorf("seed %d: %w", seed, err)
 		}
@@ -83,14 +95,17 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 	return summary, train.WriteSummary(o.Dir, summary)
 }
 
-// settingsFor are the settings that a data set asks for. Times of imported data may be large numbers, such as seconds since 1970; published data
-// begin at 0, and published results are made from rounded times.
-func settingsFor(f model.Factory, set *dataset.Set) []string {
-	const key = "exact_times"
-	if set.Sampling == dataset.Native && slices.Contains(f.Keys(), key) {
-		return []string{key + "=true"}
+// DefaultModel is what is trained when no model is named.
+const DefaultModel = "dygmamba"
+
+// NewSpec is a model's whole configuration for a data set: a preset ("" for the one it prefers there) changed by settings "key=value". Its
+// Config is a pointer to the Config of the model's package, and can be changed there too.
+func NewSpec(name, preset string, set *dataset.Set, settings ...string) (model.Spec, error) {
+	factory, err := Factory(name)
+	if err != nil {
+		return model.Spec{}, err
 	}
-	return nil
+	return factory.Spec(preset, model.DataOf(set), settings...)
 }
 
 // SeedDir is the directory of one seed's run below that of a training.

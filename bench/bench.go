@@ -29,7 +29,7 @@ const Peak = kernels.Peak
 // Run measures.
 func (k Kernels) Run(ctx context.Context) (KernelReport, error) {
 	devices := []device.Device{k.Device}
-	if t, ok := k.Device.(interface{ Threads() int }); ok && t.Threads() > 1 {
+	if t, ok := k.Device.(device.Threaded); ok && t.Threads() > 1 {
 		one, _, err := open.Device("cpu", open.Options{Threads: 1})
 		if err != nil {
 			return KernelReport{}, err

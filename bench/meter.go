@@ -4,19 +4,17 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
+	"github.com/dygmamba/dygmamba/train"
 )
 
 // warmUp is how many steps come before the measured ones: memory is allocated in the first, and joined in the second.
@@ -24,69 +22,53 @@ const warmUp = 3
 
 // meter is what all measurements of training steps share: a model, data and a device, and the batches to take.
 type meter struct {
-	factory model.Factory
-	spec    model.Spec
-	set     *dataset.Set
-	dev     device.Device
+	train.Run
 	threads int
 	batches int // at most; open lowers it to what there is
 
-	rule   device.Rule
 	pass   replay.Pass
-	train  *event.Log
+	past   *event.Log // the training events
 	size   int        // of a batch
 	whole  int        // batches among the training events
 	events event.Span // whole batches that are measured; chosen by whoever embeds the meter
 }
 
-// open splits the data.
+// open splits the data. A memory learns of a batch in the step that asks about it, so that this is measured too.
 func (m *meter) open() (err error) {
-	m.size = m.spec.Training.BatchSize
-	protocol, err := eval.Open(m.set, eval.Options{BatchSize: m.size, Threads: m.threads})
-	if err != nil {
+	if m.Factory.Remembers {
+		m.Spec.Order = model.Arrival
+	}
+	m.size = m.Spec.Training.BatchSize
+	o := eval.Options{BatchSize: m.size, Threads: m.threads, Order: m.Spec.Order}
+	if m.Protocol, err = eval.Open(m.Set, o); err != nil {
 		return err
 	}
-	if m.rule, err = optim.Rule(strings.ToLower(m.spec.Training.Optimizer)); err != nil {
+	if m.pass, err = m.Protocol.Train(0); err != nil {
 		return err
 	}
-	if m.pass, err = protocol.Train(0); err != nil {
-		return err
-	}
-	m.train = protocol.Split().Train
-	m.whole = m.train.Len() / m.size
+	m.past = m.Protocol.Split().Train
+	m.whole = m.past.Len() / m.size
 	m.batches = min(m.batches, m.whole)
 	if m.batches < 2 {
 		return fmt.Errorf("%s has %d training events, must have at least two batches of %d",
-			m.set.Name, m.train.Len(), m.size)
+			m.Set.Name, m.past.Len(), m.size)
 	}
 	return nil
 }
 
-// learner is a model under training.
+// learner takes the steps of a training, one after another.
 type learner struct {
-	dev   device.Device
-	model model.Model
-	opt   *optim.Optimizer
-	tape  *grad.Tape
-	step  uint64
-	loss  *tensor.Tensor
-	body  func()
-	batch *sample.Batch
-
+	*train.Learner
+	dev     device.Device
+	step    uint64
 	host    [2]float32     // the losses of two steps
 	reading device.Reading // of the last one
 }
 
 func (m *meter) learner(dev device.Device) (l *learner, err error) {
 	guarded := tensor.Guard(func() {
-		env := model.Env{Device: dev, Node: m.set.Node, Edge: m.set.Edge, NumNodes: m.set.NumNodes()}
 		l = &learner{dev: dev}
-		if l.model, err = m.factory.Build(env, m.spec); err != nil {
-			return
-		}
-		l.opt = optim.New(l.model.Params(), optim.Config{Rule: m.rule, Rate: float32(m.spec.Training.LearningRate)})
-		l.tape = grad.NewTape(dev, true)
-		l.body = func() { l.forward(); l.backward(); l.opt.Step() }
+		l.Learner, err = m.Run.Learner(dev)
 	})
 	if guarded != nil {
 		err = guarded
@@ -94,47 +76,29 @@ func (m *meter) learner(dev device.Device) (l *learner, err error) {
 	return l, err
 }
 
-func (l *learner) close() {
-	l.tape.Close()
-	l.opt.Close()
-	if c, ok := l.model.(interface{ Close() }); ok {
-		c.Close()
-	}
-}
-
-func (l *learner) reset(b *sample.Batch) {
-	l.batch = b
-	l.tape.Reset(grad.Key(0, l.step))
+// begin begins a step that is taken part by part.
+func (l *learner) begin(b *sample.Batch) {
+	l.Reset(b, grad.Key(0, l.step))
 	l.step++
-}
-
-func (l *learner) forward() {
-	labels := l.tape.Floats(l.batch.Labels, len(l.batch.Labels)) // [n]
-	l.loss = grad.BCE(l.tape, l.model.Score(l.tape, l.batch), labels)
-}
-
-func (l *learner) backward() {
-	l.model.Params().ZeroGrad()
-	l.tape.Backward(l.loss)
 }
 
 // whole takes a step as training does: it launches one and waits for the one before.
 func (l *learner) whole(b *sample.Batch) {
 	l.launch(b)
 	before, at := l.reading, l.step%2
-	l.reading = device.ReadLater(l.dev, l.host[at:at+1], l.loss.Data)
+	l.reading = device.ReadLater(l.dev, l.host[at:at+1], l.Loss.Data)
 	before.Wait()
 }
 
 func (l *learner) launch(b *sample.Batch) {
-	l.reset(b)
-	l.tape.Replay(model.Sizes(b), l.body)
+	l.Step(b, grad.Key(0, l.step))
+	l.step++
 }
 
 // walk hands batches to body: first some to warm up, as step −1, then the measured ones from 0 on.
 func (m *meter) walk(ctx context.Context, l *learner, measured int, body func(number int, s *replay.Step)) error {
 	walk := func(events event.Span, warm bool) error {
-		for s, err := range m.pass.Batches(ctx, l.model, events) {
+		for s, err := range m.pass.Batches(ctx, l.Model, events) {
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/tensor"
+	"github.com/dygmamba/dygmamba/train"
 )
 
 // lengthKey is the setting that is varied: how many positions a history has, the node itself and its latest neighbours.
@@ -38,12 +39,12 @@ type Neighbors struct {
 
 // Check looks at the settings, before any data are there.
 func (n Neighbors) Check() error {
-	_, err := n.at("", n.Lengths[0])
+	_, err := n.at(model.Data{}, n.Lengths[0])
 	return err
 }
 
 // at is the configuration for a data set with histories of a length.
-func (n Neighbors) at(data string, length int) (model.Spec, error) {
+func (n Neighbors) at(data model.Data, length int) (model.Spec, error) {
 	return n.Factory.Spec(n.Preset, data, append(slices.Clone(n.Settings), fmt.Sprintf("%s=%d", lengthKey, length))...)
 }
 
@@ -55,7 +56,7 @@ func (n Neighbors) Run(ctx context.Context) (*NeighborsReport, error) {
 		return nil, err
 	}
 	r := &NeighborsReport{
-		Model: n.Model, Preset: m.spec.Preset, Settings: n.Settings, Data: n.Set.Name, Device: n.Device.Name(),
+		Model: n.Model, Preset: m.Spec.Preset, Settings: n.Settings, Data: n.Set.Name, Device: n.Device.Name(),
 		Threads: n.Threads, BatchSize: m.size, Steps: n.Steps,
 	}
 	if n.OnBegin != nil {
@@ -92,22 +93,24 @@ type lengthMeter struct {
 
 // open splits the data and takes the last whole batches of the training events.
 func (m *lengthMeter) open() error {
-	spec, err := m.Factory.Spec(m.Preset, m.Set.Name, m.Settings...)
+	n := m.Neighbors
+	spec, err := n.Factory.Spec(n.Preset, model.DataOf(n.Set), n.Settings...)
 	if err != nil {
 		return err
 	}
 	m.meter = meter{
-		factory: m.Factory, spec: spec, set: m.Set, dev: m.Device, threads: m.Threads, batches: warmUp + m.Steps,
+		Run:     train.Run{Model: n.Model, Factory: n.Factory, Spec: spec, Set: n.Set, Device: n.Device},
+		threads: n.Threads, batches: warmUp + n.Steps,
 	}
 	if err := m.meter.open(); err != nil {
 		return err
 	}
-	m.events = m.train.Span((m.whole-m.batches)*m.size, m.whole*m.size)
+	m.events = m.past.Span((m.whole-m.batches)*m.size, m.whole*m.size)
 	if m.batches <= warmUp {
 		return fmt.Errorf("%s has %d whole batches of %d training events, must have at least %d",
-			m.Set.Name, m.whole, m.size, warmUp+1)
+			n.Set.Name, m.whole, m.size, warmUp+1)
 	}
-	if g, ok := m.dev.(interface{ FreeBytes() int64 }); ok {
+	if g, ok := n.Device.(device.Limited); ok {
 		m.free = g.FreeBytes()
 	}
 	return nil
@@ -123,10 +126,10 @@ func (m *lengthMeter) measure(ctx context.Context, length int, memory *Growth) (
 			return row, nil
 		}
 	}
-	if m.spec, err = m.at(m.set.Name, length); err != nil {
+	if m.Spec, err = m.at(model.DataOf(m.Neighbors.Set), length); err != nil {
 		return row, err
 	}
-	if f, ok := m.dev.(interface{ Forget() }); ok { // recordings of the length before
+	if f, ok := m.Neighbors.Device.(device.Forgetter); ok { // recordings of the length before
 		if err := tensor.Guard(f.Forget); err != nil {
 			return NeighborsRow{Neighbors: length, Problem: err.Error()}, nil
 		}
@@ -146,26 +149,28 @@ func (m *lengthMeter) measure(ctx context.Context, length int, memory *Growth) (
 
 // foresee finds what a step will take, without computing, and whether that is there. The tape may reserve room.
 func (m *lengthMeter) foresee(ctx context.Context, row *NeighborsRow) (room int64, err error) {
-	dev, taken, own := dry.Like(m.dev)
+	dev, taken, own := dry.Like(m.Neighbors.Device)
 	l, err := m.learner(dev)
 	if err != nil {
 		return 0, err
 	}
-	fixed := taken.Bytes() - l.tape.Bytes()
-	for s, err := range m.pass.Batches(ctx, l.model, m.events.Slice(0, m.size)) {
+	fixed := taken.Bytes() - l.Tape.Bytes()
+	for s, err := range m.pass.Batches(ctx, l.Model, m.events.Slice(0, m.size)) {
 		if err != nil {
 			return 0, err
 		}
 		if err := tensor.Guard(func() { l.whole(s.Batch) }); err != nil {
 			return 0, err
 		}
-		row.Positions = max(s.Batch.Src.Len, s.Batch.Dst.Len)
+		for i := range s.Batch.Rows {
+			row.Positions = max(row.Positions, s.Batch.Rows[i].Len)
+		}
 	}
-	row.Planned = fixed + l.tape.Bytes() + own()
+	row.Planned = fixed + l.Tape.Bytes() + own()
 	if free := m.available(); free > 0 && row.Planned > free {
 		return 0, fmt.Errorf("needs %s, %s are free", term.Bytes(row.Planned), term.Bytes(free))
 	}
-	return l.tape.Room(), nil
+	return l.Tape.Room(), nil
 }
 
 // available is the memory that a step may take, 0 where nobody tells.
@@ -178,17 +183,17 @@ func (m *lengthMeter) available() int64 {
 
 // take takes the steps.
 func (m *lengthMeter) take(ctx context.Context, row *NeighborsRow, room int64) error {
-	l, err := m.learner(m.dev)
+	l, err := m.learner(m.Neighbors.Device)
 	if err != nil {
 		return err
 	}
-	defer tensor.Guard(l.close) // after a failure the device may refuse to free, too
-	if err := tensor.Guard(func() { l.tape.Reserve(room) }); err != nil {
+	defer tensor.Guard(l.Close) // after a failure the device may refuse to free, too
+	if err := tensor.Guard(func() { l.Tape.Reserve(room) }); err != nil {
 		return err
 	}
 	var times, gathers []float64
 	var last time.Time
-	for s, err := range m.pass.Batches(ctx, l.model, m.events) {
+	for s, err := range m.pass.Batches(ctx, l.Model, m.events) {
 		if err != nil {
 			return err
 		}
@@ -201,14 +206,14 @@ func (m *lengthMeter) take(ctx context.Context, row *NeighborsRow, room int64) e
 		}
 		last = now
 	}
-	if err := tensor.Guard(m.dev.Sync); err != nil {
+	if err := tensor.Guard(m.Neighbors.Device.Sync); err != nil {
 		return err
 	}
 	row.Step, row.Gather = median(times), median(gathers)
-	switch d := m.dev.(type) {
-	case interface{ FreeBytes() int64 }:
+	switch d := m.Neighbors.Device.(type) {
+	case device.Limited:
 		row.Memory = m.free - d.FreeBytes()
-	case interface{ Used() int64 }:
+	case device.Metered:
 		row.Memory = d.Used()
 	default:
 		row.Memory = row.Planned

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/device/trace"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/train"
 )
 
 // Step asks how long training steps take, what their parts take, and how far the whole is from its matrix products
@@ -46,7 +47,10 @@ type stepMeter struct {
 
 // open splits the data and spreads the batches over the training events.
 func (m *stepMeter) open() error {
-	m.meter = meter{factory: m.Factory, spec: m.Spec, set: m.Set, dev: m.Device, threads: m.Threads, batches: m.Batches}
+	m.meter = meter{
+		Run:     train.Run{Model: m.Step.Model, Factory: m.Step.Factory, Spec: m.Step.Spec, Set: m.Step.Set, Device: m.Step.Device},
+		threads: m.Threads, batches: m.Batches,
+	}
 	if err := m.meter.open(); err != nil {
 		return err
 	}
@@ -54,9 +58,9 @@ func (m *stepMeter) open() error {
 	for i := range m.batches {
 		chosen[(2*i+1)*m.whole/(2*m.batches)] = true
 	}
-	m.events = m.train.Select(func(i int) bool { return chosen[i/m.size] }).All()
+	m.events = m.past.Select(func(i int) bool { return chosen[i/m.size] }).All()
 	m.report = StepReport{
-		Model: m.Model, Preset: m.Spec.Preset, Data: m.Set.Name, Device: m.Device.Name(), Threads: m.Threads,
+		Model: m.Step.Model, Preset: m.Step.Spec.Preset, Data: m.Step.Set.Name, Device: m.Step.Device.Name(), Threads: m.Threads,
 		BatchSize: m.size, Batches: m.batches,
 	}
 	return nil
@@ -80,20 +84,20 @@ func (m *stepMeter) run(ctx context.Context) (StepReport, error) {
 
 // memory finds what training takes on the device, without computing.
 func (m *stepMeter) memory(ctx context.Context) error {
-	dev, taken, own := dry.Like(m.dev)
+	dev, taken, own := dry.Like(m.Step.Device)
 	l, err := m.learner(dev)
 	if err != nil {
 		return err
 	}
-	fixed := taken.Bytes() - l.tape.Bytes()
+	fixed := taken.Bytes() - l.Tape.Bytes()
 	err = m.walk(ctx, l, 1, func(_ int, s *replay.Step) { l.whole(s.Batch) })
-	m.report.Peak = fixed + l.tape.Bytes() + own()
+	m.report.Peak = fixed + l.Tape.Bytes() + own()
 	return err
 }
 
 // kernels takes a few steps with every kernel timed, then times their products alone.
 func (m *stepMeter) kernels(ctx context.Context) error {
-	tracer := trace.New(m.dev, true)
+	tracer := trace.New(m.Step.Device, true)
 	l, err := m.learner(tracer)
 	if err != nil {
 		return err
@@ -120,7 +124,7 @@ func (m *stepMeter) kernels(ctx context.Context) error {
 		}
 		transfer = append(transfer, moved)
 	})
-	l.close()
+	l.Close()
 	if err != nil {
 		return err
 	}
@@ -130,32 +134,32 @@ func (m *stepMeter) kernels(ctx context.Context) error {
 		m.report.Kernels = append(m.report.Kernels, mean)
 	}
 	slices.SortFunc(m.report.Kernels, func(a, b KernelTime) int { return int(1e6 * (b.Time - a.Time)) })
-	m.report.GFLOP, m.report.Floor, err = timeProducts(ctx, m.dev, tracer.Products())
+	m.report.GFLOP, m.report.Floor, err = timeProducts(ctx, m.Step.Device, tracer.Products())
 	return err
 }
 
 // parts times forward, backward and optimizer, each to its end.
 func (m *stepMeter) parts(ctx context.Context) error {
-	l, err := m.learner(m.dev)
+	l, err := m.learner(m.Step.Device)
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer l.Close()
 	var times [4][]float64
 	timed := func(part int, keep bool, f func()) {
-		m.dev.Sync()
+		m.Step.Device.Sync()
 		began := time.Now()
 		f()
-		m.dev.Sync()
+		m.Step.Device.Sync()
 		if keep {
 			times[part] = append(times[part], milliseconds(time.Since(began)))
 		}
 	}
 	err = m.walk(ctx, l, m.batches, func(number int, s *replay.Step) {
-		l.reset(s.Batch)
-		timed(0, number >= 0, l.forward)
-		timed(1, number >= 0, l.backward)
-		timed(2, number >= 0, l.opt.Step)
+		l.begin(s.Batch)
+		timed(0, number >= 0, l.Forward)
+		timed(1, number >= 0, l.Backward)
+		timed(2, number >= 0, l.Optim.Step)
 		if number >= 0 {
 			times[3] = append(times[3], milliseconds(s.Gathered))
 		}
@@ -169,20 +173,20 @@ func (m *stepMeter) parts(ctx context.Context) error {
 // compute finds how long a step's kernels take when nothing else is to be done. A device that replays steps has them launched
 // when Replay returns; elsewhere they are the parts.
 func (m *stepMeter) compute(ctx context.Context) error {
-	if _, ok := m.dev.(device.Replayer); !ok {
+	if _, ok := m.Step.Device.(device.Replayer); !ok {
 		m.report.Compute = m.report.Forward + m.report.Backward + m.report.Optimizer
 		return nil
 	}
-	l, err := m.learner(m.dev)
+	l, err := m.learner(m.Step.Device)
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer l.Close()
 	var times []float64
 	err = m.walk(ctx, l, m.batches, func(number int, s *replay.Step) {
 		l.launch(s.Batch)
 		launched := time.Now()
-		m.dev.Sync()
+		m.Step.Device.Sync()
 		if number >= 0 {
 			times = append(times, milliseconds(time.Since(launched)))
 		}
@@ -193,11 +197,11 @@ func (m *stepMeter) compute(ctx context.Context) error {
 
 // steps times what a training run sees: from one update to the next.
 func (m *stepMeter) steps(ctx context.Context) error {
-	l, err := m.learner(m.dev)
+	l, err := m.learner(m.Step.Device)
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer l.Close()
 	times := make([]float64, 0, m.batches)
 	var last time.Time
 	var before, after runtime.MemStats
@@ -220,6 +224,6 @@ func (m *stepMeter) steps(ctx context.Context) error {
 	m.report.Step = median(times)
 	// Whole ones: the runtime has a few of its own.
 	m.report.Allocations = int64(after.Mallocs-before.Mallocs) / int64(len(times))
-	m.report.Epoch = m.report.Step / 1000 * float64((m.train.Len()+m.report.BatchSize-1)/m.report.BatchSize)
+	m.report.Epoch = m.report.Step / 1000 * float64((m.past.Len()+m.report.BatchSize-1)/m.report.BatchSize)
 	return nil
 }

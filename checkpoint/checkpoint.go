@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/dygmamba/dygmamba/tensor"
 )
 
 // ErrCorrupt says that a file is not a whole safetensors file; the wrapping error says where and why.
@@ -27,25 +29,13 @@ type File struct {
 }
 
 // Tensor is a named array: Data of floats, or else Bytes.
-type Tensor struct {
-	Name  string
-	Shape []int
-	Data  []float32
-	Bytes []byte
-}
+type Tensor = tensor.Named
 
 // checksumKey is the metadata key of the checksum that Save writes and Load checks and removes.
 const checksumKey = "sha256"
 
 // Find finds a tensor by name.
-func (f File) Find(name string) (Tensor, bool) {
-	for _, t := range f.Tensors {
-		if t.Name == name {
-			return t, true
-		}
-	}
-	return Tensor{}, false
-}
+func (f File) Find(name string) (Tensor, bool) { return tensor.Find(f.Tensors, name) }
 
 // check reports what would make a file that cannot be read back.
 func (f *File) check() error {
@@ -89,12 +79,12 @@ func (f *File) checksum() string {
 	slices.SortFunc(order, func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
 	for _, t := range order {
 		text(t.Name)
-		text(t.dtype())
+		text(dtype(t))
 		word(len(t.Shape))
 		for _, d := range t.Shape {
 			word(d)
 		}
-		t.encode(h) // a hash takes every write
+		encode(h, t) // a hash takes every write
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

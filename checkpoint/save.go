@@ -49,7 +49,7 @@ func Write(w io.Writer, f File) error {
 	b.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(head))))
 	b.Write(head)
 	for _, t := range f.Tensors {
-		t.encode(b)
+		encode(b, t)
 	}
 	return b.Flush()
 }
@@ -80,7 +80,7 @@ func (f *File) header() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		line, err := json.Marshal(entry{t.dtype(), append([]int{}, t.Shape...), [2]int64{at, at + size}})
+		line, err := json.Marshal(entry{dtype(t), append([]int{}, t.Shape...), [2]int64{at, at + size}})
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (f *File) header() ([]byte, error) {
 	return head, nil
 }
 
-func (t *Tensor) dtype() string {
+func dtype(t Tensor) string {
 	if t.Bytes != nil {
 		return "U8"
 	}
@@ -102,7 +102,7 @@ func (t *Tensor) dtype() string {
 }
 
 // encode writes the values, little-endian. Its writers keep their first error.
-func (t *Tensor) encode(w io.Writer) {
+func encode(w io.Writer, t Tensor) {
 	if t.Bytes != nil {
 		w.Write(t.Bytes)
 		return

@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
 )
 
@@ -32,7 +33,7 @@ type Comparison struct {
 // WarmUp is Warm for all contenders that remember.
 func (p *Protocol) WarmUp(ctx context.Context, list []Contender) error {
 	for _, c := range list {
-		memory, remembers := c.Scorer.(replay.Stateful)
+		memory, remembers := c.Scorer.(model.Rememberer)
 		if !remembers {
 			continue
 		}

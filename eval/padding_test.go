@@ -15,7 +15,7 @@ import (
 type longest struct{ neighbors, patch int }
 
 func (s longest) Plan() sample.Plan {
-	return sample.Plan{Neighbors: s.neighbors - 1, RowLen: s.neighbors, Target: sample.TargetLast}
+	return sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: s.neighbors - 1, RowLen: s.neighbors, Target: sample.TargetLast})}
 }
 
 func (s longest) RankOnly() {}
@@ -26,7 +26,7 @@ func (s longest) Score(b *sample.Batch, out []float32) error {
 		most := 0
 		for i := call[0]; i < call[1]; i++ {
 			n := 0
-			for _, id := range b.Dst.Node[i*b.Dst.Len : (i+1)*b.Dst.Len] {
+			for _, id := range b.Rows[1].Node[i*b.Rows[1].Len : (i+1)*b.Rows[1].Len] {
 				if id != 0 {
 					n++
 				}

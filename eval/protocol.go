@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -51,7 +53,8 @@ type Options struct {
 	Sampling    string // sample.Reference ("" too) or sample.Native
 	BatchSize   int    // 0 is 200
 	PerPositive int    // negatives for each positive in evaluation; 0 is 1
-	Strict      bool   // Val and Test without the events that NewVal and NewTest have
+	SeenOnly    bool   // Val and Test without the events that NewVal and NewTest have
+	Order       string // in which a memory learns of events: model.Arrival ("" too) or model.Strict
 	Avoid       bool   // native: random negatives are no positives of their batch
 	Threads     int    // that gather; 0: as many as Go may use
 
@@ -70,10 +73,13 @@ type Protocol struct {
 
 // NewProtocol makes the protocol of a split.
 func NewProtocol(s *dataset.Split, o Options) *Protocol {
+	if o.Order == "" {
+		o.Order = model.Arrival
+	}
 	p := &Protocol{split: s, options: o, parts: [4]*event.Log{s.Val, s.NewVal, s.Test, s.NewTest}, negatives: map[string]sample.Negatives{}}
 	p.train = sync.OnceValue(func() index.View { return index.Freeze(s.Train) })
 	p.full = sync.OnceValue(func() index.View { return index.Freeze(s.Full) })
-	if o.Strict {
+	if o.SeenOnly {
 		p.parts[Val], p.parts[Test] = seen(s.Val, s.NewNodes), seen(s.Test, s.NewNodes)
 	}
 	return p
@@ -92,7 +98,7 @@ func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 	if err != nil {
 		return replay.Pass{}, fmt.Errorf("training negatives: %w", err)
 	}
-	return replay.Pass{Past: p.train(), Negatives: n, BatchSize: p.options.BatchSize, Threads: p.options.Threads, OnBatch: p.options.OnBatch}, nil
+	return replay.Pass{Past: p.train(), Negatives: n, BatchSize: p.options.BatchSize, Threads: p.options.Threads, Order: p.options.Order, OnBatch: p.options.OnBatch}, nil
 }
 
 // Pass is the pass over Events(part): all events before a query are seen, whoever they belong to. Negatives of Val and Test come from all
@@ -115,7 +121,7 @@ func (p *Protocol) Pass(part Part, strategy string) (replay.Pass, error) {
 	}
 	return replay.Pass{
 		Past: p.full(), Negatives: n, PerPositive: p.options.PerPositive,
-		BatchSize: p.options.BatchSize, Seed: 1, Threads: p.options.Threads, OnBatch: p.options.OnBatch,
+		BatchSize: p.options.BatchSize, Seed: 1, Threads: p.options.Threads, Order: p.options.Order, OnBatch: p.options.OnBatch,
 	}, nil
 }
 
@@ -131,48 +137,58 @@ func (p *Protocol) observed(part Part) event.Time {
 	return before.At(before.Len() - 1).Time
 }
 
-// Evaluate measures a scorer on a part and rewinds what it remembers to where it was. For Test and NewTest that is the state after
-// validation: see Validate and Warm.
-func (p *Protocol) Evaluate(ctx context.Context, s replay.Scorer, part Part, strategy string) (Result, error) {
-	memory, remembers := s.(replay.Stateful)
-	var before []byte
-	if remembers {
-		before = memory.Snapshot()
-	}
-	r, err := p.run(ctx, s, part, strategy)
-	if remembers {
-		if rewind := memory.Restore(before); err == nil && rewind != nil {
-			err = fmt.Errorf("rewind after %v: %w", part, rewind)
-		}
-	}
+// Evaluate measures a scorer on a part and rewinds what it remembers to where it was, whatever happens. For Test and NewTest that is the
+// state after validation: see Validate and Warm.
+func (p *Protocol) Evaluate(ctx context.Context, s replay.Scorer, part Part, strategy string) (r Result, err error) {
+	err = p.rewound(s, true, func() error {
+		r, err = p.run(ctx, s, part, strategy)
+		return err
+	})
 	return r, err
 }
 
 // Validate measures a scorer on NewVal and Val with random negatives. Both start from what it remembers of training, and it ends with what it
-// remembers after Val, which is where testing starts and what a checkpoint holds.
+// remembers after Val, which is where testing starts and what a checkpoint holds. If it is interrupted it remembers training alone.
 func (p *Protocol) Validate(ctx context.Context, s replay.Scorer) (val, newVal Result, err error) {
 	if newVal, err = p.Evaluate(ctx, s, NewVal, sample.Random); err != nil {
 		return val, newVal, err
 	}
-	val, err = p.run(ctx, s, Val, sample.Random)
+	err = p.rewound(s, false, func() error {
+		val, err = p.run(ctx, s, Val, sample.Random)
+		return err
+	})
 	return val, newVal, err
 }
 
+// rewound lets a scorer do something and takes it back to what it remembered before: always, or only if that failed.
+func (p *Protocol) rewound(s replay.Scorer, always bool, do func() error) error {
+	memory, remembers := s.(model.Rememberer)
+	if !remembers {
+		return do()
+	}
+	before, err := memory.Snapshot()
+	if err != nil {
+		return fmt.Errorf("keep what is remembered: %w", err)
+	}
+	err = do()
+	if err == nil && !always {
+		return nil
+	}
+	if rewind := memory.Restore(before); rewind != nil {
+		return errors.Join(err, fmt.Errorf("rewind: %w", rewind))
+	}
+	return err
+}
+
 // Warm makes a scorer without parameters remember Train and Val and nothing else, as if it had been through both.
-func (p *Protocol) Warm(ctx context.Context, s replay.Stateful) error {
+func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error {
 	if err := s.Restore(nil); err != nil {
 		return fmt.Errorf("forget everything: %w", err)
 	}
-	size := p.options.BatchSize
-	if size <= 0 {
-		size = replay.BatchSize
-	}
+	pass := replay.Pass{Past: p.full(), BatchSize: p.options.BatchSize, Threads: p.options.Threads, Order: p.options.Order}
 	for _, l := range []*event.Log{p.split.Train, p.split.Val} {
-		for span := range l.Batches(0, l.Len(), size) {
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("remember training events: %w", err)
-			}
-			s.Observe(span)
+		if err := pass.Remember(ctx, s, l.All()); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package eval_test
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/streamtest"
 	"github.com/dygmamba/dygmamba/models/edgebank"
 	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
 )
 
 // memory counts what it observed, and notes what it remembered at the first query after the count changed.
@@ -27,11 +27,17 @@ func (m *memory) Score(b *sample.Batch, out []float32) error {
 	m.seen = append(m.seen, m.count)
 	return nil
 }
-func (m *memory) Observe(s event.Span) { m.count += s.Len() }
-func (m *memory) Snapshot() []byte     { return binary.LittleEndian.AppendUint64(nil, uint64(m.count)) }
-func (m *memory) Restore(state []byte) error {
+func (m *memory) UnitPlan() sample.Plan { return sample.Plan{} }
+func (m *memory) Commit(b *sample.Batch) error {
+	m.count += b.Events.Len()
+	return nil
+}
+func (m *memory) Snapshot() ([]tensor.Named, error) {
+	return []tensor.Named{{Name: "count", Data: []float32{float32(m.count)}}}, nil
+}
+func (m *memory) Restore(state []tensor.Named) error {
 	if m.count = 0; state != nil {
-		m.count = int(binary.LittleEndian.Uint64(state))
+		m.count = int(state[0].Data[0])
 	}
 	return nil
 }
@@ -174,7 +180,7 @@ func TestTrainingSeesOnlyTraining(t *testing.T) {
 
 func TestStrictTestHasNoNewNodes(t *testing.T) {
 	s := split(t, streamtest.Generate(streamtest.Shape{Events: 4000, Sources: 60, Dests: 50, Instants: 3500}, 1))
-	p := eval.NewProtocol(s, eval.Options{Strict: true})
+	p := eval.NewProtocol(s, eval.Options{SeenOnly: true})
 	if n := p.Events(eval.Test).Len(); n != s.Test.Len()-s.NewTest.Len() || n == 0 {
 		t.Errorf("%d events of %d, %d of them with new nodes", n, s.Test.Len(), s.NewTest.Len())
 	}

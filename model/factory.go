@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/nn"
 )
 
 // Env is what a model is built in: where it computes, what is known of nodes and events, and the seed of its first weights.
@@ -17,7 +20,48 @@ type Env struct {
 	Node, Edge dataset.Features
 	NumNodes   int // 1 + the largest node id
 	Seed       uint64
+	// Train is the training part of the data, for what a model takes from it before it learns. Nil where there are no data.
+	Train func() (event.Span, error)
 }
+
+// Features puts the features of nodes and events on the device, for a model that expects rows of the given widths; narrower ones are padded.
+func (e Env) Features(nodeDim, edgeDim int) (node, edge *nn.Features, err error) {
+	for _, f := range []struct {
+		what, key string
+		features  dataset.Features
+		most      int
+	}{{"node", "node_feat_dim", e.Node, nodeDim}, {"edge", "edge_feat_dim", e.Edge, edgeDim}} {
+		if f.features.Data != nil && f.features.Cols > f.most {
+			return nil, nil, fmt.Errorf("%s features have %d columns, %s is %d and must be at least as many", f.what, f.features.Cols, f.key, f.most)
+		}
+	}
+	node = nn.NewFeatures(e.Device, e.Node.Data, e.Node.Rows, e.Node.Cols)
+	edge = nn.NewFeatures(e.Device, e.Edge.Data, e.Edge.Rows, e.Edge.Cols)
+	return node, edge, nil
+}
+
+// Data is what a configuration may depend on of the data it is for.
+type Data struct {
+	Name     string
+	Imported bool // a user's own, drawn by our own generators; otherwise published, drawn as the reference programs draw
+}
+
+// DataOf describes a data set.
+func DataOf(s *dataset.Set) Data {
+	if s == nil {
+		return Data{}
+	}
+	return Data{s.Name, s.Sampling == dataset.Native}
+}
+
+// Orders in which a memory learns of events, in units of a batch (see replay).
+const (
+	Strict  = "strict"  // a query at t sees the units that end before t, nothing of its own instant
+	Arrival = "arrival" // a unit is remembered once it was asked about, as in the reference programs: what comes after it at the same instant sees it
+)
+
+// Orders lists them.
+func Orders() []string { return []string{Strict, Arrival} }
 
 // Training says how a model learns. Its JSON names are the ones --set takes, and about says what they are.
 type Training struct {
@@ -26,6 +70,11 @@ type Training struct {
 	Epochs       int     `json:"num_epochs" about:"at most so many"`
 	Patience     int     `json:"patience" about:"epochs without a better one till it stops"`
 	Optimizer    string  `json:"optimizer" about:"Adam, SGD or RMSprop"` // however capitalised
+}
+
+// walk is what of Training concerns a rule.
+type walk struct {
+	BatchSize int `json:"batch_size" about:"events that are asked about, then remembered, at once"`
 }
 
 // Standard is how the reference programs train every model.
@@ -48,25 +97,48 @@ func (t Training) Check() error {
 	return nil
 }
 
-// Kind describes a kind of model with configuration C to Make.
+// Kind describes a kind of model with configuration C to Make. C may also have these methods, each about itself:
+//
+//	Notes() []string      what a user should know before training, a line each
+//	Conditions() []string what its scores depend on beside their own past, a line each; results carry them
+//	Brief() string        its settings in a few words, for tables of results
 type Kind[C interface{ Check() error }] struct {
 	Summary string
 	Default C           // complete
 	Presets []Preset[C] // the first is the reference program's; none: Default with Standard training, under the name "released"
 	// Prefer, optional, names the preset to train on a data set with when none is asked for; without it that is the first.
-	Prefer func(data string) string
+	Prefer func(data Data) string
+	// Imported, optional, changes the configuration for data that are not published ones.
+	Imported func(c *C)
+	// Remembers says that the models are Memories. The presets in InArrival then run in the order of arrival, others in strict order.
+	Remembers bool
+	InArrival []string
+	// Lighter says which settings make a training need less memory, beside batch_size.
+	Lighter string
 	// Shapes, optional, is base changed to what the shapes of a checkpoint's tensors tell; it need not look at every tensor.
 	Shapes func(base C, shapes map[string][]int) (C, error)
 	// Table, optional but needed with Shapes, lists every parameter's shape.
 	Table func(c C) []Shape
+	// Ignore, optional, tells tensors of a released program's checkpoint that are no parameters, or one under a second name.
+	Ignore func(name string) bool
+
 	Build func(env Env, c C) (Model, error)
+	// Rule, instead of Build, makes what needs no training. Variants are its forms, of which published tables report the best.
+	Rule     func(c C) (Answerer, error)
+	Variants []Variant[C]
+}
+
+// Variant is a form of a rule.
+type Variant[C any] struct {
+	Name   string
+	Config C
 }
 
 // Preset is a named configuration: what to change of the default for a data set.
 type Preset[C any] struct {
 	Name    string
 	Summary string
-	Apply   func(data string, c *C, t *Training)
+	Apply   func(data string, c *C, t *Training) // by the data set's name
 }
 
 // Shape names a parameter and gives its dimensions.
@@ -78,7 +150,8 @@ type Shape struct {
 // Spec is a complete configuration: it suffices to build the model again.
 type Spec struct {
 	Preset   string   `json:"preset"`
-	Config   any      `json:"config"` // a pointer to the factory's kind of configuration
+	Order    string   `json:"order,omitempty"` // Strict or Arrival, of a model that remembers
+	Config   any      `json:"config"`          // a pointer to the factory's kind of configuration
 	Training Training `json:"training"`
 }
 
@@ -90,17 +163,61 @@ func (s Spec) Notes() []string {
 	return nil
 }
 
+// Conditions are what scores depend on beside what happened before their own time, one line each. Results carry them.
+func (s Spec) Conditions() []string {
+	var list []string
+	if c, ok := s.Config.(interface{ Conditions() []string }); ok {
+		list = c.Conditions()
+	}
+	if s.Order == Arrival {
+		list = append(list, "memory in the order of arrival: earlier batches of the same instant are seen")
+	}
+	return list
+}
+
+// Brief is the settings in a few words.
+func (s Spec) Brief() string {
+	if c, ok := s.Config.(interface{ Brief() string }); ok {
+		return c.Brief()
+	}
+	var words []string
+	for _, x := range Settings(s.Config) {
+		words = append(words, fmt.Sprintf("%s %v", x.Key, x.Value))
+	}
+	return strings.Join(words, ", ")
+}
+
 // Factory builds one kind of model. It hides the type of its configuration from everyone who need not know it.
 type Factory struct {
-	Summary string
-	Presets []string // names; the first is the reference program's
+	Summary   string
+	Presets   []string // names; the first is the reference program's
+	Remembers bool     // its models are Memories
+	Trains    bool     // it has something to learn; otherwise it is a Rule
+	Lighter   string   // settings that make a training need less memory
 
-	spec       func(preset, data string, settings []string) (Spec, error)
+	spec       func(preset string, data Data, settings []string) (Spec, error)
 	decode     func(raw []byte, settings []string) (Spec, error)
 	fromShapes func(base Spec, shapes map[string][]int, settings []string) (Spec, error)
 	build      func(env Env, s Spec) (Model, error)
+	rule       func(s Spec) (Answerer, error)
+	variants   func(settings []string) ([]NamedSpec, error)
+	ignore     func(name string) bool
 	about      map[string]string
 	keys       []string
+}
+
+// Settings lists what can be set of a configuration, with its values: of a rule nothing that concerns learning.
+func (f Factory) Settings(s Spec) []Setting {
+	if f.Trains {
+		return Settings(s.Config, s.Training)
+	}
+	return Settings(s.Config)
+}
+
+// NamedSpec is a variant of a rule.
+type NamedSpec struct {
+	Name string
+	Spec Spec
 }
 
 // Make turns the description of a kind of model into a factory.
@@ -109,31 +226,45 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 		k.Presets = []Preset[C]{{"released", "the released program's values", func(string, *C, *Training) {}}}
 	}
 	if k.Prefer == nil {
-		k.Prefer = func(string) string { return k.Presets[0].Name }
+		k.Prefer = func(Data) string { return k.Presets[0].Name }
 	}
-	f := Factory{Summary: k.Summary, about: map[string]string{}, keys: Keys(new(C), new(Training))}
+	if k.Ignore == nil {
+		k.Ignore = func(string) bool { return false }
+	}
+	f := Factory{
+		Summary: k.Summary, Remembers: k.Remembers, Trains: k.Rule == nil, Lighter: k.Lighter,
+		ignore: k.Ignore, about: map[string]string{}, keys: Keys(new(C), new(Training)),
+	}
+	if !f.Trains {
+		f.keys = Keys(new(C), new(walk))
+	}
 	for _, p := range k.Presets {
 		f.Presets = append(f.Presets, p.Name)
 		f.about[p.Name] = p.Summary
 	}
-	f.spec = k.spec
-	f.decode = k.decode
-	f.fromShapes = k.fromShapes
+	f.spec, f.decode, f.fromShapes, f.variants = k.spec, k.decode, k.fromShapes, k.variants
 	f.build = func(env Env, s Spec) (Model, error) {
-		c, ok := s.Config.(*C)
-		if !ok {
-			return nil, fmt.Errorf("configuration is a %T, must be a %T", s.Config, c)
+		if k.Build == nil {
+			return nil, errors.New("it has nothing to learn")
 		}
-		if err := (*c).Check(); err != nil {
+		c, err := k.config(s)
+		if err != nil {
 			return nil, err
 		}
-		return k.Build(env, *c)
+		return k.Build(env, c)
+	}
+	f.rule = func(s Spec) (Answerer, error) {
+		c, err := k.config(s)
+		if err != nil {
+			return nil, err
+		}
+		return k.Rule(c)
 	}
 	return f
 }
 
 // Spec is the configuration that a preset ("" for the preferred one) has for a data set, changed by settings "key=value".
-func (f Factory) Spec(preset, data string, settings ...string) (Spec, error) {
+func (f Factory) Spec(preset string, data Data, settings ...string) (Spec, error) {
 	return f.spec(preset, data, settings)
 }
 
@@ -149,13 +280,30 @@ func (f Factory) FromTensors(base Spec, shapes map[string][]int, settings ...str
 // Build makes the model.
 func (f Factory) Build(env Env, s Spec) (Model, error) { return f.build(env, s) }
 
+// Rule makes the answerer of a kind that has nothing to learn.
+func (f Factory) Rule(s Spec) (Answerer, error) { return f.rule(s) }
+
+// Variants are the forms of a rule that settings leave open, each complete.
+func (f Factory) Variants(settings ...string) ([]NamedSpec, error) { return f.variants(settings) }
+
+// Ignores tells tensors of a released program's checkpoint that the model has no place for and does not miss.
+func (f Factory) Ignores(name string) bool { return f.ignore(name) }
+
 // About says what a preset is.
 func (f Factory) About(preset string) string { return f.about[preset] }
 
 // Keys lists the settings that Spec takes.
 func (f Factory) Keys() []string { return f.keys }
 
-func (k Kind[C]) spec(preset, data string, settings []string) (Spec, error) {
+func (k Kind[C]) config(s Spec) (c C, err error) {
+	p, ok := s.Config.(*C)
+	if !ok {
+		return c, fmt.Errorf("configuration is a %T, must be a %T", s.Config, p)
+	}
+	return *p, (*p).Check()
+}
+
+func (k Kind[C]) spec(preset string, data Data, settings []string) (Spec, error) {
 	if preset == "" {
 		preset = k.Prefer(data)
 	}
@@ -168,13 +316,33 @@ func (k Kind[C]) spec(preset, data string, settings []string) (Spec, error) {
 		return Spec{}, fmt.Errorf("%w: no preset %q; there are %s", ErrSetting, preset, strings.Join(names, ", "))
 	}
 	c, t := k.Default, Standard
-	k.Presets[i].Apply(data, &c, &t)
-	return k.complete(preset, c, t, settings)
+	if data.Imported && k.Imported != nil {
+		k.Imported(&c)
+	}
+	k.Presets[i].Apply(data.Name, &c, &t)
+	return k.complete(Spec{Preset: preset, Order: k.order(preset)}, c, t, settings)
+}
+
+// order is the one that a preset runs in, "" for models that do not remember.
+func (k Kind[C]) order(preset string) string {
+	switch {
+	case !k.Remembers:
+		return ""
+	case slices.Contains(k.InArrival, preset):
+		return Arrival
+	}
+	return Strict
 }
 
 // complete applies settings and checks everything.
-func (k Kind[C]) complete(preset string, c C, t Training, settings []string) (Spec, error) {
-	if err := Apply(settings, &c, &t); err != nil {
+func (k Kind[C]) complete(s Spec, c C, t Training, settings []string) (Spec, error) {
+	if k.Rule != nil { // no more of training than how the stream is cut
+		w := walk{t.BatchSize}
+		if err := Apply(settings, &c, &w); err != nil {
+			return Spec{}, err
+		}
+		t.BatchSize = w.BatchSize
+	} else if err := Apply(settings, &c, &t); err != nil {
 		return Spec{}, err
 	}
 	if err := c.Check(); err != nil {
@@ -183,7 +351,25 @@ func (k Kind[C]) complete(preset string, c C, t Training, settings []string) (Sp
 	if err := t.Check(); err != nil {
 		return Spec{}, fmt.Errorf("%w: %w", ErrSetting, err)
 	}
-	return Spec{preset, &c, t}, nil
+	s.Config, s.Training = &c, t
+	return s, nil
+}
+
+// variants keeps those that agree with the settings.
+func (k Kind[C]) variants(settings []string) ([]NamedSpec, error) {
+	asked, err := k.spec("", Data{}, settings)
+	if err != nil {
+		return nil, err
+	}
+	var list []NamedSpec
+	for _, v := range k.Variants {
+		if err := agrees(settings, &v.Config); err != nil {
+			continue
+		}
+		c := v.Config
+		list = append(list, NamedSpec{v.Name, Spec{Preset: asked.Preset, Order: asked.Order, Config: &c, Training: asked.Training}})
+	}
+	return list, nil
 }
 
 func (k Kind[C]) decode(raw []byte, settings []string) (Spec, error) {
@@ -192,7 +378,10 @@ func (k Kind[C]) decode(raw []byte, settings []string) (Spec, error) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return Spec{}, fmt.Errorf("model configuration: %w", err)
 	}
-	return k.complete(s.Preset, c, s.Training, settings)
+	if k.Remembers && !slices.Contains(Orders(), s.Order) {
+		return Spec{}, fmt.Errorf("model configuration: order %q, must be %s or %s", s.Order, Strict, Arrival)
+	}
+	return k.complete(s, c, s.Training, settings)
 }
 
 func (k Kind[C]) fromShapes(base Spec, shapes map[string][]int, settings []string) (Spec, error) {
@@ -203,10 +392,11 @@ func (k Kind[C]) fromShapes(base Spec, shapes map[string][]int, settings []strin
 	if err != nil {
 		return Spec{}, err
 	}
-	s, err := k.complete(base.Preset, c, base.Training, settings)
+	s, err := k.complete(base, c, base.Training, settings)
 	if err != nil {
 		return Spec{}, err
 	}
+	maps.DeleteFunc(shapes, func(name string, _ []int) bool { return k.Ignore(name) })
 	return s, Match(k.Table(*s.Config.(*C)), shapes)
 }
 

@@ -36,8 +36,8 @@ var toy = Make(Kind[toyConfig]{
 			}
 		}},
 	},
-	Prefer: func(data string) string {
-		if data == "reddit" {
+	Prefer: func(data Data) string {
+		if data.Name == "reddit" {
 			return "large"
 		}
 		return "small"
@@ -47,13 +47,13 @@ var toy = Make(Kind[toyConfig]{
 })
 
 func TestSpec(t *testing.T) {
-	s, err := toy.Spec("large", "uci", "dropout=0.25", " deep = true", "batch_size=7", "label=a=b")
+	s, err := toy.Spec("large", Data{Name: "uci"}, "dropout=0.25", " deep = true", "batch_size=7", "label=a=b")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Standard
 	want.Epochs, want.BatchSize = 200, 7
-	if diff := cmp.Diff(Spec{"large", &toyConfig{30, 0.25, true, "a=b"}, want}, s); diff != "" {
+	if diff := cmp.Diff(Spec{Preset: "large", Config: &toyConfig{30, 0.25, true, "a=b"}, Training: want}, s); diff != "" {
 		t.Error(diff)
 	}
 	raw, err := json.Marshal(s)
@@ -67,10 +67,10 @@ func TestSpec(t *testing.T) {
 	if s, err = toy.Decode(raw, "size=5"); err != nil || s.Config.(*toyConfig).Size != 5 || s.Training != again.Training {
 		t.Errorf("changed after decoding: %+v, %v", s, err)
 	}
-	if s, err = toy.Spec("", "enron"); err != nil || s.Preset != "small" || s.Config.(*toyConfig).Size != 3 {
+	if s, err = toy.Spec("", Data{Name: "enron"}); err != nil || s.Preset != "small" || s.Config.(*toyConfig).Size != 3 {
 		t.Errorf("default preset: %+v, %v", s, err)
 	}
-	if s, err = toy.Spec("", "reddit"); err != nil || s.Preset != "large" {
+	if s, err = toy.Spec("", Data{Name: "reddit"}); err != nil || s.Preset != "large" {
 		t.Errorf("preferred preset: %+v, %v", s, err)
 	}
 	if s, err = toy.Decode([]byte("{}")); err != nil || s.Training != Standard || s.Config.(*toyConfig).Size != 3 {
@@ -98,7 +98,7 @@ func TestBadSettings(t *testing.T) {
 		if tt.setting != "" {
 			settings = append(settings, tt.setting)
 		}
-		_, err := toy.Spec(tt.preset, "uci", settings...)
+		_, err := toy.Spec(tt.preset, Data{Name: "uci"}, settings...)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !errors.Is(err, ErrSetting) {
 			t.Errorf("preset %q, setting %q: %v, want %q", tt.preset, tt.setting, err, tt.want)
 		}
@@ -106,7 +106,7 @@ func TestBadSettings(t *testing.T) {
 }
 
 func TestFromTensors(t *testing.T) {
-	base, err := toy.Spec("", "")
+	base, err := toy.Spec("", Data{})
 	if err != nil {
 		t.Fatal(err)
 	}

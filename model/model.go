@@ -1,4 +1,4 @@
-// Package model holds the contract between data and maths: what a model asks for, and what it answers.
+// Package model holds the contract between data and maths: what a model asks for, what it says, and what it remembers.
 package model
 
 import (
@@ -8,10 +8,91 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Model scores queries with differentiable parameters.
+// Model says something about queries, with parameters that can be learned.
 type Model interface {
 	Plan() sample.Plan
-	// Score gives one logit per query, [n, 1], and never changes state.
-	Score(tp *grad.Tape, b *sample.Batch) *tensor.Tensor
-	Params() *nn.Params // fixed order
+	// Embed describes the queries of b, and never changes what the model remembers. A batch with Calls is for Logits: Embed is given
+	// one call at a time.
+	Embed(tp *grad.Tape, b *sample.Batch) Embedding
+	Head() Head         // what turns that into the answer "they interact"
+	Params() *nn.Params // in a fixed order; those of the head are among them
+	Close()             // gives all memory back
+}
+
+// Embedding is what a model says about n queries.
+type Embedding struct {
+	Src, Dst *tensor.Tensor // [n, ·]: the two nodes at the query's time, as far as the model tells seen from each other
+	Pair     *tensor.Tensor // [n, ·]: what it knows of the two together; nil where it looks at each alone
+}
+
+// Head turns embeddings into one logit for each query, [n, 1].
+type Head interface {
+	Logit(tp *grad.Tape, e Embedding) *tensor.Tensor
+}
+
+// Merge is the usual head: a small network on everything that the model says.
+type Merge struct{ nn.Merge }
+
+// Logit is fc2·relu(fc1·[src ‖ dst ‖ pair]).
+func (h Merge) Logit(tp *grad.Tape, e Embedding) *tensor.Tensor {
+	if e.Pair == nil {
+		return h.Forward(tp, e.Src, e.Dst)
+	}
+	return h.Forward(tp, e.Src, e.Dst, e.Pair)
+}
+
+// Logits asks a model about all queries of b, call by call where they were gathered that way: [n, 1]. What it said of the positives, or of
+// all, comes along for models that remember.
+func Logits(tp *grad.Tape, m Model, h Head, b *sample.Batch) (*tensor.Tensor, Embedding) {
+	if len(b.Calls) == 0 {
+		e := m.Embed(tp, b)
+		return h.Logit(tp, e), e
+	}
+	var first Embedding
+	var parts []*tensor.Tensor
+	for i, c := range b.Calls {
+		e := m.Embed(tp, c)
+		parts = append(parts, h.Logit(tp, e))
+		if i == 0 {
+			first = e
+		}
+	}
+	if len(parts) == 1 {
+		return parts[0], first
+	}
+	return grad.Stack(tp, parts...), first
+}
+
+// Memory is a model that remembers events. Commit is the only way it does.
+type Memory interface {
+	Model
+	// Commit remembers b.Events, about which the first b.Positives queries of b are. It computes on tp, after Embed and before the
+	// optimizer moves, if the events are remembered in the step that asked about them: then e is what Embed has said. Otherwise b
+	// was gathered by UnitPlan and e is nil. No gradient flows into what is remembered.
+	Commit(tp *grad.Tape, b *sample.Batch, e *Embedding)
+	UnitPlan() sample.Plan        // what Commit needs to know where nobody has asked
+	Snapshot() []tensor.Named     // all that is remembered: for checkpoints, and to rewind
+	Restore([]tensor.Named) error // nil forgets everything
+	Grow(nodes int)               // makes room for node ids below nodes
+}
+
+// Shaper is a model whose steps can differ where the sizes of batches do not, as after a table moved: Shape must then differ too.
+type Shaper interface {
+	Shape(b *sample.Batch) uint64
+}
+
+// StepKey tells steps apart that must not be replayed for each other.
+func StepKey(m Model, b *sample.Batch) uint64 {
+	if s, ok := m.(Shaper); ok {
+		return grad.Key(b.Shape(), s.Shape(b))
+	}
+	return b.Shape()
+}
+
+// Weigher is a model that can tell what it paid attention to.
+type Weigher interface {
+	Model
+	// Weigh is Embed, and for each draw of the plan how much the steps of each row count, [rows, steps]; nil for draws or forms of the
+	// model that have no weights. A step is as many consecutive positions of a row as make steps of all; weights of a row add up to 1.
+	Weigh(tp *grad.Tape, b *sample.Batch) (Embedding, []*tensor.Tensor)
 }

@@ -7,9 +7,26 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Scorer answers queries with a model where its parameters lie. It is a replay.Starter and belongs to one goroutine.
+// Answerer answers queries, with or without anything to learn: EdgeBank is one without any tensors.
+type Answerer interface {
+	Plan() sample.Plan
+	// Score writes one logit or score per query of b to out.
+	Score(b *sample.Batch, out []float32) error
+}
+
+// Rememberer is an answerer that remembers events. Commit is the only way it does.
+type Rememberer interface {
+	Answerer
+	Commit(b *sample.Batch) error // see Memory; b may have been asked about or gathered by UnitPlan
+	UnitPlan() sample.Plan
+	Snapshot() ([]tensor.Named, error)
+	Restore([]tensor.Named) error // nil forgets everything
+}
+
+// Scorer answers queries with a model where its parameters lie. It belongs to one goroutine.
 type Scorer struct {
 	model    Model
+	head     Head
 	tape     *grad.Tape
 	step     func() // bound once, so that scoring allocates nothing
 	batch    *sample.Batch
@@ -17,13 +34,31 @@ type Scorer struct {
 	readings [2]device.Reading // of the batches under way
 	started  int
 	finished int
+	memory   *remembering // nil until asked for, and where the model does not remember
 }
 
 // NewScorer makes a scorer. The model may be trained on between calls.
-func NewScorer(m Model) *Scorer {
-	s := &Scorer{model: m, tape: grad.NewTape(m.Params().Device(), false)}
-	s.step = func() { s.logits = s.model.Score(s.tape, s.batch) }
+func NewScorer(m Model) *Scorer { return NewScorerWith(m, m.Head()) }
+
+// NewScorerWith makes a scorer that asks another question than the model's own head.
+func NewScorerWith(m Model, h Head) *Scorer {
+	s := &Scorer{model: m, head: h, tape: grad.NewTape(m.Params().Device(), false)}
+	s.step = func() { s.logits, _ = Logits(s.tape, s.model, s.head, s.batch) }
 	return s
+}
+
+// Answerer is the scorer with all that its model can do: a Rememberer if it remembers.
+func (s *Scorer) Answerer() Answerer {
+	m, remembers := s.model.(Memory)
+	if !remembers {
+		return s
+	}
+	if s.memory == nil {
+		r := &remembering{Scorer: s, memory: m}
+		r.step = func() { m.Commit(r.commits, r.unit, nil) }
+		s.memory = r
+	}
+	return s.memory
 }
 
 // Plan is what the model wants gathered.
@@ -48,7 +83,7 @@ func (s *Scorer) Start(b *sample.Batch, out []float32) error {
 		}
 		s.batch = b
 		s.tape.Reset(0)
-		s.tape.Replay(Sizes(b), s.step)
+		s.tape.Replay(StepKey(s.model, b), s.step)
 		*reading = device.ReadLater(s.tape.Device(), out[:s.logits.Len()], s.logits.Data)
 	})
 	if err == nil {
@@ -77,9 +112,47 @@ func (s *Scorer) Room() int64 { return s.tape.Room() }
 func (s *Scorer) Reserve(bytes int64) { s.tape.Reserve(bytes) }
 
 // Close gives the scorer's memory back.
-func (s *Scorer) Close() { s.tape.Close() }
+func (s *Scorer) Close() {
+	s.tape.Close()
+	if s.memory != nil && s.memory.commits != nil {
+		s.memory.commits.Close()
+	}
+}
 
-// Sizes tells batches apart that differ in size: rows shorter than 2²², fewer than 2²⁰ queries.
-func Sizes(b *sample.Batch) uint64 {
-	return uint64(len(b.Queries))<<44 | uint64(b.Src.Len)<<22 | uint64(b.Dst.Len)
+// remembering is a scorer whose model remembers.
+type remembering struct {
+	*Scorer
+	memory  Memory
+	commits *grad.Tape // of commits, once there was one
+	step    func()
+	unit    *sample.Batch
+}
+
+func (r *remembering) UnitPlan() sample.Plan { return r.memory.UnitPlan() }
+
+// Commit remembers a batch's events on a tape of its own.
+func (r *remembering) Commit(b *sample.Batch) error {
+	return tensor.Guard(func() {
+		if b.Events.Len() == 0 {
+			return
+		}
+		if r.commits == nil {
+			r.commits = grad.NewTape(r.tape.Device(), false)
+		}
+		r.unit = b
+		r.commits.Reset(0)
+		r.commits.Replay(StepKey(r.memory, b), r.step)
+	})
+}
+
+func (r *remembering) Snapshot() (list []tensor.Named, err error) {
+	guarded := tensor.Guard(func() { list = r.memory.Snapshot() })
+	return list, guarded
+}
+
+func (r *remembering) Restore(list []tensor.Named) (err error) {
+	if guarded := tensor.Guard(func() { err = r.memory.Restore(list) }); guarded != nil {
+		return guarded
+	}
+	return err
 }

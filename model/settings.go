@@ -58,6 +58,19 @@ func Keys(targets ...any) []string {
 	return keys
 }
 
+// agrees says whether applying settings would leave c as it is. Keys that c does not have, or leaves empty, are not looked at.
+func agrees(settings []string, c any) error {
+	own := Settings(c)
+	for _, s := range settings {
+		key, value, _ := strings.Cut(s, "=")
+		i := slices.IndexFunc(own, func(x Setting) bool { return x.Key == strings.TrimSpace(key) })
+		if i >= 0 && own[i].Value != "" && fmt.Sprint(own[i].Value) != strings.TrimSpace(value) {
+			return fmt.Errorf("%s is %v, not %s", key, own[i].Value, value)
+		}
+	}
+	return nil
+}
+
 func apply(key, value string, targets []any) error {
 	for _, t := range targets {
 		v := reflect.ValueOf(t).Elem()

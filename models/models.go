@@ -1,9 +1,12 @@
-// Package models lists the models with learned weights. Everything that names, documents or tests every model reads this list.
+// Package models lists the models. Everything that names, documents or tests every model reads this list.
 package models
 
 import (
+	"slices"
+
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models/dygmamba"
+	"github.com/dygmamba/dygmamba/models/edgebank"
 )
 
 // All is the catalogue, by the names the command line takes.
@@ -15,4 +18,17 @@ var All = map[string]model.Factory{
 	"dygmamba-d": dygmamba.FactoryD,
 	"dygmamba-e": dygmamba.FactoryE,
 	"dygmamba-f": dygmamba.FactoryF,
+	"edgebank":   edgebank.Factory,
+}
+
+// Names lists the models in the order of the alphabet: all, or those that learn.
+func Names(learning bool) []string {
+	var list []string
+	for name, f := range All {
+		if f.Trains || !learning {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
 }

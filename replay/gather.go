@@ -36,34 +36,17 @@ func (g *gatherer) fill(s *Step, number int, span event.Span) {
 	if g.pass.Negatives == nil {
 		rounds = 0
 	}
-	g.queries = g.queries[:0]
-	for i, u := range span.Src {
-		g.queries = append(g.queries, sample.Query{Src: u, Dst: span.Dst[i], Time: span.Time[i]})
-	}
+	g.queries = appendQueries(g.queries[:0], span)
 	for range rounds {
 		at := len(g.queries)
 		g.queries = append(g.queries, g.queries[:n]...)
 		g.pass.Negatives.Draw(span, g.queries[at:])
 	}
 	b := s.Batch
-	b.Labels = b.Labels[:0]
-	for i := range g.queries { // before Gather: positives' neighbours are picked first
-		b.Labels = append(b.Labels, label(i < n))
-	}
-	if looksBack(g.plan) {
-		sample.Gatherer{Threads: g.pass.Threads}.Gather(g.pass.Past, g.plan, g.queries, b)
-	} else {
-		b.Queries = append(b.Queries[:0], g.queries...)
-	}
+	b.Positives, b.Events = n, span
+	sample.Gatherer{Threads: g.pass.Threads}.Gather(g.pass.Past, g.plan, g.queries, b)
 	s.state = g.state(s.state[:0])
 	s.Gathered = time.Since(began)
-}
-
-func label(positive bool) float32 {
-	if positive {
-		return 1
-	}
-	return 0
 }
 
 // state is where negatives and picker stand: for each its length, 0 if it cannot tell, and its bytes.

@@ -10,6 +10,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/memory"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -24,6 +25,7 @@ type Pass struct {
 	BatchSize   int              // events in a batch; 0 is 200
 	Seed        uint64           // of randomly picked neighbours: the reference takes 0 in training, 1 in evaluation
 	Threads     int              // that gather; 0: as many as Go may use
+	Order       string           // in which a Memory learns of the events: model.Strict ("" too) or model.Arrival
 
 	OnBatch func(done, total int) // told after every batch how many of the events are done; may be nil
 }
@@ -46,33 +48,42 @@ func (s *Step) State() []byte { return s.AppendState(nil) }
 func (s *Step) AppendState(b []byte) []byte { return append(b, s.state...) }
 
 // Batches walks events in batches, in order. While one is in the loop's body the next is drawn and gathered on another goroutine, which
-// ends before the loop does. When the body is done, and only then, a Stateful planner observes the batch's events.
+// ends before the loop does. A planner that is a Memory learns of the events in the pass's order: never before they were asked about, and of
+// all of them by the end of the walk.
 //
 // Random neighbours are drawn from the start of the pass's seed. Negatives continue where they stand, as a training run's do from epoch to epoch;
 // an evaluation resets them first. An error, also that of a cancelled context, comes alone and ends the loop.
 func (p Pass) Batches(ctx context.Context, by Planner, events event.Span) iter.Seq2[*Step, error] {
-	return p.walk(ctx, by, events, nil)
+	return p.walk(ctx, by, events, event.Span{}, nil)
 }
 
-// Continue walks the rest of the events of a pass that stopped after some step: the same batches will come that would have come.
-func (p Pass) Continue(ctx context.Context, by Planner, rest event.Span, state []byte) iter.Seq2[*Step, error] {
-	return p.walk(ctx, by, rest, func(g *gatherer) error { return g.restore(state) })
+// Continue walks the rest of the events of a pass that stopped after some step: the same batches will come that would have come. Waiting
+// are the events before rest that a Memory in strict order has not learned of yet.
+func (p Pass) Continue(ctx context.Context, by Planner, rest, waiting event.Span, state []byte) iter.Seq2[*Step, error] {
+	return p.walk(ctx, by, rest, waiting, func(g *gatherer) error { return g.restore(state) })
 }
 
-func (p Pass) walk(ctx context.Context, by Planner, events event.Span, start func(*gatherer) error) iter.Seq2[*Step, error] {
-	if n := events.Len(); n > 0 {
-		p.BatchSize = min(p.BatchSize, n) // memory is looked for by what there is to gather
-	}
+func (p Pass) walk(ctx context.Context, by Planner, events, waiting event.Span, start func(*gatherer) error) iter.Seq2[*Step, error] {
 	return func(yield func(*Step, error) bool) {
+		size := p.BatchSize // units of what waits are as long as batches were, however few events are left
+		if n := events.Len(); n > 0 {
+			p.BatchSize = min(p.BatchSize, n) // memory is looked for by what there is to gather
+		}
 		g, err := newGatherer(p, by.Plan())
 		if err == nil && start != nil {
 			err = start(g)
+		}
+		memory := (*units)(nil)
+		if m, ok := by.(Memory); ok && err == nil {
+			checked := p
+			if err = checked.check(m.UnitPlan()); err == nil {
+				memory = newUnits(checked, m, waiting, size)
+			}
 		}
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		memory, _ := by.(Stateful)
 		ahead := g.ahead(ctx, events)
 		defer ahead.stop()
 		for done := 0; done < events.Len(); {
@@ -83,17 +94,31 @@ func (p Pass) walk(ctx context.Context, by Planner, events event.Span, start fun
 				return
 			}
 			step.Waited = time.Since(asked)
+			if memory != nil {
+				if err := memory.before(step.Span); err != nil {
+					yield(nil, err)
+					return
+				}
+			}
 			if !yield(step, nil) {
 				return
 			}
 			if memory != nil {
-				memory.Observe(step.Span)
+				if err := memory.asked(step); err != nil {
+					yield(nil, err)
+					return
+				}
 			}
 			done += step.Span.Len()
 			if p.OnBatch != nil {
 				p.OnBatch(done, events.Len())
 			}
 			ahead.reuse(step)
+		}
+		if memory != nil {
+			if err := memory.rest(ctx); err != nil {
+				yield(nil, fmt.Errorf("stopped after all %d events were asked about: %w", events.Len(), err))
+			}
 		}
 	}
 }
@@ -114,16 +139,19 @@ func (p *Pass) check(plan sample.Plan) error {
 		return fmt.Errorf("batches of %d events, must be at least 1", p.BatchSize)
 	case p.PerPositive < 0:
 		return fmt.Errorf("%d negatives for each positive, must be at least 1", p.PerPositive)
-	case p.Past == nil && looksBack(plan):
+	case p.Order != "" && p.Order != model.Strict && p.Order != model.Arrival:
+		return fmt.Errorf("order %q, must be %s or %s", p.Order, model.Strict, model.Arrival)
+	case p.Past == nil && plan.LooksBack():
 		return errors.New("the model asks for neighbours, but the pass has no past to look back on")
 	}
-	queries := float64(p.BatchSize) * (1 + float64(p.PerPositive)) // more than an int can hold, if someone asks for that
+	return Fits(plan, float64(p.BatchSize)*(1+float64(p.PerPositive))) // more than an int can hold, if someone asks for that
+}
+
+// Fits says why batches of so many queries cannot be gathered on this machine.
+func Fits(plan sample.Plan, queries float64) error {
 	need, free := stepsUnderWay*queries*(plan.Bytes(1)+queryBytes), float64(memory.Available())
 	if free > 0 && need > free {
-		return fmt.Errorf("the histories of %.0f queries, %d positions each, take %.1f GiB, and %.1f GiB are free: ask for shorter ones or fewer in a batch", queries, plan.RowLen, need/(1<<30), free/(1<<30))
+		return fmt.Errorf("the histories of %.0f queries, %d positions each, take %.1f GiB, and %.1f GiB are free: ask for shorter ones or fewer in a batch", queries, plan.Longest(), need/(1<<30), free/(1<<30))
 	}
 	return nil
 }
-
-// looksBack says whether a plan asks for anything of the past.
-func looksBack(p sample.Plan) bool { return p.Neighbors > 0 || p.RowLen > 0 || p.PairGaps > 0 }

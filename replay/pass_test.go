@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -26,10 +27,13 @@ type asks struct {
 	observed int
 }
 
-func (a *asks) Plan() sample.Plan      { return a.plan }
-func (a *asks) Observe(s event.Span)   { a.observed += s.Len() }
-func (a *asks) Snapshot() []byte       { return nil }
-func (a *asks) Restore(_ []byte) error { return nil }
+func (a *asks) Plan() sample.Plan     { return a.plan }
+func (a *asks) UnitPlan() sample.Plan { return sample.Plan{} }
+
+func (a *asks) Commit(b *sample.Batch) error {
+	a.observed += b.Events.Len()
+	return nil
+}
 
 func newAsks(t testing.TB, strategy string) *asks {
 	t.Helper()
@@ -37,7 +41,7 @@ func newAsks(t testing.TB, strategy string) *asks {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &asks{plan: sample.Plan{Neighbors: 4, RowLen: 5, Target: sample.TargetLast, Picker: p, PairGaps: 3}}
+	return &asks{plan: sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 4, RowLen: 5, Target: sample.TargetLast}), Picker: p, PairGaps: 3}}
 }
 
 func newPass(t testing.TB, log *event.Log) replay.Pass {
@@ -46,14 +50,14 @@ func newPass(t testing.TB, log *event.Log) replay.Pass {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return replay.Pass{Past: index.Freeze(log), Negatives: n, BatchSize: 100}
+	return replay.Pass{Past: index.Freeze(log), Negatives: n, BatchSize: 100, Order: model.Arrival}
 }
 
 // kept is a step after its memory went to another.
 type kept struct {
 	number   int
 	queries  []sample.Query
-	labels   []float32
+	positive int
 	src, dst []int32
 	gaps     []float32
 	state    []byte
@@ -61,7 +65,7 @@ type kept struct {
 
 func keep(s *replay.Step) kept {
 	b := s.Batch
-	return kept{s.Number, slices.Clone(b.Queries), slices.Clone(b.Labels), slices.Clone(b.Src.Edge), slices.Clone(b.Dst.Edge), slices.Clone(b.Gaps), s.State()}
+	return kept{s.Number, slices.Clone(b.Queries), b.Positives, slices.Clone(b.Rows[0].Edge), slices.Clone(b.Rows[1].Edge), slices.Clone(b.Gaps), s.State()}
 }
 
 func TestBatchesAskBeforeTheyTell(t *testing.T) {
@@ -85,10 +89,10 @@ func TestBatchesAskBeforeTheyTell(t *testing.T) {
 		for i, q := range step.Batch.Queries {
 			e := log.At(at + i%n)
 			positive := i < n
-			if q.Src != e.Src || q.Time != e.Time || positive && q.Dst != e.Dst || (step.Batch.Labels[i] == 1) != positive {
-				t.Fatalf("batch %d: query %d is %v with label %v for event %v", number, i, q, step.Batch.Labels[i], e)
+			if q.Src != e.Src || q.Time != e.Time || positive && q.Dst != e.Dst || (i < step.Batch.Positives) != positive {
+				t.Fatalf("batch %d: query %d is %v for event %v", number, i, q, e)
 			}
-			last := step.Batch.Src.Edge[5*i+3] // the place before the query's own node
+			last := step.Batch.Rows[0].Edge[5*i+3] // the place before the query's own node
 			if want := newest(log, q.Src, q.Time); last != want {
 				t.Fatalf("batch %d: the newest neighbour of query %v is edge %d, want %d", number, q, last, want)
 			}
@@ -129,7 +133,7 @@ func TestContinueAfterAnyStep(t *testing.T) {
 			later := newPass(t, log)
 			var rest []kept
 			done := min(100*(stop+1), log.Len())
-			for step, err := range later.Continue(t.Context(), by, log.Span(done, log.Len()), whole[stop].state) {
+			for step, err := range later.Continue(t.Context(), by, log.Span(done, log.Len()), event.Span{}, whole[stop].state) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -215,7 +219,7 @@ func TestBatchesRefuseNonsense(t *testing.T) {
 	} {
 		walk := c.pass.Batches(t.Context(), by, log.All())
 		if c.state != nil {
-			walk = c.pass.Continue(t.Context(), by, log.All(), c.state)
+			walk = c.pass.Continue(t.Context(), by, log.All(), event.Span{}, c.state)
 		}
 		for _, err := range walk {
 			if err == nil {
@@ -291,7 +295,7 @@ func BenchmarkBatches(b *testing.B) {
 	log := streamtest.Generate(streamtest.MOOC, 1)
 	pass := newPass(b, log)
 	pass.BatchSize = 200
-	by := &asks{plan: sample.Plan{Neighbors: 31, RowLen: 33, Target: sample.TargetLast, Counts: sample.PairCounts, PairGaps: 10}}
+	by := &asks{plan: sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 31, RowLen: 33, Target: sample.TargetLast}), Counts: sample.PairCounts, PairGaps: 10}}
 	lo := log.Len() - 20_000
 	for b.Loop() {
 		for _, err := range pass.Batches(context.Background(), by, log.Span(lo, log.Len())) {
@@ -316,7 +320,7 @@ func TestHugeHistories(t *testing.T) {
 	} {
 		p := replay.Pass{Past: index.Freeze(l), PerPositive: tt.negatives}
 		said := false
-		for _, err := range p.Batches(t.Context(), &asks{plan: sample.Plan{Neighbors: tt.neighbors, RowLen: tt.length}}, l.All()) {
+		for _, err := range p.Batches(t.Context(), &asks{plan: sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: tt.neighbors, RowLen: tt.length})}}, l.All()) {
 			if said = true; err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
@@ -333,7 +337,7 @@ func TestHugeBatches(t *testing.T) {
 	l := streamtest.Generate(shape, 1)
 	p := replay.Pass{Past: index.Freeze(l), BatchSize: 1 << 40}
 	steps := 0
-	for step, err := range p.Batches(t.Context(), &asks{plan: sample.Plan{Neighbors: 10, RowLen: 12}}, l.All()) {
+	for step, err := range p.Batches(t.Context(), &asks{plan: sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 10, RowLen: 12})}}, l.All()) {
 		if err != nil {
 			t.Fatal(err)
 		}

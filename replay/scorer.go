@@ -2,7 +2,7 @@
 package replay
 
 import (
-	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -12,11 +12,7 @@ type Planner interface {
 }
 
 // Scorer answers queries. EdgeBank is one without any tensors; a model with parameters is bound to a device to become one.
-type Scorer interface {
-	Planner
-	// Score writes one logit or score per query of b to out.
-	Score(b *sample.Batch, out []float32) error
-}
+type Scorer = model.Answerer
 
 // Starter is a scorer that computes while its caller goes on.
 type Starter interface {
@@ -34,9 +30,9 @@ type Ranker interface {
 	RankOnly()
 }
 
-// Stateful scorers remember; Observe is the only way they do.
-type Stateful interface {
-	Observe(s event.Span)
-	Snapshot() []byte           // for checkpoints, and to rewind between evaluations
-	Restore(state []byte) error // nil forgets everything
+// Memory is a planner that remembers events. A pass decides when: see Pass.Order.
+type Memory interface {
+	Planner
+	UnitPlan() sample.Plan        // what Commit wants gathered of events that nobody has just asked about
+	Commit(b *sample.Batch) error // remembers b.Events
 }

@@ -6,40 +6,41 @@ import "math/bits"
 func (k *worker) count(i int) {
 	w, b, t := k.work, k.work.batch, &k.tally
 	q, rule := b.Queries[i], w.plan.Counts
-	src, dst := b.Src.Node[i*b.Src.Len:][:b.Src.Len], b.Dst.Node[i*b.Dst.Len:][:b.Dst.Len]
+	inSrc, inDst := w.counted[Src], w.counted[Dst]
+	srcRows, dstRows := &b.Rows[inSrc], &b.Rows[inDst]
+	src, dst := srcRows.Node[i*srcRows.Len:][:srcRows.Len], dstRows.Node[i*dstRows.Len:][:dstRows.Len]
 	t.add(src, dst)
 	u, v, padding := t.find(q.Src), t.find(q.Dst), t.find(0)
 	switch rule {
 	case PlainCounts:
 		padding.src, padding.dst = 0, 0
 	case PaperCounts:
-		if w.plan.Target != NoTarget {
-			u.src--
-			v.dst--
-		}
+		u.src -= int32(w.draws[inSrc].draw.targets())
+		v.dst -= int32(w.draws[inDst].draw.targets())
 		padding.src, padding.dst = -1, -1
 	}
 	// The pair's own rule: each row holds its meetings with the other node, and the other row's count of that node,
 	// which would be mostly the query itself, is not looked at.
-	inDst := v.dst
+	met := v.dst
 	if rule != PlainCounts {
 		v.dst = v.src
 	}
-	t.write(b.Src.counts(i), t.place[:len(src)])
-	v.dst = inDst
+	t.write(srcRows.counts(i), t.place[:len(src)])
+	v.dst = met
 	if rule != PlainCounts {
 		u.src = u.dst
 	}
-	t.write(b.Dst.counts(i), t.place[len(src):])
+	t.write(dstRows.counts(i), t.place[len(src):])
 	if rule == PaperCounts {
-		w.own(&b.Src, &w.src, i, v.src)
-		w.own(&b.Dst, &w.dst, i, u.dst)
+		w.own(inSrc, i, v.src)
+		w.own(inDst, i, u.dst)
 	}
 }
 
 // own counts a row's own node as one that never occurred but met the other so many times.
-func (w *work) own(r *Rows, s *side, i int, met int32) {
-	if _, at := w.plan.layout(r.Len, int(s.used[i])); at >= 0 {
+func (w *work) own(d, i int, met int32) {
+	r, s := &w.batch.Rows[d], &w.draws[d]
+	if _, at := s.draw.layout(r.Len, int(s.used[i])); at >= 0 {
 		count := r.counts(i)
 		count[2*at], count[2*at+1] = 0, met
 	}

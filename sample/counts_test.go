@@ -21,37 +21,37 @@ func TestCounts(t *testing.T) {
 		src, dst         []int32 // the rows
 		srcWant, dstWant []int32
 	}{
-		{"released", symmetric, Query{1, 2, 9}, Plan{Neighbors: 4, RowLen: 6, Target: TargetLast, Counts: PairCounts},
+		{"released", symmetric, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 6, Target: TargetLast}), Counts: PairCounts},
 			[]int32{0, 0, 3, 2, 3, 1}, []int32{0, 4, 4, 1, 3, 2},
 			[]int32{2, 1, 2, 1, 2, 1, 1, 1, 2, 1, 1, 1}, []int32{2, 1, 0, 2, 0, 2, 1, 1, 2, 1, 1, 1}},
-		{"released, windows differ", asymmetric, Query{1, 2, 9}, Plan{Neighbors: 3, RowLen: 5, Target: TargetLast, Counts: PairCounts},
+		{"released, windows differ", asymmetric, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 3, RowLen: 5, Target: TargetLast}), Counts: PairCounts},
 			[]int32{0, 2, 2, 3, 1}, []int32{0, 4, 1, 3, 2},
 			[]int32{1, 1, 2, 2, 2, 2, 1, 1, 1, 1}, []int32{1, 1, 0, 1, 1, 1, 1, 1, 2, 1}},
-		{"released, loops", loops, Query{1, 2, 9}, Plan{Neighbors: 5, RowLen: 7, Target: TargetLast, Counts: PairCounts},
+		{"released, loops", loops, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 5, RowLen: 7, Target: TargetLast}), Counts: PairCounts},
 			[]int32{0, 1, 1, 2, 1, 1, 1}, []int32{0, 0, 0, 0, 0, 1, 2},
 			[]int32{1, 5, 5, 1, 5, 1, 1, 1, 5, 1, 5, 1, 5, 1}, []int32{1, 5, 1, 5, 1, 5, 1, 5, 1, 5, 1, 1, 1, 1}},
-		{"released, with itself", loops, Query{1, 1, 9}, Plan{Neighbors: 3, RowLen: 5, Target: TargetLast, Counts: PairCounts},
+		{"released, with itself", loops, Query{1, 1, 9}, Plan{Draws: Both(Draw{Neighbors: 3, RowLen: 5, Target: TargetLast}), Counts: PairCounts},
 			[]int32{0, 2, 1, 1, 1}, []int32{0, 2, 1, 1, 1},
 			[]int32{1, 1, 1, 1, 3, 3, 3, 3, 3, 3}, []int32{1, 1, 1, 1, 3, 3, 3, 3, 3, 3}},
-		{"released, strangers", nil, Query{1, 2, 9}, Plan{Neighbors: 3, RowLen: 4, Target: TargetLast, Counts: PairCounts},
+		{"released, strangers", nil, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 3, RowLen: 4, Target: TargetLast}), Counts: PairCounts},
 			[]int32{0, 0, 0, 1}, []int32{0, 0, 0, 2},
 			[]int32{3, 3, 3, 3, 3, 3, 1, 0}, []int32{3, 3, 3, 3, 3, 3, 0, 1}},
-		{"DyGFormer", symmetric, Query{1, 2, 9}, Plan{Neighbors: 4, RowLen: 6, Target: TargetFirst, PadRight: true, Counts: PlainCounts},
+		{"DyGFormer", symmetric, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 6, Target: TargetFirst, PadRight: true}), Counts: PlainCounts},
 			[]int32{1, 3, 2, 3, 0, 0}, []int32{2, 4, 4, 1, 3, 0},
 			[]int32{1, 1, 2, 1, 1, 1, 2, 1, 0, 0, 0, 0}, []int32{1, 1, 0, 2, 0, 2, 1, 1, 2, 1, 0, 0}},
-		{"equations", symmetric, Query{1, 2, 9}, Plan{Neighbors: 4, RowLen: 6, Target: TargetLast, Counts: PaperCounts},
+		{"equations", symmetric, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 6, Target: TargetLast}), Counts: PaperCounts},
 			[]int32{0, 0, 3, 2, 3, 1}, []int32{0, 4, 4, 1, 3, 2},
 			[]int32{-1, -1, -1, -1, 2, 1, 1, 1, 2, 1, 0, 1}, []int32{-1, -1, 0, 2, 0, 2, 1, 1, 2, 1, 0, 1}},
-		{"equations, windows differ", asymmetric, Query{1, 2, 9}, Plan{Neighbors: 3, RowLen: 5, Target: TargetLast, Counts: PaperCounts},
+		{"equations, windows differ", asymmetric, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 3, RowLen: 5, Target: TargetLast}), Counts: PaperCounts},
 			[]int32{0, 2, 2, 3, 1}, []int32{0, 4, 1, 3, 2},
 			[]int32{-1, -1, 2, 2, 2, 2, 1, 1, 0, 2}, []int32{-1, -1, 0, 1, 1, 1, 1, 1, 0, 1}},
 	} {
 		var b Batch
 		Gather(past(t, c.past...), c.plan, []Query{c.q}, &b)
-		if diff := cmp.Diff([][]int32{c.src, c.dst}, [][]int32{b.Src.Node, b.Dst.Node}); diff != "" {
+		if diff := cmp.Diff([][]int32{c.src, c.dst}, [][]int32{b.Rows[0].Node, b.Rows[1].Node}); diff != "" {
 			t.Fatalf("%s: rows: %s", c.name, diff)
 		}
-		if diff := cmp.Diff([][]int32{c.srcWant, c.dstWant}, [][]int32{b.Src.Count, b.Dst.Count}); diff != "" {
+		if diff := cmp.Diff([][]int32{c.srcWant, c.dstWant}, [][]int32{b.Rows[0].Count, b.Rows[1].Count}); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}

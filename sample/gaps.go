@@ -2,9 +2,6 @@ package sample
 
 import "github.com/dygmamba/dygmamba/index"
 
-// never stands for the gap before a pair's first meeting.
-const never = 1e10
-
 // gaps fills row, most recent last, with the times between successive meetings of the query's two nodes and from the last one to the query.
 // Meetings at one moment are one, and nothing is known before the first. src and dst are all that the two had done before the query.
 func gaps(row []float32, q Query, src, dst index.History) {
@@ -22,7 +19,7 @@ func gaps(row []float32, q Query, src, dst index.History) {
 		}
 	}
 	for i := range row[:left] {
-		row[i] = never
+		row[i] = Never
 	}
 }
 

@@ -17,22 +17,57 @@ type Gatherer struct {
 // Gather fills b with what the plan asks for about the queries. A query at t is answered from what happened strictly before t.
 // Nodes that never occurred have an empty history. Nothing is allocated once b has held a batch of this size.
 //
-// A Picker draws row by row in the order of the reference program: sources, then destinations, of the positives and then of the negatives,
-// as b.Labels tells them apart.
+// A Picker draws in the order of the reference programs: draw by draw in the order of the plan, row by row, for the positives and then
+// for the negatives.
 func (g Gatherer) Gather(past index.View, p Plan, qs []Query, b *Batch) {
+	if p.ByCall {
+		g.byCall(past, p, qs, b)
+		return
+	}
 	if b.work == nil {
 		b.work = new(work)
 	}
+	b.Calls = b.Calls[:0]
 	w := b.work
 	w.begin(past, p, qs, b, g.threads())
-	w.parallel((*worker).look)
-	if p.Picker != nil {
-		w.pick()
+	if p.LooksBack() { // otherwise past may be nil
+		w.parallel(len(qs), (*worker).lookRoots)
+		if p.Picker == nil {
+			w.recent()
+		} else {
+			w.picked()
+		}
 	}
-	b.Src.resize(&w.src, p)
-	b.Dst.resize(&w.dst, p)
-	w.parallel((*worker).fill)
+	if p.Distinct {
+		w.distinct()
+	}
 	w.end()
+}
+
+// byCall gathers positives and negatives apart. Several negatives of a positive are as many calls.
+func (g Gatherer) byCall(past index.View, p Plan, qs []Query, b *Batch) {
+	p.ByCall = false
+	b.Queries = append(b.Queries[:0], qs...)
+	b.Rows, b.Gaps = b.Rows[:0], b.Gaps[:0]
+	b.Calls = b.Calls[:0]
+	for lo, hi := 0, b.positives(); lo < len(qs); lo, hi = hi, min(len(qs), hi+max(1, b.positives())) {
+		if len(b.Calls) == len(b.spare) {
+			b.spare = append(b.spare, new(Batch))
+		}
+		c := b.spare[len(b.Calls)]
+		b.Calls = append(b.Calls, c)
+		c.Positives = max(0, min(hi, b.Positives)-lo)
+		c.Events = b.Events.Slice(0, min(c.Positives, b.Events.Len()))
+		g.Gather(past, p, qs[lo:hi], c)
+	}
+}
+
+// positives is the number of queries of the first call: all of them where there are no others.
+func (b *Batch) positives() int {
+	if b.Positives > 0 && b.Positives < len(b.Queries) {
+		return b.Positives
+	}
+	return len(b.Queries)
 }
 
 func (g Gatherer) threads() int {
@@ -42,50 +77,129 @@ func (g Gatherer) threads() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// look finds the histories of both nodes of query i, and the pair's gaps.
-func (k *worker) look(i int) {
-	w, q := k.work, k.work.batch.Queries[i]
-	if j, ok := k.repeats(i); ok {
-		w.src.past[i] = w.src.past[j]
-	} else {
-		w.src.past[i] = w.past.Before(q.Src, q.Time)
+// recent fills all draws with the most recent neighbours: those of the queries' own nodes together, then hop by hop.
+func (w *work) recent() {
+	n := len(w.batch.Queries)
+	for d := range w.draws {
+		if w.draws[d].isRoot() {
+			w.resize(d, w.draws[d].used)
+		}
 	}
-	w.dst.past[i] = w.past.Before(q.Dst, q.Time)
-	if n := w.plan.PairGaps; n > 0 {
-		gaps(w.batch.Gaps[i*n:(i+1)*n], q, w.src.past[i], w.dst.past[i])
+	w.parallel(n, (*worker).fillRoots)
+	for d := range w.draws {
+		if !w.draws[d].isRoot() {
+			w.resize(d, nil)
+			w.lookAndFill(d, 0, n)
+		}
 	}
-	w.src.used[i] = int32(min(w.most, w.src.past[i].Len()))
-	w.dst.used[i] = int32(min(w.most, w.dst.past[i].Len()))
 }
 
-// pick lets the plan's Picker choose for all rows. It has one generator, so this is done in one fixed order.
-func (w *work) pick() {
-	n, half := len(w.batch.Queries), w.positives()
-	w.src.picks = resize(w.src.picks, n*w.most)
-	w.dst.picks = resize(w.dst.picks, n*w.most)
+// picked lets the plan's Picker choose for all rows. It has one generator, so this is done in one fixed order.
+func (w *work) picked() {
+	n, half := len(w.batch.Queries), w.batch.positives()
+	for d := range w.draws {
+		w.resize(d, w.draws[d].used)
+		w.draws[d].picks = resize(w.draws[d].picks, w.draws[d].rows*w.draws[d].most)
+	}
 	for _, part := range [2][2]int{{0, half}, {half, n}} {
-		for i := part[0]; i < part[1]; i++ {
-			w.src.pick(i, w.batch.Queries[i].Src, w.most, w.plan.Picker)
+		for d := range w.draws {
+			w.pick(d, part[0], part[1])
 		}
-		for i := part[0]; i < part[1]; i++ {
-			w.dst.pick(i, w.batch.Queries[i].Dst, w.most, w.plan.Picker)
+	}
+	if w.plan.Counts != NoCounts {
+		w.parallel(n, (*worker).count)
+	}
+}
+
+// pick chooses and fills the rows of a draw that belong to the queries lo to hi−1.
+func (w *work) pick(d, lo, hi int) {
+	s := &w.draws[d]
+	each := s.rows / max(1, len(w.batch.Queries))
+	lo, hi = lo*each, hi*each
+	w.draw, w.first = d, lo
+	if !s.isRoot() {
+		w.parallel(hi-lo, (*worker).lookHop)
+	}
+	for r := lo; r < hi; r++ {
+		s.used[r] = 0
+		if h := s.past[r]; h.Len() > 0 {
+			n, _ := w.root(d, r)
+			s.used[r] = int32(w.plan.Picker.Pick(n, h, s.picks[r*s.most:(r+1)*s.most]))
+		}
+	}
+	w.parallel(hi-lo, (*worker).fillRow)
+}
+
+// lookAndFill does the rows of a hop that belong to the queries lo to hi−1.
+func (w *work) lookAndFill(d, lo, hi int) {
+	each := w.draws[d].rows / max(1, len(w.batch.Queries))
+	w.draw, w.first = d, lo*each
+	w.parallel((hi-lo)*each, (*worker).lookAndFillHop)
+}
+
+// lookRoots finds the histories of both nodes of query i, and the pair's gaps.
+func (k *worker) lookRoots(i int) {
+	w, q := k.work, k.work.batch.Queries[i]
+	src, dst := &w.roots[Src], &w.roots[Dst]
+	if j, ok := k.repeats(i); ok {
+		(*src)[i] = (*src)[j]
+	} else {
+		(*src)[i] = w.past.Before(q.Src, q.Time)
+	}
+	(*dst)[i] = w.past.Before(q.Dst, q.Time)
+	if n := w.plan.PairGaps; n > 0 {
+		gaps(w.batch.Gaps[i*n:(i+1)*n], q, (*src)[i], (*dst)[i])
+	}
+	for d := range w.draws {
+		if s := &w.draws[d]; s.isRoot() {
+			s.used[i] = int32(min(s.most, s.past[i].Len()))
 		}
 	}
 }
 
-// fill writes both rows of query i, and what is counted in them.
-func (k *worker) fill(i int) {
-	w, b := k.work, k.work.batch
-	q := b.Queries[i]
-	if j, ok := k.repeats(i); ok && w.plan.Picker == nil {
-		b.Src.copy(i, j)
-	} else {
-		b.Src.fill(i, q.Src, q.Time, &w.src, &w.plan)
+// fillRoots writes the rows of query i's own nodes, and what is counted in them.
+func (k *worker) fillRoots(i int) {
+	w, q := k.work, k.work.batch.Queries[i]
+	j, again := k.repeats(i)
+	for d := range w.draws {
+		s := &w.draws[d]
+		switch {
+		case s.draw.Of == Src && again:
+			w.batch.Rows[d].copy(i, j)
+			s.copyTimes(i, j, w.batch.Rows[d].Len)
+		case s.draw.Of == Src:
+			w.fill(d, i, q.Src, q.Time)
+		case s.draw.Of == Dst:
+			w.fill(d, i, q.Dst, q.Time)
+		}
 	}
-	b.Dst.fill(i, q.Dst, q.Time, &w.dst, &w.plan)
-	if w.plan.Counts != NoCounts {
+	if w.plan.Counts != NoCounts { // while the rows are in the nearest cache
 		k.count(i)
 	}
+}
+
+// lookHop finds the history of a row's root, which is a position of an earlier draw.
+func (k *worker) lookHop(i int) {
+	w := k.work
+	r := w.first + i
+	n, t := w.root(w.draw, r)
+	s := &w.draws[w.draw]
+	s.past[r] = index.History{}
+	if n != 0 {
+		s.past[r] = w.past.Before(n, t)
+	}
+	s.used[r] = int32(min(s.most, s.past[r].Len()))
+}
+
+func (k *worker) fillRow(i int) {
+	w := k.work
+	n, t := w.root(w.draw, w.first+i)
+	w.fill(w.draw, w.first+i, n, t)
+}
+
+func (k *worker) lookAndFillHop(i int) {
+	k.lookHop(i)
+	k.fillRow(i)
 }
 
 // repeats finds the query this worker handled last, if it has the source and time of query i: a positive and its negative, or

@@ -11,21 +11,21 @@ import (
 )
 
 // dygmamba256 is DyGMamba's plan for the enron data set: 256 positions, patches of 8, 30 gaps.
-var dygmamba256 = Plan{Neighbors: 255, RowLen: 264, Target: TargetLast, Counts: PairCounts, PairGaps: 30}
+var dygmamba256 = Plan{Draws: Both(Draw{Neighbors: 255, RowLen: 264, Target: TargetLast}), Counts: PairCounts, PairGaps: 30}
 
 // pairs are the last queries of a log and as many negatives with the same sources and times.
-func pairs(l *event.Log, n int) (qs []Query, labels []float32) {
+func pairs(l *event.Log, n int) (qs []Query) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := l.Span(l.Len()-n, l.Len())
 	for i := range n {
-		qs, labels = append(qs, Query{s.Src[i], s.Dst[i], s.Time[i]}), append(labels, 1)
+		qs = append(qs, Query{s.Src[i], s.Dst[i], s.Time[i]})
 	}
 	for i := range n {
 		q := qs[i]
 		q.Dst = l.At(rng.IntN(l.Len())).Dst
-		qs, labels = append(qs, q), append(labels, 0)
+		qs = append(qs, q)
 	}
-	return qs, labels
+	return qs
 }
 
 func BenchmarkGather(b *testing.B) {
@@ -34,7 +34,7 @@ func BenchmarkGather(b *testing.B) {
 	b.Run("mooc", func(b *testing.B) { benchmarkGather(b, streamtest.Real(b, "mooc"), dygmamba256) })
 	b.Run("CanParl, long", func(b *testing.B) {
 		long := dygmamba256
-		long.Neighbors, long.RowLen, long.PairGaps = 2047, 2112, 100
+		long.Draws, long.PairGaps = Both(Draw{Neighbors: 2047, RowLen: 2112, Target: TargetLast}), 100
 		benchmarkGather(b, streamtest.Real(b, "CanParl"), long)
 	})
 }
@@ -42,10 +42,10 @@ func BenchmarkGather(b *testing.B) {
 // benchmarkGather gathers 400 pairs with counts and gaps.
 func benchmarkGather(b *testing.B, l *event.Log, plan Plan) {
 	past := index.Freeze(l)
-	qs, labels := pairs(l, 200)
+	qs := pairs(l, 200)
 	for _, threads := range []int{1, 2} {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
-			batch := &Batch{Labels: labels}
+			batch := &Batch{Positives: len(qs) / 2}
 			for b.Loop() {
 				Gatherer{threads}.Gather(past, plan, qs, batch)
 			}

@@ -15,11 +15,11 @@ func ExampleGather() {
 		e.Edge = event.Edge(i + 1)
 		past.Add(e)
 	}
-	plan := sample.Plan{Neighbors: 3, RowLen: 5, Target: sample.TargetLast, PairGaps: 3}
+	plan := sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 3, RowLen: 5, Target: sample.TargetLast}), PairGaps: 3}
 	var b sample.Batch
 	sample.Gather(past, plan, []sample.Query{{Src: 1, Dst: 2, Time: 10}}, &b)
-	fmt.Println(b.Src.Node, b.Src.Edge, b.Src.Delta)
-	fmt.Println(b.Dst.Node, b.Dst.Edge, b.Dst.Delta)
+	fmt.Println(b.Rows[0].Node, b.Rows[0].Edge, b.Rows[0].Delta)
+	fmt.Println(b.Rows[1].Node, b.Rows[1].Edge, b.Rows[1].Delta)
 	fmt.Println(b.Gaps)
 	// Output:
 	// [0 2 3 2 1] [0 1 2 3 0] [10 9 7 6 0]

@@ -13,12 +13,18 @@ import (
 )
 
 var plans = map[string]Plan{
-	"released":  {Neighbors: 7, RowLen: 9, Target: TargetLast, Counts: PairCounts, PairGaps: 3},
-	"equations": {Neighbors: 7, RowMultiple: 3, Target: TargetLast, Counts: PaperCounts, PairGaps: 3},
-	"dygformer": {Neighbors: 7, RowMultiple: 2, Target: TargetFirst, PadRight: true, Counts: PlainCounts},
-	"tcl":       {Neighbors: 4, RowLen: 5, Target: TargetFirst},
-	"recent":    {Neighbors: 4, RowLen: 4},
-	"exact":     {Neighbors: 4, RowLen: 6, Target: TargetLast, ExactTimes: true},
+	"released":  {Draws: Both(Draw{Neighbors: 7, RowLen: 9, Target: TargetLast}), Counts: PairCounts, PairGaps: 3},
+	"equations": {Draws: Both(Draw{Neighbors: 7, RowMultiple: 3, Target: TargetLast}), Counts: PaperCounts, PairGaps: 3},
+	"dygformer": {Draws: Both(Draw{Neighbors: 7, RowMultiple: 2, Target: TargetFirst, PadRight: true}), Counts: PlainCounts},
+	"tcl":       {Draws: Both(Draw{Neighbors: 4, RowLen: 5, Target: TargetFirst})},
+	"recent":    {Draws: Both(Draw{Neighbors: 4, RowLen: 4})},
+	"hops": {Draws: []Draw{
+		{Of: Src, Neighbors: 3, RowLen: 3}, {Of: Hop(0), Neighbors: 2, RowLen: 2}, {Of: Dst, Neighbors: 4, RowLen: 5, Target: TargetFirst},
+		{Of: Hop(2), Neighbors: 2, RowLen: 2}, {Of: Hop(1), Neighbors: 1, RowLen: 1},
+	}, Distinct: true},
+	"exact hops": {Draws: []Draw{{Of: Dst, Neighbors: 3, RowLen: 3}, {Of: Hop(0), Neighbors: 2, RowLen: 3, Target: TargetLast}}, ExactTimes: true},
+	"two of one": {Draws: []Draw{{Of: Src, Neighbors: 2, RowLen: 2}, {Of: Src, Neighbors: 5, RowLen: 6}, {Of: Dst, Neighbors: 1, RowLen: 2}}, Distinct: true},
+	"exact":      {Draws: Both(Draw{Neighbors: 4, RowLen: 6, Target: TargetLast}), ExactTimes: true},
 }
 
 // views indexes the same events in both ways.
@@ -100,47 +106,89 @@ func checkPromise(t interface {
 
 // plainly is Gather as one would explain it.
 func plainly(events []event.Event, p Plan, qs []Query) Batch {
-	b := Batch{Queries: qs}
-	histories := make([][2][]meeting, len(qs))
-	for i, q := range qs {
-		histories[i] = [2][]meeting{history(events, q.Src, q.Time), history(events, q.Dst, q.Time)}
+	b := Batch{Queries: qs, Rows: make([]Rows, len(p.Draws))}
+	for _, q := range qs {
 		if p.PairGaps > 0 {
-			b.Gaps = append(b.Gaps, plainGaps(histories[i][0], q, p.PairGaps)...)
+			b.Gaps = append(b.Gaps, plainGaps(history(events, q.Src, q.Time), q, p.PairGaps)...)
 		}
 	}
-	for side, rows := range []*Rows{&b.Src, &b.Dst} {
-		rows.Len = p.RowLen
-		for i := range qs {
-			h := &histories[i][side]
-			*h = (*h)[max(0, len(*h)-p.Neighbors):]
-			if p.RowLen == 0 {
-				rows.Len = max(rows.Len, len(*h)+1)
+	times := make([][]event.Time, len(p.Draws)) // of every position, as a hop takes them
+	for d, draw := range p.Draws {
+		var roots []meeting
+		switch of := draw.Of; of {
+		case Src, Dst:
+			for _, q := range qs {
+				roots = append(roots, meeting{[]event.Node{q.Src, q.Dst}[of], 0, q.Time})
+			}
+		default:
+			for i, n := range b.Rows[of-hops].Node {
+				roots = append(roots, meeting{n, 0, times[of-hops][i]})
 			}
 		}
-		for p.RowMultiple > 0 && rows.Len%p.RowMultiple != 0 {
-			rows.Len++
+		times[d] = plainRows(events, draw, p.ExactTimes, roots, &b.Rows[d])
+	}
+	if p.Counts != NoCounts {
+		src, dst := &b.Rows[0], &b.Rows[1]
+		for i, q := range qs {
+			s, d := plainCounts(src.Node[i*src.Len:][:src.Len], dst.Node[i*dst.Len:][:dst.Len], q, p.Counts)
+			src.Count, dst.Count = append(src.Count, s...), append(dst.Count, d...)
 		}
 	}
-	for i, q := range qs {
-		for side, rows := range []*Rows{&b.Src, &b.Dst} {
-			own := meeting{q.Src, 0, q.Time}
-			if side == 1 {
-				own.node = q.Dst
-			}
-			for _, m := range arrange(histories[i][side], own, rows.Len, p) {
-				rows.Node, rows.Edge, rows.Time = append(rows.Node, m.node), append(rows.Edge, m.edge), append(rows.Time, float32(m.time))
-				if !p.ExactTimes {
-					m.time = float64(float32(m.time))
-				}
-				rows.Delta = append(rows.Delta, float32(q.Time-m.time))
-			}
-		}
-		if p.Counts != NoCounts {
-			src, dst := plainCounts(b.Src.Node[i*b.Src.Len:], b.Dst.Node[i*b.Dst.Len:], q, p.Counts)
-			b.Src.Count, b.Dst.Count = append(b.Src.Count, src...), append(b.Dst.Count, dst...)
-		}
+	if p.Distinct {
+		b.Distinct = plainDistinct(&b)
 	}
 	return b
+}
+
+// plainRows writes a row for every root, and returns the times of all positions.
+func plainRows(events []event.Event, d Draw, exact bool, roots []meeting, rows *Rows) (times []event.Time) {
+	histories := make([][]meeting, len(roots))
+	rows.Len = d.RowLen
+	for i, r := range roots {
+		if r.node != 0 {
+			histories[i] = history(events, r.node, r.time)
+		}
+		histories[i] = histories[i][max(0, len(histories[i])-d.Neighbors):]
+		if d.RowLen == 0 {
+			rows.Len = max(rows.Len, len(histories[i])+1)
+		}
+	}
+	for d.RowMultiple > 0 && rows.Len%d.RowMultiple != 0 {
+		rows.Len++
+	}
+	for i, r := range roots {
+		for _, m := range arrange(histories[i], r, rows.Len, d) {
+			rows.Node, rows.Edge, rows.Time = append(rows.Node, m.node), append(rows.Edge, m.edge), append(rows.Time, float32(m.time))
+			if !exact {
+				m.time = float64(float32(m.time))
+			}
+			rows.Delta = append(rows.Delta, float32(r.time-m.time))
+			times = append(times, m.time)
+		}
+	}
+	return times
+}
+
+func plainDistinct(b *Batch) (d Distinct) {
+	slot := func(n int32) int32 {
+		at := slices.Index(d.Nodes, n)
+		if at < 0 {
+			at, d.Nodes = len(d.Nodes), append(d.Nodes, n)
+		}
+		return int32(at)
+	}
+	for _, q := range b.Queries {
+		d.Src, d.Dst = append(d.Src, slot(q.Src)), append(d.Dst, slot(q.Dst))
+	}
+	for i := range b.Rows {
+		for _, n := range b.Rows[i].Node {
+			b.Rows[i].Slot = append(b.Rows[i].Slot, slot(n))
+		}
+	}
+	for len(d.Nodes)%DistinctMultiple != 0 {
+		d.Nodes = append(d.Nodes, 0)
+	}
+	return d
 }
 
 type meeting struct {
@@ -162,7 +210,7 @@ func history(events []event.Event, n event.Node, t event.Time) (h []meeting) {
 	return h
 }
 
-func arrange(h []meeting, own meeting, rowLen int, p Plan) (row []meeting) {
+func arrange(h []meeting, own meeting, rowLen int, p Draw) (row []meeting) {
 	row = slices.Clone(h)
 	if p.Target == TargetLast {
 		row = append(row, own)

@@ -27,23 +27,24 @@ var compare = cmp.Options{cmpopts.IgnoreUnexported(Batch{}), cmpopts.EquateEmpty
 
 // different says how two batches differ, if they do. Comparing by hand first makes thousands of comparisons cheap.
 func different(want, got *Batch) string {
-	ints := func(b *Batch) [6][]int32 {
-		return [6][]int32{b.Src.Node, b.Src.Edge, b.Src.Count, b.Dst.Node, b.Dst.Edge, b.Dst.Count}
-	}
-	floats := func(b *Batch) [5][]float32 {
-		return [5][]float32{b.Src.Time, b.Src.Delta, b.Dst.Time, b.Dst.Delta, b.Gaps}
-	}
-	same := slices.Equal(want.Queries, got.Queries) && want.Src.Len == got.Src.Len && want.Dst.Len == got.Dst.Len
-	for i, x := range ints(want) {
-		same = same && slices.Equal(x, ints(got)[i])
-	}
-	for i, x := range floats(want) {
-		same = same && slices.EqualFunc(x, floats(got)[i], func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) })
+	same := slices.Equal(want.Queries, got.Queries) && len(want.Rows) == len(got.Rows) && sameBits(want.Gaps, got.Gaps) &&
+		slices.Equal(want.Distinct.Nodes, got.Distinct.Nodes) && slices.Equal(want.Distinct.Src, got.Distinct.Src) && slices.Equal(want.Distinct.Dst, got.Distinct.Dst)
+	for i := range want.Rows {
+		if !same {
+			break
+		}
+		a, b := &want.Rows[i], &got.Rows[i]
+		same = a.Len == b.Len && slices.Equal(a.Node, b.Node) && slices.Equal(a.Edge, b.Edge) && slices.Equal(a.Count, b.Count) &&
+			slices.Equal(a.Slot, b.Slot) && sameBits(a.Time, b.Time) && sameBits(a.Delta, b.Delta)
 	}
 	if same {
 		return ""
 	}
 	return "batches differ: " + cmp.Diff(want, got, compare)
+}
+
+func sameBits(a, b []float32) bool {
+	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }
 
 func TestLayout(t *testing.T) {
@@ -54,36 +55,36 @@ func TestLayout(t *testing.T) {
 		src, dst []int32 // rows of the queries 1–2 and 3–1, of which 3 never occurred
 		edges    []int32 // of the sources' rows
 	}{
-		{"recent", Plan{Neighbors: 4, RowLen: 4},
+		{"recent", Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 4})},
 			[]int32{0, 5, 6, 8, 0, 0, 0, 0}, []int32{0, 0, 0, 7, 0, 5, 6, 8}, []int32{0, 1, 2, 4, 0, 0, 0, 0}},
-		{"the last two", Plan{Neighbors: 2, RowLen: 2},
+		{"the last two", Plan{Draws: Both(Draw{Neighbors: 2, RowLen: 2})},
 			[]int32{6, 8, 0, 0}, []int32{0, 7, 6, 8}, []int32{2, 4, 0, 0}},
-		{"DyGMamba", Plan{Neighbors: 2, RowLen: 4, Target: TargetLast},
+		{"DyGMamba", Plan{Draws: Both(Draw{Neighbors: 2, RowLen: 4, Target: TargetLast})},
 			[]int32{0, 6, 8, 1, 0, 0, 0, 3}, []int32{0, 0, 7, 2, 0, 6, 8, 1}, []int32{0, 2, 4, 0, 0, 0, 0, 0}},
-		{"DyGMamba's equations", Plan{Neighbors: 3, RowMultiple: 3, Target: TargetLast},
+		{"DyGMamba's equations", Plan{Draws: Both(Draw{Neighbors: 3, RowMultiple: 3, Target: TargetLast})},
 			[]int32{0, 0, 5, 6, 8, 1, 0, 0, 0, 0, 0, 3}, []int32{0, 0, 0, 0, 7, 2, 0, 0, 5, 6, 8, 1}, []int32{0, 0, 1, 2, 4, 0, 0, 0, 0, 0, 0, 0}},
-		{"DyGFormer", Plan{Neighbors: 2, RowMultiple: 2, Target: TargetFirst, PadRight: true},
+		{"DyGFormer", Plan{Draws: Both(Draw{Neighbors: 2, RowMultiple: 2, Target: TargetFirst, PadRight: true})},
 			[]int32{1, 6, 8, 0, 3, 0, 0, 0}, []int32{2, 7, 0, 0, 1, 6, 8, 0}, []int32{0, 2, 4, 0, 0, 0, 0, 0}},
-		{"DyGFormer without patches", Plan{Neighbors: 9, Target: TargetFirst, PadRight: true},
+		{"DyGFormer without patches", Plan{Draws: Both(Draw{Neighbors: 9, Target: TargetFirst, PadRight: true})},
 			[]int32{1, 5, 6, 8, 3, 0, 0, 0}, []int32{2, 7, 0, 0, 1, 5, 6, 8}, []int32{0, 1, 2, 4, 0, 0, 0, 0}},
-		{"TCL", Plan{Neighbors: 4, RowLen: 5, Target: TargetFirst},
+		{"TCL", Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 5, Target: TargetFirst})},
 			[]int32{1, 0, 5, 6, 8, 3, 0, 0, 0, 0}, []int32{2, 0, 0, 0, 7, 1, 0, 5, 6, 8}, []int32{0, 0, 1, 2, 4, 0, 0, 0, 0, 0}},
-		{"own node after the neighbours", Plan{Neighbors: 4, RowLen: 5, Target: TargetLast, PadRight: true},
+		{"own node after the neighbours", Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 5, Target: TargetLast, PadRight: true})},
 			[]int32{5, 6, 8, 1, 0, 3, 0, 0, 0, 0}, []int32{7, 2, 0, 0, 0, 5, 6, 8, 1, 0}, []int32{1, 2, 4, 0, 0, 0, 0, 0, 0, 0}},
-		{"padding after the neighbours", Plan{Neighbors: 4, RowLen: 4, PadRight: true},
+		{"padding after the neighbours", Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 4, PadRight: true})},
 			[]int32{5, 6, 8, 0, 0, 0, 0, 0}, []int32{7, 0, 0, 0, 5, 6, 8, 0}, []int32{1, 2, 4, 0, 0, 0, 0, 0}},
-		{"rows shorter than the neighbours", Plan{Neighbors: 4, RowLen: 2, Target: TargetLast},
+		{"rows shorter than the neighbours", Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 2, Target: TargetLast})},
 			[]int32{8, 1, 0, 3}, []int32{7, 2, 8, 1}, []int32{4, 0, 0, 0}},
-		{"own node only", Plan{RowLen: 1, Target: TargetLast}, []int32{1, 3}, []int32{2, 1}, []int32{0, 0}},
-		{"nothing", Plan{}, nil, nil, nil},
+		{"own node only", Plan{Draws: Both(Draw{RowLen: 1, Target: TargetLast})}, []int32{1, 3}, []int32{2, 1}, []int32{0, 0}},
+		{"nothing", Plan{Draws: Both(Draw{})}, nil, nil, nil},
 	} {
 		var b Batch
 		Gather(view, c.plan, []Query{{1, 2, 9}, {3, 1, 9}}, &b)
-		if diff := cmp.Diff([][]int32{c.src, c.dst, c.edges}, [][]int32{b.Src.Node, b.Dst.Node, b.Src.Edge}, compare); diff != "" {
+		if diff := cmp.Diff([][]int32{c.src, c.dst, c.edges}, [][]int32{b.Rows[0].Node, b.Rows[1].Node, b.Rows[0].Edge}, compare); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
-		if want := len(c.src) / 2; b.Src.Len != want || b.Dst.Len != want {
-			t.Errorf("%s: rows of %d and %d positions, want %d", c.name, b.Src.Len, b.Dst.Len, want)
+		if want := len(c.src) / 2; b.Rows[0].Len != want || b.Rows[1].Len != want {
+			t.Errorf("%s: rows of %d and %d positions, want %d", c.name, b.Rows[0].Len, b.Rows[1].Len, want)
 		}
 	}
 }
@@ -91,9 +92,9 @@ func TestLayout(t *testing.T) {
 func TestRowLengthsOfTheirSides(t *testing.T) {
 	view := past(t, [2]event.Node{1, 5}, [2]event.Node{1, 6}, [2]event.Node{1, 7})
 	var b Batch
-	Gather(view, Plan{Neighbors: 9, RowMultiple: 2, Target: TargetFirst, PadRight: true}, []Query{{1, 6, 9}}, &b)
-	if b.Src.Len != 4 || b.Dst.Len != 2 {
-		t.Errorf("rows of %d and %d positions, want 4 and 2", b.Src.Len, b.Dst.Len)
+	Gather(view, Plan{Draws: Both(Draw{Neighbors: 9, RowMultiple: 2, Target: TargetFirst, PadRight: true})}, []Query{{1, 6, 9}}, &b)
+	if b.Rows[0].Len != 4 || b.Rows[1].Len != 2 {
+		t.Errorf("rows of %d and %d positions, want 4 and 2", b.Rows[0].Len, b.Rows[1].Len)
 	}
 }
 
@@ -104,8 +105,8 @@ func TestBoundary(t *testing.T) {
 		at   event.Time
 		want []int32
 	}{{1, []int32{0, 0}}, {math.Nextafter(1, 2), []int32{0, 2}}, {2, []int32{0, 2}}, {2.5, []int32{2, 3}}} {
-		Gather(view, Plan{Neighbors: 2, RowLen: 2}, []Query{{1, 3, c.at}}, &b)
-		if diff := cmp.Diff(c.want, b.Src.Node); diff != "" {
+		Gather(view, Plan{Draws: Both(Draw{Neighbors: 2, RowLen: 2})}, []Query{{1, 3, c.at}}, &b)
+		if diff := cmp.Diff(c.want, b.Rows[0].Node); diff != "" {
 			t.Errorf("at %v: %s", c.at, diff)
 		}
 	}
@@ -115,19 +116,19 @@ func TestBoundary(t *testing.T) {
 func TestDelta(t *testing.T) {
 	events := []event.Event{{Src: 1, Dst: 2, Time: 113740395}, {Src: 1, Dst: 2, Time: 113740397}}
 	var b Batch
-	Gather(index.Freeze(streamtest.Log(t, events)), Plan{Neighbors: 2, RowLen: 4, Target: TargetLast}, []Query{{1, 9, 113740399}}, &b)
-	if diff := cmp.Diff([]float32{0, 113740392, 113740400, 113740400}, b.Src.Time); diff != "" {
+	Gather(index.Freeze(streamtest.Log(t, events)), Plan{Draws: Both(Draw{Neighbors: 2, RowLen: 4, Target: TargetLast})}, []Query{{1, 9, 113740399}}, &b)
+	if diff := cmp.Diff([]float32{0, 113740392, 113740400, 113740400}, b.Rows[0].Time); diff != "" {
 		t.Errorf("times: %s", diff)
 	}
-	if diff := cmp.Diff([]float32{113740400, 7, -1, -1}, b.Src.Delta); diff != "" {
+	if diff := cmp.Diff([]float32{113740400, 7, -1, -1}, b.Rows[0].Delta); diff != "" {
 		t.Errorf("deltas: %s", diff)
 	}
 	for name, p := range map[string]Plan{
-		"recent": {Neighbors: 2, RowLen: 4, Target: TargetLast, ExactTimes: true},
-		"picked": {Neighbors: 2, RowLen: 4, Target: TargetLast, ExactTimes: true, Picker: last{}},
+		"recent": {Draws: Both(Draw{Neighbors: 2, RowLen: 4, Target: TargetLast}), ExactTimes: true},
+		"picked": {Draws: Both(Draw{Neighbors: 2, RowLen: 4, Target: TargetLast}), ExactTimes: true, Picker: last{}},
 	} {
 		Gather(index.Freeze(streamtest.Log(t, events)), p, []Query{{1, 9, 113740399}}, &b)
-		if diff := cmp.Diff([]float32{113740400, 4, 2, 0}, b.Src.Delta); diff != "" {
+		if diff := cmp.Diff([]float32{113740400, 4, 2, 0}, b.Rows[0].Delta); diff != "" {
 			t.Errorf("exact deltas, %s: %s", name, diff)
 		}
 	}
@@ -160,19 +161,19 @@ func (r *record) Pick(n event.Node, h index.History, out []int32) int {
 func TestPicker(t *testing.T) {
 	view := past(t, [2]event.Node{1, 5}, [2]event.Node{1, 6}, [2]event.Node{2, 7}, [2]event.Node{1, 8})
 	r := new(record)
-	b := Batch{Labels: []float32{1, 1, 0, 0}}
+	b := Batch{Positives: 2}
 	qs := []Query{{1, 2, 9}, {2, 5, 9}, {1, 6, 9}, {2, 3, 9}} // 3 never occurred, nobody is asked for it
-	Gather(view, Plan{Neighbors: 2, RowLen: 3, Picker: r}, qs, &b)
+	Gather(view, Plan{Draws: Both(Draw{Neighbors: 2, RowLen: 3}), Picker: r}, qs, &b)
 	if diff := cmp.Diff([]event.Node{1, 2, 2, 5, 1, 2, 6}, r.asked); diff != "" {
 		t.Errorf("order of draws: %s", diff)
 	}
-	if diff := cmp.Diff([]int32{0, 6, 6, 0, 7, 7, 0, 8, 8, 0, 7, 7}, b.Src.Node); diff != "" {
+	if diff := cmp.Diff([]int32{0, 6, 6, 0, 7, 7, 0, 8, 8, 0, 7, 7}, b.Rows[0].Node); diff != "" {
 		t.Errorf("sources: %s", diff)
 	}
-	if diff := cmp.Diff([]float32{0, 2, 2, 0, 3, 3, 0, 4, 4, 0, 3, 3}, b.Src.Time); diff != "" {
+	if diff := cmp.Diff([]float32{0, 2, 2, 0, 3, 3, 0, 4, 4, 0, 3, 3}, b.Rows[0].Time); diff != "" {
 		t.Errorf("times of the sources: %s", diff)
 	}
-	if diff := cmp.Diff([]int32{0, 7, 7, 0, 1, 1, 0, 1, 1, 0, 0, 0}, b.Dst.Node); diff != "" {
+	if diff := cmp.Diff([]int32{0, 7, 7, 0, 1, 1, 0, 1, 1, 0, 0, 0}, b.Rows[1].Node); diff != "" {
 		t.Errorf("destinations: %s", diff)
 	}
 }
@@ -183,18 +184,18 @@ func TestBatchReuse(t *testing.T) {
 	view := index.Freeze(l)
 	var b Batch
 	for i, plan := range []Plan{
-		{Neighbors: 31, RowLen: 33, Target: TargetLast, Counts: PairCounts, PairGaps: 10},
-		{Neighbors: 63, RowMultiple: 4, Target: TargetFirst, PadRight: true, Counts: PlainCounts},
-		{Neighbors: 20, RowLen: 20},
+		{Draws: Both(Draw{Neighbors: 31, RowLen: 33, Target: TargetLast}), Counts: PairCounts, PairGaps: 10},
+		{Draws: Both(Draw{Neighbors: 63, RowMultiple: 4, Target: TargetFirst, PadRight: true}), Counts: PlainCounts},
+		{Draws: Both(Draw{Neighbors: 20, RowLen: 20})},
 		{PairGaps: 3},
-		{Neighbors: 31, RowMultiple: 2, Target: TargetLast, Counts: PaperCounts, PairGaps: 10},
+		{Draws: []Draw{{Of: Src, Neighbors: 5, RowLen: 5}, {Of: Hop(0), Neighbors: 3, RowLen: 3}, {Of: Dst, Neighbors: 4, RowLen: 4}}, Distinct: true},
+		{Draws: Both(Draw{Neighbors: 31, RowMultiple: 2, Target: TargetLast}), Counts: PaperCounts, PairGaps: 10},
 	} {
-		qs, labels := pairs(l, 97-20*i)
-		var fresh Batch
-		fresh.Labels = labels
+		qs := pairs(l, 97-15*i)
+		fresh := Batch{Positives: len(qs) / 2}
 		Gatherer{1}.Gather(view, plan, qs, &fresh)
 		for _, threads := range []int{1, 2, 3, 8} {
-			b.Labels = labels
+			b.Positives = len(qs) / 2
 			Gatherer{threads}.Gather(view, plan, qs, &b)
 			if diff := different(&fresh, &b); diff != "" {
 				t.Fatalf("plan %d, %d threads: %s", i, threads, diff)
@@ -202,7 +203,7 @@ func TestBatchReuse(t *testing.T) {
 		}
 	}
 	Gather(view, dygmamba256, nil, &b)
-	if len(b.Queries)+len(b.Src.Node)+len(b.Gaps) != 0 {
+	if len(b.Queries)+len(b.Rows[0].Node)+len(b.Gaps) != 0 {
 		t.Error("no queries, but rows")
 	}
 }
@@ -210,15 +211,82 @@ func TestBatchReuse(t *testing.T) {
 func TestGatherAllocatesOnce(t *testing.T) {
 	l := streamtest.Generate(streamtest.Shape{Events: 3000, Sources: 40, Dests: 40, Instants: 300, Repeat: 0.5, Shared: true}, 3)
 	view := index.Freeze(l)
-	qs, labels := pairs(l, 50)
+	qs := pairs(l, 50)
 	for name, plan := range map[string]Plan{
 		"pair":   dygmamba256,
-		"paper":  {Neighbors: 31, RowMultiple: 2, Target: TargetLast, Counts: PaperCounts, PairGaps: 10},
-		"picker": {Neighbors: 20, RowLen: 20, Picker: &record{asked: make([]event.Node, 0, 1<<16)}},
+		"paper":  {Draws: Both(Draw{Neighbors: 31, RowMultiple: 2, Target: TargetLast}), Counts: PaperCounts, PairGaps: 10},
+		"hops":   {Draws: []Draw{{Of: Src, Neighbors: 5, RowLen: 5}, {Of: Hop(0), Neighbors: 3, RowLen: 3}, {Of: Dst, Neighbors: 4, RowLen: 4}}, Distinct: true},
+		"picker": {Draws: Both(Draw{Neighbors: 20, RowLen: 20}), Picker: &record{asked: make([]event.Node, 0, 1<<16)}},
 	} {
-		b := Batch{Labels: labels}
+		b := Batch{Positives: len(qs) / 2}
 		if n := testing.AllocsPerRun(50, func() { Gatherer{2}.Gather(view, plan, qs, &b) }); n != 0 {
 			t.Errorf("%s: %v allocations a batch", name, n)
 		}
+	}
+}
+
+// TestPickerHops asks in the order of a recursion: a root's own draws before those of its neighbours, sources before destinations, positives
+// before negatives.
+func TestPickerHops(t *testing.T) {
+	view := past(t, [2]event.Node{1, 5}, [2]event.Node{1, 6}, [2]event.Node{5, 7}, [2]event.Node{2, 7}, [2]event.Node{1, 8})
+	r := new(record)
+	b := Batch{Positives: 1}
+	side := func(of Root, first int) []Draw {
+		return []Draw{{Of: of, Neighbors: 1, RowLen: 1}, {Of: of, Neighbors: 2, RowLen: 2}, {Of: Hop(first + 1), Neighbors: 1, RowLen: 1}}
+	}
+	plan := Plan{Draws: append(side(Src, 0), side(Dst, 3)...), Picker: r}
+	Gather(view, plan, []Query{{1, 2, 9}, {2, 1, 9}}, &b)
+	// Of a positive 1→2: 1 twice, its two picks (both 8, whose history begins at 5 and is empty), 2 twice, its two picks of 7 (at 4, where 7 had met 5).
+	// Of the negative 2→1: 2 twice and its picks, 1 twice and its picks.
+	if diff := cmp.Diff([]event.Node{1, 1, 2, 2, 7, 7, 2, 2, 7, 7, 1, 1}, r.asked); diff != "" {
+		t.Errorf("order of draws: %s", diff)
+	}
+}
+
+// TestByCall gathers positives and negatives as if the others were not there.
+func TestByCall(t *testing.T) {
+	l := streamtest.Generate(streamtest.Shape{Events: 300, Sources: 9, Dests: 9, Instants: 200, Repeat: 0.5}, 3)
+	view := index.Freeze(l)
+	plan := Plan{Draws: Both(Draw{Neighbors: 30, RowMultiple: 2, Target: TargetFirst, PadRight: true}), Counts: PlainCounts}
+	qs := append([]Query{{l.At(3).Src, l.At(3).Dst, l.At(3).Time}}, Query{l.At(299).Src, l.At(299).Dst, l.At(299).Time + 1})
+	b := Batch{Positives: 1, Events: l.Span(3, 4)}
+	byCall := plan
+	byCall.ByCall = true
+	for range 2 { // the second time into used memory
+		Gather(view, byCall, qs, &b)
+		if len(b.Calls) != 2 || len(b.Rows) != 0 || b.Calls[0].Positives != 1 || b.Calls[1].Positives != 0 || b.Calls[0].Events.Len() != 1 {
+			t.Fatalf("%d calls, %d rows", len(b.Calls), len(b.Rows))
+		}
+		for i, c := range b.Calls {
+			var alone Batch
+			Gather(view, plan, qs[i:i+1], &alone)
+			if diff := different(&alone, c); diff != "" {
+				t.Errorf("call %d: %s", i, diff)
+			}
+		}
+		if b.Calls[0].Rows[0].Len >= b.Calls[1].Rows[0].Len {
+			t.Errorf("rows of %d and %d positions: the early one must be shorter", b.Calls[0].Rows[0].Len, b.Calls[1].Rows[0].Len)
+		}
+	}
+	short := b.Shape()
+	b.Positives = 0
+	if Gather(view, byCall, qs, &b); len(b.Calls) != 1 || b.Shape() == short {
+		t.Errorf("queries that nobody knows the answer to make %d calls, want 1", len(b.Calls))
+	}
+}
+
+// TestShapes compares batches that differ in one size.
+func TestShapes(t *testing.T) {
+	seen := map[uint64]int{}
+	for i, b := range []Batch{
+		{}, {Queries: make([]Query, 1)}, {Queries: make([]Query, 2)}, {Queries: make([]Query, 2), Positives: 1},
+		{Gaps: make([]float32, 3)}, {Rows: make([]Rows, 1)}, {Rows: []Rows{{Len: 3}}}, {Rows: []Rows{{Len: 3, Node: make([]int32, 9)}}},
+		{Rows: []Rows{{Len: 3}, {Len: 4}}}, {Rows: []Rows{{Len: 4}, {Len: 3}}}, {Rows: []Rows{{Len: 1 << 40}}},
+		{Distinct: Distinct{Nodes: make([]int32, 256)}}, {Calls: []*Batch{{}}}, {Calls: []*Batch{{Positives: 1}}},
+	} {
+		if j, ok := seen[b.Shape()]; ok {
+			t.Errorf("batches %d and %d have the same shape", j, i)
+		}
+		seen[b.Shape()] = i
 	}
 }

@@ -47,36 +47,115 @@ const (
 	PaperCounts          // DyGMamba's equations: neighbours only, the query's own node gets (0, meetings of the pair), padding (−1, −1)
 )
 
-// Plan is what a model wants gathered for each query.
-type Plan struct {
-	Neighbors   int      // at most so many of each node's earlier neighbours
-	RowLen      int      // length of a padded row; 0: that of the longest row of its side in the batch, rounded up to a multiple of RowMultiple
-	RowMultiple int      // 0 is 1
-	Picker      Picker   // nil: the most recent ones
-	Target      Target   //
-	PadRight    bool     // padding stands after the neighbours (DyGFormer), otherwise before them
-	Counts      Counting //
-	PairGaps    int      // k: gaps between the pair's own past meetings, DyGMamba's time stream
-	ExactTimes  bool     // Delta is taken from times as they are; otherwise they are rounded to float32 first, as in the reference programs
+// Root says whose past a draw looks at.
+type Root int
+
+// The two nodes of a query, at the query's time. Hop goes on from there.
+const (
+	Src Root = iota
+	Dst
+	hops
+)
+
+// Hop is every position of an earlier draw of the same plan, at the time it was met: neighbours of neighbours.
+func Hop(draw int) Root { return hops + Root(draw) }
+
+// Draw asks for a row of earlier neighbours for each of its roots.
+type Draw struct {
+	Of          Root
+	Neighbors   int    // at most so many of the root's earlier neighbours
+	RowLen      int    // length of a padded row; 0: that of the draw's longest, rounded up to a multiple of RowMultiple
+	RowMultiple int    // 0 is 1
+	Target      Target //
+	PadRight    bool   // padding stands after the neighbours (DyGFormer), otherwise before them
 }
+
+// Both is a draw for the sources and the same one for the destinations.
+func Both(d Draw) []Draw {
+	src, dst := d, d
+	src.Of, dst.Of = Src, Dst
+	return []Draw{src, dst}
+}
+
+// Plan is what a model wants gathered for each query: a list of draws, and what is to be known of the pair. Draws of hops have a fixed RowLen.
+type Plan struct {
+	Draws    []Draw
+	Picker   Picker   // chooses for all draws; nil: the most recent ones
+	Counts   Counting // in the rows of the first draw of Src and of the first of Dst
+	PairGaps int      // k: gaps between the pair's own past meetings, DyGMamba's time stream
+	Distinct bool     // the batch's distinct nodes, for models that keep something of each node
+
+	// ByCall gathers positives and negatives as the two calls of a reference program that they were: rows without a fixed length
+	// are as long as the longest of their call. What is gathered for a query then depends on the others.
+	ByCall bool
+	// ExactTimes takes Delta, and the times of hops, from times as they are; otherwise they are rounded to float32 first, as in the
+	// reference programs. A rounded time may be later than the event, so that a hop may see what happened at that very moment.
+	ExactTimes bool
+}
+
+// LooksBack says whether the plan asks for anything of the past.
+func (p *Plan) LooksBack() bool { return len(p.Draws) > 0 || p.PairGaps > 0 }
 
 // Batch is what Gather found for n queries. Its slices are reused by the next Gather into it.
 type Batch struct {
-	Queries []Query
-	Labels  []float32 // 1 for positives, which come first, 0 for negatives; empty when unknown. Gather leaves them as they are
-	Src     Rows      // what the source had done
-	Dst     Rows      // what the destination had done
-	Gaps    []float32 // [n, PairGaps]: most recent last, 1e10 where there are fewer
+	Queries   []Query
+	Positives int        // the queries before this one are about Events, those from it on about what did not happen; Gather leaves both as they are
+	Events    event.Span // empty where nobody knows what will happen
+	Rows      []Rows     // what each draw of the plan gave
+	Gaps      []float32  // [n, PairGaps]: most recent last, Never where there are fewer
+	Distinct  Distinct
+	Calls     []*Batch // with ByCall: the queries once more, in parts that were gathered together; then there are no Rows and Gaps here
 
-	work *work // what Gather needs meanwhile
+	work  *work    // what Gather needs meanwhile
+	spare []*Batch // calls of earlier batches
 }
 
-// Rows holds one side of a batch: n rows of Len positions, oldest first.
+// Rows holds what a draw gave: rows of Len positions, oldest first, one for each root. Those of a hop have one for each position of
+// the draw they go on from.
 type Rows struct {
 	Len   int
-	Node  []int32   // [n, Len], 0 at padding
-	Edge  []int32   // [n, Len], 0 at padding and at the query's own node
-	Time  []float32 // [n, Len], 0 at padding, the query's own at its node
-	Delta []float32 // [n, Len]: query time − Time, taken in float64; with ExactTimes before Time was rounded
-	Count []int32   // [n, Len, 2]: occurrences in the source's row, in the destination's row
+	Node  []int32   // [rows, Len], 0 at padding
+	Edge  []int32   // [rows, Len], 0 at padding and at the root's own node
+	Time  []float32 // [rows, Len], 0 at padding, the root's own at its node
+	Delta []float32 // [rows, Len]: the root's time − Time, taken in float64; with ExactTimes before Time was rounded
+	Count []int32   // [rows, Len, 2]: occurrences in the source's row, in the destination's row
+	Slot  []int32   // [rows, Len]: where Node stands among the batch's distinct nodes
+}
+
+// Distinct lists the nodes that occur in a batch, each once, padding and the queries' own included. The number of nodes is rounded up with
+// zeros to a multiple of DistinctMultiple, so that batches come in few sizes.
+type Distinct struct {
+	Nodes    []int32
+	Src, Dst []int32 // [n]: where the queries' nodes stand among Nodes
+}
+
+// DistinctMultiple is what the number of distinct nodes is a multiple of.
+const DistinctMultiple = 256
+
+// Never stands for the gap before a pair's first meeting.
+const Never = 1e10
+
+// Shape tells batches apart whose sizes differ in any way: what is computed of two with the same shape goes through the same steps.
+func (b *Batch) Shape() uint64 {
+	h := shape(14695981039346656037)
+	h.add(len(b.Queries), b.Positives, len(b.Gaps), len(b.Distinct.Nodes), len(b.Rows), len(b.Calls))
+	for i := range b.Rows {
+		h.add(b.Rows[i].Len, len(b.Rows[i].Node))
+	}
+	for _, c := range b.Calls {
+		h = (h ^ shape(c.Shape())) * 1099511628211
+	}
+	return uint64(h)
+}
+
+// shape is an FNV-1a hash of sizes.
+type shape uint64
+
+func (h *shape) add(sizes ...int) {
+	for _, n := range sizes {
+		for range 8 {
+			*h = (*h ^ shape(n&255)) * 1099511628211
+			n >>= 8
+		}
+	}
 }

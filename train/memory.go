@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/dry"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -47,7 +46,7 @@ func (r *Run) plan(ctx context.Context, pass replay.Pass) (Memory, error) {
 		return need, err
 	}
 	limit := r.MemoryLimit
-	if g, ok := r.Device.(interface{ FreeBytes() int64 }); limit == 0 && ok {
+	if g, ok := r.Device.(device.Limited); limit == 0 && ok {
 		limit = g.FreeBytes()
 	} else if limit == 0 {
 		limit = memory.Available()
@@ -78,40 +77,42 @@ func (r *Run) hint(ctx context.Context, pass replay.Pass, limit int64) (string, 
 		}
 	}
 	if fit == 0 {
-		return "no batch_size fits; a shorter max_input_sequence_length or a smaller channel_embedding_dim needs less", nil
+		return "no batch_size fits" + r.lighter("; ", " may need less"), nil
 	}
-	return fmt.Sprintf("batch_size=%d would fit, and so may a shorter max_input_sequence_length or a larger patch_size", fit), nil
+	return fmt.Sprintf("batch_size=%d would fit", fit) + r.lighter(", and so may ", ""), nil
+}
+
+// lighter is what the model says about settings that need less.
+func (r *Run) lighter(before, after string) string {
+	if r.Factory.Lighter == "" {
+		return ""
+	}
+	return before + r.Factory.Lighter + after
 }
 
 // need is what training takes with batches of a size.
 func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memory, err error) {
 	dev, taken, own := dry.Like(r.Device)
-	m, err := r.Factory.Build(environment(r, dev), r.Spec)
-	if err != nil {
-		return need, fmt.Errorf("build %s: %w", r.Model, err)
-	}
-	c, err := optimizer(r.Spec.Training)
+	l, err := r.Learner(dev)
 	if err != nil {
 		return need, err
 	}
-	opt := optim.New(m.Params(), c)
-	need.Fixed = taken.Bytes()
+	need.Fixed = taken.Bytes() - l.Tape.Bytes()
 	pass.Negatives, pass.BatchSize = echo{}, batch // the generator must not move yet
 	events := r.Protocol.Split().Train.All()
 	n := min(events.Len(), batch)
-	for step, err := range pass.Batches(ctx, m, events.Slice(events.Len()-n, events.Len())) {
+	for step, err := range pass.Batches(ctx, l.Model, events.Slice(events.Len()-n, events.Len())) {
 		if err != nil {
 			return need, err
 		}
 		err := tensor.Guard(func() {
-			tape := grad.NewTape(dev, true)
-			tape.Replay(0, func() { learn(tape, m, step.Batch); opt.Step() })
-			need.Step, need.stepRoom = tape.Bytes(), tape.Room()
+			l.Step(step.Batch, 0)
+			need.Step, need.stepRoom = l.Tape.Bytes(), l.Tape.Room()
 		})
 		if err != nil {
 			return need, err
 		}
-		scorer := model.NewScorer(m)
+		scorer := model.NewScorer(l.Model)
 		if err := scorer.Score(step.Batch, make([]float32, len(step.Batch.Queries))); err != nil {
 			return need, err
 		}

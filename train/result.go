@@ -27,6 +27,8 @@ type Result struct {
 	Val       *Metric    `json:"val,omitempty"` // of the best epoch
 	Results   []Measured `json:"results"`
 	Split     string     `json:"split_hash"`
+	Order     string     `json:"order,omitempty"`      // in which a memory learned of events
+	Depends   []string   `json:"conditions,omitempty"` // what scores depend on beside what happened before their own time
 	History   []Epoch    `json:"-"`
 }
 
@@ -46,13 +48,13 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 			return Result{}, fmt.Errorf("best epoch: %w", err)
 		}
 	}
-	if err := Restore(t.model, best); err != nil {
+	if err := Restore(t.Learner.Model, best); err != nil {
 		return Result{}, fmt.Errorf("best epoch: %w", err)
 	}
 	r := Result{
-		Model: t.Model, Data: t.Set.Name, Seed: t.Seed, Preset: t.Spec.Preset, Params: t.model.Params().Count(),
+		Model: t.Run.Model, Data: t.Set.Name, Seed: t.Seed, Preset: t.Spec.Preset, Params: t.Learner.Model.Params().Count(),
 		Epochs: t.at.Epoch, BestEpoch: t.at.Stopper.Epoch, Peak: t.peak(), Device: t.Device.Name(),
-		Split: t.Protocol.Split().Hash, History: t.epochs,
+		Split: t.Protocol.Split().Hash, History: t.epochs, Order: t.Spec.Order, Depends: t.Spec.Conditions(),
 	}
 	for _, e := range t.epochs {
 		r.Seconds += e.Seconds.Train + e.Seconds.Evaluate

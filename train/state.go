@@ -17,8 +17,8 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
 )
 
 // State is where a training stands: with the tensors beside it in last.safetensors, all that is needed to go on.
@@ -33,6 +33,8 @@ type State struct {
 	Finished  bool    `json:"finished"`
 	Seconds   float64 `json:"seconds"`    // spent on the unfinished epoch
 	Peak      int64   `json:"peak_bytes"` // device memory of a step so far
+
+	Remembered int `json:"remembered,omitempty"` // events of the unfinished epoch that a memory in strict order has learned of
 }
 
 // Config is everything needed to repeat a run.
@@ -106,7 +108,7 @@ func (t *trainer) config(ctx context.Context) (Config, error) {
 		return Config{}, fmt.Errorf("validation negatives: %w", err)
 	}
 	return Config{
-		Model: t.Model, Spec: spec, Data: t.Set.Name, Path: t.dataPath(), Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device), Params: t.model.Params().Count(),
+		Model: t.Run.Model, Spec: spec, Data: t.Set.Name, Path: t.dataPath(), Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device), Params: t.Learner.Model.Params().Count(),
 		Hashes: Hashes{Data: t.Set.Hash(), Split: t.Protocol.Split().Hash, Negatives: val.Negatives},
 	}, nil
 }
@@ -164,9 +166,12 @@ func (t *trainer) save(spent time.Duration) error {
 	if err != nil {
 		return err
 	}
-	f := t.weights()
+	f, err := t.weights()
+	if err != nil {
+		return fmt.Errorf("save the state: %w", err)
+	}
 	f.Meta["train"] = string(raw)
-	f.AddOptimizer(t.model.Params(), t.opt)
+	f.AddOptimizer(t.Learner.Model.Params(), t.Optim)
 	t.saved = time.Now()
 	if err := checkpoint.Save(t.dir.path(LastFile), f); err != nil {
 		return fmt.Errorf("save the state: %w", err)
@@ -175,31 +180,39 @@ func (t *trainer) save(spent time.Duration) error {
 }
 
 // peak is the device memory of a step, also where a resumed training has none to take.
-func (t *trainer) peak() int64 { return max(t.at.Peak, t.tape.Bytes()) }
+func (t *trainer) peak() int64 { return max(t.at.Peak, t.Tape.Bytes()) }
 
 // weights is a checkpoint of the model as it is now: parameters, and what it remembers. It holds nothing that differs between two
 // runs of the same configuration.
-func (t *trainer) weights() checkpoint.File {
+func (t *trainer) weights() (checkpoint.File, error) {
 	spec, _ := json.Marshal(t.Spec) // was marshalled before
 	f := checkpoint.File{Meta: map[string]string{
-		"format": checkpointFormat, "model": t.Model, "spec": string(spec), "data": t.Set.Name, "seed": fmt.Sprint(t.Seed),
+		"format": checkpointFormat, "model": t.Run.Model, "spec": string(spec), "data": t.Set.Name, "seed": fmt.Sprint(t.Seed),
 	}}
-	f.AddParams(t.model.Params())
-	if t.memory != nil {
-		state := t.memory.Snapshot()
-		f.Tensors = append(f.Tensors, checkpoint.Tensor{Name: memoryTensor, Shape: []int{len(state)}, Bytes: state})
+	f.AddParams(t.Learner.Model.Params())
+	m, remembers := t.evaluator().(model.Rememberer)
+	if !remembers {
+		return f, nil
 	}
-	return f
+	state, err := m.Snapshot()
+	for _, x := range state {
+		x.Name = memoryPrefix + x.Name
+		f.Tensors = append(f.Tensors, x)
+	}
+	return f, err
 }
 
 const (
 	checkpointFormat = "dygmamba checkpoint 1"
-	memoryTensor     = "state/memory" // what a stateful model remembers
+	memoryPrefix     = "state/" // what a model remembers, under its own names
 )
 
 // saveBest writes the checkpoint of the best epoch.
 func (t *trainer) saveBest(e Epoch) error {
-	f := t.weights()
+	f, err := t.weights()
+	if err != nil {
+		return fmt.Errorf("save the checkpoint: %w", err)
+	}
 	f.Meta["epoch"] = fmt.Sprint(e.Epoch)
 	if t.Dir == "" {
 		t.best = f
@@ -226,10 +239,10 @@ func (t *trainer) restore(f checkpoint.File, now Config) error {
 	if err := json.Unmarshal([]byte(f.Meta["train"]), &t.at); err != nil {
 		return fmt.Errorf("resume: %s holds no training state: %w", t.dir.path(LastFile), err)
 	}
-	if err := Restore(t.model, f); err != nil {
+	if err := Restore(t.Learner.Model, f); err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
-	if err := f.RestoreOptimizer(t.opt); err != nil {
+	if err := f.RestoreOptimizer(t.Optim); err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
 	if r, ok := t.pass.Negatives.(sample.Resumable); ok && t.at.Batch == 0 {
@@ -267,13 +280,13 @@ func (c Config) facts() map[string]string {
 		"the data's hash": c.Hashes.Data, "the split's hash": c.Hashes.Split,
 	}
 	var spec struct {
-		Preset           string
+		Preset, Order    string
 		Config, Training map[string]any
 	}
 	if err := json.Unmarshal(c.Spec, &spec); err != nil {
 		list["configuration"] = string(c.Spec)
 	}
-	list["preset"] = spec.Preset
+	list["preset"], list["order"] = spec.Preset, spec.Order
 	for _, part := range []map[string]any{spec.Config, spec.Training} {
 		for key, value := range part {
 			list[key] = fmt.Sprint(value)
@@ -282,14 +295,22 @@ func (c Config) facts() map[string]string {
 	return list
 }
 
-// Restore gives a model the parameters and the memory of a checkpoint, ours or one with the reference's names.
+// Restore gives a model the parameters and the memory of a checkpoint, ours or one with the reference's names. A memory that the
+// checkpoint does not have begins empty.
 func Restore(m model.Model, f checkpoint.File) error {
 	if err := f.RestoreParams(m.Params()); err != nil {
 		return err
 	}
-	memory, remembers := m.(replay.Stateful)
-	if state, ok := f.Find(memoryTensor); ok && remembers {
-		return memory.Restore(state.Bytes)
+	memory, remembers := m.(model.Memory)
+	if !remembers {
+		return nil
 	}
-	return nil
+	var state []tensor.Named
+	for _, x := range f.Tensors {
+		if name, ok := strings.CutPrefix(x.Name, memoryPrefix); ok {
+			x.Name = name
+			state = append(state, x)
+		}
+	}
+	return memory.Restore(state)
 }

@@ -8,9 +8,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
-	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
@@ -27,16 +25,14 @@ type lesson struct {
 // step launches a step, and only then looks at the results of the one before: the device has work while they are added up and while
 // the next batch is prepared. Where results are there at once, they are looked at at once.
 func (t *trainer) step(s *replay.Step, done int) error {
-	t.batch = s.Batch
 	n := len(s.Batch.Queries)
 	next := &t.lessons[t.at.Step%2]
 	next.batch, next.positives, next.done = t.at.Batch, s.Span.Len(), done
 	next.results = slices.Grow(next.results[:0], n+1)[:n+1]
 	err := tensor.Guard(func() {
-		t.tape.Reset(grad.Key(t.Seed, t.at.Step))
-		t.tape.Replay(model.Sizes(s.Batch), t.body)
-		next.logits = device.ReadLater(t.Device, next.results[:n], t.logits.Data)
-		next.loss = device.ReadLater(t.Device, next.results[n:], t.loss.Data)
+		t.Step(s.Batch, grad.Key(t.Seed, t.at.Step))
+		next.logits = device.ReadLater(t.Device, next.results[:n], t.Logits.Data)
+		next.loss = device.ReadLater(t.Device, next.results[n:], t.Loss.Data)
 	})
 	if err != nil {
 		return t.failed(next, err)
@@ -80,22 +76,6 @@ func (t *trainer) settle() error {
 
 func (t *trainer) failed(l *lesson, err error) error {
 	return fmt.Errorf("epoch %d, batch %d: %w", t.at.Epoch+1, l.batch, err)
-}
-
-// learn takes one step of the optimizer.
-func (t *trainer) learn() {
-	t.logits, t.loss = learn(t.tape, t.model, t.batch)
-	t.opt.Step()
-}
-
-// learn is the algorithm: score, compare, and find how every parameter should move.
-func learn(tp *grad.Tape, m model.Model, b *sample.Batch) (logits, loss *tensor.Tensor) {
-	labels := tp.Floats(b.Labels, len(b.Labels)) // [n]
-	logits = m.Score(tp, b)                      // [n, 1]
-	loss = grad.BCE(tp, logits, labels)          // [1]
-	m.Params().ZeroGrad()
-	tp.Backward(loss)
-	return logits, loss
 }
 
 // tell reports progress.

@@ -35,7 +35,7 @@ func small(t *testing.T, dir string, settings ...string) *train.Run {
 	}
 	settings = append([]string{"channel_embedding_dim=8", "time_feat_dim=16", "max_input_sequence_length=8", "max_interaction_times=4",
 		"node_feat_dim=8", "edge_feat_dim=8", "num_epochs=3", "batch_size=100", "learning_rate=0.001"}, settings...)
-	spec, err := dygmamba.Factory.Spec("", set.Name, settings...)
+	spec, err := dygmamba.Factory.Spec("", model.Data{Name: set.Name}, settings...)
 	if err != nil {
 		t.Fatal(err)
 	}

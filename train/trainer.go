@@ -6,16 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/tensorboard"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -24,11 +22,8 @@ import (
 // trainer is a Run under way.
 type trainer struct {
 	*Run
+	*Learner
 	dir    dir
-	model  model.Model
-	memory replay.Stateful // the model, when it remembers
-	opt    *optim.Optimizer
-	tape   *grad.Tape
 	scorer *model.Scorer
 	pass   replay.Pass
 	board  *tensorboard.Writer
@@ -39,12 +34,8 @@ type trainer struct {
 	saved  time.Time       // when the state was last written
 	best   checkpoint.File // of a run that keeps nothing on disk
 
-	began    time.Time     // the walk through this epoch
-	first    int           // events of the epoch that were done before it
-	batch    *sample.Batch // of the step that is launched
-	logits   *tensor.Tensor
-	loss     *tensor.Tensor
-	body     func() // the step's kernels, bound once
+	began    time.Time // the walk through this epoch
+	first    int       // events of the epoch that were done before it
 	lessons  [2]lesson
 	underway *lesson // launched, results to come
 	meter    eval.Meter
@@ -57,7 +48,6 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 		r.logger().Info(note)
 	}
 	t.at.Stopper = Stopper{Patience: r.Spec.Training.Patience, ByAP: r.ByAP}
-	t.body = t.learn
 	var err error
 	if t.pass, err = r.Protocol.Train(r.Seed); err != nil {
 		return nil, err
@@ -78,30 +68,21 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 }
 
 func (t *trainer) build(need Memory) (err error) {
-	t.model, err = t.Factory.Build(environment(t.Run, t.Device), t.Spec)
-	if err != nil {
-		return fmt.Errorf("build %s: %w", t.Model, err)
-	}
-	t.memory, _ = t.model.(replay.Stateful)
-	c, err := optimizer(t.Spec.Training)
-	if err != nil {
+	if t.Learner, err = t.Run.Learner(t.Device); err != nil {
 		return err
 	}
-	t.opt = optim.New(t.model.Params(), c)
-	t.tape = grad.NewTape(t.Device, true)
-	t.tape.Reserve(need.stepRoom)
-	t.scorer = model.NewScorer(t.model)
+	t.Tape.Reserve(need.stepRoom)
+	t.scorer = model.NewScorer(t.Learner.Model)
 	t.scorer.Reserve(need.scoreRoom)
 	return nil
 }
 
-func environment(r *Run, dev device.Device) model.Env {
-	return model.Env{Device: dev, Node: r.Set.Node, Edge: r.Set.Edge, NumNodes: r.Set.NumNodes(), Seed: r.Seed}
-}
-
-func optimizer(t model.Training) (optim.Config, error) {
-	rule, err := optim.Rule(strings.ToLower(t.Optimizer))
-	return optim.Config{Rule: rule, Rate: float32(t.LearningRate)}, err
+// Environment is what the run's model is built in.
+func (r *Run) Environment(dev device.Device) model.Env {
+	return model.Env{
+		Device: dev, Node: r.Set.Node, Edge: r.Set.Edge, NumNodes: r.Set.NumNodes(), Seed: r.Seed,
+		Train: func() (event.Span, error) { return r.Protocol.Split().Train.All(), nil },
+	}
 }
 
 func (t *trainer) close() {
@@ -112,11 +93,7 @@ func (t *trainer) close() {
 		t.lock.Close()
 	}
 	t.scorer.Close()
-	t.tape.Close()
-	t.opt.Close()
-	if c, ok := t.model.(interface{ Close() }); ok {
-		c.Close()
-	}
+	t.Learner.Close()
 }
 
 // epoch trains on the rest of an epoch, validates, and records it.
@@ -142,11 +119,12 @@ func (t *trainer) epoch(ctx context.Context) error {
 func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 	events := t.Protocol.Split().Train.All()
 	done := min(t.at.Batch*t.Spec.Training.BatchSize, events.Len())
-	batches := t.pass.Continue(ctx, t.model, events.Slice(done, events.Len()), t.at.Draws)
+	batches := t.pass.Continue(ctx, t.planner(), events.Slice(done, events.Len()), t.waiting(events, done), t.at.Draws)
 	if t.at.Batch == 0 {
-		batches = t.pass.Batches(ctx, t.model, events)
-		if t.memory != nil {
-			if err := t.memory.Restore(nil); err != nil {
+		batches = t.pass.Batches(ctx, t.planner(), events)
+		t.at.Remembered = 0
+		if m, ok := t.evaluator().(model.Rememberer); ok {
+			if err := m.Restore(nil); err != nil {
 				return 0, err
 			}
 		}
@@ -156,7 +134,7 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 		if err != nil {
 			return waited, cmp.Or(t.settle(), err)
 		}
-		if t.due() { // a stateful model has observed the step before by now
+		if t.due() { // what a memory is to know before this step it knows by now
 			if err := t.save(time.Since(t.began)); err != nil {
 				return waited, err
 			}
@@ -168,6 +146,36 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 		}
 	}
 	return waited, t.settle()
+}
+
+// planner is the model; a memory in strict order learns of events as the walk through them says, otherwise in the step that asks.
+func (t *trainer) planner() replay.Planner {
+	if m, ok := t.evaluator().(model.Rememberer); ok && t.pass.Order == model.Strict {
+		return &diary{m, &t.at.Remembered}
+	}
+	return t.Learner.Model
+}
+
+// waiting are the events that a memory in strict order was asked about and has not learned of.
+func (t *trainer) waiting(events event.Span, done int) event.Span {
+	if _, strict := t.planner().(*diary); strict {
+		return events.Slice(min(t.at.Remembered, done), done)
+	}
+	return event.Span{}
+}
+
+// diary keeps count of the events that a memory has learned of.
+type diary struct {
+	model.Rememberer
+	events *int
+}
+
+func (d *diary) Commit(b *sample.Batch) error {
+	err := d.Rememberer.Commit(b)
+	if err == nil {
+		*d.events += b.Events.Len()
+	}
+	return err
 }
 
 // validate measures the epoch.
@@ -191,19 +199,8 @@ func (t *trainer) validate(ctx context.Context, e *Epoch) error {
 	return nil
 }
 
-// remembering is a scorer whose model remembers.
-type remembering struct {
-	*model.Scorer
-	replay.Stateful
-}
-
 // evaluator is the scorer, with the model's memory when it has one.
-func (t *trainer) evaluator() replay.Scorer {
-	if t.memory != nil {
-		return remembering{t.scorer, t.memory}
-	}
-	return t.scorer
-}
+func (t *trainer) evaluator() replay.Scorer { return t.scorer.Answerer() }
 
 // metric is nil for a set without events.
 func metric(r eval.Result) *Metric {

@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/bench"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/model"
 )
 
 func newBenchStep(a *app) *cobra.Command {
@@ -46,7 +47,7 @@ of each product it is the least time.`,
 				return err
 			}
 			defer set.Close()
-			spec, err := factory.Spec(what.preset, set.Name, what.set...)
+			spec, err := factory.Spec(what.preset, model.DataOf(set), what.set...)
 			if err != nil {
 				return err
 			}

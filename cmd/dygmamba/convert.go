@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/model"
 )
 
 // convertDoc is the document of convert.
@@ -55,7 +56,7 @@ With --model the configuration is noted in the file, so that predict and eval ne
 			}
 			doc := convertDoc{From: from, Out: out, Model: strings.ToLower(what.name), Tensors: len(file.Tensors)}
 			if doc.Model != "" {
-				if err := dygmamba.Configure(&file, doc.Model, what.preset, data, what.set); err != nil {
+				if err := dygmamba.Configure(&file, doc.Model, what.preset, model.Data{Name: data}, what.set); err != nil {
 					return loadError(fmt.Errorf("%s: %w", from, err))
 				}
 			}

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -78,7 +78,8 @@ measured with its four memories unless --set chooses one, and the best is marked
 	flags.StringVar(&negatives, "negatives", "all", "random, historical, inductive or all")
 	flags.IntVar(&e.options.PerPositive, "num-negatives", 1, "negatives for each positive; with more than one, MRR and Hits@1, 3 and 10 are measured too")
 	flags.StringVar(&e.aggregation, "metric-aggregation", batchMean, "AP and AUC as mean over batches, as published ('batch-mean'), or over all scores at once ('global')")
-	flags.BoolVar(&e.options.Strict, "strict", false, "transductive without the events that have unseen nodes")
+	flags.BoolVar(&e.options.SeenOnly, "seen-only", false, "transductive without the events that have unseen nodes")
+	addOrder(cmd, &e.order)
 	flags.BoolVar(&e.options.Avoid, "avoid-positives", false, "with native sampling: random negatives are no positives of their batch")
 	completeWith(cmd, "setting", append(eval.Settings(), "all")...)
 	completeWith(cmd, "negatives", append(eval.Strategies(), "all")...)
@@ -93,7 +94,9 @@ const (
 )
 
 // evalModels are the models that can be measured without a checkpoint.
-func evalModels() []string { return slices.Sorted(maps.Keys(models.Baselines)) }
+func evalModels() []string {
+	return slices.DeleteFunc(models.Names(false), func(name string) bool { return models.All[name].Trains })
+}
 
 // evaluation is what to measure, and how.
 type evaluation struct {
@@ -103,6 +106,8 @@ type evaluation struct {
 	settings    []string
 	strategies  []string
 	aggregation string
+	order       string   // --order
+	conditions  []string // what scores depend on beside their own past
 	options     eval.Options
 }
 
@@ -116,6 +121,9 @@ func (e *evaluation) choose(setting, negatives string) error {
 		return err
 	}
 	if err := oneOf("metric-aggregation", e.aggregation, batchMean, global); err != nil {
+		return err
+	}
+	if err := checkOrder(e.order); err != nil {
 		return err
 	}
 	if e.options.PerPositive < 1 {
@@ -156,16 +164,13 @@ func (e *evaluation) chooseModel(what modelFlags) error {
 
 // chooseVariants makes those variants of the model that the settings allow.
 func (e *evaluation) chooseVariants(settings []string) (err error) {
-	loop := struct {
-		BatchSize int `json:"batch_size"`
-	}{eval.BatchSize}
-	if e.contenders, err = models.Baselines[e.model].Variants(settings, &loop); err != nil {
-		return usagef("%v", err)
+	contenders, spec, err := models.Contenders(e.model, settings...)
+	if err != nil {
+		return err
 	}
-	if loop.BatchSize < 1 {
-		return usagef("batch_size is %d, must be at least 1", loop.BatchSize)
-	}
-	e.cold, e.options.BatchSize = true, loop.BatchSize
+	spec.Order = cmp.Or(e.order, spec.Order)
+	e.contenders, e.cold, e.conditions = contenders, true, spec.Conditions()
+	e.options.BatchSize, e.options.Order = spec.Training.BatchSize, spec.Order
 	return nil
 }
 

@@ -22,18 +22,20 @@ type evalDoc struct {
 	BatchSize   int              `json:"batch_size"`
 	PerPositive int              `json:"num_negatives"`
 	Aggregation string           `json:"metric_aggregation"`
+	Order       string           `json:"order,omitempty"`      // in which a memory learned of events
+	Conditions  []string         `json:"conditions,omitempty"` // what scores depend on beside what happened before their own time
 	Checkpoints []string         `json:"checkpoints,omitempty"`
 	Results     []resultDoc      `json:"results"`
 	Summary     []summaryDoc     `json:"summary,omitempty"` // of several seeds
 
-	strict bool
+	seenOnly bool
 }
 
 func (e *evaluation) describe(set *dataset.Set, split *dataset.Split) *evalDoc {
 	return &evalDoc{
 		Model: e.model, Data: eval.RecordData(set), Sampling: set.Sampling, Split: eval.RecordSplit(split),
 		BatchSize: e.options.BatchSize, PerPositive: e.options.PerPositive, Aggregation: e.aggregation,
-		strict: e.options.Strict,
+		Order: e.options.Order, Conditions: e.conditions, seenOnly: e.options.SeenOnly,
 	}
 }
 
@@ -89,7 +91,7 @@ func (d *evalDoc) published(setting, negatives string) *paperDoc {
 // comparable says whether results were measured as the published ones.
 func (d *evalDoc) comparable() bool {
 	return d.Sampling == dataset.Reference && d.BatchSize == eval.BatchSize && d.PerPositive == 1 &&
-		d.Aggregation == batchMean && !d.strict
+		d.Aggregation == batchMean && !d.seenOnly
 }
 
 // save keeps the document in a directory; "" for none.

@@ -37,7 +37,7 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		return nil, err
 	}
 	defer dev.Close()
-	o := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads, Model: strings.ToLower(what.name), Preset: what.preset, Settings: what.set}
+	o := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads, Model: strings.ToLower(what.name), Preset: what.preset, Settings: what.set, Order: e.order}
 	for _, file := range files {
 		p, err := dygmamba.Load(file, o)
 		if err != nil {
@@ -47,7 +47,9 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		if dygmamba.Unfinished(filepath.Dir(file)) {
 			a.log().Warn(filepath.Dir(file) + " is not finished: measured is the best epoch so far")
 		}
-		e.model, e.options.BatchSize = p.Model(), p.Spec().Training.BatchSize
+		spec := p.Spec()
+		e.model, e.options.BatchSize, e.options.Order, e.conditions = p.Model(), spec.Training.BatchSize, spec.Order, spec.Conditions()
+		e.cold = e.cold || p.Cold() || unknown == nil && run.Config.Hashes.Data != set.Hash()
 		variant := ""
 		if len(files) > 1 {
 			variant = filepath.Base(filepath.Dir(file)) // seed-0, seed-1, …

@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/open"
+	"github.com/dygmamba/dygmamba/model"
 )
 
 // The flags that commands share come in four groups. A command adds those it needs:
@@ -93,6 +94,20 @@ func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard str
 	flags.StringVar(&f.preset, "preset", "", "a named set of hyper-parameters, as 'dygmamba models NAME' lists them (default: what did best on validation data)")
 	flags.StringArrayVar(&f.set, "set", nil, "change one hyper-parameter, as `key=value`; repeatable")
 	complete(cmd, "model", names)
+}
+
+// addOrder adds --order.
+func addOrder(cmd *cobra.Command, order *string) {
+	cmd.Flags().StringVar(order, "order", "", "of models that remember events: 'strict', a query at t sees nothing of its own instant, or 'arrival', as in the reference programs (default: what the checkpoint or the preset says)")
+	completeWith(cmd, "order", model.Orders()...)
+}
+
+// checkOrder looks at --order alone.
+func checkOrder(order string) error {
+	if order == "" {
+		return nil
+	}
+	return oneOf("order", order, model.Orders()...)
 }
 
 // deviceFlags choose what computes.

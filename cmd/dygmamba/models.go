@@ -100,30 +100,32 @@ func (a *app) listModels(preset, data string) error {
 
 func modelDocOf(name, preset, data string) (modelDoc, error) {
 	name = strings.ToLower(name)
-	if b, ok := models.Baselines[name]; ok {
-		settings, err := settingDocs(b.Settings)
-		return modelDoc{Name: name, Summary: b.Summary, Settings: settings}, err
-	}
 	factory, ok := models.All[name]
 	if !ok {
 		return modelDoc{}, usagef("no model %q%s; there are %s", name, near.Hint(name, builtIn()), strings.Join(builtIn(), ", "))
 	}
-	spec, err := factory.Spec(preset, data)
+	if !factory.Trains {
+		preset = "" // it has none
+	}
+	spec, err := factory.Spec(preset, model.Data{Name: data})
 	if err != nil {
 		return modelDoc{}, err
 	}
-	doc := modelDoc{Name: name, Summary: factory.Summary, Preset: spec.Preset}
-	for _, p := range factory.Presets {
-		doc.Presets = append(doc.Presets, presetDoc{p, factory.About(p)})
+	doc := modelDoc{Name: name, Summary: factory.Summary}
+	if factory.Trains {
+		doc.Preset = spec.Preset
+		for _, p := range factory.Presets {
+			doc.Presets = append(doc.Presets, presetDoc{p, factory.About(p)})
+		}
 	}
-	doc.Settings, err = settingDocs(spec.Config, spec.Training)
+	doc.Settings, err = settingDocs(factory.Settings(spec))
 	return doc, err
 }
 
-// settingDocs lists the settings in structs of them.
-func settingDocs(from ...any) ([]settingDoc, error) {
+// settingDocs lists settings.
+func settingDocs(settings []model.Setting) ([]settingDoc, error) {
 	var docs []settingDoc
-	for _, s := range model.Settings(from...) {
+	for _, s := range settings {
 		value, err := json.Marshal(s.Value)
 		if err != nil {
 			return nil, err

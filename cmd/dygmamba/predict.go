@@ -73,7 +73,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 				return err
 			}
 			defer dev.Close()
-			o := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads, Model: strings.ToLower(what.name), Preset: what.preset, Settings: what.set}
+			o := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads, Model: strings.ToLower(what.name), Preset: what.preset, Settings: what.set, Order: p.order}
 			return p.run(cmd.Context(), a, files[0], o)
 		},
 	}
@@ -82,6 +82,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 	what.add(cmd, modelNames, "")
 	where.add(cmd)
 	flags := cmd.Flags()
+	addOrder(cmd, &p.order)
 	flags.StringVar(&p.queries, "queries", "", "`file` with a row for each query, plain or gzip-compressed; - is standard input")
 	flags.StringVar(&p.out, "out", "", "`file` to write answers to (default: standard output)")
 	flags.StringVar(&p.why, "explain", "", "`file` to write explanations to, as JSON lines; - shows them on standard output")
@@ -97,6 +98,7 @@ type prediction struct {
 	from              trainedFlags
 	queries, out, why string
 	top               int
+	order             string // --order
 	single            struct{ u, i, ts string }
 	alone             bool // one query from the command line
 
@@ -125,6 +127,8 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 		return usagef("--queries and --u, --i, --ts both ask, want one of them")
 	case given > 0 && given < len(queries.Columns):
 		return usagef("one query needs all of --u, --i and --ts")
+	case checkOrder(p.order) != nil:
+		return checkOrder(p.order)
 	case p.top < 0:
 		return usagef("--top is %d, must be at least 0", p.top)
 	case p.why == "-" && !p.alone && !a.json && p.out == "":

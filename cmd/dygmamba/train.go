@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
 )
 
@@ -83,6 +82,7 @@ It remembers the data, model, settings, negatives and the seeds that were begun.
 	f.where.add(cmd)
 	f.runs.add(cmd)
 	flags := cmd.Flags()
+	addOrder(cmd, &o.Order)
 	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or begin it when there is none")
 	flags.DurationVar(&o.SaveEvery, "save-every", 30*time.Second, "how often to save the state within an epoch")
 	flags.StringVar(&f.limit, "memory-limit", "", "refuse to start when training would need more, such as 8GB (default: what is free)")
@@ -95,7 +95,7 @@ It remembers the data, model, settings, negatives and the seeds that were begun.
 	return cmd
 }
 
-func modelNames() []string { return slices.Sorted(maps.Keys(models.All)) }
+func modelNames() []string { return models.Names(true) }
 
 // check looks at the flags alone, before anything is read, and puts them into the options.
 func (f *trainFlags) check() (err error) {
@@ -121,7 +121,13 @@ func (f *trainFlags) check() (err error) {
 	if err != nil {
 		return usagef("%v", err)
 	}
-	_, err = factory.Spec(f.what.preset, "", f.what.set...)
+	if err := checkOrder(o.Order); err != nil {
+		return err
+	}
+	if o.Order != "" && !factory.Remembers {
+		return usagef("--order %s is for models that remember events, %s looks them up", o.Order, f.what.name)
+	}
+	_, err = factory.Spec(f.what.preset, model.Data{}, f.what.set...)
 	return err
 }
 
@@ -142,7 +148,7 @@ func (f *trainFlags) recall(given func(flag string) bool) error {
 	if err != nil {
 		return err
 	}
-	preset, settings, err := run.Settings()
+	preset, order, settings, err := run.Settings()
 	if err != nil {
 		return err
 	}
@@ -165,6 +171,9 @@ func (f *trainFlags) recall(given func(flag string) bool) error {
 	}
 	if !given("tf32") {
 		f.where.tf32 = c.TF32
+	}
+	if !given("order") {
+		f.options.Order = order
 	}
 	if !given("negatives") && len(c.Final) > 0 {
 		if f.negatives = c.Final[0]; len(c.Final) > 1 {

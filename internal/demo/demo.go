@@ -100,11 +100,7 @@ func (t *Tour) makeStream() (err error) {
 	if t.set, err = dataset.Periodic(t.Stream); err != nil {
 		return err
 	}
-	factory, err := dygmamba.Factory(Whole)
-	if err != nil {
-		return err
-	}
-	spec, err := factory.Spec("", t.set.Name, t.Settings...)
+	spec, err := dygmamba.NewSpec(Whole, "", t.set, t.Settings...)
 	if err != nil {
 		return err
 	}
@@ -174,7 +170,7 @@ func (t *Tour) train(ctx context.Context, name string) (Model, error) {
 
 // bank is the best of EdgeBank's memories.
 func (t *Tour) bank(ctx context.Context) (best Model, err error) {
-	memories, err := models.Baselines[Bank].Variants(nil)
+	memories, _, err := models.Contenders(Bank)
 	if err != nil {
 		return best, err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -27,7 +28,7 @@ const (
 type run struct {
 	train.Result
 	settings string
-	frozen   bool // the time encoder
+	mark     string // tells the run from others of its preset
 }
 
 // group is the runs of one data set, model, preset and settings, by seed.
@@ -71,10 +72,7 @@ func Summary(dir fs.FS) (string, error) {
 		s := g.summary()
 		for _, m := range s.Results {
 			if m.Setting == "transductive" && m.Strategy == "random" {
-				preset := "`" + s.Preset + "`"
-				if g[0].frozen && !strings.HasPrefix(s.Preset, "steady") {
-					preset += ", frozen"
-				}
+				preset := "`" + s.Preset + "`" + g[0].mark
 				fmt.Fprintf(&b, "| %s | %s | %d | %.2f | %s |\n", name, preset, len(g), 100*g.validation(), measured(m, s))
 			}
 		}
@@ -94,11 +92,13 @@ func load(dir fs.FS) ([]group, error) {
 		if err := read(dir, name, &r.Result); err != nil {
 			return nil, err
 		}
-		var c config
+		var c train.Config
 		if err := read(dir, path.Join(path.Dir(name), train.ConfigFile), &c); err != nil {
 			return nil, fmt.Errorf("a result needs its configuration: %w", err)
 		}
-		r.settings, r.frozen = c.String(), c.Spec.Config.Frozen
+		if err := r.describe(c); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 		key := strings.ToLower(strings.Join([]string{r.Data, r.Model, r.Preset, r.settings}, "\x00"))
 		groups[key] = append(groups[key], r)
 	}
@@ -122,38 +122,36 @@ func read(dir fs.FS, name string, into any) error {
 	return nil
 }
 
-// config is what a table says of a run's configuration.
-type config struct {
-	Spec struct {
-		Config struct {
-			Arch     string  `json:"arch"`
-			Length   int     `json:"max_input_sequence_length"`
-			Patch    int     `json:"patch_size"`
-			Meetings int     `json:"max_interaction_times"`
-			Dropout  float64 `json:"dropout"`
-			Gamma    float64 `json:"gamma"`
-			Divisor  int     `json:"width_divisor"`
-			Frozen   bool    `json:"freeze_time_encoder"`
-		} `json:"config"`
-	} `json:"spec"`
-	TF32 bool `json:"tf32"`
+// describe notes the settings of a run, as its model puts them.
+func (r *run) describe(c train.Config) error {
+	f, ok := models.All[r.Model]
+	if !ok {
+		return fmt.Errorf("no model %q", r.Model)
+	}
+	if c.Spec == nil {
+		c.Spec = []byte("{}")
+	}
+	spec, err := f.Decode(c.Spec)
+	if err != nil {
+		return err
+	}
+	r.settings = spec.Brief()
+	if c.TF32 {
+		r.settings += ", TF32"
+	}
+	if spec.Order != "" {
+		r.settings += ", order " + spec.Order
+	}
+	if m, ok := spec.Config.(marked); ok {
+		if mark := m.Mark(spec.Preset); mark != "" {
+			r.mark = ", " + mark
+		}
+	}
+	return nil
 }
 
-// String is the settings in the paper's letters.
-func (c config) String() string {
-	m := c.Spec.Config
-	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d", m.Length, m.Patch, m.Meetings, m.Dropout, m.Gamma, m.Divisor)
-	if m.Arch != "" && m.Arch != "released" {
-		s += ", arch " + m.Arch
-	}
-	if m.Frozen {
-		s += ", time encoder frozen"
-	}
-	if c.TF32 {
-		s += ", TF32"
-	}
-	return s
-}
+// marked is a configuration that tells in a word how it differs from its preset, where readers of a short table should know.
+type marked interface{ Mark(preset string) string }
 
 func (g group) summary() train.Summary {
 	var list []train.Result

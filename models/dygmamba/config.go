@@ -74,12 +74,9 @@ func (c Config) Patches() int { return c.RowLen() / c.Patch }
 // Plan is what the model wants to know of each query.
 func (c Config) Plan() sample.Plan {
 	p := sample.Plan{
-		Neighbors: c.Length - 1,
-		RowLen:    c.RowLen(),
-		Target:    sample.TargetLast,
-		Counts:    sample.PairCounts,
-		PairGaps:  c.Meetings,
-
+		Draws:      sample.Both(sample.Draw{Neighbors: c.Length - 1, RowLen: c.RowLen(), Target: sample.TargetLast}),
+		Counts:     sample.PairCounts,
+		PairGaps:   c.Meetings,
 		ExactTimes: c.ExactTimes,
 	}
 	if c.Arch == Paper {
@@ -96,7 +93,7 @@ func (c Config) Plan() sample.Plan {
 
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	const long, wide = 1 << 20, 1 << 16 // rows of at most twice the length: see model.Sizes
+	const long, wide = 1 << 20, 1 << 16
 	for _, p := range []struct {
 		key         string
 		value, most int
@@ -134,6 +131,26 @@ func (c Config) Notes() []string {
 		return []string{"arch=paper computes the paper's equations as printed; every published number was made by the released program (arch=released)"}
 	}
 	return nil
+}
+
+// Brief is the settings in the paper's letters.
+func (c Config) Brief() string {
+	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d", c.Length, c.Patch, c.Meetings, c.Dropout, c.Gamma, c.Divisor)
+	if c.Arch != Released {
+		s += ", arch " + c.Arch
+	}
+	if c.FreezeTime {
+		s += ", time encoder frozen"
+	}
+	return s
+}
+
+// Mark says that frequencies are frozen where the name of the preset does not.
+func (c Config) Mark(preset string) string {
+	if c.FreezeTime && !strings.HasPrefix(preset, "steady") {
+		return "frozen"
+	}
+	return ""
 }
 
 // The ablations, as questions. Each takes one idea out of the whole model.

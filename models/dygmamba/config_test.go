@@ -30,12 +30,13 @@ func TestRows(t *testing.T) {
 }
 
 func TestPlan(t *testing.T) {
-	whole := sample.Plan{Neighbors: 31, RowLen: 33, Target: sample.TargetLast, Counts: sample.PairCounts, PairGaps: 10}
+	rows := sample.Both(sample.Draw{Neighbors: 31, RowLen: 33, Target: sample.TargetLast})
+	whole := sample.Plan{Draws: rows, Counts: sample.PairCounts, PairGaps: 10}
 	for variant, want := range map[string]sample.Plan{
 		"": whole, "b": whole, "e": whole,
-		"a": {Neighbors: 31, RowLen: 33, Target: sample.TargetLast, Counts: sample.PairCounts},
-		"d": {Neighbors: 31, RowLen: 33, Target: sample.TargetLast, Counts: sample.PairCounts},
-		"f": {Neighbors: 31, RowLen: 33, Target: sample.TargetLast, PairGaps: 10},
+		"a": {Draws: rows, Counts: sample.PairCounts},
+		"d": {Draws: rows, Counts: sample.PairCounts},
+		"f": {Draws: rows, PairGaps: 10},
 	} {
 		if diff := cmp.Diff(want, with(Default, func(c *Config) { c.Variant = variant }).Plan()); diff != "" {
 			t.Errorf("variant %q: %s", variant, diff)
@@ -81,7 +82,7 @@ func TestPresets(t *testing.T) {
 		{"steady-equations", "CanParl", row{2048, 64, 100, 0.1, 0.5, 2, 200, Paper}},
 		{"steady", "mooc", row{128, 4, 10, 0.1, 0.5, 2, 200, Released}},
 	} {
-		s, err := Factory.Spec(tt.preset, tt.data)
+		s, err := Factory.Spec(tt.preset, model.Data{Name: tt.data})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +107,7 @@ func TestExactTimes(t *testing.T) {
 
 func TestPreferred(t *testing.T) {
 	for data, want := range map[string]string{"enron": "paper", "uci": "steady", "CanParl": "steady-equations", "my own data": "steady", "": "steady"} {
-		if s, err := Factory.Spec("", data); err != nil || s.Preset != want {
+		if s, err := Factory.Spec("", model.Data{Name: data}); err != nil || s.Preset != want {
 			t.Errorf("%s is trained with preset %s, %v, want %s", data, s.Preset, err, want)
 		}
 	}
@@ -114,7 +115,7 @@ func TestPreferred(t *testing.T) {
 
 func TestNotes(t *testing.T) {
 	for preset, want := range map[string]int{"released": 0, "paper-equations": 1} {
-		s, err := Factory.Spec(preset, "uci")
+		s, err := Factory.Spec(preset, model.Data{Name: "uci"})
 		if err != nil || len(s.Notes()) != want {
 			t.Errorf("%s: notes %q, %v, want %d", preset, s.Notes(), err, want)
 		}
@@ -138,7 +139,7 @@ func TestBadConfigurations(t *testing.T) {
 		"num_heads=2":                         `no key "num_heads"`,
 		"max_interaction_time=5":              "did you mean max_interaction_times?",
 	} {
-		if _, err := Factory.Spec("", "uci", setting); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Factory.Spec("", model.Data{Name: "uci"}, setting); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", setting, err, want)
 		}
 	}
@@ -148,7 +149,7 @@ func TestBadConfigurations(t *testing.T) {
 			t.Errorf("weights larger than the memory: %v", err)
 		}
 	}
-	if _, err := FactoryA.Spec("paper-equations", "uci"); err == nil {
+	if _, err := FactoryA.Spec("paper-equations", model.Data{Name: "uci"}); err == nil {
 		t.Error("the paper's equations have a variant a")
 	}
 	dev := cpu.New(cpu.Options{Threads: 1})
@@ -162,7 +163,7 @@ func TestBadConfigurations(t *testing.T) {
 func TestConfigFromTensors(t *testing.T) {
 	for name, c := range every(t) {
 		factory := map[string]model.Factory{"": Factory, "a": FactoryA, "b": FactoryB, "c": FactoryC, "d": FactoryD, "e": FactoryE, "f": FactoryF}[c.Variant]
-		base, err := factory.Spec("released", "uci")
+		base, err := factory.Spec("released", model.Data{Name: "uci"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func TestDevicesAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer set.Close()
-			spec, err := Factory.Spec("paper", name)
+			spec, err := Factory.Spec("paper", model.Data{Name: name})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,21 +69,20 @@ func realBatch(t *testing.T, set *dataset.Set, c Config, queries int) *sample.Ba
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	var qs []sample.Query
-	var labels []float32
 	for i := range queries {
 		e := set.Log.At(set.Log.Len()/2 + rng.IntN(set.Log.Len()/8))
 		q := sample.Query{Src: e.Src, Dst: e.Dst, Time: e.Time}
 		if i%2 == 1 {
 			q.Dst = set.Log.At(rng.IntN(set.Log.Len())).Dst
 		}
-		qs, labels = append(qs, q), append(labels, float32(1-i%2))
+		qs = append(qs, q)
 	}
 	m, err := New(model.Env{Device: cpu.New(cpu.Options{Threads: 1}), Node: set.Node, Edge: set.Edge}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	b := &sample.Batch{Labels: labels}
+	b := new(sample.Batch)
 	sample.Gather(index.Freeze(set.Log), m.Plan(), qs, b)
 	return b
 }
@@ -117,7 +116,11 @@ func oneStep(t *testing.T, dev device.Device, set *dataset.Set, c Config, b *sam
 	tp.Reset(grad.Key(3, 1))
 	logits := m.Score(tp, b)
 	m.Params().ZeroGrad()
-	tp.Backward(grad.BCE(tp, logits, tp.Floats(b.Labels, len(b.Labels))))
+	labels := make([]float32, len(b.Queries))
+	for i := range labels {
+		labels[i] = float32(1 - i%2)
+	}
+	tp.Backward(grad.BCE(tp, logits, tp.Floats(labels, len(labels))))
 	list := namedList{{"logits", make([]float32, logits.Len())}}
 	dev.Read(list[0].values, logits.Data)
 	for _, p := range m.Params().All() {

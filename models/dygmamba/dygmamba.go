@@ -35,7 +35,11 @@ func factory(variant, summary string) model.Factory {
 	c.Variant = variant
 	return model.Make(model.Kind[Config]{
 		Summary: summary, Default: c, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table,
-		Build: func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+		// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes. Published data
+		// begin at 0, and published results are made from rounded times.
+		Imported: func(c *Config) { c.ExactTimes = true },
+		Lighter:  "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
+		Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
 	})
 }
 
@@ -60,7 +64,7 @@ type Model struct {
 	fromPattern, aggregate, opposite nn.Linear // the selection
 	channelwise                      nn.Linear // variants c and d
 	output, outputPattern            nn.Linear
-	merge                            nn.Merge
+	head                             model.Head
 }
 
 // sequencer is a layer over sequences, [B, L, width] → [B, L, width].
@@ -132,7 +136,7 @@ func declare(c Config, seed uint64) *Model {
 	if c.Variant == "c" || c.Variant == "d" {
 		m.channelwise = nn.NewLinear(s.In("selection_layer"), width, width)
 	}
-	m.merge = nn.NewMerge(m.params.In("1"), inputs, c.NodeDim, 1)
+	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), inputs, c.NodeDim, 1)}
 	return m
 }
 
@@ -184,31 +188,30 @@ func (m *Model) Close() {
 	m.input.close()
 }
 
-// Score gives one logit per query, [n, 1].
-func (m *Model) Score(tp *grad.Tape, b *sample.Batch) *tensor.Tensor { return m.Forward(tp, b).Logit }
+// Head scores the two nodes and the pair's pattern together.
+func (m *Model) Head() model.Head { return m.head }
 
-// Output is everything the model says about n queries.
-type Output struct {
-	Src, Dst *tensor.Tensor // [n, NodeDim]: the two nodes, seen from each other and from the query's time
-	Pattern  *tensor.Tensor // [n, NodeDim]: the pair's temporal pattern; nil without a time-level block
-	Weights  *tensor.Tensor // [2n, Patches]: how much each patch counts, sources first; nil where channels differ or none is preferred
-	Logit    *tensor.Tensor // [n, 1]
+// Embed describes both nodes, seen from each other and from the query's time, and the pair's temporal pattern.
+func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
+	e, _ := m.forward(tp, b)
+	return e
 }
 
-// Forward computes a batch. Both sides are processed as one: rows 0 to n−1 are sources, n to 2n−1 destinations.
-func (m *Model) Forward(tp *grad.Tape, b *sample.Batch) Output {
+// forward computes a batch: its embeddings, and how much each patch counts, [2n, P], sources first; no weights where channels differ or none
+// is preferred. Both sides are processed as one: rows 0 to n−1 are sources, n to 2n−1 destinations.
+func (m *Model) forward(tp *grad.Tape, b *sample.Batch) (model.Embedding, *tensor.Tensor) {
 	n := len(b.Queries)
 	m.input.load(tp, b)
 	history := m.encode(tp)            // [2n, P, D]
 	history = m.nodeLevel(tp, history) // [2n, P, D]
 	if !m.cfg.pattern() {
-		return m.withoutPattern(tp, history, n)
+		return m.withoutPattern(tp, history, n), nil
 	}
 	pattern := m.timeLevel(tp)                                 // [n, g]
 	nodes, weights := m.choose(tp, history, pattern)           // [2n, D], [2n, P]
 	src, dst := grad.Split(tp, m.output.Forward(tp, nodes), n) // [n, NodeDim] each
 	gaps := m.outputPattern.Forward(tp, pattern)               // [n, NodeDim]
-	return Output{src, dst, gaps, weights, m.merge.Forward(tp, src, dst, gaps)}
+	return model.Embedding{Src: src, Dst: dst, Pair: gaps}, weights
 }
 
 // nodeLevel lets every history learn from its order: h ← LayerNorm(Mamba(h) + h), h ← h + FeedForward(h).
@@ -256,10 +259,10 @@ func opposite(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
 }
 
 // withoutPattern is the end of variants a, c and d, which have no time-level block.
-func (m *Model) withoutPattern(tp *grad.Tape, h *tensor.Tensor, n int) Output {
+func (m *Model) withoutPattern(tp *grad.Tape, h *tensor.Tensor, n int) model.Embedding {
 	nodes := m.output.Forward(tp, m.pool(tp, h)) // [2n, NodeDim]
 	src, dst := grad.Split(tp, nodes, n)         // [n, NodeDim] each
-	return Output{Src: src, Dst: dst, Logit: m.merge.Forward(tp, src, dst)}
+	return model.Embedding{Src: src, Dst: dst}
 }
 
 // pool makes one vector of a history: its mean (a), or a sum with weights that each channel finds in its own history (c) or in

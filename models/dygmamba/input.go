@@ -75,23 +75,24 @@ func (in *input) close() {
 
 // load uploads a batch.
 func (in *input) load(tp *grad.Tape, b *sample.Batch) {
-	each := len(b.Src.Node)
+	src, dst := &b.Rows[0], &b.Rows[1]
+	each := len(src.Node)
 	in.rows = 2 * len(b.Queries)
 	if in.cfg.pattern() {
 		in.gaps = tp.Floats(b.Gaps, len(b.Queries), in.cfg.Meetings)
 	}
 	in.delta = tp.New(2 * each)
 	if each > 0 {
-		in.dev.Write(in.delta.Data.Slice(0, each), b.Src.Delta)
-		in.dev.Write(in.delta.Data.Slice(each, 2*each), b.Dst.Delta)
+		in.dev.Write(in.delta.Data.Slice(0, each), src.Delta)
+		in.dev.Write(in.delta.Data.Slice(each, 2*each), dst.Delta)
 	}
-	in.hostNodes = append(append(in.hostNodes[:0], b.Src.Node...), b.Dst.Node...)
+	in.hostNodes = append(append(in.hostNodes[:0], src.Node...), dst.Node...)
 	in.present = tp.Ints(in.hostNodes)
-	in.hostCounts = append(append(in.hostCounts[:0], b.Src.Count...), b.Dst.Count...)
+	in.hostCounts = append(append(in.hostCounts[:0], src.Count...), dst.Count...)
 	in.placeCounts()
 	in.counts = tp.Ints(in.hostCounts)
-	in.node.load(tp, b.Src.Node, b.Dst.Node)
-	in.edge.load(tp, b.Src.Edge, b.Dst.Edge)
+	in.node.load(tp, src.Node, dst.Node)
+	in.edge.load(tp, src.Edge, dst.Edge)
 	if in.cfg.Arch == Paper {
 		in.loadSteps(tp)
 	}

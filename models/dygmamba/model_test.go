@@ -20,6 +20,12 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
+// Score is what the model and its head say together, [n, 1].
+func (m *Model) Score(tp *grad.Tape, b *sample.Batch) *tensor.Tensor {
+	logits, _ := model.Logits(tp, m, m.Head(), b)
+	return logits
+}
+
 // bench is a model on the toy graph with everything around it.
 type bench struct {
 	*Model
@@ -148,11 +154,12 @@ func TestGoldenForward(t *testing.T) {
 		t.Fatalf("parameters\n%v\nwant\n%v", names, want)
 	}
 	for _, record := range []bool{false, true} {
-		out := b.Forward(grad.NewTape(b.dev, record), &b.batch)
+		tp := grad.NewTape(b.dev, record)
+		out := b.Embed(tp, &b.batch)
 		near(t, "z_u", b.read(out.Src), backbone.Outputs[0], 2e-5)
 		near(t, "z_v", b.read(out.Dst), backbone.Outputs[1], 2e-5)
-		near(t, "z_t", b.read(out.Pattern), backbone.Outputs[2], 2e-5)
-		near(t, "logit", b.read(out.Logit), predictor.Outputs[0], 2e-5)
+		near(t, "z_t", b.read(out.Pair), backbone.Outputs[2], 2e-5)
+		near(t, "logit", b.read(b.head.Logit(tp, out)), predictor.Outputs[0], 2e-5)
 	}
 }
 

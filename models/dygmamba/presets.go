@@ -98,8 +98,8 @@ var presets = []model.Preset[Config]{
 }
 
 // preferred is what did best on validation data (docs/RESULTS.md).
-func preferred(data string) string {
-	switch strings.ToLower(data) {
+func preferred(d model.Data) string {
+	switch strings.ToLower(d.Name) {
 	case "enron":
 		return "paper"
 	case "canparl":

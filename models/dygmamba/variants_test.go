@@ -7,6 +7,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/model"
 )
 
 // every is a list of small configurations that take every path through the model.
@@ -74,7 +75,8 @@ func TestModelIsItsTwin(t *testing.T) {
 				b := newBench(t, c, 2, toy)
 				b.lively(t, 0.4)
 				twin := b.twin()
-				out := b.Forward(grad.NewTape(b.dev, false), &b.batch)
+				tp := grad.NewTape(b.dev, false)
+				out, weights := b.forward(tp, &b.batch)
 				var zu, zv, zt, beta, logit []float64
 				for _, q := range b.batch.Queries {
 					a := twin.answer(int(q.Src), int(q.Dst), q.Time)
@@ -87,10 +89,10 @@ func TestModelIsItsTwin(t *testing.T) {
 				spread(t, logit)
 				near(t, "z_u", b.read(out.Src), zu, 2e-4)
 				near(t, "z_v", b.read(out.Dst), zv, 2e-4)
-				near(t, "logit", b.read(out.Logit), logit, 2e-5)
+				near(t, "logit", b.read(b.head.Logit(tp, out)), logit, 2e-5)
 				if c.pattern() {
-					near(t, "z_t", b.read(out.Pattern), zt, 2e-5)
-					near(t, "β", b.read(out.Weights), beta, 2e-4) // a softmax of large numbers
+					near(t, "z_t", b.read(out.Pair), zt, 2e-5)
+					near(t, "β", b.read(weights), beta, 2e-4) // a softmax of large numbers
 				}
 			})
 		}
@@ -181,7 +183,7 @@ func TestParameterCounts(t *testing.T) {
 		{"paper-size-a", "lastfm", "2.78"}, {"paper-size-a", "enron", "2.03"}, {"paper-size-a", "mooc", "1.65"}, {"paper-size-a", "uci", "1.37"},
 		{"paper-size-b", "reddit", "3.32"}, {"paper-size-b", "SocialEvo", "3.22"},
 	} {
-		s, err := Factory.Spec(tt.preset, tt.data)
+		s, err := Factory.Spec(tt.preset, model.Data{Name: tt.data})
 		if err != nil {
 			t.Fatal(err)
 		}

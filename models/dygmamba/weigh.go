@@ -9,9 +9,13 @@ import (
 
 var _ model.Weigher = (*Model)(nil)
 
-// Weigh gives the logits and β, the weights that the pair's pattern and the opposite node give to the patches of a history. Variants a, c
-// and d have no such weights.
-func (m *Model) Weigh(tp *grad.Tape, b *sample.Batch) (logits, weights *tensor.Tensor) {
-	out := m.Forward(tp, b)
-	return out.Logit, out.Weights
+// Weigh gives β, the weights that the pair's pattern and the opposite node give to the patches of a history. Variants a, c and d have no
+// such weights.
+func (m *Model) Weigh(tp *grad.Tape, b *sample.Batch) (model.Embedding, []*tensor.Tensor) {
+	e, weights := m.forward(tp, b)
+	if weights == nil {
+		return e, nil
+	}
+	src, dst := grad.Split(tp, weights, len(b.Queries)) // [n, P] each
+	return e, []*tensor.Tensor{src, dst}
 }

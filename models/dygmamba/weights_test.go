@@ -49,7 +49,7 @@ func TestReleasedWeights(t *testing.T) {
 	for _, tensor := range file.Tensors {
 		shapes[tensor.Name] = tensor.Shape
 	}
-	base, err := Factory.Spec("", "")
+	base, err := Factory.Spec("", model.Data{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestReleasedWeights(t *testing.T) {
 	}
 	var b sample.Batch
 	sample.Gather(index.Freeze(set.Log.Select(func(i int) bool { return i < about.First })), m.Plan(), queries, &b)
-	out := m.Score(grad.NewTape(dev, false), &b)
+	out, _ := model.Logits(grad.NewTape(dev, false), m, m.Head(), &b)
 	logits := make([]float32, out.Len())
 	dev.Read(logits, out.Data)
 	worst := 0.0

@@ -3,17 +3,24 @@
 package edgebank
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/near"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// Summary says in a line what the model does.
-const Summary = "remembers which pairs have met; no parameters"
+// Factory makes EdgeBank. Published tables report the best of its four memories.
+var Factory = model.Make(model.Kind[Config]{
+	Summary: "remembers which pairs have met; no parameters", Default: Default,
+	Remembers: true, InArrival: []string{"released"},
+	Rule:     func(c Config) (model.Answerer, error) { return New(c) },
+	Variants: variants(),
+})
 
 // Values of Config.Memory.
 const (
@@ -37,9 +44,33 @@ type Config struct {
 // Default keeps every pair.
 var Default = Config{Memory: Unlimited, Window: FixedProportion}
 
-// Variants are the four memories of the published comparison, which reports the best of them.
+// Variants are the four memories of the published comparison.
 func Variants() []Config {
-	return []Config{{Unlimited, FixedProportion}, {TimeWindow, FixedProportion}, {TimeWindow, RepeatInterval}, {Repeats, FixedProportion}}
+	return []Config{{Unlimited, ""}, {TimeWindow, FixedProportion}, {TimeWindow, RepeatInterval}, {Repeats, ""}}
+}
+
+func variants() []model.Variant[Config] {
+	var list []model.Variant[Config]
+	for _, c := range Variants() {
+		list = append(list, model.Variant[Config]{Name: c.String(), Config: c})
+	}
+	return list
+}
+
+// Check says what is wrong with c. Empty fields take their defaults.
+func (c Config) Check() error {
+	for _, f := range []struct {
+		key, value string
+		known      []string
+	}{
+		{"edge_bank_memory_mode", c.Memory, []string{Unlimited, Repeats, TimeWindow}},
+		{"time_window_mode", c.Window, []string{FixedProportion, RepeatInterval}},
+	} {
+		if f.value != "" && !slices.Contains(f.known, f.value) {
+			return fmt.Errorf("%s %q, must be one of %v%s", f.key, f.value, f.known, near.Hint(f.value, f.known))
+		}
+	}
+	return nil
 }
 
 // String names the variant.
@@ -53,7 +84,7 @@ func (c Config) String() string {
 // proportion of the events that a fixed window reaches back over: the share of the test period.
 const proportion = 0.15
 
-// Bank is EdgeBank at work: a replay.Scorer that remembers.
+// Bank is EdgeBank at work: a model.Rememberer.
 type Bank struct {
 	config Config
 	number map[uint64]int32 // of a pair
@@ -74,23 +105,10 @@ type meetings struct {
 
 // New makes a bank that remembers nothing yet. Empty fields of the configuration take their defaults.
 func New(c Config) (*Bank, error) {
-	if c.Memory == "" {
-		c.Memory = Default.Memory
+	if err := c.Check(); err != nil {
+		return nil, err
 	}
-	if c.Window == "" {
-		c.Window = Default.Window
-	}
-	for _, f := range []struct {
-		key, value string
-		known      []string
-	}{
-		{"edge_bank_memory_mode", c.Memory, []string{Unlimited, Repeats, TimeWindow}},
-		{"time_window_mode", c.Window, []string{FixedProportion, RepeatInterval}},
-	} {
-		if !slices.Contains(f.known, f.value) {
-			return nil, fmt.Errorf("%s %q, must be one of %v%s", f.key, f.value, f.known, near.Hint(f.value, f.known))
-		}
-	}
+	c.Memory, c.Window = cmp.Or(c.Memory, Default.Memory), cmp.Or(c.Window, Default.Window)
 	b := &Bank{config: c}
 	b.forget()
 	return b, nil
@@ -98,6 +116,9 @@ func New(c Config) (*Bank, error) {
 
 // Plan asks for nothing: the bank has its own memory.
 func (b *Bank) Plan() sample.Plan { return sample.Plan{} }
+
+// UnitPlan asks for nothing either.
+func (b *Bank) UnitPlan() sample.Plan { return sample.Plan{} }
 
 // RankOnly marks scores that are no log-odds.
 func (b *Bank) RankOnly() {}
@@ -114,8 +135,9 @@ func (b *Bank) Score(batch *sample.Batch, out []float32) error {
 	return nil
 }
 
-// Observe remembers events.
-func (b *Bank) Observe(s event.Span) {
+// Commit remembers events.
+func (b *Bank) Commit(batch *sample.Batch) error {
+	s := batch.Events
 	for i, u := range s.Src {
 		v, at := s.Dst[i], s.Time[i]
 		n, met := b.number[key(u, v)]
@@ -133,6 +155,7 @@ func (b *Bank) Observe(s event.Span) {
 		b.times = append(b.times, s.Time...)
 	}
 	b.stale = true
+	return nil
 }
 
 // keeps says whether a pair is in memory.

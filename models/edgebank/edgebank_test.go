@@ -11,13 +11,15 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
 )
 
 var (
-	_ replay.Ranker   = (*Bank)(nil)
-	_ replay.Stateful = (*Bank)(nil)
+	_ replay.Ranker    = (*Bank)(nil)
+	_ model.Rememberer = (*Bank)(nil)
 )
 
 func TestByHand(t *testing.T) {
@@ -41,8 +43,8 @@ func TestByHand(t *testing.T) {
 		if got := score(t, b, ask); slices.Contains(got, 1) {
 			t.Errorf("%v: an empty memory scores %v", c, got)
 		}
-		b.Observe(log.Span(0, 3))
-		b.Observe(log.Span(3, 7))
+		b.observe(log.Span(0, 3))
+		b.observe(log.Span(3, 7))
 		if got := score(t, b, ask); !slices.Equal(got, want) {
 			t.Errorf("%v: %v, want %v", c, got, want)
 		}
@@ -56,6 +58,18 @@ func bank(t testing.TB, c Config) *Bank {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// observe lets the bank remember events.
+func (b *Bank) observe(s event.Span) {
+	if err := b.Commit(&sample.Batch{Events: s}); err != nil {
+		panic(err)
+	}
+}
+
+// restore goes back to the bytes of a snapshot.
+func (b *Bank) restore(raw []byte) error {
+	return b.Restore([]tensor.Named{{Name: "pairs", Bytes: raw}})
 }
 
 func score(t interface{ Fatal(...any) }, b *Bank, qs []sample.Query) []float32 {
@@ -84,11 +98,11 @@ func TestMemoryIsItsDefinition(t *testing.T) {
 		}
 		done := 0
 		for span := range log.Batches(0, log.Len(), rapid.IntRange(1, 20).Draw(t, "batch")) {
-			b.Observe(span)
+			b.observe(span)
 			done += span.Len()
 			if rapid.Bool().Draw(t, "restart") {
 				again, _ := New(c)
-				if err := again.Restore(b.Snapshot()); err != nil {
+				if err := again.restore(b.bytes()); err != nil {
 					t.Fatal(err)
 				}
 				b = again
@@ -128,7 +142,7 @@ func inMemory(history []event.Event, c Config) map[[2]event.Node]bool {
 	for p, ts := range times {
 		last := ts[len(ts)-1]
 		switch c {
-		case Config{Repeats, FixedProportion}:
+		case Config{Repeats, ""}:
 			in[p] = float64(len(ts)) >= float64(len(all))/float64(len(pairs))
 		case Config{TimeWindow, FixedProportion}:
 			in[p] = last >= dataset.Quantile(all, 0.85)
@@ -145,21 +159,21 @@ func TestRestoreForgetsAndRefuses(t *testing.T) {
 	log := streamtest.Generate(streamtest.Shape{Events: 300, Sources: 9, Dests: 9, Instants: 200}, 1)
 	for _, c := range Variants() {
 		b := bank(t, c)
-		b.Observe(log.All())
-		state := b.Snapshot()
+		b.observe(log.All())
+		state := b.bytes()
 		before := score(t, b, []sample.Query{{Src: 1, Dst: 10}})
 		for name, bad := range map[string][]byte{
 			"empty": {}, "cut": state[:len(state)-1], "long": append(bytes.Clone(state), 0), "zeros": make([]byte, len(state)),
 			"huge": bytes.Repeat([]byte{255}, 64),
 		} {
-			if err := b.Restore(bad); err == nil {
+			if err := b.restore(bad); err == nil {
 				t.Errorf("%v: a snapshot (%s) was accepted", c, name)
 			}
 		}
-		if err := b.Restore(state); err != nil {
+		if err := b.restore(state); err != nil {
 			t.Fatal(err)
 		}
-		if got := score(t, b, []sample.Query{{Src: 1, Dst: 10}}); !slices.Equal(got, before) || !bytes.Equal(b.Snapshot(), state) {
+		if got := score(t, b, []sample.Query{{Src: 1, Dst: 10}}); !slices.Equal(got, before) || !bytes.Equal(b.bytes(), state) {
 			t.Errorf("%v: the bank has changed", c)
 		}
 		if err := b.Restore(nil); err != nil || len(b.pairs) != 0 || b.latest != math.Inf(-1) {
@@ -173,17 +187,17 @@ func FuzzRestore(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	b.Observe(streamtest.Generate(streamtest.Shape{Events: 5, Sources: 3, Dests: 3, Instants: 4}, 1).All())
-	f.Add(b.Snapshot())
+	b.observe(streamtest.Generate(streamtest.Shape{Events: 5, Sources: 3, Dests: 3, Instants: 4}, 1).All())
+	f.Add(b.bytes())
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, state []byte) {
 		for _, c := range Variants() {
 			b := bank(t, c)
-			if b.Restore(state) != nil {
+			if b.restore(state) != nil {
 				continue
 			}
 			score(t, b, []sample.Query{{Src: 1, Dst: 2}})
-			if again := b.Snapshot(); len(again) != len(state) {
+			if again := b.bytes(); len(again) != len(state) {
 				t.Errorf("%v: %d bytes came back as %d", c, len(state), len(again))
 			}
 		}

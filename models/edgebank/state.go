@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/dygmamba/dygmamba/tensor"
 )
 
 // A snapshot is, little-endian: the number of pairs, each pair's source and destination (4 bytes), first and last meeting and number of
@@ -12,7 +14,12 @@ import (
 const pairSize = 4 + 4 + 8 + 8 + 8
 
 // Snapshot is all the bank remembers.
-func (b *Bank) Snapshot() []byte {
+func (b *Bank) Snapshot() ([]tensor.Named, error) {
+	raw := b.bytes()
+	return []tensor.Named{{Name: "pairs", Shape: []int{len(raw)}, Bytes: raw}}, nil
+}
+
+func (b *Bank) bytes() []byte {
 	out := make([]byte, 0, 16+pairSize*len(b.pairs)+8*len(b.times))
 	put := func(x uint64) { out = binary.LittleEndian.AppendUint64(out, x) }
 	put(uint64(len(b.pairs)))
@@ -31,11 +38,15 @@ func (b *Bank) Snapshot() []byte {
 }
 
 // Restore goes back to a snapshot of a bank of the same variant. The bank is unchanged if it cannot.
-func (b *Bank) Restore(state []byte) error {
+func (b *Bank) Restore(state []tensor.Named) error {
 	back := Bank{config: b.config}
 	back.forget()
 	if state != nil {
-		if err := back.read(state); err != nil {
+		pairs, ok := tensor.Find(state, "pairs")
+		if !ok {
+			return fmt.Errorf("restore %s: the snapshot has no pairs", b.config)
+		}
+		if err := back.read(pairs.Bytes); err != nil {
 			return fmt.Errorf("restore %s: %w", b.config, err)
 		}
 	}

@@ -5,10 +5,10 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/model"
 )
 
-func TestBaselineVariants(t *testing.T) {
-	variants := Baselines["edgebank"].Variants
+func TestContenders(t *testing.T) {
 	for settings, want := range map[string]int{
 		"":                                       4,
 		"edge_bank_memory_mode=unlimited_memory": 1,
@@ -19,30 +19,30 @@ func TestBaselineVariants(t *testing.T) {
 		if settings != "" {
 			list = append(list, settings)
 		}
-		if found, err := variants(list); err != nil || len(found) != want {
+		if found, _, err := Contenders("edgebank", list...); err != nil || len(found) != want {
 			t.Errorf("%q: %d variants, %v, want %d", settings, len(found), err, want)
 		}
 	}
-	var loop struct {
-		Size int `json:"size"`
+	if _, spec, err := Contenders("edgebank", "batch_size=7"); err != nil || spec.Training.BatchSize != 7 || spec.Order != model.Arrival {
+		t.Errorf("shared by all: %+v, %v", spec, err)
 	}
-	if _, err := variants([]string{"size=7"}, &loop); err != nil || loop.Size != 7 {
-		t.Errorf("settings of others: %+v, %v", loop, err)
-	}
-	for _, bad := range []string{"size=7", "edge_bank_memory_mode=all"} {
-		if _, err := variants([]string{bad}); err == nil {
+	for _, bad := range []string{"learning_rate=0.1", "edge_bank_memory_mode=all", "batch_size=0"} {
+		if _, _, err := Contenders("edgebank", bad); err == nil {
 			t.Errorf("%s: want an error", bad)
 		}
+	}
+	if _, _, err := Contenders("dygmamba"); err == nil {
+		t.Error("a model that must be trained is ready")
 	}
 }
 
 // All variants are asked the same, row by row as if each were alone, and the progress comes to its end.
-func TestCompareBaselines(t *testing.T) {
+func TestCompareContenders(t *testing.T) {
 	set, err := dataset.Periodic(dataset.PeriodicOptions{Sources: 30, Targets: 30, Events: 3000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := Baselines["edgebank"].Variants(nil)
+	list, _, err := Contenders("edgebank")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,256 @@
+// Package modeltest answers: does a model keep what every model promises? The catalogue's models all pass through it, on the CPU and,
+// with DYGMAMBA_TEST_DEVICE=cuda, on a GPU. Only tests import it.
+package modeltest
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/open"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/optim"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// Device is the CPU, or the device that DYGMAMBA_TEST_DEVICE names: the same tests hold on a GPU. It is closed when the test ends.
+func Device(t testing.TB, threads int) device.Device {
+	t.Helper()
+	name := os.Getenv("DYGMAMBA_TEST_DEVICE")
+	if name == "" {
+		name = "cpu"
+	}
+	dev, _, err := open.Device(name, open.Options{Threads: threads})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dev.Close() })
+	return dev
+}
+
+// Toy is a model on the toy graph of the golden numbers, with weights filled by their formula.
+type Toy struct {
+	model.Model
+	Device device.Device
+	Graph  golden.Toy
+	Log    *event.Log
+	Past   index.View
+}
+
+// NewToy builds a model of a factory with settings on top of its default; features are 8 wide.
+func NewToy(t testing.TB, f model.Factory, settings ...string) *Toy {
+	t.Helper()
+	graph, _ := golden.Models(t)
+	spec, err := f.Spec("", model.Data{}, settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := &Toy{Device: Device(t, 2), Graph: graph, Log: event.NewLog(len(graph.Src))}
+	for i := range graph.Src {
+		e := event.Event{Src: graph.Src[i], Dst: graph.Dst[i], Time: graph.Time[i], Edge: graph.Edge[i]}
+		if _, err := y.Log.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	y.Past = index.Freeze(y.Log)
+	y.Model, err = f.Build(model.Env{
+		Device: y.Device, Node: features(graph.NodeFeatures), Edge: features(graph.EdgeFeatures), NumNodes: graph.NumNodes + 1,
+		Train: func() (event.Span, error) { return y.Log.All(), nil },
+	}, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(y.Close)
+	y.fill(t)
+	return y
+}
+
+func features(m golden.Matrix) dataset.Features {
+	return dataset.Features{Rows: m.Rows, Cols: m.Cols, Data: m.Data}
+}
+
+// fill gives every parameter its formula value, backbone and predictor numbered each from 0; frozen ones keep theirs and have no number.
+func (y *Toy) fill(t testing.TB) {
+	t.Helper()
+	var parts [2][]golden.Param
+	for _, p := range y.Params().All() {
+		if part := strings.IndexByte("01", p.Name[0]); part >= 0 && !(p.Frozen && strings.Contains(p.Name, "time_encoder")) {
+			parts[part] = append(parts[part], golden.Param{Name: p.Name, Shape: p.Shape()})
+		}
+	}
+	for _, list := range parts {
+		for name, values := range golden.Fill(list) {
+			if err := y.Params().Write(y.Params().Get(name), values); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Queries are the golden ones.
+func (y *Toy) Queries() []sample.Query {
+	var qs []sample.Query
+	for i := range y.Graph.QuerySrc {
+		qs = append(qs, sample.Query{Src: y.Graph.QuerySrc[i], Dst: y.Graph.QueryDst[i], Time: y.Graph.QueryTime[i]})
+	}
+	return qs
+}
+
+// Batch gathers what the model wants to know about queries, as one call.
+func (y *Toy) Batch(qs []sample.Query) *sample.Batch {
+	b := &sample.Batch{Positives: len(qs)}
+	plan := y.Plan()
+	plan.ByCall = false
+	sample.Gather(y.Past, plan, qs, b)
+	return b
+}
+
+// Events gathers what the model wants to know about the events lo to hi−1, as positives.
+func (y *Toy) Events(lo, hi int) *sample.Batch {
+	events := y.Log.Span(lo, hi)
+	b := &sample.Batch{Positives: hi - lo, Events: events}
+	var qs []sample.Query
+	for i := range events.Src {
+		qs = append(qs, sample.Query{Src: events.Src[i], Dst: events.Dst[i], Time: events.Time[i]})
+	}
+	plan := y.Plan()
+	plan.ByCall = false
+	sample.Gather(y.Past, plan, qs, b)
+	return b
+}
+
+// Read copies a tensor out.
+func (y *Toy) Read(x *tensor.Tensor) []float64 {
+	host := make([]float32, x.Len())
+	y.Device.Read(host, x.Data)
+	wide := make([]float64, len(host))
+	for i, v := range host {
+		wide[i] = float64(v)
+	}
+	return wide
+}
+
+// Near compares numbers and says by how much they are off at most.
+func Near(t testing.TB, what string, got, want []float64, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+	}
+	worst := 0.0
+	for i := range got {
+		if d := math.Abs(got[i] - want[i]); !(d <= tolerance) {
+			t.Fatalf("%s[%d] = %v, want %v ± %v", what, i, got[i], want[i], tolerance)
+		} else {
+			worst = max(worst, d)
+		}
+	}
+	t.Logf("%s: off by at most %.1e", what, worst)
+}
+
+// Names compares the trainable backbone parameters with the golden model's, names, shapes and order.
+func (y *Toy) Names(t testing.TB, want golden.Model) {
+	t.Helper()
+	var got, list []string
+	for _, p := range y.Params().All() {
+		if name, ok := strings.CutPrefix(p.Name, "0."); ok && !p.Frozen {
+			got = append(got, fmt.Sprint(name, p.Shape()))
+		}
+	}
+	for _, p := range want.Params {
+		list = append(list, fmt.Sprint(p.Name, p.Shape))
+	}
+	if !slices.Equal(got, list) {
+		t.Fatalf("parameters\n%v\nwant\n%v", got, list)
+	}
+}
+
+// Forward holds a model without memory to the golden embeddings of the released program, with and without a tape that records.
+func Forward(t *testing.T, f model.Factory, name string, settings ...string) {
+	t.Helper()
+	_, models := golden.Models(t)
+	want, ok := models[name]
+	if !ok {
+		t.Fatalf("no golden model %s", name)
+	}
+	y := NewToy(t, f, settings...)
+	y.Names(t, want)
+	for _, record := range []bool{false, true} {
+		tp := grad.NewTape(y.Device, record)
+		e := y.Embed(tp, y.Batch(y.Queries()))
+		Near(t, "z_u", y.Read(e.Src), want.Outputs[0], 2e-5)
+		Near(t, "z_v", y.Read(e.Dst), want.Outputs[1], 2e-5)
+		tp.Close()
+	}
+}
+
+// Learning holds a model to the golden losses and gradients: at first, and after one, two and three Adam steps with the time encoder frozen.
+// Settings must leave out all dropout and freeze the time encoder (or the model's own way does).
+func Learning(t *testing.T, f model.Factory, name string, settings ...string) {
+	t.Helper()
+	learning, ok := golden.Gradients(t)[name]
+	if !ok {
+		t.Fatalf("no golden gradients of %s", name)
+	}
+	y := NewToy(t, f, settings...)
+	y.Params().Freeze("0.time_encoder.")
+	rule := optim.New(y.Params(), optim.Config{Rule: device.Adam, Rate: 1e-3})
+	defer rule.Close()
+	tp := grad.NewTape(y.Device, true)
+	defer tp.Close()
+	b := y.Batch(y.Queries())
+	for step, want := range learning.Losses {
+		tp.Reset(0)
+		logits, _ := model.Logits(tp, y.Model, y.Head(), b)
+		loss := grad.BCE(tp, logits, tp.Floats([]float32{1, 0, 1, 0, 1, 0}, 6, 1))
+		if got := y.Read(loss)[0]; math.Abs(got-want) > 2e-6 {
+			t.Errorf("loss after %d steps is %v, want %v", step, got, want)
+		}
+		y.Params().ZeroGrad()
+		tp.Backward(loss)
+		if step == 0 {
+			y.gradients(t, learning.Gradients)
+		}
+		rule.Step()
+	}
+}
+
+func (y *Toy) gradients(t *testing.T, want map[string]golden.Gradient) {
+	t.Helper()
+	if len(want) == 0 {
+		t.Fatal("no golden gradients")
+	}
+	for _, p := range y.Params().All() {
+		w, ok := want[p.Name]
+		if ok == p.Frozen {
+			t.Errorf("%s: frozen is %v, the reference gives it a gradient: %v", p.Name, p.Frozen, ok)
+			continue
+		}
+		if !ok {
+			continue
+		}
+		g := y.Params().ReadGrad(p)
+		var norm float64
+		for _, x := range g {
+			norm += float64(x) * float64(x)
+		}
+		norm = math.Sqrt(norm)
+		if math.Abs(norm-w.L2) > 1e-3*w.L2 {
+			t.Errorf("gradient of %s has norm %v, want %v", p.Name, norm, w.L2)
+		}
+		for i, first := range w.First {
+			if math.Abs(float64(g[i])-first) > 1e-3*math.Abs(first)+1e-4*w.L2 {
+				t.Errorf("gradient of %s[%d] is %v, want %v", p.Name, i, g[i], first)
+			}
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// Memory is committed in units: the batches of a stream, in order. In the order of arrival a unit is remembered right after it was asked
+// about, with what was gathered for that. In strict order it waits for the first batch whose times are all later than its last event; it
+// is then gathered on its own, which finds what was true before each of its events, as it would have then.
+
+// units are the events of a pass that were asked about and are not remembered yet.
+type units struct {
+	pass    Pass
+	memory  Memory
+	plan    sample.Plan
+	waiting []event.Span // oldest first
+	batch   sample.Batch
+	queries []sample.Query
+}
+
+func newUnits(p Pass, m Memory, waiting event.Span, size int) *units {
+	u := &units{pass: p, memory: m, plan: m.UnitPlan()}
+	if waiting.Len() > 0 {
+		u.waiting = slices.Collect(waiting.Batches(cmp.Or(size, BatchSize)))
+	}
+	return u
+}
+
+// before remembers the units that end before all of the events.
+func (u *units) before(events event.Span) error {
+	for len(u.waiting) > 0 && slices.Max(u.waiting[0].Time) < slices.Min(events.Time) {
+		if err := u.commit(u.waiting[0]); err != nil {
+			return err
+		}
+		u.waiting = u.waiting[1:]
+	}
+	return nil
+}
+
+// asked takes a batch that was asked about.
+func (u *units) asked(s *Step) error {
+	if u.pass.Order == model.Arrival {
+		return u.memory.Commit(s.Batch)
+	}
+	u.waiting = append(u.waiting, s.Span)
+	return nil
+}
+
+// rest remembers all that waits.
+func (u *units) rest(ctx context.Context) error {
+	for len(u.waiting) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := u.commit(u.waiting[0]); err != nil {
+			return err
+		}
+		u.waiting = u.waiting[1:]
+	}
+	return nil
+}
+
+// commit remembers a unit that is gathered for it. Neighbours that are picked at random are the unit's own draws: they must not depend on
+// which units were remembered by the same process.
+func (u *units) commit(events event.Span) error {
+	u.queries = appendQueries(u.queries[:0], events)
+	plan := u.plan
+	if plan.Picker != nil {
+		plan.Picker = sample.Bind(plan.Picker, u.pass.Past, uint64(uint32(u.pass.Seed)+uint32(events.First())+1))
+	}
+	u.batch.Positives, u.batch.Events = events.Len(), events
+	sample.Gatherer{Threads: u.pass.Threads}.Gather(u.pass.Past, plan, u.queries, &u.batch)
+	return u.memory.Commit(&u.batch)
+}
+
+func appendQueries(qs []sample.Query, events event.Span) []sample.Query {
+	for i, u := range events.Src {
+		qs = append(qs, sample.Query{Src: u, Dst: events.Dst[i], Time: events.Time[i]})
+	}
+	return qs
+}
+
+// Remember lets a memory learn of events that nobody asks about, in units of a batch.
+func (p Pass) Remember(ctx context.Context, m Memory, events event.Span) error {
+	if err := p.check(m.UnitPlan()); err != nil {
+		return err
+	}
+	if err := newUnits(p, m, events, p.BatchSize).rest(ctx); err != nil {
+		return fmt.Errorf("remember events: %w", err)
+	}
+	return nil
+}

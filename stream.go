@@ -1,0 +1,136 @@
+package dygmamba
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// stream is the past of a model that remembers: which of the events it has learned of, in units of a batch. It goes on from where it is, and
+// begins again only for a query about an earlier time.
+type stream struct {
+	name   string
+	memory model.Rememberer
+	room   func(nodes int) // makes room for more nodes
+	log    *event.Log      // nil: no events are known one by one
+	pass   replay.Pass
+	seen   int // events that were remembered; −1: what the checkpoint holds, which is not asked
+
+	// A last unit that is short is remembered for the queries after it. When more events have come it is a part of a longer unit, and what
+	// was known before it is taken up again.
+	short  bool
+	before []tensor.Named
+}
+
+// grow takes a log that has become longer.
+func (s *stream) grow(log *event.Log, past index.View) {
+	s.log, s.pass.Past = log, past
+	s.room(log.NumNodes())
+}
+
+// visit calls ask for queries, by number, once the model has learned of what each may know. Queries are asked in the order of time.
+func (s *stream) visit(ctx context.Context, qs []Query, ask func(group []int) error) error {
+	if s.log == nil {
+		return fmt.Errorf("score: %s remembers events and needs them from the beginning, want a data set", s.name)
+	}
+	order := inTime(qs)
+	if s.pass.Order == model.Arrival {
+		return s.afterAll(ctx, qs, order, ask)
+	}
+	for len(order) > 0 {
+		units := s.unitsBefore(qs[order[0]].Time)
+		n := 1
+		for n < len(order) && s.unitsBefore(qs[order[n]].Time) == units {
+			n++
+		}
+		if err := s.reach(ctx, units); err != nil {
+			return err
+		}
+		if err := ask(order[:n]); err != nil {
+			return err
+		}
+		order = order[n:]
+	}
+	return nil
+}
+
+// afterAll asks with all events known.
+func (s *stream) afterAll(ctx context.Context, qs []Query, order []int, ask func([]int) error) error {
+	if len(order) == 0 {
+		return nil
+	}
+	if events := s.log.All(); events.Len() > 0 {
+		if last := slices.Max(events.Time); qs[order[0]].Time <= last {
+			i := order[0]
+			return fmt.Errorf("%w: query %d is at %v, the last event at %v; %s learns of events in the order of arrival, "+
+				"and can only be asked what comes after them (order=strict can look back)", ErrTooEarly, i, qs[i].Time, last, s.name)
+		}
+	}
+	if err := s.reach(ctx, s.log.Len()); err != nil {
+		return err
+	}
+	return ask(order)
+}
+
+// unitsBefore is the number of events in the units that end before t. A unit ends with its latest event; later units wait for it.
+func (s *stream) unitsBefore(t event.Time) int {
+	events, size := s.log.All(), s.pass.BatchSize
+	if s.log.Sorted() {
+		if n, _ := slices.BinarySearch(events.Time, t); n < events.Len() {
+			return n - n%size
+		}
+		return events.Len()
+	}
+	for n := 0; n < events.Len(); n += size {
+		if slices.Max(events.Time[n:min(n+size, events.Len())]) >= t {
+			return n
+		}
+	}
+	return events.Len()
+}
+
+// reach makes the model remember exactly the first n events.
+func (s *stream) reach(ctx context.Context, n int) error {
+	if s.short && n != s.seen { // back to before the unit that was short
+		if err := s.memory.Restore(s.before); err != nil {
+			return err
+		}
+		s.seen -= s.seen % s.pass.BatchSize
+		s.short, s.before = false, nil
+	}
+	if s.seen < 0 || s.seen > n {
+		if err := s.memory.Restore(nil); err != nil {
+			return err
+		}
+		s.seen = 0
+	}
+	whole := n - n%s.pass.BatchSize
+	if err := s.remember(ctx, whole); err != nil {
+		return err
+	}
+	if s.seen == n {
+		return nil
+	}
+	before, err := s.memory.Snapshot()
+	if err != nil {
+		return err
+	}
+	s.short, s.before = true, before
+	return s.remember(ctx, n)
+}
+
+// remember goes on to the first n events.
+func (s *stream) remember(ctx context.Context, n int) error {
+	if err := s.pass.Remember(ctx, s.memory, s.log.Span(s.seen, n)); err != nil {
+		s.seen, s.short, s.before = -1, false, nil // somewhere between: begin again the next time
+		return err
+	}
+	s.seen = n
+	return nil
+}
