@@ -33,6 +33,9 @@ func Evaluate(ctx context.Context, path string, o EvaluateOptions) ([]train.Meas
 	if o.Protocol.Order == "" {
 		o.Protocol.Order = p.spec.Order
 	}
+	if o.Protocol.Task = p.spec.Task; p.spec.Task == eval.NodeClassification {
+		o.Scenarios, o.Strategies = []string{eval.Transductive}, []string{""}
+	}
 	if o.Scenarios == nil {
 		o.Scenarios = eval.Settings()
 	}

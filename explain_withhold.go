@@ -40,9 +40,9 @@ func (p *Predictor) weigh(b *sample.Batch) (s sight, err error) {
 		if w, ok := p.model.(model.Weigher); ok {
 			var e model.Embedding
 			e, weights = w.Weigh(p.tape, b)
-			logits = p.model.Head().Logit(p.tape, e)
+			logits = p.head.Logit(p.tape, e)
 		} else {
-			logits, _ = model.Logits(p.tape, p.model, p.model.Head(), b)
+			logits, _ = model.Logits(p.tape, p.model, p.head, b)
 		}
 		s.logits = make([]float32, logits.Len())
 		dev.Read(s.logits, logits.Data)

@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
@@ -252,9 +253,15 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 		env.NumNodes = max(env.NumNodes, o.Past.NumNodes())
 	}
 	guarded := tensor.Guard(func() {
-		if p.model, err = f.Build(env, p.spec); err == nil {
-			p.scorer = model.NewScorer(p.model)
+		if p.model, err = f.Build(env, p.spec); err != nil {
+			return
 		}
+		p.head = p.model.Head()
+		if p.spec.Task == eval.NodeClassification {
+			p.classifier = train.ClassifierOf(p.model, p.spec, 0)
+			p.head = p.classifier
+		}
+		p.scorer = model.NewScorerWith(p.model, p.head)
 	})
 	if err := errors.Join(guarded, err); err != nil {
 		return fmt.Errorf("build %s: %w", p.name, err)
@@ -262,7 +269,7 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	p.cold = !slices.ContainsFunc(file.Tensors, func(t checkpoint.Tensor) bool { return strings.HasPrefix(t.Name, "state/") }) ||
 		o.Set != nil && file.Meta["data"] != o.Set.Name
 	file.Tensors = slices.DeleteFunc(slices.Clone(file.Tensors), func(t checkpoint.Tensor) bool { return f.Ignores(t.Name) })
-	if err := train.Restore(p.model, file); err != nil {
+	if err := train.Restore(p.model, p.classifier, file); err != nil {
 		return fmt.Errorf("%w: %w", ErrMisfit, err)
 	}
 	if memory, ok := p.scorer.Answerer().(model.Rememberer); ok {

@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/train"
 )
 
 // Query asks whether Src and Dst interact at Time.
@@ -35,12 +36,15 @@ type Predictor struct {
 	live    *index.Live // past, once events came in
 	log     *event.Log  // all events, those that came in too; nil: none are known one by one
 	model   model.Model
+	head    model.Head // the question: do they interact, or has the source the label?
 	scorer  *model.Scorer
 	cold    bool          // the checkpoint remembers nothing of the data at hand
 	stream  *stream       // what a model that remembers has learned of; nil for others
 	tape    *grad.Tape    // of Explain, once that was asked for
 	own     device.Device // opened by Load
 	batches [2]sample.Batch
+
+	classifier *train.Classifier // of node classification, otherwise nil
 }
 
 // Model is the model's name in the catalogue.
@@ -134,6 +138,9 @@ func (p *Predictor) Close() error {
 	}
 	if p.scorer != nil {
 		p.scorer.Close()
+	}
+	if p.classifier != nil {
+		p.classifier.Close()
 	}
 	if p.model != nil {
 		p.model.Close()

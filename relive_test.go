@@ -63,7 +63,7 @@ func TestRelive(t *testing.T) {
 	defer dev.Close()
 	c := &counter{params: nn.NewParams(0), seen: 7}
 	c.params.Place(dev)
-	p := &Predictor{name: "counter", log: log, spec: model.Spec{Training: model.Standard, Order: model.Strict}, model: c, scorer: model.NewScorer(c)}
+	p := &Predictor{name: "counter", log: log, spec: model.Spec{Training: model.Standard, Order: model.Strict}, model: c, head: c, scorer: model.NewScorer(c)}
 	p.spec.Training.BatchSize = 10
 	p.stream = p.newStream(p.scorer.Answerer().(model.Rememberer))
 	defer p.Close()

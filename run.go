@@ -92,6 +92,27 @@ func (r Run) Settings() (preset, order string, settings []string, err error) {
 	return spec.Preset, spec.Order, settings, nil
 }
 
+// Task is what the run learned, "" for links.
+func (r Run) Task() string {
+	var spec model.Spec
+	if json.Unmarshal(r.Config.Spec, &spec) != nil {
+		return ""
+	}
+	return spec.Task
+}
+
+// Backbone is the directory of the training on links that a run of node classification took its model from, "" for others.
+func (r Run) Backbone() string {
+	if r.Config.Backbone == "" {
+		return ""
+	}
+	path := filepath.FromSlash(r.Config.Backbone)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.Dir, path)
+	}
+	return filepath.Dir(filepath.Dir(path)) // above seed-0/checkpoint.safetensors
+}
+
 // Unfinished says whether a directory holds a training that has not come to its result.
 func Unfinished(dir string) bool {
 	_, begun := os.Stat(filepath.Join(dir, train.LastFile))

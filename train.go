@@ -31,6 +31,11 @@ type TrainOptions struct {
 	Order    string        // model.Strict or model.Arrival, for a model that remembers; "": the preset's
 	Spec     *model.Spec   // the whole configuration, as NewSpec makes it, instead of Preset, Settings and Order
 
+	// Task is eval.LinkPrediction ("" too) or eval.NodeClassification. The latter trains a classifier of labels on what a model says
+	// that was trained on links: Backbone is the directory of that training, with the same seeds. "" trains it first, in "link" below Dir.
+	Task     string
+	Backbone string
+
 	Dir     string   // each seed's run directory is SeedDir of it, a summary lies beside them; "" keeps nothing
 	Seeds   []uint64 // nil is seed 0
 	Resume  bool     // continue what is in Dir
@@ -70,12 +75,21 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 		defer dev.Close()
 		o.Device = dev
 	}
-	protocol, err := eval.Open(o.Set, eval.Options{BatchSize: o.Spec.Training.BatchSize, Threads: o.Threads, Order: o.Spec.Order})
+	if len(o.Seeds) == 0 {
+		o.Seeds = []uint64{0}
+	}
+	protocol, err := eval.Open(o.Set, eval.Options{Task: o.Task, BatchSize: o.Spec.Training.BatchSize, Threads: o.Threads, Order: o.Spec.Order})
 	if err != nil {
 		return train.Summary{}, err
 	}
-	if len(o.Seeds) == 0 {
-		o.Seeds = []uint64{0}
+	if o.Task == eval.NodeClassification {
+		done, err := o.prepareBackbone(ctx)
+		if done != nil {
+			defer done()
+		}
+		if err != nil {
+			return train.Summary{}, err
+		}
 	}
 	if protocol.Split().Val.Len() == 0 && o.Log != nil {
 		o.Log.Warn("no events are left to validate on: the best epoch is the one that does best in training")
@@ -122,6 +136,9 @@ func (o TrainOptions) run(f model.Factory, spec model.Spec, p *eval.Protocol, se
 	}
 	if o.Dir != "" {
 		r.Dir = SeedDir(o.Dir, seed)
+	}
+	if o.Task == eval.NodeClassification {
+		r.Backbone = filepath.Join(SeedDir(o.Backbone, seed), train.CheckpointFile)
 	}
 	if o.OnStep != nil {
 		r.OnStep = func(s train.Step) { o.OnStep(seed, s) }

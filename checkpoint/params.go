@@ -56,6 +56,19 @@ func (f *File) RestoreParams(p *nn.Params) error {
 	return nil
 }
 
+// Part divides the parameters: those whose names begin with prefix, and all the rest of the file.
+func (f *File) Part(prefix string) (rest, part File) {
+	rest, part = File{Meta: f.Meta}, File{Meta: f.Meta}
+	for _, t := range f.Tensors {
+		if strings.HasPrefix(strings.TrimPrefix(t.Name, "param/"), prefix) {
+			part.Tensors = append(part.Tensors, t)
+		} else {
+			rest.Tensors = append(rest.Tensors, t)
+		}
+	}
+	return rest, part
+}
+
 // AddOptimizer appends what the optimizer remembers, as "optim/m/" and "optim/v/" and the parameter's name.
 func (f *File) AddOptimizer(p *nn.Params, o *optim.Optimizer) {
 	s := o.State()

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"fmt"
+
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
@@ -23,7 +25,18 @@ func Open(set *dataset.Set, o Options) (*Protocol, error) {
 	if o.Sampling == "" {
 		o.Sampling = set.Sampling
 	}
-	split, err := dataset.NewSplit(set.Log, dataset.SplitOptions{Sampling: o.Sampling})
+	so := dataset.SplitOptions{Sampling: o.Sampling}
+	if o.Task == NodeClassification {
+		split, err := dataset.NewLabelSplit(set.Log, so)
+		if err != nil {
+			return nil, err
+		}
+		if !labelled(split.Train.All()) {
+			return nil, fmt.Errorf("%s: %w, want some with a label that is not 0 among the first 70 %%", set.Name, ErrNoLabels)
+		}
+		return NewProtocol(split, o), nil
+	}
+	split, err := dataset.NewSplit(set.Log, so)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,7 @@ func PartOf(setting string) (Part, error) {
 
 // Options are the choices within the protocol. The zero value is the published one.
 type Options struct {
+	Task        string // LinkPrediction ("" too) or NodeClassification, which has no negatives
 	Sampling    string // sample.Reference ("" too) or sample.Native
 	BatchSize   int    // 0 is 200
 	PerPositive int    // negatives for each positive in evaluation; 0 is 1
@@ -85,6 +87,9 @@ func NewProtocol(s *dataset.Split, o Options) *Protocol {
 	return p
 }
 
+// Task is what the protocol asks.
+func (p *Protocol) Task() string { return cmp.Or(p.options.Task, LinkPrediction) }
+
 // Split is the split the protocol is about.
 func (p *Protocol) Split() *dataset.Split { return p.split }
 
@@ -93,7 +98,14 @@ func (p *Protocol) Events(part Part) *event.Log { return p.parts[part] }
 
 // Train is the pass for all epochs of one run over Split().Train: only training events are seen, and negatives are random ones from a
 // generator that is seeded by the run's number and never reset.
+//
+// For node classification nothing is hidden and nothing is drawn: all events are seen, each at its time.
 func (p *Protocol) Train(run uint64) (replay.Pass, error) {
+	if p.Task() == NodeClassification {
+		pass, err := p.Pass(Val, "")
+		pass.Seed = 0
+		return pass, err
+	}
 	n, err := sample.NewNegatives(p.split.Train, sample.NegativeOptions{Sampling: p.options.Sampling, Seed: run, Avoid: p.options.Avoid})
 	if err != nil {
 		return replay.Pass{}, fmt.Errorf("training negatives: %w", err)
@@ -104,6 +116,11 @@ func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 // Pass is the pass over Events(part): all events before a query are seen, whoever they belong to. Negatives of Val and Test come from all
 // events, those of NewVal and NewTest from their own; each part has its seed. Inductive ones had not met when the part's period began.
 func (p *Protocol) Pass(part Part, strategy string) (replay.Pass, error) {
+	if p.Task() == NodeClassification {
+		return replay.Pass{
+			Past: p.full(), BatchSize: p.options.BatchSize, Seed: 1, Threads: p.options.Threads, Order: p.options.Order, OnBatch: p.options.OnBatch,
+		}, nil
+	}
 	key := part.String() + "/" + strategy
 	n, made := p.negatives[key]
 	if !made {
@@ -150,8 +167,10 @@ func (p *Protocol) Evaluate(ctx context.Context, s replay.Scorer, part Part, str
 // Validate measures a scorer on NewVal and Val with random negatives. Both start from what it remembers of training, and it ends with what it
 // remembers after Val, which is where testing starts and what a checkpoint holds. If it is interrupted it remembers training alone.
 func (p *Protocol) Validate(ctx context.Context, s replay.Scorer) (val, newVal Result, err error) {
-	if newVal, err = p.Evaluate(ctx, s, NewVal, sample.Random); err != nil {
-		return val, newVal, err
+	if p.Task() == LinkPrediction {
+		if newVal, err = p.Evaluate(ctx, s, NewVal, sample.Random); err != nil {
+			return val, newVal, err
+		}
 	}
 	err = p.rewound(s, false, func() error {
 		val, err = p.run(ctx, s, Val, sample.Random)
@@ -198,6 +217,9 @@ func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy
 	pass, err := p.Pass(part, strategy)
 	if err != nil {
 		return Result{}, err
+	}
+	if p.Task() == NodeClassification {
+		return Classify(ctx, s, pass, p.parts[part])
 	}
 	r, err := Run(ctx, s, pass, p.parts[part])
 	if err != nil {

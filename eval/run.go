@@ -25,7 +25,8 @@ type Result struct {
 	Ranking   *Ranking `json:"ranking,omitempty"` // with several negatives for each positive
 	Batches   int      `json:"batches"`
 	Positives int      `json:"positives"`
-	Negatives string   `json:"negatives_hash"` // SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline
+	Events    int      `json:"events,omitempty"` // that were classified, of which Positives have the label
+	Negatives string   `json:"negatives_hash"`   // SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline
 }
 
 // Run replays events and measures the scores. Negatives start over first, so that they are the same in every evaluation; what a stateful

@@ -86,6 +86,9 @@ func (tp *Tape) Room() int64 { return 4 * int64(tp.floats.high) }
 // *device.OutOfMemory. It is called between Reset and the first operation.
 func (tp *Tape) Reserve(bytes int64) { tp.floats.reserve(int((bytes + 3) / 4)) }
 
+// Moves counts how often the tape's memory went elsewhere: tensors of one step lie where those of the next do while it stays.
+func (tp *Tape) Moves() int { return tp.floats.moves }
+
 // Close gives the memory back to the device.
 func (tp *Tape) Close() {
 	tp.floats.free()

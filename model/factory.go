@@ -151,6 +151,7 @@ type Shape struct {
 type Spec struct {
 	Preset   string   `json:"preset"`
 	Order    string   `json:"order,omitempty"` // Strict or Arrival, of a model that remembers
+	Task     string   `json:"task,omitempty"`  // eval.NodeClassification; "" is link prediction
 	Config   any      `json:"config"`          // a pointer to the factory's kind of configuration
 	Training Training `json:"training"`
 }
@@ -173,6 +174,16 @@ func (s Spec) Conditions() []string {
 		list = append(list, "memory in the order of arrival: earlier batches of the same instant are seen")
 	}
 	return list
+}
+
+// Dropout is the rate that a configuration's models drop at, 0 where they have none.
+func Dropout(s Spec) float64 {
+	for _, x := range Settings(s.Config) {
+		if rate, ok := x.Value.(float64); ok && x.Key == "dropout" {
+			return rate
+		}
+	}
+	return 0
 }
 
 // Brief is the settings in a few words.

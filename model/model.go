@@ -63,6 +63,32 @@ func Logits(tp *grad.Tape, m Model, h Head, b *sample.Batch) (*tensor.Tensor, Em
 	return grad.Stack(tp, parts...), first
 }
 
+// Embedded is what a model says of all queries of b, which may have been gathered as one call at most.
+func Embedded(tp *grad.Tape, m Model, b *sample.Batch) Embedding {
+	if len(b.Calls) > 0 {
+		b = b.Calls[0]
+	}
+	return m.Embed(tp, b)
+}
+
+// Sized is a model that says how wide its embeddings are.
+type Sized interface {
+	Widths() (node int, pair bool) // of Src and Dst; whether there is a Pair, which is as wide
+}
+
+// Widths is how wide a model's embeddings are. Those that do not say have the width of their head's two halves.
+func Widths(m Model) (node int, pair bool) {
+	if s, ok := m.(Sized); ok {
+		return s.Widths()
+	}
+	h, ok := m.Head().(Merge)
+	if !ok {
+		panic("model: a head that is no Merge, and nobody says how wide embeddings are")
+	}
+	node = h.FC1.W.Rows() // the reference programs' hidden layer is as wide as an embedding
+	return node, h.FC1.W.Cols() == 3*node
+}
+
 // Memory is a model that remembers events. Commit is the only way it does.
 type Memory interface {
 	Model

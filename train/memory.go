@@ -98,7 +98,10 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 		return need, err
 	}
 	need.Fixed = taken.Bytes() - l.Tape.Bytes()
-	pass.Negatives, pass.BatchSize = echo{}, batch // the generator must not move yet
+	pass.BatchSize = batch
+	if pass.Negatives != nil {
+		pass.Negatives = echo{} // the generator must not move yet
+	}
 	events := r.Protocol.Split().Train.All()
 	n := min(events.Len(), batch)
 	for step, err := range pass.Batches(ctx, l.Model, events.Slice(events.Len()-n, events.Len())) {
@@ -112,7 +115,7 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 		if err != nil {
 			return need, err
 		}
-		scorer := model.NewScorer(l.Model)
+		scorer := model.NewScorerWith(l.Model, l.Head())
 		if err := scorer.Score(step.Batch, make([]float32, len(step.Batch.Queries))); err != nil {
 			return need, err
 		}

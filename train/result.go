@@ -16,6 +16,7 @@ type Result struct {
 	Model     string     `json:"model"`
 	Data      string     `json:"data"`
 	Seed      uint64     `json:"seed"`
+	Task      string     `json:"task,omitempty"` // "" is link prediction
 	Preset    string     `json:"preset"`
 	Params    int        `json:"parameters"`
 	Epochs    int        `json:"epochs"`
@@ -48,7 +49,7 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 			return Result{}, fmt.Errorf("best epoch: %w", err)
 		}
 	}
-	if err := Restore(t.Learner.Model, best); err != nil {
+	if err := Restore(t.Learner.Model, t.Classifier(), best); err != nil {
 		return Result{}, fmt.Errorf("best epoch: %w", err)
 	}
 	r := Result{
@@ -62,6 +63,14 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 	}
 	if b := t.at.Stopper.Epoch; b > 0 && b <= len(t.epochs) {
 		r.Val = t.epochs[b-1].Val
+	}
+	if t.Classifier() != nil {
+		m, err := t.Protocol.Evaluate(ctx, t.evaluator(), eval.Test, "")
+		if err != nil {
+			return Result{}, err
+		}
+		r.Task, r.Results = t.Protocol.Task(), []Measured{{Setting: eval.Transductive, Result: m}}
+		return r, t.dir.writeJSON(ResultFile, r)
 	}
 	strategies := t.Strategies
 	if strategies == nil {

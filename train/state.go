@@ -43,6 +43,7 @@ type Config struct {
 	Spec     json.RawMessage `json:"spec"`
 	Data     string          `json:"data"`
 	Path     string          `json:"data_path,omitempty"` // where the data lie, seen from the run's directory, if their name alone does not lead there; may change when a run goes on
+	Backbone string          `json:"backbone,omitempty"`  // of node classification: the checkpoint of the model, seen from the run's directory
 	Sampling string          `json:"sampling"`
 	Seed     uint64          `json:"seed"`
 	ByAP     bool            `json:"by_ap"`
@@ -108,23 +109,27 @@ func (t *trainer) config(ctx context.Context) (Config, error) {
 		return Config{}, fmt.Errorf("validation negatives: %w", err)
 	}
 	return Config{
-		Model: t.Run.Model, Spec: spec, Data: t.Set.Name, Path: t.dataPath(), Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device), Params: t.Learner.Model.Params().Count(),
+		Model: t.Run.Model, Spec: spec, Data: t.Set.Name, Path: t.seen(t.Set.Path), Backbone: t.seen(t.Backbone), Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device), Params: t.Learner.Model.Params().Count(),
 		Hashes: Hashes{Data: t.Set.Hash(), Split: t.Protocol.Split().Hash, Negatives: val.Negatives},
 	}, nil
 }
 
-// dataPath leads from the run's directory to the data, so that both can be moved together.
-func (t *trainer) dataPath() string {
-	if t.Set.Path == "" {
+// seen leads from the run's directory to a file, so that both can be moved together.
+func (t *trainer) seen(file string) string {
+	if file == "" {
 		return ""
 	}
 	dir, err := filepath.Abs(t.Dir)
 	if err != nil {
-		return t.Set.Path
+		return file
 	}
-	path, err := filepath.Rel(dir, t.Set.Path)
+	whole, err := filepath.Abs(file)
+	if err != nil {
+		return file
+	}
+	path, err := filepath.Rel(dir, whole)
 	if err != nil { // on another drive
-		return t.Set.Path
+		return whole
 	}
 	return filepath.ToSlash(path)
 }
@@ -134,6 +139,18 @@ type guess struct{}
 
 func (guess) Plan() sample.Plan                          { return sample.Plan{} }
 func (guess) Score(b *sample.Batch, out []float32) error { clear(out); return nil }
+
+// takeBackbone gives the model the weights that it was trained to on links.
+func (t *trainer) takeBackbone() error {
+	f, err := checkpoint.Load(t.Backbone)
+	if err != nil {
+		return fmt.Errorf("the model to classify with: %w", err)
+	}
+	if err := Restore(t.Learner.Model, nil, f); err != nil {
+		return fmt.Errorf("the model to classify with, %s: %w", t.Backbone, err)
+	}
+	return nil
+}
 
 // due reports whether it is time to save in the middle of an epoch.
 func (t *trainer) due() bool {
@@ -171,7 +188,7 @@ func (t *trainer) save(spent time.Duration) error {
 		return fmt.Errorf("save the state: %w", err)
 	}
 	f.Meta["train"] = string(raw)
-	f.AddOptimizer(t.Learner.Model.Params(), t.Optim)
+	f.AddOptimizer(t.Learner.Params(), t.Optim)
 	t.saved = time.Now()
 	if err := checkpoint.Save(t.dir.path(LastFile), f); err != nil {
 		return fmt.Errorf("save the state: %w", err)
@@ -190,6 +207,9 @@ func (t *trainer) weights() (checkpoint.File, error) {
 		"format": checkpointFormat, "model": t.Run.Model, "spec": string(spec), "data": t.Set.Name, "seed": fmt.Sprint(t.Seed),
 	}}
 	f.AddParams(t.Learner.Model.Params())
+	if c := t.Classifier(); c != nil {
+		f.AddParams(c.Params())
+	}
 	m, remembers := t.evaluator().(model.Rememberer)
 	if !remembers {
 		return f, nil
@@ -239,7 +259,7 @@ func (t *trainer) restore(f checkpoint.File, now Config) error {
 	if err := json.Unmarshal([]byte(f.Meta["train"]), &t.at); err != nil {
 		return fmt.Errorf("resume: %s holds no training state: %w", t.dir.path(LastFile), err)
 	}
-	if err := Restore(t.Learner.Model, f); err != nil {
+	if err := Restore(t.Learner.Model, t.Classifier(), f); err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
 	if err := f.RestoreOptimizer(t.Optim); err != nil {
@@ -281,12 +301,13 @@ func (c Config) facts() map[string]string {
 	}
 	var spec struct {
 		Preset, Order    string
+		Task             string
 		Config, Training map[string]any
 	}
 	if err := json.Unmarshal(c.Spec, &spec); err != nil {
 		list["configuration"] = string(c.Spec)
 	}
-	list["preset"], list["order"] = spec.Preset, spec.Order
+	list["preset"], list["order"], list["task"] = spec.Preset, spec.Order, spec.Task
 	for _, part := range []map[string]any{spec.Config, spec.Training} {
 		for key, value := range part {
 			list[key] = fmt.Sprint(value)
@@ -297,9 +318,17 @@ func (c Config) facts() map[string]string {
 
 // Restore gives a model the parameters and the memory of a checkpoint, ours or one with the reference's names. A memory that the
 // checkpoint does not have begins empty.
-func Restore(m model.Model, f checkpoint.File) error {
-	if err := f.RestoreParams(m.Params()); err != nil {
+//
+// With a classifier, c is not nil, its parameters come from the same file; otherwise those that are there are passed over.
+func Restore(m model.Model, c *Classifier, f checkpoint.File) error {
+	own, its := f.Part(ClassifierPrefix)
+	if err := own.RestoreParams(m.Params()); err != nil {
 		return err
+	}
+	if c != nil {
+		if err := its.RestoreParams(c.Params()); err != nil {
+			return err
+		}
 	}
 	memory, remembers := m.(model.Memory)
 	if !remembers {

@@ -68,7 +68,10 @@ func (t *trainer) settle() error {
 	if loss != loss {
 		return t.failed(l, errors.New("the loss is not a number; a smaller learning_rate may help"))
 	}
-	ap, auc := t.meter.Score(scores[:l.positives], scores[l.positives:])
+	ap, auc := 0.0, 0.0
+	if t.Classifier() == nil { // labels are too rare for the measures of a batch
+		ap, auc = t.meter.Score(scores[:l.positives], scores[l.positives:])
+	}
 	t.at.Sums.add(loss, ap, auc)
 	t.tell(loss, l.done)
 	return nil

@@ -9,7 +9,8 @@ type Score struct {
 // Stopper decides which epoch is the best and when to give up.
 type Stopper struct {
 	Patience int   `json:"patience"`
-	ByAP     bool  `json:"by_ap"` // judge by AP alone; otherwise AP and AUC must both be at least as good as the best epoch's, as the reference has it
+	ByAP     bool  `json:"by_ap"`            // judge by AP alone; otherwise AP and AUC must both be at least as good as the best epoch's, as the reference has it
+	ByAUC    bool  `json:"by_auc,omitempty"` // judge by AUC alone, as for labels
 	Best     Score `json:"best"`
 	Epoch    int   `json:"best_epoch"` // of Best; 0 before the first
 	Waited   int   `json:"waited"`     // epochs since
@@ -17,7 +18,7 @@ type Stopper struct {
 
 // Improved takes an epoch's score and reports whether it is the best so far; an equal one counts as better.
 func (s *Stopper) Improved(epoch int, now Score) bool {
-	if s.Epoch == 0 || now.AP >= s.Best.AP && (s.ByAP || now.AUC >= s.Best.AUC) {
+	if s.Epoch == 0 || (s.ByAUC || now.AP >= s.Best.AP) && (s.ByAP || now.AUC >= s.Best.AUC) {
 		s.Best, s.Epoch, s.Waited = now, epoch, 0
 		return true
 	}

@@ -25,6 +25,7 @@ type Run struct {
 	Protocol *eval.Protocol
 	Device   device.Device
 	Seed     uint64
+	Backbone string // for node classification: the checkpoint of the model that was trained on links
 
 	Dir         string        // run directory; "" keeps nothing
 	Resume      bool          // continue from Dir where there is something to continue from

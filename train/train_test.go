@@ -94,7 +94,7 @@ func TestRunDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := train.Restore(m, file); err != nil {
+	if err := train.Restore(m, nil, file); err != nil {
 		t.Fatal(err)
 	}
 	measured, err := train.Measure(t.Context(), again.Protocol, scorerOf(m), []string{eval.Transductive}, []string{"random"})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
@@ -47,7 +48,7 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 	for _, note := range r.Spec.Notes() {
 		r.logger().Info(note)
 	}
-	t.at.Stopper = Stopper{Patience: r.Spec.Training.Patience, ByAP: r.ByAP}
+	t.at.Stopper = Stopper{Patience: r.Spec.Training.Patience, ByAP: r.ByAP, ByAUC: r.Protocol.Task() == eval.NodeClassification}
 	var err error
 	if t.pass, err = r.Protocol.Train(r.Seed); err != nil {
 		return nil, err
@@ -72,7 +73,12 @@ func (t *trainer) build(need Memory) (err error) {
 		return err
 	}
 	t.Tape.Reserve(need.stepRoom)
-	t.scorer = model.NewScorer(t.Learner.Model)
+	if t.Classifier() != nil {
+		if err := t.takeBackbone(); err != nil {
+			return err
+		}
+	}
+	t.scorer = model.NewScorerWith(t.Learner.Model, t.Head())
 	t.scorer.Reserve(need.scoreRoom)
 	return nil
 }
@@ -81,7 +87,16 @@ func (t *trainer) build(need Memory) (err error) {
 func (r *Run) Environment(dev device.Device) model.Env {
 	return model.Env{
 		Device: dev, Node: r.Set.Node, Edge: r.Set.Edge, NumNodes: r.Set.NumNodes(), Seed: r.Seed,
-		Train: func() (event.Span, error) { return r.Protocol.Split().Train.All(), nil },
+		Train: func() (event.Span, error) {
+			split := r.Protocol.Split()
+			if r.Protocol.Task() == eval.NodeClassification { // what the model was trained on
+				var err error
+				if split, err = dataset.NewSplit(r.Set.Log, dataset.SplitOptions{Sampling: r.Set.Sampling}); err != nil {
+					return event.Span{}, err
+				}
+			}
+			return split.Train.All(), nil
+		},
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 // evalDoc is the document of eval.
 type evalDoc struct {
 	Model       string           `json:"model"`
+	Task        string           `json:"task,omitempty"` // "" is link prediction
 	Data        eval.DataRecord  `json:"data"`
 	Sampling    string           `json:"sampling"`
 	Split       eval.SplitRecord `json:"split"`
@@ -33,7 +34,7 @@ type evalDoc struct {
 
 func (e *evaluation) describe(set *dataset.Set, split *dataset.Split) *evalDoc {
 	return &evalDoc{
-		Model: e.model, Data: eval.RecordData(set), Sampling: set.Sampling, Split: eval.RecordSplit(split),
+		Model: e.model, Task: e.options.Task, Data: eval.RecordData(set), Sampling: set.Sampling, Split: eval.RecordSplit(split),
 		BatchSize: e.options.BatchSize, PerPositive: e.options.PerPositive, Aggregation: e.aggregation,
 		Order: e.options.Order, Conditions: e.conditions, seenOnly: e.options.SeenOnly,
 	}
@@ -55,6 +56,7 @@ type resultDoc struct {
 	Ranking       *eval.Ranking `json:"ranking,omitempty"`
 	Batches       int           `json:"batches"`
 	Positives     int           `json:"positives"`
+	Events        int           `json:"events,omitempty"` // that were classified
 	NegativesHash string        `json:"negatives_hash"`
 	Paper         *paperDoc     `json:"paper,omitempty"`
 }
@@ -68,7 +70,7 @@ type paperDoc struct {
 func resultOf(r eval.Row, aggregation string) resultDoc {
 	doc := resultDoc{
 		Setting: r.Setting, Negatives: r.Strategy, Variant: r.Contender, AP: number(r.AP), AUC: number(r.AUC),
-		Ranking: r.Ranking, Batches: r.Batches, Positives: r.Positives, NegativesHash: r.Negatives,
+		Ranking: r.Ranking, Batches: r.Batches, Positives: r.Positives, Events: r.Events, NegativesHash: r.Negatives,
 	}
 	if aggregation == global {
 		doc.AP, doc.AUC = number(r.GlobalAP), number(r.GlobalAUC)
@@ -130,7 +132,7 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 	f.Add("", "sha256 "+d.Split.Hash)
 	name := "negatives"
 	for i, r := range d.Results {
-		if d.opens(i) {
+		if d.opens(i) && d.Task != eval.NodeClassification {
 			f.Add(name, fmt.Sprintf("sha256 %s  %s, %s", r.NegativesHash, r.Setting, r.Negatives))
 			name = ""
 		}
@@ -153,6 +155,9 @@ func (d *evalDoc) table() *term.Table {
 	}
 	several := slices.ContainsFunc(d.Results, func(r resultDoc) bool { return r.Variant != "" || r.Batches == 0 })
 	columns := []term.Column{term.Left("setting"), term.Left("negatives")}
+	if d.Task == eval.NodeClassification {
+		columns[1] = term.Left("labels")
+	}
 	if several {
 		columns = append(columns, term.Left("variant"), term.Left(""))
 	}
@@ -171,6 +176,9 @@ func (d *evalDoc) table() *term.Table {
 				t.Gap()
 			}
 			head = []string{r.Setting, r.Negatives}
+			if d.Task == eval.NodeClassification {
+				head[1] = fmt.Sprintf("%s of %s events", term.Count(r.Positives), term.Count(r.Events))
+			}
 		}
 		if r.Batches == 0 {
 			if d.opens(i) {

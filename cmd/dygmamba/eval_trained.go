@@ -49,6 +49,9 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		}
 		spec := p.Spec()
 		e.model, e.options.BatchSize, e.options.Order, e.conditions = p.Model(), spec.Training.BatchSize, spec.Order, spec.Conditions()
+		if e.options.Task = spec.Task; spec.Task == eval.NodeClassification { // no negatives, and no nodes are hidden
+			e.settings, e.strategies, e.aggregation = []string{eval.Transductive}, []string{""}, global
+		}
 		e.cold = e.cold || p.Cold() || unknown == nil && run.Config.Hashes.Data != set.Hash()
 		variant := ""
 		if len(files) > 1 {

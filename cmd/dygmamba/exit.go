@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
 )
@@ -52,7 +53,7 @@ func (a *app) exitCode(err error) int {
 	case !a.running, errors.As(err, &usage), errors.Is(err, model.ErrSetting), errors.Is(err, dataset.ErrUnknown):
 		return exitUsage
 	case errors.As(err, &found), errors.As(err, &input), errors.As(err, &records),
-		errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, dygmamba.ErrTooEarly):
+		errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, dygmamba.ErrTooEarly), errors.Is(err, eval.ErrNoLabels):
 		return exitBadInput
 	}
 	return exitFailed

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -37,11 +38,15 @@ func newTrain(a *app) *cobra.Command {
 on the last 15 %. With --out DIR everything is kept in DIR/seed-<n>/: configuration, a line per epoch, the best checkpoint, and the state to
 resume from; DIR/result.json sums all seeds up.
 
+With --task node-classification a classifier learns the labels of events' sources, from what a model trained on links says of them; AUC
+is then of all events at once.
+
 Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never stopped, also after a crash.
 It remembers the data, model, settings, negatives and the seeds that were begun.`,
 		Example: `  dygmamba train --data uci --out runs/uci
   dygmamba train --resume --out runs/uci
   dygmamba train --data enron --preset paper --runs 5 --out runs/enron --negatives all
+  dygmamba train --data mooc --model tgn --task node-classification --out runs/dropouts
   dygmamba train --data visits.dgm --set max_input_sequence_length=64 --set dropout=0.2 --out runs/visits`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -83,6 +88,9 @@ It remembers the data, model, settings, negatives and the seeds that were begun.
 	f.runs.add(cmd)
 	flags := cmd.Flags()
 	addOrder(cmd, &o.Order)
+	flags.StringVar(&o.Task, "task", eval.LinkPrediction, "what to learn: 'link', who interacts when, or 'node-classification', the label of an event's source")
+	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model trained on links (default: it is trained first)")
+	completeWith(cmd, "task", eval.Tasks()...)
 	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or begin it when there is none")
 	flags.DurationVar(&o.SaveEvery, "save-every", 30*time.Second, "how often to save the state within an epoch")
 	flags.StringVar(&f.limit, "memory-limit", "", "refuse to start when training would need more, such as 8GB (default: what is free)")
@@ -123,6 +131,12 @@ func (f *trainFlags) check() (err error) {
 	}
 	if err := checkOrder(o.Order); err != nil {
 		return err
+	}
+	if err := oneOf("task", o.Task, eval.Tasks()...); err != nil {
+		return err
+	}
+	if o.Backbone != "" && o.Task != eval.NodeClassification {
+		return usagef("--backbone is for --task %s", eval.NodeClassification)
 	}
 	if o.Order != "" && !factory.Remembers {
 		return usagef("--order %s is for models that remember events, %s looks them up", o.Order, f.what.name)
@@ -174,6 +188,9 @@ func (f *trainFlags) recall(given func(flag string) bool) error {
 	}
 	if !given("order") {
 		f.options.Order = order
+	}
+	if !given("task") && run.Task() != "" {
+		f.options.Task, f.options.Backbone = run.Task(), cmp.Or(f.options.Backbone, run.Backbone())
 	}
 	if !given("negatives") && len(c.Final) > 0 {
 		if f.negatives = c.Final[0]; len(c.Final) > 1 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/train"
@@ -18,11 +19,12 @@ type watcher struct {
 	app      *app
 	several  bool // seeds
 	progress *term.Progress
-	epochs   int // at most
+	epochs   int  // at most
+	labels   bool // are learned, not links
 }
 
 func watch(a *app, o *dygmamba.TrainOptions) *watcher {
-	w := &watcher{app: a, several: len(o.Seeds) > 1}
+	w := &watcher{app: a, several: len(o.Seeds) > 1, labels: o.Task == eval.NodeClassification}
 	if o.Dir == "" {
 		a.log().Info("nothing will be kept but what is shown; --out DIR keeps the trained model")
 	}
@@ -36,7 +38,11 @@ func (w *watcher) step(seed uint64, s train.Step) {
 		w.progress.From(int64(s.Done)) // a resumed epoch does not begin at 0
 	}
 	w.epochs = s.Epochs
-	w.progress.Set(int64(s.Done), int64(s.Total), fmt.Sprintf("%sepoch %d/%d  loss %.4f  AP %s", w.label(seed), s.Epoch, s.Epochs, s.Loss, term.Percent(s.AP)))
+	text := fmt.Sprintf("%sepoch %d/%d  loss %.4f", w.label(seed), s.Epoch, s.Epochs, s.Loss)
+	if !w.labels {
+		text += "  AP " + term.Percent(s.AP)
+	}
+	w.progress.Set(int64(s.Done), int64(s.Total), text)
 }
 
 func (w *watcher) epoch(seed uint64, e train.Epoch) {
@@ -47,7 +53,9 @@ func (w *watcher) epoch(seed uint64, e train.Epoch) {
 		name string
 		m    *train.Metric
 	}{{"val", e.Val}, {"new", e.NewVal}, {"test", e.Test}, {"new test", e.NewTest}} {
-		if part.m != nil {
+		if part.m != nil && w.labels {
+			line += fmt.Sprintf("  AUC %s %s", part.name, term.Percent(part.m.AUC))
+		} else if part.m != nil {
 			line += fmt.Sprintf("  %s%s %s/%s", title, part.name, term.Percent(part.m.AP), term.Percent(part.m.AUC))
 			title = ""
 		}
@@ -100,7 +108,11 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum t
 	if err := resultTable(set.Name, sum).Write(w, s); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("AP and AUC of the best epoch on the test events, in percent, mean over batches"))
+	how := "mean over batches"
+	if sum.Runs[0].Task == eval.NodeClassification {
+		how = "of the labels of all sources at once"
+	}
+	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("AP and AUC of the best epoch on the test events, in percent, "+how))
 	return err
 }
 
