@@ -11,7 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
-	"github.com/dygmamba/dygmamba/models/edgebank"
+	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -237,15 +237,16 @@ func TestEdgeBankIsThePublishedOne(t *testing.T) {
 // edgebankBest evaluates the four memories and returns the best by AP.
 func edgebankBest(t testing.TB, p *eval.Protocol, negatives string) (best eval.Result) {
 	t.Helper()
-	for _, c := range edgebank.Variants() {
-		b, err := edgebank.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Warm(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
-		r, err := p.Evaluate(t.Context(), b, eval.Test, negatives)
+	banks, _, err := models.Contenders("edgebank")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if err := p.WarmUp(ctx, banks); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range banks {
+		r, err := p.Evaluate(ctx, c.Scorer, eval.Test, negatives)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,7 +74,7 @@ says how time and memory grow. A row is shown as soon as it is known. A length t
 		},
 	}
 	data.add(cmd)
-	what.add(cmd, modelNames, "dygmamba")
+	what.add(cmd, modelNames, dygmamba.DefaultModel)
 	where.add(cmd)
 	flags := cmd.Flags()
 	flags.IntSliceVar(&lengths, "lengths", []int{64, 128, 256, 512, 1024, 2048, 4096, 8192}, "numbers of neighbours to measure, the node itself among them")

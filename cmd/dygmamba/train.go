@@ -83,7 +83,7 @@ It remembers the data, model, settings, negatives and the seeds that were begun.
 		},
 	}
 	f.data.add(cmd)
-	f.what.add(cmd, modelNames, "dygmamba")
+	f.what.add(cmd, modelNames, dygmamba.DefaultModel)
 	f.where.add(cmd)
 	f.runs.add(cmd)
 	flags := cmd.Flags()

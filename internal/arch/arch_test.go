@@ -36,7 +36,6 @@ func TestCheckNotices(t *testing.T) {
 		{"the roof sees no tensors", "cmd/dygmamba/a.go", m + "tensor", "leaves to the library"},
 		{"the roof sees no passes", "cmd/dygmamba/a.go", m + "replay", "leaves to the library"},
 		{"nor do its tests", "cmd/dygmamba/a_test.go", m + "sample", "leaves to the library"},
-		{"the roof knows no model", "cmd/dygmamba/a.go", m + "models/edgebank", "leaves to the library"},
 		{"but their list", "cmd/dygmamba/a.go", m + "models", ""},
 		{"the facade from above", "cmd/dygmamba/a.go", Module, ""},
 		{"the facade from below", "eval/a.go", Module, "not below"},
@@ -49,6 +48,10 @@ func TestCheckNotices(t *testing.T) {
 		{"module for its user", "cmd/dygmamba/a.go", "github.com/spf13/cobra", ""},
 		{"test module in a test", "event/a_test.go", "pgregory.net/rapid", ""},
 		{"cgo", "event/a.go", "C", "cgo"},
+		{"a model", "train/a.go", m + "models/tgn", "not below"},
+		{"a model from above", "cmd/dygmamba/a.go", m + "models/tgn", "found in the catalogue"},
+		{"a model in a test", "train/a_test.go", m + "models/tgn", "found in the catalogue"},
+		{"the catalogue", "models/a.go", m + "models/tgn", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -62,5 +65,29 @@ func TestCheckNotices(t *testing.T) {
 				t.Errorf("%s importing %s: got %q, want a message with %q", tt.file, tt.imports, got, tt.want)
 			}
 		})
+	}
+}
+
+// Only the catalogue, and those that show or quote models, may name one.
+func TestNamesOfModels(t *testing.T) {
+	list := "package models\n\nvar All = map[string]int{\"dygmamba\": 1, \"tgn\": 2}\n"
+	for _, tt := range []struct{ file, text, want string }{
+		{"train/a.go", `"tgn"`, `names the model "tgn"`},
+		{"cmd/dygmamba/a.go", "`tgn`", `names the model "tgn"`},
+		{"train/a.go", `"dygmamba"`, ""},
+		{"train/a.go", `"not tgn"`, ""},
+		{"train/a_test.go", `"tgn"`, ""},
+		{"internal/demo/a.go", `"tgn"`, ""},
+		{"models/jodie/a.go", `"tgn"`, ""},
+	} {
+		src := "package p\n\nvar x = " + tt.text + "\n"
+		broken, err := Check(fstest.MapFS{Catalogue: {Data: []byte(list)}, tt.file: {Data: []byte(src)}})
+		if got := strings.Join(broken, "\n"); err != nil || tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%s with %s: %q, %v, want %q", tt.file, tt.text, got, err, tt.want)
+		}
+	}
+	names, err := catalogue(os.DirFS("../.."))
+	if err != nil || len(names) < 7 {
+		t.Errorf("the catalogue has %v, %v", names, err)
 	}
 }

@@ -1,12 +1,15 @@
 package arch
 
 import (
+	"errors"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,8 +21,12 @@ const Module = "github.com/dygmamba/dygmamba"
 //
 // Test files may import upwards, but not from the other tower.
 func Check(tree fs.FS) ([]string, error) {
+	names, err := catalogue(tree)
+	if err != nil {
+		return nil, err
+	}
 	var broken []string
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -28,19 +35,19 @@ func Check(tree fs.FS) ([]string, error) {
 		case d.IsDir() || path.Ext(name) != ".go":
 			return nil
 		}
-		found, err := checkFile(tree, name)
+		found, err := checkFile(tree, name, names)
 		broken = append(broken, found...)
 		return err
 	})
 	return broken, err
 }
 
-func checkFile(tree fs.FS, name string) ([]string, error) {
+func checkFile(tree fs.FS, name string, names []string) ([]string, error) {
 	src, err := fs.ReadFile(tree, name)
 	if err != nil {
 		return nil, err
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ImportsOnly)
+	file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +61,54 @@ func checkFile(tree fs.FS, name string) ([]string, error) {
 			broken = append(broken, name+": "+why)
 		}
 	}
+	if !test && !slices.ContainsFunc(NamesModels, func(p string) bool { return matches(p, pkg) }) {
+		for _, model := range named(file, names) {
+			broken = append(broken, fmt.Sprintf("%s: names the model %q; only the catalogue knows it", name, model))
+		}
+	}
 	return broken, nil
+}
+
+// named lists the models that a file names in a string of its own.
+func named(file *ast.File, names []string) (found []string) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if text, err := strconv.Unquote(lit.Value); err == nil && slices.Contains(names, text) {
+				found = append(found, text)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// catalogue reads the names of the models from the list of them, but for the default one, which is the program's name too.
+func catalogue(tree fs.FS) ([]string, error) {
+	src, err := fs.ReadFile(tree, Catalogue)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), Catalogue, src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		pair, ok := n.(*ast.KeyValueExpr)
+		if !ok {
+			return true
+		}
+		if key, ok := pair.Key.(*ast.BasicLit); ok && key.Kind == token.STRING {
+			if name, err := strconv.Unquote(key.Value); err == nil && name != DefaultModel {
+				names = append(names, name)
+			}
+		}
+		return true
+	})
+	return names, nil
 }
 
 // forbidden says why pkg may not import what, or nothing.
@@ -77,6 +131,8 @@ func forbidden(pkg, what string, test bool) string {
 		return fmt.Sprintf("imports %q of the other tower; data and maths meet at package model", below)
 	case to >= from && !test:
 		return fmt.Sprintf("imports %q, which is not below %q", below, pkg)
+	case matches("models/*", below) && pkg != "models" && !strings.HasPrefix(pkg, "models/"):
+		return fmt.Sprintf("imports %q; models are found in the catalogue", below)
 	case beyond(pkg, below):
 		return fmt.Sprintf("imports %q, which %q leaves to the library", below, pkg)
 	}

@@ -61,8 +61,17 @@ var Layers = []Layer{
 // Beyond lists what a package leaves to others although it lies below, in tests too. A program fills in options of the
 // library and prints what comes back: what needs tapes, batches or a certain model is the library's work.
 var Beyond = map[string][]string{
-	"cmd/*": {"index", "sample", "tensor", "grad", "nn", "optim", "replay", "models/*"},
+	"cmd/*": {"index", "sample", "tensor", "grad", "nn", "optim", "replay"},
 }
+
+// Catalogue is the file that lists all models. Whatever else names one in a string knows too much.
+const Catalogue = "models/models.go"
+
+// DefaultModel may be named: it is what a user gets who names none.
+const DefaultModel = "dygmamba"
+
+// NamesModels lists who may name models all the same: the models themselves, the tour, and the paper's own tables.
+var NamesModels = []string{"models", "models/*", "internal/demo", "internal/paper"}
 
 // Outside lists what may be imported from other modules, and by whom. Nothing else comes in without its line here.
 // Test files may import every module of this table.
