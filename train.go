@@ -83,6 +83,9 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 		return train.Summary{}, err
 	}
 	if o.Task == eval.NodeClassification {
+		if err := o.fitsTask(); err != nil {
+			return train.Summary{}, err
+		}
 		done, err := o.prepareBackbone(ctx)
 		if done != nil {
 			defer done()
@@ -90,6 +93,9 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 		if err != nil {
 			return train.Summary{}, err
 		}
+	}
+	if err := o.fits(protocol); err != nil {
+		return train.Summary{}, err
 	}
 	if protocol.Split().Val.Len() == 0 && o.Log != nil {
 		o.Log.Warn("no events are left to validate on: the best epoch is the one that does best in training")
@@ -102,11 +108,7 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 		}
 		runs = append(runs, r)
 	}
-	summary := train.Summarize(runs)
-	if o.Dir == "" {
-		return summary, nil
-	}
-	return summary, train.WriteSummary(o.Dir, summary)
+	return train.Summarize(runs), SumUp(o.Dir)
 }
 
 // DefaultModel is what is trained when no model is named.

@@ -17,6 +17,9 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 	if err != nil {
 		return nil, err
 	}
+	if err := dygmamba.Together(files); err != nil {
+		return nil, loadError(err)
+	}
 	run, unknown := dygmamba.OpenRun(filepath.Dir(files[0]))
 	if unknown == nil && data.sampling == "" {
 		data.sampling = run.Config.Sampling

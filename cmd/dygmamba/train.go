@@ -42,9 +42,13 @@ With --task node-classification a classifier learns the labels of events' source
 is then of all events at once.
 
 Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never stopped, also after a crash.
-It remembers the data, model, settings, negatives and the seeds that were begun.`,
+It remembers the data, model, settings, negatives and the seeds that were begun. A finished run goes on with --resume --set num_epochs=N, and
+becomes what it would have been with that from the start.
+
+A directory holds the seeds of one training: one more with the same model, data and settings is summed up with them, another is refused.`,
 		Example: `  dygmamba train --data uci --out runs/uci
   dygmamba train --resume --out runs/uci
+  dygmamba train --resume --out runs/uci --set num_epochs=300
   dygmamba train --data enron --preset paper --runs 5 --out runs/enron --negatives all
   dygmamba train --data mooc --model tgn --task node-classification --out runs/dropouts
   dygmamba train --data visits.dgm --set max_input_sequence_length=64 --set dropout=0.2 --out runs/visits`,

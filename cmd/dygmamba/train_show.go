@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dygmamba/dygmamba"
@@ -95,7 +96,7 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum t
 			term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds))))
 	}
 	if dir != "" {
-		f.Add("kept in", dir)
+		f.Add("kept in", dir+beside(dir, sum.Seeds))
 	}
 	if err := f.Write(w, s); err != nil {
 		return err
@@ -114,6 +115,20 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum t
 	}
 	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("AP and AUC of the best epoch on the test events, in percent, "+how))
 	return err
+}
+
+// beside tells of seeds in the same directory that were trained before.
+func beside(dir string, seeds []uint64) string {
+	var others []string
+	for _, seed := range dygmamba.Seeds(dir) {
+		if !slices.Contains(seeds, seed) {
+			others = append(others, fmt.Sprint(seed))
+		}
+	}
+	if others == nil {
+		return ""
+	}
+	return fmt.Sprintf(" beside seed %s; %s sums all of them up", strings.Join(others, ", "), train.ResultFile)
 }
 
 func resultTable(data string, sum train.Summary) *term.Table {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -100,6 +101,42 @@ func TestTrainSeveralSeeds(t *testing.T) {
 	more := decode[train.Summary](t, program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume", "--seed", "6", "--json").want(t, exitDone))
 	if more.Runs[0].Seed != 6 || more.Runs[0].Params != sum.Runs[0].Params || more.Runs[0].Epochs != sum.Runs[0].Epochs {
 		t.Errorf("one more seed: %+v, want settings as of %+v", more.Runs[0], sum.Runs[0])
+	}
+}
+
+// A finished training is made longer, one more seed is summed up with the others, and another model in the same directory is refused: by train,
+// and by eval where someone brought it there.
+func TestTrainDirectory(t *testing.T) {
+	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
+	program(t, training(data, "--out", out, "--set", "num_epochs=1")...).want(t, exitDone)
+	program(t, "train", "--resume", "--out", out, "--device", "cpu", "--set", "num_epochs=2").want(t, exitDone, "epoch 2").shows(t, "of 2,")
+	program(t, training(data, "--out", out, "--seed", "1")...).want(t, exitDone).shows(t, "beside seed 0; result.json sums all of them up")
+	var sum train.Summary
+	if err := json.Unmarshal(content(t, out, train.ResultFile), &sum); err != nil || !slices.Equal(sum.Seeds, []uint64{0, 1}) {
+		t.Errorf("%s sums up seeds %v, %v", train.ResultFile, sum.Seeds, err)
+	}
+	program(t, training(data, "--out", out, "--seed", "2", "--model", "dygmamba-a")...).want(t, exitFailed, "model dygmamba and dygmamba-a")
+
+	other := filepath.Join(t.TempDir(), "run")
+	program(t, training(data, "--out", other, "--seed", "2", "--model", "dygmamba-a")...).want(t, exitDone)
+	if err := os.Rename(filepath.Join(other, "seed-2"), filepath.Join(out, "seed-2")); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "eval", "--run", out, "--device", "cpu", "--negatives", "random").want(t, exitBadInput, "seed-0 and seed-2 are no seeds of one training")
+	if err := os.Remove(filepath.Join(out, "seed-0", train.LastFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(out, "seed-2")); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "train", "--resume", "--out", out, "--device", "cpu").want(t, exitBadInput, "no last.safetensors")
+	before := content(t, out, train.ResultFile)
+	program(t, "eval", "--run", out, "--device", "cpu", "--out", out).want(t, exitUsage, "was not written by eval and would be overwritten")
+	if string(before) != string(content(t, out, train.ResultFile)) {
+		t.Error("eval wrote over the summary of a training")
+	}
+	for range 2 { // its own it may replace
+		program(t, "eval", "--run", out+"/seed-1", "--device", "cpu", "--negatives", "random", "--out", other+"/eval").want(t, exitDone)
 	}
 }
 
