@@ -11,6 +11,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/dygmamba/dygmamba/internal/memory"
 )
 
 // patience is how long after the first Ctrl-C a second one ends the program at once. What comes sooner is the first one again: timeout(1)
@@ -18,6 +20,7 @@ import (
 const patience = time.Second
 
 func main() {
+	memory.Heed()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, stop) })
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
