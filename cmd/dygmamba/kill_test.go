@@ -198,3 +198,36 @@ func timeless(t *testing.T, dir string) string {
 	}
 	return string(raw)
 }
+
+// TestKilledImport kills an import while it waits for more rows: the next one removes what it left.
+func TestKilledImport(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("builds the program and kills it")
+	}
+	k, dir := newKiller(t, 1), t.TempDir()
+	cmd := exec.Command(k.program, "data", "import", "-", "--out", filepath.Join(dir, "visits.dgm"))
+	rows, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); len(names(t, dir)) == 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	if left := names(t, dir); len(left) != 1 || left[0] == "visits.dgm" {
+		t.Fatalf("the killed import left %v: this test shows nothing", left)
+	}
+	table := filepath.Join(t.TempDir(), "visits.csv")
+	if err := os.WriteFile(table, []byte("u,i,ts\na,b,1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "data", "import", table, "--out", filepath.Join(dir, "visits.dgm")).want(t, exitDone)
+	if left := names(t, dir); !slices.Equal(left, []string{"visits.dgm"}) {
+		t.Errorf("left: %v", left)
+	}
+}
