@@ -64,6 +64,9 @@ func (a *app) exitCode(err error) int {
 // finish reports an error, once: as a line on standard error, and with --json also as the document on standard output
 // unless the command has written its own.
 func (a *app) finish(cmd *cobra.Command, err error) int {
+	if lost := a.out.Err(); lost != nil && (err == nil || errors.Is(err, lost)) {
+		err, a.answered, a.running = fmt.Errorf("the output was lost: %w", lost), true, true
+	}
 	code := a.exitCode(err)
 	if code == exitDone {
 		return code

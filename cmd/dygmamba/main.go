@@ -6,6 +6,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -23,7 +25,19 @@ func main() {
 	memory.Heed()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, stop) })
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	os.Exit(shut(os.Stdout, os.Stderr, code))
+}
+
+// shut closes standard output, as some file systems say only then that they lost what was written. One that was closed all along lost nothing:
+// whoever had written to it would know.
+func shut(stdout *os.File, stderr io.Writer, code int) int {
+	err := stdout.Close()
+	if code != exitDone || err == nil || errors.Is(err, syscall.EBADF) {
+		return code
+	}
+	fmt.Fprintln(stderr, "error: the output was lost:", err)
+	return exitFailed
 }
 
 // run is the whole program but for the process around it. It returns the exit code.
