@@ -125,7 +125,7 @@ func Unfinished(dir string) bool {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	log, _ := os.ReadFile(filepath.Join(dir, train.LogFile))
-	return bytes.Count(log, []byte{'\n'}) > result.Epochs
+	return result.Ended != "" || bytes.Count(log, []byte{'\n'}) > result.Epochs
 }
 
 // Source is where the data of a trained model come from.

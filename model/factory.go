@@ -44,6 +44,8 @@ func (e Env) Features(nodeDim, edgeDim int) (node, edge *nn.Features, err error)
 type Data struct {
 	Name     string
 	Imported bool // a user's own, drawn by our own generators; otherwise published, drawn as the reference programs draw
+	Events   int  // how many there are, 0 where nobody knows
+	OnCPU    bool // they will be trained on by a CPU
 }
 
 // DataOf describes a data set.
@@ -51,7 +53,7 @@ func DataOf(s *dataset.Set) Data {
 	if s == nil {
 		return Data{}
 	}
-	return Data{s.Name, s.Sampling == dataset.Native}
+	return Data{Name: s.Name, Imported: s.Sampling == dataset.Native, Events: s.Log.Len()}
 }
 
 // Orders in which a memory learns of events, in units of a batch (see replay).

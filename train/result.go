@@ -29,6 +29,7 @@ type Result struct {
 	Val       *Metric    `json:"val,omitempty"` // of the best epoch
 	Results   []Measured `json:"results"`
 	Split     string     `json:"split_hash"`
+	Ended     string     `json:"ended,omitempty"`      // why the training ended before it was over: EndedByTime; --resume goes on
 	Order     string     `json:"order,omitempty"`      // in which a memory learned of events
 	Depends   []string   `json:"conditions,omitempty"` // what scores depend on beside what happened before their own time
 	History   []Epoch    `json:"-"`
@@ -56,7 +57,7 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 	r := Result{
 		Model: t.Run.Model, Data: t.Set.Name, Seed: t.Seed, Preset: t.Spec.Preset, Params: t.Learner.Model.Params().Count(),
 		Epochs: t.at.Epoch, BestEpoch: t.at.Stopper.Epoch, Peak: t.peak(), Device: t.Device.Name(),
-		Split: t.Protocol.Split().Hash, History: t.epochs, Order: t.Spec.Order, Depends: t.Spec.Conditions(),
+		Split: t.Protocol.Split().Hash, History: t.epochs, Ended: t.ended, Order: t.Spec.Order, Depends: t.Spec.Conditions(),
 	}
 	for _, e := range t.epochs {
 		r.Seconds += e.Seconds.Train + e.Seconds.Evaluate

@@ -105,7 +105,9 @@ func (t *trainer) restore(f checkpoint.File, now Config) error {
 	}
 	t.kept = true
 	var err error
-	if t.epochs, err = t.dir.readLog(t.at.Epoch); err != nil || was.Path == now.Path && string(was.Spec) == string(now.Spec) {
+	t.epochs, err = t.dir.readLog(t.at.Epoch)
+	t.before = len(t.epochs)
+	if err != nil || was.Path == now.Path && string(was.Spec) == string(now.Spec) {
 		return err
 	}
 	was.Path, was.Spec = now.Path, now.Spec // the data were moved, or it is to last longer

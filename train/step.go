@@ -89,6 +89,6 @@ func (t *trainer) tell(loss float64, done int) {
 	_, ap, _ := t.at.Sums.means()
 	t.OnStep(Step{
 		Epoch: t.at.Epoch + 1, Epochs: t.Spec.Training.Epochs, Done: done, Total: t.Protocol.Split().Train.Len(),
-		Loss: loss, AP: ap, Rate: float64(done-t.first) / time.Since(t.began).Seconds(),
+		Loss: loss, AP: ap, Rate: float64(done-t.first) / time.Since(t.began).Seconds(), Outlook: t.outlook(done),
 	})
 }

@@ -32,8 +32,10 @@ type trainer struct {
 
 	at     State
 	epochs []Epoch
+	before int             // of these were trained by others
 	saved  time.Time       // when the state was last written
 	kept   bool            // there is a state in the directory
+	ended  string          // why it ends before it is over
 	best   checkpoint.File // of a run that keeps nothing on disk
 
 	began    time.Time // the walk through this epoch

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -74,6 +77,9 @@ A directory holds the seeds of one training: one more with the same model, data 
 			}
 			defer o.Device.Close()
 			o.Model, o.Preset, o.Settings, o.Dir, o.Threads = f.what.name, f.what.preset, f.what.set, f.runs.out, f.where.threads
+			if err := f.configure(a); err != nil {
+				return err
+			}
 			progress := watch(a, o)
 			summary, err := dygmamba.Train(cmd.Context(), *o)
 			progress.done()
@@ -96,6 +102,7 @@ A directory holds the seeds of one training: one more with the same model, data 
 	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model trained on links (default: it is trained first)")
 	completeWith(cmd, "task", eval.Tasks()...)
 	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or begin it when there is none")
+	flags.DurationVar(&o.MaxTime, "max-time", 0, "end after so long, such as 10m, with the best epoch so far, measured and saved; --resume goes on (default: when it is over)")
 	flags.DurationVar(&o.SaveEvery, "save-every", 30*time.Second, "how often to save the state within an epoch")
 	flags.StringVar(&f.limit, "memory-limit", "", "refuse to start when training would need more, such as 8GB (default: what is free, within the limits of the container and the process)")
 	flags.StringVar(&f.negatives, "negatives", eval.Random, "negatives of the final evaluation: random, historical, "+
@@ -122,6 +129,8 @@ func (f *trainFlags) check() (err error) {
 		return err
 	}
 	switch {
+	case o.MaxTime < 0:
+		return usagef("--max-time is %v, must be a span of time such as 10m or 2h", o.MaxTime)
 	case o.SaveEvery <= 0:
 		return usagef("--save-every is %v, must be a span of time such as 30s or 5m", o.SaveEvery)
 	case o.TestEvery < 0:
@@ -147,6 +156,47 @@ func (f *trainFlags) check() (err error) {
 	}
 	_, err = factory.Spec(f.what.preset, model.Data{}, f.what.set...)
 	return err
+}
+
+// configure chooses the settings, and says so where those are for a first look.
+func (f *trainFlags) configure(a *app) error {
+	o := &f.options
+	spec, full, err := o.Choose()
+	if err != nil {
+		return err
+	}
+	o.Spec = &spec
+	if full != "" {
+		a.log().Info(fmt.Sprintf("preset %s, for a first look, as these are %s imported events on a CPU; the whole model: %s",
+			spec.Preset, term.Count(o.Set.Log.Len()), f.command(full)))
+	}
+	return nil
+}
+
+// command is the command line that trains with a preset, in a directory of its own.
+func (f *trainFlags) command(preset string) string {
+	words := []string{"dygmamba", "train", "--data", quoted(f.data.name), "--preset", preset}
+	if f.what.name != dygmamba.DefaultModel {
+		words = append(words, "--model", f.what.name)
+	}
+	for _, s := range f.what.set {
+		words = append(words, "--set", quoted(s))
+	}
+	if f.runs.out != "" {
+		words = append(words, "--out", quoted(filepath.Clean(f.runs.out)+"-"+preset))
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word for a shell.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./=:,+@%", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // recall takes over from the runs in --out what the command line leaves open, so that --resume needs no other flag.

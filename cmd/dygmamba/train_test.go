@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
@@ -137,6 +138,78 @@ func TestTrainDirectory(t *testing.T) {
 	}
 	for range 2 { // its own it may replace
 		program(t, "eval", "--run", out+"/seed-1", "--device", "cpu", "--negatives", "random", "--out", other+"/eval").want(t, exitDone)
+	}
+}
+
+// Many imported events on a CPU get the preset for a first look, and the command for the whole model. What decides is their number, and it
+// can be overruled.
+func TestTrainFirstLook(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		events int
+		args   []string
+		quick  bool
+	}{{2000, nil, false}, {2001, nil, true}, {2001, []string{"--preset", "steady"}, false}} {
+		set, err := dataset.Periodic(dataset.PeriodicOptions{Events: tt.events, Seed: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.Log = set.Log.Select(func(i int) bool { return i < tt.events })
+		set.Edge.Rows = tt.events + 1
+		file, out := filepath.Join(dir, "a file.dgm"), filepath.Join(dir, fmt.Sprintf("run-%d-%d", tt.events, len(tt.args)))
+		if err := dataset.Save(file, set); err != nil {
+			t.Fatal(err)
+		}
+		r := program(t, training(file, append(tt.args, "--set", "num_epochs=1", "--out", out)...)...).want(t, exitDone)
+		line := fmt.Sprintf("preset quick, for a first look, as these are 2,001 imported events on a CPU; the whole model: dygmamba train --data '%s' --preset steady", file)
+		if strings.Contains(r.err, line) != tt.quick || strings.Contains(r.err, "--out "+out+"-steady") != tt.quick || strings.Contains(r.out, "preset quick") != tt.quick {
+			t.Errorf("%d events, %v:\n%s%s", tt.events, tt.args, r.err, r.out)
+		}
+		if tt.quick { // a run goes on as it began
+			program(t, "train", "--resume", "--out", out, "--device", "cpu").want(t, exitDone).shows(t, "preset quick")
+		}
+	}
+}
+
+// A training that has only so long ends with what is the best so far, and with exit code 0.
+func TestTrainMaxTime(t *testing.T) {
+	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
+	args := training(data, "--out", out, "--set", "num_epochs=100000", "--set", "patience=100000", "--max-time", "3s")
+	began := time.Now()
+	sum := decode[train.Summary](t, program(t, append(args, "--json")...).want(t, exitDone, "the time is up in epoch", "the best so far"))
+	if spent := time.Since(began); spent > 30*time.Second {
+		t.Errorf("3 s became %v", spent)
+	}
+	if r := sum.Runs[0]; r.Ended != train.EndedByTime || r.Epochs < 1 || len(r.Results) == 0 {
+		t.Errorf("ended with %+v", r)
+	}
+	program(t, "eval", "--run", out, "--device", "cpu", "--negatives", "random").want(t, exitDone, "is not finished")
+	program(t, "train", "--resume", "--out", out, "--device", "cpu", "--max-time", "1s").want(t, exitDone).shows(t, "ended by --max-time, --resume goes on")
+	program(t, "train", "--data", data, "--max-time", "-1s").want(t, exitUsage, "--max-time is -1s")
+}
+
+// How long it may take is said once, as soon as it is known, and within what --max-time leaves.
+func TestForesee(t *testing.T) {
+	var log bytes.Buffer
+	a := newApp(nil, nil, &log)
+	w := &watcher{app: a, seeds: []uint64{4, 5, 6}}
+	o := train.Outlook{Least: 20.5, Most: 199.5, Patience: 20, Epochs: 200}
+	if text := w.foresee(4, o); text != "" || log.Len() > 0 {
+		t.Errorf("before anything is known: %q, %q", text, log.String())
+	}
+	o.Epoch = 30 * time.Second
+	if text := w.foresee(6, o); text != "10–100 min" {
+		t.Errorf("one seed: %s", text)
+	}
+	if text := w.foresee(4, o); text != "31 min – 5 h" {
+		t.Errorf("three seeds: %s", text)
+	}
+	w.until = time.Now().Add(20 * time.Minute)
+	if text := w.foresee(4, o); text != "about 20 min" {
+		t.Errorf("20 minutes: %s", text)
+	}
+	if want := "an epoch takes about 30.0 s; training ends after 20 without a better one, at the latest after 200: 10–100 min\n"; log.String() != want {
+		t.Errorf("said %q, want %q", log.String(), want)
 	}
 }
 

@@ -147,7 +147,7 @@ func (c Config) Brief() string {
 
 // Mark says that frequencies are frozen where the name of the preset does not.
 func (c Config) Mark(preset string) string {
-	if c.FreezeTime && !strings.HasPrefix(preset, "steady") {
+	if c.FreezeTime && !strings.HasPrefix(preset, "steady") && preset != "quick" {
 		return "frozen"
 	}
 	return ""
