@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -28,7 +30,36 @@ type Config struct {
 	TF32     bool            `json:"tf32,omitempty"`            // matrix products were rounded
 	Params   int             `json:"parameters"`
 	Hashes   Hashes          `json:"hashes"`
+	Facts    *Facts          `json:"data_facts,omitempty"` // nil in older runs
 }
+
+// Facts are what a model takes for granted of the data it was trained on.
+type Facts struct {
+	Events       int        `json:"events"`
+	EdgeFeatures int        `json:"edge_features"` // of each; 0 where all are zero
+	NodeFeatures int        `json:"node_features"`
+	First        event.Time `json:"first"`
+	Last         event.Time `json:"last"`
+	TimeFormat   string     `json:"time_format"` // dataset.TimeNumber or TimeDate
+}
+
+// FactsOf are those of a data set.
+func FactsOf(s *dataset.Set) Facts {
+	f := Facts{Events: s.Log.Len(), TimeFormat: s.TimeFormat}
+	if f.Events > 0 {
+		f.First, f.Last = s.Log.At(0).Time, s.Log.At(f.Events-1).Time
+	}
+	if s.Edge.Data != nil {
+		f.EdgeFeatures = s.Edge.Cols
+	}
+	if s.Node.Data != nil {
+		f.NodeFeatures = s.Node.Cols
+	}
+	return f
+}
+
+// Pace is the mean time from one event to the next.
+func (f Facts) Pace() float64 { return (f.Last - f.First) / float64(max(1, f.Events-1)) }
 
 // Hashes identify the data, its split and the negatives of validation.
 type Hashes struct {
@@ -46,9 +77,10 @@ func (t *trainer) config(ctx context.Context) (Config, error) {
 	if err != nil {
 		return Config{}, fmt.Errorf("validation negatives: %w", err)
 	}
+	facts := FactsOf(t.Set)
 	return Config{
 		Model: t.Run.Model, Spec: spec, Data: t.Set.Name, Path: t.seen(t.Set.Path), Backbone: t.seen(t.Backbone), Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device), Params: t.Learner.Model.Params().Count(),
-		Hashes: Hashes{Data: t.Set.Hash(), Split: t.Protocol.Split().Hash, Negatives: val.Negatives},
+		Hashes: Hashes{Data: t.Set.Hash(), Split: t.Protocol.Split().Hash, Negatives: val.Negatives}, Facts: &facts,
 	}, nil
 }
 

@@ -54,7 +54,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 			if len(files) > 1 {
 				return usagef("%s holds %d runs, choose one of them, such as %s", p.from.run+p.from.checkpoint, len(files), filepath.Dir(files[0]))
 			}
-			if err := data.recall(a, files[0]); err != nil {
+			if err := data.recall(files[0]); err != nil {
 				return err
 			}
 			if err := p.spare(files[0], data.name); err != nil {
@@ -65,6 +65,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 				return err
 			}
 			defer set.Close()
+			data.compare(a, files[0], set)
 			if err := p.read(a, set); err != nil {
 				return err
 			}

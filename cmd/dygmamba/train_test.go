@@ -236,6 +236,29 @@ func TestRunKnowsItsData(t *testing.T) {
 	}
 	question := []string{"predict", "--u", "u1", "--i", "v1", "--ts", "1e6"}
 
+	// What lies there may have been exchanged: then nobody says that the model was trained on it.
+	other, err := dataset.Periodic(dataset.PeriodicOptions{Events: 400, Seed: 9})
+	if err == nil {
+		err = dataset.Save(at("a/other.dgm"), other)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{append(question, "--run", at("a/runs/x")), {"eval", "--run", at("a/runs/x"), "--negatives", "random"}} {
+		run(args...).want(t, exitDone, "visits.dgm, which the checkpoint was trained on")
+		if r := run(append(args, "--data", at("a/visits.dgm"))...).want(t, exitDone); strings.Contains(r.err, "trained on") {
+			t.Errorf("the same data, named: %s", r.err)
+		}
+		move("a/visits.dgm", "a/kept.dgm")
+		move("a/other.dgm", "a/visits.dgm")
+		r := run(args...).want(t, exitDone, "visits.dgm, which lies where the checkpoint's did", "warning: the events or features of periodic are not those that the model was trained on")
+		if strings.Contains(r.err, "which the checkpoint was trained on") {
+			t.Errorf("exchanged data: %s", r.err)
+		}
+		move("a/visits.dgm", "a/other.dgm")
+		move("a/kept.dgm", "a/visits.dgm")
+	}
+
 	move("a", "b")
 	run("train", "--resume", "--out", at("b/runs/x")).want(t, exitDone)
 	run("eval", "--run", at("b/runs/x"), "--negatives", "random").want(t, exitDone, at("b/visits.dgm"))
