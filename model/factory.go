@@ -364,8 +364,25 @@ func (k Kind[C]) complete(s Spec, c C, t Training, settings []string) (Spec, err
 	if err := t.Check(); err != nil {
 		return Spec{}, fmt.Errorf("%w: %w", ErrSetting, err)
 	}
+	if err := moderate(&c); err != nil {
+		return Spec{}, fmt.Errorf("%w: %w", ErrSetting, err)
+	}
 	s.Config, s.Training = &c, t
 	return s, nil
+}
+
+// MaxLayers is far more than any model here has use for. To find out that a model with thousands does not fit, it would have to be put
+// together first, which takes minutes.
+const MaxLayers = 100
+
+// moderate refuses models that are too deep, whatever their own check says.
+func moderate(c any) error {
+	for _, s := range Settings(c) {
+		if n, ok := s.Value.(int); ok && s.Key == "num_layers" && n > MaxLayers {
+			return fmt.Errorf("%s is %d, must be at most %d", s.Key, n, MaxLayers)
+		}
+	}
+	return nil
 }
 
 // variants keeps those that agree with the settings.

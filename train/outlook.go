@@ -85,6 +85,9 @@ func (t *trainer) reserve() time.Duration {
 
 // timeUp says whether an epoch ended for want of time alone, and sees to it that there is something to measure.
 func (t *trainer) timeUp(outer, inner context.Context, err error) (bool, error) {
+	if stopped := outer.Err(); stopped != nil && errors.Is(err, context.DeadlineExceeded) { // both at once: what came from outside counts
+		return false, fmt.Errorf("stopped when the time was up: %w", stopped)
+	}
 	if err == nil || outer.Err() != nil || context.Cause(inner) != errTimeUp || !errors.Is(err, context.DeadlineExceeded) {
 		return false, err
 	}

@@ -40,9 +40,33 @@ func shut(stdout *os.File, stderr io.Writer, code int) int {
 	return exitFailed
 }
 
+// attend answers an interruption that is not over soon, such as in a long step: the program has heard it, and can be stopped at once. Whoever
+// calls it calls done when the work has ended.
+func (a *app) attend(ctx context.Context, soon time.Duration) (done func()) {
+	ended, answered := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(answered)
+		select {
+		case <-ctx.Done():
+		case <-ended:
+			return
+		}
+		select {
+		case <-time.After(soon):
+			a.log().Info("interrupted: finishing the step; again to stop now")
+		case <-ended:
+		}
+	}()
+	return func() {
+		close(ended)
+		<-answered
+	}
+}
+
 // run is the whole program but for the process around it. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	a := newApp(stdin, stdout, stderr)
+	defer a.attend(ctx, patience)()
 	defer func() {
 		if p := recover(); p != nil {
 			code = a.crashed(p)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -109,6 +110,30 @@ func TestInterrupted(t *testing.T) {
 	a := &app{running: true}
 	if code := a.exitCode(context.Canceled); code != exitInterrupted {
 		t.Errorf("a cancelled context gives %d, want %d", code, exitInterrupted)
+	}
+}
+
+// An interruption that takes its time is answered, once; one that does not is not worth a word.
+func TestInterruptionIsAnswered(t *testing.T) {
+	for _, tt := range []struct {
+		interrupted, long bool
+	}{{true, true}, {true, false}, {false, false}} {
+		var log bytes.Buffer
+		ctx, cancel := context.WithCancel(t.Context())
+		soon := time.Millisecond
+		if !tt.long {
+			soon = time.Hour
+		}
+		done := newApp(nil, nil, &log).attend(ctx, soon)
+		if tt.interrupted {
+			cancel()
+			time.Sleep(100 * time.Millisecond)
+		}
+		done()
+		cancel()
+		if n := strings.Count(log.String(), "finishing the step; again to stop now\n"); (n == 1) != tt.long || n > 1 {
+			t.Errorf("%+v: %q", tt, log.String())
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -93,13 +94,13 @@ func (c Config) Plan() sample.Plan {
 
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	const long, wide = 1 << 20, 1 << 16
+	const long, wide, deep = 1 << 20, 1 << 16, model.MaxLayers
 	for _, p := range []struct {
 		key         string
 		value, most int
 	}{
 		{"patch_size", c.Patch, long}, {"max_input_sequence_length", c.Length, long}, {"max_interaction_times", c.Meetings, long},
-		{"channel_embedding_dim", c.Channel, wide}, {"time_feat_dim", c.TimeDim, wide}, {"num_layers", c.Layers, wide},
+		{"channel_embedding_dim", c.Channel, wide}, {"time_feat_dim", c.TimeDim, wide}, {"num_layers", c.Layers, deep},
 		{"node_feat_dim", c.NodeDim, wide}, {"edge_feat_dim", c.EdgeDim, wide}, {"width_divisor", c.Divisor, wide},
 	} {
 		if p.value < 1 || p.value > p.most {

@@ -147,6 +147,7 @@ func TestBadConfigurations(t *testing.T) {
 		"gamma=0":                             "gamma is 0",
 		"max_input_sequence_length=100000000": "must be at least 1 and at most 1048576",
 		"channel_embedding_dim=1000000":       "channel_embedding_dim is 1000000, must be at least 1 and at most 65536",
+		"num_layers=65536":                    "num_layers is 65536, must be at least 1 and at most 100",
 		"gamma=NaN":                           "gamma is NaN",
 		"gamma=0.01":                          "must make gamma·channel_embedding_dim at least 1",
 		"gamma=1e300":                         "be moderate",
