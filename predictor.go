@@ -202,7 +202,7 @@ func (p *Predictor) gather(ctx context.Context, qs []Query, plan sample.Plan) it
 			return
 		}
 		if plan.Picker != nil {
-			plan.Picker = sample.Bind(plan.Picker, p.view(), 1)
+			plan.Picker = sample.Bind(plan.Picker, p.view(), p.sampling(), 1)
 		}
 		turn := 0
 		for part := range slices.Chunk(qs, size) {
@@ -219,6 +219,14 @@ func (p *Predictor) gather(ctx context.Context, qs []Query, plan sample.Plan) it
 			}
 		}
 	}
+}
+
+// sampling is who picks random neighbours: what the data set prefers, or the reference where there is none.
+func (p *Predictor) sampling() string {
+	if p.options.Set == nil {
+		return sample.Reference
+	}
+	return p.options.Set.Sampling
 }
 
 // view is what queries look back on. An evaluation does not need it.

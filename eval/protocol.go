@@ -110,7 +110,7 @@ func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 	if err != nil {
 		return replay.Pass{}, fmt.Errorf("training negatives: %w", err)
 	}
-	return replay.Pass{Past: p.train(), Negatives: n, BatchSize: p.options.BatchSize, Threads: p.options.Threads, Order: p.options.Order, OnBatch: p.options.OnBatch}, nil
+	return p.pass(p.train(), n, 0), nil
 }
 
 // Pass is the pass over Events(part): all events before a query are seen, whoever they belong to. Negatives of Val and Test come from all
@@ -136,10 +136,18 @@ func (p *Protocol) Pass(part Part, strategy string) (replay.Pass, error) {
 		}
 		p.negatives[key] = n
 	}
+	pass := p.pass(p.full(), n, 1)
+	pass.PerPositive = p.options.PerPositive
+	return pass, nil
+}
+
+// pass looks back on a past; random neighbours are picked from a seed.
+func (p *Protocol) pass(past index.View, n sample.Negatives, seed uint64) replay.Pass {
+	o := p.options
 	return replay.Pass{
-		Past: p.full(), Negatives: n, PerPositive: p.options.PerPositive,
-		BatchSize: p.options.BatchSize, Seed: 1, Threads: p.options.Threads, Order: p.options.Order, OnBatch: p.options.OnBatch,
-	}, nil
+		Past: past, Negatives: n, BatchSize: o.BatchSize, Sampling: o.Sampling, Seed: seed,
+		Threads: o.Threads, Order: o.Order, OnBatch: o.OnBatch,
+	}
 }
 
 // observed is the time of the last event before a part's period: of Train, or of Val.
@@ -204,7 +212,7 @@ func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error {
 	if err := s.Restore(nil); err != nil {
 		return fmt.Errorf("forget everything: %w", err)
 	}
-	pass := replay.Pass{Past: p.full(), BatchSize: p.options.BatchSize, Threads: p.options.Threads, Order: p.options.Order}
+	pass := p.pass(p.full(), nil, 0)
 	for _, l := range []*event.Log{p.split.Train, p.split.Val} {
 		if err := pass.Remember(ctx, s, l.All()); err != nil {
 			return err

@@ -199,6 +199,22 @@ func TestEmptyPartsAreLegal(t *testing.T) {
 	}
 }
 
+// TestPassesPickNeighborsAsTheProtocolSays: whatever draws negatives picks random neighbours too, from seed 0 in training
+// and 1 in evaluation.
+func TestPassesPickNeighborsAsTheProtocolSays(t *testing.T) {
+	for _, sampling := range []string{sample.Reference, sample.Native} {
+		p := eval.NewProtocol(split(t, stream), eval.Options{Sampling: sampling})
+		training, err := p.Train(3)
+		if err != nil || training.Sampling != sampling || training.Seed != 0 {
+			t.Errorf("training picks by %q from %d, %v, want %q from 0", training.Sampling, training.Seed, err, sampling)
+		}
+		test, err := p.Pass(eval.Test, sample.Random)
+		if err != nil || test.Sampling != sampling || test.Seed != 1 {
+			t.Errorf("the test picks by %q from %d, %v, want %q from 1", test.Sampling, test.Seed, err, sampling)
+		}
+	}
+}
+
 func TestProtocolRefusesNonsense(t *testing.T) {
 	p := eval.NewProtocol(split(t, stream), eval.Options{})
 	if _, err := p.Evaluate(t.Context(), &memory{}, eval.Test, "hard"); err == nil {

@@ -170,6 +170,32 @@ func TestNegativesGoOnAndNeighborsStartOver(t *testing.T) {
 	}
 }
 
+// TestSamplingPicksNeighbors: the pass, not the model, decides whose generator picks neighbours.
+func TestSamplingPicksNeighbors(t *testing.T) {
+	log := streamtest.Generate(shape, 1)
+	for _, strategy := range []string{sample.Uniform, sample.TimeAware} {
+		by := newAsks(t, strategy)
+		first := func(sampling string) []int32 {
+			pass := newPass(t, log)
+			pass.Sampling = sampling
+			for step, err := range pass.Batches(t.Context(), by, log.Span(400, 500)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return keep(step).src
+			}
+			panic("no step")
+		}
+		reference, native := first(sample.Reference), first(sample.Native)
+		if slices.Equal(reference, native) {
+			t.Errorf("%s: both generators pick the same", strategy)
+		}
+		if !slices.Equal(first(""), reference) || !slices.Equal(first(sample.Native), native) {
+			t.Errorf("%s: neighbours are not picked as before", strategy)
+		}
+	}
+}
+
 func TestSeveralNegatives(t *testing.T) {
 	log := streamtest.Generate(shape, 1)
 	pass := newPass(t, log)
@@ -212,6 +238,7 @@ func TestBatchesRefuseNonsense(t *testing.T) {
 		"no past":          {pass: replay.Pass{Negatives: good.Negatives}},
 		"batches of −1":    {pass: replay.Pass{Past: good.Past, BatchSize: -1}},
 		"−1 negatives":     {pass: replay.Pass{Past: good.Past, PerPositive: -1}},
+		"own sampling":     {pass: replay.Pass{Past: good.Past, Sampling: "own"}},
 		"cut state":        {good, state[:len(state)-100]},
 		"long state":       {good, append(slices.Clone(state), 1)},
 		"state of another": {replay.Pass{Past: good.Past}, state},
