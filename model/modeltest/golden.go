@@ -50,12 +50,18 @@ type Toy struct {
 // NewToy builds a model of a factory with settings on top of its default; features are 8 wide.
 func NewToy(t testing.TB, f model.Factory, settings ...string) *Toy {
 	t.Helper()
+	return NewToyOn(t, Device(t, 2), f, settings...)
+}
+
+// NewToyOn is NewToy on a given device.
+func NewToyOn(t testing.TB, dev device.Device, f model.Factory, settings ...string) *Toy {
+	t.Helper()
 	graph, _ := golden.Models(t)
 	spec, err := f.Spec("", model.Data{}, settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &Toy{Device: Device(t, 2), Graph: graph, Log: event.NewLog(len(graph.Src))}
+	y := &Toy{Device: dev, Graph: graph, Log: event.NewLog(len(graph.Src))}
 	for i := range graph.Src {
 		e := event.Event{Src: graph.Src[i], Dst: graph.Dst[i], Time: graph.Time[i], Edge: graph.Edge[i]}
 		if _, err := y.Log.Append(e); err != nil {
