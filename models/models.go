@@ -7,6 +7,7 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models/dygmamba"
 	"github.com/dygmamba/dygmamba/models/edgebank"
+	"github.com/dygmamba/dygmamba/models/graphmixer"
 )
 
 // All is the catalogue, by the names the command line takes.
@@ -19,6 +20,7 @@ var All = map[string]model.Factory{
 	"dygmamba-e": dygmamba.FactoryE,
 	"dygmamba-f": dygmamba.FactoryF,
 	"edgebank":   edgebank.Factory,
+	"graphmixer": graphmixer.Factory,
 }
 
 // Names lists the models in the order of the alphabet: all, or those that learn.

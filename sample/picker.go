@@ -45,6 +45,14 @@ func NewPicker(o PickerOptions) (Picker, error) {
 	return nil, fmt.Errorf("neighbour strategy %q, must be %s, %s or %s", o.Strategy, Recent, Uniform, TimeAware)
 }
 
+// Conditions are what a model's answers depend on, beside the past, when it picks neighbours this way: a line each.
+func (o PickerOptions) Conditions() []string {
+	if o.Strategy == Recent || o.Strategy == "" {
+		return nil
+	}
+	return []string{"neighbours are picked at random, " + o.Strategy + ": what was asked before moves the generator"}
+}
+
 // Bind is a copy of a plan's picker that looks at one past and draws from the start of a seed, in the way of sampling:
 // Reference, which "" is too, or Native. The reference programs make a new one for every epoch and every evaluation, with
 // seed 0 for the training past and 1 for the whole. Pickers of other packages are returned as they are.
