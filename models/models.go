@@ -8,6 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/models/dygmamba"
 	"github.com/dygmamba/dygmamba/models/edgebank"
 	"github.com/dygmamba/dygmamba/models/graphmixer"
+	"github.com/dygmamba/dygmamba/models/tcl"
 )
 
 // All is the catalogue, by the names the command line takes.
@@ -21,6 +22,7 @@ var All = map[string]model.Factory{
 	"dygmamba-f": dygmamba.FactoryF,
 	"edgebank":   edgebank.Factory,
 	"graphmixer": graphmixer.Factory,
+	"tcl":        tcl.Factory,
 }
 
 // Names lists the models in the order of the alphabet: all, or those that learn.

@@ -30,13 +30,29 @@ func NewMultiHead(s Scope, width, heads int, rate float32) MultiHead {
 
 // Forward lets each query [B, Q, a] attend to the keys [B, K, a]. Keys whose mask [B·K] is 0 are not seen; an empty mask hides none.
 func (l MultiHead) Forward(tp *grad.Tape, query, keys *tensor.Tensor, mask device.Ints) *tensor.Tensor {
-	a := l.Out.W.Cols()
-	project := func(x *tensor.Tensor, i int) *tensor.Tensor {
-		return grad.Linear(tp, x, grad.Rows(tp, l.In, i*a, (i+1)*a), grad.Rows(tp, l.InBias, i*a, (i+1)*a), device.Identity)
-	}
-	q, k, v := project(query, 0), project(keys, 1), project(keys, 2)
-	y := grad.Attention(tp, q, k, v, grad.Heads{Heads: l.Heads, Mask: mask, Fill: float32(math.Inf(-1)), Drop: l.Rate})
+	q, k, v := l.project(tp, query, 0), l.project(tp, keys, 1), l.project(tp, keys, 2)
+	y := grad.Attention(tp, q, k, v, l.heads(mask, l.Rate))
 	return l.Out.Forward(tp, y) // [B, Q, a]
+}
+
+// Weights says how much each query of Forward looks at each key, as the mean over the heads and without dropout:
+// [B, Q, K], which add up to 1 over the keys.
+func (l MultiHead) Weights(tp *grad.Tape, query, keys *tensor.Tensor, mask device.Ints) *tensor.Tensor {
+	q, k := l.project(tp, query, 0), l.project(tp, keys, 1)
+	_, w := grad.AttentionWeights(tp, q, k, k, l.heads(mask, 0))                 // [B, Heads, Q, K]
+	w = grad.Reshape(tp, w, w.Dim(0), l.Heads, w.Dim(2)*w.Dim(3))                // [B, Heads, Q·K]
+	return grad.Reshape(tp, grad.MeanSteps(tp, w), q.Dim(0), q.Dim(1), k.Dim(1)) // [B, Q, K]
+}
+
+// project maps to queries (0), keys (1) or values (2).
+func (l MultiHead) project(tp *grad.Tape, x *tensor.Tensor, i int) *tensor.Tensor {
+	a := l.Out.W.Cols()
+	w, b := grad.Rows(tp, l.In, i*a, (i+1)*a), grad.Rows(tp, l.InBias, i*a, (i+1)*a)
+	return grad.Linear(tp, x, w, b, device.Identity)
+}
+
+func (l MultiHead) heads(mask device.Ints, drop float32) grad.Heads {
+	return grad.Heads{Heads: l.Heads, Mask: mask, Fill: float32(math.Inf(-1)), Drop: drop}
 }
 
 // Transformer is a layer of attention and feed-forward, each with a residual and a norm.
