@@ -62,6 +62,7 @@ func TestShapeErrors(t *testing.T) {
 		{"assign: got [4×3] and [2×3] and [3]", func() { grad.Assign(tp, z(4, 3), z(2, 3), mask) }},
 		{"gru: got [5×4] and [5×3]", func() { grad.GRU(tp, z(5, 4), z(5, 3), cell) }},
 		{"lstm: got [5×4] and [5×3]", func() { grad.LSTM(tp, z(5, 4), z(5, 3), z(5, 3), cell) }},
+		{"lstm: got [5×12] and [5×12] and [4×3]", func() { grad.LSTMGates(tp, z(5, 12), z(5, 12), z(4, 3)) }},
 		{"mamba: got [2×3×5] and [6×3]", func() { grad.Mamba(tp, z(2, 3, 5), block) }},
 		{"feed-forward: got [2×3] and [4×5]", func() {
 			grad.FeedForward(tp, z(2, 3), &grad.FeedForwardWeights{A: z(4, 5), B: z(3, 4)}, device.ReLU, 0)
