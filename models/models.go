@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models/cawn"
 	"github.com/dygmamba/dygmamba/models/dygmamba"
 	"github.com/dygmamba/dygmamba/models/edgebank"
 	"github.com/dygmamba/dygmamba/models/graphmixer"
@@ -13,6 +14,7 @@ import (
 
 // All is the catalogue, by the names the command line takes.
 var All = map[string]model.Factory{
+	"cawn":       cawn.Factory,
 	"dygmamba":   dygmamba.Factory,
 	"dygmamba-a": dygmamba.FactoryA,
 	"dygmamba-b": dygmamba.FactoryB,
