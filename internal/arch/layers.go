@@ -22,7 +22,7 @@ type Layer struct {
 
 // Layers is the house, from the ground up.
 var Layers = []Layer{
-	{Both, []string{"internal/arch", "internal/golden", "internal/idset", "internal/memory", "internal/mersenne", "internal/near", "internal/npy", "internal/page", "internal/paper", "internal/pyset", "internal/stream", "internal/tensorboard", "internal/term", "internal/torchtest", "internal/whole"}},
+	{Both, []string{"internal/arch", "internal/golden", "internal/idset", "internal/memory", "internal/mersenne", "internal/near", "internal/npy", "internal/page", "internal/paper", "internal/pcg64", "internal/pyset", "internal/stream", "internal/tensorboard", "internal/term", "internal/torchtest", "internal/whole"}},
 
 	{Data, []string{"event"}},
 	{Data, []string{"internal/streamtest"}},
