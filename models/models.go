@@ -6,6 +6,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models/cawn"
+	"github.com/dygmamba/dygmamba/models/ctan"
 	"github.com/dygmamba/dygmamba/models/dygmamba"
 	"github.com/dygmamba/dygmamba/models/edgebank"
 	"github.com/dygmamba/dygmamba/models/graphmixer"
@@ -15,6 +16,7 @@ import (
 // All is the catalogue, by the names the command line takes.
 var All = map[string]model.Factory{
 	"cawn":       cawn.Factory,
+	"ctan":       ctan.Factory,
 	"dygmamba":   dygmamba.Factory,
 	"dygmamba-a": dygmamba.FactoryA,
 	"dygmamba-b": dygmamba.FactoryB,

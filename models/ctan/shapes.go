@@ -1,0 +1,29 @@
+package ctan
+
+import "fmt"
+
+// ConfigFromTensors is base changed to what the shapes of a checkpoint's tensors tell: the widths of memory, time code and event features.
+// They tell neither the number of steps, nor ε and γ, nor how many neighbours are kept.
+func ConfigFromTensors(base Config, shapes map[string][]int) (Config, error) {
+	c := base
+	for _, s := range []struct {
+		name string
+		dim  int
+		to   *int
+	}{
+		{"gnn.aconv.W", 0, &c.Width}, {"gnn.time_enc.lin.weight", 0, &c.TimeDim}, {"gnn.aconv.phi.lin_edge.weight", 1, &c.EdgeDim},
+	} {
+		dims, ok := shapes[s.name]
+		switch {
+		case !ok:
+			return base, fmt.Errorf("tensor %s is missing: these are not the weights of CTAN", s.name)
+		case len(dims) != 2 || dims[0] < 1 || dims[1] < 1:
+			return base, fmt.Errorf("tensor %s is %v, want two dimensions", s.name, dims)
+		}
+		*s.to = dims[s.dim]
+	}
+	if c.EdgeDim -= c.TimeDim; c.EdgeDim < 0 {
+		return base, fmt.Errorf("tensor gnn.aconv.phi.lin_edge.weight is %v: time codes alone are %d wide", shapes["gnn.aconv.phi.lin_edge.weight"], c.TimeDim)
+	}
+	return c, nil
+}
