@@ -71,7 +71,7 @@ type Training struct {
 	Epochs       int     `json:"num_epochs" about:"at most so many"`
 	Patience     int     `json:"patience" about:"epochs without a better one till it stops"`
 	Optimizer    string  `json:"optimizer" about:"Adam, SGD or RMSprop"` // however capitalised
-	// WeightDecay is left out where there is none, so that configurations written before it existed read and write as they did.
+	// WeightDecay is left out where there is none: older configurations keep their bytes.
 	WeightDecay float64 `json:"weight_decay,omitempty" about:"how strongly weights are drawn to 0"`
 }
 

@@ -78,7 +78,7 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// TestWeightDecay sees that it is a setting, and that configurations without it are written as they were before there was one.
+// TestWeightDecay sees that it is a setting, and that configurations without it are written as they were before.
 func TestWeightDecay(t *testing.T) {
 	for setting, want := range map[string]bool{"weight_decay=0": false, "weight_decay=1e-6": true} {
 		s, err := toy.Spec("", Data{}, setting)

@@ -32,7 +32,7 @@ type CTAN struct {
 // CTANBatch is one batch. Its loss is the sum of the mean over positives and the mean over negatives.
 type CTANBatch struct {
 	Nodes      []int32                 `json:"nodes"`     // of the subgraph, in order
-	Edges      [][3]int32              `json:"edge_list"` // neighbour, node, number of the event from 0; by node, newest first
+	Edges      [][3]int32              `json:"edge_list"` // neighbour, node, event from 0; by node, newest first
 	Positive   []float64               `json:"positive"`  // logits
 	Negative   []float64               `json:"negative"`
 	Loss       float64                 `json:"loss"`

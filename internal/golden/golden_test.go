@@ -29,10 +29,13 @@ func TestFiles(t *testing.T) {
 	}
 	c, nodes := OfCTAN(t)
 	if len(c.Batches) != 16 || len(c.WithTanh.Batches) != 16 || len(c.Params) != 21 || len(nodes) != 10 {
-		t.Errorf("ctan: %d and %d batches, %d parameters, %d nodes", len(c.Batches), len(c.WithTanh.Batches), len(c.Params), len(nodes))
+		t.Errorf("ctan: %d and %d batches, %d parameters, %d nodes",
+			len(c.Batches), len(c.WithTanh.Batches), len(c.Params), len(nodes))
 	}
-	if len(c.Batches[9].Gradients) != 19 || len(c.Batches[9].Memory) != 80 || len(c.Batches[15].LastUpdate) != 10 {
-		t.Errorf("ctan: %d gradients, %d and %d numbers of memory", len(c.Batches[9].Gradients), len(c.Batches[9].Memory), len(c.Batches[15].LastUpdate))
+	tenth, last := c.Batches[9], c.Batches[15]
+	if len(tenth.Gradients) != 19 || len(tenth.Memory) != 80 || len(last.LastUpdate) != 10 {
+		t.Errorf("ctan: %d gradients, %d and %d numbers of memory",
+			len(tenth.Gradients), len(tenth.Memory), len(last.LastUpdate))
 	}
 	if b := MambaBlock(t); len(b.Params) != 9 || len(b.Output) != b.Shape[0]*b.Shape[1]*b.Shape[2] {
 		t.Errorf("mamba block: %+v", b)

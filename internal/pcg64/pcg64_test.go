@@ -26,7 +26,8 @@ func TestLikeNumPy(t *testing.T) {
 	}
 }
 
-// TestHalves: numbers of 32 bits are the halves of those of 64, the lower one first, and floats are their upper 24 bits.
+// TestHalves: numbers of 32 bits are the halves of those of 64, the lower one first, and floats are their upper 24
+// bits.
 func TestHalves(t *testing.T) {
 	s, f := New(0xdeadbeaf), New(0xdeadbeaf)
 	for i, want := range []uint32{0xe17a0698, 0x60d24054, 0x856e4f12, 0xd5e79d89} {

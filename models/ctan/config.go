@@ -2,7 +2,8 @@ package ctan
 
 import "fmt"
 
-// Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what they are.
+// Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says
+// what they are.
 type Config struct {
 	Iters     int     `json:"num_iters" about:"steps of the differential equation: how far information travels"`
 	Epsilon   float64 `json:"epsilon" about:"ε: how long a step is"`
@@ -10,10 +11,10 @@ type Config struct {
 	Neighbors int     `json:"num_neighbors" about:"latest events of a node that are kept"`
 	Width     int     `json:"memory_dim" about:"numbers that are remembered of a node"`
 	TimeDim   int     `json:"time_feat_dim" about:"width of the time encoding"`
-	EdgeDim   int     `json:"edge_feat_dim" about:"event features, narrower ones padded"` // the data's own width unless set
+	EdgeDim   int     `json:"edge_feat_dim" about:"event features, narrower ones padded"` // the data's width unless set
 	FinalTanh bool    `json:"final_tanh" about:"states go through a tanh after the last step"`
 
-	IntegerTimes bool `json:"integer_times" about:"times are cut to whole numbers"` // as the official program reads them
+	IntegerTimes bool `json:"integer_times" about:"times are cut to whole numbers"` // as in the official program
 }
 
 // Default is the official program's first choice for every setting.
@@ -50,7 +51,7 @@ func (c Config) Check() error {
 
 // Notes are what a user should know before training.
 func (Config) Notes() []string {
-	return []string{"ctan knows nodes by a random number each, as its official program does: node features of the data are not looked at"}
+	return []string{"ctan knows each node by a random number, as its program does, and not by the data's features"}
 }
 
 // Brief is the settings in the paper's letters.

@@ -1,9 +1,9 @@
 // Package ctan is CTAN, the continuous-time anti-symmetric deep graph network (Gravina et al., ICML 2024).
 //
-// What is remembered of a node is the state of a differential equation on the graph of latest events. A query lets it run for a few
-// steps: the states of the queries' nodes, and of all that can reach them in that many steps, move by an anti-symmetric weight, which
-// neither forgets nor explodes, and by what their neighbours tell. Where the nodes of an event have arrived is what is remembered of
-// them afterwards.
+// What is remembered of a node is the state of a differential equation on the graph of latest events. A query lets it
+// run for a few steps: the states of the queries' nodes, and of all that can reach them in that many steps, move by
+// an anti-symmetric weight, which neither forgets nor explodes, and by what their neighbours tell. Where the nodes of
+// an event have arrived is what is remembered of them afterwards.
 package ctan
 
 import (
@@ -29,7 +29,7 @@ var Factory = model.Make(model.Kind[Config]{
 	Imported:  func(c *Config) { c.IntegerTimes = false },
 	Fit:       func(c *Config, d model.Data) { c.EdgeDim = d.EdgeDim },
 	Remembers: true, InArrival: []string{released, paper},
-	Ignore:  func(name string) bool { return strings.HasPrefix(name, "memory.") }, // what the official program remembered
+	Ignore:  func(name string) bool { return strings.HasPrefix(name, "memory.") }, // of the official program
 	Lighter: "fewer num_iters or num_neighbors, or a smaller memory_dim",
 	Build:   func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
 })
@@ -39,10 +39,10 @@ type Model struct {
 	cfg    Config
 	params *nn.Params
 
-	encode  nn.Linear        // of memory and feature
-	layer   nn.AntiSymmetric // the same for all steps
-	time    nn.TimeEncoder
-	readout readout
+	encode nn.Linear        // of memory and feature
+	layer  nn.AntiSymmetric // the same for all steps
+	time   nn.TimeEncoder
+	head   model.Head
 
 	node    *nn.Features // [nodes, 1]: random numbers
 	numbers *pcg64.Source
@@ -77,7 +77,7 @@ func New(env model.Env, c Config) (*Model, error) {
 	rows := max(1, env.NumNodes)
 	need := 4 * (float64(m.params.Count()) + float64(rows)*float64(c.Width+4*c.Neighbors))
 	if free := float64(memory.Available()); free > 0 && need > free {
-		return nil, fmt.Errorf("the weights and the memory of %d nodes take %.1f GiB, and %.1f GiB are free: a smaller memory_dim needs less",
+		return nil, fmt.Errorf("weights and memory of %d nodes take %.1f GiB, and %.1f GiB are free",
 			rows, need/(1<<30), free/(1<<30))
 	}
 	shift, err := newShift(env, c.IntegerTimes)
@@ -139,7 +139,7 @@ func declare(c Config, seed uint64) *Model {
 	time := nn.NewLinear(s.In("time_enc.lin"), 1, c.TimeDim)
 	m.time = nn.TimeEncoder{W: time.W, B: time.B}
 	s = m.params.In("readout")
-	m.readout = readout{
+	m.head = readout{
 		src:   nn.NewLinear(s.In("lin_src"), c.Width, c.Hidden()),
 		dst:   nn.NewLinear(s.In("lin_dst"), c.Width, c.Hidden()),
 		final: nn.NewLinear(s.In("lin_final"), c.Hidden(), 1),
@@ -157,7 +157,7 @@ func (m *Model) Plan() sample.Plan { return sample.Plan{} }
 func (m *Model) Params() *nn.Params { return m.params }
 
 // Head scores the two nodes.
-func (m *Model) Head() model.Head { return m.readout }
+func (m *Model) Head() model.Head { return m.head }
 
 // Close gives all memory back.
 func (m *Model) Close() {
@@ -168,9 +168,9 @@ func (m *Model) Close() {
 	m.params.Device().Free(m.damping.Data)
 }
 
-// Embed lets the states of the subgraph around all queries flow, and reads off where the queries' nodes have arrived. V is the number of
-// its nodes, K that of the latest events kept of each. A node's state depends on the queries it stands among in nothing: whatever can
-// reach it in so many steps is in the subgraph.
+// Embed lets the states of the subgraph around all queries flow, and reads off where the queries' nodes have arrived.
+// V is the number of its nodes, K that of the latest events kept of each. A node's state depends on the queries it
+// stands among in nothing: whatever can reach it in so many steps is in the subgraph.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 	g := m.look(b)
 	in := m.load(tp, g)
@@ -218,7 +218,8 @@ func (m *Model) step(tp *grad.Tape, in *input, weight, a, x *tensor.Tensor) *ten
 	return grad.Add(tp, x, grad.Scale(tp, move, float32(m.cfg.Epsilon)))
 }
 
-// gather is Φ: what the neighbours of each node tell it, weighed by attention to them and their events; 0 for a node without any.
+// gather is Φ: what the neighbours of each node tell it, weighed by attention to them and their events; 0 for a node
+// without any.
 func (m *Model) gather(tp *grad.Tape, in *input, a, x *tensor.Tensor) *tensor.Tensor {
 	phi, nodes, each, width := &m.layer.Phi, x.Dim(0), m.cfg.Neighbors, m.cfg.Width
 	tell := func(l nn.Linear) *tensor.Tensor {

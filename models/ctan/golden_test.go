@@ -30,24 +30,25 @@ func toyLog(t testing.TB) *event.Log {
 	toy, _ := golden.Models(t)
 	log := event.NewLog(len(toy.Src))
 	for i := range toy.Src {
-		if _, err := log.Append(event.Event{Src: toy.Src[i], Dst: toy.Dst[i], Time: toy.Time[i], Edge: toy.Edge[i]}); err != nil {
+		e := event.Event{Src: toy.Src[i], Dst: toy.Dst[i], Time: toy.Time[i], Edge: toy.Edge[i]}
+		if _, err := log.Append(e); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return log
 }
 
-// environment is the toy graph's.
+// environment is a log's, with the event features of the toy graph.
 func environment(t testing.TB, dev device.Device, log *event.Log) model.Env {
 	toy, _ := golden.Models(t)
-	env := model.Env{Device: dev, NumNodes: toy.NumNodes + 1, Train: func() (event.Span, error) { return log.All(), nil }}
+	env := model.Env{Device: dev, NumNodes: log.NumNodes(), Train: func() (event.Span, error) { return log.All(), nil }}
 	env.Edge.Rows, env.Edge.Cols, env.Edge.Data = toy.EdgeFeatures.Rows, toy.EdgeFeatures.Cols, toy.EdgeFeatures.Data
 	return env
 }
 
-func newBench(t testing.TB, c Config, threads int) *bench {
+func newBench(t testing.TB, log *event.Log, c Config, threads int) *bench {
 	t.Helper()
-	b := &bench{dev: modeltest.Device(t, threads), log: toyLog(t)}
+	b := &bench{dev: modeltest.Device(t, threads), log: log}
 	var err error
 	if b.Model, err = New(environment(t, b.dev, b.log), c); err != nil {
 		t.Fatal(err)
@@ -69,7 +70,7 @@ func small(t testing.TB) Config {
 func newGolden(t testing.TB, c Config, threads int) *bench {
 	t.Helper()
 	g, features := golden.OfCTAN(t)
-	b := newBench(t, c, threads)
+	b := newBench(t, toyLog(t), c, threads)
 	for name, values := range golden.Fill(g.Params) {
 		if err := b.params.Write(b.params.Get(name), values); err != nil {
 			t.Fatal(err)
@@ -216,7 +217,8 @@ func (b *bench) checkGraph(t *testing.T, i int, want golden.CTANBatch) {
 	}
 }
 
-// checkGradients compares norms and first numbers. A key's bias is felt by all keys alike, so that its gradient is 0 but for rounding.
+// checkGradients compares norms and first numbers. A key's bias is felt by all keys alike, so that its gradient is 0
+// but for rounding.
 func (b *bench) checkGradients(t *testing.T, want map[string]golden.CTANGradient) {
 	t.Helper()
 	for _, p := range b.params.All() {

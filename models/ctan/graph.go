@@ -9,7 +9,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// graph is the part of the graph of latest events that can reach a batch's nodes within the model's steps. Its slices are used again.
+// graph is the part of the graph of latest events that can reach a batch's nodes within the model's steps. Its slices
+// are used again.
 type graph struct {
 	nodes  []int32 // V: in the order in which they are reached, the queries' own first
 	inner  int     // the first so many have their neighbours: not those that only the last step reaches
@@ -18,8 +19,8 @@ type graph struct {
 	age    int     // of the ring that it was found in
 }
 
-// around finds the graph around a batch's queries: in each of so many rounds the neighbours of all nodes join them. The last round's are
-// there to be heard, and hear nobody.
+// around finds the graph around a batch's queries: in each of so many rounds the neighbours of all nodes join them.
+// The last round's are there to be heard, and hear nobody.
 func (g *graph) around(b *sample.Batch, r *ring, rounds int) {
 	if g.isOf(b, r) {
 		return
@@ -70,7 +71,8 @@ func (g *graph) add(n int32) {
 	}
 }
 
-// rows is V as the device sees it: a multiple of what batches of distinct nodes are a multiple of, so that there are few sizes.
+// rows is V as the device sees it: a multiple of what batches of distinct nodes are a multiple of, so that there are
+// few sizes.
 func (g *graph) rows() int {
 	const m = sample.DistinctMultiple
 	return max(m, (len(g.nodes)+m-1)/m*m)
@@ -101,21 +103,21 @@ type input struct {
 // load uploads the graph.
 func (m *Model) load(tp *grad.Tape, g *graph) *input {
 	in, h := &m.input, &m.input.host
-	rows := g.rows()
+	rows, each := g.rows(), m.ring.each
 	h.nodes = fill(h.nodes, rows, -1)
 	for i, n := range g.nodes {
 		if int(n) < m.state.Rows() {
 			h.nodes[i] = n
 		}
 	}
-	h.neighbors, h.edges, h.mask = fill(h.neighbors, rows*m.ring.each, -1), fill(h.edges, rows*m.ring.each, -1), fill(h.mask, rows*m.ring.each, 0)
-	h.delta = fill(h.delta, rows*m.ring.each, 0)
+	h.neighbors, h.edges = fill(h.neighbors, rows*each, -1), fill(h.edges, rows*each, -1)
+	h.mask, h.delta = fill(h.mask, rows*each, 0), fill(h.delta, rows*each, 0)
 	for i, n := range g.nodes[:g.inner] {
 		for j, l := range m.ring.of(n) {
 			if l.node == 0 {
 				break
 			}
-			at := i*m.ring.each + j
+			at := i*each + j
 			h.neighbors[at], h.edges[at], h.mask[at] = g.place[l.node]-1, l.edge, 1
 			h.delta[at] = m.shift.normal(m.ring.last[l.node] - l.time)
 		}

@@ -12,8 +12,8 @@ import (
 // UnitPlan asks for nothing but the events: Commit finds their states itself where nobody has asked for them.
 func (m *Model) UnitPlan() sample.Plan { return sample.Plan{} }
 
-// Commit remembers events: where the states of their nodes have arrived, and then the events themselves as the latest of both nodes.
-// A node of several events has one state, and it does not matter which of them it is taken from.
+// Commit remembers events: where the states of their nodes have arrived, and then the events themselves as the latest
+// of both nodes. A node of several events has one state, and it does not matter which of them it is taken from.
 func (m *Model) Commit(tp *grad.Tape, b *sample.Batch, e *model.Embedding) {
 	if e == nil {
 		said := m.Embed(tp, b)
@@ -30,7 +30,8 @@ func (m *Model) assign(tp *grad.Tape, b *sample.Batch, z *tensor.Tensor, node fu
 	for _, q := range b.Queries[:b.Positives] {
 		n := node(q)
 		if int(n) >= m.state.Rows() {
-			panic(tensor.Mismatch("commit", fmt.Sprintf("nodes below %d: Grow makes room for more", m.state.Rows()), []int{int(n)}))
+			want := fmt.Sprintf("nodes below %d: Grow makes room for more", m.state.Rows())
+			panic(tensor.Mismatch("commit", want, []int{int(n)}))
 		}
 		m.commit = append(m.commit, n)
 	}

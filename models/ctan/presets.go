@@ -9,8 +9,8 @@ const (
 	strict   = "strict"
 )
 
-// presets are the configurations with a name. All of them have the default's sizes: the paper that compares with CTAN took five steps,
-// ε = γ = 0.5 and a width of 128 for every data set, and the official program's values for the rest.
+// presets are the configurations with a name. All of them have the default's sizes: the paper that compares with CTAN
+// took five steps, ε = γ = 0.5 and a width of 128 for every data set, and the official program's values for the rest.
 var presets = []model.Preset[Config]{
 	{
 		Name:    released,
@@ -31,7 +31,8 @@ func training(t *model.Training, patience int) {
 	t.Epochs, t.Patience, t.WeightDecay = 1000, patience, 1e-6
 }
 
-// preferred is the order of published results for published data, and the one that lets nothing of an instant leak for others.
+// preferred is the order of published results for published data, and the one that lets nothing of an instant leak
+// for others.
 func preferred(d model.Data) string {
 	if d.Imported {
 		return strict

@@ -16,7 +16,8 @@ type link struct {
 	time       float64
 }
 
-// ring holds each node's latest events, newest first, and the time of its last one. Only events that were remembered are in it.
+// ring holds each node's latest events, newest first, and the time of its last one. Only events that were remembered
+// are in it.
 type ring struct {
 	each  int       // K: events kept of a node
 	links []link    // [nodes, K]
@@ -118,21 +119,22 @@ func (r *ring) restored(list []tensor.Named) (ring, error) {
 		return ring{}, err
 	}
 	nodes := len(last) / timeBytes
-	if len(links) != nodes*r.each*linkBytes {
-		return ring{}, fmt.Errorf("memory %s is of %d nodes, %s of %d", linksName, len(links)/(r.each*linkBytes), lastName, nodes)
+	if n := len(links) / (r.each * linkBytes); n != nodes {
+		return ring{}, fmt.Errorf("memory %s is of %d nodes, %s of %d", linksName, n, lastName, nodes)
 	}
-	back := ring{each: r.each, start: r.start, age: r.age + 1, links: make([]link, nodes*r.each), last: make([]float64, nodes)}
+	back := newRing(nodes, r.each, r.start)
+	back.age = r.age + 1
 	for i := range back.links {
 		b := links[i*linkBytes:]
-		l := link{int32(binary.LittleEndian.Uint32(b)), int32(binary.LittleEndian.Uint32(b[4:])), math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))}
+		l := link{int32(binary.LittleEndian.Uint32(b)), int32(binary.LittleEndian.Uint32(b[4:])), number(b[8:])}
 		if l.node < 0 || int(l.node) >= nodes || l.edge < 0 || !finite(l.time) {
-			return ring{}, fmt.Errorf("memory %s, row %d is node %d, event %d at %v, must be a node below %d, an event and a time",
+			return ring{}, fmt.Errorf("memory %s, row %d is node %d, event %d at %v, want a node below %d",
 				linksName, i/r.each, l.node, l.edge, l.time, nodes)
 		}
 		back.links[i] = l
 	}
 	for n := range back.last {
-		back.last[n] = math.Float64frombits(binary.LittleEndian.Uint64(last[n*timeBytes:]))
+		back.last[n] = number(last[n*timeBytes:])
 		if !finite(back.last[n]) {
 			return ring{}, fmt.Errorf("memory %s, row %d is %v, must be a finite number", lastName, n, back.last[n])
 		}
@@ -148,5 +150,7 @@ func table(list []tensor.Named, name string, cols int) ([]byte, error) {
 	}
 	return t.Bytes, nil
 }
+
+func number(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
 
 func finite(x float64) bool { return x-x == 0 }

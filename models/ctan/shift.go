@@ -9,8 +9,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// shift is what the model takes from the training data before it learns: when they begin, and how long nodes wait from one event to the
-// next, mean and deviation over both nodes of all events.
+// shift is what the model takes from the training data before it learns: when they begin, and how long nodes wait
+// from one event to the next, mean and deviation over both nodes of all events.
 type shift struct {
 	Start, Mean, Deviation float64
 	whole                  bool // times are cut to whole numbers
@@ -69,7 +69,8 @@ func (s *shift) cut(t float64) float64 {
 // normal is how long one event was before another, as the time encoder wants it.
 func (s *shift) normal(wait float64) float32 { return float32((math.Abs(wait) - s.Mean) / s.Deviation) }
 
-// shiftName is its name in a snapshot: weights that have learned with these numbers go with them, whatever data they meet later.
+// shiftName is its name in a snapshot: weights that have learned with these numbers go with them, whatever data they
+// meet later.
 const shiftName = "time_shift"
 
 func (s *shift) snapshot() tensor.Named {
@@ -91,10 +92,11 @@ func (s *shift) restored(list []tensor.Named) (shift, error) {
 	}
 	back := shift{whole: s.whole}
 	for i, x := range []*float64{&back.Start, &back.Mean, &back.Deviation} {
-		*x = math.Float64frombits(binary.LittleEndian.Uint64(b[i*timeBytes:]))
+		*x = number(b[i*timeBytes:])
 	}
 	if !finite(back.Start) || !finite(back.Mean) || !(back.Deviation > 0) || !finite(back.Deviation) {
-		return shift{}, fmt.Errorf("memory %s is %v, %v, %v, must be a time, a mean and a deviation above 0", shiftName, back.Start, back.Mean, back.Deviation)
+		return shift{}, fmt.Errorf("memory %s is %v, %v, %v, must be a time, a mean and a deviation above 0",
+			shiftName, back.Start, back.Mean, back.Deviation)
 	}
 	return back, nil
 }
