@@ -165,7 +165,7 @@ func (p *Protocol) observed(part Part) event.Time {
 // Evaluate measures a scorer on a part and rewinds what it remembers to where it was, whatever happens. For Test and NewTest that is the
 // state after validation: see Validate and Warm.
 func (p *Protocol) Evaluate(ctx context.Context, s replay.Scorer, part Part, strategy string) (r Result, err error) {
-	err = p.rewound(s, true, func() error {
+	err = rewound(s, true, func() error {
 		r, err = p.run(ctx, s, part, strategy)
 		return err
 	})
@@ -180,15 +180,18 @@ func (p *Protocol) Validate(ctx context.Context, s replay.Scorer) (val, newVal R
 			return val, newVal, err
 		}
 	}
-	err = p.rewound(s, false, func() error {
+	err = OrRewind(s, func() error {
 		val, err = p.run(ctx, s, Val, sample.Random)
 		return err
 	})
 	return val, newVal, err
 }
 
+// OrRewind lets a scorer do something. If that fails, the scorer is taken back to what it remembered before.
+func OrRewind(s replay.Scorer, do func() error) error { return rewound(s, false, do) }
+
 // rewound lets a scorer do something and takes it back to what it remembered before: always, or only if that failed.
-func (p *Protocol) rewound(s replay.Scorer, always bool, do func() error) error {
+func rewound(s replay.Scorer, always bool, do func() error) error {
 	memory, remembers := s.(model.Rememberer)
 	if !remembers {
 		return do()

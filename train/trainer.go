@@ -193,8 +193,13 @@ func (d *diary) Commit(b *sample.Batch) error {
 	return err
 }
 
-// validate measures the epoch.
+// validate measures the epoch. A memory then knows the validation events too, but only when all is measured: if something is interrupted
+// it knows the training events, from where a resumed training measures again.
 func (t *trainer) validate(ctx context.Context, e *Epoch) error {
+	return eval.OrRewind(t.evaluator(), func() error { return t.measure(ctx, e) })
+}
+
+func (t *trainer) measure(ctx context.Context, e *Epoch) error {
 	scorer := t.evaluator()
 	val, newVal, err := t.Protocol.Validate(ctx, scorer)
 	if err != nil {
@@ -204,14 +209,13 @@ func (t *trainer) validate(ctx context.Context, e *Epoch) error {
 	if t.TestEvery == 0 || e.Epoch%t.TestEvery != 0 {
 		return nil
 	}
-	for part, m := range map[eval.Part]**Metric{eval.Test: &e.Test, eval.NewTest: &e.NewTest} {
-		r, err := t.Protocol.Evaluate(ctx, scorer, part, sample.Random)
-		if err != nil {
-			return err
-		}
-		*m = metric(r)
+	test, err := t.Protocol.Evaluate(ctx, scorer, eval.Test, sample.Random)
+	if err != nil {
+		return err
 	}
-	return nil
+	newTest, err := t.Protocol.Evaluate(ctx, scorer, eval.NewTest, sample.Random)
+	e.Test, e.NewTest = metric(test), metric(newTest)
+	return err
 }
 
 // evaluator is the scorer, with the model's memory when it has one.
