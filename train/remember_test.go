@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
@@ -125,6 +126,20 @@ func TestResumeRemembers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestProtocolOfAnother: a protocol with other batches, or another order, than the configuration's is refused.
+func TestProtocolOfAnother(t *testing.T) {
+	for want, change := range map[string]func(*model.Spec){
+		"the protocol's order is strict, that of tally is arrival": func(s *model.Spec) { s.Order = model.Arrival },
+		"the protocol has batches of 100 events, batch_size is 50": func(s *model.Spec) { s.Training.BatchSize = 50 },
+	} {
+		run := remembering(t, "", model.Strict, nil)
+		change(&run.Spec)
+		if _, err := run.Train(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
 	}
 }
 

@@ -53,6 +53,9 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 	if t.pass, err = r.Protocol.Train(r.Seed); err != nil {
 		return nil, err
 	}
+	if err := r.agrees(t.pass); err != nil {
+		return nil, err
+	}
 	need, err := r.plan(ctx, t.pass)
 	if err != nil {
 		return nil, err
@@ -66,6 +69,17 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// agrees says in what the protocol is not that of the configuration. A model's memory would be told of events in both orders, or in none.
+func (r *Run) agrees(pass replay.Pass) error {
+	if size, want := cmp.Or(pass.BatchSize, replay.BatchSize), r.Spec.Training.BatchSize; size != want {
+		return fmt.Errorf("the protocol has batches of %d events, batch_size is %d", size, want)
+	}
+	if order, want := cmp.Or(pass.Order, model.Strict), r.Spec.Order; want != "" && order != want {
+		return fmt.Errorf("the protocol's order is %s, that of %s is %s", order, r.Model, want)
+	}
+	return nil
 }
 
 func (t *trainer) build(need Memory) (err error) {
