@@ -210,14 +210,18 @@ func rewound(s replay.Scorer, always bool, do func() error) error {
 	return err
 }
 
-// Warm makes a scorer without parameters remember Train and Val and nothing else, as if it had been through both.
+// Warm makes a scorer remember Train and Val and nothing else, as if it had been through both: what it looks up for a unit of Train are
+// events of Train, as in training, and all events for one of Val.
 func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error {
 	if err := s.Restore(nil); err != nil {
 		return fmt.Errorf("forget everything: %w", err)
 	}
-	pass := p.pass(p.full(), nil, 0)
-	for _, l := range []*event.Log{p.split.Train, p.split.Val} {
-		if err := pass.Remember(ctx, s, l.All()); err != nil {
+	for _, part := range []struct {
+		events *event.Log
+		past   func() index.View
+		seed   uint64
+	}{{p.split.Train, p.train, 0}, {p.split.Val, p.full, 1}} {
+		if err := p.pass(part.past(), nil, part.seed).Remember(ctx, s, part.events.All()); err != nil {
 			return err
 		}
 	}

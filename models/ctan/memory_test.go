@@ -204,7 +204,7 @@ func TestSaveAndLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	if err := train.Restore(m, back); err != nil {
+	if err := train.Restore(m, nil, back); err != nil {
 		t.Fatal(err)
 	}
 	loaded := &bench{Model: m.(*Model), dev: b.dev, log: b.log}
