@@ -33,8 +33,9 @@ var (
 func factory(variant, summary string) model.Factory {
 	c := Default
 	c.Variant = variant
+	presets, prefer := ofVariant(variant)
 	return model.Make(model.Kind[Config]{
-		Summary: summary, Default: c, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table,
+		Summary: summary, Default: c, Presets: presets, Prefer: prefer, Shapes: ConfigFromTensors, Table: Table,
 		// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes. Published data
 		// begin at 0, and published results are made from rounded times.
 		Imported: func(c *Config) { c.ExactTimes = true },
