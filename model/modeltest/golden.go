@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -23,20 +24,35 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Device is the CPU, or the device that DYGMAMBA_TEST_DEVICE names: the same tests hold on a GPU. It is closed when the test ends.
+// Device is the CPU with so many threads, closed when the test ends, or the device that DYGMAMBA_TEST_DEVICE names: the same tests hold
+// on a GPU. That is opened once for all tests of a process, as its kernels are compiled then.
 func Device(t testing.TB, threads int) device.Device {
 	t.Helper()
-	name := os.Getenv("DYGMAMBA_TEST_DEVICE")
-	if name == "" {
-		name = "cpu"
+	if onGPU() {
+		dev, err := gpu()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dev
 	}
-	dev, _, err := open.Device(name, open.Options{Threads: threads})
+	dev, _, err := open.Device("cpu", open.Options{Threads: threads})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dev.Close() })
 	return dev
 }
+
+// onGPU says that tests run on a GPU, where sums may be taken in another order.
+func onGPU() bool {
+	name := os.Getenv("DYGMAMBA_TEST_DEVICE")
+	return name != "" && name != "cpu"
+}
+
+var gpu = sync.OnceValues(func() (device.Device, error) {
+	dev, _, err := open.Device(os.Getenv("DYGMAMBA_TEST_DEVICE"), open.Options{})
+	return dev, err
+})
 
 // Toy is a model on the toy graph of the golden numbers, with weights filled by their formula.
 type Toy struct {
