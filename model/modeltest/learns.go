@@ -14,6 +14,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/dry"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
@@ -122,34 +123,81 @@ func (e *entry) run(spec model.Spec, dir string, threads int, protocol *eval.Pro
 	}
 }
 
-// planned: a training that does not fit says so before it begins, and names settings that would.
+// planned: a training that does not fit says so before it begins, and names settings that would; one that fits takes no more than was
+// planned.
 func planned(t testing.TB, e *entry) {
 	if !e.factory.Trains {
 		return
 	}
+	e.inOrders(func(spec model.Spec) { e.plannedIn(t, spec) })
+}
+
+// inOrders does something for every configuration, and in both orders for one that remembers.
+func (e *entry) inOrders(do func(spec model.Spec)) {
 	for _, spec := range e.specs {
-		short := func(limit int64) *train.MemoryError {
-			_, protocol := e.interrupted(t, spec.Order, 0, 0)
-			run := e.run(spec, "", 2, protocol)
-			run.MemoryLimit = limit
-			_, err := run.Train(t.Context())
-			var short *train.MemoryError
-			if !errors.As(err, &short) || short.Need <= limit {
-				t.Fatalf("with %d bytes training gives %v, want a complaint about memory", limit, err)
-			}
-			return short
+		if !e.factory.Remembers {
+			do(spec)
+			continue
 		}
-		none := short(1)
-		if !strings.Contains(none.Hint, e.factory.Lighter) {
-			t.Errorf("%q does not say that %s may need less", none.Hint, e.factory.Lighter)
-		}
-		batch := 0
-		few := short(none.Need - 1)
-		if _, err := fmt.Sscanf(few.Hint, "batch_size=%d would fit", &batch); err != nil || batch < 1 || batch >= batchSize {
-			t.Errorf("a byte less than it needs: %q names no batch_size", few.Hint)
+		for _, spec.Order = range model.Orders() {
+			do(spec)
 		}
 	}
 }
+
+func (e *entry) plannedIn(t testing.TB, spec model.Spec) {
+	t.Helper()
+	run := func(limit int64) *train.Run {
+		_, protocol := e.interrupted(t, spec.Order, 0, 0)
+		run := e.run(spec, "", 2, protocol)
+		run.MemoryLimit = limit
+		return run
+	}
+	short := func(limit int64) *train.MemoryError {
+		_, err := run(limit).Train(t.Context())
+		var short *train.MemoryError
+		if !errors.As(err, &short) || short.Need <= limit {
+			t.Fatalf("with %d bytes training gives %v, want a complaint about memory", limit, err)
+		}
+		return short
+	}
+	none := short(1)
+	if !strings.Contains(none.Hint, e.factory.Lighter) {
+		t.Errorf("%q does not say that %s may need less", none.Hint, e.factory.Lighter)
+	}
+	batch := 0
+	few := short(none.Need - 1)
+	if _, err := fmt.Sscanf(few.Hint, "batch_size=%d would fit", &batch); err != nil || batch < 1 || batch >= batchSize {
+		t.Errorf("a byte less than it needs: %q names no batch_size", few.Hint)
+	}
+	if onGPU() {
+		return // of what that takes for itself nothing is counted here
+	}
+	whole, counted := run(none.Need), &meter{Device: e.devices[1]}
+	whole.Device = counted
+	if _, err := whole.Train(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if counted.most > none.Need {
+		t.Errorf("training takes %d bytes of the device, %d were planned", counted.most, none.Need)
+	}
+}
+
+// meter is a device that counts what is allocated on it.
+type meter struct {
+	device.Device
+	used, most int64
+}
+
+func (m *meter) count(n int) {
+	m.used += 4 * int64(n)
+	m.most = max(m.most, m.used)
+}
+
+func (m *meter) Alloc(n int) device.Buffer   { m.count(n); return m.Device.Alloc(n) }
+func (m *meter) AllocInts(n int) device.Ints { m.count(n); return m.Device.AllocInts(n) }
+func (m *meter) Free(b device.Buffer)        { m.count(-b.Len); m.Device.Free(b) }
+func (m *meter) FreeInts(b device.Ints)      { m.count(-b.Len); m.Device.FreeInts(b) }
 
 // cut is an interruption: after the n-th batch, in one attempt, of passes over a part.
 type cut struct {
@@ -175,15 +223,7 @@ func resumes(t testing.TB, e *entry) {
 	if !e.factory.Trains {
 		return
 	}
-	for _, spec := range e.specs {
-		if spec.Order == "" {
-			e.resumesIn(t, spec)
-			continue
-		}
-		for _, spec.Order = range model.Orders() {
-			e.resumesIn(t, spec)
-		}
-	}
+	e.inOrders(func(spec model.Spec) { e.resumesIn(t, spec) })
 }
 
 func (e *entry) resumesIn(t testing.TB, spec model.Spec) {

@@ -154,7 +154,7 @@ func rewinds(t testing.TB, e *entry) {
 	e.forMemories(t, func(p player, spec model.Spec) {
 		for _, order := range model.Orders() {
 			p.learn(t, e.world, spec, 5)
-			before := p.snapshot(t)
+			before := p.mind(t, e.world)
 			for _, part := range []eval.Part{eval.Val, eval.NewVal, eval.Test, eval.NewTest} {
 				for _, batches := range []int{math.MaxInt, 1} {
 					ctx, protocol := e.interrupted(t, order, e.world.part(part).Len(), batches)
@@ -207,7 +207,13 @@ func (e *entry) checkRewound(t testing.TB, p player, before []tensor.Named, err 
 	if errors.Is(err, context.Canceled) != cut || !cut && err != nil {
 		t.Fatalf("%s: %v", doing, err)
 	}
-	if !same(p.snapshot(t), before) {
+	if !same(p.mind(t, e.world), before) {
 		t.Errorf("%s leaves something else in memory (%v)", doing, err)
 	}
+}
+
+// mind is what a player remembers and what it answers, which is all that it may remember.
+func (p player) mind(t testing.TB, w *world) []tensor.Named {
+	t.Helper()
+	return append(p.snapshot(t), tensor.Named{Name: "answers", Data: p.ask(t, w.past, w.queries(16))})
 }

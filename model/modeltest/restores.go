@@ -183,32 +183,27 @@ func tidy(t testing.TB, e *entry) {
 	if !e.factory.Trains {
 		return
 	}
-	for _, spec := range e.specs {
-		for _, order := range model.Orders() {
-			if spec.Order != "" {
-				spec.Order = order
-			}
-			dev := dry.New(0)
-			l, err := train.NewLearner(e.factory, e.world.environment(dev, 1), spec, train.Link{})
-			if err != nil {
+	e.inOrders(func(spec model.Spec) {
+		dev := dry.New(0)
+		l, err := train.NewLearner(e.factory, e.world.environment(dev, 1), spec, train.Link{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		scorer := model.NewScorer(l.Model)
+		b := gather(e.world.past, l.Model.Plan(), e.world.queries(24), 24, e.world.set.Log.Span(0, 24))
+		l.Step(b, 1)
+		if err := scorer.Score(b, make([]float32, len(b.Queries))); err != nil {
+			t.Fatal(err)
+		}
+		if m, ok := scorer.Answerer().(model.Rememberer); ok {
+			if err := m.Commit(b); err != nil {
 				t.Fatal(err)
-			}
-			scorer := model.NewScorer(l.Model)
-			b := gather(e.world.past, l.Model.Plan(), e.world.queries(24), 24, e.world.set.Log.Span(0, 24))
-			l.Step(b, 1)
-			if err := scorer.Score(b, make([]float32, len(b.Queries))); err != nil {
-				t.Fatal(err)
-			}
-			if m, ok := scorer.Answerer().(model.Rememberer); ok {
-				if err := m.Commit(b); err != nil {
-					t.Fatal(err)
-				}
-			}
-			scorer.Close()
-			l.Close()
-			if left := dev.Bytes(); left != 0 {
-				t.Errorf("%d bytes are left on the device when everything is closed", left)
 			}
 		}
-	}
+		scorer.Close()
+		l.Close()
+		if left := dev.Bytes(); left != 0 {
+			t.Errorf("%d bytes are left on the device when everything is closed", left)
+		}
+	})
 }
