@@ -89,6 +89,19 @@ func (p player) learn(t testing.TB, w *world, spec model.Spec, units int) {
 	}
 }
 
+// goOn makes a player remember one more unit, if it remembers at all.
+func (p player) goOn(t testing.TB, w *world, spec model.Spec, unit int) {
+	t.Helper()
+	m := p.memory()
+	if m == nil {
+		return
+	}
+	span := w.set.Log.Span(unit*batchSize, (unit+1)*batchSize)
+	if err := w.pass(spec.Order).Remember(t.Context(), m, span); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // pass replays the world.
 func (w *world) pass(order string) replay.Pass {
 	return replay.Pass{Past: w.past, BatchSize: batchSize, Order: order, Threads: 2}

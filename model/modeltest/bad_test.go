@@ -44,6 +44,8 @@ func TestBadModels(t *testing.T) {
 		{"is afraid of strangers", func(m *toy) model.Model { return &shy{m} }, "answers every query", "NaN"},
 		{"has moods", func(m *toy) model.Model { return &moody{toy: m} }, "goes on where it was interrupted", "with interruptions"},
 		{"needs what nobody plans", func(m *toy) model.Model { return &hungry{m} }, "plans its memory", "were planned"},
+		{"moves unnoticed", func(m *toy) model.Model { return struct{ model.Memory }{m} }, "can be recorded", "recorded"},
+		{"computes on the host", func(m *toy) model.Model { return &scaled{m} }, "can be recorded", "recorded"},
 		{"has nothing to say", nil, "is described", "none may be empty"},
 	} {
 		factory := toyFactory(c.made)
@@ -222,6 +224,15 @@ func (m *confused) Restore(list []tensor.Named) error {
 type leaky struct{ *toy }
 
 func (m *leaky) Close() { m.params.Close() }
+
+// scaled has a factor of each batch that is not on the device.
+type scaled struct{ *toy }
+
+func (m *scaled) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
+	e := m.toy.Embed(tp, b)
+	e.Src = grad.Scale(tp, e.Src, float32(b.Queries[0].Src))
+	return e
+}
 
 // hungry takes memory beside the tape's.
 type hungry struct{ *toy }

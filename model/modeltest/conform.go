@@ -37,6 +37,7 @@ var promises = []promise{
 	{"is rewound by evaluations", rewinds},
 	{"refuses to remember nonsense", refuses},
 	{"makes room for more nodes", grows},
+	{"can be recorded", recordable},
 	{"does not allocate", steady},
 	{"plans its memory", planned},
 	{"goes on where it was interrupted", resumes},

@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/dry"
+	"github.com/dygmamba/dygmamba/device/recorded"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
@@ -116,9 +117,9 @@ func heap(t testing.TB, what string, do func() error) {
 }
 
 // run is a training of an entry.
-func (e *entry) run(spec model.Spec, dir string, threads int, protocol *eval.Protocol) *train.Run {
+func (e *entry) run(spec model.Spec, dir string, dev device.Device, protocol *eval.Protocol) *train.Run {
 	return &train.Run{
-		Model: e.name, Factory: e.factory, Spec: spec, Set: e.world.set, Protocol: protocol, Device: e.devices[threads-1],
+		Model: e.name, Factory: e.factory, Spec: spec, Set: e.world.set, Protocol: protocol, Device: dev,
 		Seed: 1, Dir: dir, TestEvery: 1,
 	}
 }
@@ -149,7 +150,7 @@ func (e *entry) plannedIn(t testing.TB, spec model.Spec) {
 	t.Helper()
 	run := func(limit int64) *train.Run {
 		_, protocol := e.interrupted(t, spec.Order, 0, 0)
-		run := e.run(spec, "", 2, protocol)
+		run := e.run(spec, "", e.devices[1], protocol)
 		run.MemoryLimit = limit
 		return run
 	}
@@ -228,10 +229,10 @@ func resumes(t testing.TB, e *entry) {
 
 func (e *entry) resumesIn(t testing.TB, spec model.Spec) {
 	t.Helper()
-	whole, onOne, cutUp := t.TempDir(), t.TempDir(), t.TempDir()
-	complete := func(dir string, threads int) train.Result {
+	whole, onOne, again, cutUp := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	complete := func(dir string, dev device.Device) train.Result {
 		_, protocol := e.interrupted(t, spec.Order, 0, 0)
-		run := e.run(spec, dir, threads, protocol)
+		run := e.run(spec, dir, dev, protocol)
 		run.Resume = true
 		r, err := run.Train(t.Context())
 		if err != nil {
@@ -239,17 +240,18 @@ func (e *entry) resumesIn(t testing.TB, spec model.Spec) {
 		}
 		return r
 	}
-	want := complete(whole, 2)
+	want := complete(whole, e.devices[1])
 	if first, last := want.History[0].Loss, want.History[len(want.History)-1].Loss; first == last {
 		t.Errorf("the loss stays at %v", last)
 	}
 	if !onGPU() {
-		compareRuns(t, spec, "on one thread", complete(onOne, 1), want, onOne, whole)
+		compareRuns(t, spec, "on one thread", complete(onOne, e.devices[0]), want, onOne, whole)
+		compareRuns(t, spec, "with recorded steps", complete(again, recorded.New(e.devices[0])), want, again, whole)
 	}
 	for i, c := range e.world.interruptions() {
 		ctx, protocol := e.interrupted(t, spec.Order, c.part.Len(), c.n)
 		ctx, cancel := context.WithCancel(ctx)
-		run := e.run(spec, cutUp, 3, protocol)
+		run := e.run(spec, cutUp, e.devices[2], protocol)
 		run.Resume = true
 		run.OnStep = func(train.Step) {
 			if c.n--; c.n == 0 && c.part == e.world.split.Train { // of which a pass may be about the rest alone
@@ -265,7 +267,7 @@ func (e *entry) resumesIn(t testing.TB, spec model.Spec) {
 			t.Fatalf("interruption %d: %v", i, err)
 		}
 	}
-	compareRuns(t, spec, "with interruptions", complete(cutUp, 3), want, cutUp, whole)
+	compareRuns(t, spec, "with interruptions", complete(cutUp, e.devices[2]), want, cutUp, whole)
 }
 
 // compareRuns compares two trainings: what they found, the best epoch, and where they stand.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/device/dry"
+	"github.com/dygmamba/dygmamba/device/recorded"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -176,6 +177,36 @@ func grows(t testing.TB, e *entry) {
 		}
 		p.checkAnswers(t, e.world, 24)
 	})
+}
+
+// recordable: answers and what is remembered come out the same where steps are recorded and replayed, also after tables have moved.
+func recordable(t testing.TB, e *entry) {
+	if !e.factory.Trains || onGPU() {
+		return // where they are
+	}
+	const n = 15
+	all := e.world.queries(6 * n)
+	for _, spec := range e.specs {
+		plain := e.build(t, spec)
+		deck := e.buildIn(t, e.world, recorded.New(e.devices[1]), spec, 1)
+		for i := range len(all) / n {
+			if m, remembers := plain.model.(model.Memory); remembers && i == 4 {
+				m.Grow(3 * numNodes)
+				deck.model.(model.Memory).Grow(3 * numNodes)
+			}
+			qs := all[i*n : (i+1)*n]
+			got, want := deck.ask(t, e.world.past, qs), plain.ask(t, e.world.past, qs)
+			if at, yes := differ(got, want); yes {
+				t.Fatalf("query %d of batch %d is answered with %v, and with %v where steps are recorded", at, i, want[at], got[at])
+			}
+			for _, p := range []player{plain, deck} {
+				p.goOn(t, e.world, spec, i)
+			}
+			if plain.memory() != nil && !same(deck.snapshot(t), plain.snapshot(t)) {
+				t.Fatalf("something else is remembered after unit %d where commits are recorded", i)
+			}
+		}
+	}
 }
 
 // tidy: a model that was closed has given back all memory of the device.
