@@ -88,12 +88,13 @@ func remembering(t *testing.T, dir, order string, onBatch func(done, total int))
 		t.Fatal(err)
 	}
 	run.Model, run.Factory, run.Spec, run.TestEvery = "tally", tallyFactory, spec, 1
-	run.Protocol = eval.NewProtocol(split, eval.Options{Sampling: run.Set.Sampling, BatchSize: 100, Order: order, OnBatch: onBatch})
+	o := eval.Options{Sampling: run.Set.Sampling, BatchSize: 100, Order: order, OnBatch: onBatch}
+	run.Protocol = eval.NewProtocol(split, o)
 	return run
 }
 
-// TestResumeRemembers interrupts a training after every batch of every pass, one after another, in each order: it ends with what it would
-// have remembered without.
+// TestResumeRemembers interrupts a training after every batch of every pass, one after another, in each order: it
+// ends with what it would have remembered without.
 func TestResumeRemembers(t *testing.T) {
 	for _, order := range model.Orders() {
 		t.Run(order, func(t *testing.T) {

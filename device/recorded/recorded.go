@@ -1,9 +1,9 @@
 // Package recorded answers: would a step come out right if it were recorded?
 //
-// Its Device does with the steps of another one, as a CPU, what a GPU does: the first of a key runs as it is, the kernels of the second are
-// recorded, and from then on only what a step writes gets through, before the recording runs. Whatever else a step makes
-// depend on the batch, such as a size or a factor in an argument, then stays as it was. Tests find such steps with it
-// where there is no GPU.
+// Its Device does with the steps of another one, as a CPU, what a GPU does: the first of a key runs as it is, the
+// kernels of the second are recorded, and from then on only what a step writes gets through, before the recording
+// runs. Whatever else a step makes depend on the batch, such as a size or a factor in an argument, then stays as it
+// was. Tests find such steps with it where there is no GPU.
 package recorded
 
 import "github.com/dygmamba/dygmamba/device"

@@ -2,7 +2,6 @@ package modeltest
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -15,11 +14,11 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// answers: every query gets one finite number, however many there are, with and without features, whatever is remembered.
+// answers: every query gets one finite number, however many there are, with and without features, whatever is
+// remembered.
 func answers(t testing.TB, e *entry) {
-	bare := newWorld(t, false)
 	for _, spec := range e.specs {
-		for _, w := range []*world{e.world, bare} {
+		for _, w := range []*world{e.world, e.bare} {
 			p := e.buildIn(t, w, e.devices[1], spec, 1)
 			for _, warm := range []bool{false, true} {
 				if warm {
@@ -107,7 +106,8 @@ func (w *world) pass(order string) replay.Pass {
 	return replay.Pass{Past: w.past, BatchSize: batchSize, Order: order, Threads: 2}
 }
 
-// repeats: the same seed gives the same bytes whatever the number of threads, another seed gives other answers, and answers differ.
+// repeats: the same seed gives the same bytes whatever the number of threads, another seed gives other answers, and
+// answers differ.
 func repeats(t testing.TB, e *entry) {
 	qs := e.world.queries(24)
 	for _, spec := range e.specs {
@@ -142,10 +142,12 @@ func repeats(t testing.TB, e *entry) {
 // alone: what is asked beside a query makes no difference to its answer.
 func alone(t testing.TB, e *entry) {
 	for _, spec := range e.specs {
-		p := e.build(t, spec)
-		p.learn(t, e.world, spec, 7)
-		if broken := p.company(t, e.world); broken != "" {
-			t.Error(broken)
+		for _, w := range []*world{e.world, e.bare} {
+			p := e.buildIn(t, w, e.devices[1], spec, 1)
+			p.learn(t, w, spec, 7)
+			if broken := p.company(t, w); broken != "" {
+				t.Error(broken)
+			}
 		}
 	}
 }
@@ -172,7 +174,8 @@ func (p player) company(t testing.TB, w *world) string {
 	mixed, among := make([]sample.Query, len(qs)), []sample.Query{}
 	for i, k := range order {
 		mixed[k] = qs[i]
-		among = append(among, qs[i], sample.Query{Src: stranger + event.Node(i), Dst: stranger + 50, Time: qs[i].Time + math.Mod(float64(i), 3)})
+		other := sample.Query{Src: stranger + event.Node(i), Dst: stranger + 50, Time: qs[i].Time + float64(i%3)}
+		among = append(among, qs[i], other)
 	}
 	shuffled, crowded := make([]float32, len(qs)), make([]float32, len(qs))
 	answers, crowd := p.ask(t, w.past, mixed), p.ask(t, w.past, among)
@@ -207,7 +210,8 @@ func unaware(t testing.TB, e *entry) {
 		for _, positives := range []int{0, n} {
 			got := p.answer(t, gather(e.world.past, p.Plan(), qs, positives, events.Slice(0, positives)))
 			if at, yes := differ(got, want); yes {
-				t.Errorf("query %d of %d is answered with %v, where %d are about events with %v", at, len(qs), want[at], positives, got[at])
+				t.Errorf("query %d of %d is answered with %v, and with %v where %d are about events",
+					at, len(qs), want[at], got[at], positives)
 			}
 		}
 	}

@@ -24,29 +24,98 @@ func TestBadModels(t *testing.T) {
 		promise string
 		says    string
 	}{
-		{"knows its labels", func(m *toy) model.Model { return &labelled{m} }, "does not know the answer", "are about events"},
-		{"peeks", func(m *toy) model.Model { return &hasty{m} }, "sees nothing of its own instant or later", "and with"},
-		{"peeks in secret", func(m *toy) model.Model { return &hasty{m} }, "declares what it depends on", "Conditions must say"},
-		{"follows others", func(m *toy) model.Model { return &average{m} }, "answers each query alone", "alone with"},
-		{"notes questions", func(m *toy) model.Model { return &curious{m} }, "remembers in Commit alone", "a question changes"},
-		{"cannot forget", func(m *toy) model.Model { return &stubborn{m} }, "remembers in Commit alone", "is left when"},
-		{"is not rewound", func(m *toy) model.Model { return &stubborn{m} }, "is rewound by evaluations", "something else"},
-		{"counts in secret", func(m *toy) model.Model { return &secret{toy: m} }, "is rewound by evaluations", "something else"},
-		{"loses a part in files", func(m *toy) model.Model { return &secret{toy: m} }, "travels through files", "answered otherwise"},
-		{"remembers units otherwise", func(m *toy) model.Model { return &sloppy{m} }, "knows the units it may know", "something else"},
-		{"allocates", func(m *toy) model.Model { return &wasteful{toy: m} }, "does not allocate", "a step allocates"},
-		{"forgets when it grows", func(m *toy) model.Model { return &cramped{m} }, "makes room for more nodes", "with more room"},
-		{"believes everything", func(m *toy) model.Model { return &gullible{m} }, "refuses to remember nonsense", "is accepted"},
-		{"is confused by errors", func(m *toy) model.Model { return &confused{m} }, "refuses to remember nonsense", "has changed"},
-		{"keeps memory", func(m *toy) model.Model { return &leaky{m} }, "gives all memory back", "bytes are left"},
-		{"knows its threads", func(m *toy) model.Model { return &threaded{m} }, "says the same again", "on 2 threads"},
-		{"knows no seed", seedless, "says the same again", "another seed"},
-		{"is afraid of strangers", func(m *toy) model.Model { return &shy{m} }, "answers every query", "NaN"},
-		{"has moods", func(m *toy) model.Model { return &moody{toy: m} }, "goes on where it was interrupted", "with interruptions"},
-		{"needs what nobody plans", func(m *toy) model.Model { return &hungry{m} }, "plans its memory", "were planned"},
-		{"moves unnoticed", func(m *toy) model.Model { return struct{ model.Memory }{m} }, "can be recorded", "recorded"},
-		{"computes on the host", func(m *toy) model.Model { return &scaled{m} }, "can be recorded", "recorded"},
-		{"has nothing to say", nil, "is described", "none may be empty"},
+		{
+			"knows its labels", func(m *toy) model.Model { return &labelled{m} },
+			"does not know the answer", "are about events",
+		},
+		{
+			"peeks", func(m *toy) model.Model { return &hasty{m} },
+			"sees nothing of its own instant or later", "and with",
+		},
+		{
+			"peeks in secret", func(m *toy) model.Model { return &hasty{m} },
+			"declares what it depends on", "Conditions must say",
+		},
+		{
+			"follows others", func(m *toy) model.Model { return &average{m} },
+			"answers each query alone", "alone with",
+		},
+		{
+			"notes questions", func(m *toy) model.Model { return &curious{m} },
+			"remembers in Commit alone", "a question changes",
+		},
+		{
+			"cannot forget", func(m *toy) model.Model { return &stubborn{m} },
+			"remembers in Commit alone", "is left when",
+		},
+		{
+			"is not rewound", func(m *toy) model.Model { return &stubborn{m} },
+			"is rewound by evaluations", "something else",
+		},
+		{
+			"counts in secret", func(m *toy) model.Model { return &secret{toy: m} },
+			"is rewound by evaluations", "something else",
+		},
+		{
+			"loses a part in files", func(m *toy) model.Model { return &secret{toy: m} },
+			"travels through files", "answered otherwise",
+		},
+		{
+			"remembers units otherwise", func(m *toy) model.Model { return &sloppy{m} },
+			"knows the units it may know", "something else",
+		},
+		{
+			"allocates", func(m *toy) model.Model { return &wasteful{toy: m} },
+			"does not allocate", "a step allocates",
+		},
+		{
+			"forgets when it grows", func(m *toy) model.Model { return &cramped{m} },
+			"makes room for more nodes", "with more room",
+		},
+		{
+			"believes everything", func(m *toy) model.Model { return &gullible{m} },
+			"refuses to remember nonsense", "is accepted",
+		},
+		{
+			"is confused by errors", func(m *toy) model.Model { return &confused{m} },
+			"refuses to remember nonsense", "has changed",
+		},
+		{
+			"keeps memory", func(m *toy) model.Model { return &leaky{m} },
+			"gives all memory back", "bytes are left",
+		},
+		{
+			"knows its threads", func(m *toy) model.Model { return &threaded{m} },
+			"says the same again", "on 2 threads",
+		},
+		{
+			"knows no seed", seedless,
+			"says the same again", "another seed",
+		},
+		{
+			"is afraid of strangers", func(m *toy) model.Model { return &shy{m} },
+			"answers every query", "NaN",
+		},
+		{
+			"has moods", func(m *toy) model.Model { return &moody{toy: m} },
+			"goes on where it was interrupted", "with interruptions",
+		},
+		{
+			"needs what nobody plans", func(m *toy) model.Model { return &hungry{m} },
+			"plans its memory", "were planned",
+		},
+		{
+			"moves unnoticed", func(m *toy) model.Model { return struct{ model.Memory }{m} },
+			"can be recorded", "recorded",
+		},
+		{
+			"computes on the host", func(m *toy) model.Model { return &scaled{m} },
+			"can be recorded", "recorded",
+		},
+		{
+			"has nothing to say", nil,
+			"is described", "none may be empty",
+		},
 	} {
 		factory := toyFactory(c.made)
 		if c.made == nil {

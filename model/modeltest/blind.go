@@ -14,14 +14,16 @@ import (
 // blind: whatever happens at the time of a query or later, its answer stays.
 func blind(t testing.TB, e *entry) {
 	for _, spec := range e.specs {
-		p := e.build(t, spec)
-		if broken := p.foresight(t, e.world, model.Strict); broken != "" {
-			t.Error(broken)
+		for _, w := range []*world{e.world, e.bare} {
+			if broken := e.buildIn(t, w, e.devices[1], spec, 1).foresight(t, w, model.Strict); broken != "" {
+				t.Error(broken)
+			}
 		}
 	}
 }
 
-// foresight asks queries at the beginning of some units, in streams that are the same before that instant, and says where the answers differ.
+// foresight asks queries at the beginning of some units, in streams that are the same before that instant, and says
+// where the answers differ.
 func (p player) foresight(t testing.TB, w *world, order string) string {
 	t.Helper()
 	cuts := w.cuts()
@@ -63,8 +65,9 @@ func (p player) askAt(t testing.TB, log *event.Log, order string, unit int, qs [
 	return nil
 }
 
-// futures are streams that are the world's before the instant at which a unit begins. Units that are complete by then stay so: a stream
-// that ends there would have a shorter one in which events of the instant are missing, and may go on from it.
+// futures are streams that are the world's before the instant at which a unit begins. Units that are complete by then
+// stay so: a stream that ends there would have a shorter one in which events of the instant are missing, and may go
+// on from it.
 func (w *world) futures(t testing.TB, unit int, end bool) map[string]*event.Log {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(4, uint64(unit)))
@@ -90,8 +93,9 @@ func (w *world) futures(t testing.TB, unit int, end bool) map[string]*event.Log 
 		return log
 	}
 	still := func(int) event.Time { return now }
+	usual := func(i int) event.Time { return all.Time[i] }
 	list := map[string]*event.Log{
-		"when other things happen":               future(numEvents-first, func(i int) event.Time { return all.Time[i] }),
+		"when other things happen":               future(numEvents-first, usual),
 		"when a crowd comes at the same instant": future(3*batchSize, still),
 		"when hardly anything happens any more":  future(unit*batchSize-first+1, still),
 	}
@@ -106,8 +110,11 @@ func declares(t testing.TB, e *entry) {
 	if !e.factory.Trains {
 		return
 	}
+	var presets []model.Spec
 	for _, preset := range e.factory.Presets {
-		spec := e.small(t, preset)
+		presets = append(presets, e.small(t, preset))
+	}
+	for _, spec := range e.distinct(t, presets...) {
 		p := e.build(t, spec)
 		p.learn(t, e.world, spec, 7)
 		broken := p.company(t, e.world)
@@ -115,7 +122,7 @@ func declares(t testing.TB, e *entry) {
 			broken = p.foresight(t, e.world, model.Strict)
 		}
 		if broken != "" && len(spec.Conditions()) == 0 {
-			t.Errorf("preset %s: %s; its Conditions must say what answers depend on", preset, broken)
+			t.Errorf("preset %s: %s; its Conditions must say what answers depend on", spec.Preset, broken)
 		}
 	}
 	for _, spec := range e.specs {

@@ -6,9 +6,9 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 )
 
-// Conform holds an entry of the catalogue to what every model promises, and every rule as far as it concerns one. It tries small sizes on
-// a short stream, on the CPU or on the device that DYGMAMBA_TEST_DEVICE names. A new model need not be known here: sizes are found among
-// its settings, and made small.
+// Conform holds an entry of the catalogue to what every model promises, and every rule as far as it concerns one. It
+// tries small sizes on a short stream, on the CPU or on the device that DYGMAMBA_TEST_DEVICE names. A new model need
+// not be known here: sizes are found among its settings, and made small.
 func Conform(t *testing.T, name string, f model.Factory) {
 	e := newEntry(t, name, f)
 	for _, p := range promises {

@@ -21,19 +21,22 @@ type entry struct {
 	name    string
 	factory model.Factory
 	world   *world
+	bare    *world           // the same without features
 	specs   []model.Spec     // small, and with every promise kept: one, or the variants of a rule
+	forms   []model.Spec     // these, and the reference's own with random neighbours, which need not keep them
 	devices [3]device.Device // with 1, 2 and 3 threads
 }
 
 func newEntry(t testing.TB, name string, f model.Factory) *entry {
 	t.Helper()
-	e := &entry{name: name, factory: f, world: newWorld(t, true)}
+	e := &entry{name: name, factory: f, world: newWorld(t, true), bare: newWorld(t, false)}
 	for i := range e.devices {
 		e.devices[i] = Device(t, i+1)
 	}
 	spec := e.small(t, "", promising...)
 	e.specs = []model.Spec{spec}
 	if f.Trains {
+		e.forms = e.distinct(t, spec, e.small(t, f.Presets[0], "sample_neighbor_strategy=uniform"))
 		return e
 	}
 	variants, err := f.Variants()
@@ -47,7 +50,21 @@ func newEntry(t testing.TB, name string, f model.Factory) *entry {
 		v.Spec.Training.BatchSize, v.Spec.Order = batchSize, spec.Order
 		e.specs = append(e.specs, v.Spec)
 	}
+	e.forms = e.specs
 	return e
+}
+
+// distinct leaves out configurations that are there already.
+func (e *entry) distinct(t testing.TB, specs ...model.Spec) (list []model.Spec) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, spec := range specs {
+		if key := jsonOf(t, spec.Config); !seen[key] {
+			seen[key] = true
+			list = append(list, spec)
+		}
+	}
+	return list
 }
 
 // promising are the settings under which a model keeps every promise; those that it does not have are left out.
@@ -189,14 +206,16 @@ func differ(got, want []float32) (at int, yes bool) {
 	return 0, false
 }
 
-// same says whether two snapshots are equal: to the last bit on a CPU, nearly on a GPU. Of tables that have grown the beginnings count.
+// same says whether two snapshots are equal: to the last bit on a CPU, nearly on a GPU. Of tables that have grown the
+// beginnings count.
 func same(a, b []tensor.Named) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for i := range a {
-		n := min(len(a[i].Data), len(b[i].Data))
-		if _, yes := differ(a[i].Data[:n], b[i].Data[:n]); yes || a[i].Name != b[i].Name || !slices.Equal(a[i].Bytes, b[i].Bytes) {
+		x, y := a[i], b[i]
+		n := min(len(x.Data), len(y.Data))
+		if _, yes := differ(x.Data[:n], y.Data[:n]); yes || x.Name != y.Name || !slices.Equal(x.Bytes, y.Bytes) {
 			return false
 		}
 	}

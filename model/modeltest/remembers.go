@@ -16,7 +16,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// forMemories runs a check for everything of an entry that remembers. It is to remember if, and only if, its factory says so.
+// forMemories runs a check for everything of an entry that remembers. It is to remember if, and only if, its factory
+// says so.
 func (e *entry) forMemories(t testing.TB, check func(p player, spec model.Spec)) {
 	t.Helper()
 	for _, spec := range e.specs {
@@ -42,7 +43,8 @@ func onlyCommits(t testing.TB, e *entry) {
 		p.ask(t, e.world.past, e.world.queries(24))
 		if p.model != nil {
 			tp := grad.NewTape(p.model.Params().Device(), true)
-			model.Logits(tp, p.model, p.model.Head(), gather(e.world.past, p.Plan(), e.world.queries(24), 24, event.Span{}))
+			b := gather(e.world.past, p.Plan(), e.world.queries(24), 24, event.Span{})
+			model.Logits(tp, p.model, p.model.Head(), b)
 			tp.Close()
 		}
 		if !same(p.snapshot(t), before) {
@@ -65,8 +67,9 @@ func (j *journal) Commit(b *sample.Batch) error {
 	return j.Rememberer.Commit(b)
 }
 
-// mayKnow is how many events a memory knows when a unit is asked about, by the words of the contract: in strict order whole units, one after
-// another, that end before all of the unit's events; in the order of arrival all earlier units.
+// mayKnow is how many events a memory knows when a unit is asked about, by the words of the contract: in strict order
+// whole units, one after another, that end before all of the unit's events; in the order of arrival all earlier
+// units.
 func mayKnow(events event.Span, unit int, order string) int {
 	if order == model.Arrival {
 		return unit * batchSize
@@ -79,8 +82,8 @@ func mayKnow(events event.Span, unit int, order string) int {
 	return known
 }
 
-// inOrder: at every unit of a stream exactly the units are known that may be, in the same way whoever replays it and however it was
-// gathered; at the end all are.
+// inOrder: at every unit of a stream exactly the units are known that may be, in the same way whoever replays it and
+// however it was gathered; at the end all are.
 func inOrder(t testing.TB, e *entry) {
 	e.forMemories(t, func(p player, spec model.Spec) {
 		events := e.world.set.Log.All()
@@ -100,11 +103,11 @@ func inOrder(t testing.TB, e *entry) {
 					t.Fatalf("%s: %d events are known at unit %d, want %d", order, j.events, step.Number, want)
 				}
 				if !same(p.snapshot(t), after[j.events/batchSize]) {
-					t.Fatalf("%s: unit %d finds something else in memory than the %d events alone leave there", order, step.Number, j.events)
+					t.Fatalf("%s: unit %d finds something else than %d events leave", order, step.Number, j.events)
 				}
 			}
 			if j.events != events.Len() || !same(p.snapshot(t), after[len(after)-1]) {
-				t.Errorf("%s: %d of %d events are known at the end, or not as they should be", order, j.events, events.Len())
+				t.Errorf("%s: %d of %d events are known at the end, or something else", order, j.events, events.Len())
 			}
 		}
 	})
@@ -122,7 +125,8 @@ func (opposites) Draw(pos event.Span, out []sample.Query) {
 
 func (opposites) Reset() {}
 
-// unitByUnit is what another player of the same seed remembers after 0, 1, 2, … units. A model is told in the step that asks.
+// unitByUnit is what another player of the same seed remembers after 0, 1, 2, … units. A model is told in the step
+// that asks.
 func (e *entry) unitByUnit(t testing.TB, spec model.Spec) [][]tensor.Named {
 	t.Helper()
 	p := e.build(t, spec)
@@ -148,8 +152,8 @@ func (e *entry) unitByUnit(t testing.TB, spec model.Spec) [][]tensor.Named {
 	return list
 }
 
-// rewinds: an evaluation leaves what was remembered before it, and so does one that is interrupted; after a validation the validation events
-// are remembered too.
+// rewinds: an evaluation leaves what was remembered before it, and so does one that is interrupted; after a
+// validation the validation events are remembered too.
 func rewinds(t testing.TB, e *entry) {
 	e.forMemories(t, func(p player, spec model.Spec) {
 		for _, order := range model.Orders() {
@@ -184,7 +188,8 @@ func rewinds(t testing.TB, e *entry) {
 }
 
 func (w *world) part(p eval.Part) *event.Log {
-	return [...]*event.Log{eval.Val: w.split.Val, eval.NewVal: w.split.NewVal, eval.Test: w.split.Test, eval.NewTest: w.split.NewTest}[p]
+	s := w.split
+	return [...]*event.Log{eval.Val: s.Val, eval.NewVal: s.NewVal, eval.Test: s.Test, eval.NewTest: s.NewTest}[p]
 }
 
 // interrupted is a protocol, and a context that ends after so many batches of passes over a part of that length.

@@ -15,7 +15,8 @@ import (
 	"github.com/dygmamba/dygmamba/train"
 )
 
-// travels: a model comes back from its configuration as JSON and from a checkpoint with its parameters and all that it remembers.
+// travels: a model comes back from its configuration as JSON and from a checkpoint with its parameters and all that
+// it remembers.
 func travels(t testing.TB, e *entry) {
 	qs := e.world.queries(24)
 	for _, spec := range e.specs {
@@ -179,14 +180,15 @@ func grows(t testing.TB, e *entry) {
 	})
 }
 
-// recordable: answers and what is remembered come out the same where steps are recorded and replayed, also after tables have moved.
+// recordable: answers and what is remembered come out the same where steps are recorded and replayed, also after
+// tables have moved.
 func recordable(t testing.TB, e *entry) {
 	if !e.factory.Trains || onGPU() {
 		return // where they are
 	}
 	const n = 15
 	all := e.world.queries(6 * n)
-	for _, spec := range e.specs {
+	for _, spec := range e.forms {
 		plain := e.build(t, spec)
 		deck := e.buildIn(t, e.world, recorded.New(e.devices[1]), spec, 1)
 		for i := range len(all) / n {
@@ -197,7 +199,7 @@ func recordable(t testing.TB, e *entry) {
 			qs := all[i*n : (i+1)*n]
 			got, want := deck.ask(t, e.world.past, qs), plain.ask(t, e.world.past, qs)
 			if at, yes := differ(got, want); yes {
-				t.Fatalf("query %d of batch %d is answered with %v, and with %v where steps are recorded", at, i, want[at], got[at])
+				t.Fatalf("query %d of batch %d: %v, and %v where steps are recorded", at, i, want[at], got[at])
 			}
 			for _, p := range []player{plain, deck} {
 				p.goOn(t, e.world, spec, i)
@@ -214,7 +216,7 @@ func tidy(t testing.TB, e *entry) {
 	if !e.factory.Trains {
 		return
 	}
-	e.inOrders(func(spec model.Spec) {
+	e.inOrders(e.forms, func(spec model.Spec) {
 		dev := dry.New(0)
 		l, err := train.NewLearner(e.factory, e.world.environment(dev, 1), spec, train.Link{})
 		if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// TestNewModel: a model that nobody has heard of keeps every promise, with nothing changed anywhere. All that it is stands below.
+// TestNewModel: a model that nobody has heard of keeps every promise, with nothing changed anywhere. All that it is
+// stands below.
 func TestNewModel(t *testing.T) { Conform(t, "toy", toyFactory(asItIs)) }
 
 type toyConfig struct {
@@ -29,16 +30,16 @@ func (c toyConfig) Check() error {
 
 func toyFactory(made func(*toy) model.Model) model.Factory {
 	return model.Make(model.Kind[toyConfig]{
-		Summary: "nodes that meet exchange what they are", Default: toyConfig{Dim: 100}, Lighter: "a smaller memory_dim",
-		Remembers: true, InArrival: []string{"released"},
+		Summary: "nodes that meet exchange what they are", Lighter: "a smaller memory_dim",
+		Default: toyConfig{Dim: 100}, Remembers: true, InArrival: []string{"released"},
 		Build: func(env model.Env, c toyConfig) (model.Model, error) { return made(newToy(env, c)), nil },
 	})
 }
 
 func asItIs(m *toy) model.Model { return m }
 
-// toy remembers a vector of each node. An embedding is made of that and of how long ago the node did anything; who meets takes over what the
-// other was.
+// toy remembers a vector of each node. An embedding is made of that and of how long ago the node did anything; who
+// meets takes over what the other was.
 type toy struct {
 	cfg    toyConfig
 	params *nn.Params

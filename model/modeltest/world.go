@@ -20,8 +20,9 @@ const (
 	stranger  = event.Node(500)
 )
 
-// world is where models are tried: few nodes that meet often, many events of one instant, also across units, loops, nodes that are
-// both sources and destinations, nodes that nobody has seen, and times like Unix times, which float32 rounds to minutes.
+// world is where models are tried: few nodes that meet often, many events of one instant, also across units, loops,
+// nodes that are both sources and destinations, nodes that nobody has seen, and times like Unix times, which float32
+// rounds to minutes.
 type world struct {
 	set   *dataset.Set
 	split *dataset.Split
@@ -81,12 +82,12 @@ func noise(rng *rand.Rand, rows, cols int) dataset.Features {
 // check sees that the world has all that the checks need.
 func (w *world) check(t testing.TB) {
 	t.Helper()
-	parts := map[int]string{}
+	parts, s := map[int]string{}, w.split
 	for name, l := range map[string]*event.Log{
-		"train": w.split.Train, "val": w.split.Val, "test": w.split.Test, "new val": w.split.NewVal, "new test": w.split.NewTest,
+		"train": s.Train, "val": s.Val, "test": s.Test, "new val": s.NewVal, "new test": s.NewTest,
 	} {
 		if other, twice := parts[l.Len()]; twice || l.Len() <= batchSize {
-			t.Fatalf("%s and %q have %d events, want more than a batch, and numbers that tell them apart", name, other, l.Len())
+			t.Fatalf("%s and %q have %d events, want more, and numbers that tell them apart", name, other, l.Len())
 		}
 		parts[l.Len()] = name
 	}
@@ -107,8 +108,8 @@ func (w *world) cuts() []int {
 	return list
 }
 
-// queries are of every kind: about what happens, and what does not, at the time of an event, between two, before the first and after the
-// last, about loops and about strangers.
+// queries are of every kind: about what happens, and what does not, at the time of an event, between two, before the
+// first and after the last, about loops and about strangers.
 func (w *world) queries(n int) []sample.Query {
 	rng := rand.New(rand.NewPCG(2, 2))
 	var qs []sample.Query
