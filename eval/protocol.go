@@ -117,9 +117,7 @@ func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 // events, those of NewVal and NewTest from their own; each part has its seed. Inductive ones had not met when the part's period began.
 func (p *Protocol) Pass(part Part, strategy string) (replay.Pass, error) {
 	if p.Task() == NodeClassification {
-		return replay.Pass{
-			Past: p.full(), BatchSize: p.options.BatchSize, Seed: 1, Threads: p.options.Threads, Order: p.options.Order, OnBatch: p.options.OnBatch,
-		}, nil
+		return p.pass(p.full(), nil, 1), nil
 	}
 	key := part.String() + "/" + strategy
 	n, made := p.negatives[key]

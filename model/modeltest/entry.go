@@ -80,7 +80,7 @@ func (e *entry) small(t testing.TB, preset string, settings ...string) model.Spe
 		key, _, _ := strings.Cut(s, "=")
 		return !slices.Contains(e.factory.Keys(), key)
 	})
-	data := model.Data{Name: e.world.set.Name}
+	data := model.Data{Name: e.world.set.Name, EdgeDim: edgeDim}
 	spec, err := e.factory.Spec(preset, data, settings...)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/device/dry"
 	"github.com/dygmamba/dygmamba/device/recorded"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -64,7 +65,7 @@ func travels(t testing.TB, e *entry) {
 // load takes over a checkpoint.
 func (p player) load(f checkpoint.File) error {
 	if p.model != nil {
-		return train.Restore(p.model, f)
+		return train.Restore(p.model, nil, f)
 	}
 	if p.memory() == nil {
 		return nil
@@ -218,7 +219,7 @@ func tidy(t testing.TB, e *entry) {
 	}
 	e.inOrders(e.forms, func(spec model.Spec) {
 		dev := dry.New(0)
-		l, err := train.NewLearner(e.factory, e.world.environment(dev, 1), spec, train.Link{})
+		l, err := train.NewLearner(e.factory, e.world.environment(dev, 1), spec, eval.LinkPrediction)
 		if err != nil {
 			t.Fatal(err)
 		}

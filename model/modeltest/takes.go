@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -33,7 +34,7 @@ func steady(t testing.TB, e *entry) {
 		if spec.Order != "" {
 			spec.Order = model.Arrival // commits in the step
 		}
-		l, err := train.NewLearner(e.factory, e.world.environment(e.devices[1], 1), spec, train.Link{})
+		l, err := train.NewLearner(e.factory, e.world.environment(e.devices[1], 1), spec, eval.LinkPrediction)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func newWorld(t testing.TB, features bool) *world {
 	}
 	w := &world{set: &dataset.Set{Name: "conformance", Log: log, Sampling: dataset.Native}, past: index.Freeze(log)}
 	if features {
-		w.set.Node, w.set.Edge = noise(rng, 1+numNodes, 3), noise(rng, 1+numEvents, 2)
+		w.set.Node, w.set.Edge = noise(rng, 1+numNodes, nodeDim), noise(rng, 1+numEvents, edgeDim)
 	}
 	var err error
 	if w.split, err = dataset.NewSplit(log, dataset.SplitOptions{Sampling: w.set.Sampling, Seed: 3}); err != nil {
@@ -70,6 +70,9 @@ func meeting(rng *rand.Rand, at event.Time) event.Event {
 	}
 	return e
 }
+
+// How wide the features of the streams are that have some.
+const nodeDim, edgeDim = 3, 2
 
 func noise(rng *rand.Rand, rows, cols int) dataset.Features {
 	f := dataset.Features{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}

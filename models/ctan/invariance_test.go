@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
@@ -27,7 +28,7 @@ func learner(t testing.TB, threads int, settings ...string) (*train.Learner, *be
 		t.Fatal(err)
 	}
 	dev, log := modeltest.Device(t, threads), toyLog(t)
-	l, err := train.NewLearner(Factory, environment(t, dev, log), spec, "")
+	l, err := train.NewLearner(Factory, environment(t, dev, log), spec, eval.LinkPrediction)
 	if err != nil {
 		t.Fatal(err)
 	}
