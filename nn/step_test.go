@@ -45,7 +45,9 @@ const (
 
 // still tells parameters that need not move: the backward direction of BiLSTM.Ends starts from a state of zeros and
 // takes one step, and what is added to all scores of a softmax changes it by rounding at most.
-func still(name string) bool { return name == "0.lstm.weight_hh_l0_reverse" || name == "0.weightagg.bias" }
+func still(name string) bool {
+	return name == "0.lstm.weight_hh_l0_reverse" || name == "0.weightagg.bias"
+}
 
 func newNet(dev device.Device) *net {
 	n := &net{params: nn.NewParams(7), tape: grad.NewTape(dev, true), one: []float32{1, 2, 3}}
