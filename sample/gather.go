@@ -98,6 +98,7 @@ func (w *work) recent() {
 func (w *work) picked() {
 	n, half := len(w.batch.Queries), w.batch.positives()
 	for d := range w.draws {
+		w.draws[d].expect()
 		w.resize(d, w.draws[d].used)
 		w.draws[d].picks = resize(w.draws[d].picks, w.draws[d].rows*w.draws[d].most)
 	}
@@ -108,6 +109,18 @@ func (w *work) picked() {
 	}
 	if w.plan.Counts != NoCounts {
 		w.parallel(n, (*worker).count)
+	}
+}
+
+// expect makes room for as many neighbours as a Picker may choose, which with replacement are more than there are.
+func (s *drawn) expect() {
+	if !s.isRoot() {
+		return
+	}
+	for i, n := range s.used {
+		if n > 0 {
+			s.used[i] = int32(s.most)
+		}
 	}
 }
 

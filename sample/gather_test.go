@@ -290,3 +290,27 @@ func TestShapes(t *testing.T) {
 		seen[b.Shape()] = i
 	}
 }
+
+// TestPickedRowsWithoutALength: a row whose neighbours are picked with replacement has room for all of them, however few there are.
+func TestPickedRowsWithoutALength(t *testing.T) {
+	view := past(t, [2]event.Node{1, 2}, [2]event.Node{1, 3})
+	for _, strategy := range []string{Uniform, TimeAware} {
+		picker, err := NewPicker(PickerOptions{Strategy: strategy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b Batch
+		plan := Plan{Draws: Both(Draw{Neighbors: 5, RowMultiple: 4, Target: TargetFirst}), Picker: picker}
+		Gather(view, plan, []Query{{1, 2, 100}, {9, 1, 100}}, &b)
+		for d, want := range []int{8, 8} {
+			if got := b.Rows[d].Len; got != want {
+				t.Errorf("%s: rows of draw %d are %d long, want %d", strategy, d, got, want)
+			}
+		}
+		for i, n := range b.Rows[0].Node[:8] {
+			if met := n == 2 || n == 3; met != (i >= 3) {
+				t.Errorf("%s: position %d of %v", strategy, i, b.Rows[0].Node[:8])
+			}
+		}
+	}
+}
