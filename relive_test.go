@@ -82,6 +82,11 @@ func TestRelive(t *testing.T) {
 	if want := []int{10, 10, 5}; !slices.Equal(c.units, want) {
 		t.Errorf("it learned of units of %v, want each once: %v", c.units, want)
 	}
+	for range 2 { // also when nothing has changed since
+		if got, err := p.Score(t.Context(), at(100)); err != nil || got[0] != 25 {
+			t.Errorf("asked again it has observed %v, %v; want 25", got, err)
+		}
+	}
 	if why, err := p.Explain(t.Context(), at(5)); err != nil || why[0].Logit != 10 {
 		t.Errorf("explained %v, %v; want 10 events", why, err)
 	}

@@ -116,7 +116,10 @@ func (s *stream) reach(ctx context.Context, n int) error {
 	if err := s.take(); err != nil {
 		return err
 	}
-	if s.short && n != s.seen { // back to before the unit that was short
+	if s.seen == n {
+		return nil
+	}
+	if s.short { // back to before the unit that was short
 		if err := s.memory.Restore(s.before); err != nil {
 			return err
 		}

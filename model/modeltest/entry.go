@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
@@ -229,4 +230,12 @@ func jsonOf(t testing.TB, value any) string {
 		t.Fatal(err)
 	}
 	return string(raw)
+}
+
+// Small is a configuration of an entry of the catalogue that keeps every promise and is quick to try, and the data set
+// that goes with it.
+func Small(t testing.TB, name string, f model.Factory) (model.Spec, *dataset.Set) {
+	t.Helper()
+	e := newEntry(t, name, f)
+	return e.specs[0], e.world.set
 }
