@@ -99,6 +99,11 @@ func (p *Predictor) Ingest(events []event.Event) error {
 			return fmt.Errorf("ingest: event %d: %w", i, err)
 		}
 	}
+	if p.stream != nil {
+		if err := p.stream.makeRoom(events); err != nil {
+			return fmt.Errorf("ingest: %w", err)
+		}
+	}
 	if p.live == nil {
 		p.log = p.log.Select(func(int) bool { return true }) // the set's own stays as it is
 		p.live = index.NewLive()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
@@ -19,6 +20,7 @@ type counter struct {
 	params *nn.Params
 	seen   uint64
 	units  []int // that it was told of
+	most   int   // nodes for which there is memory; 0: any
 }
 
 func (c *counter) Plan() sample.Plan     { return sample.Plan{} }
@@ -26,7 +28,12 @@ func (c *counter) UnitPlan() sample.Plan { return sample.Plan{} }
 func (c *counter) Params() *nn.Params    { return c.params }
 func (c *counter) Head() model.Head      { return c }
 func (c *counter) Close()                { c.params.Close() }
-func (c *counter) Grow(int)              {}
+
+func (c *counter) Grow(nodes int) {
+	if c.most > 0 && nodes > c.most {
+		panic(&device.OutOfMemory{Device: "small", Need: int64(nodes)})
+	}
+}
 
 func (c *counter) Commit(_ *grad.Tape, b *sample.Batch, _ *model.Embedding) {
 	c.seen += uint64(b.Events.Len())
@@ -108,6 +115,12 @@ func TestRelive(t *testing.T) {
 	}
 	if err := p.Ingest([]event.Event{{Src: 1, Dst: 2, Time: 300}, {Src: 0, Dst: 2, Time: 1}}); err == nil || p.log.Len() != 32 {
 		t.Errorf("took an event that is none, %v; there are %d", err, p.log.Len())
+	}
+
+	// Nodes for which there is no memory are refused, with all that came with them.
+	c.most = 1000
+	if err := p.Ingest([]event.Event{{Src: 1, Dst: 2, Time: 300}, {Src: 1, Dst: 1000, Time: 301}}); err == nil || p.log.Len() != 32 {
+		t.Errorf("took an event of a node without memory, %v; there are %d", err, p.log.Len())
 	}
 
 	// An evaluation goes on from what the checkpoint held, and queries from what they had lived through.

@@ -42,7 +42,15 @@ func (s *stream) grow(log *event.Log, past index.View) {
 		}
 	}
 	s.log, s.known, s.pass.Past = log, log.Len(), past
-	s.room(log.NumNodes())
+}
+
+// makeRoom lets the model remember the nodes of events that are to come.
+func (s *stream) makeRoom(events []event.Event) error {
+	most := event.Node(0)
+	for _, e := range events {
+		most = max(most, e.Src, e.Dst)
+	}
+	return tensor.Guard(func() { s.room(int(most) + 1) })
 }
 
 // lose notes that something else is remembered than the first events.
