@@ -286,6 +286,22 @@ var checks = map[string]func(n, w int) check{
 	"attention":        func(n, w int) check { return attentionCheck(n, w, nil) },
 	"attention/masked": func(n, w int) check { return attentionCheck(n, w, someZeros(n*5, 5)) },
 
+	"self-attention": func(n, w int) check {
+		const heads, L = 2, 9 // long enough for products
+		c := heads * w
+		mask := someZeros(n*L, 4)
+		return check{
+			[]input{of(n, L, 3*c)},
+			func(tp *grad.Tape, in tensors) *tensor.Tensor {
+				return grad.SelfAttention(tp, in[0], grad.Heads{Heads: heads, Mask: tp.Ints(mask), Fill: -1e10})
+			},
+			func(in [][]float64) []float64 {
+				q, k, v := columns64(in[0], 3*c, 0, c), columns64(in[0], 3*c, c, 2*c), columns64(in[0], 3*c, 2*c, 3*c)
+				return attention64(q, k, v, heads, L, L, w, mask, -1e10)
+			},
+		}
+	},
+
 	"pool": func(n, w int) check {
 		const P = 5
 		return check{

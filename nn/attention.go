@@ -55,6 +55,12 @@ func (l MultiHead) heads(mask device.Ints, drop float32) grad.Heads {
 	return grad.Heads{Heads: l.Heads, Mask: mask, Fill: float32(math.Inf(-1)), Drop: drop}
 }
 
+// Self lets every step of x [B, L, a] attend to all steps, as Forward of x to itself does. One product makes queries, keys and values.
+func (l MultiHead) Self(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
+	qkv := grad.Linear(tp, x, l.In, l.InBias, device.Identity)                                      // [B, L, 3a]
+	return l.Out.Forward(tp, grad.SelfAttention(tp, qkv, grad.Heads{Heads: l.Heads, Drop: l.Rate})) // [B, L, a]
+}
+
 // Transformer is a layer of attention and feed-forward, each with a residual and a norm.
 type Transformer struct {
 	Attention    MultiHead
@@ -84,7 +90,7 @@ func (l *Transformer) PostNorm(tp *grad.Tape, query, keys *tensor.Tensor, mask d
 // PreNorm is the layer that normalises before attention and feed-forward (DyGFormer): y = x + drop(att(LN₀ x)), y + ffn(LN₁ y).
 func (l *Transformer) PreNorm(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
 	n := l.Norm0.Forward(tp, x)
-	y := grad.Add(tp, x, grad.Dropout(tp, l.Attention.Forward(tp, n, n, device.Ints{}), l.Rate))
+	y := grad.Add(tp, x, grad.Dropout(tp, l.Attention.Self(tp, n), l.Rate))
 	return grad.Add(tp, y, l.FeedForward.Forward(tp, l.Norm1.Forward(tp, y)))
 }
 

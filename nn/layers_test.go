@@ -229,6 +229,27 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// TestSelf compares attention of a sequence to itself with attention to any keys.
+func TestSelf(t *testing.T) {
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	p := nn.NewParams(5)
+	l := nn.NewMultiHead(p.In("l"), 20, 2, 0)
+	p.Place(dev)
+	tp := grad.NewTape(dev, false)
+	wave := make([]float32, 3*9*20)
+	for i := range wave {
+		wave[i] = float32(math.Sin(float64(i * i)))
+	}
+	x := tp.Floats(wave, 3, 9, 20)
+	got, want := read(dev, l.Self(tp, x)), read(dev, l.Forward(tp, x, x, device.Ints{}))
+	for i := range want {
+		if math.Abs(float64(got[i]-want[i])) > 1e-6 {
+			t.Fatalf("number %d is %v, want %v", i, got[i], want[i])
+		}
+	}
+}
+
 func read(dev device.Device, x *tensor.Tensor) []float32 {
 	out := make([]float32, x.Len())
 	dev.Read(out, x.Data)
