@@ -44,7 +44,7 @@ type Device struct {
 	readings [maxReadings]reading
 	tickets  int // of readings, given out so far
 
-	one, zero float32 // cuBLAS reads its factors through pointers
+	one, zero, alpha float32 // cuBLAS reads its factors through pointers
 }
 
 var (
