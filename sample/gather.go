@@ -50,7 +50,10 @@ func (g Gatherer) byCall(past index.View, p Plan, qs []Query, b *Batch) {
 	b.Queries = append(b.Queries[:0], qs...)
 	b.Rows, b.Gaps = b.Rows[:0], b.Gaps[:0]
 	b.Calls = b.Calls[:0]
-	for lo, hi := 0, b.positives(); lo < len(qs); lo, hi = hi, min(len(qs), hi+max(1, b.positives())) {
+	for lo, hi := 0, b.positives(); ; lo, hi = hi, min(len(qs), hi+max(1, b.positives())) {
+		if lo == len(qs) && len(b.Calls) > 0 { // no queries are one call too
+			return
+		}
 		if len(b.Calls) == len(b.spare) {
 			b.spare = append(b.spare, new(Batch))
 		}

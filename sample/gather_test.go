@@ -314,3 +314,31 @@ func TestPickedRowsWithoutALength(t *testing.T) {
 		}
 	}
 }
+
+// TestAtMost: no batch has longer rows than the plan can ask for, and one of a node with a long past has as long ones.
+func TestAtMost(t *testing.T) {
+	var meetings [][2]event.Node
+	for range 20 {
+		meetings = append(meetings, [2]event.Node{1, 2})
+	}
+	view := past(t, meetings...)
+	plan := Plan{Draws: Both(Draw{Neighbors: 9, RowMultiple: 4, Target: TargetLast}), ByCall: true}
+	most := plan.AtMost()
+	for at, want := range map[float64]int{1: 4, 4: 4, 5: 8, 100: 12} {
+		var b, fixed Batch
+		Gather(view, plan, []Query{{1, 2, at}}, &b)
+		Gather(view, most, []Query{{1, 2, at}}, &fixed)
+		if got := b.Calls[0].Rows[0].Len; got != want {
+			t.Errorf("at %v rows are %d long, want %d", at, got, want)
+		}
+		if got := fixed.Calls[0].Rows[0].Len; got != 12 || plan.Longest() != 12 || most.Longest() != 12 {
+			t.Errorf("rows are %d long, at most %d and %d; want 12", got, plan.Longest(), most.Longest())
+		}
+	}
+	if plan.Draws[0].RowLen != 0 {
+		t.Error("the plan itself has changed")
+	}
+	if got, want := plan.Bytes(10), 10*2*12*16.0; got != want {
+		t.Errorf("a batch takes %v bytes, want %v", got, want)
+	}
+}

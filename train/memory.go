@@ -105,7 +105,7 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 	}
 	events := r.Protocol.Split().Train.All()
 	n := min(events.Len(), batch)
-	for step, err := range pass.Batches(ctx, l.Model, events.Slice(events.Len()-n, events.Len())) {
+	for step, err := range pass.Batches(ctx, longest{l.Model}, events.Slice(events.Len()-n, events.Len())) {
 		if err != nil {
 			return need, err
 		}
@@ -140,6 +140,11 @@ func remember(ctx context.Context, pass replay.Pass, s *model.Scorer, step *repl
 	}
 	return pass.Remember(ctx, m, step.Span)
 }
+
+// longest asks for rows that are as long as any that the model will see.
+type longest struct{ model.Model }
+
+func (m longest) Plan() sample.Plan { return m.Model.Plan().AtMost() }
 
 // echo stands in for negatives: the positives again, which take as much memory.
 type echo struct{}
