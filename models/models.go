@@ -7,6 +7,7 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models/cawn"
 	"github.com/dygmamba/dygmamba/models/ctan"
+	"github.com/dygmamba/dygmamba/models/dygformer"
 	"github.com/dygmamba/dygmamba/models/dygmamba"
 	"github.com/dygmamba/dygmamba/models/edgebank"
 	"github.com/dygmamba/dygmamba/models/graphmixer"
@@ -17,6 +18,7 @@ import (
 var All = map[string]model.Factory{
 	"cawn":       cawn.Factory,
 	"ctan":       ctan.Factory,
+	"dygformer":  dygformer.Factory,
 	"dygmamba":   dygmamba.Factory,
 	"dygmamba-a": dygmamba.FactoryA,
 	"dygmamba-b": dygmamba.FactoryB,
