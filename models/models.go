@@ -16,19 +16,20 @@ import (
 
 // All is the catalogue, by the names the command line takes.
 var All = map[string]model.Factory{
-	"cawn":       cawn.Factory,
-	"ctan":       ctan.Factory,
-	"dygformer":  dygformer.Factory,
-	"dygmamba":   dygmamba.Factory,
-	"dygmamba-a": dygmamba.FactoryA,
-	"dygmamba-b": dygmamba.FactoryB,
-	"dygmamba-c": dygmamba.FactoryC,
-	"dygmamba-d": dygmamba.FactoryD,
-	"dygmamba-e": dygmamba.FactoryE,
-	"dygmamba-f": dygmamba.FactoryF,
-	"edgebank":   edgebank.Factory,
-	"graphmixer": graphmixer.Factory,
-	"tcl":        tcl.Factory,
+	"cawn":            cawn.Factory,
+	"ctan":            ctan.Factory,
+	"dygformer":       dygformer.Factory,
+	"dygformer-mamba": dygformer.FactoryMamba,
+	"dygmamba":        dygmamba.Factory,
+	"dygmamba-a":      dygmamba.FactoryA,
+	"dygmamba-b":      dygmamba.FactoryB,
+	"dygmamba-c":      dygmamba.FactoryC,
+	"dygmamba-d":      dygmamba.FactoryD,
+	"dygmamba-e":      dygmamba.FactoryE,
+	"dygmamba-f":      dygmamba.FactoryF,
+	"edgebank":        edgebank.Factory,
+	"graphmixer":      graphmixer.Factory,
+	"tcl":             tcl.Factory,
 }
 
 // Names lists the models in the order of the alphabet: all, or those that learn.

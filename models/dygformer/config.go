@@ -7,18 +7,33 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
+// Layers that read the sequence: DyGFormer's own, or Mamba blocks.
+const (
+	Transformer = "transformer"
+	Mamba       = "mamba"
+)
+
+// stateDim is the size of a channel's state, convWidth the span of the convolution before it: the defaults of the Mamba
+// library.
+const (
+	stateDim  = 16
+	convWidth = 4
+)
+
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {
+	Layer string `json:"layer" about:"what reads the sequence: transformer or mamba"`
+
 	Patch   int           `json:"patch_size" about:"p: events that make one step"`
 	Length  int           `json:"max_input_sequence_length" about:"L: itself, and latest events of a node"` // 1 and L−1
 	Padding model.Padding `json:"padding" about:"call: rows as long as the call's longest; fixed: as L"`
 
 	Channel int     `json:"channel_embedding_dim" about:"d: width of each of the four channels"`
 	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
-	Layers  int     `json:"num_layers" about:"of the Transformer"`
-	Heads   int     `json:"num_heads" about:"of each layer's attention"`
-	Dropout float64 `json:"dropout" about:"share left out at random in training"`
+	Layers  int     `json:"num_layers" about:"layers that read the sequence"`
+	Heads   int     `json:"num_heads" about:"of a Transformer layer's attention"`                 // mamba has none
+	Dropout float64 `json:"dropout" about:"share a Transformer leaves out at random in training"` // mamba: none
 	NodeDim int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
 	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
 
@@ -28,7 +43,7 @@ type Config struct {
 
 // Default is the released program's configuration for a data set it has no better one for.
 var Default = Config{
-	Patch: 1, Length: 32, Padding: model.PadCall, Channel: 50, TimeDim: 100, Layers: 2, Heads: 2, Dropout: 0.1,
+	Layer: Transformer, Patch: 1, Length: 32, Padding: model.PadCall, Channel: 50, TimeDim: 100, Layers: 2, Heads: 2, Dropout: 0.1,
 	NodeDim: 172, EdgeDim: 172,
 }
 
@@ -59,7 +74,9 @@ func (c Config) Check() error {
 		return err
 	}
 	switch {
-	case c.Width()%c.Heads != 0:
+	case c.Layer != Transformer && c.Layer != Mamba:
+		return fmt.Errorf("layer is %q, must be %q or %q", c.Layer, Transformer, Mamba)
+	case c.Layer == Transformer && c.Width()%c.Heads != 0:
 		return fmt.Errorf("num_heads is %d, must divide 4·channel_embedding_dim = %d", c.Heads, c.Width())
 	case c.TimeDim < 2:
 		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.TimeDim)
@@ -78,6 +95,9 @@ func (c Config) Conditions() []string { return c.Padding.Conditions() }
 // Brief is the settings in a few words.
 func (c Config) Brief() string {
 	s := fmt.Sprintf("L & p %d & %d, dropout %v, padding %s", c.Length, c.Patch, c.Dropout, c.Padding)
+	if c.Layer == Mamba {
+		s = fmt.Sprintf("L & p %d & %d, padding %s", c.Length, c.Patch, c.Padding)
+	}
 	if c.FreezeTime {
 		s += ", time encoder frozen"
 	}

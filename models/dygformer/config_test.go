@@ -108,6 +108,10 @@ func TestTold(t *testing.T) {
 	if err != nil || s.Brief() != want {
 		t.Errorf("in brief %q, %v, want %q", s.Brief(), err, want)
 	}
+	s, err = dygformer.FactoryMamba.Spec("", model.Data{Name: "enron"})
+	if want := "L & p 256 & 8, padding call"; err != nil || s.Brief() != want { // it drops nothing
+		t.Errorf("in brief %q, %v, want %q", s.Brief(), err, want)
+	}
 }
 
 func TestBadConfigurations(t *testing.T) {
@@ -119,6 +123,7 @@ func TestBadConfigurations(t *testing.T) {
 		"dropout=1":                           "must be at least 0 and below 1",
 		"dropout=NaN":                         "dropout is NaN",
 		"time_feat_dim=1":                     "must be at least 2",
+		"layer=lstm":                          `layer is "lstm", must be "transformer" or "mamba"`,
 		"padding=none":                        `padding is "none", must be "fixed" or "call"`,
 		"max_interaction_times=5":             `no key "max_interaction_times"`,
 	} {
@@ -163,17 +168,24 @@ func TestParameterCounts(t *testing.T) {
 	}
 }
 
-// TestConfigFromTensors: weights of the released program are recognised by their shapes.
+// TestConfigFromTensors: weights are recognised by their shapes, those of the released program among them.
 func TestConfigFromTensors(t *testing.T) {
+	for layer, f := range factories {
+		t.Run(layer, func(t *testing.T) { testShapes(t, layer, f) })
+	}
+}
+
+func testShapes(t *testing.T, layer string, f model.Factory) {
 	want := with(func(c *dygformer.Config) {
 		c.Patch, c.Channel, c.TimeDim, c.Layers, c.NodeDim, c.EdgeDim, c.Length = 3, 8, 10, 4, 11, 5, 64
+		c.Layer = layer
 	})
-	base, err := dygformer.Factory.Spec("released", model.Data{Name: "uci"})
+	base, err := f.Spec("released", model.Data{Name: "uci"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	shapes := func() map[string][]int { return modeltest.Shapes(dygformer.Table(want)) }
-	s, err := dygformer.Factory.FromTensors(base, shapes(), "max_input_sequence_length=64")
+	s, err := f.FromTensors(base, shapes(), "max_input_sequence_length=64")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,14 +194,18 @@ func TestConfigFromTensors(t *testing.T) {
 	}
 	refused := func(what, complaint string, shapes map[string][]int, settings ...string) {
 		t.Helper()
-		_, err := dygformer.Factory.FromTensors(base, shapes, settings...)
+		_, err := f.FromTensors(base, shapes, settings...)
 		if err == nil || !strings.Contains(err.Error(), complaint) {
 			t.Errorf("%s: %v, want %q", what, err, complaint)
 		}
 	}
 	refused("another patch size", "the configuration makes it", shapes(), "patch_size=16")
-	refused("heads that do not fit", "must divide", shapes(), "num_heads=5")
-	for _, missing := range []string{"1.fc2.bias", "0.output_layer.weight", "0.transformers.3.norm_layers.1.bias"} {
+	names := []string{"1.fc2.bias", "0.output_layer.weight"}
+	if layer == "transformer" {
+		refused("heads that do not fit", "must divide", shapes(), "num_heads=5")
+		names = append(names, "0.transformers.3.norm_layers.1.bias")
+	}
+	for _, missing := range names {
 		m := shapes()
 		delete(m, missing)
 		refused("without "+missing, missing+" is missing", m)

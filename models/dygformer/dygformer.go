@@ -3,6 +3,8 @@
 // Both nodes' latest neighbours, each with how often it occurs on either side, are cut into patches. The patches of the
 // source and those of the destination form one sequence, so that attention sees what the two have in common. Rows are
 // as long as the longest history of their call, and nothing hides the padding: Config.Padding.
+//
+// With Mamba blocks in place of the Transformer's layers it is the ablation G of DyGMamba (Ding et al., TMLR 2025).
 package dygformer
 
 import (
@@ -17,14 +19,22 @@ import (
 )
 
 // Factory builds DyGFormer.
-var Factory = model.Make(model.Kind[Config]{
-	Summary: "a Transformer over both nodes' joined histories (DyGFormer)",
-	Default: Default, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table,
-	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
-	Imported: func(c *Config) { c.ExactTimes = true },
-	Lighter:  "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
-	Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
-})
+var Factory = factory(Transformer, "a Transformer over both nodes' joined histories (DyGFormer)")
+
+// FactoryMamba builds the DyGMamba paper's variant G.
+var FactoryMamba = factory(Mamba, "DyGFormer with Mamba blocks instead of its Transformer (variant G of DyGMamba)")
+
+func factory(layer, summary string) model.Factory {
+	c := Default
+	c.Layer = layer
+	return model.Make(model.Kind[Config]{
+		Summary: summary, Default: c, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table,
+		// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
+		Imported: func(c *Config) { c.ExactTimes = true },
+		Lighter:  "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
+		Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	})
+}
 
 // Model is DyGFormer on a device. One goroutine at a time may use it.
 type Model struct {
@@ -35,10 +45,13 @@ type Model struct {
 	time     nn.TimeEncoder
 	counts   [2]nn.Linear // of how often a neighbour occurs
 	channels []channel
-	layers   []*nn.Transformer
+	layers   []layer
 	output   nn.Linear
 	head     model.Head
 }
+
+// layer reads sequences, [n, P, 4d] → [n, P, 4d].
+type layer func(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor
 
 // New builds the model with initial weights.
 func New(env model.Env, c Config) (*Model, error) {
@@ -77,12 +90,20 @@ func declare(c Config, seed uint64) *Model {
 	m.counts = [2]nn.Linear{nn.NewLinear(f.In("0"), 1, c.Channel), nn.NewLinear(f.In("2"), c.Channel, c.Channel)}
 	m.declareChannels(s.In("projection_layer"))
 	for l := range c.Layers {
-		in := s.In("transformers").In(fmt.Sprint(l))
-		m.layers = append(m.layers, nn.NewTransformer(in, c.Width(), c.Heads, device.GELU, float32(c.Dropout)))
+		m.layers = append(m.layers, declareLayer(s, l, c))
 	}
 	m.output = nn.NewLinear(s.In("output_layer"), c.Width(), c.NodeDim)
 	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), 2*c.NodeDim, c.NodeDim, 1)}
 	return m
+}
+
+func declareLayer(s nn.Scope, l int, c Config) layer {
+	if c.Layer == Mamba {
+		block := nn.NewMamba(s.In("mamba").In(fmt.Sprint(l)), c.Width(), stateDim, convWidth)
+		return func(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor { return grad.Add(tp, block.Forward(tp, h), h) }
+	}
+	s = s.In("transformers").In(fmt.Sprint(l))
+	return nn.NewTransformer(s, c.Width(), c.Heads, device.GELU, float32(c.Dropout)).PreNorm
 }
 
 // Config is the model's configuration.
@@ -111,7 +132,7 @@ func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 	m.input.load(tp, b)
 	h := m.encode(tp) // [n, P, 4d]: the source's patches, then the destination's
 	for _, layer := range m.layers {
-		h = layer.PreNorm(tp, h)
+		h = layer(tp, h)
 	}
 	return model.Embedding{Src: m.describe(tp, m.input.src, h), Dst: m.describe(tp, m.input.dst, h)}
 }

@@ -14,7 +14,11 @@ func ConfigFromTensors(base Config, shapes map[string][]int) (Config, error) {
 	c.TimeDim, _ = d.Matrix("0.time_encoder.w.weight") // [TimeDim, 1]
 	c.Patch = d.Divide("0.projection_layer.node.weight", nodes, c.NodeDim, "the node feature width")
 	c.EdgeDim = d.Divide("0.projection_layer.edge.weight", edges, c.Patch, "the patch size")
-	c.Layers = d.Count("0.transformers.%d.linear_layers.0.weight")
+	layer := "0.transformers.%d.linear_layers.0.weight"
+	if c.Layer == Mamba {
+		layer = "0.mamba.%d.A_log"
+	}
+	c.Layers = d.Count(layer)
 	if d.Err() != nil {
 		return base, d.Err()
 	}

@@ -33,7 +33,7 @@ type school struct {
 	loss  [1]float32
 }
 
-func newSchool(t testing.TB, dev device.Device, graph golden.Toy, settings ...string) *school {
+func newSchool(t testing.TB, dev device.Device, f model.Factory, graph golden.Toy, settings ...string) *school {
 	t.Helper()
 	log := event.NewLog(len(graph.Src))
 	for i := range graph.Src {
@@ -42,12 +42,12 @@ func newSchool(t testing.TB, dev device.Device, graph golden.Toy, settings ...st
 			t.Fatal(err)
 		}
 	}
-	spec, err := dygformer.Factory.Spec("", model.Data{}, append(ordinary, settings...)...)
+	spec, err := f.Spec("", model.Data{}, append(ordinary, settings...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	env := model.Env{Device: dev, Node: table(graph.NodeFeatures), Edge: table(graph.EdgeFeatures), Seed: 7}
-	l, err := train.NewLearner(dygformer.Factory, env, spec, train.Link{})
+	l, err := train.NewLearner(f, env, spec, train.Link{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +99,19 @@ func random(graph golden.Toy, n int) []sample.Query {
 	return qs
 }
 
+var factories = map[string]model.Factory{"transformer": dygformer.Factory, "mamba": dygformer.FactoryMamba}
+
 func TestThreadsDoNotMatter(t *testing.T) {
+	for layer, f := range factories {
+		t.Run(layer, func(t *testing.T) { testThreads(t, f) })
+	}
+}
+
+func testThreads(t *testing.T, f model.Factory) {
 	graph, _ := golden.Models(t)
 	var want []float32
 	for _, threads := range []int{1, 2, 3} {
-		s := newSchool(t, modeltest.Device(t, threads), graph)
+		s := newSchool(t, modeltest.Device(t, threads), f, graph)
 		calls := s.ask(random(graph, 60)).Calls
 		if len(calls) != 2 || calls[0].Rows[1].Len <= calls[1].Rows[1].Len {
 			t.Fatal("the calls do not differ")
@@ -130,12 +138,14 @@ func TestThreadsDoNotMatter(t *testing.T) {
 func TestStepsDoNotAllocate(t *testing.T) {
 	modeltest.OnlyCPU(t)
 	graph, _ := golden.Models(t)
-	s := newSchool(t, modeltest.Device(t, 2), graph)
-	s.ask(random(graph, 40))
-	s.step(0)
-	s.step(1)
-	if n := testing.AllocsPerRun(5, func() { s.step(2) }); n != 0 {
-		t.Errorf("a step allocates %v times", n)
+	for layer, f := range factories {
+		s := newSchool(t, modeltest.Device(t, 2), f, graph)
+		s.ask(random(graph, 40))
+		s.step(0)
+		s.step(1)
+		if n := testing.AllocsPerRun(5, func() { s.step(2) }); n != 0 {
+			t.Errorf("%s: a step allocates %v times", layer, n)
+		}
 	}
 }
 
@@ -146,7 +156,7 @@ func TestCalls(t *testing.T) {
 	graph, _ := golden.Models(t)
 	qs := random(graph, 40)
 	for padding, depends := range map[string]bool{"call": true, "fixed": false} {
-		s := newSchool(t, modeltest.Device(t, 2), graph, "padding="+padding)
+		s := newSchool(t, modeltest.Device(t, 2), dygformer.Factory, graph, "padding="+padding)
 		whole := s.logits(qs)
 		apart := slices.Concat(s.logits(qs[:20]), s.logits(qs[20:]))
 		s.Reset(s.ask(qs), 0)
@@ -175,7 +185,9 @@ func TestCalls(t *testing.T) {
 func TestZeroFeatures(t *testing.T) {
 	graph, _ := golden.Models(t)
 	qs := random(graph, 20)
-	answers := func(graph golden.Toy) []float32 { return newSchool(t, modeltest.Device(t, 2), graph).logits(qs) }
+	answers := func(graph golden.Toy) []float32 {
+		return newSchool(t, modeltest.Device(t, 2), dygformer.Factory, graph).logits(qs)
+	}
 	none, spread := graph, graph
 	none.NodeFeatures.Data, none.EdgeFeatures.Data = nil, nil
 	// One more row, of a node and an event that nobody meets, makes a table.
