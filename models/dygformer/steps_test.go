@@ -47,7 +47,7 @@ func newSchool(t testing.TB, dev device.Device, f model.Factory, graph golden.To
 		t.Fatal(err)
 	}
 	env := model.Env{Device: dev, Node: table(graph.NodeFeatures), Edge: table(graph.EdgeFeatures), Seed: 7}
-	l, err := train.NewLearner(f, env, spec, train.Link{})
+	l, err := train.NewLearner(f, env, spec, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func BenchmarkStep(b *testing.B) {
 			}
 			dev := modeltest.Device(b, 0)
 			env := model.Env{Device: dev, Node: set.Node, Edge: set.Edge, NumNodes: set.NumNodes()}
-			l, err := train.NewLearner(dygformer.Factory, env, spec, train.Link{})
+			l, err := train.NewLearner(dygformer.Factory, env, spec, "")
 			if err != nil {
 				b.Fatal(err)
 			}
