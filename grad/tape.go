@@ -15,6 +15,7 @@ import (
 type Tape struct {
 	dev    device.Device
 	record bool
+	drops  bool   // dropout is on
 	id     uint64 // among the process's tapes, once it replays
 
 	floats arena
@@ -39,7 +40,7 @@ type Op interface{ Backward(tp *Tape) }
 
 // NewTape makes a tape on dev. One that does not record is for evaluation: it keeps nothing for a backward pass, and dropout is off.
 func NewTape(dev device.Device, record bool) *Tape {
-	tp := &Tape{dev: dev, record: record, floats: arena{dev: dev}, inputs: arena{dev: dev, stays: true}, ints: intArena{dev: dev}}
+	tp := &Tape{dev: dev, record: record, drops: record, floats: arena{dev: dev}, inputs: arena{dev: dev, stays: true}, ints: intArena{dev: dev}}
 	tp.constants = dev.Alloc(2)
 	dev.Write(tp.constants, []float32{0, 1})
 	tp.Reset(0)
@@ -148,6 +149,16 @@ func (tp *Tape) Detach(x *tensor.Tensor) *tensor.Tensor {
 	t := tp.header(x.Shape())
 	t.Data, t.Stride = x.Data, x.Stride
 	return t
+}
+
+// Aside runs f without recording: what it computes has no past, so no gradient flows through it, and operations keep
+// nothing for a backward pass. Dropout stays as it is: on in a training step. Inputs are to be uploaded before: memory
+// that operations give back inside would be used for them again, see Replay.
+func (tp *Tape) Aside(f func()) {
+	record := tp.record
+	tp.record = false
+	defer func() { tp.record = record }()
+	f()
 }
 
 // Backward computes the gradient of loss, which has one element, with respect to everything tracked. It ends the step: the

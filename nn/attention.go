@@ -117,14 +117,37 @@ func NewTemporalAttention(s Scope, q, k, heads int, rate float32) *TemporalAtten
 	}
 }
 
-// Forward lets query [n, q] attend to K keys each, which are the concatenation of keys [n, K, ·] with together k columns.
-// Where mask [n·K] is 0 a key scores −1e10: a query without any key takes their plain mean.
-func (l *TemporalAttention) Forward(tp *grad.Tape, query *tensor.Tensor, mask device.Ints, keys ...*tensor.Tensor) *tensor.Tensor {
+// Forward lets query [n, q] attend to K keys each, which are given as parts [n·K, ·] of their concatenation: columns of
+// which nothing is given are zero. Where mask [n·K] is 0 a key scores −1e10: a query without any key takes their plain
+// mean.
+func (l *TemporalAttention) Forward(tp *grad.Tape, query *tensor.Tensor, mask device.Ints, keys ...grad.Part,
+) *tensor.Tensor {
+	y, _ := l.attend(tp, query, mask, keys, false)
+	return y
+}
+
+// Weigh is Forward, and how much each query looked at each of its keys, [n, heads, 1, K] (see grad.AttentionWeights).
+func (l *TemporalAttention) Weigh(tp *grad.Tape, query *tensor.Tensor, mask device.Ints, keys ...grad.Part,
+) (y, weights *tensor.Tensor) {
+	return l.attend(tp, query, mask, keys, true)
+}
+
+func (l *TemporalAttention) attend(
+	tp *grad.Tape, query *tensor.Tensor, mask device.Ints, keys []grad.Part, weigh bool,
+) (y, weights *tensor.Tensor) {
 	n, width := query.Dim(0), query.Dim(1)
+	project := func(w Linear) *tensor.Tensor {
+		x := grad.LinearSum(tp, w.W, nil, device.Identity, keys...)
+		return grad.Reshape(tp, x, n, x.Rows()/max(1, n), width) // [n, K, q]
+	}
 	q := grad.Reshape(tp, l.Query.Forward(tp, query), n, 1, width)
-	k := l.Key.Join(tp, device.Identity, keys...)   // [n, K, q]
-	v := l.Value.Join(tp, device.Identity, keys...) // [n, K, q]
-	y := grad.Attention(tp, q, k, v, grad.Heads{Heads: l.Heads, Mask: mask, Fill: -1e10, Drop: l.Rate})
+	k, v := project(l.Key), project(l.Value)
+	h := grad.Heads{Heads: l.Heads, Mask: mask, Fill: -1e10, Drop: l.Rate}
+	if weigh {
+		y, weights = grad.AttentionWeights(tp, q, k, v, h) // [n, 1, q], [n, heads, 1, K]
+	} else {
+		y = grad.Attention(tp, q, k, v, h)
+	}
 	y = l.Residual.Forward(tp, grad.Reshape(tp, y, n, width)) // [n, q]
-	return l.Norm.Add(tp, grad.Dropout(tp, y, l.Rate), query)
+	return l.Norm.Add(tp, grad.Dropout(tp, y, l.Rate), query), weights
 }
