@@ -93,7 +93,8 @@ func newDoubts(p *Predictor) *doubts {
 			d.joins = false
 			continue
 		}
-		if at := &d.shown[draw.Of]; *at < 0 || draw.Neighbors > d.plan.Draws[*at].Neighbors {
+		// Of several that are as long, what is drawn last is what a model looks at last: TGAT's upper layer.
+		if at := &d.shown[draw.Of]; *at < 0 || draw.Neighbors >= d.plan.Draws[*at].Neighbors {
 			*at = i
 		}
 	}

@@ -99,8 +99,10 @@ func TestRelive(t *testing.T) {
 	}
 
 	// New events lengthen the last unit, and the model goes on from where that began.
-	if got, err = p.Score(t.Context(), at(100)); err != nil || got[0] != 25 {
-		t.Fatal(got, err)
+	for range 2 { // the second time it is there already
+		if got, err = p.Score(t.Context(), at(100)); err != nil || got[0] != 25 {
+			t.Fatal(got, err)
+		}
 	}
 	c.units = nil
 	if err := p.Ingest(slices.Repeat([]event.Event{{Src: 1, Dst: 2, Time: 200}}, 7)); err != nil {

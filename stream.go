@@ -140,8 +140,10 @@ func (s *stream) reach(ctx context.Context, n int) error {
 		}
 		s.seen, s.latest = 0, math.Inf(-1)
 	}
-	whole := n - n%s.pass.BatchSize
-	if err := s.remember(ctx, whole); err != nil {
+	if s.seen == n { // also with a last unit that is short
+		return nil
+	}
+	if err := s.remember(ctx, n-n%s.pass.BatchSize); err != nil {
 		return err
 	}
 	if s.seen == n {

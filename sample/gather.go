@@ -18,7 +18,7 @@ type Gatherer struct {
 // Nodes that never occurred have an empty history. Nothing is allocated once b has held a batch of this size.
 //
 // A Picker draws in the order of the reference programs: draw by draw in the order of the plan, row by row, for the positives and then
-// for the negatives.
+// for the negatives, or the other way round with NegativesFirst.
 func (g Gatherer) Gather(past index.View, p Plan, qs []Query, b *Batch) {
 	if p.ByCall {
 		g.byCall(past, p, qs, b)
@@ -105,7 +105,11 @@ func (w *work) picked() {
 		w.resize(d, w.draws[d].used)
 		w.draws[d].picks = resize(w.draws[d].picks, w.draws[d].rows*w.draws[d].most)
 	}
-	for _, part := range [2][2]int{{0, half}, {half, n}} {
+	parts := [2][2]int{{0, half}, {half, n}}
+	if w.plan.NegativesFirst {
+		parts[0], parts[1] = parts[1], parts[0]
+	}
+	for _, part := range parts {
 		for d := range w.draws {
 			w.pick(d, part[0], part[1])
 		}

@@ -241,6 +241,11 @@ func TestPickerHops(t *testing.T) {
 	if diff := cmp.Diff([]event.Node{1, 1, 2, 2, 7, 7, 2, 2, 7, 7, 1, 1}, r.asked); diff != "" {
 		t.Errorf("order of draws: %s", diff)
 	}
+	plan.NegativesFirst, r.asked = true, nil
+	Gather(view, plan, []Query{{1, 2, 9}, {2, 1, 9}}, &b)
+	if diff := cmp.Diff([]event.Node{2, 2, 7, 7, 1, 1, 1, 1, 2, 2, 7, 7}, r.asked); diff != "" {
+		t.Errorf("order of draws with negatives first: %s", diff)
+	}
 }
 
 // TestByCall gathers positives and negatives as if the others were not there.

@@ -45,6 +45,7 @@ var Layers = []Layer{
 
 	{Both, []string{"checkpoint"}},
 	{Both, []string{"model"}},
+	{Both, []string{"model/attention", "model/messages"}},
 	{Both, []string{"replay"}},
 	{Both, []string{"eval"}},
 	{Both, []string{"train"}},

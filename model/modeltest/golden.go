@@ -85,16 +85,19 @@ func NewToyOn(t testing.TB, dev device.Device, f model.Factory, settings ...stri
 		}
 	}
 	y.Past = index.Freeze(y.Log)
-	y.Model, err = f.Build(model.Env{
-		Device: y.Device, Node: features(graph.NodeFeatures), Edge: features(graph.EdgeFeatures), NumNodes: graph.NumNodes + 1,
-		Train: func() (event.Span, error) { return y.Log.All(), nil },
-	}, spec)
-	if err != nil {
+	if y.Model, err = f.Build(y.environment(y.Device), spec); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(y.Close)
 	y.fill(t)
 	return y
+}
+
+func (y *Toy) environment(dev device.Device) model.Env {
+	return model.Env{
+		Device: dev, Node: features(y.Graph.NodeFeatures), Edge: features(y.Graph.EdgeFeatures), NumNodes: y.Graph.NumNodes + 1,
+		Train: func() (event.Span, error) { return y.Log.All(), nil },
+	}
 }
 
 func features(m golden.Matrix) dataset.Features {
