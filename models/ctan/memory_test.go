@@ -142,7 +142,7 @@ func TestBadMemories(t *testing.T) {
 	}{
 		{linksName, func(x *tensor.Named) { x.Name = "other" }, "memory neighbors has shape []"},
 		{linksName, func(x *tensor.Named) { x.Shape[1]--; x.Bytes = x.Bytes[10:] }, "neighbors has shape [10 79]"},
-		{linksName, func(x *tensor.Named) { x.Shape[0]--; x.Bytes = x.Bytes[row:] }, "is of 9 nodes, last_update of 10"},
+		{linksName, func(x *tensor.Named) { x.Shape[0]--; x.Bytes = x.Bytes[row:] }, "9 nodes, last_update of 10"},
 		{linksName, func(x *tensor.Named) { x.Bytes[row+3] = 1 }, "neighbors, row 1 is node 16777"},
 		{linksName, func(x *tensor.Named) { x.Bytes[row+3] = 0xff }, "neighbors, row 1 is node -"},
 		{linksName, func(x *tensor.Named) { x.Bytes[row+7] = 0xff }, "neighbors, row 1 is node 7, event -"},
@@ -249,17 +249,21 @@ func TestGrow(t *testing.T) {
 	if got, want := text(grown.logits(t, queries)), text(large.logits(t, queries)); got != want {
 		t.Errorf("after growing %s, want %s", got, want)
 	}
-	err := tensor.Guard(func() {
+	meet := func(n event.Node) error {
 		tp := grad.NewTape(dev, false)
 		defer tp.Close()
 		l := event.NewLog(1)
-		if _, err := l.Append(event.Event{Src: 1, Dst: 1000, Time: 1}); err != nil {
+		if _, err := l.Append(event.Event{Src: 1, Dst: n, Time: 2e6}); err != nil {
 			t.Fatal(err)
 		}
 		b := sample.Batch{Positives: 1, Events: l.All()}
-		sample.Gather(nil, grown.UnitPlan(), []sample.Query{{Src: 1, Dst: 1000, Time: 1}}, &b)
-		grown.Commit(tp, &b, nil)
-	})
+		sample.Gather(nil, grown.UnitPlan(), []sample.Query{{Src: 1, Dst: n, Time: 2e6}}, &b)
+		return tensor.Guard(func() { grown.Commit(tp, &b, nil) })
+	}
+	if err := meet(nodes - 1); err != nil || grown.ring.of(nodes - 1)[0].node != 1 {
+		t.Errorf("an event of a new node: %v, %v is kept", err, grown.ring.of(nodes-1))
+	}
+	err := meet(1000)
 	if err == nil || !strings.Contains(err.Error(), "Grow makes room") {
 		t.Errorf("an event of a node there is no room for: %v", err)
 	}

@@ -73,6 +73,10 @@ func TestShift(t *testing.T) {
 		got := []float64{s.Start, s.Mean, s.Deviation}
 		modeltest.Near(t, fmt.Sprintf("whole numbers %v", whole), got, want[:], 1e-12)
 	}
+	s := &shift{whole: true, Mean: 1, Deviation: 2}
+	if s.cut(-1.5) != -1 || s.normal(-4) != 1.5 || s.normal(4) != 1.5 {
+		t.Errorf("−1.5 is cut to %v, 4 before and after are %v and %v", s.cut(-1.5), s.normal(-4), s.normal(4))
+	}
 	if s, err := newShift(model.Env{}, true); err != nil || s.Mean != 0 || s.Deviation != 1 {
 		t.Errorf("without data: %+v, %v", s, err)
 	}
