@@ -22,7 +22,7 @@ func described(t testing.TB, e *entry) {
 			t.Errorf("nobody knows what preset %s is", preset)
 		}
 		for _, name := range append(dataset.CatalogNames(), "", "my own") {
-			spec, err := f.Spec(preset, model.Data{Name: name, Imported: name == "my own"})
+			spec, err := f.Spec(preset, e.world.data(name, name == "my own"))
 			if err != nil {
 				t.Errorf("preset %s for %q: %v", preset, name, err)
 				continue

@@ -81,16 +81,15 @@ func (e *entry) small(t testing.TB, preset string, settings ...string) model.Spe
 		key, _, _ := strings.Cut(s, "=")
 		return !slices.Contains(e.factory.Keys(), key)
 	})
-	data := model.Data{Name: e.world.set.Name, EdgeDim: edgeDim}
+	data := e.world.data(e.world.set.Name, false)
 	spec, err := e.factory.Spec(preset, data, settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // what did not fit beside a large size may fit beside a small one
 		for _, s := range model.Settings(spec.Config) {
-			size, isSize := s.Value.(int)
 			for _, less := range smaller(s.Key) {
-				if !isSize || less >= size {
+				if less >= size(s.Value) {
 					break
 				}
 				tried := append(slices.Clip(settings), fmt.Sprint(s.Key, "=", less))
@@ -105,6 +104,19 @@ func (e *entry) small(t testing.TB, preset string, settings ...string) model.Spe
 		spec.Order = model.Strict
 	}
 	return spec
+}
+
+// size is the value of a setting if that is a whole number, of neighbours or of columns, and otherwise 0.
+func size(value any) int {
+	switch x := value.(type) {
+	case int:
+		return x
+	case float64:
+		if x == math.Trunc(x) && x < math.MaxInt32 {
+			return int(x)
+		}
+	}
+	return 0
 }
 
 // smaller is what is tried for a size: widths that even numbers of heads divide, and lengths that histories exceed.
@@ -143,6 +155,13 @@ func (e *entry) buildIn(t testing.TB, w *world, dev device.Device, spec model.Sp
 	scorer := model.NewScorer(m)
 	t.Cleanup(func() { scorer.Close(); m.Close() })
 	return player{scorer.Answerer(), m}
+}
+
+// data describes the world as if it had another name.
+func (w *world) data(name string, imported bool) model.Data {
+	d := model.DataOf(w.set)
+	d.Name, d.Imported = name, imported
+	return d
 }
 
 func (w *world) environment(dev device.Device, seed uint64) model.Env {
