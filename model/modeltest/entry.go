@@ -226,7 +226,7 @@ func differ(got, want []float32) (at int, yes bool) {
 	return 0, false
 }
 
-// same says whether two snapshots are equal: to the last bit on a CPU, nearly on a GPU. Of tables that have grown the
+// same says whether two snapshots are equal: to the last bit on a CPU, nearly on a GPU. Of tables [rows, columns] that have grown the
 // beginnings count.
 func same(a, b []tensor.Named) bool {
 	if len(a) != len(b) {
@@ -234,8 +234,11 @@ func same(a, b []tensor.Named) bool {
 	}
 	for i := range a {
 		x, y := a[i], b[i]
-		n := min(len(x.Data), len(y.Data))
-		if _, yes := differ(x.Data[:n], y.Data[:n]); yes || x.Name != y.Name || !slices.Equal(x.Bytes, y.Bytes) {
+		if x.Name != y.Name || len(x.Shape) != len(y.Shape) || len(x.Shape) != 2 && !slices.Equal(x.Shape, y.Shape) {
+			return false
+		}
+		n, m := min(len(x.Data), len(y.Data)), min(len(x.Bytes), len(y.Bytes))
+		if _, yes := differ(x.Data[:n], y.Data[:n]); yes || !slices.Equal(x.Bytes[:m], y.Bytes[:m]) {
 			return false
 		}
 	}

@@ -220,5 +220,6 @@ func (e *entry) checkRewound(t testing.TB, p player, before []tensor.Named, err 
 // mind is what a player remembers and what it answers, which is all that it may remember.
 func (p player) mind(t testing.TB, w *world) []tensor.Named {
 	t.Helper()
-	return append(p.snapshot(t), tensor.Named{Name: "answers", Data: p.ask(t, w.past, w.queries(16))})
+	answers := p.ask(t, w.past, w.queries(16))
+	return append(p.snapshot(t), tensor.Named{Name: "answers", Shape: []int{len(answers)}, Data: answers})
 }

@@ -19,13 +19,11 @@ func steady(t testing.TB, e *entry) {
 	}
 	for _, spec := range e.forms {
 		p := e.build(t, spec)
-		unit := e.world.set.Log.Span(100, 100+batchSize)
-		qs := e.world.queries(2 * batchSize)
-		b := gather(e.world.past, p.Plan(), qs, batchSize, unit)
-		out := make([]float32, len(qs))
+		b := e.world.batch(p.Plan(), 9)
+		out := make([]float32, len(b.Queries))
 		heap(t, "a question", func() error { return p.Score(b, out) })
 		if m := p.memory(); m != nil && p.model != nil {
-			c := gather(e.world.past, m.UnitPlan(), qs[:batchSize], batchSize, unit)
+			c := e.world.batch(m.UnitPlan(), 9)
 			heap(t, "a commit", func() error { return m.Commit(c) })
 		}
 		if p.model == nil {

@@ -140,6 +140,16 @@ func (w *world) queries(n int) []sample.Query {
 	return qs
 }
 
+// batch gathers what a plan wants to know of a unit, and of as many other queries.
+func (w *world) batch(plan sample.Plan, unit int) *sample.Batch {
+	events := w.set.Log.Span(unit*batchSize, (unit+1)*batchSize)
+	var qs []sample.Query
+	for i := range events.Len() {
+		qs = append(qs, sample.Query{Src: events.Src[i], Dst: events.Dst[i], Time: events.Time[i]})
+	}
+	return gather(w.past, plan, append(qs, at(w.queries(len(qs)), events.Time[0])...), events.Len(), events)
+}
+
 // at moves queries to one time.
 func at(qs []sample.Query, t event.Time) []sample.Query {
 	moved := make([]sample.Query, len(qs))
