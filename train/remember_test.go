@@ -99,8 +99,14 @@ func TestResumeRemembers(t *testing.T) {
 	for _, order := range model.Orders() {
 		t.Run(order, func(t *testing.T) {
 			whole, batches := t.TempDir(), 0
-			if _, err := remembering(t, whole, order, func(int, int) { batches++ }).Train(t.Context()); err != nil {
+			run := remembering(t, whole, order, func(int, int) { batches++ })
+			if _, err := run.Train(t.Context()); err != nil {
 				t.Fatal(err)
+			}
+			// Every epoch begins with nothing and ends with the events of training and validation.
+			known, _ := tensor.Find(lastTensors(t, whole), "state/seen")
+			if want := run.Protocol.Split().Train.Len() + run.Protocol.Split().Val.Len(); known.Data[0] != float32(want) {
+				t.Errorf("%v events are remembered after two epochs, want %d", known.Data, want)
 			}
 			for cut := 1; cut < batches; cut++ {
 				dir, at := t.TempDir(), 0
