@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -51,7 +52,9 @@ func TestReleasedTGN(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	p, err := Load(filepath.Join(dir, "weights.safetensors"), LoadOptions{Set: set, Model: "tgn", Order: model.Arrival})
+	p, err := Load(filepath.Join(dir, "weights.safetensors"), LoadOptions{
+		Set: set, Model: "tgn", Order: model.Arrival, Device: modeltest.Device(t, 0),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
