@@ -92,6 +92,19 @@ var checks = map[string]func(n, w int) check{
 			},
 		}
 	},
+	"matmul/views": func(n, w int) check {
+		return check{
+			[]input{of(n, w+3), param(w+4, 9)},
+			func(tp *grad.Tape, in tensors) *tensor.Tensor {
+				b := grad.Columns(tp, grad.Rows(tp, in[1], 3, w+3), 2, 7) // [w, 5]
+				return grad.MatMul(tp, grad.Columns(tp, in[0], 2, w+2), b, false, false)
+			},
+			func(in [][]float64) []float64 {
+				b := columns64(in[1][3*9:(w+3)*9], 9, 2, 7)
+				return linear64(columns64(in[0], w+3, 2, w+2), transpose64(b, w, 5), nil, w, 5)
+			},
+		}
+	},
 	"transpose": func(n, w int) check {
 		return check{
 			[]input{of(2, n, w)},

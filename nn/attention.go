@@ -101,6 +101,8 @@ type TemporalAttention struct {
 	Residual          Linear
 	Heads             int
 	Rate              float32
+
+	found []grad.Part // what each head found
 }
 
 // NewTemporalAttention adds attention of queries of width q to keys of width k: query_projection, key_projection, value_projection,
@@ -118,36 +120,75 @@ func NewTemporalAttention(s Scope, q, k, heads int, rate float32) *TemporalAtten
 }
 
 // Forward lets query [n, q] attend to K keys each, which are given as parts [n·K, ·] of their concatenation: columns of
-// which nothing is given are zero. Where mask [n·K] is 0 a key scores −1e10: a query without any key takes their plain
-// mean.
+// which nothing is given are zero. Where mask [n·K], of zeros and ones, is 0 a key scores −1e10: a query without any key
+// takes their plain mean.
+//
+// There is one query for many keys, so keys are not projected: a query is taken to where they are, qᵀ(W·x) = (Wᵀq)ᵀx, and
+// what they are together is projected as the value, Σ w·(V·x) = V·Σ w·x. That is a K-th of the work, and of the memory.
 func (l *TemporalAttention) Forward(tp *grad.Tape, query *tensor.Tensor, mask device.Ints, keys ...grad.Part,
 ) *tensor.Tensor {
 	y, _ := l.attend(tp, query, mask, keys, false)
 	return y
 }
 
-// Weigh is Forward, and how much each query looked at each of its keys, [n, heads, 1, K] (see grad.AttentionWeights).
+// Weigh is Forward, and how much each query looked at each of its keys, [n, K], on the mean over heads.
 func (l *TemporalAttention) Weigh(tp *grad.Tape, query *tensor.Tensor, mask device.Ints, keys ...grad.Part,
 ) (y, weights *tensor.Tensor) {
 	return l.attend(tp, query, mask, keys, true)
 }
 
+// maxParts is how many parts keys may have.
+const maxParts = 8
+
 func (l *TemporalAttention) attend(
 	tp *grad.Tape, query *tensor.Tensor, mask device.Ints, keys []grad.Part, weigh bool,
 ) (y, weights *tensor.Tensor) {
-	n, width := query.Dim(0), query.Dim(1)
-	project := func(w Linear) *tensor.Tensor {
-		x := grad.LinearSum(tp, w.W, nil, device.Identity, keys...)
-		return grad.Reshape(tp, x, n, x.Rows()/max(1, n), width) // [n, K, q]
+	n := query.Dim(0)
+	var list [maxParts]grad.Part
+	parts := list[:len(keys)]
+	for i, p := range keys {
+		parts[i] = grad.Part{X: grad.Reshape(tp, p.X, n, p.X.Rows()/max(1, n), p.X.Cols()), Lo: p.Lo} // [n, K, ·]
 	}
-	q := grad.Reshape(tp, l.Query.Forward(tp, query), n, 1, width)
-	k, v := project(l.Key), project(l.Value)
-	h := grad.Heads{Heads: l.Heads, Mask: mask, Fill: -1e10, Drop: l.Rate}
-	if weigh {
-		y, weights = grad.AttentionWeights(tp, q, k, v, h) // [n, 1, q], [n, heads, 1, K]
-	} else {
-		y = grad.Attention(tp, q, k, v, h)
+	size := query.Cols() / l.Heads
+	l.found = l.found[:0]
+	for h := range l.Heads {
+		value, w := l.head(tp, query, mask, parts, h*size, (h+1)*size) // [n, size], [n, K]
+		l.found = append(l.found, grad.Part{X: value, Lo: h * size})
+		switch {
+		case !weigh:
+		case h == 0:
+			weights = grad.Scale(tp, w, 1/float32(l.Heads))
+		default:
+			weights = grad.Add(tp, weights, grad.Scale(tp, w, 1/float32(l.Heads)))
+		}
 	}
-	y = l.Residual.Forward(tp, grad.Reshape(tp, y, n, width)) // [n, q]
+	y = grad.LinearSum(tp, l.Residual.W, l.Residual.B, device.Identity, l.found...) // [n, q]
 	return l.Norm.Add(tp, grad.Dropout(tp, y, l.Rate), query), weights
+}
+
+// head is what one head finds, and where: rows lo to hi−1 of the projections are its own.
+func (l *TemporalAttention) head(
+	tp *grad.Tape, query *tensor.Tensor, mask device.Ints, parts []grad.Part, lo, hi int,
+) (value, weights *tensor.Tensor) {
+	asks := grad.Linear(tp, query, grad.Rows(tp, l.Query.W, lo, hi), nil, device.Identity) // [n, size]
+	asks = grad.Scale(tp, asks, float32(1/math.Sqrt(float64(hi-lo))))
+	key := grad.Rows(tp, l.Key.W, lo, hi) // [size, k]
+	var scores *tensor.Tensor
+	for _, p := range parts {
+		columns := grad.Columns(tp, key, p.Lo, p.Lo+p.X.Cols())                 // [size, ·]
+		some := grad.Dot(tp, grad.MatMul(tp, asks, columns, false, false), p.X) // [n, K]
+		if scores == nil {
+			scores = some
+		} else {
+			scores = grad.Add(tp, scores, some)
+		}
+	}
+	weights = grad.Softmax(tp, scores, mask, -1e10) // [n, K]
+	dropped := grad.Dropout(tp, weights, l.Rate)
+	var list [maxParts]grad.Part
+	seen := list[:len(parts)]
+	for i, p := range parts {
+		seen[i] = grad.Part{X: grad.Pool(tp, dropped, p.X), Lo: p.Lo} // [n, ·]
+	}
+	return grad.LinearSum(tp, grad.Rows(tp, l.Value.W, lo, hi), nil, device.Identity, seen...), weights // [n, size]
 }

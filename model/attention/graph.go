@@ -104,10 +104,8 @@ func (g *Graph) attend(tp *grad.Tape, l *layer, at int, query *tensor.Tensor, h 
 	if len(g.weights) == 0 {
 		return l.attention.Forward(tp, query, h.mask, keys...)
 	}
-	y, weights := l.attention.Weigh(tp, query, h.mask, keys...)              // [r, ·], [r, heads, 1, K]
-	each := grad.Reshape(tp, weights, y.Dim(0), g.cfg.Heads, weights.Dim(3)) // [r, heads, K]
-	mean := grad.MeanSteps(tp, each)                                         // [r, K]
-	g.weights[at], g.weights[at+len(g.hops)] = grad.Split(tp, mean, y.Dim(0)/2)
+	y, weights := l.attention.Weigh(tp, query, h.mask, keys...) // [r, ·], [r, K]
+	g.weights[at], g.weights[at+len(g.hops)] = grad.Split(tp, weights, y.Dim(0)/2)
 	return y
 }
 
@@ -160,7 +158,7 @@ func (g *Graph) loadHop(tp *grad.Tape, h *hop, src, dst sample.Rows) {
 	each := len(src.Node)
 	h.count, h.rows = 2*each, g.Node.Load(tp, src.Node, dst.Node)
 	h.edges = g.Edge.Load(tp, src.Edge, dst.Edge)
-	h.mask, h.slots = g.join(tp, src.Node, dst.Node), g.join(tp, src.Slot, dst.Slot)
+	h.mask, h.slots = g.mask(tp, src.Node, dst.Node), g.join(tp, src.Slot, dst.Slot)
 	h.delta = tp.New(2 * each)
 	if each > 0 {
 		tp.Device().Write(h.delta.Data.Slice(0, each), src.Delta)
@@ -179,5 +177,14 @@ func part(b *sample.Batch, draw, n int) sample.Rows {
 // join uploads integers of both sides.
 func (g *Graph) join(tp *grad.Tape, src, dst []int32) device.Ints {
 	g.host = append(append(g.host[:0], src...), dst...)
+	return tp.Ints(g.host)
+}
+
+// mask uploads 0 at padding and 1 elsewhere.
+func (g *Graph) mask(tp *grad.Tape, src, dst []int32) device.Ints {
+	g.host = append(append(g.host[:0], src...), dst...)
+	for i, n := range g.host {
+		g.host[i] = min(n, 1)
+	}
 	return tp.Ints(g.host)
 }
