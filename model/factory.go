@@ -44,6 +44,7 @@ func (e Env) Features(nodeDim, edgeDim int) (node, edge *nn.Features, err error)
 type Data struct {
 	Name     string
 	Imported bool // a user's own, drawn by our own generators; otherwise published, drawn as the reference programs draw
+	EdgeDim  int  // columns of the events' features
 	Events   int  // how many there are, 0 where nobody knows
 	OnCPU    bool // they will be trained on by a CPU
 }
@@ -53,7 +54,7 @@ func DataOf(s *dataset.Set) Data {
 	if s == nil {
 		return Data{}
 	}
-	return Data{Name: s.Name, Imported: s.Sampling == dataset.Native, Events: s.Log.Len()}
+	return Data{Name: s.Name, Imported: s.Sampling == dataset.Native, EdgeDim: s.Edge.Cols, Events: s.Log.Len()}
 }
 
 // Orders in which a memory learns of events, in units of a batch (see replay).
@@ -72,6 +73,8 @@ type Training struct {
 	Epochs       int     `json:"num_epochs" about:"at most so many"`
 	Patience     int     `json:"patience" about:"epochs without a better one till it stops"`
 	Optimizer    string  `json:"optimizer" about:"Adam, SGD or RMSprop"` // however capitalised
+	// WeightDecay is left out where there is none: older configurations keep their bytes.
+	WeightDecay float64 `json:"weight_decay,omitempty" about:"how strongly weights are drawn to 0"`
 }
 
 // walk is what of Training concerns a rule.
@@ -95,6 +98,8 @@ func (t Training) Check() error {
 		return fmt.Errorf("patience is %d, must be at least 1", t.Patience)
 	case !slices.Contains([]string{"adam", "sgd", "rmsprop"}, strings.ToLower(t.Optimizer)):
 		return fmt.Errorf("optimizer is %q, must be Adam, SGD or RMSprop", t.Optimizer)
+	case !(t.WeightDecay >= 0) || t.WeightDecay > 1:
+		return fmt.Errorf("weight_decay is %v, must be at least 0 and at most 1", t.WeightDecay)
 	}
 	return nil
 }
@@ -112,6 +117,8 @@ type Kind[C interface{ Check() error }] struct {
 	Prefer func(data Data) string
 	// Imported, optional, changes the configuration for data that are not published ones.
 	Imported func(c *C)
+	// Fit, optional, changes the configuration to what the data are like. Presets and settings come after both.
+	Fit func(c *C, data Data)
 	// Remembers says that the models are Memories. The presets in InArrival then run in the order of arrival, others in strict order.
 	Remembers bool
 	InArrival []string
@@ -332,6 +339,9 @@ func (k Kind[C]) spec(preset string, data Data, settings []string) (Spec, error)
 	if data.Imported && k.Imported != nil {
 		k.Imported(&c)
 	}
+	if k.Fit != nil {
+		k.Fit(&c, data)
+	}
 	k.Presets[i].Apply(data.Name, &c, &t)
 	return k.complete(Spec{Preset: preset, Order: k.order(preset)}, c, t, settings)
 }
@@ -371,15 +381,11 @@ func (k Kind[C]) complete(s Spec, c C, t Training, settings []string) (Spec, err
 	return s, nil
 }
 
-// MaxLayers is far more than any model here has use for. To find out that a model with thousands does not fit, it would have to be put
-// together first, which takes minutes.
-const MaxLayers = 100
-
 // moderate refuses models that are too deep, whatever their own check says.
 func moderate(c any) error {
 	for _, s := range Settings(c) {
-		if n, ok := s.Value.(int); ok && s.Key == "num_layers" && n > MaxLayers {
-			return fmt.Errorf("%s is %d, must be at most %d", s.Key, n, MaxLayers)
+		if n, ok := s.Value.(int); ok && s.Key == "num_layers" && n > Deep {
+			return fmt.Errorf("%s is %d, must be at most %d", s.Key, n, Deep)
 		}
 	}
 	return nil

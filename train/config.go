@@ -161,7 +161,10 @@ var lasting = []string{"num_epochs", "patience"}
 
 // facts are what must stay the same, one by one. Those of a checkpoint alone, without hashes, are its model and settings.
 func (c Config) facts() map[string]string {
-	list := map[string]string{"model": c.Model, "seed": fmt.Sprint(c.Seed)}
+	list := map[string]string{
+		"model": c.Model, "seed": fmt.Sprint(c.Seed),
+		"weight_decay": "0", // not written down where it is
+	}
 	if c.Hashes.Data != "" {
 		list["sampling"], list["select-by-ap"], list["tf32"] = c.Sampling, fmt.Sprint(c.ByAP), fmt.Sprint(c.TF32)
 		list["the data's hash"], list["the split's hash"] = c.Hashes.Data, c.Hashes.Split
