@@ -85,7 +85,7 @@ func TestPresets(t *testing.T) {
 		{"paper-equations", "mooc", row{128, 4, 10, 0.1, 0.5, 2, 200, Paper}},
 		{"steady-equations", "CanParl", row{2048, 64, 100, 0.1, 0.5, 2, 200, Paper}},
 		{"steady", "mooc", row{128, 4, 10, 0.1, 0.5, 2, 200, Released}},
-		{"quick", "my own data", row{32, 2, 10, 0.1, 0.5, 2, 10, Released}},
+		{"quick", "my own data", row{16, 1, 10, 0.1, 0.5, 2, 10, Released}},
 	} {
 		s, err := Factory.Spec(tt.preset, model.Data{Name: tt.data})
 		if err != nil {

@@ -97,11 +97,11 @@ var presets = []model.Preset[Config]{
 		},
 	}, {
 		Name:    "quick",
-		Summary: fmt.Sprintf("for a first look: narrower, one layer, a few epochs; on a CPU the default above %d imported events", QuickAbove),
+		Summary: fmt.Sprintf("for a first look: narrower, shorter, a few epochs; on a CPU the default above %d imported events", QuickAbove),
 		Apply: func(data string, c *Config, t *model.Training) {
 			c.tune(paperTuned, data)
 			c.FreezeTime = true
-			c.Patch, c.Channel, c.TimeDim, c.Layers = 2*c.Patch, 24, 32, 1
+			c.Length, c.Channel, c.TimeDim, c.Layers = (c.Length+1)/2, 24, 32, 1
 			t.LearningRate, t.Epochs, t.Patience = 1e-3, 10, 3
 		},
 	},
