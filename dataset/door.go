@@ -9,6 +9,7 @@ package dataset
 
 import (
 	"context"
+	"io"
 
 	"github.com/dygmamba/dygmamba/dataset/catalog"
 	"github.com/dygmamba/dygmamba/dataset/data"
@@ -133,6 +134,20 @@ type Columns = table.Columns
 // input is only checked.
 func Import(ctx context.Context, files []string, out string, o ImportOptions) (*ImportReport, error) {
 	return table.Import(ctx, files, out, o)
+}
+
+// Sheet is a table whose columns are all kept as text.
+type Sheet = table.Sheet
+
+// Place is where a value stands in someone's file, for complaints about it.
+type Place = input.Place
+
+// ReadSheet reads a table in any form that Import takes, from in where that is not nil, and calls row with every row in
+// order: its place, for complaints, and its values, one for each of the columns known so far. If anything is wrong with
+// the input, the error is a *Problems. The options' Source, Target and Time name columns; u, i and ts are looked for
+// first, then what Import looks for.
+func ReadSheet(ctx context.Context, path string, in io.Reader, o ImportOptions, row func(p Place, values []string)) (*Sheet, error) {
+	return table.ReadSheet(ctx, path, in, o, row)
 }
 
 // SaveDyGLib writes the set as ml_NAME.csv, ml_NAME.npy and ml_NAME_node.npy in dir, which is made if need be. Names of

@@ -25,7 +25,8 @@ func newPredict(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict",
 		Short: "Answer with a trained model: will u and i interact at time ts?",
-		Long: `Reads queries from a table with the columns u, i and ts and writes u,i,ts,logit,probability in the same order. A query is answered from all
+		Long: `Reads queries from a table with the columns u, i and ts, or as 'data import' would find or is told to find source, destination and time: CSV, JSON lines or
+Parquet, plain or gzip-compressed. It writes u,i,ts,logit,probability in the same order, and behind them all other columns as they were. A query is answered from all
 events of the data set that lie strictly before its ts, which may be after the last one. The data set is that of the run unless --data names
 another. Nodes that it does not have are allowed.
 
@@ -41,6 +42,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
   dygmamba predict --checkpoint runs/uci/seed-0/checkpoint.safetensors --data uci --queries questions.csv --json
   dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 --set max_interaction_times=10 --queries q.csv
   dygmamba predict --run runs/visits --queries q.csv --out s.csv --explain why.jsonl
+  dygmamba predict --run runs/visits --queries offers.jsonl.gz --src who --dst what --time when --out ranked.csv
   dygmamba predict --run runs/visits --data newer.dgm --u Ada --i espresso --ts 2024-05-02T09:00:00Z --explain -`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -66,7 +68,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 			}
 			defer set.Close()
 			data.compare(a, files[0], set)
-			if err := p.read(a, set); err != nil {
+			if err := p.read(cmd.Context(), a, set); err != nil {
 				return err
 			}
 			dev, err := where.open(a)
@@ -84,7 +86,8 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 	where.add(cmd)
 	flags := cmd.Flags()
 	addOrder(cmd, &p.order)
-	flags.StringVar(&p.queries, "queries", "", "`file` with a row for each query, plain or gzip-compressed; - is standard input")
+	flags.StringVar(&p.queries, "queries", "", "`file` with a row for each query, as 'data import' reads them; - is standard input")
+	addTableForm(cmd, &p.form)
 	flags.StringVar(&p.out, "out", "", "`file` to write answers to (default: standard output)")
 	flags.StringVar(&p.why, "explain", "", "`file` to write explanations to, as JSON lines; - shows them on standard output")
 	flags.IntVar(&p.top, "top", 3, "with --explain: withhold so many of each side's most weighted patches")
@@ -103,8 +106,10 @@ type prediction struct {
 	single            struct{ u, i, ts string }
 	alone             bool // one query from the command line
 
+	form      dataset.ImportOptions // of the table of queries
 	set       *dataset.Set
 	questions []queries.Question
+	extra     []string // names of its other columns
 	logits    []float32
 	doc       predictDoc
 }
@@ -122,12 +127,16 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 		p.out = ""
 	}
 	switch {
+	case checkForm(p.form) != nil:
+		return checkForm(p.form)
 	case p.queries == "" && given == 0:
 		return usagef("--queries is missing: a file with the columns u, i and ts; or ask one query with --u, --i and --ts")
 	case p.queries != "" && given > 0:
 		return usagef("--queries and --u, --i, --ts both ask, want one of them")
 	case given > 0 && given < len(queries.Columns):
 		return usagef("one query needs all of --u, --i and --ts")
+	case p.alone && formGiven(cmd) != "":
+		return usagef("--%s is about the table of --queries", formGiven(cmd))
 	case checkOrder(p.order) != nil:
 		return checkOrder(p.order)
 	case p.top < 0:
@@ -165,11 +174,12 @@ func (p *prediction) spare(weights, data string) error {
 }
 
 // read reads the queries.
-func (p *prediction) read(a *app, set *dataset.Set) (err error) {
+func (p *prediction) read(ctx context.Context, a *app, set *dataset.Set) error {
 	p.set = set
 	ask := queries.NewAsker(set)
 	if !p.alone {
-		p.questions, err = ask.Open(p.queries, a.in)
+		t, err := ask.Read(ctx, p.queries, a.in, p.form)
+		p.questions, p.extra = t.Questions, t.Extra
 		return err
 	}
 	q, err := ask.One("command line", p.single.u, p.single.i, p.single.ts)
@@ -260,7 +270,7 @@ func (p *prediction) finish(a *app, why *pending) error {
 	if a.json && p.out == "" {
 		p.doc.Results = make([]scoreDoc, len(p.questions))
 		for i, q := range p.questions {
-			p.doc.Results[i] = scoreDoc{questionDocOf(q), p.logits[i], dygmamba.Probability(p.logits[i])}
+			p.doc.Results[i] = scoreDoc{questionDocOf(q), p.logits[i], dygmamba.Probability(p.logits[i]), p.extraOf(q)}
 		}
 	}
 	return a.emit(p.doc, func(w io.Writer, s term.Style) error { return p.write(w, s) })
