@@ -3,9 +3,11 @@ package train
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/replay"
@@ -66,7 +68,7 @@ func (t *trainer) settle() error {
 	}
 	scores, loss := l.results[:len(l.results)-1], float64(l.results[len(l.results)-1])
 	if loss != loss {
-		return t.failed(l, errors.New("the loss is not a number; a smaller learning_rate may help"))
+		return t.failed(l, errors.New(t.whyNaN(l)))
 	}
 	ap, auc := 0.0, 0.0
 	if t.Classifier() == nil { // labels are too rare for the measures of a batch
@@ -75,6 +77,37 @@ func (t *trainer) settle() error {
 	t.at.Sums.add(loss, ap, auc)
 	t.tell(loss, l.done)
 	return nil
+}
+
+// whyNaN says what to do about a loss that is not a number: before anything was learned no learning rate is to blame.
+func (t *trainer) whyNaN(l *lesson) string {
+	if t.at.Epoch > 0 || l.batch > 0 {
+		return "the loss is not a number; a smaller learning_rate may help"
+	}
+	text := "the loss is not a number before anything was learned"
+	for _, f := range []struct {
+		what     string
+		features dataset.Features
+	}{{"event", t.Set.Edge}, {"node", t.Set.Node}} {
+		if i, size := largest(f.features.Data); size > moderateFeature {
+			text += fmt.Sprintf("; a feature of %s %d, column %d, is %g: scale features to moderate numbers",
+				f.what, i/f.features.Cols, i%f.features.Cols+1, f.features.Data[i])
+		}
+	}
+	return text
+}
+
+// moderateFeature is what a feature can be without overflowing as soon as it is squared and added up.
+const moderateFeature = 1e12
+
+// largest finds the number farthest from 0.
+func largest(x []float32) (at int, size float64) {
+	for i, v := range x {
+		if a := math.Abs(float64(v)); a > size {
+			at, size = i, a
+		}
+	}
+	return at, size
 }
 
 func (t *trainer) failed(l *lesson, err error) error {

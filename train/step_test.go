@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/train"
@@ -206,5 +208,22 @@ func TestLostDevice(t *testing.T) {
 	}
 	if len(calls) < 4 {
 		t.Errorf("the device failed only in %v", calls)
+	}
+}
+
+// A loss that is not a number before anything was learned is no matter of the learning rate.
+func TestNotANumberAtFirst(t *testing.T) {
+	run := small(t, "", "num_epochs=1")
+	rows := run.Set.Log.Len() + 1
+	run.Set.Edge = dataset.Features{Rows: rows, Cols: 2, Data: make([]float32, 2*rows)}
+	first := run.Protocol.Split().Train.All()
+	for i := range 10 {
+		run.Set.Edge.Data[2*first.Edge(i)] = 3e37
+	}
+	run.Set.Edge.Data[2*first.Edge(3)+1] = -3e38
+	_, err := run.Train(t.Context())
+	want := fmt.Sprintf("epoch 1, batch 0: the loss is not a number before anything was learned; a feature of event %d, column 2, is -3e+38: scale", first.Edge(3))
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }

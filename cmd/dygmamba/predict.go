@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
@@ -177,14 +178,24 @@ func (p *prediction) spare(weights, data string) error {
 func (p *prediction) read(ctx context.Context, a *app, set *dataset.Set) error {
 	p.set = set
 	ask := queries.NewAsker(set)
-	if !p.alone {
+	if p.alone {
+		q, err := ask.One("command line", p.single.u, p.single.i, p.single.ts)
+		if err != nil {
+			return err
+		}
+		p.questions = []queries.Question{q}
+	} else {
 		t, err := ask.Read(ctx, p.queries, a.in, p.form)
+		if err != nil {
+			return err
+		}
 		p.questions, p.extra = t.Questions, t.Extra
-		return err
 	}
-	q, err := ask.One("command line", p.single.u, p.single.i, p.single.ts)
-	p.questions = []queries.Question{q}
-	return err
+	if list := ask.Swapped(p.questions); list != nil {
+		a.log().Warn(fmt.Sprintf("in %s of %s queries u is a destination of the data and i a source, such as %s and %s: are the two swapped?",
+			term.Count(len(list)), term.Count(len(p.questions)), list[0].U, list[0].I))
+	}
+	return nil
 }
 
 // run loads the model, answers, and writes everything once it is known.

@@ -10,14 +10,7 @@ import (
 
 // jsonl reads objects, a line each. Members that come later are columns too, in which rows before have nothing.
 func (s *Sheet) jsonl(ctx context.Context) error {
-	txt, err := input.NewText(s.reader.in, false, "a table as CSV, JSONL or Parquet")
-	if err != nil {
-		return err
-	}
-	if _, err := txt.FirstLine(true); err != nil {
-		return err
-	}
-	names, err := s.reader.firstObject(txt.Ahead)
+	txt, names, err := s.reader.openJSONL()
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,9 @@ import (
 func sheet(t *testing.T, path, text string, o Options) (*Sheet, []string, error) {
 	t.Helper()
 	var rows []string
-	keep := func(p input.Place, values []string) { rows = append(rows, fmt.Sprintf("%d/%d %q", p.Line, p.Row, values)) }
+	keep := func(p input.Place, values []string) {
+		rows = append(rows, fmt.Sprintf("%d/%d %q", p.Line, p.Row, values))
+	}
 	if path != "" {
 		s, err := ReadSheet(t.Context(), path, nil, o, keep)
 		return s, rows, err

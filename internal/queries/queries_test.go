@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
 )
 
 func periodic(t *testing.T) *dataset.Set {
@@ -67,7 +69,7 @@ func TestComplaints(t *testing.T) {
 		"u,i,ts\nu1,v1,NaN\n,v1,5\n":  `standard input: line 2 (row 1), column ts: found "NaN"`,
 		"u,i,ts\nu1,v1\n":             "found 2 columns; want 3",
 		"\x1f\x8bno gzip at all\n":    "gzip",
-		"{\"u\": \"u1\"}\n[]\n":        "want one for the destination",
+		"{\"u\": \"u1\"}\n[]\n":       "want one for the destination",
 		"u,i,ts\nu1,,x\nu1,v1\n":      "column ts: found \"x\"; want a finite number, in the unit of the data\nstandard input: line 3 (row 2): found 2 columns; want 3",
 		"u,i,ts\nu1,v1,\"5\n":         "quotes around whole fields",
 		"u,i,ts\nu1,v1,2024-05-01\n ": "a finite number, in the unit of the data",
@@ -111,5 +113,49 @@ func TestForms(t *testing.T) {
 		if x := []string{got.Questions[0].Extra[0], got.Questions[1].Extra[0]}; tt.name != "JSON lines" && !slices.Equal(x, []string{"x", ""}) {
 			t.Errorf("%s: other values %q", tt.name, x)
 		}
+	}
+}
+
+// Whoever mixes up the two kinds of nodes is told, whether they have names of their own or share one set.
+func TestSwapped(t *testing.T) {
+	set := periodic(t)
+	k := NewAsker(set)
+	var list []Question
+	for _, text := range []string{"u1 v1", "v1 u1", "v2 u3", "nobody u1", "u1 u2"} {
+		u, i, _ := strings.Cut(text, " ")
+		q, err := k.One("here", u, i, "5")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, q)
+	}
+	check := func(name string, got []Question) {
+		t.Helper()
+		if len(got) != 2 || got[0].U != "v1" || got[1].U != "v2" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	check("apart", k.Swapped(list))
+	shared := *set
+	shared.Names = nil
+	all := shared.Log.All()
+	ids := list[:0:0]
+	for i, q := range list { // by their ids
+		for _, x := range []*event.Node{&q.Src, &q.Dst} {
+			name := map[*event.Node]string{&q.Src: q.U, &q.Dst: q.I}[x]
+			if id, ok := set.Names.Source(name); ok {
+				*x = id
+			} else if id, ok := set.Names.Target(name); ok {
+				*x = id
+			} else {
+				*x = event.Node(set.NumNodes() + i)
+			}
+		}
+		ids = append(ids, q)
+	}
+	check(fmt.Sprintf("together, of %d events", all.Len()), NewAsker(&shared).Swapped(ids))
+	shared.Bipartite = false
+	if got := NewAsker(&shared).Swapped(ids); got != nil {
+		t.Errorf("one kind of nodes: %+v", got)
 	}
 }
