@@ -21,6 +21,8 @@ type input struct {
 	node, edge featureInput
 	hostCounts []int32
 	hostNodes  []int32
+	hostDelta  []float32 // what several rows may share
+	hostGaps   []float32
 	hostSteps  []float32
 	hostSome   []int32
 
@@ -139,14 +141,21 @@ func (f *featureInput) close(dev device.Device) {
 
 // load uploads row numbers. Rows that the table does not have, of nodes and events newer than it, count as zeros.
 func (f *featureInput) load(tp *grad.Tape, src, dst []int32) {
-	if f.table == nil {
+	if f.table != nil {
+		f.collect(src, dst)
+		f.rows = tp.Ints(f.host)
+	}
+}
+
+// collect puts the row numbers of both sides one after another; none where there is no table.
+func (f *featureInput) collect(src, dst []int32) {
+	if f.host = f.host[:0]; f.table == nil {
 		return
 	}
-	f.host = append(append(f.host[:0], src...), dst...)
+	f.host = append(append(f.host, src...), dst...)
 	for i, r := range f.host {
 		if int(r) >= f.table.Rows() {
 			f.host[i] = -1
 		}
 	}
-	f.rows = tp.Ints(f.host)
 }
