@@ -12,6 +12,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/catalog"
 	"github.com/dygmamba/dygmamba/dataset/data"
+	"github.com/dygmamba/dygmamba/dataset/feature"
 	"github.com/dygmamba/dygmamba/dataset/fetch"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/layout"
@@ -117,6 +118,21 @@ const (
 	FormatJSONL   = table.FormatJSONL
 	FormatParquet = table.FormatParquet
 )
+
+// AllColumns in ImportOptions.Features stands for every column that has no other meaning.
+const AllColumns = table.AllColumns
+
+// Recipe is how tables became a set: which columns meant what, and what the encodings of features were fitted to.
+type Recipe = data.Recipe
+
+// Encoding is how the columns of a table become features.
+type Encoding = data.Encoding
+
+// FeatureKinds are the kinds of columns that can be encoded.
+func FeatureKinds() []string { return feature.Kinds() }
+
+// DefaultCategories is how many values of a column have a feature each, unless ImportOptions says otherwise.
+const DefaultCategories = table.DefaultCategories
 
 // ImportProgress is how far an import has come.
 type ImportProgress = table.Progress

@@ -12,7 +12,8 @@ import (
 // Columns says which column of a table means what, by name; "" for none.
 type Columns struct {
 	Source, Target, Time, Label string
-	EdgeFeatures                []string
+	EdgeFeatures                []string // numbers taken as they are
+	Features                    []string // encoded
 	Ignored                     []string
 }
 
@@ -122,10 +123,19 @@ func (c chooser) events(o Options) (Columns, error) {
 		}
 		cols.Label = ""
 	}
+	cols.Ignored = c.rest(cols)
+	return cols, nil
+}
+
+// rest are the columns that mean nothing.
+func (c chooser) rest(cols Columns) []string {
+	used := slices.Concat([]string{"", cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures,
+		cols.Features)
+	var rest []string
 	for _, name := range c.names {
-		if name != "" && name != cols.Source && name != cols.Target && name != cols.Time && name != cols.Label && !slices.Contains(cols.EdgeFeatures, name) {
-			cols.Ignored = append(cols.Ignored, name)
+		if !slices.Contains(used, name) {
+			rest = append(rest, name)
 		}
 	}
-	return cols, nil
+	return rest
 }
