@@ -100,6 +100,11 @@ func (c *Column) Check() error {
 	return nil
 }
 
+// Want says what cells of the column must be.
+func (c *Column) Want() string {
+	return want(c.Kind) + ", as in the rows that were imported, or nothing"
+}
+
 // About says in a few words what becomes of the column.
 func (c *Column) About() string {
 	switch c.Kind {

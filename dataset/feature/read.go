@@ -56,11 +56,14 @@ func (r *Reader) Add(cell []byte) bool {
 
 // Want says what cells of the column must be.
 func (r *Reader) Want() string {
-	hint := ", as in the rows before, or nothing; " + r.name + ":" + Category + " takes any words"
-	if r.kind == Date {
-		return "a date such as 2024-05-01" + hint
+	return want(r.kind) + ", as in the rows before, or nothing; " + r.name + ":" + Category + " takes any words"
+}
+
+func want(kind string) string {
+	if kind == Date {
+		return "a date such as 2024-05-01"
 	}
-	return "a finite number" + hint
+	return "a finite number"
 }
 
 // add takes a cell of a known kind.

@@ -16,7 +16,8 @@ import (
 	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
-// The native file: a header, sections at multiples of 64 bytes, and a table of them. docs/FORMATS.md has it byte by byte.
+// The native file: a header, sections at multiples of 64 bytes, and a table of them. docs/FORMATS.md has it byte by
+// byte.
 const (
 	version      = 1
 	versionLater = 2 // as 1, with sources among the later nodes, whom older readers would take for destinations
@@ -197,7 +198,24 @@ func Save(path string, s *data.Set) error {
 }
 
 func (w *Writer) set(s *data.Set) error {
-	all := s.Log.All()
+	w.Events(s.Log)
+	w.features(EdgeFeatures, s.Edge)
+	w.features(NodeFeatures, s.Node)
+	w.Names(s.Names)
+	if err := w.Recipe(s.Recipe); err != nil {
+		return err
+	}
+	if err := w.About(About{Name: s.Name, TimeFormat: s.TimeFormat, Sampling: s.Sampling, From: s.From}); err != nil {
+		return err
+	}
+	return w.Commit(Counts{
+		Events: s.Log.Len(), Nodes: max(0, s.NumNodes()-1), Sources: s.Names.Sources(), Bipartite: s.Bipartite,
+	})
+}
+
+// Events writes the columns of a log, which is in the order of time.
+func (w *Writer) Events(log *event.Log) {
+	all := log.All()
 	n := all.Len()
 	put(w, Source, all.Src)
 	put(w, Destination, all.Dst)
@@ -215,26 +233,20 @@ func (w *Writer) set(s *data.Set) error {
 	if jumbled {
 		put(w, Edge, edges)
 	}
-	w.features(EdgeFeatures, s.Edge)
-	w.features(NodeFeatures, s.Node)
-	if names := s.Names.Columns(); names.Numbers != nil {
-		put(w, NameNumbers, names.Numbers)
-	} else if s.Names != nil {
-		put(w, NameText, names.Text)
-		put(w, NameEnds, names.Ends)
+}
+
+// Names writes a dictionary, if there is one.
+func (w *Writer) Names(names *data.Names) {
+	columns := names.Columns()
+	if columns.Numbers != nil {
+		put(w, NameNumbers, columns.Numbers)
+	} else if names != nil {
+		put(w, NameText, columns.Text)
+		put(w, NameEnds, columns.Ends)
 	}
-	if later := s.Names.Columns().Later; len(later) > 0 {
-		put(w, LaterSources, later)
+	if len(columns.Later) > 0 {
+		put(w, LaterSources, columns.Later)
 	}
-	if err := w.Recipe(s.Recipe); err != nil {
-		return err
-	}
-	if err := w.About(About{Name: s.Name, TimeFormat: s.TimeFormat, Sampling: s.Sampling}); err != nil {
-		return err
-	}
-	return w.Commit(Counts{
-		Events: n, Nodes: max(0, s.NumNodes()-1), Sources: s.Names.Sources(), Bipartite: s.Bipartite,
-	})
 }
 
 func (w *Writer) features(kind uint32, f data.Features) {

@@ -297,7 +297,7 @@ func (d *decoder) about(s *data.Set) error {
 	if err := json.Unmarshal(d.data[sec.offset:sec.offset+sec.length], &a); err != nil {
 		return input.FileError(d.path, "section about that is not JSON: "+err.Error(), "a JSON object")
 	}
-	s.Name = a.Name
+	s.Name, s.From = a.Name, a.From
 	if a.TimeFormat == input.TimeDate {
 		s.TimeFormat = input.TimeDate
 	}

@@ -108,14 +108,14 @@ func (n *nodeFile) merge(b *importBlock) error {
 	n.encoders.read(n.NodeFile, b)
 	for i := range b.src {
 		p := b.place(n.NodeFile, i)
-		id, found := n.node(p, b, i)
+		id, found := n.whose().node(p, b, i)
 		n.rows = append(n.rows, id)
 		switch {
 		case !found:
 		case id == 0:
 			n.report.UnknownNodeIDs++
 		case !n.seen.Add(id):
-			p.Bad("", "node "+string(n.sources.bytes(b.src[i]))+" again", "every node once")
+			p.Bad("", "node "+b.src[i].String()+" again", "every node once")
 		case len(n.encoders.readers) > 0:
 			n.count++
 		case n.finder.Total == 0:
@@ -128,17 +128,34 @@ func (n *nodeFile) merge(b *importBlock) error {
 	return nil
 }
 
+// whose finds the nodes that rows of a table are about.
+func (n *nodeFile) whose() nodeFinder {
+	return nodeFinder{n.Bipartite, n.sides, func(k key, source bool) event.Node {
+		if source {
+			return n.sources.find(k)
+		}
+		id := n.targets.find(k)
+		if id > 0 && n.Bipartite {
+			id += event.Node(n.sources.len())
+		}
+		return id
+	}}
+}
+
+// nodeFinder tells which node a row is about, by its name and in a bipartite set by its side.
+type nodeFinder struct {
+	bipartite, sides bool
+	find             func(k key, source bool) event.Node // 0: nobody is called so
+}
+
 // node is the node that row i of a block is about, 0 if it has no events. Found is false if the row does not say clearly.
-func (n *nodeFile) node(p place, b *importBlock, i int) (id event.Node, found bool) {
-	if !n.Bipartite {
-		return n.sources.find(b.src[i]), true
+func (f nodeFinder) node(p place, b *importBlock, i int) (id event.Node, found bool) {
+	if !f.bipartite {
+		return f.find(b.src[i], true), true
 	}
-	source, target := n.sources.find(b.src[i]), n.targets.find(b.src[i])
-	if target > 0 {
-		target += event.Node(n.sources.len())
-	}
-	if n.sides {
-		side := string(n.sources.bytes(b.dst[i]))
+	source, target := f.find(b.src[i], true), f.find(b.src[i], false)
+	if f.sides {
+		side := b.dst[i].String()
 		switch {
 		case slices.Contains(sourceNames, plain(side)):
 			return source, true
@@ -149,7 +166,8 @@ func (n *nodeFile) node(p place, b *importBlock, i int) (id event.Node, found bo
 		return 0, false
 	}
 	if source > 0 && target > 0 {
-		p.Bad("", "node "+string(n.sources.bytes(b.src[i]))+" which is both a source and a destination", "a column side that says which")
+		p.Bad("", "node "+b.src[i].String()+" which is both a source and a destination",
+			"a column side that says which")
 		return 0, false
 	}
 	return max(source, target), true
