@@ -93,7 +93,7 @@ func (c *Column) Check() error {
 	case Category:
 		fits = (c.Hashed == 0 || c.Hashed >= 2 && len(c.Values) == 0) && c.Hashed <= mostCategories
 	}
-	if !fits {
+	if !fits || c.Name == "" {
 		return fmt.Errorf("column %q of kind %q: mean %v, deviation %v, %d values, %d hashed", c.Name, c.Kind, c.Mean,
 			c.Deviation, len(c.Values), c.Hashed)
 	}

@@ -208,8 +208,10 @@ func TestKept(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []Column{{}, {Kind: Number}, {Kind: Category, Hashed: 1}, {Kind: Date, Deviation: math.Inf(1)},
-		{Kind: Category, Hashed: 1 << 30}} {
+	for _, bad := range []Column{{}, {Name: "x", Kind: Number}, {Kind: Number, Deviation: 1},
+		{Name: "x", Kind: Category, Hashed: 1},
+		{Name: "x", Kind: Date, Deviation: math.Inf(1)},
+		{Name: "x", Kind: Category, Hashed: 1 << 30}} {
 		if bad.Check() == nil {
 			t.Errorf("%+v is accepted", bad)
 		}

@@ -186,7 +186,8 @@ func (ap *appender) merge(b *importBlock) error {
 		ap.Progress(Progress{File: ap.reader.path, Rows: len(ap.events), Bytes: ap.reader.in.Delivered(),
 			Size: ap.reader.size()})
 	}
-	if most := math.MaxInt32 - 1; ap.set.Log.Len()+len(ap.events) > most || int(ap.last)+2*len(b.src) > most {
+	if most := math.MaxInt32 - 1; max(ap.set.Log.Len(), ap.set.Edge.Rows)+len(ap.events) > most ||
+		int(ap.last)+2*len(b.src) > most {
 		return input.FileError(ap.reader.path, "too many events or nodes", fmt.Sprintf("at most %d of each", most))
 	}
 	return nil
@@ -214,26 +215,6 @@ func (ap *appender) encode(p place, plain []float32, cells [][]byte) {
 		}
 		at += c.Width()
 	}
-}
-
-// number is the id of a name, a new one if nobody has it. Where nodes are called by their ids, these must be such.
-func (ap *appender) number(p place, s *side, k key) event.Node {
-	if s.names == nil {
-		most := max(int64(ap.set.NumNodes()), 64*int64(ap.set.Log.Len()+len(ap.events)+1), 1<<24)
-		if k.text != nil || k.num < 1 || k.num > min(most, math.MaxInt32-1) {
-			p.Bad("", "node "+input.Quote(k.String()),
-				fmt.Sprintf("an id from 1 to %d, as nodes of these data have no names", most))
-			return 1
-		}
-		ap.last = max(ap.last, event.Node(k.num))
-		return event.Node(k.num)
-	}
-	local := s.names.id(k)
-	if int(local) > len(s.ids) {
-		ap.last++
-		s.ids = append(s.ids, ap.last)
-	}
-	return s.ids[local-1]
 }
 
 // report says what is about to be written.
@@ -279,27 +260,4 @@ func cmpTime(a, b event.Time) int {
 		return 1
 	}
 	return 0
-}
-
-// side is what nodes are called as sources, or as destinations.
-type side struct {
-	names *dict        // nil: by their ids
-	ids   []event.Node // by the dictionary's number
-}
-
-// newSide lists the names that nodes have already.
-func newSide(set *data.Set, is func(event.Node) bool) *side {
-	s := &side{}
-	if set.Names == nil {
-		return s
-	}
-	s.names = newDict()
-	for id := event.Node(1); int(id) <= set.Names.Len(); id++ {
-		if is(id) {
-			if local := s.names.id(newKey([]byte(set.Names.Name(id)))); int(local) > len(s.ids) {
-				s.ids = append(s.ids, id)
-			}
-		}
-	}
-	return s
 }

@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/native"
@@ -107,50 +106,4 @@ func (ap *appender) newNodeRows() []float32 {
 		}
 	}
 	return feat
-}
-
-// names is the dictionary of all nodes: as numbers while all are numbers.
-func (ap *appender) names() *data.Names {
-	old := ap.set.Names
-	if old == nil {
-		return nil
-	}
-	columns := old.Columns()
-	all := data.NameColumns{Numbers: slices.Clone(columns.Numbers), Text: slices.Clone(columns.Text),
-		Ends: slices.Clone(columns.Ends), Later: slices.Clone(columns.Later)}
-	added := make([][]byte, int(ap.last)-old.Len())
-	ap.sources.each(event.Node(old.Len()), func(id event.Node, name []byte) {
-		added[int(id)-old.Len()-1] = name
-		if ap.Bipartite {
-			all.Later = append(all.Later, id)
-		}
-	})
-	if ap.Bipartite {
-		ap.targets.each(event.Node(old.Len()), func(id event.Node, name []byte) { added[int(id)-old.Len()-1] = name })
-	}
-	if all.Numbers != nil && (ap.sources.names.words || ap.targets.names.words) {
-		for _, v := range all.Numbers {
-			all.Text = strconv.AppendInt(all.Text, v, 10)
-			all.Ends = append(all.Ends, int64(len(all.Text)))
-		}
-		all.Numbers = nil
-	}
-	for _, name := range added {
-		if all.Numbers != nil {
-			all.Numbers = append(all.Numbers, newKey(name).num)
-			continue
-		}
-		all.Text = append(all.Text, name...)
-		all.Ends = append(all.Ends, int64(len(all.Text)))
-	}
-	return data.NamesFrom(all, old.Sources())
-}
-
-// each visits the nodes behind a number, in order.
-func (s *side) each(last event.Node, visit func(id event.Node, name []byte)) {
-	for local, id := range s.ids {
-		if id > last {
-			visit(id, slices.Clone(s.names.name(local)))
-		}
-	}
 }

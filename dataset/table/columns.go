@@ -44,6 +44,10 @@ func (c chooser) pick(asked string, likely []string, what, option string) (strin
 	if name := c.guess(likely); name != "" {
 		return name, nil
 	}
+	if len(likely) == 0 {
+		return "", &input.Error{File: c.file, Row: -1, Found: "a column without a name in " + option,
+			Want: "one of its columns: " + c.list()}
+	}
 	return "", &input.Error{File: c.file, Row: -1, Found: "the columns " + c.list(),
 		Want: fmt.Sprintf("one for the %s, called for example %s or %s, or named by %s%s", what, likely[0], likely[1], option, c.headless())}
 }

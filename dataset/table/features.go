@@ -50,7 +50,7 @@ func (c chooser) encoded(list, others []string, option string) ([]asked, error) 
 
 // askedFor reads name or name:kind.
 func (c chooser) askedFor(text, option string) (asked, error) {
-	if slices.Contains(c.names, text) {
+	if text != "" && slices.Contains(c.names, text) {
 		return asked{name: text}, nil
 	}
 	if at := strings.LastIndexByte(text, ':'); at > 0 && slices.Contains(c.names, text[:at]) {

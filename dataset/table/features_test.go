@@ -169,6 +169,7 @@ func TestImportFeaturesProblems(t *testing.T) {
 			`column price: found kind "money" in --features; want number, category, date`},
 		{visits, []string{"price", "price:category"},
 			"column price: found it twice in --features; want every column once"},
+		{visits, []string{""}, "found a column without a name in --features; want one of its columns: who"},
 		{visits, []string{"kind:number"}, `line 2 (row 1), column kind: found "hot"; want a finite number`},
 		{long, []string{"price"},
 			`line 1002 (row 1001), column price: found "dear"; want a finite number, as in the rows before`},
