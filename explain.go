@@ -121,6 +121,7 @@ func (p *Predictor) explain(b *sample.Batch, d *doubts) ([]Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.pad(b)
 	found := make([]Explanation, len(b.Queries))
 	for i := range found {
 		found[i] = p.describe(b, i, seen, d)

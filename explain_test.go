@@ -138,6 +138,39 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
+// TestWithheldByCall: where rows are as long as the longest of their call, they stay so when something is withheld from
+// one of them. Another query of the call, which has a longer past, sets the length.
+func TestWithheldByCall(t *testing.T) {
+	r := run(t)
+	byCall := []string{"padding=call"}
+	all := r.set.Log.All()
+	past := index.Freeze(r.set.Log)
+	short := dygmamba.Query{Src: all.Src[9], Dst: all.Dst[9], Time: all.Time[9] + 0.5}
+	var long dygmamba.Query // with a longer past, not as long as it might be, of two other nodes
+	for i := 10; long.Src == 0 && i < all.Len(); i++ {
+		q := dygmamba.Query{Src: all.Src[i], Dst: all.Dst[i], Time: all.Time[i]}
+		n, m := past.Before(q.Src, q.Time).Len(), past.Before(q.Dst, q.Time).Len()
+		if min(n, m) >= 4 && max(n, m) <= 8 && q.Src != short.Src && q.Dst != short.Dst {
+			long = q
+		}
+	}
+	qs := []dygmamba.Query{short, long}
+	p := load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Settings: byCall})
+	e := explain(t, p, qs)[0]
+	kept := r.set.Log.Select(func(i int) bool { return all.Src[i] != short.Src || all.Dst[i] != short.Dst })
+	without := load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Settings: byCall, Past: index.Freeze(kept)})
+	want := score(t, without, qs)[0]
+	if e.WithoutMeetings == nil || e.WithoutMeetings.Logit != want {
+		t.Errorf("without meetings %+v, want %v", e.WithoutMeetings, want)
+	}
+	if alone := score(t, without, qs[:1])[0]; alone == want {
+		t.Error("the length of the call makes no difference")
+	}
+	if n, m := len(e.Source.Patches), len(explain(t, p, qs[:1])[0].Source.Patches); m >= n || n >= 6 {
+		t.Errorf("the source has %d patches of at most 6, and %d when asked alone", n, m)
+	}
+}
+
 // TestExplainItself: a node asked about itself loses a patch on both sides.
 func TestExplainItself(t *testing.T) {
 	r := run(t)

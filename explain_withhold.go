@@ -69,6 +69,7 @@ func (p *Predictor) weigh(b *sample.Batch) (s sight, err error) {
 type doubts struct {
 	p       *Predictor
 	plan    sample.Plan
+	alike   sample.Plan // the same with rows as long as those of the batch that is explained
 	shown   [2]int // the draw whose row of a source, and of a destination, is all that the model looks at; −1: none
 	joins   bool   // questions can be put together
 	one     sample.Batch
@@ -86,18 +87,26 @@ func newDoubts(p *Predictor) *doubts {
 	d := &doubts{p: p, plan: p.model.Plan(), shown: [2]int{-1, -1}}
 	d.plan.ByCall = false // a batch is one call
 	d.joins = !d.plan.Distinct
+	d.alike = d.plan.AtMost()
 	for i, draw := range d.plan.Draws {
-		if draw.Of > sample.Dst || draw.RowLen == 0 { // hops, and rows as long as the longest, do not go together
+		if draw.Of > sample.Dst { // hops do not go together
 			d.joins = false
-		}
-		if draw.Of > sample.Dst {
 			continue
 		}
-		if at := &d.shown[draw.Of]; *at < 0 || draw.Neighbors > d.plan.Draws[*at].Neighbors {
+		// Of several that are as long, what is drawn last is what a model looks at last: TGAT's upper layer.
+		if at := &d.shown[draw.Of]; *at < 0 || draw.Neighbors >= d.plan.Draws[*at].Neighbors {
 			*at = i
 		}
 	}
 	return d
+}
+
+// pad lets questions have rows as long as those of a batch. Where padding is seen, an answer must not change because what is withheld
+// made a row shorter.
+func (d *doubts) pad(b *sample.Batch) {
+	for i := range b.Rows {
+		d.alike.Draws[i].RowLen = b.Rows[i].Len
+	}
 }
 
 // raise withholds one thing after another of what an explanation rests on.
@@ -174,7 +183,7 @@ func (p *pair) Before(n event.Node, t event.Time) index.History {
 
 // ask notes a question, and asks all that were noted if that makes a batch. The effect is known once they were.
 func (d *doubts) ask(e *Explanation, src, dst index.History, gaps []float32) (*Effect, error) {
-	plan := d.plan
+	plan := d.alike
 	plan.Picker = nil // histories are as they were picked
 	d.one.Positives = 1
 	sample.Gatherer{Threads: 1}.Gather(&pair{d.p.view(), e.Query, src, dst}, plan, []Query{e.Query}, &d.one)

@@ -283,7 +283,12 @@ func (p *Predictor) newStream(memory model.Rememberer) *stream {
 	if m, ok := p.model.(model.Memory); ok {
 		s.room = m.Grow
 	}
-	s.pass = replay.Pass{BatchSize: p.spec.Training.BatchSize, Seed: 1, Threads: p.options.Threads, Order: p.spec.Order}
+	if p.log != nil {
+		s.known = p.log.Len()
+	}
+	s.pass = replay.Pass{
+		BatchSize: p.spec.Training.BatchSize, Sampling: p.sampling(), Seed: 1, Threads: p.options.Threads, Order: p.spec.Order,
+	}
 	if plan := memory.UnitPlan(); plan.LooksBack() || plan.Distinct {
 		s.pass.Past = p.view()
 	}

@@ -92,12 +92,17 @@ func (p *Predictor) Score(ctx context.Context, qs []Query) ([]float32, error) {
 // Ingest takes new events, which later queries look back on. They may be late: each takes its place in time, but a memory learns of them in
 // the order in which they come. Edges are numbered on from the events that are there; nothing is taken if one of them is not valid.
 func (p *Predictor) Ingest(events []event.Event) error {
-	if p.log == nil {
+	if p.log == nil || p.options.Past != nil {
 		return fmt.Errorf("ingest: the events of the past are not known one by one, want a data set")
 	}
 	for i, e := range events {
 		if err := e.Check(); err != nil {
 			return fmt.Errorf("ingest: event %d: %w", i, err)
+		}
+	}
+	if p.stream != nil {
+		if err := p.stream.makeRoom(events); err != nil {
+			return fmt.Errorf("ingest: %w", err)
 		}
 	}
 	if p.live == nil {
@@ -109,6 +114,7 @@ func (p *Predictor) Ingest(events []event.Event) error {
 		p.past = p.live
 	}
 	for i, e := range events {
+		e.Edge = 0
 		edge, err := p.log.Append(e)
 		if err != nil {
 			return fmt.Errorf("ingest: event %d: %w", i, err)
@@ -128,8 +134,15 @@ func (p *Predictor) Ingest(events []event.Event) error {
 // Probability is what a logit means: how likely the two interact.
 func Probability(logit float32) float64 { return 1 / (1 + math.Exp(-float64(logit))) }
 
-// Scorer is the model for an evaluation, with what its checkpoint remembers of training and validation.
-func (p *Predictor) Scorer() replay.Scorer { return p.scorer.Answerer() }
+// Scorer is the model for an evaluation, with what its checkpoint remembers of training and validation, whatever queries the predictor
+// has answered.
+func (p *Predictor) Scorer() replay.Scorer {
+	scorer := p.scorer.Answerer()
+	if s, remembers := scorer.(starter); remembers && p.stream != nil {
+		return evaluated{s, p.stream}
+	}
+	return scorer
+}
 
 // Cold says that the checkpoint of a model that remembers has no memory of the data at hand: before it is measured on their last part it must
 // learn of the others (eval.Protocol.WarmUp).
@@ -212,7 +225,7 @@ func (p *Predictor) gatherParts(ctx context.Context, parts iter.Seq[[]Query], si
 			return
 		}
 		if plan.Picker != nil {
-			plan.Picker = sample.Bind(plan.Picker, p.view(), 1)
+			plan.Picker = sample.Bind(plan.Picker, p.view(), p.sampling(), 1)
 		}
 		turn := 0
 		for part := range parts {
@@ -229,6 +242,14 @@ func (p *Predictor) gatherParts(ctx context.Context, parts iter.Seq[[]Query], si
 			}
 		}
 	}
+}
+
+// sampling is who picks random neighbours: what the data set prefers, or the reference where there is none.
+func (p *Predictor) sampling() string {
+	if p.options.Set == nil {
+		return sample.Reference
+	}
+	return p.options.Set.Sampling
 }
 
 // view is what queries look back on. An evaluation does not need it.

@@ -89,7 +89,7 @@ func (p *Predictor) partners(src event.Node, at event.Time, candidates []event.N
 // rows of one batch are then alike, and a model that computes what is equal only once has the least to do.
 func (p *Predictor) rank(ctx context.Context, src event.Node, at event.Time, partners []Partner) error {
 	plan := p.model.Plan()
-	plan.Alone = true
+	plan.Alone, plan.ByCall = true, false // what follows sees to it that no candidate matters to another
 	order, lengths := p.byLength(plan, at, partners)
 	qs := make([]Query, len(order))
 	for i, c := range order {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
@@ -19,6 +20,7 @@ type counter struct {
 	params *nn.Params
 	seen   uint64
 	units  []int // that it was told of
+	most   int   // nodes for which there is memory; 0: any
 }
 
 func (c *counter) Plan() sample.Plan     { return sample.Plan{} }
@@ -26,7 +28,12 @@ func (c *counter) UnitPlan() sample.Plan { return sample.Plan{} }
 func (c *counter) Params() *nn.Params    { return c.params }
 func (c *counter) Head() model.Head      { return c }
 func (c *counter) Close()                { c.params.Close() }
-func (c *counter) Grow(int)              {}
+
+func (c *counter) Grow(nodes int) {
+	if c.most > 0 && nodes > c.most {
+		panic(&device.OutOfMemory{Device: "small", Need: int64(nodes)})
+	}
+}
 
 func (c *counter) Commit(_ *grad.Tape, b *sample.Batch, _ *model.Embedding) {
 	c.seen += uint64(b.Events.Len())
@@ -82,13 +89,20 @@ func TestRelive(t *testing.T) {
 	if want := []int{10, 10, 5}; !slices.Equal(c.units, want) {
 		t.Errorf("it learned of units of %v, want each once: %v", c.units, want)
 	}
+	for range 2 { // also when nothing has changed since
+		if got, err := p.Score(t.Context(), at(100)); err != nil || got[0] != 25 {
+			t.Errorf("asked again it has observed %v, %v; want 25", got, err)
+		}
+	}
 	if why, err := p.Explain(t.Context(), at(5)); err != nil || why[0].Logit != 10 {
 		t.Errorf("explained %v, %v; want 10 events", why, err)
 	}
 
 	// New events lengthen the last unit, and the model goes on from where that began.
-	if got, err = p.Score(t.Context(), at(100)); err != nil || got[0] != 25 {
-		t.Fatal(got, err)
+	for range 2 { // the second time it is there already
+		if got, err = p.Score(t.Context(), at(100)); err != nil || got[0] != 25 {
+			t.Fatal(got, err)
+		}
 	}
 	c.units = nil
 	if err := p.Ingest(slices.Repeat([]event.Event{{Src: 1, Dst: 2, Time: 200}}, 7)); err != nil {
@@ -105,6 +119,26 @@ func TestRelive(t *testing.T) {
 		t.Errorf("took an event that is none, %v; there are %d", err, p.log.Len())
 	}
 
+	// Nodes for which there is no memory are refused, with all that came with them.
+	c.most = 1000
+	if err := p.Ingest([]event.Event{{Src: 1, Dst: 2, Time: 300}, {Src: 1, Dst: 1000, Time: 301}}); err == nil || p.log.Len() != 32 {
+		t.Errorf("took an event of a node without memory, %v; there are %d", err, p.log.Len())
+	}
+
+	// An evaluation goes on from what the checkpoint held, and queries from what they had lived through.
+	for _, want := range []uint64{7, 9} {
+		evaluation := p.Scorer().(model.Rememberer)
+		if got, err := evaluation.Snapshot(); err != nil || got[0].Data[0] != float32(want) || c.seen != want {
+			t.Errorf("an evaluation finds %v events in memory, want %d (%v)", got, want, err)
+		}
+		if err := evaluation.Commit(&sample.Batch{Events: log.Span(0, 2)}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.Score(t.Context(), at(201)); err != nil || got[0] != 32 {
+			t.Errorf("after an evaluation %v events are known, want 32 (%v)", got, err)
+		}
+	}
+
 	p.spec.Order = model.Arrival
 	p.stream = p.newStream(p.stream.memory)
 	if got, err = p.Score(t.Context(), at(200.5, 300)); err != nil || got[0] != 32 || got[1] != 32 {
@@ -116,5 +150,61 @@ func TestRelive(t *testing.T) {
 	p.stream.log = nil
 	if _, err := p.Score(t.Context(), at(500)); err == nil {
 		t.Error("relived a past without events")
+	}
+}
+
+// watcher is a counter that looks up, for each event that it is told of, whom the source had met last.
+type watcher struct{ *counter }
+
+func (w watcher) UnitPlan() sample.Plan {
+	return sample.Plan{Draws: []sample.Draw{{Of: sample.Src, Neighbors: 1, RowLen: 1}}}
+}
+
+func (w watcher) Commit(_ *grad.Tape, b *sample.Batch, _ *model.Embedding) {
+	for _, n := range b.Rows[0].Node {
+		w.seen += uint64(n)
+	}
+}
+
+// TestLateEvents: what a memory that looks events up knows does not depend on whether it was asked before late ones came.
+func TestLateEvents(t *testing.T) {
+	var answers [2][]float32
+	for asked := range answers {
+		log := event.NewLog(25)
+		for i := range 25 {
+			if _, err := log.Append(event.Event{Src: 1, Dst: 2, Time: float64(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		dev := cpu.New(cpu.Options{Threads: 1})
+		defer dev.Close()
+		w := watcher{&counter{params: nn.NewParams(0)}}
+		w.params.Place(dev)
+		spec := model.Spec{Training: model.Standard, Order: model.Strict}
+		spec.Training.BatchSize = 10
+		p := &Predictor{name: "watcher", log: log, spec: spec, model: w, scorer: model.NewScorer(w)}
+		p.stream = p.newStream(p.scorer.Answerer().(model.Rememberer))
+		defer p.Close()
+		for _, late := range []event.Event{{Src: 1, Dst: 9, Time: 3.5}, {Src: 1, Dst: 7, Time: 4.5, Edge: 1}} {
+			if asked > 0 {
+				if _, err := p.Score(t.Context(), []Query{{Src: 1, Dst: 2, Time: 100}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := p.Ingest([]event.Event{late}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := p.Score(t.Context(), []Query{{Src: 1, Dst: 2, Time: 100}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers[asked] = got
+		if e := p.log.At(26); e.Edge != 27 {
+			t.Errorf("a new event has edge %d, want its own, 27", e.Edge)
+		}
+	}
+	if want := float32(24*2 + (9 - 2) + (7 - 2) + 2 + 2); answers[0][0] != want || answers[1][0] != want {
+		t.Errorf("it knows %v, and %v when it was asked before late events came, want %v", answers[0], answers[1], want)
 	}
 }

@@ -3,6 +3,7 @@ package dygmamba
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -12,29 +13,51 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// stream is the past of a model that remembers: which of the events it has learned of, in units of a batch. It goes on from where it is, and
-// begins again only for a query about an earlier time.
+// stream is the past of a model that remembers: which of the events it has learned of, in units of a batch. It goes
+// on from where it is, and begins again only for a query about an earlier time.
 type stream struct {
 	name   string
 	memory model.Rememberer
 	room   func(nodes int) // makes room for more nodes
 	log    *event.Log      // nil: no events are known one by one
+	known  int             // its events when it last grew
 	pass   replay.Pass
-	seen   int // events that were remembered; −1: what the checkpoint holds, which is not asked
+	seen   int        // events that were remembered; −1: something else, which is not asked
+	latest event.Time // of the events that were remembered
+	shared
 
-	// A last unit that is short is remembered for the queries after it. When more events have come it is a part of a longer unit, and what
-	// was known before it is taken up again.
+	// A last unit that is short is remembered for the queries after it. When more events have come it is a part of a
+	// longer unit, and what was known before it is taken up again.
 	short  bool
 	before []tensor.Named
 }
 
-// grow takes a log that has become longer.
+// grow takes a log that has become longer. If new events belong before some that were remembered with what was looked
+// up then, all are remembered again: what a model knows must not depend on when it was asked.
 func (s *stream) grow(log *event.Log, past index.View) {
-	s.log, s.pass.Past = log, past
-	s.room(log.NumNodes())
+	plan := s.memory.UnitPlan()
+	for _, t := range log.Span(s.known, log.Len()).Time {
+		if s.seen > 0 && t < s.latest && plan.LooksBack() {
+			s.lose()
+		}
+	}
+	s.log, s.known, s.pass.Past = log, log.Len(), past
 }
 
-// visit calls ask for queries, by number, once the model has learned of what each may know. Queries are asked in the order of time.
+// makeRoom lets the model remember the nodes of events that are to come.
+func (s *stream) makeRoom(events []event.Event) error {
+	most := event.Node(0)
+	for _, e := range events {
+		most = max(most, e.Src, e.Dst)
+	}
+	return tensor.Guard(func() { s.room(int(most) + 1) })
+}
+
+// lose notes that something else is remembered than the first events.
+func (s *stream) lose() { s.seen, s.short, s.before = -1, false, nil }
+
+// visit calls ask for queries, by number, once the model has learned of what each may know. Queries are asked in the
+// order of time.
 func (s *stream) visit(ctx context.Context, qs []Query, ask func(group []int) error) error {
 	if s.log == nil {
 		return fmt.Errorf("score: %s remembers events and needs them from the beginning, want a data set", s.name)
@@ -78,7 +101,8 @@ func (s *stream) afterAll(ctx context.Context, qs []Query, order []int, ask func
 	return ask(order)
 }
 
-// unitsBefore is the number of events in the units that end before t. A unit ends with its latest event; later units wait for it.
+// unitsBefore is the number of events in the units that end before t. A unit ends with its latest event; later units
+// wait for it.
 func (s *stream) unitsBefore(t event.Time) int {
 	events, size := s.log.All(), s.pass.BatchSize
 	if s.log.Sorted() {
@@ -97,7 +121,13 @@ func (s *stream) unitsBefore(t event.Time) int {
 
 // reach makes the model remember exactly the first n events.
 func (s *stream) reach(ctx context.Context, n int) error {
-	if s.short && n != s.seen { // back to before the unit that was short
+	if err := s.take(); err != nil {
+		return err
+	}
+	if s.seen == n {
+		return nil
+	}
+	if s.short { // back to before the unit that was short
 		if err := s.memory.Restore(s.before); err != nil {
 			return err
 		}
@@ -108,10 +138,12 @@ func (s *stream) reach(ctx context.Context, n int) error {
 		if err := s.memory.Restore(nil); err != nil {
 			return err
 		}
-		s.seen = 0
+		s.seen, s.latest = 0, math.Inf(-1)
 	}
-	whole := n - n%s.pass.BatchSize
-	if err := s.remember(ctx, whole); err != nil {
+	if s.seen == n { // also with a last unit that is short
+		return nil
+	}
+	if err := s.remember(ctx, n-n%s.pass.BatchSize); err != nil {
 		return err
 	}
 	if s.seen == n {
@@ -127,9 +159,13 @@ func (s *stream) reach(ctx context.Context, n int) error {
 
 // remember goes on to the first n events.
 func (s *stream) remember(ctx context.Context, n int) error {
-	if err := s.pass.Remember(ctx, s.memory, s.log.Span(s.seen, n)); err != nil {
-		s.seen, s.short, s.before = -1, false, nil // somewhere between: begin again the next time
+	events := s.log.Span(s.seen, n)
+	if err := s.pass.Remember(ctx, s.memory, events); err != nil {
+		s.lose() // somewhere between: begin again the next time
 		return err
+	}
+	for _, t := range events.Time {
+		s.latest = max(s.latest, t)
 	}
 	s.seen = n
 	return nil

@@ -110,16 +110,14 @@ func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 	if err != nil {
 		return replay.Pass{}, fmt.Errorf("training negatives: %w", err)
 	}
-	return replay.Pass{Past: p.train(), Negatives: n, BatchSize: p.options.BatchSize, Threads: p.options.Threads, Order: p.options.Order, OnBatch: p.options.OnBatch}, nil
+	return p.pass(p.train(), n, 0), nil
 }
 
 // Pass is the pass over Events(part): all events before a query are seen, whoever they belong to. Negatives of Val and Test come from all
 // events, those of NewVal and NewTest from their own; each part has its seed. Inductive ones had not met when the part's period began.
 func (p *Protocol) Pass(part Part, strategy string) (replay.Pass, error) {
 	if p.Task() == NodeClassification {
-		return replay.Pass{
-			Past: p.full(), BatchSize: p.options.BatchSize, Seed: 1, Threads: p.options.Threads, Order: p.options.Order, OnBatch: p.options.OnBatch,
-		}, nil
+		return p.pass(p.full(), nil, 1), nil
 	}
 	key := part.String() + "/" + strategy
 	n, made := p.negatives[key]
@@ -136,10 +134,18 @@ func (p *Protocol) Pass(part Part, strategy string) (replay.Pass, error) {
 		}
 		p.negatives[key] = n
 	}
+	pass := p.pass(p.full(), n, 1)
+	pass.PerPositive = p.options.PerPositive
+	return pass, nil
+}
+
+// pass looks back on a past; random neighbours are picked from a seed.
+func (p *Protocol) pass(past index.View, n sample.Negatives, seed uint64) replay.Pass {
+	o := p.options
 	return replay.Pass{
-		Past: p.full(), Negatives: n, PerPositive: p.options.PerPositive,
-		BatchSize: p.options.BatchSize, Seed: 1, Threads: p.options.Threads, Order: p.options.Order, OnBatch: p.options.OnBatch,
-	}, nil
+		Past: past, Negatives: n, BatchSize: o.BatchSize, Sampling: o.Sampling, Seed: seed,
+		Threads: o.Threads, Order: o.Order, OnBatch: o.OnBatch,
+	}
 }
 
 // observed is the time of the last event before a part's period: of Train, or of Val.
@@ -157,7 +163,7 @@ func (p *Protocol) observed(part Part) event.Time {
 // Evaluate measures a scorer on a part and rewinds what it remembers to where it was, whatever happens. For Test and NewTest that is the
 // state after validation: see Validate and Warm.
 func (p *Protocol) Evaluate(ctx context.Context, s replay.Scorer, part Part, strategy string) (r Result, err error) {
-	err = p.rewound(s, true, func() error {
+	err = rewound(s, true, func() error {
 		r, err = p.run(ctx, s, part, strategy)
 		return err
 	})
@@ -172,15 +178,18 @@ func (p *Protocol) Validate(ctx context.Context, s replay.Scorer) (val, newVal R
 			return val, newVal, err
 		}
 	}
-	err = p.rewound(s, false, func() error {
+	err = OrRewind(s, func() error {
 		val, err = p.run(ctx, s, Val, sample.Random)
 		return err
 	})
 	return val, newVal, err
 }
 
+// OrRewind lets a scorer do something. If that fails, the scorer is taken back to what it remembered before.
+func OrRewind(s replay.Scorer, do func() error) error { return rewound(s, false, do) }
+
 // rewound lets a scorer do something and takes it back to what it remembered before: always, or only if that failed.
-func (p *Protocol) rewound(s replay.Scorer, always bool, do func() error) error {
+func rewound(s replay.Scorer, always bool, do func() error) error {
 	memory, remembers := s.(model.Rememberer)
 	if !remembers {
 		return do()
@@ -199,14 +208,18 @@ func (p *Protocol) rewound(s replay.Scorer, always bool, do func() error) error 
 	return err
 }
 
-// Warm makes a scorer without parameters remember Train and Val and nothing else, as if it had been through both.
+// Warm makes a scorer remember Train and Val and nothing else, as if it had been through both: what it looks up for a unit of Train are
+// events of Train, as in training, and all events for one of Val.
 func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error {
 	if err := s.Restore(nil); err != nil {
 		return fmt.Errorf("forget everything: %w", err)
 	}
-	pass := replay.Pass{Past: p.full(), BatchSize: p.options.BatchSize, Threads: p.options.Threads, Order: p.options.Order}
-	for _, l := range []*event.Log{p.split.Train, p.split.Val} {
-		if err := pass.Remember(ctx, s, l.All()); err != nil {
+	for _, part := range []struct {
+		events *event.Log
+		past   func() index.View
+		seed   uint64
+	}{{p.split.Train, p.train, 0}, {p.split.Val, p.full, 1}} {
+		if err := p.pass(part.past(), nil, part.seed).Remember(ctx, s, part.events.All()); err != nil {
 			return err
 		}
 	}

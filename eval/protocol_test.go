@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -82,6 +83,52 @@ func TestMemorySchedule(t *testing.T) {
 		if r.Positives != p.Events(part).Len() {
 			t.Errorf("%v: %d positives", part, r.Positives)
 		}
+	}
+}
+
+// lookback is a memory that keeps what was looked up for each event it was told of.
+type lookback struct {
+	memory
+	edges []int32
+}
+
+func (m *lookback) UnitPlan() sample.Plan {
+	return sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 3, RowLen: 3})}
+}
+
+func (m *lookback) Commit(b *sample.Batch) error {
+	for _, r := range b.Rows {
+		m.edges = append(m.edges, r.Edge...)
+	}
+	return m.memory.Commit(b)
+}
+
+// TestWarmIsHavingBeenThrough: a memory that was warmed knows what it would know after training and validation.
+func TestWarmIsHavingBeenThrough(t *testing.T) {
+	s := split(t, streamtest.Generate(streamtest.Shape{Events: 4000, Sources: 60, Dests: 50, Instants: 3500}, 1))
+	p := eval.NewProtocol(s, eval.Options{Order: model.Strict})
+	var through, warm lookback
+	training, err := p.Train(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range training.Batches(t.Context(), &through, s.Train.All()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	validation, err := p.Pass(eval.Val, sample.Random)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eval.Run(t.Context(), &through, validation, s.Val); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Warm(t.Context(), &warm); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(warm.edges, through.edges) {
+		t.Error("looks up other events than in training and validation")
 	}
 }
 
@@ -195,6 +242,22 @@ func TestEmptyPartsAreLegal(t *testing.T) {
 			if err != nil || r.Batches != 0 {
 				t.Errorf("%s %s: %+v, %v", sampling, strategy, r, err)
 			}
+		}
+	}
+}
+
+// TestPassesPickNeighborsAsTheProtocolSays: whatever draws negatives picks random neighbours too, from seed 0 in training
+// and 1 in evaluation.
+func TestPassesPickNeighborsAsTheProtocolSays(t *testing.T) {
+	for _, sampling := range []string{sample.Reference, sample.Native} {
+		p := eval.NewProtocol(split(t, stream), eval.Options{Sampling: sampling})
+		training, err := p.Train(3)
+		if err != nil || training.Sampling != sampling || training.Seed != 0 {
+			t.Errorf("training picks by %q from %d, %v, want %q from 0", training.Sampling, training.Seed, err, sampling)
+		}
+		test, err := p.Pass(eval.Test, sample.Random)
+		if err != nil || test.Sampling != sampling || test.Seed != 1 {
+			t.Errorf("the test picks by %q from %d, %v, want %q from 1", test.Sampling, test.Seed, err, sampling)
 		}
 	}
 }

@@ -19,6 +19,7 @@ type arena struct {
 	high   int // most floats ever in use
 	moves  int // how often blocks came or went: addresses of one step are those of the next while it stays
 	spare  []device.Buffer
+	stays  bool // blocks only ever come: what one shape of step was given it is given again, whatever came between
 }
 
 // mark is a position to release to.
@@ -71,11 +72,11 @@ func (a *arena) mark() mark { return mark{a.at, a.used, a.sum} }
 // release takes back everything allocated since m. Memory recycled in between must not be from before m.
 func (a *arena) release(m mark) { a.at, a.used, a.sum = m.at, m.used, m.sum }
 
-// reset takes everything back, and joins several blocks into one that holds the most ever used.
+// reset takes everything back, and joins several blocks into one that holds the most ever used, unless they stay.
 func (a *arena) reset() {
 	a.spare = a.spare[:0]
 	a.release(mark{})
-	if len(a.blocks) > 1 {
+	if len(a.blocks) > 1 && !a.stays {
 		a.reserve(a.high)
 	}
 }
@@ -89,6 +90,15 @@ func (a *arena) reserve(n int) {
 	a.free()
 	a.blocks = append(a.blocks, a.dev.Alloc(n))
 	a.moves++
+}
+
+// bytes is what the blocks take.
+func (a *arena) bytes() int64 {
+	n := int64(0)
+	for _, b := range a.blocks {
+		n += 4 * int64(b.Len)
+	}
+	return n
 }
 
 func (a *arena) free() {

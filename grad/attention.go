@@ -15,6 +15,15 @@ type Heads struct {
 	Drop  float32     // dropout rate on the weights
 }
 
+// kernel is what the device is asked for but for its inputs and weights: y [B, Q, HD] from as many keys in every item.
+func (h Heads) kernel(tp *Tape, y *tensor.Tensor, keys int) device.Attention {
+	each := y.Cols() / h.Heads
+	return device.Attention{
+		Batch: y.Dim(0), Heads: h.Heads, Queries: y.Dim(1), Keys: keys, HeadDim: each,
+		Scale: float32(1 / math.Sqrt(float64(each))), Mask: h.Mask, Fill: h.Fill, Drop: tp.NextDrop(h.Drop), Y: y.Mat(),
+	}
+}
+
 // Attention is multi-head attention softmax(q·kᵀ/√(HD/Heads))·v: q [B, Q, HD], k and v [B, K, HD] → [B, Q, HD].
 func Attention(tp *Tape, q, k, v *tensor.Tensor, h Heads) *tensor.Tensor {
 	y, _ := attend(tp, q, k, v, h, false)
@@ -43,11 +52,8 @@ func attend(tp *Tape, q, k, v *tensor.Tensor, h Heads, keep bool) (y, weights *t
 	if y.Len() == 0 {
 		return y, weights
 	}
-	a := device.Attention{
-		Batch: q.Dim(0), Heads: h.Heads, Queries: q.Dim(1), Keys: k.Dim(1), HeadDim: q.Cols() / h.Heads,
-		Q: q.Mat(), K: k.Mat(), V: v.Mat(), Mask: h.Mask, Fill: h.Fill, Drop: tp.NextDrop(h.Drop), Y: y.Mat(),
-	}
-	a.Scale = float32(1 / math.Sqrt(float64(a.HeadDim)))
+	a := h.kernel(tp, y, k.Dim(1))
+	a.Q, a.K, a.V = q.Mat(), k.Mat(), v.Mat()
 	if keep {
 		a.Weights = weights.Data
 	} else {
@@ -61,6 +67,51 @@ func attend(tp *Tape, q, k, v *tensor.Tensor, h Heads, keep bool) (y, weights *t
 		tp.floats.release(m)
 	}
 	return y, weights
+}
+
+// SelfAttention is Attention of sequences to themselves, whose queries, keys and values stand side by side as one product makes them:
+// qkv [B, L, 3·HD] → [B, L, HD].
+func SelfAttention(tp *Tape, qkv *tensor.Tensor, h Heads) *tensor.Tensor {
+	if qkv.Rank() != 3 || h.Heads < 1 || qkv.Cols()%(3*h.Heads) != 0 || h.Mask.Len != 0 && h.Mask.Len != qkv.Rows() {
+		panic(tensor.Mismatch("self-attention", "queries, keys and values [B, L, 3·H·D], a mask [B·L]", qkv.Shape(), []int{h.Mask.Len}))
+	}
+	c := qkv.Cols() / 3
+	y := tp.Result(widened(qkv, c).list(), qkv)
+	if y.Len() == 0 {
+		return y
+	}
+	m := tp.floats.mark()
+	a, x := h.kernel(tp, y, qkv.Dim(1)), qkv.Mat()
+	a.Q, a.K, a.V = x.Columns(0, c), x.Columns(c, 2*c), x.Columns(2*c, 3*c)
+	a.Weights = tp.floats.alloc(a.Batch * a.Heads * a.Queries * a.Keys)
+	tp.dev.Attention(a)
+	if y.Tracked {
+		Record(tp, selfAttention{qkv, y, a})
+	} else {
+		tp.floats.release(m)
+	}
+	return y
+}
+
+type selfAttention struct {
+	qkv, y    *tensor.Tensor
+	attention device.Attention
+}
+
+func (o *selfAttention) Backward(tp *Tape) {
+	g := tp.Take(o.y)
+	if g.Len == 0 {
+		return
+	}
+	rows, c := o.y.Rows(), o.y.Cols()
+	d := tp.Scratch(o.qkv.Len())
+	dx := d.Mat(rows, 3*c)
+	tp.dev.AttentionGrad(device.AttentionGrad{
+		Attention: o.attention, DY: g.Mat(rows, c), DQ: dx.Columns(0, c), DK: dx.Columns(c, 2*c), DV: dx.Columns(2*c, 3*c),
+	})
+	tp.Give(o.qkv, d)
+	tp.Recycle(g)
+	tp.Recycle(o.attention.Weights)
 }
 
 type attention struct {

@@ -65,11 +65,21 @@ func LSTM(tp *Tape, x, h, c *tensor.Tensor, w CellWeights) (state, carry *tensor
 	if !tensor.SameShape(h, c) {
 		panic(tensor.Mismatch("lstm", "a carry of the shape of the state", h.Shape(), c.Shape()))
 	}
-	state, carry = tp.Result(h.Shape(), gx, gh, c), tp.Result(h.Shape(), gx, gh, c)
+	return LSTMGates(tp, gx, gh, c)
+}
+
+// LSTMGates is LSTM for a caller that has computed what the input and the old state add to the gates, gx and gh
+// [n, 4H], both with their biases: many steps may share either.
+func LSTMGates(tp *Tape, gx, gh, c *tensor.Tensor) (state, carry *tensor.Tensor) {
+	if c.Rank() != 2 || !tensor.SameShape(gx, gh) || gx.Rows() != c.Rows() || gx.Cols() != 4*c.Cols() {
+		want := "two parts of the gates [n, 4H] and a carry [n, H]"
+		panic(tensor.Mismatch("lstm", want, gx.Shape(), gh.Shape(), c.Shape()))
+	}
+	state, carry = tp.Result(c.Shape(), gx, gh, c), tp.Result(c.Shape(), gx, gh, c)
 	if state.Len() == 0 {
 		return state, carry
 	}
-	cell := device.Cell{X: gx.Mat(), H: gh.Mat(), State: h.Mat(), NewState: state.Mat(), Carry: c.Mat(), NewCarry: carry.Mat()}
+	cell := device.Cell{X: gx.Mat(), H: gh.Mat(), NewState: state.Mat(), Carry: c.Mat(), NewCarry: carry.Mat()}
 	tp.dev.LSTM(cell)
 	if state.Tracked {
 		Record(tp, lstm{gx, gh, c, state, carry, cell})

@@ -6,17 +6,17 @@ import (
 )
 
 // MatMul is the product of two matrices, or of two equally long batches of them: a [m, k] (or [k, m] if transA),
-// b [k, n] (or [n, k] if transB) → [m, n]; with a batch, [B, …] each. Both are dense.
+// b [k, n] (or [n, k] if transB) → [m, n]; with a batch, [B, …] each, dense.
 func MatMul(tp *Tape, a, b *tensor.Tensor, transA, transB bool) *tensor.Tensor {
 	rank := a.Rank()
-	ok := rank == b.Rank() && (rank == 2 || rank == 3 && a.Dim(0) == b.Dim(0)) && a.Dense() && b.Dense()
+	ok := rank == b.Rank() && (rank == 2 || rank == 3 && a.Dim(0) == b.Dim(0) && a.Dense() && b.Dense())
 	var m, k, k2, n int
 	if ok {
 		m, k = swapped(a.Dim(-2), a.Dim(-1), transA)
 		k2, n = swapped(b.Dim(-2), b.Dim(-1), transB)
 	}
 	if !ok || k != k2 {
-		panic(tensor.Mismatch("matmul", "dense matrices [m, k] and [k, n], or batches of them", a.Shape(), b.Shape()))
+		panic(tensor.Mismatch("matmul", "matrices [m, k] and [k, n], or dense batches of them", a.Shape(), b.Shape()))
 	}
 	shape := dims{n: rank, d: [tensor.MaxRank]int{a.Dim(0), m, n}}
 	if rank == 2 {
@@ -44,8 +44,7 @@ func (o *matMul) Backward(tp *Tape) {
 	if g.Len == 0 {
 		return
 	}
-	dy := first(o.y)
-	dy.Buf = g
+	dy := g.Mat(o.y.Dim(-2), o.y.Dim(-1))
 	a, b := first(o.a), first(o.b)
 	if o.transA {
 		tp.product(o.a, b, dy, o.gemm(o.transB, true, o.b, o.y, o.a))
@@ -70,8 +69,13 @@ func (o *matMul) gemm(transA, transB bool, a, b, c *tensor.Tensor) device.Gemm {
 	return g
 }
 
-// first is the first matrix of a batch.
-func first(t *tensor.Tensor) device.Mat { return t.Data.Mat(t.Dim(-2), t.Dim(-1)) }
+// first is the first matrix of a batch, or the only one.
+func first(t *tensor.Tensor) device.Mat {
+	if t.Rank() == 2 {
+		return t.Mat()
+	}
+	return t.Data.Mat(t.Dim(-2), t.Dim(-1))
+}
 
 func swapped(a, b int, swap bool) (int, int) {
 	if swap {

@@ -92,6 +92,19 @@ var checks = map[string]func(n, w int) check{
 			},
 		}
 	},
+	"matmul/views": func(n, w int) check {
+		return check{
+			[]input{of(n, w+3), param(w+4, 9)},
+			func(tp *grad.Tape, in tensors) *tensor.Tensor {
+				b := grad.Columns(tp, grad.Rows(tp, in[1], 3, w+3), 2, 7) // [w, 5]
+				return grad.MatMul(tp, grad.Columns(tp, in[0], 2, w+2), b, false, false)
+			},
+			func(in [][]float64) []float64 {
+				b := columns64(in[1][3*9:(w+3)*9], 9, 2, 7)
+				return linear64(columns64(in[0], w+3, 2, w+2), transpose64(b, w, 5), nil, w, 5)
+			},
+		}
+	},
 	"transpose": func(n, w int) check {
 		return check{
 			[]input{of(2, n, w)},
@@ -285,6 +298,22 @@ var checks = map[string]func(n, w int) check{
 	},
 	"attention":        func(n, w int) check { return attentionCheck(n, w, nil) },
 	"attention/masked": func(n, w int) check { return attentionCheck(n, w, someZeros(n*5, 5)) },
+
+	"self-attention": func(n, w int) check {
+		const heads, L = 2, 9 // long enough for products
+		c := heads * w
+		mask := someZeros(n*L, 4)
+		return check{
+			[]input{of(n, L, 3*c)},
+			func(tp *grad.Tape, in tensors) *tensor.Tensor {
+				return grad.SelfAttention(tp, in[0], grad.Heads{Heads: heads, Mask: tp.Ints(mask), Fill: -1e10})
+			},
+			func(in [][]float64) []float64 {
+				q, k, v := columns64(in[0], 3*c, 0, c), columns64(in[0], 3*c, c, 2*c), columns64(in[0], 3*c, 2*c, 3*c)
+				return attention64(q, k, v, heads, L, L, w, mask, -1e10)
+			},
+		}
+	},
 
 	"pool": func(n, w int) check {
 		const P = 5

@@ -176,9 +176,9 @@ func (o *apply) Backward(tp *Tape) {
 	tp.Give(o.x, g)
 }
 
-// Dropout sets each number to zero with probability rate and divides the others by 1−rate; a tape that does not record returns x.
+// Dropout sets each number to zero with probability rate and divides the others by 1−rate; a tape for evaluation returns x.
 func Dropout(tp *Tape, x *tensor.Tensor, rate float32) *tensor.Tensor {
-	if rate == 0 || !tp.record || x.Len() == 0 {
+	if rate == 0 || !tp.drops || x.Len() == 0 {
 		return x
 	}
 	y := tp.Result(x.Shape(), x)
@@ -205,9 +205,9 @@ func (o *dropout) Backward(tp *Tape) {
 	tp.Give(o.x, g)
 }
 
-// NextDrop describes the step's next dropout; its rate is 0 when the tape does not record.
+// NextDrop describes the step's next dropout; its rate is 0 on a tape for evaluation.
 func (tp *Tape) NextDrop(rate float32) device.Drop {
-	if rate == 0 || !tp.record {
+	if rate == 0 || !tp.drops {
 		return device.Drop{}
 	}
 	d := device.Drop{Rate: rate, Key: tp.key, Stream: tp.stream}

@@ -1,8 +1,11 @@
 package grad_test
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/device/dry"
 	"github.com/dygmamba/dygmamba/grad"
 )
@@ -40,5 +43,58 @@ func TestReplayKeys(t *testing.T) {
 	}
 	if other := grad.NewTape(dev, true); step(other, 1) == step(tp, 1) {
 		t.Error("two tapes have the same key")
+	}
+}
+
+// early brings all that a step uploads to its place before the step's first kernel, as a device does that replays steps.
+type early struct {
+	*cpu.Device
+	writes []func()
+	muted  bool
+}
+
+func (e *early) Write(dst device.Buffer, src []float32) {
+	if e.muted {
+		return
+	}
+	kept := slices.Clone(src)
+	e.writes = append(e.writes, func() { e.Device.Write(dst, kept) })
+	e.Device.Write(dst, src)
+}
+
+// TestInputsMayComeEarly: a step that uploads the inputs of its second half after its first half was computed, as one
+// of two calls does, finds them also when they came first.
+func TestInputsMayComeEarly(t *testing.T) {
+	for _, record := range []bool{false, true} {
+		dev := &early{Device: cpu.New(cpu.Options{Threads: 1})}
+		defer dev.Close()
+		tp := grad.NewTape(dev, record)
+		host := make([]float32, 60*30)
+		var got [2][]float32
+		step := func() {
+			tp.Reset(0)
+			for call := range got {
+				for i := range host {
+					host[i] = float32(i%7) - float32(call)
+				}
+				x := tp.Floats(host[:40*30], 40, 30)
+				w := tp.Floats(host[:60*30], 60, 30)
+				u := tp.Floats(host[:60*30], 30, 60)
+				y := grad.FeedForward(tp, x, &grad.FeedForwardWeights{A: w, B: u}, device.ReLU, 0)
+				got[call] = dense(tp, y)
+			}
+		}
+		step()
+		want := got
+		for _, write := range dev.writes {
+			write()
+		}
+		dev.muted = true
+		step()
+		for call := range got {
+			if !slices.Equal(got[call], want[call]) {
+				t.Errorf("recording %v: call %d finds other inputs when they come early", record, call)
+			}
+		}
 	}
 }

@@ -15,9 +15,11 @@ import (
 type Tape struct {
 	dev    device.Device
 	record bool
+	drops  bool   // dropout is on
 	id     uint64 // among the process's tapes, once it replays
 
 	floats arena
+	inputs arena // what is uploaded: no kernel of the step writes here, so that all of it may arrive before the first one runs
 	ints   intArena
 
 	tensors slab[tensor.Tensor]
@@ -38,7 +40,7 @@ type Op interface{ Backward(tp *Tape) }
 
 // NewTape makes a tape on dev. One that does not record is for evaluation: it keeps nothing for a backward pass, and dropout is off.
 func NewTape(dev device.Device, record bool) *Tape {
-	tp := &Tape{dev: dev, record: record, floats: arena{dev: dev}, ints: intArena{dev: dev}}
+	tp := &Tape{dev: dev, record: record, drops: record, floats: arena{dev: dev}, inputs: arena{dev: dev, stays: true}, ints: intArena{dev: dev}}
 	tp.constants = dev.Alloc(2)
 	dev.Write(tp.constants, []float32{0, 1})
 	tp.Reset(0)
@@ -60,6 +62,7 @@ func Key(seed, step uint64) uint64 {
 // Reset starts a step: every tensor of the last one is gone. The key feeds the step's dropouts.
 func (tp *Tape) Reset(key uint64) {
 	tp.floats.reset()
+	tp.inputs.reset()
 	tp.ints.reset()
 	tp.tensors.reset()
 	tp.lists = tp.lists[:0]
@@ -77,9 +80,11 @@ func (tp *Tape) Device() device.Device { return tp.dev }
 func (tp *Tape) Recording() bool { return tp.record }
 
 // Bytes is the most device memory that steps have needed so far.
-func (tp *Tape) Bytes() int64 { return 4*int64(tp.floats.high+tp.constants.Len) + tp.ints.bytes() }
+func (tp *Tape) Bytes() int64 {
+	return 4*int64(tp.floats.high+tp.constants.Len) + tp.inputs.bytes() + tp.ints.bytes()
+}
 
-// Room is the part of Bytes that Reserve can provide for: all but integers, which are few, and constants.
+// Room is the part of Bytes that Reserve can provide for: all but what is uploaded, which is little, and constants.
 func (tp *Tape) Room() int64 { return 4 * int64(tp.floats.high) }
 
 // Reserve makes room for steps that have needed Room bytes elsewhere, so that a lack of memory shows now: it panics with
@@ -92,6 +97,7 @@ func (tp *Tape) Moves() int { return tp.floats.moves }
 // Close gives the memory back to the device.
 func (tp *Tape) Close() {
 	tp.floats.free()
+	tp.inputs.free()
 	tp.ints.free()
 	tp.dev.Free(tp.constants)
 }
@@ -109,9 +115,10 @@ func (tp *Tape) Release(m Mark) {
 	}
 }
 
-// Floats uploads numbers; the tensor wants no gradient.
+// Floats uploads numbers; the tensor wants no gradient. The host's slice may be used again at once.
 func (tp *Tape) Floats(host []float32, shape ...int) *tensor.Tensor {
-	t := tp.New(shape...)
+	t := tp.header(shape)
+	t.Data = tp.inputs.alloc(t.Len())
 	if t.Len() != len(host) {
 		panic(tensor.Mismatch("floats", "as many elements as numbers given", shape, []int{len(host)}))
 	}
@@ -142,6 +149,16 @@ func (tp *Tape) Detach(x *tensor.Tensor) *tensor.Tensor {
 	t := tp.header(x.Shape())
 	t.Data, t.Stride = x.Data, x.Stride
 	return t
+}
+
+// Aside runs f without recording: what it computes has no past, so no gradient flows through it, and operations keep
+// nothing for a backward pass. Dropout stays as it is: on in a training step. Inputs are to be uploaded before: memory
+// that operations give back inside would be used for them again, see Replay.
+func (tp *Tape) Aside(f func()) {
+	record := tp.record
+	tp.record = false
+	defer func() { tp.record = record }()
+	f()
 }
 
 // Backward computes the gradient of loss, which has one element, with respect to everything tracked. It ends the step: the

@@ -62,6 +62,7 @@ func TestShapeErrors(t *testing.T) {
 		{"assign: got [4×3] and [2×3] and [3]", func() { grad.Assign(tp, z(4, 3), z(2, 3), mask) }},
 		{"gru: got [5×4] and [5×3]", func() { grad.GRU(tp, z(5, 4), z(5, 3), cell) }},
 		{"lstm: got [5×4] and [5×3]", func() { grad.LSTM(tp, z(5, 4), z(5, 3), z(5, 3), cell) }},
+		{"lstm: got [5×12] and [5×12] and [4×3]", func() { grad.LSTMGates(tp, z(5, 12), z(5, 12), z(4, 3)) }},
 		{"mamba: got [2×3×5] and [6×3]", func() { grad.Mamba(tp, z(2, 3, 5), block) }},
 		{"feed-forward: got [2×3] and [4×5]", func() {
 			grad.FeedForward(tp, z(2, 3), &grad.FeedForwardWeights{A: z(4, 5), B: z(3, 4)}, device.ReLU, 0)
@@ -321,4 +322,38 @@ func TestRelease(t *testing.T) {
 	if tp.Bytes() > once+int64(4*x.Len()) {
 		t.Errorf("ten blocks need %d bytes, one %d", tp.Bytes(), once)
 	}
+}
+
+// TestAside: what is computed aside is computed as elsewhere, dropout included, but no gradient flows through it.
+func TestAside(t *testing.T) {
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	tp := grad.NewTape(dev, true)
+	defer tp.Close()
+	x := tp.Floats([]float32{1, 2, 3, 4}, 2, 2)
+	x.Tracked = true
+	var aside *tensor.Tensor
+	tp.Aside(func() {
+		aside = grad.Mul(tp, x, x)
+		dropped := dense(tp, grad.Dropout(tp, tp.Floats(slices.Repeat([]float32{1}, 64), 64), 0.5))
+		if !slices.Contains(dropped, 0) || !slices.Contains(dropped, 2) {
+			t.Errorf("dropout aside gives %v", dropped)
+		}
+	})
+	if got := dense(tp, aside); !slices.Equal(got, []float32{1, 4, 9, 16}) || aside.Tracked {
+		t.Errorf("aside is %v, tracked %v", got, aside.Tracked)
+	}
+	tp.Backward(grad.Sum(tp, grad.Mul(tp, aside, x))) // the gradient of x² is left out: x² remains
+	got := make([]float32, 4)
+	dev.Read(got, x.Grad)
+	if !slices.Equal(got, []float32{1, 4, 9, 16}) {
+		t.Errorf("the gradient is %v", got)
+	}
+	eval := grad.NewTape(dev, false)
+	defer eval.Close()
+	eval.Aside(func() {
+		if y := eval.Floats([]float32{1}, 1); grad.Dropout(eval, y, 0.5) != y {
+			t.Error("a tape for evaluation drops aside")
+		}
+	})
 }

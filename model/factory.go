@@ -44,6 +44,7 @@ func (e Env) Features(nodeDim, edgeDim int) (node, edge *nn.Features, err error)
 type Data struct {
 	Name     string
 	Imported bool // a user's own, drawn by our own generators; otherwise published, drawn as the reference programs draw
+	EdgeDim  int  // columns of the events' features
 }
 
 // DataOf describes a data set.
@@ -51,7 +52,7 @@ func DataOf(s *dataset.Set) Data {
 	if s == nil {
 		return Data{}
 	}
-	return Data{s.Name, s.Sampling == dataset.Native}
+	return Data{Name: s.Name, Imported: s.Sampling == dataset.Native, EdgeDim: s.Edge.Cols}
 }
 
 // Orders in which a memory learns of events, in units of a batch (see replay).
@@ -70,6 +71,8 @@ type Training struct {
 	Epochs       int     `json:"num_epochs" about:"at most so many"`
 	Patience     int     `json:"patience" about:"epochs without a better one till it stops"`
 	Optimizer    string  `json:"optimizer" about:"Adam, SGD or RMSprop"` // however capitalised
+	// WeightDecay is left out where there is none: older configurations keep their bytes.
+	WeightDecay float64 `json:"weight_decay,omitempty" about:"how strongly weights are drawn to 0"`
 }
 
 // walk is what of Training concerns a rule.
@@ -93,6 +96,8 @@ func (t Training) Check() error {
 		return fmt.Errorf("patience is %d, must be at least 1", t.Patience)
 	case !slices.Contains([]string{"adam", "sgd", "rmsprop"}, strings.ToLower(t.Optimizer)):
 		return fmt.Errorf("optimizer is %q, must be Adam, SGD or RMSprop", t.Optimizer)
+	case !(t.WeightDecay >= 0) || t.WeightDecay > 1:
+		return fmt.Errorf("weight_decay is %v, must be at least 0 and at most 1", t.WeightDecay)
 	}
 	return nil
 }
@@ -110,6 +115,8 @@ type Kind[C interface{ Check() error }] struct {
 	Prefer func(data Data) string
 	// Imported, optional, changes the configuration for data that are not published ones.
 	Imported func(c *C)
+	// Fit, optional, changes the configuration to what the data are like. Presets and settings come after both.
+	Fit func(c *C, data Data)
 	// Remembers says that the models are Memories. The presets in InArrival then run in the order of arrival, others in strict order.
 	Remembers bool
 	InArrival []string
@@ -329,6 +336,9 @@ func (k Kind[C]) spec(preset string, data Data, settings []string) (Spec, error)
 	c, t := k.Default, Standard
 	if data.Imported && k.Imported != nil {
 		k.Imported(&c)
+	}
+	if k.Fit != nil {
+		k.Fit(&c, data)
 	}
 	k.Presets[i].Apply(data.Name, &c, &t)
 	return k.complete(Spec{Preset: preset, Order: k.order(preset)}, c, t, settings)

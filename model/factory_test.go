@@ -78,6 +78,46 @@ func TestSpec(t *testing.T) {
 	}
 }
 
+// TestWeightDecay sees that it is a setting, and that configurations without it are written as they were before.
+func TestWeightDecay(t *testing.T) {
+	for setting, want := range map[string]bool{"weight_decay=0": false, "weight_decay=1e-6": true} {
+		s, err := toy.Spec("", Data{}, setting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(raw), "weight_decay"); got != want {
+			t.Errorf("%s: written as %s", setting, raw)
+		}
+		if again, err := toy.Decode(raw); err != nil || again.Training != s.Training {
+			t.Errorf("%s: read back as %+v, %v", setting, again.Training, err)
+		}
+	}
+}
+
+// TestFit sees that what the data are like comes before presets and settings.
+func TestFit(t *testing.T) {
+	f := Make(Kind[toyConfig]{
+		Default:  toyConfig{Size: 3},
+		Imported: func(c *toyConfig) { c.Deep = true },
+		Fit:      func(c *toyConfig, d Data) { c.Size = d.EdgeDim },
+	})
+	for want, data := range map[toyConfig]Data{
+		{Size: 7}:             {EdgeDim: 7},
+		{Size: 4, Deep: true}: {EdgeDim: 4, Imported: true},
+	} {
+		if s, err := f.Spec("", data); err != nil || *s.Config.(*toyConfig) != want {
+			t.Errorf("%+v: %+v, %v, want %+v", data, s.Config, err, want)
+		}
+	}
+	if s, err := f.Spec("", Data{EdgeDim: 7}, "size=2"); err != nil || s.Config.(*toyConfig).Size != 2 {
+		t.Errorf("with a setting: %+v, %v", s.Config, err)
+	}
+}
+
 func TestBadSettings(t *testing.T) {
 	tests := []struct{ preset, setting, want string }{
 		{"", "size", `"size": must be key=value`},
@@ -91,6 +131,8 @@ func TestBadSettings(t *testing.T) {
 		{"", "colour=red", `no key "colour"; there are batch_size, deep, dropout`},
 		{"", "optimizer=magic", `optimizer is "magic", must be Adam, SGD or RMSprop`},
 		{"", "learning_rate=NaN", "learning_rate is NaN, must be above 0"},
+		{"", "weight_decay=-1", "weight_decay is -1, must be at least 0 and at most 1"},
+		{"", "weight_decay=NaN", "weight_decay is NaN, must be at least 0"},
 		{"huge", "", `no preset "huge"; there are small, large`},
 	}
 	for _, tt := range tests {

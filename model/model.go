@@ -49,7 +49,8 @@ func Logits(tp *grad.Tape, m Model, h Head, b *sample.Batch) (*tensor.Tensor, Em
 		return h.Logit(tp, e), e
 	}
 	var first Embedding
-	var parts []*tensor.Tensor
+	var list [2]*tensor.Tensor // more than these only with several negatives for each positive
+	parts := list[:0]
 	for i, c := range b.Calls {
 		e := m.Embed(tp, c)
 		parts = append(parts, h.Logit(tp, e))

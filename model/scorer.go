@@ -103,14 +103,40 @@ func (s *Scorer) Finish() error {
 	return tensor.Guard(reading.Wait)
 }
 
-// Bytes is the device memory that scoring has needed so far.
-func (s *Scorer) Bytes() int64 { return s.tape.Bytes() }
+// Bytes is the device memory that scoring, and remembering, has needed so far.
+func (s *Scorer) Bytes() int64 {
+	if c := s.commits(); c != nil {
+		return s.tape.Bytes() + c.Bytes()
+	}
+	return s.tape.Bytes()
+}
 
-// Room is the part of Bytes that Reserve can provide for.
-func (s *Scorer) Room() int64 { return s.tape.Room() }
+// Room is the part of a scorer's Bytes that Reserve can provide for.
+type Room struct{ score, commit int64 }
 
-// Reserve makes room for batches that have needed Room bytes elsewhere, before any is scored; it panics with *device.OutOfMemory.
-func (s *Scorer) Reserve(bytes int64) { s.tape.Reserve(bytes) }
+// Room is what batches have needed so far.
+func (s *Scorer) Room() Room {
+	if c := s.commits(); c != nil {
+		return Room{s.tape.Room(), c.Room()}
+	}
+	return Room{score: s.tape.Room()}
+}
+
+// Reserve makes room for batches that have needed as much elsewhere, before any is scored; it panics with *device.OutOfMemory.
+func (s *Scorer) Reserve(r Room) {
+	s.tape.Reserve(r.score)
+	if m, remembers := s.Answerer().(*remembering); remembers && r.commit > 0 {
+		m.own().Reserve(r.commit)
+	}
+}
+
+// commits is the tape that commits have used, nil if there were none.
+func (s *Scorer) commits() *grad.Tape {
+	if s.memory == nil {
+		return nil
+	}
+	return s.memory.commits
+}
 
 // Close gives the scorer's memory back.
 func (s *Scorer) Close() {
@@ -118,8 +144,8 @@ func (s *Scorer) Close() {
 	if s.alike != nil {
 		s.alike.Close()
 	}
-	if s.memory != nil && s.memory.commits != nil {
-		s.memory.commits.Close()
+	if c := s.commits(); c != nil {
+		c.Close()
 	}
 }
 
@@ -140,13 +166,18 @@ func (r *remembering) Commit(b *sample.Batch) error {
 		if b.Events.Len() == 0 {
 			return
 		}
-		if r.commits == nil {
-			r.commits = grad.NewTape(r.tape.Device(), false)
-		}
 		r.unit = b
-		r.commits.Reset(0)
+		r.own().Reset(0)
 		r.commits.Replay(StepKey(r.memory, b), r.step)
 	})
+}
+
+// own is the tape of commits.
+func (r *remembering) own() *grad.Tape {
+	if r.commits == nil {
+		r.commits = grad.NewTape(r.tape.Device(), false)
+	}
+	return r.commits
 }
 
 func (r *remembering) Snapshot() (list []tensor.Named, err error) {

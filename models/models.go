@@ -5,20 +5,39 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models/cawn"
+	"github.com/dygmamba/dygmamba/models/ctan"
+	"github.com/dygmamba/dygmamba/models/dygformer"
 	"github.com/dygmamba/dygmamba/models/dygmamba"
+	"github.com/dygmamba/dygmamba/models/dyrep"
 	"github.com/dygmamba/dygmamba/models/edgebank"
+	"github.com/dygmamba/dygmamba/models/graphmixer"
+	"github.com/dygmamba/dygmamba/models/jodie"
+	"github.com/dygmamba/dygmamba/models/tcl"
+	"github.com/dygmamba/dygmamba/models/tgat"
+	"github.com/dygmamba/dygmamba/models/tgn"
 )
 
 // All is the catalogue, by the names the command line takes.
 var All = map[string]model.Factory{
-	"dygmamba":   dygmamba.Factory,
-	"dygmamba-a": dygmamba.FactoryA,
-	"dygmamba-b": dygmamba.FactoryB,
-	"dygmamba-c": dygmamba.FactoryC,
-	"dygmamba-d": dygmamba.FactoryD,
-	"dygmamba-e": dygmamba.FactoryE,
-	"dygmamba-f": dygmamba.FactoryF,
-	"edgebank":   edgebank.Factory,
+	"cawn":            cawn.Factory,
+	"ctan":            ctan.Factory,
+	"dygformer":       dygformer.Factory,
+	"dygformer-mamba": dygformer.FactoryMamba,
+	"dygmamba":        dygmamba.Factory,
+	"dygmamba-a":      dygmamba.FactoryA,
+	"dygmamba-b":      dygmamba.FactoryB,
+	"dygmamba-c":      dygmamba.FactoryC,
+	"dygmamba-d":      dygmamba.FactoryD,
+	"dygmamba-e":      dygmamba.FactoryE,
+	"dygmamba-f":      dygmamba.FactoryF,
+	"dyrep":           dyrep.Factory,
+	"edgebank":        edgebank.Factory,
+	"graphmixer":      graphmixer.Factory,
+	"jodie":           jodie.Factory,
+	"tcl":             tcl.Factory,
+	"tgat":            tgat.Factory,
+	"tgn":             tgn.Factory,
 }
 
 // Names lists the models in the order of the alphabet: all, or those that learn.

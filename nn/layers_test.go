@@ -162,34 +162,43 @@ func TestTimeEncoder(t *testing.T) {
 	}
 }
 
-// TestBiLSTMLast compares with running each sequence alone, cut to its length, in both directions.
-func TestBiLSTMLast(t *testing.T) {
+// TestBiLSTMEnds compares with running each walk of a tree alone, up to its end, in both directions.
+func TestBiLSTMEnds(t *testing.T) {
+	const in, hidden = 6, 4
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
 	p := nn.NewParams(5)
-	l := nn.NewBiLSTM(p.In("l"), 6, 4)
+	l := nn.NewBiLSTM(p.In("l"), in, hidden)
 	p.Place(dev)
 	tp := grad.NewTape(dev, false)
-	lengths := []int{1, 3, 2}
-	x, last := make([]float32, 3*3*6), []int32{}
+	parents := [][]int32{{1, 0, 1}, {0, 2, 2, 1}}
+	walks := [][]int{{0}, {1, 2}, {1, 4, 6}, {1, 4, 7}, {0, 3, 8}, {1}} // by the numbers of their steps
+	x := make([]float32, (2+3+4)*in)
 	for i := range x {
 		x[i] = float32(math.Sin(float64(i)))
 	}
-	for i, n := range lengths {
-		last = append(last, int32(i*3+n-1))
+	ends := []int32{}
+	for _, w := range walks {
+		ends = append(ends, int32(w[len(w)-1]))
 	}
-	got := read(dev, l.Last(tp, tp.Floats(x, 3, 3, 6), tp.Ints(last)))
-	for i, n := range lengths {
-		step := func(t int) *tensor.Tensor { return tp.Floats(x[(i*3+t)*6:(i*3+t+1)*6], 1, 6) }
-		h, c := tp.Zeros(1, 4), tp.Zeros(1, 4)
-		for t := range n {
-			h, c = grad.LSTM(tp, step(t), h, c, l.Forth)
+	tree := nn.Tree{
+		Levels: []int{2, 3, 4}, Parents: []device.Ints{tp.Ints(parents[0]), tp.Ints(parents[1])}, Ends: tp.Ints(ends),
+	}
+	input := tp.Floats(x, 9, in)
+	left, right := grad.Columns(tp, input, 0, 2), grad.Columns(tp, input, 2, in)
+	forth, back := l.Ends(tp, &tree, grad.Part{X: left}, grad.Part{X: right, Lo: 2})
+	for i, w := range walks {
+		step := func(s int) *tensor.Tensor { return tp.Floats(x[s*in:(s+1)*in], 1, in) }
+		h, c := tp.Zeros(1, hidden), tp.Zeros(1, hidden)
+		for _, s := range w {
+			h, c = grad.LSTM(tp, step(s), h, c, l.Forth)
 		}
-		back, _ := grad.LSTM(tp, step(n-1), tp.Zeros(1, 4), tp.Zeros(1, 4), l.Back)
-		want := slices.Concat(read(dev, h), read(dev, back))
-		for k, w := range want {
-			if math.Abs(float64(got[i*8+k]-w)) > 1e-6 {
-				t.Errorf("sequence %d: %v, want %v", i, got[i*8:(i+1)*8], want)
+		last, _ := grad.LSTM(tp, step(w[len(w)-1]), tp.Zeros(1, hidden), tp.Zeros(1, hidden), l.Back)
+		want := slices.Concat(read(dev, h), read(dev, last))
+		got := slices.Concat(read(dev, forth)[i*hidden:(i+1)*hidden], read(dev, back)[i*hidden:(i+1)*hidden])
+		for k, x := range want {
+			if math.Abs(float64(got[k]-x)) > 1e-6 {
+				t.Errorf("walk %v: %v, want %v", w, got, want)
 				break
 			}
 		}
@@ -217,6 +226,27 @@ func TestJoin(t *testing.T) {
 	}
 	if err := tensor.Guard(func() { l.Join(tp, device.ReLU, a) }); err == nil {
 		t.Error("parts narrower than the weight were accepted")
+	}
+}
+
+// TestSelf compares attention of a sequence to itself with attention to any keys.
+func TestSelf(t *testing.T) {
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	p := nn.NewParams(5)
+	l := nn.NewMultiHead(p.In("l"), 20, 2, 0)
+	p.Place(dev)
+	tp := grad.NewTape(dev, false)
+	wave := make([]float32, 3*9*20)
+	for i := range wave {
+		wave[i] = float32(math.Sin(float64(i * i)))
+	}
+	x := tp.Floats(wave, 3, 9, 20)
+	got, want := read(dev, l.Self(tp, x)), read(dev, l.Forward(tp, x, x, device.Ints{}))
+	for i := range want {
+		if math.Abs(float64(got[i]-want[i])) > 1e-6 {
+			t.Fatalf("number %d is %v, want %v", i, got[i], want[i])
+		}
 	}
 }
 

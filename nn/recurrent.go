@@ -47,25 +47,42 @@ func NewBiLSTM(s Scope, in, hidden int) BiLSTM {
 	return BiLSTM{newCell(s, "_l0", 4, in, hidden), newCell(s, "_l0_reverse", 4, in, hidden)}
 }
 
-// Last is the output at the last valid step of sequences x [n, L, in] → [n, 2·hidden]. last [n] numbers that step among all n·L:
-// i·L + (length of i) − 1. Going forth, the state has seen every step up to it; going back, only the step itself.
-func (l BiLSTM) Last(tp *grad.Tape, x *tensor.Tensor, last device.Ints) *tensor.Tensor {
-	n, steps, in := x.Dim(0), x.Dim(1), x.Dim(2)
-	hidden := l.Forth.State.Cols()
-	flat := grad.Reshape(tp, x, n, steps*in)
-	h, c := tp.Zeros(n, hidden), tp.Zeros(n, hidden)
-	var states *tensor.Tensor // [n, steps·hidden]
-	for t := range steps {
-		h, c = grad.LSTM(tp, grad.Columns(tp, flat, t*in, (t+1)*in), h, c, l.Forth)
-		if states == nil {
-			states = h
-		} else {
-			states = grad.Concat(tp, states, h)
+// Tree is walks that share their beginnings: on level 0 the first steps, on each further level the continuations of
+// all steps of the one before. Steps are numbered level by level. There are at most MaxLevels.
+type Tree struct {
+	Levels  []int         // how many steps each has
+	Parents []device.Ints // of each level but the first: which step of the level before a step goes on from
+	Ends    device.Ints   // [walks]: their last steps, among those of all levels
+}
+
+// MaxLevels is how long walks can be.
+const MaxLevels = 8
+
+// Ends is the output at the last step of every walk of a tree, of both directions, [walks, hidden] each. The input of
+// all steps is the concatenation of parts, which is never made. Going forth, the state has seen all steps up to the
+// last; it is computed once for all walks that begin alike. Going back, it has seen the last alone.
+func (l BiLSTM) Ends(tp *grad.Tape, t *Tree, parts ...grad.Part) (forth, back *tensor.Tensor) {
+	gates := grad.LinearSum(tp, l.Forth.In, l.Forth.InBias, device.Identity, parts...) // [steps, 4·hidden]
+	steps, hidden := gates.Rows(), l.Forth.State.Cols()
+	h, c := tp.Zeros(t.Levels[0], hidden), tp.Zeros(t.Levels[0], hidden)
+	var list [MaxLevels]*tensor.Tensor
+	states := list[:0]
+	lo := 0
+	for level, n := range t.Levels {
+		old := grad.Linear(tp, h, l.Forth.State, l.Forth.StateBias, device.Identity)
+		if level > 0 {
+			parents := t.Parents[level-1]
+			old, c = grad.Gather(tp, old, parents, 1), grad.Gather(tp, c, parents, 1)
 		}
+		h, c = grad.LSTMGates(tp, grad.Rows(tp, gates, lo, lo+n), old, c) // [n, hidden] each
+		states = append(states, h)
+		lo += n
 	}
-	forth := grad.Gather(tp, grad.Reshape(tp, states, n*steps, hidden), last, 1) // [n, hidden]
-	end := grad.Gather(tp, grad.Reshape(tp, x, n*steps, in), last, 1)            // [n, in]
-	zero := tp.Zeros(n, hidden)
-	back, _ := grad.LSTM(tp, end, zero, zero, l.Back) // [n, hidden]
-	return grad.Concat(tp, forth, back)
+	forth = grad.Gather(tp, grad.Stack(tp, states...), t.Ends, 1) // [walks, hidden]
+
+	// Every step as if it were a walk's last: the state before is zero, so only its bias is left of it.
+	bias := grad.Add(tp, l.Back.InBias, l.Back.StateBias)
+	gates = grad.LinearSum(tp, l.Back.In, bias, device.Identity, parts...) // [steps, 4·hidden]
+	alone, _ := grad.LSTMGates(tp, gates, tp.Zeros(steps, 4*hidden), tp.Zeros(steps, hidden))
+	return forth, grad.Gather(tp, alone, t.Ends, 1)
 }

@@ -32,7 +32,10 @@ type net struct {
 	merge  nn.Merge
 
 	delta, labels, one []float32
-	mask, rows, last   []int32
+	mask, rows         []int32
+	first, rest        []int32 // steps
+	parents, ends      []int32
+	tree               nn.Tree // of two levels: the first step of every sequence, and all others going on from there
 }
 
 const (
@@ -40,8 +43,11 @@ const (
 	timeDim, states     = 10, 16
 )
 
-// still is the parameter that never moves: the backward direction of BiLSTM.Last starts from a state of zeros and takes one step.
-const still = "0.lstm.weight_hh_l0_reverse"
+// still tells parameters that need not move: the backward direction of BiLSTM.Ends starts from a state of zeros and
+// takes one step, and what is added to all scores of a softmax changes it by rounding at most.
+func still(name string) bool {
+	return name == "0.lstm.weight_hh_l0_reverse" || name == "0.weightagg.bias"
+}
 
 func newNet(dev device.Device) *net {
 	n := &net{params: nn.NewParams(7), tape: grad.NewTape(dev, true), one: []float32{1, 2, 3}}
@@ -66,15 +72,26 @@ func newNet(dev device.Device) *net {
 	}
 	for i := range batch {
 		n.labels = append(n.labels, float32(i%2))
-		n.last = append(n.last, int32(i*steps+i%steps))
+		n.first = append(n.first, int32(i*steps))
+		for k := range steps - 1 {
+			n.rest, n.parents = append(n.rest, int32(i*steps+k+1)), append(n.parents, int32(i))
+		}
 	}
+	n.tree = nn.Tree{Levels: make([]int, 2), Parents: make([]device.Ints, 1)}
 	return n
 }
 
 // score gives the first b queries' logits, [b, 1].
 func (n *net) score(tp *grad.Tape, b int) *tensor.Tensor {
 	delta := tp.Floats(n.delta[:b*steps], b, steps)
-	mask, rows, last := tp.Ints(n.mask[:b*steps]), tp.Ints(n.rows[:2*b*steps]), tp.Ints(n.last[:b])
+	mask, rows := tp.Ints(n.mask[:b*steps]), tp.Ints(n.rows[:2*b*steps])
+	first, rest := tp.Ints(n.first[:b]), tp.Ints(n.rest[:b*(steps-1)])
+	n.ends = n.ends[:0]
+	for i := range b {
+		n.ends = append(n.ends, int32(b+i*(steps-1)+i%(steps-1)))
+	}
+	n.tree.Levels[0], n.tree.Levels[1] = first.Len, rest.Len
+	n.tree.Parents[0], n.tree.Ends = tp.Ints(n.parents[:rest.Len]), tp.Ints(n.ends)
 	one := tp.Floats(n.one, 3)
 
 	code := n.time.Forward(tp, delta, mask)                                      // [B, L, dT]
@@ -87,8 +104,10 @@ func (n *net) score(tp *grad.Tape, b int) *tensor.Tensor {
 	a := grad.Reshape(tp, n.weight.Forward(tp, h), b, steps)       // [B, L]
 	sum := grad.Pool(tp, grad.Softmax(tp, a, device.Ints{}, 0), h) // [B, D]
 	mean := n.gru.Forward(tp, sum, grad.MeanSteps(tp, h))          // [B, D]
-	end := n.lstm.Last(tp, h, last)                                // [B, 10]
-	return n.merge.Forward(tp, sum, mean, end)                     // [B, 1]
+	flat := grad.Reshape(tp, h, b*steps, width)                    // [B·L, D]
+	flat = grad.Stack(tp, grad.Gather(tp, flat, first, 1), grad.Gather(tp, flat, rest, 1))
+	forth, back := n.lstm.Ends(tp, &n.tree, grad.Part{X: flat}) // [B, 5] each
+	return n.merge.Forward(tp, sum, mean, forth, back)          // [B, 1]
 }
 
 // step trains once and returns the loss.
@@ -187,7 +206,7 @@ func TestLearns(t *testing.T) {
 	}
 	after := n.weights()
 	for _, q := range n.params.All() {
-		if slices.Equal(before[q.Lo:q.Hi], after[q.Lo:q.Hi]) && q.Name != still {
+		if slices.Equal(before[q.Lo:q.Hi], after[q.Lo:q.Hi]) && !still(q.Name) {
 			t.Errorf("%s did not move", q.Name)
 		}
 	}
@@ -207,7 +226,7 @@ func TestFreeze(t *testing.T) {
 	n.step(0)
 	after := n.weights()
 	for _, q := range n.params.All() {
-		if same := slices.Equal(before[q.Lo:q.Hi], after[q.Lo:q.Hi]); same != q.Frozen && q.Name != still {
+		if same := slices.Equal(before[q.Lo:q.Hi], after[q.Lo:q.Hi]); same != q.Frozen && !still(q.Name) {
 			t.Errorf("%s: frozen %v, moved %v", q.Name, q.Frozen, !same)
 		}
 	}

@@ -23,7 +23,7 @@ func newGatherer(p Pass, plan sample.Plan) (*gatherer, error) {
 		return nil, err
 	}
 	if plan.Picker != nil {
-		plan.Picker = sample.Bind(plan.Picker, p.Past, p.Seed)
+		plan.Picker = sample.Bind(plan.Picker, p.Past, p.Sampling, p.Seed)
 	}
 	return &gatherer{pass: p, plan: plan}, nil
 }

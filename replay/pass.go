@@ -23,6 +23,7 @@ type Pass struct {
 	Negatives   sample.Negatives // nil: only the events themselves are asked about
 	PerPositive int              // negatives for each positive; 0 is 1
 	BatchSize   int              // events in a batch; 0 is 200
+	Sampling    string           // who picks random neighbours: sample.Reference ("" too) or sample.Native
 	Seed        uint64           // of randomly picked neighbours: the reference takes 0 in training, 1 in evaluation
 	Threads     int              // that gather; 0: as many as Go may use
 	Order       string           // in which a Memory learns of the events: model.Strict ("" too) or model.Arrival
@@ -141,6 +142,8 @@ func (p *Pass) check(plan sample.Plan) error {
 		return fmt.Errorf("%d negatives for each positive, must be at least 1", p.PerPositive)
 	case p.Order != "" && p.Order != model.Strict && p.Order != model.Arrival:
 		return fmt.Errorf("order %q, must be %s or %s", p.Order, model.Strict, model.Arrival)
+	case p.Sampling != "" && p.Sampling != sample.Reference && p.Sampling != sample.Native:
+		return fmt.Errorf("sampling %q, must be %s or %s", p.Sampling, sample.Reference, sample.Native)
 	case p.Past == nil && plan.LooksBack():
 		return errors.New("the model asks for neighbours, but the pass has no past to look back on")
 	}

@@ -148,6 +148,77 @@ func TestContinueAfterAnyStep(t *testing.T) {
 	}
 }
 
+// units is a planner that keeps the units it was told of: where each begins and how long it is.
+type units struct {
+	asks
+	told [][2]int
+}
+
+func (u *units) UnitPlan() sample.Plan {
+	return sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 2, RowLen: 2})}
+}
+
+func (u *units) Commit(b *sample.Batch) error {
+	u.told = append(u.told, [2]int{b.Events.First(), b.Events.Len()})
+	u.observed += b.Events.Len()
+	return nil
+}
+
+// TestStrictOrder: a batch finds in memory the units that end before all of its events, and no others; stopped after
+// any step, also after the last, and continued with what waited there, a pass tells the same units at the same
+// batches.
+func TestStrictOrder(t *testing.T) {
+	log := streamtest.Generate(streamtest.Shape{Events: 1050, Sources: 30, Dests: 20, Instants: 25}, 1) // 42 events at a time
+	times := log.All().Time
+	strict := newPass(t, log)
+	strict.Order = model.Strict
+	mayKnow := func(done int) (known int) {
+		for known < done && times[known+99] < times[done] {
+			known += 100
+		}
+		return known
+	}
+	whole := &units{asks: *newAsks(t, sample.Recent)}
+	var states [][]byte
+	var known []int
+	for step, err := range strict.Batches(t.Context(), whole, log.All()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := mayKnow(100 * step.Number); whole.observed != want {
+			t.Fatalf("batch %d finds %d events in memory, want %d", step.Number, whole.observed, want)
+		}
+		states, known = append(states, step.State()), append(known, whole.observed)
+	}
+	if len(whole.told) != 11 || whole.observed != log.Len() {
+		t.Errorf("told of %v, want all units", whole.told)
+	}
+	waited := false
+	for stop := range states {
+		later := newPass(t, log)
+		later.Order = model.Strict
+		by := &units{asks: *newAsks(t, sample.Recent)}
+		by.observed = known[stop]
+		done := min(100*(stop+1), log.Len())
+		waiting := log.Span(known[stop], done)
+		waited = waited || waiting.Len() > 100
+		for step, err := range later.Continue(t.Context(), by, log.Span(done, log.Len()), waiting, states[stop]) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := known[stop+1+step.Number]; by.observed != want {
+				t.Fatalf("stopped after step %d, step %d finds %d events in memory, want %d", stop, step.Number, by.observed, want)
+			}
+		}
+		if want := whole.told[known[stop]/100:]; !slices.Equal(by.told, want) {
+			t.Errorf("stopped after step %d, it was told of %v, want %v", stop, by.told, want)
+		}
+	}
+	if !waited {
+		t.Error("never more than one unit waited")
+	}
+}
+
 func TestNegativesGoOnAndNeighborsStartOver(t *testing.T) {
 	log := streamtest.Generate(shape, 1)
 	by := newAsks(t, sample.Uniform)
@@ -167,6 +238,32 @@ func TestNegativesGoOnAndNeighborsStartOver(t *testing.T) {
 	}
 	if n := 100 * 5; !slices.Equal(first.src[:n], second.src[:n]) {
 		t.Error("the second epoch picked other neighbours for the positives than the first")
+	}
+}
+
+// TestSamplingPicksNeighbors: the pass, not the model, decides whose generator picks neighbours.
+func TestSamplingPicksNeighbors(t *testing.T) {
+	log := streamtest.Generate(shape, 1)
+	for _, strategy := range []string{sample.Uniform, sample.TimeAware} {
+		by := newAsks(t, strategy)
+		first := func(sampling string) []int32 {
+			pass := newPass(t, log)
+			pass.Sampling = sampling
+			for step, err := range pass.Batches(t.Context(), by, log.Span(400, 500)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return keep(step).src
+			}
+			panic("no step")
+		}
+		reference, native := first(sample.Reference), first(sample.Native)
+		if slices.Equal(reference, native) {
+			t.Errorf("%s: both generators pick the same", strategy)
+		}
+		if !slices.Equal(first(""), reference) || !slices.Equal(first(sample.Native), native) {
+			t.Errorf("%s: neighbours are not picked as before", strategy)
+		}
 	}
 }
 
@@ -212,6 +309,7 @@ func TestBatchesRefuseNonsense(t *testing.T) {
 		"no past":          {pass: replay.Pass{Negatives: good.Negatives}},
 		"batches of −1":    {pass: replay.Pass{Past: good.Past, BatchSize: -1}},
 		"−1 negatives":     {pass: replay.Pass{Past: good.Past, PerPositive: -1}},
+		"own sampling":     {pass: replay.Pass{Past: good.Past, Sampling: "own"}},
 		"cut state":        {good, state[:len(state)-100]},
 		"long state":       {good, append(slices.Clone(state), 1)},
 		"state of another": {replay.Pass{Past: good.Past}, state},

@@ -73,7 +73,8 @@ func (u *units) commit(events event.Span) error {
 	u.queries = appendQueries(u.queries[:0], events)
 	plan := u.plan
 	if plan.Picker != nil {
-		plan.Picker = sample.Bind(plan.Picker, u.pass.Past, uint64(uint32(u.pass.Seed)+uint32(events.First())+1))
+		seed := uint64(uint32(u.pass.Seed) + uint32(events.First()) + 1)
+		plan.Picker = sample.Bind(plan.Picker, u.pass.Past, u.pass.Sampling, seed)
 	}
 	u.batch.Positives, u.batch.Events = events.Len(), events
 	sample.Gatherer{Threads: u.pass.Threads}.Gather(u.pass.Past, plan, u.queries, &u.batch)

@@ -18,7 +18,7 @@ type Gatherer struct {
 // Nodes that never occurred have an empty history. Nothing is allocated once b has held a batch of this size.
 //
 // A Picker draws in the order of the reference programs: draw by draw in the order of the plan, row by row, for the positives and then
-// for the negatives.
+// for the negatives, or the other way round with NegativesFirst.
 func (g Gatherer) Gather(past index.View, p Plan, qs []Query, b *Batch) {
 	if p.ByCall {
 		g.byCall(past, p, qs, b)
@@ -53,7 +53,10 @@ func (g Gatherer) byCall(past index.View, p Plan, qs []Query, b *Batch) {
 	b.Queries = append(b.Queries[:0], qs...)
 	b.Rows, b.Gaps = b.Rows[:0], b.Gaps[:0]
 	b.Calls = b.Calls[:0]
-	for lo, hi := 0, b.positives(); lo < len(qs); lo, hi = hi, min(len(qs), hi+max(1, b.positives())) {
+	for lo, hi := 0, b.positives(); ; lo, hi = hi, min(len(qs), hi+max(1, b.positives())) {
+		if lo == len(qs) && len(b.Calls) > 0 { // no queries are one call too
+			return
+		}
 		if len(b.Calls) == len(b.spare) {
 			b.spare = append(b.spare, new(Batch))
 		}
@@ -101,7 +104,11 @@ func (w *work) recent() {
 func (w *work) picked() {
 	n, half := len(w.batch.Queries), w.batch.positives()
 	w.resizePicks()
-	for _, part := range [2][2]int{{0, half}, {half, n}} {
+	parts := [2][2]int{{0, half}, {half, n}}
+	if w.plan.NegativesFirst {
+		parts[0], parts[1] = parts[1], parts[0]
+	}
+	for _, part := range parts {
 		for d := range w.draws {
 			w.pick(d, part[0], part[1])
 		}
@@ -128,8 +135,21 @@ func (w *work) pickedAlone() {
 // resizePicks makes room for what a Picker chooses.
 func (w *work) resizePicks() {
 	for d := range w.draws {
+		w.draws[d].expect()
 		w.resize(d, w.draws[d].used)
 		w.draws[d].picks = resize(w.draws[d].picks, w.draws[d].rows*w.draws[d].most)
+	}
+}
+
+// expect makes room for as many neighbours as a Picker may choose, which with replacement are more than there are.
+func (s *drawn) expect() {
+	if !s.isRoot() {
+		return
+	}
+	for i, n := range s.used {
+		if n > 0 {
+			s.used[i] = int32(s.most)
+		}
 	}
 }
 

@@ -39,9 +39,7 @@ func (w *work) resize(d int, used []int32) {
 	s, r := &w.draws[d], &w.batch.Rows[d]
 	r.Len = max(0, s.draw.RowLen)
 	if r.Len == 0 && len(used) > 0 {
-		r.Len = int(slices.Max(used)) + s.draw.targets()
-		step := max(1, s.draw.RowMultiple)
-		r.Len = (r.Len + step - 1) / step * step
+		r.Len = s.draw.rounded(int(slices.Max(used)) + s.draw.targets())
 	}
 	if !s.isRoot() {
 		from := s.draw.Of - hops
@@ -62,12 +60,23 @@ func (w *work) resize(d int, used []int32) {
 	}
 }
 
-// Bytes is about what a batch takes, 0 for rows whose length depends on the batch.
+// AtMost is the plan with rows of a fixed length: the longest that any batch can ask for.
+func (p Plan) AtMost() Plan {
+	draws := make([]Draw, len(p.Draws))
+	for i, d := range p.Draws {
+		d.RowLen = d.longest()
+		draws[i] = d
+	}
+	p.Draws = draws
+	return p
+}
+
+// Bytes is about what a batch takes at most.
 func (p *Plan) Bytes(queries int) float64 {
 	total := 0.0
 	each := make([]float64, len(p.Draws)) // positions for each query
 	for i, d := range p.Draws {
-		each[i] = float64(max(0, d.RowLen))
+		each[i] = float64(d.longest())
 		if d.Of >= hops && int(d.Of-hops) < i {
 			each[i] *= each[d.Of-hops]
 		}
@@ -80,13 +89,27 @@ func (p *Plan) Bytes(queries int) float64 {
 	return total
 }
 
-// Longest is the length of the plan's longest rows, 0 where that depends on the batch.
+// Longest is the length that the plan's longest rows can have.
 func (p *Plan) Longest() int {
 	n := 0
 	for _, d := range p.Draws {
-		n = max(n, d.RowLen)
+		n = max(n, d.longest())
 	}
 	return n
+}
+
+// longest is the length that a row has at most.
+func (d *Draw) longest() int {
+	if d.RowLen > 0 {
+		return d.RowLen
+	}
+	return d.rounded(max(0, d.Neighbors) + d.targets())
+}
+
+// rounded is n rounded up to a multiple that rows have.
+func (d *Draw) rounded(n int) int {
+	step := max(1, d.RowMultiple)
+	return (n + step - 1) / step * step
 }
 
 // targets is the number of positions that a row's own node takes.

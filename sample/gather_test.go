@@ -241,6 +241,11 @@ func TestPickerHops(t *testing.T) {
 	if diff := cmp.Diff([]event.Node{1, 1, 2, 2, 7, 7, 2, 2, 7, 7, 1, 1}, r.asked); diff != "" {
 		t.Errorf("order of draws: %s", diff)
 	}
+	plan.NegativesFirst, r.asked = true, nil
+	Gather(view, plan, []Query{{1, 2, 9}, {2, 1, 9}}, &b)
+	if diff := cmp.Diff([]event.Node{2, 2, 7, 7, 1, 1, 1, 1, 2, 2, 7, 7}, r.asked); diff != "" {
+		t.Errorf("order of draws with negatives first: %s", diff)
+	}
 }
 
 // TestByCall gathers positives and negatives as if the others were not there.
@@ -288,5 +293,57 @@ func TestShapes(t *testing.T) {
 			t.Errorf("batches %d and %d have the same shape", j, i)
 		}
 		seen[b.Shape()] = i
+	}
+}
+
+// TestPickedRowsWithoutALength: a row whose neighbours are picked with replacement has room for all of them, however few there are.
+func TestPickedRowsWithoutALength(t *testing.T) {
+	view := past(t, [2]event.Node{1, 2}, [2]event.Node{1, 3})
+	for _, strategy := range []string{Uniform, TimeAware} {
+		picker, err := NewPicker(PickerOptions{Strategy: strategy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b Batch
+		plan := Plan{Draws: Both(Draw{Neighbors: 5, RowMultiple: 4, Target: TargetFirst}), Picker: picker}
+		Gather(view, plan, []Query{{1, 2, 100}, {9, 1, 100}}, &b)
+		for d, want := range []int{8, 8} {
+			if got := b.Rows[d].Len; got != want {
+				t.Errorf("%s: rows of draw %d are %d long, want %d", strategy, d, got, want)
+			}
+		}
+		for i, n := range b.Rows[0].Node[:8] {
+			if met := n == 2 || n == 3; met != (i >= 3) {
+				t.Errorf("%s: position %d of %v", strategy, i, b.Rows[0].Node[:8])
+			}
+		}
+	}
+}
+
+// TestAtMost: no batch has longer rows than the plan can ask for, and one of a node with a long past has as long ones.
+func TestAtMost(t *testing.T) {
+	var meetings [][2]event.Node
+	for range 20 {
+		meetings = append(meetings, [2]event.Node{1, 2})
+	}
+	view := past(t, meetings...)
+	plan := Plan{Draws: Both(Draw{Neighbors: 9, RowMultiple: 4, Target: TargetLast}), ByCall: true}
+	most := plan.AtMost()
+	for at, want := range map[float64]int{1: 4, 4: 4, 5: 8, 100: 12} {
+		var b, fixed Batch
+		Gather(view, plan, []Query{{1, 2, at}}, &b)
+		Gather(view, most, []Query{{1, 2, at}}, &fixed)
+		if got := b.Calls[0].Rows[0].Len; got != want {
+			t.Errorf("at %v rows are %d long, want %d", at, got, want)
+		}
+		if got := fixed.Calls[0].Rows[0].Len; got != 12 || plan.Longest() != 12 || most.Longest() != 12 {
+			t.Errorf("rows are %d long, at most %d and %d; want 12", got, plan.Longest(), most.Longest())
+		}
+	}
+	if plan.Draws[0].RowLen != 0 {
+		t.Error("the plan itself has changed")
+	}
+	if got, want := plan.Bytes(10), 10*2*12*16.0; got != want {
+		t.Errorf("a batch takes %v bytes, want %v", got, want)
 	}
 }

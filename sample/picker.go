@@ -19,55 +19,59 @@ const (
 	TimeAware = "time_interval_aware" // with replacement, those after long silence rather than those in a crowd
 )
 
-// PickerOptions says how to choose neighbours.
+// PickerOptions says how to choose neighbours. Which generator draws is not the model's choice but that of whoever
+// replays the events, see Bind.
 type PickerOptions struct {
 	Strategy string  // Recent, Uniform or TimeAware; "" is Recent
-	Sampling string  // Reference or Native; "" is Reference
 	Scale    float64 // TimeAware: decay per unit of time; 0 is 1e-6
 }
 
-// NewPicker is the Picker of a Plan. It is nil, which means the most recent ones, for Recent. Whoever gathers with the plan binds it first,
-// see Bind; until then it draws from seed 0 and knows no past but the histories it is shown.
+// NewPicker is the Picker of a Plan. It is nil, which means the most recent ones, for Recent. Whoever gathers with the
+// plan binds it first, see Bind; until then it draws as the reference does from seed 0, and knows no past but the
+// histories it is shown.
 func NewPicker(o PickerOptions) (Picker, error) {
 	if o.Scale == 0 {
 		o.Scale = 1e-6
 	}
-	if o.Sampling == "" {
-		o.Sampling = Reference
-	}
-	switch {
-	case o.Sampling != Reference && o.Sampling != Native:
-		return nil, fmt.Errorf("sampling %q, must be %s or %s", o.Sampling, Reference, Native)
-	case !(o.Scale > 0) || math.IsInf(o.Scale, 1):
+	if !(o.Scale > 0) || math.IsInf(o.Scale, 1) {
 		return nil, fmt.Errorf("time scaling factor %v, must be a positive number", o.Scale)
 	}
 	switch o.Strategy {
 	case Recent, "":
 		return nil, nil
 	case Uniform, TimeAware:
-		return o.bind(nil, 0), nil
+		return o.bind(nil, Reference, 0), nil
 	}
 	return nil, fmt.Errorf("neighbour strategy %q, must be %s, %s or %s", o.Strategy, Recent, Uniform, TimeAware)
 }
 
-// Bind is a copy of a plan's picker that looks at one past and draws from the start of a seed. The reference programs make a new one for every
-// epoch and every evaluation, with seed 0 for the training past and 1 for the whole. Pickers of other packages are returned as they are.
-func Bind(p Picker, past index.View, seed uint64) Picker {
+// Conditions are what a model's answers depend on, beside the past, when it picks neighbours this way: a line each.
+func (o PickerOptions) Conditions() []string {
+	if o.Strategy == Recent || o.Strategy == "" {
+		return nil
+	}
+	return []string{"neighbours are picked at random, " + o.Strategy + ": what was asked before moves the generator"}
+}
+
+// Bind is a copy of a plan's picker that looks at one past and draws from the start of a seed, in the way of sampling:
+// Reference, which "" is too, or Native. The reference programs make a new one for every epoch and every evaluation, with
+// seed 0 for the training past and 1 for the whole. Pickers of other packages are returned as they are.
+func Bind(p Picker, past index.View, sampling string, seed uint64) Picker {
 	if b, ok := p.(interface {
-		bind(past index.View, seed uint64) Picker
+		bind(past index.View, sampling string, seed uint64) Picker
 	}); ok {
-		return b.bind(past, seed)
+		return b.bind(past, sampling, seed)
 	}
 	return p
 }
 
 // bind makes a random picker.
-func (o PickerOptions) bind(past index.View, seed uint64) Picker {
+func (o PickerOptions) bind(past index.View, sampling string, seed uint64) Picker {
 	var gen generator
-	if o.Sampling == Reference {
-		gen = twister{mersenne.New(uint32(seed)), uint32(seed)}
-	} else {
+	if sampling == Native {
 		gen = stream.New(seed, "neighbors "+o.Strategy)
+	} else {
+		gen = twister{mersenne.New(uint32(seed)), uint32(seed)}
 	}
 	if o.Strategy == Uniform {
 		return &uniform{generator: gen, options: o}
@@ -88,7 +92,9 @@ type uniform struct {
 	options PickerOptions
 }
 
-func (p *uniform) bind(past index.View, seed uint64) Picker { return p.options.bind(past, seed) }
+func (p *uniform) bind(past index.View, sampling string, seed uint64) Picker {
+	return p.options.bind(past, sampling, seed)
+}
 
 func (p *uniform) Pick(_ event.Node, h index.History, out []int32) int {
 	if h.Len() == 0 {

@@ -24,7 +24,7 @@ func TestNeighborsOfTheToyGraph(t *testing.T) {
 	past := index.Freeze(log)
 	draws := golden.Draws(t)
 	for strategy, want := range map[string]golden.ToyNeighbors{sample.Uniform: draws.Uniform, sample.TimeAware: draws.TimeAware} {
-		p := sample.Bind(picker(t, sample.PickerOptions{Strategy: strategy}), past, 1)
+		p := sample.Bind(picker(t, sample.PickerOptions{Strategy: strategy}), past, sample.Reference, 1)
 		for round := range 2 {
 			got := golden.ToyNeighbors{N: want.N}
 			for i, n := range graph.QuerySrc {
@@ -66,7 +66,6 @@ func TestPickersPickFromTheHistory(t *testing.T) {
 		}
 		o := sample.PickerOptions{
 			Strategy: rapid.SampledFrom([]string{sample.Uniform, sample.TimeAware}).Draw(t, "strategy"),
-			Sampling: rapid.SampledFrom([]string{sample.Reference, sample.Native}).Draw(t, "sampling"),
 			Scale:    rapid.SampledFrom([]float64{0, 1e-6, 1, 1000}).Draw(t, "scale"),
 		}
 		made, err := sample.NewPicker(o)
@@ -74,7 +73,8 @@ func TestPickersPickFromTheHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		seed := uint64(rapid.Uint32().Draw(t, "seed"))
-		p, again := sample.Bind(made, past, seed), sample.Bind(made, past, seed)
+		sampling := rapid.SampledFrom([]string{sample.Reference, sample.Native}).Draw(t, "sampling")
+		p, again := sample.Bind(made, past, sampling, seed), sample.Bind(made, past, sampling, seed)
 		for range 10 {
 			n := event.Node(rapid.IntRange(1, 7).Draw(t, "node"))
 			h := past.Before(n, float64(rapid.IntRange(-2, 8).Draw(t, "time")))
@@ -109,7 +109,7 @@ func TestTimeAwareFrequencies(t *testing.T) {
 	}
 	h := index.History{Node: make([]event.Node, len(times)), Edge: make([]event.Edge, len(times)), Time: times}
 	for _, sampling := range []string{sample.Reference, sample.Native} {
-		p := picker(t, sample.PickerOptions{Strategy: sample.TimeAware, Sampling: sampling, Scale: scale})
+		p := sample.Bind(picker(t, sample.PickerOptions{Strategy: sample.TimeAware, Scale: scale}), nil, sampling, 0)
 		out := make([]int32, draws)
 		p.Pick(1, h, out)
 		count := make([]float64, len(times))
@@ -134,7 +134,7 @@ func TestTimeAwareUnderflow(t *testing.T) {
 		sample.Reference: draws / 2,
 		sample.Native:    draws * math.E / (math.E + math.Exp(math.E/(1+math.E))),
 	} {
-		p := sample.Bind(picker(t, sample.PickerOptions{Strategy: sample.TimeAware, Sampling: sampling, Scale: 1}), past, 1)
+		p := sample.Bind(picker(t, sample.PickerOptions{Strategy: sample.TimeAware, Scale: 1}), past, sampling, 1)
 		out := make([]int32, draws)
 		p.Pick(1, past.Before(1, 100), out)
 		oldest := 0.0
@@ -154,12 +154,12 @@ func TestPickersResume(t *testing.T) {
 	h := past.Before(1, math.Inf(1))
 	for _, sampling := range []string{sample.Reference, sample.Native} {
 		for _, strategy := range []string{sample.Uniform, sample.TimeAware} {
-			p := sample.Bind(picker(t, sample.PickerOptions{Strategy: strategy, Sampling: sampling}), past, 1)
+			p := sample.Bind(picker(t, sample.PickerOptions{Strategy: strategy}), past, sampling, 1)
 			first, second, got := make([]int32, 20), make([]int32, 20), make([]int32, 20)
 			p.Pick(1, h, first)
 			state := p.(sample.Resumable).State()
 			p.Pick(1, h, second)
-			later := sample.Bind(p, past, 5)
+			later := sample.Bind(p, past, sampling, 5)
 			if err := later.(sample.Resumable).SetState(state); err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func TestPickersResume(t *testing.T) {
 }
 
 func TestPickerRefusesNonsense(t *testing.T) {
-	for _, o := range []sample.PickerOptions{{Strategy: "old"}, {Sampling: "x"}, {Scale: -1}, {Scale: math.NaN()}} {
+	for _, o := range []sample.PickerOptions{{Strategy: "old"}, {Scale: -1}, {Scale: math.NaN()}} {
 		if _, err := sample.NewPicker(o); err == nil {
 			t.Errorf("%+v was accepted", o)
 		}
@@ -188,7 +188,7 @@ func BenchmarkPick(b *testing.B) {
 	for _, sampling := range []string{sample.Reference, sample.Native} {
 		for _, strategy := range []string{sample.Uniform, sample.TimeAware} {
 			b.Run(sampling+"/"+strategy, func(b *testing.B) {
-				p := sample.Bind(picker(b, sample.PickerOptions{Strategy: strategy, Sampling: sampling}), past, 1)
+				p := sample.Bind(picker(b, sample.PickerOptions{Strategy: strategy}), past, sampling, 1)
 				out := make([]int32, 20)
 				for i := 0; b.Loop(); i = (i + 1) % log.Len() {
 					e := log.At(i)

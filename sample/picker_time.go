@@ -31,7 +31,9 @@ func newTimeAware(gen generator, past index.View, o PickerOptions) *timeAware {
 	return p
 }
 
-func (p *timeAware) bind(past index.View, seed uint64) Picker { return p.options.bind(past, seed) }
+func (p *timeAware) bind(past index.View, sampling string, seed uint64) Picker {
+	return p.options.bind(past, sampling, seed)
+}
 
 func (p *timeAware) Pick(n event.Node, h index.History, out []int32) int {
 	m := h.Len()

@@ -85,6 +85,9 @@ type Plan struct {
 	PairGaps int      // k: gaps between the pair's own past meetings, DyGMamba's time stream
 	Distinct bool     // the batch's distinct nodes, for models that keep something of each node
 
+	// NegativesFirst lets the Picker choose for the negatives before the positives, as in the reference programs' models
+	// with a memory.
+	NegativesFirst bool
 	// ByCall gathers positives and negatives as the two calls of a reference program that they were: rows without a fixed length
 	// are as long as the longest of their call. What is gathered for a query then depends on the others.
 	ByCall bool

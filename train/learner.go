@@ -44,7 +44,9 @@ func NewLearner(f model.Factory, env model.Env, s model.Spec, kind string) (*Lea
 	if memory, ok := m.(model.Memory); ok && s.Order == model.Arrival {
 		l.memory = memory
 	}
-	l.Optim = optim.New(l.Params(), optim.Config{Rule: rule, Rate: float32(s.Training.LearningRate)})
+	l.Optim = optim.New(l.Params(), optim.Config{
+		Rule: rule, Rate: float32(s.Training.LearningRate), WeightDecay: float32(s.Training.WeightDecay),
+	})
 	l.Tape = grad.NewTape(env.Device, true)
 	if l.Classifier() != nil {
 		l.asked = grad.NewTape(env.Device, false)

@@ -31,10 +31,11 @@ func mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(byte
 type Memory struct {
 	Fixed int64 // parameters, their gradients and moments, features
 	Step  int64 // activations and gradients of one batch
-	Score int64 // activations of one batch in evaluation, which keeps what Step has
+	Score int64 // activations of one batch in evaluation and of one that is remembered, which keep what Step has
 	Own   int64 // what the device takes for itself meanwhile: partial sums, inputs on their way, its driver
 
-	stepRoom, scoreRoom int64 // the parts of Step and Score that can be reserved
+	stepRoom  int64 // the parts of Step and Score that can be reserved
+	scoreRoom model.Room
 }
 
 func (m Memory) sum() int64 { return m.Fixed + m.Step + m.Score + m.Own }
@@ -104,7 +105,7 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 	}
 	events := r.Protocol.Split().Train.All()
 	n := min(events.Len(), batch)
-	for step, err := range pass.Batches(ctx, l.Model, events.Slice(events.Len()-n, events.Len())) {
+	for step, err := range pass.Batches(ctx, longest{l.Model}, events.Slice(events.Len()-n, events.Len())) {
 		if err != nil {
 			return need, err
 		}
@@ -119,11 +120,31 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 		if err := scorer.Score(step.Batch, make([]float32, len(step.Batch.Queries))); err != nil {
 			return need, err
 		}
+		if err := remember(ctx, pass, scorer, step); err != nil {
+			return need, err
+		}
 		need.Score, need.scoreRoom = scorer.Bytes(), scorer.Room()
 	}
 	need.Own = own()
 	return need, nil
 }
+
+// remember lets a model that remembers learn of a batch, as the walk through an epoch or an evaluation does.
+func remember(ctx context.Context, pass replay.Pass, s *model.Scorer, step *replay.Step) error {
+	m, remembers := s.Answerer().(model.Rememberer)
+	switch {
+	case !remembers:
+		return nil
+	case pass.Order == model.Arrival:
+		return m.Commit(step.Batch)
+	}
+	return pass.Remember(ctx, m, step.Span)
+}
+
+// longest asks for rows that are as long as any that the model will see.
+type longest struct{ model.Model }
+
+func (m longest) Plan() sample.Plan { return m.Model.Plan().AtMost() }
 
 // echo stands in for negatives: the positives again, which take as much memory.
 type echo struct{}

@@ -298,6 +298,7 @@ func (c Config) facts() map[string]string {
 	list := map[string]string{
 		"model": c.Model, "seed": fmt.Sprint(c.Seed), "sampling": c.Sampling, "select-by-ap": fmt.Sprint(c.ByAP), "tf32": fmt.Sprint(c.TF32),
 		"the data's hash": c.Hashes.Data, "the split's hash": c.Hashes.Split,
+		"weight_decay": "0", // not written down where it is
 	}
 	var spec struct {
 		Preset, Order    string

@@ -53,6 +53,9 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 	if t.pass, err = r.Protocol.Train(r.Seed); err != nil {
 		return nil, err
 	}
+	if err := r.agrees(t.pass); err != nil {
+		return nil, err
+	}
 	need, err := r.plan(ctx, t.pass)
 	if err != nil {
 		return nil, err
@@ -66,6 +69,17 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// agrees says in what the protocol is not that of the configuration. A model's memory would be told of events in both orders, or in none.
+func (r *Run) agrees(pass replay.Pass) error {
+	if size, want := cmp.Or(pass.BatchSize, replay.BatchSize), r.Spec.Training.BatchSize; size != want {
+		return fmt.Errorf("the protocol has batches of %d events, batch_size is %d", size, want)
+	}
+	if order, want := cmp.Or(pass.Order, model.Strict), r.Spec.Order; want != "" && order != want {
+		return fmt.Errorf("the protocol's order is %s, that of %s is %s", order, r.Model, want)
+	}
+	return nil
 }
 
 func (t *trainer) build(need Memory) (err error) {
@@ -193,8 +207,13 @@ func (d *diary) Commit(b *sample.Batch) error {
 	return err
 }
 
-// validate measures the epoch.
+// validate measures the epoch. A memory then knows the validation events too, but only when all is measured: if something is interrupted
+// it knows the training events, from where a resumed training measures again.
 func (t *trainer) validate(ctx context.Context, e *Epoch) error {
+	return eval.OrRewind(t.evaluator(), func() error { return t.measure(ctx, e) })
+}
+
+func (t *trainer) measure(ctx context.Context, e *Epoch) error {
 	scorer := t.evaluator()
 	val, newVal, err := t.Protocol.Validate(ctx, scorer)
 	if err != nil {
@@ -204,14 +223,13 @@ func (t *trainer) validate(ctx context.Context, e *Epoch) error {
 	if t.TestEvery == 0 || e.Epoch%t.TestEvery != 0 {
 		return nil
 	}
-	for part, m := range map[eval.Part]**Metric{eval.Test: &e.Test, eval.NewTest: &e.NewTest} {
-		r, err := t.Protocol.Evaluate(ctx, scorer, part, sample.Random)
-		if err != nil {
-			return err
-		}
-		*m = metric(r)
+	test, err := t.Protocol.Evaluate(ctx, scorer, eval.Test, sample.Random)
+	if err != nil {
+		return err
 	}
-	return nil
+	newTest, err := t.Protocol.Evaluate(ctx, scorer, eval.NewTest, sample.Random)
+	e.Test, e.NewTest = metric(test), metric(newTest)
+	return err
 }
 
 // evaluator is the scorer, with the model's memory when it has one.

@@ -13,12 +13,13 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/sample"
 )
 
 // Ways to draw splits, unseen nodes, negatives and random neighbours.
 const (
-	Reference = "reference" // exactly as the reference programs draw them
-	Native    = "native"    // by our own generator
+	Reference = sample.Reference // exactly as the reference programs draw them
+	Native    = sample.Native    // by our own generator
 )
 
 // Set is one data set, ready to be split and replayed. Events are in time order, ties in the order of the source.

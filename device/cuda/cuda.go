@@ -34,17 +34,19 @@ type Device struct {
 	work      scratch // partial sums of reductions
 	asked     int     // the most floats of it that a kernel wanted
 
-	mode    mode
-	graphs  map[int]*recording
-	inboxes [2]inbox
-	turn    int    // which of them was filled last
-	inbox   *inbox // the one being filled, while a step is captured or replayed
-	written int    // bytes of an inbox that writes since the start of a first run would have taken
+	mode     mode
+	graphs   map[int]*recording // by key
+	recorded []*recording       // those that have a graph
+	steps    int                // that came so far
+	inboxes  [2]inbox
+	turn     int    // which of them was filled last
+	inbox    *inbox // the one being filled, while a step is captured or replayed
+	written  int    // bytes of an inbox that writes since the start of a first run would have taken
 
 	readings [maxReadings]reading
 	tickets  int // of readings, given out so far
 
-	one, zero float32 // cuBLAS reads its factors through pointers
+	one, zero, alpha float32 // cuBLAS reads its factors through pointers
 }
 
 var (

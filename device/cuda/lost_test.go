@@ -16,6 +16,7 @@ import (
 type fakeGPU struct {
 	calls, last int
 	waits       int      // for a whole stream
+	made, gone  int      // graphs
 	pinned      [][]byte // keeps memory alive that was handed out
 	handles     uintptr
 }
@@ -39,11 +40,17 @@ func (f *fakeGPU) device() *Device {
 	})
 	drv := &driver{
 		contextSet: plain, contextRelease: plain, launch: plain, free: plain, hostFree: plain, copyIn: plain, copyOut: plain, copyWithin: plain, fill: plain,
-		streamWait: plain, eventRecord: plain, eventSync: plain, captureBegin: plain, graphLaunch: plain, graphDestroy: plain, graphExecDestroy: plain,
+		streamWait: plain, eventRecord: plain, eventSync: plain, captureBegin: plain, graphLaunch: plain, graphDestroy: plain,
 		errorString: purego.NewCallback(func() uintptr { return 1 }),
-		alloc:       handle, eventCreate: handle, graphInstantiate: handle,
-		captureEnd: purego.NewCallback(func(_ uintptr, p *uintptr) uintptr { *p = 1; return f.call() }),
-		streamSync: purego.NewCallback(func() uintptr { f.waits++; return f.call() }),
+		alloc:       handle, eventCreate: handle,
+		graphInstantiate: purego.NewCallback(func(p *uintptr) uintptr {
+			f.made++
+			*p = uintptr(f.made)
+			return f.call()
+		}),
+		graphExecDestroy: purego.NewCallback(func() uintptr { f.gone++; return f.call() }),
+		captureEnd:       purego.NewCallback(func(_ uintptr, p *uintptr) uintptr { *p = 1; return f.call() }),
+		streamSync:       purego.NewCallback(func() uintptr { f.waits++; return f.call() }),
 		hostAlloc: purego.NewCallback(func(p *unsafe.Pointer, bytes uintptr) uintptr {
 			f.pinned = append(f.pinned, make([]byte, bytes))
 			*p = unsafe.Pointer(&f.pinned[len(f.pinned)-1][0])

@@ -25,7 +25,7 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 			d.over(kFill, c.Rows*c.Cols, c.Rows, c.Cols)
 		}
 	} else if d.mode != replaying {
-		d.product(c, a, b, g, k, batch)
+		d.product(c, a, b, g, k, batch, &d.one)
 	}
 	if g.Bias.Len == 0 && g.Act == device.Identity && !g.Pre.Given() {
 		return
@@ -37,7 +37,8 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	}
 }
 
-func (d *Device) product(c, a, b device.Mat, g device.Gemm, k, batch int) {
+// product computes alpha·A·B.
+func (d *Device) product(c, a, b device.Mat, g device.Gemm, k, batch int, alpha *float32) {
 	d.enter()
 	defer d.leave()
 	beta := &d.zero
@@ -47,10 +48,10 @@ func (d *Device) product(c, a, b device.Mat, g device.Gemm, k, batch int) {
 	m, n := uintptr(c.Rows), uintptr(c.Cols)
 	var r int
 	if batch == 1 {
-		r = call(d.blas.gemm, d.handle, trans(g.TransB), trans(g.TransA), n, m, uintptr(k), ptr(&d.one),
+		r = call(d.blas.gemm, d.handle, trans(g.TransB), trans(g.TransA), n, m, uintptr(k), ptr(alpha),
 			b.Buf.Addr, lead(b), a.Buf.Addr, lead(a), ptr(beta), c.Buf.Addr, lead(c))
 	} else {
-		r = call(d.blas.gemmBatched, d.handle, trans(g.TransB), trans(g.TransA), n, m, uintptr(k), ptr(&d.one),
+		r = call(d.blas.gemmBatched, d.handle, trans(g.TransB), trans(g.TransA), n, m, uintptr(k), ptr(alpha),
 			b.Buf.Addr, lead(b), uintptr(g.StepB), a.Buf.Addr, lead(a), uintptr(g.StepA), ptr(beta), c.Buf.Addr, lead(c), uintptr(g.StepC), uintptr(batch))
 	}
 	if r != 0 {

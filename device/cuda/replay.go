@@ -2,7 +2,11 @@
 
 package cuda
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // mode says what becomes of kernels and writes.
 type mode uint8
@@ -13,24 +17,39 @@ const (
 	replaying             // kernels are already in the recording, writes go to an inbox
 )
 
-// recording is a captured step.
+// recording is a step that comes again, and once it is captured, the graph that stands for it.
 type recording struct {
-	runs   int
+	key    int
+	runs   int // how often it came; halved now and then while there is not room for all
+	last   int // the step that it was last
 	inputs int // bytes of an inbox that its writes take
 	exec   uintptr
 }
 
+// Where rows are as long as their batch asks for, there are hundreds of different steps, and a graph takes time to make and memory of
+// the driver: those that come most often have one.
+const (
+	mostGraphs = 48   // at once
+	mostKnown  = 4096 // steps that are counted, about
+	agingSteps = 1024 // after so many, counts are halved where something is full
+)
+
 // Replay runs the first step of a key as it is, records the second, and replays the recording from then on: the step's Go
 // code still runs and its inputs are copied, but one launch stands for all of its kernels. It does not wait for them, nor for those of the
-// step before: the next step is prepared while they run.
+// step before: the next step is prepared while they run. When there are as many recordings as are kept, a step that has none yet runs
+// as it is until it has come more than twice as often, lately, as the rarest that has one.
 func (d *Device) Replay(key int, step func()) {
+	if d.steps++; d.steps%agingSteps == 0 {
+		d.age()
+	}
 	g := d.graphs[key]
 	if g == nil {
-		g = &recording{}
+		g = &recording{key: key}
 		d.graphs[key] = g
 	}
 	g.runs++
-	if g.runs == 1 {
+	g.last = d.steps
+	if g.exec == 0 && !d.makeRoom(g) {
 		d.written = 0
 		step()
 		g.inputs = d.written
@@ -42,12 +61,44 @@ func (d *Device) Replay(key int, step func()) {
 	defer func() { d.mode, d.inbox = eager, nil }()
 	if g.exec == 0 {
 		d.record(g, step)
+		d.recorded = append(d.recorded, g)
 	} else {
 		d.mode = replaying
 		step()
 	}
 	d.deliver(d.inbox)
 	d.check("cuGraphLaunch", call(d.drv.graphLaunch, g.exec, d.compute))
+}
+
+// makeRoom says whether a step is to be recorded now, and sees that there is room.
+func (d *Device) makeRoom(g *recording) bool {
+	if g.runs < 2 || len(d.recorded) < mostGraphs {
+		return g.runs >= 2
+	}
+	rarest := slices.MinFunc(d.recorded, func(a, b *recording) int {
+		return cmp.Or(cmp.Compare(a.runs, b.runs), cmp.Compare(a.last, b.last))
+	})
+	if g.runs <= 2*rarest.runs {
+		return false
+	}
+	d.enter()
+	defer d.leave()
+	d.check("cuStreamSynchronize", call(d.drv.streamSync, d.compute)) // it may be running
+	d.drop(rarest)
+	d.recorded = slices.DeleteFunc(d.recorded, func(x *recording) bool { return x == rarest })
+	return true
+}
+
+// age forgets half of how often steps came, so that those that come no more make room for others.
+func (d *Device) age() {
+	if len(d.recorded) < mostGraphs && len(d.graphs) < mostKnown {
+		return
+	}
+	for key, g := range d.graphs {
+		if g.runs /= 2; g.runs == 0 && g.exec == 0 {
+			delete(d.graphs, key)
+		}
+	}
 }
 
 func (d *Device) record(g *recording, step func()) {
@@ -74,10 +125,15 @@ func (d *Device) Forget() {
 }
 
 func (d *Device) dropGraphs() {
-	for key, g := range d.graphs {
-		if g.exec != 0 {
-			call(d.drv.graphExecDestroy, g.exec)
-		}
-		delete(d.graphs, key)
+	for _, g := range d.recorded {
+		d.drop(g)
 	}
+	d.recorded = d.recorded[:0]
+	clear(d.graphs)
+}
+
+// drop gives the memory of a recording back, which must not be running.
+func (d *Device) drop(g *recording) {
+	call(d.drv.graphExecDestroy, g.exec)
+	delete(d.graphs, g.key)
 }

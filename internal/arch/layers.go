@@ -22,7 +22,7 @@ type Layer struct {
 
 // Layers is the house, from the ground up.
 var Layers = []Layer{
-	{Both, []string{"internal/arch", "internal/golden", "internal/idset", "internal/memory", "internal/mersenne", "internal/near", "internal/npy", "internal/page", "internal/paper", "internal/pyset", "internal/stream", "internal/tensorboard", "internal/term", "internal/torchtest", "internal/whole"}},
+	{Both, []string{"internal/arch", "internal/golden", "internal/idset", "internal/memory", "internal/mersenne", "internal/near", "internal/npy", "internal/page", "internal/paper", "internal/pcg64", "internal/pyset", "internal/stream", "internal/tensorboard", "internal/term", "internal/torchtest", "internal/whole"}},
 
 	{Data, []string{"event"}},
 	{Data, []string{"internal/streamtest"}},
@@ -37,7 +37,7 @@ var Layers = []Layer{
 	{Data, []string{"internal/queries"}},
 
 	{Maths, []string{"device", "device/internal/forward"}},
-	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest", "device/dry", "device/trace"}},
+	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest", "device/dry", "device/recorded", "device/trace"}},
 	{Maths, []string{"device/bench", "device/open"}},
 	{Maths, []string{"tensor"}},
 	{Maths, []string{"grad"}},
@@ -46,6 +46,7 @@ var Layers = []Layer{
 
 	{Both, []string{"checkpoint"}},
 	{Both, []string{"model"}},
+	{Both, []string{"model/attention", "model/messages"}},
 	{Both, []string{"replay"}},
 	{Both, []string{"eval"}},
 	{Both, []string{"train"}},

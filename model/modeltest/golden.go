@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -23,20 +24,35 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Device is the CPU, or the device that DYGMAMBA_TEST_DEVICE names: the same tests hold on a GPU. It is closed when the test ends.
+// Device is the CPU with so many threads, closed when the test ends, or the device that DYGMAMBA_TEST_DEVICE names: the same tests hold
+// on a GPU. That is opened once for all tests of a process, as its kernels are compiled then.
 func Device(t testing.TB, threads int) device.Device {
 	t.Helper()
-	name := os.Getenv("DYGMAMBA_TEST_DEVICE")
-	if name == "" {
-		name = "cpu"
+	if onGPU() {
+		dev, err := gpu()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dev
 	}
-	dev, _, err := open.Device(name, open.Options{Threads: threads})
+	dev, _, err := open.Device("cpu", open.Options{Threads: threads})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dev.Close() })
 	return dev
 }
+
+// onGPU says that tests run on a GPU, where sums may be taken in another order.
+func onGPU() bool {
+	name := os.Getenv("DYGMAMBA_TEST_DEVICE")
+	return name != "" && name != "cpu"
+}
+
+var gpu = sync.OnceValues(func() (device.Device, error) {
+	dev, _, err := open.Device(os.Getenv("DYGMAMBA_TEST_DEVICE"), open.Options{})
+	return dev, err
+})
 
 // Toy is a model on the toy graph of the golden numbers, with weights filled by their formula.
 type Toy struct {
@@ -50,12 +66,18 @@ type Toy struct {
 // NewToy builds a model of a factory with settings on top of its default; features are 8 wide.
 func NewToy(t testing.TB, f model.Factory, settings ...string) *Toy {
 	t.Helper()
+	return NewToyOn(t, Device(t, 2), f, settings...)
+}
+
+// NewToyOn is NewToy on a given device.
+func NewToyOn(t testing.TB, dev device.Device, f model.Factory, settings ...string) *Toy {
+	t.Helper()
 	graph, _ := golden.Models(t)
 	spec, err := f.Spec("", model.Data{}, settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &Toy{Device: Device(t, 2), Graph: graph, Log: event.NewLog(len(graph.Src))}
+	y := &Toy{Device: dev, Graph: graph, Log: event.NewLog(len(graph.Src))}
 	for i := range graph.Src {
 		e := event.Event{Src: graph.Src[i], Dst: graph.Dst[i], Time: graph.Time[i], Edge: graph.Edge[i]}
 		if _, err := y.Log.Append(e); err != nil {
@@ -63,16 +85,19 @@ func NewToy(t testing.TB, f model.Factory, settings ...string) *Toy {
 		}
 	}
 	y.Past = index.Freeze(y.Log)
-	y.Model, err = f.Build(model.Env{
-		Device: y.Device, Node: features(graph.NodeFeatures), Edge: features(graph.EdgeFeatures), NumNodes: graph.NumNodes + 1,
-		Train: func() (event.Span, error) { return y.Log.All(), nil },
-	}, spec)
-	if err != nil {
+	if y.Model, err = f.Build(y.environment(y.Device), spec); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(y.Close)
 	y.fill(t)
 	return y
+}
+
+func (y *Toy) environment(dev device.Device) model.Env {
+	return model.Env{
+		Device: dev, Node: features(y.Graph.NodeFeatures), Edge: features(y.Graph.EdgeFeatures), NumNodes: y.Graph.NumNodes + 1,
+		Train: func() (event.Span, error) { return y.Log.All(), nil },
+	}
 }
 
 func features(m golden.Matrix) dataset.Features {

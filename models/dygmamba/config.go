@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -29,6 +30,8 @@ type Config struct {
 	Length   int `json:"max_input_sequence_length" about:"ρ: latest events of a node, and itself"` // Length−1 and 1
 	Meetings int `json:"max_interaction_times" about:"k: gaps between the pair's own meetings"`
 
+	Padding model.Padding `json:"padding" about:"fixed: rows as long as ρ; call: as the call's longest"`
+
 	Channel int     `json:"channel_embedding_dim" about:"d: width of each of the four channels"`
 	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
 	Divisor int     `json:"width_divisor" about:"f: the node-level block is 4d/f wide"` // Paper: always 4d
@@ -44,7 +47,7 @@ type Config struct {
 
 // Default is the released program's configuration for a data set it has no better one for.
 var Default = Config{
-	Arch: Released, Patch: 1, Length: 32, Meetings: 10, Channel: 50, TimeDim: 100, Divisor: 2, Gamma: 0.5,
+	Arch: Released, Patch: 1, Length: 32, Meetings: 10, Padding: model.PadFixed, Channel: 50, TimeDim: 100, Divisor: 2, Gamma: 0.5,
 	Layers: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172,
 }
 
@@ -59,7 +62,8 @@ func (c Config) Width() int {
 // TimeWidth is that of the time-level block.
 func (c Config) TimeWidth() int { return int(c.Gamma * float64(c.Channel)) }
 
-// RowLen is the number of positions of a padded row: at least one is padding in the released program, none need be in the paper's equations.
+// RowLen is the number of positions of a row of fixed length: at least one is padding in the released program, none need be in the
+// paper's equations.
 func (c Config) RowLen() int {
 	n := c.Length + 1
 	if c.Arch == Paper {
@@ -68,17 +72,14 @@ func (c Config) RowLen() int {
 	return (n + c.Patch - 1) / c.Patch * c.Patch
 }
 
-// Patches is the number of steps of a padded row.
+// Patches is the number of steps of such a row.
 func (c Config) Patches() int { return c.RowLen() / c.Patch }
 
 // Plan is what the model wants to know of each query.
 func (c Config) Plan() sample.Plan {
-	p := sample.Plan{
-		Draws:      sample.Both(sample.Draw{Neighbors: c.Length - 1, RowLen: c.RowLen(), Target: sample.TargetLast}),
-		Counts:     sample.PairCounts,
-		PairGaps:   c.Meetings,
-		ExactTimes: c.ExactTimes,
-	}
+	row := sample.Draw{Neighbors: c.Length - 1, Target: sample.TargetLast}
+	p := c.Padding.Plan(row, c.RowLen(), c.Patch)
+	p.Counts, p.PairGaps, p.ExactTimes = sample.PairCounts, c.Meetings, c.ExactTimes
 	if c.Arch == Paper {
 		p.Counts = sample.PaperCounts
 	}
@@ -93,18 +94,18 @@ func (c Config) Plan() sample.Plan {
 
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	const long, wide = 1 << 20, 1 << 16
-	for _, p := range []struct {
-		key         string
-		value, most int
-	}{
-		{"patch_size", c.Patch, long}, {"max_input_sequence_length", c.Length, long}, {"max_interaction_times", c.Meetings, long},
-		{"channel_embedding_dim", c.Channel, wide}, {"time_feat_dim", c.TimeDim, wide}, {"num_layers", c.Layers, wide},
-		{"node_feat_dim", c.NodeDim, wide}, {"edge_feat_dim", c.EdgeDim, wide}, {"width_divisor", c.Divisor, wide},
-	} {
-		if p.value < 1 || p.value > p.most {
-			return fmt.Errorf("%s is %d, must be at least 1 and at most %d", p.key, p.value, p.most)
-		}
+	if err := model.CheckSizes(
+		model.Size{Key: "patch_size", Value: c.Patch, Most: model.Long},
+		model.Size{Key: "max_input_sequence_length", Value: c.Length, Most: model.Long},
+		model.Size{Key: "max_interaction_times", Value: c.Meetings, Most: model.Long},
+		model.Size{Key: "channel_embedding_dim", Value: c.Channel, Most: model.Wide},
+		model.Size{Key: "time_feat_dim", Value: c.TimeDim, Most: model.Wide},
+		model.Size{Key: "num_layers", Value: c.Layers, Most: model.Wide},
+		model.Size{Key: "node_feat_dim", Value: c.NodeDim, Most: model.Wide},
+		model.Size{Key: "edge_feat_dim", Value: c.EdgeDim, Most: model.Wide},
+		model.Size{Key: "width_divisor", Value: c.Divisor, Most: model.Wide},
+	); err != nil {
+		return err
 	}
 	switch {
 	case c.Arch != Released && c.Arch != Paper:
@@ -113,6 +114,9 @@ func (c Config) Check() error {
 		return fmt.Errorf("variant is %q, must be one of a to f, or empty for the whole model", c.Variant)
 	case c.Arch == Paper && c.Variant != "":
 		return fmt.Errorf("variant %q exists for arch=%s only", c.Variant, Released)
+	case c.Variant == "d" && c.Padding == model.PadCall:
+		return fmt.Errorf("padding is %q, must be %q for variant d: it holds one node's patches against the other's",
+			c.Padding, model.PadFixed)
 	case 4*c.Channel%c.Divisor != 0:
 		return fmt.Errorf("width_divisor is %d, must divide 4·channel_embedding_dim = %d", c.Divisor, 4*c.Channel)
 	case !(c.Gamma > 0 && c.Gamma <= 100) || c.TimeWidth() < 1:
@@ -122,15 +126,24 @@ func (c Config) Check() error {
 	case !(c.Dropout >= 0 && c.Dropout < 1):
 		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
 	}
-	return nil
+	return c.Padding.Check()
 }
 
 // Notes are what a user should know before training.
 func (c Config) Notes() []string {
 	if c.Arch == Paper {
-		return []string{"arch=paper computes the paper's equations as printed; every published number was made by the released program (arch=released)"}
+		return []string{"arch=paper computes the paper's equations as printed; " +
+			"every published number was made by the released program (arch=released)"}
 	}
-	return nil
+	return c.Padding.Notes()
+}
+
+// Conditions are what scores depend on beside their own past: in the paper's equations no padding is seen.
+func (c Config) Conditions() []string {
+	if c.Arch == Paper {
+		return nil
+	}
+	return c.Padding.Conditions()
 }
 
 // Brief is the settings in the paper's letters.
@@ -138,6 +151,9 @@ func (c Config) Brief() string {
 	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d", c.Length, c.Patch, c.Meetings, c.Dropout, c.Gamma, c.Divisor)
 	if c.Arch != Released {
 		s += ", arch " + c.Arch
+	}
+	if c.Padding != model.PadFixed {
+		s += ", padding " + string(c.Padding)
 	}
 	if c.FreezeTime {
 		s += ", time encoder frozen"

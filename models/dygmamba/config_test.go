@@ -42,6 +42,10 @@ func TestPlan(t *testing.T) {
 			t.Errorf("variant %q: %s", variant, diff)
 		}
 	}
+	whole.ByCall, whole.Draws = true, sample.Both(sample.Draw{Neighbors: 31, RowMultiple: 1, Target: sample.TargetLast})
+	if diff := cmp.Diff(whole, with(Default, func(c *Config) { c.Padding = model.PadCall }).Plan()); diff != "" {
+		t.Errorf("by call: %s", diff)
+	}
 }
 
 func TestPresets(t *testing.T) {
@@ -114,11 +118,21 @@ func TestPreferred(t *testing.T) {
 }
 
 func TestNotes(t *testing.T) {
-	for preset, want := range map[string]int{"released": 0, "paper-equations": 1} {
-		s, err := Factory.Spec(preset, model.Data{Name: "uci"})
-		if err != nil || len(s.Notes()) != want {
-			t.Errorf("%s: notes %q, %v, want %d", preset, s.Notes(), err, want)
+	for _, tt := range []struct {
+		preset, setting   string
+		notes, conditions int
+	}{
+		{"released", "padding=fixed", 0, 0}, {"paper-equations", "padding=fixed", 1, 0},
+		{"released", "padding=call", 1, 1}, {"paper-equations", "padding=call", 1, 0}, // no padding is seen there
+	} {
+		s, err := Factory.Spec(tt.preset, model.Data{Name: "uci"}, tt.setting)
+		if err != nil || len(s.Notes()) != tt.notes || len(s.Conditions()) != tt.conditions {
+			t.Errorf("%s, %s: notes %q, conditions %q, %v", tt.preset, tt.setting, s.Notes(), s.Conditions(), err)
 		}
+	}
+	s, err := Factory.Spec("released", model.Data{Name: "uci"}, "padding=call")
+	if err != nil || !strings.HasSuffix(s.Brief(), ", padding call") {
+		t.Errorf("in brief %q, %v", s.Brief(), err)
 	}
 }
 
@@ -132,6 +146,7 @@ func TestBadConfigurations(t *testing.T) {
 		"gamma=0.01":                          "must make gamma·channel_embedding_dim at least 1",
 		"gamma=1e300":                         "be moderate",
 		"width_divisor=3":                     "must divide 4·channel_embedding_dim = 200",
+		"padding=none":                        `padding is "none", must be "fixed" or "call"`,
 		"arch=transformer":                    `arch is "transformer", must be "released" or "paper"`,
 		"variant=ab":                          "must be one of a to f",
 		"dropout=1":                           "must be at least 0 and below 1",
@@ -148,6 +163,9 @@ func TestBadConfigurations(t *testing.T) {
 		if _, err := New(model.Env{}, huge); err == nil || !strings.Contains(err.Error(), "the weights take") {
 			t.Errorf("weights larger than the memory: %v", err)
 		}
+	}
+	if _, err := FactoryD.Spec("", model.Data{Name: "uci"}, "padding=call"); err == nil || !strings.Contains(err.Error(), "variant d") {
+		t.Errorf("variant d with sides of different lengths: %v", err)
 	}
 	if _, err := FactoryA.Spec("paper-equations", model.Data{Name: "uci"}); err == nil {
 		t.Error("the paper's equations have a variant a")
@@ -171,7 +189,7 @@ func TestConfigFromTensors(t *testing.T) {
 		for _, s := range Table(c) {
 			shapes[s.Name] = s.Dims
 		}
-		s, err := factory.FromTensors(base, shapes, "max_input_sequence_length=8", "max_interaction_times=3", "dropout=0")
+		s, err := factory.FromTensors(base, shapes, "max_input_sequence_length=8", "max_interaction_times=3", "dropout=0", "padding="+string(c.Padding))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
-	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
@@ -33,8 +32,9 @@ var (
 func factory(variant, summary string) model.Factory {
 	c := Default
 	c.Variant = variant
+	presets, prefer := ofVariant(variant)
 	return model.Make(model.Kind[Config]{
-		Summary: summary, Default: c, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table,
+		Summary: summary, Default: c, Presets: presets, Prefer: prefer, Shapes: ConfigFromTensors, Table: Table,
 		// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes. Published data
 		// begin at 0, and published results are made from rounded times.
 		Imported: func(c *Config) { c.ExactTimes = true },
@@ -65,6 +65,8 @@ type Model struct {
 	channelwise                      nn.Linear // variants c and d
 	output, outputPattern            nn.Linear
 	head                             model.Head
+
+	histories, weights []*tensor.Tensor // of the sides of the batch at hand: [rows, P, D], [rows, P]
 }
 
 // sequencer is a layer over sequences, [B, L, width] → [B, L, width].
@@ -78,13 +80,13 @@ func New(env model.Env, c Config) (*Model, error) {
 		return nil, err
 	}
 	m := declare(c, env.Seed)
-	if need, free := 4*int64(m.params.Count()), memory.Available(); free > 0 && need > free {
-		return nil, fmt.Errorf("the weights take %.1f GiB, and %.1f GiB are free: a smaller patch_size or narrower layers need less", float64(need)/(1<<30), float64(free)/(1<<30))
-	}
-	if err := m.input.open(env, c); err != nil {
+	if err := env.Place(m.params, "a smaller patch_size or narrower layers"); err != nil {
 		return nil, err
 	}
-	m.params.Place(env.Device)
+	if err := m.input.open(env, c); err != nil {
+		m.params.Close()
+		return nil, err
+	}
 	if c.FreezeTime {
 		m.params.Freeze("0.time_encoder.")
 	}
@@ -182,6 +184,9 @@ func (m *Model) Plan() sample.Plan { return m.cfg.Plan() }
 // Params are the weights.
 func (m *Model) Params() *nn.Params { return m.params }
 
+// Shape tells steps apart between which a table of features has moved.
+func (m *Model) Shape(*sample.Batch) uint64 { return m.input.moves() }
+
 // Close gives the weights' and the features' memory back.
 func (m *Model) Close() {
 	m.params.Close()
@@ -197,31 +202,34 @@ func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 	return e
 }
 
-// forward computes a batch: its embeddings, and how much each patch counts, [2n, P], sources first; no weights where channels differ or none
-// is preferred. Both sides are processed as one: rows 0 to n−1 are sources, n to 2n−1 destinations.
-func (m *Model) forward(tp *grad.Tape, b *sample.Batch) (model.Embedding, *tensor.Tensor) {
+// forward computes a batch: its embeddings, and how much each patch counts, for each of the input's sides; no weights
+// where channels differ or none is preferred.
+func (m *Model) forward(tp *grad.Tape, b *sample.Batch) (model.Embedding, []*tensor.Tensor) {
 	n := len(b.Queries)
 	m.input.load(tp, b)
-	history := m.encode(tp)            // [2n, P, D]
-	history = m.nodeLevel(tp, history) // [2n, P, D]
+	m.histories = m.histories[:0]
+	for i := range m.input.sides {
+		s := &m.input.sides[i]
+		m.histories = append(m.histories, m.nodeLevel(tp, s, m.encode(tp, s))) // [rows, P, D]
+	}
 	if !m.cfg.pattern() {
-		return m.withoutPattern(tp, history, n), nil
+		return m.withoutPattern(tp, n), nil
 	}
 	pattern := m.timeLevel(tp)                                 // [n, g]
-	nodes, weights := m.choose(tp, history, pattern)           // [2n, D], [2n, P]
+	nodes := m.choose(tp, pattern)                             // [2n, D]
 	src, dst := grad.Split(tp, m.output.Forward(tp, nodes), n) // [n, NodeDim] each
 	gaps := m.outputPattern.Forward(tp, pattern)               // [n, NodeDim]
-	return model.Embedding{Src: src, Dst: dst, Pair: gaps}, weights
+	return model.Embedding{Src: src, Dst: dst, Pair: gaps}, m.weights
 }
 
 // nodeLevel lets every history learn from its order: h ← LayerNorm(Mamba(h) + h), h ← h + FeedForward(h).
-func (m *Model) nodeLevel(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
+func (m *Model) nodeLevel(tp *grad.Tape, s *side, h *tensor.Tensor) *tensor.Tensor {
 	if m.cfg.Arch == Paper {
-		return m.nodeLevelPaper(tp, h)
+		return m.nodeLevelPaper(tp, s, h)
 	}
 	for l := range m.cfg.Layers {
 		if m.cfg.ssm() {
-			h = m.norm[l].Add(tp, m.nodeSSM[l].Forward(tp, h), h) // [2n, P, D]
+			h = m.norm[l].Add(tp, m.nodeSSM[l].Forward(tp, h), h) // [rows, P, D]
 		} else {
 			h = m.norm[l].Forward(tp, h)
 		}
@@ -240,16 +248,43 @@ func (m *Model) timeLevel(tp *grad.Tape) *tensor.Tensor {
 	return grad.MeanSteps(tp, h) // [n, g]
 }
 
-// choose weighs each node's history by what the opposite node and the pattern ask for.
-func (m *Model) choose(tp *grad.Tape, h, pattern *tensor.Tensor) (nodes, weights *tensor.Tensor) {
-	rows, patches := h.Dim(0), h.Dim(1)
-	all := grad.Reshape(tp, m.aggregate.Forward(tp, h), rows, patches) // [2n, P]
-	summary := grad.Pool(tp, all, h)                                   // [2n, D]
-	asked := opposite(tp, m.opposite.Forward(tp, summary))             // [2n, D]: u is asked by v, v by u
-	up := m.fromPattern.Forward(tp, pattern)                           // [n, D]
-	alpha := grad.Mul(tp, asked, grad.Stack(tp, up, up))               // [2n, D]
-	weights = m.softmax(tp, grad.Dot(tp, alpha, h))                    // [2n, P]
-	return grad.Pool(tp, weights, h), weights                          // [2n, D]
+// choose weighs each node's history by what the opposite node and the pattern ask for, [2n, D].
+func (m *Model) choose(tp *grad.Tape, pattern *tensor.Tensor) *tensor.Tensor {
+	summary := m.eachSide(tp, func(i int, h *tensor.Tensor) *tensor.Tensor {
+		all := grad.Reshape(tp, m.aggregate.Forward(tp, h), h.Dim(0), h.Dim(1)) // [rows, P]
+		return grad.Pool(tp, all, h)                                            // [rows, D]
+	}) // [2n, D]
+	asked := opposite(tp, m.opposite.Forward(tp, summary)) // [2n, D]: u is asked by v, v by u
+	up := m.fromPattern.Forward(tp, pattern)               // [n, D]
+	alpha := grad.Mul(tp, asked, grad.Stack(tp, up, up))   // [2n, D]
+	m.weights = m.weights[:0]
+	return m.eachSide(tp, func(i int, h *tensor.Tensor) *tensor.Tensor {
+		weights := m.softmax(tp, &m.input.sides[i], grad.Dot(tp, m.part(tp, alpha, i), h)) // [rows, P]
+		m.weights = append(m.weights, weights)
+		return grad.Pool(tp, weights, h) // [rows, D]
+	})
+}
+
+// eachSide describes the histories of each side by one vector, and puts those of all nodes together, sources first:
+// [2n, D].
+func (m *Model) eachSide(tp *grad.Tape, describe func(i int, h *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	var list [2]*tensor.Tensor
+	for i, h := range m.histories {
+		list[i] = describe(i, h)
+	}
+	if len(m.histories) == 1 {
+		return list[0]
+	}
+	return grad.Stack(tp, list[:]...)
+}
+
+// part is what of x [2n, ...] belongs to side i.
+func (m *Model) part(tp *grad.Tape, x *tensor.Tensor, i int) *tensor.Tensor {
+	if len(m.histories) == 1 {
+		return x
+	}
+	n := x.Dim(0) / 2
+	return grad.Rows(tp, x, i*n, (i+1)*n) // [n, ...]
 }
 
 // opposite swaps the sides: [2n, ...] → [2n, ...].
@@ -259,9 +294,9 @@ func opposite(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
 }
 
 // withoutPattern is the end of variants a, c and d, which have no time-level block.
-func (m *Model) withoutPattern(tp *grad.Tape, h *tensor.Tensor, n int) model.Embedding {
-	nodes := m.output.Forward(tp, m.pool(tp, h)) // [2n, NodeDim]
-	src, dst := grad.Split(tp, nodes, n)         // [n, NodeDim] each
+func (m *Model) withoutPattern(tp *grad.Tape, n int) model.Embedding {
+	pooled := m.eachSide(tp, func(_ int, h *tensor.Tensor) *tensor.Tensor { return m.pool(tp, h) }) // [2n, D]
+	src, dst := grad.Split(tp, m.output.Forward(tp, pooled), n)                                     // [n, NodeDim] each
 	return model.Embedding{Src: src, Dst: dst}
 }
 
@@ -269,13 +304,13 @@ func (m *Model) withoutPattern(tp *grad.Tape, h *tensor.Tensor, n int) model.Emb
 // that of the opposite node (d).
 func (m *Model) pool(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
 	if m.cfg.Variant == "a" {
-		return grad.MeanSteps(tp, h) // [2n, D]
+		return grad.MeanSteps(tp, h) // [rows, D]
 	}
-	score := m.channelwise.Forward(tp, h) // [2n, P, D]
+	score := m.channelwise.Forward(tp, h) // [rows, P, D]
 	if m.cfg.Variant == "d" {
-		score = opposite(tp, score)
+		score = opposite(tp, score) // its sides are always one
 	}
-	beta := grad.Softmax(tp, grad.Transpose(tp, score), device.Ints{}, 0) // [2n, D, P]: a softmax over each channel's patches
-	chosen := grad.Mul(tp, grad.Transpose(tp, beta), h)                   // [2n, P, D]
-	return grad.Scale(tp, grad.MeanSteps(tp, chosen), float32(h.Dim(1)))  // [2n, D]
+	beta := grad.Softmax(tp, grad.Transpose(tp, score), device.Ints{}, 0) // [rows, D, P]: a softmax over each channel's patches
+	chosen := grad.Mul(tp, grad.Transpose(tp, beta), h)                   // [rows, P, D]
+	return grad.Scale(tp, grad.MeanSteps(tp, chosen), float32(h.Dim(1)))  // [rows, D]
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -90,10 +91,19 @@ func labels(n int) []float32 {
 
 func TestTrainingDoesNotDependOnThreads(t *testing.T) {
 	toy, _ := golden.Models(t)
+	t.Run("fixed", func(t *testing.T) {
+		testThreads(t, toy, ordinary(func(*Config) {}), func(b *bench) { b.gather(t, random(toy, 60)) })
+	})
+	t.Run("by call", func(t *testing.T) {
+		testThreads(t, toy, ordinary(byCall), func(b *bench) { b.gatherCalls(t, random(toy, 60)) })
+	})
+}
+
+func testThreads(t *testing.T, toy golden.Toy, c Config, gather func(*bench)) {
 	var want []float32
 	for _, threads := range []int{1, 2, 3, 16} {
-		b := newBench(t, ordinary(func(*Config) {}), threads, toy)
-		b.gather(t, random(toy, 60))
+		b := newBench(t, c, threads, toy)
+		gather(b)
 		tp, rule := grad.NewTape(b.dev, true), optim.New(b.Params(), optim.Config{Rule: device.Adam, Rate: 1e-3})
 		var got []float32
 		for key := range uint64(3) {
@@ -121,11 +131,14 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	toy, _ := golden.Models(t)
 	for name, c := range map[string]Config{
 		"released": ordinary(func(*Config) {}), "paper": ordinary(func(c *Config) { c.Arch, c.Channel = Paper, 20 }),
-		"d": ordinary(func(c *Config) { c.Variant = "d" }),
+		"d": ordinary(func(c *Config) { c.Variant = "d" }), "by call": ordinary(byCall),
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, c, 2, toy)
 			b.gather(t, random(toy, 40))
+			if c.Padding == model.PadCall {
+				b.gatherCalls(t, random(toy, 40))
+			}
 			tp, rule := grad.NewTape(b.dev, true), optim.New(b.Params(), optim.Config{Rule: device.Adam, Rate: 1e-3})
 			y := labels(40)
 			b.step(tp, rule, 0, y)
@@ -134,6 +147,54 @@ func TestStepDoesNotAllocate(t *testing.T) {
 				t.Errorf("a step allocates %v times", n)
 			}
 		})
+	}
+}
+
+// byCall pads rows, which have room for every history, by call.
+func byCall(c *Config) { c.Padding, c.Length = model.PadCall, 128 }
+
+// gatherCalls gathers questions as positives and negatives, whose calls have rows of different lengths: negatives are
+// about a node that has met nobody.
+func (b *bench) gatherCalls(t *testing.T, qs []sample.Query) {
+	t.Helper()
+	b.batch.Positives = len(qs) / 2
+	for i := len(qs) / 2; i < len(qs); i++ {
+		qs[i].Dst = 30
+	}
+	sample.Gather(b.past(t), b.Plan(), qs, &b.batch)
+	calls := b.batch.Calls
+	if len(calls) != 2 || calls[0].Rows[1].Len == calls[1].Rows[1].Len || calls[0].Rows[0].Len == calls[0].Rows[1].Len {
+		t.Fatal("calls and sides do not differ in their lengths")
+	}
+}
+
+// TestCalls: positives and negatives that are padded by call are two calls, and answers depend on them, but not in the
+// paper's equations, which see no padding and say the same with rows of a fixed length.
+func TestCalls(t *testing.T) {
+	onlyCPU(t)
+	toy, _ := golden.Models(t)
+	for name, change := range map[string]func(*Config){"released": func(*Config) {}, "paper": func(c *Config) { c.Arch, c.Channel = Paper, 20 }} {
+		b := newBench(t, ordinary(func(c *Config) { byCall(c); change(c) }), 2, toy)
+		qs := random(toy, 40)
+		b.gatherCalls(t, qs)
+		calls := b.read(b.Score(grad.NewTape(b.dev, false), &b.batch))
+		b.batch = sample.Batch{}
+		apart := wide(append(b.logits(t, qs[:20]), b.logits(t, qs[20:])...))
+		near(t, name+": two calls", calls, apart, 0)
+		whole := wide(b.logits(t, qs))
+		if name == "paper" {
+			near(t, "one call", whole, apart, 1e-5)
+			fixed := newBench(t, ordinary(func(c *Config) { byCall(c); change(c); c.Padding = model.PadFixed }), 2, toy)
+			near(t, "rows of a fixed length", wide(fixed.logits(t, qs)), apart, 1e-5)
+			continue
+		}
+		far := 0.0
+		for i := range whole {
+			far = max(far, math.Abs(whole[i]-apart[i]))
+		}
+		if far < 1e-4 {
+			t.Errorf("no answer depends on its call: they differ by %v", far)
+		}
 	}
 }
 

@@ -78,13 +78,19 @@ func newBench(t testing.TB, c Config, threads int, toy golden.Toy) *bench {
 }
 
 func (b *bench) gather(t testing.TB, queries []sample.Query) {
+	plan := b.Plan()
+	plan.ByCall = false // the batch is the call
+	sample.Gather(b.past(t), plan, queries, &b.batch)
+}
+
+func (b *bench) past(t testing.TB) index.View {
 	log := event.NewLog(len(b.toy.Src))
 	for i := range b.toy.Src {
 		if _, err := log.Append(event.Event{Src: b.toy.Src[i], Dst: b.toy.Dst[i], Time: b.toy.Time[i], Edge: b.toy.Edge[i]}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	sample.Gather(index.Freeze(log), b.Plan(), queries, &b.batch)
+	return index.Freeze(log)
 }
 
 // filled gives every parameter its formula values, backbone and predictor numbered each from 0.
@@ -126,7 +132,11 @@ func (b *bench) twin() *twin {
 	for _, p := range b.Params().All() {
 		w[p.Name] = b.Params().Read(p)
 	}
-	return toyTwin(b.toy, b.Config(), w)
+	m := toyTwin(b.toy, b.Config(), w)
+	if b.Config().Padding == model.PadCall {
+		m.lengths = [2]int{b.batch.Rows[0].Len, b.batch.Rows[1].Len}
+	}
+	return m
 }
 
 func features(m golden.Matrix) dataset.Features {

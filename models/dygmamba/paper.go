@@ -16,36 +16,35 @@ import (
 
 func (m *Model) timeScale() float32 { return float32(math.Sqrt(1 / float64(m.cfg.TimeDim))) }
 
-// encodePaper puts the channels side by side, [2n, P, 4d]; a channel without features repeats its bias.
-func (m *Model) encodePaper(tp *grad.Tape) *tensor.Tensor {
-	steps := m.input.rows * m.cfg.Patches()
+// encodePaper puts the channels side by side, [rows, P, 4d]; a channel without features repeats its bias.
+func (m *Model) encodePaper(tp *grad.Tape, s *side) *tensor.Tensor {
 	var channels [4]*tensor.Tensor
 	for i, ch := range m.channels {
-		x := ch.encode(m, tp, ch.project.W) // [2n·P, d]
+		x := ch.encode(m, tp, s, ch.project.W) // [rows·P, d]
 		if x == nil {
-			x = tp.Zeros(steps, m.cfg.Channel)
+			x = tp.Zeros(s.rows*s.patches, m.cfg.Channel)
 		}
 		channels[i] = grad.Add(tp, x, ch.project.B)
 	}
-	h := grad.Concat(tp, channels[:]...) // [2n·P, 4d]
-	h = grad.Reshape(tp, h, m.input.rows, m.cfg.Patches(), m.cfg.Width())
-	return grad.Mul(tp, h, m.input.steps) // [2n, P, 4d]
+	h := grad.Concat(tp, channels[:]...) // [rows·P, 4d]
+	h = grad.Reshape(tp, h, s.rows, s.patches, m.cfg.Width())
+	return grad.Mul(tp, h, s.steps) // [rows, P, 4d]
 }
 
 // nodeLevelPaper is h ← h + SSM(h), h ← h + f_node(LayerNorm(h)).
-func (m *Model) nodeLevelPaper(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
+func (m *Model) nodeLevelPaper(tp *grad.Tape, s *side, h *tensor.Tensor) *tensor.Tensor {
 	for l, ssm := range m.nodeSSM {
-		h = grad.Add(tp, ssm.Forward(tp, h), h) // [2n, P, 4d]
+		h = grad.Add(tp, ssm.Forward(tp, h), h) // [rows, P, 4d]
 		h = grad.Add(tp, m.feed[l].Forward(tp, m.norm[l].Forward(tp, h)), h)
-		h = grad.Mul(tp, h, m.input.steps)
+		h = grad.Mul(tp, h, s.steps)
 	}
 	return h
 }
 
 // softmax is over the patches that hold anything: all of them in the released program.
-func (m *Model) softmax(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
+func (m *Model) softmax(tp *grad.Tape, s *side, x *tensor.Tensor) *tensor.Tensor {
 	if m.cfg.Arch == Paper {
-		return grad.Softmax(tp, x, m.input.some, float32(math.Inf(-1)))
+		return grad.Softmax(tp, x, s.some, float32(math.Inf(-1)))
 	}
 	return grad.Softmax(tp, x, device.Ints{}, 0)
 }

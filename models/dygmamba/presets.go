@@ -108,6 +108,19 @@ func preferred(d model.Data) string {
 	return "steady"
 }
 
+// ofVariant are the presets of a variant, and which it prefers: the equations exist for the whole model only.
+func ofVariant(variant string) (list []model.Preset[Config], prefer func(model.Data) string) {
+	if variant == "" {
+		return presets, preferred
+	}
+	for _, p := range presets {
+		if !strings.HasSuffix(p.Name, "-equations") {
+			list = append(list, p)
+		}
+	}
+	return list, func(d model.Data) string { return strings.TrimSuffix(preferred(d), "-equations") }
+}
+
 func paper(data string, c *Config, t *model.Training) {
 	c.tune(paperTuned, data)
 	t.Epochs = paperEpochs

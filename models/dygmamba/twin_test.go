@@ -15,6 +15,7 @@ type twin struct {
 	events     []twinEvent
 	node, edge [][]float64 // features, row 0 is padding
 	smooth     bool        // phases are not rounded, so that they have a derivative
+	lengths    [2]int      // of the rows of sources and of destinations, where their call says so
 }
 
 type twinEvent struct {
@@ -38,7 +39,7 @@ type answer struct {
 
 func (m *twin) answer(u, v int, t float64) answer {
 	su, sv := m.history(u, t), m.history(v, t)
-	ru, rv := m.row(su, u, t), m.row(sv, v, t)
+	ru, rv := m.row(su, u, t, m.lengths[0]), m.row(sv, v, t, m.lengths[1])
 	m.count(&ru, &rv, u, v)
 	hu, hv := m.nodeLevel(m.encode(ru, t)), m.nodeLevel(m.encode(rv, t))
 
@@ -113,13 +114,16 @@ type twinRow struct {
 	pad        int // padded positions in front
 }
 
-func (m *twin) row(s []twinEntry, n int, t float64) twinRow {
+func (m *twin) row(s []twinEntry, n int, t float64, length int) twinRow {
 	if len(s) > m.c.Length-1 {
 		s = s[len(s)-(m.c.Length-1):]
 	}
 	want := m.c.Length + 1
-	if m.c.Arch == Paper {
+	switch {
+	case m.c.Arch == Paper:
 		want = len(s) + 1
+	case length > 0:
+		want = length
 	}
 	p := m.c.Patch
 	total := (want + p - 1) / p * p

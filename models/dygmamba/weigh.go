@@ -13,9 +13,9 @@ var _ model.Weigher = (*Model)(nil)
 // such weights.
 func (m *Model) Weigh(tp *grad.Tape, b *sample.Batch) (model.Embedding, []*tensor.Tensor) {
 	e, weights := m.forward(tp, b)
-	if weights == nil {
-		return e, nil
+	if len(weights) != 1 {
+		return e, weights
 	}
-	src, dst := grad.Split(tp, weights, len(b.Queries)) // [n, P] each
+	src, dst := grad.Split(tp, weights[0], len(b.Queries)) // [n, P] each
 	return e, []*tensor.Tensor{src, dst}
 }

@@ -91,7 +91,7 @@ type Bank struct {
 	pairs  []meetings       // in order of first meeting
 	events int
 	latest event.Time   // of all meetings
-	times  []event.Time // of all events, for a fixed window
+	times  []event.Time // of all events, ascending, for a fixed window
 	stale  bool         // least is that of an earlier memory
 	least  float64      // of a pair's count or last meeting, to be in memory
 }
@@ -152,7 +152,11 @@ func (b *Bank) Commit(batch *sample.Batch) error {
 	}
 	b.events += s.Len()
 	if b.keepsTimes() {
+		known := len(b.times)
 		b.times = append(b.times, s.Time...)
+		if !slices.IsSorted(b.times[max(0, known-1):]) { // late events
+			slices.Sort(b.times)
+		}
 	}
 	b.stale = true
 	return nil
@@ -179,9 +183,6 @@ func (b *Bank) refresh() {
 	case b.config.Memory == Repeats:
 		b.least = float64(b.events) / float64(len(b.pairs))
 	case b.keepsTimes():
-		if !slices.IsSorted(b.times) {
-			slices.Sort(b.times)
-		}
 		b.least = dataset.Quantile(b.times, 1-proportion)
 	case b.config.Memory == TimeWindow:
 		b.least = b.latest - b.repeatInterval()

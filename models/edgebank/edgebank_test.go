@@ -2,6 +2,7 @@ package edgebank
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"slices"
 	"testing"
@@ -164,7 +165,8 @@ func TestRestoreForgetsAndRefuses(t *testing.T) {
 		before := score(t, b, []sample.Query{{Src: 1, Dst: 10}})
 		for name, bad := range map[string][]byte{
 			"empty": {}, "cut": state[:len(state)-1], "long": append(bytes.Clone(state), 0), "zeros": make([]byte, len(state)),
-			"huge": bytes.Repeat([]byte{255}, 64),
+			"huge": bytes.Repeat([]byte{255}, 64), "never": never(state, 16), "never again": never(state, 24),
+			"at last never": never(state, len(state)-8),
 		} {
 			if err := b.restore(bad); err == nil {
 				t.Errorf("%v: a snapshot (%s) was accepted", c, name)
@@ -178,6 +180,37 @@ func TestRestoreForgetsAndRefuses(t *testing.T) {
 		}
 		if err := b.Restore(nil); err != nil || len(b.pairs) != 0 || b.latest != math.Inf(-1) {
 			t.Errorf("%v: %d pairs are left, error %v", c, len(b.pairs), err)
+		}
+	}
+}
+
+// never is a snapshot in which a time is no number; where there is none, other bytes.
+func never(state []byte, at int) []byte {
+	bad := bytes.Clone(state)
+	binary.LittleEndian.PutUint64(bad[at:], math.Float64bits(math.NaN()))
+	return bad
+}
+
+// TestQuestionsChangeNothing: also not the order in which late events are kept.
+func TestQuestionsChangeNothing(t *testing.T) {
+	for _, c := range Variants() {
+		b := bank(t, c)
+		for _, at := range []float64{5, 3, 9, 4} {
+			l := event.NewLog(2)
+			for i := range 2 {
+				if _, err := l.Append(event.Event{Src: 1, Dst: 2, Time: at - float64(i)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.observe(l.All())
+			before := b.bytes()
+			score(t, b, []sample.Query{{Src: 1, Dst: 2}})
+			if !bytes.Equal(b.bytes(), before) {
+				t.Errorf("%v: a question has changed what is remembered", c)
+			}
+			if err := b.restore(before); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
@@ -77,7 +78,7 @@ func (b *Bank) read(state []byte) error {
 		m := meetings{src: int32(ends), dst: int32(ends >> 32)}
 		m.first, m.last = math.Float64frombits(next()), math.Float64frombits(next())
 		m.count = int(next())
-		if m.count < 1 || !(m.first <= m.last) {
+		if m.count < 1 || !(-event.MaxTime <= m.first && m.first <= m.last && m.last <= event.MaxTime) {
 			return fmt.Errorf("pair (%d, %d) met %d times from %v to %v", m.src, m.dst, m.count, m.first, m.last)
 		}
 		b.number[key(m.src, m.dst)] = int32(len(b.pairs))
@@ -100,7 +101,11 @@ func (b *Bank) read(state []byte) error {
 		return fmt.Errorf("the snapshot has %d times in %d bytes, want %d", times, len(state), want)
 	}
 	for range times {
-		b.times = append(b.times, math.Float64frombits(next()))
+		t := math.Float64frombits(next())
+		if !(math.Abs(t) <= event.MaxTime) || len(b.times) > 0 && t < b.times[len(b.times)-1] {
+			return fmt.Errorf("event %d was at %v, want ascending times", len(b.times), t)
+		}
+		b.times = append(b.times, t)
 	}
 	b.stale = len(b.pairs) > 0
 	return nil

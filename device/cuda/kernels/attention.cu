@@ -1,4 +1,4 @@
-// Attention for short sequences, in four plain steps; weights[b, head, query, key].
+// Attention for short sequences, in four plain steps; weights[b, head, query, key]. Longer ones are products, see attention.go.
 
 KERNEL attention_scores(float* w, const float* q, u64 ldq, const float* k, u64 ldk, float scale, u64 B, u64 H, u64 Q, u64 K, u64 E) {
   u64 i = thread_number();

@@ -1,7 +1,7 @@
 // Command forward answers: what does a device that only wraps kernels, or leaves them out, look like?
 //
 // It reads the interfaces that device.Device is made of and writes what would be the same lines again for every kernel:
-// the measured calls of device/trace and the idle ones of device/dry. A method that such a package has written by hand
+// the measured calls of device/trace, the idle ones of device/dry and the late ones of device/recorded. A method that such a package has written by hand
 // is left to it. It runs in the directory of package device: go generate ./device
 package main
 
@@ -45,6 +45,14 @@ var targets = []target{
 		wants: func(group, method string) bool { return group != "Memory" },
 		body: func(b *bytes.Buffer, m method) {
 			fmt.Fprintf(b, "\n// %s does nothing.\nfunc (d *Device) %s(%s) {}\n", m.name, m.name, m.params)
+		},
+	},
+	{
+		name:  "recorded",
+		wants: func(group, method string) bool { return group != "Memory" || method == "Zero" },
+		body: func(b *bytes.Buffer, m method) {
+			fmt.Fprintf(b, "\n// %s runs now or in the recording.\nfunc (d *Device) %s(%s) {\n", m.name, m.name, m.params)
+			fmt.Fprintf(b, "\td.launch(func() { d.Device.%s(%s) })\n}\n", m.name, m.args)
 		},
 	},
 }

@@ -1,0 +1,98 @@
+// Package attention answers: what is a node like, seen from those that it met?
+//
+// It is temporal graph attention (Xu et al., Inductive Representation Learning on Temporal Graphs, ICLR 2020) over what
+// a plan has drawn: TGAT itself, and the embeddings of TGN and DyRep, which begin from memories.
+package attention
+
+import (
+	"fmt"
+
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// Config are the sizes of the layers.
+type Config struct {
+	Node, Edge, Time         int // widths of what describes a node, an event, a time
+	Layers, Heads, Neighbors int
+	Dropout                  float64
+	Strategy                 string // of sample.NewPicker
+}
+
+// Query is the width of a query: a node and the time since it is asked about, which is none.
+func (c Config) Query() int { return c.Node + c.Time }
+
+// Key is the width of a key: a neighbour, the event and the time since.
+func (c Config) Key() int { return c.Node + c.Edge + c.Time }
+
+// Draws lists what the layers look at: for the sources, and the same for the destinations. A node is first described by
+// the layers below, then its neighbours are drawn, then these are described by the layers below; that is the order in which
+// the reference draws neighbours at random.
+func (c Config) Draws() []sample.Draw {
+	return c.draws(c.draws(nil, sample.Src, c.Layers), sample.Dst, c.Layers)
+}
+
+func (c Config) draws(list []sample.Draw, of sample.Root, layers int) []sample.Draw {
+	if layers == 0 {
+		return list
+	}
+	list = c.draws(list, of, layers-1)
+	list = append(list, sample.Draw{Of: of, Neighbors: c.Neighbors, RowLen: c.Neighbors})
+	return c.draws(list, sample.Hop(len(list)-1), layers-1)
+}
+
+// count is the number of draws of one side.
+func count(layers int) int { return 1<<layers - 1 }
+
+// Picker chooses neighbours in the way that Strategy says.
+func (c Config) Picker() (sample.Picker, error) {
+	return sample.NewPicker(sample.PickerOptions{Strategy: c.Strategy})
+}
+
+// Check says what is wrong with c, under the names of settings.
+func (c Config) Check() error {
+	const wide, deep = 1 << 16, 8 // as many draws as 2 to the number of layers
+	for _, p := range []struct {
+		key         string
+		value, most int
+	}{
+		{"node_feat_dim", c.Node, wide}, {"edge_feat_dim", c.Edge, wide}, {"time_feat_dim", c.Time, wide},
+		{"num_layers", c.Layers, deep}, {"num_heads", c.Heads, wide}, {"num_neighbors", c.Neighbors, wide},
+	} {
+		if p.value < 1 || p.value > p.most {
+			return fmt.Errorf("%s is %d, must be at least 1 and at most %d", p.key, p.value, p.most)
+		}
+	}
+	switch {
+	case c.Time < 2:
+		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.Time)
+	case c.Query()%c.Heads != 0:
+		return fmt.Errorf("num_heads is %d, must divide node_feat_dim + time_feat_dim = %d", c.Heads, c.Query())
+	case !(c.Dropout >= 0 && c.Dropout < 1):
+		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
+	}
+	if _, err := c.Picker(); err != nil {
+		return fmt.Errorf("sample_neighbor_strategy: %w", err)
+	}
+	return nil
+}
+
+// Brief is the settings in a few words.
+func (c Config) Brief() string {
+	layers := "1 layer"
+	if c.Layers != 1 {
+		layers = fmt.Sprintf("%d layers", c.Layers)
+	}
+	return fmt.Sprintf("%s, %d neighbours (%s), dropout %v", layers, c.Neighbors, c.Strategy, c.Dropout)
+}
+
+// Conditions are what an embedding depends on beside what happened before its own time.
+func (c Config) Conditions(exactTimes bool) []string {
+	var list []string
+	if c.Strategy != sample.Recent {
+		list = append(list, "neighbours are drawn at random: what one query is shown depends on how many were asked before it")
+	}
+	if c.Layers > 1 && !exactTimes {
+		list = append(list, "neighbours of neighbours are looked up at times rounded to float32, which may be later than the meeting")
+	}
+	return list
+}

@@ -1,0 +1,44 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/dygmamba/dygmamba/internal/memory"
+	"github.com/dygmamba/dygmamba/nn"
+)
+
+// The most that settings may ask for: positions of a row or its neighbours, and widths or numbers of layers. What fits
+// into memory is another question.
+const (
+	Long = 1 << 20
+	Wide = 1 << 16
+)
+
+// Size is a setting that must be a moderate number of something.
+type Size struct {
+	Key   string
+	Value int
+	Most  int
+}
+
+// CheckSizes says which of the sizes is below 1 or above its most.
+func CheckSizes(sizes ...Size) error {
+	for _, s := range sizes {
+		if s.Value < 1 || s.Value > s.Most {
+			return fmt.Errorf("%s is %d, must be at least 1 and at most %d", s.Key, s.Value, s.Most)
+		}
+	}
+	return nil
+}
+
+// Place gives parameters their memory and their initial values, unless they plainly do not fit into this machine's.
+// Lighter says what would need less.
+func (e Env) Place(p *nn.Params, lighter string) error {
+	const gib = 1 << 30
+	if need, free := 4*int64(p.Count()), memory.Available(); free > 0 && need > free {
+		return fmt.Errorf("the weights take %.1f GiB, and %.1f GiB are free: %s need less",
+			float64(need)/gib, float64(free)/gib, lighter)
+	}
+	p.Place(e.Device)
+	return nil
+}

@@ -1,0 +1,105 @@
+package dygformer
+
+import (
+	"fmt"
+
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// Layers that read the sequence: DyGFormer's own, or Mamba blocks.
+const (
+	Transformer = "transformer"
+	Mamba       = "mamba"
+)
+
+// stateDim is the size of a channel's state, convWidth the span of the convolution before it: the defaults of the Mamba
+// library.
+const (
+	stateDim  = 16
+	convWidth = 4
+)
+
+// Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
+// they are.
+type Config struct {
+	Layer string `json:"layer" about:"what reads the sequence: transformer or mamba"`
+
+	Patch   int           `json:"patch_size" about:"p: events that make one step"`
+	Length  int           `json:"max_input_sequence_length" about:"L: itself, and latest events of a node"` // 1 and L−1
+	Padding model.Padding `json:"padding" about:"call: rows as long as the call's longest; fixed: as L"`
+
+	Channel int     `json:"channel_embedding_dim" about:"d: width of each of the four channels"`
+	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
+	Layers  int     `json:"num_layers" about:"layers that read the sequence"`
+	Heads   int     `json:"num_heads" about:"of a Transformer layer's attention"`                 // mamba has none
+	Dropout float64 `json:"dropout" about:"share a Transformer leaves out at random in training"` // mamba: none
+	NodeDim int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
+	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
+
+	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
+	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
+}
+
+// Default is the released program's configuration for a data set it has no better one for.
+var Default = Config{
+	Layer: Transformer, Patch: 1, Length: 32, Padding: model.PadCall, Channel: 50, TimeDim: 100, Layers: 2, Heads: 2, Dropout: 0.1,
+	NodeDim: 172, EdgeDim: 172,
+}
+
+// Width is that of a step: four channels side by side.
+func (c Config) Width() int { return 4 * c.Channel }
+
+// Plan is what the model wants to know of each query: a row for each of its nodes, itself first, then its latest
+// neighbours, oldest first.
+func (c Config) Plan() sample.Plan {
+	row := sample.Draw{Neighbors: c.Length - 1, Target: sample.TargetFirst, PadRight: true}
+	p := c.Padding.Plan(row, c.Length, c.Patch)
+	p.Counts, p.ExactTimes = sample.PlainCounts, c.ExactTimes
+	return p
+}
+
+// Check says what is wrong with c.
+func (c Config) Check() error {
+	if err := model.CheckSizes(
+		model.Size{Key: "patch_size", Value: c.Patch, Most: model.Long},
+		model.Size{Key: "max_input_sequence_length", Value: c.Length, Most: model.Long},
+		model.Size{Key: "channel_embedding_dim", Value: c.Channel, Most: model.Wide},
+		model.Size{Key: "time_feat_dim", Value: c.TimeDim, Most: model.Wide},
+		model.Size{Key: "num_layers", Value: c.Layers, Most: model.Wide},
+		model.Size{Key: "num_heads", Value: c.Heads, Most: model.Wide},
+		model.Size{Key: "node_feat_dim", Value: c.NodeDim, Most: model.Wide},
+		model.Size{Key: "edge_feat_dim", Value: c.EdgeDim, Most: model.Wide},
+	); err != nil {
+		return err
+	}
+	switch {
+	case c.Layer != Transformer && c.Layer != Mamba:
+		return fmt.Errorf("layer is %q, must be %q or %q", c.Layer, Transformer, Mamba)
+	case c.Layer == Transformer && c.Width()%c.Heads != 0:
+		return fmt.Errorf("num_heads is %d, must divide 4·channel_embedding_dim = %d", c.Heads, c.Width())
+	case c.TimeDim < 2:
+		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.TimeDim)
+	case !(c.Dropout >= 0 && c.Dropout < 1):
+		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
+	}
+	return c.Padding.Check()
+}
+
+// Notes are what a user should know before training.
+func (c Config) Notes() []string { return c.Padding.Notes() }
+
+// Conditions are what scores depend on beside their own past.
+func (c Config) Conditions() []string { return c.Padding.Conditions() }
+
+// Brief is the settings in a few words.
+func (c Config) Brief() string {
+	s := fmt.Sprintf("L & p %d & %d, dropout %v, padding %s", c.Length, c.Patch, c.Dropout, c.Padding)
+	if c.Layer == Mamba {
+		s = fmt.Sprintf("L & p %d & %d, padding %s", c.Length, c.Patch, c.Padding)
+	}
+	if c.FreezeTime {
+		s += ", time encoder frozen"
+	}
+	return s
+}

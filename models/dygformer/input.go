@@ -1,0 +1,109 @@
+package dygformer
+
+import (
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// input brings a batch to the device. The source's row and the destination's stand one after the other: both are whole
+// patches, so patches of the joined row are the sequence that the layers read. Host slices are used again by the next
+// batch.
+type input struct {
+	patch      int
+	dev        device.Device
+	node, edge *nn.Features
+	numbers    *tensor.Tensor // [L+1, 1]: 0, 1, 2, …, all counts there are
+
+	ids      []int32
+	floats   []float32
+	queries  int            // n
+	steps    int            // P, of both sides together
+	nodes    device.Ints    // [n·P·p]: rows of the table of features
+	edges    device.Ints    // [n·P·p]
+	delta    *tensor.Tensor // [n·P·p]: how long ago
+	present  device.Ints    // [n·P·p]: 0 at padding
+	counts   device.Ints    // [n·P, 2p]: rows of the table of encoded counts
+	src, dst *tensor.Tensor // [n, P]: one over the number of steps where they are this side's, otherwise 0
+}
+
+// open uploads the features.
+func (in *input) open(env model.Env, c Config) (err error) {
+	in.patch, in.dev = c.Patch, env.Device
+	if in.node, in.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
+		return err
+	}
+	numbers := make([]float32, c.Length+1)
+	for i := range numbers {
+		numbers[i] = float32(i)
+	}
+	in.numbers = new(tensor.Tensor)
+	in.numbers.Set(env.Device.Alloc(len(numbers)), len(numbers), 1)
+	env.Device.Write(in.numbers.Data, numbers)
+	return nil
+}
+
+func (in *input) close() {
+	in.dev.Free(in.numbers.Data)
+	in.node.Close()
+	in.edge.Close()
+}
+
+// moves changes whenever kernels that read features do.
+func (in *input) moves() uint64 { return grad.Key(uint64(in.node.Moves()), uint64(in.edge.Moves())) }
+
+// load uploads a call.
+func (in *input) load(tp *grad.Tape, b *sample.Batch) {
+	src, dst := &b.Rows[0], &b.Rows[1]
+	in.queries = len(b.Queries)
+	in.steps = (src.Len + dst.Len) / in.patch
+	in.ids = join(in.ids, in.queries, src.Node, dst.Node)
+	in.nodes, in.present = in.node.Load(tp, in.ids), tp.Ints(in.ids)
+	in.ids = join(in.ids, in.queries, src.Edge, dst.Edge)
+	in.edges = in.edge.Load(tp, in.ids)
+	in.ids = join(in.ids, in.queries, src.Count, dst.Count)
+	in.placeCounts()
+	in.counts = tp.Ints(in.ids)
+	in.floats = join(in.floats, in.queries, src.Delta, dst.Delta)
+	in.delta = tp.Floats(in.floats, len(in.floats))
+	in.src = in.mean(tp, 0, src.Len/in.patch)
+	in.dst = in.mean(tp, src.Len/in.patch, in.steps)
+}
+
+// join puts the rows of both sides side by side: [n, a], [n, b] → [n, a+b].
+func join[T any](to []T, n int, src, dst []T) []T {
+	to = to[:0]
+	for i := range n {
+		a, b := len(src)/n, len(dst)/n
+		to = append(append(to, src[i*a:(i+1)*a]...), dst[i*b:(i+1)*b]...)
+	}
+	return to
+}
+
+// placeCounts turns counts into rows of the table, which has a block of L+1 rows for each place in a patch.
+func (in *input) placeCounts() {
+	block, each := int32(in.numbers.Rows()), 2*in.patch
+	for at := 0; at < len(in.ids); at += each {
+		for i := range in.ids[at : at+each] {
+			in.ids[at+i] += int32(i/2) * block
+		}
+	}
+}
+
+// mean uploads weights that take the mean of the steps lo to hi−1.
+func (in *input) mean(tp *grad.Tape, lo, hi int) *tensor.Tensor {
+	in.floats = in.floats[:0]
+	for range in.queries {
+		for j := range in.steps {
+			w := float32(0)
+			if lo <= j && j < hi {
+				w = 1 / float32(hi-lo)
+			}
+			in.floats = append(in.floats, w)
+		}
+	}
+	return tp.Floats(in.floats, in.queries, in.steps) // [n, P]
+}

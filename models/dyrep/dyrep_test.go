@@ -1,0 +1,20 @@
+package dyrep
+
+import (
+	"testing"
+
+	"github.com/dygmamba/dygmamba/model/modeltest"
+)
+
+// small are the sizes of the golden model.
+var small = []string{"time_feat_dim=6", "num_neighbors=4", "node_feat_dim=8", "edge_feat_dim=8", "dropout=0"}
+
+func TestGoldenMemory(t *testing.T) { modeltest.Memory(t, Factory, "DyRep", small...) }
+
+func TestSlopes(t *testing.T) {
+	modeltest.Slopes(t, Factory, []string{"0.time_encoder.", "0.embedding_module."}, small...)
+}
+
+func TestSteps(t *testing.T) { modeltest.Steps(t, Factory, "num_neighbors=5") }
+
+func TestDraws(t *testing.T) { modeltest.StartsLikePyTorch(t, Factory, "dyrep") }

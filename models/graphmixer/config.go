@@ -1,0 +1,108 @@
+package graphmixer
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// What time_gap means. The paper averages the node features of those met within a span of time; the released program
+// takes it for a number of neighbours, and divides their mean by that number once more.
+const (
+	Count = "count"
+	Span  = "span"
+)
+
+// Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
+// they are.
+type Config struct {
+	Neighbors int     `json:"num_neighbors" about:"K: events of a node that are mixed"`
+	Strategy  string  `json:"sample_neighbor_strategy" about:"recent, uniform or time_interval_aware"`
+	Scale     float64 `json:"time_scaling_factor" about:"time_interval_aware: decay per unit of time"`
+
+	TimeGap     float64 `json:"time_gap" about:"T: neighbours whose node features are averaged"`
+	TimeGapMode string  `json:"time_gap_mode" about:"count: the last T of them, span: those met less than T before"`
+	TimeGapMost int     `json:"time_gap_neighbors" about:"span: at most so many"`
+
+	Layers  int     `json:"num_layers" about:"mixers"`
+	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
+	Dropout float64 `json:"dropout" about:"share left out at random in training"`
+	NodeDim int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
+	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
+
+	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
+}
+
+// Default is the released program's configuration for a data set it has no better one for.
+var Default = Config{
+	Neighbors: 20, Strategy: sample.Recent, Scale: 1e-6, TimeGap: 2000, TimeGapMode: Count, TimeGapMost: 2000,
+	Layers: 2, TimeDim: 100, Dropout: 0.1, NodeDim: 172, EdgeDim: 172,
+}
+
+// Check says what is wrong with c.
+func (c Config) Check() error {
+	err := model.CheckSizes(
+		model.Size{Key: "num_neighbors", Value: c.Neighbors, Most: model.Long},
+		model.Size{Key: "time_gap_neighbors", Value: c.TimeGapMost, Most: model.Long},
+		model.Size{Key: "num_layers", Value: c.Layers, Most: model.Wide},
+		model.Size{Key: "time_feat_dim", Value: c.TimeDim, Most: model.Wide},
+		model.Size{Key: "node_feat_dim", Value: c.NodeDim, Most: model.Wide},
+		model.Size{Key: "edge_feat_dim", Value: c.EdgeDim, Most: model.Wide},
+	)
+	if err != nil {
+		return err
+	}
+	if _, err := sample.NewPicker(c.picks()); err != nil {
+		return err
+	}
+	switch {
+	case c.Neighbors < 2:
+		return fmt.Errorf("num_neighbors is %d, must be at least 2: tokens are mixed through half as many", c.Neighbors)
+	case c.TimeDim < 2:
+		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.TimeDim)
+	case !(c.Scale > 0):
+		return fmt.Errorf("time_scaling_factor is %v, must be above 0", c.Scale)
+	case !(c.Dropout >= 0 && c.Dropout < 1):
+		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
+	}
+	return c.checkGap()
+}
+
+func (c Config) checkGap() error {
+	switch whole := c.TimeGap == math.Trunc(c.TimeGap); {
+	case c.TimeGapMode != Count && c.TimeGapMode != Span:
+		return fmt.Errorf("time_gap_mode is %q, must be %q or %q", c.TimeGapMode, Count, Span)
+	case c.TimeGapMode == Count && !(whole && c.TimeGap >= 1 && c.TimeGap <= model.Long):
+		return fmt.Errorf("time_gap is %v, must be a whole number of neighbours, at least 1 and at most %d; "+
+			"time_gap_mode=%s takes it for a span of time", c.TimeGap, model.Long, Span)
+	case !(c.TimeGap > 0) || math.IsInf(c.TimeGap, 1):
+		return fmt.Errorf("time_gap is %v, must be a span of time above 0", c.TimeGap)
+	}
+	return nil
+}
+
+// Brief is the settings in a few words.
+func (c Config) Brief() string {
+	s := fmt.Sprintf("%d neighbours, %s, %d mixers, dropout %v", c.Neighbors, c.Strategy, c.Layers, c.Dropout)
+	if c.TimeGapMode == Span {
+		s += fmt.Sprintf(", node features of the last %v", c.TimeGap)
+	}
+	return s
+}
+
+// Conditions are what scores depend on beside their own past.
+func (c Config) Conditions() []string { return c.picks().Conditions() }
+
+func (c Config) picks() sample.PickerOptions {
+	return sample.PickerOptions{Strategy: c.Strategy, Scale: c.Scale}
+}
+
+// gapRow is the number of neighbours that are drawn for their node features.
+func (c Config) gapRow() int {
+	if c.TimeGapMode == Span {
+		return c.TimeGapMost
+	}
+	return int(c.TimeGap)
+}

@@ -1,0 +1,123 @@
+package jodie
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device/cpu"
+	"github.com/dygmamba/dygmamba/model"
+)
+
+// TestSizes compares with the parameters of the released program.
+func TestSizes(t *testing.T) {
+	backbone, total := 0, 0
+	for _, s := range table(Default) {
+		n := 1
+		for _, d := range s.Dims {
+			n *= d
+		}
+		if strings.HasPrefix(s.Name, "0.") {
+			backbone += n
+		}
+		total += n
+	}
+	if backbone != 136424 || total != 195937 {
+		t.Errorf("%d parameters, %d of the backbone, want 195937 and 136424", total, backbone)
+	}
+}
+
+func TestPresets(t *testing.T) {
+	for _, tt := range []struct {
+		preset, data string
+		dropout      float64
+		epochs       int
+		order        string
+	}{
+		{"released", "mooc", 0.2, 100, model.Arrival},
+		{"released", "lastfm", 0.3, 100, model.Arrival},
+		{"paper", "uci", 0.4, 200, model.Arrival},
+		{"paper", "CanParl", 0, 200, model.Arrival},
+		{"paper", "UNtrade", 0.4, 200, model.Arrival},
+		{"strict", "USLegis", 0.2, 200, model.Strict},
+		{"strict", "my own", 0.1, 200, model.Strict},
+	} {
+		s, err := Factory.Spec(tt.preset, model.Data{Name: tt.data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := s.Config.(*Config)
+		if diff := cmp.Diff([]any{tt.dropout, tt.epochs, tt.order}, []any{c.Dropout, s.Training.Epochs, s.Order}); diff != "" {
+			t.Errorf("%s on %s: %s", tt.preset, tt.data, diff)
+		}
+	}
+	for _, tt := range []struct {
+		data   model.Data
+		preset string
+	}{
+		{model.Data{Name: "enron"}, "paper"}, {model.Data{}, "paper"},
+		{model.Data{Name: "mine", Imported: true}, "strict"},
+	} {
+		s, err := Factory.Spec("", tt.data)
+		if err != nil || s.Preset != tt.preset || s.Config.(*Config).ExactTimes != tt.data.Imported {
+			t.Errorf("%+v: preset %s, %+v, %v", tt.data, s.Preset, s.Config, err)
+		}
+	}
+}
+
+func TestBadConfigurations(t *testing.T) {
+	for setting, want := range map[string]string{
+		"time_feat_dim=1":       "must be at least 2",
+		"node_feat_dim=0":       "node_feat_dim is 0, must be at least 1",
+		"edge_feat_dim=1000000": "must be at least 1 and at most 65536",
+		"dropout=1":             "must be at least 0 and below 1",
+		"dropout=NaN":           "dropout is NaN",
+		"last_message=first":    `last_message is "first", must be role or time`,
+	} {
+		if _, err := Factory.Spec("", model.Data{}, setting); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", setting, err, want)
+		}
+	}
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	wide := dataset.Features{Rows: 1, Cols: 173, Data: make([]float32, 173)}
+	if _, err := New(model.Env{Device: dev, Edge: wide}, Default); err == nil {
+		t.Error("event features wider than the model were taken")
+	}
+}
+
+// TestConfigFromTensors recognises weights of the released program by their shapes.
+func TestConfigFromTensors(t *testing.T) {
+	c := Default
+	c.NodeDim, c.EdgeDim, c.TimeDim = 24, 10, 8
+	shapes := map[string][]int{}
+	for _, s := range table(c) {
+		shapes[s.Name] = s.Dims
+	}
+	for _, bank := range []string{"0.memory_bank.", "0.memory_updater.memory_bank."} {
+		shapes[bank+"node_memories"], shapes[bank+"node_last_updated_times"] = []int{185, 24}, []int{185}
+	}
+	base, err := Factory.Spec("released", model.Data{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Factory.FromTensors(base, shapes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&c, s.Config); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := Factory.FromTensors(base, shapes, "time_feat_dim=12"); err == nil {
+		t.Error("a setting that contradicts the shapes was taken")
+	}
+	delete(shapes, "1.fc2.bias")
+	if _, err := Factory.FromTensors(base, shapes); err == nil || !strings.Contains(err.Error(), "1.fc2.bias is missing") {
+		t.Errorf("a missing tensor: %v", err)
+	}
+	if _, err := Factory.FromTensors(base, map[string][]int{"x": {1}}); err == nil {
+		t.Error("a file without any of the model's tensors is recognised")
+	}
+}

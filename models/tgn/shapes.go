@@ -1,0 +1,29 @@
+package tgn
+
+import (
+	"strings"
+
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/attention"
+)
+
+// configFromTensors is base changed to what the shapes of a checkpoint's tensors tell: widths and layers. They tell
+// neither heads nor neighbours.
+func configFromTensors(base Config, shapes map[string][]int) (Config, error) {
+	found, err := attention.FromTensors(shapes, "0.embedding_module")
+	if err != nil {
+		return base, err
+	}
+	base.NodeDim, base.EdgeDim, base.TimeDim, base.Layers = found.Node, found.Edge, found.Time, found.Layers
+	return base, nil
+}
+
+// table lists the model's parameters under the names and in the order of the released program's checkpoints.
+func table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
+
+// ignored tells what a released checkpoint holds beside learned tensors: memories, which are observed again, and a
+// second name of the time encoder.
+func ignored(name string) bool {
+	return strings.HasPrefix(name, "0.memory_bank.") || strings.HasPrefix(name, "0.memory_updater.memory_bank.") ||
+		strings.HasPrefix(name, "0.embedding_module.time_encoder.")
+}
