@@ -11,6 +11,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -85,10 +86,27 @@ func (p *Predictor) partners(src event.Node, at event.Time, candidates []event.N
 	return list, nil
 }
 
-// rank scores the partners with the model as it is now. They are asked about in the order of how much they have done:
-// rows of one batch are then alike, and a model that computes what is equal only once has the least to do.
+// rank scores the partners with the model as it is now.
 func (p *Predictor) rank(ctx context.Context, src event.Node, at event.Time, partners []Partner) error {
-	plan := p.model.Plan()
+	order, logits, err := p.rankAlike(ctx, src, at, partners)
+	if err != nil {
+		return fmt.Errorf("rank: %w", err)
+	}
+	for i, c := range order {
+		if notFinite(logits[i]) {
+			return fmt.Errorf("rank: %d and %d at %v got %v, want a number; the weights may be broken",
+				src, partners[c].Node, at, logits[i])
+		}
+		partners[c].Logit, partners[c].Probability = logits[i], Probability(logits[i])
+	}
+	return nil
+}
+
+// rankAlike scores partners in an order of its own: that of how much they have done. Rows of one batch are then alike,
+// and a model that computes what is equal only once has the least to do.
+func (p *Predictor) rankAlike(ctx context.Context, src event.Node, at event.Time, partners []Partner,
+) (order []int, logits []float32, err error) {
+	plan, sided := p.scorer.SidedPlan()
 	plan.Alone, plan.ByCall = true, false // what follows sees to it that no candidate matters to another
 	order, lengths := p.byLength(plan, at, partners)
 	qs := make([]Query, len(order))
@@ -96,32 +114,44 @@ func (p *Predictor) rank(ctx context.Context, src event.Node, at event.Time, par
 		qs[i] = Query{Src: src, Dst: partners[c].Node, Time: at}
 	}
 	size := 2 * p.spec.Training.BatchSize // a step of training has as many: events and what did not happen
-	parts := slices.Chunk(qs, size)
-	if openRows(plan) {
+	parts, score := slices.Chunk(qs, size), p.scorer.ScoreAlike
+	switch {
+	case sided:
+		parts, score = pairedChunks(src, qs, size), p.scorer.ScorePaired
+	case openRows(plan):
 		parts = evenChunks(qs, lengths, size)
 	}
-	logits := make([]float32, 0, len(qs))
+	logits = make([]float32, len(qs))
+	done := 0
 	for b, err := range p.gatherParts(ctx, parts, min(size, len(qs)), plan) {
 		if err != nil {
-			return fmt.Errorf("rank: %w", err)
+			return nil, nil, err
 		}
-		n := len(logits)
-		logits = logits[:n+len(b.Queries)]
-		if err := p.scorer.ScoreAlike(b, logits[n:]); err != nil {
-			return fmt.Errorf("rank: %w", err)
+		n := len(b.Queries)
+		if sided {
+			n = min(2*n-1, len(logits)-done)
 		}
+		if err := score(b, logits[done:done+n]); err != nil {
+			return nil, nil, err
+		}
+		done += n
 		if tell := p.options.OnBatch; tell != nil {
-			tell(len(logits), len(qs))
+			tell(done, len(qs))
 		}
 	}
-	for i, c := range order {
-		if notFinite(logits[i]) {
-			return fmt.Errorf("rank: %d and %d at %v got %v, want a number; the weights may be broken",
-				src, qs[i].Dst, at, logits[i])
+	return order, logits, nil
+}
+
+// pairedChunks cuts queries into batches of pairs of their destinations, each begun by the source.
+func pairedChunks(src event.Node, qs []Query, size int) iter.Seq[[]Query] {
+	return func(yield func([]Query) bool) {
+		for part := range slices.Chunk(qs, 2*size-1) {
+			nodes := append([]Query{{Dst: src, Time: part[0].Time}}, part...)
+			if !yield(model.Pair(nodes)) {
+				return
+			}
 		}
-		partners[c].Logit, partners[c].Probability = logits[i], Probability(logits[i])
 	}
-	return nil
 }
 
 // byLength orders partners by how much of their past the plan looks at, which lengths tells in that order.

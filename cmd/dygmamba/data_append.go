@@ -57,18 +57,30 @@ file all of whose rows are there already is taken for one that was appended befo
 			return a.appended(report)
 		},
 	}
+	addAppendFlags(cmd, &o)
+	return cmd
+}
+
+// addAppendFlags are the flags that say how to read later tables, where they differ from the first ones.
+func addAppendFlags(cmd *cobra.Command, o *dataset.AppendOptions) {
 	flags := cmd.Flags()
-	addColumnFlags(cmd, &o.Options, "as in the first import")
+	flags.StringVar(&o.Source, "src", "", "column of sources (default: as in the first import)")
+	flags.StringVar(&o.Target, "dst", "", "column of destinations (default: as in the first import)")
+	flags.StringVar(&o.Time, "time", "", "column of times (default: as in the first import)")
 	flags.StringVar(&o.Label, "label", "", "column of labels (default: as in the first import)")
 	flags.StringSliceVar(&o.EdgeFeatures, "edge-features", nil,
 		"columns of numbers that describe an event (default: as in the first import)")
 	flags.StringVar(&o.NodeFile, "nodes", "", "a table with features of the nodes that are new, a row each")
+	flags.StringVar(&o.NodeID, "node-id", "", "its column of names (default: as in the first import)")
 	flags.StringVar(&o.NodeSide, "node-side", "",
 		"its column that says source or destination (default: as in the first import)")
 	flags.StringVar(&o.Format, "format", "", "csv, jsonl or parquet (default: seen from the content)")
 	flags.BoolVar(&o.Again, "again", false, "append also a file whose rows are all there already")
+	flags.StringVar(&o.Delimiter, "delimiter", "",
+		"between columns of CSV, one character (default: seen from the first line)")
+	flags.BoolVar(&o.NoHeader, "no-header", false, "CSV begins with data; columns are called 1, 2, 3, …")
+	flags.IntVar(&o.MaxProblems, "max-problems", 20, "how many problems of each kind to report")
 	completeWith(cmd, "format", dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet)
-	return cmd
 }
 
 // appendDoc is the document of data append.

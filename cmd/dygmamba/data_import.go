@@ -29,8 +29,8 @@ Columns are found by their names where they are usual ones (src, user, from, …
 --features encodes columns that describe an event, and --node-features those of nodes in a second file: words get a
 feature for each value, or are hashed where there are many; numbers are scaled; dates are taken apart; what is missing
 is filled. The kind is seen from the first values, or named as COLUMN:number, COLUMN:category or COLUMN:date; 'all'
-takes every column that is left. What is fitted looks at the training part alone, the first 70 % of the events, and is kept in
-the file: 'data append' encodes later rows in the same way. --edge-features takes numbers as they are.
+takes every column that is left. What is fitted looks at the training part alone, the first 70 % of the events, and is
+kept in the file: 'data append' encodes later rows in the same way. --edge-features takes numbers as they are.
 
 If anything is wrong, it says what, where and what would have been right, exits with 3 and writes nothing.`,
 		Example: `  dygmamba data import visits.csv                                   columns are guessed; writes visits.dgm
@@ -109,7 +109,9 @@ func someFiles(cmd *cobra.Command, args []string) error {
 // addTableFlags are the flags that say how to read a table.
 func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags := cmd.Flags()
-	addColumnFlags(cmd, o, "guessed")
+	flags.StringVar(&o.Source, "src", "", "column of sources (default: guessed)")
+	flags.StringVar(&o.Target, "dst", "", "column of destinations (default: guessed)")
+	flags.StringVar(&o.Time, "time", "", "column of times (default: guessed)")
 	flags.StringVar(&o.Label, "label", "", "column of labels (default: label, if there is one)")
 	flags.StringSliceVar(&o.EdgeFeatures, "edge-features", nil,
 		"columns of numbers that describe an event and are taken as they are, separated by commas")
@@ -122,23 +124,15 @@ func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 		"`words` that stand for a missing number or date, beside NA, null, none, ? and the like")
 	flags.BoolVar(&o.Bipartite, "bipartite", false, "sources and destinations are different things, even under the same name")
 	flags.StringVar(&o.NodeFile, "nodes", "", "a table with features of nodes, a row each")
+	flags.StringVar(&o.NodeID, "node-id", "", "its column of names (default: guessed)")
 	flags.StringSliceVar(&o.NodeFeatures, "node-features", nil,
 		"its `columns` to encode, as with --features (default: all are numbers, taken as they are)")
 	flags.StringVar(&o.NodeSide, "node-side", "", "with --bipartite: its column that says source or destination (default: side, if there is one)")
 	flags.StringVar(&o.Format, "format", "", "csv, jsonl or parquet (default: seen from the content); jodie for the raw files of the JODIE project")
-	completeWith(cmd, "format", dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet, formatJODIE)
-}
-
-// addColumnFlags are those of them that say which column is which, and how rows are cut.
-func addColumnFlags(cmd *cobra.Command, o *dataset.ImportOptions, standard string) {
-	flags := cmd.Flags()
-	flags.StringVar(&o.Source, "src", "", "column of sources (default: "+standard+")")
-	flags.StringVar(&o.Target, "dst", "", "column of destinations (default: "+standard+")")
-	flags.StringVar(&o.Time, "time", "", "column of times (default: "+standard+")")
-	flags.StringVar(&o.NodeID, "node-id", "", "its column of names (default: "+standard+")")
 	flags.StringVar(&o.Delimiter, "delimiter", "", "between columns of CSV, one character (default: seen from the first line)")
 	flags.BoolVar(&o.NoHeader, "no-header", false, "CSV begins with data; columns are called 1, 2, 3, …")
 	flags.IntVar(&o.MaxProblems, "max-problems", 20, "how many problems of each kind to report")
+	completeWith(cmd, "format", dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet, formatJODIE)
 }
 
 // someProblems refuses to hide all problems.
