@@ -188,6 +188,9 @@ func Slice(s *Set, from, to event.Time) *Set { return data.Slice(s, from, to) }
 // nodes are not kept in this layout. Each file appears whole or not at all, the csv last.
 func SaveDyGLib(dir string, s *Set) error { return layout.Save(dir, s) }
 
+// FormatJODIE is the name of the format of the JODIE project's files.
+const FormatJODIE = layout.FormatJODIE
+
 // JODIEOptions say how to read a raw JODIE file.
 type JODIEOptions = layout.JODIEOptions
 

@@ -83,7 +83,7 @@ If anything is wrong, it says what, where and what would have been right, exits 
 }
 
 // formatJODIE is a format that is read whole and in its own way: ids from 0, an unnamed tail of features.
-const formatJODIE = "jodie"
+const formatJODIE = dataset.FormatJODIE
 
 func (a *app) importJODIE(ctx context.Context, files []string, out string, o dataset.ImportOptions) error {
 	if len(files) > 1 {

@@ -72,8 +72,9 @@ const Catalogue = "models/models.go"
 // DefaultModel may be named: it is what a user gets who names none.
 const DefaultModel = "dygmamba"
 
-// NamesModels lists who may name models all the same: the models themselves, the tour, and the paper's own tables.
-var NamesModels = []string{"models", "models/*", "internal/demo", "internal/paper"}
+// NamesModels lists who may name models all the same: the models themselves, the tour, the paper's own tables, and a format of files that is
+// called like the model it was published with.
+var NamesModels = []string{"models", "models/*", "internal/demo", "internal/paper", "dataset/layout"}
 
 // Outside lists what may be imported from other modules, and by whom. Nothing else comes in without its line here.
 // Test files may import every module of this table.

@@ -1,8 +1,8 @@
-// Package dyrep is DyRep in the form of the common memory framework (Trivedi et al., DyRep: Learning Representations over
-// Dynamic Graphs, ICLR 2019).
+// Package dyrep is DyRep in the form of the common memory framework (Trivedi et al., DyRep: Learning Representations
+// over Dynamic Graphs, ICLR 2019).
 //
-// Every node has a memory, which a recurrent cell changes with the messages of its events, and which is all that describes
-// it. What the other node of an event says in a message is what attention finds among those that it met.
+// Every node has a memory, which a recurrent cell changes with the messages of its events, and which is all that
+// describes it. What the other node of an event says in a message is what attention finds among those that it met.
 package dyrep
 
 import (

@@ -56,6 +56,9 @@ func New(env model.Env, c Config) (*Model, error) {
 		m.Close()
 		return nil, err
 	}
+	if c.FreezeTime {
+		m.params.Freeze("0.time_encoder.")
+	}
 	return m, nil
 }
 
@@ -107,9 +110,10 @@ func (m *Model) Weigh(tp *grad.Tape, b *sample.Batch) (model.Embedding, []*tenso
 // configFromTensors is base changed to what the shapes of a checkpoint's tensors tell: widths and layers. They tell
 // neither heads nor neighbours.
 func configFromTensors(base Config, shapes map[string][]int) (Config, error) {
-	found, err := attention.FromTensors(shapes, "0")
-	if err != nil {
-		return base, err
+	d := model.NewDims("TGAT", shapes)
+	found := attention.FromTensors(d, "0")
+	if d.Err() != nil {
+		return base, d.Err()
 	}
 	base.NodeDim, base.EdgeDim, base.TimeDim, base.Layers = found.Node, found.Edge, found.Time, found.Layers
 	return base, nil

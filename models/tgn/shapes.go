@@ -10,9 +10,10 @@ import (
 // configFromTensors is base changed to what the shapes of a checkpoint's tensors tell: widths and layers. They tell
 // neither heads nor neighbours.
 func configFromTensors(base Config, shapes map[string][]int) (Config, error) {
-	found, err := attention.FromTensors(shapes, "0.embedding_module")
-	if err != nil {
-		return base, err
+	d := model.NewDims("TGN", shapes)
+	found := attention.FromTensors(d, "0.embedding_module")
+	if d.Err() != nil {
+		return base, d.Err()
 	}
 	base.NodeDim, base.EdgeDim, base.TimeDim, base.Layers = found.Node, found.Edge, found.Time, found.Layers
 	return base, nil

@@ -67,6 +67,9 @@ func New(env model.Env, c Config) (*Model, error) {
 		m.edge.Close()
 		return nil, err
 	}
+	if c.FreezeTime {
+		m.params.Freeze("0.time_encoder.")
+	}
 	m.memory = messages.New(env.Device, env.NumNodes, c.messages(), m.update, m.time, m.edge)
 	return m, nil
 }
