@@ -43,6 +43,7 @@ type Predictor struct {
 	tape    *grad.Tape    // of Explain, once that was asked for
 	own     device.Device // opened by Load
 	batches [2]sample.Batch
+	seen    []event.Time // of each node: when it was first a destination; nil until someone wants to know
 
 	classifier *train.Classifier // of node classification, otherwise nil
 }
@@ -120,6 +121,9 @@ func (p *Predictor) Ingest(events []event.Event) error {
 		}
 		e.Edge = edge
 		p.live.Add(e)
+		if p.seen != nil {
+			p.notice(e.Dst, e.Time)
+		}
 	}
 	if p.stream != nil {
 		p.stream.grow(p.log, p.past)
@@ -208,9 +212,15 @@ func (p *Predictor) score(ctx context.Context, qs []Query, logits []float32, bef
 
 // gather fetches what the model wants to know about queries, a batch at a time. Neighbours that are picked at random are drawn from the start.
 func (p *Predictor) gather(ctx context.Context, qs []Query, plan sample.Plan) iter.Seq2[*sample.Batch, error] {
+	size := p.spec.Training.BatchSize
+	return p.gatherParts(ctx, slices.Chunk(qs, size), min(size, len(qs)), plan)
+}
+
+// gatherParts does so for batches of at most size queries.
+func (p *Predictor) gatherParts(ctx context.Context, parts iter.Seq[[]Query], size int, plan sample.Plan,
+) iter.Seq2[*sample.Batch, error] {
 	return func(yield func(*sample.Batch, error) bool) {
-		size := p.spec.Training.BatchSize
-		if err := replay.Fits(plan, float64(min(size, len(qs)))); err != nil {
+		if err := replay.Fits(plan, float64(size)); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -218,7 +228,7 @@ func (p *Predictor) gather(ctx context.Context, qs []Query, plan sample.Plan) it
 			plan.Picker = sample.Bind(plan.Picker, p.view(), p.sampling(), 1)
 		}
 		turn := 0
-		for part := range slices.Chunk(qs, size) {
+		for part := range parts {
 			if err := ctx.Err(); err != nil {
 				yield(nil, err)
 				return

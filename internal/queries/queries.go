@@ -63,14 +63,23 @@ func (k *Asker) One(where, u, i, ts string) (Question, error) {
 }
 
 // Open reads queries from a file, plain or gzip-compressed; "-" is standard input.
-func (k *Asker) Open(path string, stdin io.Reader) ([]Question, error) {
+func (k *Asker) Open(path string, stdin io.Reader) (all []Question, err error) {
+	err = opened("queries", path, stdin, func(file string, in *bufio.Reader) error {
+		all, err = k.read(file, in, Columns[:])
+		return err
+	})
+	return all, err
+}
+
+// opened reads a text file, plain or gzip-compressed, without a byte order mark; "-" is standard input.
+func opened(what, path string, stdin io.Reader, read func(file string, in *bufio.Reader) error) error {
 	name, in := path, stdin
 	if path == "-" {
 		name = "standard input"
 	} else {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, fmt.Errorf("queries: %w", err)
+			return fmt.Errorf("%s: %w", what, err)
 		}
 		defer f.Close()
 		in = f
@@ -79,28 +88,29 @@ func (k *Asker) Open(path string, stdin io.Reader) ([]Question, error) {
 	if magic, _ := r.Peek(2); string(magic) == "\x1f\x8b" {
 		z, err := gzip.NewReader(r)
 		if err != nil {
-			return nil, &dataset.InputError{File: name, Row: -1, Found: "a broken gzip file", Want: "a whole one"}
+			return &dataset.InputError{File: name, Row: -1, Found: "a broken gzip file", Want: "a whole one"}
 		}
 		r = bufio.NewReader(z)
 	}
-	return k.read(name, r)
+	if bom, _ := r.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
+		r.Discard(len(bom))
+	}
+	return read(name, r)
 }
 
-// read reads all queries, or says what is wrong with the rows.
-func (k *Asker) read(file string, in *bufio.Reader) ([]Question, error) {
-	if bom, _ := in.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-		in.Discard(len(bom))
-	}
+// read reads all queries, or says what is wrong with the rows. Without a column i they ask whom the source meets.
+func (k *Asker) read(file string, in *bufio.Reader, columns []string) ([]Question, error) {
 	r := csv.NewReader(in)
 	r.FieldsPerRecord, r.ReuseRecord = -1, true
 	header, err := r.Read()
 	if err == io.EOF {
-		return nil, &dataset.InputError{File: file, Row: -1, Found: "nothing", Want: "a table with the columns u, i and ts"}
+		want := "a table with the columns " + enumerate(columns)
+		return nil, &dataset.InputError{File: file, Row: -1, Found: "nothing", Want: want}
 	}
 	if err != nil {
 		return nil, badTable(file, -1, err)
 	}
-	columns, err := findColumns(file, header)
+	at, err := findColumns(file, header, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +131,11 @@ func (k *Asker) read(file string, in *bufio.Reader) ([]Question, error) {
 			p.add("", fmt.Sprintf("%d columns", len(fields)), fmt.Sprintf("%d, as in the first line", width))
 			continue
 		}
-		all = append(all, k.question(p, fields[columns[0]], fields[columns[1]], fields[columns[2]]))
+		if len(at) == len(sourceColumns) {
+			all = append(all, k.source(p, fields[at[0]], fields[at[1]]))
+		} else {
+			all = append(all, k.question(p, fields[at[0]], fields[at[1]], fields[at[2]]))
+		}
 	}
 	if bad.Total > 0 {
 		return nil, &bad
@@ -129,14 +143,15 @@ func (k *Asker) read(file string, in *bufio.Reader) ([]Question, error) {
 	return all, nil
 }
 
-// findColumns finds u, i and ts in the first line.
-func findColumns(file string, header []string) (at [3]int, err error) {
+// findColumns finds columns in the first line.
+func findColumns(file string, header, columns []string) (at []int, err error) {
 	for c, name := range header {
 		header[c] = strings.TrimSpace(name)
 	}
-	for c, name := range Columns {
-		at[c] = slices.Index(header, name)
-		problem := &dataset.InputError{File: file, Line: 1, Row: -1, Column: name, Want: "the columns u, i and ts, separated by commas and each once"}
+	for c, name := range columns {
+		at = append(at, slices.Index(header, name))
+		problem := &dataset.InputError{File: file, Line: 1, Row: -1, Column: name}
+		problem.Want = "the columns " + enumerate(columns) + ", separated by commas and each once"
 		switch {
 		case at[c] < 0:
 			problem.Found = fmt.Sprintf("only the columns %.80q", strings.Join(header, ","))
@@ -147,6 +162,12 @@ func findColumns(file string, header []string) (at [3]int, err error) {
 		}
 	}
 	return at, nil
+}
+
+// enumerate is a list in words.
+func enumerate(names []string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // badTable explains what is wrong with a table as such.
