@@ -95,8 +95,8 @@ func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, err
 	return all, explain(every)
 }
 
-// ExplainNow is Explain with what the model remembers at this moment, whatever the times of the queries. An evaluation has an order of its own in
-// which a model learns of events, and this is how to ask within it.
+// ExplainNow is Explain with what the model remembers at this moment, whatever the times of the queries. An evaluation
+// has an order of its own in which a model learns of events, and this is how to ask within it.
 func (p *Predictor) ExplainNow(ctx context.Context, qs []Query) ([]Explanation, error) {
 	if err := checkQueries(qs); err != nil {
 		return nil, err

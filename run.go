@@ -92,6 +92,24 @@ func (r Run) Settings() (preset, order string, settings []string, err error) {
 	return spec.Preset, spec.Order, settings, nil
 }
 
+// History is what the run has noted of its epochs so far.
+func (r Run) History() ([]train.Epoch, error) {
+	epochs, err := train.History(r.Dir)
+	if err != nil {
+		return nil, &RunError{r.Dir, err}
+	}
+	return epochs, nil
+}
+
+// Result is what the run achieved. One that is not finished has none: fs.ErrNotExist.
+func (r Run) Result() (train.Result, error) {
+	result, err := train.ReadResult(r.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err = &RunError{r.Dir, err}
+	}
+	return result, err
+}
+
 // Task is what the run learned, "" for links.
 func (r Run) Task() string {
 	var spec model.Spec

@@ -8,7 +8,9 @@ type Answers struct {
 	Queries []sample.Query
 	Right   []bool    // what should have been said: it happened, or the source has the label
 	Scores  []float32 // probabilities, or whatever a replay.Ranker ranks by
-	Paired  int       // so many queries are about events, the negatives of query i stand Paired, 2·Paired, … behind it; 0: there are none
+	// Paired is how many of the queries are about events. Negatives of query i stand Paired, 2·Paired, … behind it; 0:
+	// there are none.
+	Paired int
 }
 
 // right is what should be said of n queries, of which the first are about events.

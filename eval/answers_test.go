@@ -52,7 +52,8 @@ func TestAnswersAreTheMeasuredOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	global, _ := m.Score(all[1], all[0])
-	if math.Abs(ap/float64(r.Batches)-r.AP) > 1e-12 || global != r.GlobalAP || queries != 3*r.Positives || r.Batches < 3 {
+	if math.Abs(ap/float64(r.Batches)-r.AP) > 1e-12 || global != r.GlobalAP || queries != 3*r.Positives ||
+		r.Batches < 3 {
 		t.Errorf("heard %d queries with AP %v and %v, measured %+v", queries, ap/float64(r.Batches), global, r)
 	}
 }

@@ -27,7 +27,9 @@ func Classify(ctx context.Context, s replay.Scorer, p replay.Pass, events *event
 	return classify(ctx, s, p, events, nil)
 }
 
-func classify(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, tell func(Answers)) (Result, error) {
+func classify(
+	ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, tell func(Answers),
+) (Result, error) {
 	p.Negatives = nil
 	var scores []float32
 	batch := make([]float32, 0, BatchSize)

@@ -9,7 +9,8 @@ import (
 const longest = 10_000 * 366 * 86400
 
 // steps are those from one date to the next within a day or a few, in seconds.
-var steps = []float64{1, 2, 5, 15, 30, 60, 120, 300, 900, 1800, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400}
+var steps = []float64{1, 2, 5, 15, 30, 60, 120, 300, 900, 1800, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400,
+	2 * 86400, 7 * 86400}
 
 // monthSteps are longer ones, in months.
 var monthSteps = []int{1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000}
