@@ -59,6 +59,15 @@ func (p *Predictor) Known(n event.Node) bool { return p.view().Before(n, math.In
 // Events is how many events a node had before a time.
 func (p *Predictor) Events(n event.Node, t event.Time) int { return p.view().Before(n, t).Len() }
 
+// LastMet is whom a node met last before a time; false if nobody.
+func (p *Predictor) LastMet(n event.Node, t event.Time) (event.Node, bool) {
+	h := p.view().Before(n, t)
+	if h.Len() == 0 {
+		return 0, false
+	}
+	return h.Node[h.Len()-1], true
+}
+
 // Meetings is how often the two of a query had met before its time, whoever was the source.
 func (p *Predictor) Meetings(q Query) int {
 	n, other := q.Src, q.Dst

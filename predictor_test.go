@@ -120,6 +120,11 @@ func TestCounts(t *testing.T) {
 			t.Errorf("%d and %d met %d times before %v, want %d", tt.src, tt.dst, got, tt.at, tt.want)
 		}
 	}
+	for at, want := range map[event.Time]event.Node{0: 0, 1: 2, 2.5: 3, 9: 2} {
+		if got, met := p.LastMet(1, at); got != want || met != (want > 0) {
+			t.Errorf("before %v node 1 last met %d, want %d", at, got, want)
+		}
+	}
 	if n := p.Events(1, 4); n != 3 {
 		t.Errorf("node 1 had %d events, want 3", n)
 	}
