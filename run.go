@@ -35,17 +35,20 @@ func (e *RunError) Unwrap() error { return e.Err }
 
 // OpenRun reads the configuration of the run in a directory, which is that of its checkpoints too. There may be none:
 // checkpoints can be taken elsewhere.
-func OpenRun(dir string) (Run, error) {
-	r := Run{Dir: dir}
-	raw, err := os.ReadFile(r.file())
+func OpenRun(dir string) (Run, error) { return ReadRun(filepath.Join(dir, train.ConfigFile)) }
+
+// ReadRun is OpenRun for the file with the configuration, whatever it is called.
+func ReadRun(file string) (Run, error) {
+	r := Run{Dir: filepath.Dir(file)}
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		return r, err
 	}
 	if err := json.Unmarshal(raw, &r.Config); err != nil {
-		return r, &RunError{r.file(), err}
+		return r, &RunError{file, err}
 	}
 	if r.Config.Hashes.Data == "" {
-		return r, &RunError{r.file(), errors.New("found no hash of the data, want the configuration of a run")}
+		return r, &RunError{file, errors.New("found no hash of the data, want the configuration of a run")}
 	}
 	return r, nil
 }
