@@ -183,7 +183,7 @@ func (e *embedding) run(ctx context.Context, a *app, file string, data dataFlags
 	progress.Done()
 	return a.emit(e.doc, func(w io.Writer, s term.Style) error {
 		var f term.Facts
-		f.Add("wrote", fmt.Sprintf("%s, %s embeddings of %d numbers by %s", s.Strong(e.out), term.Count(e.doc.Rows),
+		f.Add("wrote", fmt.Sprintf("%s, a matrix of %s × %d numbers by %s", s.Strong(e.out), term.Count(e.doc.Rows),
 			e.doc.Width, e.doc.Model))
 		if e.doc.Names != "" {
 			f.Add("", e.doc.Names+", what its rows are")

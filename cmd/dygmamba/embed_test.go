@@ -51,7 +51,7 @@ func TestEmbed(t *testing.T) {
 		t.Fatal(err)
 	}
 	run("--out", out("a.npy"), "--node", "u3", "--with", "v2", "--at", "300").want(t, exitDone).shows(t,
-		"1 embeddings", "a.csv", "300")
+		"1 × ", "a.csv", "300")
 	run("--out", out("b.npy"), "--queries", queryFile(t, "u,i,ts", "u3,v2,300")).want(t, exitDone)
 	a := content(t, out("a.npy"))
 	if string(a) != string(content(t, out("b.npy"))) || floatAt(a[128:]) != want[0] {

@@ -23,8 +23,8 @@ func (r *Report) effort() []page.Part {
 		facts = append(facts, [2]string{"device", r.Device}, [2]string{"memory of a step", term.Bytes(r.Peak)})
 	}
 	if n := len(r.Epochs); n > 0 {
-		facts = append(facts, [2]string{"training and validation", fmt.Sprintf("%s in %s epochs", seconds(r.Trained),
-			term.Count(n))},
+		facts = append(facts, [2]string{"training and validation", fmt.Sprintf("%s in %s", seconds(r.Trained),
+			counted(n, "epoch"))},
 			[2]string{"training of an epoch", fmt.Sprintf("%s, %s events a second", seconds(spent/float64(n)),
 				term.Count(int(rate)))})
 	}
@@ -98,4 +98,12 @@ func (r *Report) basis() []page.Part {
 		facts = append(facts, [2]string{"negatives of this test, SHA-256", r.Measured.Negatives})
 	}
 	return []page.Part{page.Heading("What the numbers rest on"), facts}
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return term.Count(n) + " " + thing + "s"
 }
