@@ -86,7 +86,7 @@ func made(t *testing.T, dir string, set *dataset.Set, o Options) *Report {
 	return r
 }
 
-// alone says that answers do not depend on what else is asked: nothing is drawn at random, nothing padded to the longest.
+// alone says that answers do not depend on what else is asked: nothing is drawn at random or padded to the longest.
 func alone(r *Report) bool {
 	return !slices.ContainsFunc(r.Settings, func(s Setting) bool {
 		return s.Key == "padding" && s.Value == "call" || strings.Contains(s.Key, "walk") ||
