@@ -43,6 +43,7 @@ type Predictor struct {
 	tape    *grad.Tape    // of Explain, once that was asked for
 	own     device.Device // opened by Load
 	batches [2]sample.Batch
+	seen    []event.Time // of each node: when it was first a destination; nil until someone wants to know
 
 	classifier *train.Classifier // of node classification, otherwise nil
 }
@@ -55,6 +56,37 @@ func (p *Predictor) Spec() model.Spec { return p.spec }
 
 // Known says whether a node occurs in the past at all. Others may be asked about too; nothing is known of them but the query.
 func (p *Predictor) Known(n event.Node) bool { return p.view().Before(n, math.Inf(1)).Len() > 0 }
+
+// Events is how many events a node had before a time.
+func (p *Predictor) Events(n event.Node, t event.Time) int { return p.view().Before(n, t).Len() }
+
+// LastMet is whom a node met last before a time; false if nobody.
+func (p *Predictor) LastMet(n event.Node, t event.Time) (event.Node, bool) {
+	h := p.view().Before(n, t)
+	if h.Len() == 0 {
+		return 0, false
+	}
+	return h.Node[h.Len()-1], true
+}
+
+// Meetings is how often the two of a query had met before its time, whoever was the source.
+func (p *Predictor) Meetings(q Query) int {
+	n, other := q.Src, q.Dst
+	h, short := p.view().Before(n, q.Time), p.view().Before(other, q.Time)
+	if short.Len() < h.Len() {
+		h, other = short, n
+	}
+	count := 0
+	for _, x := range h.Node {
+		if x == other {
+			count++
+		}
+	}
+	if q.Src == q.Dst { // its history has both ends of such an event
+		count /= 2
+	}
+	return count
+}
 
 // Score gives one logit for every query, in their order, which may be any. A query at t is answered from the events strictly before t,
 // all of them, and may lie after the last. Which others are asked about at the same time makes no difference, unless the model picks neighbours
@@ -120,6 +152,9 @@ func (p *Predictor) Ingest(events []event.Event) error {
 		}
 		e.Edge = edge
 		p.live.Add(e)
+		if p.seen != nil {
+			p.notice(e.Dst, e.Time)
+		}
 	}
 	if p.stream != nil {
 		p.stream.grow(p.log, p.past)
@@ -208,9 +243,15 @@ func (p *Predictor) score(ctx context.Context, qs []Query, logits []float32, bef
 
 // gather fetches what the model wants to know about queries, a batch at a time. Neighbours that are picked at random are drawn from the start.
 func (p *Predictor) gather(ctx context.Context, qs []Query, plan sample.Plan) iter.Seq2[*sample.Batch, error] {
+	size := p.spec.Training.BatchSize
+	return p.gatherParts(ctx, slices.Chunk(qs, size), min(size, len(qs)), plan)
+}
+
+// gatherParts does so for batches of at most size queries.
+func (p *Predictor) gatherParts(ctx context.Context, parts iter.Seq[[]Query], size int, plan sample.Plan,
+) iter.Seq2[*sample.Batch, error] {
 	return func(yield func(*sample.Batch, error) bool) {
-		size := p.spec.Training.BatchSize
-		if err := replay.Fits(plan, float64(min(size, len(qs)))); err != nil {
+		if err := replay.Fits(plan, float64(size)); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -218,7 +259,7 @@ func (p *Predictor) gather(ctx context.Context, qs []Query, plan sample.Plan) it
 			plan.Picker = sample.Bind(plan.Picker, p.view(), p.sampling(), 1)
 		}
 		turn := 0
-		for part := range slices.Chunk(qs, size) {
+		for part := range parts {
 			if err := ctx.Err(); err != nil {
 				yield(nil, err)
 				return

@@ -98,7 +98,8 @@ func TestReleasedTGN(t *testing.T) {
 		want  sums
 	}{"before": {before, memory.Rows.Before}, "after": {after, memory.Rows.After}} {
 		got := sumsOf(total.state)
-		if math.Abs(got.Sum-total.want.Sum) > 1e-2 || math.Abs(got.Squares-total.want.Squares) > 1e-2 || got.Updates != total.want.Updates {
+		far := math.Abs(got.Sum-total.want.Sum) > 1e-2 || math.Abs(got.Squares-total.want.Squares) > 1e-2
+		if far || got.Updates != total.want.Updates {
 			t.Errorf("%s: %+v, want %+v", what, got, total.want)
 		}
 	}

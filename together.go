@@ -177,13 +177,18 @@ func Results(dir string) ([]train.Result, error) {
 	return list, nil
 }
 
-// SumUp replaces the summary in the directory of a training by that of all seeds which have come to their results, whoever trained them.
+// SumUp replaces the summary in the directory of a training by that of all seeds which have come to their results,
+// whoever trained them, if there are any.
 func SumUp(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	return train.WriteSummary(dir, func() (train.Summary, error) {
+	return train.WriteSummary(dir, func() (*train.Summary, error) {
 		results, err := Results(dir)
-		return train.Summarize(results), err
+		if err != nil || len(results) == 0 {
+			return nil, err
+		}
+		sum := train.Summarize(results)
+		return &sum, nil
 	})
 }

@@ -49,6 +49,8 @@ type TrainOptions struct {
 	Strategies  []string      // negatives of the final evaluation; nil: random
 	TensorBoard bool
 
+	until int // pause after so many epochs, and leave the test alone; 0: train to the end
+
 	Log     *slog.Logger
 	OnStep  func(seed uint64, s train.Step)
 	OnEpoch func(seed uint64, e train.Epoch)
@@ -103,13 +105,17 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 	for i, seed := range o.Seeds {
 		run := o.run(factory, *o.Spec, protocol, seed)
 		if o.MaxTime > 0 { // what is left is for all that are left
-			run.Until = time.Now().Add((o.MaxTime - time.Since(began)) / time.Duration(len(o.Seeds)-i))
+			run.Deadline = time.Now().Add((o.MaxTime - time.Since(began)) / time.Duration(len(o.Seeds)-i))
 		}
 		r, err := run.Train(ctx)
 		if err != nil {
+			SumUp(o.Dir) // those that are over; the error is this one
 			return train.Summarize(runs), fmt.Errorf("seed %d: %w", seed, err)
 		}
 		runs = append(runs, r)
+	}
+	if o.until > 0 { // there is nothing to sum up yet
+		return train.Summarize(runs), nil
 	}
 	return train.Summarize(runs), SumUp(o.Dir)
 }
@@ -160,7 +166,7 @@ func (o TrainOptions) run(f model.Factory, spec model.Spec, p *eval.Protocol, se
 	r := &train.Run{
 		Model: o.Model, Factory: f, Spec: spec, Set: o.Set, Protocol: p, Device: o.Device, Seed: seed,
 		Dir: o.Dir, Resume: o.Resume, SaveEvery: o.SaveEvery, MemoryLimit: o.MemoryLimit, ByAP: o.ByAP,
-		TestEvery: o.TestEvery, Strategies: o.Strategies, TensorBoard: o.TensorBoard, Log: o.Log,
+		TestEvery: o.TestEvery, Strategies: o.Strategies, TensorBoard: o.TensorBoard, Log: o.Log, Until: o.until,
 	}
 	if r.SaveEvery == 0 {
 		r.SaveEvery = 30 * time.Second

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/catalog"
 	"github.com/dygmamba/dygmamba/dataset/data"
+	"github.com/dygmamba/dygmamba/dataset/feature"
 	"github.com/dygmamba/dygmamba/dataset/fetch"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/layout"
@@ -119,6 +120,21 @@ const (
 	FormatParquet = table.FormatParquet
 )
 
+// AllColumns in ImportOptions.Features stands for every column that has no other meaning.
+const AllColumns = table.AllColumns
+
+// Recipe is how tables became a set: which columns meant what, and what the encodings of features were fitted to.
+type Recipe = data.Recipe
+
+// Encoding is how the columns of a table become features.
+type Encoding = data.Encoding
+
+// FeatureKinds are the kinds of columns that can be encoded.
+func FeatureKinds() []string { return feature.Kinds() }
+
+// DefaultCategories is how many values of a column have a feature each, unless ImportOptions says otherwise.
+const DefaultCategories = table.DefaultCategories
+
 // ImportProgress is how far an import has come.
 type ImportProgress = table.Progress
 
@@ -142,17 +158,63 @@ type Sheet = table.Sheet
 // Place is where a value stands in someone's file, for complaints about it.
 type Place = input.Place
 
+// SheetAsks is what the rows of a sheet ask.
+type SheetAsks = table.Asks
+
+// Questions: do source and destination interact at a time, or whom does the source meet then?
+const (
+	AsksPairs   = table.Pairs
+	AsksSources = table.Sources
+)
+
 // ReadSheet reads a table in any form that Import takes, from in where that is not nil, and calls row with every row in
 // order: its place, for complaints, and its values, one for each of the columns known so far. If anything is wrong with
 // the input, the error is a *Problems. The options' Source, Target and Time name columns; u, i and ts are looked for
 // first, then what Import looks for.
-func ReadSheet(ctx context.Context, path string, in io.Reader, o ImportOptions, row func(p Place, values []string)) (*Sheet, error) {
-	return table.ReadSheet(ctx, path, in, o, row)
+func ReadSheet(
+	ctx context.Context, path string, in io.Reader, asks SheetAsks, o ImportOptions, row func(p Place, values []string),
+) (*Sheet, error) {
+	return table.ReadSheet(ctx, path, in, asks, o, row)
 }
+
+// AppendOptions say how to read tables of later events. What is not said is as in the first import.
+type AppendOptions = table.AppendOptions
+
+// AppendReport is what was appended.
+type AppendReport = table.AppendReport
+
+// Append reads tables of events and adds them to a native file, which is replaced as a whole when all is well. Ids,
+// names and features of what is there stay; nodes that are new are numbered on, and features of new rows are encoded
+// as those of the first import were. Rows may be in any order, and earlier than what is there. If anything is wrong
+// with the input, the error is a *Problems and the file stays as it is.
+func Append(ctx context.Context, path string, files []string, o AppendOptions) (*AppendReport, error) {
+	return table.Append(ctx, path, files, o)
+}
+
+// Exported is a table that was written, and the options with which Import reads it again.
+type Exported = table.Exported
+
+// ExportEvents writes the events of a set as FormatCSV or FormatParquet, in the order in which they came. Import makes
+// the same set of them: events, ids, names and labels, and features as the numbers that they became.
+func ExportEvents(ctx context.Context, w io.Writer, s *Set, format string) (*Exported, error) {
+	return table.ExportEvents(ctx, w, s, format)
+}
+
+// ExportNodes writes the nodes of a set with their features, for ImportOptions.NodeFile.
+func ExportNodes(ctx context.Context, w io.Writer, s *Set, format string) (*Exported, error) {
+	return table.ExportNodes(ctx, w, s, format)
+}
+
+// Slice is the part of a set that happened from a time on and before another. Nodes keep their ids, names and features;
+// events are numbered anew. The set must stay open while the part is used.
+func Slice(s *Set, from, to event.Time) *Set { return data.Slice(s, from, to) }
 
 // SaveDyGLib writes the set as ml_NAME.csv, ml_NAME.npy and ml_NAME_node.npy in dir, which is made if need be. Names of
 // nodes are not kept in this layout. Each file appears whole or not at all, the csv last.
 func SaveDyGLib(dir string, s *Set) error { return layout.Save(dir, s) }
+
+// FormatJODIE is the name of the format of the JODIE project's files.
+const FormatJODIE = layout.FormatJODIE
 
 // JODIEOptions say how to read a raw JODIE file.
 type JODIEOptions = layout.JODIEOptions

@@ -5,10 +5,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
 	"github.com/dygmamba/dygmamba/internal/pyset"
@@ -79,24 +79,12 @@ func NewLabelSplit(l *event.Log, o SplitOptions) (*Split, error) {
 }
 
 // Quantile is the q-quantile of ascending values with linear interpolation, to the last bit as NumPy's. It is NaN for no values.
-func Quantile(sorted []float64, q float64) float64 {
-	if len(sorted) == 0 {
-		return math.NaN()
-	}
-	h := q * float64(len(sorted)-1)
-	j := int(h)
-	g := h - float64(j)
-	a, b := sorted[j], sorted[min(j+1, len(sorted)-1)]
-	if g < 0.5 { // the products are rounded before they are added, on every machine
-		return a + float64((b-a)*g)
-	}
-	return b - float64((b-a)*(1-g))
-}
+func Quantile(sorted []float64, q float64) float64 { return data.Quantile(sorted, q) }
 
 // cut makes the sets that depend on time alone, with all of the first period in Train.
 func cut(l *event.Log, o *SplitOptions) (*Split, error) {
 	if o.Val == 0 && o.Test == 0 {
-		o.Val, o.Test = 0.15, 0.15
+		o.Val, o.Test = data.ValShare, data.TestShare
 	}
 	switch {
 	case !(o.Val > 0 && o.Test > 0 && o.Val+o.Test < 1):

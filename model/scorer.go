@@ -28,7 +28,8 @@ type Scorer struct {
 	model    Model
 	head     Head
 	tape     *grad.Tape
-	step     func() // bound once, so that scoring allocates nothing
+	alike    *grad.Tape // of ScoreAlike, once that was asked for
+	step     func()     // bound once, so that scoring allocates nothing
 	batch    *sample.Batch
 	logits   *tensor.Tensor    // [n, 1]
 	readings [2]device.Reading // of the batches under way
@@ -140,6 +141,9 @@ func (s *Scorer) commits() *grad.Tape {
 // Close gives the scorer's memory back.
 func (s *Scorer) Close() {
 	s.tape.Close()
+	if s.alike != nil {
+		s.alike.Close()
+	}
 	if c := s.commits(); c != nil {
 		c.Close()
 	}

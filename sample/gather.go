@@ -32,9 +32,12 @@ func (g Gatherer) Gather(past index.View, p Plan, qs []Query, b *Batch) {
 	w.begin(past, p, qs, b, g.threads())
 	if p.LooksBack() { // otherwise past may be nil
 		w.parallel(len(qs), (*worker).lookRoots)
-		if p.Picker == nil {
+		switch {
+		case p.Picker == nil:
 			w.recent()
-		} else {
+		case p.Alone:
+			w.pickedAlone()
+		default:
 			w.picked()
 		}
 	}
@@ -100,11 +103,7 @@ func (w *work) recent() {
 // picked lets the plan's Picker choose for all rows. It has one generator, so this is done in one fixed order.
 func (w *work) picked() {
 	n, half := len(w.batch.Queries), w.batch.positives()
-	for d := range w.draws {
-		w.draws[d].expect()
-		w.resize(d, w.draws[d].used)
-		w.draws[d].picks = resize(w.draws[d].picks, w.draws[d].rows*w.draws[d].most)
-	}
+	w.resizePicks()
 	parts := [2][2]int{{0, half}, {half, n}}
 	if w.plan.NegativesFirst {
 		parts[0], parts[1] = parts[1], parts[0]
@@ -116,6 +115,29 @@ func (w *work) picked() {
 	}
 	if w.plan.Counts != NoCounts {
 		w.parallel(n, (*worker).count)
+	}
+}
+
+// pickedAlone lets the plan's Picker begin again for every query.
+func (w *work) pickedAlone() {
+	w.resizePicks()
+	for i := range w.batch.Queries {
+		w.plan.Picker.Reset()
+		for d := range w.draws {
+			w.pick(d, i, i+1)
+		}
+	}
+	if w.plan.Counts != NoCounts {
+		w.parallel(len(w.batch.Queries), (*worker).count)
+	}
+}
+
+// resizePicks makes room for what a Picker chooses.
+func (w *work) resizePicks() {
+	for d := range w.draws {
+		w.draws[d].expect()
+		w.resize(d, w.draws[d].used)
+		w.draws[d].picks = resize(w.draws[d].picks, w.draws[d].rows*w.draws[d].most)
 	}
 }
 

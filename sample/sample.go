@@ -91,6 +91,8 @@ type Plan struct {
 	// ByCall gathers positives and negatives as the two calls of a reference program that they were: rows without a fixed length
 	// are as long as the longest of their call. What is gathered for a query then depends on the others.
 	ByCall bool
+	// Alone lets a Picker draw for every query from its start, as it does for one that is asked by itself.
+	Alone bool
 	// ExactTimes takes Delta, and the times of hops, from times as they are; otherwise they are rounded to float32 first, as in the
 	// reference programs. A rounded time may be later than the event, so that a hop may see what happened at that very moment.
 	ExactTimes bool

@@ -65,10 +65,10 @@ var errTimeUp = errors.New("the time is up")
 
 // within gives the next epoch the time that is left, but for what the final evaluation takes.
 func (t *trainer) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	if t.Until.IsZero() {
+	if t.Deadline.IsZero() {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadlineCause(ctx, t.Until.Add(-t.reserve()), errTimeUp)
+	return context.WithDeadlineCause(ctx, t.Deadline.Add(-t.reserve()), errTimeUp)
 }
 
 // reserve is how long the final evaluation may take, as far as the last validation tells.

@@ -59,7 +59,7 @@ func TestMaxTime(t *testing.T) {
 	run := small(t, dir)
 	run.OnEpoch = func(e train.Epoch) {
 		if e.Epoch == 1 {
-			run.Until = time.Now().Add(time.Millisecond)
+			run.Deadline = time.Now().Add(time.Millisecond)
 		}
 	}
 	r, err := run.Train(t.Context())
@@ -87,10 +87,10 @@ func TestHardlyAnyTime(t *testing.T) {
 		run := small(t, dir)
 		run.OnStep = func(s train.Step) {
 			if s.Done > 300 {
-				time.Sleep(time.Until(run.Until))
+				time.Sleep(time.Until(run.Deadline))
 			}
 		}
-		run.Until = time.Now().Add(2 * time.Second)
+		run.Deadline = time.Now().Add(2 * time.Second)
 		r, err := run.Train(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,9 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
+// ErrDiverged says that a training has lost its way: other settings may not.
+var ErrDiverged = errors.New("the loss is not a number; a smaller learning_rate may help")
+
 // lesson is one step of the optimizer, from its launch until its results are added up.
 type lesson struct {
 	batch     int // of the epoch
@@ -68,7 +71,7 @@ func (t *trainer) settle() error {
 	}
 	scores, loss := l.results[:len(l.results)-1], float64(l.results[len(l.results)-1])
 	if loss != loss {
-		return t.failed(l, errors.New(t.whyNaN(l)))
+		return t.failed(l, t.diverged(l))
 	}
 	ap, auc := 0.0, 0.0
 	if t.Classifier() == nil { // labels are too rare for the measures of a batch
@@ -79,10 +82,10 @@ func (t *trainer) settle() error {
 	return nil
 }
 
-// whyNaN says what to do about a loss that is not a number: before anything was learned no learning rate is to blame.
-func (t *trainer) whyNaN(l *lesson) string {
+// diverged says what to do about a loss that is not a number: before anything was learned no learning rate is to blame.
+func (t *trainer) diverged(l *lesson) error {
 	if t.at.Epoch > 0 || l.batch > 0 {
-		return "the loss is not a number; a smaller learning_rate may help"
+		return ErrDiverged
 	}
 	text := "the loss is not a number before anything was learned"
 	for _, f := range []struct {
@@ -94,8 +97,14 @@ func (t *trainer) whyNaN(l *lesson) string {
 				f.what, i/f.features.Cols, i%f.features.Cols+1, f.features.Data[i])
 		}
 	}
-	return text
+	return neverGood(text)
 }
+
+// neverGood is an ErrDiverged that came before the first step.
+type neverGood string
+
+func (e neverGood) Error() string        { return string(e) }
+func (e neverGood) Is(target error) bool { return target == ErrDiverged }
 
 // moderateFeature is what a feature can be without overflowing as soon as it is squared and added up.
 const moderateFeature = 1e12

@@ -58,7 +58,7 @@ func (d *late) Await(ticket int) {
 func TestLateResults(t *testing.T) {
 	atOnce, inTime := t.TempDir(), []train.Step{}
 	run := small(t, atOnce)
-	run.OnStep = func(s train.Step) { s.Rate = 0; inTime = append(inTime, s) }
+	run.OnStep = func(s train.Step) { s.Rate, s.Outlook.Epoch = 0, 0; inTime = append(inTime, s) }
 	want, err := run.Train(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestLateResults(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				steps := 0
 				run.OnStep = func(s train.Step) {
-					s.Rate = 0
+					s.Rate, s.Outlook.Epoch = 0, 0
 					heard = append(heard, s)
 					if steps++; cut && steps == between {
 						cancel()

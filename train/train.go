@@ -29,13 +29,14 @@ type Run struct {
 
 	Dir         string        // run directory; "" keeps nothing
 	Resume      bool          // continue from Dir where there is something to continue from
-	Until       time.Time     // when to end with what is the best so far; zero: when it is over
+	Deadline    time.Time     // when to end with what is the best so far; zero: when it is over
 	SaveEvery   time.Duration // how often to save in the middle of an epoch; 0: at its end only
 	MemoryLimit int64         // bytes that training may take on the device; 0: what is free
 	ByAP        bool          // choose the best epoch by AP alone
 	TestEvery   int           // look at the test sets every so many epochs, for information only; 0: never
 	Strategies  []string      // negatives of the final evaluation; nil: random
 	TensorBoard bool          // write event files to Dir
+	Until       int           // pause after so many epochs, and leave the test alone; 0: train to the end and measure
 
 	Log     *slog.Logger // nil: silent
 	OnStep  func(Step)   // after every batch; may be nil
@@ -65,7 +66,7 @@ func (r *Run) train(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	defer t.close()
-	for !t.at.Finished {
+	for !t.at.Finished && (r.Until == 0 || t.at.Epoch < r.Until) {
 		within, done := t.within(ctx)
 		up, err := t.timeUp(ctx, within, t.epoch(within))
 		done()
@@ -75,6 +76,9 @@ func (r *Run) train(ctx context.Context) (Result, error) {
 		if up {
 			break
 		}
+	}
+	if r.Until > 0 {
+		return t.standing(), nil
 	}
 	return t.finish(ctx)
 }

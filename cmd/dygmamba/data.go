@@ -5,7 +5,7 @@ import "github.com/spf13/cobra"
 func newData(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data",
-		Short: "List, inspect, check, import, generate and download data sets",
+		Short: "List, inspect, check, import, extend, export, cut, generate and download data sets",
 		Long: `A data set is a stream of timed interactions, with features, labels and names where there are any. It is
 
   a name          found in --data-dir, ./data or the user's cache, as <name>/ml_<name>.csv[.gz] or <name>.dgm
@@ -16,7 +16,7 @@ func newData(a *app) *cobra.Command {
   dygmamba data info visits.dgm`,
 		Args: knownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("data needs a command: list, info, check, import, synth or fetch")
+			return usagef("data needs a command: list, info, check, import, append, export, slice, synth or fetch")
 		},
 	}
 	cmd.AddCommand(
@@ -24,6 +24,9 @@ func newData(a *app) *cobra.Command {
 		newDataInfo(a),
 		newDataCheck(a),
 		newDataImport(a),
+		newDataAppend(a),
+		newDataExport(a),
+		newDataSlice(a),
 		newDataSynth(a),
 		newDataFetch(a),
 	)

@@ -26,10 +26,18 @@ Ids may be words or whole numbers and are shown again in every output. Times are
 ` + dataset.DateForms + `.
 Columns are found by their names where they are usual ones (src, user, from, …; dst, item, to, …; ts, time, date, …).
 
+--features encodes columns that describe an event, and --node-features those of nodes in a second file: words get a
+feature for each value, or are hashed where there are many; numbers are scaled; dates are taken apart; what is missing
+is filled. The kind is seen from the first values, or named as COLUMN:number, COLUMN:category or COLUMN:date; 'all'
+takes every column that is left. What is fitted looks at the training part alone, the first 70 % of the events, and is
+kept in the file: 'data append' encodes later rows in the same way. --edge-features takes numbers as they are.
+
 If anything is wrong, it says what, where and what would have been right, exits with 3 and writes nothing.`,
 		Example: `  dygmamba data import visits.csv                                   columns are guessed; writes visits.dgm
   dygmamba data import visits.csv --src who --dst what --time when --bipartite
   dygmamba data import a.jsonl.gz b.jsonl.gz --edge-features amount,fee --label fraud --out payments.dgm
+  dygmamba data import orders.csv --src customer --dst product --time date --bipartite --features category,price
+  dygmamba data import orders.csv --features all --nodes customers.csv --node-features city,age,joined:date
   dygmamba data import calls.parquet --nodes people.csv --node-id phone
   dygmamba data import reddit.csv --format jodie                    raw file of the JODIE project`,
 		Args: someFiles,
@@ -49,7 +57,9 @@ If anything is wrong, it says what, where and what would have been right, exits 
 				return usagef("--out %s: there is no directory %s", out, filepath.Dir(out))
 			}
 			if o.Format == formatJODIE {
-				for _, flag := range []string{"src", "dst", "time", "label", "edge-features", "nodes", "node-id", "node-side", "delimiter", "no-header"} {
+				for _, flag := range []string{"src", "dst", "time", "label", "edge-features", "nodes", "node-id",
+					"node-side", "delimiter", "no-header",
+					"features", "node-features", "categories", "missing"} {
 					if cmd.Flags().Changed(flag) {
 						return usagef("--%s does not go with --format jodie, in which every column has its place", flag)
 					}
@@ -73,7 +83,7 @@ If anything is wrong, it says what, where and what would have been right, exits 
 }
 
 // formatJODIE is a format that is read whole and in its own way: ids from 0, an unnamed tail of features.
-const formatJODIE = "jodie"
+const formatJODIE = dataset.FormatJODIE
 
 func (a *app) importJODIE(ctx context.Context, files []string, out string, o dataset.ImportOptions) error {
 	if len(files) > 1 {
@@ -101,10 +111,20 @@ func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags := cmd.Flags()
 	addTableForm(cmd, o)
 	flags.StringVar(&o.Label, "label", "", "column of labels (default: label, if there is one)")
-	flags.StringSliceVar(&o.EdgeFeatures, "edge-features", nil, "columns of numbers that describe an event, separated by commas")
+	flags.StringSliceVar(&o.EdgeFeatures, "edge-features", nil,
+		"columns of numbers that describe an event and are taken as they are, separated by commas")
+	flags.StringSliceVar(&o.Features, "features", nil,
+		"columns that describe an event, to encode: words, numbers, dates; each as `column` or column:kind; 'all' "+
+			"for all that are left")
+	flags.IntVar(&o.Categories, "categories", dataset.DefaultCategories,
+		"so many values of a column have a feature each; of columns with more they are hashed into as many")
+	flags.StringSliceVar(&o.Missing, "missing", nil,
+		"`words` that stand for a missing number or date, beside NA, null, none, ? and the like")
 	flags.BoolVar(&o.Bipartite, "bipartite", false, "sources and destinations are different things, even under the same name")
 	flags.StringVar(&o.NodeFile, "nodes", "", "a table with features of nodes, a row each")
 	flags.StringVar(&o.NodeID, "node-id", "", "its column of names (default: guessed)")
+	flags.StringSliceVar(&o.NodeFeatures, "node-features", nil,
+		"its `columns` to encode, as with --features (default: all are numbers, taken as they are)")
 	flags.StringVar(&o.NodeSide, "node-side", "", "with --bipartite: its column that says source or destination (default: side, if there is one)")
 	flags.IntVar(&o.MaxProblems, "max-problems", 20, "how many problems of each kind to report")
 }
@@ -147,6 +167,18 @@ func someProblems(o dataset.ImportOptions) error {
 	if o.MaxProblems < 1 {
 		return usagef("--max-problems is %d, must be at least 1", o.MaxProblems)
 	}
+	return someFeatures(o)
+}
+
+// someFeatures looks at the flags about features alone.
+func someFeatures(o dataset.ImportOptions) error {
+	const most = 1 << 16
+	switch {
+	case o.Categories < 2 || o.Categories > most:
+		return usagef("--categories is %d, must be from 2 to %d", o.Categories, most)
+	case len(o.NodeFeatures) > 0 && o.NodeFile == "":
+		return usagef("--node-features is about the file that --nodes names")
+	}
 	return nil
 }
 
@@ -165,21 +197,22 @@ func (a *app) importTables(ctx context.Context, files []string, out string, o da
 
 // importDoc is the document of data import.
 type importDoc struct {
-	File         string     `json:"file"`
-	Events       int        `json:"events"`
-	Nodes        int        `json:"nodes"`
-	Sources      int        `json:"sources"`
-	Destinations int        `json:"destinations"`
-	Bipartite    bool       `json:"bipartite"`
-	First        string     `json:"first"`
-	Last         string     `json:"last"`
-	TimeFormat   string     `json:"time_format"`
-	Sorted       bool       `json:"sorted"` // rows were in the order of time
-	Labels       bool       `json:"labels"`
-	EdgeFeatures int        `json:"edge_features"`
-	NodeFeatures int        `json:"node_features"`
-	Columns      columnsDoc `json:"columns"`
-	Warnings     []string   `json:"warnings,omitempty"`
+	File         string       `json:"file"`
+	Events       int          `json:"events"`
+	Nodes        int          `json:"nodes"`
+	Sources      int          `json:"sources"`
+	Destinations int          `json:"destinations"`
+	Bipartite    bool         `json:"bipartite"`
+	First        string       `json:"first"`
+	Last         string       `json:"last"`
+	TimeFormat   string       `json:"time_format"`
+	Sorted       bool         `json:"sorted"` // rows were in the order of time
+	Labels       bool         `json:"labels"`
+	EdgeFeatures int          `json:"edge_features"`
+	NodeFeatures int          `json:"node_features"`
+	Columns      columnsDoc   `json:"columns"`
+	Encoding     *encodingDoc `json:"encoding,omitempty"` // of features that were fitted
+	Warnings     []string     `json:"warnings,omitempty"`
 }
 
 type columnsDoc struct {
@@ -188,6 +221,7 @@ type columnsDoc struct {
 	Time         string   `json:"time"`
 	Label        string   `json:"label,omitempty"`
 	EdgeFeatures []string `json:"edge_features,omitempty"`
+	Features     []string `json:"features,omitempty"`
 	Ignored      []string `json:"ignored,omitempty"`
 }
 
@@ -196,7 +230,7 @@ func importDocOf(r *dataset.ImportReport) importDoc {
 		File: r.Out, Events: r.Events, Nodes: r.Nodes, Sources: r.Sources, Destinations: r.Targets, Bipartite: r.Bipartite,
 		First: dataset.FormatTime(r.First, r.TimeFormat), Last: dataset.FormatTime(r.Last, r.TimeFormat), TimeFormat: r.TimeFormat,
 		Sorted: r.Sorted, Labels: r.Labels, EdgeFeatures: r.EdgeFeatures, NodeFeatures: r.NodeFeatures, Columns: columnsDoc(r.Columns),
-		Warnings: r.Warnings,
+		Encoding: encodingDocOf(r.Recipe, r.TimeFormat), Warnings: r.Warnings,
 	}
 }
 
@@ -218,11 +252,12 @@ func (doc importDoc) facts() *term.Facts {
 	f.Add("times", doc.First+" … "+doc.Last)
 	f.Add("columns", doc.Columns.String())
 	if len(doc.Columns.Ignored) > 0 {
-		f.Add("ignored", strings.Join(doc.Columns.Ignored, ", "))
+		f.Add("ignored", strings.Join(doc.Columns.Ignored, ", ")+" (--features takes them)")
 	}
 	if doc.EdgeFeatures+doc.NodeFeatures > 0 {
 		f.Add("features", fmt.Sprintf("%d of events, %d of nodes", doc.EdgeFeatures, doc.NodeFeatures))
 	}
+	doc.Encoding.addTo(f)
 	if !doc.Sorted {
 		f.Add("order", "rows were not in the order of time; sorted")
 	}

@@ -35,7 +35,8 @@ type infoDoc struct {
 	Labels       int              `json:"labels"` // that are not 0
 	EdgeFeatures featuresDoc      `json:"edge_features"`
 	NodeFeatures featuresDoc      `json:"node_features"`
-	Density      []int            `json:"density"` // events in equal parts of the time
+	Encoding     *encodingDoc     `json:"encoding,omitempty"` // of features that were fitted
+	Density      []int            `json:"density"`            // events in equal parts of the time
 	Busiest      []busyDoc        `json:"busiest"`
 	Sampling     string           `json:"sampling"`
 	Hash         string           `json:"hash"`
@@ -108,7 +109,8 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 		First: dataset.FormatTime(i.First, i.TimeFormat), Last: dataset.FormatTime(i.Last, i.TimeFormat), TimeFormat: i.TimeFormat,
 		Pairs: i.Pairs, Repeats: i.Repeats, SelfLoops: i.SelfLoops, Labels: i.Labels,
 		EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero}, NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero},
-		Density: i.Density, Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: set.Hash(),
+		Encoding: encodingDocOf(set.Recipe, i.TimeFormat), Density: i.Density, Busiest: busiest(set,
+			5), Sampling: set.Sampling, Hash: set.Hash(),
 		Split:     eval.RecordSplit(protocol.Split()),
 		Published: asPublished(set.Name, i),
 	}
@@ -181,6 +183,7 @@ func (d *infoDoc) facts() *term.Facts {
 		f.Add("labels", term.Count(d.Labels)+" that are not 0")
 	}
 	f.Add("features", fmt.Sprintf("%s of events, %s of nodes", d.EdgeFeatures, d.NodeFeatures))
+	d.Encoding.addTo(f)
 	bars := make([]float64, len(d.Density))
 	for i, n := range d.Density {
 		bars[i] = float64(n)

@@ -31,6 +31,9 @@ Parquet, plain or gzip-compressed. It writes u,i,ts,logit,probability in the sam
 events of the data set that lie strictly before its ts, which may be after the last one. The data set is that of the run unless --data names
 another. Nodes that it does not have are allowed.
 
+--best K asks whom u will meet at ts instead: the K most likely partners among all nodes that were a destination before
+ts, or among those that --candidates lists. A file of such questions has the columns u and ts.
+
 The probability is what the model was trained to give: 1 for an event, 0 for the same source with another destination drawn at random, one of
 each. It ranks queries, and is no share of moments at which they come true.
 
@@ -44,6 +47,8 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
   dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 --set max_interaction_times=10 --queries q.csv
   dygmamba predict --run runs/visits --queries q.csv --out s.csv --explain why.jsonl
   dygmamba predict --run runs/visits --queries offers.jsonl.gz --src who --dst what --time when --out ranked.csv
+  dygmamba predict --run runs/visits --u Ada --ts 2024-05-02T09:00:00Z --best 10
+  dygmamba predict --run runs/visits --queries people.csv --best 5 --candidates menu.csv --out offers.csv
   dygmamba predict --run runs/visits --data newer.dgm --u Ada --i espresso --ts 2024-05-02T09:00:00Z --explain -`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -95,6 +100,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 	flags.StringVar(&p.single.u, "u", "", "ask one query, instead of --queries: source")
 	flags.StringVar(&p.single.i, "i", "", "… destination")
 	flags.StringVar(&p.single.ts, "ts", "", "… and time")
+	p.rank.add(cmd)
 	return cmd
 }
 
@@ -106,6 +112,7 @@ type prediction struct {
 	order             string // --order
 	single            struct{ u, i, ts string }
 	alone             bool // one query from the command line
+	rank              ranking
 
 	form      dataset.ImportOptions // of the table of queries
 	set       *dataset.Set
@@ -117,6 +124,12 @@ type prediction struct {
 
 // check looks at the flags alone.
 func (p *prediction) check(cmd *cobra.Command, a *app) error {
+	if p.out == "-" {
+		p.out = ""
+	}
+	if err := p.rank.check(cmd, p); err != nil || p.rank.asked {
+		return err
+	}
 	given := 0
 	for _, name := range queries.Columns {
 		if cmd.Flags().Changed(name) {
@@ -124,9 +137,6 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 		}
 	}
 	p.alone = given > 0
-	if p.out == "-" {
-		p.out = ""
-	}
 	switch {
 	case checkForm(p.form) != nil:
 		return checkForm(p.form)
@@ -165,7 +175,9 @@ func (p *prediction) outputs() map[string]string {
 // spare refuses to write over what is read.
 func (p *prediction) spare(weights, data string) error {
 	for flag, path := range p.outputs() {
-		for what, input := range map[string]string{"queries": p.queries, "weights": weights, "data": data} {
+		inputs := map[string]string{"queries": p.queries, "candidates": p.rank.candidates, "weights": weights,
+			"data": data}
+		for what, input := range inputs {
 			if sameFile(input, path) {
 				return usagef("--%s %s is the file with the %s", flag, path, what)
 			}
@@ -178,6 +190,9 @@ func (p *prediction) spare(weights, data string) error {
 func (p *prediction) read(ctx context.Context, a *app, set *dataset.Set) error {
 	p.set = set
 	ask := queries.NewAsker(set)
+	if p.rank.asked {
+		return p.rank.read(ctx, a, p, ask)
+	}
 	if p.alone {
 		q, err := ask.One("command line", p.single.u, p.single.i, p.single.ts)
 		if err != nil {
@@ -204,13 +219,21 @@ func (p *prediction) run(ctx context.Context, a *app, file string, o dygmamba.Lo
 	defer progress.Done()
 	before := 0
 	o.OnBatch = func(done, _ int) { progress.Set(int64(before+done), int64(len(p.questions)), "") }
+	if p.rank.asked {
+		o.OnBatch = nil // which counts candidates there
+	}
 	model, err := dygmamba.Load(file, o)
 	if err != nil {
 		return loadError(err)
 	}
 	defer model.Close()
 	model.Top = p.top
-	p.doc = predictDoc{Model: model.Model(), Checkpoint: file, Data: p.set.Name, Device: o.Device.Name(), Queries: len(p.questions), Unknown: p.unknown(model)}
+	p.doc = predictDoc{Model: model.Model(), Checkpoint: file, Data: p.set.Name, Device: o.Device.Name(),
+		Queries: len(p.questions)}
+	if p.rank.asked {
+		return p.rank.run(ctx, a, p, model, progress)
+	}
+	p.doc.Unknown = p.unknown(model)
 	p.doc.Unknown.warn(a)
 
 	var why *pending

@@ -104,14 +104,7 @@ func (d *unknownDoc) warn(a *app) {
 // writeTable writes u,i,ts,logit,probability, with digits enough to read the same numbers back, and then what else the queries came with.
 func (p *prediction) writeTable(w io.Writer) error {
 	out := csv.NewWriter(w)
-	header := append(queries.Columns[:], "logit", "probability")
-	for _, name := range p.extra {
-		for slices.Contains(header, name) {
-			name = "query_" + name
-		}
-		header = append(header, name)
-	}
-	out.Write(header)
+	out.Write(withExtra(append(queries.Columns[:], "logit", "probability"), p.extra))
 	for i, q := range p.questions {
 		out.Write(append([]string{q.U, q.I, q.TS,
 			strconv.FormatFloat(float64(p.logits[i]), 'g', -1, 32),
@@ -119,6 +112,17 @@ func (p *prediction) writeTable(w io.Writer) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// withExtra adds the names of other columns to a header; one that is there already gets a name of its own.
+func withExtra(header, extra []string) []string {
+	for _, name := range extra {
+		for slices.Contains(header, name) {
+			name = "query_" + name
+		}
+		header = append(header, name)
+	}
+	return header
 }
 
 // write is the answer for people: the table itself, or what became of it; one query is answered in words.

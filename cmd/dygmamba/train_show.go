@@ -23,9 +23,10 @@ type watcher struct {
 	epochs   int  // at most
 	labels   bool // are learned, not links
 
-	seeds []uint64  // all of them
-	until time.Time // when it must end, zero for never
-	said  bool      // how long it may take
+	trials bool      // of a sweep: nobody knows which of them go on
+	seeds  []uint64  // all of them
+	until  time.Time // when it must end, zero for never
+	said   bool      // how long it may take
 }
 
 func watch(a *app, o *dygmamba.TrainOptions) *watcher {
@@ -59,7 +60,7 @@ const worthSaying = 10 * time.Second
 
 // foresee is how long it may all take from now on, "" while nobody knows. The first time it is known it is explained.
 func (w *watcher) foresee(seed uint64, o train.Outlook) string {
-	if o.Epoch == 0 {
+	if o.Epoch == 0 || w.trials {
 		return ""
 	}
 	more := len(w.seeds) - 1 - slices.Index(w.seeds, seed)

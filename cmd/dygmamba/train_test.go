@@ -185,6 +185,7 @@ func TestTrainMaxTime(t *testing.T) {
 	}
 	program(t, "eval", "--run", out, "--device", "cpu", "--negatives", "random").want(t, exitDone, "is not finished")
 	program(t, "train", "--resume", "--out", out, "--device", "cpu", "--max-time", "1s").want(t, exitDone).shows(t, "ended by --max-time, --resume goes on")
+	program(t, "train", "--data", data, "--max-time", "1m", "--sweep", "dropout=0,0.1", "--out", t.TempDir()).want(t, exitUsage, "--max-time is for one training")
 	program(t, "train", "--data", data, "--max-time", "-1s").want(t, exitUsage, "--max-time is -1s")
 }
 

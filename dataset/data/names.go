@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -11,12 +12,15 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// Names is the dictionary of a data set: what its nodes were called where they came from. A nil *Names calls every node by its id.
+// Names is the dictionary of a data set: what its nodes were called where they came from. A nil *Names calls every
+// node by its id.
 //
-// In a bipartite set the two sides are named apart: nodes 1 … Sources are sources, the others destinations, and one name may be on both sides.
-// Methods are safe for concurrent use.
+// In a bipartite set the two sides are named apart, and one name may be on both: nodes 1 … Sources are sources, the
+// others destinations, but for sources that came later, when these numbers were given. Methods are safe for
+// concurrent use.
 type Names struct {
-	sources int // 0: one id space
+	sources int          // 0: one id space
+	later   []event.Node // sources beyond, ascending
 
 	ints []int64 // [nodes], where every name is a whole number; else nil and:
 	text []byte  // all names one after another
@@ -27,8 +31,8 @@ type Names struct {
 	seed  maphash.Seed
 }
 
-// NewNames makes a dictionary of the names of nodes 1, 2, …. The first sources of them are sources and the others destinations;
-// sources 0 means one id space. A name may not occur twice on one side.
+// NewNames makes a dictionary of the names of nodes 1, 2, …. The first sources of them are sources and the others
+// destinations; sources 0 means one id space. A name may not occur twice on one side.
 func NewNames(names []string, sources int) (*Names, error) {
 	if sources < 0 || sources > len(names) {
 		return nil, fmt.Errorf("names: %d sources among %d nodes", sources, len(names))
@@ -48,15 +52,16 @@ func NewNames(names []string, sources int) (*Names, error) {
 
 // NameColumns is a dictionary as files keep it: Numbers where every name is a whole number, or else Text and Ends.
 type NameColumns struct {
-	Numbers []int64 // [nodes]
-	Text    []byte  // all names one after another
-	Ends    []int64 // [nodes], where each ends
+	Numbers []int64      // [nodes]
+	Text    []byte       // all names one after another
+	Ends    []int64      // [nodes], where each ends
+	Later   []event.Node // in a bipartite set: sources beyond the first ones, ascending
 }
 
 // NamesFrom makes a dictionary of checked columns, which it keeps: ends ascend within the text. The first sources of
 // the nodes are sources, as in NewNames.
 func NamesFrom(c NameColumns, sources int) *Names {
-	return &Names{sources: sources, ints: c.Numbers, text: c.Text, ends: c.Ends}
+	return &Names{sources: sources, later: c.Later, ints: c.Numbers, text: c.Text, ends: c.Ends}
 }
 
 // Columns is the dictionary's own memory, none for nil.
@@ -64,7 +69,7 @@ func (n *Names) Columns() NameColumns {
 	if n == nil {
 		return NameColumns{}
 	}
-	return NameColumns{Numbers: n.ints, Text: n.text, Ends: n.ends}
+	return NameColumns{Numbers: n.ints, Text: n.text, Ends: n.ends, Later: n.later}
 }
 
 // Len is the number of named nodes.
@@ -78,7 +83,8 @@ func (n *Names) Len() int {
 	return len(n.ends)
 }
 
-// Sources is the number of nodes that are sources in a bipartite set, 0 where nodes share one id space.
+// Sources is the number of nodes that were sources from the beginning in a bipartite set, 0 where nodes share one id
+// space.
 func (n *Names) Sources() int {
 	if n == nil {
 		return 0
@@ -104,6 +110,18 @@ func (n *Names) Source(name string) (event.Node, bool) { return n.find(name, tru
 // Target finds the node of that name among the destinations.
 func (n *Names) Target(name string) (event.Node, bool) { return n.find(name, false) }
 
+// IsSource says whether a node of a bipartite set is named as a source.
+func (n *Names) IsSource(id event.Node) bool {
+	if int(id) <= n.Sources() {
+		return true
+	}
+	if n == nil {
+		return false
+	}
+	_, later := slices.BinarySearch(n.later, id)
+	return later
+}
+
 func (n *Names) bytes(i int) []byte {
 	from := int64(0)
 	if i > 0 {
@@ -121,7 +139,7 @@ func (n *Names) find(name string, source bool) (event.Node, bool) {
 	mask := uint64(len(n.table) - 1)
 	for at := maphash.String(n.seed, name) & mask; n.table[at] != 0; at = (at + 1) & mask {
 		id := n.table[at]
-		if n.sources > 0 && source != (int(id) <= n.sources) {
+		if n.sources > 0 && source != n.IsSource(id) {
 			continue
 		}
 		if n.is(id, name) {

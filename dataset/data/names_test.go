@@ -1,6 +1,10 @@
 package data
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dygmamba/dygmamba/event"
+)
 
 func TestNames(t *testing.T) {
 	var none *Names
@@ -26,5 +30,20 @@ func TestNames(t *testing.T) {
 	v, _ := n.Target("")
 	if _, ok := n.Source("b"); u != 1 || v != 3 || ok || n.Name(4) != "b" || n.Name(9) != "9" {
 		t.Error(u, v, ok)
+	}
+}
+
+// A source that came when the numbers behind the first sources were taken is a source all the same.
+func TestLaterSources(t *testing.T) {
+	n := NamesFrom(NameColumns{Text: []byte("axby"), Ends: []int64{1, 2, 3, 4}, Later: []event.Node{3}}, 1)
+	for name, want := range map[string][2]event.Node{"a": {1, 0}, "x": {0, 2}, "b": {3, 0}, "y": {0, 4}} {
+		u, _ := n.Source(name)
+		v, _ := n.Target(name)
+		if u != want[0] || v != want[1] {
+			t.Errorf("%s is source %d and destination %d, want %v", name, u, v, want)
+		}
+	}
+	if !n.IsSource(3) || n.IsSource(4) || n.Columns().Later[0] != 3 {
+		t.Error("who is a source")
 	}
 }

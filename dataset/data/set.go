@@ -33,6 +33,8 @@ type Set struct {
 	Sampling   string   // Reference or Native: the default for this data
 	TimeFormat string   // TimeNumber or TimeDate: how times were written in the source
 	Warnings   []string // what a user should know, one line each
+	From       []string // files that were imported
+	Recipe     *Recipe  // how tables became this set; nil: it came from none
 
 	release func() error
 }

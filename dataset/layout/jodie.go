@@ -15,6 +15,9 @@ import (
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
 
+// FormatJODIE is the name of the format.
+const FormatJODIE = "jodie"
+
 // JODIEOptions say how to read a raw JODIE file.
 type JODIEOptions struct {
 	Name      string // of the data set

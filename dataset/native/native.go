@@ -16,9 +16,11 @@ import (
 	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
-// The native file: a header, sections at multiples of 64 bytes, and a table of them. docs/FORMATS.md has it byte by byte.
+// The native file: a header, sections at multiples of 64 bytes, and a table of them. docs/FORMATS.md has it byte by
+// byte.
 const (
 	version      = 1
+	versionLater = 2 // as 1, with sources among the later nodes, whom older readers would take for destinations
 	headerSize   = 128
 	entrySize    = 48
 	sectionAlign = 64
@@ -40,11 +42,13 @@ const (
 	NameText     = 9  // all names one after another
 	NameEnds     = 10 // int64 per node: where its name ends in the text
 	about        = 11 // JSON
+	recipe       = 12 // JSON; absent: the set did not come from tables
+	LaterSources = 13 // int32, ascending: nodes named as sources beyond the first ones
 )
 
 var sectionNames = map[uint32]string{Source: "source", Destination: "destination", Time: "time", Label: "label", Edge: "edge",
 	EdgeFeatures: "edge features", NodeFeatures: "node features", NameNumbers: "name numbers", NameText: "name text",
-	NameEnds: "name ends", about: "about"}
+	NameEnds: "name ends", about: "about", recipe: "recipe", LaterSources: "later sources"}
 
 // About is what a native file says about itself in words.
 type About struct {
@@ -76,7 +80,7 @@ type section struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func (h header) encode(tableCRC uint32) []byte {
+func (h header) encode(version, tableCRC uint32) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, headerSize)
 	copy(b, input.NativeMagic)
@@ -160,7 +164,11 @@ func (w *Writer) Commit(c Counts) error {
 	tail := w.Section(0, 0, 0, -1) // the table itself; it takes no part in the table
 	w.sections = w.sections[:len(w.sections)-1]
 	var table []byte
+	written := uint32(version)
 	for _, s := range w.sections {
+		if s.kind == LaterSources {
+			written = versionLater
+		}
 		if err := s.flush(); err != nil {
 			return err
 		}
@@ -170,7 +178,7 @@ func (w *Writer) Commit(c Counts) error {
 		return err
 	}
 	h.table, h.sections, h.length = tail.offset, uint32(len(w.sections)), tail.offset+int64(len(table))
-	if _, err := w.file.WriteAt(h.encode(crc32.Checksum(table, castagnoli)), 0); err != nil {
+	if _, err := w.file.WriteAt(h.encode(written, crc32.Checksum(table, castagnoli)), 0); err != nil {
 		return err
 	}
 	return w.file.Commit()
@@ -190,7 +198,24 @@ func Save(path string, s *data.Set) error {
 }
 
 func (w *Writer) set(s *data.Set) error {
-	all := s.Log.All()
+	w.Events(s.Log)
+	w.features(EdgeFeatures, s.Edge)
+	w.features(NodeFeatures, s.Node)
+	w.Names(s.Names)
+	if err := w.Recipe(s.Recipe); err != nil {
+		return err
+	}
+	if err := w.About(About{Name: s.Name, TimeFormat: s.TimeFormat, Sampling: s.Sampling, From: s.From}); err != nil {
+		return err
+	}
+	return w.Commit(Counts{
+		Events: s.Log.Len(), Nodes: max(0, s.NumNodes()-1), Sources: s.Names.Sources(), Bipartite: s.Bipartite,
+	})
+}
+
+// Events writes the columns of a log, which is in the order of time.
+func (w *Writer) Events(log *event.Log) {
+	all := log.All()
 	n := all.Len()
 	put(w, Source, all.Src)
 	put(w, Destination, all.Dst)
@@ -208,20 +233,20 @@ func (w *Writer) set(s *data.Set) error {
 	if jumbled {
 		put(w, Edge, edges)
 	}
-	w.features(EdgeFeatures, s.Edge)
-	w.features(NodeFeatures, s.Node)
-	if names := s.Names.Columns(); names.Numbers != nil {
-		put(w, NameNumbers, names.Numbers)
-	} else if s.Names != nil {
-		put(w, NameText, names.Text)
-		put(w, NameEnds, names.Ends)
+}
+
+// Names writes a dictionary, if there is one.
+func (w *Writer) Names(names *data.Names) {
+	columns := names.Columns()
+	if columns.Numbers != nil {
+		put(w, NameNumbers, columns.Numbers)
+	} else if names != nil {
+		put(w, NameText, columns.Text)
+		put(w, NameEnds, columns.Ends)
 	}
-	if err := w.About(About{Name: s.Name, TimeFormat: s.TimeFormat, Sampling: s.Sampling}); err != nil {
-		return err
+	if len(columns.Later) > 0 {
+		put(w, LaterSources, columns.Later)
 	}
-	return w.Commit(Counts{
-		Events: n, Nodes: max(0, s.NumNodes()-1), Sources: s.Names.Sources(), Bipartite: s.Bipartite,
-	})
 }
 
 func (w *Writer) features(kind uint32, f data.Features) {
@@ -236,6 +261,19 @@ func (w *Writer) About(a About) error {
 		return err
 	}
 	put(w, about, text)
+	return nil
+}
+
+// Recipe writes how tables became the set, if they did.
+func (w *Writer) Recipe(r *data.Recipe) error {
+	if r == nil {
+		return nil
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	put(w, recipe, text)
 	return nil
 }
 

@@ -12,7 +12,11 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/dygmamba/dygmamba/dataset/data"
+	"github.com/dygmamba/dygmamba/dataset/feature"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/synth"
 	"github.com/dygmamba/dygmamba/event"
@@ -35,12 +39,16 @@ func everything(t testing.TB) *data.Set {
 			t.Fatal(err)
 		}
 	}
-	names, err := data.NewNames([]string{"ann", "bob", "ann", "ü"}, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &data.Set{Name: "all", Log: log, Bipartite: true, Sampling: data.Native, TimeFormat: input.TimeDate, Names: names,
-		Edge: data.Features{Rows: 4, Cols: 2, Data: []float32{0, 0, 1, 2, 3, 4, 5, 6}}, Node: data.Features{Rows: 5, Cols: 1, Data: []float32{0, 1, 2, 3, 4}}}
+	names := data.NamesFrom(data.NameColumns{Text: []byte("annbobannücarl"), Ends: []int64{3, 6, 9, 11, 15},
+		Later: []event.Node{5}}, 2)
+	until := 1.5
+	recipe := &data.Recipe{Source: "who", Target: "what", Time: "when", FittedUntil: &until,
+		Edge: data.Encoding{Plain: []string{"w"}, PlainWidth: 1,
+			Columns: []*feature.Column{{Name: "price", Kind: feature.Number, Mean: 2, Deviation: 3}}}}
+	return &data.Set{Recipe: recipe, Name: "all", Log: log, Bipartite: true, Sampling: data.Native,
+		TimeFormat: input.TimeDate, Names: names,
+		Edge: data.Features{Rows: 4, Cols: 2, Data: []float32{0, 0, 1, 2, 3, 4, 5, 6}}, Node: data.Features{Rows: 6,
+			Cols: 1, Data: []float32{0, 1, 2, 3, 4, 5}}}
 }
 
 func saved(t testing.TB, s *data.Set) []byte {
@@ -71,6 +79,9 @@ func TestNative(t *testing.T) {
 		}
 		if got.Names.Len() != s.Names.Len() || got.Names.Sources() != s.Names.Sources() || got.Names.Name(3) != s.Names.Name(3) {
 			t.Errorf("names of %s", s.Name)
+		}
+		if diff := cmp.Diff(s.Recipe, got.Recipe, cmpopts.IgnoreUnexported(feature.Column{})); diff != "" {
+			t.Errorf("%s: recipe (-want +got):\n%s", s.Name, diff)
 		}
 		if again := saved(t, got); !bytes.Equal(again, saved(t, s)) {
 			t.Errorf("%s: saved twice, not the same bytes", s.Name)
@@ -178,22 +189,30 @@ func TestNativeNonsense(t *testing.T) {
 		want string
 	}{
 		{"node 0", func(b []byte) { le.PutUint32(b[at(Source, 0):], 0) }, "found row 0: invalid event: source 0"},
-		{"node above", func(b []byte) { le.PutUint32(b[at(Destination, 4):], 5) }, "found node 5; want nodes up to 4"},
+		{"node above", func(b []byte) { le.PutUint32(b[at(Destination, 4):], 6) }, "found node 6; want nodes up to 5"},
 		{"infinite time", func(b []byte) { le.PutUint64(b[at(Time, 8):], math.Float64bits(math.Inf(1))) }, "time +Inf"},
 		{"order", func(b []byte) { le.PutUint64(b[at(Time, 16):], math.Float64bits(1)) }, "found times that decrease"},
 		{"edge twice", func(b []byte) { le.PutUint32(b[at(Edge, 0):], 1) }, "row 2, column edge: found 1; want every edge id once, and below 4"},
 		{"edge without features", func(b []byte) { le.PutUint32(b[at(Edge, 0):], 9) }, "row 1, column edge: found 9"},
 		{"feature shape", func(b []byte) { le.PutUint64(b[entry(EdgeFeatures)+24:], 5) }, "found section edge features of 32 bytes; want 5 rows of 2 values"},
-		{"node feature rows", func(b []byte) { le.PutUint64(b[24:], 6) }, "found 5 rows of node features; want 7"},
-		{"name ends", func(b []byte) { le.PutUint64(b[at(NameEnds, 8):], 1<<40) }, "column name ends: found 1099511627776; want ends that ascend to 11"},
+		{"node feature rows", func(b []byte) { le.PutUint64(b[24:], 6) }, "found 6 rows of node features; want 7"},
+		{"name ends", func(b []byte) { le.PutUint64(b[at(NameEnds, 8):], 1<<40) },
+			"column name ends: found 1099511627776; want ends that ascend to 15"},
 		{"events", func(b []byte) { le.PutUint64(b[16:], 1<<60) }, "found 1152921504606846976 events"},
 		{"fewer events", func(b []byte) { le.PutUint64(b[16:], 2) }, "found section source of 12 bytes; want 2 values"},
-		{"version", func(b []byte) { le.PutUint32(b[8:], 2) }, "found format version 2; want version 1"},
+		{"version", func(b []byte) { le.PutUint32(b[8:], 3) }, "found format version 3; want version 1 or 2"},
 		{"sections", func(b []byte) { le.PutUint32(b[56:], 1<<30) }, "found a table of 1073741824 sections"},
 		{"section outside", func(b []byte) { le.PutUint64(b[entry(Time)+8:], 1<<50) }, "found section time at bytes"},
 		{"section missing", func(b []byte) { le.PutUint32(b[entry(Time):], 99) }, "found section time of 0 bytes; want 3 values"},
 		{"about", func(b []byte) { b[at(about, 0)] = '[' }, "found section about that is not JSON"},
-		{"sources", func(b []byte) { le.PutUint64(b[32:], 5) }, "5 of them sources"},
+		{"sources", func(b []byte) { le.PutUint64(b[32:], 6) }, "6 of them sources"},
+		{"later sources", func(b []byte) { le.PutUint32(b[at(LaterSources, 0):], 2) },
+			"row 1, column later sources: found 2; want ids that ascend from 3 to 5"},
+		{"recipe", func(b []byte) { b[at(recipe, 0)] = '[' }, "found section recipe that does not fit"},
+		{"another recipe", func(b []byte) {
+			text := b[at(recipe, 0):][:secs[recipe].length]
+			copy(text, bytes.Replace(text, []byte(`"deviation":3`), []byte(`"deviation":0`), 1))
+		}, `column "price" of kind "number": mean 2, deviation 0`},
 	} {
 		b := bytes.Clone(good)
 		c.edit(b)

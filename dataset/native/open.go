@@ -56,8 +56,9 @@ func readTable(path string, raw []byte) (h header, secs map[uint32]section, err 
 	if len(raw) < headerSize || string(raw[:len(input.NativeMagic)]) != input.NativeMagic {
 		return bad(fmt.Sprintf("%q at the beginning", raw[:min(len(raw), len(input.NativeMagic))]), "a native .dgm file: data import makes one")
 	}
-	if v := le.Uint32(raw[8:]); v != version {
-		return bad(fmt.Sprintf("format version %d", v), fmt.Sprintf("version %d: import the data again with this program", version))
+	if v := le.Uint32(raw[8:]); v != version && v != versionLater {
+		return bad(fmt.Sprintf("format version %d", v),
+			fmt.Sprintf("version %d or %d: import the data again with this program", version, versionLater))
 	}
 	if got, want := crc32.Checksum(raw[:headerSize-4], castagnoli), le.Uint32(raw[headerSize-4:]); got != want {
 		return bad(fmt.Sprintf("a header with checksum %08x", got), fmt.Sprintf("%08x: the file is damaged", want))
@@ -132,6 +133,9 @@ func (d *decoder) set() (*data.Set, error) {
 	}
 	if err == nil {
 		err = d.about(s)
+	}
+	if err == nil {
+		err = d.recipe(s)
 	}
 	if err != nil {
 		return nil, err
@@ -235,7 +239,53 @@ func (d *decoder) names() (*data.Names, error) {
 		}
 		last = end
 	}
-	return data.NamesFrom(data.NameColumns{Numbers: ints, Text: text, Ends: ends}, int(d.header.sources)), nil
+	later, err := d.later()
+	if err != nil {
+		return nil, err
+	}
+	return data.NamesFrom(data.NameColumns{Numbers: ints, Text: text, Ends: ends, Later: later},
+		int(d.header.sources)), nil
+}
+
+// later are the sources beyond the first ones.
+func (d *decoder) later() ([]event.Node, error) {
+	s, ok := d.sections[LaterSources]
+	if !ok {
+		return nil, nil
+	}
+	ids, err := column[event.Node](d, LaterSources, int(min(s.rows, math.MaxInt32)), true)
+	if err != nil {
+		return nil, err
+	}
+	last := event.Node(d.header.sources)
+	for i, id := range ids {
+		if id <= last || int64(id) > d.header.nodes || d.header.sources == 0 {
+			want := fmt.Sprintf("ids that ascend from %d to %d", d.header.sources+1, d.header.nodes)
+			return nil, &input.Error{File: d.path, Row: i + 1, Column: "later sources", Found: fmt.Sprint(id),
+				Want: want}
+		}
+		last = id
+	}
+	return ids, nil
+}
+
+// recipe reads how tables became the set.
+func (d *decoder) recipe(s *data.Set) error {
+	sec, ok := d.sections[recipe]
+	if !ok {
+		return nil
+	}
+	r := new(data.Recipe)
+	err := json.Unmarshal(d.data[sec.offset:sec.offset+sec.length], r)
+	if err == nil {
+		err = r.Check(s.Edge.Cols, s.Node.Cols)
+	}
+	if err != nil {
+		return input.FileError(d.path, "section recipe that does not fit: "+err.Error(),
+			"how the features of the file were made")
+	}
+	s.Recipe = r
+	return nil
 }
 
 func (d *decoder) about(s *data.Set) error {
@@ -247,7 +297,7 @@ func (d *decoder) about(s *data.Set) error {
 	if err := json.Unmarshal(d.data[sec.offset:sec.offset+sec.length], &a); err != nil {
 		return input.FileError(d.path, "section about that is not JSON: "+err.Error(), "a JSON object")
 	}
-	s.Name = a.Name
+	s.Name, s.From = a.Name, a.From
 	if a.TimeFormat == input.TimeDate {
 		s.TimeFormat = input.TimeDate
 	}

@@ -12,7 +12,8 @@ import (
 // Columns says which column of a table means what, by name; "" for none.
 type Columns struct {
 	Source, Target, Time, Label string
-	EdgeFeatures                []string
+	EdgeFeatures                []string // numbers taken as they are
+	Features                    []string // encoded
 	Ignored                     []string
 }
 
@@ -42,6 +43,10 @@ func (c chooser) pick(asked string, likely []string, what, option string) (strin
 	}
 	if name := c.guess(likely); name != "" {
 		return name, nil
+	}
+	if len(likely) == 0 {
+		return "", &input.Error{File: c.file, Row: -1, Found: "a column without a name in " + option,
+			Want: "one of its columns: " + c.list()}
 	}
 	return "", &input.Error{File: c.file, Row: -1, Found: "the columns " + c.list(),
 		Want: fmt.Sprintf("one for the %s, called for example %s or %s, or named by %s%s", what, likely[0], likely[1], option, c.headless())}
@@ -122,10 +127,19 @@ func (c chooser) events(o Options) (Columns, error) {
 		}
 		cols.Label = ""
 	}
+	cols.Ignored = c.rest(cols)
+	return cols, nil
+}
+
+// rest are the columns that mean nothing.
+func (c chooser) rest(cols Columns) []string {
+	used := slices.Concat([]string{"", cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures,
+		cols.Features)
+	var rest []string
 	for _, name := range c.names {
-		if name != "" && name != cols.Source && name != cols.Target && name != cols.Time && name != cols.Label && !slices.Contains(cols.EdgeFeatures, name) {
-			cols.Ignored = append(cols.Ignored, name)
+		if !slices.Contains(used, name) {
+			rest = append(rest, name)
 		}
 	}
-	return cols, nil
+	return rest
 }

@@ -24,6 +24,14 @@ func newKey(b []byte) key {
 	return key{text: b}
 }
 
+// String is the name as it was written.
+func (k key) String() string {
+	if k.text != nil {
+		return string(k.text)
+	}
+	return strconv.FormatInt(k.num, 10)
+}
+
 // dict numbers names 1, 2, … in the order of their first appearance. It keeps numbers as numbers until the first name that is none.
 type dict struct {
 	nums  []int64 // while all names are numbers

@@ -60,6 +60,15 @@ func (t *eventTable) add(e event.Event) {
 	t.n++
 }
 
+// times are those of all events in the order in which they came. Blocks must not be sorted yet.
+func (t *eventTable) times() []event.Time {
+	all := make([]event.Time, 0, t.n)
+	for _, b := range t.blocks {
+		all = append(all, b.time...)
+	}
+	return all
+}
+
 // sort sorts every block by itself, on all cores.
 func (t *eventTable) sort(ctx context.Context) error {
 	if t.sorted {

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
@@ -19,20 +20,23 @@ func (im *importer) finish(ctx context.Context, files []string) (*Report, error)
 	if err := im.finder.Err(); err != nil {
 		return nil, err
 	}
+	r := &Report{Events: im.table.n, Columns: im.columns, Numbers: !im.sources.words && !im.targets.words,
+		Sorted: im.table.sorted, Labels: im.table.labelled, TimeFormat: im.format, Recipe: &im.recipe}
+	im.begunRecipe()
+	if err := im.writeFeatured(r); err != nil {
+		return nil, err
+	}
 	if err := im.table.sort(ctx); err != nil {
 		return nil, err
 	}
-	r := &Report{Events: im.table.n, Columns: im.columns, EdgeFeatures: max(0, im.width), Numbers: !im.sources.words && !im.targets.words,
-		Sorted: im.table.sorted, Labels: im.table.labelled, TimeFormat: im.format}
 	r.Nodes = im.sources.len()
 	named := 0 // nodes named as sources
 	if im.Bipartite {
 		named = im.sources.len()
 		r.Nodes += im.targets.len()
-		r.Warnings = im.targets.lookalikes()
+		r.Warnings = append(r.Warnings, im.targets.lookalikes()...)
 	}
 	r.Warnings = append(r.Warnings, im.sources.lookalikes()...)
-	im.sealFeatures()
 	im.writeEvents(ctx, r, named)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -41,6 +45,9 @@ func (im *importer) finish(ctx context.Context, files []string) (*Report, error)
 		return nil, err
 	}
 	im.writeNames(r.Nodes)
+	if err := im.out.Recipe(&im.recipe); err != nil {
+		return nil, err
+	}
 	if err := im.out.About(native.About{Name: im.Name, TimeFormat: im.format, Sampling: data.Native, From: baseNames(files)}); err != nil {
 		return nil, err
 	}
@@ -56,14 +63,37 @@ func baseNames(files []string) []string {
 	return names
 }
 
+// begunRecipe is how the tables were read, before anything is fitted.
+func (im *importer) begunRecipe() {
+	c := im.columns
+	im.recipe = data.Recipe{Source: c.Source, Target: c.Target, Time: c.Time, Label: c.Label, NoHeader: im.NoHeader}
+	im.recipe.Edge.Plain, im.recipe.Edge.PlainWidth = c.EdgeFeatures, max(0, im.width)
+	if len(im.Features)+len(im.NodeFeatures) > 0 {
+		until := data.TrainEnd(slices.Sorted(slices.Values(im.table.times())))
+		im.recipe.FittedUntil = &until
+	}
+}
+
+// writeFeatured writes the features of all events, in the order in which they came.
+func (im *importer) writeFeatured(r *Report) error {
+	if len(im.encoders.readers) > 0 {
+		if err := im.encodeEvents(r); err != nil {
+			return err
+		}
+	}
+	r.EdgeFeatures = im.recipe.Edge.Width()
+	im.sealFeatures(r.EdgeFeatures)
+	return nil
+}
+
 // sealFeatures ends the edge features; if none of them is anything but 0, their room is used again.
-func (im *importer) sealFeatures() {
+func (im *importer) sealFeatures(width int) {
 	rows := im.table.n + 1
 	if im.features == nil {
 		im.out.Section(native.EdgeFeatures, rows, 0, 0)
 		return
 	}
-	im.features.Shape(rows, im.width)
+	im.features.Shape(rows, width)
 	im.features.Seal()
 	if !im.nonzero {
 		im.features.Drop()

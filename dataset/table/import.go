@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/dataset/data"
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/native"
 	"github.com/dygmamba/dygmamba/event"
@@ -25,14 +26,21 @@ type Options struct {
 	Delimiter string // of CSV: one character; "": comma, tab, semicolon, bar or space, whichever the first line has
 	NoHeader  bool   // CSV without a header: columns are called 1, 2, 3, …
 
-	Source, Target, Time string   // column names; "": guessed
-	Label                string   // "": a column called label, if there is one
-	EdgeFeatures         []string // columns of numbers; JSONL and Parquet columns may be lists of numbers
+	Source, Target, Time string // column names; "": guessed
+	Label                string // "": a column called label, if there is one
+	// columns of numbers, taken as they are; JSONL and Parquet columns may be lists of them
+	EdgeFeatures []string
+	Features     []string // columns to encode, as name or name:kind; AllColumns: every one that is left
+	// so many values of a column have a feature each, more are hashed; 0: DefaultCategories
+	Categories int
+	Missing    []string // words that stand for a missing number or date, beside the usual ones
 
 	Bipartite bool   // sources and destinations are different things: equal names on the two sides are different nodes
 	NodeFile  string // a table with a row per node: its name and features
 	NodeID    string // its column of names; "": guessed
 	NodeSide  string // bipartite: its column that says source or destination; "": a column called side, if there is one
+	// NodeFeatures are its columns to encode, as Features are; none: all others are numbers, taken as they are.
+	NodeFeatures []string
 
 	MaxProblems int            // of each kind to report; 0 or less: 20
 	Progress    func(Progress) // called now and then, on Import's goroutine
@@ -66,20 +74,28 @@ type Report struct {
 	TimeFormat                   string
 	Bipartite                    bool
 	Warnings                     []string
-	NodesWithout, UnknownNodeIDs int // nodes missing in the node file, rows of it about nodes without events
+	NodesWithout, UnknownNodeIDs int          // nodes missing in the node file, rows of it about nodes without events
+	Recipe                       *data.Recipe // how columns became features
 }
 
 // Import reads tables of events and writes them as one native file. Rows may be in any order; nodes are numbered in the order in which their
 // names first appear, and events carry the number of their row as edge id. If anything is wrong with the input, the error is a *Problems
 // and nothing is written. With out "" nothing is written in any case: the input is only checked.
 //
-// Memory: 16 bytes an event, 4 more each where there are labels and where rows are not sorted, the names, and less than 64 MB.
+// Memory: 16 bytes an event, 4 more each where there are labels and where rows are not sorted, the names, and less than
+// 64 MB; where columns are encoded, up to 8 bytes an event for each, and 4 for each feature that is taken as it is.
 func Import(ctx context.Context, files []string, out string, o Options) (*Report, error) {
 	if len(files) == 0 {
 		return nil, errors.New("import: no files")
 	}
 	if o.MaxProblems <= 0 {
 		o.MaxProblems = 20
+	}
+	if o.Categories == 0 {
+		o.Categories = DefaultCategories
+	}
+	if o.Categories < 2 {
+		return nil, fmt.Errorf("import: %d categories, want at least 2", o.Categories)
 	}
 	if o.Name == "" {
 		o.Name = strings.TrimPrefix(strings.SplitN(filepath.Base(files[0]), ".", 2)[0], "ml_")
@@ -108,10 +124,13 @@ type importer struct {
 	table   *eventTable
 	format  string // of times
 	columns Columns
+	recipe  data.Recipe
 
 	width    int             // of edge features, −1 until the first row
 	features *native.Section // nil without
 	nonzero  bool            // some edge feature is not 0
+	encoders encoders
+	plain    []float32 // edge features taken as they are, where others are encoded
 
 	reader *tableReader // of the file being read
 }
@@ -122,7 +141,7 @@ func newImporter(o Options, w *native.Writer) *importer {
 	if o.Bipartite {
 		im.targets = newDict()
 	}
-	if len(o.EdgeFeatures) > 0 {
+	if len(o.EdgeFeatures) > 0 && len(o.Features) == 0 {
 		im.features = w.Section(native.EdgeFeatures, 0, 0, -1)
 	}
 	return im
@@ -147,13 +166,32 @@ func (im *importer) all(ctx context.Context, files []string) (*Report, error) {
 func (im *importer) file(ctx context.Context, path string, in *input.File) error {
 	im.reader = &tableReader{path: path, o: im.Options, merge: im.merge}
 	im.reader.choose = func(names []string) (Columns, error) {
-		cols, err := chooser{path, names}.events(im.Options)
+		cols, err := im.choose(path, names)
 		if im.columns.Source == "" {
 			im.columns = cols
 		}
 		return cols, err
 	}
 	return im.noted(im.reader.read(ctx, in))
+}
+
+// choose finds the columns of a file.
+func (im *importer) choose(path string, names []string) (Columns, error) {
+	c := chooser{path, names}
+	cols, err := c.events(im.Options)
+	if err != nil {
+		return cols, err
+	}
+	others := append([]string{cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures...)
+	list, err := c.encoded(im.Features, others, "--features")
+	if err != nil {
+		return cols, err
+	}
+	for _, a := range list {
+		cols.Features = append(cols.Features, a.name)
+	}
+	cols.Ignored = c.rest(cols)
+	return cols, im.encoders.begin(path, list, im.Missing)
 }
 
 // noted adds a complaint about the input to those already found and returns them all; other errors pass.
@@ -169,6 +207,7 @@ func (im *importer) noted(err error) error {
 // merge numbers the names of a block and keeps its events.
 func (im *importer) merge(b *importBlock) error {
 	im.agree(b)
+	im.encoders.read(im.reader.path, b)
 	im.reader.take(&im.finder, b)
 	if im.finder.Total == 0 { // nothing will be written otherwise
 		if im.table.n+len(b.src) > math.MaxInt32-1 || im.sources.len()+im.targets.len()+2*len(b.src) > math.MaxInt32-1 {
@@ -206,6 +245,10 @@ func (im *importer) agree(b *importBlock) {
 }
 
 func (im *importer) writeFeatures(feat []float32) error {
+	if len(im.encoders.readers) > 0 {
+		im.plain = append(im.plain, feat...)
+		return nil
+	}
 	if im.features == nil || len(feat) == 0 {
 		return nil
 	}

@@ -171,11 +171,7 @@ func (c *parquetColumn) key(b *importBlock, p place, v *row, x parquet.Value) ke
 			}
 			return key{num: x.Int64()}
 		case parquet.ByteArray, parquet.FixedLenByteArray:
-			text := x.ByteArray()
-			if c.uuid {
-				text = fmt.Appendf(nil, "%x-%x-%x-%x-%x", text[:4], text[4:6], text[6:8], text[8:10], text[10:16])
-			}
-			return p.key(v, c.name, b.keep(text))
+			return p.key(v, c.name, b.keep(c.text(x)))
 		case parquet.Float, parquet.Double: // how some programs keep whole numbers where others are missing
 			p.spoil(v, c.name, c.shown(x)+" as a floating-point number", "a node's name, as text or a whole number: cast the column")
 			return key{}
@@ -214,6 +210,40 @@ func (c *parquetColumn) number(p place, v *row, x parquet.Value) float32 {
 	return float32(f)
 }
 
+// cell reads a value to encode as text; null is missing. Numbers are written as briefly as they can be read back.
+func (c *parquetColumn) cell(b *importBlock, p place, v *row, x parquet.Value) []byte {
+	if x.IsNull() {
+		return nil
+	}
+	if c.unit > 0 {
+		at, _ := c.moment(p, v, x)
+		return b.keep([]byte(input.FormatTime(at, input.TimeDate)))
+	}
+	from := len(b.arena)
+	switch x.Kind() {
+	case parquet.Boolean:
+		b.arena = strconv.AppendBool(b.arena, x.Boolean())
+	case parquet.Float:
+		b.arena = strconv.AppendFloat(b.arena, float64(x.Float()), 'g', -1, 32)
+	case parquet.Double:
+		b.arena = strconv.AppendFloat(b.arena, x.Double(), 'g', -1, 64)
+	case parquet.ByteArray, parquet.FixedLenByteArray:
+		b.arena = append(b.arena, c.text(x)...)
+	default:
+		b.arena = append(b.arena, c.shown(x)...)
+	}
+	return b.arena[from:len(b.arena):len(b.arena)]
+}
+
+// text is the characters of a value that has some.
+func (c *parquetColumn) text(x parquet.Value) []byte {
+	text := x.ByteArray()
+	if c.uuid {
+		text = fmt.Appendf(nil, "%x-%x-%x-%x-%x", text[:4], text[4:6], text[6:8], text[8:10], text[10:16])
+	}
+	return text
+}
+
 // list reads the features of a row: one number, or as many as its list has.
 func (c *parquetColumn) list(b *importBlock, p place, v *row) error {
 	x, err := c.next()
@@ -241,8 +271,11 @@ func (c *parquetColumn) shown(x parquet.Value) string {
 	if x.Kind() == parquet.ByteArray {
 		return input.Quote(x.ByteArray())
 	}
-	if c.plus && x.Kind() == parquet.Int64 {
+	switch {
+	case c.plus && x.Kind() == parquet.Int64:
 		return strconv.FormatUint(x.Uint64(), 10)
+	case c.plus && x.Kind() == parquet.Int32:
+		return strconv.FormatUint(uint64(x.Uint32()), 10)
 	}
 	return x.String()
 }

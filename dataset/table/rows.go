@@ -113,6 +113,7 @@ type importBlock struct {
 	label    []float32
 	spot     []spot
 	feat     []float32 // width values a row
+	cells    [][]byte  // of columns to encode, as many a row as there are; nil where nothing is
 	width    int       // −1 until the first row
 	format   string    // of times, "" until the first row
 	arena    []byte    // names that do not lie in the text
@@ -121,7 +122,7 @@ type importBlock struct {
 
 func (b *importBlock) reset(most int, delim byte) {
 	b.src, b.dst, b.time, b.label, b.feat = b.src[:0], b.dst[:0], b.time[:0], b.label[:0], b.feat[:0]
-	b.width, b.format, b.arena, b.spot = -1, "", b.arena[:0], b.spot[:0]
+	b.width, b.format, b.arena, b.spot, b.cells = -1, "", b.arena[:0], b.spot[:0], b.cells[:0]
 	b.Block.Reset(most, delim)
 }
 
@@ -142,12 +143,15 @@ type row struct {
 	ok       bool // all values are good
 }
 
-// begin is where the features of the next row begin.
-func (b *importBlock) begin() int { return len(b.feat) }
+// begin is where the features and cells of the next row begin.
+func (b *importBlock) begin() start { return start{len(b.feat), len(b.cells)} }
 
-// add takes a row, or drops it if something is wrong with it. Its features are those from begin on.
-func (b *importBlock) add(p place, v row, begin int) {
-	n := len(b.feat) - begin
+// start is where a row begins.
+type start struct{ feat, cells int }
+
+// add takes a row, or drops it if something is wrong with it. Its features and cells are those from begin on.
+func (b *importBlock) add(p place, v row, begin start) {
+	n := len(b.feat) - begin.feat
 	if v.ok && b.width < 0 {
 		b.width, b.format = n, v.format
 	}
@@ -165,7 +169,7 @@ func (b *importBlock) add(p place, v row, begin int) {
 		b.spot = append(b.spot, spot{int32(p.Line), int32(p.Row)})
 		return
 	}
-	b.feat = b.feat[:begin]
+	b.feat, b.cells = b.feat[:begin.feat], b.cells[:begin.cells]
 }
 
 // keep copies a name that would be overwritten.

@@ -20,7 +20,7 @@ type csvRows struct {
 	names                 []string
 	delim                 byte
 	src, dst, time, label int
-	feat                  []int
+	feat, cells           []int
 }
 
 func (r *tableReader) csv(ctx context.Context) error {
@@ -41,6 +41,9 @@ func (r *tableReader) csv(ctx context.Context) error {
 	c := &csvRows{tableReader: r, names: names, delim: txt.Delim, src: at(cols.Source), dst: at(cols.Target), time: at(cols.Time), label: at(cols.Label)}
 	for _, f := range cols.EdgeFeatures {
 		c.feat = append(c.feat, at(f))
+	}
+	for _, f := range cols.Features {
+		c.cells = append(c.cells, at(f))
 	}
 	return input.InOrder(ctx, txt, c.parse, r.merge)
 }
@@ -126,6 +129,9 @@ func (c *csvRows) row(b *importBlock, p place, f [][]byte) {
 	for _, i := range c.feat {
 		b.feat = append(b.feat, p.feature(&v, c.names[i], f[i]))
 	}
+	for _, i := range c.cells {
+		b.cells = append(b.cells, f[i])
+	}
 	b.add(p, v, begin)
 }
 
@@ -192,11 +198,15 @@ func (p place) feature(v *row, column string, b []byte) float32 {
 	if !ok {
 		f, ok = input.ParseFloat(bytes.TrimSpace(b))
 	}
-	if !ok || !input.Finite(float64(float32(f))) {
+	if !ok {
+		p.spoil(v, column, input.Quote(b), wantFeature)
+	} else if !input.Finite(float64(float32(f))) {
 		p.spoil(v, column, input.Quote(b), input.WantFloat32)
 	}
 	return float32(f)
 }
+
+const wantFeature = input.WantFloat32 + "; words, dates and missing values are taken by --features and --node-features"
 
 func (p place) spoil(v *row, column, found, want string) {
 	p.Bad(column, found, want)

@@ -34,7 +34,9 @@ func (r *tableReader) jsonl(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	j := &jsonRows{tableReader: r, cols: cols, names: names, wanted: append([]string{cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures...)}
+	j := &jsonRows{tableReader: r, cols: cols, names: names,
+		wanted: slices.Concat([]string{cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures,
+			cols.Features)}
 	return input.InOrder(ctx, txt, j.parse, r.merge)
 }
 
@@ -171,7 +173,8 @@ func (j *jsonRows) parse(data []byte, b *importBlock) {
 
 // overlooked says whether a member would be read if the first object had it: any member about a node, and labels.
 func (j *jsonRows) overlooked(name string) bool {
-	return !slices.Contains(j.names, name) && (j.nodes || j.cols.Label == "" && slices.Contains(labelNames, plain(name)))
+	return !slices.Contains(j.names, name) && (j.nodes && len(j.cols.Features) == 0 || j.cols.Label == "" &&
+		slices.Contains(labelNames, plain(name)))
 }
 
 func (j *jsonRows) row(b *importBlock, p place, values [][]byte) {
@@ -198,6 +201,9 @@ func (j *jsonRows) row(b *importBlock, p place, values [][]byte) {
 	for i, name := range j.cols.EdgeFeatures {
 		j.features(b, p, &v, name, values[4+i])
 	}
+	for i, name := range j.cols.Features {
+		b.cells = append(b.cells, j.cell(p, &v, name, values[4+len(j.cols.EdgeFeatures)+i]))
+	}
 	b.add(p, v, begin)
 }
 
@@ -213,6 +219,15 @@ func (j *jsonRows) key(p place, v *row, column string, value []byte) key {
 		return key{}
 	}
 	return p.key(v, column, text)
+}
+
+// cell reads a value to encode; null and one that is not there are missing.
+func (j *jsonRows) cell(p place, v *row, column string, value []byte) []byte {
+	text, ok := scalarText(value)
+	if !ok && len(value) > 0 && value[0] != 'n' {
+		p.spoil(v, column, shown(value), "a single value")
+	}
+	return text
 }
 
 // features reads a number or a list of numbers.

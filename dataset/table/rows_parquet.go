@@ -16,7 +16,7 @@ import (
 type parquetRows struct {
 	*tableReader
 	src, dst, time, label *parquetColumn // nil for those not wanted
-	feat                  []*parquetColumn
+	feat, cells           []*parquetColumn
 }
 
 func (r *tableReader) parquet(ctx context.Context) (err error) {
@@ -59,11 +59,18 @@ func (r *tableReader) parquet(ctx context.Context) (err error) {
 		}
 		p.feat = append(p.feat, c)
 	}
+	for _, name := range cols.Features {
+		c, err := r.column(file, name, false)
+		if err != nil {
+			return err
+		}
+		p.cells = append(p.cells, c)
+	}
 	return p.groups(ctx, file)
 }
 
 func (p *parquetRows) all() []*parquetColumn {
-	cols := slices.Clone(p.feat)
+	cols := slices.Concat(p.feat, p.cells)
 	for _, c := range []*parquetColumn{p.src, p.dst, p.time, p.label} {
 		if c != nil {
 			cols = append(cols, c)
@@ -155,6 +162,13 @@ func (p *parquetRows) row(b *importBlock, at place) error {
 		if err := c.list(b, at, &v); err != nil {
 			return err
 		}
+	}
+	for _, c := range p.cells {
+		x, err := c.next()
+		if err != nil {
+			return err
+		}
+		b.cells = append(b.cells, c.cell(b, at, &v, x))
 	}
 	b.add(at, v, begin)
 	return nil

@@ -13,8 +13,9 @@ import (
 // Sheet is a table whose columns are all kept as text, for questions about events rather than events.
 type Sheet struct {
 	Columns []string // names; in JSON lines more may come with later rows
-	At      [3]int   // which of them are the source, the destination and the time
+	At      [3]int   // which of them are the source, the destination and the time; −1 for one that is not asked for
 
+	asks   Asks
 	row    func(p input.Place, values []string)
 	reader *tableReader
 	all    input.Block // problems of all rows
@@ -23,14 +24,26 @@ type Sheet struct {
 // sheetNames are those that columns of questions have first of all; otherwise they are found as in a table of events.
 var sheetNames = [3]string{"u", "i", "ts"}
 
-// ReadSheet reads a table in any form that Import takes, from in where that is not nil, and calls row with every row in order: its place, for
-// complaints, and its values, one for each of the columns known so far. If anything is wrong with the input, the error is a *input.Problems. The options' Source,
-// Target and Time name columns; the others say how the table is written.
-func ReadSheet(ctx context.Context, path string, in io.Reader, o Options, row func(p input.Place, values []string)) (*Sheet, error) {
+// Asks is what the rows of a sheet ask.
+type Asks uint8
+
+// Questions: do source and destination interact at a time, or whom does the source meet then?
+const (
+	Pairs Asks = iota
+	Sources
+)
+
+// ReadSheet reads a table in any form that Import takes, from in where that is not nil, and calls row with every row in
+// order: its place, for complaints, and its values, one for each of the columns known so far. If anything is wrong with
+// the input, the error is a *input.Problems. The options' Source, Target and Time name columns; the others say how the
+// table is written.
+func ReadSheet(
+	ctx context.Context, path string, in io.Reader, asks Asks, o Options, row func(p input.Place, values []string),
+) (*Sheet, error) {
 	if o.MaxProblems <= 0 {
 		o.MaxProblems = 20
 	}
-	s := &Sheet{row: row}
+	s := &Sheet{row: row, asks: asks}
 	s.all.Finder.Most = o.MaxProblems
 	file, err := openSheet(path, in)
 	if err != nil {
@@ -76,7 +89,15 @@ func (s *Sheet) choose(names []string) error {
 		asked        string
 		likely       []string
 		what, option string
-	}{{o.Source, sourceNames, "source", "--src"}, {o.Target, targetNames, "destination", "--dst"}, {o.Time, timeNames, "time", "--time"}} {
+	}{
+		{o.Source, sourceNames, "source", "--src"},
+		{o.Target, targetNames, "destination", "--dst"},
+		{o.Time, timeNames, "time", "--time"},
+	} {
+		if k == 1 && s.asks == Sources {
+			s.At[k] = -1
+			continue
+		}
 		likely := role.likely
 		if likely[0] != sheetNames[k] {
 			likely = append([]string{sheetNames[k]}, likely...)
@@ -88,7 +109,8 @@ func (s *Sheet) choose(names []string) error {
 		s.At[k] = slices.Index(names, name)
 	}
 	if at := s.At; at[0] == at[1] || at[0] == at[2] || at[1] == at[2] {
-		return input.FileError(s.reader.path, fmt.Sprintf("source %s, destination %s and time %s", names[at[0]], names[at[1]], names[at[2]]), "three different columns")
+		return input.FileError(s.reader.path, "the same column for two of source, destination and time: "+names[at[0]]+", "+names[at[2]],
+			"different columns")
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (s *Sheet) parquet(ctx context.Context) (err error) {
 func (s *Sheet) flat(file *parquet.File) ([]*parquetColumn, error) {
 	var columns []*parquetColumn
 	var names []string
-	var at [3]int
+	at := [3]int{-1, -1, -1}
 	for i, name := range s.Columns {
 		c, err := s.reader.column(file, name, false)
 		role := slices.Index(s.At[:], i)

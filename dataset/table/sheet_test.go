@@ -16,18 +16,18 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/input"
 )
 
-// sheet reads a table and lists its rows, as its lines and values.
-func sheet(t *testing.T, path, text string, o Options) (*Sheet, []string, error) {
+// readSheet reads a table and lists its rows, as its lines and values.
+func readSheet(t *testing.T, path, text string, o Options) (*Sheet, []string, error) {
 	t.Helper()
 	var rows []string
 	keep := func(p input.Place, values []string) {
 		rows = append(rows, fmt.Sprintf("%d/%d %q", p.Line, p.Row, values))
 	}
 	if path != "" {
-		s, err := ReadSheet(t.Context(), path, nil, o, keep)
+		s, err := ReadSheet(t.Context(), path, nil, Pairs, o, keep)
 		return s, rows, err
 	}
-	s, err := ReadSheet(t.Context(), "-", strings.NewReader(text), o, keep)
+	s, err := ReadSheet(t.Context(), "-", strings.NewReader(text), Pairs, o, keep)
 	return s, rows, err
 }
 
@@ -51,7 +51,7 @@ func TestSheetOfParquet(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Source: "who", Target: "what", Time: "when"}
-	s, rows, err := sheet(t, path, "", o)
+	s, rows, err := readSheet(t, path, "", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestSheetOfParquet(t *testing.T) {
 		t.Errorf("rows\n%s\nwant\n%s", strings.Join(rows, "\n"), strings.Join(want, "\n"))
 	}
 	o.Source = "tags"
-	if _, _, err := sheet(t, path, "", o); err == nil || !strings.Contains(err.Error(), "a nested column") {
+	if _, _, err := readSheet(t, path, "", o); err == nil || !strings.Contains(err.Error(), "a nested column") {
 		t.Errorf("a list as source: %v", err)
 	}
 	raw, err := os.ReadFile(path)
@@ -78,7 +78,7 @@ func TestSheetOfParquet(t *testing.T) {
 			t.Fatal(err)
 		}
 		var bad *input.Error
-		if _, _, err := sheet(t, path, "", Options{}); !errors.As(err, &bad) {
+		if _, _, err := readSheet(t, path, "", Options{}); !errors.As(err, &bad) {
 			t.Fatalf("cut to %d bytes: %v", cut, err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestSheetOfParquet(t *testing.T) {
 
 // Members that come later are columns too; whatever is no single value stays as it is written.
 func TestSheetOfJSONLines(t *testing.T) {
-	s, rows, err := sheet(t, "", "\n"+`{"u":"a","i":2,"ts":1.50}`+"\n\n"+`{"tag":[1, 2],"u":"b\nc","ts":"2024-05-01","i":null,"x":{"y":"z"}}`+"\n"+`{"x":true,"u":"d","i":"e","ts":1}`+"\n", Options{})
+	s, rows, err := readSheet(t, "", "\n"+`{"u":"a","i":2,"ts":1.50}`+"\n\n"+`{"tag":[1, 2],"u":"b\nc","ts":"2024-05-01","i":null,"x":{"y":"z"}}`+"\n"+`{"x":true,"u":"d","i":"e","ts":1}`+"\n", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestSheetCounts(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "u%d,v,%d,\"two\nlines\"\n", i, i)
 	}
-	_, rows, err := sheet(t, "", b.String(), Options{})
+	_, rows, err := readSheet(t, "", b.String(), Options{})
 	if len(rows) != n-1 || rows[30000] != fmt.Sprintf(`%d/%d ["u30001" "v" "30001" "two\nlines"]`, 2*30000+4, 30002) {
 		t.Errorf("%d rows, %s", len(rows), rows[30000])
 	}
@@ -117,7 +117,7 @@ func TestSheetCounts(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := ReadSheet(ctx, "-", strings.NewReader(b.String()), Options{}, func(input.Place, []string) {}); !errors.Is(err, context.Canceled) {
+	if _, err := ReadSheet(ctx, "-", strings.NewReader(b.String()), Pairs, Options{}, func(input.Place, []string) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

@@ -24,12 +24,15 @@ type Layer struct {
 var Layers = []Layer{
 	{Both, []string{"internal/arch", "internal/golden", "internal/idset", "internal/memory", "internal/mersenne", "internal/near", "internal/npy", "internal/page", "internal/paper", "internal/pcg64", "internal/pyset", "internal/stream", "internal/tensorboard", "internal/term", "internal/torchtest", "internal/whole"}},
 
+	{Both, []string{"internal/vectors"}},
+
 	{Data, []string{"event"}},
 	{Data, []string{"internal/streamtest"}},
 	{Data, []string{"index"}},
 	{Data, []string{"sample"}},
 	{Data, []string{"dataset/input"}},
-	{Data, []string{"dataset/data", "dataset/input/inputtest"}},
+	{Data, []string{"dataset/feature", "dataset/input/inputtest"}},
+	{Data, []string{"dataset/data"}},
 	{Data, []string{"dataset/catalog", "dataset/layout", "dataset/native", "dataset/synth"}},
 	{Data, []string{"dataset/fetch", "dataset/table"}},
 	{Data, []string{"dataset"}},
@@ -55,7 +58,7 @@ var Layers = []Layer{
 	{Both, []string{"internal/results"}},
 	{Both, []string{"serve"}},
 	{Both, []string{"."}},
-	{Both, []string{"internal/demo"}},
+	{Both, []string{"internal/demo", "internal/report"}},
 	{Both, []string{"cmd/*"}},
 }
 
@@ -71,8 +74,9 @@ const Catalogue = "models/models.go"
 // DefaultModel may be named: it is what a user gets who names none.
 const DefaultModel = "dygmamba"
 
-// NamesModels lists who may name models all the same: the models themselves, the tour, and the paper's own tables.
-var NamesModels = []string{"models", "models/*", "internal/demo", "internal/paper"}
+// NamesModels lists who may name models all the same: the models themselves, the tour, the paper's own tables, and a format of files that is
+// called like the model it was published with.
+var NamesModels = []string{"models", "models/*", "internal/demo", "internal/paper", "dataset/layout"}
 
 // Outside lists what may be imported from other modules, and by whom. Nothing else comes in without its line here.
 // Test files may import every module of this table.
@@ -81,7 +85,7 @@ var Outside = map[string][]string{
 	"golang.org/x/term":                {"internal/term"},
 	"github.com/spf13/cobra":           {"cmd/*"},
 	"github.com/spf13/pflag":           {"cmd/*"},
-	"github.com/parquet-go/parquet-go": {"dataset/table"},
+	"github.com/parquet-go/parquet-go": {"dataset/table", "internal/vectors"},
 	"github.com/nlpodyssey/gopickle":   {"checkpoint"},
 	"github.com/ebitengine/purego":     {"device/cuda"},
 	"gonum.org/v1/plot":                {"cmd/*"},

@@ -30,3 +30,11 @@ func (s *Set) Add(id int32) bool {
 	s.far[id] = true
 	return true
 }
+
+// Has says whether id was added.
+func (s *Set) Has(id int32) bool {
+	if word := int(id / 64); word < len(s.bits) && s.bits[word]&(1<<(id%64)) != 0 {
+		return true
+	}
+	return s.far[id]
+}

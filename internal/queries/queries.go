@@ -47,11 +47,15 @@ func NewAsker(set *dataset.Set) *Asker { return &Asker{set, map[string]event.Nod
 
 // One reads a single query; where is where it was asked, for complaints.
 func (k *Asker) One(where, u, i, ts string) (Question, error) {
+	return k.one(where, Columns, [3]string{u, i, ts})
+}
+
+func (k *Asker) one(where string, names, values [3]string) (Question, error) {
 	var bad dataset.Problems
 	q := k.question(func(column, found, want string) {
 		bad.Total++
 		bad.List = append(bad.List, &dataset.InputError{File: where, Row: -1, Column: column, Found: found, Want: want})
-	}, Columns, [3]string{u, i, ts})
+	}, names, values)
 	if bad.Total > 0 {
 		return q, &bad
 	}
@@ -64,9 +68,13 @@ type Table struct {
 	Extra     []string // names of the columns beside source, destination and time
 }
 
-// Read reads questions from a table in any form that can be imported; "-" is standard input. The options name its columns where they
-// are not called u, i and ts or as an import would guess.
+// Read reads questions from a table in any form that can be imported; "-" is standard input. The options name its columns
+// where they are not called u, i and ts or as an import would guess.
 func (k *Asker) Read(ctx context.Context, path string, stdin io.Reader, o dataset.ImportOptions) (Table, error) {
+	return k.read(ctx, path, stdin, dataset.AsksPairs, o)
+}
+
+func (k *Asker) read(ctx context.Context, path string, stdin io.Reader, asks dataset.SheetAsks, o dataset.ImportOptions) (Table, error) {
 	var t Table
 	in := stdin
 	if path != "-" {
@@ -74,28 +82,30 @@ func (k *Asker) Read(ctx context.Context, path string, stdin io.Reader, o datase
 	}
 	var rows [][]string
 	var places []dataset.Place
-	sheet, err := dataset.ReadSheet(ctx, path, in, o, func(p dataset.Place, values []string) {
+	sheet, err := dataset.ReadSheet(ctx, path, in, asks, o, func(p dataset.Place, values []string) {
 		rows, places = append(rows, values), append(places, p)
 	})
 	if sheet == nil {
 		return t, err
 	}
-	at := sheet.At
-	var names [3]string
-	for role, c := range at {
-		names[role] = sheet.Columns[c]
-	}
+	names := three(sheet.Columns, sheet.At)
 	for i, values := range rows {
-		var three [3]string
-		for role, c := range at {
-			three[role] = values[c]
-		}
-		q := k.question(places[i].Bad, names, three)
-		q.Extra = extra(values, at, len(sheet.Columns))
+		q := k.question(places[i].Bad, names, three(values, sheet.At))
+		q.Extra = extra(values, sheet.At, len(sheet.Columns))
 		t.Questions = append(t.Questions, q)
 	}
-	t.Extra = extra(sheet.Columns, at, len(sheet.Columns))
+	t.Extra = extra(sheet.Columns, sheet.At, len(sheet.Columns))
 	return t, sheet.Err()
+}
+
+// three are the values at three places; one that is nowhere is empty.
+func three(values []string, at [3]int) (list [3]string) {
+	for role, c := range at {
+		if c >= 0 {
+			list[role] = values[c]
+		}
+	}
+	return list
 }
 
 // extra are the values that are none of the three; those that a row is too short for are empty.
@@ -113,14 +123,16 @@ func extra(values []string, at [3]int, columns int) []string {
 	return rest
 }
 
-// question reads one row; bad hears what is wrong with the columns of these names.
+// question reads one row; bad hears what is wrong with the columns of these names. One without a name for the destination asks for none.
 func (k *Asker) question(bad func(column, found, want string), names, values [3]string) Question {
 	q := Question{U: strings.TrimSpace(values[0]), I: strings.TrimSpace(values[1]), TS: strings.TrimSpace(values[2])}
 	var ok bool
 	if q.Src, ok = k.node(q.U, true); !ok {
 		bad(names[0], strconv.Quote(values[0]), k.wantNode())
 	}
-	if q.Dst, ok = k.node(q.I, false); !ok {
+	if names[1] == "" {
+		q.I = ""
+	} else if q.Dst, ok = k.node(q.I, false); !ok {
 		bad(names[1], strconv.Quote(values[1]), k.wantNode())
 	}
 	if q.Time, ok = k.time(q.TS); !ok {
@@ -174,50 +186,3 @@ func (k *Asker) wantTime() string {
 	}
 	return "a finite number, in the unit of the data"
 }
-
-// Swapped are the questions whose source only ever was a destination and whose destination only a source, where nodes are of two kinds: those
-// who ask may have mixed up the columns.
-func (k *Asker) Swapped(questions []Question) (list []Question) {
-	if !k.set.Bipartite {
-		return nil
-	}
-	if k.set.Names.Sources() == 0 {
-		return k.swappedRoles(questions)
-	}
-	for _, q := range questions {
-		_, asSource := k.set.Names.Source(q.I)
-		_, asTarget := k.set.Names.Target(q.U)
-		if asSource && asTarget && k.stranger(q.Src) && k.stranger(q.Dst) {
-			list = append(list, q)
-		}
-	}
-	return list
-}
-
-// swappedRoles is Swapped where both kinds of nodes share one set of names.
-func (k *Asker) swappedRoles(questions []Question) (list []Question) {
-	const source, target = 1, 2
-	roles := map[event.Node]uint8{} // of those asked about
-	for _, q := range questions {
-		roles[q.Src], roles[q.Dst] = 0, 0
-	}
-	note := func(n event.Node, role uint8) {
-		if was, asked := roles[n]; asked {
-			roles[n] = was | role
-		}
-	}
-	all := k.set.Log.All()
-	for i := range all.Len() {
-		note(all.Src[i], source)
-		note(all.Dst[i], target)
-	}
-	for _, q := range questions {
-		if roles[q.Src] == target && roles[q.Dst] == source {
-			list = append(list, q)
-		}
-	}
-	return list
-}
-
-// stranger says whether a node was made up for a name that the set does not have.
-func (k *Asker) stranger(n event.Node) bool { return int(n) >= k.set.NumNodes() }

@@ -159,3 +159,42 @@ func TestSwapped(t *testing.T) {
 		t.Errorf("one kind of nodes: %+v", got)
 	}
 }
+
+// A list of candidates is one name a line, or a column of a table; a name that comes twice is one.
+func TestCandidates(t *testing.T) {
+	set := periodic(t)
+	for _, text := range []string{"v2\nv1\nv2\n\nnew one\n", "\xef\xbb\xbfnote, i \nx,v2\n,v1\n\"\",new one\n"} {
+		got, err := NewAsker(set).Candidates("-", strings.NewReader(text))
+		if err != nil || len(got) != 3 || got[0].Name != "v2" || got[2].Name != "new one" {
+			t.Fatalf("%q gives %v, %v", text, got, err)
+		}
+		if v1, _ := set.Names.Target("v1"); got[1].Node != v1 || int(got[2].Node) < set.NumNodes() {
+			t.Errorf("%q gives %v", text, got)
+		}
+	}
+	for text, want := range map[string]string{
+		"":            "no names",
+		"i\n":         "no names",
+		"i,x\n,5\n":   `line 2 (row 1), column i: found ""`,
+		"v1\nv1,v2\n": "line 2 (row 2): found 2 columns; want one name in each line",
+	} {
+		_, err := NewAsker(set).Candidates("-", strings.NewReader(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives %v, want %q", text, err, want)
+		}
+	}
+}
+
+// Whoever asks whom a source meets needs no destination.
+func TestOpenSources(t *testing.T) {
+	k := NewAsker(periodic(t))
+	table, err := k.ReadSources(t.Context(), "-", strings.NewReader("ts,i,u\n5,no one,u1\n"), dataset.ImportOptions{})
+	got := table.Questions
+	if err != nil || len(got) != 1 || got[0].U != "u1" || got[0].Time != 5 || got[0].Dst != 0 || !slices.Equal(table.Extra, []string{"i"}) {
+		t.Errorf("got %+v, %v", table, err)
+	}
+	_, err = k.ReadSources(t.Context(), "-", strings.NewReader("u\nu1\n"), dataset.ImportOptions{})
+	if err == nil || !strings.Contains(err.Error(), "want one for the time") {
+		t.Errorf("without times: %v", err)
+	}
+}

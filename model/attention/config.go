@@ -7,6 +7,7 @@ package attention
 import (
 	"fmt"
 
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -15,7 +16,8 @@ type Config struct {
 	Node, Edge, Time         int // widths of what describes a node, an event, a time
 	Layers, Heads, Neighbors int
 	Dropout                  float64
-	Strategy                 string // of sample.NewPicker
+	Strategy                 string  // of sample.PickerOptions
+	Scale                    float64 // the same
 }
 
 // Query is the width of a query: a node and the time since it is asked about, which is none.
@@ -24,9 +26,9 @@ func (c Config) Query() int { return c.Node + c.Time }
 // Key is the width of a key: a neighbour, the event and the time since.
 func (c Config) Key() int { return c.Node + c.Edge + c.Time }
 
-// Draws lists what the layers look at: for the sources, and the same for the destinations. A node is first described by
-// the layers below, then its neighbours are drawn, then these are described by the layers below; that is the order in which
-// the reference draws neighbours at random.
+// Draws lists what the layers look at: for the sources, and the same for the destinations. A node is first described
+// by the layers below, then its neighbours are drawn, then these are described by the layers below; that is the order
+// in which the reference draws neighbours at random.
 func (c Config) Draws() []sample.Draw {
 	return c.draws(c.draws(nil, sample.Src, c.Layers), sample.Dst, c.Layers)
 }
@@ -45,28 +47,30 @@ func count(layers int) int { return 1<<layers - 1 }
 
 // Picker chooses neighbours in the way that Strategy says.
 func (c Config) Picker() (sample.Picker, error) {
-	return sample.NewPicker(sample.PickerOptions{Strategy: c.Strategy})
+	return sample.NewPicker(sample.PickerOptions{Strategy: c.Strategy, Scale: c.Scale})
 }
 
 // Check says what is wrong with c, under the names of settings.
 func (c Config) Check() error {
-	const wide, deep = 1 << 16, 8 // as many draws as 2 to the number of layers
-	for _, p := range []struct {
-		key         string
-		value, most int
-	}{
-		{"node_feat_dim", c.Node, wide}, {"edge_feat_dim", c.Edge, wide}, {"time_feat_dim", c.Time, wide},
-		{"num_layers", c.Layers, deep}, {"num_heads", c.Heads, wide}, {"num_neighbors", c.Neighbors, wide},
-	} {
-		if p.value < 1 || p.value > p.most {
-			return fmt.Errorf("%s is %d, must be at least 1 and at most %d", p.key, p.value, p.most)
-		}
+	const deep = 8 // there are about 2 to the number of layers draws
+	err := model.CheckSizes(
+		model.Size{Key: "node_feat_dim", Value: c.Node, Most: model.Wide},
+		model.Size{Key: "edge_feat_dim", Value: c.Edge, Most: model.Wide},
+		model.Size{Key: "time_feat_dim", Value: c.Time, Most: model.Wide},
+		model.Size{Key: "num_layers", Value: c.Layers, Most: deep},
+		model.Size{Key: "num_heads", Value: c.Heads, Most: model.Wide},
+		model.Size{Key: "num_neighbors", Value: c.Neighbors, Most: model.Wide},
+	)
+	if err != nil {
+		return err
 	}
 	switch {
 	case c.Time < 2:
 		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.Time)
 	case c.Query()%c.Heads != 0:
 		return fmt.Errorf("num_heads is %d, must divide node_feat_dim + time_feat_dim = %d", c.Heads, c.Query())
+	case !(c.Scale > 0):
+		return fmt.Errorf("time_scaling_factor is %v, must be above 0", c.Scale)
 	case !(c.Dropout >= 0 && c.Dropout < 1):
 		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
 	}
@@ -89,10 +93,10 @@ func (c Config) Brief() string {
 func (c Config) Conditions(exactTimes bool) []string {
 	var list []string
 	if c.Strategy != sample.Recent {
-		list = append(list, "neighbours are drawn at random: what one query is shown depends on how many were asked before it")
+		list = append(list, "neighbours are drawn at random: what a query is shown depends on how many came before it")
 	}
 	if c.Layers > 1 && !exactTimes {
-		list = append(list, "neighbours of neighbours are looked up at times rounded to float32, which may be later than the meeting")
+		list = append(list, "neighbours of neighbours are looked up at times rounded to float32, which may be too late")
 	}
 	return list
 }

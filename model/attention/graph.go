@@ -53,7 +53,8 @@ func (g *Graph) Embed(tp *grad.Tape, memory *tensor.Tensor) *tensor.Tensor {
 	return g.embed(tp, &g.roots, g.cfg.Layers, 0)
 }
 
-// Weigh is Embed, and for each draw of the plan how much its neighbours count, [rows, Neighbors], on the mean over heads.
+// Weigh is Embed, and for each draw of the plan how much its neighbours count, [rows, Neighbors], on the mean over
+// heads.
 func (g *Graph) Weigh(tp *grad.Tape, memory *tensor.Tensor) (*tensor.Tensor, []*tensor.Tensor) {
 	g.memory, g.weights = memory, make([]*tensor.Tensor, 2*len(g.hops))
 	z := g.embed(tp, &g.roots, g.cfg.Layers, 0)

@@ -1,23 +1,15 @@
 package attention
 
-import (
-	"fmt"
+import "github.com/dygmamba/dygmamba/model"
 
-	"github.com/dygmamba/dygmamba/model"
-)
-
-// FromTensors is what the shapes of a checkpoint's tensors tell of layers in a scope: their widths, and how many there are.
-func FromTensors(shapes map[string][]int, scope string) (c Config, err error) {
-	layer := func(l int) string { return fmt.Sprintf("%s.temporal_conv_layers.%d.key_projection.weight", scope, l) }
-	d := model.NewDims("temporal graph attention", shapes)
-	query, key := d.Matrix(layer(0))                          // [node+time, node+edge+time]
-	node, _ := d.Matrix(scope + ".merge_layers.0.fc2.weight") // [node, node]
-	if d.Err() != nil {
-		return c, d.Err()
-	}
-	c.Node, c.Time, c.Edge = node, query-node, key-query
-	for c.Layers = 1; shapes[layer(c.Layers)] != nil; {
-		c.Layers++
-	}
-	return c, nil
+// FromTensors is what the shapes of a checkpoint's tensors tell of layers in a scope: their widths, and how many there
+// are. Of heads and neighbours they tell nothing.
+func FromTensors(d *model.Dims, scope string) (c Config) {
+	layers := scope + ".temporal_conv_layers."
+	query, key := d.Matrix(layers + "0.key_projection.weight") // [node+time, node+edge+time]
+	c.Node, _ = d.Matrix(scope + ".merge_layers.0.fc2.weight") // [node, node]
+	c.Time = d.Less(layers+"0.key_projection.weight", query, c.Node, "the node's width")
+	c.Edge = d.Less(layers+"0.key_projection.weight", key, query, "the query's width")
+	c.Layers = d.Count(layers + "%d.key_projection.weight")
+	return c
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// events is what will be told of a batch's k events: to each of the 2k nodes that took part, sources first, then destinations.
+// events is what will be told of a batch's k events: to each of the 2k nodes that took part, sources first, then
+// destinations.
 type events struct {
 	nodes device.Ints    // [2k] rows in the tables
 	last  device.Ints    // [2k] the same, −1 where a node gets a later message

@@ -1,9 +1,9 @@
 // Package messages answers: what does a node remember, and what has it been told since?
 //
-// It is the memory of TGN (Rossi et al., Temporal Graph Networks for Deep Learning on Dynamic Graphs, 2020) in the form
-// that TGN, JODIE and DyRep share: every event leaves a message with both of its nodes, and a cell makes a node's new memory of the last
-// message and the old memory when the node occurs again. What is asked about a node in between sees the memory that it
-// would have, see Now.
+// It is the memory of TGN (Rossi et al., Temporal Graph Networks for Deep Learning on Dynamic Graphs, 2020) in the
+// form that TGN, JODIE and DyRep share: every event leaves a message with both of its nodes, and a cell makes a
+// node's new memory of the last message and the old memory when the node occurs again. What is asked about a node in
+// between sees the memory that it would have, see Now.
 package messages
 
 import (
@@ -12,6 +12,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -35,14 +36,13 @@ func (c Config) Message() int { return 2*c.Node + c.Time + c.Edge }
 
 // Check says what is wrong with c, under the names of settings.
 func (c Config) Check() error {
-	const wide = 1 << 16
-	for _, p := range []struct {
-		key   string
-		value int
-	}{{"node_feat_dim", c.Node}, {"edge_feat_dim", c.Edge}, {"time_feat_dim", c.Time}} {
-		if p.value < 1 || p.value > wide {
-			return fmt.Errorf("%s is %d, must be at least 1 and at most %d", p.key, p.value, wide)
-		}
+	err := model.CheckSizes(
+		model.Size{Key: "node_feat_dim", Value: c.Node, Most: model.Wide},
+		model.Size{Key: "edge_feat_dim", Value: c.Edge, Most: model.Wide},
+		model.Size{Key: "time_feat_dim", Value: c.Time, Most: model.Wide},
+	)
+	if err != nil {
+		return err
 	}
 	if c.Time < 2 {
 		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.Time)
@@ -109,13 +109,15 @@ func (m *Memory) Shape(b *sample.Batch) uint64 {
 	return grad.Key(uint64(m.state.Moves()), uint64(b.Events.Len()))
 }
 
-// Load uploads which nodes the batch is about, and what will be told of its events. It comes before anything is computed.
+// Load uploads which nodes the batch is about, and what will be told of its events. It comes before anything is
+// computed.
 func (m *Memory) Load(tp *grad.Tape, b *sample.Batch) {
 	m.rows = m.loadRows(tp, b.Distinct.Nodes)
 	m.LoadEvents(tp, b)
 }
 
-// loadRows uploads where nodes stand in the tables. One that is new to them counts as never seen, which is a row of zeros.
+// loadRows uploads where nodes stand in the tables. One that is new to them counts as never seen, which is a row of
+// zeros.
 func (m *Memory) loadRows(tp *grad.Tape, nodes ...[]int32) device.Ints {
 	m.host = m.host[:0]
 	for _, list := range nodes {
@@ -129,9 +131,9 @@ func (m *Memory) loadRows(tp *grad.Tape, nodes ...[]int32) device.Ints {
 	return tp.Ints(m.host)
 }
 
-// Now is what the batch's distinct nodes would remember if they occurred now: memories [distinct, node] with the last message
-// applied, and the time of that message, or of the last one applied before, [distinct, 2]. Nothing is changed; a gradient
-// flows into the cell and no further.
+// Now is what the batch's distinct nodes would remember if they occurred now: memories [distinct, node] with the last
+// message applied, and the time of that message, or of the last one applied before, [distinct, 2]. Nothing is
+// changed; a gradient flows into the cell and no further.
 func (m *Memory) Now(tp *grad.Tape) (memory, updated *tensor.Tensor) {
 	m.now, m.nowAt = m.apply(tp, m.rows)
 	return m.now, m.nowAt
@@ -154,9 +156,9 @@ func choose(tp *grad.Tape, told, x, y *tensor.Tensor) *tensor.Tensor {
 	return grad.Add(tp, grad.Mul(tp, x, told), rest)
 }
 
-// AppendTime appends a time in two parts: rounded to float32, and what is lost by that. The reference programs lose it, so
-// unless times are exact the second part is 0. The difference of two times is the sum of the differences of their parts,
-// so that it has the precision of the difference, not that of the times.
+// AppendTime appends a time in two parts: rounded to float32, and what is lost by that. The reference programs lose
+// it, so unless times are exact the second part is 0. The difference of two times is the sum of the differences of
+// their parts, so that it has the precision of the difference, not that of the times.
 func (m *Memory) AppendTime(list []float32, t float64) []float32 {
 	rounded, rest := float32(t), float32(0)
 	if m.cfg.ExactTimes && !math.IsInf(float64(rounded), 0) {

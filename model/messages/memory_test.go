@@ -15,8 +15,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// halves is a cell whose new memory tells everything that went into it: half of the message's first columns, and a quarter of
-// the old memory.
+// halves is a cell whose new memory tells everything that went into it: half of the message's first columns, and a
+// quarter of the old memory.
 type halves struct{ node int }
 
 func (c halves) Forward(tp *grad.Tape, x, h *tensor.Tensor) *tensor.Tensor {
@@ -113,7 +113,8 @@ func stream(t *testing.T, n int, times func(i int) float64) *event.Log {
 	return log
 }
 
-// TestMemory compares with the long way, batch by batch, whether events are remembered in the step that asked or on their own.
+// TestMemory compares with the long way, batch by batch, whether events are remembered in the step that asked or on
+// their own.
 func TestMemory(t *testing.T) {
 	const nodes, dim = 8, 2
 	dev := cpu.New(cpu.Options{Threads: 2})
@@ -143,7 +144,9 @@ func TestMemory(t *testing.T) {
 				m := New(dev, 3, c, halves{dim}, time, features)
 				defer m.Close()
 				m.Grow(nodes)
-				long := &record{c, freq, map[event.Node][]float64{}, map[event.Node]float64{}, map[event.Node]letter{}, edge}
+				long := &record{
+					c, freq, map[event.Node][]float64{}, map[event.Node]float64{}, map[event.Node]letter{}, edge,
+				}
 				tp := grad.NewTape(dev, true)
 				defer tp.Close()
 				for events := range log.Batches(0, log.Len(), 12) {
@@ -219,8 +222,8 @@ func compareTables(t *testing.T, long *record, m *Memory) {
 	}
 }
 
-// TestRoundedTimes: the reference keeps times in float32, and what is imported loses nothing, though Unix times in float32
-// are two minutes apart.
+// TestRoundedTimes: the reference keeps times in float32, and what is imported loses nothing, though Unix times in
+// float32 are two minutes apart.
 func TestRoundedTimes(t *testing.T) {
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()

@@ -44,6 +44,14 @@ func TestBadModels(t *testing.T) {
 			"answers each query alone", "alone with",
 		},
 		{
+			"shares too much", func(m *toy) model.Model { return &careless{m} },
+			"answers the same when work is shared", "when work is shared",
+		},
+		{
+			"only seems to have sides", func(m *toy) model.Model { return &torn{m} },
+			"answers the same when work is shared", "when nodes are described alone",
+		},
+		{
 			"notes questions", func(m *toy) model.Model { return &curious{m} },
 			"remembers in Commit alone", "a question changes",
 		},
@@ -208,6 +216,26 @@ func (m *average) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 		b.Rows[0].Delta[i] -= mean
 	}
 	return m.toy.Embed(tp, b)
+}
+
+// careless takes one side for the other where it shares.
+type careless struct{ *toy }
+
+func (m *careless) Share(tp *grad.Tape, b *sample.Batch) model.Embedding {
+	e := m.Embed(tp, b)
+	e.Src, e.Dst = e.Dst, e.Src
+	return e
+}
+
+// torn describes sources and destinations differently.
+type torn struct{ *toy }
+
+func (m *torn) Sided() {}
+
+func (m *torn) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
+	e := m.toy.Embed(tp, b)
+	e.Dst = grad.Scale(tp, e.Dst, 2)
+	return e
 }
 
 // curious remembers who was asked about.

@@ -27,6 +27,7 @@ var promises = []promise{
 	{"answers every query", answers},
 	{"says the same again", repeats},
 	{"answers each query alone", alone},
+	{"answers the same when work is shared", shares},
 	{"does not know the answer", unaware},
 	{"sees nothing of its own instant or later", blind},
 	{"declares what it depends on", declares},

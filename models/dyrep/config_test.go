@@ -52,7 +52,8 @@ func TestPresets(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := s.Config.(*Config)
-		if diff := cmp.Diff([]any{tt.dropout, tt.strategy, tt.epochs, tt.order}, []any{c.Dropout, c.Strategy, s.Training.Epochs, s.Order}); diff != "" {
+		want := []any{tt.dropout, tt.strategy, tt.epochs, tt.order}
+		if diff := cmp.Diff(want, []any{c.Dropout, c.Strategy, s.Training.Epochs, s.Order}); diff != "" {
 			t.Errorf("%s on %s: %s", tt.preset, tt.data, diff)
 		}
 	}
@@ -107,7 +108,8 @@ func TestConfigFromTensors(t *testing.T) {
 	for _, bank := range []string{"0.memory_bank.", "0.memory_updater.memory_bank."} {
 		shapes[bank+"node_memories"], shapes[bank+"node_last_updated_times"] = []int{185, 24}, []int{185}
 	}
-	shapes["0.embedding_module.time_encoder.w.weight"], shapes["0.embedding_module.time_encoder.w.bias"] = []int{8, 1}, []int{8}
+	shapes["0.embedding_module.time_encoder.w.weight"] = []int{8, 1}
+	shapes["0.embedding_module.time_encoder.w.bias"] = []int{8}
 	base, err := Factory.Spec("released", model.Data{})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +125,8 @@ func TestConfigFromTensors(t *testing.T) {
 		t.Error("a setting that contradicts the shapes was taken")
 	}
 	delete(shapes, "1.fc2.bias")
-	if _, err := Factory.FromTensors(base, shapes, "num_heads=4", "num_neighbors=7"); err == nil || !strings.Contains(err.Error(), "1.fc2.bias is missing") {
+	_, err = Factory.FromTensors(base, shapes, "num_heads=4", "num_neighbors=7")
+	if err == nil || !strings.Contains(err.Error(), "1.fc2.bias is missing") {
 		t.Errorf("a missing tensor: %v", err)
 	}
 	if _, err := Factory.FromTensors(base, map[string][]int{"x": {1}}); err == nil {

@@ -1,8 +1,8 @@
-// Package dyrep is DyRep in the form of the common memory framework (Trivedi et al., DyRep: Learning Representations over
-// Dynamic Graphs, ICLR 2019).
+// Package dyrep is DyRep in the form of the common memory framework (Trivedi et al., DyRep: Learning Representations
+// over Dynamic Graphs, ICLR 2019).
 //
-// Every node has a memory, which a recurrent cell changes with the messages of its events, and which is all that describes
-// it. What the other node of an event says in a message is what attention finds among those that it met.
+// Every node has a memory, which a recurrent cell changes with the messages of its events, and which is all that
+// describes it. What the other node of an event says in a message is what attention finds among those that it met.
 package dyrep
 
 import (
@@ -20,6 +20,7 @@ import (
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "memories of nodes that hear of each other's neighbours (DyRep)",
 	Default: Default, Presets: presets, Prefer: preferred, Shapes: configFromTensors, Table: table, Ignore: ignored,
+	Released: released,
 	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
 	Imported:  func(c *Config) { c.ExactTimes = true },
 	Remembers: true, InArrival: []string{"released", "paper"},

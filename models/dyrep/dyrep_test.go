@@ -17,4 +17,4 @@ func TestSlopes(t *testing.T) {
 
 func TestSteps(t *testing.T) { modeltest.Steps(t, Factory, "num_neighbors=5") }
 
-func TestDraws(t *testing.T) { modeltest.StartsLikePyTorch(t, Factory, "dyrep") }
+func TestStartsLikePyTorch(t *testing.T) { modeltest.StartsLikePyTorch(t, Factory, "dyrep") }

@@ -112,6 +112,9 @@ func (m *Model) Params() *nn.Params { return m.params }
 // Head scores the two nodes together.
 func (m *Model) Head() model.Head { return m.head }
 
+// Sided says that each node is described alone, whichever side of a query it is on.
+func (m *Model) Sided() {}
+
 // Close gives the weights' and the features' memory back.
 func (m *Model) Close() {
 	m.params.Close()

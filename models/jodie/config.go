@@ -37,7 +37,7 @@ func (c Config) Check() error {
 
 // Notes are what a user should know before training.
 func (c Config) Notes() []string {
-	return []string{"the time encoder of JODIE stays as it began: messages are not learned through, as in the released program"}
+	return []string{"the time encoder stays as it began: messages are not learned through, as in the released program"}
 }
 
 // Brief is the settings in a few words.

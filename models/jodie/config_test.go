@@ -49,7 +49,8 @@ func TestPresets(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := s.Config.(*Config)
-		if diff := cmp.Diff([]any{tt.dropout, tt.epochs, tt.order}, []any{c.Dropout, s.Training.Epochs, s.Order}); diff != "" {
+		want := []any{tt.dropout, tt.epochs, tt.order}
+		if diff := cmp.Diff(want, []any{c.Dropout, s.Training.Epochs, s.Order}); diff != "" {
 			t.Errorf("%s on %s: %s", tt.preset, tt.data, diff)
 		}
 	}
@@ -114,7 +115,8 @@ func TestConfigFromTensors(t *testing.T) {
 		t.Error("a setting that contradicts the shapes was taken")
 	}
 	delete(shapes, "1.fc2.bias")
-	if _, err := Factory.FromTensors(base, shapes); err == nil || !strings.Contains(err.Error(), "1.fc2.bias is missing") {
+	_, err = Factory.FromTensors(base, shapes)
+	if err == nil || !strings.Contains(err.Error(), "1.fc2.bias is missing") {
 		t.Errorf("a missing tensor: %v", err)
 	}
 	if _, err := Factory.FromTensors(base, map[string][]int{"x": {1}}); err == nil {

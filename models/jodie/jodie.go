@@ -1,8 +1,8 @@
 // Package jodie is JODIE in the form of the common memory framework (Kumar et al., Predicting Dynamic Embedding
 // Trajectory in Temporal Interaction Networks, KDD 2019).
 //
-// Every node has a memory, which a recurrent cell changes with the messages of its events. Between events it drifts: the
-// longer ago the last one was, the further a linear map moves it.
+// Every node has a memory, which a recurrent cell changes with the messages of its events. Between events it drifts:
+// the longer ago the last one was, the further a linear map moves it.
 package jodie
 
 import (
@@ -21,6 +21,7 @@ import (
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "memories of nodes that drift with time (JODIE)",
 	Default: Default, Presets: presets, Prefer: preferred, Shapes: configFromTensors, Table: table, Ignore: ignored,
+	Released: released,
 	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
 	Imported:  func(c *Config) { c.ExactTimes = true },
 	Remembers: true, InArrival: []string{"released", "paper"},
@@ -102,8 +103,8 @@ func (m *Model) Close() {
 	m.memory.Close()
 }
 
-// Embed describes both nodes by what they remember, moved on to the query's time: M ⊙ (1 + w·Δ + b) with Δ the time since
-// the last message, in standard deviations from the usual wait.
+// Embed describes both nodes by what they remember, moved on to the query's time: M ⊙ (1 + w·Δ + b) with Δ the time
+// since the last message, in standard deviations from the usual wait.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 	in := &m.input
 	m.memory.Load(tp, b)
@@ -153,20 +154,23 @@ func (m *Model) Shape(b *sample.Batch) uint64 { return m.memory.Shape(b) }
 
 // configFromTensors is base changed to what the shapes of a checkpoint's tensors tell: all widths.
 func configFromTensors(base Config, shapes map[string][]int) (Config, error) {
-	message, node := "0.memory_updater.memory_updater.weight_ih", "0.memory_updater.memory_updater.weight_hh"
 	d := model.NewDims("JODIE", shapes)
-	_, width := d.Matrix(message)                  // [node, 2·node+time+edge]
-	dim, _ := d.Matrix(node)                       // [node, node]
+	const cell = "0.memory_updater.memory_updater.weight_ih"
+	node, message := d.Matrix(cell)                // [node, 2·node+time+edge]
 	time, _ := d.Matrix("0.time_encoder.w.weight") // [time, 1]
+	edge := d.Less(cell, message, 2*node+time, "two memories and a time code of")
 	if d.Err() != nil {
 		return base, d.Err()
 	}
-	base.NodeDim, base.TimeDim, base.EdgeDim = dim, time, width-2*dim-time
+	base.NodeDim, base.TimeDim, base.EdgeDim = node, time, edge
 	return base, nil
 }
 
 // table lists the model's parameters under the names and in the order of the released program's checkpoints.
 func table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
+
+// released is what ignored tells of.
+func released(_, state []tensor.Named) []tensor.Named { return messages.Released(state) }
 
 // ignored tells memories in a released checkpoint, which are observed again.
 func ignored(name string) bool {

@@ -15,4 +15,4 @@ func TestSlopes(t *testing.T) { modeltest.Slopes(t, Factory, []string{"0.time_en
 
 func TestSteps(t *testing.T) { modeltest.Steps(t, Factory, "dropout=0.2") }
 
-func TestDraws(t *testing.T) { modeltest.StartsLikePyTorch(t, Factory, "jodie") }
+func TestStartsLikePyTorch(t *testing.T) { modeltest.StartsLikePyTorch(t, Factory, "jodie") }

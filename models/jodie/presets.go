@@ -6,8 +6,8 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 )
 
-// best holds the dropout of the released program's best configurations, by lower-case name of the data set; the paper took
-// them over.
+// best holds the dropout of the released program's best configurations, by lower-case name of the data set; the paper
+// took them over.
 var best = map[string]float64{
 	"wikipedia": 0.1,
 	"reddit":    0.1,

@@ -119,9 +119,10 @@ func TestShiftsTravel(t *testing.T) {
 	}
 	other = build(1000)
 	was := other.shifts
+	infinite := tensor.Named{Name: shiftsName, Shape: []int{2, 2}, Data: []float32{1, 1, 1, float32(math.Inf(1))}}
 	for what, state := range map[string][]tensor.Named{
 		"no shifts": one.memory.Snapshot(), "shifts only": {one.saved()},
-		"infinite shifts": append(one.memory.Snapshot(), tensor.Named{Name: shiftsName, Shape: []int{2, 2}, Data: []float32{1, 1, 1, float32(math.Inf(1))}}),
+		"infinite shifts": append(one.memory.Snapshot(), infinite),
 	} {
 		if err := other.Restore(state); err == nil || other.shifts != was {
 			t.Errorf("%s: %v, shifts %v", what, err, other.shifts)

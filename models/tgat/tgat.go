@@ -56,6 +56,9 @@ func New(env model.Env, c Config) (*Model, error) {
 		m.Close()
 		return nil, err
 	}
+	if c.FreezeTime {
+		m.params.Freeze("0.time_encoder.")
+	}
 	return m, nil
 }
 
@@ -77,6 +80,9 @@ func (m *Model) Params() *nn.Params { return m.params }
 
 // Head scores the two nodes together.
 func (m *Model) Head() model.Head { return m.head }
+
+// Sided says that each node is described alone, whichever side of a query it is on.
+func (m *Model) Sided() {}
 
 // Close gives all memory back.
 func (m *Model) Close() {
@@ -104,9 +110,10 @@ func (m *Model) Weigh(tp *grad.Tape, b *sample.Batch) (model.Embedding, []*tenso
 // configFromTensors is base changed to what the shapes of a checkpoint's tensors tell: widths and layers. They tell
 // neither heads nor neighbours.
 func configFromTensors(base Config, shapes map[string][]int) (Config, error) {
-	found, err := attention.FromTensors(shapes, "0")
-	if err != nil {
-		return base, err
+	d := model.NewDims("TGAT", shapes)
+	found := attention.FromTensors(d, "0")
+	if d.Err() != nil {
+		return base, d.Err()
 	}
 	base.NodeDim, base.EdgeDim, base.TimeDim, base.Layers = found.Node, found.Edge, found.Time, found.Layers
 	return base, nil

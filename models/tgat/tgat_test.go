@@ -16,4 +16,10 @@ func TestSlopes(t *testing.T) { modeltest.Slopes(t, Factory, nil, small...) }
 
 func TestSteps(t *testing.T) { modeltest.Steps(t, Factory, "num_neighbors=5") }
 
-func TestDraws(t *testing.T) { modeltest.StartsLikePyTorch(t, Factory, "tgat") }
+func TestStartsLikePyTorch(t *testing.T) { modeltest.StartsLikePyTorch(t, Factory, "tgat") }
+
+func TestQueriesStandAlone(t *testing.T) { modeltest.QueriesStandAlone(t, Factory, "num_neighbors=5") }
+
+func TestFreezeTime(t *testing.T) {
+	modeltest.Slopes(t, Factory, []string{"0.time_encoder."}, append(small, "freeze_time_encoder=true")...)
+}

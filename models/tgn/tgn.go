@@ -19,6 +19,7 @@ import (
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "memories of nodes, described by attention to those they met (TGN)",
 	Default: Default, Presets: presets, Prefer: preferred, Shapes: configFromTensors, Table: table, Ignore: ignored,
+	Released: released,
 	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
 	Imported:  func(c *Config) { c.ExactTimes = true },
 	Remembers: true, InArrival: []string{"released", "paper"},
@@ -67,6 +68,9 @@ func New(env model.Env, c Config) (*Model, error) {
 		m.edge.Close()
 		return nil, err
 	}
+	if c.FreezeTime {
+		m.params.Freeze("0.time_encoder.")
+	}
 	m.memory = messages.New(env.Device, env.NumNodes, c.messages(), m.update, m.time, m.edge)
 	return m, nil
 }
@@ -93,6 +97,9 @@ func (m *Model) Params() *nn.Params { return m.params }
 
 // Head scores the two nodes together.
 func (m *Model) Head() model.Head { return m.head }
+
+// Sided says that each node is described alone, whichever side of a query it is on.
+func (m *Model) Sided() {}
 
 // Close gives all memory back.
 func (m *Model) Close() {

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+func newDataExport(a *app) *cobra.Command {
+	var dir string
+	var e export
+	cmd := &cobra.Command{
+		Use:   "export X",
+		Short: "Write a data set as CSV or Parquet",
+		Long: `Writes the events of a data set as a table, in the order in which they came: names, times, labels
+where there are any, and features as the numbers that they became. 'data import' makes the same data set of it; how, is
+said at the end. The format is told by the ending of --out: .csv, .csv.gz or .parquet.`,
+		Example: `  dygmamba data export visits.dgm --out visits.csv
+  dygmamba data export orders.dgm --out orders.parquet --nodes customers.parquet
+  dygmamba data export uci | head`,
+		Args:              takes("a data set"),
+		ValidArgsFunction: completeData(&dir),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := e.check(a); err != nil {
+				return err
+			}
+			set, err := a.openSet(cmd.Context(), args[0], dir, "")
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			for flag, path := range map[string]string{"out": e.out, "nodes": e.nodes} {
+				if path != "" && sameFile(args[0], path) {
+					return usagef("--%s %s is the data set itself", flag, path)
+				}
+			}
+			if e.nodes != "" && set.Node.Data == nil {
+				return usagef("--nodes %s: the nodes of %s have no features", e.nodes, set.Name)
+			}
+			return e.run(cmd.Context(), a, set)
+		},
+	}
+	addDataDir(cmd, &dir)
+	cmd.Flags().StringVar(&e.out, "out", "",
+		"`file` to write events to: .csv, .csv.gz or .parquet (default: CSV on standard output)")
+	cmd.Flags().StringVar(&e.nodes, "nodes", "", "`file` to write features of nodes to, likewise")
+	return cmd
+}
+
+// export is one call of data export.
+type export struct{ out, nodes string }
+
+// check looks at the flags alone.
+func (e *export) check(a *app) error {
+	if e.out == "-" {
+		e.out = ""
+	}
+	if e.out == "" && a.json {
+		return usagef("--json and the table would both go to standard output: give the table a file with --out")
+	}
+	if e.out != "" && filepath.Clean(e.out) == filepath.Clean(e.nodes) {
+		return usagef("--out and --nodes are both %s, want two files", e.out)
+	}
+	for flag, path := range map[string]string{"out": e.out, "nodes": e.nodes} {
+		if path == "" {
+			continue
+		}
+		if err := writable(flag, path); err != nil {
+			return err
+		}
+		if tableFormat(path) == "" {
+			return usagef("--%s %s: its ending tells no format, want .csv, .csv.gz or .parquet", flag, path)
+		}
+	}
+	return nil
+}
+
+// tableFormat is the format that a file's ending names, "" for none.
+func tableFormat(path string) string {
+	switch name := strings.ToLower(path); {
+	case strings.HasSuffix(name, ".csv"), strings.HasSuffix(name, ".csv.gz"):
+		return dataset.FormatCSV
+	case strings.HasSuffix(name, ".parquet"):
+		return dataset.FormatParquet
+	}
+	return ""
+}
+
+// exportDoc is the document of data export.
+type exportDoc struct {
+	Data   string       `json:"data"`
+	Events exportedDoc  `json:"events"`
+	Nodes  *exportedDoc `json:"nodes,omitempty"`
+	Import []string     `json:"import"` // the command that makes the same data set of it
+}
+
+type exportedDoc struct {
+	File    string   `json:"file"`
+	Rows    int      `json:"rows"`
+	Columns []string `json:"columns"`
+}
+
+func (e *export) run(ctx context.Context, a *app, set *dataset.Set) error {
+	if e.out == "" {
+		_, err := dataset.ExportEvents(ctx, a.out, set, dataset.FormatCSV)
+		return err
+	}
+	doc := exportDoc{Data: set.Name}
+	events, o, err := writeTable(ctx, e.out, set, dataset.ExportEvents)
+	if err != nil {
+		return err
+	}
+	doc.Events = *events
+	if e.nodes != "" {
+		nodes, of, err := writeTable(ctx, e.nodes, set, dataset.ExportNodes)
+		if err != nil {
+			return err
+		}
+		doc.Nodes = nodes
+		o.NodeID, o.NodeSide = of.NodeID, of.NodeSide
+	}
+	doc.Import = e.importAgain(o)
+	return a.emit(doc, doc.write)
+}
+
+// writeTable writes one table, which appears whole or not at all.
+func writeTable(ctx context.Context, path string, set *dataset.Set,
+	export func(context.Context, io.Writer, *dataset.Set, string) (*dataset.Exported, error),
+) (*exportedDoc, dataset.ImportOptions, error) {
+	var none dataset.ImportOptions
+	file, err := newPending(path)
+	if err != nil {
+		return nil, none, err
+	}
+	defer file.discard()
+	var w io.Writer = file
+	var packed *gzip.Writer
+	if strings.HasSuffix(strings.ToLower(path), ".gz") {
+		packed = gzip.NewWriter(file)
+		w = packed
+	}
+	done, err := export(ctx, w, set, tableFormat(path))
+	if err == nil && packed != nil {
+		err = packed.Close()
+	}
+	if err == nil {
+		err = file.commit()
+	}
+	if err != nil {
+		return nil, none, err
+	}
+	return &exportedDoc{path, done.Rows, done.Columns}, done.Options, nil
+}
+
+// importAgain is the command that makes the same data set of the tables.
+func (e *export) importAgain(o dataset.ImportOptions) []string {
+	args := []string{"dygmamba", "data", "import", e.out, "--src", o.Source, "--dst", o.Target, "--time", o.Time}
+	if o.Label != "" {
+		args = append(args, "--label", o.Label)
+	}
+	if o.Bipartite {
+		args = append(args, "--bipartite")
+	}
+	if len(o.EdgeFeatures) > 0 {
+		args = append(args, "--edge-features", strings.Join(o.EdgeFeatures, ","))
+	}
+	if e.nodes != "" {
+		args = append(args, "--nodes", e.nodes, "--node-id", o.NodeID)
+		if o.NodeSide != "" {
+			args = append(args, "--node-side", o.NodeSide)
+		}
+	}
+	return args
+}
+
+func (d exportDoc) write(w io.Writer, s term.Style) error {
+	fmt.Fprintf(w, "wrote %s: %s events in %d columns\n", s.Strong(d.Events.File), term.Count(d.Events.Rows),
+		len(d.Events.Columns))
+	if d.Nodes != nil {
+		fmt.Fprintf(w, "wrote %s: %s nodes in %d columns\n", s.Strong(d.Nodes.File), term.Count(d.Nodes.Rows),
+			len(d.Nodes.Columns))
+	}
+	var words []string
+	for _, word := range d.Import {
+		words = append(words, shellWord(word))
+	}
+	_, err := fmt.Fprintf(w, "\nback again: %s\n", strings.Join(words, " "))
+	return err
+}
+
+// shellWord quotes a word for a shell where it needs that.
+func shellWord(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\r\n\"'`$&|;<>()*?[]{}!#~\\") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/queries"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+// ranking is the part of predict that asks whom a source will meet.
+type ranking struct {
+	best       int    // --best
+	candidates string // --candidates
+	asked      bool
+
+	nodes []event.Node          // nil: all that were destinations
+	names map[event.Node]string // of candidates from a file
+	doc   rankDoc
+}
+
+func (r *ranking) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&r.best, "best", 0,
+		"whom will u meet? so many of the most likely partners; with --u and --ts, or a file with the columns u and ts")
+	flags.StringVar(&r.candidates, "candidates", "",
+		"with --best: `file` with a name in each line, or a column i (default: all destinations seen before ts)")
+}
+
+// check looks at the flags alone.
+func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
+	given := cmd.Flags().Changed
+	r.asked = given("best")
+	p.alone = given("u") || given("ts")
+	switch {
+	case !r.asked && r.candidates != "":
+		return usagef("--candidates is for --best, which says how many of them to name")
+	case !r.asked:
+		return nil
+	case r.best < 1:
+		return usagef("--best is %d, must be at least 1", r.best)
+	case given("i"):
+		return usagef("--best finds the destinations, --i names one: want one of them")
+	case p.why != "" || given("top"):
+		return usagef("--best ranks and does not explain; ask about one pair with --u, --i, --ts and --explain")
+	case p.queries == "" && !p.alone:
+		return usagef("--queries is missing: a file with the columns u and ts; or ask one question with --u and --ts")
+	case p.queries != "" && p.alone:
+		return usagef("--queries and --u, --ts both ask, want one of them")
+	case p.alone && !(given("u") && given("ts")):
+		return usagef("one question needs both --u and --ts")
+	case p.queries == "-" && r.candidates == "-":
+		return usagef("--queries and --candidates cannot both be standard input")
+	case checkOrder(p.order) != nil:
+		return checkOrder(p.order)
+	case checkForm(p.form) != nil:
+		return checkForm(p.form)
+	case p.alone && formGiven(cmd) != "":
+		return usagef("--%s is about the table of --queries", formGiven(cmd))
+	}
+	if p.out != "" {
+		return writable("out", p.out)
+	}
+	return nil
+}
+
+// read reads the questions and the candidates.
+func (r *ranking) read(ctx context.Context, a *app, p *prediction, ask *queries.Asker) (err error) {
+	if p.alone {
+		var q queries.Question
+		q, err = ask.OneSource("command line", p.single.u, p.single.ts)
+		p.questions = []queries.Question{q}
+	} else {
+		var t queries.Table
+		t, err = ask.ReadSources(ctx, p.queries, a.in, p.form)
+		p.questions, p.extra = t.Questions, t.Extra
+	}
+	if err != nil || r.candidates == "" {
+		return err
+	}
+	list, err := ask.Candidates(r.candidates, a.in)
+	r.names = make(map[event.Node]string, len(list))
+	for _, c := range list {
+		r.nodes = append(r.nodes, c.Node)
+		r.names[c.Node] = c.Name
+	}
+	return err
+}
+
+// run answers all questions and writes the answers once they are known.
+func (r *ranking) run(ctx context.Context, a *app, p *prediction, model *dygmamba.Predictor, progress *term.Progress,
+) error {
+	r.doc = rankDoc{Model: model.Model(), Checkpoint: p.doc.Checkpoint, Data: p.set.Name, Device: p.doc.Device,
+		Questions: len(p.questions), Unknown: r.unknown(p, model)}
+	r.doc.Unknown.warn(a)
+	rankings := make([]rankingDoc, len(p.questions))
+	done := 0
+	for _, i := range inTime(p.questions) { // a model that remembers goes through its past once
+		q := p.questions[i]
+		partners, err := model.Rank(ctx, q.Src, q.Time, r.nodes, 0)
+		if errors.Is(err, dygmamba.ErrNoRank) {
+			return usagef("%v", err)
+		}
+		if err != nil {
+			return err
+		}
+		rankings[i] = r.rankingDoc(p, q, partners)
+		done++
+		progress.Set(int64(done), int64(len(p.questions)), "")
+	}
+	progress.Done()
+	return r.finish(a, p, rankings)
+}
+
+// inTime is the order of questions by time; those of one time stay as they are.
+func inTime(qs []queries.Question) []int {
+	order := make([]int, len(qs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(qs[i].Time, qs[j].Time) })
+	return order
+}
+
+// rankingDoc names the best of all candidates.
+func (r *ranking) rankingDoc(p *prediction, q queries.Question, partners []dygmamba.Partner) rankingDoc {
+	best := partners[:min(r.best, len(partners))]
+	asked := questionDocOf(q)
+	doc := rankingDoc{U: asked.U, TS: asked.TS, Candidates: len(partners), when: q.TS, Extra: p.extraOf(q), extra: q.Extra}
+	doc.Items = make([]itemDoc, len(best))
+	for i, x := range best {
+		name, ok := r.names[x.Node]
+		if !ok {
+			name = p.set.Names.Name(x.Node)
+		}
+		doc.Items[i] = itemDoc{name, x.Logit, x.Probability, x.Meetings}
+	}
+	return doc
+}
+
+// unknown lists the sources and given candidates that do not occur in the data set.
+func (r *ranking) unknown(p *prediction, model *dygmamba.Predictor) unknownDoc {
+	doc := unknownDoc{Names: []string{}}
+	seen := map[event.Node]bool{}
+	look := func(n event.Node, name string) (known bool) {
+		known, ok := seen[n]
+		if !ok {
+			if known = model.Known(n); !known {
+				doc.add(name)
+			}
+			seen[n] = known
+		}
+		return known
+	}
+	strange := false
+	for _, n := range r.nodes {
+		strange = !look(n, r.names[n]) || strange
+	}
+	for _, q := range p.questions {
+		if !look(q.Src, q.U) || strange {
+			doc.Queries++
+		}
+	}
+	return doc
+}
+
+// finish writes the file, then says what there is to say.
+func (r *ranking) finish(a *app, p *prediction, rankings []rankingDoc) error {
+	if p.out != "" {
+		out, err := newPending(p.out)
+		if err != nil {
+			return err
+		}
+		defer out.discard()
+		if err := writeRankings(out, rankings, p.extra); err != nil {
+			return err
+		}
+		if err := out.commit(); err != nil {
+			return err
+		}
+		r.doc.Out = p.out
+	}
+	switch {
+	case p.alone: // few enough to say them as well
+		r.doc.rankingDoc = &rankings[0]
+	case p.out == "":
+		r.doc.Rankings = rankings
+	}
+	return a.emit(r.doc, func(w io.Writer, s term.Style) error { return r.write(w, s, p, rankings) })
+}

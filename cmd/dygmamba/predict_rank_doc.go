@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+// rankDoc is the document of predict --best: one ranking, or a list of them for a file of questions.
+type rankDoc struct {
+	Model      string     `json:"model"`
+	Checkpoint string     `json:"checkpoint"`
+	Data       string     `json:"data"`
+	Device     string     `json:"device"`
+	Questions  int        `json:"questions"`
+	Unknown    unknownDoc `json:"unknown_nodes"`
+	Out        string     `json:"out,omitempty"` // where the answers are
+	*rankingDoc
+	Rankings []rankingDoc `json:"rankings,omitzero"` // in the order of the questions; none with --out
+}
+
+// rankingDoc answers one question, the most likely partner first.
+type rankingDoc struct {
+	U          string    `json:"u"`
+	TS         any       `json:"ts"`
+	Candidates int       `json:"candidates"` // that were asked about
+	Items      []itemDoc `json:"items"`
+
+	when  string            // ts as it was asked
+	Extra map[string]string `json:"extra,omitempty"` // what stood beside the question
+	extra []string          // the same, in order
+}
+
+type itemDoc struct {
+	I           string  `json:"i"`
+	Logit       float32 `json:"logit"`
+	Probability float64 `json:"probability"`
+	Meetings    int     `json:"meetings"` // of the two before ts
+}
+
+// writeRankings writes a line for each answer, with digits enough to read the same numbers back.
+func writeRankings(w io.Writer, rankings []rankingDoc, extra []string) error {
+	out := csv.NewWriter(w)
+	out.Write(withExtra([]string{"u", "ts", "place", "i", "logit", "probability", "meetings"}, extra))
+	for _, r := range rankings {
+		for place, x := range r.Items {
+			out.Write(append([]string{r.U, r.when, strconv.Itoa(place + 1), x.I,
+				strconv.FormatFloat(float64(x.Logit), 'g', -1, 32),
+				strconv.FormatFloat(x.Probability, 'g', -1, 64), strconv.Itoa(x.Meetings)}, r.extra...))
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// write is the answer for people: one ranking as a table to look at, several as one to work with, or where they are.
+func (r *ranking) write(w io.Writer, s term.Style, p *prediction, rankings []rankingDoc) error {
+	switch {
+	case p.out != "":
+		var f term.Facts
+		f.Add("wrote", fmt.Sprintf("%s, the best %s for %s questions, by %s on %s", p.out, term.Count(r.best),
+			term.Count(len(rankings)), r.doc.Model, r.doc.Data))
+		return f.Write(w, s)
+	case !p.alone:
+		return writeRankings(w, rankings, p.extra)
+	}
+	one := rankings[0]
+	fmt.Fprintf(w, "%s at %s: the most likely of %s candidates  %s\n\n", s.Strong(one.U), one.when,
+		term.Count(one.Candidates), s.Dim(fmt.Sprintf("by %s on %s", r.doc.Model, r.doc.Data)))
+	t := term.NewTable(term.Right(""), term.Left("partner"), term.Right("probability %"), term.Right("logit"),
+		term.Right("met before"))
+	for place, x := range one.Items {
+		met := "never"
+		if x.Meetings > 0 {
+			met = term.Count(x.Meetings) + "×"
+		}
+		t.Row(strconv.Itoa(place+1), x.I, term.Percent(x.Probability), fmt.Sprintf("%.4f", x.Logit), met)
+	}
+	return t.Write(w, s)
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+type rankedAnswer struct {
+	Items []struct {
+		I           string
+		Logit       float32
+		Probability float64
+		Meetings    int
+	}
+	Candidates int
+	U          string
+	TS         float64
+}
+
+func TestRankOne(t *testing.T) {
+	r := trainedRun(t)
+	got := program(t, "predict", "--run", r.run, "--device", "cpu", "--u", "u1", "--ts", "500", "--best", "4", "--json")
+	var answer rankedAnswer
+	if err := json.Unmarshal([]byte(got.want(t, exitDone).out), &answer); err != nil {
+		t.Fatal(err)
+	}
+	if len(answer.Items) != 4 || answer.Candidates != 10 || answer.U != "u1" || answer.TS != 500 {
+		t.Fatalf("got %s", got.out)
+	}
+	for i, x := range answer.Items {
+		if i > 0 && x.Logit > answer.Items[i-1].Logit || !strings.HasPrefix(x.I, "v") {
+			t.Errorf("place %d is %+v", i+1, x)
+		}
+		rows := answers(t, program(t, "predict", "--run", r.run, "--device", "cpu",
+			"--queries", queryFile(t, "u,i,ts", "u1,"+x.I+",500")).want(t, exitDone).out)
+		if want := fmt.Sprint(x.Logit); rows[0][3] != want || rows[0][4] != fmt.Sprint(x.Probability) {
+			t.Errorf("%s has %v, asked alone %v", x.I, x, rows[0])
+		}
+	}
+	text := program(t, "predict", "--run", r.run, "--u", "u1", "--ts", "500", "--best", "4").want(t, exitDone)
+	for _, want := range []string{"u1 at 500: the most likely of 10 candidates", answer.Items[0].I, "met before", "×"} {
+		if !strings.Contains(text.out, want) {
+			t.Errorf("%q is missing in\n%s", want, text.out)
+		}
+	}
+}
+
+// A file of questions, in any order of time, is answered in its own order, among the candidates of another file.
+func TestRankFile(t *testing.T) {
+	r := trainedRun(t)
+	questions := queryFile(t, "ts,u", "700,u3", "300,u1", "900,u3")
+	candidates := filepath.Join(t.TempDir(), "menu.txt")
+	if err := os.WriteFile(candidates, []byte("v3\nv1\n v3\nstranger\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "best.csv")
+	args := []string{"predict", "--run", r.run, "--queries", questions, "--best", "2", "--candidates", candidates,
+		"--device", "cpu"}
+	table := program(t, args...).want(t, exitDone)
+	written := program(t, append(args, "--out", out)...).want(t, exitDone)
+	raw, err := os.ReadFile(out)
+	if err != nil || string(raw) != table.out || !strings.Contains(written.out, "the best 2 for 3 questions") {
+		t.Errorf("the file has %q (%v), standard output %q; said %q", raw, err, table.out, written.out)
+	}
+	if !strings.Contains(table.err, "1 node does not occur in the data") || !strings.Contains(table.err, "stranger") {
+		t.Errorf("no warning about the stranger: %s", table.err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(table.out)).ReadAll()
+	if err != nil || len(rows) != 7 || strings.Join(rows[0], ",") != "u,ts,place,i,logit,probability,meetings" {
+		t.Fatalf("%v in %s", err, table.out)
+	}
+	for i, row := range rows[1:] {
+		q := [][2]string{{"u3", "700"}, {"u1", "300"}, {"u3", "900"}}[i/2]
+		known := strings.Contains("v3 v1 stranger", row[3])
+		if row[0] != q[0] || row[1] != q[1] || row[2] != strconv.Itoa(i%2+1) || !known {
+			t.Errorf("row %d is %v", i, row)
+		}
+	}
+	var doc struct{ Rankings []rankedAnswer }
+	got := program(t, append(args, "--json")...).want(t, exitDone)
+	err = json.Unmarshal([]byte(got.out), &doc)
+	if err != nil || len(doc.Rankings) != 3 || doc.Rankings[1].Candidates != 3 {
+		t.Fatalf("%v in %s", err, got.out)
+	}
+	if got := doc.Rankings[2].Items[1]; fmt.Sprint(got.Logit) != rows[6][4] || got.I != rows[6][3] {
+		t.Errorf("JSON has %+v, the table %v", got, rows[6])
+	}
+}
+
+func TestRankRefuses(t *testing.T) {
+	r := trainedRun(t)
+	questions := queryFile(t, "u,ts", "u1,300")
+	empty := queryFile(t)
+	wide := queryFile(t, "v1,v2")
+	noTime := queryFile(t, "u,i", "u1,v1")
+	one := []string{"--u", "u1", "--ts", "5", "--best", "3"}
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exitUsage, "--best is 0, must be at least 1", []string{"--u", "u1", "--ts", "5", "--best", "0"}},
+		{exitUsage, "one question needs both --u and --ts", []string{"--u", "u1", "--best", "3"}},
+		{exitUsage, "--best finds the destinations", []string{"--u", "u1", "--i", "v1", "--ts", "5", "--best", "3"}},
+		{exitUsage, "does not explain", append(one, "--explain", "-")},
+		{exitUsage, "--candidates is for --best", []string{"--queries", questions, "--candidates", questions}},
+		{exitUsage, "both ask", append(one, "--queries", questions)},
+		{exitUsage, "--queries is missing: a file with the columns u and ts", []string{"--best", "3"}},
+		{exitUsage, "is the file with the candidates", append(one, "--candidates", wide, "--out", wide)},
+		{exitBadInput, `column ts: found "soon"`, []string{"--u", "u1", "--ts", "soon", "--best", "3"}},
+		{exitBadInput, "want one for the time", []string{"--queries", noTime, "--best", "3"}},
+		{exitBadInput, "found no names", append(one, "--candidates", empty)},
+		{exitBadInput, "line 1 (row 1): found 2 columns; want one name in each", append(one, "--candidates", wide)},
+		{exitBadInput, "no such file", append(one, "--candidates", "nowhere.txt")},
+	} {
+		got := program(t, append([]string{"predict", "--run", r.run, "--device", "cpu"}, c.args...)...).want(t, c.code)
+		if !strings.Contains(got.err, c.want) {
+			t.Errorf("%v: %s, want %q", c.args, got.err, c.want)
+		}
+	}
+}
+
+// Questions whom a source meets come in every form that can be imported too, and keep their other columns.
+func TestRankKeepsColumns(t *testing.T) {
+	r := trainedRun(t)
+	questions := queryFile(t, `{"who": "u1", "when": 900, "shop": "north"}`, `{"who": "u2", "when": 900, "place": 7}`)
+	args := []string{"predict", "--run", r.run, "--device", "cpu", "--queries", questions, "--src", "who", "--time", "when", "--best", "2"}
+	lines := strings.Split(program(t, args...).want(t, exitDone).out, "\n")
+	if lines[0] != "u,ts,place,i,logit,probability,meetings,shop,query_place" || !strings.HasSuffix(lines[1], ",north,") || !strings.HasSuffix(lines[3], ",,7") {
+		t.Errorf("got\n%s", strings.Join(lines, "\n"))
+	}
+	doc := decode[rankDoc](t, program(t, append(args, "--json")...).want(t, exitDone))
+	if len(doc.Rankings) != 2 || doc.Rankings[0].Extra["shop"] != "north" {
+		t.Errorf("got %+v", doc)
+	}
+}
