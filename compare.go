@@ -16,7 +16,8 @@ type Comparison struct {
 	Warnings []string // what a model may misunderstand, a line each
 }
 
-// Compare compares a data set with the one that the run was trained on: by hash, and where that differs by what its configuration knows.
+// Compare compares a data set with the one that the run was trained on: by hash, and where that differs by what its
+// configuration knows.
 func (r Run) Compare(set *dataset.Set) Comparison {
 	c := Comparison{Same: r.Config.Hashes.Data == set.Hash()}
 	was, is := r.Config.Facts, train.FactsOf(set)
@@ -28,7 +29,8 @@ func (r Run) Compare(set *dataset.Set) Comparison {
 			return c
 		}
 	}
-	c.Warnings = append(c.Warnings, fmt.Sprintf("the events or features of %s are not those that the model was trained on", set.Name))
+	c.Warnings = append(c.Warnings,
+		fmt.Sprintf("the events or features of %s are not those that the model was trained on", set.Name))
 	if was != nil {
 		c.Warnings = append(c.Warnings, misfits(*was, is)...)
 	}
@@ -44,9 +46,11 @@ func misfits(was, is train.Facts) (list []string) {
 		switch {
 		case f.was == f.are:
 		case f.are == 0:
-			list = append(list, fmt.Sprintf("these data have no features of %s, the model was trained with %d: import them with the same columns", f.what, f.was))
+			list = append(list, fmt.Sprintf("these data have no features of %s, the model was trained with %d: "+
+				"import them with the same columns", f.what, f.was))
 		default:
-			list = append(list, fmt.Sprintf("these data have %d features of %s, the model was trained with %d", f.are, f.what, f.was))
+			list = append(list, fmt.Sprintf("these data have %d features of %s, the model was trained with %d", f.are, f.what,
+				f.was))
 		}
 	}
 	if was.TimeFormat != is.TimeFormat {
@@ -55,14 +59,15 @@ func misfits(was, is train.Facts) (list []string) {
 	const much = 30 // seconds and minutes are 60 apart
 	before, now := was.Pace(), is.Pace()
 	if before > 0 && now > 0 && (now > much*before || before > much*now) {
-		list = append(list, fmt.Sprintf("events come every %s on average and came every %s in training: is time in the same unit?",
+		list = append(list, fmt.Sprintf("events come every %s on average and came every %s in training: "+
+			"is time in the same unit?",
 			strconv.FormatFloat(now, 'g', 3, 64), strconv.FormatFloat(before, 'g', 3, 64)))
 	}
 	return list
 }
 
-// grownBy is by how many events a set is longer than one of a hash whose events it begins with, 0 if it is not. Features of nodes may not have changed:
-// they would be others for the old events too.
+// grownBy is by how many events a set is longer than one of a hash whose events it begins with, 0 if it is not.
+// Features of nodes may not have changed: they would be others for the old events too.
 func grownBy(set *dataset.Set, was train.Facts, hash string) int {
 	more := set.Log.Len() - was.Events
 	if more <= 0 || was.Events == 0 {

@@ -93,7 +93,8 @@ func TestSourceOfARun(t *testing.T) {
 	for _, step := range []struct {
 		file, text string
 		want       bool
-	}{{train.LogFile, "{}\n{}\n", true}, {train.ResultFile, `{"epochs": 2}`, false}, {train.LogFile, "{}\n{}\n{}\n", true}} {
+	}{{train.LogFile, "{}\n{}\n", true}, {train.ResultFile, `{"epochs": 2}`, false}, {train.LogFile, "{}\n{}\n{}\n",
+		true}} {
 		if err := os.WriteFile(filepath.Join(dir, "seed-0", step.file), []byte(step.text), 0o644); err != nil {
 			t.Fatal(err)
 		}

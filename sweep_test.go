@@ -323,8 +323,8 @@ func TestSweepDraws(t *testing.T) {
 	}
 }
 
-// The trials of a sweep have the preset that a training would have, which many imported events on a CPU decide; an unrelated result.json
-// stays, and time is not limited.
+// The trials of a sweep have the preset that a training would have, which many imported events on a CPU decide; an
+// unrelated result.json stays, and time is not limited.
 func TestSweepOfAFirstLook(t *testing.T) {
 	set, err := dataset.Periodic(dataset.PeriodicOptions{Events: 2200, Seed: 3})
 	if err != nil {
@@ -345,7 +345,8 @@ func TestSweepOfAFirstLook(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(o.Dir, train.ResultFile), []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := dygmamba.RunSweep(t.Context(), o); err == nil || !strings.Contains(err.Error(), "would be overwritten") {
+	if _, _, err := dygmamba.RunSweep(t.Context(), o); err == nil || !strings.Contains(err.Error(),
+		"would be overwritten") {
 		t.Errorf("beside an unrelated result.json: %v", err)
 	}
 	o.Dir, o.MaxTime = t.TempDir(), time.Minute

@@ -17,7 +17,8 @@ import (
 	"github.com/dygmamba/dygmamba/train"
 )
 
-// Together says what keeps checkpoints from being measured as the seeds of one training: another model, other data, other settings.
+// Together says what keeps checkpoints from being measured as the seeds of one training: another model, other data,
+// other settings.
 func Together(files []string) error {
 	var first train.Config
 	for i, file := range files {
@@ -30,8 +31,9 @@ func Together(files []string) error {
 			continue
 		}
 		if apart := first.Apart(c); apart != nil {
-			return &RunError{filepath.Dir(filepath.Dir(file)), fmt.Errorf("%s and %s are no seeds of one training (%s): measure them one by one",
-				base(files[0]), base(file), strings.Join(apart, ", "))}
+			return &RunError{filepath.Dir(filepath.Dir(file)),
+				fmt.Errorf("%s and %s are no seeds of one training (%s): measure them one by one",
+					base(files[0]), base(file), strings.Join(apart, ", "))}
 		}
 	}
 	return nil
@@ -69,8 +71,8 @@ func (r Run) complete() train.Config {
 	return c
 }
 
-// fits refuses, before anything is trained, to begin what has begun, to go on with other settings, to train one more seed beside runs of
-// something else, and to write a summary over a file that is none.
+// fits refuses, before anything is trained, to begin what has begun, to go on with other settings, to train one more
+// seed beside runs of something else, and to write a summary over a file that is none.
 func (o *TrainOptions) fits(protocol *eval.Protocol) error {
 	begun := Seeds(o.Dir)
 	if o.Dir == "" || len(begun) == 0 {
@@ -80,7 +82,8 @@ func (o *TrainOptions) fits(protocol *eval.Protocol) error {
 	if err != nil {
 		return err
 	}
-	now := train.Config{Model: o.Model, Data: o.Set.Name, Spec: spec, Sampling: o.Set.Sampling, ByAP: o.ByAP, TF32: device.Rounds(o.Device)}
+	now := train.Config{Model: o.Model, Data: o.Set.Name, Spec: spec, Sampling: o.Set.Sampling, ByAP: o.ByAP,
+		TF32: device.Rounds(o.Device)}
 	now.Hashes = train.Hashes{Data: o.Set.Hash(), Split: protocol.Split().Hash}
 	for _, seed := range begun {
 		run, err := OpenRun(SeedDir(o.Dir, seed))
@@ -91,7 +94,8 @@ func (o *TrainOptions) fits(protocol *eval.Protocol) error {
 			now.Seed = seed
 			err = run.goesOn(now, o.Resume)
 		} else if apart := run.complete().Apart(now); apart != nil {
-			err = fmt.Errorf("%s is not of the same training (%s): the runs of a directory are averaged, choose another for this one",
+			err = fmt.Errorf("%s is not of the same training (%s): the runs of a directory are averaged, "+
+				"choose another for this one",
 				run.Dir, strings.Join(apart, ", "))
 		}
 		if err != nil {
@@ -126,7 +130,8 @@ func (o *TrainOptions) fitsTask() error {
 			return err
 		}
 		if task := cmp.Or(run.Task(), eval.LinkPrediction); task != o.Task {
-			return fmt.Errorf("%s is not of the same training (task %s and %s): choose another directory for this one", run.Dir, task, o.Task)
+			return fmt.Errorf("%s is not of the same training (task %s and %s): choose another directory for this one",
+				run.Dir, task, o.Task)
 		}
 	}
 	return nil

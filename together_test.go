@@ -20,7 +20,8 @@ func brief(t *testing.T, dir string, seed uint64, change func(o *dygmamba.TrainO
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := dygmamba.TrainOptions{Set: set, Device: newCPU(t), Dir: dir, Seeds: []uint64{seed}, Settings: append(slices.Clone(narrow), "num_epochs=1")}
+	o := dygmamba.TrainOptions{Set: set, Device: newCPU(t), Dir: dir, Seeds: []uint64{seed},
+		Settings: append(slices.Clone(narrow), "num_epochs=1")}
 	if change != nil {
 		change(&o)
 	}
@@ -39,7 +40,8 @@ func summaryIn(t *testing.T, dir string) (s train.Summary) {
 	return s
 }
 
-// One more seed is summed up with those before it; what is no seed of the same training is refused before anything is written.
+// One more seed is summed up with those before it; what is no seed of the same training is refused before anything is
+// written.
 func TestSeedsOfOneTraining(t *testing.T) {
 	dir := t.TempDir()
 	for _, seed := range []uint64{3, 1} {
@@ -48,7 +50,8 @@ func TestSeedsOfOneTraining(t *testing.T) {
 		}
 	}
 	sum := summaryIn(t, dir)
-	if !slices.Equal(sum.Seeds, []uint64{1, 3}) || len(sum.Runs) != 2 || sum.Results[0].Runs != 2 || sum.Runs[1].Seed != 3 {
+	if !slices.Equal(sum.Seeds, []uint64{1, 3}) || len(sum.Runs) != 2 || sum.Results[0].Runs != 2 ||
+		sum.Runs[1].Seed != 3 {
 		t.Errorf("summed up: seeds %v, %d runs", sum.Seeds, len(sum.Runs))
 	}
 	other, err := dataset.Periodic(dataset.PeriodicOptions{Events: 300, Seed: 4})
@@ -60,7 +63,8 @@ func TestSeedsOfOneTraining(t *testing.T) {
 		seed   uint64
 		change func(o *dygmamba.TrainOptions)
 	}{
-		{"seed-1 is not of the same training (model dygmamba and dygmamba-a)", 5, func(o *dygmamba.TrainOptions) { o.Model = "dygmamba-a" }},
+		{"seed-1 is not of the same training (model dygmamba and dygmamba-a)", 5,
+			func(o *dygmamba.TrainOptions) { o.Model = "dygmamba-a" }},
 		{"data called periodic that are not the same", 5, func(o *dygmamba.TrainOptions) { o.Set = other }},
 		{"data periodic and other", 5, func(o *dygmamba.TrainOptions) { o.Set.Name = "other" }},
 		{"(dropout 0.1 and 0.4)", 5, func(o *dygmamba.TrainOptions) { o.Settings = append(o.Settings, "dropout=0.4") }},
@@ -78,7 +82,10 @@ func TestSeedsOfOneTraining(t *testing.T) {
 	if seeds := dygmamba.Seeds(dir); !slices.Equal(seeds, []uint64{1, 3}) {
 		t.Errorf("what was refused left seeds %v", seeds)
 	}
-	if _, err := brief(t, dir, 7, func(o *dygmamba.TrainOptions) { o.Settings = append(o.Settings, "num_epochs=2") }); err != nil {
+	if _, err := brief(t, dir, 7, func(o *dygmamba.TrainOptions) {
+		o.Settings = append(o.Settings,
+			"num_epochs=2")
+	}); err != nil {
 		t.Errorf("a seed that may train longer: %v", err)
 	}
 }
@@ -125,7 +132,8 @@ func TestTogether(t *testing.T) {
 		if err := dygmamba.Together(files[:2]); err != nil {
 			t.Errorf("two seeds: %v", err)
 		}
-		if err := dygmamba.Together(files); err == nil || !strings.Contains(err.Error(), "seed-0 and seed-2 are no seeds of one training (model dygmamba and dygmamba-a)") {
+		if err := dygmamba.Together(files); err == nil || !strings.Contains(err.Error(),
+			"seed-0 and seed-2 are no seeds of one training (model dygmamba and dygmamba-a)") {
 			t.Errorf("two models: %v", err)
 		}
 		for _, file := range files {

@@ -123,8 +123,9 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 // DefaultModel is what is trained when no model is named.
 const DefaultModel = "dygmamba"
 
-// NewSpec is a model's whole configuration for a data set: a preset ("" for the one it prefers there, whatever computes) changed by settings "key=value". Its
-// Config is a pointer to the Config of the model's package, and can be changed there too.
+// NewSpec is a model's whole configuration for a data set: a preset ("" for the one it prefers there, whatever
+// computes) changed by settings "key=value". Its Config is a pointer to the Config of the model's package, and can be
+// changed there too.
 func NewSpec(name, preset string, set *dataset.Set, settings ...string) (model.Spec, error) {
 	factory, err := Factory(name)
 	if err != nil {
@@ -133,8 +134,9 @@ func NewSpec(name, preset string, set *dataset.Set, settings ...string) (model.S
 	return factory.Spec(preset, model.DataOf(set), settings...)
 }
 
-// Choose is the whole configuration that Train trains with. Where no preset is asked for, a model may prefer a light one for a first look at
-// many imported events on a CPU; full is then the one that it would prefer otherwise, "" in all other cases.
+// Choose is the whole configuration that Train trains with. Where no preset is asked for, a model may prefer a light
+// one for a first look at many imported events on a CPU; full is then the one that it would prefer otherwise, "" in
+// all other cases.
 func (o TrainOptions) Choose() (spec model.Spec, full string, err error) {
 	if o.Spec != nil {
 		return *o.Spec, "", nil

@@ -96,7 +96,8 @@ func notFound(name string, dirs []string) error {
 	if _, ok := Lookup(name); ok {
 		return fmt.Errorf("data set %s: %w: no %s in %s; data fetch %s downloads it", name, fs.ErrNotExist, filepath.Join(name, "ml_"+name+".csv"), where, name)
 	}
-	return fmt.Errorf("%w %q: it is no built-in name, no file or directory, and not in %s%s", ErrUnknown, name, where, meant(name))
+	return fmt.Errorf("%w %q: it is no built-in name, no file or directory, and not in %s%s", ErrUnknown, name, where,
+		meant(name))
 }
 
 // meant is what someone may have had in mind: a file of that name, or a built-in one that is spelled nearly so.

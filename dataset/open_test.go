@@ -139,7 +139,8 @@ func TestOpenSaysWhatIsThere(t *testing.T) {
 		"visits": "; there is visits.jsonl.gz, of which 'data import visits.jsonl.gz' makes a data set",
 		"uzi":    "; did you mean uci?",
 	} {
-		if _, err := Open(t.Context(), name, Options{}); !errors.Is(err, ErrUnknown) || !strings.HasSuffix(err.Error(), want) {
+		if _, err := Open(t.Context(), name, Options{}); !errors.Is(err, ErrUnknown) || !strings.HasSuffix(err.Error(),
+			want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}

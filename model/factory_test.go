@@ -178,7 +178,8 @@ func TestTooDeep(t *testing.T) {
 	if _, err := deep.Spec("", Data{}, "num_layers=100"); err != nil {
 		t.Error(err)
 	}
-	if _, err := deep.Spec("", Data{}, "num_layers=65536"); !errors.Is(err, ErrSetting) || !strings.Contains(err.Error(), "num_layers is 65536, must be at most 100") {
+	if _, err := deep.Spec("", Data{}, "num_layers=65536"); !errors.Is(err, ErrSetting) || !strings.Contains(err.Error(),
+		"num_layers is 65536, must be at most 100") {
 		t.Errorf("got %v", err)
 	}
 }

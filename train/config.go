@@ -18,19 +18,23 @@ import (
 
 // Config is everything needed to repeat a run.
 type Config struct {
-	Model    string          `json:"model"`
-	Spec     json.RawMessage `json:"spec"`
-	Data     string          `json:"data"`
-	Path     string          `json:"data_path,omitempty"` // where the data lie, seen from the run's directory, if their name alone does not lead there; may change when a run goes on
-	Backbone string          `json:"backbone,omitempty"`  // of node classification: the checkpoint of the model, seen from the run's directory
-	Sampling string          `json:"sampling"`
-	Seed     uint64          `json:"seed"`
-	ByAP     bool            `json:"by_ap"`
-	Final    []string        `json:"final_negatives,omitempty"` // kinds of negatives of the final evaluation; may change when a run goes on
-	TF32     bool            `json:"tf32,omitempty"`            // matrix products were rounded
-	Params   int             `json:"parameters"`
-	Hashes   Hashes          `json:"hashes"`
-	Facts    *Facts          `json:"data_facts,omitempty"` // nil in older runs
+	Model string          `json:"model"`
+	Spec  json.RawMessage `json:"spec"`
+	Data  string          `json:"data"`
+	// Path is where the data lie, seen from the run's directory, if their name alone does not lead there. It may change
+	// when a run goes on.
+	Path string `json:"data_path,omitempty"`
+	// Backbone is, for node classification, the checkpoint of the model, seen from the run's directory.
+	Backbone string `json:"backbone,omitempty"`
+	Sampling string `json:"sampling"`
+	Seed     uint64 `json:"seed"`
+	ByAP     bool   `json:"by_ap"`
+	// Final are the kinds of negatives of the final evaluation, which may change when a run goes on.
+	Final  []string `json:"final_negatives,omitempty"`
+	TF32   bool     `json:"tf32,omitempty"` // matrix products were rounded
+	Params int      `json:"parameters"`
+	Hashes Hashes   `json:"hashes"`
+	Facts  *Facts   `json:"data_facts,omitempty"` // nil in older runs
 }
 
 // Facts are what a model takes for granted of the data it was trained on.
@@ -79,7 +83,9 @@ func (t *trainer) config(ctx context.Context) (Config, error) {
 	}
 	facts := FactsOf(t.Set)
 	return Config{
-		Model: t.Run.Model, Spec: spec, Data: t.Set.Name, Path: t.seen(t.Set.Path), Backbone: t.seen(t.Backbone), Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device), Params: t.Learner.Model.Params().Count(),
+		Model: t.Run.Model, Spec: spec, Data: t.Set.Name, Path: t.seen(t.Set.Path), Backbone: t.seen(t.Backbone),
+		Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device),
+		Params: t.Learner.Model.Params().Count(),
 		Hashes: Hashes{Data: t.Set.Hash(), Split: t.Protocol.Split().Hash, Negatives: val.Negatives}, Facts: &facts,
 	}, nil
 }
@@ -110,8 +116,8 @@ type guess struct{}
 func (guess) Plan() sample.Plan                          { return sample.Plan{} }
 func (guess) Score(b *sample.Batch, out []float32) error { clear(out); return nil }
 
-// Apart lists what two runs do not have in common, beside their seeds and how long they train: what keeps one from being one more seed of the
-// other. Where models or data differ, nothing else is worth a word.
+// Apart lists what two runs do not have in common, beside their seeds and how long they train: what keeps one from
+// being one more seed of the other. Where models or data differ, nothing else is worth a word.
 func (c Config) Apart(o Config) []string {
 	var list []string
 	if c.Model != o.Model {
@@ -159,7 +165,8 @@ func (c Config) Differs(now Config) error {
 // lasting are the settings that say how long a training lasts, and change nothing in what it does until then.
 var lasting = []string{"num_epochs", "patience"}
 
-// facts are what must stay the same, one by one. Those of a checkpoint alone, without hashes, are its model and settings.
+// facts are what must stay the same, one by one. Those of a checkpoint alone, without hashes, are its model and
+// settings.
 func (c Config) facts() map[string]string {
 	list := map[string]string{
 		"model": c.Model, "seed": fmt.Sprint(c.Seed),

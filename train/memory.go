@@ -62,8 +62,9 @@ func (r *Run) plan(ctx context.Context, pass replay.Pass) (Memory, error) {
 	return need, &MemoryError{Device: r.Device.Name(), Need: need.sum(), Limit: limit, Hint: hint}
 }
 
-// spare is what the plan may take of the memory that is free on the host. The rest is for what it does not count: the program itself,
-// batches on their way, a copy of the weights while they are saved, and what the garbage collector has not found yet.
+// spare is what the plan may take of the memory that is free on the host. The rest is for what it does not count: the
+// program itself, batches on their way, a copy of the weights while they are saved, and what the garbage collector
+// has not found yet.
 func spare(free int64) int64 {
 	const program = 40 << 20 // 25 to 40 MiB were measured, for needs of 70 to 370 MiB
 	if free == 0 {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Outlook is how long a training may still take. Patience decides: nothing better may come from now on, or always just in time.
+// Outlook is how long a training may still take. Patience decides: nothing better may come from now on, or always
+// just in time.
 type Outlook struct {
 	Epoch       time.Duration // what one takes, with its validation; 0 while nobody knows
 	Least, Most float64       // epochs to come, the rest of this one included
@@ -21,7 +22,8 @@ func (o Outlook) Range(more int) (least, most time.Duration) {
 	epochs := func(these float64, whole int) time.Duration {
 		return time.Duration((these + float64(more*whole)) * float64(o.Epoch))
 	}
-	return epochs(o.Least, min(o.Patience+1, o.Epochs)), epochs(o.Most, o.Epochs) // the first epoch is always the best so far
+	shortest := min(o.Patience+1, o.Epochs) // the first epoch is always the best so far
+	return epochs(o.Least, shortest), epochs(o.Most, o.Epochs)
 }
 
 // outlook is how it looks when so many events of the epoch are done.
@@ -85,7 +87,8 @@ func (t *trainer) reserve() time.Duration {
 
 // timeUp says whether an epoch ended for want of time alone, and sees to it that there is something to measure.
 func (t *trainer) timeUp(outer, inner context.Context, err error) (bool, error) {
-	if stopped := outer.Err(); stopped != nil && errors.Is(err, context.DeadlineExceeded) { // both at once: what came from outside counts
+	// Where both come at once, what came from outside counts.
+	if stopped := outer.Err(); stopped != nil && errors.Is(err, context.DeadlineExceeded) {
 		return false, fmt.Errorf("stopped when the time was up: %w", stopped)
 	}
 	if err == nil || outer.Err() != nil || context.Cause(inner) != errTimeUp || !errors.Is(err, context.DeadlineExceeded) {

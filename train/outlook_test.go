@@ -43,7 +43,8 @@ func TestOutlook(t *testing.T) {
 		t.Errorf("an epoch takes %v, the one before took %+v", last.Epoch, took)
 	}
 	o := train.Outlook{Epoch: time.Minute, Least: 1.5, Most: 7.5, Patience: 2, Epochs: 9}
-	for more, want := range map[int][2]time.Duration{0: {90 * time.Second, 450 * time.Second}, 2: {450 * time.Second, 25*time.Minute + 30*time.Second}} {
+	for more, want := range map[int][2]time.Duration{0: {90 * time.Second, 450 * time.Second}, 2: {450 * time.Second,
+		25*time.Minute + 30*time.Second}} {
 		if least, most := o.Range(more); least != want[0] || most != want[1] {
 			t.Errorf("with %d more: %v to %v, want %v", more, least, most, want)
 		}
@@ -76,7 +77,8 @@ func TestMaxTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Ended != "" || again.Epochs != 3 || !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir, train.CheckpointFile)) {
+	if again.Ended != "" || again.Epochs != 3 || !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir,
+		train.CheckpointFile)) {
 		t.Errorf("went on to %+v, or to other weights", again)
 	}
 }

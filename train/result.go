@@ -29,7 +29,7 @@ type Result struct {
 	Val       *Metric    `json:"val,omitempty"` // of the best epoch
 	Results   []Measured `json:"results"`
 	Split     string     `json:"split_hash"`
-	Ended     string     `json:"ended,omitempty"`      // why the training ended before it was over: EndedByTime; --resume goes on
+	Ended     string     `json:"ended,omitempty"`      // EndedByTime, where it ended before it was over
 	Order     string     `json:"order,omitempty"`      // in which a memory learned of events
 	Depends   []string   `json:"conditions,omitempty"` // what scores depend on beside what happened before their own time
 	History   []Epoch    `json:"-"`
@@ -176,8 +176,8 @@ func measuredIn(runs []Result) []MeanStd {
 	return list
 }
 
-// WriteSummary keeps a summary beside the directories of its runs. Several processes may train seeds of one directory: they sum up one after
-// the other, so that the last one knows of all.
+// WriteSummary keeps a summary beside the directories of its runs. Several processes may train seeds of one
+// directory: they sum up one after the other, so that the last one knows of all.
 func WriteSummary(path string, sum func() (*Summary, error)) error {
 	turn, err := dir(path).wait()
 	if err != nil {

@@ -65,7 +65,8 @@ func (d dir) vacant() error {
 	case errors.Is(err, fs.ErrNotExist), err == nil && was.Hashes.Data != "":
 		return nil
 	}
-	return foreignf("%s is not the configuration of a training and would be overwritten: choose another directory", d.path(ConfigFile))
+	return foreignf("%s is not the configuration of a training and would be overwritten: choose another directory",
+		d.path(ConfigFile))
 }
 
 // restore continues from a saved state, if it is one of this run.
@@ -74,7 +75,8 @@ func (t *trainer) restore(f checkpoint.File, now Config) error {
 	if err := t.dir.readJSON(ConfigFile, &was); err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
-	if spec, err := t.Factory.Decode(was.Spec); err == nil { // a setting that is younger than the run had its default value
+	// A setting that is younger than the run had its default value.
+	if spec, err := t.Factory.Decode(was.Spec); err == nil {
 		was.Spec, _ = json.Marshal(spec)
 	}
 	if err := was.Differs(now); err != nil {
@@ -141,7 +143,8 @@ func (t *trainer) bestIsThere(c Config) error {
 	}
 	best, err := checkpoint.Load(t.dir.path(CheckpointFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return foreignf("%s is missing, the best of the %d epochs that were trained: bring it back, or choose another directory",
+		return foreignf("%s is missing, the best of the %d epochs that were trained: bring it back, "+
+			"or choose another directory",
 			t.dir.path(CheckpointFile), t.at.Epoch)
 	}
 	if err != nil {
@@ -159,7 +162,8 @@ func (t *trainer) prolong(asked bool) error {
 	at.Stopper.Patience = is.Patience
 	at.Finished = at.Epoch > 0 && (at.Stopper.Done() || at.Epoch >= is.Epochs)
 	if asked && at.Stopper.Done() {
-		t.logger().Info(fmt.Sprintf("seed %d stopped after epoch %d, %d epochs without a better one; a larger patience lets it go on",
+		t.logger().Info(fmt.Sprintf("seed %d stopped after epoch %d, %d epochs without a better one; "+
+			"a larger patience lets it go on",
 			t.Seed, at.Epoch, at.Stopper.Waited))
 	}
 	return nil

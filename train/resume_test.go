@@ -19,7 +19,8 @@ func goOn(t *testing.T, dir string, settings ...string) (train.Result, error) {
 	return run.Train(t.Context())
 }
 
-// A finished run can be made longer, and becomes what it would have been; so can its patience. What is done cannot be undone.
+// A finished run can be made longer, and becomes what it would have been; so can its patience. What is done cannot be
+// undone.
 func TestResumeLonger(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	want, err := small(t, whole).Train(t.Context())
@@ -34,7 +35,8 @@ func TestResumeLonger(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Epochs != 3 || got.BestEpoch != want.BestEpoch || got.Results[0].AP != want.Results[0].AP {
-		t.Errorf("made longer: %d epochs, AP %v; from the beginning: %d, %v", got.Epochs, got.Results[0].AP, want.Epochs, want.Results[0].AP)
+		t.Errorf("made longer: %d epochs, AP %v; from the beginning: %d, %v", got.Epochs, got.Results[0].AP, want.Epochs,
+			want.Results[0].AP)
 	}
 	if want.BestEpoch > 1 && !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir, train.CheckpointFile)) {
 		t.Error("a run that was made longer ended with other weights")
@@ -42,10 +44,12 @@ func TestResumeLonger(t *testing.T) {
 	if config := string(read(t, dir, train.ConfigFile)); !strings.Contains(config, `"num_epochs": 3`) {
 		t.Errorf("the configuration is still\n%s", config)
 	}
-	if _, err := goOn(t, dir, "num_epochs=2"); err == nil || !strings.Contains(err.Error(), "num_epochs is 2, but 3 epochs are trained already") {
+	if _, err := goOn(t, dir, "num_epochs=2"); err == nil || !strings.Contains(err.Error(),
+		"num_epochs is 2, but 3 epochs are trained already") {
 		t.Errorf("fewer epochs than there are: %v", err)
 	}
-	if _, err := goOn(t, dir, "learning_rate=0.1", "num_epochs=9"); err == nil || strings.Contains(err.Error(), "num_epochs") {
+	if _, err := goOn(t, dir, "learning_rate=0.1", "num_epochs=9"); err == nil || strings.Contains(err.Error(),
+		"num_epochs") {
 		t.Errorf("another learning rate: %v", err)
 	}
 }
@@ -71,14 +75,19 @@ func TestForeignFiles(t *testing.T) {
 		want   string
 	}{
 		{"no state", map[string]string{train.LastFile: ""}, "has log.jsonl but no last.safetensors"},
-		{"weights alone", map[string]string{train.LastFile: "", train.LogFile: "", train.ResultFile: ""}, "has checkpoint.safetensors but no last"},
-		{"a result alone", map[string]string{train.LastFile: "", train.LogFile: "", train.CheckpointFile: ""}, "has result.json but no last"},
+		{"weights alone", map[string]string{train.LastFile: "", train.LogFile: "", train.ResultFile: ""},
+			"has checkpoint.safetensors but no last"},
+		{"a result alone", map[string]string{train.LastFile: "", train.LogFile: "", train.CheckpointFile: ""},
+			"has result.json but no last"},
 		{"no best epoch", map[string]string{train.CheckpointFile: ""}, "checkpoint.safetensors is missing"},
 		{"another seed", map[string]string{train.LastFile: other}, "last.safetensors is of seed 2, this run has seed 1"},
 		{"another seed's best", map[string]string{train.CheckpointFile: other}, "checkpoint.safetensors is of seed 2"},
-		{"other settings", map[string]string{train.LastFile: narrower}, "of another run than config.json beside it: channel_embedding_dim 6 and 8"},
-		{"weights as state", map[string]string{train.LastFile: whole + "/" + train.CheckpointFile}, "holds no state of a training"},
-		{"another's configuration", map[string]string{train.ConfigFile: "?", train.LastFile: "", train.LogFile: "", train.CheckpointFile: "", train.ResultFile: ""},
+		{"other settings", map[string]string{train.LastFile: narrower},
+			"of another run than config.json beside it: channel_embedding_dim 6 and 8"},
+		{"weights as state", map[string]string{train.LastFile: whole + "/" + train.CheckpointFile},
+			"holds no state of a training"},
+		{"another's configuration", map[string]string{train.ConfigFile: "?", train.LastFile: "", train.LogFile: "",
+			train.CheckpointFile: "", train.ResultFile: ""},
 			"config.json is not the configuration of a training"},
 	}
 	for _, tt := range tests {
@@ -127,8 +136,8 @@ func contents(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// There is a state to resume from before there is anything else that is worth keeping: a training that ends while it writes the first best
-// epoch goes on from there.
+// There is a state to resume from before there is anything else that is worth keeping: a training that ends while it
+// writes the first best epoch goes on from there.
 func TestStateComesFirst(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	if _, err := small(t, whole, "num_epochs=1").Train(t.Context()); err != nil {
@@ -153,7 +162,8 @@ func TestStateComesFirst(t *testing.T) {
 	}
 }
 
-// A training that ended before it had learned anything leaves its configuration alone, and can begin again with another.
+// A training that ended before it had learned anything leaves its configuration alone, and can begin again with
+// another.
 func TestBeginsAgain(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := small(t, dir, "num_epochs=1").Train(t.Context()); err != nil {

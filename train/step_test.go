@@ -222,7 +222,8 @@ func TestNotANumberAtFirst(t *testing.T) {
 	}
 	run.Set.Edge.Data[2*first.Edge(3)+1] = -3e38
 	_, err := run.Train(t.Context())
-	want := fmt.Sprintf("epoch 1, batch 0: the loss is not a number before anything was learned; a feature of event %d, column 2, is -3e+38: scale", first.Edge(3))
+	want := fmt.Sprintf("epoch 1, batch 0: the loss is not a number before anything was learned; "+
+		"a feature of event %d, column 2, is -3e+38: scale", first.Edge(3))
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}

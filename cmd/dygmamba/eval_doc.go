@@ -116,7 +116,8 @@ func replaceable(dir string) error {
 		Aggregation string `json:"metric_aggregation"`
 	}
 	if json.Unmarshal(raw, &was) != nil || was.Split == nil || was.Aggregation == "" {
-		return usagef("--out %s: its %s was not written by eval and would be overwritten, want another directory", dir, train.ResultFile)
+		return usagef("--out %s: its %s was not written by eval and would be overwritten, want another directory", dir,
+			train.ResultFile)
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ func (a *app) exitCode(err error) int {
 	case !a.running, errors.As(err, &usage), errors.Is(err, model.ErrSetting), errors.Is(err, dataset.ErrUnknown):
 		return exitUsage
 	case errors.As(err, &found), errors.As(err, &input), errors.As(err, &records),
-		errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, dygmamba.ErrTooEarly), errors.Is(err, eval.ErrNoLabels),
+		errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, dygmamba.ErrTooEarly),
+		errors.Is(err, eval.ErrNoLabels),
 		errors.Is(err, train.ErrForeign):
 		return exitBadInput
 	}

@@ -90,8 +90,8 @@ func TestInterruptedTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// TestInterruptedInALongStep interrupts the program while it waits for something that does not come, as it may for a step: that is answered
-// within two seconds, and the second signal ends it at once.
+// TestInterruptedInALongStep interrupts the program while it waits for something that does not come, as it may for a
+// step: that is answered within two seconds, and the second signal ends it at once.
 func TestInterruptedInALongStep(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("builds the program and interrupts it")
@@ -100,7 +100,8 @@ func TestInterruptedInALongStep(t *testing.T) {
 	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
 		t.Skip("no pipes here:", err)
 	}
-	cmd := exec.Command(k.program, "predict", "--run", r.run, "--device", "cpu", "--u", "u1", "--i", "v1", "--ts", "1e6", "--explain", pipe) // nobody reads it
+	cmd := exec.Command(k.program, "predict", "--run", r.run, "--device", "cpu", "--u", "u1", "--i", "v1", "--ts", "1e6",
+		"--explain", pipe) // nobody reads it
 	lines, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +122,8 @@ func TestInterruptedInALongStep(t *testing.T) {
 	<-heard // which data it takes
 	began := time.Now()
 	cmd.Process.Signal(os.Interrupt)
-	if text := <-heard; !strings.Contains(text, "finishing the step; again to stop now") || time.Since(began) > 2*time.Second {
+	if text := <-heard; !strings.Contains(text, "finishing the step; again to stop now") ||
+		time.Since(began) > 2*time.Second {
 		t.Fatalf("after %v: %q", time.Since(began), text)
 	}
 	began = time.Now()

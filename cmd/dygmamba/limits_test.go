@@ -13,9 +13,11 @@ func TestTrainWithinLimits(t *testing.T) {
 		t.Skip("builds the program and limits its memory")
 	}
 	k := newKiller(t, 1)
-	cmd := exec.Command("sh", "-c", `ulimit -d 400000 && exec "$@"`, "sh", k.program, "train", "--data", k.data, "--device", "cpu", "--set", "batch_size=5000")
+	cmd := exec.Command("sh", "-c", `ulimit -d 400000 && exec "$@"`, "sh", k.program, "train", "--data", k.data,
+		"--device", "cpu", "--set", "batch_size=5000")
 	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), "training needs") || !strings.Contains(string(out), "would fit") {
+	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), "training needs") ||
+		!strings.Contains(string(out), "would fit") {
 		t.Errorf("with 400 MB of data: %v\n%s", err, out)
 	}
 }

@@ -29,12 +29,14 @@ func (f *full) Write(p []byte) (int, error) {
 func TestLostOutput(t *testing.T) {
 	r := trainedRun(t)
 	lines := [][]string{
-		{"version"}, {"models"}, {"models", "dygmamba"}, {"data", "list"}, {"data", "info", r.data}, {"data", "check", r.data}, {"completion", "bash"},
+		{"version"}, {"models"}, {"models", "dygmamba"}, {"data", "list"}, {"data", "info", r.data}, {"data", "check",
+			r.data}, {"completion", "bash"},
 		{"help", "data", "import"}, {"__complete", "tra"}, {},
 		{"eval", "--model", "edgebank", "--data", r.data, "--negatives", "random"},
 		{"predict", "--run", r.run, "--device", "cpu", "--u", "u1", "--i", "v1", "--ts", "1e6", "--explain", "-"},
 		{"predict", "--run", r.run, "--device", "cpu", "--queries", queryFile(t, "u,i,ts", "u1,v1,5")},
-		{"predict", "--run", r.run, "--device", "cpu", "--queries", queryFile(t, "u,i,ts", "u1,v1,5"), "--out", filepath.Join(t.TempDir(), "s.csv")},
+		{"predict", "--run", r.run, "--device", "cpu", "--queries", queryFile(t, "u,i,ts", "u1,v1,5"), "--out",
+			filepath.Join(t.TempDir(), "s.csv")},
 		{"data", "import", queryFile(t, "u,i,ts", "a,b,5"), "--out", filepath.Join(t.TempDir(), "few.dgm")},
 		{"train", "--resume", "--out", filepath.Dir(r.run), "--device", "cpu"},
 	}
@@ -51,14 +53,16 @@ func TestLostOutput(t *testing.T) {
 			args := append(append([]string{}, line...), form...)
 			var stderr bytes.Buffer
 			code := run(t.Context(), args, strings.NewReader(""), &full{10}, &stderr)
-			if text := stderr.String(); code != exitFailed || strings.Count(text, "error: ") != 1 || !strings.Contains(text, "error: the output was lost: no space left") {
+			if text := stderr.String(); code != exitFailed || strings.Count(text, "error: ") != 1 || !strings.Contains(text,
+				"error: the output was lost: no space left") {
 				t.Errorf("%v: exit code %d, standard error\n%s", args, code, text)
 			}
 		}
 	}
 }
 
-// Some file systems tell late what they lost. One that has failed has said so already, and a stream that was never there lost nothing.
+// Some file systems tell late what they lost. One that has failed has said so already, and a stream that was never
+// there lost nothing.
 func TestShut(t *testing.T) {
 	open := func() *os.File {
 		f, err := os.Create(filepath.Join(t.TempDir(), "out"))
@@ -73,7 +77,8 @@ func TestShut(t *testing.T) {
 		name       string
 		file       *os.File
 		code, want int
-	}{{"fine", open(), exitDone, exitDone}, {"lost", broken, exitDone, exitFailed}, {"failed before", broken, exitBadInput, exitBadInput}} {
+	}{{"fine", open(), exitDone, exitDone}, {"lost", broken, exitDone, exitFailed}, {"failed before", broken,
+		exitBadInput, exitBadInput}} {
 		var stderr bytes.Buffer
 		got := shut(tt.file, &stderr, tt.code)
 		if got != tt.want || (got != tt.code) != strings.Contains(stderr.String(), "the output was lost") {

@@ -29,8 +29,8 @@ func main() {
 	os.Exit(shut(os.Stdout, os.Stderr, code))
 }
 
-// heed interrupts the program at the first signal, and ends it at the next that comes when it has been given time. That end is the
-// signal's own, so that whoever waits for the program knows.
+// heed interrupts the program at the first signal, and ends it at the next that comes when it has been given time.
+// That end is the signal's own, so that whoever waits for the program knows.
 func heed(interrupt func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -48,8 +48,8 @@ func heed(interrupt func()) {
 	}
 }
 
-// shut closes standard output, as some file systems say only then that they lost what was written. One that was closed all along lost nothing:
-// whoever had written to it would know.
+// shut closes standard output, as some file systems say only then that they lost what was written. One that was
+// closed all along lost nothing: whoever had written to it would know.
 func shut(stdout *os.File, stderr io.Writer, code int) int {
 	err := stdout.Close()
 	if code != exitDone || err == nil || errors.Is(err, syscall.EBADF) {
@@ -59,8 +59,8 @@ func shut(stdout *os.File, stderr io.Writer, code int) int {
 	return exitFailed
 }
 
-// attend answers an interruption that is not over soon, such as in a long step: the program has heard it, and can be stopped at once. Whoever
-// calls it calls done when the work has ended.
+// attend answers an interruption that is not over soon, such as in a long step: the program has heard it, and can be
+// stopped at once. Whoever calls it calls done when the work has ended.
 func (a *app) attend(ctx context.Context, soon time.Duration) (done func()) {
 	ended, answered := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -65,7 +65,8 @@ func newModels(a *app) *cobra.Command {
 			return a.emit(doc, doc.write)
 		},
 	}
-	cmd.Flags().StringVar(&preset, "preset", "", "show the settings of this preset (default: the one that --data is trained with, as far as its name tells)")
+	cmd.Flags().StringVar(&preset, "preset", "",
+		"show the settings of this preset (default: the one that --data is trained with, as far as its name tells)")
 	cmd.Flags().StringVar(&data, "data", "", "show the settings for this data set")
 	completePresets(cmd, func(args []string) string { return strings.Join(args, "") })
 	complete(cmd, "data", dataset.CatalogNames)

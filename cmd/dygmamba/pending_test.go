@@ -72,7 +72,8 @@ func TestWritable(t *testing.T) {
 		t.Error(err)
 	}
 	long := filepath.Join(dir, strings.Repeat("x", 300))
-	if err := writable("out", long); err == nil || !strings.Contains(err.Error(), "no file can be made there: ") || strings.Contains(err.Error(), ".tmp") {
+	if err := writable("out", long); err == nil || !strings.Contains(err.Error(), "no file can be made there: ") ||
+		strings.Contains(err.Error(), ".tmp") {
 		t.Errorf("a name that is too long: %v", err)
 	}
 	program(t, "demo", "--out", long).want(t, exitUsage, "no file can be made there")

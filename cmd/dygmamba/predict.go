@@ -26,10 +26,11 @@ func newPredict(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict",
 		Short: "Answer with a trained model: will u and i interact at time ts?",
-		Long: `Reads queries from a table with the columns u, i and ts, or as 'data import' would find or is told to find source, destination and time: CSV, JSON lines or
-Parquet, plain or gzip-compressed. It writes u,i,ts,logit,probability in the same order, and behind them all other columns as they were. A query is answered from all
-events of the data set that lie strictly before its ts, which may be after the last one. The data set is that of the run unless --data names
-another. Nodes that it does not have are allowed.
+		Long: `Reads queries from a table with the columns u, i and ts, or as 'data import' finds source, destination and time,
+or is told to: CSV, JSON lines or Parquet, plain or gzip-compressed. It writes u,i,ts,logit,probability in the same order,
+and behind them all other columns as they were. A query is answered from all events of the data set that lie strictly
+before its ts, which may be after the last one. The data set is that of the run unless --data names another. Nodes that it
+does not have are allowed.
 
 --best K asks whom u will meet at ts instead: the K most likely partners among all nodes that were a destination before
 ts, or among those that --candidates lists. A file of such questions has the columns u and ts.
@@ -92,7 +93,8 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 	where.add(cmd)
 	flags := cmd.Flags()
 	addOrder(cmd, &p.order)
-	flags.StringVar(&p.queries, "queries", "", "`file` with a row for each query, as 'data import' reads them; - is standard input")
+	flags.StringVar(&p.queries, "queries", "",
+		"`file` with a row for each query, as 'data import' reads them; - is standard input")
 	addTableForm(cmd, &p.form)
 	flags.StringVar(&p.out, "out", "", "`file` to write answers to (default: standard output)")
 	flags.StringVar(&p.why, "explain", "", "`file` to write explanations to, as JSON lines; - shows them on standard output")
@@ -207,7 +209,8 @@ func (p *prediction) read(ctx context.Context, a *app, set *dataset.Set) error {
 		p.questions, p.extra = t.Questions, t.Extra
 	}
 	if list := ask.Swapped(p.questions); list != nil {
-		a.log().Warn(fmt.Sprintf("in %s of %s queries u is a destination of the data and i a source, such as %s and %s: are the two swapped?",
+		a.log().Warn(fmt.Sprintf("in %s of %s queries u is a destination of the data and i a source, "+
+			"such as %s and %s: are the two swapped?",
 			term.Count(len(list)), term.Count(len(p.questions)), list[0].U, list[0].I))
 	}
 	return nil

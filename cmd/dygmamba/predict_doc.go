@@ -101,7 +101,8 @@ func (d *unknownDoc) warn(a *app) {
 	a.log().Warn(fmt.Sprintf("%s (queries that ask about them: %s): %s", what, term.Count(d.Queries), names))
 }
 
-// writeTable writes u,i,ts,logit,probability, with digits enough to read the same numbers back, and then what else the queries came with.
+// writeTable writes u,i,ts,logit,probability, with digits enough to read the same numbers back, and then what else
+// the queries came with.
 func (p *prediction) writeTable(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.Write(withExtra(append(queries.Columns[:], "logit", "probability"), p.extra))

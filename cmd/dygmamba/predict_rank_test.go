@@ -130,9 +130,11 @@ func TestRankRefuses(t *testing.T) {
 func TestRankKeepsColumns(t *testing.T) {
 	r := trainedRun(t)
 	questions := queryFile(t, `{"who": "u1", "when": 900, "shop": "north"}`, `{"who": "u2", "when": 900, "place": 7}`)
-	args := []string{"predict", "--run", r.run, "--device", "cpu", "--queries", questions, "--src", "who", "--time", "when", "--best", "2"}
+	args := []string{"predict", "--run", r.run, "--device", "cpu", "--queries", questions, "--src", "who", "--time",
+		"when", "--best", "2"}
 	lines := strings.Split(program(t, args...).want(t, exitDone).out, "\n")
-	if lines[0] != "u,ts,place,i,logit,probability,meetings,shop,query_place" || !strings.HasSuffix(lines[1], ",north,") || !strings.HasSuffix(lines[3], ",,7") {
+	if lines[0] != "u,ts,place,i,logit,probability,meetings,shop,query_place" || !strings.HasSuffix(lines[1],
+		",north,") || !strings.HasSuffix(lines[3], ",,7") {
 		t.Errorf("got\n%s", strings.Join(lines, "\n"))
 	}
 	doc := decode[rankDoc](t, program(t, append(args, "--json")...).want(t, exitDone))

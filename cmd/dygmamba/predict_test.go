@@ -163,7 +163,8 @@ func TestPredict(t *testing.T) {
 		t.Fatalf("%v, standard output %q", err, got.out)
 	}
 	rows := answers(t, string(raw))
-	if header, _, _ := strings.Cut(string(raw), "\n"); header != "u,i,ts,logit,probability,label" || rows[0][5] != "1" || rows[1][5] != "0" {
+	if header, _, _ := strings.Cut(string(raw), "\n"); header != "u,i,ts,logit,probability,label" || rows[0][5] != "1" ||
+		rows[1][5] != "0" {
 		t.Errorf("the other column is not kept: %s, %v", header, rows)
 	}
 	want := [][3]string{{"u2", "v3", "700.5"}, {"u10", "v1", "99999999"}, {"a, stranger", "v2", "12"}, {"u4", "v4", "1e2"}, {"u2", "v3", "700.5"}}
@@ -188,7 +189,8 @@ func TestPredict(t *testing.T) {
 		}
 	}
 	doc := decode[predictDoc](t, program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", queries, "--json").want(t, exitDone))
-	if len(doc.Results) != 5 || doc.Unknown.Count != 1 || doc.Unknown.Queries != 1 || doc.Model != "dygmamba" || fmt.Sprint(doc.Results[1].Logit) != rows[1][3] ||
+	if len(doc.Results) != 5 || doc.Unknown.Count != 1 || doc.Unknown.Queries != 1 || doc.Model != "dygmamba" ||
+		fmt.Sprint(doc.Results[1].Logit) != rows[1][3] ||
 		doc.Results[0].Extra["label"] != "1" {
 		t.Errorf("got %+v", doc)
 	}
@@ -216,7 +218,9 @@ func TestPredictBadInput(t *testing.T) {
 		{"values", []string{"u,i,ts", "u1,v1,5", "u1,,5", "u2,v2,soon", "u2,v2,NaN", "u2,v2", "u1,v1,2024-05-01"}, []string{
 			"5 problems", `q.csv: line 3 (row 2), column i: found ""; want a node's name`, `q.csv: line 4 (row 3), column ts: found "soon"; want a finite number`,
 			"line 5 (row 4)", "line 6 (row 5): found 2 columns; want 3", "line 7 (row 6), column ts"}},
-		{"no column", []string{"u,x,ts", "1,2,3"}, []string{"q.csv: found the columns u, x, ts; want one for the destination, called for example i or dst, or named by --dst"}},
+		{"no column", []string{"u,x,ts", "1,2,3"},
+			[]string{"q.csv: found the columns u, x, ts; want one for the destination, called for example i or dst, " +
+				"or named by --dst"}},
 		{"column twice", []string{"u,i,ts,u", "1,2,3,4"}, []string{"line 1: found column u twice"}},
 		{"quotes", []string{"u,i,ts", `"a"b,2,3`}, []string{"line 2 (row 1)", "quotes around whole fields"}},
 		{"no header", []string{"u1,v1,5"}, []string{"found the columns u1, v1, 5", "needs --no-header"}},

@@ -76,7 +76,8 @@ func (w *watcher) foresee(seed uint64, o train.Outlook) string {
 		if more > 0 {
 			seeds = fmt.Sprintf(" for the %d seeds left", more+1)
 		}
-		w.app.log().Info(fmt.Sprintf("an epoch takes about %s; training ends after %d without a better one, at the latest after %d: %s%s%s",
+		w.app.log().Info(fmt.Sprintf("an epoch takes about %s; training ends after %d without a better one, "+
+			"at the latest after %d: %s%s%s",
 			term.Duration(o.Epoch.Round(time.Second/10)), o.Patience, o.Epochs, text, seeds, limit))
 	}
 	return text
@@ -157,7 +158,8 @@ func seedText(r train.Result) string {
 	if r.Epochs == 0 {
 		return "ended by --max-time within the first epoch; --resume goes on"
 	}
-	text := fmt.Sprintf("best epoch %d of %d, %s an epoch, %s in all", r.BestEpoch, r.Epochs, term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds)))
+	text := fmt.Sprintf("best epoch %d of %d, %s an epoch, %s in all", r.BestEpoch, r.Epochs,
+		term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds)))
 	if r.Ended == train.EndedByTime {
 		text += "; ended by --max-time, --resume goes on"
 	}

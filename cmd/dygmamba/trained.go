@@ -59,7 +59,8 @@ func (f *dataFlags) recall(file string) error {
 	return nil
 }
 
-// compare tells how the data at hand compare with those that a checkpoint was trained on, as far as its run knows. Same is false for others.
+// compare tells how the data at hand compare with those that a checkpoint was trained on, as far as its run knows.
+// Same is false for others.
 func (f *dataFlags) compare(a *app, file string, set *dataset.Set) (same bool) {
 	run, err := dygmamba.OpenRun(filepath.Dir(file))
 	if err != nil {
@@ -73,7 +74,8 @@ func (f *dataFlags) compare(a *app, file string, set *dataset.Set) (same bool) {
 	case c.Same && f.recalled:
 		a.log().Info("data set " + f.name + ", which the checkpoint was trained on")
 	case c.Grown > 0:
-		a.log().Info(fmt.Sprintf("data set %s: %s events more than the checkpoint was trained on", f.name, term.Count(c.Grown)))
+		a.log().Info(fmt.Sprintf("data set %s: %s events more than the checkpoint was trained on", f.name,
+			term.Count(c.Grown)))
 	case f.recalled && !c.Same:
 		a.log().Info("data set " + f.name + ", which lies where the checkpoint's did")
 	}

@@ -265,7 +265,8 @@ func TestFetchFromDirectory(t *testing.T) {
 	} {
 		other := t.TempDir()
 		var bad *input.Error
-		if _, err := Get(t.Context(), "reddit", Options{Dir: other, BaseURL: place}); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+		if _, err := Get(t.Context(), "reddit", Options{Dir: other, BaseURL: place}); !errors.As(err, &bad) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", place, err, want)
 		}
 		if left, _ := os.ReadDir(other); len(left) > 0 {

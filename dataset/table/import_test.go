@@ -274,7 +274,8 @@ func TestImportProblems(t *testing.T) {
 			`a.csv: line 4 (row 3), column dst: found "\xff"; want ` + wantUTF8}},
 		{"a list", "a.json", "[\n" + `{"src":"a","dst":"b","ts":1}` + "]\n", Options{}, []string{
 			`a.json: found a JSON list; want one JSON object a line: jq -c '.[]' a.json makes them of a list`}},
-		{"a long list", "a.json", "[" + strings.Repeat(`{"src":"a","dst":"b","ts":1},`, 40000) + `{"src":"a","dst":"b","ts":1}]`, Options{}, []string{
+		{"a long list", "a.json", "[" + strings.Repeat(`{"src":"a","dst":"b","ts":1},`, 40000) +
+			`{"src":"a","dst":"b","ts":1}]`, Options{}, []string{
 			`a.json: found a JSON list; want one JSON object a line: jq -c '.[]' a.json makes them of a list`}},
 		{"broken Parquet", "a.parquet", "PAR1 this is not one PAR1", Options{}, nil},
 	} {

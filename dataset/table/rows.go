@@ -72,9 +72,11 @@ func openTable(ctx context.Context, path string) (*input.File, error) {
 // noTable says what a directory may be.
 func noTable(dir string) error {
 	if _, err := layout.In(dir); err == nil {
-		return input.FileError(dir, "a directory with a data set in the ml_* layout", "tables; this can be used as it is, with --data "+dir)
+		return input.FileError(dir, "a directory with a data set in the ml_* layout",
+			"tables; this can be used as it is, with --data "+dir)
 	}
-	return input.FileError(dir, "a directory", "one or more tables as CSV, JSONL or Parquet, such as "+filepath.Join(dir, "*.csv"))
+	return input.FileError(dir, "a directory", "one or more tables as CSV, JSONL or Parquet, such as "+filepath.Join(dir,
+		"*.csv"))
 }
 
 func (r *tableReader) format() string {

@@ -47,7 +47,8 @@ func (r *tableReader) openJSONL() (*input.Text, []string, error) {
 		return nil, nil, err
 	}
 	if strings.HasPrefix(strings.TrimLeft(string(r.in.Peek(64)), " \t\r\n"), "[") { // often in one line that is too long
-		return nil, nil, input.FileError(r.path, "a JSON list", "one JSON object a line: jq -c '.[]' "+r.path+" makes them of a list")
+		return nil, nil, input.FileError(r.path, "a JSON list",
+			"one JSON object a line: jq -c '.[]' "+r.path+" makes them of a list")
 	}
 	if _, err := txt.FirstLine(true); err != nil {
 		return nil, nil, err

@@ -109,7 +109,8 @@ func (s *Sheet) choose(names []string) error {
 		s.At[k] = slices.Index(names, name)
 	}
 	if at := s.At; at[0] == at[1] || at[0] == at[2] || at[1] == at[2] {
-		return input.FileError(s.reader.path, "the same column for two of source, destination and time: "+names[at[0]]+", "+names[at[2]],
+		return input.FileError(s.reader.path,
+			"the same column for two of source, destination and time: "+names[at[0]]+", "+names[at[2]],
 			"different columns")
 	}
 	return nil

@@ -51,7 +51,8 @@ func (s *Sheet) objects(data []byte, b *objectBlock) {
 	}
 }
 
-// plainJSON is a value as people write it in a table: strings without quotes, nothing for null, lists and objects as they are.
+// plainJSON is a value as people write it in a table: strings without quotes, nothing for null, lists and objects as
+// they are.
 func plainJSON(value []byte) []byte {
 	if text, ok := scalarText(value); ok {
 		return text

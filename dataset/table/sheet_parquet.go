@@ -104,7 +104,8 @@ func (s *Sheet) group(ctx context.Context, g parquet.RowGroup, columns []*parque
 }
 
 func (s *Sheet) damaged(err error) error {
-	return &input.Error{File: s.reader.path, Row: s.reader.rows, Found: fmt.Sprintf("damaged Parquet data (%v)", err), Want: "an undamaged file"}
+	return &input.Error{File: s.reader.path, Row: s.reader.rows, Found: fmt.Sprintf("damaged Parquet data (%v)", err),
+		Want: "an undamaged file"}
 }
 
 // words is a value as people write it: nothing for null, dates as dates, numbers with digits enough to read them back.

@@ -46,7 +46,8 @@ func TestSheetOfParquet(t *testing.T) {
 	at := time.Date(2024, 5, 1, 12, 0, 0, 250e6, time.UTC)
 	path := filepath.Join(t.TempDir(), "q.parquet")
 	if err := parquet.WriteFile(path, []record{
-		{0.1, "ada", at, 1<<64 - 1, []string{"x", "y"}, &note, true, 19844}, {-3, "bob", at.Add(time.Hour), 7, nil, nil, false, 0},
+		{0.1, "ada", at, 1<<64 - 1, []string{"x", "y"}, &note, true, 19844}, {-3, "bob", at.Add(time.Hour), 7, nil, nil,
+			false, 0},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,8 @@ func TestSheetOfParquet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"amount", "who", "when", "what", "note", "paid", "day"}; !slices.Equal(s.Columns, want) || s.At != [3]int{1, 3, 2} {
+	if want := []string{"amount", "who", "when", "what", "note", "paid", "day"}; !slices.Equal(s.Columns, want) ||
+		s.At != [3]int{1, 3, 2} {
 		t.Errorf("columns %v, at %v, want %v", s.Columns, s.At, want)
 	}
 	want := []string{
@@ -86,11 +88,15 @@ func TestSheetOfParquet(t *testing.T) {
 
 // Members that come later are columns too; whatever is no single value stays as it is written.
 func TestSheetOfJSONLines(t *testing.T) {
-	s, rows, err := readSheet(t, "", "\n"+`{"u":"a","i":2,"ts":1.50}`+"\n\n"+`{"tag":[1, 2],"u":"b\nc","ts":"2024-05-01","i":null,"x":{"y":"z"}}`+"\n"+`{"x":true,"u":"d","i":"e","ts":1}`+"\n", Options{})
+	s, rows, err := readSheet(t, "",
+		"\n"+`{"u":"a","i":2,"ts":1.50}`+"\n\n"+
+			`{"tag":[1, 2],"u":"b\nc","ts":"2024-05-01","i":null,"x":{"y":"z"}}`+"\n"+
+			`{"x":true,"u":"d","i":"e","ts":1}`+"\n", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`2/1 ["a" "2" "1.50"]`, `4/2 ["b\nc" "" "2024-05-01" "[1, 2]" "{\"y\":\"z\"}"]`, `5/3 ["d" "e" "1" "" "true"]`}
+	want := []string{`2/1 ["a" "2" "1.50"]`, `4/2 ["b\nc" "" "2024-05-01" "[1, 2]" "{\"y\":\"z\"}"]`,
+		`5/3 ["d" "e" "1" "" "true"]`}
 	if !slices.Equal(rows, want) || !slices.Equal(s.Columns, []string{"u", "i", "ts", "tag", "x"}) {
 		t.Errorf("columns %v, rows\n%s\nwant\n%s", s.Columns, strings.Join(rows, "\n"), strings.Join(want, "\n"))
 	}
@@ -112,12 +118,15 @@ func TestSheetCounts(t *testing.T) {
 	if len(rows) != n-1 || rows[30000] != fmt.Sprintf(`%d/%d ["u30001" "v" "30001" "two\nlines"]`, 2*30000+4, 30002) {
 		t.Errorf("%d rows, %s", len(rows), rows[30000])
 	}
-	if err == nil || err.Error() != "standard input: line 60002 (row 30001): found 1 columns; want 4, as in the first line" {
+	want := "standard input: line 60002 (row 30001): found 1 columns; want 4, as in the first line"
+	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := ReadSheet(ctx, "-", strings.NewReader(b.String()), Pairs, Options{}, func(input.Place, []string) {}); !errors.Is(err, context.Canceled) {
+	if _, err := ReadSheet(ctx, "-", strings.NewReader(b.String()), Pairs, Options{}, func(input.Place,
+		[]string) {
+	}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

@@ -64,7 +64,8 @@ func (s system) mounted(kind, option string) mount {
 // unescape undoes what mountinfo does to spaces.
 func unescape(path string) string { return strings.ReplaceAll(path, `\040`, " ") }
 
-// above are the group at path and those above it, as far as they can be seen. In a container the path may begin above what is mounted there.
+// above are the group at path and those above it, as far as they can be seen. In a container the path may begin above
+// what is mounted there.
 func (s system) above(m mount, path string, files names) []group {
 	if m.dir == "" {
 		return nil

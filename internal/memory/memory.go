@@ -11,11 +11,12 @@ import (
 	"strings"
 )
 
-// Available is the memory that this process can still take: what is free on the machine, within the limits that are set to its control
-// groups and to itself. 0 where the system does not tell.
+// Available is the memory that this process can still take: what is free on the machine, within the limits that are
+// set to its control groups and to itself. 0 where the system does not tell.
 func Available() int64 { return system{"/", limits}.available() }
 
-// Heed makes the garbage collector work harder rather than go beyond what is available now. Whoever sets GOMEMLIMIT knows better.
+// Heed makes the garbage collector work harder rather than go beyond what is available now. Whoever sets GOMEMLIMIT
+// knows better.
 func Heed() {
 	if free := Available(); free > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(free - free/20)

@@ -68,13 +68,14 @@ type Table struct {
 	Extra     []string // names of the columns beside source, destination and time
 }
 
-// Read reads questions from a table in any form that can be imported; "-" is standard input. The options name its columns
-// where they are not called u, i and ts or as an import would guess.
+// Read reads questions from a table in any form that can be imported; "-" is standard input. The options name its
+// columns where they are not called u, i and ts or as an import would guess.
 func (k *Asker) Read(ctx context.Context, path string, stdin io.Reader, o dataset.ImportOptions) (Table, error) {
 	return k.read(ctx, path, stdin, dataset.AsksPairs, o)
 }
 
-func (k *Asker) read(ctx context.Context, path string, stdin io.Reader, asks dataset.SheetAsks, o dataset.ImportOptions) (Table, error) {
+func (k *Asker) read(ctx context.Context, path string, stdin io.Reader, asks dataset.SheetAsks,
+	o dataset.ImportOptions) (Table, error) {
 	var t Table
 	in := stdin
 	if path != "-" {
@@ -123,7 +124,8 @@ func extra(values []string, at [3]int, columns int) []string {
 	return rest
 }
 
-// question reads one row; bad hears what is wrong with the columns of these names. One without a name for the destination asks for none.
+// question reads one row; bad hears what is wrong with the columns of these names. One without a name for the
+// destination asks for none.
 func (k *Asker) question(bad func(column, found, want string), names, values [3]string) Question {
 	q := Question{U: strings.TrimSpace(values[0]), I: strings.TrimSpace(values[1]), TS: strings.TrimSpace(values[2])}
 	var ok bool

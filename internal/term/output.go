@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Output is a stream that remembers whether all that was written to it arrived: many write to it and do not look, and a lost answer must
-// not pass for one that was given.
+// Output is a stream that remembers whether all that was written to it arrived: many write to it and do not look, and
+// a lost answer must not pass for one that was given.
 type Output struct {
 	w   io.Writer
 	err error

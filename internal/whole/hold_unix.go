@@ -10,7 +10,8 @@ import (
 // renamesOpen says that an open file can be renamed.
 const renamesOpen = true
 
-// hold shows others that someone still writes to f, until it is closed. Where the file system knows no locks, nobody can tell.
+// hold shows others that someone still writes to f, until it is closed. Where the file system knows no locks, nobody
+// can tell.
 func hold(f *os.File) { syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
 // abandoned says whether nobody holds a file.

@@ -40,7 +40,8 @@ func Create(path string) (*File, error) {
 	return nil, fmt.Errorf("%s: files beside it disappear as soon as they are made", path)
 }
 
-// A file that has no name yet is called .NAME.dygmamba-123.tmp. Its process holds a lock on it, which ends with the process.
+// A file that has no name yet is called .NAME.dygmamba-123.tmp. Its process holds a lock on it, which ends with the
+// process.
 const (
 	mark   = ".dygmamba-"
 	ending = ".tmp"
@@ -53,7 +54,8 @@ func sweep(dir string) {
 		return
 	}
 	for _, e := range entries {
-		if name := e.Name(); name[0] == '.' && strings.HasSuffix(name, ending) && strings.Contains(name, mark) && e.Type().IsRegular() {
+		if name := e.Name(); name[0] == '.' && strings.HasSuffix(name, ending) && strings.Contains(name, mark) &&
+			e.Type().IsRegular() {
 			if path := filepath.Join(dir, name); abandoned(path) {
 				os.Remove(path)
 			}

@@ -72,7 +72,8 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// What a killed process left is swept away by the next, whatever that writes; what someone still writes, and what others left, is not.
+// What a killed process left is swept away by the next, whatever that writes; what someone still writes, and what
+// others left, is not.
 func TestSweeps(t *testing.T) {
 	if !renamesOpen {
 		t.Skip("only age tells here")

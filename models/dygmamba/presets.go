@@ -96,8 +96,9 @@ var presets = []model.Preset[Config]{
 			c.Arch, c.FreezeTime = Paper, true
 		},
 	}, {
-		Name:    "quick",
-		Summary: fmt.Sprintf("for a first look: narrower, shorter, a few epochs; on a CPU the default above %d imported events", QuickAbove),
+		Name: "quick",
+		Summary: fmt.Sprintf("for a first look: narrower, shorter, a few epochs; "+
+			"on a CPU the default above %d imported events", QuickAbove),
 		Apply: func(data string, c *Config, t *model.Training) {
 			c.tune(paperTuned, data)
 			c.FreezeTime = true
