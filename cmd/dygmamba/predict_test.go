@@ -194,6 +194,8 @@ func TestPredict(t *testing.T) {
 		doc.Results[0].Extra["label"] != "1" {
 		t.Errorf("got %+v", doc)
 	}
+	program(t, "predict", "--run", r.run, "--device", "cpu", "--queries", queryFile(t, "u,i,ts", "u1,v1,5", "v3,u2,5")).
+		want(t, exitDone, "in 1 of 2 queries u is a destination of the data and i a source, such as v3 and u2: are the two swapped?")
 	empty := program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", queryFile(t, "u,i,ts")).want(t, exitDone)
 	if len(answers(t, empty.out)) != 0 {
 		t.Errorf("no queries gave %q", empty.out)

@@ -1,9 +1,11 @@
 package memory
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"testing"
 )
 
@@ -11,6 +13,23 @@ func TestAvailable(t *testing.T) {
 	const least, most = 1 << 20, 1 << 50
 	if n := Available(); runtime.GOOS == "linux" && !(least < n && n < most) {
 		t.Errorf("%d bytes are available", n)
+	}
+}
+
+// The garbage collector is told what there is, unless someone told it already.
+func TestHeed(t *testing.T) {
+	if Available() == 0 {
+		t.Skip("nobody tells what is free here")
+	}
+	was := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(was)
+	for limit, heeded := range map[string]bool{"": true, "1GiB": false} {
+		t.Setenv("GOMEMLIMIT", limit)
+		debug.SetMemoryLimit(math.MaxInt64)
+		Heed()
+		if now := debug.SetMemoryLimit(-1); (now < math.MaxInt64) != heeded || now < 1 {
+			t.Errorf("with GOMEMLIMIT=%s the limit is %d", limit, now)
+		}
 	}
 }
 
