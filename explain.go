@@ -95,6 +95,19 @@ func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, err
 	return all, explain(every)
 }
 
+// ExplainNow is Explain with what the model remembers at this moment, whatever the times of the queries. An evaluation
+// has an order of its own in which a model learns of events, and this is how to ask within it.
+func (p *Predictor) ExplainNow(ctx context.Context, qs []Query) ([]Explanation, error) {
+	if err := checkQueries(qs); err != nil {
+		return nil, err
+	}
+	all, err := p.explainAll(ctx, qs, 0, len(qs))
+	if err != nil {
+		return nil, fmt.Errorf("explain: %w", err)
+	}
+	return all, nil
+}
+
 // explainAll explains queries batch by batch, with the model as it is now. Before are the queries of the whole that are done already.
 func (p *Predictor) explainAll(ctx context.Context, qs []Query, before, total int) ([]Explanation, error) {
 	doubts := newDoubts(p)

@@ -100,6 +100,13 @@ func Checkpoints(path string) ([]string, error) {
 			files = append(files, best)
 		}
 	}
+	if s, err := OpenSweep(path); files == nil && err == nil { // that of the chosen trial
+		if s.Best == "" {
+			return nil, fmt.Errorf("load checkpoint: %w: the sweep in %s has not chosen yet; continue it with "+
+				"'train --resume', or name one of its trials", fs.ErrNotExist, path)
+		}
+		return Checkpoints(filepath.Join(path, s.Best))
+	}
 	if files == nil {
 		return nil, fmt.Errorf("load checkpoint: %w: %s has no %s; a run has one after its first epoch", fs.ErrNotExist, path, train.CheckpointFile)
 	}

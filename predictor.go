@@ -57,6 +57,37 @@ func (p *Predictor) Spec() model.Spec { return p.spec }
 // Known says whether a node occurs in the past at all. Others may be asked about too; nothing is known of them but the query.
 func (p *Predictor) Known(n event.Node) bool { return p.view().Before(n, math.Inf(1)).Len() > 0 }
 
+// Events is how many events a node had before a time.
+func (p *Predictor) Events(n event.Node, t event.Time) int { return p.view().Before(n, t).Len() }
+
+// LastMet is whom a node met last before a time; false if nobody.
+func (p *Predictor) LastMet(n event.Node, t event.Time) (event.Node, bool) {
+	h := p.view().Before(n, t)
+	if h.Len() == 0 {
+		return 0, false
+	}
+	return h.Node[h.Len()-1], true
+}
+
+// Meetings is how often the two of a query had met before its time, whoever was the source.
+func (p *Predictor) Meetings(q Query) int {
+	n, other := q.Src, q.Dst
+	h, short := p.view().Before(n, q.Time), p.view().Before(other, q.Time)
+	if short.Len() < h.Len() {
+		h, other = short, n
+	}
+	count := 0
+	for _, x := range h.Node {
+		if x == other {
+			count++
+		}
+	}
+	if q.Src == q.Dst { // its history has both ends of such an event
+		count /= 2
+	}
+	return count
+}
+
 // Score gives one logit for every query, in their order, which may be any. A query at t is answered from the events strictly before t,
 // all of them, and may lie after the last. Which others are asked about at the same time makes no difference, unless the model picks neighbours
 // at random or pads rows to the longest.

@@ -102,6 +102,34 @@ func questions(set *dataset.Set) []dygmamba.Query {
 		dygmamba.Query{Src: math.MaxInt32, Dst: 77, Time: 0}, dygmamba.Query{Src: 3, Dst: 15, Time: -5}, dygmamba.Query{Src: 2, Dst: 2, Time: end})
 }
 
+// What had been there before a time is counted, whoever was the source.
+func TestCounts(t *testing.T) {
+	log := event.NewLog(6)
+	for i, e := range [][2]event.Node{{1, 2}, {2, 1}, {1, 3}, {2, 2}, {1, 2}} {
+		if _, err := log.Append(event.Event{Src: e[0], Dst: e[1], Time: float64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := load(t, run(t).dir, dygmamba.LoadOptions{Past: index.Freeze(log)})
+	for _, tt := range []struct {
+		src, dst event.Node
+		at       event.Time
+		want     int
+	}{{1, 2, 4, 2}, {1, 2, 5, 3}, {2, 1, 4.5, 3}, {1, 2, 0, 0}, {3, 2, 9, 0}, {2, 2, 9, 1}, {7, 1, 9, 0}} {
+		if got := p.Meetings(dygmamba.Query{Src: tt.src, Dst: tt.dst, Time: tt.at}); got != tt.want {
+			t.Errorf("%d and %d met %d times before %v, want %d", tt.src, tt.dst, got, tt.at, tt.want)
+		}
+	}
+	for at, want := range map[event.Time]event.Node{0: 0, 1: 2, 2.5: 3, 9: 2} {
+		if got, met := p.LastMet(1, at); got != want || met != (want > 0) {
+			t.Errorf("before %v node 1 last met %d, want %d", at, got, want)
+		}
+	}
+	if n := p.Events(1, 4); n != 3 {
+		t.Errorf("node 1 had %d events, want 3", n)
+	}
+}
+
 // TestScore: neither the size of batches nor the order of queries nor the number of threads makes a difference.
 func TestScore(t *testing.T) {
 	r := run(t)

@@ -98,6 +98,17 @@ func TestRelive(t *testing.T) {
 		t.Errorf("explained %v, %v; want 10 events", why, err)
 	}
 
+	rows, width, err := p.Embed(t.Context(), at(9.1, 4.5, -1))
+	if err != nil || width != 1 || !slices.Equal(rows, []float32{20, 10, 0}) {
+		t.Errorf("embedded with %v events known, %v; want 20, 10 and 0", rows, err)
+	}
+	c.seen = 17 // somewhere in the middle of an evaluation
+	if why, err := p.ExplainNow(t.Context(), at(-1, 500)); err != nil || why[0].Logit != 17 || why[1].Logit != 17 ||
+		c.seen != 17 {
+		t.Errorf("explained %v, %v; want what is remembered now", why, err)
+	}
+	c.seen = 20
+
 	// New events lengthen the last unit, and the model goes on from where that began.
 	for range 2 { // the second time it is there already
 		if got, err = p.Score(t.Context(), at(100)); err != nil || got[0] != 25 {

@@ -35,17 +35,20 @@ func (e *RunError) Unwrap() error { return e.Err }
 
 // OpenRun reads the configuration of the run in a directory, which is that of its checkpoints too. There may be none:
 // checkpoints can be taken elsewhere.
-func OpenRun(dir string) (Run, error) {
-	r := Run{Dir: dir}
-	raw, err := os.ReadFile(r.file())
+func OpenRun(dir string) (Run, error) { return ReadRun(filepath.Join(dir, train.ConfigFile)) }
+
+// ReadRun is OpenRun for the file with the configuration, whatever it is called.
+func ReadRun(file string) (Run, error) {
+	r := Run{Dir: filepath.Dir(file)}
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		return r, err
 	}
 	if err := json.Unmarshal(raw, &r.Config); err != nil {
-		return r, &RunError{r.file(), err}
+		return r, &RunError{file, err}
 	}
 	if r.Config.Hashes.Data == "" {
-		return r, &RunError{r.file(), errors.New("found no hash of the data, want the configuration of a run")}
+		return r, &RunError{file, errors.New("found no hash of the data, want the configuration of a run")}
 	}
 	return r, nil
 }
@@ -90,6 +93,24 @@ func (r Run) Settings() (preset, order string, settings []string, err error) {
 		settings = append(settings, fmt.Sprintf("%s=%v", s.Key, s.Value))
 	}
 	return spec.Preset, spec.Order, settings, nil
+}
+
+// History is what the run has noted of its epochs so far.
+func (r Run) History() ([]train.Epoch, error) {
+	epochs, err := train.History(r.Dir)
+	if err != nil {
+		return nil, &RunError{r.Dir, err}
+	}
+	return epochs, nil
+}
+
+// Result is what the run achieved. One that is not finished has none: fs.ErrNotExist.
+func (r Run) Result() (train.Result, error) {
+	result, err := train.ReadResult(r.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err = &RunError{r.Dir, err}
+	}
+	return result, err
 }
 
 // Task is what the run learned, "" for links.

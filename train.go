@@ -48,6 +48,8 @@ type TrainOptions struct {
 	Strategies  []string      // negatives of the final evaluation; nil: random
 	TensorBoard bool
 
+	until int // pause after so many epochs, and leave the test alone; 0: train to the end
+
 	Log     *slog.Logger
 	OnStep  func(seed uint64, s train.Step)
 	OnEpoch func(seed uint64, e train.Epoch)
@@ -103,7 +105,7 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 		runs = append(runs, r)
 	}
 	summary := train.Summarize(runs)
-	if o.Dir == "" {
+	if o.Dir == "" || o.until > 0 {
 		return summary, nil
 	}
 	return summary, train.WriteSummary(o.Dir, summary)
@@ -129,7 +131,7 @@ func (o TrainOptions) run(f model.Factory, spec model.Spec, p *eval.Protocol, se
 	r := &train.Run{
 		Model: o.Model, Factory: f, Spec: spec, Set: o.Set, Protocol: p, Device: o.Device, Seed: seed,
 		Dir: o.Dir, Resume: o.Resume, SaveEvery: o.SaveEvery, MemoryLimit: o.MemoryLimit, ByAP: o.ByAP,
-		TestEvery: o.TestEvery, Strategies: o.Strategies, TensorBoard: o.TensorBoard, Log: o.Log,
+		TestEvery: o.TestEvery, Strategies: o.Strategies, TensorBoard: o.TensorBoard, Log: o.Log, Until: o.until,
 	}
 	if r.SaveEvery == 0 {
 		r.SaveEvery = 30 * time.Second

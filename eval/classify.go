@@ -24,6 +24,12 @@ var ErrNoLabels = errors.New("all events have the same label")
 // Classify replays events and measures how well the scores tell their labels. Labels are rare, so AP and AUC are of all events at once; a
 // batch may have no positive at all.
 func Classify(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log) (Result, error) {
+	return classify(ctx, s, p, events, nil)
+}
+
+func classify(
+	ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, tell func(Answers),
+) (Result, error) {
 	p.Negatives = nil
 	var scores []float32
 	batch := make([]float32, 0, BatchSize)
@@ -36,8 +42,21 @@ func Classify(ctx context.Context, s replay.Scorer, p replay.Pass, events *event
 			return Result{}, fmt.Errorf("classify: %w", err)
 		}
 		scores = append(scores, batch...)
+		if tell != nil {
+			tell(labelAnswers(step, batch))
+		}
 	}
 	return classified(events.All(), scores)
+}
+
+// labelAnswers are the answers of a batch; logits are overwritten.
+func labelAnswers(step *replay.Step, logits []float32) Answers {
+	a := Answers{Batch: step.Number, Queries: step.Batch.Queries, Scores: logits}
+	for i, x := range logits {
+		a.Scores[i] = Sigmoid(x)
+		a.Right = append(a.Right, step.Span.Label(i) != 0)
+	}
+	return a
 }
 
 func classified(events event.Span, scores []float32) (Result, error) {

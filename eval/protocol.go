@@ -60,7 +60,8 @@ type Options struct {
 	Avoid       bool   // native: random negatives are no positives of their batch
 	Threads     int    // that gather; 0: as many as Go may use
 
-	OnBatch func(done, total int) // progress of every pass; may be nil
+	OnBatch   func(done, total int) // progress of every pass; may be nil
+	OnAnswers func(Answers)         // told every batch of every evaluation, once it is measured; may be nil
 }
 
 // Protocol is who is asked about what: for training and each evaluation it hands out the events, the past that may be seen, and
@@ -232,9 +233,9 @@ func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy
 		return Result{}, err
 	}
 	if p.Task() == NodeClassification {
-		return Classify(ctx, s, pass, p.parts[part])
+		return classify(ctx, s, pass, p.parts[part], p.options.OnAnswers)
 	}
-	r, err := Run(ctx, s, pass, p.parts[part])
+	r, err := run(ctx, s, pass, p.parts[part], p.options.OnAnswers)
 	if err != nil {
 		return Result{}, fmt.Errorf("%v with %s negatives: %w", part, strategy, err)
 	}

@@ -32,12 +32,16 @@ type Result struct {
 // Run replays events and measures the scores. Negatives start over first, so that they are the same in every evaluation; what a stateful
 // scorer remembers is left as it is after the last batch.
 func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log) (Result, error) {
+	return run(ctx, s, p, events, nil)
+}
+
+func run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, tell func(Answers)) (Result, error) {
 	if p.Negatives == nil {
 		return Result{}, fmt.Errorf("evaluation without negatives: there is nothing to tell the %d positives from", events.Len())
 	}
 	p.Negatives.Reset()
 	_, ranks := s.(replay.Ranker)
-	t := tally{scorer: starter(s), logits: !ranks, hash: sha256.New(), total: events.Len()}
+	t := tally{scorer: starter(s), logits: !ranks, hash: sha256.New(), total: events.Len(), tell: tell}
 	for step, err := range p.Batches(ctx, s, events.All()) {
 		if err == nil {
 			err = t.ask(step)
@@ -93,6 +97,8 @@ type tally struct {
 	loss     float64
 	ranking  *Ranking
 	batches  int
+	tell     func(Answers) // nil: nobody listens
+	right    []bool
 }
 
 // ask asks about one batch, and only then judges the one before: a scorer on a GPU computes meanwhile.
@@ -138,6 +144,10 @@ func (t *tally) judge(q *question) error {
 	t.batches++
 	if len(neg) > q.positives {
 		t.rank(pos, neg)
+	}
+	if t.tell != nil {
+		t.right = right(t.right[:0], len(q.queries), q.positives)
+		t.tell(Answers{q.batch, q.queries, t.right, q.scores, q.positives})
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/tensor"
 )
 
 // Env is what a model is built in: where it computes, what is known of nodes and events, and the seed of its first weights.
@@ -128,6 +129,9 @@ type Kind[C interface{ Check() error }] struct {
 	Table func(c C) []Shape
 	// Ignore, optional, tells tensors of a released program's checkpoint that are no parameters, or one under a second name.
 	Ignore func(name string) bool
+	// Released, optional, is what the released program's state dict holds beside the parameters: some under a second
+	// name, and what it remembers. State is what Snapshot gave, nil if nothing is known of it.
+	Released func(params, state []tensor.Named) []tensor.Named
 
 	Build func(env Env, c C) (Model, error)
 	// Rule, instead of Build, makes what needs no training. Variants are its forms, of which published tables report the best.
@@ -220,6 +224,7 @@ type Factory struct {
 	rule       func(s Spec) (Answerer, error)
 	variants   func(settings []string) ([]NamedSpec, error)
 	ignore     func(name string) bool
+	released   func(params, state []tensor.Named) []tensor.Named
 	about      map[string]string
 	keys       []string
 }
@@ -246,12 +251,15 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 	if k.Prefer == nil {
 		k.Prefer = func(Data) string { return k.Presets[0].Name }
 	}
+	if k.Released == nil {
+		k.Released = func(_, _ []tensor.Named) []tensor.Named { return nil }
+	}
 	if k.Ignore == nil {
 		k.Ignore = func(string) bool { return false }
 	}
 	f := Factory{
 		Summary: k.Summary, Remembers: k.Remembers, Trains: k.Rule == nil, Lighter: k.Lighter,
-		ignore: k.Ignore, about: map[string]string{}, keys: Keys(new(C), new(Training)),
+		ignore: k.Ignore, released: k.Released, about: map[string]string{}, keys: Keys(new(C), new(Training)),
 	}
 	if !f.Trains {
 		f.keys = Keys(new(C), new(walk))

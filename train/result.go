@@ -31,6 +31,7 @@ type Result struct {
 	Order     string     `json:"order,omitempty"`      // in which a memory learned of events
 	Depends   []string   `json:"conditions,omitempty"` // what scores depend on beside what happened before their own time
 	History   []Epoch    `json:"-"`
+	Paused    bool       `json:"-"` // at Run.Until: there are epochs to come
 }
 
 // Measured is one evaluation: a setting under one kind of negatives.
@@ -52,18 +53,7 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 	if err := Restore(t.Learner.Model, t.Classifier(), best); err != nil {
 		return Result{}, fmt.Errorf("best epoch: %w", err)
 	}
-	r := Result{
-		Model: t.Run.Model, Data: t.Set.Name, Seed: t.Seed, Preset: t.Spec.Preset, Params: t.Learner.Model.Params().Count(),
-		Epochs: t.at.Epoch, BestEpoch: t.at.Stopper.Epoch, Peak: t.peak(), Device: t.Device.Name(),
-		Split: t.Protocol.Split().Hash, History: t.epochs, Order: t.Spec.Order, Depends: t.Spec.Conditions(),
-	}
-	for _, e := range t.epochs {
-		r.Seconds += e.Seconds.Train + e.Seconds.Evaluate
-		r.PerEpoch += e.Seconds.Train / float64(len(t.epochs))
-	}
-	if b := t.at.Stopper.Epoch; b > 0 && b <= len(t.epochs) {
-		r.Val = t.epochs[b-1].Val
-	}
+	r := t.standing()
 	if t.Classifier() != nil {
 		m, err := t.Protocol.Evaluate(ctx, t.evaluator(), eval.Test, "")
 		if err != nil {
@@ -81,6 +71,25 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	return r, t.dir.writeJSON(ResultFile, r)
+}
+
+// standing is what is known without a look at the test.
+func (t *trainer) standing() Result {
+	r := Result{
+		Model: t.Run.Model, Data: t.Set.Name, Seed: t.Seed, Preset: t.Spec.Preset,
+		Params: t.Learner.Model.Params().Count(),
+		Epochs: t.at.Epoch, BestEpoch: t.at.Stopper.Epoch, Peak: t.peak(), Device: t.Device.Name(),
+		Split: t.Protocol.Split().Hash, History: t.epochs, Order: t.Spec.Order, Depends: t.Spec.Conditions(),
+		Paused: !t.at.Finished,
+	}
+	for _, e := range t.epochs {
+		r.Seconds += e.Seconds.Train + e.Seconds.Evaluate
+		r.PerEpoch += e.Seconds.Train / float64(len(t.epochs))
+	}
+	if b := t.at.Stopper.Epoch; b > 0 && b <= len(t.epochs) {
+		r.Val = t.epochs[b-1].Val
+	}
+	return r
 }
 
 // Measure evaluates a scorer in every setting under every kind of negatives. Sets without events are left out.

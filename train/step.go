@@ -12,6 +12,9 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
+// ErrDiverged says that a training has lost its way: other settings may not.
+var ErrDiverged = errors.New("the loss is not a number; a smaller learning_rate may help")
+
 // lesson is one step of the optimizer, from its launch until its results are added up.
 type lesson struct {
 	batch     int // of the epoch
@@ -66,7 +69,7 @@ func (t *trainer) settle() error {
 	}
 	scores, loss := l.results[:len(l.results)-1], float64(l.results[len(l.results)-1])
 	if loss != loss {
-		return t.failed(l, errors.New("the loss is not a number; a smaller learning_rate may help"))
+		return t.failed(l, ErrDiverged)
 	}
 	ap, auc := 0.0, 0.0
 	if t.Classifier() == nil { // labels are too rare for the measures of a batch

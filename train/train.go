@@ -35,6 +35,7 @@ type Run struct {
 	TestEvery   int           // look at the test sets every so many epochs, for information only; 0: never
 	Strategies  []string      // negatives of the final evaluation; nil: random
 	TensorBoard bool          // write event files to Dir
+	Until       int           // pause after so many epochs, and leave the test alone; 0: train to the end and measure
 
 	Log     *slog.Logger // nil: silent
 	OnStep  func(Step)   // after every batch; may be nil
@@ -63,10 +64,13 @@ func (r *Run) train(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	defer t.close()
-	for !t.at.Finished {
+	for !t.at.Finished && (r.Until == 0 || t.at.Epoch < r.Until) {
 		if err := t.epoch(ctx); err != nil {
 			return Result{}, err
 		}
+	}
+	if r.Until > 0 {
+		return t.standing(), nil
 	}
 	return t.finish(ctx)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 type convertDoc struct {
 	From       string `json:"from"`
 	Out        string `json:"out"`
+	Format     string `json:"format"` // safetensors or pytorch
 	Model      string `json:"model,omitempty"`
 	Tensors    int    `json:"tensors"`
 	Parameters int    `json:"parameters"`
@@ -28,19 +30,30 @@ func newConvert(a *app) *cobra.Command {
 	var what modelFlags
 	cmd := &cobra.Command{
 		Use:   "convert FILE",
-		Short: "Turn a PyTorch checkpoint into safetensors",
-		Long: `Reads what torch.save(model.state_dict(), …) wrote, as the released program does, and writes its tensors under the same names. A PyTorch file
-is a program in a language of its own; this reads its tensors and runs nothing: a file that asks for anything else is refused.
+		Short: "Turn a PyTorch checkpoint into safetensors, and a trained model into one for PyTorch",
+		Long: `Reads what torch.save(model.state_dict(), …) wrote, as the released program does, and writes its tensors
+under the same names as safetensors. A PyTorch file is a program in a language of its own; this reads its tensors and
+runs nothing: a file that asks for anything else is refused. With --model the configuration is noted in the file, so
+that predict and eval need not be told again.
 
-With --model the configuration is noted in the file, so that predict and eval need not be told again.`,
+A checkpoint of ours (a file, or the directory of a run) becomes a state dict that torch.load(path, weights_only=True)
+reads, with the names and shapes of the released program: model.load_state_dict takes it as it is. What TGN, DyRep and
+JODIE remember of nodes is in it; messages that wait are not. In a classifier of labels 1.… is the classifier.
+
+The file is written as its name says (.safetensors; .pt, .pth, .pkl or .bin for PyTorch), otherwise as the other of the
+two.`,
 		Example: `  dygmamba convert DyGMamba_seed0.pkl --out weights.safetensors
+  dygmamba convert runs/visits --out visits.pth
   dygmamba convert DyGMamba_seed0.pkl --out weights.safetensors --model dygmamba --set max_input_sequence_length=256 --set max_interaction_times=30`,
-		Args: takes("a file that PyTorch wrote"),
+		Args: takes("a file that PyTorch wrote, or a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			from := args[0]
-			if out == "" {
-				out = strings.TrimSuffix(from, filepath.Ext(from)) + ".safetensors"
+			from, foreign, err := weightsFile(args[0])
+			if err != nil {
+				return err
 			}
+			doc := convertDoc{From: from, Model: strings.ToLower(what.name)}
+			doc.choose(foreign, out)
+			out = doc.Out
 			if err := writable("out", out); err != nil {
 				return err
 			}
@@ -50,11 +63,14 @@ With --model the configuration is noted in the file, so that predict and eval ne
 			if what.name == "" && (what.preset != "" || len(what.set) > 0) {
 				return usagef("--preset and --set configure a model: name it with --model")
 			}
-			file, err := checkpoint.LoadPyTorch(from)
-			if err != nil {
-				return loadError(err)
+			if what.name != "" && doc.Format == asPyTorch {
+				return usagef("--model notes a configuration, for which %s has no place: want a file.safetensors", out)
 			}
-			doc := convertDoc{From: from, Out: out, Model: strings.ToLower(what.name), Tensors: len(file.Tensors)}
+			file, err := loadWeights(from, foreign)
+			if err != nil {
+				return err
+			}
+			doc.Tensors = len(file.Tensors)
 			if doc.Model != "" {
 				if err := dygmamba.Configure(&file, doc.Model, what.preset, model.Data{Name: data}, what.set); err != nil {
 					return loadError(fmt.Errorf("%s: %w", from, err))
@@ -63,7 +79,7 @@ With --model the configuration is noted in the file, so that predict and eval ne
 			for _, t := range file.Tensors {
 				doc.Parameters += len(t.Data)
 			}
-			if err := saveConverted(out, file); err != nil {
+			if err := saveConverted(out, file, doc.Format); err != nil {
 				return err
 			}
 			return a.emit(doc, doc.write)
@@ -71,18 +87,79 @@ With --model the configuration is noted in the file, so that predict and eval ne
 	}
 	what.add(cmd, modelNames, "")
 	flags := cmd.Flags()
-	flags.StringVar(&out, "out", "", "`file` to write (default: the same name with .safetensors)")
+	flags.StringVar(&out, "out", "", "`file` to write (default: the same name with .safetensors or .pth)")
 	flags.StringVar(&data, "data", "", "with --model: the data set whose preset to start from")
 	return cmd
 }
 
-func saveConverted(path string, file checkpoint.File) error {
+// The formats that are written.
+const (
+	asSafetensors = "safetensors"
+	asPyTorch     = "pytorch"
+)
+
+// choose says what is written, and where.
+func (d *convertDoc) choose(foreign bool, out string) {
+	d.Format = asPyTorch
+	if foreign {
+		d.Format = asSafetensors
+	}
+	switch strings.ToLower(filepath.Ext(out)) {
+	case ".safetensors":
+		d.Format = asSafetensors
+	case ".pt", ".pth", ".pkl", ".bin":
+		d.Format = asPyTorch
+	}
+	if d.Out = out; out == "" {
+		d.Out = strings.TrimSuffix(d.From, filepath.Ext(d.From)) +
+			map[string]string{asSafetensors: ".safetensors", asPyTorch: ".pth"}[d.Format]
+	}
+}
+
+// weightsFile finds the weights that a path leads to, and says whether PyTorch wrote them.
+func weightsFile(path string) (file string, foreign bool, err error) {
+	files, err := dygmamba.Checkpoints(path)
+	if err != nil {
+		return "", false, err
+	}
+	if len(files) > 1 {
+		return "", false, usagef("%s holds %d runs, choose one of them, such as %s", path, len(files),
+			filepath.Dir(files[0]))
+	}
+	foreign, err = checkpoint.IsPyTorch(files[0])
+	return files[0], foreign, err
+}
+
+// loadWeights reads tensors under the names of the released program.
+func loadWeights(path string, foreign bool) (checkpoint.File, error) {
+	if foreign {
+		file, err := checkpoint.LoadPyTorch(path)
+		return file, loadError(err)
+	}
+	file, err := checkpoint.Load(path)
+	if errors.Is(err, checkpoint.ErrCorrupt) {
+		return file, loadError(fmt.Errorf("%w (PyTorch did not write it either: want a zip archive or a pickle)", err))
+	}
+	if err == nil {
+		file, err = dygmamba.Released(file)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return file, loadError(err)
+}
+
+func saveConverted(path string, file checkpoint.File, format string) error {
 	out, err := newPending(path)
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	if err := checkpoint.Write(out, file); err != nil {
+	write := checkpoint.Write
+	if format == asPyTorch {
+		write = checkpoint.WritePyTorch
+	}
+	if err := write(out, file); err != nil {
 		return fmt.Errorf("save %s: %w", path, err)
 	}
 	return out.commit()

@@ -68,6 +68,57 @@ func TestConvert(t *testing.T) {
 	}
 }
 
+// A trained model becomes a state dict, which gives the same answers when it is read back.
+func TestConvertToPyTorch(t *testing.T) {
+	r, dir := trainedRun(t), t.TempDir()
+	out := filepath.Join(dir, "model.pth")
+	doc := decode[convertDoc](t, program(t, "convert", r.run, "--out", out, "--json").want(t, exitDone))
+	if doc.Format != asPyTorch || doc.Out != out || doc.Tensors < 30 ||
+		doc.From != filepath.Join(r.run, "checkpoint.safetensors") {
+		t.Errorf("got %+v", doc)
+	}
+	f, err := checkpoint.LoadPyTorch(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := f.Find("0.time_encoder.w.weight"); !ok || len(f.Tensors) != doc.Tensors {
+		t.Errorf("%d tensors, the time encoder among them: %v", len(f.Tensors), ok)
+	}
+	ask := []string{"--data", r.data, "--device", "cpu", "--queries", queryFile(t, "u,i,ts", "u1,v2,200", "u3,v3,500")}
+	tell := []string{"--model", "dygmamba", "--set", "max_input_sequence_length=12", "--set",
+		"max_interaction_times=4", "--set", "exact_times=true"}
+	want := program(t, append([]string{"predict", "--run", r.run}, ask...)...).want(t, exitDone).out
+	got := program(t, append(append([]string{"predict", "--checkpoint", out}, tell...), ask...)...).want(t,
+		exitDone).out
+	if got != want {
+		t.Errorf("answers\n%s, want\n%s", got, want)
+	}
+	// There and back, and from one form of PyTorch's to the other.
+	plain, again := filepath.Join(dir, "plain.safetensors"), filepath.Join(dir, "again.bin")
+	program(t, "convert", out, "--out", plain).want(t, exitDone)
+	program(t, "convert", plain, "--out", again).want(t, exitDone)
+	if string(content(t, again)) != string(content(t, out)) {
+		t.Error("there and back gave other bytes")
+	}
+	program(t, "convert", torchFile(t, r, true), "--out", again).want(t, exitDone)
+	if string(content(t, again)) != string(content(t, out)) {
+		t.Error("the older form of PyTorch gave other bytes")
+	}
+	named := filepath.Join(dir, "copy.safetensors")
+	if err := os.WriteFile(named, content(t, doc.From), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "convert", named).want(t, exitDone).shows(t, "copy.pth")
+	program(t, "convert", named, "--out", again, "--model", "dygmamba").want(t, exitUsage, "has no place")
+	program(t, "convert", filepath.Dir(r.run), "--out", filepath.Join(dir, "no", "x.pth")).want(t, exitUsage,
+		"there is no directory")
+	if err := os.WriteFile(named, []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "convert", named).want(t, exitBadInput, "too few for a safetensors file",
+		"want a zip archive or a pickle")
+}
+
 func TestConvertRefuses(t *testing.T) {
 	r := trainedRun(t)
 	good := torchFile(t, r, false)

@@ -46,6 +46,8 @@ Exit codes: 0 done · 1 the work failed · 2 wrong usage · 3 bad input, with fi
 		newEval(a),
 		newTrain(a),
 		newPredict(a),
+		newReport(a),
+		newEmbed(a),
 		newConvert(a),
 		newBench(a),
 		newModels(a),

@@ -26,6 +26,11 @@ type trainFlags struct {
 	runs             runFlags
 	negatives, limit string // --negatives, --memory-limit
 	options          dygmamba.TrainOptions
+
+	config string   // --config
+	sweep  []string // --sweep
+	trials int      // --trials
+	full   bool     // --full
 }
 
 func newTrain(a *app) *cobra.Command {
@@ -41,22 +46,32 @@ resume from; DIR/result.json sums all seeds up.
 With --task node-classification a classifier learns the labels of events' sources, from what a model trained on links says of them; AUC
 is then of all events at once.
 
+With --sweep several values of settings are tried, every combination or --trials N drawn at random, and the one that
+does best on validation, the mean over all seeds, is measured on the test. Half of the trials end early, again and
+again, unless --full is given; numbers from low..high are drawn evenly, or evenly in their logarithm from a factor of
+ten on. Trials are kept in DIR/trial-<n>, the table in DIR/sweep.json; predict, eval, report and embed take DIR for the
+chosen one.
+
 Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never stopped, also after a crash.
 It remembers the data, model, settings, negatives and the seeds that were begun.`,
 		Example: `  dygmamba train --data uci --out runs/uci
   dygmamba train --resume --out runs/uci
   dygmamba train --data enron --preset paper --runs 5 --out runs/enron --negatives all
   dygmamba train --data mooc --model tgn --task node-classification --out runs/dropouts
-  dygmamba train --data visits.dgm --set max_input_sequence_length=64 --set dropout=0.2 --out runs/visits`,
+  dygmamba train --data visits.dgm --set max_input_sequence_length=64 --set dropout=0.2 --out runs/visits
+  dygmamba train --data visits.dgm --sweep gamma=0.1,0.5,1 --sweep dropout=0,0.1 --out runs/search
+  dygmamba train --data visits.dgm --sweep learning_rate=1e-5..1e-2 --sweep num_layers=1,2 --trials 8 --out runs/random
+  dygmamba train --config runs/search/trial-3/seed-0/config.json --data newer.dgm --runs 5 --out runs/newer`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Resume && f.runs.out == "" {
 				return usagef("--resume needs --out, the directory of the run to continue")
 			}
-			if o.Resume {
-				if err := f.recall(cmd.Flags().Changed); err != nil {
-					return err
-				}
+			if err := f.checkSweep(); err != nil {
+				return err
+			}
+			if err := f.remember(cmd.Flags().Changed); err != nil {
+				return err
 			}
 			if err := f.check(); err != nil {
 				return err
@@ -70,6 +85,9 @@ It remembers the data, model, settings, negatives and the seeds that were begun.
 			}
 			defer o.Device.Close()
 			o.Model, o.Preset, o.Settings, o.Dir, o.Threads = f.what.name, f.what.preset, f.what.set, f.runs.out, f.where.threads
+			if len(f.sweep) > 0 {
+				return f.runSweep(cmd.Context(), a)
+			}
 			progress := watch(a, o)
 			summary, err := dygmamba.Train(cmd.Context(), *o)
 			progress.done()
@@ -100,6 +118,7 @@ It remembers the data, model, settings, negatives and the seeds that were begun.
 	flags.IntVar(&o.TestEvery, "test-every", 0, "measure the test sets too every so many epochs; shown, never used to choose (default: never)")
 	flags.BoolVar(&o.TensorBoard, "tensorboard", false, "write TensorBoard event files to --out")
 	completeWith(cmd, "negatives", append(eval.Strategies(), "all")...)
+	f.addSweep(cmd)
 	return cmd
 }
 
@@ -162,6 +181,11 @@ func (f *trainFlags) recall(given func(flag string) bool) error {
 	if err != nil {
 		return err
 	}
+	return f.take(run, given)
+}
+
+// take takes over from a run what the command line leaves open.
+func (f *trainFlags) take(run dygmamba.Run, given func(flag string) bool) error {
 	preset, order, settings, err := run.Settings()
 	if err != nil {
 		return err

@@ -24,6 +24,8 @@ type Layer struct {
 var Layers = []Layer{
 	{Both, []string{"internal/arch", "internal/golden", "internal/idset", "internal/memory", "internal/mersenne", "internal/near", "internal/npy", "internal/page", "internal/paper", "internal/pcg64", "internal/pyset", "internal/stream", "internal/tensorboard", "internal/term", "internal/torchtest", "internal/whole"}},
 
+	{Both, []string{"internal/vectors"}},
+
 	{Data, []string{"event"}},
 	{Data, []string{"internal/streamtest"}},
 	{Data, []string{"index"}},
@@ -56,7 +58,7 @@ var Layers = []Layer{
 	{Both, []string{"internal/results"}},
 	{Both, []string{"serve"}},
 	{Both, []string{"."}},
-	{Both, []string{"internal/demo"}},
+	{Both, []string{"internal/demo", "internal/report"}},
 	{Both, []string{"cmd/*"}},
 }
 
@@ -83,7 +85,7 @@ var Outside = map[string][]string{
 	"golang.org/x/term":                {"internal/term"},
 	"github.com/spf13/cobra":           {"cmd/*"},
 	"github.com/spf13/pflag":           {"cmd/*"},
-	"github.com/parquet-go/parquet-go": {"dataset/table"},
+	"github.com/parquet-go/parquet-go": {"dataset/table", "internal/vectors"},
 	"github.com/nlpodyssey/gopickle":   {"checkpoint"},
 	"github.com/ebitengine/purego":     {"device/cuda"},
 	"gonum.org/v1/plot":                {"cmd/*"},

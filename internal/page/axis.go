@@ -12,6 +12,7 @@ type Axis struct {
 	Min, Max float64
 	Percent  bool      // show fractions as percentages
 	Log      bool      // equal factors are equally far apart; Min must be above 0
+	Date     bool      // values are seconds since 1970, shown as dates
 	Ticks    []float64 // values to show, in order; nil: round ones
 }
 
@@ -22,6 +23,8 @@ func (a Axis) ticks(about int) []float64 {
 		return thin(a.Ticks, about)
 	case a.Log:
 		return a.powers(about)
+	case a.Date && a.Max > a.Min && a.Max-a.Min < longest:
+		return a.dates(about)
 	}
 	span := a.Max - a.Min
 	if !(span > 0) || math.IsInf(span, 0) {
@@ -78,6 +81,9 @@ func thin(values []float64, about int) []float64 {
 func (a Axis) label(v float64, all []float64) string {
 	if a.Log {
 		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	if a.Date {
+		return dateLabel(v, all)
 	}
 	unit := ""
 	scale := 1.0

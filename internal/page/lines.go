@@ -45,13 +45,17 @@ func (l Lines) frame(m *markup, width, height float64) box {
 	for _, v := range ys {
 		wide = max(wide, textWidth(l.Y.label(v, ys)))
 	}
+	xs := l.X.ticks(int(width / 80))
 	b := box{left: wide + 8, right: width - 12, top: 12, bottom: height - 42}
+	if n := len(xs); n > 0 && l.X.Max > l.X.Min { // the last label must not hang over the edge
+		over := l.X.at(xs[n-1], b.left, b.right) + textWidth(l.X.label(xs[n-1], xs))/2 - width
+		b.right -= max(0, over)
+	}
 	for _, v := range ys {
 		y := l.Y.at(v, b.bottom, b.top)
 		m.leaf("line", "class", "rule", "x1", px(b.left), "x2", px(b.right), "y1", px(y), "y2", px(y))
 		m.element("text", l.Y.label(v, ys), "class", "end", "x", px(b.left-6), "y", px(y+4))
 	}
-	xs := l.X.ticks(int(width / 80))
 	for _, v := range xs {
 		m.element("text", l.X.label(v, xs), "class", "mid", "x", px(l.X.at(v, b.left, b.right)), "y", px(b.bottom+18))
 	}

@@ -80,6 +80,7 @@ type Numbers []Number
 // Number is one of them.
 type Number struct {
 	Value string
+	Exact string // the same in all its digits, for whoever reads the page by program; may be ""
 	Name  string
 	Tone  Tone
 }
@@ -88,36 +89,51 @@ func (n Numbers) write(m *markup) {
 	m.open("div", "class", "numbers")
 	for _, x := range n {
 		m.open("div", "class", "number "+x.Tone.class())
-		m.element("strong", x.Value)
+		if x.Exact == "" {
+			m.element("strong", x.Value)
+		} else {
+			m.open("strong")
+			m.element("data", x.Value, "value", x.Exact)
+			m.close("strong")
+		}
 		m.element("span", x.Name)
 		m.close("div")
 	}
 	m.close("div")
 }
 
-// Table has a row of names and rows of cells; all columns but the first hold numbers.
+// Table has a row of names and rows of cells; all columns but the first, or the first few, hold numbers.
 type Table struct {
-	Head []string
-	Rows [][]string
+	Head  []string
+	Rows  [][]string
+	Words int // so many columns hold words; 0 is 1
 }
 
 func (t Table) write(m *markup) {
 	m.open("div", "class", "table")
 	m.open("table")
 	m.open("tr")
-	for _, name := range t.Head {
-		m.element("th", name)
+	for i, name := range t.Head {
+		t.cell(m, "th", i, name)
 	}
 	m.close("tr")
 	for _, row := range t.Rows {
 		m.open("tr")
-		for _, cell := range row {
-			m.element("td", cell)
+		for i, cell := range row {
+			t.cell(m, "td", i, cell)
 		}
 		m.close("tr")
 	}
 	m.close("table")
 	m.close("div")
+}
+
+func (t Table) cell(m *markup, tag string, column int, text string) {
+	if column > 0 && column < t.Words {
+		m.element(tag, text, "class", "words")
+		return
+	}
+	m.element(tag, text)
 }
 
 // Tone is a colour with a meaning of its own on the whole page.

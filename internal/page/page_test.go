@@ -19,7 +19,9 @@ func everything(text string) Page {
 	return Page{
 		Title: text, Lead: text, Foot: text,
 		Parts: []Part{
-			Heading(text), Text(text), Code(text), Numbers{{text, text, Fact}}, Table{Head: []string{text, text}, Rows: [][]string{{text, text}}},
+			Heading(text), Text(text), Code(text), Numbers{{Value: text, Name: text, Tone: Fact}, {text, text, text,
+				Fact}}, Table{Head: []string{text, text}, Rows: [][]string{{text, text}}, Words: 2},
+			Facts{{text, text}}, Folds{{Title: text, Note: text, Value: text, Open: true, Parts: []Part{Text(text)}}},
 			Figures{{Title: text, Note: text, Key: []Key{{text, First}}, Chart: lines}},
 			Figures{
 				{Title: text, Chart: Bars{Rows: []Bar{{text, 0.7, Second}}, Chance: 0.5}},
@@ -68,7 +70,8 @@ func TestTextIsEscaped(t *testing.T) {
 	if got, want := count(texts, hostile), count(plain, "plain"); got != want || want < 20 {
 		t.Errorf("found the text %d times, want %d", got, want)
 	}
-	allowed := strings.Fields("html head meta title style body main h1 h2 p pre code div strong span table tr th td figure figcaption small svg line text path g circle rect footer")
+	allowed := strings.Fields("html head meta title style body main h1 h2 p pre code data dl dt dd details " +
+		"summary em div strong span table tr th td figure figcaption small svg line text path g circle rect footer")
 	for _, tag := range tags {
 		if !slices.Contains(allowed, tag.Name.Local) {
 			t.Errorf("the page has an element %s", tag.Name.Local)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -20,6 +21,7 @@ import (
 // A generated part of a document stands between a line that names it and End.
 const (
 	BeginTables  = "<!-- tables, made from results/ by go test ./internal/results -update; edits are overwritten -->"
+	BeginModels  = "<!-- models, made from results/ by go test ./internal/results -update; edits are overwritten -->"
 	BeginSummary = "<!-- summary, made from results/ by go test ./internal/results -update; edits are overwritten -->"
 	End          = "<!-- end -->"
 )
@@ -29,6 +31,7 @@ type run struct {
 	train.Result
 	settings string
 	mark     string // tells the run from others of its preset
+	spec     model.Spec
 }
 
 // group is the runs of one data set, model, preset and settings, by seed.
@@ -47,6 +50,104 @@ func Tables(dir fs.FS) (string, error) {
 	return b.String(), nil
 }
 
+// defaultModel is the one that the summary is about.
+const defaultModel = "dygmamba"
+
+// whole says whether the runs were trained to their end: a few epochs show whether something learns, not how well.
+func (g group) whole() bool { return g[0].spec.Training.Epochs >= 100 }
+
+// Models writes a table for every data set on which several models were trained, transductive, best first: those that ran to their end, of
+// the default model the settings that did best on validation data. A model whose scores depend on more than the past of their
+// query says so.
+func Models(dir fs.FS) (string, error) {
+	groups, err := load(dir)
+	if err != nil {
+		return "", err
+	}
+	var sets []string
+	compared := map[string][]group{}
+	for _, g := range groups {
+		name := g[0].Data
+		if !g.whole() {
+			continue
+		}
+		if compared[name] == nil {
+			sets = append(sets, name)
+		}
+		compared[name] = append(compared[name], g)
+	}
+	var b strings.Builder
+	for _, name := range sets {
+		list := favourites(compared[name])
+		if len(list) > 1 {
+			compare(&b, name, list)
+		}
+	}
+	return b.String(), nil
+}
+
+// favourites leaves of the default model's groups the best by validation.
+func favourites(groups []group) (list []group) {
+	best := -1
+	for _, g := range groups {
+		switch {
+		case g[0].Model != defaultModel:
+			list = append(list, g)
+		case best < 0:
+			best, list = len(list), append(list, g)
+		case len(g) > len(list[best]) || len(g) == len(list[best]) && g.validation() > list[best].validation():
+			list[best] = g
+		}
+	}
+	return list
+}
+
+func compare(b *strings.Builder, data string, list []group) {
+	random := func(g group) float64 {
+		m, _ := g.measured("transductive", "random")
+		return m.AP
+	}
+	slices.SortStableFunc(list, func(x, y group) int { return cmp.Compare(random(y), random(x)) })
+	fmt.Fprintf(b, "### %s\n\n", data)
+	b.WriteString("| model | seeds | random | paper | off by | historical | paper | inductive | paper | new nodes, random | paper |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, g := range list {
+		name := "`" + g[0].Model + "`"
+		if order := g[0].spec.Order; order != "" {
+			name += ", " + order
+		} else if len(g[0].Depends) > 0 {
+			name += " ¹"
+		}
+		fmt.Fprintf(b, "| %s | %d |", name, len(g))
+		for i, c := range [][2]string{{"transductive", "random"}, {"transductive", "historical"}, {"transductive", "inductive"}, {"inductive", "random"}} {
+			m, _ := g.measured(c[0], c[1])
+			published, off := "", ""
+			if p, ok := paper.Lookup(c[0], c[1], data, g[0].Model); ok && !p.Timeout {
+				published = value(p.AP.Mean, p.AP.Std)
+				if p.AP.Std > 0 {
+					off = fmt.Sprintf("%+.1f std", (100*m.AP-p.AP.Mean)/p.AP.Std)
+				}
+			}
+			fmt.Fprintf(b, " %s | %s |", ours(m.AP, m.APStd, m.Runs), published)
+			if i == 0 {
+				fmt.Fprintf(b, " %s |", off)
+			}
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n")
+}
+
+// measured is what the runs gave in one setting under one kind of negatives.
+func (g group) measured(setting, strategy string) (train.MeanStd, bool) {
+	for _, m := range g.summary().Results {
+		if m.Setting == setting && m.Strategy == strategy {
+			return m, true
+		}
+	}
+	return train.MeanStd{}, false
+}
+
 // Summary writes one table of transductive link prediction with random negatives: for every data set the settings that did best on
 // validation data, among those with the most seeds.
 func Summary(dir fs.FS) (string, error) {
@@ -58,6 +159,9 @@ func Summary(dir fs.FS) (string, error) {
 	var sets []string
 	for _, g := range groups {
 		name := g[0].Data
+		if g[0].Model != defaultModel || !g.whole() {
+			continue
+		}
 		if best[name] == nil {
 			sets = append(sets, name)
 		}
@@ -135,7 +239,7 @@ func (r *run) describe(c train.Config) error {
 	if err != nil {
 		return err
 	}
-	r.settings = spec.Brief()
+	r.spec, r.settings = spec, spec.Brief()
 	if c.TF32 {
 		r.settings += ", TF32"
 	}

@@ -37,6 +37,7 @@ func TestDocuments(t *testing.T) {
 	}{
 		{"../../README.md", BeginSummary, Summary},
 		{"../../docs/RESULTS.md", BeginSummary, Summary},
+		{"../../docs/RESULTS.md", BeginModels, Models},
 		{"../../docs/RESULTS.md", BeginTables, Tables},
 	} {
 		want, err := part.make(os.DirFS("../../results"))
@@ -119,5 +120,30 @@ func TestSummary(t *testing.T) {
 	want := "| uci | `steady` | 2 | 72.00 | 85.00 ± 7.07 | 50.00 ± 0.00 | 95.91 ± 0.15 | 94.77 ± 0.18 |"
 	if lines := strings.Split(strings.TrimSpace(got), "\n"); len(lines) != 3 || lines[2] != want {
 		t.Errorf("got\n%s\nwant one row\n%s", got, want)
+	}
+}
+
+// TestModels: models stand beside each other, best first, with the paper's numbers; what was trained for a few epochs only does not.
+func TestModels(t *testing.T) {
+	run := func(name, seed, ap string) []byte {
+		return []byte(`{"model":"` + name + `","data":"uci","preset":"paper","seed":` + seed + `,"val":{"ap":0.5},
+			"results":[{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`)
+	}
+	config := func(epochs string) []byte { return []byte(`{"spec":{"training":{"num_epochs":` + epochs + `,"batch_size":200}}}`) }
+	dir := fstest.MapFS{
+		"a/result.json": {Data: run("dygmamba", "0", "0.95")}, "a/config.json": {Data: config("200")},
+		"b/result.json": {Data: run("graphmixer", "0", "0.96")}, "b/config.json": {Data: config("200")},
+		"c/result.json": {Data: run("graphmixer", "1", "0.94")}, "c/config.json": {Data: config("200")},
+		"d/result.json": {Data: run("tcl", "0", "0.99")}, "d/config.json": {Data: config("5")},
+		"e/result.json": {Data: run("dygformer", "0", "0.97")}, "e/config.json": {Data: config("200")},
+	}
+	got, err := Models(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second, third := strings.Index(got, "| `dygformer`"), strings.Index(got, "| `graphmixer` | 2 | 95.00 ± 1.41 | 93.15 ± 0.41 | +4.5 std |"),
+		strings.Index(got, "| `dygmamba` | 1 | 95.00 | 95.91 ± 0.15 | -6.1 std |")
+	if first < 0 || second < first || third < 0 || strings.Contains(got, "tcl") {
+		t.Errorf("got\n%s", got)
 	}
 }

@@ -168,6 +168,9 @@ func (m *Model) Close() {
 	m.params.Device().Free(m.damping.Data)
 }
 
+// Widths is how wide embeddings are; nothing is said of pairs.
+func (m *Model) Widths() (node int, pair bool) { return m.cfg.Width, false }
+
 // Embed lets the states of the subgraph around all queries flow, and reads off where the queries' nodes have arrived.
 // V is the number of its nodes, K that of the latest events kept of each. A node's state depends on the queries it
 // stands among in nothing: whatever can reach it in so many steps is in the subgraph.

@@ -21,6 +21,7 @@ import (
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "memories of nodes that drift with time (JODIE)",
 	Default: Default, Presets: presets, Prefer: preferred, Shapes: configFromTensors, Table: table, Ignore: ignored,
+	Released: released,
 	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
 	Imported:  func(c *Config) { c.ExactTimes = true },
 	Remembers: true, InArrival: []string{"released", "paper"},
@@ -167,6 +168,9 @@ func configFromTensors(base Config, shapes map[string][]int) (Config, error) {
 
 // table lists the model's parameters under the names and in the order of the released program's checkpoints.
 func table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
+
+// released is what ignored tells of.
+func released(_, state []tensor.Named) []tensor.Named { return messages.Released(state) }
 
 // ignored tells memories in a released checkpoint, which are observed again.
 func ignored(name string) bool {

@@ -5,6 +5,8 @@ import (
 
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/attention"
+	"github.com/dygmamba/dygmamba/model/messages"
+	"github.com/dygmamba/dygmamba/tensor"
 )
 
 // configFromTensors is base changed to what the shapes of a checkpoint's tensors tell: widths and layers. They tell
@@ -21,6 +23,12 @@ func configFromTensors(base Config, shapes map[string][]int) (Config, error) {
 
 // table lists the model's parameters under the names and in the order of the released program's checkpoints.
 func table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
+
+// released is what ignored tells of: the time encoder again, and memories.
+func released(params, state []tensor.Named) []tensor.Named {
+	again := model.Again(params, "0.time_encoder.", "0.embedding_module.time_encoder.")
+	return append(again, messages.Released(state)...)
+}
 
 // ignored tells what a released checkpoint holds beside learned tensors: memories, which are observed again, and a
 // second name of the time encoder.

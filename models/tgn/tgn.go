@@ -19,6 +19,7 @@ import (
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "memories of nodes, described by attention to those they met (TGN)",
 	Default: Default, Presets: presets, Prefer: preferred, Shapes: configFromTensors, Table: table, Ignore: ignored,
+	Released: released,
 	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
 	Imported:  func(c *Config) { c.ExactTimes = true },
 	Remembers: true, InArrival: []string{"released", "paper"},

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/report"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+func newReport(a *app) *cobra.Command {
+	var data dataFlags
+	var where deviceFlags
+	var o report.Options
+	var out string
+	cmd := &cobra.Command{
+		Use:   "report RUN",
+		Short: "Make a page about a run: how it learned, when and for whom it is right, and why",
+		Long: `Asks the questions of the test again and writes one self-contained page (HTML without scripts): curves of
+learning; AP through the test period and by how often a pair had met; whether probabilities can be taken at their
+word; the hardest and the most confident cases with what their answers rest on; time, memory, configuration, hashes,
+and what the numbers depend on.
+
+RUN is the directory of a training, or of one of its seeds. The page lies in it as report.html unless --out says
+where. With --json the same is printed as a document. It works for every model, and for runs of
+--task node-classification.`,
+		Example: `  dygmamba report runs/visits
+  dygmamba report runs/uci/seed-1 --out uci.html --negatives historical
+  dygmamba report runs/visits --cases 10 --json`,
+		Args: takes("the directory of a run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := where.check(); err != nil {
+				return err
+			}
+			if err := oneOf("setting", o.Setting, eval.Settings()...); err != nil {
+				return err
+			}
+			if err := oneOf("negatives", o.Negatives, eval.Strategies()...); err != nil {
+				return err
+			}
+			if o.Cases < 0 || o.Cases > mostCases {
+				return usagef("--cases is %d, must be from 0 to %d", o.Cases, mostCases)
+			}
+			dir, err := oneRun(args[0])
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				out = filepath.Join(dir, "report.html")
+				if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+					out = filepath.Join(args[0], "report.html")
+				}
+			}
+			if err := writable("out", out); err != nil {
+				return err
+			}
+			o.Dir, o.Threads = dir, where.threads
+			return a.report(cmd.Context(), o, data, where, out)
+		},
+	}
+	data.add(cmd)
+	where.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&out, "out", "", "`file` for the page (default: report.html in RUN)")
+	flags.StringVar(&o.Setting, "setting", eval.Transductive,
+		"which test to look at closely: transductive or inductive")
+	flags.StringVar(&o.Negatives, "negatives", eval.Random,
+		"and against which negatives: random, historical or inductive")
+	flags.IntVar(&o.Cases, "cases", 3, "so many cases of each of four kinds: missed, false alarms, expected, dismissed")
+	completeWith(cmd, "setting", eval.Settings()...)
+	completeWith(cmd, "negatives", eval.Strategies()...)
+	return cmd
+}
+
+// mostCases is more than anyone reads.
+const mostCases = 100
+
+// oneRun is the directory of the one seed that a path has.
+func oneRun(path string) (string, error) {
+	files, err := dygmamba.Checkpoints(path)
+	if err != nil {
+		return "", err
+	}
+	if len(files) > 1 {
+		return "", usagef("%s holds %d runs, choose one of them, such as %s", path, len(files), filepath.Dir(files[0]))
+	}
+	return filepath.Dir(files[0]), nil
+}
+
+// report makes the page.
+func (a *app) report(ctx context.Context, o report.Options, data dataFlags, where deviceFlags, out string) error {
+	run, err := dygmamba.OpenRun(o.Dir)
+	if err != nil {
+		return err
+	}
+	if data.sampling == "" {
+		data.sampling = run.Config.Sampling
+	}
+	if data.name == "" {
+		data.remember(run.Source())
+	}
+	if sameFile(data.name, out) {
+		return usagef("--out %s is the file with the data", out)
+	}
+	if o.Set, err = data.open(ctx, a); err != nil {
+		return err
+	}
+	defer o.Set.Close()
+	dev, err := where.open(a)
+	if err != nil {
+		return err
+	}
+	defer dev.Close()
+	load := dygmamba.LoadOptions{Set: o.Set, Device: dev, Threads: where.threads}
+	if o.Predictor, err = dygmamba.Load(o.Dir, load); err != nil {
+		return loadError(err)
+	}
+	defer o.Predictor.Close()
+	progress := a.console.Progress("report", "events")
+	defer progress.Done()
+	o.OnBatch = func(what string, done, total int) { progress.Set(int64(done), int64(total), what) }
+	r, err := report.Make(ctx, o)
+	if err != nil {
+		return err
+	}
+	progress.Done()
+	for _, n := range r.Notes {
+		a.log().Warn(n)
+	}
+	if err := replaceFile(out, r.WritePage); err != nil {
+		return err
+	}
+	r.Page = out
+	return a.emit(r, func(w io.Writer, s term.Style) error {
+		var f term.Facts
+		m := r.Measured
+		f.Add("run", fmt.Sprintf("%s, %s on %s, seed %d", r.Run, r.Model, r.Data.Name, r.Seed))
+		f.Add("test", fmt.Sprintf("AP %s, AUC %s, calibration error %s", term.Percent(m.AP), term.Percent(m.AUC),
+			term.Percent(r.Reliability.ECE)))
+		f.Add("page", s.Strong(out))
+		f.Add("took", term.Duration(time.Duration(r.Seconds*float64(time.Second))))
+		return f.Write(w, s)
+	})
+}

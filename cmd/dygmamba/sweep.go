@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+func (f *trainFlags) addSweep(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.config, "config", "", "begin with the model, data and settings of a run: its config.json; "+
+		"what is given beside it stays")
+	flags.StringArrayVar(&f.sweep, "sweep", nil, "try several values of a setting, as `key=value,value,…` or, with "+
+		"--trials, key=low..high; repeatable")
+	flags.IntVar(&f.trials, "trials", 0, "with --sweep: draw so many combinations at random (default: all of them)")
+	flags.BoolVar(&f.full, "full", false, "with --sweep: train every trial to its end; otherwise the worse half "+
+		"ends early, again and again")
+}
+
+// checkSweep looks at the flags alone, before anything is remembered.
+func (f *trainFlags) checkSweep() error {
+	switch {
+	case f.trials < 0:
+		return usagef("--trials is %d, must be at least 1", f.trials)
+	case len(f.sweep) == 0 && f.trials > 0 && !f.options.Resume:
+		return usagef("--trials is for --sweep, which says what to try")
+	case len(f.sweep) == 0 && f.full && !f.options.Resume:
+		return usagef("--full is for --sweep, which says what to try")
+	case len(f.sweep) > 0 && f.runs.out == "":
+		return usagef("--sweep needs --out, the directory to keep its trials in")
+	case f.config != "" && f.options.Resume:
+		return usagef("--config begins a training, --resume continues one and remembers: want one of them")
+	}
+	axes, err := f.axes()
+	if err != nil {
+		return err
+	}
+	for _, a := range axes {
+		if slices.ContainsFunc(f.what.set, func(s string) bool { return strings.HasPrefix(s, a.Key+"=") }) {
+			return usagef("%s is given by --set and by --sweep, want one of them", a.Key)
+		}
+	}
+	return nil
+}
+
+func (f *trainFlags) axes() ([]dygmamba.Axis, error) {
+	var list []dygmamba.Axis
+	for _, text := range f.sweep {
+		a, err := dygmamba.ParseAxis(text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// remember takes over what --config or, with --resume, the directory says.
+func (f *trainFlags) remember(given func(flag string) bool) error {
+	if f.config != "" {
+		run, err := dygmamba.ReadRun(f.config)
+		if err != nil {
+			return err
+		}
+		if !given("seed") {
+			f.runs.seed = run.Config.Seed
+		}
+		return f.take(run, given)
+	}
+	s, err := dygmamba.OpenSweep(f.runs.out)
+	switch {
+	case f.runs.out == "" || errors.Is(err, os.ErrNotExist):
+		if f.options.Resume {
+			return f.recall(given)
+		}
+		return nil
+	case err != nil:
+		return err
+	case !f.options.Resume:
+		return fmt.Errorf("%s holds a sweep already: continue it with --resume, or choose another directory",
+			f.runs.out)
+	}
+	return f.recallSweep(s, given)
+}
+
+// recallSweep takes over from a sweep that goes on what the command line leaves open.
+func (f *trainFlags) recallSweep(s *dygmamba.Sweep, given func(flag string) bool) error {
+	if !given("sweep") {
+		for _, a := range s.Axes {
+			f.sweep = append(f.sweep, a.String())
+		}
+	}
+	if !given("trials") {
+		f.trials = s.Asked
+	}
+	if !given("full") {
+		f.full = s.Full
+	}
+	if !given("seed") && !given("runs") {
+		f.runs.begun = s.Seeds
+	}
+	run, err := dygmamba.OpenRun(dygmamba.SeedDir(filepath.Join(f.runs.out, s.Trials[0].Name), s.Seeds[0]))
+	if errors.Is(err, os.ErrNotExist) { // it was stopped before the first trial: the command line must tell again
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.take(run, given)
+}
+
+// sweepDoc is the document of a sweep.
+type sweepDoc struct {
+	dygmamba.Sweep
+	Dir    string        `json:"dir"`    // of the chosen trial
+	Result train.Summary `json:"result"` // that it achieved
+}
+
+// runSweep tries everything and shows what came of it.
+func (f *trainFlags) runSweep(ctx context.Context, a *app) error {
+	axes, err := f.axes()
+	if err != nil {
+		return err
+	}
+	o := dygmamba.SweepOptions{TrainOptions: f.options, Axes: axes, Trials: f.trials, Full: f.full}
+	w := watch(a, &o.TrainOptions)
+	o.OnTrial = func(t dygmamba.Trial, until int) {
+		w.done()
+		a.log().Info(fmt.Sprintf("%s up to epoch %d: %s", t.Name, until, strings.Join(t.Settings, " ")))
+	}
+	s, summary, err := dygmamba.RunSweep(ctx, o)
+	w.done()
+	if errors.Is(err, context.Canceled) {
+		a.log().Info(afterwards(o.Dir))
+	}
+	if err != nil {
+		return err
+	}
+	doc := sweepDoc{*s, filepath.Join(o.Dir, s.Best), summary}
+	return a.emit(doc, func(w io.Writer, style term.Style) error { return doc.write(w, style, o.Set) })
+}
+
+// write is the table of trials, then the result of the chosen one.
+func (d *sweepDoc) write(w io.Writer, s term.Style, set *dataset.Set) error {
+	columns := []term.Column{term.Left("trial")}
+	for _, a := range d.Axes {
+		columns = append(columns, term.Right(a.Key))
+	}
+	columns = append(columns, term.Right("epochs"), term.Right("val AP"), term.Right("val AUC"), term.Right("time"),
+		term.Left(""))
+	t := term.NewTable(columns...)
+	for i := range d.Trials {
+		x := &d.Trials[i]
+		cells := []string{x.Name}
+		for _, setting := range x.Settings {
+			_, value, _ := strings.Cut(setting, "=")
+			cells = append(cells, value)
+		}
+		cells = append(cells, term.Count(x.Epochs()), term.Percent(x.Score("ap", x.Epochs())),
+			term.Percent(x.Score("auc", x.Epochs())),
+			term.Duration(seconds(x.Seconds())))
+		switch {
+		case x.Failed != "":
+			t.Row(append(cells, "failed: "+x.Failed)...)
+		case x.Ended > 0:
+			t.Row(append(cells, fmt.Sprintf("ended early, at epoch %d", x.Ended))...)
+		case x.Chosen:
+			t.Mark(append(cells, "chosen")...)
+		default:
+			t.Row(cells...)
+		}
+	}
+	if err := t.Write(w, s); err != nil {
+		return err
+	}
+	how := "AP"
+	if d.Measure == "auc" {
+		how = "AUC"
+	}
+	if len(d.Seeds) > 1 {
+		how = fmt.Sprintf("the mean %s of %d seeds", how, len(d.Seeds))
+	}
+	fmt.Fprintf(w, "\n  %s\n\n", s.Dim("chosen by "+how+" on the validation events, in percent; only the chosen "+
+		"one is measured on the test"))
+	return writeSummary(w, s, set, d.Dir, d.Result)
+}

@@ -1,0 +1,172 @@
+// Package report answers: how did this run go, and how far can its answers be relied on?
+//
+// It asks the questions of the test again, looks at the answers one by one, and draws a page: how the model learned,
+// when and for whom it is right, whether its probabilities can be taken at their word, its worst and its best answers
+// with their reasons.
+package report
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"time"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// Options say which run to look at, and how closely. The first three are needed.
+type Options struct {
+	Dir       string              // of one seed's run
+	Set       *dataset.Set        // that it was trained on
+	Predictor *dygmamba.Predictor // its model, loaded from Dir with Set
+	Threads   int                 // that gather; 0: all
+
+	Setting   string // which test is looked at closely: eval.Transductive ("" too) or eval.Inductive
+	Negatives string // and with which negatives; "" is random
+	Cases     int    // so many of each kind; 0: none
+
+	OnBatch func(what string, done, total int) // told after every batch; may be nil
+}
+
+// Report is all that a page shows. All but Seconds is the same for the same run.
+type Report struct {
+	Run       string           `json:"run"`
+	Model     string           `json:"model"`
+	Task      string           `json:"task,omitempty"` // "" is link prediction
+	Preset    string           `json:"preset"`
+	Seed      uint64           `json:"seed"`
+	Data      eval.DataRecord  `json:"data"`
+	Split     eval.SplitRecord `json:"split"`
+	Finished  bool             `json:"finished"`
+	BestEpoch int              `json:"best_epoch"`
+	Epochs    []train.Epoch    `json:"epochs"`
+	Results   []train.Measured `json:"results"` // as the run has noted them; of an unfinished one what was measured now
+
+	Setting   string      `json:"setting"`   // what the following is about
+	Negatives string      `json:"negatives"` // "" for labels
+	Measured  eval.Result `json:"measured"`  // now
+	// whether that is what the run has noted; nil: it has nothing on this
+	Repeats     *bool       `json:"repeats,omitempty"`
+	Reliability Reliability `json:"reliability"`
+	Period      []Slice     `json:"period"`
+	Seen        []Group     `json:"seen"`
+	Baseline    *Baseline   `json:"baseline,omitempty"`
+	Cases       []Case      `json:"cases"`
+
+	Parameters int          `json:"parameters"`
+	Device     string       `json:"device,omitempty"` // that it was trained on
+	Peak       int64        `json:"peak_bytes,omitempty"`
+	Trained    float64      `json:"train_seconds"`
+	Settings   []Setting    `json:"settings"`
+	Order      string       `json:"order,omitempty"`
+	Conditions []string     `json:"conditions,omitempty"`
+	Sampling   string       `json:"sampling"`
+	Hashes     train.Hashes `json:"hashes"`
+	Notes      []string     `json:"notes,omitempty"` // what a reader should know first
+	Page       string       `json:"page,omitempty"`
+	Seconds    float64      `json:"seconds"`
+
+	dates bool // times are dates
+}
+
+// Setting is one of the run's.
+type Setting struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	About string `json:"about"`
+}
+
+// Labels says whether the run learned labels of nodes, not links.
+func (r *Report) Labels() bool { return r.Task == eval.NodeClassification }
+
+// Make looks at a run.
+func Make(ctx context.Context, o Options) (*Report, error) {
+	began := time.Now()
+	run, err := dygmamba.OpenRun(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Run: o.Dir, dates: o.Set.TimeFormat == dataset.TimeDate}
+	if err := r.recall(run, o.Predictor, o.Set); err != nil {
+		return nil, err
+	}
+	r.Setting, r.Negatives = cmp.Or(o.Setting, eval.Transductive), cmp.Or(o.Negatives, eval.Random)
+	if r.Labels() {
+		r.Setting, r.Negatives = eval.Transductive, ""
+	}
+	t := test{report: r, options: o, predictor: o.Predictor, warm: !o.Predictor.Cold() && r.Hashes.Data == r.Data.Hash}
+	if err := t.take(ctx); err != nil {
+		return nil, err
+	}
+	r.compare()
+	r.Seconds = time.Since(began).Seconds()
+	return r, nil
+}
+
+// recall takes down what the run says about itself.
+func (r *Report) recall(run dygmamba.Run, p *dygmamba.Predictor, set *dataset.Set) error {
+	c, spec := run.Config, p.Spec()
+	r.Model, r.Task, r.Preset, r.Seed = c.Model, spec.Task, spec.Preset, c.Seed
+	r.Parameters, r.Sampling, r.Hashes = c.Params, c.Sampling, c.Hashes
+	r.Order, r.Conditions = spec.Order, spec.Conditions()
+	r.Data = eval.RecordData(set)
+	for _, s := range model.Settings(spec.Config, spec.Training) {
+		r.Settings = append(r.Settings, Setting{s.Key, s.Value, s.About})
+	}
+	var err error
+	if r.Epochs, err = run.History(); err != nil {
+		return err
+	}
+	for _, e := range r.Epochs {
+		if e.Improved {
+			r.BestEpoch = e.Epoch
+		}
+		r.Trained += e.Seconds.Train + e.Seconds.Evaluate
+	}
+	result, err := run.Result()
+	switch {
+	case err == nil:
+		r.Finished, r.Results, r.Device, r.Peak = true, result.Results, result.Device, result.Peak
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	default:
+		r.note("The training is not finished: this is about its best epoch so far.")
+	}
+	if c.Hashes.Data != r.Data.Hash {
+		r.note(fmt.Sprintf("The events or features of %s are not those that the model was trained on.", set.Name))
+	}
+	return nil
+}
+
+func (r *Report) note(text string) { r.Notes = append(r.Notes, text) }
+
+// compare looks whether the test came out as the run has noted. On another kind of device the last digits may differ.
+func (r *Report) compare() {
+	measured := train.Measured{Setting: r.Setting, Strategy: r.Negatives, Result: r.Measured}
+	if !r.Finished {
+		r.Results = []train.Measured{measured}
+		return
+	}
+	for _, m := range r.Results {
+		if m.Setting != r.Setting || m.Strategy != r.Negatives {
+			continue
+		}
+		same := math.Abs(m.AP-r.Measured.AP) < tolerance && math.Abs(m.AUC-r.Measured.AUC) < tolerance
+		if r.Repeats = &same; !same {
+			r.note(fmt.Sprintf("Asked again, the model has AP %.2f and AUC %.2f where the run noted %.2f and %.2f.",
+				100*r.Measured.AP, 100*r.Measured.AUC, 100*m.AP, 100*m.AUC))
+		}
+		return
+	}
+	r.Results = append(r.Results, measured)
+}
+
+// tolerance is what rounding on another device may move a measure by.
+const tolerance = 5e-5

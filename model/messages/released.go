@@ -1,0 +1,24 @@
+package messages
+
+import "github.com/dygmamba/dygmamba/tensor"
+
+// Released is what a snapshot is in the state dicts of the released programs: memories and the times they are of, under
+// two names each. Messages that wait are in none, these programs keep them in a second file.
+func Released(state []tensor.Named) []tensor.Named {
+	memory, known := tensor.Find(state, "memory")
+	updated, timed := tensor.Find(state, "last_updated")
+	if !known || !timed {
+		return nil
+	}
+	times := make([]float32, len(updated.Data)/2) // [nodes], of two parts each
+	for i := range times {
+		times[i] = updated.Data[2*i] + updated.Data[2*i+1]
+	}
+	var list []tensor.Named
+	for _, place := range []string{"0.memory_bank.", "0.memory_updater.memory_bank."} {
+		list = append(list,
+			tensor.Named{Name: place + "node_memories", Shape: memory.Shape, Data: memory.Data},
+			tensor.Named{Name: place + "node_last_updated_times", Shape: []int{len(times)}, Data: times})
+	}
+	return list
+}

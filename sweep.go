@@ -1,0 +1,248 @@
+package dygmamba
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// SweepOptions says what to try. TrainOptions are what all trials share: Set and Dir are needed, Spec is not looked at.
+type SweepOptions struct {
+	TrainOptions
+	Axes   []Axis // the settings that differ
+	Trials int    // so many combinations drawn at random, by the first seed; 0: all of them
+	Full   bool   // train every trial to its end; otherwise half of them end early, again and again
+
+	OnTrial func(t Trial, until int) // told before a trial goes on to an epoch; may be nil
+}
+
+// RunSweep trains every combination of settings, chooses the best by validation, the mean over all seeds, and
+// measures that one on the test; the others never see it.
+//
+// Unless it is to be Full, the trials run in rounds: after a round the better half goes on, the others end. With n
+// trials there are log₂ n rounds, the last at half of num_epochs, each at half the epochs of the next, the first not
+// before two.
+//
+// Trials are kept in Dir, each in a directory of its own, and the whole in SweepFile. Resume goes on where it was
+// stopped.
+func RunSweep(ctx context.Context, o SweepOptions) (*Sweep, train.Summary, error) {
+	s, err := o.begin()
+	if err != nil {
+		return nil, train.Summary{}, err
+	}
+	if err := o.shareBackbone(ctx); err != nil {
+		return s, train.Summary{}, err
+	}
+	alive := s.standing()
+	for k, until := range s.Rungs {
+		if err := s.goOn(ctx, o, alive, until); err != nil {
+			return s, train.Summary{}, err
+		}
+		if alive, err = s.choose(alive, until, k < len(s.Rungs)-1); err != nil {
+			return s, train.Summary{}, err
+		}
+		if err := s.save(o.Dir); err != nil {
+			return s, train.Summary{}, err
+		}
+	}
+	best := &s.Trials[alive[0]]
+	last := o.of(*best)
+	summary, err := Train(ctx, last)
+	if err != nil {
+		return s, summary, fmt.Errorf("%s: %w", best.Name, err)
+	}
+	s.Best = best.Name
+	if err := copyFile(filepath.Join(last.Dir, train.ResultFile), filepath.Join(o.Dir, train.ResultFile)); err != nil {
+		return s, summary, err
+	}
+	return s, summary, s.save(o.Dir)
+}
+
+// begin makes the trials, or takes up those of a sweep that goes on.
+func (o *SweepOptions) begin() (*Sweep, error) {
+	if o.Dir == "" || o.Set == nil {
+		return nil, errors.New("a sweep needs a data set, and a directory to keep its trials in")
+	}
+	if o.Model == "" {
+		o.Model = DefaultModel
+	}
+	if len(o.Seeds) == 0 {
+		o.Seeds = []uint64{0}
+	}
+	s, err := o.plan()
+	if err != nil {
+		return nil, err
+	}
+	was, err := OpenSweep(o.Dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case !o.Resume:
+		return nil, fmt.Errorf("%s holds a sweep already: continue it with --resume, or choose another directory",
+			o.Dir)
+	default:
+		if err := was.differs(s); err != nil {
+			return nil, fmt.Errorf("resume %s: %w", o.Dir, err)
+		}
+		s = was
+	}
+	if len(Seeds(o.Dir)) > 0 {
+		return nil, fmt.Errorf("%s holds a training: choose another directory for a sweep", o.Dir)
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	for i := range s.Trials {
+		s.Trials[i].Chosen = false
+	}
+	s.Best = ""
+	return s, s.save(o.Dir)
+}
+
+// plan makes the trials and sees that each is a configuration.
+func (o *SweepOptions) plan() (*Sweep, error) {
+	s := &Sweep{Format: sweepFormat, Model: o.Model, Data: o.Set.Name, Axes: o.Axes, Asked: o.Trials, Full: o.Full,
+		Seeds: o.Seeds, Measure: "ap"}
+	if o.Task == eval.NodeClassification {
+		s.Measure = "auc"
+	}
+	base, err := NewSpec(o.Model, o.Preset, o.Set, o.Settings...)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.checkAxes(); err != nil {
+		return nil, err
+	}
+	settings, err := combinations(o.Axes, o.Trials, o.Seeds[0],
+		func(key string) (bool, error) { return isWhole(base, key) })
+	if err != nil {
+		return nil, err
+	}
+	if len(settings) < 2 {
+		return nil, fmt.Errorf("%w: %s gives one trial, want several", model.ErrSetting, axesText(o.Axes))
+	}
+	epochs := 0
+	for i, list := range settings {
+		spec, err := NewSpec(o.Model, o.Preset, o.Set, slices.Concat(o.Settings, list)...)
+		if err != nil {
+			return nil, fmt.Errorf("trial %s: %w", strings.Join(list, " "), err)
+		}
+		epochs = max(epochs, spec.Training.Epochs)
+		s.Trials = append(s.Trials, Trial{Name: fmt.Sprintf("trial-%d", i+1), Settings: list})
+	}
+	s.Rungs = rungs(len(settings), epochs, o.Full)
+	return s, nil
+}
+
+// checkAxes sees that nothing is said twice, and that settings of the model are swept where it is the model that
+// learns.
+func (o *SweepOptions) checkAxes() error {
+	for i, a := range o.Axes {
+		if slices.ContainsFunc(o.Axes[:i], func(b Axis) bool { return a.Key == b.Key }) {
+			return fmt.Errorf("%w: %s is swept twice", model.ErrSetting, a.Key)
+		}
+		if o.Task == eval.NodeClassification && !slices.Contains(model.Keys(model.Training{}), a.Key) {
+			return fmt.Errorf("%w: %s is a setting of the model, which learns from links; with task %s only how "+
+				"the classifier learns can be swept: %s",
+				model.ErrSetting, a.Key, o.Task, strings.Join(model.Keys(model.Training{}), ", "))
+		}
+	}
+	return nil
+}
+
+// isWhole says whether a setting is a whole number; it must be a number.
+func isWhole(s model.Spec, key string) (bool, error) {
+	for _, x := range model.Settings(s.Config, s.Training) {
+		if x.Key != key {
+			continue
+		}
+		switch x.Value.(type) {
+		case int:
+			return true, nil
+		case float64:
+			return false, nil
+		}
+		return false, fmt.Errorf("%w: %s is no number and has no range, want values", model.ErrSetting, key)
+	}
+	return false, model.Apply([]string{key + "="}, s.Config, &s.Training) // says which keys there are
+}
+
+// rungs are the epochs at which the worse half of n trials ends, then the end itself.
+func rungs(n, epochs int, full bool) []int {
+	var list []int
+	for at := epochs / 2; n > 1 && !full; n, at = (n+1)/2, at/2 {
+		list = append(list, max(min(2, epochs/2), 1, at)) // one epoch tells little
+	}
+	slices.Reverse(list)
+	for i := 1; i < len(list); i++ { // few epochs: one more at every rung
+		list[i] = min(max(list[i], list[i-1]+1), max(1, epochs))
+	}
+	return slices.Compact(append(list, epochs))
+}
+
+// shareBackbone trains, for labels, the model that all trials classify with.
+func (o *SweepOptions) shareBackbone(ctx context.Context) error {
+	if o.Task != eval.NodeClassification || o.Backbone != "" {
+		return nil
+	}
+	first := o.TrainOptions
+	first.Task, first.Strategies, first.Dir, first.Resume = "", nil, filepath.Join(o.Dir, "link"), true
+	if _, err := Train(ctx, first); err != nil {
+		return fmt.Errorf("train the model to classify with: %w", err)
+	}
+	o.Backbone = first.Dir
+	return nil
+}
+
+// of are the options of one trial.
+func (o SweepOptions) of(t Trial) TrainOptions {
+	one := o.TrainOptions
+	one.Dir, one.Resume, one.Spec = filepath.Join(o.Dir, t.Name), true, nil
+	one.Settings = slices.Concat(o.Settings, t.Settings)
+	return one
+}
+
+// goOn trains some of the trials to an epoch, those that are not there yet.
+func (s *Sweep) goOn(ctx context.Context, o SweepOptions, trials []int, until int) error {
+	for _, i := range trials {
+		t := &s.Trials[i]
+		if t.reached(until, len(s.Seeds)) {
+			continue
+		}
+		if o.OnTrial != nil {
+			o.OnTrial(*t, until)
+		}
+		one := o.of(*t)
+		one.until = until
+		summary, err := Train(ctx, one)
+		if hopeless(err) {
+			t.Failed = err.Error()
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", t.Name, err)
+		}
+		if t.Failed == "" {
+			t.note(summary.Runs)
+		}
+		if err := s.save(o.Dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hopeless says that a trial cannot go on, and others may.
+func hopeless(err error) bool {
+	var plan *train.MemoryError
+	var full *device.OutOfMemory
+	return errors.Is(err, train.ErrDiverged) || errors.As(err, &plan) || errors.As(err, &full)
+}
