@@ -1,6 +1,7 @@
 package dygmamba
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,11 +135,18 @@ func (r Run) Backbone() string {
 	return filepath.Dir(filepath.Dir(path)) // above seed-0/checkpoint.safetensors
 }
 
-// Unfinished says whether a directory holds a training that has not come to its result.
+// Unfinished says whether a directory holds a training that has not come to its result, or has gone on since then.
 func Unfinished(dir string) bool {
-	_, begun := os.Stat(filepath.Join(dir, train.LastFile))
-	_, ended := os.Stat(filepath.Join(dir, train.ResultFile))
-	return begun == nil && errors.Is(ended, fs.ErrNotExist)
+	if !exists(filepath.Join(dir, train.LastFile)) {
+		return false
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, train.ResultFile))
+	var result train.Result
+	if err != nil || json.Unmarshal(raw, &result) != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	log, _ := os.ReadFile(filepath.Join(dir, train.LogFile))
+	return result.Ended != "" || bytes.Count(log, []byte{'\n'}) > result.Epochs
 }
 
 // Source is where the data of a trained model come from.

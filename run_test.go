@@ -90,7 +90,16 @@ func TestSourceOfARun(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "seed-0", train.LastFile), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if !dygmamba.Unfinished(dygmamba.SeedDir(dir, 0)) {
-		t.Error("a run without a result is unfinished")
+	for _, step := range []struct {
+		file, text string
+		want       bool
+	}{{train.LogFile, "{}\n{}\n", true}, {train.ResultFile, `{"epochs": 2}`, false}, {train.LogFile, "{}\n{}\n{}\n",
+		true}} {
+		if err := os.WriteFile(filepath.Join(dir, "seed-0", step.file), []byte(step.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := dygmamba.Unfinished(dygmamba.SeedDir(dir, 0)); got != step.want {
+			t.Errorf("unfinished with %s %q: %v, want %v", step.file, step.text, got, step.want)
+		}
 	}
 }

@@ -78,6 +78,18 @@ func (o *SweepOptions) begin() (*Sweep, error) {
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
 	}
+	if o.MaxTime > 0 {
+		return nil, errors.New("a sweep has no time limit: how far trials go decides which of them go on")
+	}
+	o.Spec = nil
+	spec, _, err := o.Choose()
+	if err != nil {
+		return nil, err
+	}
+	o.Preset = spec.Preset // of all trials
+	if err := o.fitsSummary(); err != nil {
+		return nil, err
+	}
 	s, err := o.plan()
 	if err != nil {
 		return nil, err

@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
@@ -318,5 +320,37 @@ func TestSweepDraws(t *testing.T) {
 	}
 	if low < 10 || low > 30 {
 		t.Errorf("%d of 40 rates lie in the lower half of the logarithm", low)
+	}
+}
+
+// The trials of a sweep have the preset that a training would have, which many imported events on a CPU decide; an
+// unrelated result.json stays, and time is not limited.
+func TestSweepOfAFirstLook(t *testing.T) {
+	set, err := dataset.Periodic(dataset.PeriodicOptions{Events: 2200, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	axis, err := dygmamba.ParseAxis("dropout=0,0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := dygmamba.SweepOptions{Axes: []dygmamba.Axis{axis}, TrainOptions: dygmamba.TrainOptions{
+		Set: set, Device: newCPU(t), Dir: t.TempDir(), Settings: append(slices.Clone(narrow), "num_epochs=1"),
+	}}
+	_, summary, err := dygmamba.RunSweep(t.Context(), o)
+	if err != nil || summary.Preset != "quick" {
+		t.Errorf("preset %q, %v", summary.Preset, err)
+	}
+	o.Dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(o.Dir, train.ResultFile), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := dygmamba.RunSweep(t.Context(), o); err == nil || !strings.Contains(err.Error(),
+		"would be overwritten") {
+		t.Errorf("beside an unrelated result.json: %v", err)
+	}
+	o.Dir, o.MaxTime = t.TempDir(), time.Minute
+	if _, _, err := dygmamba.RunSweep(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no time limit") {
+		t.Errorf("with a time limit: %v", err)
 	}
 }

@@ -26,7 +26,7 @@ type TrainOptions struct {
 	Set      *dataset.Set  // opened by dataset.Open
 	Device   device.Device // opened by open.Device; nil: the CPU
 	Model    string        // name in models.All; "" is dygmamba
-	Preset   string        // "" is the one the model prefers for the data set
+	Preset   string        // "" is the one the model prefers for the data set and the kind of device
 	Settings []string      // key=value
 	Order    string        // model.Strict or model.Arrival, for a model that remembers; "": the preset's
 	Spec     *model.Spec   // the whole configuration, as NewSpec makes it, instead of Preset, Settings and Order
@@ -41,6 +41,7 @@ type TrainOptions struct {
 	Resume  bool     // continue what is in Dir
 	Threads int      // that gather batches, and of the CPU if Device is nil; 0: all
 
+	MaxTime     time.Duration // end all seeds by then with what is the best so far; 0: when they are over
 	SaveEvery   time.Duration // 0: every half minute
 	MemoryLimit int64         // bytes on the device; 0: what is free
 	ByAP        bool          // choose the best epoch by AP alone
@@ -62,20 +63,17 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 	if err != nil {
 		return train.Summary{}, err
 	}
-	if o.Spec == nil {
-		spec, err := NewSpec(o.Model, o.Preset, o.Set, o.Settings...)
-		if err == nil {
-			err = inOrder(factory, &spec, o.Order)
-		}
-		if err != nil {
-			return train.Summary{}, err
-		}
-		o.Spec = &spec
-	}
 	if o.Device == nil {
 		dev := cpu.New(cpu.Options{Threads: o.Threads})
 		defer dev.Close()
 		o.Device = dev
+	}
+	if o.Spec == nil {
+		spec, _, err := o.Choose()
+		if err != nil {
+			return train.Summary{}, err
+		}
+		o.Spec = &spec
 	}
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
@@ -85,6 +83,9 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 		return train.Summary{}, err
 	}
 	if o.Task == eval.NodeClassification {
+		if err := o.fitsTask(); err != nil {
+			return train.Summary{}, err
+		}
 		done, err := o.prepareBackbone(ctx)
 		if done != nil {
 			defer done()
@@ -93,35 +94,71 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 			return train.Summary{}, err
 		}
 	}
+	if err := o.fits(protocol); err != nil {
+		return train.Summary{}, err
+	}
 	if protocol.Split().Val.Len() == 0 && o.Log != nil {
 		o.Log.Warn("no events are left to validate on: the best epoch is the one that does best in training")
 	}
 	var runs []train.Result
-	for _, seed := range o.Seeds {
-		r, err := o.run(factory, *o.Spec, protocol, seed).Train(ctx)
+	began := time.Now()
+	for i, seed := range o.Seeds {
+		run := o.run(factory, *o.Spec, protocol, seed)
+		if o.MaxTime > 0 { // what is left is for all that are left
+			run.Deadline = time.Now().Add((o.MaxTime - time.Since(began)) / time.Duration(len(o.Seeds)-i))
+		}
+		r, err := run.Train(ctx)
 		if err != nil {
+			SumUp(o.Dir) // those that are over; the error is this one
 			return train.Summarize(runs), fmt.Errorf("seed %d: %w", seed, err)
 		}
 		runs = append(runs, r)
 	}
-	summary := train.Summarize(runs)
-	if o.Dir == "" || o.until > 0 {
-		return summary, nil
+	if o.until > 0 { // there is nothing to sum up yet
+		return train.Summarize(runs), nil
 	}
-	return summary, train.WriteSummary(o.Dir, summary)
+	return train.Summarize(runs), SumUp(o.Dir)
 }
 
 // DefaultModel is what is trained when no model is named.
 const DefaultModel = "dygmamba"
 
-// NewSpec is a model's whole configuration for a data set: a preset ("" for the one it prefers there) changed by settings "key=value". Its
-// Config is a pointer to the Config of the model's package, and can be changed there too.
+// NewSpec is a model's whole configuration for a data set: a preset ("" for the one it prefers there, whatever
+// computes) changed by settings "key=value". Its Config is a pointer to the Config of the model's package, and can be
+// changed there too.
 func NewSpec(name, preset string, set *dataset.Set, settings ...string) (model.Spec, error) {
 	factory, err := Factory(name)
 	if err != nil {
 		return model.Spec{}, err
 	}
 	return factory.Spec(preset, model.DataOf(set), settings...)
+}
+
+// Choose is the whole configuration that Train trains with. Where no preset is asked for, a model may prefer a light
+// one for a first look at many imported events on a CPU; full is then the one that it would prefer otherwise, "" in
+// all other cases.
+func (o TrainOptions) Choose() (spec model.Spec, full string, err error) {
+	if o.Spec != nil {
+		return *o.Spec, "", nil
+	}
+	factory, err := Factory(cmp.Or(o.Model, DefaultModel))
+	if err != nil {
+		return spec, "", err
+	}
+	data := model.DataOf(o.Set)
+	otherwise, err := factory.Spec(o.Preset, data, o.Settings...)
+	if err != nil {
+		return spec, "", err
+	}
+	_, data.OnCPU = o.Device.(device.Threaded)
+	data.OnCPU = data.OnCPU || o.Device == nil
+	if spec, err = factory.Spec(o.Preset, data, o.Settings...); err != nil {
+		return spec, "", err
+	}
+	if spec.Preset != otherwise.Preset {
+		full = otherwise.Preset
+	}
+	return spec, full, inOrder(factory, &spec, o.Order)
 }
 
 // SeedDir is the directory of one seed's run below that of a training.

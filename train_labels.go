@@ -45,6 +45,8 @@ func (o *TrainOptions) prepareBackbone(ctx context.Context) (done func(), err er
 func (o *TrainOptions) trainBackbone(ctx context.Context) (done func(), err error) {
 	first := *o
 	first.Task, first.Strategies = "", nil
+	first.MaxTime = o.MaxTime / 2
+	o.MaxTime -= first.MaxTime
 	if o.Dir != "" {
 		first.Dir = filepath.Join(o.Dir, "link")
 		first.Resume = true // also where it is there already

@@ -152,6 +152,31 @@ func Import(ctx context.Context, files []string, out string, o ImportOptions) (*
 	return table.Import(ctx, files, out, o)
 }
 
+// Sheet is a table whose columns are all kept as text.
+type Sheet = table.Sheet
+
+// Place is where a value stands in someone's file, for complaints about it.
+type Place = input.Place
+
+// SheetAsks is what the rows of a sheet ask.
+type SheetAsks = table.Asks
+
+// Questions: do source and destination interact at a time, or whom does the source meet then?
+const (
+	AsksPairs   = table.Pairs
+	AsksSources = table.Sources
+)
+
+// ReadSheet reads a table in any form that Import takes, from in where that is not nil, and calls row with every row in
+// order: its place, for complaints, and its values, one for each of the columns known so far. If anything is wrong with
+// the input, the error is a *Problems. The options' Source, Target and Time name columns; u, i and ts are looked for
+// first, then what Import looks for.
+func ReadSheet(
+	ctx context.Context, path string, in io.Reader, asks SheetAsks, o ImportOptions, row func(p Place, values []string),
+) (*Sheet, error) {
+	return table.ReadSheet(ctx, path, in, asks, o, row)
+}
+
 // AppendOptions say how to read tables of later events. What is not said is as in the first import.
 type AppendOptions = table.AppendOptions
 

@@ -96,7 +96,21 @@ func notFound(name string, dirs []string) error {
 	if _, ok := Lookup(name); ok {
 		return fmt.Errorf("data set %s: %w: no %s in %s; data fetch %s downloads it", name, fs.ErrNotExist, filepath.Join(name, "ml_"+name+".csv"), where, name)
 	}
-	return fmt.Errorf("%w %q: it is no built-in name, no file or directory, and not in %s%s", ErrUnknown, name, where, near.Hint(name, CatalogNames()))
+	return fmt.Errorf("%w %q: it is no built-in name, no file or directory, and not in %s%s", ErrUnknown, name, where,
+		meant(name))
+}
+
+// meant is what someone may have had in mind: a file of that name, or a built-in one that is spelled nearly so.
+func meant(name string) string {
+	if file := name + ".dgm"; input.Exists(file) {
+		return "; did you mean the file " + file + "?"
+	}
+	for _, ending := range []string{".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet"} {
+		if file := name + ending; input.Exists(file) {
+			return "; there is " + file + ", of which 'data import " + file + "' makes a data set"
+		}
+	}
+	return near.Hint(name, CatalogNames())
 }
 
 // findFile takes a path that is a file: native, or the csv of a layout.

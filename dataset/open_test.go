@@ -125,3 +125,23 @@ func TestCheckLayout(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// Whoever leaves out the ending, or the import, is told so.
+func TestOpenSaysWhatIsThere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, file := range []string{"sales.dgm", "sales.csv", "visits.jsonl.gz"} {
+		if err := os.WriteFile(file, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"sales":  "; did you mean the file sales.dgm?",
+		"visits": "; there is visits.jsonl.gz, of which 'data import visits.jsonl.gz' makes a data set",
+		"uzi":    "; did you mean uci?",
+	} {
+		if _, err := Open(t.Context(), name, Options{}); !errors.Is(err, ErrUnknown) || !strings.HasSuffix(err.Error(),
+			want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}

@@ -46,6 +46,8 @@ type Data struct {
 	Name     string
 	Imported bool // a user's own, drawn by our own generators; otherwise published, drawn as the reference programs draw
 	EdgeDim  int  // columns of the events' features
+	Events   int  // how many there are, 0 where nobody knows
+	OnCPU    bool // they will be trained on by a CPU
 }
 
 // DataOf describes a data set.
@@ -53,7 +55,7 @@ func DataOf(s *dataset.Set) Data {
 	if s == nil {
 		return Data{}
 	}
-	return Data{Name: s.Name, Imported: s.Sampling == dataset.Native, EdgeDim: s.Edge.Cols}
+	return Data{Name: s.Name, Imported: s.Sampling == dataset.Native, EdgeDim: s.Edge.Cols, Events: s.Log.Len()}
 }
 
 // Orders in which a memory learns of events, in units of a batch (see replay).
@@ -380,8 +382,21 @@ func (k Kind[C]) complete(s Spec, c C, t Training, settings []string) (Spec, err
 	if err := t.Check(); err != nil {
 		return Spec{}, fmt.Errorf("%w: %w", ErrSetting, err)
 	}
+	if err := moderate(&c); err != nil {
+		return Spec{}, fmt.Errorf("%w: %w", ErrSetting, err)
+	}
 	s.Config, s.Training = &c, t
 	return s, nil
+}
+
+// moderate refuses models that are too deep, whatever their own check says.
+func moderate(c any) error {
+	for _, s := range Settings(c) {
+		if n, ok := s.Value.(int); ok && s.Key == "num_layers" && n > Deep {
+			return fmt.Errorf("%s is %d, must be at most %d", s.Key, n, Deep)
+		}
+	}
+	return nil
 }
 
 // variants keeps those that agree with the settings.

@@ -171,3 +171,21 @@ func TestFromTensors(t *testing.T) {
 		}
 	}
 }
+
+// Every model has its layers within bounds, whether its own check looks at them or not.
+func TestTooDeep(t *testing.T) {
+	deep := Make(Kind[deepConfig]{Default: deepConfig{2}})
+	if _, err := deep.Spec("", Data{}, "num_layers=100"); err != nil {
+		t.Error(err)
+	}
+	if _, err := deep.Spec("", Data{}, "num_layers=65536"); !errors.Is(err, ErrSetting) || !strings.Contains(err.Error(),
+		"num_layers is 65536, must be at most 100") {
+		t.Errorf("got %v", err)
+	}
+}
+
+type deepConfig struct {
+	Layers int `json:"num_layers"`
+}
+
+func (deepConfig) Check() error { return nil }

@@ -7,11 +7,13 @@ import (
 	"github.com/dygmamba/dygmamba/nn"
 )
 
-// The most that settings may ask for: positions of a row or its neighbours, and widths or numbers of layers. What fits
-// into memory is another question.
+// The most that settings may ask for: positions of a row or its neighbours, widths, and numbers of layers. What fits
+// into memory is another question, but to find out that thousands of layers do not, they would have to be put
+// together first, which takes minutes.
 const (
 	Long = 1 << 20
 	Wide = 1 << 16
+	Deep = 100
 )
 
 // Size is a setting that must be a moderate number of something.

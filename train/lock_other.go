@@ -6,3 +6,5 @@ import "io"
 
 // lock does nothing here: directories cannot be locked.
 func (d dir) lock() (io.Closer, error) { return io.NopCloser(nil), nil }
+
+func (d dir) wait() (io.Closer, error) { return io.NopCloser(nil), nil }

@@ -23,3 +23,14 @@ func (d dir) lock() (io.Closer, error) {
 	}
 	return f, nil
 }
+
+// wait is lock for a moment's work: it waits until others have closed theirs.
+func (d dir) wait() (io.Closer, error) {
+	f, err := os.Open(string(d))
+	if err != nil {
+		return nil, err
+	}
+	for errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX), syscall.EINTR) {
+	}
+	return f, nil
+}

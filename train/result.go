@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
@@ -28,6 +29,7 @@ type Result struct {
 	Val       *Metric    `json:"val,omitempty"` // of the best epoch
 	Results   []Measured `json:"results"`
 	Split     string     `json:"split_hash"`
+	Ended     string     `json:"ended,omitempty"`      // EndedByTime, where it ended before it was over
 	Order     string     `json:"order,omitempty"`      // in which a memory learned of events
 	Depends   []string   `json:"conditions,omitempty"` // what scores depend on beside what happened before their own time
 	History   []Epoch    `json:"-"`
@@ -80,7 +82,7 @@ func (t *trainer) standing() Result {
 		Params: t.Learner.Model.Params().Count(),
 		Epochs: t.at.Epoch, BestEpoch: t.at.Stopper.Epoch, Peak: t.peak(), Device: t.Device.Name(),
 		Split: t.Protocol.Split().Hash, History: t.epochs, Order: t.Spec.Order, Depends: t.Spec.Conditions(),
-		Paused: !t.at.Finished,
+		Paused: !t.at.Finished, Ended: t.ended,
 	}
 	for _, e := range t.epochs {
 		r.Seconds += e.Seconds.Train + e.Seconds.Evaluate
@@ -144,8 +146,7 @@ func Summarize(runs []Result) Summary {
 	for _, r := range runs {
 		s.Seeds = append(s.Seeds, r.Seed)
 	}
-	for _, first := range runs[0].Results {
-		m := MeanStd{Setting: first.Setting, Strategy: first.Strategy}
+	for _, m := range measuredIn(runs) {
 		var ap, auc []float64
 		for _, r := range runs {
 			for _, x := range r.Results {
@@ -162,8 +163,33 @@ func Summarize(runs []Result) Summary {
 	return s
 }
 
-// WriteSummary keeps a summary beside the directories of its runs.
-func WriteSummary(path string, s Summary) error { return dir(path).writeJSON(ResultFile, s) }
+// measuredIn lists the settings and negatives that any of the runs was measured with, in the order in which they come.
+func measuredIn(runs []Result) []MeanStd {
+	var list []MeanStd
+	for _, r := range runs {
+		for _, x := range r.Results {
+			if m := (MeanStd{Setting: x.Setting, Strategy: x.Strategy}); !slices.Contains(list, m) {
+				list = append(list, m)
+			}
+		}
+	}
+	return list
+}
+
+// WriteSummary keeps a summary beside the directories of its runs. Several processes may train seeds of one
+// directory: they sum up one after the other, so that the last one knows of all.
+func WriteSummary(path string, sum func() (*Summary, error)) error {
+	turn, err := dir(path).wait()
+	if err != nil {
+		return err
+	}
+	defer turn.Close()
+	s, err := sum()
+	if err != nil || s == nil {
+		return err
+	}
+	return dir(path).writeJSON(ResultFile, s)
+}
 
 // meanStd is the mean and the sample standard deviation, which of one value is 0.
 func meanStd(x []float64) (mean, std float64) {

@@ -3,19 +3,12 @@ package train
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
-	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -37,29 +30,6 @@ type State struct {
 	Remembered int `json:"remembered,omitempty"` // events of the unfinished epoch that a memory in strict order has learned of
 }
 
-// Config is everything needed to repeat a run.
-type Config struct {
-	Model    string          `json:"model"`
-	Spec     json.RawMessage `json:"spec"`
-	Data     string          `json:"data"`
-	Path     string          `json:"data_path,omitempty"` // where the data lie, seen from the run's directory, if their name alone does not lead there; may change when a run goes on
-	Backbone string          `json:"backbone,omitempty"`  // of node classification: the checkpoint of the model, seen from the run's directory
-	Sampling string          `json:"sampling"`
-	Seed     uint64          `json:"seed"`
-	ByAP     bool            `json:"by_ap"`
-	Final    []string        `json:"final_negatives,omitempty"` // kinds of negatives of the final evaluation; may change when a run goes on
-	TF32     bool            `json:"tf32,omitempty"`            // matrix products were rounded
-	Params   int             `json:"parameters"`
-	Hashes   Hashes          `json:"hashes"`
-}
-
-// Hashes identify the data, its split and the negatives of validation.
-type Hashes struct {
-	Data      string `json:"data"`
-	Split     string `json:"split"`
-	Negatives string `json:"negatives"`
-}
-
 // begin writes the configuration of a new run, or takes up the saved state of an old one.
 func (t *trainer) begin(ctx context.Context) (err error) {
 	t.at.Negatives = t.negatives()
@@ -78,67 +48,6 @@ func (t *trainer) begin(ctx context.Context) (err error) {
 	t.board, err = t.Run.board()
 	return err
 }
-
-// takeUp leaves the directory with a configuration, that of a new run or of the one that goes on.
-func (t *trainer) takeUp(ctx context.Context) error {
-	config, err := t.config(ctx)
-	if err != nil {
-		return err
-	}
-	last, err := checkpoint.Load(t.dir.path(LastFile))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return fmt.Errorf("resume: %w", err)
-	case !t.Resume:
-		return fmt.Errorf("%s holds a training already: continue it with --resume, or choose another directory", t.Dir)
-	default:
-		return t.restore(last, config)
-	}
-	os.Remove(t.dir.path(LogFile))
-	return t.dir.writeJSON(ConfigFile, config)
-}
-
-func (t *trainer) config(ctx context.Context) (Config, error) {
-	spec, err := json.Marshal(t.Spec)
-	if err != nil {
-		return Config{}, err
-	}
-	val, err := t.Protocol.Evaluate(ctx, guess{}, eval.Val, sample.Random)
-	if err != nil {
-		return Config{}, fmt.Errorf("validation negatives: %w", err)
-	}
-	return Config{
-		Model: t.Run.Model, Spec: spec, Data: t.Set.Name, Path: t.seen(t.Set.Path), Backbone: t.seen(t.Backbone), Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device), Params: t.Learner.Model.Params().Count(),
-		Hashes: Hashes{Data: t.Set.Hash(), Split: t.Protocol.Split().Hash, Negatives: val.Negatives},
-	}, nil
-}
-
-// seen leads from the run's directory to a file, so that both can be moved together.
-func (t *trainer) seen(file string) string {
-	if file == "" {
-		return ""
-	}
-	dir, err := filepath.Abs(t.Dir)
-	if err != nil {
-		return file
-	}
-	whole, err := filepath.Abs(file)
-	if err != nil {
-		return file
-	}
-	path, err := filepath.Rel(dir, whole)
-	if err != nil { // on another drive
-		return whole
-	}
-	return filepath.ToSlash(path)
-}
-
-// guess is a scorer that looks at nothing: all it is good for is to see which questions an evaluation asks.
-type guess struct{}
-
-func (guess) Plan() sample.Plan                          { return sample.Plan{} }
-func (guess) Score(b *sample.Batch, out []float32) error { clear(out); return nil }
 
 // takeBackbone gives the model the weights that it was trained to on links.
 func (t *trainer) takeBackbone() error {
@@ -193,6 +102,7 @@ func (t *trainer) save(spent time.Duration) error {
 	if err := checkpoint.Save(t.dir.path(LastFile), f); err != nil {
 		return fmt.Errorf("save the state: %w", err)
 	}
+	t.kept = true
 	return nil
 }
 
@@ -242,79 +152,6 @@ func (t *trainer) saveBest(e Epoch) error {
 		return fmt.Errorf("save the checkpoint: %w", err)
 	}
 	return nil
-}
-
-// restore continues from a saved state, if it is one of this run.
-func (t *trainer) restore(f checkpoint.File, now Config) error {
-	var was Config
-	if err := t.dir.readJSON(ConfigFile, &was); err != nil {
-		return fmt.Errorf("resume: %w", err)
-	}
-	if spec, err := t.Factory.Decode(was.Spec); err == nil { // a setting that is younger than the run had its default value
-		was.Spec, _ = json.Marshal(spec)
-	}
-	if err := was.differs(now); err != nil {
-		return fmt.Errorf("resume %s: %w", t.Dir, err)
-	}
-	if err := json.Unmarshal([]byte(f.Meta["train"]), &t.at); err != nil {
-		return fmt.Errorf("resume: %s holds no training state: %w", t.dir.path(LastFile), err)
-	}
-	if err := Restore(t.Learner.Model, t.Classifier(), f); err != nil {
-		return fmt.Errorf("resume: %w", err)
-	}
-	if err := f.RestoreOptimizer(t.Optim); err != nil {
-		return fmt.Errorf("resume: %w", err)
-	}
-	if r, ok := t.pass.Negatives.(sample.Resumable); ok && t.at.Batch == 0 {
-		if err := r.SetState(t.at.Negatives); err != nil {
-			return fmt.Errorf("resume: %w", err)
-		}
-	}
-	var err error
-	if t.epochs, err = t.dir.readLog(t.at.Epoch); err != nil || was.Path == now.Path {
-		return err
-	}
-	was.Path = now.Path // the data were moved
-	return t.dir.writeJSON(ConfigFile, was)
-}
-
-// differs says what a resumed run must not change.
-func (c Config) differs(now Config) error {
-	was, is := c.facts(), now.facts()
-	var changes []string
-	for _, key := range slices.Sorted(maps.Keys(is)) {
-		if was[key] != is[key] {
-			changes = append(changes, fmt.Sprintf("%s was %s and is now %s", key, was[key], is[key]))
-		}
-	}
-	if changes == nil {
-		return nil
-	}
-	return fmt.Errorf("%s; a run goes on only as it began", strings.Join(changes, ", "))
-}
-
-// facts are what must stay the same, one by one.
-func (c Config) facts() map[string]string {
-	list := map[string]string{
-		"model": c.Model, "seed": fmt.Sprint(c.Seed), "sampling": c.Sampling, "select-by-ap": fmt.Sprint(c.ByAP), "tf32": fmt.Sprint(c.TF32),
-		"the data's hash": c.Hashes.Data, "the split's hash": c.Hashes.Split,
-		"weight_decay": "0", // not written down where it is
-	}
-	var spec struct {
-		Preset, Order    string
-		Task             string
-		Config, Training map[string]any
-	}
-	if err := json.Unmarshal(c.Spec, &spec); err != nil {
-		list["configuration"] = string(c.Spec)
-	}
-	list["preset"], list["order"], list["task"] = spec.Preset, spec.Order, spec.Task
-	for _, part := range []map[string]any{spec.Config, spec.Training} {
-		for key, value := range part {
-			list[key] = fmt.Sprint(value)
-		}
-	}
-	return list
 }
 
 // Restore gives a model the parameters and the memory of a checkpoint, ours or one with the reference's names. A memory that the

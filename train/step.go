@@ -3,9 +3,11 @@ package train
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/replay"
@@ -69,7 +71,7 @@ func (t *trainer) settle() error {
 	}
 	scores, loss := l.results[:len(l.results)-1], float64(l.results[len(l.results)-1])
 	if loss != loss {
-		return t.failed(l, ErrDiverged)
+		return t.failed(l, t.diverged(l))
 	}
 	ap, auc := 0.0, 0.0
 	if t.Classifier() == nil { // labels are too rare for the measures of a batch
@@ -78,6 +80,43 @@ func (t *trainer) settle() error {
 	t.at.Sums.add(loss, ap, auc)
 	t.tell(loss, l.done)
 	return nil
+}
+
+// diverged says what to do about a loss that is not a number: before anything was learned no learning rate is to blame.
+func (t *trainer) diverged(l *lesson) error {
+	if t.at.Epoch > 0 || l.batch > 0 {
+		return ErrDiverged
+	}
+	text := "the loss is not a number before anything was learned"
+	for _, f := range []struct {
+		what     string
+		features dataset.Features
+	}{{"event", t.Set.Edge}, {"node", t.Set.Node}} {
+		if i, size := largest(f.features.Data); size > moderateFeature {
+			text += fmt.Sprintf("; a feature of %s %d, column %d, is %g: scale features to moderate numbers",
+				f.what, i/f.features.Cols, i%f.features.Cols+1, f.features.Data[i])
+		}
+	}
+	return neverGood(text)
+}
+
+// neverGood is an ErrDiverged that came before the first step.
+type neverGood string
+
+func (e neverGood) Error() string        { return string(e) }
+func (e neverGood) Is(target error) bool { return target == ErrDiverged }
+
+// moderateFeature is what a feature can be without overflowing as soon as it is squared and added up.
+const moderateFeature = 1e12
+
+// largest finds the number farthest from 0.
+func largest(x []float32) (at int, size float64) {
+	for i, v := range x {
+		if a := math.Abs(float64(v)); a > size {
+			at, size = i, a
+		}
+	}
+	return at, size
 }
 
 func (t *trainer) failed(l *lesson, err error) error {
@@ -92,6 +131,6 @@ func (t *trainer) tell(loss float64, done int) {
 	_, ap, _ := t.at.Sums.means()
 	t.OnStep(Step{
 		Epoch: t.at.Epoch + 1, Epochs: t.Spec.Training.Epochs, Done: done, Total: t.Protocol.Split().Train.Len(),
-		Loss: loss, AP: ap, Rate: float64(done-t.first) / time.Since(t.began).Seconds(),
+		Loss: loss, AP: ap, Rate: float64(done-t.first) / time.Since(t.began).Seconds(), Outlook: t.outlook(done),
 	})
 }

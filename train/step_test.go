@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/train"
@@ -56,7 +58,7 @@ func (d *late) Await(ticket int) {
 func TestLateResults(t *testing.T) {
 	atOnce, inTime := t.TempDir(), []train.Step{}
 	run := small(t, atOnce)
-	run.OnStep = func(s train.Step) { s.Rate = 0; inTime = append(inTime, s) }
+	run.OnStep = func(s train.Step) { s.Rate, s.Outlook.Epoch = 0, 0; inTime = append(inTime, s) }
 	want, err := run.Train(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +78,7 @@ func TestLateResults(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				steps := 0
 				run.OnStep = func(s train.Step) {
-					s.Rate = 0
+					s.Rate, s.Outlook.Epoch = 0, 0
 					heard = append(heard, s)
 					if steps++; cut && steps == between {
 						cancel()
@@ -206,5 +208,23 @@ func TestLostDevice(t *testing.T) {
 	}
 	if len(calls) < 4 {
 		t.Errorf("the device failed only in %v", calls)
+	}
+}
+
+// A loss that is not a number before anything was learned is no matter of the learning rate.
+func TestNotANumberAtFirst(t *testing.T) {
+	run := small(t, "", "num_epochs=1")
+	rows := run.Set.Log.Len() + 1
+	run.Set.Edge = dataset.Features{Rows: rows, Cols: 2, Data: make([]float32, 2*rows)}
+	first := run.Protocol.Split().Train.All()
+	for i := range 10 {
+		run.Set.Edge.Data[2*first.Edge(i)] = 3e37
+	}
+	run.Set.Edge.Data[2*first.Edge(3)+1] = -3e38
+	_, err := run.Train(t.Context())
+	want := fmt.Sprintf("epoch 1, batch 0: the loss is not a number before anything was learned; "+
+		"a feature of event %d, column 2, is -3e+38: scale", first.Edge(3))
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }

@@ -29,6 +29,7 @@ type Run struct {
 
 	Dir         string        // run directory; "" keeps nothing
 	Resume      bool          // continue from Dir where there is something to continue from
+	Deadline    time.Time     // when to end with what is the best so far; zero: when it is over
 	SaveEvery   time.Duration // how often to save in the middle of an epoch; 0: at its end only
 	MemoryLimit int64         // bytes that training may take on the device; 0: what is free
 	ByAP        bool          // choose the best epoch by AP alone
@@ -49,6 +50,7 @@ type Step struct {
 	Loss          float64
 	AP            float64 // mean over the epoch's batches so far
 	Rate          float64 // training events a second, of this epoch
+	Outlook       Outlook // of the whole training
 }
 
 // Train runs until the epochs or the patience are over and evaluates the best epoch. When ctx ends, the state is saved first and
@@ -65,8 +67,14 @@ func (r *Run) train(ctx context.Context) (Result, error) {
 	}
 	defer t.close()
 	for !t.at.Finished && (r.Until == 0 || t.at.Epoch < r.Until) {
-		if err := t.epoch(ctx); err != nil {
+		within, done := t.within(ctx)
+		up, err := t.timeUp(ctx, within, t.epoch(within))
+		done()
+		if err != nil {
 			return Result{}, err
+		}
+		if up {
+			break
 		}
 	}
 	if r.Until > 0 {

@@ -32,7 +32,10 @@ type trainer struct {
 
 	at     State
 	epochs []Epoch
+	before int             // of these were trained by others
 	saved  time.Time       // when the state was last written
+	kept   bool            // there is a state in the directory
+	ended  string          // why it ends before it is over
 	best   checkpoint.File // of a run that keeps nothing on disk
 
 	began    time.Time // the walk through this epoch
@@ -131,6 +134,11 @@ func (t *trainer) epoch(ctx context.Context) error {
 	waited, err := t.walk(ctx)
 	if err != nil {
 		return t.leave(err, time.Since(began))
+	}
+	if !t.kept { // so that nothing else is ever there without a state to resume from
+		if err := t.save(time.Since(began)); err != nil {
+			return err
+		}
 	}
 	trained := time.Now()
 	e := Epoch{Epoch: t.at.Epoch + 1}

@@ -14,7 +14,8 @@ import (
 // app is what every command shares: the three streams and how to use them.
 type app struct {
 	in       io.Reader
-	out, err io.Writer
+	out      *term.Output
+	err      io.Writer
 	json     bool // --json: one document on out, and nothing else there
 	quiet    bool // --quiet: no progress, warnings only
 	console  *term.Console
@@ -23,7 +24,7 @@ type app struct {
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
-	return &app{in: stdin, out: stdout, err: stderr, console: term.NewConsole(stderr, false)}
+	return &app{in: stdin, out: term.NewOutput(stdout), err: stderr, console: term.NewConsole(stderr, false)}
 }
 
 // asksForJSON looks for --json before flags are parsed, so that a mistake in them is reported in the form that was asked for.

@@ -114,7 +114,7 @@ type neighborsView struct {
 }
 
 func (v *neighborsView) begin(r *bench.NeighborsReport) (err error) {
-	out := v.app.out
+	var out io.Writer = v.app.out
 	if v.app.json {
 		out = io.Discard
 	}

@@ -57,7 +57,8 @@ are any; otherwise theirs are recorded and compared next time.`,
 		},
 	}
 	addDataDir(cmd, &o.Dir)
-	cmd.Flags().StringVar(&o.BaseURL, "from", "", "another place that has NAME.zip (default: the public archive)")
+	cmd.Flags().StringVar(&o.BaseURL, "from", "",
+		"another place that has NAME.zip: an address, or a directory of this machine (default: the public archive)")
 	cmd.Flags().BoolVar(&o.Again, "again", false, "fetch it even if it is here")
 	return cmd
 }

@@ -109,9 +109,7 @@ func someFiles(cmd *cobra.Command, args []string) error {
 // addTableFlags are the flags that say how to read a table.
 func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.Source, "src", "", "column of sources (default: guessed)")
-	flags.StringVar(&o.Target, "dst", "", "column of destinations (default: guessed)")
-	flags.StringVar(&o.Time, "time", "", "column of times (default: guessed)")
+	addTableForm(cmd, o)
 	flags.StringVar(&o.Label, "label", "", "column of labels (default: label, if there is one)")
 	flags.StringSliceVar(&o.EdgeFeatures, "edge-features", nil,
 		"columns of numbers that describe an event and are taken as they are, separated by commas")
@@ -128,11 +126,40 @@ func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags.StringSliceVar(&o.NodeFeatures, "node-features", nil,
 		"its `columns` to encode, as with --features (default: all are numbers, taken as they are)")
 	flags.StringVar(&o.NodeSide, "node-side", "", "with --bipartite: its column that says source or destination (default: side, if there is one)")
-	flags.StringVar(&o.Format, "format", "", "csv, jsonl or parquet (default: seen from the content); jodie for the raw files of the JODIE project")
+	flags.IntVar(&o.MaxProblems, "max-problems", 20, "how many problems of each kind to report")
+}
+
+// tableForms are the flags of every command that reads someone's table.
+var tableForms = []string{"src", "dst", "time", "format", "delimiter", "no-header"}
+
+// addTableForm adds them.
+func addTableForm(cmd *cobra.Command, o *dataset.ImportOptions) {
+	flags, formats, jodie := cmd.Flags(), []string{dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet}, ""
+	if cmd.Name() != "predict" {
+		formats, jodie = append(formats, formatJODIE), "; jodie for the raw files of the JODIE project"
+	}
+	flags.StringVar(&o.Source, "src", "", "column of sources (default: guessed)")
+	flags.StringVar(&o.Target, "dst", "", "column of destinations (default: guessed)")
+	flags.StringVar(&o.Time, "time", "", "column of times (default: guessed)")
+	flags.StringVar(&o.Format, "format", "", "csv, jsonl or parquet (default: seen from the content)"+jodie)
 	flags.StringVar(&o.Delimiter, "delimiter", "", "between columns of CSV, one character (default: seen from the first line)")
 	flags.BoolVar(&o.NoHeader, "no-header", false, "CSV begins with data; columns are called 1, 2, 3, …")
-	flags.IntVar(&o.MaxProblems, "max-problems", 20, "how many problems of each kind to report")
-	completeWith(cmd, "format", dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet, formatJODIE)
+	completeWith(cmd, "format", formats...)
+}
+
+// formGiven is one of them that was given, "" for none.
+func formGiven(cmd *cobra.Command) string {
+	for _, flag := range tableForms {
+		if cmd.Flags().Changed(flag) {
+			return flag
+		}
+	}
+	return ""
+}
+
+// checkForm looks at --format alone.
+func checkForm(o dataset.ImportOptions) error {
+	return oneOf("format", o.Format, "", dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet)
 }
 
 // someProblems refuses to hide all problems.
@@ -157,7 +184,7 @@ func someFeatures(o dataset.ImportOptions) error {
 
 // importTables reads tables with a progress line. With no out it only looks for problems.
 func (a *app) importTables(ctx context.Context, files []string, out string, o dataset.ImportOptions) (*dataset.ImportReport, error) {
-	if err := oneOf("format", o.Format, "", dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet); err != nil {
+	if err := checkForm(o); err != nil {
 		return nil, err
 	}
 	progress := a.console.Progress("read", "bytes")

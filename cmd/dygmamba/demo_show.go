@@ -19,7 +19,7 @@ type guide struct {
 }
 
 func (g *guide) tell(at demo.Station, model string) {
-	w := g.app.out
+	var w io.Writer = g.app.out
 	if g.app.json {
 		w = io.Discard
 	}

@@ -55,7 +55,7 @@ Without --node or --queries all nodes that occur in the data are embedded, in th
 			if run, err := dygmamba.OpenRun(filepath.Dir(files[0])); err == nil && data.sampling == "" {
 				data.sampling = run.Config.Sampling
 			}
-			if err := data.recall(a, files[0]); err != nil {
+			if err := data.recall(files[0]); err != nil {
 				return err
 			}
 			for what, file := range map[string]string{"weights": files[0], "data": data.name, "queries": e.queries} {
@@ -146,6 +146,7 @@ func (e *embedding) run(ctx context.Context, a *app, file string, data dataFlags
 		return err
 	}
 	defer set.Close()
+	data.compare(a, file, set)
 	dev, err := where.open(a)
 	if err != nil {
 		return err
@@ -162,7 +163,7 @@ func (e *embedding) run(ctx context.Context, a *app, file string, data dataFlags
 		return loadError(err)
 	}
 	defer p.Close()
-	subjects, err := e.choose(a, set, p)
+	subjects, err := e.choose(ctx, a, set, p)
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,9 @@ type subject struct {
 }
 
 // choose finds the nodes, their partners and times.
-func (e *embedding) choose(a *app, set *dataset.Set, p *dygmamba.Predictor) ([]subject, error) {
+func (e *embedding) choose(ctx context.Context, a *app, set *dataset.Set, p *dygmamba.Predictor) ([]subject, error) {
 	if e.queries != "" {
-		return e.ask(a, set)
+		return e.ask(ctx, a, set)
 	}
 	at, err := e.moment(set)
 	if err != nil {
@@ -61,13 +61,13 @@ func (e *embedding) choose(a *app, set *dataset.Set, p *dygmamba.Predictor) ([]s
 }
 
 // ask takes them from a file of queries.
-func (e *embedding) ask(a *app, set *dataset.Set) ([]subject, error) {
-	questions, err := queries.NewAsker(set).Open(e.queries, a.in)
+func (e *embedding) ask(ctx context.Context, a *app, set *dataset.Set) ([]subject, error) {
+	table, err := queries.NewAsker(set).Read(ctx, e.queries, a.in, dataset.ImportOptions{})
 	if err != nil {
 		return nil, err
 	}
 	var list []subject
-	for _, q := range questions {
+	for _, q := range table.Questions {
 		list = append(list, subjectOf(set, q.Query, q.U, q.I))
 	}
 	return list, nil

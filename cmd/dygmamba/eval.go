@@ -50,6 +50,9 @@ measured with its four memories unless --set chooses one, and the best is marked
 				if err := os.MkdirAll(out, 0o777); err != nil {
 					return err // before measuring, which may take long
 				}
+				if err := replaceable(out); err != nil {
+					return err
+				}
 			}
 			e.options.Threads = where.threads
 			measure := e.runBaseline

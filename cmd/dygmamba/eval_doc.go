@@ -1,9 +1,13 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -11,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/train"
 )
 
 // evalDoc is the document of eval.
@@ -96,12 +101,33 @@ func (d *evalDoc) comparable() bool {
 		d.Aggregation == batchMean && !d.seenOnly
 }
 
+// replaceable refuses a directory whose result.json is none of eval's, such as that of a training.
+func replaceable(dir string) error {
+	path := filepath.Join(dir, train.ResultFile)
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var was struct {
+		Split       any
+		Aggregation string `json:"metric_aggregation"`
+	}
+	if json.Unmarshal(raw, &was) != nil || was.Split == nil || was.Aggregation == "" {
+		return usagef("--out %s: its %s was not written by eval and would be overwritten, want another directory", dir,
+			train.ResultFile)
+	}
+	return nil
+}
+
 // save keeps the document in a directory; "" for none.
 func (d *evalDoc) save(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	out, err := newPending(filepath.Join(dir, "result.json"))
+	out, err := newPending(filepath.Join(dir, train.ResultFile))
 	if err != nil {
 		return err
 	}

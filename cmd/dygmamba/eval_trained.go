@@ -17,11 +17,14 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 	if err != nil {
 		return nil, err
 	}
+	if err := dygmamba.Together(files); err != nil {
+		return nil, loadError(err)
+	}
 	run, unknown := dygmamba.OpenRun(filepath.Dir(files[0]))
 	if unknown == nil && data.sampling == "" {
 		data.sampling = run.Config.Sampling
 	}
-	if err := data.recall(a, files[0]); err != nil {
+	if err := data.recall(files[0]); err != nil {
 		return nil, err
 	}
 	set, err := data.open(ctx, a)
@@ -29,9 +32,7 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		return nil, err
 	}
 	defer set.Close()
-	if unknown == nil && run.Config.Hashes.Data != set.Hash() {
-		a.log().Warn("the events or features of " + set.Name + " are not those that the model was trained on")
-	}
+	same := data.compare(a, files[0], set)
 	dev, err := where.open(a)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		if e.options.Task = spec.Task; spec.Task == eval.NodeClassification { // no negatives, and no nodes are hidden
 			e.settings, e.strategies, e.aggregation = []string{eval.Transductive}, []string{""}, global
 		}
-		e.cold = e.cold || p.Cold() || unknown == nil && run.Config.Hashes.Data != set.Hash()
+		e.cold = e.cold || p.Cold() || !same
 		variant := ""
 		if len(files) > 1 {
 			variant = filepath.Base(filepath.Dir(file)) // seed-0, seed-1, …

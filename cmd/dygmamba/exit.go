@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/train"
 )
 
 // What the exit code says.
@@ -53,7 +54,9 @@ func (a *app) exitCode(err error) int {
 	case !a.running, errors.As(err, &usage), errors.Is(err, model.ErrSetting), errors.Is(err, dataset.ErrUnknown):
 		return exitUsage
 	case errors.As(err, &found), errors.As(err, &input), errors.As(err, &records),
-		errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, dygmamba.ErrTooEarly), errors.Is(err, eval.ErrNoLabels):
+		errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, dygmamba.ErrTooEarly),
+		errors.Is(err, eval.ErrNoLabels),
+		errors.Is(err, train.ErrForeign):
 		return exitBadInput
 	}
 	return exitFailed
@@ -62,6 +65,9 @@ func (a *app) exitCode(err error) int {
 // finish reports an error, once: as a line on standard error, and with --json also as the document on standard output
 // unless the command has written its own.
 func (a *app) finish(cmd *cobra.Command, err error) int {
+	if lost := a.out.Err(); lost != nil && (err == nil || errors.Is(err, lost)) {
+		err, a.answered, a.running = fmt.Errorf("the output was lost: %w", lost), true, true
+	}
 	code := a.exitCode(err)
 	if code == exitDone {
 		return code

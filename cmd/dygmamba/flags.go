@@ -94,6 +94,8 @@ func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard str
 	flags.StringVar(&f.preset, "preset", "", "a named set of hyper-parameters, as 'dygmamba models NAME' lists them (default: what did best on validation data)")
 	flags.StringArrayVar(&f.set, "set", nil, "change one hyper-parameter, as `key=value`; repeatable")
 	complete(cmd, "model", names)
+	completePresets(cmd, func([]string) string { return f.name })
+	completeSettings(cmd, func() string { return f.name })
 }
 
 // addOrder adds --order.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -84,6 +87,54 @@ func TestInterruptedTwiceAtOnce(t *testing.T) {
 	<-p.ended
 	if code := p.ProcessState.ExitCode(); code != exitInterrupted {
 		t.Errorf("ended with %v, want exit status %d\n%s", p.ProcessState, exitInterrupted, p.err.String())
+	}
+}
+
+// TestInterruptedInALongStep interrupts the program while it waits for something that does not come, as it may for a
+// step: that is answered within two seconds, and the second signal ends it at once.
+func TestInterruptedInALongStep(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("builds the program and interrupts it")
+	}
+	k, r, pipe := newKiller(t, 1), trainedRun(t), filepath.Join(t.TempDir(), "pipe")
+	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
+		t.Skip("no pipes here:", err)
+	}
+	cmd := exec.Command(k.program, "predict", "--run", r.run, "--device", "cpu", "--u", "u1", "--i", "v1", "--ts", "1e6",
+		"--explain", pipe) // nobody reads it
+	lines, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	heard := make(chan string, 100)
+	go func() {
+		for scan := bufio.NewScanner(lines); scan.Scan(); {
+			heard <- scan.Text()
+		}
+		close(heard)
+		ended <- cmd.Wait()
+	}()
+	defer cmd.Process.Kill()
+	<-heard // which data it takes
+	began := time.Now()
+	cmd.Process.Signal(os.Interrupt)
+	if text := <-heard; !strings.Contains(text, "finishing the step; again to stop now") ||
+		time.Since(began) > 2*time.Second {
+		t.Fatalf("after %v: %q", time.Since(began), text)
+	}
+	began = time.Now()
+	cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-ended:
+		if state := cmd.ProcessState.Sys().(syscall.WaitStatus); state.Signal() != syscall.SIGINT {
+			t.Errorf("ended with %v, want the signal", cmd.ProcessState)
+		}
+	case <-time.After(2 * time.Second):
+		t.Errorf("the second signal was not heard after %v", time.Since(began))
 	}
 }
 
@@ -197,4 +248,37 @@ func timeless(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return string(raw)
+}
+
+// TestKilledImport kills an import while it waits for more rows: the next one removes what it left.
+func TestKilledImport(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("builds the program and kills it")
+	}
+	k, dir := newKiller(t, 1), t.TempDir()
+	cmd := exec.Command(k.program, "data", "import", "-", "--out", filepath.Join(dir, "visits.dgm"))
+	rows, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); len(names(t, dir)) == 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	if left := names(t, dir); len(left) != 1 || left[0] == "visits.dgm" {
+		t.Fatalf("the killed import left %v: this test shows nothing", left)
+	}
+	table := filepath.Join(t.TempDir(), "visits.csv")
+	if err := os.WriteFile(table, []byte("u,i,ts\na,b,1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "data", "import", table, "--out", filepath.Join(dir, "visits.dgm")).want(t, exitDone)
+	if left := names(t, dir); !slices.Equal(left, []string{"visits.dgm"}) {
+		t.Errorf("left: %v", left)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -74,6 +75,7 @@ func TestWrongUsage(t *testing.T) {
 	}{
 		{"evl", "unknown command"},
 		{"vers", "did you mean version?"},
+		{"trian", "did you mean train?"},
 		{"--nope", "unknown flag --nope"},
 		{"version --jsn", "did you mean --json?"},
 		{"version extra", `takes no arguments, found "extra"`},
@@ -112,6 +114,30 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// An interruption that takes its time is answered, once; one that does not is not worth a word.
+func TestInterruptionIsAnswered(t *testing.T) {
+	for _, tt := range []struct {
+		interrupted, long bool
+	}{{true, true}, {true, false}, {false, false}} {
+		var log bytes.Buffer
+		ctx, cancel := context.WithCancel(t.Context())
+		soon := time.Millisecond
+		if !tt.long {
+			soon = time.Hour
+		}
+		done := newApp(nil, nil, &log).attend(ctx, soon)
+		if tt.interrupted {
+			cancel()
+			time.Sleep(100 * time.Millisecond)
+		}
+		done()
+		cancel()
+		if n := strings.Count(log.String(), "finishing the step; again to stop now\n"); (n == 1) != tt.long || n > 1 {
+			t.Errorf("%+v: %q", tt, log.String())
+		}
+	}
+}
+
 func TestCrashIsNotUsage(t *testing.T) {
 	var out, err bytes.Buffer
 	a := newApp(nil, &out, &err)
@@ -136,6 +162,18 @@ func TestCompletion(t *testing.T) {
 		program(t, "completion", shell).want(t, exitDone).shows(t, "dygmamba")
 	}
 	program(t, "__complete", "vers").want(t, exitDone).shows(t, "version")
+	for line, want := range map[string][]string{
+		"train --preset ":                        {"steady\t", "quick\tfor a first look", ":4"},
+		"train --model tgn --preset ":            {"strict\t", ":4"},
+		"models dygmamba --preset ":              {"paper-size-a\t"},
+		"predict --set ":                         {"max_input_sequence_length=\t", "learning_rate=\t", ":6"},
+		"train --model edgebank --set ":          {"edge_bank_memory_mode=\t"},
+		"train --set freeze_time_encoder=":       {"freeze_time_encoder=true\n", "freeze_time_encoder=false\n"},
+		"train --preset quick --set num_epochs=": {"num_epochs=10\t"},
+	} {
+		words := strings.Split("__complete "+line, " ")
+		program(t, words...).want(t, exitDone).shows(t, want...)
+	}
 	if r := program(t, "__complete", "help", "").want(t, exitDone).shows(t, "version"); strings.Contains(r.out, "__complete") {
 		t.Errorf("help completes what is hidden:\n%s", r.out)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/near"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
@@ -64,8 +65,11 @@ func newModels(a *app) *cobra.Command {
 			return a.emit(doc, doc.write)
 		},
 	}
-	cmd.Flags().StringVar(&preset, "preset", "", "show the settings of this preset (default: the one that --data is trained with)")
+	cmd.Flags().StringVar(&preset, "preset", "",
+		"show the settings of this preset (default: the one that --data is trained with, as far as its name tells)")
 	cmd.Flags().StringVar(&data, "data", "", "show the settings for this data set")
+	completePresets(cmd, func(args []string) string { return strings.Join(args, "") })
+	complete(cmd, "data", dataset.CatalogNames)
 	return cmd
 }
 

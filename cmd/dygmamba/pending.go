@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -59,6 +60,22 @@ func writable(flag, path string) error {
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return usagef("--%s %s is a directory, want a file", flag, path)
+	} else if err == nil && !info.Mode().IsRegular() {
+		return nil // pipes and devices take what comes
 	}
+	f, err := whole.Create(path)
+	if err != nil {
+		return usagef("--%s %s: no file can be made there: %v", flag, path, unwrapped(err))
+	}
+	f.Discard()
 	return nil
+}
+
+// unwrapped is what is wrong, without the name of a file that nobody knows.
+func unwrapped(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }

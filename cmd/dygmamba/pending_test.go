@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -58,4 +59,22 @@ func TestPendingLink(t *testing.T) {
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is now %v, %v", info.Mode(), err)
 	}
+}
+
+// Whether a file can be written is found out before any work is done for it, and nothing is left of that.
+func TestWritable(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "page.html")
+	if err := writable("out", file); err != nil || len(names(t, dir)) != 0 {
+		t.Errorf("%v, left %v", err, names(t, dir))
+	}
+	if err := writable("out", os.DevNull); err != nil {
+		t.Error(err)
+	}
+	long := filepath.Join(dir, strings.Repeat("x", 300))
+	if err := writable("out", long); err == nil || !strings.Contains(err.Error(), "no file can be made there: ") ||
+		strings.Contains(err.Error(), ".tmp") {
+		t.Errorf("a name that is too long: %v", err)
+	}
+	program(t, "demo", "--out", long).want(t, exitUsage, "no file can be made there")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"maps"
 	"path/filepath"
 	"strings"
 
@@ -25,9 +24,11 @@ func newPredict(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict",
 		Short: "Answer with a trained model: will u and i interact at time ts?",
-		Long: `Reads queries from a table with the columns u, i and ts and writes u,i,ts,logit,probability in the same order. A query is answered from all
-events of the data set that lie strictly before its ts, which may be after the last one. The data set is that of the run unless --data names
-another. Nodes that it does not have are allowed.
+		Long: `Reads queries from a table with the columns u, i and ts, or as 'data import' finds source, destination and time,
+or is told to: CSV, JSON lines or Parquet, plain or gzip-compressed. It writes u,i,ts,logit,probability in the same order,
+and behind them all other columns as they were. A query is answered from all events of the data set that lie strictly
+before its ts, which may be after the last one. The data set is that of the run unless --data names another. Nodes that it
+does not have are allowed.
 
 --best K asks whom u will meet at ts instead: the K most likely partners among all nodes that were a destination before
 ts, or among those that --candidates lists. A file of such questions has the columns u and ts.
@@ -44,6 +45,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
   dygmamba predict --checkpoint runs/uci/seed-0/checkpoint.safetensors --data uci --queries questions.csv --json
   dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 --set max_interaction_times=10 --queries q.csv
   dygmamba predict --run runs/visits --queries q.csv --out s.csv --explain why.jsonl
+  dygmamba predict --run runs/visits --queries offers.jsonl.gz --src who --dst what --time when --out ranked.csv
   dygmamba predict --run runs/visits --u Ada --ts 2024-05-02T09:00:00Z --best 10
   dygmamba predict --run runs/visits --queries people.csv --best 5 --candidates menu.csv --out offers.csv
   dygmamba predict --run runs/visits --data newer.dgm --u Ada --i espresso --ts 2024-05-02T09:00:00Z --explain -`,
@@ -59,7 +61,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 			if len(files) > 1 {
 				return usagef("%s holds %d runs, choose one of them, such as %s", p.from.run+p.from.checkpoint, len(files), filepath.Dir(files[0]))
 			}
-			if err := data.recall(a, files[0]); err != nil {
+			if err := data.recall(files[0]); err != nil {
 				return err
 			}
 			if err := p.spare(files[0], data.name); err != nil {
@@ -70,7 +72,8 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 				return err
 			}
 			defer set.Close()
-			if err := p.read(a, set); err != nil {
+			data.compare(a, files[0], set)
+			if err := p.read(cmd.Context(), a, set); err != nil {
 				return err
 			}
 			dev, err := where.open(a)
@@ -88,7 +91,9 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 	where.add(cmd)
 	flags := cmd.Flags()
 	addOrder(cmd, &p.order)
-	flags.StringVar(&p.queries, "queries", "", "`file` with a row for each query, plain or gzip-compressed; - is standard input")
+	flags.StringVar(&p.queries, "queries", "",
+		"`file` with a row for each query, as 'data import' reads them; - is standard input")
+	addTableForm(cmd, &p.form)
 	flags.StringVar(&p.out, "out", "", "`file` to write answers to (default: standard output)")
 	flags.StringVar(&p.why, "explain", "", "`file` to write explanations to, as JSON lines; - shows them on standard output")
 	flags.IntVar(&p.top, "top", 3, "with --explain: withhold so many of each side's most weighted patches")
@@ -109,86 +114,12 @@ type prediction struct {
 	alone             bool // one query from the command line
 	rank              ranking
 
+	form      dataset.ImportOptions // of the table of queries
 	set       *dataset.Set
 	questions []queries.Question
+	extra     []string // names of its other columns
 	logits    []float32
 	doc       predictDoc
-}
-
-// check looks at the flags alone.
-func (p *prediction) check(cmd *cobra.Command, a *app) error {
-	if p.out == "-" {
-		p.out = ""
-	}
-	if err := p.rank.check(cmd, p); err != nil || p.rank.asked {
-		return err
-	}
-	given := 0
-	for _, name := range queries.Columns {
-		if cmd.Flags().Changed(name) {
-			given++
-		}
-	}
-	p.alone = given > 0
-	switch {
-	case p.queries == "" && given == 0:
-		return usagef("--queries is missing: a file with the columns u, i and ts; or ask one query with --u, --i and --ts")
-	case p.queries != "" && given > 0:
-		return usagef("--queries and --u, --i, --ts both ask, want one of them")
-	case given > 0 && given < len(queries.Columns):
-		return usagef("one query needs all of --u, --i and --ts")
-	case checkOrder(p.order) != nil:
-		return checkOrder(p.order)
-	case p.top < 0:
-		return usagef("--top is %d, must be at least 0", p.top)
-	case p.why == "-" && !p.alone && !a.json && p.out == "":
-		return usagef("--explain - and the answers would both go to standard output: give one of them a file, with --explain or --out")
-	case p.out != "" && filepath.Clean(p.out) == filepath.Clean(p.why):
-		return usagef("--out and --explain are both %s, want two files", p.out)
-	}
-	for flag, path := range p.outputs() {
-		if err := writable(flag, path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// outputs are the files to write, by flag.
-func (p *prediction) outputs() map[string]string {
-	files := map[string]string{"out": p.out, "explain": p.why}
-	maps.DeleteFunc(files, func(_, path string) bool { return path == "" || path == "-" })
-	return files
-}
-
-// spare refuses to write over what is read.
-func (p *prediction) spare(weights, data string) error {
-	for flag, path := range p.outputs() {
-		inputs := map[string]string{"queries": p.queries, "candidates": p.rank.candidates, "weights": weights,
-			"data": data}
-		for what, input := range inputs {
-			if sameFile(input, path) {
-				return usagef("--%s %s is the file with the %s", flag, path, what)
-			}
-		}
-	}
-	return nil
-}
-
-// read reads the queries.
-func (p *prediction) read(a *app, set *dataset.Set) (err error) {
-	p.set = set
-	ask := queries.NewAsker(set)
-	if p.rank.asked {
-		return p.rank.read(a, p, ask)
-	}
-	if !p.alone {
-		p.questions, err = ask.Open(p.queries, a.in)
-		return err
-	}
-	q, err := ask.One("command line", p.single.u, p.single.i, p.single.ts)
-	p.questions = []queries.Question{q}
-	return err
 }
 
 // run loads the model, answers, and writes everything once it is known.
@@ -282,7 +213,7 @@ func (p *prediction) finish(a *app, why *pending) error {
 	if a.json && p.out == "" {
 		p.doc.Results = make([]scoreDoc, len(p.questions))
 		for i, q := range p.questions {
-			p.doc.Results[i] = scoreDoc{questionDocOf(q), p.logits[i], dygmamba.Probability(p.logits[i])}
+			p.doc.Results[i] = scoreDoc{questionDocOf(q), p.logits[i], dygmamba.Probability(p.logits[i]), p.extraOf(q)}
 		}
 	}
 	return a.emit(p.doc, func(w io.Writer, s term.Style) error { return p.write(w, s) })

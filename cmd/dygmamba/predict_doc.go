@@ -47,8 +47,21 @@ func questionDocOf(q queries.Question) questionDoc {
 
 type scoreDoc struct {
 	questionDoc
-	Logit       float32 `json:"logit"`
-	Probability float64 `json:"probability"`
+	Logit       float32           `json:"logit"`
+	Probability float64           `json:"probability"`
+	Extra       map[string]string `json:"extra,omitempty"` // what stood beside the query
+}
+
+// extraOf are the other columns of a query, by name.
+func (p *prediction) extraOf(q queries.Question) map[string]string {
+	if len(p.extra) == 0 {
+		return nil
+	}
+	all := map[string]string{}
+	for i, name := range p.extra {
+		all[name] = q.Extra[i]
+	}
+	return all
 }
 
 type explanationDoc struct {
@@ -88,17 +101,29 @@ func (d *unknownDoc) warn(a *app) {
 	a.log().Warn(fmt.Sprintf("%s (queries that ask about them: %s): %s", what, term.Count(d.Queries), names))
 }
 
-// writeTable writes u,i,ts,logit,probability, with digits enough to read the same numbers back.
+// writeTable writes u,i,ts,logit,probability, with digits enough to read the same numbers back, and then what else
+// the queries came with.
 func (p *prediction) writeTable(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write(append(queries.Columns[:], "logit", "probability"))
+	out.Write(withExtra(append(queries.Columns[:], "logit", "probability"), p.extra))
 	for i, q := range p.questions {
-		out.Write([]string{q.U, q.I, q.TS,
+		out.Write(append([]string{q.U, q.I, q.TS,
 			strconv.FormatFloat(float64(p.logits[i]), 'g', -1, 32),
-			strconv.FormatFloat(dygmamba.Probability(p.logits[i]), 'g', -1, 64)})
+			strconv.FormatFloat(dygmamba.Probability(p.logits[i]), 'g', -1, 64)}, q.Extra...))
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// withExtra adds the names of other columns to a header; one that is there already gets a name of its own.
+func withExtra(header, extra []string) []string {
+	for _, name := range extra {
+		for slices.Contains(header, name) {
+			name = "query_" + name
+		}
+		header = append(header, name)
+	}
+	return header
 }
 
 // write is the answer for people: the table itself, or what became of it; one query is answered in words.

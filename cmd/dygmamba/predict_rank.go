@@ -60,6 +60,10 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 		return usagef("--queries and --candidates cannot both be standard input")
 	case checkOrder(p.order) != nil:
 		return checkOrder(p.order)
+	case checkForm(p.form) != nil:
+		return checkForm(p.form)
+	case p.alone && formGiven(cmd) != "":
+		return usagef("--%s is about the table of --queries", formGiven(cmd))
 	}
 	if p.out != "" {
 		return writable("out", p.out)
@@ -68,13 +72,15 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 }
 
 // read reads the questions and the candidates.
-func (r *ranking) read(a *app, p *prediction, ask *queries.Asker) (err error) {
+func (r *ranking) read(ctx context.Context, a *app, p *prediction, ask *queries.Asker) (err error) {
 	if p.alone {
 		var q queries.Question
 		q, err = ask.OneSource("command line", p.single.u, p.single.ts)
 		p.questions = []queries.Question{q}
 	} else {
-		p.questions, err = ask.OpenSources(p.queries, a.in)
+		var t queries.Table
+		t, err = ask.ReadSources(ctx, p.queries, a.in, p.form)
+		p.questions, p.extra = t.Questions, t.Extra
 	}
 	if err != nil || r.candidates == "" {
 		return err
@@ -127,7 +133,7 @@ func inTime(qs []queries.Question) []int {
 func (r *ranking) rankingDoc(p *prediction, q queries.Question, partners []dygmamba.Partner) rankingDoc {
 	best := partners[:min(r.best, len(partners))]
 	asked := questionDocOf(q)
-	doc := rankingDoc{U: asked.U, TS: asked.TS, Candidates: len(partners), when: q.TS}
+	doc := rankingDoc{U: asked.U, TS: asked.TS, Candidates: len(partners), when: q.TS, Extra: p.extraOf(q), extra: q.Extra}
 	doc.Items = make([]itemDoc, len(best))
 	for i, x := range best {
 		name, ok := r.names[x.Node]
@@ -173,7 +179,7 @@ func (r *ranking) finish(a *app, p *prediction, rankings []rankingDoc) error {
 			return err
 		}
 		defer out.discard()
-		if err := writeRankings(out, rankings); err != nil {
+		if err := writeRankings(out, rankings, p.extra); err != nil {
 			return err
 		}
 		if err := out.commit(); err != nil {

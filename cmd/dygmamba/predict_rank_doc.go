@@ -29,7 +29,9 @@ type rankingDoc struct {
 	Candidates int       `json:"candidates"` // that were asked about
 	Items      []itemDoc `json:"items"`
 
-	when string // ts as it was asked
+	when  string            // ts as it was asked
+	Extra map[string]string `json:"extra,omitempty"` // what stood beside the question
+	extra []string          // the same, in order
 }
 
 type itemDoc struct {
@@ -40,14 +42,14 @@ type itemDoc struct {
 }
 
 // writeRankings writes a line for each answer, with digits enough to read the same numbers back.
-func writeRankings(w io.Writer, rankings []rankingDoc) error {
+func writeRankings(w io.Writer, rankings []rankingDoc, extra []string) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"u", "ts", "place", "i", "logit", "probability", "meetings"})
+	out.Write(withExtra([]string{"u", "ts", "place", "i", "logit", "probability", "meetings"}, extra))
 	for _, r := range rankings {
 		for place, x := range r.Items {
-			out.Write([]string{r.U, r.when, strconv.Itoa(place + 1), x.I,
+			out.Write(append([]string{r.U, r.when, strconv.Itoa(place + 1), x.I,
 				strconv.FormatFloat(float64(x.Logit), 'g', -1, 32),
-				strconv.FormatFloat(x.Probability, 'g', -1, 64), strconv.Itoa(x.Meetings)})
+				strconv.FormatFloat(x.Probability, 'g', -1, 64), strconv.Itoa(x.Meetings)}, r.extra...))
 		}
 	}
 	out.Flush()
@@ -63,7 +65,7 @@ func (r *ranking) write(w io.Writer, s term.Style, p *prediction, rankings []ran
 			term.Count(len(rankings)), r.doc.Model, r.doc.Data))
 		return f.Write(w, s)
 	case !p.alone:
-		return writeRankings(w, rankings)
+		return writeRankings(w, rankings, p.extra)
 	}
 	one := rankings[0]
 	if one.Candidates == 0 {

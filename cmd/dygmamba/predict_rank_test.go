@@ -123,7 +123,7 @@ func TestRankRefuses(t *testing.T) {
 		{exitUsage, "--queries is missing: a file with the columns u and ts", []string{"--best", "3"}},
 		{exitUsage, "is the file with the candidates", append(one, "--candidates", wide, "--out", wide)},
 		{exitBadInput, `column ts: found "soon"`, []string{"--u", "u1", "--ts", "soon", "--best", "3"}},
-		{exitBadInput, "want the columns u and ts", []string{"--queries", noTime, "--best", "3"}},
+		{exitBadInput, "want one for the time", []string{"--queries", noTime, "--best", "3"}},
 		{exitBadInput, "found no names", append(one, "--candidates", empty)},
 		{exitBadInput, "line 1 (row 1): found 2 columns; want one name in each", append(one, "--candidates", wide)},
 		{exitBadInput, "no such file", append(one, "--candidates", "nowhere.txt")},
@@ -132,5 +132,22 @@ func TestRankRefuses(t *testing.T) {
 		if !strings.Contains(got.err, c.want) {
 			t.Errorf("%v: %s, want %q", c.args, got.err, c.want)
 		}
+	}
+}
+
+// Questions whom a source meets come in every form that can be imported too, and keep their other columns.
+func TestRankKeepsColumns(t *testing.T) {
+	r := trainedRun(t)
+	questions := queryFile(t, `{"who": "u1", "when": 900, "shop": "north"}`, `{"who": "u2", "when": 900, "place": 7}`)
+	args := []string{"predict", "--run", r.run, "--device", "cpu", "--queries", questions, "--src", "who", "--time",
+		"when", "--best", "2"}
+	lines := strings.Split(program(t, args...).want(t, exitDone).out, "\n")
+	if lines[0] != "u,ts,place,i,logit,probability,meetings,shop,query_place" || !strings.HasSuffix(lines[1],
+		",north,") || !strings.HasSuffix(lines[3], ",,7") {
+		t.Errorf("got\n%s", strings.Join(lines, "\n"))
+	}
+	doc := decode[rankDoc](t, program(t, append(args, "--json")...).want(t, exitDone))
+	if len(doc.Rankings) != 2 || doc.Rankings[0].Extra["shop"] != "north" {
+		t.Errorf("got %+v", doc)
 	}
 }

@@ -81,7 +81,7 @@ func queryFile(t *testing.T, lines ...string) string {
 func answers(t *testing.T, text string) [][]string {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil || len(rows) == 0 || strings.Join(rows[0], ",") != "u,i,ts,logit,probability" {
+	if err != nil || len(rows) == 0 || !strings.HasPrefix(strings.Join(rows[0], ",")+",", "u,i,ts,logit,probability,") {
 		t.Fatalf("%v in %q", err, text)
 	}
 	for _, row := range rows[1:] {
@@ -163,6 +163,10 @@ func TestPredict(t *testing.T) {
 		t.Fatalf("%v, standard output %q", err, got.out)
 	}
 	rows := answers(t, string(raw))
+	if header, _, _ := strings.Cut(string(raw), "\n"); header != "u,i,ts,logit,probability,label" || rows[0][5] != "1" ||
+		rows[1][5] != "0" {
+		t.Errorf("the other column is not kept: %s, %v", header, rows)
+	}
 	want := [][3]string{{"u2", "v3", "700.5"}, {"u10", "v1", "99999999"}, {"a, stranger", "v2", "12"}, {"u4", "v4", "1e2"}, {"u2", "v3", "700.5"}}
 	for i, row := range rows {
 		if [3]string(row[:3]) != want[i] {
@@ -185,7 +189,9 @@ func TestPredict(t *testing.T) {
 		}
 	}
 	doc := decode[predictDoc](t, program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", queries, "--json").want(t, exitDone))
-	if len(doc.Results) != 5 || doc.Unknown.Count != 1 || doc.Unknown.Queries != 1 || doc.Model != "dygmamba" || fmt.Sprint(doc.Results[1].Logit) != rows[1][3] {
+	if len(doc.Results) != 5 || doc.Unknown.Count != 1 || doc.Unknown.Queries != 1 || doc.Model != "dygmamba" ||
+		fmt.Sprint(doc.Results[1].Logit) != rows[1][3] ||
+		doc.Results[0].Extra["label"] != "1" {
 		t.Errorf("got %+v", doc)
 	}
 	empty := program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", queryFile(t, "u,i,ts")).want(t, exitDone)
@@ -212,10 +218,12 @@ func TestPredictBadInput(t *testing.T) {
 		{"values", []string{"u,i,ts", "u1,v1,5", "u1,,5", "u2,v2,soon", "u2,v2,NaN", "u2,v2", "u1,v1,2024-05-01"}, []string{
 			"5 problems", `q.csv: line 3 (row 2), column i: found ""; want a node's name`, `q.csv: line 4 (row 3), column ts: found "soon"; want a finite number`,
 			"line 5 (row 4)", "line 6 (row 5): found 2 columns; want 3", "line 7 (row 6), column ts"}},
-		{"no column", []string{"u,v,ts", "1,2,3"}, []string{"q.csv: line 1, column i", "u,v,ts", "want the columns u, i and ts"}},
-		{"column twice", []string{"u,i,ts,u", "1,2,3,4"}, []string{"column u: found it twice"}},
-		{"quotes", []string{"u,i,ts", `a"b",2,3`}, []string{"line 2 (row 1)", "quotes around whole fields"}},
-		{"no header", []string{"u1,v1,5"}, []string{"column u: found only the columns"}},
+		{"no column", []string{"u,x,ts", "1,2,3"},
+			[]string{"q.csv: found the columns u, x, ts; want one for the destination, called for example i or dst, " +
+				"or named by --dst"}},
+		{"column twice", []string{"u,i,ts,u", "1,2,3,4"}, []string{"line 1: found column u twice"}},
+		{"quotes", []string{"u,i,ts", `"a"b,2,3`}, []string{"line 2 (row 1)", "quotes around whole fields"}},
+		{"no header", []string{"u1,v1,5"}, []string{"found the columns u1, v1, 5", "needs --no-header"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -228,7 +236,7 @@ func TestPredictBadInput(t *testing.T) {
 	if err := os.WriteFile(blank, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	predict("--queries", blank).want(t, exitBadInput, "found nothing")
+	predict("--queries", blank).want(t, exitBadInput, "found no column names")
 	predict("--queries", blank+".none").want(t, exitBadInput, "blank.csv.none")
 	predict("--u", "u1", "--i", "v1", "--ts", "later").want(t, exitBadInput, `command line, column ts: found "later"`)
 	var many []string
@@ -260,6 +268,8 @@ func TestPredictUsage(t *testing.T) {
 		{"--queries " + q + " --run a --checkpoint b", "want one of them"},
 		{"--run " + r.run + " --queries " + q + " --u u1", "both ask"},
 		{"--run " + r.run + " --u u1 --ts 5", "all of --u, --i and --ts"},
+		{"--run " + r.run + " --u u1 --i v1 --ts 5 --src who", "--src is about the table of --queries"},
+		{"--run " + r.run + " --queries " + q + " --format jodie", "--format is"},
 		{"--run " + r.run + " --queries " + q + " --explain -", "both go to standard output"},
 		{"--run " + r.run + " --queries " + q + " --out " + q, "is the file with the queries"},
 		{"--checkpoint " + weights + " --data " + r.data + " --queries " + q + " --explain " + weights, "is the file with the weights"},

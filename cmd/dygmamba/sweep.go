@@ -136,6 +136,7 @@ func (f *trainFlags) runSweep(ctx context.Context, a *app) error {
 	}
 	o := dygmamba.SweepOptions{TrainOptions: f.options, Axes: axes, Trials: f.trials, Full: f.full}
 	w := watch(a, &o.TrainOptions)
+	w.trials = true
 	o.OnTrial = func(t dygmamba.Trial, until int) {
 		w.done()
 		a.log().Info(fmt.Sprintf("%s up to epoch %d: %s", t.Name, until, strings.Join(t.Settings, " ")))

@@ -53,9 +53,14 @@ ten on. Trials are kept in DIR/trial-<n>, the table in DIR/sweep.json; predict, 
 chosen one.
 
 Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never stopped, also after a crash.
-It remembers the data, model, settings, negatives and the seeds that were begun.`,
+It remembers the data, model, settings, negatives and the seeds that were begun. A finished run goes on with --resume
+--set num_epochs=N, and becomes what it would have been with that from the start.
+
+A directory holds the seeds of one training: one more with the same model, data and settings is summed up with them,
+another is refused.`,
 		Example: `  dygmamba train --data uci --out runs/uci
   dygmamba train --resume --out runs/uci
+  dygmamba train --resume --out runs/uci --set num_epochs=300
   dygmamba train --data enron --preset paper --runs 5 --out runs/enron --negatives all
   dygmamba train --data mooc --model tgn --task node-classification --out runs/dropouts
   dygmamba train --data visits.dgm --set max_input_sequence_length=64 --set dropout=0.2 --out runs/visits
@@ -85,6 +90,9 @@ It remembers the data, model, settings, negatives and the seeds that were begun.
 			}
 			defer o.Device.Close()
 			o.Model, o.Preset, o.Settings, o.Dir, o.Threads = f.what.name, f.what.preset, f.what.set, f.runs.out, f.where.threads
+			if err := f.configure(a); err != nil {
+				return err
+			}
 			if len(f.sweep) > 0 {
 				return f.runSweep(cmd.Context(), a)
 			}
@@ -110,8 +118,13 @@ It remembers the data, model, settings, negatives and the seeds that were begun.
 	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model trained on links (default: it is trained first)")
 	completeWith(cmd, "task", eval.Tasks()...)
 	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or begin it when there is none")
+	flags.DurationVar(&o.MaxTime, "max-time", 0,
+		"end after so long, such as 10m, with the best epoch so far, measured and saved; --resume goes on "+
+			"(default: when it is over)")
 	flags.DurationVar(&o.SaveEvery, "save-every", 30*time.Second, "how often to save the state within an epoch")
-	flags.StringVar(&f.limit, "memory-limit", "", "refuse to start when training would need more, such as 8GB (default: what is free)")
+	flags.StringVar(&f.limit, "memory-limit", "",
+		"refuse to start when training would need more, such as 8GB (default: what is free, within the limits of the "+
+			"container and the process)")
 	flags.StringVar(&f.negatives, "negatives", eval.Random, "negatives of the final evaluation: random, historical, "+
 		"inductive or all; training and validation always use random ones")
 	flags.BoolVar(&o.ByAP, "select-by-ap", false, "choose the best epoch by validation AP alone; otherwise AP and AUC must both be at least the best so far")
@@ -137,6 +150,10 @@ func (f *trainFlags) check() (err error) {
 		return err
 	}
 	switch {
+	case o.MaxTime > 0 && len(f.sweep) > 0:
+		return usagef("--max-time is for one training, with --sweep how far trials go decides which of them go on")
+	case o.MaxTime < 0:
+		return usagef("--max-time is %v, must be a span of time such as 10m or 2h", o.MaxTime)
 	case o.SaveEvery <= 0:
 		return usagef("--save-every is %v, must be a span of time such as 30s or 5m", o.SaveEvery)
 	case o.TestEvery < 0:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dygmamba/dygmamba"
@@ -21,10 +22,18 @@ type watcher struct {
 	progress *term.Progress
 	epochs   int  // at most
 	labels   bool // are learned, not links
+
+	trials bool      // of a sweep: nobody knows which of them go on
+	seeds  []uint64  // all of them
+	until  time.Time // when it must end, zero for never
+	said   bool      // how long it may take
 }
 
 func watch(a *app, o *dygmamba.TrainOptions) *watcher {
-	w := &watcher{app: a, several: len(o.Seeds) > 1, labels: o.Task == eval.NodeClassification}
+	w := &watcher{app: a, several: len(o.Seeds) > 1, labels: o.Task == eval.NodeClassification, seeds: o.Seeds}
+	if o.MaxTime > 0 {
+		w.until = time.Now().Add(o.MaxTime)
+	}
 	if o.Dir == "" {
 		a.log().Info("nothing will be kept but what is shown; --out DIR keeps the trained model")
 	}
@@ -42,7 +51,36 @@ func (w *watcher) step(seed uint64, s train.Step) {
 	if !w.labels {
 		text += "  AP " + term.Percent(s.AP)
 	}
+	w.progress.Of(w.foresee(seed, s.Outlook))
 	w.progress.Set(int64(s.Done), int64(s.Total), text)
+}
+
+// worthSaying is how long a training must be for anyone to ask how long it may take.
+const worthSaying = 10 * time.Second
+
+// foresee is how long it may all take from now on, "" while nobody knows. The first time it is known it is explained.
+func (w *watcher) foresee(seed uint64, o train.Outlook) string {
+	if o.Epoch == 0 || w.trials {
+		return ""
+	}
+	more := len(w.seeds) - 1 - slices.Index(w.seeds, seed)
+	least, most := o.Range(more)
+	limit := ""
+	if left := time.Until(w.until); !w.until.IsZero() && left < most {
+		least, most, limit = min(least, left), left, ", --max-time included"
+	}
+	text := term.Range(least, most)
+	if !w.said && most >= worthSaying {
+		w.said = true
+		seeds := ""
+		if more > 0 {
+			seeds = fmt.Sprintf(" for the %d seeds left", more+1)
+		}
+		w.app.log().Info(fmt.Sprintf("an epoch takes about %s; training ends after %d without a better one, "+
+			"at the latest after %d: %s%s%s",
+			term.Duration(o.Epoch.Round(time.Second/10)), o.Patience, o.Epochs, text, seeds, limit))
+	}
+	return text
 }
 
 func (w *watcher) epoch(seed uint64, e train.Epoch) {
@@ -91,11 +129,10 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum t
 	f.Add("data", fmt.Sprintf("%s, %s events", sum.Data, term.Count(set.Log.Len())))
 	f.Add("device", fmt.Sprintf("%s, %s of memory for a step", sum.Runs[0].Device, term.Bytes(sum.Runs[0].Peak)))
 	for _, r := range sum.Runs {
-		f.Add(fmt.Sprintf("seed %d", r.Seed), fmt.Sprintf("best epoch %d of %d, %s an epoch, %s in all", r.BestEpoch, r.Epochs,
-			term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds))))
+		f.Add(fmt.Sprintf("seed %d", r.Seed), seedText(r))
 	}
 	if dir != "" {
-		f.Add("kept in", dir)
+		f.Add("kept in", dir+beside(dir, sum.Seeds))
 	}
 	if err := f.Write(w, s); err != nil {
 		return err
@@ -114,6 +151,33 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum t
 	}
 	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("AP and AUC of the best epoch on the test events, in percent, "+how))
 	return err
+}
+
+// seedText tells how a seed came to its result.
+func seedText(r train.Result) string {
+	if r.Epochs == 0 {
+		return "ended by --max-time within the first epoch; --resume goes on"
+	}
+	text := fmt.Sprintf("best epoch %d of %d, %s an epoch, %s in all", r.BestEpoch, r.Epochs,
+		term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds)))
+	if r.Ended == train.EndedByTime {
+		text += "; ended by --max-time, --resume goes on"
+	}
+	return text
+}
+
+// beside tells of seeds in the same directory that were trained before.
+func beside(dir string, seeds []uint64) string {
+	var others []string
+	for _, seed := range dygmamba.Seeds(dir) {
+		if !slices.Contains(seeds, seed) {
+			others = append(others, fmt.Sprint(seed))
+		}
+	}
+	if others == nil {
+		return ""
+	}
+	return fmt.Sprintf(" beside seed %s; %s sums all of them up", strings.Join(others, ", "), train.ResultFile)
 }
 
 func resultTable(data string, sum train.Summary) *term.Table {

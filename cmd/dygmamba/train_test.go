@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
@@ -103,6 +105,129 @@ func TestTrainSeveralSeeds(t *testing.T) {
 	}
 }
 
+// A finished training is made longer, one more seed is summed up with the others, and another model in the same
+// directory is refused: by train, and by eval where someone brought it there.
+func TestTrainDirectory(t *testing.T) {
+	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
+	program(t, training(data, "--out", out, "--set", "num_epochs=1")...).want(t, exitDone)
+	program(t, "train", "--resume", "--out", out, "--device", "cpu", "--set", "num_epochs=2").want(t, exitDone,
+		"epoch 2").shows(t, "of 2,")
+	program(t, training(data, "--out", out, "--seed", "1")...).want(t, exitDone).shows(t,
+		"beside seed 0; result.json sums all of them up")
+	var sum train.Summary
+	if err := json.Unmarshal(content(t, out, train.ResultFile), &sum); err != nil || !slices.Equal(sum.Seeds, []uint64{0,
+		1}) {
+		t.Errorf("%s sums up seeds %v, %v", train.ResultFile, sum.Seeds, err)
+	}
+	program(t, training(data, "--out", out, "--seed", "2", "--model", "dygmamba-a")...).want(t, exitFailed,
+		"model dygmamba and dygmamba-a")
+
+	other := filepath.Join(t.TempDir(), "run")
+	program(t, training(data, "--out", other, "--seed", "2", "--model", "dygmamba-a")...).want(t, exitDone)
+	if err := os.Rename(filepath.Join(other, "seed-2"), filepath.Join(out, "seed-2")); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "eval", "--run", out, "--device", "cpu", "--negatives", "random").want(t, exitBadInput,
+		"seed-0 and seed-2 are no seeds of one training")
+	if err := os.Remove(filepath.Join(out, "seed-0", train.LastFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(out, "seed-2")); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "train", "--resume", "--out", out, "--device", "cpu").want(t, exitBadInput, "no last.safetensors")
+	before := content(t, out, train.ResultFile)
+	program(t, "eval", "--run", out, "--device", "cpu", "--out", out).want(t, exitUsage,
+		"was not written by eval and would be overwritten")
+	if string(before) != string(content(t, out, train.ResultFile)) {
+		t.Error("eval wrote over the summary of a training")
+	}
+	for range 2 { // its own it may replace
+		program(t, "eval", "--run", out+"/seed-1", "--device", "cpu", "--negatives", "random", "--out",
+			other+"/eval").want(t, exitDone)
+	}
+}
+
+// Many imported events on a CPU get the preset for a first look, and the command for the whole model. What decides is
+// their number, and it can be overruled.
+func TestTrainFirstLook(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		events int
+		args   []string
+		quick  bool
+	}{{2000, nil, false}, {2001, nil, true}, {2001, []string{"--preset", "steady"}, false}} {
+		set, err := dataset.Periodic(dataset.PeriodicOptions{Events: tt.events, Seed: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.Log = set.Log.Select(func(i int) bool { return i < tt.events })
+		set.Edge.Rows = tt.events + 1
+		file, out := filepath.Join(dir, "a file.dgm"), filepath.Join(dir, fmt.Sprintf("run-%d-%d", tt.events, len(tt.args)))
+		if err := dataset.Save(file, set); err != nil {
+			t.Fatal(err)
+		}
+		r := program(t, training(file, append(tt.args, "--set", "num_epochs=1", "--out", out)...)...).want(t, exitDone)
+		line := fmt.Sprintf("preset quick, for a first look, as these are 2,001 imported events on a CPU; "+
+			"the whole model: dygmamba train --data '%s' --preset steady", file)
+		if strings.Contains(r.err, line) != tt.quick || strings.Contains(r.err, "--out "+out+"-steady") != tt.quick ||
+			strings.Contains(r.out, "preset quick") != tt.quick {
+			t.Errorf("%d events, %v:\n%s%s", tt.events, tt.args, r.err, r.out)
+		}
+		if tt.quick { // a run goes on as it began
+			program(t, "train", "--resume", "--out", out, "--device", "cpu").want(t, exitDone).shows(t, "preset quick")
+		}
+	}
+}
+
+// A training that has only so long ends with what is the best so far, and with exit code 0.
+func TestTrainMaxTime(t *testing.T) {
+	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
+	args := training(data, "--out", out, "--set", "num_epochs=100000", "--set", "patience=100000", "--max-time", "3s")
+	began := time.Now()
+	sum := decode[train.Summary](t, program(t, append(args, "--json")...).want(t, exitDone, "the time is up in epoch",
+		"the best so far"))
+	if spent := time.Since(began); spent > 30*time.Second {
+		t.Errorf("3 s became %v", spent)
+	}
+	if r := sum.Runs[0]; r.Ended != train.EndedByTime || r.Epochs < 1 || len(r.Results) == 0 {
+		t.Errorf("ended with %+v", r)
+	}
+	program(t, "eval", "--run", out, "--device", "cpu", "--negatives", "random").want(t, exitDone, "is not finished")
+	program(t, "train", "--resume", "--out", out, "--device", "cpu", "--max-time", "1s").want(t, exitDone).shows(t,
+		"ended by --max-time, --resume goes on")
+	program(t, "train", "--data", data, "--max-time", "1m", "--sweep", "dropout=0,0.1", "--out", t.TempDir()).want(t,
+		exitUsage, "--max-time is for one training")
+	program(t, "train", "--data", data, "--max-time", "-1s").want(t, exitUsage, "--max-time is -1s")
+}
+
+// How long it may take is said once, as soon as it is known, and within what --max-time leaves.
+func TestForesee(t *testing.T) {
+	var log bytes.Buffer
+	a := newApp(nil, nil, &log)
+	w := &watcher{app: a, seeds: []uint64{4, 5, 6}}
+	o := train.Outlook{Least: 20.5, Most: 199.5, Patience: 20, Epochs: 200}
+	if text := w.foresee(4, o); text != "" || log.Len() > 0 {
+		t.Errorf("before anything is known: %q, %q", text, log.String())
+	}
+	o.Epoch = 30 * time.Second
+	if text := w.foresee(6, o); text != "10–100 min" {
+		t.Errorf("one seed: %s", text)
+	}
+	if text := w.foresee(4, o); text != "31 min – 5 h" {
+		t.Errorf("three seeds: %s", text)
+	}
+	w.until = time.Now().Add(20 * time.Minute)
+	if text := w.foresee(4, o); text != "about 20 min" {
+		t.Errorf("20 minutes: %s", text)
+	}
+	want := "an epoch takes about 30.0 s; training ends after 20 without a better one, " +
+		"at the latest after 200: 10–100 min\n"
+	if log.String() != want {
+		t.Errorf("said %q, want %q", log.String(), want)
+	}
+}
+
 // A run knows its data: --data need not be said again, also when both were moved together, and it learns where they went.
 func TestRunKnowsItsData(t *testing.T) {
 	place := t.TempDir()
@@ -125,6 +250,31 @@ func TestRunKnowsItsData(t *testing.T) {
 		t.Errorf("the configuration leads to %q", r.Config.Path)
 	}
 	question := []string{"predict", "--u", "u1", "--i", "v1", "--ts", "1e6"}
+
+	// What lies there may have been exchanged: then nobody says that the model was trained on it.
+	other, err := dataset.Periodic(dataset.PeriodicOptions{Events: 400, Seed: 9})
+	if err == nil {
+		err = dataset.Save(at("a/other.dgm"), other)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{append(question, "--run", at("a/runs/x")), {"eval", "--run", at("a/runs/x"),
+		"--negatives", "random"}} {
+		run(args...).want(t, exitDone, "visits.dgm, which the checkpoint was trained on")
+		if r := run(append(args, "--data", at("a/visits.dgm"))...).want(t, exitDone); strings.Contains(r.err, "trained on") {
+			t.Errorf("the same data, named: %s", r.err)
+		}
+		move("a/visits.dgm", "a/kept.dgm")
+		move("a/other.dgm", "a/visits.dgm")
+		r := run(args...).want(t, exitDone, "visits.dgm, which lies where the checkpoint's did",
+			"warning: the events or features of periodic are not those that the model was trained on")
+		if strings.Contains(r.err, "which the checkpoint was trained on") {
+			t.Errorf("exchanged data: %s", r.err)
+		}
+		move("a/visits.dgm", "a/other.dgm")
+		move("a/kept.dgm", "a/visits.dgm")
+	}
 
 	move("a", "b")
 	run("train", "--resume", "--out", at("b/runs/x")).want(t, exitDone)

@@ -2,11 +2,15 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/internal/term"
 )
 
 // trainedFlags choose a trained model.
@@ -41,7 +45,7 @@ func (f *trainedFlags) files() ([]string, error) {
 }
 
 // recall names the data set that a checkpoint was trained on, unless another is asked for.
-func (f *dataFlags) recall(a *app, file string) error {
+func (f *dataFlags) recall(file string) error {
 	if f.name != "" {
 		return nil
 	}
@@ -51,9 +55,34 @@ func (f *dataFlags) recall(a *app, file string) error {
 	}
 	if source.Name != "" {
 		f.remember(source)
-		a.log().Info("data set " + f.name + ", which the checkpoint was trained on")
 	}
 	return nil
+}
+
+// compare tells how the data at hand compare with those that a checkpoint was trained on, as far as its run knows.
+// Same is false for others.
+func (f *dataFlags) compare(a *app, file string, set *dataset.Set) (same bool) {
+	run, err := dygmamba.OpenRun(filepath.Dir(file))
+	if err != nil {
+		if f.recalled {
+			a.log().Info("data set " + f.name + ", which the checkpoint names")
+		}
+		return true // nobody knows better
+	}
+	c := run.Compare(set)
+	switch {
+	case c.Same && f.recalled:
+		a.log().Info("data set " + f.name + ", which the checkpoint was trained on")
+	case c.Grown > 0:
+		a.log().Info(fmt.Sprintf("data set %s: %s events more than the checkpoint was trained on", f.name,
+			term.Count(c.Grown)))
+	case f.recalled && !c.Same:
+		a.log().Info("data set " + f.name + ", which lies where the checkpoint's did")
+	}
+	for _, w := range c.Warnings {
+		a.log().Warn(w)
+	}
+	return c.Same
 }
 
 // remember takes the data set of a trained model: where it lay then, or else whatever has its name now.

@@ -29,7 +29,7 @@ const ArchiveURL = "https://zenodo.org/record/7213796/files"
 // Options say from where and to where.
 type Options struct {
 	Dir      string         // the data directory; "": the user's cache
-	BaseURL  string         // "": ArchiveURL
+	BaseURL  string         // or a directory of this machine; "": ArchiveURL
 	Client   *http.Client   // nil: the default one
 	Progress func(Progress) // called now and then
 	Again    bool           // also when the data set is here already
@@ -84,6 +84,12 @@ func Get(ctx context.Context, name string, o Options) (*Report, error) {
 		r.Here = true
 		return r, nil
 	}
+	if dir, ok := directory(o.BaseURL); ok {
+		if err := r.take(ctx, dir, o); err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -101,6 +107,32 @@ func Get(ctx context.Context, name string, o Options) (*Report, error) {
 	}
 	part.remove()
 	return r, nil
+}
+
+// directory is the one that an address without a host means.
+func directory(address string) (string, bool) {
+	if path, ok := strings.CutPrefix(address, "file://"); ok {
+		return filepath.FromSlash(path), true
+	}
+	return address, !strings.Contains(address, "://")
+}
+
+// take unpacks an archive that lies on this machine.
+func (r *Report) take(ctx context.Context, dir string, o Options) error {
+	archive := filepath.Join(dir, r.Name+".zip")
+	if !input.Exists(archive) {
+		for _, place := range []string{filepath.Join(dir, r.Name), dir} {
+			if _, ok := layout.Find(place, r.Name); ok {
+				return input.FileError(dir, "no "+r.Name+".zip, but its unpacked files in "+place,
+					"an archive to unpack; these can be used as they are, with --data "+place)
+			}
+		}
+		return input.FileError(dir, "no "+r.Name+".zip", "a directory with it, or an address such as "+ArchiveURL)
+	}
+	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+		return err
+	}
+	return r.unpack(ctx, archive, o)
 }
 
 // CacheDir is where Get puts data sets unless told otherwise, "" if the system knows no such place.

@@ -241,3 +241,36 @@ func sha256Of(t *testing.T, r io.Reader) string {
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
+
+// A directory of this machine will do, if it has the archive; otherwise it is said what it has.
+func TestFetchFromDirectory(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(from, "reddit.zip"), archive(t, "reddit", ""), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []string{from, "file://" + filepath.ToSlash(from)} {
+		r, err := Get(t.Context(), "reddit", Options{Dir: to, BaseURL: place, Again: true})
+		if err != nil || len(r.Files) != 3 {
+			t.Fatalf("%s: %+v, %v", place, r, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(from, "reddit.zip")); err != nil {
+		t.Errorf("the archive is gone: %v", err)
+	}
+	for place, want := range map[string]string{
+		t.TempDir():                  "found no reddit.zip; want a directory with it, or an address such as https://",
+		to:                           "but its unpacked files in " + filepath.Join(to, "reddit"),
+		filepath.Join(to, "reddit"):  "these can be used as they are, with --data " + filepath.Join(to, "reddit"),
+		filepath.Join(to, "nowhere"): "found no reddit.zip",
+	} {
+		other := t.TempDir()
+		var bad *input.Error
+		if _, err := Get(t.Context(), "reddit", Options{Dir: other, BaseURL: place}); !errors.As(err, &bad) ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", place, err, want)
+		}
+		if left, _ := os.ReadDir(other); len(left) > 0 {
+			t.Errorf("%s: left %v", place, left)
+		}
+	}
+}

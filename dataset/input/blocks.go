@@ -46,6 +46,9 @@ func (t *Text) FirstLine(keep bool) ([]byte, error) {
 	}
 	buf = buf[:n]
 	end := bytes.IndexByte(buf, '\n')
+	if at := bytes.IndexByte(buf, '\r'); end < 0 && at >= 0 && at < n-1 {
+		return nil, FileError(t.in.Path, `lines that end in \r alone`, `\n or \r\n: "tr '\r' '\n'" makes one of the other`)
+	}
 	if end < 0 {
 		if !t.eof {
 			return nil, t.tooLong()

@@ -36,12 +36,17 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		f.Close()
+		return nil, FileError(path, "a directory", "a file")
+	}
 	in, err := New(path, f)
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	if info, err := f.Stat(); err == nil {
+	if info != nil {
 		in.Size = info.Size()
 	}
 	return in, nil

@@ -265,10 +265,18 @@ func TestImportProblems(t *testing.T) {
 		{"JSON names that are not Unicode", "a.jsonl", `{"src":"\ud800","dst":"\ud801","ts":1}` + "\n", Options{}, []string{
 			`a.jsonl: line 1 (row 1), column src: found "\"\\ud800\""; want a node's name in Unicode, without halves of surrogate pairs`,
 			`a.jsonl: line 1 (row 1), column dst: found "\"\\ud801\""; want a node's name in Unicode, without halves of surrogate pairs`}},
-		{"a JSON list", "a.json", "[\n {\"src\":\"a\"}]", Options{}, []string{
-			`a.json: line 1 (row 1): found "["; want one JSON object a line, such as {"src":"a","dst":"b","ts":1}`}},
 		{"line ends of old", "a.csv", "src,dst,time\ra,b,1\r", Options{}, []string{
-			`a.csv: found the columns src, dst, "time\ra", b, 1; want one for the time, called for example ts or t, or named by --time; a table without header needs --no-header`}},
+			`a.csv: found lines that end in \r alone; want \n or \r\n: "tr '\r' '\n'" makes one of the other`}},
+		{"many of them", "a.csv", "src,dst,time\r" + strings.Repeat("a,b,1\r", 300000), Options{}, []string{
+			`a.csv: found lines that end in \r alone; want \n or \r\n: "tr '\r' '\n'" makes one of the other`}},
+		{"Latin letters", "a.csv", "src,dst,time\nJos\xe9,b,1\nJosé,b,2\na,\xff,3\n", Options{}, []string{
+			`a.csv: line 2 (row 1), column src: found "Jos\xe9"; want ` + wantUTF8,
+			`a.csv: line 4 (row 3), column dst: found "\xff"; want ` + wantUTF8}},
+		{"a list", "a.json", "[\n" + `{"src":"a","dst":"b","ts":1}` + "]\n", Options{}, []string{
+			`a.json: found a JSON list; want one JSON object a line: jq -c '.[]' a.json makes them of a list`}},
+		{"a long list", "a.json", "[" + strings.Repeat(`{"src":"a","dst":"b","ts":1},`, 40000) +
+			`{"src":"a","dst":"b","ts":1}]`, Options{}, []string{
+			`a.json: found a JSON list; want one JSON object a line: jq -c '.[]' a.json makes them of a list`}},
 		{"broken Parquet", "a.parquet", "PAR1 this is not one PAR1", Options{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

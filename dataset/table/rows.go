@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset/input"
+	"github.com/dygmamba/dygmamba/dataset/layout"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -47,6 +49,9 @@ func (r *tableReader) read(ctx context.Context, in *input.File) error {
 // openTable opens a file, "-" being standard input. Waiting for that ends with the context.
 func openTable(ctx context.Context, path string) (*input.File, error) {
 	if path != "-" {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return nil, noTable(path)
+		}
 		return input.Open(path)
 	}
 	stdin := os.Stdin
@@ -62,6 +67,16 @@ func openTable(ctx context.Context, path string) (*input.File, error) {
 		return nil, err
 	}
 	return in, nil
+}
+
+// noTable says what a directory may be.
+func noTable(dir string) error {
+	if _, err := layout.In(dir); err == nil {
+		return input.FileError(dir, "a directory with a data set in the ml_* layout",
+			"tables; this can be used as it is, with --data "+dir)
+	}
+	return input.FileError(dir, "a directory", "one or more tables as CSV, JSONL or Parquet, such as "+filepath.Join(dir,
+		"*.csv"))
 }
 
 func (r *tableReader) format() string {

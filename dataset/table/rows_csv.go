@@ -146,8 +146,15 @@ func (p place) key(v *row, column string, b []byte) key {
 			return key{}
 		}
 	}
-	return newKey(b)
+	k := newKey(b)
+	if k.text != nil && !utf8.Valid(k.text) {
+		p.spoil(v, column, input.Quote(b), wantUTF8)
+	}
+	return k
 }
+
+const wantUTF8 = "a node's name in UTF-8; 'iconv -f WINDOWS-1252 -t UTF-8' turns a table from most older programs " +
+	"into that"
 
 // time reads a number or a date.
 func (p place) time(v *row, column string, b []byte) (float64, string) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/dygmamba/dygmamba/dataset/input"
@@ -22,14 +23,7 @@ type jsonRows struct {
 const wantJSON = `one JSON object a line, such as {"src":"a","dst":"b","ts":1}`
 
 func (r *tableReader) jsonl(ctx context.Context) error {
-	txt, err := input.NewText(r.in, false, "a table as CSV, JSONL or Parquet")
-	if err != nil {
-		return err
-	}
-	if _, err := txt.FirstLine(true); err != nil {
-		return err
-	}
-	names, err := r.firstObject(txt.Ahead)
+	txt, names, err := r.openJSONL()
 	if err != nil {
 		return err
 	}
@@ -44,6 +38,23 @@ func (r *tableReader) jsonl(ctx context.Context) error {
 		wanted: slices.Concat([]string{cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures,
 			cols.Features)}
 	return input.InOrder(ctx, txt, j.parse, r.merge)
+}
+
+// openJSONL finds the member names of the first object, and leaves txt at it.
+func (r *tableReader) openJSONL() (*input.Text, []string, error) {
+	txt, err := input.NewText(r.in, false, "a table as CSV, JSONL or Parquet")
+	if err != nil {
+		return nil, nil, err
+	}
+	if strings.HasPrefix(strings.TrimLeft(string(r.in.Peek(64)), " \t\r\n"), "[") { // often in one line that is too long
+		return nil, nil, input.FileError(r.path, "a JSON list",
+			"one JSON object a line: jq -c '.[]' "+r.path+" makes them of a list")
+	}
+	if _, err := txt.FirstLine(true); err != nil {
+		return nil, nil, err
+	}
+	names, err := r.firstObject(txt.Ahead)
+	return txt, names, err
 }
 
 // firstObject is the member names of the first object in data.

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -113,4 +114,19 @@ func FuzzImportJSONL(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A directory is no table, whatever is in it.
+func TestImportDirectory(t *testing.T) {
+	dir := inputtest.Write(t, map[string]string{"a.csv": "u,i,ts\na,b,1\n"})
+	if _, err := Import(t.Context(), []string{dir}, "", Options{}); err == nil ||
+		err.Error() != dir+": found a directory; want one or more tables as CSV, JSONL or Parquet, such as "+
+			filepath.Join(dir, "*.csv") {
+		t.Errorf("a directory: %v", err)
+	}
+	dir = inputtest.Write(t, map[string]string{"ml_x.csv": ",u,i,ts,label,idx\n0,1,2,0.0,0,1\n"})
+	if _, err := Import(t.Context(), []string{dir}, "", Options{}); err == nil || !strings.HasSuffix(err.Error(),
+		"this can be used as it is, with --data "+dir) {
+		t.Errorf("a data set: %v", err)
+	}
 }

@@ -141,7 +141,7 @@ func (t *Tour) train(ctx context.Context, name string) (Model, error) {
 	defer dev.Close()
 	began := time.Now()
 	o := dygmamba.TrainOptions{
-		Set: t.set, Device: dev, Model: name, Settings: t.Settings,
+		Set: t.set, Device: dev, Model: name, Preset: "steady", Settings: t.Settings,
 		Seeds: []uint64{t.Stream.Seed}, Dir: filepath.Join(t.dir, name),
 	}
 	if t.OnStep != nil {

@@ -1,26 +1,91 @@
-// Package memory answers: how much is left on this machine?
+// Package memory answers: how much may this process still take?
 package memory
 
 import (
 	"bufio"
+	"math"
 	"os"
+	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 )
 
-// Available is the memory that processes can still take on this machine, 0 where the system does not tell.
-func Available() int64 {
-	f, err := os.Open("/proc/meminfo")
-	if err != nil {
-		return 0
+// Available is the memory that this process can still take: what is free on the machine, within the limits that are
+// set to its control groups and to itself. 0 where the system does not tell.
+func Available() int64 { return system{"/", limits}.available() }
+
+// Heed makes the garbage collector work harder rather than go beyond what is available now. Whoever sets GOMEMLIMIT
+// knows better.
+func Heed() {
+	if free := Available(); free > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(free - free/20)
 	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) == 3 && fields[0] == "MemAvailable:" {
-			kib, _ := strconv.ParseInt(fields[1], 10, 64)
-			return kib << 10
+}
+
+// system is where facts about memory are found: below root, and what limits says of the process.
+type system struct {
+	root   string
+	limits func() []limit
+}
+
+// limit is one that the process has: it may take so many bytes of what the named line of its status counts.
+type limit struct {
+	line string
+	most uint64
+}
+
+// endless is more than there is.
+const endless = math.MaxInt64
+
+func (s system) available() int64 {
+	free := s.machine()
+	for _, group := range s.groups() {
+		free = min(free, group.left())
+	}
+	for _, l := range s.limits() {
+		if used, ok := s.status(l.line); ok && l.most < endless {
+			free = min(free, int64(l.most)-used)
 		}
 	}
-	return 0
+	if free == endless {
+		return 0
+	}
+	return max(free, 1) // 0 would mean that nobody knows
+}
+
+// machine is what all processes together can still take.
+func (s system) machine() int64 {
+	if free, ok := s.kibibytes("proc/meminfo", "MemAvailable"); ok {
+		return free
+	}
+	return endless
+}
+
+// status is a line of what the kernel says of this process.
+func (s system) status(line string) (int64, bool) { return s.kibibytes("proc/self/status", line) }
+
+// kibibytes finds a line such as "VmSize:  1234 kB".
+func (s system) kibibytes(file, line string) (int64, bool) {
+	for text := range s.lines(file) {
+		name, value, _ := strings.Cut(text, ":")
+		if fields := strings.Fields(value); name == line && len(fields) == 2 {
+			kib, err := strconv.ParseInt(fields[0], 10, 64)
+			return kib << 10, err == nil
+		}
+	}
+	return 0, false
+}
+
+// lines walks over a file; there are none where it cannot be read.
+func (s system) lines(file string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		f, err := os.Open(filepath.Join(s.root, file))
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		for lines := bufio.NewScanner(f); lines.Scan() && yield(lines.Text()); {
+		}
+	}
 }

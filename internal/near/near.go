@@ -26,23 +26,29 @@ func Hint(given string, names []string) string {
 	return ""
 }
 
-// distance is the number of letters to change, add or drop to make b from a.
+// distance is the number of letters to change, add, drop or swap with the next one to make b from a.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	var rows [3][]int // of the last letters of a: the one before the last, the last, this one
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+	}
+	for j := range len(b) + 1 {
+		rows[1][j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row := rows[0], rows[1], rows[2]
 		row[0] = i + 1
 		for j := range len(b) {
-			change := diagonal
+			change := last[j]
 			if a[i] != b[j] {
 				change++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
+			row[j+1] = min(change, row[j]+1, last[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		rows = [3][]int{last, row, before}
 	}
-	return row[len(b)]
+	return rows[1][len(b)]
 }

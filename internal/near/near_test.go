@@ -7,7 +7,8 @@ func TestMatch(t *testing.T) {
 	tests := []struct{ given, want string }{
 		{"json", "json"},
 		{"jsn", "json"},
-		{"modle", ""}, // two of five letters
+		{"modle", "model"}, // two letters swapped
+		{"madle", ""},      // and one more is wrong
 		{"mdel", "model"},
 		{"dat", "data"},
 		{"datadir", "data-dir"},
@@ -30,7 +31,8 @@ func TestDistance(t *testing.T) {
 	tests := []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"json", "json", 0}, {"jsn", "json", 1}, {"modle", "model", 2}, {"", "abc", 3}, {"kitten", "sitting", 3}}
+	}{{"", "", 0}, {"json", "json", 0}, {"jsn", "json", 1}, {"modle", "model", 1}, {"trian", "train", 1}, {"tarin",
+		"train", 1}, {"ca", "abc", 3}, {"", "abc", 3}, {"kitten", "sitting", 3}}
 	for _, tt := range tests {
 		if got := distance(tt.a, tt.b); got != tt.want {
 			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)

@@ -3,15 +3,10 @@
 package queries
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
-	"encoding/csv"
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,11 +18,12 @@ import (
 
 // Question is a query as someone wrote it.
 type Question struct {
-	U, I, TS string // source, destination and time
+	U, I, TS string   // source, destination and time
+	Extra    []string // what stood beside them
 	sample.Query
 }
 
-// Columns are the names that a file of queries has in its first line, in any order.
+// Columns are the names of these in answers, and first of all in questions.
 var Columns = [3]string{"u", "i", "ts"}
 
 // Of are the queries that questions ask.
@@ -38,9 +34,6 @@ func Of(questions []Question) []sample.Query {
 	}
 	return qs
 }
-
-// mostProblems is how many problems of a file are shown.
-const mostProblems = 20
 
 // Asker turns names and times into queries about a data set. A name that the set does not have is the same node in all
 // that it reads.
@@ -54,146 +47,98 @@ func NewAsker(set *dataset.Set) *Asker { return &Asker{set, map[string]event.Nod
 
 // One reads a single query; where is where it was asked, for complaints.
 func (k *Asker) One(where, u, i, ts string) (Question, error) {
+	return k.one(where, Columns, [3]string{u, i, ts})
+}
+
+func (k *Asker) one(where string, names, values [3]string) (Question, error) {
 	var bad dataset.Problems
-	q := k.question(rowProblems{&bad, where, 0, -1}, u, i, ts)
+	q := k.question(func(column, found, want string) {
+		bad.Total++
+		bad.List = append(bad.List, &dataset.InputError{File: where, Row: -1, Column: column, Found: found, Want: want})
+	}, names, values)
 	if bad.Total > 0 {
 		return q, &bad
 	}
 	return q, nil
 }
 
-// Open reads queries from a file, plain or gzip-compressed; "-" is standard input.
-func (k *Asker) Open(path string, stdin io.Reader) (all []Question, err error) {
-	err = opened("queries", path, stdin, func(file string, in *bufio.Reader) error {
-		all, err = k.read(file, in, Columns[:])
-		return err
+// Table is a file of questions.
+type Table struct {
+	Questions []Question
+	Extra     []string // names of the columns beside source, destination and time
+}
+
+// Read reads questions from a table in any form that can be imported; "-" is standard input. The options name its
+// columns where they are not called u, i and ts or as an import would guess.
+func (k *Asker) Read(ctx context.Context, path string, stdin io.Reader, o dataset.ImportOptions) (Table, error) {
+	return k.read(ctx, path, stdin, dataset.AsksPairs, o)
+}
+
+func (k *Asker) read(ctx context.Context, path string, stdin io.Reader, asks dataset.SheetAsks,
+	o dataset.ImportOptions) (Table, error) {
+	var t Table
+	in := stdin
+	if path != "-" {
+		in = nil
+	}
+	var rows [][]string
+	var places []dataset.Place
+	sheet, err := dataset.ReadSheet(ctx, path, in, asks, o, func(p dataset.Place, values []string) {
+		rows, places = append(rows, values), append(places, p)
 	})
-	return all, err
+	if sheet == nil {
+		return t, err
+	}
+	names := three(sheet.Columns, sheet.At)
+	for i, values := range rows {
+		q := k.question(places[i].Bad, names, three(values, sheet.At))
+		q.Extra = extra(values, sheet.At, len(sheet.Columns))
+		t.Questions = append(t.Questions, q)
+	}
+	t.Extra = extra(sheet.Columns, sheet.At, len(sheet.Columns))
+	return t, sheet.Err()
 }
 
-// opened reads a text file, plain or gzip-compressed, without a byte order mark; "-" is standard input.
-func opened(what, path string, stdin io.Reader, read func(file string, in *bufio.Reader) error) error {
-	name, in := path, stdin
-	if path == "-" {
-		name = "standard input"
-	} else {
-		f, err := os.Open(path)
-		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
+// three are the values at three places; one that is nowhere is empty.
+func three(values []string, at [3]int) (list [3]string) {
+	for role, c := range at {
+		if c >= 0 {
+			list[role] = values[c]
 		}
-		defer f.Close()
-		in = f
 	}
-	r := bufio.NewReader(in)
-	if magic, _ := r.Peek(2); string(magic) == "\x1f\x8b" {
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			return &dataset.InputError{File: name, Row: -1, Found: "a broken gzip file", Want: "a whole one"}
-		}
-		r = bufio.NewReader(z)
-	}
-	if bom, _ := r.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-		r.Discard(len(bom))
-	}
-	return read(name, r)
+	return list
 }
 
-// read reads all queries, or says what is wrong with the rows. Without a column i they ask whom the source meets.
-func (k *Asker) read(file string, in *bufio.Reader, columns []string) ([]Question, error) {
-	r := csv.NewReader(in)
-	r.FieldsPerRecord, r.ReuseRecord = -1, true
-	header, err := r.Read()
-	if err == io.EOF {
-		want := "a table with the columns " + enumerate(columns)
-		return nil, &dataset.InputError{File: file, Row: -1, Found: "nothing", Want: want}
-	}
-	if err != nil {
-		return nil, badTable(file, -1, err)
-	}
-	at, err := findColumns(file, header, columns)
-	if err != nil {
-		return nil, err
-	}
-	width := len(header)
-	var all []Question
-	var bad dataset.Problems
-	for row := 1; ; row++ {
-		fields, err := r.Read()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, badTable(file, row, err)
-		}
-		line, _ := r.FieldPos(0)
-		p := rowProblems{&bad, file, line, row}
-		if len(fields) != width {
-			p.add("", fmt.Sprintf("%d columns", len(fields)), fmt.Sprintf("%d, as in the first line", width))
-			continue
-		}
-		if len(at) == len(sourceColumns) {
-			all = append(all, k.source(p, fields[at[0]], fields[at[1]]))
-		} else {
-			all = append(all, k.question(p, fields[at[0]], fields[at[1]], fields[at[2]]))
-		}
-	}
-	if bad.Total > 0 {
-		return nil, &bad
-	}
-	return all, nil
-}
-
-// findColumns finds columns in the first line.
-func findColumns(file string, header, columns []string) (at []int, err error) {
-	for c, name := range header {
-		header[c] = strings.TrimSpace(name)
-	}
-	for c, name := range columns {
-		at = append(at, slices.Index(header, name))
-		problem := &dataset.InputError{File: file, Line: 1, Row: -1, Column: name}
-		problem.Want = "the columns " + enumerate(columns) + ", separated by commas and each once"
+// extra are the values that are none of the three; those that a row is too short for are empty.
+func extra(values []string, at [3]int, columns int) []string {
+	var rest []string
+	for c := range columns {
 		switch {
-		case at[c] < 0:
-			problem.Found = fmt.Sprintf("only the columns %.80q", strings.Join(header, ","))
-			return at, problem
-		case slices.Contains(header[at[c]+1:], name):
-			problem.Found = "it twice"
-			return at, problem
+		case slices.Contains(at[:], c):
+		case c < len(values):
+			rest = append(rest, values[c])
+		default:
+			rest = append(rest, "")
 		}
 	}
-	return at, nil
+	return rest
 }
 
-// enumerate is a list in words.
-func enumerate(names []string) string {
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
-}
-
-// badTable explains what is wrong with a table as such.
-func badTable(file string, row int, err error) error {
-	var bad *csv.ParseError
-	switch {
-	case errors.As(err, &bad):
-		return &dataset.InputError{File: file, Line: bad.Line, Row: row, Found: bad.Err.Error(), Want: "quotes around whole fields, and doubled within them"}
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
-		return &dataset.InputError{File: file, Row: row, Found: "the end of a damaged gzip file", Want: "a whole one"}
-	}
-	return fmt.Errorf("read %s: %w", file, err)
-}
-
-// question reads one row.
-func (k *Asker) question(p rowProblems, u, i, ts string) Question {
-	q := Question{U: strings.TrimSpace(u), I: strings.TrimSpace(i), TS: strings.TrimSpace(ts)}
+// question reads one row; bad hears what is wrong with the columns of these names. One without a name for the
+// destination asks for none.
+func (k *Asker) question(bad func(column, found, want string), names, values [3]string) Question {
+	q := Question{U: strings.TrimSpace(values[0]), I: strings.TrimSpace(values[1]), TS: strings.TrimSpace(values[2])}
 	var ok bool
 	if q.Src, ok = k.node(q.U, true); !ok {
-		p.add("u", strconv.Quote(u), k.wantNode())
+		bad(names[0], strconv.Quote(values[0]), k.wantNode())
 	}
-	if q.Dst, ok = k.node(q.I, false); !ok {
-		p.add("i", strconv.Quote(i), k.wantNode())
+	if names[1] == "" {
+		q.I = ""
+	} else if q.Dst, ok = k.node(q.I, false); !ok {
+		bad(names[1], strconv.Quote(values[1]), k.wantNode())
 	}
 	if q.Time, ok = k.time(q.TS); !ok {
-		p.add("ts", strconv.Quote(ts), k.wantTime())
+		bad(names[2], strconv.Quote(values[2]), k.wantTime())
 	}
 	return q
 }
@@ -242,17 +187,4 @@ func (k *Asker) wantTime() string {
 		return "a date such as 2024-05-01T12:00:00Z, or seconds since 1970"
 	}
 	return "a finite number, in the unit of the data"
-}
-
-// rowProblems notes what is wrong with a row.
-type rowProblems struct {
-	to        *dataset.Problems
-	file      string
-	line, row int
-}
-
-func (p rowProblems) add(column, found, want string) {
-	if p.to.Total++; p.to.Total <= mostProblems {
-		p.to.List = append(p.to.List, &dataset.InputError{File: p.file, Line: p.line, Row: p.row, Column: column, Found: found, Want: want})
-	}
 }

@@ -2,9 +2,14 @@ package queries
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +18,8 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// sourceColumns are those of a file that asks whom its sources meet.
-var sourceColumns = []string{"u", "ts"}
+// sourceColumns are those of a question whom a source meets.
+var sourceColumns = [3]string{Columns[0], "", Columns[2]}
 
 // Candidate is a node that may be met.
 type Candidate struct {
@@ -24,34 +29,40 @@ type Candidate struct {
 
 // OneSource reads a source and a time, to ask whom it meets then; where is where it was asked, for complaints.
 func (k *Asker) OneSource(where, u, ts string) (Question, error) {
-	var bad dataset.Problems
-	q := k.source(rowProblems{&bad, where, 0, -1}, u, ts)
-	if bad.Total > 0 {
-		return q, &bad
-	}
-	return q, nil
+	return k.one(where, sourceColumns, [3]string{u, "", ts})
 }
 
-// OpenSources reads sources and times, to ask whom each meets then, from a file as Open does; a column i is ignored.
-func (k *Asker) OpenSources(path string, stdin io.Reader) (all []Question, err error) {
-	err = opened("queries", path, stdin, func(file string, in *bufio.Reader) error {
-		all, err = k.read(file, in, sourceColumns)
-		return err
-	})
-	return all, err
+// ReadSources reads sources and times, to ask whom each meets then, from a table as Read does; a column i is one of the
+// others.
+func (k *Asker) ReadSources(ctx context.Context, path string, stdin io.Reader, o dataset.ImportOptions) (Table, error) {
+	return k.read(ctx, path, stdin, dataset.AsksSources, o)
 }
 
-// source reads one row without a destination.
-func (k *Asker) source(p rowProblems, u, ts string) Question {
-	q := Question{U: strings.TrimSpace(u), TS: strings.TrimSpace(ts)}
-	var ok bool
-	if q.Src, ok = k.node(q.U, true); !ok {
-		p.add("u", strconv.Quote(u), k.wantNode())
+// opened reads a text file, plain or gzip-compressed, without a byte order mark; "-" is standard input.
+func opened(what, path string, stdin io.Reader, read func(file string, in *bufio.Reader) error) error {
+	name, in := path, stdin
+	if path == "-" {
+		name = "standard input"
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		defer f.Close()
+		in = f
 	}
-	if q.Time, ok = k.time(q.TS); !ok {
-		p.add("ts", strconv.Quote(ts), k.wantTime())
+	r := bufio.NewReader(in)
+	if magic, _ := r.Peek(2); string(magic) == "\x1f\x8b" {
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return &dataset.InputError{File: name, Row: -1, Found: "a broken gzip file", Want: "a whole one"}
+		}
+		r = bufio.NewReader(z)
 	}
-	return q
+	if bom, _ := r.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
+		r.Discard(len(bom))
+	}
+	return read(name, r)
 }
 
 // Candidates reads names of destinations from a file as Open does: one a line, or a table whose first line has a
@@ -116,4 +127,34 @@ func wantCandidates(width int) string {
 		return "one name in each line, or a column i in the first line"
 	}
 	return fmt.Sprintf("%d, as in the first line", width)
+}
+
+// badTable explains what is wrong with a table as such.
+func badTable(file string, row int, err error) error {
+	var bad *csv.ParseError
+	switch {
+	case errors.As(err, &bad):
+		return &dataset.InputError{File: file, Line: bad.Line, Row: row, Found: bad.Err.Error(),
+			Want: "quotes around whole fields, and doubled within them"}
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+		return &dataset.InputError{File: file, Row: row, Found: "the end of a damaged gzip file", Want: "a whole one"}
+	}
+	return fmt.Errorf("read %s: %w", file, err)
+}
+
+// mostProblems is how many problems of a file are shown.
+const mostProblems = 20
+
+// rowProblems notes what is wrong with a row.
+type rowProblems struct {
+	to        *dataset.Problems
+	file      string
+	line, row int
+}
+
+func (p rowProblems) add(column, found, want string) {
+	if p.to.Total++; p.to.Total <= mostProblems {
+		p.to.List = append(p.to.List, &dataset.InputError{
+			File: p.file, Line: p.line, Row: p.row, Column: column, Found: found, Want: want})
+	}
 }

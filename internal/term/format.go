@@ -72,6 +72,43 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d d %02d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
+// Range is a span of time that is known only roughly: "40–90 s", "9–85 min", "25 min – 7 h", "about 3 h".
+func Range(least, most time.Duration) string {
+	least = max(0, least)
+	unit, name := roughly(most)
+	from, to := rounded(least, unit), rounded(most, unit)
+	switch {
+	case from == to:
+		return "about " + to + " " + name
+	case least > 0 && least < unit && unit > time.Second:
+		small, its := roughly(least)
+		return rounded(least, small) + " " + its + " – " + to + " " + name
+	}
+	return from + "–" + to + " " + name
+}
+
+// roughly is the unit in which people speak of a span of time.
+func roughly(d time.Duration) (time.Duration, string) {
+	switch {
+	case d >= 72*time.Hour:
+		return 24 * time.Hour, "d"
+	case d >= 3*time.Hour:
+		return time.Hour, "h"
+	case d >= 2*time.Minute:
+		return time.Minute, "min"
+	}
+	return time.Second, "s"
+}
+
+// rounded is so many units, to halves where there are few.
+func rounded(d, unit time.Duration) string {
+	v := float64(d) / float64(unit)
+	if v < 9.5 && unit > time.Second {
+		return strconv.FormatFloat(math.Round(2*v)/2, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
+}
+
 // Percent is a fraction as this field prints it: 0.76203 is "76.20". A value that is not a number is a dash.
 func Percent(fraction float64) string {
 	if math.IsNaN(fraction) {

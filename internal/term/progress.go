@@ -17,7 +17,8 @@ const (
 type Progress struct {
 	console      *Console
 	label, unit  string
-	first        int64 // done before the task began
+	first        int64  // done before the task began
+	whole        string // what is left of all of which this task is a part
 	start, shown time.Time
 }
 
@@ -29,6 +30,9 @@ func (c *Console) Progress(label, unit string) *Progress {
 
 // From tells that so many units were done before the task began: they do not count as speed.
 func (p *Progress) From(done int64) { p.first = done }
+
+// Of tells what is left of all of which this task is a part, such as "9–85 min"; "" where nobody knows.
+func (p *Progress) Of(left string) { p.whole = left }
 
 // Set tells that done of total units are finished (total 0: unknown) and adds a note, such as the loss. It is cheap to call often.
 func (p *Progress) Set(done, total int64, note string) {
@@ -92,7 +96,11 @@ func (p *Progress) describe(done, total int64, note string, less int) string {
 	}
 	if total > 0 && done > p.first && spent >= 1 { // a guess from less would only startle
 		left := time.Duration(float64(total-done) / rate * float64(time.Second))
-		parts = append(parts, clock(left)+" left")
+		tail := clock(left) + " left"
+		if p.whole != "" {
+			tail += ", " + p.whole + " in all"
+		}
+		parts = append(parts, tail)
 	}
 	return strings.Join(parts, "  ")
 }

@@ -122,6 +122,36 @@ func TestProgressGoesOn(t *testing.T) {
 	}
 }
 
+// What is left of the part stands beside what is left of the whole, as far as that is known.
+func TestProgressOfAPart(t *testing.T) {
+	c, b, now := testConsole(true)
+	c.width = func() int { return 80 }
+	p := c.Progress("train", "events")
+	p.Of(Range(9*time.Minute, 85*time.Minute))
+	*now = now.Add(2 * time.Second)
+	p.Set(500, 1000, "epoch 1/200  loss 0.6157  AP 81.78")
+	if want := "train   50%  epoch 1/200  loss 0.6157  AP 81.78  0:02 left, 9–85 min in all"; b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
+
+func TestRange(t *testing.T) {
+	for _, tt := range []struct {
+		least, most time.Duration
+		want        string
+	}{
+		{0, 8 * time.Second, "0–8 s"}, {40 * time.Second, 90 * time.Second, "40–90 s"}, {61 * time.Second, 3 * time.Minute,
+			"1–3 min"},
+		{9 * time.Minute, 85 * time.Minute, "9–85 min"}, {100 * time.Minute, 14 * time.Hour, "1.5–14 h"}, {5 * time.Hour,
+			100 * time.Hour, "5 h – 4 d"}, {25 * time.Minute, 7 * time.Hour, "25 min – 7 h"},
+		{178 * time.Minute, 182 * time.Minute, "about 3 h"},
+	} {
+		if got := Range(tt.least, tt.most); got != tt.want {
+			t.Errorf("%v to %v: %s, want %s", tt.least, tt.most, got, tt.want)
+		}
+	}
+}
+
 func TestPlainProgressIsSparse(t *testing.T) {
 	c, b, now := testConsole(false)
 	p := c.Progress("fetch uci", "bytes")

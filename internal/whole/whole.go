@@ -3,10 +3,12 @@ package whole
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // File is one that has no name yet.
@@ -16,7 +18,7 @@ type File struct {
 }
 
 // Create makes a file beside path, or beside what path links to, that Commit gives that name. Devices, pipes and directories are refused: they
-// would be replaced.
+// would be replaced. What a killed process left there before it had its name is removed.
 func Create(path string) (*File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no ordinary file (%v) and would be replaced: want another name", path, info.Mode())
@@ -24,11 +26,51 @@ func Create(path string) (*File, error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return nil, err
+	sweep(filepath.Dir(path))
+	for range 10 {
+		f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+mark+"*"+ending)
+		if err != nil {
+			return nil, err
+		}
+		if hold(f); still(f) {
+			return &File{f, path}, nil
+		}
+		f.Close() // someone swept it away before it was held
 	}
-	return &File{f, path}, nil
+	return nil, fmt.Errorf("%s: files beside it disappear as soon as they are made", path)
+}
+
+// A file that has no name yet is called .NAME.dygmamba-123.tmp. Its process holds a lock on it, which ends with the
+// process.
+const (
+	mark   = ".dygmamba-"
+	ending = ".tmp"
+)
+
+// sweep removes what killed processes left in a directory.
+func sweep(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if name := e.Name(); name[0] == '.' && strings.HasSuffix(name, ending) && strings.Contains(name, mark) &&
+			e.Type().IsRegular() {
+			if path := filepath.Join(dir, name); abandoned(path) {
+				os.Remove(path)
+			}
+		}
+	}
+}
+
+// still says whether a file is there under its name.
+func still(f *os.File) bool {
+	is, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(is, named)
 }
 
 // Own is Create for a directory that one process alone writes to: its file has a fixed name until then, so that a process that is killed again and
@@ -47,11 +89,14 @@ func (f *File) Commit() error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if e := f.Close(); err == nil {
-		err = e
+	if !renamesOpen {
+		err = errors.Join(err, f.Close())
 	}
 	if err == nil {
 		err = os.Rename(f.Name(), f.path)
+	}
+	if renamesOpen { // it is held until it has its name
+		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
 		os.Remove(f.Name())

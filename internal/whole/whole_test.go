@@ -3,6 +3,7 @@ package whole
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -68,5 +69,52 @@ func TestOwn(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("left in the directory: %v, %v", left, err)
+	}
+}
+
+// What a killed process left is swept away by the next, whatever that writes; what someone still writes, and what
+// others left, is not.
+func TestSweeps(t *testing.T) {
+	if !renamesOpen {
+		t.Skip("only age tells here")
+	}
+	dir := t.TempDir()
+	list := func() (names []string) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	stranger := filepath.Join(dir, ".visits.dgm.123.tmp")
+	if err := os.WriteFile(stranger, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	killed, err := Create(filepath.Join(dir, "visits.dgm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alive, err := Create(filepath.Join(dir, "sales.dgm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(list()); n != 3 {
+		t.Errorf("what is being written was swept away: %v", list())
+	}
+	killed.Close() // as the end of a process does
+	next, err := Create(filepath.Join(dir, "other.dgm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*File{alive, next} {
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := list(), []string{".visits.dgm.123.tmp", "other.dgm", "sales.dgm"}; !slices.Equal(got, want) {
+		t.Errorf("left: %v, want %v", got, want)
 	}
 }

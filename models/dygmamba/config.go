@@ -100,7 +100,7 @@ func (c Config) Check() error {
 		model.Size{Key: "max_interaction_times", Value: c.Meetings, Most: model.Long},
 		model.Size{Key: "channel_embedding_dim", Value: c.Channel, Most: model.Wide},
 		model.Size{Key: "time_feat_dim", Value: c.TimeDim, Most: model.Wide},
-		model.Size{Key: "num_layers", Value: c.Layers, Most: model.Wide},
+		model.Size{Key: "num_layers", Value: c.Layers, Most: model.Deep},
 		model.Size{Key: "node_feat_dim", Value: c.NodeDim, Most: model.Wide},
 		model.Size{Key: "edge_feat_dim", Value: c.EdgeDim, Most: model.Wide},
 		model.Size{Key: "width_divisor", Value: c.Divisor, Most: model.Wide},
@@ -163,7 +163,7 @@ func (c Config) Brief() string {
 
 // Mark says that frequencies are frozen where the name of the preset does not.
 func (c Config) Mark(preset string) string {
-	if c.FreezeTime && !strings.HasPrefix(preset, "steady") {
+	if c.FreezeTime && !strings.HasPrefix(preset, "steady") && preset != "quick" {
 		return "frozen"
 	}
 	return ""

@@ -85,6 +85,7 @@ func TestPresets(t *testing.T) {
 		{"paper-equations", "mooc", row{128, 4, 10, 0.1, 0.5, 2, 200, Paper}},
 		{"steady-equations", "CanParl", row{2048, 64, 100, 0.1, 0.5, 2, 200, Paper}},
 		{"steady", "mooc", row{128, 4, 10, 0.1, 0.5, 2, 200, Released}},
+		{"quick", "my own data", row{16, 1, 10, 0.1, 0.5, 2, 10, Released}},
 	} {
 		s, err := Factory.Spec(tt.preset, model.Data{Name: tt.data})
 		if err != nil {
@@ -95,7 +96,7 @@ func TestPresets(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s on %s: %+v, want %+v", tt.preset, tt.data, got, tt.want)
 		}
-		if want := strings.HasPrefix(tt.preset, "steady"); c.FreezeTime != want {
+		if want := strings.HasPrefix(tt.preset, "steady") || tt.preset == "quick"; c.FreezeTime != want {
 			t.Errorf("%s on %s: the time encoder is frozen: %v, want %v", tt.preset, tt.data, c.FreezeTime, want)
 		}
 	}
@@ -113,6 +114,24 @@ func TestPreferred(t *testing.T) {
 	for data, want := range map[string]string{"enron": "paper", "uci": "steady", "CanParl": "steady-equations", "my own data": "steady", "": "steady"} {
 		if s, err := Factory.Spec("", model.Data{Name: data}); err != nil || s.Preset != want {
 			t.Errorf("%s is trained with preset %s, %v, want %s", data, s.Preset, err, want)
+		}
+	}
+	many := model.Data{Name: "my own data", Imported: true, Events: QuickAbove + 1, OnCPU: true}
+	for _, tt := range []struct {
+		change func(*model.Data)
+		want   string
+	}{
+		{func(*model.Data) {}, "quick"},
+		{func(d *model.Data) { d.Events = QuickAbove }, "steady"},
+		{func(d *model.Data) { d.OnCPU = false }, "steady"},
+		{func(d *model.Data) { d.Imported = false }, "steady"},
+		{func(d *model.Data) { d.Name = "uci" }, "steady"},
+		{func(d *model.Data) { d.Name = "enron" }, "paper"},
+	} {
+		d := many
+		tt.change(&d)
+		if s, err := Factory.Spec("", d); err != nil || s.Preset != tt.want {
+			t.Errorf("%+v is trained with preset %s, %v, want %s", d, s.Preset, err, tt.want)
 		}
 	}
 }
@@ -142,6 +161,7 @@ func TestBadConfigurations(t *testing.T) {
 		"gamma=0":                             "gamma is 0",
 		"max_input_sequence_length=100000000": "must be at least 1 and at most 1048576",
 		"channel_embedding_dim=1000000":       "channel_embedding_dim is 1000000, must be at least 1 and at most 65536",
+		"num_layers=65536":                    "num_layers is 65536, must be at least 1 and at most 100",
 		"gamma=NaN":                           "gamma is NaN",
 		"gamma=0.01":                          "must make gamma·channel_embedding_dim at least 1",
 		"gamma=1e300":                         "be moderate",

@@ -1,6 +1,7 @@
 package dygmamba
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/model"
@@ -94,8 +95,21 @@ var presets = []model.Preset[Config]{
 			paper(data, c, t)
 			c.Arch, c.FreezeTime = Paper, true
 		},
+	}, {
+		Name: "quick",
+		Summary: fmt.Sprintf("for a first look: narrower, shorter, a few epochs; "+
+			"on a CPU the default above %d imported events", QuickAbove),
+		Apply: func(data string, c *Config, t *model.Training) {
+			c.tune(paperTuned, data)
+			c.FreezeTime = true
+			c.Length, c.Channel, c.TimeDim, c.Layers = (c.Length+1)/2, 24, 32, 1
+			t.LearningRate, t.Epochs, t.Patience = 1e-3, 10, 3
+		},
 	},
 }
+
+// QuickAbove is how many imported events are too many to wait for the whole model at a first look on a CPU.
+const QuickAbove = 2000
 
 // preferred is what did best on validation data (docs/RESULTS.md).
 func preferred(d model.Data) string {
@@ -104,6 +118,9 @@ func preferred(d model.Data) string {
 		return "paper"
 	case "canparl":
 		return "steady-equations"
+	}
+	if _, published := paperTuned[strings.ToLower(d.Name)]; d.OnCPU && d.Imported && !published && d.Events > QuickAbove {
+		return "quick"
 	}
 	return "steady"
 }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/queries"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+// check looks at the flags alone.
+func (p *prediction) check(cmd *cobra.Command, a *app) error {
+	if p.out == "-" {
+		p.out = ""
+	}
+	if err := p.rank.check(cmd, p); err != nil || p.rank.asked {
+		return err
+	}
+	given := 0
+	for _, name := range queries.Columns {
+		if cmd.Flags().Changed(name) {
+			given++
+		}
+	}
+	p.alone = given > 0
+	switch {
+	case checkForm(p.form) != nil:
+		return checkForm(p.form)
+	case p.queries == "" && given == 0:
+		return usagef("--queries is missing: a file with the columns u, i and ts; or ask one query with --u, --i and --ts")
+	case p.queries != "" && given > 0:
+		return usagef("--queries and --u, --i, --ts both ask, want one of them")
+	case given > 0 && given < len(queries.Columns):
+		return usagef("one query needs all of --u, --i and --ts")
+	case p.alone && formGiven(cmd) != "":
+		return usagef("--%s is about the table of --queries", formGiven(cmd))
+	case checkOrder(p.order) != nil:
+		return checkOrder(p.order)
+	case p.top < 0:
+		return usagef("--top is %d, must be at least 0", p.top)
+	case p.why == "-" && !p.alone && !a.json && p.out == "":
+		return usagef("--explain - and the answers would both go to standard output: give one of them a file, with --explain or --out")
+	case p.out != "" && filepath.Clean(p.out) == filepath.Clean(p.why):
+		return usagef("--out and --explain are both %s, want two files", p.out)
+	}
+	for flag, path := range p.outputs() {
+		if err := writable(flag, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outputs are the files to write, by flag.
+func (p *prediction) outputs() map[string]string {
+	files := map[string]string{"out": p.out, "explain": p.why}
+	maps.DeleteFunc(files, func(_, path string) bool { return path == "" || path == "-" })
+	return files
+}
+
+// spare refuses to write over what is read.
+func (p *prediction) spare(weights, data string) error {
+	for flag, path := range p.outputs() {
+		inputs := map[string]string{"queries": p.queries, "candidates": p.rank.candidates, "weights": weights,
+			"data": data}
+		for what, input := range inputs {
+			if sameFile(input, path) {
+				return usagef("--%s %s is the file with the %s", flag, path, what)
+			}
+		}
+	}
+	return nil
+}
+
+// read reads the queries.
+func (p *prediction) read(ctx context.Context, a *app, set *dataset.Set) error {
+	p.set = set
+	ask := queries.NewAsker(set)
+	if p.rank.asked {
+		return p.rank.read(ctx, a, p, ask)
+	}
+	if p.alone {
+		q, err := ask.One("command line", p.single.u, p.single.i, p.single.ts)
+		if err != nil {
+			return err
+		}
+		p.questions = []queries.Question{q}
+	} else {
+		t, err := ask.Read(ctx, p.queries, a.in, p.form)
+		if err != nil {
+			return err
+		}
+		p.questions, p.extra = t.Questions, t.Extra
+	}
+	if list := ask.Swapped(p.questions); list != nil {
+		a.log().Warn(fmt.Sprintf("in %s of %s queries u is a destination of the data and i a source, "+
+			"such as %s and %s: are the two swapped?",
+			term.Count(len(list)), term.Count(len(p.questions)), list[0].U, list[0].I))
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package train_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// The outlook counts what patience and the number of epochs leave, and knows what an epoch takes once there was one.
+func TestOutlook(t *testing.T) {
+	run := small(t, "", "num_epochs=9", "patience=2", "learning_rate=0.00001")
+	var steps []train.Step
+	var epochs []train.Epoch
+	run.OnStep = func(s train.Step) { steps = append(steps, s) }
+	run.OnEpoch = func(e train.Epoch) { epochs = append(epochs, e) }
+	if _, err := run.Train(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	waited := 0 // epochs without a better one, before this
+	for i, s := range steps {
+		if i > 0 && s.Epoch != steps[i-1].Epoch {
+			if waited++; epochs[s.Epoch-2].Improved {
+				waited = 0
+			}
+		}
+		o, part := s.Outlook, float64(s.Done)/float64(s.Total)
+		most, least := 10-float64(s.Epoch)-part, 2-float64(waited)-part
+		if s.Epoch == 1 {
+			least++
+		}
+		if o.Most != most || o.Least != min(least, most) || (o.Epoch > 0) != (s.Epoch > 1) {
+			t.Fatalf("epoch %d, %d events: %+v, want %v to %v epochs", s.Epoch, s.Done, o, min(least, most), most)
+		}
+	}
+	last := steps[len(steps)-1].Outlook
+	took := epochs[len(epochs)-2].Seconds
+	if spent := last.Epoch.Seconds(); len(epochs) > 1 && !(spent > 0 && spent < 100*(took.Train+took.Evaluate)) {
+		t.Errorf("an epoch takes %v, the one before took %+v", last.Epoch, took)
+	}
+	o := train.Outlook{Epoch: time.Minute, Least: 1.5, Most: 7.5, Patience: 2, Epochs: 9}
+	for more, want := range map[int][2]time.Duration{0: {90 * time.Second, 450 * time.Second}, 2: {450 * time.Second,
+		25*time.Minute + 30*time.Second}} {
+		if least, most := o.Range(more); least != want[0] || most != want[1] {
+			t.Errorf("with %d more: %v to %v, want %v", more, least, most, want)
+		}
+	}
+}
+
+// A training that runs out of time ends with its best epoch, says so, and goes on later as if nothing had happened.
+func TestMaxTime(t *testing.T) {
+	whole, dir := t.TempDir(), t.TempDir()
+	if _, err := small(t, whole).Train(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run := small(t, dir)
+	run.OnEpoch = func(e train.Epoch) {
+		if e.Epoch == 1 {
+			run.Deadline = time.Now().Add(time.Millisecond)
+		}
+	}
+	r, err := run.Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Ended != train.EndedByTime || r.Epochs != 1 || r.BestEpoch != 1 || r.Val == nil || len(r.Results) == 0 {
+		t.Errorf("ended with %+v", r)
+	}
+	if raw := string(read(t, dir, train.ResultFile)); !strings.Contains(raw, `"ended": "max-time"`) {
+		t.Errorf("the result is\n%s", raw)
+	}
+	again, err := goOn(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Ended != "" || again.Epochs != 3 || !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir,
+		train.CheckpointFile)) {
+		t.Errorf("went on to %+v, or to other weights", again)
+	}
+}
+
+// Without even one epoch, what there is is kept.
+func TestHardlyAnyTime(t *testing.T) {
+	for _, dir := range []string{"", t.TempDir()} {
+		run := small(t, dir)
+		run.OnStep = func(s train.Step) {
+			if s.Done > 300 {
+				time.Sleep(time.Until(run.Deadline))
+			}
+		}
+		run.Deadline = time.Now().Add(2 * time.Second)
+		r, err := run.Train(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Ended != train.EndedByTime || r.Epochs != 0 || r.BestEpoch != 0 || len(r.Results) == 0 {
+			t.Errorf("ended with %+v", r)
+		}
+		if dir == "" {
+			continue
+		}
+		if _, err := checkpoint.Load(filepath.Join(dir, train.CheckpointFile)); err != nil {
+			t.Error(err)
+		}
+		if r, err := goOn(t, dir); err != nil || r.Epochs != 3 || r.Ended != "" {
+			t.Errorf("went on to %+v, %v", r, err)
+		}
+	}
+}
