@@ -68,6 +68,10 @@ func (r *ranking) write(w io.Writer, s term.Style, p *prediction, rankings []ran
 		return writeRankings(w, rankings, p.extra)
 	}
 	one := rankings[0]
+	if one.Candidates == 0 {
+		_, err := fmt.Fprintf(w, "%s at %s: nobody was a destination before\n", s.Strong(one.U), one.when)
+		return err
+	}
 	fmt.Fprintf(w, "%s at %s: the most likely of %s candidates  %s\n\n", s.Strong(one.U), one.when,
 		term.Count(one.Candidates), s.Dim(fmt.Sprintf("by %s on %s", r.doc.Model, r.doc.Data)))
 	t := term.NewTable(term.Right(""), term.Left("partner"), term.Right("probability %"), term.Right("logit"),

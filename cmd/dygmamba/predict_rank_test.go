@@ -51,6 +51,15 @@ func TestRankOne(t *testing.T) {
 	}
 }
 
+// Before anything happened there is nobody to rank.
+func TestRankNobody(t *testing.T) {
+	args := []string{"predict", "--run", trainedRun(t).run, "--u", "u1", "--ts", "-1", "--best", "4"}
+	program(t, args...).want(t, exitDone).shows(t, "u1 at -1: nobody was a destination before")
+	if got := program(t, append(args, "--json")...).want(t, exitDone); !strings.Contains(got.out, `"items": []`) {
+		t.Error(got.out)
+	}
+}
+
 // A file of questions, in any order of time, is answered in its own order, among the candidates of another file.
 func TestRankFile(t *testing.T) {
 	r := trainedRun(t)

@@ -280,6 +280,18 @@ func FuzzNative(f *testing.F) {
 				name := s.Names.Name(e.Dst)
 				s.Names.Target(name)
 			}
+			if s.Recipe == nil {
+				continue
+			}
+			for _, c := range append(s.Recipe.Edge.Columns, s.Recipe.Node.Columns...) {
+				for _, cell := range []string{"", "7", "tea", "2024-05-01"} {
+					c.Encode([]byte(cell), make([]float32, c.Width()))
+				}
+				c.About()
+			}
+			if titles := s.Recipe.Edge.Titles(); len(titles) != 0 && len(titles) != s.Edge.Cols {
+				t.Fatalf("%d titles of %d features", len(titles), s.Edge.Cols)
+			}
 		}
 	})
 }

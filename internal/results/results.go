@@ -22,6 +22,7 @@ import (
 const (
 	BeginTables  = "<!-- tables, made from results/ by go test ./internal/results -update; edits are overwritten -->"
 	BeginModels  = "<!-- models, made from results/ by go test ./internal/results -update; edits are overwritten -->"
+	BeginBoard   = "<!-- board, made from results/ by go test ./internal/results -update; edits are overwritten -->"
 	BeginSummary = "<!-- summary, made from results/ by go test ./internal/results -update; edits are overwritten -->"
 	End          = "<!-- end -->"
 )
@@ -82,6 +83,67 @@ func Models(dir fs.FS) (string, error) {
 		if len(list) > 1 {
 			compare(&b, name, list)
 		}
+	}
+	return b.String(), nil
+}
+
+// Board writes one table of all models on the data sets that most of them were trained on: transductive, random negatives, with the paper's numbers.
+func Board(dir fs.FS) (string, error) {
+	groups, err := load(dir)
+	if err != nil {
+		return "", err
+	}
+	on := map[string]map[string]group{} // by data set and model
+	models := map[string]bool{}
+	for _, g := range groups {
+		if g.whole() && g[0].spec.Order != model.Strict {
+			if on[g[0].Data] == nil {
+				on[g[0].Data] = map[string]group{}
+			}
+			best := on[g[0].Data][g[0].Model]
+			if best == nil || g[0].Model == defaultModel && favourites([]group{best, g})[0][0].settings == g[0].settings {
+				on[g[0].Data][g[0].Model] = g
+			}
+			models[g[0].Model] = true
+		}
+	}
+	var sets []string
+	for name, list := range on {
+		if len(list) > len(models)/2 {
+			sets = append(sets, name)
+		}
+	}
+	slices.Sort(sets)
+	slices.Reverse(sets)
+	var b strings.Builder
+	b.WriteString("| model |")
+	for _, name := range sets {
+		fmt.Fprintf(&b, " %s | paper |", name)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|---|", len(sets)) + "\n")
+	ranked := slices.Sorted(maps.Keys(models))
+	first := func(name string) float64 {
+		if g := on[sets[0]][name]; g != nil {
+			m, _ := g.measured("transductive", "random")
+			return m.AP
+		}
+		return 0
+	}
+	slices.SortStableFunc(ranked, func(x, y string) int { return cmp.Compare(first(y), first(x)) })
+	for _, name := range ranked {
+		fmt.Fprintf(&b, "| `%s` |", name)
+		for _, data := range sets {
+			own, published := "", ""
+			if g := on[data][name]; g != nil {
+				m, _ := g.measured("transductive", "random")
+				own = ours(m.AP, m.APStd, m.Runs)
+			}
+			if p, ok := paper.Lookup("transductive", "random", data, name); ok && !p.Timeout {
+				published = value(p.AP.Mean, p.AP.Std)
+			}
+			fmt.Fprintf(&b, " %s | %s |", own, published)
+		}
+		b.WriteString("\n")
 	}
 	return b.String(), nil
 }

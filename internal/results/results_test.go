@@ -38,6 +38,7 @@ func TestDocuments(t *testing.T) {
 		{"../../README.md", BeginSummary, Summary},
 		{"../../docs/RESULTS.md", BeginSummary, Summary},
 		{"../../docs/RESULTS.md", BeginModels, Models},
+		{"../../README.md", BeginBoard, Board},
 		{"../../docs/RESULTS.md", BeginTables, Tables},
 	} {
 		want, err := part.make(os.DirFS("../../results"))

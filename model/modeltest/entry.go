@@ -74,9 +74,7 @@ var promising = []string{"exact_times=true", "padding=fixed", "sample_neighbor_s
 // small is a configuration with every size as small as it can be made, which learns in short steps, in strict order.
 func (e *entry) small(t testing.TB, preset string, settings ...string) model.Spec {
 	t.Helper()
-	for _, s := range []string{"num_epochs=2", fmt.Sprint("batch_size=", batchSize), "learning_rate=0.01"} {
-		settings = append(settings, s)
-	}
+	settings = append(settings, "num_epochs=2", fmt.Sprint("batch_size=", batchSize), "learning_rate=0.01")
 	settings = slices.DeleteFunc(settings, func(s string) bool {
 		key, _, _ := strings.Cut(s, "=")
 		return !slices.Contains(e.factory.Keys(), key)

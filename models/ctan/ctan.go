@@ -137,7 +137,7 @@ func declare(c Config, seed uint64) *Model {
 	m.encode = nn.NewLinear(s.In("enc_x"), c.Width+nodeDim, c.Width)
 	m.layer = nn.NewAntiSymmetric(s.In("aconv"), c.Width, c.EdgeDim+c.TimeDim)
 	time := nn.NewLinear(s.In("time_enc.lin"), 1, c.TimeDim)
-	m.time = nn.TimeEncoder{W: time.W, B: time.B}
+	m.time = nn.TimeEncoder(time)
 	s = m.params.In("readout")
 	m.head = readout{
 		src:   nn.NewLinear(s.In("lin_src"), c.Width, c.Hidden()),
