@@ -70,8 +70,8 @@ type doubts struct {
 	p       *Predictor
 	plan    sample.Plan
 	alike   sample.Plan // the same with rows as long as those of the batch that is explained
-	shown   [2]int // the draw whose row of a source, and of a destination, is all that the model looks at; −1: none
-	joins   bool   // questions can be put together
+	shown   [2]int      // the draw whose row of a source, and of a destination, is all that the model looks at; −1: none
+	joins   bool        // questions can be put together
 	one     sample.Batch
 	batch   sample.Batch
 	effects []effect // [queries of batch]

@@ -130,7 +130,9 @@ func TestModels(t *testing.T) {
 		return []byte(`{"model":"` + name + `","data":"uci","preset":"paper","seed":` + seed + `,"val":{"ap":0.5},
 			"results":[{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`)
 	}
-	config := func(epochs string) []byte { return []byte(`{"spec":{"training":{"num_epochs":` + epochs + `,"batch_size":200}}}`) }
+	config := func(epochs string) []byte {
+		return []byte(`{"spec":{"training":{"num_epochs":` + epochs + `,"batch_size":200}}}`)
+	}
 	dir := fstest.MapFS{
 		"a/result.json": {Data: run("dygmamba", "0", "0.95")}, "a/config.json": {Data: config("200")},
 		"b/result.json": {Data: run("graphmixer", "0", "0.96")}, "b/config.json": {Data: config("200")},
