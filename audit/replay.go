@@ -58,6 +58,7 @@ type test struct {
 	part      eval.Part
 	questions []question
 	answers   []scored // probabilities; nil before the model was asked
+	longest   int      // row that the model looks at; 0: nobody knows
 }
 
 // draw asks all questions of a part anew, without a model, and takes the hash of the negatives.
@@ -190,6 +191,11 @@ func (a *auditor) ask(ctx context.Context, o eval.Options) error {
 	answers, what = &again, "validation"
 	if err := a.validate(ctx, protocol, scorer); err != nil {
 		return err
+	}
+	for _, d := range scorer.Plan().Draws {
+		for i := range a.tests {
+			a.tests[i].longest = max(a.tests[i].longest, d.Neighbors)
+		}
 	}
 	off, worst := 0.0, "no results"
 	for i := range a.tests {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -19,31 +20,32 @@ type moment struct {
 	at event.Time
 }
 
-// longestRow is as far as the rule of row lengths counts: the longest rows of published settings.
+// longestRow is as far as the rule of row lengths counts where no model says how far it looks: the longest rows of
+// published settings.
 const longestRow = 2048
 
 // explain says how much of a test can be told without learning, how many of its negatives happened, and how its AP
 // moves with the size of batches.
 func explain(r *Report, t test, set *dataset.Set, p *eval.Protocol, size int) {
 	of := t.noted.Setting + ", " + t.noted.Strategy + ": "
+	longest := cmp.Or(t.longest, longestRow)
 	rules := []struct {
 		name    string
 		batches []scored
 	}{
 		{"EdgeBank (the pair had met before)", edgeBank(t.questions, set.Log)},
-		{"row length (the longest history among the destinations of its call)",
-			rowLength(t.questions, index.Freeze(p.Split().Full))},
+		{fmt.Sprintf("row length (the longest history among the destinations of its call, up to %d)", longest),
+			rowLength(t.questions, index.Freeze(p.Split().Full), longest)},
 		{"seen at this instant (in an earlier batch)", seenNow(t.questions)},
 	}
-	model := "?"
+	reached := t.noted.AP // of a record alone
 	if t.answers != nil {
-		ap, _ := batchMean(t.answers)
-		model = term.Percent(ap)
+		reached, _ = batchMean(t.answers)
 	}
 	for _, rule := range rules {
 		ap, auc := batchMean(rule.batches)
 		r.tell("rule: "+rule.name,
-			fmt.Sprintf("%sAP %s, AUC %s; the scores' AP %s", of, term.Percent(ap), term.Percent(auc), model))
+			fmt.Sprintf("%sAP %s, AUC %s; the result %s", of, term.Percent(ap), term.Percent(auc), term.Percent(reached)))
 	}
 	happened, drawn, now := happenedToo(t.questions, set.Log)
 	r.tell("negatives that are positives", fmt.Sprintf("%s%d of %d happen at their very time, %d within their batch",
@@ -83,15 +85,15 @@ func edgeBank(questions []question, log *event.Log) []scored {
 
 // rowLength scores by the longest history among the destinations of a call: positives are one call, negatives another.
 // Which way it tells is the one thing that is fitted.
-func rowLength(questions []question, past index.View) []scored {
+func rowLength(questions []question, past index.View, most int) []scored {
 	longest := map[*event.Node][2]int{} // by the first event of a batch
 	for _, q := range questions {
 		n := q.events.Len()
-		var most [2]int
+		var rows [2]int
 		for i, x := range q.queries {
-			most[i/n] = max(most[i/n], min(longestRow, past.Before(x.Dst, x.Time).Len()))
+			rows[i/n] = max(rows[i/n], min(most, past.Before(x.Dst, x.Time).Len()))
 		}
-		longest[&q.events.Src[0]] = most
+		longest[&q.events.Src[0]] = rows
 	}
 	rule := func(sign float32) []scored {
 		return by(questions, func(q question, i int) float32 {
