@@ -32,8 +32,10 @@ type Result struct {
 	Ended     string     `json:"ended,omitempty"`      // EndedByTime, where it ended before it was over
 	Order     string     `json:"order,omitempty"`      // in which a memory learned of events
 	Depends   []string   `json:"conditions,omitempty"` // what scores depend on beside what happened before their own time
-	History   []Epoch    `json:"-"`
-	Paused    bool       `json:"-"` // at Run.Until: there are epochs to come
+	// Checkpoint is the SHA-256 of the file that was measured, for audits; runs that are older, or keep nothing, have none.
+	Checkpoint string  `json:"checkpoint_sha256,omitempty"`
+	History    []Epoch `json:"-"`
+	Paused     bool    `json:"-"` // at Run.Until: there are epochs to come
 }
 
 // Measured is one evaluation: a setting under one kind of negatives.
@@ -56,6 +58,10 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 		return Result{}, fmt.Errorf("best epoch: %w", err)
 	}
 	r := t.standing()
+	var err error
+	if r.Checkpoint, err = t.dir.hash(CheckpointFile); err != nil {
+		return Result{}, fmt.Errorf("best epoch: %w", err)
+	}
 	if t.Classifier() != nil {
 		m, err := t.Protocol.Evaluate(ctx, t.evaluator(), eval.Test, "")
 		if err != nil {
@@ -68,7 +74,6 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 	if strategies == nil {
 		strategies = []string{sample.Random}
 	}
-	var err error
 	if r.Results, err = Measure(ctx, t.Protocol, t.evaluator(), []string{eval.Transductive, eval.Inductive}, strategies); err != nil {
 		return Result{}, err
 	}

@@ -3,9 +3,12 @@ package train
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,6 +68,23 @@ func (d dir) replace(name string, content []byte) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
+}
+
+// hash is the SHA-256 of a file, "" where nothing is kept.
+func (d dir) hash(name string) (string, error) {
+	if d == "" {
+		return "", nil
+	}
+	f, err := os.Open(d.path(name))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // appendLog adds an epoch's line.

@@ -47,6 +47,7 @@ Exit codes: 0 done · 1 the work failed · 2 wrong usage · 3 bad input, with fi
 		newTrain(a),
 		newPredict(a),
 		newReport(a),
+		newAudit(a),
 		newEmbed(a),
 		newConvert(a),
 		newBench(a),

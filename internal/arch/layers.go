@@ -58,7 +58,7 @@ var Layers = []Layer{
 	{Both, []string{"internal/results"}},
 	{Both, []string{"serve"}},
 	{Both, []string{"."}},
-	{Both, []string{"internal/demo", "internal/report"}},
+	{Both, []string{"audit", "internal/demo", "internal/report"}},
 	{Both, []string{"cmd/*"}},
 }
 

@@ -1,0 +1,212 @@
+// Package audit answers: can this number be trusted?
+//
+// It asks the questions of a run's test again and looks at the answers from outside the model: are these the events,
+// the split and the negatives; are the metrics what a second, simple implementation finds; does a score change with
+// the company it is asked in, or with what lies at or after its own time; and how much would a rule get that learned
+// nothing.
+package audit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/whole"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// Verdicts.
+const (
+	Pass = "pass"
+	Leak = "leak" // a score changes with its batch, or with what lies at or after its time
+	Fail = "fail" // the record is not what a run of this configuration gives, or that cannot be told
+)
+
+// StampFile lies beside the result that was looked at.
+const StampFile = "audit.json"
+
+// Check is one thing that was looked at.
+type Check struct {
+	Name  string `json:"name"`
+	OK    bool   `json:"ok"`
+	Found string `json:"found"`
+	Want  string `json:"want"`
+
+	leak bool // what it tells is a leak, if it is not OK
+}
+
+// Report is what an audit found.
+type Report struct {
+	Verdict string  `json:"verdict"`
+	Checks  []Check `json:"checks"`
+}
+
+// information is what a check wants that cannot go wrong.
+const information = "for information"
+
+func (r *Report) add(name string, ok bool, found, want string) {
+	r.Checks = append(r.Checks, Check{Name: name, OK: ok, Found: found, Want: want})
+}
+
+func (r *Report) tell(name, found string) { r.add(name, true, found, information) }
+
+func (r *Report) same(name, found, want string) { r.add(name, found == want, found, want) }
+
+func (r *Report) leak(name string, ok bool, found, want string) {
+	r.Checks = append(r.Checks, Check{name, ok, found, want, true})
+}
+
+// without notes checks that could not be made, and why.
+func (r *Report) without(why string, names ...string) {
+	for _, name := range names {
+		r.add(name, false, "could not be made: "+why, modelChecks[name])
+	}
+}
+
+// judge says what all checks together mean: what is not as recorded weighs more than a leak.
+func (r *Report) judge() {
+	r.Verdict = Pass
+	for _, c := range r.Checks {
+		switch {
+		case c.OK:
+		case !c.leak:
+			r.Verdict = Fail
+			return
+		default:
+			r.Verdict = Leak
+		}
+	}
+}
+
+// Options say what to look at. Dir and Set are needed.
+type Options struct {
+	Dir     string        // of one seed's run
+	Set     *dataset.Set  // that it says it was trained on
+	Device  device.Device // nil: the CPU
+	Threads int           // that gather; 0: all
+
+	OnBatch func(what string, done, total int) // told after every batch; may be nil
+}
+
+// ErrTask says that a run has learned something that has no negatives to look at.
+var ErrTask = errors.New("audit looks at link prediction")
+
+// Run looks at a run. Records that are missing or cannot be read as such are errors; what contradicts is a check.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	run, err := dygmamba.OpenRun(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	result, err := run.Result()
+	if err != nil {
+		return nil, err
+	}
+	factory, err := dygmamba.Factory(run.Config.Model)
+	if err != nil {
+		return nil, &dygmamba.RunError{File: filepath.Join(o.Dir, train.ConfigFile), Err: err}
+	}
+	spec, err := factory.Decode(run.Config.Spec)
+	if err != nil {
+		return nil, &dygmamba.RunError{File: filepath.Join(o.Dir, train.ConfigFile), Err: err}
+	}
+	if spec.Task == eval.NodeClassification || result.Task != "" {
+		return nil, fmt.Errorf("%w; %s has learned labels of nodes", ErrTask, o.Dir)
+	}
+	a := &auditor{Options: o, run: run, result: result, spec: spec}
+	if err := a.look(ctx); err != nil {
+		return nil, err
+	}
+	a.report.judge()
+	return &a.report, nil
+}
+
+// auditor is an audit under way.
+type auditor struct {
+	Options
+	run    dygmamba.Run
+	result train.Result
+	spec   model.Spec
+	report Report
+	tests  []test // one for each result
+}
+
+func (a *auditor) look(ctx context.Context) error {
+	a.records()
+	a.history()
+	o := eval.Options{
+		Sampling: a.run.Config.Sampling, BatchSize: a.spec.Training.BatchSize, Threads: a.Threads, Order: a.spec.Order,
+	}
+	protocol, err := eval.Open(a.Set, o)
+	if err != nil {
+		return err
+	}
+	if !a.sameData(protocol) {
+		a.report.without("the data are others", allModelChecks()...)
+		return nil
+	}
+	if err := a.questions(protocol); err != nil {
+		return err
+	}
+	if err := a.ask(ctx, o); err != nil {
+		return err
+	}
+	for _, t := range a.tests[:min(1, len(a.tests))] {
+		explain(&a.report, t, a.Set, protocol, a.spec.Training.BatchSize)
+	}
+	return nil
+}
+
+// Stamp is what lies beside a result: what was found, and of which files.
+type Stamp struct {
+	Report
+	Device     string `json:"device"` // that the audit computed on
+	Result     string `json:"result_sha256"`
+	Checkpoint string `json:"checkpoint_sha256,omitempty"`
+}
+
+// WriteStamp keeps a report in the directory of a run.
+func WriteStamp(dir, device string, r *Report) error {
+	s := Stamp{Report: *r, Device: device}
+	var err error
+	if s.Result, err = fileHash(filepath.Join(dir, train.ResultFile)); err != nil {
+		return fmt.Errorf("stamp: %w", err)
+	}
+	s.Checkpoint, err = fileHash(filepath.Join(dir, train.CheckpointFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("stamp: %w", err)
+	}
+	raw, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("stamp: %w", err)
+	}
+	return whole.Write(filepath.Join(dir, StampFile), func(w io.Writer) error {
+		_, err := w.Write(append(raw, '\n'))
+		return err
+	})
+}
+
+// fileHash is the SHA-256 of a file, "" with an error.
+func fileHash(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

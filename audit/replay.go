@@ -1,0 +1,286 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// Names of the checks that need the model.
+const (
+	ofThisRun  = "checkpoint is of this run"
+	validated  = "validation replayed"
+	metrics    = "metrics recomputed"
+	asAsked    = "scores need no answers"
+	blind      = "scores without what lies at or after their time"
+	shuffled   = "scores in a shuffled batch"
+	cutApart   = "scores in smaller batches"
+	strangers  = "scores among strangers"
+	batchSizes = "batch size of the measure"
+)
+
+// modelChecks are these checks, and what they want.
+var modelChecks = map[string]string{
+	ofThisRun: "the model, data, seed, epoch and settings of the record",
+	validated: "the validation of the best epoch",
+	metrics:   "what the record says",
+	asAsked:   unchanged, blind: unchanged, shuffled: unchanged, cutApart: unchanged, strangers: unchanged,
+	batchSizes: information,
+}
+
+func allModelChecks() []string {
+	return []string{ofThisRun, validated, metrics, asAsked, blind, shuffled, cutApart, strangers, batchSizes}
+}
+
+// question is one batch of a test: events, and the queries about them and their negatives.
+type question struct {
+	events  event.Span
+	queries []sample.Query // events' first
+}
+
+// test is one result and what was asked for it.
+type test struct {
+	noted     train.Measured
+	part      eval.Part
+	questions []question
+	answers   []scored // probabilities; nil before the model was asked
+	longest   int      // row that the model looks at; 0: nobody knows
+}
+
+// draw asks all questions of a part anew, without a model, and takes the hash of the negatives.
+func draw(p *eval.Protocol, part eval.Part, strategy string, size int) ([]question, string, error) {
+	pass, err := p.Pass(part, strategy)
+	if err != nil {
+		return nil, "", err
+	}
+	pass.Negatives.Reset()
+	hash := sha256.New()
+	var list []question
+	for span := range p.Events(part).All().Batches(size) {
+		n := span.Len()
+		qs := make([]sample.Query, n, 2*n)
+		for i := range n {
+			qs[i] = sample.Query{Src: span.Src[i], Dst: span.Dst[i], Time: span.Time[i]}
+		}
+		qs = append(qs, qs...)
+		pass.Negatives.Draw(span, qs[n:])
+		var line []string
+		for _, q := range qs[n:] {
+			line = append(line, fmt.Sprintf("%d,%d", q.Src, q.Dst))
+		}
+		fmt.Fprintln(hash, strings.Join(line, ";"))
+		list = append(list, question{span, qs})
+	}
+	return list, hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// questions draws the negatives of validation and of every result again.
+func (a *auditor) questions(p *eval.Protocol) error {
+	size := a.spec.Training.BatchSize
+	if p.Events(eval.Val).Len() > 0 {
+		_, hash, err := draw(p, eval.Val, eval.Random, size)
+		if err != nil {
+			return err
+		}
+		a.report.same("negatives of validation", hash, a.run.Config.Hashes.Negatives)
+	}
+	if err := a.complete(p); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, r := range a.result.Results {
+		name := r.Setting + ", " + r.Strategy
+		part, err := eval.PartOf(r.Setting)
+		if err != nil || !slices.Contains(eval.Strategies(), r.Strategy) || seen[name] || r.Ranking != nil {
+			a.report.add("results", false, name, "a setting and a kind of negatives, each pair once")
+			continue
+		}
+		seen[name] = true
+		list, hash, err := draw(p, part, r.Strategy, size)
+		if err != nil {
+			return err
+		}
+		describe := func(hash string, batches, positives int) string {
+			return fmt.Sprintf("%s of %d events in %d batches", hash, positives, batches)
+		}
+		a.report.same("negatives, "+name, describe(hash, len(list), p.Events(part).Len()),
+			describe(r.Negatives, r.Batches, r.Positives))
+		a.tests = append(a.tests, test{noted: r, part: part, questions: list})
+	}
+	return nil
+}
+
+// complete says whether the record has all results that its configuration promises: the bad ones may not be left out.
+func (a *auditor) complete(p *eval.Protocol) error {
+	list := func(results []train.Measured) string {
+		var names []string
+		for _, r := range results {
+			names = append(names, r.Setting+"/"+r.Strategy)
+		}
+		return cmp.Or(strings.Join(names, ", "), "none")
+	}
+	strategies := a.run.Config.Final
+	if len(strategies) == 0 {
+		strategies = []string{eval.Random}
+	}
+	var promised []train.Measured
+	for _, setting := range eval.Settings() {
+		part, err := eval.PartOf(setting)
+		if err != nil {
+			return err
+		}
+		for _, s := range strategies {
+			if p.Events(part).Len() > 0 {
+				promised = append(promised, train.Measured{Setting: setting, Strategy: s})
+			}
+		}
+	}
+	a.report.same("results that were promised", list(a.result.Results), list(promised))
+	return nil
+}
+
+// ask loads the model and asks all questions again.
+func (a *auditor) ask(ctx context.Context, o eval.Options) error {
+	if !a.weights() {
+		return nil
+	}
+	predictor, err := dygmamba.Load(a.Dir, dygmamba.LoadOptions{Set: a.Set, Device: a.Device, Threads: a.Threads})
+	if err != nil {
+		var full *device.OutOfMemory
+		var broken *device.Failure
+		if errors.As(err, &full) || errors.As(err, &broken) {
+			return err
+		}
+		a.report.without(err.Error(), allModelChecks()[1:]...)
+		return nil
+	}
+	defer predictor.Close()
+	var answers *[]scored
+	what := ""
+	o.OnAnswers = func(b eval.Answers) {
+		*answers = append(*answers, scored{slices.Clone(b.Scores[:b.Paired]), slices.Clone(b.Scores[b.Paired:])})
+	}
+	if a.OnBatch != nil {
+		o.OnBatch = func(done, total int) { a.OnBatch(what, done, total) }
+	}
+	protocol, err := eval.Open(a.Set, o)
+	if err != nil {
+		return err
+	}
+	scorer := predictor.Scorer()
+	if predictor.Cold() { // a record whose checkpoint has lost its memory
+		if err := protocol.WarmUp(ctx, []eval.Contender{{Scorer: scorer}}); err != nil {
+			return err
+		}
+	}
+	var again []scored
+	answers, what = &again, "validation"
+	if err := a.validate(ctx, protocol, scorer); err != nil {
+		return err
+	}
+	for _, d := range scorer.Plan().Draws {
+		for i := range a.tests {
+			a.tests[i].longest = max(a.tests[i].longest, d.Neighbors)
+		}
+	}
+	off, worst := 0.0, "no results"
+	for i := range a.tests {
+		t := &a.tests[i]
+		answers, what = &t.answers, t.noted.Setting+", "+t.noted.Strategy
+		if _, err := protocol.Evaluate(ctx, scorer, t.part, t.noted.Strategy); err != nil {
+			return fmt.Errorf("ask again: %w", err)
+		}
+		if d, found := t.off(); i == 0 || d > off || d != d {
+			off, worst = d, found
+		}
+	}
+	most := a.tolerance()
+	a.report.add(metrics, len(a.tests) > 0 && off <= most, worst, fmt.Sprintf("at most %.0e from the record", most))
+	if len(a.tests) == 0 {
+		a.report.without("no results", allModelChecks()[3:]...)
+		return nil
+	}
+	pass, err := protocol.Pass(a.tests[0].part, a.tests[0].noted.Strategy)
+	if err != nil {
+		return err
+	}
+	what = "leaks"
+	probe := prober{scorer: scorer, pass: pass, test: a.tests[0], tell: o.OnBatch}
+	return probe.look(ctx, &a.report)
+}
+
+// tolerance is how far metrics may be off: kinds of devices add in different orders.
+func (a *auditor) tolerance() float64 {
+	kind := func(name string) string { return strings.SplitN(name, " ", 2)[0] }
+	here := "cpu"
+	if a.Device != nil {
+		here = a.Device.Name()
+	}
+	if kind(here) == kind(a.result.Device) {
+		return 1e-6
+	}
+	return 1e-3
+}
+
+// off is the largest difference between what the record says and what the answers give.
+func (t *test) off() (most float64, found string) {
+	var all scored
+	for _, b := range t.answers {
+		all.pos, all.neg = append(all.pos, b.pos...), append(all.neg, b.neg...)
+	}
+	ap, auc := batchMean(t.answers)
+	globalAP, globalAUC := measure(all.pos, all.neg)
+	for _, m := range []struct {
+		name         string
+		noted, found float64
+	}{
+		{"AP", t.noted.AP, ap}, {"AUC", t.noted.AUC, auc},
+		{"global AP", t.noted.GlobalAP, globalAP}, {"global AUC", t.noted.GlobalAUC, globalAUC},
+	} {
+		if d := math.Abs(m.noted - m.found); found == "" || d > most {
+			most = d
+			found = fmt.Sprintf("%s, %s: %s %.6f, the record has %.6f", t.noted.Setting, t.noted.Strategy, m.name,
+				m.found, m.noted)
+		}
+	}
+	return most, found
+}
+
+// validate measures validation again, where that can be done: a checkpoint's memory is that after validation.
+func (a *auditor) validate(ctx context.Context, p *eval.Protocol, scorer model.Answerer) error {
+	if _, remembers := scorer.(model.Rememberer); remembers {
+		a.report.tell(validated, "not made: the checkpoint remembers validation already")
+		return nil
+	}
+	if a.result.Val == nil {
+		a.report.add(validated, p.Events(eval.Val).Len() == 0, "no validation in the record", modelChecks[validated])
+		return nil
+	}
+	r, err := p.Evaluate(ctx, scorer, eval.Val, eval.Random)
+	if err != nil {
+		return fmt.Errorf("validate again: %w", err)
+	}
+	loss := 0.0
+	if r.Loss != nil {
+		loss = *r.Loss
+	}
+	v, most := a.result.Val, a.tolerance()
+	off := max(math.Abs(v.AP-r.AP), math.Abs(v.AUC-r.AUC), math.Abs(v.Loss-loss)/cmp.Or(max(1, v.Loss), 1))
+	a.report.add(validated, off <= most, fmt.Sprintf("AP %.6f, AUC %.6f, loss %.6f", r.AP, r.AUC, loss),
+		fmt.Sprintf("AP %.6f, AUC %.6f, loss %.6f, off by at most %.0e", v.AP, v.AUC, v.Loss, most))
+	return nil
+}

@@ -1,0 +1,173 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+type pair struct{ u, v event.Node }
+
+// moment is a pair at a time, or a node at a time.
+type moment struct {
+	pair
+	at event.Time
+}
+
+// longestRow is as far as the rule of row lengths counts where no model says how far it looks: the longest rows of
+// published settings.
+const longestRow = 2048
+
+// explain says how much of a test can be told without learning, how many of its negatives happened, and how its AP
+// moves with the size of batches.
+func explain(r *Report, t test, set *dataset.Set, p *eval.Protocol, size int) {
+	of := t.noted.Setting + ", " + t.noted.Strategy + ": "
+	longest := cmp.Or(t.longest, longestRow)
+	rules := []struct {
+		name    string
+		batches []scored
+	}{
+		{"EdgeBank (the pair had met before)", edgeBank(t.questions, set.Log)},
+		{fmt.Sprintf("row length (the longest history among the destinations of its call, up to %d)", longest),
+			rowLength(t.questions, index.Freeze(p.Split().Full), longest)},
+		{"seen at this instant (in an earlier batch)", seenNow(t.questions)},
+	}
+	reached := t.noted.AP // of a record alone
+	if t.answers != nil {
+		reached, _ = batchMean(t.answers)
+	}
+	for _, rule := range rules {
+		ap, auc := batchMean(rule.batches)
+		r.tell("rule: "+rule.name,
+			fmt.Sprintf("%sAP %s, AUC %s; the result %s", of, term.Percent(ap), term.Percent(auc), term.Percent(reached)))
+	}
+	happened, drawn, now := happenedToo(t.questions, set.Log)
+	r.tell("negatives that are positives", fmt.Sprintf("%s%d of %d happen at their very time, %d within their batch",
+		of, now, drawn, happened))
+	if t.answers == nil {
+		return
+	}
+	var moves []string
+	for _, n := range []int{size / 8, size / 4, size / 2, size, 2 * size, 4 * size} {
+		if n > 0 {
+			ap, _ := batchMean(regroup(t.answers, n))
+			moves = append(moves, fmt.Sprintf("%d: %s", n, term.Percent(ap)))
+		}
+	}
+	r.tell(batchSizes,
+		fmt.Sprintf("%sAP in batches of %s; measured in batches of %d", of, strings.Join(moves, ", "), size))
+}
+
+// edgeBank scores 1 for pairs that met strictly before the query.
+func edgeBank(questions []question, log *event.Log) []scored {
+	first := map[pair]event.Time{}
+	all := log.All()
+	for i, u := range all.Src {
+		k := pair{u, all.Dst[i]}
+		if at, met := first[k]; !met || all.Time[i] < at {
+			first[k] = all.Time[i]
+		}
+	}
+	return by(questions, func(q question, i int) float32 {
+		at, met := first[pair{q.queries[i].Src, q.queries[i].Dst}]
+		if met && at < q.queries[i].Time {
+			return 1
+		}
+		return 0
+	})
+}
+
+// rowLength scores by the longest history among the destinations of a call: positives are one call, negatives another.
+// Which way it tells is the one thing that is fitted.
+func rowLength(questions []question, past index.View, most int) []scored {
+	longest := map[*event.Node][2]int{} // by the first event of a batch
+	for _, q := range questions {
+		n := q.events.Len()
+		var rows [2]int
+		for i, x := range q.queries {
+			rows[i/n] = max(rows[i/n], min(most, past.Before(x.Dst, x.Time).Len()))
+		}
+		longest[&q.events.Src[0]] = rows
+	}
+	rule := func(sign float32) []scored {
+		return by(questions, func(q question, i int) float32 {
+			return sign * float32(longest[&q.events.Src[0]][i/q.events.Len()])
+		})
+	}
+	up, down := rule(1), rule(-1)
+	a, _ := batchMean(up)
+	if b, _ := batchMean(down); b > a {
+		return down
+	}
+	return up
+}
+
+// seenNow scores how many of the two were in an earlier batch at the very time of the query.
+func seenNow(questions []question) []scored {
+	seen := map[moment]bool{}
+	var list []scored
+	for _, q := range questions {
+		list = append(list, by([]question{q}, func(q question, i int) (score float32) {
+			x := q.queries[i]
+			for _, n := range []event.Node{x.Src, x.Dst} {
+				if seen[moment{pair{u: n}, x.Time}] {
+					score++
+				}
+			}
+			return score
+		})...)
+		for i, u := range q.events.Src {
+			seen[moment{pair{u: u}, q.events.Time[i]}] = true
+			seen[moment{pair{u: q.events.Dst[i]}, q.events.Time[i]}] = true
+		}
+	}
+	return list
+}
+
+// by scores all queries with a rule.
+func by(questions []question, rule func(q question, i int) float32) []scored {
+	list := make([]scored, len(questions))
+	for k, q := range questions {
+		n := q.events.Len()
+		for i := range q.queries {
+			if s := rule(q, i); i < n {
+				list[k].pos = append(list[k].pos, s)
+			} else {
+				list[k].neg = append(list[k].neg, s)
+			}
+		}
+	}
+	return list
+}
+
+// happenedToo counts negatives that happen in their batch, and that happen at their very time anywhere.
+func happenedToo(questions []question, log *event.Log) (within, drawn, now int) {
+	events := map[moment]bool{}
+	all := log.All()
+	for i, u := range all.Src {
+		events[moment{pair{u, all.Dst[i]}, all.Time[i]}] = true
+	}
+	for _, q := range questions {
+		n := q.events.Len()
+		batch := map[pair]bool{}
+		for _, x := range q.queries[:n] {
+			batch[pair{x.Src, x.Dst}] = true
+		}
+		for _, x := range q.queries[n:] {
+			drawn++
+			if batch[pair{x.Src, x.Dst}] {
+				within++
+			}
+			if events[moment{pair{x.Src, x.Dst}, x.Time}] {
+				now++
+			}
+		}
+	}
+	return within, drawn, now
+}
