@@ -224,7 +224,7 @@ func TestForgeries(t *testing.T) {
 			lines(t, dir, func(l []map[string]any) []map[string]any { val(l[n-1])["loss"] = 0.01; return l })
 			edit(t, filepath.Join(dir, train.ResultFile), func(d map[string]any) { val(d)["loss"] = 0.01 })
 		}},
-		{"edited log, not of the best epoch", "log agrees with the saved state", func(t *testing.T, dir string) {
+		{"edited validation AUC", "log agrees with the saved state", func(t *testing.T, dir string) {
 			n := best(t, dir)
 			lines(t, dir, func(l []map[string]any) []map[string]any { val(l[n-1])["auc"] = 0.9999; return l })
 			edit(t, filepath.Join(dir, train.ResultFile), func(d map[string]any) { val(d)["auc"] = 0.9999 })

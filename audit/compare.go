@@ -1,0 +1,120 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/eval"
+)
+
+// Compared is what one run reached in the batches of a test.
+type Compared struct {
+	Run        string    `json:"run"`
+	Model      string    `json:"model"`
+	Seed       uint64    `json:"seed"`
+	AP         float64   `json:"ap"`
+	AUC        float64   `json:"auc"`
+	Batches    []float64 `json:"batch_ap"`
+	Order      string    `json:"order,omitempty"`
+	Conditions []string  `json:"conditions,omitempty"` // what scores depend on beside their own past
+
+	negatives string
+}
+
+// Difference is how much better one run is than another, batch by batch.
+type Difference struct {
+	Run     string  `json:"run"`
+	Than    string  `json:"than"`
+	AP      float64 `json:"ap"` // mean of the differences
+	Better  int     `json:"better"`
+	Worse   int     `json:"worse"`
+	Batches int     `json:"batches"`
+	P       float64 `json:"p"` // how often chance alone gives as much, whoever is better
+}
+
+// Ask measures a run once more, keeping the AP of every batch.
+func Ask(ctx context.Context, dir, setting, strategy string, load dygmamba.LoadOptions) (Compared, error) {
+	run, err := dygmamba.OpenRun(dir)
+	if err != nil {
+		return Compared{}, err
+	}
+	if found, want := load.Set.Hash(), run.Config.Hashes.Data; found != want {
+		return Compared{}, &dygmamba.RunError{File: dir, Err: fmt.Errorf(
+			"it was trained on other data: their hash is %.12s…, that of %s is %.12s…", want, load.Set.Name, found)}
+	}
+	c := Compared{Run: dir, Model: run.Config.Model, Seed: run.Config.Seed}
+	o := dygmamba.EvaluateOptions{LoadOptions: load, Scenarios: []string{setting}, Strategies: []string{strategy}}
+	o.Protocol.Sampling = run.Config.Sampling
+	o.Protocol.OnAnswers = func(a eval.Answers) {
+		ap, _ := measure(a.Scores[:a.Paired], a.Scores[a.Paired:])
+		c.Batches = append(c.Batches, ap)
+	}
+	if run.Task() == eval.NodeClassification {
+		return c, fmt.Errorf("%w; %s has learned labels of nodes", ErrTask, dir)
+	}
+	results, err := dygmamba.Evaluate(ctx, dir, o)
+	if err != nil {
+		return c, err
+	}
+	if len(results) != 1 {
+		return c, fmt.Errorf("%s: the %s test has no events", dir, setting)
+	}
+	c.AP, c.AUC, c.negatives = results[0].AP, results[0].AUC, results[0].Negatives
+	if result, err := run.Result(); err == nil {
+		c.Order, c.Conditions = result.Order, result.Depends
+	}
+	return c, nil
+}
+
+// Against compares two runs that were asked the same, batch by batch.
+func (c Compared) Against(other Compared) (Difference, error) {
+	d := Difference{Run: c.Run, Than: other.Run, Batches: len(c.Batches)}
+	if c.negatives != other.negatives || len(c.Batches) != len(other.Batches) {
+		return d, fmt.Errorf("%s was asked in %d batches and %s in %d, or about other negatives: there are no pairs to "+
+			"compare", c.Run, len(c.Batches), other.Run, len(other.Batches))
+	}
+	diffs := make([]float64, len(c.Batches))
+	for i, x := range c.Batches {
+		diffs[i] = x - other.Batches[i]
+		d.AP += diffs[i] / float64(len(diffs))
+		switch {
+		case diffs[i] > 0:
+			d.Better++
+		case diffs[i] < 0:
+			d.Worse++
+		}
+	}
+	d.P = signFlips(diffs)
+	return d, nil
+}
+
+// flips is how often signs are drawn.
+const flips = 20_000
+
+// signFlips is the p-value of a mean of paired differences: were neither better, each could as well have had the other
+// sign. Signs are drawn from a fixed seed; what was found counts as one of the draws, so that p is never 0.
+func signFlips(diffs []float64) float64 {
+	sum := 0.0
+	for _, d := range diffs {
+		sum += d
+	}
+	rng := rand.New(rand.NewPCG(2, 3))
+	reached := 1
+	for range flips {
+		s := 0.0
+		for _, d := range diffs {
+			if rng.Uint64()&1 == 0 {
+				s += d
+			} else {
+				s -= d
+			}
+		}
+		if math.Abs(s) >= math.Abs(sum)-1e-12 {
+			reached++
+		}
+	}
+	return float64(reached) / (flips + 1)
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/audit"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+func newCompare(a *app) *cobra.Command {
+	var data dataFlags
+	var where deviceFlags
+	var setting, negatives string
+	cmd := &cobra.Command{
+		Use:   "compare RUN RUN…",
+		Short: "Set runs side by side, with paired differences per batch",
+		Long: `Asks two or more runs the same questions of the same test once more and compares them batch by batch: the mean
+difference in AP to the first run, in how many batches each is better, and how often chance alone would give as much
+(p, by flipping signs of the differences 20,000 times). Batches follow each other in time and are not independent:
+p speaks about this test, not about other seeds or other data.`,
+		Example: `  dygmamba compare runs/uci-dygmamba runs/uci-tgat
+  dygmamba compare runs/uci/seed-0 runs/uci/seed-1 --negatives historical --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usagef("compare needs the directories of two runs or more, found %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := where.check(); err != nil {
+				return err
+			}
+			if err := oneOf("setting", setting, eval.Settings()...); err != nil {
+				return err
+			}
+			if err := oneOf("negatives", negatives, eval.Strategies()...); err != nil {
+				return err
+			}
+			return a.compare(cmd.Context(), args, setting, negatives, data, where)
+		},
+	}
+	data.add(cmd)
+	where.add(cmd)
+	cmd.Flags().StringVar(&setting, "setting", eval.Transductive, "transductive or inductive")
+	cmd.Flags().StringVar(&negatives, "negatives", eval.Random, "random, historical or inductive")
+	completeWith(cmd, "setting", eval.Settings()...)
+	completeWith(cmd, "negatives", eval.Strategies()...)
+	return cmd
+}
+
+type compareDoc struct {
+	Setting     string             `json:"setting"`
+	Negatives   string             `json:"negatives"`
+	Runs        []audit.Compared   `json:"runs"`
+	Differences []audit.Difference `json:"differences"` // to the first run
+}
+
+func (a *app) compare(
+	ctx context.Context, paths []string, setting, negatives string, data dataFlags, where deviceFlags,
+) error {
+	doc := compareDoc{Setting: setting, Negatives: negatives}
+	var dirs []string
+	for _, path := range paths {
+		dir, err := oneRun(path)
+		if err != nil {
+			return err
+		}
+		dirs = append(dirs, dir)
+	}
+	run, err := dygmamba.OpenRun(dirs[0])
+	if err != nil {
+		return err
+	}
+	if data.sampling == "" {
+		data.sampling = run.Config.Sampling
+	}
+	if data.name == "" {
+		data.remember(run.Source())
+	}
+	set, err := data.open(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	dev, err := where.open(a)
+	if err != nil {
+		return err
+	}
+	defer dev.Close()
+	load := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads}
+	for i, dir := range dirs {
+		c, err := audit.Ask(ctx, dir, setting, negatives, load)
+		if errors.Is(err, audit.ErrTask) {
+			return usagef("%v", err)
+		}
+		if err != nil {
+			return err
+		}
+		doc.Runs = append(doc.Runs, c)
+		if i > 0 {
+			d, err := c.Against(doc.Runs[0])
+			if err != nil {
+				return &inputError{err}
+			}
+			doc.Differences = append(doc.Differences, d)
+		}
+	}
+	return a.emit(doc, doc.write)
+}
+
+func (d compareDoc) write(w io.Writer, s term.Style) error {
+	table := term.NewTable(term.Left("run"), term.Left("model"), term.Right("AP"), term.Right("AUC"),
+		term.Right("difference"), term.Right("better in"), term.Right("p"))
+	for i, r := range d.Runs {
+		cells := []string{r.Run, r.Model, term.Percent(r.AP), term.Percent(r.AUC), "", "", ""}
+		if i > 0 {
+			x := d.Differences[i-1]
+			cells[4], cells[6] = fmt.Sprintf("%+.2f", 100*x.AP), fmt.Sprintf("%.4f", x.P)
+			cells[5] = fmt.Sprintf("%d of %d", x.Better, x.Batches)
+		}
+		table.Row(cells...)
+	}
+	if err := table.Write(w, s); err != nil {
+		return err
+	}
+	for _, r := range d.Runs {
+		for _, c := range r.Conditions {
+			fmt.Fprintf(w, "\n%s: %s", r.Run, c)
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n%s, %s negatives, in percent; differences to the first run, batch by batch\n",
+		d.Setting, d.Negatives)
+	return err
+}
