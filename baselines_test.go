@@ -34,8 +34,8 @@ func slimSettings(t *testing.T, name string) []string {
 	return list
 }
 
-// TestMemories trains models that remember, in both orders: what was saved measures as in training, and answers follow the
-// events that come in.
+// TestMemories trains models that remember, in both orders: what was saved measures as in training, and answers follow
+// the events that come in.
 func TestMemories(t *testing.T) {
 	set := run(t).set
 	for _, name := range []string{"tgn", "jodie", "dyrep"} {

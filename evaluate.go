@@ -7,7 +7,8 @@ import (
 	"github.com/dygmamba/dygmamba/train"
 )
 
-// EvaluateOptions says what to measure. LoadOptions.Set is needed; the zero value of the rest is the published protocol.
+// EvaluateOptions says what to measure. LoadOptions.Set is needed; the zero value of the rest is the published
+// protocol.
 type EvaluateOptions struct {
 	LoadOptions
 	Scenarios  []string     // eval.Transductive and eval.Inductive; nil: both
@@ -15,8 +16,8 @@ type EvaluateOptions struct {
 	Protocol   eval.Options // Sampling "" is the set's own, BatchSize 0 that of the checkpoint
 }
 
-// Evaluate measures a trained model on the last part of a data set, in every scenario under every kind of negatives. Path is what
-// Load takes. Scenarios without events are left out of the results.
+// Evaluate measures a trained model on the last part of a data set, in every scenario under every kind of negatives.
+// Path is what Load takes. Scenarios without events are left out of the results.
 func Evaluate(ctx context.Context, path string, o EvaluateOptions) ([]train.Measured, error) {
 	o.Past = nil // the protocol decides what may be seen
 	p, err := Load(path, o.LoadOptions)

@@ -79,8 +79,8 @@ func ExampleLoad() {
 	// dygmamba gives a probability: true
 }
 
-// A checkpoint of the released program, as safetensors or as PyTorch wrote it, says neither which model it is of nor how long
-// its histories are.
+// A checkpoint of the released program, as safetensors or as PyTorch wrote it, says neither which model it is of nor
+// how long its histories are.
 func ExampleLoad_released() {
 	weights, set := exampleWeights() // tensors named 0.… and 1.…, and nothing else
 	p, err := dygmamba.Load(weights, dygmamba.LoadOptions{

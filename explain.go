@@ -16,11 +16,11 @@ type Explanation struct {
 	Logit       float32 `json:"logit"`
 	Probability float64 `json:"probability"`
 
-	// Gaps are the times between the pair's own meetings, oldest first, and from the last one to the query: as many as the model looks
-	// at, or as there are.
+	// Gaps are the times between the pair's own meetings, oldest first, and from the last one to the query: as many as
+	// the model looks at, or as there are.
 	Gaps []float32 `json:"gaps"`
-	// WithoutGaps is the answer of a model that does not know the gaps, WithoutMeetings that of one that does not know of the pair's
-	// meetings at all: they are missing from both histories too. Nil where there was nothing to withhold.
+	// WithoutGaps is the answer of a model that does not know the gaps, WithoutMeetings that of one that does not know
+	// of the pair's meetings at all: they are missing from both histories too. Nil where there was nothing to withhold.
 	WithoutGaps     *Effect `json:"without_gaps"`
 	WithoutMeetings *Effect `json:"without_meetings"`
 
@@ -37,13 +37,13 @@ type Side struct {
 	Patches []Patch    `json:"patches"`
 }
 
-// Patch is a stretch of a history that the model looks at as a whole, from the oldest to the newest. Short histories begin with patches
-// of padding alone, which have weights too; the last patch ends with the node itself.
+// Patch is a stretch of a history that the model looks at as a whole, from the oldest to the newest. Short histories
+// begin with patches of padding alone, which have weights too; the last patch ends with the node itself.
 type Patch struct {
 	Weight float32     `json:"weight"` // the model's β; those of a side add up to 1
 	Events []PastEvent `json:"events"`
-	// Without is the answer when this patch's events are missing from this side's history: what is older moves up, nothing still older
-	// comes in, and the gaps stay. It is known for the most weighted patches that have events.
+	// Without is the answer when this patch's events are missing from this side's history: what is older moves up,
+	// nothing still older comes in, and the gaps stay. It is known for the most weighted patches that have events.
 	Without *Effect `json:"without,omitempty"`
 }
 
@@ -62,8 +62,9 @@ type Effect struct {
 	Change      float32 `json:"change"` // of the logit: negative if what was withheld spoke for a meeting
 }
 
-// Explain answers queries as Score does, and says why. It asks the model again for everything that is withheld: with weights of patches, up
-// to 3 + 2·Top times as much work as scoring. What a model remembers cannot be withheld, only what it looks up.
+// Explain answers queries as Score does, and says why. It asks the model again for everything that is withheld: with
+// weights of patches, up to 3 + 2·Top times as much work as scoring. What a model remembers cannot be withheld, only
+// what it looks up.
 func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, error) {
 	if err := checkQueries(qs); err != nil {
 		return nil, err
@@ -108,7 +109,8 @@ func (p *Predictor) ExplainNow(ctx context.Context, qs []Query) ([]Explanation, 
 	return all, nil
 }
 
-// explainAll explains queries batch by batch, with the model as it is now. Before are the queries of the whole that are done already.
+// explainAll explains queries batch by batch, with the model as it is now. Before are the queries of the whole that are
+// done already.
 func (p *Predictor) explainAll(ctx context.Context, qs []Query, before, total int) ([]Explanation, error) {
 	doubts := newDoubts(p)
 	var all []Explanation

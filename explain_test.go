@@ -85,8 +85,8 @@ func checkGaps(t *testing.T, e dygmamba.Explanation, past index.View) {
 	}
 }
 
-// TestWithheld compares effects with the answers about streams in which the events really are missing. Histories are short enough that
-// nothing older comes in.
+// TestWithheld compares effects with the answers about streams in which the events really are missing. Histories are
+// short enough that nothing older comes in.
 func TestWithheld(t *testing.T) {
 	r := run(t)
 	few := r.set.Log.Select(func(i int) bool { return i < 45 })

@@ -101,8 +101,8 @@ func newDoubts(p *Predictor) *doubts {
 	return d
 }
 
-// pad lets questions have rows as long as those of a batch. Where padding is seen, an answer must not change because what is withheld
-// made a row shorter.
+// pad lets questions have rows as long as those of a batch. Where padding is seen, an answer must not change because
+// what is withheld made a row shorter.
 func (d *doubts) pad(b *sample.Batch) {
 	for i := range b.Rows {
 		d.alike.Draws[i].RowLen = b.Rows[i].Len
@@ -169,8 +169,8 @@ type pair struct {
 	src, dst index.History
 }
 
-// Before is the history of one of the two. A node that is asked about itself has one history: what is missing from either side is missing.
-// What others have done, and what the two had done by an earlier time, stays.
+// Before is the history of one of the two. A node that is asked about itself has one history: what is missing from
+// either side is missing. What others have done, and what the two had done by an earlier time, stays.
 func (p *pair) Before(n event.Node, t event.Time) index.History {
 	switch {
 	case t != p.Time || n != p.Src && n != p.Dst:

@@ -23,7 +23,8 @@ import (
 	"github.com/dygmamba/dygmamba/train"
 )
 
-// LoadOptions says what a trained model may look at and where it computes. Only Set is needed for a checkpoint that Train made.
+// LoadOptions says what a trained model may look at and where it computes. Only Set is needed for a checkpoint that
+// Train made.
 type LoadOptions struct {
 	Set     *dataset.Set  // events, features and names
 	Past    index.View    // what queries look back on; nil: all events of Set
@@ -44,8 +45,9 @@ var (
 	ErrMisfit  = errors.New("the checkpoint does not fit") // it contradicts what was asked for, or itself
 )
 
-// Load opens a trained model. Path is a run directory that Train filled, one of its checkpoints, a safetensors file with the tensor names
-// of the released program, or the PyTorch file that this one wrote. The caller closes the predictor, before the set and the device.
+// Load opens a trained model. Path is a run directory that Train filled, one of its checkpoints, a safetensors file
+// with the tensor names of the released program, or the PyTorch file that this one wrote. The caller closes the
+// predictor, before the set and the device.
 func Load(path string, o LoadOptions) (*Predictor, error) {
 	if o.Set == nil && o.Past == nil {
 		return nil, errors.New("load a model: neither a data set nor a past to look back on")
@@ -76,8 +78,8 @@ func Load(path string, o LoadOptions) (*Predictor, error) {
 	return p, nil
 }
 
-// Checkpoints lists the checkpoints of a path: a checkpoint itself, that of a run directory, or those of a run's seeds, each of which has
-// a directory of its own there.
+// Checkpoints lists the checkpoints of a path: a checkpoint itself, that of a run directory, or those of a run's seeds,
+// each of which has a directory of its own there.
 func Checkpoints(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -172,8 +174,8 @@ func inOrder(f model.Factory, s *model.Spec, order string) error {
 	return nil
 }
 
-// Configure notes in a checkpoint that carries no configuration which model it is of, as LoadOptions would tell: it can then be loaded
-// without being told. Presets may depend on the data set.
+// Configure notes in a checkpoint that carries no configuration which model it is of, as LoadOptions would tell: it can
+// then be loaded without being told. Presets may depend on the data set.
 func Configure(f *checkpoint.File, name, preset string, data model.Data, settings []string) error {
 	factory, err := Factory(name)
 	if err != nil {

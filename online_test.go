@@ -15,8 +15,8 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// TestOnlineIsOffline: every model answers a predictor's queries, in whatever order they come and whether events were there from the
-// beginning or came in later, as a replay of the whole stream does that asks each of them at its time.
+// TestOnlineIsOffline: every model answers a predictor's queries, in whatever order they come and whether events were
+// there from the beginning or came in later, as a replay of the whole stream does that asks each of them at its time.
 func TestOnlineIsOffline(t *testing.T) {
 	for _, name := range models.Names(true) {
 		factory := models.All[name]
@@ -85,7 +85,8 @@ func check(t *testing.T, how string, p *Predictor, qs []Query, want []float32) {
 	}
 }
 
-// offline replays a log and asks queries at the beginning of each batch, in strict order, or after the last. They come back shuffled.
+// offline replays a log and asks queries at the beginning of each batch, in strict order, or after the last. They come
+// back shuffled.
 func offline(t *testing.T, p *Predictor, log *event.Log, order string) (qs []Query, answers []float32) {
 	t.Helper()
 	past := index.Freeze(log)

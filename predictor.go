@@ -54,7 +54,8 @@ func (p *Predictor) Model() string { return p.name }
 // Spec is the model's configuration. Queries are scored in batches of its batch size.
 func (p *Predictor) Spec() model.Spec { return p.spec }
 
-// Known says whether a node occurs in the past at all. Others may be asked about too; nothing is known of them but the query.
+// Known says whether a node occurs in the past at all. Others may be asked about too; nothing is known of them but the
+// query.
 func (p *Predictor) Known(n event.Node) bool { return p.view().Before(n, math.Inf(1)).Len() > 0 }
 
 // Events is how many events a node had before a time.
@@ -88,12 +89,13 @@ func (p *Predictor) Meetings(q Query) int {
 	return count
 }
 
-// Score gives one logit for every query, in their order, which may be any. A query at t is answered from the events strictly before t,
-// all of them, and may lie after the last. Which others are asked about at the same time makes no difference, unless the model picks neighbours
-// at random or pads rows to the longest.
+// Score gives one logit for every query, in their order, which may be any. A query at t is answered from the events
+// strictly before t, all of them, and may lie after the last. Which others are asked about at the same time makes no
+// difference, unless the model picks neighbours at random or pads rows to the longest.
 //
-// A model that remembers learns of the events in units of a batch, as in training. In strict order it answers a query at t with the units
-// that end before t; in the order of arrival it knows all events, and a query that is not after the last is an ErrTooEarly.
+// A model that remembers learns of the events in units of a batch, as in training. In strict order it answers a query
+// at t with the units that end before t; in the order of arrival it knows all events, and a query that is not after the
+// last is an ErrTooEarly.
 func (p *Predictor) Score(ctx context.Context, qs []Query) ([]float32, error) {
 	if err := checkQueries(qs); err != nil {
 		return nil, err
@@ -120,8 +122,9 @@ func (p *Predictor) Score(ctx context.Context, qs []Query) ([]float32, error) {
 	return logits, err
 }
 
-// Ingest takes new events, which later queries look back on. They may be late: each takes its place in time, but a memory learns of them in
-// the order in which they come. Edges are numbered on from the events that are there; nothing is taken if one of them is not valid.
+// Ingest takes new events, which later queries look back on. They may be late: each takes its place in time, but a
+// memory learns of them in the order in which they come. Edges are numbered on from the events that are there; nothing
+// is taken if one of them is not valid.
 func (p *Predictor) Ingest(events []event.Event) error {
 	if p.log == nil || p.options.Past != nil {
 		return fmt.Errorf("ingest: the events of the past are not known one by one, want a data set")
@@ -165,8 +168,8 @@ func (p *Predictor) Ingest(events []event.Event) error {
 // Probability is what a logit means: how likely the two interact.
 func Probability(logit float32) float64 { return 1 / (1 + math.Exp(-float64(logit))) }
 
-// Scorer is the model for an evaluation, with what its checkpoint remembers of training and validation, whatever queries the predictor
-// has answered.
+// Scorer is the model for an evaluation, with what its checkpoint remembers of training and validation, whatever
+// queries the predictor has answered.
 func (p *Predictor) Scorer() replay.Scorer {
 	scorer := p.scorer.Answerer()
 	if s, remembers := scorer.(starter); remembers && p.stream != nil {
@@ -175,8 +178,8 @@ func (p *Predictor) Scorer() replay.Scorer {
 	return scorer
 }
 
-// Cold says that the checkpoint of a model that remembers has no memory of the data at hand: before it is measured on their last part it must
-// learn of the others (eval.Protocol.WarmUp).
+// Cold says that the checkpoint of a model that remembers has no memory of the data at hand: before it is measured on
+// their last part it must learn of the others (eval.Protocol.WarmUp).
 func (p *Predictor) Cold() bool { return p.stream != nil && p.cold }
 
 // Close gives back the memory that the predictor holds.
@@ -199,8 +202,8 @@ func (p *Predictor) Close() error {
 	return nil
 }
 
-// score asks the model as it is now. Before are the queries of the whole that are done already. A batch is gathered while the device is
-// busy with the one before.
+// score asks the model as it is now. Before are the queries of the whole that are done already. A batch is gathered
+// while the device is busy with the one before.
 func (p *Predictor) score(ctx context.Context, qs []Query, logits []float32, before, total int) error {
 	var open []float32 // answers under way, and what was asked
 	var asked []Query
@@ -241,7 +244,8 @@ func (p *Predictor) score(ctx context.Context, qs []Query, logits []float32, bef
 	return finish()
 }
 
-// gather fetches what the model wants to know about queries, a batch at a time. Neighbours that are picked at random are drawn from the start.
+// gather fetches what the model wants to know about queries, a batch at a time. Neighbours that are picked at random
+// are drawn from the start.
 func (p *Predictor) gather(ctx context.Context, qs []Query, plan sample.Plan) iter.Seq2[*sample.Batch, error] {
 	size := p.spec.Training.BatchSize
 	return p.gatherParts(ctx, slices.Chunk(qs, size), min(size, len(qs)), plan)

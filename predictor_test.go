@@ -148,7 +148,8 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestScoreSeesThePastOnly: what happens at the query's time and later changes nothing, what happened just before it does.
+// TestScoreSeesThePastOnly: what happens at the query's time and later changes nothing, what happened just before it
+// does.
 func TestScoreSeesThePastOnly(t *testing.T) {
 	r := run(t)
 	all := r.set.Log.All()

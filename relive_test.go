@@ -58,7 +58,8 @@ func (c *counter) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 
 func (c *counter) Logit(_ *grad.Tape, e model.Embedding) *tensor.Tensor { return e.Src }
 
-// TestRelive: a model that remembers has observed exactly the whole batches before each query, whatever else is asked, and ends where it began.
+// TestRelive: a model that remembers has observed exactly the whole batches before each query, whatever else is asked,
+// and ends where it began.
 func TestRelive(t *testing.T) {
 	log := event.NewLog(25)
 	for i := range 25 {
@@ -177,7 +178,8 @@ func (w watcher) Commit(_ *grad.Tape, b *sample.Batch, _ *model.Embedding) {
 	}
 }
 
-// TestLateEvents: what a memory that looks events up knows does not depend on whether it was asked before late ones came.
+// TestLateEvents: what a memory that looks events up knows does not depend on whether it was asked before late ones
+// came.
 func TestLateEvents(t *testing.T) {
 	var answers [2][]float32
 	for asked := range answers {

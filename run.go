@@ -79,8 +79,8 @@ func Seeds(dir string) []uint64 {
 
 func (r Run) file() string { return filepath.Join(r.Dir, train.ConfigFile) }
 
-// Settings lists every setting of a run as key=value, beside its preset and its order, "" for models that have none; also those that its configuration does not name since they are
-// younger.
+// Settings lists every setting of a run as key=value, beside its preset and its order, "" for models that have none;
+// also those that its configuration does not name since they are younger.
 func (r Run) Settings() (preset, order string, settings []string, err error) {
 	factory, err := Factory(r.Config.Model)
 	if err != nil {
@@ -123,7 +123,8 @@ func (r Run) Task() string {
 	return spec.Task
 }
 
-// Backbone is the directory of the training on links that a run of node classification took its model from, "" for others.
+// Backbone is the directory of the training on links that a run of node classification took its model from, "" for
+// others.
 func (r Run) Backbone() string {
 	if r.Config.Backbone == "" {
 		return ""

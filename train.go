@@ -31,8 +31,9 @@ type TrainOptions struct {
 	Order    string        // model.Strict or model.Arrival, for a model that remembers; "": the preset's
 	Spec     *model.Spec   // the whole configuration, as NewSpec makes it, instead of Preset, Settings and Order
 
-	// Task is eval.LinkPrediction ("" too) or eval.NodeClassification. The latter trains a classifier of labels on what a model says
-	// that was trained on links: Backbone is the directory of that training, with the same seeds. "" trains it first, in "link" below Dir.
+	// Task is eval.LinkPrediction ("" too) or eval.NodeClassification. The latter trains a classifier of labels on what
+	// a model says that was trained on links: Backbone is the directory of that training, with the same seeds. ""
+	// trains it first, in "link" below Dir.
 	Task     string
 	Backbone string
 

@@ -10,8 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 )
 
-// prepareBackbone sees to it that there is a model that was trained on links, and takes over its configuration: what is classified is what
-// that model says. Done, if not nil, cleans up.
+// prepareBackbone sees to it that there is a model that was trained on links, and takes over its configuration: what is
+// classified is what that model says. Done, if not nil, cleans up.
 func (o *TrainOptions) prepareBackbone(ctx context.Context) (done func(), err error) {
 	if o.Backbone == "" {
 		if done, err = o.trainBackbone(ctx); err != nil {

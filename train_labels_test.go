@@ -33,7 +33,8 @@ func beginners(t testing.TB) *dataset.Set {
 	return &dataset.Set{Name: "beginners", Log: log, Sampling: dataset.Native}
 }
 
-// TestNodeClassification trains a model on links and a classifier on what it says, which can tell sources without a past from others.
+// TestNodeClassification trains a model on links and a classifier on what it says, which can tell sources without a
+// past from others.
 func TestNodeClassification(t *testing.T) {
 	set, dir := beginners(t), t.TempDir()
 	o := dygmamba.TrainOptions{

@@ -116,8 +116,8 @@ func (m *lengthMeter) open() error {
 	return nil
 }
 
-// measure takes the steps of one length. What goes wrong with this length alone is in the row; the error is for all of them. Memory that
-// grows far beyond what is there saves even the gathering of a batch.
+// measure takes the steps of one length. What goes wrong with this length alone is in the row; the error is for all of
+// them. Memory that grows far beyond what is there saves even the gathering of a batch.
 func (m *lengthMeter) measure(ctx context.Context, length int, memory *Growth) (row NeighborsRow, err error) {
 	row.Neighbors = length
 	if free := m.available(); memory != nil && free > 0 {

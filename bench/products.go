@@ -10,8 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba/device/trace"
 )
 
-// timeProducts times every product alone and returns their arithmetic in GFLOP and the sum of their times in milliseconds.
-// Equal ones are timed once and counted.
+// timeProducts times every product alone and returns their arithmetic in GFLOP and the sum of their times in
+// milliseconds. Equal ones are timed once and counted.
 func timeProducts(ctx context.Context, dev device.Device, list []trace.Product) (gflop, ms float64, err error) {
 	count := map[trace.Product]int{}
 	for _, p := range list {
@@ -32,8 +32,8 @@ func timeProducts(ctx context.Context, dev device.Device, list []trace.Product) 
 	return gflop, ms, nil
 }
 
-// timeProduct is the least time of several runs of one product on memory of its own, full of noise: a floor should not hold what else the
-// machine did.
+// timeProduct is the least time of several runs of one product on memory of its own, full of noise: a floor should not
+// hold what else the machine did.
 func timeProduct(dev device.Device, p trace.Product, noise []float32) float64 {
 	batch := max(p.Batch, 1)
 	matrix := func(rows, cols, stride, step int, transposed bool) device.Mat {

@@ -170,8 +170,8 @@ func (m *stepMeter) parts(ctx context.Context) error {
 	return err
 }
 
-// compute finds how long a step's kernels take when nothing else is to be done. A device that replays steps has them launched
-// when Replay returns; elsewhere they are the parts.
+// compute finds how long a step's kernels take when nothing else is to be done. A device that replays steps has them
+// launched when Replay returns; elsewhere they are the parts.
 func (m *stepMeter) compute(ctx context.Context) error {
 	if _, ok := m.Step.Device.(device.Replayer); !ok {
 		m.report.Compute = m.report.Forward + m.report.Backward + m.report.Optimizer

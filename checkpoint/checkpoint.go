@@ -1,7 +1,8 @@
 // Package checkpoint answers: how does a model outlive its process?
 //
-// A checkpoint is one safetensors file. Ours hold tensors whose names start "param/", "optim/" or "state/", the configuration
-// in the metadata, and a checksum over everything. Files of other programs are read too, whatever their tensors are called.
+// A checkpoint is one safetensors file. Ours hold tensors whose names start "param/", "optim/" or "state/", the
+// configuration in the metadata, and a checksum over everything. Files of other programs are read too, whatever their
+// tensors are called.
 package checkpoint
 
 import (
@@ -64,7 +65,8 @@ func (f *File) check() error {
 	return nil
 }
 
-// checksum covers metadata, names, shapes and values, in an order of its own, so that it holds however a file is laid out.
+// checksum covers metadata, names, shapes and values, in an order of its own, so that it holds however a file is laid
+// out.
 func (f *File) checksum() string {
 	h := sha256.New()
 	word := func(n int) { h.Write(binary.LittleEndian.AppendUint64(nil, uint64(n))) }

@@ -157,8 +157,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestDamage flips a bit in every byte of a file in turn, and cuts it at every length: nothing else may be read without an error.
-// Only the word that says where the checksum is must be whole.
+// TestDamage flips a bit in every byte of a file in turn, and cuts it at every length: nothing else may be read without
+// an error. Only the word that says where the checksum is must be whole.
 func TestDamage(t *testing.T) {
 	var b bytes.Buffer
 	if err := checkpoint.Write(&b, sample()); err != nil {

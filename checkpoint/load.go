@@ -13,8 +13,8 @@ import (
 // largestHeader is the largest header accepted, that of the format's own library.
 const largestHeader = 100 << 20
 
-// Load reads a safetensors file. Floats of 16 and 64 bits become float32. A checksum in the metadata, if there is one, must hold.
-// An error that wraps ErrCorrupt says what is wrong with the file.
+// Load reads a safetensors file. Floats of 16 and 64 bits become float32. A checksum in the metadata, if there is one,
+// must hold. An error that wraps ErrCorrupt says what is wrong with the file.
 func Load(path string) (File, error) {
 	in, err := os.Open(path)
 	if err != nil {
@@ -32,7 +32,8 @@ func Load(path string) (File, error) {
 	return f, nil
 }
 
-// Read reads a safetensors file of the given size. It never allocates more than a few times that size, whatever the header claims.
+// Read reads a safetensors file of the given size. It never allocates more than a few times that size, whatever the
+// header claims.
 func Read(r io.ReaderAt, size int64) (File, error) {
 	head, start, err := readHeader(r, size)
 	if err != nil {

@@ -21,8 +21,8 @@ func (f *File) AddParams(p *nn.Params) {
 	}
 }
 
-// RestoreParams sets all parameters from f, under the names of AddParams or under the plain names of the reference program.
-// Nothing changes unless every parameter is there with its shape and finite numbers, and nothing else is.
+// RestoreParams sets all parameters from f, under the names of AddParams or under the plain names of the reference
+// program. Nothing changes unless every parameter is there with its shape and finite numbers, and nothing else is.
 func (f *File) RestoreParams(p *nn.Params) error {
 	found := map[string]Tensor{}
 	for _, t := range f.Tensors {

@@ -18,10 +18,10 @@ var ErrForeignCode = errors.New("asks for Python code")
 // stateDictOnly is the advice to whoever saved something else.
 const stateDictOnly = "want the tensors alone, as torch.save(model.state_dict(), path) writes them"
 
-// LoadPyTorch reads the tensors that torch.save(model.state_dict(), path) wrote, in either of its two file formats and under their names.
-// Tensors of 16 and 64-bit floats become float32. Nothing of the file is executed: whatever is not a dictionary of float tensors is
-// an error, which wraps ErrForeignCode if the file refers to any Python code but that which PyTorch itself needs to put tensors together.
-// Other damage wraps ErrCorrupt.
+// LoadPyTorch reads the tensors that torch.save(model.state_dict(), path) wrote, in either of its two file formats and
+// under their names. Tensors of 16 and 64-bit floats become float32. Nothing of the file is executed: whatever is not a
+// dictionary of float tensors is an error, which wraps ErrForeignCode if the file refers to any Python code but that
+// which PyTorch itself needs to put tensors together. Other damage wraps ErrCorrupt.
 func LoadPyTorch(path string) (File, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -51,7 +51,8 @@ func IsPyTorch(path string) (bool, error) {
 
 func isZip(head []byte) bool { return bytes.HasPrefix(head, []byte("PK\x03\x04")) }
 
-// isPickle knows a pickle by its protocol; a safetensors file may begin alike, with the length of its header, but then has a brace.
+// isPickle knows a pickle by its protocol; a safetensors file may begin alike, with the length of its header, but then
+// has a brace.
 func isPickle(head []byte) bool {
 	return len(head) > 1 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 && !(len(head) > 8 && head[8] == '{')
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/nlpodyssey/gopickle/types"
 )
 
-// readArchive reads the format of PyTorch 1.6 and later: a zip archive with the pickle NAME/data.pkl and one entry NAME/data/KEY for
-// every storage.
+// readArchive reads the format of PyTorch 1.6 and later: a zip archive with the pickle NAME/data.pkl and one entry
+// NAME/data/KEY for every storage.
 func readArchive(raw []byte) (any, error) {
 	z, err := zip.NewReader(bytes.NewReader(raw), int64(len(raw)))
 	if err != nil {
@@ -88,8 +88,8 @@ var (
 	torchVersion  = 1001
 )
 
-// readLegacy reads the older format: five pickles one after another (magic, version, the machine, the object, the keys of its storages), then
-// for each of these keys the number of elements and the elements.
+// readLegacy reads the older format: five pickles one after another (magic, version, the machine, the object, the keys
+// of its storages), then for each of these keys the number of elements and the elements.
 func readLegacy(raw []byte) (any, error) {
 	u := newUnpickler(func(string, *storage) error { return nil })
 	next := func() (object any, err error) {

@@ -132,8 +132,8 @@ var opcodes = func() (table [256]struct {
 	return table
 }()
 
-// pickleLen is the length of the pickle at the beginning of raw. It makes sure that everything the pickle says is that long is there, so
-// that no one allocates memory for it in vain.
+// pickleLen is the length of the pickle at the beginning of raw. It makes sure that everything the pickle says is that
+// long is there, so that no one allocates memory for it in vain.
 func pickleLen(raw []byte) (int, error) {
 	cut := corrupt("a pickle that does not end; the file may be cut off")
 	for at := 0; at < len(raw); {

@@ -6,7 +6,8 @@ import (
 	"github.com/nlpodyssey/gopickle/types"
 )
 
-// The few Python names that a file of tensors needs. gopickle calls them when it meets them; none does more than take notes.
+// The few Python names that a file of tensors needs. gopickle calls them when it meets them; none does more than take
+// notes.
 
 // storageClass is a torch.…Storage: the type of a run of numbers.
 type storageClass struct{ name, dtype string }

@@ -16,7 +16,8 @@ import (
 // metadataKey is the header's entry that is no tensor.
 const metadataKey = "__metadata__"
 
-// Save writes a file as a whole or not at all: under another name first, then synced, then renamed. The same content gives the same bytes.
+// Save writes a file as a whole or not at all: under another name first, then synced, then renamed. The same content
+// gives the same bytes.
 func Save(path string, f File) error {
 	if err := save(path, f); err != nil {
 		return fmt.Errorf("save %s: %w", path, err)

@@ -6,9 +6,9 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// Availability measures how much history there is to answer queries from: for both ends of each query, the number of interactions strictly
-// before its time. Over the positives and negatives of a test set this is the number of available historical neighbours of the DyGMamba
-// paper's appendix, as far as that defines it. The zero value is ready for use.
+// Availability measures how much history there is to answer queries from: for both ends of each query, the number of
+// interactions strictly before its time. Over the positives and negatives of a test set this is the number of available
+// historical neighbours of the DyGMamba paper's appendix, as far as that defines it. The zero value is ready for use.
 type Availability struct {
 	Ends int   // of queries
 	Sum  int64 // interactions

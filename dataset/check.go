@@ -15,8 +15,9 @@ type CheckReport struct {
 	Problems Problems // none: all is well
 }
 
-// Check finds a data set as Open does and reads it to the end, collecting problems instead of stopping at the first. The error is for what
-// kept it from reading, such as a missing file. Tables not yet imported are checked by Import with no output.
+// Check finds a data set as Open does and reads it to the end, collecting problems instead of stopping at the first.
+// The error is for what kept it from reading, such as a missing file. Tables not yet imported are checked by Import
+// with no output.
 func Check(ctx context.Context, name string, o Options) (*CheckReport, error) {
 	src, err := find(name, o)
 	if err != nil {

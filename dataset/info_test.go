@@ -47,7 +47,8 @@ func TestAvailability(t *testing.T) {
 	}
 }
 
-// In mooc the paper counts 2,304.04 neighbours on average and 19,473 at most over transductive test queries with random negatives.
+// In mooc the paper counts 2,304.04 neighbours on average and 19,473 at most over transductive test queries with random
+// negatives.
 func TestAvailabilityLikePaper(t *testing.T) {
 	s, err := Open(t.Context(), "mooc", Options{DataDir: realData(t)})
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/dygmamba/dygmamba/internal/stream"
 )
 
-// Orders of the candidates from which the reference draws unseen nodes. The draw is by position, so the order decides who is drawn.
+// Orders of the candidates from which the reference draws unseen nodes. The draw is by position, so the order decides
+// who is drawn.
 const (
 	CPythonSet = "cpython-set" // as CPython walks the set of them: the published splits
 	SortedIDs  = "sorted"      // ascending: what a sorted list in place of the set gives
@@ -29,10 +30,12 @@ type SplitOptions struct {
 	Seed      uint64  // native: of the draw; the reference always takes 2020
 }
 
-// Split is a stream cut by time: Train up to ValTime, Val up to TestTime, Test after it. Logs keep edge ids and order; any may be empty.
+// Split is a stream cut by time: Train up to ValTime, Val up to TestTime, Test after it. Logs keep edge ids and order;
+// any may be empty.
 //
-// Every tenth node, drawn from those that occur after ValTime, is hidden from Train: events that touch one are in no other log than Full. The
-// events of Val and Test with a node that Train does not show are repeated in NewVal and NewTest, the inductive sets.
+// Every tenth node, drawn from those that occur after ValTime, is hidden from Train: events that touch one are in no
+// other log than Full. The events of Val and Test with a node that Train does not show are repeated in NewVal and
+// NewTest, the inductive sets.
 type Split struct {
 	Train, Val, Test  *event.Log
 	NewVal, NewTest   *event.Log
@@ -78,7 +81,8 @@ func NewLabelSplit(l *event.Log, o SplitOptions) (*Split, error) {
 	return s, nil
 }
 
-// Quantile is the q-quantile of ascending values with linear interpolation, to the last bit as NumPy's. It is NaN for no values.
+// Quantile is the q-quantile of ascending values with linear interpolation, to the last bit as NumPy's. It is NaN for
+// no values.
 func Quantile(sorted []float64, q float64) float64 { return data.Quantile(sorted, q) }
 
 // cut makes the sets that depend on time alone, with all of the first period in Train.

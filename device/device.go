@@ -1,13 +1,13 @@
 // Package device answers: who stores and multiplies floats?
 //
-// A Device owns memory and runs kernels on it. Package grad decides which kernels run and checks shapes once; kernels trust
-// their arguments. Two rules hold for every kernel:
+// A Device owns memory and runs kernels on it. Package grad decides which kernels run and checks shapes once; kernels
+// trust their arguments. Two rules hold for every kernel:
 //
 //   - gradients of activations are overwritten, gradients of parameters are added to;
 //   - results do not depend on the number of threads, and the same call gives the same bits every time.
 //
-// Everything that may change from step to step (inputs, dropout keys, the optimizer's step number) lies in device memory,
-// never in an argument, so that a whole step can be captured once and replayed.
+// Everything that may change from step to step (inputs, dropout keys, the optimizer's step number) lies in device
+// memory, never in an argument, so that a whole step can be captured once and replayed.
 package device
 
 import (
@@ -144,7 +144,8 @@ type Gemm struct {
 	Bias           Buffer // [N], added to every row when given
 	Act            Act    // applied last
 	Pre            Mat    // when given, receives C before Act
-	// Batch > 1 multiplies that many matrices; the operands' Mats describe the first, Step* the distance to the next (0: the same).
+	// Batch > 1 multiplies that many matrices; the operands' Mats describe the first, Step* the distance to the next
+	// (0: the same).
 	Batch               int
 	StepA, StepB, StepC int
 }
@@ -242,7 +243,8 @@ type Sequences interface {
 	LSTMGrad(g CellGrad)         //
 }
 
-// Conv is a causal depthwise convolution with SiLU: y[t,c] = SiLU(Bias[c] + Σ_j W[c,j]·x[t−(Kernel−1)+j, c]), x before time 0 being 0.
+// Conv is a causal depthwise convolution with SiLU: y[t,c] = SiLU(Bias[c] + Σ_j W[c,j]·x[t−(Kernel−1)+j, c]), x before
+// time 0 being 0.
 type Conv struct {
 	Batch, Len, Width, Kernel int
 	X                         Mat    // [B·L, D]
@@ -283,7 +285,8 @@ type ScanGrad struct {
 	DALog, DSkip       Buffer // added to
 }
 
-// Attention is multi-head attention for short sequences: softmax(Scale·Q·Kᵀ, masked)·V, head h in columns [h·HeadDim, (h+1)·HeadDim).
+// Attention is multi-head attention for short sequences: softmax(Scale·Q·Kᵀ, masked)·V, head h in columns [h·HeadDim,
+// (h+1)·HeadDim).
 type Attention struct {
 	Batch, Heads, Queries, Keys, HeadDim int
 	Q                                    Mat // [B·Queries, H·HeadDim]
@@ -302,8 +305,8 @@ type AttentionGrad struct {
 	DY, DQ, DK, DV Mat
 }
 
-// TimeCode is y[r,c] = cos(W[c]·Delta[r] + Bias[c]), product and sum each rounded to float32 and the cosine's range reduction exact
-// for arguments to 1e10; rows with Mask 0 are zero.
+// TimeCode is y[r,c] = cos(W[c]·Delta[r] + Bias[c]), product and sum each rounded to float32 and the cosine's range
+// reduction exact for arguments to 1e10; rows with Mask 0 are zero.
 type TimeCode struct {
 	Delta   Buffer // [n]
 	W, Bias Buffer // [d]
@@ -318,7 +321,8 @@ type TimeCodeGrad struct {
 	DW, DBias Buffer // added to
 }
 
-// Cell is the pointwise part of a recurrent cell after its two products. X and H are the input's and the state's products, biases included.
+// Cell is the pointwise part of a recurrent cell after its two products. X and H are the input's and the state's
+// products, biases included.
 //
 //	GRU  (3H wide, order r z n): r=σ(Xr+Hr) z=σ(Xz+Hz) n=tanh(Xn+r·Hn); NewState = (1−z)·n + z·State
 //	LSTM (4H wide, order i f g o): NewCarry = σ(f)·Carry + σ(i)·tanh(g); NewState = σ(o)·tanh(NewCarry), gates from X+H
@@ -348,7 +352,8 @@ type Tables interface {
 
 // Learning kernels close the loop.
 type Learning interface {
-	// BCE writes the mean binary cross-entropy of the logits (log terms held at −100) and, when dlogits is given, its gradient.
+	// BCE writes the mean binary cross-entropy of the logits (log terms held at −100) and, when dlogits is given, its
+	// gradient.
 	BCE(loss, dlogits, logits, labels Buffer)
 	Update(u Update)
 }
@@ -363,7 +368,8 @@ const (
 	RMSprop
 )
 
-// Update moves parameters W against their gradient G. M and V are the rule's running moments (SGD: M is the momentum buffer if Beta1 > 0; RMSprop: V).
+// Update moves parameters W against their gradient G. M and V are the rule's running moments (SGD: M is the momentum
+// buffer if Beta1 > 0; RMSprop: V).
 type Update struct {
 	Rule         Rule
 	W, G, M, V   Buffer

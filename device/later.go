@@ -2,8 +2,9 @@ package device
 
 // Deferrer is an optional interface: a device that computes while the program goes on.
 type Deferrer interface {
-	// ReadLater is Read without the wait: dst is filled once Await(ticket) has returned, with what src holds after everything enqueued
-	// before. Until then dst must be left alone; src may be overwritten by whatever is enqueued next.
+	// ReadLater is Read without the wait: dst is filled once Await(ticket) has returned, with what src holds after
+	// everything enqueued before. Until then dst must be left alone; src may be overwritten by whatever is enqueued
+	// next.
 	ReadLater(dst []float32, src Buffer) (ticket int)
 	Await(ticket int)
 }

@@ -12,8 +12,8 @@ type Replayer interface {
 
 // Planner is an optional interface: a device that takes memory for itself while it computes.
 type Planner interface {
-	// Plan is a device that computes nothing and takes its memory from m. Own tells, in bytes, how much memory the kernels
-	// and steps run on it so far would make this device take besides: an upper bound.
+	// Plan is a device that computes nothing and takes its memory from m. Own tells, in bytes, how much memory the
+	// kernels and steps run on it so far would make this device take besides: an upper bound.
 	Plan(m Memory) (dev Device, own func() int64)
 }
 

@@ -31,7 +31,8 @@ func (is due) Score(b *sample.Batch, out []float32) error {
 	return nil
 }
 
-// TestSynthBound: one in seven random negatives of the synthetic sets is the positive itself, so that knowing every meeting is not worth 100.
+// TestSynthBound: one in seven random negatives of the synthetic sets is the positive itself, so that knowing every
+// meeting is not worth 100.
 func TestSynthBound(t *testing.T) {
 	for _, name := range dataset.SynthNames {
 		set, err := dataset.Synth(name, dataset.SynthOptions{})

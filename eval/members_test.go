@@ -27,8 +27,9 @@ func (is members) Score(b *sample.Batch, out []float32) error {
 	return nil
 }
 
-// TestMembersTell: in every congress of USLegis each member meets each other member once, so that there is nothing to predict but who
-// is a member, and which of the two stands first in the file. That bounds what a model can reach that sees no order.
+// TestMembersTell: in every congress of USLegis each member meets each other member once, so that there is nothing to
+// predict but who is a member, and which of the two stands first in the file. That bounds what a model can reach that
+// sees no order.
 func TestMembersTell(t *testing.T) {
 	set, split := published(t, "USLegis")
 	sat := map[int]map[event.Node]bool{} // members by congress

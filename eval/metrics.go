@@ -5,13 +5,15 @@ import (
 	"slices"
 )
 
-// Meter measures how well scores tell positives from negatives. Equal scores are one threshold: neither the order of the scores nor the breaking of
-// ties moves a result. A Meter reuses its memory and belongs to one goroutine; its zero value is ready.
+// Meter measures how well scores tell positives from negatives. Equal scores are one threshold: neither the order of
+// the scores nor the breaking of ties moves a result. A Meter reuses its memory and belongs to one goroutine; its zero
+// value is ready.
 type Meter struct {
 	keys []uint64 // scores as integers that sort like them, doubled, +1 for positives
 }
 
-// Score is the average precision and the area under the ROC curve of positives' and negatives' scores, none of which may be NaN.
+// Score is the average precision and the area under the ROC curve of positives' and negatives' scores, none of which
+// may be NaN.
 //
 //	AP  = Σ (R_k − R_{k−1})·P_k over thresholds k from the highest score down, without interpolation; 0 without positives
 //	AUC = P(pos > neg) + ½·P(pos = neg); 0 without positives or negatives
@@ -45,7 +47,8 @@ func (m *Meter) Score(pos, neg []float32) (ap, auc float64) {
 	return ap, auc
 }
 
-// Rank is the place of a positive among its negatives, from 1: those with the same score stand half before it and half behind.
+// Rank is the place of a positive among its negatives, from 1: those with the same score stand half before it and half
+// behind.
 func Rank(pos float32, neg []float32) float64 {
 	rank := 1.0
 	for _, s := range neg {

@@ -10,8 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// longest knows nothing of who meets whom: its score is the length that the destinations' rows would have if they were padded to the
-// longest of their call, positives in one call and negatives in another. Longer rows score lower.
+// longest knows nothing of who meets whom: its score is the length that the destinations' rows would have if they were
+// padded to the longest of their call, positives in one call and negatives in another. Longer rows score lower.
 type longest struct{ neighbors, patch int }
 
 func (s longest) Plan() sample.Plan {
@@ -41,8 +41,9 @@ func (s longest) Score(b *sample.Batch, out []float32) error {
 	return nil
 }
 
-// TestPaddingTells shows why rows have a fixed length. On CanParl with 2048 neighbours and patches of 64, the number of patches in a
-// batch tells positives from negatives without fail; on uci, where every batch has a full row, it tells nothing.
+// TestPaddingTells shows why rows have a fixed length. On CanParl with 2048 neighbours and patches of 64, the number of
+// patches in a batch tells positives from negatives without fail; on uci, where every batch has a full row, it tells
+// nothing.
 func TestPaddingTells(t *testing.T) {
 	for _, c := range []struct {
 		data             string

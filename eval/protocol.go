@@ -64,8 +64,8 @@ type Options struct {
 	OnAnswers func(Answers)         // told every batch of every evaluation, once it is measured; may be nil
 }
 
-// Protocol is who is asked about what: for training and each evaluation it hands out the events, the past that may be seen, and
-// negatives from the right source and seed. Its passes share generators and are for one goroutine at a time.
+// Protocol is who is asked about what: for training and each evaluation it hands out the events, the past that may be
+// seen, and negatives from the right source and seed. Its passes share generators and are for one goroutine at a time.
 type Protocol struct {
 	split       *dataset.Split
 	options     Options
@@ -97,8 +97,8 @@ func (p *Protocol) Split() *dataset.Split { return p.split }
 // Events is what a part asks about.
 func (p *Protocol) Events(part Part) *event.Log { return p.parts[part] }
 
-// Train is the pass for all epochs of one run over Split().Train: only training events are seen, and negatives are random ones from a
-// generator that is seeded by the run's number and never reset.
+// Train is the pass for all epochs of one run over Split().Train: only training events are seen, and negatives are
+// random ones from a generator that is seeded by the run's number and never reset.
 //
 // For node classification nothing is hidden and nothing is drawn: all events are seen, each at its time.
 func (p *Protocol) Train(run uint64) (replay.Pass, error) {
@@ -114,8 +114,9 @@ func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 	return p.pass(p.train(), n, 0), nil
 }
 
-// Pass is the pass over Events(part): all events before a query are seen, whoever they belong to. Negatives of Val and Test come from all
-// events, those of NewVal and NewTest from their own; each part has its seed. Inductive ones had not met when the part's period began.
+// Pass is the pass over Events(part): all events before a query are seen, whoever they belong to. Negatives of Val and
+// Test come from all events, those of NewVal and NewTest from their own; each part has its seed. Inductive ones had not
+// met when the part's period began.
 func (p *Protocol) Pass(part Part, strategy string) (replay.Pass, error) {
 	if p.Task() == NodeClassification {
 		return p.pass(p.full(), nil, 1), nil
@@ -161,8 +162,8 @@ func (p *Protocol) observed(part Part) event.Time {
 	return before.At(before.Len() - 1).Time
 }
 
-// Evaluate measures a scorer on a part and rewinds what it remembers to where it was, whatever happens. For Test and NewTest that is the
-// state after validation: see Validate and Warm.
+// Evaluate measures a scorer on a part and rewinds what it remembers to where it was, whatever happens. For Test and
+// NewTest that is the state after validation: see Validate and Warm.
 func (p *Protocol) Evaluate(ctx context.Context, s replay.Scorer, part Part, strategy string) (r Result, err error) {
 	err = rewound(s, true, func() error {
 		r, err = p.run(ctx, s, part, strategy)
@@ -171,8 +172,9 @@ func (p *Protocol) Evaluate(ctx context.Context, s replay.Scorer, part Part, str
 	return r, err
 }
 
-// Validate measures a scorer on NewVal and Val with random negatives. Both start from what it remembers of training, and it ends with what it
-// remembers after Val, which is where testing starts and what a checkpoint holds. If it is interrupted it remembers training alone.
+// Validate measures a scorer on NewVal and Val with random negatives. Both start from what it remembers of training,
+// and it ends with what it remembers after Val, which is where testing starts and what a checkpoint holds. If it is
+// interrupted it remembers training alone.
 func (p *Protocol) Validate(ctx context.Context, s replay.Scorer) (val, newVal Result, err error) {
 	if p.Task() == LinkPrediction {
 		if newVal, err = p.Evaluate(ctx, s, NewVal, sample.Random); err != nil {
@@ -209,8 +211,8 @@ func rewound(s replay.Scorer, always bool, do func() error) error {
 	return err
 }
 
-// Warm makes a scorer remember Train and Val and nothing else, as if it had been through both: what it looks up for a unit of Train are
-// events of Train, as in training, and all events for one of Val.
+// Warm makes a scorer remember Train and Val and nothing else, as if it had been through both: what it looks up for a
+// unit of Train are events of Train, as in training, and all events for one of Val.
 func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error {
 	if err := s.Restore(nil); err != nil {
 		return fmt.Errorf("forget everything: %w", err)

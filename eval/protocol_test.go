@@ -246,8 +246,8 @@ func TestEmptyPartsAreLegal(t *testing.T) {
 	}
 }
 
-// TestPassesPickNeighborsAsTheProtocolSays: whatever draws negatives picks random neighbours too, from seed 0 in training
-// and 1 in evaluation.
+// TestPassesPickNeighborsAsTheProtocolSays: whatever draws negatives picks random neighbours too, from seed 0 in
+// training and 1 in evaluation.
 func TestPassesPickNeighborsAsTheProtocolSays(t *testing.T) {
 	for _, sampling := range []string{sample.Reference, sample.Native} {
 		p := eval.NewProtocol(split(t, stream), eval.Options{Sampling: sampling})

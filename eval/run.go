@@ -29,8 +29,8 @@ type Result struct {
 	Negatives string   `json:"negatives_hash"`   // SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline
 }
 
-// Run replays events and measures the scores. Negatives start over first, so that they are the same in every evaluation; what a stateful
-// scorer remembers is left as it is after the last batch.
+// Run replays events and measures the scores. Negatives start over first, so that they are the same in every
+// evaluation; what a stateful scorer remembers is left as it is after the last batch.
 func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log) (Result, error) {
 	return run(ctx, s, p, events, nil)
 }

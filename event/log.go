@@ -8,13 +8,14 @@ import (
 	"unsafe"
 )
 
-// Log is an append-only table of events in order of arrival, one column per field. Times need not ascend: an index orders them.
+// Log is an append-only table of events in order of arrival, one column per field. Times need not ascend: an index
+// orders them.
 //
 // Two columns cost nothing while they say nothing: labels while all are 0, edge ids while the i-th event's is i+1.
 // An event then takes 16 bytes, at most 24.
 //
-// One goroutine may append while others read Spans they were handed before; the other methods need the writer's goroutine or a lock.
-// The zero Log is empty and ready for use.
+// One goroutine may append while others read Spans they were handed before; the other methods need the writer's
+// goroutine or a lock. The zero Log is empty and ready for use.
 type Log struct {
 	all    Span
 	nodes  int  // 1 + the largest node id, 0 while empty
@@ -38,8 +39,8 @@ type Columns struct {
 	Edge     []Edge
 }
 
-// FromColumns makes a log of the columns without copying them, so they may lie in a mapped file. They belong to the log from then on,
-// which never writes to them. The error names the first bad row, counted from 0.
+// FromColumns makes a log of the columns without copying them, so they may lie in a mapped file. They belong to the log
+// from then on, which never writes to them. The error names the first bad row, counted from 0.
 func FromColumns(c Columns) (*Log, error) {
 	n := len(c.Src)
 	for _, col := range []struct {
@@ -133,7 +134,8 @@ func (l *Log) NumNodes() int { return l.nodes }
 // Sorted says whether no event is earlier than the one before it.
 func (l *Log) Sorted() bool { return !l.jumped }
 
-// Select copies the events that keep names by position. They keep their edge ids and order, and take no more room than they need.
+// Select copies the events that keep names by position. They keep their edge ids and order, and take no more room than
+// they need.
 func (l *Log) Select(keep func(i int) bool) *Log {
 	rows := make([]int32, 0, l.Len())
 	for i := range l.Len() {

@@ -2,14 +2,15 @@ package grad
 
 import "github.com/dygmamba/dygmamba/device"
 
-// align is the granularity of the arena in floats: 256 bytes, so that rows of vectors and device transactions start well.
+// align is the granularity of the arena in floats: 256 bytes, so that rows of vectors and device transactions start
+// well.
 const align = 64
 
 // firstBlock is the size in floats of the first block, later ones double.
 const firstBlock = 1 << 18
 
-// arena hands out device memory by moving a mark. It grows by blocks during the first step; reset joins them into one block,
-// so that later steps of the same size neither allocate nor search.
+// arena hands out device memory by moving a mark. It grows by blocks during the first step; reset joins them into one
+// block, so that later steps of the same size neither allocate nor search.
 type arena struct {
 	dev    device.Device
 	blocks []device.Buffer

@@ -69,8 +69,8 @@ func attend(tp *Tape, q, k, v *tensor.Tensor, h Heads, keep bool) (y, weights *t
 	return y, weights
 }
 
-// SelfAttention is Attention of sequences to themselves, whose queries, keys and values stand side by side as one product makes them:
-// qkv [B, L, 3·HD] → [B, L, HD].
+// SelfAttention is Attention of sequences to themselves, whose queries, keys and values stand side by side as one
+// product makes them: qkv [B, L, 3·HD] → [B, L, HD].
 func SelfAttention(tp *Tape, qkv *tensor.Tensor, h Heads) *tensor.Tensor {
 	if qkv.Rank() != 3 || h.Heads < 1 || qkv.Cols()%(3*h.Heads) != 0 || h.Mask.Len != 0 && h.Mask.Len != qkv.Rows() {
 		panic(tensor.Mismatch("self-attention", "queries, keys and values [B, L, 3·H·D], a mask [B·L]", qkv.Shape(), []int{h.Mask.Len}))

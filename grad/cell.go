@@ -59,7 +59,8 @@ func (o *gru) Backward(tp *Tape) {
 	tp.Recycle(g)
 }
 
-// LSTM is one step of a long short-term memory, gates in the order i f g o: x [n, in], state h and carry c [n, H] → new state and carry.
+// LSTM is one step of a long short-term memory, gates in the order i f g o: x [n, in], state h and carry c [n, H] → new
+// state and carry.
 func LSTM(tp *Tape, x, h, c *tensor.Tensor, w CellWeights) (state, carry *tensor.Tensor) {
 	gx, gh := w.products(tp, "lstm", 4, x, h)
 	if !tensor.SameShape(h, c) {

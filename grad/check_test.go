@@ -41,7 +41,8 @@ func devices(t *testing.T) map[string]device.Device {
 	return map[string]device.Device{"plain": plain, "vector": vector}
 }
 
-// TestGradients compares every operation, forward and backward, with its meaning in float64 and that one's central differences.
+// TestGradients compares every operation, forward and backward, with its meaning in float64 and that one's central
+// differences.
 func TestGradients(t *testing.T) {
 	for name, make := range checks {
 		for form, dev := range devices(t) {
@@ -56,8 +57,8 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// test runs the check. With fan, every input is used once more after the operation, so that a gradient has already arrived
-// when the operation's backward pass runs.
+// test runs the check. With fan, every input is used once more after the operation, so that a gradient has already
+// arrived when the operation's backward pass runs.
 func (c check) test(t *testing.T, dev device.Device, fan bool) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))

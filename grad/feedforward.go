@@ -11,9 +11,9 @@ type FeedForwardWeights struct {
 	B, BBias *tensor.Tensor // [out, hidden], [out]
 }
 
-// FeedForward is drop(B·drop(act(A·x + a)) + b), with dropout of the given rate: x [..., in] → [..., out].
-// As one operation it drops in place and keeps the hidden layer once instead of twice; that works for ReLU, whose sign a dropout
-// keeps, and for GELU and SiLU.
+// FeedForward is drop(B·drop(act(A·x + a)) + b), with dropout of the given rate: x [..., in] → [..., out]. As one
+// operation it drops in place and keeps the hidden layer once instead of twice; that works for ReLU, whose sign a
+// dropout keeps, and for GELU and SiLU.
 func FeedForward(tp *Tape, x *tensor.Tensor, w *FeedForwardWeights, act device.Act, rate float32) *tensor.Tensor {
 	if w.A.Rank() != 2 || w.B.Rank() != 2 || x.Cols() != w.A.Cols() || w.B.Cols() != w.A.Rows() {
 		panic(tensor.Mismatch("feed-forward", "an input [..., in], weights [hidden, in] and [out, hidden]", x.Shape(), w.A.Shape(), w.B.Shape()))

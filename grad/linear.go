@@ -48,14 +48,15 @@ func (o *linear) Backward(tp *Tape) {
 	tp.Recycle(o.pre.Buf)
 }
 
-// Part is a term of LinearSum: X against the columns [Lo, Lo+X.Cols()) of the weight. An X of rank 1 is the same for every row.
+// Part is a term of LinearSum: X against the columns [Lo, Lo+X.Cols()) of the weight. An X of rank 1 is the same for
+// every row.
 type Part struct {
 	X  *tensor.Tensor
 	Lo int
 }
 
-// LinearSum is act(Σ x·w[:, lo:hi]ᵀ + b), Linear of a concatenation that is never made: parts X [..., hi−lo] or [hi−lo],
-// w [out, in], b [out] or nil → [..., out]. At least one part has rows.
+// LinearSum is act(Σ x·w[:, lo:hi]ᵀ + b), Linear of a concatenation that is never made: parts X [..., hi−lo] or
+// [hi−lo], w [out, in], b [out] or nil → [..., out]. At least one part has rows.
 func LinearSum(tp *Tape, w, b *tensor.Tensor, act device.Act, parts ...Part) *tensor.Tensor {
 	var rows *tensor.Tensor
 	tracked := tp.Tracks(w, b)

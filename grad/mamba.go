@@ -20,7 +20,8 @@ type MambaWeights struct {
 //	[x | z] = X·Inᵀ               u = SiLU(conv(x))             [δ | B | C] = u·Xᵀ
 //	Δ = softplus(δ·Dtᵀ + DtB)     y = scan(u, Δ, B, C)·SiLU(z)  result = y·Outᵀ
 //
-// It is one operation so that the parts of a projection are read in place as columns, and so that evaluation keeps nothing.
+// It is one operation so that the parts of a projection are read in place as columns, and so that evaluation keeps
+// nothing.
 func Mamba(tp *Tape, x *tensor.Tensor, w *MambaWeights) *tensor.Tensor {
 	w.check(x)
 	y := tp.Result(x.Shape(), x, w.ALog, w.Skip, w.In, w.Conv, w.ConvB, w.X, w.Dt, w.DtB, w.Out)

@@ -12,8 +12,8 @@ func (tp *Tape) New(shape ...int) *tensor.Tensor {
 	return t
 }
 
-// Result makes a dense tensor of unknown content for the result of an operation on the given inputs (nil ones are ignored):
-// it wants a gradient when one of them does and the tape records.
+// Result makes a dense tensor of unknown content for the result of an operation on the given inputs (nil ones are
+// ignored): it wants a gradient when one of them does and the tape records.
 func (tp *Tape) Result(shape []int, inputs ...*tensor.Tensor) *tensor.Tensor {
 	t := tp.New(shape...)
 	t.Tracked = tp.Tracks(inputs...)

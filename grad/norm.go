@@ -13,8 +13,8 @@ func LayerNorm(tp *Tape, x, gamma, beta *tensor.Tensor) *tensor.Tensor {
 	return norm(tp, "layer norm", x, nil, gamma, beta)
 }
 
-// AddNorm is LayerNorm of x + residual. It uses x up: the memory of x, which must be the result of an operation that nothing else
-// reads, receives the sum.
+// AddNorm is LayerNorm of x + residual. It uses x up: the memory of x, which must be the result of an operation that
+// nothing else reads, receives the sum.
 func AddNorm(tp *Tape, x, residual, gamma, beta *tensor.Tensor) *tensor.Tensor {
 	if !tensor.SameShape(x, residual) {
 		panic(tensor.Mismatch("add norm", "two tensors of equal shape", x.Shape(), residual.Shape()))
@@ -67,7 +67,8 @@ func (o *layerNorm) Backward(tp *Tape) {
 	tp.Recycle(o.norm.Stats)
 }
 
-// sink is where a kernel may add the gradient of t: nowhere if t is missing, and memory that nobody reads if no gradient is wanted.
+// sink is where a kernel may add the gradient of t: nowhere if t is missing, and memory that nobody reads if no
+// gradient is wanted.
 func (tp *Tape) sink(t *tensor.Tensor) device.Buffer {
 	switch {
 	case t == nil:

@@ -176,7 +176,8 @@ func (o *apply) Backward(tp *Tape) {
 	tp.Give(o.x, g)
 }
 
-// Dropout sets each number to zero with probability rate and divides the others by 1−rate; a tape for evaluation returns x.
+// Dropout sets each number to zero with probability rate and divides the others by 1−rate; a tape for evaluation
+// returns x.
 func Dropout(tp *Tape, x *tensor.Tensor, rate float32) *tensor.Tensor {
 	if rate == 0 || !tp.drops || x.Len() == 0 {
 		return x

@@ -21,7 +21,8 @@ func (r *recorder) Replay(key int, step func()) {
 	step()
 }
 
-// TestReplayKeys: a recording may be used again only while the step's shapes and the addresses of its memory are the same.
+// TestReplayKeys: a recording may be used again only while the step's shapes and the addresses of its memory are the
+// same.
 func TestReplayKeys(t *testing.T) {
 	dev := &recorder{Device: dry.New(0)}
 	tp := grad.NewTape(dev, true)
@@ -46,7 +47,8 @@ func TestReplayKeys(t *testing.T) {
 	}
 }
 
-// early brings all that a step uploads to its place before the step's first kernel, as a device does that replays steps.
+// early brings all that a step uploads to its place before the step's first kernel, as a device does that replays
+// steps.
 type early struct {
 	*cpu.Device
 	writes []func()

@@ -117,8 +117,9 @@ func (o *scan) Backward(tp *Tape) {
 	tp.Recycle(g)
 }
 
-// TimeCode is cos(w·delta + bias), computed for arguments up to 1e10 as device.TimeCode says: delta [...] with weights w and bias
-// of d numbers → [..., d]. Rows whose mask is 0 are zero; an empty mask masks nothing. No gradient flows into delta.
+// TimeCode is cos(w·delta + bias), computed for arguments up to 1e10 as device.TimeCode says: delta [...] with weights
+// w and bias of d numbers → [..., d]. Rows whose mask is 0 are zero; an empty mask masks nothing. No gradient flows
+// into delta.
 func TimeCode(tp *Tape, delta, w, bias *tensor.Tensor, mask device.Ints) *tensor.Tensor {
 	n := delta.Len()
 	if delta.Rank() == tensor.MaxRank || !delta.Dense() || w.Len() != bias.Len() || mask.Len != 0 && mask.Len != n {

@@ -5,8 +5,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Softmax turns every row of x into weights that sum to one. Where mask, of zeros and ones and as long as x, is 0, x counts as fill;
-// an empty mask masks nothing.
+// Softmax turns every row of x into weights that sum to one. Where mask, of zeros and ones and as long as x, is 0, x
+// counts as fill; an empty mask masks nothing.
 func Softmax(tp *Tape, x *tensor.Tensor, mask device.Ints, fill float32) *tensor.Tensor {
 	if mask.Len != 0 && mask.Len != x.Len() {
 		panic(tensor.Mismatch("softmax", "a mask as long as the tensor", x.Shape(), []int{mask.Len}))

@@ -1,8 +1,8 @@
 // Package grad answers: how does the loss change with every number that went into it?
 //
-// A Tape runs operations on a device, remembers them, and walks back through them. Operations are plain functions that take
-// the tape first; each has a hand-written backward pass made of the device's kernels. Shapes are checked here, once; misfits
-// panic with *tensor.ShapeError.
+// A Tape runs operations on a device, remembers them, and walks back through them. Operations are plain functions that
+// take the tape first; each has a hand-written backward pass made of the device's kernels. Shapes are checked here,
+// once; misfits panic with *tensor.ShapeError.
 package grad
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Tape holds one step: its memory, its tensors and, when recording, its operations. It belongs to one goroutine. After the
-// first step of a given shape a step allocates nothing on the Go heap.
+// Tape holds one step: its memory, its tensors and, when recording, its operations. It belongs to one goroutine. After
+// the first step of a given shape a step allocates nothing on the Go heap.
 type Tape struct {
 	dev    device.Device
 	record bool
@@ -38,7 +38,8 @@ type Tape struct {
 // Op is a recorded operation. Backward reads the gradient of its results and gives gradients to its inputs.
 type Op interface{ Backward(tp *Tape) }
 
-// NewTape makes a tape on dev. One that does not record is for evaluation: it keeps nothing for a backward pass, and dropout is off.
+// NewTape makes a tape on dev. One that does not record is for evaluation: it keeps nothing for a backward pass, and
+// dropout is off.
 func NewTape(dev device.Device, record bool) *Tape {
 	tp := &Tape{dev: dev, record: record, drops: record, floats: arena{dev: dev}, inputs: arena{dev: dev, stays: true}, ints: intArena{dev: dev}}
 	tp.constants = dev.Alloc(2)
@@ -47,7 +48,8 @@ func NewTape(dev device.Device, record bool) *Tape {
 	return tp
 }
 
-// Key derives a step's dropout key from the seed of the run and the number of the step, so that a resumed run draws the same.
+// Key derives a step's dropout key from the seed of the run and the number of the step, so that a resumed run draws the
+// same.
 func Key(seed, step uint64) uint64 {
 	z := seed*0x9e3779b97f4a7c15 + step + 1
 	for range 2 {
@@ -87,11 +89,12 @@ func (tp *Tape) Bytes() int64 {
 // Room is the part of Bytes that Reserve can provide for: all but what is uploaded, which is little, and constants.
 func (tp *Tape) Room() int64 { return 4 * int64(tp.floats.high) }
 
-// Reserve makes room for steps that have needed Room bytes elsewhere, so that a lack of memory shows now: it panics with
-// *device.OutOfMemory. It is called between Reset and the first operation.
+// Reserve makes room for steps that have needed Room bytes elsewhere, so that a lack of memory shows now: it panics
+// with *device.OutOfMemory. It is called between Reset and the first operation.
 func (tp *Tape) Reserve(bytes int64) { tp.floats.reserve(int((bytes + 3) / 4)) }
 
-// Moves counts how often the tape's memory went elsewhere: tensors of one step lie where those of the next do while it stays.
+// Moves counts how often the tape's memory went elsewhere: tensors of one step lie where those of the next do while it
+// stays.
 func (tp *Tape) Moves() int { return tp.floats.moves }
 
 // Close gives the memory back to the device.
@@ -161,8 +164,8 @@ func (tp *Tape) Aside(f func()) {
 	f()
 }
 
-// Backward computes the gradient of loss, which has one element, with respect to everything tracked. It ends the step: the
-// operations are forgotten, though results can still be read until Reset.
+// Backward computes the gradient of loss, which has one element, with respect to everything tracked. It ends the step:
+// the operations are forgotten, though results can still be read until Reset.
 func (tp *Tape) Backward(loss *tensor.Tensor) {
 	if loss.Len() != 1 {
 		panic(tensor.Mismatch("backward", "a loss of one element", loss.Shape()))

@@ -7,8 +7,9 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// column is one node's history with room to grow, in one block of memory so that nodes with few events stay small:
-// size times, then size node ids, then size edge ids. Only entries below used are visible to readers, and those never change.
+// column is one node's history with room to grow, in one block of memory so that nodes with few events stay small: size
+// times, then size node ids, then size edge ids. Only entries below used are visible to readers, and those never
+// change.
 type column struct {
 	used atomic.Int32
 	size int32

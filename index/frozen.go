@@ -8,8 +8,8 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// Frozen is the past of one log, laid out for reading: the interactions of node n are entries start[n] to start[n+1]−1 of three columns.
-// Every event stands in it twice, once for either end; a self-loop stands twice with its one node.
+// Frozen is the past of one log, laid out for reading: the interactions of node n are entries start[n] to start[n+1]−1
+// of three columns. Every event stands in it twice, once for either end; a self-loop stands twice with its one node.
 type Frozen struct {
 	start []uint32 // [nodes + 1]
 	all   History  // [2·events]

@@ -5,7 +5,8 @@ import "github.com/dygmamba/dygmamba/event"
 
 // View is a past that can be asked about. It is safe for concurrent readers.
 type View interface {
-	// Before is the node's history strictly before t, oldest first, ties in order of arrival. A node that never occurred has none.
+	// Before is the node's history strictly before t, oldest first, ties in order of arrival. A node that never
+	// occurred has none.
 	Before(n event.Node, t event.Time) History
 	NumNodes() int // 1 + the largest node id that occurs
 }

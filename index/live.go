@@ -9,8 +9,9 @@ import (
 
 // Live is a past that grows. One goroutine at a time adds; any number may ask meanwhile, and never wait.
 //
-// A history once handed out never changes: a new event is written behind what readers can see and then shown by one atomic store,
-// and a late event goes into a copy of its node's history. Readers see an event at its source a moment before its destination.
+// A history once handed out never changes: a new event is written behind what readers can see and then shown by one
+// atomic store, and a late event goes into a copy of its node's history. Readers see an event at its source a moment
+// before its destination.
 type Live struct {
 	table atomic.Pointer[[]atomic.Pointer[page]] // by node id / pageSize
 	nodes atomic.Int64                           // 1 + the largest node id

@@ -15,17 +15,20 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Env is what a model is built in: where it computes, what is known of nodes and events, and the seed of its first weights.
+// Env is what a model is built in: where it computes, what is known of nodes and events, and the seed of its first
+// weights.
 type Env struct {
 	Device     device.Device
 	Node, Edge dataset.Features
 	NumNodes   int // 1 + the largest node id
 	Seed       uint64
-	// Train is the training part of the data, for what a model takes from it before it learns. Nil where there are no data.
+	// Train is the training part of the data, for what a model takes from it before it learns. Nil where there are no
+	// data.
 	Train func() (event.Span, error)
 }
 
-// Features puts the features of nodes and events on the device, for a model that expects rows of the given widths; narrower ones are padded.
+// Features puts the features of nodes and events on the device, for a model that expects rows of the given widths;
+// narrower ones are padded.
 func (e Env) Features(nodeDim, edgeDim int) (node, edge *nn.Features, err error) {
 	for _, f := range []struct {
 		what, key string
@@ -114,29 +117,34 @@ type Kind[C interface{ Check() error }] struct {
 	Summary string
 	Default C           // complete
 	Presets []Preset[C] // the first is the reference program's; none: Default with Standard training, under the name "released"
-	// Prefer, optional, names the preset to train on a data set with when none is asked for; without it that is the first.
+	// Prefer, optional, names the preset to train on a data set with when none is asked for; without it that is the
+	// first.
 	Prefer func(data Data) string
 	// Imported, optional, changes the configuration for data that are not published ones.
 	Imported func(c *C)
 	// Fit, optional, changes the configuration to what the data are like. Presets and settings come after both.
 	Fit func(c *C, data Data)
-	// Remembers says that the models are Memories. The presets in InArrival then run in the order of arrival, others in strict order.
+	// Remembers says that the models are Memories. The presets in InArrival then run in the order of arrival, others in
+	// strict order.
 	Remembers bool
 	InArrival []string
 	// Lighter says which settings make a training need less memory, beside batch_size.
 	Lighter string
-	// Shapes, optional, is base changed to what the shapes of a checkpoint's tensors tell; it need not look at every tensor.
+	// Shapes, optional, is base changed to what the shapes of a checkpoint's tensors tell; it need not look at every
+	// tensor.
 	Shapes func(base C, shapes map[string][]int) (C, error)
 	// Table, optional but needed with Shapes, lists every parameter's shape.
 	Table func(c C) []Shape
-	// Ignore, optional, tells tensors of a released program's checkpoint that are no parameters, or one under a second name.
+	// Ignore, optional, tells tensors of a released program's checkpoint that are no parameters, or one under a second
+	// name.
 	Ignore func(name string) bool
 	// Released, optional, is what the released program's state dict holds beside the parameters: some under a second
 	// name, and what it remembers. State is what Snapshot gave, nil if nothing is known of it.
 	Released func(params, state []tensor.Named) []tensor.Named
 
 	Build func(env Env, c C) (Model, error)
-	// Rule, instead of Build, makes what needs no training. Variants are its forms, of which published tables report the best.
+	// Rule, instead of Build, makes what needs no training. Variants are its forms, of which published tables report
+	// the best.
 	Rule     func(c C) (Answerer, error)
 	Variants []Variant[C]
 }
@@ -291,7 +299,8 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 	return f
 }
 
-// Spec is the configuration that a preset ("" for the preferred one) has for a data set, changed by settings "key=value".
+// Spec is the configuration that a preset ("" for the preferred one) has for a data set, changed by settings
+// "key=value".
 func (f Factory) Spec(preset string, data Data, settings ...string) (Spec, error) {
 	return f.spec(preset, data, settings)
 }
@@ -299,8 +308,8 @@ func (f Factory) Spec(preset string, data Data, settings ...string) (Spec, error
 // Decode reads a Spec from its JSON form and changes it by settings. Fields that are missing keep the default.
 func (f Factory) Decode(raw []byte, settings ...string) (Spec, error) { return f.decode(raw, settings) }
 
-// FromTensors is base changed to what the shapes of a checkpoint's tensors tell, then by settings. A setting that contradicts a
-// shape is an error, and so is a tensor that is missing or that the model does not have.
+// FromTensors is base changed to what the shapes of a checkpoint's tensors tell, then by settings. A setting that
+// contradicts a shape is an error, and so is a tensor that is missing or that the model does not have.
 func (f Factory) FromTensors(base Spec, shapes map[string][]int, settings ...string) (Spec, error) {
 	return f.fromShapes(base, shapes, settings)
 }

@@ -11,8 +11,8 @@ import (
 // Model says something about queries, with parameters that can be learned.
 type Model interface {
 	Plan() sample.Plan
-	// Embed describes the queries of b, and never changes what the model remembers. A batch with Calls is for Logits: Embed is given
-	// one call at a time.
+	// Embed describes the queries of b, and never changes what the model remembers. A batch with Calls is for Logits:
+	// Embed is given one call at a time.
 	Embed(tp *grad.Tape, b *sample.Batch) Embedding
 	Head() Head         // what turns that into the answer "they interact"
 	Params() *nn.Params // in a fixed order; those of the head are among them
@@ -41,8 +41,8 @@ func (h Merge) Logit(tp *grad.Tape, e Embedding) *tensor.Tensor {
 	return h.Forward(tp, e.Src, e.Dst, e.Pair)
 }
 
-// Logits asks a model about all queries of b, call by call where they were gathered that way: [n, 1]. What it said of the positives, or of
-// all, comes along for models that remember.
+// Logits asks a model about all queries of b, call by call where they were gathered that way: [n, 1]. What it said of
+// the positives, or of all, comes along for models that remember.
 func Logits(tp *grad.Tape, m Model, h Head, b *sample.Batch) (*tensor.Tensor, Embedding) {
 	if len(b.Calls) == 0 {
 		e := m.Embed(tp, b)
@@ -93,9 +93,9 @@ func Widths(m Model) (node int, pair bool) {
 // Memory is a model that remembers events. Commit is the only way it does.
 type Memory interface {
 	Model
-	// Commit remembers b.Events, about which the first b.Positives queries of b are. It computes on tp, after Embed and before the
-	// optimizer moves, if the events are remembered in the step that asked about them: then e is what Embed has said. Otherwise b
-	// was gathered by UnitPlan and e is nil. No gradient flows into what is remembered.
+	// Commit remembers b.Events, about which the first b.Positives queries of b are. It computes on tp, after Embed and
+	// before the optimizer moves, if the events are remembered in the step that asked about them: then e is what Embed
+	// has said. Otherwise b was gathered by UnitPlan and e is nil. No gradient flows into what is remembered.
 	Commit(tp *grad.Tape, b *sample.Batch, e *Embedding)
 	UnitPlan() sample.Plan        // what Commit needs to know where nobody has asked
 	Snapshot() []tensor.Named     // all that is remembered: for checkpoints, and to rewind
@@ -103,7 +103,8 @@ type Memory interface {
 	Grow(nodes int)               // makes room for node ids below nodes
 }
 
-// Shaper is a model whose steps can differ where the sizes of batches do not, as after a table moved: Shape must then differ too.
+// Shaper is a model whose steps can differ where the sizes of batches do not, as after a table moved: Shape must then
+// differ too.
 type Shaper interface {
 	Shape(b *sample.Batch) uint64
 }
@@ -119,7 +120,8 @@ func StepKey(m Model, b *sample.Batch) uint64 {
 // Weigher is a model that can tell what it paid attention to.
 type Weigher interface {
 	Model
-	// Weigh is Embed, and for each draw of the plan how much the steps of each row count, [rows, steps]; nil for draws or forms of the
-	// model that have no weights. A step is as many consecutive positions of a row as make steps of all; weights of a row add up to 1.
+	// Weigh is Embed, and for each draw of the plan how much the steps of each row count, [rows, steps]; nil for draws
+	// or forms of the model that have no weights. A step is as many consecutive positions of a row as make steps of
+	// all; weights of a row add up to 1.
 	Weigh(tp *grad.Tape, b *sample.Batch) (Embedding, []*tensor.Tensor)
 }

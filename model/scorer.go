@@ -122,7 +122,8 @@ func (s *Scorer) Room() Room {
 	return Room{score: s.tape.Room()}
 }
 
-// Reserve makes room for batches that have needed as much elsewhere, before any is scored; it panics with *device.OutOfMemory.
+// Reserve makes room for batches that have needed as much elsewhere, before any is scored; it panics with
+// *device.OutOfMemory.
 func (s *Scorer) Reserve(r Room) {
 	s.tape.Reserve(r.score)
 	if m, remembers := s.Answerer().(*remembering); remembers && r.commit > 0 {

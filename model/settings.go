@@ -14,7 +14,8 @@ import (
 // ErrSetting is in the chain of every error about a setting: an unknown key, a value of the wrong kind or out of range.
 var ErrSetting = errors.New("bad setting")
 
-// Apply changes fields of the given structs by "key=value" settings. A key is a field's JSON name; the first struct that has it takes it.
+// Apply changes fields of the given structs by "key=value" settings. A key is a field's JSON name; the first struct
+// that has it takes it.
 func Apply(settings []string, targets ...any) error {
 	for _, s := range settings {
 		key, value, found := strings.Cut(s, "=")
@@ -58,7 +59,8 @@ func Keys(targets ...any) []string {
 	return keys
 }
 
-// agrees says whether applying settings would leave c as it is. Keys that c does not have, or leaves empty, are not looked at.
+// agrees says whether applying settings would leave c as it is. Keys that c does not have, or leaves empty, are not
+// looked at.
 func agrees(settings []string, c any) error {
 	own := Settings(c)
 	for _, s := range settings {

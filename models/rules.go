@@ -7,8 +7,9 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 )
 
-// Contenders makes the forms of a model that needs no training, those that the settings (key=value) leave to choose from. They remember
-// nothing yet. What they share, the size of batches and the order in which they learn of events, comes along.
+// Contenders makes the forms of a model that needs no training, those that the settings (key=value) leave to choose
+// from. They remember nothing yet. What they share, the size of batches and the order in which they learn of events,
+// comes along.
 func Contenders(name string, settings ...string) ([]eval.Contender, model.Spec, error) {
 	f, ok := All[name]
 	if !ok || f.Trains {

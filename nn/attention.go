@@ -28,7 +28,8 @@ func NewMultiHead(s Scope, width, heads int, rate float32) MultiHead {
 	return l
 }
 
-// Forward lets each query [B, Q, a] attend to the keys [B, K, a]. Keys whose mask [B·K] is 0 are not seen; an empty mask hides none.
+// Forward lets each query [B, Q, a] attend to the keys [B, K, a]. Keys whose mask [B·K] is 0 are not seen; an empty
+// mask hides none.
 func (l MultiHead) Forward(tp *grad.Tape, query, keys *tensor.Tensor, mask device.Ints) *tensor.Tensor {
 	q, k, v := l.project(tp, query, 0), l.project(tp, keys, 1), l.project(tp, keys, 2)
 	y := grad.Attention(tp, q, k, v, l.heads(mask, l.Rate))
@@ -55,7 +56,8 @@ func (l MultiHead) heads(mask device.Ints, drop float32) grad.Heads {
 	return grad.Heads{Heads: l.Heads, Mask: mask, Fill: float32(math.Inf(-1)), Drop: drop}
 }
 
-// Self lets every step of x [B, L, a] attend to all steps, as Forward of x to itself does. One product makes queries, keys and values.
+// Self lets every step of x [B, L, a] attend to all steps, as Forward of x to itself does. One product makes queries,
+// keys and values.
 func (l MultiHead) Self(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
 	qkv := grad.Linear(tp, x, l.In, l.InBias, device.Identity)                                      // [B, L, 3a]
 	return l.Out.Forward(tp, grad.SelfAttention(tp, qkv, grad.Heads{Heads: l.Heads, Drop: l.Rate})) // [B, L, a]
@@ -80,14 +82,16 @@ func NewTransformer(s Scope, width, heads int, act device.Act, rate float32) *Tr
 	}
 }
 
-// PostNorm is the layer that normalises after each residual (TCL, CAWN): y = LN₀(q + drop(att(q, keys))), LN₁(y + ffn(y)).
+// PostNorm is the layer that normalises after each residual (TCL, CAWN): y = LN₀(q + drop(att(q, keys))), LN₁(y +
+// ffn(y)).
 func (l *Transformer) PostNorm(tp *grad.Tape, query, keys *tensor.Tensor, mask device.Ints) *tensor.Tensor {
 	a := grad.Dropout(tp, l.Attention.Forward(tp, query, keys, mask), l.Rate)
 	y := l.Norm0.Add(tp, a, query)
 	return l.Norm1.Add(tp, l.FeedForward.Forward(tp, y), y)
 }
 
-// PreNorm is the layer that normalises before attention and feed-forward (DyGFormer): y = x + drop(att(LN₀ x)), y + ffn(LN₁ y).
+// PreNorm is the layer that normalises before attention and feed-forward (DyGFormer): y = x + drop(att(LN₀ x)), y +
+// ffn(LN₁ y).
 func (l *Transformer) PreNorm(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
 	n := l.Norm0.Forward(tp, x)
 	y := grad.Add(tp, x, grad.Dropout(tp, l.Attention.Self(tp, n), l.Rate))
@@ -105,8 +109,8 @@ type TemporalAttention struct {
 	found []grad.Part // what each head found
 }
 
-// NewTemporalAttention adds attention of queries of width q to keys of width k: query_projection, key_projection, value_projection,
-// layer_norm, residual_fc.
+// NewTemporalAttention adds attention of queries of width q to keys of width k: query_projection, key_projection,
+// value_projection, layer_norm, residual_fc.
 func NewTemporalAttention(s Scope, q, k, heads int, rate float32) *TemporalAttention {
 	return &TemporalAttention{
 		Query:    NewProjection(s.In("query_projection"), q, q),
@@ -120,11 +124,12 @@ func NewTemporalAttention(s Scope, q, k, heads int, rate float32) *TemporalAtten
 }
 
 // Forward lets query [n, q] attend to K keys each, which are given as parts [n·K, ·] of their concatenation: columns of
-// which nothing is given are zero. Where mask [n·K], of zeros and ones, is 0 a key scores −1e10: a query without any key
-// takes their plain mean.
+// which nothing is given are zero. Where mask [n·K], of zeros and ones, is 0 a key scores −1e10: a query without any
+// key takes their plain mean.
 //
-// There is one query for many keys, so keys are not projected: a query is taken to where they are, qᵀ(W·x) = (Wᵀq)ᵀx, and
-// what they are together is projected as the value, Σ w·(V·x) = V·Σ w·x. That is a K-th of the work, and of the memory.
+// There is one query for many keys, so keys are not projected: a query is taken to where they are, qᵀ(W·x) = (Wᵀq)ᵀx,
+// and what they are together is projected as the value, Σ w·(V·x) = V·Σ w·x. That is a K-th of the work, and of the
+// memory.
 func (l *TemporalAttention) Forward(tp *grad.Tape, query *tensor.Tensor, mask device.Ints, keys ...grad.Part,
 ) *tensor.Tensor {
 	y, _ := l.attend(tp, query, mask, keys, false)

@@ -12,8 +12,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// BenchmarkLayer is forward and backward of one node-level layer of DyGMamba, 200 positive and 200 negative pairs of 33 patches:
-// Mamba, norm with residual, feed-forward with residual.
+// BenchmarkLayer is forward and backward of one node-level layer of DyGMamba, 200 positive and 200 negative pairs of 33
+// patches: Mamba, norm with residual, feed-forward with residual.
 func BenchmarkLayer(b *testing.B) {
 	for _, rate := range []float32{0, 0.1} {
 		b.Run(fmt.Sprintf("dropout=%v", rate), func(b *testing.B) {

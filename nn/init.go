@@ -9,8 +9,9 @@ import (
 // Init draws a parameter's initial values.
 type Init func(d *Draws, x []float32)
 
-// Draws are the random numbers behind initial values: those that PyTorch draws on the CPU after manual_seed with the same seed. A model
-// that declares its parameters in the reference's order therefore starts from the very weights that the reference starts from.
+// Draws are the random numbers behind initial values: those that PyTorch draws on the CPU after manual_seed with the
+// same seed. A model that declares its parameters in the reference's order therefore starts from the very weights that
+// the reference starts from.
 type Draws struct {
 	twister *mersenne.Twister
 	second  float64 // of a pair of normal numbers

@@ -137,8 +137,8 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// TestTimeEncoder rounds the product to float32 before the cosine: at 1e10, with the second frequency, that gives 0.98999 where
-// exact arithmetic gives −0.396.
+// TestTimeEncoder rounds the product to float32 before the cosine: at 1e10, with the second frequency, that gives
+// 0.98999 where exact arithmetic gives −0.396.
 func TestTimeEncoder(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		dev := cpu.New(cpu.Options{Threads: 1, Plain: plain})

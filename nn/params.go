@@ -1,7 +1,7 @@
 // Package nn answers: which layers are there, and which numbers do they learn?
 //
-// Layers are small structs of named parameters with a Forward method. Their parameters register with a Params, which packs
-// them into one buffer, under the names of the reference checkpoints and with PyTorch's initial values.
+// Layers are small structs of named parameters with a Forward method. Their parameters register with a Params, which
+// packs them into one buffer, under the names of the reference checkpoints and with PyTorch's initial values.
 package nn
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Params are all parameters of a model, in the order in which they were added. They share one buffer, and their gradients another,
-// so that an optimizer moves them with one kernel.
+// Params are all parameters of a model, in the order in which they were added. They share one buffer, and their
+// gradients another, so that an optimizer moves them with one kernel.
 type Params struct {
 	seed   uint64
 	dev    device.Device

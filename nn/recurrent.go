@@ -42,7 +42,8 @@ func (l GRU) Forward(tp *grad.Tape, x, h *tensor.Tensor) *tensor.Tensor {
 // BiLSTM is a one-layer LSTM in both directions.
 type BiLSTM struct{ Forth, Back grad.CellWeights }
 
-// NewBiLSTM adds a bidirectional LSTM with hidden numbers of state in each direction: weight_ih_l0 …, weight_ih_l0_reverse ….
+// NewBiLSTM adds a bidirectional LSTM with hidden numbers of state in each direction: weight_ih_l0 …,
+// weight_ih_l0_reverse ….
 func NewBiLSTM(s Scope, in, hidden int) BiLSTM {
 	return BiLSTM{newCell(s, "_l0", 4, in, hidden), newCell(s, "_l0_reverse", 4, in, hidden)}
 }

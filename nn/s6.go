@@ -6,7 +6,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// S6 is the selective state space model alone, as equations in papers have it: no convolution, gate, skip or mixing around it.
+// S6 is the selective state space model alone, as equations in papers have it: no convolution, gate, skip or mixing
+// around it.
 //
 //	[δ | B | C] = x·Xᵀ        Δ = softplus(δ + bias), one δ for all channels        y = scan(x, Δ, B, C), B discretised exactly
 type S6 struct {

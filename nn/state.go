@@ -8,8 +8,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// State is what a model remembers and does not learn: named tables with a row for every node, zero at first. Kernels of a step write into
-// them; between steps they can be copied out, put back, and grow.
+// State is what a model remembers and does not learn: named tables with a row for every node, zero at first. Kernels of
+// a step write into them; between steps they can be copied out, put back, and grow.
 type State struct {
 	dev    device.Device
 	rows   int
@@ -76,7 +76,8 @@ func (s *State) Snapshot() []tensor.Named {
 	return list
 }
 
-// Restore puts back what Snapshot copied out, with fewer rows as it may have; nil forgets everything. Nothing changes on an error.
+// Restore puts back what Snapshot copied out, with fewer rows as it may have; nil forgets everything. Nothing changes
+// on an error.
 func (s *State) Restore(list []tensor.Named) error {
 	if list == nil {
 		s.Reset()

@@ -13,7 +13,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// net is a small model with one of everything: time codes, tables, Mamba, norms, attention, cells, pooling and a predictor.
+// net is a small model with one of everything: time codes, tables, Mamba, norms, attention, cells, pooling and a
+// predictor.
 type net struct {
 	params *nn.Params
 	opt    *optim.Optimizer

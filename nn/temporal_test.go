@@ -21,8 +21,8 @@ func plainly(tp *grad.Tape, l *nn.TemporalAttention, query, keys *tensor.Tensor,
 	return l.Norm.Add(tp, l.Residual.Forward(tp, grad.Reshape(tp, y, n, width)), query), w
 }
 
-// TestTemporalAttention compares answers, weights and gradients with attention as it is written down. One row has no keys
-// but padding.
+// TestTemporalAttention compares answers, weights and gradients with attention as it is written down. One row has no
+// keys but padding.
 func TestTemporalAttention(t *testing.T) {
 	const n, K, q, k, heads = 5, 3, 8, 11, 2
 	dev := cpu.New(cpu.Options{Threads: 2})

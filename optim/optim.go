@@ -16,7 +16,8 @@ type Config struct {
 	WeightDecay float32
 }
 
-// Optimizer moves the parameters of one model. Frozen parameters, and those that no gradient has reached, stay where they are.
+// Optimizer moves the parameters of one model. Frozen parameters, and those that no gradient has reached, stay where
+// they are.
 type Optimizer struct {
 	config Config
 	params *nn.Params

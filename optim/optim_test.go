@@ -13,7 +13,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// quadratic is a problem with a known gradient: the loss is Σ scale·w² over a, b and c, of which b is frozen and c plays no part.
+// quadratic is a problem with a known gradient: the loss is Σ scale·w² over a, b and c, of which b is frozen and c
+// plays no part.
 type quadratic struct {
 	dev     device.Device
 	params  *nn.Params

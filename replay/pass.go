@@ -48,18 +48,19 @@ func (s *Step) State() []byte { return s.AppendState(nil) }
 // AppendState appends State to b.
 func (s *Step) AppendState(b []byte) []byte { return append(b, s.state...) }
 
-// Batches walks events in batches, in order. While one is in the loop's body the next is drawn and gathered on another goroutine, which
-// ends before the loop does. A planner that is a Memory learns of the events in the pass's order: never before they were asked about, and of
-// all of them by the end of the walk.
+// Batches walks events in batches, in order. While one is in the loop's body the next is drawn and gathered on another
+// goroutine, which ends before the loop does. A planner that is a Memory learns of the events in the pass's order:
+// never before they were asked about, and of all of them by the end of the walk.
 //
-// Random neighbours are drawn from the start of the pass's seed. Negatives continue where they stand, as a training run's do from epoch to epoch;
-// an evaluation resets them first. An error, also that of a cancelled context, comes alone and ends the loop.
+// Random neighbours are drawn from the start of the pass's seed. Negatives continue where they stand, as a training
+// run's do from epoch to epoch; an evaluation resets them first. An error, also that of a cancelled context, comes
+// alone and ends the loop.
 func (p Pass) Batches(ctx context.Context, by Planner, events event.Span) iter.Seq2[*Step, error] {
 	return p.walk(ctx, by, events, event.Span{}, nil)
 }
 
-// Continue walks the rest of the events of a pass that stopped after some step: the same batches will come that would have come. Waiting
-// are the events before rest that a Memory in strict order has not learned of yet.
+// Continue walks the rest of the events of a pass that stopped after some step: the same batches will come that would
+// have come. Waiting are the events before rest that a Memory in strict order has not learned of yet.
 func (p Pass) Continue(ctx context.Context, by Planner, rest, waiting event.Span, state []byte) iter.Seq2[*Step, error] {
 	return p.walk(ctx, by, rest, waiting, func(g *gatherer) error { return g.restore(state) })
 }

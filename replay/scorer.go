@@ -11,14 +11,15 @@ type Planner interface {
 	Plan() sample.Plan
 }
 
-// Scorer answers queries. EdgeBank is one without any tensors; a model with parameters is bound to a device to become one.
+// Scorer answers queries. EdgeBank is one without any tensors; a model with parameters is bound to a device to become
+// one.
 type Scorer = model.Answerer
 
 // Starter is a scorer that computes while its caller goes on.
 type Starter interface {
 	Scorer
-	// Start begins to score. b may be used again at once; out is filled when the Finish that belongs to it has returned. One batch may be
-	// started while another is under way.
+	// Start begins to score. b may be used again at once; out is filled when the Finish that belongs to it has
+	// returned. One batch may be started while another is under way.
 	Start(b *sample.Batch, out []float32) error
 	// Finish waits for the earliest batch that was started.
 	Finish() error

@@ -11,9 +11,10 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// Memory is committed in units: the batches of a stream, in order. In the order of arrival a unit is remembered right after it was asked
-// about, with what was gathered for that. In strict order it waits for the first batch whose times are all later than its last event; it
-// is then gathered on its own, which finds what was true before each of its events, as it would have then.
+// Memory is committed in units: the batches of a stream, in order. In the order of arrival a unit is remembered right
+// after it was asked about, with what was gathered for that. In strict order it waits for the first batch whose times
+// are all later than its last event; it is then gathered on its own, which finds what was true before each of its
+// events, as it would have then.
 
 // units are the events of a pass that were asked about and are not remembered yet.
 type units struct {
@@ -67,8 +68,8 @@ func (u *units) rest(ctx context.Context) error {
 	return nil
 }
 
-// commit remembers a unit that is gathered for it. Neighbours that are picked at random are the unit's own draws: they must not depend on
-// which units were remembered by the same process.
+// commit remembers a unit that is gathered for it. Neighbours that are picked at random are the unit's own draws: they
+// must not depend on which units were remembered by the same process.
 func (u *units) commit(events event.Span) error {
 	u.queries = appendQueries(u.queries[:0], events)
 	plan := u.plan

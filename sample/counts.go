@@ -2,7 +2,8 @@ package sample
 
 import "math/bits"
 
-// count fills in how often each node of query i's two rows occurs in either of them. u is the source, v the destination.
+// count fills in how often each node of query i's two rows occurs in either of them. u is the source, v the
+// destination.
 func (k *worker) count(i int) {
 	w, b, t := k.work, k.work.batch, &k.tally
 	q, rule := b.Queries[i], w.plan.Counts
@@ -49,7 +50,8 @@ func (w *work) own(d, i int, met int32) {
 // counts is the part of Count that belongs to row i.
 func (r *Rows) counts(i int) []int32 { return r.Count[2*i*r.Len:][:2*r.Len] }
 
-// tally counts nodes in two rows: a hash table with open addressing, small enough for the nearest cache whatever the node ids are.
+// tally counts nodes in two rows: a hash table with open addressing, small enough for the nearest cache whatever the
+// node ids are.
 type tally struct {
 	slots []slot  // a power of two of them, at least twice as many as are ever used
 	shift int     // leaves as many bits of a hash as there are bits in a place

@@ -2,8 +2,9 @@ package sample
 
 import "github.com/dygmamba/dygmamba/index"
 
-// gaps fills row, most recent last, with the times between successive meetings of the query's two nodes and from the last one to the query.
-// Meetings at one moment are one, and nothing is known before the first. src and dst are all that the two had done before the query.
+// gaps fills row, most recent last, with the times between successive meetings of the query's two nodes and from the
+// last one to the query. Meetings at one moment are one, and nothing is known before the first. src and dst are all
+// that the two had done before the query.
 func gaps(row []float32, q Query, src, dst index.History) {
 	// A meeting stands in both histories, the shorter one is searched.
 	past, other := src, q.Dst

@@ -14,11 +14,11 @@ type Gatherer struct {
 	Threads int // 0: as many as Go may use
 }
 
-// Gather fills b with what the plan asks for about the queries. A query at t is answered from what happened strictly before t.
-// Nodes that never occurred have an empty history. Nothing is allocated once b has held a batch of this size.
+// Gather fills b with what the plan asks for about the queries. A query at t is answered from what happened strictly
+// before t. Nodes that never occurred have an empty history. Nothing is allocated once b has held a batch of this size.
 //
-// A Picker draws in the order of the reference programs: draw by draw in the order of the plan, row by row, for the positives and then
-// for the negatives, or the other way round with NegativesFirst.
+// A Picker draws in the order of the reference programs: draw by draw in the order of the plan, row by row, for the
+// positives and then for the negatives, or the other way round with NegativesFirst.
 func (g Gatherer) Gather(past index.View, p Plan, qs []Query, b *Batch) {
 	if p.ByCall {
 		g.byCall(past, p, qs, b)
@@ -244,8 +244,8 @@ func (k *worker) lookAndFillHop(i int) {
 	k.fillRow(i)
 }
 
-// repeats finds the query this worker handled last, if it has the source and time of query i: a positive and its negative, or
-// a source that does many things at once.
+// repeats finds the query this worker handled last, if it has the source and time of query i: a positive and its
+// negative, or a source that does many things at once.
 func (k *worker) repeats(i int) (last int, ok bool) {
 	last, k.last = k.last, i
 	if last < 0 {

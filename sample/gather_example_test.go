@@ -8,7 +8,8 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// What DyGMamba sees of nodes 1 and 2 at time 10: their neighbours on the right, themselves last, and the gaps between their meetings.
+// What DyGMamba sees of nodes 1 and 2 at time 10: their neighbours on the right, themselves last, and the gaps between
+// their meetings.
 func ExampleGather() {
 	past := index.NewLive()
 	for i, e := range []event.Event{{Src: 1, Dst: 2, Time: 1}, {Src: 1, Dst: 3, Time: 3}, {Src: 2, Dst: 1, Time: 4}} {

@@ -120,7 +120,8 @@ func (d *Draw) targets() int {
 	return 1
 }
 
-// layout is where the first of used neighbours and the root's own node stand in a row; target is −1 if the latter does not.
+// layout is where the first of used neighbours and the root's own node stand in a row; target is −1 if the latter does
+// not.
 func (d *Draw) layout(rowLen, used int) (first, target int) {
 	first = rowLen - used
 	if d.PadRight {

@@ -225,8 +225,8 @@ func TestGatherAllocatesOnce(t *testing.T) {
 	}
 }
 
-// TestPickerHops asks in the order of a recursion: a root's own draws before those of its neighbours, sources before destinations, positives
-// before negatives.
+// TestPickerHops asks in the order of a recursion: a root's own draws before those of its neighbours, sources before
+// destinations, positives before negatives.
 func TestPickerHops(t *testing.T) {
 	view := past(t, [2]event.Node{1, 5}, [2]event.Node{1, 6}, [2]event.Node{5, 7}, [2]event.Node{2, 7}, [2]event.Node{1, 8})
 	r := new(record)
@@ -236,8 +236,8 @@ func TestPickerHops(t *testing.T) {
 	}
 	plan := Plan{Draws: append(side(Src, 0), side(Dst, 3)...), Picker: r}
 	Gather(view, plan, []Query{{1, 2, 9}, {2, 1, 9}}, &b)
-	// Of a positive 1→2: 1 twice, its two picks (both 8, whose history begins at 5 and is empty), 2 twice, its two picks of 7 (at 4, where 7 had met 5).
-	// Of the negative 2→1: 2 twice and its picks, 1 twice and its picks.
+	// Of a positive 1→2: 1 twice, its two picks (both 8, whose history begins at 5 and is empty), 2 twice, its two
+	// picks of 7 (at 4, where 7 had met 5). Of the negative 2→1: 2 twice and its picks, 1 twice and its picks.
 	if diff := cmp.Diff([]event.Node{1, 1, 2, 2, 7, 7, 2, 2, 7, 7, 1, 1}, r.asked); diff != "" {
 		t.Errorf("order of draws: %s", diff)
 	}
@@ -296,7 +296,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestPickedRowsWithoutALength: a row whose neighbours are picked with replacement has room for all of them, however few there are.
+// TestPickedRowsWithoutALength: a row whose neighbours are picked with replacement has room for all of them, however
+// few there are.
 func TestPickedRowsWithoutALength(t *testing.T) {
 	view := past(t, [2]event.Node{1, 2}, [2]event.Node{1, 3})
 	for _, strategy := range []string{Uniform, TimeAware} {

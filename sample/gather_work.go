@@ -107,8 +107,8 @@ func (w *work) end() {
 	w.past, w.plan.Picker, w.batch, w.task = nil, nil, nil, nil
 }
 
-// parallel does the task for each of n things: queries, or rows of a draw. Which worker gets which is left to chance and shows nowhere: the
-// results of each go to places of their own.
+// parallel does the task for each of n things: queries, or rows of a draw. Which worker gets which is left to chance
+// and shows nowhere: the results of each go to places of their own.
 func (w *work) parallel(n int, task func(*worker, int)) {
 	w.task, w.total = task, n
 	w.next.Store(0)
@@ -121,7 +121,8 @@ func (w *work) parallel(n int, task func(*worker, int)) {
 	w.running.Wait()
 }
 
-// paired says whether things i and i+pairs are done together, as a positive and its negative are: they share their source.
+// paired says whether things i and i+pairs are done together, as a positive and its negative are: they share their
+// source.
 func (w *work) paired() bool { return w.pairs > 0 && w.total == 2*w.pairs }
 
 // units is the number of things, or of pairs of them if they are done together.

@@ -50,8 +50,9 @@ type Resumable interface {
 
 // NewNegatives draws from the nodes and pairs of a log. A sampler is for one goroutine at a time.
 //
-// Where historical and inductive pairs do not suffice, the rest are random pairs of any source and any destination that are not positives
-// of the batch. A log without events offers nothing to draw: then, and where each pair of nodes is a positive, positives come back.
+// Where historical and inductive pairs do not suffice, the rest are random pairs of any source and any destination that
+// are not positives of the batch. A log without events offers nothing to draw: then, and where each pair of nodes is a
+// positive, positives come back.
 func NewNegatives(from *event.Log, o NegativeOptions) (Negatives, error) {
 	if o.Strategy == "" {
 		o.Strategy = Random

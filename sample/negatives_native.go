@@ -8,9 +8,9 @@ import (
 	"github.com/dygmamba/dygmamba/internal/stream"
 )
 
-// nativePairs draws historical and inductive negatives. Distinct pairs are numbered by first meeting, so what met up to some time is the
-// numbers up to some number. A draw that hits a pair of the batch's own time, or one drawn before, is repeated; where more than half of the
-// pairs would be hit, those that are left are listed and drawn from.
+// nativePairs draws historical and inductive negatives. Distinct pairs are numbered by first meeting, so what met up to
+// some time is the numbers up to some number. A draw that hits a pair of the batch's own time, or one drawn before, is
+// repeated; where more than half of the pairs would be hit, those that are left are listed and drawn from.
 type nativePairs struct {
 	pool
 	*stream.Source

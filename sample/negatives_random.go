@@ -16,7 +16,8 @@ type twister struct {
 // Reset starts over.
 func (t twister) Reset() { t.Seed(t.seed) }
 
-// referenceRandom draws a source and a destination for each positive and throws the sources away, as the reference does.
+// referenceRandom draws a source and a destination for each positive and throws the sources away, as the reference
+// does.
 type referenceRandom struct {
 	pool
 	twister
@@ -54,7 +55,8 @@ func (r *nativeRandom) Draw(pos event.Span, out []Query) {
 	}
 }
 
-// dest draws a destination. To avoid the positives it tries a few times before it looks through all destinations, from a drawn one on.
+// dest draws a destination. To avoid the positives it tries a few times before it looks through all destinations, from
+// a drawn one on.
 func (r *nativeRandom) dest(u event.Node) event.Node {
 	const tries = 16
 	for range tries {

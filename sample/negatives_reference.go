@@ -5,8 +5,9 @@ import (
 	"github.com/dygmamba/dygmamba/internal/pyset"
 )
 
-// referencePairs draws historical and inductive negatives as the reference does. That walks hash sets of pairs, which it fills anew for each
-// batch; here they grow with time and hold the same tables, because sets filled in the same order do.
+// referencePairs draws historical and inductive negatives as the reference does. That walks hash sets of pairs, which
+// it fills anew for each batch; here they grow with time and hold the same tables, because sets filled in the same
+// order do.
 type referencePairs struct {
 	pool
 	twister

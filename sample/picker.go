@@ -54,8 +54,8 @@ func (o PickerOptions) Conditions() []string {
 }
 
 // Bind is a copy of a plan's picker that looks at one past and draws from the start of a seed, in the way of sampling:
-// Reference, which "" is too, or Native. The reference programs make a new one for every epoch and every evaluation, with
-// seed 0 for the training past and 1 for the whole. Pickers of other packages are returned as they are.
+// Reference, which "" is too, or Native. The reference programs make a new one for every epoch and every evaluation,
+// with seed 0 for the training past and 1 for the whole. Pickers of other packages are returned as they are.
 func Bind(p Picker, past index.View, sampling string, seed uint64) Picker {
 	if b, ok := p.(interface {
 		bind(past index.View, sampling string, seed uint64) Picker

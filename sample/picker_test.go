@@ -125,7 +125,8 @@ func TestTimeAwareFrequencies(t *testing.T) {
 	}
 }
 
-// The reference looks at the node's last event in the whole past. Where that is so far away that all weights vanish, it draws evenly.
+// The reference looks at the node's last event in the whole past. Where that is so far away that all weights vanish, it
+// draws evenly.
 func TestTimeAwareUnderflow(t *testing.T) {
 	log := streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 0}, {Src: 1, Dst: 3, Time: 1}, {Src: 1, Dst: 4, Time: 1e10}})
 	past := index.Freeze(log)

@@ -8,13 +8,13 @@ import (
 	"github.com/dygmamba/dygmamba/index"
 )
 
-// timeAware draws position j of a history with a probability proportional to exp(r_j), where r_j is the share of entry j in the sum of
-// the entries up to it, each counted with exp(scale·time). The oldest has r = 1; after it r is near 1 for an entry that comes long after the
-// others, and near 1/j where nothing happens for long.
+// timeAware draws position j of a history with a probability proportional to exp(r_j), where r_j is the share of entry
+// j in the sum of the entries up to it, each counted with exp(scale·time). The oldest has r = 1; after it r is near 1
+// for an entry that comes long after the others, and near 1/j where nothing happens for long.
 //
-// The reference takes times relative to the node's last entry in the whole past, in the query's future as it may be. That cancels but for
-// underflow, which it replaces. It then softmaxes in float32. Native sums run forward from the oldest, see nothing of the future and are
-// kept in float64.
+// The reference takes times relative to the node's last entry in the whole past, in the query's future as it may be.
+// That cancels but for underflow, which it replaces. It then softmaxes in float32. Native sums run forward from the
+// oldest, see nothing of the future and are kept in float64.
 type timeAware struct {
 	generator
 	options PickerOptions

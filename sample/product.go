@@ -26,8 +26,8 @@ type remaining struct {
 
 // without takes away the pairs of a batch. What it returns is valid until the next call.
 //
-// Both ways in which CPython takes the difference of two sets occur. For a large product it copies the set and takes the pairs out, and
-// the copy's order is the same for every batch. A small one is built pair by pair.
+// Both ways in which CPython takes the difference of two sets occur. For a large product it copies the set and takes
+// the pairs out, and the copy's order is the same for every batch. A small one is built pair by pair.
 func (p *product) without(pos event.Span) remaining {
 	p.batch.Clear()
 	for i, u := range pos.Src {

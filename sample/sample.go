@@ -20,7 +20,8 @@ type Negatives interface {
 	Reset()
 }
 
-// Picker chooses n = len(out) entries of a history that is not empty (positions into h, oldest first) and returns how many it chose.
+// Picker chooses n = len(out) entries of a history that is not empty (positions into h, oldest first) and returns how
+// many it chose.
 type Picker interface {
 	Pick(n event.Node, h index.History, out []int32) int
 	Reset()
@@ -77,7 +78,8 @@ func Both(d Draw) []Draw {
 	return []Draw{src, dst}
 }
 
-// Plan is what a model wants gathered for each query: a list of draws, and what is to be known of the pair. Draws of hops have a fixed RowLen.
+// Plan is what a model wants gathered for each query: a list of draws, and what is to be known of the pair. Draws of
+// hops have a fixed RowLen.
 type Plan struct {
 	Draws    []Draw
 	Picker   Picker   // chooses for all draws; nil: the most recent ones
@@ -85,16 +87,17 @@ type Plan struct {
 	PairGaps int      // k: gaps between the pair's own past meetings, DyGMamba's time stream
 	Distinct bool     // the batch's distinct nodes, for models that keep something of each node
 
-	// NegativesFirst lets the Picker choose for the negatives before the positives, as in the reference programs' models
-	// with a memory.
+	// NegativesFirst lets the Picker choose for the negatives before the positives, as in the reference programs'
+	// models with a memory.
 	NegativesFirst bool
-	// ByCall gathers positives and negatives as the two calls of a reference program that they were: rows without a fixed length
-	// are as long as the longest of their call. What is gathered for a query then depends on the others.
+	// ByCall gathers positives and negatives as the two calls of a reference program that they were: rows without a
+	// fixed length are as long as the longest of their call. What is gathered for a query then depends on the others.
 	ByCall bool
 	// Alone lets a Picker draw for every query from its start, as it does for one that is asked by itself.
 	Alone bool
-	// ExactTimes takes Delta, and the times of hops, from times as they are; otherwise they are rounded to float32 first, as in the
-	// reference programs. A rounded time may be later than the event, so that a hop may see what happened at that very moment.
+	// ExactTimes takes Delta, and the times of hops, from times as they are; otherwise they are rounded to float32
+	// first, as in the reference programs. A rounded time may be later than the event, so that a hop may see what
+	// happened at that very moment.
 	ExactTimes bool
 }
 
@@ -115,8 +118,8 @@ type Batch struct {
 	spare []*Batch // calls of earlier batches
 }
 
-// Rows holds what a draw gave: rows of Len positions, oldest first, one for each root. Those of a hop have one for each position of
-// the draw they go on from.
+// Rows holds what a draw gave: rows of Len positions, oldest first, one for each root. Those of a hop have one for each
+// position of the draw they go on from.
 type Rows struct {
 	Len   int
 	Node  []int32   // [rows, Len], 0 at padding
@@ -127,8 +130,8 @@ type Rows struct {
 	Slot  []int32   // [rows, Len]: where Node stands among the batch's distinct nodes
 }
 
-// Distinct lists the nodes that occur in a batch, each once, padding and the queries' own included. The number of nodes is rounded up with
-// zeros to a multiple of DistinctMultiple, so that batches come in few sizes.
+// Distinct lists the nodes that occur in a batch, each once, padding and the queries' own included. The number of nodes
+// is rounded up with zeros to a multiple of DistinctMultiple, so that batches come in few sizes.
 type Distinct struct {
 	Nodes    []int32
 	Src, Dst []int32 // [n]: where the queries' nodes stand among Nodes
@@ -140,7 +143,8 @@ const DistinctMultiple = 256
 // Never stands for the gap before a pair's first meeting.
 const Never = 1e10
 
-// Shape tells batches apart whose sizes differ in any way: what is computed of two with the same shape goes through the same steps.
+// Shape tells batches apart whose sizes differ in any way: what is computed of two with the same shape goes through the
+// same steps.
 func (b *Batch) Shape() uint64 {
 	h := shape(14695981039346656037)
 	h.add(len(b.Queries), b.Positives, len(b.Gaps), len(b.Distinct.Nodes), len(b.Rows), len(b.Calls))

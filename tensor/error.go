@@ -37,8 +37,8 @@ func Mismatch(op, want string, shapes ...[]int) *ShapeError {
 	return e
 }
 
-// Guard runs f and returns the panics of tensors and devices as errors: *ShapeError, *device.OutOfMemory and *device.Failure.
-// Every other panic goes on.
+// Guard runs f and returns the panics of tensors and devices as errors: *ShapeError, *device.OutOfMemory and
+// *device.Failure. Every other panic goes on.
 func Guard(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {

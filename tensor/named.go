@@ -1,6 +1,7 @@
 package tensor
 
-// Named is an array outside of any device, under a name: Data of floats, or else Bytes. It is how weights and memories travel.
+// Named is an array outside of any device, under a name: Data of floats, or else Bytes. It is how weights and memories
+// travel.
 type Named struct {
 	Name  string
 	Shape []int

@@ -1,7 +1,7 @@
 // Package tensor answers: which shape lies on which memory?
 //
-// A Tensor is a small header: up to four dimensions over a device's buffer, and where its gradient is. Package grad computes
-// with tensors; nothing here runs a kernel.
+// A Tensor is a small header: up to four dimensions over a device's buffer, and where its gradient is. Package grad
+// computes with tensors; nothing here runs a kernel.
 package tensor
 
 import "github.com/dygmamba/dygmamba/device"
@@ -9,8 +9,8 @@ import "github.com/dygmamba/dygmamba/device"
 // MaxRank is the largest number of dimensions.
 const MaxRank = 4
 
-// Tensor is a row-major array of float32 on a device. All dimensions but the last are dense over rows; rows may lie apart
-// (Stride > last dimension) in views of columns.
+// Tensor is a row-major array of float32 on a device. All dimensions but the last are dense over rows; rows may lie
+// apart (Stride > last dimension) in views of columns.
 type Tensor struct {
 	Data   device.Buffer
 	Stride int // from one row to the next in Data
@@ -21,8 +21,8 @@ type Tensor struct {
 	Grad       device.Buffer
 	GradStride int
 
-	// Of is the parameter that this tensor is a part of (itself, if whole), nil otherwise. Touched is set in parameters that
-	// a backward pass reached.
+	// Of is the parameter that this tensor is a part of (itself, if whole), nil otherwise. Touched is set in parameters
+	// that a backward pass reached.
 	Of      *Tensor
 	Touched bool
 

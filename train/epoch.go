@@ -30,7 +30,8 @@ type Seconds struct {
 	Evaluate float64 `json:"evaluate"`
 }
 
-// sums add up the batches of an unfinished epoch. They are part of the saved state, so that a resumed epoch ends with the same means.
+// sums add up the batches of an unfinished epoch. They are part of the saved state, so that a resumed epoch ends with
+// the same means.
 type sums struct {
 	Batches int     `json:"batches"`
 	Loss    float64 `json:"loss"`

@@ -13,7 +13,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Learner is a model and what moves its weights. Training, the benchmarks and the plan of memory all take their steps with one.
+// Learner is a model and what moves its weights. Training, the benchmarks and the plan of memory all take their steps
+// with one.
 type Learner struct {
 	Model  model.Model
 	Tape   *grad.Tape
@@ -85,7 +86,8 @@ func (l *Learner) Classifier() *Classifier {
 	return nil
 }
 
-// Gradients is the algorithm but for the optimizer's move: ask, compare, remember, and find how every parameter should move.
+// Gradients is the algorithm but for the optimizer's move: ask, compare, remember, and find how every parameter should
+// move.
 func (l *Learner) Gradients() {
 	l.Forward()
 	l.Backward()

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// lock keeps other processes from training into a directory until it is closed or the process ends, however it ends. A file system that
-// knows no locks has none.
+// lock keeps other processes from training into a directory until it is closed or the process ends, however it ends. A
+// file system that knows no locks has none.
 func (d dir) lock() (io.Closer, error) {
 	f, err := os.Open(string(d))
 	if err != nil {

@@ -40,7 +40,8 @@ type Memory struct {
 
 func (m Memory) sum() int64 { return m.Fixed + m.Step + m.Score + m.Own }
 
-// plan runs one step without computing anything, which tells what a real one will take at most, and compares with what is there.
+// plan runs one step without computing anything, which tells what a real one will take at most, and compares with what
+// is there.
 func (r *Run) plan(ctx context.Context, pass replay.Pass) (Memory, error) {
 	need, err := r.need(ctx, pass, r.Spec.Training.BatchSize)
 	if err != nil {

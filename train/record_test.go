@@ -62,7 +62,8 @@ type blind struct{}
 func (blind) Plan() sample.Plan                          { return sample.Plan{} }
 func (blind) Score(b *sample.Batch, out []float32) error { clear(out); return nil }
 
-// TestResumeBetweenEpochs interrupts when an epoch has ended and batches of the next may have been drawn ahead already, but none was learned from.
+// TestResumeBetweenEpochs interrupts when an epoch has ended and batches of the next may have been drawn ahead already,
+// but none was learned from.
 func TestResumeBetweenEpochs(t *testing.T) {
 	whole := t.TempDir()
 	if _, err := small(t, whole).Train(t.Context()); err != nil {

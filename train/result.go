@@ -32,7 +32,8 @@ type Result struct {
 	Ended     string     `json:"ended,omitempty"`      // EndedByTime, where it ended before it was over
 	Order     string     `json:"order,omitempty"`      // in which a memory learned of events
 	Depends   []string   `json:"conditions,omitempty"` // what scores depend on beside what happened before their own time
-	// Checkpoint is the SHA-256 of the file that was measured, for audits; runs that are older, or keep nothing, have none.
+	// Checkpoint is the SHA-256 of the file that was measured, for audits; runs that are older, or keep nothing, have
+	// none.
 	Checkpoint string  `json:"checkpoint_sha256,omitempty"`
 	History    []Epoch `json:"-"`
 	Paused     bool    `json:"-"` // at Run.Until: there are epochs to come

@@ -66,7 +66,8 @@ func (t *trainer) due() bool {
 	return t.Dir != "" && t.SaveEvery > 0 && t.at.Batch > 0 && time.Since(t.saved) >= t.SaveEvery
 }
 
-// negatives is where the generator of training negatives stands. It may be asked between epochs only: within one, batches are drawn ahead.
+// negatives is where the generator of training negatives stands. It may be asked between epochs only: within one,
+// batches are drawn ahead.
 func (t *trainer) negatives() []byte {
 	if r, ok := t.pass.Negatives.(sample.Resumable); ok {
 		return r.State()
@@ -109,8 +110,8 @@ func (t *trainer) save(spent time.Duration) error {
 // peak is the device memory of a step, also where a resumed training has none to take.
 func (t *trainer) peak() int64 { return max(t.at.Peak, t.Tape.Bytes()) }
 
-// weights is a checkpoint of the model as it is now: parameters, and what it remembers. It holds nothing that differs between two
-// runs of the same configuration.
+// weights is a checkpoint of the model as it is now: parameters, and what it remembers. It holds nothing that differs
+// between two runs of the same configuration.
 func (t *trainer) weights() (checkpoint.File, error) {
 	spec, _ := json.Marshal(t.Spec) // was marshalled before
 	f := checkpoint.File{Meta: map[string]string{
@@ -154,10 +155,11 @@ func (t *trainer) saveBest(e Epoch) error {
 	return nil
 }
 
-// Restore gives a model the parameters and the memory of a checkpoint, ours or one with the reference's names. A memory that the
-// checkpoint does not have begins empty.
+// Restore gives a model the parameters and the memory of a checkpoint, ours or one with the reference's names. A memory
+// that the checkpoint does not have begins empty.
 //
-// With a classifier, c is not nil, its parameters come from the same file; otherwise those that are there are passed over.
+// With a classifier, c is not nil, its parameters come from the same file; otherwise those that are there are passed
+// over.
 func Restore(m model.Model, c *Classifier, f checkpoint.File) error {
 	own, its := f.Part(ClassifierPrefix)
 	if err := own.RestoreParams(m.Params()); err != nil {

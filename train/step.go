@@ -27,8 +27,8 @@ type lesson struct {
 	loss      device.Reading
 }
 
-// step launches a step, and only then looks at the results of the one before: the device has work while they are added up and while
-// the next batch is prepared. Where results are there at once, they are looked at at once.
+// step launches a step, and only then looks at the results of the one before: the device has work while they are added
+// up and while the next batch is prepared. Where results are there at once, they are looked at at once.
 func (t *trainer) step(s *replay.Step, done int) error {
 	n := len(s.Batch.Queries)
 	next := &t.lessons[t.at.Step%2]

@@ -53,8 +53,8 @@ func (d *late) Await(ticket int) {
 	d.taken++
 }
 
-// TestLateResults: a training whose results come late hears, logs and saves what one does that has them at once, also when it is interrupted
-// with results under way.
+// TestLateResults: a training whose results come late hears, logs and saves what one does that has them at once, also
+// when it is interrupted with results under way.
 func TestLateResults(t *testing.T) {
 	atOnce, inTime := t.TempDir(), []train.Step{}
 	run := small(t, atOnce)
@@ -168,8 +168,8 @@ func (d *lost) ReadLater(dst []float32, src device.Buffer) int {
 	return d.late.ReadLater(dst, src)
 }
 
-// TestLostDevice: wherever the device disappears, training ends with its failure, and what was saved last is whole: it can be resumed and
-// comes to the same end.
+// TestLostDevice: wherever the device disappears, training ends with its failure, and what was saved last is whole: it
+// can be resumed and comes to the same end.
 func TestLostDevice(t *testing.T) {
 	whole := t.TempDir()
 	counted := small(t, whole, "num_epochs=2")

@@ -10,8 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Task is what is learned: which question is asked of what the model says, whose parameters move, and what the answers should have been.
-// Which events are asked about, and how answers are measured, is the protocol's part.
+// Task is what is learned: which question is asked of what the model says, whose parameters move, and what the answers
+// should have been. Which events are asked about, and how answers are measured, is the protocol's part.
 type Task interface {
 	Head(m model.Model) model.Head
 	Params(m model.Model) *nn.Params
@@ -43,8 +43,8 @@ func truth(x bool) float32 {
 	return 0
 }
 
-// Labels is the task of telling the label of an event's source, from what a trained model says of it. Only the classifier learns: the model
-// says what it says in evaluation.
+// Labels is the task of telling the label of an event's source, from what a trained model says of it. Only the
+// classifier learns: the model says what it says in evaluation.
 type Labels struct{ *Classifier }
 
 // Head is the classifier.
@@ -61,17 +61,20 @@ func (l Labels) Labels(to []float32, b *sample.Batch) []float32 {
 	return to
 }
 
-// Classifier is a network of three layers on a source's embedding and on what the model knows of the pair, where it does.
+// Classifier is a network of three layers on a source's embedding and on what the model knows of the pair, where it
+// does.
 type Classifier struct {
 	params *nn.Params
 	layers [3]nn.Linear
 	rate   float32
 }
 
-// The widths of the reference program's classifier, for one embedding. Two make it twice as wide (DyGMamba's released module).
+// The widths of the reference program's classifier, for one embedding. Two make it twice as wide (DyGMamba's released
+// module).
 var classifierWidths = [...]int{80, 10, 1}
 
-// ClassifierPrefix is what the names of its parameters begin with in checkpoints, beside "0." of the model and "1." of its own head.
+// ClassifierPrefix is what the names of its parameters begin with in checkpoints, beside "0." of the model and "1." of
+// its own head.
 const ClassifierPrefix = "2."
 
 // NewClassifier makes the classifier of a model, with dropout of the given rate between its layers.

@@ -53,8 +53,8 @@ type Step struct {
 	Outlook       Outlook // of the whole training
 }
 
-// Train runs until the epochs or the patience are over and evaluates the best epoch. When ctx ends, the state is saved first and
-// the error wraps ctx's. When the device fails, what was saved last stays as it is.
+// Train runs until the epochs or the patience are over and evaluates the best epoch. When ctx ends, the state is saved
+// first and the error wraps ctx's. When the device fails, what was saved last stays as it is.
 func (r *Run) Train(ctx context.Context) (result Result, err error) {
 	failed := tensor.Guard(func() { result, err = r.train(ctx) })
 	return result, cmp.Or(failed, err)

@@ -106,7 +106,8 @@ func TestRunDirectory(t *testing.T) {
 	}
 }
 
-// TestResume interrupts a training again and again, in the middle of epochs and of validations, and compares what it ends with.
+// TestResume interrupts a training again and again, in the middle of epochs and of validations, and compares what it
+// ends with.
 func TestResume(t *testing.T) {
 	whole := t.TempDir()
 	if _, err := small(t, whole, "dropout=0.2").Train(t.Context()); err != nil {

@@ -74,7 +74,8 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 	return t, nil
 }
 
-// agrees says in what the protocol is not that of the configuration. A model's memory would be told of events in both orders, or in none.
+// agrees says in what the protocol is not that of the configuration. A model's memory would be told of events in both
+// orders, or in none.
 func (r *Run) agrees(pass replay.Pass) error {
 	if size, want := cmp.Or(pass.BatchSize, replay.BatchSize), r.Spec.Training.BatchSize; size != want {
 		return fmt.Errorf("the protocol has batches of %d events, batch_size is %d", size, want)
@@ -185,7 +186,8 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 	return waited, t.settle()
 }
 
-// planner is the model; a memory in strict order learns of events as the walk through them says, otherwise in the step that asks.
+// planner is the model; a memory in strict order learns of events as the walk through them says, otherwise in the step
+// that asks.
 func (t *trainer) planner() replay.Planner {
 	if m, ok := t.evaluator().(model.Rememberer); ok && t.pass.Order == model.Strict {
 		return &diary{m, &t.at.Remembered}
@@ -215,8 +217,8 @@ func (d *diary) Commit(b *sample.Batch) error {
 	return err
 }
 
-// validate measures the epoch. A memory then knows the validation events too, but only when all is measured: if something is interrupted
-// it knows the training events, from where a resumed training measures again.
+// validate measures the epoch. A memory then knows the validation events too, but only when all is measured: if
+// something is interrupted it knows the training events, from where a resumed training measures again.
 func (t *trainer) validate(ctx context.Context, e *Epoch) error {
 	return eval.OrRewind(t.evaluator(), func() error { return t.measure(ctx, e) })
 }
@@ -300,7 +302,8 @@ func (t *trainer) plot(e Epoch) {
 	}
 }
 
-// leave saves the state before an interrupted training returns; spent is the time since the walk through this epoch began.
+// leave saves the state before an interrupted training returns; spent is the time since the walk through this epoch
+// began.
 func (t *trainer) leave(err error, spent time.Duration) error {
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -27,7 +27,8 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
 	return &app{in: stdin, out: term.NewOutput(stdout), err: stderr, console: term.NewConsole(stderr, false)}
 }
 
-// asksForJSON looks for --json before flags are parsed, so that a mistake in them is reported in the form that was asked for.
+// asksForJSON looks for --json before flags are parsed, so that a mistake in them is reported in the form that was
+// asked for.
 func asksForJSON(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]

@@ -36,7 +36,8 @@ func torchBytes(t *testing.T, w *torchtest.File) string {
 	return path
 }
 
-// Weights that went through PyTorch's format give the same answers: converted, converted with their configuration, or read as they are.
+// Weights that went through PyTorch's format give the same answers: converted, converted with their configuration, or
+// read as they are.
 func TestConvert(t *testing.T) {
 	r := trainedRun(t)
 	ask := []string{"--data", r.data, "--device", "cpu", "--queries", queryFile(t, "u,i,ts", "u1,v2,200", "u3,v3,500", "u9,v9,900")}

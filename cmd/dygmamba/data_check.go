@@ -79,7 +79,8 @@ func isTable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && filepath.Ext(base) != ".dgm" && !strings.HasPrefix(base, "ml_")
 }
 
-// checkTable reads a table as data import would. The error is what it found wrong; there is no document if it could not read at all.
+// checkTable reads a table as data import would. The error is what it found wrong; there is no document if it could not
+// read at all.
 func (a *app) checkTable(ctx context.Context, path string, o dataset.ImportOptions) (*checkDoc, error) {
 	doc := &checkDoc{Path: path, Kind: "table"}
 	r, err := a.importTables(ctx, []string{path}, "", o)

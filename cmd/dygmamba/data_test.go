@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A newcomer has a table with names, times in no order, and a few broken rows. The program says exactly what is wrong and writes nothing;
-// after mending, the table imports, shows itself, and can be evaluated.
+// A newcomer has a table with names, times in no order, and a few broken rows. The program says exactly what is wrong
+// and writes nothing; after mending, the table imports, shows itself, and can be evaluated.
 func TestNewcomer(t *testing.T) {
 	dir := t.TempDir()
 	table, out := filepath.Join(dir, "visits.csv"), filepath.Join(dir, "visits.dgm")

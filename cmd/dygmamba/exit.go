@@ -130,7 +130,8 @@ func complaints(err error) []complaintDoc {
 	return docs
 }
 
-// crashed reports a bug of ours with what is needed to find it. Without it Go would exit with 2, which means wrong usage here.
+// crashed reports a bug of ours with what is needed to find it. Without it Go would exit with 2, which means wrong
+// usage here.
 func (a *app) crashed(p any) int {
 	a.log().Error(fmt.Sprintf("this is a bug in dygmamba, please report it: %v\n%s", p, debug.Stack()))
 	if a.json && !a.answered {

@@ -22,8 +22,8 @@ import (
 	"github.com/dygmamba/dygmamba/train"
 )
 
-// TestKilledTraining kills the real program again and again while it trains, half of the time in the middle of writing a file, resumes it, and
-// compares what it ends with. DYGMAMBA_KILLS sets how often, 3 otherwise.
+// TestKilledTraining kills the real program again and again while it trains, half of the time in the middle of writing
+// a file, resumes it, and compares what it ends with. DYGMAMBA_KILLS sets how often, 3 otherwise.
 func TestKilledTraining(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program and trains for some seconds")

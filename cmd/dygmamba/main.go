@@ -1,7 +1,7 @@
 // Command dygmamba learns from a stream of timed interactions and answers: will u and v interact at time t?
 //
-// Each subcommand has a file of its own. It turns flags into calls of the library and results into a table or, with --json,
-// into one JSON document; nothing is computed here.
+// Each subcommand has a file of its own. It turns flags into calls of the library and results into a table or, with
+// --json, into one JSON document; nothing is computed here.
 package main
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/dygmamba/dygmamba/internal/memory"
 )
 
-// patience is how long after the first Ctrl-C a second one ends the program at once. What comes sooner is the first one again: timeout(1)
-// and others send a signal to the program and then to all of its group.
+// patience is how long after the first Ctrl-C a second one ends the program at once. What comes sooner is the first one
+// again: timeout(1) and others send a signal to the program and then to all of its group.
 const patience = time.Second
 
 func main() {

@@ -10,7 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
-// pending is output: a file that appears under its name whole or not at all, or a pipe or device, which takes what comes.
+// pending is output: a file that appears under its name whole or not at all, or a pipe or device, which takes what
+// comes.
 type pending struct {
 	*bufio.Writer
 	file   *whole.File // nil for the others

@@ -258,7 +258,8 @@ func eventNames(events []dygmamba.PastEvent) string {
 	return strings.Join(names, ", ")
 }
 
-// plainNumber is a time or a span in a unit that only the data know: large ones with two digits behind the point at most, small ones with six in all.
+// plainNumber is a time or a span in a unit that only the data know: large ones with two digits behind the point at
+// most, small ones with six in all.
 func plainNumber(x float64) string {
 	if size := math.Abs(x); size >= 1000 && size < 1e15 {
 		return strconv.FormatFloat(math.Round(100*x)/100, 'f', -1, 64)

@@ -93,7 +93,8 @@ func TestTrainSeveralSeeds(t *testing.T) {
 	if saved := content(t, out, train.ResultFile); string(saved) != r.out {
 		t.Errorf("%s holds\n%s\nprinted was\n%s", train.ResultFile, saved, r.out)
 	}
-	// Both can be resumed, which changes nothing as they are finished, and the table shows how far they lie apart. The seeds need not be said again.
+	// Both can be resumed, which changes nothing as they are finished, and the table shows how far they lie apart. The
+	// seeds need not be said again.
 	for _, seeds := range [][]string{{"--runs", "2", "--seed", "4"}, {"--runs", "2"}, nil} {
 		resume := append([]string{"train", "--data", data, "--out", out, "--device", "cpu", "--resume"}, seeds...)
 		program(t, resume...).want(t, exitDone).shows(t, " ± ", "seed 4", "seed 5")
@@ -228,7 +229,8 @@ func TestForesee(t *testing.T) {
 	}
 }
 
-// A run knows its data: --data need not be said again, also when both were moved together, and it learns where they went.
+// A run knows its data: --data need not be said again, also when both were moved together, and it learns where they
+// went.
 func TestRunKnowsItsData(t *testing.T) {
 	place := t.TempDir()
 	at := func(path string) string { return filepath.Join(place, filepath.FromSlash(path)) }

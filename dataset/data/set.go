@@ -56,7 +56,8 @@ func (s *Set) Close() error {
 // NumNodes is 1 + the largest node id, the rows of a table indexed by node.
 func (s *Set) NumNodes() int { return max(s.Log.NumNodes(), s.Node.Rows) }
 
-// Hash is the SHA-256 of what a model can see: events in order, and features. It does not depend on the file the set came from.
+// Hash is the SHA-256 of what a model can see: events in order, and features. It does not depend on the file the set
+// came from.
 func (s *Set) Hash() string {
 	h := sha256.New()
 	hashEvents(h, s.Log.All())
@@ -99,7 +100,8 @@ func hashEvents(h hash.Hash, all event.Span) {
 	h.Write(buf)
 }
 
-// hashFeatures feeds rows, columns and values. A matrix of zeros is the same whether stored or not, and whatever its width.
+// hashFeatures feeds rows, columns and values. A matrix of zeros is the same whether stored or not, and whatever its
+// width.
 func hashFeatures(h hash.Hash, f Features) {
 	buf := make([]byte, 0, 64<<10)
 	if f.Data == nil {

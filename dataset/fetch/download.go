@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// download is a file that may take several attempts. What has come so far stays on disk, with the tag by which the server knows the
-// version it belongs to.
+// download is a file that may take several attempts. What has come so far stays on disk, with the tag by which the
+// server knows the version it belongs to.
 type download struct {
 	url, path string
 	options   Options

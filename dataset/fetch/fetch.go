@@ -22,8 +22,8 @@ import (
 	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
-// ArchiveURL is where the public data sets are, each as NAME.zip: the data of "Towards Better Evaluation for Dynamic Link Prediction"
-// (Poursafaei, Huang, Pelrine and Rabbany, NeurIPS 2022).
+// ArchiveURL is where the public data sets are, each as NAME.zip: the data of "Towards Better Evaluation for Dynamic
+// Link Prediction" (Poursafaei, Huang, Pelrine and Rabbany, NeurIPS 2022).
 const ArchiveURL = "https://zenodo.org/record/7213796/files"
 
 // Options say from where and to where.

@@ -61,8 +61,8 @@ func (t *Text) FirstLine(keep bool) ([]byte, error) {
 	return bytes.TrimSuffix(buf[:end], []byte{'\r'}), nil
 }
 
-// next reads whole rows into buf, which it may replace by a larger one; it returns the buffer and how many of its bytes those rows are.
-// The error is io.EOF after the last.
+// next reads whole rows into buf, which it may replace by a larger one; it returns the buffer and how many of its bytes
+// those rows are. The error is io.EOF after the last.
 func (t *Text) next(buf []byte) ([]byte, int, error) {
 	for n := 0; ; {
 		var err error

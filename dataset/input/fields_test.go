@@ -14,7 +14,8 @@ import (
 // field is one field and what ends it: quoted text, what stands behind its quotes, or plain text.
 var field = regexp.MustCompile(`^(?:"((?:[^"]|"")*)"([^",\n][^,\n]*)?|([^",\n][^,\n]*)?)(,|\n|$)`)
 
-// plainRows is what should be found in a text: the line and number of each row, and its fields or what is wrong with them.
+// plainRows is what should be found in a text: the line and number of each row, and its fields or what is wrong with
+// them.
 func plainRows(s string) (rows []string) {
 	for line, row := 1, 1; s != ""; {
 		var fields []string

@@ -12,8 +12,8 @@ var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e
 // ParseFloat reads a decimal number, correctly rounded. It accepts nan and inf, as callers have more to say about those
 // than "not a number".
 //
-// A mantissa below 2^53 and a power of ten up to 22 are both exact, so one multiplication or division rounds once and is right
-// (Clinger, 1990). Everything else goes to strconv.
+// A mantissa below 2^53 and a power of ten up to 22 are both exact, so one multiplication or division rounds once and
+// is right (Clinger, 1990). Everything else goes to strconv.
 func ParseFloat(b []byte) (float64, bool) {
 	i, neg := 0, false
 	if len(b) > 0 && b[0] == '-' {
@@ -46,7 +46,8 @@ func ParseFloat(b []byte) (float64, bool) {
 	return f, true
 }
 
-// slowFloat takes exponents, many digits, a plus sign, nan and inf, but not the hexadecimal and underscored forms strconv would.
+// slowFloat takes exponents, many digits, a plus sign, nan and inf, but not the hexadecimal and underscored forms
+// strconv would.
 func slowFloat(b []byte) (float64, bool) {
 	for _, c := range b {
 		if c == '_' || c == 'x' || c == 'X' {

@@ -47,7 +47,8 @@ func FormatTime(at event.Time, format string) string {
 	return out + "Z"
 }
 
-// decimals are the fewest, with the point, that added to whole give the same sum as frac: in 2024 seconds have six or seven.
+// decimals are the fewest, with the point, that added to whole give the same sum as frac: in 2024 seconds have six or
+// seven.
 func decimals(frac, whole float64) string {
 	for n := 1; n < 20; n++ {
 		s := strconv.FormatFloat(frac, 'f', n, 64)

@@ -22,7 +22,8 @@ func firstRows(f *data.Features, rows int) {
 	}
 }
 
-// readFeatures reads an .npy matrix, gzip or not. It holds no more than the values read so far, and none while those are zero.
+// readFeatures reads an .npy matrix, gzip or not. It holds no more than the values read so far, and none while those
+// are zero.
 func readFeatures(path string) (data.Features, error) {
 	in, err := input.Open(path)
 	if err != nil {

@@ -167,7 +167,8 @@ func (l Layout) load(ctx context.Context, most int) (*data.Set, *loaded) {
 	return set, res
 }
 
-// scattered complains about ids that leave most rows of a table by node empty, and would need more memory for them than there is.
+// scattered complains about ids that leave most rows of a table by node empty, and would need more memory for them than
+// there is.
 func scattered(file string, last event.Node, events int) error {
 	const harmless, most = 1 << 24, 64 // ids, ids for each event
 	if last <= harmless || int(last)/most <= events {

@@ -185,7 +185,8 @@ func TestLayoutProblems(t *testing.T) {
 	}
 }
 
-// TestSurplusRows opens a cut event list beside the features of a longer one. It can be used, with a warning; a check reports it.
+// TestSurplusRows opens a cut event list beside the features of a longer one. It can be used, with a warning; a check
+// reports it.
 func TestSurplusRows(t *testing.T) {
 	dir := inputtest.Write(t, map[string]string{"ml_x.csv": goodCSV, "ml_x.npy": npyOf(shape(4, 1), 0, 1, 2, 3), "ml_x_node.npy": npyOf(shape(5, 0))})
 	set, err := readIn(t, dir)

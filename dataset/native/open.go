@@ -101,7 +101,8 @@ func sectionName(kind uint32) string {
 	return fmt.Sprint(kind)
 }
 
-// decoder makes a set of checked sections. Checksums keep accidents out; the checks here are for files made by other programs.
+// decoder makes a set of checked sections. Checksums keep accidents out; the checks here are for files made by other
+// programs.
 type decoder struct {
 	path     string
 	data     []byte

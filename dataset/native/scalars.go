@@ -26,7 +26,8 @@ func Bytes[T scalar](col []T) []byte {
 	return swapped(raw, size)
 }
 
-// columnOf is the column that little-endian bytes hold, in their own memory where possible. They must be aligned to 8 bytes.
+// columnOf is the column that little-endian bytes hold, in their own memory where possible. They must be aligned to 8
+// bytes.
 func columnOf[T scalar](raw []byte) []T {
 	var zero T
 	size := int(unsafe.Sizeof(zero))

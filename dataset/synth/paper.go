@@ -41,7 +41,8 @@ func IsPaper(name string) bool { return slices.Contains(PaperNames, name) }
 // Paper makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data: pairs of 7 nodes whose gaps grow by 0.05
 // (s1), shrink by 0.05 (s2), or grow and start over in eight periods (s3).
 //
-// The originals were not published, nor how first gaps and numbers of events were drawn. What is here follows from the published tables:
+// The originals were not published, nor how first gaps and numbers of events were drawn. What is here follows from the
+// published tables:
 //   - 49 pairs: 70,000 training events, 1428.57 for each pair;
 //   - first gaps of two decimals: two pairs with the same one share all their times, which explains the missing distinct times of each set;
 //   - s2 and s3 with first gaps in a range of about 5 above 800: nearly the same number of training events for all pairs, and the time range;
@@ -115,7 +116,8 @@ func (g *synth) pairs(o PaperOptions) ([][2]event.Node, error) {
 	return pairs, nil
 }
 
-// counts draws n numbers that sum to total, each between low and high events where there are 49 of them, and in proportion where fewer.
+// counts draws n numbers that sum to total, each between low and high events where there are 49 of them, and in
+// proportion where fewer.
 func (g *synth) counts(n, total, low, high int) []int {
 	low, high = low*49/n, high*49/n
 	counts := make([]int, n)

@@ -127,8 +127,8 @@ func TestSynthSeed(t *testing.T) {
 	}
 }
 
-// Comparing the time since a pair's last meeting with its last gap tells a meeting from a random pair at the same time far better than
-// the time since the last meeting alone.
+// Comparing the time since a pair's last meeting with its last gap tells a meeting from a random pair at the same time
+// far better than the time since the last meeting alone.
 func TestPeriodicRhythm(t *testing.T) {
 	s, err := Periodic(PeriodicOptions{})
 	if err != nil {

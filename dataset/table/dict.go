@@ -32,7 +32,8 @@ func (k key) String() string {
 	return strconv.FormatInt(k.num, 10)
 }
 
-// dict numbers names 1, 2, … in the order of their first appearance. It keeps numbers as numbers until the first name that is none.
+// dict numbers names 1, 2, … in the order of their first appearance. It keeps numbers as numbers until the first name
+// that is none.
 type dict struct {
 	nums  []int64 // while all names are numbers
 	text  []byte  // afterwards
@@ -101,7 +102,8 @@ func (d *dict) find(k key) event.Node {
 	return 0
 }
 
-// lookalikes warns of whole numbers that occur with and without ".0", as they do where some program made floating-point numbers of one column.
+// lookalikes warns of whole numbers that occur with and without ".0", as they do where some program made floating-point
+// numbers of one column.
 func (d *dict) lookalikes() []string {
 	count, last := 0, ""
 	for i := range d.ends { // none while all names are numbers

@@ -13,7 +13,8 @@ import (
 // tableRows is the number of events in a block of an eventTable.
 const tableRows = 1 << 16
 
-// eventTable holds imported events in any order, in blocks, so that growing it copies nothing. Edge ids are the order of arrival.
+// eventTable holds imported events in any order, in blocks, so that growing it copies nothing. Edge ids are the order
+// of arrival.
 type eventTable struct {
 	blocks   []*eventBlock
 	n        int

@@ -78,9 +78,10 @@ type Report struct {
 	Recipe                       *data.Recipe // how columns became features
 }
 
-// Import reads tables of events and writes them as one native file. Rows may be in any order; nodes are numbered in the order in which their
-// names first appear, and events carry the number of their row as edge id. If anything is wrong with the input, the error is a *Problems
-// and nothing is written. With out "" nothing is written in any case: the input is only checked.
+// Import reads tables of events and writes them as one native file. Rows may be in any order; nodes are numbered in the
+// order in which their names first appear, and events carry the number of their row as edge id. If anything is wrong
+// with the input, the error is a *Problems and nothing is written. With out "" nothing is written in any case: the
+// input is only checked.
 //
 // Memory: 16 bytes an event, 4 more each where there are labels and where rows are not sorted, the names, and less than
 // 64 MB; where columns are encoded, up to 8 bytes an event for each, and 4 for each feature that is taken as it is.

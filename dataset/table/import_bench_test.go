@@ -12,8 +12,8 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/native"
 )
 
-// rowMaker is a CSV file of n rows made as it is read: src,dst,time with a hundred thousand users and ten thousand items. Times
-// ascend, or jump about where shuffled.
+// rowMaker is a CSV file of n rows made as it is read: src,dst,time with a hundred thousand users and ten thousand
+// items. Times ascend, or jump about where shuffled.
 type rowMaker struct {
 	n, row   int
 	shuffled bool

@@ -402,7 +402,8 @@ func importedParquet[T any](t *testing.T, rows []T, o Options) (*data.Set, error
 	return s, err
 }
 
-// Hashes are often kept as unsigned numbers; they look the same afterwards. So do times and features beyond the signed ones.
+// Hashes are often kept as unsigned numbers; they look the same afterwards. So do times and features beyond the signed
+// ones.
 func TestImportParquetUnsigned(t *testing.T) {
 	type record struct {
 		Src uint64 `parquet:"src"`

@@ -148,7 +148,8 @@ type nodeFinder struct {
 	find             func(k key, source bool) event.Node // 0: nobody is called so
 }
 
-// node is the node that row i of a block is about, 0 if it has no events. Found is false if the row does not say clearly.
+// node is the node that row i of a block is about, 0 if it has no events. Found is false if the row does not say
+// clearly.
 func (f nodeFinder) node(p place, b *importBlock, i int) (id event.Node, found bool) {
 	if !f.bipartite {
 		return f.find(b.src[i], true), true

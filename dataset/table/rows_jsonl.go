@@ -73,7 +73,8 @@ func (r *tableReader) firstObject(data []byte) ([]string, error) {
 	return nil, input.FileError(r.path, "no rows", wantJSON)
 }
 
-// members visits the members of a JSON object in order, and says whether text is one. Values are passed as they are written.
+// members visits the members of a JSON object in order, and says whether text is one. Values are passed as they are
+// written.
 func members(text []byte, visit func(name string, value []byte)) bool {
 	if len(text) == 0 || text[0] != '{' || !json.Valid(text) {
 		return false

@@ -59,7 +59,8 @@ func TestBlocksDoNotMatter(t *testing.T) {
 	}
 }
 
-// Whatever the text, blocks do not matter, and what the standard library reads as a table of three columns is read the same.
+// Whatever the text, blocks do not matter, and what the standard library reads as a table of three columns is read the
+// same.
 func FuzzImportCSV(f *testing.F) {
 	for _, s := range []string{"src,dst,time\na,b,1\n", "u,v,t\n1,2,3\n4,5,6", "src,dst,time\n\"a\"\"b\",\"c\nd\",2024-05-01\n", "src,dst,time\r\na,b,x\r\n\r\n", "\xef\xbb\xbfsrc;dst;time\n1;2;3\n",
 		"src,dst,time\na,\"b,1\n", "src\tdst\ttime\n\"\t\"\"\",b,1\n"} {

@@ -1,8 +1,8 @@
 // Package bench answers: how near do kernels come to what the machine can do?
 //
-// Every kernel is timed beside the two limits it can meet, the peak of fused multiply-adds and the bandwidth of a copy, in
-// the same run and on the same threads. All of them take turns, round after round, and each keeps its shortest time: what
-// else happens on the machine only ever adds to it.
+// Every kernel is timed beside the two limits it can meet, the peak of fused multiply-adds and the bandwidth of a copy,
+// in the same run and on the same threads. All of them take turns, round after round, and each keeps its shortest time:
+// what else happens on the machine only ever adds to it.
 package bench
 
 import (

@@ -2,7 +2,8 @@ package cpu
 
 import "github.com/dygmamba/dygmamba/device"
 
-// Attention attends; a chunk is a few items of the batch. A query all of whose keys count as −Inf gets zero weights, and zeros.
+// Attention attends; a chunk is a few items of the batch. A query all of whose keys count as −Inf gets zero weights,
+// and zeros.
 func (d *Device) Attention(a device.Attention) {
 	if a.Batch == 0 || a.Heads == 0 || a.Queries == 0 || a.HeadDim == 0 {
 		return

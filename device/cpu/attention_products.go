@@ -32,7 +32,8 @@ func (t *attentionBatch) rows(step func(t *attentionBatch, row int, worker int))
 	t.dev.parallel(pieces(t.Batch*t.Heads*t.Queries, rowsPerChunk(t.Keys)), t)
 }
 
-// multiply computes c = a·b for every item; a head's matrices are given for the first item, the distances to the next item follow.
+// multiply computes c = a·b for every item; a head's matrices are given for the first item, the distances to the next
+// item follow.
 func (t *attentionBatch) multiply(c, a, b device.Mat, stepC, stepA, stepB int, transA, transB bool) {
 	t.dev.MatMul(c, a, b, device.Gemm{TransA: transA, TransB: transB, Batch: t.Batch, StepA: stepA, StepB: stepB, StepC: stepC})
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// BCE computes from logits x: −log σ(x) = log(1+e⁻ˣ) for the label 1 and log(1+eˣ) for the label 0, held at 100. The gradient
-// is (σ(x)−label)/n also where the loss is held, so that a confident mistake is still corrected. Sums are in float64.
+// BCE computes from logits x: −log σ(x) = log(1+e⁻ˣ) for the label 1 and log(1+eˣ) for the label 0, held at 100. The
+// gradient is (σ(x)−label)/n also where the loss is held, so that a confident mistake is still corrected. Sums are in
+// float64.
 func (d *Device) BCE(loss, dlogits, logits, labels device.Buffer) {
 	n := logits.Len
 	var sum float64

@@ -105,7 +105,8 @@ func convGradPlain(t *convGradTask, dw, dbias []float32, lo, hi, worker int) {
 	}
 }
 
-// convGradSequence adds to dw and dbias and writes DX for sequence b. ds [L, D] is scratch for the gradients before SiLU.
+// convGradSequence adds to dw and dbias and writes DX for sequence b. ds [L, D] is scratch for the gradients before
+// SiLU.
 func convGradSequence(c *device.ConvGrad, dw, dbias, ds []float32, b int) {
 	k, width := c.Kernel, c.Width
 	for step := range c.Len {

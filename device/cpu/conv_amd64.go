@@ -2,7 +2,8 @@ package cpu
 
 import "github.com/dygmamba/dygmamba/device"
 
-// convSteps are the arguments of the vector forms for one sequence, from its first step on; steps between rows are in bytes.
+// convSteps are the arguments of the vector forms for one sequence, from its first step on; steps between rows are in
+// bytes.
 type convSteps struct {
 	x, y, dy             uintptr // y is dx in the gradient
 	xStep, yStep, dyStep int
@@ -21,7 +22,8 @@ func conv8(a *convSteps)
 //go:noescape
 func convGrad8(a *convSteps)
 
-// convTableVector lays out W and Bias as [blocks, 5, 8], blocks being eight channels; zero for channels that do not exist.
+// convTableVector lays out W and Bias as [blocks, 5, 8], blocks being eight channels; zero for channels that do not
+// exist.
 func convTableVector(table []float32, c *device.Conv) int {
 	if table == nil {
 		return padded(c.Width) * (convTaps + 1)

@@ -1,5 +1,5 @@
-// Package cpu is the device that every machine has: plain Go loops that are the reference for every kernel, and on amd64
-// with AVX2 and FMA their vector forms in assembly, chosen when the device is made.
+// Package cpu is the device that every machine has: plain Go loops that are the reference for every kernel, and on
+// amd64 with AVX2 and FMA their vector forms in assembly, chosen when the device is made.
 package cpu
 
 import (
@@ -126,7 +126,8 @@ func (d *Device) Close() error {
 	return nil
 }
 
-// scratch is memory for partial results that lives until the kernel returns: n floats, not cleared. A kernel may ask once.
+// scratch is memory for partial results that lives until the kernel returns: n floats, not cleared. A kernel may ask
+// once.
 func (d *Device) scratch(n int) []float32 {
 	if cap(d.shared) < n {
 		d.shared = make([]float32, n)

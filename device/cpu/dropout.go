@@ -6,10 +6,10 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// Which numbers a dropout keeps is a function of (Key, Stream, i), i being the number's place r·Cols+c, the same on every
-// device. Philox4x32 with 7 rounds (Salmon et al., 2011) turns the counter (n, n>>32, Stream, 0) and the key into four
-// words; element i takes word (i>>3)&3 of counter n = (i>>5)<<3 | i&7. So 32 neighbours share eight counters, and eight
-// lanes of a vector hold eight counters. A number is kept where its word is at least Rate·2³².
+// Which numbers a dropout keeps is a function of (Key, Stream, i), i being the number's place r·Cols+c, the same on
+// every device. Philox4x32 with 7 rounds (Salmon et al., 2011) turns the counter (n, n>>32, Stream, 0) and the key into
+// four words; element i takes word (i>>3)&3 of counter n = (i>>5)<<3 | i&7. So 32 neighbours share eight counters, and
+// eight lanes of a vector hold eight counters. A number is kept where its word is at least Rate·2³².
 const (
 	philoxRounds = 7
 	philoxMul0   = 0xD2511F53

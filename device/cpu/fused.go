@@ -26,8 +26,8 @@ type fused struct {
 	rowSum    rowSumTask
 }
 
-// forms are the bodies of kernels, for sequences or rows [lo, hi), in their plain or their vector form. The tables of scan and
-// convolution are the parameters, laid out as the form likes them.
+// forms are the bodies of kernels, for sequences or rows [lo, hi), in their plain or their vector form. The tables of
+// scan and convolution are the parameters, laid out as the form likes them.
 type forms struct {
 	scanTable func(table []float32, s *device.Scan) int // fills the table, or returns its length when there is none yet
 	scan      func(t *scanTask, lo, hi, worker int)

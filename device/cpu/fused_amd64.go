@@ -12,8 +12,8 @@ func (f *fused) useVectors() {
 		convGrad: convGradVector, norm: normVector, normGrad: normGradVector, gather: gatherVector, scatter: scatterVector}
 }
 
-// The arguments of longer vector loops are structs of addresses. They are uintptr, not pointers, because the loops move them past
-// the ends of arrays; the arrays themselves are held by the task or by the device.
+// The arguments of longer vector loops are structs of addresses. They are uintptr, not pointers, because the loops move
+// them past the ends of arrays; the arrays themselves are held by the task or by the device.
 
 // place is the address of m[r, c] and the distance of rows in bytes.
 func place(m device.Mat, r, c int) (at uintptr, step int) {

@@ -2,8 +2,8 @@ package cpu
 
 import "math"
 
-// The functions of one number and their gradients, as loops. Each computes in float64 and rounds once, so that these are
-// the reference for every vector form.
+// The functions of one number and their gradients, as loops. Each computes in float64 and rounds once, so that these
+// are the reference for every vector form.
 
 func identityPlain(y, x []float32) { copy(y, x) }
 

@@ -2,8 +2,8 @@ package cpu
 
 import "github.com/dygmamba/dygmamba/device"
 
-// MatMul computes C = act(A·B + bias), or C += A·B; see device.Gemm. An element of C depends on its row of A, its column of
-// B and the sizes K and N alone, never on the other rows.
+// MatMul computes C = act(A·B + bias), or C += A·B; see device.Gemm. An element of C depends on its row of A, its
+// column of B and the sizes K and N alone, never on the other rows.
 func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	g.Batch = max(1, g.Batch)
 	t := &d.tasks.product
@@ -22,7 +22,8 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	}
 }
 
-// productTask is one call of MatMul: C [m,n], each number a sum of k products. It runs in steps that share their arguments.
+// productTask is one call of MatMul: C [m,n], each number a sum of k products. It runs in steps that share their
+// arguments.
 type productTask struct {
 	d       *Device
 	c, a, b device.Mat

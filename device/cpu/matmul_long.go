@@ -5,8 +5,8 @@ import (
 )
 
 // The long product, A stored transposed: the gradient of a weight, C = GᵀX, where C is small and k counts all rows of a
-// batch. The terms are cut into parts whose sums are added in order at the end. A part works through blocks of terms, so
-// that a block of A and B and the part's sums stay in the caches.
+// batch. The terms are cut into parts whose sums are added in order at the end. A part works through blocks of terms,
+// so that a block of A and B and the part's sums stay in the caches.
 //
 // Sums are laid out as the tiles produce them, [rows][packed columns]: strips and panels that overlap each have a place
 // of their own, since they are added to once for every block.

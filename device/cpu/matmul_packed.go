@@ -2,20 +2,21 @@ package cpu
 
 import "github.com/dygmamba/dygmamba/device"
 
-// The packed product. B is copied into panels of 16 or 8 columns, [k][width] each, so that the tiles read it in order; A is
-// read where it lies. A chunk is a band of rows of C that fits a second-level cache together with its rows of A, and
-// leaves it with the activation applied.
+// The packed product. B is copied into panels of 16 or 8 columns, [k][width] each, so that the tiles read it in order;
+// A is read where it lies. A chunk is a band of rows of C that fits a second-level cache together with its rows of A,
+// and leaves it with the activation applied.
 //
-// Tiles write whole strips of rows and whole panels of columns. At the edges a strip or panel moves back and overlaps its
-// neighbour: what is computed twice comes out the same. Where C is too small for that, or is added to, a band is
+// Tiles write whole strips of rows and whole panels of columns. At the edges a strip or panel moves back and overlaps
+// its neighbour: what is computed twice comes out the same. Where C is too small for that, or is added to, a band is
 // computed in scratch memory and copied.
 
-// tiles are the inner loops of the product. The first two multiply strips of A by one panel, for each element starting at from:
+// tiles are the inner loops of the product. The first two multiply strips of A by one panel, for each element starting
+// at from:
 //
 //	c[r,j] = from[r,j] + Σ_p a[r,p]·panel[p,j]
 //
-// Distances are in bytes: from row to row, along k, and from six rows to the next six. from may have a row distance of 0.
-// Every fourth step fetches a line of 64 bytes from ahead into the cache.
+// Distances are in bytes: from row to row, along k, and from six rows to the next six. from may have a row distance of
+// 0. Every fourth step fetches a line of 64 bytes from ahead into the cache.
 type tiles struct {
 	wide, narrow  func(strips, k int, a *float32, aRow, aStep, aStrip int, b, c *float32, cRow int, from *float32, fromRow int, ahead *float32)
 	take16, take8 func(y, x *float32, xRow, k int)                    // y[p,j] = x[p,j], 16 or 8 columns j, k > 0

@@ -8,7 +8,8 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// A row's result has the same bits whichever rows are beside it, so a score does not depend on the other rows of its batch.
+// A row's result has the same bits whichever rows are beside it, so a score does not depend on the other rows of its
+// batch.
 func TestMatMulRowsStandAlone(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		d := New(Options{Threads: 2, Plain: plain})
@@ -51,7 +52,8 @@ func fillNormal(rng *rand.Rand, x []float32) {
 	}
 }
 
-// Panels cover every column, each is stored whole, and none reaches beyond the last column unless there are fewer than eight.
+// Panels cover every column, each is stored whole, and none reaches beyond the last column unless there are fewer than
+// eight.
 func TestPanels(t *testing.T) {
 	for n := 1; n < 200; n++ {
 		count, packed := panels(n)

@@ -41,7 +41,8 @@ func normPlain(t *normTask, lo, hi int) {
 	}
 }
 
-// moments returns the mean of x and 1/√(var+eps). It adds in float64, so that a mean far from 0 costs the variance no digits.
+// moments returns the mean of x and 1/√(var+eps). It adds in float64, so that a mean far from 0 costs the variance no
+// digits.
 func moments(x []float32, eps float32) (mean, scale float32) {
 	var sum, squares float64
 	for _, v := range x {

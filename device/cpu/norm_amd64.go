@@ -1,7 +1,7 @@
 package cpu
 
-// normRows are the arguments of the vector forms of LayerNorm and its gradient, for a run of rows; steps between rows are in
-// bytes.
+// normRows are the arguments of the vector forms of LayerNorm and its gradient, for a run of rows; steps between rows
+// are in bytes.
 type normRows struct {
 	x, residual, dy, y                 uintptr // y is dx in the gradient
 	xStep, residualStep, dyStep, yStep int

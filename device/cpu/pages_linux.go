@@ -9,8 +9,8 @@ import (
 // hugePage is the size of a large page on the platforms that matter.
 const hugePage = 2 << 20
 
-// spread asks for large pages under a large buffer: kernels stream through memory, and with small pages every 1024 numbers
-// cost an address translation. It is a hint; nothing depends on it.
+// spread asks for large pages under a large buffer: kernels stream through memory, and with small pages every 1024
+// numbers cost an address translation. It is a hint; nothing depends on it.
 func spread(s []float32) {
 	if 4*len(s) < 2*hugePage {
 		return

@@ -5,8 +5,8 @@ import "time"
 // fmaFlops is the arithmetic of one round of loops.fma: 24 multiply-adds of eight lanes.
 const fmaFlops = 24 * 8 * 2
 
-// Peak measures how many floating-point operations a second this device's threads do in fused multiply-adds that touch no memory.
-// It takes some milliseconds, and is 0 for the plain kernels.
+// Peak measures how many floating-point operations a second this device's threads do in fused multiply-adds that touch
+// no memory. It takes some milliseconds, and is 0 for the plain kernels.
 func (d *Device) Peak() float64 {
 	if d.loops.fma == nil {
 		return 0

@@ -13,11 +13,11 @@ type task interface {
 	run(chunk, worker int)
 }
 
-// pool hands the chunks of one task at a time to its workers. The caller is worker 0; workers 1 … n−1 are goroutines that
-// spin for some microseconds after their last chunk, then sleep. Dispatch allocates nothing.
+// pool hands the chunks of one task at a time to its workers. The caller is worker 0; workers 1 … n−1 are goroutines
+// that spin for some microseconds after their last chunk, then sleep. Dispatch allocates nothing.
 //
-// Every worker starts with its own run of neighbouring chunks, in the same place for every task: what a kernel left in a
-// core's cache, the next kernel finds there. A worker that is done takes chunks from the far end of the others' runs.
+// Every worker starts with its own run of neighbouring chunks, in the same place for every task: what a kernel left in
+// a core's cache, the next kernel finds there. A worker that is done takes chunks from the far end of the others' runs.
 type pool struct {
 	workers int
 	spin    int // polls before a worker goes to sleep
@@ -31,7 +31,8 @@ type pool struct {
 	done   sync.WaitGroup
 }
 
-// queue is what one worker has to do, and how to wake it. It fills two cache lines, so that neighbours do not share one.
+// queue is what one worker has to do, and how to wake it. It fills two cache lines, so that neighbours do not share
+// one.
 type queue struct {
 	run    atomic.Uint64 // chunks nobody has taken yet: first<<32 | end
 	asleep atomic.Bool
@@ -39,8 +40,8 @@ type queue struct {
 	_      [104]byte
 }
 
-// patience is how often the caller polls for the last chunks, some milliseconds, before it takes it that a worker has lost
-// its processor to another program and sleeps meanwhile.
+// patience is how often the caller polls for the last chunks, some milliseconds, before it takes it that a worker has
+// lost its processor to another program and sleeps meanwhile.
 const patience = 20_000 * pollsPerYield
 
 // pollsPerYield is how often a spinning worker looks for work before it offers its processor to other goroutines.

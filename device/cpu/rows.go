@@ -2,7 +2,8 @@ package cpu
 
 import "math"
 
-// rowLoops are the inner loops on single rows, in their plain or their vector form. Slices of one call have the same length.
+// rowLoops are the inner loops on single rows, in their plain or their vector form. Slices of one call have the same
+// length.
 type rowLoops struct {
 	dot     func(x, y []float32) float32
 	sum     func(x []float32) float32

@@ -6,8 +6,8 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// scanLanes are the arguments of the vector form for one sequence and eight channels. Matrices start at the first row, or in the
-// backward half at the last; steps between rows are in bytes. Kept arrays are [steps, N, 8].
+// scanLanes are the arguments of the vector form for one sequence and eight channels. Matrices start at the first row,
+// or in the backward half at the last; steps between rows are in bytes. Kept arrays are [steps, N, 8].
 type scanLanes struct {
 	u, delta, y, b, c, dy, dgate, du, ddelta                                     uintptr
 	uStep, deltaStep, yStep, bStep, cStep, dyStep, dgateStep, duStep, ddeltaStep int
@@ -65,8 +65,8 @@ func scanExactBack8(a *scanLanes)
 //go:noescape
 func foldLanes8(dst, src *float32, n int)
 
-// scanTableVector lays out A/ln 2 and 1/A as [blocks, N, 8] and Skip as [blocks, 8], blocks being eight channels; zero for channels
-// that do not exist.
+// scanTableVector lays out A/ln 2 and 1/A as [blocks, N, 8] and Skip as [blocks, 8], blocks being eight channels; zero
+// for channels that do not exist.
 func scanTableVector(table []float32, s *device.Scan) int {
 	size := padded(s.Width) * s.State
 	if table == nil {

@@ -54,9 +54,9 @@ func scanGradPlain(t *scanGradTask, da, dskip []float32, lo, hi, worker int) {
 	}
 }
 
-// scanGradChannel runs channel c of sequence b, with its rates a, forwards and backwards. It adds to da and to the rows of DB and
-// DC, and returns the gradient of Skip[c]. work holds the states before each step and after the last [L+1, N], the
-// decays [L, N] and the gradient of the state [N].
+// scanGradChannel runs channel c of sequence b, with its rates a, forwards and backwards. It adds to da and to the rows
+// of DB and DC, and returns the gradient of Skip[c]. work holds the states before each step and after the last [L+1,
+// N], the decays [L, N] and the gradient of the state [N].
 func scanGradChannel(s *device.ScanGrad, a, da, work []float32, b, c int) (dskip float32) {
 	n, steps := s.State, s.Len
 	states, decays, dh := work[:(steps+1)*n], work[(steps+1)*n:(2*steps+1)*n], work[(2*steps+1)*n:]

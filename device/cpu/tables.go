@@ -38,8 +38,8 @@ func gatherPlain(t *gatherTask, lo, hi int) {
 	}
 }
 
-// ScatterAdd adds rows of y to table rows, in the order of y; where there is enough to add, fixed shares of y's rows are
-// first added up in tables of their own.
+// ScatterAdd adds rows of y to table rows, in the order of y; where there is enough to add, fixed shares of y's rows
+// are first added up in tables of their own.
 func (d *Device) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {
 	if y.Rows == 0 || y.Cols == 0 || per == 0 || table.Rows == 0 {
 		return

@@ -98,5 +98,6 @@ func scatterVector(t *scatterTask, table device.Mat, lo, hi int) {
 	}
 }
 
-// columnRun is the length of the first of the runs that cols columns are cut into: as many of 32 as there are, then powers of two.
+// columnRun is the length of the first of the runs that cols columns are cut into: as many of 32 as there are, then
+// powers of two.
 func columnRun(cols int) int { return min(32, 1<<(bits.Len(uint(cols))-1)) }

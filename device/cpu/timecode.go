@@ -46,8 +46,8 @@ func phase(w, bias, delta float32) float32 { return float32(float32(w*delta) + b
 // codeRows is how many rows are summed before the sum joins the others.
 const codeRows = 256
 
-// TimeCodeGrad adds to DW[c] and DBias[c] the sums over r of −sin(W[c]·Delta[r] + Bias[c])·DY[r,c], for DW times Delta[r].
-// Deltas reach 1e10, so the sums are taken in float64.
+// TimeCodeGrad adds to DW[c] and DBias[c] the sums over r of −sin(W[c]·Delta[r] + Bias[c])·DY[r,c], for DW times
+// Delta[r]. Deltas reach 1e10, so the sums are taken in float64.
 func (d *Device) TimeCodeGrad(a device.TimeCodeGrad) {
 	n, cols := pieces(a.DY.Rows, codeRows), pieces(a.DY.Cols, 8)*8
 	if need := 2 * n * cols; cap(d.wide) < need {

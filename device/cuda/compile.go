@@ -43,7 +43,8 @@ func source() string {
 	return b.String()
 }
 
-// cubin is the machine code of all kernels for an architecture such as sm_90, from the cache when it was compiled before.
+// cubin is the machine code of all kernels for an architecture such as sm_90, from the cache when it was compiled
+// before.
 func cubin(arch string) ([]byte, error) {
 	c, err := openCompiler()
 	if err != nil {
@@ -116,7 +117,8 @@ func (c *compiler) build(text, arch string) ([]byte, error) {
 
 func cstring(s string) []byte { return append([]byte(s), 0) }
 
-// held keeps what was last passed to C alive and on the heap, where it does not move. A call passes a handful of pointers at most.
+// held keeps what was last passed to C alive and on the heap, where it does not move. A call passes a handful of
+// pointers at most.
 var held [256]unsafe.Pointer
 var holds atomic.Uint32
 

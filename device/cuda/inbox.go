@@ -8,9 +8,9 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// inbox takes the inputs of one replayed step. Packed one after the other in pinned memory, they go to the GPU in one copy while the
-// step before still computes, and from there to where the step wants them. There are two, so that the host fills one while
-// the GPU empties the other.
+// inbox takes the inputs of one replayed step. Packed one after the other in pinned memory, they go to the GPU in one
+// copy while the step before still computes, and from there to where the step wants them. There are two, so that the
+// host fills one while the GPU empties the other.
 type inbox struct {
 	host    []byte  // pinned
 	addr    uintptr // as many bytes in the GPU's memory
@@ -31,8 +31,8 @@ const inboxAlign = 256 // bytes; where a part begins
 // inboxBytes is what a write of n bytes takes in an inbox at most.
 func inboxBytes(n int) int { return (n + inboxAlign - 1) &^ (inboxAlign - 1) }
 
-// put packs a write and reports whether there was room for it. Writes to neighbouring addresses stay apart: they may belong to two
-// allocations, and no copy may reach across.
+// put packs a write and reports whether there was room for it. Writes to neighbouring addresses stay apart: they may
+// belong to two allocations, and no copy may reach across.
 func (b *inbox) put(dst uintptr, src []byte) bool {
 	at := inboxBytes(b.used)
 	if at+len(src) > len(b.host) {

@@ -91,7 +91,8 @@ func TestReplayNeighbours(t *testing.T) {
 	}
 }
 
-// TestReplayAhead launches steps of two sizes without waiting for them, while large products keep the GPU busy, and reads results late.
+// TestReplayAhead launches steps of two sizes without waiting for them, while large products keep the GPU busy, and
+// reads results late.
 func TestReplayAhead(t *testing.T) {
 	d := open(t)
 	const side, steps = 2048, 40

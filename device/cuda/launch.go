@@ -75,7 +75,8 @@ var kernelNames = [numKernels]string{
 
 const threads = 256 // a block, unless a kernel says otherwise
 
-// launchArgs collects a kernel's arguments: each in an 8-byte slot, and the table of their addresses that the driver wants.
+// launchArgs collects a kernel's arguments: each in an 8-byte slot, and the table of their addresses that the driver
+// wants.
 type launchArgs struct {
 	slots   [96]uint64
 	table   [48]unsafe.Pointer

@@ -15,7 +15,8 @@ import (
 // PathVariable names the environment variable with extra directories to look for the CUDA libraries in.
 const PathVariable = "DYGMAMBA_CUDA_PATH"
 
-// places are the directories CUDA libraries are usually installed in, as glob patterns; the loader's own search comes first.
+// places are the directories CUDA libraries are usually installed in, as glob patterns; the loader's own search comes
+// first.
 var places = []string{
 	"/usr/local/cuda/lib64",
 	"/usr/local/cuda/targets/*/lib",

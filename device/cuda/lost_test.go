@@ -80,7 +80,8 @@ func use(d *Device) {
 	d.Read(host, x)
 }
 
-// TestLostGPU lets the GPU disappear at every single call: what fails is a device.Failure that says what was called, and closing never fails.
+// TestLostGPU lets the GPU disappear at every single call: what fails is a device.Failure that says what was called,
+// and closing never fails.
 func TestLostGPU(t *testing.T) {
 	whole := &fakeGPU{last: 1 << 30}
 	d := whole.device()

@@ -8,8 +8,8 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// MatMul computes C = A·B with cuBLAS, then bias and activation in one kernel. cuBLAS thinks in columns: a row-major C = A·B is
-// its Cᵀ = Bᵀ·Aᵀ, the same memory with the operands exchanged.
+// MatMul computes C = A·B with cuBLAS, then bias and activation in one kernel. cuBLAS thinks in columns: a row-major C
+// = A·B is its Cᵀ = Bᵀ·Aᵀ, the same memory with the operands exchanged.
 func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	if c.Rows == 0 || c.Cols == 0 {
 		return

@@ -58,7 +58,8 @@ func (d *Device) free() int64 {
 	return int64(free)
 }
 
-// release gives memory back. A GPU that fails here has failed before or will at the next kernel, and that is where it is told.
+// release gives memory back. A GPU that fails here has failed before or will at the next kernel, and that is where it
+// is told.
 func (d *Device) release(addr uintptr) {
 	if addr == 0 {
 		return
@@ -117,7 +118,8 @@ func (d *Device) Sync() {
 	d.check("cuStreamSynchronize", call(d.drv.streamSync, d.compute))
 }
 
-// copyIn copies through pinned memory: in order with the kernels, or by way of the inbox of a step that is captured or replayed.
+// copyIn copies through pinned memory: in order with the kernels, or by way of the inbox of a step that is captured or
+// replayed.
 func (d *Device) copyIn(dst uintptr, src unsafe.Pointer, bytes int) {
 	from := unsafe.Slice((*byte)(src), bytes)
 	if d.mode != eager {
@@ -177,8 +179,8 @@ func (s *staging) take(d *Device, n int) []byte {
 // scratch is memory for partial sums, shared by all kernels: they run one after the other.
 type scratch struct{ buf device.Buffer }
 
-// take gives n floats, with undefined contents. It grows only outside of captured steps: a step's first run is never captured.
-// Recordings that refer to the old memory are dropped.
+// take gives n floats, with undefined contents. It grows only outside of captured steps: a step's first run is never
+// captured. Recordings that refer to the old memory are dropped.
 func (s *scratch) take(d *Device, n int) device.Buffer {
 	if s.buf.Len < n {
 		if d.mode != eager {

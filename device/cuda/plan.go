@@ -10,12 +10,12 @@ import (
 
 var _ device.Planner = (*Device)(nil)
 
-// driverBytes is what driver and libraries may take for themselves after Open: code of cuBLAS that is loaded when it is first called,
-// recorded steps, and what is lost to the grain of allocations.
+// driverBytes is what driver and libraries may take for themselves after Open: code of cuBLAS that is loaded when it is
+// first called, recorded steps, and what is lost to the grain of allocations.
 const driverBytes = 192 << 20
 
-// plan is a device that launches nothing: its kernels are those of a GPU in the middle of a replayed step, which has them recorded
-// already. So they make the same decisions as in earnest, and complain about the same shapes.
+// plan is a device that launches nothing: its kernels are those of a GPU in the middle of a replayed step, which has
+// them recorded already. So they make the same decisions as in earnest, and complain about the same shapes.
 type plan struct {
 	device.Memory
 	device.Matrices

@@ -32,7 +32,8 @@ func TestPlan(t *testing.T) {
 	if memory.Bytes() == 0 || d.asked != 0 {
 		t.Errorf("%d bytes were allocated; the device itself was asked for %d floats", memory.Bytes(), d.asked)
 	}
-	// The backward scan asks for most: marks of 5 segments, shares of ALog and skip for every channel, and of B and C for 4 warps a step.
+	// The backward scan asks for most: marks of 5 segments, shares of ALog and skip for every channel, and of B and C
+	// for 4 warps a step.
 	floats := int64(80*50*(5*16+16+1) + 80*33*4*32)
 	if want := 4*(floats+floats/4) + driverBytes; own() != want {
 		t.Errorf("the device takes %d bytes for itself, want %d", own(), want)

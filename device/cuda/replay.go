@@ -26,18 +26,19 @@ type recording struct {
 	exec   uintptr
 }
 
-// Where rows are as long as their batch asks for, there are hundreds of different steps, and a graph takes time to make and memory of
-// the driver: those that come most often have one.
+// Where rows are as long as their batch asks for, there are hundreds of different steps, and a graph takes time to make
+// and memory of the driver: those that come most often have one.
 const (
 	mostGraphs = 48   // at once
 	mostKnown  = 4096 // steps that are counted, about
 	agingSteps = 1024 // after so many, counts are halved where something is full
 )
 
-// Replay runs the first step of a key as it is, records the second, and replays the recording from then on: the step's Go
-// code still runs and its inputs are copied, but one launch stands for all of its kernels. It does not wait for them, nor for those of the
-// step before: the next step is prepared while they run. When there are as many recordings as are kept, a step that has none yet runs
-// as it is until it has come more than twice as often, lately, as the rarest that has one.
+// Replay runs the first step of a key as it is, records the second, and replays the recording from then on: the step's
+// Go code still runs and its inputs are copied, but one launch stands for all of its kernels. It does not wait for
+// them, nor for those of the step before: the next step is prepared while they run. When there are as many recordings
+// as are kept, a step that has none yet runs as it is until it has come more than twice as often, lately, as the rarest
+// that has one.
 func (d *Device) Replay(key int, step func()) {
 	if d.steps++; d.steps%agingSteps == 0 {
 		d.age()

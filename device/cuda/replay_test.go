@@ -35,8 +35,8 @@ func TestReplayOfFewShapes(t *testing.T) {
 	}
 }
 
-// TestReplayOfManyShapes: of steps that come equally often some are recorded and stay so; one that comes more often takes the
-// place of another, and when all of them have gone out of use, so do others.
+// TestReplayOfManyShapes: of steps that come equally often some are recorded and stay so; one that comes more often
+// takes the place of another, and when all of them have gone out of use, so do others.
 func TestReplayOfManyShapes(t *testing.T) {
 	gpu := &fakeGPU{last: 1 << 30}
 	d := gpu.device()

@@ -67,8 +67,8 @@ type scatterCut struct {
 	group  int // pieces that a block adds up
 }
 
-// cutScatter cuts n rows. There are groups enough to keep the GPU busy; for a table of many tiles there are more while their sums take
-// little memory beside the rows themselves, since a few tiles may get most of the rows.
+// cutScatter cuts n rows. There are groups enough to keep the GPU busy; for a table of many tiles there are more while
+// their sums take little memory beside the rows themselves, since a few tiles may get most of the rows.
 func cutScatter(tableRows, cols, n int) scatterCut {
 	var s scatterCut
 	s.tile = min(tableRows, scatterShared/4/cols)

@@ -1,10 +1,10 @@
 // Package devicetest answers: does this device compute what package device promises?
 //
 // Every kernel runs on inputs drawn from a fixed seed, over sizes that are not multiples of a vector's width, 0 and 1
-// included, on matrices with gaps between their rows, and is compared with a float64 reference computed here. Outputs are
-// poisoned before each run, inputs and the gaps around every matrix must stay as they were, gradients of parameters are added
-// to, and a second run must give the same bits. The suite uses the Device interface alone, with tolerances that fit float32
-// on any hardware.
+// included, on matrices with gaps between their rows, and is compared with a float64 reference computed here. Outputs
+// are poisoned before each run, inputs and the gaps around every matrix must stay as they were, gradients of parameters
+// are added to, and a second run must give the same bits. The suite uses the Device interface alone, with tolerances
+// that fit float32 on any hardware.
 package devicetest
 
 import (

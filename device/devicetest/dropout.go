@@ -7,8 +7,8 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// Every device keeps the same numbers: number i of a dropout takes word (i>>3)&3 of Philox4x32 with 7 rounds for the counter
-// (n, n>>32, Stream, 0) with n = (i>>5)<<3 | i&7, and is kept where the word is at least Rate·2³².
+// Every device keeps the same numbers: number i of a dropout takes word (i>>3)&3 of Philox4x32 with 7 rounds for the
+// counter (n, n>>32, Stream, 0) with n = (i>>5)<<3 | i&7, and is kept where the word is at least Rate·2³².
 func testDropout(g *rig) {
 	eachSize(g, "rate=0.1", func(g *rig, rows, cols, gap int) { dropoutCase(g, 0.1, rows, cols, gap) })
 	g.scope("rate=0.5", func(g *rig) { dropoutCase(g, 0.5, 40, 100, 0) })

@@ -19,7 +19,8 @@ var productSizes = [][3]int{
 	{24, 7, 100}, {97, 50, 25}, {100, 25, 50}, {210, 40, 44}, {36, 517, 40}, {780, 9, 24}, {18, 1600, 24},
 }
 
-// productModes are combined with every size: A and B as stored or transposed, then added to C, or with bias, activation and pre-activation.
+// productModes are combined with every size: A and B as stored or transposed, then added to C, or with bias, activation
+// and pre-activation.
 func productModes() (modes []product) {
 	for _, trans := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
 		g := device.Gemm{TransA: trans[0], TransB: trans[1]}

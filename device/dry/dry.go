@@ -16,8 +16,8 @@ type Device struct {
 // New makes a dry device. With a limit in bytes above 0, going beyond it panics with *device.OutOfMemory.
 func New(limit int64) *Device { return &Device{limit: limit, next: page} }
 
-// Like is a device that computes nothing in place of dev. What steps allocate on it is in memory; own tells what dev would take for itself
-// besides, in bytes.
+// Like is a device that computes nothing in place of dev. What steps allocate on it is in memory; own tells what dev
+// would take for itself besides, in bytes.
 func Like(dev device.Device) (on device.Device, memory *Device, own func() int64) {
 	memory = New(0)
 	if p, ok := dev.(device.Planner); ok {

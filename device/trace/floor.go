@@ -7,9 +7,9 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// Floor is the time that the products would take with nothing between them: each kind of product runs alone on dev, without bias
-// and activation, and the median of its repeated runs counts as often as the product is in the list. No step that executes
-// these products can be faster.
+// Floor is the time that the products would take with nothing between them: each kind of product runs alone on dev,
+// without bias and activation, and the median of its repeated runs counts as often as the product is in the list. No
+// step that executes these products can be faster.
 func Floor(dev device.Device, products []Product, repeats int) time.Duration {
 	count := map[Product]int{}
 	var order []Product

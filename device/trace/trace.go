@@ -1,7 +1,7 @@
 // Package trace answers: where does a step's time go?
 //
-// Its Device wraps another one, hands every call on, counts and times the kernels by name, and keeps a list of the matrix
-// products, from which the least possible time of a step follows.
+// Its Device wraps another one, hands every call on, counts and times the kernels by name, and keeps a list of the
+// matrix products, from which the least possible time of a step follows.
 package trace
 
 import (

@@ -16,8 +16,9 @@ import (
 // Module is the path all of this module's packages begin with.
 const Module = "github.com/dygmamba/dygmamba"
 
-// Check parses the imports of every Go file of a source tree, whatever its build tags, and returns a sentence for each that
-// breaks Layers, Beyond or Outside. It reads the sources itself: the answer of a command would be cached by `go test`.
+// Check parses the imports of every Go file of a source tree, whatever its build tags, and returns a sentence for each
+// that breaks Layers, Beyond or Outside. It reads the sources itself: the answer of a command would be cached by `go
+// test`.
 //
 // Test files may import upwards, but not from the other tower.
 func Check(tree fs.FS) ([]string, error) {
@@ -82,7 +83,8 @@ func named(file *ast.File, names []string) (found []string) {
 	return found
 }
 
-// catalogue reads the names of the models from the list of them, but for the default one, which is the program's name too.
+// catalogue reads the names of the models from the list of them, but for the default one, which is the program's name
+// too.
 func catalogue(tree fs.FS) ([]string, error) {
 	src, err := fs.ReadFile(tree, Catalogue)
 	if errors.Is(err, fs.ErrNotExist) {

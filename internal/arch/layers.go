@@ -74,8 +74,8 @@ const Catalogue = "models/models.go"
 // DefaultModel may be named: it is what a user gets who names none.
 const DefaultModel = "dygmamba"
 
-// NamesModels lists who may name models all the same: the models themselves, the tour, the paper's own tables, and a format of files that is
-// called like the model it was published with.
+// NamesModels lists who may name models all the same: the models themselves, the tour, the paper's own tables, and a
+// format of files that is called like the model it was published with.
 var NamesModels = []string{"models", "models/*", "internal/demo", "internal/paper", "dataset/layout"}
 
 // Outside lists what may be imported from other modules, and by whom. Nothing else comes in without its line here.

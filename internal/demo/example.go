@@ -33,7 +33,8 @@ type Moment struct {
 	Without float64 `json:"dygmamba_a"`
 }
 
-// explain takes the telling test event about which the models disagree most, asks why, and asks about the same pair at other times.
+// explain takes the telling test event about which the models disagree most, asks why, and asks about the same pair at
+// other times.
 func (t *Tour) explain(ctx context.Context) (Example, error) {
 	var models [2]*dygmamba.Predictor
 	for i, name := range []string{Whole, Without} {
@@ -75,8 +76,8 @@ func (t *Tour) explain(ctx context.Context) (Example, error) {
 	return x, t.follow(ctx, models, q, &x)
 }
 
-// telling are the test events of pairs that kept their rhythm lately and have not met for so long that their last meeting is no longer among
-// the latest events of either node: nothing but the rhythm tells that it is time.
+// telling are the test events of pairs that kept their rhythm lately and have not met for so long that their last
+// meeting is no longer among the latest events of either node: nothing but the rhythm tells that it is time.
 func (t *Tour) telling() []dygmamba.Query {
 	const gaps, tolerance, latest = 4, 0.05, 15 // at least as many as the settings let the models see
 	var list []dygmamba.Query

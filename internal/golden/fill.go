@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Fill gives the parameters their golden values. Parameter number q, in the given order, has 0.2·sin(1 + 0.5·q + 0.7·i) at flat
-// index i, but A_log, D and the time encoder keep the values every model starts with.
+// Fill gives the parameters their golden values. Parameter number q, in the given order, has 0.2·sin(1 + 0.5·q + 0.7·i)
+// at flat index i, but A_log, D and the time encoder keep the values every model starts with.
 func Fill(params []Param) map[string][]float32 {
 	filled := make(map[string][]float32, len(params))
 	for q, p := range params {

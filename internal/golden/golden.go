@@ -73,8 +73,9 @@ type Gradient struct {
 	First []float64 `json:"first"` // its first elements
 }
 
-// Learning is a model's loss on the toy queries with labels 1, 0, 1, 0, 1, 0: at first, and after one, two and three Adam steps
-// with rate 1e-3 and the time encoder frozen. Gradient names start "0." for the backbone and "1." for the predictor.
+// Learning is a model's loss on the toy queries with labels 1, 0, 1, 0, 1, 0: at first, and after one, two and three
+// Adam steps with rate 1e-3 and the time encoder frozen. Gradient names start "0." for the backbone and "1." for the
+// predictor.
 type Learning struct {
 	Losses    []float64           `json:"losses_after_0_1_2_3_adam_steps"`
 	Gradients map[string]Gradient `json:"gradients_first_step"`

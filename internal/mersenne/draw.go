@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Choose fills out with distinct positions below n, len(out) ≤ n < 2³¹, as NumPy's choice without replacement does: it permutes 0 … n−1
-// by swapping place i = n−1, …, 1 with a place up to i, and takes the first ones.
+// Choose fills out with distinct positions below n, len(out) ≤ n < 2³¹, as NumPy's choice without replacement does: it
+// permutes 0 … n−1 by swapping place i = n−1, …, 1 with a place up to i, and takes the first ones.
 //
-// All n−1 numbers are drawn, but no permutation is made: the places are followed back from the end to where their content came from.
-// work is scratch memory, grown when needed.
+// All n−1 numbers are drawn, but no permutation is made: the places are followed back from the end to where their
+// content came from. work is scratch memory, grown when needed.
 func (t *Twister) Choose(n int, out []int32, work *[]uint32) {
 	if n < 1 {
 		return
@@ -52,7 +52,8 @@ func (t *Twister) Choose(n int, out []int32, work *[]uint32) {
 	}
 }
 
-// descend fills swap[i] with UpTo(i), for i from the last down to 1. A rejected number is overwritten by the next, which costs no branch.
+// descend fills swap[i] with UpTo(i), for i from the last down to 1. A rejected number is overwritten by the next,
+// which costs no branch.
 func (t *Twister) descend(swap []uint32) {
 	for i := uint32(len(swap) - 1); i > 0; {
 		if t.next == words {
@@ -79,8 +80,9 @@ func (t *Twister) Integers(n int, out []int32) {
 	}
 }
 
-// Weighted fills out with positions drawn with replacement, position i with weight cumulative[i] − cumulative[i−1], as NumPy's choice with
-// probabilities does: cumulative must be their running sums. It is scaled in place so that it ends at 1.
+// Weighted fills out with positions drawn with replacement, position i with weight cumulative[i] − cumulative[i−1], as
+// NumPy's choice with probabilities does: cumulative must be their running sums. It is scaled in place so that it ends
+// at 1.
 func (t *Twister) Weighted(cumulative []float64, out []int32) {
 	last := cumulative[len(cumulative)-1]
 	for i := range cumulative {
@@ -123,7 +125,8 @@ func (t *Twister) Sample(n, k int) []int32 {
 	return out
 }
 
-// poolLimit is the largest population that Python copies to a list to pick k from; above it, it remembers the chosen ones instead.
+// poolLimit is the largest population that Python copies to a list to pick k from; above it, it remembers the chosen
+// ones instead.
 func poolLimit(k int) int {
 	limit := 21
 	if k > 5 {

@@ -1,7 +1,8 @@
 // Package mersenne answers: which numbers would NumPy, Python and PyTorch have drawn?
 //
-// It is the Mersenne Twister MT19937 with the two seedings and the derived draws of NumPy's RandomState and Python's random module, bit for
-// bit; PyTorch's CPU generator has the words and the seeding of NumPy's. Only what must repeat a published draw uses it; everything else draws from package stream.
+// It is the Mersenne Twister MT19937 with the two seedings and the derived draws of NumPy's RandomState and Python's
+// random module, bit for bit; PyTorch's CPU generator has the words and the seeding of NumPy's. Only what must repeat a
+// published draw uses it; everything else draws from package stream.
 package mersenne
 
 import (
@@ -75,8 +76,8 @@ func (t *Twister) Float64() float64 {
 	return (float64(a)*(1<<26) + float64(b)) / (1 << 53)
 }
 
-// UpTo is uniform in 0 … most: bits are masked to the width of most and drawn again while above it. most = 0 draws nothing.
-// NumPy draws bounded numbers this way.
+// UpTo is uniform in 0 … most: bits are masked to the width of most and drawn again while above it. most = 0 draws
+// nothing. NumPy draws bounded numbers this way.
 func (t *Twister) UpTo(most uint32) uint32 {
 	if most == 0 {
 		return 0

@@ -3,7 +3,8 @@ package near
 
 import "strings"
 
-// Match is the name closest to what was given, or "" when none is close: at most a third of its letters differ, or it contains what was given.
+// Match is the name closest to what was given, or "" when none is close: at most a third of its letters differ, or it
+// contains what was given.
 func Match(given string, names []string) string {
 	best, least := "", 1<<30
 	for _, name := range names {

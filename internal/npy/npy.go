@@ -1,4 +1,5 @@
-// Package npy reads and writes NumPy's .npy files, as far as feature matrices need it: two dimensions, little-endian floats, C order.
+// Package npy reads and writes NumPy's .npy files, as far as feature matrices need it: two dimensions, little-endian
+// floats, C order.
 package npy
 
 import (

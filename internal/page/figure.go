@@ -18,7 +18,8 @@ type Key struct {
 	Tone Tone
 }
 
-// Chart can be drawn at any width, in pixels. Text is as large at any width, so each is drawn for the room it will have.
+// Chart can be drawn at any width, in pixels. Text is as large at any width, so each is drawn for the room it will
+// have.
 type Chart interface {
 	draw(m *markup, width float64) (height float64)
 }

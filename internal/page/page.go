@@ -1,7 +1,8 @@
 // Package page answers: how does a result look in a browser?
 //
-// A page is one file that needs nothing else: style sheet and drawings are part of it, nothing runs and nothing is fetched. It follows the
-// reader's choice of light or dark and fits a telephone. All text is escaped; the same page gives the same bytes.
+// A page is one file that needs nothing else: style sheet and drawings are part of it, nothing runs and nothing is
+// fetched. It follows the reader's choice of light or dark and fits a telephone. All text is escaped; the same page
+// gives the same bytes.
 package page
 
 import (

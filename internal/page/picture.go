@@ -2,8 +2,8 @@ package page
 
 import "io"
 
-// Picture is figures side by side as one SVG file, for documents that cannot hold a page. It follows the reader's choice of light or
-// dark where it is shown.
+// Picture is figures side by side as one SVG file, for documents that cannot hold a page. It follows the reader's
+// choice of light or dark where it is shown.
 type Picture []Figure
 
 const (

@@ -1,5 +1,6 @@
-// Package paper answers: what was published? It holds the link prediction tables of the DyGMamba paper (TMLR 2025) beside which
-// our own results are shown: AP and AUC on seven continuous-time, six discrete-time and three synthetic data sets, in percent.
+// Package paper answers: what was published? It holds the link prediction tables of the DyGMamba paper (TMLR 2025)
+// beside which our own results are shown: AP and AUC on seven continuous-time, six discrete-time and three synthetic
+// data sets, in percent.
 package paper
 
 import (
@@ -34,8 +35,8 @@ type published struct {
 	datasets, models []string
 }
 
-// Lookup finds a published result. Names are those of this program in any case: setting transductive or inductive, negatives random,
-// historical or inductive, a data set such as uci or CanParl, a model such as dygmamba.
+// Lookup finds a published result. Names are those of this program in any case: setting transductive or inductive,
+// negatives random, historical or inductive, a data set such as uci or CanParl, a model such as dygmamba.
 func Lookup(setting, negatives, dataset, model string) (Result, bool) {
 	r, ok := load().results[fold(setting, negatives, dataset, model)]
 	return r, ok

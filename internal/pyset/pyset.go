@@ -1,7 +1,8 @@
 // Package pyset answers: in which order would CPython walk this set?
 //
-// It repeats the hash sets of CPython 3.7 to 3.11 for non-negative integers and for pairs of them: hashing, probing, growth, copies and
-// differences, as far as they decide the order. Published splits and negatives were drawn by position in such sets.
+// It repeats the hash sets of CPython 3.7 to 3.11 for non-negative integers and for pairs of them: hashing, probing,
+// growth, copies and differences, as far as they decide the order. Published splits and negatives were drawn by
+// position in such sets.
 package pyset
 
 import (
@@ -17,7 +18,8 @@ const (
 	probes   = 9 // slots looked at after the first before jumping on
 )
 
-// Set is a set of integers or of pairs. The zero Set is an empty set of integers. Nothing is ever added to a set something was removed from.
+// Set is a set of integers or of pairs. The zero Set is an empty set of integers. Nothing is ever added to a set
+// something was removed from.
 type Set struct {
 	table []uint64 // key+1, empty or deleted; a power of two
 	used  int      // keys

@@ -1,5 +1,5 @@
-// Package results answers: what did our own runs give? It turns the records under results/ into the tables of docs/RESULTS.md
-// and README.md, so that they cannot say anything that no run has shown.
+// Package results answers: what did our own runs give? It turns the records under results/ into the tables of
+// docs/RESULTS.md and README.md, so that they cannot say anything that no run has shown.
 package results
 
 import (
@@ -57,9 +57,9 @@ const defaultModel = "dygmamba"
 // whole says whether the runs were trained to their end: a few epochs show whether something learns, not how well.
 func (g group) whole() bool { return g[0].spec.Training.Epochs >= 100 }
 
-// Models writes a table for every data set on which several models were trained, transductive, best first: those that ran to their end, of
-// the default model the settings that did best on validation data. A model whose scores depend on more than the past of their
-// query says so.
+// Models writes a table for every data set on which several models were trained, transductive, best first: those that
+// ran to their end, of the default model the settings that did best on validation data. A model whose scores depend on
+// more than the past of their query says so.
 func Models(dir fs.FS) (string, error) {
 	groups, err := load(dir)
 	if err != nil {
@@ -87,7 +87,8 @@ func Models(dir fs.FS) (string, error) {
 	return b.String(), nil
 }
 
-// Board writes one table of all models on the data sets that most of them were trained on: transductive, random negatives, with the paper's numbers.
+// Board writes one table of all models on the data sets that most of them were trained on: transductive, random
+// negatives, with the paper's numbers.
 func Board(dir fs.FS) (string, error) {
 	groups, err := load(dir)
 	if err != nil {
@@ -210,8 +211,8 @@ func (g group) measured(setting, strategy string) (train.MeanStd, bool) {
 	return train.MeanStd{}, false
 }
 
-// Summary writes one table of transductive link prediction with random negatives: for every data set the settings that did best on
-// validation data, among those with the most seeds.
+// Summary writes one table of transductive link prediction with random negatives: for every data set the settings that
+// did best on validation data, among those with the most seeds.
 func Summary(dir fs.FS) (string, error) {
 	groups, err := load(dir)
 	if err != nil {
@@ -316,7 +317,8 @@ func (r *run) describe(c train.Config) error {
 	return nil
 }
 
-// marked is a configuration that tells in a word how it differs from its preset, where readers of a short table should know.
+// marked is a configuration that tells in a word how it differs from its preset, where readers of a short table should
+// know.
 type marked interface{ Mark(preset string) string }
 
 func (g group) summary() train.Summary {

@@ -124,7 +124,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestModels: models stand beside each other, best first, with the paper's numbers; what was trained for a few epochs only does not.
+// TestModels: models stand beside each other, best first, with the paper's numbers; what was trained for a few epochs
+// only does not.
 func TestModels(t *testing.T) {
 	run := func(name, seed, ap string) []byte {
 		return []byte(`{"model":"` + name + `","data":"uci","preset":"paper","seed":` + seed + `,"val":{"ap":0.5},

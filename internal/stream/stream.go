@@ -1,8 +1,10 @@
-// Package stream answers: what is drawn next? It is the program's own generator: fast, seeded, and able to continue where it stopped.
+// Package stream answers: what is drawn next? It is the program's own generator: fast, seeded, and able to continue
+// where it stopped.
 //
-// A Source is the PCG-DXSM generator of math/rand/v2 with the seed in one half of its 128-bit state and the FNV-1a hash of the stream's name in
-// the other, so that draws added to one stream never move those of another. Bounded numbers are the high half of a 64×64-bit product with
-// rejection (Lemire), floats the top 53 bits; both are written out here so that no library update can change them.
+// A Source is the PCG-DXSM generator of math/rand/v2 with the seed in one half of its 128-bit state and the FNV-1a hash
+// of the stream's name in the other, so that draws added to one stream never move those of another. Bounded numbers are
+// the high half of a 64×64-bit product with rejection (Lemire), floats the top 53 bits; both are written out here so
+// that no library update can change them.
 package stream
 
 import (
@@ -47,7 +49,8 @@ func (s *Source) Below(n int) int {
 // Float64 is uniform in [0, 1).
 func (s *Source) Float64() float64 { return float64(s.pcg.Uint64()>>11) / (1 << 53) }
 
-// Sample gives k distinct positions below n, k ≤ n: the head of a Fisher–Yates shuffle from the front, place i swapped with one from i on.
+// Sample gives k distinct positions below n, k ≤ n: the head of a Fisher–Yates shuffle from the front, place i swapped
+// with one from i on.
 func (s *Source) Sample(n, k int) []int32 {
 	place := make(map[int32]int32, k) // what stands where it did not at first
 	out := make([]int32, k)

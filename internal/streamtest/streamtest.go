@@ -1,4 +1,5 @@
-// Package streamtest answers: on which events do tests and benchmarks run? On generated streams, or on a published one where it is at hand.
+// Package streamtest answers: on which events do tests and benchmarks run? On generated streams, or on a published one
+// where it is at hand.
 package streamtest
 
 import (
@@ -97,7 +98,8 @@ func Real(tb testing.TB, name string) *event.Log {
 	return l
 }
 
-// Few draws a short list of events among few nodes at few instants, out of order as often as not: most of them share their time with others.
+// Few draws a short list of events among few nodes at few instants, out of order as often as not: most of them share
+// their time with others.
 func Few(t *rapid.T) []event.Event {
 	one := rapid.Custom(func(t *rapid.T) event.Event {
 		return event.Event{
@@ -113,7 +115,8 @@ func Few(t *rapid.T) []event.Event {
 	return events
 }
 
-// Decode turns a fuzzer's bytes into events: every three bytes are a source, a destination and a time, each from a small range.
+// Decode turns a fuzzer's bytes into events: every three bytes are a source, a destination and a time, each from a
+// small range.
 func Decode(stream []byte) []event.Event {
 	var events []event.Event
 	for b := stream; len(b) >= 3; b = b[3:] {

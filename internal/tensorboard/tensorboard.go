@@ -1,7 +1,7 @@
 // Package tensorboard writes scalar curves as TensorBoard event files.
 //
-// A file is a sequence of records: length (uint64), masked CRC-32C of the length, data, masked CRC-32C of the data. The data is an
-// Event message of TensorFlow's event.proto; the few fields needed here are encoded by hand.
+// A file is a sequence of records: length (uint64), masked CRC-32C of the length, data, masked CRC-32C of the data. The
+// data is an Event message of TensorFlow's event.proto; the few fields needed here are encoded by hand.
 package tensorboard
 
 import (

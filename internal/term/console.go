@@ -1,7 +1,7 @@
 // Package term answers: how does it look on a terminal?
 //
-// Tables and facts go to standard output, log lines and one live progress line to standard error; nothing here knows what
-// the words and numbers mean.
+// Tables and facts go to standard output, log lines and one live progress line to standard error; nothing here knows
+// what the words and numbers mean.
 package term
 
 import (
@@ -17,8 +17,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Console shares one stream between log lines and a live progress line, so that neither breaks the other. It is safe for
-// concurrent use.
+// Console shares one stream between log lines and a live progress line, so that neither breaks the other. It is safe
+// for concurrent use.
 type Console struct {
 	mu    sync.Mutex // guards the stream and line
 	w     io.Writer

@@ -14,8 +14,8 @@ type Live struct {
 	widths []int
 }
 
-// NewLive writes the line of names and the rule. The widest cells that will come say how wide the columns are; a cell that is wider
-// moves the rest of its row to the right.
+// NewLive writes the line of names and the rule. The widest cells that will come say how wide the columns are; a cell
+// that is wider moves the rest of its row to the right.
 func NewLive(w io.Writer, s Style, columns []Column, widest ...string) (*Live, error) {
 	t := NewTable(columns...)
 	t.Row(widest...)

@@ -34,7 +34,8 @@ func (p *Progress) From(done int64) { p.first = done }
 // Of tells what is left of all of which this task is a part, such as "9–85 min"; "" where nobody knows.
 func (p *Progress) Of(left string) { p.whole = left }
 
-// Set tells that done of total units are finished (total 0: unknown) and adds a note, such as the loss. It is cheap to call often.
+// Set tells that done of total units are finished (total 0: unknown) and adds a note, such as the loss. It is cheap to
+// call often.
 func (p *Progress) Set(done, total int64, note string) {
 	now := p.console.now()
 	every := plainEvery
@@ -67,7 +68,8 @@ func (p *Progress) Done() {
 // Elapsed is the time since the task began.
 func (p *Progress) Elapsed() time.Duration { return p.console.now().Sub(p.start) }
 
-// describe is the line in words. Where the total is known it can do with less: 1 leaves out the amount, 2 the speed too.
+// describe is the line in words. Where the total is known it can do with less: 1 leaves out the amount, 2 the speed
+// too.
 func (p *Progress) describe(done, total int64, note string, less int) string {
 	var parts []string
 	amount := func(n int64) string { return Count(n) + " " + p.unit }

@@ -45,7 +45,8 @@ func (t *Table) Gap() {
 	}
 }
 
-// Write draws the table: a line of names, a rule, the rows. On a terminal that is too narrow, words in the last column go on below themselves.
+// Write draws the table: a line of names, a rule, the rows. On a terminal that is too narrow, words in the last column
+// go on below themselves.
 func (t *Table) Write(w io.Writer, s Style) error { return t.write(w, s, Width(w)) }
 
 // write draws the table on a terminal with so many columns; 0 for as many as it takes.
@@ -72,7 +73,8 @@ func (t *Table) write(w io.Writer, s Style, cols int) error {
 	return err
 }
 
-// fold is where the last column begins if it is one of words that does not fit but has a third of the terminal, and is then made to fit; else 0.
+// fold is where the last column begins if it is one of words that does not fit but has a third of the terminal, and is
+// then made to fit; else 0.
 func (t *Table) fold(widths []int, cols int) int {
 	last := len(widths) - 1
 	if last < 0 || t.columns[last].Right {

@@ -109,7 +109,8 @@ func TestLiveLineAndLogLinesShareTheScreen(t *testing.T) {
 	}
 }
 
-// A task that goes on where an earlier one ended is not faster for it, and a narrow terminal shows words rather than a bar.
+// A task that goes on where an earlier one ended is not faster for it, and a narrow terminal shows words rather than a
+// bar.
 func TestProgressGoesOn(t *testing.T) {
 	c, b, now := testConsole(true)
 	c.width = func() int { return 50 }

@@ -14,8 +14,9 @@ func Width(w io.Writer) int {
 	return width(w)
 }
 
-// Wrap breaks text into lines of at most cols characters, where words allow. Lines that begin at the left edge flow together up to the next empty
-// or indented one; what follows an indented line goes on below its last column, so that names stay apart from what is said about them.
+// Wrap breaks text into lines of at most cols characters, where words allow. Lines that begin at the left edge flow
+// together up to the next empty or indented one; what follows an indented line goes on below its last column, so that
+// names stay apart from what is said about them.
 func Wrap(text string, cols int) string {
 	var b strings.Builder
 	flow := ""

@@ -1,4 +1,5 @@
-// Package torchtest answers: what would torch.save have written? Tests use it to make PyTorch files, good and bad ones, without PyTorch.
+// Package torchtest answers: what would torch.save have written? Tests use it to make PyTorch files, good and bad ones,
+// without PyTorch.
 package torchtest
 
 import (
@@ -8,7 +9,8 @@ import (
 	"fmt"
 )
 
-// File is a PyTorch file in the making: a pickle, and storages beside it. The calls below write to the pickle in their order.
+// File is a PyTorch file in the making: a pickle, and storages beside it. The calls below write to the pickle in their
+// order.
 type File struct {
 	Legacy bool     // the format of PyTorch before 1.6
 	Keys   []string // of the storages so far

@@ -17,8 +17,8 @@ type File struct {
 	path string
 }
 
-// Create makes a file beside path, or beside what path links to, that Commit gives that name. Devices, pipes and directories are refused: they
-// would be replaced. What a killed process left there before it had its name is removed.
+// Create makes a file beside path, or beside what path links to, that Commit gives that name. Devices, pipes and
+// directories are refused: they would be replaced. What a killed process left there before it had its name is removed.
 func Create(path string) (*File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no ordinary file (%v) and would be replaced: want another name", path, info.Mode())
@@ -73,8 +73,8 @@ func still(f *os.File) bool {
 	return err == nil && os.SameFile(is, named)
 }
 
-// Own is Create for a directory that one process alone writes to: its file has a fixed name until then, so that a process that is killed again and
-// again leaves at most one behind.
+// Own is Create for a directory that one process alone writes to: its file has a fixed name until then, so that a
+// process that is killed again and again leaves at most one behind.
 func Own(path string) (*File, error) {
 	f, err := os.OpenFile(path+".tmp", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {

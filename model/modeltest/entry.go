@@ -224,8 +224,8 @@ func differ(got, want []float32) (at int, yes bool) {
 	return 0, false
 }
 
-// same says whether two snapshots are equal: to the last bit on a CPU, nearly on a GPU. Of tables [rows, columns] that have grown the
-// beginnings count.
+// same says whether two snapshots are equal: to the last bit on a CPU, nearly on a GPU. Of tables [rows, columns] that
+// have grown the beginnings count.
 func same(a, b []tensor.Named) bool {
 	if len(a) != len(b) {
 		return false

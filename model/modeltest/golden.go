@@ -1,5 +1,5 @@
-// Package modeltest answers: does a model keep what every model promises? The catalogue's models all pass through it, on the CPU and,
-// with DYGMAMBA_TEST_DEVICE=cuda, on a GPU. Only tests import it.
+// Package modeltest answers: does a model keep what every model promises? The catalogue's models all pass through it,
+// on the CPU and, with DYGMAMBA_TEST_DEVICE=cuda, on a GPU. Only tests import it.
 package modeltest
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Device is the CPU with so many threads, closed when the test ends, or the device that DYGMAMBA_TEST_DEVICE names: the same tests hold
-// on a GPU. That is opened once for all tests of a process, as its kernels are compiled then.
+// Device is the CPU with so many threads, closed when the test ends, or the device that DYGMAMBA_TEST_DEVICE names: the
+// same tests hold on a GPU. That is opened once for all tests of a process, as its kernels are compiled then.
 func Device(t testing.TB, threads int) device.Device {
 	t.Helper()
 	if onGPU() {
@@ -104,7 +104,8 @@ func features(m golden.Matrix) dataset.Features {
 	return dataset.Features{Rows: m.Rows, Cols: m.Cols, Data: m.Data}
 }
 
-// fill gives every parameter its formula value, backbone and predictor numbered each from 0; frozen ones keep theirs and have no number.
+// fill gives every parameter its formula value, backbone and predictor numbered each from 0; frozen ones keep theirs
+// and have no number.
 func (y *Toy) fill(t testing.TB) {
 	t.Helper()
 	var parts [2][]golden.Param
@@ -199,7 +200,8 @@ func (y *Toy) Names(t testing.TB, want golden.Model) {
 	}
 }
 
-// Forward holds a model without memory to the golden embeddings of the released program, with and without a tape that records.
+// Forward holds a model without memory to the golden embeddings of the released program, with and without a tape that
+// records.
 func Forward(t *testing.T, f model.Factory, name string, settings ...string) {
 	t.Helper()
 	_, models := golden.Models(t)
@@ -218,8 +220,8 @@ func Forward(t *testing.T, f model.Factory, name string, settings ...string) {
 	}
 }
 
-// Learning holds a model to the golden losses and gradients: at first, and after one, two and three Adam steps with the time encoder frozen.
-// Settings must leave out all dropout and freeze the time encoder (or the model's own way does).
+// Learning holds a model to the golden losses and gradients: at first, and after one, two and three Adam steps with the
+// time encoder frozen. Settings must leave out all dropout and freeze the time encoder (or the model's own way does).
 func Learning(t *testing.T, f model.Factory, name string, settings ...string) {
 	t.Helper()
 	learning, ok := golden.Gradients(t)[name]

@@ -22,9 +22,9 @@ func (y *Toy) Unit(lo, hi int) *sample.Batch {
 	return b
 }
 
-// Memory holds a model that remembers to the golden numbers of the released program: three batches of 20 events from nothing,
-// the embeddings of the third, and what is remembered at the end. Events are remembered in the step that asks about them, and on their own.
-// Column 0 of the state's tables memory and last_updated is compared.
+// Memory holds a model that remembers to the golden numbers of the released program: three batches of 20 events from
+// nothing, the embeddings of the third, and what is remembered at the end. Events are remembered in the step that asks
+// about them, and on their own. Column 0 of the state's tables memory and last_updated is compared.
 func Memory(t *testing.T, f model.Factory, name string, settings ...string) {
 	t.Helper()
 	_, models := golden.Models(t)

@@ -36,8 +36,8 @@ func (y *Toy) Lesson(lo, hi int) *sample.Batch {
 	return b
 }
 
-// Steps holds a model to what every training step promises: the same bytes whatever the number of threads, and nothing allocated on the Go
-// heap once a batch of its size was seen. A model that remembers does so in the step.
+// Steps holds a model to what every training step promises: the same bytes whatever the number of threads, and nothing
+// allocated on the Go heap once a batch of its size was seen. A model that remembers does so in the step.
 func Steps(t *testing.T, f model.Factory, settings ...string) {
 	t.Helper()
 	if name := os.Getenv("DYGMAMBA_TEST_DEVICE"); name != "" && name != "cpu" {

@@ -8,20 +8,22 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// Architectures: what the released program computes, or the equations the paper prints. They differ in many places (see paper.go);
-// every published number was made by the former.
+// Architectures: what the released program computes, or the equations the paper prints. They differ in many places (see
+// paper.go); every published number was made by the former.
 const (
 	Released = "released"
 	Paper    = "paper"
 )
 
-// stateDim is the size of a channel's state, convWidth the span of the convolution before it: the defaults of the Mamba library.
+// stateDim is the size of a channel's state, convWidth the span of the convolution before it: the defaults of the Mamba
+// library.
 const (
 	stateDim  = 16
 	convWidth = 4
 )
 
-// Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what they are.
+// Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
+// they are.
 type Config struct {
 	Arch    string `json:"arch" about:"released, or the equations of the paper"`
 	Variant string `json:"variant" about:"ablation a to f; empty: the whole model"` // of the paper's section 4.2
@@ -62,8 +64,8 @@ func (c Config) Width() int {
 // TimeWidth is that of the time-level block.
 func (c Config) TimeWidth() int { return int(c.Gamma * float64(c.Channel)) }
 
-// RowLen is the number of positions of a row of fixed length: at least one is padding in the released program, none need be in the
-// paper's equations.
+// RowLen is the number of positions of a row of fixed length: at least one is padding in the released program, none
+// need be in the paper's equations.
 func (c Config) RowLen() int {
 	n := c.Length + 1
 	if c.Arch == Paper {

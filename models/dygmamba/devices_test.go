@@ -18,8 +18,9 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// TestDevicesAgree takes one step with the paper's settings on two devices and compares logits and gradients: the vector kernels of the
-// CPU with a GPU, if that is what is tested, otherwise with the plain kernels, and then on few queries.
+// TestDevicesAgree takes one step with the paper's settings on two devices and compares logits and gradients: the
+// vector kernels of the CPU with a GPU, if that is what is tested, otherwise with the plain kernels, and then on few
+// queries.
 func TestDevicesAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plain kernels take seconds at this size")

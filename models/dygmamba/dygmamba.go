@@ -1,8 +1,8 @@
 // Package dygmamba is DyGMamba: continuous-time link prediction with two state space models (Ding et al., TMLR 2025).
 //
-// A node-level block reads what each of the two nodes did before, a time-level block the gaps between the pair's own meetings; the
-// pattern of the gaps then decides which of the nodes' past counts. Config.Arch tells whether the released program is computed or
-// the equations as the paper prints them.
+// A node-level block reads what each of the two nodes did before, a time-level block the gaps between the pair's own
+// meetings; the pattern of the gaps then decides which of the nodes' past counts. Config.Arch tells whether the
+// released program is computed or the equations as the paper prints them.
 package dygmamba
 
 import (
@@ -35,8 +35,8 @@ func factory(variant, summary string) model.Factory {
 	presets, prefer := ofVariant(variant)
 	return model.Make(model.Kind[Config]{
 		Summary: summary, Default: c, Presets: presets, Prefer: prefer, Shapes: ConfigFromTensors, Table: Table,
-		// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes. Published data
-		// begin at 0, and published results are made from rounded times.
+		// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
+		// Published data begin at 0, and published results are made from rounded times.
 		Imported: func(c *Config) { c.ExactTimes = true },
 		Lighter:  "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
 		Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
@@ -155,7 +155,8 @@ func (m *Model) declareSSM(s nn.Scope, name string, width int) []sequencer {
 	return layers
 }
 
-// declareFeedForward adds what follows the state space layers: shared by all of them in the released program, one each in the paper.
+// declareFeedForward adds what follows the state space layers: shared by all of them in the released program, one each
+// in the paper.
 func (m *Model) declareFeedForward(s nn.Scope, width int) {
 	norms, feeds := s.In("channel_norm"), s.In("channel_feedforward")
 	add := func(norm, feed nn.Scope) (nn.LayerNorm, *nn.FeedForward) {
@@ -300,8 +301,8 @@ func (m *Model) withoutPattern(tp *grad.Tape, n int) model.Embedding {
 	return model.Embedding{Src: src, Dst: dst}
 }
 
-// pool makes one vector of a history: its mean (a), or a sum with weights that each channel finds in its own history (c) or in
-// that of the opposite node (d).
+// pool makes one vector of a history: its mean (a), or a sum with weights that each channel finds in its own history
+// (c) or in that of the opposite node (d).
 func (m *Model) pool(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
 	if m.cfg.Variant == "a" {
 		return grad.MeanSteps(tp, h) // [rows, D]

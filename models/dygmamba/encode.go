@@ -7,8 +7,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// channel is one of the four kinds of features of a position: who, through which event, when, how often. p positions at a time are
-// mapped to d numbers.
+// channel is one of the four kinds of features of a position: who, through which event, when, how often. p positions at
+// a time are mapped to d numbers.
 type channel struct {
 	project nn.Linear // [d, p·width]
 	// encode maps a side's features but does not add the bias, [rows·P, d]; it is nil where there are no features.
@@ -33,8 +33,8 @@ func (m *Model) declareChannels(s nn.Scope) {
 }
 
 // encode turns the positions of a side's histories into sequences of patches, [rows, P, D]. Nothing happens between the
-// channels' projections and the reduction of their concatenation, so their biases are the same in every row, and so is a
-// channel without features.
+// channels' projections and the reduction of their concatenation, so their biases are the same in every row, and so is
+// a channel without features.
 func (m *Model) encode(tp *grad.Tape, s *side) *tensor.Tensor {
 	if m.cfg.Arch == Paper {
 		return m.encodePaper(tp, s)
@@ -67,8 +67,8 @@ func (m *Model) encodeTimes(tp *grad.Tape, s *side, w *tensor.Tensor) *tensor.Te
 	return grad.Linear(tp, code, w, nil, device.Identity)                    // [rows·P, d]
 }
 
-// encodeCounts encodes how often each neighbour occurs in the two histories. Counts are small whole numbers: each is encoded and
-// projected once, for every place in a patch, and positions add up the rows they need.
+// encodeCounts encodes how often each neighbour occurs in the two histories. Counts are small whole numbers: each is
+// encoded and projected once, for every place in a patch, and positions add up the rows they need.
 func (m *Model) encodeCounts(tp *grad.Tape, s *side, w *tensor.Tensor) *tensor.Tensor {
 	if m.input.table == nil {
 		hidden := m.frequency[0].Act(tp, m.input.numbers, device.ReLU) // [c, d]

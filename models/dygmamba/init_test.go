@@ -11,8 +11,8 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 )
 
-// TestReleasedInit compares initial weights with those that the released program drew under the same seed. Its file holds the link
-// predictor's weights four times as large.
+// TestReleasedInit compares initial weights with those that the released program drew under the same seed. Its file
+// holds the link predictor's weights four times as large.
 func TestReleasedInit(t *testing.T) {
 	const seed, predictor = 21, 4
 	file, err := checkpoint.Load(golden.Shared(t, "spec", "golden", "predict-dygmamba-enron", "weights.safetensors"))

@@ -24,8 +24,8 @@ var releasedTuned = map[string]tuned{
 	"socialevo": {32, 1, 5, 0.1},
 }
 
-// paperTuned holds the paper's: continuous-time sets and synthetic ones from the tables of its implementation details, discrete-time
-// ones from its appendix, which does not give their dropout.
+// paperTuned holds the paper's: continuous-time sets and synthetic ones from the tables of its implementation details,
+// discrete-time ones from its appendix, which does not give their dropout.
 var paperTuned = map[string]tuned{
 	"lastfm":    {512, 16, 10, 0.1},
 	"enron":     {256, 8, 30, 0},
@@ -49,8 +49,8 @@ var paperTuned = map[string]tuned{
 
 const paperEpochs = 200
 
-// presets are the configurations with a name. The paper's table of model sizes fits none of its text: four of its entries are those of
-// paper-size-a, two those of paper-size-b.
+// presets are the configurations with a name. The paper's table of model sizes fits none of its text: four of its
+// entries are those of paper-size-a, two those of paper-size-b.
 var presets = []model.Preset[Config]{
 	{
 		Name:    "released",

@@ -14,8 +14,8 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// TestRealData compares the model at its real size with the twin on real events: edge features four columns wide where the model
-// expects 172, self-loops, times in seconds, several patch sizes.
+// TestRealData compares the model at its real size with the twin on real events: edge features four columns wide where
+// the model expects 172, self-loops, times in seconds, several patch sizes.
 func TestRealData(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the twin takes seconds at this size")

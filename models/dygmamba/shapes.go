@@ -2,8 +2,8 @@ package dygmamba
 
 import "github.com/dygmamba/dygmamba/model"
 
-// ConfigFromTensors is base changed to what the shapes of a checkpoint's tensors tell: widths, layers, patch size and architecture.
-// Shapes tell neither the lengths of histories nor the variant: variants c and d have the same tensors.
+// ConfigFromTensors is base changed to what the shapes of a checkpoint's tensors tell: widths, layers, patch size and
+// architecture. Shapes tell neither the lengths of histories nor the variant: variants c and d have the same tensors.
 func ConfigFromTensors(base Config, shapes map[string][]int) (Config, error) {
 	c := base
 	d := model.NewDims("DyGMamba", shapes)

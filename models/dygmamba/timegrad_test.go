@@ -8,8 +8,9 @@ import (
 	"github.com/dygmamba/dygmamba/internal/golden"
 )
 
-// TestTimeEncoderGradient checks the time encoder where its phases are smooth: with frequencies so low that even the filler of 1e10 turns
-// only a few radians, rounding the phase to float32 hardly moves it, and central differences of the twin make sense.
+// TestTimeEncoderGradient checks the time encoder where its phases are smooth: with frequencies so low that even the
+// filler of 1e10 turns only a few radians, rounding the phase to float32 hardly moves it, and central differences of
+// the twin make sense.
 func TestTimeEncoderGradient(t *testing.T) {
 	toy, _ := golden.Models(t)
 	for name, c := range map[string]Config{"released": ordinary(func(c *Config) { c.Dropout = 0 }), "gamma 1": ordinary(func(c *Config) { c.Dropout, c.Gamma = 0, 1 })} {

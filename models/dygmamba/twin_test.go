@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// twin computes what the model computes, a second time: straight from the equations, one query at a time, in float64 on plain slices,
-// from the events themselves. It shares nothing with the model but Config's fields.
+// twin computes what the model computes, a second time: straight from the equations, one query at a time, in float64 on
+// plain slices, from the events themselves. It shares nothing with the model but Config's fields.
 type twin struct {
 	c          Config
 	w          map[string][]float64 // parameters by their reference names

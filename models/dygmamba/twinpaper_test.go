@@ -7,7 +7,8 @@ import (
 
 // The twin's other half: where the paper's equations differ from the released program.
 
-// countPaper counts occurrences in the histories alone, without the appended nodes; these get (0, meetings of the pair).
+// countPaper counts occurrences in the histories alone, without the appended nodes; these get (0, meetings of the
+// pair).
 func countPaper(ru, rv *twinRow, u, v int) {
 	tally := func(r *twinRow, x int) (n int) {
 		for _, y := range r.node[r.pad : len(r.node)-1] {
@@ -48,7 +49,8 @@ func (m *twin) nodeLevelPaper(h [][]float64) [][]float64 {
 	return h
 }
 
-// s6 is the bare selective state space model: B, C and a single Δ linear in the input, Δ's bias per channel, both discretised exactly.
+// s6 is the bare selective state space model: B, C and a single Δ linear in the input, Δ's bias per channel, both
+// discretised exactly.
 func (m *twin) s6(name string, seq [][]float64) [][]float64 {
 	width, state := len(seq[0]), stateDim
 	aLog, bias := m.w[name+".A_log"], m.w[name+".dt_bias"]

@@ -113,8 +113,9 @@ func fit(x []float64, n int) []float64 {
 	return append(make([]float64, n-len(x)), x...)
 }
 
-// TestGradients compares the tape's gradients with central differences of the twin's loss, for the largest element of each parameter's
-// gradient and another one, moved together. Rounding the phase to float32 gives the time encoder's weights no derivative to compare with.
+// TestGradients compares the tape's gradients with central differences of the twin's loss, for the largest element of
+// each parameter's gradient and another one, moved together. Rounding the phase to float32 gives the time encoder's
+// weights no derivative to compare with.
 func TestGradients(t *testing.T) {
 	for name, c := range every(t) {
 		for features, toy := range toys(t) {

@@ -9,8 +9,8 @@ import (
 
 var _ model.Weigher = (*Model)(nil)
 
-// Weigh gives β, the weights that the pair's pattern and the opposite node give to the patches of a history. Variants a, c and d have no
-// such weights.
+// Weigh gives β, the weights that the pair's pattern and the opposite node give to the patches of a history. Variants
+// a, c and d have no such weights.
 func (m *Model) Weigh(tp *grad.Tape, b *sample.Batch) (model.Embedding, []*tensor.Tensor) {
 	e, weights := m.forward(tp, b)
 	if len(weights) != 1 {

@@ -19,8 +19,8 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// TestReleasedWeights loads weights that the released program saved, learns their widths from the shapes, and compares its answers
-// about the first 6,000 events of enron.
+// TestReleasedWeights loads weights that the released program saved, learns their widths from the shapes, and compares
+// its answers about the first 6,000 events of enron.
 func TestReleasedWeights(t *testing.T) {
 	dir := golden.Shared(t, "spec", "golden", "predict-dygmamba-enron")
 	var about struct {

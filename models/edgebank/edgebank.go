@@ -1,5 +1,6 @@
-// Package edgebank is EdgeBank (Poursafaei, Huang, Pelrine and Rabbany: Towards Better Evaluation for Dynamic Link Prediction, NeurIPS 2022):
-// a pair that met before will meet again. It has no parameters, only a memory of ordered pairs, and four ideas of what to keep in it.
+// Package edgebank is EdgeBank (Poursafaei, Huang, Pelrine and Rabbany: Towards Better Evaluation for Dynamic Link
+// Prediction, NeurIPS 2022): a pair that met before will meet again. It has no parameters, only a memory of ordered
+// pairs, and four ideas of what to keep in it.
 package edgebank
 
 import (
@@ -189,7 +190,8 @@ func (b *Bank) refresh() {
 	}
 }
 
-// repeatInterval is the mean time between two meetings of a pair, averaged over pairs in order of first meeting; pairs that met once count as 0.
+// repeatInterval is the mean time between two meetings of a pair, averaged over pairs in order of first meeting; pairs
+// that met once count as 0.
 func (b *Bank) repeatInterval() float64 {
 	sum := 0.0
 	for i := range b.pairs {

@@ -30,7 +30,8 @@ func TestByHand(t *testing.T) {
 		{Src: 5, Dst: 6, Time: 60}, {Src: 5, Dst: 6, Time: 90}, // after 30
 		{Src: 7, Dst: 8, Time: 85}, // once
 	})
-	// Mean count 7/4. Mean repeat interval (10 + 0 + 30 + 0)/4 = 10, window [80, 90]. The 0.85-quantile of 0 10 20 50 60 85 90 is at 5.1: 85.5.
+	// Mean count 7/4. Mean repeat interval (10 + 0 + 30 + 0)/4 = 10, window [80, 90]. The 0.85-quantile of 0 10 20 50
+	// 60 85 90 is at 5.1: 85.5.
 	ask := []sample.Query{{Src: 1, Dst: 2}, {Src: 3, Dst: 4}, {Src: 5, Dst: 6}, {Src: 7, Dst: 8}, {Src: 2, Dst: 1}, {Src: 9, Dst: 9}}
 	for c, want := range map[Config][]float32{
 		{Unlimited, ""}:               {1, 1, 1, 1, 0, 0},

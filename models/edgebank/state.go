@@ -10,8 +10,9 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// A snapshot is, little-endian: the number of pairs, each pair's source and destination (4 bytes), first and last meeting and number of
-// meetings (8), then the number of times and, for a bank with a window of fixed proportion, the time of every event (8).
+// A snapshot is, little-endian: the number of pairs, each pair's source and destination (4 bytes), first and last
+// meeting and number of meetings (8), then the number of times and, for a bank with a window of fixed proportion, the
+// time of every event (8).
 const pairSize = 4 + 4 + 8 + 8 + 8
 
 // Snapshot is all the bank remembers.

@@ -1,8 +1,8 @@
 // Command forward answers: what does a device that only wraps kernels, or leaves them out, look like?
 //
 // It reads the interfaces that device.Device is made of and writes what would be the same lines again for every kernel:
-// the measured calls of device/trace, the idle ones of device/dry and the late ones of device/recorded. A method that such a package has written by hand
-// is left to it. It runs in the directory of package device: go generate ./device
+// the measured calls of device/trace, the idle ones of device/dry and the late ones of device/recorded. A method that
+// such a package has written by hand is left to it. It runs in the directory of package device: go generate ./device
 package main
 
 import (
