@@ -124,9 +124,12 @@ func TestEveryModel(t *testing.T) {
 	}
 }
 
-// The same for labels.
+// The same for labels; ablations say what the whole model does.
 func TestLabels(t *testing.T) {
 	for _, name := range models.Names(true) {
+		if strings.Contains(name, "-") {
+			continue
+		}
 		r, result := trained(t, name, dygmamba.TrainOptions{Task: eval.NodeClassification}, 2)
 		if !*r.Repeats || r.Measured.AUC != result.Results[0].AUC || r.Baseline != nil || !r.Labels() {
 			t.Errorf("%s: measured %v, noted is %v", name, r.Measured.AUC, result.Results[0].AUC)
