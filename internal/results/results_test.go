@@ -141,6 +141,12 @@ func TestModels(t *testing.T) {
 		"d/result.json": {Data: run("tcl", "0", "0.99")}, "d/config.json": {Data: config("5")},
 		"e/result.json": {Data: run("dygformer", "0", "0.97")}, "e/config.json": {Data: config("200")},
 	}
+	dir["f/result.json"] = &fstest.MapFile{Data: []byte(strings.Replace(string(run("dygmamba", "0", "0.98")), `"paper"`, `"steady"`, 1))}
+	dir["f/config.json"] = &fstest.MapFile{Data: config("200")}
+	board, err := Board(dir)
+	if err != nil || !strings.Contains(board, "| `dygmamba` | 95.00 | 95.91 ± 0.15 |") || strings.Contains(board, "98.00") {
+		t.Errorf("the board has only what was trained as published, %v:\n%s", err, board)
+	}
 	got, err := Models(dir)
 	if err != nil {
 		t.Fatal(err)
