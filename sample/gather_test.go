@@ -348,3 +348,29 @@ func TestAtMost(t *testing.T) {
 		t.Errorf("a batch takes %v bytes, want %v", got, want)
 	}
 }
+
+// TestPickedHopsAtExactTimes: hops go on from picked neighbours at the very times they were met, which float32 rounds
+// here: a picker of the latest gives what is gathered without one.
+func TestPickedHopsAtExactTimes(t *testing.T) {
+	var events []event.Event
+	for i := range 40 {
+		src, dst := event.Node(1+i%4), event.Node(1+(i*3+1)%5)
+		events = append(events, event.Event{Src: src, Dst: dst, Time: 1.7e9 + float64(i)})
+	}
+	view := index.Freeze(streamtest.Log(t, events))
+	plan := Plan{ExactTimes: true, Draws: []Draw{
+		{Of: Src, Neighbors: 3, RowLen: 3}, {Of: Hop(0), Neighbors: 2, RowLen: 3, Target: TargetLast}, {Of: Hop(1), Neighbors: 2, RowLen: 2},
+	}}
+	picked := plan
+	picked.Picker = last{}
+	qs := []Query{{1, 2, 1.7e9 + 30}, {3, 4, 1.7e9 + 39.5}, {2, 5, 1.7e9 + 7}}
+	var want, got Batch
+	Gather(view, plan, qs, &want)
+	Gather(view, picked, qs, &got)
+	if diff := different(&want, &got); diff != "" {
+		t.Error(diff)
+	}
+	if want.Rows[1].Delta[0] == 0 || want.Rows[2].Delta[0] == 0 {
+		t.Error("nothing was found two hops away")
+	}
+}
