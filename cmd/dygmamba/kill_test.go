@@ -120,6 +120,7 @@ func TestInterruptedInALongStep(t *testing.T) {
 	}()
 	defer cmd.Process.Kill()
 	<-heard // which data it takes
+	stuck(t, cmd.Process.Pid)
 	began := time.Now()
 	cmd.Process.Signal(os.Interrupt)
 	if text := <-heard; !strings.Contains(text, "finishing the step; again to stop now") ||
@@ -136,6 +137,30 @@ func TestInterruptedInALongStep(t *testing.T) {
 	case <-time.After(2 * time.Second):
 		t.Errorf("the second signal was not heard after %v", time.Since(began))
 	}
+}
+
+// stuck waits until a process has done no work for a while: a signal that comes earlier ends it in good order, at once.
+func stuck(t *testing.T, pid int) {
+	t.Helper()
+	still, last := 0, ""
+	for range 200 {
+		time.Sleep(50 * time.Millisecond)
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil { // another system: long enough for what comes before
+			time.Sleep(time.Second)
+			return
+		}
+		fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+		if used := strings.Join(fields[11:13], " "); used == last { // time of the processor, as user and as system
+			still++
+		} else {
+			still, last = 0, used
+		}
+		if still == 10 {
+			return
+		}
+	}
+	t.Fatal("the program is busy after ten seconds")
 }
 
 // killer has the program, and data to train on.
