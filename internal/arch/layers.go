@@ -25,10 +25,12 @@ var Layers = []Layer{
 	{Both, []string{"internal/arch", "internal/golden", "internal/idset", "internal/memory", "internal/mersenne", "internal/near", "internal/npy", "internal/page", "internal/paper", "internal/pcg64", "internal/pyset", "internal/stream", "internal/tensorboard", "internal/term", "internal/torchtest", "internal/whole"}},
 
 	{Both, []string{"internal/vectors"}},
+	{Both, []string{"client", "eventlog"}},
+	{Both, []string{"eventlog/*"}},
 
 	{Data, []string{"event"}},
 	{Data, []string{"internal/streamtest"}},
-	{Data, []string{"index"}},
+	{Data, []string{"index", "walk"}},
 	{Data, []string{"sample"}},
 	{Data, []string{"dataset/input"}},
 	{Data, []string{"dataset/feature", "dataset/input/inputtest"}},
@@ -56,9 +58,9 @@ var Layers = []Layer{
 	{Both, []string{"models/*"}},
 	{Both, []string{"models"}},
 	{Both, []string{"internal/results"}},
-	{Both, []string{"serve"}},
 	{Both, []string{"."}},
-	{Both, []string{"audit", "internal/demo", "internal/report"}},
+	{Both, []string{"audit", "internal/demo", "internal/report", "serve"}},
+	{Both, []string{"reproduce"}},
 	{Both, []string{"cmd/*"}},
 }
 
