@@ -337,6 +337,34 @@ var checks = map[string]func(n, w int) check{
 			},
 		}
 	},
+	"outer": func(n, w int) check {
+		const P = 5
+		return check{
+			[]input{of(n, P), of(n, w)},
+			func(tp *grad.Tape, in tensors) *tensor.Tensor { return grad.Outer(tp, in[0], in[1]) },
+			func(in [][]float64) []float64 {
+				y := make([]float64, n*P*w)
+				for i := range y {
+					y[i] = in[0][i/w] * in[1][i/(P*w)*w+i%w]
+				}
+				return y
+			},
+		}
+	},
+	"repeat": func(n, w int) check {
+		const k = 3
+		return check{
+			[]input{of(n, w)},
+			func(tp *grad.Tape, in tensors) *tensor.Tensor { return grad.Repeat(tp, in[0], k) },
+			func(in [][]float64) []float64 {
+				y := make([]float64, n*k*w)
+				for i := range y {
+					y[i] = in[0][i/(k*w)*w+i%w]
+				}
+				return y
+			},
+		}
+	},
 	"mean of steps": func(n, w int) check {
 		const P = 5
 		return check{

@@ -71,6 +71,50 @@ func (o *dot) Backward(tp *Tape) {
 	tp.Recycle(g)
 }
 
+// Outer is every weight's multiple of a vector: w [B, P], a [B, D] → h[b,j] = w[b,j]·a[b], [B, P, D].
+func Outer(tp *Tape, w, a *tensor.Tensor) *tensor.Tensor {
+	if w.Rank() != 2 || a.Rank() != 2 || w.Dim(0) != a.Dim(0) {
+		panic(tensor.Mismatch("outer", "weights [B, P] and vectors [B, D]", w.Shape(), a.Shape()))
+	}
+	h := tp.Result([]int{w.Dim(0), w.Dim(1), a.Dim(1)}, w, a)
+	if h.Len() == 0 {
+		return h
+	}
+	tp.dev.Outer(h.Mat(), w.Mat(), a.Mat(), false)
+	if h.Tracked {
+		Record(tp, outer{w, a, h})
+	}
+	return h
+}
+
+type outer struct{ w, a, h *tensor.Tensor }
+
+func (o *outer) Backward(tp *Tape) {
+	g := tp.Take(o.h)
+	if g.Len == 0 {
+		return
+	}
+	dh := g.Mat(o.h.Rows(), o.h.Cols())
+	if o.w.Tracked {
+		dw := tp.Scratch(o.w.Len())
+		tp.dev.Dot(dw.Mat(o.w.Rows(), o.w.Cols()), o.a.Mat(), dh)
+		tp.Give(o.w, dw)
+	}
+	if o.a.Tracked {
+		da := tp.Scratch(o.a.Len())
+		tp.dev.Pool(da.Mat(o.a.Rows(), o.a.Cols()), o.w.Mat(), dh)
+		tp.Give(o.a, da)
+	}
+	tp.Recycle(g)
+}
+
+// Repeat is every row k times in a row: [B, D] → [B·k, D].
+func Repeat(tp *Tape, x *tensor.Tensor, k int) *tensor.Tensor {
+	w := tp.New(x.Dim(0), k) // [B, k]
+	tp.fill(w.Data, 1)
+	return Reshape(tp, Outer(tp, w, x), x.Dim(0)*k, x.Cols())
+}
+
 // outer adds w[b,j]·a[b] to the gradient of h[b,j].
 func (tp *Tape) outer(h *tensor.Tensor, w, a device.Mat) {
 	if !h.Tracked || h.Len() == 0 {

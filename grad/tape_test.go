@@ -56,6 +56,7 @@ func TestShapeErrors(t *testing.T) {
 		{"time code: got [2] and [3×1] and [4]", func() { grad.TimeCode(tp, z(2), z(3, 1), z(4), none) }},
 		{"pool: got [2×3] and [2×4×5]", func() { grad.Pool(tp, z(2, 3), z(2, 4, 5)) }},
 		{"dot: got [2×3] and [2×4×5]", func() { grad.Dot(tp, z(2, 3), z(2, 4, 5)) }},
+		{"outer: got [2×3] and [3×4]", func() { grad.Outer(tp, z(2, 3), z(3, 4)) }},
 		{"mean of steps: got [2×0×5]", func() { grad.MeanSteps(tp, z(2, 0, 5)) }},
 		{"gather: got [2×3] and [3×2]", func() { grad.Gather(tp, z(2, 3), mask, 2) }},
 		{"assign: got [4×3] and [3×2] and [3]", func() { grad.Assign(tp, z(4, 3), z(3, 2), mask) }},

@@ -171,20 +171,22 @@ func TestBiLSTMEnds(t *testing.T) {
 	l := nn.NewBiLSTM(p.In("l"), in, hidden)
 	p.Place(dev)
 	tp := grad.NewTape(dev, false)
-	parents := [][]int32{{1, 0, 1}, {0, 2, 2, 1}}
-	walks := [][]int{{0}, {1, 2}, {1, 4, 6}, {1, 4, 7}, {0, 3, 8}, {1}} // by the numbers of their steps
-	x := make([]float32, (2+3+4)*in)
+	steps := [][]float32{{1, 0, 1, 1}, {1, 1, 0, 0, 1, 0, 0, 0}}                         // level 1: 2 to 5, level 2: 6 to 13
+	walks := [][]int{{0, 2, 6}, {0, 2, 7}, {0}, {0}, {1, 4, 10}, {1, 4}, {1, 5}, {1, 5}} // by the numbers of their steps
+	x := make([]float32, (2+4+8)*in)
 	for i := range x {
 		x[i] = float32(math.Sin(float64(i)))
 	}
-	ends := []int32{}
-	for _, w := range walks {
-		ends = append(ends, int32(w[len(w)-1]))
+	tree := nn.Tree{Levels: []int{2, 4, 8}, Fan: 2}
+	for _, level := range steps {
+		gaps := make([]float32, len(level))
+		for i, step := range level {
+			gaps[i] = 1 - step
+		}
+		tree.Steps = append(tree.Steps, tp.Floats(level, len(level)/2, 2))
+		tree.Gaps = append(tree.Gaps, tp.Floats(gaps, len(level)/2, 2))
 	}
-	tree := nn.Tree{
-		Levels: []int{2, 3, 4}, Parents: []device.Ints{tp.Ints(parents[0]), tp.Ints(parents[1])}, Ends: tp.Ints(ends),
-	}
-	input := tp.Floats(x, 9, in)
+	input := tp.Floats(x, 14, in)
 	left, right := grad.Columns(tp, input, 0, 2), grad.Columns(tp, input, 2, in)
 	forth, back := l.Ends(tp, &tree, grad.Part{X: left}, grad.Part{X: right, Lo: 2})
 	for i, w := range walks {

@@ -48,16 +48,15 @@ func NewBiLSTM(s Scope, in, hidden int) BiLSTM {
 	return BiLSTM{newCell(s, "_l0", 4, in, hidden), newCell(s, "_l0_reverse", 4, in, hidden)}
 }
 
-// Tree is walks that share their beginnings: on level 0 the first steps, on each further level the continuations of
-// all steps of the one before. Steps are numbered level by level. There are at most MaxLevels.
+// Tree is walks that share their beginnings: on level 0 the first steps, on each further level Fan continuations of
+// every step of the one before, which stand together. Steps are numbered level by level. There is a walk for every step
+// of the last level; it ends before the first step that is padding, which nothing but padding follows.
 type Tree struct {
-	Levels  []int         // how many steps each has
-	Parents []device.Ints // of each level but the first: which step of the level before a step goes on from
-	Ends    device.Ints   // [walks]: their last steps, among those of all levels
+	Levels []int            // how many steps each has
+	Fan    int              // how many go on from a step
+	Steps  []*tensor.Tensor // of each level but the first, [steps before, Fan]: 1 at a step, 0 at padding
+	Gaps   []*tensor.Tensor // the other way round
 }
-
-// MaxLevels is how long walks can be.
-const MaxLevels = 8
 
 // Ends is the output at the last step of every walk of a tree, of both directions, [walks, hidden] each. The input of
 // all steps is the concatenation of parts, which is never made. Going forth, the state has seen all steps up to the
@@ -66,24 +65,36 @@ func (l BiLSTM) Ends(tp *grad.Tape, t *Tree, parts ...grad.Part) (forth, back *t
 	gates := grad.LinearSum(tp, l.Forth.In, l.Forth.InBias, device.Identity, parts...) // [steps, 4·hidden]
 	steps, hidden := gates.Rows(), l.Forth.State.Cols()
 	h, c := tp.Zeros(t.Levels[0], hidden), tp.Zeros(t.Levels[0], hidden)
-	var list [MaxLevels]*tensor.Tensor
-	states := list[:0]
 	lo := 0
 	for level, n := range t.Levels {
 		old := grad.Linear(tp, h, l.Forth.State, l.Forth.StateBias, device.Identity)
 		if level > 0 {
-			parents := t.Parents[level-1]
-			old, c = grad.Gather(tp, old, parents, 1), grad.Gather(tp, c, parents, 1)
+			old, c = grad.Repeat(tp, old, t.Fan), grad.Repeat(tp, c, t.Fan)
 		}
 		h, c = grad.LSTMGates(tp, grad.Rows(tp, gates, lo, lo+n), old, c) // [n, hidden] each
-		states = append(states, h)
+		forth = t.goOn(tp, level, forth, h)
 		lo += n
 	}
-	forth = grad.Gather(tp, grad.Stack(tp, states...), t.Ends, 1) // [walks, hidden]
 
 	// Every step as if it were a walk's last: the state before is zero, so only its bias is left of it.
 	bias := grad.Add(tp, l.Back.InBias, l.Back.StateBias)
 	gates = grad.LinearSum(tp, l.Back.In, bias, device.Identity, parts...) // [steps, 4·hidden]
 	alone, _ := grad.LSTMGates(tp, gates, tp.Zeros(steps, 4*hidden), tp.Zeros(steps, hidden))
-	return forth, grad.Gather(tp, alone, t.Ends, 1)
+	lo = 0
+	for level, n := range t.Levels {
+		back = t.goOn(tp, level, back, grad.Rows(tp, alone, lo, lo+n))
+		lo += n
+	}
+	return forth, back
+}
+
+// goOn takes what was said at the ends of walks up to the level before, and what the steps of a level say, both
+// [steps, hidden], to the ends of walks up to this level: where there is padding, the end stays what it was.
+func (t *Tree) goOn(tp *grad.Tape, level int, ends, x *tensor.Tensor) *tensor.Tensor {
+	if level == 0 {
+		return x
+	}
+	here, before := t.Steps[level-1], t.Gaps[level-1]
+	x = grad.Mul(tp, x, grad.Reshape(tp, here, x.Rows(), 1))
+	return grad.Add(tp, x, grad.Reshape(tp, grad.Outer(tp, before, ends), x.Rows(), x.Cols()))
 }

@@ -34,9 +34,9 @@ type net struct {
 
 	delta, labels, one []float32
 	mask, rows         []int32
-	first, rest        []int32 // steps
-	parents, ends      []int32
-	tree               nn.Tree // of two levels: the first step of every sequence, and all others going on from there
+	first, rest        []int32   // steps
+	here, gaps         []float32 // which of the rest count, and which do not
+	tree               nn.Tree   // of two levels: the first step of every sequence, and all others going on from there
 }
 
 const (
@@ -75,10 +75,11 @@ func newNet(dev device.Device) *net {
 		n.labels = append(n.labels, float32(i%2))
 		n.first = append(n.first, int32(i*steps))
 		for k := range steps - 1 {
-			n.rest, n.parents = append(n.rest, int32(i*steps+k+1)), append(n.parents, int32(i))
+			n.rest = append(n.rest, int32(i*steps+k+1))
+			n.here, n.gaps = append(n.here, float32((i+k)%2)), append(n.gaps, float32(1-(i+k)%2))
 		}
 	}
-	n.tree = nn.Tree{Levels: make([]int, 2), Parents: make([]device.Ints, 1)}
+	n.tree = nn.Tree{Levels: make([]int, 2), Fan: steps - 1, Steps: make([]*tensor.Tensor, 1), Gaps: make([]*tensor.Tensor, 1)}
 	return n
 }
 
@@ -87,12 +88,9 @@ func (n *net) score(tp *grad.Tape, b int) *tensor.Tensor {
 	delta := tp.Floats(n.delta[:b*steps], b, steps)
 	mask, rows := tp.Ints(n.mask[:b*steps]), tp.Ints(n.rows[:2*b*steps])
 	first, rest := tp.Ints(n.first[:b]), tp.Ints(n.rest[:b*(steps-1)])
-	n.ends = n.ends[:0]
-	for i := range b {
-		n.ends = append(n.ends, int32(b+i*(steps-1)+i%(steps-1)))
-	}
 	n.tree.Levels[0], n.tree.Levels[1] = first.Len, rest.Len
-	n.tree.Parents[0], n.tree.Ends = tp.Ints(n.parents[:rest.Len]), tp.Ints(n.ends)
+	n.tree.Steps[0] = tp.Floats(n.here[:rest.Len], b, steps-1)
+	n.tree.Gaps[0] = tp.Floats(n.gaps[:rest.Len], b, steps-1)
 	one := tp.Floats(n.one, 3)
 
 	code := n.time.Forward(tp, delta, mask)                                      // [B, L, dT]
@@ -107,8 +105,10 @@ func (n *net) score(tp *grad.Tape, b int) *tensor.Tensor {
 	mean := n.gru.Forward(tp, sum, grad.MeanSteps(tp, h))          // [B, D]
 	flat := grad.Reshape(tp, h, b*steps, width)                    // [B·L, D]
 	flat = grad.Stack(tp, grad.Gather(tp, flat, first, 1), grad.Gather(tp, flat, rest, 1))
-	forth, back := n.lstm.Ends(tp, &n.tree, grad.Part{X: flat}) // [B, 5] each
-	return n.merge.Forward(tp, sum, mean, forth, back)          // [B, 1]
+	forth, back := n.lstm.Ends(tp, &n.tree, grad.Part{X: flat}) // [B·(L−1), 5] each
+	forth = grad.MeanSteps(tp, grad.Reshape(tp, forth, b, steps-1, 5))
+	back = grad.MeanSteps(tp, grad.Reshape(tp, back, b, steps-1, 5))
+	return n.merge.Forward(tp, sum, mean, forth, back) // [B, 1]
 }
 
 // step trains once and returns the loss.

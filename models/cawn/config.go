@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -33,11 +32,14 @@ var Default = Config{
 	Heads: 8, PositionDim: 172, TimeDim: 100, Dropout: 0.1, NodeDim: 172, EdgeDim: 172,
 }
 
+// maxLength is how long walks may be: their number grows with every step.
+const maxLength = 7
+
 // Check says what is wrong with c.
 func (c Config) Check() error {
 	err := model.CheckSizes(
 		model.Size{Key: "num_neighbors", Value: c.Neighbors, Most: model.Long},
-		model.Size{Key: "walk_length", Value: c.Length, Most: nn.MaxLevels - 1},
+		model.Size{Key: "walk_length", Value: c.Length, Most: maxLength},
 		model.Size{Key: "num_walk_heads", Value: c.Heads, Most: model.Wide},
 		model.Size{Key: "position_feat_dim", Value: c.PositionDim, Most: model.Wide},
 		model.Size{Key: "time_feat_dim", Value: c.TimeDim, Most: model.Wide},

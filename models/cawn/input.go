@@ -16,8 +16,8 @@ type input struct {
 	hostNodes  []int32      // [steps]: 0 at padding
 	hostEdges  []int32      // [steps]
 	hostDelta  []float32    // [steps]
-	hostParent []int32      // of one level
-	hostEnds   []int32      // [2n·walks]
+	hostSteps  []float32    // [steps] from level 1 on: 1 at a step, 0 at padding
+	hostGaps   []float32    // [steps] from level 1 on: the other way round
 	hostShares [2][]float32 // [steps, Length+1]
 	counts     counts
 
@@ -30,18 +30,18 @@ type input struct {
 // open makes room for what depends on the configuration alone.
 func (in *input) open(c Config) {
 	in.cfg = c
-	in.tree = nn.Tree{Levels: make([]int, c.Length+1), Parents: make([]device.Ints, c.Length)}
+	in.tree = nn.Tree{Levels: make([]int, c.Length+1), Fan: c.Neighbors}
+	in.tree.Steps, in.tree.Gaps = make([]*tensor.Tensor, c.Length), make([]*tensor.Tensor, c.Length)
 }
 
 func (in *input) load(m *Model, tp *grad.Tape, b *sample.Batch) {
 	in.begin(b)
 	for hop := range in.cfg.Length {
-		in.grow(tp, b, hop)
+		in.grow(b, hop)
 	}
 	in.nodes, in.edges = m.node.Load(tp, in.hostNodes), m.edge.Load(tp, in.hostEdges)
 	in.delta = tp.Floats(in.hostDelta, len(in.hostDelta))
-	in.end()
-	in.tree.Ends = tp.Ints(in.hostEnds)
+	in.mark(tp)
 	in.count(b)
 	for side := range in.shares {
 		in.shares[side] = tp.Floats(in.hostShares[side], len(in.hostNodes), in.cfg.Length+1)
@@ -64,7 +64,7 @@ func (in *input) begin(b *sample.Batch) {
 }
 
 // grow puts down the steps that go on from those of the last level.
-func (in *input) grow(tp *grad.Tape, b *sample.Batch, hop int) {
+func (in *input) grow(b *sample.Batch, hop int) {
 	last := len(in.hostNodes) - in.tree.Levels[hop] // where the level before begins
 	for _, r := range []*sample.Rows{&b.Rows[hop], &b.Rows[in.cfg.Length+hop]} {
 		in.hostNodes, in.hostEdges = append(in.hostNodes, r.Node...), append(in.hostEdges, r.Edge...)
@@ -75,13 +75,7 @@ func (in *input) grow(tp *grad.Tape, b *sample.Batch, hop int) {
 			last += len(r.Node) / r.Len
 		}
 	}
-	n := in.cfg.Neighbors * in.tree.Levels[hop]
-	in.tree.Levels[hop+1] = n
-	in.hostParent = in.hostParent[:0]
-	for i := range n {
-		in.hostParent = append(in.hostParent, int32(i/in.cfg.Neighbors))
-	}
-	in.tree.Parents[hop] = tp.Ints(in.hostParent)
+	in.tree.Levels[hop+1] = in.cfg.Neighbors * in.tree.Levels[hop]
 }
 
 // since appends how long before the query the steps of a later hop were. Their rows tell how long before the step they
@@ -97,17 +91,18 @@ func (in *input) since(b *sample.Batch, r *sample.Rows, from int) {
 	}
 }
 
-// end finds the last step of every walk that is no padding. Nothing follows padding, and the first steps are none.
-func (in *input) end() {
-	in.hostEnds = in.hostEnds[:0]
-	lo := len(in.hostNodes) - in.tree.Levels[in.cfg.Length]
-	for i := range in.tree.Levels[in.cfg.Length] {
-		at, level, first := i, in.cfg.Length, lo
-		for level > 0 && in.hostNodes[first+at] == 0 {
-			level--
-			at /= in.cfg.Neighbors
-			first -= in.tree.Levels[level]
-		}
-		in.hostEnds = append(in.hostEnds, int32(first+at))
+// mark tells steps from padding.
+func (in *input) mark(tp *grad.Tape) {
+	in.hostSteps, in.hostGaps = in.hostSteps[:0], in.hostGaps[:0]
+	for _, node := range in.hostNodes[in.tree.Levels[0]:] {
+		step := float32(min(node, 1))
+		in.hostSteps, in.hostGaps = append(in.hostSteps, step), append(in.hostGaps, 1-step)
+	}
+	lo := 0
+	for hop := range in.cfg.Length {
+		before, n := in.tree.Levels[hop], in.tree.Levels[hop+1]
+		in.tree.Steps[hop] = tp.Floats(in.hostSteps[lo:lo+n], before, in.cfg.Neighbors)
+		in.tree.Gaps[hop] = tp.Floats(in.hostGaps[lo:lo+n], before, in.cfg.Neighbors)
+		lo += n
 	}
 }
