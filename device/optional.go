@@ -17,12 +17,14 @@ type Planner interface {
 	Plan(m Memory) (dev Device, own func() int64)
 }
 
-// Rounder is an optional interface: a device that may round what it multiplies.
+// Rounder is an optional interface: a device that may round what it multiplies, to 10 bits of mantissa (TF32) instead
+// of 23.
 type Rounder interface {
-	Rounds() bool // operands of matrix products have 10 bits of mantissa (TF32), not 23
+	Rounds() bool  // it was opened to do so
+	Round(on bool) // from here on, or not; no effect on a device that was not opened to do so
 }
 
-// Rounds reports whether dev rounds the operands of matrix products, which changes results.
+// Rounds reports whether dev was opened to round the operands of matrix products, which changes results.
 func Rounds(dev Device) bool {
 	r, ok := dev.(Rounder)
 	return ok && r.Rounds()

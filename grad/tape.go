@@ -33,15 +33,17 @@ type Tape struct {
 	stream uint32
 
 	constants device.Buffer // 0 and 1
+	rounder   device.Rounder
 }
 
 // Op is a recorded operation. Backward reads the gradient of its results and gives gradients to its inputs.
 type Op interface{ Backward(tp *Tape) }
 
 // NewTape makes a tape on dev. One that does not record is for evaluation: it keeps nothing for a backward pass, and
-// dropout is off.
+// dropout is off, and so is rounding on a device that rounds products while it learns.
 func NewTape(dev device.Device, record bool) *Tape {
 	tp := &Tape{dev: dev, record: record, drops: record, floats: arena{dev: dev}, inputs: arena{dev: dev, stays: true}, ints: intArena{dev: dev}}
+	tp.rounder, _ = dev.(device.Rounder)
 	tp.constants = dev.Alloc(2)
 	dev.Write(tp.constants, []float32{0, 1})
 	tp.Reset(0)
@@ -71,6 +73,9 @@ func (tp *Tape) Reset(key uint64) {
 	tp.parts = tp.parts[:0]
 	tp.used = 0
 	tp.stream = 0
+	if tp.rounder != nil {
+		tp.rounder.Round(tp.record)
+	}
 	tp.words = [2]int32{int32(uint32(key)), int32(uint32(key >> 32))}
 	tp.key = tp.Ints(tp.words[:])
 }

@@ -13,6 +13,7 @@ import (
 type rounding struct{ device.Device }
 
 func (rounding) Rounds() bool { return true }
+func (rounding) Round(bool)   {}
 
 // What changes results is recorded, and a resumed run must not change it.
 func TestRoundingIsRecorded(t *testing.T) {

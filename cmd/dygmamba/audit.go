@@ -118,7 +118,6 @@ func (a *app) auditRun(ctx context.Context, path string, data dataFlags, where d
 		return err
 	}
 	defer set.Close()
-	where.tf32 = where.tf32 || run.Config.TF32
 	dev, err := where.open(a)
 	if err != nil {
 		return err

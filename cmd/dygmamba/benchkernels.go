@@ -44,6 +44,7 @@ threads, and each keeps its shortest time. On the CPU everything runs on one thr
 		},
 	}
 	where.add(cmd)
+	where.addRounding(cmd)
 	cmd.Flags().IntVar(&rounds, "rounds", 7, "how often everything is measured; the shortest time counts")
 	return cmd
 }

@@ -76,6 +76,7 @@ says how time and memory grow. A row is shown as soon as it is known. A length t
 	data.add(cmd)
 	what.add(cmd, modelNames, dygmamba.DefaultModel)
 	where.add(cmd)
+	where.addRounding(cmd)
 	flags := cmd.Flags()
 	flags.IntSliceVar(&lengths, "lengths", []int{64, 128, 256, 512, 1024, 2048, 4096, 8192}, "numbers of neighbours to measure, the node itself among them")
 	flags.IntVar(&steps, "steps", 3, "training steps to measure for each of them, after some to warm up")

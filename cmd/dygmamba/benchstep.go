@@ -72,6 +72,7 @@ of each product it is the least time.`,
 	data.add(cmd)
 	what.add(cmd, modelNames, dygmamba.DefaultModel)
 	where.add(cmd)
+	where.addRounding(cmd)
 	cmd.Flags().IntVar(&batches, "batches", 20, "training batches to measure")
 	return cmd
 }

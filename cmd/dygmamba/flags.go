@@ -116,15 +116,19 @@ func checkOrder(order string) error {
 type deviceFlags struct {
 	name    string // --device
 	threads int    // --threads
-	tf32    bool   // --tf32
+	tf32    bool   // --tf32, of commands that learn
 }
 
 func (f *deviceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "device", "auto", "what computes: "+strings.Join(open.Names, ", "))
 	flags.IntVar(&f.threads, "threads", 0, "threads on the CPU; results do not depend on it (default: one for every processor)")
-	flags.BoolVar(&f.tf32, "tf32", false, "let a GPU round what it multiplies in matrix products to TF32, 10 bits of mantissa instead of 23: faster, less exact; no effect on the CPU")
 	completeWith(cmd, "device", open.Names...)
+}
+
+// addRounding adds --tf32.
+func (f *deviceFlags) addRounding(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.tf32, "tf32", false, "let a GPU that learns round what it multiplies in matrix products to TF32, 10 bits of mantissa instead of 23: faster, less exact; answers are exact in any case; no effect on the CPU")
 }
 
 // check looks at the flags alone; threads is then at least 1.

@@ -18,8 +18,7 @@ func TestTF32(t *testing.T) {
 	if n := bytes.Count([]byte(r.err), []byte("tf32")); n != 1 {
 		t.Errorf("said %d times", n)
 	}
-	program(t, "eval", "--run", out, "--data", data, "--device", "cpu", "--tf32", "--setting", "transductive", "--negatives", "random").
-		want(t, exitDone, "--tf32 has no effect")
+	program(t, "eval", "--run", out, "--data", data, "--tf32").want(t, exitUsage, "unknown flag --tf32")
 
 	// --resume remembers it, and the CPU cannot continue such a run.
 	path := filepath.Join(out, "seed-0", train.ConfigFile)

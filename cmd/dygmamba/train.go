@@ -111,6 +111,7 @@ another is refused.`,
 	f.data.add(cmd)
 	f.what.add(cmd, modelNames, dygmamba.DefaultModel)
 	f.where.add(cmd)
+	f.where.addRounding(cmd)
 	f.runs.add(cmd)
 	flags := cmd.Flags()
 	addOrder(cmd, &o.Order)

@@ -13,17 +13,18 @@ import (
 
 // Options says how to open the GPU.
 type Options struct {
-	TF32 bool // let matrix products round their operands to TF32
+	TF32 bool // let matrix products of steps that learn round their operands to TF32
 }
 
 // Device is one GPU. Calls may come from any goroutine, one at a time; each makes the context current on its thread.
 type Device struct {
-	drv     *driver
-	blas    *blas
-	name    string
-	context uintptr
-	handle  uintptr // cuBLAS
-	tf32    bool
+	drv      *driver
+	blas     *blas
+	name     string
+	context  uintptr
+	handle   uintptr // cuBLAS
+	tf32     bool    // products may round
+	rounding bool    // they do, now
 
 	compute uintptr // stream of the kernels
 	copies  uintptr // stream of the inputs' copies, which run while a step computes
@@ -55,6 +56,7 @@ var (
 	_ device.Forgetter = (*Device)(nil)
 	_ device.Deferrer  = (*Device)(nil)
 	_ device.Limited   = (*Device)(nil)
+	_ device.Rounder   = (*Device)(nil)
 )
 
 // Attributes of the driver API that Open asks for.
@@ -140,12 +142,8 @@ func (d *Device) openBlas() error {
 	work := d.alloc(blasWorkspace)
 	call(d.blas.setStream, d.handle, d.compute)
 	call(d.blas.setWorkspace, d.handle, work, blasWorkspace)
-	mathMode := uintptr(0) // CUBLAS_DEFAULT_MATH: float32 all the way
-	if d.tf32 {
-		mathMode = 3 // CUBLAS_TF32_TENSOR_OP_MATH
-	}
-	if r := call(d.blas.setMath, d.handle, mathMode); r != 0 {
-		return fmt.Errorf("cuda: cublasSetMathMode: status %d", r)
+	if err := d.setMath(d.tf32); err != nil {
+		return fmt.Errorf("cuda: %w", err)
 	}
 	return nil
 }

@@ -67,8 +67,30 @@ func trans(t bool) uintptr {
 	return 0
 }
 
-// Rounds reports whether products round their operands to TF32.
+// Rounds reports whether products may round their operands to TF32.
 func (d *Device) Rounds() bool { return d.tf32 }
+
+// Round lets them do so from here on, or not. A recorded step keeps to what it was recorded with.
+func (d *Device) Round(on bool) {
+	if !d.tf32 || on == d.rounding {
+		return
+	}
+	if err := d.setMath(on); err != nil {
+		panic(&device.Failure{Device: d.name, Call: "cublasSetMathMode", Reason: err.Error()})
+	}
+}
+
+func (d *Device) setMath(rounded bool) error {
+	mode := uintptr(0) // CUBLAS_DEFAULT_MATH: float32 all the way
+	if rounded {
+		mode = 3 // CUBLAS_TF32_TENSOR_OP_MATH
+	}
+	if r := call(d.blas.setMath, d.handle, mode); r != 0 {
+		return fmt.Errorf("cublasSetMathMode: status %d", r)
+	}
+	d.rounding = rounded
+	return nil
+}
 
 // lead is the distance between rows as cuBLAS accepts it.
 func lead(m device.Mat) uintptr { return uintptr(max(m.Stride, m.Cols, 1)) }
