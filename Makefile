@@ -13,7 +13,7 @@ test: ## all tests
 	go test ./...
 
 gpu: ## the device and model tests on an NVIDIA GPU, by hand: CI has none
-	DYGMAMBA_TEST_DEVICE=cuda go test -count=1 ./device/cuda ./models/dygmamba
+	DYGMAMBA_TEST_DEVICE=cuda go test -count=1 ./device/cuda ./models ./models/dygmamba ./model/modeltest
 
 check: ## everything CI runs: format, vet, staticcheck, tests, race detector, cross-builds
 	bash .ci/run
