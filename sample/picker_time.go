@@ -2,6 +2,7 @@ package sample
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -20,13 +21,21 @@ type timeAware struct {
 	options PickerOptions
 	past    index.View               // nil: the history shown is all there is
 	frozen  bool                     // past never changes, so what was computed of a node is kept
-	share   map[event.Node][]float32 // reference: r over the whole list
+	share   map[event.Node]shares    // reference, over the whole list
 	total   map[event.Node][]float64 // native: running sums of exp(r) over the whole list
 	work    []float64
 }
 
+// shares is r of the reference, and what a softmax of its beginning needs.
+type shares struct {
+	r    []float32
+	most []float32 // of r so far
+	e    []float32 // exp(r − 1): nothing is above 1, the r of the oldest
+	sum  []float64 // of e so far
+}
+
 func newTimeAware(gen generator, past index.View, o PickerOptions) *timeAware {
-	p := &timeAware{generator: gen, past: past, options: o, share: map[event.Node][]float32{}, total: map[event.Node][]float64{}}
+	p := &timeAware{generator: gen, past: past, options: o, share: map[event.Node]shares{}, total: map[event.Node][]float64{}}
 	_, p.frozen = past.(*index.Frozen)
 	return p
 }
@@ -41,7 +50,7 @@ func (p *timeAware) Pick(n event.Node, h index.History, out []int32) int {
 		return 0
 	}
 	if gen, ok := p.generator.(twister); ok {
-		gen.Weighted(p.softmax(p.shares(n, h)[:m]), out)
+		gen.Weighted(p.softmax(p.shares(n, h), m), out)
 	} else {
 		sums := p.totals(n, h)[:m]
 		for i := range out {
@@ -64,45 +73,51 @@ func (p *timeAware) complete(n event.Node, h index.History) []event.Time {
 	return h.Time
 }
 
-// shares is r of the reference.
-func (p *timeAware) shares(n event.Node, h index.History) []float32 {
-	if r, ok := p.share[n]; ok && len(r) >= h.Len() {
-		return r
+// shares looks at a node's whole list.
+func (p *timeAware) shares(n event.Node, h index.History) shares {
+	if s, ok := p.share[n]; ok && len(s.r) >= h.Len() {
+		return s
 	}
 	times := p.complete(n, h)
-	r := make([]float32, len(times))
-	sum := 0.0
+	s := shares{
+		r: make([]float32, len(times)), most: make([]float32, len(times)),
+		e: make([]float32, len(times)), sum: make([]float64, len(times)),
+	}
+	crowd, sum := 0.0, 0.0
+	most := float32(-1e10)
 	for j, at := range times {
 		e := math.Exp(p.options.Scale * (at - times[len(times)-1]))
-		sum += e
-		if sum == 0 {
-			r[j] = -1e10
-		} else {
-			r[j] = float32(e / sum)
+		crowd += e
+		s.r[j] = -1e10
+		if crowd != 0 {
+			s.r[j] = float32(e / crowd)
 		}
+		most = max(most, s.r[j])
+		s.most[j] = most
+		s.e[j] = float32(math.Exp(float64(s.r[j] - 1)))
+		sum += float64(s.e[j])
+		s.sum[j] = sum
 	}
 	if p.frozen {
-		p.share[n] = r
+		p.share[n] = s
 	}
-	return r
+	return s
 }
 
-// softmax is the running sums of the softmax of r, which is taken in float32.
-func (p *timeAware) softmax(r []float32) []float64 {
-	most := r[0]
-	for _, x := range r {
-		most = max(most, x)
+// softmax is the running sums of the softmax of the first m of r, which is taken in float32.
+func (p *timeAware) softmax(s shares, m int) []float64 {
+	e, sum := s.e[:m], s.sum[m-1]
+	if most := s.most[m-1]; most != 1 { // the oldest vanishes beside the last event of all
+		e, sum = make([]float32, m), 0
+		for j, x := range s.r[:m] {
+			e[j] = float32(math.Exp(float64(x - most)))
+			sum += float64(e[j])
+		}
 	}
-	p.work = p.work[:0]
-	sum := 0.0
-	for _, x := range r {
-		e := float64(float32(math.Exp(float64(x - most))))
-		sum += e
-		p.work = append(p.work, e)
-	}
-	running := 0.0
-	for j, e := range p.work {
-		running += float64(float32(e) / float32(sum))
+	p.work = slices.Grow(p.work[:0], m)[:m]
+	running, whole := 0.0, float32(sum)
+	for j, x := range e {
+		running += float64(x / whole)
 		p.work[j] = running
 	}
 	return p.work
