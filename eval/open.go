@@ -11,7 +11,7 @@ import (
 // BatchSize is that of the published protocol.
 const BatchSize = replay.BatchSize
 
-// Random is the kind of negatives that training and validation always use: another destination.
+// Random is the kind of negatives that training and validation use unless told otherwise: another destination.
 const Random = sample.Random
 
 // Strategies are the kinds of negatives that results are published for.

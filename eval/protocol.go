@@ -60,6 +60,9 @@ type Options struct {
 	Avoid       bool   // native: random negatives are no positives of their batch
 	Threads     int    // that gather; 0: as many as Go may use
 
+	// Shares of the kinds of negatives in training; the zero value is random ones alone.
+	Shares sample.Shares
+
 	OnBatch   func(done, total int) // progress of every pass; may be nil
 	OnAnswers func(Answers)         // told every batch of every evaluation, once it is measured; may be nil
 }
@@ -98,7 +101,8 @@ func (p *Protocol) Split() *dataset.Split { return p.split }
 func (p *Protocol) Events(part Part) *event.Log { return p.parts[part] }
 
 // Train is the pass for all epochs of one run over Split().Train: only training events are seen, and negatives are
-// random ones from a generator that is seeded by the run's number and never reset.
+// random ones from a generator that is seeded by the run's number and never reset, mixed with others where the options
+// have shares of them.
 //
 // For node classification nothing is hidden and nothing is drawn: all events are seen, each at its time.
 func (p *Protocol) Train(run uint64) (replay.Pass, error) {
@@ -111,7 +115,20 @@ func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 	if err != nil {
 		return replay.Pass{}, fmt.Errorf("training negatives: %w", err)
 	}
+	if p.options.Shares.Mixed() {
+		if n, err = sample.NewMixture(p.split.Train, n, p.options.Shares, run); err != nil {
+			return replay.Pass{}, fmt.Errorf("training negatives: %w", err)
+		}
+	}
 	return p.pass(p.train(), n, 0), nil
+}
+
+// Shares are those of the kinds of negatives in training.
+func (p *Protocol) Shares() sample.Shares {
+	if p.options.Shares == (sample.Shares{}) {
+		return sample.Shares{Random: 1}
+	}
+	return p.options.Shares
 }
 
 // Pass is the pass over Events(part): all events before a query are seen, whoever they belong to. Negatives of Val and
@@ -230,6 +247,13 @@ func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error {
 }
 
 func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy string) (Result, error) {
+	if strategy == Time && p.Task() == LinkPrediction {
+		r, err := p.timed(ctx, s, part)
+		if err != nil {
+			return Result{}, fmt.Errorf("%v with %s negatives: %w", part, strategy, err)
+		}
+		return r, nil
+	}
 	pass, err := p.Pass(part, strategy)
 	if err != nil {
 		return Result{}, err

@@ -25,8 +25,9 @@ type Result struct {
 	Ranking   *Ranking `json:"ranking,omitempty"` // with several negatives for each positive
 	Batches   int      `json:"batches"`
 	Positives int      `json:"positives"`
-	Events    int      `json:"events,omitempty"` // that were classified, of which Positives have the label
-	Negatives string   `json:"negatives_hash"`   // SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline
+	Events    int      `json:"events,omitempty"`  // that were classified, of which Positives have the label
+	Moments   int      `json:"moments,omitempty"` // time negatives: how many were asked about
+	Negatives string   `json:"negatives_hash"`    // SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline
 }
 
 // Run replays events and measures the scores. Negatives start over first, so that they are the same in every
@@ -128,11 +129,8 @@ func (t *tally) judge(q *question) error {
 	if err := t.scorer.Finish(); err != nil {
 		return fmt.Errorf("score batch %d: %w", q.batch, err)
 	}
-	for i, x := range q.scores {
-		if x != x {
-			a := q.queries[i]
-			return fmt.Errorf("score batch %d: query %d (%d, %d at %v) got NaN, must be a number", q.batch, i, a.Src, a.Dst, a.Time)
-		}
+	if err := noneNaN(q.queries, q.scores); err != nil {
+		return fmt.Errorf("score batch %d: %w", q.batch, err)
 	}
 	if t.logits {
 		t.loss += probabilities(q.scores, q.positives)
@@ -180,6 +178,17 @@ func (t *tally) result() Result {
 		r.Loss = &loss
 	}
 	return r
+}
+
+// noneNaN refuses scores that are no numbers.
+func noneNaN(qs []sample.Query, scores []float32) error {
+	for i, x := range scores {
+		if x != x {
+			q := qs[i]
+			return fmt.Errorf("query %d (%d, %d at %v) got NaN, must be a number", i, q.Src, q.Dst, q.Time)
+		}
+	}
+	return nil
 }
 
 // probabilities replaces logits, of which the first n are positives', and returns their mean loss.

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
@@ -79,6 +80,28 @@ type Training struct {
 	Optimizer    string  `json:"optimizer" about:"Adam, SGD or RMSprop"` // however capitalised
 	// WeightDecay is left out where there is none: older configurations keep their bytes.
 	WeightDecay float64 `json:"weight_decay,omitempty" about:"how strongly weights are drawn to 0"`
+	// What follows is left out where it is as in the reference programs, too.
+	NegativesRandom     Whole   `json:"negatives_random,omitzero" about:"share of negatives with another destination"`
+	NegativesHistorical float64 `json:"negatives_historical,omitempty" about:"share of pairs that met before"`
+	NegativesTime       float64 `json:"negatives_time,omitempty" about:"share of the same pair at another time"`
+	SelectBy            string  `json:"select_by,omitempty" about:"validation that chooses the epoch: random negatives, or all"`
+}
+
+// Whole is a share that is 1 where nothing else is said, and then not written down.
+type Whole float64
+
+// IsZero says that there is nothing to write down.
+func (w Whole) IsZero() bool { return w == 1 }
+
+// Values of Training.SelectBy.
+const (
+	SelectByRandom = "random" // "" too: validation with random negatives, as in the reference programs
+	SelectByAll    = "all"    // the mean validation AP over all three kinds of negatives
+)
+
+// Shares are the proportions of the kinds of negatives.
+func (t Training) Shares() sample.Shares {
+	return sample.Shares{Random: float64(t.NegativesRandom), Historical: t.NegativesHistorical, Time: t.NegativesTime}
 }
 
 // walk is what of Training concerns a rule.
@@ -87,7 +110,7 @@ type walk struct {
 }
 
 // Standard is how the reference programs train every model.
-var Standard = Training{BatchSize: 200, LearningRate: 1e-4, Epochs: 100, Patience: 20, Optimizer: "Adam"}
+var Standard = Training{BatchSize: 200, LearningRate: 1e-4, Epochs: 100, Patience: 20, Optimizer: "Adam", NegativesRandom: 1}
 
 // Check says what is wrong with t.
 func (t Training) Check() error {
@@ -104,8 +127,10 @@ func (t Training) Check() error {
 		return fmt.Errorf("optimizer is %q, must be Adam, SGD or RMSprop", t.Optimizer)
 	case !(t.WeightDecay >= 0) || t.WeightDecay > 1:
 		return fmt.Errorf("weight_decay is %v, must be at least 0 and at most 1", t.WeightDecay)
+	case !slices.Contains([]string{"", SelectByRandom, SelectByAll}, t.SelectBy):
+		return fmt.Errorf("select_by is %q, must be %s or %s", t.SelectBy, SelectByRandom, SelectByAll)
 	}
-	return nil
+	return t.Shares().Check()
 }
 
 // Kind describes a kind of model with configuration C to Make. C may also have these methods, each about itself:

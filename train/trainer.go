@@ -51,7 +51,8 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 	for _, note := range r.Spec.Notes() {
 		r.logger().Info(note)
 	}
-	t.at.Stopper = Stopper{Patience: r.Spec.Training.Patience, ByAP: r.ByAP, ByAUC: r.Protocol.Task() == eval.NodeClassification}
+	t.at.Stopper = NewStopper(r.Spec.Training, r.ByAP)
+	t.at.Stopper.ByAUC = r.Protocol.Task() == eval.NodeClassification
 	var err error
 	if t.pass, err = r.Protocol.Train(r.Seed); err != nil {
 		return nil, err
@@ -79,6 +80,9 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 func (r *Run) agrees(pass replay.Pass) error {
 	if size, want := cmp.Or(pass.BatchSize, replay.BatchSize), r.Spec.Training.BatchSize; size != want {
 		return fmt.Errorf("the protocol has batches of %d events, batch_size is %d", size, want)
+	}
+	if shares, want := r.Protocol.Shares(), r.Spec.Training.Shares(); shares != want {
+		return fmt.Errorf("the protocol's shares of negatives are %+v, those of the settings %+v", shares, want)
 	}
 	if order, want := cmp.Or(pass.Order, model.Strict), r.Spec.Order; want != "" && order != want {
 		return fmt.Errorf("the protocol's order is %s, that of %s is %s", order, r.Model, want)
@@ -225,6 +229,17 @@ func (t *trainer) validate(ctx context.Context, e *Epoch) error {
 
 func (t *trainer) measure(ctx context.Context, e *Epoch) error {
 	scorer := t.evaluator()
+	if t.Spec.Training.SelectBy == model.SelectByAll && t.Classifier() == nil {
+		historical, err := t.Protocol.Evaluate(ctx, scorer, eval.Val, sample.Historical)
+		if err != nil {
+			return err
+		}
+		inductive, err := t.Protocol.Evaluate(ctx, scorer, eval.Val, sample.Inductive)
+		if err != nil {
+			return err
+		}
+		e.HistoricalVal, e.InductiveVal = metric(historical), metric(inductive)
+	}
 	val, newVal, err := t.Protocol.Validate(ctx, scorer)
 	if err != nil {
 		return err
@@ -260,11 +275,7 @@ func metric(r eval.Result) *Metric {
 // record judges a finished epoch and writes it down: log line, best checkpoint, then the state to resume from.
 func (t *trainer) record(e Epoch) error {
 	stop := &t.at.Stopper
-	judged := Score{AP: e.AP, AUC: e.AUC} // without validation events training itself must do
-	if e.Val != nil {
-		judged = e.Val.Score
-	}
-	e.Improved = stop.Improved(e.Epoch, judged)
+	e.Improved = stop.Improved(e.Epoch, e.Judged())
 	if e.Improved {
 		if err := t.saveBest(e); err != nil {
 			return err

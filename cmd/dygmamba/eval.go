@@ -28,7 +28,8 @@ func newEval(a *app) *cobra.Command {
 		Long: `Measures how well a model tells events that happened from events that did not, on the last 15 % of the stream.
 
   --setting    transductive: all test events; inductive: those with a node that training did not show
-  --negatives  random: another destination; historical: pairs that met before, but not now; inductive: pairs that met since training only
+  --negatives  random: another destination; historical: pairs that met before, but not now; inductive: pairs that met since training only;
+               time (not part of all): the same pair at another time, between its previous meeting and this one, over all scores at once
 
 A trained model comes from a run or a checkpoint, each seed of a run by itself and then all together. EdgeBank needs no training; it is
 measured with its four memories unless --set chooses one, and the best is marked. Published numbers stand beside ours where there are any.`,
@@ -37,7 +38,8 @@ measured with its four memories unless --set chooses one, and the best is marked
   dygmamba eval --model edgebank --data uci
   dygmamba eval --model edgebank --data visits.dgm --setting transductive --negatives historical --json
   dygmamba eval --model edgebank --data uci --set edge_bank_memory_mode=unlimited_memory
-  dygmamba eval --model edgebank --data uci --negatives random --num-negatives 100`,
+  dygmamba eval --model edgebank --data uci --negatives random --num-negatives 100
+  dygmamba eval --run runs/habits --negatives time`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := e.choose(setting, negatives); err != nil {
@@ -78,14 +80,14 @@ measured with its four memories unless --set chooses one, and the best is marked
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "directory for result.json, the document that --json prints")
 	flags.StringVar(&setting, "setting", "all", "transductive, inductive or all")
-	flags.StringVar(&negatives, "negatives", "all", "random, historical, inductive or all")
+	flags.StringVar(&negatives, "negatives", "all", "random, historical, inductive or all; or time")
 	flags.IntVar(&e.options.PerPositive, "num-negatives", 1, "negatives for each positive; with more than one, MRR and Hits@1, 3 and 10 are measured too")
 	flags.StringVar(&e.aggregation, "metric-aggregation", batchMean, "AP and AUC as mean over batches, as published ('batch-mean'), or over all scores at once ('global')")
 	flags.BoolVar(&e.options.SeenOnly, "seen-only", false, "transductive without the events that have unseen nodes")
 	addOrder(cmd, &e.order)
 	flags.BoolVar(&e.options.Avoid, "avoid-positives", false, "with native sampling: random negatives are no positives of their batch")
 	completeWith(cmd, "setting", append(eval.Settings(), "all")...)
-	completeWith(cmd, "negatives", append(eval.Strategies(), "all")...)
+	completeWith(cmd, "negatives", append(eval.Strategies(), "all", eval.Time)...)
 	completeWith(cmd, "metric-aggregation", batchMean, global)
 	return cmd
 }
@@ -120,8 +122,12 @@ func (e *evaluation) choose(setting, negatives string) error {
 	if e.settings, err = oneOrAll("setting", setting, eval.Settings()); err != nil {
 		return err
 	}
-	if e.strategies, err = oneOrAll("negatives", negatives, eval.Strategies()); err != nil {
-		return err
+	if e.strategies = []string{negatives}; negatives != eval.Time {
+		if e.strategies, err = oneOrAll("negatives", negatives, eval.Strategies(), eval.Time); err != nil {
+			return err
+		}
+	} else if e.options.PerPositive > 1 {
+		return usagef("--num-negatives is %d: of time negatives each positive has one", e.options.PerPositive)
 	}
 	if err := oneOf("metric-aggregation", e.aggregation, batchMean, global); err != nil {
 		return err
@@ -234,9 +240,10 @@ func bestOf(group []resultDoc) int {
 }
 
 // oneOrAll is the list that a flag with the extra value "all" asks for.
-func oneOrAll(flag, value string, values []string) ([]string, error) {
+// Others may be asked for too, for which the caller looks first.
+func oneOrAll(flag, value string, values []string, others ...string) ([]string, error) {
 	if value == "all" {
 		return values, nil
 	}
-	return []string{value}, oneOf(flag, value, append(slices.Clone(values), "all")...)
+	return []string{value}, oneOf(flag, value, append(append(slices.Clone(values), "all"), others...)...)
 }

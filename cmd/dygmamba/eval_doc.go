@@ -61,7 +61,8 @@ type resultDoc struct {
 	Ranking       *eval.Ranking `json:"ranking,omitempty"`
 	Batches       int           `json:"batches"`
 	Positives     int           `json:"positives"`
-	Events        int           `json:"events,omitempty"` // that were classified
+	Events        int           `json:"events,omitempty"`  // that were classified
+	Moments       int           `json:"moments,omitempty"` // time negatives that were asked about
 	NegativesHash string        `json:"negatives_hash"`
 	Paper         *paperDoc     `json:"paper,omitempty"`
 }
@@ -75,7 +76,8 @@ type paperDoc struct {
 func resultOf(r eval.Row, aggregation string) resultDoc {
 	doc := resultDoc{
 		Setting: r.Setting, Negatives: r.Strategy, Variant: r.Contender, AP: number(r.AP), AUC: number(r.AUC),
-		Ranking: r.Ranking, Batches: r.Batches, Positives: r.Positives, Events: r.Events, NegativesHash: r.Negatives,
+		Ranking: r.Ranking, Batches: r.Batches, Positives: r.Positives, Events: r.Events, Moments: r.Moments,
+		NegativesHash: r.Negatives,
 	}
 	if aggregation == global {
 		doc.AP, doc.AUC = number(r.GlobalAP), number(r.GlobalAUC)
@@ -146,7 +148,7 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 		return err
 	}
 	how := "mean over batches"
-	if d.Aggregation == global {
+	if d.Aggregation == global || slices.ContainsFunc(d.Results, func(r resultDoc) bool { return r.Negatives == eval.Time }) {
 		how = "over all scores"
 	}
 	if d.PerPositive > 1 {
