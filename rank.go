@@ -97,7 +97,7 @@ func (p *Predictor) rank(ctx context.Context, src event.Node, at event.Time, par
 			return fmt.Errorf("rank: %d and %d at %v got %v, want a number; the weights may be broken",
 				src, partners[c].Node, at, logits[i])
 		}
-		partners[c].Logit, partners[c].Probability = logits[i], Probability(logits[i])
+		partners[c].Logit, partners[c].Probability = logits[i], p.Probability(logits[i])
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
@@ -60,6 +61,10 @@ type Options struct {
 	Avoid       bool   // native: random negatives are no positives of their batch
 	Threads     int    // that gather; 0: as many as Go may use
 
+	// Calibration is the scorer's map from its logits to probabilities that mean something, of which the calibration
+	// error is measured. AP, AUC and loss do without.
+	Calibration *calibration.Map
+
 	// Shares of the kinds of negatives in training; the zero value is random ones alone.
 	Shares sample.Shares
 
@@ -89,6 +94,14 @@ func NewProtocol(s *dataset.Split, o Options) *Protocol {
 		p.parts[Val], p.parts[Test] = seen(s.Val, s.NewNodes), seen(s.Test, s.NewNodes)
 	}
 	return p
+}
+
+// With is the same protocol with other options of those that concern answers alone: OnBatch, OnAnswers and Calibration.
+// It shares generators with p.
+func (p *Protocol) With(change func(*Options)) *Protocol {
+	other := *p
+	change(&other.options)
+	return &other
 }
 
 // Task is what the protocol asks.
@@ -230,7 +243,10 @@ func rewound(s replay.Scorer, always bool, do func() error) error {
 
 // Warm makes a scorer remember Train and Val and nothing else, as if it had been through both: what it looks up for a
 // unit of Train are events of Train, as in training, and all events for one of Val.
-func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error {
+func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error { return p.warm(ctx, s, Test) }
+
+// warm makes a scorer remember what comes before a part: Train, and for Test Val too.
+func (p *Protocol) warm(ctx context.Context, s model.Rememberer, before Part) error {
 	if err := s.Restore(nil); err != nil {
 		return fmt.Errorf("forget everything: %w", err)
 	}
@@ -239,11 +255,29 @@ func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error {
 		past   func() index.View
 		seed   uint64
 	}{{p.split.Train, p.train, 0}, {p.split.Val, p.full, 1}} {
+		if before == Val && part.events == p.split.Val {
+			break
+		}
 		if err := p.pass(part.past(), nil, part.seed).Remember(ctx, s, part.events.All()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Revalidate measures a scorer on Val as a training did: from what it remembers after Train. It is rewound to where it
+// was.
+func (p *Protocol) Revalidate(ctx context.Context, s replay.Scorer) (r Result, err error) {
+	err = rewound(s, true, func() error {
+		if memory, remembers := s.(model.Rememberer); remembers {
+			if err := p.warm(ctx, memory, Val); err != nil {
+				return err
+			}
+		}
+		r, err = p.run(ctx, s, Val, sample.Random)
+		return err
+	})
+	return r, err
 }
 
 func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy string) (Result, error) {
@@ -261,7 +295,7 @@ func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy
 	if p.Task() == NodeClassification {
 		return classify(ctx, s, pass, p.parts[part], p.options.OnAnswers)
 	}
-	r, err := run(ctx, s, pass, p.parts[part], p.options.OnAnswers)
+	r, err := run(ctx, s, pass, p.parts[part], p.options)
 	if err != nil {
 		return Result{}, fmt.Errorf("%v with %s negatives: %w", part, strategy, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
@@ -34,7 +35,7 @@ func (p *Protocol) timed(ctx context.Context, s replay.Scorer, part Part) (Resul
 		return Result{}, err
 	}
 	events := p.parts[part].All()
-	t := timer{asker: asker, scorer: s, tell: p.options.OnAnswers}
+	t := timer{asker: asker, scorer: s, tell: p.options.OnAnswers, calibration: p.options.Calibration}
 	t.moments = sample.NewMoments(events, p.split.Full, sample.MomentOptions{Seed: uint64(part)})
 	for step, err := range pass.Batches(ctx, s, events) {
 		if err == nil {
@@ -55,6 +56,8 @@ type timer struct {
 	tell     func(Answers)
 	batches  int
 	pos, neg []float32
+
+	calibration *calibration.Map
 }
 
 func (t *timer) ask(step *replay.Step) error {
@@ -90,7 +93,8 @@ func (t *timer) score(b *sample.Batch) ([]float32, error) {
 func (t *timer) answers(step *replay.Step, pos []float32, during []sample.Query, neg []float32) Answers {
 	qs := append(append([]sample.Query{}, step.Batch.Queries...), during...)
 	a := Answers{Batch: step.Number, Queries: qs, Right: right(nil, len(qs), len(pos))}
-	a.Scores = append(append([]float32{}, pos...), neg...)
+	a.Logits = append(append([]float32{}, pos...), neg...)
+	a.Scores = slices.Clone(a.Logits)
 	if t.logits() {
 		for i, x := range a.Scores {
 			a.Scores[i] = Sigmoid(x)
@@ -110,6 +114,14 @@ func (t *timer) result() Result {
 		return r
 	}
 	if t.logits() {
+		var reliable calibration.Tally
+		for _, x := range t.pos {
+			reliable.Add(t.calibration.Probability(x), true)
+		}
+		for _, x := range t.neg {
+			reliable.Add(t.calibration.Probability(x), false)
+		}
+		r.takeReliability(reliable)
 		both := append(slices.Clone(t.pos), t.neg...)
 		loss := probabilities(both, len(t.pos))
 		r.Loss, t.pos, t.neg = &loss, both[:len(t.pos)], both[len(t.pos):]

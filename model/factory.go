@@ -85,6 +85,7 @@ type Training struct {
 	NegativesHistorical float64 `json:"negatives_historical,omitempty" about:"share of pairs that met before"`
 	NegativesTime       float64 `json:"negatives_time,omitempty" about:"share of the same pair at another time"`
 	SelectBy            string  `json:"select_by,omitempty" about:"validation that chooses the epoch: random negatives, or all"`
+	Calibrate           bool    `json:"calibrate,omitempty" about:"fit probabilities to validation"`
 }
 
 // Whole is a share that is 1 where nothing else is said, and then not written down.
@@ -378,6 +379,7 @@ func (k Kind[C]) spec(preset string, data Data, settings []string) (Spec, error)
 		return Spec{}, fmt.Errorf("%w: no preset %q; there are %s", ErrSetting, preset, strings.Join(names, ", "))
 	}
 	c, t := k.Default, Standard
+	t.Calibrate = k.Rule == nil && !asPublished(preset)
 	if data.Imported && k.Imported != nil {
 		k.Imported(&c)
 	}
@@ -386,6 +388,11 @@ func (k Kind[C]) spec(preset string, data Data, settings []string) (Spec, error)
 	}
 	k.Presets[i].Apply(data.Name, &c, &t)
 	return k.complete(Spec{Preset: preset, Order: k.order(preset)}, c, t, settings)
+}
+
+// asPublished says whether a preset does what a published program or paper did, and no more.
+func asPublished(preset string) bool {
+	return preset == "released" || preset == "paper" || strings.HasPrefix(preset, "paper-")
 }
 
 // order is the one that a preset runs in, "" for models that do not remember.

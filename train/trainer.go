@@ -43,6 +43,10 @@ type trainer struct {
 	lessons  [2]lesson
 	underway *lesson // launched, results to come
 	meter    eval.Meter
+
+	// what validation said last, where probabilities are to be fitted to it
+	said  []float32
+	right []bool
 }
 
 // open builds the model, checks that training fits, and takes up a saved state.
@@ -240,7 +244,7 @@ func (t *trainer) measure(ctx context.Context, e *Epoch) error {
 		}
 		e.HistoricalVal, e.InductiveVal = metric(historical), metric(inductive)
 	}
-	val, newVal, err := t.Protocol.Validate(ctx, scorer)
+	val, newVal, err := t.listening().Validate(ctx, scorer)
 	if err != nil {
 		return err
 	}
@@ -255,6 +259,25 @@ func (t *trainer) measure(ctx context.Context, e *Epoch) error {
 	newTest, err := t.Protocol.Evaluate(ctx, scorer, eval.NewTest, sample.Random)
 	e.Test, e.NewTest = metric(test), metric(newTest)
 	return err
+}
+
+// listening is the protocol, with an ear for what is said in validation. Val comes last, so that its answers stay.
+func (t *trainer) listening() *eval.Protocol {
+	if !t.Spec.Training.Calibrate || t.Classifier() != nil {
+		return t.Protocol
+	}
+	return t.Protocol.With(func(o *eval.Options) {
+		before := o.OnAnswers
+		o.OnAnswers = func(a eval.Answers) {
+			if a.Batch == 0 {
+				t.said, t.right = t.said[:0], t.right[:0]
+			}
+			t.said, t.right = append(t.said, a.Logits...), append(t.right, a.Right...)
+			if before != nil {
+				before(a)
+			}
+		}
+	})
 }
 
 // evaluator is the scorer, with the model's memory when it has one.

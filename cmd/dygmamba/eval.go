@@ -78,7 +78,7 @@ measured with its four memories unless --set chooses one, and the best is marked
 	from.add(cmd)
 	where.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&out, "out", "", "directory for result.json, the document that --json prints")
+	flags.StringVar(&out, "out", "", "directory for result.json, the document that --json prints, and reliability.svg")
 	flags.StringVar(&setting, "setting", "all", "transductive, inductive or all")
 	flags.StringVar(&negatives, "negatives", "all", "random, historical, inductive or all; or time")
 	flags.IntVar(&e.options.PerPositive, "num-negatives", 1, "negatives for each positive; with more than one, MRR and Hits@1, 3 and 10 are measured too")

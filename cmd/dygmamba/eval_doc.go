@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
@@ -58,6 +59,7 @@ type resultDoc struct {
 	Best          bool          `json:"best"` // of the variants
 	AP            number        `json:"ap"`
 	AUC           number        `json:"auc"`
+	ECE           *float64      `json:"ece,omitempty"` // calibration error; absent for scores that are no log-odds
 	Ranking       *eval.Ranking `json:"ranking,omitempty"`
 	Batches       int           `json:"batches"`
 	Positives     int           `json:"positives"`
@@ -65,6 +67,8 @@ type resultDoc struct {
 	Moments       int           `json:"moments,omitempty"` // time negatives that were asked about
 	NegativesHash string        `json:"negatives_hash"`
 	Paper         *paperDoc     `json:"paper,omitempty"`
+
+	Reliability *calibration.Reliability `json:"reliability,omitempty"`
 }
 
 // paperDoc is the published number, which is that of the best variant.
@@ -77,7 +81,7 @@ func resultOf(r eval.Row, aggregation string) resultDoc {
 	doc := resultDoc{
 		Setting: r.Setting, Negatives: r.Strategy, Variant: r.Contender, AP: number(r.AP), AUC: number(r.AUC),
 		Ranking: r.Ranking, Batches: r.Batches, Positives: r.Positives, Events: r.Events, Moments: r.Moments,
-		NegativesHash: r.Negatives,
+		NegativesHash: r.Negatives, ECE: r.ECE, Reliability: r.Reliability,
 	}
 	if aggregation == global {
 		doc.AP, doc.AUC = number(r.GlobalAP), number(r.GlobalAUC)
@@ -137,7 +141,10 @@ func (d *evalDoc) save(dir string) error {
 	if err := encode(out, d); err != nil {
 		return err
 	}
-	return out.commit()
+	if err := out.commit(); err != nil {
+		return err
+	}
+	return d.draw(filepath.Join(dir, reliabilityFile))
 }
 
 // write is the document for people.
@@ -190,6 +197,10 @@ func (d *evalDoc) table() *term.Table {
 		columns = append(columns, term.Left("variant"), term.Left(""))
 	}
 	columns = append(columns, term.Right("AP"), term.Right("AUC"))
+	reliable := slices.ContainsFunc(d.Results, func(r resultDoc) bool { return r.ECE != nil })
+	if reliable {
+		columns = append(columns, term.Right("ECE"))
+	}
 	if published {
 		columns = append(columns, term.Right("paper AP"), term.Right("AUC"))
 	}
@@ -219,6 +230,9 @@ func (d *evalDoc) table() *term.Table {
 			cells = append(cells, r.Variant, "")
 		}
 		cells = append(cells, term.Percent(float64(r.AP)), term.Percent(float64(r.AUC)))
+		if reliable {
+			cells = append(cells, eceCell(r.ECE))
+		}
 		if published {
 			cells = append(cells, r.Paper.cells()...)
 		}
@@ -231,11 +245,18 @@ func (d *evalDoc) table() *term.Table {
 		} else {
 			t.Row(cells...)
 		}
-		if mean := d.summaryOf(r, published); mean != nil && (i+1 == len(d.Results) || d.opens(i+1)) {
+		if mean := d.summaryOf(r, reliable, published); mean != nil && (i+1 == len(d.Results) || d.opens(i+1)) {
 			t.Mark(mean...)
 		}
 	}
 	return t
+}
+
+func eceCell(ece *float64) string {
+	if ece == nil {
+		return ""
+	}
+	return term.Percent(*ece)
 }
 
 func (p *paperDoc) cells() []string {

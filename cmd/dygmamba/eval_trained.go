@@ -58,7 +58,7 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		if len(files) > 1 {
 			variant = filepath.Base(filepath.Dir(file)) // seed-0, seed-1, …
 		}
-		e.contenders = append(e.contenders, eval.Contender{Name: variant, Scorer: p.Scorer()})
+		e.contenders = append(e.contenders, eval.Contender{Name: variant, Scorer: p.Scorer(), Calibration: p.Calibration()})
 	}
 	doc, err := e.run(ctx, a, set)
 	if err != nil {
@@ -93,10 +93,13 @@ func (d *evalDoc) summarize() {
 }
 
 // summaryOf is the table's row for the seeds together, if there are several.
-func (d *evalDoc) summaryOf(r resultDoc, published bool) []string {
+func (d *evalDoc) summaryOf(r resultDoc, reliable, published bool) []string {
 	for _, m := range d.Summary {
 		if m.Setting == r.Setting && m.Strategy == r.Negatives {
 			cells := []string{"", "", "mean of " + term.Count(m.Runs), "", spread(m.AP, m.APStd, m.Runs), spread(m.AUC, m.AUCStd, m.Runs)}
+			if reliable {
+				cells = append(cells, "")
+			}
 			if published {
 				cells = append(cells, m.Paper.cells()...)
 			}

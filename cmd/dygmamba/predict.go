@@ -33,8 +33,9 @@ does not have are allowed.
 --best K asks whom u will meet at ts instead: the K most likely partners among all nodes that were a destination before
 ts, or among those that --candidates lists. A file of such questions has the columns u and ts.
 
-The probability is what the model was trained to give: 1 for an event, 0 for the same source with another destination drawn at random, one of
-each. It ranks queries, and is no share of moments at which they come true.
+The probability is one among as many negatives as events, drawn at random with the same source: the share of such queries that came true in
+validation where the checkpoint has a calibration ('dygmamba calibrate'), otherwise what the model was trained to give. It ranks
+queries, and is no share of moments at which they come true. Logits are the model's own.
 
 Weights of the released program say neither which model they are of nor how long its histories are: --model and --set tell. Widths are read
 from the tensors.
@@ -120,6 +121,8 @@ type prediction struct {
 	extra     []string // names of its other columns
 	logits    []float32
 	doc       predictDoc
+
+	probability func(logit float32) float64 // the model's
 }
 
 // run loads the model, answers, and writes everything once it is known.
@@ -136,7 +139,7 @@ func (p *prediction) run(ctx context.Context, a *app, file string, o dygmamba.Lo
 		return loadError(err)
 	}
 	defer model.Close()
-	model.Top = p.top
+	model.Top, p.probability = p.top, model.Probability
 	p.doc = predictDoc{Model: model.Model(), Checkpoint: file, Data: p.set.Name, Device: o.Device.Name(),
 		Queries: len(p.questions)}
 	if p.rank.asked {
@@ -213,7 +216,7 @@ func (p *prediction) finish(a *app, why *pending) error {
 	if a.json && p.out == "" {
 		p.doc.Results = make([]scoreDoc, len(p.questions))
 		for i, q := range p.questions {
-			p.doc.Results[i] = scoreDoc{questionDocOf(q), p.logits[i], dygmamba.Probability(p.logits[i]), p.extraOf(q)}
+			p.doc.Results[i] = scoreDoc{questionDocOf(q), p.logits[i], p.probability(p.logits[i]), p.extraOf(q)}
 		}
 	}
 	return a.emit(p.doc, func(w io.Writer, s term.Style) error { return p.write(w, s) })

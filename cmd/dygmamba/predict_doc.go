@@ -109,7 +109,7 @@ func (p *prediction) writeTable(w io.Writer) error {
 	for i, q := range p.questions {
 		out.Write(append([]string{q.U, q.I, q.TS,
 			strconv.FormatFloat(float64(p.logits[i]), 'g', -1, 32),
-			strconv.FormatFloat(dygmamba.Probability(p.logits[i]), 'g', -1, 64)}, q.Extra...))
+			strconv.FormatFloat(p.probability(p.logits[i]), 'g', -1, 64)}, q.Extra...))
 	}
 	out.Flush()
 	return out.Error()
@@ -149,7 +149,7 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 func (p *prediction) writeAnswer(w io.Writer, s term.Style) {
 	q, logit := p.questions[0], p.logits[0]
 	fmt.Fprintf(w, "%s and %s at %s: %s  %s\n", s.Strong(q.U), s.Strong(q.I), q.TS,
-		s.Strong(term.Percent(dygmamba.Probability(logit))+" %"), s.Dim(fmt.Sprintf("logit %.4f, by %s on %s", logit, p.doc.Model, p.doc.Data)))
+		s.Strong(term.Percent(p.probability(logit))+" %"), s.Dim(fmt.Sprintf("logit %.4f, by %s on %s", logit, p.doc.Model, p.doc.Data)))
 }
 
 // writeExplanations shows what one answer rests on, or writes lines of JSON where there are several.

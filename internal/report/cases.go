@@ -45,18 +45,18 @@ func (t *test) choose() (cases []Case, chosen []answer) {
 		kind  string
 		right bool
 		order func(a, b answer) int
-		fits  func(p float32) bool
+		fits  func(p float64) bool
 	}{
-		{Missed, true, low, func(p float32) bool { return p < 0.5 }},
-		{FalseAlarm, false, high, func(p float32) bool { return p >= 0.5 }},
-		{Expected, true, high, func(p float32) bool { return p >= 0.5 }},
-		{Dismissed, false, low, func(p float32) bool { return p < 0.5 }},
+		{Missed, true, low, func(p float64) bool { return p < 0.5 }},
+		{FalseAlarm, false, high, func(p float64) bool { return p >= 0.5 }},
+		{Expected, true, high, func(p float64) bool { return p >= 0.5 }},
+		{Dismissed, false, low, func(p float64) bool { return p < 0.5 }},
 	} {
 		seen := map[[2]event.Node]bool{}
 		left := t.options.Cases
 		for _, a := range sortedBy(t.answers, k.order) {
 			pair := [2]event.Node{a.Src, a.Dst}
-			if left == 0 || a.right != k.right || !k.fits(a.score) || seen[pair] {
+			if left == 0 || a.right != k.right || !k.fits(a.probability) || seen[pair] {
 				continue
 			}
 			seen[pair] = true
@@ -70,7 +70,7 @@ func (t *test) choose() (cases []Case, chosen []answer) {
 func (t *test) caseOf(kind string, a answer) Case {
 	names := t.options.Set.Names
 	c := Case{Kind: kind, U: names.Name(a.Src), I: names.Name(a.Dst), TS: a.Time, True: a.right,
-		Probability: float64(a.score), Before: int(a.seen)}
+		Probability: a.probability, Before: int(a.seen)}
 	if t.report.dates {
 		c.TS = dataset.FormatTime(a.Time, dataset.TimeDate)
 	}
