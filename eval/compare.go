@@ -13,6 +13,7 @@ type Contender struct {
 	Name        string // tells it from the others
 	Scorer      replay.Scorer
 	Calibration *calibration.Map // of its logits; nil: none
+	Ask         Asker            // about many destinations at once; nil: query by query
 }
 
 // Row is what one contender achieved in one setting under one kind of negatives.

@@ -36,7 +36,11 @@ func Open(set *dataset.Set, o Options) (*Protocol, error) {
 		}
 		return NewProtocol(split, o), nil
 	}
-	split, err := dataset.NewSplit(set.Log, so)
+	cut := dataset.NewSplit
+	if o.NoneHidden {
+		cut = dataset.NewLabelSplit
+	}
+	split, err := cut(set.Log, so)
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,7 @@ type Options struct {
 	Sampling    string // sample.Reference ("" too) or sample.Native
 	BatchSize   int    // 0 is 200
 	PerPositive int    // negatives for each positive in evaluation; 0 is 1
+	NoneHidden  bool   // Open cuts by time alone, no node is hidden from training
 	SeenOnly    bool   // Val and Test without the events that NewVal and NewTest have
 	Order       string // in which a memory learns of events: model.Arrival ("" too) or model.Strict
 	Avoid       bool   // native: random negatives are no positives of their batch

@@ -32,17 +32,25 @@ func newEval(a *app) *cobra.Command {
                time (not part of all): the same pair at another time, between its previous meeting and this one, over all scores at once
 
 A trained model comes from a run or a checkpoint, each seed of a run by itself and then all together. EdgeBank needs no training; it is
-measured with its four memories unless --set chooses one, and the best is marked. Published numbers stand beside ours where there are any.`,
+measured with its four memories unless --set chooses one, and the best is marked. Published numbers stand beside ours where there are any.
+
+--protocol tgb measures as the Temporal Graph Benchmark does: of each test event the source and the time are kept, its destination is ranked
+among others, and the mean of 1/place is told (MRR). Whom it is ranked among is part of the result.`,
 		Example: `  dygmamba eval --run runs/uci
   dygmamba eval --checkpoint weights.safetensors --model dygmamba --data enron --preset paper --negatives random
   dygmamba eval --model edgebank --data uci
   dygmamba eval --model edgebank --data visits.dgm --setting transductive --negatives historical --json
   dygmamba eval --model edgebank --data uci --set edge_bank_memory_mode=unlimited_memory
   dygmamba eval --model edgebank --data uci --negatives random --num-negatives 100
-  dygmamba eval --run runs/habits --negatives time`,
+  dygmamba eval --run runs/habits --negatives time
+  dygmamba eval --run runs/wikipedia --protocol tgb --limit 1000
+  dygmamba eval --model edgebank --data uci --protocol tgb --num-negatives 50 --json`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := e.choose(setting, negatives); err != nil {
+				return err
+			}
+			if err := e.tgb.check(cmd, &e); err != nil {
 				return err
 			}
 			if err := where.check(); err != nil {
@@ -85,6 +93,7 @@ measured with its four memories unless --set chooses one, and the best is marked
 	flags.StringVar(&e.aggregation, "metric-aggregation", batchMean, "AP and AUC as mean over batches, as published ('batch-mean'), or over all scores at once ('global')")
 	flags.BoolVar(&e.options.SeenOnly, "seen-only", false, "transductive without the events that have unseen nodes")
 	addOrder(cmd, &e.order)
+	e.tgb.add(cmd)
 	flags.BoolVar(&e.options.Avoid, "avoid-positives", false, "with native sampling: random negatives are no positives of their batch")
 	completeWith(cmd, "setting", append(eval.Settings(), "all")...)
 	completeWith(cmd, "negatives", append(eval.Strategies(), "all", eval.Time)...)
@@ -114,6 +123,7 @@ type evaluation struct {
 	order       string   // --order
 	conditions  []string // what scores depend on beside their own past
 	options     eval.Options
+	tgb         tgbFlags
 }
 
 // choose checks and fills in what the flags ask for, whatever is measured.
@@ -185,6 +195,9 @@ func (e *evaluation) chooseVariants(settings []string) (err error) {
 
 // run measures everything asked for.
 func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set) (*evalDoc, error) {
+	if e.tgb.asked() {
+		return e.runTGB(ctx, a, set)
+	}
 	if e.options.Avoid && set.Sampling != dataset.Native {
 		return nil, usagef("--avoid-positives needs --sampling native: the reference does not look")
 	}

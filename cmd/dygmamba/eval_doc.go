@@ -35,6 +35,11 @@ type evalDoc struct {
 	Results     []resultDoc      `json:"results"`
 	Summary     []summaryDoc     `json:"summary,omitempty"` // of several seeds
 
+	// of --protocol tgb
+	Protocol  string `json:"protocol,omitempty"`
+	Opponents string `json:"opponents,omitempty"` // whom destinations were ranked among
+	Limit     int    `json:"limit,omitempty"`     // how many of the test events were asked about
+
 	seenOnly bool
 }
 
@@ -69,7 +74,15 @@ type resultDoc struct {
 	Paper         *paperDoc     `json:"paper,omitempty"`
 
 	Reliability *calibration.Reliability `json:"reliability,omitempty"`
+
+	// of --protocol tgb
+	MRR       *float64           `json:"mrr,omitempty"`
+	Hits      map[string]float64 `json:"hits,omitempty"`      // shares of places up to 1, 3 and 10
+	Opponents float64            `json:"opponents,omitempty"` // of each event, in the mean
 }
+
+// missing is a measure that was not taken.
+var missing = number(math.NaN())
 
 // paperDoc is the published number, which is that of the best variant.
 type paperDoc struct {
@@ -87,7 +100,7 @@ func resultOf(r eval.Row, aggregation string) resultDoc {
 		doc.AP, doc.AUC = number(r.GlobalAP), number(r.GlobalAUC)
 	}
 	if r.Batches == 0 {
-		doc.AP, doc.AUC = number(math.NaN()), number(math.NaN())
+		doc.AP, doc.AUC = missing, missing
 	}
 	return doc
 }
@@ -149,6 +162,9 @@ func (d *evalDoc) save(dir string) error {
 
 // write is the document for people.
 func (d *evalDoc) write(w io.Writer, s term.Style) error {
+	if d.Protocol == protocolTGB {
+		return d.writeTGB(w, s)
+	}
 	fmt.Fprintf(w, "%s on %s: %s events, %s nodes, %s sampling\n\n", s.Strong(d.Model), s.Strong(d.Data.Name),
 		term.Count(d.Data.Events), term.Count(d.Data.Nodes), d.Sampling)
 	if err := d.table().Write(w, s); err != nil {

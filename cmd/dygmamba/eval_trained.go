@@ -51,6 +51,9 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		spec := p.Spec()
 		e.model, e.options.BatchSize, e.options.Order, e.conditions = p.Model(), spec.Training.BatchSize, spec.Order, spec.Conditions()
 		if e.options.Task = spec.Task; spec.Task == eval.NodeClassification { // no negatives, and no nodes are hidden
+			if e.tgb.asked() {
+				return nil, usagef("--protocol %s ranks destinations, %s was trained to tell labels of nodes", protocolTGB, file)
+			}
 			e.settings, e.strategies, e.aggregation = []string{eval.Transductive}, []string{""}, global
 		}
 		e.cold = e.cold || p.Cold() || !same
@@ -58,14 +61,14 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		if len(files) > 1 {
 			variant = filepath.Base(filepath.Dir(file)) // seed-0, seed-1, …
 		}
-		e.contenders = append(e.contenders, eval.Contender{Name: variant, Scorer: p.Scorer(), Calibration: p.Calibration()})
+		e.contenders = append(e.contenders, eval.Contender{Name: variant, Scorer: p.Scorer(), Calibration: p.Calibration(), Ask: p.LogitsNow})
 	}
 	doc, err := e.run(ctx, a, set)
 	if err != nil {
 		return nil, err
 	}
 	doc.Checkpoints = files
-	if len(files) > 1 {
+	if len(files) > 1 && !e.tgb.asked() {
 		doc.summarize()
 	}
 	return doc, nil
