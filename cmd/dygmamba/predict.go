@@ -41,7 +41,8 @@ Weights of the released program say neither which model they are of nor how long
 from the tensors.
 
 --explain writes, as a line of JSON for each query: the weight of every patch of both nodes' histories with its events, the gaps between the
-pair's own meetings, and how the answer changes when the gaps, the meetings, or a most weighted patch are withheld.`,
+pair's own meetings, how the answer changes when the gaps, the meetings, or a most weighted patch are withheld, and the probability as a curve over
+time around the query (--curve 0 spares the work).`,
 		Example: `  dygmamba predict --run runs/uci --queries questions.csv --out answers.csv
   dygmamba predict --checkpoint runs/uci/seed-0/checkpoint.safetensors --data uci --queries questions.csv --json
   dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 --set max_interaction_times=10 --queries q.csv
@@ -98,6 +99,8 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 	flags.StringVar(&p.out, "out", "", "`file` to write answers to (default: standard output)")
 	flags.StringVar(&p.why, "explain", "", "`file` to write explanations to, as JSON lines; - shows them on standard output")
 	flags.IntVar(&p.top, "top", 3, "with --explain: withhold so many of each side's most weighted patches")
+	flags.IntVar(&p.moments, "curve", 56, "with --explain: ask about the pair at so many moments before and after too, over a "+
+		"week either way, or a twentieth of the stream where times are no dates; 0: none")
 	flags.StringVar(&p.single.u, "u", "", "ask one query, instead of --queries: source")
 	flags.StringVar(&p.single.i, "i", "", "… destination")
 	flags.StringVar(&p.single.ts, "ts", "", "… and time")
@@ -109,7 +112,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 type prediction struct {
 	from              trainedFlags
 	queries, out, why string
-	top               int
+	top, moments      int
 	order             string // --order
 	single            struct{ u, i, ts string }
 	alone             bool // one query from the command line
@@ -139,7 +142,7 @@ func (p *prediction) run(ctx context.Context, a *app, file string, o dygmamba.Lo
 		return loadError(err)
 	}
 	defer model.Close()
-	model.Top, p.probability = p.top, model.Probability
+	model.Top, model.Moments, p.probability = p.top, p.moments, model.Probability
 	p.doc = predictDoc{Model: model.Model(), Checkpoint: file, Data: p.set.Name, Device: o.Device.Name(),
 		Queries: len(p.questions)}
 	if p.rank.asked {

@@ -37,6 +37,9 @@ type Case struct {
 	Explanation dygmamba.Explanation `json:"explanation"`
 }
 
+// moments of a case's curve, before and after.
+const moments = 56
+
 // choose picks the cases, each pair at most once within its kind.
 func (t *test) choose() (cases []Case, chosen []answer) {
 	low := func(a, b answer) int { return cmp.Compare(a.score, b.score) }
@@ -87,6 +90,7 @@ func (t *test) explain(ctx context.Context) (err error) {
 	}
 	memory, remembers := t.predictor.Scorer().(model.Rememberer)
 	if !remembers || len(cases) == 0 {
+		t.predictor.Moments = moments
 		why, err := t.predictor.Explain(ctx, queries)
 		for i := range why {
 			cases[i].Explanation = why[i]
