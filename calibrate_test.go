@@ -43,7 +43,8 @@ func TestCalibrateAfterwards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, by := load(t, dir, dygmamba.LoadOptions{Set: set}), load(t, dygmamba.SeedDir(dirs["true"], 0), dygmamba.LoadOptions{Set: set})
+		after := load(t, dir, dygmamba.LoadOptions{Set: set})
+		by := load(t, dygmamba.SeedDir(dirs["true"], 0), dygmamba.LoadOptions{Set: set})
 		same := by.Calibration() != nil && by.Calibration().String() == after.Calibration().String()
 		if by.Calibration() == nil || !same && name == "graphmixer" {
 			t.Errorf("%s: fitted in training %v, afterwards %v", name, by.Calibration(), after.Calibration())
@@ -53,7 +54,9 @@ func TestCalibrateAfterwards(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		measured, err := dygmamba.Evaluate(t.Context(), dir, dygmamba.EvaluateOptions{
-			LoadOptions: dygmamba.LoadOptions{Set: set}, Strategies: []string{eval.Random}, Scenarios: []string{eval.Transductive}})
+			LoadOptions: dygmamba.LoadOptions{Set: set},
+			Strategies:  []string{eval.Random}, Scenarios: []string{eval.Transductive},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

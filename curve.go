@@ -18,10 +18,10 @@ type Moment struct {
 	Probability float64    `json:"probability"`
 }
 
-// Curves asks about the pair of each query again and again, at so many moments before its time and as many after it, and
-// at its own: over a week either way where times are dates, otherwise over a twentieth of what the stream lasts. Each
-// answer rests on the events strictly before its moment. In the order of arrival a model that remembers cannot be asked
-// about what was, so that moments up to the last event are left out.
+// Curves asks about the pair of each query again and again, at so many moments before its time and as many after it,
+// and at its own: over a week either way where times are dates, otherwise over a twentieth of what the stream lasts.
+// Each answer rests on the events strictly before its moment. In the order of arrival a model that remembers cannot be
+// asked about what was, so that moments up to the last event are left out.
 func (p *Predictor) Curves(ctx context.Context, qs []Query, moments int) ([][]Moment, error) {
 	if err := checkQueries(qs); err != nil {
 		return nil, err

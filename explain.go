@@ -65,8 +65,8 @@ type Effect struct {
 }
 
 // Explain answers queries as Score does, and says why. It asks the model again for everything that is withheld: with
-// weights of patches, up to 3 + 2·Top times as much work as scoring, and 1 + 2·Moments times for a curve. What a model remembers cannot be withheld, only
-// what it looks up.
+// weights of patches, up to 3 + 2·Top times as much work as scoring, and 1 + 2·Moments times for a curve.
+// What a model remembers cannot be withheld, only what it looks up.
 func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, error) {
 	if err := checkQueries(qs); err != nil {
 		return nil, err

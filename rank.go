@@ -102,8 +102,8 @@ func (p *Predictor) rank(ctx context.Context, src event.Node, at event.Time, par
 	return nil
 }
 
-// LogitsNow gives the logit of a source with each candidate, as Rank would find it, with what the model remembers for an
-// evaluation at this moment, whatever the time: as ExplainNow does.
+// LogitsNow gives the logit of a source with each candidate, as Rank would find it, with what the model remembers for
+// an evaluation at this moment, whatever the time: as ExplainNow does.
 func (p *Predictor) LogitsNow(ctx context.Context, src event.Node, at event.Time, candidates []event.Node,
 ) ([]float32, error) {
 	if p.stream != nil {

@@ -27,10 +27,10 @@ const (
 	far    = 60   // logits beyond are as good as this one
 )
 
-// Fit is isotonic regression, made strictly increasing: answers are cut into pieces of as many each by their logits, and
-// the share that happened is made to grow from piece to piece by pooling those that do not (pool adjacent violators).
-// Each piece is a knot, and those that were pooled have about the same height. It is nil if there are too few answers,
-// or all of one kind.
+// Fit is isotonic regression, made strictly increasing: answers are cut into pieces of as many each by their logits,
+// and the share that happened is made to grow from piece to piece by pooling those that do not (pool adjacent
+// violators). Each piece is a knot, and those that were pooled have about the same height. It is nil if there are too
+// few answers, or all of one kind.
 func Fit(logits []float32, happened []bool) *Map {
 	list := cut(logits, happened)
 	if list == nil {
@@ -100,7 +100,9 @@ func pool(list []piece) []piece {
 		for len(out) > 0 && out[len(out)-1].share() >= p.share() {
 			last := out[len(out)-1]
 			out = out[:len(out)-1]
-			p = piece{p.logits + last.logits, p.answers + last.answers, p.happened + last.happened, append(last.at, p.at...)}
+			p = piece{
+				p.logits + last.logits, p.answers + last.answers, p.happened + last.happened, append(last.at, p.at...),
+			}
 		}
 		out = append(out, p)
 	}

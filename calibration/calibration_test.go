@@ -77,7 +77,9 @@ func TestFitNeedsAnswers(t *testing.T) {
 	if Fit(logits, happened) != nil {
 		t.Error("fitted on NaN")
 	}
-	for _, text := range []string{"{", "{}", `{"from":[1],"to":[]}`, `{"from":[1,1],"to":[1,2]}`, `{"from":[1,2],"to":[2,2]}`} {
+	for _, text := range []string{
+		"{", "{}", `{"from":[1],"to":[]}`, `{"from":[1,1],"to":[1,2]}`, `{"from":[1,2],"to":[2,2]}`,
+	} {
 		if _, err := Parse(text); err == nil {
 			t.Errorf("%s was read", text)
 		}

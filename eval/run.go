@@ -23,16 +23,17 @@ type Result struct {
 	GlobalAP  float64 `json:"global_ap"` // of all scores at once
 	GlobalAUC float64 `json:"global_auc"`
 	// ECE is the expected calibration error of the probabilities, after the scorer's own map of logits where it has
-	// one; nil for scores that are no log-odds.
+	// one, and Reliability what it is made of; nil for scores that are no log-odds, as is the loss.
 	ECE         *float64                 `json:"ece,omitempty"`
-	Loss        *float64                 `json:"loss,omitempty"`    // binary cross entropy, mean over batches; nil for scores that are no log-odds
+	Reliability *calibration.Reliability `json:"-"`
+	Loss        *float64                 `json:"loss,omitempty"`    // binary cross entropy, mean over batches
 	Ranking     *Ranking                 `json:"ranking,omitempty"` // with several negatives for each positive
 	Batches     int                      `json:"batches"`
 	Positives   int                      `json:"positives"`
-	Events      int                      `json:"events,omitempty"`  // that were classified, of which Positives have the label
+	Events      int                      `json:"events,omitempty"`  // classified ones, of which Positives have the label
 	Moments     int                      `json:"moments,omitempty"` // time negatives: how many were asked about
-	Reliability *calibration.Reliability `json:"-"`                 // with ECE
-	Negatives   string                   `json:"negatives_hash"`    // SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline
+	// Negatives is the SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline.
+	Negatives string `json:"negatives_hash"`
 }
 
 // Run replays events and measures the scores. Negatives start over first, so that they are the same in every

@@ -36,7 +36,9 @@ func TestRankByHand(t *testing.T) {
 	add(2, 12, 24)
 	add(2, 11, 25)
 	add(2, 12, 25)
-	by := &scorer{answer: func(q sample.Query, _ bool) float32 { return float32(max(q.Dst, 13)) - 13*boolean(q.Dst == 11) }}
+	by := &scorer{answer: func(q sample.Query, _ bool) float32 {
+		return map[event.Node]float32{11: 1, 12: 2, 13: 2, 14: 3}[q.Dst]
+	}}
 	p := eval.NewProtocol(split(t, l), eval.Options{})
 	if n := p.Events(eval.Test).Len(); n != 4 {
 		t.Fatalf("%d test events", n)
@@ -63,17 +65,11 @@ func TestRankByHand(t *testing.T) {
 	}
 }
 
-func boolean(b bool) float32 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // EdgeBank is ranked in both orders and rewound; a draw of opponents is the same whoever else is asked about, and some
 // of all events are some of them.
 func TestRankEdgeBank(t *testing.T) {
-	s := split(t, streamtest.Generate(streamtest.Shape{Events: 3000, Sources: 40, Dests: 60, Instants: 2500, Repeat: 0.8}, 1))
+	shape := streamtest.Shape{Events: 3000, Sources: 40, Dests: 60, Instants: 2500, Repeat: 0.8}
+	s := split(t, streamtest.Generate(shape, 1))
 	list, _, err := models.Contenders("edgebank")
 	if err != nil {
 		t.Fatal(err)

@@ -100,7 +100,8 @@ func momentsSeeNothingLater(t *rapid.T) {
 // Who knows when everybody meets tells every moment from every event, however the events are cut; who knows nothing
 // does not.
 func TestTimeNegatives(t *testing.T) {
-	s := split(t, streamtest.Generate(streamtest.Shape{Events: 3000, Sources: 30, Dests: 20, Instants: 2000, Repeat: 0.9}, 1))
+	shape := streamtest.Shape{Events: 3000, Sources: 30, Dests: 20, Instants: 2000, Repeat: 0.9}
+	s := split(t, streamtest.Generate(shape, 1))
 	all := due{}
 	for i := range s.Full.Len() {
 		e := s.Full.At(i)
@@ -129,7 +130,8 @@ func TestTimeNegatives(t *testing.T) {
 // A memory in the order of arrival may know what comes after a moment, and is refused; in strict order EdgeBank is
 // measured like everyone.
 func TestTimeNegativesNeedStrictOrder(t *testing.T) {
-	s := split(t, streamtest.Generate(streamtest.Shape{Events: 1000, Sources: 30, Dests: 20, Instants: 800, Repeat: 0.9}, 1))
+	shape := streamtest.Shape{Events: 1000, Sources: 30, Dests: 20, Instants: 800, Repeat: 0.9}
+	s := split(t, streamtest.Generate(shape, 1))
 	list, _, err := models.Contenders("edgebank")
 	if err != nil {
 		t.Fatal(err)

@@ -71,8 +71,8 @@ func (n *nativePairs) Draw(pos event.Span, out []Query) {
 	}
 }
 
-// metBefore draws up to count pairs, fewer where there are not as many, that met strictly before a batch and do not meet
-// while it lasts.
+// metBefore draws up to count pairs, fewer where there are not as many, that met strictly before a batch and do not
+// meet while it lasts.
 func (n *nativePairs) metBefore(pos event.Span, count int) []uint64 {
 	n.list = n.list[:0]
 	if count == 0 {

@@ -62,7 +62,8 @@ func TestMixtureGoesOn(t *testing.T) {
 		"negatives_historical was 0.2 and is now 0.3") {
 		t.Errorf("other shares: %v", err)
 	}
-	if _, err := goOn(t, dir, "num_epochs=2"); err == nil || !strings.Contains(err.Error(), "negatives_time was 0.2 and is now 0") {
+	if _, err := goOn(t, dir, "num_epochs=2"); err == nil || !strings.Contains(err.Error(),
+		"negatives_time was 0.2 and is now 0") {
 		t.Errorf("no shares: %v", err)
 	}
 }

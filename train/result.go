@@ -81,7 +81,7 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 	if strategies == nil {
 		strategies = []string{sample.Random}
 	}
-	if r.Results, err = Measure(ctx, protocol, t.evaluator(), []string{eval.Transductive, eval.Inductive}, strategies); err != nil {
+	if r.Results, err = Measure(ctx, protocol, t.evaluator(), eval.Settings(), strategies); err != nil {
 		return Result{}, err
 	}
 	return r, t.dir.writeJSON(ResultFile, r)

@@ -31,9 +31,9 @@ func newDataSynth(a *app) *cobra.Command {
 		Long: `Generates S1, S2 or S3 as the DyGMamba paper describes them: pairs of seven nodes meet again and again, and the gaps between
 meetings grow (s1), shrink (s2), or grow and start over in eight periods (s3). Who meets whom tells nothing; when they met tells all.
 
-habits are twenty weeks of 60 people who go to 25 places: on workdays, at weekends or on one day of the week, each habit around an hour of its own,
-give or take ten minutes. Hours drift, habits are given up for others and kept nine times out of ten, and two visits in a hundred follow none.
-Times are seconds from a Monday, midnight, on.`,
+habits are twenty weeks of 60 people who go to 25 places: on workdays, at weekends or on one day of the week, each
+habit around an hour of its own, give or take ten minutes. Hours drift, habits are given up for others and kept nine
+times out of ten, and two visits in a hundred follow none. Times are seconds from a Monday, midnight, on.`,
 		Example: `  dygmamba data synth s1                            writes data/s1.dgm; then use --data s1
   dygmamba data synth s2 --seed 7 --out s2.dgm
   dygmamba data synth s3 --out s3/                  in the ml_* layout

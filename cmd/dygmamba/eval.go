@@ -28,14 +28,16 @@ func newEval(a *app) *cobra.Command {
 		Long: `Measures how well a model tells events that happened from events that did not, on the last 15 % of the stream.
 
   --setting    transductive: all test events; inductive: those with a node that training did not show
-  --negatives  random: another destination; historical: pairs that met before, but not now; inductive: pairs that met since training only;
-               time (not part of all): the same pair at another time, between its previous meeting and this one, over all scores at once
+  --negatives  random: another destination; historical: pairs that met before, but not now; inductive: pairs that met
+               since training only; time (not part of all): the same pair at another time, between its previous
+               meeting and this one, over all scores at once
 
 A trained model comes from a run or a checkpoint, each seed of a run by itself and then all together. EdgeBank needs no training; it is
-measured with its four memories unless --set chooses one, and the best is marked. Published numbers stand beside ours where there are any.
+measured with its four memories unless --set chooses one, and the best is marked. Published numbers stand beside ours
+where there are any.
 
---protocol tgb measures as the Temporal Graph Benchmark does: of each test event the source and the time are kept, its destination is ranked
-among others, and the mean of 1/place is told (MRR). Whom it is ranked among is part of the result.`,
+--protocol tgb measures as the Temporal Graph Benchmark does: of each test event the source and the time are kept, its
+destination is ranked among others, and the mean of 1/place is told (MRR). Whom it is ranked among is part of the result.`,
 		Example: `  dygmamba eval --run runs/uci
   dygmamba eval --checkpoint weights.safetensors --model dygmamba --data enron --preset paper --negatives random
   dygmamba eval --model edgebank --data uci

@@ -171,7 +171,7 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 		return err
 	}
 	how := "mean over batches"
-	if d.Aggregation == global || slices.ContainsFunc(d.Results, func(r resultDoc) bool { return r.Negatives == eval.Time }) {
+	if d.Aggregation == global || d.Results[0].Negatives == eval.Time {
 		how = "over all scores"
 	}
 	if d.PerPositive > 1 {

@@ -31,11 +31,13 @@ type tgbFlags struct {
 
 func (f *tgbFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.protocol, "protocol", protocolDyGLib, "how to measure: 'dyglib', AP and AUC against one negative for each "+
-		"event, or 'tgb', the place of its destination among many: MRR and Hits@K")
-	flags.StringVar(&f.opponents, "opponents", "", "with --protocol tgb: `file` with the columns u, i, ts and negatives, other "+
-		"destinations for each test event (default: all others for wikipedia, else our own draw of --num-negatives, 100)")
-	flags.IntVar(&f.limit, "limit", 0, "with --protocol tgb: ask about a seeded draw of so many test events (default: all)")
+	flags.StringVar(&f.protocol, "protocol", protocolDyGLib, "how to measure: 'dyglib', AP and AUC against one negative "+
+		"for each event, or 'tgb', the place of its destination among many: MRR and Hits@K")
+	flags.StringVar(&f.opponents, "opponents", "", "with --protocol tgb: `file` with the columns u, i, ts and negatives, "+
+		"other destinations for each test event (default: all others for wikipedia, else our own draw of "+
+		"--num-negatives, 100)")
+	flags.IntVar(&f.limit, "limit", 0,
+		"with --protocol tgb: ask about a seeded draw of so many test events (default: all)")
 	completeWith(cmd, "protocol", protocolDyGLib, protocolTGB)
 }
 
@@ -80,7 +82,8 @@ var allOthers = []string{"wikipedia", "tgbl-wiki"}
 const usualDraw = 100
 
 // against finds the opponents, and says in words who they are.
-func (f *tgbFlags) against(ctx context.Context, a *app, set *dataset.Set, p *eval.Protocol) (eval.Opponents, string, error) {
+func (f *tgbFlags) against(ctx context.Context, a *app, set *dataset.Set, p *eval.Protocol,
+) (eval.Opponents, string, error) {
 	if f.opponents != "" {
 		list, err := queries.NewAsker(set).ReadOpponents(ctx, f.opponents, a.in)
 		return eval.ListedOthers(list), "those of " + f.opponents, err
@@ -146,13 +149,18 @@ func rankedOf(variant string, r eval.Ranked) resultDoc {
 func (d *evalDoc) writeTGB(w io.Writer, s term.Style) error {
 	fmt.Fprintf(w, "%s on %s, as TGB measures: %s events, %s nodes\n\n", s.Strong(d.Model), s.Strong(d.Data.Name),
 		term.Count(d.Data.Events), term.Count(d.Data.Nodes))
-	t := term.NewTable(term.Left("variant"), term.Left(""), term.Right("MRR"), term.Right("Hits@1"), term.Right("@3"), term.Right("@10"))
+	t := term.NewTable(term.Left("variant"), term.Left(""), term.Right("MRR"), term.Right("Hits@1"), term.Right("@3"),
+		term.Right("@10"))
 	for _, r := range d.Results {
 		best, row := "", t.Row
 		if r.Best && len(d.Results) > 1 && d.Checkpoints == nil {
 			best, row = "best", t.Mark
 		}
-		row(r.Variant, best, term.Percent(*r.MRR), term.Percent(r.Hits["1"]), term.Percent(r.Hits["3"]), term.Percent(r.Hits["10"]))
+		cells := []string{r.Variant, best, term.Percent(*r.MRR)}
+		for _, k := range []string{"1", "3", "10"} {
+			cells = append(cells, term.Percent(r.Hits[k]))
+		}
+		row(cells...)
 	}
 	if err := t.Write(w, s); err != nil {
 		return err
@@ -165,7 +173,7 @@ func (d *evalDoc) writeTGB(w io.Writer, s term.Style) error {
 	var f term.Facts
 	f.Add("among", fmt.Sprintf("%s, %.1f in the mean", d.Opponents, d.Results[0].Opponents))
 	f.Add("", "sha256 "+d.Results[0].NegativesHash)
-	f.Add("split", fmt.Sprintf("train %s · val %s · test %s, no node hidden", term.Count(d.Split.Train), term.Count(d.Split.Val),
-		term.Count(d.Split.Test)))
+	f.Add("split", fmt.Sprintf("train %s · val %s · test %s, no node hidden", term.Count(d.Split.Train),
+		term.Count(d.Split.Val), term.Count(d.Split.Test)))
 	return f.Write(w, s)
 }

@@ -48,7 +48,8 @@ func TestEvalTGB(t *testing.T) {
 	if err := os.WriteFile(file, []byte(list.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if doc := rank("--model", "edgebank", "--opponents", file); doc.Opponents != "those of "+file || !(doc.Results[0].Opponents >= 2.5) {
+	doc := rank("--model", "edgebank", "--opponents", file)
+	if doc.Opponents != "those of "+file || !(doc.Results[0].Opponents >= 2.5) {
 		t.Errorf("%+v", doc)
 	}
 	short := filepath.Join(dir, "short.csv")

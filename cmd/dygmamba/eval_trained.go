@@ -61,7 +61,9 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		if len(files) > 1 {
 			variant = filepath.Base(filepath.Dir(file)) // seed-0, seed-1, …
 		}
-		e.contenders = append(e.contenders, eval.Contender{Name: variant, Scorer: p.Scorer(), Calibration: p.Calibration(), Ask: p.LogitsNow})
+		e.contenders = append(e.contenders, eval.Contender{
+			Name: variant, Scorer: p.Scorer(), Calibration: p.Calibration(), Ask: p.LogitsNow,
+		})
 	}
 	doc, err := e.run(ctx, a, set)
 	if err != nil {

@@ -33,16 +33,17 @@ does not have are allowed.
 --best K asks whom u will meet at ts instead: the K most likely partners among all nodes that were a destination before
 ts, or among those that --candidates lists. A file of such questions has the columns u and ts.
 
-The probability is one among as many negatives as events, drawn at random with the same source: the share of such queries that came true in
-validation where the checkpoint has a calibration ('dygmamba calibrate'), otherwise what the model was trained to give. It ranks
-queries, and is no share of moments at which they come true. Logits are the model's own.
+The probability is one among as many negatives as events, drawn at random with the same source: the share of such
+queries that came true in validation where the checkpoint has a calibration ('dygmamba calibrate'), otherwise what the
+model was trained to give. It ranks queries, and is no share of moments at which they come true. Logits are the model's
+own.
 
 Weights of the released program say neither which model they are of nor how long its histories are: --model and --set tell. Widths are read
 from the tensors.
 
 --explain writes, as a line of JSON for each query: the weight of every patch of both nodes' histories with its events, the gaps between the
-pair's own meetings, how the answer changes when the gaps, the meetings, or a most weighted patch are withheld, and the probability as a curve over
-time around the query (--curve 0 spares the work).`,
+pair's own meetings, how the answer changes when the gaps, the meetings, or a most weighted patch are withheld, and the
+probability as a curve over time around the query (--curve 0 spares the work).`,
 		Example: `  dygmamba predict --run runs/uci --queries questions.csv --out answers.csv
   dygmamba predict --checkpoint runs/uci/seed-0/checkpoint.safetensors --data uci --queries questions.csv --json
   dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 --set max_interaction_times=10 --queries q.csv

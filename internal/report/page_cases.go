@@ -86,7 +86,8 @@ func (r *Report) curve(c Case) page.Figure {
 	for _, m := range curve {
 		s.X, s.Y = append(s.X, m.Time), append(s.Y, m.Probability)
 	}
-	return page.Figure{Title: "The same two at other times", Note: "how likely they are to meet, from what was known by then",
+	return page.Figure{Title: "The same two at other times",
+		Note: "how likely they are to meet, from what was known by then",
 		Chart: page.Lines{X: page.Axis{Name: "time", Min: s.X[0], Max: s.X[len(s.X)-1], Date: r.dates},
 			Y: page.Axis{Max: 1, Percent: true}, Series: []page.Series{s}, Marks: []float64{c.Explanation.Query.Time}}}
 }
