@@ -52,5 +52,6 @@ func Evaluate(ctx context.Context, path string, o EvaluateOptions) ([]train.Meas
 			return nil, err
 		}
 	}
+	protocol = protocol.With(func(o *eval.Options) { o.Calibration = p.calibration })
 	return train.Measure(ctx, protocol, p.Scorer(), o.Scenarios, o.Strategies)
 }

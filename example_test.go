@@ -71,7 +71,7 @@ func ExampleLoad() {
 		log.Fatal(err)
 	}
 	for _, x := range logits {
-		probability := dygmamba.Probability(x)
+		probability := p.Probability(x)
 		fmt.Println(p.Model(), "gives a probability:", probability > 0 && probability < 1)
 	}
 	// Output:

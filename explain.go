@@ -27,6 +27,8 @@ type Explanation struct {
 	Weighted    bool `json:"weighted"` // the model weighs patches; otherwise weights are 0 and no patch is withheld
 	Source      Side `json:"source"`
 	Destination Side `json:"destination"`
+
+	Curve []Moment `json:"curve,omitempty"` // the same pair around that time, if Predictor.Moments asks for it
 }
 
 // Side is what one of the query's two nodes had done.
@@ -63,8 +65,8 @@ type Effect struct {
 }
 
 // Explain answers queries as Score does, and says why. It asks the model again for everything that is withheld: with
-// weights of patches, up to 3 + 2·Top times as much work as scoring. What a model remembers cannot be withheld, only
-// what it looks up.
+// weights of patches, up to 3 + 2·Top times as much work as scoring, and 1 + 2·Moments times for a curve.
+// What a model remembers cannot be withheld, only what it looks up.
 func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, error) {
 	if err := checkQueries(qs); err != nil {
 		return nil, err
@@ -86,14 +88,24 @@ func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, err
 		done += len(group)
 		return nil
 	}
+	var err error
 	if p.stream != nil {
-		return all, p.stream.visit(ctx, qs, explain)
+		err = p.stream.visit(ctx, qs, explain)
+	} else {
+		every := make([]int, len(qs))
+		for i := range every {
+			every[i] = i
+		}
+		err = explain(every)
 	}
-	every := make([]int, len(qs))
-	for i := range every {
-		every[i] = i
+	if err != nil || p.Moments < 1 {
+		return all, err
 	}
-	return all, explain(every)
+	curves, err := p.Curves(ctx, qs, p.Moments)
+	for i, c := range curves {
+		all[i].Curve = c
+	}
+	return all, err
 }
 
 // ExplainNow is Explain with what the model remembers at this moment, whatever the times of the queries. An evaluation
@@ -151,7 +163,7 @@ func (p *Predictor) explain(b *sample.Batch, d *doubts) ([]Explanation, error) {
 func (p *Predictor) describe(b *sample.Batch, i int, seen sight, d *doubts) Explanation {
 	q := b.Queries[i]
 	return Explanation{
-		Query: q, Logit: seen.logits[i], Probability: Probability(seen.logits[i]), Gaps: gapsOf(b, i), Weighted: seen.weights != nil,
+		Query: q, Logit: seen.logits[i], Probability: p.Probability(seen.logits[i]), Gaps: gapsOf(b, i), Weighted: seen.weights != nil,
 		Source:      p.side(q.Src, q.Time, b, d.shown[sample.Src], i, seen),
 		Destination: p.side(q.Dst, q.Time, b, d.shown[sample.Dst], i, seen),
 	}

@@ -29,7 +29,7 @@ func TestExplain(t *testing.T) {
 	past := index.Freeze(r.set.Log)
 	for i, e := range explain(t, p, qs) {
 		q := qs[i]
-		if e.Query != q || e.Logit != logits[i] || e.Probability != dygmamba.Probability(logits[i]) || !e.Weighted {
+		if e.Query != q || e.Logit != logits[i] || e.Probability != p.Probability(logits[i]) || !e.Weighted {
 			t.Fatalf("query %d: %+v, score %v", i, e, logits[i])
 		}
 		for _, side := range []struct {

@@ -224,7 +224,7 @@ func (d *doubts) answer(b *sample.Batch) error {
 	}
 	for i, e := range d.effects {
 		logit := seen.logits[i]
-		*e.to = Effect{Logit: logit, Probability: Probability(logit), Change: logit - e.logit}
+		*e.to = Effect{Logit: logit, Probability: d.p.Probability(logit), Change: logit - e.logit}
 	}
 	d.effects = d.effects[:0]
 	return nil

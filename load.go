@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
@@ -66,6 +67,9 @@ func Load(path string, o LoadOptions) (*Predictor, error) {
 	p := &Predictor{Top: 3, past: o.Past, options: o}
 	if o.Set != nil {
 		p.log = o.Set.Log
+	}
+	if p.calibration, err = calibration.Parse(file.Meta[train.CalibrationKey]); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", files[0], ErrMisfit, err)
 	}
 	factory, err := p.configure(file)
 	if err != nil {

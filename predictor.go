@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
@@ -27,7 +28,8 @@ var ErrTooEarly = errors.New("the query is not after the last event")
 
 // Predictor answers queries with a trained model. One goroutine at a time may use it.
 type Predictor struct {
-	Top int // so many of each side's most weighted patches are withheld by Explain; Load sets 3
+	Top     int // so many of each side's most weighted patches are withheld by Explain; Load sets 3
+	Moments int // so many before and after each query's time does Explain ask about too; Load sets 0
 
 	options LoadOptions
 	name    string
@@ -45,7 +47,8 @@ type Predictor struct {
 	batches [2]sample.Batch
 	seen    []event.Time // of each node: when it was first a destination; nil until someone wants to know
 
-	classifier *train.Classifier // of node classification, otherwise nil
+	classifier  *train.Classifier // of node classification, otherwise nil
+	calibration *calibration.Map  // nil: logits are taken as they are
 }
 
 // Model is the model's name in the catalogue.
@@ -165,8 +168,12 @@ func (p *Predictor) Ingest(events []event.Event) error {
 	return nil
 }
 
-// Probability is what a logit means: how likely the two interact.
-func Probability(logit float32) float64 { return 1 / (1 + math.Exp(-float64(logit))) }
+// Probability is what a logit of this model means: how likely the two interact. Where the checkpoint has a calibration
+// it is that of validation, one random negative standing beside every event; otherwise 1/(1+e^−logit).
+func (p *Predictor) Probability(logit float32) float64 { return p.calibration.Probability(logit) }
+
+// Calibration is the map behind Probability; nil where the checkpoint has none.
+func (p *Predictor) Calibration() *calibration.Map { return p.calibration }
 
 // Scorer is the model for an evaluation, with what its checkpoint remembers of training and validation, whatever
 // queries the predictor has answered.

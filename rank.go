@@ -97,9 +97,32 @@ func (p *Predictor) rank(ctx context.Context, src event.Node, at event.Time, par
 			return fmt.Errorf("rank: %d and %d at %v got %v, want a number; the weights may be broken",
 				src, partners[c].Node, at, logits[i])
 		}
-		partners[c].Logit, partners[c].Probability = logits[i], Probability(logits[i])
+		partners[c].Logit, partners[c].Probability = logits[i], p.Probability(logits[i])
 	}
 	return nil
+}
+
+// LogitsNow gives the logit of a source with each candidate, as Rank would find it, with what the model remembers for
+// an evaluation at this moment, whatever the time: as ExplainNow does.
+func (p *Predictor) LogitsNow(ctx context.Context, src event.Node, at event.Time, candidates []event.Node,
+) ([]float32, error) {
+	if p.stream != nil {
+		if err := p.stream.give(); err != nil {
+			return nil, err
+		}
+	}
+	partners := make([]Partner, len(candidates))
+	for i, n := range candidates {
+		partners[i].Node = n
+	}
+	if err := p.rank(ctx, src, at, partners); err != nil {
+		return nil, err
+	}
+	logits := make([]float32, len(partners))
+	for i, x := range partners {
+		logits[i] = x.Logit
+	}
+	return logits, nil
 }
 
 // rankAlike scores partners in an order of its own: that of how much they have done. Rows of one batch are then alike,

@@ -81,7 +81,7 @@ func TestRankAsksAlone(t *testing.T) {
 		}
 		for i, got := range ranked {
 			want, err := p.Score(t.Context(), []Query{{Src: 2, Dst: got.Node, Time: at}})
-			if err != nil || got.Logit != want[0] || got.Probability != Probability(want[0]) {
+			if err != nil || got.Logit != want[0] || got.Probability != p.Probability(want[0]) {
 				t.Errorf("%s: %d has %v, alone %v (%v)", name, got.Node, got.Logit, want, err)
 			}
 			if i > 0 && got.Logit > ranked[i-1].Logit {

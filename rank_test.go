@@ -90,7 +90,7 @@ func checkRanked(
 	}
 	for i, want := range score(t, p, qs) {
 		got := ranked[i]
-		if math.Float32bits(got.Logit) != math.Float32bits(want) || got.Probability != dygmamba.Probability(want) {
+		if math.Float32bits(got.Logit) != math.Float32bits(want) || got.Probability != p.Probability(want) {
 			t.Errorf("%d has %v, asked alone %v", got.Node, got.Logit, want)
 		}
 		if i > 0 && ranked[i].Logit > ranked[i-1].Logit {

@@ -70,7 +70,7 @@ func TestReleasedTGN(t *testing.T) {
 	worst := 0.0
 	want := numbers(t, filepath.Join(dir, "expected.csv"))
 	for i, w := range want {
-		worst = max(worst, math.Abs(Probability(logits[i])-w[1]))
+		worst = max(worst, math.Abs(p.Probability(logits[i])-w[1]))
 	}
 	if len(want) != 120 || !(worst <= 1e-4) {
 		t.Errorf("of %d probabilities one is off by %v", len(want), worst)

@@ -131,10 +131,7 @@ func (t *Trial) note(runs []train.Result) {
 	for _, r := range runs {
 		x := TrialRun{Seed: r.Seed, Epochs: r.Epochs, BestEpoch: r.BestEpoch, Finished: !r.Paused, Seconds: r.Seconds}
 		for _, e := range r.History {
-			score := train.Score{AP: e.AP, AUC: e.AUC}
-			if e.Val != nil {
-				score = e.Val.Score
-			}
+			score := e.Judged()
 			if !e.Improved && len(x.Scores) > 0 {
 				score = x.Scores[len(x.Scores)-1]
 			}

@@ -79,7 +79,10 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
 	}
-	protocol, err := eval.Open(o.Set, eval.Options{Task: o.Task, BatchSize: o.Spec.Training.BatchSize, Threads: o.Threads, Order: o.Spec.Order})
+	protocol, err := eval.Open(o.Set, eval.Options{
+		Task: o.Task, BatchSize: o.Spec.Training.BatchSize, Threads: o.Threads, Order: o.Spec.Order,
+		Shares: o.Spec.Training.Shares(),
+	})
 	if err != nil {
 		return train.Summary{}, err
 	}

@@ -34,6 +34,7 @@ func (o *TrainOptions) prepareBackbone(ctx context.Context) (done func(), err er
 		return done, &RunError{run.file(), err}
 	}
 	spec.Task, spec.Training = eval.NodeClassification, o.Spec.Training
+	spec.Training.Calibrate = false                   // that is for links
 	if spec.Training.Epochs > model.Standard.Epochs { // the classifier's own protocol, whatever the preset says of links
 		spec.Training.Epochs = model.Standard.Epochs
 	}

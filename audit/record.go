@@ -44,17 +44,13 @@ func (a *auditor) history() {
 		a.report.add(choice, false, "could not be made: no "+train.LogFile, "the epoch that validation data chose")
 		return
 	}
-	stop, wrong := train.Stopper{Patience: a.spec.Training.Patience, ByAP: a.run.Config.ByAP}, ""
+	stop, wrong := train.NewStopper(a.spec.Training, a.run.Config.ByAP), ""
 	seconds := 0.0
 	for _, e := range epochs {
 		if stop.Epoch > 0 && stop.Done() && wrong == "" {
 			wrong = fmt.Sprintf("epoch %d came after patience was over", e.Epoch)
 		}
-		score := train.Score{AP: e.AP, AUC: e.AUC}
-		if e.Val != nil {
-			score = e.Val.Score
-		}
-		if better := stop.Improved(e.Epoch, score); better != e.Improved && wrong == "" {
+		if better := stop.Improved(e.Epoch, e.Judged()); better != e.Improved && wrong == "" {
 			wrong = fmt.Sprintf("epoch %d is noted as improved: %v, its validation says %v", e.Epoch, e.Improved, better)
 		}
 		seconds += e.Seconds.Train + e.Seconds.Evaluate

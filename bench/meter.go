@@ -39,7 +39,7 @@ func (m *meter) open() (err error) {
 		m.Spec.Order = model.Arrival
 	}
 	m.size = m.Spec.Training.BatchSize
-	o := eval.Options{BatchSize: m.size, Threads: m.threads, Order: m.Spec.Order}
+	o := eval.Options{BatchSize: m.size, Threads: m.threads, Order: m.Spec.Order, Shares: m.Spec.Training.Shares()}
 	if m.Protocol, err = eval.Open(m.Set, o); err != nil {
 		return err
 	}

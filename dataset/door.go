@@ -9,7 +9,10 @@ package dataset
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset/catalog"
 	"github.com/dygmamba/dygmamba/dataset/data"
@@ -87,10 +90,31 @@ const (
 )
 
 // SynthNames are the data sets Synth makes.
-var SynthNames = synth.PaperNames
+var SynthNames = append(slices.Clone(synth.PaperNames), synth.HabitsName)
 
-// Synth makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data.
-func Synth(name string, o SynthOptions) (*Set, error) { return synth.Paper(name, o) }
+// Synth makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data, or a stream of weekly habits, for which
+// the seed is all that can be chosen here.
+func Synth(name string, o SynthOptions) (*Set, error) {
+	if name == synth.HabitsName {
+		if o != (SynthOptions{Seed: o.Seed}) {
+			return nil, fmt.Errorf("pairs, ids and first gaps are those of %s, %s has none to choose",
+				strings.Join(synth.PaperNames, ", "), name)
+		}
+		set, _, err := synth.Habits(synth.HabitsOptions{Seed: o.Seed})
+		return set, err
+	}
+	return synth.Paper(name, o)
+}
+
+// HabitsOptions shape a stream of weekly habits. Zero values are replaced by defaults.
+type HabitsOptions = synth.HabitsOptions
+
+// Routine is what a stream of habits was made from: how likely every visit was.
+type Routine = synth.Routine
+
+// Habits makes a stream in which people go to places on workdays, at weekends or on one day of the week, around hours
+// that drift. Who goes where is soon known; what is left to predict is when.
+func Habits(o HabitsOptions) (*Set, *Routine, error) { return synth.Habits(o) }
 
 // PeriodicOptions shape a Periodic stream. Zero values are replaced by those of DefaultPeriodic.
 type PeriodicOptions = synth.PeriodicOptions

@@ -2,9 +2,9 @@ package dataset
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset/layout"
-	"github.com/dygmamba/dygmamba/dataset/synth"
 )
 
 // Listing is a built-in data set and where it lies.
@@ -27,7 +27,7 @@ func List(o Options) []Listing {
 				break
 			}
 		}
-		l.Generated = l.Path == "" && synth.IsPaper(e.Name)
+		l.Generated = l.Path == "" && slices.Contains(SynthNames, e.Name)
 		list = append(list, l)
 	}
 	return list

@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset/input"
 	"github.com/dygmamba/dygmamba/dataset/layout"
-	"github.com/dygmamba/dygmamba/dataset/synth"
 	"github.com/dygmamba/dygmamba/internal/near"
 )
 
@@ -81,7 +81,7 @@ func find(name string, o Options) (source, error) {
 	case err == nil:
 		return findFile(name)
 	}
-	if low := strings.ToLower(name); synth.IsPaper(low) {
+	if low := strings.ToLower(name); slices.Contains(SynthNames, low) {
 		return source{synth: low}, nil
 	}
 	return source{}, notFound(name, dirs)

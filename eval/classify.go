@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/replay"
@@ -51,7 +52,7 @@ func classify(
 
 // labelAnswers are the answers of a batch; logits are overwritten.
 func labelAnswers(step *replay.Step, logits []float32) Answers {
-	a := Answers{Batch: step.Number, Queries: step.Batch.Queries, Scores: logits}
+	a := Answers{Batch: step.Number, Queries: step.Batch.Queries, Scores: logits, Logits: slices.Clone(logits)}
 	for i, x := range logits {
 		a.Scores[i] = Sigmoid(x)
 		a.Right = append(a.Right, step.Span.Label(i) != 0)

@@ -3,14 +3,17 @@ package eval
 import (
 	"context"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
 )
 
 // Contender is something to measure beside others.
 type Contender struct {
-	Name   string // tells it from the others
-	Scorer replay.Scorer
+	Name        string // tells it from the others
+	Scorer      replay.Scorer
+	Calibration *calibration.Map // of its logits; nil: none
+	Ask         Asker            // about many destinations at once; nil: query by query
 }
 
 // Row is what one contender achieved in one setting under one kind of negatives.
@@ -56,17 +59,17 @@ func (p *Protocol) Compare(ctx context.Context, c Comparison) ([]Row, error) {
 		total += p.Events(part).Len() * len(c.Strategies) * len(c.Contenders)
 	}
 	before := 0
-	told := p.options.OnBatch
-	defer func() { p.options.OnBatch = told }()
 	var rows []Row
 	for _, setting := range c.Settings {
 		part, _ := PartOf(setting)
 		for _, strategy := range c.Strategies {
-			if c.OnBatch != nil {
-				p.options.OnBatch = func(done, _ int) { c.OnBatch(int64(before+done), int64(total), setting, strategy) }
-			}
 			for _, one := range c.Contenders {
-				r, err := p.Evaluate(ctx, one.Scorer, part, strategy)
+				asked := p.With(func(o *Options) {
+					if o.Calibration = one.Calibration; c.OnBatch != nil {
+						o.OnBatch = func(done, _ int) { c.OnBatch(int64(before+done), int64(total), setting, strategy) }
+					}
+				})
+				r, err := asked.Evaluate(ctx, one.Scorer, part, strategy)
 				if err != nil {
 					return nil, err
 				}

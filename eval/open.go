@@ -11,7 +11,7 @@ import (
 // BatchSize is that of the published protocol.
 const BatchSize = replay.BatchSize
 
-// Random is the kind of negatives that training and validation always use: another destination.
+// Random is the kind of negatives that training and validation use unless told otherwise: another destination.
 const Random = sample.Random
 
 // Strategies are the kinds of negatives that results are published for.
@@ -36,7 +36,11 @@ func Open(set *dataset.Set, o Options) (*Protocol, error) {
 		}
 		return NewProtocol(split, o), nil
 	}
-	split, err := dataset.NewSplit(set.Log, so)
+	cut := dataset.NewSplit
+	if o.NoneHidden {
+		cut = dataset.NewLabelSplit
+	}
+	split, err := cut(set.Log, so)
 	if err != nil {
 		return nil, err
 	}

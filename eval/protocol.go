@@ -8,6 +8,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
@@ -55,10 +56,18 @@ type Options struct {
 	Sampling    string // sample.Reference ("" too) or sample.Native
 	BatchSize   int    // 0 is 200
 	PerPositive int    // negatives for each positive in evaluation; 0 is 1
+	NoneHidden  bool   // Open cuts by time alone, no node is hidden from training
 	SeenOnly    bool   // Val and Test without the events that NewVal and NewTest have
 	Order       string // in which a memory learns of events: model.Arrival ("" too) or model.Strict
 	Avoid       bool   // native: random negatives are no positives of their batch
 	Threads     int    // that gather; 0: as many as Go may use
+
+	// Calibration is the scorer's map from its logits to probabilities that mean something, of which the calibration
+	// error is measured. AP, AUC and loss do without.
+	Calibration *calibration.Map
+
+	// Shares of the kinds of negatives in training; the zero value is random ones alone.
+	Shares sample.Shares
 
 	OnBatch   func(done, total int) // progress of every pass; may be nil
 	OnAnswers func(Answers)         // told every batch of every evaluation, once it is measured; may be nil
@@ -88,6 +97,14 @@ func NewProtocol(s *dataset.Split, o Options) *Protocol {
 	return p
 }
 
+// With is the same protocol with other options of those that concern answers alone: OnBatch, OnAnswers and Calibration.
+// It shares generators with p.
+func (p *Protocol) With(change func(*Options)) *Protocol {
+	other := *p
+	change(&other.options)
+	return &other
+}
+
 // Task is what the protocol asks.
 func (p *Protocol) Task() string { return cmp.Or(p.options.Task, LinkPrediction) }
 
@@ -98,7 +115,8 @@ func (p *Protocol) Split() *dataset.Split { return p.split }
 func (p *Protocol) Events(part Part) *event.Log { return p.parts[part] }
 
 // Train is the pass for all epochs of one run over Split().Train: only training events are seen, and negatives are
-// random ones from a generator that is seeded by the run's number and never reset.
+// random ones from a generator that is seeded by the run's number and never reset, mixed with others where the options
+// have shares of them.
 //
 // For node classification nothing is hidden and nothing is drawn: all events are seen, each at its time.
 func (p *Protocol) Train(run uint64) (replay.Pass, error) {
@@ -111,7 +129,20 @@ func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 	if err != nil {
 		return replay.Pass{}, fmt.Errorf("training negatives: %w", err)
 	}
+	if p.options.Shares.Mixed() {
+		if n, err = sample.NewMixture(p.split.Train, n, p.options.Shares, run); err != nil {
+			return replay.Pass{}, fmt.Errorf("training negatives: %w", err)
+		}
+	}
 	return p.pass(p.train(), n, 0), nil
+}
+
+// Shares are those of the kinds of negatives in training.
+func (p *Protocol) Shares() sample.Shares {
+	if p.options.Shares == (sample.Shares{}) {
+		return sample.Shares{Random: 1}
+	}
+	return p.options.Shares
 }
 
 // Pass is the pass over Events(part): all events before a query are seen, whoever they belong to. Negatives of Val and
@@ -213,7 +244,10 @@ func rewound(s replay.Scorer, always bool, do func() error) error {
 
 // Warm makes a scorer remember Train and Val and nothing else, as if it had been through both: what it looks up for a
 // unit of Train are events of Train, as in training, and all events for one of Val.
-func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error {
+func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error { return p.warm(ctx, s, Test) }
+
+// warm makes a scorer remember what comes before a part: Train, and for Test Val too.
+func (p *Protocol) warm(ctx context.Context, s model.Rememberer, before Part) error {
 	if err := s.Restore(nil); err != nil {
 		return fmt.Errorf("forget everything: %w", err)
 	}
@@ -222,6 +256,9 @@ func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error {
 		past   func() index.View
 		seed   uint64
 	}{{p.split.Train, p.train, 0}, {p.split.Val, p.full, 1}} {
+		if before == Val && part.events == p.split.Val {
+			break
+		}
 		if err := p.pass(part.past(), nil, part.seed).Remember(ctx, s, part.events.All()); err != nil {
 			return err
 		}
@@ -229,7 +266,29 @@ func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error {
 	return nil
 }
 
+// Revalidate measures a scorer on Val as a training did: from what it remembers after Train. It is rewound to where it
+// was.
+func (p *Protocol) Revalidate(ctx context.Context, s replay.Scorer) (r Result, err error) {
+	err = rewound(s, true, func() error {
+		if memory, remembers := s.(model.Rememberer); remembers {
+			if err := p.warm(ctx, memory, Val); err != nil {
+				return err
+			}
+		}
+		r, err = p.run(ctx, s, Val, sample.Random)
+		return err
+	})
+	return r, err
+}
+
 func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy string) (Result, error) {
+	if strategy == Time && p.Task() == LinkPrediction {
+		r, err := p.timed(ctx, s, part)
+		if err != nil {
+			return Result{}, fmt.Errorf("%v with %s negatives: %w", part, strategy, err)
+		}
+		return r, nil
+	}
 	pass, err := p.Pass(part, strategy)
 	if err != nil {
 		return Result{}, err
@@ -237,7 +296,7 @@ func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy
 	if p.Task() == NodeClassification {
 		return classify(ctx, s, pass, p.parts[part], p.options.OnAnswers)
 	}
-	r, err := run(ctx, s, pass, p.parts[part], p.options.OnAnswers)
+	r, err := run(ctx, s, pass, p.parts[part], p.options)
 	if err != nil {
 		return Result{}, fmt.Errorf("%v with %s negatives: %w", part, strategy, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
@@ -17,31 +18,38 @@ import (
 
 // Result is what an evaluation found. Without any events it has no batches, and its measures are 0.
 type Result struct {
-	AP        float64  `json:"ap"` // means over batches, the published way
-	AUC       float64  `json:"auc"`
-	GlobalAP  float64  `json:"global_ap"` // of all scores at once
-	GlobalAUC float64  `json:"global_auc"`
-	Loss      *float64 `json:"loss,omitempty"`    // binary cross entropy, mean over batches; nil for scores that are no log-odds
-	Ranking   *Ranking `json:"ranking,omitempty"` // with several negatives for each positive
-	Batches   int      `json:"batches"`
-	Positives int      `json:"positives"`
-	Events    int      `json:"events,omitempty"` // that were classified, of which Positives have the label
-	Negatives string   `json:"negatives_hash"`   // SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline
+	AP        float64 `json:"ap"` // means over batches, the published way
+	AUC       float64 `json:"auc"`
+	GlobalAP  float64 `json:"global_ap"` // of all scores at once
+	GlobalAUC float64 `json:"global_auc"`
+	// ECE is the expected calibration error of the probabilities, after the scorer's own map of logits where it has
+	// one, and Reliability what it is made of; nil for scores that are no log-odds, as is the loss.
+	ECE         *float64                 `json:"ece,omitempty"`
+	Reliability *calibration.Reliability `json:"-"`
+	Loss        *float64                 `json:"loss,omitempty"`    // binary cross entropy, mean over batches
+	Ranking     *Ranking                 `json:"ranking,omitempty"` // with several negatives for each positive
+	Batches     int                      `json:"batches"`
+	Positives   int                      `json:"positives"`
+	Events      int                      `json:"events,omitempty"`  // classified ones, of which Positives have the label
+	Moments     int                      `json:"moments,omitempty"` // time negatives: how many were asked about
+	// Negatives is the SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline.
+	Negatives string `json:"negatives_hash"`
 }
 
 // Run replays events and measures the scores. Negatives start over first, so that they are the same in every
 // evaluation; what a stateful scorer remembers is left as it is after the last batch.
 func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log) (Result, error) {
-	return run(ctx, s, p, events, nil)
+	return run(ctx, s, p, events, Options{})
 }
 
-func run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, tell func(Answers)) (Result, error) {
+func run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, o Options) (Result, error) {
 	if p.Negatives == nil {
 		return Result{}, fmt.Errorf("evaluation without negatives: there is nothing to tell the %d positives from", events.Len())
 	}
 	p.Negatives.Reset()
 	_, ranks := s.(replay.Ranker)
-	t := tally{scorer: starter(s), logits: !ranks, hash: sha256.New(), total: events.Len(), tell: tell}
+	t := tally{scorer: starter(s), logits: !ranks, hash: sha256.New(), total: events.Len(), tell: o.OnAnswers}
+	t.calibration = o.Calibration
 	for step, err := range p.Batches(ctx, s, events.All()) {
 		if err == nil {
 			err = t.ask(step)
@@ -79,6 +87,7 @@ type question struct {
 	positives int
 	queries   []sample.Query
 	scores    []float32
+	logits    []float32
 }
 
 // tally adds up batches.
@@ -99,6 +108,9 @@ type tally struct {
 	batches  int
 	tell     func(Answers) // nil: nobody listens
 	right    []bool
+
+	calibration *calibration.Map
+	reliable    calibration.Tally
 }
 
 // ask asks about one batch, and only then judges the one before: a scorer on a GPU computes meanwhile.
@@ -128,13 +140,14 @@ func (t *tally) judge(q *question) error {
 	if err := t.scorer.Finish(); err != nil {
 		return fmt.Errorf("score batch %d: %w", q.batch, err)
 	}
-	for i, x := range q.scores {
-		if x != x {
-			a := q.queries[i]
-			return fmt.Errorf("score batch %d: query %d (%d, %d at %v) got NaN, must be a number", q.batch, i, a.Src, a.Dst, a.Time)
-		}
+	if err := noneNaN(q.queries, q.scores); err != nil {
+		return fmt.Errorf("score batch %d: %w", q.batch, err)
 	}
+	q.logits = append(q.logits[:0], q.scores...)
 	if t.logits {
+		for i, x := range q.logits {
+			t.reliable.Add(t.calibration.Probability(x), i < q.positives)
+		}
 		t.loss += probabilities(q.scores, q.positives)
 	}
 	pos, neg := q.scores[:q.positives], q.scores[q.positives:]
@@ -147,7 +160,7 @@ func (t *tally) judge(q *question) error {
 	}
 	if t.tell != nil {
 		t.right = right(t.right[:0], len(q.queries), q.positives)
-		t.tell(Answers{q.batch, q.queries, t.right, q.scores, q.positives})
+		t.tell(Answers{q.batch, q.queries, t.right, q.scores, q.logits, q.positives})
 	}
 	return nil
 }
@@ -178,8 +191,25 @@ func (t *tally) result() Result {
 	if t.logits {
 		loss := t.loss / n
 		r.Loss = &loss
+		r.takeReliability(t.reliable)
 	}
 	return r
+}
+
+func (r *Result) takeReliability(t calibration.Tally) {
+	found := t.Reliability()
+	r.Reliability, r.ECE = &found, &found.ECE
+}
+
+// noneNaN refuses scores that are no numbers.
+func noneNaN(qs []sample.Query, scores []float32) error {
+	for i, x := range scores {
+		if x != x {
+			q := qs[i]
+			return fmt.Errorf("query %d (%d, %d at %v) got NaN, must be a number", i, q.Src, q.Dst, q.Time)
+		}
+	}
+	return nil
 }
 
 // probabilities replaces logits, of which the first n are positives', and returns their mean loss.

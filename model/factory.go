@@ -70,44 +70,6 @@ const (
 // Orders lists them.
 func Orders() []string { return []string{Strict, Arrival} }
 
-// Training says how a model learns. Its JSON names are the ones --set takes, and about says what they are.
-type Training struct {
-	BatchSize    int     `json:"batch_size" about:"events of a step, each with a negative"`
-	LearningRate float64 `json:"learning_rate" about:"how far a step goes"`
-	Epochs       int     `json:"num_epochs" about:"at most so many"`
-	Patience     int     `json:"patience" about:"epochs without a better one till it stops"`
-	Optimizer    string  `json:"optimizer" about:"Adam, SGD or RMSprop"` // however capitalised
-	// WeightDecay is left out where there is none: older configurations keep their bytes.
-	WeightDecay float64 `json:"weight_decay,omitempty" about:"how strongly weights are drawn to 0"`
-}
-
-// walk is what of Training concerns a rule.
-type walk struct {
-	BatchSize int `json:"batch_size" about:"events that are asked about, then remembered, at once"`
-}
-
-// Standard is how the reference programs train every model.
-var Standard = Training{BatchSize: 200, LearningRate: 1e-4, Epochs: 100, Patience: 20, Optimizer: "Adam"}
-
-// Check says what is wrong with t.
-func (t Training) Check() error {
-	switch {
-	case t.BatchSize < 1:
-		return fmt.Errorf("batch_size is %d, must be at least 1", t.BatchSize)
-	case !(t.LearningRate > 0) || t.LearningRate > 1:
-		return fmt.Errorf("learning_rate is %v, must be above 0 and at most 1", t.LearningRate)
-	case t.Epochs < 1:
-		return fmt.Errorf("num_epochs is %d, must be at least 1", t.Epochs)
-	case t.Patience < 1:
-		return fmt.Errorf("patience is %d, must be at least 1", t.Patience)
-	case !slices.Contains([]string{"adam", "sgd", "rmsprop"}, strings.ToLower(t.Optimizer)):
-		return fmt.Errorf("optimizer is %q, must be Adam, SGD or RMSprop", t.Optimizer)
-	case !(t.WeightDecay >= 0) || t.WeightDecay > 1:
-		return fmt.Errorf("weight_decay is %v, must be at least 0 and at most 1", t.WeightDecay)
-	}
-	return nil
-}
-
 // Kind describes a kind of model with configuration C to Make. C may also have these methods, each about itself:
 //
 //	Notes() []string      what a user should know before training, a line each
@@ -353,6 +315,7 @@ func (k Kind[C]) spec(preset string, data Data, settings []string) (Spec, error)
 		return Spec{}, fmt.Errorf("%w: no preset %q; there are %s", ErrSetting, preset, strings.Join(names, ", "))
 	}
 	c, t := k.Default, Standard
+	t.Calibrate = k.Rule == nil && !asPublished(preset)
 	if data.Imported && k.Imported != nil {
 		k.Imported(&c)
 	}
@@ -361,6 +324,11 @@ func (k Kind[C]) spec(preset string, data Data, settings []string) (Spec, error)
 	}
 	k.Presets[i].Apply(data.Name, &c, &t)
 	return k.complete(Spec{Preset: preset, Order: k.order(preset)}, c, t, settings)
+}
+
+// asPublished says whether a preset does what a published program or paper did, and no more.
+func asPublished(preset string) bool {
+	return preset == "released" || preset == "paper" || strings.HasPrefix(preset, "paper-")
 }
 
 // order is the one that a preset runs in, "" for models that do not remember.

@@ -52,7 +52,7 @@ func TestSpec(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Standard
-	want.Epochs, want.BatchSize = 200, 7
+	want.Epochs, want.BatchSize, want.Calibrate = 200, 7, true
 	if diff := cmp.Diff(Spec{Preset: "large", Config: &toyConfig{30, 0.25, true, "a=b"}, Training: want}, s); diff != "" {
 		t.Error(diff)
 	}
@@ -128,11 +128,14 @@ func TestBadSettings(t *testing.T) {
 		{"", "size=0", "size is 0, must be at least 1"},
 		{"", "drop_out=0", `did you mean dropout?`},
 		{"", "epochs=3", `did you mean num_epochs?`},
-		{"", "colour=red", `no key "colour"; there are batch_size, deep, dropout`},
+		{"", "colour=red", `no key "colour"; there are batch_size, calibrate, deep, dropout`},
 		{"", "optimizer=magic", `optimizer is "magic", must be Adam, SGD or RMSprop`},
 		{"", "learning_rate=NaN", "learning_rate is NaN, must be above 0"},
 		{"", "weight_decay=-1", "weight_decay is -1, must be at least 0 and at most 1"},
 		{"", "weight_decay=NaN", "weight_decay is NaN, must be at least 0"},
+		{"", "negatives_time=-1", "negatives_time is -1, must be at least 0 and at most 1"},
+		{"", "negatives_random=0", "are all 0, one must be above"},
+		{"", "select_by=test", `select_by is "test", must be random or all`},
 		{"huge", "", `no preset "huge"; there are small, large`},
 	}
 	for _, tt := range tests {

@@ -71,6 +71,24 @@ func (n *nativePairs) Draw(pos event.Span, out []Query) {
 	}
 }
 
+// metBefore draws up to count pairs, fewer where there are not as many, that met strictly before a batch and do not
+// meet while it lasts.
+func (n *nativePairs) metBefore(pos event.Span, count int) []uint64 {
+	n.list = n.list[:0]
+	if count == 0 {
+		return nil
+	}
+	hi := sort.SearchFloat64s(n.first, pos.Time[0])
+	taken := n.exclude(pos, 0, hi)
+	if hi >= 2*(taken+count) {
+		n.hit(0, hi, count)
+	} else {
+		n.remaining(0, hi)
+		n.choose(min(count, len(n.list)))
+	}
+	return n.list
+}
+
 // exclude marks the pairs lo to hi−1 that meet while the batch lasts and returns how many they are.
 func (n *nativePairs) exclude(pos event.Span, lo, hi int) int {
 	if n.round++; n.round == 0 {

@@ -4,17 +4,34 @@ import "math"
 
 // Epoch is what is known of one epoch, a line of the log.
 type Epoch struct {
-	Epoch    int     `json:"epoch"`
-	Loss     float64 `json:"train_loss"` // means over batches
-	AP       float64 `json:"train_ap"`
-	AUC      float64 `json:"train_auc"`
-	Val      *Metric `json:"val,omitempty"`
-	NewVal   *Metric `json:"new_node_val,omitempty"` // absent where no such events exist
-	Test     *Metric `json:"test,omitempty"`         // only when asked for: information, never used to choose
+	Epoch  int     `json:"epoch"`
+	Loss   float64 `json:"train_loss"` // means over batches
+	AP     float64 `json:"train_ap"`
+	AUC    float64 `json:"train_auc"`
+	Val    *Metric `json:"val,omitempty"`
+	NewVal *Metric `json:"new_node_val,omitempty"` // absent where no such events exist
+	// Validation with other negatives, where that has a say in which epoch is the best.
+	HistoricalVal *Metric `json:"val_historical,omitempty"`
+	InductiveVal  *Metric `json:"val_inductive,omitempty"`
+
+	Test     *Metric `json:"test,omitempty"` // only when asked for: information, never used to choose
 	NewTest  *Metric `json:"new_node_test,omitempty"`
 	Improved bool    `json:"improved"`
 	Events   float64 `json:"events_per_second"` // training only
 	Seconds  Seconds `json:"seconds"`
+}
+
+// Judged is what epochs are compared by: the validation, or the mean of all three kinds where there are such. Without
+// validation events training itself must do.
+func (e Epoch) Judged() Score {
+	if e.Val == nil {
+		return Score{AP: e.AP, AUC: e.AUC}
+	}
+	if e.HistoricalVal == nil || e.InductiveVal == nil {
+		return e.Val.Score
+	}
+	a, b, c := e.Val.Score, e.HistoricalVal.Score, e.InductiveVal.Score
+	return Score{AP: (a.AP + b.AP + c.AP) / 3, AUC: (a.AUC + b.AUC + c.AUC) / 3}
 }
 
 // Metric is a set's mean over batches.

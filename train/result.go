@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/replay"
@@ -71,11 +72,16 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 		r.Task, r.Results = t.Protocol.Task(), []Measured{{Setting: eval.Transductive, Result: m}}
 		return r, t.dir.writeJSON(ResultFile, r)
 	}
+	fitted, err := calibration.Parse(best.Meta[CalibrationKey])
+	if err != nil {
+		return Result{}, fmt.Errorf("best epoch: %w", err)
+	}
+	protocol := t.Protocol.With(func(o *eval.Options) { o.Calibration = fitted })
 	strategies := t.Strategies
 	if strategies == nil {
 		strategies = []string{sample.Random}
 	}
-	if r.Results, err = Measure(ctx, t.Protocol, t.evaluator(), []string{eval.Transductive, eval.Inductive}, strategies); err != nil {
+	if r.Results, err = Measure(ctx, protocol, t.evaluator(), eval.Settings(), strategies); err != nil {
 		return Result{}, err
 	}
 	return r, t.dir.writeJSON(ResultFile, r)

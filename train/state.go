@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
@@ -133,6 +134,9 @@ func (t *trainer) weights() (checkpoint.File, error) {
 	return f, err
 }
 
+// CalibrationKey is the metadata key of a checkpoint's calibration.Map.
+const CalibrationKey = "calibration"
+
 const (
 	checkpointFormat = "dygmamba checkpoint 1"
 	memoryPrefix     = "state/" // what a model remembers, under its own names
@@ -145,6 +149,9 @@ func (t *trainer) saveBest(e Epoch) error {
 		return fmt.Errorf("save the checkpoint: %w", err)
 	}
 	f.Meta["epoch"] = fmt.Sprint(e.Epoch)
+	if m := calibration.Fit(t.said, t.right); m != nil {
+		f.Meta[CalibrationKey] = m.String()
+	}
 	if t.Dir == "" {
 		t.best = f
 		return nil

@@ -1,5 +1,7 @@
 package train
 
+import "github.com/dygmamba/dygmamba/model"
+
 // Score is what an epoch is judged by: average precision and area under the ROC curve on the validation set.
 type Score struct {
 	AP  float64 `json:"ap"`
@@ -14,6 +16,11 @@ type Stopper struct {
 	Best     Score `json:"best"`
 	Epoch    int   `json:"best_epoch"` // of Best; 0 before the first
 	Waited   int   `json:"waited"`     // epochs since
+}
+
+// NewStopper judges links, by AP alone if that is asked for or if it is a mean over kinds of negatives.
+func NewStopper(t model.Training, byAP bool) Stopper {
+	return Stopper{Patience: t.Patience, ByAP: byAP || t.SelectBy == model.SelectByAll}
 }
 
 // Improved takes an epoch's score and reports whether it is the best so far; an equal one counts as better.

@@ -43,7 +43,9 @@ func small(t *testing.T, dir string, settings ...string) *train.Run {
 	t.Cleanup(func() { dev.Close() })
 	return &train.Run{
 		Model: "dygmamba", Factory: models.All["dygmamba"], Spec: spec, Set: set, Device: dev, Seed: 1, Dir: dir,
-		Protocol: eval.NewProtocol(split, eval.Options{Sampling: set.Sampling, BatchSize: spec.Training.BatchSize}),
+		Protocol: eval.NewProtocol(split, eval.Options{
+			Sampling: set.Sampling, BatchSize: spec.Training.BatchSize, Shares: spec.Training.Shares(),
+		}),
 	}
 }
 

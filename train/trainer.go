@@ -43,6 +43,10 @@ type trainer struct {
 	lessons  [2]lesson
 	underway *lesson // launched, results to come
 	meter    eval.Meter
+
+	// what validation said last, where probabilities are to be fitted to it
+	said  []float32
+	right []bool
 }
 
 // open builds the model, checks that training fits, and takes up a saved state.
@@ -51,7 +55,8 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 	for _, note := range r.Spec.Notes() {
 		r.logger().Info(note)
 	}
-	t.at.Stopper = Stopper{Patience: r.Spec.Training.Patience, ByAP: r.ByAP, ByAUC: r.Protocol.Task() == eval.NodeClassification}
+	t.at.Stopper = NewStopper(r.Spec.Training, r.ByAP)
+	t.at.Stopper.ByAUC = r.Protocol.Task() == eval.NodeClassification
 	var err error
 	if t.pass, err = r.Protocol.Train(r.Seed); err != nil {
 		return nil, err
@@ -79,6 +84,9 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 func (r *Run) agrees(pass replay.Pass) error {
 	if size, want := cmp.Or(pass.BatchSize, replay.BatchSize), r.Spec.Training.BatchSize; size != want {
 		return fmt.Errorf("the protocol has batches of %d events, batch_size is %d", size, want)
+	}
+	if shares, want := r.Protocol.Shares(), r.Spec.Training.Shares(); shares != want {
+		return fmt.Errorf("the protocol's shares of negatives are %+v, those of the settings %+v", shares, want)
 	}
 	if order, want := cmp.Or(pass.Order, model.Strict), r.Spec.Order; want != "" && order != want {
 		return fmt.Errorf("the protocol's order is %s, that of %s is %s", order, r.Model, want)
@@ -225,7 +233,18 @@ func (t *trainer) validate(ctx context.Context, e *Epoch) error {
 
 func (t *trainer) measure(ctx context.Context, e *Epoch) error {
 	scorer := t.evaluator()
-	val, newVal, err := t.Protocol.Validate(ctx, scorer)
+	if t.Spec.Training.SelectBy == model.SelectByAll && t.Classifier() == nil {
+		historical, err := t.Protocol.Evaluate(ctx, scorer, eval.Val, sample.Historical)
+		if err != nil {
+			return err
+		}
+		inductive, err := t.Protocol.Evaluate(ctx, scorer, eval.Val, sample.Inductive)
+		if err != nil {
+			return err
+		}
+		e.HistoricalVal, e.InductiveVal = metric(historical), metric(inductive)
+	}
+	val, newVal, err := t.listening().Validate(ctx, scorer)
 	if err != nil {
 		return err
 	}
@@ -240,6 +259,25 @@ func (t *trainer) measure(ctx context.Context, e *Epoch) error {
 	newTest, err := t.Protocol.Evaluate(ctx, scorer, eval.NewTest, sample.Random)
 	e.Test, e.NewTest = metric(test), metric(newTest)
 	return err
+}
+
+// listening is the protocol, with an ear for what is said in validation. Val comes last, so that its answers stay.
+func (t *trainer) listening() *eval.Protocol {
+	if !t.Spec.Training.Calibrate || t.Classifier() != nil {
+		return t.Protocol
+	}
+	return t.Protocol.With(func(o *eval.Options) {
+		before := o.OnAnswers
+		o.OnAnswers = func(a eval.Answers) {
+			if a.Batch == 0 {
+				t.said, t.right = t.said[:0], t.right[:0]
+			}
+			t.said, t.right = append(t.said, a.Logits...), append(t.right, a.Right...)
+			if before != nil {
+				before(a)
+			}
+		}
+	})
 }
 
 // evaluator is the scorer, with the model's memory when it has one.
@@ -260,11 +298,7 @@ func metric(r eval.Result) *Metric {
 // record judges a finished epoch and writes it down: log line, best checkpoint, then the state to resume from.
 func (t *trainer) record(e Epoch) error {
 	stop := &t.at.Stopper
-	judged := Score{AP: e.AP, AUC: e.AUC} // without validation events training itself must do
-	if e.Val != nil {
-		judged = e.Val.Score
-	}
-	e.Improved = stop.Improved(e.Epoch, judged)
+	e.Improved = stop.Improved(e.Epoch, e.Judged())
 	if e.Improved {
 		if err := t.saveBest(e); err != nil {
 			return err

@@ -26,17 +26,30 @@ func newDataSynth(a *app) *cobra.Command {
 	var out string
 	var o dataset.SynthOptions
 	cmd := &cobra.Command{
-		Use:   "synth s1|s2|s3",
-		Short: "Generate a data set whose only pattern is in the gaps between meetings",
+		Use:   "synth s1|s2|s3|habits",
+		Short: "Generate a data set whose pattern is in when, not who",
 		Long: `Generates S1, S2 or S3 as the DyGMamba paper describes them: pairs of seven nodes meet again and again, and the gaps between
-meetings grow (s1), shrink (s2), or grow and start over in eight periods (s3). Who meets whom tells nothing; when they met tells all.`,
+meetings grow (s1), shrink (s2), or grow and start over in eight periods (s3). Who meets whom tells nothing; when they met tells all.
+
+habits are twenty weeks of 60 people who go to 25 places: on workdays, at weekends or on one day of the week, each
+habit around an hour of its own, give or take ten minutes. Hours drift, habits are given up for others and kept nine
+times out of ten, and two visits in a hundred follow none. Times are seconds from a Monday, midnight, on.`,
 		Example: `  dygmamba data synth s1                            writes data/s1.dgm; then use --data s1
   dygmamba data synth s2 --seed 7 --out s2.dgm
-  dygmamba data synth s3 --out s3/                  in the ml_* layout`,
-		Args:      takes("a name: s1, s2 or s3"),
+  dygmamba data synth s3 --out s3/                  in the ml_* layout
+  dygmamba data synth habits                        then: dygmamba train --data habits --set negatives_time=0.5`,
+		Args:      takes("a name: s1, s2, s3 or habits"),
 		ValidArgs: dataset.SynthNames,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			name := strings.ToLower(args[0])
+			for flag, of := range map[string]*string{"ids": &o.IDs, "first-gap": &o.FirstGap} {
+				if !cmd.Flags().Changed(flag) {
+					*of = ""
+				}
+			}
+			if !cmd.Flags().Changed("pairs") {
+				o.Pairs = 0
+			}
 			if err := oneOf("name", name, dataset.SynthNames...); err != nil {
 				return usagef("no generated data set %q; there are %s", args[0], strings.Join(dataset.SynthNames, ", "))
 			}
@@ -52,7 +65,7 @@ meetings grow (s1), shrink (s2), or grow and start over in eight periods (s3). W
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "file to write, or a directory for the ml_* layout (default: data/<name>.dgm)")
-	flags.Uint64Var(&o.Seed, "seed", 0, "seed of first gaps and numbers of meetings")
+	flags.Uint64Var(&o.Seed, "seed", 0, "seed of everything that is drawn")
 	flags.IntVar(&o.Pairs, "pairs", 49, "ordered pairs of the seven nodes: 49 with self-pairs, 42 without, 21 unordered")
 	flags.StringVar(&o.IDs, "ids", dataset.IDsShared, "nodes are sources and destinations ('shared'), or there are seven of each ('separate')")
 	flags.StringVar(&o.FirstGap, "first-gap", dataset.GapCents, "a pair's first gap: 'real', 'cents' or 'integer'")

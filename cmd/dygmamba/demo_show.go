@@ -110,6 +110,12 @@ func tellExample(w io.Writer, s term.Style, x *demo.Example) {
 	for _, side := range []dygmamba.Side{e.Source, e.Destination} {
 		f.Add("weights, history of "+side.Name, weightsOf(side))
 	}
+	var through []float64
+	for _, m := range x.Curve {
+		through = append(through, m.Whole)
+	}
+	f.Add("through time", term.SparkShares(through, 60))
+	f.Add("", fmt.Sprintf("how likely they are to meet, %.0f … %.0f", x.Curve[0].Time, x.Curve[len(x.Curve)-1].Time))
 	f.Add(fmt.Sprintf("asked %.1f earlier", x.Time-x.OffTime), percent(x.Off.Probability))
 	for _, c := range x.Changes() {
 		f.Add(c.Brief, percent(c.To.Probability))

@@ -28,19 +28,31 @@ func newEval(a *app) *cobra.Command {
 		Long: `Measures how well a model tells events that happened from events that did not, on the last 15 % of the stream.
 
   --setting    transductive: all test events; inductive: those with a node that training did not show
-  --negatives  random: another destination; historical: pairs that met before, but not now; inductive: pairs that met since training only
+  --negatives  random: another destination; historical: pairs that met before, but not now; inductive: pairs that met
+               since training only; time (not part of all): the same pair at another time, between its previous
+               meeting and this one, over all scores at once
 
 A trained model comes from a run or a checkpoint, each seed of a run by itself and then all together. EdgeBank needs no training; it is
-measured with its four memories unless --set chooses one, and the best is marked. Published numbers stand beside ours where there are any.`,
+measured with its four memories unless --set chooses one, and the best is marked. Published numbers stand beside ours
+where there are any.
+
+--protocol tgb measures as the Temporal Graph Benchmark does: of each test event the source and the time are kept, its
+destination is ranked among others, and the mean of 1/place is told (MRR). Whom it is ranked among is part of the result.`,
 		Example: `  dygmamba eval --run runs/uci
   dygmamba eval --checkpoint weights.safetensors --model dygmamba --data enron --preset paper --negatives random
   dygmamba eval --model edgebank --data uci
   dygmamba eval --model edgebank --data visits.dgm --setting transductive --negatives historical --json
   dygmamba eval --model edgebank --data uci --set edge_bank_memory_mode=unlimited_memory
-  dygmamba eval --model edgebank --data uci --negatives random --num-negatives 100`,
+  dygmamba eval --model edgebank --data uci --negatives random --num-negatives 100
+  dygmamba eval --run runs/habits --negatives time
+  dygmamba eval --run runs/wikipedia --protocol tgb --limit 1000
+  dygmamba eval --model edgebank --data uci --protocol tgb --num-negatives 50 --json`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := e.choose(setting, negatives); err != nil {
+				return err
+			}
+			if err := e.tgb.check(cmd, &e); err != nil {
 				return err
 			}
 			if err := where.check(); err != nil {
@@ -76,16 +88,17 @@ measured with its four memories unless --set chooses one, and the best is marked
 	from.add(cmd)
 	where.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&out, "out", "", "directory for result.json, the document that --json prints")
+	flags.StringVar(&out, "out", "", "directory for result.json, the document that --json prints, and reliability.svg")
 	flags.StringVar(&setting, "setting", "all", "transductive, inductive or all")
-	flags.StringVar(&negatives, "negatives", "all", "random, historical, inductive or all")
+	flags.StringVar(&negatives, "negatives", "all", "random, historical, inductive or all; or time")
 	flags.IntVar(&e.options.PerPositive, "num-negatives", 1, "negatives for each positive; with more than one, MRR and Hits@1, 3 and 10 are measured too")
 	flags.StringVar(&e.aggregation, "metric-aggregation", batchMean, "AP and AUC as mean over batches, as published ('batch-mean'), or over all scores at once ('global')")
 	flags.BoolVar(&e.options.SeenOnly, "seen-only", false, "transductive without the events that have unseen nodes")
 	addOrder(cmd, &e.order)
+	e.tgb.add(cmd)
 	flags.BoolVar(&e.options.Avoid, "avoid-positives", false, "with native sampling: random negatives are no positives of their batch")
 	completeWith(cmd, "setting", append(eval.Settings(), "all")...)
-	completeWith(cmd, "negatives", append(eval.Strategies(), "all")...)
+	completeWith(cmd, "negatives", append(eval.Strategies(), "all", eval.Time)...)
 	completeWith(cmd, "metric-aggregation", batchMean, global)
 	return cmd
 }
@@ -112,6 +125,7 @@ type evaluation struct {
 	order       string   // --order
 	conditions  []string // what scores depend on beside their own past
 	options     eval.Options
+	tgb         tgbFlags
 }
 
 // choose checks and fills in what the flags ask for, whatever is measured.
@@ -120,8 +134,12 @@ func (e *evaluation) choose(setting, negatives string) error {
 	if e.settings, err = oneOrAll("setting", setting, eval.Settings()); err != nil {
 		return err
 	}
-	if e.strategies, err = oneOrAll("negatives", negatives, eval.Strategies()); err != nil {
-		return err
+	if e.strategies = []string{negatives}; negatives != eval.Time {
+		if e.strategies, err = oneOrAll("negatives", negatives, eval.Strategies(), eval.Time); err != nil {
+			return err
+		}
+	} else if e.options.PerPositive > 1 {
+		return usagef("--num-negatives is %d: of time negatives each positive has one", e.options.PerPositive)
 	}
 	if err := oneOf("metric-aggregation", e.aggregation, batchMean, global); err != nil {
 		return err
@@ -179,6 +197,9 @@ func (e *evaluation) chooseVariants(settings []string) (err error) {
 
 // run measures everything asked for.
 func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set) (*evalDoc, error) {
+	if e.tgb.asked() {
+		return e.runTGB(ctx, a, set)
+	}
 	if e.options.Avoid && set.Sampling != dataset.Native {
 		return nil, usagef("--avoid-positives needs --sampling native: the reference does not look")
 	}
@@ -234,9 +255,10 @@ func bestOf(group []resultDoc) int {
 }
 
 // oneOrAll is the list that a flag with the extra value "all" asks for.
-func oneOrAll(flag, value string, values []string) ([]string, error) {
+// Others may be asked for too, for which the caller looks first.
+func oneOrAll(flag, value string, values []string, others ...string) ([]string, error) {
 	if value == "all" {
 		return values, nil
 	}
-	return []string{value}, oneOf(flag, value, append(slices.Clone(values), "all")...)
+	return []string{value}, oneOf(flag, value, append(append(slices.Clone(values), "all"), others...)...)
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
@@ -33,6 +34,11 @@ type evalDoc struct {
 	Checkpoints []string         `json:"checkpoints,omitempty"`
 	Results     []resultDoc      `json:"results"`
 	Summary     []summaryDoc     `json:"summary,omitempty"` // of several seeds
+
+	// of --protocol tgb
+	Protocol  string `json:"protocol,omitempty"`
+	Opponents string `json:"opponents,omitempty"` // whom destinations were ranked among
+	Limit     int    `json:"limit,omitempty"`     // how many of the test events were asked about
 
 	seenOnly bool
 }
@@ -58,13 +64,25 @@ type resultDoc struct {
 	Best          bool          `json:"best"` // of the variants
 	AP            number        `json:"ap"`
 	AUC           number        `json:"auc"`
+	ECE           *float64      `json:"ece,omitempty"` // calibration error; absent for scores that are no log-odds
 	Ranking       *eval.Ranking `json:"ranking,omitempty"`
 	Batches       int           `json:"batches"`
 	Positives     int           `json:"positives"`
-	Events        int           `json:"events,omitempty"` // that were classified
+	Events        int           `json:"events,omitempty"`  // that were classified
+	Moments       int           `json:"moments,omitempty"` // time negatives that were asked about
 	NegativesHash string        `json:"negatives_hash"`
 	Paper         *paperDoc     `json:"paper,omitempty"`
+
+	Reliability *calibration.Reliability `json:"reliability,omitempty"`
+
+	// of --protocol tgb
+	MRR       *float64           `json:"mrr,omitempty"`
+	Hits      map[string]float64 `json:"hits,omitempty"`      // shares of places up to 1, 3 and 10
+	Opponents float64            `json:"opponents,omitempty"` // of each event, in the mean
 }
+
+// missing is a measure that was not taken.
+var missing = number(math.NaN())
 
 // paperDoc is the published number, which is that of the best variant.
 type paperDoc struct {
@@ -75,13 +93,14 @@ type paperDoc struct {
 func resultOf(r eval.Row, aggregation string) resultDoc {
 	doc := resultDoc{
 		Setting: r.Setting, Negatives: r.Strategy, Variant: r.Contender, AP: number(r.AP), AUC: number(r.AUC),
-		Ranking: r.Ranking, Batches: r.Batches, Positives: r.Positives, Events: r.Events, NegativesHash: r.Negatives,
+		Ranking: r.Ranking, Batches: r.Batches, Positives: r.Positives, Events: r.Events, Moments: r.Moments,
+		NegativesHash: r.Negatives, ECE: r.ECE, Reliability: r.Reliability,
 	}
 	if aggregation == global {
 		doc.AP, doc.AUC = number(r.GlobalAP), number(r.GlobalAUC)
 	}
 	if r.Batches == 0 {
-		doc.AP, doc.AUC = number(math.NaN()), number(math.NaN())
+		doc.AP, doc.AUC = missing, missing
 	}
 	return doc
 }
@@ -135,18 +154,24 @@ func (d *evalDoc) save(dir string) error {
 	if err := encode(out, d); err != nil {
 		return err
 	}
-	return out.commit()
+	if err := out.commit(); err != nil {
+		return err
+	}
+	return d.draw(filepath.Join(dir, reliabilityFile))
 }
 
 // write is the document for people.
 func (d *evalDoc) write(w io.Writer, s term.Style) error {
+	if d.Protocol == protocolTGB {
+		return d.writeTGB(w, s)
+	}
 	fmt.Fprintf(w, "%s on %s: %s events, %s nodes, %s sampling\n\n", s.Strong(d.Model), s.Strong(d.Data.Name),
 		term.Count(d.Data.Events), term.Count(d.Data.Nodes), d.Sampling)
 	if err := d.table().Write(w, s); err != nil {
 		return err
 	}
 	how := "mean over batches"
-	if d.Aggregation == global {
+	if d.Aggregation == global || d.Results[0].Negatives == eval.Time {
 		how = "over all scores"
 	}
 	if d.PerPositive > 1 {
@@ -188,6 +213,10 @@ func (d *evalDoc) table() *term.Table {
 		columns = append(columns, term.Left("variant"), term.Left(""))
 	}
 	columns = append(columns, term.Right("AP"), term.Right("AUC"))
+	reliable := slices.ContainsFunc(d.Results, func(r resultDoc) bool { return r.ECE != nil })
+	if reliable {
+		columns = append(columns, term.Right("ECE"))
+	}
 	if published {
 		columns = append(columns, term.Right("paper AP"), term.Right("AUC"))
 	}
@@ -217,6 +246,9 @@ func (d *evalDoc) table() *term.Table {
 			cells = append(cells, r.Variant, "")
 		}
 		cells = append(cells, term.Percent(float64(r.AP)), term.Percent(float64(r.AUC)))
+		if reliable {
+			cells = append(cells, eceCell(r.ECE))
+		}
 		if published {
 			cells = append(cells, r.Paper.cells()...)
 		}
@@ -229,11 +261,18 @@ func (d *evalDoc) table() *term.Table {
 		} else {
 			t.Row(cells...)
 		}
-		if mean := d.summaryOf(r, published); mean != nil && (i+1 == len(d.Results) || d.opens(i+1)) {
+		if mean := d.summaryOf(r, reliable, published); mean != nil && (i+1 == len(d.Results) || d.opens(i+1)) {
 			t.Mark(mean...)
 		}
 	}
 	return t
+}
+
+func eceCell(ece *float64) string {
+	if ece == nil {
+		return ""
+	}
+	return term.Percent(*ece)
 }
 
 func (p *paperDoc) cells() []string {

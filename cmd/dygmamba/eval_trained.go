@@ -51,6 +51,9 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		spec := p.Spec()
 		e.model, e.options.BatchSize, e.options.Order, e.conditions = p.Model(), spec.Training.BatchSize, spec.Order, spec.Conditions()
 		if e.options.Task = spec.Task; spec.Task == eval.NodeClassification { // no negatives, and no nodes are hidden
+			if e.tgb.asked() {
+				return nil, usagef("--protocol %s ranks destinations, %s was trained to tell labels of nodes", protocolTGB, file)
+			}
 			e.settings, e.strategies, e.aggregation = []string{eval.Transductive}, []string{""}, global
 		}
 		e.cold = e.cold || p.Cold() || !same
@@ -58,14 +61,16 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		if len(files) > 1 {
 			variant = filepath.Base(filepath.Dir(file)) // seed-0, seed-1, …
 		}
-		e.contenders = append(e.contenders, eval.Contender{Name: variant, Scorer: p.Scorer()})
+		e.contenders = append(e.contenders, eval.Contender{
+			Name: variant, Scorer: p.Scorer(), Calibration: p.Calibration(), Ask: p.LogitsNow,
+		})
 	}
 	doc, err := e.run(ctx, a, set)
 	if err != nil {
 		return nil, err
 	}
 	doc.Checkpoints = files
-	if len(files) > 1 {
+	if len(files) > 1 && !e.tgb.asked() {
 		doc.summarize()
 	}
 	return doc, nil
@@ -93,10 +98,13 @@ func (d *evalDoc) summarize() {
 }
 
 // summaryOf is the table's row for the seeds together, if there are several.
-func (d *evalDoc) summaryOf(r resultDoc, published bool) []string {
+func (d *evalDoc) summaryOf(r resultDoc, reliable, published bool) []string {
 	for _, m := range d.Summary {
 		if m.Setting == r.Setting && m.Strategy == r.Negatives {
 			cells := []string{"", "", "mean of " + term.Count(m.Runs), "", spread(m.AP, m.APStd, m.Runs), spread(m.AUC, m.AUCStd, m.Runs)}
+			if reliable {
+				cells = append(cells, "")
+			}
 			if published {
 				cells = append(cells, m.Paper.cells()...)
 			}

@@ -51,7 +51,8 @@ func (a *app) exitCode(err error) int {
 		return exitDone
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case !a.running, errors.As(err, &usage), errors.Is(err, model.ErrSetting), errors.Is(err, dataset.ErrUnknown):
+	case !a.running, errors.As(err, &usage), errors.Is(err, model.ErrSetting), errors.Is(err, dataset.ErrUnknown),
+		errors.Is(err, eval.ErrArrival):
 		return exitUsage
 	case errors.As(err, &found), errors.As(err, &input), errors.As(err, &records),
 		errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, dygmamba.ErrTooEarly),

@@ -33,14 +33,17 @@ does not have are allowed.
 --best K asks whom u will meet at ts instead: the K most likely partners among all nodes that were a destination before
 ts, or among those that --candidates lists. A file of such questions has the columns u and ts.
 
-The probability is what the model was trained to give: 1 for an event, 0 for the same source with another destination drawn at random, one of
-each. It ranks queries, and is no share of moments at which they come true.
+The probability is one among as many negatives as events, drawn at random with the same source: the share of such
+queries that came true in validation where the checkpoint has a calibration ('dygmamba calibrate'), otherwise what the
+model was trained to give. It ranks queries, and is no share of moments at which they come true. Logits are the model's
+own.
 
 Weights of the released program say neither which model they are of nor how long its histories are: --model and --set tell. Widths are read
 from the tensors.
 
 --explain writes, as a line of JSON for each query: the weight of every patch of both nodes' histories with its events, the gaps between the
-pair's own meetings, and how the answer changes when the gaps, the meetings, or a most weighted patch are withheld.`,
+pair's own meetings, how the answer changes when the gaps, the meetings, or a most weighted patch are withheld, and the
+probability as a curve over time around the query (--curve 0 spares the work).`,
 		Example: `  dygmamba predict --run runs/uci --queries questions.csv --out answers.csv
   dygmamba predict --checkpoint runs/uci/seed-0/checkpoint.safetensors --data uci --queries questions.csv --json
   dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 --set max_interaction_times=10 --queries q.csv
@@ -97,6 +100,8 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 	flags.StringVar(&p.out, "out", "", "`file` to write answers to (default: standard output)")
 	flags.StringVar(&p.why, "explain", "", "`file` to write explanations to, as JSON lines; - shows them on standard output")
 	flags.IntVar(&p.top, "top", 3, "with --explain: withhold so many of each side's most weighted patches")
+	flags.IntVar(&p.moments, "curve", 56, "with --explain: ask about the pair at so many moments before and after too, over a "+
+		"week either way, or a twentieth of the stream where times are no dates; 0: none")
 	flags.StringVar(&p.single.u, "u", "", "ask one query, instead of --queries: source")
 	flags.StringVar(&p.single.i, "i", "", "… destination")
 	flags.StringVar(&p.single.ts, "ts", "", "… and time")
@@ -108,7 +113,7 @@ pair's own meetings, and how the answer changes when the gaps, the meetings, or 
 type prediction struct {
 	from              trainedFlags
 	queries, out, why string
-	top               int
+	top, moments      int
 	order             string // --order
 	single            struct{ u, i, ts string }
 	alone             bool // one query from the command line
@@ -120,6 +125,8 @@ type prediction struct {
 	extra     []string // names of its other columns
 	logits    []float32
 	doc       predictDoc
+
+	probability func(logit float32) float64 // the model's
 }
 
 // run loads the model, answers, and writes everything once it is known.
@@ -136,7 +143,7 @@ func (p *prediction) run(ctx context.Context, a *app, file string, o dygmamba.Lo
 		return loadError(err)
 	}
 	defer model.Close()
-	model.Top = p.top
+	model.Top, model.Moments, p.probability = p.top, p.moments, model.Probability
 	p.doc = predictDoc{Model: model.Model(), Checkpoint: file, Data: p.set.Name, Device: o.Device.Name(),
 		Queries: len(p.questions)}
 	if p.rank.asked {
@@ -213,7 +220,7 @@ func (p *prediction) finish(a *app, why *pending) error {
 	if a.json && p.out == "" {
 		p.doc.Results = make([]scoreDoc, len(p.questions))
 		for i, q := range p.questions {
-			p.doc.Results[i] = scoreDoc{questionDocOf(q), p.logits[i], dygmamba.Probability(p.logits[i]), p.extraOf(q)}
+			p.doc.Results[i] = scoreDoc{questionDocOf(q), p.logits[i], p.probability(p.logits[i]), p.extraOf(q)}
 		}
 	}
 	return a.emit(p.doc, func(w io.Writer, s term.Style) error { return p.write(w, s) })

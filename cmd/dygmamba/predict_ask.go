@@ -43,6 +43,8 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 		return checkOrder(p.order)
 	case p.top < 0:
 		return usagef("--top is %d, must be at least 0", p.top)
+	case p.moments < 0 || p.moments > mostMoments:
+		return usagef("--curve is %d, must be from 0 to %d", p.moments, mostMoments)
 	case p.why == "-" && !p.alone && !a.json && p.out == "":
 		return usagef("--explain - and the answers would both go to standard output: give one of them a file, with --explain or --out")
 	case p.out != "" && filepath.Clean(p.out) == filepath.Clean(p.why):
@@ -55,6 +57,9 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	}
 	return nil
 }
+
+// mostMoments is more than anyone can tell apart on a page.
+const mostMoments = 10_000
 
 // outputs are the files to write, by flag.
 func (p *prediction) outputs() map[string]string {

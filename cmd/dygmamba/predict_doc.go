@@ -109,7 +109,7 @@ func (p *prediction) writeTable(w io.Writer) error {
 	for i, q := range p.questions {
 		out.Write(append([]string{q.U, q.I, q.TS,
 			strconv.FormatFloat(float64(p.logits[i]), 'g', -1, 32),
-			strconv.FormatFloat(dygmamba.Probability(p.logits[i]), 'g', -1, 64)}, q.Extra...))
+			strconv.FormatFloat(p.probability(p.logits[i]), 'g', -1, 64)}, q.Extra...))
 	}
 	out.Flush()
 	return out.Error()
@@ -149,7 +149,7 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 func (p *prediction) writeAnswer(w io.Writer, s term.Style) {
 	q, logit := p.questions[0], p.logits[0]
 	fmt.Fprintf(w, "%s and %s at %s: %s  %s\n", s.Strong(q.U), s.Strong(q.I), q.TS,
-		s.Strong(term.Percent(dygmamba.Probability(logit))+" %"), s.Dim(fmt.Sprintf("logit %.4f, by %s on %s", logit, p.doc.Model, p.doc.Data)))
+		s.Strong(term.Percent(p.probability(logit))+" %"), s.Dim(fmt.Sprintf("logit %.4f, by %s on %s", logit, p.doc.Model, p.doc.Data)))
 }
 
 // writeExplanations shows what one answer rests on, or writes lines of JSON where there are several.
@@ -175,6 +175,7 @@ func (p *prediction) writeExplanation(w io.Writer, s term.Style, e explanationDo
 	if e.WithoutMeetings != nil {
 		f.Add("had they never met", effectText(e.WithoutMeetings))
 	}
+	p.addCurve(&f, e.Curve)
 	if err := f.Write(w, s); err != nil {
 		return err
 	}
@@ -211,6 +212,21 @@ func (p *prediction) addGaps(f *term.Facts, gaps []float32) {
 	for few := range slices.Chunk(known[:end], aLine) {
 		f.Add("", strings.Join(few, ", "))
 	}
+}
+
+// addCurve draws how likely the pair is around the time that was asked about.
+func (p *prediction) addCurve(f *term.Facts, curve []dygmamba.Moment) {
+	if len(curve) == 0 {
+		return
+	}
+	const columns = 57
+	var values []float64
+	for _, m := range curve {
+		values = append(values, m.Probability)
+	}
+	first, last := curve[0].Time, curve[len(curve)-1].Time
+	f.Add("around that time", term.SparkShares(values, columns))
+	f.Add("", fmt.Sprintf("%s … %s", p.at(first), p.at(last)))
 }
 
 func effectText(e *dygmamba.Effect) string {
@@ -267,15 +283,17 @@ func plainNumber(x float64) string {
 	return strconv.FormatFloat(x, 'g', 6, 64)
 }
 
-// when is the time of events, or from when to when, as exactly as people want to know.
-func (p *prediction) when(events []dygmamba.PastEvent) string {
-	moment := func(t event.Time) string {
-		if p.set.TimeFormat == dataset.TimeDate {
-			return dataset.FormatTime(math.Round(t), dataset.TimeDate)
-		}
-		return plainNumber(t)
+// at is a time, as exactly as people want to know.
+func (p *prediction) at(t event.Time) string {
+	if p.set.TimeFormat == dataset.TimeDate {
+		return dataset.FormatTime(math.Round(t), dataset.TimeDate)
 	}
-	first, last := moment(events[0].Time), moment(events[len(events)-1].Time)
+	return plainNumber(t)
+}
+
+// when is the time of events, or from when to when.
+func (p *prediction) when(events []dygmamba.PastEvent) string {
+	first, last := p.at(events[0].Time), p.at(events[len(events)-1].Time)
 	if first == last {
 		return first
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/golden"
@@ -87,7 +88,7 @@ func answers(t *testing.T, text string) [][]string {
 	for _, row := range rows[1:] {
 		logit, err1 := strconv.ParseFloat(row[3], 32)
 		probability, err2 := strconv.ParseFloat(row[4], 64)
-		if err1 != nil || err2 != nil || probability != dygmamba.Probability(float32(logit)) {
+		if err1 != nil || err2 != nil || probability != (*calibration.Map)(nil).Probability(float32(logit)) {
 			t.Errorf("row %v: the logit does not read back as the one that has this probability", row)
 		}
 	}
@@ -419,7 +420,7 @@ func TestEvalOfRun(t *testing.T) {
 		}
 	}
 	program(t, "eval", "--checkpoint", filepath.Join(r.run, "checkpoint.safetensors"), "--data", r.data, "--device", "cpu", "--negatives", "random").
-		want(t, exitDone).shows(t, "dygmamba on periodic", "setting       negatives     AP    AUC\n", "transductive", "inductive")
+		want(t, exitDone).shows(t, "dygmamba on periodic", "setting       negatives     AP    AUC    ECE\n", "transductive", "inductive")
 
 	seeds := t.TempDir()
 	for _, name := range []string{"seed-0", "seed-1"} {

@@ -48,6 +48,7 @@ Exit codes: 0 done · 1 the work failed · 2 wrong usage · 3 bad input, with fi
 		newPredict(a),
 		newReport(a),
 		newAudit(a),
+		newCalibrate(a),
 		newCompare(a),
 		newEmbed(a),
 		newConvert(a),

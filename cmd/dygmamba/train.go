@@ -64,6 +64,7 @@ another is refused.`,
   dygmamba train --data enron --preset paper --runs 5 --out runs/enron --negatives all
   dygmamba train --data mooc --model tgn --task node-classification --out runs/dropouts
   dygmamba train --data visits.dgm --set max_input_sequence_length=64 --set dropout=0.2 --out runs/visits
+  dygmamba train --data uci --set negatives_historical=0.05 --set negatives_time=0.2 --set select_by=all --out runs/mixed
   dygmamba train --data visits.dgm --sweep gamma=0.1,0.5,1 --sweep dropout=0,0.1 --out runs/search
   dygmamba train --data visits.dgm --sweep learning_rate=1e-5..1e-2 --sweep num_layers=1,2 --trials 8 --out runs/random
   dygmamba train --config runs/search/trial-3/seed-0/config.json --data newer.dgm --runs 5 --out runs/newer`,
@@ -127,7 +128,7 @@ another is refused.`,
 		"refuse to start when training would need more, such as 8GB (default: what is free, within the limits of the "+
 			"container and the process)")
 	flags.StringVar(&f.negatives, "negatives", eval.Random, "negatives of the final evaluation: random, historical, "+
-		"inductive or all; training and validation always use random ones")
+		"inductive or all; training draws random ones unless --set negatives_historical or negatives_time mix others in")
 	flags.BoolVar(&o.ByAP, "select-by-ap", false, "choose the best epoch by validation AP alone; otherwise AP and AUC must both be at least the best so far")
 	flags.IntVar(&o.TestEvery, "test-every", 0, "measure the test sets too every so many epochs; shown, never used to choose (default: never)")
 	flags.BoolVar(&o.TensorBoard, "tensorboard", false, "write TensorBoard event files to --out")

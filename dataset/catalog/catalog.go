@@ -28,7 +28,8 @@ const (
 )
 
 // All is all built-in data sets. Numbers of the continuous and synthetic ones are those of the DyGMamba paper's tables
-// of data set statistics, of the others those of the DyGLib paper's (Yu et al., NeurIPS 2023).
+// of data set statistics, of the others those of the DyGLib paper's (Yu et al., NeurIPS 2023); habits is our own,
+// with seed 0.
 var All = []Entry{
 	{"lastfm", "LastFM", Continuous, 1980, 1293103, 0, 1283614, "1 month", true, false},
 	{"enron", "Enron", Continuous, 184, 125235, 0, 22632, "3 years", false, false},
@@ -47,6 +48,7 @@ var All = []Entry{
 	{"s1", "S1", Synthetic, 7, 100000, 0, 96869, "", false, false},
 	{"s2", "S2", Synthetic, 7, 100000, 0, 98004, "", false, false},
 	{"s3", "S3", Synthetic, 7, 95657, 0, 95370, "", false, false},
+	{"habits", "Habits", Synthetic, 85, 8044, 0, 8043, "20 weeks", true, false},
 }
 
 // ErrUnknown is in the chain of the error about a name that means nothing: no built-in data set, no file, no directory.

@@ -1,7 +1,7 @@
 // Package synth answers: which streams have a pattern that is known?
 //
 // Paper makes the three of the DyGMamba paper, Periodic a small one that every pair walks through in a rhythm of its
-// own.
+// own, Habits one of people who go to places at their hours of the week.
 package synth
 
 import (
@@ -34,9 +34,6 @@ const (
 
 // PaperNames are the data sets Paper makes.
 var PaperNames = []string{"s1", "s2", "s3"}
-
-// IsPaper says whether Paper makes a data set of that name.
-func IsPaper(name string) bool { return slices.Contains(PaperNames, name) }
 
 // Paper makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data: pairs of 7 nodes whose gaps grow by 0.05
 // (s1), shrink by 0.05 (s2), or grow and start over in eight periods (s3).

@@ -22,9 +22,14 @@ type Layer struct {
 
 // Layers is the house, from the ground up.
 var Layers = []Layer{
-	{Both, []string{"internal/arch", "internal/golden", "internal/idset", "internal/memory", "internal/mersenne", "internal/near", "internal/npy", "internal/page", "internal/paper", "internal/pcg64", "internal/pyset", "internal/stream", "internal/tensorboard", "internal/term", "internal/torchtest", "internal/whole"}},
+	{Both, []string{
+		"internal/arch", "internal/golden", "internal/idset", "internal/memory", "internal/mersenne", "internal/near",
+		"internal/npy", "internal/paper", "internal/pcg64", "internal/pyset", "internal/stream", "internal/tensorboard",
+		"internal/term", "internal/torchtest", "internal/whole",
+	}},
 
-	{Both, []string{"internal/vectors"}},
+	{Both, []string{"calibration", "internal/vectors"}},
+	{Both, []string{"internal/page"}},
 	{Both, []string{"client", "eventlog"}},
 	{Both, []string{"eventlog/*"}},
 

@@ -131,9 +131,9 @@ func probabilities(ctx context.Context, models [2]*dygmamba.Predictor, asked []d
 		for i, logit := range logits {
 			answers[i].Time = asked[i].Time
 			if m == 0 {
-				answers[i].Whole = dygmamba.Probability(logit)
+				answers[i].Whole = p.Probability(logit)
 			} else {
-				answers[i].Without = dygmamba.Probability(logit)
+				answers[i].Without = p.Probability(logit)
 			}
 		}
 	}

@@ -37,6 +37,9 @@ type Case struct {
 	Explanation dygmamba.Explanation `json:"explanation"`
 }
 
+// moments of a case's curve, before and after.
+const moments = 56
+
 // choose picks the cases, each pair at most once within its kind.
 func (t *test) choose() (cases []Case, chosen []answer) {
 	low := func(a, b answer) int { return cmp.Compare(a.score, b.score) }
@@ -45,18 +48,18 @@ func (t *test) choose() (cases []Case, chosen []answer) {
 		kind  string
 		right bool
 		order func(a, b answer) int
-		fits  func(p float32) bool
+		fits  func(p float64) bool
 	}{
-		{Missed, true, low, func(p float32) bool { return p < 0.5 }},
-		{FalseAlarm, false, high, func(p float32) bool { return p >= 0.5 }},
-		{Expected, true, high, func(p float32) bool { return p >= 0.5 }},
-		{Dismissed, false, low, func(p float32) bool { return p < 0.5 }},
+		{Missed, true, low, func(p float64) bool { return p < 0.5 }},
+		{FalseAlarm, false, high, func(p float64) bool { return p >= 0.5 }},
+		{Expected, true, high, func(p float64) bool { return p >= 0.5 }},
+		{Dismissed, false, low, func(p float64) bool { return p < 0.5 }},
 	} {
 		seen := map[[2]event.Node]bool{}
 		left := t.options.Cases
 		for _, a := range sortedBy(t.answers, k.order) {
 			pair := [2]event.Node{a.Src, a.Dst}
-			if left == 0 || a.right != k.right || !k.fits(a.score) || seen[pair] {
+			if left == 0 || a.right != k.right || !k.fits(a.probability) || seen[pair] {
 				continue
 			}
 			seen[pair] = true
@@ -70,7 +73,7 @@ func (t *test) choose() (cases []Case, chosen []answer) {
 func (t *test) caseOf(kind string, a answer) Case {
 	names := t.options.Set.Names
 	c := Case{Kind: kind, U: names.Name(a.Src), I: names.Name(a.Dst), TS: a.Time, True: a.right,
-		Probability: float64(a.score), Before: int(a.seen)}
+		Probability: a.probability, Before: int(a.seen)}
 	if t.report.dates {
 		c.TS = dataset.FormatTime(a.Time, dataset.TimeDate)
 	}
@@ -87,6 +90,7 @@ func (t *test) explain(ctx context.Context) (err error) {
 	}
 	memory, remembers := t.predictor.Scorer().(model.Rememberer)
 	if !remembers || len(cases) == 0 {
+		t.predictor.Moments = moments
 		why, err := t.predictor.Explain(ctx, queries)
 		for i := range why {
 			cases[i].Explanation = why[i]

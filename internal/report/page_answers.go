@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/page"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
@@ -77,20 +78,9 @@ func (r *Report) bySeen() []page.Part {
 
 // reliable compares what was said with what came true.
 func (r *Report) reliable() []page.Part {
-	line := page.Lines{
-		X: page.Axis{Name: "probability that the model gave", Max: 1, Percent: true}, Y: page.Axis{Max: 1,
-			Percent: true},
-		Series: []page.Series{
-			{Name: "as it should be", Tone: page.Third, X: []float64{0, 1}, Y: []float64{0, 1}},
-			{Name: "came true", Tone: page.First, Points: true},
-		},
-	}
+	line := page.Reliability(r.Reliability)
 	var counts page.Columns
 	for _, b := range r.Reliability.Bins {
-		if b.Answers > 0 {
-			s := &line.Series[1]
-			s.X, s.Y = append(s.X, b.Said), append(s.Y, b.True)
-		}
 		counts.List = append(counts.List, page.Column{
 			Value: float64(b.Answers), Above: shortCount(b.Answers), Below: [2]string{fmt.Sprintf("%.0f",
 				100*b.From)}, Tone: page.Third,
@@ -100,6 +90,13 @@ func (r *Report) reliable() []page.Part {
 	}
 	text := "Half of the questions of this test came true, as in training: a probability here is one among as " +
 		"many negatives as events, not the share of all moments at which two meet. "
+	if r.Calibrated {
+		text += "Probabilities were fitted to validation data with random negatives. "
+		if r.Negatives != eval.Random {
+			text += fmt.Sprintf("These are %s ones, which are harder to tell from events: what was fitted does not hold "+
+				"for them. ", r.Negatives)
+		}
+	}
 	if r.Labels() {
 		text = fmt.Sprintf("Of all events %.2f %% have the label. ", 100*float64(r.Measured.Positives)/float64(max(1,
 			r.Measured.Events)))

@@ -69,11 +69,27 @@ func (r *Report) fold(c Case) page.Fold {
 				Note: "weights of its past, oldest first; blue: the two met", Chart: chart})
 		}
 	}
+	if len(e.Curve) > 1 {
+		figures = append(figures, r.curve(c))
+	}
 	if len(figures) > 0 {
 		f.Parts = append(f.Parts, figures)
 	}
 	f.Parts = append(f.Parts, r.changes(e))
 	return f
+}
+
+// curve shows how likely the pair was around that time.
+func (r *Report) curve(c Case) page.Figure {
+	curve := c.Explanation.Curve
+	s := page.Series{Name: "probability", Tone: page.First}
+	for _, m := range curve {
+		s.X, s.Y = append(s.X, m.Time), append(s.Y, m.Probability)
+	}
+	return page.Figure{Title: "The same two at other times",
+		Note: "how likely they are to meet, from what was known by then",
+		Chart: page.Lines{X: page.Axis{Name: "time", Min: s.X[0], Max: s.X[len(s.X)-1], Date: r.dates},
+			Y: page.Axis{Max: 1, Percent: true}, Series: []page.Series{s}, Marks: []float64{c.Explanation.Query.Time}}}
 }
 
 // verdict says what came of it.

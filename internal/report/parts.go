@@ -2,8 +2,8 @@ package report
 
 import (
 	"fmt"
-	"math"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/term"
@@ -110,7 +110,7 @@ func (t *test) groups() []Group {
 				continue
 			}
 			g.Events++
-			sum += float64(a.score)
+			sum += a.probability
 			part = append(part, a)
 			if a.pair >= 0 {
 				part = append(part, t.answers[a.pair])
@@ -130,47 +130,11 @@ func (t *test) groups() []Group {
 	return list
 }
 
-// Reliability compares probabilities with what came true.
-type Reliability struct {
-	// expected calibration error: mean distance of the two, weighted by how many answers a bin has
-	ECE   float64 `json:"ece"`
-	Brier float64 `json:"brier"` // mean square of how far answers are from the truth
-	Bins  []Bin   `json:"bins"`
-}
-
-// Bin is the answers with about the same probability.
-type Bin struct {
-	From    float64 `json:"from"`
-	To      float64 `json:"to"`
-	Answers int     `json:"answers"`
-	Said    float64 `json:"said"` // mean probability
-	True    float64 `json:"true"` // share that came true
-}
-
-const bins = 10
-
-func reliability(list []answer) Reliability {
-	r := Reliability{Bins: make([]Bin, bins)}
-	for i := range r.Bins {
-		r.Bins[i].From, r.Bins[i].To = float64(i)/bins, float64(i+1)/bins
-	}
+// reliability compares probabilities with what came true.
+func reliability(list []answer) calibration.Reliability {
+	var t calibration.Tally
 	for _, a := range list {
-		p, truth := float64(a.score), 0.0
-		if a.right {
-			truth = 1
-		}
-		b := &r.Bins[min(bins-1, int(p*bins))]
-		b.Answers++
-		b.Said += p
-		b.True += truth
-		r.Brier += (p - truth) * (p - truth) / float64(len(list))
+		t.Add(a.probability, a.right)
 	}
-	for i := range r.Bins {
-		if b := &r.Bins[i]; b.Answers > 0 {
-			r.ECE += math.Abs(b.Said-b.True) / float64(len(list))
-			b.Said /= float64(b.Answers)
-			b.True /= float64(b.Answers)
-		}
-	}
-	return r
+	return t.Reliability()
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
@@ -53,12 +54,13 @@ type Report struct {
 	Negatives string      `json:"negatives"` // "" for labels
 	Measured  eval.Result `json:"measured"`  // now
 	// whether that is what the run has noted; nil: it has nothing on this
-	Repeats     *bool       `json:"repeats,omitempty"`
-	Reliability Reliability `json:"reliability"`
-	Period      []Slice     `json:"period"`
-	Seen        []Group     `json:"seen"`
-	Baseline    *Baseline   `json:"baseline,omitempty"`
-	Cases       []Case      `json:"cases"`
+	Repeats     *bool                   `json:"repeats,omitempty"`
+	Reliability calibration.Reliability `json:"reliability"`
+	Calibrated  bool                    `json:"calibrated"` // probabilities were fitted to validation data
+	Period      []Slice                 `json:"period"`
+	Seen        []Group                 `json:"seen"`
+	Baseline    *Baseline               `json:"baseline,omitempty"`
+	Cases       []Case                  `json:"cases"`
 
 	Parameters int          `json:"parameters"`
 	Device     string       `json:"device,omitempty"` // that it was trained on
@@ -115,6 +117,7 @@ func (r *Report) recall(run dygmamba.Run, p *dygmamba.Predictor, set *dataset.Se
 	c, spec := run.Config, p.Spec()
 	r.Model, r.Task, r.Preset, r.Seed = c.Model, spec.Task, spec.Preset, c.Seed
 	r.Parameters, r.Sampling, r.Hashes = c.Params, c.Sampling, c.Hashes
+	r.Calibrated = p.Calibration() != nil
 	r.Order, r.Conditions = spec.Order, spec.Conditions()
 	r.Data = eval.RecordData(set)
 	for _, s := range model.Settings(spec.Config, spec.Training) {

@@ -238,26 +238,6 @@ func TestPartsAddUp(t *testing.T) {
 	}
 }
 
-// Groups know how often pairs had met: on a stream with few pairs nobody is a stranger for long.
-func TestReliability(t *testing.T) {
-	var list []answer
-	for i := range 100 {
-		list = append(list, answer{score: 0.25, right: i < 50}, answer{score: 0.95, right: true})
-	}
-	r := reliability(list)
-	if want := (0.25 + 0.05) / 2; math.Abs(r.ECE-want) > 1e-6 || r.Bins[2].Answers != 100 || r.Bins[2].True != 0.5 ||
-		r.Bins[9].True != 1 {
-		t.Errorf("%+v, want an error of %v", r, want)
-	}
-	if want := (0.5*0.25*0.25 + 0.5*0.75*0.75 + 0.05*0.05) / 2; math.Abs(r.Brier-want) > 1e-6 {
-		t.Errorf("Brier score %v, want %v", r.Brier, want)
-	}
-	one := reliability([]answer{{score: 1, right: true}, {score: 0}})
-	if one.ECE != 0 || one.Bins[9].Answers != 1 || one.Bins[0].Answers != 1 {
-		t.Errorf("%+v", one)
-	}
-}
-
 // A run that is not finished, and data that are not those of the run, are said to be so.
 func TestNotes(t *testing.T) {
 	set, dir := labelled(t), t.TempDir()

@@ -33,8 +33,10 @@ type answer struct {
 	batch, row int32
 	pair       int32 // where its negative stands, −1 for none
 	right      bool
-	score      float32 // a probability
+	score      float32 // that is measured
 	seen       int32   // events that there were before: of the pair, or of the source where labels are told
+
+	probability float64 // that people are told
 }
 
 // batch is how a batch went.
@@ -93,7 +95,8 @@ func (t *test) keep(a eval.Answers) {
 	b := batch{from: from, to: from + len(a.Queries), first: a.Queries[0].Time, last: a.Queries[0].Time,
 		events: len(a.Queries)}
 	for i, q := range a.Queries {
-		x := answer{Query: q, batch: int32(a.Batch), row: int32(i), pair: -1, right: a.Right[i], score: a.Scores[i]}
+		x := answer{Query: q, batch: int32(a.Batch), row: int32(i), pair: -1, right: a.Right[i], score: a.Scores[i],
+			probability: t.predictor.Probability(a.Logits[i])}
 		if i < a.Paired {
 			x.pair = int32(from + i + a.Paired)
 		}

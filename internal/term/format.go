@@ -119,11 +119,30 @@ func Percent(fraction float64) string {
 
 // Spark draws values as a row of bars, the largest one full.
 func Spark(values []float64) string {
-	const bars = "▁▂▃▄▅▆▇█"
 	top := 0.0
 	for _, v := range values {
 		top = max(top, v)
 	}
+	return sparkUpTo(values, top)
+}
+
+// SparkShares draws fractions of 1, of at most so many columns: where there are more, each column is the largest of
+// those that fall into it.
+func SparkShares(values []float64, columns int) string {
+	if n := len(values); n > columns {
+		few := make([]float64, columns)
+		for i, v := range values {
+			at := &few[i*columns/n]
+			*at = max(*at, v)
+		}
+		values = few
+	}
+	return sparkUpTo(values, 1)
+}
+
+// sparkUpTo draws values of which top is a full bar.
+func sparkUpTo(values []float64, top float64) string {
+	const bars = "▁▂▃▄▅▆▇█"
 	var b strings.Builder
 	for _, v := range values {
 		if v <= 0 || top == 0 {

@@ -1,0 +1,109 @@
+package dygmamba
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/dygmamba/dygmamba/calibration"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// ErrNoCalibration says that there is nothing to fit probabilities to.
+var ErrNoCalibration = errors.New("cannot calibrate")
+
+// Calibrated is what calibration did to a run: how far probabilities were off, and are. Negatives are random ones.
+type Calibrated struct {
+	Run        string         `json:"run"` // its directory
+	Answers    int            `json:"answers"`
+	Knots      int            `json:"knots"`
+	Validation BeforeAndAfter `json:"validation"` // that the map was fitted to
+	Test       BeforeAndAfter `json:"test"`
+}
+
+// BeforeAndAfter are expected calibration errors: of the model's own probabilities, and of those that were fitted.
+type BeforeAndAfter struct {
+	Before float64 `json:"ece_before"`
+	After  float64 `json:"ece"`
+}
+
+// Calibrate fits the probabilities of one seed's run to its validation data and keeps the map in its checkpoint. A map
+// that is there is replaced. Logits, and with them every AP and AUC, stay as they are; Set must be the data of the
+// training.
+func Calibrate(ctx context.Context, dir string, o LoadOptions) (Calibrated, error) {
+	c := Calibrated{Run: dir}
+	run, err := OpenRun(dir)
+	if err != nil {
+		return c, err
+	}
+	if !run.Compare(o.Set).Same {
+		return c, fmt.Errorf("%w: the events or features of %s are not those that %s was trained on", ErrNoCalibration,
+			o.Set.Name, dir)
+	}
+	p, err := Load(dir, o)
+	if err != nil {
+		return c, err
+	}
+	defer p.Close()
+	if p.spec.Task == eval.NodeClassification {
+		return c, fmt.Errorf("%w: %s tells labels of nodes, want a model of links", ErrNoCalibration, dir)
+	}
+	said := new(heard)
+	protocol, err := eval.Open(o.Set, eval.Options{
+		BatchSize: p.spec.Training.BatchSize, Order: p.spec.Order, Threads: o.Threads, OnAnswers: said.listen,
+		OnBatch: o.OnBatch, Sampling: run.Config.Sampling,
+	})
+	if err != nil {
+		return c, err
+	}
+	if _, err := protocol.Revalidate(ctx, p.Scorer()); err != nil {
+		return c, err
+	}
+	m := calibration.Fit(said.logits, said.right)
+	if m == nil {
+		return c, fmt.Errorf("%w: validation has %d answers, too few to fit probabilities to", ErrNoCalibration,
+			len(said.logits))
+	}
+	c.Answers, c.Knots, c.Validation = m.Answers, len(m.From), said.errors(m)
+	if p.Cold() {
+		if err := protocol.WarmUp(ctx, []eval.Contender{{Scorer: p.Scorer()}}); err != nil {
+			return c, err
+		}
+	}
+	if _, err := protocol.Evaluate(ctx, p.Scorer(), eval.Test, eval.Random); err != nil {
+		return c, err
+	}
+	c.Test = said.errors(m)
+	if err := train.Recalibrate(dir, m); err != nil {
+		return c, err
+	}
+	if above := filepath.Dir(dir); exists(filepath.Join(above, train.ResultFile)) {
+		return c, SumUp(above)
+	}
+	return c, nil
+}
+
+// heard is what a model said in its last evaluation.
+type heard struct {
+	logits []float32
+	right  []bool
+}
+
+func (h *heard) listen(a eval.Answers) {
+	if a.Batch == 0 {
+		h.logits, h.right = h.logits[:0], h.right[:0]
+	}
+	h.logits, h.right = append(h.logits, a.Logits...), append(h.right, a.Right...)
+}
+
+// errors are those without a map and with it.
+func (h *heard) errors(m *calibration.Map) BeforeAndAfter {
+	var before, after calibration.Tally
+	for i, x := range h.logits {
+		before.Add((*calibration.Map)(nil).Probability(x), h.right[i])
+		after.Add(m.Probability(x), h.right[i])
+	}
+	return BeforeAndAfter{before.Reliability().ECE, after.Reliability().ECE}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+func newCalibrate(a *app) *cobra.Command {
+	var data dataFlags
+	var where deviceFlags
+	cmd := &cobra.Command{
+		Use:   "calibrate RUN",
+		Short: "Fit a run's probabilities to what came true in validation",
+		Long: `Asks the questions of the validation again, with random negatives, fits a strictly increasing map from the
+model's logits to the share that came true, and keeps it in the checkpoint. Logits, rankings, AP and AUC stay as they
+are; the probabilities that predict tells are the fitted ones from then on. It says how far probabilities were off
+before and are now, on validation and on the test.
+
+Trainings do this by themselves unless they follow a published program (presets 'released' and 'paper…') or are told
+--set calibrate=false. RUN is the directory of a training, of which every seed is calibrated, or of one seed.`,
+		Example: `  dygmamba calibrate runs/uci
+  dygmamba calibrate runs/uci/seed-1 --json`,
+		Args: takes("the directory of a run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := where.check(); err != nil {
+				return err
+			}
+			files, err := dygmamba.Checkpoints(args[0])
+			if err != nil {
+				return err
+			}
+			return a.calibrate(cmd.Context(), files, data, where)
+		},
+	}
+	data.add(cmd)
+	where.add(cmd)
+	return cmd
+}
+
+type calibrateDoc struct {
+	Runs []dygmamba.Calibrated `json:"runs"`
+}
+
+func (a *app) calibrate(ctx context.Context, files []string, data dataFlags, where deviceFlags) error {
+	run, err := dygmamba.OpenRun(filepath.Dir(files[0]))
+	if err != nil {
+		return err
+	}
+	if data.sampling == "" {
+		data.sampling = run.Config.Sampling
+	}
+	if data.name == "" {
+		data.remember(run.Source())
+	}
+	set, err := data.open(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	dev, err := where.open(a)
+	if err != nil {
+		return err
+	}
+	defer dev.Close()
+	progress := a.console.Progress("calibrate", "events")
+	defer progress.Done()
+	var doc calibrateDoc
+	for _, file := range files {
+		c, err := dygmamba.Calibrate(ctx, filepath.Dir(file), dygmamba.LoadOptions{
+			Set: set, Device: dev, Threads: where.threads,
+			OnBatch: func(done, total int) { progress.Set(int64(done), int64(total), filepath.Dir(file)) },
+		})
+		if errors.Is(err, dygmamba.ErrNoCalibration) {
+			return &inputError{err}
+		}
+		if err != nil {
+			return loadError(err)
+		}
+		doc.Runs = append(doc.Runs, c)
+	}
+	progress.Done()
+	return a.emit(doc, func(w io.Writer, s term.Style) error {
+		t := term.NewTable(term.Left("run"), term.Right("answers"), term.Right("validation ECE"), term.Right("now"),
+			term.Right("test ECE"), term.Right("now"))
+		for _, c := range doc.Runs {
+			t.Row(c.Run, term.Count(c.Answers), term.Percent(c.Validation.Before), term.Percent(c.Validation.After),
+				term.Percent(c.Test.Before), term.Percent(c.Test.After))
+		}
+		if err := t.Write(w, s); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("expected calibration error in percent, 15 bins, random negatives"))
+		return err
+	})
+}

@@ -1,0 +1,146 @@
+package eval
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/dygmamba/dygmamba/calibration"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// Time negatives ask about the same pair at another time. They are none of Strategies, and have to be asked for by
+// name.
+const Time = sample.Time
+
+// ErrArrival says that a memory in the order of arrival cannot be asked about moments between events.
+var ErrArrival = errors.New("time negatives need the strict order")
+
+// timed measures a scorer on a part against the same pairs at other times, which are asked about when the stream passes
+// them. A batch may have any number of these, so AP and AUC are of all scores at once.
+func (p *Protocol) timed(ctx context.Context, s replay.Scorer, part Part) (Result, error) {
+	if _, remembers := s.(model.Rememberer); remembers && p.options.Order != model.Strict {
+		return Result{}, fmt.Errorf("%w: in the order of arrival a memory may know what came after a moment "+
+			"that lies between two events; want order %s", ErrArrival, model.Strict)
+	}
+	pass := p.pass(p.full(), nil, 1)
+	asker, err := pass.Asker(s)
+	if err != nil {
+		return Result{}, err
+	}
+	events := p.parts[part].All()
+	t := timer{asker: asker, scorer: s, tell: p.options.OnAnswers, calibration: p.options.Calibration}
+	t.moments = sample.NewMoments(events, p.split.Full, sample.MomentOptions{Seed: uint64(part)})
+	for step, err := range pass.Batches(ctx, s, events) {
+		if err == nil {
+			err = t.ask(step)
+		}
+		if err != nil {
+			return Result{}, fmt.Errorf("evaluate: %w", err)
+		}
+	}
+	return t.result(), nil
+}
+
+// timer adds up batches and the moments that belong to them.
+type timer struct {
+	asker    *replay.Asker
+	scorer   replay.Scorer
+	moments  *sample.Moments
+	tell     func(Answers)
+	batches  int
+	pos, neg []float32
+
+	calibration *calibration.Map
+}
+
+func (t *timer) ask(step *replay.Step) error {
+	pos, err := t.score(step.Batch)
+	if err != nil {
+		return err
+	}
+	during := t.moments.During(step.Span)
+	from := len(t.neg)
+	for b := range t.asker.Batches(during) {
+		neg, err := t.score(b)
+		if err != nil {
+			return err
+		}
+		t.neg = append(t.neg, neg...)
+	}
+	t.pos = append(t.pos, pos...)
+	t.batches++
+	if t.tell != nil {
+		t.tell(t.answers(step, pos, during, t.neg[from:]))
+	}
+	return nil
+}
+
+func (t *timer) score(b *sample.Batch) ([]float32, error) {
+	out := make([]float32, len(b.Queries))
+	if err := t.scorer.Score(b, out); err != nil {
+		return nil, err
+	}
+	return out, noneNaN(b.Queries, out)
+}
+
+func (t *timer) answers(step *replay.Step, pos []float32, during []sample.Query, neg []float32) Answers {
+	qs := append(append([]sample.Query{}, step.Batch.Queries...), during...)
+	a := Answers{Batch: step.Number, Queries: qs, Right: right(nil, len(qs), len(pos))}
+	a.Logits = append(append([]float32{}, pos...), neg...)
+	a.Scores = slices.Clone(a.Logits)
+	if t.logits() {
+		for i, x := range a.Scores {
+			a.Scores[i] = Sigmoid(x)
+		}
+	}
+	return a
+}
+
+func (t *timer) logits() bool {
+	_, ranks := t.scorer.(replay.Ranker)
+	return !ranks
+}
+
+func (t *timer) result() Result {
+	r := Result{Batches: t.batches, Positives: len(t.pos), Moments: len(t.neg), Negatives: hashMoments(t.moments.Queries)}
+	if t.batches == 0 {
+		return r
+	}
+	if t.logits() {
+		var reliable calibration.Tally
+		for _, x := range t.pos {
+			reliable.Add(t.calibration.Probability(x), true)
+		}
+		for _, x := range t.neg {
+			reliable.Add(t.calibration.Probability(x), false)
+		}
+		r.takeReliability(reliable)
+		both := append(slices.Clone(t.pos), t.neg...)
+		loss := probabilities(both, len(t.pos))
+		r.Loss, t.pos, t.neg = &loss, both[:len(t.pos)], both[len(t.pos):]
+	}
+	var m Meter
+	r.AP, r.AUC = m.Score(t.pos, t.neg)
+	r.GlobalAP, r.GlobalAUC = r.AP, r.AUC
+	return r
+}
+
+// hashMoments is the SHA-256 of "u,v,t" and a newline for each, in the order of time.
+func hashMoments(qs []sample.Query) string {
+	h := sha256.New()
+	var line []byte
+	for _, q := range qs {
+		line = strconv.AppendInt(line[:0], int64(q.Src), 10)
+		line = strconv.AppendInt(append(line, ','), int64(q.Dst), 10)
+		line = strconv.AppendFloat(append(line, ','), q.Time, 'g', -1, 64)
+		h.Write(append(line, '\n'))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

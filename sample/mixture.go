@@ -1,0 +1,137 @@
+package sample
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/pyset"
+	"github.com/dygmamba/dygmamba/internal/stream"
+)
+
+// Shares say in which proportions training draws negatives of each kind. They count relative to their sum.
+type Shares struct {
+	Random, Historical, Time float64
+}
+
+// Mixed says whether there is any kind but random.
+func (s Shares) Mixed() bool { return s.Historical > 0 || s.Time > 0 }
+
+// Check says what is wrong with s.
+func (s Shares) Check() error {
+	for _, x := range []struct {
+		kind  string
+		share float64
+	}{{Random, s.Random}, {Historical, s.Historical}, {Time, s.Time}} {
+		if !(x.share >= 0 && x.share <= 1) {
+			return fmt.Errorf("negatives_%s is %v, must be at least 0 and at most 1", x.kind, x.share)
+		}
+	}
+	if s.Random+s.Historical+s.Time == 0 {
+		return fmt.Errorf("negatives_%s, negatives_%s and negatives_%s are all 0, one must be above", Random, Historical,
+			Time)
+	}
+	return nil
+}
+
+// mixture is random negatives of which some are replaced: by pairs that met strictly before the batch, at the
+// positive's time, and by moments at which a pair of the stream did not meet. Random ones are drawn for every positive
+// all the same, so that their generator goes on as it would; what else is drawn comes from streams of our own, one for
+// each epoch and batch.
+type mixture struct {
+	random Negatives
+	shares Shares
+	log    *event.Log
+	seed   uint64
+	pairs  *nativePairs
+	epoch  uint64   // 1 is the first; 0: none has begun
+	ahead  *Moments // of this epoch
+	drawn  uint64   // the epoch that ahead is of
+}
+
+// NewMixture mixes kinds of negatives for the training on a log, which is walked in batches from its beginning, epoch
+// after epoch. A seed draws the same for the same epoch and batch, whatever was drawn before.
+func NewMixture(log *event.Log, random Negatives, s Shares, seed uint64) (Negatives, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	if !log.Sorted() {
+		return nil, fmt.Errorf("mix negatives: the events are not in the order of time")
+	}
+	p := newPool(log, NegativeOptions{Strategy: Historical})
+	return &mixture{random: random, shares: s, log: log, seed: seed, pairs: newNativePairs(p, nil)}, nil
+}
+
+func (m *mixture) Draw(pos event.Span, out []Query) {
+	m.random.Draw(pos, out)
+	if pos.First() == 0 {
+		m.epoch++
+	}
+	gen := stream.New(m.seed, fmt.Sprintf("negatives of epoch %d from event %d", m.epoch, pos.First()))
+	taken := m.moments(gen, pos, out)
+	if s := m.shares; s.Historical > 0 {
+		m.historical(gen, pos, out, taken, s.Historical/(s.Random+s.Historical))
+	}
+}
+
+// moments replaces as many rows as there are moments while the batch lasts, and says which. Where these are more than
+// rows, as in a long silence, an even draw of them is asked about.
+func (m *mixture) moments(gen *stream.Source, pos event.Span, out []Query) (taken []bool) {
+	taken = make([]bool, len(out))
+	if m.shares.Time == 0 {
+		return taken
+	}
+	if m.drawn != m.epoch {
+		share := m.shares.Time / (m.shares.Random + m.shares.Historical + m.shares.Time)
+		m.ahead = NewMoments(m.log.All(), m.log, MomentOptions{
+			Seed: m.seed, Stream: fmt.Sprintf("negatives time of epoch %d", m.epoch), Share: share,
+		})
+		m.drawn = m.epoch
+	}
+	now := m.ahead.During(pos)
+	rows := min(len(now), len(out))
+	which := gen.Sample(len(now), rows)
+	for i, row := range gen.Sample(len(out), rows) {
+		out[row], taken[row] = now[which[i]], true
+	}
+	return taken
+}
+
+// historical replaces rows that are not taken, each with a probability, as far as there are pairs.
+func (m *mixture) historical(gen *stream.Source, pos event.Span, out []Query, taken []bool, share float64) {
+	var rows []int
+	for i := range out {
+		if gen.Float64() < share && !taken[i] {
+			rows = append(rows, i)
+		}
+	}
+	m.pairs.Source = gen
+	for i, k := range m.pairs.metBefore(pos, len(rows)) {
+		q := &out[rows[i]]
+		q.Src, q.Dst = pyset.Split(k)
+	}
+}
+
+// Reset starts the draws over.
+func (m *mixture) Reset() {
+	m.random.Reset()
+	m.epoch = 0
+}
+
+// State is where the random draws stand, and the epoch.
+func (m *mixture) State() []byte { return m.AppendState(nil) }
+
+// AppendState appends the state to b.
+func (m *mixture) AppendState(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, m.epoch)
+	return m.random.(Resumable).AppendState(b)
+}
+
+// SetState continues from a State.
+func (m *mixture) SetState(b []byte) error {
+	if len(b) < 8 {
+		return fmt.Errorf("mixed negatives: a state of %d bytes, want at least 8", len(b))
+	}
+	m.epoch = binary.LittleEndian.Uint64(b)
+	return m.random.(Resumable).SetState(b[8:])
+}

@@ -1,0 +1,141 @@
+package sample
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/pyset"
+	"github.com/dygmamba/dygmamba/internal/stream"
+)
+
+// Time asks about the same pair at another time: evenly drawn between its previous meeting, or the start of the part
+// where that is later, and the event. It is none of Strategies: such negatives do not share the positives' times, and
+// are drawn by Moments.
+const Time = "time"
+
+// Moments are questions about the pairs of events at times at which they did not meet, in the order of time. They are
+// drawn ahead, so that they can be asked when the stream passes them: nothing is rewound for a question, and nothing
+// later is known.
+type Moments struct {
+	Queries []Query
+	asked   event.Span
+}
+
+// MomentOptions say how moments are drawn.
+type MomentOptions struct {
+	Seed   uint64
+	Stream string  // names the generator's stream; "" is "negatives time"
+	Share  float64 // of the events that get a question; 0 is all of them
+}
+
+// NewMoments draws a moment for each event of asked, which are in the order of time. Meetings of the same two, source
+// and destination, are looked up in known. Times of a stream lie on a grid, such as whole seconds, and so do moments:
+// an odd fraction of a second would tell them from events. An event that leaves no room for a moment has none.
+func NewMoments(asked event.Span, known *event.Log, o MomentOptions) *Moments {
+	m := &Moments{asked: asked}
+	if asked.Len() == 0 {
+		return m
+	}
+	gen := stream.New(o.Seed, cmp.Or(o.Stream, "negatives time"))
+	met, grid := meetings(known), gridOf(known.All().Time)
+	start := slices.Min(asked.Time)
+	for i, at := range asked.Time {
+		if o.Share > 0 && gen.Float64() >= o.Share {
+			continue
+		}
+		from, before := start, met[pyset.Pair(asked.Src[i], asked.Dst[i])]
+		if k := sort.SearchFloat64s(before, at); k > 0 {
+			from = max(from, before[k-1])
+		}
+		if t, ok := grid.between(gen, from, at); ok {
+			m.Queries = append(m.Queries, Query{asked.Src[i], asked.Dst[i], t})
+		}
+	}
+	slices.SortStableFunc(m.Queries, func(a, b Query) int { return cmp.Compare(a.Time, b.Time) })
+	return m
+}
+
+// During are the moments that belong to a batch of the events: from its first time on, up to the first of the batch
+// behind it. Whoever has learned of what ends before the batch knows nothing that is not before these.
+func (m *Moments) During(pos event.Span) []Query {
+	lo, hi := 0, len(m.Queries)
+	from := pos.First() - m.asked.First()
+	if from > 0 {
+		lo = m.upTo(pos.Time[0])
+	}
+	if next := from + pos.Len(); next < m.asked.Len() {
+		hi = max(lo, m.upTo(m.asked.Time[next]))
+	}
+	return m.Queries[lo:hi]
+}
+
+// upTo is the number of moments before t.
+func (m *Moments) upTo(t event.Time) int {
+	return sort.Search(len(m.Queries), func(i int) bool { return m.Queries[i].Time >= t })
+}
+
+// meetings are the times at which pairs met, ascending.
+func meetings(known *event.Log) map[uint64][]event.Time {
+	met := map[uint64][]event.Time{}
+	all := known.All()
+	for i, u := range all.Src {
+		k := pyset.Pair(u, all.Dst[i])
+		met[k] = append(met[k], all.Time[i])
+	}
+	if !known.Sorted() {
+		for _, times := range met {
+			slices.Sort(times)
+		}
+	}
+	return met
+}
+
+// grid is where the times of a stream lie: at whole numbers of steps of 1/scale, from any of them on.
+type grid struct {
+	scale float64
+	step  int64 // 0: anywhere
+}
+
+// gridOf finds the coarsest one that has all times, down to thousandths.
+func gridOf(times []event.Time) grid {
+	for _, scale := range []float64{1, 10, 100, 1000} {
+		if step, ok := stepOf(times, scale); ok {
+			return grid{scale, step}
+		}
+	}
+	return grid{}
+}
+
+// stepOf is the greatest common divisor of the distances between times, in units of 1/scale; false if one of them is no
+// whole number of units.
+func stepOf(times []event.Time, scale float64) (step int64, ok bool) {
+	const most = 1 << 52 // whole numbers are exact up to here
+	for _, t := range times {
+		tick := math.Round(t * scale)
+		if tick/scale != t || math.Abs(tick) > most {
+			return 0, false
+		}
+		distance := int64(tick - math.Round(times[0]*scale))
+		for a := max(distance, -distance); a != 0; {
+			a, step = step%a, a
+		}
+	}
+	return max(1, step), true
+}
+
+// between draws a time after one and before another, false if there is none.
+func (g grid) between(gen *stream.Source, from, to event.Time) (event.Time, bool) {
+	if g.step == 0 {
+		t := from + gen.Float64()*(to-from)
+		return t, t > from && t < to
+	}
+	first, last := int64(math.Round(from*g.scale)), int64(math.Round(to*g.scale))
+	room := (last-first)/g.step - 1
+	if room < 1 {
+		return 0, false
+	}
+	return float64(first+(1+int64(gen.Below(int(room))))*g.step) / g.scale, true
+}

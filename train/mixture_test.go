@@ -1,0 +1,88 @@
+package train_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// mixed are settings with all kinds of negatives, and an epoch that is chosen by all of them.
+var mixed = []string{
+	"num_epochs=2", "negatives_random=0.6", "negatives_historical=0.2", "negatives_time=0.2", "select_by=all",
+}
+
+// A training with mixed negatives that is stopped in the middle of an epoch goes on with the same draws, and its best
+// epoch is that with the best mean over the three kinds.
+func TestMixtureGoesOn(t *testing.T) {
+	whole, dir := t.TempDir(), t.TempDir()
+	want, err := small(t, whole, mixed...).Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := 0.0
+	for _, e := range want.History {
+		if e.HistoricalVal == nil || e.InductiveVal == nil {
+			t.Fatal("validation with other negatives is missing")
+		}
+		mean := (e.Val.AP + e.HistoricalVal.AP + e.InductiveVal.AP) / 3
+		if e.Improved != (mean >= best) || math.Abs(e.Judged().AP-mean) > 1e-12 {
+			t.Errorf("epoch %d has a mean of %v after %v and is judged %v, improved %v", e.Epoch, mean, best, e.Judged().AP,
+				e.Improved)
+		}
+		best = max(best, mean)
+	}
+	for _, steps := range []int{3, 11} { // of each epoch's nine or so
+		ctx, stop := context.WithCancel(t.Context())
+		run := small(t, dir, mixed...)
+		run.Resume = true
+		run.OnStep = func(train.Step) {
+			if steps--; steps == 0 {
+				stop()
+			}
+		}
+		if _, err := run.Train(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatalf("not interrupted: %v", err)
+		}
+	}
+	if _, err := goOn(t, dir, mixed...); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir, train.CheckpointFile)) {
+		t.Error("a training that was stopped twice ended with other weights")
+	}
+	other := append([]string{}, mixed...)
+	other[2] = "negatives_historical=0.3"
+	if _, err := goOn(t, dir, other...); err == nil || !strings.Contains(err.Error(),
+		"negatives_historical was 0.2 and is now 0.3") {
+		t.Errorf("other shares: %v", err)
+	}
+	if _, err := goOn(t, dir, "num_epochs=2"); err == nil || !strings.Contains(err.Error(),
+		"negatives_time was 0.2 and is now 0") {
+		t.Errorf("no shares: %v", err)
+	}
+}
+
+// What is as in the reference programs is not written down, so that older configurations keep their bytes.
+func TestPlainNegativesAreNotWrittenDown(t *testing.T) {
+	dir := t.TempDir()
+	run := small(t, dir, "num_epochs=1", "negatives_random=1")
+	if _, err := run.Train(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{train.ConfigFile, train.CheckpointFile, train.LogFile} {
+		if raw := string(read(t, dir, name)); strings.Contains(raw, "negatives_") || strings.Contains(raw, "select_by") {
+			t.Errorf("%s tells of mixed negatives", name)
+		}
+	}
+	run = small(t, t.TempDir(), "num_epochs=1", "negatives_time=0.5")
+	run.Protocol = eval.NewProtocol(run.Protocol.Split(), eval.Options{Sampling: run.Set.Sampling, BatchSize: 100})
+	if _, err := run.Train(t.Context()); err == nil || !strings.Contains(err.Error(), "shares of negatives") {
+		t.Errorf("a protocol with other shares: %v", err)
+	}
+}
