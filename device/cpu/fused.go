@@ -24,6 +24,7 @@ type fused struct {
 	scatter   scatterTask
 	assign    assignTask
 	rowSum    rowSumTask
+	walks     walkTask
 }
 
 // forms are the bodies of kernels, for sequences or rows [lo, hi), in their plain or their vector form. The tables of
