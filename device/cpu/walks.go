@@ -40,7 +40,7 @@ func (t *walkTask) run(chunk, _ int) {
 	lo, hi := chunk*t.each, min(t.Y.Rows, (chunk+1)*t.each)
 	for r := lo; r < hi; r++ {
 		y := row(t.Y, r)
-		if t.Of.Len == 0 {
+		if t.Pairs {
 			t.pairs(y, r)
 			continue
 		}

@@ -8,7 +8,7 @@ import "github.com/dygmamba/dygmamba/device"
 func (d *Device) Walks(w device.Walks) {
 	scales := w.Rates.Len
 	d.with().mat(w.Y).mat(w.Table).buf(w.Rates).ints(w.Src).ints(w.Dst).buf(w.SrcAge).buf(w.DstAge)
-	if w.Of.Len == 0 {
+	if w.Pairs {
 		d.args.size(w.Y.Rows).num(scales).num(w.Dim)
 		d.warps(kWalkPairs, w.Y.Rows*scales, w.Y.Rows, scales, w.Dim)
 		return

@@ -60,22 +60,20 @@ func walksCase(g *rig, n, each, dim, entries, scales, gap int) {
 		}
 		return math.Log1p(max(0, sum))
 	}
-	if m > 0 {
-		y := g.out("y", m, scales*four*2*four, gap)
-		w.Y = y.mat()
-		g.do(func() { g.dev.Walks(w) })
-		if g.plain() {
-			y.want(g, 2e-5, func(r, c int) float64 {
-				s, a, b := c/(8*four), c/8%four, c%8
-				if of[r] < 0 {
-					return 0
-				}
-				return product(vector(of[r], ages[2].at(0, r), s, a), node(r/each%n, s, b))
-			})
-		}
-		y.role = input
+	y := g.out("y", m, scales*four*2*four, gap)
+	w.Y = y.mat()
+	g.do(func() { g.dev.Walks(w) })
+	if g.plain() {
+		y.want(g, 2e-5, func(r, c int) float64 {
+			s, a, b := c/(8*four), c/8%four, c%8
+			if of[r] < 0 {
+				return 0
+			}
+			return product(vector(of[r], ages[2].at(0, r), s, a), node(r/each%n, s, b))
+		})
 	}
-	w.Of, w.Age = device.Ints{}, device.Buffer{}
+	y.role = input
+	w.Of, w.Age, w.Pairs = device.Ints{}, device.Buffer{}, true
 	pairs := g.out("pairs", n, scales*36, gap)
 	w.Y = pairs.mat()
 	g.do(func() { g.dev.Walks(w) })

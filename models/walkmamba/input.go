@@ -151,7 +151,9 @@ func (in *input) loadWalks(tp *grad.Tape, b *sample.Batch) {
 		Src: tp.Ints(w.Src), Dst: tp.Ints(w.Dst), SrcAge: tp.Floats(w.SrcAge, n).Data, DstAge: tp.Floats(w.DstAge, n).Data,
 	}
 	if in.cfg.Pair {
-		in.pairs = grad.Walks(tp, of) // [n, walkPairs]
+		pairs := of
+		pairs.Pairs = true
+		in.pairs = grad.Walks(tp, pairs) // [n, walkPairs]
 	}
 	if in.cfg.Neighbors {
 		in.ids = append(append(in.ids[:0], src.Walk...), dst.Walk...)
