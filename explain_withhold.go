@@ -85,7 +85,7 @@ type effect struct {
 
 func newDoubts(p *Predictor) *doubts {
 	d := &doubts{p: p, plan: p.model.Plan(), shown: [2]int{-1, -1}}
-	d.plan.ByCall = false // a batch is one call
+	d.plan.ByCall = false                             // a batch is one call
 	d.joins = !d.plan.Distinct && d.plan.Walks == nil // each has a table of its own
 	d.alike = d.plan.AtMost()
 	for i, draw := range d.plan.Draws {

@@ -23,7 +23,7 @@ import (
 // Factory builds the model.
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "state space models over histories, walks, roles and directions (WalkMamba)",
-	Default: Default, Presets: presets, Prefer: preferred, Table: Table,
+	Default: Default, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table,
 	Fit:     func(c *Config, data model.Data) { c.Span = data.Span },
 	Lighter: "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
 	Build:   func(env model.Env, c Config) (model.Model, error) { return New(env, c) },

@@ -140,6 +140,41 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestShapes: tensors tell all that they can.
+func TestShapes(t *testing.T) {
+	for _, c := range forms {
+		want, err := Factory.Spec("", model.Data{}, append(slices.Clip(small), append(c.settings, "gamma=0.8", "num_layers=3")...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := []string{"max_input_sequence_length=7", "max_interaction_times=4", "walk_dim=10", "time_span=60", "dropout=0"}
+		if !want.Config.(*Config).LogTime {
+			told = append(told, "log_time=false")
+		}
+		base, err := Factory.Spec("", model.Data{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Factory.FromTensors(base, modeltest.Shapes(Table(*want.Config.(*Config))), told...)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		x, y := *got.Config.(*Config), *want.Config.(*Config)
+		if x.TimeWidth() == y.TimeWidth() || !y.TimeBlock {
+			x.Gamma = y.Gamma
+		}
+		if x != y {
+			t.Errorf("%s: %+v, want %+v", c.name, x, y)
+		}
+	}
+	shapes := modeltest.Shapes(Table(Default))
+	delete(shapes, "0.output_layer.weight")
+	if _, err := ConfigFromTensors(Default, shapes); err == nil || !strings.Contains(err.Error(), "not the weights of WalkMamba") {
+		t.Errorf("without its output: %v", err)
+	}
+}
+
 // TestSpan: time scales come from the data, and a setting overrules them.
 func TestSpan(t *testing.T) {
 	for _, c := range []struct {
