@@ -18,7 +18,7 @@ func (d *Device) Walks(w device.Walks) {
 		return
 	}
 	t := &d.fused.walks
-	*t = walkTask{Walks: w, dot: d.fused.rows.dot, each: max(1, walkChunk/max(1, w.Y.Cols))}
+	*t = walkTask{Walks: w, form: d.fused.forms.walks, dot: d.fused.rows.dot, each: max(1, walkChunk/max(1, w.Y.Cols))}
 	d.parallel(pieces(w.Y.Rows, t.each), t)
 }
 
@@ -26,6 +26,7 @@ const walkChunk = 1 << 12 // products that a chunk takes
 
 type walkTask struct {
 	device.Walks
+	form func(t *walkTask, y []float32, r int)
 	dot  func(x, y []float32) float32
 	each int
 }
@@ -48,12 +49,12 @@ func (t *walkTask) run(chunk, _ int) {
 			clear(y)
 			continue
 		}
-		t.products(y, r)
+		t.form(t, y, r)
 	}
 }
 
-// products holds a row against the two nodes of its query.
-func (t *walkTask) products(y []float32, r int) {
+// walksPlain holds a row against the two nodes of its query.
+func walksPlain(t *walkTask, y []float32, r int) {
 	q := r / t.Each % t.Src.Len
 	for s := range t.Rates.Len {
 		of := t.at(t.Of.Host[r], t.Age.Host[r], s)
