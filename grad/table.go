@@ -62,8 +62,8 @@ func Walks(tp *Tape, w device.Walks) *tensor.Tensor {
 	if w.Dst.Len != n || w.SrcAge.Len != n || w.DstAge.Len != n || w.Table.Cols != width || w.Age.Len != w.Of.Len ||
 		w.Of.Len > 0 && (w.Pairs || w.Each < 1 || n < 1 || w.Of.Len%(n*w.Each) != 0) {
 		want := "two rows and ages a query, as many rows for each, and a table of as many vectors"
-		panic(tensor.Mismatch("walks", want, []int{n, w.Dst.Len, w.SrcAge.Len, w.DstAge.Len}, []int{w.Of.Len, w.Age.Len, w.Each},
-			[]int{w.Table.Rows, w.Table.Cols, width}))
+		panic(tensor.Mismatch("walks", want, []int{n, w.Dst.Len, w.SrcAge.Len, w.DstAge.Len},
+			[]int{w.Of.Len, w.Age.Len, w.Each}, []int{w.Table.Rows, w.Table.Cols, width}))
 	}
 	rows := w.Of.Len
 	if w.Pairs {

@@ -71,7 +71,8 @@ func DataOf(s *dataset.Set) Data {
 	if s == nil {
 		return Data{}
 	}
-	return Data{Name: s.Name, Imported: s.Sampling == dataset.Native, EdgeDim: s.Edge.Cols, Events: s.Log.Len(), Span: span(s.Log)}
+	return Data{Name: s.Name, Imported: s.Sampling == dataset.Native, EdgeDim: s.Edge.Cols,
+		Events: s.Log.Len(), Span: span(s.Log)}
 }
 
 // span is how long the training part of a log lasts, which ends where the validation part begins.

@@ -15,7 +15,8 @@ import (
 )
 
 func walks() *sample.Walks {
-	return &sample.Walks{Options: walk.Options{Dim: 4, Span: 30}, Nodes: true, Neighbors: true, Direction: true, Roles: true}
+	o := walk.Options{Dim: 4, Span: 30}
+	return &sample.Walks{Options: o, Nodes: true, Neighbors: true, Direction: true, Roles: true}
 }
 
 // TestWalks compares what is gathered for a batch of queries at many times with a past that is asked about each alone.

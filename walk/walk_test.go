@@ -70,7 +70,7 @@ func TestOracle(t *testing.T) {
 					for i, want := range o.vector(u, l, s, at) {
 						got := float64(row[(s*walk.Levels+l)*small.Dim+i]) * decay
 						if math.Abs(got-want) > 1e-5*max(1, math.Abs(want)) {
-							t.Fatalf("node %d at %v, scale %d, level %d, number %d: %v, want %v", u, at, s, l, i, got, want)
+							t.Fatalf("node %d at %v, scale %d, level %d: %v, want %v", u, at, s, l, got, want)
 						}
 					}
 				}
@@ -162,7 +162,9 @@ func FuzzBlind(f *testing.F) {
 
 // TestNumbersDoNotMatter: nodes that are numbered otherwise but called the same have the same vectors.
 func TestNumbersDoNotMatter(t *testing.T) {
-	events := []event.Event{{Src: 1, Dst: 2, Time: 1}, {Src: 3, Dst: 2, Time: 2}, {Src: 1, Dst: 1, Time: 2}, {Src: 2, Dst: 1, Time: 3}}
+	events := []event.Event{
+		{Src: 1, Dst: 2, Time: 1}, {Src: 3, Dst: 2, Time: 2}, {Src: 1, Dst: 1, Time: 2}, {Src: 2, Dst: 1, Time: 3},
+	}
 	names := map[event.Node]string{1: "ann", 2: "bob", 3: "cid"}
 	other := map[event.Node]event.Node{1: 30, 2: 1, 3: 7}
 	called := func(numbers func(event.Node) event.Node) *walk.Past {
@@ -242,7 +244,9 @@ func TestLoops(t *testing.T) {
 }
 
 func TestSent(t *testing.T) {
-	p := over(t, []event.Event{{Src: 1, Dst: 2, Time: 1, Edge: 4}, {Src: 2, Dst: 1, Time: 2, Edge: 1 << 30}, {Src: 3, Dst: 3, Time: 3, Edge: 9}})
+	p := over(t, []event.Event{
+		{Src: 1, Dst: 2, Time: 1, Edge: 4}, {Src: 2, Dst: 1, Time: 2, Edge: 1 << 30}, {Src: 3, Dst: 3, Time: 3, Edge: 9},
+	})
 	p.At(5)
 	for _, c := range []struct {
 		n    event.Node

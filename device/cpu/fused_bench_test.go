@@ -199,8 +199,9 @@ func BenchmarkWalks(b *testing.B) {
 			}
 			return x
 		}
-		w := device.Walks{Dim: dim, Table: d.mat(rows, 10*dim), Rates: d.mat(1, 3).Buf, Src: numbers(n), Dst: numbers(n),
-			SrcAge: d.mat(1, n).Buf, DstAge: d.mat(1, n).Buf, Of: numbers(2 * n * each), Age: d.mat(1, 2*n*each).Buf, Each: each,
+		w := device.Walks{Dim: dim, Table: d.mat(rows, 10*dim), Rates: d.mat(1, 3).Buf,
+			Src: numbers(n), Dst: numbers(n), SrcAge: d.mat(1, n).Buf, DstAge: d.mat(1, n).Buf,
+			Of: numbers(2 * n * each), Age: d.mat(1, 2*n*each).Buf, Each: each,
 			Y: d.mat(2*n*each, 96)}
 		for b.Loop() {
 			d.Walks(w)

@@ -90,8 +90,8 @@ fold:
 
 // func walkLogs(y, factor *float32, n int)
 //
-// y ← log(1 + max(0, y·factor)) of n numbers, a multiple of 8. 1 + x = 2ᵏ·m with m in [√½, √2) and log m = 2·(z + z³/3 + …) with
-// z = (m−1)/(m+1).
+// y ← log(1 + max(0, y·factor)) of n numbers, a multiple of 8. 1 + x = 2ᵏ·m with m in [√½, √2), and
+// log m = 2·(z + z³/3 + …) with z = (m−1)/(m+1).
 TEXT ·walkLogs(SB), NOSPLIT, $0-24
 	MOVQ y+0(FP), DI
 	MOVQ factor+8(FP), SI

@@ -10,9 +10,10 @@ import (
 func testWalks(g *rig) {
 	// Queries, rows of a query on either side, vectors' width, rows of the table, scales.
 	for i, size := range [][5]int{
-		{0, 3, 8, 2, 3}, {1, 1, 1, 1, 1}, {3, 2, 7, 5, 3}, {5, 0, 16, 4, 3}, {20, 9, 128, 30, 3}, {7, 33, 50, 12, 2}, {2, 5, 33, 3, 3},
+		{0, 3, 8, 2, 3}, {1, 1, 1, 1, 1}, {3, 2, 7, 5, 3}, {5, 0, 16, 4, 3}, {20, 9, 128, 30, 3},
+		{7, 33, 50, 12, 2}, {2, 5, 33, 3, 3},
 	} {
-		g.scope(fmt.Sprintf("n=%d each=%d dim=%d table=%d scales=%d", size[0], size[1], size[2], size[3], size[4]), func(g *rig) {
+		g.scope(fmt.Sprintf("n, each, dim, table, scales = %v", size), func(g *rig) {
 			walksCase(g, size[0], size[1], size[2], size[3], size[4], gaps[i%len(gaps)])
 		})
 	}
@@ -29,7 +30,8 @@ func walksCase(g *rig, n, each, dim, entries, scales, gap int) {
 	for i := range of {
 		of[i] = int32(g.rng.IntN(entries+1)) - 1 // −1: padding
 	}
-	w := device.Walks{Dim: dim, Table: table.mat(), Src: g.indices(src), Dst: g.indices(dst), Of: g.indices(of), Each: each}
+	w := device.Walks{Dim: dim, Table: table.mat(), Src: g.indices(src), Dst: g.indices(dst)}
+	w.Of, w.Each = g.indices(of), each
 	ages := [3]*array{g.vector("ages of sources", n), g.vector("ages of destinations", n), g.vector("ages of rows", m)}
 	rates := g.vector("rates", scales)
 	for _, a := range append(ages[:], rates) {

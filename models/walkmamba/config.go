@@ -33,7 +33,7 @@ type Config struct {
 
 	WalkDim  int     `json:"walk_dim" about:"width of a walk vector"`
 	WalkSeed int     `json:"walk_seed" about:"of the nodes' first walk vectors"`
-	Span     float64 `json:"time_span" about:"how long training lasts: time scales are parts of it"` // taken from the data
+	Span     float64 `json:"time_span" about:"how long training lasts: time scales are parts of it"` // from the data
 
 	LogTime   bool `json:"log_time" about:"logarithms of time instead of time"`
 	Direction bool `json:"direction" about:"whether a neighbour was met as source or destination"`
@@ -106,14 +106,15 @@ func (c Config) Check() error {
 
 // Brief is the settings in a few letters.
 func (c Config) Brief() string {
-	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d, walks %d wide", c.Length, c.Patch, c.Meetings, c.Dropout,
-		c.Gamma, c.Divisor, c.WalkDim)
+	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d, walks %d wide", c.Length, c.Patch, c.Meetings,
+		c.Dropout, c.Gamma, c.Divisor, c.WalkDim)
 	for _, without := range []struct {
 		what string
 		has  bool
 	}{
 		{"log time", c.LogTime}, {"direction", c.Direction}, {"walks of neighbours", c.Neighbors},
-		{"walks of the pair", c.Pair}, {"roles", c.Roles}, {"node-level block", c.NodeBlock}, {"time-level block", c.TimeBlock},
+		{"walks of the pair", c.Pair}, {"roles", c.Roles}, {"node-level block", c.NodeBlock},
+		{"time-level block", c.TimeBlock},
 	} {
 		if !without.has {
 			s += ", without " + without.what

@@ -148,7 +148,8 @@ func (in *input) loadWalks(tp *grad.Tape, b *sample.Batch) {
 	table := tp.Floats(w.Table, len(w.Table)/w.Width, w.Width)
 	of := device.Walks{
 		Dim: in.cfg.WalkDim, Table: table.Mat(), Rates: in.rates,
-		Src: tp.Ints(w.Src), Dst: tp.Ints(w.Dst), SrcAge: tp.Floats(w.SrcAge, n).Data, DstAge: tp.Floats(w.DstAge, n).Data,
+		Src: tp.Ints(w.Src), Dst: tp.Ints(w.Dst),
+		SrcAge: tp.Floats(w.SrcAge, n).Data, DstAge: tp.Floats(w.DstAge, n).Data,
 	}
 	if in.cfg.Pair {
 		pairs := of

@@ -14,7 +14,8 @@ func ConfigFromTensors(base Config, shapes map[string][]int) (Config, error) {
 	c.TimeDim, _ = d.Matrix("0.time_encoder.w.weight") // [TimeDim, 1]
 	c.Patch = d.Divide("0.projection_layer.node.weight", nodes, c.NodeDim, "the node feature width")
 	c.EdgeDim = d.Divide("0.projection_layer.edge.weight", edges, c.Patch, "the patch size")
-	c.Divisor = d.Divide("0.projection_layer.node.weight", 4*c.Channel, width, "the width of 0.output_layer.weight, times 4,")
+	c.Divisor = d.Divide("0.projection_layer.node.weight", 4*c.Channel, width,
+		"the width of 0.output_layer.weight, times 4,")
 	c.Neighbors, c.Direction = d.Has("0.projection_layer.walk.weight"), d.Has("0.projection_layer.direction.weight")
 	c.Pair, c.Roles = d.Has("0.output_layer_walks.weight"), d.Has("0.output_layer_roles.weight")
 	c.NodeBlock, c.TimeBlock = d.Has("0.mamba.0.A_log"), d.Has("0.mamba_t_diff.0.A_log")

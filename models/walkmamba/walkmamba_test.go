@@ -14,8 +14,8 @@ import (
 
 // small makes everything small; lengths are no multiple of the patch.
 var small = []string{
-	"time_feat_dim=6", "channel_embedding_dim=4", "patch_size=2", "max_input_sequence_length=7", "max_interaction_times=4",
-	"node_feat_dim=9", "edge_feat_dim=8", "walk_dim=10", "time_span=60", "dropout=0",
+	"time_feat_dim=6", "channel_embedding_dim=4", "patch_size=2", "max_input_sequence_length=7",
+	"max_interaction_times=4", "node_feat_dim=9", "edge_feat_dim=8", "walk_dim=10", "time_span=60", "dropout=0",
 }
 
 // forms are the whole model, and the model with each part left out.
@@ -143,11 +143,13 @@ func TestCheck(t *testing.T) {
 // TestShapes: tensors tell all that they can.
 func TestShapes(t *testing.T) {
 	for _, c := range forms {
-		want, err := Factory.Spec("", model.Data{}, append(slices.Clip(small), append(c.settings, "gamma=0.8", "num_layers=3")...)...)
+		settings := slices.Concat(small, c.settings, []string{"gamma=0.8", "num_layers=3"})
+		want, err := Factory.Spec("", model.Data{}, settings...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := []string{"max_input_sequence_length=7", "max_interaction_times=4", "walk_dim=10", "time_span=60", "dropout=0"}
+		told := []string{"max_input_sequence_length=7", "max_interaction_times=4", "walk_dim=10", "time_span=60",
+			"dropout=0"}
 		if !want.Config.(*Config).LogTime {
 			told = append(told, "log_time=false")
 		}
@@ -170,7 +172,8 @@ func TestShapes(t *testing.T) {
 	}
 	shapes := modeltest.Shapes(Table(Default))
 	delete(shapes, "0.output_layer.weight")
-	if _, err := ConfigFromTensors(Default, shapes); err == nil || !strings.Contains(err.Error(), "not the weights of WalkMamba") {
+	_, err := ConfigFromTensors(Default, shapes)
+	if err == nil || !strings.Contains(err.Error(), "not the weights of WalkMamba") {
 		t.Errorf("without its output: %v", err)
 	}
 }
@@ -194,7 +197,8 @@ func TestSpan(t *testing.T) {
 func TestBrief(t *testing.T) {
 	c := Default
 	c.Roles, c.TimeBlock = false, false
-	if s := c.Brief(); !strings.Contains(s, "without roles, without time-level block") || strings.Contains(s, "log time") {
+	s := c.Brief()
+	if !strings.Contains(s, "without roles, without time-level block") || strings.Contains(s, "log time") {
 		t.Error(s)
 	}
 }

@@ -1,5 +1,5 @@
-// Inner products of walk vectors, a warp for each row of y and scale. A row of the table has a vector of level 0, then for each scale
-// those of levels 1 to 3.
+// Inner products of walk vectors, a warp for each row of y and scale. A row of the table has a vector of level 0, then
+// for each scale those of levels 1 to 3.
 
 #define LEVELS 4
 
@@ -15,9 +15,10 @@ __device__ inline float walk_decay(float rate, float age, int level) {
 
 __device__ inline float positive_log(float x) { return x > 0.0f ? log1pf(x) : 0.0f; }
 
-// walks: the 4 vectors of a row against the 8 of the two nodes of its query. Lane k keeps the product of vector k/8 with vector k%8.
-KERNEL walks(float* y, u64 ldy, const float* table, u64 ldt, const float* rates, const int* src, const int* dst, const float* src_age,
-             const float* dst_age, const int* of, const float* age, u64 m, u64 n, u64 each, int scales, int dim) {
+// walks: the 4 vectors of a row against the 8 of the two nodes of its query. Lane k keeps the product of vector k/8
+// with vector k%8.
+KERNEL walks(float* y, u64 ldy, const float* table, u64 ldt, const float* rates, const int* src, const int* dst,
+             const float* src_age, const float* dst_age, const int* of, const float* age, u64 m, u64 n, u64 each, int scales, int dim) {
   u64 w = thread_number() / 32;
   int lane = threadIdx.x % 32;
   if (w >= m * scales) return;
@@ -63,8 +64,8 @@ KERNEL walks(float* y, u64 ldy, const float* table, u64 ldt, const float* rates,
 }
 
 // walk_pairs: the 8 vectors of a query's nodes against each other, each pair once.
-KERNEL walk_pairs(float* y, u64 ldy, const float* table, u64 ldt, const float* rates, const int* src, const int* dst, const float* src_age,
-                  const float* dst_age, u64 n, int scales, int dim) {
+KERNEL walk_pairs(float* y, u64 ldy, const float* table, u64 ldt, const float* rates, const int* src, const int* dst,
+                  const float* src_age, const float* dst_age, u64 n, int scales, int dim) {
   u64 w = thread_number() / 32;
   int lane = threadIdx.x % 32;
   if (w >= n * scales) return;
@@ -75,11 +76,12 @@ KERNEL walk_pairs(float* y, u64 ldy, const float* table, u64 ldt, const float* r
   float* out = y + q * ldy + s * LEVELS * (2 * LEVELS + 1);
   for (int a = 0; a < 2 * LEVELS; a++)
     for (int b = a; b < 2 * LEVELS; b++, out++) {
-      const float *x = walk_vector(row[a / LEVELS], s, a % LEVELS, dim), *z = walk_vector(row[b / LEVELS], s, b % LEVELS, dim);
+      const float* x = walk_vector(row[a / LEVELS], s, a % LEVELS, dim);
+      const float* z = walk_vector(row[b / LEVELS], s, b % LEVELS, dim);
       float sum = 0.0f;
       for (int c = lane; c < dim; c += 32) sum += x[c] * z[c];
       sum = warp_sum(sum);
-      if (lane == 0)
-        *out = positive_log(sum * (walk_decay(rate, age[a / LEVELS], a % LEVELS) * walk_decay(rate, age[b / LEVELS], b % LEVELS)));
+      float decay = walk_decay(rate, age[a / LEVELS], a % LEVELS) * walk_decay(rate, age[b / LEVELS], b % LEVELS);
+      if (lane == 0) *out = positive_log(sum * decay);
     }
 }
