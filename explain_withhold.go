@@ -85,8 +85,8 @@ type effect struct {
 
 func newDoubts(p *Predictor) *doubts {
 	d := &doubts{p: p, plan: p.model.Plan(), shown: [2]int{-1, -1}}
-	d.plan.ByCall = false // a batch is one call
-	d.joins = !d.plan.Distinct
+	d.plan.ByCall = false                             // a batch is one call
+	d.joins = !d.plan.Distinct && d.plan.Walks == nil // each has a table of its own
 	d.alike = d.plan.AtMost()
 	for i, draw := range d.plan.Draws {
 		if draw.Of > sample.Dst { // hops do not go together
@@ -179,6 +179,14 @@ func (p *pair) Before(n event.Node, t event.Time) index.History {
 		return p.dst
 	}
 	return p.src
+}
+
+// Events are those of the past as it was: what is withheld is withheld from the two histories.
+func (p *pair) Events() *event.Log {
+	if l, ok := p.View.(index.Logged); ok {
+		return l.Events()
+	}
+	return nil
 }
 
 // ask notes a question, and asks all that were noted if that makes a batch. The effect is known once they were.

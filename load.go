@@ -254,6 +254,7 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	}
 	if o.Set != nil {
 		env.Node, env.Edge, env.NumNodes = o.Set.Node, o.Set.Edge, o.Set.NumNodes()
+		env.Names = o.Set.Names
 		env.Train = func() (event.Span, error) {
 			split, err := dataset.NewSplit(o.Set.Log, dataset.SplitOptions{Sampling: o.Set.Sampling})
 			if err != nil {

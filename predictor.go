@@ -148,7 +148,7 @@ func (p *Predictor) Ingest(events []event.Event) error {
 		for i := range p.log.Len() {
 			p.live.Add(p.log.At(i))
 		}
-		p.past = p.live
+		p.past = grown{p.live, p.log}
 	}
 	for i, e := range events {
 		e.Edge = 0
@@ -266,6 +266,12 @@ func (p *Predictor) gatherParts(ctx context.Context, parts iter.Seq[[]Query], si
 			yield(nil, err)
 			return
 		}
+		if plan.Walks != nil {
+			if err := sample.Listed(p.view()); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
 		if plan.Picker != nil {
 			plan.Picker = sample.Bind(plan.Picker, p.view(), p.sampling(), 1)
 		}
@@ -301,6 +307,14 @@ func (p *Predictor) view() index.View {
 	}
 	return p.past
 }
+
+// grown is a past to which events have been added, and the log of all.
+type grown struct {
+	*index.Live
+	log *event.Log
+}
+
+func (g grown) Events() *event.Log { return g.log }
 
 func notFinite(x float32) bool { return x-x != 0 }
 

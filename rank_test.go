@@ -166,7 +166,7 @@ func TestRankEveryModel(t *testing.T) {
 	at := r.set.Log.At(700).Time
 	for _, name := range models.Names(true) {
 		// the latter of some models draw neighbours, or pad rows by call
-		for _, preset := range []string{"", "released"} {
+		for _, preset := range []string{"", models.All[name].Presets[0]} {
 			t.Run(name+" "+preset, func(t *testing.T) {
 				if preset != "" && strings.HasPrefix(name, "dygmamba") {
 					t.Skip("is as the other")

@@ -267,6 +267,16 @@ type cut struct {
 	at event.Time
 }
 
+// Events are those before that time.
+func (c cut) Events() *event.Log {
+	l, ok := c.View.(index.Logged)
+	if !ok {
+		return nil
+	}
+	all := l.Events()
+	return all.Select(func(i int) bool { return all.All().Time[i] < c.at })
+}
+
 func (c cut) Before(n event.Node, t event.Time) index.History {
 	h := c.View.Before(n, t)
 	keep := len(h.Time)

@@ -53,3 +53,26 @@ func (o *gather) Backward(tp *Tape) {
 	tp.dev.ScatterAdd(tp.Accum(o.table), g.Mat(o.y.Rows(), o.y.Cols()), o.rows, o.per)
 	tp.Recycle(g)
 }
+
+// Walks holds walk vectors against each other, see device.Walks: [len(Of), scales·32], or [n, scales·36] for
+// Pairs. Nothing is differentiated.
+func Walks(tp *Tape, w device.Walks) *tensor.Tensor {
+	n := w.Src.Len
+	width := (1 + w.Rates.Len*device.WalkLevels) * w.Dim
+	if w.Dst.Len != n || w.SrcAge.Len != n || w.DstAge.Len != n || w.Table.Cols != width || w.Age.Len != w.Of.Len ||
+		w.Of.Len > 0 && (w.Pairs || w.Each < 1 || n < 1 || w.Of.Len%(n*w.Each) != 0) {
+		want := "two rows and ages a query, as many rows for each, and a table of as many vectors"
+		panic(tensor.Mismatch("walks", want, []int{n, w.Dst.Len, w.SrcAge.Len, w.DstAge.Len},
+			[]int{w.Of.Len, w.Age.Len, w.Each}, []int{w.Table.Rows, w.Table.Cols, width}))
+	}
+	rows := w.Of.Len
+	if w.Pairs {
+		rows = n
+	}
+	y := tp.New(rows, w.Columns())
+	if y.Len() > 0 {
+		w.Y = y.Mat()
+		tp.dev.Walks(w)
+	}
+	return y
+}

@@ -11,14 +11,16 @@ import (
 // Frozen is the past of one log, laid out for reading: the interactions of node n are entries start[n] to start[n+1]−1
 // of three columns. Every event stands in it twice, once for either end; a self-loop stands twice with its one node.
 type Frozen struct {
-	start []uint32 // [nodes + 1]
-	all   History  // [2·events]
+	start []uint32  // [nodes + 1]
+	all   History   // [2·events]
+	log   event.Log // as it was
 }
 
 // Freeze indexes the log as it is now, by time and, within one instant, by arrival. Later appends do not show.
 func Freeze(l *event.Log) *Frozen {
 	s := l.All()
 	f := &Frozen{
+		log:   *l,
 		start: make([]uint32, l.NumNodes()+1),
 		all:   History{make([]event.Node, 2*s.Len()), make([]event.Edge, 2*s.Len()), make([]event.Time, 2*s.Len())},
 	}
@@ -76,6 +78,9 @@ func (f *Frozen) Before(n event.Node, t event.Time) History {
 	lo, hi := f.start[n], f.start[n+1]
 	return f.all.slice(int(lo), int(lo)+earlier(f.all.Time[lo:hi], t))
 }
+
+// Events are those of the log that was indexed, which share its memory.
+func (f *Frozen) Events() *event.Log { return &f.log }
 
 // NumNodes is 1 + the largest node id that occurs.
 func (f *Frozen) NumNodes() int { return len(f.start) - 1 }

@@ -11,6 +11,13 @@ type View interface {
 	NumNodes() int // 1 + the largest node id that occurs
 }
 
+// Logged is a view that also tells the events it is made of, in order of arrival. A view that shows a part of another
+// one's events, or shows them otherwise, has the log of what it means to show.
+type Logged interface {
+	View
+	Events() *event.Log
+}
+
 // History is a run of a node's interactions in time order. The slices belong to the index: do not modify them.
 type History struct {
 	Node []event.Node // the other end

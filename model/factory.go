@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/tensor"
+	"github.com/dygmamba/dygmamba/walk"
 )
 
 // Env is what a model is built in: where it computes, what is known of nodes and events, and the seed of its first
@@ -20,7 +21,8 @@ import (
 type Env struct {
 	Device     device.Device
 	Node, Edge dataset.Features
-	NumNodes   int // 1 + the largest node id
+	NumNodes   int            // 1 + the largest node id
+	Names      *dataset.Names // what nodes are called; nil: by their ids
 	Seed       uint64
 	// Train is the training part of the data, for what a model takes from it before it learns. Nil where there are no
 	// data.
@@ -44,13 +46,24 @@ func (e Env) Features(nodeDim, edgeDim int) (node, edge *nn.Features, err error)
 	return node, edge, nil
 }
 
+// Key says who a node is by what it is called, whatever number it has.
+func (e Env) Key(n event.Node) uint64 {
+	side := uint8(0)
+	if e.Names.Sources() > 0 && !e.Names.IsSource(n) {
+		side = 1
+	}
+	return walk.Named(e.Names.Name(n), side)
+}
+
 // Data is what a configuration may depend on of the data it is for.
 type Data struct {
 	Name     string
 	Imported bool // a user's own, drawn by our own generators; otherwise published, drawn as the reference programs draw
 	EdgeDim  int  // columns of the events' features
 	Events   int  // how many there are, 0 where nobody knows
-	OnCPU    bool // they will be trained on by a CPU
+	// Span is how long the training part lasts, 0 where nobody knows.
+	Span  event.Time
+	OnCPU bool // they will be trained on by a CPU
 }
 
 // DataOf describes a data set.
@@ -58,8 +71,20 @@ func DataOf(s *dataset.Set) Data {
 	if s == nil {
 		return Data{}
 	}
-	return Data{Name: s.Name, Imported: s.Sampling == dataset.Native, EdgeDim: s.Edge.Cols, Events: s.Log.Len()}
+	return Data{Name: s.Name, Imported: s.Sampling == dataset.Native, EdgeDim: s.Edge.Cols,
+		Events: s.Log.Len(), Span: span(s.Log)}
 }
+
+// span is how long the training part of a log lasts, which ends where the validation part begins.
+func span(l *event.Log) event.Time {
+	if l.Len() == 0 {
+		return 0
+	}
+	return l.At(int(trainShare*float64(l.Len()-1))).Time - l.At(0).Time
+}
+
+// trainShare is that of the events before validation.
+const trainShare = 0.7
 
 // Orders in which a memory learns of events, in units of a batch (see replay).
 const (
@@ -234,7 +259,7 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 		ignore: k.Ignore, released: k.Released, about: map[string]string{}, keys: Keys(new(C), new(Training)),
 	}
 	if !f.Trains {
-		f.keys = Keys(new(C), new(walk))
+		f.keys = Keys(new(C), new(steps))
 	}
 	for _, p := range k.Presets {
 		f.Presets = append(f.Presets, p.Name)
@@ -345,7 +370,7 @@ func (k Kind[C]) order(preset string) string {
 // complete applies settings and checks everything.
 func (k Kind[C]) complete(s Spec, c C, t Training, settings []string) (Spec, error) {
 	if k.Rule != nil { // no more of training than how the stream is cut
-		w := walk{t.BatchSize}
+		w := steps{t.BatchSize}
 		if err := Apply(settings, &c, &w); err != nil {
 			return Spec{}, err
 		}

@@ -42,8 +42,8 @@ func (t Training) Shares() sample.Shares {
 	return sample.Shares{Random: float64(t.NegativesRandom), Historical: t.NegativesHistorical, Time: t.NegativesTime}
 }
 
-// walk is what of Training concerns a rule.
-type walk struct {
+// steps is what of Training concerns a rule.
+type steps struct {
 	BatchSize int `json:"batch_size" about:"events that are asked about, then remembered, at once"`
 }
 

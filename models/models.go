@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/models/tcl"
 	"github.com/dygmamba/dygmamba/models/tgat"
 	"github.com/dygmamba/dygmamba/models/tgn"
+	"github.com/dygmamba/dygmamba/models/walkmamba"
 )
 
 // All is the catalogue, by the names the command line takes.
@@ -38,6 +39,7 @@ var All = map[string]model.Factory{
 	"tcl":             tcl.Factory,
 	"tgat":            tgat.Factory,
 	"tgn":             tgn.Factory,
+	"walkmamba":       walkmamba.Factory,
 }
 
 // Names lists the models in the order of the alphabet: all, or those that learn.

@@ -74,6 +74,14 @@ func Frequencies(_ *Draws, x []float32) {
 	}
 }
 
+// LogFrequencies are the time encoder's for logarithms of time, which run from 0 to about 20: 10^(1−3i/(d−1)) for
+// i < d.
+func LogFrequencies(_ *Draws, x []float32) {
+	for i := range x {
+		x[i] = float32(math.Pow(10, 1-3*float64(i)/float64(max(1, len(x)-1))))
+	}
+}
+
 // stateLog is ln 1 … ln n in every row of n: Mamba's A_log, the real part of S4D's initial value.
 func stateLog(n int) Init {
 	return func(_ *Draws, x []float32) {

@@ -78,6 +78,12 @@ func NewTimeEncoder(s Scope, width int) TimeEncoder {
 	return TimeEncoder{s.Add("weight", After(2*width, Frequencies), width, 1), s.Add("bias", Const(0), width)}
 }
 
+// NewLogTimeEncoder adds one for logarithms of time differences.
+func NewLogTimeEncoder(s Scope, width int) TimeEncoder {
+	s = s.In("w")
+	return TimeEncoder{s.Add("weight", LogFrequencies, width, 1), s.Add("bias", Const(0), width)}
+}
+
 // Forward encodes [...] → [..., width]; rows whose mask is 0 are zero, an empty mask masks nothing.
 func (l TimeEncoder) Forward(tp *grad.Tape, delta *tensor.Tensor, mask device.Ints) *tensor.Tensor {
 	return grad.TimeCode(tp, delta, l.W, l.B, mask)

@@ -148,6 +148,11 @@ func (p *Pass) check(plan sample.Plan) error {
 	case p.Past == nil && plan.LooksBack():
 		return errors.New("the model asks for neighbours, but the pass has no past to look back on")
 	}
+	if plan.Walks != nil {
+		if err := sample.Listed(p.Past); err != nil {
+			return err
+		}
+	}
 	return Fits(plan, float64(p.BatchSize)*(1+float64(p.PerPositive))) // more than an int can hold, if someone asks for that
 }
 

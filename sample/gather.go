@@ -44,6 +44,9 @@ func (g Gatherer) Gather(past index.View, p Plan, qs []Query, b *Batch) {
 	if p.Distinct {
 		w.distinct()
 	}
+	if p.Walks != nil {
+		w.walk()
+	}
 	w.end()
 }
 

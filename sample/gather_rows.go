@@ -51,6 +51,7 @@ func (w *work) resize(d int, used []int32) {
 	r.Node, r.Edge = resize(r.Node, n), resize(r.Edge, n)
 	r.Time, r.Delta = resize(r.Time, n), resize(r.Delta, n)
 	r.Count, r.Slot = r.Count[:0], r.Slot[:0]
+	r.Walk, r.Age, r.Out = r.Walk[:0], r.Age[:0], r.Out[:0]
 	if w.plan.Counts != NoCounts && (d == w.counted[0] || d == w.counted[1]) {
 		r.Count = resize(r.Count, 2*n)
 	}
@@ -84,7 +85,13 @@ func (p *Plan) Bytes(queries int) float64 {
 		if p.Counts != NoCounts {
 			position += 8
 		}
+		if p.Walks != nil {
+			position += 12
+		}
 		total += float64(queries) * each[i] * position
+	}
+	if p.Walks != nil {
+		total += float64(queries) * p.Walks.bytes(each)
 	}
 	return total
 }

@@ -24,6 +24,8 @@ type work struct {
 	far   map[int32]int32 // the same for nodes that the past does not know
 	now   int32
 
+	walks walks // of the batch's nodes
+
 	workers []*worker
 	task    func(*worker, int)
 	total   int          // things to do
@@ -48,6 +50,7 @@ func (w *work) begin(past index.View, p Plan, qs []Query, b *Batch, threads int)
 	b.Queries = append(b.Queries[:0], qs...)
 	b.Gaps = resize(b.Gaps, len(qs)*max(0, p.PairGaps))
 	b.Distinct.Nodes, b.Distinct.Src, b.Distinct.Dst = b.Distinct.Nodes[:0], b.Distinct.Src[:0], b.Distinct.Dst[:0]
+	b.Walks.reset()
 	w.pairs = 0
 	if half := b.positives(); 2*half == len(qs) {
 		w.pairs = half

@@ -86,6 +86,7 @@ type Plan struct {
 	Counts   Counting // in the rows of the first draw of Src and of the first of Dst
 	PairGaps int      // k: gaps between the pair's own past meetings, DyGMamba's time stream
 	Distinct bool     // the batch's distinct nodes, for models that keep something of each node
+	Walks    *Walks   // how nodes are connected by walks, and what they are up to; nil: not asked for
 
 	// NegativesFirst lets the Picker choose for the negatives before the positives, as in the reference programs'
 	// models with a memory.
@@ -102,7 +103,7 @@ type Plan struct {
 }
 
 // LooksBack says whether the plan asks for anything of the past.
-func (p *Plan) LooksBack() bool { return len(p.Draws) > 0 || p.PairGaps > 0 }
+func (p *Plan) LooksBack() bool { return len(p.Draws) > 0 || p.PairGaps > 0 || p.Walks != nil }
 
 // Batch is what Gather found for n queries. Its slices are reused by the next Gather into it.
 type Batch struct {
@@ -112,6 +113,7 @@ type Batch struct {
 	Rows      []Rows     // what each draw of the plan gave
 	Gaps      []float32  // [n, PairGaps]: most recent last, Never where there are fewer
 	Distinct  Distinct
+	Walks     Walked
 	Calls     []*Batch // with ByCall: the queries once more, in parts that were gathered together; then there are no Rows and Gaps here
 
 	work  *work    // what Gather needs meanwhile
@@ -128,6 +130,9 @@ type Rows struct {
 	Delta []float32 // [rows, Len]: the root's time − Time, taken in float64; with ExactTimes before Time was rounded
 	Count []int32   // [rows, Len, 2]: occurrences in the source's row, in the destination's row
 	Slot  []int32   // [rows, Len]: where Node stands among the batch's distinct nodes
+	Walk  []int32   // [rows, Len]: the row of Node in the batch's table of walks, −1 at padding
+	Age   []float32 // [rows, Len]: how much older that row is than the query
+	Out   []int32   // [rows, Len]: 1 where the root was the source of the event, 0 elsewhere
 }
 
 // Distinct lists the nodes that occur in a batch, each once, padding and the queries' own included. The number of nodes
@@ -147,7 +152,8 @@ const Never = 1e10
 // same steps.
 func (b *Batch) Shape() uint64 {
 	h := shape(14695981039346656037)
-	h.add(len(b.Queries), b.Positives, len(b.Gaps), len(b.Distinct.Nodes), len(b.Rows), len(b.Calls))
+	h.add(len(b.Queries), b.Positives, len(b.Gaps), len(b.Distinct.Nodes), len(b.Rows), len(b.Calls),
+		len(b.Walks.Table))
 	for i := range b.Rows {
 		h.add(b.Rows[i].Len, len(b.Rows[i].Node))
 	}

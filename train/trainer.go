@@ -112,7 +112,7 @@ func (t *trainer) build(need Memory) (err error) {
 // Environment is what the run's model is built in.
 func (r *Run) Environment(dev device.Device) model.Env {
 	return model.Env{
-		Device: dev, Node: r.Set.Node, Edge: r.Set.Edge, NumNodes: r.Set.NumNodes(), Seed: r.Seed,
+		Device: dev, Node: r.Set.Node, Edge: r.Set.Edge, NumNodes: r.Set.NumNodes(), Names: r.Set.Names, Seed: r.Seed,
 		Train: func() (event.Span, error) {
 			split := r.Protocol.Split()
 			if r.Protocol.Task() == eval.NodeClassification { // what the model was trained on

@@ -187,3 +187,24 @@ func BenchmarkAttention(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkWalks holds the histories of 400 queries of uci, 32 long, against their nodes.
+func BenchmarkWalks(b *testing.B) {
+	eachForm(b, func(b *testing.B, d bench) {
+		const n, each, dim, rows = 400, 32, 128, 1500
+		numbers := func(n int) device.Ints {
+			x := d.AllocInts(n)
+			for i := range x.Host {
+				x.Host[i] = int32(d.rng.IntN(rows))
+			}
+			return x
+		}
+		w := device.Walks{Dim: dim, Table: d.mat(rows, 10*dim), Rates: d.mat(1, 3).Buf,
+			Src: numbers(n), Dst: numbers(n), SrcAge: d.mat(1, n).Buf, DstAge: d.mat(1, n).Buf,
+			Of: numbers(2 * n * each), Age: d.mat(1, 2*n*each).Buf, Each: each,
+			Y: d.mat(2*n*each, 96)}
+		for b.Loop() {
+			d.Walks(w)
+		}
+	})
+}

@@ -21,6 +21,7 @@ var groups = []group{
 	{"cells", testCells},
 	{"tables", testTables},
 	{"assign", testAssign},
+	{"walks", testWalks},
 	{"rowsum", testRowSum},
 	{"loss", testLoss},
 }

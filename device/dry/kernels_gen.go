@@ -106,6 +106,9 @@ func (d *Device) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {}
 // Assign does nothing.
 func (d *Device) Assign(table, y device.Mat, rows device.Ints) {}
 
+// Walks does nothing.
+func (d *Device) Walks(w device.Walks) {}
+
 // BCE does nothing.
 func (d *Device) BCE(loss, dlogits, logits, labels device.Buffer) {}
 

@@ -179,6 +179,11 @@ func (d *Device) Assign(table, y device.Mat, rows device.Ints) {
 	d.launch(func() { d.Device.Assign(table, y, rows) })
 }
 
+// Walks runs now or in the recording.
+func (d *Device) Walks(w device.Walks) {
+	d.launch(func() { d.Device.Walks(w) })
+}
+
 // BCE runs now or in the recording.
 func (d *Device) BCE(loss, dlogits, logits, labels device.Buffer) {
 	d.launch(func() { d.Device.BCE(loss, dlogits, logits, labels) })

@@ -263,6 +263,13 @@ func (d *Device) Assign(table, y device.Mat, rows device.Ints) {
 	d.stop("Assign", began)
 }
 
+// Walks measures the call.
+func (d *Device) Walks(w device.Walks) {
+	began := d.start()
+	d.Device.Walks(w)
+	d.stop("Walks", began)
+}
+
 // BCE measures the call.
 func (d *Device) BCE(loss, dlogits, logits, labels device.Buffer) {
 	began := d.start()

@@ -1,0 +1,129 @@
+package walkmamba
+
+import (
+	"fmt"
+
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/walk"
+)
+
+// stateDim is the size of a channel's state, convWidth the span of the convolution before it: the defaults of the Mamba
+// library.
+const (
+	stateDim  = 16
+	convWidth = 4
+)
+
+// Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
+// they are.
+type Config struct {
+	Patch    int `json:"patch_size" about:"p: events that make one step"`
+	Length   int `json:"max_input_sequence_length" about:"ρ: latest events of a node, and itself"`
+	Meetings int `json:"max_interaction_times" about:"k: gaps between the pair's own meetings"`
+
+	Channel int     `json:"channel_embedding_dim" about:"d: width of each channel"`
+	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
+	Divisor int     `json:"width_divisor" about:"f: the node-level block is 4d/f wide"`
+	Gamma   float64 `json:"gamma" about:"γ: the time-level block is γ·d wide"` // rounded down
+	Layers  int     `json:"num_layers" about:"of either block"`
+	Dropout float64 `json:"dropout" about:"share left out at random in training"`
+	NodeDim int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
+	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
+
+	WalkDim  int     `json:"walk_dim" about:"width of a walk vector"`
+	WalkSeed int     `json:"walk_seed" about:"of the nodes' first walk vectors"`
+	Span     float64 `json:"time_span" about:"how long training lasts: time scales are parts of it"` // from the data
+
+	LogTime   bool `json:"log_time" about:"logarithms of time instead of time"`
+	Direction bool `json:"direction" about:"whether a neighbour was met as source or destination"`
+	Neighbors bool `json:"walk_neighbors" about:"walks between neighbours and the two nodes"`
+	Pair      bool `json:"walk_pair" about:"walks between the two nodes, at the head"`
+	Roles     bool `json:"roles" about:"how often and how lately the two were active, at the head"`
+	NodeBlock bool `json:"node_block" about:"state space layers over histories"`
+	TimeBlock bool `json:"time_block" about:"state space layers over gaps, and what they choose"`
+}
+
+// Default is DyGMamba's widths with all that the model adds.
+var Default = Config{
+	Patch: 1, Length: 32, Meetings: 10, Channel: 50, TimeDim: 100, Divisor: 2, Gamma: 0.5,
+	Layers: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172, WalkDim: 128,
+	LogTime: true, Direction: true, Neighbors: true, Pair: true, Roles: true, NodeBlock: true, TimeBlock: true,
+}
+
+// Width is that of the node-level block.
+func (c Config) Width() int { return 4 * c.Channel / c.Divisor }
+
+// TimeWidth is that of the time-level block.
+func (c Config) TimeWidth() int { return int(c.Gamma * float64(c.Channel)) }
+
+// RowLen is the number of positions of a row.
+func (c Config) RowLen() int { return (c.Length + c.Patch - 1) / c.Patch * c.Patch }
+
+// walks says whether any walk vectors are looked at.
+func (c Config) walks() bool { return c.Neighbors || c.Pair }
+
+// plan is what the model wants to know of each query beside walks.
+func (c Config) plan() sample.Plan {
+	row := sample.Draw{Neighbors: c.Length - 1, RowLen: c.RowLen(), Target: sample.TargetLast}
+	p := sample.Plan{Draws: sample.Both(row), Counts: sample.PairCounts, ExactTimes: true}
+	if c.TimeBlock {
+		p.PairGaps = c.Meetings
+	}
+	return p
+}
+
+// Check says what is wrong with c.
+func (c Config) Check() error {
+	if err := model.CheckSizes(
+		model.Size{Key: "patch_size", Value: c.Patch, Most: model.Long},
+		model.Size{Key: "max_input_sequence_length", Value: c.Length, Most: model.Long},
+		model.Size{Key: "max_interaction_times", Value: c.Meetings, Most: model.Long},
+		model.Size{Key: "channel_embedding_dim", Value: c.Channel, Most: model.Wide},
+		model.Size{Key: "time_feat_dim", Value: c.TimeDim, Most: model.Wide},
+		model.Size{Key: "num_layers", Value: c.Layers, Most: model.Deep},
+		model.Size{Key: "node_feat_dim", Value: c.NodeDim, Most: model.Wide},
+		model.Size{Key: "edge_feat_dim", Value: c.EdgeDim, Most: model.Wide},
+		model.Size{Key: "width_divisor", Value: c.Divisor, Most: model.Wide},
+		model.Size{Key: "walk_dim", Value: c.WalkDim, Most: model.Wide},
+	); err != nil {
+		return err
+	}
+	switch {
+	case 4*c.Channel%c.Divisor != 0:
+		return fmt.Errorf("width_divisor is %d, must divide 4·channel_embedding_dim = %d", c.Divisor, 4*c.Channel)
+	case !(c.Gamma > 0 && c.Gamma <= 100) || c.TimeWidth() < 1:
+		return fmt.Errorf("gamma is %v, must make gamma·channel_embedding_dim at least 1 and be at most 100", c.Gamma)
+	case c.TimeDim < 2:
+		return fmt.Errorf("time_feat_dim is %d, must be at least 2", c.TimeDim)
+	case !(c.Dropout >= 0 && c.Dropout < 1):
+		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
+	case !(c.Span >= 0 && c.Span <= 1e38):
+		return fmt.Errorf("time_span is %v, must be a number that is not negative", c.Span)
+	}
+	return nil
+}
+
+// Brief is the settings in a few letters.
+func (c Config) Brief() string {
+	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d, walks %d wide", c.Length, c.Patch, c.Meetings,
+		c.Dropout, c.Gamma, c.Divisor, c.WalkDim)
+	for _, without := range []struct {
+		what string
+		has  bool
+	}{
+		{"log time", c.LogTime}, {"direction", c.Direction}, {"walks of neighbours", c.Neighbors},
+		{"walks of the pair", c.Pair}, {"roles", c.Roles}, {"node-level block", c.NodeBlock},
+		{"time-level block", c.TimeBlock},
+	} {
+		if !without.has {
+			s += ", without " + without.what
+		}
+	}
+	return s
+}
+
+// options are those of the walks.
+func (c Config) options(env model.Env) walk.Options {
+	return walk.Options{Dim: c.WalkDim, Seed: uint64(c.WalkSeed), Span: c.Span, Key: env.Key}
+}

@@ -1,0 +1,111 @@
+package sample_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/walk"
+)
+
+func walks() *sample.Walks {
+	o := walk.Options{Dim: 4, Span: 30}
+	return &sample.Walks{Options: o, Nodes: true, Neighbors: true, Direction: true, Roles: true}
+}
+
+// TestWalks compares what is gathered for a batch of queries at many times with a past that is asked about each alone.
+func TestWalks(t *testing.T) {
+	plan := sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 5, RowLen: 7, Target: sample.TargetLast})}
+	plan.Walks = walks()
+	var b sample.Batch
+	rapid.Check(t, func(t *rapid.T) {
+		events := streamtest.Few(t)
+		log := streamtest.Log(t, events)
+		queries := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) sample.Query {
+			return sample.Query{
+				Src:  event.Node(rapid.IntRange(1, 8).Draw(t, "src")),
+				Dst:  event.Node(rapid.IntRange(1, 8).Draw(t, "dst")),
+				Time: float64(rapid.IntRange(-3, 8).Draw(t, "time")),
+			}
+		}), 1, 20).Draw(t, "queries")
+		sample.Gatherer{Threads: 2}.Gather(index.Freeze(log), plan, queries, &b)
+		if len(b.Walks.Table)%(sample.WalkMultiple*b.Walks.Width) != 0 {
+			t.Fatalf("a table of %d numbers, want a multiple of %d rows", len(b.Walks.Table), sample.WalkMultiple)
+		}
+		for i, q := range queries {
+			past := walk.Over(log, plan.Walks.Options)
+			state := past.At(q.Time)
+			same := func(what string, n event.Node, row int32, age float32) {
+				want, at := state.Row(n)
+				wantAge := float32(q.Time - at)
+				if want == nil {
+					want, wantAge = make([]float32, b.Walks.Width), 0
+					state.Begin(n, want)
+				}
+				got := b.Walks.Table[int(row)*b.Walks.Width:][:b.Walks.Width]
+				if !slices.Equal(got, want) || age != wantAge {
+					t.Fatalf("query %v: %s %d has %v of age %v, want %v of age %v", q, what, n, got, age, want, wantAge)
+				}
+			}
+			same("source", q.Src, b.Walks.Src[i], b.Walks.SrcAge[i])
+			same("destination", q.Dst, b.Walks.Dst[i], b.Walks.DstAge[i])
+			roles := make([]float32, walk.Roles)
+			state.Roles(q.Src, q.Dst, q.Time, roles)
+			if got := b.Walks.Roles[i*walk.Roles : (i+1)*walk.Roles]; !slices.Equal(got, roles) {
+				t.Fatalf("query %v: roles %v, want %v", q, got, roles)
+			}
+			for d, n := range []event.Node{q.Src, q.Dst} {
+				r := &b.Rows[d]
+				for j := i * r.Len; j < (i+1)*r.Len; j++ {
+					if r.Node[j] == 0 {
+						if r.Walk[j] != -1 || r.Out[j] != 0 {
+							t.Fatalf("padding has row %d and direction %d", r.Walk[j], r.Out[j])
+						}
+						continue
+					}
+					same("neighbour", r.Node[j], r.Walk[j], r.Age[j])
+					sent := r.Edge[j] != 0 && log.At(int(r.Edge[j])-1).Src == n
+					if (r.Out[j] == 1) != sent {
+						t.Fatalf("query %v: event %d has direction %d at node %d", q, r.Edge[j], r.Out[j], n)
+					}
+				}
+			}
+		}
+	})
+}
+
+// hidden is a past whose events nobody knows one by one.
+type hidden struct{ index.View }
+
+func TestWalksNeedEvents(t *testing.T) {
+	past := index.Freeze(streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 3}}))
+	if err := sample.Listed(past); err != nil {
+		t.Error(err)
+	}
+	if sample.Listed(hidden{past}) == nil {
+		t.Error("a past that lists no events is said to")
+	}
+}
+
+// TestWalksAllocateNothing once a batch has been gathered and the state has gone through the events.
+func TestWalksAllocateNothing(t *testing.T) {
+	log := streamtest.Generate(streamtest.Shape{Events: 500, Sources: 20, Dests: 20, Instants: 300, Shared: true}, 1)
+	plan := sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 5, RowLen: 7}), Walks: walks()}
+	var queries []sample.Query
+	for i := range 50 {
+		e := log.At(450 + i)
+		queries = append(queries, sample.Query{Src: e.Src, Dst: e.Dst, Time: math.Inf(1)})
+	}
+	past, b := index.Freeze(log), sample.Batch{}
+	gather := func() { sample.Gatherer{Threads: 1}.Gather(past, plan, queries, &b) }
+	gather()
+	if n := testing.AllocsPerRun(3, gather); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
