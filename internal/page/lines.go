@@ -19,6 +19,10 @@ type Series struct {
 	Tone   Tone
 	X, Y   []float64
 	Points bool // no line: its values alone
+
+	Radius []float64 // of each value's dot, in pixels; nil: all the same
+	Cross  []bool    // values that are marked by a cross instead of a dot; nil: none
+	Named  bool      // the name stands beside its last value
 }
 
 func (l Lines) draw(m *markup, width float64) float64 {
@@ -84,15 +88,51 @@ func (l Lines) line(m *markup, s Series, b box) {
 		if !l.Dots && !s.Points || math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
 		}
-		m.open("circle", "class", "dot", "r", px(s.radius()), "cx", px(l.X.at(s.X[i], b.left, b.right)), "cy", px(l.Y.at(v, b.bottom, b.top)))
-		m.element("title", fmt.Sprintf("%s, %s %.4g: %.4f", s.Name, l.X.Name, s.X[i], v))
+		x, y := l.X.at(s.X[i], b.left, b.right), l.Y.at(v, b.bottom, b.top)
+		title := fmt.Sprintf("%s, %s %.4g: %.4f", s.Name, l.X.Name, s.X[i], v)
+		if i < len(s.Cross) && s.Cross[i] {
+			const arm = 5
+			m.open("path", "class", "line", "d", "M"+px(x-arm)+" "+px(y-arm)+"L"+px(x+arm)+" "+px(y+arm)+
+				"M"+px(x-arm)+" "+px(y+arm)+"L"+px(x+arm)+" "+px(y-arm))
+			m.element("title", title)
+			m.close("path")
+			continue
+		}
+		m.open("circle", "class", s.dot(), "r", px(s.radius(i)), "cx", px(x), "cy", px(y))
+		m.element("title", title)
 		m.close("circle")
 	}
 	m.close("g")
+	if s.Named && len(s.Y) > 0 {
+		l.name(m, s, b)
+	}
+}
+
+// name writes a series' name beside its last value, on the side where there is room.
+func (l Lines) name(m *markup, s Series, b box) {
+	i := len(s.Y) - 1
+	x, y := l.X.at(s.X[i], b.left, b.right), l.Y.at(s.Y[i], b.bottom, b.top)
+	away := s.radius(i) + 4
+	if x+away+textWidth(s.Name) > b.right {
+		m.element("text", s.Name, "class", "tiny strong end", "x", px(x-away), "y", px(y+4))
+		return
+	}
+	m.element("text", s.Name, "class", "tiny strong", "x", px(x+away), "y", px(y+4))
+}
+
+// dot is the class of dots: those with a size of their own may lie on each other.
+func (s Series) dot() string {
+	if s.Radius != nil {
+		return "dot bubble"
+	}
+	return "dot"
 }
 
 // radius is that of the dots: larger where there is no line to guide the eye.
-func (s Series) radius() float64 {
+func (s Series) radius(i int) float64 {
+	if i < len(s.Radius) {
+		return max(1, s.Radius[i])
+	}
 	if s.Points {
 		return 4
 	}

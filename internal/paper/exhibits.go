@@ -192,21 +192,19 @@ func (e Exhibit) numbers() []string {
 	return list
 }
 
-// Telling is how much a reader wants to see a model's results: the paper's own most, then the strongest of the others
-// by their published average rank, where they have one.
+// Telling is how much a reader wants to see a model's results: the paper's own most, then the strongest of the others by
+// published average rank, the others, and parts of the paper's own. Studies of settings are worth 1.
 func Telling(model string) float64 {
-	const own, best, second, other = 16, 8, 4, 3
+	const own, best, other, part = 1000, 100, 10, 3
 	switch ranked := strongest(); {
 	case model == ranked[0]:
 		return own
 	case model == ranked[1]:
 		return best
-	case model == ranked[2]:
-		return second
 	case slices.Contains(ranked, model):
 		return other
 	}
-	return 2
+	return part
 }
 
 // strongest are the compared models, those with the best published average AP rank on random negatives first.

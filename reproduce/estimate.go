@@ -1,0 +1,197 @@
+package reproduce
+
+import (
+	_ "embed"
+	"encoding/csv"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+//go:embed costs.csv
+var costTable string // a step of 200 events of uci: on two cores, on an H200; and how many epochs are usual
+
+// cost is what is known of a model before anything is measured here.
+type cost struct {
+	cpu, cuda float64 // milliseconds
+	epochs    int
+}
+
+var costs = sync.OnceValue(func() map[string]cost {
+	rows, err := csv.NewReader(strings.NewReader(costTable)).ReadAll()
+	if err != nil {
+		panic(err)
+	}
+	number := func(cell string) float64 {
+		v, err := strconv.ParseFloat(cell, 64)
+		if err != nil {
+			panic(err)
+		}
+		return v
+	}
+	all := map[string]cost{}
+	for _, row := range rows[1:] {
+		all[row[0]] = cost{number(row[1]), number(row[2]), int(number(row[3]))}
+	}
+	return all
+})
+
+// costOf is that of a model; of a variant, its parent's.
+func costOf(name string) cost {
+	for {
+		if c, ok := costs()[name]; ok {
+			return c
+		}
+		i := strings.LastIndexByte(name, '-')
+		if i < 0 {
+			return cost{350, 5, 50}
+		}
+		name = name[:i]
+	}
+}
+
+// estimator says how long trainings take: from a table at first, then from what was measured here.
+type estimator struct {
+	gpu      bool
+	threads  int // of one training
+	splits   map[string]*dataset.Split
+	epochs   map[string]float64            // seconds of an epoch with its validation, by Job.pace
+	relative map[string]map[string]float64 // how wrong the guess was, by model and Job.pace
+}
+
+func newEstimator(gpu bool, threads int) *estimator {
+	return &estimator{gpu: gpu, threads: threads, splits: map[string]*dataset.Split{}, epochs: map[string]float64{},
+		relative: map[string]map[string]float64{}}
+}
+
+// forwards is the part of a step's time that answers alone take.
+const forwards = 0.4
+
+// guess is the seconds of an epoch as the table has it.
+func (e *estimator) guess(j *Job) float64 {
+	split := e.split(j)
+	if split == nil {
+		return math.Inf(1)
+	}
+	c := costOf(j.Model)
+	ms := c.cuda
+	if !e.gpu {
+		ms = c.cpu * 2 / float64(max(1, min(e.threads, 8)))
+	}
+	const batch = 200
+	events := float64(split.Train.Len()) + forwards*float64(split.Val.Len()+split.NewVal.Len())
+	return ms / 1000 * events / batch * e.longer(j)
+}
+
+func (e *estimator) split(j *Job) *dataset.Split {
+	if s, ok := e.splits[j.Data]; ok {
+		return s
+	}
+	s, err := dataset.NewSplit(j.set.Set.Log, dataset.SplitOptions{Sampling: j.set.Set.Sampling})
+	if err != nil {
+		s = nil
+	}
+	e.splits[j.Data] = s
+	return s
+}
+
+// longer is how many times longer than on uci a job's rows are: positions, and neighbours of models without patches.
+func (e *estimator) longer(j *Job) float64 {
+	value := func(key string) float64 {
+		for _, s := range model.Settings(j.spec.Config) {
+			if n, ok := s.Value.(int); ok && s.Key == key {
+				return float64(n)
+			}
+		}
+		return 0
+	}
+	if length, patch := value("max_input_sequence_length"), value("patch_size"); length > 0 && patch > 0 {
+		const usual = 32
+		return 0.2 + 0.8*length/patch/usual
+	}
+	const usual = 20
+	if n := value("num_neighbors"); n > 0 && len(j.Settings) > 0 {
+		return 0.3 + 0.7*n/usual
+	}
+	return 1
+}
+
+// measured notes the time of an epoch that was seen.
+func (e *estimator) measured(j *Job, seconds float64) {
+	if !(seconds > 0) {
+		return
+	}
+	e.epochs[j.pace] = seconds
+	if g := e.guess(j); !math.IsInf(g, 0) && g > 0 {
+		if e.relative[j.Model] == nil {
+			e.relative[j.Model] = map[string]float64{}
+		}
+		e.relative[j.Model][j.pace] = seconds / g
+	}
+}
+
+// epoch is the seconds of an epoch: as measured, or the guess corrected by how wrong guesses were, for this model or
+// else for all.
+func (e *estimator) epoch(j *Job) float64 {
+	if s, ok := e.epochs[j.pace]; ok {
+		return s
+	}
+	wrong := slices.Collect(maps.Values(e.relative[j.Model]))
+	if wrong == nil {
+		for _, list := range e.relative {
+			wrong = slices.AppendSeq(wrong, maps.Values(list))
+		}
+	}
+	return e.guess(j) * middle(wrong)
+}
+
+func middle(x []float64) float64 {
+	if len(x) == 0 {
+		return 1
+	}
+	slices.Sort(x)
+	return x[len(x)/2]
+}
+
+// remaining is how long the rest of a job takes at the least, if nothing better comes any more, and as is usual; its
+// final evaluation is part of both.
+func (e *estimator) remaining(j *Job, epochs []train.Epoch) (least, usual time.Duration) {
+	t := j.spec.Training
+	done, idle := len(epochs), waited(epochs)
+	fewest := min(t.Patience-idle, t.Epochs-done)
+	if done == 0 {
+		fewest = min(t.Patience+1, t.Epochs)
+	}
+	expected := max(fewest, min(costOf(j.Model).epochs, t.Epochs)-done)
+	one := e.epoch(j)
+	last := 0.0
+	if s := e.split(j); s != nil {
+		all := float64(s.Train.Len()) + forwards*float64(s.Val.Len()+s.NewVal.Len())
+		last = one * 3 * forwards * float64(s.Test.Len()+s.NewTest.Len()) / max(1, all)
+	}
+	if math.IsInf(one, 0) {
+		return math.MaxInt64, math.MaxInt64
+	}
+	return seconds(float64(max(0, fewest))*one + last), seconds(float64(max(0, expected))*one + last)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// seen is the seconds of an epoch in a history, 0 for none: the mean of the last few.
+func seen(epochs []train.Epoch) float64 {
+	const few = 3
+	last := epochs[max(0, len(epochs)-few):]
+	sum := 0.0
+	for _, e := range last {
+		sum += (e.Seconds.Train + e.Seconds.Evaluate) / float64(len(last))
+	}
+	return sum
+}

@@ -1,0 +1,403 @@
+package reproduce
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// show makes the tables and figures of an exhibit.
+func (r *runner) show(e paper.Exhibit) Shown {
+	s := Shown{Exhibit: Exhibit{e.ID, e.Number, e.Title}}
+	if e.Note != "" {
+		s.Notes = append(s.Notes, "The paper: "+e.Note+".")
+	}
+	if r.Epochs > 0 && e.Models != nil {
+		s.Notes = append(s.Notes, fmt.Sprintf("Trained for at most %d epochs (--epochs), not for as long as published.",
+			r.Epochs))
+	}
+	switch e.Kind {
+	case paper.Links, paper.Labels:
+		s.Tables = r.resultTables(e)
+	case paper.Varied:
+		r.showVaried(&s, e)
+	case paper.Steps:
+		r.showSteps(&s, e)
+	case paper.Totals:
+		s.Tables = r.totals(e)
+	case paper.Lengths:
+		r.showLengths(&s, e)
+	case paper.Events:
+		s.Tables = r.eventTables(e)
+	case paper.Pairs:
+		s.Tables = r.pairTables(e)
+	case paper.Histories:
+		s.Tables = r.historyTables(e)
+	case paper.Intervals:
+		s.Figures = r.intervals(e)
+	}
+	if missing := r.absent(e); missing != "" {
+		s.Notes = append(s.Notes, missing)
+	}
+	return s
+}
+
+// absent says which data sets of an exhibit are missing.
+func (r *runner) absent(e paper.Exhibit) string {
+	var not, unasked []string
+	for _, d := range e.Datasets {
+		switch {
+		case r.Datasets != nil && !slices.Contains(r.Datasets, d):
+			unasked = append(unasked, d)
+		case r.source(d) == nil:
+			not = append(not, d)
+		}
+	}
+	text := ""
+	if not != nil {
+		text = "Not here: " + strings.Join(not, ", ") + "."
+	}
+	if unasked != nil {
+		text += " Not asked for: " + strings.Join(unasked, ", ") + "."
+	}
+	return strings.TrimSpace(text)
+}
+
+// number is what was measured for a cell: the mean over the seeds that are done.
+type number struct {
+	values  []float64
+	runs    []standing
+	names   []string
+	words   string // instead of a number
+	leaks   []string
+	context string
+}
+
+func (n number) mean() float64 { m, _ := meanStd(n.values); return m }
+
+// measured collects what there is for a model on a data set.
+func (r *runner) measured(e paper.Exhibit, negatives, data, name string, settings []string) number {
+	var n number
+	set := r.source(data)
+	if set == nil {
+		return n
+	}
+	if f := r.measures.rules[[2]string{data, name}]; f != nil {
+		if row, ok := f.best(e.Setting, negatives); ok {
+			n.values, n.leaks = []float64{metric(e, row.Result)}, f.Conditions
+			n.context = fmt.Sprintf("best of four memories (%s), as published; order %s; measured in batches of %d",
+				row.Contender, f.Order, f.BatchSize)
+		}
+		return n
+	}
+	task := ""
+	if e.Kind == paper.Labels {
+		task = eval.NodeClassification
+	}
+	job, err := newJob(set, name, settings, task, r.Epochs)
+	if err != nil {
+		return n
+	}
+	n.context, n.leaks = conditions(job.spec), job.spec.Conditions()
+	for seed := range uint64(r.Seeds) {
+		j := job.at(seed)
+		s, planned := r.found[j.id()]
+		if s.state == Done {
+			for _, m := range s.result.Results {
+				if e.Kind == paper.Labels || m.Setting == e.Setting && m.Strategy == negatives {
+					n.values, n.runs, n.names = append(n.values, metric(e, m.Result)), append(n.runs, s), append(n.names, j.id())
+				}
+			}
+		} else if planned && n.words == "" {
+			n.words = r.brief(j, s)
+		}
+	}
+	return n
+}
+
+func metric(e paper.Exhibit, r eval.Result) float64 {
+	if e.Metric == "AUC" {
+		return r.AUC
+	}
+	return r.AP
+}
+
+// brief is where a run stands, for a cell.
+func (r *runner) brief(j *Job, s standing) string {
+	switch s.state {
+	case Unfinished:
+		return fmt.Sprintf("epoch %d of ≤ %d", len(s.epochs), j.spec.Training.Epochs)
+	case Failed:
+		return "failed"
+	}
+	_, usual := r.estimate.remaining(j, nil)
+	return "not begun, ~" + minutes(usual)
+}
+
+// cell shows a number in percent.
+func (r *runner) cell(n number) Cell {
+	if len(n.values) == 0 {
+		return Cell{Text: n.words, Faint: true}
+	}
+	mean, std := meanStd(n.values)
+	c := Cell{Text: fmt.Sprintf("%.2f", 100*mean), Value: &mean, Runs: n.names, Conditions: n.context}
+	if len(n.values) > 1 {
+		c.Text, c.Std = fmt.Sprintf("%.2f ± %.2f (%d)", 100*mean, 100*std, len(n.values)), &std
+	}
+	if len(n.runs) > 0 {
+		c.Link = r.relative(n.runs[0].dir)
+		c.Conditions = fmt.Sprintf("epoch %d of %d on %s; ", n.runs[0].result.BestEpoch, n.runs[0].result.Epochs,
+			n.runs[0].result.Device) + c.Conditions
+	}
+	return c
+}
+
+// column is a data set of a table: what we found for each model, and what was published.
+type column struct {
+	data  string
+	ours  []number
+	paper []published
+	leaks bool // some of it
+}
+
+type published struct {
+	paper.Value
+	timeout, ok bool
+}
+
+// resultTables makes a table for every kind of negatives.
+func (r *runner) resultTables(e paper.Exhibit) (list []Table) {
+	kinds := e.Negatives
+	if e.Kind == paper.Labels {
+		kinds = []string{""}
+	}
+	for _, negatives := range kinds {
+		var columns []column
+		for _, d := range e.Datasets {
+			if r.source(d) == nil {
+				continue
+			}
+			c := column{data: d}
+			for _, m := range e.Models {
+				n := r.measured(e, negatives, d, m, nil)
+				v, timeout, ok := e.Published(negatives, d, m)
+				c.ours, c.paper = append(c.ours, n), append(c.paper, published{v, timeout, ok})
+				c.leaks = c.leaks || len(n.values) > 0 && len(n.leaks) > 0
+			}
+			columns = append(columns, c)
+		}
+		if len(columns) > 0 {
+			title := e.Metric + " in percent"
+			if negatives != "" {
+				title = e.Metric + " in percent, " + negatives + " negatives"
+			}
+			list = append(list, r.resultTable(e, title, columns))
+		}
+	}
+	return list
+}
+
+func (r *runner) resultTable(e paper.Exhibit, title string, columns []column) Table {
+	t := Table{Title: title, Columns: []string{"model"}, Rows: make([][]Cell, len(e.Models))}
+	for i, m := range e.Models {
+		t.Rows[i] = []Cell{{Text: m}}
+	}
+	var reasons []string
+	for _, c := range columns {
+		t.Columns = append(t.Columns, c.data)
+		if c.leaks {
+			t.Columns = append(t.Columns, c.data+", leaking")
+		}
+		t.Columns = append(t.Columns, "paper", "off by")
+		ours, theirs := places(len(e.Models), func(i int) (float64, bool) {
+			return c.ours[i].mean(), len(c.ours[i].values) > 0
+		}), places(len(e.Models), func(i int) (float64, bool) {
+			return c.paper[i].Mean, c.paper[i].ok && !c.paper[i].timeout
+		})
+		for i, m := range e.Models {
+			n, p := c.ours[i], c.paper[i]
+			own, leaking := r.cell(n), Cell{}
+			own.Rank = ours[i]
+			if len(n.values) > 0 && len(n.leaks) > 0 {
+				own, leaking = Cell{}, own
+				for _, why := range n.leaks {
+					if line := m + ": " + why; !slices.Contains(reasons, line) {
+						reasons = append(reasons, line)
+					}
+				}
+			}
+			t.Rows[i] = append(t.Rows[i], own)
+			if c.leaks {
+				t.Rows[i] = append(t.Rows[i], leaking)
+			}
+			shown := Cell{Text: p.text(), Rank: theirs[i]}
+			t.Rows[i] = append(t.Rows[i], shown, Cell{Text: off(n, p)})
+		}
+	}
+	if reasons != nil {
+		t.Notes = append(t.Notes, "Leaking, that is, with scores that depend on more than what happened before their own "+
+			"time: "+strings.Join(reasons, " · "))
+	}
+	rank(&t, e, columns)
+	return t
+}
+
+// text is a published number as the paper prints it.
+func (p published) text() string {
+	switch {
+	case p.timeout:
+		return "timeout"
+	case !p.ok:
+		return ""
+	case p.Std > 0:
+		return fmt.Sprintf("%.2f ± %.2f", p.Mean, p.Std)
+	}
+	return fmt.Sprintf("%.2f", p.Mean)
+}
+
+// off is the distance from the published mean, in published standard deviations where there are any.
+func off(n number, p published) string {
+	if len(n.values) == 0 || !p.ok || p.timeout {
+		return ""
+	}
+	d := 100*n.mean() - p.Mean
+	if p.Std > 0 {
+		return fmt.Sprintf("%+.1f std", d/p.Std)
+	}
+	return fmt.Sprintf("%+.2f", d)
+}
+
+// places marks the best of a column with 1 and the second with 2, where at least two are compared.
+func places(n int, value func(i int) (float64, bool)) []int {
+	list := make([]int, n)
+	var order []int
+	for i := range n {
+		if _, ok := value(i); ok {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, _ := value(a)
+		y, _ := value(b)
+		return cmp.Compare(y, x)
+	})
+	if len(order) < 2 {
+		return list
+	}
+	for k, i := range order[:2] {
+		list[i] = k + 1
+	}
+	return list
+}
+
+// rank adds average ranks, ours and the paper's, over the data sets shown and among the models that have a number on
+// each of them, so that both are ranks of the same.
+func rank(t *Table, e paper.Exhibit, columns []column) {
+	columns = slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
+		return !slices.ContainsFunc(c.ours, func(n number) bool { return len(n.values) > 0 })
+	})
+	var whole []int
+	for i := range e.Models {
+		if !slices.ContainsFunc(columns, func(c column) bool {
+			return len(c.ours[i].values) == 0 || !c.paper[i].ok || c.paper[i].timeout
+		}) {
+			whole = append(whole, i)
+		}
+	}
+	if len(columns) == 0 || len(whole) < 2 {
+		return
+	}
+	average := func(i int, value func(c column, i int) float64) float64 {
+		sum := 0.0
+		for _, c := range columns {
+			place := 1.0
+			for _, k := range whole {
+				if value(c, k) > value(c, i) {
+					place++
+				}
+			}
+			sum += place
+		}
+		return sum / float64(len(columns))
+	}
+	t.Columns = append(t.Columns, "rank", "paper's rank")
+	for i := range e.Models {
+		own, theirs := Cell{}, Cell{}
+		if slices.Contains(whole, i) {
+			v := average(i, func(c column, k int) float64 { return c.ours[k].mean() })
+			w := average(i, func(c column, k int) float64 { return c.paper[k].Mean })
+			own, theirs = Cell{Text: fmt.Sprintf("%.2f", v)}, Cell{Text: fmt.Sprintf("%.2f", w)}
+		}
+		t.Rows[i] = append(t.Rows[i], own, theirs)
+	}
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.data)
+	}
+	t.Notes = append(t.Notes, fmt.Sprintf("Ranks are averages over %s among the %d models that have a number on each, "+
+		"leaking ones included, as in the paper; the paper's are recomputed for the same.", strings.Join(names, ", "),
+		len(whole)))
+}
+
+// totals says how long trainings took till their best epoch.
+func (r *runner) totals(e paper.Exhibit) (list []Table) {
+	for _, d := range e.Datasets {
+		set := r.source(d)
+		if set == nil {
+			continue
+		}
+		t := Table{Title: d, Columns: []string{"model", "epoch, s", "paper, s", "best epoch", "paper", "till then, min",
+			"paper, min"}}
+		for _, m := range e.Models {
+			job, err := newJob(set, m, nil, "", r.Epochs)
+			if err != nil {
+				continue
+			}
+			var one, best, total []float64
+			link, words := "", ""
+			for seed := range uint64(r.Seeds) {
+				if s := r.found[job.at(seed).id()]; s.state == Done {
+					one, best = append(one, s.result.PerEpoch), append(best, float64(s.result.BestEpoch))
+					total = append(total, s.result.PerEpoch*float64(s.result.BestEpoch)/60)
+					link = cmp.Or(link, r.relative(s.dir))
+				} else if words == "" && s.state != "" {
+					words = r.brief(job.at(seed), s)
+				}
+			}
+			row := []Cell{{Text: m}}
+			for k, own := range [][]float64{one, best, total} {
+				c := Cell{Text: words, Faint: true}
+				if words = ""; len(own) > 0 {
+					v, _ := meanStd(own)
+					c = Cell{Text: fmt.Sprintf("%.4g", v), Value: &v, Link: link}
+				}
+				quantity, scale := []string{"minutes", "epochs", "total"}[k], []float64{60, 1, 1}[k]
+				theirs := Cell{}
+				if v, ok := paper.Study(e.ID, d, m, quantity); ok {
+					theirs.Text = fmt.Sprintf("%.4g", v.Mean*scale)
+				}
+				row = append(row, c, theirs)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		t.Notes = append(t.Notes, fmt.Sprintf("Times of training alone, with up to %d trainings at once; the paper's are "+
+			"of an A40.", r.Jobs))
+		list = append(list, t)
+	}
+	return list
+}
+
+// result is the done run of a job with a seed.
+func (r *runner) result(j *Job, seed uint64) (train.Result, bool) {
+	s := r.found[j.at(seed).id()]
+	return s.result, s.state == Done
+}
+
+// gib is bytes as the paper counts memory.
+func gib(bytes int64) float64 { return float64(bytes) / math.Exp2(30) }
