@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ func (r *Report) WritePage(w io.Writer) error {
 	p := page.Page{
 		Title: "The paper's tables and figures beside our own",
 		Lead:  r.lead(),
+		Wide:  true,
 		Foot: fmt.Sprintf("dygmamba %s, %s. Numbers lead to the runs that gave them; a pointer resting on one shows its "+
 			"conditions.", r.Version, r.Written.Format(time.RFC3339)),
 	}
@@ -50,8 +52,7 @@ const conventions = "Ours are means over seeds, with the sample standard deviati
 	"than what happened before their own time stand in a column of their own, with the reason below the table."
 
 func (r *Report) lead() string {
-	text := fmt.Sprintf("%s, %d CPUs, up to %d trainings at once, %s.", r.Machine.Device, r.Machine.CPUs, r.Machine.Jobs,
-		map[bool]string{true: "one seed", false: fmt.Sprintf("%d seeds", r.Seeds)}[r.Seeds == 1])
+	text := fmt.Sprintf("%s, %d CPUs, %s, %s.", r.Machine.Device, r.Machine.CPUs, atOnce(r.Machine.Jobs), seedWords(r.Seeds))
 	if r.Budget > 0 {
 		text += fmt.Sprintf(" The budget was %s.", minutes(seconds(r.Budget)))
 	}
@@ -62,6 +63,20 @@ func (r *Report) lead() string {
 		text += " It was interrupted; the same command goes on."
 	}
 	return text
+}
+
+func atOnce(jobs int) string {
+	if jobs == 1 {
+		return "one training at a time"
+	}
+	return fmt.Sprintf("up to %d trainings at once", jobs)
+}
+
+func seedWords(n int) string {
+	if n == 1 {
+		return "one seed"
+	}
+	return fmt.Sprintf("%d seeds", n)
 }
 
 // parts are the tables and figures of an exhibit.
@@ -75,12 +90,16 @@ func (s *Shown) parts() (parts []page.Part) {
 			parts = append(parts, page.Remark(n))
 		}
 	}
-	var figures page.Figures
-	for _, f := range s.Figures {
-		figures = append(figures, f.draw())
+	side := 2
+	if len(s.Figures) == 3 {
+		side = 3
 	}
-	if figures != nil {
-		parts = append(parts, figures)
+	for list := range slices.Chunk(s.Figures, side) {
+		var row page.Figures
+		for _, f := range list {
+			row = append(row, f.draw())
+		}
+		parts = append(parts, row)
 	}
 	for _, n := range s.Notes {
 		parts = append(parts, page.Remark(n))
@@ -154,9 +173,14 @@ func (f *Figure) draw() page.Figure {
 		chart.Dots = chart.Dots && len(s.X) < 50
 		chart.Series = append(chart.Series, line)
 	}
-	chart.X.Min, chart.X.Max = reach(xs, f.LogX)
-	chart.Y.Min, chart.Y.Max = reach(ys, f.LogY)
-	if f.LogX && len(f.Series) > 0 && f.Series[0].R == nil {
+	bubbles := len(f.Series) > 0 && f.Series[0].R != nil
+	room := 0.08
+	if bubbles {
+		room = 0.25
+	}
+	chart.X.Min, chart.X.Max = reach(xs, f.LogX, room)
+	chart.Y.Min, chart.Y.Max = reach(ys, f.LogY, room)
+	if f.LogX && !bubbles {
 		chart.X.Ticks = distinct(xs)
 	}
 	if f.Note == "" {
@@ -166,8 +190,8 @@ func (f *Figure) draw() page.Figure {
 	return out
 }
 
-// reach is a range with some room around values.
-func reach(values []float64, log bool) (low, high float64) {
+// reach is a range with some room around values, a part of their own range.
+func reach(values []float64, log bool, part float64) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) && (!log || v > 0) {
@@ -178,9 +202,10 @@ func reach(values []float64, log bool) (low, high float64) {
 	case low > high:
 		return 0, 1
 	case log:
-		return low / 1.15, high * 1.15
+		factor := max(1.05, math.Pow(high/low, part))
+		return low / factor, high * factor
 	}
-	room := max(0.08*(high-low), 1e-3*math.Abs(high), 1e-9)
+	room := max(part*(high-low), 1e-3*math.Abs(high), 1e-9)
 	return low - room, high + room
 }
 
@@ -205,8 +230,8 @@ func (r *Report) runParts() []page.Part {
 			facts = append(facts, [2]string{"device", run.Device})
 		}
 		if m := run.Machine; m != nil {
-			facts = append(facts, [2]string{"machine", fmt.Sprintf("%s, %d CPUs, %d threads, up to %d trainings at once",
-				m.Platform, m.CPUs, m.Threads, m.Jobs)})
+			facts = append(facts, [2]string{"machine", fmt.Sprintf("%s, %d CPUs, %d threads, %s",
+				m.Platform, m.CPUs, m.Threads, atOnce(m.Jobs))})
 		}
 		facts = append(facts, [2]string{"version", run.Version})
 		if run.Hashes != nil {

@@ -79,7 +79,7 @@ func Process(program string, args ...string) Launch {
 		}
 		if _, err := in.Write(append(raw, '\n')); err != nil {
 			in.Close()
-			return errors.Join(err, cmd.Wait())
+			return fmt.Errorf("the process took no order: %w%s", errors.Join(err, cmd.Wait()), said.words())
 		}
 		ended := make(chan struct{})
 		var watching sync.WaitGroup

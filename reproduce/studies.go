@@ -90,7 +90,8 @@ func (r *runner) showVaried(s *Shown, e paper.Exhibit) {
 				f.Series = append(f.Series, *c)
 			}
 		}
-		if f.Series != nil && (i == 0 || what == "patch size") {
+		curve := slices.ContainsFunc(f.Series, func(s Series) bool { return len(s.X) > 1 })
+		if curve && (i == 0 || what == "patch size") {
 			s.Figures = append(s.Figures, f)
 		}
 	}

@@ -42,10 +42,26 @@ func (r *runner) show(e paper.Exhibit) Shown {
 	case paper.Intervals:
 		s.Figures = r.intervals(e)
 	}
+	for i := range s.Tables {
+		s.Tables[i].prune()
+	}
 	if missing := r.absent(e); missing != "" {
 		s.Notes = append(s.Notes, missing)
 	}
 	return s
+}
+
+// prune takes out columns that have nothing in them.
+func (t *Table) prune() {
+	for i := len(t.Columns) - 1; i > 0; i-- {
+		if slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].Text != "" }) {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, i, i+1)
+		for k := range t.Rows {
+			t.Rows[k] = slices.Delete(t.Rows[k], i, i+1)
+		}
+	}
 }
 
 // absent says which data sets of an exhibit are missing.
@@ -208,7 +224,7 @@ func (r *runner) resultTable(e paper.Exhibit, title string, columns []column) Ta
 	for i, m := range e.Models {
 		t.Rows[i] = []Cell{{Text: m}}
 	}
-	var reasons []string
+	var reasons reasons
 	for _, c := range columns {
 		t.Columns = append(t.Columns, c.data)
 		if c.leaks {
@@ -226,11 +242,7 @@ func (r *runner) resultTable(e paper.Exhibit, title string, columns []column) Ta
 			own.Rank = ours[i]
 			if len(n.values) > 0 && len(n.leaks) > 0 {
 				own, leaking = Cell{}, own
-				for _, why := range n.leaks {
-					if line := m + ": " + why; !slices.Contains(reasons, line) {
-						reasons = append(reasons, line)
-					}
-				}
+				reasons.add(m, n.leaks)
 			}
 			t.Rows[i] = append(t.Rows[i], own)
 			if c.leaks {
@@ -240,12 +252,40 @@ func (r *runner) resultTable(e paper.Exhibit, title string, columns []column) Ta
 			t.Rows[i] = append(t.Rows[i], shown, Cell{Text: off(n, p)})
 		}
 	}
-	if reasons != nil {
-		t.Notes = append(t.Notes, "Leaking, that is, with scores that depend on more than what happened before their own "+
-			"time: "+strings.Join(reasons, " · "))
-	}
+	t.Notes = append(t.Notes, reasons.notes()...)
 	rank(&t, e, columns)
 	return t
+}
+
+// reasons are why numbers leak, and of which models.
+type reasons []struct {
+	why    string
+	models []string
+}
+
+func (r *reasons) add(model string, list []string) {
+	for _, why := range list {
+		i := 0
+		for i < len(*r) && (*r)[i].why != why {
+			i++
+		}
+		if i == len(*r) {
+			*r = append(*r, struct {
+				why    string
+				models []string
+			}{why: why})
+		}
+		if one := &(*r)[i]; !slices.Contains(one.models, model) {
+			one.models = append(one.models, model)
+		}
+	}
+}
+
+func (r reasons) notes() (list []string) {
+	for _, x := range r {
+		list = append(list, fmt.Sprintf("Leaking: %s (%s).", x.why, strings.Join(x.models, ", ")))
+	}
+	return list
 }
 
 // text is a published number as the paper prints it.
@@ -386,8 +426,8 @@ func (r *runner) totals(e paper.Exhibit) (list []Table) {
 			}
 			t.Rows = append(t.Rows, row)
 		}
-		t.Notes = append(t.Notes, fmt.Sprintf("Times of training alone, with up to %d trainings at once; the paper's are "+
-			"of an A40.", r.Jobs))
+		t.Notes = append(t.Notes, fmt.Sprintf("Times of training alone, with %s; the paper's are "+
+			"of an A40.", atOnce(r.Jobs)))
 		list = append(list, t)
 	}
 	return list

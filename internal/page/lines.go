@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Lines draws values over time.
@@ -37,6 +38,7 @@ func (l Lines) draw(m *markup, width float64) float64 {
 	for _, s := range l.Series {
 		l.line(m, s, box)
 	}
+	l.names(m, box)
 	return height
 }
 
@@ -103,21 +105,40 @@ func (l Lines) line(m *markup, s Series, b box) {
 		m.close("circle")
 	}
 	m.close("g")
-	if s.Named && len(s.Y) > 0 {
-		l.name(m, s, b)
+}
+
+// names writes the names of series beside their last values, each on a side where there is room; one that finds none
+// is left out, a pointer resting on its dot still shows it.
+func (l Lines) names(m *markup, b box) {
+	var taken []box
+	for _, s := range l.Series {
+		i := len(s.Y) - 1
+		if !s.Named || i < 0 || math.IsNaN(s.Y[i]) || math.IsInf(s.Y[i], 0) {
+			continue
+		}
+		x, y := l.X.at(s.X[i], b.left, b.right), l.Y.at(s.Y[i], b.bottom, b.top)
+		away, wide := s.radius(i)+4, textWidth(s.Name)
+		for _, place := range []struct {
+			class      string
+			x, y, from float64
+		}{
+			{"tiny strong", x + away, y + 4, x + away}, {"tiny strong end", x - away, y + 4, x - away - wide},
+			{"tiny strong mid", x, y - away, x - wide/2}, {"tiny strong mid", x, y + away + 8, x - wide/2},
+		} {
+			room := box{place.from, place.from + wide, place.y - 11, place.y + 3}
+			if room.left < 0 || room.right > b.right+8 || slices.ContainsFunc(taken, room.meets) {
+				continue
+			}
+			taken = append(taken, room)
+			m.element("text", s.Name, "class", place.class, "x", px(place.x), "y", px(place.y))
+			break
+		}
 	}
 }
 
-// name writes a series' name beside its last value, on the side where there is room.
-func (l Lines) name(m *markup, s Series, b box) {
-	i := len(s.Y) - 1
-	x, y := l.X.at(s.X[i], b.left, b.right), l.Y.at(s.Y[i], b.bottom, b.top)
-	away := s.radius(i) + 4
-	if x+away+textWidth(s.Name) > b.right {
-		m.element("text", s.Name, "class", "tiny strong end", "x", px(x-away), "y", px(y+4))
-		return
-	}
-	m.element("text", s.Name, "class", "tiny strong", "x", px(x+away), "y", px(y+4))
+// meets says whether two boxes have something in common.
+func (b box) meets(o box) bool {
+	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
 }
 
 // dot is the class of dots: those with a size of their own may lie on each other.
