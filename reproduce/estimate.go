@@ -3,7 +3,6 @@ package reproduce
 import (
 	_ "embed"
 	"encoding/csv"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -60,16 +59,23 @@ func costOf(name string) cost {
 
 // estimator says how long trainings take: from a table at first, then from what was measured here.
 type estimator struct {
-	gpu      bool
-	threads  int // of one training
-	splits   map[string]*dataset.Split
-	epochs   map[string]float64            // seconds of an epoch with its validation, by Job.pace
-	relative map[string]map[string]float64 // how wrong the guess was, by model and Job.pace
+	gpu     bool
+	threads int // of one training
+	jobs    int // trainings at once
+	splits  map[string]*dataset.Split
+	known   map[string]*pace // by Job.pace
 }
 
-func newEstimator(gpu bool, threads int) *estimator {
-	return &estimator{gpu: gpu, threads: threads, splits: map[string]*dataset.Split{}, epochs: map[string]float64{},
-		relative: map[string]map[string]float64{}}
+// pace is what was seen of a training: seconds of an epoch with its validation, 0 where nobody saw.
+type pace struct {
+	model  string
+	actual float64 // among others
+	alone  float64 // from steps that had the machine for themselves
+	guess  float64
+}
+
+func newEstimator(gpu bool, threads, jobs int) *estimator {
+	return &estimator{gpu: gpu, threads: threads, jobs: jobs, splits: map[string]*dataset.Split{}, known: map[string]*pace{}}
 }
 
 // forwards is the part of a step's time that answers alone take.
@@ -124,33 +130,78 @@ func (e *estimator) longer(j *Job) float64 {
 	return 1
 }
 
-// measured notes the time of an epoch that was seen.
+// at is what is known of a job's pace.
+func (e *estimator) at(j *Job) *pace {
+	p := e.known[j.pace]
+	if p == nil {
+		p = &pace{model: j.Model, guess: e.guess(j)}
+		e.known[j.pace] = p
+	}
+	return p
+}
+
+// measured notes the time of an epoch that was seen in a training.
 func (e *estimator) measured(j *Job, seconds float64) {
-	if !(seconds > 0) {
-		return
+	if seconds > 0 {
+		e.at(j).actual = seconds
 	}
-	e.epochs[j.pace] = seconds
-	if g := e.guess(j); !math.IsInf(g, 0) && g > 0 {
-		if e.relative[j.Model] == nil {
-			e.relative[j.Model] = map[string]float64{}
+}
+
+// timed notes the time of an epoch as steps alone on the machine tell it.
+func (e *estimator) timed(j *Job, seconds float64) {
+	if seconds > 0 {
+		e.at(j).alone = seconds
+	}
+}
+
+// crowding is how much longer epochs take among other trainings than alone.
+func (e *estimator) crowding() float64 {
+	if e.jobs == 1 {
+		return 1
+	}
+	var list []float64
+	for _, p := range e.known {
+		if p.actual > 0 && p.alone > 0 {
+			list = append(list, p.actual/p.alone)
 		}
-		e.relative[j.Model][j.pace] = seconds / g
 	}
+	if list == nil {
+		return 0.5 * float64(e.jobs) // some compute on the GPU most of the time, some hardly
+	}
+	return middle(list)
+}
+
+// seconds is what an epoch of this pace takes, 0 where nobody saw one.
+func (p *pace) seconds(crowding float64) float64 {
+	if p.actual > 0 {
+		return p.actual
+	}
+	return p.alone * crowding
 }
 
 // epoch is the seconds of an epoch: as measured, or the guess corrected by how wrong guesses were, for this model or
 // else for all.
 func (e *estimator) epoch(j *Job) float64 {
-	if s, ok := e.epochs[j.pace]; ok {
+	crowding := e.crowding()
+	if s := e.at(j).seconds(crowding); s > 0 {
 		return s
 	}
-	wrong := slices.Collect(maps.Values(e.relative[j.Model]))
-	if wrong == nil {
-		for _, list := range e.relative {
-			wrong = slices.AppendSeq(wrong, maps.Values(list))
+	var ofModel, ofAll []float64
+	for _, p := range e.known {
+		if s := p.seconds(crowding); s > 0 && p.guess > 0 && !math.IsInf(p.guess, 0) {
+			ofAll = append(ofAll, s/p.guess)
+			if p.model == j.Model {
+				ofModel = append(ofModel, s/p.guess)
+			}
 		}
 	}
-	return e.guess(j) * middle(wrong)
+	switch {
+	case ofModel != nil:
+		return e.at(j).guess * middle(ofModel)
+	case ofAll != nil:
+		return e.at(j).guess * middle(ofAll)
+	}
+	return e.at(j).guess * crowding
 }
 
 func middle(x []float64) float64 {

@@ -330,9 +330,9 @@ func (r *runner) noteStep(j *Job, s *bench.StepReport) error {
 // takeStep remembers a measurement; it tells how long epochs take, too.
 func (r *runner) takeStep(j *Job, f *StepFacts) {
 	r.measures.steps[j.Name], r.measures.jobs[j.Name] = f, j
-	if split := r.estimate.split(j); split != nil && r.estimate.epochs[j.pace] == 0 {
+	if split := r.estimate.split(j); split != nil {
 		train := float64(max(1, split.Train.Len()))
-		r.estimate.measured(j, f.Report.Epoch*(train+forwards*float64(split.Val.Len()+split.NewVal.Len()))/train)
+		r.estimate.timed(j, f.Report.Epoch*(train+forwards*float64(split.Val.Len()+split.NewVal.Len()))/train)
 	}
 }
 

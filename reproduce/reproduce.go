@@ -238,10 +238,10 @@ func (r *runner) openDevice() error {
 	if r.Jobs == 0 {
 		r.Jobs = 1
 		if r.gpu {
-			r.Jobs = max(1, min(8, r.Threads/2))
+			r.Jobs = max(1, min(6, r.Threads/2)) // more take turns
 		}
 	}
-	r.estimate = newEstimator(r.gpu, max(1, r.Threads/r.Jobs))
+	r.estimate = newEstimator(r.gpu, max(1, r.Threads/r.Jobs), r.Jobs)
 	return nil
 }
 
