@@ -76,7 +76,7 @@ func TestReproduceInterrupted(t *testing.T) {
 	}
 	k, out := newKiller(t, 1), filepath.Join(t.TempDir(), "out")
 	args := []string{"reproduce", "transductive-ap", "--datasets", "uci", "--models", "jodie,dyrep", "--data-dir",
-		streamNamed(t, "uci"), "--device", "cpu", "--epochs", "60", "--budget", "10m", "--out", out, "--json", "--fetch=false"}
+		streamNamed(t, "uci"), "--device", "cpu", "--epochs", "25", "--budget", "10m", "--out", out, "--json", "--fetch=false"}
 	cmd := exec.Command(k.program, args...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
