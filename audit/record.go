@@ -44,7 +44,8 @@ func (a *auditor) history() {
 		a.report.add(choice, false, "could not be made: no "+train.LogFile, "the epoch that validation data chose")
 		return
 	}
-	stop, wrong := train.Stopper{Patience: a.spec.Training.Patience, ByAP: a.run.Config.ByAP}, ""
+	stop, wrong := train.Stopper{Patience: a.spec.Training.Patience, ByAP: a.run.Config.ByAP,
+		ByAUC: learnsLabels(a.spec, a.result)}, ""
 	seconds := 0.0
 	for _, e := range epochs {
 		if stop.Epoch > 0 && stop.Done() && wrong == "" {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -130,9 +129,6 @@ func (a *app) auditRun(ctx context.Context, path string, data dataFlags, where d
 		Dir: dir, Set: set, Device: dev, Threads: where.threads,
 		OnBatch: func(what string, done, total int) { progress.Set(int64(done), int64(total), what) },
 	})
-	if errors.Is(err, audit.ErrTask) {
-		return usagef("%v", err)
-	}
 	if err != nil {
 		return err
 	}
