@@ -14,9 +14,8 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/internal/paper"
-	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/dataset/data"
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -103,10 +102,12 @@ func TestInterruptedAndResumed(t *testing.T) {
 			if first.counted(Done) == len(first.Runs) {
 				t.Fatal("all was done before it was interrupted")
 			}
+			spentOf(t, o.Out, true)
 			report, err := Run(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
+			spentOf(t, o.Out, false)
 			const runs, epochs = 8, 3 // two models on two data sets with two seeds
 			if report.Stopped || len(report.Runs) != runs || report.counted(Done) != runs {
 				t.Fatalf("%d of %d runs are done", report.counted(Done), len(report.Runs))
@@ -125,6 +126,58 @@ func TestInterruptedAndResumed(t *testing.T) {
 			}
 			complete(t, o, report)
 		})
+	}
+}
+
+// spentOf says whether a part of the budget is noted as used, which is so after an interruption alone.
+func spentOf(t *testing.T, out string, want bool) {
+	t.Helper()
+	var s stateFile
+	raw, err := os.ReadFile(filepath.Join(out, PlanFile))
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	if err != nil || s.Spent > 0 != want {
+		t.Errorf("%v s are noted as spent, %v", s.Spent, err)
+	}
+}
+
+// A classifier comes after its model, and is shown in its own table.
+func TestNodeClassification(t *testing.T) {
+	dir := t.TempDir()
+	log := event.NewLog(0)
+	for i := range 1000 {
+		e := event.Event{Src: event.Node(100 + i/8), Dst: event.Node(1 + i*7%13), Time: float64(i), Label: float32(i % 8 / 7)}
+		if _, err := log.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := data.Featureless("wikipedia", log)
+	set.Sampling = dataset.Native
+	if err := dataset.Save(filepath.Join(dir, "wikipedia.dgm"), set); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, dir)
+	o.Names, o.Datasets, o.Models, o.Seeds = []string{"node-classification"}, []string{"wikipedia"}, []string{"jodie"}, 1
+	report, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Runs) != 2 || report.counted(Done) != 2 {
+		t.Fatalf("%+v", report.Runs)
+	}
+	run := filepath.Join(o.Out, "runs", "wikipedia-jodie-paper-node-classification-num_epochs=3")
+	r, err := train.ReadResult(dygmamba.SeedDir(run, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := report.Exhibits[0].Tables[0].Rows[0]
+	i := slices.IndexFunc(row, func(c Cell) bool { return c.Value != nil })
+	if i < 0 || *row[i].Value != r.Results[0].AUC || row[i+1].Text != "88.10 ± 1.57" {
+		t.Errorf("%+v, the run has %v", row, r.Results[0].AUC)
+	}
+	if exists(filepath.Join(run, "link")) {
+		t.Error("its model was trained twice")
 	}
 }
 
@@ -302,133 +355,5 @@ func TestBudgetEndsInTheMiddle(t *testing.T) {
 				t.Errorf("an unfinished run is shown as a result: %+v", c)
 			}
 		}
-	}
-}
-
-func TestUnknownNames(t *testing.T) {
-	for want, o := range map[string]Options{
-		"no table or figure \"tabel-1\"":      {Names: []string{"tabel-1"}},
-		"there are transductive-ap":           {Names: []string{"nothing"}},
-		"no data set \"usi\"":                 {Names: []string{"all"}, Datasets: []string{"usi"}},
-		"no model \"dygmama\"":                {Names: []string{"all"}, Models: []string{"dygmama"}},
-		"no table or figure was named":        {},
-		"did you mean":                        {Names: []string{"transductve-ap"}},
-		"the paper has no data set \"myket\"": {Names: []string{"all"}, Datasets: []string{"myket"}},
-	} {
-		_, err := Preview(t.Context(), o)
-		if !errors.Is(err, ErrName) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", o, err, want)
-		}
-	}
-}
-
-// Whatever is missing is said, with the command that brings it.
-func TestMissingData(t *testing.T) {
-	o := options(t, smallData(t, "uci"))
-	o.Datasets, o.Models = []string{"uci", "UNtrade", "s1"}, []string{"edgebank"}
-	o.Names = append(o.Names, "dtdg-transductive-ap", "synthetic-datasets")
-	report, err := Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(report.Missing) != 1 || report.Missing[0].Command != "dygmamba data fetch UNtrade" {
-		t.Errorf("missing: %+v", report.Missing)
-	}
-	raw, err := os.ReadFile(filepath.Join(o.Out, MarkdownFile))
-	if err != nil || !strings.Contains(string(raw), "dygmamba data fetch UNtrade") {
-		t.Errorf("the report does not say it: %v", err)
-	}
-	i := slices.IndexFunc(report.Exhibits, func(s Shown) bool { return s.ID == "synthetic-datasets" })
-	if rows := report.Exhibits[i].Tables[0].Rows; rows[0][3].Text != "100000" || rows[0][4].Text != "100000" {
-		t.Errorf("s1 was not made: %+v", rows)
-	}
-}
-
-// All exhibits name models and settings that there are.
-func TestExhibitsCanBeTrained(t *testing.T) {
-	for _, e := range paper.Exhibits() {
-		for _, m := range e.Models {
-			f, ok := models.All[m]
-			if !ok {
-				t.Errorf("%s: no model %s", e.ID, m)
-				continue
-			}
-			if !f.Trains {
-				continue
-			}
-			for _, d := range e.Datasets {
-				for _, p := range append([]paper.Point{{Settings: func(string) []string { return nil }}}, e.Points...) {
-					if _, err := f.Spec(preset, model.Data{Name: d}, p.Settings(m)...); err != nil {
-						t.Errorf("%s, %s on %s: %v", e.ID, m, d, err)
-					}
-				}
-			}
-			if costOf(m) == (cost{350, 5, 50}) {
-				t.Errorf("nobody knows what %s costs", m)
-			}
-		}
-	}
-}
-
-// A study's point that is the preset is the run that other tables have.
-func TestTheSameRunOnce(t *testing.T) {
-	data := smallData(t, "enron")
-	p, err := Preview(t.Context(), Options{Names: []string{"transductive-ap", "patch-enron"}, Datasets: []string{"enron"},
-		Models: []string{"dygmamba"}, Out: t.TempDir(), DataDir: data, Device: "cpu"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, r := range p.Runs {
-		names = append(names, r.Run)
-	}
-	slices.Sort(names)
-	want := []string{"enron-dygmamba-paper-patch_size=1/seed-0", "enron-dygmamba-paper-patch_size=2/seed-0",
-		"enron-dygmamba-paper-patch_size=4/seed-0", "enron-dygmamba-paper/seed-0"}
-	if !slices.Equal(names, want) {
-		t.Errorf("runs are %q, want %q", names, want)
-	}
-}
-
-// Results of a training and of the table agree on what is random and what is not.
-func TestOrderOfRuns(t *testing.T) {
-	data := smallData(t, "uci", "enron")
-	p, err := Preview(t.Context(), Options{Names: []string{"all"}, Datasets: []string{"uci", "enron"}, Seeds: 2, Out: t.TempDir(),
-		DataDir: data, Device: "cpu", Threads: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	place := func(run string) int {
-		i := slices.IndexFunc(p.Runs, func(r Planned) bool { return r.Run == run })
-		if i < 0 {
-			t.Fatalf("no run %s", run)
-		}
-		return i
-	}
-	for _, pair := range [][2]string{
-		{"uci-dygmamba-paper/seed-0", "uci-dygformer-paper/seed-0"},
-		{"uci-dygmamba-paper/seed-0", "uci-dygmamba-a-paper/seed-0"},
-		{"enron-dygmamba-paper/seed-0", "enron-dygmamba-paper-patch_size=4/seed-0"},
-		{"uci-jodie-paper/seed-0", "uci-cawn-paper/seed-0"},
-		{"enron-cawn-paper-num_neighbors=256/seed-0", "uci-jodie-paper/seed-1"},
-	} {
-		if place(pair[0]) > place(pair[1]) {
-			t.Errorf("%s comes after %s", pair[0], pair[1])
-		}
-	}
-}
-
-// Records survive a round trip, and files that are none are refused.
-func TestPlanFile(t *testing.T) {
-	o := options(t, smallData(t, "uci", "enron"))
-	o.Names, o.Models = []string{"datasets"}, nil
-	if err := os.WriteFile(filepath.Join(o.Out, PlanFile), []byte(`{"format": "another"}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "choose another directory") {
-		t.Errorf("a foreign file: %v", err)
-	}
-	if raw, _ := os.ReadFile(filepath.Join(o.Out, PlanFile)); !json.Valid(raw) || !strings.Contains(string(raw), "another") {
-		t.Error("it was overwritten")
 	}
 }

@@ -46,10 +46,11 @@ type Record struct {
 // stateFile is the content of PlanFile.
 type stateFile struct {
 	Format string `json:"format"`
-	// Spent is what earlier invocations used of a budget that was not used up: they were interrupted.
-	Spent float64           `json:"spent_s"`
-	Names []string          `json:"exhibits"`
-	Runs  map[string]Record `json:"runs"` // by Job.id
+	// Spent is what interrupted invocations used of the same budget.
+	Spent  float64           `json:"spent_s"`
+	Budget float64           `json:"budget_s,omitempty"`
+	Names  []string          `json:"exhibits"`
+	Runs   map[string]Record `json:"runs"` // by Job.id
 
 	path string
 }
@@ -70,7 +71,10 @@ func (r *runner) openState() error {
 			return fmt.Errorf("%s is not the plan of a reproduction (%v): choose another directory", r.state.path, err)
 		}
 	}
-	r.state.Format, r.state.Names = stateFormat, r.Names
+	if r.state.Budget != r.Budget.Seconds() { // another one begins
+		r.state.Spent = 0
+	}
+	r.state.Format, r.state.Names, r.state.Budget = stateFormat, r.Names, r.Budget.Seconds()
 	if r.state.Runs == nil {
 		r.state.Runs = map[string]Record{}
 	}

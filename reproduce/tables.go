@@ -1,15 +1,12 @@
 package reproduce
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
-	"github.com/dygmamba/dygmamba/train"
 )
 
 // show makes the tables and figures of an exhibit.
@@ -312,132 +309,3 @@ func off(n number, p published) string {
 	}
 	return fmt.Sprintf("%+.2f", d)
 }
-
-// places marks the best of a column with 1 and the second with 2, where at least two are compared.
-func places(n int, value func(i int) (float64, bool)) []int {
-	list := make([]int, n)
-	var order []int
-	for i := range n {
-		if _, ok := value(i); ok {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		x, _ := value(a)
-		y, _ := value(b)
-		return cmp.Compare(y, x)
-	})
-	if len(order) < 2 {
-		return list
-	}
-	for k, i := range order[:2] {
-		list[i] = k + 1
-	}
-	return list
-}
-
-// rank adds average ranks, ours and the paper's, over the data sets shown and among the models that have a number on
-// each of them, so that both are ranks of the same.
-func rank(t *Table, e paper.Exhibit, columns []column) {
-	columns = slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
-		return !slices.ContainsFunc(c.ours, func(n number) bool { return len(n.values) > 0 })
-	})
-	var whole []int
-	for i := range e.Models {
-		if !slices.ContainsFunc(columns, func(c column) bool {
-			return len(c.ours[i].values) == 0 || !c.paper[i].ok || c.paper[i].timeout
-		}) {
-			whole = append(whole, i)
-		}
-	}
-	if len(columns) == 0 || len(whole) < 2 {
-		return
-	}
-	average := func(i int, value func(c column, i int) float64) float64 {
-		sum := 0.0
-		for _, c := range columns {
-			place := 1.0
-			for _, k := range whole {
-				if value(c, k) > value(c, i) {
-					place++
-				}
-			}
-			sum += place
-		}
-		return sum / float64(len(columns))
-	}
-	t.Columns = append(t.Columns, "rank", "paper's rank")
-	for i := range e.Models {
-		own, theirs := Cell{}, Cell{}
-		if slices.Contains(whole, i) {
-			v := average(i, func(c column, k int) float64 { return c.ours[k].mean() })
-			w := average(i, func(c column, k int) float64 { return c.paper[k].Mean })
-			own, theirs = Cell{Text: fmt.Sprintf("%.2f", v)}, Cell{Text: fmt.Sprintf("%.2f", w)}
-		}
-		t.Rows[i] = append(t.Rows[i], own, theirs)
-	}
-	var names []string
-	for _, c := range columns {
-		names = append(names, c.data)
-	}
-	t.Notes = append(t.Notes, fmt.Sprintf("Ranks are averages over %s among the %d models that have a number on each, "+
-		"leaking ones included, as in the paper; the paper's are recomputed for the same.", strings.Join(names, ", "),
-		len(whole)))
-}
-
-// totals says how long trainings took till their best epoch.
-func (r *runner) totals(e paper.Exhibit) (list []Table) {
-	for _, d := range e.Datasets {
-		set := r.source(d)
-		if set == nil {
-			continue
-		}
-		t := Table{Title: d, Columns: []string{"model", "epoch, s", "paper, s", "best epoch", "paper", "till then, min",
-			"paper, min"}}
-		for _, m := range e.Models {
-			job, err := newJob(set, m, nil, "", r.Epochs)
-			if err != nil {
-				continue
-			}
-			var one, best, total []float64
-			link, words := "", ""
-			for seed := range uint64(r.Seeds) {
-				if s := r.found[job.at(seed).id()]; s.state == Done {
-					one, best = append(one, s.result.PerEpoch), append(best, float64(s.result.BestEpoch))
-					total = append(total, s.result.PerEpoch*float64(s.result.BestEpoch)/60)
-					link = cmp.Or(link, r.relative(s.dir))
-				} else if words == "" && s.state != "" {
-					words = r.brief(job.at(seed), s)
-				}
-			}
-			row := []Cell{{Text: m}}
-			for k, own := range [][]float64{one, best, total} {
-				c := Cell{Text: words, Faint: true}
-				if words = ""; len(own) > 0 {
-					v, _ := meanStd(own)
-					c = Cell{Text: fmt.Sprintf("%.4g", v), Value: &v, Link: link}
-				}
-				quantity, scale := []string{"minutes", "epochs", "total"}[k], []float64{60, 1, 1}[k]
-				theirs := Cell{}
-				if v, ok := paper.Study(e.ID, d, m, quantity); ok {
-					theirs.Text = fmt.Sprintf("%.4g", v.Mean*scale)
-				}
-				row = append(row, c, theirs)
-			}
-			t.Rows = append(t.Rows, row)
-		}
-		t.Notes = append(t.Notes, fmt.Sprintf("Times of training alone, with %s; the paper's are "+
-			"of an A40.", atOnce(r.Jobs)))
-		list = append(list, t)
-	}
-	return list
-}
-
-// result is the done run of a job with a seed.
-func (r *runner) result(j *Job, seed uint64) (train.Result, bool) {
-	s := r.found[j.at(seed).id()]
-	return s.result, s.state == Done
-}
-
-// gib is bytes as the paper counts memory.
-func gib(bytes int64) float64 { return float64(bytes) / math.Exp2(30) }
