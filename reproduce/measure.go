@@ -172,9 +172,7 @@ func (r *runner) measureSteps(ctx context.Context, room time.Duration) error {
 	if err != nil || len(tasks) == 0 {
 		return err
 	}
-	slices.SortStableFunc(tasks, func(a, b stepTask) int {
-		return cmp.Compare(paper.Telling(b.job.Model)/b.need.Seconds(), paper.Telling(a.job.Model)/a.need.Seconds())
-	})
+	slices.SortStableFunc(tasks, func(a, b stepTask) int { return cmp.Compare(a.need, b.need) })
 	within := ctx
 	if room > 0 {
 		var cancel context.CancelFunc
@@ -253,8 +251,7 @@ func (r *runner) stepTasks() (tasks []stepTask, err error) {
 				if e.Kind == paper.Lengths {
 					t.lengths(e, r.gpu, lengthSteps)
 				}
-				const warmUp = 4
-				t.need = seconds(1 + float64(warmUp+steps)*r.estimate.epoch(j)*200/float64(max(200, r.estimate.split(j).Train.Len())))
+				t.need = r.stepNeed(t)
 				if !r.known(t) && !slices.ContainsFunc(tasks, func(x stepTask) bool { return x.same(t) }) {
 					tasks = append(tasks, t)
 				}
@@ -262,6 +259,19 @@ func (r *runner) stepTasks() (tasks []stepTask, err error) {
 		}
 	}
 	return tasks, nil
+}
+
+// stepNeed is how long a measurement takes, about: lengths of rows take as long as the longest of them.
+func (r *runner) stepNeed(t stepTask) time.Duration {
+	const warmUp, batch = 4, 200
+	one := r.estimate.epoch(t.job) * batch
+	if split := r.estimate.split(t.job); split != nil {
+		one /= float64(max(batch, split.Train.Len()))
+	}
+	if t.Lengths != nil {
+		return seconds(8 + 8*one)
+	}
+	return seconds(1 + float64(warmUp+t.Steps)*one)
 }
 
 func (t stepTask) same(o stepTask) bool {
