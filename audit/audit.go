@@ -143,7 +143,8 @@ func (a *auditor) look(ctx context.Context) error {
 	a.records()
 	a.history()
 	o := eval.Options{
-		Task: a.spec.Task, Sampling: a.run.Config.Sampling, BatchSize: a.spec.Training.BatchSize, Threads: a.Threads, Order: a.spec.Order,
+		Task: a.spec.Task, Sampling: a.run.Config.Sampling, BatchSize: a.spec.Training.BatchSize, Threads: a.Threads,
+		Order: a.spec.Order,
 	}
 	protocol, err := eval.Open(a.Set, o)
 	if err != nil {

@@ -24,13 +24,14 @@ import (
 
 // labels asks a run of node classification again.
 func (a *auditor) labels(ctx context.Context, p *eval.Protocol, o eval.Options) error {
-	if len(a.result.Results) != 1 || a.result.Results[0].Setting != eval.Transductive || a.result.Results[0].Strategy != "" {
-		a.report.add("results that were promised", false, fmt.Sprintf("%d results", len(a.result.Results)),
+	noted := a.result.Results
+	if len(noted) != 1 || noted[0].Setting != eval.Transductive || noted[0].Strategy != "" {
+		a.report.add("results that were promised", false, fmt.Sprintf("%d results", len(noted)),
 			"one, of all test events, without negatives")
 		a.report.without("the results are others", allModelChecks()...)
 		return nil
 	}
-	t := test{noted: a.result.Results[0], part: eval.Test}
+	t := test{noted: noted[0], part: eval.Test}
 	var right []bool
 	for span := range p.Events(eval.Test).All().Batches(a.spec.Training.BatchSize) {
 		q := question{events: span}

@@ -75,7 +75,8 @@ type pace struct {
 }
 
 func newEstimator(gpu bool, threads, jobs int) *estimator {
-	return &estimator{gpu: gpu, threads: threads, jobs: jobs, splits: map[string]*dataset.Split{}, known: map[string]*pace{}}
+	return &estimator{gpu: gpu, threads: threads, jobs: jobs, splits: map[string]*dataset.Split{},
+		known: map[string]*pace{}}
 }
 
 // forwards is the part of a step's time that answers alone take.

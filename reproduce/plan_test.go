@@ -102,8 +102,8 @@ func TestTheSameRunOnce(t *testing.T) {
 // The most telling runs come first, and all first seeds before all second ones.
 func TestOrderOfRuns(t *testing.T) {
 	data := smallData(t, "uci", "enron")
-	p, err := Preview(t.Context(), Options{Names: []string{"all"}, Datasets: []string{"uci", "enron"}, Seeds: 2, Out: t.TempDir(),
-		DataDir: data, Device: "cpu", Threads: 2})
+	p, err := Preview(t.Context(), Options{Names: []string{"all"}, Datasets: []string{"uci", "enron"}, Seeds: 2,
+		Out: t.TempDir(), DataDir: data, Device: "cpu", Threads: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,8 @@ func TestPlanFile(t *testing.T) {
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "choose another directory") {
 		t.Errorf("a foreign file: %v", err)
 	}
-	if raw, _ := os.ReadFile(filepath.Join(o.Out, PlanFile)); !json.Valid(raw) || !strings.Contains(string(raw), "another") {
+	raw, _ := os.ReadFile(filepath.Join(o.Out, PlanFile))
+	if !json.Valid(raw) || !strings.Contains(string(raw), "another") {
 		t.Error("it was overwritten")
 	}
 }

@@ -20,8 +20,8 @@ func (r *runner) showVaried(s *Shown, e paper.Exhibit) {
 	}
 	limit := r.limit(e)
 	what := map[bool]string{true: "patch size", false: "neighbours"}[strings.HasPrefix(e.ID, "patch")]
-	t := Table{Title: e.Metric + " in percent on " + data, Columns: []string{"model", what, e.Metric, e.Metric + ", leaking",
-		"paper", "off by", "parameters", "epoch, s", "memory, GiB", "in all, min"}}
+	t := Table{Title: e.Metric + " in percent on " + data, Columns: []string{"model", what, e.Metric,
+		e.Metric + ", leaking", "paper", "off by", "parameters", "epoch, s", "memory, GiB", "in all, min"}}
 	curves := make([]map[string]*Series, 4)
 	var names []string
 	for i := range curves {
@@ -171,8 +171,8 @@ func (r *runner) showSteps(s *Shown, e paper.Exhibit) {
 					R: published[2:3]})
 			}
 		}
-		t.Notes = append(t.Notes, "Parameters count four bytes each, in units of 2²⁰; an epoch is its training steps, without "+
-			"validation, alone on the machine; memory is what a step takes on the device.")
+		t.Notes = append(t.Notes, "Parameters count four bytes each, in units of 2²⁰; an epoch is its training steps, "+
+			"without validation, alone on the machine; memory is what a step takes on the device.")
 		if e.ID == "efficiency" {
 			s.Tables = append(s.Tables, t)
 			continue
@@ -329,8 +329,8 @@ func (r *runner) historyTables(e paper.Exhibit) []Table {
 	if t.Rows == nil {
 		return nil
 	}
-	t.Notes = append(t.Notes, "Interactions before the query, over both ends of all test queries, positives and negatives; "+
-		"the paper does not say over what it averages.")
+	t.Notes = append(t.Notes, "Interactions before the query, over both ends of all test queries, positives and "+
+		"negatives; the paper does not say over what it averages.")
 	return []Table{t}
 }
 

@@ -13,7 +13,7 @@ import (
 func (r *runner) show(e paper.Exhibit) Shown {
 	s := Shown{Exhibit: Exhibit{e.ID, e.Number, e.Title}}
 	if e.Note != "" {
-		s.Notes = append(s.Notes, "The paper: "+e.Note+".")
+		s.Notes = append(s.Notes, strings.ToUpper(e.Note[:1])+e.Note[1:]+".")
 	}
 	if r.Epochs > 0 && e.Models != nil {
 		s.Notes = append(s.Notes, fmt.Sprintf("Trained for at most %d epochs (--epochs), not for as long as published.",

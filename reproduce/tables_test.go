@@ -15,8 +15,10 @@ func TestRanks(t *testing.T) {
 	of := func(v float64) published { return published{Value: paper.Value{Mean: v, Std: 1}, ok: true} }
 	e := paper.Exhibit{Models: []string{"a", "b", "c", "d"}}
 	columns := []column{
-		{data: "x", ours: []number{value(0.9), value(0.8), value(0.7), {}}, paper: []published{of(70), of(90), of(80), of(99)}},
-		{data: "y", ours: []number{value(0.5), value(0.6), value(0.6), value(0.9)}, paper: []published{of(1), of(2), of(3), of(4)}},
+		{data: "x", ours: []number{value(0.9), value(0.8), value(0.7), {}},
+			paper: []published{of(70), of(90), of(80), of(99)}},
+		{data: "y", ours: []number{value(0.5), value(0.6), value(0.6), value(0.9)},
+			paper: []published{of(1), of(2), of(3), of(4)}},
 		{data: "z", ours: make([]number, 4), paper: []published{of(1), of(2), of(3), of(4)}}, // nothing there yet
 	}
 	table := Table{Columns: []string{"model"}, Rows: make([][]Cell, 4)}

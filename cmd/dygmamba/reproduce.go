@@ -27,9 +27,9 @@ func newReproduce(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reproduce TABLE|FIGURE|all…",
 		Short: "Show the paper's tables and figures beside our own numbers",
-		Long: `Plans the trainings and measurements that tables and figures of the paper need, carries them out, and writes a report
-that sets what came out beside what was published: DIR/report.html, report.md and report.json. 'reproduce list' lists
-the names; numbers such as table-1 or figure-3 will do.
+		Long: `Plans the trainings and measurements that tables and figures of the paper need, carries them out, and writes
+a report that sets what came out beside what was published: DIR/report.html, report.md and report.json. 'reproduce list'
+lists the names; numbers such as table-1 or figure-3 will do.
 
 Every training is one run in DIR/runs, whatever tables show it. What is done, recognised by its configuration, is not
 done again; Ctrl-C, a crash or the end of the budget keep the state, and the same command goes on. --runs takes
@@ -83,7 +83,8 @@ s3 are generated. Nothing is shortened unless --epochs says so, and then the rep
 	flags.StringSliceVar(&datasets, "datasets", nil, "only these data sets (default: all of the paper's)")
 	flags.StringSliceVar(&chosen, "models", nil, "only these models (default: all of the paper's)")
 	flags.IntVar(&o.Seeds, "seeds", 1, "seeds of every training, from 0 on; the paper has 5")
-	flags.DurationVar(&o.Budget, "budget", 0, "end within this time, such as 20m or 2h, report included (default: when all is done)")
+	flags.DurationVar(&o.Budget, "budget", 0,
+		"end within this time, such as 20m or 2h, report included (default: when all is done)")
 	flags.StringVar(&o.Out, "out", "reproduction", "directory of runs, measurements and the report")
 	flags.StringSliceVar(&o.Earlier, "runs", nil, "`directories` with earlier runs that count as done")
 	flags.IntVar(&o.Jobs, "jobs", 0, "trainings at once (default: 1 on a CPU, up to 6 on a GPU)")
@@ -198,7 +199,8 @@ func misnamed(err error) error {
 func (a *app) reproduce(ctx context.Context, o reproduce.Options) error {
 	progress := a.console.Progress("reproduce", "runs")
 	o.OnState = func(s reproduce.State) {
-		line := fmt.Sprintf("%d done, %d running, %d left, %s", s.Done, s.Running, s.Left, term.Duration(s.Spent.Round(time.Second)))
+		line := fmt.Sprintf("%d done, %d running, %d left, %s", s.Done, s.Running, s.Left,
+			term.Duration(s.Spent.Round(time.Second)))
 		if o.Budget > 0 {
 			line += " of " + term.Duration(o.Budget)
 		}
@@ -228,7 +230,8 @@ func writeReproduction(w io.Writer, s term.Style, o reproduce.Options, r *reprod
 		states[run.State]++
 	}
 	var f term.Facts
-	f.Add("report", s.Strong(filepath.Join(o.Out, reproduce.PageFile))+", "+reproduce.MarkdownFile+", "+reproduce.ReportFile)
+	f.Add("report", s.Strong(filepath.Join(o.Out, reproduce.PageFile))+", "+reproduce.MarkdownFile+", "+
+		reproduce.ReportFile)
 	f.Add("runs", fmt.Sprintf("%d done, %d unfinished, %d failed, %d not begun", states[reproduce.Done],
 		states[reproduce.Unfinished], states[reproduce.Failed], states[reproduce.NotBegun]))
 	for _, p := range r.Phases {

@@ -43,8 +43,8 @@ func TestReproduceUsage(t *testing.T) {
 
 func TestReproducePlan(t *testing.T) {
 	data, out := streamNamed(t, "uci"), filepath.Join(t.TempDir(), "out")
-	args := []string{"reproduce", "table-1", "--datasets", "uci,lastfm", "--models", "jodie,dyrep", "--data-dir", data, "--fetch=false",
-		"--device", "cpu", "--out", out, "--plan"}
+	args := []string{"reproduce", "table-1", "--datasets", "uci,lastfm", "--models", "jodie,dyrep", "--data-dir", data,
+		"--fetch=false", "--device", "cpu", "--out", out, "--plan"}
 	program(t, args...).want(t, exitDone).shows(t, "uci-jodie-paper/seed-0", "not begun", "data fetch lastfm")
 	doc := decode[reproduce.Plan](t, program(t, append(args, "--json")...).want(t, exitDone))
 	if len(doc.Runs) != 2 || len(doc.Missing) != 1 {
@@ -76,7 +76,8 @@ func TestReproduceInterrupted(t *testing.T) {
 	}
 	k, out := newKiller(t, 1), filepath.Join(t.TempDir(), "out")
 	args := []string{"reproduce", "transductive-ap", "--datasets", "uci", "--models", "jodie,dyrep", "--data-dir",
-		streamNamed(t, "uci"), "--device", "cpu", "--epochs", "25", "--budget", "10m", "--out", out, "--json", "--fetch=false"}
+		streamNamed(t, "uci"), "--device", "cpu", "--epochs", "25", "--budget", "10m", "--out", out, "--json",
+		"--fetch=false"}
 	cmd := exec.Command(k.program, args...)
 	var said bytes.Buffer
 	cmd.Stderr = &said

@@ -70,7 +70,7 @@ var allNegatives = []string{"random", "historical", "inductive"}
 func Exhibits() []Exhibit {
 	random := []string{"random"}
 	ofNew := []string{"random", "inductive"}
-	const noted = "no deviations were published"
+	const noted = "the paper gives no deviations here"
 	return []Exhibit{
 		{ID: "transductive-ap", Number: "Table 1", Title: "AP of transductive dynamic link prediction", Kind: Links,
 			Datasets: continuous, Models: compared, Setting: "transductive", Negatives: allNegatives, Metric: "AP"},
@@ -93,11 +93,11 @@ func Exhibits() []Exhibit {
 			Datasets: measured, Models: learned, Note: sizes},
 		{ID: "patch-enron", Number: "Figure 3", Title: "Patch sizes on Enron, transductive AP, random negatives",
 			Kind: Varied, Datasets: []string{"enron"}, Models: patched, Setting: "transductive", Negatives: random,
-			Metric: "AP", Points: patches(256, 8, 4, 2, 1), Note: "drawn without numbers in the paper"},
+			Metric: "AP", Points: patches(256, 8, 4, 2, 1), Note: "the paper draws this without numbers"},
 		{ID: "memory-neighbors", Number: "Figure 4", Title: "Memory against neighbours on Enron", Kind: Lengths,
 			Datasets: []string{"enron"}, Models: []string{"dygformer", "dygmamba"}, Points: lengths(8, 64, 128, 256, 512, 1024,
 				2048, 4096, 8192),
-			Note: "drawn without numbers in the paper: on a card of 45 GB DyGFormer ends at 2,048, DyGMamba beyond 8,192"},
+			Note: "the paper draws this without numbers: on a card of 45 GB DyGFormer ends at 2,048, DyGMamba beyond 8,192"},
 		{ID: "datasets", Number: "Table 6", Title: "Data set statistics", Kind: Events, Datasets: continuous},
 		{ID: "synthetic-datasets", Number: "Table 7", Title: "Synthetic data set statistics", Kind: Events, Datasets: made},
 		{ID: "synthetic-pairs", Number: "Table 8", Title: "Meetings of pairs in synthetic data sets", Kind: Pairs,
@@ -118,23 +118,24 @@ func Exhibits() []Exhibit {
 		{ID: "limited-time", Number: "Figure 7", Title: "More neighbours in limited time, Enron, transductive AP",
 			Kind: Varied, Datasets: []string{"enron"}, Models: []string{"tgn", "cawn", "dygformer", "ctan", "dygmamba"},
 			Setting: "transductive", Negatives: random, Metric: "AP", Points: neighbors(8, 16, 32, 64, 128, 256), Minutes: 120,
-			Note: "drawn without numbers in the paper"},
+			Note: "the paper draws this without numbers"},
 		{ID: "patch-mooc", Number: "Figure 8", Title: "Patch sizes on MOOC, transductive AP, random negatives",
 			Kind: Varied, Datasets: []string{"mooc"}, Models: patched, Setting: "transductive", Negatives: random,
-			Metric: "AP", Points: patches(128, 4, 2, 1), Note: "drawn without numbers in the paper"},
+			Metric: "AP", Points: patches(128, 4, 2, 1), Note: "the paper draws this without numbers"},
 		{ID: "dtdg-transductive-ap", Number: "Table 18", Title: "AP of transductive link prediction on discrete-time graphs",
 			Kind: Links, Datasets: discrete, Models: compared, Setting: "transductive", Negatives: allNegatives, Metric: "AP"},
 		{ID: "dtdg-inductive-ap", Number: "Table 19", Title: "AP of inductive link prediction on discrete-time graphs",
 			Kind: Links, Datasets: discrete, Models: learned, Setting: "inductive", Negatives: ofNew, Metric: "AP"},
-		{ID: "dtdg-transductive-auc", Number: "Table 20", Title: "AUC of transductive link prediction on discrete-time graphs",
+		{ID: "dtdg-transductive-auc", Number: "Table 20",
+			Title: "AUC of transductive link prediction on discrete-time graphs",
 			Kind: Links, Datasets: discrete, Models: compared, Setting: "transductive", Negatives: allNegatives, Metric: "AUC"},
 		{ID: "dtdg-inductive-auc", Number: "Table 21", Title: "AUC of inductive link prediction on discrete-time graphs",
 			Kind: Links, Datasets: discrete, Models: learned, Setting: "inductive", Negatives: ofNew, Metric: "AUC"},
 		{ID: "neighbor-statistics", Number: "Table 22", Title: "Available historical neighbours", Kind: Histories,
 			Datasets: continuous},
 		{ID: "canparl-neighbors", Number: "Table 23", Title: "DyGMamba on Can. Parl. with more neighbours", Kind: Varied,
-			Datasets: []string{"CanParl"}, Models: []string{"dygmamba"}, Setting: "transductive", Negatives: random, Metric: "AP",
-			Points: slices.Concat(canParl("fixed"), canParl("call")),
+			Datasets: []string{"CanParl"}, Models: []string{"dygmamba"}, Setting: "transductive", Negatives: random,
+			Metric: "AP", Points: slices.Concat(canParl("fixed"), canParl("call")),
 			Note: "patches are an assumption: so large that 32 of them make a row, as in the paper's best configuration. Rows " +
 				"padded to the longest of their call tell positives from negatives here, see docs/TRUST.md"},
 		{ID: "variant-g", Number: "Table 24", Title: "Variant G, DyGFormer and DyGMamba", Kind: Links,
@@ -192,8 +193,8 @@ func (e Exhibit) numbers() []string {
 	return list
 }
 
-// Telling is how much a reader wants to see a model's results: the paper's own most, then the strongest of the others by
-// published average rank, the others, and parts of the paper's own. Studies of settings are worth 1.
+// Telling is how much a reader wants to see a model's results: the paper's own most, then the strongest of the others
+// by published average rank, the others, and parts of the paper's own. Studies of settings are worth 1.
 func Telling(model string) float64 {
 	const own, best, other, part = 1000, 100, 10, 3
 	switch ranked := strongest(); {

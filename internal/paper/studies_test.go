@@ -113,7 +113,8 @@ func TestExhibits(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"transductive-ap": "transductive-ap", "Table-1": "transductive-ap", "table-5": "synthetic-ap", "figure-6": "efficiency-figure",
+		"transductive-ap": "transductive-ap", "Table-1": "transductive-ap", "table-5": "synthetic-ap",
+		"figure-6": "efficiency-figure",
 	} {
 		if found, ok := Find(name); !ok || found[0].ID != want {
 			t.Errorf("%s is %v", name, found)
