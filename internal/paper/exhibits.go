@@ -128,7 +128,7 @@ func Exhibits() []Exhibit {
 			Kind: Links, Datasets: discrete, Models: learned, Setting: "inductive", Negatives: ofNew, Metric: "AP"},
 		{ID: "dtdg-transductive-auc", Number: "Table 20",
 			Title: "AUC of transductive link prediction on discrete-time graphs",
-			Kind: Links, Datasets: discrete, Models: compared, Setting: "transductive", Negatives: allNegatives, Metric: "AUC"},
+			Kind:  Links, Datasets: discrete, Models: compared, Setting: "transductive", Negatives: allNegatives, Metric: "AUC"},
 		{ID: "dtdg-inductive-auc", Number: "Table 21", Title: "AUC of inductive link prediction on discrete-time graphs",
 			Kind: Links, Datasets: discrete, Models: learned, Setting: "inductive", Negatives: ofNew, Metric: "AUC"},
 		{ID: "neighbor-statistics", Number: "Table 22", Title: "Available historical neighbours", Kind: Histories,
