@@ -68,6 +68,9 @@ func (c Comparison) curves(title, note, x string, values func(Compared) []float6
 	if chart.Series == nil {
 		return nil
 	}
+	for k := 1.0; chart.X.Max <= 12 && k <= chart.X.Max; k++ { // no halves of an epoch
+		chart.X.Ticks = append(chart.X.Ticks, k)
+	}
 	room := math.Max(0.05*(chart.Y.Max-chart.Y.Min), 1e-3)
 	chart.Y.Min, chart.Y.Max = chart.Y.Min-room, chart.Y.Max+room
 	f.Chart = chart

@@ -43,18 +43,26 @@ var costs = sync.OnceValue(func() map[string]cost {
 	return all
 })
 
-// costOf is that of a model; of a variant, its parent's.
-func costOf(name string) cost {
+// family is the model of the table that another is a variant of, "" where there is none.
+func family(name string) string {
 	for {
-		if c, ok := costs()[name]; ok {
-			return c
+		if _, ok := costs()[name]; ok {
+			return name
 		}
 		i := strings.LastIndexByte(name, '-')
 		if i < 0 {
-			return cost{350, 5, 50}
+			return ""
 		}
 		name = name[:i]
 	}
+}
+
+// costOf is that of a model; of a variant, its parent's.
+func costOf(name string) cost {
+	if c, ok := costs()[family(name)]; ok {
+		return c
+	}
+	return cost{350, 5, 50}
 }
 
 // estimator says how long trainings take: from a table at first, then from what was measured here.
@@ -68,7 +76,7 @@ type estimator struct {
 
 // pace is what was seen of a training: seconds of an epoch with its validation, 0 where nobody saw.
 type pace struct {
-	model  string
+	family string
 	actual float64 // among others
 	alone  float64 // from steps that had the machine for themselves
 	guess  float64
@@ -135,7 +143,7 @@ func (e *estimator) longer(j *Job) float64 {
 func (e *estimator) at(j *Job) *pace {
 	p := e.known[j.pace]
 	if p == nil {
-		p = &pace{model: j.Model, guess: e.guess(j)}
+		p = &pace{family: family(j.Model), guess: e.guess(j)}
 		e.known[j.pace] = p
 	}
 	return p
@@ -180,8 +188,8 @@ func (p *pace) seconds(crowding float64) float64 {
 	return p.alone * crowding
 }
 
-// epoch is the seconds of an epoch: as measured, or the guess corrected by how wrong guesses were, for this model or
-// else for all.
+// epoch is the seconds of an epoch: as measured, or the guess corrected by how wrong guesses were, for this kind
+// of model or else for all.
 func (e *estimator) epoch(j *Job) float64 {
 	crowding := e.crowding()
 	if s := e.at(j).seconds(crowding); s > 0 {
@@ -191,7 +199,7 @@ func (e *estimator) epoch(j *Job) float64 {
 	for _, p := range e.known {
 		if s := p.seconds(crowding); s > 0 && p.guess > 0 && !math.IsInf(p.guess, 0) {
 			ofAll = append(ofAll, s/p.guess)
-			if p.model == j.Model {
+			if p.family == family(j.Model) {
 				ofModel = append(ofModel, s/p.guess)
 			}
 		}

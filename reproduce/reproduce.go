@@ -82,7 +82,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, stopped
 	}
 	report, err := r.finish(ctx.Err() != nil)
-	return report, cmp.Or(err, ctx.Err())
+	if err == nil && ctx.Err() != nil {
+		err = fmt.Errorf("%d of %d runs are done: %w", report.counted(Done), len(report.Runs), ctx.Err())
+	}
+	return report, err
 }
 
 // Preview is the plan alone: nothing is trained, measured or written.
