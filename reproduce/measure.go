@@ -24,7 +24,6 @@ type measures struct {
 	rules   map[[2]string]*RuleFacts      // by data set and model
 	steps   map[string]*StepFacts         // by job name
 	lengths map[[2]string]*LengthFacts    // by data set and model
-	jobs    map[string]*Job               // of steps
 	skipped map[string]map[string]float64 // steps that were not measured for want of time: data set, model, seconds
 	left    int                           // how many were skipped in the last round
 }
@@ -96,7 +95,7 @@ func (r *runner) keep(path string, v any) error {
 func (r *runner) lookAtData(ctx context.Context) error {
 	r.measures = measures{
 		data: map[string]*DataFacts{}, rules: map[[2]string]*RuleFacts{}, steps: map[string]*StepFacts{},
-		lengths: map[[2]string]*LengthFacts{}, jobs: map[string]*Job{},
+		lengths: map[[2]string]*LengthFacts{},
 	}
 	for _, e := range r.exhibits {
 		for _, d := range e.Datasets {
@@ -339,7 +338,7 @@ func (r *runner) noteStep(j *Job, s *bench.StepReport) error {
 
 // takeStep remembers a measurement; it tells how long epochs take, too.
 func (r *runner) takeStep(j *Job, f *StepFacts) {
-	r.measures.steps[j.Name], r.measures.jobs[j.Name] = f, j
+	r.measures.steps[j.Name] = f
 	if split := r.estimate.split(j); split != nil {
 		train := float64(max(1, split.Train.Len()))
 		r.estimate.timed(j, f.Report.Epoch*(train+forwards*float64(split.Val.Len()+split.NewVal.Len()))/train)
