@@ -100,8 +100,8 @@ type Options struct {
 	OnBatch func(what string, done, total int) // told after every batch; may be nil
 }
 
-// ErrTask says that a run has learned something that has no negatives to look at.
-var ErrTask = errors.New("audit looks at link prediction")
+// ErrTask says that a run has learned something that has no negatives to compare by.
+var ErrTask = errors.New("only runs of link prediction can be compared batch by batch")
 
 // Run looks at a run. Records that are missing or cannot be read as such are errors; what contradicts is a check.
 func Run(ctx context.Context, o Options) (*Report, error) {
@@ -120,9 +120,6 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	spec, err := factory.Decode(run.Config.Spec)
 	if err != nil {
 		return nil, &dygmamba.RunError{File: filepath.Join(o.Dir, train.ConfigFile), Err: err}
-	}
-	if spec.Task == eval.NodeClassification || result.Task != "" {
-		return nil, fmt.Errorf("%w; %s has learned labels of nodes", ErrTask, o.Dir)
 	}
 	a := &auditor{Options: o, run: run, result: result, spec: spec}
 	if err := a.look(ctx); err != nil {
@@ -146,7 +143,8 @@ func (a *auditor) look(ctx context.Context) error {
 	a.records()
 	a.history()
 	o := eval.Options{
-		Sampling: a.run.Config.Sampling, BatchSize: a.spec.Training.BatchSize, Threads: a.Threads, Order: a.spec.Order,
+		Task: a.spec.Task, Sampling: a.run.Config.Sampling, BatchSize: a.spec.Training.BatchSize, Threads: a.Threads,
+		Order: a.spec.Order,
 	}
 	protocol, err := eval.Open(a.Set, o)
 	if err != nil {
@@ -155,6 +153,9 @@ func (a *auditor) look(ctx context.Context) error {
 	if !a.sameData(protocol) {
 		a.report.without("the data are others", allModelChecks()...)
 		return nil
+	}
+	if learnsLabels(a.spec, a.result) {
+		return a.labels(ctx, protocol, o)
 	}
 	if err := a.questions(protocol); err != nil {
 		return err

@@ -20,6 +20,8 @@ type Compared struct {
 	Batches    []float64 `json:"batch_ap"`
 	Order      string    `json:"order,omitempty"`
 	Conditions []string  `json:"conditions,omitempty"` // what scores depend on beside their own past
+	// Validation is the AP of every epoch on validation data, as the run's log has it; records without a log have none.
+	Validation []float64 `json:"validation_ap,omitempty"`
 
 	negatives string
 }
@@ -66,7 +68,13 @@ func Ask(ctx context.Context, dir, setting, strategy string, load dygmamba.LoadO
 	if result, err := run.Result(); err == nil {
 		c.Order, c.Conditions = result.Order, result.Depends
 	}
-	return c, nil
+	epochs, err := run.History()
+	for _, e := range epochs {
+		if e.Val != nil {
+			c.Validation = append(c.Validation, e.Val.AP)
+		}
+	}
+	return c, err
 }
 
 // Against compares two runs that were asked the same, batch by batch.

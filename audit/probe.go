@@ -161,9 +161,11 @@ func (p *prober) company(k int, usual []float32) error {
 
 	parts := make([]float32, 0, len(usual))
 	var negatives []float32
+	against := q.queries[n:] // as many, or none at all
 	for lo := 0; lo < n; lo += max(1, (n+2)/3) {
 		hi := min(n, lo+max(1, (n+2)/3))
-		some, err := p.ask(p.pass.Past, slices.Concat(q.queries[lo:hi], q.queries[n+lo:n+hi]), hi-lo)
+		some, err := p.ask(p.pass.Past, slices.Concat(q.queries[lo:hi],
+			against[min(lo, len(against)):min(hi, len(against))]), hi-lo)
 		if err != nil {
 			return err
 		}
@@ -177,11 +179,12 @@ func (p *prober) company(k int, usual []float32) error {
 	}
 	guests = slices.DeleteFunc(guests, func(g sample.Query) bool { return g.Src == 0 || g.Dst == 0 })
 	// Some among the positives, as many among the negatives: where these are two calls, both have guests.
-	more, err := p.ask(p.pass.Past, slices.Concat(q.queries[:n], guests, q.queries[n:], guests), n+len(guests))
+	more, err := p.ask(p.pass.Past, slices.Concat(q.queries[:n], guests, against, guests), n+len(guests))
 	if err != nil {
 		return err
 	}
-	p.compare(strangers, k, q.queries, usual, slices.Concat(more[:n], more[n+len(guests):n+len(guests)+n]), nil)
+	p.compare(strangers, k, q.queries, usual, slices.Concat(more[:n],
+		more[n+len(guests):n+len(guests)+len(against)]), nil)
 	return nil
 }
 

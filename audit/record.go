@@ -45,6 +45,7 @@ func (a *auditor) history() {
 		return
 	}
 	stop, wrong := train.NewStopper(a.spec.Training, a.run.Config.ByAP), ""
+	stop.ByAUC = learnsLabels(a.spec, a.result)
 	seconds := 0.0
 	for _, e := range epochs {
 		if stop.Epoch > 0 && stop.Done() && wrong == "" {

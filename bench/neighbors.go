@@ -31,6 +31,7 @@ type Neighbors struct {
 	Threads  int   // that gather
 	Lengths  []int // numbers of neighbours, the node itself among them
 	Steps    int   // to measure for each of them, after some to warm up
+	Planned  bool  // only find what memory a step takes, and take none
 
 	OnBegin  func(r *NeighborsReport) error       // told what is measured, before the first row
 	OnLength func(done, total int, neighbors int) // told before each length; may be nil
@@ -135,8 +136,10 @@ func (m *lengthMeter) measure(ctx context.Context, length int, memory *Growth) (
 		}
 	}
 	room, problem := m.foresee(ctx, &row)
-	if problem == nil {
+	if problem == nil && !m.Planned {
 		problem = m.take(ctx, &row, room)
+	} else if problem == nil {
+		row.Memory = row.Planned
 	}
 	if ctx.Err() != nil {
 		return row, ctx.Err()

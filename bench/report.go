@@ -9,6 +9,7 @@ type StepReport struct {
 	Threads     int          `json:"threads"`
 	BatchSize   int          `json:"batch_size"`
 	Batches     int          `json:"batches"`
+	Params      int          `json:"parameters"`
 	Gather      float64      `json:"gather_ms"`
 	Forward     float64      `json:"forward_ms"`
 	Backward    float64      `json:"backward_ms"`
@@ -72,5 +73,7 @@ func (r *NeighborsReport) Measured() (neighbors, time, memory []float64) {
 func (r *NeighborsReport) add(row NeighborsRow) {
 	r.Rows = append(r.Rows, row)
 	x, time, memory := r.Measured()
-	r.Time, r.Memory = fitGrowth(x, time), fitGrowth(x, memory)
+	if r.Memory = fitGrowth(x, memory); row.Step > 0 {
+		r.Time = fitGrowth(x, time)
+	}
 }

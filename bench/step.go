@@ -23,8 +23,9 @@ type Step struct {
 	Spec    model.Spec
 	Set     *dataset.Set
 	Device  device.Device
-	Threads int // that gather
-	Batches int // to measure, spread over the training events; fewer where there are fewer
+	Threads int  // that gather
+	Batches int  // to measure, spread over the training events; fewer where there are fewer
+	Brief   bool // only whole steps and memory, not what steps are made of
 
 	OnPhase func(done, total int, name string) // told before each phase; may be nil
 }
@@ -71,6 +72,9 @@ func (m *stepMeter) run(ctx context.Context) (StepReport, error) {
 		name string
 		run  func(context.Context) error
 	}{{"memory", m.memory}, {"kernels", m.kernels}, {"parts", m.parts}, {"compute", m.compute}, {"steps", m.steps}}
+	if m.Brief {
+		phases = slices.Delete(phases, 1, len(phases)-1)
+	}
 	for i, p := range phases {
 		if m.OnPhase != nil { // not within phases: showing progress allocates
 			m.OnPhase(i, len(phases), p.name)
@@ -89,6 +93,7 @@ func (m *stepMeter) memory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.report.Params = l.Model.Params().Count()
 	fixed := taken.Bytes() - l.Tape.Bytes()
 	err = m.walk(ctx, l, 1, func(_ int, s *replay.Step) { l.whole(s.Batch) })
 	m.report.Peak = fixed + l.Tape.Bytes() + own()

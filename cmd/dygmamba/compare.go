@@ -12,20 +12,25 @@ import (
 	"github.com/dygmamba/dygmamba/audit"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
 func newCompare(a *app) *cobra.Command {
 	var data dataFlags
 	var where deviceFlags
-	var setting, negatives string
+	var setting, negatives, out string
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN…",
 		Short: "Set runs side by side, with paired differences per batch",
 		Long: `Asks two or more runs the same questions of the same test once more and compares them batch by batch: the mean
 difference in AP to the first run, in how many batches each is better, and how often chance alone would give as much
 (p, by flipping signs of the differences 20,000 times). Batches follow each other in time and are not independent:
-p speaks about this test, not about other seeds or other data.`,
+p speaks about this test, not about other seeds or other data.
+
+--out writes a page with the curves of all runs over each other: validation AP of every epoch, and the AP of every batch
+of the test.`,
 		Example: `  dygmamba compare runs/uci-dygmamba runs/uci-tgat
+  dygmamba compare runs/uci-dygmamba runs/uci-tgat --out compared.html
   dygmamba compare runs/uci/seed-0 runs/uci/seed-1 --negatives historical --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -43,40 +48,50 @@ p speaks about this test, not about other seeds or other data.`,
 			if err := oneOf("negatives", negatives, eval.Strategies()...); err != nil {
 				return err
 			}
-			return a.compare(cmd.Context(), args, setting, negatives, data, where)
+			if out != "" {
+				if err := writable("out", out); err != nil {
+					return err // before measuring, which may take long
+				}
+			}
+			doc, err := a.compare(cmd.Context(), args, setting, negatives, data, where)
+			if err != nil {
+				return err
+			}
+			if out != "" {
+				if err := whole.Write(out, doc.WritePage); err != nil {
+					return err
+				}
+			}
+			return a.emit(doc, doc.write)
 		},
 	}
 	data.add(cmd)
 	where.add(cmd)
 	cmd.Flags().StringVar(&setting, "setting", eval.Transductive, "transductive or inductive")
 	cmd.Flags().StringVar(&negatives, "negatives", eval.Random, "random, historical or inductive")
+	cmd.Flags().StringVar(&out, "out", "", "`file` for a page with the curves of all runs over each other")
 	completeWith(cmd, "setting", eval.Settings()...)
 	completeWith(cmd, "negatives", eval.Strategies()...)
 	return cmd
 }
 
-type compareDoc struct {
-	Setting     string             `json:"setting"`
-	Negatives   string             `json:"negatives"`
-	Runs        []audit.Compared   `json:"runs"`
-	Differences []audit.Difference `json:"differences"` // to the first run
-}
+type compareDoc struct{ audit.Comparison }
 
 func (a *app) compare(
 	ctx context.Context, paths []string, setting, negatives string, data dataFlags, where deviceFlags,
-) error {
-	doc := compareDoc{Setting: setting, Negatives: negatives}
+) (doc compareDoc, err error) {
+	doc.Setting, doc.Negatives = setting, negatives
 	var dirs []string
 	for _, path := range paths {
 		dir, err := oneRun(path)
 		if err != nil {
-			return err
+			return doc, err
 		}
 		dirs = append(dirs, dir)
 	}
 	run, err := dygmamba.OpenRun(dirs[0])
 	if err != nil {
-		return err
+		return doc, err
 	}
 	if data.sampling == "" {
 		data.sampling = run.Config.Sampling
@@ -86,33 +101,33 @@ func (a *app) compare(
 	}
 	set, err := data.open(ctx, a)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	defer set.Close()
 	dev, err := where.open(a)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	defer dev.Close()
 	load := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads}
 	for i, dir := range dirs {
 		c, err := audit.Ask(ctx, dir, setting, negatives, load)
 		if errors.Is(err, audit.ErrTask) {
-			return usagef("%v", err)
+			return doc, usagef("%v", err)
 		}
 		if err != nil {
-			return err
+			return doc, err
 		}
 		doc.Runs = append(doc.Runs, c)
 		if i > 0 {
 			d, err := c.Against(doc.Runs[0])
 			if err != nil {
-				return &inputError{err}
+				return doc, &inputError{err}
 			}
 			doc.Differences = append(doc.Differences, d)
 		}
 	}
-	return a.emit(doc, doc.write)
+	return doc, nil
 }
 
 func (d compareDoc) write(w io.Writer, s term.Style) error {

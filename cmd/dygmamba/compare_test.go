@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -24,6 +25,15 @@ func TestCompare(t *testing.T) {
 	if d := mean - doc.Runs[0].AP; d > 1e-9 || d < -1e-9 {
 		t.Errorf("batches have a mean of %v, the run %v", mean, doc.Runs[0].AP)
 	}
+	if len(doc.Runs[0].Validation) == 0 {
+		t.Error("there is no curve of validation")
+	}
+	page := filepath.Join(t.TempDir(), "compared.html")
+	program(t, append(args, "--out", page)...).want(t, exitDone)
+	if text := string(content(t, page)); strings.Count(text, `class="line"`) < 4 || !strings.Contains(text, dir) {
+		t.Errorf("the page has no curve for each run:\n%.400s", text)
+	}
+	program(t, append(args, "--out", filepath.Join(page, "below"))...).want(t, exitUsage, "no directory")
 	other := filepath.Join(t.TempDir(), "other.dgm")
 	set, err := dataset.Periodic(dataset.PeriodicOptions{Events: 900, Seed: 6})
 	if err == nil {

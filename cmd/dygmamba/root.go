@@ -50,6 +50,8 @@ Exit codes: 0 done · 1 the work failed · 2 wrong usage · 3 bad input, with fi
 		newAudit(a),
 		newCalibrate(a),
 		newCompare(a),
+		newReproduce(a),
+		newReproduceWorker(a),
 		newEmbed(a),
 		newConvert(a),
 		newBench(a),

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Lines draws values over time.
@@ -19,6 +20,10 @@ type Series struct {
 	Tone   Tone
 	X, Y   []float64
 	Points bool // no line: its values alone
+
+	Radius []float64 // of each value's dot, in pixels; nil: all the same
+	Cross  []bool    // values that are marked by a cross instead of a dot; nil: none
+	Named  bool      // the name stands beside its last value
 }
 
 func (l Lines) draw(m *markup, width float64) float64 {
@@ -33,6 +38,7 @@ func (l Lines) draw(m *markup, width float64) float64 {
 	for _, s := range l.Series {
 		l.line(m, s, box)
 	}
+	l.names(m, box)
 	return height
 }
 
@@ -84,15 +90,70 @@ func (l Lines) line(m *markup, s Series, b box) {
 		if !l.Dots && !s.Points || math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
 		}
-		m.open("circle", "class", "dot", "r", px(s.radius()), "cx", px(l.X.at(s.X[i], b.left, b.right)), "cy", px(l.Y.at(v, b.bottom, b.top)))
-		m.element("title", fmt.Sprintf("%s, %s %.4g: %.4f", s.Name, l.X.Name, s.X[i], v))
+		x, y := l.X.at(s.X[i], b.left, b.right), l.Y.at(v, b.bottom, b.top)
+		title := fmt.Sprintf("%s, %s %.4g: %.4f", s.Name, l.X.Name, s.X[i], v)
+		if i < len(s.Cross) && s.Cross[i] {
+			const arm = 5
+			m.open("path", "class", "line", "d", "M"+px(x-arm)+" "+px(y-arm)+"L"+px(x+arm)+" "+px(y+arm)+
+				"M"+px(x-arm)+" "+px(y+arm)+"L"+px(x+arm)+" "+px(y-arm))
+			m.element("title", title)
+			m.close("path")
+			continue
+		}
+		m.open("circle", "class", s.dot(), "r", px(s.radius(i)), "cx", px(x), "cy", px(y))
+		m.element("title", title)
 		m.close("circle")
 	}
 	m.close("g")
 }
 
+// names writes the names of series beside their last values, each on a side where there is room; one that finds none
+// is left out, a pointer resting on its dot still shows it.
+func (l Lines) names(m *markup, b box) {
+	var taken []box
+	for _, s := range l.Series {
+		i := len(s.Y) - 1
+		if !s.Named || i < 0 || math.IsNaN(s.Y[i]) || math.IsInf(s.Y[i], 0) {
+			continue
+		}
+		x, y := l.X.at(s.X[i], b.left, b.right), l.Y.at(s.Y[i], b.bottom, b.top)
+		away, wide := s.radius(i)+4, textWidth(s.Name)
+		for _, place := range []struct {
+			class      string
+			x, y, from float64
+		}{
+			{"tiny strong", x + away, y + 4, x + away}, {"tiny strong end", x - away, y + 4, x - away - wide},
+			{"tiny strong mid", x, y - away, x - wide/2}, {"tiny strong mid", x, y + away + 8, x - wide/2},
+		} {
+			room := box{place.from, place.from + wide, place.y - 11, place.y + 3}
+			if room.left < 0 || room.right > b.right+8 || slices.ContainsFunc(taken, room.meets) {
+				continue
+			}
+			taken = append(taken, room)
+			m.element("text", s.Name, "class", place.class, "x", px(place.x), "y", px(place.y))
+			break
+		}
+	}
+}
+
+// meets says whether two boxes have something in common.
+func (b box) meets(o box) bool {
+	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
+}
+
+// dot is the class of dots: those with a size of their own may lie on each other.
+func (s Series) dot() string {
+	if s.Radius != nil {
+		return "dot bubble"
+	}
+	return "dot"
+}
+
 // radius is that of the dots: larger where there is no line to guide the eye.
-func (s Series) radius() float64 {
+func (s Series) radius(i int) float64 {
+	if i < len(s.Radius) {
+		return max(1, s.Radius[i])
+	}
 	if s.Points {
 		return 4
 	}

@@ -22,6 +22,7 @@ type Page struct {
 	Lead  string
 	Parts []Part
 	Foot  string
+	Wide  bool // for tables with many columns
 }
 
 // Part is something that stands on a page below what comes before it.
@@ -42,7 +43,11 @@ func (p Page) Write(w io.Writer) error {
 	m.close("style")
 	m.close("head")
 	m.open("body")
-	m.open("main")
+	if p.Wide {
+		m.open("main", "class", "wide")
+	} else {
+		m.open("main")
+	}
 	m.element("h1", p.Title)
 	m.element("p", p.Lead, "class", "lead")
 	for _, part := range p.Parts {

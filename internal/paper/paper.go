@@ -1,6 +1,7 @@
-// Package paper answers: what was published? It holds the link prediction tables of the DyGMamba paper (TMLR 2025)
-// beside which our own results are shown: AP and AUC on seven continuous-time, six discrete-time and three synthetic
-// data sets, in percent.
+// Package paper answers: what was published? It holds every table of the DyGMamba paper (TMLR 2025) that our own
+// results are shown beside: AP and AUC on seven continuous-time, six discrete-time and three synthetic data sets, in
+// percent, and its studies of parts, sizes, times, memory and data; and a list of its tables and figures with what each
+// needs.
 package paper
 
 import (

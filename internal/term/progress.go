@@ -58,6 +58,24 @@ func (p *Progress) Set(done, total int64, note string) {
 	p.console.show(fit(line, room))
 }
 
+// Say shows a line of the caller's own in the place of an amount; where there is no live line, it becomes a log line at
+// most every so often.
+func (p *Progress) Say(line string, every time.Duration) {
+	now := p.console.now()
+	if p.console.live {
+		every = liveEvery
+	}
+	if now.Sub(p.shown) < every {
+		return
+	}
+	p.shown = now
+	if !p.console.live {
+		p.console.Logger().Info(p.label + ": " + line)
+		return
+	}
+	p.console.show(fit(p.label+"  "+line, p.console.width()-3))
+}
+
 // Done ends the task and removes its live line.
 func (p *Progress) Done() {
 	if p.console.live {

@@ -1,0 +1,167 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// A classifier of labels is asked about events that did happen: there are no negatives to draw, and AUC is of all
+// events at once. What is left to look at are the data, the labels, the choice of the epoch, the weights of the model
+// it looks at, the measure, and whether answers are blind to what lies at or after their time.
+
+// labels asks a run of node classification again.
+func (a *auditor) labels(ctx context.Context, p *eval.Protocol, o eval.Options) error {
+	noted := a.result.Results
+	if len(noted) != 1 || noted[0].Setting != eval.Transductive || noted[0].Strategy != "" {
+		a.report.add("results that were promised", false, fmt.Sprintf("%d results", len(noted)),
+			"one, of all test events, without negatives")
+		a.report.without("the results are others", allModelChecks()...)
+		return nil
+	}
+	t := test{noted: noted[0], part: eval.Test}
+	var right []bool
+	for span := range p.Events(eval.Test).All().Batches(a.spec.Training.BatchSize) {
+		q := question{events: span}
+		for i := range span.Len() {
+			q.queries = append(q.queries, sample.Query{Src: span.Src[i], Dst: span.Dst[i], Time: span.Time[i]})
+			right = append(right, span.Label(i) != 0)
+		}
+		t.questions = append(t.questions, q)
+	}
+	count := 0
+	for _, is := range right {
+		if is {
+			count++
+		}
+	}
+	a.report.same("labels of the test", fmt.Sprintf("%d of %d events", count, len(right)),
+		fmt.Sprintf("%d of %d events", t.noted.Positives, t.noted.Events))
+	a.backbone()
+	if !a.weights() {
+		return nil
+	}
+	predictor, err := dygmamba.Load(a.Dir, dygmamba.LoadOptions{Set: a.Set, Device: a.Device, Threads: a.Threads})
+	if err != nil {
+		a.report.without(err.Error(), allModelChecks()[1:]...)
+		return nil
+	}
+	defer predictor.Close()
+	what := "validation"
+	answers := &[]scored{}
+	o.OnAnswers = func(b eval.Answers) { *answers = append(*answers, scored{pos: slices.Clone(b.Scores)}) }
+	if a.OnBatch != nil {
+		o.OnBatch = func(done, total int) { a.OnBatch(what, done, total) }
+	}
+	protocol, err := eval.Open(a.Set, o)
+	if err != nil {
+		return err
+	}
+	scorer := predictor.Scorer()
+	if predictor.Cold() {
+		if err := protocol.WarmUp(ctx, []eval.Contender{{Scorer: scorer}}); err != nil {
+			return err
+		}
+	}
+	if err := a.validate(ctx, protocol, scorer); err != nil {
+		return err
+	}
+	answers, what = &t.answers, "labels"
+	if _, err := protocol.Evaluate(ctx, scorer, eval.Test, ""); err != nil {
+		return fmt.Errorf("ask again: %w", err)
+	}
+	a.judgeLabels(t, right)
+	pass, err := protocol.Pass(eval.Test, "")
+	if err != nil {
+		return err
+	}
+	what = "leaks"
+	probe := prober{scorer: scorer, pass: pass, test: t, tell: o.OnBatch}
+	if err := probe.look(ctx, &a.report); err != nil {
+		return err
+	}
+	a.report.tell(batchSizes, "none: AUC is of all events at once")
+	return nil
+}
+
+// judgeLabels measures the answers once more, by the definition.
+func (a *auditor) judgeLabels(t test, right []bool) {
+	var pos, neg []float32
+	i := 0
+	for _, b := range t.answers {
+		for _, score := range b.pos {
+			if right[i] {
+				pos = append(pos, score)
+			} else {
+				neg = append(neg, score)
+			}
+			i++
+		}
+	}
+	_, auc := measure(pos, neg)
+	most := a.tolerance()
+	a.report.add(metrics, math.Abs(auc-t.noted.AUC) <= most,
+		fmt.Sprintf("AUC %.6f, the record has %.6f", auc, t.noted.AUC), fmt.Sprintf("at most %.0e from the record", most))
+}
+
+// backbone says whether the model that is looked at is the one that was trained on links: a classifier must not move
+// it. Records that are handed on may lack it.
+func (a *auditor) backbone() {
+	const name = "model is that of the training on links"
+	links := a.run.Config.Backbone
+	if links == "" {
+		a.report.tell(name, "not looked at: the record does not say where that was")
+		return
+	}
+	file := filepath.FromSlash(links)
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(a.Dir, file)
+	}
+	trained, err := checkpoint.Load(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		a.report.tell(name, "not looked at: no "+links)
+		return
+	}
+	if err != nil {
+		a.report.add(name, false, err.Error(), "a whole checkpoint")
+		return
+	}
+	own, err := checkpoint.Load(filepath.Join(a.Dir, train.CheckpointFile))
+	if err != nil {
+		return // weights says so
+	}
+	var apart []string
+	same := 0
+	for _, w := range trained.Tensors {
+		if !strings.HasPrefix(w.Name, "param/") {
+			continue
+		}
+		if is, ok := own.Find(w.Name); !ok || !slices.Equal(is.Data, w.Data) {
+			apart = append(apart, w.Name)
+		} else {
+			same++
+		}
+	}
+	found := fmt.Sprintf("%d tensors are equal", same)
+	if apart != nil {
+		found = fmt.Sprintf("%d of %d tensors differ, such as %s", len(apart), len(apart)+same, apart[0])
+	}
+	a.report.add(name, apart == nil && same > 0, found, "all tensors equal")
+}
+
+// learnsLabels says whether a run is one of node classification.
+func learnsLabels(spec model.Spec, r train.Result) bool {
+	return spec.Task == eval.NodeClassification || r.Task == eval.NodeClassification
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/reproduce"
+)
+
+// workerCommand is what the program is started with to carry out a part of a reproduction.
+const workerCommand = "reproduce-worker"
+
+func newReproduce(a *app) *cobra.Command {
+	var where deviceFlags
+	var datasets, chosen []string
+	var plan bool
+	o := reproduce.Options{Seeds: 1, Fetch: true}
+	cmd := &cobra.Command{
+		Use:   "reproduce TABLE|FIGURE|all…",
+		Short: "Show the paper's tables and figures beside our own numbers",
+		Long: `Plans the trainings and measurements that tables and figures of the paper need, carries them out, and writes
+a report that sets what came out beside what was published: DIR/report.html, report.md and report.json. 'reproduce list'
+lists the names; numbers such as table-1 or figure-3 will do.
+
+Every training is one run in DIR/runs, whatever tables show it. What is done, recognised by its configuration, is not
+done again; Ctrl-C, a crash or the end of the budget keep the state, and the same command goes on. --runs takes
+directories with earlier runs that count as done.
+
+With --budget the most telling runs come first: the paper's own model and the strongest baselines on each data set,
+first seeds before second ones, cheap before expensive. A run that cannot be over in time is not begun but listed with
+the time it would take; one that is cut off is reported as unfinished, never as a result. Everything, the report
+included, ends within the budget. An interrupted invocation leaves the rest of its budget to the next.
+
+Data sets that are not in --data-dir are fetched where there is a network, and otherwise listed as missing; s1, s2 and
+s3 are generated. Nothing is shortened unless --epochs says so, and then the report says so everywhere.`,
+		Example: `  dygmamba reproduce all --datasets uci,enron,s1 --budget 20m --out reproduction
+  dygmamba reproduce table-1 ablation-transductive --datasets uci --seeds 5 --out reproduction
+  dygmamba reproduce all --runs results --plan
+  dygmamba reproduce list`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("reproduce needs the name of a table or figure, or all; 'reproduce list' lists them")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			names := []string{"all", "list"}
+			for _, e := range reproduce.Exhibits() {
+				names = append(names, e.ID+"\t"+e.Title)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "list" {
+				return a.listExhibits()
+			}
+			if err := checkReproduce(&o, where); err != nil {
+				return err
+			}
+			o.Names, o.Datasets, o.Models = args, words(datasets), words(chosen)
+			o.Device, o.Threads, o.Log, o.Version = where.name, where.threads, a.log(), versionText()
+			if program, err := os.Executable(); err == nil {
+				o.Launch = reproduce.Process(program, workerCommand)
+			}
+			if plan {
+				return a.previewPlan(cmd.Context(), o)
+			}
+			return a.reproduce(cmd.Context(), o)
+		},
+	}
+	where.add(cmd)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&datasets, "datasets", nil, "only these data sets (default: all of the paper's)")
+	flags.StringSliceVar(&chosen, "models", nil, "only these models (default: all of the paper's)")
+	flags.IntVar(&o.Seeds, "seeds", 1, "seeds of every training, from 0 on; the paper has 5")
+	flags.DurationVar(&o.Budget, "budget", 0,
+		"end within this time, such as 20m or 2h, report included (default: when all is done)")
+	flags.StringVar(&o.Out, "out", "reproduction", "directory of runs, measurements and the report")
+	flags.StringSliceVar(&o.Earlier, "runs", nil, "`directories` with earlier runs that count as done")
+	flags.IntVar(&o.Jobs, "jobs", 0, "trainings at once (default: 1 on a CPU, up to 6 on a GPU)")
+	flags.IntVar(&o.Epochs, "epochs", 0, "train for at most so many epochs, for a first look (default: as published)")
+	flags.BoolVar(&o.Fetch, "fetch", true, "download data sets that are not there, where there is a network")
+	flags.BoolVar(&plan, "plan", false, "show what would be done, and how long it may take, and stop")
+	addDataDir(cmd, &o.DataDir)
+	complete(cmd, "models", modelNames)
+	return cmd
+}
+
+func newReproduceWorker(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     workerCommand,
+		Short:   "Carry out a part of a reproduction; reproduce starts it",
+		Example: "  dygmamba reproduce all    starts what it needs",
+		Hidden:  true,
+		Args:    takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.answered = true
+			return reproduce.Serve(cmd.Context(), a.in, a.out)
+		},
+	}
+}
+
+// checkReproduce looks at the flags alone.
+func checkReproduce(o *reproduce.Options, where deviceFlags) error {
+	if err := where.check(); err != nil {
+		return err
+	}
+	switch {
+	case o.Seeds < 1 || o.Seeds > mostRuns:
+		return usagef("--seeds is %d, must be from 1 to %d", o.Seeds, mostRuns)
+	case o.Jobs < 0 || o.Jobs > 256:
+		return usagef("--jobs is %d, must be from 1 to 256", o.Jobs)
+	case o.Epochs < 0:
+		return usagef("--epochs is %d, must be a number of epochs", o.Epochs)
+	case o.Budget < 0 || o.Budget > 0 && o.Budget < 10*time.Second:
+		return usagef("--budget is %v, must be a span of time such as 20m or 2h, at least 10s", o.Budget)
+	case o.Out == "":
+		return usagef("--out is empty, must be a directory")
+	}
+	return nil
+}
+
+// words are the values of a list without spaces around them; nil for none.
+func words(list []string) (out []string) {
+	for _, x := range list {
+		if x = strings.TrimSpace(x); x != "" {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// versionText is the version in one line, for records.
+func versionText() string {
+	v := version()
+	if v.Revision == "" {
+		return v.Version
+	}
+	text := fmt.Sprintf("%s, revision %.12s", v.Version, v.Revision)
+	if v.Modified {
+		text += " with changes not committed"
+	}
+	return text
+}
+
+func (a *app) listExhibits() error {
+	list := reproduce.Exhibits()
+	return a.emit(map[string]any{"exhibits": list}, func(w io.Writer, s term.Style) error {
+		t := term.NewTable(term.Left("name"), term.Left("in the paper"), term.Left("shows"))
+		for _, e := range list {
+			t.Row(e.ID, e.Number, e.Title)
+		}
+		return t.Write(w, s)
+	})
+}
+
+func (a *app) previewPlan(ctx context.Context, o reproduce.Options) error {
+	p, err := reproduce.Preview(ctx, o)
+	if err != nil {
+		return misnamed(err)
+	}
+	return a.emit(p, func(w io.Writer, s term.Style) error {
+		fmt.Fprintf(w, "%d runs on %s, %d at once, the most telling first\n\n", len(p.Runs), p.Device, p.Jobs)
+		t := term.NewTable(term.Left("run"), term.Left("state"), term.Right("at the least"), term.Right("as is usual"))
+		for _, r := range p.Runs {
+			if r.State == reproduce.Done {
+				t.Row(r.Run, r.State, "", "")
+				continue
+			}
+			t.Row(r.Run, r.State, term.Duration(seconds(r.Least)), term.Duration(seconds(r.Expects)))
+		}
+		if err := t.Write(w, s); err != nil {
+			return err
+		}
+		return writeMissing(w, p.Missing)
+	})
+}
+
+// misnamed makes a mistake of the command line of a name that nobody knows.
+func misnamed(err error) error {
+	if errors.Is(err, reproduce.ErrName) {
+		return usagef("%v", err)
+	}
+	return err
+}
+
+func (a *app) reproduce(ctx context.Context, o reproduce.Options) error {
+	progress := a.console.Progress("reproduce", "runs")
+	o.OnState = func(s reproduce.State) {
+		line := fmt.Sprintf("%d done, %d running, %d left, %s", s.Done, s.Running, s.Left,
+			term.Duration(s.Spent.Round(time.Second)))
+		if o.Budget > 0 {
+			line += " of " + term.Duration(o.Budget)
+		}
+		if s.Ahead > 0 {
+			line += ", about " + term.Duration(s.Ahead.Round(time.Second)) + " to go"
+		}
+		if len(s.Now) > 0 {
+			line += ": " + strings.Join(s.Now, ", ")
+		}
+		progress.Say(line, time.Minute)
+	}
+	report, err := reproduce.Run(ctx, o)
+	progress.Done()
+	if errors.Is(err, context.Canceled) && report != nil {
+		a.log().Info(fmt.Sprintf("what was done is kept and reported in %s; the same command goes on", o.Out))
+	}
+	if err != nil {
+		return misnamed(err)
+	}
+	return a.emit(report, func(w io.Writer, s term.Style) error { return writeReproduction(w, s, o, report) })
+}
+
+// writeReproduction tells where the report is, and what it has.
+func writeReproduction(w io.Writer, s term.Style, o reproduce.Options, r *reproduce.Report) error {
+	states := map[string]int{}
+	for _, run := range r.Runs {
+		states[run.State]++
+	}
+	var f term.Facts
+	f.Add("report", s.Strong(filepath.Join(o.Out, reproduce.PageFile))+", "+reproduce.MarkdownFile+", "+
+		reproduce.ReportFile)
+	f.Add("runs", fmt.Sprintf("%d done, %d unfinished, %d failed, %d not begun", states[reproduce.Done],
+		states[reproduce.Unfinished], states[reproduce.Failed], states[reproduce.NotBegun]))
+	for _, p := range r.Phases {
+		f.Add(p.Name, term.Duration(seconds(p.Seconds)))
+	}
+	if err := f.Write(w, s); err != nil {
+		return err
+	}
+	return writeMissing(w, r.Missing)
+}
+
+// writeMissing tells which data sets are not there, and what would bring them.
+func writeMissing(w io.Writer, list []reproduce.Missing) error {
+	if len(list) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\nmissing data sets:")
+	for _, m := range list {
+		if _, err := fmt.Fprintf(w, "  %s\n", m.Command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
