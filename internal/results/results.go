@@ -20,11 +20,12 @@ import (
 
 // A generated part of a document stands between a line that names it and End.
 const (
-	BeginTables  = "<!-- tables, made from results/ by go test ./internal/results -update; edits are overwritten -->"
-	BeginModels  = "<!-- models, made from results/ by go test ./internal/results -update; edits are overwritten -->"
-	BeginBoard   = "<!-- board, made from results/ by go test ./internal/results -update; edits are overwritten -->"
-	BeginSummary = "<!-- summary, made from results/ by go test ./internal/results -update; edits are overwritten -->"
-	End          = "<!-- end -->"
+	BeginTables    = "<!-- tables, made from results/ by go test ./internal/results -update; edits are overwritten -->"
+	BeginModels    = "<!-- models, made from results/ by go test ./internal/results -update; edits are overwritten -->"
+	BeginBoard     = "<!-- board, made from results/ by go test ./internal/results -update; edits are overwritten -->"
+	BeginSummary   = "<!-- summary, made from results/ by go test ./internal/results -update; edits are overwritten -->"
+	BeginAblations = "<!-- ablations, made from results/ by go test ./internal/results -update; edits are overwritten -->"
+	End            = "<!-- end -->"
 )
 
 // run is a record: what was achieved, and under which settings.
@@ -55,7 +56,18 @@ func Tables(dir fs.FS) (string, error) {
 const defaultModel = "dygmamba"
 
 // whole says whether the runs were trained to their end: a few epochs show whether something learns, not how well.
-func (g group) whole() bool { return g[0].spec.Training.Epochs >= 100 }
+func (g group) whole() bool { return g[0].spec.Training.Epochs >= wholeEpochs }
+
+const wholeEpochs = 100 // the least that a preset of a published program trains for
+
+// seeds is how much the runs say beside others: two seeds tell chance from skill, more do not change the choice.
+func (g group) seeds() int { return min(len(g), 2) }
+
+// ablation says whether the runs are of a model that lacks a part of another.
+func (g group) ablation() bool {
+	_, ok := paper.Study(ablations, "enron", g[0].Model, "random")
+	return ok && g[0].Model != defaultModel
+}
 
 // Models writes a table for every data set on which several models were trained, transductive, best first: those that
 // ran to their end, of the default model the settings that did best on validation data. A model whose scores depend on
@@ -69,7 +81,7 @@ func Models(dir fs.FS) (string, error) {
 	compared := map[string][]group{}
 	for _, g := range groups {
 		name := g[0].Data
-		if !g.whole() {
+		if !g.whole() || g.ablation() {
 			continue
 		}
 		if compared[name] == nil {
@@ -97,7 +109,7 @@ func Board(dir fs.FS) (string, error) {
 	on := map[string]map[string]group{} // by data set and model
 	models := map[string]bool{}
 	for _, g := range groups {
-		if !g.whole() || g[0].Preset != published || g[0].mark != "" || g[0].spec.Order == model.Strict {
+		if !g.whole() || g.ablation() || g[0].Preset != published || g[0].mark != "" || g[0].spec.Order == model.Strict {
 			continue
 		}
 		if on[g[0].Data] == nil {
@@ -165,7 +177,7 @@ func favourites(groups []group) (list []group) {
 	}
 	best, plain := -1, -1
 	for i, g := range own {
-		if best < 0 || len(g) > len(own[best]) || len(g) == len(own[best]) && g.validation() > own[best].validation() {
+		if best < 0 || g.beats(own[best]) {
 			best = i
 		}
 		if g[0].Preset == published && g[0].mark == "" && (plain < 0 || len(g) > len(own[plain])) {
@@ -178,6 +190,11 @@ func favourites(groups []group) (list []group) {
 		}
 	}
 	return list
+}
+
+// beats says whether validation data prefer the runs to others; those with one seed only come last.
+func (g group) beats(o group) bool {
+	return g.seeds() > o.seeds() || g.seeds() == o.seeds() && g.validation() > o.validation()
 }
 
 func compare(b *strings.Builder, data string, list []group) {
@@ -233,7 +250,7 @@ func (g group) measured(setting, strategy string) (train.MeanStd, bool) {
 }
 
 // Summary writes one table of transductive link prediction with random negatives: for every data set the settings that
-// did best on validation data, among those with the most seeds.
+// did best on validation data, among those with at least two seeds where there are such.
 func Summary(dir fs.FS) (string, error) {
 	groups, err := load(dir)
 	if err != nil {
@@ -249,7 +266,7 @@ func Summary(dir fs.FS) (string, error) {
 		if best[name] == nil {
 			sets = append(sets, name)
 		}
-		if b := best[name]; len(g) > len(b) || len(g) == len(b) && g.validation() > b.validation() {
+		if best[name] == nil || g.beats(best[name]) {
 			best[name] = g
 		}
 	}
@@ -329,6 +346,9 @@ func (r *run) describe(c train.Config) error {
 	}
 	if spec.Order != "" {
 		r.settings += ", order " + spec.Order
+	}
+	if n := spec.Training.Epochs; n < wholeEpochs {
+		r.settings += fmt.Sprintf(", at most %d epochs", n)
 	}
 	if m, ok := spec.Config.(marked); ok {
 		if mark := m.Mark(spec.Preset); mark != "" {

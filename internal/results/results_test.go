@@ -39,6 +39,7 @@ func TestDocuments(t *testing.T) {
 		{"../../docs/RESULTS.md", BeginSummary, Summary},
 		{"../../docs/RESULTS.md", BeginModels, Models},
 		{"../../README.md", BeginBoard, Board},
+		{"../../docs/RESULTS.md", BeginAblations, Ablations},
 		{"../../docs/RESULTS.md", BeginTables, Tables},
 	} {
 		want, err := part.make(os.DirFS("../../results"))
