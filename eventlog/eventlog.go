@@ -49,9 +49,10 @@ type Log interface {
 
 // What can be wrong with a log. Errors of an engine wrap these and say where, what was found and what would help.
 var (
-	ErrClosed  = errors.New("the event log is closed")
-	ErrInUse   = errors.New("the event log is in use by another process")
-	ErrFull    = errors.New("there is no space left for events")
-	ErrDamaged = errors.New("a record of the event log is damaged")
-	ErrAway    = errors.New("the event log cannot be reached")
+	ErrTooLarge = errors.New("the batch is too large for the event log")
+	ErrClosed   = errors.New("the event log is closed")
+	ErrInUse    = errors.New("the event log is in use by another process")
+	ErrFull     = errors.New("there is no space left for events")
+	ErrDamaged  = errors.New("a record of the event log is damaged")
+	ErrAway     = errors.New("the event log cannot be reached")
 )
