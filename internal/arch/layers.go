@@ -91,6 +91,7 @@ var Outside = map[string][]string{
 	"github.com/nlpodyssey/gopickle":   {"checkpoint"},
 	"github.com/ebitengine/purego":     {"device/cuda"},
 	"gonum.org/v1/plot":                {"cmd/*"},
+	"go.etcd.io/bbolt":                 {"eventlog/embedded"},
 	"github.com/google/go-cmp":         {"dataset/input/inputtest"},
 	"pgregory.net/rapid":               {"internal/streamtest"},
 }
