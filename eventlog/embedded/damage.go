@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"hash/fnv"
-	"io"
 	"io/fs"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"syscall"
@@ -81,52 +78,6 @@ func guard(do func() error) (err error) {
 		}
 	}()
 	return do()
-}
-
-// examine looks at the two commit marks of the file before bbolt does. A crash in the middle of writing one leaves it
-// torn, and bbolt goes on from the other one without a word: examine returns what to say about that. And bbolt believes
-// that as many pages are there as the mark says.
-func examine(path string) (torn string, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	head := make([]byte, 2*pageSize)
-	if n, err := io.ReadFull(f, head); err != nil {
-		return "", damaged(0, "it has %d bytes, an empty log has %d", n, 4*pageSize)
-	}
-	first, okFirst := readMark(head)
-	second, okSecond := readMark(head[pageSize:])
-	switch {
-	case !okFirst && !okSecond:
-		return "", damaged(0, "none of its two commit marks is whole: this is no event log, or its beginning was lost")
-	case !okFirst || !okSecond:
-		torn = "a commit that was interrupted while it was being marked as done"
-	}
-	latest := first
-	if second.commit > first.commit {
-		latest = second
-	}
-	info, err := f.Stat()
-	if err == nil && uint64(info.Size())/pageSize < latest.pages {
-		err = damaged(0, "the file has %d bytes, its last commit needs %d: its end was lost", info.Size(), latest.pages*pageSize)
-	}
-	return torn, err
-}
-
-// mark is what bbolt writes at the end of a commit, by turns into the first and the second page.
-type mark struct{ commit, pages uint64 }
-
-// readMark reads the mark of a page: behind 16 bytes, 56 and the FNV-1a of these.
-func readMark(page []byte) (mark, bool) {
-	meta := page[16 : 16+64]
-	sum := fnv.New64a()
-	sum.Write(meta[:56])
-	if binary.NativeEndian.Uint32(meta) != 0xED0CDAED || binary.NativeEndian.Uint64(meta[56:]) != sum.Sum64() {
-		return mark{}, false
-	}
-	return mark{binary.NativeEndian.Uint64(meta[48:]), binary.NativeEndian.Uint64(meta[40:])}, true
 }
 
 // explain gives errors of the system and of bbolt the names of package eventlog and says what would help.

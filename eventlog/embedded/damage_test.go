@@ -3,6 +3,7 @@ package embedded
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -192,5 +193,34 @@ func TestSomethingElse(t *testing.T) {
 		if string(content(t, dir)) != text {
 			t.Errorf("%.10q was changed", text)
 		}
+	}
+}
+
+// A page that refers to one above it would be followed for ever.
+func TestPagesInACircle(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, Options{})
+	for range 10 {
+		appendTo(t, l, "", 20_000) // a page of its own for each record, and a branch above them
+	}
+	l.Close()
+	file := content(t, dir)
+	circles := 0
+	for at := 0; at < len(file); at += pageSize {
+		id, kind := binary.NativeEndian.Uint64(file[at:]), binary.NativeEndian.Uint16(file[at+8:])
+		if id != uint64(at/pageSize) || kind != branchPage {
+			continue
+		}
+		circles++
+		for i := range int(binary.NativeEndian.Uint16(file[at+10:])) {
+			binary.NativeEndian.PutUint64(file[at+headerSize*(i+1)+8:], id)
+		}
+	}
+	if circles == 0 {
+		t.Fatal("the log has no branches")
+	}
+	replace(t, dir, file)
+	if got, err := readAll(dir); !errors.Is(err, eventlog.ErrDamaged) {
+		t.Errorf("%d batches, %v", len(got), err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -77,19 +78,27 @@ func Open(dir string, o Options) (*Log, error) {
 }
 
 func (l *Log) open(cut func(string)) error {
-	torn, err := examine(l.path)
+	f, err := os.Open(l.path)
 	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, _, err := examine(f); err != nil { // bbolt would fault
 		return err
 	}
 	if l.db, err = openFile(l.path); err != nil {
 		return err
 	}
-	if torn != "" && cut != nil {
-		cut(torn)
+	latest, torn, err := examine(f) // now that nobody else writes
+	if err == nil {
+		err = guard(func() error { return l.db.View(func(tx *bolt.Tx) error { return l.load(tx, f, latest) }) })
 	}
-	if err := guard(func() error { return l.db.View(l.load) }); err != nil {
+	if err != nil {
 		l.db.Close()
 		return err
+	}
+	if torn != "" && cut != nil {
+		cut(torn)
 	}
 	return nil
 }
@@ -152,10 +161,23 @@ func create(path string) error {
 }
 
 // load reads where the log ends and which keys it remembers.
-func (l *Log) load(tx *bolt.Tx) error {
+func (l *Log) load(tx *bolt.Tx, f io.ReaderAt, latest mark) error {
+	p, err := readPages(f, latest)
+	if err == nil {
+		err = p.check(latest.root)
+	}
+	if err != nil {
+		return err
+	}
 	for _, name := range [][]byte{records, keys, about} {
-		if tx.Bucket(name) == nil {
+		b := tx.Bucket(name)
+		if b == nil {
 			return damaged(0, "it has no %q: this is no event log", name)
+		}
+		if b.Root() != 0 { // a small one lies in the page above
+			if err := p.check(uint64(b.Root())); err != nil {
+				return err
+			}
 		}
 	}
 	if found := tx.Bucket(about).Get([]byte("format")); string(found) != string(format) {
