@@ -7,7 +7,8 @@ import (
 	"errors"
 )
 
-// Event is an interaction as it was sent: nodes by their names, not by numbers of this process.
+// Event is an interaction as it was sent: nodes by their names, not by numbers of this process. The names of a batch that
+// was read share one piece of memory: clone those that are kept for long.
 type Event struct {
 	Src, Dst string
 	Time     float64
@@ -33,7 +34,8 @@ type Receipt struct {
 // Log is an append-only sequence of batches. All methods may be called from any goroutine.
 type Log interface {
 	// Append returns when the whole batch is durable, or takes nothing of it. Batches of concurrent calls may share
-	// one write to the disk.
+	// one write to the disk. An empty batch takes no place, and its key is not remembered. Of keys the latest KeptKeys
+	// are.
 	Append(ctx context.Context, key string, events []Event) (Receipt, error)
 
 	// Follow hands the batches that end after a sequence to take, in order, whoever appended them: first those that are

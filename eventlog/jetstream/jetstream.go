@@ -29,7 +29,7 @@ type Options struct {
 
 const (
 	window   = 2 * time.Minute // in which the server itself drops a message it has
-	attempt  = 5 * time.Second // of one publish
+	attempt  = 2 * time.Second // of one question to a server, before it is asked again
 	headerID = js.MsgIDHeader
 	// Counting needs no payloads: how many events a message has, and which call of Append sent it.
 	headerEvents  = "Dygmamba-Events"
