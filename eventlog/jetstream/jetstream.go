@@ -71,6 +71,7 @@ func Open(ctx context.Context, url string, o Options) (*Log, error) {
 	nc, err := nats.Connect(url, append([]nats.Option{
 		nats.Name("dygmamba event log"), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
 		nats.ReconnectBufSize(-1), // what cannot be sent now is an error at once, and sent again under the same id
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // it would print; calls return theirs
 	}, o.Connect...)...)
 	if err != nil {
 		return nil, fmt.Errorf("event log %s: %w: %w", url, eventlog.ErrAway, err)
