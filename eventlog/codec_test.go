@@ -23,7 +23,10 @@ func batches() []Batch {
 		{Events: []Event{}},
 		{Key: "k", Last: 7, Events: []Event{{}}},
 		{Last: 1 << 60, Events: []Event{{Src: "ä", Dst: strings.Repeat("x", MaxName), Time: math.Inf(-1)}}},
-		{Key: strings.Repeat("k", MaxKey), Last: 2, Events: []Event{{Src: "a", Label: math.Copysign(0, -1)}, {Dst: "b", Label: 1}}},
+		{
+			Key: strings.Repeat("k", MaxKey), Last: 2,
+			Events: []Event{{Src: "a", Label: math.Copysign(0, -1)}, {Dst: "b", Label: 1}},
+		},
 		{Last: 3, Events: []Event{{Features: []float32{1, 2}}, {}, {Features: []float32{}}}},
 		plain,
 	}

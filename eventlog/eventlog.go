@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// Event is an interaction as it was sent: nodes by their names, not by numbers of this process. The names of a batch that
-// was read share one piece of memory: clone those that are kept for long.
+// Event is an interaction as it was sent: nodes by their names, not by numbers of this process. The names of a batch
+// that was read share one piece of memory: clone those that are kept for long.
 type Event struct {
 	Src, Dst string
 	Time     float64

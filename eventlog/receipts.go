@@ -6,8 +6,8 @@ import "crypto/sha256"
 // taken as a new one.
 const KeptKeys = 1_000_000
 
-// Receipts remembers the latest keys of a log, for engines. It keeps 16 bytes of each key's SHA-256, some 60 bytes a key in
-// all. It is not safe for concurrent use.
+// Receipts remembers the latest keys of a log, for engines. It keeps 16 bytes of each key's SHA-256, some 60 bytes a
+// key in all. It is not safe for concurrent use.
 type Receipts struct {
 	limit int
 	known map[digest]given

@@ -92,7 +92,8 @@ func explain(err error) error {
 		return fmt.Errorf("%w: stop that one, or give this one another directory", eventlog.ErrInUse)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("%w: want a directory that this user may write to", err)
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum),
+		errors.Is(err, bolterrors.ErrVersionMismatch):
 		return damaged(0, "%v: this is no event log, or its beginning was lost", err)
 	}
 	return err

@@ -9,8 +9,9 @@ import (
 	"slices"
 )
 
-// bbolt trusts the pages of its file: it believes that as many are there as a commit says, and a damaged one that refers
-// to a page above it would be followed in a circle for ever. What is in here reads them without trust, before bbolt does.
+// bbolt trusts the pages of its file: it believes that as many are there as a commit says, and a damaged one that
+// refers to a page above it would be followed in a circle for ever. What is in here reads them without trust, before
+// bbolt does.
 
 // mark is what bbolt writes at the end of a commit, by turns into the first and the second page.
 type mark struct{ commit, pages, root, free uint64 }
@@ -38,7 +39,7 @@ func examine(f *os.File) (latest mark, torn string, err error) {
 	second, okSecond := readMark(head[pageSize:])
 	switch {
 	case !ok && !okSecond:
-		return mark{}, "", damaged(0, "none of its two commit marks is whole: this is no event log, or its beginning was lost")
+		return mark{}, "", damaged(0, "none of its commit marks is whole: this is no event log, or its beginning was lost")
 	case !ok || !okSecond:
 		torn = "a commit that was interrupted while it was being marked as done"
 	}
@@ -47,7 +48,8 @@ func examine(f *os.File) (latest mark, torn string, err error) {
 	}
 	info, err := f.Stat()
 	if err == nil && uint64(info.Size())/pageSize < latest.pages {
-		err = damaged(0, "the file has %d bytes, its last commit needs %d: its end was lost", info.Size(), latest.pages*pageSize)
+		err = damaged(0, "the file has %d bytes, its last commit needs %d: its end was lost",
+			info.Size(), latest.pages*pageSize)
 	}
 	return latest, torn, err
 }

@@ -124,9 +124,9 @@ func (l *Log) find(g *group, key string) (eventlog.Receipt, bool) {
 	return l.sent.Find(key)
 }
 
-// failed says what a failed commit means. The log goes on if it is certain that nothing of the commit is there, as on a
-// full disk. Otherwise, as after a failed fsync, nobody can tell, and what is refused now might be found there later: the
-// log ends until it is opened again.
+// failed says what a failed commit means. The log goes on if it is certain that nothing of the commit is there, as on
+// a full disk. Otherwise, as after a failed fsync, nobody can tell, and what is refused now might be found there later:
+// the log ends until it is opened again.
 func (l *Log) failed(err error) error {
 	err = fmt.Errorf("event log %s: %w", l.path, explain(err))
 	last := uint64(0)

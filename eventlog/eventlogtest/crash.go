@@ -120,8 +120,8 @@ func (c *Checker) listen(t *testing.T, round int, out io.Reader, heard chan<- st
 	}
 }
 
-// Check reads what the round added and holds it against what was acknowledged; then it sends again what nobody heard about
-// and some that was acknowledged, as a client would.
+// Check reads what the round added and holds it against what was acknowledged; then it sends again what nobody heard
+// about and some that was acknowledged, as a client would.
 func (c *Checker) Check(t *testing.T, round int, l eventlog.Log) {
 	t.Helper()
 	c.readOn(t, l)
@@ -146,7 +146,8 @@ func (c *Checker) Check(t *testing.T, round int, l eventlog.Log) {
 	}
 	c.readOn(t, l)
 	if len(c.seen) != len(c.receipts) {
-		t.Errorf("round %d: %d batches are in the log, %d were acknowledged or sent again", round, len(c.seen), len(c.receipts))
+		t.Errorf("round %d: %d batches are in the log, %d were acknowledged or sent again",
+			round, len(c.seen), len(c.receipts))
 	}
 	for key := range c.receipts {
 		if !c.seen[key] {
@@ -174,8 +175,8 @@ func (c *Checker) readOn(t *testing.T, l eventlog.Log) {
 			t.Errorf("%s has %d events up to %d, acknowledged was %+v", b.Key, len(b.Events), b.Last, r)
 		}
 		var round, w, i int
-		if _, err := fmt.Sscanf(b.Key, "%d/%d/%d", &round, &w, &i); err != nil || len(b.Events) != len(crashEvents(round, w, i)) ||
-			b.Events[len(b.Events)-1].Src != b.Key {
+		if _, err := fmt.Sscanf(b.Key, "%d/%d/%d", &round, &w, &i); err != nil ||
+			len(b.Events) != len(crashEvents(round, w, i)) || b.Events[len(b.Events)-1].Src != b.Key {
 			t.Errorf("%q has %d events, the last from %q", b.Key, len(b.Events), b.Events[len(b.Events)-1].Src)
 		}
 		c.read = b.Last

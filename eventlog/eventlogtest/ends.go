@@ -17,11 +17,12 @@ func ends(t *testing.T, s Store) {
 	must(t, l, "", Events("x", 1))
 	why := errors.New("enough")
 	calls := 0
-	if err := l.Follow(context.Background(), 0, func(eventlog.Batch) error { calls++; return why }); err != why || calls != 1 {
+	err := l.Follow(context.Background(), 0, func(eventlog.Batch) error { calls++; return why })
+	if err != why || calls != 1 {
 		t.Errorf("following ended with %v after %d calls, want %v after 1", err, calls, why)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	err := l.Follow(ctx, 0, func(b eventlog.Batch) error {
+	err = l.Follow(ctx, 0, func(b eventlog.Batch) error {
 		if b.Last == 2 {
 			cancel()
 		}
@@ -49,7 +50,10 @@ func closed(t *testing.T, s Store) {
 	began := make(chan struct{})
 	var once sync.Once
 	go func() {
-		ended <- l.Follow(context.Background(), 0, func(eventlog.Batch) error { once.Do(func() { close(began) }); return nil })
+		ended <- l.Follow(context.Background(), 0, func(eventlog.Batch) error {
+			once.Do(func() { close(began) })
+			return nil
+		})
 	}()
 	<-began
 	var wg sync.WaitGroup
@@ -76,7 +80,8 @@ func closed(t *testing.T, s Store) {
 	if err := <-ended; !errors.Is(err, eventlog.ErrClosed) {
 		t.Errorf("following ended with %v, want ErrClosed", err)
 	}
-	if err := l.Follow(context.Background(), 0, func(eventlog.Batch) error { return nil }); !errors.Is(err, eventlog.ErrClosed) {
+	err := l.Follow(context.Background(), 0, func(eventlog.Batch) error { return nil })
+	if !errors.Is(err, eventlog.ErrClosed) {
 		t.Errorf("following a closed log: %v", err)
 	}
 }

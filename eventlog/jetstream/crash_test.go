@@ -16,9 +16,9 @@ import (
 	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
 )
 
-// TestCrash kills, by turns, the process that appends, it and the broker at once, and the broker alone, which comes back
-// while the other goes on. A checker outside sees that nothing acknowledged is lost, nothing is there twice and every key
-// is remembered. `make crash` does so 200 times.
+// TestCrash kills, by turns, the process that appends, it and the broker at once, and the broker alone, which comes
+// back while the other goes on. A checker outside sees that nothing acknowledged is lost, nothing is there twice and
+// every key is remembered. `make crash` does so 200 times.
 func TestCrash(t *testing.T) {
 	b := &broker{Name: "one", Dir: t.TempDir(), Port: ports(t, 1)[0]}
 	b.start(t)
@@ -52,8 +52,8 @@ func TestCrash(t *testing.T) {
 	t.Logf("%d kills, %d batches acknowledged", rounds, c.Acknowledged)
 }
 
-// TestCrashOfEachInACluster kills each broker of three in turn while batches arrive: appends go on, none is lost, none is
-// there twice, and those who follow see the same.
+// TestCrashOfEachInACluster kills each broker of three in turn while batches arrive: appends go on, none is lost, none
+// is there twice, and those who follow see the same.
 func TestCrashOfEachInACluster(t *testing.T) {
 	if os.Getenv("DYGMAMBA_CRASHES") == "" {
 		t.Skip("takes a minute of elections: make crash")

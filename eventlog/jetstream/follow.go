@@ -35,7 +35,8 @@ func (l *Log) Follow(ctx context.Context, after uint64, take func(eventlog.Batch
 		if err != nil {
 			return l.damaged(seq, last, "%v", err)
 		}
-		if key, err := keyOf(m.Headers()); err != nil || key != b.Key || m.Headers().Get(headerEvents) != strconv.Itoa(len(b.Events)) {
+		key, err := keyOf(m.Headers())
+		if err != nil || key != b.Key || m.Headers().Get(headerEvents) != strconv.Itoa(len(b.Events)) {
 			return l.damaged(seq, last, "its headers do not belong to its %d events", len(b.Events))
 		}
 		if last += uint64(len(b.Events)); last <= after {
@@ -50,8 +51,8 @@ func (l *Log) Follow(ctx context.Context, after uint64, take func(eventlog.Batch
 	return err
 }
 
-// messages hands the messages of the stream from one on to each, in order and without gaps, until ctx ends or each fails.
-// Whatever else goes wrong is tried again from where it was.
+// messages hands the messages of the stream from one on to each, in order and without gaps, until ctx ends or each
+// fails. Whatever else goes wrong is tried again from where it was.
 func (l *Log) messages(ctx context.Context, next uint64, headersOnly bool, each func(js.Msg, uint64) error) error {
 	for ctx.Err() == nil {
 		var failed error

@@ -55,8 +55,8 @@ type Log struct {
 	count count
 }
 
-// Open connects to a server, or one of several separated by commas, makes the stream if it is not there, and counts what it
-// has. ctx bounds how long that may take.
+// Open connects to a server, or one of several separated by commas, makes the stream if it is not there, and counts
+// what it has. ctx bounds how long that may take.
 func Open(ctx context.Context, url string, o Options) (*Log, error) {
 	if o.Stream == "" {
 		o.Stream = "dygmamba"
@@ -121,8 +121,8 @@ func (l *Log) Append(ctx context.Context, key string, events []eventlog.Event) (
 	}
 	m, request := l.message(key, len(events), payload)
 	if most := l.nc.MaxPayload(); int64(m.Size()) > most {
-		return eventlog.Receipt{}, fmt.Errorf("%w: %d events take %d bytes, the server at %s takes %d at once (max_payload): "+
-			"send fewer", eventlog.ErrTooLarge, len(events), m.Size(), l.url, most)
+		return eventlog.Receipt{}, fmt.Errorf("%w: %d events take %d bytes, the server at %s takes %d at once "+
+			"(max_payload): send fewer", eventlog.ErrTooLarge, len(events), m.Size(), l.url, most)
 	}
 	l.expect(request)
 	defer l.forget(request)

@@ -258,7 +258,8 @@ func TestSyncIsLookedAt(t *testing.T) {
 	o = settings(t.TempDir())
 	o.SyncAlways = false
 	lazy := start(t, o)
-	_, err := Open(context.Background(), s.ClientURL(), Options{Monitor: []string{monitor, "http://" + lazy.MonitorAddr().String() + "/"}})
+	both := []string{monitor, "http://" + lazy.MonitorAddr().String() + "/"}
+	_, err := Open(context.Background(), s.ClientURL(), Options{Monitor: both})
 	if err == nil || !strings.Contains(err.Error(), "sync_interval") {
 		t.Errorf("%v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,8 @@ func (l *Log) stream(ctx context.Context) (*js.StreamInfo, error) {
 		if !passing(err) {
 			var api *js.APIError
 			if errors.As(err, &api) && (api.ErrorCode == noPeers || api.ErrorCode == noReplicas) {
-				return nil, fmt.Errorf("%w: its %d replicas need as many servers; ask for fewer, or add servers", err, l.wanted().Replicas)
+				return nil, fmt.Errorf("%w: its %d replicas need as many servers; ask for fewer, or add servers",
+					err, l.wanted().Replicas)
 			}
 			return nil, err
 		}
@@ -104,7 +106,8 @@ func checkSync(ctx context.Context, addresses []string) error {
 				} `json:"config"`
 			} `json:"jetstream"`
 		}
-		if err := json.NewDecoder(http.MaxBytesReader(nil, answer.Body, 16<<20)).Decode(&v); err != nil || v.JetStream.Config == nil {
+		err = json.NewDecoder(http.MaxBytesReader(nil, answer.Body, 16<<20)).Decode(&v)
+		if err != nil || v.JetStream.Config == nil {
 			return fmt.Errorf("monitoring of NATS: %s/varz says nothing of JetStream (%s)", address, answer.Status)
 		}
 		if !v.JetStream.Config.SyncAlways {
@@ -137,17 +140,18 @@ func passing(err error) bool {
 
 // explain gives errors of NATS the names of package eventlog and says what would help.
 func (l *Log) explain(ctx context.Context, err error) error {
+	where := fmt.Sprintf("event log %s, stream %s", l.url, l.o.Stream)
 	var api *js.APIError
 	switch {
 	case errors.Is(err, eventlog.ErrClosed), errors.Is(err, nats.ErrConnectionClosed), l.ctx.Err() != nil:
 		return eventlog.ErrClosed
 	case errors.Is(err, eventlog.ErrDamaged):
 		return err
-	case errors.As(err, &api) && (api.ErrorCode == noResources || api.ErrorCode == noStorage || api.ErrorCode == storeFailed):
-		return fmt.Errorf("event log %s, stream %s: %w: %w: give the stream or its servers more room", l.url, l.o.Stream, eventlog.ErrFull, err)
+	case errors.As(err, &api) && slices.Contains([]js.ErrorCode{noResources, noStorage, storeFailed}, api.ErrorCode):
+		return fmt.Errorf("%s: %w: %w: give the stream or its servers more room", where, eventlog.ErrFull, err)
 	case ctx.Err() != nil:
-		return fmt.Errorf("event log %s, stream %s: %w: %w (%w): whether the batch was taken is not known; send it again with the same key",
-			l.url, l.o.Stream, eventlog.ErrAway, err, ctx.Err())
+		return fmt.Errorf("%s: %w: %w (%w): whether the batch was taken is not known; send it again with the same key",
+			where, eventlog.ErrAway, err, ctx.Err())
 	}
-	return fmt.Errorf("event log %s, stream %s: %w", l.url, l.o.Stream, err)
+	return fmt.Errorf("%s: %w", where, err)
 }
