@@ -82,12 +82,9 @@ func guard(do func() error) (err error) {
 
 // explain gives errors of the system and of bbolt the names of package eventlog and says what would help.
 func explain(err error) error {
-	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
-		if errors.Is(err, full) {
-			return fmt.Errorf("%w: %w: make room, then send the events again", eventlog.ErrFull, err)
-		}
-	}
 	switch {
+	case full(err):
+		return fmt.Errorf("%w: %w: make room, then send the events again", eventlog.ErrFull, err)
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return fmt.Errorf("%w: stop that one, or give this one another directory", eventlog.ErrInUse)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

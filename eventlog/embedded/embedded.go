@@ -154,7 +154,11 @@ func create(path string) error {
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(filepath.Join(room, File), path); err != nil && !errors.Is(err, os.ErrExist) {
+	err = os.Link(filepath.Join(room, File), path) // unlike a rename it never replaces a log
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		err = os.Rename(filepath.Join(room, File), path) // this file system has no links
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
 	return errors.Join(syncDir(dir), syncDir(filepath.Dir(dir)))
