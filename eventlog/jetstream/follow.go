@@ -55,24 +55,7 @@ func (l *Log) Follow(ctx context.Context, after uint64, take func(eventlog.Batch
 // fails. Whatever else goes wrong is tried again from where it was.
 func (l *Log) messages(ctx context.Context, next uint64, headersOnly bool, each func(js.Msg, uint64) error) error {
 	for ctx.Err() == nil {
-		var failed error
-		err := l.some(ctx, next, headersOnly, func(m js.Msg) error {
-			meta, err := m.Metadata()
-			if err != nil {
-				return err
-			}
-			seq := meta.Sequence.Stream
-			switch {
-			case seq < next:
-				return nil
-			case seq > next:
-				failed = l.damaged(next, l.tail.Last(), "it is gone, the next one is %d", seq)
-			default:
-				failed = each(m, seq)
-				next++
-			}
-			return failed
-		})
+		failed, err := l.some(ctx, &next, headersOnly, each)
 		if failed != nil {
 			return failed
 		}
@@ -86,38 +69,51 @@ func (l *Log) messages(ctx context.Context, next uint64, headersOnly bool, each 
 	return ctx.Err()
 }
 
-// some hands messages to each until something goes wrong.
-func (l *Log) some(ctx context.Context, from uint64, headersOnly bool, each func(js.Msg) error) error {
-	once, cancel := context.WithTimeout(ctx, attempt)
-	consumer, err := l.js.OrderedConsumer(once, l.o.Stream, js.OrderedConsumerConfig{
-		DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: from, HeadersOnly: headersOnly, MaxResetAttempts: 1,
-		InactiveThreshold: 30 * time.Second,
-	})
-	cancel()
+// some hands messages from *next on to each until that fails, or something passes that lets it end early. A consumer of
+// its own, not one of the kind that NATS calls ordered: that one waits ten seconds for a broker that is gone.
+func (l *Log) some(ctx context.Context, next *uint64, headersOnly bool, each func(js.Msg, uint64) error) (failed, err error) {
+	it, err := l.consume(ctx, *next, headersOnly)
 	if err != nil {
-		return err
-	}
-	it, err := consumer.Messages(buffer(headersOnly), js.PullHeartbeat(time.Second), js.PullExpiry(10*time.Second))
-	if err != nil {
-		return err
+		return nil, err
 	}
 	defer it.Stop()
 	defer context.AfterFunc(ctx, it.Stop)()
-	for {
+	for first := true; ; first = false {
 		m, err := it.Next()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := each(m); err != nil {
-			return err
+		meta, err := m.Metadata()
+		if err != nil {
+			return nil, err
 		}
+		switch seq := meta.Sequence.Stream; {
+		case seq > *next && first: // it was asked for just now
+			return l.damaged(*next, l.tail.Last(), "it is gone, the next one is %d", seq), nil
+		case seq != *next:
+			return nil, errors.New("a message was lost on its way")
+		}
+		if err := each(m, *next); err != nil {
+			return err, nil
+		}
+		*next++
 	}
 }
 
-// buffer bounds what is on its way: headers by their number, payloads by their size.
-func buffer(headersOnly bool) js.PullMessagesOpt {
-	if headersOnly {
-		return js.PullMaxMessages(10_000)
+// consume asks for the messages from one on.
+func (l *Log) consume(ctx context.Context, from uint64, headersOnly bool) (js.MessagesContext, error) {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	consumer, err := l.js.CreateConsumer(ctx, l.o.Stream, js.ConsumerConfig{
+		DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: from, HeadersOnly: headersOnly,
+		AckPolicy: js.AckNonePolicy, MaxDeliver: 1, MemoryStorage: true, Replicas: 1, InactiveThreshold: 30 * time.Second,
+	})
+	if err != nil {
+		return nil, err
 	}
-	return js.PullMaxMessages(500)
+	ahead := js.PullMaxMessages(500) // on their way at once
+	if headersOnly {
+		ahead = 10_000
+	}
+	return consumer.Messages(ahead, js.PullHeartbeat(500*time.Millisecond), js.PullExpiry(2*time.Second))
 }
