@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/dygmamba/dygmamba/eventlog"
 	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
 )
@@ -22,6 +24,7 @@ func BenchmarkAppend(b *testing.B) {
 				l := open(b, b.TempDir(), Options{})
 				events := eventlogtest.Events("user123", bb.events)
 				var n atomic.Int64
+				before := commits(l)
 				b.SetParallelism(max(1, bb.goroutines/runtime.GOMAXPROCS(0)))
 				b.ResetTimer()
 				b.RunParallel(func(pb *testing.PB) {
@@ -37,9 +40,16 @@ func BenchmarkAppend(b *testing.B) {
 					}
 				})
 				b.ReportMetric(float64(b.N*bb.events)/b.Elapsed().Seconds(), "events/s")
+				b.ReportMetric(float64(b.N)/float64(commits(l)-before), "appends/commit")
 			})
 		}
 	}
+}
+
+// commits counts those of a log.
+func commits(l *Log) (n int) {
+	l.db.View(func(tx *bolt.Tx) error { n = tx.ID(); return nil })
+	return n
 }
 
 // BenchmarkRead reads ten million events back, of batches of 1,000 and of single ones: opening, following, decoding.

@@ -3,6 +3,7 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	bolt "go.etcd.io/bbolt"
@@ -27,6 +28,10 @@ func (l *Log) write() {
 			g.requests, g.events = append(g.requests, r), g.events+len(r.events)
 		}
 		l.commit(&g)
+		for n := -1; n < len(l.queue); { // those who were answered send their next, and share a commit with those who wait
+			n = len(l.queue)
+			runtime.Gosched()
+		}
 	}
 }
 
