@@ -71,7 +71,9 @@ func (l *Log) messages(ctx context.Context, next uint64, headersOnly bool, each 
 
 // some hands messages from *next on to each until that fails, or something passes that lets it end early. A consumer of
 // its own, not one of the kind that NATS calls ordered: that one waits ten seconds for a broker that is gone.
-func (l *Log) some(ctx context.Context, next *uint64, headersOnly bool, each func(js.Msg, uint64) error) (failed, err error) {
+func (l *Log) some(
+	ctx context.Context, next *uint64, headersOnly bool, each func(js.Msg, uint64) error,
+) (failed, err error) {
 	it, err := l.consume(ctx, *next, headersOnly)
 	if err != nil {
 		return nil, err
