@@ -1,0 +1,121 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/dygmamba/dygmamba/eventlog"
+)
+
+// Follow waits through the absence of all servers; a message that is gone or makes no sense ends it.
+func (l *Log) Follow(ctx context.Context, after uint64, take func(eventlog.Batch) error) error {
+	if err := l.tail.Err(); err != nil {
+		return err
+	}
+	if _, err := l.tail.Wait(ctx, after); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.ctx, cancel)()
+	from := l.start(after)
+	last := from.before
+	err := l.messages(ctx, from.message, false, func(m js.Msg, seq uint64) error {
+		if _, err := l.at.Wait(ctx, seq-1); err != nil { // it is counted in a moment
+			return err
+		}
+		if l.repeats(seq) {
+			return nil
+		}
+		b, err := eventlog.Decode(m.Data())
+		if err != nil {
+			return l.damaged(seq, last, "%v", err)
+		}
+		key, err := keyOf(m.Headers())
+		if err != nil || key != b.Key || m.Headers().Get(headerEvents) != strconv.Itoa(len(b.Events)) {
+			return l.damaged(seq, last, "its headers do not belong to its %d events", len(b.Events))
+		}
+		if last += uint64(len(b.Events)); last <= after {
+			return nil
+		}
+		b.Last = last
+		return take(b)
+	})
+	if l.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return l.tail.Err()
+	}
+	return err
+}
+
+// messages hands the messages of the stream from one on to each, in order and without gaps, until ctx ends or each
+// fails. Whatever else goes wrong is tried again from where it was.
+func (l *Log) messages(ctx context.Context, next uint64, headersOnly bool, each func(js.Msg, uint64) error) error {
+	for ctx.Err() == nil {
+		failed, err := l.some(ctx, &next, headersOnly, each)
+		if failed != nil {
+			return failed
+		}
+		if err != nil {
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// some hands messages from *next on to each until that fails, or something passes that lets it end early. A consumer of
+// its own, not one of the kind that NATS calls ordered: that one waits ten seconds for a broker that is gone.
+func (l *Log) some(
+	ctx context.Context, next *uint64, headersOnly bool, each func(js.Msg, uint64) error,
+) (failed, err error) {
+	it, err := l.consume(ctx, *next, headersOnly)
+	if err != nil {
+		return nil, err
+	}
+	defer it.Stop()
+	defer context.AfterFunc(ctx, it.Stop)()
+	for first := true; ; first = false {
+		m, err := it.Next()
+		if err != nil {
+			return nil, err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return nil, err
+		}
+		switch seq := meta.Sequence.Stream; {
+		case seq > *next && first: // it was asked for just now
+			return l.damaged(*next, l.tail.Last(), "it is gone, the next one is %d", seq), nil
+		case seq != *next:
+			return nil, errors.New("a message was lost on its way")
+		}
+		if err := each(m, *next); err != nil {
+			return err, nil
+		}
+		*next++
+	}
+}
+
+// consume asks for the messages from one on.
+func (l *Log) consume(ctx context.Context, from uint64, headersOnly bool) (js.MessagesContext, error) {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	consumer, err := l.js.CreateConsumer(ctx, l.o.Stream, js.ConsumerConfig{
+		DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: from, HeadersOnly: headersOnly,
+		AckPolicy: js.AckNonePolicy, MaxDeliver: 1, MemoryStorage: true, Replicas: 1, InactiveThreshold: 30 * time.Second,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ahead := js.PullMaxMessages(500) // on their way at once
+	if headersOnly {
+		ahead = 10_000
+	}
+	return consumer.Messages(ahead, js.PullHeartbeat(500*time.Millisecond), js.PullExpiry(2*time.Second))
+}
