@@ -165,14 +165,40 @@ func (w *work) pick(d, lo, hi int) {
 	if !s.isRoot() {
 		w.parallel(hi-lo, (*worker).lookHop)
 	}
+	p, apart := w.plan.Picker.(chooser)
+	if apart {
+		s.numbers = resize(s.numbers, s.rows*s.most)
+	}
 	for r := lo; r < hi; r++ {
 		s.used[r] = 0
-		if h := s.past[r]; h.Len() > 0 {
-			n, _ := w.root(d, r)
-			s.used[r] = int32(w.plan.Picker.Pick(n, h, s.picks[r*s.most:(r+1)*s.most]))
+		h := s.past[r]
+		if h.Len() == 0 {
+			continue
+		}
+		n, _ := w.root(d, r)
+		from, to := r*s.most, (r+1)*s.most
+		if apart {
+			p.draw(n, h, s.numbers[from:to])
+			s.used[r] = int32(s.most)
+		} else {
+			s.used[r] = int32(w.plan.Picker.Pick(n, h, s.picks[from:to]))
 		}
 	}
+	if apart {
+		w.parallel(hi-lo, (*worker).chooseRow)
+	}
 	w.parallel(hi-lo, (*worker).fillRow)
+}
+
+// chooseRow lets the Picker choose for a row, with the numbers that were drawn for it.
+func (k *worker) chooseRow(i int) {
+	w := k.work
+	s, r := &w.draws[w.draw], w.first+i
+	if s.used[r] > 0 {
+		n, _ := w.root(w.draw, r)
+		from, to := r*s.most, (r+1)*s.most
+		k.sums = w.plan.Picker.(chooser).choose(n, s.past[r], s.numbers[from:to], s.picks[from:to], k.sums)
+	}
 }
 
 // lookAndFill does the rows of a hop that belong to the queries lo to hi−1.

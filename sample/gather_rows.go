@@ -9,15 +9,16 @@ import (
 
 // drawn is what is known about a draw before and while its rows are written.
 type drawn struct {
-	draw  Draw
-	rows  int
-	most  int             // neighbours that a row can hold
-	past  []index.History // [rows] everything before the root's time
-	used  []int32         // [rows] how many neighbours go into the row
-	picks []int32         // [rows, most] which ones, if a Picker chose: positions into past
-	times []event.Time    // [rows, Len] as hops that go on from here take them; empty if none does
-	goes  bool            // a hop goes on from here
-	own   []index.History // the memory of past, where it is not that of the queries' nodes
+	draw    Draw
+	rows    int
+	most    int             // neighbours that a row can hold
+	past    []index.History // [rows] everything before the root's time
+	used    []int32         // [rows] how many neighbours go into the row
+	picks   []int32         // [rows, most] which ones, if a Picker chose: positions into past
+	numbers []float64       // [rows, most] drawn for a chooser
+	times   []event.Time    // [rows, Len] as hops that go on from here take them; empty if none does
+	goes    bool            // a hop goes on from here
+	own     []index.History // the memory of past, where it is not that of the queries' nodes
 }
 
 func (s *drawn) isRoot() bool { return s.draw.Of < hops }

@@ -38,7 +38,8 @@ type worker struct {
 	work  *work
 	last  int // the query it handled last, −1 for none
 	tally tally
-	run   func() // made once, so that starting a goroutine allocates nothing
+	sums  []float64 // for a chooser
+	run   func()    // made once, so that starting a goroutine allocates nothing
 }
 
 // block is the number of things that a worker takes at a time.

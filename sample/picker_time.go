@@ -7,6 +7,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/mersenne"
 )
 
 // timeAware draws position j of a history with a probability proportional to exp(r_j), where r_j is the share of entry
@@ -23,7 +24,8 @@ type timeAware struct {
 	frozen  bool                     // past never changes, so what was computed of a node is kept
 	share   map[event.Node]shares    // reference, over the whole list
 	total   map[event.Node][]float64 // native: running sums of exp(r) over the whole list
-	work    []float64
+	numbers []float64
+	sums    []float64
 }
 
 // shares is r of the reference, and what a softmax of its beginning needs.
@@ -44,22 +46,69 @@ func (p *timeAware) bind(past index.View, sampling string, seed uint64) Picker {
 	return p.options.bind(past, sampling, seed)
 }
 
+// chooser is a Picker that can draw its numbers for all rows first, one after the other, and choose by them on several
+// threads afterwards.
+type chooser interface {
+	// draw takes the numbers for one row, and notes what of the node is to be kept.
+	draw(n event.Node, h index.History, numbers []float64)
+	// choose is Pick with numbers that were drawn. It works in the memory of sums, and returns it.
+	choose(n event.Node, h index.History, numbers []float64, out []int32, sums []float64) []float64
+}
+
 func (p *timeAware) Pick(n event.Node, h index.History, out []int32) int {
-	m := h.Len()
-	if m == 0 {
+	if h.Len() == 0 {
 		return 0
 	}
-	if gen, ok := p.generator.(twister); ok {
-		gen.Weighted(p.softmax(p.shares(n, h), m), out)
+	p.numbers = slices.Grow(p.numbers[:0], len(out))[:len(out)]
+	p.draw(n, h, p.numbers)
+	p.sums = p.choose(n, h, p.numbers, out, p.sums)
+	return len(out)
+}
+
+func (p *timeAware) draw(n event.Node, h index.History, numbers []float64) {
+	for i := range numbers {
+		numbers[i] = p.Float64()
+	}
+	if !p.frozen {
+		return
+	}
+	if p.reference() {
+		if s, ok := p.share[n]; !ok || len(s.r) < h.Len() {
+			p.share[n] = p.shares(n, h)
+		}
+	} else if s, ok := p.total[n]; !ok || len(s) < h.Len() {
+		p.total[n] = p.totals(n, h)
+	}
+}
+
+func (p *timeAware) choose(n event.Node, h index.History, numbers []float64, out []int32, sums []float64) []float64 {
+	m := h.Len()
+	if p.reference() {
+		s, ok := p.share[n]
+		if !ok {
+			s = p.shares(n, h)
+		}
+		sums = s.softmax(m, sums)
+		for i, x := range numbers {
+			out[i] = mersenne.Weighted(sums, x)
+		}
 	} else {
-		sums := p.totals(n, h)[:m]
-		for i := range out {
-			x := p.Float64() * sums[m-1]
-			out[i] = int32(min(m-1, sort.Search(m, func(j int) bool { return sums[j] > x })))
+		all, ok := p.total[n]
+		if !ok {
+			all = p.totals(n, h)
+		}
+		for i, x := range numbers {
+			x *= all[m-1]
+			out[i] = int32(min(m-1, sort.Search(m, func(j int) bool { return all[j] > x })))
 		}
 	}
 	byTime(h, out)
-	return len(out)
+	return sums
+}
+
+func (p *timeAware) reference() bool {
+	_, ok := p.generator.(twister)
+	return ok
 }
 
 // complete is all that the past has of a node.
@@ -75,9 +124,6 @@ func (p *timeAware) complete(n event.Node, h index.History) []event.Time {
 
 // shares looks at a node's whole list.
 func (p *timeAware) shares(n event.Node, h index.History) shares {
-	if s, ok := p.share[n]; ok && len(s.r) >= h.Len() {
-		return s
-	}
 	times := p.complete(n, h)
 	s := shares{
 		r: make([]float32, len(times)), most: make([]float32, len(times)),
@@ -98,14 +144,11 @@ func (p *timeAware) shares(n event.Node, h index.History) shares {
 		sum += float64(s.e[j])
 		s.sum[j] = sum
 	}
-	if p.frozen {
-		p.share[n] = s
-	}
 	return s
 }
 
 // softmax is the running sums of the softmax of the first m of r, which is taken in float32.
-func (p *timeAware) softmax(s shares, m int) []float64 {
+func (s shares) softmax(m int, sums []float64) []float64 {
 	e, sum := s.e[:m], s.sum[m-1]
 	if most := s.most[m-1]; most != 1 { // the oldest vanishes beside the last event of all
 		e, sum = make([]float32, m), 0
@@ -114,20 +157,17 @@ func (p *timeAware) softmax(s shares, m int) []float64 {
 			sum += float64(e[j])
 		}
 	}
-	p.work = slices.Grow(p.work[:0], m)[:m]
+	sums = slices.Grow(sums[:0], m)[:m]
 	running, whole := 0.0, float32(sum)
 	for j, x := range e {
 		running += float64(x / whole)
-		p.work[j] = running
+		sums[j] = running
 	}
-	return p.work
+	return sums
 }
 
 // totals is the running sums of exp(r).
 func (p *timeAware) totals(n event.Node, h index.History) []float64 {
-	if sums, ok := p.total[n]; ok && len(sums) >= h.Len() {
-		return sums
-	}
 	times := h.Time
 	if p.frozen {
 		times = p.complete(n, h)
@@ -141,9 +181,6 @@ func (p *timeAware) totals(n event.Node, h index.History) []float64 {
 		crowd++
 		running += math.Exp(1 / crowd)
 		sums[j] = running
-	}
-	if p.frozen {
-		p.total[n] = sums
 	}
 	return sums
 }

@@ -3,7 +3,7 @@ package mersenne
 import (
 	"math"
 	"math/bits"
-	"slices"
+	"sort"
 )
 
 // Choose fills out with distinct positions below n, len(out) ≤ n < 2³¹, as NumPy's choice without replacement does: it
@@ -80,23 +80,13 @@ func (t *Twister) Integers(n int, out []int32) {
 	}
 }
 
-// Weighted fills out with positions drawn with replacement, position i with weight cumulative[i] − cumulative[i−1], as
-// NumPy's choice with probabilities does: cumulative must be their running sums. It is scaled in place so that it ends
-// at 1.
-func (t *Twister) Weighted(cumulative []float64, out []int32) {
+// Weighted is the position that a number x from 0 to 1 falls on, position i having the weight cumulative[i] −
+// cumulative[i−1]: NumPy's choice with probabilities takes the next Float64 for each that it draws, with replacement.
+// It scales the running sums so that they end at 1, and so does this where it looks.
+func Weighted(cumulative []float64, x float64) int32 {
 	last := cumulative[len(cumulative)-1]
-	for i := range cumulative {
-		cumulative[i] /= last
-	}
-	for i := range out {
-		at, _ := slices.BinarySearchFunc(cumulative, t.Float64(), func(c, x float64) int {
-			if c > x {
-				return 1
-			}
-			return -1
-		})
-		out[i] = int32(min(at, len(cumulative)-1))
-	}
+	at := sort.Search(len(cumulative), func(i int) bool { return cumulative[i]/last > x })
+	return int32(min(at, len(cumulative)-1))
 }
 
 // Sample gives k distinct positions below n, k ≤ n, as Python's random.sample picks them.

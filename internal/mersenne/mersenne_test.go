@@ -41,7 +41,9 @@ func TestDrawsOfNumPy(t *testing.T) {
 	}
 	same(t, "random_sample", uniform, want.Uniform)
 	weighted := make([]int32, 6)
-	g.Weighted([]float64{0.1, 0.1 + 0.2, 0.1 + 0.2 + 0.3, 0.1 + 0.2 + 0.3 + 0.4}, weighted)
+	for i := range weighted {
+		weighted[i] = Weighted([]float64{0.1, 0.1 + 0.2, 0.1 + 0.2 + 0.3, 0.1 + 0.2 + 0.3 + 0.4}, g.Float64())
+	}
 	same(t, "choice with probabilities", weighted, want.Weighted)
 }
 
@@ -54,10 +56,9 @@ func TestSampleOfPython(t *testing.T) {
 }
 
 func TestWeightedTakesTheFirstAbove(t *testing.T) {
-	out := make([]int32, 1000)
-	New(1).Weighted([]float64{0, 0, 3, 3, 5, 5}, out)
-	for _, i := range out {
-		if i != 2 && i != 4 {
+	g := New(1)
+	for range 1000 {
+		if i := Weighted([]float64{0, 0, 3, 3, 5, 5}, g.Float64()); i != 2 && i != 4 {
 			t.Fatalf("drew position %d of weight 0", i)
 		}
 	}
