@@ -116,6 +116,13 @@ func (l *Log) Append(e Event) (Edge, error) {
 // Len is the number of events.
 func (l *Log) Len() int { return len(l.all.Src) }
 
+// Now is the log as it is: it shares the columns, and stays as it is when this one grows. It must not be appended to.
+func (l *Log) Now() *Log {
+	now := *l
+	now.all = l.All()
+	return &now
+}
+
 // At is the i-th event in order of arrival.
 func (l *Log) At(i int) Event { return l.all.At(i) }
 

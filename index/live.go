@@ -41,20 +41,25 @@ func (l *Live) Add(e event.Event) {
 
 // Before is the node's history strictly before t.
 func (l *Live) Before(n event.Node, t event.Time) History {
-	table := *l.table.Load()
-	if n < 0 || int(n)/pageSize >= len(table) {
-		return History{}
-	}
-	p := table[n/pageSize].Load()
-	if p == nil {
-		return History{}
-	}
-	c := p[n%pageSize].Load()
+	c := l.column(n)
 	if c == nil {
 		return History{}
 	}
 	h := c.history()
 	return h.slice(0, earlier(h.Time, t))
+}
+
+// column is the one that holds the node's history now, nil for a node that never occurred.
+func (l *Live) column(n event.Node) *column {
+	table := *l.table.Load()
+	if n < 0 || int(n)/pageSize >= len(table) {
+		return nil
+	}
+	p := table[n/pageSize].Load()
+	if p == nil {
+		return nil
+	}
+	return p[n%pageSize].Load()
 }
 
 // NumNodes is 1 + the largest node id that occurs.
