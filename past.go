@@ -204,3 +204,7 @@ func (p *Predictor) renewScorer() {
 
 // noteFeatures keeps the table of the events' features, which grows with them.
 func (p *Predictor) noteFeatures(_, edge *nn.Features) { p.features = edge }
+
+// FeatureRows are those of all events that came in after the data set's, but for the first zeros of them, which have
+// none. Nil: none has any.
+func (m *Moment) FeatureRows() (rows []float32, zeros int) { return m.rows, m.zeros }

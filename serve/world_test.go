@@ -1,0 +1,207 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/models"
+)
+
+// keptLog is an event log for tests: it outlives a server, and hands its batches to any number of followers.
+type keptLog struct {
+	mu      sync.Mutex
+	batches []eventlog.Batch
+	keys    map[string]eventlog.Receipt
+	news    *sync.Cond
+	fail    error // of the next Append
+}
+
+func newKeptLog() *keptLog {
+	l := &keptLog{keys: map[string]eventlog.Receipt{}}
+	l.news = sync.NewCond(&l.mu)
+	return l
+}
+
+func (l *keptLog) last() uint64 {
+	if n := len(l.batches); n > 0 {
+		return l.batches[n-1].Last
+	}
+	return 0
+}
+
+func (l *keptLog) Append(_ context.Context, key string, events []eventlog.Event) (eventlog.Receipt, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fail != nil {
+		return eventlog.Receipt{}, l.fail
+	}
+	if r, ok := l.keys[key]; ok && key != "" {
+		r.Again = true
+		return r, nil
+	}
+	r := eventlog.Receipt{Last: l.last() + uint64(len(events)), Accepted: len(events)}
+	l.keys[key] = r
+	l.batches = append(l.batches, eventlog.Batch{Key: key, Last: r.Last, Events: events})
+	l.news.Broadcast()
+	return r, nil
+}
+
+func (l *keptLog) Follow(ctx context.Context, after uint64, take func(eventlog.Batch) error) error {
+	defer context.AfterFunc(ctx, l.news.Broadcast)()
+	for i := 0; ; {
+		l.mu.Lock()
+		for i == len(l.batches) && ctx.Err() == nil {
+			l.news.Wait()
+		}
+		if ctx.Err() != nil {
+			l.mu.Unlock()
+			return ctx.Err()
+		}
+		b := l.batches[i]
+		l.mu.Unlock()
+		i++
+		if b.Last > after {
+			if err := take(b); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (l *keptLog) Last() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last()
+}
+
+func (l *keptLog) Close() error { return nil }
+
+// world is a data set, a model that was trained on it a little, and the events that are left to come.
+type world struct {
+	whole, early *dataset.Set // all events; those that are known at the beginning
+	run          string
+}
+
+var trained = struct {
+	sync.Mutex
+	worlds map[string]*world
+}{worlds: map[string]*world{}}
+
+// newWorld trains a small model, once for all tests.
+func newWorld(t testing.TB, name string, change ...string) *world {
+	t.Helper()
+	trained.Lock()
+	defer trained.Unlock()
+	key := name + strings.Join(change, " ")
+	if w := trained.worlds[key]; w != nil {
+		return w
+	}
+	spec, set := modeltest.Small(t, name, models.All[name])
+	if len(change) > 0 {
+		spec.Order = change[0]
+	}
+	spec.Training.Epochs = 1
+	dir := keepDir(t)
+	if _, err := dygmamba.Train(context.Background(), dygmamba.TrainOptions{Set: set, Model: name, Spec: &spec, Dir: dir, Threads: 1}); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{whole: set, early: Early(set, set.Log.Len()/2), run: dygmamba.SeedDir(dir, 0)}
+	trained.worlds[key] = w
+	return w
+}
+
+// server starts one on the world's early events.
+func (w *world) server(t testing.TB, change func(o *Options)) *Server {
+	t.Helper()
+	s, err := w.open(change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (w *world) open(change func(o *Options)) (*Server, error) {
+	o := Options{Set: w.early, Log: NewVolatile(), Checkpoint: w.run, Load: dygmamba.LoadOptions{Threads: 1}}
+	if change != nil {
+		change(&o)
+	}
+	return New(context.Background(), o)
+}
+
+// event is the i-th of all, as clients send it.
+func (w *world) event(i int) eventlog.Event {
+	e := w.whole.Log.At(i)
+	return eventlog.Event{Src: strconv.Itoa(int(e.Src)), Dst: strconv.Itoa(int(e.Dst)), Time: e.Time, Label: float64(e.Label), Features: w.whole.Edge.Row(int(e.Edge))}
+}
+
+// body is events lo … hi−1 as a request.
+func (w *world) body(lo, hi int) string {
+	var list []string
+	for i := lo; i < hi; i++ {
+		e := w.event(i)
+		features, _ := json.Marshal(e.Features)
+		list = append(list, fmt.Sprintf(`{"src": %s, "dst": %q, "time": %s, "label": %v, "features": %s}`, e.Src, e.Dst,
+			strconv.FormatFloat(e.Time, 'g', -1, 64), e.Label, features))
+	}
+	return `{"events": [` + strings.Join(list, ", ") + `]}`
+}
+
+// call asks a handler.
+func call(h http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// ask asks a server for a document.
+func ask[T any](t testing.TB, s *Server, method, path, body string, headers ...string) (doc T) {
+	t.Helper()
+	w := call(s.Handler(), method, path, body, headers...)
+	if w.Code != 200 {
+		t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	if err := json.NewDecoder(bytes.NewReader(w.Body.Bytes())).Decode(&doc); err != nil {
+		t.Fatalf("%s %s: %v in %s", method, path, err, w.Body)
+	}
+	return doc
+}
+
+type scoresDoc struct {
+	Scores []scoreDoc
+	AsOf   uint64 `json:"as_of"`
+}
+
+type receiptDoc struct {
+	Accepted int
+	Last     uint64
+}
+
+// remembering are the models with a memory, and default one without.
+func remembering() (names []string) {
+	for _, name := range models.Names(true) {
+		if models.All[name].Remembers {
+			names = append(names, name)
+		}
+	}
+	return names
+}
