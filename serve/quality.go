@@ -180,9 +180,7 @@ func (q *quality) measure() qualityDoc {
 		doc.Model.MRR += 1 / t.rank / float64(len(q.window))
 		doc.Met.MRR += 1 / t.metRank / float64(len(q.window))
 	}
-	var meter eval.Meter
-	doc.Model.AP, _ = meter.Score(pos, neg)
-	doc.Met.AP, _ = meter.Score(metPos, metNeg)
+	doc.Model.AP, doc.Met.AP = precision(pos, neg), precision(metPos, metNeg)
 	return doc
 }
 
@@ -248,4 +246,11 @@ func (l *latencies) quantiles() (p50, p99 float64, n int) {
 	}
 	slices.Sort(list)
 	return list[len(list)/2].Seconds(), list[len(list)*99/100].Seconds(), n
+}
+
+// precision is the average precision of scores of events and of negatives.
+func precision(pos, neg []float32) float64 {
+	var meter eval.Meter
+	ap, _ := meter.Score(pos, neg)
+	return ap
 }

@@ -31,6 +31,7 @@ func (s *Server) list() []route {
 		{"POST /v1/admin/reload", RightAdmin, s.postReload, true},
 		{"POST /v1/admin/rollback", RightAdmin, s.postRollback, false},
 		{"POST /v1/admin/snapshot", RightAdmin, s.postSnapshot, true},
+		{"GET /v1/admin/state", RightAdmin, s.getState, true},
 		{"GET /metrics", RightQuery, s.getMetrics, false},
 		{"GET /v1/openapi.json", "", s.getOpenAPI, false},
 		{"GET /{$}", "", s.getPage, false},

@@ -54,8 +54,9 @@ type Server struct {
 	handler http.Handler
 	started time.Time
 
-	stop func() // ends what runs in the background
-	done sync.WaitGroup
+	stop  func() // ends what runs in the background
+	done  sync.WaitGroup
+	close func() error
 }
 
 // New takes up the snapshot if there is one, opens the model and follows the log. It returns when all events that the
@@ -66,6 +67,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	}
 	o.Limits = o.Limits.orDefault()
 	s := &Server{options: o, log: o.Logger, started: time.Now()}
+	s.close = sync.OnceValue(s.end)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -137,7 +139,9 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Close ends the background, writes a last snapshot where snapshots are kept, and closes the models. Requests must have
 // ended. The log is the caller's.
-func (s *Server) Close() error {
+func (s *Server) Close() error { return s.close() }
+
+func (s *Server) end() error {
 	s.halt()
 	err := s.keeper.last()
 	s.models.close()

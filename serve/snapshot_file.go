@@ -357,7 +357,7 @@ func (s *snapshot) fits(e *engine, data string) error {
 func (s *snapshot) restore(e *engine) error {
 	start := uint32(0)
 	for i, end := range s.ends {
-		id := e.names.take(s.text[start:end], s.sides == nil || s.sides[i] != 0)
+		id := e.names.take(s.text[start:end], !s.Apart || s.sides[i] != 0)
 		if int(id) != s.Nodes+i+1 {
 			return fmt.Errorf("%w: the name %q is there twice", errSnapshot, clip(s.text[start:end]))
 		}

@@ -109,7 +109,7 @@ func newWorld(t testing.TB, name string, change ...string) *world {
 		return w
 	}
 	spec, set := modeltest.Small(t, name, models.All[name])
-	if len(change) > 0 {
+	if len(change) > 0 && change[0] != "" {
 		spec.Order = change[0]
 	}
 	spec.Training.Epochs = 1
