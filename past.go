@@ -85,6 +85,21 @@ func (p *Past) Add(events []event.Event, features [][]float32) error {
 	return nil
 }
 
+// Expect makes room for events that are to come between these nodes, so that many of them are added faster.
+func (p *Past) Expect(src, dst []event.Node) {
+	var counts []int32
+	for _, list := range [][]event.Node{src, dst} {
+		for _, n := range list {
+			if int(n) >= len(counts) {
+				counts = append(counts, make([]int32, int(n)+1-len(counts))...)
+			}
+			counts[n]++
+		}
+	}
+	p.live.Expect(counts)
+	p.log.Expect(len(src))
+}
+
 // arrived is how many events came in.
 func (p *Past) arrived() int { return p.log.Len() - p.now.Load().known }
 

@@ -113,6 +113,12 @@ func (l *Log) Append(e Event) (Edge, error) {
 	return e.Edge, nil
 }
 
+// Expect makes room for so many more events.
+func (l *Log) Expect(more int) {
+	a := &l.all
+	a.Src, a.Dst, a.Time = slices.Grow(a.Src, more), slices.Grow(a.Dst, more), slices.Grow(a.Time, more)
+}
+
 // Len is the number of events.
 func (l *Log) Len() int { return len(l.all.Src) }
 

@@ -79,6 +79,30 @@ func (c *column) with(n event.Node, e event.Edge, at event.Time) *column {
 	return out
 }
 
+// grown is a column, c itself or a copy of it, with room for more entries. C may be nil.
+func (c *column) grown(more int) *column {
+	used := 0
+	if c != nil {
+		used = int(c.used.Load())
+		if used+more <= c.space() {
+			return c
+		}
+	}
+	out := newColumn(used + more)
+	if c == nil {
+		return out
+	}
+	old, room := c.history(), out.room()
+	copy(room.Node, old.Node)
+	copy(room.Edge, old.Edge)
+	copy(room.Time, old.Time)
+	out.used.Store(int32(used))
+	if c.late() {
+		out.size = -out.size
+	}
+	return out
+}
+
 // insert fills dst with src and x at position i.
 func insert[T any](dst, src []T, i int, x T) {
 	copy(dst, src[:i])

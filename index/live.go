@@ -68,6 +68,23 @@ func (l *Live) NumNodes() int { return int(l.nodes.Load()) }
 // Bytes is the memory that the index holds, unused capacity included.
 func (l *Live) Bytes() int { return int(unsafe.Sizeof(*l)) + int(l.bytes.Load()) }
 
+// Expect makes room for events that are to come, so that their nodes' histories need not grow one by one: for each node
+// how often it will occur.
+func (l *Live) Expect(counts []int32) {
+	for n, more := range counts {
+		if more == 0 {
+			continue
+		}
+		place := l.place(event.Node(n))
+		c := place.Load()
+		grown := c.grown(int(more))
+		if grown != c {
+			place.Store(grown)
+			l.bytes.Add(grown.bytes() - c.bytes())
+		}
+	}
+}
+
 // put enters that n met other.
 func (l *Live) put(n, other event.Node, edge event.Edge, at event.Time) {
 	place := l.place(n)

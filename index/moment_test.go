@@ -48,3 +48,31 @@ func TestAsOf(t *testing.T) {
 		}
 	}
 }
+
+// Room that was made beforehand changes nothing but the time that it takes.
+func TestExpect(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	plain, expected := index.NewLive(), index.NewLive()
+	for round := range 3 {
+		var events []event.Event
+		counts := make([]int32, 9)
+		for i := range 50 {
+			e := event.Event{Src: event.Node(1 + rng.IntN(8)), Dst: event.Node(1 + rng.IntN(8)), Time: float64(round*50 + i - 30*rng.IntN(2)), Edge: event.Edge(round*50 + i + 1)}
+			events = append(events, e)
+			counts[e.Src]++
+			counts[e.Dst]++
+		}
+		expected.Expect(counts)
+		for _, e := range events {
+			plain.Add(e)
+			expected.Add(e)
+		}
+	}
+	for n := range event.Node(10) {
+		a, b := plain.Before(n, 1e9), expected.Before(n, 1e9)
+		c, d := plain.AsOf(70).Before(n, 1e9), expected.AsOf(70).Before(n, 1e9)
+		if !slices.Equal(a.Edge, b.Edge) || !slices.Equal(a.Node, b.Node) || !slices.Equal(c.Edge, d.Edge) {
+			t.Errorf("node %d: %v, want %v", n, b.Edge, a.Edge)
+		}
+	}
+}

@@ -363,6 +363,7 @@ func (s *snapshot) restore(e *engine) error {
 		}
 		start = end
 	}
+	e.past.Expect(s.src, s.dst)
 	const step = 1 << 16
 	events := make([]event.Event, 0, step)
 	for lo := 0; lo < s.Events; lo += step {
