@@ -151,7 +151,8 @@ func (q *quality) note(t trial) {
 	}
 	q.total++
 	doc := q.measure()
-	if n := len(q.series); n == 0 || doc.Time.Sub(q.series[n-1].Time) > 2*time.Second {
+	doc.Time = doc.Time.Truncate(2 * time.Second)
+	if n := len(q.series); n == 0 || doc.Time.After(q.series[n-1].Time) {
 		q.series = append(q.series, doc)
 	} else {
 		q.series[n-1] = doc
