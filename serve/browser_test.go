@@ -95,7 +95,7 @@ func TestPageInBrowser(t *testing.T) {
 	for _, c := range []struct {
 		width int
 		dark  bool
-	}{{1100, false}, {1100, true}, {360, false}} {
+	}{{1100, true}, {360, false}} {
 		l, ok := browse(t, path, fmt.Sprintf("%s/driver?width=%d", web.URL, c.width), c.dark, fmt.Sprintf("page-%d-%v.png", c.width, c.dark))
 		if !ok {
 			t.Skip("the browser does not run here")

@@ -213,6 +213,17 @@ func (m *roster) replace(ctx context.Context, path string, learned bool) (*gener
 	return g, nil
 }
 
+// files are the checkpoints of the model that answers and of the one before.
+func (m *roster) files() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := []string{m.current.Load().Checkpoint}
+	if m.previous != nil {
+		list = append(list, m.previous.Checkpoint)
+	}
+	return list
+}
+
 // errNoPrevious says that there is nothing to go back to.
 var errNoPrevious = errors.New("there is no model before this one")
 

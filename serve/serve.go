@@ -87,18 +87,20 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		s.halt()
 		return nil, err
 	}
-	if s.models, err = newRoster(background, s, o.Checkpoint, kept); err != nil {
+	if s.learner, err = newLearner(s, o.Learn); err != nil {
 		s.halt()
 		return nil, err
 	}
+	path, learned := s.learner.resume()
+	if s.models, err = newRoster(ctx, s, path, kept); err != nil {
+		s.halt()
+		return nil, err
+	}
+	s.models.current.Load().Learned = learned
 	if o.Quality {
 		s.run(func() { s.quality.watch(background) })
 	}
 	s.run(func() { s.keeper.watch(background) })
-	if s.learner, err = newLearner(s, o.Learn); err != nil {
-		s.Close()
-		return nil, err
-	}
 	s.run(func() { s.learner.watch(background) })
 	s.handler = s.routes()
 	return s, nil

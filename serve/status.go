@@ -122,6 +122,7 @@ func (s *Server) postRollback(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
+	s.learner.rolledBack(g)
 	answer(w, 200, g)
 	return nil
 }
