@@ -7,7 +7,8 @@ import (
 	"errors"
 )
 
-// Event is an interaction as it was sent: nodes by their names, not by numbers of this process.
+// Event is an interaction as it was sent: nodes by their names, not by numbers of this process. The names of a batch
+// that was read share one piece of memory: clone those that are kept for long.
 type Event struct {
 	Src, Dst string
 	Time     float64
@@ -33,7 +34,8 @@ type Receipt struct {
 // Log is an append-only sequence of batches. All methods may be called from any goroutine.
 type Log interface {
 	// Append returns when the whole batch is durable, or takes nothing of it. Batches of concurrent calls may share
-	// one write to the disk.
+	// one write to the disk. An empty batch takes no place, and its key is not remembered. Of keys the latest KeptKeys
+	// are.
 	Append(ctx context.Context, key string, events []Event) (Receipt, error)
 
 	// Follow hands the batches that end after a sequence to take, in order, whoever appended them: first those that are
@@ -49,9 +51,10 @@ type Log interface {
 
 // What can be wrong with a log. Errors of an engine wrap these and say where, what was found and what would help.
 var (
-	ErrClosed  = errors.New("the event log is closed")
-	ErrInUse   = errors.New("the event log is in use by another process")
-	ErrFull    = errors.New("there is no space left for events")
-	ErrDamaged = errors.New("a record of the event log is damaged")
-	ErrAway    = errors.New("the event log cannot be reached")
+	ErrTooLarge = errors.New("the batch is too large for the event log")
+	ErrClosed   = errors.New("the event log is closed")
+	ErrInUse    = errors.New("the event log is in use by another process")
+	ErrFull     = errors.New("there is no space left for events")
+	ErrDamaged  = errors.New("a record of the event log is damaged")
+	ErrAway     = errors.New("the event log cannot be reached")
 )
