@@ -237,6 +237,18 @@ func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	return s, c.do(ctx, http.MethodGet, "/v1/status", "", nil, &s)
 }
 
+// State is a hash of all events that came in: servers that have it in common know the same.
+type State struct {
+	Last   uint64 `json:"last"` // sequence
+	Came   int    `json:"came"`
+	SHA256 string `json:"sha256"`
+}
+
+// State asks for the hash of what the server knows.
+func (c *Client) State(ctx context.Context) (s State, err error) {
+	return s, c.do(ctx, http.MethodGet, "/v1/admin/state", "", nil, &s)
+}
+
 // Reload lets the server open a checkpoint on its own machine; "" is the one it was started with.
 func (c *Client) Reload(ctx context.Context, checkpoint string) error {
 	body := map[string]string{}

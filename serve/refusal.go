@@ -58,6 +58,8 @@ func refusalOf(err error) *refusal {
 		return &refusal{status: 400, kind: "bad_request", message: err.Error()}
 	case errors.Is(err, errNoPrevious):
 		return &refusal{status: 409, kind: "conflict", message: err.Error()}
+	case errors.Is(err, eventlog.ErrTooLarge):
+		return &refusal{status: 413, kind: "too_large", message: err.Error()}
 	case errors.Is(err, eventlog.ErrFull):
 		return &refusal{status: 503, kind: "log_full", message: err.Error(), after: 30}
 	case errors.Is(err, eventlog.ErrAway), errors.Is(err, eventlog.ErrClosed), errors.Is(err, eventlog.ErrInUse), errors.Is(err, eventlog.ErrDamaged):

@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/eventlog"
+	store "github.com/dygmamba/dygmamba/eventlog/memory"
 )
 
 // What is answered after events came in is what a predictor answers that knows them from the beginning.
@@ -210,7 +211,7 @@ func TestRefusals(t *testing.T) {
 // What the log cannot take is refused, and nothing is known of it.
 func TestLogRefuses(t *testing.T) {
 	w := newWorld(t, dygmamba.DefaultModel)
-	log := newKeptLog()
+	log := &failing{Log: store.New()}
 	s := w.server(t, func(o *Options) { o.Log = log })
 	for _, err := range []error{eventlog.ErrFull, eventlog.ErrAway, errors.New("odd")} {
 		log.fail = fmt.Errorf("test: %w", err)

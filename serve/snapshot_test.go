@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
+	store "github.com/dygmamba/dygmamba/eventlog/memory"
 )
 
 // logits are a server's answers to a few questions at the end of all events.
@@ -33,7 +34,7 @@ func logits(t *testing.T, w *world, s *Server) (list []float32) {
 func TestRestart(t *testing.T) {
 	for _, name := range append(remembering(), dygmamba.DefaultModel) {
 		w := newWorld(t, name)
-		log, file := newKeptLog(), filepath.Join(t.TempDir(), "snapshot")
+		log, file := store.New(), filepath.Join(t.TempDir(), "snapshot")
 		keep := func(o *Options) { o.Log, o.Snapshots = log, Snapshots{File: file} }
 		n, all := w.early.Log.Len(), w.whole.Log.Len()
 		put := func(lo, hi int) {
@@ -87,7 +88,7 @@ func TestRestart(t *testing.T) {
 // A snapshot of another data set, or one that is ahead of the log, is refused.
 func TestSnapshotElsewhere(t *testing.T) {
 	w := newWorld(t, dygmamba.DefaultModel)
-	log, file := newKeptLog(), filepath.Join(t.TempDir(), "snapshot")
+	log, file := store.New(), filepath.Join(t.TempDir(), "snapshot")
 	s, err := w.open(func(o *Options) { o.Log, o.Snapshots = log, Snapshots{File: file} })
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +100,7 @@ func TestSnapshotElsewhere(t *testing.T) {
 	}
 	for part, change := range map[string]func(o *Options){
 		"another data set":       func(o *Options) { o.Set, o.Log = Early(w.whole, 40), log },
-		"do not belong together": func(o *Options) { o.Log = newKeptLog() },
+		"do not belong together": func(o *Options) { o.Log = store.New() },
 	} {
 		_, err := w.open(func(o *Options) { o.Snapshots = Snapshots{File: file}; change(o) })
 		if err == nil || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), file) {

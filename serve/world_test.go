@@ -15,78 +15,23 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
+	store "github.com/dygmamba/dygmamba/eventlog/memory"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/models"
 )
 
-// keptLog is an event log for tests: it outlives a server, and hands its batches to any number of followers.
-type keptLog struct {
-	mu      sync.Mutex
-	batches []eventlog.Batch
-	keys    map[string]eventlog.Receipt
-	news    *sync.Cond
-	fail    error // of the next Append
+// failing is a log that can be told to take nothing.
+type failing struct {
+	*store.Log
+	fail error
 }
 
-func newKeptLog() *keptLog {
-	l := &keptLog{keys: map[string]eventlog.Receipt{}}
-	l.news = sync.NewCond(&l.mu)
-	return l
-}
-
-func (l *keptLog) last() uint64 {
-	if n := len(l.batches); n > 0 {
-		return l.batches[n-1].Last
-	}
-	return 0
-}
-
-func (l *keptLog) Append(_ context.Context, key string, events []eventlog.Event) (eventlog.Receipt, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *failing) Append(ctx context.Context, key string, events []eventlog.Event) (eventlog.Receipt, error) {
 	if l.fail != nil {
 		return eventlog.Receipt{}, l.fail
 	}
-	if r, ok := l.keys[key]; ok && key != "" {
-		r.Again = true
-		return r, nil
-	}
-	r := eventlog.Receipt{Last: l.last() + uint64(len(events)), Accepted: len(events)}
-	l.keys[key] = r
-	l.batches = append(l.batches, eventlog.Batch{Key: key, Last: r.Last, Events: events})
-	l.news.Broadcast()
-	return r, nil
+	return l.Log.Append(ctx, key, events)
 }
-
-func (l *keptLog) Follow(ctx context.Context, after uint64, take func(eventlog.Batch) error) error {
-	defer context.AfterFunc(ctx, l.news.Broadcast)()
-	for i := 0; ; {
-		l.mu.Lock()
-		for i == len(l.batches) && ctx.Err() == nil {
-			l.news.Wait()
-		}
-		if ctx.Err() != nil {
-			l.mu.Unlock()
-			return ctx.Err()
-		}
-		b := l.batches[i]
-		l.mu.Unlock()
-		i++
-		if b.Last > after {
-			if err := take(b); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func (l *keptLog) Last() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.last()
-}
-
-func (l *keptLog) Close() error { return nil }
 
 // world is a data set, a model that was trained on it a little, and the events that are left to come.
 type world struct {

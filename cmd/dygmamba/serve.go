@@ -59,6 +59,8 @@ type serving struct {
 	listen   serve.Listening
 	store    string // --store
 	log      string // --log
+	stream   string // --stream
+	monitor  []string
 	tokens   string // --tokens
 	anyone   bool   // --insecure
 	snapshot int    // --snapshot-every
@@ -76,6 +78,8 @@ func (s *serving) add(cmd *cobra.Command) {
 	flags.StringVar(&s.listen.Address, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 is any that is free")
 	flags.StringVar(&s.store, "store", "", "`directory` that keeps events and snapshots; it is made if it is not there")
 	flags.StringVar(&s.log, "log", "", "keep events in a NATS JetStream stream instead, such as `nats://127.0.0.1:4222`; --store then keeps snapshots")
+	flags.StringVar(&s.stream, "stream", "", "with --log: the `name` of the stream (default: dygmamba)")
+	flags.StringSliceVar(&s.monitor, "nats-monitor", nil, "with --log: `addresses` of the brokers' monitoring, to see that they sync always, such as http://127.0.0.1:8222")
 	flags.IntVar(&s.snapshot, "snapshot-every", 1_000_000, "write a snapshot after so many events")
 	flags.StringVar(&s.tokens, "tokens", "", "`file` of bearer tokens, a line for each: NAME RIGHTS TOKEN")
 	flags.BoolVar(&s.anyone, "insecure", false, "let other machines in without tokens")
@@ -103,6 +107,8 @@ func (s *serving) check() error {
 		return usagef("--rate, --max-body, --max-batch, --max-nodes and --timeout must be above 0")
 	case !serve.Loopback(s.listen.Address) && s.tokens == "" && !s.anyone:
 		return usagef("--listen %s lets other machines in: want --tokens with a file of who may do what, or --insecure if everybody may do everything", s.listen.Address)
+	case s.log == "" && (s.stream != "" || s.monitor != nil):
+		return usagef("--stream and --nats-monitor belong to --log")
 	case s.log != "" && !strings.HasPrefix(s.log, "nats://") && !strings.HasPrefix(s.log, "tls://"):
 		return usagef("--log is %q, must be the address of a NATS server, such as nats://127.0.0.1:4222", s.log)
 	}
