@@ -66,7 +66,8 @@ func (p *Predictor) FineTune(ctx context.Context, o FineTuning) error {
 	return nil
 }
 
-// AveragePrecision is how well the model tells events that it knows from others with a destination drawn at random, each
+// AveragePrecision is how well the model tells events that it knows from others with a destination drawn at random,
+// each
 // asked before the model learns of it, as in an evaluation.
 func (p *Predictor) AveragePrecision(ctx context.Context, from, to int, seed uint64) (float64, error) {
 	pass, err := p.replayFrom(ctx, from, to, seed)
@@ -87,7 +88,8 @@ func (p *Predictor) replayFrom(ctx context.Context, from, to int, seed uint64) (
 	if err != nil {
 		return replay.Pass{}, err
 	}
-	pass := replay.Pass{Past: p.view(), Negatives: negatives, BatchSize: p.spec.Training.BatchSize, Sampling: p.sampling(), Seed: 1,
+	pass := replay.Pass{Past: p.view(), Negatives: negatives, BatchSize: p.spec.Training.BatchSize,
+		Sampling: p.sampling(), Seed: 1,
 		Threads: p.options.Threads, Order: p.spec.Order}
 	if p.stream == nil {
 		return pass, nil

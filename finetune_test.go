@@ -10,7 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba/models"
 )
 
-// Every model goes on learning from what came in, in either order, and what it has learned can be kept: the same weights
+// Every model goes on learning from what came in, in either order, and what it has learned can be kept: the same
+// weights
 // answer the same.
 func TestFineTune(t *testing.T) {
 	for _, name := range models.Names(true) {

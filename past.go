@@ -108,7 +108,8 @@ func (p *Past) Now() *Moment { return p.now.Load() }
 
 // show lets readers see what there is.
 func (p *Past) show() {
-	m := &Moment{known: p.log.Len(), first: p.first, width: p.width, log: p.log.Now(), last: p.last, rows: p.rows, zeros: p.zeros}
+	m := &Moment{known: p.log.Len(), first: p.first, width: p.width, log: p.log.Now(), last: p.last, rows: p.rows,
+		zeros: p.zeros}
 	if was := p.now.Load(); was != nil {
 		m.known = was.known
 	}

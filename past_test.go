@@ -101,12 +101,14 @@ func TestPastRefuses(t *testing.T) {
 	for _, c := range []struct {
 		bad      event.Event
 		features []float32
-	}{{event.Event{Src: 0, Dst: 2}, nil}, {event.Event{Src: 1, Dst: 2, Time: math.NaN()}, nil}, {good, make([]float32, 99)}} {
+	}{{event.Event{Src: 0, Dst: 2}, nil}, {event.Event{Src: 1, Dst: 2, Time: math.NaN()}, nil}, {good,
+		make([]float32, 99)}} {
 		if err := past.Add([]event.Event{good, c.bad}, [][]float32{nil, c.features}); err == nil || past.Now() != was {
 			t.Errorf("took %v with %d features", c.bad, len(c.features))
 		}
 	}
-	if err := past.Add([]event.Event{good}, nil); err != nil || past.Now().Len() != was.Len()+1 || was.Before(1, 2e12).Len() == past.Now().Before(1, 2e12).Len() {
+	if err := past.Add([]event.Event{good}, nil); err != nil || past.Now().Len() != was.Len()+1 ||
+		was.Before(1, 2e12).Len() == past.Now().Before(1, 2e12).Len() {
 		t.Error("did not take a good event", err)
 	}
 }

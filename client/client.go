@@ -53,7 +53,8 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%d %s)", e.Message, e.S
 
 // Temporary says that the same request may succeed later.
 func (e *Error) Temporary() bool {
-	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable || e.Status == http.StatusBadGateway ||
+	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable ||
+		e.Status == http.StatusBadGateway ||
 		e.Status == http.StatusGatewayTimeout
 }
 

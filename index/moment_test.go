@@ -57,7 +57,8 @@ func TestExpect(t *testing.T) {
 		var events []event.Event
 		counts := make([]int32, 9)
 		for i := range 50 {
-			e := event.Event{Src: event.Node(1 + rng.IntN(8)), Dst: event.Node(1 + rng.IntN(8)), Time: float64(round*50 + i - 30*rng.IntN(2)), Edge: event.Edge(round*50 + i + 1)}
+			e := event.Event{Src: event.Node(1 + rng.IntN(8)), Dst: event.Node(1 + rng.IntN(8)),
+				Time: float64(round*50 + i - 30*rng.IntN(2)), Edge: event.Edge(round*50 + i + 1)}
 			events = append(events, e)
 			counts[e.Src]++
 			counts[e.Dst]++

@@ -91,7 +91,8 @@ func TestAbuse(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		for _, length := range []int64{10 << 30, -1} { // said beforehand, or not
 			body := &endless{}
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, port.URL()+"/v1/events", io.LimitReader(body, 10<<30))
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, port.URL()+"/v1/events",
+				io.LimitReader(body, 10<<30))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +104,8 @@ func TestAbuse(t *testing.T) {
 					t.Errorf("a body of 10 GB: %s", answer.Status)
 				}
 				answer.Body.Close()
-			} else if !strings.Contains(err.Error(), "reset") && !strings.Contains(err.Error(), "broken pipe") && !strings.Contains(err.Error(), "closed") {
+			} else if !strings.Contains(err.Error(), "reset") && !strings.Contains(err.Error(), "broken pipe") &&
+				!strings.Contains(err.Error(), "closed") {
 				t.Error(err)
 			}
 			if body.sent > 64<<20 {
@@ -117,7 +119,8 @@ func TestAbuse(t *testing.T) {
 		answers(t, port, "after large bodies")
 	})
 	t.Run("no HTTP", func(t *testing.T) {
-		for _, text := range []string{"\x16\x03\x01\x02\x00", "GET / HTTP/9.9\r\n\r\n", strings.Repeat("A", 100_000), "POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n"} {
+		for _, text := range []string{"\x16\x03\x01\x02\x00", "GET / HTTP/9.9\r\n\r\n", strings.Repeat("A", 100_000),
+			"POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n"} {
 			c, err := net.Dial("tcp", address)
 			if err != nil {
 				t.Fatal(err)
@@ -196,7 +199,9 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 
 // Only addresses of this machine need no tokens.
 func TestLoopback(t *testing.T) {
-	for address, want := range map[string]bool{"127.0.0.1:80": true, "localhost:0": true, "[::1]:80": true, "127.8.8.8:1": true, ":80": false, "0.0.0.0:80": false, "10.0.0.1:80": false, "[::]:1": false, "x": false, "localhost.example:1": false} {
+	for address, want := range map[string]bool{"127.0.0.1:80": true, "localhost:0": true, "[::1]:80": true,
+		"127.8.8.8:1": true, ":80": false, "0.0.0.0:80": false, "10.0.0.1:80": false, "[::]:1": false, "x": false,
+		"localhost.example:1": false} {
 		if Loopback(address) != want {
 			t.Errorf("%s: %v", address, !want)
 		}

@@ -42,7 +42,8 @@ func (s *Server) postScore(w http.ResponseWriter, r *http.Request) error {
 }
 
 // queries reads a body of queries, and how many patches of an explanation are withheld.
-func (s *Server) queries(w http.ResponseWriter, r *http.Request, most int, more ...string) (pairs []pair, top int, err error) {
+func (s *Server) queries(w http.ResponseWriter, r *http.Request, most int, more ...string) (pairs []pair, top int,
+	err error) {
 	text, _, err := s.body(w, r, typeJSON)
 	if err != nil {
 		return nil, 0, err
@@ -57,7 +58,7 @@ func (s *Server) queries(w http.ResponseWriter, r *http.Request, most int, more 
 			}
 			sc.array(func(i int) {
 				if i >= most {
-					panic(&refusal{status: 413, kind: "too_large", message: fmt.Sprintf("more than %d queries in one request; want several requests", most)})
+					panic(tooLarge("more than %d queries in one request; want several requests", most))
 				}
 				pairs = append(pairs, s.pair(sc, i))
 			})
@@ -108,7 +109,8 @@ func (s *Server) time(sc *scanner, where string) (at event.Time, now bool) {
 	}
 	at = sc.time(s.options.Set.TimeFormat == dataset.TimeDate)
 	if math.Abs(at) > event.MaxTime {
-		panic(bad(where, strconv.FormatFloat(at, 'g', -1, 64), fmt.Sprintf("a number between %g and %g", -event.MaxTime, event.MaxTime)))
+		panic(bad(where, strconv.FormatFloat(at, 'g', -1, 64),
+			fmt.Sprintf("a number between %g and %g", -event.MaxTime, event.MaxTime)))
 	}
 	return at, false
 }
@@ -160,7 +162,8 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) error {
 			nodes = append(nodes, a.node(c, false))
 		}
 		if most := s.options.Limits.Candidates; q.candidates == nil && len(a.targets) > most {
-			return &refusal{status: 413, kind: "too_large", message: fmt.Sprintf("%d nodes were a destination, more than the %d that are ranked at once; want candidates", len(a.targets), most)}
+			return tooLarge("%d nodes were a destination, more than the %d that are ranked at once; want candidates",
+				len(a.targets), most)
 		}
 		found, err := p.Rank(r.Context(), a.node(q.src, true), a.moment(q.at, q.now), nodes, q.k)
 		for _, f := range found {
@@ -200,7 +203,7 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 				q.candidates = []string{}
 				sc.array(func(i int) {
 					if i >= most {
-						panic(&refusal{status: 413, kind: "too_large", message: fmt.Sprintf("more than %d candidates", most)})
+						panic(tooLarge("more than %d candidates", most))
 					}
 					q.candidates = append(q.candidates, s.id(sc, fmt.Sprintf("candidates[%d]", i)))
 				})
@@ -329,6 +332,7 @@ func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) error {
 
 // within limits how long a question may take.
 func (s *Server) within(r *http.Request) (*http.Request, context.CancelFunc) {
-	ctx, cancel := context.WithTimeoutCause(r.Context(), s.options.Limits.Timeout, errors.New("the time limit of a request"))
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.options.Limits.Timeout,
+		errors.New("the time limit of a request"))
 	return r.WithContext(ctx), cancel
 }

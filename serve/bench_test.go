@@ -57,7 +57,8 @@ func BenchmarkRestore(b *testing.B) {
 	const events = 1_000_000
 	batch := eventlog.Batch{Last: events}
 	for i := range events {
-		batch.Events = append(batch.Events, eventlog.Event{Src: strconv.Itoa(1 + rng.IntN(50_000)), Dst: strconv.Itoa(1 + rng.IntN(50_000)), Time: 2e9 + float64(i)})
+		batch.Events = append(batch.Events, eventlog.Event{Src: strconv.Itoa(1 + rng.IntN(50_000)),
+			Dst: strconv.Itoa(1 + rng.IntN(50_000)), Time: 2e9 + float64(i)})
 	}
 	if err := e.take(batch); err != nil {
 		b.Fatal(err)

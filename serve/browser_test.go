@@ -96,12 +96,15 @@ func TestPageInBrowser(t *testing.T) {
 		width int
 		dark  bool
 	}{{1100, true}, {360, false}} {
-		l, ok := browse(t, path, fmt.Sprintf("%s/driver?width=%d", web.URL, c.width), c.dark, fmt.Sprintf("page-%d-%v.png", c.width, c.dark))
+		l, ok := browse(t, path, fmt.Sprintf("%s/driver?width=%d", web.URL, c.width), c.dark,
+			fmt.Sprintf("page-%d-%v.png", c.width, c.dark))
 		if !ok {
 			t.Skip("the browser does not run here")
 		}
-		if len(l.Errors) > 0 || l.Before == l.After || !strings.Contains(l.Told, "is known") || !strings.HasPrefix(l.Latest, "12") || !strings.Contains(l.Probability, "%") ||
-			l.Effects < 2 || l.Met < 1 || l.Patches < 2 || l.Ranked < 3 || l.Chosen == "" || !strings.Contains(l.Refused, "whole number") || l.Wide > c.width || l.Login != "none" {
+		if len(l.Errors) > 0 || l.Before == l.After || !strings.Contains(l.Told, "is known") ||
+			!strings.HasPrefix(l.Latest, "12") || !strings.Contains(l.Probability, "%") ||
+			l.Effects < 2 || l.Met < 1 || l.Patches < 2 || l.Ranked < 3 || l.Chosen == "" ||
+			!strings.Contains(l.Refused, "whole number") || l.Wide > c.width || l.Login != "none" {
 			t.Errorf("%d wide, dark %v: %+v", c.width, c.dark, l)
 		}
 		looks = append(looks, l)
@@ -116,7 +119,8 @@ func browse(t *testing.T, path, url string, dark bool, shot string) (l seen, ok 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	args := []string{"--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + t.TempDir(), "--virtual-time-budget=15000", "--window-size=1150,1600"}
+	args := []string{"--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + t.TempDir(),
+		"--virtual-time-budget=15000", "--window-size=1150,1600"}
 	if dark {
 		args = append(args, "--blink-settings=preferredColorScheme=0")
 	}

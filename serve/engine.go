@@ -33,7 +33,8 @@ type engine struct {
 	failed  error // why no more events are taken
 }
 
-// state is what was known at one moment: the past, the sequence of the last event in it, and who was a destination, each
+// state is what was known at one moment: the past, the sequence of the last event in it, and who was a destination,
+// each
 // once, in the order of their first time.
 type state struct {
 	*dygmamba.Moment
@@ -101,7 +102,8 @@ func (e *engine) take(b eventlog.Batch) error {
 	}
 	events, features := make([]event.Event, len(list)), [][]float32(nil)
 	for i, x := range list {
-		events[i] = event.Event{Src: e.names.take(x.Src, true), Dst: e.names.take(x.Dst, false), Time: x.Time, Label: float32(x.Label)}
+		events[i] = event.Event{Src: e.names.take(x.Src, true), Dst: e.names.take(x.Dst, false), Time: x.Time,
+			Label: float32(x.Label)}
 		if x.Features != nil {
 			if features == nil {
 				features = make([][]float32, len(list))

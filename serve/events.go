@@ -32,7 +32,8 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) error {
 	defer s.limiter.finished(len(text))
 	key := r.Header.Get("Idempotency-Key")
 	if len(key) > mostKey || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return bad("Idempotency-Key", strconv.Quote(clip(key)), fmt.Sprintf("at most %d printable ASCII characters without spaces", mostKey))
+		return bad("Idempotency-Key", strconv.Quote(clip(key)),
+			fmt.Sprintf("at most %d printable ASCII characters without spaces", mostKey))
 	}
 	d := eventDecoder{limits: &s.options.Limits, set: s.options.Set, width: s.engine.width}
 	events, err := d.decode(text, kind)
@@ -40,7 +41,8 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if most := s.options.Limits.Nodes; s.engine.names.count() > most {
-		return &refusal{status: 503, kind: "full", message: fmt.Sprintf("%d nodes are known, more than the %d this server takes", s.engine.names.count(), most)}
+		return &refusal{status: 503, kind: "full",
+			message: fmt.Sprintf("%d nodes are known, more than the %d this server takes", s.engine.names.count(), most)}
 	}
 	receipt, err := s.engine.ingest(r.Context(), key, events)
 	if err != nil {
@@ -120,7 +122,7 @@ func (d *eventDecoder) lines(text string) error {
 // one reads an event.
 func (d *eventDecoder) one(s *scanner, i int) {
 	if len(d.events) >= d.limits.Batch {
-		panic(&refusal{status: 413, kind: "too_large", message: fmt.Sprintf("more than %d events in one request; want several requests", d.limits.Batch)})
+		panic(tooLarge("more than %d events in one request; want several requests", d.limits.Batch))
 	}
 	var e eventlog.Event
 	came := s.object(eventFields, func(field int) {
@@ -174,13 +176,15 @@ func (d *eventDecoder) check(i int, e *eventlog.Event) {
 		}
 	}
 	if math.Abs(e.Time) > event.MaxTime {
-		d.bad(i, "time", strconv.FormatFloat(e.Time, 'g', -1, 64), fmt.Sprintf("a number between %g and %g", -event.MaxTime, event.MaxTime))
+		d.bad(i, "time", strconv.FormatFloat(e.Time, 'g', -1, 64),
+			fmt.Sprintf("a number between %g and %g", -event.MaxTime, event.MaxTime))
 	}
 	if math.Abs(e.Label) > math.MaxFloat32 {
 		d.bad(i, "label", strconv.FormatFloat(e.Label, 'g', -1, 64), "a number that fits into 32 bits")
 	}
 	if e.Features != nil && len(e.Features) != d.width {
-		d.bad(i, "features", strconv.Itoa(len(e.Features)), fmt.Sprintf("%d features, as the events of this data set have", d.width))
+		d.bad(i, "features", strconv.Itoa(len(e.Features)),
+			fmt.Sprintf("%d features, as the events of this data set have", d.width))
 	}
 }
 
@@ -236,7 +240,8 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, types ...string) (
 			clip(r.Header.Get("Content-Type")), strings.Join(types, " or "))}
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return "", "", &refusal{status: 415, kind: "unsupported_type", message: fmt.Sprintf("Content-Encoding is %q, want none", clip(enc))}
+		return "", "", &refusal{status: 415, kind: "unsupported_type",
+			message: fmt.Sprintf("Content-Encoding is %q, want none", clip(enc))}
 	}
 	text, err = s.limiter.read(w, r)
 	return text, kind, err

@@ -31,8 +31,10 @@ import (
 type target struct{ method, path, kind, body string }
 
 var targets = []target{
-	{"POST", "/v1/events", typeJSON, `{"events":[{"src":1,"dst":"2","time":12.5e3,"label":-1,"features":[0.5,1e-3,0]},{"dst":7,"src":8,"time":1}]}`},
-	{"POST", "/v1/events", typeNDJSON, "{\"src\":1,\"dst\":2,\"time\":3}\n\n{\"src\":\"a\\u00e9\",\"dst\":2,\"time\":4}\n"},
+	{"POST", "/v1/events", typeJSON,
+		`{"events":[{"src":1,"dst":"2","time":12.5e3,"label":-1,"features":[0.5,1e-3,0]},{"dst":7,"src":8,"time":1}]}`},
+	{"POST", "/v1/events", typeNDJSON,
+		"{\"src\":1,\"dst\":2,\"time\":3}\n\n{\"src\":\"a\\u00e9\",\"dst\":2,\"time\":4}\n"},
 	{"POST", "/v1/score", typeJSON, `{"queries":[{"src":1,"dst":2,"time":null},{"src":"3","dst":4,"time":-7}]}`},
 	{"POST", "/v1/rank", typeJSON, `{"src":1,"time":5,"k":2,"candidates":[1,"2",3]}`},
 	{"POST", "/v1/explain", typeJSON, `{"queries":[{"src":1,"dst":2}],"top":1}`},
@@ -42,8 +44,10 @@ var targets = []target{
 }
 
 // pieces are put into bodies.
-var pieces = []string{"\"", "\\", "{", "}", "[", "]", ",", ":", "null", "NaN", "1e999", "-", "0", "-0", "1e-400", "\x00", "\xff\xfe", "\\ud800", "\"src\"", "\"time\"",
-	"99999999999999999999", strings.Repeat("[", 200), strings.Repeat("9", 300), "true", "\n", " ", "\u2028", "{\"queries\":[", "e5", ".5", "+1", "\"\\", "/*", "'"}
+var pieces = []string{"\"", "\\", "{", "}", "[", "]", ",", ":", "null", "NaN", "1e999", "-", "0", "-0", "1e-400",
+	"\x00", "\xff\xfe", "\\ud800", "\"src\"", "\"time\"",
+	"99999999999999999999", strings.Repeat("[", 200), strings.Repeat("9",
+		300), "true", "\n", " ", "\u2028", "{\"queries\":[", "e5", ".5", "+1", "\"\\", "/*", "'"}
 
 // mutate changes a text here and there.
 func mutate(rng *rand.Rand, text []byte) []byte {
@@ -110,8 +114,10 @@ func (h *hammer) send(t target, body []byte) error {
 		u = &url.URL{Path: t.path} // no HTTP server would pass it on
 	}
 	h.reader.Reset(body)
-	h.in = http.Request{Method: t.method, URL: u, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Content-Type": {t.kind}},
-		Body: io.NopCloser(&h.reader), ContentLength: int64(len(body)), Host: "127.0.0.1", RemoteAddr: "127.0.0.1:9", RequestURI: t.path}
+	h.in = http.Request{Method: t.method, URL: u, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {t.kind}},
+		Body:   io.NopCloser(&h.reader), ContentLength: int64(len(body)), Host: "127.0.0.1",
+		RemoteAddr: "127.0.0.1:9", RequestURI: t.path}
 	h.handler.ServeHTTP(&h.out, &h.in)
 	switch {
 	case h.out.status == 500 || h.out.status == 0:
@@ -124,7 +130,8 @@ func (h *hammer) send(t target, body []byte) error {
 
 // refusing is a server whose log takes nothing, so that it stays as it is.
 func refusing(t testing.TB) *Server {
-	return newWorld(t, dygmamba.DefaultModel).server(t, func(o *Options) { o.Log = &failing{store.New(), eventlog.ErrFull} })
+	return newWorld(t, dygmamba.DefaultModel).server(t,
+		func(o *Options) { o.Log = &failing{store.New(), eventlog.ErrFull} })
 }
 
 // FuzzRequests: no body makes a handler fail or answer in another form.
@@ -177,7 +184,8 @@ func FuzzEvents(f *testing.F) {
 		}
 		for i, e := range got {
 			w := want.Events[i]
-			if e.Src != name(w.Src) || e.Dst != name(w.Dst) || e.Time != w.Time || e.Label != w.Label || len(e.Features) != len(w.Features) || math.IsNaN(e.Time) {
+			if e.Src != name(w.Src) || e.Dst != name(w.Dst) || e.Time != w.Time || e.Label != w.Label ||
+				len(e.Features) != len(w.Features) || math.IsNaN(e.Time) {
 				t.Fatalf("event %d of %q is %+v, want %+v", i, text, e, w)
 			}
 		}
@@ -186,7 +194,8 @@ func FuzzEvents(f *testing.F) {
 
 var someNames, _ = dataset.NewNames([]string{"a"}, 0)
 
-// TestHammer sends malformed requests, and opens malformed snapshots and checkpoints: DYGMAMBA_HAMMER of them, otherwise
+// TestHammer sends malformed requests, and opens malformed snapshots and checkpoints: DYGMAMBA_HAMMER of them,
+// otherwise
 // a few. Nothing may panic, and memory may not grow. `make hammer` does so 24 million times.
 func TestHammer(t *testing.T) {
 	count := 5_000
@@ -208,7 +217,8 @@ func TestHammer(t *testing.T) {
 		workers := runtime.GOMAXPROCS(0)
 		for k := range workers {
 			group.Go(func() {
-				b := &beater{hammer: newHammer(s.Handler()), rng: rand.New(rand.NewPCG(seed, uint64(from+k))), snapshot: some(t), weights: weights, statuses: map[int]int{}}
+				b := &beater{hammer: newHammer(s.Handler()), rng: rand.New(rand.NewPCG(seed, uint64(from+k))), snapshot: some(t),
+					weights: weights, statuses: map[int]int{}}
 				for i := range count / workers {
 					if err := b.one(i); err != nil {
 						t.Errorf("seed %d, worker %d, number %d: %v", seed, from+k, i, err)
@@ -234,7 +244,8 @@ func TestHammer(t *testing.T) {
 	if statuses[400] < count/3 || s.engine.now().Last != 0 {
 		t.Errorf("%v, and %d events were taken", statuses, s.engine.now().Last)
 	}
-	t.Logf("%d in %v: %v; heap %d MB before, %d MB after", count, time.Since(began).Round(time.Millisecond), statuses, before>>20, heap()>>20)
+	t.Logf("%d in %v: %v; heap %d MB before, %d MB after", count, time.Since(began).Round(time.Millisecond), statuses,
+		before>>20, heap()>>20)
 }
 
 // beater makes what is malformed.
@@ -256,7 +267,8 @@ func (b *beater) one(i int) error {
 		}
 	case i%512 == 1:
 		b.body = mutate(b.rng, append(b.body[:0], b.weights...))
-		if f, err := checkpoint.Read(bytes.NewReader(b.body), int64(len(b.body))); err == nil && len(f.Tensors) > len(b.body) {
+		if f, err := checkpoint.Read(bytes.NewReader(b.body), int64(len(b.body))); err == nil &&
+			len(f.Tensors) > len(b.body) {
 			return errors.New("a checkpoint of more tensors than it has bytes")
 		}
 	default:

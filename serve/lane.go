@@ -71,7 +71,7 @@ func (l *lane) ask(j *job) error {
 	select {
 	case l.jobs <- j:
 	default:
-		return &refusal{status: 503, kind: "busy", message: "too many questions wait already", after: 1}
+		return busy("too many questions wait already")
 	}
 	select {
 	case <-j.done:
@@ -233,7 +233,8 @@ func (l *lane) close() error {
 	return l.predictor.Close()
 }
 
-// node is the node of a name. A name that nobody has is a node of which nothing is known, one for each such name: it has
+// node is the node of a name. A name that nobody has is a node of which nothing is known, one for each such name: it
+// has
 // an id that nobody can have got before this state.
 func (a *asked) node(name string, source bool) event.Node {
 	if id, ok := a.names.find(name, source); ok && id < a.above {

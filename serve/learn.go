@@ -18,7 +18,8 @@ import (
 )
 
 // Learning says whether and how the model goes on learning from what comes in. Every so many events a copy of it is
-// trained, slowly, on those before a window of the latest ones, which it never sees; it takes over if it is better there.
+// trained, slowly, on those before a window of the latest ones, which it never sees; it takes over if it is better
+// there.
 type Learning struct {
 	On     bool
 	Dir    string  // where models that were learned lie, and the ledger of all attempts; "": a temporary directory
@@ -226,7 +227,8 @@ func (l *learner) note(a attempt) {
 	if err != nil {
 		l.server.log.Error("the ledger of what was learned: " + err.Error())
 	}
-	l.server.log.Info("learned", "ap_before", a.Before, "ap_after", a.After, "promoted", a.Promoted, "seconds", a.Seconds, "error", a.Error)
+	l.server.log.Info("learned", "ap_before", a.Before, "ap_after", a.After, "promoted", a.Promoted, "seconds", a.Seconds,
+		"error", a.Error)
 	l.sweep()
 }
 
@@ -276,7 +278,8 @@ func readLedger(path string) (list []attempt, err error) {
 			return list, fmt.Errorf("%s, line %d: %w", path, len(list)+1, err)
 		}
 		if a.Checkpoint != filepath.Base(a.Checkpoint) && a.Checkpoint != "" {
-			return list, fmt.Errorf("%s, line %d: checkpoint %q, must be a file beside the ledger", path, len(list)+1, a.Checkpoint)
+			return list, fmt.Errorf("%s, line %d: checkpoint %q, must be a file beside the ledger", path, len(list)+1,
+				a.Checkpoint)
 		}
 		list = append(list, a)
 	}

@@ -83,11 +83,12 @@ func newLimiter(l Limits) *limiter { return &limiter{Limits: l, buckets: map[str
 func (l *limiter) enter(client string, now time.Time) error {
 	if l.running.Add(1) > int64(l.Concurrent) {
 		l.running.Add(-1)
-		return &refusal{status: 503, kind: "busy", message: fmt.Sprintf("%d requests are being answered, as many as this server takes at a time", l.Concurrent), after: 1}
+		return busy("%d requests are being answered, as many as this server takes at a time", l.Concurrent)
 	}
 	if wait := l.spend(client, now); wait > 0 {
 		l.running.Add(-1)
-		return &refusal{status: 429, kind: "too_many_requests", message: fmt.Sprintf("more than %g requests a second", l.Rate), after: wait}
+		return &refusal{status: 429, kind: "too_many_requests",
+			message: fmt.Sprintf("more than %g requests a second", l.Rate), after: wait}
 	}
 	return nil
 }
@@ -132,10 +133,10 @@ func (l *limiter) forget(now time.Time) {
 
 // read reads a body, as far as the limits allow.
 func (l *limiter) read(w http.ResponseWriter, r *http.Request) (string, error) {
-	tooLarge := &refusal{status: 413, kind: "too_large", message: fmt.Sprintf("the body is larger than %d bytes; want several requests", l.Body)}
+	too := tooLarge("the body is larger than %d bytes; want several requests", l.Body)
 	if r.ContentLength > l.Body {
 		w.Header().Set("Connection", "close") // what follows is not read
-		return "", tooLarge
+		return "", too
 	}
 	var b strings.Builder
 	if r.ContentLength > 0 && r.ContentLength <= 1<<20 {
@@ -149,7 +150,7 @@ func (l *limiter) read(w http.ResponseWriter, r *http.Request) (string, error) {
 		if l.bytes.Add(int64(n)) > l.Bodies {
 			l.finished(b.Len() + n)
 			w.Header().Set("Connection", "close")
-			return "", &refusal{status: 503, kind: "busy", message: fmt.Sprintf("the requests that are being read have more than %d bytes", l.Bodies), after: 1}
+			return "", busy("the requests that are being read have more than %d bytes", l.Bodies)
 		}
 		b.Write(buf[:n])
 		var large *http.MaxBytesError
@@ -158,7 +159,7 @@ func (l *limiter) read(w http.ResponseWriter, r *http.Request) (string, error) {
 			return b.String(), nil
 		case errors.As(err, &large):
 			l.finished(b.Len())
-			return "", tooLarge
+			return "", too
 		case err != nil:
 			l.finished(b.Len())
 			return "", &refusal{status: 400, kind: "bad_request", message: "the body ended early: " + err.Error()}

@@ -41,7 +41,8 @@ func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
 	events := at.Events()
 	for i := events.Len() - 1; i >= max(0, events.Len()-12); i-- {
 		e := events.At(i)
-		doc.Latest = append(doc.Latest, latestDoc{s.show(s.engine.names.name(e.Src)), s.show(s.engine.names.name(e.Dst)), e.Time})
+		doc.Latest = append(doc.Latest, latestDoc{s.show(s.engine.names.name(e.Src)), s.show(s.engine.names.name(e.Dst)),
+			e.Time})
 	}
 	answer(w, 200, doc)
 	return nil
@@ -51,7 +52,8 @@ func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
 var page []byte
 
 // pagePolicy lets the page run its own script and style and nothing from elsewhere.
-const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; " +
+	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 func (s *Server) getPage(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

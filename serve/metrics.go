@@ -41,19 +41,25 @@ func newMetrics(s *Server) *metrics {
 	m.registry.MustRegister(m.requests, m.seconds, m.events, m.again, m.passes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		gauge("dygmamba_events", "Events that are known.", func() float64 { return float64(s.engine.now().Len()) }),
-		gauge("dygmamba_last_sequence", "Sequence of the last event that is known.", func() float64 { return float64(s.engine.now().Last) }),
-		gauge("dygmamba_log_last_sequence", "Sequence of the last event in the log.", func() float64 { return float64(s.options.Log.Last()) }),
+		gauge("dygmamba_last_sequence", "Sequence of the last event that is known.",
+			func() float64 { return float64(s.engine.now().Last) }),
+		gauge("dygmamba_log_last_sequence", "Sequence of the last event in the log.",
+			func() float64 { return float64(s.options.Log.Last()) }),
 		gauge("dygmamba_nodes", "Nodes that are known.", func() float64 { return float64(s.engine.names.count()) }),
-		gauge("dygmamba_generation", "Number of the model that answers.", func() float64 { return float64(s.models.current.Load().Number) }),
+		gauge("dygmamba_generation", "Number of the model that answers.",
+			func() float64 { return float64(s.models.current.Load().Number) }),
 		gauge("dygmamba_ready", "1 while events are taken.", func() float64 {
 			if s.ready() != nil {
 				return 0
 			}
 			return 1
 		}),
-		gauge("dygmamba_live_ap", "Average precision on recent events, asked before they were known.", func() float64 { return s.quality.now().Model.AP }),
-		gauge("dygmamba_live_mrr", "Mean reciprocal rank on recent events, asked before they were known.", func() float64 { return s.quality.now().Model.MRR }),
-		gauge("dygmamba_live_mrr_met", "The same for the rule that who has met will meet.", func() float64 { return s.quality.now().Met.MRR }),
+		gauge("dygmamba_live_ap", "Average precision on recent events, asked before they were known.",
+			func() float64 { return s.quality.now().Model.AP }),
+		gauge("dygmamba_live_mrr", "Mean reciprocal rank on recent events, asked before they were known.",
+			func() float64 { return s.quality.now().Model.MRR }),
+		gauge("dygmamba_live_mrr_met", "The same for the rule that who has met will meet.",
+			func() float64 { return s.quality.now().Met.MRR }),
 	)
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	return m

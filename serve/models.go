@@ -30,7 +30,8 @@ type roster struct {
 	count    int
 }
 
-// generation is one checkpoint, opened twice where that is possible: quick lanes score, slow ones do what takes long, so
+// generation is one checkpoint, opened twice where that is possible: quick lanes score, slow ones do what takes long,
+// so
 // that a ranking keeps no score waiting.
 type generation struct {
 	Number     int       `json:"number"` // from 1
@@ -73,7 +74,8 @@ func (m *roster) open(path string) (*generation, error) {
 		return nil, err
 	}
 	if len(files) > 1 {
-		return nil, fmt.Errorf("%s holds %d runs: choose one of its directories, such as %s", path, len(files), filepath.Dir(files[0]))
+		return nil, fmt.Errorf("%s holds %d runs: choose one of its directories, such as %s", path, len(files),
+			filepath.Dir(files[0]))
 	}
 	g := &generation{Checkpoint: files[0]}
 	if g.Hash, err = hashFile(files[0]); err != nil {
@@ -119,7 +121,8 @@ func (m *roster) ready(ctx context.Context, g *generation) error {
 			}
 			if time.Since(told) > 5*time.Second {
 				told = time.Now()
-				m.server.log.Info("the model learns of what has happened", "events_left", left, "for", time.Since(began).Round(time.Second))
+				m.server.log.Info("the model learns of what has happened", "events_left", left, "for",
+					time.Since(began).Round(time.Second))
 			}
 		}
 		if first, ok, err := p.Remembered(); err == nil && ok && l != g.slow { // the other one need not do it again

@@ -62,7 +62,8 @@ func TestReloadDropsNothing(t *testing.T) {
 	if r := call(s.Handler(), "POST", "/v1/admin/reload", `{"checkpoint": "/dev/null"}`); r.Code != 409 {
 		t.Errorf("reloaded nothing: %d %s", r.Code, r.Body)
 	}
-	if after := ask[statusDoc](t, s, "GET", "/v1/status", ""); after.Generation.Number != before.Generation.Number || after.Previous == nil {
+	if after := ask[statusDoc](t, s, "GET", "/v1/status", ""); after.Generation.Number != before.Generation.Number ||
+		after.Previous == nil {
 		t.Errorf("a bad checkpoint changed the model: %+v", after.Generation)
 	}
 }
@@ -101,7 +102,8 @@ func TestLearn(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(n, n+45)
-	if doc := wait(stays, 1); doc.Promoted != 0 || doc.Last.Error != "" || doc.Last.After == doc.Last.Before || doc.Last.Window != 30 {
+	if doc := wait(stays, 1); doc.Promoted != 0 || doc.Last.Error != "" || doc.Last.After == doc.Last.Before ||
+		doc.Last.Window != 30 {
 		t.Errorf("%+v %+v", doc, doc.Last)
 	}
 	stays.Close()
@@ -115,7 +117,8 @@ func TestLearn(t *testing.T) {
 	}
 	learned := takes.models.current.Load()
 	status := ask[statusDoc](t, takes, "GET", "/v1/status", "")
-	if !learned.Learned || status.Learning == nil || status.Learning.Promoted != 1 || filepath.Dir(status.Checkpoint) != dir {
+	if !learned.Learned || status.Learning == nil || status.Learning.Promoted != 1 ||
+		filepath.Dir(status.Checkpoint) != dir {
 		t.Errorf("%+v", status)
 	}
 	want := logits(t, w, takes)
@@ -124,7 +127,8 @@ func TestLearn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := logits(t, w, again); !again.models.current.Load().Learned || math.Float32bits(got[0]) != math.Float32bits(want[0]) {
+	if got := logits(t, w, again); !again.models.current.Load().Learned ||
+		math.Float32bits(got[0]) != math.Float32bits(want[0]) {
 		t.Errorf("after a restart %v, want %v", got, want)
 	}
 	ask[generation](t, again, "POST", "/v1/admin/reload", fmt.Sprintf(`{"checkpoint": %q}`, w.run))

@@ -62,7 +62,8 @@ func refusalOf(err error) *refusal {
 		return &refusal{status: 413, kind: "too_large", message: err.Error()}
 	case errors.Is(err, eventlog.ErrFull):
 		return &refusal{status: 503, kind: "log_full", message: err.Error(), after: 30}
-	case errors.Is(err, eventlog.ErrAway), errors.Is(err, eventlog.ErrClosed), errors.Is(err, eventlog.ErrInUse), errors.Is(err, eventlog.ErrDamaged):
+	case errors.Is(err, eventlog.ErrAway), errors.Is(err, eventlog.ErrClosed), errors.Is(err,
+		eventlog.ErrInUse), errors.Is(err, eventlog.ErrDamaged):
 		return &refusal{status: 503, kind: "log_unavailable", message: err.Error(), after: 5}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &refusal{status: 503, kind: "timeout", message: "the answer did not come in time: " + err.Error(), after: 1}
@@ -100,4 +101,14 @@ func answer(w http.ResponseWriter, status int, doc any) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
 	w.Write(append(body, '\n'))
+}
+
+// tooLarge refuses what is beyond a limit.
+func tooLarge(format string, args ...any) *refusal {
+	return &refusal{status: 413, kind: "too_large", message: fmt.Sprintf(format, args...)}
+}
+
+// busy refuses what there is no room for now.
+func busy(format string, args ...any) *refusal {
+	return &refusal{status: 503, kind: "busy", message: fmt.Sprintf(format, args...), after: 1}
 }

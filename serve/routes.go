@@ -117,7 +117,8 @@ func (s *Server) knownHost(r *http.Request) error {
 	}
 	host = strings.ToLower(strings.Trim(host, "[]"))
 	if !slices.Contains(s.options.Hosts, host) {
-		return &refusal{status: 403, kind: "forbidden", message: fmt.Sprintf("the host %q is not served here, want %s", clip(host), strings.Join(s.options.Hosts, " or "))}
+		return &refusal{status: 403, kind: "forbidden", message: fmt.Sprintf("the host %q is not served here, want %s",
+			clip(host), strings.Join(s.options.Hosts, " or "))}
 	}
 	return nil
 }
@@ -128,11 +129,13 @@ func (s *Server) lost(w http.ResponseWriter, r *http.Request) {
 		method, path, _ := strings.Cut(what.pattern, " ")
 		if path == r.URL.Path {
 			w.Header().Set("Allow", method)
-			refuse(w, &refusal{status: 405, kind: "method_not_allowed", message: fmt.Sprintf("%s %s, want %s", clip(r.Method), path, method)})
+			refuse(w, &refusal{status: 405, kind: "method_not_allowed",
+				message: fmt.Sprintf("%s %s, want %s", clip(r.Method), path, method)})
 			return
 		}
 	}
-	refuse(w, &refusal{status: 404, kind: "not_found", message: fmt.Sprintf("there is no %s %q; /v1/openapi.json lists what there is", clip(r.Method), clip(r.URL.Path))})
+	refuse(w, &refusal{status: 404, kind: "not_found",
+		message: fmt.Sprintf("there is no %s %q; /v1/openapi.json lists what there is", clip(r.Method), clip(r.URL.Path))})
 }
 
 // watched notes the status of an answer.

@@ -2,7 +2,8 @@
 // with a trained model over a past that grows.
 //
 // An event walks from a request (events.go, wire.go) into the log, from there in the log's order to the engine
-// (engine.go), which is the only one to change the past. A question walks from a request (ask.go) to a lane (lane.go), a
+// (engine.go), which is the only one to change the past. A question walks from a request (ask.go) to a lane (lane.go),
+// a
 // goroutine that owns a predictor and asks it at one moment of that past. Nothing is sampled or scored by a second
 // implementation: these are the library's own.
 package serve

@@ -33,12 +33,14 @@ func TestIngestThenAsk(t *testing.T) {
 	defer p.Close()
 	last := w.whole.Log.At(all - 1)
 	now := math.Nextafter(last.Time, math.Inf(1))
-	qs := []dygmamba.Query{{Src: 1, Dst: 2, Time: now}, {Src: last.Src, Dst: last.Dst, Time: last.Time}, {Src: 3, Dst: event.Node(w.whole.NumNodes() + 1), Time: now}}
+	qs := []dygmamba.Query{{Src: 1, Dst: 2, Time: now}, {Src: last.Src, Dst: last.Dst, Time: last.Time},
+		{Src: 3, Dst: event.Node(w.whole.NumNodes() + 1), Time: now}}
 	want, err := p.Score(t.Context(), qs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := ask[scoresDoc](t, s, "POST", "/v1/score", fmt.Sprintf(`{"queries": [{"src": 1, "dst": "2"}, {"src": %d, "dst": %d, "time": %s}, {"dst": 999999, "src": 3, "time": null}]}`,
+	got := ask[scoresDoc](t, s, "POST", "/v1/score", fmt.Sprintf(`{"queries": [{"src": 1, "dst": "2"},
+		{"src": %d, "dst": %d, "time": %s}, {"dst": 999999, "src": 3, "time": null}]}`,
 		last.Src, last.Dst, strconv.FormatFloat(last.Time, 'g', -1, 64)))
 	if got.AsOf != uint64(all-n) || len(got.Scores) != 3 {
 		t.Fatalf("%+v", got)
@@ -66,7 +68,8 @@ func TestIngestThenAsk(t *testing.T) {
 			t.Errorf("rank %d: %+v, want %+v", i, r, b)
 		}
 	}
-	chosen := ask[struct{ Items []struct{ Dst int } }](t, s, "POST", "/v1/rank", `{"src": 1, "k": 4, "candidates": ["7", 8, 7, 123456]}`)
+	chosen := ask[struct{ Items []struct{ Dst int } }](t, s, "POST", "/v1/rank",
+		`{"src": 1, "k": 4, "candidates": ["7", 8, 7, 123456]}`)
 	if len(chosen.Items) != 3 {
 		t.Errorf("candidates are ranked as %+v", chosen)
 	}
@@ -79,7 +82,8 @@ func TestIngestThenAsk(t *testing.T) {
 			Source   dygmamba.Side
 		}
 	}](t, s, "POST", "/v1/explain", `{"queries": [{"src": 1, "dst": 2}], "top": 1}`)
-	if len(why.Explanations) != 1 || why.Explanations[0].Logit != want[0] || why.Explanations[0].Dst != 2 || why.Explanations[0].Time != now || why.Explanations[0].Source.Name != "1" {
+	if len(why.Explanations) != 1 || why.Explanations[0].Logit != want[0] || why.Explanations[0].Dst != 2 ||
+		why.Explanations[0].Time != now || why.Explanations[0].Source.Name != "1" {
 		t.Errorf("explained %+v, want %v", why, want[0])
 	}
 
@@ -90,12 +94,14 @@ func TestIngestThenAsk(t *testing.T) {
 			Time float64
 		}
 	}](t, s, "GET", fmt.Sprintf("/v1/nodes/%d/history?limit=1", last.Src), "")
-	if history.Node != int(last.Src) || history.Events != p.Events(last.Src, math.Inf(1)) || len(history.Latest) != 1 || history.Latest[0].Time != last.Time {
+	if history.Node != int(last.Src) || history.Events != p.Events(last.Src, math.Inf(1)) || len(history.Latest) != 1 ||
+		history.Latest[0].Time != last.Time {
 		t.Errorf("history %+v of %+v", history, last)
 	}
 
 	status := ask[statusDoc](t, s, "GET", "/v1/status", "")
-	if status.Events != all || *status.LastTime != last.Time || status.Last != uint64(all-n) || status.Model != dygmamba.DefaultModel || !strings.Contains(status.Checkpoint, w.run) || status.Names != "numbers" {
+	if status.Events != all || *status.LastTime != last.Time || status.Last != uint64(all-n) ||
+		status.Model != dygmamba.DefaultModel || !strings.Contains(status.Checkpoint, w.run) || status.Names != "numbers" {
 		t.Errorf("status %+v", status)
 	}
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/v1/openapi.json", "/", "/v1/live"} {
@@ -110,13 +116,15 @@ func TestEventsAgainAndLate(t *testing.T) {
 	w := newWorld(t, dygmamba.DefaultModel)
 	s := w.server(t, nil)
 	end := w.early.Log.At(w.early.Log.Len() - 1).Time
-	lines := fmt.Sprintf("{\"src\":1,\"dst\":2,\"time\":%v}\n\n{\"src\":\"new\\u0031\",\"dst\":2,\"time\":%v}\n", end+10, end+11)
+	lines := fmt.Sprintf("{\"src\":1,\"dst\":2,\"time\":%v}\n\n{\"src\":\"new\\u0031\",\"dst\":2,\"time\":%v}\n", end+10,
+		end+11)
 	if r := call(s.Handler(), "POST", "/v1/events", lines, "Content-Type", "application/x-ndjson"); r.Code != 400 {
 		t.Errorf("took a name where there are none: %d %s", r.Code, r.Body)
 	}
 	lines = strings.ReplaceAll(lines, `"new\u0031"`, "4000000")
 	for range 2 {
-		r := ask[receiptDoc](t, s, "POST", "/v1/events", lines, "Content-Type", "application/x-ndjson", "Idempotency-Key", "k1")
+		r := ask[receiptDoc](t, s, "POST", "/v1/events", lines, "Content-Type", "application/x-ndjson", "Idempotency-Key",
+			"k1")
 		if r.Accepted != 2 || r.Last != 2 {
 			t.Fatalf("%+v", r)
 		}
@@ -127,9 +135,11 @@ func TestEventsAgainAndLate(t *testing.T) {
 	if id, ok := s.engine.names.find("4000000", true); !ok || int(id) != w.early.NumNodes() {
 		t.Errorf("a large number is node %d, want the next one", id)
 	}
-	before := ask[scoresDoc](t, s, "POST", "/v1/score", fmt.Sprintf(`{"queries": [{"src": 1, "dst": 2, "time": %v}, {"src": 1, "dst": 2, "time": %v}]}`, end+5, end+20))
+	before := ask[scoresDoc](t, s, "POST", "/v1/score",
+		fmt.Sprintf(`{"queries": [{"src": 1, "dst": 2, "time": %v}, {"src": 1, "dst": 2, "time": %v}]}`, end+5, end+20))
 	ask[receiptDoc](t, s, "POST", "/v1/events", fmt.Sprintf(`{"events": [{"src": 1, "dst": 3, "time": %v}]}`, end+6))
-	after := ask[scoresDoc](t, s, "POST", "/v1/score", fmt.Sprintf(`{"queries": [{"src": 1, "dst": 2, "time": %v}, {"src": 1, "dst": 2, "time": %v}]}`, end+5, end+20))
+	after := ask[scoresDoc](t, s, "POST", "/v1/score",
+		fmt.Sprintf(`{"queries": [{"src": 1, "dst": 2, "time": %v}, {"src": 1, "dst": 2, "time": %v}]}`, end+5, end+20))
 	if before.Scores[0] != after.Scores[0] || before.Scores[1] == after.Scores[1] {
 		t.Errorf("a late event changed %v to %v, want the second alone", before, after)
 	}
@@ -188,7 +198,8 @@ func TestRefusals(t *testing.T) {
 				Problems      []problem
 			}
 		}
-		if err := json.Unmarshal(r.Body.Bytes(), &doc); err != nil || r.Code != c.status || doc.Error.Kind == "" || !strings.Contains(doc.Error.Message, c.part) {
+		if err := json.Unmarshal(r.Body.Bytes(), &doc); err != nil || r.Code != c.status || doc.Error.Kind == "" ||
+			!strings.Contains(doc.Error.Message, c.part) {
 			t.Errorf("%s %s %.60s: %d %s, want %d with %q", c.method, c.path, c.body, r.Code, r.Body, c.status, c.part)
 		}
 		if c.status == 400 && len(doc.Error.Problems) == 0 {
@@ -200,10 +211,12 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("Content-Type %q: %d", kind, r.Code)
 		}
 	}
-	if r := call(s.Handler(), "POST", "/v1/events", w.body(0, 1), "Idempotency-Key", strings.Repeat("k", 300)); r.Code != 400 {
+	if r := call(s.Handler(), "POST", "/v1/events", w.body(0, 1), "Idempotency-Key",
+		strings.Repeat("k", 300)); r.Code != 400 {
 		t.Errorf("took a long key: %d", r.Code)
 	}
-	if at := s.engine.now(); at.Last != 0 || at.Len() != w.early.Log.Len() || s.limiter.bytes.Load() != 0 || s.limiter.running.Load() != 0 {
+	if at := s.engine.now(); at.Last != 0 || at.Len() != w.early.Log.Len() || s.limiter.bytes.Load() != 0 ||
+		s.limiter.running.Load() != 0 {
 		t.Errorf("something of that was taken: %d events, %d bytes", at.Len(), s.limiter.bytes.Load())
 	}
 }
@@ -275,7 +288,8 @@ func TestConcurrentAnswersBelongToAState(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want, err = p.Score(t.Context(), []dygmamba.Query{{Src: 1, Dst: 7, Time: at}, {Src: 5, Dst: 3, Time: at}}); err != nil {
+			if want, err = p.Score(t.Context(), []dygmamba.Query{{Src: 1, Dst: 7, Time: at},
+				{Src: 5, Dst: 3, Time: at}}); err != nil {
 				t.Fatal(err)
 			}
 			p.Close()
@@ -296,7 +310,8 @@ func TestConcurrentAnswersBelongToAState(t *testing.T) {
 func TestTokensAndHosts(t *testing.T) {
 	w := newWorld(t, dygmamba.DefaultModel)
 	s := w.server(t, func(o *Options) {
-		o.Tokens = tokensOf(t, "# who\n\nshop ingest 0123456789abcdef\nboard query,admin sha256:"+hashOf("fedcba9876543210")+"\n")
+		board := "board query,admin sha256:" + hashOf("fedcba9876543210")
+		o.Tokens = tokensOf(t, "# who\n\nshop ingest 0123456789abcdef\n"+board+"\n")
 	})
 	score := `{"queries": [{"src": 1, "dst": 2}]}`
 	for _, c := range []struct {
@@ -304,17 +319,20 @@ func TestTokensAndHosts(t *testing.T) {
 		status            int
 	}{
 		{"/v1/events", w.body(0, 1), "", 401}, {"/v1/events", w.body(0, 1), "Bearer wrong", 401},
-		{"/v1/events", w.body(0, 1), "Bearer 0123456789abcdef", 200}, {"/v1/events", w.body(0, 1), "Bearer fedcba9876543210", 403},
+		{"/v1/events", w.body(0, 1), "Bearer 0123456789abcdef", 200}, {"/v1/events", w.body(0, 1), "Bearer fedcba9876543210",
+			403},
 		{"/v1/events", w.body(0, 1), "0123456789abcdef", 401},
 		{"/v1/score", score, "Bearer 0123456789abcdef", 403}, {"/v1/score", score, "Bearer fedcba9876543210", 200},
-		{"/v1/admin/rollback", "{}", "Bearer 0123456789abcdef", 403}, {"/v1/admin/rollback", "{}", "Bearer fedcba9876543210", 409},
+		{"/v1/admin/rollback", "{}", "Bearer 0123456789abcdef", 403}, {"/v1/admin/rollback", "{}", "Bearer fedcba9876543210",
+			409},
 	} {
 		if r := call(s.Handler(), "POST", c.path, c.body, "Authorization", c.token); r.Code != c.status {
 			t.Errorf("%s with %q: %d, want %d", c.path, c.token, r.Code, c.status)
 		}
 	}
 	s.options.Hosts = []string{"localhost", "127.0.0.1"}
-	for host, status := range map[string]int{"localhost:80": 200, "127.0.0.1": 200, "evil.example": 403, "localhost.evil.example:80": 403} {
+	for host, status := range map[string]int{"localhost:80": 200, "127.0.0.1": 200, "evil.example": 403,
+		"localhost.evil.example:80": 403} {
 		r, _ := http.NewRequest("GET", "http://"+host+"/", nil)
 		if got := do(s.Handler(), r); got.Code != status {
 			t.Errorf("host %s: %d, want %d", host, got.Code, status)
@@ -339,7 +357,8 @@ func TestRateAndConcurrency(t *testing.T) {
 	}
 	l := newLimiter(Limits{Rate: 2, Burst: 1, Concurrent: 9})
 	now := time.Now()
-	if l.spend("a", now) != 0 || l.spend("a", now) != 1 || l.spend("b", now) != 0 || l.spend("a", now.Add(time.Second)) != 0 {
+	if l.spend("a", now) != 0 || l.spend("a", now) != 1 || l.spend("b", now) != 0 ||
+		l.spend("a", now.Add(time.Second)) != 0 {
 		t.Error("buckets are not filled again, or are shared")
 	}
 	for i := range 2*mostBuckets + 10 {

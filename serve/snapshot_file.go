@@ -17,7 +17,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// A snapshot is a magic word with the version, the length of a header (4 bytes), the header as JSON, and the columns that
+// A snapshot is a magic word with the version, the length of a header (4 bytes), the header as JSON, and the columns
+// that
 // it lists: each its bytes, little-endian, and their CRC-32C (4 bytes); the header has one too. Nothing follows.
 const snapshotMagic = "DYGSNAP1"
 
@@ -90,7 +91,8 @@ func bytesOf[T int32 | uint32 | float32 | float64](s []T) []byte {
 func writeSnapshot(w io.Writer, e *engine, at *state, m *memory, data string) (int64, error) {
 	known := at.Known()
 	events := at.Events().Slice(known, at.Len())
-	h := snapshotHeader{Data: data, Known: known, Nodes: e.names.known, Events: events.Len(), Last: at.Last, Apart: e.names.apart, Width: e.width}
+	h := snapshotHeader{Data: data, Known: known, Nodes: e.names.known, Events: events.Len(), Last: at.Last,
+		Apart: e.names.apart, Width: e.width}
 	h.Names = max(0, at.NumNodes()-1-e.names.known)
 	list, sides := e.names.newcomers(h.Names)
 	var ends []uint32
@@ -113,7 +115,8 @@ func writeSnapshot(w io.Writer, e *engine, at *state, m *memory, data string) (i
 	}
 	var rows []float32
 	rows, h.Zeros = at.FeatureRows()
-	columns := []column{{"src", bytesOf(events.Src)}, {"dst", bytesOf(events.Dst)}, {"time", bytesOf(events.Time)}, {"label", bytesOf(labels)},
+	columns := []column{{"src", bytesOf(events.Src)}, {"dst", bytesOf(events.Dst)}, {"time", bytesOf(events.Time)},
+		{"label", bytesOf(labels)},
 		{"features", bytesOf(rows)}, {"ends", bytesOf(ends)}, {"names", text}, {"sides", side}}
 	if m != nil {
 		h.Memory = &snapshotMemory{Hash: m.Hash, Events: m.Events}
@@ -202,8 +205,10 @@ func parseSnapshot(r io.Reader, size int64) (*snapshot, error) {
 func (s *snapshot) fill(in *columnReader) error {
 	var text []byte
 	n, names := int64(s.Events), int64(s.Names)
-	if n < 0 || names < 0 || s.Known < 0 || s.Nodes < 0 || s.Width < 0 || s.Zeros < 0 || s.Zeros > s.Events || n > math.MaxInt32 || names > math.MaxInt32 || s.Width > 1<<20 {
-		return fmt.Errorf("%w: its header counts %d events with %d features, and %d names", errSnapshot, s.Events, s.Width, s.Names)
+	if n < 0 || names < 0 || s.Known < 0 || s.Nodes < 0 || s.Width < 0 || s.Zeros < 0 || s.Zeros > s.Events ||
+		n > math.MaxInt32 || names > math.MaxInt32 || s.Width > 1<<20 {
+		return fmt.Errorf("%w: its header counts %d events with %d features, and %d names", errSnapshot, s.Events, s.Width,
+			s.Names)
 	}
 	sides := int64(0)
 	if s.Apart {
@@ -229,8 +234,10 @@ func (s *snapshot) fill(in *columnReader) error {
 	}
 	for i, c := range want {
 		has := s.Columns[i]
-		if none := c.name == "features" && has.Bytes == 0; has.Name != c.name || !none && c.bytes >= 0 && has.Bytes != c.bytes {
-			return fmt.Errorf("%w: column %d is %q with %d bytes, want %q with %d", errSnapshot, i+1, has.Name, has.Bytes, c.name, c.bytes)
+		if none := c.name == "features" && has.Bytes == 0; has.Name != c.name || !none && c.bytes >= 0 &&
+			has.Bytes != c.bytes {
+			return fmt.Errorf("%w: column %d is %q with %d bytes, want %q with %d", errSnapshot, i+1, has.Name, has.Bytes,
+				c.name, c.bytes)
 		}
 		c.keep(in.summed(has.Bytes, "column "+has.Name))
 		if in.err != nil {
@@ -338,7 +345,8 @@ func (s *snapshot) fits(e *engine, data string) error {
 	known := e.now().Len()
 	switch {
 	case s.Data != data || s.Known != known || s.Nodes != e.names.known:
-		return fmt.Errorf("it was made with another data set: one of %d events with hash %.12s, this one has %d and %.12s", s.Known, s.Data, known, data)
+		return fmt.Errorf("it was made with another data set: one of %d events with hash %.12s, this one has %d and %.12s",
+			s.Known, s.Data, known, data)
 	case s.Width != e.width || s.Apart != e.names.apart:
 		return fmt.Errorf("%w: its events have %d features, those of the data set %d", errSnapshot, s.Width, e.width)
 	case s.Last < uint64(s.Events):

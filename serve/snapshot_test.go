@@ -70,7 +70,8 @@ func TestRestart(t *testing.T) {
 			t.Fatalf("%s: the snapshot is of sequence %d, want %d", name, got, middle-n)
 		}
 		a, b := second.engine.now(), third.engine.now()
-		if a.Last != b.Last || a.Last != uint64(all-n) || second.engine.fingerprint(a) != third.engine.fingerprint(b) || !slices.Equal(a.targets, b.targets) {
+		if a.Last != b.Last || a.Last != uint64(all-n) || second.engine.fingerprint(a) != third.engine.fingerprint(b) ||
+			!slices.Equal(a.targets, b.targets) {
 			t.Errorf("%s: %d and %d events, not the same", name, a.Len(), b.Len())
 		}
 		if x, y := logits(t, w, second), logits(t, w, third); !slices.Equal(x, y) {
@@ -79,7 +80,8 @@ func TestRestart(t *testing.T) {
 		if err := second.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if again := w.server(t, keep); again.keeper.at != a.Last || again.engine.fingerprint(again.engine.now()) != third.engine.fingerprint(b) {
+		if again := w.server(t, keep); again.keeper.at != a.Last ||
+			again.engine.fingerprint(again.engine.now()) != third.engine.fingerprint(b) {
 			t.Errorf("%s: a second restart knows something else", name)
 		}
 	}
@@ -120,7 +122,8 @@ func some(t testing.TB) []byte {
 	set.Edge.Cols = 2
 	e := newEngine(set, nil)
 	for i := range 5 {
-		b := eventlog.Batch{Last: uint64(i + 1), Events: []eventlog.Event{{Src: fmt.Sprint("a", i), Dst: "b", Time: 1e6 + float64(i)}}}
+		b := eventlog.Batch{Last: uint64(i + 1), Events: []eventlog.Event{{Src: fmt.Sprint("a", i), Dst: "b", Time: 1e6 +
+			float64(i)}}}
 		if i > 1 {
 			b.Events[0].Features = []float32{1, float32(i)}
 		}
@@ -139,7 +142,8 @@ func some(t testing.TB) []byte {
 // No byte of a snapshot can change, and none can be missing or too much, without being noticed.
 func TestDamagedSnapshot(t *testing.T) {
 	good := some(t)
-	if s, err := parseSnapshot(bytes.NewReader(good), int64(len(good))); err != nil || s.Events != 5 || s.Zeros != 2 || len(s.features) != 6 {
+	if s, err := parseSnapshot(bytes.NewReader(good), int64(len(good))); err != nil || s.Events != 5 || s.Zeros != 2 ||
+		len(s.features) != 6 {
 		t.Fatal(s, err)
 	}
 	check := func(what string, data []byte) {

@@ -46,8 +46,9 @@ func (s *Server) status() statusDoc {
 	at, g := s.engine.now(), s.models.current.Load()
 	spec := g.quick.predictor.Spec()
 	doc := statusDoc{
-		Events: at.Len(), Last: at.Last, Nodes: s.engine.names.count(), Model: g.name, Checkpoint: g.Checkpoint, Generation: g,
-		Data: s.options.Set.Name, Names: "text", TimeFormat: s.options.Set.TimeFormat, Features: s.engine.width,
+		Events: at.Len(), Last: at.Last, Nodes: s.engine.names.count(), Model: g.name, Checkpoint: g.Checkpoint,
+		Generation: g,
+		Data:       s.options.Set.Name, Names: "text", TimeFormat: s.options.Set.TimeFormat, Features: s.engine.width,
 		Durable: s.options.Durable, Order: spec.Order, Batched: !g.quick.alone, Conditions: spec.Conditions(),
 		Uptime: time.Since(s.started).Seconds(), Snapshot: s.keeper.doc(), Learning: s.learner.doc(),
 		TakesTokens: s.options.Tokens != nil,
@@ -61,9 +62,11 @@ func (s *Server) status() statusDoc {
 	doc.LateEvents = "they take their place in time, and a question about t sees what was true before t"
 	switch {
 	case g.quick.predictor.Remembers() && spec.Order == model.Arrival:
-		doc.LateEvents = "histories take them at their place in time; the memory learns of events in the order of arrival, in units of a batch"
+		doc.LateEvents = "histories take them at their place in time; the memory learns of events in the order of " +
+			"arrival, in units of a batch"
 	case g.quick.predictor.Remembers():
-		doc.LateEvents = "histories take them at their place in time; the memory learns of units of a batch in the order of arrival, each when all of its events lie before the question"
+		doc.LateEvents = "histories take them at their place in time; the memory learns of units of a batch in the " +
+			"order of arrival, each when all of its events lie before the question"
 	}
 	if s.models.mu.TryLock() { // a change may take long
 		doc.Previous = s.models.previous

@@ -71,7 +71,8 @@ func parseToken(line string) (t token, found, want string) {
 		}
 	}
 	if digits, hashed := strings.CutPrefix(parts[2], "sha256:"); hashed {
-		if n, err := hex.Decode(t.hash[:], []byte(digits[:min(len(digits), 2*len(t.hash))])); err != nil || n != len(t.hash) || len(digits) != 2*len(t.hash) {
+		if n, err := hex.Decode(t.hash[:], []byte(digits[:min(len(digits), 2*len(t.hash))])); err != nil ||
+			n != len(t.hash) || len(digits) != 2*len(t.hash) {
 			return t, "a hash that is none", fmt.Sprintf("sha256: and %d hexadecimal digits", 2*len(t.hash))
 		}
 		return t, "", ""
@@ -98,9 +99,11 @@ func (t *Tokens) allow(r *http.Request, right string) (name string, err error) {
 	}
 	switch {
 	case !ok || found < 0:
-		return "", &refusal{status: 401, kind: "unauthorized", message: "want a header 'Authorization: Bearer TOKEN' with a token that is known here"}
+		return "", &refusal{status: 401, kind: "unauthorized",
+			message: "want a header 'Authorization: Bearer TOKEN' with a token that is known here"}
 	case !slices.Contains(t.list[found].rights, right):
-		return "", &refusal{status: 403, kind: "forbidden", message: fmt.Sprintf("the token of %s lacks the right %q", t.list[found].name, right)}
+		return "", &refusal{status: 403, kind: "forbidden",
+			message: fmt.Sprintf("the token of %s lacks the right %q", t.list[found].name, right)}
 	}
 	return t.list[found].name, nil
 }

@@ -26,7 +26,7 @@ type Verification struct {
 	Set        *dataset.Set
 	Checkpoint string
 	Load       dygmamba.LoadOptions // how the checkpoint is opened, offline and by the server
-	From       int                  // events that the server knows at the beginning; 0: all but the last part, on which models are tested
+	From       int                  // events known at the beginning; 0: all but the last part, on which models are tested
 	Log        func() Options       // more options of the server, such as its log; nil: none
 	OnEvent    func(done, total int)
 }
@@ -69,7 +69,8 @@ func Verify(ctx context.Context, v Verification) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("verify: offline: %w", err)
 	}
-	verdict := Verdict{Model: want.name, Order: spec.Order, Events: from, Replayed: log.Len() - from, Depends: spec.Conditions()}
+	verdict := Verdict{Model: want.name, Order: spec.Order, Events: from, Replayed: log.Len() - from,
+		Depends: spec.Conditions()}
 	began := time.Now()
 	if err := v.online(ctx, from, groups, want.logits, &verdict); err != nil {
 		return verdict, fmt.Errorf("verify: online: %w", err)
@@ -107,7 +108,8 @@ type offlineAnswers struct {
 
 // offline is what the library says. A memory in the order of arrival is asked within a replay of all events, as in an
 // evaluation; all others are asked at their times, with all events known.
-func (v Verification) offline(ctx context.Context, from int, groups [][2]dygmamba.Query) (a offlineAnswers, spec model.Spec, err error) {
+func (v Verification) offline(ctx context.Context, from int, groups [][2]dygmamba.Query) (a offlineAnswers,
+	spec model.Spec, err error) {
 	o := v.Load
 	o.Set = v.Set
 	p, err := dygmamba.Load(v.Checkpoint, o)
@@ -138,7 +140,8 @@ func (v Verification) offline(ctx context.Context, from int, groups [][2]dygmamb
 }
 
 // replayed asks within a replay in the order of arrival.
-func replayed(ctx context.Context, p *dygmamba.Predictor, set *dataset.Set, from int, groups [][2]dygmamba.Query) ([]float32, error) {
+func replayed(ctx context.Context, p *dygmamba.Predictor, set *dataset.Set, from int,
+	groups [][2]dygmamba.Query) ([]float32, error) {
 	scorer := p.Scorer()
 	memory, ok := scorer.(model.Rememberer)
 	if !ok {
@@ -148,7 +151,8 @@ func replayed(ctx context.Context, p *dygmamba.Predictor, set *dataset.Set, from
 		return nil, err
 	}
 	past := index.Freeze(set.Log)
-	pass := replay.Pass{Past: past, BatchSize: p.Spec().Training.BatchSize, Order: model.Arrival, Sampling: set.Sampling, Seed: 1}
+	pass := replay.Pass{Past: past, BatchSize: p.Spec().Training.BatchSize, Order: model.Arrival, Sampling: set.Sampling,
+		Seed: 1}
 	var logits []float32
 	alone := len(p.Spec().Conditions()) > 0
 	plan := scorer.Plan()
@@ -185,7 +189,8 @@ func replayed(ctx context.Context, p *dygmamba.Predictor, set *dataset.Set, from
 }
 
 // online asks a server.
-func (v Verification) online(ctx context.Context, from int, groups [][2]dygmamba.Query, want []float32, verdict *Verdict) error {
+func (v Verification) online(ctx context.Context, from int, groups [][2]dygmamba.Query, want []float32,
+	verdict *Verdict) error {
 	var o Options
 	if v.Log != nil {
 		o = v.Log()
@@ -243,7 +248,8 @@ func (v *Verdict) note(q dygmamba.Query, online, offline float32) {
 	}
 	v.Different++
 	if v.First == "" {
-		v.First = fmt.Sprintf("query %d of %d and %d at %v: online %v, offline %v", v.Queries, q.Src, q.Dst, q.Time, online, offline)
+		v.First = fmt.Sprintf("query %d of %d and %d at %v: online %v, offline %v", v.Queries, q.Src, q.Dst, q.Time, online,
+			offline)
 	}
 	v.Largest = max(v.Largest, math.Abs(float64(online)-float64(offline)))
 }
@@ -254,5 +260,6 @@ func (v Verification) name(n event.Node) string { return v.Set.Names.Name(n) }
 // event is one of the set as a client sends it.
 func (v Verification) event(i int) client.Event {
 	e := v.Set.Log.At(i)
-	return client.Event{Src: v.name(e.Src), Dst: v.name(e.Dst), Time: e.Time, Label: float64(e.Label), Features: v.Set.Edge.Row(int(e.Edge))}
+	return client.Event{Src: v.name(e.Src), Dst: v.name(e.Dst), Time: e.Time, Label: float64(e.Label),
+		Features: v.Set.Edge.Row(int(e.Edge))}
 }

@@ -18,7 +18,8 @@ func TestVerify(t *testing.T) {
 		for _, order := range orders {
 			t.Run(name+"/"+order, func(t *testing.T) {
 				w := newWorld(t, name, order)
-				v, err := Verify(t.Context(), Verification{Set: w.whole, Checkpoint: w.run, Load: dygmamba.LoadOptions{Threads: 1}, From: w.whole.Log.Len() * 2 / 3})
+				v, err := Verify(t.Context(), Verification{Set: w.whole, Checkpoint: w.run, Load: dygmamba.LoadOptions{Threads: 1},
+					From: w.whole.Log.Len() * 2 / 3})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -42,7 +43,8 @@ func TestVerifyNotices(t *testing.T) {
 	}
 	v.Checkpoint = other.run
 	var verdict Verdict
-	if err := v.online(t.Context(), from, groups, want.logits, &verdict); err != nil || verdict.Same(1e-4) || verdict.First == "" {
+	if err := v.online(t.Context(), from, groups, want.logits, &verdict); err != nil || verdict.Same(1e-4) ||
+		verdict.First == "" {
 		t.Errorf("%+v, %v", verdict, err)
 	}
 }

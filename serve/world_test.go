@@ -59,7 +59,8 @@ func newWorld(t testing.TB, name string, change ...string) *world {
 	}
 	spec.Training.Epochs = 1
 	dir := keepDir(t)
-	if _, err := dygmamba.Train(context.Background(), dygmamba.TrainOptions{Set: set, Model: name, Spec: &spec, Dir: dir, Threads: 1}); err != nil {
+	if _, err := dygmamba.Train(context.Background(),
+		dygmamba.TrainOptions{Set: set, Model: name, Spec: &spec, Dir: dir, Threads: 1}); err != nil {
 		t.Fatal(err)
 	}
 	w := &world{whole: set, early: Early(set, set.Log.Len()/2), run: dygmamba.SeedDir(dir, 0)}
@@ -89,7 +90,8 @@ func (w *world) open(change func(o *Options)) (*Server, error) {
 // event is the i-th of all, as clients send it.
 func (w *world) event(i int) eventlog.Event {
 	e := w.whole.Log.At(i)
-	return eventlog.Event{Src: strconv.Itoa(int(e.Src)), Dst: strconv.Itoa(int(e.Dst)), Time: e.Time, Label: float64(e.Label), Features: w.whole.Edge.Row(int(e.Edge))}
+	return eventlog.Event{Src: strconv.Itoa(int(e.Src)), Dst: strconv.Itoa(int(e.Dst)), Time: e.Time,
+		Label: float64(e.Label), Features: w.whole.Edge.Row(int(e.Edge))}
 }
 
 // body is events lo … hi−1 as a request.

@@ -24,21 +24,21 @@ func newServe(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Take events over HTTP while they happen, and answer with a trained model",
-		Long: `Starts a server: POST /v1/events takes events, /v1/score, /v1/rank and /v1/explain answer from all that is known by then,
-GET / is a page to look at. docs/SERVING.md and /v1/openapi.json have the whole interface.
+		Long: `Starts a server: POST /v1/events takes events, /v1/score, /v1/rank and /v1/explain answer from all that is
+known by then, GET / is a page to look at. docs/SERVING.md and /v1/openapi.json have the whole interface.
 
-The data set is what is known at the beginning, that of the run unless --data names another. Events that come in are kept in
---store DIR, or in a NATS JetStream stream with --log nats://…, before they are acknowledged; without either they live in
-memory and end with the server. A restart takes up the last snapshot and what the log has after it.
+The data set is what is known at the beginning, that of the run unless --data names another. Events that come in are
+kept in --store DIR, or in a NATS JetStream stream with --log nats://…, before they are acknowledged; without either
+they live in memory and end with the server. A restart takes up the last snapshot and what the log has after it.
 
-The server can be reached from this machine alone unless --listen says otherwise; other machines need --tokens FILE with a
-line for each token, NAME RIGHTS TOKEN, where rights are some of ingest, query and admin.
+The server can be reached from this machine alone unless --listen says otherwise; other machines need --tokens FILE
+with a line for each token, NAME RIGHTS TOKEN, where rights are some of ingest, query and admin.
 
 SIGHUP, or POST /v1/admin/reload, opens the checkpoint anew without dropping a request. SIGTERM and Ctrl-C let requests
 that are under way come to their end, write a snapshot and exit with 0.`,
 		Example: `  dygmamba serve --run runs/visits --store visits.store
   dygmamba serve --checkpoint model.safetensors --data visits.dgm --listen 127.0.0.1:9000
-  dygmamba serve --run runs/visits --store visits.store --listen :8443 --tokens tokens.txt --tls-cert c.pem --tls-key k.pem
+  dygmamba serve --run runs/visits --listen :8443 --tokens tokens.txt --tls-cert c.pem --tls-key k.pem
   dygmamba serve --run runs/visits --store visits.store --learn
   dygmamba serve verify --run runs/uci`,
 		Args: takes(),
@@ -77,9 +77,11 @@ func (s *serving) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.listen.Address, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 is any that is free")
 	flags.StringVar(&s.store, "store", "", "`directory` that keeps events and snapshots; it is made if it is not there")
-	flags.StringVar(&s.log, "log", "", "keep events in a NATS JetStream stream instead, such as `nats://127.0.0.1:4222`; --store then keeps snapshots")
+	flags.StringVar(&s.log, "log", "",
+		"keep events in a NATS JetStream stream instead, such as `nats://127.0.0.1:4222`; --store then keeps snapshots")
 	flags.StringVar(&s.stream, "stream", "", "with --log: the `name` of the stream (default: dygmamba)")
-	flags.StringSliceVar(&s.monitor, "nats-monitor", nil, "with --log: `addresses` of the brokers' monitoring, to see that they sync always, such as http://127.0.0.1:8222")
+	flags.StringSliceVar(&s.monitor, "nats-monitor", nil,
+		"with --log: `addresses` of the brokers' monitoring, to see that they sync always, such as http://127.0.0.1:8222")
 	flags.IntVar(&s.snapshot, "snapshot-every", 1_000_000, "write a snapshot after so many events")
 	flags.StringVar(&s.tokens, "tokens", "", "`file` of bearer tokens, a line for each: NAME RIGHTS TOKEN")
 	flags.BoolVar(&s.anyone, "insecure", false, "let other machines in without tokens")
@@ -90,7 +92,8 @@ func (s *serving) add(cmd *cobra.Command) {
 	flags.IntVar(&s.limits.Batch, "max-batch", serve.DefaultLimits.Batch, "events of a request")
 	flags.IntVar(&s.limits.Nodes, "max-nodes", serve.DefaultLimits.Nodes, "take no events when so many nodes are known")
 	flags.DurationVar(&s.limits.Timeout, "timeout", serve.DefaultLimits.Timeout, "how long an answer may take")
-	flags.BoolVar(&s.learn.On, "learn", false, "go on learning from what comes in; a model that is better on recent events takes over")
+	flags.BoolVar(&s.learn.On, "learn", false,
+		"go on learning from what comes in; a model that is better on recent events takes over")
 	if err := cmd.MarkFlagDirname("store"); err != nil {
 		panic(err)
 	}
@@ -106,7 +109,8 @@ func (s *serving) check() error {
 	case s.limits.Rate < 0 || s.limits.Body < 1 || s.limits.Batch < 1 || s.limits.Nodes < 1 || s.limits.Timeout <= 0:
 		return usagef("--rate, --max-body, --max-batch, --max-nodes and --timeout must be above 0")
 	case !serve.Loopback(s.listen.Address) && s.tokens == "" && !s.anyone:
-		return usagef("--listen %s lets other machines in: want --tokens with a file of who may do what, or --insecure if everybody may do everything", s.listen.Address)
+		return usagef("--listen %s lets other machines in: want --tokens with a file of who may do what, or --insecure "+
+			"if everybody may do everything", s.listen.Address)
 	case s.log == "" && (s.stream != "" || s.monitor != nil):
 		return usagef("--stream and --nats-monitor belong to --log")
 	case s.log != "" && !strings.HasPrefix(s.log, "nats://") && !strings.HasPrefix(s.log, "tls://"):
@@ -125,7 +129,8 @@ func (s *serving) open(ctx context.Context, a *app) (file string, set *dataset.S
 		return "", nil, err
 	}
 	if len(files) > 1 {
-		return "", nil, usagef("%s holds %d runs, choose one of them, such as %s", s.from.run+s.from.checkpoint, len(files), filepath.Dir(files[0]))
+		return "", nil, usagef("%s holds %d runs, choose one of them, such as %s", s.from.run+s.from.checkpoint, len(files),
+			filepath.Dir(files[0]))
 	}
 	if err := s.data.recall(files[0]); err != nil {
 		return "", nil, err
@@ -167,7 +172,8 @@ func (s *serving) run(ctx context.Context, a *app) error {
 	}
 	defer dev.Close()
 	o.Set, o.Checkpoint = set, file
-	o.Load = dygmamba.LoadOptions{Device: dev, Threads: s.where.threads, Model: strings.ToLower(s.what.name), Preset: s.what.preset, Settings: s.what.set, Order: s.order}
+	o.Load = dygmamba.LoadOptions{Device: dev, Threads: s.where.threads, Model: strings.ToLower(s.what.name),
+		Preset: s.what.preset, Settings: s.what.set, Order: s.order}
 	if err := s.keep(ctx, a, &o); err != nil {
 		return err
 	}
@@ -200,7 +206,8 @@ func (s *serving) run(ctx context.Context, a *app) error {
 		return err
 	}
 	return a.emit(end, func(w io.Writer, _ term.Style) error {
-		_, err := fmt.Fprintf(w, "served %s events, %s of them came in, until sequence %d\n", term.Count(end.Events), term.Count(end.Came), end.Last)
+		_, err := fmt.Fprintf(w, "served %s events, %s of them came in, until sequence %d\n", term.Count(end.Events),
+			term.Count(end.Came), end.Last)
 		return err
 	})
 }

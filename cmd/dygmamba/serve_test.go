@@ -41,19 +41,23 @@ func TestServeUsage(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte("shop fly 0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program(t, "serve", "--run", w.run, "--data", w.data, "--tokens", tokens, "--listen", "127.0.0.1:0").want(t, exitBadInput, "ingest, query, admin", "line 1")
+	program(t, "serve", "--run", w.run, "--data", w.data, "--tokens", tokens, "--listen", "127.0.0.1:0").want(t,
+		exitBadInput, "ingest, query, admin", "line 1")
 }
 
 func TestServeVerify(t *testing.T) {
 	w := trainedRun(t)
-	v := decode[serve.Verdict](t, program(t, "serve", "verify", "--run", w.run, "--data", w.data, "--from", "850", "--json").want(t, exitDone))
+	v := decode[serve.Verdict](t, program(t, "serve", "verify", "--run", w.run, "--data", w.data, "--from", "850",
+		"--json").want(t, exitDone))
 	if v.Events != 850 || v.Replayed < 50 || v.Queries != 2*v.Replayed || v.Different != 0 || v.AP <= 0 {
 		t.Errorf("%+v", v)
 	}
-	program(t, "serve", "verify", "--run", w.run, "--data", w.data, "--from", "890", "-q").want(t, exitDone).shows(t, "the same to the last bit")
+	program(t, "serve", "verify", "--run", w.run, "--data", w.data, "--from", "890", "-q").want(t, exitDone).shows(t,
+		"the same to the last bit")
 }
 
-// The real program starts, is reloaded by a signal, refuses a second one on its store, and ends well when it is told to.
+// The real program starts, is reloaded by a signal, refuses a second one on its store, and ends well when it is told
+// to.
 func TestServeLives(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("starts processes")
@@ -64,7 +68,8 @@ func TestServeLives(t *testing.T) {
 	if _, err := c.Ingest(t.Context(), []client.Event{{Src: "u1", Dst: "v2", Time: 1e6}}); err != nil {
 		t.Fatal(err)
 	}
-	program(t, "serve", "--run", w.run, "--data", w.data, "--store", store, "--listen", "127.0.0.1:0").want(t, exitFailed, "in use")
+	program(t, "serve", "--run", w.run, "--data", w.data, "--store", store, "--listen", "127.0.0.1:0").want(t, exitFailed,
+		"in use")
 	cmd.Process.Signal(syscall.SIGHUP)
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		s, err := c.Status(t.Context())
@@ -96,7 +101,8 @@ func TestServeInProcess(t *testing.T) {
 	said, out := newListener("listening on "), make(chan result, 1)
 	go func() {
 		var stdout strings.Builder
-		code := run(ctx, []string{"serve", "--run", w.run, "--data", w.data, "--listen", "127.0.0.1:0", "--json"}, strings.NewReader(""), &stdout, said)
+		code := run(ctx, []string{"serve", "--run", w.run, "--data", w.data, "--listen", "127.0.0.1:0", "--json"},
+			strings.NewReader(""), &stdout, said)
 		out <- result{code, stdout.String(), ""}
 	}()
 	url := <-said.found
