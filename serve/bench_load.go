@@ -294,8 +294,8 @@ func (g *generator) mixed(ctx context.Context, d time.Duration) (l Latency, rate
 	tick := time.NewTicker(time.Second / scores)
 	for open := true; open; {
 		select {
-		case at := <-tick.C:
-			due <- at
+		case <-tick.C:
+			due <- time.Now() // how late the clock of this process ticks is no matter of the server
 		case <-ctx.Done():
 			open = false
 		}

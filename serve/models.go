@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,6 +85,7 @@ func (m *roster) open(path string) (*generation, error) {
 	}
 	o := m.server.options.Load
 	o.Set, o.Live = m.server.options.Set, m.server.engine.past
+	threads := cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	lanes := []**lane{&g.quick, &g.slow}
 	if o.Device != nil {
 		if _, cpu := o.Device.(device.Threaded); !cpu {
@@ -91,7 +94,13 @@ func (m *roster) open(path string) (*generation, error) {
 			o.Device = nil // each has threads of its own
 		}
 	}
-	for _, to := range lanes {
+	for i, to := range lanes {
+		if o.Device == nil {
+			o.Threads = threads
+			if i == 0 { // a pair is scored sooner by few, and events need a core too
+				o.Threads = max(1, threads/2)
+			}
+		}
 		p, err := dygmamba.Load(files[0], o)
 		if err != nil {
 			m.shut(g)
