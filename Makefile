@@ -1,7 +1,7 @@
 # Few targets, each the command you would type yourself.
 export CGO_ENABLED = 0
 
-.PHONY: build static test crash gpu check demo clean
+.PHONY: build static test crash hammer gpu check demo clean
 
 build: ## the program, as ./dygmamba
 	go build -trimpath -o dygmamba ./cmd/dygmamba
@@ -12,8 +12,11 @@ static: ## the same without GPU support: one static file
 test: ## all tests
 	go test ./...
 
-crash: ## kill what appends to an event log 200 times, with each engine
-	DYGMAMBA_CRASHES=200 go test -count=1 -v -timeout 1h -run Crash ./eventlog/...
+crash: ## kill what appends to an event log, and whole servers, 200 times with each engine
+	DYGMAMBA_CRASHES=200 go test -count=1 -v -timeout 1h -run Crash ./eventlog/... ./cmd/dygmamba
+
+hammer: ## send the server 24 million malformed requests and files
+	DYGMAMBA_HAMMER=24000000 go test -count=1 -v -timeout 4h -run Hammer ./serve
 
 gpu: ## the device and model tests on an NVIDIA GPU, by hand: CI has none
 	DYGMAMBA_TEST_DEVICE=cuda go test -count=1 ./device/cuda ./models ./models/dygmamba ./model/modeltest

@@ -12,8 +12,8 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 )
 
-// Moment is the answer about a query's pair at another time.
-type Moment struct {
+// CurvePoint is the answer about a query's pair at another time.
+type CurvePoint struct {
 	Time        event.Time `json:"time"`
 	Probability float64    `json:"probability"`
 }
@@ -22,11 +22,11 @@ type Moment struct {
 // and at its own: over a week either way where times are dates, otherwise over a twentieth of what the stream lasts.
 // Each answer rests on the events strictly before its moment. In the order of arrival a model that remembers cannot be
 // asked about what was, so that moments up to the last event are left out.
-func (p *Predictor) Curves(ctx context.Context, qs []Query, moments int) ([][]Moment, error) {
+func (p *Predictor) Curves(ctx context.Context, qs []Query, moments int) ([][]CurvePoint, error) {
 	if err := checkQueries(qs); err != nil {
 		return nil, err
 	}
-	curves := make([][]Moment, len(qs))
+	curves := make([][]CurvePoint, len(qs))
 	reach := p.reach()
 	if moments < 1 || reach == 0 || p.spec.Task == eval.NodeClassification {
 		return curves, nil
@@ -41,7 +41,7 @@ func (p *Predictor) Curves(ctx context.Context, qs []Query, moments int) ([][]Mo
 			at := q
 			at.Time += reach * float64(k) / float64(moments)
 			if at.Time > after {
-				asked, curves[i] = append(asked, at), append(curves[i], Moment{Time: at.Time})
+				asked, curves[i] = append(asked, at), append(curves[i], CurvePoint{Time: at.Time})
 			}
 		}
 	}

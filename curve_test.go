@@ -29,7 +29,7 @@ func TestCurve(t *testing.T) {
 		if math.Abs(c[10].Probability-e.Probability) > 1e-6 {
 			t.Errorf("query %d has %v, in its curve %v", i, e.Probability, c[10].Probability)
 		}
-		for _, m := range []dygmamba.Moment{c[0], c[13]} {
+		for _, m := range []dygmamba.CurvePoint{c[0], c[13]} {
 			q := qs[i]
 			q.Time = m.Time
 			if want := p.Probability(score(t, p, []dygmamba.Query{q})[0]); math.Abs(m.Probability-want) > 1e-6 {

@@ -28,7 +28,7 @@ type Explanation struct {
 	Source      Side `json:"source"`
 	Destination Side `json:"destination"`
 
-	Curve []Moment `json:"curve,omitempty"` // the same pair around that time, if Predictor.Moments asks for it
+	Curve []CurvePoint `json:"curve,omitempty"` // the same pair around that time, if Predictor.Moments asks for it
 }
 
 // Side is what one of the query's two nodes had done.

@@ -29,6 +29,7 @@ import (
 type LoadOptions struct {
 	Set     *dataset.Set  // events, features and names
 	Past    index.View    // what queries look back on; nil: all events of Set
+	Live    *Past         // instead, what queries look back on while it grows: see Predictor.Look
 	Device  device.Device // opened by open.Device; nil: the CPU
 	Threads int           // that gather, and of the CPU if Device is nil; 0: all
 
@@ -67,6 +68,10 @@ func Load(path string, o LoadOptions) (*Predictor, error) {
 	p := &Predictor{Top: 3, past: o.Past, options: o}
 	if o.Set != nil {
 		p.log = o.Set.Log
+	}
+	if o.Live != nil {
+		now := o.Live.Now()
+		p.log, p.past = now.log, now.view
 	}
 	if p.calibration, err = calibration.Parse(file.Meta[train.CalibrationKey]); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", files[0], ErrMisfit, err)
@@ -247,13 +252,13 @@ func recognised(f model.Factory, file checkpoint.File, preset string, data model
 // open builds the model and gives it its weights.
 func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	o := p.options
-	env := model.Env{Device: o.Device}
+	env := model.Env{Device: o.Device, OnFeatures: p.noteFeatures}
 	if env.Device == nil {
 		p.own = cpu.New(cpu.Options{Threads: o.Threads})
 		env.Device = p.own
 	}
 	if o.Set != nil {
-		env.Node, env.Edge, env.NumNodes = o.Set.Node, o.Set.Edge, o.Set.NumNodes()
+		env.Node, env.Edge, env.NumNodes = o.Set.Node, o.Set.Edge, max(o.Set.NumNodes(), p.log.NumNodes())
 		env.Names = o.Set.Names
 		env.Train = func() (event.Span, error) {
 			split, err := dataset.NewSplit(o.Set.Log, dataset.SplitOptions{Sampling: o.Set.Sampling})
@@ -289,11 +294,14 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	if memory, ok := p.scorer.Answerer().(model.Rememberer); ok {
 		p.stream = p.newStream(memory)
 	}
+	if o.Live != nil {
+		return p.learnFeatures(o.Live.Now())
+	}
 	return nil
 }
 
 func (p *Predictor) newStream(memory model.Rememberer) *stream {
-	s := &stream{name: p.name, memory: memory, log: p.log, seen: -1, room: func(int) {}}
+	s := &stream{name: p.name, memory: memory, log: p.log, seen: -1, room: func(int) {}, open: p.options.Live != nil}
 	if m, ok := p.model.(model.Memory); ok {
 		s.room = m.Grow
 	}

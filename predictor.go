@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/train"
@@ -34,9 +35,9 @@ type Predictor struct {
 	options LoadOptions
 	name    string
 	spec    model.Spec
-	past    index.View  // what queries look back on; nil: not asked for yet
-	live    *index.Live // past, once events came in
-	log     *event.Log  // all events, those that came in too; nil: none are known one by one
+	past    index.View // what queries look back on; nil: not asked for yet
+	grown   *Past      // where that comes from, once events came in
+	log     *event.Log // all events, those that came in too; nil: none are known one by one
 	model   model.Model
 	head    model.Head // the question: do they interact, or has the source the label?
 	scorer  *model.Scorer
@@ -45,7 +46,10 @@ type Predictor struct {
 	tape    *grad.Tape    // of Explain, once that was asked for
 	own     device.Device // opened by Load
 	batches [2]sample.Batch
-	seen    []event.Time // of each node: when it was first a destination; nil until someone wants to know
+	seen    []event.Time // of each node: when it was first a destination
+	noticed int          // events that tell so; the others are looked at when someone wants to know
+
+	features *nn.Features // of events; nil where the model asks for none
 
 	classifier  *train.Classifier // of node classification, otherwise nil
 	calibration *calibration.Map  // nil: logits are taken as they are
@@ -129,7 +133,7 @@ func (p *Predictor) Score(ctx context.Context, qs []Query) ([]float32, error) {
 // memory learns of them in the order in which they come. Edges are numbered on from the events that are there; nothing
 // is taken if one of them is not valid.
 func (p *Predictor) Ingest(events []event.Event) error {
-	if p.log == nil || p.options.Past != nil {
+	if p.log == nil || p.options.Past != nil || p.options.Live != nil {
 		return fmt.Errorf("ingest: the events of the past are not known one by one, want a data set")
 	}
 	for i, e := range events {
@@ -142,30 +146,13 @@ func (p *Predictor) Ingest(events []event.Event) error {
 			return fmt.Errorf("ingest: %w", err)
 		}
 	}
-	if p.live == nil {
-		p.log = p.log.Select(func(int) bool { return true }) // the set's own stays as it is
-		p.live = index.NewLive()
-		for i := range p.log.Len() {
-			p.live.Add(p.log.At(i))
-		}
-		p.past = grown{p.live, p.log}
+	if p.grown == nil {
+		p.grown = newPast(p.log, p.options.Set)
 	}
-	for i, e := range events {
-		e.Edge = 0
-		edge, err := p.log.Append(e)
-		if err != nil {
-			return fmt.Errorf("ingest: event %d: %w", i, err)
-		}
-		e.Edge = edge
-		p.live.Add(e)
-		if p.seen != nil {
-			p.notice(e.Dst, e.Time)
-		}
+	if err := p.grown.Add(events, nil); err != nil {
+		return fmt.Errorf("ingest: %w", err)
 	}
-	if p.stream != nil {
-		p.stream.grow(p.log, p.past)
-	}
-	return nil
+	return p.Look(p.grown.Now())
 }
 
 // Probability is what a logit of this model means: how likely the two interact. Where the checkpoint has a calibration
@@ -307,14 +294,6 @@ func (p *Predictor) view() index.View {
 	}
 	return p.past
 }
-
-// grown is a past to which events have been added, and the log of all.
-type grown struct {
-	*index.Live
-	log *event.Log
-}
-
-func (g grown) Events() *event.Log { return g.log }
 
 func notFinite(x float32) bool { return x-x != 0 }
 

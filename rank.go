@@ -221,13 +221,11 @@ func evenChunks(qs []Query, lengths []int, size int) iter.Seq[[]Query] {
 
 // destinations are the nodes that others met before a time, and the source itself if it met itself.
 func (p *Predictor) destinations(src event.Node, at event.Time) []event.Node {
-	if p.seen == nil {
-		p.seen = []event.Time{}
-		all := p.log.All()
-		for i, n := range all.Dst {
-			p.notice(n, all.Time[i])
-		}
+	fresh := p.log.Span(p.noticed, p.log.Len())
+	for i, n := range fresh.Dst {
+		p.notice(n, fresh.Time[i])
 	}
+	p.noticed = p.log.Len()
 	var list []event.Node
 	for n, first := range p.seen {
 		if first < at && event.Node(n) != src {

@@ -22,6 +22,7 @@ type stream struct {
 	log    *event.Log      // nil: no events are known one by one
 	known  int             // its events when it last grew
 	pass   replay.Pass
+	open   bool       // the log goes on: a unit is remembered when all of its events have come
 	seen   int        // events that were remembered; −1: something else, which is not asked
 	latest event.Time // of the events that were remembered
 	shared
@@ -88,15 +89,16 @@ func (s *stream) afterAll(ctx context.Context, qs []Query, order []int, ask func
 	if len(order) == 0 {
 		return nil
 	}
-	if events := s.log.All(); events.Len() > 0 {
-		if last := slices.Max(events.Time); qs[order[0]].Time <= last {
-			i := order[0]
-			return fmt.Errorf("%w: query %d is at %v, the last event at %v; %s learns of events in the order of arrival, "+
-				"and can only be asked what comes after them (order=strict can look back)", ErrTooEarly, i, qs[i].Time, last, s.name)
-		}
-	}
-	if err := s.reach(ctx, s.log.Len()); err != nil {
+	if err := s.reach(ctx, s.whole(s.log.Len())); err != nil {
 		return err
+	}
+	i, last := order[0], s.latest
+	if !s.open {
+		last = math.Nextafter(last, math.Inf(1)) // nothing of its own instant is known
+	}
+	if qs[i].Time < last {
+		return fmt.Errorf("%w: query %d is at %v, the last event at %v; %s learns of events in the order of arrival, "+
+			"and can only be asked what comes after them (order=strict can look back)", ErrTooEarly, i, qs[i].Time, s.latest, s.name)
 	}
 	return ask(order)
 }
@@ -109,14 +111,22 @@ func (s *stream) unitsBefore(t event.Time) int {
 		if n, _ := slices.BinarySearch(events.Time, t); n < events.Len() {
 			return n - n%size
 		}
-		return events.Len()
+		return s.whole(events.Len())
 	}
 	for n := 0; n < events.Len(); n += size {
 		if slices.Max(events.Time[n:min(n+size, events.Len())]) >= t {
 			return n
 		}
 	}
-	return events.Len()
+	return s.whole(events.Len())
+}
+
+// whole is how many of the first n events may be remembered: where the log goes on, those of whole units.
+func (s *stream) whole(n int) int {
+	if s.open {
+		n -= n % s.pass.BatchSize
+	}
+	return n
 }
 
 // reach makes the model remember exactly the first n events.

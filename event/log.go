@@ -20,6 +20,7 @@ type Log struct {
 	all    Span
 	nodes  int  // 1 + the largest node id, 0 while empty
 	jumped bool // some event is earlier than the one before it
+	grows  *Log // what this was Now of; nil: it is that itself
 }
 
 // NewLog makes an empty log with room for capacity events, to the byte.
@@ -113,8 +114,34 @@ func (l *Log) Append(e Event) (Edge, error) {
 	return e.Edge, nil
 }
 
+// Expect makes room for so many more events.
+func (l *Log) Expect(more int) {
+	a := &l.all
+	a.Src, a.Dst, a.Time = slices.Grow(a.Src, more), slices.Grow(a.Dst, more), slices.Grow(a.Time, more)
+}
+
 // Len is the number of events.
 func (l *Log) Len() int { return len(l.all.Src) }
+
+// Now is the log as it is: it shares the columns, and stays as it is when this one grows. It must not be appended to.
+func (l *Log) Now() *Log {
+	now := *l
+	now.all = l.All()
+	now.grows = l.origin()
+	return &now
+}
+
+// Continues says whether the log has the events of an earlier one first: it is the same, or what Now was of it later.
+func (l *Log) Continues(earlier *Log) bool {
+	return l.origin() == earlier.origin() && l.Len() >= earlier.Len()
+}
+
+func (l *Log) origin() *Log {
+	if l.grows != nil {
+		return l.grows
+	}
+	return l
+}
 
 // At is the i-th event in order of arrival.
 func (l *Log) At(i int) Event { return l.all.At(i) }

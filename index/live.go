@@ -41,15 +41,7 @@ func (l *Live) Add(e event.Event) {
 
 // Before is the node's history strictly before t.
 func (l *Live) Before(n event.Node, t event.Time) History {
-	table := *l.table.Load()
-	if n < 0 || int(n)/pageSize >= len(table) {
-		return History{}
-	}
-	p := table[n/pageSize].Load()
-	if p == nil {
-		return History{}
-	}
-	c := p[n%pageSize].Load()
+	c := l.column(n)
 	if c == nil {
 		return History{}
 	}
@@ -57,11 +49,41 @@ func (l *Live) Before(n event.Node, t event.Time) History {
 	return h.slice(0, earlier(h.Time, t))
 }
 
+// column is the one that holds the node's history now, nil for a node that never occurred.
+func (l *Live) column(n event.Node) *column {
+	table := *l.table.Load()
+	if n < 0 || int(n)/pageSize >= len(table) {
+		return nil
+	}
+	p := table[n/pageSize].Load()
+	if p == nil {
+		return nil
+	}
+	return p[n%pageSize].Load()
+}
+
 // NumNodes is 1 + the largest node id that occurs.
 func (l *Live) NumNodes() int { return int(l.nodes.Load()) }
 
 // Bytes is the memory that the index holds, unused capacity included.
 func (l *Live) Bytes() int { return int(unsafe.Sizeof(*l)) + int(l.bytes.Load()) }
+
+// Expect makes room for events that are to come, so that their nodes' histories need not grow one by one: for each node
+// how often it will occur.
+func (l *Live) Expect(counts []int32) {
+	for n, more := range counts {
+		if more == 0 {
+			continue
+		}
+		place := l.place(event.Node(n))
+		c := place.Load()
+		grown := c.grown(int(more))
+		if grown != c {
+			place.Store(grown)
+			l.bytes.Add(grown.bytes() - c.bytes())
+		}
+	}
+}
 
 // put enters that n met other.
 func (l *Live) put(n, other event.Node, edge event.Edge, at event.Time) {

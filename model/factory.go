@@ -27,6 +27,8 @@ type Env struct {
 	// Train is the training part of the data, for what a model takes from it before it learns. Nil where there are no
 	// data.
 	Train func() (event.Span, error)
+	// OnFeatures hears of the tables that Features made; may be nil.
+	OnFeatures func(node, edge *nn.Features)
 }
 
 // Features puts the features of nodes and events on the device, for a model that expects rows of the given widths;
@@ -43,6 +45,9 @@ func (e Env) Features(nodeDim, edgeDim int) (node, edge *nn.Features, err error)
 	}
 	node = nn.NewFeatures(e.Device, e.Node.Data, e.Node.Rows, e.Node.Cols)
 	edge = nn.NewFeatures(e.Device, e.Edge.Data, e.Edge.Rows, e.Edge.Cols)
+	if e.OnFeatures != nil {
+		e.OnFeatures(node, edge)
+	}
 	return node, edge, nil
 }
 

@@ -79,12 +79,16 @@ func (s *Walks) over(past index.View) *walk.Past {
 		panic(err)
 	}
 	log := past.(index.Logged).Events()
-	i := slices.IndexFunc(s.pasts, func(k *logged) bool { return k.log == log })
+	i := slices.IndexFunc(s.pasts, func(k *logged) bool { return log.Continues(k.log) })
 	if i < 0 {
 		i = min(len(s.pasts), mostPasts-1)
 		s.pasts = append(s.pasts[:i], &logged{log, walk.Over(log, s.Options)})
 	}
 	k := s.pasts[i]
+	if k.log != log {
+		k.log = log
+		k.past.Grow(log)
+	}
 	copy(s.pasts[1:], s.pasts[:i])
 	s.pasts[0] = k
 	return k.past

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
@@ -36,21 +37,34 @@ func NewLearner(f model.Factory, env model.Env, s model.Spec, kind string) (*Lea
 	if err != nil {
 		return nil, err
 	}
-	rule, err := optim.Rule(strings.ToLower(s.Training.Optimizer))
+	l, err := learnerOf(m, s, newTask(kind, m, s, env.Seed))
 	if err != nil {
 		m.Close()
+	}
+	return l, err
+}
+
+// LearnerOf lets a model that is there already learn of links. Release it.
+func LearnerOf(m model.Model, s model.Spec, seed uint64) (*Learner, error) {
+	return learnerOf(m, s, newTask(eval.LinkPrediction, m, s, seed))
+}
+
+func learnerOf(m model.Model, s model.Spec, task Task) (*Learner, error) {
+	rule, err := optim.Rule(strings.ToLower(s.Training.Optimizer))
+	if err != nil {
 		return nil, err
 	}
-	l := &Learner{Model: m, task: newTask(kind, m, s, env.Seed)}
+	dev := m.Params().Device()
+	l := &Learner{Model: m, task: task}
 	if memory, ok := m.(model.Memory); ok && s.Order == model.Arrival {
 		l.memory = memory
 	}
 	l.Optim = optim.New(l.Params(), optim.Config{
 		Rule: rule, Rate: float32(s.Training.LearningRate), WeightDecay: float32(s.Training.WeightDecay),
 	})
-	l.Tape = grad.NewTape(env.Device, true)
+	l.Tape = grad.NewTape(dev, true)
 	if l.Classifier() != nil {
-		l.asked = grad.NewTape(env.Device, false)
+		l.asked = grad.NewTape(dev, false)
 	}
 	l.body = func() { l.Gradients(); l.Optim.Step() }
 	return l, nil
@@ -123,13 +137,18 @@ func (l *Learner) Backward() {
 
 // Close gives all memory back.
 func (l *Learner) Close() {
+	l.Release()
+	l.Model.Close()
+}
+
+// Release gives all memory back but the model's.
+func (l *Learner) Release() {
 	l.Tape.Close()
 	if l.asked != nil {
 		l.asked.Close()
 		l.Classifier().Close()
 	}
 	l.Optim.Close()
-	l.Model.Close()
 }
 
 // Learner makes the run's, on a device that may be another than the run's own.

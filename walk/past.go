@@ -111,6 +111,9 @@ func (p *Past) rewind(events int) {
 	p.next = p.kept[i-1].next
 }
 
+// Grow goes on with a log that continues the one so far.
+func (p *Past) Grow(log *event.Log) { p.log = log }
+
 // take puts events in order that have come to the log.
 func (p *Past) take() {
 	all := p.log.All()

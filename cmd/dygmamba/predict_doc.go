@@ -215,7 +215,7 @@ func (p *prediction) addGaps(f *term.Facts, gaps []float32) {
 }
 
 // addCurve draws how likely the pair is around the time that was asked about.
-func (p *prediction) addCurve(f *term.Facts, curve []dygmamba.Moment) {
+func (p *prediction) addCurve(f *term.Facts, curve []dygmamba.CurvePoint) {
 	if len(curve) == 0 {
 		return
 	}

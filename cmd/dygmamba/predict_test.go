@@ -53,6 +53,7 @@ var makeSmallRun = sync.OnceValue(func() (r smallRun) {
 })
 
 func TestMain(m *testing.M) {
+	runAsChild()
 	code := m.Run()
 	if r := makeSmallRun(); r.dir != "" {
 		os.RemoveAll(r.dir)

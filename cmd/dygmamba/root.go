@@ -46,6 +46,7 @@ Exit codes: 0 done · 1 the work failed · 2 wrong usage · 3 bad input, with fi
 		newEval(a),
 		newTrain(a),
 		newPredict(a),
+		newServe(a),
 		newReport(a),
 		newAudit(a),
 		newCalibrate(a),

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/dygmamba/dygmamba/client"
+	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
+)
+
+// child is the program in a process of its own: the test's, when the environment says so.
+const childArgs = "DYGMAMBA_TEST_ARGS"
+
+// runAsChild is the program, if this process was started to be it.
+func runAsChild() {
+	if args := os.Getenv(childArgs); args != "" {
+		ctx, interrupt := context.WithCancel(context.Background())
+		go heed(interrupt)
+		os.Exit(run(ctx, strings.Split(args, "\n"), os.Stdin, os.Stdout, os.Stderr))
+	}
+}
+
+// TestServeCrash kills a server with SIGKILL again and again while clients send events, and checks from outside that
+// nothing that was acknowledged is lost, that nothing is there twice, and that the state in the end is that of a server
+// that was never interrupted. DYGMAMBA_CRASHES says how often; `make crash` does so 200 times with each log.
+func TestServeCrash(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("kills processes")
+	}
+	w := trainedRun(t)
+	t.Run("embedded", func(t *testing.T) {
+		w.crash(t, eventlogtest.Crashes(3), "--snapshot-every", "500", "--store", t.TempDir())
+	})
+	t.Run("jetstream", func(t *testing.T) {
+		w.crash(t, eventlogtest.Crashes(2), "--snapshot-every", "500", "--store", t.TempDir(), "--log", broker(t),
+			"--stream", "crash")
+	})
+}
+
+// broker starts a NATS server that puts every message on the disk.
+func broker(t *testing.T) string {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(),
+		SyncAlways: true, NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the broker does not start")
+	}
+	return s.ClientURL()
+}
+
+// start starts a server in a process of its own and returns where it listens.
+func (w smallRun) start(t *testing.T, args ...string) (*exec.Cmd, string) {
+	t.Helper()
+	args = append([]string{"serve", "--checkpoint", w.run, "--data", w.data, "--listen", "127.0.0.1:0", "--device", "cpu",
+		"--threads", "1"}, args...)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childArgs+"="+strings.Join(args, "\n"))
+	errs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	lines := bufio.NewScanner(errs)
+	for lines.Scan() {
+		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
+			go io.Copy(io.Discard, errs)
+			return cmd, url
+		}
+		said += lines.Text() + "\n"
+	}
+	t.Fatalf("the server did not start:\n%s", said)
+	return nil, ""
+}
+
+// sender is a client that sends one batch after another, each until it is acknowledged, whatever happens to the server.
+type sender struct {
+	id       int
+	next     int
+	receipts map[string]client.Receipt
+}
+
+func (s *sender) key(i int) string { return fmt.Sprintf("s%d-%d", s.id, i) }
+
+func (s *sender) batch(i int) (list []client.Event) {
+	for k := range 1 + (s.id*7+i)%20 {
+		list = append(list, client.Event{Src: fmt.Sprint(1 + (i+k)%30), Dst: fmt.Sprint(1000*(s.id+1) + i%50), Time: 1e7 +
+			float64(i*100+k)})
+	}
+	return list
+}
+
+// send sends until the server is gone.
+func (s *sender) send(ctx context.Context, url string) error {
+	c := client.New(url)
+	c.Tries = 1
+	for ctx.Err() == nil {
+		r, err := c.IngestAs(ctx, s.key(s.next), s.batch(s.next))
+		var no *client.Error
+		switch {
+		case errors.As(err, &no) && no.Status != 503:
+			return err
+		case err != nil:
+			return nil // it is gone; the same batch again, when it is back
+		case r.Accepted != len(s.batch(s.next)):
+			return fmt.Errorf("%s: %d events were accepted, %d sent", s.key(s.next), r.Accepted, len(s.batch(s.next)))
+		}
+		s.receipts[s.key(s.next)] = r
+		s.next++
+	}
+	return nil
+}
+
+func (w smallRun) crash(t *testing.T, rounds int, args ...string) {
+	senders := make([]*sender, 6)
+	for i := range senders {
+		senders[i] = &sender{id: i, receipts: map[string]client.Receipt{}}
+	}
+	for round := range rounds {
+		cmd, url := w.start(t, args...)
+		var group sync.WaitGroup
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		for _, s := range senders {
+			group.Go(func() {
+				if err := s.send(ctx, url); err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+			})
+		}
+		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+		cancel()
+		group.Wait()
+		if t.Failed() {
+			return
+		}
+	}
+	w.checkCrash(t, rounds, senders, args)
+}
+
+// checkCrash looks at what is left.
+func (w smallRun) checkCrash(t *testing.T, rounds int, senders []*sender, args []string) {
+	cmd, url := w.start(t, args...)
+	defer func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() }()
+	c := client.New(url)
+	events, batches := 0, 0
+	ends := map[uint64]string{}
+	for _, s := range senders {
+		r, err := c.IngestAs(t.Context(), s.key(s.next), s.batch(s.next)) // what nobody heard about
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.receipts[s.key(s.next)] = r
+		for i := range s.next + 1 {
+			r := s.receipts[s.key(i)]
+			if other, taken := ends[r.Last]; taken {
+				t.Errorf("%s and %s both end at %d", other, s.key(i), r.Last)
+			}
+			ends[r.Last] = s.key(i)
+			events += r.Accepted
+			batches++
+		}
+	}
+	for _, s := range senders { // what was acknowledged is known, and taken once
+		for i := range s.next + 1 {
+			if i%7 == 0 {
+				if r, err := c.IngestAs(t.Context(), s.key(i), s.batch(i)); err != nil || r != s.receipts[s.key(i)] {
+					t.Errorf("%s sent again: %+v, %v; want %+v", s.key(i), r, err, s.receipts[s.key(i)])
+				}
+			}
+		}
+	}
+	status, err := c.Status(t.Context())
+	if err != nil || status.Last != uint64(events) {
+		t.Errorf("%d events were acknowledged, the server has %d (%v)", events, status.Last, err)
+	}
+	state, scores := stateOf(t, url)
+	args = append([]string{}, args...)
+	for i, a := range args {
+		if a == "--store" {
+			args[i+1] = strip(t, args[i+1])
+		}
+	}
+	fresh, other := w.start(t, args...)
+	defer func() { fresh.Process.Signal(os.Interrupt); fresh.Wait() }()
+	if s, l := stateOf(t, other); s != state || l != scores {
+		t.Errorf("state %s with scores %s, one that was never interrupted has %s with %s", state, scores, s, l)
+	}
+	t.Logf("%d kills, %d batches of %d events acknowledged", rounds, batches, events)
+}
+
+// strip is a copy of a store without its snapshot.
+func strip(t *testing.T, store string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if raw, err := os.ReadFile(filepath.Join(store, "events.db")); err == nil {
+		if err := os.WriteFile(filepath.Join(dir, "events.db"), raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// stateOf is what a server knows, and a few of its answers.
+func stateOf(t *testing.T, url string) (state, scores string) {
+	t.Helper()
+	c := client.New(url)
+	s, err := c.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		answer, err := c.Score(t.Context(), client.Query{Src: fmt.Sprint(1 + i), Dst: fmt.Sprint(1000*(i+1) + i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		scores += fmt.Sprint(answer.Scores[0].Logit, " ")
+	}
+	return s.SHA256, scores
+}

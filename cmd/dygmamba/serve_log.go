@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/eventlog/embedded"
+	"github.com/dygmamba/dygmamba/eventlog/jetstream"
+	"github.com/dygmamba/dygmamba/serve"
+)
+
+// keep opens what keeps the events: the one place that knows engines of the log.
+func (s *serving) keep(ctx context.Context, a *app, o *serve.Options) (err error) {
+	if s.store != "" {
+		if err := os.MkdirAll(s.store, 0o755); err != nil {
+			return fmt.Errorf("--store: %w", err)
+		}
+		o.Snapshots = serve.Snapshots{File: filepath.Join(s.store, "snapshot"), Every: s.snapshot}
+		o.Learn.Dir = filepath.Join(s.store, "learned")
+	}
+	o.Durable = true
+	switch {
+	case s.log != "":
+		within, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		o.Log, err = jetstream.Open(within, s.log, jetstream.Options{Stream: s.stream, Monitor: s.monitor})
+	case s.store != "":
+		o.Log, err = embedded.Open(s.store, embedded.Options{Cut: func(what string) { a.log().Warn("event log: " + what) }})
+	default:
+		o.Log, o.Durable = serve.NewVolatile(), false
+		a.log().Warn("no --store: events live in memory and end with the server")
+	}
+	if errors.Is(err, eventlog.ErrDamaged) {
+		err = &inputError{err}
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/serve"
+)
+
+// onGPU is how far two logits may lie apart on a GPU, where sums have no fixed order.
+const onGPU = 1e-4
+
+func newServeVerify(a *app) *cobra.Command {
+	var s serving
+	var from int
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Replay a stored stream through the server, and compare its answers with offline ones",
+		Long: `Starts a server that knows the first part of the data set, and replays the rest over HTTP: before each event it
+asks about it, and about another destination, and then sends it in. The answers are compared with those of the library,
+which has all events from the beginning: on the CPU they are the same to the last bit, on a GPU within 1e-4. Exits with
+1 if they are not.`,
+		Example: `  dygmamba serve verify --run runs/uci
+  dygmamba serve verify --run runs/visits --data newer.dgm --from 10000 --json`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if from < 0 {
+				return usagef("--from is %d, must be at least 0", from)
+			}
+			if err := checkOrder(s.order); err != nil {
+				return err
+			}
+			file, set, err := s.open(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			if from >= set.Log.Len() {
+				return usagef("--from is %d, the data have %d events: there is nothing to replay", from, set.Log.Len())
+			}
+			dev, err := s.where.open(a)
+			if err != nil {
+				return err
+			}
+			defer dev.Close()
+			progress := a.console.Progress("verify", "events")
+			defer progress.Done()
+			verdict, err := serve.Verify(cmd.Context(), serve.Verification{
+				Set: set, Checkpoint: file, From: from,
+				Load: dygmamba.LoadOptions{Device: dev, Threads: s.where.threads, Model: strings.ToLower(s.what.name),
+					Preset:   s.what.preset,
+					Settings: s.what.set, Order: s.order},
+				OnEvent: func(done, total int) { progress.Set(int64(done), int64(total), "") },
+			})
+			if err != nil {
+				return loadError(err)
+			}
+			progress.Done()
+			within := 0.0
+			if _, cpu := dev.(device.Threaded); !cpu {
+				within = onGPU
+			}
+			err = a.emit(verdict, func(w io.Writer, _ term.Style) error { return writeVerdict(w, verdict) })
+			if err == nil && !verdict.Same(within) {
+				err = fmt.Errorf("%d of %d answers differ, by up to %g: %s", verdict.Different, verdict.Queries, verdict.Largest,
+					verdict.First)
+			}
+			return err
+		},
+	}
+	s.from.add(cmd)
+	s.data.add(cmd)
+	s.what.add(cmd, modelNames, "")
+	s.where.add(cmd)
+	addOrder(cmd, &s.order)
+	cmd.Flags().IntVar(&from, "from", 0,
+		"events that the server knows at the beginning (default: all but the last 15 % of the time line)")
+	return cmd
+}
+
+func writeVerdict(w io.Writer, v serve.Verdict) error {
+	how := "the same to the last bit"
+	if v.Different > 0 {
+		how = fmt.Sprintf("%s of them differ, by up to %g", term.Count(v.Different), v.Largest)
+	}
+	_, err := fmt.Fprintf(w, "%s: %s events were known, %s replayed; %s answers, %s; AP %.2f %%, %.1f s\n", v.Model,
+		term.Count(v.Events),
+		term.Count(v.Replayed), term.Count(v.Queries), how, 100*v.AP, v.Seconds)
+	return err
+}

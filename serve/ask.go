@@ -1,0 +1,338 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// scoreDoc is an answer to a query.
+type scoreDoc struct {
+	Logit       float32 `json:"logit"`
+	Probability float64 `json:"probability"`
+}
+
+// postScore answers: will they interact?
+func (s *Server) postScore(w http.ResponseWriter, r *http.Request) error {
+	pairs, _, err := s.queries(w, r, s.options.Limits.Queries)
+	if err != nil {
+		return err
+	}
+	j := &job{ctx: r.Context(), pairs: pairs}
+	if _, err := s.models.ask(j); err != nil {
+		return err
+	}
+	doc := struct {
+		Scores []scoreDoc `json:"scores"`
+		AsOf   uint64     `json:"as_of"`
+	}{make([]scoreDoc, len(j.logits)), j.asked.Last}
+	for i, logit := range j.logits {
+		doc.Scores[i] = scoreDoc{logit, j.means(logit)}
+	}
+	answer(w, 200, doc)
+	return nil
+}
+
+// queries reads a body of queries, and how many patches of an explanation are withheld.
+func (s *Server) queries(w http.ResponseWriter, r *http.Request, most int, more ...string) (pairs []pair, top int,
+	err error) {
+	text, _, err := s.body(w, r, typeJSON)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer s.limiter.finished(len(text))
+	top = -1
+	err = read(text, func(sc *scanner) {
+		sc.object(append([]string{"queries"}, more...), func(field int) {
+			if field == 1 {
+				top = sc.whole("a number of patches", 0, 20)
+				return
+			}
+			sc.array(func(i int) {
+				if i >= most {
+					panic(tooLarge("more than %d queries in one request; want several requests", most))
+				}
+				pairs = append(pairs, s.pair(sc, i))
+			})
+		})
+	})
+	if err == nil && len(pairs) == 0 {
+		err = bad("queries", "none", "at least one query")
+	}
+	return pairs, top, err
+}
+
+// pair reads a query.
+func (s *Server) pair(sc *scanner, i int) pair {
+	p := pair{now: true}
+	where := func(field string) string { return fmt.Sprintf("queries[%d].%s", i, field) }
+	fields := []string{"src", "dst", "time"}
+	came := sc.object(fields, func(field int) {
+		switch field {
+		case 0:
+			p.src = s.id(sc, where("src"))
+		case 1:
+			p.dst = s.id(sc, where("dst"))
+		case 2:
+			p.time, p.now = s.time(sc, where("time"))
+		}
+	})
+	for f, name := range fields[:2] {
+		if came&(1<<f) == 0 {
+			panic(bad(where(name), "nothing", "a node"))
+		}
+	}
+	return p
+}
+
+// id reads the name of a node and checks it.
+func (s *Server) id(sc *scanner, where string) string {
+	id := sc.id()
+	if want := wrongID(id, s.engine.names.numbers(), s.options.Limits.ID); want != "" {
+		panic(bad(where, strconv.Quote(clip(id)), want))
+	}
+	return id
+}
+
+// time reads the time of a query; null is now.
+func (s *Server) time(sc *scanner, where string) (at event.Time, now bool) {
+	if sc.null() {
+		return 0, true
+	}
+	at = sc.time(s.options.Set.TimeFormat == dataset.TimeDate)
+	if math.Abs(at) > event.MaxTime {
+		panic(bad(where, strconv.FormatFloat(at, 'g', -1, 64),
+			fmt.Sprintf("a number between %g and %g", -event.MaxTime, event.MaxTime)))
+	}
+	return at, false
+}
+
+// nodeDoc is a node as clients name it: a string, or a number where the data set has no names.
+type nodeDoc struct {
+	name   string
+	number bool
+}
+
+func (n nodeDoc) MarshalJSON() ([]byte, error) {
+	if n.number {
+		return []byte(n.name), nil
+	}
+	return json.Marshal(n.name)
+}
+
+// show is a node as clients name it.
+func (s *Server) show(name string) nodeDoc { return nodeDoc{name, s.engine.names.numbers()} }
+
+// ranking is a question for partners.
+type ranking struct {
+	src        string
+	at         event.Time
+	now        bool
+	k          int
+	candidates []string // nil: all that were a destination
+}
+
+// postRank answers: whom will it meet?
+func (s *Server) postRank(w http.ResponseWriter, r *http.Request) error {
+	q, err := s.ranking(w, r)
+	if err != nil {
+		return err
+	}
+	type item struct {
+		Dst nodeDoc `json:"dst"`
+		scoreDoc
+		Meetings int `json:"meetings"`
+	}
+	doc := struct {
+		Items []item `json:"items"`
+		AsOf  uint64 `json:"as_of"`
+	}{Items: []item{}}
+	j := &job{ctx: r.Context(), do: func(p *dygmamba.Predictor, a *asked) error {
+		doc.Items = doc.Items[:0]
+		var nodes []event.Node
+		for _, c := range q.candidates {
+			nodes = append(nodes, a.node(c, false))
+		}
+		if most := s.options.Limits.Candidates; q.candidates == nil && len(a.targets) > most {
+			return tooLarge("%d nodes were a destination, more than the %d that are ranked at once; want candidates",
+				len(a.targets), most)
+		}
+		found, err := p.Rank(r.Context(), a.node(q.src, true), a.moment(q.at, q.now), nodes, q.k)
+		for _, f := range found {
+			doc.Items = append(doc.Items, item{s.show(a.name(f.Node)), scoreDoc{f.Logit, f.Probability}, f.Meetings})
+		}
+		return err
+	}}
+	if _, err := s.models.ask(j); err != nil {
+		return err
+	}
+	doc.AsOf = j.asked.Last
+	answer(w, 200, doc)
+	return nil
+}
+
+func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err error) {
+	text, _, err := s.body(w, r, typeJSON)
+	if err != nil {
+		return q, err
+	}
+	defer s.limiter.finished(len(text))
+	q = ranking{now: true, k: 10}
+	most := s.options.Limits.Candidates
+	err = read(text, func(sc *scanner) {
+		came := sc.object([]string{"src", "time", "k", "candidates"}, func(field int) {
+			switch field {
+			case 0:
+				q.src = s.id(sc, "src")
+			case 1:
+				q.at, q.now = s.time(sc, "time")
+			case 2:
+				q.k = sc.whole("a number of partners", 1, most)
+			case 3:
+				if sc.null() {
+					return
+				}
+				q.candidates = []string{}
+				sc.array(func(i int) {
+					if i >= most {
+						panic(tooLarge("more than %d candidates", most))
+					}
+					q.candidates = append(q.candidates, s.id(sc, fmt.Sprintf("candidates[%d]", i)))
+				})
+			}
+		})
+		if came&1 == 0 {
+			panic(bad("src", "nothing", "a node"))
+		}
+	})
+	if err == nil && q.candidates != nil && len(q.candidates) == 0 {
+		err = bad("candidates", "none", "at least one node, or no such field")
+	}
+	return q, err
+}
+
+// mostExplained is how many queries are explained at once: each takes as long as several are scored.
+const mostExplained = 100
+
+// explanation is one with nodes as clients name them.
+type explanation struct {
+	Src  nodeDoc    `json:"src"`
+	Dst  nodeDoc    `json:"dst"`
+	Time event.Time `json:"time"`
+	dygmamba.Explanation
+}
+
+// postExplain answers: why?
+func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) error {
+	pairs, top, err := s.queries(w, r, mostExplained, "top")
+	if err != nil {
+		return err
+	}
+	doc := struct {
+		Explanations []explanation `json:"explanations"`
+		AsOf         uint64        `json:"as_of"`
+	}{}
+	j := &job{ctx: r.Context(), do: func(p *dygmamba.Predictor, a *asked) error {
+		doc.Explanations = doc.Explanations[:0]
+		var qs []dygmamba.Query
+		for _, q := range pairs {
+			qs = append(qs, a.query(q))
+		}
+		was := p.Top
+		if top >= 0 {
+			p.Top = top
+		}
+		found, err := p.Explain(r.Context(), qs)
+		p.Top = was
+		for i, f := range found {
+			a.rename(&f.Source)
+			a.rename(&f.Destination)
+			doc.Explanations = append(doc.Explanations, explanation{s.show(pairs[i].src), s.show(pairs[i].dst), qs[i].Time, f})
+		}
+		return err
+	}}
+	if _, err := s.models.ask(j); err != nil {
+		return err
+	}
+	doc.AsOf = j.asked.Last
+	answer(w, 200, doc)
+	return nil
+}
+
+// rename calls nodes as clients do.
+func (a *asked) rename(side *dygmamba.Side) {
+	side.Name = a.name(side.Node)
+	for _, p := range side.Patches {
+		for i := range p.Events {
+			p.Events[i].Name = a.name(p.Events[i].Other)
+		}
+	}
+}
+
+// getHistory answers: what has it done? The latest come first.
+func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("id")
+	if want := wrongID(name, s.engine.names.numbers(), s.options.Limits.ID); want != "" {
+		return bad("the node", strconv.Quote(clip(name)), want)
+	}
+	limit, before := 100, math.Inf(1)
+	query := r.URL.Query()
+	if text := query.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 10_000 {
+			return bad("limit", strconv.Quote(clip(text)), "a whole number from 1 to 10000")
+		}
+		limit = n
+	}
+	if text := query.Get("before"); text != "" {
+		at, _, err := dataset.ParseTime(text)
+		if err != nil {
+			return bad("before", strconv.Quote(clip(text)), "a time")
+		}
+		before = at
+	}
+	at := s.engine.now()
+	var id event.Node
+	var found bool
+	for _, source := range []bool{true, false} {
+		if side := query.Get("side"); !found && (side == "" || (side == "source") == source) {
+			id, found = s.engine.names.find(name, source)
+			found = found && at.Before(id, math.Inf(1)).Len() > 0
+		}
+	}
+	if !found {
+		return &refusal{status: 404, kind: "not_found", message: fmt.Sprintf("node %q is not known here", clip(name))}
+	}
+	type meeting struct {
+		Node nodeDoc    `json:"node"`
+		Time event.Time `json:"time"`
+	}
+	h := at.Before(id, before)
+	doc := struct {
+		Node   nodeDoc   `json:"node"`
+		Events int       `json:"events"` // before that time, all of them
+		Latest []meeting `json:"latest"`
+		AsOf   uint64    `json:"as_of"`
+	}{s.show(name), h.Len(), []meeting{}, at.Last}
+	latest := h.Last(limit)
+	for i := latest.Len() - 1; i >= 0; i-- {
+		doc.Latest = append(doc.Latest, meeting{s.show(s.engine.names.name(latest.Node[i])), latest.Time[i]})
+	}
+	answer(w, 200, doc)
+	return nil
+}
+
+// within limits how long a question may take.
+func (s *Server) within(r *http.Request) (*http.Request, context.CancelFunc) {
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.options.Limits.Timeout,
+		errors.New("the time limit of a request"))
+	return r.WithContext(ctx), cancel
+}

@@ -1,0 +1,80 @@
+package serve
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/eventlog"
+)
+
+// BenchmarkEvents is a request of a thousand events, from its bytes to the past, without disk and network.
+func BenchmarkEvents(b *testing.B) {
+	w := newWorld(b, dygmamba.DefaultModel)
+	s := w.server(b, nil)
+	var list []string
+	for i := range 1000 {
+		list = append(list, fmt.Sprintf(`{"src":"%d","dst":"%d","time":2000000000.125}`, 1+i*7919%5000, 1+i*104729%5000))
+	}
+	body := `{"events":[` + strings.Join(list, ",") + `]}`
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		r := httptest.NewRequest(http.MethodPost, "/v1/events", strings.NewReader(body))
+		r.Header.Set("Content-Type", typeJSON)
+		out := &probe{header: http.Header{}}
+		if s.Handler().ServeHTTP(out, r); out.status != 200 {
+			b.Fatal(out.status)
+		}
+	}
+	b.ReportMetric(float64(b.N)*1000/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkScore is a request about one pair, without the network.
+func BenchmarkScore(b *testing.B) {
+	w := newWorld(b, dygmamba.DefaultModel)
+	s := w.server(b, nil)
+	for b.Loop() {
+		r := httptest.NewRequest(http.MethodPost, "/v1/score", strings.NewReader(`{"queries":[{"src":1,"dst":2}]}`))
+		r.Header.Set("Content-Type", typeJSON)
+		out := &probe{header: http.Header{}}
+		if s.Handler().ServeHTTP(out, r); out.status != 200 {
+			b.Fatal(out.status)
+		}
+	}
+}
+
+// BenchmarkRestore is a restart with a snapshot of a million events.
+func BenchmarkRestore(b *testing.B) {
+	w := newWorld(b, dygmamba.DefaultModel)
+	rng := rand.New(rand.NewPCG(1, 1))
+	e := newEngine(w.early, nil)
+	const events = 1_000_000
+	batch := eventlog.Batch{Last: events}
+	for i := range events {
+		batch.Events = append(batch.Events, eventlog.Event{Src: strconv.Itoa(1 + rng.IntN(50_000)),
+			Dst: strconv.Itoa(1 + rng.IntN(50_000)), Time: 2e9 + float64(i)})
+	}
+	if err := e.take(batch); err != nil {
+		b.Fatal(err)
+	}
+	var file bytes.Buffer
+	if _, err := writeSnapshot(&file, e, e.now(), nil, "x"); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s, err := parseSnapshot(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.restore(newEngine(w.early, nil)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*events/b.Elapsed().Seconds(), "events/s")
+}

@@ -1,0 +1,248 @@
+package serve
+
+import (
+	"fmt"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/eventlog"
+)
+
+// What a body may be.
+const (
+	typeJSON   = "application/json"
+	typeNDJSON = "application/x-ndjson"
+)
+
+var eventFields = []string{"src", "dst", "time", "label", "features"}
+
+// postEvents takes events: all of them, when they are durable, or none.
+func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) error {
+	text, kind, err := s.body(w, r, typeJSON, typeNDJSON)
+	if err != nil {
+		return err
+	}
+	defer s.limiter.finished(len(text))
+	key := r.Header.Get("Idempotency-Key")
+	if len(key) > mostKey || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return bad("Idempotency-Key", strconv.Quote(clip(key)),
+			fmt.Sprintf("at most %d printable ASCII characters without spaces", mostKey))
+	}
+	d := eventDecoder{limits: &s.options.Limits, set: s.options.Set, width: s.engine.width}
+	events, err := d.decode(text, kind)
+	if err != nil {
+		return err
+	}
+	if most := s.options.Limits.Nodes; s.engine.names.count() > most {
+		return &refusal{status: 503, kind: "full",
+			message: fmt.Sprintf("%d nodes are known, more than the %d this server takes", s.engine.names.count(), most)}
+	}
+	receipt, err := s.engine.ingest(r.Context(), key, events)
+	if err != nil {
+		return err
+	}
+	if receipt.Again {
+		s.metrics.again.Inc()
+	} else {
+		s.metrics.events.Add(float64(receipt.Accepted))
+	}
+	answer(w, 200, struct {
+		Accepted int    `json:"accepted"`
+		Last     uint64 `json:"last"`
+	}{receipt.Accepted, receipt.Last})
+	return nil
+}
+
+// mostKey is how long an idempotency key may be.
+const mostKey = 200
+
+// eventDecoder reads events and says all that is wrong with them.
+type eventDecoder struct {
+	limits   *Limits
+	set      *dataset.Set
+	width    int // features of an event
+	events   []eventlog.Event
+	problems []problem
+	where    func(i int, field string) string
+}
+
+func (d *eventDecoder) decode(text, kind string) ([]eventlog.Event, error) {
+	if kind == typeNDJSON {
+		d.where = func(i int, field string) string { return fmt.Sprintf("line %d, %s", i+1, field) }
+		if err := d.lines(text); err != nil {
+			return nil, err
+		}
+	} else {
+		d.where = func(i int, field string) string { return fmt.Sprintf("events[%d].%s", i, field) }
+		err := read(text, func(s *scanner) {
+			came := s.object([]string{"events"}, func(int) { s.array(func(i int) { d.one(s, i) }) })
+			if came == 0 {
+				panic(bad("the document", "no events", `{"events": [...]}`))
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(d.problems) > 0 {
+		return nil, complaint(d.problems)
+	}
+	if len(d.events) == 0 {
+		return nil, bad("events", "none", "at least one event")
+	}
+	return d.events, nil
+}
+
+// lines reads one event from each line that is not empty.
+func (d *eventDecoder) lines(text string) error {
+	number := 0
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" {
+			err := read(line, func(s *scanner) { d.one(s, number) })
+			if err != nil {
+				r := err.(*refusal)
+				for i := range r.problems {
+					r.problems[i].Where = strings.Replace(r.problems[i].Where, "line 1,", fmt.Sprintf("line %d,", number+1), 1)
+				}
+				return complaint(r.problems)
+			}
+		}
+		number++
+	}
+	return nil
+}
+
+// one reads an event.
+func (d *eventDecoder) one(s *scanner, i int) {
+	if len(d.events) >= d.limits.Batch {
+		panic(tooLarge("more than %d events in one request; want several requests", d.limits.Batch))
+	}
+	var e eventlog.Event
+	came := s.object(eventFields, func(field int) {
+		switch field {
+		case 0:
+			e.Src = s.id()
+		case 1:
+			e.Dst = s.id()
+		case 2:
+			e.Time = s.time(d.set.TimeFormat == dataset.TimeDate)
+		case 3:
+			e.Label = s.number("a label")
+		case 4:
+			e.Features = d.features(s)
+		}
+	})
+	for f, name := range eventFields[:3] {
+		if came&(1<<f) == 0 {
+			d.bad(i, name, "nothing", "a value")
+			return
+		}
+	}
+	d.check(i, &e)
+	d.events = append(d.events, e)
+}
+
+// features reads a list of numbers, no more than an event can have.
+func (d *eventDecoder) features(s *scanner) []float32 {
+	if s.null() {
+		return nil
+	}
+	list := make([]float32, 0, d.width)
+	s.array(func(i int) {
+		if i >= d.width {
+			s.stop(fmt.Sprintf("%d features, as the events of this data set have", d.width))
+		}
+		v := float32(s.number("a feature"))
+		if math.IsInf(float64(v), 0) {
+			s.stop("a feature that fits into 32 bits")
+		}
+		list = append(list, v)
+	})
+	return list
+}
+
+// check says what is wrong with an event that is well-formed.
+func (d *eventDecoder) check(i int, e *eventlog.Event) {
+	for _, id := range []struct{ field, value string }{{"src", e.Src}, {"dst", e.Dst}} {
+		if want := wrongID(id.value, d.set.Names == nil, d.limits.ID); want != "" {
+			d.bad(i, id.field, strconv.Quote(clip(id.value)), want)
+		}
+	}
+	if math.Abs(e.Time) > event.MaxTime {
+		d.bad(i, "time", strconv.FormatFloat(e.Time, 'g', -1, 64),
+			fmt.Sprintf("a number between %g and %g", -event.MaxTime, event.MaxTime))
+	}
+	if math.Abs(e.Label) > math.MaxFloat32 {
+		d.bad(i, "label", strconv.FormatFloat(e.Label, 'g', -1, 64), "a number that fits into 32 bits")
+	}
+	if e.Features != nil && len(e.Features) != d.width {
+		d.bad(i, "features", strconv.Itoa(len(e.Features)),
+			fmt.Sprintf("%d features, as the events of this data set have", d.width))
+	}
+}
+
+func (d *eventDecoder) bad(i int, field, found, want string) {
+	d.problems = append(d.problems, problem{d.where(i, field), found, want})
+	if len(d.problems) >= mostProblems {
+		panic(complaint(d.problems))
+	}
+}
+
+// wrongID says what a name should be, or nothing if it is fine.
+func wrongID(id string, number bool, most int) string {
+	if number {
+		v, err := strconv.ParseInt(id, 10, 64)
+		if err != nil || v < 1 || v > math.MaxInt32 || id[0] == '0' || id[0] == '+' {
+			return fmt.Sprintf("a whole number from 1 to %d: the nodes of this data set have no names", math.MaxInt32)
+		}
+		return ""
+	}
+	switch {
+	case id == "":
+		return "a name"
+	case len(id) > most:
+		return fmt.Sprintf("a name of at most %d bytes", most)
+	case !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
+		return "a name of valid UTF-8 without control characters"
+	}
+	return ""
+}
+
+// clip shortens what is shown of a long text.
+func clip(s string) string {
+	if len(s) <= 60 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:57], "") + "…"
+}
+
+// body reads a request's body, within the limits. Kind is which of the types it is. Whoever got one calls
+// limiter.finished with its length.
+func (s *Server) body(w http.ResponseWriter, r *http.Request, types ...string) (text, kind string, err error) {
+	kind, _, err = mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err == nil {
+		err = fmt.Errorf("Content-Type %s", kind)
+		for _, t := range types {
+			if kind == t {
+				err = nil
+			}
+		}
+	}
+	if err != nil {
+		return "", "", &refusal{status: 415, kind: "unsupported_type", message: fmt.Sprintf("Content-Type is %q, want %s",
+			clip(r.Header.Get("Content-Type")), strings.Join(types, " or "))}
+	}
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return "", "", &refusal{status: 415, kind: "unsupported_type",
+			message: fmt.Sprintf("Content-Encoding is %q, want none", clip(enc))}
+	}
+	text, err = s.limiter.read(w, r)
+	return text, kind, err
+}

@@ -1,0 +1,46 @@
+package serve
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"net/http"
+)
+
+// fingerprint is a hash of all events that came in, by name and in their order: two servers that have it in common know
+// the same.
+func (e *engine) fingerprint(at *state) string {
+	h := sha256.New()
+	w := bufio.NewWriterSize(h, 1<<16)
+	var buf []byte
+	events := at.Events().Slice(at.Known(), at.Len())
+	for i := range events.Len() {
+		x := events.At(i)
+		buf = buf[:0]
+		for _, name := range []string{e.names.name(x.Src), e.names.name(x.Dst)} {
+			buf = binary.AppendUvarint(buf, uint64(len(name)))
+			buf = append(buf, name...)
+		}
+		buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(x.Time))
+		buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(x.Label))
+		for _, f := range at.Features(i) {
+			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(f))
+		}
+		w.Write(buf)
+	}
+	w.Flush()
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// getState answers: do we know the same as another server?
+func (s *Server) getState(w http.ResponseWriter, _ *http.Request) error {
+	at := s.engine.now()
+	answer(w, 200, struct {
+		Last   uint64 `json:"last"`
+		Came   int    `json:"came"`
+		SHA256 string `json:"sha256"`
+	}{at.Last, at.Len() - at.Known(), s.engine.fingerprint(at)})
+	return nil
+}

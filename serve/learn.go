@@ -1,0 +1,297 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/checkpoint"
+)
+
+// Learning says whether and how the model goes on learning from what comes in. Every so many events a copy of it is
+// trained, slowly, on those before a window of the latest ones, which it never sees; it takes over if it is better
+// there.
+type Learning struct {
+	On     bool
+	Dir    string  // where models that were learned lie, and the ledger of all attempts; "": a temporary directory
+	Every  int     // events between two attempts; 0: 20,000
+	Window int     // events at the end that are held out; 0: 2,000
+	Most   int     // events before them that are learned from; 0: 20,000
+	Margin float64 // by how much the average precision must be better; 0: 0.001
+	Rest   float64 // pauses, see dygmamba.FineTuning; 0: 2
+}
+
+// LedgerFile is the name of the ledger, in Learning.Dir: a line of JSON for each attempt.
+const LedgerFile = "learned.jsonl"
+
+// attempt is a line of the ledger.
+type attempt struct {
+	Time       time.Time `json:"time"`
+	Base       string    `json:"base"`   // hash of the checkpoint that the server was started with
+	From       string    `json:"from"`   // hash of the one that was learned from
+	Events     int       `json:"events"` // that were known
+	Trained    int       `json:"trained"`
+	Window     int       `json:"window"`
+	Before     float64   `json:"ap_before"` // on the window
+	After      float64   `json:"ap_after"`
+	Promoted   bool      `json:"promoted"`
+	Checkpoint string    `json:"checkpoint,omitempty"`
+	Seconds    float64   `json:"seconds"`
+	Error      string    `json:"error,omitempty"`
+	RolledBack bool      `json:"rolled_back,omitempty"` // no attempt: someone went back to Checkpoint
+}
+
+// learner fine-tunes a copy of the model in the background.
+type learner struct {
+	Learning
+	server *Server
+	base   string
+	own    bool // the directory is a temporary one
+	tried  int  // events that were known at the last attempt
+
+	mu       sync.Mutex // guards what follows
+	attempts int
+	promoted int
+	last     *attempt
+}
+
+// learnedDoc is what the status says.
+type learnedDoc struct {
+	Attempts int      `json:"attempts"`
+	Promoted int      `json:"promoted"`
+	Last     *attempt `json:"last,omitempty"`
+}
+
+func newLearner(s *Server, o Learning) (*learner, error) {
+	l := &learner{Learning: o, server: s, tried: s.engine.now().Len()}
+	if !o.On {
+		return l, nil
+	}
+	pick(&l.Every, 20_000)
+	pick(&l.Window, 2_000)
+	pick(&l.Most, 20_000)
+	pick(&l.Margin, 0.001)
+	pick(&l.Rest, 2)
+	var err error
+	if l.Dir == "" {
+		l.own = true
+		l.Dir, err = os.MkdirTemp("", "dygmamba-learned-")
+	} else {
+		err = os.MkdirAll(l.Dir, 0o755)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("learn: %w", err)
+	}
+	files, err := dygmamba.Checkpoints(s.options.Checkpoint)
+	if err == nil {
+		l.base, err = hashFile(files[0])
+	}
+	return l, err
+}
+
+// resume is the checkpoint to begin with: the last one that was learned from this one and took over, or this one.
+func (l *learner) resume() (path string, learned bool) {
+	path = l.server.options.Checkpoint
+	if !l.On {
+		return path, false
+	}
+	lines, err := readLedger(filepath.Join(l.Dir, LedgerFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.server.log.Warn("the ledger of what was learned is not whole: " + err.Error())
+	}
+	for _, a := range lines {
+		if a.Base != l.base {
+			continue
+		}
+		switch {
+		case a.RolledBack && a.Checkpoint == "":
+			path, learned = l.server.options.Checkpoint, false
+		case a.Promoted || a.RolledBack:
+			if _, err := os.Stat(filepath.Join(l.Dir, a.Checkpoint)); err == nil {
+				path, learned = filepath.Join(l.Dir, a.Checkpoint), true
+			}
+		}
+	}
+	return path, learned
+}
+
+// watch tries again and again.
+func (l *learner) watch(ctx context.Context) {
+	if !l.On {
+		return
+	}
+	if l.own {
+		defer os.RemoveAll(l.Dir)
+	}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		at := l.server.engine.now()
+		if at.Len()-l.tried < l.Every || at.Len() < 2*l.Window {
+			continue
+		}
+		l.tried = at.Len()
+		a := l.try(ctx, at)
+		if ctx.Err() != nil {
+			return
+		}
+		l.note(a)
+	}
+}
+
+// try learns from what is known at a state, and lets the result take over if it is better.
+func (l *learner) try(ctx context.Context, at *state) attempt {
+	began := time.Now()
+	g := l.server.models.current.Load()
+	a := attempt{Time: began.UTC(), Base: l.base, From: g.Hash, Events: at.Len(), Window: l.Window}
+	path, err := l.train(ctx, g, at, &a)
+	if err == nil && path != "" {
+		a.Checkpoint = filepath.Base(path)
+		if _, err = l.server.models.replace(ctx, path, true); err == nil {
+			a.Promoted = true
+		}
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	a.Seconds = time.Since(began).Seconds()
+	return a
+}
+
+// train makes a better checkpoint; "" if it is not.
+func (l *learner) train(ctx context.Context, g *generation, at *state, a *attempt) (string, error) {
+	o := l.server.options.Load
+	o.Set, o.Live, o.Device, o.Threads = l.server.options.Set, l.server.engine.past, nil, 1
+	p, err := dygmamba.Load(g.Checkpoint, o)
+	if err != nil {
+		return "", err
+	}
+	defer p.Close()
+	if now, err := hashFile(g.Checkpoint); err != nil || now != g.Hash {
+		return "", fmt.Errorf("the file %s is not the one that answers any more: reload it first", g.Checkpoint)
+	}
+	if err := p.Look(at.Moment); err != nil {
+		return "", err
+	}
+	to := at.Len()
+	from := to - l.Window
+	start := max(0, from-l.Most)
+	a.Trained = from - start
+	seed := uint64(to) & 0xffffffff
+	if a.Before, err = p.AveragePrecision(ctx, from, to, seed); err != nil {
+		return "", err
+	}
+	if err := p.FineTune(ctx, dygmamba.FineTuning{From: start, To: from, Seed: seed, Rest: l.Rest}); err != nil {
+		return "", err
+	}
+	if a.After, err = p.AveragePrecision(ctx, from, to, seed); err != nil || !(a.After >= a.Before+l.Margin) {
+		return "", err
+	}
+	f, err := p.Checkpoint()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(l.Dir, fmt.Sprintf("learned-%d.safetensors", to))
+	return path, checkpoint.Save(path, f)
+}
+
+// note writes an attempt into the ledger, and removes models that nobody can go back to.
+func (l *learner) note(a attempt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !a.RolledBack {
+		l.attempts++
+		l.last = &a
+	}
+	if a.Promoted {
+		l.promoted++
+	}
+	line, err := json.Marshal(a)
+	if err == nil {
+		err = appendLine(filepath.Join(l.Dir, LedgerFile), line)
+	}
+	if err != nil {
+		l.server.log.Error("the ledger of what was learned: " + err.Error())
+	}
+	l.server.log.Info("learned", "ap_before", a.Before, "ap_after", a.After, "promoted", a.Promoted, "seconds", a.Seconds,
+		"error", a.Error)
+	l.sweep()
+}
+
+// sweep leaves the files of the model that answers and the one before.
+func (l *learner) sweep() {
+	files, _ := filepath.Glob(filepath.Join(l.Dir, "learned-*.safetensors"))
+	used := l.server.models.files()
+	for _, f := range files {
+		if !slices.Contains(used, f) {
+			os.Remove(f)
+		}
+	}
+}
+
+// rolledBack notes that someone went back.
+func (l *learner) rolledBack(g *generation) {
+	if !l.On {
+		return
+	}
+	a := attempt{Time: time.Now().UTC(), Base: l.base, From: g.Hash, RolledBack: true}
+	if g.Learned {
+		a.Checkpoint = filepath.Base(g.Checkpoint)
+	}
+	l.note(a)
+}
+
+func (l *learner) doc() *learnedDoc {
+	if !l.On {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return &learnedDoc{l.attempts, l.promoted, l.last}
+}
+
+// readLedger reads what is there; a last line that is not whole is left out.
+func readLedger(path string) (list []attempt, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var a attempt
+		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+			return list, fmt.Errorf("%s, line %d: %w", path, len(list)+1, err)
+		}
+		if a.Checkpoint != filepath.Base(a.Checkpoint) && a.Checkpoint != "" {
+			return list, fmt.Errorf("%s, line %d: checkpoint %q, must be a file beside the ledger", path, len(list)+1,
+				a.Checkpoint)
+		}
+		list = append(list, a)
+	}
+	return list, lines.Err()
+}
+
+// appendLine adds a line to a file and puts it on the disk.
+func appendLine(path string, line []byte) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Sync(), f.Close())
+}

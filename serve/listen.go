@@ -1,0 +1,152 @@
+package serve
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Listening says where and how a server is reached.
+type Listening struct {
+	Address     string // host:port; port 0 is any that is free
+	Certificate string // with Key, files of a TLS certificate; both "": no TLS
+	Key         string
+	Connections int           // that are open at a time; 0: 20000
+	Drain       time.Duration // how long requests may take when the server ends; 0: 20 s
+}
+
+// Loopback says whether an address can be reached from this machine alone.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Listener is an open port.
+type Listener struct {
+	Listening
+	net.Listener
+	tls *tls.Config
+}
+
+// Listen opens the port, so that a bad address or certificate is known before anything else is done.
+func Listen(l Listening) (*Listener, error) {
+	if l.Connections == 0 {
+		l.Connections = 20_000
+	}
+	if l.Drain == 0 {
+		l.Drain = 20 * time.Second
+	}
+	out := &Listener{Listening: l}
+	if l.Certificate != "" || l.Key != "" {
+		pair, err := tls.LoadX509KeyPair(l.Certificate, l.Key)
+		if err != nil {
+			return nil, fmt.Errorf("TLS certificate: %w", err)
+		}
+		out.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	port, err := net.Listen("tcp", l.Address)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	out.Listener = port
+	return out, nil
+}
+
+// URL is where the server is reached.
+func (l *Listener) URL() string {
+	if l.tls != nil {
+		return "https://" + l.Addr().String()
+	}
+	return "http://" + l.Addr().String()
+}
+
+// Serve answers until ctx ends, then lets requests that are under way come to their end.
+func (s *Server) Serve(ctx context.Context, l *Listener) error {
+	crowd := &crowd{most: l.Connections, quiet: list.New(), places: map[net.Conn]*list.Element{}}
+	server := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      5 * time.Minute, // a reload may take that long; answers have a limit of their own
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ConnState:         crowd.note,
+		TLSConfig:         l.tls,
+		ErrorLog:          log.New(quiet{s}, "", 0),
+	}
+	ended := make(chan error, 1)
+	go func() {
+		if l.tls != nil {
+			ended <- server.ServeTLS(l.Listener, "", "")
+		} else {
+			ended <- server.Serve(l.Listener)
+		}
+	}()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.Background(), l.Drain)
+	defer cancel()
+	err := server.Shutdown(drain)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.log.Warn("some requests were still under way and were cut off", "after", l.Drain)
+		err = server.Close()
+	}
+	<-ended
+	return err
+}
+
+// quiet takes what the HTTP server has to say about connections of others: it is of no interest but to those who look
+// for it.
+type quiet struct{ *Server }
+
+func (q quiet) Write(b []byte) (int, error) {
+	q.log.Debug("http: " + string(b))
+	return len(b), nil
+}
+
+// crowd bounds the number of open connections: when there are too many, the one that has been silent the longest is
+// closed. So those that do nothing do not keep others out.
+type crowd struct {
+	most   int
+	mu     sync.Mutex // guards what follows
+	open   int
+	quiet  *list.List // of net.Conn that wait for a request, the longest first
+	places map[net.Conn]*list.Element
+}
+
+func (c *crowd) note(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, ok := c.places[conn]; ok {
+		c.quiet.Remove(at)
+		delete(c.places, conn)
+	}
+	switch state {
+	case http.StateNew:
+		c.open++
+		c.places[conn] = c.quiet.PushBack(conn)
+	case http.StateIdle:
+		c.places[conn] = c.quiet.PushBack(conn)
+	case http.StateClosed, http.StateHijacked:
+		c.open--
+	}
+	if c.open > c.most && c.quiet.Len() > 0 {
+		oldest := c.quiet.Remove(c.quiet.Front()).(net.Conn)
+		delete(c.places, oldest)
+		oldest.Close() // its end is noted like any other
+	}
+}

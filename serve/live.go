@@ -1,0 +1,72 @@
+package serve
+
+import (
+	_ "embed"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// liveDoc is what the page shows and asks for again every second.
+type liveDoc struct {
+	Status  statusDoc    `json:"status"`
+	Rates   []int        `json:"rates"` // events of each of the last 120 seconds, oldest first
+	Quality qualityDoc   `json:"quality"`
+	Series  []qualityDoc `json:"series"`
+	Score   struct {
+		P50   float64 `json:"p50"` // seconds
+		P99   float64 `json:"p99"`
+		Count int     `json:"count"`
+	} `json:"score"`
+	Latest []latestDoc `json:"latest"` // events, the newest first
+}
+
+type latestDoc struct {
+	Src  nodeDoc    `json:"src"`
+	Dst  nodeDoc    `json:"dst"`
+	Time event.Time `json:"time"`
+}
+
+// getLive answers: what is going on?
+func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
+	doc := liveDoc{Status: s.status(), Rates: s.quality.rates.last(120, time.Now()), Latest: []latestDoc{}}
+	s.quality.mu.Lock()
+	doc.Series = append([]qualityDoc{}, s.quality.series...)
+	s.quality.mu.Unlock()
+	doc.Quality = s.quality.now()
+	doc.Score.P50, doc.Score.P99, doc.Score.Count = s.metrics.recent.quantiles()
+	at := s.engine.now()
+	events := at.Events()
+	for i := events.Len() - 1; i >= max(0, events.Len()-12); i-- {
+		e := events.At(i)
+		doc.Latest = append(doc.Latest, latestDoc{s.show(s.engine.names.name(e.Src)), s.show(s.engine.names.name(e.Dst)),
+			e.Time})
+	}
+	answer(w, 200, doc)
+	return nil
+}
+
+//go:embed page.html
+var page []byte
+
+// pagePolicy lets the page run its own script and style and nothing from elsewhere.
+const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; " +
+	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+
+func (s *Server) getPage(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", pagePolicy)
+	w.Write(page)
+	return nil
+}
+
+//go:embed openapi.json
+var openAPI []byte
+
+func (s *Server) getOpenAPI(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(slices.Clone(openAPI))
+	return nil
+}

@@ -1,0 +1,152 @@
+package serve
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/eventlog"
+	store "github.com/dygmamba/dygmamba/eventlog/memory"
+)
+
+// Models are replaced, and taken back, while many ask: no question is dropped, and each answer is one of either model.
+func TestReloadDropsNothing(t *testing.T) {
+	w, other := newWorld(t, dygmamba.DefaultModel), newWorld(t, remembering()[0])
+	s := w.server(t, nil)
+	const question = `{"queries": [{"src": 1, "dst": 2}]}`
+	first := ask[scoresDoc](t, s, "POST", "/v1/score", question).Scores[0].Logit
+	var group sync.WaitGroup
+	var asked atomic.Int64
+	stop := make(chan struct{})
+	answers := sync.Map{}
+	for range 4 {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					answers.Store(ask[scoresDoc](t, s, "POST", "/v1/score", question).Scores[0].Logit, true)
+					asked.Add(1)
+				}
+			}
+		}()
+	}
+	for i := range 6 {
+		path := []string{other.run, w.run}[i%2]
+		ask[generation](t, s, "POST", "/v1/admin/reload", fmt.Sprintf(`{"checkpoint": %q}`, path))
+		if i == 3 {
+			ask[generation](t, s, "POST", "/v1/admin/rollback", "{}")
+			ask[generation](t, s, "POST", "/v1/admin/rollback", "{}")
+		}
+	}
+	close(stop)
+	group.Wait()
+	if asked.Load() < 10 {
+		t.Errorf("only %d questions", asked.Load())
+	}
+	count := 0
+	answers.Range(func(any, any) bool { count++; return true })
+	if last := ask[scoresDoc](t, s, "POST", "/v1/score", question).Scores[0].Logit; last != first || count > 2 {
+		t.Errorf("%v at the end, %v at the beginning; %d different answers", last, first, count)
+	}
+	before := ask[statusDoc](t, s, "GET", "/v1/status", "")
+	if r := call(s.Handler(), "POST", "/v1/admin/reload", `{"checkpoint": "/dev/null"}`); r.Code != 409 {
+		t.Errorf("reloaded nothing: %d %s", r.Code, r.Body)
+	}
+	if after := ask[statusDoc](t, s, "GET", "/v1/status", ""); after.Generation.Number != before.Generation.Number ||
+		after.Previous == nil {
+		t.Errorf("a bad checkpoint changed the model: %+v", after.Generation)
+	}
+}
+
+// What comes in is learned from, a better model takes over and answers after a restart too, and a rollback is heeded.
+func TestLearn(t *testing.T) {
+	w := newWorld(t, dygmamba.DefaultModel)
+	dir, log := t.TempDir(), store.New()
+	learn := func(margin float64) func(o *Options) {
+		return func(o *Options) {
+			o.Log = log
+			o.Learn = Learning{On: true, Dir: dir, Every: 40, Window: 30, Margin: margin, Rest: 0.01}
+		}
+	}
+	n := w.early.Log.Len()
+	put := func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			if _, err := log.Append(t.Context(), "", []eventlog.Event{w.event(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	wait := func(s *Server, attempts int) learnedDoc {
+		t.Helper()
+		for range 400 {
+			if doc := s.learner.doc(); doc.Attempts >= attempts {
+				return *doc
+			}
+			time.Sleep(25 * time.Millisecond)
+		}
+		t.Fatal("nothing was tried")
+		return learnedDoc{}
+	}
+	stays, err := w.open(learn(2)) // nothing is that much better
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(n, n+45)
+	if doc := wait(stays, 1); doc.Promoted != 0 || doc.Last.Error != "" || doc.Last.After == doc.Last.Before ||
+		doc.Last.Window != 30 {
+		t.Errorf("%+v %+v", doc, doc.Last)
+	}
+	stays.Close()
+	takes, err := w.open(learn(-1)) // anything will do
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(n+45, n+90)
+	if doc := wait(takes, 1); doc.Promoted != 1 || !doc.Last.Promoted || doc.Last.Checkpoint == "" {
+		t.Fatalf("%+v %+v", doc, doc.Last)
+	}
+	learned := takes.models.current.Load()
+	status := ask[statusDoc](t, takes, "GET", "/v1/status", "")
+	if !learned.Learned || status.Learning == nil || status.Learning.Promoted != 1 ||
+		filepath.Dir(status.Checkpoint) != dir {
+		t.Errorf("%+v", status)
+	}
+	want := logits(t, w, takes)
+	takes.Close()
+	again, err := w.open(learn(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := logits(t, w, again); !again.models.current.Load().Learned ||
+		math.Float32bits(got[0]) != math.Float32bits(want[0]) {
+		t.Errorf("after a restart %v, want %v", got, want)
+	}
+	ask[generation](t, again, "POST", "/v1/admin/reload", fmt.Sprintf(`{"checkpoint": %q}`, w.run))
+	ask[generation](t, again, "POST", "/v1/admin/rollback", "{}")
+	ask[generation](t, again, "POST", "/v1/admin/rollback", "{}") // to what was trained
+	again.Close()
+	back := w.server(t, learn(2))
+	if back.models.current.Load().Learned {
+		t.Error("a rollback was forgotten")
+	}
+	lines, err := readLedger(filepath.Join(dir, LedgerFile))
+	if err != nil || len(lines) != 4 || !lines[2].RolledBack || lines[0].Promoted {
+		t.Errorf("%d lines in the ledger, %v", len(lines), err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, LedgerFile), []byte(`{"checkpoint": "../x"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readLedger(filepath.Join(dir, LedgerFile)); err == nil {
+		t.Error("took a path out of a ledger")
+	}
+}

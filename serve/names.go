@@ -1,0 +1,110 @@
+package serve
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// names is the dictionary of a data set, which grows with the events that come in. Where the set has no names, whole
+// numbers are: those of the set are its ids, others get the next id that is free, so that a large number costs no more
+// than a small one. One goroutine adds.
+type names struct {
+	base  *dataset.Names
+	known int  // nodes of the data set: ids 1 … known
+	apart bool // sources and destinations are named apart
+
+	mu     sync.RWMutex             // guards what follows
+	nodes  [2]map[string]event.Node // by side where they are apart, otherwise the first
+	added  []string                 // the name of node known+1+i
+	source []bool                   // and on which side it is, where they are apart
+}
+
+func newNames(set *dataset.Set) *names {
+	n := &names{base: set.Names, known: max(0, set.NumNodes()-1), apart: set.Names.Sources() > 0}
+	n.nodes = [2]map[string]event.Node{{}, {}}
+	return n
+}
+
+// find is the node of a name.
+func (n *names) find(name string, source bool) (event.Node, bool) {
+	if id, ok := n.find0(name, source); ok {
+		return id, true
+	}
+	n.mu.RLock()
+	id, ok := n.nodes[n.side(source)][name]
+	n.mu.RUnlock()
+	return id, ok
+}
+
+// find0 looks among the names of the data set.
+func (n *names) find0(name string, source bool) (event.Node, bool) {
+	var id event.Node
+	var ok bool
+	if source {
+		id, ok = n.base.Source(name)
+	} else {
+		id, ok = n.base.Target(name)
+	}
+	return id, ok && int(id) <= n.known
+}
+
+// take is the node of a name, a new one if nobody has it.
+func (n *names) take(name string, source bool) event.Node {
+	if id, ok := n.find(name, source); ok {
+		return id
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	name = strings.Clone(name) // it may be a part of a long request
+	n.added = append(n.added, name)
+	if n.apart {
+		n.source = append(n.source, source)
+	}
+	id := event.Node(n.known + len(n.added))
+	n.nodes[n.side(source)][name] = id
+	return id
+}
+
+func (n *names) side(source bool) int {
+	if n.apart && !source {
+		return 1
+	}
+	return 0
+}
+
+// count is how many nodes there are.
+func (n *names) count() int {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.known + len(n.added)
+}
+
+// name is what a node is called.
+func (n *names) name(id event.Node) string {
+	if int(id) <= n.known {
+		return n.base.Name(id)
+	}
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if i := int(id) - n.known - 1; i < len(n.added) {
+		return n.added[i]
+	}
+	return strconv.Itoa(int(id))
+}
+
+// numbers says whether names are whole numbers for want of others.
+func (n *names) numbers() bool { return n.base == nil }
+
+// newcomers are the names, and sides, of the first nodes beyond those of the data set: they stay as they are.
+func (n *names) newcomers(count int) (list []string, source []bool) {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if n.apart {
+		source = n.source[:count:count]
+	}
+	return n.added[:count:count], source
+}

@@ -1,0 +1,400 @@
+package serve
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"unsafe"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// A snapshot is a magic word with the version, the length of a header (4 bytes), the header as JSON, and the columns
+// that
+// it lists: each its bytes, little-endian, and their CRC-32C (4 bytes); the header has one too. Nothing follows.
+const snapshotMagic = "DYGSNAP1"
+
+// errSnapshot says that a file is no whole snapshot; the wrapping error says where and why.
+var errSnapshot = errors.New("damaged snapshot")
+
+// snapshotHeader describes a snapshot.
+type snapshotHeader struct {
+	Data   string `json:"data"`   // hash of the data set
+	Known  int    `json:"known"`  // events of it
+	Nodes  int    `json:"nodes"`  // of it
+	Events int    `json:"events"` // that came after
+	Last   uint64 `json:"last"`   // sequence of the last of them
+	Names  int    `json:"names"`  // of nodes that came after
+	Apart  bool   `json:"apart"`  // these have sides
+	Width  int    `json:"width"`  // features of an event
+	Zeros  int    `json:"zeros"`  // events before the first with features
+
+	Columns []snapshotColumn `json:"columns"`
+	Memory  *snapshotMemory  `json:"memory,omitempty"`
+}
+
+type snapshotColumn struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+}
+
+type snapshotMemory struct {
+	Hash    string           `json:"checkpoint"`
+	Events  int              `json:"events"`
+	Tensors []snapshotTensor `json:"tensors"`
+}
+
+type snapshotTensor struct {
+	Name  string `json:"name"`
+	Shape []int  `json:"shape"`
+	Raw   bool   `json:"raw,omitempty"` // bytes, no floats
+}
+
+// snapshot is one that was read.
+type snapshot struct {
+	snapshotHeader
+	src, dst []int32
+	time     []float64
+	label    []float32
+	features []float32
+	ends     []uint32 // of the names
+	text     string
+	sides    []byte
+	memory   *memory
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// column is what is written: raw bytes of a slice.
+type column struct {
+	name string
+	data []byte
+}
+
+// bytesOf is a slice's memory. All machines that this runs on are little-endian.
+func bytesOf[T int32 | uint32 | float32 | float64](s []T) []byte {
+	if len(s) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
+}
+
+// writeSnapshot writes what was known at a state, and what the model remembered by then, which may be nil.
+func writeSnapshot(w io.Writer, e *engine, at *state, m *memory, data string) (int64, error) {
+	known := at.Known()
+	events := at.Events().Slice(known, at.Len())
+	h := snapshotHeader{Data: data, Known: known, Nodes: e.names.known, Events: events.Len(), Last: at.Last,
+		Apart: e.names.apart, Width: e.width}
+	h.Names = max(0, at.NumNodes()-1-e.names.known)
+	list, sides := e.names.newcomers(h.Names)
+	var ends []uint32
+	var text, side []byte
+	for i, name := range list {
+		text = append(text, name...)
+		if len(text) > math.MaxUint32 {
+			return 0, errors.New("the names of nodes have more than 4 GiB")
+		}
+		ends = append(ends, uint32(len(text)))
+		if sides != nil && sides[i] {
+			side = append(side, 1)
+		} else if sides != nil {
+			side = append(side, 0)
+		}
+	}
+	labels := make([]float32, events.Len())
+	for i := range labels {
+		labels[i] = events.Label(i)
+	}
+	var rows []float32
+	rows, h.Zeros = at.FeatureRows()
+	columns := []column{{"src", bytesOf(events.Src)}, {"dst", bytesOf(events.Dst)}, {"time", bytesOf(events.Time)},
+		{"label", bytesOf(labels)},
+		{"features", bytesOf(rows)}, {"ends", bytesOf(ends)}, {"names", text}, {"sides", side}}
+	if m != nil {
+		h.Memory = &snapshotMemory{Hash: m.Hash, Events: m.Events}
+		for _, t := range m.State {
+			h.Memory.Tensors = append(h.Memory.Tensors, snapshotTensor{t.Name, t.Shape, t.Bytes != nil})
+			raw := t.Bytes
+			if raw == nil {
+				raw = bytesOf(t.Data)
+			}
+			columns = append(columns, column{"memory/" + t.Name, raw})
+		}
+	}
+	for _, c := range columns {
+		h.Columns = append(h.Columns, snapshotColumn{c.name, int64(len(c.data))})
+	}
+	return writeColumns(w, h, columns)
+}
+
+func writeColumns(w io.Writer, h snapshotHeader, columns []column) (int64, error) {
+	head, err := json.Marshal(h)
+	if err != nil {
+		return 0, err
+	}
+	b := bufio.NewWriterSize(w, 1<<20)
+	size := int64(0)
+	put := func(data []byte) {
+		n, _ := b.Write(data) // the first error stays
+		size += int64(n)
+	}
+	summed := func(data []byte) {
+		put(data)
+		put(binary.LittleEndian.AppendUint32(nil, crc32.Checksum(data, castagnoli)))
+	}
+	put([]byte(snapshotMagic))
+	put(binary.LittleEndian.AppendUint32(nil, uint32(len(head))))
+	summed(head)
+	for _, c := range columns {
+		summed(c.data)
+	}
+	return size, b.Flush()
+}
+
+// readSnapshot reads a file, and takes no more memory than that has bytes.
+func readSnapshot(path string) (*snapshot, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	s, err := parseSnapshot(bufio.NewReaderSize(f, 1<<20), info.Size())
+	return s, info.Size(), err
+}
+
+// parseSnapshot reads a snapshot of so many bytes.
+func parseSnapshot(r io.Reader, size int64) (*snapshot, error) {
+	in := &columnReader{r: r, left: size}
+	if magic := in.plain(int64(len(snapshotMagic)), "its first word"); in.err == nil && string(magic) != snapshotMagic {
+		return nil, fmt.Errorf("%w: it begins with %q, want %q", errSnapshot, magic, snapshotMagic)
+	}
+	length := in.plain(4, "the length of its header")
+	if in.err != nil {
+		return nil, in.err
+	}
+	head := in.summed(int64(binary.LittleEndian.Uint32(length)), "its header")
+	if in.err != nil {
+		return nil, in.err
+	}
+	s := &snapshot{}
+	if err := json.Unmarshal(head, &s.snapshotHeader); err != nil {
+		return nil, fmt.Errorf("%w: its header: %v", errSnapshot, err)
+	}
+	if err := s.fill(in); err != nil {
+		return nil, err
+	}
+	if in.err == nil && in.left != 0 {
+		return nil, fmt.Errorf("%w: %d bytes follow its end", errSnapshot, in.left)
+	}
+	return s, in.err
+}
+
+// fill reads the columns, in their order.
+func (s *snapshot) fill(in *columnReader) error {
+	var text []byte
+	n, names := int64(s.Events), int64(s.Names)
+	if n < 0 || names < 0 || s.Known < 0 || s.Nodes < 0 || s.Width < 0 || s.Zeros < 0 || s.Zeros > s.Events ||
+		n > math.MaxInt32 || names > math.MaxInt32 || s.Width > 1<<20 {
+		return fmt.Errorf("%w: its header counts %d events with %d features, and %d names", errSnapshot, s.Events, s.Width,
+			s.Names)
+	}
+	sides := int64(0)
+	if s.Apart {
+		sides = names
+	}
+	features := (n - int64(s.Zeros)) * int64(s.Width) * 4
+	want := []struct {
+		name  string
+		bytes int64 // -1: any
+		keep  func([]byte)
+	}{
+		{"src", 4 * n, func(b []byte) { s.src = from[int32](b) }},
+		{"dst", 4 * n, func(b []byte) { s.dst = from[int32](b) }},
+		{"time", 8 * n, func(b []byte) { s.time = from[float64](b) }},
+		{"label", 4 * n, func(b []byte) { s.label = from[float32](b) }},
+		{"features", features, func(b []byte) { s.features = from[float32](b) }},
+		{"ends", 4 * names, func(b []byte) { s.ends = from[uint32](b) }},
+		{"names", -1, func(b []byte) { text = b }},
+		{"sides", sides, func(b []byte) { s.sides = b }},
+	}
+	if len(s.Columns) < len(want) {
+		return fmt.Errorf("%w: it has %d columns, want %d", errSnapshot, len(s.Columns), len(want))
+	}
+	for i, c := range want {
+		has := s.Columns[i]
+		if none := c.name == "features" && has.Bytes == 0; has.Name != c.name || !none && c.bytes >= 0 &&
+			has.Bytes != c.bytes {
+			return fmt.Errorf("%w: column %d is %q with %d bytes, want %q with %d", errSnapshot, i+1, has.Name, has.Bytes,
+				c.name, c.bytes)
+		}
+		c.keep(in.summed(has.Bytes, "column "+has.Name))
+		if in.err != nil {
+			return in.err
+		}
+	}
+	s.text = string(text)
+	for i, end := range s.ends {
+		if i > 0 && end < s.ends[i-1] || int(end) > len(s.text) {
+			return fmt.Errorf("%w: name %d ends at byte %d", errSnapshot, i+1, end)
+		}
+	}
+	return s.fillMemory(in, s.Columns[len(want):])
+}
+
+func (s *snapshot) fillMemory(in *columnReader, columns []snapshotColumn) error {
+	if s.Memory == nil {
+		if len(columns) > 0 {
+			return fmt.Errorf("%w: %d columns too many", errSnapshot, len(columns))
+		}
+		return nil
+	}
+	if len(columns) != len(s.Memory.Tensors) {
+		return fmt.Errorf("%w: %d columns of memory, want %d", errSnapshot, len(columns), len(s.Memory.Tensors))
+	}
+	s.memory = &memory{Hash: s.Memory.Hash, Remembered: dygmamba.Remembered{Events: s.Memory.Events}}
+	for i, t := range s.Memory.Tensors {
+		raw := in.summed(columns[i].Bytes, "the memory "+t.Name)
+		if in.err != nil {
+			return in.err
+		}
+		each := int64(4)
+		if t.Raw {
+			each = 1
+		}
+		count := int64(1)
+		for _, d := range t.Shape {
+			if d < 0 || count > 0 && int64(d) > int64(len(raw))/count+1 {
+				return fmt.Errorf("%w: the memory %s has shape %v and %d bytes", errSnapshot, t.Name, t.Shape, len(raw))
+			}
+			count *= int64(d)
+		}
+		if count*each != int64(len(raw)) {
+			return fmt.Errorf("%w: the memory %s has shape %v and %d bytes", errSnapshot, t.Name, t.Shape, len(raw))
+		}
+		named := tensor.Named{Name: t.Name, Shape: t.Shape}
+		if t.Raw {
+			named.Bytes = raw
+		} else {
+			named.Data = from[float32](raw)
+		}
+		s.memory.State = append(s.memory.State, named)
+	}
+	return nil
+}
+
+// from is bytesOf turned around. The bytes were allocated as words, see columnReader.
+func from[T int32 | uint32 | float32 | float64](b []byte) []T {
+	var one T
+	n := len(b) / int(unsafe.Sizeof(one))
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// columnReader reads columns of a file, none longer than what is left of it.
+type columnReader struct {
+	r    io.Reader
+	left int64
+	err  error
+}
+
+// plain reads so many bytes, into memory that begins at a multiple of 8.
+func (c *columnReader) plain(n int64, what string) []byte {
+	if c.err != nil {
+		return nil
+	}
+	if n < 0 || n > c.left {
+		c.err = fmt.Errorf("%w: it ends within %s: %d bytes are wanted, %d are left", errSnapshot, what, n, c.left)
+		return nil
+	}
+	words := make([]uint64, (n+7)/8)
+	buf := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)[:n]
+	if _, err := io.ReadFull(c.r, buf); err != nil {
+		c.err = fmt.Errorf("%w: read %s: %v", errSnapshot, what, err)
+		return nil
+	}
+	c.left -= n
+	return buf
+}
+
+// summed reads so many bytes and their checksum.
+func (c *columnReader) summed(n int64, what string) []byte {
+	buf := c.plain(n, what)
+	sum := c.plain(4, "the checksum of "+what)
+	if c.err == nil && binary.LittleEndian.Uint32(sum) != crc32.Checksum(buf, castagnoli) {
+		c.err = fmt.Errorf("%w: %s does not have the checksum it had when it was written", errSnapshot, what)
+	}
+	return buf
+}
+
+// fits says why a snapshot does not belong to what is served.
+func (s *snapshot) fits(e *engine, data string) error {
+	known := e.now().Len()
+	switch {
+	case s.Data != data || s.Known != known || s.Nodes != e.names.known:
+		return fmt.Errorf("it was made with another data set: one of %d events with hash %.12s, this one has %d and %.12s",
+			s.Known, s.Data, known, data)
+	case s.Width != e.width || s.Apart != e.names.apart:
+		return fmt.Errorf("%w: its events have %d features, those of the data set %d", errSnapshot, s.Width, e.width)
+	case s.Last < uint64(s.Events):
+		return fmt.Errorf("%w: %d events until sequence %d", errSnapshot, s.Events, s.Last)
+	}
+	most := event.Node(s.Nodes + s.Names)
+	for i := range s.src {
+		if s.src[i] < 1 || s.dst[i] < 1 || s.src[i] > most || s.dst[i] > most {
+			return fmt.Errorf("%w: event %d is of nodes %d and %d, there are %d", errSnapshot, i+1, s.src[i], s.dst[i], most)
+		}
+	}
+	return nil
+}
+
+// restore fills an engine that has no events but the data set's.
+func (s *snapshot) restore(e *engine) error {
+	start := uint32(0)
+	for i, end := range s.ends {
+		id := e.names.take(s.text[start:end], !s.Apart || s.sides[i] != 0)
+		if int(id) != s.Nodes+i+1 {
+			return fmt.Errorf("%w: the name %q is there twice", errSnapshot, clip(s.text[start:end]))
+		}
+		start = end
+	}
+	e.past.Expect(s.src, s.dst)
+	const step = 1 << 16
+	events := make([]event.Event, 0, step)
+	for lo := 0; lo < s.Events; lo += step {
+		hi := min(lo+step, s.Events)
+		events = events[:0]
+		var features [][]float32
+		for i := lo; i < hi; i++ {
+			events = append(events, event.Event{Src: s.src[i], Dst: s.dst[i], Time: s.time[i], Label: s.label[i]})
+			if s.features != nil {
+				var row []float32
+				if k := i - s.Zeros; k >= 0 {
+					row = s.features[k*s.Width : (k+1)*s.Width]
+				}
+				features = append(features, row)
+			}
+		}
+		if err := e.past.Add(events, features); err != nil {
+			return fmt.Errorf("%w: %v", errSnapshot, err)
+		}
+	}
+	was := e.now()
+	now := &state{Moment: e.past.Now(), Last: s.Last, at: was.at}
+	now.targets = e.noteTargets(was.targets, now.Events().Slice(was.Len(), now.Len()))
+	e.state.Store(now)
+	return nil
+}

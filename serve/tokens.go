@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/dataset"
+)
+
+// What a token may be good for.
+const (
+	RightIngest = "ingest" // put events in
+	RightQuery  = "query"  // ask
+	RightAdmin  = "admin"  // change the model
+)
+
+var rights = []string{RightIngest, RightQuery, RightAdmin}
+
+// Tokens says who may do what. Only hashes of tokens are kept.
+type Tokens struct{ list []token }
+
+type token struct {
+	name   string
+	rights []string
+	hash   [sha256.Size]byte
+}
+
+// leastToken is how long a token must be.
+const leastToken = 16
+
+// ReadTokens reads a file with a line for each token: a name, its rights joined by commas, and the token itself or
+// "sha256:" with its hash in hexadecimal digits. Empty lines and those that begin with # are left out.
+func ReadTokens(path string) (*Tokens, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read tokens: %w", err)
+	}
+	t := &Tokens{}
+	for i, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		one, found, want := parseToken(line)
+		if want != "" {
+			return nil, &dataset.InputError{File: path, Line: i + 1, Row: -1, Found: found, Want: want}
+		}
+		t.list = append(t.list, one)
+	}
+	if len(t.list) == 0 {
+		return nil, &dataset.InputError{File: path, Row: -1, Found: "no tokens", Want: "a line for each: NAME RIGHTS TOKEN"}
+	}
+	return t, nil
+}
+
+func parseToken(line string) (t token, found, want string) {
+	parts := strings.Fields(line)
+	if len(parts) != 3 {
+		return t, fmt.Sprintf("%d words", len(parts)), "three: NAME RIGHTS TOKEN, such as: shop ingest,query 6Qw…"
+	}
+	t.name, t.rights = parts[0], strings.Split(parts[1], ",")
+	for _, r := range t.rights {
+		if !slices.Contains(rights, r) {
+			return t, fmt.Sprintf("the right %q", r), "some of " + strings.Join(rights, ", ")
+		}
+	}
+	if digits, hashed := strings.CutPrefix(parts[2], "sha256:"); hashed {
+		if n, err := hex.Decode(t.hash[:], []byte(digits[:min(len(digits), 2*len(t.hash))])); err != nil ||
+			n != len(t.hash) || len(digits) != 2*len(t.hash) {
+			return t, "a hash that is none", fmt.Sprintf("sha256: and %d hexadecimal digits", 2*len(t.hash))
+		}
+		return t, "", ""
+	}
+	if len(parts[2]) < leastToken {
+		return t, fmt.Sprintf("a token of %d characters", len(parts[2])), fmt.Sprintf("at least %d", leastToken)
+	}
+	t.hash = sha256.Sum256([]byte(parts[2]))
+	return t, "", ""
+}
+
+// allow says who makes a request, or why he may not. How long it takes tells nothing about the tokens that there are.
+func (t *Tokens) allow(r *http.Request, right string) (name string, err error) {
+	if t == nil {
+		return "", nil
+	}
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	hash := sha256.Sum256([]byte(given))
+	found := -1
+	for i := range t.list {
+		if subtle.ConstantTimeCompare(hash[:], t.list[i].hash[:]) == 1 {
+			found = i
+		}
+	}
+	switch {
+	case !ok || found < 0:
+		return "", &refusal{status: 401, kind: "unauthorized",
+			message: "want a header 'Authorization: Bearer TOKEN' with a token that is known here"}
+	case !slices.Contains(t.list[found].rights, right):
+		return "", &refusal{status: 403, kind: "forbidden",
+			message: fmt.Sprintf("the token of %s lacks the right %q", t.list[found].name, right)}
+	}
+	return t.list[found].name, nil
+}
