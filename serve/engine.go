@@ -95,7 +95,7 @@ func (e *engine) take(b eventlog.Batch) error {
 	before := e.now()
 	list := b.Events
 	if first := b.Last - uint64(len(list)) + 1; first <= before.Last { // a part of it is known already
-		if b.Last <= before.Last {
+		if b.Last <= before.Last || len(list) == 0 {
 			return nil
 		}
 		list = list[before.Last-first+1:]
