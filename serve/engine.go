@@ -95,10 +95,13 @@ func (e *engine) take(b eventlog.Batch) error {
 	before := e.now()
 	list := b.Events
 	if first := b.Last - uint64(len(list)) + 1; first <= before.Last { // a part of it is known already
-		if b.Last <= before.Last || len(list) == 0 {
+		if b.Last <= before.Last {
 			return nil
 		}
 		list = list[before.Last-first+1:]
+	}
+	if len(list) == 0 {
+		return nil
 	}
 	events, features := make([]event.Event, len(list)), [][]float32(nil)
 	for i, x := range list {
