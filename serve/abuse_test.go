@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,13 +52,13 @@ func answers(t *testing.T, port *Listener, what string) {
 }
 
 // endless is a body that does not end.
-type endless struct{ sent int64 }
+type endless struct{ sent atomic.Int64 }
 
 func (e *endless) Read(b []byte) (int, error) {
 	for i := range b {
 		b[i] = ' '
 	}
-	e.sent += int64(len(b))
+	e.sent.Add(int64(len(b)))
 	return len(b), nil
 }
 
@@ -108,8 +109,8 @@ func TestAbuse(t *testing.T) {
 				!strings.Contains(err.Error(), "closed") {
 				t.Error(err)
 			}
-			if body.sent > 64<<20 {
-				t.Errorf("%d bytes of it were taken", body.sent)
+			if sent := body.sent.Load(); sent > 64<<20 {
+				t.Errorf("%d bytes of it were taken", sent)
 			}
 		}
 		runtime.ReadMemStats(&after)

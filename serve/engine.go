@@ -100,6 +100,9 @@ func (e *engine) take(b eventlog.Batch) error {
 		}
 		list = list[before.Last-first+1:]
 	}
+	if len(list) == 0 {
+		return nil
+	}
 	events, features := make([]event.Event, len(list)), [][]float32(nil)
 	for i, x := range list {
 		events[i] = event.Event{Src: e.names.take(x.Src, true), Dst: e.names.take(x.Dst, false), Time: x.Time,

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/dygmamba/dygmamba"
@@ -20,7 +21,8 @@ type lane struct {
 	quit      chan struct{} // closed to end it
 	gone      chan struct{} // closed when it has ended
 	passes    func(queries int)
-	waiting   *job // taken from jobs, for the next pass
+	device    *sync.Mutex // held while the predictor computes, as others use the same device; nil: it has its own
+	waiting   *job        // taken from jobs, for the next pass
 }
 
 // job is one question. The lane answers it at a state of its choice, which is the latest.
@@ -51,9 +53,10 @@ type asked struct {
 	above     event.Node // ids that nobody has, from here on
 }
 
-func newLane(e *engine, p *dygmamba.Predictor, queue int, passes func(int)) *lane {
+func newLane(e *engine, p *dygmamba.Predictor, queue int, device *sync.Mutex, passes func(int)) *lane {
 	l := &lane{engine: e, predictor: p, alone: len(p.Spec().Conditions()) > 0, most: max(1, p.Spec().Training.BatchSize),
-		jobs: make(chan *job, queue), quit: make(chan struct{}), gone: make(chan struct{}), passes: passes}
+		jobs: make(chan *job, queue), quit: make(chan struct{}), gone: make(chan struct{}),
+		passes: passes, device: device}
 	go l.run()
 	return l
 }
@@ -125,6 +128,10 @@ func (l *lane) run() {
 
 // catchUp lets a memory learn of what came in, a little at a time, so that questions find it there.
 func (l *lane) catchUp() {
+	if l.device != nil {
+		l.device.Lock()
+		defer l.device.Unlock()
+	}
 	if l.predictor.Look(l.engine.now().Moment) != nil {
 		return // the next question hears of it
 	}
@@ -142,6 +149,10 @@ func (l *lane) catchUp() {
 
 // answer answers a job, and with it those that wait and go together with it.
 func (l *lane) answer(j *job) {
+	if l.device != nil {
+		l.device.Lock()
+		defer l.device.Unlock()
+	}
 	if j.do != nil || l.alone {
 		l.single(j)
 		return
@@ -232,6 +243,10 @@ func (l *lane) look() (asked, error) {
 func (l *lane) close() error {
 	close(l.quit)
 	<-l.gone
+	if l.device != nil {
+		l.device.Lock()
+		defer l.device.Unlock()
+	}
 	return l.predictor.Close()
 }
 

@@ -27,6 +27,8 @@ type roster struct {
 	server  *Server
 	current atomic.Pointer[generation]
 
+	device *sync.Mutex // of a GPU, which all generations share: one goroutine at a time may use it; nil: none
+
 	mu       sync.Mutex // one change at a time; guards what follows
 	previous *generation
 	count    int
@@ -49,6 +51,11 @@ type generation struct {
 // newRoster opens the first model and lets it go on from what it remembered, if that is known.
 func newRoster(ctx context.Context, s *Server, path string, kept *memory) (*roster, error) {
 	m := &roster{server: s}
+	if dev := s.options.Load.Device; dev != nil {
+		if _, cpu := dev.(device.Threaded); !cpu {
+			m.device = new(sync.Mutex)
+		}
+	}
 	g, err := m.open(path)
 	if err != nil {
 		return nil, err
@@ -87,12 +94,12 @@ func (m *roster) open(path string) (*generation, error) {
 	o.Set, o.Live = m.server.options.Set, m.server.engine.past
 	threads := cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	lanes := []**lane{&g.quick, &g.slow}
-	if o.Device != nil {
-		if _, cpu := o.Device.(device.Threaded); !cpu {
-			lanes = lanes[:1] // one goroutine at a time may use a GPU
-		} else {
-			o.Device = nil // each has threads of its own
-		}
+	if m.device != nil {
+		lanes = lanes[:1] // there is nothing to be had from a second one
+		m.device.Lock()
+		defer m.device.Unlock()
+	} else {
+		o.Device = nil // each has threads of its own
 	}
 	for i, to := range lanes {
 		if o.Device == nil {
@@ -117,6 +124,10 @@ func (m *roster) open(path string) (*generation, error) {
 
 // ready lets a model that remembers learn of all that has happened, before anybody asks it.
 func (m *roster) ready(ctx context.Context, g *generation) error {
+	if m.device != nil {
+		m.device.Lock()
+		defer m.device.Unlock()
+	}
 	for _, l := range g.lanes() {
 		p := l.predictor
 		if err := p.Look(m.server.engine.now().Moment); err != nil {
@@ -151,12 +162,12 @@ func (m *roster) start(g *generation) {
 	m.count++
 	g.Number, g.Since = m.count, time.Now()
 	queue := m.server.options.Limits.Waiting
-	quick := newLane(m.server.engine, g.quick.predictor, queue, m.server.metrics.pass)
+	quick := newLane(m.server.engine, g.quick.predictor, queue, m.device, m.server.metrics.pass)
 	if g.slow == g.quick {
 		g.quick, g.slow = quick, quick
 		return
 	}
-	g.quick, g.slow = quick, newLane(m.server.engine, g.slow.predictor, queue, m.server.metrics.pass)
+	g.quick, g.slow = quick, newLane(m.server.engine, g.slow.predictor, queue, m.device, m.server.metrics.pass)
 }
 
 // lanes are those of a generation, each once.
