@@ -51,6 +51,52 @@ func TestServeCrash(t *testing.T) {
 	})
 }
 
+// Two servers that follow one stream know the same and answer the same, whichever of them was told.
+func TestServersOfOneStream(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("starts processes")
+	}
+	w, log := trainedRun(t), broker(t)
+	var urls [2]string
+	for i := range urls {
+		cmd, url := w.start(t, "--log", log, "--stream", "both")
+		defer func() { cmd.Process.Kill(); cmd.Wait() }()
+		urls[i] = url
+	}
+	var group sync.WaitGroup
+	sent := 0
+	for i, url := range urls {
+		s := &sender{id: i}
+		for k := range 30 {
+			sent += len(s.batch(k))
+		}
+		group.Go(func() {
+			c := client.New(url)
+			for k := range 30 {
+				if _, err := c.IngestAs(t.Context(), s.key(k), s.batch(k)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, url := range urls {
+		for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+			s, err := client.New(url).Status(t.Context())
+			if err != nil || time.Since(began) > 20*time.Second {
+				t.Fatalf("%+v, %v; want the %d events that were sent to both", s, err, sent)
+			}
+			if s.Last == uint64(sent) {
+				break
+			}
+		}
+	}
+	state, scores := stateOf(t, urls[0])
+	if s, l := stateOf(t, urls[1]); s != state || l != scores {
+		t.Errorf("state %s with scores %s, and %s with %s", state, scores, s, l)
+	}
+}
+
 // broker starts a NATS server that puts every message on the disk.
 func broker(t *testing.T) string {
 	t.Helper()
