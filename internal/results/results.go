@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
@@ -55,8 +56,10 @@ func Tables(dir fs.FS) (string, error) {
 // defaultModel is the one that the summary is about.
 const defaultModel = "dygmamba"
 
-// whole says whether the runs were trained to their end: a few epochs show whether something learns, not how well.
-func (g group) whole() bool { return g[0].spec.Training.Epochs >= wholeEpochs }
+// whole says whether the runs learned links to their end: a few epochs show whether something learns, not how well.
+func (g group) whole() bool {
+	return g[0].spec.Training.Epochs >= wholeEpochs && g[0].spec.Task != eval.NodeClassification
+}
 
 const wholeEpochs = 100 // the least that a preset of a published program trains for
 
@@ -341,6 +344,9 @@ func (r *run) describe(c train.Config) error {
 		return err
 	}
 	r.spec, r.settings = spec, spec.Brief()
+	if spec.Task == eval.NodeClassification {
+		r.settings += ", node classification"
+	}
 	if c.TF32 {
 		r.settings += ", TF32"
 	}
