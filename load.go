@@ -291,6 +291,7 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	if err := train.Restore(p.model, p.classifier, file); err != nil {
 		return fmt.Errorf("%w: %w", ErrMisfit, err)
 	}
+	p.model.Params().Keep()
 	if memory, ok := p.scorer.Answerer().(model.Rememberer); ok {
 		p.stream = p.newStream(memory)
 	}

@@ -130,6 +130,14 @@ func (p *Params) Count() int {
 // Device is where the parameters lie, nil before Place.
 func (p *Params) Device() device.Device { return p.dev }
 
+// Keep lets a device that can keep what it derives of the weights, until they change: they are to answer, not to learn.
+func (p *Params) Keep() {
+	if k, ok := p.dev.(device.Keeper); ok {
+		data, _ := p.Flat()
+		k.Keep(data)
+	}
+}
+
 // Flat gives the buffers of all parameters and of all gradients; Param.Lo and Hi say what lies where.
 func (p *Params) Flat() (data, grad device.Buffer) { return p.data, p.grad }
 

@@ -29,12 +29,14 @@ type Device struct {
 	tasks   tasks              // the arguments of the kernel at work, kept here so that a call allocates nothing
 	words   [][dropSpan]uint32 // one for each worker, see dropRun
 	fused   fused
+	kept    kept
 }
 
 var (
 	_ device.Device   = (*Device)(nil)
 	_ device.Metered  = (*Device)(nil)
 	_ device.Threaded = (*Device)(nil)
+	_ device.Keeper   = (*Device)(nil)
 )
 
 // New starts a device and its threads; Close ends them.
@@ -71,7 +73,10 @@ func (d *Device) Alloc(n int) device.Buffer {
 }
 
 // Free takes b back.
-func (d *Device) Free(b device.Buffer) { d.used -= 4 * int64(b.Len) }
+func (d *Device) Free(b device.Buffer) {
+	d.used -= 4 * int64(b.Len)
+	d.kept.freed(b)
+}
 
 // AllocInts hands out n zeroed integers.
 func (d *Device) AllocInts(n int) device.Ints {
@@ -94,7 +99,10 @@ func (d *Device) charge(n int) {
 }
 
 // Write copies src to the front of dst.
-func (d *Device) Write(dst device.Buffer, src []float32) { copy(dst.Host, d.fits(src, dst.Len)) }
+func (d *Device) Write(dst device.Buffer, src []float32) {
+	copy(dst.Host, d.fits(src, dst.Len))
+	d.kept.changed(dst)
+}
 
 // WriteInts copies src to the front of dst.
 func (d *Device) WriteInts(dst device.Ints, src []int32) {

@@ -81,10 +81,15 @@ func (t *productTask) packed() {
 		t.each = t.m
 	}
 	t.bands = max(1, t.m/t.each)
-	mem := t.d.scratch(packed + packed*t.k)
-	t.bias, t.shared = mem[:packed], mem[packed:]
+	pack, fresh := t.packOf(packed * t.k)
+	if pack != nil {
+		t.bias, t.shared = t.d.scratch(packed), pack
+	} else {
+		mem := t.d.scratch(packed + packed*t.k)
+		t.bias, t.shared = mem[:packed], mem[packed:]
+	}
 	t.packBias(count)
-	if !t.ownB() {
+	if !t.ownB() && (pack == nil || fresh) {
 		t.step = (*productTask).packShared
 		t.share(count, t.n*t.k < packAlone)
 	}

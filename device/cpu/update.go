@@ -14,6 +14,7 @@ import (
 func (d *Device) Update(u device.Update) {
 	t := &d.tasks.update
 	t.u, t.loops = u, &d.loops
+	d.kept.changed(u.W)
 	switch b1, b2 := decimal(u.Beta1), decimal(u.Beta2); u.Rule {
 	case device.Adam:
 		at := float64(u.Step.Host[0])
