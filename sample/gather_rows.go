@@ -51,7 +51,7 @@ func (w *work) resize(d int, used []int32) {
 	r.Node, r.Edge = resize(r.Node, n), resize(r.Edge, n)
 	r.Time, r.Delta = resize(r.Time, n), resize(r.Delta, n)
 	r.Count, r.Slot = r.Count[:0], r.Slot[:0]
-	r.Walk, r.Age, r.Out = r.Walk[:0], r.Age[:0], r.Out[:0]
+	r.Walk, r.Age, r.Way = r.Walk[:0], r.Age[:0], r.Way[:0]
 	if w.plan.Counts != NoCounts && (d == w.counted[0] || d == w.counted[1]) {
 		r.Count = resize(r.Count, 2*n)
 	}

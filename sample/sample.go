@@ -132,7 +132,7 @@ type Rows struct {
 	Slot  []int32   // [rows, Len]: where Node stands among the batch's distinct nodes
 	Walk  []int32   // [rows, Len]: the row of Node in the batch's table of walks, −1 at padding
 	Age   []float32 // [rows, Len]: how much older that row is than the query
-	Out   []int32   // [rows, Len]: 1 where the root was the source of the event, 0 elsewhere
+	Way   []float32 // [rows, Len]: 1 where the root was the source of the event, −1 where it was not, 0 without one
 }
 
 // Distinct lists the nodes that occur in a batch, each once, padding and the queries' own included. The number of nodes

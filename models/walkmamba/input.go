@@ -82,7 +82,8 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch) {
 	in.placeCounts()
 	in.counts = tp.Ints(in.ids)
 	if in.cfg.Direction {
-		in.loadWay(tp, src, dst)
+		in.floats = append(append(in.floats[:0], src.Way...), dst.Way...)
+		in.way = tp.Floats(in.floats, in.rows*in.patches, in.cfg.Patch)
 	}
 	if in.cfg.TimeBlock {
 		in.floats = in.logs(append(in.floats[:0], b.Gaps...))
@@ -125,20 +126,6 @@ func (in *input) placeCounts() {
 	for i := range in.ids {
 		in.ids[i] += int32(i%each/2) * block
 	}
-}
-
-func (in *input) loadWay(tp *grad.Tape, rows ...*sample.Rows) {
-	in.floats = in.floats[:0]
-	for _, r := range rows {
-		for i, edge := range r.Edge {
-			way := float32(0)
-			if edge != 0 {
-				way = float32(2*r.Out[i] - 1)
-			}
-			in.floats = append(in.floats, way)
-		}
-	}
-	in.way = tp.Floats(in.floats, in.rows*in.patches, in.cfg.Patch)
 }
 
 // loadWalks uploads the states of all nodes and holds them against each other.
