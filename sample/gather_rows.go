@@ -188,6 +188,11 @@ func (w *work) fill(d, i int, n event.Node, t event.Time) {
 	if s.goes {
 		s.keepTimes(s.times[lo:hi], time, i, first, target, t, w.plan.ExactTimes, picked)
 	}
+	if w.plan.LogDelta > 0 {
+		clear(delta[:first])
+		clear(delta[first+used:]) // the row's own node too: now is 0
+		Logs(delta[first:first+used], w.plan.LogDelta)
+	}
 }
 
 // keepTimes notes at which times hops go on from row i.

@@ -100,6 +100,8 @@ type Plan struct {
 	// first, as in the reference programs. A rounded time may be later than the event, so that a hop may see what
 	// happened at that very moment.
 	ExactTimes bool
+	// LogDelta, where it is not 0, makes Delta log(1 + LogDelta·time), and 0 at padding.
+	LogDelta float64
 }
 
 // LooksBack says whether the plan asks for anything of the past.

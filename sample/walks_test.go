@@ -54,7 +54,8 @@ func TestWalksFarApart(t *testing.T) {
 	var queries []sample.Query
 	for i := range 40 {
 		e := log.At(i * 7919 % log.Len())
-		queries = append(queries, sample.Query{Src: e.Src, Dst: e.Dst, Time: e.Time}, sample.Query{Src: e.Dst, Dst: 1000, Time: e.Time})
+		queries = append(queries, sample.Query{Src: e.Src, Dst: e.Dst, Time: e.Time},
+			sample.Query{Src: e.Dst, Dst: 1000, Time: e.Time})
 	}
 	var first, b sample.Batch
 	past := index.Freeze(log)

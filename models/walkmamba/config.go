@@ -70,7 +70,19 @@ func (c Config) plan() sample.Plan {
 	if c.TimeBlock {
 		p.PairGaps = c.Meetings
 	}
+	if c.LogTime {
+		p.LogDelta = c.logUnit()
+	}
 	return p
+}
+
+// logUnit is what times are multiplied by before their logarithm is taken: in millionths of the time that training
+// lasts they do not depend on the unit of time.
+func (c Config) logUnit() float64 {
+	if !(c.Span > 0) {
+		return 1e6
+	}
+	return 1e6 / c.Span
 }
 
 // Check says what is wrong with c.

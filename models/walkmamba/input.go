@@ -1,8 +1,6 @@
 package walkmamba
 
 import (
-	"math"
-
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
@@ -73,7 +71,7 @@ func (in *input) moves() uint64 { return grad.Key(uint64(in.node.Moves()), uint6
 func (in *input) load(tp *grad.Tape, b *sample.Batch) {
 	n, src, dst := len(b.Queries), &b.Rows[0], &b.Rows[1]
 	in.rows, in.patches = 2*n, src.Len/in.cfg.Patch
-	in.floats = in.logs(append(append(in.floats[:0], src.Delta...), dst.Delta...))
+	in.floats = append(append(in.floats[:0], src.Delta...), dst.Delta...)
 	in.delta = tp.Floats(in.floats, len(in.floats))
 	in.ids = append(append(in.ids[:0], src.Node...), dst.Node...)
 	in.present = tp.Ints(in.ids)
@@ -86,7 +84,8 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch) {
 		in.way = tp.Floats(in.floats, in.rows*in.patches, in.cfg.Patch)
 	}
 	if in.cfg.TimeBlock {
-		in.floats = in.logs(append(in.floats[:0], b.Gaps...))
+		in.floats = append(in.floats[:0], b.Gaps...)
+		in.cfg.logGaps(in.floats)
 		in.gaps = tp.Floats(in.floats, n, in.cfg.Meetings)
 	}
 	if in.cfg.Roles {
@@ -100,24 +99,18 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch) {
 // never is the logarithm that stands for the gap before a pair's first meeting: longer than any other.
 const never = 20
 
-// logs turns times into logarithms, if these are wanted: of millionths of the time that training lasts, whatever the
-// unit of time.
-func (in *input) logs(times []float32) []float32 {
-	if !in.cfg.LogTime {
-		return times
+// logGaps turns gaps into logarithms, if these are wanted.
+func (c Config) logGaps(gaps []float32) {
+	if !c.LogTime {
+		return
 	}
-	span := in.cfg.Span
-	if !(span > 0) {
-		span = 1
-	}
-	for i, t := range times {
-		if t >= sample.Never {
-			times[i] = never
+	for i, gap := range gaps {
+		if gap >= sample.Never {
+			gaps[i] = never
 		} else {
-			times[i] = float32(math.Log1p(max(0, float64(t)) * (1e6 / span)))
+			sample.Logs(gaps[i:i+1], c.logUnit())
 		}
 	}
-	return times
 }
 
 // placeCounts turns counts into rows of the table, which has a block of all counts for each place in a patch.
