@@ -154,8 +154,7 @@ const Never = 1e10
 // same steps.
 func (b *Batch) Shape() uint64 {
 	h := shape(14695981039346656037)
-	h.add(len(b.Queries), b.Positives, len(b.Gaps), len(b.Distinct.Nodes), len(b.Rows), len(b.Calls),
-		len(b.Walks.Table))
+	h.add(len(b.Queries), b.Positives, len(b.Gaps), len(b.Distinct.Nodes), len(b.Rows), len(b.Calls))
 	for i := range b.Rows {
 		h.add(b.Rows[i].Len, len(b.Rows[i].Node))
 	}

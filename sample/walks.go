@@ -43,8 +43,7 @@ const mostPasts = 3
 type Walked struct {
 	Width    int       // of a row: walk.Vectors vectors
 	Table    []float32 // [rows, Width]: nodes as of their last event before a query, each state once
-	Rows     int       // of the table that are in use
-	Of       []State   // [Rows]: whose state each row is
+	Of       []State   // [rows]: whose state each is
 	Past     uint64    // rows of the same state are the same in all batches that have the same Past
 	Src, Dst []int32   // [n]: rows of the queries' nodes
 	SrcAge   []float32 // [n]: how much older these are than the query
@@ -57,9 +56,6 @@ type State struct {
 	Node event.Node
 	At   event.Time // −Inf: before its first
 }
-
-// WalkMultiple is what the number of rows of a table is a multiple of, so that batches come in few sizes.
-const WalkMultiple = 256
 
 // Listed says why the walks of a past cannot be told: nobody knows its events one by one.
 func Listed(past index.View) error {
@@ -85,8 +81,8 @@ func (s *Walks) bytes(each []float64) float64 {
 	return total
 }
 
-// over is the states of a past, which the caller has locked, and a number of what it is like now.
-func (s *Walks) over(past index.View) (*walk.Past, uint64) {
+// over is the states of a past, which the caller has locked.
+func (s *Walks) over(past index.View) *logged {
 	if err := Listed(past); err != nil {
 		panic(err)
 	}
@@ -100,11 +96,11 @@ func (s *Walks) over(past index.View) (*walk.Past, uint64) {
 	k := s.pasts[i]
 	copy(s.pasts[1:], s.pasts[:i])
 	s.pasts[0] = k
-	return k.past, k.number<<32 | uint64(uint32(k.past.Changes()))
+	return k
 }
 
 func (d *Walked) reset() {
-	d.Width, d.Rows, d.Past = 0, 0, 0
+	d.Width, d.Past = 0, 0
 	d.Table, d.Of = d.Table[:0], d.Of[:0]
 	d.Src, d.Dst, d.SrcAge, d.DstAge = d.Src[:0], d.Dst[:0], d.SrcAge[:0], d.DstAge[:0]
 	d.Roles = d.Roles[:0]

@@ -66,7 +66,8 @@ func (w *work) walk() {
 	ask.mu.Lock()
 	defer ask.mu.Unlock()
 	n, d := len(b.Queries), &b.Walks
-	s.past, d.Past = ask.over(w.past)
+	k := ask.over(w.past)
+	s.past = k.past
 	w.startWalks(n)
 	pairs := w.pairs
 	w.pairs = 0 // in order of time
@@ -78,12 +79,7 @@ func (w *work) walk() {
 	}
 	w.pairs = pairs
 	s.past, s.state = nil, nil
-	if d.Width > 0 {
-		full := (d.Rows + WalkMultiple - 1) / WalkMultiple * WalkMultiple * d.Width
-		used := len(d.Table)
-		d.Table = slices.Grow(d.Table, full-used)[:full]
-		clear(d.Table[used:])
-	}
+	d.Past = k.number<<32 | uint64(uint32(k.past.Changes()))
 }
 
 // startWalks makes room, and puts the queries in order of time.
@@ -286,7 +282,8 @@ func (w *work) file() {
 			v.row = d.add(v.State)
 		}
 	}
-	d.Table = slices.Grow(d.Table, d.Rows*d.Width-len(d.Table))[:d.Rows*d.Width]
+	full := len(d.Of) * d.Width
+	d.Table = slices.Grow(d.Table, full-len(d.Table))[:full]
 	for i := s.later; i < len(s.more); i++ {
 		if v := &s.more[i]; v.seen != 0 {
 			s.state.Begin(v.Node, d.row(v.row))
@@ -306,8 +303,7 @@ func (w *work) file() {
 // add gives a state a row.
 func (d *Walked) add(s State) int32 {
 	d.Of = append(d.Of, s)
-	d.Rows++
-	return int32(d.Rows - 1)
+	return int32(len(d.Of) - 1)
 }
 
 func (d *Walked) row(i int32) []float32 { return d.Table[int(i)*d.Width:][:d.Width] }

@@ -72,9 +72,8 @@ func TestWalksFarApart(t *testing.T) {
 
 // checkWalks holds the first queries of a batch against a past that is asked about each alone.
 func checkWalks(t rapid.TB, log *event.Log, plan sample.Plan, queries []sample.Query, b *sample.Batch) {
-	if len(b.Walks.Table)%(sample.WalkMultiple*b.Walks.Width) != 0 || len(b.Walks.Of) != b.Walks.Rows {
-		t.Fatalf("a table of %d numbers and %d states, want a multiple of %d rows", len(b.Walks.Table), len(b.Walks.Of),
-			sample.WalkMultiple)
+	if len(b.Walks.Table) != len(b.Walks.Of)*b.Walks.Width {
+		t.Fatalf("a table of %d numbers for %d states", len(b.Walks.Table), len(b.Walks.Of))
 	}
 	begin := math.Inf(1)
 	for _, q := range b.Queries {
@@ -133,6 +132,46 @@ func checkWalks(t rapid.TB, log *event.Log, plan sample.Plan, queries []sample.Q
 				}
 			}
 		}
+	}
+}
+
+// growing is a past whose log goes on.
+type growing struct {
+	index.View
+	log *event.Log
+}
+
+func (g growing) Events() *event.Log { return g.log }
+
+// TestWalksKnowWhatChanged: states of the same past are the same, and a late event makes another one of it.
+func TestWalksKnowWhatChanged(t *testing.T) {
+	log := streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 1}, {Src: 2, Dst: 3, Time: 3}})
+	plan, qs, b := planOf(walks()), []sample.Query{{Src: 1, Dst: 3, Time: 5}}, sample.Batch{}
+	past := func() uint64 {
+		sample.Gather(growing{index.Freeze(log), log}, plan, qs, &b)
+		return b.Walks.Past
+	}
+	add := func(at event.Time) {
+		if _, err := log.Append(event.Event{Src: 1, Dst: 3, Time: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := past()
+	add(5)
+	add(7)
+	if past() != first {
+		t.Error("what comes later changes what was before")
+	}
+	qs[0].Time = 0 // goes back, and what was told of 5 is known no more
+	past()
+	add(4)
+	late := past()
+	if late == first {
+		t.Error("a late event changes nothing")
+	}
+	other := streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 1}})
+	if sample.Gather(index.Freeze(other), plan, qs, &b); b.Walks.Past == first || b.Walks.Past == late {
+		t.Error("two logs have the same past")
 	}
 }
 

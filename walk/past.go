@@ -80,11 +80,8 @@ func (p *Past) Meeting(k int) (src, dst event.Node, t event.Time) {
 	return all.Src[i], all.Dst[i], all.Time[i]
 }
 
-// Changes increases when an event comes late: states from before that time on are then others than they were.
-func (p *Past) Changes() int {
-	p.take()
-	return p.changes
-}
+// Changes is how many events came after a later time had been asked about: what was told then may since be wrong.
+func (p *Past) Changes() int { return p.changes }
 
 // Sent says whether a node is the source of an event that has happened.
 func (p *Past) Sent(n event.Node, e event.Edge) bool { return p.out.of(e) == n }

@@ -17,6 +17,8 @@ type input struct {
 	node, edge *nn.Features
 	numbers    *tensor.Tensor // [c, 1]: 0, 1, 2, …, all counts there are
 	rates      device.Buffer  // of the walks' scales
+	walks      *nn.Resident[walkState]
+	states     []walkState // of the batch at hand
 	ids        []int32
 	floats     []float32
 
@@ -33,6 +35,12 @@ type input struct {
 
 	products *tensor.Tensor // [2n·P·p, walkProducts]
 	pairs    *tensor.Tensor // [n, walkPairs]
+}
+
+// walkState is whose row of walk vectors one is.
+type walkState struct {
+	sample.State
+	past uint64
 }
 
 // open uploads the features, unless they are all zero, and what is the same for all batches.
@@ -54,18 +62,35 @@ func (in *input) open(env model.Env, c Config) (err error) {
 	}
 	in.rates = env.Device.Alloc(len(rates))
 	env.Device.Write(in.rates, rates[:])
+	in.walks = nn.NewResident[walkState](env.Device, c.options(env).Width())
 	return nil
 }
 
 func (in *input) close() {
 	in.dev.Free(in.numbers.Data)
 	in.dev.Free(in.rates)
+	in.walks.Close()
 	in.node.Close()
 	in.edge.Close()
 }
 
-// moves changes whenever kernels that read features do.
-func (in *input) moves() uint64 { return grad.Key(uint64(in.node.Moves()), uint64(in.edge.Moves())) }
+// shape changes whenever kernels that read features do, and with what is uploaded of walks.
+func (in *input) shape(b *sample.Batch) uint64 {
+	shape := grad.Key(uint64(in.node.Moves()), uint64(in.edge.Moves()))
+	if in.cfg.walks() {
+		shape = grad.Key(shape, in.walks.Foresee(in.list(&b.Walks)))
+	}
+	return shape
+}
+
+// list is whose states the rows of a batch's table are.
+func (in *input) list(w *sample.Walked) []walkState {
+	in.states = in.states[:0]
+	for _, of := range w.Of {
+		in.states = append(in.states, walkState{of, w.Past})
+	}
+	return in.states
+}
 
 // load uploads a batch, and takes the products of walk vectors.
 func (in *input) load(tp *grad.Tape, b *sample.Batch) {
@@ -121,14 +146,14 @@ func (in *input) placeCounts() {
 	}
 }
 
-// loadWalks uploads the states of all nodes and holds them against each other.
+// loadWalks uploads the states of nodes that are not on the device yet, and holds all of them against each other.
 func (in *input) loadWalks(tp *grad.Tape, b *sample.Batch) {
 	w, src, dst := &b.Walks, &b.Rows[0], &b.Rows[1]
 	n := len(b.Queries)
-	table := tp.Floats(w.Table, len(w.Table)/w.Width, w.Width)
+	table, at := in.walks.Load(tp, in.list(w), w.Table)
 	of := device.Walks{
 		Dim: in.cfg.WalkDim, Table: table.Mat(), Rates: in.rates,
-		Src: tp.Ints(w.Src), Dst: tp.Ints(w.Dst),
+		Src: in.rowsAt(tp, at, w.Src), Dst: in.rowsAt(tp, at, w.Dst),
 		SrcAge: tp.Floats(w.SrcAge, n).Data, DstAge: tp.Floats(w.DstAge, n).Data,
 	}
 	if in.cfg.Pair {
@@ -137,9 +162,23 @@ func (in *input) loadWalks(tp *grad.Tape, b *sample.Batch) {
 		in.pairs = grad.Walks(tp, pairs) // [n, walkPairs]
 	}
 	if in.cfg.Neighbors {
-		in.ids = append(append(in.ids[:0], src.Walk...), dst.Walk...)
 		in.floats = append(append(in.floats[:0], src.Age...), dst.Age...)
-		of.Of, of.Age, of.Each = tp.Ints(in.ids), tp.Floats(in.floats, len(in.floats)).Data, src.Len
+		of.Of, of.Age = in.rowsAt(tp, at, src.Walk, dst.Walk), tp.Floats(in.floats, len(in.floats)).Data
+		of.Each = src.Len
 		in.products = grad.Walks(tp, of) // [2n·P·p, walkProducts]
 	}
+}
+
+// rowsAt uploads where on the device rows of the batch's table are; a negative number stays.
+func (in *input) rowsAt(tp *grad.Tape, at []int32, lists ...[]int32) device.Ints {
+	in.ids = in.ids[:0]
+	for _, list := range lists {
+		for _, row := range list {
+			if row >= 0 {
+				row = at[row]
+			}
+			in.ids = append(in.ids, row)
+		}
+	}
+	return tp.Ints(in.ids)
 }

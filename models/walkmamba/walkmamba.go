@@ -170,8 +170,8 @@ func (m *Model) Plan() sample.Plan {
 // Params are the weights.
 func (m *Model) Params() *nn.Params { return m.params }
 
-// Shape tells steps apart between which a table of features has moved.
-func (m *Model) Shape(*sample.Batch) uint64 { return m.input.moves() }
+// Shape tells steps apart between which a table has moved, or that upload another number of walk vectors.
+func (m *Model) Shape(b *sample.Batch) uint64 { return m.input.shape(b) }
 
 // Widths is that of a node's embedding, and whether there is one of the pair.
 func (m *Model) Widths() (node int, pair bool) { return m.cfg.NodeDim, m.hasPair() }
