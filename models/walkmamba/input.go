@@ -22,7 +22,9 @@ type input struct {
 	ids        []int32
 	floats     []float32
 
-	rows    int            // 2n: sources, then destinations
+	rows    int            // 2n: sources, then destinations; fewer where some are read once
+	rowsOf  device.Ints    // [2n]: which of them each is; empty: all are there
+	gapsOf  device.Ints    // [n]: which row of gaps each has; likewise
 	patches int            // P, of each
 	nodes   device.Ints    // [2n·P·p]: rows of the table of features
 	edges   device.Ints    // [2n·P·p]
@@ -92,10 +94,17 @@ func (in *input) list(w *sample.Walked) []walkState {
 	return in.states
 }
 
-// load uploads a batch, and takes the products of walk vectors.
-func (in *input) load(tp *grad.Tape, b *sample.Batch) {
+// load uploads a batch, and takes the products of walk vectors. With share, what several queries have in common is
+// uploaded once.
+func (in *input) load(tp *grad.Tape, b *sample.Batch, share bool) {
 	n, src, dst := len(b.Queries), &b.Rows[0], &b.Rows[1]
-	in.rows, in.patches = 2*n, src.Len/in.cfg.Patch
+	gaps := b.Gaps
+	in.rowsOf, in.gapsOf = device.Ints{}, device.Ints{}
+	if share {
+		src, dst, gaps = in.share(tp, b)
+	}
+	in.patches = src.Len / in.cfg.Patch
+	in.rows = (len(src.Node) + len(dst.Node)) / src.Len
 	in.floats = append(append(in.floats[:0], src.Delta...), dst.Delta...)
 	in.delta = tp.Floats(in.floats, len(in.floats))
 	in.ids = append(append(in.ids[:0], src.Node...), dst.Node...)
@@ -109,9 +118,9 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch) {
 		in.way = tp.Floats(in.floats, in.rows*in.patches, in.cfg.Patch)
 	}
 	if in.cfg.TimeBlock {
-		in.floats = append(in.floats[:0], b.Gaps...)
+		in.floats = append(in.floats[:0], gaps...)
 		in.cfg.logGaps(in.floats)
-		in.gaps = tp.Floats(in.floats, n, in.cfg.Meetings)
+		in.gaps = tp.Floats(in.floats, len(gaps)/in.cfg.Meetings, in.cfg.Meetings)
 	}
 	if in.cfg.Roles {
 		in.roles = tp.Floats(b.Walks.Roles, n, walk.Roles)
