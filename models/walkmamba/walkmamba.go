@@ -75,6 +75,7 @@ func New(env model.Env, c Config) (*Model, error) {
 	}
 	m.walks = &sample.Walks{
 		Options: c.options(env), Nodes: c.walks(), Neighbors: c.Neighbors, Direction: c.Direction, Roles: c.Roles,
+		Batch: c.Update == ByBatch,
 	}
 	if err := m.input.open(env, c); err != nil {
 		m.params.Close()
@@ -165,7 +166,7 @@ func (m *Model) Config() Config { return m.cfg }
 // Plan asks for the latest neighbours of both nodes, how often they occur, the pair's own gaps, and walks.
 func (m *Model) Plan() sample.Plan {
 	p := m.cfg.plan()
-	if m.cfg.walks() || m.cfg.Direction || m.cfg.Roles {
+	if m.cfg.asksWalks() {
 		p.Walks = m.walks
 	}
 	return p
