@@ -4,6 +4,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -111,7 +112,7 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch, share bool) {
 	in.present = tp.Ints(in.ids)
 	in.nodes, in.edges = in.node.Load(tp, src.Node, dst.Node), in.edge.Load(tp, src.Edge, dst.Edge)
 	in.ids = append(append(in.ids[:0], src.Count...), dst.Count...)
-	in.placeCounts()
+	sequence.PlaceCounts(in.ids, in.cfg.Patch, in.numbers.Rows())
 	in.counts = tp.Ints(in.ids)
 	if in.cfg.Direction {
 		in.floats = append(append(in.floats[:0], src.Way...), dst.Way...)
@@ -144,14 +145,6 @@ func (c Config) logGaps(gaps []float32) {
 		} else {
 			sample.Logs(gaps[i:i+1], c.logUnit())
 		}
-	}
-}
-
-// placeCounts turns counts into rows of the table, which has a block of all counts for each place in a patch.
-func (in *input) placeCounts() {
-	block, each := int32(in.numbers.Rows()), 2*in.cfg.Patch
-	for i := range in.ids {
-		in.ids[i] += int32(i%each/2) * block
 	}
 }
 
