@@ -61,8 +61,8 @@ func (r *Resident[K]) Foresee(keys []K) uint64 {
 }
 
 // Load sees that the table has the rows of these keys, which differ from each other, and tells where: keys[i] has row
-// numbers[i] of the table, until the next Load. Rows are given as [len(keys), cols] or more; those that are in the table
-// are not looked at.
+// numbers[i] of the table, until the next Load. Rows are given as [len(keys), cols]; those that are in the table are
+// not looked at.
 func (r *Resident[K]) Load(tp *grad.Tape, keys []K, rows []float32) (table *tensor.Tensor, numbers []int32) {
 	r.grow(len(keys))
 	r.step++

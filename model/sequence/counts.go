@@ -1,7 +1,7 @@
 package sequence
 
-// PlaceCounts turns pairs of counts, one for each position, into rows of a table that has a block of all counts for each
-// place in a patch. A negative count stays.
+// PlaceCounts turns pairs of counts, one for each position, into rows of a table that has a block of all counts for
+// each place in a patch. A negative count stays.
 func PlaceCounts(counts []int32, patch, block int) {
 	if patch == 1 {
 		return
