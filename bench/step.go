@@ -55,16 +55,37 @@ func (m *stepMeter) open() error {
 	if err := m.meter.open(); err != nil {
 		return err
 	}
-	chosen := map[int]bool{}
-	for i := range m.batches {
-		chosen[(2*i+1)*m.whole/(2*m.batches)] = true
-	}
+	chosen := spread(m.batches, m.whole)
 	m.events = m.past.Select(func(i int) bool { return chosen[i/m.size] }).All()
 	m.report = StepReport{
 		Model: m.Step.Model, Preset: m.Step.Spec.Preset, Data: m.Step.Set.Name, Device: m.Step.Device.Name(), Threads: m.Threads,
 		BatchSize: m.size, Batches: m.batches,
 	}
 	return nil
+}
+
+// together is how many batches follow each other where many are chosen.
+const together = 5
+
+// spread chooses n of so many batches, all over them. Where there are enough, most follow another one, as in training:
+// whoever goes through the past with the batches then has few events between them, and medians are of that.
+func spread(n, of int) map[int]bool {
+	runs := n
+	if n >= 2*together {
+		runs = (n + together - 1) / together
+	}
+	chosen := map[int]bool{}
+	next := 0
+	for i := range runs {
+		size := (i+1)*n/runs - i*n/runs
+		middle := (2*i + 1) * of / (2 * runs)
+		next = min(max(next, middle-size/2), of-(n-len(chosen)))
+		for range size {
+			chosen[next] = true
+			next++
+		}
+	}
+	return chosen
 }
 
 func (m *stepMeter) run(ctx context.Context) (StepReport, error) {

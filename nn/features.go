@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"math"
 	"slices"
 
 	"github.com/dygmamba/dygmamba/device"
@@ -104,6 +105,14 @@ func (f *Features) Load(tp *grad.Tape, ids ...[]int32) device.Ints {
 		}
 	}
 	return tp.Ints(f.host)
+}
+
+// Known is the row of the table that belongs to an id; all that have none are one.
+func (f *Features) Known(id int32) uint32 {
+	if f.table == nil || id < 0 || int(id) >= f.rows {
+		return math.MaxUint32
+	}
+	return uint32(id)
 }
 
 // Gather reads rows → [len(rows), width]. Columns that the table does not have are zero; width is at least Cols. Nil:

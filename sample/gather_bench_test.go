@@ -14,9 +14,12 @@ import (
 var dygmamba256 = Plan{Draws: Both(Draw{Neighbors: 255, RowLen: 264, Target: TargetLast}), Counts: PairCounts, PairGaps: 30}
 
 // pairs are the last queries of a log and as many negatives with the same sources and times.
-func pairs(l *event.Log, n int) (qs []Query) {
+func pairs(l *event.Log, n int) []Query { return pairsAt(l, l.Len(), n) }
+
+// pairsAt are the last n queries before an event, and negatives.
+func pairsAt(l *event.Log, hi, n int) (qs []Query) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	s := l.Span(l.Len()-n, l.Len())
+	s := l.Span(hi-n, hi)
 	for i := range n {
 		qs = append(qs, Query{s.Src[i], s.Dst[i], s.Time[i]})
 	}

@@ -374,3 +374,30 @@ func TestPickedHopsAtExactTimes(t *testing.T) {
 		t.Error("nothing was found two hops away")
 	}
 }
+
+// TestLogDelta: logarithms are those of the differences that there would be without them.
+func TestLogDelta(t *testing.T) {
+	log := streamtest.Generate(streamtest.Shape{Events: 300, Sources: 20, Dests: 20, Instants: 100, Shared: true}, 3)
+	past, qs := index.Freeze(log), pairs(log, 10)
+	for _, exact := range []bool{false, true} {
+		for _, right := range []bool{false, true} {
+			for target := range Target(TargetLast + 1) {
+				row := Draw{Neighbors: 40, RowLen: 42, Target: target, PadRight: right}
+				plan := Plan{Draws: Both(row), ExactTimes: exact}
+				var plain, logs Batch
+				Gather(past, plan, qs, &plain)
+				plan.LogDelta = 2.5
+				Gather(past, plan, qs, &logs)
+				for i, x := range plain.Rows[0].Delta {
+					want := 0.0
+					if plain.Rows[0].Edge[i] != 0 {
+						want = math.Log1p(2.5 * float64(x))
+					}
+					if got := logs.Rows[0].Delta[i]; got != float32(want) {
+						t.Fatalf("exact %v, right %v, target %d: position %d is %v, want %v", exact, right, target, i, got, want)
+					}
+				}
+			}
+		}
+	}
+}

@@ -35,11 +35,12 @@ type work struct {
 
 // worker is one thread of it.
 type worker struct {
-	work  *work
-	last  int // the query it handled last, −1 for none
-	tally tally
-	sums  []float64 // for a chooser
-	run   func()    // made once, so that starting a goroutine allocates nothing
+	work   *work
+	last   int // the query it handled last, −1 for none
+	tally  tally
+	walker walker
+	sums   []float64 // for a chooser
+	run    func()    // made once, so that starting a goroutine allocates nothing
 }
 
 // block is the number of things that a worker takes at a time.

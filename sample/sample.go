@@ -100,6 +100,8 @@ type Plan struct {
 	// first, as in the reference programs. A rounded time may be later than the event, so that a hop may see what
 	// happened at that very moment.
 	ExactTimes bool
+	// LogDelta, where it is not 0, makes Delta log(1 + LogDelta·time), and 0 at padding.
+	LogDelta float64
 }
 
 // LooksBack says whether the plan asks for anything of the past.
@@ -132,7 +134,7 @@ type Rows struct {
 	Slot  []int32   // [rows, Len]: where Node stands among the batch's distinct nodes
 	Walk  []int32   // [rows, Len]: the row of Node in the batch's table of walks, −1 at padding
 	Age   []float32 // [rows, Len]: how much older that row is than the query
-	Out   []int32   // [rows, Len]: 1 where the root was the source of the event, 0 elsewhere
+	Way   []float32 // [rows, Len]: 1 where the root was the source of the event, −1 where it was not, 0 without one
 }
 
 // Distinct lists the nodes that occur in a batch, each once, padding and the queries' own included. The number of nodes
@@ -152,8 +154,7 @@ const Never = 1e10
 // same steps.
 func (b *Batch) Shape() uint64 {
 	h := shape(14695981039346656037)
-	h.add(len(b.Queries), b.Positives, len(b.Gaps), len(b.Distinct.Nodes), len(b.Rows), len(b.Calls),
-		len(b.Walks.Table))
+	h.add(len(b.Queries), b.Positives, len(b.Gaps), len(b.Distinct.Nodes), len(b.Rows), len(b.Calls))
 	for i := range b.Rows {
 		h.add(b.Rows[i].Len, len(b.Rows[i].Node))
 	}

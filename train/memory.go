@@ -29,7 +29,7 @@ func mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(byte
 
 // Memory is what training takes on the device, in bytes.
 type Memory struct {
-	Fixed int64 // parameters, their gradients and moments, features
+	Fixed int64 // parameters, their gradients and moments, features and other tables that steps share
 	Step  int64 // activations and gradients of one batch
 	Score int64 // activations of one batch in evaluation and of one that is remembered, which keep what Step has
 	Own   int64 // what the device takes for itself meanwhile: partial sums, inputs on their way, its driver
@@ -122,6 +122,9 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 			return need, err
 		}
 		err := tensor.Guard(func() {
+			before := taken.Bytes()
+			model.StepKey(l.Model, step.Batch) // tables that steps share grow here
+			need.Fixed += taken.Bytes() - before
 			l.Step(step.Batch, 0)
 			need.Step, need.stepRoom = l.Tape.Bytes(), l.Tape.Room()
 		})

@@ -10,8 +10,21 @@ import (
 // destination, of u→v and of v→u, RoleNumbers each.
 const (
 	RoleNumbers = 3 + Scales
-	Roles       = 6 * RoleNumbers
+	Roles       = kinds * RoleNumbers
+
+	kinds = 6
 )
+
+// Activity is what State.Activity tells of the two nodes of a query.
+type Activity [kinds]account
+
+// Roles writes what the activity of two nodes is at a later t, Roles numbers.
+func (o Options) Roles(a *Activity, t event.Time, out []float32) {
+	rates := o.Rates()
+	for i := range a {
+		a[i].write(out[i*RoleNumbers:], t, &o, &rates)
+	}
+}
 
 // account is how often something happened, and when last.
 type account struct {
@@ -46,7 +59,7 @@ const moment = 1e-6
 // first one all are 0. Logarithms of time are divided by 4, so that all numbers are about as large.
 func (a *account) write(out []float32, t event.Time, o *Options, rates *[Scales]float64) {
 	out = out[:RoleNumbers]
-	if a == nil || a.count == 0 {
+	if a.count == 0 {
 		clear(out)
 		return
 	}

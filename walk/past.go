@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"math"
 	"slices"
 	"sort"
 
@@ -22,6 +23,9 @@ type Past struct {
 	kept  []snapshot // ascending, each later than nothing at all
 	every int        // events between two of them
 	work  [2][]event.Node
+
+	asked   event.Time // the latest time that was asked about
+	changes int        // how often an event came that is earlier
 }
 
 // snapshot is the state before an event, in order.
@@ -40,7 +44,7 @@ const (
 
 // Over is the past of a log.
 func Over(log *event.Log, o Options) *Past {
-	return &Past{log: log, now: *NewState(o), every: firstEvery}
+	return &Past{log: log, now: *NewState(o), every: firstEvery, asked: math.Inf(-1)}
 }
 
 // Options are those of its states.
@@ -48,22 +52,42 @@ func (p *Past) Options() Options { return p.now.options }
 
 // At is the state of all events strictly before t, until the next call.
 func (p *Past) At(t event.Time) *State {
-	p.take()
-	want := sort.Search(p.taken, func(k int) bool { return p.time(k) >= t })
+	want := p.Count(t)
 	if want < p.next {
 		p.rewind(want)
 	}
 	for p.next < want {
-		p.step()
+		p.Step()
 	}
 	return &p.now
 }
 
+// Count is the number of events strictly before t.
+func (p *Past) Count(t event.Time) int {
+	p.take()
+	p.asked = max(p.asked, t)
+	return p.earlier(t)
+}
+
+// earlier is the number of events in order that are strictly before t.
+func (p *Past) earlier(t event.Time) int {
+	return sort.Search(p.taken, func(k int) bool { return p.time(k) >= t })
+}
+
+// Meeting is an event k in order of time, of those that Count counts.
+func (p *Past) Meeting(k int) (src, dst event.Node, t event.Time) {
+	all, i := p.log.All(), p.at(k)
+	return all.Src[i], all.Dst[i], all.Time[i]
+}
+
+// Changes is how many events came after a later time had been asked about: what was told then may since be wrong.
+func (p *Past) Changes() int { return p.changes }
+
 // Sent says whether a node is the source of an event that has happened.
 func (p *Past) Sent(n event.Node, e event.Edge) bool { return p.out.of(e) == n }
 
-// step applies the events of the next instant.
-func (p *Past) step() {
+// Step lets the state go on by the events of the next instant.
+func (p *Past) Step() {
 	all, t := p.log.All(), p.time(p.next)
 	src, dst := p.work[0][:0], p.work[1][:0]
 	for p.next < p.taken && p.time(p.next) == t {
@@ -104,7 +128,8 @@ func (p *Past) keep() {
 func (p *Past) rewind(events int) {
 	i := sort.Search(len(p.kept), func(i int) bool { return p.kept[i].next > events })
 	if i == 0 {
-		p.now, p.next = *NewState(p.now.options), 0
+		p.now.clear()
+		p.next = 0
 		return
 	}
 	p.now.copy(p.kept[i-1].state)
@@ -120,6 +145,9 @@ func (p *Past) take() {
 	for i := p.taken; i < all.Len(); i++ {
 		p.out.note(all.Edge(i), all.Src[i], all.Len())
 		t := all.Time[i]
+		if t < p.asked {
+			p.changes++
+		}
 		if known := p.known(); known > 0 && t <= p.time(known-1) {
 			p.forget(t)
 		}
@@ -155,7 +183,7 @@ func (p *Past) insert(k, i int) {
 
 // forget goes back to before a time and keeps no snapshot from then on.
 func (p *Past) forget(t event.Time) {
-	first := sort.Search(p.taken, func(k int) bool { return p.time(k) >= t })
+	first := p.earlier(t)
 	p.kept = slices.DeleteFunc(p.kept, func(s snapshot) bool { return s.next > first })
 	if p.next > first {
 		p.rewind(first)

@@ -78,27 +78,22 @@ func (s *State) Begin(n event.Node, row []float32) {
 	clear(row[s.options.Dim:])
 }
 
-// Roles tells what u and v were up to before t, for a query about u→v: Roles numbers.
-func (s *State) Roles(u, v event.Node, t event.Time, out []float32) {
-	var src, dst node
+// Activity is what u and v have done so far, for a query about u→v: in any role, u as a source, v as a destination, the
+// pair in either direction. Options.Roles makes numbers of it.
+func (s *State) Activity(u, v event.Node) (a Activity) {
 	if i := s.find(u); i >= 0 {
-		src = s.nodes[i]
+		a[0], a[2] = s.nodes[i].any, s.nodes[i].out
 	}
 	if i := s.find(v); i >= 0 {
-		dst = s.nodes[i]
+		a[1], a[3] = s.nodes[i].any, s.nodes[i].in
 	}
-	list := [...]*account{&src.any, &dst.any, &src.out, &dst.in, s.pair(u, v), s.pair(v, u)}
-	for i, a := range list {
-		a.write(out[i*RoleNumbers:], t, &s.options, &s.rates)
-	}
-}
-
-// pair is what is known of a directed pair, nil if it never met.
-func (s *State) pair(u, v event.Node) *account {
 	if i, ok := s.pairs[pair{u, v}]; ok {
-		return &s.met[i]
+		a[4] = s.met[i]
 	}
-	return nil
+	if i, ok := s.pairs[pair{v, u}]; ok {
+		a[5] = s.met[i]
+	}
+	return a
 }
 
 // count counts an event in all its roles. A loop is one event of its node.
@@ -188,6 +183,12 @@ func (s *State) place(n event.Node) int32 {
 	s.options.begin(s.nodes[i].key, row[:s.options.Dim])
 	clear(row[s.options.Dim:])
 	return i
+}
+
+// clear makes s the state before the first event, in the memory it has.
+func (s *State) clear() {
+	s.slots, s.nodes, s.vectors, s.met = s.slots[:0], s.nodes[:0], s.vectors[:0], s.met[:0]
+	clear(s.pairs)
 }
 
 // copy makes s the same as from, in the memory it has.

@@ -37,7 +37,8 @@ func all(p *walk.Past, t event.Time) []uint32 {
 		add([]float32{float32(at)})
 		for _, v := range nodes {
 			roles := make([]float32, walk.Roles)
-			s.Roles(u, v, t, roles)
+			doing := s.Activity(u, v)
+			p.Options().Roles(&doing, t, roles)
 			add(roles)
 		}
 	}
@@ -77,7 +78,8 @@ func TestOracle(t *testing.T) {
 			}
 			for _, v := range nodes {
 				roles := make([]float32, walk.Roles)
-				state.Roles(u, v, at, roles)
+				doing := state.Activity(u, v)
+				o.options.Roles(&doing, at, roles)
 				for i, want := range o.roles(u, v, at) {
 					if got := float64(roles[i]); math.Abs(got-want) > 1e-5*max(1, math.Abs(want)) {
 						t.Fatalf("roles of %d and %d at %v: number %d is %v, want %v", u, v, at, i, got, want)

@@ -55,7 +55,7 @@ var Layers = []Layer{
 
 	{Both, []string{"checkpoint"}},
 	{Both, []string{"model"}},
-	{Both, []string{"model/attention", "model/messages"}},
+	{Both, []string{"model/attention", "model/messages", "model/sequence"}},
 	{Both, []string{"replay"}},
 	{Both, []string{"eval"}},
 	{Both, []string{"train"}},

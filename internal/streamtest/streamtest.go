@@ -8,8 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/golden"
 )
 
 // Shape describes a generated stream. Events come in order of time.
@@ -64,12 +63,9 @@ func Generate(s Shape, seed uint64) *event.Log {
 // Real reads a published data set from shared/data beside the repository, or skips the test where it is not there.
 func Real(tb testing.TB, name string) *event.Log {
 	tb.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(here), "..", "..")
-	path := filepath.Join(root, "..", "shared", "data", name, "ml_"+name+".csv.gz")
-	file, err := os.Open(path)
+	file, err := os.Open(golden.Shared(tb, "data", name, "ml_"+name+".csv.gz"))
 	if err != nil {
-		tb.Skipf("the %s data set is not at hand: %v", name, err)
+		tb.Fatal(err)
 	}
 	defer file.Close()
 	unzip, err := gzip.NewReader(file)

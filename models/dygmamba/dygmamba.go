@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -54,24 +55,17 @@ type Model struct {
 	channels  []channel
 	reduce    nn.Linear
 
-	nodeSSM []sequencer
-	norm    []nn.LayerNorm // one for each layer, the same one in the released program
-	feed    []*nn.FeedForward
+	nodes sequence.Block // its norms and feed-forwards are the same for all layers in the released program
 
 	toGaps  nn.Linear
-	timeSSM []sequencer
+	timeSSM []sequence.Layer
 
-	fromPattern, aggregate, opposite nn.Linear // the selection
-	channelwise                      nn.Linear // variants c and d
-	output, outputPattern            nn.Linear
-	head                             model.Head
+	selection             sequence.Selection
+	channelwise           nn.Linear // variants c and d
+	output, outputPattern nn.Linear
+	head                  model.Head
 
-	histories, weights []*tensor.Tensor // of the sides of the batch at hand: [rows, P, D], [rows, P]
-}
-
-// sequencer is a layer over sequences, [B, L, width] → [B, L, width].
-type sequencer interface {
-	Forward(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor
+	histories []sequence.History // of the sides of the batch at hand
 }
 
 // New builds the model with initial weights.
@@ -120,20 +114,20 @@ func declare(c Config, seed uint64) *Model {
 		inputs += c.NodeDim
 	}
 	if c.ssm() {
-		m.nodeSSM = m.declareSSM(s, "mamba", width)
+		m.nodes.Layers = m.declareSSM(s, "mamba", width)
 	}
 	if c.pattern() {
 		m.timeSSM = m.declareSSM(s, "mamba_t_diff", g)
 		m.toGaps = nn.NewLinear(s.In("projection_layer_t_diff"), c.TimeDim, g)
-		m.fromPattern = nn.NewLinear(s.In("projection_layer_t_diff_up"), g, width)
-		m.aggregate = nn.NewLinear(s.In("weightagg"), width, 1)
+		m.selection.Pattern = nn.NewLinear(s.In("projection_layer_t_diff_up"), g, width)
+		m.selection.Aggregate = nn.NewLinear(s.In("weightagg"), width, 1)
 	}
 	if c.Arch == Released {
 		m.reduce = nn.NewLinear(s.In("reduce_layer"), len(m.channels)*c.Channel, width)
 	}
 	m.declareFeedForward(s, width)
 	if c.pattern() {
-		m.opposite = nn.NewLinear(s.In("neighbor_selection_layer"), width, width)
+		m.selection.Opposite = nn.NewLinear(s.In("neighbor_selection_layer"), width, width)
 	}
 	if c.Variant == "c" || c.Variant == "d" {
 		m.channelwise = nn.NewLinear(s.In("selection_layer"), width, width)
@@ -142,8 +136,8 @@ func declare(c Config, seed uint64) *Model {
 	return m
 }
 
-func (m *Model) declareSSM(s nn.Scope, name string, width int) []sequencer {
-	layers := make([]sequencer, m.cfg.Layers)
+func (m *Model) declareSSM(s nn.Scope, name string, width int) []sequence.Layer {
+	layers := make([]sequence.Layer, m.cfg.Layers)
 	for l := range layers {
 		in := s.In(name).In(fmt.Sprint(l))
 		if m.cfg.Arch == Paper {
@@ -172,7 +166,7 @@ func (m *Model) declareFeedForward(s nn.Scope, width int) {
 		case l == 0:
 			norm, feed = add(norms, feeds)
 		}
-		m.norm, m.feed = append(m.norm, norm), append(m.feed, feed)
+		m.nodes.Norm, m.nodes.Feed = append(m.nodes.Norm, norm), append(m.nodes.Feed, feed)
 	}
 }
 
@@ -211,93 +205,39 @@ func (m *Model) forward(tp *grad.Tape, b *sample.Batch) (model.Embedding, []*ten
 	m.histories = m.histories[:0]
 	for i := range m.input.sides {
 		s := &m.input.sides[i]
-		m.histories = append(m.histories, m.nodeLevel(tp, s, m.encode(tp, s))) // [rows, P, D]
+		h := m.nodeLevel(tp, s, m.encode(tp, s)) // [rows, P, D]
+		m.histories = append(m.histories, sequence.History{Tensor: h, Some: s.some})
 	}
 	if !m.cfg.pattern() {
 		return m.withoutPattern(tp, n), nil
 	}
 	pattern := m.timeLevel(tp)                                 // [n, g]
-	nodes := m.choose(tp, pattern)                             // [2n, D]
+	nodes := m.selection.Choose(tp, m.histories, pattern)      // [2n, D]
 	src, dst := grad.Split(tp, m.output.Forward(tp, nodes), n) // [n, NodeDim] each
 	gaps := m.outputPattern.Forward(tp, pattern)               // [n, NodeDim]
-	return model.Embedding{Src: src, Dst: dst, Pair: gaps}, m.weights
+	return model.Embedding{Src: src, Dst: dst, Pair: gaps}, m.selection.Weights
 }
 
-// nodeLevel lets every history learn from its order: h ← LayerNorm(Mamba(h) + h), h ← h + FeedForward(h).
+// nodeLevel lets every history learn from its order.
 func (m *Model) nodeLevel(tp *grad.Tape, s *side, h *tensor.Tensor) *tensor.Tensor {
 	if m.cfg.Arch == Paper {
 		return m.nodeLevelPaper(tp, s, h)
 	}
-	for l := range m.cfg.Layers {
-		if m.cfg.ssm() {
-			h = m.norm[l].Add(tp, m.nodeSSM[l].Forward(tp, h), h) // [rows, P, D]
-		} else {
-			h = m.norm[l].Forward(tp, h)
-		}
-		h = grad.Add(tp, m.feed[l].Forward(tp, h), h)
-	}
-	return h
+	return m.nodes.Forward(tp, h) // [rows, P, D]
 }
 
-// timeLevel reads the pair's gaps, also those that stand for "never before": h ← Mamba(h) + h, then their mean.
+// timeLevel reads the pair's gaps, also those that stand for "never before".
 func (m *Model) timeLevel(tp *grad.Tape) *tensor.Tensor {
-	code := m.timeCode(tp, m.input.gaps, device.Ints{}) // [n, k, TimeDim]
-	h := m.toGaps.Forward(tp, code)                     // [n, k, g]
-	for _, ssm := range m.timeSSM {
-		h = grad.Add(tp, ssm.Forward(tp, h), h)
-	}
-	return grad.MeanSteps(tp, h) // [n, g]
-}
-
-// choose weighs each node's history by what the opposite node and the pattern ask for, [2n, D].
-func (m *Model) choose(tp *grad.Tape, pattern *tensor.Tensor) *tensor.Tensor {
-	summary := m.eachSide(tp, func(i int, h *tensor.Tensor) *tensor.Tensor {
-		all := grad.Reshape(tp, m.aggregate.Forward(tp, h), h.Dim(0), h.Dim(1)) // [rows, P]
-		return grad.Pool(tp, all, h)                                            // [rows, D]
-	}) // [2n, D]
-	asked := opposite(tp, m.opposite.Forward(tp, summary)) // [2n, D]: u is asked by v, v by u
-	up := m.fromPattern.Forward(tp, pattern)               // [n, D]
-	alpha := grad.Mul(tp, asked, grad.Stack(tp, up, up))   // [2n, D]
-	m.weights = m.weights[:0]
-	return m.eachSide(tp, func(i int, h *tensor.Tensor) *tensor.Tensor {
-		weights := m.softmax(tp, &m.input.sides[i], grad.Dot(tp, m.part(tp, alpha, i), h)) // [rows, P]
-		m.weights = append(m.weights, weights)
-		return grad.Pool(tp, weights, h) // [rows, D]
-	})
-}
-
-// eachSide describes the histories of each side by one vector, and puts those of all nodes together, sources first:
-// [2n, D].
-func (m *Model) eachSide(tp *grad.Tape, describe func(i int, h *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-	var list [2]*tensor.Tensor
-	for i, h := range m.histories {
-		list[i] = describe(i, h)
-	}
-	if len(m.histories) == 1 {
-		return list[0]
-	}
-	return grad.Stack(tp, list[:]...)
-}
-
-// part is what of x [2n, ...] belongs to side i.
-func (m *Model) part(tp *grad.Tape, x *tensor.Tensor, i int) *tensor.Tensor {
-	if len(m.histories) == 1 {
-		return x
-	}
-	n := x.Dim(0) / 2
-	return grad.Rows(tp, x, i*n, (i+1)*n) // [n, ...]
-}
-
-// opposite swaps the sides: [2n, ...] → [2n, ...].
-func opposite(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
-	src, dst := grad.Split(tp, x, x.Dim(0)/2)
-	return grad.Stack(tp, dst, src)
+	code := m.timeCode(tp, m.input.gaps, device.Ints{})             // [n, k, TimeDim]
+	return sequence.Mean(tp, m.timeSSM, m.toGaps.Forward(tp, code)) // [n, g]
 }
 
 // withoutPattern is the end of variants a, c and d, which have no time-level block.
 func (m *Model) withoutPattern(tp *grad.Tape, n int) model.Embedding {
-	pooled := m.eachSide(tp, func(_ int, h *tensor.Tensor) *tensor.Tensor { return m.pool(tp, h) }) // [2n, D]
-	src, dst := grad.Split(tp, m.output.Forward(tp, pooled), n)                                     // [n, NodeDim] each
+	pooled := sequence.Describe(tp, m.histories, func(i int) *tensor.Tensor {
+		return m.pool(tp, m.histories[i].Tensor)
+	}) // [2n, D]
+	src, dst := grad.Split(tp, m.output.Forward(tp, pooled), n) // [n, NodeDim] each
 	return model.Embedding{Src: src, Dst: dst}
 }
 
@@ -309,7 +249,7 @@ func (m *Model) pool(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
 	}
 	score := m.channelwise.Forward(tp, h) // [rows, P, D]
 	if m.cfg.Variant == "d" {
-		score = opposite(tp, score) // its sides are always one
+		score = sequence.Swap(tp, score) // its sides are always one
 	}
 	beta := grad.Softmax(tp, grad.Transpose(tp, score), device.Ints{}, 0) // [rows, D, P]: a softmax over each channel's patches
 	chosen := grad.Mul(tp, grad.Transpose(tp, beta), h)                   // [rows, P, D]

@@ -4,6 +4,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -89,24 +90,9 @@ func (in *input) side(tp *grad.Tape, rows int, a, b *sample.Rows) side {
 	}
 	s.nodes, s.edges = in.node.Load(tp, a.Node, b.Node), in.edge.Load(tp, a.Edge, b.Edge)
 	in.ids = append(append(in.ids[:0], a.Count...), b.Count...)
-	in.placeCounts()
+	sequence.PlaceCounts(in.ids, in.cfg.Patch, in.numbers.Rows())
 	s.counts = tp.Ints(in.ids)
 	return s
-}
-
-// placeCounts turns counts into rows of the table, which has a block of all counts for each place in a patch.
-func (in *input) placeCounts() {
-	if in.cfg.Patch == 1 {
-		return
-	}
-	block, each := int32(in.numbers.Rows()), 2*in.cfg.Patch
-	for at := 0; at < len(in.ids); at += each {
-		for i, count := range in.ids[at : at+each] {
-			if count >= 0 {
-				in.ids[at+i] = count + int32(i/2)*block
-			}
-		}
-	}
 }
 
 // loadSteps uploads which patches hold anything, for the paper's equations: their sequences have no padding.

@@ -3,7 +3,6 @@ package dygmamba
 import (
 	"math"
 
-	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -33,18 +32,10 @@ func (m *Model) encodePaper(tp *grad.Tape, s *side) *tensor.Tensor {
 
 // nodeLevelPaper is h ← h + SSM(h), h ← h + f_node(LayerNorm(h)).
 func (m *Model) nodeLevelPaper(tp *grad.Tape, s *side, h *tensor.Tensor) *tensor.Tensor {
-	for l, ssm := range m.nodeSSM {
+	for l, ssm := range m.nodes.Layers {
 		h = grad.Add(tp, ssm.Forward(tp, h), h) // [rows, P, 4d]
-		h = grad.Add(tp, m.feed[l].Forward(tp, m.norm[l].Forward(tp, h)), h)
+		h = grad.Add(tp, m.nodes.Feed[l].Forward(tp, m.nodes.Norm[l].Forward(tp, h)), h)
 		h = grad.Mul(tp, h, s.steps)
 	}
 	return h
-}
-
-// softmax is over the patches that hold anything: all of them in the released program.
-func (m *Model) softmax(tp *grad.Tape, s *side, x *tensor.Tensor) *tensor.Tensor {
-	if m.cfg.Arch == Paper {
-		return grad.Softmax(tp, x, s.some, float32(math.Inf(-1)))
-	}
-	return grad.Softmax(tp, x, device.Ints{}, 0)
 }

@@ -15,6 +15,13 @@ const (
 	convWidth = 4
 )
 
+// How walks and roles go on: with every instant, or batch by batch, which is what other models of walks do and what
+// exactness is compared with.
+const (
+	Exact   = "exact"
+	ByBatch = "batch"
+)
+
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {
@@ -35,6 +42,8 @@ type Config struct {
 	WalkSeed int     `json:"walk_seed" about:"of the nodes' first walk vectors"`
 	Span     float64 `json:"time_span" about:"how long training lasts: time scales are parts of it"` // from the data
 
+	Update string `json:"walk_update" about:"exact: walks and roles as of each query; batch: as of its batch's first"`
+
 	LogTime   bool `json:"log_time" about:"logarithms of time instead of time"`
 	Direction bool `json:"direction" about:"whether a neighbour was met as source or destination"`
 	Neighbors bool `json:"walk_neighbors" about:"walks between neighbours and the two nodes"`
@@ -47,7 +56,7 @@ type Config struct {
 // Default is DyGMamba's widths with all that the model adds.
 var Default = Config{
 	Patch: 1, Length: 32, Meetings: 10, Channel: 50, TimeDim: 100, Divisor: 2, Gamma: 0.5,
-	Layers: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172, WalkDim: 128,
+	Layers: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172, WalkDim: 128, Update: Exact,
 	LogTime: true, Direction: true, Neighbors: true, Pair: true, Roles: true, NodeBlock: true, TimeBlock: true,
 }
 
@@ -63,6 +72,9 @@ func (c Config) RowLen() int { return (c.Length + c.Patch - 1) / c.Patch * c.Pat
 // walks says whether any walk vectors are looked at.
 func (c Config) walks() bool { return c.Neighbors || c.Pair }
 
+// asksWalks says whether anything at all is asked of package walk.
+func (c Config) asksWalks() bool { return c.walks() || c.Direction || c.Roles }
+
 // plan is what the model wants to know of each query beside walks.
 func (c Config) plan() sample.Plan {
 	row := sample.Draw{Neighbors: c.Length - 1, RowLen: c.RowLen(), Target: sample.TargetLast}
@@ -70,7 +82,19 @@ func (c Config) plan() sample.Plan {
 	if c.TimeBlock {
 		p.PairGaps = c.Meetings
 	}
+	if c.LogTime {
+		p.LogDelta = c.logUnit()
+	}
 	return p
+}
+
+// logUnit is what times are multiplied by before their logarithm is taken: in millionths of the time that training
+// lasts they do not depend on the unit of time.
+func (c Config) logUnit() float64 {
+	if !(c.Span > 0) {
+		return 1e6
+	}
+	return 1e6 / c.Span
 }
 
 // Check says what is wrong with c.
@@ -98,6 +122,8 @@ func (c Config) Check() error {
 		return fmt.Errorf("time_feat_dim is %d, must be at least 2", c.TimeDim)
 	case !(c.Dropout >= 0 && c.Dropout < 1):
 		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
+	case c.Update != Exact && c.Update != ByBatch:
+		return fmt.Errorf("walk_update is %q, must be %q or %q", c.Update, Exact, ByBatch)
 	case !(c.Span >= 0 && c.Span <= 1e38):
 		return fmt.Errorf("time_span is %v, must be a number that is not negative", c.Span)
 	}
@@ -120,7 +146,19 @@ func (c Config) Brief() string {
 			s += ", without " + without.what
 		}
 	}
+	if c.Update == ByBatch {
+		s += ", walks updated by batches"
+	}
 	return s
+}
+
+// Conditions are what scores depend on beside their own past.
+func (c Config) Conditions() []string {
+	if c.Update != ByBatch || !c.asksWalks() {
+		return nil
+	}
+	return []string{"walk_update=batch: walks and roles are those of the batch's first query, so a score depends on " +
+		"who else is asked about, and nothing that happened within the batch is seen in them"}
 }
 
 // options are those of the walks.

@@ -1,11 +1,10 @@
 package walkmamba
 
 import (
-	"math"
-
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -19,10 +18,14 @@ type input struct {
 	node, edge *nn.Features
 	numbers    *tensor.Tensor // [c, 1]: 0, 1, 2, …, all counts there are
 	rates      device.Buffer  // of the walks' scales
+	walks      *nn.Resident[walkState]
+	states     []walkState // of the batch at hand
 	ids        []int32
 	floats     []float32
 
-	rows    int            // 2n: sources, then destinations
+	rows    int            // 2n: sources, then destinations; fewer where some are read once
+	rowsOf  device.Ints    // [2n]: which of them each is; empty: all are there
+	gapsOf  device.Ints    // [n]: which row of gaps each has; likewise
 	patches int            // P, of each
 	nodes   device.Ints    // [2n·P·p]: rows of the table of features
 	edges   device.Ints    // [2n·P·p]
@@ -35,6 +38,12 @@ type input struct {
 
 	products *tensor.Tensor // [2n·P·p, walkProducts]
 	pairs    *tensor.Tensor // [n, walkPairs]
+}
+
+// walkState is whose row of walk vectors one is.
+type walkState struct {
+	sample.State
+	past uint64
 }
 
 // open uploads the features, unless they are all zero, and what is the same for all batches.
@@ -56,37 +65,63 @@ func (in *input) open(env model.Env, c Config) (err error) {
 	}
 	in.rates = env.Device.Alloc(len(rates))
 	env.Device.Write(in.rates, rates[:])
+	in.walks = nn.NewResident[walkState](env.Device, c.options(env).Width())
 	return nil
 }
 
 func (in *input) close() {
 	in.dev.Free(in.numbers.Data)
 	in.dev.Free(in.rates)
+	in.walks.Close()
 	in.node.Close()
 	in.edge.Close()
 }
 
-// moves changes whenever kernels that read features do.
-func (in *input) moves() uint64 { return grad.Key(uint64(in.node.Moves()), uint64(in.edge.Moves())) }
+// shape changes whenever kernels that read features do, and with what is uploaded of walks.
+func (in *input) shape(b *sample.Batch) uint64 {
+	shape := grad.Key(uint64(in.node.Moves()), uint64(in.edge.Moves()))
+	if in.cfg.walks() {
+		shape = grad.Key(shape, in.walks.Foresee(in.list(&b.Walks)))
+	}
+	return shape
+}
 
-// load uploads a batch, and takes the products of walk vectors.
-func (in *input) load(tp *grad.Tape, b *sample.Batch) {
+// list is whose states the rows of a batch's table are.
+func (in *input) list(w *sample.Walked) []walkState {
+	in.states = in.states[:0]
+	for _, of := range w.Of {
+		in.states = append(in.states, walkState{of, w.Past})
+	}
+	return in.states
+}
+
+// load uploads a batch, and takes the products of walk vectors. With share, what several queries have in common is
+// uploaded once.
+func (in *input) load(tp *grad.Tape, b *sample.Batch, share bool) {
 	n, src, dst := len(b.Queries), &b.Rows[0], &b.Rows[1]
-	in.rows, in.patches = 2*n, src.Len/in.cfg.Patch
-	in.floats = in.logs(append(append(in.floats[:0], src.Delta...), dst.Delta...))
+	gaps := b.Gaps
+	in.rowsOf, in.gapsOf = device.Ints{}, device.Ints{}
+	if share {
+		src, dst, gaps = in.share(tp, b)
+	}
+	in.patches = src.Len / in.cfg.Patch
+	in.rows = (len(src.Node) + len(dst.Node)) / src.Len
+	in.floats = append(append(in.floats[:0], src.Delta...), dst.Delta...)
 	in.delta = tp.Floats(in.floats, len(in.floats))
 	in.ids = append(append(in.ids[:0], src.Node...), dst.Node...)
 	in.present = tp.Ints(in.ids)
 	in.nodes, in.edges = in.node.Load(tp, src.Node, dst.Node), in.edge.Load(tp, src.Edge, dst.Edge)
 	in.ids = append(append(in.ids[:0], src.Count...), dst.Count...)
-	in.placeCounts()
+	sequence.PlaceCounts(in.ids, in.cfg.Patch, in.numbers.Rows())
 	in.counts = tp.Ints(in.ids)
 	if in.cfg.Direction {
-		in.loadWay(tp, src, dst)
+		in.floats = append(append(in.floats[:0], src.Way...), dst.Way...)
+		in.way = tp.Floats(in.floats, in.rows*in.patches, in.cfg.Patch)
 	}
 	if in.cfg.TimeBlock {
-		in.floats = in.logs(append(in.floats[:0], b.Gaps...))
-		in.gaps = tp.Floats(in.floats, n, in.cfg.Meetings)
+		in.floats = append(in.floats[:0], gaps...)
+		in.cfg.logGaps(in.floats)
+		in.gaps = tp.Floats(in.floats, len(gaps)/in.cfg.Meetings, in.cfg.Meetings)
 	}
 	if in.cfg.Roles {
 		in.roles = tp.Floats(b.Walks.Roles, n, walk.Roles)
@@ -99,56 +134,28 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch) {
 // never is the logarithm that stands for the gap before a pair's first meeting: longer than any other.
 const never = 20
 
-// logs turns times into logarithms, if these are wanted: of millionths of the time that training lasts, whatever the
-// unit of time.
-func (in *input) logs(times []float32) []float32 {
-	if !in.cfg.LogTime {
-		return times
+// logGaps turns gaps into logarithms, if these are wanted.
+func (c Config) logGaps(gaps []float32) {
+	if !c.LogTime {
+		return
 	}
-	span := in.cfg.Span
-	if !(span > 0) {
-		span = 1
-	}
-	for i, t := range times {
-		if t >= sample.Never {
-			times[i] = never
+	for i, gap := range gaps {
+		if gap >= sample.Never {
+			gaps[i] = never
 		} else {
-			times[i] = float32(math.Log1p(max(0, float64(t)) * (1e6 / span)))
+			sample.Logs(gaps[i:i+1], c.logUnit())
 		}
 	}
-	return times
 }
 
-// placeCounts turns counts into rows of the table, which has a block of all counts for each place in a patch.
-func (in *input) placeCounts() {
-	block, each := int32(in.numbers.Rows()), 2*in.cfg.Patch
-	for i := range in.ids {
-		in.ids[i] += int32(i%each/2) * block
-	}
-}
-
-func (in *input) loadWay(tp *grad.Tape, rows ...*sample.Rows) {
-	in.floats = in.floats[:0]
-	for _, r := range rows {
-		for i, edge := range r.Edge {
-			way := float32(0)
-			if edge != 0 {
-				way = float32(2*r.Out[i] - 1)
-			}
-			in.floats = append(in.floats, way)
-		}
-	}
-	in.way = tp.Floats(in.floats, in.rows*in.patches, in.cfg.Patch)
-}
-
-// loadWalks uploads the states of all nodes and holds them against each other.
+// loadWalks uploads the states of nodes that are not on the device yet, and holds all of them against each other.
 func (in *input) loadWalks(tp *grad.Tape, b *sample.Batch) {
 	w, src, dst := &b.Walks, &b.Rows[0], &b.Rows[1]
 	n := len(b.Queries)
-	table := tp.Floats(w.Table, len(w.Table)/w.Width, w.Width)
+	table, at := in.walks.Load(tp, in.list(w), w.Table)
 	of := device.Walks{
 		Dim: in.cfg.WalkDim, Table: table.Mat(), Rates: in.rates,
-		Src: tp.Ints(w.Src), Dst: tp.Ints(w.Dst),
+		Src: in.rowsAt(tp, at, w.Src), Dst: in.rowsAt(tp, at, w.Dst),
 		SrcAge: tp.Floats(w.SrcAge, n).Data, DstAge: tp.Floats(w.DstAge, n).Data,
 	}
 	if in.cfg.Pair {
@@ -157,9 +164,23 @@ func (in *input) loadWalks(tp *grad.Tape, b *sample.Batch) {
 		in.pairs = grad.Walks(tp, pairs) // [n, walkPairs]
 	}
 	if in.cfg.Neighbors {
-		in.ids = append(append(in.ids[:0], src.Walk...), dst.Walk...)
 		in.floats = append(append(in.floats[:0], src.Age...), dst.Age...)
-		of.Of, of.Age, of.Each = tp.Ints(in.ids), tp.Floats(in.floats, len(in.floats)).Data, src.Len
+		of.Of, of.Age = in.rowsAt(tp, at, src.Walk, dst.Walk), tp.Floats(in.floats, len(in.floats)).Data
+		of.Each = src.Len
 		in.products = grad.Walks(tp, of) // [2n·P·p, walkProducts]
 	}
+}
+
+// rowsAt uploads where on the device rows of the batch's table are; a negative number stays.
+func (in *input) rowsAt(tp *grad.Tape, at []int32, lists ...[]int32) device.Ints {
+	in.ids = in.ids[:0]
+	for _, list := range lists {
+		for _, row := range list {
+			if row >= 0 {
+				row = at[row]
+			}
+			in.ids = append(in.ids, row)
+		}
+	}
+	return tp.Ints(in.ids)
 }

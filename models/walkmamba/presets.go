@@ -39,7 +39,10 @@ var presets = []model.Preset[Config]{
 	{
 		Name:    "standard",
 		Summary: "all that it has, in the sizes of DyGMamba's paper",
-		Apply:   func(data string, c *Config, t *model.Training) { c.tune(data) },
+		Apply: func(data string, c *Config, t *model.Training) {
+			c.tune(data)
+			t.LearningRate, t.Epochs, t.Patience = 3e-4, 50, 10 // docs/MODELS.md has what was tried
+		},
 	}, {
 		Name: "quick",
 		Summary: fmt.Sprintf("for a first look: narrower, shorter, a few epochs; "+

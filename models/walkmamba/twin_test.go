@@ -273,7 +273,8 @@ func (m *twin) roles(q sample.Query) (r []float64) {
 		return r
 	}
 	out := make([]float32, walk.Roles)
-	walk.Over(m.Log, m.options).At(q.Time).Roles(q.Src, q.Dst, q.Time, out)
+	doing := walk.Over(m.Log, m.options).At(q.Time).Activity(q.Src, q.Dst)
+	m.options.Roles(&doing, q.Time, out)
 	for _, x := range out {
 		r = append(r, float64(x))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -42,19 +43,19 @@ type Model struct {
 	direction nn.Linear // joins the channel of walks
 	reduce    nn.Linear
 
-	nodeSSM []*nn.Mamba
-	norm    nn.LayerNorm // of all layers, as feed
-	feed    nn.FeedForward
+	nodes sequence.Block // one norm and one feed-forward for all layers
 
 	toGaps  nn.Linear
-	timeSSM []*nn.Mamba
+	timeSSM []sequence.Layer
 
-	fromPattern, aggregate, opposite nn.Linear // the selection
-	output, outputPattern            nn.Linear
+	selection             sequence.Selection
+	output, outputPattern nn.Linear
 
 	gate                    nn.Linear // of the walks between the two nodes
 	outputWalks, outputRole nn.Linear
 	head                    model.Head
+
+	histories [1]sequence.History // of the batch at hand
 }
 
 var (
@@ -74,6 +75,7 @@ func New(env model.Env, c Config) (*Model, error) {
 	}
 	m.walks = &sample.Walks{
 		Options: c.options(env), Nodes: c.walks(), Neighbors: c.Neighbors, Direction: c.Direction, Roles: c.Roles,
+		Batch: c.Update == ByBatch,
 	}
 	if err := m.input.open(env, c); err != nil {
 		m.params.Close()
@@ -103,19 +105,22 @@ func declare(c Config, seed uint64) *Model {
 	m.declareChannels(s.In("projection_layer"))
 	m.reduce = nn.NewLinear(s.In("reduce_layer"), len(m.channels)*c.Channel, width)
 	if c.NodeBlock {
-		m.nodeSSM = m.declareSSM(s.In("mamba"), width)
+		m.nodes.Layers = m.declareSSM(s.In("mamba"), width)
 	}
-	m.norm = nn.NewLayerNorm(s.In("channel_norm"), width)
-	m.feed = nn.NewFeedForward(s.In("channel_feedforward"), "ffn.0", "ffn.3", width, 4*width, width, device.GELU,
+	norm := nn.NewLayerNorm(s.In("channel_norm"), width)
+	feed := nn.NewFeedForward(s.In("channel_feedforward"), "ffn.0", "ffn.3", width, 4*width, width, device.GELU,
 		float32(c.Dropout))
-	m.aggregate = nn.NewLinear(s.In("weightagg"), width, 1)
-	m.opposite = nn.NewLinear(s.In("neighbor_selection_layer"), width, width)
+	for range c.Layers {
+		m.nodes.Norm, m.nodes.Feed = append(m.nodes.Norm, norm), append(m.nodes.Feed, &feed)
+	}
+	m.selection.Aggregate = nn.NewLinear(s.In("weightagg"), width, 1)
+	m.selection.Opposite = nn.NewLinear(s.In("neighbor_selection_layer"), width, width)
 	m.output = nn.NewLinear(s.In("output_layer"), width, c.NodeDim)
 	known := 0 // of the pair, beside walks
 	if c.TimeBlock {
 		m.toGaps = nn.NewLinear(s.In("projection_layer_t_diff"), c.TimeDim, g)
 		m.timeSSM = m.declareSSM(s.In("mamba_t_diff"), g)
-		m.fromPattern = nn.NewLinear(s.In("projection_layer_t_diff_up"), g, width)
+		m.selection.Pattern = nn.NewLinear(s.In("projection_layer_t_diff_up"), g, width)
 		m.outputPattern = nn.NewLinear(s.In("output_layer_t_diff"), g, c.NodeDim)
 		known += g
 	}
@@ -144,8 +149,8 @@ func (m *Model) declareTime(s nn.Scope) nn.TimeEncoder {
 	return nn.NewTimeEncoder(s, m.cfg.TimeDim)
 }
 
-func (m *Model) declareSSM(s nn.Scope, width int) []*nn.Mamba {
-	layers := make([]*nn.Mamba, m.cfg.Layers)
+func (m *Model) declareSSM(s nn.Scope, width int) []sequence.Layer {
+	layers := make([]sequence.Layer, m.cfg.Layers)
 	for l := range layers {
 		layers[l] = nn.NewMamba(s.In(fmt.Sprint(l)), width, stateDim, convWidth)
 	}
@@ -161,7 +166,7 @@ func (m *Model) Config() Config { return m.cfg }
 // Plan asks for the latest neighbours of both nodes, how often they occur, the pair's own gaps, and walks.
 func (m *Model) Plan() sample.Plan {
 	p := m.cfg.plan()
-	if m.cfg.walks() || m.cfg.Direction || m.cfg.Roles {
+	if m.cfg.asksWalks() {
 		p.Walks = m.walks
 	}
 	return p
@@ -170,8 +175,8 @@ func (m *Model) Plan() sample.Plan {
 // Params are the weights.
 func (m *Model) Params() *nn.Params { return m.params }
 
-// Shape tells steps apart between which a table of features has moved.
-func (m *Model) Shape(*sample.Batch) uint64 { return m.input.moves() }
+// Shape tells steps apart between which a table has moved, or that upload another number of walk vectors.
+func (m *Model) Shape(b *sample.Batch) uint64 { return m.input.shape(b) }
 
 // Widths is that of a node's embedding, and whether there is one of the pair.
 func (m *Model) Widths() (node int, pair bool) { return m.cfg.NodeDim, m.hasPair() }
@@ -187,66 +192,41 @@ func (m *Model) Head() model.Head { return m.head }
 
 // Embed describes both nodes, seen from each other and from the query's time, and the pair.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
-	e, _ := m.forward(tp, b)
-	return e
+	m.input.load(tp, b, false)
+	return m.forward(tp, b)
 }
 
 // Weigh gives the weights that the opposite node and the pair's pattern give to the patches of a history.
 func (m *Model) Weigh(tp *grad.Tape, b *sample.Batch) (model.Embedding, []*tensor.Tensor) {
-	e, weights := m.forward(tp, b)
-	src, dst := grad.Split(tp, weights, len(b.Queries)) // [n, P] each
+	e := m.Embed(tp, b)
+	src, dst := grad.Split(tp, m.selection.Weights[0], len(b.Queries)) // [n, P] each
 	return e, []*tensor.Tensor{src, dst}
 }
 
-// forward computes a batch: its embeddings, and how much each patch counts, [2n, P].
-func (m *Model) forward(tp *grad.Tape, b *sample.Batch) (model.Embedding, *tensor.Tensor) {
-	n := len(b.Queries)
-	m.input.load(tp, b)
-	h := m.nodeLevel(tp, m.encode(tp)) // [2n, P, D]
+// forward computes the batch that is loaded.
+func (m *Model) forward(tp *grad.Tape, b *sample.Batch) model.Embedding {
+	h := m.nodes.Forward(tp, m.encode(tp)) // [rows, P, D]
+	if m.input.rowsOf.Len > 0 {
+		h = sequence.Repeat(tp, h, m.input.rowsOf) // [2n, P, D]
+	}
 	var pattern *tensor.Tensor
 	if m.cfg.TimeBlock {
 		pattern = m.timeLevel(tp) // [n, g]
 	}
-	weights := m.choose(tp, h, pattern)
-	nodes := grad.Pool(tp, weights, h)                         // [2n, D]
-	src, dst := grad.Split(tp, m.output.Forward(tp, nodes), n) // [n, NodeDim] each
-	return model.Embedding{Src: src, Dst: dst, Pair: m.pair(tp, pattern)}, weights
+	m.histories[0] = sequence.History{Tensor: h}
+	nodes := m.selection.Choose(tp, m.histories[:], pattern)                // [2n, D]
+	src, dst := grad.Split(tp, m.output.Forward(tp, nodes), len(b.Queries)) // [n, NodeDim] each
+	return model.Embedding{Src: src, Dst: dst, Pair: m.pair(tp, pattern)}
 }
 
-// nodeLevel lets every history learn from its order: h ← LayerNorm(Mamba(h) + h), h ← h + FeedForward(h).
-func (m *Model) nodeLevel(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
-	for l := range m.cfg.Layers {
-		if m.cfg.NodeBlock {
-			h = m.norm.Add(tp, m.nodeSSM[l].Forward(tp, h), h) // [2n, P, D]
-		} else {
-			h = m.norm.Forward(tp, h)
-		}
-		h = grad.Add(tp, m.feed.Forward(tp, h), h)
-	}
-	return h
-}
-
-// timeLevel reads the pair's gaps, also those that stand for "never before": h ← Mamba(h) + h, then their mean.
+// timeLevel reads the pair's gaps, also those that stand for "never before".
 func (m *Model) timeLevel(tp *grad.Tape) *tensor.Tensor {
-	code := m.time.Forward(tp, m.input.gaps, device.Ints{}) // [n, k, TimeDim]
-	h := m.toGaps.Forward(tp, code)                         // [n, k, g]
-	for _, ssm := range m.timeSSM {
-		h = grad.Add(tp, ssm.Forward(tp, h), h)
+	code := m.time.Forward(tp, m.input.gaps, device.Ints{})             // [n, k, TimeDim]
+	pattern := sequence.Mean(tp, m.timeSSM, m.toGaps.Forward(tp, code)) // [n, g]
+	if m.input.gapsOf.Len > 0 {
+		pattern = sequence.Repeat(tp, pattern, m.input.gapsOf)
 	}
-	return grad.MeanSteps(tp, h) // [n, g]
-}
-
-// choose weighs the patches of each history by what the opposite node and the pattern ask for, [2n, P].
-func (m *Model) choose(tp *grad.Tape, h, pattern *tensor.Tensor) *tensor.Tensor {
-	all := grad.Reshape(tp, m.aggregate.Forward(tp, h), h.Dim(0), h.Dim(1)) // [2n, P]
-	asked := m.opposite.Forward(tp, grad.Pool(tp, all, h))                  // [2n, D]
-	src, dst := grad.Split(tp, asked, h.Dim(0)/2)
-	alpha := grad.Stack(tp, dst, src) // [2n, D]: u is asked by v, v by u
-	if pattern != nil {
-		up := m.fromPattern.Forward(tp, pattern) // [n, D]
-		alpha = grad.Mul(tp, alpha, grad.Stack(tp, up, up))
-	}
-	return grad.Softmax(tp, grad.Dot(tp, alpha, h), device.Ints{}, 0)
+	return pattern
 }
 
 // pair describes the two nodes together, [n, NodeDim]: their pattern, their roles, and how walks connect them, as far

@@ -10,6 +10,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/sample"
 )
 
 // small makes everything small; lengths are no multiple of the patch.
@@ -132,6 +133,7 @@ func TestCheck(t *testing.T) {
 		"time_feat_dim=1":           "time_feat_dim is 1",
 		"max_interaction_times=0":   "max_interaction_times is 0",
 		"walk_neighbors=perhaps":    "true or false",
+		"walk_update=sometimes":     "walk_update is \"sometimes\", must be \"exact\" or \"batch\"",
 		"channel_embedding_dim=1e9": "must be a whole number",
 	} {
 		if _, err := Factory.Spec("", model.Data{}, setting); err == nil || !strings.Contains(err.Error(), says) {
@@ -190,6 +192,48 @@ func TestSpan(t *testing.T) {
 		}
 		if got := spec.Config.(*Config).Span; got != c.want {
 			t.Errorf("%v: time_span is %v, want %v", c.settings, got, c.want)
+		}
+	}
+}
+
+// TestUpdate: a state that goes on by batches is that of the first query, and results say so.
+func TestUpdate(t *testing.T) {
+	batch, exact := newToy(t, "walk_update=batch"), newToy(t)
+	scores := func(y *modeltest.Toy, qs []sample.Query) []float32 {
+		out := make([]float32, len(qs))
+		s := model.NewScorer(y.Model)
+		defer s.Close()
+		if err := s.Score(y.Batch(qs), out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	qs := exact.Queries()
+	first := qs[0]
+	for _, q := range qs {
+		if q.Time < first.Time {
+			first = q
+		}
+	}
+	for _, y := range []*modeltest.Toy{batch, exact} {
+		together, differ := scores(y, qs), 0
+		for i, q := range qs {
+			alone := scores(y, []sample.Query{q})[0]
+			if alone != together[i] {
+				differ++
+			}
+			if q == first && alone != together[i] {
+				t.Errorf("the first query has %v alone and %v with others", alone, together[i])
+			}
+		}
+		if (differ > 0) != (y == batch) {
+			t.Errorf("%d scores of %d depend on the batch", differ, len(qs))
+		}
+	}
+	for setting, lines := range map[string]int{"walk_update=exact": 0, "walk_update=batch": 1} {
+		spec, err := Factory.Spec("", model.Data{}, setting)
+		if err != nil || len(spec.Conditions()) != lines {
+			t.Errorf("%s: %d conditions, want %d (%v)", setting, len(spec.Conditions()), lines, err)
 		}
 	}
 }

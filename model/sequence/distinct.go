@@ -1,0 +1,61 @@
+package sequence
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// Distinct numbers things in the order in which they first come, for models that read what is alike once.
+type Distinct struct {
+	Of    []int32 // the number of each thing
+	known map[string]int32
+	key   []byte
+}
+
+// NewDistinct has seen nothing yet.
+func NewDistinct() *Distinct { return &Distinct{known: map[string]int32{}} }
+
+// Add adds words to what makes the next thing distinct.
+func (d *Distinct) Add(words ...uint32) {
+	for _, w := range words {
+		d.key = binary.LittleEndian.AppendUint32(d.key, w)
+	}
+}
+
+// Number ends a thing and is its number: the count of those before it if it is new.
+func (d *Distinct) Number() int {
+	n, ok := d.known[string(d.key)]
+	if !ok {
+		n = int32(len(d.known))
+		d.known[string(d.key)] = n
+	}
+	d.key = d.key[:0]
+	d.Of = append(d.Of, n)
+	return int(n)
+}
+
+// DistinctRows keeps the first of equal rows of k numbers, and says which each row is.
+func DistinctRows(rows []float32, k int) (kept []float32, of []int32) {
+	d := NewDistinct()
+	for at := 0; at < len(rows); at += k {
+		row := rows[at : at+k]
+		for _, x := range row {
+			d.Add(math.Float32bits(x))
+		}
+		if d.Number()*k == len(kept) {
+			kept = append(kept, row...)
+		}
+	}
+	return kept, d.Of
+}
+
+// Repeat gives things by number: [distinct, ...] → [len(of), ...].
+func Repeat(tp *grad.Tape, x *tensor.Tensor, of device.Ints) *tensor.Tensor {
+	shape := x.Shape()
+	flat := grad.Reshape(tp, x, shape[0], x.Len()/shape[0])
+	return grad.Reshape(tp, grad.Gather(tp, flat, of, 1), append([]int{of.Len}, shape[1:]...)...)
+}
