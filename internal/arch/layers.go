@@ -46,7 +46,8 @@ var Layers = []Layer{
 	{Data, []string{"internal/queries"}},
 
 	{Maths, []string{"device", "device/internal/forward"}},
-	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest", "device/dry", "device/recorded", "device/trace"}},
+	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest", "device/dry", "device/recorded",
+		"device/trace"}},
 	{Maths, []string{"device/bench", "device/open"}},
 	{Maths, []string{"tensor"}},
 	{Maths, []string{"grad"}},
