@@ -126,7 +126,8 @@ func TestAttentionExplains(t *testing.T) {
 	q := []dygmamba.Query{{Src: last.Src, Dst: last.Dst, Time: last.Time + 1}}
 	for name, weighs := range map[string]bool{"tgat": true, "tgn": true, "jodie": false, "dyrep": false} {
 		dir := t.TempDir()
-		o := dygmamba.TrainOptions{Set: set, Model: name, Settings: append(slimSettings(t, name), "num_epochs=1"), Dir: dir}
+		o := dygmamba.TrainOptions{Set: set, Model: name,
+			Settings: append(slimSettings(t, name), "num_epochs=1"), Dir: dir}
 		if _, err := dygmamba.Train(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +146,8 @@ func TestAttentionExplains(t *testing.T) {
 				moved = moved || patch.Without != nil && patch.Without.Change != 0
 			}
 			if side.Events != 4 || math.Abs(sum-1) > 1e-5 || !moved {
-				t.Errorf("%s: %d events with weights that add up to %v, withheld with effect: %v", name, side.Events, sum, moved)
+				t.Errorf("%s: %d events with weights that add up to %v, withheld with effect: %v",
+					name, side.Events, sum, moved)
 			}
 		}
 	}

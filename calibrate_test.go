@@ -28,7 +28,8 @@ func TestCalibrateAfterwards(t *testing.T) {
 	} {
 		dirs := map[string]string{"true": t.TempDir(), "false": t.TempDir()}
 		for on, dir := range dirs {
-			o := dygmamba.TrainOptions{Set: set, Model: name, Dir: dir, Order: map[string]string{"jodie": "strict"}[name],
+			o := dygmamba.TrainOptions{Set: set, Model: name, Dir: dir,
+				Order:    map[string]string{"jodie": "strict"}[name],
 				Settings: append([]string{"calibrate=" + on}, settings...)}
 			if _, err := dygmamba.Train(t.Context(), o); err != nil {
 				t.Fatal(err)

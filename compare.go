@@ -49,8 +49,8 @@ func misfits(was, is train.Facts) (list []string) {
 			list = append(list, fmt.Sprintf("these data have no features of %s, the model was trained with %d: "+
 				"import them with the same columns", f.what, f.was))
 		default:
-			list = append(list, fmt.Sprintf("these data have %d features of %s, the model was trained with %d", f.are, f.what,
-				f.was))
+			list = append(list, fmt.Sprintf("these data have %d features of %s, the model was trained with %d",
+				f.are, f.what, f.was))
 		}
 	}
 	if was.TimeFormat != is.TimeFormat {

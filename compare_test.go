@@ -56,7 +56,8 @@ func TestCompare(t *testing.T) {
 		{"milliseconds", stream(100, 1000, 2), false, 0, []string{"are not those",
 			"events come every 1e+03 on average and came every 1 in training"}},
 		{"hours", stream(100, 1./60, 2), false, 0, []string{"are not those", "is time in the same unit?"}},
-		{"dates", dates, false, 0, []string{"of days are not those", "times are dates here and were numbers in training"}},
+		{"dates", dates, false, 0,
+			[]string{"of days are not those", "times are dates here and were numbers in training"}},
 	}
 	for _, tt := range tests {
 		c := run.Compare(tt.set)

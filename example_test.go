@@ -117,7 +117,8 @@ func ExamplePredictor_Explain() {
 	fmt.Println("not knowing the gaps changes the answer:", e.WithoutGaps.Change != 0)
 	for _, patch := range e.Source.Patches {
 		if patch.Without != nil {
-			fmt.Println("the most weighted patch has", len(patch.Events), "events with a weight above 0:", patch.Weight > 0)
+			fmt.Println("the most weighted patch has", len(patch.Events), "events with a weight above 0:",
+				patch.Weight > 0)
 		}
 	}
 	// Output:

@@ -163,8 +163,8 @@ func (p *Predictor) explain(b *sample.Batch, d *doubts) ([]Explanation, error) {
 func (p *Predictor) describe(b *sample.Batch, i int, seen sight, d *doubts) Explanation {
 	q := b.Queries[i]
 	return Explanation{
-		Query: q, Logit: seen.logits[i], Probability: p.Probability(seen.logits[i]), Gaps: gapsOf(b, i), Weighted: seen.weights != nil,
-		Source:      p.side(q.Src, q.Time, b, d.shown[sample.Src], i, seen),
+		Query: q, Logit: seen.logits[i], Probability: p.Probability(seen.logits[i]), Gaps: gapsOf(b, i),
+		Weighted: seen.weights != nil, Source: p.side(q.Src, q.Time, b, d.shown[sample.Src], i, seen),
 		Destination: p.side(q.Dst, q.Time, b, d.shown[sample.Dst], i, seen),
 	}
 }

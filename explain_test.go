@@ -38,15 +38,18 @@ func TestExplain(t *testing.T) {
 		}{{q.Src, e.Source}, {q.Dst, e.Destination}} {
 			h := past.Before(side.node, q.Time).Last(11)
 			if len(side.s.Patches) != 7 || side.s.Events != h.Len() || side.s.Name != r.set.Names.Name(side.node) {
-				t.Fatalf("query %d: %d patches and %d events of %s, want 7 and %d", i, len(side.s.Patches), side.s.Events, side.s.Name, h.Len())
+				t.Fatalf("query %d: %d patches and %d events of %s, want 7 and %d",
+					i, len(side.s.Patches), side.s.Events, side.s.Name, h.Len())
 			}
 			sum, at, filled, withheld := 0.0, 0, 0, 0
 			for _, patch := range side.s.Patches {
 				sum += float64(patch.Weight)
 				filled += min(1, len(patch.Events))
 				for _, ev := range patch.Events {
-					if ev.Other != h.Node[at] || ev.Edge != h.Edge[at] || ev.Time != h.Time[at] || ev.Name != r.set.Names.Name(ev.Other) {
-						t.Fatalf("query %d: event %+v, the index has %d, %d at %v", i, ev, h.Node[at], h.Edge[at], h.Time[at])
+					if ev.Other != h.Node[at] || ev.Edge != h.Edge[at] || ev.Time != h.Time[at] ||
+						ev.Name != r.set.Names.Name(ev.Other) {
+						t.Fatalf("query %d: event %+v, the index has %d, %d at %v",
+							i, ev, h.Node[at], h.Edge[at], h.Time[at])
 					}
 					at++
 				}
@@ -189,14 +192,16 @@ func TestExplainUnweighted(t *testing.T) {
 	r := run(t)
 	dir := t.TempDir()
 	dev := newCPU(t)
-	o := dygmamba.TrainOptions{Set: r.set, Device: dev, Model: "dygmamba-a", Settings: append(slices.Clone(narrow), "num_epochs=1"), Dir: dir}
+	o := dygmamba.TrainOptions{Set: r.set, Device: dev, Model: "dygmamba-a",
+		Settings: append(slices.Clone(narrow), "num_epochs=1"), Dir: dir}
 	if _, err := dygmamba.Train(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	p := load(t, dir, dygmamba.LoadOptions{Set: r.set, Device: dev})
 	last := r.set.Log.At(r.set.Log.Len() - 1)
 	e := explain(t, p, []dygmamba.Query{{Src: last.Src, Dst: last.Dst, Time: last.Time + 1}})[0]
-	if e.Weighted || len(e.Gaps) != 0 || e.WithoutGaps != nil || len(e.Source.Patches) != e.Source.Events || e.Source.Events != 11 {
+	if e.Weighted || len(e.Gaps) != 0 || e.WithoutGaps != nil || len(e.Source.Patches) != e.Source.Events ||
+		e.Source.Events != 11 {
 		t.Errorf("got %+v", e)
 	}
 	if e.WithoutMeetings == nil || e.WithoutMeetings.Change == 0 {

@@ -67,11 +67,12 @@ func (p *Predictor) weigh(b *sample.Batch) (s sight, err error) {
 
 // doubts are questions in which something is withheld, put together until there are enough for a batch.
 type doubts struct {
-	p       *Predictor
-	plan    sample.Plan
-	alike   sample.Plan // the same with rows as long as those of the batch that is explained
-	shown   [2]int      // the draw whose row of a source, and of a destination, is all that the model looks at; −1: none
-	joins   bool        // questions can be put together
+	p     *Predictor
+	plan  sample.Plan
+	alike sample.Plan // the same with rows as long as those of the batch that is explained
+	// the draw whose row of a source, and of a destination, is all that the model looks at; −1: none
+	shown   [2]int
+	joins   bool // questions can be put together
 	one     sample.Batch
 	batch   sample.Batch
 	effects []effect // [queries of batch]
@@ -127,12 +128,15 @@ func (d *doubts) raise(e *Explanation) (err error) {
 		return nil
 	}
 	for _, k := range e.Source.top(d.p.Top) {
-		if e.Source.Patches[k].Without, err = d.ask(e, e.Source.without(patch(k)), e.Destination.without(nothing), e.Gaps); err != nil {
+		e.Source.Patches[k].Without, err = d.ask(e, e.Source.without(patch(k)), e.Destination.without(nothing), e.Gaps)
+		if err != nil {
 			return err
 		}
 	}
 	for _, k := range e.Destination.top(d.p.Top) {
-		if e.Destination.Patches[k].Without, err = d.ask(e, e.Source.without(nothing), e.Destination.without(patch(k)), e.Gaps); err != nil {
+		e.Destination.Patches[k].Without, err = d.ask(e, e.Source.without(nothing),
+			e.Destination.without(patch(k)), e.Gaps)
+		if err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,8 @@ func TestFineTune(t *testing.T) {
 				spec, set := modeltest.Small(t, name, models.All[name])
 				spec.Training.Epochs, spec.Order = 1, order
 				dir := t.TempDir()
-				if _, err := Train(t.Context(), TrainOptions{Set: set, Model: name, Spec: &spec, Dir: dir}); err != nil {
+				o := TrainOptions{Set: set, Model: name, Spec: &spec, Dir: dir}
+				if _, err := Train(t.Context(), o); err != nil {
 					t.Fatal(err)
 				}
 				load := func(path string) *Predictor {
@@ -46,7 +47,8 @@ func TestFineTune(t *testing.T) {
 				if again := score(t, p, q); again[0] != before[0] {
 					t.Errorf("measuring changed %v to %v", before, again)
 				}
-				if err := p.FineTune(t.Context(), FineTuning{From: n / 3, To: n - 40, Seed: 3, Rest: 0.01}); err != nil {
+				how := FineTuning{From: n / 3, To: n - 40, Seed: 3, Rest: 0.01}
+				if err := p.FineTune(t.Context(), how); err != nil {
 					t.Fatal(err)
 				}
 				after := score(t, p, q)

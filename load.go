@@ -33,8 +33,9 @@ type LoadOptions struct {
 	Device  device.Device // opened by open.Device; nil: the CPU
 	Threads int           // that gather, and of the CPU if Device is nil; 0: all
 
-	Model    string   // name in models.All, of a checkpoint that does not tell: one of the released program
-	Preset   string   // where such a checkpoint's configuration starts from; "" is the reference program's, the model's first
+	Model string // name in models.All, of a checkpoint that does not tell: one of the released program
+	// where such a checkpoint's configuration starts from; "" is the reference program's, the model's first
+	Preset   string
 	Order    string   // model.Strict or model.Arrival, for a model that remembers; "": what the checkpoint says
 	Settings []string // key=value: what the shapes of tensors cannot tell, such as max_input_sequence_length
 
@@ -59,7 +60,8 @@ func Load(path string, o LoadOptions) (*Predictor, error) {
 		return nil, err
 	}
 	if len(files) > 1 {
-		return nil, fmt.Errorf("%s holds %d runs: choose one of its directories, such as %s", path, len(files), filepath.Dir(files[0]))
+		return nil, fmt.Errorf("%s holds %d runs: choose one of its directories, such as %s",
+			path, len(files), filepath.Dir(files[0]))
 	}
 	file, err := readCheckpoint(files[0])
 	if err != nil {
@@ -119,7 +121,8 @@ func Checkpoints(path string) ([]string, error) {
 		return Checkpoints(filepath.Join(path, s.Best))
 	}
 	if files == nil {
-		return nil, fmt.Errorf("load checkpoint: %w: %s has no %s; a run has one after its first epoch", fs.ErrNotExist, path, train.CheckpointFile)
+		return nil, fmt.Errorf("load checkpoint: %w: %s has no %s; a run has one after its first epoch",
+			fs.ErrNotExist, path, train.CheckpointFile)
 	}
 	slices.SortStableFunc(files, func(a, b string) int { return len(a) - len(b) }) // seed-2 before seed-10
 	return files, nil
@@ -177,7 +180,8 @@ func inOrder(f model.Factory, s *model.Spec, order string) error {
 	case !slices.Contains(model.Orders(), order):
 		return fmt.Errorf("%w: order %q, must be %s or %s", model.ErrSetting, order, model.Strict, model.Arrival)
 	case !f.Remembers:
-		return fmt.Errorf("%w: order %s is for models that remember events, this one looks them up", model.ErrSetting, order)
+		return fmt.Errorf("%w: order %s is for models that remember events, this one looks them up",
+			model.ErrSetting, order)
 	}
 	s.Order = order
 	return nil
@@ -228,7 +232,9 @@ func carried(f model.Factory, raw, preset string, settings []string) (model.Spec
 }
 
 // recognised is the configuration that a preset, the shapes of a checkpoint's tensors and the settings give together.
-func recognised(f model.Factory, file checkpoint.File, preset string, data model.Data, settings []string) (model.Spec, error) {
+func recognised(
+	f model.Factory, file checkpoint.File, preset string, data model.Data, settings []string,
+) (model.Spec, error) {
 	if preset == "" {
 		preset = f.Presets[0]
 	}
@@ -285,9 +291,12 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	if err := errors.Join(guarded, err); err != nil {
 		return fmt.Errorf("build %s: %w", p.name, err)
 	}
-	p.cold = !slices.ContainsFunc(file.Tensors, func(t checkpoint.Tensor) bool { return strings.HasPrefix(t.Name, "state/") }) ||
+	isState := func(t checkpoint.Tensor) bool { return strings.HasPrefix(t.Name, "state/") }
+	p.cold = !slices.ContainsFunc(file.Tensors, isState) ||
 		o.Set != nil && file.Meta["data"] != o.Set.Name
-	file.Tensors = slices.DeleteFunc(slices.Clone(file.Tensors), func(t checkpoint.Tensor) bool { return f.Ignores(t.Name) })
+	file.Tensors = slices.DeleteFunc(slices.Clone(file.Tensors), func(t checkpoint.Tensor) bool {
+		return f.Ignores(t.Name)
+	})
 	if err := train.Restore(p.model, p.classifier, file); err != nil {
 		return fmt.Errorf("%w: %w", ErrMisfit, err)
 	}
@@ -310,7 +319,8 @@ func (p *Predictor) newStream(memory model.Rememberer) *stream {
 		s.known = p.log.Len()
 	}
 	s.pass = replay.Pass{
-		BatchSize: p.spec.Training.BatchSize, Sampling: p.sampling(), Seed: 1, Threads: p.options.Threads, Order: p.spec.Order,
+		BatchSize: p.spec.Training.BatchSize, Sampling: p.sampling(), Seed: 1, Threads: p.options.Threads,
+		Order: p.spec.Order,
 	}
 	if plan := memory.UnitPlan(); plan.LooksBack() || plan.Distinct {
 		s.pass.Past = p.view()

@@ -29,7 +29,8 @@ func TestOnlineIsOffline(t *testing.T) {
 				spec, set := modeltest.Small(t, name, factory)
 				spec.Order, spec.Training.Epochs = order, 1
 				dir, log := t.TempDir(), set.Log
-				if _, err := Train(t.Context(), TrainOptions{Set: set, Model: name, Spec: &spec, Dir: dir}); err != nil {
+				o := TrainOptions{Set: set, Model: name, Spec: &spec, Dir: dir}
+				if _, err := Train(t.Context(), o); err != nil {
 					t.Fatal(err)
 				}
 				online := func() *Predictor {

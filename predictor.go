@@ -210,7 +210,8 @@ func (p *Predictor) score(ctx context.Context, qs []Query, logits []float32, bef
 		}
 		if i := slices.IndexFunc(open, notFinite); i >= 0 {
 			q := asked[i]
-			return fmt.Errorf("score: %d and %d at %v got %v, want a number; the weights may be broken", q.Src, q.Dst, q.Time, open[i])
+			return fmt.Errorf("score: %d and %d at %v got %v, want a number; the weights may be broken",
+				q.Src, q.Dst, q.Time, open[i])
 		}
 		before += len(open)
 		if tell := p.options.OnBatch; tell != nil {

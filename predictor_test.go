@@ -23,8 +23,9 @@ import (
 )
 
 // narrow makes a model that learns in a second.
-var narrow = []string{"channel_embedding_dim=8", "time_feat_dim=16", "max_input_sequence_length=12", "patch_size=2", "max_interaction_times=4",
-	"node_feat_dim=8", "edge_feat_dim=8", "num_epochs=2", "batch_size=100", "learning_rate=0.002"}
+var narrow = []string{"channel_embedding_dim=8", "time_feat_dim=16", "max_input_sequence_length=12", "patch_size=2",
+	"max_interaction_times=4", "node_feat_dim=8", "edge_feat_dim=8", "num_epochs=2", "batch_size=100",
+	"learning_rate=0.002"}
 
 // trained is one run that all tests share.
 type trained struct {
@@ -44,7 +45,8 @@ var shared = sync.OnceValue(func() (r trained) {
 	}
 	dev := cpu.New(cpu.Options{})
 	defer dev.Close()
-	r.summary, r.err = dygmamba.Train(context.Background(), dygmamba.TrainOptions{Set: r.set, Device: dev, Settings: narrow, Dir: r.root})
+	r.summary, r.err = dygmamba.Train(context.Background(),
+		dygmamba.TrainOptions{Set: r.set, Device: dev, Settings: narrow, Dir: r.root})
 	r.dir = dygmamba.SeedDir(r.root, 0)
 	return r
 })
@@ -99,7 +101,8 @@ func questions(set *dataset.Set) []dygmamba.Query {
 	}
 	end := set.Log.At(n - 1).Time
 	return append(qs, dygmamba.Query{Src: 1, Dst: 12, Time: end + 1000}, dygmamba.Query{Src: 5, Dst: 4000, Time: end},
-		dygmamba.Query{Src: math.MaxInt32, Dst: 77, Time: 0}, dygmamba.Query{Src: 3, Dst: 15, Time: -5}, dygmamba.Query{Src: 2, Dst: 2, Time: end})
+		dygmamba.Query{Src: math.MaxInt32, Dst: 77, Time: 0}, dygmamba.Query{Src: 3, Dst: 15, Time: -5},
+		dygmamba.Query{Src: 2, Dst: 2, Time: end})
 }
 
 // What had been there before a time is counted, whoever was the source.
@@ -136,7 +139,8 @@ func TestScore(t *testing.T) {
 	qs := questions(r.set)
 	want := score(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set}), qs)
 	for _, size := range []string{"1", "7", "64", "1000"} {
-		p := load(t, filepath.Join(r.dir, train.CheckpointFile), dygmamba.LoadOptions{Set: r.set, Threads: 3, Settings: []string{"batch_size=" + size}})
+		p := load(t, filepath.Join(r.dir, train.CheckpointFile),
+			dygmamba.LoadOptions{Set: r.set, Threads: 3, Settings: []string{"batch_size=" + size}})
 		if got := score(t, p, qs); !slices.Equal(got, want) {
 			t.Errorf("batches of %s give other scores", size)
 		}
@@ -178,7 +182,8 @@ func TestScoreOfStrangers(t *testing.T) {
 			t.Errorf("node %d known: %v, want %v", n, !want, want)
 		}
 	}
-	bad := []dygmamba.Query{{Src: 0, Dst: 1, Time: 1}, {Src: 1, Dst: -1, Time: 1}, {Src: 1, Dst: 2, Time: math.NaN()}, {Src: 1, Dst: 2, Time: math.Inf(1)}}
+	bad := []dygmamba.Query{{Src: 0, Dst: 1, Time: 1}, {Src: 1, Dst: -1, Time: 1}, {Src: 1, Dst: 2, Time: math.NaN()},
+		{Src: 1, Dst: 2, Time: math.Inf(1)}}
 	for _, q := range bad {
 		if _, err := p.Score(t.Context(), []dygmamba.Query{q}); !errors.Is(err, event.ErrInvalid) {
 			t.Errorf("%+v gave %v", q, err)
@@ -258,17 +263,24 @@ func TestLoadForeign(t *testing.T) {
 		want string
 	}{
 		{"no model", path, dygmamba.LoadOptions{}, dygmamba.ErrNoModel, "weights.safetensors"},
-		{"unknown model", path, dygmamba.LoadOptions{Model: "dygmama"}, dygmamba.ErrUnknownModel, "did you mean dygmamba?"},
+		{"unknown model", path, dygmamba.LoadOptions{Model: "dygmama"}, dygmamba.ErrUnknownModel,
+			"did you mean dygmamba?"},
 		{"other model", path, dygmamba.LoadOptions{Model: "dygmamba-a"}, dygmamba.ErrMisfit, "tensor"},
-		{"width", path, dygmamba.LoadOptions{Model: "dygmamba", Settings: []string{"channel_embedding_dim=16"}}, dygmamba.ErrMisfit, "0.neighbor_co_occurrence_encoder"},
-		{"patch", path, dygmamba.LoadOptions{Model: "dygmamba", Settings: []string{"patch_size=1"}}, dygmamba.ErrMisfit, "projection_layer"},
-		{"key", path, dygmamba.LoadOptions{Model: "dygmamba", Settings: []string{"patchsize=1"}}, model.ErrSetting, "patch_size"},
+		{"width", path, dygmamba.LoadOptions{Model: "dygmamba", Settings: []string{"channel_embedding_dim=16"}},
+			dygmamba.ErrMisfit, "0.neighbor_co_occurrence_encoder"},
+		{"patch", path, dygmamba.LoadOptions{Model: "dygmamba", Settings: []string{"patch_size=1"}}, dygmamba.ErrMisfit,
+			"projection_layer"},
+		{"key", path, dygmamba.LoadOptions{Model: "dygmamba", Settings: []string{"patchsize=1"}}, model.ErrSetting,
+			"patch_size"},
 		{"preset", path, dygmamba.LoadOptions{Model: "dygmamba", Preset: "none"}, model.ErrSetting, "no preset"},
-		{"ours, other model", r.dir, dygmamba.LoadOptions{Model: "dygmamba-b"}, dygmamba.ErrMisfit, "it is of dygmamba"},
-		{"ours, width", r.dir, dygmamba.LoadOptions{Settings: []string{"num_layers=1"}}, dygmamba.ErrMisfit, "0.mamba.1"},
+		{"ours, other model", r.dir, dygmamba.LoadOptions{Model: "dygmamba-b"}, dygmamba.ErrMisfit,
+			"it is of dygmamba"},
+		{"ours, width", r.dir, dygmamba.LoadOptions{Settings: []string{"num_layers=1"}},
+			dygmamba.ErrMisfit, "0.mamba.1"},
 		{"ours, preset", r.dir, dygmamba.LoadOptions{Preset: "paper"}, dygmamba.ErrMisfit, "preset"},
 		{"ours, value", r.dir, dygmamba.LoadOptions{Settings: []string{"dropout=2"}}, model.ErrSetting, "dropout"},
-		{"ours, batch", r.dir, dygmamba.LoadOptions{Settings: []string{"batch_size=0"}}, model.ErrSetting, "batch_size"},
+		{"ours, batch", r.dir, dygmamba.LoadOptions{Settings: []string{"batch_size=0"}}, model.ErrSetting,
+			"batch_size"},
 		{"nowhere", filepath.Join(r.dir, "none"), dygmamba.LoadOptions{}, fs.ErrNotExist, "none"},
 		{"empty directory", t.TempDir(), dygmamba.LoadOptions{}, fs.ErrNotExist, "after its first epoch"},
 	}
@@ -296,7 +308,8 @@ func TestConfigure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dygmamba.Configure(&f, "dygmamba", "", model.Data{}, []string{"max_input_sequence_length=12", "max_interaction_times=4", "exact_times=true"}); err != nil {
+	told := []string{"max_input_sequence_length=12", "max_interaction_times=4", "exact_times=true"}
+	if err := dygmamba.Configure(&f, "dygmamba", "", model.Data{}, told); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "told.safetensors")
@@ -304,14 +317,17 @@ func TestConfigure(t *testing.T) {
 		t.Fatal(err)
 	}
 	qs := questions(r.set)
-	if !slices.Equal(score(t, load(t, path, dygmamba.LoadOptions{Set: r.set}), qs), score(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set}), qs)) {
+	if !slices.Equal(score(t, load(t, path, dygmamba.LoadOptions{Set: r.set}), qs),
+		score(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set}), qs)) {
 		t.Error("the configured checkpoint gives other scores")
 	}
-	if err := dygmamba.Configure(&f, "dygmamba", "", model.Data{}, []string{"num_layers=3"}); !errors.Is(err, dygmamba.ErrMisfit) {
+	deeper := []string{"num_layers=3"}
+	if err := dygmamba.Configure(&f, "dygmamba", "", model.Data{}, deeper); !errors.Is(err, dygmamba.ErrMisfit) {
 		t.Errorf("a contradiction gave %v", err)
 	}
 	// What shapes cannot tell comes from the released program's values, not from what we would train with.
-	if err := dygmamba.Configure(&f, "dygmamba", "", model.Data{Name: "mooc"}, nil); err != nil || !strings.Contains(f.Meta["spec"], `"max_input_sequence_length":256`) {
+	if err := dygmamba.Configure(&f, "dygmamba", "", model.Data{Name: "mooc"}, nil); err != nil ||
+		!strings.Contains(f.Meta["spec"], `"max_input_sequence_length":256`) {
 		t.Errorf("weights for mooc: %v, %s", err, f.Meta["spec"])
 	}
 }
@@ -353,7 +369,8 @@ func TestSeveralSeeds(t *testing.T) {
 	if err != nil || len(files) != 2 || !strings.Contains(files[0], "seed-2") {
 		t.Errorf("found %v, %v", files, err)
 	}
-	if _, err := dygmamba.Load(dir, dygmamba.LoadOptions{Set: r.set}); err == nil || !strings.Contains(err.Error(), "holds 2 runs") {
+	if _, err := dygmamba.Load(dir, dygmamba.LoadOptions{Set: r.set}); err == nil ||
+		!strings.Contains(err.Error(), "holds 2 runs") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -361,7 +378,8 @@ func TestSeveralSeeds(t *testing.T) {
 // TestEvaluate: measuring a checkpoint gives what its training reported.
 func TestEvaluate(t *testing.T) {
 	r := run(t)
-	got, err := dygmamba.Evaluate(t.Context(), r.dir, dygmamba.EvaluateOptions{LoadOptions: dygmamba.LoadOptions{Set: r.set}})
+	got, err := dygmamba.Evaluate(t.Context(), r.dir,
+		dygmamba.EvaluateOptions{LoadOptions: dygmamba.LoadOptions{Set: r.set}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +388,9 @@ func TestEvaluate(t *testing.T) {
 		t.Fatalf("%d results for %d scenarios under three kinds of negatives", len(got), len(reported))
 	}
 	for _, want := range reported {
-		i := slices.IndexFunc(got, func(m train.Measured) bool { return m.Setting == want.Setting && m.Strategy == want.Strategy })
+		i := slices.IndexFunc(got, func(m train.Measured) bool {
+			return m.Setting == want.Setting && m.Strategy == want.Strategy
+		})
 		if i < 0 || got[i].AP != want.AP || got[i].AUC != want.AUC {
 			t.Errorf("%s, %s: measured %+v, reported %+v", want.Setting, want.Strategy, got, want)
 		}

@@ -71,7 +71,8 @@ func TestRelive(t *testing.T) {
 	defer dev.Close()
 	c := &counter{params: nn.NewParams(0), seen: 7}
 	c.params.Place(dev)
-	p := &Predictor{name: "counter", log: log, spec: model.Spec{Training: model.Standard, Order: model.Strict}, model: c, head: c, scorer: model.NewScorer(c)}
+	p := &Predictor{name: "counter", log: log, spec: model.Spec{Training: model.Standard, Order: model.Strict},
+		model: c, head: c, scorer: model.NewScorer(c)}
 	p.spec.Training.BatchSize = 10
 	p.stream = p.newStream(p.scorer.Answerer().(model.Rememberer))
 	defer p.Close()
@@ -127,13 +128,15 @@ func TestRelive(t *testing.T) {
 	if want := []int{10, 2}; !slices.Equal(c.units, want) || log.Len() != 25 {
 		t.Errorf("it learned of units of %v, want %v; the set has %d events", c.units, want, log.Len())
 	}
-	if err := p.Ingest([]event.Event{{Src: 1, Dst: 2, Time: 300}, {Src: 0, Dst: 2, Time: 1}}); err == nil || p.log.Len() != 32 {
+	if err := p.Ingest([]event.Event{{Src: 1, Dst: 2, Time: 300}, {Src: 0, Dst: 2, Time: 1}}); err == nil ||
+		p.log.Len() != 32 {
 		t.Errorf("took an event that is none, %v; there are %d", err, p.log.Len())
 	}
 
 	// Nodes for which there is no memory are refused, with all that came with them.
 	c.most = 1000
-	if err := p.Ingest([]event.Event{{Src: 1, Dst: 2, Time: 300}, {Src: 1, Dst: 1000, Time: 301}}); err == nil || p.log.Len() != 32 {
+	if err := p.Ingest([]event.Event{{Src: 1, Dst: 2, Time: 300}, {Src: 1, Dst: 1000, Time: 301}}); err == nil ||
+		p.log.Len() != 32 {
 		t.Errorf("took an event of a node without memory, %v; there are %d", err, p.log.Len())
 	}
 

@@ -98,7 +98,8 @@ func (s *stream) afterAll(ctx context.Context, qs []Query, order []int, ask func
 	}
 	if qs[i].Time < last {
 		return fmt.Errorf("%w: query %d is at %v, the last event at %v; %s learns of events in the order of arrival, "+
-			"and can only be asked what comes after them (order=strict can look back)", ErrTooEarly, i, qs[i].Time, s.latest, s.name)
+			"and can only be asked what comes after them (order=strict can look back)", ErrTooEarly, i, qs[i].Time,
+			s.latest, s.name)
 	}
 	return ask(order)
 }

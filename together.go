@@ -153,7 +153,8 @@ func (o *TrainOptions) fitsSummary() error {
 	var was train.Summary
 	switch err := json.Unmarshal(raw, &was); {
 	case err != nil || len(was.Seeds) == 0 || len(was.Runs) != len(was.Seeds):
-		return fmt.Errorf("%s is not the summary of a training and would be overwritten: choose another directory", path)
+		return fmt.Errorf("%s is not the summary of a training and would be overwritten: choose another directory",
+			path)
 	case was.Model != o.Model || was.Data != o.Set.Name:
 		return fmt.Errorf("%s is of %s on %s and would be overwritten: choose another directory for %s on %s",
 			path, was.Model, was.Data, o.Model, o.Set.Name)

@@ -92,10 +92,11 @@ func TestSeedsOfOneTraining(t *testing.T) {
 
 // A result.json that is no summary of this training stays.
 func TestUnrelatedResult(t *testing.T) {
+	other := `{"model": "dygmamba", "data": "uci", "seeds": [0], "runs": [{}]}`
 	for text, want := range map[string]string{
 		`{"accuracy": 0.9}`: "is not the summary of a training and would be overwritten",
 		`not JSON`:          "is not the summary of a training and would be overwritten",
-		`{"model": "dygmamba", "data": "uci", "seeds": [0], "runs": [{}]}`: "is of dygmamba on uci and would be overwritten",
+		other:               "is of dygmamba on uci and would be overwritten",
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, train.ResultFile)

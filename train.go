@@ -201,5 +201,6 @@ func Factory(name string) (model.Factory, error) {
 		return f, nil
 	}
 	names := slices.Sorted(maps.Keys(models.All))
-	return model.Factory{}, fmt.Errorf("%w %q%s; there are %s", ErrUnknownModel, name, near.Hint(name, names), strings.Join(names, ", "))
+	return model.Factory{}, fmt.Errorf("%w %q%s; there are %s",
+		ErrUnknownModel, name, near.Hint(name, names), strings.Join(names, ", "))
 }

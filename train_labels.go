@@ -27,15 +27,17 @@ func (o *TrainOptions) prepareBackbone(ctx context.Context) (done func(), err er
 		return done, fmt.Errorf("the model to classify with: %w", err)
 	}
 	if run.Config.Model != o.Model {
-		return done, fmt.Errorf("the model to classify with, %s, is of %s, asked for is %s", run.Dir, run.Config.Model, o.Model)
+		return done, fmt.Errorf("the model to classify with, %s, is of %s, asked for is %s",
+			run.Dir, run.Config.Model, o.Model)
 	}
 	spec, err := factory.Decode(run.Config.Spec)
 	if err != nil {
 		return done, &RunError{run.file(), err}
 	}
 	spec.Task, spec.Training = eval.NodeClassification, o.Spec.Training
-	spec.Training.Calibrate = false                   // that is for links
-	if spec.Training.Epochs > model.Standard.Epochs { // the classifier's own protocol, whatever the preset says of links
+	spec.Training.Calibrate = false // that is for links
+	// the classifier's own protocol, whatever the preset says of links
+	if spec.Training.Epochs > model.Standard.Epochs {
 		spec.Training.Epochs = model.Standard.Epochs
 	}
 	o.Spec = &spec
@@ -58,7 +60,8 @@ func (o *TrainOptions) trainBackbone(ctx context.Context) (done func(), err erro
 		done = func() { os.RemoveAll(first.Dir) }
 	}
 	if o.Log != nil {
-		o.Log.Info("first the model itself is trained on links, then a classifier on what it says; --backbone takes one that is trained already")
+		o.Log.Info("first the model itself is trained on links, then a classifier on what it says; " +
+			"--backbone takes one that is trained already")
 	}
 	o.Backbone = first.Dir
 	_, err = Train(ctx, first)

@@ -46,7 +46,8 @@ func TestNodeClassification(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := sum.Runs[0].Results
-	if len(r) != 1 || r[0].AUC < 0.95 || r[0].Events != 150 || r[0].Positives != 18 || sum.Runs[0].Task != eval.NodeClassification {
+	if len(r) != 1 || r[0].AUC < 0.95 || r[0].Events != 150 || r[0].Positives != 18 ||
+		sum.Runs[0].Task != eval.NodeClassification {
 		t.Errorf("%+v", r)
 	}
 	links := filepath.Join(dir, "link", "seed-0", train.CheckpointFile)
@@ -54,7 +55,8 @@ func TestNodeClassification(t *testing.T) {
 	sameBackbone(t, links, labels)
 
 	// What was kept gives the same: measured, and asked event by event.
-	again, err := dygmamba.Evaluate(t.Context(), labels, dygmamba.EvaluateOptions{LoadOptions: dygmamba.LoadOptions{Set: set}})
+	again, err := dygmamba.Evaluate(t.Context(), labels,
+		dygmamba.EvaluateOptions{LoadOptions: dygmamba.LoadOptions{Set: set}})
 	if err != nil || len(again) != 1 || again[0].AUC != r[0].AUC {
 		t.Errorf("measured again: %+v, %v, want AUC %v", again, err, r[0].AUC)
 	}
@@ -98,7 +100,8 @@ func TestNodeClassification(t *testing.T) {
 		}
 	}
 	want, _ := os.ReadFile(labels)
-	if got, err := os.ReadFile(filepath.Join(cut, "seed-0", train.CheckpointFile)); err != nil || !bytes.Equal(got, want) {
+	if got, err := os.ReadFile(filepath.Join(cut, "seed-0", train.CheckpointFile)); err != nil ||
+		!bytes.Equal(got, want) {
 		t.Errorf("after interruptions the checkpoint differs (%v)", err)
 	}
 }
@@ -116,7 +119,8 @@ func sameBackbone(t *testing.T, links, labels string) {
 	}
 	rest, own := b.Part(train.ClassifierPrefix)
 	if len(own.Tensors) != 6 || len(rest.Tensors) != len(a.Tensors) {
-		t.Errorf("%d tensors of the classifier and %d of the model, want 6 and %d", len(own.Tensors), len(rest.Tensors), len(a.Tensors))
+		t.Errorf("%d tensors of the classifier and %d of the model, want 6 and %d",
+			len(own.Tensors), len(rest.Tensors), len(a.Tensors))
 	}
 	for i, x := range a.Tensors {
 		for k, v := range x.Data {
@@ -132,7 +136,8 @@ func TestNothingToClassify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = dygmamba.Train(t.Context(), dygmamba.TrainOptions{Set: set, Task: eval.NodeClassification, Settings: narrow})
+	_, err = dygmamba.Train(t.Context(),
+		dygmamba.TrainOptions{Set: set, Task: eval.NodeClassification, Settings: narrow})
 	if !errors.Is(err, eval.ErrNoLabels) {
 		t.Errorf("%v, want %v", err, eval.ErrNoLabels)
 	}

@@ -143,8 +143,8 @@ func TestHonestRunPasses(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"metrics recomputed", "validation replayed", "at or after their time", "shuffled",
-		"smaller batches", "strangers", "EdgeBank", "row length", "seen at this instant", "negatives that are positives",
-		"batch size of the measure"} {
+		"smaller batches", "strangers", "EdgeBank", "row length", "seen at this instant",
+		"negatives that are positives", "batch size of the measure"} {
 		if !strings.Contains(names, want) {
 			t.Errorf("no check of %s in %s", want, names)
 		}
@@ -196,14 +196,16 @@ func TestForgeries(t *testing.T) {
 			d["results"] = d["results"].([]any)[:1]
 		})},
 		{"no results", "results that were promised", result(func(d map[string]any) { d["results"] = []any{} })},
-		{"fewer events", "negatives, transductive, random", result(func(d map[string]any) { first(d)["positives"] = 80 })},
+		{"fewer events", "negatives, transductive, random",
+			result(func(d map[string]any) { first(d)["positives"] = 80 })},
 		{"other negatives", "negatives, transductive, random", result(func(d map[string]any) {
 			first(d)["negatives_hash"] = strings.Repeat("0", 64)
 		})},
 		{"other negatives in validation", "negatives of validation", config(func(d map[string]any) {
 			d["hashes"].(map[string]any)["negatives"] = strings.Repeat("0", 64)
 		})},
-		{"other split", "split of the result", result(func(d map[string]any) { d["split_hash"] = strings.Repeat("0", 64) })},
+		{"other split", "split of the result",
+			result(func(d map[string]any) { d["split_hash"] = strings.Repeat("0", 64) })},
 		{"other data", "data", config(func(d map[string]any) {
 			d["hashes"].(map[string]any)["data"] = strings.Repeat("0", 64)
 		})},
@@ -313,7 +315,8 @@ func TestLeaks(t *testing.T) {
 	for _, tt := range []struct{ name, order, padding, verdict, want string }{
 		{"jodie", model.Arrival, "", audit.Leak, "scores without what lies at or after their time"},
 		{"jodie", model.Strict, "", audit.Pass, ""},
-		{"dygmamba", "", "call", audit.Leak, "scores in a shuffled batch; scores in smaller batches; scores among strangers"},
+		{"dygmamba", "", "call", audit.Leak,
+			"scores in a shuffled batch; scores in smaller batches; scores among strangers"},
 		{"dygmamba", "", "fixed", audit.Pass, ""},
 	} {
 		t.Run(tt.name+" "+tt.order+tt.padding, func(t *testing.T) {
@@ -334,7 +337,8 @@ func TestLeaks(t *testing.T) {
 				return
 			}
 			edit(t, filepath.Join(dir, train.ResultFile), func(d map[string]any) { delete(d, "conditions") })
-			if r := audited(t, dir, set); r.Verdict != audit.Fail || !strings.Contains(broken(r), "conditions are stated") {
+			if r := audited(t, dir, set); r.Verdict != audit.Fail ||
+				!strings.Contains(broken(r), "conditions are stated") {
 				t.Errorf("conditions left out: %s, %s", r.Verdict, broken(r))
 			}
 		})

@@ -81,8 +81,8 @@ func Ask(ctx context.Context, dir, setting, strategy string, load dygmamba.LoadO
 func (c Compared) Against(other Compared) (Difference, error) {
 	d := Difference{Run: c.Run, Than: other.Run, Batches: len(c.Batches)}
 	if c.negatives != other.negatives || len(c.Batches) != len(other.Batches) {
-		return d, fmt.Errorf("%s was asked in %d batches and %s in %d, or about other negatives: there are no pairs to "+
-			"compare", c.Run, len(c.Batches), other.Run, len(other.Batches))
+		return d, fmt.Errorf("%s was asked in %d batches and %s in %d, or about other negatives: "+
+			"there are no pairs to compare", c.Run, len(c.Batches), other.Run, len(other.Batches))
 	}
 	diffs := make([]float64, len(c.Batches))
 	for i, x := range c.Batches {

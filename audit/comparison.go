@@ -24,8 +24,9 @@ func (c Comparison) WritePage(w io.Writer) error {
 	p := page.Page{
 		Title: "Runs side by side",
 		Lead:  fmt.Sprintf("The same questions asked of each: %s, %s negatives.", c.Setting, c.Negatives),
-		Foot: "Differences are to the first run, batch by batch; p is how often flipping their signs at random gives as " +
-			"much. Batches follow each other in time: p speaks about this test, not about other seeds or other data.",
+		Foot: "Differences are to the first run, batch by batch; " +
+			"p is how often flipping their signs at random gives as much. Batches follow each other in time: " +
+			"p speaks about this test, not about other seeds or other data.",
 	}
 	table := page.Table{Head: []string{"run", "model", "AP", "AUC", "difference", "better in", "p"}, Words: 2}
 	for i, r := range c.Runs {

@@ -113,7 +113,8 @@ func (a *auditor) judgeLabels(t test, right []bool) {
 	_, auc := measure(pos, neg)
 	most := a.tolerance()
 	a.report.add(metrics, math.Abs(auc-t.noted.AUC) <= most,
-		fmt.Sprintf("AUC %.6f, the record has %.6f", auc, t.noted.AUC), fmt.Sprintf("at most %.0e from the record", most))
+		fmt.Sprintf("AUC %.6f, the record has %.6f", auc, t.noted.AUC),
+		fmt.Sprintf("at most %.0e from the record", most))
 }
 
 // backbone says whether the model that is looked at is the one that was trained on links: a classifier must not move

@@ -58,8 +58,8 @@ func TestLabels(t *testing.T) {
 			for _, check := range r.Checks {
 				found[check.Name] = check.Found
 			}
-			for _, name := range []string{"labels of the test", "model is that of the training on links", "metrics recomputed",
-				"scores without what lies at or after their time", "epoch chosen by validation"} {
+			for _, name := range []string{"labels of the test", "model is that of the training on links",
+				"metrics recomputed", "scores without what lies at or after their time", "epoch chosen by validation"} {
 				if found[name] == "" || strings.HasPrefix(found[name], "not looked at") {
 					t.Errorf("%s: %q", name, found[name])
 				}

@@ -29,7 +29,8 @@ func (a *auditor) records() {
 		}
 		return cmp.Or(strings.Join(list, "; "), "none")
 	}
-	a.report.same("conditions are stated", conditions(r.Order, r.Depends), conditions(a.spec.Order, a.spec.Conditions()))
+	a.report.same("conditions are stated", conditions(r.Order, r.Depends),
+		conditions(a.spec.Order, a.spec.Conditions()))
 }
 
 // history looks at how the epoch was chosen: by validation alone, as the log has it, and as the saved state has it.
@@ -52,7 +53,8 @@ func (a *auditor) history() {
 			wrong = fmt.Sprintf("epoch %d came after patience was over", e.Epoch)
 		}
 		if better := stop.Improved(e.Epoch, e.Judged()); better != e.Improved && wrong == "" {
-			wrong = fmt.Sprintf("epoch %d is noted as improved: %v, its validation says %v", e.Epoch, e.Improved, better)
+			wrong = fmt.Sprintf("epoch %d is noted as improved: %v, its validation says %v",
+				e.Epoch, e.Improved, better)
 		}
 		seconds += e.Seconds.Train + e.Seconds.Evaluate
 	}

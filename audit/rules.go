@@ -45,7 +45,8 @@ func explain(r *Report, t test, set *dataset.Set, p *eval.Protocol, size int) {
 	for _, rule := range rules {
 		ap, auc := batchMean(rule.batches)
 		r.tell("rule: "+rule.name,
-			fmt.Sprintf("%sAP %s, AUC %s; the result %s", of, term.Percent(ap), term.Percent(auc), term.Percent(reached)))
+			fmt.Sprintf("%sAP %s, AUC %s; the result %s",
+				of, term.Percent(ap), term.Percent(auc), term.Percent(reached)))
 	}
 	happened, drawn, now := happenedToo(t.questions, set.Log)
 	r.tell("negatives that are positives", fmt.Sprintf("%s%d of %d happen at their very time, %d within their batch",

@@ -37,7 +37,8 @@ func TestRulesByHand(t *testing.T) {
 	} {
 		for k, b := range tt.found {
 			if b.pos[0] != tt.pos[k] || b.neg[0] != tt.neg[k] {
-				t.Errorf("%s, batch %d: %v against %v, want %v against %v", tt.name, k, b.pos, b.neg, tt.pos[k], tt.neg[k])
+				t.Errorf("%s, batch %d: %v against %v, want %v against %v",
+					tt.name, k, b.pos, b.neg, tt.pos[k], tt.neg[k])
 			}
 		}
 	}

@@ -46,11 +46,12 @@ func TestScores(t *testing.T) {
 	for _, tt := range []struct{ name, table, negatives, verdict, want string }{
 		{"as it should be", honest, "random", Pass, ""},
 		{"other negatives", honest, "historical", Fail, "negatives"},
-		{"a row less", strings.Join(lines[:len(lines)-1], "\n"), "random", Fail, "rows; labels; events; negatives; metrics"},
+		{"a row less", strings.Join(lines[:len(lines)-1], "\n"), "random", Fail,
+			"rows; labels; events; negatives; metrics"},
 		{"another order of events", strings.Join(swapped, "\n"), "random", Fail, "events"},
 		{"another label", strings.Replace(honest, ",1,0.5", ",0,0.5", 1), "random", Fail, "labels"},
-		{"scores by batch", said(t, set, "random", func(k, i int) float64 { return float64(k*1000 + i) }), "random", Leak,
-			"equal questions, equal scores"},
+		{"scores by batch", said(t, set, "random", func(k, i int) float64 { return float64(k*1000 + i) }),
+			"random", Leak, "equal questions, equal scores"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rows, err := queries.NewAsker(set).OpenScores("-", strings.NewReader(tt.table))

@@ -52,7 +52,8 @@ func timeProduct(dev device.Device, p trace.Product, noise []float32) float64 {
 	c := matrix(p.M, p.N, p.StrideC, p.StepC, false)
 	defer func() { dev.Free(a.Buf); dev.Free(b.Buf); dev.Free(c.Buf) }()
 
-	g := device.Gemm{TransA: p.TransA, TransB: p.TransB, Acc: p.Acc, Batch: p.Batch, StepA: p.StepA, StepB: p.StepB, StepC: p.StepC}
+	g := device.Gemm{TransA: p.TransA, TransB: p.TransB, Acc: p.Acc, Batch: p.Batch, StepA: p.StepA, StepB: p.StepB,
+		StepC: p.StepC}
 	const least, most, enough = 5, 101, 80 * time.Millisecond
 	best := math.Inf(1)
 	began := time.Now()

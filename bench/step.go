@@ -49,7 +49,8 @@ type stepMeter struct {
 // open splits the data and spreads the batches over the training events.
 func (m *stepMeter) open() error {
 	m.meter = meter{
-		Run:     train.Run{Model: m.Step.Model, Factory: m.Step.Factory, Spec: m.Step.Spec, Set: m.Step.Set, Device: m.Step.Device},
+		Run: train.Run{Model: m.Step.Model, Factory: m.Step.Factory, Spec: m.Step.Spec, Set: m.Step.Set,
+			Device: m.Step.Device},
 		threads: m.Threads, batches: m.Batches,
 	}
 	if err := m.meter.open(); err != nil {
@@ -58,8 +59,8 @@ func (m *stepMeter) open() error {
 	chosen := spread(m.batches, m.whole)
 	m.events = m.past.Select(func(i int) bool { return chosen[i/m.size] }).All()
 	m.report = StepReport{
-		Model: m.Step.Model, Preset: m.Step.Spec.Preset, Data: m.Step.Set.Name, Device: m.Step.Device.Name(), Threads: m.Threads,
-		BatchSize: m.size, Batches: m.batches,
+		Model: m.Step.Model, Preset: m.Step.Spec.Preset, Data: m.Step.Set.Name, Device: m.Step.Device.Name(),
+		Threads: m.Threads, BatchSize: m.size, Batches: m.batches,
 	}
 	return nil
 }

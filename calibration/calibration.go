@@ -148,11 +148,13 @@ func Parse(text string) (*Map, error) {
 		return nil, fmt.Errorf("calibration: %w", err)
 	}
 	if len(m.From) == 0 || len(m.From) != len(m.To) {
-		return nil, fmt.Errorf("calibration: %d knots lead to %d, want as many, and one at least", len(m.From), len(m.To))
+		return nil, fmt.Errorf("calibration: %d knots lead to %d, want as many, and one at least",
+			len(m.From), len(m.To))
 	}
 	for i := range m.From {
 		if i > 0 && !(m.From[i] > m.From[i-1] && m.To[i] > m.To[i-1]) {
-			return nil, fmt.Errorf("calibration: knot %d goes from %v to %v, the one before from %v to %v; want both to grow",
+			return nil, fmt.Errorf("calibration: knot %d goes from %v to %v, the one before from %v to %v; "+
+				"want both to grow",
 				i, m.From[i], m.To[i], m.From[i-1], m.To[i-1])
 		}
 	}

@@ -35,7 +35,8 @@ func TestFitIsReliable(t *testing.T) {
 			before.Add((*Map)(nil).Probability(logits[i]), happened[i])
 			after.Add(m.Probability(logits[i]), happened[i])
 		}
-		t.Logf("%s: %.4f before, %.4f after, %d knots", name, before.Reliability().ECE, after.Reliability().ECE, len(m.From))
+		t.Logf("%s: %.4f before, %.4f after, %d knots",
+			name, before.Reliability().ECE, after.Reliability().ECE, len(m.From))
 		if got := after.Reliability().ECE; got > 0.02 {
 			t.Errorf("%s: an error of %.4f, want below 0.02", name, got)
 		}
@@ -70,7 +71,8 @@ func TestFitGrows(t *testing.T) {
 
 func TestFitNeedsAnswers(t *testing.T) {
 	logits, happened := crooked(fewest, func(x float64) float64 { return x })
-	if Fit(logits, happened) == nil || Fit(logits[1:], happened[1:]) != nil || Fit(logits, make([]bool, fewest)) != nil {
+	if Fit(logits, happened) == nil || Fit(logits[1:], happened[1:]) != nil ||
+		Fit(logits, make([]bool, fewest)) != nil {
 		t.Error("fitted on too few answers or on one kind, or not on enough")
 	}
 	logits[3] = float32(math.NaN())

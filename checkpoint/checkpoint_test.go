@@ -95,8 +95,10 @@ func read(b []byte) (checkpoint.File, error) {
 
 // TestForeign reads what other programs write: any order, other types, padding, no checksum.
 func TestForeign(t *testing.T) {
-	header := `{"b":{"dtype":"F16","shape":[4],"data_offsets":[4,12]},"a":{"shape":[1],"data_offsets":[0,4],"dtype":"F32"},` +
-		`"c":{"dtype":"BF16","shape":[1],"data_offsets":[12,14]},"d":{"dtype":"F64","shape":[1,1],"data_offsets":[14,22]}}   `
+	header := `{"b":{"dtype":"F16","shape":[4],"data_offsets":[4,12]},` +
+		`"a":{"shape":[1],"data_offsets":[0,4],"dtype":"F32"},` +
+		`"c":{"dtype":"BF16","shape":[1],"data_offsets":[12,14]},` +
+		`"d":{"dtype":"F64","shape":[1,1],"data_offsets":[14,22]}}   `
 	data := binary.LittleEndian.AppendUint32(nil, math.Float32bits(0.1))
 	for _, h := range []uint16{0x3c00, 0xc000, 0x0001, 0x7c00} {
 		data = binary.LittleEndian.AppendUint16(data, h)
@@ -107,7 +109,8 @@ func TestForeign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][]float32{"a": {0.1}, "b": {1, -2, 1.0 / (1 << 24), float32(math.Inf(1))}, "c": {-3}, "d": {1e-3}}
+	want := map[string][]float32{"a": {0.1}, "b": {1, -2, 1.0 / (1 << 24), float32(math.Inf(1))},
+		"c": {-3}, "d": {1e-3}}
 	for name, w := range want {
 		if got, ok := f.Find(name); !ok || !slices.Equal(got.Data, w) {
 			t.Errorf("%s is %v, want %v", name, got.Data, w)
@@ -117,13 +120,14 @@ func TestForeign(t *testing.T) {
 
 // malformed are files that must be turned down, with a word of the reason.
 var malformed = map[string][]byte{
-	"too few":             {1, 2, 3},
-	"claimed":             raw("{}")[:9],
-	"header of":           binary.LittleEndian.AppendUint64(nil, math.MaxUint64),
-	"want {":              raw(`[]`),
-	"EOF":                 raw(``),
-	"follows":             raw(`{} x`),
-	"twice":               raw(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 0, 0),
+	"too few":   {1, 2, 3},
+	"claimed":   raw("{}")[:9],
+	"header of": binary.LittleEndian.AppendUint64(nil, math.MaxUint64),
+	"want {":    raw(`[]`),
+	"EOF":       raw(``),
+	"follows":   raw(`{} x`),
+	"twice": raw(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},`+
+		`"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 0, 0),
 	"key \"dtype\"":       raw(`{"a":{"dtype":"U8","dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 0),
 	"key \"k\"":           raw(`{"__metadata__":{"k":"1","k":"2"}}`),
 	"want a string":       raw(`{"__metadata__":{"k":1}}`),
@@ -136,10 +140,12 @@ var malformed = map[string][]byte{
 	"bytes 1 to 0":        raw(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}}`, 0),
 	"[3]":                 raw(`{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,2]}}`, 0, 0),
 	"4611686018427387904": raw(`{"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}}`),
-	"want 1":              raw(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 0),
-	"want 0":              raw(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 0, 0),
-	"cover 1 bytes of":    raw(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 0, 0),
-	"checksum":            raw(`{"__metadata__":{"sha256":"00"},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 0),
+	"want 1": raw(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},`+
+		`"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 0),
+	"want 0":           raw(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 0, 0),
+	"cover 1 bytes of": raw(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 0, 0),
+	"checksum": raw(`{"__metadata__":{"sha256":"00"},`+
+		`"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 0),
 }
 
 func TestMalformed(t *testing.T) {

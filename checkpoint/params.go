@@ -37,10 +37,12 @@ func (f *File) RestoreParams(p *nn.Params) error {
 		case !ok:
 			return fmt.Errorf("checkpoint has no parameter %s; the model has one of shape %v", q.Name, q.Shape())
 		case !slices.Equal(t.Shape, q.Shape()) || t.Bytes != nil:
-			return fmt.Errorf("parameter %s has shape %v in the checkpoint, %v in the model", q.Name, t.Shape, q.Shape())
+			return fmt.Errorf("parameter %s has shape %v in the checkpoint, %v in the model",
+				q.Name, t.Shape, q.Shape())
 		}
 		if i := slices.IndexFunc(t.Data, func(x float32) bool { return x-x != 0 }); i >= 0 {
-			return fmt.Errorf("element %d of parameter %s is %v in the checkpoint, want a finite number", i, q.Name, t.Data[i])
+			return fmt.Errorf("element %d of parameter %s is %v in the checkpoint, want a finite number",
+				i, q.Name, t.Data[i])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -78,10 +80,12 @@ func (f *File) AddOptimizer(p *nn.Params, o *optim.Optimizer) {
 	f.Meta[stepsKey] = strconv.Itoa(s.Steps)
 	for _, q := range p.All() {
 		if s.M != nil {
-			f.Tensors = append(f.Tensors, Tensor{Name: "optim/m/" + q.Name, Shape: slices.Clone(q.Shape()), Data: s.M[q.Name]})
+			f.Tensors = append(f.Tensors,
+				Tensor{Name: "optim/m/" + q.Name, Shape: slices.Clone(q.Shape()), Data: s.M[q.Name]})
 		}
 		if s.V != nil {
-			f.Tensors = append(f.Tensors, Tensor{Name: "optim/v/" + q.Name, Shape: slices.Clone(q.Shape()), Data: s.V[q.Name]})
+			f.Tensors = append(f.Tensors,
+				Tensor{Name: "optim/v/" + q.Name, Shape: slices.Clone(q.Shape()), Data: s.V[q.Name]})
 		}
 	}
 }

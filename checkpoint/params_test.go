@@ -64,14 +64,16 @@ func TestParams(t *testing.T) {
 	before := wide.Read(wide.Get("1.x"))
 	missing, extra := plain, plain
 	missing.Tensors = plain.Tensors[1:]
-	extra.Tensors = append(slices.Clone(plain.Tensors), checkpoint.Tensor{Name: "1.y", Shape: []int{1}, Data: []float32{1}})
+	extra.Tensors = append(slices.Clone(plain.Tensors),
+		checkpoint.Tensor{Name: "1.y", Shape: []int{1}, Data: []float32{1}})
 	if plain.RestoreParams(wide) == nil || missing.RestoreParams(b) == nil || extra.RestoreParams(b) == nil {
 		t.Error("parameters of another shape, too few or too many were accepted")
 	}
 	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
 		broken := checkpoint.File{Tensors: slices.Clone(plain.Tensors)}
 		broken.Tensors[2].Data = []float32{1, 2, 3, x, 5}
-		if err := broken.RestoreParams(b); err == nil || !strings.Contains(err.Error(), "element 3 of parameter 1.x is") {
+		err := broken.RestoreParams(b)
+		if err == nil || !strings.Contains(err.Error(), "element 3 of parameter 1.x is") {
 			t.Errorf("%v as a parameter gave %v", x, err)
 		}
 	}

@@ -63,7 +63,8 @@ func readPyTorch(raw []byte) (File, error) {
 	case isZip(raw):
 		read = readArchive
 	case !isPickle(raw):
-		return File{}, corrupt("it begins with %q, want a zip archive or a pickle, as PyTorch writes them", raw[:min(len(raw), 8)])
+		return File{}, corrupt("it begins with %q, want a zip archive or a pickle, as PyTorch writes them",
+			raw[:min(len(raw), 8)])
 	}
 	object, err := read(raw)
 	if err != nil {

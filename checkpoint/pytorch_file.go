@@ -146,7 +146,8 @@ func (u *unpickler) fill(keys []any, raw []byte) error {
 		if !known {
 			return fmt.Errorf("a tensor has elements of torch.%s, want floats", s.class.name)
 		}
-		if len(raw) < 8 || binary.LittleEndian.Uint64(raw) != uint64(s.size) || int64(len(raw)-8)/width < int64(s.size) {
+		if len(raw) < 8 || binary.LittleEndian.Uint64(raw) != uint64(s.size) ||
+			int64(len(raw)-8)/width < int64(s.size) {
 			return corrupt("the %d numbers of storage %s are not there; the file may be cut off", s.size, key)
 		}
 		n := int(int64(s.size) * width)

@@ -83,10 +83,12 @@ func (u *unpickler) persistent(id any) (any, error) {
 	key, isKey := tuple.Get(2).(string)
 	size, isSize := tuple.Get(4).(int)
 	if !isClass || !isKey || !isSize || size < 0 || size > 1<<40 {
-		return nil, corrupt("a storage of class %s, key %s and size %s", describe(tuple.Get(1)), describe(tuple.Get(2)), describe(tuple.Get(4)))
+		return nil, corrupt("a storage of class %s, key %s and size %s",
+			describe(tuple.Get(1)), describe(tuple.Get(2)), describe(tuple.Get(4)))
 	}
 	if tuple.Len() > 5 && tuple.Get(5) != nil {
-		return nil, fmt.Errorf("storage %s is part of another one, as only PyTorch before 0.4 wrote it; load and save it with a newer one", key)
+		return nil, fmt.Errorf("storage %s is part of another one, as only PyTorch before 0.4 wrote it; "+
+			"load and save it with a newer one", key)
 	}
 	if s, ok := u.storages[key]; ok {
 		if s.class != class || s.size != size {

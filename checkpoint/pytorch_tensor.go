@@ -13,7 +13,8 @@ import (
 type storageClass struct{ name, dtype string }
 
 // storageTypes are the runs of floats, and how the safetensors format calls their elements.
-var storageTypes = map[string]string{"FloatStorage": "F32", "DoubleStorage": "F64", "HalfStorage": "F16", "BFloat16Storage": "BF16"}
+var storageTypes = map[string]string{"FloatStorage": "F32", "DoubleStorage": "F64", "HalfStorage": "F16",
+	"BFloat16Storage": "BF16"}
 
 // storage is a run of numbers in the file.
 type storage struct {
@@ -101,12 +102,14 @@ func (v *tensorView) read(left *int) ([]float32, error) {
 	last := v.offset // the largest position there is: strides are not negative
 	for i, d := range v.size {
 		if v.stride[i] < 0 || d > 1 && v.stride[i] > (s.size-1)/(d-1) {
-			return nil, corrupt("size %v and stride %v reach outside the %d numbers it is stored in", v.size, v.stride, s.size)
+			return nil, corrupt("size %v and stride %v reach outside the %d numbers it is stored in",
+				v.size, v.stride, s.size)
 		}
 		last += (d - 1) * v.stride[i]
 	}
 	if v.offset < 0 || last < 0 || last >= s.size {
-		return nil, corrupt("offset %d, size %v and stride %v reach outside the %d numbers it is stored in", v.offset, v.size, v.stride, s.size)
+		return nil, corrupt("offset %d, size %v and stride %v reach outside the %d numbers it is stored in",
+			v.offset, v.size, v.stride, s.size)
 	}
 	whole := s.floats()
 	if v.dense() {

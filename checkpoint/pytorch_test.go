@@ -105,31 +105,45 @@ func TestPyTorchRefuses(t *testing.T) {
 		want string
 	}{
 		{"system", script("\x80\x02cos\nsystem\n(X\x04\x00\x00\x00exittR."), checkpoint.ErrForeignCode, `"os.system"`},
-		{"eval", script("\x80\x04\x8c\x08builtins\x8c\x04eval\x93\x8c\x011\x85R."), checkpoint.ErrForeignCode, `"builtins.eval"`},
+		{"eval", script("\x80\x04\x8c\x08builtins\x8c\x04eval\x93\x8c\x011\x85R."), checkpoint.ErrForeignCode,
+			`"builtins.eval"`},
 		{"instance", script("(ios\nsystem\n."), checkpoint.ErrForeignCode, `"os.system"`},
-		{"whole model", with(func(w *torchtest.File) { w.Op("cmodels.DyGMamba\nDyGMamba\n)\x81}b") }), checkpoint.ErrForeignCode, "models.DyGMamba.DyGMamba"},
+		{"whole model", with(func(w *torchtest.File) { w.Op("cmodels.DyGMamba\nDyGMamba\n)\x81}b") }),
+			checkpoint.ErrForeignCode, "models.DyGMamba.DyGMamba"},
 		{"extension", script("\x80\x02\x82\x01."), checkpoint.ErrCorrupt, "extension"},
 		{"number", with(func(w *torchtest.File) { w.Op(7) }), nil, `entry "0.x" is the number 7, not a tensor`},
 		{"nothing", with(func(w *torchtest.File) { w.Op("N") }), nil, `entry "0.x" is None`},
-		{"nested", with(func(w *torchtest.File) { w.Op("}"); w.Text("a"); w.Op(1, "s") }), nil, "a dictionary of 1 entries, not a tensor"},
+		{"nested", with(func(w *torchtest.File) { w.Op("}"); w.Text("a"); w.Op(1, "s") }), nil,
+			"a dictionary of 1 entries, not a tensor"},
 		{"list", script("]."), nil, "it holds a list"},
 		{"empty", script("}."), nil, "its dictionary is empty"},
-		{"integers", with(func(w *torchtest.File) { w.Tensor("LongStorage", w.Store([]int64{1}), 1, 0, []int{1}, []int{1}) }), nil, "torch.LongStorage, want floats"},
-		{"outside", with(func(w *torchtest.File) { w.Tensor("FloatStorage", w.Store([]float32{1}), 1, 0, []int{2}, []int{1}) }), checkpoint.ErrCorrupt, "reach outside"},
-		{"before", with(func(w *torchtest.File) { w.Tensor("FloatStorage", w.Store([]float32{1}), 1, -1, []int{1}, []int{1}) }), checkpoint.ErrCorrupt, "reach outside"},
+		{"integers", with(func(w *torchtest.File) {
+			w.Tensor("LongStorage", w.Store([]int64{1}), 1, 0, []int{1}, []int{1})
+		}), nil, "torch.LongStorage, want floats"},
+		{"outside", with(func(w *torchtest.File) {
+			w.Tensor("FloatStorage", w.Store([]float32{1}), 1, 0, []int{2}, []int{1})
+		}), checkpoint.ErrCorrupt, "reach outside"},
+		{"before", with(func(w *torchtest.File) {
+			w.Tensor("FloatStorage", w.Store([]float32{1}), 1, -1, []int{1}, []int{1})
+		}), checkpoint.ErrCorrupt, "reach outside"},
 		{"endless", with(func(w *torchtest.File) {
 			w.Tensor("FloatStorage", w.Store([]float32{1}), 1, 0, []int{1 << 20, 1 << 20, 1 << 20}, []int{0, 0, 0})
 		}), checkpoint.ErrCorrupt, "more than the file can hold"},
-		{"short entry", with(func(w *torchtest.File) { w.Tensor("FloatStorage", w.Store([]float32{1}), 2, 0, []int{2}, []int{1}) }), checkpoint.ErrCorrupt, "has 4 bytes, want 8"},
-		{"no entry", with(func(w *torchtest.File) { w.Tensor("FloatStorage", "9", 2, 0, []int{2}, []int{1}) }), checkpoint.ErrCorrupt, "no entry data/9"},
+		{"short entry", with(func(w *torchtest.File) {
+			w.Tensor("FloatStorage", w.Store([]float32{1}), 2, 0, []int{2}, []int{1})
+		}), checkpoint.ErrCorrupt, "has 4 bytes, want 8"},
+		{"no entry", with(func(w *torchtest.File) { w.Tensor("FloatStorage", "9", 2, 0, []int{2}, []int{1}) }),
+			checkpoint.ErrCorrupt, "no entry data/9"},
 		{"overlapping entries", overlapping(), checkpoint.ErrCorrupt, "larger than the archive"},
-		{"long number", script("\x80\x02L" + strings.Repeat("7", 1000) + "\n."), nil, "the number " + strings.Repeat("7", 40) + ", not a dictionary"},
+		{"long number", script("\x80\x02L" + strings.Repeat("7", 1000) + "\n."), nil,
+			"the number " + strings.Repeat("7", 40) + ", not a dictionary"},
 		{"huge text", script("\x80\x04\x8d\x00\x00\x00\x00\x00\x01\x00\x00."), checkpoint.ErrCorrupt, "cut off"},
 		{"huge frame", script("\x80\x04\x95\x00\x00\x00\x00\x00\x01\x00\x00."), checkpoint.ErrCorrupt, "cut off"},
 		{"unknown opcode", script("\x80\x04\xff."), checkpoint.ErrCorrupt, "0xff"},
 		{"odd items", script("}(Nu."), checkpoint.ErrCorrupt, "makes no sense"},
 		{"other pickle", []byte("\x80\x03}q\x00X\x01\x00\x00\x00aK\x01s."), nil, "PyTorch did not write"},
-		{"other zip", bytes.ReplaceAll(large, []byte("data.pkl"), []byte("some.txt")), checkpoint.ErrCorrupt, "without data.pkl"},
+		{"other zip", bytes.ReplaceAll(large, []byte("data.pkl"), []byte("some.txt")), checkpoint.ErrCorrupt,
+			"without data.pkl"},
 		{"script", bytes.ReplaceAll(large, []byte("model/version"), []byte("constants.pkl")), nil, "TorchScript"},
 		{"cut", large[:len(large)-30], checkpoint.ErrCorrupt, "zip"},
 		{"nothing at all", nil, checkpoint.ErrCorrupt, "want a zip archive or a pickle"},

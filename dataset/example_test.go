@@ -59,7 +59,8 @@ func ExampleAppend() {
 	}
 	defer os.RemoveAll(dir)
 	may, june, out := filepath.Join(dir, "may.csv"), filepath.Join(dir, "june.csv"), filepath.Join(dir, "visits.dgm")
-	os.WriteFile(may, []byte("user,item,date,kind,price\nann,tea,2024-05-01,hot,2\nbob,ice,2024-05-02,cold,4\nann,ice,2024-05-03,cold,\n"), 0o644)
+	os.WriteFile(may, []byte("user,item,date,kind,price\nann,tea,2024-05-01,hot,2\nbob,ice,2024-05-02,cold,4\n"+
+		"ann,ice,2024-05-03,cold,\n"), 0o644)
 	os.WriteFile(june, []byte("user,item,date,kind,price\nzoe,tea,2024-06-01,hot,3\n"), 0o644)
 
 	ctx := context.Background()

@@ -12,10 +12,12 @@ import (
 // The files are the data sets of the paper: its table of statistics, and what is known about the files besides.
 func TestStatsLikePaper(t *testing.T) {
 	dir := realData(t)
-	pairs := map[string][2]int{"uci": {20296, 0}, "enron": {3125, 16410}, "mooc": {178443, 0}, "USLegis": {26423, 0}, "CanParl": {51331, 380}, "wikipedia": {18257, 0}}
+	pairs := map[string][2]int{"uci": {20296, 0}, "enron": {3125, 16410}, "mooc": {178443, 0}, "USLegis": {26423, 0},
+		"CanParl": {51331, 380}, "wikipedia": {18257, 0}}
 	for _, l := range List(Options{DataDir: dir}) {
 		want, ok := pairs[l.Name]
-		if ok != (l.Path != "") || l.Generated != (l.Kind == Synthetic) || (l.Name == "wikipedia") != (len(l.Missing) == 2) {
+		if ok != (l.Path != "") || l.Generated != (l.Kind == Synthetic) ||
+			(l.Name == "wikipedia") != (len(l.Missing) == 2) {
 			t.Errorf("%+v", l)
 		}
 		if !ok {
@@ -26,7 +28,8 @@ func TestStatsLikePaper(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := Stats(s)
-		if i.Nodes != l.Nodes || i.Events != l.Events || i.Times != l.Times || i.Bipartite != l.Bipartite || i.Pairs != want[0] || i.SelfLoops != want[1] {
+		if i.Nodes != l.Nodes || i.Events != l.Events || i.Times != l.Times || i.Bipartite != l.Bipartite ||
+			i.Pairs != want[0] || i.SelfLoops != want[1] {
 			t.Errorf("%s: %+v\nwant %+v, pairs %v", l.Name, i, l.Entry, want)
 		}
 	}

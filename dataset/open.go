@@ -75,7 +75,8 @@ func find(name string, o Options) (source, error) {
 	switch {
 	case err == nil && info.IsDir():
 		l, err := layout.In(name)
-		if _, known := Lookup(name); err == nil || !known { // a directory called uci may hold something else, such as a run
+		// a directory called uci may hold something else, such as a run
+		if _, known := Lookup(name); err == nil || !known {
 			return source{layout: l}, err
 		}
 	case err == nil:
@@ -90,11 +91,13 @@ func find(name string, o Options) (source, error) {
 // notFound says what was looked for.
 func notFound(name string, dirs []string) error {
 	if filepath.Base(name) != name {
-		return fmt.Errorf("%s: %w: want a directory in the ml_* layout or a file made by data import", name, fs.ErrNotExist)
+		return fmt.Errorf("%s: %w: want a directory in the ml_* layout or a file made by data import",
+			name, fs.ErrNotExist)
 	}
 	where := strings.Join(dirs, " or ")
 	if _, ok := Lookup(name); ok {
-		return fmt.Errorf("data set %s: %w: no %s in %s; data fetch %s downloads it", name, fs.ErrNotExist, filepath.Join(name, "ml_"+name+".csv"), where, name)
+		return fmt.Errorf("data set %s: %w: no %s in %s; data fetch %s downloads it",
+			name, fs.ErrNotExist, filepath.Join(name, "ml_"+name+".csv"), where, name)
 	}
 	return fmt.Errorf("%w %q: it is no built-in name, no file or directory, and not in %s%s", ErrUnknown, name, where,
 		meant(name))

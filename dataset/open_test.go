@@ -14,7 +14,8 @@ import (
 const tinyCSV = ",u,i,ts,label,idx\n0,1,3,0.0,0,1\n1,2,3,1.0,0,2\n"
 
 func TestOpenFinds(t *testing.T) {
-	dir := inputtest.Write(t, map[string]string{"ml_a.csv": tinyCSV, "ml_b.csv.gz": inputtest.Gzip(tinyCSV), "junk.txt": "hello"})
+	dir := inputtest.Write(t, map[string]string{"ml_a.csv": tinyCSV, "ml_b.csv.gz": inputtest.Gzip(tinyCSV),
+		"junk.txt": "hello"})
 	for _, name := range []string{"uci", "s2"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
@@ -29,7 +30,8 @@ func TestOpenFinds(t *testing.T) {
 		{dir, "found 2 data sets (a, b); want one", nil},
 		{filepath.Join(dir, "ml_b.csv.gz"), "", nil},
 		{filepath.Join(dir, "junk.txt"), "found some other file; want a native .dgm file", nil},
-		{filepath.Join(dir, "nowhere"), "want a directory in the ml_* layout or a file made by data import", fs.ErrNotExist},
+		{filepath.Join(dir, "nowhere"), "want a directory in the ml_* layout or a file made by data import",
+			fs.ErrNotExist},
 		{"uci", "data fetch uci downloads it", fs.ErrNotExist},
 		{"enrn", `no data set "enrn"`, ErrUnknown},
 		{"enrn", "did you mean enron?", ErrUnknown},

@@ -45,8 +45,10 @@ func TestRealSets(t *testing.T) {
 					positive++
 				}
 			}
-			if all.Len() != c.events || s.NumNodes() != c.nodes+1 || all.Time[all.Len()-1] != c.last || positive != c.positive || s.Bipartite != c.bipartite {
-				t.Errorf("%d events, %d nodes, last %v, %d labels, bipartite %v; want %+v", all.Len(), s.NumNodes()-1, all.Time[all.Len()-1], positive, s.Bipartite, c)
+			if all.Len() != c.events || s.NumNodes() != c.nodes+1 || all.Time[all.Len()-1] != c.last ||
+				positive != c.positive || s.Bipartite != c.bipartite {
+				t.Errorf("%d events, %d nodes, last %v, %d labels, bipartite %v; want %+v",
+					all.Len(), s.NumNodes()-1, all.Time[all.Len()-1], positive, s.Bipartite, c)
 			}
 			if s.Edge.Rows != c.events+1 || s.Edge.Cols != c.edgeCols || (s.Edge.Data != nil) != c.edges {
 				t.Errorf("edge features %dx%d, stored %v; want %+v", s.Edge.Rows, s.Edge.Cols, s.Edge.Data != nil, c)

@@ -43,7 +43,8 @@ type Split struct {
 	NewNodes          []event.Node // ascending: all that Train does not show, drawn or not
 	ValTime, TestTime event.Time
 	TrainHash         string // SHA-256 of Train's edge ids in decimal, joined by commas
-	Hash              string // SHA-256 of the same for train, val, test, new val and new test, each followed by a newline
+	// SHA-256 of the same for train, val, test, new val and new test, each followed by a newline
+	Hash string
 }
 
 // NewSplit cuts a log for link prediction.
@@ -92,7 +93,8 @@ func cut(l *event.Log, o *SplitOptions) (*Split, error) {
 	}
 	switch {
 	case !(o.Val > 0 && o.Test > 0 && o.Val+o.Test < 1):
-		return nil, fmt.Errorf("split into shares of %v for validation and %v for test: both must be above 0 and sum to less than 1", o.Val, o.Test)
+		return nil, fmt.Errorf("split into shares of %v for validation and %v for test: both must be above 0 and sum "+
+			"to less than 1", o.Val, o.Test)
 	case l.Len() == 0:
 		return nil, fmt.Errorf("split a log without events: at least one is needed")
 	}
@@ -126,7 +128,8 @@ func hiddenNodes(l *event.Log, valTime event.Time, o SplitOptions) ([]bool, erro
 		case SortedIDs:
 			slices.Sort(candidates)
 		default:
-			return nil, fmt.Errorf("order of the candidates for unseen nodes %q, must be %s or %s", o.Order, CPythonSet, SortedIDs)
+			return nil, fmt.Errorf("order of the candidates for unseen nodes %q, must be %s or %s",
+				o.Order, CPythonSet, SortedIDs)
 		}
 	case Native:
 		draw = stream.New(o.Seed, "unseen nodes").Sample

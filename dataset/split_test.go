@@ -23,7 +23,8 @@ func TestQuantileIsNumPys(t *testing.T) {
 	for _, c := range []struct {
 		values  []float64
 		q, want float64
-	}{{[]float64{5}, 0.7, 5}, {[]float64{1, 2}, 0, 1}, {[]float64{1, 2}, 1, 2}, {[]float64{0, 10}, 0.85, 8.5}, {[]float64{0.13, 0.98}, 0.85, 0.8525}} {
+	}{{[]float64{5}, 0.7, 5}, {[]float64{1, 2}, 0, 1}, {[]float64{1, 2}, 1, 2}, {[]float64{0, 10}, 0.85, 8.5},
+		{[]float64{0.13, 0.98}, 0.85, 0.8525}} {
 		if got := Quantile(c.values, c.q); got != c.want {
 			t.Errorf("quantile %v of %v: %v, want %v", c.q, c.values, got, c.want)
 		}
@@ -206,8 +207,10 @@ func TestLabelSplitHidesNone(t *testing.T) {
 	if n := s.Train.Len() + s.Val.Len() + s.Test.Len(); n != l.Len() || s.NewVal.Len() != 0 {
 		t.Errorf("%d of %d events", n, l.Len())
 	}
-	once := streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 5}, {Src: 2, Dst: 3, Time: 5}, {Src: 3, Dst: 1, Time: 5}})
-	if at5, err := NewLabelSplit(once, SplitOptions{}); err != nil || at5.Train.Len() != 3 || at5.Val.Len()+at5.Test.Len() != 0 {
+	once := streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 5}, {Src: 2, Dst: 3, Time: 5},
+		{Src: 3, Dst: 1, Time: 5}})
+	if at5, err := NewLabelSplit(once, SplitOptions{}); err != nil || at5.Train.Len() != 3 ||
+		at5.Val.Len()+at5.Test.Len() != 0 {
 		t.Errorf("three events at one time: %+v, %v", at5, err)
 	}
 	link, err := NewSplit(l, SplitOptions{})
@@ -221,7 +224,8 @@ func TestLabelSplitHidesNone(t *testing.T) {
 
 func TestSplitRefusesNonsense(t *testing.T) {
 	l := streamtest.Generate(streamtest.Shape{Events: 10, Sources: 3, Dests: 3, Instants: 8}, 1)
-	for _, o := range []SplitOptions{{Val: 0.5, Test: 0.5}, {Val: -0.1, Test: 0.1}, {Val: 0.1}, {Sampling: "numpy"}, {Order: "random"}} {
+	for _, o := range []SplitOptions{{Val: 0.5, Test: 0.5}, {Val: -0.1, Test: 0.1}, {Val: 0.1}, {Sampling: "numpy"},
+		{Order: "random"}} {
 		if _, err := NewSplit(l, o); err == nil {
 			t.Errorf("%+v was accepted", o)
 		}

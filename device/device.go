@@ -179,7 +179,8 @@ const (
 // Pointwise kernels work on each number alone. Matrices of one call have the same rows and columns.
 type Pointwise interface {
 	Map(op Act, y, x Mat)
-	MapGrad(op Act, dx, x, y, dy Mat) // y = Map(op, x); a kernel reads x or y, whichever it needs, the other may be absent only for Identity
+	// y = Map(op, x); a kernel reads x or y, whichever it needs, the other may be absent only for Identity
+	MapGrad(op Act, dx, x, y, dy Mat)
 	Zip(op Op, z, x, y Mat)
 	ZipRow(op Op, z, x Mat, v Buffer) // v [Cols] against every row
 	ZipCol(op Op, z, x Mat, v Buffer) // v[r] against row r
@@ -325,7 +326,8 @@ type TimeCodeGrad struct {
 // products, biases included.
 //
 //	GRU  (3H wide, order r z n): r=σ(Xr+Hr) z=σ(Xz+Hz) n=tanh(Xn+r·Hn); NewState = (1−z)·n + z·State
-//	LSTM (4H wide, order i f g o): NewCarry = σ(f)·Carry + σ(i)·tanh(g); NewState = σ(o)·tanh(NewCarry), gates from X+H
+//	LSTM (4H wide, order i f g o): NewCarry = σ(f)·Carry + σ(i)·tanh(g); NewState = σ(o)·tanh(NewCarry),
+//	     gates from X+H
 type Cell struct {
 	X, H            Mat
 	State, NewState Mat // [n, H]

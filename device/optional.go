@@ -33,8 +33,8 @@ func Rounds(dev Device) bool {
 // Keeper is an optional interface: a device that may keep what it derives of numbers that stay as they are, such as the
 // weights of a model that only answers.
 type Keeper interface {
-	// Keep says that b is changed by Write and Update alone, if at all. Each makes the device forget what it has kept of
-	// b, and so does Free.
+	// Keep says that b is changed by Write and Update alone, if at all. Each makes the device forget what it has kept
+	// of b, and so does Free.
 	Keep(b Buffer)
 }
 

@@ -51,7 +51,8 @@ func TestMembersTell(t *testing.T) {
 	}
 	for at, all := range sat {
 		if pairs := len(all) * (len(all) - 1) / 2; meetings[at] < pairs*98/100 || meetings[at] > pairs {
-			t.Errorf("congress %d has %d members and %d meetings, want one of each of %d pairs", at, len(all), meetings[at], pairs)
+			t.Errorf("congress %d has %d members and %d meetings, want one of each of %d pairs",
+				at, len(all), meetings[at], pairs)
 		}
 	}
 	now := members(func(n event.Node, at int) bool { return sat[at][n] }) // nobody can know
@@ -77,7 +78,8 @@ func TestMembersTell(t *testing.T) {
 		}
 		t.Logf("%s, %s negatives: AP %.4f, AUC %.4f", c.who, c.negatives, r.AP, r.AUC)
 		if math.Abs(r.AP-c.ap) > 0.0001 || math.Abs(r.AUC-c.auc) > 0.0001 {
-			t.Errorf("%s, %s negatives: AP %.4f, AUC %.4f, want %.4f, %.4f", c.who, c.negatives, r.AP, r.AUC, c.ap, c.auc)
+			t.Errorf("%s, %s negatives: AP %.4f, AUC %.4f, want %.4f, %.4f",
+				c.who, c.negatives, r.AP, r.AUC, c.ap, c.auc)
 		}
 	}
 }

@@ -15,7 +15,8 @@ type Meter struct {
 // Score is the average precision and the area under the ROC curve of positives' and negatives' scores, none of which
 // may be NaN.
 //
-//	AP  = Σ (R_k − R_{k−1})·P_k over thresholds k from the highest score down, without interpolation; 0 without positives
+//	AP  = Σ (R_k − R_{k−1})·P_k over thresholds k from the highest score down, without interpolation;
+//	      0 without positives
 //	AUC = P(pos > neg) + ½·P(pos = neg); 0 without positives or negatives
 func (m *Meter) Score(pos, neg []float32) (ap, auc float64) {
 	m.keys = m.keys[:0]

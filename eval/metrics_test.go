@@ -57,7 +57,8 @@ func TestMeterByHand(t *testing.T) {
 
 // Few distinct scores, so that most are tied.
 func scores(t *rapid.T, name string) []float32 {
-	return rapid.SliceOfN(rapid.Map(rapid.IntRange(-4, 4), func(i int) float32 { return float32(i) / 3 }), 1, 40).Draw(t, name)
+	return rapid.SliceOfN(rapid.Map(rapid.IntRange(-4, 4), func(i int) float32 { return float32(i) / 3 }), 1, 40).
+		Draw(t, name)
 }
 
 func TestMeterIsItsDefinition(t *testing.T) {
@@ -69,7 +70,8 @@ func TestMeterIsItsDefinition(t *testing.T) {
 		if math.Abs(ap-wantAP) > 1e-12 || math.Abs(auc-wantAUC) > 1e-12 {
 			t.Fatalf("AP %v AUC %v, want %v and %v", ap, auc, wantAP, wantAUC)
 		}
-		shuffledPos, shuffledNeg := rapid.Permutation(pos).Draw(t, "shuffled positives"), rapid.Permutation(neg).Draw(t, "shuffled negatives")
+		shuffledPos, shuffledNeg := rapid.Permutation(pos).Draw(t, "shuffled positives"),
+			rapid.Permutation(neg).Draw(t, "shuffled negatives")
 		if ap2, auc2 := m.Score(shuffledPos, shuffledNeg); ap2 != ap || auc2 != auc {
 			t.Fatalf("shuffling moved AP from %v to %v, AUC from %v to %v", ap, ap2, auc, auc2)
 		}
@@ -129,7 +131,8 @@ func TestLossIsClamped(t *testing.T) {
 		logit    float32
 		happened bool
 		want     float64
-	}{{0, true, math.Ln2}, {0, false, math.Ln2}, {200, true, 0}, {200, false, 100}, {-200, true, 100}, {-1, true, math.Log(1 + math.E)}} {
+	}{{0, true, math.Ln2}, {0, false, math.Ln2}, {200, true, 0}, {200, false, 100}, {-200, true, 100},
+		{-1, true, math.Log(1 + math.E)}} {
 		if got := eval.Loss(eval.Sigmoid(c.logit), c.happened); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("logit %v, happened %v: loss %v, want %v", c.logit, c.happened, got, c.want)
 		}

@@ -32,7 +32,8 @@ func Open(set *dataset.Set, o Options) (*Protocol, error) {
 			return nil, err
 		}
 		if !labelled(split.Train.All()) {
-			return nil, fmt.Errorf("%s: %w, want some with a label that is not 0 among the first 70 %%", set.Name, ErrNoLabels)
+			return nil, fmt.Errorf("%s: %w, want some with a label that is not 0 among the first 70 %%",
+				set.Name, ErrNoLabels)
 		}
 		return NewProtocol(split, o), nil
 	}

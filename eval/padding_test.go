@@ -15,7 +15,8 @@ import (
 type longest struct{ neighbors, patch int }
 
 func (s longest) Plan() sample.Plan {
-	return sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: s.neighbors - 1, RowLen: s.neighbors, Target: sample.TargetLast})}
+	return sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: s.neighbors - 1, RowLen: s.neighbors,
+		Target: sample.TargetLast})}
 }
 
 func (s longest) RankOnly() {}
@@ -58,13 +59,15 @@ func TestPaddingTells(t *testing.T) {
 		{"uci", 32, 1, sample.Random, 0.5},
 	} {
 		_, split := published(t, c.data)
-		r, err := eval.NewProtocol(split, eval.Options{}).Evaluate(t.Context(), longest{c.neighbors, c.patch}, eval.Test, c.negatives)
+		r, err := eval.NewProtocol(split, eval.Options{}).
+			Evaluate(t.Context(), longest{c.neighbors, c.patch}, eval.Test, c.negatives)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("%s, %d & %d, %s negatives: AP %.4f, AUC %.4f", c.data, c.neighbors, c.patch, c.negatives, r.AP, r.AUC)
 		if math.Abs(r.AUC-c.auc) > 0.005 {
-			t.Errorf("%s, %s negatives: the longest row has an AUC of %.4f, want %.2f", c.data, c.negatives, r.AUC, c.auc)
+			t.Errorf("%s, %s negatives: the longest row has an AUC of %.4f, want %.2f",
+				c.data, c.negatives, r.AUC, c.auc)
 		}
 	}
 }

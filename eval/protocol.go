@@ -88,7 +88,8 @@ func NewProtocol(s *dataset.Split, o Options) *Protocol {
 	if o.Order == "" {
 		o.Order = model.Arrival
 	}
-	p := &Protocol{split: s, options: o, parts: [4]*event.Log{s.Val, s.NewVal, s.Test, s.NewTest}, negatives: map[string]sample.Negatives{}}
+	p := &Protocol{split: s, options: o, parts: [4]*event.Log{s.Val, s.NewVal, s.Test, s.NewTest},
+		negatives: map[string]sample.Negatives{}}
 	p.train = sync.OnceValue(func() index.View { return index.Freeze(s.Train) })
 	p.full = sync.OnceValue(func() index.View { return index.Freeze(s.Full) })
 	if o.SeenOnly {
@@ -125,7 +126,8 @@ func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 		pass.Seed = 0
 		return pass, err
 	}
-	n, err := sample.NewNegatives(p.split.Train, sample.NegativeOptions{Sampling: p.options.Sampling, Seed: run, Avoid: p.options.Avoid})
+	n, err := sample.NewNegatives(p.split.Train,
+		sample.NegativeOptions{Sampling: p.options.Sampling, Seed: run, Avoid: p.options.Avoid})
 	if err != nil {
 		return replay.Pass{}, fmt.Errorf("training negatives: %w", err)
 	}
@@ -155,7 +157,8 @@ func (p *Protocol) Pass(part Part, strategy string) (replay.Pass, error) {
 	key := part.String() + "/" + strategy
 	n, made := p.negatives[key]
 	if !made {
-		o := sample.NegativeOptions{Strategy: strategy, Sampling: p.options.Sampling, Seed: uint64(part), Observed: p.observed(part)}
+		o := sample.NegativeOptions{Strategy: strategy, Sampling: p.options.Sampling, Seed: uint64(part),
+			Observed: p.observed(part)}
 		o.Avoid = p.options.Avoid && strategy == sample.Random
 		from := p.split.Full
 		if part == NewVal || part == NewTest {

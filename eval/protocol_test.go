@@ -78,7 +78,8 @@ func TestMemorySchedule(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m.seen[0] != before || m.seen[1] != before+200 || m.count != before {
-			t.Errorf("%v began with %d and %d events in memory and left %d, want %d", part, m.seen[0], m.seen[1], m.count, before)
+			t.Errorf("%v began with %d and %d events in memory and left %d, want %d",
+				part, m.seen[0], m.seen[1], m.count, before)
 		}
 		if r.Positives != p.Events(part).Len() {
 			t.Errorf("%v: %d positives", part, r.Positives)
@@ -169,14 +170,16 @@ func TestPartsHaveTheirOwnNegatives(t *testing.T) {
 		seed     uint64
 		observed event.Time
 	}{
-		eval.Val: {s.Full, 0, lastTrain}, eval.NewVal: {s.NewVal, 1, lastTrain}, eval.Test: {s.Full, 2, lastVal}, eval.NewTest: {s.NewTest, 3, lastVal},
+		eval.Val: {s.Full, 0, lastTrain}, eval.NewVal: {s.NewVal, 1, lastTrain}, eval.Test: {s.Full, 2, lastVal},
+		eval.NewTest: {s.NewTest, 3, lastVal},
 	} {
 		for _, strategy := range sample.Strategies() {
 			pass, err := p.Pass(part, strategy)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := sample.NewNegatives(c.from, sample.NegativeOptions{Strategy: strategy, Seed: c.seed, Observed: c.observed})
+			want, err := sample.NewNegatives(c.from,
+				sample.NegativeOptions{Strategy: strategy, Seed: c.seed, Observed: c.observed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +188,8 @@ func TestPartsHaveTheirOwnNegatives(t *testing.T) {
 				pass.Negatives.Draw(span, a)
 				want.Draw(span, b)
 				if !slices.Equal(a, b) {
-					t.Errorf("%v %s: other negatives than those with seed %d from %d events", part, strategy, c.seed, c.from.Len())
+					t.Errorf("%v %s: other negatives than those with seed %d from %d events",
+						part, strategy, c.seed, c.from.Len())
 					break
 				}
 			}
@@ -234,7 +238,8 @@ func TestStrictTestHasNoNewNodes(t *testing.T) {
 }
 
 func TestEmptyPartsAreLegal(t *testing.T) {
-	s := split(t, streamtest.Generate(streamtest.Shape{Events: 900, Sources: 7, Dests: 7, Instants: 800, Shared: true}, 1))
+	shape := streamtest.Shape{Events: 900, Sources: 7, Dests: 7, Instants: 800, Shared: true}
+	s := split(t, streamtest.Generate(shape, 1))
 	for _, sampling := range []string{sample.Reference, sample.Native} {
 		p := eval.NewProtocol(s, eval.Options{Sampling: sampling})
 		for _, strategy := range sample.Strategies() {
@@ -253,7 +258,8 @@ func TestPassesPickNeighborsAsTheProtocolSays(t *testing.T) {
 		p := eval.NewProtocol(split(t, stream), eval.Options{Sampling: sampling})
 		training, err := p.Train(3)
 		if err != nil || training.Sampling != sampling || training.Seed != 0 {
-			t.Errorf("training picks by %q from %d, %v, want %q from 0", training.Sampling, training.Seed, err, sampling)
+			t.Errorf("training picks by %q from %d, %v, want %q from 0",
+				training.Sampling, training.Seed, err, sampling)
 		}
 		test, err := p.Pass(eval.Test, sample.Random)
 		if err != nil || test.Sampling != sampling || test.Seed != 1 {
@@ -278,8 +284,9 @@ func TestProtocolRefusesNonsense(t *testing.T) {
 // The best memory on published data, as published: in percent to two decimals.
 func TestEdgeBankIsThePublishedOne(t *testing.T) {
 	for _, c := range []struct{ dataset, negatives string }{
-		{"uci", sample.Random}, {"enron", sample.Random}, {"mooc", sample.Random}, {"wikipedia", sample.Random}, {"CanParl", sample.Random}, {"USLegis", sample.Random},
-		{"USLegis", sample.Historical}, {"CanParl", sample.Historical}, {"USLegis", sample.Inductive}, {"CanParl", sample.Inductive},
+		{"uci", sample.Random}, {"enron", sample.Random}, {"mooc", sample.Random}, {"wikipedia", sample.Random},
+		{"CanParl", sample.Random}, {"USLegis", sample.Random}, {"USLegis", sample.Historical},
+		{"CanParl", sample.Historical}, {"USLegis", sample.Inductive}, {"CanParl", sample.Inductive},
 	} {
 		t.Run(c.dataset+"/"+c.negatives, func(t *testing.T) {
 			set, err := dataset.Open(t.Context(), c.dataset, dataset.Options{DataDir: golden.Shared(t, "data")})

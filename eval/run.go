@@ -30,8 +30,9 @@ type Result struct {
 	Ranking     *Ranking                 `json:"ranking,omitempty"` // with several negatives for each positive
 	Batches     int                      `json:"batches"`
 	Positives   int                      `json:"positives"`
-	Events      int                      `json:"events,omitempty"`  // classified ones, of which Positives have the label
-	Moments     int                      `json:"moments,omitempty"` // time negatives: how many were asked about
+	// classified ones, of which Positives have the label
+	Events  int `json:"events,omitempty"`
+	Moments int `json:"moments,omitempty"` // time negatives: how many were asked about
 	// Negatives is the SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline.
 	Negatives string `json:"negatives_hash"`
 }
@@ -44,7 +45,8 @@ func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log)
 
 func run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, o Options) (Result, error) {
 	if p.Negatives == nil {
-		return Result{}, fmt.Errorf("evaluation without negatives: there is nothing to tell the %d positives from", events.Len())
+		return Result{}, fmt.Errorf("evaluation without negatives: there is nothing to tell the %d positives from",
+			events.Len())
 	}
 	p.Negatives.Reset()
 	_, ranks := s.(replay.Ranker)
@@ -181,7 +183,8 @@ func (t *tally) rank(pos, neg []float32) {
 }
 
 func (t *tally) result() Result {
-	r := Result{Batches: t.batches, Positives: len(t.pos), Ranking: t.ranking, Negatives: hex.EncodeToString(t.hash.Sum(nil))}
+	r := Result{Batches: t.batches, Positives: len(t.pos), Ranking: t.ranking,
+		Negatives: hex.EncodeToString(t.hash.Sum(nil))}
 	if t.batches == 0 {
 		return r
 	}

@@ -53,7 +53,8 @@ func TestRunMeasures(t *testing.T) {
 		t.Fatal(err)
 	}
 	loss := (math.Log(1+math.Exp(-2)) + math.Log(1+math.Exp(-1))) / 2
-	if got.AP != 1 || got.AUC != 1 || got.GlobalAP != 1 || got.GlobalAUC != 1 || got.Batches != 3 || got.Positives != 450 || math.Abs(*got.Loss-loss) > 1e-6 || got.Ranking != nil {
+	if got.AP != 1 || got.AUC != 1 || got.GlobalAP != 1 || got.GlobalAUC != 1 || got.Batches != 3 ||
+		got.Positives != 450 || math.Abs(*got.Loss-loss) > 1e-6 || got.Ranking != nil {
 		t.Errorf("%+v, loss %v, want %v", got, *got.Loss, loss)
 	}
 	again, err := eval.Run(t.Context(), knows, p, stream)
@@ -136,7 +137,8 @@ func TestRunRanks(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range [][2]float64{{got.Ranking.MRR, want.MRR}, {got.Ranking.Hits1, want.Hits1}, {got.Ranking.Hits3, want.Hits3}, {got.Ranking.Hits10, want.Hits10}} {
+	for _, c := range [][2]float64{{got.Ranking.MRR, want.MRR}, {got.Ranking.Hits1, want.Hits1},
+		{got.Ranking.Hits3, want.Hits3}, {got.Ranking.Hits10, want.Hits10}} {
 		if math.Abs(c[0]-c[1]) > 1e-9 {
 			t.Errorf("%+v, want %+v", *got.Ranking, want)
 		}

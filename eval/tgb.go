@@ -211,8 +211,8 @@ func ListedOthers(list map[sample.Query][]event.Node) Opponents {
 	return func(number int, e event.Event) ([]event.Node, error) {
 		found, ok := list[sample.Query{Src: e.Src, Dst: e.Dst, Time: e.Time}]
 		if !ok {
-			return nil, fmt.Errorf("%w are listed for test event %d, %d and %d at %v, want some for each", ErrNoOpponents,
-				number+1, e.Src, e.Dst, e.Time)
+			return nil, fmt.Errorf("%w are listed for test event %d, %d and %d at %v, want some for each",
+				ErrNoOpponents, number+1, e.Src, e.Dst, e.Time)
 		}
 		return slices.DeleteFunc(slices.Clone(found), func(v event.Node) bool { return v == e.Dst }), nil
 	}

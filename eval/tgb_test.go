@@ -84,7 +84,8 @@ func TestRankEdgeBank(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, err := p.Rank(t.Context(), list[0].Scorer, eval.RankOptions{Opponents: p.SomeOthers(20)})
-		if err != nil || again != whole || whole.Candidates != 20 || !(whole.MRR > 0.15) || whole.Positives != s.Test.Len() {
+		if err != nil || again != whole || whole.Candidates != 20 || !(whole.MRR > 0.15) ||
+			whole.Positives != s.Test.Len() {
 			t.Errorf("%s: %+v, again %+v, %v", order, whole, again, err)
 		}
 		asked := map[event.Time][]event.Node{}

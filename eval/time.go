@@ -109,7 +109,8 @@ func (t *timer) logits() bool {
 }
 
 func (t *timer) result() Result {
-	r := Result{Batches: t.batches, Positives: len(t.pos), Moments: len(t.neg), Negatives: hashMoments(t.moments.Queries)}
+	r := Result{Batches: t.batches, Positives: len(t.pos), Moments: len(t.neg),
+		Negatives: hashMoments(t.moments.Queries)}
 	if t.batches == 0 {
 		return r
 	}

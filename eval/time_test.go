@@ -52,7 +52,8 @@ func (w *witness) Score(b *sample.Batch, out []float32) error {
 		sample.Gather(index.Freeze(before), w.Plan(), []sample.Query{q}, &alone)
 		for d, r := range b.Rows {
 			if row := r.Edge[i*r.Len : (i+1)*r.Len]; !slices.Equal(row, alone.Rows[d].Edge) {
-				w.t.Fatalf("asked about %v, events %v are looked at, %v without what comes later", q, row, alone.Rows[d].Edge)
+				w.t.Fatalf("asked about %v, events %v are looked at, %v without what comes later",
+					q, row, alone.Rows[d].Edge)
 			}
 		}
 		if row := b.Gaps[i*3 : (i+1)*3]; !slices.Equal(row, alone.Gaps) {

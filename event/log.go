@@ -48,7 +48,8 @@ func FromColumns(c Columns) (*Log, error) {
 		name string
 		rows int
 		must bool
-	}{{"destination", len(c.Dst), true}, {"time", len(c.Time), true}, {"label", len(c.Label), c.Label != nil}, {"edge", len(c.Edge), c.Edge != nil}} {
+	}{{"destination", len(c.Dst), true}, {"time", len(c.Time), true}, {"label", len(c.Label), c.Label != nil},
+		{"edge", len(c.Edge), c.Edge != nil}} {
 		if col.must && col.rows != n {
 			return nil, fmt.Errorf("%w: %s column has %d rows, the source column %d", ErrInvalid, col.name, col.rows, n)
 		}
@@ -56,7 +57,8 @@ func FromColumns(c Columns) (*Log, error) {
 	if n > math.MaxInt32 {
 		return nil, tooMany(n)
 	}
-	l := &Log{all: Span{Src: slices.Clip(c.Src), Dst: slices.Clip(c.Dst), Time: slices.Clip(c.Time), label: slices.Clip(c.Label), edge: slices.Clip(c.Edge)}}
+	l := &Log{all: Span{Src: slices.Clip(c.Src), Dst: slices.Clip(c.Dst), Time: slices.Clip(c.Time),
+		label: slices.Clip(c.Label), edge: slices.Clip(c.Edge)}}
 	last := math.Inf(-1)
 	for i := range n {
 		e := l.all.At(i)

@@ -56,14 +56,17 @@ func TestInvalidEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := l.Append(bad)
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "event 1: ") || !strings.Contains(err.Error(), c.says) {
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "event 1: ") ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("append: error %v, want one about event 1 and %s", err, c.says)
 		}
 		if l.Len() != 1 {
 			t.Errorf("%s: log has %d events after the refusal, want 1", c.says, l.Len())
 		}
-		_, err = FromColumns(Columns{Src: []Node{1, bad.Src}, Dst: []Node{2, bad.Dst}, Time: []Time{3, bad.Time}, Label: []float32{1, bad.Label}, Edge: []Edge{1, bad.Edge}})
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "row 1: ") || !strings.Contains(err.Error(), c.says) {
+		_, err = FromColumns(Columns{Src: []Node{1, bad.Src}, Dst: []Node{2, bad.Dst}, Time: []Time{3, bad.Time},
+			Label: []float32{1, bad.Label}, Edge: []Edge{1, bad.Edge}})
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "row 1: ") ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("columns: error %v, want one about row 1 and %s", err, c.says)
 		}
 	}
@@ -81,7 +84,8 @@ func TestFromColumns(t *testing.T) {
 	if _, err := l.Append(Event{Src: 5, Dst: 6, Time: 4, Label: 2, Edge: 9}); err != nil {
 		t.Fatal(err)
 	}
-	want := []Event{{Src: 1, Dst: 3, Time: 5, Edge: 1}, {Src: 2, Dst: 4, Time: 5, Edge: 2}, {Src: 5, Dst: 6, Time: 4, Label: 2, Edge: 9}}
+	want := []Event{{Src: 1, Dst: 3, Time: 5, Edge: 1}, {Src: 2, Dst: 4, Time: 5, Edge: 2},
+		{Src: 5, Dst: 6, Time: 4, Label: 2, Edge: 9}}
 	if diff := cmp.Diff(want, events(l.All())); diff != "" {
 		t.Error(diff)
 	}
@@ -91,7 +95,8 @@ func TestFromColumns(t *testing.T) {
 	}{
 		{"destination column has 1 rows, the source column 2", Columns{Src: c.Src, Dst: c.Dst[:1], Time: c.Time}},
 		{"time column has 0 rows, the source column 2", Columns{Src: c.Src, Dst: c.Dst}},
-		{"label column has 3 rows, the source column 2", Columns{Src: c.Src, Dst: c.Dst, Time: c.Time, Label: make([]float32, 3)}},
+		{"label column has 3 rows, the source column 2",
+			Columns{Src: c.Src, Dst: c.Dst, Time: c.Time, Label: make([]float32, 3)}},
 		{"row 0: invalid event: edge 0", Columns{Src: c.Src, Dst: c.Dst, Time: c.Time, Edge: make([]Edge, 2)}},
 	} {
 		if _, err := FromColumns(c.cols); err == nil || !strings.Contains(err.Error(), c.says) {
@@ -119,7 +124,8 @@ func TestSpanSurvivesGrowth(t *testing.T) {
 		t.Error(diff)
 	}
 	if s.First() != 2 || s.Slice(1, 2).First() != 3 || s.Slice(1, 2).Edge(0) != 4 {
-		t.Errorf("first %d, of its second event %d with edge %d; want 2, 3, 4", s.First(), s.Slice(1, 2).First(), s.Slice(1, 2).Edge(0))
+		t.Errorf("first %d, of its second event %d with edge %d; want 2, 3, 4",
+			s.First(), s.Slice(1, 2).First(), s.Slice(1, 2).Edge(0))
 	}
 }
 

@@ -42,7 +42,8 @@ func attend(tp *Tape, q, k, v *tensor.Tensor, h Heads, keep bool) (y, weights *t
 	ok := q.Rank() == 3 && k.Rank() == 3 && tensor.SameShape(k, v) && q.Dim(0) == k.Dim(0) && q.Cols() == k.Cols() &&
 		h.Heads > 0 && q.Cols()%h.Heads == 0 && (h.Mask.Len == 0 || h.Mask.Len == k.Rows())
 	if !ok {
-		panic(tensor.Mismatch("attention", "a query [B, Q, H·D], keys and values [B, K, H·D], a mask [B·K]", q.Shape(), k.Shape(), v.Shape(), []int{h.Mask.Len}))
+		panic(tensor.Mismatch("attention", "a query [B, Q, H·D], keys and values [B, K, H·D], a mask [B·K]", q.Shape(),
+			k.Shape(), v.Shape(), []int{h.Mask.Len}))
 	}
 	y = tp.Result(q.Shape(), q, k, v)
 	m := tp.floats.mark()
@@ -73,7 +74,8 @@ func attend(tp *Tape, q, k, v *tensor.Tensor, h Heads, keep bool) (y, weights *t
 // product makes them: qkv [B, L, 3·HD] → [B, L, HD].
 func SelfAttention(tp *Tape, qkv *tensor.Tensor, h Heads) *tensor.Tensor {
 	if qkv.Rank() != 3 || h.Heads < 1 || qkv.Cols()%(3*h.Heads) != 0 || h.Mask.Len != 0 && h.Mask.Len != qkv.Rows() {
-		panic(tensor.Mismatch("self-attention", "queries, keys and values [B, L, 3·H·D], a mask [B·L]", qkv.Shape(), []int{h.Mask.Len}))
+		panic(tensor.Mismatch("self-attention", "queries, keys and values [B, L, 3·H·D], a mask [B·L]", qkv.Shape(),
+			[]int{h.Mask.Len}))
 	}
 	c := qkv.Cols() / 3
 	y := tp.Result(widened(qkv, c).list(), qkv)
@@ -107,7 +109,8 @@ func (o *selfAttention) Backward(tp *Tape) {
 	d := tp.Scratch(o.qkv.Len())
 	dx := d.Mat(rows, 3*c)
 	tp.dev.AttentionGrad(device.AttentionGrad{
-		Attention: o.attention, DY: g.Mat(rows, c), DQ: dx.Columns(0, c), DK: dx.Columns(c, 2*c), DV: dx.Columns(2*c, 3*c),
+		Attention: o.attention, DY: g.Mat(rows, c), DQ: dx.Columns(0, c), DK: dx.Columns(c, 2*c),
+		DV: dx.Columns(2*c, 3*c),
 	})
 	tp.Give(o.qkv, d)
 	tp.Recycle(g)

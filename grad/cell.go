@@ -13,8 +13,10 @@ type CellWeights struct {
 
 // products are the input's and the state's parts of the gates, [n, G] each.
 func (w *CellWeights) products(tp *Tape, op string, gates int, x, h *tensor.Tensor) (gx, gh *tensor.Tensor) {
-	if h.Rank() != 2 || x.Rank() != 2 || x.Rows() != h.Rows() || w.In.Rows() != gates*h.Cols() || w.State.Rows() != gates*h.Cols() {
-		panic(tensor.Mismatch(op, "an input [n, in], a state [n, H] and weights of all gates", x.Shape(), h.Shape(), w.In.Shape(), w.State.Shape()))
+	if h.Rank() != 2 || x.Rank() != 2 || x.Rows() != h.Rows() || w.In.Rows() != gates*h.Cols() ||
+		w.State.Rows() != gates*h.Cols() {
+		panic(tensor.Mismatch(op, "an input [n, in], a state [n, H] and weights of all gates", x.Shape(), h.Shape(),
+			w.In.Shape(), w.State.Shape()))
 	}
 	return Linear(tp, x, w.In, w.InBias, device.Identity), Linear(tp, h, w.State, w.StateBias, device.Identity)
 }
@@ -52,7 +54,8 @@ func (o *gru) Backward(tp *Tape) {
 	}
 	n, c := o.y.Rows(), o.y.Cols()
 	dx, dgh, dh := tp.Scratch(o.gx.Len()), tp.Scratch(o.gh.Len()), tp.Scratch(o.h.Len())
-	tp.dev.GRUGrad(device.CellGrad{Cell: o.cell, DNewState: g.Mat(n, c), DX: dx.Mat(n, 3*c), DH: dgh.Mat(n, 3*c), DState: dh.Mat(n, c)})
+	tp.dev.GRUGrad(device.CellGrad{Cell: o.cell, DNewState: g.Mat(n, c), DX: dx.Mat(n, 3*c), DH: dgh.Mat(n, 3*c),
+		DState: dh.Mat(n, c)})
 	tp.Give(o.gx, dx)
 	tp.Give(o.gh, dgh)
 	tp.Give(o.h, dh)

@@ -106,7 +106,9 @@ func (c check) test(t *testing.T, dev device.Device, fan bool) {
 }
 
 // compare checks some numbers of the gradient of input i against central differences.
-func (c check) compare(t *testing.T, what string, r *rand.Rand, values [][]float64, i int, weight, extra []float64, got []float32) {
+func (c check) compare(
+	t *testing.T, what string, r *rand.Rand, values [][]float64, i int, weight, extra []float64, got []float32,
+) {
 	t.Helper()
 	const most, h = 24, 1e-5
 	picks := r.Perm(len(got))

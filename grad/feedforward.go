@@ -16,7 +16,8 @@ type FeedForwardWeights struct {
 // dropout keeps, and for GELU and SiLU.
 func FeedForward(tp *Tape, x *tensor.Tensor, w *FeedForwardWeights, act device.Act, rate float32) *tensor.Tensor {
 	if w.A.Rank() != 2 || w.B.Rank() != 2 || x.Cols() != w.A.Cols() || w.B.Cols() != w.A.Rows() {
-		panic(tensor.Mismatch("feed-forward", "an input [..., in], weights [hidden, in] and [out, hidden]", x.Shape(), w.A.Shape(), w.B.Shape()))
+		panic(tensor.Mismatch("feed-forward", "an input [..., in], weights [hidden, in] and [out, hidden]", x.Shape(),
+			w.A.Shape(), w.B.Shape()))
 	}
 	checkBias("feed-forward", w.A, w.ABias)
 	checkBias("feed-forward", w.B, w.BBias)

@@ -63,7 +63,8 @@ func LinearSum(tp *Tape, w, b *tensor.Tensor, act device.Act, parts ...Part) *te
 	constants := false
 	for _, p := range parts {
 		if w.Rank() != 2 || p.Lo < 0 || p.Lo+p.X.Cols() > w.Cols() {
-			panic(tensor.Mismatch("linear sum", "a part [..., c] that fits into the columns of a weight [out, in]", p.X.Shape(), w.Shape()))
+			panic(tensor.Mismatch("linear sum", "a part [..., c] that fits into the columns of a weight [out, in]",
+				p.X.Shape(), w.Shape()))
 		}
 		tracked = tracked || tp.Tracks(p.X)
 		switch {

@@ -110,7 +110,8 @@ func (o *mamba) Backward(tp *Tape) {
 	tp.dev.MatMul(dproj.Columns(0, rank), ddelta, w.Dt.Mat(), device.Gemm{})
 	tp.weightGrad(w.X, dproj, u)
 	tp.dev.MatMul(du, dproj, w.X.Mat(), device.Gemm{Acc: true})
-	tp.dev.ConvGrad(device.ConvGrad{Conv: o.conv, DY: du, DX: dxz.Columns(0, m), DW: tp.sink(w.Conv), DBias: tp.sink(w.ConvB)})
+	tp.dev.ConvGrad(device.ConvGrad{Conv: o.conv, DY: du, DX: dxz.Columns(0, m), DW: tp.sink(w.Conv),
+		DBias: tp.sink(w.ConvB)})
 	tp.weightGrad(w.In, dxz, o.x.Mat())
 	tp.product(o.x, dxz, w.In.Mat(), device.Gemm{})
 

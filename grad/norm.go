@@ -32,7 +32,8 @@ func norm(tp *Tape, op string, x, residual, gamma, beta *tensor.Tensor) *tensor.
 	}
 	o := layerNorm{x: x, residual: residual, gamma: gamma, beta: beta, y: y}
 	m := tp.floats.mark()
-	o.norm = device.Norm{X: x.Mat(), Gamma: data(gamma), Beta: data(beta), Eps: normEps, Stats: tp.floats.alloc(2 * x.Rows()), Y: y.Mat()}
+	o.norm = device.Norm{X: x.Mat(), Gamma: data(gamma), Beta: data(beta), Eps: normEps,
+		Stats: tp.floats.alloc(2 * x.Rows()), Y: y.Mat()}
 	if residual != nil {
 		o.norm.Residual = residual.Mat()
 		x.Data = device.Buffer{}
@@ -57,7 +58,8 @@ func (o *layerNorm) Backward(tp *Tape) {
 		return
 	}
 	dx := tp.Scratch(g.Len)
-	n := device.NormGrad{Norm: o.norm, DY: g.Mat(o.y.Rows(), o.y.Cols()), DX: dx.Mat(o.y.Rows(), o.y.Cols()), DGamma: tp.sink(o.gamma), DBeta: tp.sink(o.beta)}
+	n := device.NormGrad{Norm: o.norm, DY: g.Mat(o.y.Rows(), o.y.Cols()), DX: dx.Mat(o.y.Rows(), o.y.Cols()),
+		DGamma: tp.sink(o.gamma), DBeta: tp.sink(o.beta)}
 	tp.dev.NormGrad(n)
 	if o.residual != nil {
 		tp.GiveCopy(o.residual, n.DX)

@@ -18,7 +18,9 @@ func param(d ...int) input { return input{shape: d, param: true} }
 
 // checks are all operations, at n rows and width w.
 var checks = map[string]func(n, w int) check{
-	"linear":          func(n, w int) check { return linearCheck(n, w, device.Identity, func(x float64) float64 { return x }) },
+	"linear": func(n, w int) check {
+		return linearCheck(n, w, device.Identity, func(x float64) float64 { return x })
+	},
 	"linear/relu":     func(n, w int) check { return linearCheck(n, w, device.ReLU, relu64) },
 	"linear/gelu":     func(n, w int) check { return linearCheck(n, w, device.GELU, gelu64) },
 	"linear/silu":     func(n, w int) check { return linearCheck(n, w, device.SiLU, silu64) },
@@ -180,7 +182,8 @@ var checks = map[string]func(n, w int) check{
 		return check{
 			[]input{of(n, w+2)},
 			func(tp *grad.Tape, in tensors) *tensor.Tensor {
-				return grad.Concat(tp, grad.Columns(tp, in[0], 1, w+1), grad.Columns(tp, in[0], 0, 1), grad.Columns(tp, in[0], 0, 2))
+				return grad.Concat(tp, grad.Columns(tp, in[0], 1, w+1), grad.Columns(tp, in[0], 0, 1),
+					grad.Columns(tp, in[0], 0, 2))
 			},
 			func(in [][]float64) (y []float64) {
 				for r := range n {
@@ -460,7 +463,8 @@ var checks = map[string]func(n, w int) check{
 		const L, N, K = 5, 3, 4
 		R := (w + 15) / 16
 		return check{
-			[]input{of(n, L, w), param(w, N), param(w), param(2*w, w), param(w, 1, K), param(w), param(R+2*N, w), param(w, R), param(w), param(w, w)},
+			[]input{of(n, L, w), param(w, N), param(w), param(2*w, w), param(w, 1, K), param(w), param(R+2*N, w),
+				param(w, R), param(w), param(w, w)},
 			func(tp *grad.Tape, in tensors) *tensor.Tensor { return grad.Mamba(tp, in[0], mambaWeights(in[1:])) },
 			func(in [][]float64) []float64 { return mamba64(in[0], in[1:], L, w, N, K, R) },
 		}
@@ -501,7 +505,8 @@ func linearSumCheck(n, w int, act device.Act, f func(float64) float64) check {
 	return check{
 		[]input{of(n, w), of(4), of(n, w+2), param(5, total), param(5)},
 		func(tp *grad.Tape, in tensors) *tensor.Tensor {
-			return grad.LinearSum(tp, in[3], in[4], act, grad.Part{X: in[0], Lo: w + 6}, grad.Part{X: in[1], Lo: w + 2}, grad.Part{X: in[2], Lo: 0})
+			return grad.LinearSum(tp, in[3], in[4], act, grad.Part{X: in[0], Lo: w + 6}, grad.Part{X: in[1], Lo: w + 2},
+				grad.Part{X: in[2], Lo: 0})
 		},
 		func(in [][]float64) []float64 {
 			x := []float64{}
@@ -548,7 +553,9 @@ func transpose64(x []float64, r, c int) []float64 {
 	return y
 }
 
-func zipCheck(op func(*grad.Tape, *tensor.Tensor, *tensor.Tensor) *tensor.Tensor, x, y input, f func(a, b float64) float64) check {
+func zipCheck(
+	op func(*grad.Tape, *tensor.Tensor, *tensor.Tensor) *tensor.Tensor, x, y input, f func(a, b float64) float64,
+) check {
 	cols := x.shape[1]
 	return check{
 		[]input{x, y},
@@ -581,9 +588,11 @@ func mapCheck(n, w int, act device.Act, f func(float64) float64) check {
 func scanCheck(n, w int, exact bool) check {
 	const L, N = 4, 5 // the device tests have the usual 16 states
 	return check{
-		[]input{of(n, L, w), {shape: shape(n, L, w), lo: 0.05, hi: 1}, param(w, N), of(n, L, N), of(n, L, N), param(w), of(n, L, w)},
+		[]input{of(n, L, w), {shape: shape(n, L, w), lo: 0.05, hi: 1}, param(w, N), of(n, L, N), of(n, L, N),
+			param(w), of(n, L, w)},
 		func(tp *grad.Tape, in tensors) *tensor.Tensor {
-			return grad.Scan(tp, grad.ScanArgs{U: in[0], Delta: in[1], ALog: in[2], B: in[3], C: in[4], Skip: in[5], Gate: in[6], Exact: exact})
+			return grad.Scan(tp, grad.ScanArgs{U: in[0], Delta: in[1], ALog: in[2], B: in[3], C: in[4], Skip: in[5],
+				Gate: in[6], Exact: exact})
 		},
 		func(in [][]float64) []float64 {
 			return scan64(in[0], in[1], in[2], in[3], in[4], in[5], in[6], L, w, N, exact)
@@ -610,7 +619,10 @@ func pool64(w, h []float64, P, D int) []float64 {
 	return y
 }
 
-func cellCheck(n, w, gates int, cell func(*grad.Tape, *tensor.Tensor, *tensor.Tensor, grad.CellWeights) *tensor.Tensor, f func(gx, gh, h []float64) []float64) check {
+func cellCheck(
+	n, w, gates int, cell func(*grad.Tape, *tensor.Tensor, *tensor.Tensor, grad.CellWeights) *tensor.Tensor,
+	f func(gx, gh, h []float64) []float64,
+) check {
 	const in = 4
 	g := gates * w
 	return check{
@@ -629,7 +641,8 @@ func feedForwardCheck(n, w int, act device.Act, f func(float64) float64) check {
 	return check{
 		[]input{of(n, w), param(hidden, w), param(hidden), param(out, hidden), param(out)},
 		func(tp *grad.Tape, in tensors) *tensor.Tensor {
-			return grad.FeedForward(tp, in[0], &grad.FeedForwardWeights{A: in[1], ABias: in[2], B: in[3], BBias: in[4]}, act, 0)
+			return grad.FeedForward(tp, in[0], &grad.FeedForwardWeights{A: in[1], ABias: in[2], B: in[3], BBias: in[4]},
+				act, 0)
 		},
 		func(in [][]float64) []float64 {
 			return linear64(map64(linear64(in[0], in[1], in[2], w, hidden), f), in[3], in[4], hidden, out)
@@ -638,7 +651,8 @@ func feedForwardCheck(n, w int, act device.Act, f func(float64) float64) check {
 }
 
 func mambaWeights(w tensors) *grad.MambaWeights {
-	return &grad.MambaWeights{ALog: w[0], Skip: w[1], In: w[2], Conv: w[3], ConvB: w[4], X: w[5], Dt: w[6], DtB: w[7], Out: w[8]}
+	return &grad.MambaWeights{ALog: w[0], Skip: w[1], In: w[2], Conv: w[3], ConvB: w[4], X: w[5], Dt: w[6],
+		DtB: w[7], Out: w[8]}
 }
 
 // someZeros is a mask of n ones and zeros; the first run of row entries is all zeros.

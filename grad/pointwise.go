@@ -36,7 +36,8 @@ func zip(tp *Tape, op device.Op, x, y *tensor.Tensor) *tensor.Tensor {
 	case y.Rank() == x.Rank() && y.Cols() == 1 && y.Rows() == x.Rows():
 		o.spread = col
 	default:
-		panic(tensor.Mismatch(zipNames[op], "equal shapes, or a row [cols] or column [..., 1] as the second", x.Shape(), y.Shape()))
+		panic(tensor.Mismatch(zipNames[op], "equal shapes, or a row [cols] or column [..., 1] as the second",
+			x.Shape(), y.Shape()))
 	}
 	if z.Len() == 0 {
 		return z

@@ -8,13 +8,15 @@ import (
 // Conv is a causal depthwise convolution with SiLU: x [B, L, D], w [D, K] or [D, 1, K], bias [D] → [B, L, D].
 func Conv(tp *Tape, x, w, bias *tensor.Tensor) *tensor.Tensor {
 	if x.Rank() != 3 || w.Rows() != x.Cols() || bias.Len() != x.Cols() || !w.Dense() {
-		panic(tensor.Mismatch("conv", "a sequence [B, L, D], a weight [D, K] and a bias [D]", x.Shape(), w.Shape(), bias.Shape()))
+		panic(tensor.Mismatch("conv", "a sequence [B, L, D], a weight [D, K] and a bias [D]", x.Shape(), w.Shape(),
+			bias.Shape()))
 	}
 	y := tp.Result(x.Shape(), x, w, bias)
 	if y.Len() == 0 {
 		return y
 	}
-	c := device.Conv{Batch: x.Dim(0), Len: x.Dim(1), Width: x.Dim(2), Kernel: w.Cols(), X: x.Mat(), W: data(w), Bias: data(bias), Y: y.Mat()}
+	c := device.Conv{Batch: x.Dim(0), Len: x.Dim(1), Width: x.Dim(2), Kernel: w.Cols(), X: x.Mat(), W: data(w),
+		Bias: data(bias), Y: y.Mat()}
 	tp.dev.Conv(c)
 	if y.Tracked {
 		Record(tp, conv{x, w, bias, y, c})
@@ -34,7 +36,8 @@ func (o *conv) Backward(tp *Tape) {
 	}
 	dx := tp.Scratch(g.Len)
 	rows, cols := o.y.Rows(), o.y.Cols()
-	tp.dev.ConvGrad(device.ConvGrad{Conv: o.conv, DY: g.Mat(rows, cols), DX: dx.Mat(rows, cols), DW: tp.sink(o.w), DBias: tp.sink(o.bias)})
+	tp.dev.ConvGrad(device.ConvGrad{Conv: o.conv, DY: g.Mat(rows, cols), DX: dx.Mat(rows, cols), DW: tp.sink(o.w),
+		DBias: tp.sink(o.bias)})
 	tp.Give(o.x, dx)
 	tp.Recycle(g)
 }
@@ -57,7 +60,8 @@ func Scan(tp *Tape, a ScanArgs) *tensor.Tensor {
 	}
 	s := device.Scan{
 		Batch: a.U.Dim(0), Len: a.U.Dim(1), Width: a.U.Dim(2), State: a.ALog.Cols(),
-		U: a.U.Mat(), Delta: a.Delta.Mat(), ALog: data(a.ALog), B: a.B.Mat(), C: a.C.Mat(), Skip: data(a.Skip), Exact: a.Exact, Y: y.Mat(),
+		U: a.U.Mat(), Delta: a.Delta.Mat(), ALog: data(a.ALog), B: a.B.Mat(), C: a.C.Mat(), Skip: data(a.Skip),
+		Exact: a.Exact, Y: y.Mat(),
 	}
 	if a.Gate != nil {
 		s.Gate = a.Gate.Mat()
@@ -74,7 +78,8 @@ func (a *ScanArgs) check() {
 	ok := u.Rank() == 3 && tensor.SameShape(u, a.Delta) && a.ALog.Rows() == u.Cols() && a.ALog.Dense() &&
 		a.B.Cols() == n && a.C.Cols() == n && a.B.Rows() == u.Rows() && a.C.Rows() == u.Rows()
 	if !ok {
-		panic(tensor.Mismatch("scan", "u and delta [B, L, D], A [D, N], B and C [B, L, N]", u.Shape(), a.Delta.Shape(), a.ALog.Shape(), a.B.Shape(), a.C.Shape()))
+		panic(tensor.Mismatch("scan", "u and delta [B, L, D], A [D, N], B and C [B, L, N]", u.Shape(), a.Delta.Shape(),
+			a.ALog.Shape(), a.B.Shape(), a.C.Shape()))
 	}
 	if a.Skip != nil && a.Skip.Len() != u.Cols() {
 		panic(tensor.Mismatch("scan", "a skip [D] for u [B, L, D]", a.Skip.Shape(), u.Shape()))
@@ -100,8 +105,8 @@ func (o *scan) Backward(tp *Tape) {
 	du, dd := tp.Scratch(rows*d), tp.Scratch(rows*d)
 	db, dc := tp.Scratch(rows*n), tp.Scratch(rows*n)
 	sg := device.ScanGrad{
-		Scan: *s, DY: g.Mat(rows, d), DU: du.Mat(rows, d), DDelta: dd.Mat(rows, d), DB: db.Mat(rows, n), DC: dc.Mat(rows, n),
-		DALog: tp.sink(a.ALog), DSkip: tp.sink(a.Skip),
+		Scan: *s, DY: g.Mat(rows, d), DU: du.Mat(rows, d), DDelta: dd.Mat(rows, d), DB: db.Mat(rows, n),
+		DC: dc.Mat(rows, n), DALog: tp.sink(a.ALog), DSkip: tp.sink(a.Skip),
 	}
 	if a.Gate != nil {
 		sg.DGate = tp.Scratch(rows*d).Mat(rows, d)
@@ -123,7 +128,8 @@ func (o *scan) Backward(tp *Tape) {
 func TimeCode(tp *Tape, delta, w, bias *tensor.Tensor, mask device.Ints) *tensor.Tensor {
 	n := delta.Len()
 	if delta.Rank() == tensor.MaxRank || !delta.Dense() || w.Len() != bias.Len() || mask.Len != 0 && mask.Len != n {
-		panic(tensor.Mismatch("time code", "dense times [...], as many weights as biases, a mask as long as the times", delta.Shape(), w.Shape(), bias.Shape(), []int{mask.Len}))
+		panic(tensor.Mismatch("time code", "dense times [...], as many weights as biases, a mask as long as the times",
+			delta.Shape(), w.Shape(), bias.Shape(), []int{mask.Len}))
 	}
 	shape := dims{n: delta.Rank() + 1}
 	copy(shape.d[:], delta.Shape())
@@ -150,6 +156,7 @@ func (o *timeCode) Backward(tp *Tape) {
 	if g.Len == 0 {
 		return
 	}
-	tp.dev.TimeCodeGrad(device.TimeCodeGrad{TimeCode: o.code, DY: g.Mat(o.y.Rows(), o.y.Cols()), DW: tp.sink(o.w), DBias: tp.sink(o.bias)})
+	tp.dev.TimeCodeGrad(device.TimeCodeGrad{TimeCode: o.code, DY: g.Mat(o.y.Rows(), o.y.Cols()), DW: tp.sink(o.w),
+		DBias: tp.sink(o.bias)})
 	tp.Recycle(g)
 }

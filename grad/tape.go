@@ -19,7 +19,8 @@ type Tape struct {
 	id     uint64 // among the process's tapes, once it replays
 
 	floats arena
-	inputs arena // what is uploaded: no kernel of the step writes here, so that all of it may arrive before the first one runs
+	// what is uploaded: no kernel of the step writes here, so that all of it may arrive before the first one runs
+	inputs arena
 	ints   intArena
 
 	tensors slab[tensor.Tensor]
@@ -42,7 +43,8 @@ type Op interface{ Backward(tp *Tape) }
 // NewTape makes a tape on dev. One that does not record is for evaluation: it keeps nothing for a backward pass, and
 // dropout is off, and so is rounding on a device that rounds products while it learns.
 func NewTape(dev device.Device, record bool) *Tape {
-	tp := &Tape{dev: dev, record: record, drops: record, floats: arena{dev: dev}, inputs: arena{dev: dev, stays: true}, ints: intArena{dev: dev}}
+	tp := &Tape{dev: dev, record: record, drops: record, floats: arena{dev: dev}, inputs: arena{dev: dev, stays: true},
+		ints: intArena{dev: dev}}
 	tp.rounder, _ = dev.(device.Rounder)
 	tp.constants = dev.Alloc(2)
 	dev.Write(tp.constants, []float32{0, 1})

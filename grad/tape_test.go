@@ -30,7 +30,9 @@ func TestShapeErrors(t *testing.T) {
 	}{
 		{"linear: got [2×3] and [4×5]", func() { grad.Linear(tp, z(2, 3), z(4, 5), nil, device.Identity) }},
 		{"linear: got [3] and [4×5]", func() { grad.Linear(tp, z(2, 5), z(4, 5), z(3), device.Identity) }},
-		{"linear sum: got [2×4] and [4×5]", func() { grad.LinearSum(tp, z(4, 5), nil, device.Identity, grad.Part{X: z(2, 4), Lo: 2}) }},
+		{"linear sum: got [2×4] and [4×5]", func() {
+			grad.LinearSum(tp, z(4, 5), nil, device.Identity, grad.Part{X: z(2, 4), Lo: 2})
+		}},
 		{"linear sum: got [4×5]", func() { grad.LinearSum(tp, z(4, 5), nil, device.Identity, grad.Part{X: z(4)}) }},
 		{"linear parts: got [2×3] and [4×5]", func() { grad.LinearParts(tp, z(2, 3), z(4, 5)) }},
 		{"matmul: got [2×3] and [4×5]", func() { grad.MatMul(tp, z(2, 3), z(4, 5), false, false) }},
@@ -48,7 +50,9 @@ func TestShapeErrors(t *testing.T) {
 		{"layer norm: got [2×3] and [4] and [3]", func() { grad.LayerNorm(tp, z(2, 3), z(4), z(3)) }},
 		{"add norm: got [2×3] and [3×2]", func() { grad.AddNorm(tp, z(2, 3), z(3, 2), z(3), z(3)) }},
 		{"softmax: got [2×3] and [3]", func() { grad.Softmax(tp, z(2, 3), mask, 0) }},
-		{"attention: got [2×3×4] and [2×5×6]", func() { grad.Attention(tp, z(2, 3, 4), z(2, 5, 6), z(2, 5, 6), grad.Heads{Heads: 2}) }},
+		{"attention: got [2×3×4] and [2×5×6]", func() {
+			grad.Attention(tp, z(2, 3, 4), z(2, 5, 6), z(2, 5, 6), grad.Heads{Heads: 2})
+		}},
 		{"conv: got [2×3×4] and [5×4]", func() { grad.Conv(tp, z(2, 3, 4), z(5, 4), z(4)) }},
 		{"scan: got [2×3×4] and [2×3×5]", func() {
 			grad.Scan(tp, grad.ScanArgs{U: z(2, 3, 4), Delta: z(2, 3, 5), ALog: z(4, 2), B: z(2, 3, 2), C: z(2, 3, 2)})
@@ -104,13 +108,15 @@ func TestUnreached(t *testing.T) {
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
 	tp := grad.NewTape(dev, true)
-	used, unused, cut := param(2, 3).place(tp, dev, make([]float64, 6)), param(2, 3).place(tp, dev, make([]float64, 6)), param(3, 3).place(tp, dev, make([]float64, 9))
+	used, unused, cut := param(2, 3).place(tp, dev, make([]float64, 6)), param(2, 3).place(tp, dev, make([]float64, 6)),
+		param(3, 3).place(tp, dev, make([]float64, 9))
 	x := tp.Floats(make([]float32, 12), 4, 3)
 	grad.Linear(tp, x, unused, nil, device.Identity)
 	h := tp.Detach(grad.Linear(tp, x, cut, nil, device.Identity))
 	tp.Backward(grad.Sum(tp, grad.Linear(tp, h, grad.Rows(tp, used, 0, 1), nil, device.Identity)))
 	if !used.Touched || unused.Touched || cut.Touched {
-		t.Errorf("touched: used %v, unused %v, cut off %v; want only the first", used.Touched, unused.Touched, cut.Touched)
+		t.Errorf("touched: used %v, unused %v, cut off %v; want only the first",
+			used.Touched, unused.Touched, cut.Touched)
 	}
 }
 
@@ -291,7 +297,8 @@ func TestArena(t *testing.T) {
 	}
 
 	small := dry.New(plan.Bytes() / 2)
-	if err := tensor.Guard(func() { grad.NewTape(small, true).Reserve(plan.Bytes()) }); !errors.As(err, new(*device.OutOfMemory)) {
+	err := tensor.Guard(func() { grad.NewTape(small, true).Reserve(plan.Bytes()) })
+	if !errors.As(err, new(*device.OutOfMemory)) {
 		t.Errorf("reserving more than there is: got %v, want out of memory", err)
 	}
 	exact := dry.New(plan.Bytes() + 1<<18)
@@ -312,7 +319,8 @@ func TestRelease(t *testing.T) {
 	d := dry.New(0)
 	tp := grad.NewTape(d, false)
 	x := tp.Zeros(100, 30, 64)
-	w := mambaWeights(tensors{tp.Zeros(64, 16), tp.Zeros(64), tp.Zeros(128, 64), tp.Zeros(64, 1, 4), tp.Zeros(64), tp.Zeros(36, 64), tp.Zeros(64, 4), tp.Zeros(64), tp.Zeros(64, 64)})
+	w := mambaWeights(tensors{tp.Zeros(64, 16), tp.Zeros(64), tp.Zeros(128, 64), tp.Zeros(64, 1, 4), tp.Zeros(64),
+		tp.Zeros(36, 64), tp.Zeros(64, 4), tp.Zeros(64), tp.Zeros(64, 64)})
 	grad.Mamba(tp, x, w)
 	once := tp.Bytes()
 	for range 10 {

@@ -208,6 +208,7 @@ func mamba64(x []float64, w [][]float64, L, m, N, K, R int) []float64 {
 	u := conv64(columns64(xz, 2*m, 0, m), conv, convB, L, m, K)
 	p := linear64(u, xw, nil, m, R+2*N)
 	delta := map64(linear64(columns64(p, R+2*N, 0, R), dt, dtB, R, m), softplus64)
-	y := scan64(u, delta, alog, columns64(p, R+2*N, R, R+N), columns64(p, R+2*N, R+N, R+2*N), skip, columns64(xz, 2*m, m, 2*m), L, m, N, false)
+	y := scan64(u, delta, alog, columns64(p, R+2*N, R, R+N), columns64(p, R+2*N, R+N, R+2*N), skip,
+		columns64(xz, 2*m, m, 2*m), L, m, N, false)
 	return linear64(y, out, nil, m, m)
 }

@@ -171,7 +171,8 @@ func Concat(tp *Tape, parts ...*tensor.Tensor) *tensor.Tensor {
 	width := 0
 	for _, p := range parts {
 		if p.Rank() != parts[0].Rank() || p.Rows() != parts[0].Rows() {
-			panic(tensor.Mismatch("concat", "tensors that differ in the last dimension only", parts[0].Shape(), p.Shape()))
+			panic(tensor.Mismatch("concat", "tensors that differ in the last dimension only",
+				parts[0].Shape(), p.Shape()))
 		}
 		width += p.Cols()
 	}
@@ -182,8 +183,10 @@ func Concat(tp *Tape, parts ...*tensor.Tensor) *tensor.Tensor {
 func Stack(tp *Tape, parts ...*tensor.Tensor) *tensor.Tensor {
 	n := 0
 	for _, p := range parts {
-		if p.Rank() < 2 || p.Rank() != parts[0].Rank() || p.Len()*parts[0].Dim(0) != parts[0].Len()*p.Dim(0) || p.Cols() != parts[0].Cols() {
-			panic(tensor.Mismatch("stack", "tensors of several dimensions that differ in the first only", parts[0].Shape(), p.Shape()))
+		if p.Rank() < 2 || p.Rank() != parts[0].Rank() || p.Len()*parts[0].Dim(0) != parts[0].Len()*p.Dim(0) ||
+			p.Cols() != parts[0].Cols() {
+			panic(tensor.Mismatch("stack", "tensors of several dimensions that differ in the first only",
+				parts[0].Shape(), p.Shape()))
 		}
 		n += p.Dim(0)
 	}

@@ -28,7 +28,9 @@ func benchmarkBefore(b *testing.B, l *event.Log) {
 		ordered = append(ordered, ask{e.Src, e.Time}, ask{e.Dst, e.Time})
 	}
 	shuffled := slices.Clone(ordered)
-	rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled), func(i, j int) {
+		shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+	})
 	run := func(name string, view View, asks []ask) {
 		b.Run(name, func(b *testing.B) {
 			i, found := 0, 0
@@ -49,7 +51,8 @@ func benchmarkBefore(b *testing.B, l *event.Log) {
 }
 
 func BenchmarkFreeze(b *testing.B) {
-	sorted := streamtest.Generate(streamtest.Shape{Events: 1_000_000, Sources: 20_000, Dests: 2_000, Instants: 500_000}, 1)
+	shape := streamtest.Shape{Events: 1_000_000, Sources: 20_000, Dests: 2_000, Instants: 500_000}
+	sorted := streamtest.Generate(shape, 1)
 	late := new(event.Log)
 	for i := range sorted.Len() {
 		e := sorted.At(i)

@@ -28,7 +28,8 @@ func views(tb interface{ Fatal(...any) }, events []event.Event) map[string]View 
 // plain is what Before promises, by the shortest program that keeps the promise.
 func plain(events []event.Event, n event.Node, t event.Time) History {
 	var h History
-	for _, e := range slices.SortedStableFunc(slices.Values(events), func(a, b event.Event) int { return cmp.Compare(a.Time, b.Time) }) {
+	byTime := func(a, b event.Event) int { return cmp.Compare(a.Time, b.Time) }
+	for _, e := range slices.SortedStableFunc(slices.Values(events), byTime) {
 		for _, end := range [2][2]event.Node{{e.Src, e.Dst}, {e.Dst, e.Src}} {
 			if end[0] == n && e.Time < t {
 				h.Node, h.Edge, h.Time = append(h.Node, end[1]), append(h.Edge, e.Edge), append(h.Time, e.Time)
@@ -118,7 +119,9 @@ func TestViewsAgree(t *testing.T) {
 
 // TestNothingFromTheFuture asks an index of the whole stream and one that was never told of anything at or after t.
 func TestNothingFromTheFuture(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { checkPromise(t, streamtest.Few(t), float64(rapid.IntRange(-3, 8).Draw(t, "at"))) })
+	rapid.Check(t, func(t *rapid.T) {
+		checkPromise(t, streamtest.Few(t), float64(rapid.IntRange(-3, 8).Draw(t, "at")))
+	})
 }
 
 // FuzzNothingFromTheFuture does the same on streams that the fuzzer finds: every three bytes are an event.
@@ -183,7 +186,8 @@ func TestConcurrentReaders(t *testing.T) {
 				at := event.Time(i%500) * 5000
 				n := event.Node(1 + i%max(1, live.NumNodes()))
 				h := live.Before(n, at)
-				if !slices.IsSorted(h.Time) || h.Len() > 0 && (h.Time[h.Len()-1] >= at || slices.Min(h.Node) < 1 || slices.Min(h.Edge) < 1) {
+				if !slices.IsSorted(h.Time) || h.Len() > 0 &&
+					(h.Time[h.Len()-1] >= at || slices.Min(h.Node) < 1 || slices.Min(h.Edge) < 1) {
 					t.Errorf("before(%d, %v) = %v", n, at, h)
 					return
 				}

@@ -15,8 +15,10 @@ const (
 )
 
 func TestMemory(t *testing.T) {
-	sparse := streamtest.Shape{Events: 200_000, Sources: 150_000, Dests: 150_000, Instants: 1000, Shared: true} // most nodes occur once or twice
-	for name, shape := range map[string]streamtest.Shape{"mooc": streamtest.MOOC, "enron": streamtest.Enron, "sparse": sparse} {
+	// most nodes occur once or twice
+	sparse := streamtest.Shape{Events: 200_000, Sources: 150_000, Dests: 150_000, Instants: 1000, Shared: true}
+	for name, shape := range map[string]streamtest.Shape{"mooc": streamtest.MOOC, "enron": streamtest.Enron,
+		"sparse": sparse} {
 		checkMemory(t, name, streamtest.Generate(shape, 1))
 	}
 	once := new(event.Log) // no node ever comes back, the worst case
@@ -43,7 +45,8 @@ func checkMemory(t *testing.T, name string, source *event.Log) {
 		measured := heap() - before
 		runtime.KeepAlive(keep)
 		runtime.KeepAlive(source)
-		t.Logf("%s, %s: %.1f bytes an event, %.1f on the heap", name, kind, float64(bytes)/events, float64(measured)/events)
+		t.Logf("%s, %s: %.1f bytes an event, %.1f on the heap",
+			name, kind, float64(bytes)/events, float64(measured)/events)
 		if limit := int(most*events) + fixed; measured > limit || bytes > limit {
 			t.Errorf("%s, %s: more than %v bytes an event", name, kind, most)
 		}

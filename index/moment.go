@@ -3,9 +3,9 @@ package index
 import "github.com/dygmamba/dygmamba/event"
 
 // AsOf is the past as it was when the event with the given edge id had come in: what was added later does not show,
-// wherever in time it stands. The log is that of the events so far. Events must be added with edge ids that ascend, from the given one on. The view never
-// changes and may be used while events are added; what it hands out is a copy only where late events are to be left
-// out.
+// wherever in time it stands. The log is that of the events so far. Events must be added with edge ids that ascend,
+// from the given one on. The view never changes and may be used while events are added; what it hands out is a copy
+// only where late events are to be left out.
 func (l *Live) AsOf(last event.Edge, log *event.Log) Logged {
 	return asOf{live: l, last: last, nodes: l.NumNodes(), log: log}
 }

@@ -40,8 +40,10 @@ func TestAsOf(t *testing.T) {
 			for n := event.Node(0); n < 9; n++ {
 				for _, at := range []event.Time{-10, 0, 20.5, 30, 77, math.Inf(1)} {
 					got, want := m.view.Before(n, at), m.past.Before(n, at)
-					if !slices.Equal(got.Edge, want.Edge) || !slices.Equal(got.Node, want.Node) || !slices.Equal(got.Time, want.Time) {
-						t.Fatalf("lateness %v, moment %d, node %d before %v: edges %v, want %v", lateness, k, n, at, got.Edge, want.Edge)
+					if !slices.Equal(got.Edge, want.Edge) || !slices.Equal(got.Node, want.Node) ||
+						!slices.Equal(got.Time, want.Time) {
+						t.Fatalf("lateness %v, moment %d, node %d before %v: edges %v, want %v",
+							lateness, k, n, at, got.Edge, want.Edge)
 					}
 				}
 			}

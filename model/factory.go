@@ -40,7 +40,8 @@ func (e Env) Features(nodeDim, edgeDim int) (node, edge *nn.Features, err error)
 		most      int
 	}{{"node", "node_feat_dim", e.Node, nodeDim}, {"edge", "edge_feat_dim", e.Edge, edgeDim}} {
 		if f.features.Data != nil && f.features.Cols > f.most {
-			return nil, nil, fmt.Errorf("%s features have %d columns, %s is %d and must be at least as many", f.what, f.features.Cols, f.key, f.most)
+			return nil, nil, fmt.Errorf("%s features have %d columns, %s is %d and must be at least as many",
+				f.what, f.features.Cols, f.key, f.most)
 		}
 	}
 	node = nn.NewFeatures(e.Device, e.Node.Data, e.Node.Rows, e.Node.Cols)
@@ -62,10 +63,11 @@ func (e Env) Key(n event.Node) uint64 {
 
 // Data is what a configuration may depend on of the data it is for.
 type Data struct {
-	Name     string
-	Imported bool // a user's own, drawn by our own generators; otherwise published, drawn as the reference programs draw
-	EdgeDim  int  // columns of the events' features
-	Events   int  // how many there are, 0 where nobody knows
+	Name string
+	// a user's own, drawn by our own generators; otherwise published, drawn as the reference programs draw
+	Imported bool
+	EdgeDim  int // columns of the events' features
+	Events   int // how many there are, 0 where nobody knows
 	// Span is how long the training part lasts, 0 where nobody knows.
 	Span  event.Time
 	OnCPU bool // they will be trained on by a CPU
@@ -93,8 +95,10 @@ const trainShare = 0.7
 
 // Orders in which a memory learns of events, in units of a batch (see replay).
 const (
-	Strict  = "strict"  // a query at t sees the units that end before t, nothing of its own instant
-	Arrival = "arrival" // a unit is remembered once it was asked about, as in the reference programs: what comes after it at the same instant sees it
+	Strict = "strict" // a query at t sees the units that end before t, nothing of its own instant
+	// a unit is remembered once it was asked about, as in the reference programs: what comes after it at the same
+	// instant sees it
+	Arrival = "arrival"
 )
 
 // Orders lists them.
@@ -107,8 +111,9 @@ func Orders() []string { return []string{Strict, Arrival} }
 //	Brief() string        its settings in a few words, for tables of results
 type Kind[C interface{ Check() error }] struct {
 	Summary string
-	Default C           // complete
-	Presets []Preset[C] // the first is the reference program's; none: Default with Standard training, under the name "released"
+	Default C // complete
+	// the first is the reference program's; none: Default with Standard training, under the name "released"
+	Presets []Preset[C]
 	// Prefer, optional, names the preset to train on a data set with when none is asked for; without it that is the
 	// first.
 	Prefer func(data Data) string
@@ -418,7 +423,8 @@ func (k Kind[C]) variants(settings []string) ([]NamedSpec, error) {
 			continue
 		}
 		c := v.Config
-		list = append(list, NamedSpec{v.Name, Spec{Preset: asked.Preset, Order: asked.Order, Config: &c, Training: asked.Training}})
+		list = append(list,
+			NamedSpec{v.Name, Spec{Preset: asked.Preset, Order: asked.Order, Config: &c, Training: asked.Training}})
 	}
 	return list, nil
 }

@@ -53,7 +53,8 @@ func TestSpec(t *testing.T) {
 	}
 	want := Standard
 	want.Epochs, want.BatchSize, want.Calibrate = 200, 7, true
-	if diff := cmp.Diff(Spec{Preset: "large", Config: &toyConfig{30, 0.25, true, "a=b"}, Training: want}, s); diff != "" {
+	large := Spec{Preset: "large", Config: &toyConfig{30, 0.25, true, "a=b"}, Training: want}
+	if diff := cmp.Diff(large, s); diff != "" {
 		t.Error(diff)
 	}
 	raw, err := json.Marshal(s)
@@ -64,10 +65,12 @@ func TestSpec(t *testing.T) {
 	if diff := cmp.Diff(s, again); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if s, err = toy.Decode(raw, "size=5"); err != nil || s.Config.(*toyConfig).Size != 5 || s.Training != again.Training {
+	s, err = toy.Decode(raw, "size=5")
+	if err != nil || s.Config.(*toyConfig).Size != 5 || s.Training != again.Training {
 		t.Errorf("changed after decoding: %+v, %v", s, err)
 	}
-	if s, err = toy.Spec("", Data{Name: "enron"}); err != nil || s.Preset != "small" || s.Config.(*toyConfig).Size != 3 {
+	s, err = toy.Spec("", Data{Name: "enron"})
+	if err != nil || s.Preset != "small" || s.Config.(*toyConfig).Size != 3 {
 		t.Errorf("default preset: %+v, %v", s, err)
 	}
 	if s, err = toy.Spec("", Data{Name: "reddit"}); err != nil || s.Preset != "large" {
@@ -169,7 +172,8 @@ func TestFromTensors(t *testing.T) {
 		{map[string][]int{"w": {9, 2}, "x": {1}}, "size=9", "tensor x [1] has no place"},
 		{map[string][]int{"w": {9, 2}, "x": {1}}, "size=", "must be a whole number"},
 	} {
-		if _, err := toy.FromTensors(base, tt.shapes, tt.setting); err == nil || !strings.Contains(err.Error(), tt.want) {
+		_, err := toy.FromTensors(base, tt.shapes, tt.setting)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v with %s: %v, want %q", tt.shapes, tt.setting, err, tt.want)
 		}
 	}
@@ -181,8 +185,8 @@ func TestTooDeep(t *testing.T) {
 	if _, err := deep.Spec("", Data{}, "num_layers=100"); err != nil {
 		t.Error(err)
 	}
-	if _, err := deep.Spec("", Data{}, "num_layers=65536"); !errors.Is(err, ErrSetting) || !strings.Contains(err.Error(),
-		"num_layers is 65536, must be at most 100") {
+	if _, err := deep.Spec("", Data{}, "num_layers=65536"); !errors.Is(err, ErrSetting) ||
+		!strings.Contains(err.Error(), "num_layers is 65536, must be at most 100") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -38,7 +38,8 @@ func (p Padding) Plan(row sample.Draw, length, patch int) sample.Plan {
 // Conditions say what scores depend on beside their own past, see Spec.Conditions.
 func (p Padding) Conditions() []string {
 	if p == PadCall {
-		return []string{"padding by call: a score depends on the other queries of its call; the longest history sets the length"}
+		return []string{"padding by call: a score depends on the other queries of its call; " +
+			"the longest history sets the length"}
 	}
 	return nil
 }
@@ -46,8 +47,8 @@ func (p Padding) Conditions() []string {
 // Notes say so before training.
 func (p Padding) Notes() []string {
 	if p == PadCall {
-		return []string{"padding=call makes rows as long as the longest of their call, and positives and negatives are two " +
-			"calls: the length may tell one from the other; padding=fixed does not"}
+		return []string{"padding=call makes rows as long as the longest of their call, and positives and negatives " +
+			"are two calls: the length may tell one from the other; padding=fixed does not"}
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func TestContenders(t *testing.T) {
 			t.Errorf("%q: %d variants, %v, want %d", settings, len(found), err, want)
 		}
 	}
-	if _, spec, err := Contenders("edgebank", "batch_size=7"); err != nil || spec.Training.BatchSize != 7 || spec.Order != model.Arrival {
+	if _, spec, err := Contenders("edgebank", "batch_size=7"); err != nil || spec.Training.BatchSize != 7 ||
+		spec.Order != model.Arrival {
 		t.Errorf("shared by all: %+v, %v", spec, err)
 	}
 	for _, bad := range []string{"learning_rate=0.1", "edge_bank_memory_mode=all", "batch_size=0"} {

@@ -86,7 +86,8 @@ func moves(q *nn.Param) bool { return q.Touched && !q.Frozen }
 // move updates the part [lo, hi) of the flat buffers.
 func (o *Optimizer) move(lo, hi int) {
 	data, grad := o.params.Flat()
-	u := device.Update{Rule: o.config.Rule, W: data.Slice(lo, hi), G: grad.Slice(lo, hi), Rate: o.config.Rate, WeightDecay: o.config.WeightDecay, Step: o.step}
+	u := device.Update{Rule: o.config.Rule, W: data.Slice(lo, hi), G: grad.Slice(lo, hi), Rate: o.config.Rate,
+		WeightDecay: o.config.WeightDecay, Step: o.step}
 	if o.m.Len > 0 {
 		u.M = o.m.Slice(lo, hi)
 	}

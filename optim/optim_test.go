@@ -54,25 +54,28 @@ func TestRules(t *testing.T) {
 		config optim.Config
 		move   func(step int, w, g float64, m, v *float64) float64
 	}{
-		"adam": {optim.Config{Rule: device.Adam, Rate: 0.01, WeightDecay: 0.1}, func(step int, w, g float64, m, v *float64) float64 {
-			g += 0.1 * w
-			*m = 0.9**m + 0.1*g
-			*v = 0.999**v + 0.001*g*g
-			t := float64(step)
-			return w - 0.01/(1-math.Pow(0.9, t))**m/(math.Sqrt(*v)/math.Sqrt(1-math.Pow(0.999, t))+1e-8)
-		}},
+		"adam": {optim.Config{Rule: device.Adam, Rate: 0.01, WeightDecay: 0.1},
+			func(step int, w, g float64, m, v *float64) float64 {
+				g += 0.1 * w
+				*m = 0.9**m + 0.1*g
+				*v = 0.999**v + 0.001*g*g
+				t := float64(step)
+				return w - 0.01/(1-math.Pow(0.9, t))**m/(math.Sqrt(*v)/math.Sqrt(1-math.Pow(0.999, t))+1e-8)
+			}},
 		"sgd": {optim.Config{Rule: device.SGD, Rate: 0.01}, func(step int, w, g float64, m, v *float64) float64 {
 			return w - 0.01*g
 		}},
-		"sgd with momentum": {optim.Config{Rule: device.SGD, Rate: 0.01, Momentum: 0.9, WeightDecay: 0.1}, func(step int, w, g float64, m, v *float64) float64 {
-			g += 0.1 * w
-			*m = 0.9**m + g
-			return w - 0.01**m
-		}},
-		"rmsprop": {optim.Config{Rule: device.RMSprop, Rate: 0.01}, func(step int, w, g float64, m, v *float64) float64 {
-			*v = 0.99**v + 0.01*g*g
-			return w - 0.01*g/(math.Sqrt(*v)+1e-8)
-		}},
+		"sgd with momentum": {optim.Config{Rule: device.SGD, Rate: 0.01, Momentum: 0.9, WeightDecay: 0.1},
+			func(step int, w, g float64, m, v *float64) float64 {
+				g += 0.1 * w
+				*m = 0.9**m + g
+				return w - 0.01**m
+			}},
+		"rmsprop": {optim.Config{Rule: device.RMSprop, Rate: 0.01},
+			func(step int, w, g float64, m, v *float64) float64 {
+				*v = 0.99**v + 0.01*g*g
+				return w - 0.01*g/(math.Sqrt(*v)+1e-8)
+			}},
 	}
 	for name, c := range cases {
 		q := newQuadratic(dev)

@@ -75,7 +75,8 @@ func (g *gatherer) restore(state []byte) error {
 		state = state[n+int(size):]
 		r, ok := part.what.(sample.Resumable)
 		if ok != (size > 0) {
-			return fmt.Errorf("continue a pass: its state has %d bytes for the %s, which does not fit this pass", size, part.name)
+			return fmt.Errorf("continue a pass: its state has %d bytes for the %s, which does not fit this pass",
+				size, part.name)
 		}
 		if !ok {
 			continue
@@ -101,7 +102,8 @@ type ahead struct {
 
 // ahead starts the goroutine. Whoever called must stop it.
 func (g *gatherer) ahead(ctx context.Context, events event.Span) *ahead {
-	a := &ahead{full: make(chan *Step, stepsUnderWay), free: make(chan *Step, stepsUnderWay), quit: make(chan struct{}), gone: make(chan struct{})}
+	a := &ahead{full: make(chan *Step, stepsUnderWay), free: make(chan *Step, stepsUnderWay), quit: make(chan struct{}),
+		gone: make(chan struct{})}
 	for range cap(a.free) {
 		a.free <- &Step{Batch: new(sample.Batch)}
 	}

@@ -33,9 +33,10 @@ type Pass struct {
 
 // Step is one batch on its way through a model. It is valid until the next one.
 type Step struct {
-	Number   int           // batches before this one
-	Span     event.Span    // the positives
-	Batch    *sample.Batch // queries about them, then about their negatives: all positives' first, then all second ones, …
+	Number int        // batches before this one
+	Span   event.Span // the positives
+	// queries about them, then about their negatives: all positives' first, then all second ones, …
+	Batch    *sample.Batch
 	Gathered time.Duration // that drawing and gathering took, on their own goroutine
 	Waited   time.Duration // that the loop had to wait for it
 
@@ -61,11 +62,15 @@ func (p Pass) Batches(ctx context.Context, by Planner, events event.Span) iter.S
 
 // Continue walks the rest of the events of a pass that stopped after some step: the same batches will come that would
 // have come. Waiting are the events before rest that a Memory in strict order has not learned of yet.
-func (p Pass) Continue(ctx context.Context, by Planner, rest, waiting event.Span, state []byte) iter.Seq2[*Step, error] {
+func (p Pass) Continue(
+	ctx context.Context, by Planner, rest, waiting event.Span, state []byte,
+) iter.Seq2[*Step, error] {
 	return p.walk(ctx, by, rest, waiting, func(g *gatherer) error { return g.restore(state) })
 }
 
-func (p Pass) walk(ctx context.Context, by Planner, events, waiting event.Span, start func(*gatherer) error) iter.Seq2[*Step, error] {
+func (p Pass) walk(
+	ctx context.Context, by Planner, events, waiting event.Span, start func(*gatherer) error,
+) iter.Seq2[*Step, error] {
 	return func(yield func(*Step, error) bool) {
 		size := p.BatchSize // units of what waits are as long as batches were, however few events are left
 		if n := events.Len(); n > 0 {
@@ -153,7 +158,8 @@ func (p *Pass) check(plan sample.Plan) error {
 			return err
 		}
 	}
-	return Fits(plan, float64(p.BatchSize)*(1+float64(p.PerPositive))) // more than an int can hold, if someone asks for that
+	// more than an int can hold, if someone asks for that
+	return Fits(plan, float64(p.BatchSize)*(1+float64(p.PerPositive)))
 }
 
 // Fits says why batches of so many queries cannot be gathered on this machine.
@@ -164,7 +170,8 @@ func Fits(plan sample.Plan, queries float64) error {
 		return nil
 	}
 	if free := float64(memory.Available()); free > 0 && need > free {
-		return fmt.Errorf("the histories of %.0f queries, %d positions each, take %.1f GiB, and %.1f GiB are free: ask for shorter ones or fewer in a batch", queries, plan.Longest(), need/(1<<30), free/(1<<30))
+		return fmt.Errorf("the histories of %.0f queries, %d positions each, take %.1f GiB, and %.1f GiB are free: "+
+			"ask for shorter ones or fewer in a batch", queries, plan.Longest(), need/(1<<30), free/(1<<30))
 	}
 	return nil
 }

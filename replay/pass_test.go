@@ -41,7 +41,8 @@ func newAsks(t testing.TB, strategy string) *asks {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &asks{plan: sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 4, RowLen: 5, Target: sample.TargetLast}), Picker: p, PairGaps: 3}}
+	return &asks{plan: sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 4, RowLen: 5, Target: sample.TargetLast}),
+		Picker: p, PairGaps: 3}}
 }
 
 func newPass(t testing.TB, log *event.Log) replay.Pass {
@@ -65,7 +66,8 @@ type kept struct {
 
 func keep(s *replay.Step) kept {
 	b := s.Batch
-	return kept{s.Number, slices.Clone(b.Queries), b.Positives, slices.Clone(b.Rows[0].Edge), slices.Clone(b.Rows[1].Edge), slices.Clone(b.Gaps), s.State()}
+	return kept{s.Number, slices.Clone(b.Queries), b.Positives, slices.Clone(b.Rows[0].Edge),
+		slices.Clone(b.Rows[1].Edge), slices.Clone(b.Gaps), s.State()}
 }
 
 func TestBatchesAskBeforeTheyTell(t *testing.T) {
@@ -84,12 +86,14 @@ func TestBatchesAskBeforeTheyTell(t *testing.T) {
 		}
 		n := step.Span.Len()
 		if want := min(100, log.Len()-at); step.Number != number || n != want || len(step.Batch.Queries) != 2*n {
-			t.Fatalf("step %d of %d events with %d queries, want step %d of %d", step.Number, n, len(step.Batch.Queries), number, want)
+			t.Fatalf("step %d of %d events with %d queries, want step %d of %d",
+				step.Number, n, len(step.Batch.Queries), number, want)
 		}
 		for i, q := range step.Batch.Queries {
 			e := log.At(at + i%n)
 			positive := i < n
-			if q.Src != e.Src || q.Time != e.Time || positive && q.Dst != e.Dst || (i < step.Batch.Positives) != positive {
+			if q.Src != e.Src || q.Time != e.Time || positive && q.Dst != e.Dst ||
+				(i < step.Batch.Positives) != positive {
 				t.Fatalf("batch %d: query %d is %v for event %v", number, i, q, e)
 			}
 			last := step.Batch.Rows[0].Edge[5*i+3] // the place before the query's own node
@@ -102,7 +106,8 @@ func TestBatchesAskBeforeTheyTell(t *testing.T) {
 	if at != log.Len() || by.observed != log.Len() {
 		t.Errorf("%d events came, %d were observed, want %d", at, by.observed, log.Len())
 	}
-	if want := []int{1000, 1050, 1050, 1050}; !slices.Equal(progress[len(progress)-4:], want) || len(progress) != 2*number {
+	want := []int{1000, 1050, 1050, 1050}
+	if !slices.Equal(progress[len(progress)-4:], want) || len(progress) != 2*number {
 		t.Errorf("progress %v", progress)
 	}
 }
@@ -133,7 +138,8 @@ func TestContinueAfterAnyStep(t *testing.T) {
 			later := newPass(t, log)
 			var rest []kept
 			done := min(100*(stop+1), log.Len())
-			for step, err := range later.Continue(t.Context(), by, log.Span(done, log.Len()), event.Span{}, whole[stop].state) {
+			for step, err := range later.Continue(t.Context(), by, log.Span(done, log.Len()), event.Span{},
+				whole[stop].state) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -168,7 +174,8 @@ func (u *units) Commit(b *sample.Batch) error {
 // any step, also after the last, and continued with what waited there, a pass tells the same units at the same
 // batches.
 func TestStrictOrder(t *testing.T) {
-	log := streamtest.Generate(streamtest.Shape{Events: 1050, Sources: 30, Dests: 20, Instants: 25}, 1) // 42 events at a time
+	// 42 events at a time
+	log := streamtest.Generate(streamtest.Shape{Events: 1050, Sources: 30, Dests: 20, Instants: 25}, 1)
 	times := log.All().Time
 	strict := newPass(t, log)
 	strict.Order = model.Strict
@@ -207,7 +214,8 @@ func TestStrictOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want := known[stop+1+step.Number]; by.observed != want {
-				t.Fatalf("stopped after step %d, step %d finds %d events in memory, want %d", stop, step.Number, by.observed, want)
+				t.Fatalf("stopped after step %d, step %d finds %d events in memory, want %d",
+					stop, step.Number, by.observed, want)
 			}
 		}
 		if want := whole.told[known[stop]/100:]; !slices.Equal(by.told, want) {
@@ -393,7 +401,8 @@ func BenchmarkBatches(b *testing.B) {
 	log := streamtest.Generate(streamtest.MOOC, 1)
 	pass := newPass(b, log)
 	pass.BatchSize = 200
-	by := &asks{plan: sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 31, RowLen: 33, Target: sample.TargetLast}), Counts: sample.PairCounts, PairGaps: 10}}
+	by := &asks{plan: sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 31, RowLen: 33, Target: sample.TargetLast}),
+		Counts: sample.PairCounts, PairGaps: 10}}
 	lo := log.Len() - 20_000
 	for b.Loop() {
 		for _, err := range pass.Batches(context.Background(), by, log.Span(lo, log.Len())) {
@@ -418,7 +427,9 @@ func TestHugeHistories(t *testing.T) {
 	} {
 		p := replay.Pass{Past: index.Freeze(l), PerPositive: tt.negatives}
 		said := false
-		for _, err := range p.Batches(t.Context(), &asks{plan: sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: tt.neighbors, RowLen: tt.length})}}, l.All()) {
+		for _, err := range p.Batches(t.Context(),
+			&asks{plan: sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: tt.neighbors, RowLen: tt.length})}},
+			l.All()) {
 			if said = true; err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
@@ -435,7 +446,8 @@ func TestHugeBatches(t *testing.T) {
 	l := streamtest.Generate(shape, 1)
 	p := replay.Pass{Past: index.Freeze(l), BatchSize: 1 << 40}
 	steps := 0
-	for step, err := range p.Batches(t.Context(), &asks{plan: sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 10, RowLen: 12})}}, l.All()) {
+	for step, err := range p.Batches(t.Context(),
+		&asks{plan: sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 10, RowLen: 12})}}, l.All()) {
 		if err != nil {
 			t.Fatal(err)
 		}

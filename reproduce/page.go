@@ -19,8 +19,8 @@ func (r *Report) WritePage(w io.Writer) error {
 		Title: "The paper's tables and figures beside our own",
 		Lead:  r.lead(),
 		Wide:  true,
-		Foot: fmt.Sprintf("dygmamba %s, %s. Numbers lead to the runs that gave them; a pointer resting on one shows its "+
-			"conditions.", r.Version, r.Written.Format(time.RFC3339)),
+		Foot: fmt.Sprintf("dygmamba %s, %s. Numbers lead to the runs that gave them; "+
+			"a pointer resting on one shows its conditions.", r.Version, r.Written.Format(time.RFC3339)),
 	}
 	p.Parts = append(p.Parts, page.Numbers{
 		{Value: strconv.Itoa(r.counted(Done)), Name: "runs done", Tone: page.First},
@@ -47,10 +47,10 @@ func (r *Report) WritePage(w io.Writer) error {
 
 // conventions say how to read the tables.
 const conventions = "Ours are means over seeds, with the sample standard deviation and the number of seeds where " +
-	"there are several. “Off by” is the distance from the paper's mean in the paper's standard deviations (std), or in " +
-	"points where it gives none. The best of a column is bold, the second underlined, as in the paper. Numbers whose " +
-	"scores depend on more than what happened before their own time stand in a column of their own, with the reason " +
-	"below the table."
+	"there are several. “Off by” is the distance from the paper's mean in the paper's standard deviations (std), " +
+	"or in points where it gives none. The best of a column is bold, the second underlined, as in the paper. " +
+	"Numbers whose scores depend on more than what happened before their own time stand in a column of their own, " +
+	"with the reason below the table."
 
 func (r *Report) lead() string {
 	text := fmt.Sprintf("%s, %d CPUs, %s, %s.", r.Machine.Device, r.Machine.CPUs, atOnce(r.Machine.Jobs),
@@ -260,8 +260,9 @@ func (r *Report) leftParts() (parts []page.Part) {
 		}
 	}
 	if left.Rows != nil {
-		parts = append(parts, page.Text("These could not be over within the budget, as far as can be told, or nobody came "+
-			"to them; the same command goes on."), left)
+		parts = append(parts,
+			page.Text("These could not be over within the budget, as far as can be told, or nobody came "+
+				"to them; the same command goes on."), left)
 	}
 	if len(r.Missing) > 0 {
 		code := ""

@@ -82,8 +82,9 @@ func TestExhibitsCanBeTrained(t *testing.T) {
 // A study's point that is the preset is the run that other tables have.
 func TestTheSameRunOnce(t *testing.T) {
 	data := smallData(t, "enron")
-	p, err := Preview(t.Context(), Options{Names: []string{"transductive-ap", "patch-enron"}, Datasets: []string{"enron"},
-		Models: []string{"dygmamba"}, Out: t.TempDir(), DataDir: data, Device: "cpu"})
+	p, err := Preview(t.Context(),
+		Options{Names: []string{"transductive-ap", "patch-enron"}, Datasets: []string{"enron"},
+			Models: []string{"dygmamba"}, Out: t.TempDir(), DataDir: data, Device: "cpu"})
 	if err != nil {
 		t.Fatal(err)
 	}

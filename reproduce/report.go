@@ -150,8 +150,8 @@ func (r *runner) report(stopped bool) *Report {
 func (r *runner) runFact(j *Job) RunFact {
 	s := r.found[j.id()]
 	f := RunFact{
-		Run: j.id(), State: s.state, Seed: j.Seed, Dir: r.relative(s.dir), Words: r.words(j), Conditions: conditions(j.spec),
-		Settings: j.spec.Brief(), Epochs: len(s.epochs), Version: "not recorded",
+		Run: j.id(), State: s.state, Seed: j.Seed, Dir: r.relative(s.dir), Words: r.words(j),
+		Conditions: conditions(j.spec), Settings: j.spec.Brief(), Epochs: len(s.epochs), Version: "not recorded",
 	}
 	if s.config.Hashes.Data != "" {
 		f.Hashes, _ = json.Marshal(s.config.Hashes)
@@ -208,7 +208,8 @@ func conditions(spec model.Spec) string {
 			words = append(words, fmt.Sprintf("padding %v", s.Value))
 		}
 	}
-	words = append(words, fmt.Sprintf("measured in batches of %d", spec.Training.BatchSize), "epoch chosen by validation")
+	words = append(words, fmt.Sprintf("measured in batches of %d", spec.Training.BatchSize),
+		"epoch chosen by validation")
 	return strings.Join(append(words, spec.Conditions()...), "; ")
 }
 

@@ -149,8 +149,8 @@ func (r *runner) choose() error {
 			for _, e := range paper.Exhibits() {
 				ids = append(ids, e.ID)
 			}
-			return fmt.Errorf("%w: no table or figure %q%s; there are %s, their numbers such as table-1, and all", ErrName,
-				name, near.Hint(name, ids), strings.Join(ids, ", "))
+			return fmt.Errorf("%w: no table or figure %q%s; there are %s, their numbers such as table-1, and all",
+				ErrName, name, near.Hint(name, ids), strings.Join(ids, ", "))
 		}
 		for _, e := range found {
 			if !slices.ContainsFunc(r.exhibits, func(x paper.Exhibit) bool { return x.ID == e.ID }) {

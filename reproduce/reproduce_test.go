@@ -81,9 +81,9 @@ func (c *tally) launch(inner Launch) Launch {
 
 func options(t *testing.T, data string) Options {
 	return Options{
-		Names: []string{"transductive-ap", "inductive-auc", "datasets", "total-time"}, Datasets: []string{"uci", "enron"},
-		Models: []string{"jodie", "dyrep", "edgebank"}, Seeds: 2, Epochs: 3, Out: t.TempDir(), DataDir: data, Device: "cpu",
-		Threads: 2, Jobs: 2, Version: "of a test",
+		Names:    []string{"transductive-ap", "inductive-auc", "datasets", "total-time"},
+		Datasets: []string{"uci", "enron"}, Models: []string{"jodie", "dyrep", "edgebank"}, Seeds: 2, Epochs: 3,
+		Out: t.TempDir(), DataDir: data, Device: "cpu", Threads: 2, Jobs: 2, Version: "of a test",
 	}
 }
 
@@ -120,7 +120,10 @@ func TestInterruptedAndResumed(t *testing.T) {
 			if len(count.epochs) != runs {
 				t.Errorf("%d runs were trained, want %d", len(count.epochs), runs)
 			}
-			o.Launch = func(context.Context, Order, func(News)) error { t.Error("something was done again"); return nil }
+			o.Launch = func(context.Context, Order, func(News)) error {
+				t.Error("something was done again")
+				return nil
+			}
 			if _, err := Run(t.Context(), o); err != nil {
 				t.Error(err)
 			}
@@ -147,7 +150,8 @@ func TestNodeClassification(t *testing.T) {
 	dir := t.TempDir()
 	log := event.NewLog(0)
 	for i := range 1000 {
-		e := event.Event{Src: event.Node(100 + i/8), Dst: event.Node(1 + i*7%13), Time: float64(i), Label: float32(i % 8 / 7)}
+		e := event.Event{Src: event.Node(100 + i/8), Dst: event.Node(1 + i*7%13), Time: float64(i),
+			Label: float32(i % 8 / 7)}
 		if _, err := log.Append(e); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +162,8 @@ func TestNodeClassification(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := options(t, dir)
-	o.Names, o.Datasets, o.Models, o.Seeds = []string{"node-classification"}, []string{"wikipedia"}, []string{"jodie"}, 1
+	o.Names, o.Datasets, o.Models, o.Seeds = []string{"node-classification"}, []string{"wikipedia"},
+		[]string{"jodie"}, 1
 	report, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -344,8 +349,8 @@ func TestBudgetEndsInTheMiddle(t *testing.T) {
 		t.Skip("this machine is too fast to be cut off")
 	}
 	for _, run := range report.Runs {
-		if run.State == Unfinished && (!strings.Contains(run.Words, "interrupted after epoch") || !exists(filepath.Join(o.Out,
-			filepath.FromSlash(run.Dir), train.LastFile))) {
+		if run.State == Unfinished && (!strings.Contains(run.Words, "interrupted after epoch") ||
+			!exists(filepath.Join(o.Out, filepath.FromSlash(run.Dir), train.LastFile))) {
 			t.Errorf("%+v", run)
 		}
 	}

@@ -34,7 +34,8 @@ func (r *runner) showVaried(s *Shown, e paper.Exhibit) {
 		for _, p := range e.Points {
 			settings := p.Settings(m)
 			name := m
-			if i := slices.IndexFunc(settings, func(s string) bool { return strings.HasPrefix(s, "padding=") }); i >= 0 {
+			padding := func(s string) bool { return strings.HasPrefix(s, "padding=") }
+			if i := slices.IndexFunc(settings, padding); i >= 0 {
 				name += ", " + settings[i]
 			}
 			n := r.measured(e, e.Negatives[0], data, m, settings)
@@ -77,9 +78,10 @@ func (r *runner) showVaried(s *Shown, e paper.Exhibit) {
 		}
 	}
 	if limit > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("The paper allows %g minutes on its machine. Here that is %.2f minutes: an "+
-			"epoch of %s, alone, takes %.2f s and there %.0f s. × marks trainings that took longer.", e.Minutes, limit,
-			dygmamba.DefaultModel, limit/e.Minutes*r.theirEpoch(), r.theirEpoch()))
+		t.Notes = append(t.Notes,
+			fmt.Sprintf("The paper allows %g minutes on its machine. Here that is %.2f minutes: an "+
+				"epoch of %s, alone, takes %.2f s and there %.0f s. × marks trainings that took longer.",
+				e.Minutes, limit, dygmamba.DefaultModel, limit/e.Minutes*r.theirEpoch(), r.theirEpoch()))
 	}
 	s.Tables = append(s.Tables, t)
 	titles := []string{e.Metric + ", %", "parameters", "memory, GiB", "time of an epoch, s"}
@@ -164,7 +166,8 @@ func (r *runner) showSteps(s *Shown, e paper.Exhibit) {
 			t.Rows = append(t.Rows, row)
 			link := paper.Exhibit{Kind: paper.Links, Setting: "transductive", Metric: "AP"}
 			if n := r.measured(link, "random", d, m, nil); f != nil && len(n.values) > 0 {
-				ours.Series = append(ours.Series, Series{Name: m, X: values[1:2], Y: []float64{100 * n.mean()}, R: values[2:3]})
+				ours.Series = append(ours.Series,
+					Series{Name: m, X: values[1:2], Y: []float64{100 * n.mean()}, R: values[2:3]})
 			}
 			if p, ok := paper.Lookup("transductive", "random", d, m); ok && !p.Timeout && published[1] > 0 {
 				theirs.Series = append(theirs.Series, Series{Name: m, X: published[1:2], Y: []float64{p.AP.Mean},

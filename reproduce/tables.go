@@ -124,7 +124,8 @@ func (r *runner) measured(e paper.Exhibit, negatives, data, name string, setting
 		if s.state == Done {
 			for _, m := range s.result.Results {
 				if e.Kind == paper.Labels || m.Setting == e.Setting && m.Strategy == negatives {
-					n.values, n.runs, n.names = append(n.values, metric(e, m.Result)), append(n.runs, s), append(n.names, j.id())
+					n.values, n.runs, n.names = append(n.values, metric(e, m.Result)), append(n.runs, s),
+						append(n.names, j.id())
 				}
 			}
 		} else if planned && n.words == "" {

@@ -13,7 +13,8 @@ import (
 func TestShape(t *testing.T) {
 	var x tensor.Tensor
 	x.Set(device.Buffer{Host: make([]float32, 24), Len: 24}, 2, 3, 4)
-	if x.Rank() != 3 || x.Dim(0) != 2 || x.Dim(-1) != 4 || x.Rows() != 6 || x.Cols() != 4 || x.Len() != 24 || !x.Dense() || !slices.Equal(x.Shape(), []int{2, 3, 4}) {
+	if x.Rank() != 3 || x.Dim(0) != 2 || x.Dim(-1) != 4 || x.Rows() != 6 || x.Cols() != 4 || x.Len() != 24 ||
+		!x.Dense() || !slices.Equal(x.Shape(), []int{2, 3, 4}) {
 		t.Errorf("a tensor of shape [2 3 4] is %v: %d rows, %d columns", x.Shape(), x.Rows(), x.Cols())
 	}
 	if m := x.Mat(); m.Rows != 6 || m.Cols != 4 || m.Stride != 4 || m.Buf.Len != 24 {

@@ -171,8 +171,8 @@ func (c Config) facts() map[string]string {
 	list := map[string]string{
 		"model": c.Model, "seed": fmt.Sprint(c.Seed),
 		// not written down where they are
-		"weight_decay": "0", "negatives_random": "1", "negatives_historical": "0", "negatives_time": "0", "select_by": "",
-		"calibrate": "false",
+		"weight_decay": "0", "negatives_random": "1", "negatives_historical": "0", "negatives_time": "0",
+		"select_by": "", "calibrate": "false",
 	}
 	if c.Hashes.Data != "" {
 		list["sampling"], list["select-by-ap"], list["tf32"] = c.Sampling, fmt.Sprint(c.ByAP), fmt.Sprint(c.TF32)

@@ -22,7 +22,8 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s: training needs %s, %s may be used; %s", e.Device, mebibytes(e.Need), mebibytes(e.Limit), e.Hint)
+	return fmt.Sprintf("%s: training needs %s, %s may be used; %s",
+		e.Device, mebibytes(e.Need), mebibytes(e.Limit), e.Hint)
 }
 
 func mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }

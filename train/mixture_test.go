@@ -32,8 +32,8 @@ func TestMixtureGoesOn(t *testing.T) {
 		}
 		mean := (e.Val.AP + e.HistoricalVal.AP + e.InductiveVal.AP) / 3
 		if e.Improved != (mean >= best) || math.Abs(e.Judged().AP-mean) > 1e-12 {
-			t.Errorf("epoch %d has a mean of %v after %v and is judged %v, improved %v", e.Epoch, mean, best, e.Judged().AP,
-				e.Improved)
+			t.Errorf("epoch %d has a mean of %v after %v and is judged %v, improved %v",
+				e.Epoch, mean, best, e.Judged().AP, e.Improved)
 		}
 		best = max(best, mean)
 	}
@@ -76,7 +76,8 @@ func TestPlainNegativesAreNotWrittenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{train.ConfigFile, train.CheckpointFile, train.LogFile} {
-		if raw := string(read(t, dir, name)); strings.Contains(raw, "negatives_") || strings.Contains(raw, "select_by") {
+		raw := string(read(t, dir, name))
+		if strings.Contains(raw, "negatives_") || strings.Contains(raw, "select_by") {
 			t.Errorf("%s tells of mixed negatives", name)
 		}
 	}

@@ -35,7 +35,8 @@ func (t *trainer) outlook(done int) Outlook {
 	if stop.Epoch == 0 {
 		least++
 	}
-	return Outlook{Epoch: t.perEpoch(done), Least: min(least, most), Most: most, Patience: is.Patience, Epochs: is.Epochs}
+	return Outlook{Epoch: t.perEpoch(done), Least: min(least, most), Most: most, Patience: is.Patience,
+		Epochs: is.Epochs}
 }
 
 // perEpoch is what an epoch takes: the mean of the last few here, or else what the speed of this one says.
@@ -91,7 +92,8 @@ func (t *trainer) timeUp(outer, inner context.Context, err error) (bool, error) 
 	if stopped := outer.Err(); stopped != nil && errors.Is(err, context.DeadlineExceeded) {
 		return false, fmt.Errorf("stopped when the time was up: %w", stopped)
 	}
-	if err == nil || outer.Err() != nil || context.Cause(inner) != errTimeUp || !errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || outer.Err() != nil || context.Cause(inner) != errTimeUp ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		return false, err
 	}
 	share := float64(t.at.Batch*t.Spec.Training.BatchSize) / float64(max(1, t.Protocol.Split().Train.Len()))

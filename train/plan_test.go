@@ -35,7 +35,8 @@ func TestPlanCountsEverything(t *testing.T) {
 	if more.Need != plain.Need+5<<20 {
 		t.Errorf("needs %d bytes, and %d with 5 MiB for the device", plain.Need, more.Need)
 	}
-	for _, part := range []string{"training needs ", " MiB, 1.0 MiB may be used; no batch_size fits; a shorter max_input_sequence_length"} {
+	for _, part := range []string{"training needs ",
+		" MiB, 1.0 MiB may be used; no batch_size fits; a shorter max_input_sequence_length"} {
 		if !strings.Contains(more.Error(), part) {
 			t.Errorf("%q lacks %q", more, part)
 		}

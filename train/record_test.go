@@ -35,7 +35,8 @@ func TestConfigRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (train.Hashes{Data: run.Set.Hash(), Split: run.Protocol.Split().Hash, Negatives: val.Negatives}); c.Hashes != want || want.Negatives == "" {
+	want := (train.Hashes{Data: run.Set.Hash(), Split: run.Protocol.Split().Hash, Negatives: val.Negatives})
+	if c.Hashes != want || want.Negatives == "" {
 		t.Errorf("hashes are %+v, want %+v", c.Hashes, want)
 	}
 	entries, err := os.ReadDir(dir)
@@ -110,7 +111,8 @@ func TestResumeNamesChanges(t *testing.T) {
 	if err == nil {
 		t.Fatal("resumed with another configuration")
 	}
-	for _, part := range []string{"batch_size was 100 and is now 50", "dropout was 0.1 and is now 0.3", "seed was 1 and is now 9"} {
+	for _, part := range []string{"batch_size was 100 and is now 50", "dropout was 0.1 and is now 0.3",
+		"seed was 1 and is now 9"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q lacks %q", err, part)
 		}
@@ -162,7 +164,8 @@ func TestFewEvents(t *testing.T) {
 			continue
 		}
 		if (r.Val != nil) != (split.Val.Len() > 0) || (len(r.Results) > 0) != (split.Test.Len() > 0) {
-			t.Errorf("%d events: val %v of %d, %d results of %d", n, r.Val, split.Val.Len(), len(r.Results), split.Test.Len())
+			t.Errorf("%d events: val %v of %d, %d results of %d",
+				n, r.Val, split.Val.Len(), len(r.Results), split.Test.Len())
 		}
 		if _, err := os.Stat(filepath.Join(run.Dir, train.CheckpointFile)); errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%d events: no checkpoint", n)

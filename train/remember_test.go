@@ -105,7 +105,8 @@ func TestResumeRemembers(t *testing.T) {
 			}
 			// Every epoch begins with nothing and ends with the events of training and validation.
 			known, _ := tensor.Find(lastTensors(t, whole), "state/seen")
-			if want := run.Protocol.Split().Train.Len() + run.Protocol.Split().Val.Len(); known.Data[0] != float32(want) {
+			split := run.Protocol.Split()
+			if want := split.Train.Len() + split.Val.Len(); known.Data[0] != float32(want) {
 				t.Errorf("%v events are remembered after two epochs, want %d", known.Data, want)
 			}
 			for cut := 1; cut < batches; cut++ {

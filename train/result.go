@@ -30,9 +30,10 @@ type Result struct {
 	Val       *Metric    `json:"val,omitempty"` // of the best epoch
 	Results   []Measured `json:"results"`
 	Split     string     `json:"split_hash"`
-	Ended     string     `json:"ended,omitempty"`      // EndedByTime, where it ended before it was over
-	Order     string     `json:"order,omitempty"`      // in which a memory learned of events
-	Depends   []string   `json:"conditions,omitempty"` // what scores depend on beside what happened before their own time
+	Ended     string     `json:"ended,omitempty"` // EndedByTime, where it ended before it was over
+	Order     string     `json:"order,omitempty"` // in which a memory learned of events
+	// what scores depend on beside what happened before their own time
+	Depends []string `json:"conditions,omitempty"`
 	// Checkpoint is the SHA-256 of the file that was measured, for audits; runs that are older, or keep nothing, have
 	// none.
 	Checkpoint string  `json:"checkpoint_sha256,omitempty"`
@@ -107,7 +108,9 @@ func (t *trainer) standing() Result {
 }
 
 // Measure evaluates a scorer in every setting under every kind of negatives. Sets without events are left out.
-func Measure(ctx context.Context, p *eval.Protocol, s replay.Scorer, settings, strategies []string) ([]Measured, error) {
+func Measure(
+	ctx context.Context, p *eval.Protocol, s replay.Scorer, settings, strategies []string,
+) ([]Measured, error) {
 	var all []Measured
 	for _, setting := range settings {
 		part, err := eval.PartOf(setting)

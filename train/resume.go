@@ -55,8 +55,8 @@ func (t *trainer) takeUp(ctx context.Context) error {
 func (d dir) vacant() error {
 	for _, name := range []string{LogFile, CheckpointFile, ResultFile} {
 		if _, err := os.Lstat(d.path(name)); err == nil {
-			return foreignf("%s has %s but no %s, without which no training can go on, and would be overwritten by a new one: "+
-				"bring %s back, or choose another directory", d, name, LastFile, LastFile)
+			return foreignf("%s has %s but no %s, without which no training can go on, and would be overwritten by a "+
+				"new one: bring %s back, or choose another directory", d, name, LastFile, LastFile)
 		}
 	}
 	var was Config

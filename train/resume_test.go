@@ -35,8 +35,8 @@ func TestResumeLonger(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Epochs != 3 || got.BestEpoch != want.BestEpoch || got.Results[0].AP != want.Results[0].AP {
-		t.Errorf("made longer: %d epochs, AP %v; from the beginning: %d, %v", got.Epochs, got.Results[0].AP, want.Epochs,
-			want.Results[0].AP)
+		t.Errorf("made longer: %d epochs, AP %v; from the beginning: %d, %v",
+			got.Epochs, got.Results[0].AP, want.Epochs, want.Results[0].AP)
 	}
 	if want.BestEpoch > 1 && !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir, train.CheckpointFile)) {
 		t.Error("a run that was made longer ended with other weights")
@@ -80,7 +80,8 @@ func TestForeignFiles(t *testing.T) {
 		{"a result alone", map[string]string{train.LastFile: "", train.LogFile: "", train.CheckpointFile: ""},
 			"has result.json but no last"},
 		{"no best epoch", map[string]string{train.CheckpointFile: ""}, "checkpoint.safetensors is missing"},
-		{"another seed", map[string]string{train.LastFile: other}, "last.safetensors is of seed 2, this run has seed 1"},
+		{"another seed", map[string]string{train.LastFile: other},
+			"last.safetensors is of seed 2, this run has seed 1"},
 		{"another seed's best", map[string]string{train.CheckpointFile: other}, "checkpoint.safetensors is of seed 2"},
 		{"other settings", map[string]string{train.LastFile: narrower},
 			"of another run than config.json beside it: channel_embedding_dim 6 and 8"},

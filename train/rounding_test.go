@@ -36,7 +36,8 @@ func TestRoundingIsRecorded(t *testing.T) {
 	}
 	other := small(t, rounded, "num_epochs=1")
 	other.Resume = true
-	if _, err := other.Train(t.Context()); err == nil || !strings.Contains(err.Error(), "tf32 was true and is now false") {
+	_, err := other.Train(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "tf32 was true and is now false") {
 		t.Errorf("resumed without rounding: %v", err)
 	}
 }

@@ -118,7 +118,8 @@ func (d dir) readLog(n int) ([]Epoch, error) {
 	for lines := bufio.NewScanner(bytes.NewReader(raw)); len(epochs) < n && lines.Scan(); {
 		var e Epoch
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Epoch != len(epochs)+1 {
-			return nil, fmt.Errorf("%s, line %d: %q is not the record of epoch %d", d.path(LogFile), len(epochs)+1, lines.Text(), len(epochs)+1)
+			return nil, fmt.Errorf("%s, line %d: %q is not the record of epoch %d",
+				d.path(LogFile), len(epochs)+1, lines.Text(), len(epochs)+1)
 		}
 		epochs = append(epochs, e)
 		kept.Write(append(lines.Bytes(), '\n'))

@@ -83,7 +83,8 @@ func TestInterruptedButNotSaved(t *testing.T) {
 		}
 		cancel()
 	}
-	if _, err := run.Train(ctx); err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "save the state") {
+	_, err := run.Train(ctx)
+	if err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "save the state") {
 		t.Errorf("got %v, want that the state was not saved", err)
 	}
 }

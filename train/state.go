@@ -28,7 +28,8 @@ type State struct {
 	Seconds   float64 `json:"seconds"`    // spent on the unfinished epoch
 	Peak      int64   `json:"peak_bytes"` // device memory of a step so far
 
-	Remembered int `json:"remembered,omitempty"` // events of the unfinished epoch that a memory in strict order has learned of
+	// events of the unfinished epoch that a memory in strict order has learned of
+	Remembered int `json:"remembered,omitempty"`
 }
 
 // begin writes the configuration of a new run, or takes up the saved state of an old one.
@@ -116,7 +117,8 @@ func (t *trainer) peak() int64 { return max(t.at.Peak, t.Tape.Bytes()) }
 func (t *trainer) weights() (checkpoint.File, error) {
 	spec, _ := json.Marshal(t.Spec) // was marshalled before
 	f := checkpoint.File{Meta: map[string]string{
-		"format": checkpointFormat, "model": t.Run.Model, "spec": string(spec), "data": t.Set.Name, "seed": fmt.Sprint(t.Seed),
+		"format": checkpointFormat, "model": t.Run.Model, "spec": string(spec), "data": t.Set.Name,
+		"seed": fmt.Sprint(t.Seed),
 	}}
 	f.AddParams(t.Learner.Model.Params())
 	if c := t.Classifier(); c != nil {

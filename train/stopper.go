@@ -10,12 +10,13 @@ type Score struct {
 
 // Stopper decides which epoch is the best and when to give up.
 type Stopper struct {
-	Patience int   `json:"patience"`
-	ByAP     bool  `json:"by_ap"`            // judge by AP alone; otherwise AP and AUC must both be at least as good as the best epoch's, as the reference has it
-	ByAUC    bool  `json:"by_auc,omitempty"` // judge by AUC alone, as for labels
-	Best     Score `json:"best"`
-	Epoch    int   `json:"best_epoch"` // of Best; 0 before the first
-	Waited   int   `json:"waited"`     // epochs since
+	Patience int `json:"patience"`
+	// judge by AP alone; otherwise, as in the reference, AP and AUC must both be at least as good as the best epoch's
+	ByAP   bool  `json:"by_ap"`
+	ByAUC  bool  `json:"by_auc,omitempty"` // judge by AUC alone, as for labels
+	Best   Score `json:"best"`
+	Epoch  int   `json:"best_epoch"` // of Best; 0 before the first
+	Waited int   `json:"waited"`     // epochs since
 }
 
 // NewStopper judges links, by AP alone if that is asked for or if it is a mean over kinds of negatives.

@@ -33,8 +33,9 @@ func small(t *testing.T, dir string, settings ...string) *train.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings = append([]string{"channel_embedding_dim=8", "time_feat_dim=16", "max_input_sequence_length=8", "max_interaction_times=4",
-		"node_feat_dim=8", "edge_feat_dim=8", "num_epochs=3", "batch_size=100", "learning_rate=0.001"}, settings...)
+	settings = append([]string{"channel_embedding_dim=8", "time_feat_dim=16", "max_input_sequence_length=8",
+		"max_interaction_times=4", "node_feat_dim=8", "edge_feat_dim=8", "num_epochs=3", "batch_size=100",
+		"learning_rate=0.001"}, settings...)
 	spec, err := models.All["dygmamba"].Spec("", model.Data{Name: set.Name}, settings...)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,8 @@ func TestRunDirectory(t *testing.T) {
 	if first, last := heard[0].Loss, heard[2].Loss; !(last < first) {
 		t.Errorf("loss went from %v to %v", first, last)
 	}
-	for _, name := range []string{train.ConfigFile, train.LogFile, train.CheckpointFile, train.LastFile, train.ResultFile} {
+	for _, name := range []string{train.ConfigFile, train.LogFile, train.CheckpointFile, train.LastFile,
+		train.ResultFile} {
 		read(t, dir, name)
 	}
 	if lines := bytes.Count(read(t, dir, train.LogFile), []byte("\n")); lines != 3 {
@@ -99,7 +101,8 @@ func TestRunDirectory(t *testing.T) {
 	if err := train.Restore(m, nil, file); err != nil {
 		t.Fatal(err)
 	}
-	measured, err := train.Measure(t.Context(), again.Protocol, scorerOf(m), []string{eval.Transductive}, []string{"random"})
+	measured, err := train.Measure(t.Context(), again.Protocol, scorerOf(m), []string{eval.Transductive},
+		[]string{"random"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,8 +218,10 @@ func TestMemoryLimit(t *testing.T) {
 
 func TestSummarize(t *testing.T) {
 	s := train.Summarize([]train.Result{
-		{Seed: 0, Results: []train.Measured{{Setting: "transductive", Strategy: "random", Result: eval.Result{AP: 0.9, AUC: 0.8}}}},
-		{Seed: 1, Results: []train.Measured{{Setting: "transductive", Strategy: "random", Result: eval.Result{AP: 0.8, AUC: 0.8}}}},
+		{Seed: 0, Results: []train.Measured{{Setting: "transductive", Strategy: "random",
+			Result: eval.Result{AP: 0.9, AUC: 0.8}}}},
+		{Seed: 1, Results: []train.Measured{{Setting: "transductive", Strategy: "random",
+			Result: eval.Result{AP: 0.8, AUC: 0.8}}}},
 	})
 	got := s.Results[0]
 	if math.Abs(got.AP-0.85) > 1e-12 || math.Abs(got.APStd-0.1/math.Sqrt2) > 1e-12 || got.AUCStd != 0 || got.Runs != 2 {

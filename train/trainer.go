@@ -117,7 +117,8 @@ func (r *Run) Environment(dev device.Device) model.Env {
 			split := r.Protocol.Split()
 			if r.Protocol.Task() == eval.NodeClassification { // what the model was trained on
 				var err error
-				if split, err = dataset.NewSplit(r.Set.Log, dataset.SplitOptions{Sampling: r.Set.Sampling}); err != nil {
+				split, err = dataset.NewSplit(r.Set.Log, dataset.SplitOptions{Sampling: r.Set.Sampling})
+				if err != nil {
 					return event.Span{}, err
 				}
 			}
@@ -325,8 +326,10 @@ func (t *trainer) plot(e Epoch) {
 	if t.board == nil {
 		return
 	}
-	values := map[string]float64{"train/loss": e.Loss, "train/ap": e.AP, "train/auc": e.AUC, "speed/events_per_second": e.Events}
-	for name, m := range map[string]*Metric{"val": e.Val, "new_node_val": e.NewVal, "test": e.Test, "new_node_test": e.NewTest} {
+	values := map[string]float64{"train/loss": e.Loss, "train/ap": e.AP, "train/auc": e.AUC,
+		"speed/events_per_second": e.Events}
+	for name, m := range map[string]*Metric{"val": e.Val, "new_node_val": e.NewVal, "test": e.Test,
+		"new_node_test": e.NewTest} {
 		if m != nil {
 			values[name+"/loss"], values[name+"/ap"], values[name+"/auc"] = m.Loss, m.AP, m.AUC
 		}

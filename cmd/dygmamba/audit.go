@@ -25,9 +25,11 @@ func newAudit(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit RUN",
 		Short: "Say whether a run's numbers, or any program's scores, can be trusted",
-		Long: `Asks the questions of a run's test again and looks at the answers from outside the model: same data, split and
+		Long: `Asks the questions of a run's test again and looks at the answers from outside the model: same data, ` +
+			`split and
 negatives; metrics by a second implementation; an epoch that validation chose; scores that change neither with the batch
-they are asked in nor with what lies at or after their time. It also says what rules that learned nothing would get. Runs
+they are asked in nor with what lies at or after their time. It also says what rules that learned nothing would ` +
+			`get. Runs
 that classify nodes have no negatives and no such rules; the rest is looked at all the same.
 
   pass   all is as the record says, and nothing leaks                                     exit 0
@@ -67,13 +69,15 @@ and the metrics of the protocol?`,
 			if err := oneOf("negatives", negatives, eval.Strategies()...); err != nil {
 				return err
 			}
-			return a.auditScores(cmd.Context(), scores, data, audit.ScoresOptions{Setting: setting, Strategy: negatives})
+			return a.auditScores(cmd.Context(), scores, data,
+				audit.ScoresOptions{Setting: setting, Strategy: negatives})
 		},
 	}
 	data.add(cmd)
 	where.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&scores, "scores", "", "`file` with any program's scores: u,i,ts,label,score; '-' is standard input")
+	flags.StringVar(&scores, "scores", "",
+		"`file` with any program's scores: u,i,ts,label,score; '-' is standard input")
 	flags.StringVar(&setting, "setting", eval.Transductive, "of --scores: transductive or inductive")
 	flags.StringVar(&negatives, "negatives", eval.Random, "of --scores: random, historical or inductive")
 	flags.BoolVar(&noStamp, "no-stamp", false, "leave the run's directory as it is")

@@ -16,8 +16,10 @@ func newBenchKernels(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernels",
 		Short: "Measure matrix products, scans and pointwise kernels against this machine's limits",
-		Long: `Measures the kernels that take most of a step's time, and the two limits they can meet: the peak of fused multiply-adds on
-registers alone, and the bandwidth of a copy (bytes read and written). Limits and kernels take turns in one run, on the same
+		Long: `Measures the kernels that take most of a step's time, and the two limits they can meet: ` +
+			`the peak of fused multiply-adds on
+registers alone, and the bandwidth of a copy (bytes read and written). Limits and kernels take turns in one run, ` +
+			`on the same
 threads, and each keeps its shortest time. On the CPU everything runs on one thread and on --threads of them.`,
 		Example: `  dygmamba bench kernels
   dygmamba bench kernels --threads 4 --json`,
@@ -70,7 +72,8 @@ func writeKernels(w io.Writer, s term.Style, r bench.KernelReport) error {
 		}
 		cells := []string{k.Name, k.Size}
 		for _, res := range k.Results {
-			cells = append(cells, figure("%.2f", res.Millis), figure("%.1f", res.Rate), figure("%.0f %%", 100*res.Share))
+			cells = append(cells, figure("%.2f", res.Millis), figure("%.1f", res.Rate),
+				figure("%.0f %%", 100*res.Share))
 		}
 		if len(r.Devices) > 1 {
 			cells = append(cells, figure("%.2f", k.SpeedUp()))

@@ -24,15 +24,19 @@ func newBenchNeighbors(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "neighbors",
 		Short: "Measure time and memory of training against the number of neighbours",
-		Long: `Takes a few training steps for every length of history, on the last batches of the training events, where histories are longest, and
-says how time and memory grow. A row is shown as soon as it is known. A length that does not fit is said so, and the next one follows.
+		Long: `Takes a few training steps for every length of history, on the last batches of the training events, ` +
+			`where histories are longest, and
+says how time and memory grow. A row is shown as soon as it is known. A length that does not fit is said so, ` +
+			`and the next one follows.
 
   step       from one update of the weights to the next, median
   gather     reading the histories on the CPU, which overlaps with the step before
-  memory     what is taken on the device after the steps: activations and gradients, weights, features, the device's own workspace
+  memory     what is taken on the device after the steps: activations and gradients, weights, features, ` +
+			`the device's own workspace
   planned    what was foreseen as its upper bound before the first step`,
 		Example: `  dygmamba bench neighbors --data enron --preset paper
-  dygmamba bench neighbors --data enron --preset paper --lengths 1024,8192,32768 --plot neighbors.svg --save neighbors.json
+  dygmamba bench neighbors --data enron --preset paper --lengths 1024,8192,32768 --plot neighbors.svg --save ` +
+			`neighbors.json
   dygmamba bench neighbors --data uci --lengths 32,64,128 --set patch_size=4 --device cpu`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -78,7 +82,8 @@ says how time and memory grow. A row is shown as soon as it is known. A length t
 	where.add(cmd)
 	where.addRounding(cmd)
 	flags := cmd.Flags()
-	flags.IntSliceVar(&lengths, "lengths", []int{64, 128, 256, 512, 1024, 2048, 4096, 8192}, "numbers of neighbours to measure, the node itself among them")
+	flags.IntSliceVar(&lengths, "lengths", []int{64, 128, 256, 512, 1024, 2048, 4096, 8192},
+		"numbers of neighbours to measure, the node itself among them")
 	flags.IntVar(&steps, "steps", 3, "training steps to measure for each of them, after some to warm up")
 	flags.StringVar(&plot, "plot", "", "draw time and memory to this SVG file")
 	flags.StringVar(&save, "save", "", "keep the figures in this JSON file, after every row")
@@ -159,8 +164,8 @@ func (v *neighborsView) keep(r *bench.NeighborsReport) error {
 }
 
 func neighborsTable(w io.Writer) (*term.Live, error) {
-	columns := []term.Column{term.Right("neighbours"), term.Right("step"), term.Right("ms per 1000"), term.Right("gather"),
-		term.Right("memory"), term.Right("MiB per 1000"), term.Right("planned")}
+	columns := []term.Column{term.Right("neighbours"), term.Right("step"), term.Right("ms per 1000"),
+		term.Right("gather"), term.Right("memory"), term.Right("MiB per 1000"), term.Right("planned")}
 	return term.NewLive(w, term.StyleOf(w), columns, "", "10000.0 ms", "", "1000.0 ms", "1000.0 MiB", "", "1000.0 MiB")
 }
 
@@ -170,7 +175,8 @@ func writeNeighbors(t *term.Live, r bench.NeighborsRow) error {
 	}
 	ms := func(v float64) string { return fmt.Sprintf("%.1f ms", v) }
 	per := func(v float64) string { return fmt.Sprintf("%.1f", v/float64(r.Neighbors)*1000) }
-	return t.Row(term.Count(r.Neighbors), ms(r.Step), per(r.Step), ms(r.Gather), term.Bytes(r.Memory), per(float64(r.Memory)/(1<<20)), term.Bytes(r.Planned))
+	return t.Row(term.Count(r.Neighbors), ms(r.Step), per(r.Step), ms(r.Gather), term.Bytes(r.Memory),
+		per(float64(r.Memory)/(1<<20)), term.Bytes(r.Planned))
 }
 
 // writeGrowth says how time and memory grow.
@@ -193,7 +199,8 @@ func memoryInWords(r *bench.NeighborsReport) string {
 
 // growthInWords says what grows in a unit, and how true that is.
 func growthInWords(g *bench.Growth, format string, unit float64) string {
-	return fmt.Sprintf(format+" + "+format+" per 1000 neighbours, within %.1f %%", g.Base/unit, 1000*g.Each/unit, 100*g.Off)
+	return fmt.Sprintf(format+" + "+format+" per 1000 neighbours, within %.1f %%", g.Base/unit,
+		1000*g.Each/unit, 100*g.Off)
 }
 
 func replaceFile(path string, write func(io.Writer) error) error {
@@ -226,7 +233,8 @@ func neighborsPicture(r *bench.NeighborsReport) page.Picture {
 
 func chart(under string, x, y []float64, g *bench.Growth, unit float64, tone page.Tone) page.Lines {
 	lo, hi := x[0], x[len(x)-1]
-	fit, dots := page.Series{Name: "line", Tone: page.Third, X: curve(lo, hi)}, page.Series{Name: "measured", Tone: tone, X: x, Points: true}
+	fit, dots := page.Series{Name: "line", Tone: page.Third, X: curve(lo, hi)},
+		page.Series{Name: "measured", Tone: tone, X: x, Points: true}
 	for _, v := range fit.X {
 		fit.Y = append(fit.Y, g.At(v)/unit)
 	}

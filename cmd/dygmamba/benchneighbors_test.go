@@ -21,9 +21,11 @@ func TestBenchNeighbors(t *testing.T) {
 	if err := dataset.Save(data, set); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"bench", "neighbors", "--data", data, "--device", "cpu", "--steps", "2", "--lengths", "32,8,16,1000000000",
-		"--set", "channel_embedding_dim=8", "--set", "time_feat_dim=10", "--set", "patch_size=2", "--set", "batch_size=20"}
-	program(t, append(args, "--save", save, "--plot", plot)...).want(t, exitDone).shows(t, "ms per 1000", "1,000,000,000  needs about", "are free", "per 1000 neighbours, within")
+	args := []string{"bench", "neighbors", "--data", data, "--device", "cpu", "--steps", "2",
+		"--lengths", "32,8,16,1000000000", "--set", "channel_embedding_dim=8", "--set", "time_feat_dim=10",
+		"--set", "patch_size=2", "--set", "batch_size=20"}
+	program(t, append(args, "--save", save, "--plot", plot)...).want(t, exitDone).
+		shows(t, "ms per 1000", "1,000,000,000  needs about", "are free", "per 1000 neighbours, within")
 
 	raw, err := os.ReadFile(save)
 	if err != nil {
@@ -38,7 +40,8 @@ func TestBenchNeighbors(t *testing.T) {
 	}
 	for i, want := range []int{8, 16, 32} {
 		r := doc.Rows[i]
-		if r.Neighbors != want || r.Positions != want+2 || !(r.Step > 0) || !(r.Gather > 0) || r.Problem != "" { // one position of padding, in patches of two
+		// one position of padding, in patches of two
+		if r.Neighbors != want || r.Positions != want+2 || !(r.Step > 0) || !(r.Gather > 0) || r.Problem != "" {
 			t.Errorf("row %d: %+v", i, r)
 		}
 		if r.Memory != r.Planned { // the CPU takes nothing for itself
@@ -66,6 +69,7 @@ func TestBenchNeighborsUsage(t *testing.T) {
 	run("--lengths", "--lengths", "")
 	run("--steps is 0, must be at least 1", "--steps", "0")
 	run("there is no directory", "--plot", filepath.Join(t.TempDir(), "no", "x.svg"))
-	run("--plot fits a line and needs 3 --lengths for it, found 2", "--lengths", "8,16", "--plot", filepath.Join(t.TempDir(), "x.svg"))
+	run("--plot fits a line and needs 3 --lengths for it, found 2", "--lengths", "8,16",
+		"--plot", filepath.Join(t.TempDir(), "x.svg"))
 	run("patch_size is 0", "--set", "patch_size=0")
 }

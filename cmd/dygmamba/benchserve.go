@@ -21,7 +21,8 @@ func newBenchServe(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Measure the server: how fast events are acknowledged and questions answered",
-		Long: `Starts a server and talks to it over loopback from the same process, so that clients take a part of its cores:
+		Long: `Starts a server and talks to it over loopback from the same process, so that clients take a part of ` +
+			`its cores:
 
   alone     score one pair, request after request
   rank      the best 10 of 1,000 candidates
@@ -105,8 +106,8 @@ func writeServeBench(w io.Writer, r serve.BenchReport) error {
 	_, err := fmt.Fprintf(w, "  %-8s %s events/s acknowledged, p50 %.2f ms, p99 %.2f ms\n", "batched",
 		term.Count(int(r.Batched.PerSecond)), r.Batched.Latency.P50, r.Batched.Latency.P99)
 	if r.Restart != nil {
-		_, err = fmt.Fprintf(w, "  %-8s %s events in %.2f s, written in %.2f s\n", "restart", term.Count(r.Restart.Events),
-			r.Restart.Restart, r.Restart.Write)
+		_, err = fmt.Fprintf(w, "  %-8s %s events in %.2f s, written in %.2f s\n", "restart",
+			term.Count(r.Restart.Events), r.Restart.Restart, r.Restart.Write)
 	}
 	return err
 }

@@ -20,16 +20,19 @@ func newBenchStep(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "step",
 		Short: "Measure whole training steps of a model on a data set",
-		Long: `Measures training steps on batches spread over the training events: what each part takes, and how far the whole is from the time of
+		Long: `Measures training steps on batches spread over the training events: what each part takes, ` +
+			`and how far the whole is from the time of
 its matrix products alone.
 
   step      from one update of the weights to the next, everything included
-  parts     gather, forward, backward, optimizer, each timed by itself; on a GPU kernel by kernel, not as the graph that training replays
+  parts     gather, forward, backward, optimizer, each timed by itself; ` +
+			`on a GPU kernel by kernel, not as the graph that training replays
   transfer  copies to and from the device, each waited for
   compute   all kernels of a step, from launch to end; on a GPU as one graph, with the copy of its inputs
   floor     the step's matrix products, each timed alone with its shape, layout and threads, without bias or activation
 
-Gathering overlaps with computing, on a GPU transfers do too: shares of the step may add up to more than the whole. Figures are medians;
+Gathering overlaps with computing, on a GPU transfers do too: shares of the step may add up to more than the whole. ` +
+			`Figures are medians;
 of each product it is the least time.`,
 		Example: `  dygmamba bench step --data uci --batches 20
   dygmamba bench step --data enron --preset paper --json`,
@@ -96,7 +99,8 @@ func writeStep(w io.Writer, s term.Style, d bench.StepReport) error {
 	for _, part := range []struct {
 		name string
 		time float64
-	}{{"gather", d.Gather}, {"transfer", d.Transfer}, {"compute", d.Compute}, {"forward", d.Forward}, {"backward", d.Backward}, {"optimizer", d.Optimizer}} {
+	}{{"gather", d.Gather}, {"transfer", d.Transfer}, {"compute", d.Compute}, {"forward", d.Forward},
+		{"backward", d.Backward}, {"optimizer", d.Optimizer}} {
 		t.Row(part.name, ms(part.time), fmt.Sprintf("%.0f %%", 100*part.time/d.Step))
 	}
 	if err := t.Write(w, s); err != nil {

@@ -19,7 +19,8 @@ func newCalibrate(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calibrate RUN",
 		Short: "Fit a run's probabilities to what came true in validation",
-		Long: `Asks the questions of the validation again, with random negatives, fits a strictly increasing map from the
+		Long: `Asks the questions of the validation again, with random negatives, fits a strictly increasing map ` +
+			`from the
 model's logits to the share that came true, and keeps it in the checkpoint. Logits, rankings, AP and AUC stay as they
 are; the probabilities that predict tells are the fitted ones from then on. It says how far probabilities were off
 before and are now, on validation and on the test.

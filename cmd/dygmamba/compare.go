@@ -22,7 +22,8 @@ func newCompare(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN…",
 		Short: "Set runs side by side, with paired differences per batch",
-		Long: `Asks two or more runs the same questions of the same test once more and compares them batch by batch: the mean
+		Long: `Asks two or more runs the same questions of the same test once more and compares them batch by batch: ` +
+			`the mean
 difference in AP to the first run, in how many batches each is better, and how often chance alone would give as much
 (p, by flipping signs of the differences 20,000 times). Batches follow each other in time and are not independent:
 p speaks about this test, not about other seeds or other data.

@@ -44,7 +44,8 @@ The file is written as its name says (.safetensors; .pt, .pth, .pkl or .bin for 
 two.`,
 		Example: `  dygmamba convert DyGMamba_seed0.pkl --out weights.safetensors
   dygmamba convert runs/visits --out visits.pth
-  dygmamba convert DyGMamba_seed0.pkl --out weights.safetensors --model dygmamba --set max_input_sequence_length=256 --set max_interaction_times=30`,
+  dygmamba convert DyGMamba_seed0.pkl --out weights.safetensors --model dygmamba --set max_input_sequence_length=256 ` +
+			`--set max_interaction_times=30`,
 		Args: takes("a file that PyTorch wrote, or a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			from, foreign, err := weightsFile(args[0])
@@ -72,7 +73,8 @@ two.`,
 			}
 			doc.Tensors = len(file.Tensors)
 			if doc.Model != "" {
-				if err := dygmamba.Configure(&file, doc.Model, what.preset, model.Data{Name: data}, what.set); err != nil {
+				err := dygmamba.Configure(&file, doc.Model, what.preset, model.Data{Name: data}, what.set)
+				if err != nil {
 					return loadError(fmt.Errorf("%s: %w", from, err))
 				}
 			}
@@ -167,7 +169,8 @@ func saveConverted(path string, file checkpoint.File, format string) error {
 
 func (d convertDoc) write(w io.Writer, s term.Style) error {
 	var f term.Facts
-	f.Add("wrote", fmt.Sprintf("%s, %s tensors with %s numbers", d.Out, term.Count(d.Tensors), term.Count(d.Parameters)))
+	f.Add("wrote", fmt.Sprintf("%s, %s tensors with %s numbers",
+		d.Out, term.Count(d.Tensors), term.Count(d.Parameters)))
 	if d.Model != "" {
 		f.Add("model", d.Model)
 	}

@@ -40,9 +40,11 @@ func torchBytes(t *testing.T, w *torchtest.File) string {
 // read as they are.
 func TestConvert(t *testing.T) {
 	r := trainedRun(t)
-	ask := []string{"--data", r.data, "--device", "cpu", "--queries", queryFile(t, "u,i,ts", "u1,v2,200", "u3,v3,500", "u9,v9,900")}
+	ask := []string{"--data", r.data, "--device", "cpu",
+		"--queries", queryFile(t, "u,i,ts", "u1,v2,200", "u3,v3,500", "u9,v9,900")}
 	want := program(t, append([]string{"predict", "--run", r.run}, ask...)...).want(t, exitDone).out
-	tell := []string{"--model", "dygmamba", "--set", "max_input_sequence_length=12", "--set", "max_interaction_times=4", "--set", "exact_times=true"}
+	tell := []string{"--model", "dygmamba", "--set", "max_input_sequence_length=12", "--set", "max_interaction_times=4",
+		"--set", "exact_times=true"}
 	for _, legacy := range []bool{false, true} {
 		from := torchFile(t, r, legacy)
 		out := filepath.Join(t.TempDir(), "weights.safetensors")
@@ -58,14 +60,19 @@ func TestConvert(t *testing.T) {
 			t.Error("tensor names are not kept")
 		}
 		told := filepath.Join(t.TempDir(), "told.safetensors")
-		program(t, append([]string{"convert", from, "--out", told}, tell...)...).want(t, exitDone).shows(t, "wrote", "dygmamba")
-		for _, args := range [][]string{append([]string{"--checkpoint", out}, tell...), {"--checkpoint", told}, append([]string{"--checkpoint", from}, tell...)} {
-			if got := program(t, append(append([]string{"predict"}, args...), ask...)...).want(t, exitDone).out; got != want {
+		program(t, append([]string{"convert", from, "--out", told}, tell...)...).want(t, exitDone).
+			shows(t, "wrote", "dygmamba")
+		for _, args := range [][]string{append([]string{"--checkpoint", out}, tell...), {"--checkpoint", told},
+			append([]string{"--checkpoint", from}, tell...)} {
+			got := program(t, append(append([]string{"predict"}, args...), ask...)...).want(t, exitDone).out
+			if got != want {
 				t.Errorf("%v answers\n%s, want\n%s", args, got, want)
 			}
 		}
-		program(t, append([]string{"predict", "--checkpoint", out}, ask...)...).want(t, exitUsage, "name it with --model")
-		program(t, append([]string{"predict", "--checkpoint", out, "--set", "patch_size=1"}, append(tell, ask...)...)...).want(t, exitBadInput, "does not fit")
+		program(t, append([]string{"predict", "--checkpoint", out}, ask...)...).
+			want(t, exitUsage, "name it with --model")
+		program(t, append([]string{"predict", "--checkpoint", out, "--set", "patch_size=1"},
+			append(tell, ask...)...)...).want(t, exitBadInput, "does not fit")
 	}
 }
 
@@ -154,7 +161,8 @@ func TestConvertRefuses(t *testing.T) {
 		program(t, append([]string{"convert", "--out", out}, tt.args...)...).want(t, tt.code, tt.want)
 	}
 	program(t, "convert", good, "--out", good).want(t, exitUsage, "is the file to read")
-	program(t, "convert", good, "--out", filepath.Join(dir, "no", "x.safetensors")).want(t, exitUsage, "there is no directory")
+	program(t, "convert", good, "--out", filepath.Join(dir, "no", "x.safetensors")).
+		want(t, exitUsage, "there is no directory")
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("refused files left %v, %v", left, err)
 	}

@@ -34,8 +34,10 @@ func newDataCheck(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check X",
 		Short: "Read a data set or a table to the end and say what is wrong with it",
-		Long: `Reads a data set (a name, a directory in the ml_* layout, a .dgm file) or a table for 'data import' (CSV, JSON lines, Parquet) to its end.
-Every problem is named with file, line, column, what was found and what would have been right; the exit code is then 3. Nothing is written.`,
+		Long: `Reads a data set (a name, a directory in the ml_* layout, a .dgm file) or a table for 'data import' ` +
+			`(CSV, JSON lines, Parquet) to its end.
+Every problem is named with file, line, column, what was found and what would have been right; ` +
+			`the exit code is then 3. Nothing is written.`,
 		Example: `  dygmamba data check visits.csv --src who --dst what --time when
   dygmamba data check uci
   dygmamba data check visits.dgm --json`,
@@ -102,7 +104,8 @@ func checkSet(ctx context.Context, name, dir string, most int) (*checkDoc, error
 	if err != nil {
 		return nil, err
 	}
-	doc := &checkDoc{Path: r.Path, Kind: r.Kind, Events: r.Events, Nodes: r.Nodes, Warnings: r.Warnings, Total: r.Problems.Total}
+	doc := &checkDoc{Path: r.Path, Kind: r.Kind, Events: r.Events, Nodes: r.Nodes, Warnings: r.Warnings,
+		Total: r.Problems.Total}
 	if r.Problems.Total == 0 {
 		doc.OK = true
 		return doc, nil
@@ -116,6 +119,7 @@ func (d *checkDoc) write(w io.Writer, s term.Style) error {
 	if !d.OK {
 		return nil // the problems are the error, on standard error
 	}
-	_, err := fmt.Fprintf(w, "%s: %s, %s events, %s nodes; %s\n", s.Strong(d.Path), d.Kind, term.Count(d.Events), term.Count(d.Nodes), s.Good("nothing wrong"))
+	_, err := fmt.Fprintf(w, "%s: %s, %s events, %s nodes; %s\n",
+		s.Strong(d.Path), d.Kind, term.Count(d.Events), term.Count(d.Nodes), s.Good("nothing wrong"))
 	return err
 }

@@ -31,8 +31,10 @@ func newDataFetch(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fetch NAME",
 		Short: "Download a public data set",
-		Long: `Downloads a data set of the public archive (` + dataset.ArchiveURL + `) and unpacks it into --data-dir or the user's cache,
-where --data NAME finds it. A download that was interrupted continues where it stopped. Files are compared with known checksums where there
+		Long: `Downloads a data set of the public archive (` + dataset.ArchiveURL +
+			`) and unpacks it into --data-dir or the user's cache,
+where --data NAME finds it. A download that was interrupted continues where it stopped. ` +
+			`Files are compared with known checksums where there
 are any; otherwise theirs are recorded and compared next time.`,
 		Example: `  dygmamba data fetch wikipedia
   dygmamba data fetch uci --data-dir data`,

@@ -21,7 +21,8 @@ func newDataImport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
 		Short: "Turn your own CSV, JSON lines or Parquet into a data set",
-		Long: `Reads tables of events, one row each, in any order, plain or gzip-compressed, and writes one .dgm file with events, features and names.
+		Long: `Reads tables of events, one row each, in any order, plain or gzip-compressed, and writes one .dgm ` +
+			`file with events, features and names.
 Ids may be words or whole numbers and are shown again in every output. Times are numbers in any unit, or dates:
 ` + dataset.DateForms + `.
 Columns are found by their names where they are usual ones (src, user, from, …; dst, item, to, …; ts, time, date, …).
@@ -33,7 +34,8 @@ takes every column that is left. What is fitted looks at the training part alone
 kept in the file: 'data append' encodes later rows in the same way. --edge-features takes numbers as they are.
 
 If anything is wrong, it says what, where and what would have been right, exits with 3 and writes nothing.`,
-		Example: `  dygmamba data import visits.csv                                   columns are guessed; writes visits.dgm
+		Example: `  dygmamba data import visits.csv                                   columns are guessed; ` +
+			`writes visits.dgm
   dygmamba data import visits.csv --src who --dst what --time when --bipartite
   dygmamba data import a.jsonl.gz b.jsonl.gz --edge-features amount,fee --label fraud --out payments.dgm
   dygmamba data import orders.csv --src customer --dst product --time date --bipartite --features category,price
@@ -76,8 +78,10 @@ If anything is wrong, it says what, where and what would have been right, exits 
 			return a.imported(report)
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "file to write (default: the first file's name with .dgm, in the current directory)")
-	cmd.Flags().StringVar(&o.Name, "name", "", "name of the data set (default: that of --out without its ending; with --format jodie that of the file read)")
+	cmd.Flags().StringVar(&out, "out", "",
+		"file to write (default: the first file's name with .dgm, in the current directory)")
+	cmd.Flags().StringVar(&o.Name, "name", "",
+		"name of the data set (default: that of --out without its ending; with --format jodie that of the file read)")
 	addTableFlags(cmd, &o)
 	return cmd
 }
@@ -120,12 +124,14 @@ func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 		"so many values of a column have a feature each; of columns with more they are hashed into as many")
 	flags.StringSliceVar(&o.Missing, "missing", nil,
 		"`words` that stand for a missing number or date, beside NA, null, none, ? and the like")
-	flags.BoolVar(&o.Bipartite, "bipartite", false, "sources and destinations are different things, even under the same name")
+	flags.BoolVar(&o.Bipartite, "bipartite", false,
+		"sources and destinations are different things, even under the same name")
 	flags.StringVar(&o.NodeFile, "nodes", "", "a table with features of nodes, a row each")
 	flags.StringVar(&o.NodeID, "node-id", "", "its column of names (default: guessed)")
 	flags.StringSliceVar(&o.NodeFeatures, "node-features", nil,
 		"its `columns` to encode, as with --features (default: all are numbers, taken as they are)")
-	flags.StringVar(&o.NodeSide, "node-side", "", "with --bipartite: its column that says source or destination (default: side, if there is one)")
+	flags.StringVar(&o.NodeSide, "node-side", "",
+		"with --bipartite: its column that says source or destination (default: side, if there is one)")
 	flags.IntVar(&o.MaxProblems, "max-problems", 20, "how many problems of each kind to report")
 }
 
@@ -142,7 +148,8 @@ func addTableForm(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags.StringVar(&o.Target, "dst", "", "column of destinations (default: guessed)")
 	flags.StringVar(&o.Time, "time", "", "column of times (default: guessed)")
 	flags.StringVar(&o.Format, "format", "", "csv, jsonl or parquet (default: seen from the content)"+jodie)
-	flags.StringVar(&o.Delimiter, "delimiter", "", "between columns of CSV, one character (default: seen from the first line)")
+	flags.StringVar(&o.Delimiter, "delimiter", "",
+		"between columns of CSV, one character (default: seen from the first line)")
 	flags.BoolVar(&o.NoHeader, "no-header", false, "CSV begins with data; columns are called 1, 2, 3, …")
 	completeWith(cmd, "format", formats...)
 }
@@ -183,7 +190,9 @@ func someFeatures(o dataset.ImportOptions) error {
 }
 
 // importTables reads tables with a progress line. With no out it only looks for problems.
-func (a *app) importTables(ctx context.Context, files []string, out string, o dataset.ImportOptions) (*dataset.ImportReport, error) {
+func (a *app) importTables(
+	ctx context.Context, files []string, out string, o dataset.ImportOptions,
+) (*dataset.ImportReport, error) {
 	if err := checkForm(o); err != nil {
 		return nil, err
 	}
@@ -227,9 +236,10 @@ type columnsDoc struct {
 
 func importDocOf(r *dataset.ImportReport) importDoc {
 	return importDoc{
-		File: r.Out, Events: r.Events, Nodes: r.Nodes, Sources: r.Sources, Destinations: r.Targets, Bipartite: r.Bipartite,
-		First: dataset.FormatTime(r.First, r.TimeFormat), Last: dataset.FormatTime(r.Last, r.TimeFormat), TimeFormat: r.TimeFormat,
-		Sorted: r.Sorted, Labels: r.Labels, EdgeFeatures: r.EdgeFeatures, NodeFeatures: r.NodeFeatures, Columns: columnsDoc(r.Columns),
+		File: r.Out, Events: r.Events, Nodes: r.Nodes, Sources: r.Sources, Destinations: r.Targets,
+		Bipartite: r.Bipartite, First: dataset.FormatTime(r.First, r.TimeFormat),
+		Last: dataset.FormatTime(r.Last, r.TimeFormat), TimeFormat: r.TimeFormat, Sorted: r.Sorted, Labels: r.Labels,
+		EdgeFeatures: r.EdgeFeatures, NodeFeatures: r.NodeFeatures, Columns: columnsDoc(r.Columns),
 		Encoding: encodingDocOf(r.Recipe, r.TimeFormat), Warnings: r.Warnings,
 	}
 }
@@ -248,7 +258,8 @@ func (a *app) imported(r *dataset.ImportReport) error {
 func (doc importDoc) facts() *term.Facts {
 	f := &term.Facts{}
 	f.Add("events", term.Count(doc.Events))
-	f.Add("nodes", fmt.Sprintf("%s of %s: %s as sources, %s as destinations", term.Count(doc.Nodes), kinds(doc.Bipartite), term.Count(doc.Sources), term.Count(doc.Destinations)))
+	f.Add("nodes", fmt.Sprintf("%s of %s: %s as sources, %s as destinations",
+		term.Count(doc.Nodes), kinds(doc.Bipartite), term.Count(doc.Sources), term.Count(doc.Destinations)))
 	f.Add("times", doc.First+" … "+doc.Last)
 	f.Add("columns", doc.Columns.String())
 	if len(doc.Columns.Ignored) > 0 {

@@ -70,7 +70,8 @@ func newDataInfo(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info X",
 		Short: "Show the statistics of a data set",
-		Long: `Shows how many nodes and events there are, when they happen, how often pairs repeat, how it splits, and how much history the nodes of
+		Long: `Shows how many nodes and events there are, when they happen, how often pairs repeat, how it splits, ` +
+			`and how much history the nodes of
 test queries have: the number of interactions before the query, over both ends of positives and negatives.`,
 		Example: `  dygmamba data info uci
   dygmamba data info visits.dgm --json`,
@@ -105,12 +106,12 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 		return nil, err
 	}
 	doc := &infoDoc{
-		Name: set.Name, Nodes: i.Nodes, Sources: i.Sources, Destinations: i.Targets, Bipartite: i.Bipartite, Events: i.Events, Times: i.Times,
-		First: dataset.FormatTime(i.First, i.TimeFormat), Last: dataset.FormatTime(i.Last, i.TimeFormat), TimeFormat: i.TimeFormat,
-		Pairs: i.Pairs, Repeats: i.Repeats, SelfLoops: i.SelfLoops, Labels: i.Labels,
-		EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero}, NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero},
-		Encoding: encodingDocOf(set.Recipe, i.TimeFormat), Density: i.Density, Busiest: busiest(set,
-			5), Sampling: set.Sampling, Hash: set.Hash(),
+		Name: set.Name, Nodes: i.Nodes, Sources: i.Sources, Destinations: i.Targets, Bipartite: i.Bipartite,
+		Events: i.Events, Times: i.Times, First: dataset.FormatTime(i.First, i.TimeFormat),
+		Last: dataset.FormatTime(i.Last, i.TimeFormat), TimeFormat: i.TimeFormat, Pairs: i.Pairs, Repeats: i.Repeats,
+		SelfLoops: i.SelfLoops, Labels: i.Labels, EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero},
+		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, Encoding: encodingDocOf(set.Recipe, i.TimeFormat),
+		Density: i.Density, Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: set.Hash(),
 		Split:     eval.RecordSplit(protocol.Split()),
 		Published: asPublished(set.Name, i),
 	}
@@ -155,7 +156,8 @@ func asPublished(name string, i dataset.Info) string {
 	case e.Nodes == i.Nodes && e.Events == i.Events && (e.Times == 0 || e.Times == i.Times):
 		return "the same numbers of nodes, events and times"
 	}
-	return fmt.Sprintf("%s nodes, %s events, %s distinct times", term.Count(e.Nodes), term.Count(e.Events), term.Count(e.Times))
+	return fmt.Sprintf("%s nodes, %s events, %s distinct times",
+		term.Count(e.Nodes), term.Count(e.Events), term.Count(e.Times))
 }
 
 func (d *infoDoc) write(w io.Writer, s term.Style) error {
@@ -173,7 +175,8 @@ func (d *infoDoc) write(w io.Writer, s term.Style) error {
 
 func (d *infoDoc) facts() *term.Facts {
 	f := &term.Facts{}
-	f.Add("nodes", fmt.Sprintf("%s of %s: %s as sources, %s as destinations", term.Count(d.Nodes), kinds(d.Bipartite), term.Count(d.Sources), term.Count(d.Destinations)))
+	f.Add("nodes", fmt.Sprintf("%s of %s: %s as sources, %s as destinations",
+		term.Count(d.Nodes), kinds(d.Bipartite), term.Count(d.Sources), term.Count(d.Destinations)))
 	f.Add("times", fmt.Sprintf("%s … %s, %s distinct", d.First, d.Last, term.Count(d.Times)))
 	f.Add("pairs", fmt.Sprintf("%s distinct; %.1f %% of the events repeat one", term.Count(d.Pairs), 100*d.Repeats))
 	if d.SelfLoops > 0 {
@@ -192,7 +195,8 @@ func (d *infoDoc) facts() *term.Facts {
 	var busy []string
 	for _, b := range d.Busiest {
 		name := b.Node
-		if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) { // line ends, and what else would move the cursor
+		// line ends, and what else would move the cursor
+		if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 			name = strconv.Quote(name)
 		}
 		busy = append(busy, fmt.Sprintf("%s (%s)", name, term.Count(b.Events)))

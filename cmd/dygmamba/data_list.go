@@ -52,20 +52,22 @@ func listed(dir string) listDoc {
 	var doc listDoc
 	for _, l := range dataset.List(dataset.Options{DataDir: dir}) {
 		doc.Data = append(doc.Data, listingDoc{
-			Name: l.Name, Title: l.Title, Kind: l.Kind, Nodes: l.Nodes, Events: l.Events, EdgeFeatures: l.EdgeFeatures, Bipartite: l.Bipartite,
-			Duration: l.Duration, Path: l.Path, Missing: l.Missing, Generated: l.Generated,
+			Name: l.Name, Title: l.Title, Kind: l.Kind, Nodes: l.Nodes, Events: l.Events, EdgeFeatures: l.EdgeFeatures,
+			Bipartite: l.Bipartite, Duration: l.Duration, Path: l.Path, Missing: l.Missing, Generated: l.Generated,
 		})
 	}
 	return doc
 }
 
 func (d listDoc) write(w io.Writer, s term.Style) error {
-	t := term.NewTable(term.Left("name"), term.Left("kind"), term.Right("nodes"), term.Right("events"), term.Right("features"), term.Left("duration"), term.Left("here"))
+	t := term.NewTable(term.Left("name"), term.Left("kind"), term.Right("nodes"), term.Right("events"),
+		term.Right("features"), term.Left("duration"), term.Left("here"))
 	for i, l := range d.Data {
 		if i > 0 && d.Data[i-1].Kind != l.Kind {
 			t.Gap()
 		}
-		cells := []string{l.Name, l.Kind, term.Count(l.Nodes), term.Count(l.Events), fmt.Sprint(l.EdgeFeatures), l.Duration, l.place()}
+		cells := []string{l.Name, l.Kind, term.Count(l.Nodes), term.Count(l.Events), fmt.Sprint(l.EdgeFeatures),
+			l.Duration, l.place()}
 		if l.Path != "" {
 			t.Mark(cells...)
 		} else {
@@ -75,7 +77,8 @@ func (d listDoc) write(w io.Writer, s term.Style) error {
 	if err := t.Write(w, s); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("'dygmamba data fetch NAME' downloads one; 'dygmamba data import FILE' makes one of your own tables"))
+	_, err := fmt.Fprintf(w, "\n  %s\n",
+		s.Dim("'dygmamba data fetch NAME' downloads one; 'dygmamba data import FILE' makes one of your own tables"))
 	return err
 }
 

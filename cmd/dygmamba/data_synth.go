@@ -28,8 +28,10 @@ func newDataSynth(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "synth s1|s2|s3|habits",
 		Short: "Generate a data set whose pattern is in when, not who",
-		Long: `Generates S1, S2 or S3 as the DyGMamba paper describes them: pairs of seven nodes meet again and again, and the gaps between
-meetings grow (s1), shrink (s2), or grow and start over in eight periods (s3). Who meets whom tells nothing; when they met tells all.
+		Long: `Generates S1, S2 or S3 as the DyGMamba paper describes them: pairs of seven nodes meet again and ` +
+			`again, and the gaps between
+meetings grow (s1), shrink (s2), or grow and start over in eight periods (s3). Who meets whom tells nothing; ` +
+			`when they met tells all.
 
 habits are twenty weeks of 60 people who go to 25 places: on workdays, at weekends or on one day of the week, each
 habit around an hour of its own, give or take ten minutes. Hours drift, habits are given up for others and kept nine
@@ -66,8 +68,10 @@ times out of ten, and two visits in a hundred follow none. Times are seconds fro
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "file to write, or a directory for the ml_* layout (default: data/<name>.dgm)")
 	flags.Uint64Var(&o.Seed, "seed", 0, "seed of everything that is drawn")
-	flags.IntVar(&o.Pairs, "pairs", 49, "ordered pairs of the seven nodes: 49 with self-pairs, 42 without, 21 unordered")
-	flags.StringVar(&o.IDs, "ids", dataset.IDsShared, "nodes are sources and destinations ('shared'), or there are seven of each ('separate')")
+	flags.IntVar(&o.Pairs, "pairs", 49,
+		"ordered pairs of the seven nodes: 49 with self-pairs, 42 without, 21 unordered")
+	flags.StringVar(&o.IDs, "ids", dataset.IDsShared,
+		"nodes are sources and destinations ('shared'), or there are seven of each ('separate')")
 	flags.StringVar(&o.FirstGap, "first-gap", dataset.GapCents, "a pair's first gap: 'real', 'cents' or 'integer'")
 	completeWith(cmd, "ids", dataset.IDsShared, dataset.IDsSeparate)
 	completeWith(cmd, "first-gap", dataset.GapReal, dataset.GapCents, dataset.GapInteger)
@@ -91,7 +95,8 @@ func (a *app) save(set *dataset.Set, out string) error {
 
 func (a *app) wrote(doc writtenDoc) error {
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
-		_, err := fmt.Fprintf(w, "wrote %s: %s events between %s nodes\n", s.Strong(doc.File), term.Count(doc.Events), term.Count(doc.Nodes))
+		_, err := fmt.Fprintf(w, "wrote %s: %s events between %s nodes\n",
+			s.Strong(doc.File), term.Count(doc.Events), term.Count(doc.Nodes))
 		return err
 	})
 }

@@ -52,13 +52,16 @@ func TestNewcomer(t *testing.T) {
 	program(t, "data", "info", renamed).want(t, exitDone).shows(t, "shop: 400 events")
 
 	program(t, "data", "info", out).want(t, exitDone).
-		shows(t, "visits: 400 events between 9 nodes", "5 as sources, 4 as destinations", "2024-05-01T", "Ada (", "density", "train ")
+		shows(t, "visits: 400 events between 9 nodes", "5 as sources, 4 as destinations", "2024-05-01T", "Ada (",
+			"density", "train ")
 	info := decode[infoDoc](t, program(t, "data", "info", out, "--json").want(t, exitDone))
-	if info.Events != 400 || info.Nodes != 9 || !info.Bipartite || info.TimeFormat != "date" || len(info.History) == 0 || info.Busiest[0].Node == "" {
+	if info.Events != 400 || info.Nodes != 9 || !info.Bipartite || info.TimeFormat != "date" ||
+		len(info.History) == 0 || info.Busiest[0].Node == "" {
 		t.Errorf("got %+v", info)
 	}
 
-	program(t, "eval", "--model", "edgebank", "--data", out).want(t, exitDone).shows(t, "edgebank on visits", "native sampling", "best", "sha256")
+	program(t, "eval", "--model", "edgebank", "--data", out).want(t, exitDone).
+		shows(t, "edgebank on visits", "native sampling", "best", "sha256")
 	doc := decode[evalDoc](t, program(t, "eval", "--model", "edgebank", "--data", out, "--json").want(t, exitDone))
 	if len(doc.Results) != 24 || doc.Data.Hash != info.Hash || doc.Split != info.Split {
 		t.Errorf("%d results on %+v, split %+v", len(doc.Results), doc.Data, doc.Split)
@@ -72,7 +75,8 @@ func visits(n int) []string {
 	what := []string{"espresso", "tea", "water", "Bob"} // a drink called like a customer is another node
 	rows := make([]string, n)
 	for i := range rows {
-		rows[i] = fmt.Sprintf("%s,%s,2024-05-%02dT%02d:%02d:00Z", who[i%5], what[rng.IntN(1+i%4)], 1+rng.IntN(28), 7+rng.IntN(12), rng.IntN(60))
+		rows[i] = fmt.Sprintf("%s,%s,2024-05-%02dT%02d:%02d:00Z",
+			who[i%5], what[rng.IntN(1+i%4)], 1+rng.IntN(28), 7+rng.IntN(12), rng.IntN(60))
 	}
 	return rows
 }
@@ -87,11 +91,14 @@ func write(t *testing.T, path string, rows []string) {
 func TestBadInputAsJSON(t *testing.T) {
 	table := filepath.Join(t.TempDir(), "visits.csv")
 	write(t, table, []string{"Ada,tea,1", "Bob,tea,soon"})
-	check := decode[checkDoc](t, program(t, "data", "check", table, "--src", "who", "--dst", "what", "--time", "when", "--json").want(t, exitBadInput))
-	if check.OK || check.Total != 1 || len(check.Problems) != 1 || check.Problems[0].Line != 3 || check.Problems[0].Column != "when" {
+	check := decode[checkDoc](t, program(t, "data", "check", table, "--src", "who", "--dst", "what", "--time", "when",
+		"--json").want(t, exitBadInput))
+	if check.OK || check.Total != 1 || len(check.Problems) != 1 || check.Problems[0].Line != 3 ||
+		check.Problems[0].Column != "when" {
 		t.Errorf("got %+v", check)
 	}
-	doc := decode[failure](t, program(t, "data", "import", table, "--src", "who", "--dst", "what", "--time", "when", "--json").want(t, exitBadInput))
+	doc := decode[failure](t, program(t, "data", "import", table, "--src", "who", "--dst", "what", "--time", "when",
+		"--json").want(t, exitBadInput))
 	if doc.Error.Kind != "bad input" || len(doc.Error.Problems) != 1 || doc.Error.Problems[0].Found != `"soon"` {
 		t.Errorf("got %+v", doc.Error)
 	}
@@ -103,12 +110,14 @@ func TestImportUsage(t *testing.T) {
 	program(t, "data", "import").want(t, exitUsage, "needs a file")
 	program(t, "data", "import", table, "--format", "xml").want(t, exitUsage, `--format is "xml", must be csv, jsonl`)
 	program(t, "data", "import", table, "--out", table).want(t, exitUsage, "is one of the files to read")
-	program(t, "data", "import", table, "--out", filepath.Join(table, "no", "x.dgm")).want(t, exitUsage, "there is no directory")
+	program(t, "data", "import", table, "--out", filepath.Join(table, "no", "x.dgm")).
+		want(t, exitUsage, "there is no directory")
 	program(t, "data", "import", table, "--max-problems", "0").want(t, exitUsage, "--max-problems is 0")
 	program(t, "data", "check", filepath.Dir(table), "--max-problems", "-5").want(t, exitUsage, "--max-problems is -5")
 	nodes := filepath.Join(filepath.Dir(table), "nodes.csv")
 	write(t, nodes, []string{"Ada,tea,1"})
-	program(t, "data", "import", table, "--nodes", nodes, "--out", nodes).want(t, exitUsage, "is one of the files to read")
+	program(t, "data", "import", table, "--nodes", nodes, "--out", nodes).
+		want(t, exitUsage, "is one of the files to read")
 	program(t, "data", "import", table).want(t, exitBadInput, "who, what, when", "--src")
 	program(t, "data", "import", filepath.Join(filepath.Dir(table), "none.csv")).want(t, exitBadInput, "none.csv")
 }
@@ -120,7 +129,8 @@ func TestJODIE(t *testing.T) {
 	if err := os.WriteFile(raw, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	program(t, "data", "import", raw, "--format", "jodie", "--bipartite", "--out", out).want(t, exitDone).shows(t, "3 events between 4 nodes")
+	program(t, "data", "import", raw, "--format", "jodie", "--bipartite", "--out", out).want(t, exitDone).
+		shows(t, "3 events between 4 nodes")
 	info := decode[infoDoc](t, program(t, "data", "info", out, "--json").want(t, exitDone))
 	if info.EdgeFeatures.Columns != 2 || info.Labels != 1 || !info.Bipartite {
 		t.Errorf("got %+v", info)
@@ -139,36 +149,44 @@ func TestInfoOfStrangeNames(t *testing.T) {
 
 func TestJODIEHasNoOtherColumns(t *testing.T) {
 	raw := filepath.Join(t.TempDir(), "toy.csv")
-	if err := os.WriteFile(raw, []byte("user_id,item_id,timestamp,state_label,features\n0,0,0.0,0,0.5\n"), 0o666); err != nil {
+	err := os.WriteFile(raw, []byte("user_id,item_id,timestamp,state_label,features\n0,0,0.0,0,0.5\n"), 0o666)
+	if err != nil {
 		t.Fatal(err)
 	}
-	program(t, "data", "import", raw, "--format", "jodie", "--nodes", raw, "--out", raw+".dgm").want(t, exitUsage, "--nodes does not go with --format jodie")
-	program(t, "data", "import", raw, "--delimiter", "\n", "--out", raw+".dgm").want(t, exitFailed, "want one character that is no quote and no line end")
+	program(t, "data", "import", raw, "--format", "jodie", "--nodes", raw, "--out", raw+".dgm").
+		want(t, exitUsage, "--nodes does not go with --format jodie")
+	program(t, "data", "import", raw, "--delimiter", "\n", "--out", raw+".dgm").
+		want(t, exitFailed, "want one character that is no quote and no line end")
 }
 
 func TestSynth(t *testing.T) {
 	dir := t.TempDir()
 	native, layout := filepath.Join(dir, "s2.dgm"), filepath.Join(dir, "s2")+string(filepath.Separator)
-	doc := decode[writtenDoc](t, program(t, "data", "synth", "s2", "--seed", "3", "--out", native, "--json").want(t, exitDone))
+	doc := decode[writtenDoc](t, program(t, "data", "synth", "s2", "--seed", "3", "--out", native, "--json").
+		want(t, exitDone))
 	if doc.Events != 100_000 || doc.Nodes != 7 {
 		t.Errorf("got %+v", doc)
 	}
-	same := decode[writtenDoc](t, program(t, "data", "synth", "S2", "--seed", "3", "--out", layout, "--json").want(t, exitDone))
+	same := decode[writtenDoc](t, program(t, "data", "synth", "S2", "--seed", "3", "--out", layout, "--json").
+		want(t, exitDone))
 	if same.Hash != doc.Hash {
 		t.Errorf("same seed, other events: %s and %s", doc.Hash, same.Hash)
 	}
 	for _, x := range []string{native, layout} {
-		if info := decode[infoDoc](t, program(t, "data", "info", x, "--brief", "--json").want(t, exitDone)); info.Hash != doc.Hash {
+		info := decode[infoDoc](t, program(t, "data", "info", x, "--brief", "--json").want(t, exitDone))
+		if info.Hash != doc.Hash {
 			t.Errorf("%s: read back with hash %s, written with %s", x, info.Hash, doc.Hash)
 		}
 	}
 	program(t, "data", "synth", "s4").want(t, exitUsage, `no generated data set "s4"; there are s1, s2, s3`)
-	program(t, "data", "synth", "s1", "--pairs", "12", "--out", native).want(t, exitUsage, "12 pairs, want 49, 42 or 21")
+	program(t, "data", "synth", "s1", "--pairs", "12", "--out", native).
+		want(t, exitUsage, "12 pairs, want 49, 42 or 21")
 	program(t, "data", "synth", "s1", "--ids", "odd", "--out", native).want(t, exitUsage, "odd")
 }
 
 func TestDataList(t *testing.T) {
-	program(t, "data", "list", "--data-dir", t.TempDir()).want(t, exitDone).shows(t, "lastfm", "1,293,103", "generated when used")
+	program(t, "data", "list", "--data-dir", t.TempDir()).want(t, exitDone).
+		shows(t, "lastfm", "1,293,103", "generated when used")
 	doc := decode[listDoc](t, program(t, "data", "list", "--json", "--data-dir", t.TempDir()).want(t, exitDone))
 	if len(doc.Data) < 17 {
 		t.Errorf("%d data sets, want all 17", len(doc.Data))
@@ -188,7 +206,8 @@ func TestMissingData(t *testing.T) {
 func TestFetchRefuses(t *testing.T) {
 	empty := httptest.NewServer(http.NotFoundHandler())
 	defer empty.Close()
-	r := program(t, "data", "fetch", "uci", "--from", empty.URL, "--data-dir", t.TempDir(), "--json").want(t, exitFailed, "404")
+	r := program(t, "data", "fetch", "uci", "--from", empty.URL, "--data-dir", t.TempDir(), "--json").
+		want(t, exitFailed, "404")
 	if doc := decode[failure](t, r); doc.Error.Kind != "failed" {
 		t.Errorf("got %+v", doc.Error)
 	}

@@ -17,10 +17,12 @@ func newDemo(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Take a tour: make a stream, train on it, explain a prediction, see it all on a page",
-		Long: `Makes a small stream in which every pair meets in a rhythm of its own, trains DyGMamba on it and beside it the same model without its sense
+		Long: `Makes a small stream in which every pair meets in a rhythm of its own, trains DyGMamba on it and ` +
+			`beside it the same model without its sense
 of rhythm (ablation A), compares both with EdgeBank, explains one prediction, and writes a page with plots.
 
-It takes less than a minute on two cores and reads or downloads nothing. The same seed gives the same numbers and the same page.`,
+It takes less than a minute on two cores and reads or downloads nothing. ` +
+			`The same seed gives the same numbers and the same page.`,
 		Example: `  dygmamba demo
   dygmamba demo --out tour.html --seed 7
   dygmamba demo --json`,

@@ -81,7 +81,8 @@ func tellModel(w io.Writer, m demo.Model) {
 }
 
 func tellVerdict(w io.Writer, s term.Style, r *demo.Report) {
-	fmt.Fprintf(w, "\n%s  Half of the questions are about events that happened,\n   half about events that did not; 50 is chance.\n\n", s.Strong("3. A verdict."))
+	fmt.Fprintf(w, "\n%s  Half of the questions are about events that happened,\n   half about events that did not; "+
+		"50 is chance.\n\n", s.Strong("3. A verdict."))
 	t := term.NewTable(term.Left("model"), term.Left(""), term.Right("AP"), term.Right("AUC"))
 	for i, m := range r.Models {
 		add := t.Row
@@ -103,7 +104,8 @@ var demoNames = map[string]string{
 // tellExample explains one answer.
 func tellExample(w io.Writer, s term.Style, x *demo.Example) {
 	e := x.Explanation
-	fmt.Fprintf(w, "\n%s  Will %s and %s meet at %.2f? They did.\n   DyGMamba gives it %s, without temporal patterns %s.\n\n", s.Strong("4. A reason."),
+	fmt.Fprintf(w, "\n%s  Will %s and %s meet at %.2f? They did.\n"+
+		"   DyGMamba gives it %s, without temporal patterns %s.\n\n", s.Strong("4. A reason."),
 		x.Source, x.Destination, x.Time, s.Good(percent(e.Probability)), percent(x.Without))
 	var f term.Facts
 	f.Add("gaps between meetings", gapsInWords(x.Explanation.Gaps))

@@ -67,12 +67,13 @@ func TestDemoTells(t *testing.T) {
 	if err := newApp(nil, &out, &err).guide(t.Context(), smallTour(), page); err != nil {
 		t.Fatal(err)
 	}
-	result{out: out.String()}.shows(t, "1. A stream.", "2. Two models.", "3. A verdict.", "edgebank", "4. A reason.", "gaps between meetings",
-		"without the gaps", "5. A page.", "page.html", "dygmamba train --data")
+	result{out: out.String()}.shows(t, "1. A stream.", "2. Two models.", "3. A verdict.", "edgebank", "4. A reason.",
+		"gaps between meetings", "without the gaps", "5. A page.", "page.html", "dygmamba train --data")
 }
 
 func TestDemoUsage(t *testing.T) {
-	program(t, "demo", "--out", filepath.Join(t.TempDir(), "no", "such", "page.html")).want(t, exitUsage, "there is no directory")
+	program(t, "demo", "--out", filepath.Join(t.TempDir(), "no", "such", "page.html")).
+		want(t, exitUsage, "there is no directory")
 	program(t, "demo", "--out", t.TempDir()).want(t, exitUsage, "is a directory")
 	program(t, "demo", "--out", "").want(t, exitUsage, "--out")
 }

@@ -25,19 +25,22 @@ func newEval(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval",
 		Short: "Measure a model: settings × negatives",
-		Long: `Measures how well a model tells events that happened from events that did not, on the last 15 % of the stream.
+		Long: `Measures how well a model tells events that happened from events that did not, on the last 15 % of ` +
+			`the stream.
 
   --setting    transductive: all test events; inductive: those with a node that training did not show
   --negatives  random: another destination; historical: pairs that met before, but not now; inductive: pairs that met
                since training only; time (not part of all): the same pair at another time, between its previous
                meeting and this one, over all scores at once
 
-A trained model comes from a run or a checkpoint, each seed of a run by itself and then all together. EdgeBank needs no training; it is
+A trained model comes from a run or a checkpoint, each seed of a run by itself and then all together. ` +
+			`EdgeBank needs no training; it is
 measured with its four memories unless --set chooses one, and the best is marked. Published numbers stand beside ours
 where there are any.
 
 --protocol tgb measures as the Temporal Graph Benchmark does: of each test event the source and the time are kept, its
-destination is ranked among others, and the mean of 1/place is told (MRR). Whom it is ranked among is part of the result.`,
+destination is ranked among others, and the mean of 1/place is told (MRR). ` +
+			`Whom it is ranked among is part of the result.`,
 		Example: `  dygmamba eval --run runs/uci
   dygmamba eval --checkpoint weights.safetensors --model dygmamba --data enron --preset paper --negatives random
   dygmamba eval --model edgebank --data uci
@@ -91,12 +94,15 @@ destination is ranked among others, and the mean of 1/place is told (MRR). Whom 
 	flags.StringVar(&out, "out", "", "directory for result.json, the document that --json prints, and reliability.svg")
 	flags.StringVar(&setting, "setting", "all", "transductive, inductive or all")
 	flags.StringVar(&negatives, "negatives", "all", "random, historical, inductive or all; or time")
-	flags.IntVar(&e.options.PerPositive, "num-negatives", 1, "negatives for each positive; with more than one, MRR and Hits@1, 3 and 10 are measured too")
-	flags.StringVar(&e.aggregation, "metric-aggregation", batchMean, "AP and AUC as mean over batches, as published ('batch-mean'), or over all scores at once ('global')")
+	flags.IntVar(&e.options.PerPositive, "num-negatives", 1,
+		"negatives for each positive; with more than one, MRR and Hits@1, 3 and 10 are measured too")
+	flags.StringVar(&e.aggregation, "metric-aggregation", batchMean,
+		"AP and AUC as mean over batches, as published ('batch-mean'), or over all scores at once ('global')")
 	flags.BoolVar(&e.options.SeenOnly, "seen-only", false, "transductive without the events that have unseen nodes")
 	addOrder(cmd, &e.order)
 	e.tgb.add(cmd)
-	flags.BoolVar(&e.options.Avoid, "avoid-positives", false, "with native sampling: random negatives are no positives of their batch")
+	flags.BoolVar(&e.options.Avoid, "avoid-positives", false,
+		"with native sampling: random negatives are no positives of their batch")
 	completeWith(cmd, "setting", append(eval.Settings(), "all")...)
 	completeWith(cmd, "negatives", append(eval.Strategies(), "all", eval.Time)...)
 	completeWith(cmd, "metric-aggregation", batchMean, global)
@@ -172,11 +178,14 @@ func (e *evaluation) chooseModel(what modelFlags) error {
 	known := append(modelNames(), evalModels()...)
 	switch {
 	case e.model == "":
-		return usagef("--run, --checkpoint or --model is missing: a trained model, or one of %s, which needs no training", strings.Join(evalModels(), ", "))
+		return usagef("--run, --checkpoint or --model is missing: a trained model, or one of %s, "+
+			"which needs no training", strings.Join(evalModels(), ", "))
 	case slices.Contains(modelNames(), e.model):
-		return usagef("%s must be trained before it is measured: name its directory with --run, or its weights with --checkpoint", e.model)
+		return usagef("%s must be trained before it is measured: name its directory with --run, or its weights with "+
+			"--checkpoint", e.model)
 	case !slices.Contains(evalModels(), e.model):
-		return usagef("no model %q to measure%s; there are %s", what.name, near.Hint(e.model, known), strings.Join(known, ", "))
+		return usagef("no model %q to measure%s; there are %s",
+			what.name, near.Hint(e.model, known), strings.Join(known, ", "))
 	case what.preset != "":
 		return usagef("--preset %s: %s has no presets", what.preset, e.model)
 	}

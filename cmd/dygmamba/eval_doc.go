@@ -29,11 +29,12 @@ type evalDoc struct {
 	BatchSize   int              `json:"batch_size"`
 	PerPositive int              `json:"num_negatives"`
 	Aggregation string           `json:"metric_aggregation"`
-	Order       string           `json:"order,omitempty"`      // in which a memory learned of events
-	Conditions  []string         `json:"conditions,omitempty"` // what scores depend on beside what happened before their own time
-	Checkpoints []string         `json:"checkpoints,omitempty"`
-	Results     []resultDoc      `json:"results"`
-	Summary     []summaryDoc     `json:"summary,omitempty"` // of several seeds
+	Order       string           `json:"order,omitempty"` // in which a memory learned of events
+	// what scores depend on beside what happened before their own time
+	Conditions  []string     `json:"conditions,omitempty"`
+	Checkpoints []string     `json:"checkpoints,omitempty"`
+	Results     []resultDoc  `json:"results"`
+	Summary     []summaryDoc `json:"summary,omitempty"` // of several seeds
 
 	// of --protocol tgb
 	Protocol  string `json:"protocol,omitempty"`
@@ -45,15 +46,16 @@ type evalDoc struct {
 
 func (e *evaluation) describe(set *dataset.Set, split *dataset.Split) *evalDoc {
 	return &evalDoc{
-		Model: e.model, Task: e.options.Task, Data: eval.RecordData(set), Sampling: set.Sampling, Split: eval.RecordSplit(split),
-		BatchSize: e.options.BatchSize, PerPositive: e.options.PerPositive, Aggregation: e.aggregation,
-		Order: e.options.Order, Conditions: e.conditions, seenOnly: e.options.SeenOnly,
+		Model: e.model, Task: e.options.Task, Data: eval.RecordData(set), Sampling: set.Sampling,
+		Split: eval.RecordSplit(split), BatchSize: e.options.BatchSize, PerPositive: e.options.PerPositive,
+		Aggregation: e.aggregation, Order: e.options.Order, Conditions: e.conditions, seenOnly: e.options.SeenOnly,
 	}
 }
 
 // splitText tells people how the events were cut.
 func splitText(d eval.SplitRecord) string {
-	return fmt.Sprintf("train %s · val %s · test %s · new-node test %s", term.Count(d.Train), term.Count(d.Val), term.Count(d.Test), term.Count(d.NewTest))
+	return fmt.Sprintf("train %s · val %s · test %s · new-node test %s",
+		term.Count(d.Train), term.Count(d.Val), term.Count(d.Test), term.Count(d.NewTest))
 }
 
 // resultDoc is one row of the results. Measures are fractions, null where there was nothing to measure.
@@ -193,7 +195,8 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 
 // opens says whether result i is the first of its setting and negatives.
 func (d *evalDoc) opens(i int) bool {
-	return i == 0 || d.Results[i-1].Setting != d.Results[i].Setting || d.Results[i-1].Negatives != d.Results[i].Negatives
+	return i == 0 || d.Results[i-1].Setting != d.Results[i].Setting ||
+		d.Results[i-1].Negatives != d.Results[i].Negatives
 }
 
 func (d *evalDoc) table() *term.Table {

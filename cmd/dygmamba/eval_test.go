@@ -18,7 +18,8 @@ func TestEvalUsage(t *testing.T) {
 		{"--model edgebnk --data s1", "did you mean edgebank?"},
 		{"--model edgebank", "--data is missing"},
 		{"--model edgebank --data s1 --setting both", `--setting is "both", must be transductive, inductive or all`},
-		{"--model edgebank --data s1 --negatives hard", `--negatives is "hard", must be random, historical, inductive, all or time`},
+		{"--model edgebank --data s1 --negatives hard",
+			`--negatives is "hard", must be random, historical, inductive, all or time`},
 		{"--model edgebank --data s1 --sampling mine", `--sampling is "mine", must be reference or native`},
 		{"--model edgebank --data s1 --metric-aggregation sum", "must be batch-mean or global"},
 		{"--model edgebank --data s1 --num-negatives 0", "--num-negatives is 0"},
@@ -56,11 +57,13 @@ func synthetic(t *testing.T) string {
 func TestEvalChoosesMemories(t *testing.T) {
 	data := synthetic(t)
 	evaluate := func(args ...string) evalDoc {
-		return decode[evalDoc](t, program(t, append([]string{"eval", "--model", "edgebank", "--data", data, "--json"}, args...)...).want(t, exitDone))
+		return decode[evalDoc](t, program(t,
+			append([]string{"eval", "--model", "edgebank", "--data", data, "--json"}, args...)...).want(t, exitDone))
 	}
 	all := evaluate()
 	if len(all.Results) != 2*3*4 || all.Sampling != "reference" {
-		t.Fatalf("%d results by %s sampling, want 2 settings × 3 negatives × 4 memories by reference", len(all.Results), all.Sampling)
+		t.Fatalf("%d results by %s sampling, want 2 settings × 3 negatives × 4 memories by reference",
+			len(all.Results), all.Sampling)
 	}
 	for i := 0; i < len(all.Results); i += 4 {
 		best, top, marked := 0, number(0), number(0)
@@ -75,22 +78,28 @@ func TestEvalChoosesMemories(t *testing.T) {
 			}
 		}
 		if best != 1 || marked != top {
-			t.Errorf("%d best memories, AP %v of at most %v, in %s, %s", best, marked, top, all.Results[i].Setting, all.Results[i].Negatives)
+			t.Errorf("%d best memories, AP %v of at most %v, in %s, %s",
+				best, marked, top, all.Results[i].Setting, all.Results[i].Negatives)
 		}
 	}
-	one := evaluate("--setting", "transductive", "--negatives", "historical", "--set", "edge_bank_memory_mode=time_window_memory", "--set", "time_window_mode=repeat_interval")
+	one := evaluate("--setting", "transductive", "--negatives", "historical",
+		"--set", "edge_bank_memory_mode=time_window_memory", "--set", "time_window_mode=repeat_interval")
 	if len(one.Results) != 1 || one.Results[0].Variant != "time_window_memory/repeat_interval" || !one.Results[0].Best {
 		t.Fatalf("got %+v", one.Results)
 	}
 	for _, r := range all.Results {
-		if r.Setting == "transductive" && r.Negatives == "historical" && r.Variant == one.Results[0].Variant && (r.AP != one.Results[0].AP || r.AUC != one.Results[0].AUC) {
+		if r.Setting == "transductive" && r.Negatives == "historical" && r.Variant == one.Results[0].Variant &&
+			(r.AP != one.Results[0].AP || r.AUC != one.Results[0].AUC) {
 			t.Errorf("alone %+v, among all %+v", one.Results[0], r)
 		}
 	}
-	if n := len(evaluate("--negatives", "random", "--setting", "inductive", "--set", "edge_bank_memory_mode=time_window_memory").Results); n != 2 {
+	n := len(evaluate("--negatives", "random", "--setting", "inductive",
+		"--set", "edge_bank_memory_mode=time_window_memory").Results)
+	if n != 2 {
 		t.Errorf("%d time windows, want both", n)
 	}
-	if r := evaluate("--negatives", "random", "--num-negatives", "5").Results[0]; r.Ranking == nil || !(r.Ranking.MRR > 0) {
+	if r := evaluate("--negatives", "random", "--num-negatives", "5").Results[0]; r.Ranking == nil ||
+		!(r.Ranking.MRR > 0) {
 		t.Errorf("no ranking with five negatives: %+v", r)
 	}
 	out := t.TempDir()
@@ -114,7 +123,8 @@ func TestEvalOutIsAFile(t *testing.T) {
 
 // S1 has seven nodes: none is hidden from training, and there is nothing inductive to ask about.
 func TestEvalOfEmptySet(t *testing.T) {
-	r := program(t, "eval", "--model", "edgebank", "--data", "s1", "--data-dir", t.TempDir(), "--negatives", "random", "--setting", "inductive", "--json").want(t, exitDone)
+	r := program(t, "eval", "--model", "edgebank", "--data", "s1", "--data-dir", t.TempDir(), "--negatives", "random",
+		"--setting", "inductive", "--json").want(t, exitDone)
 	doc := decode[struct {
 		Results []struct {
 			AP      *float64
@@ -145,10 +155,13 @@ func TestEdgeBankAsPublished(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.data+" "+tt.negatives, func(t *testing.T) {
-			r := program(t, "eval", "--model", "edgebank", "--data", tt.data, "--data-dir", dir, "--setting", "transductive", "--negatives", tt.negatives, "--json")
+			r := program(t, "eval", "--model", "edgebank", "--data", tt.data, "--data-dir", dir,
+				"--setting", "transductive", "--negatives", tt.negatives, "--json")
 			for _, x := range decode[evalDoc](t, r.want(t, exitDone)).Results {
-				if x.Best && (math.Abs(100*float64(x.AP)-tt.ap) > 0.005 || math.Abs(100*float64(x.AUC)-tt.auc) > 0.005 || x.Paper == nil) {
-					t.Errorf("%s has AP %.4f, AUC %.4f (paper: %+v), want %.2f and %.2f", x.Variant, 100*float64(x.AP), 100*float64(x.AUC), x.Paper, tt.ap, tt.auc)
+				if x.Best && (math.Abs(100*float64(x.AP)-tt.ap) > 0.005 ||
+					math.Abs(100*float64(x.AUC)-tt.auc) > 0.005 || x.Paper == nil) {
+					t.Errorf("%s has AP %.4f, AUC %.4f (paper: %+v), want %.2f and %.2f",
+						x.Variant, 100*float64(x.AP), 100*float64(x.AUC), x.Paper, tt.ap, tt.auc)
 				}
 			}
 		})
@@ -158,7 +171,8 @@ func TestEdgeBankAsPublished(t *testing.T) {
 func TestEvalInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := programIn(ctx, "", "eval", "--model", "edgebank", "--data", synthetic(t), "--json").want(t, exitInterrupted, "interrupted: ")
+	r := programIn(ctx, "", "eval", "--model", "edgebank", "--data", synthetic(t), "--json").
+		want(t, exitInterrupted, "interrupted: ")
 	if doc := decode[failure](t, r); doc.Error.Kind != "interrupted" {
 		t.Errorf("got %+v", doc.Error)
 	}
@@ -166,7 +180,8 @@ func TestEvalInterrupted(t *testing.T) {
 
 func TestModels(t *testing.T) {
 	program(t, "models").want(t, exitDone).shows(t, "dygmamba", "edgebank")
-	doc := decode[modelDoc](t, program(t, "models", "dygmamba", "--preset", "paper", "--data", "enron", "--json").want(t, exitDone))
+	doc := decode[modelDoc](t, program(t, "models", "dygmamba", "--preset", "paper", "--data", "enron", "--json").
+		want(t, exitDone))
 	length := ""
 	for _, s := range doc.Settings {
 		if s.Key == "max_input_sequence_length" {
@@ -176,7 +191,8 @@ func TestModels(t *testing.T) {
 	if length != "256" {
 		t.Errorf("the paper's sequence length on enron is 256, shown %q", length)
 	}
-	program(t, "models", "dygmamba", "--data", "uci").want(t, exitDone).shows(t, "steady  what it is\n", "ρ: latest events")
+	program(t, "models", "dygmamba", "--data", "uci").want(t, exitDone).
+		shows(t, "steady  what it is\n", "ρ: latest events")
 	program(t, "models", "dygmama").want(t, exitUsage, "did you mean dygmamba?")
 	program(t, "models", "dygmamba", "--preset", "huge").want(t, exitUsage, `no preset "huge"`)
 }

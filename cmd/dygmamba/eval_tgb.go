@@ -31,11 +31,12 @@ type tgbFlags struct {
 
 func (f *tgbFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.protocol, "protocol", protocolDyGLib, "how to measure: 'dyglib', AP and AUC against one negative "+
-		"for each event, or 'tgb', the place of its destination among many: MRR and Hits@K")
-	flags.StringVar(&f.opponents, "opponents", "", "with --protocol tgb: `file` with the columns u, i, ts and negatives, "+
-		"other destinations for each test event (default: all others for wikipedia, else our own draw of "+
-		"--num-negatives, 100)")
+	flags.StringVar(&f.protocol, "protocol", protocolDyGLib,
+		"how to measure: 'dyglib', AP and AUC against one negative for each event, "+
+			"or 'tgb', the place of its destination among many: MRR and Hits@K")
+	flags.StringVar(&f.opponents, "opponents", "",
+		"with --protocol tgb: `file` with the columns u, i, ts and negatives, other destinations for each test event "+
+			"(default: all others for wikipedia, else our own draw of --num-negatives, 100)")
 	flags.IntVar(&f.limit, "limit", 0,
 		"with --protocol tgb: ask about a seeded draw of so many test events (default: all)")
 	completeWith(cmd, "protocol", protocolDyGLib, protocolTGB)

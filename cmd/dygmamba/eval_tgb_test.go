@@ -13,17 +13,20 @@ import (
 func TestEvalTGB(t *testing.T) {
 	data, dir := synthetic(t), t.TempDir()
 	rank := func(args ...string) evalDoc {
-		doc := decode[evalDoc](t, program(t, append([]string{"eval", "--data", data, "--protocol", "tgb", "--json"}, args...)...).
-			want(t, exitDone))
+		doc := decode[evalDoc](t,
+			program(t, append([]string{"eval", "--data", data, "--protocol", "tgb", "--json"}, args...)...).
+				want(t, exitDone))
 		for _, r := range doc.Results {
-			if r.MRR == nil || !(*r.MRR > 0 && *r.MRR <= 1) || len(r.Hits) != 3 || !math.IsNaN(float64(r.AP)) && r.AP != 0 {
+			if r.MRR == nil || !(*r.MRR > 0 && *r.MRR <= 1) || len(r.Hits) != 3 ||
+				!math.IsNaN(float64(r.AP)) && r.AP != 0 {
 				t.Errorf("%v: %+v", args, r)
 			}
 		}
 		return doc
 	}
 	bank := rank("--model", "edgebank", "--num-negatives", "7")
-	if len(bank.Results) != 4 || bank.Results[0].Opponents != 7 || bank.Opponents != "our own draw of 7 other destinations" ||
+	if len(bank.Results) != 4 || bank.Results[0].Opponents != 7 ||
+		bank.Opponents != "our own draw of 7 other destinations" ||
 		bank.Results[0].Positives != bank.Split.Test || bank.Split.Train+bank.Split.Val+bank.Split.Test != 2000 {
 		t.Errorf("%+v", bank)
 	}
@@ -35,7 +38,8 @@ func TestEvalTGB(t *testing.T) {
 		args := []string{"train", "--data", data, "--model", model, "--set", "num_epochs=1", "--set", "node_feat_dim=8",
 			"--set", "edge_feat_dim=8", "--set", "time_feat_dim=8", "--out", run, "--device", "cpu"}
 		program(t, args...).want(t, exitDone)
-		if doc := rank("--run", run, "--limit", "20", "--device", "cpu"); len(doc.Results) != 1 || len(doc.Checkpoints) != 1 {
+		doc := rank("--run", run, "--limit", "20", "--device", "cpu")
+		if len(doc.Results) != 1 || len(doc.Checkpoints) != 1 {
 			t.Errorf("%+v", doc)
 		}
 	}

@@ -12,7 +12,9 @@ import (
 )
 
 // runTrained measures a checkpoint, or the seeds of a run.
-func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, what modelFlags, from trainedFlags, where deviceFlags) (*evalDoc, error) {
+func (e *evaluation) runTrained(
+	ctx context.Context, a *app, data dataFlags, what modelFlags, from trainedFlags, where deviceFlags,
+) (*evalDoc, error) {
 	files, err := from.files()
 	if err != nil {
 		return nil, err
@@ -38,7 +40,8 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 		return nil, err
 	}
 	defer dev.Close()
-	o := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads, Model: strings.ToLower(what.name), Preset: what.preset, Settings: what.set, Order: e.order}
+	o := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads, Model: strings.ToLower(what.name),
+		Preset: what.preset, Settings: what.set, Order: e.order}
 	for _, file := range files {
 		p, err := dygmamba.Load(file, o)
 		if err != nil {
@@ -49,10 +52,12 @@ func (e *evaluation) runTrained(ctx context.Context, a *app, data dataFlags, wha
 			a.log().Warn(filepath.Dir(file) + " is not finished: measured is the best epoch so far")
 		}
 		spec := p.Spec()
-		e.model, e.options.BatchSize, e.options.Order, e.conditions = p.Model(), spec.Training.BatchSize, spec.Order, spec.Conditions()
+		e.model, e.conditions = p.Model(), spec.Conditions()
+		e.options.BatchSize, e.options.Order = spec.Training.BatchSize, spec.Order
 		if e.options.Task = spec.Task; spec.Task == eval.NodeClassification { // no negatives, and no nodes are hidden
 			if e.tgb.asked() {
-				return nil, usagef("--protocol %s ranks destinations, %s was trained to tell labels of nodes", protocolTGB, file)
+				return nil, usagef("--protocol %s ranks destinations, %s was trained to tell labels of nodes",
+					protocolTGB, file)
 			}
 			e.settings, e.strategies, e.aggregation = []string{eval.Transductive}, []string{""}, global
 		}
@@ -101,7 +106,8 @@ func (d *evalDoc) summarize() {
 func (d *evalDoc) summaryOf(r resultDoc, reliable, published bool) []string {
 	for _, m := range d.Summary {
 		if m.Setting == r.Setting && m.Strategy == r.Negatives {
-			cells := []string{"", "", "mean of " + term.Count(m.Runs), "", spread(m.AP, m.APStd, m.Runs), spread(m.AUC, m.AUCStd, m.Runs)}
+			cells := []string{"", "", "mean of " + term.Count(m.Runs), "", spread(m.AP, m.APStd, m.Runs),
+				spread(m.AUC, m.AUCStd, m.Runs)}
 			if reliable {
 				cells = append(cells, "")
 			}

@@ -77,7 +77,8 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 	var many *dataset.Problems
 	switch {
 	case errors.As(err, &many) && many.Total > 1:
-		message = fmt.Sprintf("%s problems in the input:\n  %s", term.Count(many.Total), strings.ReplaceAll(message, "\n", "\n  "))
+		message = fmt.Sprintf("%s problems in the input:\n  %s",
+			term.Count(many.Total), strings.ReplaceAll(message, "\n", "\n  "))
 	case code == exitInterrupted:
 		message = "interrupted: " + strings.TrimSuffix(message, ": "+context.Canceled.Error())
 	case code == exitUsage:

@@ -34,8 +34,10 @@ type dataFlags struct {
 
 func (f *dataFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "data", "", "data set: a name ('data list'), a directory in the ml_* layout, or a file made by 'data import'")
-	flags.StringVar(&f.sampling, "sampling", "", "splits and negatives drawn as the 'reference' programs draw them, or by the 'native' generator (default: reference for the ml_* layout, native for imported files)")
+	flags.StringVar(&f.name, "data", "",
+		"data set: a name ('data list'), a directory in the ml_* layout, or a file made by 'data import'")
+	flags.StringVar(&f.sampling, "sampling", "", "splits and negatives drawn as the 'reference' programs draw them, "+
+		"or by the 'native' generator (default: reference for the ml_* layout, native for imported files)")
 	addDataDir(cmd, &f.dir)
 	complete(cmd, "data", func() []string { return dataNames(f.dir) })
 	completeWith(cmd, "sampling", dataset.Reference, dataset.Native)
@@ -51,7 +53,8 @@ func addDataDir(cmd *cobra.Command, dir *string) {
 // open reads the data set and passes its warnings on. The caller closes it.
 func (f *dataFlags) open(ctx context.Context, a *app) (*dataset.Set, error) {
 	if f.name == "" {
-		return nil, usagef("--data is missing: a name shown by 'dygmamba data list', a directory, or a file made by 'dygmamba data import'")
+		return nil, usagef("--data is missing: a name shown by 'dygmamba data list', a directory, " +
+			"or a file made by 'dygmamba data import'")
 	}
 	if err := oneOf("sampling", f.sampling, "", dataset.Reference, dataset.Native); err != nil {
 		return nil, err
@@ -59,7 +62,8 @@ func (f *dataFlags) open(ctx context.Context, a *app) (*dataset.Set, error) {
 	set, err := a.openSet(ctx, f.name, f.dir, f.sampling)
 	if f.recalled && errors.Is(err, dataset.ErrUnknown) {
 		if f.missing != "" {
-			return nil, usagef("data set %s was %s, which is not there; say with --data where it lies", f.name, f.missing)
+			return nil, usagef("data set %s was %s, which is not there; say with --data where it lies",
+				f.name, f.missing)
 		}
 		return nil, usagef("%v; say with --data where it lies", err)
 	}
@@ -91,7 +95,8 @@ type modelFlags struct {
 func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard string) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "model", standard, "model, as 'dygmamba models' names it")
-	flags.StringVar(&f.preset, "preset", "", "a named set of hyper-parameters, as 'dygmamba models NAME' lists them (default: what did best on validation data)")
+	flags.StringVar(&f.preset, "preset", "", "a named set of hyper-parameters, as 'dygmamba models NAME' lists them "+
+		"(default: what did best on validation data)")
 	flags.StringArrayVar(&f.set, "set", nil, "change one hyper-parameter, as `key=value`; repeatable")
 	complete(cmd, "model", names)
 	completePresets(cmd, func([]string) string { return f.name })
@@ -100,7 +105,9 @@ func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard str
 
 // addOrder adds --order.
 func addOrder(cmd *cobra.Command, order *string) {
-	cmd.Flags().StringVar(order, "order", "", "of models that remember events: 'strict', a query at t sees nothing of its own instant, or 'arrival', as in the reference programs (default: what the checkpoint or the preset says)")
+	cmd.Flags().StringVar(order, "order", "", "of models that remember events: 'strict', a query at t sees nothing "+
+		"of its own instant, or 'arrival', as in the reference programs (default: what the checkpoint or the preset "+
+		"says)")
 	completeWith(cmd, "order", model.Orders()...)
 }
 
@@ -122,13 +129,16 @@ type deviceFlags struct {
 func (f *deviceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "device", "auto", "what computes: "+strings.Join(open.Names, ", "))
-	flags.IntVar(&f.threads, "threads", 0, "threads on the CPU; results do not depend on it (default: one for every processor)")
+	flags.IntVar(&f.threads, "threads", 0,
+		"threads on the CPU; results do not depend on it (default: one for every processor)")
 	completeWith(cmd, "device", open.Names...)
 }
 
 // addRounding adds --tf32.
 func (f *deviceFlags) addRounding(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.tf32, "tf32", false, "let a GPU that learns round what it multiplies in matrix products to TF32, 10 bits of mantissa instead of 23: faster, less exact; answers are exact in any case; no effect on the CPU")
+	cmd.Flags().BoolVar(&f.tf32, "tf32", false, "let a GPU that learns round what it multiplies in matrix products "+
+		"to TF32, 10 bits of mantissa instead of 23: faster, less exact; answers are exact in any case; "+
+		"no effect on the CPU")
 }
 
 // check looks at the flags alone; threads is then at least 1.
@@ -223,7 +233,8 @@ func complete(cmd *cobra.Command, flag string, values func() []string) {
 
 // completeWith offers a fixed set of values and nothing else.
 func completeWith(cmd *cobra.Command, flag string, values ...string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
 		panic(fmt.Sprintf("flag %s: %v", flag, err))
 	}
 }

@@ -59,7 +59,8 @@ func (k *killer) test(t *testing.T, sampling string, kills int) {
 		}
 	}
 	k.start(t, sampling, out).wait(t)
-	t.Logf("%d kills, %d of them left a file half written; the uninterrupted training took %v", kills, torn, length.Round(time.Millisecond))
+	t.Logf("%d kills, %d of them left a file half written; the uninterrupted training took %v",
+		kills, torn, length.Round(time.Millisecond))
 
 	whole, out = dygmamba.SeedDir(whole, 0), dygmamba.SeedDir(out, 0)
 	if !bytes.Equal(content(t, whole, train.CheckpointFile), content(t, out, train.CheckpointFile)) {
@@ -100,8 +101,8 @@ func TestInterruptedInALongStep(t *testing.T) {
 	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
 		t.Skip("no pipes here:", err)
 	}
-	cmd := exec.Command(k.program, "predict", "--run", r.run, "--device", "cpu", "--u", "u1", "--i", "v1", "--ts", "1e6",
-		"--explain", pipe) // nobody reads it
+	cmd := exec.Command(k.program, "predict", "--run", r.run, "--device", "cpu", "--u", "u1", "--i", "v1",
+		"--ts", "1e6", "--explain", pipe) // nobody reads it
 	lines, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +201,8 @@ type process struct {
 // start trains, or continues. The state is saved after every batch.
 func (k *killer) start(t *testing.T, sampling, out string) *process {
 	t.Helper()
-	args := training(k.data, "--set", fmt.Sprintf("num_epochs=%d", k.epochs), "--set", "batch_size=40", "--save-every", "1ns", "--sampling", sampling, "--out", out, "--resume")
+	args := training(k.data, "--set", fmt.Sprintf("num_epochs=%d", k.epochs), "--set", "batch_size=40",
+		"--save-every", "1ns", "--sampling", sampling, "--out", out, "--resume")
 	p := &process{Cmd: exec.Command(k.program, args...), out: dygmamba.SeedDir(out, 0), ended: make(chan error, 1)}
 	p.Stderr = &p.err
 	if err := p.Start(); err != nil {

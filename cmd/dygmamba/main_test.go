@@ -102,7 +102,8 @@ func TestWrongUsage(t *testing.T) {
 func TestErrorsAsJSON(t *testing.T) {
 	r := program(t, "version", "--json", "--nope").want(t, exitUsage, "unknown flag --nope")
 	doc := decode[failure](t, r)
-	if doc.Error.Exit != exitUsage || doc.Error.Kind != "wrong usage" || !strings.Contains(doc.Error.Message, "--nope") {
+	if doc.Error.Exit != exitUsage || doc.Error.Kind != "wrong usage" ||
+		!strings.Contains(doc.Error.Message, "--nope") {
 		t.Errorf("got %+v", doc.Error)
 	}
 }
@@ -152,7 +153,8 @@ func TestCrashIsNotUsage(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	program(t, "version").want(t, exitDone).shows(t, "platform", "go1.")
-	if doc := decode[versionDoc](t, program(t, "version", "--json").want(t, exitDone)); doc.CPUs < 1 || len(doc.Devices) < 2 || !doc.Devices[0].Usable {
+	doc := decode[versionDoc](t, program(t, "version", "--json").want(t, exitDone))
+	if doc.CPUs < 1 || len(doc.Devices) < 2 || !doc.Devices[0].Usable {
 		t.Errorf("got %+v", doc)
 	}
 }
@@ -174,7 +176,8 @@ func TestCompletion(t *testing.T) {
 		words := strings.Split("__complete "+line, " ")
 		program(t, words...).want(t, exitDone).shows(t, want...)
 	}
-	if r := program(t, "__complete", "help", "").want(t, exitDone).shows(t, "version"); strings.Contains(r.out, "__complete") {
+	r := program(t, "__complete", "help", "").want(t, exitDone).shows(t, "version")
+	if strings.Contains(r.out, "__complete") {
 		t.Errorf("help completes what is hidden:\n%s", r.out)
 	}
 }
@@ -185,7 +188,8 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	visit = func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		t.Run("dygmamba "+strings.Join(path, " "), func(t *testing.T) {
-			if cmd.Short == "" || !strings.HasPrefix(strings.TrimSpace(cmd.Example), "dygmamba ") && cmd.Name() != "completion" {
+			if cmd.Short == "" || !strings.HasPrefix(strings.TrimSpace(cmd.Example), "dygmamba ") &&
+				cmd.Name() != "completion" {
 				t.Errorf("has summary %q and example %q", cmd.Short, cmd.Example)
 			}
 			program(t, append(path, "--help")...).want(t, exitDone).shows(t, "Usage:", "Examples:", cmd.Example)

@@ -106,7 +106,8 @@ func modelDocOf(name, preset, data string) (modelDoc, error) {
 	name = strings.ToLower(name)
 	factory, ok := models.All[name]
 	if !ok {
-		return modelDoc{}, usagef("no model %q%s; there are %s", name, near.Hint(name, builtIn()), strings.Join(builtIn(), ", "))
+		return modelDoc{}, usagef("no model %q%s; there are %s",
+			name, near.Hint(name, builtIn()), strings.Join(builtIn(), ", "))
 	}
 	if !factory.Trains {
 		preset = "" // it has none

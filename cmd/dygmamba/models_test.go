@@ -22,7 +22,8 @@ func TestEverySettingIsExplained(t *testing.T) {
 // Examples are pasted: no line of them may be broken.
 func TestHelpWrapsAllButExamples(t *testing.T) {
 	long := "  dygmamba " + strings.Repeat("--flag value ", 10) + "end"
-	got := wrapHelp("What it does, in so many words that they do not fit.\n\nExamples:\n"+long+"\n\nFlags:\n      --x   "+strings.Repeat("word ", 10)+"\n", 30)
+	got := wrapHelp("What it does, in so many words that they do not fit.\n\nExamples:\n"+long+
+		"\n\nFlags:\n      --x   "+strings.Repeat("word ", 10)+"\n", 30)
 	if !strings.Contains(got, "\n\nExamples:\n"+long+"\n\nFlags:\n") {
 		t.Errorf("examples changed:\n%s", got)
 	}

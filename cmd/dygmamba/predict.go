@@ -24,10 +24,13 @@ func newPredict(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict",
 		Short: "Answer with a trained model: will u and i interact at time ts?",
-		Long: `Reads queries from a table with the columns u, i and ts, or as 'data import' finds source, destination and time,
-or is told to: CSV, JSON lines or Parquet, plain or gzip-compressed. It writes u,i,ts,logit,probability in the same order,
+		Long: `Reads queries from a table with the columns u, i and ts, or as 'data import' finds source, ` +
+			`destination and time,
+or is told to: CSV, JSON lines or Parquet, plain or gzip-compressed. ` +
+			`It writes u,i,ts,logit,probability in the same order,
 and behind them all other columns as they were. A query is answered from all events of the data set that lie strictly
-before its ts, which may be after the last one. The data set is that of the run unless --data names another. Nodes that it
+before its ts, which may be after the last one. The data set is that of the run unless --data names another. ` +
+			`Nodes that it
 does not have are allowed.
 
 --best K asks whom u will meet at ts instead: the K most likely partners among all nodes that were a destination before
@@ -38,15 +41,18 @@ queries that came true in validation where the checkpoint has a calibration ('dy
 model was trained to give. It ranks queries, and is no share of moments at which they come true. Logits are the model's
 own.
 
-Weights of the released program say neither which model they are of nor how long its histories are: --model and --set tell. Widths are read
+Weights of the released program say neither which model they are of nor how long its histories are: ` +
+			`--model and --set tell. Widths are read
 from the tensors.
 
---explain writes, as a line of JSON for each query: the weight of every patch of both nodes' histories with its events, the gaps between the
+--explain writes, as a line of JSON for each query: the weight of every patch of both nodes' histories with its ` +
+			`events, the gaps between the
 pair's own meetings, how the answer changes when the gaps, the meetings, or a most weighted patch are withheld, and the
 probability as a curve over time around the query (--curve 0 spares the work).`,
 		Example: `  dygmamba predict --run runs/uci --queries questions.csv --out answers.csv
   dygmamba predict --checkpoint runs/uci/seed-0/checkpoint.safetensors --data uci --queries questions.csv --json
-  dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 --set max_interaction_times=10 --queries q.csv
+  dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 ` +
+			`--set max_interaction_times=10 --queries q.csv
   dygmamba predict --run runs/visits --queries q.csv --out s.csv --explain why.jsonl
   dygmamba predict --run runs/visits --queries offers.jsonl.gz --src who --dst what --time when --out ranked.csv
   dygmamba predict --run runs/visits --u Ada --ts 2024-05-02T09:00:00Z --best 10
@@ -62,7 +68,8 @@ probability as a curve over time around the query (--curve 0 spares the work).`,
 				return err
 			}
 			if len(files) > 1 {
-				return usagef("%s holds %d runs, choose one of them, such as %s", p.from.run+p.from.checkpoint, len(files), filepath.Dir(files[0]))
+				return usagef("%s holds %d runs, choose one of them, such as %s",
+					p.from.run+p.from.checkpoint, len(files), filepath.Dir(files[0]))
 			}
 			if err := data.recall(files[0]); err != nil {
 				return err
@@ -84,7 +91,8 @@ probability as a curve over time around the query (--curve 0 spares the work).`,
 				return err
 			}
 			defer dev.Close()
-			o := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads, Model: strings.ToLower(what.name), Preset: what.preset, Settings: what.set, Order: p.order}
+			o := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads, Model: strings.ToLower(what.name),
+				Preset: what.preset, Settings: what.set, Order: p.order}
 			return p.run(cmd.Context(), a, files[0], o)
 		},
 	}
@@ -98,10 +106,12 @@ probability as a curve over time around the query (--curve 0 spares the work).`,
 		"`file` with a row for each query, as 'data import' reads them; - is standard input")
 	addTableForm(cmd, &p.form)
 	flags.StringVar(&p.out, "out", "", "`file` to write answers to (default: standard output)")
-	flags.StringVar(&p.why, "explain", "", "`file` to write explanations to, as JSON lines; - shows them on standard output")
+	flags.StringVar(&p.why, "explain", "",
+		"`file` to write explanations to, as JSON lines; - shows them on standard output")
 	flags.IntVar(&p.top, "top", 3, "with --explain: withhold so many of each side's most weighted patches")
-	flags.IntVar(&p.moments, "curve", 56, "with --explain: ask about the pair at so many moments before and after too, over a "+
-		"week either way, or a twentieth of the stream where times are no dates; 0: none")
+	flags.IntVar(&p.moments, "curve", 56,
+		"with --explain: ask about the pair at so many moments before and after too, over a "+
+			"week either way, or a twentieth of the stream where times are no dates; 0: none")
 	flags.StringVar(&p.single.u, "u", "", "ask one query, instead of --queries: source")
 	flags.StringVar(&p.single.i, "i", "", "… destination")
 	flags.StringVar(&p.single.ts, "ts", "", "… and time")

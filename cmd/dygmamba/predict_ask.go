@@ -32,7 +32,8 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	case checkForm(p.form) != nil:
 		return checkForm(p.form)
 	case p.queries == "" && given == 0:
-		return usagef("--queries is missing: a file with the columns u, i and ts; or ask one query with --u, --i and --ts")
+		return usagef("--queries is missing: a file with the columns u, i and ts; " +
+			"or ask one query with --u, --i and --ts")
 	case p.queries != "" && given > 0:
 		return usagef("--queries and --u, --i, --ts both ask, want one of them")
 	case given > 0 && given < len(queries.Columns):
@@ -46,7 +47,8 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	case p.moments < 0 || p.moments > mostMoments:
 		return usagef("--curve is %d, must be from 0 to %d", p.moments, mostMoments)
 	case p.why == "-" && !p.alone && !a.json && p.out == "":
-		return usagef("--explain - and the answers would both go to standard output: give one of them a file, with --explain or --out")
+		return usagef("--explain - and the answers would both go to standard output: give one of them a file, " +
+			"with --explain or --out")
 	case p.out != "" && filepath.Clean(p.out) == filepath.Clean(p.why):
 		return usagef("--out and --explain are both %s, want two files", p.out)
 	}

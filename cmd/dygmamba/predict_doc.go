@@ -139,7 +139,8 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 		return p.writeExplanations(w, s)
 	}
 	var f term.Facts
-	f.Add("wrote", fmt.Sprintf("%s, %s queries answered by %s on %s", p.out, term.Count(p.doc.Queries), p.doc.Model, p.doc.Data))
+	f.Add("wrote", fmt.Sprintf("%s, %s queries answered by %s on %s",
+		p.out, term.Count(p.doc.Queries), p.doc.Model, p.doc.Data))
 	if p.doc.Explain != "" {
 		f.Add("", p.doc.Explain+", what the answers rest on")
 	}
@@ -149,7 +150,8 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 func (p *prediction) writeAnswer(w io.Writer, s term.Style) {
 	q, logit := p.questions[0], p.logits[0]
 	fmt.Fprintf(w, "%s and %s at %s: %s  %s\n", s.Strong(q.U), s.Strong(q.I), q.TS,
-		s.Strong(term.Percent(p.probability(logit))+" %"), s.Dim(fmt.Sprintf("logit %.4f, by %s on %s", logit, p.doc.Model, p.doc.Data)))
+		s.Strong(term.Percent(p.probability(logit))+" %"),
+		s.Dim(fmt.Sprintf("logit %.4f, by %s on %s", logit, p.doc.Model, p.doc.Data)))
 }
 
 // writeExplanations shows what one answer rests on, or writes lines of JSON where there are several.

@@ -133,7 +133,8 @@ func inTime(qs []queries.Question) []int {
 func (r *ranking) rankingDoc(p *prediction, q queries.Question, partners []dygmamba.Partner) rankingDoc {
 	best := partners[:min(r.best, len(partners))]
 	asked := questionDocOf(q)
-	doc := rankingDoc{U: asked.U, TS: asked.TS, Candidates: len(partners), when: q.TS, Extra: p.extraOf(q), extra: q.Extra}
+	doc := rankingDoc{U: asked.U, TS: asked.TS, Candidates: len(partners), when: q.TS, Extra: p.extraOf(q),
+		extra: q.Extra}
 	doc.Items = make([]itemDoc, len(best))
 	for i, x := range best {
 		name, ok := r.names[x.Node]

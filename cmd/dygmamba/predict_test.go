@@ -41,8 +41,9 @@ var makeSmallRun = sync.OnceValue(func() (r smallRun) {
 		return r
 	}
 	args := []string{"train", "--data", r.data, "--out", r.run, "--device", "cpu"}
-	for _, s := range []string{"channel_embedding_dim=8", "time_feat_dim=16", "max_input_sequence_length=12", "patch_size=2", "max_interaction_times=4",
-		"node_feat_dim=8", "edge_feat_dim=8", "num_epochs=1", "batch_size=100"} {
+	for _, s := range []string{"channel_embedding_dim=8", "time_feat_dim=16", "max_input_sequence_length=12",
+		"patch_size=2", "max_interaction_times=4", "node_feat_dim=8", "edge_feat_dim=8", "num_epochs=1",
+		"batch_size=100"} {
 		args = append(args, "--set", s)
 	}
 	if got := programIn(context.Background(), "", args...); got.code != exitDone {
@@ -127,9 +128,10 @@ func TestPredictAsReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, size := range []string{"200", "17"} {
-		r := program(t, "predict", "--checkpoint", filepath.Join(dir, "weights.safetensors"), "--data", data, "--device", "cpu", "--model", "dygmamba",
-			"--set", fmt.Sprint("max_input_sequence_length=", about.Config.L), "--set", fmt.Sprint("max_interaction_times=", about.Config.K),
-			"--set", "batch_size="+size, "--queries", filepath.Join(dir, "queries.csv")).want(t, exitDone)
+		r := program(t, "predict", "--checkpoint", filepath.Join(dir, "weights.safetensors"), "--data", data,
+			"--device", "cpu", "--model", "dygmamba", "--set", fmt.Sprint("max_input_sequence_length=", about.Config.L),
+			"--set", fmt.Sprint("max_interaction_times=", about.Config.K), "--set", "batch_size="+size,
+			"--queries", filepath.Join(dir, "queries.csv")).want(t, exitDone)
 		got := answers(t, r.out)
 		f, err := os.Open(filepath.Join(dir, "expected.csv"))
 		if err != nil {
@@ -156,20 +158,24 @@ func TestPredictAsReleased(t *testing.T) {
 // Queries come in any order of rows and columns, about strangers and the future; answers keep their order.
 func TestPredict(t *testing.T) {
 	r := trainedRun(t)
-	queries := queryFile(t, "label,ts,i,u", "1,700.5,v3,u2", "0,99999999,v1,u10", `0,12,v2,"a, stranger"`, "0, 1e2 ,v4, u4 ", "1,700.5,v3,u2")
+	queries := queryFile(t, "label,ts,i,u", "1,700.5,v3,u2", "0,99999999,v1,u10", `0,12,v2,"a, stranger"`,
+		"0, 1e2 ,v4, u4 ", "1,700.5,v3,u2")
 	out := filepath.Join(t.TempDir(), "s.csv")
-	got := program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", queries, "--out", out).
+	got := program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu",
+		"--queries", queries, "--out", out).
 		want(t, exitDone, "1 node does not occur", "a, stranger").shows(t, "wrote", "5 queries")
 	raw, err := os.ReadFile(out)
 	if err != nil || strings.Contains(got.out, "logit") {
 		t.Fatalf("%v, standard output %q", err, got.out)
 	}
 	rows := answers(t, string(raw))
-	if header, _, _ := strings.Cut(string(raw), "\n"); header != "u,i,ts,logit,probability,label" || rows[0][5] != "1" ||
+	if header, _, _ := strings.Cut(string(raw), "\n"); header != "u,i,ts,logit,probability,label" ||
+		rows[0][5] != "1" ||
 		rows[1][5] != "0" {
 		t.Errorf("the other column is not kept: %s, %v", header, rows)
 	}
-	want := [][3]string{{"u2", "v3", "700.5"}, {"u10", "v1", "99999999"}, {"a, stranger", "v2", "12"}, {"u4", "v4", "1e2"}, {"u2", "v3", "700.5"}}
+	want := [][3]string{{"u2", "v3", "700.5"}, {"u10", "v1", "99999999"}, {"a, stranger", "v2", "12"},
+		{"u4", "v4", "1e2"}, {"u2", "v3", "700.5"}}
 	for i, row := range rows {
 		if [3]string(row[:3]) != want[i] {
 			t.Errorf("row %d is about %v, want %v", i, row[:3], want[i])
@@ -184,25 +190,30 @@ func TestPredict(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, size := range []string{"1", "3", "500"} {
-		again := programIn(t.Context(), string(text), "predict", "--checkpoint", filepath.Join(r.run, "checkpoint.safetensors"), "--data", r.data, "--device", "cpu",
+		again := programIn(t.Context(), string(text), "predict",
+			"--checkpoint", filepath.Join(r.run, "checkpoint.safetensors"), "--data", r.data, "--device", "cpu",
 			"--queries", "-", "--set", "batch_size="+size, "--threads", "1").want(t, exitDone)
 		if again.out != string(raw) {
 			t.Errorf("batches of %s answer\n%s, want\n%s", size, again.out, raw)
 		}
 	}
-	doc := decode[predictDoc](t, program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", queries, "--json").want(t, exitDone))
+	doc := decode[predictDoc](t, program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu",
+		"--queries", queries, "--json").want(t, exitDone))
 	if len(doc.Results) != 5 || doc.Unknown.Count != 1 || doc.Unknown.Queries != 1 || doc.Model != "dygmamba" ||
 		fmt.Sprint(doc.Results[1].Logit) != rows[1][3] ||
 		doc.Results[0].Extra["label"] != "1" {
 		t.Errorf("got %+v", doc)
 	}
 	program(t, "predict", "--run", r.run, "--device", "cpu", "--queries", queryFile(t, "u,i,ts", "u1,v1,5", "v3,u2,5")).
-		want(t, exitDone, "in 1 of 2 queries u is a destination of the data and i a source, such as v3 and u2: are the two swapped?")
-	empty := program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", queryFile(t, "u,i,ts")).want(t, exitDone)
+		want(t, exitDone, "in 1 of 2 queries u is a destination of the data and i a source, such as v3 and u2: "+
+			"are the two swapped?")
+	empty := program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu",
+		"--queries", queryFile(t, "u,i,ts")).want(t, exitDone)
 	if len(answers(t, empty.out)) != 0 {
 		t.Errorf("no queries gave %q", empty.out)
 	}
-	empty = program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", queryFile(t, "u,i,ts"), "--json").want(t, exitDone)
+	empty = program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu",
+		"--queries", queryFile(t, "u,i,ts"), "--json").want(t, exitDone)
 	if doc := decode[map[string]any](t, empty); doc["results"] == nil {
 		t.Errorf("no queries gave no list of results: %v", doc)
 	}
@@ -212,16 +223,19 @@ func TestPredictBadInput(t *testing.T) {
 	r := trainedRun(t)
 	out := filepath.Join(t.TempDir(), "s.csv")
 	predict := func(args ...string) result {
-		return program(t, append([]string{"predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--out", out}, args...)...)
+		return program(t, append([]string{"predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--out", out},
+			args...)...)
 	}
 	tests := []struct {
 		name  string
 		lines []string
 		want  []string
 	}{
-		{"values", []string{"u,i,ts", "u1,v1,5", "u1,,5", "u2,v2,soon", "u2,v2,NaN", "u2,v2", "u1,v1,2024-05-01"}, []string{
-			"5 problems", `q.csv: line 3 (row 2), column i: found ""; want a node's name`, `q.csv: line 4 (row 3), column ts: found "soon"; want a finite number`,
-			"line 5 (row 4)", "line 6 (row 5): found 2 columns; want 3", "line 7 (row 6), column ts"}},
+		{"values", []string{"u,i,ts", "u1,v1,5", "u1,,5", "u2,v2,soon", "u2,v2,NaN", "u2,v2", "u1,v1,2024-05-01"},
+			[]string{
+				"5 problems", `q.csv: line 3 (row 2), column i: found ""; want a node's name`,
+				`q.csv: line 4 (row 3), column ts: found "soon"; want a finite number`, "line 5 (row 4)",
+				"line 6 (row 5): found 2 columns; want 3", "line 7 (row 6), column ts"}},
 		{"no column", []string{"u,x,ts", "1,2,3"},
 			[]string{"q.csv: found the columns u, x, ts; want one for the destination, called for example i or dst, " +
 				"or named by --dst"}},
@@ -247,11 +261,13 @@ func TestPredictBadInput(t *testing.T) {
 	for range 100 {
 		many = append(many, "u1,v1,x")
 	}
-	predict("--queries", queryFile(t, append([]string{"u,i,ts"}, many...)...)).want(t, exitBadInput, "100 problems", "and 80 more")
+	predict("--queries", queryFile(t, append([]string{"u,i,ts"}, many...)...)).
+		want(t, exitBadInput, "100 problems", "and 80 more")
 	if left, err := os.ReadDir(filepath.Dir(out)); err != nil || len(left) != 0 {
 		t.Errorf("bad input left %v, %v", left, err)
 	}
-	problems := decode[failure](t, predict("--queries", queryFile(t, "u,i,ts", "u1,v1,x"), "--json").want(t, exitBadInput)).Error.Problems
+	problems := decode[failure](t, predict("--queries", queryFile(t, "u,i,ts", "u1,v1,x"), "--json").
+		want(t, exitBadInput)).Error.Problems
 	if len(problems) != 1 || problems[0].Column != "ts" || *problems[0].Row != 1 || problems[0].Line != 2 {
 		t.Errorf("got %+v", problems)
 	}
@@ -276,7 +292,8 @@ func TestPredictUsage(t *testing.T) {
 		{"--run " + r.run + " --queries " + q + " --format jodie", "--format is"},
 		{"--run " + r.run + " --queries " + q + " --explain -", "both go to standard output"},
 		{"--run " + r.run + " --queries " + q + " --out " + q, "is the file with the queries"},
-		{"--checkpoint " + weights + " --data " + r.data + " --queries " + q + " --explain " + weights, "is the file with the weights"},
+		{"--checkpoint " + weights + " --data " + r.data + " --queries " + q + " --explain " + weights,
+			"is the file with the weights"},
 		{"--run " + r.run + " --data " + r.data + " --queries " + q + " --out " + r.data, "is the file with the data"},
 		{"--run " + r.run + " --queries " + q + " --out both --explain ./both", "want two files"},
 		{"--run " + r.run + " --queries " + q + " --out /no/such/dir/s.csv", "there is no directory"},
@@ -297,7 +314,8 @@ func TestPredictMisfits(t *testing.T) {
 	predict := func(args ...string) result {
 		return program(t, append([]string{"predict", "--data", r.data, "--device", "cpu", "--queries", q}, args...)...)
 	}
-	predict("--run", r.run, "--set", "channel_embedding_dim=16").want(t, exitBadInput, "does not fit", "0.neighbor_co_occurrence_encoder")
+	predict("--run", r.run, "--set", "channel_embedding_dim=16").
+		want(t, exitBadInput, "does not fit", "0.neighbor_co_occurrence_encoder")
 	predict("--run", r.run, "--model", "dygmamba-a").want(t, exitBadInput, "it is of dygmamba")
 	predict("--run", r.run, "--set", "dropout=3").want(t, exitUsage, "dropout is 3")
 	raw, err := os.ReadFile(filepath.Join(r.run, "checkpoint.safetensors"))
@@ -310,7 +328,8 @@ func TestPredictMisfits(t *testing.T) {
 	}
 	predict("--checkpoint", cut).want(t, exitBadInput, "cut.safetensors", "corrupt checkpoint")
 	predict("--checkpoint", q).want(t, exitBadInput, "corrupt checkpoint")
-	for model, want := range map[string]string{"dygmamba-z": "unknown model \"dygmamba-z\"", "": "element 0 of parameter"} {
+	for model, want := range map[string]string{"dygmamba-z": "unknown model \"dygmamba-z\"",
+		"": "element 0 of parameter"} {
 		f, err := checkpoint.Load(filepath.Join(r.run, "checkpoint.safetensors"))
 		if err != nil {
 			t.Fatal(err)
@@ -327,14 +346,16 @@ func TestPredictMisfits(t *testing.T) {
 	predict("--run", t.TempDir()).want(t, exitBadInput, "after its first epoch")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	programIn(ctx, "", "predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", q).want(t, exitInterrupted)
+	programIn(ctx, "", "predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", q).
+		want(t, exitInterrupted)
 }
 
 func TestPredictExplains(t *testing.T) {
 	r := trainedRun(t)
 	why, out := filepath.Join(t.TempDir(), "why.jsonl"), filepath.Join(t.TempDir(), "s.csv")
 	queries := queryFile(t, "u,i,ts", "u2,v3,300.5", "nobody,v1,310", "u1,v1,0.5")
-	flags := []string{"predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", queries, "--out", out}
+	flags := []string{"predict", "--run", r.run, "--data", r.data, "--device", "cpu",
+		"--queries", queries, "--out", out}
 	program(t, append(flags, "--explain", why, "--top", "2")...).want(t, exitDone).shows(t, "why.jsonl")
 	raw, err := os.ReadFile(out)
 	if err != nil {
@@ -360,7 +381,8 @@ func TestPredictExplains(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			t.Fatalf("line %d: %v", n+1, err)
 		}
-		if e.U != rows[n][0] || e.I != rows[n][1] || fmt.Sprint(e.Logit) != rows[n][3] || e.Source.Name != e.U || e.Destination.Name != e.I || len(e.Source.Patches) != 7 {
+		if e.U != rows[n][0] || e.I != rows[n][1] || fmt.Sprint(e.Logit) != rows[n][3] || e.Source.Name != e.U ||
+			e.Destination.Name != e.I || len(e.Source.Patches) != 7 {
 			t.Errorf("line %d: %+v, answer %v", n+1, e, rows[n])
 		}
 		withheld := 0
@@ -374,7 +396,8 @@ func TestPredictExplains(t *testing.T) {
 				}
 			}
 		}
-		if want := []int{2, 0, 0}[n]; withheld != want || (len(e.Gaps) > 0) != (n == 0) || (e.Without != nil) != (n == 0) {
+		want := []int{2, 0, 0}[n]
+		if withheld != want || (len(e.Gaps) > 0) != (n == 0) || (e.Without != nil) != (n == 0) {
 			t.Errorf("line %d: %d patches withheld, gaps %v", n+1, withheld, e.Gaps)
 		}
 	}
@@ -384,10 +407,12 @@ func TestPredictExplains(t *testing.T) {
 	if r := program(t, append(flags, "--explain", "-")...).want(t, exitDone); strings.Count(r.out, "\n") != 3 {
 		t.Errorf("standard output %q", r.out)
 	}
-	one := []string{"predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--u", "u2", "--i", "v3", "--ts", "300.5"}
+	one := []string{"predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--u", "u2", "--i", "v3",
+		"--ts", "300.5"}
 	program(t, one...).want(t, exitDone).shows(t, "u2 and v3 at 300.5:", "%")
 	program(t, append(one, "--explain", "-")...).want(t, exitDone).
-		shows(t, "u2 and v3 at 300.5:", "the last", "oldest first", "in logit)", "weight %", "without the gaps", "had they never met", "u2, 11 events", "before all of them")
+		shows(t, "u2 and v3 at 300.5:", "the last", "oldest first", "in logit)", "weight %", "without the gaps",
+			"had they never met", "u2, 11 events", "before all of them")
 	doc := decode[predictDoc](t, program(t, append(one, "--explain", "-", "--json")...).want(t, exitDone))
 	if len(doc.Explanations) != 1 || len(doc.Explanations[0].Gaps) == 0 || len(doc.Results) != 1 {
 		t.Errorf("got %+v", doc)
@@ -410,18 +435,24 @@ func TestEvalOfRun(t *testing.T) {
 	if err := json.Unmarshal(result, &reported); err != nil {
 		t.Fatal(err)
 	}
-	doc := decode[evalDoc](t, program(t, "eval", "--run", r.run, "--data", r.data, "--device", "cpu", "--json").want(t, exitDone))
-	if len(doc.Results) != 6 || len(reported.Results) != 2 || doc.Model != "dygmamba" || doc.BatchSize != 100 || doc.Summary != nil {
+	doc := decode[evalDoc](t, program(t, "eval", "--run", r.run, "--data", r.data, "--device", "cpu", "--json").
+		want(t, exitDone))
+	if len(doc.Results) != 6 || len(reported.Results) != 2 || doc.Model != "dygmamba" || doc.BatchSize != 100 ||
+		doc.Summary != nil {
 		t.Fatalf("got %+v", doc)
 	}
 	for _, want := range reported.Results {
-		i := slices.IndexFunc(doc.Results, func(x resultDoc) bool { return x.Setting == want.Setting && x.Negatives == want.Negatives })
-		if i < 0 || float64(doc.Results[i].AP) != want.AP || float64(doc.Results[i].AUC) != want.AUC || !doc.Results[i].Best {
+		i := slices.IndexFunc(doc.Results, func(x resultDoc) bool {
+			return x.Setting == want.Setting && x.Negatives == want.Negatives
+		})
+		if i < 0 || float64(doc.Results[i].AP) != want.AP || float64(doc.Results[i].AUC) != want.AUC ||
+			!doc.Results[i].Best {
 			t.Errorf("measured %+v, reported %+v", doc.Results, want)
 		}
 	}
-	program(t, "eval", "--checkpoint", filepath.Join(r.run, "checkpoint.safetensors"), "--data", r.data, "--device", "cpu", "--negatives", "random").
-		want(t, exitDone).shows(t, "dygmamba on periodic", "setting       negatives     AP    AUC    ECE\n", "transductive", "inductive")
+	program(t, "eval", "--checkpoint", filepath.Join(r.run, "checkpoint.safetensors"), "--data", r.data,
+		"--device", "cpu", "--negatives", "random").want(t, exitDone).
+		shows(t, "dygmamba on periodic", "setting       negatives     AP    AUC    ECE\n", "transductive", "inductive")
 
 	seeds := t.TempDir()
 	for _, name := range []string{"seed-0", "seed-1"} {
@@ -429,17 +460,21 @@ func TestEvalOfRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	both := decode[evalDoc](t, program(t, "eval", "--run", seeds, "--data", r.data, "--device", "cpu", "--negatives", "random", "--json").want(t, exitDone))
-	if len(both.Results) != 4 || both.Results[0].Best || len(both.Summary) != 2 || both.Results[1].Variant != "seed-1" || both.Summary[0].Runs != 2 ||
+	both := decode[evalDoc](t, program(t, "eval", "--run", seeds, "--data", r.data, "--device", "cpu",
+		"--negatives", "random", "--json").want(t, exitDone))
+	if len(both.Results) != 4 || both.Results[0].Best || len(both.Summary) != 2 ||
+		both.Results[1].Variant != "seed-1" || both.Summary[0].Runs != 2 ||
 		math.Abs(both.Summary[0].AP-float64(both.Results[0].AP)) > 1e-12 || both.Summary[0].APStd > 1e-9 {
 		t.Errorf("got %+v and %+v", both.Results, both.Summary)
 	}
-	program(t, "eval", "--run", seeds, "--data", r.data, "--device", "cpu", "--setting", "transductive", "--num-negatives", "3").
+	program(t, "eval", "--run", seeds, "--data", r.data, "--device", "cpu",
+		"--setting", "transductive", "--num-negatives", "3").
 		want(t, exitDone).shows(t, "seed-0", "mean of 2", "± 0.00", "MRR", "Hits@K in percent, among 3 negatives")
 	if err := os.Remove(filepath.Join(seeds, "seed-1", "result.json")); err != nil {
 		t.Fatal(err)
 	}
-	warned := program(t, "eval", "--run", seeds, "--data", r.data, "--device", "cpu", "--setting", "transductive", "--negatives", "random").
+	warned := program(t, "eval", "--run", seeds, "--data", r.data, "--device", "cpu",
+		"--setting", "transductive", "--negatives", "random").
 		want(t, exitDone, filepath.Join(seeds, "seed-1")+" is not finished")
 	if strings.Contains(warned.err, "seed-0") {
 		t.Errorf("a finished run is complained about:\n%s", warned.err)
@@ -453,12 +488,14 @@ func TestEvalOfRun(t *testing.T) {
 	if err := dataset.Save(other, set); err != nil {
 		t.Fatal(err)
 	}
-	program(t, "eval", "--run", r.run, "--data", other, "--device", "cpu", "--negatives", "random").want(t, exitDone, "are not those that the model was trained on")
+	program(t, "eval", "--run", r.run, "--data", other, "--device", "cpu", "--negatives", "random").
+		want(t, exitDone, "are not those that the model was trained on")
 }
 
 func TestPlainNumber(t *testing.T) {
 	for x, want := range map[float64]string{
-		0: "0", 16736182: "16736182", 1700000000.128: "1700000000.13", 0.0123456789: "0.0123457", 55.599998: "55.6", -1234.5: "-1234.5", 1e20: "1e+20",
+		0: "0", 16736182: "16736182", 1700000000.128: "1700000000.13", 0.0123456789: "0.0123457", 55.599998: "55.6",
+		-1234.5: "-1234.5", 1e20: "1e+20",
 	} {
 		if got := plainNumber(x); got != want {
 			t.Errorf("%v is shown as %s, want %s", x, got, want)

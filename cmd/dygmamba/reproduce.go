@@ -27,7 +27,8 @@ func newReproduce(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reproduce TABLE|FIGURE|all…",
 		Short: "Show the paper's tables and figures beside our own numbers",
-		Long: `Plans the trainings and measurements that tables and figures of the paper need, carries them out, and writes
+		Long: `Plans the trainings and measurements that tables and figures of the paper need, carries them out, ` +
+			`and writes
 a report that sets what came out beside what was published: DIR/report.html, report.md and report.json. 'reproduce list'
 lists the names; numbers such as table-1 or figure-3 will do.
 

@@ -34,7 +34,8 @@ func TestReproduceUsage(t *testing.T) {
 		program(t, append(strings.Fields(args), "--device", "cpu", "--fetch=false")...).want(t, code, want)
 	}
 	program(t, "reproduce", "list").want(t, exitDone).shows(t, "transductive-ap", "Table 1", "limited-time")
-	doc := decode[struct{ Exhibits []reproduce.Exhibit }](t, program(t, "reproduce", "list", "--json").want(t, exitDone))
+	doc := decode[struct{ Exhibits []reproduce.Exhibit }](t, program(t, "reproduce", "list", "--json").
+		want(t, exitDone))
 	if len(doc.Exhibits) < 20 {
 		t.Errorf("%d exhibits", len(doc.Exhibits))
 	}

@@ -24,7 +24,8 @@ func newServe(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Take events over HTTP while they happen, and answer with a trained model",
-		Long: `Starts a server: POST /v1/events takes events, /v1/score, /v1/rank and /v1/explain answer from all that is
+		Long: `Starts a server: POST /v1/events takes events, /v1/score, /v1/rank and /v1/explain answer from all ` +
+			`that is
 known by then, GET / is a page to look at. docs/SERVING.md and /v1/openapi.json have the whole interface.
 
 The data set is what is known at the beginning, that of the run unless --data names another. Events that come in are
@@ -81,13 +82,15 @@ func (s *serving) add(cmd *cobra.Command) {
 		"keep events in a NATS JetStream stream instead, such as `nats://127.0.0.1:4222`; --store then keeps snapshots")
 	flags.StringVar(&s.stream, "stream", "", "with --log: the `name` of the stream (default: dygmamba)")
 	flags.StringSliceVar(&s.monitor, "nats-monitor", nil,
-		"with --log: `addresses` of the brokers' monitoring, to see that they sync always, such as http://127.0.0.1:8222")
+		"with --log: `addresses` of the brokers' monitoring, to see that they sync always, "+
+			"such as http://127.0.0.1:8222")
 	flags.IntVar(&s.snapshot, "snapshot-every", 1_000_000, "write a snapshot after so many events")
 	flags.StringVar(&s.tokens, "tokens", "", "`file` of bearer tokens, a line for each: NAME RIGHTS TOKEN")
 	flags.BoolVar(&s.anyone, "insecure", false, "let other machines in without tokens")
 	flags.StringVar(&s.listen.Certificate, "tls-cert", "", "`file` of a TLS certificate")
 	flags.StringVar(&s.listen.Key, "tls-key", "", "`file` of its key")
-	flags.Float64Var(&s.limits.Rate, "rate", 0, "requests a second that a client may make (default: as many as it likes)")
+	flags.Float64Var(&s.limits.Rate, "rate", 0,
+		"requests a second that a client may make (default: as many as it likes)")
 	flags.Int64Var(&s.limits.Body, "max-body", serve.DefaultLimits.Body, "bytes of a request")
 	flags.IntVar(&s.limits.Batch, "max-batch", serve.DefaultLimits.Batch, "events of a request")
 	flags.IntVar(&s.limits.Nodes, "max-nodes", serve.DefaultLimits.Nodes, "take no events when so many nodes are known")
@@ -109,8 +112,8 @@ func (s *serving) check() error {
 	case s.limits.Rate < 0 || s.limits.Body < 1 || s.limits.Batch < 1 || s.limits.Nodes < 1 || s.limits.Timeout <= 0:
 		return usagef("--rate, --max-body, --max-batch, --max-nodes and --timeout must be above 0")
 	case !serve.Loopback(s.listen.Address) && s.tokens == "" && !s.anyone:
-		return usagef("--listen %s lets other machines in: want --tokens with a file of who may do what, or --insecure "+
-			"if everybody may do everything", s.listen.Address)
+		return usagef("--listen %s lets other machines in: want --tokens with a file of who may do what, "+
+			"or --insecure if everybody may do everything", s.listen.Address)
 	case s.log == "" && (s.stream != "" || s.monitor != nil):
 		return usagef("--stream and --nats-monitor belong to --log")
 	case s.log != "" && !strings.HasPrefix(s.log, "nats://") && !strings.HasPrefix(s.log, "tls://"):
@@ -129,8 +132,8 @@ func (s *serving) open(ctx context.Context, a *app) (file string, set *dataset.S
 		return "", nil, err
 	}
 	if len(files) > 1 {
-		return "", nil, usagef("%s holds %d runs, choose one of them, such as %s", s.from.run+s.from.checkpoint, len(files),
-			filepath.Dir(files[0]))
+		return "", nil, usagef("%s holds %d runs, choose one of them, such as %s",
+			s.from.run+s.from.checkpoint, len(files), filepath.Dir(files[0]))
 	}
 	if err := s.data.recall(files[0]); err != nil {
 		return "", nil, err

@@ -116,8 +116,8 @@ func broker(t *testing.T) string {
 // start starts a server in a process of its own and returns where it listens.
 func (w smallRun) start(t *testing.T, args ...string) (*exec.Cmd, string) {
 	t.Helper()
-	args = append([]string{"serve", "--checkpoint", w.run, "--data", w.data, "--listen", "127.0.0.1:0", "--device", "cpu",
-		"--threads", "1"}, args...)
+	args = append([]string{"serve", "--checkpoint", w.run, "--data", w.data, "--listen", "127.0.0.1:0",
+		"--device", "cpu", "--threads", "1"}, args...)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childArgs+"="+strings.Join(args, "\n"))
 	errs, err := cmd.StderrPipe()
@@ -151,8 +151,8 @@ func (s *sender) key(i int) string { return fmt.Sprintf("s%d-%d", s.id, i) }
 
 func (s *sender) batch(i int) (list []client.Event) {
 	for k := range 1 + (s.id*7+i)%20 {
-		list = append(list, client.Event{Src: fmt.Sprint(1 + (i+k)%30), Dst: fmt.Sprint(1000*(s.id+1) + i%50), Time: 1e7 +
-			float64(i*100+k)})
+		list = append(list, client.Event{Src: fmt.Sprint(1 + (i+k)%30), Dst: fmt.Sprint(1000*(s.id+1) + i%50),
+			Time: 1e7 + float64(i*100+k)})
 	}
 	return list
 }

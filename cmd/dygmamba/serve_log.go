@@ -30,7 +30,8 @@ func (s *serving) keep(ctx context.Context, a *app, o *serve.Options) (err error
 		defer cancel()
 		o.Log, err = jetstream.Open(within, s.log, jetstream.Options{Stream: s.stream, Monitor: s.monitor})
 	case s.store != "":
-		o.Log, err = embedded.Open(s.store, embedded.Options{Cut: func(what string) { a.log().Warn("event log: " + what) }})
+		o.Log, err = embedded.Open(s.store,
+			embedded.Options{Cut: func(what string) { a.log().Warn("event log: " + what) }})
 	default:
 		o.Log, o.Durable = serve.NewVolatile(), false
 		a.log().Warn("no --store: events live in memory and end with the server")

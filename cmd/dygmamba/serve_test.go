@@ -68,8 +68,8 @@ func TestServeLives(t *testing.T) {
 	if _, err := c.Ingest(t.Context(), []client.Event{{Src: "u1", Dst: "v2", Time: 1e6}}); err != nil {
 		t.Fatal(err)
 	}
-	program(t, "serve", "--run", w.run, "--data", w.data, "--store", store, "--listen", "127.0.0.1:0").want(t, exitFailed,
-		"in use")
+	program(t, "serve", "--run", w.run, "--data", w.data, "--store", store, "--listen", "127.0.0.1:0").
+		want(t, exitFailed, "in use")
 	cmd.Process.Signal(syscall.SIGHUP)
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		s, err := c.Status(t.Context())

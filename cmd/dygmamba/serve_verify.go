@@ -22,7 +22,8 @@ func newServeVerify(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Replay a stored stream through the server, and compare its answers with offline ones",
-		Long: `Starts a server that knows the first part of the data set, and replays the rest over HTTP: before each event it
+		Long: `Starts a server that knows the first part of the data set, and replays the rest over HTTP: ` +
+			`before each event it
 asks about it, and about another destination, and then sends it in. The answers are compared with those of the library,
 which has all events from the beginning: on the CPU they are the same to the last bit, on a GPU within 1e-4. Exits with
 1 if they are not.`,
@@ -68,8 +69,8 @@ which has all events from the beginning: on the CPU they are the same to the las
 			}
 			err = a.emit(verdict, func(w io.Writer, _ term.Style) error { return writeVerdict(w, verdict) })
 			if err == nil && !verdict.Same(within) {
-				err = fmt.Errorf("%d of %d answers differ, by up to %g: %s", verdict.Different, verdict.Queries, verdict.Largest,
-					verdict.First)
+				err = fmt.Errorf("%d of %d answers differ, by up to %g: %s",
+					verdict.Different, verdict.Queries, verdict.Largest, verdict.First)
 			}
 			return err
 		},

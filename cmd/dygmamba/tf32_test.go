@@ -22,7 +22,8 @@ func TestTF32(t *testing.T) {
 
 	// --resume remembers it, and the CPU cannot continue such a run.
 	path := filepath.Join(out, "seed-0", train.ConfigFile)
-	c := bytes.Replace(content(t, out, "seed-0", train.ConfigFile), []byte(`"by_ap"`), []byte(`"tf32": true, "by_ap"`), 1)
+	c := bytes.Replace(content(t, out, "seed-0", train.ConfigFile), []byte(`"by_ap"`),
+		[]byte(`"tf32": true, "by_ap"`), 1)
 	if err := os.WriteFile(path, c, 0o644); err != nil {
 		t.Fatal(err)
 	}

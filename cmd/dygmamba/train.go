@@ -39,11 +39,14 @@ func newTrain(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Train a model on a data set, with one or more seeds",
-		Long: `Trains on the first 70 % of the stream, in the order of time, keeps the epoch that does best on the next 15 % and measures it
-on the last 15 %. With --out DIR everything is kept in DIR/seed-<n>/: configuration, a line per epoch, the best checkpoint, and the state to
+		Long: `Trains on the first 70 % of the stream, in the order of time, keeps the epoch that does best on the ` +
+			`next 15 % and measures it
+on the last 15 %. With --out DIR everything is kept in DIR/seed-<n>/: configuration, a line per epoch, ` +
+			`the best checkpoint, and the state to
 resume from; DIR/result.json sums all seeds up.
 
-With --task node-classification a classifier learns the labels of events' sources, from what a model trained on links says of them; AUC
+With --task node-classification a classifier learns the labels of events' sources, from what a model trained on ` +
+			`links says of them; AUC
 is then of all events at once.
 
 With --sweep several values of settings are tried, every combination or --trials N drawn at random, and the one that
@@ -52,7 +55,8 @@ again, unless --full is given; numbers from low..high are drawn evenly, or evenl
 ten on. Trials are kept in DIR/trial-<n>, the table in DIR/sweep.json; predict, eval, report and embed take DIR for the
 chosen one.
 
-Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never stopped, also after a crash.
+Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never ` +
+			`stopped, also after a crash.
 It remembers the data, model, settings, negatives and the seeds that were begun. A finished run goes on with --resume
 --set num_epochs=N, and becomes what it would have been with that from the start.
 
@@ -64,7 +68,8 @@ another is refused.`,
   dygmamba train --data enron --preset paper --runs 5 --out runs/enron --negatives all
   dygmamba train --data mooc --model tgn --task node-classification --out runs/dropouts
   dygmamba train --data visits.dgm --set max_input_sequence_length=64 --set dropout=0.2 --out runs/visits
-  dygmamba train --data uci --set negatives_historical=0.05 --set negatives_time=0.2 --set select_by=all --out runs/mixed
+  dygmamba train --data uci --set negatives_historical=0.05 --set negatives_time=0.2 --set select_by=all --out ` +
+			`runs/mixed
   dygmamba train --data visits.dgm --sweep gamma=0.1,0.5,1 --sweep dropout=0,0.1 --out runs/search
   dygmamba train --data visits.dgm --sweep learning_rate=1e-5..1e-2 --sweep num_layers=1,2 --trials 8 --out runs/random
   dygmamba train --config runs/search/trial-3/seed-0/config.json --data newer.dgm --runs 5 --out runs/newer`,
@@ -90,7 +95,8 @@ another is refused.`,
 				return err
 			}
 			defer o.Device.Close()
-			o.Model, o.Preset, o.Settings, o.Dir, o.Threads = f.what.name, f.what.preset, f.what.set, f.runs.out, f.where.threads
+			o.Model, o.Preset, o.Settings = f.what.name, f.what.preset, f.what.set
+			o.Dir, o.Threads = f.runs.out, f.where.threads
 			if err := f.configure(a); err != nil {
 				return err
 			}
@@ -106,7 +112,9 @@ another is refused.`,
 			if err != nil {
 				return err
 			}
-			return a.emit(summary, func(w io.Writer, s term.Style) error { return writeSummary(w, s, o.Set, o.Dir, summary) })
+			return a.emit(summary, func(w io.Writer, s term.Style) error {
+				return writeSummary(w, s, o.Set, o.Dir, summary)
+			})
 		},
 	}
 	f.data.add(cmd)
@@ -116,8 +124,10 @@ another is refused.`,
 	f.runs.add(cmd)
 	flags := cmd.Flags()
 	addOrder(cmd, &o.Order)
-	flags.StringVar(&o.Task, "task", eval.LinkPrediction, "what to learn: 'link', who interacts when, or 'node-classification', the label of an event's source")
-	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model trained on links (default: it is trained first)")
+	flags.StringVar(&o.Task, "task", eval.LinkPrediction,
+		"what to learn: 'link', who interacts when, or 'node-classification', the label of an event's source")
+	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model "+
+		"trained on links (default: it is trained first)")
 	completeWith(cmd, "task", eval.Tasks()...)
 	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or begin it when there is none")
 	flags.DurationVar(&o.MaxTime, "max-time", 0,
@@ -128,9 +138,12 @@ another is refused.`,
 		"refuse to start when training would need more, such as 8GB (default: what is free, within the limits of the "+
 			"container and the process)")
 	flags.StringVar(&f.negatives, "negatives", eval.Random, "negatives of the final evaluation: random, historical, "+
-		"inductive or all; training draws random ones unless --set negatives_historical or negatives_time mix others in")
-	flags.BoolVar(&o.ByAP, "select-by-ap", false, "choose the best epoch by validation AP alone; otherwise AP and AUC must both be at least the best so far")
-	flags.IntVar(&o.TestEvery, "test-every", 0, "measure the test sets too every so many epochs; shown, never used to choose (default: never)")
+		"inductive or all; training draws random ones unless --set negatives_historical or negatives_time mix "+
+		"others in")
+	flags.BoolVar(&o.ByAP, "select-by-ap", false,
+		"choose the best epoch by validation AP alone; otherwise AP and AUC must both be at least the best so far")
+	flags.IntVar(&o.TestEvery, "test-every", 0,
+		"measure the test sets too every so many epochs; shown, never used to choose (default: never)")
 	flags.BoolVar(&o.TensorBoard, "tensorboard", false, "write TensorBoard event files to --out")
 	completeWith(cmd, "negatives", append(eval.Strategies(), "all")...)
 	f.addSweep(cmd)
@@ -259,7 +272,8 @@ func parseBytes(flag, text string) (int64, error) {
 	units := []struct {
 		suffix string
 		size   float64
-	}{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"B", 1}}
+	}{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"K", 1 << 10},
+		{"M", 1 << 20}, {"G", 1 << 30}, {"B", 1}}
 	number, size := strings.ToUpper(strings.TrimSpace(text)), 1.0
 	for _, u := range units {
 		if rest, ok := strings.CutSuffix(number, u.suffix); ok {

@@ -139,7 +139,8 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum t
 	}
 	fmt.Fprintln(w)
 	if len(sum.Results) == 0 {
-		_, err := fmt.Fprintln(w, "  No events were left to measure on: the stream is too short, or too many events have the same time.")
+		_, err := fmt.Fprintln(w,
+			"  No events were left to measure on: the stream is too short, or too many events have the same time.")
 		return err
 	}
 	if err := resultTable(set.Name, sum).Write(w, s); err != nil {

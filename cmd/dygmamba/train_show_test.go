@@ -20,7 +20,8 @@ func TestSummaryNamesUnitsAndPlace(t *testing.T) {
 		if err := writeSummary(&b, term.Style{}, set, dir, sum); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(b.String(), "kept in") != kept || !strings.Contains(b.String(), dir) || !strings.Contains(b.String(), "in percent") {
+		if strings.Contains(b.String(), "kept in") != kept || !strings.Contains(b.String(), dir) ||
+			!strings.Contains(b.String(), "in percent") {
 			t.Errorf("with directory %q:\n%s", dir, b.String())
 		}
 	}

@@ -20,8 +20,9 @@ import (
 )
 
 // narrow are the settings of a training that takes a moment.
-var narrow = []string{"--device", "cpu", "--set", "channel_embedding_dim=4", "--set", "time_feat_dim=8", "--set", "max_input_sequence_length=8", "--set", "max_interaction_times=4",
-	"--set", "node_feat_dim=8", "--set", "edge_feat_dim=8", "--set", "num_epochs=2", "--set", "batch_size=100", "--set", "learning_rate=0.001"}
+var narrow = []string{"--device", "cpu", "--set", "channel_embedding_dim=4", "--set", "time_feat_dim=8",
+	"--set", "max_input_sequence_length=8", "--set", "max_interaction_times=4", "--set", "node_feat_dim=8",
+	"--set", "edge_feat_dim=8", "--set", "num_epochs=2", "--set", "batch_size=100", "--set", "learning_rate=0.001"}
 
 // training is the command line of such a training.
 func training(data string, args ...string) []string {
@@ -53,7 +54,8 @@ func content(t *testing.T, parts ...string) []byte {
 
 func TestTrain(t *testing.T) {
 	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
-	r := program(t, training(data, "--out", out, "--tensorboard", "--test-every", "2")...).want(t, exitDone, "epoch 1  loss ", "AP/AUC val ", "epoch 2", "  test ", "  best")
+	r := program(t, training(data, "--out", out, "--tensorboard", "--test-every", "2")...).
+		want(t, exitDone, "epoch 1  loss ", "AP/AUC val ", "epoch 2", "  test ", "  best")
 	r.shows(t, "dygmamba, preset steady", "best epoch", "transductive", "inductive", "random")
 	if strings.Contains(r.out, "paper") {
 		t.Errorf("the paper says nothing about this data set:\n%s", r.out)
@@ -67,7 +69,8 @@ func TestTrain(t *testing.T) {
 		switch {
 		case strings.HasPrefix(name, "events.out.tfevents."):
 			boards++
-		case !slices.Contains([]string{train.ConfigFile, train.LogFile, train.CheckpointFile, train.LastFile, train.ResultFile}, name):
+		case !slices.Contains([]string{train.ConfigFile, train.LogFile, train.CheckpointFile, train.LastFile,
+			train.ResultFile}, name):
 			t.Errorf("the run directory has %s", name)
 		}
 	}
@@ -82,12 +85,14 @@ func TestTrain(t *testing.T) {
 
 func TestTrainSeveralSeeds(t *testing.T) {
 	data, out := trainedRun(t).data, t.TempDir()
-	r := program(t, training(data, "--out", out, "--runs", "2", "--seed", "4", "--json")...).want(t, exitDone, "seed 4  epoch 1", "seed 5  epoch 2")
+	r := program(t, training(data, "--out", out, "--runs", "2", "--seed", "4", "--json")...).
+		want(t, exitDone, "seed 4  epoch 1", "seed 5  epoch 2")
 	sum := decode[train.Summary](t, r)
 	if want := []string{train.ResultFile, "seed-4", "seed-5"}; !slices.Equal(names(t, out), want) {
 		t.Errorf("the run directory has %v, want %v", names(t, out), want)
 	}
-	if !slices.Equal(sum.Seeds, []uint64{4, 5}) || len(sum.Runs) != 2 || len(sum.Results) != 2 || sum.Results[0].Runs != 2 || sum.Results[0].APStd <= 0 {
+	if !slices.Equal(sum.Seeds, []uint64{4, 5}) || len(sum.Runs) != 2 || len(sum.Results) != 2 ||
+		sum.Results[0].Runs != 2 || sum.Results[0].APStd <= 0 {
 		t.Errorf("got %+v", sum)
 	}
 	if saved := content(t, out, train.ResultFile); string(saved) != r.out {
@@ -100,8 +105,10 @@ func TestTrainSeveralSeeds(t *testing.T) {
 		program(t, resume...).want(t, exitDone).shows(t, " ± ", "seed 4", "seed 5")
 	}
 	// One more seed has the settings of the others.
-	more := decode[train.Summary](t, program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume", "--seed", "6", "--json").want(t, exitDone))
-	if more.Runs[0].Seed != 6 || more.Runs[0].Params != sum.Runs[0].Params || more.Runs[0].Epochs != sum.Runs[0].Epochs {
+	more := decode[train.Summary](t, program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume",
+		"--seed", "6", "--json").want(t, exitDone))
+	if more.Runs[0].Seed != 6 || more.Runs[0].Params != sum.Runs[0].Params ||
+		more.Runs[0].Epochs != sum.Runs[0].Epochs {
 		t.Errorf("one more seed: %+v, want settings as of %+v", more.Runs[0], sum.Runs[0])
 	}
 }
@@ -116,8 +123,8 @@ func TestTrainDirectory(t *testing.T) {
 	program(t, training(data, "--out", out, "--seed", "1")...).want(t, exitDone).shows(t,
 		"beside seed 0; result.json sums all of them up")
 	var sum train.Summary
-	if err := json.Unmarshal(content(t, out, train.ResultFile), &sum); err != nil || !slices.Equal(sum.Seeds, []uint64{0,
-		1}) {
+	err := json.Unmarshal(content(t, out, train.ResultFile), &sum)
+	if err != nil || !slices.Equal(sum.Seeds, []uint64{0, 1}) {
 		t.Errorf("%s sums up seeds %v, %v", train.ResultFile, sum.Seeds, err)
 	}
 	program(t, training(data, "--out", out, "--seed", "2", "--model", "dygmamba-a")...).want(t, exitFailed,
@@ -164,7 +171,8 @@ func TestTrainFirstLook(t *testing.T) {
 		}
 		set.Log = set.Log.Select(func(i int) bool { return i < tt.events })
 		set.Edge.Rows = tt.events + 1
-		file, out := filepath.Join(dir, "a file.dgm"), filepath.Join(dir, fmt.Sprintf("run-%d-%d", tt.events, len(tt.args)))
+		file, out := filepath.Join(dir, "a file.dgm"),
+			filepath.Join(dir, fmt.Sprintf("run-%d-%d", tt.events, len(tt.args)))
 		if err := dataset.Save(file, set); err != nil {
 			t.Fatal(err)
 		}
@@ -261,11 +269,12 @@ func TestRunKnowsItsData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{append(question, "--run", at("a/runs/x")), {"eval", "--run", at("a/runs/x"),
-		"--negatives", "random"}} {
+	for _, args := range [][]string{append(question, "--run", at("a/runs/x")),
+		{"eval", "--run", at("a/runs/x"), "--negatives", "random"}} {
 		run(args...).want(t, exitDone, "visits.dgm, which the checkpoint was trained on")
-		if r := run(append(args, "--data", at("a/visits.dgm"))...).want(t, exitDone); strings.Contains(r.err, "trained on") {
-			t.Errorf("the same data, named: %s", r.err)
+		named := run(append(args, "--data", at("a/visits.dgm"))...).want(t, exitDone)
+		if strings.Contains(named.err, "trained on") {
+			t.Errorf("the same data, named: %s", named.err)
 		}
 		move("a/visits.dgm", "a/kept.dgm")
 		move("a/other.dgm", "a/visits.dgm")
@@ -281,19 +290,24 @@ func TestRunKnowsItsData(t *testing.T) {
 	move("a", "b")
 	run("train", "--resume", "--out", at("b/runs/x")).want(t, exitDone)
 	run("eval", "--run", at("b/runs/x"), "--negatives", "random").want(t, exitDone, at("b/visits.dgm"))
-	run(append(question, "--checkpoint", at("b/runs/x/seed-0/checkpoint.safetensors"))...).want(t, exitDone, at("b/visits.dgm"))
-	run(append(question, "--run", at("b/runs/x"), "--out", at("b/visits.dgm"))...).want(t, exitUsage, "is the file with the data")
-	run(append(question, "--run", at("b/runs/x"), "--out", at("b/runs/x/seed-0/checkpoint.safetensors"))...).want(t, exitUsage, "is the file with the weights")
+	run(append(question, "--checkpoint", at("b/runs/x/seed-0/checkpoint.safetensors"))...).
+		want(t, exitDone, at("b/visits.dgm"))
+	run(append(question, "--run", at("b/runs/x"), "--out", at("b/visits.dgm"))...).
+		want(t, exitUsage, "is the file with the data")
+	run(append(question, "--run", at("b/runs/x"), "--out", at("b/runs/x/seed-0/checkpoint.safetensors"))...).
+		want(t, exitUsage, "is the file with the weights")
 
 	move("b/visits.dgm", "visits.dgm")
-	for _, args := range [][]string{{"train", "--resume", "--out", at("b/runs/x")}, append(question, "--run", at("b/runs/x"))} {
+	for _, args := range [][]string{{"train", "--resume", "--out", at("b/runs/x")},
+		append(question, "--run", at("b/runs/x"))} {
 		run(args...).want(t, exitUsage, "was "+at("b/visits.dgm")+", which is not there; say with --data")
 	}
 	run("train", "--resume", "--out", at("b/runs/x"), "--data", at("visits.dgm")).want(t, exitDone)
 	run(append(question, "--run", at("b/runs/x"))...).want(t, exitDone, at("visits.dgm"))
 
 	config := at("b/runs/x/seed-0/config.json")
-	for text, want := range map[string]string{"{": "unexpected end", "{}": "no hash of the data", `{"model":"x","hashes":{"data":"1"}}`: `unknown model "x"`} {
+	for text, want := range map[string]string{"{": "unexpected end", "{}": "no hash of the data",
+		`{"model":"x","hashes":{"data":"1"}}`: `unknown model "x"`} {
 		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -319,7 +333,8 @@ func TestResumeOlderRun(t *testing.T) {
 	}
 	resume := []string{"train", "--data", data, "--out", out, "--device", "cpu", "--resume"}
 	program(t, resume...).want(t, exitDone)
-	program(t, append(resume, "--set", "exact_times=true")...).want(t, exitFailed, "exact_times was false and is now true")
+	program(t, append(resume, "--set", "exact_times=true")...).
+		want(t, exitFailed, "exact_times was false and is now true")
 }
 
 // Times of imported data may be large: they are not rounded.
@@ -355,7 +370,8 @@ func TestTrainInterrupted(t *testing.T) {
 	stderr := &canceller{text: "epoch 1", cancel: cancel}
 	var stdout bytes.Buffer
 	code := run(ctx, training(data, "--out", out, "--seed", "7", "--negatives", "all", "--json"), nil, &stdout, stderr)
-	r := result{code, stdout.String(), stderr.written.String()}.want(t, exitInterrupted, "saved in "+out, "--resume", "interrupted: ")
+	r := result{code, stdout.String(), stderr.written.String()}.want(t, exitInterrupted, "saved in "+out,
+		"--resume", "interrupted: ")
 	if doc := decode[failure](t, r); doc.Error.Kind != "interrupted" {
 		t.Errorf("got %+v", doc.Error)
 	}
@@ -363,12 +379,14 @@ func TestTrainInterrupted(t *testing.T) {
 		t.Errorf("the training went on:\n%s", r.err)
 	}
 	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume").want(t, exitDone, "epoch 2")
-	if !bytes.Equal(content(t, whole, "seed-7", train.CheckpointFile), content(t, out, "seed-7", train.CheckpointFile)) {
+	if !bytes.Equal(content(t, whole, "seed-7", train.CheckpointFile),
+		content(t, out, "seed-7", train.CheckpointFile)) {
 		t.Error("the resumed training ended with other weights")
 	}
 	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume", "--set", "dropout=0.4").
 		want(t, exitFailed, "dropout was 0.1 and is now 0.4")
-	for _, negatives := range []string{"", "historical", ""} { // what is measured in the end is remembered too, but may change
+	// what is measured in the end is remembered too, but may change
+	for _, negatives := range []string{"", "historical", ""} {
 		args := []string{"train", "--data", data, "--out", out, "--device", "cpu", "--resume", "--json"}
 		want := []string{"random", "historical", "inductive"}
 		if negatives != "" {
@@ -388,7 +406,8 @@ func TestTrainInterrupted(t *testing.T) {
 	if err := os.Truncate(last, 1000); err != nil {
 		t.Fatal(err)
 	}
-	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume").want(t, exitBadInput, last, "corrupt checkpoint")
+	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume").
+		want(t, exitBadInput, last, "corrupt checkpoint")
 }
 
 func TestTrainUsage(t *testing.T) {
@@ -421,7 +440,8 @@ func TestTrainUsage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
-			program(t, append([]string{"train", "--data", data}, strings.Fields(tt.args)...)...).want(t, exitUsage, tt.want)
+			program(t, append([]string{"train", "--data", data}, strings.Fields(tt.args)...)...).
+				want(t, exitUsage, tt.want)
 		})
 	}
 	program(t, "train").want(t, exitUsage, "--data is missing")
@@ -431,7 +451,8 @@ func TestTrainUsage(t *testing.T) {
 // What does not fit is said before anything is trained or written.
 func TestTrainMemoryLimit(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
-	r := program(t, training(trainedRun(t).data, "--out", out, "--memory-limit", "300KiB")...).want(t, exitFailed, "training needs", "may be used", "batch_size")
+	r := program(t, training(trainedRun(t).data, "--out", out, "--memory-limit", "300KiB")...).
+		want(t, exitFailed, "training needs", "may be used", "batch_size")
 	if strings.Contains(r.err, "epoch") {
 		t.Errorf("it was trained nevertheless:\n%s", r.err)
 	}
@@ -494,7 +515,8 @@ func TestTrainLittleData(t *testing.T) {
 			if err := os.WriteFile(table, []byte(b.String()), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			program(t, "data", "import", table, "--src", "u", "--dst", "i", "--time", "ts", "--out", file).want(t, exitDone)
+			program(t, "data", "import", table, "--src", "u", "--dst", "i", "--time", "ts", "--out", file).
+				want(t, exitDone)
 			r := program(t, training(file, "--out", filepath.Join(dir, "run"))...).want(t, exitDone).shows(t, tt.shows)
 			if warned := strings.Contains(r.err, "no events are left to validate on"); warned != tt.warned {
 				t.Errorf("warned: %v, want %v\n%s", warned, tt.warned, r.err)
@@ -508,7 +530,8 @@ func TestParseBytes(t *testing.T) {
 		text string
 		want int64
 	}{
-		{"", 0}, {"1000000", 1000000}, {"8GB", 8_000_000_000}, {"512MiB", 512 << 20}, {"1.5 gib", 3 << 29}, {"64K", 64 << 10}, {"7b", 7},
+		{"", 0}, {"1000000", 1000000}, {"8GB", 8_000_000_000}, {"512MiB", 512 << 20}, {"1.5 gib", 3 << 29},
+		{"64K", 64 << 10}, {"7b", 7},
 	}
 	for _, tt := range tests {
 		if got, err := parseBytes("memory-limit", tt.text); err != nil || got != tt.want {

@@ -21,7 +21,8 @@ type trainedFlags struct {
 
 func (f *trainedFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.checkpoint, "checkpoint", "", "trained weights: a `file` of a run, safetensors with the released program's tensor names, or its PyTorch file")
+	flags.StringVar(&f.checkpoint, "checkpoint", "",
+		"trained weights: a `file` of a run, safetensors with the released program's tensor names, or its PyTorch file")
 	flags.StringVar(&f.run, "run", "", "run `directory` that 'dygmamba train --out' filled")
 	if err := cmd.MarkFlagDirname("run"); err != nil {
 		panic(err)
@@ -105,7 +106,8 @@ func loadError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, dygmamba.ErrNoModel):
-		return usagef("%v: name it with --model, and what tensors cannot tell with --set, such as --set max_input_sequence_length=64", err)
+		return usagef("%v: name it with --model, and what tensors cannot tell with --set, "+
+			"such as --set max_input_sequence_length=64", err)
 	case errors.Is(err, dygmamba.ErrUnknownModel):
 		return usagef("%v", err)
 	case errors.As(err, &full), errors.As(err, &broken):

@@ -38,7 +38,8 @@ func takes(words ...string) cobra.PositionalArgs {
 		case len(args) < len(words):
 			return usagef("%s needs %s", cmd.CommandPath(), words[len(args)])
 		case len(args) > len(words):
-			return usagef("%s needs %s only, found %q too", cmd.CommandPath(), strings.Join(words, " and "), args[len(words)])
+			return usagef("%s needs %s only, found %q too",
+				cmd.CommandPath(), strings.Join(words, " and "), args[len(words)])
 		}
 		return nil
 	}

@@ -33,8 +33,9 @@ const DensityBins = 40
 func Stats(s *Set) Info {
 	all := s.Log.All()
 	n := all.Len()
-	i := Info{Name: s.Name, Events: n, MaxNode: max(0, s.NumNodes()-1), NodeFeatures: s.Node.Cols, EdgeFeatures: s.Edge.Cols,
-		NodeZero: s.Node.Data == nil, EdgeZero: s.Edge.Data == nil, Bipartite: s.Bipartite, TimeFormat: s.TimeFormat, Density: make([]int, DensityBins)}
+	i := Info{Name: s.Name, Events: n, MaxNode: max(0, s.NumNodes()-1), NodeFeatures: s.Node.Cols,
+		EdgeFeatures: s.Edge.Cols, NodeZero: s.Node.Data == nil, EdgeZero: s.Edge.Data == nil, Bipartite: s.Bipartite,
+		TimeFormat: s.TimeFormat, Density: make([]int, DensityBins)}
 	if n == 0 {
 		return i
 	}

@@ -16,7 +16,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s is a node", bad)
 		}
 	}
-	if _, err := NewNames([]string{"a", "b", "a"}, 0); err == nil || err.Error() != `names: nodes 1 and 3 are both called "a"` {
+	if _, err := NewNames([]string{"a", "b", "a"}, 0); err == nil ||
+		err.Error() != `names: nodes 1 and 3 are both called "a"` {
 		t.Error(err)
 	}
 	if _, err := NewNames([]string{"a"}, 2); err == nil {

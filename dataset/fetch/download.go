@@ -65,7 +65,8 @@ func (d *download) attempt(ctx context.Context) error {
 	case http.StatusPartialContent:
 		if !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", have)) {
 			d.remove()
-			return fmt.Errorf("%s: found the range %q; want it from byte %d", d.url, resp.Header.Get("Content-Range"), have)
+			return fmt.Errorf("%s: found the range %q; want it from byte %d",
+				d.url, resp.Header.Get("Content-Range"), have)
 		}
 		if !d.tried {
 			d.resumed = have
@@ -127,7 +128,8 @@ func (d *download) explain(err error) error {
 		if u, e := url.Parse(d.url); e == nil {
 			host = u.Host
 		}
-		return fmt.Errorf("cannot reach %s, this machine seems to be offline: %w; the ml_* files in %s can also be put into %s by hand", host, err, path.Base(d.url), filepath.Dir(d.path))
+		return fmt.Errorf("cannot reach %s, this machine seems to be offline: %w; "+
+			"the ml_* files in %s can also be put into %s by hand", host, err, path.Base(d.url), filepath.Dir(d.path))
 	}
 	return fmt.Errorf("download %s: %w; it continues where it stopped when started again", d.url, err)
 }

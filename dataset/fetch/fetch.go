@@ -93,7 +93,8 @@ func Get(ctx context.Context, name string, o Options) (*Report, error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	part := &download{url: strings.TrimSuffix(o.BaseURL, "/") + "/" + name + ".zip", path: filepath.Join(r.Dir, name+".zip.part"), options: o}
+	part := &download{url: strings.TrimSuffix(o.BaseURL, "/") + "/" + name + ".zip",
+		path: filepath.Join(r.Dir, name+".zip.part"), options: o}
 	if err := part.finish(ctx); err != nil {
 		return nil, err
 	}
@@ -149,7 +150,8 @@ func fetchable(name string) error {
 	e, ok := catalog.Lookup(name)
 	switch {
 	case !ok:
-		return fmt.Errorf("%w %q in the public archive%s", catalog.ErrUnknown, name, cmp.Or(near.Hint(name, catalog.Names()), "; data list shows what there is"))
+		return fmt.Errorf("%w %q in the public archive%s",
+			catalog.ErrUnknown, name, cmp.Or(near.Hint(name, catalog.Names()), "; data list shows what there is"))
 	case e.Kind == catalog.Synthetic:
 		return fmt.Errorf("data set %s is generated when it is asked for: there is nothing to fetch", name)
 	case name == "myket":

@@ -135,7 +135,8 @@ func TestFetch(t *testing.T) {
 	// The checksums of the first download hold for later ones.
 	s.body, s.tag = archive(t, "reddit", "9999,1,3,99999.0,0.0,9999\n"), `"v2"`
 	o.Again = true
-	if _, err = Get(t.Context(), "reddit", o); err == nil || !strings.Contains(err.Error(), "ml_reddit.csv: found SHA-256") {
+	_, err = Get(t.Context(), "reddit", o)
+	if err == nil || !strings.Contains(err.Error(), "ml_reddit.csv: found SHA-256") {
 		t.Errorf("changed file: %v", err)
 	}
 	if _, err = reddit(t, o.Dir); err != nil {
@@ -174,7 +175,8 @@ func TestFetchFails(t *testing.T) {
 	o := fetchFrom(t, s)
 	_, err := Get(t.Context(), "reddit", o)
 	var in *input.Error
-	if !errors.As(err, &in) || !strings.Contains(err.Error(), "found damaged zip data (zip: checksum error); want an undamaged archive") {
+	if !errors.As(err, &in) ||
+		!strings.Contains(err.Error(), "found damaged zip data (zip: checksum error); want an undamaged archive") {
 		t.Errorf("damaged: %v", err)
 	}
 	left, _ := os.ReadDir(filepath.Join(o.Dir, "reddit"))
@@ -182,13 +184,16 @@ func TestFetchFails(t *testing.T) {
 		t.Errorf("damaged archive left %v", left)
 	}
 	s.body = []byte("<html>not found</html>")
-	if _, err = Get(t.Context(), "reddit", o); !errors.As(err, &in) || !strings.Contains(err.Error(), "found no readable zip archive") {
+	_, err = Get(t.Context(), "reddit", o)
+	if !errors.As(err, &in) || !strings.Contains(err.Error(), "found no readable zip archive") {
 		t.Errorf("a web page: %v", err)
 	}
-	if _, err = Get(t.Context(), "lastfm", o); err == nil || !strings.Contains(err.Error(), "lastfm.zip: the server does not have it (404 Not Found)") {
+	_, err = Get(t.Context(), "lastfm", o)
+	if err == nil || !strings.Contains(err.Error(), "lastfm.zip: the server does not have it (404 Not Found)") {
 		t.Errorf("missing: %v", err)
 	}
-	if _, err = Get(t.Context(), "redit", o); !errors.Is(err, catalog.ErrUnknown) || !strings.Contains(err.Error(), "did you mean reddit?") {
+	_, err = Get(t.Context(), "redit", o)
+	if !errors.Is(err, catalog.ErrUnknown) || !strings.Contains(err.Error(), "did you mean reddit?") {
 		t.Errorf("unknown: %v", err)
 	}
 	if _, err = Get(t.Context(), "s1", o); err == nil {
@@ -198,7 +203,8 @@ func TestFetchFails(t *testing.T) {
 		t.Error(err)
 	}
 	o.BaseURL = "http://127.0.0.1:1" // nobody listens
-	if _, err = Get(t.Context(), "reddit", o); err == nil || !strings.Contains(err.Error(), "cannot reach 127.0.0.1:1, this machine seems to be offline") {
+	_, err = Get(t.Context(), "reddit", o)
+	if err == nil || !strings.Contains(err.Error(), "cannot reach 127.0.0.1:1, this machine seems to be offline") {
 		t.Errorf("offline: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

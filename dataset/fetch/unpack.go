@@ -20,7 +20,8 @@ import (
 func (r *Report) unpack(ctx context.Context, archive string, o Options) error {
 	z, err := zip.OpenReader(archive)
 	if err != nil {
-		return input.FileError(archive, fmt.Sprintf("no readable zip archive (%v)", err), "the whole archive: fetch it again")
+		return input.FileError(archive, fmt.Sprintf("no readable zip archive (%v)", err),
+			"the whole archive: fetch it again")
 	}
 	defer z.Close()
 	byName := map[string]*zip.File{}
@@ -71,7 +72,8 @@ func (r *Report) extract(ctx context.Context, f *zip.File, o Options) (*whole.Fi
 	file := File{Name: path.Base(f.Name)}
 	body, err := f.Open()
 	if err != nil {
-		return nil, file, input.FileError(f.Name, fmt.Sprintf("damaged zip data (%v)", err), "an undamaged archive: fetch it again")
+		return nil, file, input.FileError(f.Name, fmt.Sprintf("damaged zip data (%v)", err),
+			"an undamaged archive: fetch it again")
 	}
 	defer body.Close()
 	p, err := whole.Create(filepath.Join(r.Dir, file.Name))
@@ -79,7 +81,9 @@ func (r *Report) extract(ctx context.Context, f *zip.File, o Options) (*whole.Fi
 		return nil, file, err
 	}
 	sum := sha256.New()
-	w := &counter{tell: func(n int64) { o.Progress(Progress{File: file.Name, Done: n, Total: int64(f.UncompressedSize64)}) }}
+	w := &counter{tell: func(n int64) {
+		o.Progress(Progress{File: file.Name, Done: n, Total: int64(f.UncompressedSize64)})
+	}}
 	file.Bytes, err = io.Copy(io.MultiWriter(p, sum, w), &cancellable{ctx, body})
 	if err != nil {
 		p.Discard()
@@ -87,7 +91,8 @@ func (r *Report) extract(ctx context.Context, f *zip.File, o Options) (*whole.Fi
 		if errors.As(err, &disk) || ctx.Err() != nil {
 			return nil, file, err
 		}
-		return nil, file, input.FileError(f.Name, fmt.Sprintf("damaged zip data (%v)", err), "an undamaged archive: fetch it again")
+		return nil, file, input.FileError(f.Name, fmt.Sprintf("damaged zip data (%v)", err),
+			"an undamaged archive: fetch it again")
 	}
 	file.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return p, file, nil

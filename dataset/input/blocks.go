@@ -47,7 +47,8 @@ func (t *Text) FirstLine(keep bool) ([]byte, error) {
 	buf = buf[:n]
 	end := bytes.IndexByte(buf, '\n')
 	if at := bytes.IndexByte(buf, '\r'); end < 0 && at >= 0 && at < n-1 {
-		return nil, FileError(t.in.Path, `lines that end in \r alone`, `\n or \r\n: "tr '\r' '\n'" makes one of the other`)
+		return nil, FileError(t.in.Path, `lines that end in \r alone`,
+			`\n or \r\n: "tr '\r' '\n'" makes one of the other`)
 	}
 	if end < 0 {
 		if !t.eof {
@@ -108,7 +109,8 @@ func (t *Text) tooLong() error {
 	if t.csv {
 		want += ", and quotes that are closed again"
 	}
-	return &Error{File: t.in.Path, Line: 1, Row: -1, Found: fmt.Sprintf("a line of more than %d bytes", MaxLine), Want: want}
+	return &Error{File: t.in.Path, Line: 1, Row: -1,
+		Found: fmt.Sprintf("a line of more than %d bytes", MaxLine), Want: want}
 }
 
 // lastRow is where the last complete row of data ends, 0 if there is none.
@@ -179,7 +181,8 @@ func InOrder[T any](ctx context.Context, t *Text, parse func(data []byte, out *T
 				b.buf = make([]byte, t.block)
 			}
 			buf, n, err := t.next(b.buf)
-			if stopped := ctx.Err(); stopped != nil { // also at the end, which came early where whoever writes to us was stopped with us
+			// also at the end, which came early where whoever writes to us was stopped with us
+			if stopped := ctx.Err(); stopped != nil {
 				err = stopped
 			}
 			if err == io.EOF {

@@ -9,9 +9,10 @@ import (
 
 // Error is a complaint about someone's data: where it is, what was found there, and what would have been right.
 type Error struct {
-	File   string
-	Line   int    // line of a text file as an editor counts it, from 1; 0 where that makes no sense
-	Row    int    // data row from 1, the header not counted; in an .npy file the matrix row from 0; -1 where that makes no sense
+	File string
+	Line int // line of a text file as an editor counts it, from 1; 0 where that makes no sense
+	// data row from 1, the header not counted; in an .npy file the matrix row from 0; -1 where that makes no sense
+	Row    int
 	Column string // column name, or number in an .npy file
 	Found  string
 	Want   string

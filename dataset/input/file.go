@@ -111,9 +111,11 @@ func (in *File) explain(err error) error {
 	case !in.Packed:
 		return fmt.Errorf("read %s: %w", in.Path, err)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return FileError(in.Path, fmt.Sprintf("a gzip file cut off after %d unpacked bytes", in.read.Load()), "the whole file")
+		return FileError(in.Path, fmt.Sprintf("a gzip file cut off after %d unpacked bytes", in.read.Load()),
+			"the whole file")
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
-		return FileError(in.Path, fmt.Sprintf("damaged gzip data after %d unpacked bytes (%v)", in.read.Load(), err), "an undamaged file")
+		return FileError(in.Path, fmt.Sprintf("damaged gzip data after %d unpacked bytes (%v)", in.read.Load(), err),
+			"an undamaged file")
 	}
 	return fmt.Errorf("read %s: %w", in.Path, err)
 }

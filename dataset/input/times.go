@@ -16,7 +16,8 @@ const (
 )
 
 // DateForms says which dates are read.
-const DateForms = "RFC 3339 (2024-05-01T12:00:00Z, 2024-05-01T12:00:00.25+02:00), a space for the T, no zone (taken as UTC), no seconds, or the date alone"
+const DateForms = "RFC 3339 (2024-05-01T12:00:00Z, 2024-05-01T12:00:00.25+02:00), a space for the T, " +
+	"no zone (taken as UTC), no seconds, or the date alone"
 
 // ParseTime reads a time as Import does: a number, or a date in one of DateForms. format says which it was.
 func ParseTime(s string) (at event.Time, format string, err error) {

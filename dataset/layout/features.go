@@ -54,7 +54,8 @@ func matrixIn(in *input.File) (data.Features, error) {
 	for left := total; left > 0; {
 		n, err := io.ReadFull(in, buf[:min(int64(len(buf)), left)])
 		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-			return data.Features{}, input.FileError(in.Path, fmt.Sprintf("the end of the file after %d bytes of values", total-left+int64(n)),
+			return data.Features{}, input.FileError(in.Path,
+				fmt.Sprintf("the end of the file after %d bytes of values", total-left+int64(n)),
 				fmt.Sprintf("%d bytes, for shape (%d, %d) and %d bytes a value", total, h.Rows, h.Cols, h.Size))
 		} else if err != nil {
 			return data.Features{}, err
@@ -65,7 +66,8 @@ func matrixIn(in *input.File) (data.Features, error) {
 		left -= int64(n)
 	}
 	if n, err := io.ReadFull(in, buf[:1]); n > 0 { // also reads the checksum of a gzip file
-		return data.Features{}, input.FileError(in.Path, "more bytes after the last value", fmt.Sprintf("%d bytes of values, for shape (%d, %d)", total, h.Rows, h.Cols))
+		return data.Features{}, input.FileError(in.Path, "more bytes after the last value",
+			fmt.Sprintf("%d bytes of values, for shape (%d, %d)", total, h.Rows, h.Cols))
 	} else if err != io.EOF {
 		return data.Features{}, err
 	}

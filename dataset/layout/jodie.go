@@ -49,9 +49,11 @@ func readJODIE(ctx context.Context, in *input.File, o JODIEOptions) (*data.Set, 
 		return nil, err
 	}
 	if _, isData := input.ParseFloat(bytes.TrimSpace(bytes.SplitN(head, []byte{','}, 2)[0])); isData {
-		return nil, &input.Error{File: in.Path, Line: 1, Row: -1, Found: input.Quote(head), Want: "a header such as user_id,item_id,timestamp,state_label,features"}
+		return nil, &input.Error{File: in.Path, Line: 1, Row: -1, Found: input.Quote(head),
+			Want: "a header such as user_id,item_id,timestamp,state_label,features"}
 	}
-	j := &jodie{path: in.Path, bipartite: o.Bipartite || slices.Contains(JODIEBipartite, o.Name), Finder: input.Finder{Most: 1}, lines: 1, last: -1}
+	j := &jodie{path: in.Path, bipartite: o.Bipartite || slices.Contains(JODIEBipartite, o.Name),
+		Finder: input.Finder{Most: 1}, lines: 1, last: -1}
 	err = input.InOrder(ctx, txt, j.parse, j.merge)
 	var bad *input.Error
 	if errors.As(err, &bad) && bad != j.First() && bad.Line > 0 {
@@ -212,7 +214,8 @@ func (j *jodie) set(name string) (*data.Set, error) {
 			return nil, err
 		}
 		if int64(users)+int64(items) > math.MaxInt32 {
-			return nil, input.FileError(j.path, fmt.Sprintf("%d users and %d items", users, items), fmt.Sprintf("at most %d together", math.MaxInt32))
+			return nil, input.FileError(j.path, fmt.Sprintf("%d users and %d items", users, items),
+				fmt.Sprintf("at most %d together", math.MaxInt32))
 		}
 		shift += users
 	}
@@ -249,6 +252,7 @@ func (j *jodie) gapless(column string, ids []event.Node, n event.Node) error {
 	for !seen.Add(missing) {
 		missing++
 	}
-	return &input.Error{File: j.path, Row: -1, Column: column, Found: fmt.Sprintf("%d different ids up to %d, but no %d", distinct, n-1, missing),
-		Want: fmt.Sprintf("every id from 0 to %d", n-1)}
+	return &input.Error{File: j.path, Row: -1, Column: column,
+		Found: fmt.Sprintf("%d different ids up to %d, but no %d", distinct, n-1, missing),
+		Want:  fmt.Sprintf("every id from 0 to %d", n-1)}
 }

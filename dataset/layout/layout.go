@@ -66,7 +66,8 @@ func In(dir string) (Layout, error) {
 		l, _ := Find(dir, names[0])
 		return l, nil
 	}
-	return Layout{}, input.FileError(dir, fmt.Sprintf("%d data sets (%s)", len(names), strings.Join(names, ", ")), "one, or the path of its ml_NAME.csv")
+	return Layout{}, input.FileError(dir, fmt.Sprintf("%d data sets (%s)", len(names), strings.Join(names, ", ")),
+		"one, or the path of its ml_NAME.csv")
 }
 
 // Read reads the three files at once. The error about the data is that about its first problem.
@@ -157,12 +158,14 @@ func (l Layout) load(ctx context.Context, most int) (*data.Set, *loaded) {
 	if res.Total > 0 || res.broken != nil {
 		return nil, res
 	}
-	log, err := event.FromColumns(event.Columns{Src: table.src, Dst: table.dst, Time: table.time, Label: table.label, Edge: table.edge})
+	log, err := event.FromColumns(event.Columns{Src: table.src, Dst: table.dst, Time: table.time, Label: table.label,
+		Edge: table.edge})
 	if err != nil {
 		res.broken = fmt.Errorf("load %s: %w", l.CSV, err)
 		return nil, res
 	}
-	set := &data.Set{Name: l.name, Log: log, Node: node, Edge: edges, Bipartite: data.Bipartite(log), Sampling: data.Reference, TimeFormat: input.TimeNumber}
+	set := &data.Set{Name: l.name, Log: log, Node: node, Edge: edges, Bipartite: data.Bipartite(log),
+		Sampling: data.Reference, TimeFormat: input.TimeNumber}
 	set.Warnings = warnings
 	return set, res
 }
@@ -174,7 +177,8 @@ func scattered(file string, last event.Node, events int) error {
 	if last <= harmless || int(last)/most <= events {
 		return nil
 	}
-	return input.FileError(file, fmt.Sprintf("node id %d in a table of %d events", last, events), "ids that count from 1 with few gaps: data import --format csv numbers nodes anew")
+	return input.FileError(file, fmt.Sprintf("node id %d in a table of %d events", last, events),
+		"ids that count from 1 with few gaps: data import --format csv numbers nodes anew")
 }
 
 func (l Layout) features(path string) (data.Features, error) {
@@ -202,7 +206,8 @@ func (l Layout) missing() []string {
 	if len(files) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: no %s: its features are zero", filepath.Dir(l.CSV), strings.Join(files, " and no "))}
+	return []string{fmt.Sprintf("%s: no %s: its features are zero",
+		filepath.Dir(l.CSV), strings.Join(files, " and no "))}
 }
 
 // surplusRows is what fits says of a matrix with more rows than anything refers to.
@@ -216,14 +221,16 @@ func fits(f *data.Features, path string, last int, what, why string) error {
 		f.Rows = last + 1
 		return nil
 	}
-	err := input.FileError(path, fmt.Sprintf("%d rows", f.Rows), fmt.Sprintf("%d: row 0 for padding and the %s 1 … %d (%s in the csv)", last+1, what, last, why))
+	err := input.FileError(path, fmt.Sprintf("%d rows", f.Rows),
+		fmt.Sprintf("%d: row 0 for padding and the %s 1 … %d (%s in the csv)", last+1, what, last, why))
 	if f.Rows < last+1 {
 		return err
 	}
 	if f.Data != nil {
 		for j, v := range f.Row(0) {
 			if v != 0 {
-				return &input.Error{File: path, Row: 0, Column: strconv.Itoa(j), Found: strconv.FormatFloat(float64(v), 'g', -1, 32), Want: "0, as row 0 is padding"}
+				return &input.Error{File: path, Row: 0, Column: strconv.Itoa(j),
+					Found: strconv.FormatFloat(float64(v), 'g', -1, 32), Want: "0, as row 0 is padding"}
 			}
 		}
 	}

@@ -92,13 +92,15 @@ func (t *table) header(line []byte) error {
 			continue
 		}
 		if *at >= 0 {
-			return &input.Error{File: t.path, Line: 1, Row: -1, Found: fmt.Sprintf("column %s twice", name), Want: columnsWanted}
+			return &input.Error{File: t.path, Line: 1, Row: -1, Found: fmt.Sprintf("column %s twice", name),
+				Want: columnsWanted}
 		}
 		*at = n
 	}
 	for _, name := range []string{"u", "i", "ts", "label", "idx"} {
 		if *places[name] < 0 {
-			return &input.Error{File: t.path, Line: 1, Row: -1, Found: fmt.Sprintf("no column %s in %s", name, input.Quote(line)), Want: columnsWanted}
+			return &input.Error{File: t.path, Line: 1, Row: -1,
+				Found: fmt.Sprintf("no column %s in %s", name, input.Quote(line)), Want: columnsWanted}
 		}
 	}
 	return nil
@@ -151,7 +153,8 @@ func (t *table) merge(b *tableBlock) {
 	for k := range b.src {
 		p := b.Block.Place(t.path, int(b.line[k]), int(b.row[k]))
 		if n := len(t.time); n > 0 && b.time[k] < t.time[n-1] {
-			p.Bad("ts", written(b.time[k])+" after "+written(t.time[n-1])+" in the row before", "times that never decrease")
+			p.Bad("ts", written(b.time[k])+" after "+written(t.time[n-1])+" in the row before",
+				"times that never decrease")
 		}
 		if !t.number(b.edge[k]) {
 			p.Bad("idx", strconv.Itoa(int(b.edge[k])), "every idx once")

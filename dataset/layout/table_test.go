@@ -34,7 +34,8 @@ func FuzzLayoutCSV(f *testing.F) {
 		one, err1 := read(input.BlockSize)
 		few, err2 := read(5)
 		inputtest.CheckError(t, err1)
-		if fmt.Sprint(err1) != fmt.Sprint(err2) || !reflect.DeepEqual(one.src, few.src) || !reflect.DeepEqual(one.time, few.time) || !reflect.DeepEqual(one.edge, few.edge) {
+		if fmt.Sprint(err1) != fmt.Sprint(err2) || !reflect.DeepEqual(one.src, few.src) ||
+			!reflect.DeepEqual(one.time, few.time) || !reflect.DeepEqual(one.edge, few.edge) {
 			t.Fatalf("blocks matter: %v\n%v", err1, err2)
 		}
 	})

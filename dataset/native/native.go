@@ -46,9 +46,10 @@ const (
 	LaterSources = 13 // int32, ascending: nodes named as sources beyond the first ones
 )
 
-var sectionNames = map[uint32]string{Source: "source", Destination: "destination", Time: "time", Label: "label", Edge: "edge",
-	EdgeFeatures: "edge features", NodeFeatures: "node features", NameNumbers: "name numbers", NameText: "name text",
-	NameEnds: "name ends", about: "about", recipe: "recipe", LaterSources: "later sources"}
+var sectionNames = map[uint32]string{Source: "source", Destination: "destination", Time: "time",
+	Label: "label", Edge: "edge", EdgeFeatures: "edge features", NodeFeatures: "node features",
+	NameNumbers: "name numbers", NameText: "name text", NameEnds: "name ends", about: "about", recipe: "recipe",
+	LaterSources: "later sources"}
 
 // About is what a native file says about itself in words.
 type About struct {

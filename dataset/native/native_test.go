@@ -34,7 +34,8 @@ func aligned(b []byte) []byte {
 func everything(t testing.TB) *data.Set {
 	t.Helper()
 	log := event.NewLog(3)
-	for _, e := range []event.Event{{Src: 1, Dst: 3, Time: 1.5, Label: 1, Edge: 2}, {Src: 2, Dst: 3, Time: 1.5, Edge: 1}, {Src: 1, Dst: 4, Time: 9, Edge: 3}} {
+	for _, e := range []event.Event{{Src: 1, Dst: 3, Time: 1.5, Label: 1, Edge: 2},
+		{Src: 2, Dst: 3, Time: 1.5, Edge: 1}, {Src: 1, Dst: 4, Time: 9, Edge: 3}} {
 		if _, err := log.Append(e); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,8 @@ func saved(t testing.TB, s *data.Set) []byte {
 }
 
 func TestNative(t *testing.T) {
-	for _, s := range []*data.Set{everything(t), must(synth.Paper("s1", synth.PaperOptions{})), must(synth.Periodic(synth.PeriodicOptions{}))} {
+	for _, s := range []*data.Set{everything(t), must(synth.Paper("s1", synth.PaperOptions{})),
+		must(synth.Periodic(synth.PeriodicOptions{}))} {
 		path := filepath.Join(t.TempDir(), "x.dgm")
 		if err := Save(path, s); err != nil {
 			t.Fatal(err)
@@ -74,10 +76,12 @@ func TestNative(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Hash() != s.Hash() || got.Name != s.Name || got.Sampling != s.Sampling || got.TimeFormat != s.TimeFormat || got.Bipartite != s.Bipartite {
+		if got.Hash() != s.Hash() || got.Name != s.Name || got.Sampling != s.Sampling ||
+			got.TimeFormat != s.TimeFormat || got.Bipartite != s.Bipartite {
 			t.Errorf("%+v\n%+v", got, s)
 		}
-		if got.Names.Len() != s.Names.Len() || got.Names.Sources() != s.Names.Sources() || got.Names.Name(3) != s.Names.Name(3) {
+		if got.Names.Len() != s.Names.Len() || got.Names.Sources() != s.Names.Sources() ||
+			got.Names.Name(3) != s.Names.Name(3) {
 			t.Errorf("names of %s", s.Name)
 		}
 		if diff := cmp.Diff(s.Recipe, got.Recipe, cmpopts.IgnoreUnexported(feature.Column{})); diff != "" {
@@ -192,9 +196,11 @@ func TestNativeNonsense(t *testing.T) {
 		{"node above", func(b []byte) { le.PutUint32(b[at(Destination, 4):], 6) }, "found node 6; want nodes up to 5"},
 		{"infinite time", func(b []byte) { le.PutUint64(b[at(Time, 8):], math.Float64bits(math.Inf(1))) }, "time +Inf"},
 		{"order", func(b []byte) { le.PutUint64(b[at(Time, 16):], math.Float64bits(1)) }, "found times that decrease"},
-		{"edge twice", func(b []byte) { le.PutUint32(b[at(Edge, 0):], 1) }, "row 2, column edge: found 1; want every edge id once, and below 4"},
+		{"edge twice", func(b []byte) { le.PutUint32(b[at(Edge, 0):], 1) },
+			"row 2, column edge: found 1; want every edge id once, and below 4"},
 		{"edge without features", func(b []byte) { le.PutUint32(b[at(Edge, 0):], 9) }, "row 1, column edge: found 9"},
-		{"feature shape", func(b []byte) { le.PutUint64(b[entry(EdgeFeatures)+24:], 5) }, "found section edge features of 32 bytes; want 5 rows of 2 values"},
+		{"feature shape", func(b []byte) { le.PutUint64(b[entry(EdgeFeatures)+24:], 5) },
+			"found section edge features of 32 bytes; want 5 rows of 2 values"},
 		{"node feature rows", func(b []byte) { le.PutUint64(b[24:], 6) }, "found 6 rows of node features; want 7"},
 		{"name ends", func(b []byte) { le.PutUint64(b[at(NameEnds, 8):], 1<<40) },
 			"column name ends: found 1099511627776; want ends that ascend to 15"},
@@ -203,7 +209,8 @@ func TestNativeNonsense(t *testing.T) {
 		{"version", func(b []byte) { le.PutUint32(b[8:], 3) }, "found format version 3; want version 1 or 2"},
 		{"sections", func(b []byte) { le.PutUint32(b[56:], 1<<30) }, "found a table of 1073741824 sections"},
 		{"section outside", func(b []byte) { le.PutUint64(b[entry(Time)+8:], 1<<50) }, "found section time at bytes"},
-		{"section missing", func(b []byte) { le.PutUint32(b[entry(Time):], 99) }, "found section time of 0 bytes; want 3 values"},
+		{"section missing", func(b []byte) { le.PutUint32(b[entry(Time):], 99) },
+			"found section time of 0 bytes; want 3 values"},
 		{"about", func(b []byte) { b[at(about, 0)] = '[' }, "found section about that is not JSON"},
 		{"sources", func(b []byte) { le.PutUint64(b[32:], 6) }, "6 of them sources"},
 		{"later sources", func(b []byte) { le.PutUint32(b[at(LaterSources, 0):], 2) },
@@ -245,12 +252,14 @@ func TestNativeBytes(t *testing.T) {
 	log := event.NewLog(1)
 	log.Append(event.Event{Src: 1, Dst: 2, Time: 0.5})
 	b := saved(t, data.Featureless("tiny", log))
-	want := "\x89DGM\r\n\x1a\n\x01\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+	want := "\x89DGM\r\n\x1a\n\x01\x00\x00\x00\x01\x00\x00\x00" +
+		"\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
 		"\x80\x01\x00\x00\x00\x00\x00\x00\xa0\x02\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00"
 	if got := string(b[:60]); got != want {
 		t.Errorf("header %x\nwant   %x", got, want)
 	}
-	if len(b) != 672 || string(b[128:132]) != "\x01\x00\x00\x00" || string(b[192:196]) != "\x02\x00\x00\x00" || string(b[256:264]) != "\x00\x00\x00\x00\x00\x00\xe0\x3f" {
+	if len(b) != 672 || string(b[128:132]) != "\x01\x00\x00\x00" || string(b[192:196]) != "\x02\x00\x00\x00" ||
+		string(b[256:264]) != "\x00\x00\x00\x00\x00\x00\xe0\x3f" {
 		t.Errorf("%d bytes: %x", len(b), b)
 	}
 }

@@ -22,7 +22,8 @@ func Open(path string) (*data.Set, error) {
 		return nil, err
 	}
 	if info.Size() < headerSize {
-		return nil, input.FileError(path, fmt.Sprintf("%d bytes", info.Size()), fmt.Sprintf("a native .dgm file, at least %d", headerSize))
+		return nil, input.FileError(path, fmt.Sprintf("%d bytes", info.Size()),
+			fmt.Sprintf("a native .dgm file, at least %d", headerSize))
 	}
 	raw, release, err := mapFile(path, info.Size())
 	if err != nil {
@@ -54,7 +55,8 @@ func readTable(path string, raw []byte) (h header, secs map[uint32]section, err 
 	}
 	le := binary.LittleEndian
 	if len(raw) < headerSize || string(raw[:len(input.NativeMagic)]) != input.NativeMagic {
-		return bad(fmt.Sprintf("%q at the beginning", raw[:min(len(raw), len(input.NativeMagic))]), "a native .dgm file: data import makes one")
+		return bad(fmt.Sprintf("%q at the beginning", raw[:min(len(raw), len(input.NativeMagic))]),
+			"a native .dgm file: data import makes one")
 	}
 	if v := le.Uint32(raw[8:]); v != version && v != versionLater {
 		return bad(fmt.Sprintf("format version %d", v),
@@ -64,27 +66,33 @@ func readTable(path string, raw []byte) (h header, secs map[uint32]section, err 
 		return bad(fmt.Sprintf("a header with checksum %08x", got), fmt.Sprintf("%08x: the file is damaged", want))
 	}
 	at := func(i int) int64 { return int64(min(le.Uint64(raw[16+8*i:]), math.MaxInt64)) }
-	h = header{flags: le.Uint32(raw[12:]), events: at(0), nodes: at(1), sources: at(2), table: at(3), length: at(4), sections: le.Uint32(raw[56:])}
+	h = header{flags: le.Uint32(raw[12:]), events: at(0), nodes: at(1), sources: at(2), table: at(3), length: at(4),
+		sections: le.Uint32(raw[56:])}
 	if int64(len(raw)) != h.length {
-		return bad(fmt.Sprintf("%d bytes", len(raw)), fmt.Sprintf("%d, as the header says: the file is cut off or was appended to", h.length))
+		return bad(fmt.Sprintf("%d bytes", len(raw)),
+			fmt.Sprintf("%d, as the header says: the file is cut off or was appended to", h.length))
 	}
 	size := int64(h.sections) * entrySize
 	if h.sections > maxSections || h.table < headerSize || h.table > h.length-size {
-		return bad(fmt.Sprintf("a table of %d sections at byte %d", h.sections, h.table), fmt.Sprintf("it within the %d bytes of the file", h.length))
+		return bad(fmt.Sprintf("a table of %d sections at byte %d", h.sections, h.table),
+			fmt.Sprintf("it within the %d bytes of the file", h.length))
 	}
 	table := raw[h.table : h.table+size]
 	if got, want := crc32.Checksum(table, castagnoli), le.Uint32(raw[60:]); got != want {
-		return bad(fmt.Sprintf("a section table with checksum %08x", got), fmt.Sprintf("%08x: the file is damaged", want))
+		return bad(fmt.Sprintf("a section table with checksum %08x", got),
+			fmt.Sprintf("%08x: the file is damaged", want))
 	}
 	secs = make(map[uint32]section, h.sections)
 	for ; len(table) > 0; table = table[entrySize:] {
 		s := decodeSection(table)
 		name := sectionName(s.kind)
 		if s.offset%sectionAlign != 0 || s.offset < headerSize || s.offset > h.table || s.length > h.table-s.offset {
-			return bad(fmt.Sprintf("section %s at bytes %d to %d", name, s.offset, s.offset+s.length), fmt.Sprintf("multiples of %d between %d and %d", sectionAlign, headerSize, h.table))
+			return bad(fmt.Sprintf("section %s at bytes %d to %d", name, s.offset, s.offset+s.length),
+				fmt.Sprintf("multiples of %d between %d and %d", sectionAlign, headerSize, h.table))
 		}
 		if got := crc32.Checksum(raw[s.offset:s.offset+s.length], castagnoli); got != s.crc {
-			return bad(fmt.Sprintf("section %s with checksum %08x", name, got), fmt.Sprintf("%08x: the file is damaged", s.crc))
+			return bad(fmt.Sprintf("section %s with checksum %08x", name, got),
+				fmt.Sprintf("%08x: the file is damaged", s.crc))
 		}
 		if _, twice := secs[s.kind]; twice {
 			return bad(fmt.Sprintf("section %s twice", name), "it once")
@@ -112,14 +120,16 @@ type decoder struct {
 
 func (d *decoder) set() (*data.Set, error) {
 	if d.header.events > math.MaxInt32 || d.header.nodes > math.MaxInt32 || d.header.sources > d.header.nodes {
-		return nil, input.FileError(d.path, fmt.Sprintf("%d events, %d nodes, %d of them sources", d.header.events, d.header.nodes, d.header.sources),
+		return nil, input.FileError(d.path,
+			fmt.Sprintf("%d events, %d nodes, %d of them sources", d.header.events, d.header.nodes, d.header.sources),
 			fmt.Sprintf("at most %d of each", math.MaxInt32))
 	}
 	log, err := d.log()
 	if err != nil {
 		return nil, err
 	}
-	s := &data.Set{Log: log, Bipartite: d.header.flags&flagBipartite != 0, Sampling: data.Native, TimeFormat: input.TimeNumber}
+	s := &data.Set{Log: log, Bipartite: d.header.flags&flagBipartite != 0, Sampling: data.Native,
+		TimeFormat: input.TimeNumber}
 	if s.Edge, err = d.features(EdgeFeatures); err == nil {
 		err = d.edges(s)
 	}
@@ -127,7 +137,8 @@ func (d *decoder) set() (*data.Set, error) {
 		s.Node, err = d.features(NodeFeatures)
 	}
 	if err == nil && s.Node.Rows != int(d.header.nodes)+1 {
-		err = input.FileError(d.path, fmt.Sprintf("%d rows of node features", s.Node.Rows), fmt.Sprintf("%d, one for each node and one for padding", d.header.nodes+1))
+		err = input.FileError(d.path, fmt.Sprintf("%d rows of node features", s.Node.Rows),
+			fmt.Sprintf("%d, one for each node and one for padding", d.header.nodes+1))
 	}
 	if err == nil {
 		s.Names, err = d.names()
@@ -170,7 +181,8 @@ func (d *decoder) log() (*event.Log, error) {
 	case !log.Sorted():
 		return nil, input.FileError(d.path, "times that decrease", "events in the order of time")
 	case log.NumNodes() > int(d.header.nodes)+1:
-		return nil, input.FileError(d.path, fmt.Sprintf("node %d", log.NumNodes()-1), fmt.Sprintf("nodes up to %d, as the header says", d.header.nodes))
+		return nil, input.FileError(d.path, fmt.Sprintf("node %d", log.NumNodes()-1),
+			fmt.Sprintf("nodes up to %d, as the header says", d.header.nodes))
 	}
 	return log, nil
 }
@@ -183,7 +195,8 @@ func column[T scalar](d *decoder, kind uint32, n int, must bool) ([]T, error) {
 	}
 	col := columnOf[T](d.data[s.offset : s.offset+s.length])
 	if !ok || len(col) != n || len(Bytes(col)) != int(s.length) {
-		return nil, input.FileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length), fmt.Sprintf("%d values", n))
+		return nil, input.FileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length),
+			fmt.Sprintf("%d values", n))
 	}
 	return col, nil
 }
@@ -191,12 +204,17 @@ func column[T scalar](d *decoder, kind uint32, n int, must bool) ([]T, error) {
 func (d *decoder) features(kind uint32) (data.Features, error) {
 	s, ok := d.sections[kind]
 	if !ok {
-		return data.Features{}, input.FileError(d.path, "no section "+sectionName(kind), "it, with no bytes where all are zero")
+		return data.Features{}, input.FileError(d.path, "no section "+sectionName(kind),
+			"it, with no bytes where all are zero")
 	}
-	if s.rows > math.MaxInt32+1 || s.cols > math.MaxInt32 || s.length > 0 && (s.length%4 != 0 || s.cols == 0 || s.length/4/s.cols != s.rows || s.length/4%s.cols != 0) {
-		return data.Features{}, input.FileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length), fmt.Sprintf("%d rows of %d values", s.rows, s.cols))
+	if s.rows > math.MaxInt32+1 || s.cols > math.MaxInt32 ||
+		s.length > 0 && (s.length%4 != 0 || s.cols == 0 || s.length/4/s.cols != s.rows || s.length/4%s.cols != 0) {
+		return data.Features{}, input.FileError(d.path,
+			fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length),
+			fmt.Sprintf("%d rows of %d values", s.rows, s.cols))
 	}
-	return data.Features{Rows: int(s.rows), Cols: int(s.cols), Data: columnOf[float32](d.data[s.offset : s.offset+s.length])}, nil
+	return data.Features{Rows: int(s.rows), Cols: int(s.cols),
+		Data: columnOf[float32](d.data[s.offset : s.offset+s.length])}, nil
 }
 
 // edges checks that every edge id occurs once and has a row of features.
@@ -204,7 +222,8 @@ func (d *decoder) edges(s *data.Set) error {
 	all := s.Log.All()
 	if _, ok := d.sections[Edge]; !ok {
 		if s.Edge.Rows <= all.Len() {
-			return input.FileError(d.path, fmt.Sprintf("%d rows of edge features", s.Edge.Rows), fmt.Sprintf("%d, one for each event and one for padding", all.Len()+1))
+			return input.FileError(d.path, fmt.Sprintf("%d rows of edge features", s.Edge.Rows),
+				fmt.Sprintf("%d, one for each event and one for padding", all.Len()+1))
 		}
 		return nil
 	}
@@ -212,7 +231,8 @@ func (d *decoder) edges(s *data.Set) error {
 	for i := range all.Len() {
 		e := all.Edge(i)
 		if int(e) >= s.Edge.Rows || !seen.Add(e) {
-			return &input.Error{File: d.path, Row: i + 1, Column: "edge", Found: fmt.Sprint(e), Want: fmt.Sprintf("every edge id once, and below %d", s.Edge.Rows)}
+			return &input.Error{File: d.path, Row: i + 1, Column: "edge", Found: fmt.Sprint(e),
+				Want: fmt.Sprintf("every edge id once, and below %d", s.Edge.Rows)}
 		}
 	}
 	return nil
@@ -236,7 +256,8 @@ func (d *decoder) names() (*data.Names, error) {
 	last := int64(0)
 	for i, end := range ends {
 		if end < last || end > t.length {
-			return nil, &input.Error{File: d.path, Row: i + 1, Column: "name ends", Found: fmt.Sprint(end), Want: fmt.Sprintf("ends that ascend to %d", t.length)}
+			return nil, &input.Error{File: d.path, Row: i + 1, Column: "name ends", Found: fmt.Sprint(end),
+				Want: fmt.Sprintf("ends that ascend to %d", t.length)}
 		}
 		last = end
 	}

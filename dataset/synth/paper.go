@@ -41,10 +41,12 @@ var PaperNames = []string{"s1", "s2", "s3"}
 // The originals were not published, nor how first gaps and numbers of events were drawn. What is here follows from the
 // published tables:
 //   - 49 pairs: 70,000 training events, 1428.57 for each pair;
-//   - first gaps of two decimals: two pairs with the same one share all their times, which explains the missing distinct times of each set;
-//   - s2 and s3 with first gaps in a range of about 5 above 800: nearly the same number of training events for all pairs, and the time range;
-//   - s3 with a period of its own for each pair, the same number of events in each of the eight, and one where the last ends: 1721 and 2193
-//     events are 8·215+1 and 8·274+1, and (95,657−49)/8 is a whole number.
+//   - first gaps of two decimals: two pairs with the same one share all their times, which explains the missing
+//     distinct times of each set;
+//   - s2 and s3 with first gaps in a range of about 5 above 800: nearly the same number of training events for all
+//     pairs, and the time range;
+//   - s3 with a period of its own for each pair, the same number of events in each of the eight, and one where the last
+//     ends: 1721 and 2193 events are 8·215+1 and 8·274+1, and (95,657−49)/8 is a whole number.
 func Paper(name string, o PaperOptions) (*data.Set, error) {
 	g := &synth{rng: rand.New(rand.NewPCG(o.Seed, 0x5c1)), gap: o.FirstGap}
 	pairs, err := g.pairs(o)

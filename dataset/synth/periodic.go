@@ -21,15 +21,18 @@ type PeriodicOptions struct {
 }
 
 // DefaultPeriodic is small enough to learn in a minute.
-var DefaultPeriodic = PeriodicOptions{Sources: 10, Targets: 10, Events: 6000, ShortGap: 10, LongGap: 200, Jitter: 0.02, Noise: 0.05}
+var DefaultPeriodic = PeriodicOptions{Sources: 10, Targets: 10, Events: 6000, ShortGap: 10, LongGap: 200,
+	Jitter: 0.02, Noise: 0.05}
 
 // Periodic makes a bipartite stream in which every source meets every target again and again, each pair in a rhythm of
 // its own. Who has met whom, how often and how recently says next to nothing about who meets next. Comparing the time
 // since a pair's last meeting with the gaps before it does.
 func Periodic(o PeriodicOptions) (*data.Set, error) {
 	o = o.withDefaults()
-	if o.Sources < 1 || o.Targets < 1 || o.Events < 1 || !(o.ShortGap > 0) || !(o.LongGap >= o.ShortGap) || !(o.Jitter >= 0 && o.Jitter < 1) || !(o.Noise >= 0 && o.Noise < 1) {
-		return nil, fmt.Errorf("periodic stream of %+v: want at least one source, target and event, 0 < ShortGap ≤ LongGap, jitter and noise from 0 to below 1", o)
+	if o.Sources < 1 || o.Targets < 1 || o.Events < 1 || !(o.ShortGap > 0) || !(o.LongGap >= o.ShortGap) ||
+		!(o.Jitter >= 0 && o.Jitter < 1) || !(o.Noise >= 0 && o.Noise < 1) {
+		return nil, fmt.Errorf("periodic stream of %+v: want at least one source, target and event, "+
+			"0 < ShortGap ≤ LongGap, jitter and noise from 0 to below 1", o)
 	}
 	rng := rand.New(rand.NewPCG(o.Seed, 0x9e10d1c))
 	g := &synth{rng: rng}

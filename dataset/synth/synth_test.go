@@ -59,9 +59,11 @@ func TestSynthLikePaper(t *testing.T) {
 		}
 		pairs, lo, hi := perPair(s, n*7/10)
 		_, allLo, all := perPair(s, n)
-		t.Logf("%s: %d times (published %d), to %.2f (%.2f), training events of a pair %d to %d (%d to %d), all %d to %d (%d to %d)",
+		t.Logf("%s: %d times (published %d), to %.2f (%.2f), training events of a pair %d to %d (%d to %d), "+
+			"all %d to %d (%d to %d)",
 			c.name, times, c.times, last, c.last, lo, hi, c.trainLo, c.train, allLo, all, c.allLo, c.all)
-		if pairs != 49 || far(lo, c.trainLo, c.trainOff) || far(hi, c.train, c.trainOff) || far(allLo, c.allLo, c.off) || far(all, c.all, c.off) || far(times, c.times, c.timesOff) {
+		if pairs != 49 || far(lo, c.trainLo, c.trainOff) || far(hi, c.train, c.trainOff) ||
+			far(allLo, c.allLo, c.off) || far(all, c.all, c.off) || far(times, c.times, c.timesOff) {
 			t.Errorf("%s is not like the published one", c.name)
 		}
 	}
@@ -104,8 +106,10 @@ func TestSynthReadings(t *testing.T) {
 			t.Fatal(err)
 		}
 		pairs, _, _ := perPair(s, s.Log.Len())
-		if pairs != c.pairs || s.NumNodes() != c.maxNode+1 || s.Log.Len() != 100000 || distinctTimes(s) < c.distinctAtLeast {
-			t.Errorf("%+v: %d pairs, %d nodes, %d events, %d times", c.o, pairs, s.NumNodes()-1, s.Log.Len(), distinctTimes(s))
+		if pairs != c.pairs || s.NumNodes() != c.maxNode+1 || s.Log.Len() != 100000 ||
+			distinctTimes(s) < c.distinctAtLeast {
+			t.Errorf("%+v: %d pairs, %d nodes, %d events, %d times",
+				c.o, pairs, s.NumNodes()-1, s.Log.Len(), distinctTimes(s))
 		}
 	}
 	for _, o := range []PaperOptions{{Pairs: 7}, {IDs: "both"}, {FirstGap: "odd"}} {

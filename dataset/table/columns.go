@@ -19,12 +19,16 @@ type Columns struct {
 
 // Names that columns commonly have, the likelier first; compared without case, spaces, dots, dashes and underscores.
 var (
-	sourceNames = []string{"src", "source", "sourceid", "srcid", "u", "user", "userid", "uid", "from", "fromid", "sender", "head", "subject", "author", "customer", "customerid", "node1"}
-	targetNames = []string{"dst", "dest", "destination", "target", "targetid", "destinationid", "dstid", "i", "v", "item", "itemid", "iid", "to", "toid", "receiver", "recipient", "tail", "object", "product", "productid", "node2"}
-	timeNames   = []string{"ts", "t", "time", "timestamp", "datetime", "date", "unixtime", "unixtimestamp", "unixts", "createdat", "eventtime", "at"}
-	labelNames  = []string{"label", "statelabel", "y"}
-	nodeNames   = []string{"id", "node", "nodeid", "name"}
-	roleNames   = []string{"side", "role"}
+	sourceNames = []string{"src", "source", "sourceid", "srcid", "u", "user", "userid", "uid", "from", "fromid",
+		"sender", "head", "subject", "author", "customer", "customerid", "node1"}
+	targetNames = []string{"dst", "dest", "destination", "target", "targetid", "destinationid", "dstid", "i", "v",
+		"item", "itemid", "iid", "to", "toid", "receiver", "recipient", "tail", "object", "product",
+		"productid", "node2"}
+	timeNames = []string{"ts", "t", "time", "timestamp", "datetime", "date", "unixtime", "unixtimestamp", "unixts",
+		"createdat", "eventtime", "at"}
+	labelNames = []string{"label", "statelabel", "y"}
+	nodeNames  = []string{"id", "node", "nodeid", "name"}
+	roleNames  = []string{"side", "role"}
 )
 
 // chooser picks columns from a table's names.
@@ -39,7 +43,8 @@ func (c chooser) pick(asked string, likely []string, what, option string) (strin
 		if slices.Contains(c.names, asked) {
 			return asked, nil
 		}
-		return "", &input.Error{File: c.file, Row: -1, Found: "no column " + asked, Want: "one of its columns: " + c.list() + c.headless()}
+		return "", &input.Error{File: c.file, Row: -1, Found: "no column " + asked,
+			Want: "one of its columns: " + c.list() + c.headless()}
 	}
 	if name := c.guess(likely); name != "" {
 		return name, nil
@@ -49,7 +54,8 @@ func (c chooser) pick(asked string, likely []string, what, option string) (strin
 			Want: "one of its columns: " + c.list()}
 	}
 	return "", &input.Error{File: c.file, Row: -1, Found: "the columns " + c.list(),
-		Want: fmt.Sprintf("one for the %s, called for example %s or %s, or named by %s%s", what, likely[0], likely[1], option, c.headless())}
+		Want: fmt.Sprintf("one for the %s, called for example %s or %s, or named by %s%s",
+			what, likely[0], likely[1], option, c.headless())}
 }
 
 // headless is a hint where the names look like data.
@@ -77,7 +83,8 @@ func (c chooser) list() string {
 	const most = 30
 	var shown []string
 	for _, name := range c.names[:min(most, len(c.names))] {
-		if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) { // such as line ends of other systems
+		// such as line ends of other systems
+		if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 			name = input.Quote(name)
 		}
 		shown = append(shown, name)
@@ -118,12 +125,14 @@ func (c chooser) events(o Options) (Columns, error) {
 		cols.EdgeFeatures = append(cols.EdgeFeatures, name)
 	}
 	if cols.Source == cols.Target || cols.Source == cols.Time || cols.Target == cols.Time {
-		return cols, &input.Error{File: c.file, Row: -1, Found: fmt.Sprintf("source %s, destination %s and time %s", cols.Source, cols.Target, cols.Time),
-			Want: "three different columns"}
+		return cols, &input.Error{File: c.file, Row: -1,
+			Found: fmt.Sprintf("source %s, destination %s and time %s", cols.Source, cols.Target, cols.Time),
+			Want:  "three different columns"}
 	}
 	if cols.Label == cols.Source || cols.Label == cols.Target || cols.Label == cols.Time {
 		if o.Label != "" {
-			return cols, &input.Error{File: c.file, Row: -1, Column: o.Label, Found: "the source, destination or time", Want: "a column of its own for the label"}
+			return cols, &input.Error{File: c.file, Row: -1, Column: o.Label, Found: "the source, destination or time",
+				Want: "a column of its own for the label"}
 		}
 		cols.Label = ""
 	}

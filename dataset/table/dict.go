@@ -118,7 +118,8 @@ func (d *dict) lookalikes() []string {
 	if count == 1 {
 		return []string{fmt.Sprintf("%s and %s.0 are different nodes", last, last)}
 	}
-	return []string{fmt.Sprintf("%d names occur with and without .0 and are different nodes, such as %s and %s.0", count, last, last)}
+	return []string{fmt.Sprintf("%d names occur with and without .0 and are different nodes, such as %s and %s.0",
+		count, last, last)}
 }
 
 // slot is where a word is in the table, or would be: then the id is 0.

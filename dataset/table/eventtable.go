@@ -37,8 +37,8 @@ func newEventTable() *eventTable { return &eventTable{sorted: true} }
 func (t *eventTable) add(e event.Event) {
 	if t.n%tableRows == 0 {
 		t.blocks = append(t.blocks, &eventBlock{
-			src: make([]event.Node, 0, tableRows), dst: make([]event.Node, 0, tableRows), time: make([]event.Time, 0, tableRows),
-			first: event.Edge(t.n + 1), sorted: true})
+			src: make([]event.Node, 0, tableRows), dst: make([]event.Node, 0, tableRows),
+			time: make([]event.Time, 0, tableRows), first: event.Edge(t.n + 1), sorted: true})
 	}
 	b := t.blocks[len(t.blocks)-1]
 	if n := len(b.time); n > 0 && e.Time < b.time[n-1] {

@@ -48,7 +48,9 @@ func (im *importer) finish(ctx context.Context, files []string) (*Report, error)
 	if err := im.out.Recipe(&im.recipe); err != nil {
 		return nil, err
 	}
-	if err := im.out.About(native.About{Name: im.Name, TimeFormat: im.format, Sampling: data.Native, From: baseNames(files)}); err != nil {
+	err := im.out.About(native.About{Name: im.Name, TimeFormat: im.format, Sampling: data.Native,
+		From: baseNames(files)})
+	if err != nil {
 		return nil, err
 	}
 	return r, im.out.Commit(native.Counts{Events: r.Events, Nodes: r.Nodes, Sources: named, Bipartite: r.Bipartite})

@@ -137,7 +137,8 @@ type importer struct {
 }
 
 func newImporter(o Options, w *native.Writer) *importer {
-	im := &importer{Options: o, finder: input.Finder{Most: o.MaxProblems}, out: w, sources: newDict(), table: newEventTable(), width: -1}
+	im := &importer{Options: o, finder: input.Finder{Most: o.MaxProblems}, out: w, sources: newDict(),
+		table: newEventTable(), width: -1}
 	im.targets = im.sources
 	if o.Bipartite {
 		im.targets = newDict()
@@ -212,17 +213,20 @@ func (im *importer) merge(b *importBlock) error {
 	im.reader.take(&im.finder, b)
 	if im.finder.Total == 0 { // nothing will be written otherwise
 		if im.table.n+len(b.src) > math.MaxInt32-1 || im.sources.len()+im.targets.len()+2*len(b.src) > math.MaxInt32-1 {
-			return input.FileError(im.reader.path, "too many events or nodes", fmt.Sprintf("at most %d of each", math.MaxInt32))
+			return input.FileError(im.reader.path, "too many events or nodes",
+				fmt.Sprintf("at most %d of each", math.MaxInt32))
 		}
 		for i := range b.src {
-			im.table.add(event.Event{Src: im.sources.id(b.src[i]), Dst: im.targets.id(b.dst[i]), Time: b.time[i], Label: b.label[i]})
+			im.table.add(event.Event{Src: im.sources.id(b.src[i]), Dst: im.targets.id(b.dst[i]), Time: b.time[i],
+				Label: b.label[i]})
 		}
 		if err := im.writeFeatures(b.feat); err != nil {
 			return err
 		}
 	}
 	if im.Progress != nil {
-		im.Progress(Progress{File: im.reader.path, Rows: im.table.n, Bytes: im.reader.in.Delivered(), Size: im.reader.size()})
+		im.Progress(Progress{File: im.reader.path, Rows: im.table.n, Bytes: im.reader.in.Delivered(),
+			Size: im.reader.size()})
 	}
 	return nil
 }

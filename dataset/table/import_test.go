@@ -50,7 +50,8 @@ func show(s *data.Set) []string {
 	all := s.Log.All()
 	for i := range all.Len() {
 		e := all.At(i)
-		line := fmt.Sprintf("%s→%s @%s", s.Names.Name(e.Src), s.Names.Name(e.Dst), input.FormatTime(e.Time, s.TimeFormat))
+		line := fmt.Sprintf("%s→%s @%s", s.Names.Name(e.Src), s.Names.Name(e.Dst),
+			input.FormatTime(e.Time, s.TimeFormat))
 		if e.Label != 0 {
 			line += fmt.Sprintf(" label %g", e.Label)
 		}
@@ -68,31 +69,40 @@ func TestImport(t *testing.T) {
 		o                Options
 		want             []string
 	}{
-		{"names, unsorted, ties in row order", "a.csv", "src,dst,time\nbob,ann,3\nann,carl,1\ncarl,bob,3\nbob,ann,1\n", Options{},
+		{"names, unsorted, ties in row order", "a.csv",
+			"src,dst,time\nbob,ann,3\nann,carl,1\ncarl,bob,3\nbob,ann,1\n", Options{},
 			[]string{"ann→carl @1 edge 2", "bob→ann @1 edge 4", "bob→ann @3 edge 1", "carl→bob @3 edge 3"}},
-		{"tab, CRLF, BOM, no last line end", "a.tsv", "\xef\xbb\xbfuser\titem\ttimestamp\r\n7\t8\t0.5\r\n8\t7\t1.5", Options{},
+		{"tab, CRLF, BOM, no last line end", "a.tsv",
+			"\xef\xbb\xbfuser\titem\ttimestamp\r\n7\t8\t0.5\r\n8\t7\t1.5", Options{},
 			[]string{"7→8 @0.5 edge 1", "8→7 @1.5 edge 2"}},
-		{"semicolons, quotes, labels, features", "a.csv", "label;from;to;date;w;h\n1;\"a;b\";\"say \"\"x\"\"\";2024-05-01;0.5;-1\n0;c;\"two\nlines\";2024-05-01 12:30;2;3e0\n",
+		{"semicolons, quotes, labels, features", "a.csv", "label;from;to;date;w;h\n" +
+			"1;\"a;b\";\"say \"\"x\"\"\";2024-05-01;0.5;-1\n0;c;\"two\nlines\";2024-05-01 12:30;2;3e0\n",
 			Options{EdgeFeatures: []string{"h", "w"}},
-			[]string{`a;b→say "x" @2024-05-01T00:00:00Z label 1 [-1 0.5] edge 1`, "c→two\nlines @2024-05-01T12:30:00Z [3 2] edge 2"}},
+			[]string{`a;b→say "x" @2024-05-01T00:00:00Z label 1 [-1 0.5] edge 1`,
+				"c→two\nlines @2024-05-01T12:30:00Z [3 2] edge 2"}},
 		{"no header, spaces", "a.txt", "1 2 10\n2 3 11\n", Options{NoHeader: true, Source: "1", Target: "2", Time: "3"},
 			[]string{"1→2 @10 edge 1", "2→3 @11 edge 2"}},
-		{"numbers, then words; forms that are not plain numbers", "a.csv", "u,v,t\n1,01,1\n-5,+7,2\nx, 1 ,3\n99999999999999999999,1,4\n", Options{},
+		{"numbers, then words; forms that are not plain numbers", "a.csv",
+			"u,v,t\n1,01,1\n-5,+7,2\nx, 1 ,3\n99999999999999999999,1,4\n", Options{},
 			[]string{"1→01 @1 edge 1", "-5→+7 @2 edge 2", "x→1 @3 edge 3", "99999999999999999999→1 @4 edge 4"}},
 		{"blank lines, gzip", "a.csv.gz", inputtest.Gzip("u,v,t\n\n1,2,1\n\n"), Options{},
 			[]string{"1→2 @1 edge 1"}},
-		{"chosen columns", "a.csv", "ts,src,dst,who,whom,when\n9,9,9,a,b,1\n", Options{Source: "who", Target: "whom", Time: "when"},
-			[]string{"a→b @1 edge 1"}},
+		{"chosen columns", "a.csv", "ts,src,dst,who,whom,when\n9,9,9,a,b,1\n",
+			Options{Source: "who", Target: "whom", Time: "when"}, []string{"a→b @1 edge 1"}},
 		{"the DyGLib table itself", "ml_x.csv", ",u,i,ts,label,idx\n0,1,2,0.0,0.0,1\n1,2,1,3.0,1.0,2\n", Options{},
 			[]string{"1→2 @0 edge 1", "2→1 @3 label 1 edge 2"}},
-		{"JSON lines", "a.jsonl", `{"src":"a\u00e9","dst":7,"ts":"2024-05-01T00:00:00+02:00","extra":{"x":[1,"}"]},"f":[1,2.5]}` + "\n\n" +
-			`{"f":[3,4],"ts":"2024-05-01","dst":"7","src":"aé","label":true}` + "\n", Options{EdgeFeatures: []string{"f"}, Label: "label"},
-			[]string{"aé→7 @2024-04-30T22:00:00Z [1 2.5] edge 1", "aé→7 @2024-05-01T00:00:00Z label 1 [3 4] edge 2"}},
+		{"JSON lines", "a.jsonl",
+			`{"src":"a\u00e9","dst":7,"ts":"2024-05-01T00:00:00+02:00","extra":{"x":[1,"}"]},"f":[1,2.5]}` + "\n\n" +
+				`{"f":[3,4],"ts":"2024-05-01","dst":"7","src":"aé","label":true}` + "\n",
+			Options{EdgeFeatures: []string{"f"}, Label: "label"}, []string{
+				"aé→7 @2024-04-30T22:00:00Z [1 2.5] edge 1", "aé→7 @2024-05-01T00:00:00Z label 1 [3 4] edge 2"}},
 		{"a header of two lines", "a.csv", "src,dst,ts,\"a\nnote\"\na,b,1,x\n", Options{},
 			[]string{"a→b @1 edge 1"}},
-		{"no header, a first row of two lines", "a.csv", "\"a\nb\",c,1\nd,e,2\n", Options{NoHeader: true, Source: "1", Target: "2", Time: "3"},
+		{"no header, a first row of two lines", "a.csv", "\"a\nb\",c,1\nd,e,2\n",
+			Options{NoHeader: true, Source: "1", Target: "2", Time: "3"},
 			[]string{"a\nb→c @1 edge 1", "d→e @2 edge 2"}},
-		{"tabs and other space around names", "a.csv", "src,dst,time\na,\tb,1\na,\"b\t\",2\n\u00a0a,b\u2003,3\n", Options{}, []string{"a→b @1 edge 1", "a→b @2 edge 2", "a→b @3 edge 3"}},
+		{"tabs and other space around names", "a.csv", "src,dst,time\na,\tb,1\na,\"b\t\",2\n\u00a0a,b\u2003,3\n",
+			Options{}, []string{"a→b @1 edge 1", "a→b @2 edge 2", "a→b @3 edge 3"}},
 		{"features that are all zero", "a.csv", "u,v,t,w\n1,2,1,0\n1,2,2,0\n", Options{EdgeFeatures: []string{"w"}},
 			[]string{"1→2 @1 edge 1", "1→2 @2 edge 2"}},
 	} {
@@ -104,7 +114,8 @@ func TestImport(t *testing.T) {
 			if diff := cmp.Diff(c.want, show(s)); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
-			if r.Events != len(c.want) || s.Sampling != data.Native || s.Edge.Rows != len(c.want)+1 || s.Node.Rows != r.Nodes+1 {
+			if r.Events != len(c.want) || s.Sampling != data.Native || s.Edge.Rows != len(c.want)+1 ||
+				s.Node.Rows != r.Nodes+1 {
 				t.Errorf("%+v, %d rows of edge features", r, s.Edge.Rows)
 			}
 		})
@@ -124,7 +135,8 @@ func TestImportBipartite(t *testing.T) {
 	if diff := cmp.Diff([]event.Node{1, 3, 2, 3, 1, 4}, ids); diff != "" {
 		t.Error(diff)
 	}
-	if r.Sources != 2 || r.Targets != 2 || r.Nodes != 4 || !r.Bipartite || !s.Bipartite || !r.Numbers || s.Names.Sources() != 2 {
+	if r.Sources != 2 || r.Targets != 2 || r.Nodes != 4 || !r.Bipartite || !s.Bipartite || !r.Numbers ||
+		s.Names.Sources() != 2 {
 		t.Errorf("%+v", r)
 	}
 	u, _ := s.Names.Source("1")
@@ -143,19 +155,25 @@ func TestImportNodeFeatures(t *testing.T) {
 		warnings, problems  []string
 	}{
 		{name: "one id space", events: "u,v,t\na,b,1\nc,a,2\n", nodes: "id,x,y\nc,1,2\na,3,4\nz,5,6\n",
-			want:     map[string][]float32{"a": {3, 4}, "b": {0, 0}, "c": {1, 2}},
-			warnings: []string{"nodes.csv: no row for 1 of 3 nodes: their features are zero", "nodes.csv: 1 rows about nodes without events: ignored"}},
-		{name: "both sides", events: "u,v,t\na,a,1\n", nodes: "node,side,x\na,source,1\na,destination,2\n", o: Options{Bipartite: true},
-			want: map[string][]float32{"a": {1}}},
+			want: map[string][]float32{"a": {3, 4}, "b": {0, 0}, "c": {1, 2}},
+			warnings: []string{"nodes.csv: no row for 1 of 3 nodes: their features are zero",
+				"nodes.csv: 1 rows about nodes without events: ignored"}},
+		{name: "both sides", events: "u,v,t\na,a,1\n", nodes: "node,side,x\na,source,1\na,destination,2\n",
+			o: Options{Bipartite: true}, want: map[string][]float32{"a": {1}}},
 		{name: "no sides", events: "u,v,t\na,b,1\na,a,2\n", nodes: "node,x\nb,1\na,1\n", o: Options{Bipartite: true},
-			problems: []string{"nodes.csv: line 3 (row 2): found node a which is both a source and a destination; want a column side that says which"}},
+			problems: []string{"nodes.csv: line 3 (row 2): found node a which is both a source and a destination; " +
+				"want a column side that says which"}},
 		{name: "twice and broken", events: "u,v,t\na,b,1\n", nodes: "node,x\na,1\nb,nan\na,2\n",
-			problems: []string{`nodes.csv: line 3 (row 2), column x: found "nan"; want a finite number that fits into 32 bits`,
+			problems: []string{`nodes.csv: line 3 (row 2), column x: found "nan"; ` +
+				`want a finite number that fits into 32 bits`,
 				"nodes.csv: line 4 (row 3): found node a again; want every node once"}},
-		{name: "a member the first row does not have", events: "u,v,t\na,b,1\n", nodes: `{"id":"a","x":1}` + "\n" + `{"id":"b","x":1,"y":2}` + "\n",
-			problems: []string{`nodes.csv: line 2 (row 2), column y: found "2"; want members that the first row has too, as they are looked for there`}},
+		{name: "a member the first row does not have", events: "u,v,t\na,b,1\n",
+			nodes: `{"id":"a","x":1}` + "\n" + `{"id":"b","x":1,"y":2}` + "\n",
+			problems: []string{`nodes.csv: line 2 (row 2), column y: found "2"; ` +
+				`want members that the first row has too, as they are looked for there`}},
 		{name: "strangers", events: "u,v,t\na,b,1\n", nodes: "node,x\nA,1\n",
-			problems: []string{"nodes.csv: found no rows about nodes that have events; want names of nodes as in the events"}},
+			problems: []string{"nodes.csv: found no rows about nodes that have events; " +
+				"want names of nodes as in the events"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := inputtest.Write(t, map[string]string{"e.csv": c.events, "nodes.csv": c.nodes})
@@ -196,38 +214,54 @@ func TestImportProblems(t *testing.T) {
 		o                Options
 		want             []string
 	}{
-		{"bad rows of all kinds", "a.csv", "src,dst,time,label,w\na,b,1,0,1\na,,2,0,1\na,b,soon,0,1\na,b,nan,0,1\na,b,3,yes,1\na,b,4,0,inf\na,b,5,0\na,b,2024-05-01,0,1\n,b,x,0,1\n",
+		{"bad rows of all kinds", "a.csv", "src,dst,time,label,w\na,b,1,0,1\na,,2,0,1\na,b,soon,0,1\na,b,nan,0,1\n" +
+			"a,b,3,yes,1\na,b,4,0,inf\na,b,5,0\na,b,2024-05-01,0,1\n,b,x,0,1\n",
 			Options{EdgeFeatures: []string{"w"}}, []string{
 				`a.csv: line 3 (row 2), column dst: found ""; want a node's name`,
-				`a.csv: line 4 (row 3), column time: found "soon"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
-				`a.csv: line 5 (row 4), column time: found "nan"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
+				`a.csv: line 4 (row 3), column time: found "soon"; ` +
+					`want a finite number or a date such as 2024-05-01T12:00:00Z`,
+				`a.csv: line 5 (row 4), column time: found "nan"; ` +
+					`want a finite number or a date such as 2024-05-01T12:00:00Z`,
 				`a.csv: line 6 (row 5), column label: found "yes"; want a finite number, true or false`,
 				`a.csv: line 7 (row 6), column w: found "inf"; want a finite number that fits into 32 bits`,
 				`a.csv: line 8 (row 7): found 4 columns; want 5, as in the first line`,
 				`a.csv: line 9 (row 8): found a date as time; want a number, as in the rows before`,
 				`a.csv: line 10 (row 9), column src: found ""; want a node's name`,
-				`a.csv: line 10 (row 9), column time: found "x"; want a finite number or a date such as 2024-05-01T12:00:00Z`}},
-		{"many of one kind", "a.csv", "src,dst,time\n" + strings.Repeat("a,b,?\n", 5), Options{MaxProblems: 2}, []string{
-			`a.csv: line 2 (row 1), column time: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
-			`a.csv: line 3 (row 2), column time: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
-			`and 3 more`}},
+				`a.csv: line 10 (row 9), column time: found "x"; ` +
+					`want a finite number or a date such as 2024-05-01T12:00:00Z`}},
+		{"many of one kind", "a.csv", "src,dst,time\n" + strings.Repeat("a,b,?\n", 5),
+			Options{MaxProblems: 2}, []string{
+				`a.csv: line 2 (row 1), column time: found "?"; ` +
+					`want a finite number or a date such as 2024-05-01T12:00:00Z`,
+				`a.csv: line 3 (row 2), column time: found "?"; ` +
+					`want a finite number or a date such as 2024-05-01T12:00:00Z`,
+				`and 3 more`}},
 		{"quotes", "a.csv", "src,dst,time\na,\"b,1\nc,d,2\n", Options{}, []string{
-			`a.csv: line 2 (row 1): found a quoted field that is never closed; want quotes around whole fields, and doubled within them`}},
-		{"a first field in quotes that never end", "a.csv", "src,dst,time\na,b,1\n\"c,d,2\ne,f,3\n", Options{}, []string{
-			`a.csv: line 3 (row 2): found a quoted field that is never closed; want quotes around whole fields, and doubled within them`}},
+			`a.csv: line 2 (row 1): found a quoted field that is never closed; want quotes around whole fields, ` +
+				`and doubled within them`}},
+		{"a first field in quotes that never end", "a.csv", "src,dst,time\na,b,1\n\"c,d,2\ne,f,3\n",
+			Options{}, []string{
+				`a.csv: line 3 (row 2): found a quoted field that is never closed; want quotes around whole fields, ` +
+					`and doubled within them`}},
 		{"text behind quotes", "a.csv", "src,dst,time\na,\"b\"x,1\nc,d,2\n", Options{}, []string{
-			`a.csv: line 2 (row 1): found text after a closing quote; want quotes around whole fields, and doubled within them`}},
+			`a.csv: line 2 (row 1): found text after a closing quote; want quotes around whole fields, ` +
+				`and doubled within them`}},
 		{"a header in quotes that never end", "a.csv", "src,dst,time,\"note\na,b,1\n", Options{}, []string{
-			`a.csv: line 1: found a quoted field that is never closed; want quotes around whole fields, and doubled within them`}},
+			`a.csv: line 1: found a quoted field that is never closed; want quotes around whole fields, ` +
+				`and doubled within them`}},
 		{"text behind quotes in the header", "a.csv", "\"src\"x,dst,time\na,b,1\n", Options{}, []string{
-			`a.csv: line 1: found text after a closing quote; want quotes around whole fields, and doubled within them`}},
+			`a.csv: line 1: found text after a closing quote; want quotes around whole fields, ` +
+				`and doubled within them`}},
 		{"a bad row below a header of two lines", "a.csv", "src,dst,time,\"a\nb\"\na,b,?,\n", Options{}, []string{
-			`a.csv: line 3 (row 1), column time: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`}},
-		{"times whose difference is no number", "a.csv", "src,dst,time\na,b,-1e308\na,b,1e308\n", Options{MaxProblems: -1}, []string{
-			`a.csv: line 2 (row 1), column time: found "-1e308"; want a time between -1e+38 and 1e+38`,
-			`a.csv: line 3 (row 2), column time: found "1e308"; want a time between -1e+38 and 1e+38`}},
+			`a.csv: line 3 (row 1), column time: found "?"; ` +
+				`want a finite number or a date such as 2024-05-01T12:00:00Z`}},
+		{"times whose difference is no number", "a.csv", "src,dst,time\na,b,-1e308\na,b,1e308\n",
+			Options{MaxProblems: -1}, []string{
+				`a.csv: line 2 (row 1), column time: found "-1e308"; want a time between -1e+38 and 1e+38`,
+				`a.csv: line 3 (row 2), column time: found "1e308"; want a time between -1e+38 and 1e+38`}},
 		{"no time", "a.csv", "src,dst,weight\na,b,1\n", Options{}, []string{
-			`a.csv: found the columns src, dst, weight; want one for the time, called for example ts or t, or named by --time`}},
+			`a.csv: found the columns src, dst, weight; want one for the time, called for example ts or t, ` +
+				`or named by --time`}},
 		{"no such column", "a.csv", "src,dst,time\na,b,1\n", Options{Source: "who"}, []string{
 			`a.csv: found no column who; want one of its columns: src, dst, time`}},
 		{"a column twice", "a.csv", "src,dst,time,src\na,b,1,c\n", Options{}, []string{
@@ -242,29 +276,41 @@ func TestImportProblems(t *testing.T) {
 			`a.csv: found a Python pickle; want a table as CSV, JSONL or Parquet`}},
 		{"UTF-16", "a.csv", "\xff\xfes\x00r\x00c\x00", Options{}, []string{
 			`a.csv: found UTF-16 text; want a table as CSV, JSONL or Parquet`}},
-		{"truncated gzip", "a.csv.gz", inputtest.Gzip("src,dst,time\n" + strings.Repeat("a,b,1\n", 1000))[:40], Options{}, []string{
-			`a.csv.gz: found a gzip file cut off after 9 unpacked bytes; want the whole file`}},
-		{"a line without end", "a.csv", "src,dst,time\na,b,1\n" + strings.Repeat("x", input.MaxLine+10), Options{}, []string{
-			`a.csv: line 3: found a line of more than 1048576 bytes; want lines of at most 1048576 bytes, and quotes that are closed again`}},
-		{"JSON", "a.jsonl", `{"src":"a","dst":"b","ts":1,"f":[1]}` + "\n{\n" + `{"src":null,"ts":[1],"dst":true,"f":["x",{}]}` + "\n" + `{"src":"a","dst":"b","ts":2,"f":[1,2]}` + "\n",
+		{"truncated gzip", "a.csv.gz", inputtest.Gzip("src,dst,time\n" + strings.Repeat("a,b,1\n", 1000))[:40],
+			Options{}, []string{
+				`a.csv.gz: found a gzip file cut off after 9 unpacked bytes; want the whole file`}},
+		{"a line without end", "a.csv", "src,dst,time\na,b,1\n" + strings.Repeat("x", input.MaxLine+10),
+			Options{}, []string{
+				`a.csv: line 3: found a line of more than 1048576 bytes; want lines of at most 1048576 bytes, ` +
+					`and quotes that are closed again`}},
+		{"JSON", "a.jsonl", `{"src":"a","dst":"b","ts":1,"f":[1]}` + "\n{\n" +
+			`{"src":null,"ts":[1],"dst":true,"f":["x",{}]}` + "\n" + `{"src":"a","dst":"b","ts":2,"f":[1,2]}` + "\n",
 			Options{EdgeFeatures: []string{"f"}}, []string{
 				`a.jsonl: line 2 (row 2): found "{"; want one JSON object a line, such as {"src":"a","dst":"b","ts":1}`,
 				`a.jsonl: line 3 (row 3), column src: found "null"; want a node's name, as a string or a number`,
 				`a.jsonl: line 3 (row 3), column dst: found "true"; want a node's name, as a string or a number`,
-				`a.jsonl: line 3 (row 3), column ts: found "[1]"; want a finite number or a date such as 2024-05-01T12:00:00Z`,
+				`a.jsonl: line 3 (row 3), column ts: found "[1]"; ` +
+					`want a finite number or a date such as 2024-05-01T12:00:00Z`,
 				`a.jsonl: line 3 (row 3), column f[0]: found "\"x\""; want a finite number that fits into 32 bits`,
 				`a.jsonl: line 3 (row 3), column f[1]: found "{}"; want a finite number that fits into 32 bits`,
 				`a.jsonl: line 4 (row 4): found 2 features; want 1, as in the rows before`}},
-		{"JSON labels", "a.jsonl", `{"src":"a","dst":"b","ts":1,"label":null}` + "\n" + `{"src":"a","dst":"b","ts":1,"label":[1]}` + "\n", Options{}, []string{
+		{"JSON labels", "a.jsonl", `{"src":"a","dst":"b","ts":1,"label":null}` + "\n" +
+			`{"src":"a","dst":"b","ts":1,"label":[1]}` + "\n", Options{}, []string{
 			`a.jsonl: line 1 (row 1), column label: found "null"; want a finite number, true or false`,
 			`a.jsonl: line 2 (row 2), column label: found "[1]"; want a finite number, true or false`}},
-		{"JSON labels that do not start in the first row", "a.jsonl", `{"src":"a","dst":"b","ts":1}` + "\n" + `{"src":"a","dst":"b","ts":2,"label":1,"extra":2}` + "\n", Options{}, []string{
-			`a.jsonl: line 2 (row 2), column label: found "1"; want members that the first row has too, as they are looked for there`}},
-		{"a label column with another meaning", "a.csv", "src,dst,time,label\na,b,1,1\n", Options{Label: "time"}, []string{
-			`a.csv, column time: found the source, destination or time; want a column of its own for the label`}},
-		{"JSON names that are not Unicode", "a.jsonl", `{"src":"\ud800","dst":"\ud801","ts":1}` + "\n", Options{}, []string{
-			`a.jsonl: line 1 (row 1), column src: found "\"\\ud800\""; want a node's name in Unicode, without halves of surrogate pairs`,
-			`a.jsonl: line 1 (row 1), column dst: found "\"\\ud801\""; want a node's name in Unicode, without halves of surrogate pairs`}},
+		{"JSON labels that do not start in the first row", "a.jsonl", `{"src":"a","dst":"b","ts":1}` + "\n" +
+			`{"src":"a","dst":"b","ts":2,"label":1,"extra":2}` + "\n", Options{}, []string{
+			`a.jsonl: line 2 (row 2), column label: found "1"; want members that the first row has too, ` +
+				`as they are looked for there`}},
+		{"a label column with another meaning", "a.csv", "src,dst,time,label\na,b,1,1\n",
+			Options{Label: "time"}, []string{
+				`a.csv, column time: found the source, destination or time; want a column of its own for the label`}},
+		{"JSON names that are not Unicode", "a.jsonl", `{"src":"\ud800","dst":"\ud801","ts":1}` + "\n",
+			Options{}, []string{
+				`a.jsonl: line 1 (row 1), column src: found "\"\\ud800\""; ` +
+					`want a node's name in Unicode, without halves of surrogate pairs`,
+				`a.jsonl: line 1 (row 1), column dst: found "\"\\ud801\""; ` +
+					`want a node's name in Unicode, without halves of surrogate pairs`}},
 		{"line ends of old", "a.csv", "src,dst,time\ra,b,1\r", Options{}, []string{
 			`a.csv: found lines that end in \r alone; want \n or \r\n: "tr '\r' '\n'" makes one of the other`}},
 		{"many of them", "a.csv", "src,dst,time\r" + strings.Repeat("a,b,1\r", 300000), Options{}, []string{
@@ -309,7 +355,8 @@ func TestImportParquet(t *testing.T) {
 	path := filepath.Join(dir, "a.parquet")
 	var rows []record
 	for i := range 20000 {
-		rows = append(rows, record{fmt.Sprint("u", i%7), int64(i % 5), int64(1_700_000_000_123 - 1000*i), i == 3, []float32{float32(i), 0.5}})
+		rows = append(rows, record{fmt.Sprint("u", i%7), int64(i % 5), int64(1_700_000_000_123 - 1000*i), i == 3,
+			[]float32{float32(i), 0.5}})
 	}
 	if err := parquet.WriteFile(path, rows, parquet.MaxRowsPerRowGroup(3000)); err != nil {
 		t.Fatal(err)
@@ -328,15 +375,17 @@ func TestImportParquet(t *testing.T) {
 	if r.Events != 20000 || r.Nodes != 12 || r.TimeFormat != input.TimeDate || r.EdgeFeatures != 2 || r.Sorted {
 		t.Errorf("%+v", r)
 	}
-	if want := "u0→0 @2023-11-14T22:13:20.123Z [0 0.5] edge 1"; !strings.HasPrefix(lines[19999], "u0→0 @2023-11-14T22:13:20.12") || !strings.HasSuffix(lines[19999], "[0 0.5] edge 1") {
-		t.Errorf("%s, want %s", lines[19999], want)
+	last := lines[19999]
+	if !strings.HasPrefix(last, "u0→0 @2023-11-14T22:13:20.12") || !strings.HasSuffix(last, "[0 0.5] edge 1") {
+		t.Errorf("%s, want %s", last, "u0→0 @2023-11-14T22:13:20.123Z [0 0.5] edge 1")
 	}
 	if !slices.ContainsFunc(lines, func(l string) bool {
 		return strings.HasPrefix(l, "u3→3") && strings.HasSuffix(l, "label 1 [3 0.5] edge 4")
 	}) {
 		t.Error("row 4 is not as written")
 	}
-	if _, err := Import(t.Context(), []string{path}, out, Options{Time: "vec"}); err == nil || !strings.Contains(err.Error(), "column vec: found a nested column; want single values") {
+	if _, err := Import(t.Context(), []string{path}, out, Options{Time: "vec"}); err == nil ||
+		!strings.Contains(err.Error(), "column vec: found a nested column; want single values") {
 		t.Error(err)
 	}
 }
@@ -362,14 +411,16 @@ func TestImportSortsLikeStableSort(t *testing.T) {
 	}
 	all := s.Log.All()
 	for i, w := range want {
-		if e := all.At(i); int(e.Time) != w.t || int(e.Edge) != w.row || s.Names.Name(e.Dst) != fmt.Sprint((w.row-1)%11) {
+		e := all.At(i)
+		if int(e.Time) != w.t || int(e.Edge) != w.row || s.Names.Name(e.Dst) != fmt.Sprint((w.row-1)%11) {
 			t.Fatalf("event %d: time %v, row %d; want %+v", i, e.Time, e.Edge, w)
 		}
 	}
 }
 
 func TestImportSeveralFiles(t *testing.T) {
-	dir := inputtest.Write(t, map[string]string{"a.csv": "u,v,t\na,b,5\n", "b.jsonl": `{"t":1,"u":"b","v":"c"}` + "\n", "c.csv": "u,v,t\na,b,?\n"})
+	dir := inputtest.Write(t, map[string]string{"a.csv": "u,v,t\na,b,5\n", "b.jsonl": `{"t":1,"u":"b","v":"c"}` + "\n",
+		"c.csv": "u,v,t\na,b,?\n"})
 	path := func(name string) string { return filepath.Join(dir, name) }
 	out := path("out.dgm")
 	if _, err := Import(t.Context(), []string{path("a.csv"), path("b.jsonl")}, out, Options{Name: "both"}); err != nil {
@@ -385,7 +436,8 @@ func TestImportSeveralFiles(t *testing.T) {
 	}
 	before, _ := os.ReadFile(out)
 	_, err = Import(t.Context(), []string{path("a.csv"), path("c.csv")}, out, Options{})
-	inputtest.CheckProblems(t, dir, err, []string{`c.csv: line 2 (row 1), column t: found "?"; want a finite number or a date such as 2024-05-01T12:00:00Z`})
+	inputtest.CheckProblems(t, dir, err, []string{`c.csv: line 2 (row 1), column t: found "?"; ` +
+		`want a finite number or a date such as 2024-05-01T12:00:00Z`})
 	if after, _ := os.ReadFile(out); !bytes.Equal(before, after) {
 		t.Error("a failed import touched the file that was there")
 	}
@@ -411,11 +463,13 @@ func TestImportParquetUnsigned(t *testing.T) {
 		T   uint32 `parquet:"t"`
 		F   uint64 `parquet:"f"`
 	}
-	s, err := importedParquet(t, []record{{18446744073709551615, 7, 4294967295, 1 << 63}, {7, 4294967295, 1, 1}}, Options{EdgeFeatures: []string{"f"}})
+	s, err := importedParquet(t, []record{{18446744073709551615, 7, 4294967295, 1 << 63}, {7, 4294967295, 1, 1}},
+		Options{EdgeFeatures: []string{"f"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"7→4294967295 @1 [1] edge 2", "18446744073709551615→7 @4294967295 [9.223372e+18] edge 1"}, show(s)); diff != "" {
+	want := []string{"7→4294967295 @1 [1] edge 2", "18446744073709551615→7 @4294967295 [9.223372e+18] edge 1"}
+	if diff := cmp.Diff(want, show(s)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -428,7 +482,8 @@ func TestImportParquetDecimal(t *testing.T) {
 		F        int64 `parquet:"F,decimal(2:12)"`
 	}
 	_, err := importedParquet(t, []record{{"a", "b", 1, 1234}}, Options{EdgeFeatures: []string{"F"}})
-	if err == nil || !strings.HasSuffix(err.Error(), "a.parquet, column F: found decimals; want whole or floating-point numbers: cast the column") {
+	if err == nil || !strings.HasSuffix(err.Error(),
+		"a.parquet, column F: found decimals; want whole or floating-point numbers: cast the column") {
 		t.Error(err)
 	}
 }
@@ -440,7 +495,8 @@ func TestImportParquetFloatIDs(t *testing.T) {
 		User     float64
 	}
 	_, err := importedParquet(t, []record{{"a", "b", 1, 7}}, Options{Source: "User"})
-	if err == nil || !strings.HasSuffix(err.Error(), "column User: found 7 as a floating-point number; want a node's name, as text or a whole number: cast the column") {
+	if err == nil || !strings.HasSuffix(err.Error(), "column User: found 7 as a floating-point number; "+
+		"want a node's name, as text or a whole number: cast the column") {
 		t.Error(err)
 	}
 }
@@ -519,11 +575,12 @@ func TestImportWaitsForStandardInputOnlySoLong(t *testing.T) {
 // A column of whole numbers that became floating-point ones has none of the other column's nodes, which nobody wants.
 func TestImportWarnsOfLookalikes(t *testing.T) {
 	for text, want := range map[string][]string{
-		"u,v,t\n1,2.0,1\n2,1.0,2\n3,.0,3\n": {"2 names occur with and without .0 and are different nodes, such as 1 and 1.0"},
-		"u,v,t\n1.0,2.0,1\nx,1.0,2\n":       nil,
-		"u,v,t\n1,2,1\n":                    nil,
-		"user,item,t\n1,2,1\n1,2.0,2\n":     {"2 and 2.0 are different nodes"},
-		"user,item,t\n1,2,1\n2,1.0,2\n":     nil, // a user and an item
+		"u,v,t\n1,2.0,1\n2,1.0,2\n3,.0,3\n": {
+			"2 names occur with and without .0 and are different nodes, such as 1 and 1.0"},
+		"u,v,t\n1.0,2.0,1\nx,1.0,2\n":   nil,
+		"u,v,t\n1,2,1\n":                nil,
+		"user,item,t\n1,2,1\n1,2.0,2\n": {"2 and 2.0 are different nodes"},
+		"user,item,t\n1,2,1\n2,1.0,2\n": nil, // a user and an item
 	} {
 		_, r, err := imported(t, "a.csv", text, Options{Bipartite: strings.HasPrefix(text, "user")})
 		if err != nil {

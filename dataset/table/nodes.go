@@ -30,16 +30,19 @@ func (im *importer) writeNodes(ctx context.Context, r *Report) error {
 		return err
 	}
 	if im.finder.Total == 0 && n.count == 0 {
-		im.finder.Add(input.FileError(im.NodeFile, "no rows about nodes that have events", "names of nodes as in the events"))
+		im.finder.Add(input.FileError(im.NodeFile, "no rows about nodes that have events",
+			"names of nodes as in the events"))
 	}
 	if err := im.finder.Err(); err != nil {
 		return err
 	}
 	if r.NodesWithout = r.Nodes - n.count; r.NodesWithout > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: no row for %d of %d nodes: their features are zero", im.NodeFile, r.NodesWithout, r.Nodes))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: no row for %d of %d nodes: their features are zero",
+			im.NodeFile, r.NodesWithout, r.Nodes))
 	}
 	if r.UnknownNodeIDs > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows about nodes without events: ignored", im.NodeFile, r.UnknownNodeIDs))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows about nodes without events: ignored",
+			im.NodeFile, r.UnknownNodeIDs))
 	}
 	im.recipe.NodeID, im.recipe.NodeSide = n.columns.Source, n.columns.Target
 	if len(n.encoders.readers) > 0 {
@@ -99,7 +102,8 @@ func (n *nodeFile) choose(names []string) (Columns, error) {
 		}
 	}
 	if len(cols.EdgeFeatures) == 0 {
-		return cols, &input.Error{File: n.NodeFile, Row: -1, Found: "the columns " + c.list(), Want: "columns of features beside " + cols.Source}
+		return cols, &input.Error{File: n.NodeFile, Row: -1, Found: "the columns " + c.list(),
+			Want: "columns of features beside " + cols.Source}
 	}
 	return cols, nil
 }
@@ -222,7 +226,8 @@ func (n *nodeFile) put(id event.Node, width int, feat []float32) error {
 		n.section = n.out.Section(native.NodeFeatures, n.report.Nodes+1, width, int64(n.report.Nodes+1)*int64(width)*4)
 	}
 	if width != n.width {
-		return input.FileError(n.NodeFile, fmt.Sprintf("%d features for node %d", width, id), fmt.Sprintf("%d, as in the rows before", n.width))
+		return input.FileError(n.NodeFile, fmt.Sprintf("%d features for node %d", width, id),
+			fmt.Sprintf("%d, as in the rows before", n.width))
 	}
 	n.count++
 	_, err := n.section.WriteAt(native.Bytes(feat), int64(id)*int64(width)*4)

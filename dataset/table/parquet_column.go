@@ -50,9 +50,11 @@ func (r *tableReader) column(file *parquet.File, name string, list bool) (*parqu
 	}
 	t := found[0].Node.Type()
 	if scaled(t) {
-		return nil, &input.Error{File: r.path, Row: -1, Column: name, Found: "decimals", Want: "whole or floating-point numbers: cast the column"}
+		return nil, &input.Error{File: r.path, Row: -1, Column: name, Found: "decimals",
+			Want: "whole or floating-point numbers: cast the column"}
 	}
-	return &parquetColumn{name: name, index: found[0].ColumnIndex, unit: timeUnit(t), plus: unsigned(t), uuid: uuid(t)}, nil
+	return &parquetColumn{name: name, index: found[0].ColumnIndex, unit: timeUnit(t), plus: unsigned(t),
+		uuid: uuid(t)}, nil
 }
 
 // scaled says whether values of a type are decimals, in which the stored number is not the one meant.
@@ -173,7 +175,8 @@ func (c *parquetColumn) key(b *importBlock, p place, v *row, x parquet.Value) ke
 		case parquet.ByteArray, parquet.FixedLenByteArray:
 			return p.key(v, c.name, b.keep(c.text(x)))
 		case parquet.Float, parquet.Double: // how some programs keep whole numbers where others are missing
-			p.spoil(v, c.name, c.shown(x)+" as a floating-point number", "a node's name, as text or a whole number: cast the column")
+			p.spoil(v, c.name, c.shown(x)+" as a floating-point number",
+				"a node's name, as text or a whole number: cast the column")
 			return key{}
 		}
 	}

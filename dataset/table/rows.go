@@ -75,8 +75,8 @@ func noTable(dir string) error {
 		return input.FileError(dir, "a directory with a data set in the ml_* layout",
 			"tables; this can be used as it is, with --data "+dir)
 	}
-	return input.FileError(dir, "a directory", "one or more tables as CSV, JSONL or Parquet, such as "+filepath.Join(dir,
-		"*.csv"))
+	return input.FileError(dir, "a directory",
+		"one or more tables as CSV, JSONL or Parquet, such as "+filepath.Join(dir, "*.csv"))
 }
 
 func (r *tableReader) format() string {
@@ -87,7 +87,9 @@ func (r *tableReader) format() string {
 		return r.o.Format
 	case strings.HasPrefix(string(head), input.ParquetMagic):
 		return FormatParquet
-	case strings.HasPrefix(text, "{"), strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(text, "["), " \t\r\n"), "{"): // a list is refused with what would be right
+	case strings.HasPrefix(text, "{"),
+		strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(text, "["), " \t\r\n"), "{"):
+		// a list is refused with what would be right
 		return FormatJSONL
 	}
 	return FormatCSV

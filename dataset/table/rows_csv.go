@@ -38,7 +38,8 @@ func (r *tableReader) csv(ctx context.Context) error {
 		}
 		return slices.Index(names, name)
 	}
-	c := &csvRows{tableReader: r, names: names, delim: txt.Delim, src: at(cols.Source), dst: at(cols.Target), time: at(cols.Time), label: at(cols.Label)}
+	c := &csvRows{tableReader: r, names: names, delim: txt.Delim, src: at(cols.Source), dst: at(cols.Target),
+		time: at(cols.Time), label: at(cols.Label)}
 	for _, f := range cols.EdgeFeatures {
 		c.feat = append(c.feat, at(f))
 	}
@@ -75,12 +76,14 @@ func (r *tableReader) openCSV() (txt *input.Text, names []string, err error) {
 		if r.o.NoHeader {
 			name = strconv.Itoa(i + 1)
 		} else if slices.Contains(names, name) && name != "" {
-			return nil, nil, &input.Error{File: r.path, Line: 1, Row: -1, Found: "column " + name + " twice", Want: "every column name once"}
+			return nil, nil, &input.Error{File: r.path, Line: 1, Row: -1, Found: "column " + name + " twice",
+				Want: "every column name once"}
 		}
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		return nil, nil, input.FileError(r.path, "no column names in the first line", "a table as CSV, JSONL or Parquet")
+		return nil, nil, input.FileError(r.path, "no column names in the first line",
+			"a table as CSV, JSONL or Parquet")
 	}
 	if !r.o.NoHeader {
 		txt.Ahead, r.lines = rest, lines
@@ -140,7 +143,8 @@ type place struct{ input.Place }
 
 // key reads a node's name.
 func (p place) key(v *row, column string, b []byte) key {
-	if n := len(b); n == 0 || b[0] <= ' ' || b[n-1] <= ' ' || b[0] >= utf8.RuneSelf || b[n-1] >= utf8.RuneSelf { // may be space of some kind
+	// may be space of some kind
+	if n := len(b); n == 0 || b[0] <= ' ' || b[n-1] <= ' ' || b[0] >= utf8.RuneSelf || b[n-1] >= utf8.RuneSelf {
 		if b = bytes.TrimSpace(b); len(b) == 0 {
 			p.spoil(v, column, `""`, "a node's name")
 			return key{}

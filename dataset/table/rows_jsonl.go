@@ -46,7 +46,8 @@ func (r *tableReader) openJSONL() (*input.Text, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if strings.HasPrefix(strings.TrimLeft(string(r.in.Peek(64)), " \t\r\n"), "[") { // often in one line that is too long
+	// often in one line that is too long
+	if strings.HasPrefix(strings.TrimLeft(string(r.in.Peek(64)), " \t\r\n"), "[") {
 		return nil, nil, input.FileError(r.path, "a JSON list",
 			"one JSON object a line: jq -c '.[]' "+r.path+" makes them of a list")
 	}
@@ -216,7 +217,8 @@ func (j *jsonRows) key(p place, v *row, column string, value []byte) key {
 		p.spoil(v, column, shown(value), "a node's name, as a string or a number")
 		return key{}
 	}
-	if bytes.IndexByte(value, '\\') >= 0 && bytes.ContainsRune(text, utf8.RuneError) { // what cannot be unescaped all becomes this one character
+	// what cannot be unescaped all becomes this one character
+	if bytes.IndexByte(value, '\\') >= 0 && bytes.ContainsRune(text, utf8.RuneError) {
 		p.spoil(v, column, input.Quote(value), "a node's name in Unicode, without halves of surrogate pairs")
 		return key{}
 	}

@@ -27,7 +27,8 @@ func (r *tableReader) parquet(ctx context.Context) (err error) {
 	}()
 	f := r.in.Disk()
 	if f == nil {
-		return input.FileError(r.path, "a Parquet file that cannot be read back and forth", "a plain Parquet file on disk")
+		return input.FileError(r.path, "a Parquet file that cannot be read back and forth",
+			"a plain Parquet file on disk")
 	}
 	file, err := parquet.OpenFile(f, r.in.Size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
@@ -117,12 +118,14 @@ func (p *parquetRows) group(ctx context.Context, rows int64, b *importBlock) err
 			if errors.As(err, &bad) {
 				return err
 			}
-			return &input.Error{File: p.path, Row: p.rows + b.Rows, Found: fmt.Sprintf("damaged Parquet data (%v)", err), Want: "an undamaged file"}
+			return &input.Error{File: p.path, Row: p.rows + b.Rows,
+				Found: fmt.Sprintf("damaged Parquet data (%v)", err), Want: "an undamaged file"}
 		}
 	}
 	for _, c := range p.all() {
 		if _, err := c.peek(); err != io.EOF {
-			return &input.Error{File: p.path, Row: p.rows + b.Rows, Column: c.name, Found: "damaged Parquet data (more values than rows)", Want: "an undamaged file"}
+			return &input.Error{File: p.path, Row: p.rows + b.Rows, Column: c.name,
+				Found: "damaged Parquet data (more values than rows)", Want: "an undamaged file"}
 		}
 	}
 	return nil

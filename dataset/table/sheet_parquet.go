@@ -23,7 +23,8 @@ func (s *Sheet) parquet(ctx context.Context) (err error) {
 	}()
 	f := r.in.Disk()
 	if f == nil {
-		return input.FileError(r.path, "a Parquet file that cannot be read back and forth", "a plain Parquet file on disk")
+		return input.FileError(r.path, "a Parquet file that cannot be read back and forth",
+			"a plain Parquet file on disk")
 	}
 	file, err := parquet.OpenFile(f, r.in.Size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {

@@ -39,7 +39,8 @@ func rowsOf(t *testing.T, text string, block int, o Options) (rows []string, err
 	}
 	for _, b := range im.table.blocks {
 		for i := range b.src {
-			rows = append(rows, fmt.Sprintf("%s|%s|%v", im.sources.name(int(b.src[i])-1), im.targets.name(int(b.dst[i])-1), b.time[i]))
+			rows = append(rows, fmt.Sprintf("%s|%s|%v",
+				im.sources.name(int(b.src[i])-1), im.targets.name(int(b.dst[i])-1), b.time[i]))
 		}
 	}
 	return rows, nil
@@ -62,8 +63,9 @@ func TestBlocksDoNotMatter(t *testing.T) {
 // Whatever the text, blocks do not matter, and what the standard library reads as a table of three columns is read the
 // same.
 func FuzzImportCSV(f *testing.F) {
-	for _, s := range []string{"src,dst,time\na,b,1\n", "u,v,t\n1,2,3\n4,5,6", "src,dst,time\n\"a\"\"b\",\"c\nd\",2024-05-01\n", "src,dst,time\r\na,b,x\r\n\r\n", "\xef\xbb\xbfsrc;dst;time\n1;2;3\n",
-		"src,dst,time\na,\"b,1\n", "src\tdst\ttime\n\"\t\"\"\",b,1\n"} {
+	for _, s := range []string{"src,dst,time\na,b,1\n", "u,v,t\n1,2,3\n4,5,6",
+		"src,dst,time\n\"a\"\"b\",\"c\nd\",2024-05-01\n", "src,dst,time\r\na,b,x\r\n\r\n",
+		"\xef\xbb\xbfsrc;dst;time\n1;2;3\n", "src,dst,time\na,\"b,1\n", "src\tdst\ttime\n\"\t\"\"\",b,1\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -89,7 +91,9 @@ func FuzzImportCSV(f *testing.F) {
 }
 
 func FuzzImportJSONL(f *testing.F) {
-	for _, s := range []string{`{"src":"a","dst":"b","ts":1}`, `{"u":1,"v":2,"t":"2024-05-01","f":[1,2]}` + "\n" + `{"u":1,"v":2,"t":"2024-05-02","f":[3,4]}`, "{}", `{"src":{"x":"}"},"dst":[],"ts":null}`, `{"src":"\u0000\"","dst":"\\","ts":1e5}`, "{\"src\":1", "{\"\x80\":0}"} {
+	for _, s := range []string{`{"src":"a","dst":"b","ts":1}`, `{"u":1,"v":2,"t":"2024-05-01","f":[1,2]}` + "\n" +
+		`{"u":1,"v":2,"t":"2024-05-02","f":[3,4]}`, "{}", `{"src":{"x":"}"},"dst":[],"ts":null}`,
+		`{"src":"\u0000\"","dst":"\\","ts":1e5}`, "{\"src\":1", "{\"\x80\":0}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -104,7 +108,8 @@ func FuzzImportJSONL(f *testing.F) {
 		inputtest.CheckError(t, err)
 		var want map[string]json.RawMessage
 		got := map[string]string{}
-		if members([]byte(s), func(name string, v []byte) { got[name] = string(v) }) && utf8.ValidString(s) { // the standard library replaces what is not
+		// the standard library replaces what is not
+		if members([]byte(s), func(name string, v []byte) { got[name] = string(v) }) && utf8.ValidString(s) {
 			if err := json.Unmarshal([]byte(s), &want); err != nil {
 				t.Fatal(err)
 			}

@@ -39,7 +39,8 @@ func TestKernels(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{bench.Copy, "exp", "cos", "SiLU", "GELU", "LayerNorm", "y = x·Wᵀ", "dx = dy·W", "dW = dyᵀ·x", "scan", "scan and gradient"} {
+	for _, want := range []string{bench.Copy, "exp", "cos", "SiLU", "GELU", "LayerNorm", "y = x·Wᵀ", "dx = dy·W",
+		"dW = dyᵀ·x", "scan", "scan and gradient"} {
 		if _, ok := r.Line(want, ""); !ok {
 			t.Errorf("no line for %s", want)
 		}

@@ -57,7 +57,8 @@ func productProbes(dev device.Device, m, k, n int) []*probe {
 	y, dx, dw := dev.Alloc(m*n).Mat(m, n), dev.Alloc(m*k).Mat(m, k), dev.Alloc(n*k).Mat(n, k)
 	line := func(name string, call func()) *probe {
 		size := fmt.Sprintf("M=%d K=%d N=%d", m, k, n)
-		return &probe{Kernel: Kernel{Name: name, Size: size, Unit: "GFLOP/s", Of: Peak}, work: 2e-9 * float64(m) * float64(k) * float64(n), call: call}
+		return &probe{Kernel: Kernel{Name: name, Size: size, Unit: "GFLOP/s", Of: Peak},
+			work: 2e-9 * float64(m) * float64(k) * float64(n), call: call}
 	}
 	return []*probe{
 		line("y = x·Wᵀ", func() { dev.MatMul(y, x, w, device.Gemm{TransB: true}) }),
@@ -69,7 +70,8 @@ func productProbes(dev device.Device, m, k, n int) []*probe {
 func pointwiseProbes(dev device.Device, o Options) []*probe {
 	rows := max(1, o.Floats/cols)
 	x, y := random(dev, rows*cols, same).Mat(rows, cols), dev.Alloc(rows*cols).Mat(rows, cols)
-	norm := device.Norm{X: x, Y: y, Gamma: random(dev, cols, same), Beta: random(dev, cols, same), Eps: 1e-5, Stats: dev.Alloc(2 * rows)}
+	norm := device.Norm{X: x, Y: y, Gamma: random(dev, cols, same), Beta: random(dev, cols, same), Eps: 1e-5,
+		Stats: dev.Alloc(2 * rows)}
 	line := func(name string, call func()) *probe {
 		size := fmt.Sprintf("%.3g MiB", float64(4*rows*cols)/(1<<20))
 		p := &probe{Kernel: Kernel{Name: name, Size: size, Unit: "GB/s"}, work: 8e-9 * float64(rows*cols), call: call}
@@ -82,7 +84,8 @@ func pointwiseProbes(dev device.Device, o Options) []*probe {
 	for _, f := range []struct {
 		name string
 		op   device.Act
-	}{{"exp", device.Exp}, {"cos", device.Cos}, {"SiLU", device.SiLU}, {"GELU", device.GELU}, {"softplus", device.Softplus}, {"tanh", device.Tanh}} {
+	}{{"exp", device.Exp}, {"cos", device.Cos}, {"SiLU", device.SiLU}, {"GELU", device.GELU},
+		{"softplus", device.Softplus}, {"tanh", device.Tanh}} {
 		lines = append(lines, line(f.name, func() { dev.Map(f.op, y, x) }))
 	}
 	return append(lines, line("LayerNorm", func() { dev.Norm(norm) }))
@@ -102,13 +105,13 @@ func scanProbes(dev device.Device, batch int) []*probe {
 	}
 	s := device.Scan{
 		Batch: batch, Len: length, Width: width, State: state,
-		U: seq(width, same), Delta: seq(width, positive), ALog: dev.Alloc(width * state), B: seq(state, same), C: seq(state, same),
-		Skip: random(dev, width, same), Gate: seq(width, same), Y: seq(width, same),
+		U: seq(width, same), Delta: seq(width, positive), ALog: dev.Alloc(width * state), B: seq(state, same),
+		C: seq(state, same), Skip: random(dev, width, same), Gate: seq(width, same), Y: seq(width, same),
 	}
 	dev.Write(s.ALog, logs)
 	back := device.ScanGrad{
-		Scan: s, DY: seq(width, same), DU: seq(width, same), DDelta: seq(width, same), DB: seq(state, same), DC: seq(state, same),
-		DGate: seq(width, same), DALog: dev.Alloc(width * state), DSkip: dev.Alloc(width),
+		Scan: s, DY: seq(width, same), DU: seq(width, same), DDelta: seq(width, same), DB: seq(state, same),
+		DC: seq(state, same), DGate: seq(width, same), DALog: dev.Alloc(width * state), DSkip: dev.Alloc(width),
 	}
 	size := fmt.Sprintf("B=%d L=%d D=%d N=%d", batch, length, width, state)
 	return []*probe{

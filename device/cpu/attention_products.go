@@ -35,7 +35,8 @@ func (t *attentionBatch) rows(step func(t *attentionBatch, row int, worker int))
 // multiply computes c = a·b for every item; a head's matrices are given for the first item, the distances to the next
 // item follow.
 func (t *attentionBatch) multiply(c, a, b device.Mat, stepC, stepA, stepB int, transA, transB bool) {
-	t.dev.MatMul(c, a, b, device.Gemm{TransA: transA, TransB: transB, Batch: t.Batch, StepA: stepA, StepB: stepB, StepC: stepC})
+	t.dev.MatMul(c, a, b, device.Gemm{TransA: transA, TransB: transB, Batch: t.Batch, StepA: stepA, StepB: stepB,
+		StepC: stepC})
 }
 
 // head is the part of an item's first rows that belongs to head h.
@@ -65,7 +66,8 @@ func (d *Device) attentionProducts(a device.Attention) {
 	*t = attentionBatch{AttentionGrad: device.AttentionGrad{Attention: a}, dev: d}
 	w := a.Weights.Host[:a.Batch*t.item()]
 	for h := range a.Heads {
-		t.multiply(t.square(w, h), t.head(a.Q, a.Queries, h), t.head(a.K, a.Keys, h), t.item(), a.Queries*a.Q.Stride, a.Keys*a.K.Stride, false, true)
+		t.multiply(t.square(w, h), t.head(a.Q, a.Queries, h), t.head(a.K, a.Keys, h), t.item(), a.Queries*a.Q.Stride,
+			a.Keys*a.K.Stride, false, true)
 	}
 	t.used = w
 	if a.Drop.Rate > 0 {
@@ -73,7 +75,8 @@ func (d *Device) attentionProducts(a device.Attention) {
 	}
 	t.rows((*attentionBatch).weigh)
 	for h := range a.Heads {
-		t.multiply(t.head(a.Y, a.Queries, h), t.square(t.used, h), t.head(a.V, a.Keys, h), a.Queries*a.Y.Stride, t.item(), a.Keys*a.V.Stride, false, false)
+		t.multiply(t.head(a.Y, a.Queries, h), t.square(t.used, h), t.head(a.V, a.Keys, h), a.Queries*a.Y.Stride,
+			t.item(), a.Keys*a.V.Stride, false, false)
 	}
 }
 
@@ -105,14 +108,18 @@ func (d *Device) attentionGradProducts(a device.AttentionGrad) {
 	}
 	for h := range a.Heads {
 		dy := t.head(a.DY, a.Queries, h)
-		t.multiply(t.head(a.DV, a.Keys, h), t.square(t.used, h), dy, a.Keys*a.DV.Stride, t.item(), a.Queries*a.DY.Stride, true, false)
-		t.multiply(t.square(t.dw, h), dy, t.head(a.V, a.Keys, h), t.item(), a.Queries*a.DY.Stride, a.Keys*a.V.Stride, false, true)
+		t.multiply(t.head(a.DV, a.Keys, h), t.square(t.used, h), dy, a.Keys*a.DV.Stride, t.item(),
+			a.Queries*a.DY.Stride, true, false)
+		t.multiply(t.square(t.dw, h), dy, t.head(a.V, a.Keys, h), t.item(), a.Queries*a.DY.Stride,
+			a.Keys*a.V.Stride, false, true)
 	}
 	t.rows((*attentionBatch).weighGrad)
 	for h := range a.Heads {
 		dw := t.square(t.dw, h)
-		t.multiply(t.head(a.DQ, a.Queries, h), dw, t.head(a.K, a.Keys, h), a.Queries*a.DQ.Stride, t.item(), a.Keys*a.K.Stride, false, false)
-		t.multiply(t.head(a.DK, a.Keys, h), dw, t.head(a.Q, a.Queries, h), a.Keys*a.DK.Stride, t.item(), a.Queries*a.Q.Stride, true, false)
+		t.multiply(t.head(a.DQ, a.Queries, h), dw, t.head(a.K, a.Keys, h), a.Queries*a.DQ.Stride, t.item(),
+			a.Keys*a.K.Stride, false, false)
+		t.multiply(t.head(a.DK, a.Keys, h), dw, t.head(a.Q, a.Queries, h), a.Keys*a.DK.Stride, t.item(),
+			a.Queries*a.Q.Stride, true, false)
 	}
 }
 

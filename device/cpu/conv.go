@@ -69,7 +69,8 @@ func (d *Device) ConvGrad(c device.ConvGrad) {
 		return
 	}
 	t := &d.fused.convGrad
-	*t = convGradTask{ConvGrad: c, dev: d, forms: d.convForms(c.Kernel), each: share(c.Batch), size: c.Width * (c.Kernel + 1)}
+	*t = convGradTask{ConvGrad: c, dev: d, forms: d.convForms(c.Kernel), each: share(c.Batch),
+		size: c.Width * (c.Kernel + 1)}
 	table, count := t.forms.convTable(nil, &t.Conv), pieces(c.Batch, t.each)
 	all := d.scratch(table + count*t.size)
 	t.table, t.parts = all[:table], all[table:]

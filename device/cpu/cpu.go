@@ -45,7 +45,8 @@ func New(o Options) *Device {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	d := &Device{limit: o.Limit, private: make([][]float32, threads), words: make([][dropSpan]uint32, threads), name: "cpu (plain)"}
+	d := &Device{limit: o.Limit, private: make([][]float32, threads), words: make([][dropSpan]uint32, threads),
+		name: "cpu (plain)"}
 	d.loops = plainLoops()
 	if !o.Plain && vectors {
 		d.name = "cpu (" + useVectors(&d.loops) + ")"

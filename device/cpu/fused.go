@@ -44,8 +44,8 @@ type forms struct {
 }
 
 func plainForms() forms {
-	return forms{scanTable: scanTablePlain, scan: scanPlain, scanGrad: scanGradPlain, convTable: convTablePlain, conv: convPlain,
-		convGrad: convGradPlain, norm: normPlain, normGrad: normGradPlain, gather: gatherPlain,
+	return forms{scanTable: scanTablePlain, scan: scanPlain, scanGrad: scanGradPlain, convTable: convTablePlain,
+		conv: convPlain, convGrad: convGradPlain, norm: normPlain, normGrad: normGradPlain, gather: gatherPlain,
 		scatter: scatterPlain, walks: walksPlain}
 }
 

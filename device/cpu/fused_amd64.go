@@ -8,8 +8,8 @@ import (
 
 func (f *fused) useVectors() {
 	f.rows = rowLoops{dot: dotVector, sum: sumVector, axpy: axpyVector, softmax: softmaxVector}
-	f.forms = forms{scanTable: scanTableVector, scan: scanVector, scanGrad: scanGradVector, convTable: convTableVector, conv: convVector,
-		convGrad: convGradVector, norm: normVector, normGrad: normGradVector, gather: gatherVector,
+	f.forms = forms{scanTable: scanTableVector, scan: scanVector, scanGrad: scanGradVector, convTable: convTableVector,
+		conv: convVector, convGrad: convGradVector, norm: normVector, normGrad: normGradVector, gather: gatherVector,
 		scatter: scatterVector, walks: walksVector}
 }
 

@@ -37,10 +37,12 @@ func eachForm(b *testing.B, run func(b *testing.B, d bench)) {
 
 func (b bench) scan(batch, steps, width, state int) (device.Scan, device.ScanGrad) {
 	rows := batch * steps
-	s := device.Scan{Batch: batch, Len: steps, Width: width, State: state, U: b.mat(rows, width), Delta: b.mat(rows, width),
-		ALog: b.mat(width, state).Buf, B: b.mat(rows, state), C: b.mat(rows, state), Skip: b.mat(1, width).Buf, Gate: b.mat(rows, 2*width).Columns(width, 2*width), Y: b.mat(rows, width)}
-	return s, device.ScanGrad{Scan: s, DY: b.mat(rows, width), DU: b.mat(rows, width), DDelta: b.mat(rows, width), DB: b.mat(rows, state),
-		DC: b.mat(rows, state), DGate: b.mat(rows, width), DALog: b.mat(width, state).Buf, DSkip: b.mat(1, width).Buf}
+	s := device.Scan{Batch: batch, Len: steps, Width: width, State: state, U: b.mat(rows, width),
+		Delta: b.mat(rows, width), ALog: b.mat(width, state).Buf, B: b.mat(rows, state), C: b.mat(rows, state),
+		Skip: b.mat(1, width).Buf, Gate: b.mat(rows, 2*width).Columns(width, 2*width), Y: b.mat(rows, width)}
+	return s, device.ScanGrad{Scan: s, DY: b.mat(rows, width), DU: b.mat(rows, width), DDelta: b.mat(rows, width),
+		DB: b.mat(rows, state), DC: b.mat(rows, state), DGate: b.mat(rows, width), DALog: b.mat(width, state).Buf,
+		DSkip: b.mat(1, width).Buf}
 }
 
 func BenchmarkScan(b *testing.B) {
@@ -86,7 +88,8 @@ func BenchmarkScanExactGrad(b *testing.B) {
 func BenchmarkNorm(b *testing.B) {
 	eachForm(b, func(b *testing.B, d bench) {
 		rows, cols := 160_000, 100
-		n := device.Norm{X: d.mat(rows, cols), Gamma: d.mat(1, cols).Buf, Beta: d.mat(1, cols).Buf, Eps: 1e-5, Stats: d.mat(2, rows).Buf, Y: d.mat(rows, cols)}
+		n := device.Norm{X: d.mat(rows, cols), Gamma: d.mat(1, cols).Buf, Beta: d.mat(1, cols).Buf, Eps: 1e-5,
+			Stats: d.mat(2, rows).Buf, Y: d.mat(rows, cols)}
 		b.SetBytes(int64(8 * rows * cols))
 		for b.Loop() {
 			d.Norm(n)
@@ -97,8 +100,10 @@ func BenchmarkNorm(b *testing.B) {
 func BenchmarkNormGrad(b *testing.B) {
 	eachForm(b, func(b *testing.B, d bench) {
 		rows, cols := 26400, 100
-		n := device.Norm{X: d.mat(rows, cols), Gamma: d.mat(1, cols).Buf, Beta: d.mat(1, cols).Buf, Eps: 1e-5, Stats: d.mat(2, rows).Buf, Y: d.mat(rows, cols)}
-		g := device.NormGrad{Norm: n, DY: d.mat(rows, cols), DX: d.mat(rows, cols), DGamma: d.mat(1, cols).Buf, DBeta: d.mat(1, cols).Buf}
+		n := device.Norm{X: d.mat(rows, cols), Gamma: d.mat(1, cols).Buf, Beta: d.mat(1, cols).Buf, Eps: 1e-5,
+			Stats: d.mat(2, rows).Buf, Y: d.mat(rows, cols)}
+		g := device.NormGrad{Norm: n, DY: d.mat(rows, cols), DX: d.mat(rows, cols), DGamma: d.mat(1, cols).Buf,
+			DBeta: d.mat(1, cols).Buf}
 		for b.Loop() {
 			d.NormGrad(g)
 		}
@@ -119,8 +124,10 @@ func BenchmarkCopy(b *testing.B) {
 func (b bench) conv() device.ConvGrad {
 	batch, steps, width := 800, 33, 100
 	rows := batch * steps
-	c := device.Conv{Batch: batch, Len: steps, Width: width, Kernel: 4, X: b.mat(rows, 2*width).Columns(0, width), W: b.mat(width, 4).Buf, Bias: b.mat(1, width).Buf, Y: b.mat(rows, width)}
-	return device.ConvGrad{Conv: c, DY: b.mat(rows, width), DX: b.mat(rows, 2*width).Columns(0, width), DW: b.mat(width, 4).Buf, DBias: b.mat(1, width).Buf}
+	c := device.Conv{Batch: batch, Len: steps, Width: width, Kernel: 4, X: b.mat(rows, 2*width).Columns(0, width),
+		W: b.mat(width, 4).Buf, Bias: b.mat(1, width).Buf, Y: b.mat(rows, width)}
+	return device.ConvGrad{Conv: c, DY: b.mat(rows, width), DX: b.mat(rows, 2*width).Columns(0, width),
+		DW: b.mat(width, 4).Buf, DBias: b.mat(1, width).Buf}
 }
 
 func BenchmarkConv(b *testing.B) {
@@ -176,8 +183,9 @@ func BenchmarkAttention(b *testing.B) {
 		b.Run(fmt.Sprintf("queries=%d", queries), func(b *testing.B) {
 			eachForm(b, func(b *testing.B, d bench) {
 				m := func(rows int) device.Mat { return d.mat(batch*rows, heads*width) }
-				a := device.Attention{Batch: batch, Heads: heads, Queries: queries, Keys: keys, HeadDim: width, Q: m(queries), K: m(keys), V: m(keys),
-					Scale: 0.1, Weights: d.mat(batch*heads, queries*keys).Buf, Y: m(queries)}
+				a := device.Attention{Batch: batch, Heads: heads, Queries: queries, Keys: keys, HeadDim: width,
+					Q: m(queries), K: m(keys), V: m(keys), Scale: 0.1, Weights: d.mat(batch*heads, queries*keys).Buf,
+					Y: m(queries)}
 				g := device.AttentionGrad{Attention: a, DY: m(queries), DQ: m(queries), DK: m(keys), DV: m(keys)}
 				for b.Loop() {
 					d.Attention(a)

@@ -10,15 +10,16 @@ const (
 // loops are the inner loops on runs of numbers, each in its plain or its vector form. Slices of one call have the same
 // length unless said otherwise, and an output may be the same memory as an input.
 type loops struct {
-	maps     [acts]func(y, x []float32)
-	grads    [acts]func(dx, x, y, dy []float32)
-	zips     [ops]func(z, x, y []float32)
-	zipsOne  [ops]func(z, x []float32, v float32) // z = x op v
-	scale    func(y, x []float32, a float32)
-	draw     func(words []uint32, first uint64, stream, key0, key1 uint32)
-	keep     func(y, x []float32, words []uint32, least uint32, scale float32)
-	drop     func(y, x []float32, first uint64, stream, key0, key1, least uint32, scale float32) // draw and keep for whole blocks; may be nil
-	colSum   func(sum, x []float32, rows, stride int)                                            // len(sum) columns
+	maps    [acts]func(y, x []float32)
+	grads   [acts]func(dx, x, y, dy []float32)
+	zips    [ops]func(z, x, y []float32)
+	zipsOne [ops]func(z, x []float32, v float32) // z = x op v
+	scale   func(y, x []float32, a float32)
+	draw    func(words []uint32, first uint64, stream, key0, key1 uint32)
+	keep    func(y, x []float32, words []uint32, least uint32, scale float32)
+	// draw and keep for whole blocks; may be nil
+	drop     func(y, x []float32, first uint64, stream, key0, key1, least uint32, scale float32)
+	colSum   func(sum, x []float32, rows, stride int) // len(sum) columns
 	code     func(y, w, bias []float32, delta float32)
 	codeGrad func(dw, dbias []float64, dy, w, bias []float32, delta float32)
 	adam     func(w, g, m, v []float32, s *adamStep)
@@ -31,15 +32,18 @@ type loops struct {
 func plainLoops() loops {
 	return loops{
 		maps: [acts]func(y, x []float32){
-			device.Identity: identityPlain, device.ReLU: reluPlain, device.GELU: geluPlain, device.SiLU: siluPlain, device.Sigmoid: sigmoidPlain,
-			device.Tanh: tanhPlain, device.Softplus: softplusPlain, device.Exp: expPlain, device.Cos: cosPlain,
+			device.Identity: identityPlain, device.ReLU: reluPlain, device.GELU: geluPlain, device.SiLU: siluPlain,
+			device.Sigmoid: sigmoidPlain, device.Tanh: tanhPlain, device.Softplus: softplusPlain, device.Exp: expPlain,
+			device.Cos: cosPlain,
 		},
 		grads: [acts]func(dx, x, y, dy []float32){
-			device.Identity: identityGradPlain, device.ReLU: reluGradPlain, device.GELU: geluGradPlain, device.SiLU: siluGradPlain, device.Sigmoid: sigmoidGradPlain,
-			device.Tanh: tanhGradPlain, device.Softplus: softplusGradPlain, device.Exp: expGradPlain, device.Cos: cosGradPlain,
+			device.Identity: identityGradPlain, device.ReLU: reluGradPlain, device.GELU: geluGradPlain,
+			device.SiLU: siluGradPlain, device.Sigmoid: sigmoidGradPlain, device.Tanh: tanhGradPlain,
+			device.Softplus: softplusGradPlain, device.Exp: expGradPlain, device.Cos: cosGradPlain,
 		},
-		zips:     [ops]func(z, x, y []float32){device.Add: addPlain, device.Sub: subPlain, device.Mul: mulPlain},
-		zipsOne:  [ops]func(z, x []float32, v float32){device.Add: addOnePlain, device.Sub: subOnePlain, device.Mul: mulOnePlain},
+		zips: [ops]func(z, x, y []float32){device.Add: addPlain, device.Sub: subPlain, device.Mul: mulPlain},
+		zipsOne: [ops]func(z, x []float32, v float32){device.Add: addOnePlain, device.Sub: subOnePlain,
+			device.Mul: mulOnePlain},
 		scale:    mulOnePlain,
 		draw:     drawPlain,
 		keep:     keepPlain,

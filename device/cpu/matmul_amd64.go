@@ -5,10 +5,16 @@ func useTiles(l *loops) {
 }
 
 //go:noescape
-func tile6x16(strips, k int, a *float32, aRow, aStep, aStrip int, b, c *float32, cRow int, from *float32, fromRow int, ahead *float32)
+func tile6x16(
+	strips, k int, a *float32, aRow, aStep, aStrip int, b, c *float32, cRow int, from *float32, fromRow int,
+	ahead *float32,
+)
 
 //go:noescape
-func tile12x8(strips, k int, a *float32, aRow, aStep, aStrip int, b, c *float32, cRow int, from *float32, fromRow int, ahead *float32)
+func tile12x8(
+	strips, k int, a *float32, aRow, aStep, aStrip int, b, c *float32, cRow int, from *float32, fromRow int,
+	ahead *float32,
+)
 
 //go:noescape
 func take16(y, x *float32, xRow, k int)

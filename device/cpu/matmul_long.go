@@ -57,7 +57,8 @@ func (t *productTask) part(chunk, worker int) {
 	count, packed := panels(t.n)
 	size := longRows(t.m) * packed
 	mem := t.d.local(worker, (packed+narrowRows)*longBlock+size)
-	b, thin, sums := mem[:packed*longBlock], mem[packed*longBlock:][:narrowRows*longBlock], mem[(packed+narrowRows)*longBlock:]
+	b, thin, sums := mem[:packed*longBlock], mem[packed*longBlock:][:narrowRows*longBlock],
+		mem[(packed+narrowRows)*longBlock:]
 	i, lo, hi := chunk, 0, t.k
 	if t.g.Batch == 1 {
 		i, lo, hi = 0, chunk*t.each, min(t.k, (chunk+1)*t.each)
@@ -99,7 +100,9 @@ func (t *productTask) widen(dst, a []float32, k int) []float32 {
 }
 
 // addBlock adds the products of k terms to the sums.
-func (t *productTask) addBlock(sums []float32, packed int, a []float32, stride int, b []float32, k int, nextA, nextB []float32) {
+func (t *productTask) addBlock(
+	sums []float32, packed int, a []float32, stride int, b []float32, k int, nextA, nextB []float32,
+) {
 	m := max(t.m, narrowRows)
 	count, _ := panels(t.n)
 	for i := range count {

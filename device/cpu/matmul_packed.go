@@ -10,15 +10,18 @@ import "github.com/dygmamba/dygmamba/device"
 // its neighbour: what is computed twice comes out the same. Where C is too small for that, or is added to, a band is
 // computed in scratch memory and copied.
 
-// tiles are the inner loops of the product. The first two multiply strips of A by one panel, for each element starting
-// at from:
+// tile multiplies strips of A by one panel, for each element starting at from:
 //
 //	c[r,j] = from[r,j] + Σ_p a[r,p]·panel[p,j]
 //
 // Distances are in bytes: from row to row, along k, and from six rows to the next six. from may have a row distance of
 // 0. Every fourth step fetches a line of 64 bytes from ahead into the cache.
+type tile func(strips, k int, a *float32, aRow, aStep, aStrip int, b, c *float32, cRow int,
+	from *float32, fromRow int, ahead *float32)
+
+// tiles are the inner loops of the product.
 type tiles struct {
-	wide, narrow  func(strips, k int, a *float32, aRow, aStep, aStrip int, b, c *float32, cRow int, from *float32, fromRow int, ahead *float32)
+	wide, narrow  tile
 	take16, take8 func(y, x *float32, xRow, k int)                    // y[p,j] = x[p,j], 16 or 8 columns j, k > 0
 	turn          func(y *float32, yRow int, x *float32, xRow, k int) // y[p,i] = x[i,p], eight rows i, k ≥ 8
 }
@@ -58,7 +61,7 @@ func panels(n int) (count, packed int) {
 }
 
 // of is the tile for panels of a width, and the height of its strips.
-func (t *tiles) of(width int) (tile func(strips, k int, a *float32, aRow, aStep, aStrip int, b, c *float32, cRow int, from *float32, fromRow int, ahead *float32), high int) {
+func (t *tiles) of(width int) (multiply tile, high int) {
 	if width == narrowCols {
 		return t.narrow, narrowRows
 	}
@@ -209,7 +212,8 @@ func (t *productTask) multiply(s *strips, b []float32) {
 		tile(whole, t.k, &s.a[0], 4*s.aRow, 4, 4*wideRows*s.aRow, panel, &s.c[col], 4*s.cRow, from, 0, ahead)
 		if s.rows%high != 0 {
 			r := s.rows - high
-			tile(1, t.k, &s.a[r*s.aRow], 4*s.aRow, 4, 4*wideRows*s.aRow, panel, &s.c[r*s.cRow+col], 4*s.cRow, from, 0, panel)
+			tile(1, t.k, &s.a[r*s.aRow], 4*s.aRow, 4, 4*wideRows*s.aRow, panel, &s.c[r*s.cRow+col], 4*s.cRow,
+				from, 0, panel)
 		}
 	}
 }

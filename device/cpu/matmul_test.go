@@ -61,7 +61,8 @@ func TestPanels(t *testing.T) {
 		for i := range count {
 			col, at, width := panel(n, i)
 			if at != stored || col > next || col < 0 || col+width > max(n, narrowCols) {
-				t.Fatalf("n=%d: panel %d has columns %d to %d at %d; %d columns are covered, %d stored", n, i, col, col+width, at, next, stored)
+				t.Fatalf("n=%d: panel %d has columns %d to %d at %d; %d columns are covered, %d stored",
+					n, i, col, col+width, at, next, stored)
 			}
 			next, stored = col+width, stored+width
 		}
@@ -72,11 +73,13 @@ func TestPanels(t *testing.T) {
 }
 
 func BenchmarkMatMul(b *testing.B) {
-	for _, s := range [][3]int{{25600, 100, 400}, {25600, 400, 100}, {25600, 200, 100}, {25600, 7, 100}, {25600, 100, 1}, {25600, 100, 50}, {400, 100, 100}, {800, 516, 172}} {
+	for _, s := range [][3]int{{25600, 100, 400}, {25600, 400, 100}, {25600, 200, 100}, {25600, 7, 100},
+		{25600, 100, 1}, {25600, 100, 50}, {400, 100, 100}, {800, 516, 172}} {
 		m, k, n := s[0], s[1], s[2]
 		for _, threads := range []int{1, 2} {
 			d := New(Options{Threads: threads})
-			x, y, w, dw := d.Alloc(m*k).Mat(m, k), d.Alloc(m*n).Mat(m, n), d.Alloc(n*k).Mat(n, k), d.Alloc(n*k).Mat(n, k)
+			x, y, w, dw := d.Alloc(m*k).Mat(m, k), d.Alloc(m*n).Mat(m, n), d.Alloc(n*k).Mat(n, k),
+				d.Alloc(n*k).Mat(n, k)
 			rng := rand.New(rand.NewPCG(1, 2))
 			fillNormal(rng, x.Buf.Host)
 			fillNormal(rng, w.Buf.Host)

@@ -87,7 +87,8 @@ func (t *normGradTask) run(chunk, _ int) {
 func normGradPlain(t *normGradTask, dgamma, dbeta []float32, lo, hi int) {
 	rows := t.X.Rows
 	for r := lo; r < hi; r++ {
-		normGradRow(row(t.DX, r), row(t.X, r), row(t.DY, r), t.Gamma.Host, dgamma, dbeta, t.Stats.Host[r], t.Stats.Host[rows+r])
+		normGradRow(row(t.DX, r), row(t.X, r), row(t.DY, r), t.Gamma.Host, dgamma, dbeta, t.Stats.Host[r],
+			t.Stats.Host[rows+r])
 	}
 }
 

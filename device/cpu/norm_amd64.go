@@ -19,8 +19,8 @@ func norm8(a *normRows)
 func normGrad8(a *normRows)
 
 func normVector(t *normTask, lo, hi int) {
-	a := normRows{rows: hi - lo, n: float32(t.X.Cols), eps: t.Eps, gamma: addr(&t.Gamma.Host[0]), beta: addr(&t.Beta.Host[0]),
-		means: addr(&t.Stats.Host[lo]), scales: addr(&t.Stats.Host[t.X.Rows+lo])}
+	a := normRows{rows: hi - lo, n: float32(t.X.Cols), eps: t.Eps, gamma: addr(&t.Gamma.Host[0]),
+		beta: addr(&t.Beta.Host[0]), means: addr(&t.Stats.Host[lo]), scales: addr(&t.Stats.Host[t.X.Rows+lo])}
 	a.whole, a.tail, a.mask = columns(t.X.Cols)
 	a.x, a.xStep = place(t.X, lo, 0)
 	a.y, a.yStep = place(t.Y, lo, 0)
@@ -31,8 +31,8 @@ func normVector(t *normTask, lo, hi int) {
 }
 
 func normGradVector(t *normGradTask, dgamma, dbeta []float32, lo, hi int) {
-	a := normRows{rows: hi - lo, n: float32(t.X.Cols), gamma: addr(&t.Gamma.Host[0]), dgamma: addr(&dgamma[0]), dbeta: addr(&dbeta[0]),
-		means: addr(&t.Stats.Host[lo]), scales: addr(&t.Stats.Host[t.X.Rows+lo])}
+	a := normRows{rows: hi - lo, n: float32(t.X.Cols), gamma: addr(&t.Gamma.Host[0]), dgamma: addr(&dgamma[0]),
+		dbeta: addr(&dbeta[0]), means: addr(&t.Stats.Host[lo]), scales: addr(&t.Stats.Host[t.X.Rows+lo])}
 	a.whole, a.tail, a.mask = columns(t.X.Cols)
 	a.x, a.xStep = place(t.X, lo, 0)
 	a.dy, a.dyStep = place(t.DY, lo, 0)

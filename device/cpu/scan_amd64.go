@@ -178,7 +178,8 @@ func scanGradSequence(s *device.ScanGrad, table, da, dskip, work []float32, b in
 	states := work[3*kept : 4*kept+n]
 	rest := work[4*kept+n:]
 	width := padded(s.Width)
-	dh, past, slope, weights := rest[:n], rest[n:n+s.Len*width], rest[n+s.Len*width:n+2*s.Len*width], rest[n+2*s.Len*width:]
+	dh, past, slope, weights := rest[:n], rest[n:n+s.Len*width], rest[n+s.Len*width:n+2*s.Len*width],
+		rest[n+2*s.Len*width:]
 	clear(db)
 	clear(dc)
 	clear(states[:n])

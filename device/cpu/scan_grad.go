@@ -9,7 +9,8 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 		return
 	}
 	t := &d.fused.scanGrad
-	*t = scanGradTask{ScanGrad: s, dev: d, forms: d.scanForms(s.Width * s.State), each: share(s.Batch), size: s.Width * (s.State + 1)}
+	*t = scanGradTask{ScanGrad: s, dev: d, forms: d.scanForms(s.Width * s.State), each: share(s.Batch),
+		size: s.Width * (s.State + 1)}
 	table, count := t.forms.scanTable(nil, &t.Scan), pieces(s.Batch, t.each)
 	all := d.scratch(table + count*t.size)
 	t.table, t.parts = all[:table], all[table:]

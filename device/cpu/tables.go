@@ -12,7 +12,8 @@ func (d *Device) Gather(y, table device.Mat, rows device.Ints, per int) {
 		return
 	}
 	t := &d.fused.gather
-	*t = gatherTask{form: d.fused.forms.gather, y: y, table: table, rows: rows.Host, per: per, each: rowsPerChunk(y.Cols * per)}
+	*t = gatherTask{form: d.fused.forms.gather, y: y, table: table, rows: rows.Host, per: per,
+		each: rowsPerChunk(y.Cols * per)}
 	d.parallel(pieces(y.Rows, t.each), t)
 }
 
@@ -45,7 +46,8 @@ func (d *Device) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {
 		return
 	}
 	t := &d.fused.scatter
-	*t = scatterTask{y: y, table: table, rows: rows.Host, per: per, form: d.fused.forms.scatter, add: d.loops.zips[device.Add]}
+	*t = scatterTask{y: y, table: table, rows: rows.Host, per: per, form: d.fused.forms.scatter,
+		add: d.loops.zips[device.Add]}
 	count := min(maxTables, y.Rows*per/max(minScatter, 4*table.Rows))
 	if count <= 1 {
 		t.form(t, table, 0, y.Rows)

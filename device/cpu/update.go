@@ -26,7 +26,8 @@ func (d *Device) Update(u device.Update) {
 	case device.SGD:
 		t.sgd = sgdStep{decay: u.WeightDecay, momentum: u.Beta1, rate: u.Rate}
 	case device.RMSprop:
-		t.rmsprop = rmspropStep{decay: u.WeightDecay, beta2: float32(b2), rest2: float32(1 - b2), eps: u.Eps, rate: u.Rate}
+		t.rmsprop = rmspropStep{decay: u.WeightDecay, beta2: float32(b2), rest2: float32(1 - b2),
+			eps: u.Eps, rate: u.Rate}
 	}
 	d.parallel(pieces(u.W.Len, chunkFloats), t)
 }

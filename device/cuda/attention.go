@@ -8,7 +8,8 @@ import "github.com/dygmamba/dygmamba/device"
 func (d *Device) Attention(a device.Attention) {
 	rows := a.Batch * a.Heads * a.Queries
 	d.scores(a.Weights, a.Q, a.K, a.Scale, a)
-	d.with().buf(a.Weights).size(a.Keys).buf(a.Weights).size(a.Keys).ints(a.Mask).size(a.Heads * a.Queries).float(a.Fill).size(rows).size(a.Keys)
+	d.with().buf(a.Weights).size(a.Keys).buf(a.Weights).size(a.Keys).ints(a.Mask).size(a.Heads * a.Queries).
+		float(a.Fill).size(rows).size(a.Keys)
 	d.warps(kSoftmax, rows, rows, a.Keys)
 	w := a.Weights
 	if a.Drop.Rate > 0 {
@@ -62,7 +63,8 @@ func (d *Device) mix(y device.Mat, w device.Buffer, v device.Mat, scale float32,
 	if transposed {
 		outs = a.Keys
 	}
-	d.with().mat(y).buf(w).mat(v).float(scale).size(a.Batch).size(a.Heads).size(a.Queries).size(a.Keys).size(a.HeadDim).flag(transposed)
+	d.with().mat(y).buf(w).mat(v).float(scale).size(a.Batch).size(a.Heads).size(a.Queries).size(a.Keys).size(a.HeadDim).
+		flag(transposed)
 	d.over(kMix, a.Batch*outs*a.Heads*a.HeadDim, a.Batch, a.Heads, a.Queries, a.Keys, a.HeadDim)
 }
 

@@ -102,7 +102,8 @@ func (c *compiler) build(text, arch string) ([]byte, error) {
 		call(c.logSize, program, ptr(&n))
 		log := make([]byte, n+1)
 		call(c.log, program, ptr(&log[0]))
-		return nil, fmt.Errorf("cuda: compiling the kernels for %s failed: %s", arch, strings.TrimRight(string(log), "\x00\n"))
+		return nil, fmt.Errorf("cuda: compiling the kernels for %s failed: %s",
+			arch, strings.TrimRight(string(log), "\x00\n"))
 	}
 	var n uintptr
 	if r := call(c.cubinSize, program, ptr(&n)); r != 0 || n == 0 {

@@ -65,7 +65,8 @@ const (
 	attributeMinor = 76
 )
 
-const blasWorkspace = 32 << 20 // bytes; the size cuBLAS recommends for Hopper, given up front so that steps can be captured
+// bytes; the size cuBLAS recommends for Hopper, given up front so that steps can be captured
+const blasWorkspace = 32 << 20
 
 // Open opens the first GPU. The error wraps device.ErrUnavailable when there is none, and says why.
 func Open(o Options) (device.Device, error) {
@@ -83,8 +84,12 @@ func Open(o Options) (device.Device, error) {
 	}{
 		{"cuInit", func() int { return call(drv.init, 0) }},
 		{"cuDeviceGet", func() int { return call(drv.deviceGet, ptr(&gpu), 0) }},
-		{"cuDeviceGetAttribute", func() int { return call(drv.deviceAttribute, ptr(&major), attributeMajor, uintptr(gpu)) }},
-		{"cuDeviceGetAttribute", func() int { return call(drv.deviceAttribute, ptr(&minor), attributeMinor, uintptr(gpu)) }},
+		{"cuDeviceGetAttribute", func() int {
+			return call(drv.deviceAttribute, ptr(&major), attributeMajor, uintptr(gpu))
+		}},
+		{"cuDeviceGetAttribute", func() int {
+			return call(drv.deviceAttribute, ptr(&minor), attributeMinor, uintptr(gpu))
+		}},
 		{"cuDevicePrimaryCtxRetain", func() int { return call(drv.contextRetain, ptr(&d.context), uintptr(gpu)) }},
 		{"cuCtxSetCurrent", func() int { return call(drv.contextSet, d.context) }},
 		{"cuStreamCreate", func() int { return call(drv.streamCreate, ptr(&d.compute), 1) }},

@@ -84,5 +84,6 @@ func (d *Device) closeInbox(b *inbox) {
 
 // full is the failure of a step that writes more than the first one of its key did.
 func (d *Device) full(bytes int) {
-	panic(&device.Failure{Device: d.name, Call: fmt.Sprintf("write of %d bytes", bytes), Reason: "a replayed step writes more than its first run did"})
+	panic(&device.Failure{Device: d.name, Call: fmt.Sprintf("write of %d bytes", bytes),
+		Reason: "a replayed step writes more than its first run did"})
 }

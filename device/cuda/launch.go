@@ -68,11 +68,12 @@ const (
 )
 
 var kernelNames = [numKernels]string{
-	"map_act", "map_grad", "zip", "scale", "fill", "bias_act", "dropout", "transpose", "col_part", "fold", "row_sum", "layer_norm", "norm_grad", "norm_part",
-	"softmax", "softmax_grad", "conv", "conv_grad", "conv_grad_long", "time_code", "time_part", "time_fold", "pool", "dot", "outer", "gru", "gru_grad", "lstm", "lstm_grad",
-	"scan_euler", "scan_exact", "scan_euler_wide", "scan_exact_wide",
-	"scan_grad_euler", "scan_grad_exact", "scan_grad_euler_wide", "scan_grad_exact_wide", "scan_fold", "gather", "bucket", "scatter", "scatter_fold",
-	"assign", "walks", "walk_pairs", "attention_scores", "attention_mix", "bce", "update",
+	"map_act", "map_grad", "zip", "scale", "fill", "bias_act", "dropout", "transpose", "col_part", "fold", "row_sum",
+	"layer_norm", "norm_grad", "norm_part", "softmax", "softmax_grad", "conv", "conv_grad", "conv_grad_long",
+	"time_code", "time_part", "time_fold", "pool", "dot", "outer", "gru", "gru_grad", "lstm", "lstm_grad", "scan_euler",
+	"scan_exact", "scan_euler_wide", "scan_exact_wide", "scan_grad_euler", "scan_grad_exact", "scan_grad_euler_wide",
+	"scan_grad_exact_wide", "scan_fold", "gather", "bucket", "scatter", "scatter_fold", "assign", "walks", "walk_pairs",
+	"attention_scores", "attention_mix", "bce", "update",
 }
 
 const threads = 256 // a block, unless a kernel says otherwise
@@ -149,9 +150,11 @@ func (d *Device) grid(k kernel, gx, gy, bx, by, shared int, shape ...int) {
 	}
 	d.enter()
 	defer d.leave()
-	r := call(d.drv.launch, d.functions[k], uintptr(gx), uintptr(gy), 1, uintptr(bx), uintptr(by), 1, uintptr(shared), d.compute, ptr(&d.args.table[0]), 0)
+	r := call(d.drv.launch, d.functions[k], uintptr(gx), uintptr(gy), 1, uintptr(bx), uintptr(by), 1, uintptr(shared),
+		d.compute, ptr(&d.args.table[0]), 0)
 	if r != 0 {
-		d.fail(fmt.Sprintf("kernel %s on %v (grid %d×%d of %d×%d threads)", kernelNames[k], slices.Clone(shape), gx, gy, bx, by), r)
+		d.fail(fmt.Sprintf("kernel %s on %v (grid %d×%d of %d×%d threads)",
+			kernelNames[k], slices.Clone(shape), gx, gy, bx, by), r)
 	}
 }
 

@@ -16,7 +16,8 @@ func (d *Device) BCE(loss, dlogits, logits, labels device.Buffer) {
 
 // Update moves parameters.
 func (d *Device) Update(u device.Update) {
-	d.with().num(int(u.Rule)).buf(u.W).buf(u.G).buf(u.M).buf(u.V).double(decimal(u.Rate)).double(decimal(u.Beta1)).double(decimal(u.Beta2)).
+	d.with().num(int(u.Rule)).buf(u.W).buf(u.G).buf(u.M).buf(u.V).double(decimal(u.Rate)).double(decimal(u.Beta1)).
+		double(decimal(u.Beta2)).
 		float(u.Eps).float(u.WeightDecay).ints(u.Step).size(u.W.Len)
 	d.over(kUpdate, u.W.Len, u.W.Len)
 }

@@ -101,17 +101,18 @@ func openDriver() (*driver, error) {
 	}
 	d := &driver{}
 	return d, bind(lib, map[string]*uintptr{
-		"cuInit": &d.init, "cuDeviceGet": &d.deviceGet, "cuDeviceGetName": &d.deviceName, "cuDeviceGetAttribute": &d.deviceAttribute,
-		"cuMemGetInfo_v2": &d.memInfo, "cuDevicePrimaryCtxRetain": &d.contextRetain, "cuDevicePrimaryCtxRelease_v2": &d.contextRelease,
+		"cuInit": &d.init, "cuDeviceGet": &d.deviceGet, "cuDeviceGetName": &d.deviceName,
+		"cuDeviceGetAttribute": &d.deviceAttribute, "cuMemGetInfo_v2": &d.memInfo,
+		"cuDevicePrimaryCtxRetain": &d.contextRetain, "cuDevicePrimaryCtxRelease_v2": &d.contextRelease,
 		"cuCtxSetCurrent": &d.contextSet, "cuModuleLoadData": &d.moduleLoad, "cuModuleGetFunction": &d.moduleFunction,
-		"cuFuncSetAttribute": &d.functionAttribute, "cuLaunchKernel": &d.launch,
-		"cuMemAlloc_v2": &d.alloc, "cuMemFree_v2": &d.free, "cuMemHostAlloc": &d.hostAlloc, "cuMemFreeHost": &d.hostFree,
-		"cuMemcpyHtoDAsync_v2": &d.copyIn, "cuMemcpyDtoHAsync_v2": &d.copyOut, "cuMemcpyDtoDAsync_v2": &d.copyWithin, "cuMemsetD32Async": &d.fill,
-		"cuStreamCreate": &d.streamCreate, "cuStreamSynchronize": &d.streamSync, "cuStreamWaitEvent": &d.streamWait,
-		"cuEventCreate": &d.eventCreate, "cuEventRecord": &d.eventRecord, "cuEventSynchronize": &d.eventSync,
-		"cuStreamBeginCapture_v2": &d.captureBegin, "cuStreamEndCapture": &d.captureEnd,
-		"cuGraphInstantiateWithFlags": &d.graphInstantiate, "cuGraphLaunch": &d.graphLaunch,
-		"cuGraphDestroy": &d.graphDestroy, "cuGraphExecDestroy": &d.graphExecDestroy,
+		"cuFuncSetAttribute": &d.functionAttribute, "cuLaunchKernel": &d.launch, "cuMemAlloc_v2": &d.alloc,
+		"cuMemFree_v2": &d.free, "cuMemHostAlloc": &d.hostAlloc, "cuMemFreeHost": &d.hostFree,
+		"cuMemcpyHtoDAsync_v2": &d.copyIn, "cuMemcpyDtoHAsync_v2": &d.copyOut, "cuMemcpyDtoDAsync_v2": &d.copyWithin,
+		"cuMemsetD32Async": &d.fill, "cuStreamCreate": &d.streamCreate, "cuStreamSynchronize": &d.streamSync,
+		"cuStreamWaitEvent": &d.streamWait, "cuEventCreate": &d.eventCreate, "cuEventRecord": &d.eventRecord,
+		"cuEventSynchronize": &d.eventSync, "cuStreamBeginCapture_v2": &d.captureBegin,
+		"cuStreamEndCapture": &d.captureEnd, "cuGraphInstantiateWithFlags": &d.graphInstantiate,
+		"cuGraphLaunch": &d.graphLaunch, "cuGraphDestroy": &d.graphDestroy, "cuGraphExecDestroy": &d.graphExecDestroy,
 		"cuGetErrorString": &d.errorString, "cuDriverGetVersion": &d.driverVersion,
 	})
 }

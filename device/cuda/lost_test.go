@@ -39,10 +39,10 @@ func (f *fakeGPU) device() *Device {
 		return f.call()
 	})
 	drv := &driver{
-		contextSet: plain, contextRelease: plain, launch: plain, free: plain, hostFree: plain, copyIn: plain, copyOut: plain, copyWithin: plain, fill: plain,
-		streamWait: plain, eventRecord: plain, eventSync: plain, captureBegin: plain, graphLaunch: plain, graphDestroy: plain,
-		errorString: purego.NewCallback(func() uintptr { return 1 }),
-		alloc:       handle, eventCreate: handle,
+		contextSet: plain, contextRelease: plain, launch: plain, free: plain, hostFree: plain, copyIn: plain,
+		copyOut: plain, copyWithin: plain, fill: plain, streamWait: plain, eventRecord: plain, eventSync: plain,
+		captureBegin: plain, graphLaunch: plain, graphDestroy: plain,
+		errorString: purego.NewCallback(func() uintptr { return 1 }), alloc: handle, eventCreate: handle,
 		graphInstantiate: purego.NewCallback(func(p *uintptr) uintptr {
 			f.made++
 			*p = uintptr(f.made)

@@ -52,11 +52,13 @@ func (d *Device) product(c, a, b device.Mat, g device.Gemm, k, batch int, alpha 
 			b.Buf.Addr, lead(b), a.Buf.Addr, lead(a), ptr(beta), c.Buf.Addr, lead(c))
 	} else {
 		r = call(d.blas.gemmBatched, d.handle, trans(g.TransB), trans(g.TransA), n, m, uintptr(k), ptr(alpha),
-			b.Buf.Addr, lead(b), uintptr(g.StepB), a.Buf.Addr, lead(a), uintptr(g.StepA), ptr(beta), c.Buf.Addr, lead(c), uintptr(g.StepC), uintptr(batch))
+			b.Buf.Addr, lead(b), uintptr(g.StepB), a.Buf.Addr, lead(a), uintptr(g.StepA), ptr(beta), c.Buf.Addr,
+			lead(c), uintptr(g.StepC), uintptr(batch))
 	}
 	if r != 0 {
 		panic(&device.Failure{Device: d.name, Reason: fmt.Sprintf("cuBLAS status %d", r),
-			Call: fmt.Sprintf("MatMul of %d×%d by %d×%d, %d times (transposed: %v, %v)", c.Rows, k, k, c.Cols, batch, g.TransA, g.TransB)})
+			Call: fmt.Sprintf("MatMul of %d×%d by %d×%d, %d times (transposed: %v, %v)",
+				c.Rows, k, k, c.Cols, batch, g.TransA, g.TransB)})
 	}
 }
 

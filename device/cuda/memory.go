@@ -184,7 +184,8 @@ type scratch struct{ buf device.Buffer }
 func (s *scratch) take(d *Device, n int) device.Buffer {
 	if s.buf.Len < n {
 		if d.mode != eager {
-			panic(&device.Failure{Device: d.name, Call: "scratch", Reason: "a captured step needs more scratch memory than its first run"})
+			panic(&device.Failure{Device: d.name, Call: "scratch",
+				Reason: "a captured step needs more scratch memory than its first run"})
 		}
 		d.Forget()
 		d.Free(s.buf)

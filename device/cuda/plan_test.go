@@ -17,11 +17,14 @@ func hungry(dev device.Device, batch, length int) {
 	narrow := dev.Alloc(rows*state).Mat(rows, state)
 	row, table := dev.Alloc(width), dev.Alloc(20*width).Mat(20, width)
 	dev.ColSum(row, wide, false)
-	s := device.Scan{Batch: batch, Len: length, Width: width, State: state, U: wide, Delta: wide, ALog: dev.Alloc(width * state), B: narrow, C: narrow, Y: wide}
-	dev.ScanGrad(device.ScanGrad{Scan: s, DY: wide, DU: wide, DDelta: wide, DB: narrow, DC: narrow, DALog: dev.Alloc(width * state)})
+	s := device.Scan{Batch: batch, Len: length, Width: width, State: state, U: wide, Delta: wide,
+		ALog: dev.Alloc(width * state), B: narrow, C: narrow, Y: wide}
+	dev.ScanGrad(device.ScanGrad{Scan: s, DY: wide, DU: wide, DDelta: wide, DB: narrow, DC: narrow,
+		DALog: dev.Alloc(width * state)})
 	dev.ScatterAdd(table, wide, dev.AllocInts(rows), 1)
 	dev.Assign(table, wide.Band(0, 20), dev.AllocInts(20))
-	dev.NormGrad(device.NormGrad{Norm: device.Norm{X: wide, Gamma: row, Beta: row, Stats: dev.Alloc(2 * rows), Y: wide}, DY: wide, DX: wide, DGamma: row, DBeta: row})
+	dev.NormGrad(device.NormGrad{Norm: device.Norm{X: wide, Gamma: row, Beta: row, Stats: dev.Alloc(2 * rows), Y: wide},
+		DY: wide, DX: wide, DGamma: row, DBeta: row})
 }
 
 // TestPlan needs no GPU: nothing is launched.

@@ -62,7 +62,8 @@ func (d *Device) Dropout(y, x device.Mat, p device.Drop) {
 	flat(&y, &x)
 	least := uint32(min(float64(p.Rate)*(1<<32), math.MaxUint32))
 	scale := float32(1 / (1 - float64(p.Rate)))
-	d.with().mat(y).mat(x).size(y.Rows).size(y.Cols).num(int(int32(least))).float(scale).ints(p.Key).num(int(int32(p.Stream)))
+	d.with().mat(y).mat(x).size(y.Rows).size(y.Cols).num(int(int32(least))).float(scale).ints(p.Key).
+		num(int(int32(p.Stream)))
 	d.over(kDropout, 8*blocks(y.Rows*y.Cols, 32), y.Rows, y.Cols)
 }
 

@@ -110,7 +110,8 @@ func (d *Device) record(g *recording, step func()) {
 	defer func() { call(d.drv.graphDestroy, graph) }()
 	ended := 0
 	func() {
-		defer func() { ended = call(d.drv.captureEnd, d.compute, ptr(&graph)) }() // also of a step that fails: the stream is still needed
+		// also of a step that fails: the stream is still needed
+		defer func() { ended = call(d.drv.captureEnd, d.compute, ptr(&graph)) }()
 		step()
 	}()
 	d.check("cuStreamEndCapture", ended)

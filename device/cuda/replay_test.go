@@ -52,14 +52,16 @@ func TestReplayOfManyShapes(t *testing.T) {
 		}
 	}
 	if gpu.made != mostGraphs || gpu.gone != 0 || len(d.recorded) != mostGraphs {
-		t.Fatalf("%d graphs were made, %d dropped, %d kept; want %d, 0, %d", gpu.made, gpu.gone, len(d.recorded), mostGraphs, mostGraphs)
+		t.Fatalf("%d graphs were made, %d dropped, %d kept; want %d, 0, %d",
+			gpu.made, gpu.gone, len(d.recorded), mostGraphs, mostGraphs)
 	}
 	plain := 0
 	for range 1000 {
 		plain += walk(d, 1, many) // a favourite
 	}
 	if plain > 500 || gpu.made != mostGraphs+1 || gpu.gone != 1 {
-		t.Errorf("a favourite ran as it is %d of 1000 times; %d graphs were made, %d dropped", plain, gpu.made, gpu.gone)
+		t.Errorf("a favourite ran as it is %d of 1000 times; %d graphs were made, %d dropped",
+			plain, gpu.made, gpu.gone)
 	}
 	for range 1000 {
 		plain = walk(d, mostGraphs, 2*many)

@@ -29,7 +29,8 @@ func (d *Device) RowSum(y device.Buffer, x device.Mat) {
 
 // Norm is LayerNorm.
 func (d *Device) Norm(n device.Norm) {
-	d.with().mat(n.Y).mat(n.X).mat(n.Residual).buf(n.Gamma).buf(n.Beta).float(n.Eps).buf(n.Stats).size(n.X.Rows).size(n.X.Cols)
+	d.with().mat(n.Y).mat(n.X).mat(n.Residual).buf(n.Gamma).buf(n.Beta).float(n.Eps).buf(n.Stats).size(n.X.Rows).
+		size(n.X.Cols)
 	d.warps(kNorm, n.X.Rows, n.X.Rows, n.X.Cols)
 }
 

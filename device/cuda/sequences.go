@@ -113,7 +113,8 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 	for _, m := range []device.Mat{s.DY, s.DU, s.DDelta, s.DGate} {
 		w = append(w, uint64(m.Stride))
 	}
-	w = append(w, uint64(part[0].Addr), uint64(steps), uint64(part[1].Addr), uint64(part[2].Addr), uint64(part[3].Addr), uint64(warps))
+	w = append(w, uint64(part[0].Addr), uint64(steps), uint64(part[1].Addr), uint64(part[2].Addr), uint64(part[3].Addr),
+		uint64(warps))
 	d.with().words(w...)
 	if warps > 0 {
 		d.grid(k, s.Batch, 1, 32*warps, 1, steps*bytes, s.Batch, s.Len, s.Width, s.State)
@@ -126,7 +127,8 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 
 func (d *Device) limit(kernel, what string, got, most int) {
 	if got > most {
-		panic(&device.Failure{Device: d.name, Call: kernel, Reason: fmt.Sprintf("%s of %d is more than this device takes (%d)", what, got, most)})
+		panic(&device.Failure{Device: d.name, Call: kernel,
+			Reason: fmt.Sprintf("%s of %d is more than this device takes (%d)", what, got, most)})
 	}
 }
 
@@ -189,6 +191,7 @@ func (d *Device) LSTM(g device.Cell) {
 // LSTMGrad is its gradient.
 func (d *Device) LSTMGrad(g device.CellGrad) {
 	n, h := g.Carry.Rows, g.Carry.Cols
-	d.with().mat(g.DX).mat(g.DH).mat(g.DCarry).mat(g.DNewState).mat(g.DNewCarry).mat(g.NewCarry).mat(g.Carry).mat(g.X).mat(g.H).size(n).size(h)
+	d.with().mat(g.DX).mat(g.DH).mat(g.DCarry).mat(g.DNewState).mat(g.DNewCarry).mat(g.NewCarry).mat(g.Carry).mat(g.X).
+		mat(g.H).size(n).size(h)
 	d.over(kLSTMGrad, n*h, n, h)
 }

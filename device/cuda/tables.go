@@ -40,9 +40,11 @@ func (d *Device) scatter(table, y device.Mat, rows device.Ints, per int, s scatt
 	work := d.partial(hits + begin + groups*table.Rows*cols)
 	list, starts, part := work.Slice(0, hits), work.Slice(hits, hits+begin), work.Slice(hits+begin, work.Len)
 
-	d.with().buf(list).buf(starts).ints(rows).size(y.Rows).size(per).size(s.each).size(cols).size(s.tile).size(first).size(tiles)
+	d.with().buf(list).buf(starts).ints(rows).size(y.Rows).size(per).size(s.each).size(cols).size(s.tile).
+		size(first).size(tiles)
 	d.grid(kBucket, s.pieces, 1, 32, 1, 4*tiles, table.Rows, y.Rows, per)
-	d.with().buf(part).mat(y).buf(list).buf(starts).size(s.pieces).size(s.group).size(table.Rows).size(cols).size(s.tile).size(tiles)
+	d.with().buf(part).mat(y).buf(list).buf(starts).size(s.pieces).size(s.group).size(table.Rows).size(cols).
+		size(s.tile).size(tiles)
 	d.grid(kScatter, tiles, groups, min(threads, (cols+31)&^31), 1, 4*s.tile*cols, table.Rows, cols, y.Rows, per)
 	d.with().mat(table).buf(part).size(groups).size(table.Rows).size(cols)
 	d.columns(kScatterFold, table.Rows*cols, groups, table.Rows, cols)

@@ -21,7 +21,8 @@ func TestCutScatter(t *testing.T) {
 					t.Errorf("%d rows to %d: %d groups of pieces", n, table, groups)
 				}
 				if tiles := blocks(table, s.tile); groups > max(1, 1584/tiles) && groups*table > 4*n {
-					t.Errorf("%d rows to %d: the sums of %d groups take more memory than four times the rows", n, table, groups)
+					t.Errorf("%d rows to %d: the sums of %d groups take more memory than four times the rows",
+						n, table, groups)
 				}
 			}
 		}

@@ -15,5 +15,6 @@ type Options struct {
 
 // Open says that this build has no CUDA.
 func Open(Options) (device.Device, error) {
-	return nil, fmt.Errorf("cuda: %w: this build has no GPU support (CUDA needs Linux and a build without the tag nogpu)", device.ErrUnavailable)
+	return nil, fmt.Errorf("cuda: %w: this build has no GPU support (CUDA needs Linux and a build without the tag "+
+		"nogpu)", device.ErrUnavailable)
 }

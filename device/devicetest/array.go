@@ -14,7 +14,8 @@ type array struct {
 	rows, cols, stride int
 	offset             int       // of the first number in whole
 	init, now          []float32 // contents of whole before and after a call
-	scale              float64   // the size of the terms that cancel in its numbers, where that is more than their own size
+	// the size of the terms that cancel in its numbers, where that is more than their own size
+	scale float64
 }
 
 type role uint8
@@ -150,7 +151,8 @@ func (a *array) want(g *rig, tol float64, ref func(r, c int) float64) {
 				continue
 			}
 			if wrong := math.Abs(got - want); !(wrong <= tol*(math.Abs(want)+size)) {
-				g.Errorf("%s[%d,%d] = %v, want %v (wrong by %.2g, allowed %.2g)", a.name, r, c, got, want, wrong, tol*(math.Abs(want)+size))
+				g.Errorf("%s[%d,%d] = %v, want %v (wrong by %.2g, allowed %.2g)",
+					a.name, r, c, got, want, wrong, tol*(math.Abs(want)+size))
 				return
 			}
 		}

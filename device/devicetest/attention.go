@@ -9,8 +9,8 @@ import (
 
 // attentionCases: batch, heads, queries, keys, width of a head.
 var attentionCases = [][5]int{
-	{0, 2, 3, 4, 5}, {2, 2, 0, 4, 5}, {1, 1, 1, 1, 1}, {3, 2, 1, 20, 34}, {2, 2, 7, 7, 9}, {3, 1, 33, 5, 8}, {2, 3, 4, 33, 16}, {1, 1, 2, 256, 7},
-	{40, 2, 3, 3, 4}, {2, 2, 9, 13, 10}, {3, 1, 33, 17, 8},
+	{0, 2, 3, 4, 5}, {2, 2, 0, 4, 5}, {1, 1, 1, 1, 1}, {3, 2, 1, 20, 34}, {2, 2, 7, 7, 9}, {3, 1, 33, 5, 8},
+	{2, 3, 4, 33, 16}, {1, 1, 2, 256, 7}, {40, 2, 3, 3, 4}, {2, 2, 9, 13, 10}, {3, 1, 33, 17, 8},
 }
 
 // attentionModels are the sizes of published models, each with one way to mask (0: none) and one dropout rate.
@@ -27,12 +27,16 @@ var attentionModels = []struct {
 
 func testAttention(g *rig) {
 	for i, m := range attentionModels {
-		g.scope(fmt.Sprintf("model %d", i), func(g *rig) { attentionCase(g, m.size, gaps[i%len(gaps)], m.fill, m.rate) })
+		g.scope(fmt.Sprintf("model %d", i), func(g *rig) {
+			attentionCase(g, m.size, gaps[i%len(gaps)], m.fill, m.rate)
+		})
 	}
 	for i, size := range attentionCases {
 		for _, fill := range []float64{0, -1e10, math.Inf(-1)} { // 0: no mask
 			for _, rate := range []float32{0, 0.3} {
-				g.scope(fmt.Sprintf("B=%d H=%d Q=%d K=%d D=%d fill=%v drop=%v", size[0], size[1], size[2], size[3], size[4], fill, rate), func(g *rig) {
+				name := fmt.Sprintf("B=%d H=%d Q=%d K=%d D=%d fill=%v drop=%v",
+					size[0], size[1], size[2], size[3], size[4], fill, rate)
+				g.scope(name, func(g *rig) {
 					attentionCase(g, size, gaps[i%len(gaps)], fill, rate)
 				})
 			}

@@ -14,7 +14,9 @@ var convCases = [][4]int{
 
 func testConv(g *rig) {
 	for i, size := range convCases {
-		g.scope(fmt.Sprintf("B=%d L=%d D=%d K=%d", size[0], size[1], size[2], size[3]), func(g *rig) { convCase(g, size, gaps[i%len(gaps)]) })
+		g.scope(fmt.Sprintf("B=%d L=%d D=%d K=%d", size[0], size[1], size[2], size[3]), func(g *rig) {
+			convCase(g, size, gaps[i%len(gaps)])
+		})
 	}
 }
 

@@ -89,7 +89,8 @@ func (g *rig) scope(name string, run func(g *rig)) {
 	g.Run(name, func(t *testing.T) {
 		seed := fnv.New64a()
 		seed.Write([]byte(g.path + "/" + name))
-		c := &rig{T: t, dev: g.dev, path: g.path + "/" + name, record: g.record, expect: g.expect, within: g.within, count: g.count}
+		c := &rig{T: t, dev: g.dev, path: g.path + "/" + name, record: g.record, expect: g.expect, within: g.within,
+			count: g.count}
 		c.tape = g.tape
 		c.rng = rand.New(rand.NewPCG(1, seed.Sum64()))
 		defer c.free()
@@ -144,7 +145,8 @@ func (g *rig) do(call func()) {
 	g.read()
 	for i, a := range g.arrays {
 		if k := differ(first[i], bits(a.now)); k >= 0 {
-			g.Errorf("%s changes from call to call: number %d is %v, then %v", a.name, k-a.offset, math.Float32frombits(first[i][k]), a.now[k])
+			g.Errorf("%s changes from call to call: number %d is %v, then %v",
+				a.name, k-a.offset, math.Float32frombits(first[i][k]), a.now[k])
 		}
 	}
 }

@@ -41,7 +41,8 @@ func dropoutCase(g *rig, rate float32, rows, cols, gap int) {
 			kept++
 		}
 	}
-	if want := float64(rows*cols) * float64(1-rate); rows*cols >= 4000 && math.Abs(float64(kept)-want) > 4*math.Sqrt(want) {
+	want := float64(rows*cols) * float64(1-rate)
+	if rows*cols >= 4000 && math.Abs(float64(kept)-want) > 4*math.Sqrt(want) {
 		g.Errorf("kept %d of %d numbers, want about %.0f", kept, rows*cols, want)
 	}
 }

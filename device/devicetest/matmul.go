@@ -15,8 +15,9 @@ type product struct {
 }
 
 var productSizes = [][3]int{
-	{0, 7, 7}, {7, 0, 7}, {7, 7, 0}, {1, 1, 1}, {1, 7, 33}, {7, 7, 7}, {5, 33, 1}, {12, 3, 8}, {13, 9, 9}, {33, 33, 33}, {33, 100, 15},
-	{24, 7, 100}, {97, 50, 25}, {100, 25, 50}, {210, 40, 44}, {36, 517, 40}, {780, 9, 24}, {18, 1600, 24},
+	{0, 7, 7}, {7, 0, 7}, {7, 7, 0}, {1, 1, 1}, {1, 7, 33}, {7, 7, 7}, {5, 33, 1}, {12, 3, 8}, {13, 9, 9}, {33, 33, 33},
+	{33, 100, 15}, {24, 7, 100}, {97, 50, 25}, {100, 25, 50}, {210, 40, 44}, {36, 517, 40}, {780, 9, 24},
+	{18, 1600, 24},
 }
 
 // productModes are combined with every size: A and B as stored or transposed, then added to C, or with bias, activation
@@ -46,7 +47,8 @@ func testMatMul(g *rig) {
 				continue // a third of the large ones will do
 			}
 			p.m, p.k, p.n = size[0], size[1], size[2]
-			name := fmt.Sprintf("%dx%dx%d tA=%v tB=%v acc=%v act=%d batch=%d", p.m, p.k, p.n, p.g.TransA, p.g.TransB, p.g.Acc, p.g.Act, p.g.Batch)
+			name := fmt.Sprintf("%dx%dx%d tA=%v tB=%v acc=%v act=%d batch=%d",
+				p.m, p.k, p.n, p.g.TransA, p.g.TransB, p.g.Acc, p.g.Act, p.g.Batch)
 			g.scope(name, func(g *rig) { productCase(g, p, gaps[(i+j)%len(gaps)]) })
 		}
 	}

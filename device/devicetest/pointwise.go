@@ -13,7 +13,9 @@ var pointwiseSizes = [][2]int{{0, 7}, {7, 0}, {1, 1}, {7, 7}, {33, 33}, {3, 40},
 func eachSize(g *rig, name string, run func(g *rig, rows, cols, gap int)) {
 	for i, size := range pointwiseSizes {
 		for _, gap := range []int{0, gaps[1+i%2]} {
-			g.scope(fmt.Sprintf("%s %dx%d gap=%d", name, size[0], size[1], gap), func(g *rig) { run(g, size[0], size[1], gap) })
+			g.scope(fmt.Sprintf("%s %dx%d gap=%d", name, size[0], size[1], gap), func(g *rig) {
+				run(g, size[0], size[1], gap)
+			})
 		}
 	}
 }
@@ -95,7 +97,8 @@ func testZip(g *rig) {
 		eachSize(g, fmt.Sprintf("op=%d", op), func(g *rig, rows, cols, gap int) {
 			x, y := g.in("X", rows, cols, gap), g.in("Y", rows, cols, 0)
 			row, col := g.vector("row", cols), g.vector("col", rows)
-			z, zRow, zCol := g.out("Z", rows, cols, gap), g.out("Z of row", rows, cols, 0), g.out("Z of column", rows, cols, gap)
+			z, zRow, zCol := g.out("Z", rows, cols, gap), g.out("Z of row", rows, cols, 0),
+				g.out("Z of column", rows, cols, gap)
 			sums := g.matrix("sums", sum, rows, cols, gap)
 			g.do(func() {
 				g.dev.Zip(op, z.mat(), x.mat(), y.mat())

@@ -17,12 +17,15 @@ func testScan(g *rig) {
 	for i, size := range scanCases {
 		for _, exact := range []bool{false, true} {
 			gate, skip := i%3 != 0, i%4 != 1
-			g.scope(fmt.Sprintf("B=%d L=%d D=%d N=%d exact=%v gate=%v skip=%v", size[0], size[1], size[2], size[3], exact, gate, skip), func(g *rig) {
+			name := fmt.Sprintf("B=%d L=%d D=%d N=%d exact=%v gate=%v skip=%v",
+				size[0], size[1], size[2], size[3], exact, gate, skip)
+			g.scope(name, func(g *rig) {
 				scanCase(g, size, gaps[i%len(gaps)], 1, exact, gate, skip)
 			})
 		}
 	}
-	for _, pace := range []float64{1e-6, 1e-3, 300} { // steps so short that eˣ−1 cancels, and so long that decays vanish
+	// steps so short that eˣ−1 cancels, and so long that decays vanish
+	for _, pace := range []float64{1e-6, 1e-3, 300} {
 		for _, exact := range []bool{false, true} {
 			g.scope(fmt.Sprintf("pace=%v exact=%v", pace, exact), func(g *rig) {
 				scanCase(g, [4]int{2, 6, 11, 16}, 5, pace, exact, true, true)
@@ -46,7 +49,8 @@ func scanCase(g *rig, size [4]int, gap int, pace float64, exact, gate, skip bool
 	du, ddelta := g.out("DU", B*L, D, gap), g.out("DDelta", B*L, D, 0)
 	db, dc := g.out("DB", B*L, N, gap), g.out("DC", B*L, N, gap)
 	dalog := g.total("DALog", D*N)
-	sg := device.ScanGrad{Scan: s, DY: dy.mat(), DU: du.mat(), DDelta: ddelta.mat(), DB: db.mat(), DC: dc.mat(), DALog: dalog.buf()}
+	sg := device.ScanGrad{Scan: s, DY: dy.mat(), DU: du.mat(), DDelta: ddelta.mat(), DB: db.mat(), DC: dc.mat(),
+		DALog: dalog.buf()}
 	var dgate, dskip *array
 	if gate {
 		dgate = g.out("DGate", B*L, D, gap)
@@ -106,7 +110,8 @@ func newScan(g *rig, size [4]int, gap int, pace float64, exact, gate, skip bool)
 
 func (a *scanArrays) reference(p *tape, exact, gate, skip bool) *tape {
 	B, L, D, N := a.size[0], a.size[1], a.size[2], a.size[3]
-	a.u, a.delta, a.b, a.c, a.alog = p.leaves(a.inU), p.leaves(a.inDelta), p.leaves(a.inB), p.leaves(a.inC), p.leaves(a.inALog)
+	a.u, a.delta, a.b, a.c, a.alog = p.leaves(a.inU), p.leaves(a.inDelta), p.leaves(a.inB), p.leaves(a.inC),
+		p.leaves(a.inALog)
 	if gate {
 		a.gate = p.leaves(a.inGate)
 	}

@@ -10,7 +10,9 @@ import (
 func testTimeCode(g *rig) {
 	for i, size := range [][2]int{{0, 7}, {7, 0}, {1, 1}, {7, 7}, {33, 33}, {3, 8}, {600, 100}} {
 		for _, masked := range []bool{false, true} {
-			g.scope(fmt.Sprintf("%dx%d masked=%v", size[0], size[1], masked), func(g *rig) { timeCase(g, size[0], size[1], masked, gaps[i%len(gaps)]) })
+			g.scope(fmt.Sprintf("%dx%d masked=%v", size[0], size[1], masked), func(g *rig) {
+				timeCase(g, size[0], size[1], masked, gaps[i%len(gaps)])
+			})
 		}
 	}
 }

@@ -4,7 +4,8 @@ import "fmt"
 
 func testWeighted(g *rig) {
 	// B sequences of P rows, D wide.
-	for i, size := range [][3]int{{0, 7, 7}, {2, 0, 7}, {2, 7, 0}, {1, 1, 1}, {2, 7, 7}, {3, 33, 33}, {2, 33, 100}, {100, 3, 25}, {2, 1, 8}} {
+	for i, size := range [][3]int{{0, 7, 7}, {2, 0, 7}, {2, 7, 0}, {1, 1, 1}, {2, 7, 7}, {3, 33, 33}, {2, 33, 100},
+		{100, 3, 25}, {2, 1, 8}} {
 		g.scope(fmt.Sprintf("B=%d P=%d D=%d", size[0], size[1], size[2]), func(g *rig) {
 			weightedCase(g, size[0], size[1], size[2], gaps[i%len(gaps)])
 		})

@@ -39,7 +39,8 @@ func (p Product) alone(dev device.Device, repeats int) time.Duration {
 	bufA, a := place(p.M, p.K, p.StrideA, p.StepA, p.TransA)
 	bufB, b := place(p.K, p.N, p.StrideB, p.StepB, p.TransB)
 	bufC, c := place(p.M, p.N, p.StrideC, p.StepC, false)
-	g := device.Gemm{TransA: p.TransA, TransB: p.TransB, Acc: p.Acc, Batch: p.Batch, StepA: p.StepA, StepB: p.StepB, StepC: p.StepC}
+	g := device.Gemm{TransA: p.TransA, TransB: p.TransB, Acc: p.Acc, Batch: p.Batch, StepA: p.StepA, StepB: p.StepB,
+		StepC: p.StepC}
 	times := make([]time.Duration, max(repeats, 1))
 	for i := -1; i < len(times); i++ { // the first run warms up
 		dev.Sync()

@@ -26,8 +26,9 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	}
 	d.products = append(d.products, Product{
 		M: c.Rows, N: c.Cols, K: k,
-		TransA: g.TransA, TransB: g.TransB, Acc: g.Acc, Bias: g.Bias.Len > 0, Pre: g.Pre.Given(), Act: g.Act, Batch: g.Batch,
-		StrideA: a.Stride, StrideB: b.Stride, StrideC: c.Stride, StepA: g.StepA, StepB: g.StepB, StepC: g.StepC,
+		TransA: g.TransA, TransB: g.TransB, Acc: g.Acc, Bias: g.Bias.Len > 0, Pre: g.Pre.Given(), Act: g.Act,
+		Batch: g.Batch, StrideA: a.Stride, StrideB: b.Stride, StrideC: c.Stride, StepA: g.StepA, StepB: g.StepB,
+		StepC: g.StepC,
 	})
 	began := d.start()
 	d.Device.MatMul(c, a, b, g)

@@ -45,7 +45,8 @@ func TestTrace(t *testing.T) {
 		t.Errorf("second product %+v", p[1])
 	}
 	k := d.Kernels()
-	if len(k) != 2 || k[0].Name != "Copy" || k[0].Calls != 2 || k[0].Time < 4*time.Millisecond || k[1].Name != "MatMul" || k[1].Calls != 2 {
+	if len(k) != 2 || k[0].Name != "Copy" || k[0].Calls != 2 || k[0].Time < 4*time.Millisecond ||
+		k[1].Name != "MatMul" || k[1].Calls != 2 {
 		t.Errorf("kernels %+v", k)
 	}
 	if f := trace.Floor(counting{slow{dry.New(0)}, &calls}, append(p, p[0]), 3); f <= 0 || calls != 2*(1+3) {

@@ -82,7 +82,8 @@ func TestNamesOfModels(t *testing.T) {
 	} {
 		src := "package p\n\nvar x = " + tt.text + "\n"
 		broken, err := Check(fstest.MapFS{Catalogue: {Data: []byte(list)}, tt.file: {Data: []byte(src)}})
-		if got := strings.Join(broken, "\n"); err != nil || tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+		got := strings.Join(broken, "\n")
+		if err != nil || tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%s with %s: %q, %v, want %q", tt.file, tt.text, got, err, tt.want)
 		}
 	}

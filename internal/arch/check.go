@@ -27,27 +27,15 @@ func Check(tree fs.FS) ([]string, error) {
 		return nil, err
 	}
 	var broken []string
-	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
-			return fs.SkipDir
-		case d.IsDir() || path.Ext(name) != ".go":
-			return nil
-		}
-		found, err := checkFile(tree, name, names)
+	err = sources(tree, func(name string, src []byte) error {
+		found, err := checkFile(name, src, names)
 		broken = append(broken, found...)
 		return err
 	})
 	return broken, err
 }
 
-func checkFile(tree fs.FS, name string, names []string) ([]string, error) {
-	src, err := fs.ReadFile(tree, name)
-	if err != nil {
-		return nil, err
-	}
+func checkFile(name string, src []byte, names []string) ([]string, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Package arch answers: which package may import which?
+// Package arch answers: which package may import which, and how long may a line be?
 //
 // Two towers, data and maths, rise from the same ground and never import each other; they meet at package model.
 // Imports only go down. A new package adds its line to Layers.
@@ -46,7 +46,8 @@ var Layers = []Layer{
 	{Data, []string{"internal/queries"}},
 
 	{Maths, []string{"device", "device/internal/forward"}},
-	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest", "device/dry", "device/recorded", "device/trace"}},
+	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest", "device/dry", "device/recorded",
+		"device/trace"}},
 	{Maths, []string{"device/bench", "device/open"}},
 	{Maths, []string{"tensor"}},
 	{Maths, []string{"grad"}},

@@ -42,8 +42,9 @@ func New(seed uint64) *Tour {
 		},
 		// Small models that are quick to learn.
 		Settings: []string{
-			"channel_embedding_dim=32", "width_divisor=16", "gamma=1", "num_layers=1", "node_feat_dim=64", "edge_feat_dim=1", "dropout=0",
-			"patch_size=2", "max_input_sequence_length=15", "max_interaction_times=4", "batch_size=50", "learning_rate=0.002", "num_epochs=16",
+			"channel_embedding_dim=32", "width_divisor=16", "gamma=1", "num_layers=1", "node_feat_dim=64",
+			"edge_feat_dim=1", "dropout=0", "patch_size=2", "max_input_sequence_length=15", "max_interaction_times=4",
+			"batch_size=50", "learning_rate=0.002", "num_epochs=16",
 		},
 	}
 }

@@ -24,7 +24,8 @@ func TestTemporalPatternWins(t *testing.T) {
 		t.Errorf("AP is %.4f, without temporal patterns %.4f, EdgeBank's %.4f", whole.AP, without.AP, bank.AP)
 	}
 	x := doc.Example
-	if x.Explanation.Probability < 0.7 || x.Off.Probability > 0.3 || len(x.Explanation.Gaps) != 4 || len(x.Curve) < 240 || len(x.Meetings) < 3 {
+	if x.Explanation.Probability < 0.7 || x.Off.Probability > 0.3 || len(x.Explanation.Gaps) != 4 ||
+		len(x.Curve) < 240 || len(x.Meetings) < 3 {
 		t.Errorf("the example has %.3f on the beat, %.3f off it, gaps %v, %d moments and %d meetings",
 			x.Explanation.Probability, x.Off.Probability, x.Explanation.Gaps, len(x.Curve), len(x.Meetings))
 	}

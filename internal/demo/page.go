@@ -21,8 +21,8 @@ func (t *Tour) page() page.Page {
 	whole, without, bank := d.Model(Whole), d.Model(Without), d.Model(Bank)
 	p := page.Page{
 		Title: "Who meets whom, and when?",
-		Lead: fmt.Sprintf("A tour of dygmamba: it made a stream of %s timed meetings, learned from the first 70 %%, and was then asked about the last 15 %%: "+
-			"will these two meet at this moment?", term.Count(d.Data.Events)),
+		Lead: fmt.Sprintf("A tour of dygmamba: it made a stream of %s timed meetings, learned from the first 70 %%, "+
+			"and was then asked about the last 15 %%: will these two meet at this moment?", term.Count(d.Data.Events)),
 		Foot: fmt.Sprintf("Made by: dygmamba demo --seed %d. The same seed gives the same page.", d.Seed),
 	}
 	p.Parts = append(p.Parts, page.Numbers{
@@ -36,7 +36,8 @@ func (t *Tour) page() page.Page {
 	p.Parts = append(p.Parts, d.Example.momentParts()...)
 	p.Parts = append(p.Parts, t.reasonParts()...)
 	p.Parts = append(p.Parts, page.Heading("Go on with your own events"),
-		page.Text("visits.csv is any table with a source, a destination and a time in each row; questions.csv has the columns u, i and ts."),
+		page.Text("visits.csv is any table with a source, a destination and a time in each row; "+
+			"questions.csv has the columns u, i and ts."),
 		page.Code(strings.TrimSuffix(Commands, "\n")))
 	return p
 }
@@ -59,12 +60,14 @@ func (t *Tour) streamParts() []page.Part {
 	}
 	return []page.Part{
 		page.Heading("The stream"),
-		page.Text(fmt.Sprintf("%d sources meet %d destinations. Each pair has a rhythm of its own, between one meeting in %.0f and one in %.0f units of time, and %.0f %% of "+
-			"the meetings follow no rhythm. Taken together that looks like noise; row by row it does not.",
+		page.Text(fmt.Sprintf("%d sources meet %d destinations. Each pair has a rhythm of its own, "+
+			"between one meeting in %.0f and one in %.0f units of time, and %.0f %% of the meetings follow no "+
+			"rhythm. Taken together that looks like noise; row by row it does not.",
 			t.Stream.Sources, t.Stream.Targets, t.Stream.ShortGap, t.Stream.LongGap, 100*t.Stream.Noise)),
 		page.Figures{{
 			Title: fmt.Sprintf("Whom %s met", x.Source),
-			Note:  fmt.Sprintf("One row for each destination, one tick for each meeting. The pair explained below is %s and %s.", x.Source, x.Destination),
+			Note: fmt.Sprintf("One row for each destination, one tick for each meeting. "+
+				"The pair explained below is %s and %s.", x.Source, x.Destination),
 			Chart: raster,
 		}},
 	}
@@ -92,8 +95,10 @@ func (t *Tour) learningParts() []page.Part {
 	ap := curves(func(e Epoch) float64 { return e.AP })
 	return []page.Part{
 		page.Heading("Learning"),
-		page.Text(fmt.Sprintf("Both models see the latest events of both nodes. DyGMamba (%s parameters) also reads the gaps between the pair's own latest meetings and lets them decide "+
-			"which of those events count; its variant A (%s parameters) is the same without that.", term.Count(whole.Parameters), term.Count(without.Parameters))),
+		page.Text(fmt.Sprintf("Both models see the latest events of both nodes. "+
+			"DyGMamba (%s parameters) also reads the gaps between the pair's own latest meetings and lets them "+
+			"decide which of those events count; its variant A (%s parameters) is the same without that.",
+			term.Count(whole.Parameters), term.Count(without.Parameters))),
 		page.Figures{
 			{Title: "Loss", Note: "on the training events; lower is better", Key: modelKey,
 				Chart: page.Lines{X: epochs, Y: around(loss, 0.1), Series: loss, Dots: true}},
@@ -130,8 +135,9 @@ func verdictParts(models ...Model) []page.Part {
 	}
 	return []page.Part{
 		page.Heading("The verdict"),
-		page.Text("Half of the questions are about events that happened, half about the same source and time with another destination. Each model says how likely " +
-			"an event is; a good one puts those that happened first. The rhythm tells most, and only one model sees it."),
+		page.Text("Half of the questions are about events that happened, half about the same source and time with " +
+			"another destination. Each model says how likely an event is; a good one puts those that happened first. " +
+			"The rhythm tells most, and only one model sees it."),
 		page.Figures{
 			{Title: "Average precision", Note: "on the test events, in percent", Chart: ap},
 			{Title: "Area under the ROC curve", Note: "on the test events, in percent", Chart: auc},
@@ -142,7 +148,8 @@ func verdictParts(models ...Model) []page.Part {
 // momentParts show the answers for the same pair at other times.
 func (x Example) momentParts() []page.Part {
 	l := page.Lines{
-		X: page.Axis{Name: "time", Min: x.Curve[0].Time, Max: x.Curve[len(x.Curve)-1].Time}, Y: page.Axis{Max: 1, Percent: true}, Marks: x.Meetings,
+		X: page.Axis{Name: "time", Min: x.Curve[0].Time, Max: x.Curve[len(x.Curve)-1].Time},
+		Y: page.Axis{Max: 1, Percent: true}, Marks: x.Meetings,
 		Series: []page.Series{{Name: modelKey[1].Name, Tone: page.Second}, {Name: modelKey[0].Name, Tone: page.First}},
 	}
 	for _, m := range x.Curve {
@@ -153,7 +160,8 @@ func (x Example) momentParts() []page.Part {
 	}
 	return []page.Part{
 		page.Heading("One pair through time"),
-		page.Text("Both models are asked again and again whether the same two meet now. Each answer rests on the events before it; what comes after is unknown. " +
+		page.Text("Both models are asked again and again whether the same two meet now. " +
+			"Each answer rests on the events before it; what comes after is unknown. " +
 			"Without temporal patterns a model knows at best whether they have met lately."),
 		page.Figures{{
 			Title: fmt.Sprintf("How likely is it that %s and %s meet now?", x.Source, x.Destination),
@@ -168,38 +176,50 @@ func (t *Tour) reasonParts() []page.Part {
 	x := t.report.Example
 	e := x.Explanation
 	table := page.Table{Head: []string{"what DyGMamba is told", "its answer", "logit"}}
-	table.Rows = append(table.Rows, []string{"everything before the question", percent(e.Probability), fmt.Sprintf("%+.2f", e.Logit)})
+	table.Rows = append(table.Rows,
+		[]string{"everything before the question", percent(e.Probability), fmt.Sprintf("%+.2f", e.Logit)})
 	for _, c := range x.Changes() {
 		row := []string{"all but " + c.What, percent(c.To.Probability), fmt.Sprintf("%+.2f", c.To.Logit)}
 		table.Rows = append(table.Rows, row)
 	}
 	parts := []page.Part{
 		page.Heading("One answer, explained"),
-		page.Text(fmt.Sprintf("Will %s and %s meet at time %.2f? They did. DyGMamba gave it %s, the model without temporal patterns %s: their last meeting "+
-			"is no longer among the latest events of either. Of all test events of that kind this is the one on which the two disagree most.", x.Source, x.Destination, x.Time, percent(e.Probability), percent(x.Without))),
+		page.Text(fmt.Sprintf("Will %s and %s meet at time %.2f? They did. "+
+			"DyGMamba gave it %s, the model without temporal patterns %s: their last meeting is no longer among the "+
+			"latest events of either. Of all test events of that kind this is the one on which the two disagree most.",
+			x.Source, x.Destination, x.Time, percent(e.Probability), percent(x.Without))),
 		page.Figures{
-			{Title: "The rhythm of the pair", Note: "Gaps between their latest meetings; the last one reaches to the question.", Chart: columnsOf(e.Gaps, x.Period)},
-			{Title: "The same question earlier", Note: fmt.Sprintf("At %.2f, half a period before, the last gap does not fit: %s.", x.OffTime, percent(x.Off.Probability)),
+			{Title: "The rhythm of the pair",
+				Note:  "Gaps between their latest meetings; the last one reaches to the question.",
+				Chart: columnsOf(e.Gaps, x.Period)},
+			{Title: "The same question earlier",
+				Note: fmt.Sprintf("At %.2f, half a period before, the last gap does not fit: %s.",
+					x.OffTime, percent(x.Off.Probability)),
 				Chart: columnsOf(x.Off.Gaps, x.Period)},
 		},
-		page.Text("The rhythm also decides what counts in the histories of both nodes. Each column is a patch of two events, oldest first, with its weight in percent; " +
+		page.Text("The rhythm also decides what counts in the histories of both nodes. " +
+			"Each column is a patch of two events, oldest first, with its weight in percent; " +
 			"a patch in which the two met is blue. The last column ends with the node itself."),
 	}
 	for i, side := range []dygmamba.Side{e.Source, e.Destination} {
 		off := []dygmamba.Side{x.Off.Source, x.Off.Destination}[i]
 		parts = append(parts, page.Figures{
-			{Title: fmt.Sprintf("What %s did", side.Name), Note: fmt.Sprintf("asked at %.2f", x.Time), Chart: x.history(side)},
-			{Title: fmt.Sprintf("What %s did", off.Name), Note: fmt.Sprintf("asked at %.2f", x.OffTime), Chart: x.history(off)},
+			{Title: fmt.Sprintf("What %s did", side.Name), Note: fmt.Sprintf("asked at %.2f", x.Time),
+				Chart: x.history(side)},
+			{Title: fmt.Sprintf("What %s did", off.Name), Note: fmt.Sprintf("asked at %.2f", x.OffTime),
+				Chart: x.history(off)},
 		})
 	}
-	return append(parts, page.Text("What becomes of the answer when something is withheld; a pair without gaps is like one that has never met:"), table)
+	return append(parts, page.Text("What becomes of the answer when something is withheld; "+
+		"a pair without gaps is like one that has never met:"), table)
 }
 
 // columnsOf shows gaps, with a line at the period.
 func columnsOf(gaps []float32, period float64) page.Columns {
 	c := page.Columns{Line: period}
 	for i, g := range gaps {
-		col := page.Column{Value: float64(g), Above: fmt.Sprintf("%.1f", g), Below: [2]string{fmt.Sprintf("gap %d", i+1)}, Tone: page.Third}
+		col := page.Column{Value: float64(g), Above: fmt.Sprintf("%.1f", g),
+			Below: [2]string{fmt.Sprintf("gap %d", i+1)}, Tone: page.Third}
 		if i == len(gaps)-1 {
 			col.Tone, col.Below[0] = page.First, "until now"
 		}
@@ -212,7 +232,8 @@ func columnsOf(gaps []float32, period float64) page.Columns {
 func (x Example) history(side dygmamba.Side) page.Columns {
 	var c page.Columns
 	for i, p := range side.Patches {
-		col := page.Column{Value: float64(p.Weight), Above: fmt.Sprintf("%.0f", 100*p.Weight), Title: eventsOf(side, p), Tone: page.Third}
+		col := page.Column{Value: float64(p.Weight), Above: fmt.Sprintf("%.0f", 100*p.Weight), Title: eventsOf(side, p),
+			Tone: page.Third}
 		var names []string
 		for _, e := range p.Events {
 			names = append(names, e.Name)

@@ -8,7 +8,8 @@ import (
 func TestFiles(t *testing.T) {
 	toy, models := Models(t)
 	if len(toy.Src) != 80 || len(toy.QueryTime) != 6 || toy.NodeFeatures.Rows != 10 || toy.EdgeFeatures.Rows != 81 {
-		t.Errorf("toy graph: %d events, %d queries, %d and %d feature rows", len(toy.Src), len(toy.QueryTime), toy.NodeFeatures.Rows, toy.EdgeFeatures.Rows)
+		t.Errorf("toy graph: %d events, %d queries, %d and %d feature rows",
+			len(toy.Src), len(toy.QueryTime), toy.NodeFeatures.Rows, toy.EdgeFeatures.Rows)
 	}
 	for name, m := range models {
 		for i, out := range m.Outputs {
@@ -43,7 +44,8 @@ func TestFiles(t *testing.T) {
 }
 
 func TestFill(t *testing.T) {
-	w := Fill([]Param{{"a.time_encoder.w.weight", []int{4, 1}}, {"m.A_log", []int{2, 3}}, {"m.D", []int{2}}, {"x", []int{2, 2}}})
+	w := Fill([]Param{{"a.time_encoder.w.weight", []int{4, 1}}, {"m.A_log", []int{2, 3}}, {"m.D", []int{2}},
+		{"x", []int{2, 2}}})
 	for name, want := range map[string][]float64{
 		"a.time_encoder.w.weight": {1, 1e-3, 1e-6, 1e-9},
 		"m.A_log":                 {0, math.Ln2, math.Log(3), 0, math.Ln2, math.Log(3)},

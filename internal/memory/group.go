@@ -22,7 +22,8 @@ type names struct {
 
 var (
 	unified = names{"memory.max", "memory.current", []string{"inactive_file", "active_file"}}
-	older   = names{"memory.limit_in_bytes", "memory.usage_in_bytes", []string{"total_inactive_file", "total_active_file"}}
+	older   = names{"memory.limit_in_bytes", "memory.usage_in_bytes",
+		[]string{"total_inactive_file", "total_active_file"}}
 )
 
 // groups are all that limit the process, in either version.

@@ -19,7 +19,8 @@ func (t *Twister) Choose(n int, out []int32, work *[]uint32) {
 	if cap(*work) < n+seen {
 		*work = make([]uint32, n+seen)
 	}
-	swap, held := (*work)[:n], (*work)[n:n+seen] // swap[i]: drawn for place i; held: a bit for every place that holds an output
+	// swap[i]: drawn for place i; held: a bit for every place that holds an output
+	swap, held := (*work)[:n], (*work)[n:n+seen]
 	swap[0] = 0
 	t.descend(swap)
 	clear(held)

@@ -82,7 +82,8 @@ func WriteHeader(w io.Writer, h Header) error {
 func readFull(r io.Reader, buf []byte, what string) error {
 	n, err := io.ReadFull(r, buf)
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &Error{fmt.Sprintf("the end of the file after %d of %d bytes of %s", n, len(buf), what), "a whole NumPy file"}
+		return &Error{fmt.Sprintf("the end of the file after %d of %d bytes of %s", n, len(buf), what),
+			"a whole NumPy file"}
 	}
 	return err
 }
@@ -90,7 +91,8 @@ func readFull(r io.Reader, buf []byte, what string) error {
 // parseHeader reads the dictionary {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }, its keys in any order.
 func parseHeader(text string) (Header, error) {
 	bad := func() (Header, error) {
-		return Header{}, &Error{fmt.Sprintf("the header %.80q", strings.TrimSpace(text)), "{'descr': '<f8', 'fortran_order': False, 'shape': (rows, columns), }"}
+		return Header{}, &Error{fmt.Sprintf("the header %.80q", strings.TrimSpace(text)),
+			"{'descr': '<f8', 'fortran_order': False, 'shape': (rows, columns), }"}
 	}
 	s := strings.TrimSpace(text)
 	s, ok := strings.CutPrefix(s, "{")

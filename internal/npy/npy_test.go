@@ -9,7 +9,8 @@ import (
 )
 
 func TestHeaderRoundTrip(t *testing.T) {
-	for _, h := range []Header{{Rows: 3, Cols: 4, Size: 8}, {Rows: 0, Cols: 0, Size: 4}, {Rows: 123456789, Cols: 172, Size: 8}} {
+	for _, h := range []Header{{Rows: 3, Cols: 4, Size: 8}, {Rows: 0, Cols: 0, Size: 4},
+		{Rows: 123456789, Cols: 172, Size: 8}} {
 		var b bytes.Buffer
 		if err := WriteHeader(&b, h); err != nil {
 			t.Fatal(err)
@@ -31,7 +32,9 @@ func TestHeaderForms(t *testing.T) {
 		`{"descr": "<f4", "fortran_order": False, "shape": (2,3)}`,
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3,), }",
 	} {
-		for _, head := range []string{Magic + "\x01\x00" + string([]byte{byte(len(dict)), 0}), Magic + "\x02\x00" + string([]byte{byte(len(dict)), 0, 0, 0}), Magic + "\x03\x00" + string([]byte{byte(len(dict)), 0, 0, 0})} {
+		short, long := string([]byte{byte(len(dict)), 0}), string([]byte{byte(len(dict)), 0, 0, 0})
+		for _, head := range []string{Magic + "\x01\x00" + short, Magic + "\x02\x00" + long,
+			Magic + "\x03\x00" + long} {
 			h, err := ReadHeader(strings.NewReader(head + dict))
 			if err != nil || h != (Header{Rows: 2, Cols: 3, Size: 4}) {
 				t.Errorf("%q: %+v %v", dict, h, err)
@@ -41,8 +44,12 @@ func TestHeaderForms(t *testing.T) {
 }
 
 func TestBadHeaders(t *testing.T) {
-	for _, dict := range []string{"", "{", "{}", "[]", "{'descr'}", "{'descr': '<f4'", "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3", "{'descr': '<f4', 'fortran_order': False, 'shape': (2, -3)}",
-		"{'descr': '<f4', 'fortran_order': False, 'shape': ()}", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3)}", "{'descr': '>f8', 'fortran_order': False, 'shape': (2, 3)}"} {
+	for _, dict := range []string{"", "{", "{}", "[]", "{'descr'}", "{'descr': '<f4'",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (2, -3)}",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': ()}",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3)}",
+		"{'descr': '>f8', 'fortran_order': False, 'shape': (2, 3)}"} {
 		_, err := ReadHeader(strings.NewReader(Magic + "\x01\x00" + string([]byte{byte(len(dict)), 0}) + dict))
 		var bad *Error
 		if !errors.As(err, &bad) || bad.Found == "" || bad.Want == "" {

@@ -49,7 +49,8 @@ func TestLinesAreWhereTheirValuesAre(t *testing.T) {
 	height := l.draw(&m, 400)
 	box := l.frame(&markup{}, 400, height)
 	middle := box.left + (box.right-box.left)/2
-	want := "M" + px(box.left) + " " + px(box.bottom) + "L" + px(middle) + " " + px(box.top) + "L" + px(box.right) + " " + px((box.top+box.bottom)/2)
+	want := "M" + px(box.left) + " " + px(box.bottom) + "L" + px(middle) + " " + px(box.top) + "L" + px(box.right) +
+		" " + px((box.top+box.bottom)/2)
 	if !strings.Contains(m.String(), `d="`+want+`"`) {
 		t.Errorf("no path %s in\n%s", want, m.String())
 	}

@@ -25,11 +25,13 @@ func (c Bars) draw(m *markup, width float64) float64 {
 		end := axis.at(min(1, max(0, r.Value)), 0, right)
 		m.element("text", r.Name, "x", "0", "y", px(top+14))
 		m.open("g", "class", r.Tone.class())
-		m.leaf("rect", "class", "bar", "x", "0", "y", px(top+20), "width", px(max(1, end)), "height", px(thick), "rx", "3")
+		m.leaf("rect", "class", "bar", "x", "0", "y", px(top+20), "width", px(max(1, end)),
+			"height", px(thick), "rx", "3")
 		m.close("g")
 		m.element("text", fmt.Sprintf("%.1f", 100*r.Value), "class", "strong", "x", px(end+8), "y", px(top+32))
 		if c.Chance > 0 {
-			m.leaf("line", "class", "dash", "x1", px(chance), "x2", px(chance), "y1", px(top+17), "y2", px(top+20+thick+3))
+			m.leaf("line", "class", "dash", "x1", px(chance), "x2", px(chance), "y1", px(top+17),
+				"y2", px(top+20+thick+3))
 		}
 	}
 	height := 6 + rowHeight*float64(len(c.Rows))

@@ -13,23 +13,28 @@ import (
 // everything is a page with one of each, all text given.
 func everything(text string) Page {
 	lines := Lines{
-		X: Axis{Name: text, Min: 0, Max: 10}, Y: Axis{Name: text, Min: 0, Max: 1, Percent: true}, Dots: true, Marks: []float64{5, 11},
+		X: Axis{Name: text, Min: 0, Max: 10}, Y: Axis{Name: text, Min: 0, Max: 1, Percent: true}, Dots: true,
+		Marks:  []float64{5, 11},
 		Series: []Series{{Name: text, Tone: First, X: []float64{0, 5, 10}, Y: []float64{0, math.NaN(), 1}}},
 	}
 	return Page{
 		Title: text, Lead: text, Foot: text,
 		Parts: []Part{
-			Heading(text), Text(text), Code(text), Numbers{{Value: text, Name: text, Tone: Fact}, {text, text, text,
-				Fact}}, Table{Head: []string{text, text}, Rows: [][]string{{text, text}}, Words: 2},
-			Grid{Head: []string{text, text}, Rows: [][]Cell{{{Text: text, Link: text, Note: text}, {Text: text, Exact: text,
-				Mark: Best}}}, Words: 2},
-			Section{"here", text, text}, Contents{{"here", text, text}}, Link{text, text}, Remark(text), Facts{{text, text}}, Folds{{Title: text, Note: text, Value: text, Open: true, Parts: []Part{Text(text)}}},
+			Heading(text), Text(text), Code(text),
+			Numbers{{Value: text, Name: text, Tone: Fact}, {text, text, text, Fact}},
+			Table{Head: []string{text, text}, Rows: [][]string{{text, text}}, Words: 2},
+			Grid{Head: []string{text, text}, Words: 2,
+				Rows: [][]Cell{{{Text: text, Link: text, Note: text}, {Text: text, Exact: text, Mark: Best}}}},
+			Section{"here", text, text}, Contents{{"here", text, text}}, Link{text, text}, Remark(text),
+			Facts{{text, text}}, Folds{{Title: text, Note: text, Value: text, Open: true, Parts: []Part{Text(text)}}},
 			Figures{{Title: text, Note: text, Key: []Key{{text, First}}, Chart: lines}},
 			Figures{
 				{Title: text, Chart: Bars{Rows: []Bar{{text, 0.7, Second}}, Chance: 0.5}},
-				{Title: text, Chart: Columns{List: []Column{{Value: 3, Above: text, Below: [2]string{text, text}, Title: text}}, Line: 2}},
+				{Title: text, Chart: Columns{Line: 2,
+					List: []Column{{Value: 3, Above: text, Below: [2]string{text, text}, Title: text}}}},
 			},
-			Figures{{Title: text, Chart: Raster{X: Axis{Max: 4}, Rows: []RasterRow{{Name: text, Times: []float64{1, 2}, Tone: First}}}}},
+			Figures{{Title: text, Chart: Raster{X: Axis{Max: 4},
+				Rows: []RasterRow{{Name: text, Times: []float64{1, 2}, Tone: First}}}}},
 		},
 	}
 }
@@ -73,7 +78,8 @@ func TestTextIsEscaped(t *testing.T) {
 		t.Errorf("found the text %d times, want %d", got, want)
 	}
 	allowed := strings.Fields("html head meta title style body main h1 h2 p pre code data dl dt dd details " +
-		"summary em div strong span table tr th td figure figcaption small svg line text path g circle rect footer nav a")
+		"summary em div strong span table tr th td figure figcaption small svg line text path g circle rect footer " +
+		"nav a")
 	for _, tag := range tags {
 		if !slices.Contains(allowed, tag.Name.Local) {
 			t.Errorf("the page has an element %s", tag.Name.Local)
@@ -105,7 +111,8 @@ func TestStandsAlone(t *testing.T) {
 			t.Errorf("the page has %q", part)
 		}
 	}
-	for _, part := range []string{"prefers-color-scheme: dark", "width=device-width", "max-width: 640px", `class="small"`, `class="large"`} {
+	for _, part := range []string{"prefers-color-scheme: dark", "width=device-width", "max-width: 640px",
+		`class="small"`, `class="large"`} {
 		if !strings.Contains(source, part) {
 			t.Errorf("the page lacks %q", part)
 		}
@@ -118,10 +125,12 @@ func TestStandsAlone(t *testing.T) {
 func TestOddValues(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for name, chart := range map[string]Chart{
-		"no lines":         Lines{},
-		"no values":        Lines{Series: []Series{{}}},
-		"one value":        Lines{X: Axis{Min: 1, Max: 1}, Y: Axis{Min: 2, Max: 2}, Dots: true, Series: []Series{{X: []float64{1}, Y: []float64{2}}}},
-		"nothing finite":   Lines{X: Axis{Max: 1}, Y: Axis{Max: 1}, Dots: true, Series: []Series{{X: []float64{0, 1}, Y: []float64{nan, inf}}}},
+		"no lines":  Lines{},
+		"no values": Lines{Series: []Series{{}}},
+		"one value": Lines{X: Axis{Min: 1, Max: 1}, Y: Axis{Min: 2, Max: 2}, Dots: true,
+			Series: []Series{{X: []float64{1}, Y: []float64{2}}}},
+		"nothing finite": Lines{X: Axis{Max: 1}, Y: Axis{Max: 1}, Dots: true,
+			Series: []Series{{X: []float64{0, 1}, Y: []float64{nan, inf}}}},
 		"no bars":          Bars{},
 		"too long a bar":   Bars{Rows: []Bar{{Value: 7}, {Value: -1}}},
 		"no columns":       Columns{},

@@ -20,7 +20,8 @@ func (p Picture) Write(w io.Writer) error {
 	}
 	width, height := float64(len(p))*(outer+pictureGap)-pictureGap, top+deepest+pictureEdge/2
 	var m markup
-	m.open("svg", "xmlns", "http://www.w3.org/2000/svg", "width", px(width), "height", px(height), "viewBox", "0 0 "+px(width)+" "+px(height), "role", "img")
+	m.open("svg", "xmlns", "http://www.w3.org/2000/svg", "width", px(width), "height", px(height),
+		"viewBox", "0 0 "+px(width)+" "+px(height), "role", "img")
 	m.open("style")
 	m.WriteString("\n" + chartStyle) // ours: it must not be escaped
 	m.close("style")

@@ -38,12 +38,14 @@ func TestTablesAreWhole(t *testing.T) {
 	}
 	for _, d := range Datasets() {
 		for _, m := range Models() {
-			for _, c := range [][2]string{{"transductive", "random"}, {"transductive", "historical"}, {"transductive", "inductive"}, {"inductive", "random"}, {"inductive", "inductive"}} {
+			for _, c := range [][2]string{{"transductive", "random"}, {"transductive", "historical"},
+				{"transductive", "inductive"}, {"inductive", "random"}, {"inductive", "inductive"}} {
 				r, ok := Lookup(c[0], c[1], d, m)
 				if want := c[0] == "transductive" || m != "edgebank"; ok != want {
 					t.Errorf("%v %s %s: there is %v, want %v", c, d, m, ok, want)
 				}
-				if ok && !r.Timeout && !(20 < r.AP.Mean && r.AP.Mean < 100 && 20 < r.AUC.Mean && r.AUC.Mean < 100 && r.AP.Std < 20) {
+				if ok && !r.Timeout && !(20 < r.AP.Mean && r.AP.Mean < 100 && 20 < r.AUC.Mean && r.AUC.Mean < 100 &&
+					r.AP.Std < 20) {
 					t.Errorf("%v %s %s: %+v", c, d, m, r)
 				}
 			}

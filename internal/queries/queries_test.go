@@ -64,14 +64,15 @@ func TestRead(t *testing.T) {
 func TestComplaints(t *testing.T) {
 	k := NewAsker(periodic(t))
 	for text, want := range map[string]string{
-		"":                            "standard input: found no column names",
-		"u,i\n":                       "want one for the time, called for example ts or t, or named by --time",
-		"u1,v1,5\n":                   "a table without header needs --no-header",
-		"u,i,ts\nu1,v1,NaN\n,v1,5\n":  `standard input: line 2 (row 1), column ts: found "NaN"`,
-		"u,i,ts\nu1,v1\n":             "found 2 columns; want 3",
-		"\x1f\x8bno gzip at all\n":    "gzip",
-		"{\"u\": \"u1\"}\n[]\n":       "want one for the destination",
-		"u,i,ts\nu1,,x\nu1,v1\n":      "in the unit of the data\nstandard input: line 3 (row 2): found 2 columns; want 3",
+		"":                           "standard input: found no column names",
+		"u,i\n":                      "want one for the time, called for example ts or t, or named by --time",
+		"u1,v1,5\n":                  "a table without header needs --no-header",
+		"u,i,ts\nu1,v1,NaN\n,v1,5\n": `standard input: line 2 (row 1), column ts: found "NaN"`,
+		"u,i,ts\nu1,v1\n":            "found 2 columns; want 3",
+		"\x1f\x8bno gzip at all\n":   "gzip",
+		"{\"u\": \"u1\"}\n[]\n":      "want one for the destination",
+		"u,i,ts\nu1,,x\nu1,v1\n": "in the unit of the data\nstandard input: line 3 (row 2): found 2 columns; " +
+			"want 3",
 		"u,i,ts\nu1,v1,\"5\n":         "quotes around whole fields",
 		"u,i,ts\nu1,v1,2024-05-01\n ": "a finite number, in the unit of the data",
 	} {
@@ -89,7 +90,8 @@ func TestComplaints(t *testing.T) {
 // The same questions in every form that can be imported give the same queries, and bring their other columns along.
 func TestForms(t *testing.T) {
 	set := periodic(t)
-	want, err := ask(t, NewAsker(set), strings.NewReader("u,i,ts,note\nu1,v2,5,x\nu2,v3,7.5,\n"), dataset.ImportOptions{})
+	want, err := ask(t, NewAsker(set), strings.NewReader("u,i,ts,note\nu1,v2,5,x\nu2,v3,7.5,\n"),
+		dataset.ImportOptions{})
 	if err != nil || len(want.Questions) != 2 {
 		t.Fatal(want, err)
 	}
@@ -101,7 +103,8 @@ func TestForms(t *testing.T) {
 		{"semicolons", "u;i;ts;note\nu1;v2;5;x\nu2;v3;7.5;\n", dataset.ImportOptions{}},
 		{"other names", "note\twhat\twhen\twho\nx\tv2\t5\tu1\n\tv3\t7.5\tu2\n", named},
 		{"usual names", "customer,product,date,note\nu1,v2,5,x\nu2,v3,7.5,\n", dataset.ImportOptions{}},
-		{"no header", "u1,v2,5,x\nu2,v3,7.5,\n", dataset.ImportOptions{NoHeader: true, Source: "1", Target: "2", Time: "3"}},
+		{"no header", "u1,v2,5,x\nu2,v3,7.5,\n",
+			dataset.ImportOptions{NoHeader: true, Source: "1", Target: "2", Time: "3"}},
 		{"JSON lines", `{"ts": 5, "u": "u1", "i": "v2"}` + "\n" + `{"u": "u2", "i": "v3", "ts": "7.5", "note": null}` +
 			"\n", dataset.ImportOptions{}},
 		{"quotes over lines", "u,i,ts,note\r\n\"u1\",v2,5,x\r\n\r\nu2,v3,7.5,\"\"\r\n", dataset.ImportOptions{}},
@@ -113,8 +116,8 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s: %+v, %v", tt.name, got, err)
 			continue
 		}
-		if x := []string{got.Questions[0].Extra[0], got.Questions[1].Extra[0]}; tt.name != "JSON lines" && !slices.Equal(x,
-			[]string{"x", ""}) {
+		if x := []string{got.Questions[0].Extra[0], got.Questions[1].Extra[0]}; tt.name != "JSON lines" &&
+			!slices.Equal(x, []string{"x", ""}) {
 			t.Errorf("%s: other values %q", tt.name, x)
 		}
 	}

@@ -31,7 +31,8 @@ func (k *Asker) OpenScores(path string, stdin io.Reader) ([]Score, error) {
 	for at, name := range map[int]string{label: "label", score: "score"} {
 		if at < 0 {
 			return nil, &dataset.InputError{
-				File: path, Row: -1, Found: "no column " + name, Want: "the columns " + strings.Join(ScoreColumns, ", "),
+				File: path, Row: -1, Found: "no column " + name,
+				Want: "the columns " + strings.Join(ScoreColumns, ", "),
 			}
 		}
 	}
@@ -51,7 +52,8 @@ func (k *Asker) OpenScores(path string, stdin io.Reader) ([]Score, error) {
 		default:
 			s.Label = truth == 1
 		}
-		if s.Score, err = strconv.ParseFloat(strings.TrimSpace(q.Extra[score]), 64); err != nil || s.Score-s.Score != 0 {
+		s.Score, err = strconv.ParseFloat(strings.TrimSpace(q.Extra[score]), 64)
+		if err != nil || s.Score-s.Score != 0 {
 			complain("score", q.Extra[score], "a number")
 		}
 		all[i] = s

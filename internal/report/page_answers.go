@@ -93,8 +93,8 @@ func (r *Report) reliable() []page.Part {
 	if r.Calibrated {
 		text += "Probabilities were fitted to validation data with random negatives. "
 		if r.Negatives != eval.Random {
-			text += fmt.Sprintf("These are %s ones, which are harder to tell from events: what was fitted does not hold "+
-				"for them. ", r.Negatives)
+			text += fmt.Sprintf("These are %s ones, which are harder to tell from events: what was fitted does not "+
+				"hold for them. ", r.Negatives)
 		}
 	}
 	if r.Labels() {

@@ -83,7 +83,8 @@ func Real(tb testing.TB, name string) *event.Log {
 				tb.Fatal(err)
 			}
 		}
-		e := event.Event{Src: event.Node(num[1]), Dst: event.Node(num[2]), Time: num[3], Label: float32(num[4]), Edge: event.Edge(num[5])}
+		e := event.Event{Src: event.Node(num[1]), Dst: event.Node(num[2]), Time: num[3], Label: float32(num[4]),
+			Edge: event.Edge(num[5])}
 		if _, err := l.Append(e); err != nil {
 			tb.Fatal(err)
 		}

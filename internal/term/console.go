@@ -32,7 +32,8 @@ type Console struct {
 
 // NewConsole is a console on w, with a live line where w is a terminal. A quiet one shows warnings and errors only.
 func NewConsole(w io.Writer, quiet bool) *Console {
-	c := &Console{w: w, live: !quiet && IsTerminal(w), style: StyleOf(w), width: func() int { return width(w) }, now: time.Now}
+	c := &Console{w: w, live: !quiet && IsTerminal(w), style: StyleOf(w), width: func() int { return width(w) },
+		now: time.Now}
 	if quiet {
 		c.level = slog.LevelWarn
 	}

@@ -99,7 +99,8 @@ func (t *Table) head(w io.Writer, s Style, widths []int) error {
 		names[i] = c.Name
 		total += widths[i] + 2
 	}
-	_, err := io.WriteString(w, s.Strong(t.line(names, widths))+"\n"+s.Dim("  "+strings.Repeat("─", max(0, total-2)))+"\n")
+	_, err := io.WriteString(w, s.Strong(t.line(names, widths))+"\n"+
+		s.Dim("  "+strings.Repeat("─", max(0, total-2)))+"\n")
 	return err
 }
 

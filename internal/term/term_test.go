@@ -141,10 +141,10 @@ func TestRange(t *testing.T) {
 		least, most time.Duration
 		want        string
 	}{
-		{0, 8 * time.Second, "0–8 s"}, {40 * time.Second, 90 * time.Second, "40–90 s"}, {61 * time.Second, 3 * time.Minute,
-			"1–3 min"},
-		{9 * time.Minute, 85 * time.Minute, "9–85 min"}, {100 * time.Minute, 14 * time.Hour, "1.5–14 h"}, {5 * time.Hour,
-			100 * time.Hour, "5 h – 4 d"}, {25 * time.Minute, 7 * time.Hour, "25 min – 7 h"},
+		{0, 8 * time.Second, "0–8 s"}, {40 * time.Second, 90 * time.Second, "40–90 s"},
+		{61 * time.Second, 3 * time.Minute, "1–3 min"}, {9 * time.Minute, 85 * time.Minute, "9–85 min"},
+		{100 * time.Minute, 14 * time.Hour, "1.5–14 h"}, {5 * time.Hour, 100 * time.Hour, "5 h – 4 d"},
+		{25 * time.Minute, 7 * time.Hour, "25 min – 7 h"},
 		{178 * time.Minute, 182 * time.Minute, "about 3 h"},
 	} {
 		if got := Range(tt.least, tt.most); got != tt.want {

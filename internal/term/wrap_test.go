@@ -69,9 +69,12 @@ func TestTableFoldsWordsOfTheLastColumn(t *testing.T) {
 		cols  int
 		want  string
 	}{
-		{words, 26, "  model  what it does\n  ────────────────────────\n  a      says a little\n         more than fits\n  b      little\n"},
-		{words, 0, "  model  what it does\n  ───────────────────────────────────\n  a      says a little more than fits\n  b      little\n"},
-		{numbers, 20, "  model  a number with a very long name\n  ─────────────────────────────────────\n  a                                   1\n"},
+		{words, 26, "  model  what it does\n  ────────────────────────\n  a      says a little\n" +
+			"         more than fits\n  b      little\n"},
+		{words, 0, "  model  what it does\n  ───────────────────────────────────\n" +
+			"  a      says a little more than fits\n  b      little\n"},
+		{numbers, 20, "  model  a number with a very long name\n  ─────────────────────────────────────\n" +
+			"  a                                   1\n"},
 	} {
 		var b strings.Builder
 		if err := tt.table.write(&b, Style{}, tt.cols); err != nil || b.String() != tt.want {

@@ -21,7 +21,8 @@ type File struct {
 // directories are refused: they would be replaced. What a killed process left there before it had its name is removed.
 func Create(path string) (*File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no ordinary file (%v) and would be replaced: want another name", path, info.Mode())
+		return nil, fmt.Errorf("%s is no ordinary file (%v) and would be replaced: want another name",
+			path, info.Mode())
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -102,7 +103,8 @@ func (f *File) Commit() error {
 		os.Remove(f.Name())
 		return err
 	}
-	if dir, err := os.Open(filepath.Dir(f.path)); err == nil { // so that the new name survives a power cut; not every system can
+	// so that the new name survives a power cut; not every system can
+	if dir, err := os.Open(filepath.Dir(f.path)); err == nil {
 		dir.Sync()
 		dir.Close()
 	}

@@ -95,8 +95,8 @@ func NewToyOn(t testing.TB, dev device.Device, f model.Factory, settings ...stri
 
 func (y *Toy) environment(dev device.Device) model.Env {
 	return model.Env{
-		Device: dev, Node: features(y.Graph.NodeFeatures), Edge: features(y.Graph.EdgeFeatures), NumNodes: y.Graph.NumNodes + 1,
-		Train: func() (event.Span, error) { return y.Log.All(), nil },
+		Device: dev, Node: features(y.Graph.NodeFeatures), Edge: features(y.Graph.EdgeFeatures),
+		NumNodes: y.Graph.NumNodes + 1, Train: func() (event.Span, error) { return y.Log.All(), nil },
 	}
 }
 
@@ -110,7 +110,8 @@ func (y *Toy) fill(t testing.TB) {
 	t.Helper()
 	var parts [2][]golden.Param
 	for _, p := range y.Params().All() {
-		if part := strings.IndexByte("01", p.Name[0]); part >= 0 && !(p.Frozen && strings.Contains(p.Name, "time_encoder")) {
+		part := strings.IndexByte("01", p.Name[0])
+		if part >= 0 && !(p.Frozen && strings.Contains(p.Name, "time_encoder")) {
 			parts[part] = append(parts[part], golden.Param{Name: p.Name, Shape: p.Shape()})
 		}
 	}

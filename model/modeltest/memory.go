@@ -38,7 +38,8 @@ func Memory(t *testing.T, f model.Factory, name string, settings ...string) {
 	for _, way := range []struct {
 		name          string
 		record, apart bool
-	}{{"in a training step", true, false}, {"in a step", false, false}, {"with what was gathered", false, true}, {"in units", true, true}} {
+	}{{"in a training step", true, false}, {"in a step", false, false}, {"with what was gathered", false, true},
+		{"in units", true, true}} {
 		if err := m.Restore(nil); err != nil {
 			t.Fatal(err)
 		}

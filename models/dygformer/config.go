@@ -43,8 +43,8 @@ type Config struct {
 
 // Default is the released program's configuration for a data set it has no better one for.
 var Default = Config{
-	Layer: Transformer, Patch: 1, Length: 32, Padding: model.PadCall, Channel: 50, TimeDim: 100, Layers: 2, Heads: 2, Dropout: 0.1,
-	NodeDim: 172, EdgeDim: 172,
+	Layer: Transformer, Patch: 1, Length: 32, Padding: model.PadCall, Channel: 50, TimeDim: 100, Layers: 2,
+	Heads: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172,
 }
 
 // Width is that of a step: four channels side by side.

@@ -33,7 +33,8 @@ const (
 // Values of Config.Window.
 const (
 	FixedProportion = "fixed_proportion" // lately is the time of the last 15 % of the events
-	RepeatInterval  = "repeat_interval"  // lately is the mean over all pairs of the mean time between their meetings, none counting as 0
+	// lately is the mean over all pairs of the mean time between their meetings, none counting as 0
+	RepeatInterval = "repeat_interval"
 )
 
 // Config says what is kept in memory.

@@ -32,7 +32,8 @@ func TestByHand(t *testing.T) {
 	})
 	// Mean count 7/4. Mean repeat interval (10 + 0 + 30 + 0)/4 = 10, window [80, 90]. The 0.85-quantile of 0 10 20 50
 	// 60 85 90 is at 5.1: 85.5.
-	ask := []sample.Query{{Src: 1, Dst: 2}, {Src: 3, Dst: 4}, {Src: 5, Dst: 6}, {Src: 7, Dst: 8}, {Src: 2, Dst: 1}, {Src: 9, Dst: 9}}
+	ask := []sample.Query{{Src: 1, Dst: 2}, {Src: 3, Dst: 4}, {Src: 5, Dst: 6}, {Src: 7, Dst: 8}, {Src: 2, Dst: 1},
+		{Src: 9, Dst: 9}}
 	for c, want := range map[Config][]float32{
 		{Unlimited, ""}:               {1, 1, 1, 1, 0, 0},
 		{Repeats, ""}:                 {1, 0, 1, 0, 0, 0},
@@ -165,9 +166,9 @@ func TestRestoreForgetsAndRefuses(t *testing.T) {
 		state := b.bytes()
 		before := score(t, b, []sample.Query{{Src: 1, Dst: 10}})
 		for name, bad := range map[string][]byte{
-			"empty": {}, "cut": state[:len(state)-1], "long": append(bytes.Clone(state), 0), "zeros": make([]byte, len(state)),
-			"huge": bytes.Repeat([]byte{255}, 64), "never": never(state, 16), "never again": never(state, 24),
-			"at last never": never(state, len(state)-8),
+			"empty": {}, "cut": state[:len(state)-1], "long": append(bytes.Clone(state), 0),
+			"zeros": make([]byte, len(state)), "huge": bytes.Repeat([]byte{255}, 64), "never": never(state, 16),
+			"never again": never(state, 24), "at last never": never(state, len(state)-8),
 		} {
 			if err := b.restore(bad); err == nil {
 				t.Errorf("%v: a snapshot (%s) was accepted", c, name)
@@ -176,7 +177,8 @@ func TestRestoreForgetsAndRefuses(t *testing.T) {
 		if err := b.restore(state); err != nil {
 			t.Fatal(err)
 		}
-		if got := score(t, b, []sample.Query{{Src: 1, Dst: 10}}); !slices.Equal(got, before) || !bytes.Equal(b.bytes(), state) {
+		got := score(t, b, []sample.Query{{Src: 1, Dst: 10}})
+		if !slices.Equal(got, before) || !bytes.Equal(b.bytes(), state) {
 			t.Errorf("%v: the bank has changed", c)
 		}
 		if err := b.Restore(nil); err != nil || len(b.pairs) != 0 || b.latest != math.Inf(-1) {
