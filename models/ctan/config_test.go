@@ -118,6 +118,7 @@ func TestPresets(t *testing.T) {
 		}
 		training := model.Standard
 		training.Epochs, training.Patience, training.WeightDecay = 1000, tt.patience, 1e-6
+		training.Calibrate = tt.want == "strict" // those of published programs say what they said
 		if s.Training != training {
 			t.Errorf("%q for %+v: %+v, want %+v", tt.preset, tt.data, s.Training, training)
 		}
