@@ -179,7 +179,7 @@ func TestLostDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := map[string]bool{}
-	const cuts = 16
+	const cuts = 10
 	for i := range cuts {
 		dir := t.TempDir()
 		run := small(t, dir, "num_epochs=2")

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -164,6 +165,31 @@ func stuck(t *testing.T, pid int) {
 	t.Fatal("the program is busy after ten seconds")
 }
 
+// builtProgram is the program as users run it.
+type builtProgram struct {
+	dir, program string
+	err          error
+}
+
+// buildProgram builds it once for all tests.
+var buildProgram = sync.OnceValue(func() (b builtProgram) {
+	if b.dir, b.err = os.MkdirTemp("", "dygmamba-program"); b.err != nil {
+		return b
+	}
+	b.program = filepath.Join(b.dir, "dygmamba")
+	if runtime.GOOS == "windows" {
+		b.program += ".exe"
+	}
+	if message, err := exec.Command("go", "build", "-o", b.program, ".").CombinedOutput(); err != nil {
+		b.err = fmt.Errorf("%w\n%s", err, message)
+	}
+	built = b.dir
+	return b
+})
+
+// built is where it lies, "" while nobody wanted it.
+var built string
+
 // killer has the program, and data to train on.
 type killer struct {
 	program, data string
@@ -172,14 +198,11 @@ type killer struct {
 
 func newKiller(t *testing.T, kills int) *killer {
 	t.Helper()
-	dir := t.TempDir()
-	k := &killer{filepath.Join(dir, "dygmamba"), filepath.Join(dir, "periodic.dgm"), 2 + kills}
-	if runtime.GOOS == "windows" {
-		k.program += ".exe"
+	b := buildProgram()
+	if b.err != nil {
+		t.Skip("the program cannot be built here:", b.err)
 	}
-	if message, err := exec.Command("go", "build", "-o", k.program, ".").CombinedOutput(); err != nil {
-		t.Skipf("the program cannot be built here: %v\n%s", err, message)
-	}
+	k := &killer{b.program, filepath.Join(t.TempDir(), "periodic.dgm"), 2 + kills}
 	set, err := dataset.Periodic(dataset.PeriodicOptions{Events: 2000})
 	if err != nil {
 		t.Fatal(err)

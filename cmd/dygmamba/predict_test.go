@@ -59,6 +59,9 @@ func TestMain(m *testing.M) {
 	if r := makeSmallRun(); r.dir != "" {
 		os.RemoveAll(r.dir)
 	}
+	if built != "" {
+		os.RemoveAll(built)
+	}
 	os.Exit(code)
 }
 

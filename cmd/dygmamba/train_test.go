@@ -192,12 +192,12 @@ func TestTrainFirstLook(t *testing.T) {
 // A training that has only so long ends with what is the best so far, and with exit code 0.
 func TestTrainMaxTime(t *testing.T) {
 	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
-	args := training(data, "--out", out, "--set", "num_epochs=100000", "--set", "patience=100000", "--max-time", "3s")
+	args := training(data, "--out", out, "--set", "num_epochs=100000", "--set", "patience=100000", "--max-time", "2s")
 	began := time.Now()
 	sum := decode[train.Summary](t, program(t, append(args, "--json")...).want(t, exitDone, "the time is up in epoch",
 		"the best so far"))
 	if spent := time.Since(began); spent > 30*time.Second {
-		t.Errorf("3 s became %v", spent)
+		t.Errorf("2 s became %v", spent)
 	}
 	if r := sum.Runs[0]; r.Ended != train.EndedByTime || r.Epochs < 1 || len(r.Results) == 0 {
 		t.Errorf("ended with %+v", r)
