@@ -11,6 +11,8 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/audit"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
@@ -102,6 +104,27 @@ func recorded(path string) (string, error) {
 	return "", usagef("%s holds %d runs, choose one of them, such as %s", path, len(seeds), first)
 }
 
+// openFor opens the data that a run was trained on, unless the flags name others, and what computes.
+func (a *app) openFor(ctx context.Context, run dygmamba.Run, data dataFlags, where deviceFlags) (*dataset.Set,
+	device.Device, error) {
+	if data.sampling == "" {
+		data.sampling = run.Config.Sampling
+	}
+	if data.name == "" {
+		data.remember(run.Source())
+	}
+	set, err := data.open(ctx, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	dev, err := where.open(a)
+	if err != nil {
+		set.Close()
+		return nil, nil, err
+	}
+	return set, dev, nil
+}
+
 func (a *app) auditRun(ctx context.Context, path string, data dataFlags, where deviceFlags, stamp bool) error {
 	dir, err := recorded(path)
 	if err != nil {
@@ -111,21 +134,11 @@ func (a *app) auditRun(ctx context.Context, path string, data dataFlags, where d
 	if err != nil {
 		return err
 	}
-	if data.sampling == "" {
-		data.sampling = run.Config.Sampling
-	}
-	if data.name == "" {
-		data.remember(run.Source())
-	}
-	set, err := data.open(ctx, a)
+	set, dev, err := a.openFor(ctx, run, data, where)
 	if err != nil {
 		return err
 	}
 	defer set.Close()
-	dev, err := where.open(a)
-	if err != nil {
-		return err
-	}
 	defer dev.Close()
 	progress := a.console.Progress("audit", "events")
 	defer progress.Done()

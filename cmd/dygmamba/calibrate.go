@@ -55,21 +55,11 @@ func (a *app) calibrate(ctx context.Context, files []string, data dataFlags, whe
 	if err != nil {
 		return err
 	}
-	if data.sampling == "" {
-		data.sampling = run.Config.Sampling
-	}
-	if data.name == "" {
-		data.remember(run.Source())
-	}
-	set, err := data.open(ctx, a)
+	set, dev, err := a.openFor(ctx, run, data, where)
 	if err != nil {
 		return err
 	}
 	defer set.Close()
-	dev, err := where.open(a)
-	if err != nil {
-		return err
-	}
 	defer dev.Close()
 	progress := a.console.Progress("calibrate", "events")
 	defer progress.Done()
