@@ -37,6 +37,10 @@ type Config struct {
 	NodeDim int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
 	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
 
+	// The paper's text has Mamba blocks with residuals and says nothing of norms. Without them sums of raw counts,
+	// hundreds where histories repeat, run through the blocks as they are.
+	PreNorm bool `json:"pre_norm,omitempty" about:"Mamba blocks normalise what they read"` // a Transformer's always do
+
 	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
 	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
 }
@@ -78,6 +82,8 @@ func (c Config) Check() error {
 		return fmt.Errorf("layer is %q, must be %q or %q", c.Layer, Transformer, Mamba)
 	case c.Layer == Transformer && c.Width()%c.Heads != 0:
 		return fmt.Errorf("num_heads is %d, must divide 4·channel_embedding_dim = %d", c.Heads, c.Width())
+	case c.Layer == Transformer && c.PreNorm:
+		return fmt.Errorf("pre_norm is true, must be false for layer %q, which always normalises", c.Layer)
 	case c.TimeDim < 2:
 		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.TimeDim)
 	case !(c.Dropout >= 0 && c.Dropout < 1):
@@ -97,6 +103,9 @@ func (c Config) Brief() string {
 	s := fmt.Sprintf("L & p %d & %d, dropout %v, padding %s", c.Length, c.Patch, c.Dropout, c.Padding)
 	if c.Layer == Mamba {
 		s = fmt.Sprintf("L & p %d & %d, padding %s", c.Length, c.Patch, c.Padding)
+		if c.PreNorm {
+			s += ", normalised"
+		}
 	}
 	if c.FreezeTime {
 		s += ", time encoder frozen"

@@ -100,7 +100,13 @@ func declare(c Config, seed uint64) *Model {
 func declareLayer(s nn.Scope, l int, c Config) layer {
 	if c.Layer == Mamba {
 		block := nn.NewMamba(s.In("mamba").In(fmt.Sprint(l)), c.Width(), stateDim, convWidth)
-		return func(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor { return grad.Add(tp, block.Forward(tp, h), h) }
+		if !c.PreNorm {
+			return func(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor { return grad.Add(tp, block.Forward(tp, h), h) }
+		}
+		norm := nn.NewLayerNorm(s.In("norm").In(fmt.Sprint(l)), c.Width())
+		return func(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
+			return grad.Add(tp, block.Forward(tp, norm.Forward(tp, h)), h)
+		}
 	}
 	s = s.In("transformers").In(fmt.Sprint(l))
 	return nn.NewTransformer(s, c.Width(), c.Heads, device.GELU, float32(c.Dropout)).PreNorm

@@ -15,10 +15,10 @@ import (
 
 // mambaToy is variant G on the toy graph, with rows of different lengths and weights large enough for every part to
 // matter.
-func mambaToy(t *testing.T) (*modeltest.Toy, *Model, *sample.Batch) {
+func mambaToy(t *testing.T, set ...string) (*modeltest.Toy, *Model, *sample.Batch) {
 	t.Helper()
-	y := modeltest.NewToy(t, FactoryMamba, "time_feat_dim=6", "channel_embedding_dim=4", "patch_size=2",
-		"max_input_sequence_length=64", "node_feat_dim=8", "edge_feat_dim=8")
+	y := modeltest.NewToy(t, FactoryMamba, append([]string{"time_feat_dim=6", "channel_embedding_dim=4", "patch_size=2",
+		"max_input_sequence_length=64", "node_feat_dim=8", "edge_feat_dim=8"}, set...)...)
 	for _, p := range y.Params().All() {
 		x := y.Params().Read(p)
 		for i := range x {
@@ -98,7 +98,12 @@ func mamba64(y *modeltest.Toy, name string, seq [][]float64) (out [][]float64) {
 // TestMambaReadsTheSequence computes what follows the encoding, which DyGFormer's golden numbers hold, in float64: two
 // blocks with residuals, and the mean of each side.
 func TestMambaReadsTheSequence(t *testing.T) {
-	y, m, b := mambaToy(t)
+	t.Run("as it is", func(t *testing.T) { testReads(t) })
+	t.Run("normalised", func(t *testing.T) { testReads(t, "pre_norm=true") })
+}
+
+func testReads(t *testing.T, set ...string) {
+	y, m, b := mambaToy(t, set...)
 	tp := grad.NewTape(y.Device, false)
 	defer tp.Close()
 	m.input.load(tp, b)
@@ -113,7 +118,11 @@ func TestMambaReadsTheSequence(t *testing.T) {
 			seq[j], encoded = encoded[:width], encoded[width:]
 		}
 		for l := range m.cfg.Layers {
-			for j, x := range mamba64(y, fmt.Sprintf("0.mamba.%d.", l), seq) {
+			read := seq
+			if m.cfg.PreNorm {
+				read = norm64(y, fmt.Sprintf("0.norm.%d.", l), seq)
+			}
+			for j, x := range mamba64(y, fmt.Sprintf("0.mamba.%d.", l), read) {
 				for c := range x {
 					seq[j][c] += x[c]
 				}
@@ -137,9 +146,34 @@ func TestMambaReadsTheSequence(t *testing.T) {
 	modeltest.Near(t, "z_v", y.Read(e.Dst), want[1], 2e-6)
 }
 
+// norm64 makes each step's mean 0 and its variance 1, and scales and shifts it.
+func norm64(y *modeltest.Toy, prefix string, seq [][]float64) [][]float64 {
+	weight, bias := wide(y, prefix+"weight"), wide(y, prefix+"bias")
+	out := make([][]float64, len(seq))
+	for j, x := range seq {
+		mean, square := 0.0, 0.0
+		for _, v := range x {
+			mean += v / float64(len(x))
+		}
+		for _, v := range x {
+			square += (v - mean) * (v - mean) / float64(len(x))
+		}
+		out[j] = make([]float64, len(x))
+		for c, v := range x {
+			out[j][c] = (v-mean)/math.Sqrt(square+1e-5)*weight[c] + bias[c]
+		}
+	}
+	return out
+}
+
 // TestMambaGradients moves each parameter along its gradient: the loss must change by the gradient's norm.
 func TestMambaGradients(t *testing.T) {
-	y, m, b := mambaToy(t)
+	t.Run("as it is", func(t *testing.T) { testGradients(t) })
+	t.Run("normalised", func(t *testing.T) { testGradients(t, "pre_norm=true") })
+}
+
+func testGradients(t *testing.T, set ...string) {
+	y, m, b := mambaToy(t, set...)
 	tp := grad.NewTape(y.Device, true)
 	defer tp.Close()
 	loss := func() *tensor.Tensor {
