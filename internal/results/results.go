@@ -34,6 +34,7 @@ type run struct {
 	train.Result
 	settings string
 	mark     string // tells the run from others of its preset
+	rounded  string // says so where matrix products were
 	spec     model.Spec
 }
 
@@ -349,6 +350,7 @@ func (r *run) describe(c train.Config) error {
 	}
 	if c.TF32 {
 		r.settings += ", TF32"
+		r.rounded = ", TF32"
 	}
 	if spec.Order != "" {
 		r.settings += ", order " + spec.Order
@@ -390,7 +392,7 @@ func (g group) validation() float64 {
 
 func (g group) section(b *strings.Builder) {
 	s := g.summary()
-	fmt.Fprintf(b, "### %s, %s, preset `%s`\n\n%s\n\n", s.Data, s.Model, s.Preset, g[0].settings)
+	fmt.Fprintf(b, "### %s, %s, preset `%s`%s\n\n%s\n\n", s.Data, s.Model, s.Preset, g[0].rounded, g[0].settings)
 	b.WriteString("| setting | negatives | AP | AUC | paper AP | paper AUC |\n|---|---|---|---|---|---|\n")
 	for _, m := range s.Results {
 		fmt.Fprintf(b, "| %s | %s | %s |\n", m.Setting, m.Strategy, measured(m, s))
