@@ -219,10 +219,11 @@ func TestUpdate(t *testing.T) {
 		together, differ := scores(y, qs), 0
 		for i, q := range qs {
 			alone := scores(y, []sample.Query{q})[0]
-			if alone != together[i] {
+			other := math.Abs(float64(alone-together[i])) > 1e-5 // GPUs add up in an order that depends on the batch
+			if other {
 				differ++
 			}
-			if q == first && alone != together[i] {
+			if q == first && other {
 				t.Errorf("the first query has %v alone and %v with others", alone, together[i])
 			}
 		}
