@@ -10,6 +10,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -180,12 +181,12 @@ func TestCalls(t *testing.T) {
 		calls := b.read(b.Score(grad.NewTape(b.dev, false), &b.batch))
 		b.batch = sample.Batch{}
 		apart := wide(append(b.logits(t, qs[:20]), b.logits(t, qs[20:])...))
-		near(t, name+": two calls", calls, apart, 0)
+		modeltest.Near(t, name+": two calls", calls, apart, 0)
 		whole := wide(b.logits(t, qs))
 		if name == "paper" {
-			near(t, "one call", whole, apart, 1e-5)
+			modeltest.Near(t, "one call", whole, apart, 1e-5)
 			fixed := newBench(t, ordinary(func(c *Config) { byCall(c); change(c); c.Padding = model.PadFixed }), 2, toy)
-			near(t, "rows of a fixed length", wide(fixed.logits(t, qs)), apart, 1e-5)
+			modeltest.Near(t, "rows of a fixed length", wide(fixed.logits(t, qs)), apart, 1e-5)
 			continue
 		}
 		far := 0.0

@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -48,7 +49,7 @@ func TestRealData(t *testing.T) {
 				logits := make([]float32, out.Len())
 				dev.Read(logits, out.Data)
 
-				twin := &twin{c: c, w: map[string][]float64{}, node: make([][]float64, set.NumNodes()), edge: make([][]float64, log.Len()+1)}
+				twin := &twin{c: c, w: modeltest.Plain{}, node: make([][]float64, set.NumNodes()), edge: make([][]float64, log.Len()+1)}
 				for i := range log.Len() {
 					e := log.At(i)
 					twin.events = append(twin.events, twinEvent{int(e.Src), int(e.Dst), e.Time, int(e.Edge)})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 )
 
 // TestTimeEncoderGradient checks the time encoder where its phases are smooth: with frequencies so low that even the
@@ -38,7 +39,7 @@ func TestTimeEncoderGradient(t *testing.T) {
 			loss := func() (sum float64) {
 				for i, q := range b.batch.Queries {
 					x := twin.answer(int(q.Src), int(q.Dst), q.Time).logit
-					sum += (softplus(x) - float64(1-i%2)*x) / float64(len(b.batch.Queries))
+					sum += (modeltest.Softplus(x) - float64(1-i%2)*x) / float64(len(b.batch.Queries))
 				}
 				return sum
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 )
 
 // every is a list of small configurations that take every path through the model.
@@ -92,13 +93,13 @@ func TestModelIsItsTwin(t *testing.T) {
 					}
 				}
 				spread(t, logit)
-				near(t, "z_u", b.read(out.Src), zu, 2e-4)
-				near(t, "z_v", b.read(out.Dst), zv, 2e-4)
-				near(t, "logit", b.read(b.head.Logit(tp, out)), logit, 2e-5)
+				modeltest.Near(t, "z_u", b.read(out.Src), zu, 2e-4)
+				modeltest.Near(t, "z_v", b.read(out.Dst), zv, 2e-4)
+				modeltest.Near(t, "logit", b.read(b.head.Logit(tp, out)), logit, 2e-5)
 				if c.pattern() {
-					near(t, "z_t", b.read(out.Pair), zt, 2e-5)
-					near(t, "β of u", b.read(weights[0]), beta[0], 2e-4) // a softmax of large numbers
-					near(t, "β of v", b.read(weights[1]), beta[1], 2e-4)
+					modeltest.Near(t, "z_t", b.read(out.Pair), zt, 2e-5)
+					modeltest.Near(t, "β of u", b.read(weights[0]), beta[0], 2e-4) // a softmax of large numbers
+					modeltest.Near(t, "β of v", b.read(weights[1]), beta[1], 2e-4)
 				}
 			})
 		}
@@ -133,7 +134,7 @@ func TestGradients(t *testing.T) {
 				loss := func() (sum float64) {
 					for i, q := range b.batch.Queries {
 						x := twin.answer(int(q.Src), int(q.Dst), q.Time).logit
-						sum += (softplus(x) - float64(1-i%2)*x) / float64(len(b.batch.Queries))
+						sum += (modeltest.Softplus(x) - float64(1-i%2)*x) / float64(len(b.batch.Queries))
 					}
 					return sum
 				}

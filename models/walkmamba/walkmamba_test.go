@@ -85,7 +85,7 @@ func TestGradients(t *testing.T) {
 			m := newTwin(y)
 			m.smooth = true
 			for _, p := range params.All() {
-				g, before := params.ReadGrad(p), m.param(p.Name)
+				g, before := params.ReadGrad(p), m.w[p.Name]
 				length := 0.0
 				for _, x := range g {
 					length += float64(x) * float64(x)
@@ -99,11 +99,11 @@ func TestGradients(t *testing.T) {
 					for i := range moved {
 						moved[i] += step * float64(g[i]) / length
 					}
-					m.memo[p.Name] = moved
+					m.w[p.Name] = moved
 					for i, q := range qs {
 						sum += float64(signs[i]) * m.logit(q)
 					}
-					m.memo[p.Name] = before
+					m.w[p.Name] = before
 					return sum
 				}
 				h := 1e-5
