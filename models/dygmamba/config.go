@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -13,13 +14,6 @@ import (
 const (
 	Released = "released"
 	Paper    = "paper"
-)
-
-// stateDim is the size of a channel's state, convWidth the span of the convolution before it: the defaults of the Mamba
-// library.
-const (
-	stateDim  = 16
-	convWidth = 4
 )
 
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
@@ -62,7 +56,7 @@ func (c Config) Width() int {
 }
 
 // TimeWidth is that of the time-level block.
-func (c Config) TimeWidth() int { return int(c.Gamma * float64(c.Channel)) }
+func (c Config) TimeWidth() int { return c.sizes().TimeWidth() }
 
 // RowLen is the number of positions of a row of fixed length: at least one is padding in the released program, none
 // need be in the paper's equations.
@@ -94,19 +88,18 @@ func (c Config) Plan() sample.Plan {
 	return p
 }
 
+// sizes are those of both blocks.
+func (c Config) sizes() sequence.Sizes {
+	return sequence.Sizes{
+		Patch: c.Patch, Length: c.Length, Meetings: c.Meetings, Channel: c.Channel, TimeDim: c.TimeDim,
+		Divisor: c.Divisor, Gamma: c.Gamma, Layers: c.Layers, Dropout: c.Dropout,
+		NodeDim: c.NodeDim, EdgeDim: c.EdgeDim,
+	}
+}
+
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	if err := model.CheckSizes(
-		model.Size{Key: "patch_size", Value: c.Patch, Most: model.Long},
-		model.Size{Key: "max_input_sequence_length", Value: c.Length, Most: model.Long},
-		model.Size{Key: "max_interaction_times", Value: c.Meetings, Most: model.Long},
-		model.Size{Key: "channel_embedding_dim", Value: c.Channel, Most: model.Wide},
-		model.Size{Key: "time_feat_dim", Value: c.TimeDim, Most: model.Wide},
-		model.Size{Key: "num_layers", Value: c.Layers, Most: model.Deep},
-		model.Size{Key: "node_feat_dim", Value: c.NodeDim, Most: model.Wide},
-		model.Size{Key: "edge_feat_dim", Value: c.EdgeDim, Most: model.Wide},
-		model.Size{Key: "width_divisor", Value: c.Divisor, Most: model.Wide},
-	); err != nil {
+	if err := c.sizes().Check(); err != nil {
 		return err
 	}
 	switch {
@@ -119,14 +112,6 @@ func (c Config) Check() error {
 	case c.Variant == "d" && c.Padding == model.PadCall:
 		return fmt.Errorf("padding is %q, must be %q for variant d: it holds one node's patches against the other's",
 			c.Padding, model.PadFixed)
-	case 4*c.Channel%c.Divisor != 0:
-		return fmt.Errorf("width_divisor is %d, must divide 4·channel_embedding_dim = %d", c.Divisor, 4*c.Channel)
-	case !(c.Gamma > 0 && c.Gamma <= 100) || c.TimeWidth() < 1:
-		return fmt.Errorf("gamma is %v, must make gamma·channel_embedding_dim at least 1 and be moderate: the paper searches 0.1 to 1", c.Gamma)
-	case c.TimeDim < 2:
-		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.TimeDim)
-	case !(c.Dropout >= 0 && c.Dropout < 1):
-		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
 	}
 	return c.Padding.Check()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -116,13 +117,13 @@ func TestPreferred(t *testing.T) {
 			t.Errorf("%s is trained with preset %s, %v, want %s", data, s.Preset, err, want)
 		}
 	}
-	many := model.Data{Name: "my own data", Imported: true, Events: QuickAbove + 1, OnCPU: true}
+	many := model.Data{Name: "my own data", Imported: true, Events: sequence.QuickAbove + 1, OnCPU: true}
 	for _, tt := range []struct {
 		change func(*model.Data)
 		want   string
 	}{
 		{func(*model.Data) {}, "quick"},
-		{func(d *model.Data) { d.Events = QuickAbove }, "steady"},
+		{func(d *model.Data) { d.Events = sequence.QuickAbove }, "steady"},
 		{func(d *model.Data) { d.OnCPU = false }, "steady"},
 		{func(d *model.Data) { d.Imported = false }, "steady"},
 		{func(d *model.Data) { d.Name = "uci" }, "steady"},
@@ -164,7 +165,7 @@ func TestBadConfigurations(t *testing.T) {
 		"num_layers=65536":                    "num_layers is 65536, must be at least 1 and at most 100",
 		"gamma=NaN":                           "gamma is NaN",
 		"gamma=0.01":                          "must make gamma·channel_embedding_dim at least 1",
-		"gamma=1e300":                         "be moderate",
+		"gamma=1e300":                         "be at most 100",
 		"width_divisor=3":                     "must divide 4·channel_embedding_dim = 200",
 		"padding=none":                        `padding is "none", must be "fixed" or "call"`,
 		"arch=transformer":                    `arch is "transformer", must be "released" or "paper"`,

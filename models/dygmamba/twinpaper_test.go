@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/nn"
 )
 
 // The twin's other half: where the paper's equations differ from the released program.
@@ -54,7 +55,7 @@ func (m *twin) nodeLevelPaper(h [][]float64) [][]float64 {
 // s6 is the bare selective state space model: B, C and a single Δ linear in the input, Δ's bias per channel, both
 // discretised exactly.
 func (m *twin) s6(name string, seq [][]float64) [][]float64 {
-	width, state := len(seq[0]), stateDim
+	width, state := len(seq[0]), nn.StateDim
 	aLog, bias := m.w[name+".A_log"], m.w[name+".dt_bias"]
 	s := make([]float64, width*state)
 	var out [][]float64
