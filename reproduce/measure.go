@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/bench"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/internal/whole"
 	"github.com/dygmamba/dygmamba/models"
 )
 
@@ -88,7 +89,7 @@ func (r *runner) keep(path string, v any) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return writeJSON(path, v)
+	return whole.WriteJSON(path, v)
 }
 
 // lookAtData finds the statistics of data sets, and what rules achieve on them.
