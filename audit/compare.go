@@ -37,6 +37,14 @@ type Difference struct {
 	P       float64 `json:"p"` // how often chance alone gives as much, whoever is better
 }
 
+// Chance is P for people to read; it is never 0, and does not look like it.
+func (d Difference) Chance() string {
+	if d.P < 0.0001 {
+		return "< 0.0001"
+	}
+	return fmt.Sprintf("%.4f", d.P)
+}
+
 // Ask measures a run once more, keeping the AP of every batch.
 func Ask(ctx context.Context, dir, setting, strategy string, load dygmamba.LoadOptions) (Compared, error) {
 	run, err := dygmamba.OpenRun(dir)

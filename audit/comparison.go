@@ -33,7 +33,7 @@ func (c Comparison) WritePage(w io.Writer) error {
 		cells := []string{r.Run, r.Model, fmt.Sprintf("%.2f", 100*r.AP), fmt.Sprintf("%.2f", 100*r.AUC), "", "", ""}
 		if i > 0 {
 			d := c.Differences[i-1]
-			cells[4], cells[6] = fmt.Sprintf("%+.2f", 100*d.AP), fmt.Sprintf("%.4f", d.P)
+			cells[4], cells[6] = fmt.Sprintf("%+.2f", 100*d.AP), d.Chance()
 			cells[5] = fmt.Sprintf("%d of %d", d.Better, d.Batches)
 		}
 		table.Rows = append(table.Rows, cells)

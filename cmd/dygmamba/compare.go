@@ -138,7 +138,7 @@ func (d compareDoc) write(w io.Writer, s term.Style) error {
 		cells := []string{r.Run, r.Model, term.Percent(r.AP), term.Percent(r.AUC), "", "", ""}
 		if i > 0 {
 			x := d.Differences[i-1]
-			cells[4], cells[6] = fmt.Sprintf("%+.2f", 100*x.AP), fmt.Sprintf("%.4f", x.P)
+			cells[4], cells[6] = fmt.Sprintf("%+.2f", 100*x.AP), x.Chance()
 			cells[5] = fmt.Sprintf("%d of %d", x.Better, x.Batches)
 		}
 		table.Row(cells...)
