@@ -242,10 +242,10 @@ func compare(b *strings.Builder, data string, list []group) {
 	b.WriteString("\n")
 }
 
-// measured is what the runs gave in one setting under one kind of negatives.
-func (g group) measured(setting, strategy string) (train.MeanStd, bool) {
+// measured is what the runs gave in one scenario under one kind of negatives.
+func (g group) measured(scenario, strategy string) (train.MeanStd, bool) {
 	for _, m := range g.summary().Results {
-		if m.Setting == setting && m.Strategy == strategy {
+		if m.Scenario == scenario && m.Strategy == strategy {
 			return m, true
 		}
 	}
@@ -279,7 +279,7 @@ func Summary(dir fs.FS) (string, error) {
 		g := best[name]
 		s := g.summary()
 		for _, m := range s.Results {
-			if m.Setting == "transductive" && m.Strategy == "random" {
+			if m.Scenario == "transductive" && m.Strategy == "random" {
 				preset := "`" + s.Preset + "`" + g[0].mark
 				fmt.Fprintf(&b, "| %s | %s | %d | %.2f | %s |\n", name, preset, len(g), 100*g.validation(), measured(m, s))
 			}
@@ -393,7 +393,7 @@ func (g group) section(b *strings.Builder) {
 	fmt.Fprintf(b, "### %s, %s, preset `%s`\n\n%s\n\n", s.Data, s.Model, s.Preset, g[0].settings)
 	b.WriteString("| setting | negatives | AP | AUC | paper AP | paper AUC |\n|---|---|---|---|---|---|\n")
 	for _, m := range s.Results {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", m.Setting, m.Strategy, measured(m, s))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", m.Scenario, m.Strategy, measured(m, s))
 	}
 	b.WriteString("\n| seed | best epoch | epochs | validation AP | an epoch | in all | device |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range g {
@@ -409,7 +409,7 @@ func (g group) section(b *strings.Builder) {
 // measured is four cells: AP and AUC, ours and the paper's.
 func measured(m train.MeanStd, s train.Summary) string {
 	ap, auc := "", ""
-	if p, ok := paper.Lookup(m.Setting, m.Strategy, s.Data, s.Model); ok && !p.Timeout {
+	if p, ok := paper.Lookup(m.Scenario, m.Strategy, s.Data, s.Model); ok && !p.Timeout {
 		ap, auc = value(p.AP.Mean, p.AP.Std), value(p.AUC.Mean, p.AUC.Std)
 	}
 	return strings.Join([]string{ours(m.AP, m.APStd, m.Runs), ours(m.AUC, m.AUCStd, m.Runs), ap, auc}, " | ")
