@@ -38,13 +38,14 @@ type Config struct {
 	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
 
 	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
-	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"` // float32 near Unix time is minutes apart
+	// ExactTimes matter where times are large: float32 near Unix time is minutes apart.
+	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.
 var Default = Config{
-	Arch: Released, Patch: 1, Length: 32, Meetings: 10, Padding: model.PadFixed, Channel: 50, TimeDim: 100, Divisor: 2, Gamma: 0.5,
-	Layers: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172,
+	Arch: Released, Patch: 1, Length: 32, Meetings: 10, Padding: model.PadFixed, Channel: 50, TimeDim: 100,
+	Divisor: 2, Gamma: 0.5, Layers: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172,
 }
 
 // Width is that of the node-level block.
@@ -135,7 +136,8 @@ func (c Config) Conditions() []string {
 
 // Brief is the settings in the paper's letters.
 func (c Config) Brief() string {
-	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d", c.Length, c.Patch, c.Meetings, c.Dropout, c.Gamma, c.Divisor)
+	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d",
+		c.Length, c.Patch, c.Meetings, c.Dropout, c.Gamma, c.Divisor)
 	if c.Arch != Released {
 		s += ", arch " + c.Arch
 	}
@@ -156,9 +158,10 @@ func (c Config) Mark(preset string) string {
 	return ""
 }
 
-// The ablations, as questions. Each takes one idea out of the whole model.
+// The ablations, as questions: is there a time-level block, are there scans in the node-level block, time features of
+// neighbours, interaction frequencies? Each takes one idea out of the whole model.
 
-func (c Config) pattern() bool { return !strings.Contains("acd", c.Variant) || c.Variant == "" } // time-level block
-func (c Config) ssm() bool     { return c.Variant != "b" }                                       // scans in the node-level block
-func (c Config) times() bool   { return c.Variant != "e" }                                       // time features of neighbours
-func (c Config) counts() bool  { return c.Variant != "f" }                                       // interaction frequencies
+func (c Config) pattern() bool { return !strings.Contains("acd", c.Variant) || c.Variant == "" }
+func (c Config) ssm() bool     { return c.Variant != "b" }
+func (c Config) times() bool   { return c.Variant != "e" }
+func (c Config) counts() bool  { return c.Variant != "f" }

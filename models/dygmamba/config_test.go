@@ -21,11 +21,13 @@ func TestRows(t *testing.T) {
 	} {
 		c := with(Default, func(c *Config) { c.Length, c.Patch = tt.length, tt.patch })
 		if c.RowLen() != tt.rowLen || c.Patches() != 33 {
-			t.Errorf("%d&%d: rows of %d, %d patches, want %d and 33", tt.length, tt.patch, c.RowLen(), c.Patches(), tt.rowLen)
+			t.Errorf("%d&%d: rows of %d, %d patches, want %d and 33",
+				tt.length, tt.patch, c.RowLen(), c.Patches(), tt.rowLen)
 		}
 		c.Arch = Paper
 		if c.RowLen() != tt.length || c.Patches() != 32 {
-			t.Errorf("paper %d&%d: rows of %d, %d patches, want %d and 32", tt.length, tt.patch, c.RowLen(), c.Patches(), tt.length)
+			t.Errorf("paper %d&%d: rows of %d, %d patches, want %d and 32",
+				tt.length, tt.patch, c.RowLen(), c.Patches(), tt.length)
 		}
 	}
 }
@@ -112,7 +114,9 @@ func TestExactTimes(t *testing.T) {
 }
 
 func TestPreferred(t *testing.T) {
-	for data, want := range map[string]string{"enron": "paper", "uci": "steady", "CanParl": "steady-equations", "my own data": "steady", "": "steady"} {
+	for data, want := range map[string]string{
+		"enron": "paper", "uci": "steady", "CanParl": "steady-equations", "my own data": "steady", "": "steady",
+	} {
 		if s, err := Factory.Spec("", model.Data{Name: data}); err != nil || s.Preset != want {
 			t.Errorf("%s is trained with preset %s, %v, want %s", data, s.Preset, err, want)
 		}
@@ -175,7 +179,8 @@ func TestBadConfigurations(t *testing.T) {
 		"num_heads=2":                         `no key "num_heads"`,
 		"max_interaction_time=5":              "did you mean max_interaction_times?",
 	} {
-		if _, err := Factory.Spec("", model.Data{Name: "uci"}, setting); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := Factory.Spec("", model.Data{Name: "uci"}, setting)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", setting, err, want)
 		}
 	}
@@ -185,7 +190,8 @@ func TestBadConfigurations(t *testing.T) {
 			t.Errorf("weights larger than the memory: %v", err)
 		}
 	}
-	if _, err := FactoryD.Spec("", model.Data{Name: "uci"}, "padding=call"); err == nil || !strings.Contains(err.Error(), "variant d") {
+	_, err := FactoryD.Spec("", model.Data{Name: "uci"}, "padding=call")
+	if err == nil || !strings.Contains(err.Error(), "variant d") {
 		t.Errorf("variant d with sides of different lengths: %v", err)
 	}
 	if _, err := FactoryA.Spec("paper-equations", model.Data{Name: "uci"}); err == nil {
@@ -194,14 +200,18 @@ func TestBadConfigurations(t *testing.T) {
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
 	wide := dataset.Features{Rows: 1, Cols: 173, Data: make([]float32, 173)}
-	if _, err := New(model.Env{Device: dev, Edge: wide}, Default); err == nil || !strings.Contains(err.Error(), "173 columns, edge_feat_dim is 172") {
+	_, err = New(model.Env{Device: dev, Edge: wide}, Default)
+	if err == nil || !strings.Contains(err.Error(), "173 columns, edge_feat_dim is 172") {
 		t.Errorf("edge features wider than the model: %v", err)
 	}
 }
 
 func TestConfigFromTensors(t *testing.T) {
+	factories := map[string]model.Factory{
+		"": Factory, "a": FactoryA, "b": FactoryB, "c": FactoryC, "d": FactoryD, "e": FactoryE, "f": FactoryF,
+	}
 	for name, c := range every(t) {
-		factory := map[string]model.Factory{"": Factory, "a": FactoryA, "b": FactoryB, "c": FactoryC, "d": FactoryD, "e": FactoryE, "f": FactoryF}[c.Variant]
+		factory := factories[c.Variant]
 		base, err := factory.Spec("released", model.Data{Name: "uci"})
 		if err != nil {
 			t.Fatal(err)
@@ -210,7 +220,8 @@ func TestConfigFromTensors(t *testing.T) {
 		for _, s := range Table(c) {
 			shapes[s.Name] = s.Dims
 		}
-		s, err := factory.FromTensors(base, shapes, "max_input_sequence_length=8", "max_interaction_times=3", "dropout=0", "padding="+string(c.Padding))
+		s, err := factory.FromTensors(base, shapes,
+			"max_input_sequence_length=8", "max_interaction_times=3", "dropout=0", "padding="+string(c.Padding))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -226,11 +237,13 @@ func TestConfigFromTensors(t *testing.T) {
 		if diff := cmp.Diff(&want, s.Config); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if _, err := factory.FromTensors(base, shapes, "patch_size=16"); err == nil || !strings.Contains(err.Error(), "the configuration makes it") {
+		_, err = factory.FromTensors(base, shapes, "patch_size=16")
+		if err == nil || !strings.Contains(err.Error(), "the configuration makes it") {
 			t.Errorf("%s: a patch size that contradicts the shapes: %v", name, err)
 		}
 		delete(shapes, "1.fc2.bias")
-		if _, err := factory.FromTensors(base, shapes); err == nil || !strings.Contains(err.Error(), "1.fc2.bias is missing") {
+		_, err = factory.FromTensors(base, shapes)
+		if err == nil || !strings.Contains(err.Error(), "1.fc2.bias is missing") {
 			t.Errorf("%s: a missing tensor: %v", name, err)
 		}
 	}

@@ -244,7 +244,8 @@ func (m *Model) pool(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
 	if m.cfg.Variant == "d" {
 		score = sequence.Swap(tp, score) // its sides are always one
 	}
-	beta := grad.Softmax(tp, grad.Transpose(tp, score), device.Ints{}, 0) // [rows, D, P]: a softmax over each channel's patches
+	// A softmax over each channel's patches.
+	beta := grad.Softmax(tp, grad.Transpose(tp, score), device.Ints{}, 0) // [rows, D, P]
 	chosen := grad.Mul(tp, grad.Transpose(tp, beta), h)                   // [rows, P, D]
 	return grad.Scale(tp, grad.MeanSteps(tp, chosen), float32(h.Dim(1)))  // [rows, D]
 }

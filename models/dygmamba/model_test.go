@@ -87,7 +87,8 @@ func (b *bench) gather(t testing.TB, queries []sample.Query) {
 func (b *bench) past(t testing.TB) index.View {
 	log := event.NewLog(len(b.toy.Src))
 	for i := range b.toy.Src {
-		if _, err := log.Append(event.Event{Src: b.toy.Src[i], Dst: b.toy.Dst[i], Time: b.toy.Time[i], Edge: b.toy.Edge[i]}); err != nil {
+		e := event.Event{Src: b.toy.Src[i], Dst: b.toy.Dst[i], Time: b.toy.Time[i], Edge: b.toy.Edge[i]}
+		if _, err := log.Append(e); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,7 +14,10 @@ import (
 // the twin make sense.
 func TestTimeEncoderGradient(t *testing.T) {
 	toy, _ := golden.Models(t)
-	for name, c := range map[string]Config{"released": ordinary(func(c *Config) { c.Dropout = 0 }), "gamma 1": ordinary(func(c *Config) { c.Dropout, c.Gamma = 0, 1 })} {
+	for name, c := range map[string]Config{
+		"released": ordinary(func(c *Config) { c.Dropout = 0 }),
+		"gamma 1":  ordinary(func(c *Config) { c.Dropout, c.Gamma = 0, 1 }),
+	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, c, 2, toy)
 			b.lively(t, 0.25)

@@ -87,7 +87,8 @@ func TestModelIsItsTwin(t *testing.T) {
 				var beta [2][]float64
 				for _, q := range b.batch.Queries {
 					a := twin.answer(int(q.Src), int(q.Dst), q.Time)
-					zu, zv, zt, logit = append(zu, a.zu...), append(zv, a.zv...), append(zt, a.zt...), append(logit, a.logit)
+					zu, zv, zt = append(zu, a.zu...), append(zv, a.zv...), append(zt, a.zt...)
+					logit = append(logit, a.logit)
 					for i, side := range [2][]float64{a.betaU, a.betaV} {
 						beta[i] = append(beta[i], fit(side, b.batch.Rows[i].Len/c.Patch)...)
 					}
@@ -125,8 +126,10 @@ func TestGradients(t *testing.T) {
 			}
 			t.Run(name+", "+features, func(t *testing.T) {
 				b := newBench(t, c, 2, toy)
-				b.gather(t, slices.Clone(b.batch.Queries[:3])) // of both labels; more would say the same more slowly
-				b.lively(t, 0.25)                              // larger ones saturate the softmax, and float32 has little to say about what is left
+				// Queries of both labels; more would say the same more slowly. Larger weights saturate the softmax, and
+				// float32 has little to say about what is left.
+				b.gather(t, slices.Clone(b.batch.Queries[:3]))
+				b.lively(t, 0.25)
 				tp := grad.NewTape(b.dev, true)
 				b.Params().ZeroGrad()
 				tp.Backward(grad.BCE(tp, b.Score(tp, &b.batch), tp.Floats([]float32{1, 0, 1}, 3, 1)))
@@ -192,7 +195,8 @@ func TestParameterCounts(t *testing.T) {
 	}
 	// The paper's table of sizes in MiB, with the presets that fit it.
 	for _, tt := range []struct{ preset, data, want string }{
-		{"paper-size-a", "lastfm", "2.78"}, {"paper-size-a", "enron", "2.03"}, {"paper-size-a", "mooc", "1.65"}, {"paper-size-a", "uci", "1.37"},
+		{"paper-size-a", "lastfm", "2.78"}, {"paper-size-a", "enron", "2.03"},
+		{"paper-size-a", "mooc", "1.65"}, {"paper-size-a", "uci", "1.37"},
 		{"paper-size-b", "reddit", "3.32"}, {"paper-size-b", "SocialEvo", "3.22"},
 	} {
 		s, err := Factory.Spec(tt.preset, model.Data{Name: tt.data})
