@@ -18,7 +18,7 @@ const (
 
 // Wide lists the files and packages that may have longer lines. A file stands here where wrapping would be worse, such
 // as a table of data. A package stands here while it still has such lines, and leaves with the last of them.
-var Wide = []string{"sample", "serve"}
+var Wide = []string{"serve"}
 
 // LongLines finds the lines of Go source in a tree that are longer than Widest. Those of files and packages that are
 // allowed to have some come by themselves.
