@@ -7,9 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -161,7 +160,7 @@ func TestNotes(t *testing.T) {
 }
 
 func TestBadConfigurations(t *testing.T) {
-	for setting, want := range map[string]string{
+	modeltest.Refuses(t, Factory, map[string]string{
 		"patch_size=0":                        "patch_size is 0, must be at least 1",
 		"gamma=0":                             "gamma is 0",
 		"max_input_sequence_length=100000000": "must be at least 1 and at most 1048576",
@@ -178,12 +177,7 @@ func TestBadConfigurations(t *testing.T) {
 		"time_feat_dim=1":                     "must be at least 2",
 		"num_heads=2":                         `no key "num_heads"`,
 		"max_interaction_time=5":              "did you mean max_interaction_times?",
-	} {
-		_, err := Factory.Spec("", model.Data{Name: "uci"}, setting)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", setting, err, want)
-		}
-	}
+	})
 	if runtime.GOOS == "linux" { // elsewhere nobody tells how much memory is left
 		huge := with(Default, func(c *Config) { c.Patch, c.NodeDim, c.Channel = 1<<20, 1<<16, 1<<12 })
 		if _, err := New(model.Env{}, huge); err == nil || !strings.Contains(err.Error(), "the weights take") {
@@ -197,13 +191,7 @@ func TestBadConfigurations(t *testing.T) {
 	if _, err := FactoryA.Spec("paper-equations", model.Data{Name: "uci"}); err == nil {
 		t.Error("the paper's equations have a variant a")
 	}
-	dev := cpu.New(cpu.Options{Threads: 1})
-	defer dev.Close()
-	wide := dataset.Features{Rows: 1, Cols: 173, Data: make([]float32, 173)}
-	_, err = New(model.Env{Device: dev, Edge: wide}, Default)
-	if err == nil || !strings.Contains(err.Error(), "173 columns, edge_feat_dim is 172") {
-		t.Errorf("edge features wider than the model: %v", err)
-	}
+	modeltest.RefusesWide(t, Factory)
 }
 
 func TestConfigFromTensors(t *testing.T) {
