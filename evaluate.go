@@ -38,7 +38,7 @@ func Evaluate(ctx context.Context, path string, o EvaluateOptions) ([]train.Meas
 		o.Scenarios, o.Strategies = []string{eval.Transductive}, []string{""}
 	}
 	if o.Scenarios == nil {
-		o.Scenarios = eval.Settings()
+		o.Scenarios = eval.Scenarios()
 	}
 	if o.Strategies == nil {
 		o.Strategies = eval.Strategies()

@@ -43,7 +43,7 @@ func ExampleTrain() {
 	run := summary.Runs[0]
 	fmt.Printf("%s on %s: %d epochs, %d parameters\n", run.Model, run.Data, run.Epochs, run.Params)
 	for _, m := range run.Results {
-		fmt.Printf("%s, %s negatives: AP and AUC of %d events\n", m.Setting, m.Strategy, m.Positives)
+		fmt.Printf("%s, %s negatives: AP and AUC of %d events\n", m.Scenario, m.Strategy, m.Positives)
 	}
 	// Output:
 	// dygmamba on periodic: 2 epochs, 7862 parameters
@@ -139,7 +139,7 @@ func ExampleEvaluate() {
 		log.Fatal(err)
 	}
 	for _, r := range results {
-		fmt.Printf("%s, %s negatives: %d positives in %d batches\n", r.Setting, r.Strategy, r.Positives, r.Batches)
+		fmt.Printf("%s, %s negatives: %d positives in %d batches\n", r.Scenario, r.Strategy, r.Positives, r.Batches)
 	}
 	// Output:
 	// transductive, random negatives: 151 positives in 2 batches

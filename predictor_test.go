@@ -389,10 +389,10 @@ func TestEvaluate(t *testing.T) {
 	}
 	for _, want := range reported {
 		i := slices.IndexFunc(got, func(m train.Measured) bool {
-			return m.Setting == want.Setting && m.Strategy == want.Strategy
+			return m.Scenario == want.Scenario && m.Strategy == want.Strategy
 		})
 		if i < 0 || got[i].AP != want.AP || got[i].AUC != want.AUC {
-			t.Errorf("%s, %s: measured %+v, reported %+v", want.Setting, want.Strategy, got, want)
+			t.Errorf("%s, %s: measured %+v, reported %+v", want.Scenario, want.Strategy, got, want)
 		}
 	}
 }

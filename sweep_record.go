@@ -77,14 +77,7 @@ func OpenSweep(dir string) (*Sweep, error) {
 }
 
 func (s *Sweep) save(dir string) error {
-	raw, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return err
-	}
-	return whole.Write(filepath.Join(dir, SweepFile), func(w io.Writer) error {
-		_, err := w.Write(append(raw, '\n'))
-		return err
-	})
+	return whole.WriteJSON(filepath.Join(dir, SweepFile), s)
 }
 
 // copyFile replaces a file by another's content.

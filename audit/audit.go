@@ -8,14 +8,9 @@ package audit
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/dygmamba/dygmamba"
@@ -181,33 +176,12 @@ type Stamp struct {
 func WriteStamp(dir, device string, r *Report) error {
 	s := Stamp{Report: *r, Device: device}
 	var err error
-	if s.Result, err = fileHash(filepath.Join(dir, train.ResultFile)); err != nil {
+	if s.Result, err = whole.Hash(filepath.Join(dir, train.ResultFile)); err != nil {
 		return fmt.Errorf("stamp: %w", err)
 	}
-	s.Checkpoint, err = fileHash(filepath.Join(dir, train.CheckpointFile))
+	s.Checkpoint, err = whole.Hash(filepath.Join(dir, train.CheckpointFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("stamp: %w", err)
 	}
-	raw, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return fmt.Errorf("stamp: %w", err)
-	}
-	return whole.Write(filepath.Join(dir, StampFile), func(w io.Writer) error {
-		_, err := w.Write(append(raw, '\n'))
-		return err
-	})
-}
-
-// fileHash is the SHA-256 of a file, "" with an error.
-func fileHash(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return whole.WriteJSON(filepath.Join(dir, StampFile), s)
 }

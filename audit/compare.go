@@ -37,8 +37,16 @@ type Difference struct {
 	P       float64 `json:"p"` // how often chance alone gives as much, whoever is better
 }
 
+// Chance is P for people to read; it is never 0, and does not look like it.
+func (d Difference) Chance() string {
+	if d.P < 0.0001 {
+		return "< 0.0001"
+	}
+	return fmt.Sprintf("%.4f", d.P)
+}
+
 // Ask measures a run once more, keeping the AP of every batch.
-func Ask(ctx context.Context, dir, setting, strategy string, load dygmamba.LoadOptions) (Compared, error) {
+func Ask(ctx context.Context, dir, scenario, strategy string, load dygmamba.LoadOptions) (Compared, error) {
 	run, err := dygmamba.OpenRun(dir)
 	if err != nil {
 		return Compared{}, err
@@ -48,7 +56,7 @@ func Ask(ctx context.Context, dir, setting, strategy string, load dygmamba.LoadO
 			"it was trained on other data: their hash is %.12s…, that of %s is %.12s…", want, load.Set.Name, found)}
 	}
 	c := Compared{Run: dir, Model: run.Config.Model, Seed: run.Config.Seed}
-	o := dygmamba.EvaluateOptions{LoadOptions: load, Scenarios: []string{setting}, Strategies: []string{strategy}}
+	o := dygmamba.EvaluateOptions{LoadOptions: load, Scenarios: []string{scenario}, Strategies: []string{strategy}}
 	o.Protocol.Sampling = run.Config.Sampling
 	o.Protocol.OnAnswers = func(a eval.Answers) {
 		ap, _ := measure(a.Scores[:a.Paired], a.Scores[a.Paired:])
@@ -62,7 +70,7 @@ func Ask(ctx context.Context, dir, setting, strategy string, load dygmamba.LoadO
 		return c, err
 	}
 	if len(results) != 1 {
-		return c, fmt.Errorf("%s: the %s test has no events", dir, setting)
+		return c, fmt.Errorf("%s: the %s test has no events", dir, scenario)
 	}
 	c.AP, c.AUC, c.negatives = results[0].AP, results[0].AUC, results[0].Negatives
 	if result, err := run.Result(); err == nil {

@@ -1,7 +1,11 @@
 package audit
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -27,5 +31,29 @@ func TestAgainst(t *testing.T) {
 	b.negatives = "y"
 	if _, err := a.Against(b); err == nil {
 		t.Error("runs that were asked about other negatives are compared")
+	}
+}
+
+// Twenty batches that are all better: chance gives as much in two of a million draws. JSON has the number.
+func TestChanceIsNeverNothing(t *testing.T) {
+	one := Compared{Run: "a", Batches: slices.Repeat([]float64{0.75}, 20)}
+	two := Compared{Run: "b", Batches: slices.Repeat([]float64{0.5}, 20)}
+	d, err := one.Against(two)
+	if err != nil || d.Chance() != "< 0.0001" {
+		t.Errorf("p is %s (%v, %v)", d.Chance(), d.P, err)
+	}
+	for p, want := range map[float64]string{0.0001: "0.0001", 0.25: "0.2500", 1: "1.0000", 0.00009999: "< 0.0001"} {
+		if got := (Difference{P: p}).Chance(); got != want {
+			t.Errorf("p = %v is written %s, want %s", p, got, want)
+		}
+	}
+	c := Comparison{Runs: []Compared{two, one}, Differences: []Difference{d}}
+	var page bytes.Buffer
+	if err := c.WritePage(&page); err != nil || !strings.Contains(page.String(), "&lt; 0.0001") {
+		t.Errorf("the page does not say so (%v)", err)
+	}
+	raw, err := json.Marshal(c)
+	if want := `"p":0.00004999`; err != nil || !strings.Contains(string(raw), want) {
+		t.Errorf("%s has no %s (%v)", raw, want, err)
 	}
 }

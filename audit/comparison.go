@@ -10,7 +10,7 @@ import (
 
 // Comparison is runs that were asked the same, side by side.
 type Comparison struct {
-	Setting     string       `json:"setting"`
+	Scenario    string       `json:"setting"`
 	Negatives   string       `json:"negatives"`
 	Runs        []Compared   `json:"runs"`
 	Differences []Difference `json:"differences"` // to the first run
@@ -23,7 +23,7 @@ var tones = []page.Tone{page.First, page.Second, page.Fact, page.Third, page.Pla
 func (c Comparison) WritePage(w io.Writer) error {
 	p := page.Page{
 		Title: "Runs side by side",
-		Lead:  fmt.Sprintf("The same questions asked of each: %s, %s negatives.", c.Setting, c.Negatives),
+		Lead:  fmt.Sprintf("The same questions asked of each: %s, %s negatives.", c.Scenario, c.Negatives),
 		Foot: "Differences are to the first run, batch by batch; " +
 			"p is how often flipping their signs at random gives as much. Batches follow each other in time: " +
 			"p speaks about this test, not about other seeds or other data.",
@@ -33,7 +33,7 @@ func (c Comparison) WritePage(w io.Writer) error {
 		cells := []string{r.Run, r.Model, fmt.Sprintf("%.2f", 100*r.AP), fmt.Sprintf("%.2f", 100*r.AUC), "", "", ""}
 		if i > 0 {
 			d := c.Differences[i-1]
-			cells[4], cells[6] = fmt.Sprintf("%+.2f", 100*d.AP), fmt.Sprintf("%.4f", d.P)
+			cells[4], cells[6] = fmt.Sprintf("%+.2f", 100*d.AP), d.Chance()
 			cells[5] = fmt.Sprintf("%d of %d", d.Better, d.Batches)
 		}
 		table.Rows = append(table.Rows, cells)

@@ -25,7 +25,7 @@ import (
 // labels asks a run of node classification again.
 func (a *auditor) labels(ctx context.Context, p *eval.Protocol, o eval.Options) error {
 	noted := a.result.Results
-	if len(noted) != 1 || noted[0].Setting != eval.Transductive || noted[0].Strategy != "" {
+	if len(noted) != 1 || noted[0].Scenario != eval.Transductive || noted[0].Strategy != "" {
 		a.report.add("results that were promised", false, fmt.Sprintf("%d results", len(noted)),
 			"one, of all test events, without negatives")
 		a.report.without("the results are others", allModelChecks()...)

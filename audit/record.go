@@ -14,6 +14,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/whole"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -140,7 +141,7 @@ func (a *auditor) weights() (found bool) {
 		return false
 	}
 	if a.result.Checkpoint != "" {
-		hash, err := fileHash(path)
+		hash, err := whole.Hash(path)
 		if err != nil {
 			hash = err.Error()
 		}

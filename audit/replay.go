@@ -103,8 +103,8 @@ func (a *auditor) questions(p *eval.Protocol) error {
 	}
 	seen := map[string]bool{}
 	for _, r := range a.result.Results {
-		name := r.Setting + ", " + r.Strategy
-		part, err := eval.PartOf(r.Setting)
+		name := r.Scenario + ", " + r.Strategy
+		part, err := eval.PartOf(r.Scenario)
 		if err != nil || !slices.Contains(eval.Strategies(), r.Strategy) || seen[name] || r.Ranking != nil {
 			a.report.add("results", false, name, "a setting and a kind of negatives, each pair once")
 			continue
@@ -129,7 +129,7 @@ func (a *auditor) complete(p *eval.Protocol) error {
 	list := func(results []train.Measured) string {
 		var names []string
 		for _, r := range results {
-			names = append(names, r.Setting+"/"+r.Strategy)
+			names = append(names, r.Scenario+"/"+r.Strategy)
 		}
 		return cmp.Or(strings.Join(names, ", "), "none")
 	}
@@ -138,14 +138,14 @@ func (a *auditor) complete(p *eval.Protocol) error {
 		strategies = []string{eval.Random}
 	}
 	var promised []train.Measured
-	for _, setting := range eval.Settings() {
-		part, err := eval.PartOf(setting)
+	for _, scenario := range eval.Scenarios() {
+		part, err := eval.PartOf(scenario)
 		if err != nil {
 			return err
 		}
 		for _, s := range strategies {
 			if p.Events(part).Len() > 0 {
-				promised = append(promised, train.Measured{Setting: setting, Strategy: s})
+				promised = append(promised, train.Measured{Scenario: scenario, Strategy: s})
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func (a *auditor) ask(ctx context.Context, o eval.Options) error {
 	off, worst := 0.0, "no results"
 	for i := range a.tests {
 		t := &a.tests[i]
-		answers, what = &t.answers, t.noted.Setting+", "+t.noted.Strategy
+		answers, what = &t.answers, t.noted.Scenario+", "+t.noted.Strategy
 		if _, err := protocol.Evaluate(ctx, scorer, t.part, t.noted.Strategy); err != nil {
 			return fmt.Errorf("ask again: %w", err)
 		}
@@ -253,7 +253,7 @@ func (t *test) off() (most float64, found string) {
 	} {
 		if d := math.Abs(m.noted - m.found); found == "" || d > most {
 			most = d
-			found = fmt.Sprintf("%s, %s: %s %.6f, the record has %.6f", t.noted.Setting, t.noted.Strategy, m.name,
+			found = fmt.Sprintf("%s, %s: %s %.6f, the record has %.6f", t.noted.Scenario, t.noted.Strategy, m.name,
 				m.found, m.noted)
 		}
 	}

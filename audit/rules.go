@@ -27,7 +27,7 @@ const longestRow = 2048
 // explain says how much of a test can be told without learning, how many of its negatives happened, and how its AP
 // moves with the size of batches.
 func explain(r *Report, t test, set *dataset.Set, p *eval.Protocol, size int) {
-	of := t.noted.Setting + ", " + t.noted.Strategy + ": "
+	of := t.noted.Scenario + ", " + t.noted.Strategy + ": "
 	longest := cmp.Or(t.longest, longestRow)
 	rules := []struct {
 		name    string

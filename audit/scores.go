@@ -15,14 +15,14 @@ import (
 type ScoresOptions struct {
 	Scores   []queries.Score // batches of eval.BatchSize positives, each followed by its negatives
 	Set      *dataset.Set
-	Setting  string
+	Scenario string
 	Strategy string // kind of negatives
 }
 
 // Scores looks at what any program has said of the test of a data set: are these the events, the negatives and the
 // metrics of the protocol, and are equal questions given equal answers?
 func Scores(o ScoresOptions) (*Report, error) {
-	part, err := eval.PartOf(o.Setting)
+	part, err := eval.PartOf(o.Scenario)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func Scores(o ScoresOptions) (*Report, error) {
 		return nil, err
 	}
 	t := test{part: part}
-	t.noted.Setting, t.noted.Strategy = o.Setting, o.Strategy
+	t.noted.Scenario, t.noted.Strategy = o.Scenario, o.Strategy
 	hash := ""
 	if t.questions, hash, err = draw(protocol, part, o.Strategy, eval.BatchSize); err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func TestScores(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Scores(ScoresOptions{Scores: rows, Set: set, Setting: eval.Transductive, Strategy: tt.negatives})
+			r, err := Scores(ScoresOptions{Scores: rows, Set: set, Scenario: eval.Transductive, Strategy: tt.negatives})
 			if err != nil {
 				t.Fatal(err)
 			}

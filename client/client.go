@@ -344,7 +344,8 @@ func (c *Client) once(ctx context.Context, method, path, key string, body []byte
 
 // refused reads an answer that says no.
 func refused(answer *http.Response, raw []byte) *Error {
-	e := &Error{Status: answer.StatusCode, Kind: "unknown", Message: strings.TrimSpace(string(raw[:min(len(raw), 200)]))}
+	begin := string(raw[:min(len(raw), 200)])
+	e := &Error{Status: answer.StatusCode, Kind: "unknown", Message: strings.TrimSpace(begin)}
 	var doc struct {
 		Error struct {
 			Kind, Message string

@@ -90,8 +90,8 @@ func TestTypedErrors(t *testing.T) {
 		"problems": [{"where": "src", "found": "x", "want": "y"}]}}`))
 	_, err := c.Score(t.Context(), client.At("a", "b", 5))
 	var no *client.Error
-	if !errors.As(err, &no) || no.Status != 400 || no.Kind != "bad_request" || no.Temporary() || len(no.Problems) != 1 ||
-		no.Problems[0].Want != "y" {
+	if !errors.As(err, &no) || no.Status != 400 || no.Kind != "bad_request" || no.Temporary() ||
+		len(no.Problems) != 1 || no.Problems[0].Want != "y" {
 		t.Errorf("%#v", err)
 	}
 	if len(f.asked) != 1 || !strings.Contains(f.asked[0], `"time":5`) {
@@ -119,7 +119,8 @@ func TestTypedErrors(t *testing.T) {
 // Answers are read whole, with nodes of either kind.
 func TestAnswers(t *testing.T) {
 	f, c := newFake(t,
-		says(200, `{"scores": [{"logit": 0.1, "probability": 0.5}], "as_of": 3}`), says(200, `{"scores": [], "as_of": 3}`),
+		says(200, `{"scores": [{"logit": 0.1, "probability": 0.5}], "as_of": 3}`),
+		says(200, `{"scores": [], "as_of": 3}`),
 		says(200, `{"items": [{"dst": 7, "logit": 1, "probability": 0.7, "meetings": 2},
 			{"dst": "tea", "logit": 0, "probability": 0.5}], "as_of": 4}`),
 		says(200, `{"explanations": [{"src": 1, "dst": "x", "logit": 2, "probability": 0.9, "gaps": [1]}]}`),

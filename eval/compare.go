@@ -16,9 +16,9 @@ type Contender struct {
 	Ask         Asker            // about many destinations at once; nil: query by query
 }
 
-// Row is what one contender achieved in one setting under one kind of negatives.
+// Row is what one contender achieved in one scenario under one kind of negatives.
 type Row struct {
-	Setting   string
+	Scenario  string `json:"Setting"` // as records of rules have it
 	Strategy  string
 	Contender string
 	Result
@@ -27,10 +27,10 @@ type Row struct {
 // Comparison says who is measured, and where.
 type Comparison struct {
 	Contenders []Contender
-	Settings   []string
+	Scenarios  []string
 	Strategies []string
 
-	OnBatch func(done, total int64, setting, strategy string) // events of all passes together; may be nil
+	OnBatch func(done, total int64, scenario, strategy string) // events of all passes together; may be nil
 }
 
 // WarmUp is Warm for all contenders that remember.
@@ -47,12 +47,12 @@ func (p *Protocol) WarmUp(ctx context.Context, list []Contender) error {
 	return nil
 }
 
-// Compare measures all contenders on the same questions, setting by setting and within it one kind of negatives after
+// Compare measures all contenders on the same questions, scenario by scenario and within it one kind of negatives after
 // the other. All must be ready for testing: see Evaluate. Rows without events have no batches.
 func (p *Protocol) Compare(ctx context.Context, c Comparison) ([]Row, error) {
 	total := 0
-	for _, setting := range c.Settings {
-		part, err := PartOf(setting)
+	for _, scenario := range c.Scenarios {
+		part, err := PartOf(scenario)
 		if err != nil {
 			return nil, err
 		}
@@ -60,13 +60,15 @@ func (p *Protocol) Compare(ctx context.Context, c Comparison) ([]Row, error) {
 	}
 	before := 0
 	var rows []Row
-	for _, setting := range c.Settings {
-		part, _ := PartOf(setting)
+	for _, scenario := range c.Scenarios {
+		part, _ := PartOf(scenario)
 		for _, strategy := range c.Strategies {
 			for _, one := range c.Contenders {
 				asked := p.With(func(o *Options) {
 					if o.Calibration = one.Calibration; c.OnBatch != nil {
-						o.OnBatch = func(done, _ int) { c.OnBatch(int64(before+done), int64(total), setting, strategy) }
+						o.OnBatch = func(done, _ int) {
+							c.OnBatch(int64(before+done), int64(total), scenario, strategy)
+						}
 					}
 				})
 				r, err := asked.Evaluate(ctx, one.Scorer, part, strategy)
@@ -74,7 +76,7 @@ func (p *Protocol) Compare(ctx context.Context, c Comparison) ([]Row, error) {
 					return nil, err
 				}
 				before += r.Positives
-				rows = append(rows, Row{setting, strategy, one.Name, r})
+				rows = append(rows, Row{scenario, strategy, one.Name, r})
 			}
 		}
 	}

@@ -7,23 +7,23 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// History is how much of the past there is to answer the queries of a setting from, under one kind of negatives.
+// History is how much of the past there is to answer the queries of a scenario from, under one kind of negatives.
 type History struct {
-	Setting  string
+	Scenario string
 	Strategy string
 	dataset.Availability
 }
 
-// Histories measures the history of all test queries. Settings without events are left out.
+// Histories measures the history of all test queries. Scenarios without events are left out.
 func (p *Protocol) Histories(ctx context.Context) ([]History, error) {
 	var all []History
-	for _, setting := range Settings() {
-		part, err := PartOf(setting)
+	for _, scenario := range Scenarios() {
+		part, err := PartOf(scenario)
 		if err != nil {
 			return nil, err
 		}
 		for _, strategy := range Strategies() {
-			h := History{Setting: setting, Strategy: strategy}
+			h := History{Scenario: scenario, Strategy: strategy}
 			if err := p.history(ctx, part, strategy, &h.Availability); err != nil {
 				return nil, err
 			}

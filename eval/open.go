@@ -17,8 +17,8 @@ const Random = sample.Random
 // Strategies are the kinds of negatives that results are published for.
 func Strategies() []string { return sample.Strategies() }
 
-// Settings are the settings that results are published for.
-func Settings() []string { return []string{Transductive, Inductive} }
+// Scenarios are those that results are published for: settings, on the command line and in JSON.
+func Scenarios() []string { return []string{Transductive, Inductive} }
 
 // Open splits a data set and makes the protocol of that split. Without Options.Sampling both draw as the set prefers.
 func Open(set *dataset.Set, o Options) (*Protocol, error) {

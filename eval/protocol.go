@@ -33,21 +33,21 @@ func (p Part) String() string {
 	return [...]string{"val", "new node val", "test", "new node test"}[p]
 }
 
-// Settings of published results.
+// Scenarios of published results. Users know them as settings, a word that Go code keeps for those of a model.
 const (
 	Transductive = "transductive" // measured on Test, which has events of seen and of unseen nodes
 	Inductive    = "inductive"    // measured on NewTest
 )
 
-// PartOf is the part that a setting's results are measured on.
-func PartOf(setting string) (Part, error) {
-	switch setting {
+// PartOf is the part that a scenario's results are measured on.
+func PartOf(scenario string) (Part, error) {
+	switch scenario {
 	case Transductive:
 		return Test, nil
 	case Inductive:
 		return NewTest, nil
 	}
-	return 0, fmt.Errorf("setting %q, must be %s or %s", setting, Transductive, Inductive)
+	return 0, fmt.Errorf("setting %q, must be %s or %s", scenario, Transductive, Inductive)
 }
 
 // Options are the choices within the protocol. The zero value is the published one.

@@ -44,7 +44,7 @@ func devices(t *testing.T) map[string]device.Device {
 // TestGradients compares every operation, forward and backward, with its meaning in float64 and that one's central
 // differences.
 func TestGradients(t *testing.T) {
-	for name, make := range checks {
+	for name, make := range every() {
 		for form, dev := range devices(t) {
 			for _, s := range sizes {
 				t.Run(fmt.Sprintf("%s/%s/%dx%d", name, form, s[0], s[1]), func(t *testing.T) {

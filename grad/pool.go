@@ -29,11 +29,7 @@ func (o *pool) Backward(tp *Tape) {
 		return
 	}
 	dy := g.Mat(o.y.Rows(), o.y.Cols())
-	if o.w.Tracked && o.w.Len() > 0 {
-		dw := tp.Scratch(o.w.Len())
-		tp.dev.Dot(dw.Mat(o.w.Rows(), o.w.Cols()), dy, o.h.Mat())
-		tp.Give(o.w, dw)
-	}
+	tp.dot(o.w, dy, o.h.Mat())
 	tp.outer(o.h, o.w.Mat(), dy)
 	tp.Recycle(g)
 }
@@ -62,11 +58,7 @@ func (o *dot) Backward(tp *Tape) {
 		return
 	}
 	dw := g.Mat(o.w.Rows(), o.w.Cols())
-	if o.a.Tracked && o.a.Len() > 0 {
-		da := tp.Scratch(o.a.Len())
-		tp.dev.Pool(da.Mat(o.a.Rows(), o.a.Cols()), dw, o.h.Mat())
-		tp.Give(o.a, da)
-	}
+	tp.pool(o.a, dw, o.h.Mat())
 	tp.outer(o.h, dw, o.a.Mat())
 	tp.Recycle(g)
 }
@@ -95,16 +87,8 @@ func (o *outer) Backward(tp *Tape) {
 		return
 	}
 	dh := g.Mat(o.h.Rows(), o.h.Cols())
-	if o.w.Tracked {
-		dw := tp.Scratch(o.w.Len())
-		tp.dev.Dot(dw.Mat(o.w.Rows(), o.w.Cols()), o.a.Mat(), dh)
-		tp.Give(o.w, dw)
-	}
-	if o.a.Tracked {
-		da := tp.Scratch(o.a.Len())
-		tp.dev.Pool(da.Mat(o.a.Rows(), o.a.Cols()), o.w.Mat(), dh)
-		tp.Give(o.a, da)
-	}
+	tp.dot(o.w, o.a.Mat(), dh)
+	tp.pool(o.a, o.w.Mat(), dh)
 	tp.Recycle(g)
 }
 
@@ -113,6 +97,26 @@ func Repeat(tp *Tape, x *tensor.Tensor, k int) *tensor.Tensor {
 	w := tp.New(x.Dim(0), k) // [B, k]
 	tp.fill(w.Data, 1)
 	return Reshape(tp, Outer(tp, w, x), x.Dim(0)*k, x.Cols())
+}
+
+// Each of the three is what the gradients of the others are made of.
+
+// pool adds Σ_j w[b,j]·h[b,j] to the gradient of a[b].
+func (tp *Tape) pool(a *tensor.Tensor, w, h device.Mat) {
+	if a.Tracked && a.Len() > 0 {
+		da := tp.Scratch(a.Len())
+		tp.dev.Pool(da.Mat(a.Rows(), a.Cols()), w, h)
+		tp.Give(a, da)
+	}
+}
+
+// dot adds Σ_c a[b,c]·h[b,j,c] to the gradient of w[b,j].
+func (tp *Tape) dot(w *tensor.Tensor, a, h device.Mat) {
+	if w.Tracked && w.Len() > 0 {
+		dw := tp.Scratch(w.Len())
+		tp.dev.Dot(dw.Mat(w.Rows(), w.Cols()), a, h)
+		tp.Give(w, dw)
+	}
 }
 
 // outer adds w[b,j]·a[b] to the gradient of h[b,j].

@@ -56,7 +56,7 @@ func TestCompareContenders(t *testing.T) {
 	}
 	var done, total int64
 	rows, err := p.Compare(t.Context(), eval.Comparison{
-		Contenders: list, Settings: eval.Settings(), Strategies: eval.Strategies(),
+		Contenders: list, Scenarios: eval.Scenarios(), Strategies: eval.Strategies(),
 		OnBatch: func(d, all int64, _, _ string) { done, total = d, all },
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func TestCompareContenders(t *testing.T) {
 		t.Fatalf("%d rows, %d of %d events", len(rows), done, total)
 	}
 	for i, r := range rows {
-		part, err := eval.PartOf(r.Setting)
+		part, err := eval.PartOf(r.Scenario)
 		if err != nil {
 			t.Fatal(err)
 		}

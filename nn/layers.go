@@ -41,7 +41,8 @@ func (l Linear) Join(tp *grad.Tape, act device.Act, xs ...*tensor.Tensor) *tenso
 		lo += x.Cols()
 	}
 	if lo != l.W.Cols() {
-		panic(tensor.Mismatch("join", "parts that together are as wide as the weight [out, in]", []int{lo}, l.W.Shape()))
+		panic(tensor.Mismatch("join", "parts that together are as wide as the weight [out, in]",
+			[]int{lo}, l.W.Shape()))
 	}
 	return grad.LinearSum(tp, l.W, l.B, act, parts[:len(xs)]...)
 }

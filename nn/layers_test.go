@@ -77,18 +77,23 @@ func TestInit(t *testing.T) {
 	for name, bound := range uniform {
 		mean, variance, top := moments(p.Read(p.Get("x." + name)))
 		n := float64(p.Get("x." + name).Len())
-		if top > bound || top < bound*(1-10/n) || math.Abs(mean) > 4*bound/math.Sqrt(3*n) || math.Abs(variance/(bound*bound/3)-1) > 5/math.Sqrt(n) {
+		if top > bound || top < bound*(1-10/n) || math.Abs(mean) > 4*bound/math.Sqrt(3*n) ||
+			math.Abs(variance/(bound*bound/3)-1) > 5/math.Sqrt(n) {
 			t.Errorf("%s: mean %v, variance %v, largest %v; want uniform within ±%v", name, mean, variance, top, bound)
 		}
 	}
-	for name, value := range map[string]float32{"norm.weight": 1, "norm.bias": 0, "mamba.D": 1, "time.w.bias": 0, "attention.in_proj_bias": 0, "attention.out_proj.bias": 0} {
+	for name, value := range map[string]float32{
+		"norm.weight": 1, "norm.bias": 0, "mamba.D": 1, "time.w.bias": 0,
+		"attention.in_proj_bias": 0, "attention.out_proj.bias": 0,
+	} {
 		for _, v := range p.Read(p.Get("x." + name)) {
 			if v != value {
 				t.Errorf("%s starts at %v, want %v", name, v, value)
 			}
 		}
 	}
-	if mean, variance, _ := moments(p.Read(p.Get("x.embedding"))); math.Abs(mean) > 0.04 || math.Abs(variance-1) > 0.06 {
+	mean, variance, _ := moments(p.Read(p.Get("x.embedding")))
+	if math.Abs(mean) > 0.04 || math.Abs(variance-1) > 0.06 {
 		t.Errorf("embedding: mean %v, variance %v; want 0 and 1", mean, variance)
 	}
 	for i, v := range p.Read(p.Get("x.mamba.A_log")) {
@@ -106,7 +111,9 @@ func TestInit(t *testing.T) {
 		logs = append(logs, float32(math.Log(math.Log1p(math.Exp(float64(v))))))
 	}
 	lo, hi := slices.Min(logs), slices.Max(logs)
-	if mean, _, _ := moments(logs); float64(lo) < math.Log(0.001)-1e-3 || float64(hi) > math.Log(0.1)+1e-3 || math.Abs(mean-math.Log(0.01)) > 0.5 {
+	mean, _, _ = moments(logs)
+	if float64(lo) < math.Log(0.001)-1e-3 || float64(hi) > math.Log(0.1)+1e-3 ||
+		math.Abs(mean-math.Log(0.01)) > 0.5 {
 		t.Errorf("steps lie within exp(%v … %v), mean exp(%v); want log-uniform in 0.001 … 0.1", lo, hi, mean)
 	}
 }
@@ -171,8 +178,9 @@ func TestBiLSTMEnds(t *testing.T) {
 	l := nn.NewBiLSTM(p.In("l"), in, hidden)
 	p.Place(dev)
 	tp := grad.NewTape(dev, false)
-	steps := [][]float32{{1, 0, 1, 1}, {1, 1, 0, 0, 1, 0, 0, 0}}                         // level 1: 2 to 5, level 2: 6 to 13
-	walks := [][]int{{0, 2, 6}, {0, 2, 7}, {0}, {0}, {1, 4, 10}, {1, 4}, {1, 5}, {1, 5}} // by the numbers of their steps
+	// Steps have numbers: level 1 has 2 to 5, level 2 has 6 to 13.
+	steps := [][]float32{{1, 0, 1, 1}, {1, 1, 0, 0, 1, 0, 0, 0}}
+	walks := [][]int{{0, 2, 6}, {0, 2, 7}, {0}, {0}, {1, 4, 10}, {1, 4}, {1, 5}, {1, 5}}
 	x := make([]float32, (2+4+8)*in)
 	for i := range x {
 		x[i] = float32(math.Sin(float64(i)))

@@ -7,6 +7,13 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
+// StateDim is the size of a channel's state, ConvWidth the span of the convolution before it: the defaults of the Mamba
+// library, which all models take.
+const (
+	StateDim  = 16
+	ConvWidth = 4
+)
+
 // Mamba is a Mamba block with expansion 1.
 type Mamba struct{ grad.MambaWeights }
 

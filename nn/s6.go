@@ -9,7 +9,9 @@ import (
 // S6 is the selective state space model alone, as equations in papers have it: no convolution, gate, skip or mixing
 // around it.
 //
-//	[δ | B | C] = x·Xᵀ        Δ = softplus(δ + bias), one δ for all channels        y = scan(x, Δ, B, C), B discretised exactly
+//	[δ | B | C] = x·Xᵀ
+//	Δ = softplus(δ + bias), one δ for all channels
+//	y = scan(x, Δ, B, C), B discretised exactly
 type S6 struct {
 	ALog *tensor.Tensor // [width, state]
 	X    Linear         // [1+2·state, width]

@@ -79,7 +79,9 @@ func newNet(dev device.Device) *net {
 			n.here, n.gaps = append(n.here, float32((i+k)%2)), append(n.gaps, float32(1-(i+k)%2))
 		}
 	}
-	n.tree = nn.Tree{Levels: make([]int, 2), Fan: steps - 1, Steps: make([]*tensor.Tensor, 1), Gaps: make([]*tensor.Tensor, 1)}
+	n.tree = nn.Tree{
+		Levels: make([]int, 2), Fan: steps - 1, Steps: make([]*tensor.Tensor, 1), Gaps: make([]*tensor.Tensor, 1),
+	}
 	return n
 }
 
@@ -147,7 +149,8 @@ func TestThreads(t *testing.T) {
 			}
 			for i := range got {
 				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-					t.Fatalf("plain %v: with %d threads weight %d is %v, with one %v", plain, threads, i, got[i], want[i])
+					t.Fatalf("plain %v: with %d threads weight %d is %v, with one %v",
+						plain, threads, i, got[i], want[i])
 				}
 			}
 		}
@@ -166,7 +169,8 @@ func TestRowsAlone(t *testing.T) {
 			tp.Reset(0)
 			for i, v := range read(dev, n.score(tp, b)) {
 				if math.Float32bits(v) != math.Float32bits(all[i]) {
-					t.Fatalf("plain %v: query %d scores %v in a batch of %d, %v in one of %d", plain, i, v, b, all[i], batch)
+					t.Fatalf("plain %v: query %d scores %v in a batch of %d, %v in one of %d",
+						plain, i, v, b, all[i], batch)
 				}
 			}
 		}

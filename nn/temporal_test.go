@@ -13,7 +13,9 @@ import (
 )
 
 // plainly is temporal attention as it is written down: keys and values are projected, then attended to.
-func plainly(tp *grad.Tape, l *nn.TemporalAttention, query, keys *tensor.Tensor, mask device.Ints) (y, w *tensor.Tensor) {
+func plainly(
+	tp *grad.Tape, l *nn.TemporalAttention, query, keys *tensor.Tensor, mask device.Ints,
+) (y, w *tensor.Tensor) {
 	n, width := query.Dim(0), query.Cols()
 	q := grad.Reshape(tp, l.Query.Forward(tp, query), n, 1, width)
 	k, v := l.Key.Forward(tp, keys), l.Value.Forward(tp, keys) // [n, K, q]

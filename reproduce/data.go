@@ -29,7 +29,7 @@ type DataFacts struct {
 
 // HistoryFacts is how many earlier interactions the nodes of test queries have.
 type HistoryFacts struct {
-	Setting   string  `json:"setting"`
+	Scenario  string  `json:"setting"`
 	Negatives string  `json:"negatives"`
 	Mean      float64 `json:"mean"`
 	Max       int     `json:"max"`
@@ -68,7 +68,7 @@ func (r *runner) describe(ctx context.Context, set *source) error {
 		return err
 	}
 	for _, h := range found {
-		f.Histories = append(f.Histories, HistoryFacts{h.Setting, h.Strategy, h.Mean(), h.Max})
+		f.Histories = append(f.Histories, HistoryFacts{h.Scenario, h.Strategy, h.Mean(), h.Max})
 	}
 	const few = 1000
 	if i.Pairs <= few {

@@ -135,7 +135,7 @@ func (j *Job) whole(r train.Result) bool {
 	}
 	for _, strategy := range eval.Strategies() {
 		if !slices.ContainsFunc(r.Results, func(m train.Measured) bool {
-			return m.Setting == eval.Transductive && m.Strategy == strategy
+			return m.Scenario == eval.Transductive && m.Strategy == strategy
 		}) {
 			return false
 		}

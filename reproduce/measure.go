@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/bench"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/internal/whole"
 	"github.com/dygmamba/dygmamba/models"
 )
 
@@ -39,9 +40,9 @@ type RuleFacts struct {
 }
 
 // best is the best form in a setting under one kind of negatives.
-func (f *RuleFacts) best(setting, negatives string) (b eval.Row, ok bool) {
+func (f *RuleFacts) best(scenario, negatives string) (b eval.Row, ok bool) {
 	for _, row := range f.Rows {
-		if row.Setting == setting && row.Strategy == negatives && row.Batches > 0 && (!ok || row.AP > b.AP) {
+		if row.Scenario == scenario && row.Strategy == negatives && row.Batches > 0 && (!ok || row.AP > b.AP) {
 			b, ok = row, true
 		}
 	}
@@ -88,7 +89,7 @@ func (r *runner) keep(path string, v any) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return writeJSON(path, v)
+	return whole.WriteJSON(path, v)
 }
 
 // lookAtData finds the statistics of data sets, and what rules achieve on them.
@@ -148,7 +149,7 @@ func (r *runner) applyRule(ctx context.Context, set *source, name string) error 
 	f := &RuleFacts{Hash: set.hash, Model: name, Order: spec.Order, Conditions: spec.Conditions(),
 		BatchSize: spec.Training.BatchSize}
 	f.Rows, err = protocol.Compare(ctx, eval.Comparison{
-		Contenders: contenders, Settings: []string{eval.Transductive}, Strategies: eval.Strategies(),
+		Contenders: contenders, Scenarios: []string{eval.Transductive}, Strategies: eval.Strategies(),
 	})
 	if err != nil {
 		return err

@@ -231,7 +231,7 @@ func (r *runner) write(report *Report) error {
 	if err := os.MkdirAll(r.Out, 0o755); err != nil {
 		return err
 	}
-	if err := writeJSON(filepath.Join(r.Out, ReportFile), report); err != nil {
+	if err := whole.WriteJSON(filepath.Join(r.Out, ReportFile), report); err != nil {
 		return err
 	}
 	for name, write := range map[string]func(io.Writer) error{

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -84,7 +83,7 @@ func (r *runner) openState() error {
 func (s *stateFile) spent() time.Duration { return seconds(s.Spent) }
 
 func (s *stateFile) save() error {
-	return writeJSON(s.path, s)
+	return whole.WriteJSON(s.path, s)
 }
 
 // begin notes that a run begins or goes on. Not being able to write that down is no reason not to.
@@ -104,18 +103,6 @@ func (s *stateFile) end(j *Job, found standing) error {
 	was.Ended = time.Now().UTC().Truncate(time.Second)
 	s.Runs[j.id()] = was
 	return s.save()
-}
-
-// writeJSON replaces a file as a whole.
-func writeJSON(path string, value any) error {
-	raw, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return whole.Write(path, func(w io.Writer) error {
-		_, err := w.Write(append(raw, '\n'))
-		return err
-	})
 }
 
 func exists(path string) bool {

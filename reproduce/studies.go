@@ -164,7 +164,7 @@ func (r *runner) showSteps(s *Shown, e paper.Exhibit) {
 				row = append(row, own, paperCell)
 			}
 			t.Rows = append(t.Rows, row)
-			link := paper.Exhibit{Kind: paper.Links, Setting: "transductive", Metric: "AP"}
+			link := paper.Exhibit{Kind: paper.Links, Scenario: "transductive", Metric: "AP"}
 			if n := r.measured(link, "random", d, m, nil); f != nil && len(n.values) > 0 {
 				ours.Series = append(ours.Series,
 					Series{Name: m, X: values[1:2], Y: []float64{100 * n.mean()}, R: values[2:3]})
@@ -318,13 +318,13 @@ func (r *runner) historyTables(e paper.Exhibit) []Table {
 			continue
 		}
 		for _, h := range f.Histories {
-			key := h.Setting + " " + h.Negatives
+			key := h.Scenario + " " + h.Negatives
 			mean, ok := paper.Study(e.ID, d, "", key+" mean")
 			if !ok {
 				continue // historical negatives of new nodes are not published
 			}
 			most, ok := paper.Study(e.ID, d, "", key+" max")
-			row := []Cell{{Text: d}, {Text: h.Setting}, {Text: h.Negatives}}
+			row := []Cell{{Text: d}, {Text: h.Scenario}, {Text: h.Negatives}}
 			row = append(append(row, compared(h.Mean, mean, true)...), compared(float64(h.Max), most, ok)...)
 			t.Rows = append(t.Rows, row)
 		}

@@ -102,7 +102,7 @@ func (r *runner) measured(e paper.Exhibit, negatives, data, name string, setting
 		return n
 	}
 	if f := r.measures.rules[[2]string{data, name}]; f != nil {
-		if row, ok := f.best(e.Setting, negatives); ok {
+		if row, ok := f.best(e.Scenario, negatives); ok {
 			n.values, n.leaks = []float64{metric(e, row.Result)}, f.Conditions
 			n.context = fmt.Sprintf("best of four memories (%s), as published; order %s; measured in batches of %d",
 				row.Contender, f.Order, f.BatchSize)
@@ -123,7 +123,7 @@ func (r *runner) measured(e paper.Exhibit, negatives, data, name string, setting
 		s, planned := r.found[j.id()]
 		if s.state == Done {
 			for _, m := range s.result.Results {
-				if e.Kind == paper.Labels || m.Setting == e.Setting && m.Strategy == negatives {
+				if e.Kind == paper.Labels || m.Scenario == e.Scenario && m.Strategy == negatives {
 					n.values, n.runs, n.names = append(n.values, metric(e, m.Result)), append(n.runs, s),
 						append(n.names, j.id())
 				}

@@ -13,6 +13,13 @@ func TestCounts(t *testing.T) {
 	symmetric := meetings{{1, 3}, {2, 4}, {2, 4}, {1, 2}, {1, 3}, {2, 3}}
 	asymmetric := meetings{{1, 2}, {2, 4}, {1, 2}, {1, 3}, {2, 3}} // the first meeting is out of 2's window
 	loops := meetings{{1, 1}, {1, 2}, {1, 1}}
+	plan := func(neighbors, rowLen int, counts Counting) Plan {
+		return Plan{Draws: Both(Draw{Neighbors: neighbors, RowLen: rowLen, Target: TargetLast}), Counts: counts}
+	}
+	released := func(neighbors, rowLen int) Plan { return plan(neighbors, rowLen, PairCounts) }
+	equations := func(neighbors, rowLen int) Plan { return plan(neighbors, rowLen, PaperCounts) }
+	first := Draw{Neighbors: 4, RowLen: 6, Target: TargetFirst, PadRight: true}
+	dygformer := Plan{Draws: Both(first), Counts: PlainCounts}
 	for _, c := range []struct {
 		name             string
 		past             meetings
@@ -21,28 +28,28 @@ func TestCounts(t *testing.T) {
 		src, dst         []int32 // the rows
 		srcWant, dstWant []int32
 	}{
-		{"released", symmetric, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 6, Target: TargetLast}), Counts: PairCounts},
+		{"released", symmetric, Query{1, 2, 9}, released(4, 6),
 			[]int32{0, 0, 3, 2, 3, 1}, []int32{0, 4, 4, 1, 3, 2},
 			[]int32{2, 1, 2, 1, 2, 1, 1, 1, 2, 1, 1, 1}, []int32{2, 1, 0, 2, 0, 2, 1, 1, 2, 1, 1, 1}},
-		{"released, windows differ", asymmetric, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 3, RowLen: 5, Target: TargetLast}), Counts: PairCounts},
+		{"released, windows differ", asymmetric, Query{1, 2, 9}, released(3, 5),
 			[]int32{0, 2, 2, 3, 1}, []int32{0, 4, 1, 3, 2},
 			[]int32{1, 1, 2, 2, 2, 2, 1, 1, 1, 1}, []int32{1, 1, 0, 1, 1, 1, 1, 1, 2, 1}},
-		{"released, loops", loops, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 5, RowLen: 7, Target: TargetLast}), Counts: PairCounts},
+		{"released, loops", loops, Query{1, 2, 9}, released(5, 7),
 			[]int32{0, 1, 1, 2, 1, 1, 1}, []int32{0, 0, 0, 0, 0, 1, 2},
 			[]int32{1, 5, 5, 1, 5, 1, 1, 1, 5, 1, 5, 1, 5, 1}, []int32{1, 5, 1, 5, 1, 5, 1, 5, 1, 5, 1, 1, 1, 1}},
-		{"released, with itself", loops, Query{1, 1, 9}, Plan{Draws: Both(Draw{Neighbors: 3, RowLen: 5, Target: TargetLast}), Counts: PairCounts},
+		{"released, with itself", loops, Query{1, 1, 9}, released(3, 5),
 			[]int32{0, 2, 1, 1, 1}, []int32{0, 2, 1, 1, 1},
 			[]int32{1, 1, 1, 1, 3, 3, 3, 3, 3, 3}, []int32{1, 1, 1, 1, 3, 3, 3, 3, 3, 3}},
-		{"released, strangers", nil, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 3, RowLen: 4, Target: TargetLast}), Counts: PairCounts},
+		{"released, strangers", nil, Query{1, 2, 9}, released(3, 4),
 			[]int32{0, 0, 0, 1}, []int32{0, 0, 0, 2},
 			[]int32{3, 3, 3, 3, 3, 3, 1, 0}, []int32{3, 3, 3, 3, 3, 3, 0, 1}},
-		{"DyGFormer", symmetric, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 6, Target: TargetFirst, PadRight: true}), Counts: PlainCounts},
+		{"DyGFormer", symmetric, Query{1, 2, 9}, dygformer,
 			[]int32{1, 3, 2, 3, 0, 0}, []int32{2, 4, 4, 1, 3, 0},
 			[]int32{1, 1, 2, 1, 1, 1, 2, 1, 0, 0, 0, 0}, []int32{1, 1, 0, 2, 0, 2, 1, 1, 2, 1, 0, 0}},
-		{"equations", symmetric, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 6, Target: TargetLast}), Counts: PaperCounts},
+		{"equations", symmetric, Query{1, 2, 9}, equations(4, 6),
 			[]int32{0, 0, 3, 2, 3, 1}, []int32{0, 4, 4, 1, 3, 2},
 			[]int32{-1, -1, -1, -1, 2, 1, 1, 1, 2, 1, 0, 1}, []int32{-1, -1, 0, 2, 0, 2, 1, 1, 2, 1, 0, 1}},
-		{"equations, windows differ", asymmetric, Query{1, 2, 9}, Plan{Draws: Both(Draw{Neighbors: 3, RowLen: 5, Target: TargetLast}), Counts: PaperCounts},
+		{"equations, windows differ", asymmetric, Query{1, 2, 9}, equations(3, 5),
 			[]int32{0, 2, 2, 3, 1}, []int32{0, 4, 1, 3, 2},
 			[]int32{-1, -1, 2, 2, 2, 2, 1, 1, 0, 2}, []int32{-1, -1, 0, 1, 1, 1, 1, 1, 0, 1}},
 	} {

@@ -11,7 +11,9 @@ import (
 )
 
 // dygmamba256 is DyGMamba's plan for the enron data set: 256 positions, patches of 8, 30 gaps.
-var dygmamba256 = Plan{Draws: Both(Draw{Neighbors: 255, RowLen: 264, Target: TargetLast}), Counts: PairCounts, PairGaps: 30}
+var dygmamba256 = Plan{
+	Draws: Both(Draw{Neighbors: 255, RowLen: 264, Target: TargetLast}), Counts: PairCounts, PairGaps: 30,
+}
 
 // pairs are the last queries of a log and as many negatives with the same sources and times.
 func pairs(l *event.Log, n int) []Query { return pairsAt(l, l.Len(), n) }

@@ -16,7 +16,8 @@ func ExampleGather() {
 		e.Edge = event.Edge(i + 1)
 		past.Add(e)
 	}
-	plan := sample.Plan{Draws: sample.Both(sample.Draw{Neighbors: 3, RowLen: 5, Target: sample.TargetLast}), PairGaps: 3}
+	row := sample.Draw{Neighbors: 3, RowLen: 5, Target: sample.TargetLast}
+	plan := sample.Plan{Draws: sample.Both(row), PairGaps: 3}
 	var b sample.Batch
 	sample.Gather(past, plan, []sample.Query{{Src: 1, Dst: 2, Time: 10}}, &b)
 	fmt.Println(b.Rows[0].Node, b.Rows[0].Edge, b.Rows[0].Delta)

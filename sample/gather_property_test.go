@@ -13,18 +13,32 @@ import (
 )
 
 var plans = map[string]Plan{
-	"released":  {Draws: Both(Draw{Neighbors: 7, RowLen: 9, Target: TargetLast}), Counts: PairCounts, PairGaps: 3},
-	"equations": {Draws: Both(Draw{Neighbors: 7, RowMultiple: 3, Target: TargetLast}), Counts: PaperCounts, PairGaps: 3},
-	"dygformer": {Draws: Both(Draw{Neighbors: 7, RowMultiple: 2, Target: TargetFirst, PadRight: true}), Counts: PlainCounts},
-	"tcl":       {Draws: Both(Draw{Neighbors: 4, RowLen: 5, Target: TargetFirst})},
-	"recent":    {Draws: Both(Draw{Neighbors: 4, RowLen: 4})},
+	"released": {Draws: Both(Draw{Neighbors: 7, RowLen: 9, Target: TargetLast}), Counts: PairCounts, PairGaps: 3},
+	"equations": {
+		Draws: Both(Draw{Neighbors: 7, RowMultiple: 3, Target: TargetLast}), Counts: PaperCounts, PairGaps: 3,
+	},
+	"dygformer": {
+		Draws: Both(Draw{Neighbors: 7, RowMultiple: 2, Target: TargetFirst, PadRight: true}), Counts: PlainCounts,
+	},
+	"tcl":    {Draws: Both(Draw{Neighbors: 4, RowLen: 5, Target: TargetFirst})},
+	"recent": {Draws: Both(Draw{Neighbors: 4, RowLen: 4})},
+	"exact":  {Draws: Both(Draw{Neighbors: 4, RowLen: 6, Target: TargetLast}), ExactTimes: true},
 	"hops": {Draws: []Draw{
-		{Of: Src, Neighbors: 3, RowLen: 3}, {Of: Hop(0), Neighbors: 2, RowLen: 2}, {Of: Dst, Neighbors: 4, RowLen: 5, Target: TargetFirst},
-		{Of: Hop(2), Neighbors: 2, RowLen: 2}, {Of: Hop(1), Neighbors: 1, RowLen: 1},
+		{Of: Src, Neighbors: 3, RowLen: 3},
+		{Of: Hop(0), Neighbors: 2, RowLen: 2},
+		{Of: Dst, Neighbors: 4, RowLen: 5, Target: TargetFirst},
+		{Of: Hop(2), Neighbors: 2, RowLen: 2},
+		{Of: Hop(1), Neighbors: 1, RowLen: 1},
 	}, Distinct: true},
-	"exact hops": {Draws: []Draw{{Of: Dst, Neighbors: 3, RowLen: 3}, {Of: Hop(0), Neighbors: 2, RowLen: 3, Target: TargetLast}}, ExactTimes: true},
-	"two of one": {Draws: []Draw{{Of: Src, Neighbors: 2, RowLen: 2}, {Of: Src, Neighbors: 5, RowLen: 6}, {Of: Dst, Neighbors: 1, RowLen: 2}}, Distinct: true},
-	"exact":      {Draws: Both(Draw{Neighbors: 4, RowLen: 6, Target: TargetLast}), ExactTimes: true},
+	"exact hops": {Draws: []Draw{
+		{Of: Dst, Neighbors: 3, RowLen: 3},
+		{Of: Hop(0), Neighbors: 2, RowLen: 3, Target: TargetLast},
+	}, ExactTimes: true},
+	"two of one": {Draws: []Draw{
+		{Of: Src, Neighbors: 2, RowLen: 2},
+		{Of: Src, Neighbors: 5, RowLen: 6},
+		{Of: Dst, Neighbors: 1, RowLen: 2},
+	}, Distinct: true},
 }
 
 // views indexes the same events in both ways.
@@ -63,7 +77,9 @@ func TestGatherPlainly(t *testing.T) {
 
 // TestNothingFromTheFuture gathers from the whole stream and from one that ends just before the query's time.
 func TestNothingFromTheFuture(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { checkPromise(t, streamtest.Few(t), float64(rapid.IntRange(-6, 16).Draw(t, "at"))/2) })
+	rapid.Check(t, func(t *rapid.T) {
+		checkPromise(t, streamtest.Few(t), float64(rapid.IntRange(-6, 16).Draw(t, "at"))/2)
+	})
 }
 
 // FuzzNothingFromTheFuture does the same on streams and moments that the fuzzer finds.
@@ -158,7 +174,8 @@ func plainRows(events []event.Event, d Draw, exact bool, roots []meeting, rows *
 	}
 	for i, r := range roots {
 		for _, m := range arrange(histories[i], r, rows.Len, d) {
-			rows.Node, rows.Edge, rows.Time = append(rows.Node, m.node), append(rows.Edge, m.edge), append(rows.Time, float32(m.time))
+			rows.Node, rows.Edge = append(rows.Node, m.node), append(rows.Edge, m.edge)
+			rows.Time = append(rows.Time, float32(m.time))
 			if !exact {
 				m.time = float64(float32(m.time))
 			}

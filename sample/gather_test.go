@@ -27,15 +27,19 @@ var compare = cmp.Options{cmpopts.IgnoreUnexported(Batch{}), cmpopts.EquateEmpty
 
 // different says how two batches differ, if they do. Comparing by hand first makes thousands of comparisons cheap.
 func different(want, got *Batch) string {
-	same := slices.Equal(want.Queries, got.Queries) && len(want.Rows) == len(got.Rows) && sameBits(want.Gaps, got.Gaps) &&
-		slices.Equal(want.Distinct.Nodes, got.Distinct.Nodes) && slices.Equal(want.Distinct.Src, got.Distinct.Src) && slices.Equal(want.Distinct.Dst, got.Distinct.Dst)
+	same := slices.Equal(want.Queries, got.Queries) && len(want.Rows) == len(got.Rows) &&
+		sameBits(want.Gaps, got.Gaps) &&
+		slices.Equal(want.Distinct.Nodes, got.Distinct.Nodes) &&
+		slices.Equal(want.Distinct.Src, got.Distinct.Src) &&
+		slices.Equal(want.Distinct.Dst, got.Distinct.Dst)
 	for i := range want.Rows {
 		if !same {
 			break
 		}
 		a, b := &want.Rows[i], &got.Rows[i]
-		same = a.Len == b.Len && slices.Equal(a.Node, b.Node) && slices.Equal(a.Edge, b.Edge) && slices.Equal(a.Count, b.Count) &&
-			slices.Equal(a.Slot, b.Slot) && sameBits(a.Time, b.Time) && sameBits(a.Delta, b.Delta)
+		same = a.Len == b.Len && slices.Equal(a.Node, b.Node) && slices.Equal(a.Edge, b.Edge) &&
+			slices.Equal(a.Count, b.Count) && slices.Equal(a.Slot, b.Slot) &&
+			sameBits(a.Time, b.Time) && sameBits(a.Delta, b.Delta)
 	}
 	if same {
 		return ""
@@ -48,7 +52,8 @@ func sameBits(a, b []float32) bool {
 }
 
 func TestLayout(t *testing.T) {
-	view := past(t, [2]event.Node{1, 5}, [2]event.Node{1, 6}, [2]event.Node{2, 7}, [2]event.Node{1, 8}) // 1 met 5, 6, 8; 2 met 7
+	// 1 met 5, 6 and 8, and 2 met 7.
+	view := past(t, [2]event.Node{1, 5}, [2]event.Node{1, 6}, [2]event.Node{2, 7}, [2]event.Node{1, 8})
 	for _, c := range []struct {
 		name     string
 		plan     Plan
@@ -62,25 +67,31 @@ func TestLayout(t *testing.T) {
 		{"DyGMamba", Plan{Draws: Both(Draw{Neighbors: 2, RowLen: 4, Target: TargetLast})},
 			[]int32{0, 6, 8, 1, 0, 0, 0, 3}, []int32{0, 0, 7, 2, 0, 6, 8, 1}, []int32{0, 2, 4, 0, 0, 0, 0, 0}},
 		{"DyGMamba's equations", Plan{Draws: Both(Draw{Neighbors: 3, RowMultiple: 3, Target: TargetLast})},
-			[]int32{0, 0, 5, 6, 8, 1, 0, 0, 0, 0, 0, 3}, []int32{0, 0, 0, 0, 7, 2, 0, 0, 5, 6, 8, 1}, []int32{0, 0, 1, 2, 4, 0, 0, 0, 0, 0, 0, 0}},
+			[]int32{0, 0, 5, 6, 8, 1, 0, 0, 0, 0, 0, 3}, []int32{0, 0, 0, 0, 7, 2, 0, 0, 5, 6, 8, 1},
+			[]int32{0, 0, 1, 2, 4, 0, 0, 0, 0, 0, 0, 0}},
 		{"DyGFormer", Plan{Draws: Both(Draw{Neighbors: 2, RowMultiple: 2, Target: TargetFirst, PadRight: true})},
 			[]int32{1, 6, 8, 0, 3, 0, 0, 0}, []int32{2, 7, 0, 0, 1, 6, 8, 0}, []int32{0, 2, 4, 0, 0, 0, 0, 0}},
 		{"DyGFormer without patches", Plan{Draws: Both(Draw{Neighbors: 9, Target: TargetFirst, PadRight: true})},
 			[]int32{1, 5, 6, 8, 3, 0, 0, 0}, []int32{2, 7, 0, 0, 1, 5, 6, 8}, []int32{0, 1, 2, 4, 0, 0, 0, 0}},
 		{"TCL", Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 5, Target: TargetFirst})},
-			[]int32{1, 0, 5, 6, 8, 3, 0, 0, 0, 0}, []int32{2, 0, 0, 0, 7, 1, 0, 5, 6, 8}, []int32{0, 0, 1, 2, 4, 0, 0, 0, 0, 0}},
-		{"own node after the neighbours", Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 5, Target: TargetLast, PadRight: true})},
-			[]int32{5, 6, 8, 1, 0, 3, 0, 0, 0, 0}, []int32{7, 2, 0, 0, 0, 5, 6, 8, 1, 0}, []int32{1, 2, 4, 0, 0, 0, 0, 0, 0, 0}},
+			[]int32{1, 0, 5, 6, 8, 3, 0, 0, 0, 0}, []int32{2, 0, 0, 0, 7, 1, 0, 5, 6, 8},
+			[]int32{0, 0, 1, 2, 4, 0, 0, 0, 0, 0}},
+		{"own node after the neighbours",
+			Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 5, Target: TargetLast, PadRight: true})},
+			[]int32{5, 6, 8, 1, 0, 3, 0, 0, 0, 0}, []int32{7, 2, 0, 0, 0, 5, 6, 8, 1, 0},
+			[]int32{1, 2, 4, 0, 0, 0, 0, 0, 0, 0}},
 		{"padding after the neighbours", Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 4, PadRight: true})},
 			[]int32{5, 6, 8, 0, 0, 0, 0, 0}, []int32{7, 0, 0, 0, 5, 6, 8, 0}, []int32{1, 2, 4, 0, 0, 0, 0, 0}},
 		{"rows shorter than the neighbours", Plan{Draws: Both(Draw{Neighbors: 4, RowLen: 2, Target: TargetLast})},
 			[]int32{8, 1, 0, 3}, []int32{7, 2, 8, 1}, []int32{4, 0, 0, 0}},
-		{"own node only", Plan{Draws: Both(Draw{RowLen: 1, Target: TargetLast})}, []int32{1, 3}, []int32{2, 1}, []int32{0, 0}},
+		{"own node only", Plan{Draws: Both(Draw{RowLen: 1, Target: TargetLast})},
+			[]int32{1, 3}, []int32{2, 1}, []int32{0, 0}},
 		{"nothing", Plan{Draws: Both(Draw{})}, nil, nil, nil},
 	} {
 		var b Batch
 		Gather(view, c.plan, []Query{{1, 2, 9}, {3, 1, 9}}, &b)
-		if diff := cmp.Diff([][]int32{c.src, c.dst, c.edges}, [][]int32{b.Rows[0].Node, b.Rows[1].Node, b.Rows[0].Edge}, compare); diff != "" {
+		want, got := [][]int32{c.src, c.dst, c.edges}, [][]int32{b.Rows[0].Node, b.Rows[1].Node, b.Rows[0].Edge}
+		if diff := cmp.Diff(want, got, compare); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 		if want := len(c.src) / 2; b.Rows[0].Len != want || b.Rows[1].Len != want {
@@ -92,7 +103,8 @@ func TestLayout(t *testing.T) {
 func TestRowLengthsOfTheirSides(t *testing.T) {
 	view := past(t, [2]event.Node{1, 5}, [2]event.Node{1, 6}, [2]event.Node{1, 7})
 	var b Batch
-	Gather(view, Plan{Draws: Both(Draw{Neighbors: 9, RowMultiple: 2, Target: TargetFirst, PadRight: true})}, []Query{{1, 6, 9}}, &b)
+	row := Draw{Neighbors: 9, RowMultiple: 2, Target: TargetFirst, PadRight: true}
+	Gather(view, Plan{Draws: Both(row)}, []Query{{1, 6, 9}}, &b)
 	if b.Rows[0].Len != 4 || b.Rows[1].Len != 2 {
 		t.Errorf("rows of %d and %d positions, want 4 and 2", b.Rows[0].Len, b.Rows[1].Len)
 	}
@@ -116,7 +128,8 @@ func TestBoundary(t *testing.T) {
 func TestDelta(t *testing.T) {
 	events := []event.Event{{Src: 1, Dst: 2, Time: 113740395}, {Src: 1, Dst: 2, Time: 113740397}}
 	var b Batch
-	Gather(index.Freeze(streamtest.Log(t, events)), Plan{Draws: Both(Draw{Neighbors: 2, RowLen: 4, Target: TargetLast})}, []Query{{1, 9, 113740399}}, &b)
+	plan := Plan{Draws: Both(Draw{Neighbors: 2, RowLen: 4, Target: TargetLast})}
+	Gather(index.Freeze(streamtest.Log(t, events)), plan, []Query{{1, 9, 113740399}}, &b)
 	if diff := cmp.Diff([]float32{0, 113740392, 113740400, 113740400}, b.Rows[0].Time); diff != "" {
 		t.Errorf("times: %s", diff)
 	}
@@ -178,9 +191,17 @@ func TestPicker(t *testing.T) {
 	}
 }
 
+// ties is a stream in which nodes meet again, ten events an instant.
+var ties = streamtest.Shape{Events: 3000, Sources: 40, Dests: 40, Instants: 300, Repeat: 0.5, Shared: true}
+
+// twoHops looks further on the side of the source.
+var twoHops = []Draw{
+	{Of: Src, Neighbors: 5, RowLen: 5}, {Of: Hop(0), Neighbors: 3, RowLen: 3}, {Of: Dst, Neighbors: 4, RowLen: 4},
+}
+
 // TestBatchReuse gathers ever different shapes into one batch, with any number of threads, and into fresh ones.
 func TestBatchReuse(t *testing.T) {
-	l := streamtest.Generate(streamtest.Shape{Events: 3000, Sources: 40, Dests: 40, Instants: 300, Repeat: 0.5, Shared: true}, 3)
+	l := streamtest.Generate(ties, 3)
 	view := index.Freeze(l)
 	var b Batch
 	for i, plan := range []Plan{
@@ -188,7 +209,7 @@ func TestBatchReuse(t *testing.T) {
 		{Draws: Both(Draw{Neighbors: 63, RowMultiple: 4, Target: TargetFirst, PadRight: true}), Counts: PlainCounts},
 		{Draws: Both(Draw{Neighbors: 20, RowLen: 20})},
 		{PairGaps: 3},
-		{Draws: []Draw{{Of: Src, Neighbors: 5, RowLen: 5}, {Of: Hop(0), Neighbors: 3, RowLen: 3}, {Of: Dst, Neighbors: 4, RowLen: 4}}, Distinct: true},
+		{Draws: twoHops, Distinct: true},
 		{Draws: Both(Draw{Neighbors: 31, RowMultiple: 2, Target: TargetLast}), Counts: PaperCounts, PairGaps: 10},
 	} {
 		qs := pairs(l, 97-15*i)
@@ -209,13 +230,15 @@ func TestBatchReuse(t *testing.T) {
 }
 
 func TestGatherAllocatesOnce(t *testing.T) {
-	l := streamtest.Generate(streamtest.Shape{Events: 3000, Sources: 40, Dests: 40, Instants: 300, Repeat: 0.5, Shared: true}, 3)
+	l := streamtest.Generate(ties, 3)
 	view := index.Freeze(l)
 	qs := pairs(l, 50)
 	for name, plan := range map[string]Plan{
-		"pair":   dygmamba256,
-		"paper":  {Draws: Both(Draw{Neighbors: 31, RowMultiple: 2, Target: TargetLast}), Counts: PaperCounts, PairGaps: 10},
-		"hops":   {Draws: []Draw{{Of: Src, Neighbors: 5, RowLen: 5}, {Of: Hop(0), Neighbors: 3, RowLen: 3}, {Of: Dst, Neighbors: 4, RowLen: 4}}, Distinct: true},
+		"pair": dygmamba256,
+		"paper": {
+			Draws: Both(Draw{Neighbors: 31, RowMultiple: 2, Target: TargetLast}), Counts: PaperCounts, PairGaps: 10,
+		},
+		"hops":   {Draws: twoHops, Distinct: true},
 		"picker": {Draws: Both(Draw{Neighbors: 20, RowLen: 20}), Picker: &record{asked: make([]event.Node, 0, 1<<16)}},
 	} {
 		b := Batch{Positives: len(qs) / 2}
@@ -228,11 +251,15 @@ func TestGatherAllocatesOnce(t *testing.T) {
 // TestPickerHops asks in the order of a recursion: a root's own draws before those of its neighbours, sources before
 // destinations, positives before negatives.
 func TestPickerHops(t *testing.T) {
-	view := past(t, [2]event.Node{1, 5}, [2]event.Node{1, 6}, [2]event.Node{5, 7}, [2]event.Node{2, 7}, [2]event.Node{1, 8})
+	view := past(t, [][2]event.Node{{1, 5}, {1, 6}, {5, 7}, {2, 7}, {1, 8}}...)
 	r := new(record)
 	b := Batch{Positives: 1}
 	side := func(of Root, first int) []Draw {
-		return []Draw{{Of: of, Neighbors: 1, RowLen: 1}, {Of: of, Neighbors: 2, RowLen: 2}, {Of: Hop(first + 1), Neighbors: 1, RowLen: 1}}
+		return []Draw{
+			{Of: of, Neighbors: 1, RowLen: 1},
+			{Of: of, Neighbors: 2, RowLen: 2},
+			{Of: Hop(first + 1), Neighbors: 1, RowLen: 1},
+		}
 	}
 	plan := Plan{Draws: append(side(Src, 0), side(Dst, 3)...), Picker: r}
 	Gather(view, plan, []Query{{1, 2, 9}, {2, 1, 9}}, &b)
@@ -252,14 +279,17 @@ func TestPickerHops(t *testing.T) {
 func TestByCall(t *testing.T) {
 	l := streamtest.Generate(streamtest.Shape{Events: 300, Sources: 9, Dests: 9, Instants: 200, Repeat: 0.5}, 3)
 	view := index.Freeze(l)
-	plan := Plan{Draws: Both(Draw{Neighbors: 30, RowMultiple: 2, Target: TargetFirst, PadRight: true}), Counts: PlainCounts}
-	qs := append([]Query{{l.At(3).Src, l.At(3).Dst, l.At(3).Time}}, Query{l.At(299).Src, l.At(299).Dst, l.At(299).Time + 1})
+	row := Draw{Neighbors: 30, RowMultiple: 2, Target: TargetFirst, PadRight: true}
+	plan := Plan{Draws: Both(row), Counts: PlainCounts}
+	early, late := l.At(3), l.At(299)
+	qs := []Query{{early.Src, early.Dst, early.Time}, {late.Src, late.Dst, late.Time + 1}}
 	b := Batch{Positives: 1, Events: l.Span(3, 4)}
 	byCall := plan
 	byCall.ByCall = true
 	for range 2 { // the second time into used memory
 		Gather(view, byCall, qs, &b)
-		if len(b.Calls) != 2 || len(b.Rows) != 0 || b.Calls[0].Positives != 1 || b.Calls[1].Positives != 0 || b.Calls[0].Events.Len() != 1 {
+		if len(b.Calls) != 2 || len(b.Rows) != 0 || b.Calls[0].Positives != 1 || b.Calls[1].Positives != 0 ||
+			b.Calls[0].Events.Len() != 1 {
 			t.Fatalf("%d calls, %d rows", len(b.Calls), len(b.Rows))
 		}
 		for i, c := range b.Calls {
@@ -269,8 +299,8 @@ func TestByCall(t *testing.T) {
 				t.Errorf("call %d: %s", i, diff)
 			}
 		}
-		if b.Calls[0].Rows[0].Len >= b.Calls[1].Rows[0].Len {
-			t.Errorf("rows of %d and %d positions: the early one must be shorter", b.Calls[0].Rows[0].Len, b.Calls[1].Rows[0].Len)
+		if first, second := b.Calls[0].Rows[0].Len, b.Calls[1].Rows[0].Len; first >= second {
+			t.Errorf("rows of %d and %d positions: the early one must be shorter", first, second)
 		}
 	}
 	short := b.Shape()
@@ -285,7 +315,8 @@ func TestShapes(t *testing.T) {
 	seen := map[uint64]int{}
 	for i, b := range []Batch{
 		{}, {Queries: make([]Query, 1)}, {Queries: make([]Query, 2)}, {Queries: make([]Query, 2), Positives: 1},
-		{Gaps: make([]float32, 3)}, {Rows: make([]Rows, 1)}, {Rows: []Rows{{Len: 3}}}, {Rows: []Rows{{Len: 3, Node: make([]int32, 9)}}},
+		{Gaps: make([]float32, 3)}, {Rows: make([]Rows, 1)},
+		{Rows: []Rows{{Len: 3}}}, {Rows: []Rows{{Len: 3, Node: make([]int32, 9)}}},
 		{Rows: []Rows{{Len: 3}, {Len: 4}}}, {Rows: []Rows{{Len: 4}, {Len: 3}}}, {Rows: []Rows{{Len: 1 << 40}}},
 		{Distinct: Distinct{Nodes: make([]int32, 256)}}, {Calls: []*Batch{{}}}, {Calls: []*Batch{{Positives: 1}}},
 	} {
@@ -359,7 +390,9 @@ func TestPickedHopsAtExactTimes(t *testing.T) {
 	}
 	view := index.Freeze(streamtest.Log(t, events))
 	plan := Plan{ExactTimes: true, Draws: []Draw{
-		{Of: Src, Neighbors: 3, RowLen: 3}, {Of: Hop(0), Neighbors: 2, RowLen: 3, Target: TargetLast}, {Of: Hop(1), Neighbors: 2, RowLen: 2},
+		{Of: Src, Neighbors: 3, RowLen: 3},
+		{Of: Hop(0), Neighbors: 2, RowLen: 3, Target: TargetLast},
+		{Of: Hop(1), Neighbors: 2, RowLen: 2},
 	}}
 	picked := plan
 	picked.Picker = last{}
@@ -394,7 +427,8 @@ func TestLogDelta(t *testing.T) {
 						want = math.Log1p(2.5 * float64(x))
 					}
 					if got := logs.Rows[0].Delta[i]; got != float32(want) {
-						t.Fatalf("exact %v, right %v, target %d: position %d is %v, want %v", exact, right, target, i, got, want)
+						t.Fatalf("exact %v, right %v, target %d: position %d is %v, want %v",
+							exact, right, target, i, got, want)
 					}
 				}
 			}

@@ -170,7 +170,8 @@ func (w *work) distinct() {
 		known = w.past.NumNodes()
 	}
 	if known > len(w.round) {
-		w.round, w.slots = append(w.round, make([]int32, known-len(w.round))...), append(w.slots, make([]int32, known-len(w.slots))...)
+		w.round = append(w.round, make([]int32, known-len(w.round))...)
+		w.slots = append(w.slots, make([]int32, known-len(w.slots))...)
 	}
 	if w.far == nil {
 		w.far = map[int32]int32{}

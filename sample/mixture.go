@@ -28,8 +28,8 @@ func (s Shares) Check() error {
 		}
 	}
 	if s.Random+s.Historical+s.Time == 0 {
-		return fmt.Errorf("negatives_%s, negatives_%s and negatives_%s are all 0, one must be above", Random, Historical,
-			Time)
+		return fmt.Errorf("negatives_%s, negatives_%s and negatives_%s are all 0, one must be above",
+			Random, Historical, Time)
 	}
 	return nil
 }

@@ -76,9 +76,11 @@ func newReference(p pool, o NegativeOptions) (Negatives, error) {
 	case o.Seed > math.MaxUint32:
 		return nil, fmt.Errorf("seed %d of reference negatives, must be below 2^32", o.Seed)
 	case o.Avoid:
-		return nil, fmt.Errorf("avoiding positives among random negatives needs %s sampling, the reference does not check", Native)
+		return nil, fmt.Errorf("avoiding positives among random negatives needs %s sampling, "+
+			"the reference does not check", Native)
 	case o.Strategy != Random && pairs > math.MaxInt32:
-		return nil, fmt.Errorf("%s reference negatives among %d sources × %d destinations: the reference lists all pairs, at most 2^31−1 fit; use %s sampling",
+		return nil, fmt.Errorf("%s reference negatives among %d sources × %d destinations: "+
+			"the reference lists all pairs, at most 2^31−1 fit; use %s sampling",
 			o.Strategy, len(p.sources), len(p.dests), Native)
 	}
 	seed := uint32(o.Seed)

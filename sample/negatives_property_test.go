@@ -120,7 +120,8 @@ func checkPairs(t *rapid.T, d definition, pos event.Span, out []sample.Query) {
 	missing := max(0, len(out)-len(d.wanted))
 	if missing == 0 {
 		if rest > 0 || len(count) != len(out) {
-			t.Fatalf("%d wanted pairs for %d negatives, but %d are others and %d distinct", len(d.wanted), len(out), rest, len(count))
+			t.Fatalf("%d wanted pairs for %d negatives, but %d are others and %d distinct",
+				len(d.wanted), len(out), rest, len(count))
 		}
 		return
 	}
@@ -300,10 +301,12 @@ func TestNegativesRefuseNonsense(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := sample.NewNegatives(wide, sample.NegativeOptions{Strategy: sample.Historical}); err == nil {
+	o := sample.NegativeOptions{Strategy: sample.Historical}
+	if _, err := sample.NewNegatives(wide, o); err == nil {
 		t.Error("10¹⁰ pairs were accepted in reference mode")
 	}
-	if _, err := sample.NewNegatives(wide, sample.NegativeOptions{Strategy: sample.Historical, Sampling: sample.Native}); err != nil {
+	o.Sampling = sample.Native
+	if _, err := sample.NewNegatives(wide, o); err != nil {
 		t.Error(err)
 	}
 }
@@ -313,7 +316,8 @@ func BenchmarkNegatives(b *testing.B) {
 	for _, sampling := range []string{sample.Reference, sample.Native} {
 		for _, strategy := range sample.Strategies() {
 			b.Run(sampling+"/"+strategy, func(b *testing.B) {
-				n := negatives(b, log, sample.NegativeOptions{Strategy: strategy, Sampling: sampling, Observed: log.At(350_000).Time})
+				o := sample.NegativeOptions{Strategy: strategy, Sampling: sampling, Observed: log.At(350_000).Time}
+				n := negatives(b, log, o)
 				out := make([]sample.Query, 200)
 				for i := 350_000; b.Loop(); i += 200 {
 					if i+200 > log.Len() {

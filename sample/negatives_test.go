@@ -24,7 +24,9 @@ func TestNegativesOfTheToyGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	draws := golden.Draws(t)
-	for strategy, want := range map[string]golden.ToyNegatives{sample.Historical: draws.Historical, sample.Inductive: draws.Inductive} {
+	for strategy, want := range map[string]golden.ToyNegatives{
+		sample.Historical: draws.Historical, sample.Inductive: draws.Inductive,
+	} {
 		n := negatives(t, log, sample.NegativeOptions{Strategy: strategy, Seed: want.Seed, Observed: want.Observed})
 		for b := range want.Batches {
 			lo := 30 + 15*b
@@ -67,7 +69,8 @@ func TestNegativesOfWholeDataSets(t *testing.T) {
 				{sample.Random, cut.newTest, cut.newTest, want.NewTestRandom},
 				{sample.Inductive, cut.newTest, cut.newTest, want.NewTestInductive},
 			} {
-				n := negatives(t, c.from, sample.NegativeOptions{Strategy: c.strategy, Seed: c.want.Seed, Observed: cut.observed})
+				o := sample.NegativeOptions{Strategy: c.strategy, Seed: c.want.Seed, Observed: cut.observed}
+				n := negatives(t, c.from, o)
 				sum := sha256.New()
 				batch := 0
 				for span := range c.pos.Batches(0, c.pos.Len(), 200) {
@@ -75,7 +78,8 @@ func TestNegativesOfWholeDataSets(t *testing.T) {
 					if batch < len(c.want.First) {
 						for i, want := range c.want.First[batch] {
 							if qs[i].Src != want[0] || qs[i].Dst != want[1] {
-								t.Fatalf("%s of %d events, batch %d: negative %d is %v, want %v", c.strategy, c.pos.Len(), batch, i, qs[i], want)
+								t.Fatalf("%s of %d events, batch %d: negative %d is %v, want %v",
+									c.strategy, c.pos.Len(), batch, i, qs[i], want)
 							}
 						}
 					}

@@ -23,7 +23,9 @@ func TestNeighborsOfTheToyGraph(t *testing.T) {
 	}
 	past := index.Freeze(log)
 	draws := golden.Draws(t)
-	for strategy, want := range map[string]golden.ToyNeighbors{sample.Uniform: draws.Uniform, sample.TimeAware: draws.TimeAware} {
+	for strategy, want := range map[string]golden.ToyNeighbors{
+		sample.Uniform: draws.Uniform, sample.TimeAware: draws.TimeAware,
+	} {
 		p := sample.Bind(picker(t, sample.PickerOptions{Strategy: strategy}), past, sample.Reference, 1)
 		for round := range 2 {
 			got := golden.ToyNeighbors{N: want.N}
@@ -128,7 +130,9 @@ func TestTimeAwareFrequencies(t *testing.T) {
 // The reference looks at the node's last event in the whole past. Where that is so far away that all weights vanish, it
 // draws evenly.
 func TestTimeAwareUnderflow(t *testing.T) {
-	log := streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 0}, {Src: 1, Dst: 3, Time: 1}, {Src: 1, Dst: 4, Time: 1e10}})
+	log := streamtest.Log(t, []event.Event{
+		{Src: 1, Dst: 2, Time: 0}, {Src: 1, Dst: 3, Time: 1}, {Src: 1, Dst: 4, Time: 1e10},
+	})
 	past := index.Freeze(log)
 	const draws = 100_000
 	for sampling, want := range map[string]float64{

@@ -37,7 +37,8 @@ type shares struct {
 }
 
 func newTimeAware(gen generator, past index.View, o PickerOptions) *timeAware {
-	p := &timeAware{generator: gen, past: past, options: o, share: map[event.Node]shares{}, total: map[event.Node][]float64{}}
+	p := &timeAware{generator: gen, past: past, options: o}
+	p.share, p.total = map[event.Node]shares{}, map[event.Node][]float64{}
 	_, p.frozen = past.(*index.Frozen)
 	return p
 }

@@ -42,10 +42,15 @@ type Counting uint8
 
 // Ways to count, at each position of both rows, how often its node occurs in the source's row and in the destination's.
 const (
-	NoCounts    Counting = iota
-	PairCounts           // DyGMamba's released program: padding and the query's own nodes count too, and the pair counts its meetings in its own row only
-	PlainCounts          // DyGFormer: 0 at padding
-	PaperCounts          // DyGMamba's equations: neighbours only, the query's own node gets (0, meetings of the pair), padding (−1, −1)
+	NoCounts Counting = iota
+	// PairCounts are those of DyGMamba's released program: padding and the query's own nodes count too, and the pair
+	// counts its meetings in its own row only.
+	PairCounts
+	// PlainCounts are DyGFormer's: 0 at padding.
+	PlainCounts
+	// PaperCounts are those of DyGMamba's equations: neighbours only, the query's own node gets (0, meetings of the
+	// pair), padding (−1, −1).
+	PaperCounts
 )
 
 // Root says whose past a draw looks at.
@@ -109,14 +114,19 @@ func (p *Plan) LooksBack() bool { return len(p.Draws) > 0 || p.PairGaps > 0 || p
 
 // Batch is what Gather found for n queries. Its slices are reused by the next Gather into it.
 type Batch struct {
-	Queries   []Query
-	Positives int        // the queries before this one are about Events, those from it on about what did not happen; Gather leaves both as they are
-	Events    event.Span // empty where nobody knows what will happen
-	Rows      []Rows     // what each draw of the plan gave
-	Gaps      []float32  // [n, PairGaps]: most recent last, Never where there are fewer
-	Distinct  Distinct
-	Walks     Walked
-	Calls     []*Batch // with ByCall: the queries once more, in parts that were gathered together; then there are no Rows and Gaps here
+	Queries []Query
+	// Positives says where the queries about Events end; from it on they are about what did not happen. Events are
+	// empty where nobody knows what will. Gather leaves both as they are.
+	Positives int
+	Events    event.Span
+
+	Rows     []Rows    // what each draw of the plan gave
+	Gaps     []float32 // [n, PairGaps]: most recent last, Never where there are fewer
+	Distinct Distinct
+	Walks    Walked
+	// Calls are, with ByCall, the queries once more, in parts that were gathered together; then there are no Rows and
+	// Gaps here.
+	Calls []*Batch
 
 	work  *work    // what Gather needs meanwhile
 	spare []*Batch // calls of earlier batches

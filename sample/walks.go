@@ -60,7 +60,8 @@ type State struct {
 // Listed says why the walks of a past cannot be told: nobody knows its events one by one.
 func Listed(past index.View) error {
 	if l, ok := past.(index.Logged); !ok || l.Events() == nil {
-		return fmt.Errorf("the model asks for walks between nodes, and a past of type %T does not list its events", past)
+		return fmt.Errorf("the model asks for walks between nodes, and a past of type %T does not list its events",
+			past)
 	}
 	return nil
 }

@@ -255,7 +255,8 @@ func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) error {
 		for i, f := range found {
 			a.rename(&f.Source)
 			a.rename(&f.Destination)
-			doc.Explanations = append(doc.Explanations, explanation{s.show(pairs[i].src), s.show(pairs[i].dst), qs[i].Time, f})
+			src, dst := s.show(pairs[i].src), s.show(pairs[i].dst)
+			doc.Explanations = append(doc.Explanations, explanation{src, dst, qs[i].Time, f})
 		}
 		return err
 	}}

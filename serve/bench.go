@@ -99,7 +99,10 @@ func (b Bench) Run(ctx context.Context) (r BenchReport, err error) {
 				err = g.mixed(ctx, b.For)
 			return err
 		}},
-		{"one event a request", func(ctx context.Context) error { r.Single, err = g.ingest(ctx, b.For, 64, 1); return err }},
+		{"one event a request", func(ctx context.Context) error {
+			r.Single, err = g.ingest(ctx, b.For, 64, 1)
+			return err
+		}},
 		{"a thousand events a request", func(ctx context.Context) error {
 			r.Batched,
 				err = g.ingest(ctx, b.For, 4, 1000)

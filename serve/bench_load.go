@@ -64,7 +64,8 @@ func (g *generator) bodies(n, size int, seed uint64) []prepared {
 				b.WriteByte(',')
 			}
 			like := events.At(rng.IntN(events.Len()))
-			fmt.Fprintf(&b, `{"src":%q,"dst":%q,"time":`, names.name(like.Src), names.name(at.targets[rng.IntN(g.targets)]))
+			dst := at.targets[rng.IntN(g.targets)]
+			fmt.Fprintf(&b, `{"src":%q,"dst":%q,"time":`, names.name(like.Src), names.name(dst))
 			places = append(places, b.Len())
 			b.WriteString(strings.Repeat(" ", timeDigits) + "}")
 		}
@@ -180,7 +181,8 @@ func (g *generator) pairs(n int) [][]byte {
 	list := make([][]byte, n)
 	for i := range list {
 		src, dst := events.At(rng.IntN(events.Len())).Src, at.targets[rng.IntN(g.targets)]
-		list[i] = request("/v1/score", fmt.Sprintf(`{"queries":[{"src":%q,"dst":%q}]}`, names.name(src), names.name(dst)))
+		body := fmt.Sprintf(`{"queries":[{"src":%q,"dst":%q}]}`, names.name(src), names.name(dst))
+		list[i] = request("/v1/score", body)
 	}
 	return list
 }

@@ -20,7 +20,8 @@ func BenchmarkEvents(b *testing.B) {
 	s := w.server(b, nil)
 	var list []string
 	for i := range 1000 {
-		list = append(list, fmt.Sprintf(`{"src":"%d","dst":"%d","time":2000000000.125}`, 1+i*7919%5000, 1+i*104729%5000))
+		src, dst := 1+i*7919%5000, 1+i*104729%5000
+		list = append(list, fmt.Sprintf(`{"src":"%d","dst":"%d","time":2000000000.125}`, src, dst))
 	}
 	body := `{"events":[` + strings.Join(list, ",") + `]}`
 	b.SetBytes(int64(len(body)))

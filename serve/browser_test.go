@@ -19,9 +19,13 @@ import (
 )
 
 // driver is a page beside the server's own that clicks through it in a frame and says what it saw.
-const driver = `<!doctype html><meta charset=utf-8><pre></pre><iframe style="width:%dpx;height:1500px;border:0" src="/"></iframe><script>
+const driver = `<!doctype html><meta charset=utf-8><pre></pre>
+<iframe style="width:%dpx;height:1500px;border:0" src="/"></iframe><script>
 const seen = {errors: []}, frame = document.querySelector("iframe"), pause = ms => new Promise(r => setTimeout(r, ms));
-async function until(what) { for (let i = 0; i < 400; i++) { const x = what(); if (x) return x; await pause(25); } throw new Error("waited in vain for " + what); }
+async function until(what) {
+  for (let i = 0; i < 400; i++) { const x = what(); if (x) return x; await pause(25); }
+  throw new Error("waited in vain for " + what);
+}
 frame.onload = async () => {
   try {
     const w = frame.contentWindow, d = frame.contentDocument, $ = id => d.getElementById(id);
@@ -36,7 +40,8 @@ frame.onload = async () => {
     fill("src", "1"); fill("dst", "2"); $("score").click();
     seen.probability = (await until(() => $("probability"))).textContent;
     await until(() => d.querySelectorAll(".why svg").length == 2);
-    seen.effects = d.querySelectorAll(".effects tbody tr").length; seen.met = d.querySelectorAll(".meet").length; seen.patches = d.querySelectorAll(".patch").length;
+    seen.effects = d.querySelectorAll(".effects tbody tr").length;
+    seen.met = d.querySelectorAll(".meet").length; seen.patches = d.querySelectorAll(".patch").length;
     fill("dst", ""); $("rank").click();
     await until(() => $("ranked")); seen.ranked = $("ranked").rows.length;
     $("ranked").rows[1].click();
@@ -46,7 +51,8 @@ frame.onload = async () => {
     seen.refused = (await until(() => d.querySelector("#answer .note.no"))).textContent;
     fill("src", "1"); fill("dst", "2"); $("score").click();
     await until(() => d.querySelectorAll(".why svg").length == 2);
-    seen.wide = d.documentElement.scrollWidth; seen.paper = w.getComputedStyle(d.body).backgroundColor; seen.ink = w.getComputedStyle(d.body).color;
+    seen.wide = d.documentElement.scrollWidth;
+    seen.paper = w.getComputedStyle(d.body).backgroundColor; seen.ink = w.getComputedStyle(d.body).color;
     seen.login = getComputedStyle($("login")).display;
   } catch (e) { seen.errors.push(String(e)); }
   document.querySelector("pre").textContent = JSON.stringify(seen);

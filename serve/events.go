@@ -40,9 +40,9 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if most := s.options.Limits.Nodes; s.engine.names.count() > most {
+	if known, most := s.engine.names.count(), s.options.Limits.Nodes; known > most {
 		return &refusal{status: 503, kind: "full",
-			message: fmt.Sprintf("%d nodes are known, more than the %d this server takes", s.engine.names.count(), most)}
+			message: fmt.Sprintf("%d nodes are known, more than the %d this server takes", known, most)}
 	}
 	receipt, err := s.engine.ingest(r.Context(), key, events)
 	if err != nil {
@@ -109,7 +109,8 @@ func (d *eventDecoder) lines(text string) error {
 			if err != nil {
 				r := err.(*refusal)
 				for i := range r.problems {
-					r.problems[i].Where = strings.Replace(r.problems[i].Where, "line 1,", fmt.Sprintf("line %d,", number+1), 1)
+					where := &r.problems[i].Where
+					*where = strings.Replace(*where, "line 1,", fmt.Sprintf("line %d,", number+1), 1)
 				}
 				return complaint(r.problems)
 			}
@@ -236,8 +237,9 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, types ...string) (
 		}
 	}
 	if err != nil {
-		return "", "", &refusal{status: 415, kind: "unsupported_type", message: fmt.Sprintf("Content-Type is %q, want %s",
-			clip(r.Header.Get("Content-Type")), strings.Join(types, " or "))}
+		return "", "", &refusal{status: 415, kind: "unsupported_type",
+			message: fmt.Sprintf("Content-Type is %q, want %s",
+				clip(r.Header.Get("Content-Type")), strings.Join(types, " or "))}
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return "", "", &refusal{status: 415, kind: "unsupported_type",

@@ -122,7 +122,8 @@ func (h *hammer) send(t target, body []byte) error {
 	switch {
 	case h.out.status == 500 || h.out.status == 0:
 		return errors.New("status " + strconv.Itoa(h.out.status) + ": " + h.out.body.String())
-	case h.out.status != 200 && h.out.status != 307 && !bytes.HasPrefix(h.out.body.Bytes(), []byte(`{"error":{"kind":`)):
+	case h.out.status != 200 && h.out.status != 307 &&
+		!bytes.HasPrefix(h.out.body.Bytes(), []byte(`{"error":{"kind":`)):
 		return errors.New("an error in another form: " + h.out.body.String())
 	}
 	return nil
@@ -217,8 +218,8 @@ func TestHammer(t *testing.T) {
 		workers := runtime.GOMAXPROCS(0)
 		for k := range workers {
 			group.Go(func() {
-				b := &beater{hammer: newHammer(s.Handler()), rng: rand.New(rand.NewPCG(seed, uint64(from+k))), snapshot: some(t),
-					weights: weights, statuses: map[int]int{}}
+				b := &beater{hammer: newHammer(s.Handler()), rng: rand.New(rand.NewPCG(seed, uint64(from+k))),
+					snapshot: some(t), weights: weights, statuses: map[int]int{}}
 				for i := range count / workers {
 					if err := b.one(i); err != nil {
 						t.Errorf("seed %d, worker %d, number %d: %v", seed, from+k, i, err)

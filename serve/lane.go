@@ -54,7 +54,8 @@ type asked struct {
 }
 
 func newLane(e *engine, p *dygmamba.Predictor, queue int, device *sync.Mutex, passes func(int)) *lane {
-	l := &lane{engine: e, predictor: p, alone: len(p.Spec().Conditions()) > 0, most: max(1, p.Spec().Training.BatchSize),
+	l := &lane{engine: e, predictor: p,
+		alone: len(p.Spec().Conditions()) > 0, most: max(1, p.Spec().Training.BatchSize),
 		jobs: make(chan *job, queue), quit: make(chan struct{}), gone: make(chan struct{}),
 		passes: passes, device: device}
 	go l.run()

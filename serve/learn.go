@@ -227,8 +227,8 @@ func (l *learner) note(a attempt) {
 	if err != nil {
 		l.server.log.Error("the ledger of what was learned: " + err.Error())
 	}
-	l.server.log.Info("learned", "ap_before", a.Before, "ap_after", a.After, "promoted", a.Promoted, "seconds", a.Seconds,
-		"error", a.Error)
+	l.server.log.Info("learned", "ap_before", a.Before, "ap_after", a.After, "promoted", a.Promoted,
+		"seconds", a.Seconds, "error", a.Error)
 	l.sweep()
 }
 

@@ -41,8 +41,8 @@ func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
 	events := at.Events()
 	for i := events.Len() - 1; i >= max(0, events.Len()-12); i-- {
 		e := events.At(i)
-		doc.Latest = append(doc.Latest, latestDoc{s.show(s.engine.names.name(e.Src)), s.show(s.engine.names.name(e.Dst)),
-			e.Time})
+		src, dst := s.show(s.engine.names.name(e.Src)), s.show(s.engine.names.name(e.Dst))
+		doc.Latest = append(doc.Latest, latestDoc{src, dst, e.Time})
 	}
 	answer(w, 200, doc)
 	return nil

@@ -28,7 +28,8 @@ func newMetrics(s *Server) *metrics {
 		Help: "Requests, by route and status."}, []string{"route", "status"})
 	m.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dygmamba_request_seconds",
 		Help:    "How long requests took, by route.",
-		Buckets: []float64{.00025, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30}}, []string{"route"})
+		Buckets: []float64{.00025, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30}},
+		[]string{"route"})
 	m.events = prometheus.NewCounter(prometheus.CounterOpts{Name: "dygmamba_events_accepted_total",
 		Help: "Events that this server acknowledged."})
 	m.again = prometheus.NewCounter(prometheus.CounterOpts{Name: "dygmamba_batches_again_total",

@@ -135,7 +135,8 @@ func (q *quality) ask(ctx context.Context, o offer, rng *rand.Rand) (t trial, ok
 			met[i] = 1
 		}
 	}
-	return trial{logits[0], logits[1], eval.Rank(logits[0], logits[1:]), met[0], met[1], eval.Rank(met[0], met[1:])}, true
+	rank, metRank := eval.Rank(logits[0], logits[1:]), eval.Rank(met[0], met[1:])
+	return trial{logits[0], logits[1], rank, met[0], met[1], metRank}, true
 }
 
 // errLate says that a memory knows of an event already.

@@ -66,7 +66,8 @@ func refusalOf(err error) *refusal {
 		eventlog.ErrInUse), errors.Is(err, eventlog.ErrDamaged):
 		return &refusal{status: 503, kind: "log_unavailable", message: err.Error(), after: 5}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return &refusal{status: 503, kind: "timeout", message: "the answer did not come in time: " + err.Error(), after: 1}
+		message := "the answer did not come in time: " + err.Error()
+		return &refusal{status: 503, kind: "timeout", message: message, after: 1}
 	}
 	return &refusal{status: 500, kind: "failed", message: err.Error()}
 }

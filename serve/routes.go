@@ -135,7 +135,8 @@ func (s *Server) lost(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	refuse(w, &refusal{status: 404, kind: "not_found",
-		message: fmt.Sprintf("there is no %s %q; /v1/openapi.json lists what there is", clip(r.Method), clip(r.URL.Path))})
+		message: fmt.Sprintf("there is no %s %q; /v1/openapi.json lists what there is",
+			clip(r.Method), clip(r.URL.Path))})
 }
 
 // watched notes the status of an answer.

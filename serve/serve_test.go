@@ -23,7 +23,8 @@ func TestIngestThenAsk(t *testing.T) {
 	w := newWorld(t, dygmamba.DefaultModel)
 	s := w.server(t, nil)
 	n, all := w.early.Log.Len(), w.whole.Log.Len()
-	if r := ask[receiptDoc](t, s, "POST", "/v1/events", w.body(n, all)); r.Accepted != all-n || r.Last != uint64(all-n) {
+	r := ask[receiptDoc](t, s, "POST", "/v1/events", w.body(n, all))
+	if r.Accepted != all-n || r.Last != uint64(all-n) {
 		t.Fatalf("accepted %+v, want %d", r, all-n)
 	}
 	p, err := dygmamba.Load(w.run, dygmamba.LoadOptions{Set: w.whole, Threads: 1})
@@ -101,7 +102,8 @@ func TestIngestThenAsk(t *testing.T) {
 
 	status := ask[statusDoc](t, s, "GET", "/v1/status", "")
 	if status.Events != all || *status.LastTime != last.Time || status.Last != uint64(all-n) ||
-		status.Model != dygmamba.DefaultModel || !strings.Contains(status.Checkpoint, w.run) || status.Names != "numbers" {
+		status.Model != dygmamba.DefaultModel || !strings.Contains(status.Checkpoint, w.run) ||
+		status.Names != "numbers" {
 		t.Errorf("status %+v", status)
 	}
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/v1/openapi.json", "/", "/v1/live"} {
@@ -116,15 +118,15 @@ func TestEventsAgainAndLate(t *testing.T) {
 	w := newWorld(t, dygmamba.DefaultModel)
 	s := w.server(t, nil)
 	end := w.early.Log.At(w.early.Log.Len() - 1).Time
-	lines := fmt.Sprintf("{\"src\":1,\"dst\":2,\"time\":%v}\n\n{\"src\":\"new\\u0031\",\"dst\":2,\"time\":%v}\n", end+10,
-		end+11)
+	lines := fmt.Sprintf("{\"src\":1,\"dst\":2,\"time\":%v}\n\n{\"src\":\"new\\u0031\",\"dst\":2,\"time\":%v}\n",
+		end+10, end+11)
 	if r := call(s.Handler(), "POST", "/v1/events", lines, "Content-Type", "application/x-ndjson"); r.Code != 400 {
 		t.Errorf("took a name where there are none: %d %s", r.Code, r.Body)
 	}
 	lines = strings.ReplaceAll(lines, `"new\u0031"`, "4000000")
 	for range 2 {
-		r := ask[receiptDoc](t, s, "POST", "/v1/events", lines, "Content-Type", "application/x-ndjson", "Idempotency-Key",
-			"k1")
+		r := ask[receiptDoc](t, s, "POST", "/v1/events", lines,
+			"Content-Type", "application/x-ndjson", "Idempotency-Key", "k1")
 		if r.Accepted != 2 || r.Last != 2 {
 			t.Fatalf("%+v", r)
 		}
@@ -319,12 +321,12 @@ func TestTokensAndHosts(t *testing.T) {
 		status            int
 	}{
 		{"/v1/events", w.body(0, 1), "", 401}, {"/v1/events", w.body(0, 1), "Bearer wrong", 401},
-		{"/v1/events", w.body(0, 1), "Bearer 0123456789abcdef", 200}, {"/v1/events", w.body(0, 1), "Bearer fedcba9876543210",
-			403},
+		{"/v1/events", w.body(0, 1), "Bearer 0123456789abcdef", 200},
+		{"/v1/events", w.body(0, 1), "Bearer fedcba9876543210", 403},
 		{"/v1/events", w.body(0, 1), "0123456789abcdef", 401},
 		{"/v1/score", score, "Bearer 0123456789abcdef", 403}, {"/v1/score", score, "Bearer fedcba9876543210", 200},
-		{"/v1/admin/rollback", "{}", "Bearer 0123456789abcdef", 403}, {"/v1/admin/rollback", "{}", "Bearer fedcba9876543210",
-			409},
+		{"/v1/admin/rollback", "{}", "Bearer 0123456789abcdef", 403},
+		{"/v1/admin/rollback", "{}", "Bearer fedcba9876543210", 409},
 	} {
 		if r := call(s.Handler(), "POST", c.path, c.body, "Authorization", c.token); r.Code != c.status {
 			t.Errorf("%s with %q: %d, want %d", c.path, c.token, r.Code, c.status)

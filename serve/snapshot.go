@@ -72,7 +72,8 @@ func (k *keeper) take() (*memory, error) {
 		err = kept.restore(k.server.engine)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("take up the snapshot %s: %w; without it the server begins with the whole log", k.File, err)
+		return nil, fmt.Errorf("take up the snapshot %s: %w; without it the server begins with the whole log",
+			k.File, err)
 	}
 	k.at, k.when, k.bytes, k.took = kept.Last, time.Now(), size, time.Since(began)
 	k.server.log.Info("took up a snapshot", "events", kept.Events, "last", kept.Last, "seconds", k.took.Seconds())

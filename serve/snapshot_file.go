@@ -207,8 +207,8 @@ func (s *snapshot) fill(in *columnReader) error {
 	n, names := int64(s.Events), int64(s.Names)
 	if n < 0 || names < 0 || s.Known < 0 || s.Nodes < 0 || s.Width < 0 || s.Zeros < 0 || s.Zeros > s.Events ||
 		n > math.MaxInt32 || names > math.MaxInt32 || s.Width > 1<<20 {
-		return fmt.Errorf("%w: its header counts %d events with %d features, and %d names", errSnapshot, s.Events, s.Width,
-			s.Names)
+		return fmt.Errorf("%w: its header counts %d events with %d features, and %d names",
+			errSnapshot, s.Events, s.Width, s.Names)
 	}
 	sides := int64(0)
 	if s.Apart {
@@ -236,8 +236,8 @@ func (s *snapshot) fill(in *columnReader) error {
 		has := s.Columns[i]
 		if none := c.name == "features" && has.Bytes == 0; has.Name != c.name || !none && c.bytes >= 0 &&
 			has.Bytes != c.bytes {
-			return fmt.Errorf("%w: column %d is %q with %d bytes, want %q with %d", errSnapshot, i+1, has.Name, has.Bytes,
-				c.name, c.bytes)
+			return fmt.Errorf("%w: column %d is %q with %d bytes, want %q with %d",
+				errSnapshot, i+1, has.Name, has.Bytes, c.name, c.bytes)
 		}
 		c.keep(in.summed(has.Bytes, "column "+has.Name))
 		if in.err != nil {
@@ -345,8 +345,8 @@ func (s *snapshot) fits(e *engine, data string) error {
 	known := e.now().Len()
 	switch {
 	case s.Data != data || s.Known != known || s.Nodes != e.names.known:
-		return fmt.Errorf("it was made with another data set: one of %d events with hash %.12s, this one has %d and %.12s",
-			s.Known, s.Data, known, data)
+		return fmt.Errorf("it was made with another data set: one of %d events with hash %.12s, "+
+			"this one has %d and %.12s", s.Known, s.Data, known, data)
 	case s.Width != e.width || s.Apart != e.names.apart:
 		return fmt.Errorf("%w: its events have %d features, those of the data set %d", errSnapshot, s.Width, e.width)
 	case s.Last < uint64(s.Events):
@@ -355,7 +355,8 @@ func (s *snapshot) fits(e *engine, data string) error {
 	most := event.Node(s.Nodes + s.Names)
 	for i := range s.src {
 		if s.src[i] < 1 || s.dst[i] < 1 || s.src[i] > most || s.dst[i] > most {
-			return fmt.Errorf("%w: event %d is of nodes %d and %d, there are %d", errSnapshot, i+1, s.src[i], s.dst[i], most)
+			return fmt.Errorf("%w: event %d is of nodes %d and %d, there are %d",
+				errSnapshot, i+1, s.src[i], s.dst[i], most)
 		}
 	}
 	return nil

@@ -122,8 +122,9 @@ func some(t testing.TB) []byte {
 	set.Edge.Cols = 2
 	e := newEngine(set, nil)
 	for i := range 5 {
-		b := eventlog.Batch{Last: uint64(i + 1), Events: []eventlog.Event{{Src: fmt.Sprint("a", i), Dst: "b", Time: 1e6 +
-			float64(i)}}}
+		b := eventlog.Batch{Last: uint64(i + 1), Events: []eventlog.Event{
+			{Src: fmt.Sprint("a", i), Dst: "b", Time: 1e6 + float64(i)},
+		}}
 		if i > 1 {
 			b.Events[0].Features = []float32{1, float32(i)}
 		}

@@ -105,7 +105,9 @@ func (s *Server) postReload(w http.ResponseWriter, r *http.Request) error {
 	defer s.limiter.finished(len(text))
 	if strings.TrimSpace(text) != "" {
 		err := read(text, func(sc *scanner) {
-			sc.object([]string{"checkpoint"}, func(int) { path = strings.Clone(sc.string("a path on the server's machine")) })
+			sc.object([]string{"checkpoint"}, func(int) {
+				path = strings.Clone(sc.string("a path on the server's machine"))
+			})
 		})
 		if err != nil {
 			return err

@@ -54,7 +54,8 @@ func ReadTokens(path string) (*Tokens, error) {
 		t.list = append(t.list, one)
 	}
 	if len(t.list) == 0 {
-		return nil, &dataset.InputError{File: path, Row: -1, Found: "no tokens", Want: "a line for each: NAME RIGHTS TOKEN"}
+		return nil, &dataset.InputError{File: path, Row: -1,
+			Found: "no tokens", Want: "a line for each: NAME RIGHTS TOKEN"}
 	}
 	return t, nil
 }

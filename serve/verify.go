@@ -26,7 +26,7 @@ type Verification struct {
 	Set        *dataset.Set
 	Checkpoint string
 	Load       dygmamba.LoadOptions // how the checkpoint is opened, offline and by the server
-	From       int                  // events known at the beginning; 0: all but the last part, on which models are tested
+	From       int                  // events known at the beginning; 0: all but those that models are tested on
 	Log        func() Options       // more options of the server, such as its log; nil: none
 	OnEvent    func(done, total int)
 }
@@ -62,7 +62,8 @@ func Verify(ctx context.Context, v Verification) (Verdict, error) {
 		from = testStart(log)
 	}
 	if from < 0 || from >= log.Len() {
-		return Verdict{}, fmt.Errorf("verify: %d events are to be known of %d, which leaves none to replay", from, log.Len())
+		return Verdict{}, fmt.Errorf("verify: %d events are to be known of %d, which leaves none to replay",
+			from, log.Len())
 	}
 	groups := questions(v.Set, from)
 	want, spec, err := v.offline(ctx, from, groups)
@@ -151,8 +152,8 @@ func replayed(ctx context.Context, p *dygmamba.Predictor, set *dataset.Set, from
 		return nil, err
 	}
 	past := index.Freeze(set.Log)
-	pass := replay.Pass{Past: past, BatchSize: p.Spec().Training.BatchSize, Order: model.Arrival, Sampling: set.Sampling,
-		Seed: 1}
+	pass := replay.Pass{Past: past, BatchSize: p.Spec().Training.BatchSize, Order: model.Arrival,
+		Sampling: set.Sampling, Seed: 1}
 	var logits []float32
 	alone := len(p.Spec().Conditions()) > 0
 	plan := scorer.Plan()
@@ -248,8 +249,8 @@ func (v *Verdict) note(q dygmamba.Query, online, offline float32) {
 	}
 	v.Different++
 	if v.First == "" {
-		v.First = fmt.Sprintf("query %d of %d and %d at %v: online %v, offline %v", v.Queries, q.Src, q.Dst, q.Time, online,
-			offline)
+		v.First = fmt.Sprintf("query %d of %d and %d at %v: online %v, offline %v",
+			v.Queries, q.Src, q.Dst, q.Time, online, offline)
 	}
 	v.Largest = max(v.Largest, math.Abs(float64(online)-float64(offline)))
 }

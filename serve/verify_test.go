@@ -18,8 +18,8 @@ func TestVerify(t *testing.T) {
 		for _, order := range orders {
 			t.Run(name+"/"+order, func(t *testing.T) {
 				w := newWorld(t, name, order)
-				v, err := Verify(t.Context(), Verification{Set: w.whole, Checkpoint: w.run, Load: dygmamba.LoadOptions{Threads: 1},
-					From: w.whole.Log.Len() * 2 / 3})
+				v, err := Verify(t.Context(), Verification{Set: w.whole, Checkpoint: w.run,
+					Load: dygmamba.LoadOptions{Threads: 1}, From: w.whole.Log.Len() * 2 / 3})
 				if err != nil {
 					t.Fatal(err)
 				}

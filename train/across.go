@@ -16,7 +16,7 @@ func Across(rows []eval.Row) []MeanStd {
 			i = len(runs)
 			at[r.Contender], runs = i, append(runs, Result{})
 		}
-		runs[i].Results = append(runs[i].Results, Measured{r.Setting, r.Strategy, r.Result})
+		runs[i].Results = append(runs[i].Results, Measured{r.Scenario, r.Strategy, r.Result})
 	}
 	return Summarize(runs).Results
 }

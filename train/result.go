@@ -41,9 +41,9 @@ type Result struct {
 	Paused     bool    `json:"-"` // at Run.Until: there are epochs to come
 }
 
-// Measured is one evaluation: a setting under one kind of negatives.
+// Measured is one evaluation: a scenario under one kind of negatives.
 type Measured struct {
-	Setting  string `json:"setting"`   // transductive or inductive
+	Scenario string `json:"setting"`   // transductive or inductive
 	Strategy string `json:"negatives"` // random, historical or inductive
 	eval.Result
 }
@@ -70,7 +70,7 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		r.Task, r.Results = t.Protocol.Task(), []Measured{{Setting: eval.Transductive, Result: m}}
+		r.Task, r.Results = t.Protocol.Task(), []Measured{{Scenario: eval.Transductive, Result: m}}
 		return r, t.dir.writeJSON(ResultFile, r)
 	}
 	fitted, err := calibration.Parse(best.Meta[CalibrationKey])
@@ -82,7 +82,7 @@ func (t *trainer) finish(ctx context.Context) (Result, error) {
 	if strategies == nil {
 		strategies = []string{sample.Random}
 	}
-	if r.Results, err = Measure(ctx, protocol, t.evaluator(), eval.Settings(), strategies); err != nil {
+	if r.Results, err = Measure(ctx, protocol, t.evaluator(), eval.Scenarios(), strategies); err != nil {
 		return Result{}, err
 	}
 	return r, t.dir.writeJSON(ResultFile, r)
@@ -107,13 +107,13 @@ func (t *trainer) standing() Result {
 	return r
 }
 
-// Measure evaluates a scorer in every setting under every kind of negatives. Sets without events are left out.
+// Measure evaluates a scorer in every scenario under every kind of negatives. Sets without events are left out.
 func Measure(
-	ctx context.Context, p *eval.Protocol, s replay.Scorer, settings, strategies []string,
+	ctx context.Context, p *eval.Protocol, s replay.Scorer, scenarios, strategies []string,
 ) ([]Measured, error) {
 	var all []Measured
-	for _, setting := range settings {
-		part, err := eval.PartOf(setting)
+	for _, scenario := range scenarios {
+		part, err := eval.PartOf(scenario)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func Measure(
 				return nil, err
 			}
 			if r.Batches > 0 {
-				all = append(all, Measured{setting, strategy, r})
+				all = append(all, Measured{scenario, strategy, r})
 			}
 		}
 	}
@@ -142,7 +142,7 @@ type Summary struct {
 
 // MeanStd is one evaluation over several seeds.
 type MeanStd struct {
-	Setting  string  `json:"setting"`
+	Scenario string  `json:"setting"`
 	Strategy string  `json:"negatives"`
 	AP       float64 `json:"ap"`
 	APStd    float64 `json:"ap_std"`
@@ -165,7 +165,7 @@ func Summarize(runs []Result) Summary {
 		var ap, auc []float64
 		for _, r := range runs {
 			for _, x := range r.Results {
-				if x.Setting == m.Setting && x.Strategy == m.Strategy {
+				if x.Scenario == m.Scenario && x.Strategy == m.Strategy {
 					ap, auc = append(ap, x.AP), append(auc, x.AUC)
 				}
 			}
@@ -178,12 +178,12 @@ func Summarize(runs []Result) Summary {
 	return s
 }
 
-// measuredIn lists the settings and negatives that any of the runs was measured with, in the order in which they come.
+// measuredIn lists the scenarios and negatives that any of the runs was measured with, in the order in which they come.
 func measuredIn(runs []Result) []MeanStd {
 	var list []MeanStd
 	for _, r := range runs {
 		for _, x := range r.Results {
-			if m := (MeanStd{Setting: x.Setting, Strategy: x.Strategy}); !slices.Contains(list, m) {
+			if m := (MeanStd{Scenario: x.Scenario, Strategy: x.Strategy}); !slices.Contains(list, m) {
 				list = append(list, m)
 			}
 		}

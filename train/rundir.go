@@ -3,12 +3,9 @@ package train
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -75,16 +72,7 @@ func (d dir) hash(name string) (string, error) {
 	if d == "" {
 		return "", nil
 	}
-	f, err := os.Open(d.path(name))
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return whole.Hash(d.path(name))
 }
 
 // appendLog adds an epoch's line.

@@ -218,9 +218,9 @@ func TestMemoryLimit(t *testing.T) {
 
 func TestSummarize(t *testing.T) {
 	s := train.Summarize([]train.Result{
-		{Seed: 0, Results: []train.Measured{{Setting: "transductive", Strategy: "random",
+		{Seed: 0, Results: []train.Measured{{Scenario: "transductive", Strategy: "random",
 			Result: eval.Result{AP: 0.9, AUC: 0.8}}}},
-		{Seed: 1, Results: []train.Measured{{Setting: "transductive", Strategy: "random",
+		{Seed: 1, Results: []train.Measured{{Scenario: "transductive", Strategy: "random",
 			Result: eval.Result{AP: 0.8, AUC: 0.8}}}},
 	})
 	got := s.Results[0]

@@ -247,7 +247,9 @@ func TestLoops(t *testing.T) {
 
 func TestSent(t *testing.T) {
 	p := over(t, []event.Event{
-		{Src: 1, Dst: 2, Time: 1, Edge: 4}, {Src: 2, Dst: 1, Time: 2, Edge: 1 << 30}, {Src: 3, Dst: 3, Time: 3, Edge: 9},
+		{Src: 1, Dst: 2, Time: 1, Edge: 4},
+		{Src: 2, Dst: 1, Time: 2, Edge: 1 << 30},
+		{Src: 3, Dst: 3, Time: 3, Edge: 9},
 	})
 	p.At(5)
 	for _, c := range []struct {

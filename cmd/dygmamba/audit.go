@@ -22,7 +22,7 @@ import (
 func newAudit(a *app) *cobra.Command {
 	var data dataFlags
 	var where deviceFlags
-	var scores, setting, negatives string
+	var scores, scenario, negatives string
 	var noStamp bool
 	cmd := &cobra.Command{
 		Use:   "audit RUN",
@@ -65,14 +65,14 @@ and the metrics of the protocol?`,
 				}
 				return a.auditRun(cmd.Context(), args[0], data, where, !noStamp)
 			}
-			if err := oneOf("setting", setting, eval.Settings()...); err != nil {
+			if err := oneOf("setting", scenario, eval.Scenarios()...); err != nil {
 				return err
 			}
 			if err := oneOf("negatives", negatives, eval.Strategies()...); err != nil {
 				return err
 			}
 			return a.auditScores(cmd.Context(), scores, data,
-				audit.ScoresOptions{Setting: setting, Strategy: negatives})
+				audit.ScoresOptions{Scenario: scenario, Strategy: negatives})
 		},
 	}
 	data.add(cmd)
@@ -80,10 +80,10 @@ and the metrics of the protocol?`,
 	flags := cmd.Flags()
 	flags.StringVar(&scores, "scores", "",
 		"`file` with any program's scores: u,i,ts,label,score; '-' is standard input")
-	flags.StringVar(&setting, "setting", eval.Transductive, "of --scores: transductive or inductive")
+	flags.StringVar(&scenario, "setting", eval.Transductive, "of --scores: transductive or inductive")
 	flags.StringVar(&negatives, "negatives", eval.Random, "of --scores: random, historical or inductive")
 	flags.BoolVar(&noStamp, "no-stamp", false, "leave the run's directory as it is")
-	completeWith(cmd, "setting", eval.Settings()...)
+	completeWith(cmd, "setting", eval.Scenarios()...)
 	completeWith(cmd, "negatives", eval.Strategies()...)
 	return cmd
 }

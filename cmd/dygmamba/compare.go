@@ -18,7 +18,7 @@ import (
 func newCompare(a *app) *cobra.Command {
 	var data dataFlags
 	var where deviceFlags
-	var setting, negatives, out string
+	var scenario, negatives, out string
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN…",
 		Short: "Set runs side by side, with paired differences per batch",
@@ -43,7 +43,7 @@ of the test.`,
 			if err := where.check(); err != nil {
 				return err
 			}
-			if err := oneOf("setting", setting, eval.Settings()...); err != nil {
+			if err := oneOf("setting", scenario, eval.Scenarios()...); err != nil {
 				return err
 			}
 			if err := oneOf("negatives", negatives, eval.Strategies()...); err != nil {
@@ -54,7 +54,7 @@ of the test.`,
 					return err // before measuring, which may take long
 				}
 			}
-			doc, err := a.compare(cmd.Context(), args, setting, negatives, data, where)
+			doc, err := a.compare(cmd.Context(), args, scenario, negatives, data, where)
 			if err != nil {
 				return err
 			}
@@ -68,10 +68,10 @@ of the test.`,
 	}
 	data.add(cmd)
 	where.add(cmd)
-	cmd.Flags().StringVar(&setting, "setting", eval.Transductive, "transductive or inductive")
+	cmd.Flags().StringVar(&scenario, "setting", eval.Transductive, "transductive or inductive")
 	cmd.Flags().StringVar(&negatives, "negatives", eval.Random, "random, historical or inductive")
 	cmd.Flags().StringVar(&out, "out", "", "`file` for a page with the curves of all runs over each other")
-	completeWith(cmd, "setting", eval.Settings()...)
+	completeWith(cmd, "setting", eval.Scenarios()...)
 	completeWith(cmd, "negatives", eval.Strategies()...)
 	return cmd
 }
@@ -79,9 +79,9 @@ of the test.`,
 type compareDoc struct{ audit.Comparison }
 
 func (a *app) compare(
-	ctx context.Context, paths []string, setting, negatives string, data dataFlags, where deviceFlags,
+	ctx context.Context, paths []string, scenario, negatives string, data dataFlags, where deviceFlags,
 ) (doc compareDoc, err error) {
-	doc.Setting, doc.Negatives = setting, negatives
+	doc.Scenario, doc.Negatives = scenario, negatives
 	var dirs []string
 	for _, path := range paths {
 		dir, err := oneRun(path)
@@ -112,7 +112,7 @@ func (a *app) compare(
 	defer dev.Close()
 	load := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads}
 	for i, dir := range dirs {
-		c, err := audit.Ask(ctx, dir, setting, negatives, load)
+		c, err := audit.Ask(ctx, dir, scenario, negatives, load)
 		if errors.Is(err, audit.ErrTask) {
 			return doc, usagef("%v", err)
 		}
@@ -138,7 +138,7 @@ func (d compareDoc) write(w io.Writer, s term.Style) error {
 		cells := []string{r.Run, r.Model, term.Percent(r.AP), term.Percent(r.AUC), "", "", ""}
 		if i > 0 {
 			x := d.Differences[i-1]
-			cells[4], cells[6] = fmt.Sprintf("%+.2f", 100*x.AP), fmt.Sprintf("%.4f", x.P)
+			cells[4], cells[6] = fmt.Sprintf("%+.2f", 100*x.AP), x.Chance()
 			cells[5] = fmt.Sprintf("%d of %d", x.Better, x.Batches)
 		}
 		table.Row(cells...)
@@ -152,6 +152,6 @@ func (d compareDoc) write(w io.Writer, s term.Style) error {
 		}
 	}
 	_, err := fmt.Fprintf(w, "\n%s, %s negatives, in percent; differences to the first run, batch by batch\n",
-		d.Setting, d.Negatives)
+		d.Scenario, d.Negatives)
 	return err
 }

@@ -58,7 +58,7 @@ type busyDoc struct {
 
 // historyDoc is how many earlier interactions the nodes of test queries have.
 type historyDoc struct {
-	Setting   string  `json:"setting"`
+	Scenario  string  `json:"setting"`
 	Negatives string  `json:"negatives"`
 	Mean      float64 `json:"mean"`
 	Max       int     `json:"max"`
@@ -120,7 +120,7 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 	}
 	found, err := protocol.Histories(ctx)
 	for _, h := range found {
-		doc.History = append(doc.History, historyDoc{h.Setting, h.Strategy, h.Mean(), h.Max})
+		doc.History = append(doc.History, historyDoc{h.Scenario, h.Strategy, h.Mean(), h.Max})
 	}
 	return doc, err
 }
@@ -168,7 +168,7 @@ func (d *infoDoc) write(w io.Writer, s term.Style) error {
 	fmt.Fprint(w, "\n  Interactions before a test query, of either of its nodes\n\n")
 	t := term.NewTable(term.Left("setting"), term.Left("negatives"), term.Right("mean"), term.Right("max"))
 	for _, h := range d.History {
-		t.Row(h.Setting, h.Negatives, fmt.Sprintf("%.2f", h.Mean), term.Count(h.Max))
+		t.Row(h.Scenario, h.Negatives, fmt.Sprintf("%.2f", h.Mean), term.Count(h.Max))
 	}
 	return t.Write(w, s)
 }

@@ -21,7 +21,7 @@ func newEval(a *app) *cobra.Command {
 	var from trainedFlags
 	var where deviceFlags
 	var e evaluation
-	var setting, negatives, out string
+	var scenario, negatives, out string
 	cmd := &cobra.Command{
 		Use:   "eval",
 		Short: "Measure a model: settings × negatives",
@@ -52,7 +52,7 @@ destination is ranked among others, and the mean of 1/place is told (MRR). ` +
   dygmamba eval --model edgebank --data uci --protocol tgb --num-negatives 50 --json`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := e.choose(setting, negatives); err != nil {
+			if err := e.choose(scenario, negatives); err != nil {
 				return err
 			}
 			if err := e.tgb.check(cmd, &e); err != nil {
@@ -92,7 +92,7 @@ destination is ranked among others, and the mean of 1/place is told (MRR). ` +
 	where.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "directory for result.json, the document that --json prints, and reliability.svg")
-	flags.StringVar(&setting, "setting", "all", "transductive, inductive or all")
+	flags.StringVar(&scenario, "setting", "all", "transductive, inductive or all")
 	flags.StringVar(&negatives, "negatives", "all", "random, historical, inductive or all; or time")
 	flags.IntVar(&e.options.PerPositive, "num-negatives", 1,
 		"negatives for each positive; with more than one, MRR and Hits@1, 3 and 10 are measured too")
@@ -103,7 +103,7 @@ destination is ranked among others, and the mean of 1/place is told (MRR). ` +
 	e.tgb.add(cmd)
 	flags.BoolVar(&e.options.Avoid, "avoid-positives", false,
 		"with native sampling: random negatives are no positives of their batch")
-	completeWith(cmd, "setting", append(eval.Settings(), "all")...)
+	completeWith(cmd, "setting", append(eval.Scenarios(), "all")...)
 	completeWith(cmd, "negatives", append(eval.Strategies(), "all", eval.Time)...)
 	completeWith(cmd, "metric-aggregation", batchMean, global)
 	return cmd
@@ -125,7 +125,7 @@ type evaluation struct {
 	model       string
 	contenders  []eval.Contender
 	cold        bool // they remember nothing yet
-	settings    []string
+	scenarios   []string
 	strategies  []string
 	aggregation string
 	order       string   // --order
@@ -135,9 +135,9 @@ type evaluation struct {
 }
 
 // choose checks and fills in what the flags ask for, whatever is measured.
-func (e *evaluation) choose(setting, negatives string) error {
+func (e *evaluation) choose(scenario, negatives string) error {
 	var err error
-	if e.settings, err = oneOrAll("setting", setting, eval.Settings()); err != nil {
+	if e.scenarios, err = oneOrAll("setting", scenario, eval.Scenarios()); err != nil {
 		return err
 	}
 	if e.strategies = []string{negatives}; negatives != eval.Time {
@@ -224,9 +224,9 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set) (*evalDo
 	progress := a.console.Progress("eval", "events")
 	defer progress.Done()
 	rows, err := protocol.Compare(ctx, eval.Comparison{
-		Contenders: e.contenders, Settings: e.settings, Strategies: e.strategies,
-		OnBatch: func(done, total int64, setting, strategy string) {
-			progress.Set(done, total, setting+", "+strategy+" negatives")
+		Contenders: e.contenders, Scenarios: e.scenarios, Strategies: e.strategies,
+		OnBatch: func(done, total int64, scenario, strategy string) {
+			progress.Set(done, total, scenario+", "+strategy+" negatives")
 		},
 	})
 	if err != nil {
@@ -237,11 +237,11 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set) (*evalDo
 	return doc, nil
 }
 
-// add adds rows to the results, and marks the best of every setting and kind of negatives.
+// add adds rows to the results, and marks the best of every scenario and kind of negatives.
 func (d *evalDoc) add(rows []eval.Row) {
 	for len(rows) > 0 {
 		n := 1
-		for n < len(rows) && rows[n].Setting == rows[0].Setting && rows[n].Strategy == rows[0].Strategy {
+		for n < len(rows) && rows[n].Scenario == rows[0].Scenario && rows[n].Strategy == rows[0].Strategy {
 			n++
 		}
 		group := make([]resultDoc, n)
@@ -249,7 +249,7 @@ func (d *evalDoc) add(rows []eval.Row) {
 			group[i] = resultOf(r, d.Aggregation)
 		}
 		if best := bestOf(group); best >= 0 {
-			group[best].Best, group[best].Paper = true, d.published(rows[0].Setting, rows[0].Strategy)
+			group[best].Best, group[best].Paper = true, d.published(rows[0].Scenario, rows[0].Strategy)
 		}
 		d.Results, rows = append(d.Results, group...), rows[n:]
 	}

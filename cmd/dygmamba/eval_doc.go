@@ -60,7 +60,7 @@ func splitText(d eval.SplitRecord) string {
 
 // resultDoc is one row of the results. Measures are fractions, null where there was nothing to measure.
 type resultDoc struct {
-	Setting       string        `json:"setting"`
+	Scenario      string        `json:"setting"`
 	Negatives     string        `json:"negatives"`
 	Variant       string        `json:"variant"`
 	Best          bool          `json:"best"` // of the variants
@@ -94,7 +94,7 @@ type paperDoc struct {
 
 func resultOf(r eval.Row, aggregation string) resultDoc {
 	doc := resultDoc{
-		Setting: r.Setting, Negatives: r.Strategy, Variant: r.Contender, AP: number(r.AP), AUC: number(r.AUC),
+		Scenario: r.Scenario, Negatives: r.Strategy, Variant: r.Contender, AP: number(r.AP), AUC: number(r.AUC),
 		Ranking: r.Ranking, Batches: r.Batches, Positives: r.Positives, Events: r.Events, Moments: r.Moments,
 		NegativesHash: r.Negatives, ECE: r.ECE, Reliability: r.Reliability,
 	}
@@ -108,8 +108,8 @@ func resultOf(r eval.Row, aggregation string) resultDoc {
 }
 
 // published is the paper's number, if results were measured as its were.
-func (d *evalDoc) published(setting, negatives string) *paperDoc {
-	r, ok := paper.Lookup(setting, negatives, d.Data.Name, d.Model)
+func (d *evalDoc) published(scenario, negatives string) *paperDoc {
+	r, ok := paper.Lookup(scenario, negatives, d.Data.Name, d.Model)
 	if !ok || r.Timeout || !d.comparable() {
 		return nil
 	}
@@ -186,16 +186,16 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 	name := "negatives"
 	for i, r := range d.Results {
 		if d.opens(i) && d.Task != eval.NodeClassification {
-			f.Add(name, fmt.Sprintf("sha256 %s  %s, %s", r.NegativesHash, r.Setting, r.Negatives))
+			f.Add(name, fmt.Sprintf("sha256 %s  %s, %s", r.NegativesHash, r.Scenario, r.Negatives))
 			name = ""
 		}
 	}
 	return f.Write(w, s)
 }
 
-// opens says whether result i is the first of its setting and negatives.
+// opens says whether result i is the first of its scenario and negatives.
 func (d *evalDoc) opens(i int) bool {
-	return i == 0 || d.Results[i-1].Setting != d.Results[i].Setting ||
+	return i == 0 || d.Results[i-1].Scenario != d.Results[i].Scenario ||
 		d.Results[i-1].Negatives != d.Results[i].Negatives
 }
 
@@ -233,7 +233,7 @@ func (d *evalDoc) table() *term.Table {
 			if several {
 				t.Gap()
 			}
-			head = []string{r.Setting, r.Negatives}
+			head = []string{r.Scenario, r.Negatives}
 			if d.Task == eval.NodeClassification {
 				head[1] = fmt.Sprintf("%s of %s events", term.Count(r.Positives), term.Count(r.Events))
 			}

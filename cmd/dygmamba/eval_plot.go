@@ -16,7 +16,7 @@ const reliabilityFile = "reliability.svg"
 func (d *evalDoc) draw(path string) error {
 	var picture page.Picture
 	for i, r := range d.Results {
-		if d.opens(i) && r.Setting == d.Results[0].Setting && r.Reliability != nil {
+		if d.opens(i) && r.Scenario == d.Results[0].Scenario && r.Reliability != nil {
 			picture = append(picture, page.ReliabilityFigure(r.Negatives+" negatives", *r.Reliability))
 		}
 	}

@@ -74,12 +74,12 @@ func TestEvalChoosesMemories(t *testing.T) {
 				marked = r.AP
 			}
 			if r.NegativesHash != all.Results[i].NegativesHash {
-				t.Errorf("the memories of %s, %s were asked about different negatives", r.Setting, r.Negatives)
+				t.Errorf("the memories of %s, %s were asked about different negatives", r.Scenario, r.Negatives)
 			}
 		}
 		if best != 1 || marked != top {
 			t.Errorf("%d best memories, AP %v of at most %v, in %s, %s",
-				best, marked, top, all.Results[i].Setting, all.Results[i].Negatives)
+				best, marked, top, all.Results[i].Scenario, all.Results[i].Negatives)
 		}
 	}
 	one := evaluate("--setting", "transductive", "--negatives", "historical",
@@ -88,7 +88,7 @@ func TestEvalChoosesMemories(t *testing.T) {
 		t.Fatalf("got %+v", one.Results)
 	}
 	for _, r := range all.Results {
-		if r.Setting == "transductive" && r.Negatives == "historical" && r.Variant == one.Results[0].Variant &&
+		if r.Scenario == "transductive" && r.Negatives == "historical" && r.Variant == one.Results[0].Variant &&
 			(r.AP != one.Results[0].AP || r.AUC != one.Results[0].AUC) {
 			t.Errorf("alone %+v, among all %+v", one.Results[0], r)
 		}

@@ -140,7 +140,7 @@ func (e *evaluation) runTGB(ctx context.Context, a *app, set *dataset.Set) (*eva
 
 func rankedOf(variant string, r eval.Ranked) resultDoc {
 	return resultDoc{
-		Setting: eval.Transductive, Negatives: protocolTGB, Variant: variant, AP: missing, AUC: missing, MRR: &r.MRR,
+		Scenario: eval.Transductive, Negatives: protocolTGB, Variant: variant, AP: missing, AUC: missing, MRR: &r.MRR,
 		Hits:    map[string]float64{"1": r.Hits1, "3": r.Hits3, "10": r.Hits10},
 		Batches: r.Batches, Positives: r.Positives, Opponents: r.Candidates, NegativesHash: r.Opponents,
 	}

@@ -59,7 +59,7 @@ func (e *evaluation) runTrained(
 				return nil, usagef("--protocol %s ranks destinations, %s was trained to tell labels of nodes",
 					protocolTGB, file)
 			}
-			e.settings, e.strategies, e.aggregation = []string{eval.Transductive}, []string{""}, global
+			e.scenarios, e.strategies, e.aggregation = []string{eval.Transductive}, []string{""}, global
 		}
 		e.cold = e.cold || p.Cold() || !same
 		variant := ""
@@ -94,18 +94,18 @@ func (d *evalDoc) summarize() {
 	for i := range d.Results {
 		r := &d.Results[i]
 		r.Paper, r.Best = nil, false
-		rows[i] = eval.Row{Setting: r.Setting, Strategy: r.Negatives, Contender: r.Variant}
+		rows[i] = eval.Row{Scenario: r.Scenario, Strategy: r.Negatives, Contender: r.Variant}
 		rows[i].AP, rows[i].AUC, rows[i].Batches = float64(r.AP), float64(r.AUC), r.Batches
 	}
 	for _, m := range train.Across(rows) {
-		d.Summary = append(d.Summary, summaryDoc{m, d.published(m.Setting, m.Strategy)})
+		d.Summary = append(d.Summary, summaryDoc{m, d.published(m.Scenario, m.Strategy)})
 	}
 }
 
 // summaryOf is the table's row for the seeds together, if there are several.
 func (d *evalDoc) summaryOf(r resultDoc, reliable, published bool) []string {
 	for _, m := range d.Summary {
-		if m.Setting == r.Setting && m.Strategy == r.Negatives {
+		if m.Scenario == r.Scenario && m.Strategy == r.Negatives {
 			cells := []string{"", "", "mean of " + term.Count(m.Runs), "", spread(m.AP, m.APStd, m.Runs),
 				spread(m.AUC, m.AUCStd, m.Runs)}
 			if reliable {

@@ -446,7 +446,7 @@ func TestEvalOfRun(t *testing.T) {
 	}
 	for _, want := range reported.Results {
 		i := slices.IndexFunc(doc.Results, func(x resultDoc) bool {
-			return x.Setting == want.Setting && x.Negatives == want.Negatives
+			return x.Scenario == want.Setting && x.Negatives == want.Negatives
 		})
 		if i < 0 || float64(doc.Results[i].AP) != want.AP || float64(doc.Results[i].AUC) != want.AUC ||
 			!doc.Results[i].Best {

@@ -40,7 +40,7 @@ where. With --json the same is printed as a document. It works for every model, 
 			if err := where.check(); err != nil {
 				return err
 			}
-			if err := oneOf("setting", o.Setting, eval.Settings()...); err != nil {
+			if err := oneOf("setting", o.Scenario, eval.Scenarios()...); err != nil {
 				return err
 			}
 			if err := oneOf("negatives", o.Negatives, eval.Strategies()...); err != nil {
@@ -70,12 +70,12 @@ where. With --json the same is printed as a document. It works for every model, 
 	where.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "`file` for the page (default: report.html in RUN)")
-	flags.StringVar(&o.Setting, "setting", eval.Transductive,
+	flags.StringVar(&o.Scenario, "setting", eval.Transductive,
 		"which test to look at closely: transductive or inductive")
 	flags.StringVar(&o.Negatives, "negatives", eval.Random,
 		"and against which negatives: random, historical or inductive")
 	flags.IntVar(&o.Cases, "cases", 3, "so many cases of each of four kinds: missed, false alarms, expected, dismissed")
-	completeWith(cmd, "setting", eval.Settings()...)
+	completeWith(cmd, "setting", eval.Scenarios()...)
 	completeWith(cmd, "negatives", eval.Strategies()...)
 	return cmd
 }

@@ -33,7 +33,7 @@ func TestReport(t *testing.T) {
 	}
 	for _, m := range noted.Results {
 		exact, _ := json.Marshal(m.AP)
-		if m.Setting == "transductive" && !strings.Contains(page, `<data value="`+string(exact)+`">`) {
+		if m.Scenario == "transductive" && !strings.Contains(page, `<data value="`+string(exact)+`">`) {
 			t.Errorf("the page lacks AP %s", exact)
 		}
 	}
@@ -46,9 +46,9 @@ func TestReport(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "p.html")
 	_, again := reported(t, "--json", "--out", out, "--cases", "1", "--setting", "inductive")
 	doc := decode[report.Report](t, again.want(t, exitDone))
-	if doc.Page != out || doc.Setting != "inductive" || len(doc.Cases) > 4 || doc.Repeats == nil || !*doc.Repeats ||
+	if doc.Page != out || doc.Scenario != "inductive" || len(doc.Cases) > 4 || doc.Repeats == nil || !*doc.Repeats ||
 		len(content(t, out)) < 10_000 {
-		t.Errorf("page %s, setting %s, %d cases", doc.Page, doc.Setting, len(doc.Cases))
+		t.Errorf("page %s, setting %s, %d cases", doc.Page, doc.Scenario, len(doc.Cases))
 	}
 }
 

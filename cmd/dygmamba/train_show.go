@@ -184,7 +184,7 @@ func beside(dir string, seeds []uint64) string {
 func resultTable(data string, sum train.Summary) *term.Table {
 	columns := []term.Column{term.Left("setting"), term.Left("negatives"), term.Right("AP"), term.Right("AUC")}
 	known := slices.ContainsFunc(sum.Results, func(m train.MeanStd) bool {
-		ap, _ := published(m.Setting, m.Strategy, data, sum.Model)
+		ap, _ := published(m.Scenario, m.Strategy, data, sum.Model)
 		return ap != ""
 	})
 	if known {
@@ -192,9 +192,9 @@ func resultTable(data string, sum train.Summary) *term.Table {
 	}
 	t := term.NewTable(columns...)
 	for _, m := range sum.Results {
-		cells := []string{m.Setting, m.Strategy, spread(m.AP, m.APStd, m.Runs), spread(m.AUC, m.AUCStd, m.Runs)}
+		cells := []string{m.Scenario, m.Strategy, spread(m.AP, m.APStd, m.Runs), spread(m.AUC, m.AUCStd, m.Runs)}
 		if known {
-			ap, auc := published(m.Setting, m.Strategy, data, sum.Model)
+			ap, auc := published(m.Scenario, m.Strategy, data, sum.Model)
 			cells = append(cells, ap, auc)
 		}
 		t.Row(cells...)
@@ -211,8 +211,8 @@ func spread(mean, std float64, runs int) string {
 }
 
 // published is the paper's mean ± deviation in percent, where it has one.
-func published(setting, negatives, data, model string) (ap, auc string) {
-	r, ok := paper.Lookup(setting, negatives, data, model)
+func published(scenario, negatives, data, model string) (ap, auc string) {
+	r, ok := paper.Lookup(scenario, negatives, data, model)
 	if !ok || r.Timeout {
 		return "", ""
 	}

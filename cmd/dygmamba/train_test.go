@@ -394,7 +394,7 @@ func TestTrainInterrupted(t *testing.T) {
 		}
 		var measured []string
 		for _, r := range decode[train.Summary](t, program(t, args...).want(t, exitDone)).Results {
-			if r.Setting == eval.Transductive {
+			if r.Scenario == eval.Transductive {
 				measured = append(measured, r.Strategy)
 			}
 		}

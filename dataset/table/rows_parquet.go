@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 
@@ -19,30 +18,21 @@ type parquetRows struct {
 	feat, cells           []*parquetColumn
 }
 
-func (r *tableReader) parquet(ctx context.Context) (err error) {
-	defer func() { // the package that reads the format trusts it more than we do
-		if p := recover(); p != nil {
-			err = input.FileError(r.path, fmt.Sprintf("damaged Parquet data (%v)", p), "an undamaged file")
+func (r *tableReader) parquet(ctx context.Context) error {
+	return r.readParquet(func(file *parquet.File, names []string) error {
+		p, err := r.parquetRows(file, names)
+		if err != nil {
+			return err
 		}
-	}()
-	f := r.in.Disk()
-	if f == nil {
-		return input.FileError(r.path, "a Parquet file that cannot be read back and forth",
-			"a plain Parquet file on disk")
-	}
-	file, err := parquet.OpenFile(f, r.in.Size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-	if err != nil {
-		return input.FileError(r.path, fmt.Sprintf("damaged Parquet data (%v)", err), "an undamaged file")
-	}
-	var names []string
-	for _, path := range file.Schema().Columns() {
-		if !slices.Contains(names, path[0]) {
-			names = append(names, path[0])
-		}
-	}
+		return p.groups(ctx, file)
+	})
+}
+
+// parquetRows opens the columns that are wanted of a file.
+func (r *tableReader) parquetRows(file *parquet.File, names []string) (*parquetRows, error) {
 	cols, err := r.choose(names)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p := &parquetRows{tableReader: r}
 	for _, c := range []struct {
@@ -50,24 +40,24 @@ func (r *tableReader) parquet(ctx context.Context) (err error) {
 		name string
 	}{{&p.src, cols.Source}, {&p.dst, cols.Target}, {&p.time, cols.Time}, {&p.label, cols.Label}} {
 		if *c.at, err = r.column(file, c.name, false); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, name := range cols.EdgeFeatures {
 		c, err := r.column(file, name, true)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p.feat = append(p.feat, c)
 	}
 	for _, name := range cols.Features {
 		c, err := r.column(file, name, false)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p.cells = append(p.cells, c)
 	}
-	return p.groups(ctx, file)
+	return p, nil
 }
 
 func (p *parquetRows) all() []*parquetColumn {
@@ -118,14 +108,14 @@ func (p *parquetRows) group(ctx context.Context, rows int64, b *importBlock) err
 			if errors.As(err, &bad) {
 				return err
 			}
-			return &input.Error{File: p.path, Row: p.rows + b.Rows,
-				Found: fmt.Sprintf("damaged Parquet data (%v)", err), Want: "an undamaged file"}
+			return p.damaged(p.rows+b.Rows, err)
 		}
 	}
 	for _, c := range p.all() {
 		if _, err := c.peek(); err != io.EOF {
-			return &input.Error{File: p.path, Row: p.rows + b.Rows, Column: c.name,
-				Found: "damaged Parquet data (more values than rows)", Want: "an undamaged file"}
+			bad := p.damaged(p.rows+b.Rows, "more values than rows")
+			bad.Column = c.name
+			return bad
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,41 +13,22 @@ import (
 )
 
 // parquet reads the columns that have one value in every record; others cannot be kept as text and are left out.
-func (s *Sheet) parquet(ctx context.Context) (err error) {
-	r := s.reader
-	defer func() { // the package that reads the format trusts it more than we do
-		if p := recover(); p != nil {
-			err = input.FileError(r.path, fmt.Sprintf("damaged Parquet data (%v)", p), "an undamaged file")
-		}
-	}()
-	f := r.in.Disk()
-	if f == nil {
-		return input.FileError(r.path, "a Parquet file that cannot be read back and forth",
-			"a plain Parquet file on disk")
-	}
-	file, err := parquet.OpenFile(f, r.in.Size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-	if err != nil {
-		return input.FileError(r.path, fmt.Sprintf("damaged Parquet data (%v)", err), "an undamaged file")
-	}
-	var names []string
-	for _, path := range file.Schema().Columns() {
-		if !slices.Contains(names, path[0]) {
-			names = append(names, path[0])
-		}
-	}
-	if err := s.choose(names); err != nil {
-		return err
-	}
-	columns, err := s.flat(file)
-	if err != nil {
-		return err
-	}
-	for _, g := range file.RowGroups() {
-		if err := s.group(ctx, g, columns); err != nil {
+func (s *Sheet) parquet(ctx context.Context) error {
+	return s.reader.readParquet(func(file *parquet.File, names []string) error {
+		if err := s.choose(names); err != nil {
 			return err
 		}
-	}
-	return nil
+		columns, err := s.flat(file)
+		if err != nil {
+			return err
+		}
+		for _, g := range file.RowGroups() {
+			if err := s.group(ctx, g, columns); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // flat opens the columns that can be kept, and forgets the others.
@@ -90,7 +70,7 @@ func (s *Sheet) group(ctx context.Context, g parquet.RowGroup, columns []*parque
 		for i, c := range columns {
 			x, err := c.next()
 			if err != nil {
-				return s.damaged(err)
+				return s.reader.damaged(s.reader.rows, err)
 			}
 			values[i] = c.words(x)
 		}
@@ -98,15 +78,10 @@ func (s *Sheet) group(ctx context.Context, g parquet.RowGroup, columns []*parque
 	}
 	for _, c := range columns {
 		if _, err := c.peek(); err != io.EOF {
-			return s.damaged(errors.New("more values than rows"))
+			return s.reader.damaged(s.reader.rows, "more values than rows")
 		}
 	}
 	return nil
-}
-
-func (s *Sheet) damaged(err error) error {
-	return &input.Error{File: s.reader.path, Row: s.reader.rows, Found: fmt.Sprintf("damaged Parquet data (%v)", err),
-		Want: "an undamaged file"}
 }
 
 // words is a value as people write it: nothing for null, dates as dates, numbers with digits enough to read them back.

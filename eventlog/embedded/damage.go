@@ -31,7 +31,8 @@ func read(k, v []byte) (eventlog.Batch, error) {
 	}
 	seq := binary.BigEndian.Uint64(k)
 	if len(v) > eventlog.MaxRecord {
-		return eventlog.Batch{}, damaged(seq, "its record claims %d bytes, at most %d are right", len(v), eventlog.MaxRecord)
+		return eventlog.Batch{}, damaged(seq, "its record claims %d bytes, at most %d are right",
+			len(v), eventlog.MaxRecord)
 	}
 	b, err := eventlog.Decode(v)
 	if err != nil {

@@ -40,7 +40,9 @@ func appendTo(t testing.TB, l *Log, key string, n int) eventlog.Receipt {
 }
 
 func TestEmbedded(t *testing.T) {
-	eventlogtest.Run(t, func(t *testing.T) eventlogtest.Store { return store(filepath.Join(t.TempDir(), "deep", "dir")) })
+	eventlogtest.Run(t, func(t *testing.T) eventlogtest.Store {
+		return store(filepath.Join(t.TempDir(), "deep", "dir"))
+	})
 }
 
 func TestOnlyItsFileIsLeft(t *testing.T) {

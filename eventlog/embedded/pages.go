@@ -39,7 +39,8 @@ func examine(f *os.File) (latest mark, torn string, err error) {
 	second, okSecond := readMark(head[pageSize:])
 	switch {
 	case !ok && !okSecond:
-		return mark{}, "", damaged(0, "none of its commit marks is whole: this is no event log, or its beginning was lost")
+		return mark{}, "", damaged(0,
+			"none of its commit marks is whole: this is no event log, or its beginning was lost")
 	case !ok || !okSecond:
 		torn = "a commit that was interrupted while it was being marked as done"
 	}

@@ -28,7 +28,8 @@ func (l *Log) write() {
 			g.requests, g.events = append(g.requests, r), g.events+len(r.events)
 		}
 		l.commit(&g)
-		for n := -1; n < len(l.queue); { // those who were answered send their next, and share a commit with those who wait
+		// Those who were answered send their next, and share a commit with those who wait.
+		for n := -1; n < len(l.queue); {
 			n = len(l.queue)
 			runtime.Gosched()
 		}
@@ -51,7 +52,8 @@ func (l *Log) commit(g *group) {
 	err := l.tail.Err()
 	if err == nil {
 		g.last, g.keyed = l.tail.Last(), map[string]eventlog.Receipt{}
-		if err = guard(func() error { return l.db.Update(func(tx *bolt.Tx) error { return l.put(tx, g) }) }); err != nil {
+		put := func(tx *bolt.Tx) error { return l.put(tx, g) }
+		if err = guard(func() error { return l.db.Update(put) }); err != nil {
 			err = l.failed(err)
 		}
 	}

@@ -108,7 +108,8 @@ func (l *Log) consume(ctx context.Context, from uint64, headersOnly bool) (js.Me
 	defer cancel()
 	consumer, err := l.js.CreateConsumer(ctx, l.o.Stream, js.ConsumerConfig{
 		DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: from, HeadersOnly: headersOnly,
-		AckPolicy: js.AckNonePolicy, MaxDeliver: 1, MemoryStorage: true, Replicas: 1, InactiveThreshold: 30 * time.Second,
+		AckPolicy: js.AckNonePolicy, MaxDeliver: 1, MemoryStorage: true, Replicas: 1,
+		InactiveThreshold: 30 * time.Second,
 	})
 	if err != nil {
 		return nil, err

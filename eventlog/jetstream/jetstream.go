@@ -137,7 +137,8 @@ func (l *Log) Append(ctx context.Context, key string, events []eventlog.Event) (
 	}
 	r, ok := l.receipt(request, key)
 	if !ok {
-		return eventlog.Receipt{}, fmt.Errorf("event log %s: message %d is not the one that was sent", l.url, ack.Sequence)
+		return eventlog.Receipt{}, fmt.Errorf("event log %s: message %d is not the one that was sent",
+			l.url, ack.Sequence)
 	}
 	return r, nil
 }

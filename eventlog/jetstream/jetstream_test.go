@@ -19,8 +19,9 @@ import (
 // settings are those of a server that has on disk what it acknowledges.
 func settings(dir string) *server.Options {
 	return &server.Options{
-		Host: "127.0.0.1", Port: -1, HTTPHost: "127.0.0.1", HTTPPort: -1, JetStream: true, StoreDir: dir, SyncAlways: true,
-		NoLog: true, NoSigs: true, JetStreamMaxStore: 1 << 30, JetStreamMaxMemory: 1 << 26,
+		Host: "127.0.0.1", Port: -1, HTTPHost: "127.0.0.1", HTTPPort: -1,
+		NoLog: true, NoSigs: true, JetStream: true, StoreDir: dir, SyncAlways: true,
+		JetStreamMaxStore: 1 << 30, JetStreamMaxMemory: 1 << 26,
 	}
 }
 
@@ -243,7 +244,8 @@ func TestDamagedMessages(t *testing.T) {
 			}
 			got := 0
 			err := l.Follow(context.Background(), 0, func(b eventlog.Batch) error { got += len(b.Events); return nil })
-			if !errors.Is(err, eventlog.ErrDamaged) || !strings.Contains(err.Error(), "message 2, after sequence 2") || got > 2 {
+			if !errors.Is(err, eventlog.ErrDamaged) || got > 2 ||
+				!strings.Contains(err.Error(), "message 2, after sequence 2") {
 				t.Errorf("%v after %d events", err, got)
 			}
 		})

@@ -80,7 +80,8 @@ func lossless(info *js.StreamInfo) error {
 		return fmt.Errorf("its configuration could lose events: %s", strings.Join(wrong, "; "))
 	}
 	if info.State.FirstSeq > 1 {
-		return fmt.Errorf("%w: it begins with message %d, those before are gone", eventlog.ErrDamaged, info.State.FirstSeq)
+		return fmt.Errorf("%w: it begins with message %d, those before are gone",
+			eventlog.ErrDamaged, info.State.FirstSeq)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -16,25 +15,13 @@ const (
 	TabWidth = 4
 )
 
-// Wide lists the files and packages that may have longer lines. A file stands here where wrapping would be worse, such
-// as a table of data. A package stands here while it still has such lines, and leaves with the last of them.
-var Wide = []string{
-	"client", "eventlog/*", "internal/results", "models/dygmamba", "nn", "sample", "serve", "walk",
-}
-
-// LongLines finds the lines of Go source in a tree that are longer than Widest. Those of files and packages that are
-// allowed to have some come by themselves.
-func LongLines(tree fs.FS, allowed []string) (broken, wide []string, err error) {
+// LongLines finds the lines of Go source in a tree that are longer than Widest.
+func LongLines(tree fs.FS) (found []string, err error) {
 	err = sources(tree, func(name string, src []byte) error {
-		found := longLines(name, src)
-		if slices.ContainsFunc(allowed, func(p string) bool { return matches(p, name) || matches(p, path.Dir(name)) }) {
-			wide = append(wide, found...)
-		} else {
-			broken = append(broken, found...)
-		}
+		found = append(found, longLines(name, src)...)
 		return nil
 	})
-	return broken, wide, err
+	return found, err
 }
 
 func longLines(name string, src []byte) (found []string) {

@@ -162,7 +162,7 @@ func (t *Tour) train(ctx context.Context, name string) (Model, error) {
 		m.Epochs = append(m.Epochs, epoch)
 	}
 	for _, x := range r.Results {
-		if x.Setting == eval.Transductive {
+		if x.Scenario == eval.Transductive {
 			m.AP, m.AUC = x.AP, x.AUC
 		}
 	}
@@ -179,7 +179,7 @@ func (t *Tour) bank(ctx context.Context) (best Model, err error) {
 		return best, err
 	}
 	rows, err := t.protocol.Compare(ctx, eval.Comparison{
-		Contenders: memories, Settings: []string{eval.Transductive}, Strategies: []string{eval.Random},
+		Contenders: memories, Scenarios: []string{eval.Transductive}, Strategies: []string{eval.Random},
 	})
 	for _, r := range rows {
 		if best.Name == "" || r.AP > best.AP {

@@ -32,7 +32,7 @@ type Exhibit struct {
 
 	Datasets  []string
 	Models    []string
-	Setting   string   // of link prediction: transductive or inductive
+	Scenario  string   // of link prediction: transductive or inductive
 	Negatives []string // kinds of them
 	Metric    string   // "AP" or "AUC"
 	Points    []Point  // of a Varied one
@@ -73,26 +73,26 @@ func Exhibits() []Exhibit {
 	const noted = "the paper gives no deviations here"
 	return []Exhibit{
 		{ID: "transductive-ap", Number: "Table 1", Title: "AP of transductive dynamic link prediction", Kind: Links,
-			Datasets: continuous, Models: compared, Setting: "transductive", Negatives: allNegatives, Metric: "AP"},
+			Datasets: continuous, Models: compared, Scenario: "transductive", Negatives: allNegatives, Metric: "AP"},
 		{ID: "inductive-ap", Number: "Table 2", Title: "AP of inductive dynamic link prediction", Kind: Links,
-			Datasets: continuous, Models: learned, Setting: "inductive", Negatives: ofNew, Metric: "AP"},
+			Datasets: continuous, Models: learned, Scenario: "inductive", Negatives: ofNew, Metric: "AP"},
 		{ID: "ablation-transductive", Number: "Table 3", Title: "Ablation studies, transductive, AP", Kind: Links,
-			Datasets: continuous, Models: variants, Setting: "transductive", Negatives: allNegatives, Metric: "AP",
+			Datasets: continuous, Models: variants, Scenario: "transductive", Negatives: allNegatives, Metric: "AP",
 			Note: noted},
 		{ID: "ablation-inductive", Number: "Table 4", Title: "Ablation studies, inductive, AP", Kind: Links,
-			Datasets: continuous, Models: variants, Setting: "inductive", Negatives: ofNew, Metric: "AP", Note: noted},
+			Datasets: continuous, Models: variants, Scenario: "inductive", Negatives: ofNew, Metric: "AP", Note: noted},
 		{ID: "synthetic-ap", Number: "Table 5a", Title: "AP on synthetic data sets", Kind: Links, Datasets: made,
-			Models:  []string{"dygformer", "ctan", "dygmamba-a", "dygmamba-c", "dygmamba-d", "dygmamba"},
-			Setting: "transductive", Negatives: random, Metric: "AP",
+			Models:   []string{"dygformer", "ctan", "dygmamba-a", "dygmamba-c", "dygmamba-d", "dygmamba"},
+			Scenario: "transductive", Negatives: random, Metric: "AP",
 			Note: "the paper's own S1, S2 and S3 were not published; these are made after its description"},
 		{ID: "synthetic-auc", Number: "Table 5b", Title: "AUC on synthetic data sets", Kind: Links, Datasets: made,
-			Models:  []string{"dygformer", "ctan", "dygmamba-a", "dygmamba-c", "dygmamba-d", "dygmamba"},
-			Setting: "transductive", Negatives: random, Metric: "AUC",
+			Models:   []string{"dygformer", "ctan", "dygmamba-a", "dygmamba-c", "dygmamba-d", "dygmamba"},
+			Scenario: "transductive", Negatives: random, Metric: "AUC",
 			Note: "the paper's own S1, S2 and S3 were not published; these are made after its description"},
 		{ID: "efficiency-figure", Number: "Figures 2 and 6", Title: "Size, time of an epoch and memory", Kind: Steps,
 			Datasets: measured, Models: learned, Note: sizes},
 		{ID: "patch-enron", Number: "Figure 3", Title: "Patch sizes on Enron, transductive AP, random negatives",
-			Kind: Varied, Datasets: []string{"enron"}, Models: patched, Setting: "transductive", Negatives: random,
+			Kind: Varied, Datasets: []string{"enron"}, Models: patched, Scenario: "transductive", Negatives: random,
 			Metric: "AP", Points: patches(256, 8, 4, 2, 1), Note: "the paper draws this without numbers"},
 		{ID: "memory-neighbors", Number: "Figure 4", Title: "Memory against neighbours on Enron", Kind: Lengths,
 			Datasets: []string{"enron"}, Models: []string{"dygformer", "dygmamba"},
@@ -107,9 +107,9 @@ func Exhibits() []Exhibit {
 		{ID: "intervals", Number: "Figure 5", Title: "Time intervals of a pair in S1, S2 and S3", Kind: Intervals,
 			Datasets: made},
 		{ID: "transductive-auc", Number: "Table 12", Title: "AUC of transductive dynamic link prediction", Kind: Links,
-			Datasets: continuous, Models: compared, Setting: "transductive", Negatives: allNegatives, Metric: "AUC"},
+			Datasets: continuous, Models: compared, Scenario: "transductive", Negatives: allNegatives, Metric: "AUC"},
 		{ID: "inductive-auc", Number: "Table 13", Title: "AUC of inductive dynamic link prediction", Kind: Links,
-			Datasets: continuous, Models: learned, Setting: "inductive", Negatives: ofNew, Metric: "AUC"},
+			Datasets: continuous, Models: learned, Scenario: "inductive", Negatives: ofNew, Metric: "AUC"},
 		{ID: "node-classification", Number: "Table 14", Title: "AUC of dynamic node classification", Kind: Labels,
 			Datasets: []string{"wikipedia", "reddit"}, Models: learned, Metric: "AUC"},
 		{ID: "efficiency", Number: "Table 15", Title: "Parameters, time of an epoch and memory", Kind: Steps,
@@ -119,35 +119,35 @@ func Exhibits() []Exhibit {
 			Note: "the paper's column of Reddit repeats model sizes as times of an epoch"},
 		{ID: "limited-time", Number: "Figure 7", Title: "More neighbours in limited time, Enron, transductive AP",
 			Kind: Varied, Datasets: []string{"enron"}, Models: []string{"tgn", "cawn", "dygformer", "ctan", "dygmamba"},
-			Setting: "transductive", Negatives: random, Metric: "AP",
+			Scenario: "transductive", Negatives: random, Metric: "AP",
 			Points: neighbors(8, 16, 32, 64, 128, 256), Minutes: 120, Note: "the paper draws this without numbers"},
 		{ID: "patch-mooc", Number: "Figure 8", Title: "Patch sizes on MOOC, transductive AP, random negatives",
-			Kind: Varied, Datasets: []string{"mooc"}, Models: patched, Setting: "transductive", Negatives: random,
+			Kind: Varied, Datasets: []string{"mooc"}, Models: patched, Scenario: "transductive", Negatives: random,
 			Metric: "AP", Points: patches(128, 4, 2, 1), Note: "the paper draws this without numbers"},
 		{ID: "dtdg-transductive-ap", Number: "Table 18",
 			Title: "AP of transductive link prediction on discrete-time graphs", Kind: Links, Datasets: discrete,
-			Models: compared, Setting: "transductive", Negatives: allNegatives, Metric: "AP"},
+			Models: compared, Scenario: "transductive", Negatives: allNegatives, Metric: "AP"},
 		{ID: "dtdg-inductive-ap", Number: "Table 19", Title: "AP of inductive link prediction on discrete-time graphs",
-			Kind: Links, Datasets: discrete, Models: learned, Setting: "inductive", Negatives: ofNew, Metric: "AP"},
+			Kind: Links, Datasets: discrete, Models: learned, Scenario: "inductive", Negatives: ofNew, Metric: "AP"},
 		{ID: "dtdg-transductive-auc", Number: "Table 20",
 			Title: "AUC of transductive link prediction on discrete-time graphs",
-			Kind:  Links, Datasets: discrete, Models: compared, Setting: "transductive", Negatives: allNegatives,
+			Kind:  Links, Datasets: discrete, Models: compared, Scenario: "transductive", Negatives: allNegatives,
 			Metric: "AUC"},
 		{ID: "dtdg-inductive-auc", Number: "Table 21",
 			Title: "AUC of inductive link prediction on discrete-time graphs", Kind: Links, Datasets: discrete,
-			Models: learned, Setting: "inductive", Negatives: ofNew, Metric: "AUC"},
+			Models: learned, Scenario: "inductive", Negatives: ofNew, Metric: "AUC"},
 		{ID: "neighbor-statistics", Number: "Table 22", Title: "Available historical neighbours", Kind: Histories,
 			Datasets: continuous},
 		{ID: "canparl-neighbors", Number: "Table 23",
 			Title: "DyGMamba on Can. Parl. with more neighbours", Kind: Varied, Datasets: []string{"CanParl"},
-			Models: []string{"dygmamba"}, Setting: "transductive", Negatives: random, Metric: "AP",
+			Models: []string{"dygmamba"}, Scenario: "transductive", Negatives: random, Metric: "AP",
 			Points: slices.Concat(canParl("fixed"), canParl("call")),
 			Note: "patches are an assumption: so large that 32 of them make a row, as in the paper's best " +
 				"configuration. Rows padded to the longest of their call tell positives from negatives here, " +
 				"see docs/TRUST.md"},
 		{ID: "variant-g", Number: "Table 24", Title: "Variant G, DyGFormer and DyGMamba", Kind: Links,
 			Datasets: slices.Concat(continuous, made), Models: []string{"dygformer-mamba", "dygformer", "dygmamba"},
-			Setting: "transductive", Negatives: random, Metric: "AP", Note: noted},
+			Scenario: "transductive", Negatives: random, Metric: "AP", Note: noted},
 	}
 }
 
@@ -166,7 +166,7 @@ func (e Exhibit) Published(negatives, dataset, model string) (v Value, timeout, 
 	if v, ok = Study(e.ID, dataset, model, negatives); ok {
 		return v, false, true
 	}
-	r, ok := Lookup(e.Setting, negatives, dataset, model)
+	r, ok := Lookup(e.Scenario, negatives, dataset, model)
 	if e.Metric == "AUC" {
 		return r.AUC, r.Timeout, ok
 	}

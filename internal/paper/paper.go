@@ -17,7 +17,7 @@ import (
 var table string
 
 //go:embed synthetic.csv
-var synthetic string // fewer models, one setting
+var synthetic string // fewer models, one scenario
 
 // Value is a mean and its sample standard deviation over five runs, in percent.
 type Value struct{ Mean, Std float64 }
@@ -28,7 +28,7 @@ type Result struct {
 	Timeout bool // the model did not finish; there are no values
 }
 
-// key is setting, negatives, data set and model.
+// key is scenario, negatives, data set and model.
 type key [4]string
 
 type published struct {
@@ -36,10 +36,10 @@ type published struct {
 	datasets, models []string
 }
 
-// Lookup finds a published result. Names are those of this program in any case: setting transductive or inductive,
+// Lookup finds a published result. Names are those of this program in any case: scenario transductive or inductive,
 // negatives random, historical or inductive, a data set such as uci or CanParl, a model such as dygmamba.
-func Lookup(setting, negatives, dataset, model string) (Result, bool) {
-	r, ok := load().results[fold(setting, negatives, dataset, model)]
+func Lookup(scenario, negatives, dataset, model string) (Result, bool) {
+	r, ok := load().results[fold(scenario, negatives, dataset, model)]
 	return r, ok
 }
 

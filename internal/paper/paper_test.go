@@ -4,8 +4,8 @@ import "testing"
 
 func TestLookup(t *testing.T) {
 	for _, c := range []struct {
-		setting, negatives, dataset, model string
-		want                               Result
+		scenario, negatives, dataset, model string
+		want                                Result
 	}{
 		{"transductive", "random", "uci", "edgebank", Result{AP: Value{76.20, 0}, AUC: Value{77.30, 0}}},
 		{"transductive", "random", "LastFM", "DyGMamba", Result{AP: Value{93.35, 0.20}, AUC: Value{93.31, 0.18}}},
@@ -13,7 +13,7 @@ func TestLookup(t *testing.T) {
 		{"inductive", "inductive", "SocialEvo", "ctan", Result{Timeout: true}},
 		{"transductive", "random", "s2", "dygmamba-a", Result{AP: Value{60.16, 2.20}, AUC: Value{62.50, 2.28}}},
 	} {
-		got, ok := Lookup(c.setting, c.negatives, c.dataset, c.model)
+		got, ok := Lookup(c.scenario, c.negatives, c.dataset, c.model)
 		if !ok || got != c.want {
 			t.Errorf("%+v: %+v, %v", c, got, ok)
 		}

@@ -70,7 +70,7 @@ func (b Baseline) name() string {
 // headline is the result that the page is about.
 func (r *Report) headline() train.Measured {
 	for _, m := range r.Results {
-		if m.Setting == r.Setting && m.Strategy == r.Negatives {
+		if m.Scenario == r.Scenario && m.Strategy == r.Negatives {
 			return m
 		}
 	}
@@ -82,7 +82,7 @@ func (r *Report) what() string {
 	if r.Labels() {
 		return "labels of sources"
 	}
-	return r.Setting + ", " + r.Negatives + " negatives"
+	return r.Scenario + ", " + r.Negatives + " negatives"
 }
 
 // learning shows the epochs.
@@ -148,21 +148,21 @@ func (r *Report) results() []page.Part {
 	}
 	known := false
 	for _, m := range r.Results {
-		_, found := paper.Lookup(m.Setting, m.Strategy, r.Data.Name, r.Model)
+		_, found := paper.Lookup(m.Scenario, m.Strategy, r.Data.Name, r.Model)
 		known = known || found
 	}
 	if known {
 		t.Head = append(t.Head, "paper AP", "paper AUC")
 	}
 	for _, m := range r.Results {
-		row := []string{m.Setting, m.Strategy, term.Percent(m.AP), term.Percent(m.AUC), term.Count(m.Positives)}
+		row := []string{m.Scenario, m.Strategy, term.Percent(m.AP), term.Percent(m.AUC), term.Count(m.Positives)}
 		if r.Labels() {
 			row = []string{term.Count(m.Positives) + " positive", term.Percent(m.AP), term.Percent(m.AUC),
 				term.Count(m.Events)}
 		}
 		if known {
 			ap, auc := "", ""
-			if p, found := paper.Lookup(m.Setting, m.Strategy, r.Data.Name, r.Model); found && !p.Timeout {
+			if p, found := paper.Lookup(m.Scenario, m.Strategy, r.Data.Name, r.Model); found && !p.Timeout {
 				ap, auc = fmt.Sprintf("%.2f ± %.2f", p.AP.Mean, p.AP.Std), fmt.Sprintf("%.2f ± %.2f", p.AUC.Mean,
 					p.AUC.Std)
 			}

@@ -29,7 +29,7 @@ type Options struct {
 	Predictor *dygmamba.Predictor // its model, loaded from Dir with Set
 	Threads   int                 // that gather; 0: all
 
-	Setting   string // which test is looked at closely: eval.Transductive ("" too) or eval.Inductive
+	Scenario  string // which test is looked at closely: eval.Transductive ("" too) or eval.Inductive
 	Negatives string // and with which negatives; "" is random
 	Cases     int    // so many of each kind; 0: none
 
@@ -50,7 +50,7 @@ type Report struct {
 	Epochs    []train.Epoch    `json:"epochs"`
 	Results   []train.Measured `json:"results"` // as the run has noted them; of an unfinished one what was measured now
 
-	Setting   string      `json:"setting"`   // what the following is about
+	Scenario  string      `json:"setting"`   // what the following is about
 	Negatives string      `json:"negatives"` // "" for labels
 	Measured  eval.Result `json:"measured"`  // now
 	// whether that is what the run has noted; nil: it has nothing on this
@@ -99,9 +99,9 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	if err := r.recall(run, o.Predictor, o.Set); err != nil {
 		return nil, err
 	}
-	r.Setting, r.Negatives = cmp.Or(o.Setting, eval.Transductive), cmp.Or(o.Negatives, eval.Random)
+	r.Scenario, r.Negatives = cmp.Or(o.Scenario, eval.Transductive), cmp.Or(o.Negatives, eval.Random)
 	if r.Labels() {
-		r.Setting, r.Negatives = eval.Transductive, ""
+		r.Scenario, r.Negatives = eval.Transductive, ""
 	}
 	t := test{report: r, options: o, predictor: o.Predictor, warm: !o.Predictor.Cold() && r.Hashes.Data == r.Data.Hash}
 	if err := t.take(ctx); err != nil {
@@ -152,13 +152,13 @@ func (r *Report) note(text string) { r.Notes = append(r.Notes, text) }
 
 // compare looks whether the test came out as the run has noted. On another kind of device the last digits may differ.
 func (r *Report) compare() {
-	measured := train.Measured{Setting: r.Setting, Strategy: r.Negatives, Result: r.Measured}
+	measured := train.Measured{Scenario: r.Scenario, Strategy: r.Negatives, Result: r.Measured}
 	if !r.Finished {
 		r.Results = []train.Measured{measured}
 		return
 	}
 	for _, m := range r.Results {
-		if m.Setting != r.Setting || m.Strategy != r.Negatives {
+		if m.Scenario != r.Scenario || m.Strategy != r.Negatives {
 			continue
 		}
 		same := math.Abs(m.AP-r.Measured.AP) < tolerance && math.Abs(m.AUC-r.Measured.AUC) < tolerance

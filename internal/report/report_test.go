@@ -256,12 +256,12 @@ func TestNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := made(t, seed, other, Options{Setting: eval.Inductive, Negatives: "historical"})
+	r := made(t, seed, other, Options{Scenario: eval.Inductive, Negatives: "historical"})
 	if r.Finished || len(r.Notes) != 2 || !strings.Contains(r.Notes[0], "not finished") ||
 		!strings.Contains(r.Notes[1], "not those") {
 		t.Errorf("finished %v, notes %q", r.Finished, r.Notes)
 	}
-	if len(r.Results) != 1 || r.Results[0].Setting != eval.Inductive || r.Results[0].Strategy != "historical" ||
+	if len(r.Results) != 1 || r.Results[0].Scenario != eval.Inductive || r.Results[0].Strategy != "historical" ||
 		r.Results[0].AP != r.Measured.AP || len(r.Cases) != 0 {
 		t.Errorf("results %+v, %d cases", r.Results, len(r.Cases))
 	}

@@ -49,7 +49,7 @@ type batch struct {
 
 func (t *test) take(ctx context.Context) (err error) {
 	r, spec := t.report, t.predictor.Spec()
-	if t.part, err = eval.PartOf(r.Setting); err != nil {
+	if t.part, err = eval.PartOf(r.Scenario); err != nil {
 		return err
 	}
 	t.protocol, err = eval.Open(t.options.Set, eval.Options{
@@ -72,7 +72,7 @@ func (t *test) take(ctx context.Context) (err error) {
 	}
 	if r.Measured.Batches == 0 {
 		return fmt.Errorf("%s: no events to ask about in the %s test; the stream is too short, or too many of its "+
-			"events have the same time", r.Data.Name, r.Setting)
+			"events have the same time", r.Data.Name, r.Scenario)
 	}
 	r.Period, r.Seen, r.Reliability = t.period(), t.groups(), reliability(t.answers)
 	if !r.Labels() {

@@ -21,12 +21,14 @@ import (
 
 // A generated part of a document stands between a line that names it and End.
 const (
-	BeginTables    = "<!-- tables, made from results/ by go test ./internal/results -update; edits are overwritten -->"
-	BeginModels    = "<!-- models, made from results/ by go test ./internal/results -update; edits are overwritten -->"
-	BeginBoard     = "<!-- board, made from results/ by go test ./internal/results -update; edits are overwritten -->"
-	BeginSummary   = "<!-- summary, made from results/ by go test ./internal/results -update; edits are overwritten -->"
-	BeginAblations = "<!-- ablations, made from results/ by go test ./internal/results -update; edits are overwritten -->"
+	BeginTables    = "<!-- tables" + made
+	BeginModels    = "<!-- models" + made
+	BeginBoard     = "<!-- board" + made
+	BeginSummary   = "<!-- summary" + made
+	BeginAblations = "<!-- ablations" + made
 	End            = "<!-- end -->"
+
+	made = ", made from results/ by go test ./internal/results -update; edits are overwritten -->"
 )
 
 // run is a record: what was achieved, and under which settings.
@@ -103,8 +105,8 @@ func Models(dir fs.FS) (string, error) {
 	return b.String(), nil
 }
 
-// Board writes one table of all models on the data sets that most of them were trained on, as published: transductive, random
-// negatives, with the paper's numbers.
+// Board writes one table of all models on the data sets that most of them were trained on, as published: transductive,
+// random negatives, with the paper's numbers.
 func Board(dir fs.FS) (string, error) {
 	groups, err := load(dir)
 	if err != nil {
@@ -113,7 +115,8 @@ func Board(dir fs.FS) (string, error) {
 	on := map[string]map[string]group{} // by data set and model
 	models := map[string]bool{}
 	for _, g := range groups {
-		if !g.whole() || g.ablation() || g[0].Preset != published || g[0].mark != "" || g[0].spec.Order == model.Strict {
+		if !g.whole() || g.ablation() || g[0].Preset != published || g[0].mark != "" ||
+			g[0].spec.Order == model.Strict {
 			continue
 		}
 		if on[g[0].Data] == nil {
@@ -208,8 +211,8 @@ func compare(b *strings.Builder, data string, list []group) {
 	}
 	slices.SortStableFunc(list, func(x, y group) int { return cmp.Compare(random(y), random(x)) })
 	fmt.Fprintf(b, "### %s\n\n", data)
-	b.WriteString("| model | seeds | random | paper | off by | historical | paper | inductive | paper | new nodes, random | paper |\n")
-	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| model | seeds | random | paper | off by | historical | paper | inductive | paper " +
+		"| new nodes, random | paper |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, g := range list {
 		name := "`" + g[0].Model + "`"
 		if g[0].Preset != published {
@@ -221,7 +224,10 @@ func compare(b *strings.Builder, data string, list []group) {
 			name += " ¹"
 		}
 		fmt.Fprintf(b, "| %s | %d |", name, len(g))
-		for i, c := range [][2]string{{"transductive", "random"}, {"transductive", "historical"}, {"transductive", "inductive"}, {"inductive", "random"}} {
+		for i, c := range [][2]string{
+			{"transductive", "random"}, {"transductive", "historical"}, {"transductive", "inductive"},
+			{"inductive", "random"},
+		} {
 			m, found := g.measured(c[0], c[1])
 			own, theirs, off := "", "", ""
 			if found {
@@ -243,10 +249,10 @@ func compare(b *strings.Builder, data string, list []group) {
 	b.WriteString("\n")
 }
 
-// measured is what the runs gave in one setting under one kind of negatives.
-func (g group) measured(setting, strategy string) (train.MeanStd, bool) {
+// measured is what the runs gave in one scenario under one kind of negatives.
+func (g group) measured(scenario, strategy string) (train.MeanStd, bool) {
 	for _, m := range g.summary().Results {
-		if m.Setting == setting && m.Strategy == strategy {
+		if m.Scenario == scenario && m.Strategy == strategy {
 			return m, true
 		}
 	}
@@ -275,14 +281,16 @@ func Summary(dir fs.FS) (string, error) {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("| data set | preset | seeds | validation AP | AP | AUC | paper AP | paper AUC |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| data set | preset | seeds | validation AP | AP | AUC | paper AP | paper AUC |\n" +
+		"|---|---|---|---|---|---|---|---|\n")
 	for _, name := range sets {
 		g := best[name]
 		s := g.summary()
 		for _, m := range s.Results {
-			if m.Setting == "transductive" && m.Strategy == "random" {
+			if m.Scenario == "transductive" && m.Strategy == "random" {
 				preset := "`" + s.Preset + "`" + g[0].mark
-				fmt.Fprintf(&b, "| %s | %s | %d | %.2f | %s |\n", name, preset, len(g), 100*g.validation(), measured(m, s))
+				fmt.Fprintf(&b, "| %s | %s | %d | %.2f | %s |\n",
+					name, preset, len(g), 100*g.validation(), measured(m, s))
 			}
 		}
 	}
@@ -395,15 +403,17 @@ func (g group) section(b *strings.Builder) {
 	fmt.Fprintf(b, "### %s, %s, preset `%s`%s\n\n%s\n\n", s.Data, s.Model, s.Preset, g[0].rounded, g[0].settings)
 	b.WriteString("| setting | negatives | AP | AUC | paper AP | paper AUC |\n|---|---|---|---|---|---|\n")
 	for _, m := range s.Results {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", m.Setting, m.Strategy, measured(m, s))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", m.Scenario, m.Strategy, measured(m, s))
 	}
-	b.WriteString("\n| seed | best epoch | epochs | validation AP | an epoch | in all | device |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("\n| seed | best epoch | epochs | validation AP | an epoch | in all | device |\n" +
+		"|---|---|---|---|---|---|---|\n")
 	for _, r := range g {
 		val := ""
 		if r.Val != nil {
 			val = fmt.Sprintf("%.2f", 100*r.Val.AP)
 		}
-		fmt.Fprintf(b, "| %d | %d | %d | %s | %.2f s | %.0f s | %s |\n", r.Seed, r.BestEpoch, r.Epochs, val, r.PerEpoch, r.Seconds, r.Device)
+		fmt.Fprintf(b, "| %d | %d | %d | %s | %.2f s | %.0f s | %s |\n",
+			r.Seed, r.BestEpoch, r.Epochs, val, r.PerEpoch, r.Seconds, r.Device)
 	}
 	b.WriteString("\n")
 }
@@ -411,7 +421,7 @@ func (g group) section(b *strings.Builder) {
 // measured is four cells: AP and AUC, ours and the paper's.
 func measured(m train.MeanStd, s train.Summary) string {
 	ap, auc := "", ""
-	if p, ok := paper.Lookup(m.Setting, m.Strategy, s.Data, s.Model); ok && !p.Timeout {
+	if p, ok := paper.Lookup(m.Scenario, m.Strategy, s.Data, s.Model); ok && !p.Timeout {
 		ap, auc = value(p.AP.Mean, p.AP.Std), value(p.AUC.Mean, p.AUC.Std)
 	}
 	return strings.Join([]string{ours(m.AP, m.APStd, m.Runs), ours(m.AUC, m.AUCStd, m.Runs), ap, auc}, " | ")

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"flag"
 	"io/fs"
 	"os"
@@ -63,18 +64,21 @@ func TestDocuments(t *testing.T) {
 			continue
 		}
 		if strings.TrimSpace(got) != strings.TrimSpace(want) {
-			t.Errorf("the tables of %s are not those of results/: run go test ./internal/results -update and read the diff\ngot:\n%s\nwant:\n%s", part.file, got, want)
+			t.Errorf("the tables of %s are not those of results/: run go test ./internal/results -update "+
+				"and read the diff\ngot:\n%s\nwant:\n%s", part.file, got, want)
 		}
 	}
 }
 
 func TestTables(t *testing.T) {
 	run := func(seed, ap string) string {
-		return `{"model":"dygmamba","data":"uci","preset":"paper","seed":` + seed + `,"best_epoch":3,"epochs":5,"seconds":12,"epoch_seconds":2.5,"device":"gpu","val":{"ap":0.5},
+		return `{"model":"dygmamba","data":"uci","preset":"paper","seed":` + seed + `,
+			"best_epoch":3,"epochs":5,"seconds":12,"epoch_seconds":2.5,"device":"gpu","val":{"ap":0.5},
 			"results":[{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`
 	}
 	config := func(dropout string) string {
-		return `{"spec":{"config":{"max_input_sequence_length":32,"patch_size":1,"max_interaction_times":5,"dropout":` + dropout + `,"gamma":1,"width_divisor":2}}}`
+		return `{"spec":{"config":{"max_input_sequence_length":32,"patch_size":1,"max_interaction_times":5,
+			"dropout":` + dropout + `,"gamma":1,"width_divisor":2}}}`
 	}
 	dir := fstest.MapFS{
 		"a/result.json": {Data: []byte(run("1", "0.8"))}, "a/config.json": {Data: []byte(config("0.1"))},
@@ -105,15 +109,18 @@ func TestTables(t *testing.T) {
 // TestSummary: the settings are chosen by validation, whatever the test data say.
 func TestSummary(t *testing.T) {
 	run := func(preset, seed, val, ap string) []byte {
-		return []byte(`{"model":"dygmamba","data":"uci","preset":"` + preset + `","seed":` + seed + `,"val":{"ap":` + val + `},
-			"results":[{"setting":"transductive","negatives":"historical","ap":0.1,"auc":0.1},{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`)
+		return []byte(`{"model":"dygmamba","data":"uci","preset":"` + preset + `","seed":` + seed + `,
+			"val":{"ap":` + val + `},"results":[
+			{"setting":"transductive","negatives":"historical","ap":0.1,"auc":0.1},
+			{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`)
 	}
 	dir := fstest.MapFS{
 		"a/result.json": {Data: run("paper", "0", "0.70", "0.95")}, "a/config.json": {Data: []byte(`{}`)},
 		"b/result.json": {Data: run("steady", "0", "0.79", "0.80")}, "b/config.json": {Data: []byte(`{}`)},
 		"c/result.json": {Data: run("steady", "1", "0.65", "0.90")}, "c/config.json": {Data: []byte(`{}`)},
 		"d/result.json": {Data: run("paper", "1", "0.70", "0.95")}, "d/config.json": {Data: []byte(`{}`)},
-		"e/result.json": {Data: run("released", "0", "0.99", "0.99")}, "e/config.json": {Data: []byte(`{}`)}, // but one seed only
+		// The best, but of one seed only.
+		"e/result.json": {Data: run("released", "0", "0.99", "0.99")}, "e/config.json": {Data: []byte(`{}`)},
 	}
 	got, err := Summary(dir)
 	if err != nil {
@@ -142,18 +149,21 @@ func TestModels(t *testing.T) {
 		"d/result.json": {Data: run("tcl", "0", "0.99")}, "d/config.json": {Data: config("5")},
 		"e/result.json": {Data: run("dygformer", "0", "0.97")}, "e/config.json": {Data: config("200")},
 	}
-	dir["f/result.json"] = &fstest.MapFile{Data: []byte(strings.Replace(string(run("dygmamba", "0", "0.98")), `"paper"`, `"steady"`, 1))}
+	steady := bytes.Replace(run("dygmamba", "0", "0.98"), []byte(`"paper"`), []byte(`"steady"`), 1)
+	dir["f/result.json"] = &fstest.MapFile{Data: steady}
 	dir["f/config.json"] = &fstest.MapFile{Data: config("200")}
 	board, err := Board(dir)
-	if err != nil || !strings.Contains(board, "| `dygmamba` | 95.00 | 95.91 ± 0.15 |") || strings.Contains(board, "98.00") {
+	if err != nil || !strings.Contains(board, "| `dygmamba` | 95.00 | 95.91 ± 0.15 |") ||
+		strings.Contains(board, "98.00") {
 		t.Errorf("the board has only what was trained as published, %v:\n%s", err, board)
 	}
 	got, err := Models(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, second, third := strings.Index(got, "| `dygformer`"), strings.Index(got, "| `graphmixer` | 2 | 95.00 ± 1.41 | 93.15 ± 0.41 | +4.5 std |"),
-		strings.Index(got, "| `dygmamba` | 1 | 95.00 | 95.91 ± 0.15 | -6.1 std |")
+	first := strings.Index(got, "| `dygformer`")
+	second := strings.Index(got, "| `graphmixer` | 2 | 95.00 ± 1.41 | 93.15 ± 0.41 | +4.5 std |")
+	third := strings.Index(got, "| `dygmamba` | 1 | 95.00 | 95.91 ± 0.15 | -6.1 std |")
 	if first < 0 || second < first || third < 0 || strings.Contains(got, "tcl") {
 		t.Errorf("got\n%s", got)
 	}

@@ -1,8 +1,11 @@
-// Package whole answers: how does a file appear under its name whole or not at all?
+// Package whole answers: how does a file appear under its name whole or not at all, and is it still the same?
 package whole
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -133,4 +136,30 @@ func Write(path string, fill func(io.Writer) error) error {
 		return err
 	}
 	return file.Commit()
+}
+
+// WriteJSON writes a value in lines that people can read.
+func WriteJSON(path string, value any) error {
+	raw, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return Write(path, func(w io.Writer) error {
+		_, err := w.Write(append(raw, '\n'))
+		return err
+	})
+}
+
+// Hash is the SHA-256 of a file in hexadecimal.
+func Hash(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -1,6 +1,11 @@
 package whole
 
 import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,5 +121,29 @@ func TestSweeps(t *testing.T) {
 	}
 	if got, want := list(), []string{".visits.dgm.123.tmp", "other.dgm", "sales.dgm"}; !slices.Equal(got, want) {
 		t.Errorf("left: %v, want %v", got, want)
+	}
+}
+
+// What is written as JSON can be read by people, and its hash is that of its bytes.
+func TestWriteJSON(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	if err := WriteJSON(path, map[string]int{"a": 1}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "{\n  \"a\": 1\n}\n"
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		t.Errorf("found %q, want %q (%v)", got, want, err)
+	}
+	if got, err := Hash(path); err != nil || got != fmt.Sprintf("%x", sha256.Sum256([]byte(want))) {
+		t.Errorf("the hash is %s (%v)", got, err)
+	}
+	if err := WriteJSON(path, math.NaN()); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("what JSON cannot say: %v, want the file named", err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		t.Errorf("it left %q (%v)", got, err)
+	}
+	if _, err := Hash(path + ".none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the hash of nothing: %v", err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -246,18 +247,19 @@ func Learning(t *testing.T, f model.Factory, name string, settings ...string) {
 		y.Params().ZeroGrad()
 		tp.Backward(loss)
 		if step == 0 {
-			y.gradients(t, learning.Gradients)
+			Gradients(t, y.Params(), learning.Gradients)
 		}
 		rule.Step()
 	}
 }
 
-func (y *Toy) gradients(t *testing.T, want map[string]golden.Gradient) {
+// Gradients holds those that parameters have to golden ones.
+func Gradients(t *testing.T, params *nn.Params, want map[string]golden.Gradient) {
 	t.Helper()
 	if len(want) == 0 {
 		t.Fatal("no golden gradients")
 	}
-	for _, p := range y.Params().All() {
+	for _, p := range params.All() {
 		w, ok := want[p.Name]
 		if ok == p.Frozen {
 			t.Errorf("%s: frozen is %v, the reference gives it a gradient: %v", p.Name, p.Frozen, ok)
@@ -266,7 +268,7 @@ func (y *Toy) gradients(t *testing.T, want map[string]golden.Gradient) {
 		if !ok {
 			continue
 		}
-		g := y.Params().ReadGrad(p)
+		g := params.ReadGrad(p)
 		var norm float64
 		for _, x := range g {
 			norm += float64(x) * float64(x)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
@@ -48,6 +50,43 @@ func DistinctRows(rows []float32, k int) (kept []float32, of []int32) {
 		}
 		if d.Number()*k == len(kept) {
 			kept = append(kept, row...)
+		}
+	}
+	return kept, d.Of
+}
+
+// DistinctHistories keeps the first of equal rows, and says which each row is. They are equal if a model sees no
+// difference: where nodes have no features they are all alike.
+func DistinctHistories(node, edge *nn.Features, lists ...*sample.Rows) (kept *sample.Rows, of []int32) {
+	d := NewDistinct()
+	kept = &sample.Rows{Len: lists[0].Len}
+	for _, r := range lists {
+		for lo := 0; lo < len(r.Node); lo += r.Len {
+			hi := lo + r.Len
+			for i := lo; i < hi; i++ {
+				there := uint32(min(r.Node[i], 1)) // nodes differ in their features alone
+				d.Add(math.Float32bits(r.Delta[i]), there, node.Known(r.Node[i]), edge.Known(r.Edge[i]))
+			}
+			var counts []int32
+			if len(r.Count) > 0 {
+				counts = r.Count[2*lo : 2*hi]
+			}
+			for _, c := range counts {
+				d.Add(uint32(c))
+			}
+			var ways []float32
+			if len(r.Way) > 0 {
+				ways = r.Way[lo:hi]
+			}
+			for _, way := range ways {
+				d.Add(math.Float32bits(way))
+			}
+			if d.Number()*r.Len < len(kept.Node) {
+				continue
+			}
+			kept.Node, kept.Edge = append(kept.Node, r.Node[lo:hi]...), append(kept.Edge, r.Edge[lo:hi]...)
+			kept.Delta, kept.Count = append(kept.Delta, r.Delta[lo:hi]...), append(kept.Count, counts...)
+			kept.Way = append(kept.Way, ways...)
 		}
 	}
 	return kept, d.Of

@@ -1,5 +1,6 @@
 // Package sequence answers: what do two histories say of each other? It holds the layers that models of two histories
-// and their gaps have in common, DyGMamba's; each model names the parameters in them itself.
+// and their gaps have in common, DyGMamba's, and the sizes of these; each model says under which names its parameters
+// stand.
 package sequence
 
 import (

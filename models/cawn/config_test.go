@@ -48,7 +48,7 @@ func TestPresets(t *testing.T) {
 }
 
 func TestBadConfigurations(t *testing.T) {
-	for setting, want := range map[string]string{
+	modeltest.Refuses(t, Factory, map[string]string{
 		"num_neighbors=0":               "num_neighbors is 0, must be at least 1",
 		"num_neighbors=2000000":         "at most 1048576",
 		"walk_length=0":                 "walk_length is 0, must be at least 1 and at most 7",
@@ -61,12 +61,7 @@ func TestBadConfigurations(t *testing.T) {
 		"dropout=1":                     "dropout is 1, must be at least 0 and below 1",
 		"sample_neighbor_strategy=last": `neighbour strategy "last", must be recent, uniform or time_interval_aware`,
 		"time_scaling_factor=0":         "time_scaling_factor is 0, must be above 0",
-	} {
-		_, err := Factory.Spec("", model.Data{Name: "uci"}, setting)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", setting, err, want)
-		}
-	}
+	})
 }
 
 func TestBrief(t *testing.T) {
@@ -84,30 +79,10 @@ func TestBrief(t *testing.T) {
 }
 
 func TestConfigFromTensors(t *testing.T) {
-	base, err := Factory.Spec("released", model.Data{Name: "uci"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := *base.Config.(*Config)
+	want := Default
 	want.Neighbors, want.Length, want.TimeDim, want.PositionDim, want.NodeDim, want.EdgeDim = 7, 3, 10, 9, 12, 5
-	s, err := Factory.FromTensors(base, modeltest.Shapes(Table(want)), "num_neighbors=7")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(&want, s.Config); diff != "" {
-		t.Error(diff)
-	}
-	_, err = Factory.FromTensors(base, modeltest.Shapes(Table(want)), "walk_length=2")
-	if err == nil || !strings.Contains(err.Error(), "the configuration makes it") {
-		t.Errorf("a length that contradicts the shapes: %v", err)
-	}
-	shapes := modeltest.Shapes(Table(want))
-	delete(shapes, "0.walk_encoder.projection_layers.1.bias")
-	if _, err := Factory.FromTensors(base, shapes); err == nil || !strings.Contains(err.Error(), "is missing") {
-		t.Errorf("a missing tensor: %v", err)
-	}
-	_, err = ConfigFromTensors(want, map[string][]int{"x": {1}})
-	if err == nil || !strings.Contains(err.Error(), "not the weights of CAWN") {
-		t.Errorf("a file without any of the model's tensors: %v", err)
-	}
+	modeltest.Recognises(t, Factory, modeltest.Recognised{
+		Config: &want, Shapes: modeltest.Shapes(Table(want)), Told: []string{"num_neighbors=7"},
+		Contradict: "walk_length=2", Without: "0.walk_encoder.projection_layers.1.bias", Name: "CAWN",
+	})
 }

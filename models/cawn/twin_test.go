@@ -20,7 +20,7 @@ import (
 type twin struct {
 	Config
 	toy golden.Toy
-	w   map[string][]float64 // weights by name, without "0." or "1." in front
+	w   modeltest.Plain // weights by name, without "0." or "1." in front
 }
 
 // step of a walk.
@@ -30,11 +30,9 @@ type step struct {
 }
 
 func newTwin(y *modeltest.Toy) *twin {
-	m := &twin{Config: y.Model.(*Model).cfg, toy: y.Graph, w: map[string][]float64{}}
-	for _, p := range y.Params().All() {
-		for _, x := range y.Params().Read(p) {
-			m.w[p.Name[2:]] = append(m.w[p.Name[2:]], float64(x))
-		}
+	m := &twin{Config: y.Model.(*Model).cfg, toy: y.Graph, w: modeltest.Plain{}}
+	for name, values := range y.Weights() {
+		m.w[name[2:]] = values
 	}
 	return m
 }
@@ -90,7 +88,7 @@ func (m *twin) embed(q sample.Query) [2][]float64 {
 			}
 			last := slices.Concat(m.bilstm("walk_encoder.feature_encoder.", all),
 				m.bilstm("walk_encoder.position_encoder.", places))
-			tokens = append(tokens, m.linear("walk_encoder.projection_layers.0", last))
+			tokens = append(tokens, m.w.Linear("walk_encoder.projection_layers.0", last))
 		}
 		tokens = m.transform(tokens)
 		mean := make([]float64, len(tokens[0]))
@@ -99,14 +97,14 @@ func (m *twin) embed(q sample.Query) [2][]float64 {
 				mean[k] += x[k] / float64(len(tokens))
 			}
 		}
-		z[side] = m.linear("walk_encoder.projection_layers.1", mean)
+		z[side] = m.w.Linear("walk_encoder.projection_layers.1", mean)
 	}
 	return z
 }
 
 func (m *twin) logit(q sample.Query) float64 {
 	z := m.embed(q)
-	return m.linear("fc2", relu(m.linear("fc1", slices.Concat(z[0], z[1]))))[0]
+	return m.w.Linear("fc2", modeltest.Each(m.w.Linear("fc1", slices.Concat(z[0], z[1])), modeltest.ReLU))[0]
 }
 
 // place encodes in which share of each side's walks the node is the k-th step.
@@ -121,8 +119,8 @@ func (m *twin) place(walks [2][][]step, node int32) []float64 {
 				}
 			}
 		}
-		hidden := relu(m.linear("position_encoder.position_encode_layer.0", share))
-		for k, x := range m.linear("position_encoder.position_encode_layer.2", hidden) {
+		hidden := modeltest.Each(m.w.Linear("position_encoder.position_encode_layer.0", share), modeltest.ReLU)
+		for k, x := range m.w.Linear("position_encoder.position_encode_layer.2", hidden) {
 			sum[k] += x
 		}
 	}
@@ -162,7 +160,7 @@ func (m *twin) lstm(name, suffix string, xs [][]float64) (states [][]float64) {
 	for _, x := range xs {
 		gates := make([]float64, 4*n)
 		for g := range gates {
-			gates[g] = inBias[g] + stateBias[g] + dot(in[g*len(x):], x) + dot(state[g*n:], h)
+			gates[g] = inBias[g] + stateBias[g] + modeltest.Dot(in[g*len(x):], x) + modeltest.Dot(state[g*n:], h)
 		}
 		next := make([]float64, n)
 		for k := range n {
@@ -191,7 +189,7 @@ func (m *twin) transform(xs [][]float64) [][]float64 {
 			total := 0.0
 			for _, key := range xs {
 				k, v := project(1, key), project(2, key)
-				e := math.Exp(dot(q[lo:hi], k[lo:hi]) / math.Sqrt(float64(hi-lo)))
+				e := math.Exp(modeltest.Dot(q[lo:hi], k[lo:hi]) / math.Sqrt(float64(hi-lo)))
 				total += e
 				for c := lo; c < hi; c++ {
 					att[c] += e * v[c]
@@ -201,61 +199,19 @@ func (m *twin) transform(xs [][]float64) [][]float64 {
 				att[c] /= total
 			}
 		}
-		y := m.norm(name+"norm_layers.0", add(x, m.linear(name+"multi_head_attention.out_proj", att)))
-		hidden := relu(m.linear(name+"linear_layers.0", y))
-		ys = append(ys, m.norm(name+"norm_layers.1", add(y, m.linear(name+"linear_layers.1", hidden))))
+		y := m.w.Norm(name+"norm_layers.0", modeltest.Plus(x, m.w.Linear(name+"multi_head_attention.out_proj", att)))
+		hidden := modeltest.Each(m.w.Linear(name+"linear_layers.0", y), modeltest.ReLU)
+		ys = append(ys, m.w.Norm(name+"norm_layers.1", modeltest.Plus(y, m.w.Linear(name+"linear_layers.1", hidden))))
 	}
 	return ys
-}
-
-func (m *twin) norm(name string, x []float64) []float64 {
-	mean, variance := 0.0, 0.0
-	for _, v := range x {
-		mean += v / float64(len(x))
-	}
-	for _, v := range x {
-		variance += (v - mean) * (v - mean) / float64(len(x))
-	}
-	y := make([]float64, len(x))
-	for k, v := range x {
-		y[k] = (v-mean)/math.Sqrt(variance+1e-5)*m.w[name+".weight"][k] + m.w[name+".bias"][k]
-	}
-	return y
-}
-
-func (m *twin) linear(name string, x []float64) []float64 {
-	return matrix(m.w[name+".weight"], m.w[name+".bias"], x)
 }
 
 func matrix(w, b, x []float64) []float64 {
 	y := slices.Clone(b)
 	for k := range y {
-		y[k] += dot(w[k*len(x):], x)
+		y[k] += modeltest.Dot(w[k*len(x):], x)
 	}
 	return y
-}
-
-// dot multiplies x with as many numbers of w.
-func dot(w, x []float64) (sum float64) {
-	for k, v := range x {
-		sum += w[k] * v
-	}
-	return sum
-}
-
-func add(x, y []float64) []float64 {
-	z := slices.Clone(x)
-	for k, v := range y {
-		z[k] += v
-	}
-	return z
-}
-
-func relu(x []float64) []float64 {
-	for k, v := range x {
-		x[k] = max(0, v)
-	}
-	return x
 }
 
 func TestTwinIsTheReleasedProgram(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/internal/pcg64"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 )
 
 // TestParameterCount compares with the sizes of the official program, and the mebibytes of the paper's table.
@@ -129,7 +130,7 @@ func TestPresets(t *testing.T) {
 }
 
 func TestBadSettings(t *testing.T) {
-	for setting, want := range map[string]string{
+	modeltest.Refuses(t, Factory, map[string]string{
 		"num_iters=0":         "num_iters is 0, must be at least 1",
 		"num_neighbors=2000":  "num_neighbors is 2000, must be at least 1 and at most 1024",
 		"memory_dim=-1":       "memory_dim is -1, must be at least 1",
@@ -140,11 +141,7 @@ func TestBadSettings(t *testing.T) {
 		"epsilon=NaN":         "epsilon is NaN",
 		"gamma=-0.1":          "gamma is -0.1, must be at least 0",
 		"gamma=Inf":           "gamma is +Inf",
-	} {
-		if _, err := Factory.Spec("", model.Data{}, setting); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", setting, err, want)
-		}
-	}
+	})
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
 	env := model.Env{Device: dev, Edge: dataset.Features{Rows: 1, Cols: 3, Data: []float32{1, 2, 3}}}

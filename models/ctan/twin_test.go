@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -18,7 +19,7 @@ import (
 // with neighbours that are looked up in the log.
 type twin struct {
 	c        Config
-	weights  map[string][]float64
+	weights  modeltest.Plain
 	features []float64
 	edges    golden.Matrix
 	memory   [][]float64
@@ -30,7 +31,7 @@ type twin struct {
 func twinOf(t testing.TB, b *bench, events int) *twin {
 	t.Helper()
 	toy, _ := golden.Models(t)
-	w := &twin{c: b.cfg, weights: map[string][]float64{}, edges: toy.EdgeFeatures, shift: b.shift}
+	w := &twin{c: b.cfg, weights: modeltest.Plain{}, edges: toy.EdgeFeatures, shift: b.shift}
 	w.past = b.log.Span(0, events)
 	for _, p := range b.params.All() {
 		w.weights[p.Name] = b.read(p.Data)
@@ -41,21 +42,6 @@ func twinOf(t testing.TB, b *bench, events int) *twin {
 		w.memory = append(w.memory, memory[at:at+b.cfg.Width])
 	}
 	return w
-}
-
-// linear is W·x + b, or W·x where there is no bias.
-func (w *twin) linear(name string, x []float64) []float64 {
-	weight, bias := w.weights[name+".weight"], w.weights[name+".bias"]
-	y := make([]float64, len(weight)/len(x))
-	for r := range y {
-		for c, v := range x {
-			y[r] += weight[r*len(x)+c] * v
-		}
-		if bias != nil {
-			y[r] += bias[r]
-		}
-	}
-	return y
 }
 
 // edge is an event that a node has heard of: from whom, and its attribute.
@@ -83,10 +69,10 @@ func (w *twin) heard() [][]edge {
 				a[c] = float64(w.edges.Data[int(e.Edge)*w.edges.Cols+c])
 			}
 		}
-		for _, x := range w.linear("gnn.time_enc.lin", []float64{wait}) {
+		for _, x := range w.weights.Linear("gnn.time_enc.lin", []float64{wait}) {
 			a = append(a, math.Cos(x))
 		}
-		list[n] = append(list[n], edge{from, w.linear("gnn.aconv.phi.lin_edge", a)})
+		list[n] = append(list[n], edge{from, w.weights.Linear("gnn.aconv.phi.lin_edge", a)})
 	}
 	for i := w.past.Len() - 1; i >= 0; i-- {
 		e := w.past.At(i)
@@ -98,49 +84,30 @@ func (w *twin) heard() [][]edge {
 
 // phi is what a node's neighbours tell it.
 func (w *twin) phi(q []float64, x [][]float64, heard []edge) []float64 {
-	y := make([]float64, w.c.Width)
+	if len(heard) == 0 {
+		return make([]float64, w.c.Width)
+	}
 	var scores []float64
 	var values [][]float64
 	for _, e := range heard {
-		k := plus(w.linear("gnn.aconv.phi.lin_key", x[e.from]), e.attribute)
-		v := plus(w.linear("gnn.aconv.phi.lin_value", x[e.from]), e.attribute)
-		s := 0.0
-		for c := range k {
-			s += q[c] * k[c]
-		}
-		scores, values = append(scores, math.Exp(s/math.Sqrt(float64(w.c.Width)))), append(values, v)
+		k := modeltest.Plus(w.weights.Linear("gnn.aconv.phi.lin_key", x[e.from]), e.attribute)
+		v := modeltest.Plus(w.weights.Linear("gnn.aconv.phi.lin_value", x[e.from]), e.attribute)
+		scores, values = append(scores, modeltest.Dot(q, k)/math.Sqrt(float64(w.c.Width))), append(values, v)
 	}
-	sum := 0.0
-	for _, s := range scores {
-		sum += s
-	}
-	for j, v := range values {
-		for c := range y {
-			y[c] += scores[j] / sum * v[c]
-		}
-	}
-	return y
-}
-
-func plus(x, y []float64) []float64 {
-	z := make([]float64, len(x))
-	for i := range z {
-		z[i] = x[i] + y[i]
-	}
-	return z
+	return modeltest.SumRows(modeltest.Softmax(scores), values)
 }
 
 // states are all nodes' after the last step.
 func (w *twin) states() [][]float64 {
 	var x [][]float64
 	for n, z := range w.memory {
-		x = append(x, w.linear("gnn.enc_x", append(slices.Clone(z), w.features[n])))
+		x = append(x, w.weights.Linear("gnn.enc_x", append(slices.Clone(z), w.features[n])))
 	}
 	heard, weight, bias, width := w.heard(), w.weights["gnn.aconv.W"], w.weights["gnn.aconv.bias"], w.c.Width
 	for range w.c.Iters {
 		var next [][]float64
 		for n := range x {
-			move := plus(bias, w.phi(w.linear("gnn.aconv.phi.lin_query", x[n]), x, heard[n]))
+			move := modeltest.Plus(bias, w.phi(w.weights.Linear("gnn.aconv.phi.lin_query", x[n]), x, heard[n]))
 			y := slices.Clone(x[n])
 			for r := range width {
 				for c := range width {
@@ -170,11 +137,9 @@ func (w *twin) logits(qs []sample.Query) []float64 {
 	x := w.states()
 	var out []float64
 	for _, q := range qs {
-		h := plus(w.linear("readout.lin_src", x[q.Src]), w.linear("readout.lin_dst", x[q.Dst]))
-		for c := range h {
-			h[c] = max(0, h[c])
-		}
-		out = append(out, w.linear("readout.lin_final", h)[0])
+		src, dst := w.weights.Linear("readout.lin_src", x[q.Src]), w.weights.Linear("readout.lin_dst", x[q.Dst])
+		h := modeltest.Each(modeltest.Plus(src, dst), modeltest.ReLU)
+		out = append(out, w.weights.Linear("readout.lin_final", h)[0])
 	}
 	return out
 }

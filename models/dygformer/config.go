@@ -13,13 +13,6 @@ const (
 	Mamba       = "mamba"
 )
 
-// stateDim is the size of a channel's state, convWidth the span of the convolution before it: the defaults of the Mamba
-// library.
-const (
-	stateDim  = 16
-	convWidth = 4
-)
-
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {

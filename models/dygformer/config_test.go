@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
@@ -115,7 +114,7 @@ func TestTold(t *testing.T) {
 }
 
 func TestBadConfigurations(t *testing.T) {
-	for setting, want := range map[string]string{
+	modeltest.Refuses(t, dygformer.Factory, map[string]string{
 		"patch_size=0":                        "patch_size is 0, must be at least 1",
 		"max_input_sequence_length=100000000": "must be at least 1 and at most 1048576",
 		"channel_embedding_dim=1000000":       "channel_embedding_dim is 1000000, must be at least 1 and at most 65536",
@@ -126,12 +125,7 @@ func TestBadConfigurations(t *testing.T) {
 		"layer=lstm":                          `layer is "lstm", must be "transformer" or "mamba"`,
 		"padding=none":                        `padding is "none", must be "fixed" or "call"`,
 		"max_interaction_times=5":             `no key "max_interaction_times"`,
-	} {
-		_, err := dygformer.Factory.Spec("", model.Data{Name: "uci"}, setting)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", setting, err, want)
-		}
-	}
+	})
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
 	if runtime.GOOS == "linux" { // elsewhere nobody tells how much memory is left
@@ -141,11 +135,7 @@ func TestBadConfigurations(t *testing.T) {
 			t.Errorf("weights larger than the memory: %v", err)
 		}
 	}
-	wide := dataset.Features{Rows: 1, Cols: 173, Data: make([]float32, 173)}
-	_, err := dygformer.New(model.Env{Device: dev, Edge: wide}, dygformer.Default)
-	if err == nil || !strings.Contains(err.Error(), "173 columns, edge_feat_dim is 172") {
-		t.Errorf("edge features wider than the model: %v", err)
-	}
+	modeltest.RefusesWide(t, dygformer.Factory)
 }
 
 func count(c dygformer.Config) (n int) {

@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -43,7 +44,6 @@ type Model struct {
 	input  input
 
 	time     nn.TimeEncoder
-	counts   [2]nn.Linear // of how often a neighbour occurs
 	channels []channel
 	layers   []layer
 	output   nn.Linear
@@ -73,13 +73,7 @@ func New(env model.Env, c Config) (*Model, error) {
 }
 
 // Table lists the model's parameters under the names and in the order of the released program's checkpoints.
-func Table(c Config) []model.Shape {
-	var table []model.Shape
-	for _, p := range declare(c, 0).params.All() {
-		table = append(table, model.Shape{Name: p.Name, Dims: p.Shape()})
-	}
-	return table
-}
+func Table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
 
 // declare names all parameters; they have no memory yet.
 func declare(c Config, seed uint64) *Model {
@@ -87,7 +81,7 @@ func declare(c Config, seed uint64) *Model {
 	s := m.params.In("0")
 	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
 	f := s.In("neighbor_co_occurrence_encoder.neighbor_co_occurrence_encode_layer")
-	m.counts = [2]nn.Linear{nn.NewLinear(f.In("0"), 1, c.Channel), nn.NewLinear(f.In("2"), c.Channel, c.Channel)}
+	m.input.often = sequence.NewCounts(f, c.Channel)
 	m.declareChannels(s.In("projection_layer"))
 	for l := range c.Layers {
 		m.layers = append(m.layers, declareLayer(s, l, c))
@@ -99,7 +93,7 @@ func declare(c Config, seed uint64) *Model {
 
 func declareLayer(s nn.Scope, l int, c Config) layer {
 	if c.Layer == Mamba {
-		block := nn.NewMamba(s.In("mamba").In(fmt.Sprint(l)), c.Width(), stateDim, convWidth)
+		block := nn.NewMamba(s.In("mamba").In(fmt.Sprint(l)), c.Width(), nn.StateDim, nn.ConvWidth)
 		if !c.PreNorm {
 			return func(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor { return grad.Add(tp, block.Forward(tp, h), h) }
 		}

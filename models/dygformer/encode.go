@@ -1,8 +1,8 @@
 package dygformer
 
 import (
-	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -51,16 +51,12 @@ func (m *Model) encodeEdges(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
 
 // encodeTimes encodes how long ago each position was; padding is zero.
 func (m *Model) encodeTimes(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
-	code := m.time.Forward(tp, m.input.delta, m.input.present)                            // [n·P·p, TimeDim]
-	code = grad.Reshape(tp, code, m.input.queries*m.input.steps, m.cfg.Patch*code.Cols()) // [n·P, p·TimeDim]
-	return grad.Linear(tp, code, w, nil, device.Identity)                                 // [n·P, d]
+	code := m.time.Forward(tp, m.input.delta, m.input.present) // [n·P·p, TimeDim]
+	return sequence.Project(tp, code, w, m.cfg.Patch)          // [n·P, d]
 }
 
-// encodeCounts encodes how often each neighbour occurs in the two histories. Counts are small whole numbers: each is
-// encoded and projected once, for every place in a patch, and positions add up the rows they need.
+// encodeCounts encodes how often each neighbour occurs in the two histories.
 func (m *Model) encodeCounts(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
-	hidden := m.counts[0].Act(tp, m.input.numbers, device.ReLU)  // [L+1, d]
-	code := m.counts[1].Forward(tp, hidden)                      // [L+1, d]
-	table := grad.LinearParts(tp, code, w)                       // [p, L+1, d]
+	table := m.input.often.Table(tp, w)                          // [p, L+1, d]
 	return grad.Gather(tp, table, m.input.counts, 2*m.cfg.Patch) // [n·P, d]
 }

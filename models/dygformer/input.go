@@ -4,6 +4,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -14,9 +15,8 @@ import (
 // batch.
 type input struct {
 	patch      int
-	dev        device.Device
 	node, edge *nn.Features
-	numbers    *tensor.Tensor // [L+1, 1]: 0, 1, 2, …, all counts there are
+	often      *sequence.Counts
 
 	ids      []int32
 	floats   []float32
@@ -32,22 +32,16 @@ type input struct {
 
 // open uploads the features.
 func (in *input) open(env model.Env, c Config) (err error) {
-	in.patch, in.dev = c.Patch, env.Device
+	in.patch = c.Patch
 	if in.node, in.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
 		return err
 	}
-	numbers := make([]float32, c.Length+1)
-	for i := range numbers {
-		numbers[i] = float32(i)
-	}
-	in.numbers = new(tensor.Tensor)
-	in.numbers.Set(env.Device.Alloc(len(numbers)), len(numbers), 1)
-	env.Device.Write(in.numbers.Data, numbers)
+	in.often.Open(env.Device, c.Length)
 	return nil
 }
 
 func (in *input) close() {
-	in.dev.Free(in.numbers.Data)
+	in.often.Close()
 	in.node.Close()
 	in.edge.Close()
 }
@@ -65,8 +59,7 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch) {
 	in.ids = join(in.ids, in.queries, src.Edge, dst.Edge)
 	in.edges = in.edge.Load(tp, in.ids)
 	in.ids = join(in.ids, in.queries, src.Count, dst.Count)
-	in.placeCounts()
-	in.counts = tp.Ints(in.ids)
+	in.counts = in.often.Load(tp, in.ids, in.patch)
 	in.floats = join(in.floats, in.queries, src.Delta, dst.Delta)
 	in.delta = tp.Floats(in.floats, len(in.floats))
 	in.src = in.mean(tp, 0, src.Len/in.patch)
@@ -81,16 +74,6 @@ func join[T any](to []T, n int, src, dst []T) []T {
 		to = append(append(to, src[i*a:(i+1)*a]...), dst[i*b:(i+1)*b]...)
 	}
 	return to
-}
-
-// placeCounts turns counts into rows of the table, which has a block of L+1 rows for each place in a patch.
-func (in *input) placeCounts() {
-	block, each := int32(in.numbers.Rows()), 2*in.patch
-	for at := 0; at < len(in.ids); at += each {
-		for i := range in.ids[at : at+each] {
-			in.ids[at+i] += int32(i/2) * block
-		}
-	}
 }
 
 // mean uploads weights that take the mean of the steps lo to hi−1.

@@ -33,68 +33,6 @@ func mambaToy(t *testing.T, set ...string) (*modeltest.Toy, *Model, *sample.Batc
 	return y, y.Model.(*Model), y.Batch(y.Queries())
 }
 
-// wide gives a parameter in float64.
-func wide(y *modeltest.Toy, name string) []float64 {
-	p := y.Params().Get(name)
-	if p == nil {
-		panic("no parameter " + name)
-	}
-	return y.Read(p.Tensor)
-}
-
-// apply is x·wᵀ, with bias b where there is one.
-func apply(w, b, x []float64) []float64 {
-	out := make([]float64, len(w)/len(x))
-	for i := range out {
-		if b != nil {
-			out[i] = b[i]
-		}
-		for j, v := range x {
-			out[i] += w[i*len(x)+j] * v
-		}
-	}
-	return out
-}
-
-func silu(x float64) float64 { return x / (1 + math.Exp(-x)) }
-
-// mamba64 is a Mamba block of one sequence in float64.
-func mamba64(y *modeltest.Toy, name string, seq [][]float64) (out [][]float64) {
-	width := len(seq[0])
-	rank := (width + 15) / 16
-	w := func(part string) []float64 { return wide(y, name+part) }
-	in, conv, convBias, proj := w("in_proj.weight"), w("conv1d.weight"), w("conv1d.bias"), w("x_proj.weight")
-	dt, dtBias, aLog, skip, last := w("dt_proj.weight"), w("dt_proj.bias"), w("A_log"), w("D"), w("out_proj.weight")
-	state := make([]float64, width*stateDim)
-	var xz [][]float64
-	for t, x := range seq {
-		xz = append(xz, apply(in, nil, x))
-		u, row := make([]float64, width), make([]float64, width)
-		for c := range u {
-			u[c] = convBias[c]
-			for j := range convWidth {
-				if at := t - convWidth + 1 + j; at >= 0 {
-					u[c] += conv[c*convWidth+j] * xz[at][c]
-				}
-			}
-			u[c] = silu(u[c])
-		}
-		parts := apply(proj, nil, u)
-		b, read := parts[rank:rank+stateDim], parts[rank+stateDim:]
-		for c, delta := range apply(dt, dtBias, parts[:rank]) {
-			delta = math.Log1p(math.Exp(delta))
-			for i := range stateDim {
-				s := &state[c*stateDim+i]
-				*s = math.Exp(-delta*math.Exp(aLog[c*stateDim+i]))**s + delta*b[i]*u[c]
-				row[c] += read[i] * *s
-			}
-			row[c] = (row[c] + skip[c]*u[c]) * silu(xz[t][width+c])
-		}
-		out = append(out, apply(last, nil, row))
-	}
-	return out
-}
-
 // TestMambaReadsTheSequence computes what follows the encoding, which DyGFormer's golden numbers hold, in float64: two
 // blocks with residuals, and the mean of each side.
 func TestMambaReadsTheSequence(t *testing.T) {
@@ -110,7 +48,7 @@ func testReads(t *testing.T, set ...string) {
 	encoded := y.Read(m.encode(tp)) // [n, P, 4d]
 	e := m.Embed(tp, b)
 	src, dst := b.Rows[0].Len/m.cfg.Patch, b.Rows[1].Len/m.cfg.Patch
-	width := m.cfg.Width()
+	weights, width := y.Weights(), m.cfg.Width()
 	var want [2][]float64
 	for range b.Queries {
 		seq := make([][]float64, src+dst)
@@ -120,23 +58,15 @@ func testReads(t *testing.T, set ...string) {
 		for l := range m.cfg.Layers {
 			read := seq
 			if m.cfg.PreNorm {
-				read = norm64(y, fmt.Sprintf("0.norm.%d.", l), seq)
-			}
-			for j, x := range mamba64(y, fmt.Sprintf("0.mamba.%d.", l), read) {
-				for c := range x {
-					seq[j][c] += x[c]
+				read = make([][]float64, len(seq))
+				for j, x := range seq {
+					read[j] = weights.Norm(fmt.Sprintf("0.norm.%d", l), x)
 				}
 			}
+			seq = modeltest.PlusRows(seq, weights.Mamba(fmt.Sprintf("0.mamba.%d", l), read))
 		}
 		for side, part := range [2][][]float64{seq[:src], seq[src:]} {
-			mean := make([]float64, width)
-			for _, x := range part {
-				for c, v := range x {
-					mean[c] += v / float64(len(part))
-				}
-			}
-			out := apply(wide(y, "0.output_layer.weight"), wide(y, "0.output_layer.bias"), mean)
-			want[side] = append(want[side], out...)
+			want[side] = append(want[side], weights.Linear("0.output_layer", modeltest.MeanRows(part))...)
 		}
 	}
 	if src == dst {
@@ -144,26 +74,6 @@ func testReads(t *testing.T, set ...string) {
 	}
 	modeltest.Near(t, "z_u", y.Read(e.Src), want[0], 2e-6)
 	modeltest.Near(t, "z_v", y.Read(e.Dst), want[1], 2e-6)
-}
-
-// norm64 makes each step's mean 0 and its variance 1, and scales and shifts it.
-func norm64(y *modeltest.Toy, prefix string, seq [][]float64) [][]float64 {
-	weight, bias := wide(y, prefix+"weight"), wide(y, prefix+"bias")
-	out := make([][]float64, len(seq))
-	for j, x := range seq {
-		mean, square := 0.0, 0.0
-		for _, v := range x {
-			mean += v / float64(len(x))
-		}
-		for _, v := range x {
-			square += (v - mean) * (v - mean) / float64(len(x))
-		}
-		out[j] = make([]float64, len(x))
-		for c, v := range x {
-			out[j][c] = (v-mean)/math.Sqrt(square+1e-5)*weight[c] + bias[c]
-		}
-	}
-	return out
 }
 
 // TestMambaGradients moves each parameter along its gradient: the loss must change by the gradient's norm.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -13,13 +14,6 @@ import (
 const (
 	Released = "released"
 	Paper    = "paper"
-)
-
-// stateDim is the size of a channel's state, convWidth the span of the convolution before it: the defaults of the Mamba
-// library.
-const (
-	stateDim  = 16
-	convWidth = 4
 )
 
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
@@ -44,13 +38,14 @@ type Config struct {
 	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
 
 	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
-	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"` // float32 near Unix time is minutes apart
+	// ExactTimes matter where times are large: float32 near Unix time is minutes apart.
+	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.
 var Default = Config{
-	Arch: Released, Patch: 1, Length: 32, Meetings: 10, Padding: model.PadFixed, Channel: 50, TimeDim: 100, Divisor: 2, Gamma: 0.5,
-	Layers: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172,
+	Arch: Released, Patch: 1, Length: 32, Meetings: 10, Padding: model.PadFixed, Channel: 50, TimeDim: 100,
+	Divisor: 2, Gamma: 0.5, Layers: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172,
 }
 
 // Width is that of the node-level block.
@@ -62,7 +57,7 @@ func (c Config) Width() int {
 }
 
 // TimeWidth is that of the time-level block.
-func (c Config) TimeWidth() int { return int(c.Gamma * float64(c.Channel)) }
+func (c Config) TimeWidth() int { return c.sizes().TimeWidth() }
 
 // RowLen is the number of positions of a row of fixed length: at least one is padding in the released program, none
 // need be in the paper's equations.
@@ -94,19 +89,18 @@ func (c Config) Plan() sample.Plan {
 	return p
 }
 
+// sizes are those of both blocks.
+func (c Config) sizes() sequence.Sizes {
+	return sequence.Sizes{
+		Patch: c.Patch, Length: c.Length, Meetings: c.Meetings, Channel: c.Channel, TimeDim: c.TimeDim,
+		Divisor: c.Divisor, Gamma: c.Gamma, Layers: c.Layers, Dropout: c.Dropout,
+		NodeDim: c.NodeDim, EdgeDim: c.EdgeDim,
+	}
+}
+
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	if err := model.CheckSizes(
-		model.Size{Key: "patch_size", Value: c.Patch, Most: model.Long},
-		model.Size{Key: "max_input_sequence_length", Value: c.Length, Most: model.Long},
-		model.Size{Key: "max_interaction_times", Value: c.Meetings, Most: model.Long},
-		model.Size{Key: "channel_embedding_dim", Value: c.Channel, Most: model.Wide},
-		model.Size{Key: "time_feat_dim", Value: c.TimeDim, Most: model.Wide},
-		model.Size{Key: "num_layers", Value: c.Layers, Most: model.Deep},
-		model.Size{Key: "node_feat_dim", Value: c.NodeDim, Most: model.Wide},
-		model.Size{Key: "edge_feat_dim", Value: c.EdgeDim, Most: model.Wide},
-		model.Size{Key: "width_divisor", Value: c.Divisor, Most: model.Wide},
-	); err != nil {
+	if err := c.sizes().Check(); err != nil {
 		return err
 	}
 	switch {
@@ -119,14 +113,6 @@ func (c Config) Check() error {
 	case c.Variant == "d" && c.Padding == model.PadCall:
 		return fmt.Errorf("padding is %q, must be %q for variant d: it holds one node's patches against the other's",
 			c.Padding, model.PadFixed)
-	case 4*c.Channel%c.Divisor != 0:
-		return fmt.Errorf("width_divisor is %d, must divide 4·channel_embedding_dim = %d", c.Divisor, 4*c.Channel)
-	case !(c.Gamma > 0 && c.Gamma <= 100) || c.TimeWidth() < 1:
-		return fmt.Errorf("gamma is %v, must make gamma·channel_embedding_dim at least 1 and be moderate: the paper searches 0.1 to 1", c.Gamma)
-	case c.TimeDim < 2:
-		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.TimeDim)
-	case !(c.Dropout >= 0 && c.Dropout < 1):
-		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
 	}
 	return c.Padding.Check()
 }
@@ -150,7 +136,8 @@ func (c Config) Conditions() []string {
 
 // Brief is the settings in the paper's letters.
 func (c Config) Brief() string {
-	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d", c.Length, c.Patch, c.Meetings, c.Dropout, c.Gamma, c.Divisor)
+	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d",
+		c.Length, c.Patch, c.Meetings, c.Dropout, c.Gamma, c.Divisor)
 	if c.Arch != Released {
 		s += ", arch " + c.Arch
 	}
@@ -171,9 +158,10 @@ func (c Config) Mark(preset string) string {
 	return ""
 }
 
-// The ablations, as questions. Each takes one idea out of the whole model.
+// The ablations, as questions: is there a time-level block, are there scans in the node-level block, time features of
+// neighbours, interaction frequencies? Each takes one idea out of the whole model.
 
-func (c Config) pattern() bool { return !strings.Contains("acd", c.Variant) || c.Variant == "" } // time-level block
-func (c Config) ssm() bool     { return c.Variant != "b" }                                       // scans in the node-level block
-func (c Config) times() bool   { return c.Variant != "e" }                                       // time features of neighbours
-func (c Config) counts() bool  { return c.Variant != "f" }                                       // interaction frequencies
+func (c Config) pattern() bool { return !strings.Contains("acd", c.Variant) || c.Variant == "" }
+func (c Config) ssm() bool     { return c.Variant != "b" }
+func (c Config) times() bool   { return c.Variant != "e" }
+func (c Config) counts() bool  { return c.Variant != "f" }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -20,11 +20,13 @@ func TestRows(t *testing.T) {
 	} {
 		c := with(Default, func(c *Config) { c.Length, c.Patch = tt.length, tt.patch })
 		if c.RowLen() != tt.rowLen || c.Patches() != 33 {
-			t.Errorf("%d&%d: rows of %d, %d patches, want %d and 33", tt.length, tt.patch, c.RowLen(), c.Patches(), tt.rowLen)
+			t.Errorf("%d&%d: rows of %d, %d patches, want %d and 33",
+				tt.length, tt.patch, c.RowLen(), c.Patches(), tt.rowLen)
 		}
 		c.Arch = Paper
 		if c.RowLen() != tt.length || c.Patches() != 32 {
-			t.Errorf("paper %d&%d: rows of %d, %d patches, want %d and 32", tt.length, tt.patch, c.RowLen(), c.Patches(), tt.length)
+			t.Errorf("paper %d&%d: rows of %d, %d patches, want %d and 32",
+				tt.length, tt.patch, c.RowLen(), c.Patches(), tt.length)
 		}
 	}
 }
@@ -111,18 +113,20 @@ func TestExactTimes(t *testing.T) {
 }
 
 func TestPreferred(t *testing.T) {
-	for data, want := range map[string]string{"enron": "paper", "uci": "steady", "CanParl": "steady-equations", "my own data": "steady", "": "steady"} {
+	for data, want := range map[string]string{
+		"enron": "paper", "uci": "steady", "CanParl": "steady-equations", "my own data": "steady", "": "steady",
+	} {
 		if s, err := Factory.Spec("", model.Data{Name: data}); err != nil || s.Preset != want {
 			t.Errorf("%s is trained with preset %s, %v, want %s", data, s.Preset, err, want)
 		}
 	}
-	many := model.Data{Name: "my own data", Imported: true, Events: QuickAbove + 1, OnCPU: true}
+	many := model.Data{Name: "my own data", Imported: true, Events: sequence.QuickAbove + 1, OnCPU: true}
 	for _, tt := range []struct {
 		change func(*model.Data)
 		want   string
 	}{
 		{func(*model.Data) {}, "quick"},
-		{func(d *model.Data) { d.Events = QuickAbove }, "steady"},
+		{func(d *model.Data) { d.Events = sequence.QuickAbove }, "steady"},
 		{func(d *model.Data) { d.OnCPU = false }, "steady"},
 		{func(d *model.Data) { d.Imported = false }, "steady"},
 		{func(d *model.Data) { d.Name = "uci" }, "steady"},
@@ -156,7 +160,7 @@ func TestNotes(t *testing.T) {
 }
 
 func TestBadConfigurations(t *testing.T) {
-	for setting, want := range map[string]string{
+	modeltest.Refuses(t, Factory, map[string]string{
 		"patch_size=0":                        "patch_size is 0, must be at least 1",
 		"gamma=0":                             "gamma is 0",
 		"max_input_sequence_length=100000000": "must be at least 1 and at most 1048576",
@@ -164,7 +168,7 @@ func TestBadConfigurations(t *testing.T) {
 		"num_layers=65536":                    "num_layers is 65536, must be at least 1 and at most 100",
 		"gamma=NaN":                           "gamma is NaN",
 		"gamma=0.01":                          "must make gamma·channel_embedding_dim at least 1",
-		"gamma=1e300":                         "be moderate",
+		"gamma=1e300":                         "be at most 100",
 		"width_divisor=3":                     "must divide 4·channel_embedding_dim = 200",
 		"padding=none":                        `padding is "none", must be "fixed" or "call"`,
 		"arch=transformer":                    `arch is "transformer", must be "released" or "paper"`,
@@ -173,34 +177,29 @@ func TestBadConfigurations(t *testing.T) {
 		"time_feat_dim=1":                     "must be at least 2",
 		"num_heads=2":                         `no key "num_heads"`,
 		"max_interaction_time=5":              "did you mean max_interaction_times?",
-	} {
-		if _, err := Factory.Spec("", model.Data{Name: "uci"}, setting); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", setting, err, want)
-		}
-	}
+	})
 	if runtime.GOOS == "linux" { // elsewhere nobody tells how much memory is left
 		huge := with(Default, func(c *Config) { c.Patch, c.NodeDim, c.Channel = 1<<20, 1<<16, 1<<12 })
 		if _, err := New(model.Env{}, huge); err == nil || !strings.Contains(err.Error(), "the weights take") {
 			t.Errorf("weights larger than the memory: %v", err)
 		}
 	}
-	if _, err := FactoryD.Spec("", model.Data{Name: "uci"}, "padding=call"); err == nil || !strings.Contains(err.Error(), "variant d") {
+	_, err := FactoryD.Spec("", model.Data{Name: "uci"}, "padding=call")
+	if err == nil || !strings.Contains(err.Error(), "variant d") {
 		t.Errorf("variant d with sides of different lengths: %v", err)
 	}
 	if _, err := FactoryA.Spec("paper-equations", model.Data{Name: "uci"}); err == nil {
 		t.Error("the paper's equations have a variant a")
 	}
-	dev := cpu.New(cpu.Options{Threads: 1})
-	defer dev.Close()
-	wide := dataset.Features{Rows: 1, Cols: 173, Data: make([]float32, 173)}
-	if _, err := New(model.Env{Device: dev, Edge: wide}, Default); err == nil || !strings.Contains(err.Error(), "173 columns, edge_feat_dim is 172") {
-		t.Errorf("edge features wider than the model: %v", err)
-	}
+	modeltest.RefusesWide(t, Factory)
 }
 
 func TestConfigFromTensors(t *testing.T) {
+	factories := map[string]model.Factory{
+		"": Factory, "a": FactoryA, "b": FactoryB, "c": FactoryC, "d": FactoryD, "e": FactoryE, "f": FactoryF,
+	}
 	for name, c := range every(t) {
-		factory := map[string]model.Factory{"": Factory, "a": FactoryA, "b": FactoryB, "c": FactoryC, "d": FactoryD, "e": FactoryE, "f": FactoryF}[c.Variant]
+		factory := factories[c.Variant]
 		base, err := factory.Spec("released", model.Data{Name: "uci"})
 		if err != nil {
 			t.Fatal(err)
@@ -209,7 +208,8 @@ func TestConfigFromTensors(t *testing.T) {
 		for _, s := range Table(c) {
 			shapes[s.Name] = s.Dims
 		}
-		s, err := factory.FromTensors(base, shapes, "max_input_sequence_length=8", "max_interaction_times=3", "dropout=0", "padding="+string(c.Padding))
+		s, err := factory.FromTensors(base, shapes,
+			"max_input_sequence_length=8", "max_interaction_times=3", "dropout=0", "padding="+string(c.Padding))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -225,11 +225,13 @@ func TestConfigFromTensors(t *testing.T) {
 		if diff := cmp.Diff(&want, s.Config); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if _, err := factory.FromTensors(base, shapes, "patch_size=16"); err == nil || !strings.Contains(err.Error(), "the configuration makes it") {
+		_, err = factory.FromTensors(base, shapes, "patch_size=16")
+		if err == nil || !strings.Contains(err.Error(), "the configuration makes it") {
 			t.Errorf("%s: a patch size that contradicts the shapes: %v", name, err)
 		}
 		delete(shapes, "1.fc2.bias")
-		if _, err := factory.FromTensors(base, shapes); err == nil || !strings.Contains(err.Error(), "1.fc2.bias is missing") {
+		_, err = factory.FromTensors(base, shapes)
+		if err == nil || !strings.Contains(err.Error(), "1.fc2.bias is missing") {
 			t.Errorf("%s: a missing tensor: %v", name, err)
 		}
 	}

@@ -50,10 +50,9 @@ type Model struct {
 	params *nn.Params
 	input  input
 
-	time      nn.TimeEncoder
-	frequency [2]nn.Linear // of a count
-	channels  []channel
-	reduce    nn.Linear
+	time     nn.TimeEncoder
+	channels []channel
+	reduce   nn.Linear
 
 	nodes sequence.Block // its norms and feed-forwards are the same for all layers in the released program
 
@@ -88,13 +87,7 @@ func New(env model.Env, c Config) (*Model, error) {
 }
 
 // Table lists the model's parameters under the names and in the order of the released program's checkpoints.
-func Table(c Config) []model.Shape {
-	var table []model.Shape
-	for _, p := range declare(c, 0).params.All() {
-		table = append(table, model.Shape{Name: p.Name, Dims: p.Shape()})
-	}
-	return table
-}
+func Table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
 
 // declare names all parameters; they have no memory yet.
 func declare(c Config, seed uint64) *Model {
@@ -103,9 +96,9 @@ func declare(c Config, seed uint64) *Model {
 	width, g, inputs := c.Width(), c.TimeWidth(), 2*c.NodeDim
 
 	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
+	m.input.often = new(sequence.Counts)
 	if c.counts() {
-		f := s.In("neighbor_co_occurrence_encoder").In("nif_encode_layer")
-		m.frequency = [2]nn.Linear{nn.NewLinear(f.In("0"), 1, c.Channel), nn.NewLinear(f.In("2"), c.Channel, c.Channel)}
+		m.input.often = sequence.NewCounts(s.In("neighbor_co_occurrence_encoder.nif_encode_layer"), c.Channel)
 	}
 	m.declareChannels(s.In("projection_layer"))
 	m.output = nn.NewLinear(s.In("output_layer"), width, c.NodeDim)
@@ -141,9 +134,9 @@ func (m *Model) declareSSM(s nn.Scope, name string, width int) []sequence.Layer 
 	for l := range layers {
 		in := s.In(name).In(fmt.Sprint(l))
 		if m.cfg.Arch == Paper {
-			layers[l] = nn.NewS6(in, width, stateDim)
+			layers[l] = nn.NewS6(in, width, nn.StateDim)
 		} else {
-			layers[l] = nn.NewMamba(in, width, stateDim, convWidth)
+			layers[l] = nn.NewMamba(in, width, nn.StateDim, nn.ConvWidth)
 		}
 	}
 	return layers
@@ -251,7 +244,8 @@ func (m *Model) pool(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
 	if m.cfg.Variant == "d" {
 		score = sequence.Swap(tp, score) // its sides are always one
 	}
-	beta := grad.Softmax(tp, grad.Transpose(tp, score), device.Ints{}, 0) // [rows, D, P]: a softmax over each channel's patches
+	// A softmax over each channel's patches.
+	beta := grad.Softmax(tp, grad.Transpose(tp, score), device.Ints{}, 0) // [rows, D, P]
 	chosen := grad.Mul(tp, grad.Transpose(tp, beta), h)                   // [rows, P, D]
 	return grad.Scale(tp, grad.MeanSteps(tp, chosen), float32(h.Dim(1)))  // [rows, D]
 }

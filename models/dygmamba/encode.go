@@ -3,6 +3,7 @@ package dygmamba
 import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -62,18 +63,14 @@ func (m *Model) encodeEdges(tp *grad.Tape, s *side, w *tensor.Tensor) *tensor.Te
 
 // encodeTimes encodes how long ago each position was; padding is zero.
 func (m *Model) encodeTimes(tp *grad.Tape, s *side, w *tensor.Tensor) *tensor.Tensor {
-	code := m.timeCode(tp, s.delta, s.present)                               // [rows·P·p, TimeDim]
-	code = grad.Reshape(tp, code, s.rows*s.patches, m.cfg.Patch*code.Cols()) // [rows·P, p·TimeDim]
-	return grad.Linear(tp, code, w, nil, device.Identity)                    // [rows·P, d]
+	code := m.timeCode(tp, s.delta, s.present)        // [rows·P·p, TimeDim]
+	return sequence.Project(tp, code, w, m.cfg.Patch) // [rows·P, d]
 }
 
-// encodeCounts encodes how often each neighbour occurs in the two histories. Counts are small whole numbers: each is
-// encoded and projected once, for every place in a patch, and positions add up the rows they need.
+// encodeCounts encodes how often each neighbour occurs in the two histories.
 func (m *Model) encodeCounts(tp *grad.Tape, s *side, w *tensor.Tensor) *tensor.Tensor {
 	if m.input.table == nil {
-		hidden := m.frequency[0].Act(tp, m.input.numbers, device.ReLU) // [c, d]
-		code := m.frequency[1].Forward(tp, hidden)                     // [c, d]
-		m.input.table = grad.LinearParts(tp, code, w)                  // [p, c, d]
+		m.input.table = m.input.often.Table(tp, w) // [p, c, d]
 	}
 	return grad.Gather(tp, m.input.table, s.counts, 2*m.cfg.Patch) // [rows·P, d]
 }

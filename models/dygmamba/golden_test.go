@@ -2,10 +2,10 @@ package dygmamba
 
 import (
 	"encoding/json"
-	"math"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 )
 
 // toyConfig is the golden model's configuration.
@@ -23,7 +23,7 @@ func toyConfig(t testing.TB, m golden.Model) Config {
 
 // toyTwin is the twin looking at the toy graph; parameters are added to it.
 func toyTwin(toy golden.Toy, c Config, params ...map[string][]float32) *twin {
-	m := &twin{c: c, w: map[string][]float64{}, node: rows64(toy.NodeFeatures), edge: rows64(toy.EdgeFeatures)}
+	m := &twin{c: c, w: modeltest.Plain{}, node: rows64(toy.NodeFeatures), edge: rows64(toy.EdgeFeatures)}
 	for i := range toy.Src {
 		m.events = append(m.events, twinEvent{int(toy.Src[i]), int(toy.Dst[i]), toy.Time[i], int(toy.Edge[i])})
 	}
@@ -45,22 +45,6 @@ func rows64(m golden.Matrix) [][]float64 {
 	return rows
 }
 
-func near(t *testing.T, what string, got, want []float64, tolerance float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
-	}
-	worst := 0.0
-	for i := range got {
-		if d := math.Abs(got[i] - want[i]); !(d <= tolerance) {
-			t.Fatalf("%s[%d] = %v, want %v ± %v", what, i, got[i], want[i], tolerance)
-		} else {
-			worst = max(worst, d)
-		}
-	}
-	t.Logf("%s: off by at most %.1e", what, worst)
-}
-
 func TestTwinIsTheReleasedProgram(t *testing.T) {
 	toy, models := golden.Models(t)
 	backbone, predictor := models["DyGMamba"], models["DyGMamba_link_predictor_logit"]
@@ -70,8 +54,8 @@ func TestTwinIsTheReleasedProgram(t *testing.T) {
 		a := m.answer(int(toy.QuerySrc[i]), int(toy.QueryDst[i]), toy.QueryTime[i])
 		zu, zv, zt, logit = append(zu, a.zu...), append(zv, a.zv...), append(zt, a.zt...), append(logit, a.logit)
 	}
-	near(t, "z_u", zu, backbone.Outputs[0], 2e-5)
-	near(t, "z_v", zv, backbone.Outputs[1], 2e-5)
-	near(t, "z_t", zt, backbone.Outputs[2], 2e-5)
-	near(t, "logit", logit, predictor.Outputs[0], 2e-5)
+	modeltest.Near(t, "z_u", zu, backbone.Outputs[0], 2e-5)
+	modeltest.Near(t, "z_v", zv, backbone.Outputs[1], 2e-5)
+	modeltest.Near(t, "z_t", zt, backbone.Outputs[2], 2e-5)
+	modeltest.Near(t, "logit", logit, predictor.Outputs[0], 2e-5)
 }

@@ -36,7 +36,8 @@ func TestReleasedInit(t *testing.T) {
 		if strings.HasPrefix(q.Name, "1.") {
 			scale = predictor
 		}
-		if strings.HasSuffix(q.Name, "dt_proj.bias") || strings.HasSuffix(q.Name, "A_log") || strings.HasPrefix(q.Name, "0.time_encoder") {
+		if strings.HasSuffix(q.Name, "dt_proj.bias") || strings.HasSuffix(q.Name, "A_log") ||
+			strings.HasPrefix(q.Name, "0.time_encoder") {
 			tolerance = 1e-6 // of functions that libraries round differently
 		}
 		off := 0

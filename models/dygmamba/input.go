@@ -13,9 +13,8 @@ import (
 // input brings a batch to the device before anything is computed. Its host slices are used again by the next batch.
 type input struct {
 	cfg        Config
-	dev        device.Device
 	node, edge *nn.Features
-	numbers    *tensor.Tensor // [c, 1]: 0, 1, 2, …, all counts there are
+	often      *sequence.Counts
 	ids        []int32
 	floats     []float32
 
@@ -39,23 +38,17 @@ type side struct {
 
 // open uploads the features, unless they are all zero.
 func (in *input) open(env model.Env, c Config) (err error) {
-	in.cfg, in.dev = c, env.Device
+	in.cfg = c
 	if in.node, in.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
 		return err
 	}
 	plan := c.Plan()
-	numbers := make([]float32, plan.Longest()+1)
-	for i := range numbers {
-		numbers[i] = float32(i)
-	}
-	in.numbers = new(tensor.Tensor)
-	in.numbers.Set(env.Device.Alloc(len(numbers)), len(numbers), 1)
-	env.Device.Write(in.numbers.Data, numbers)
+	in.often.Open(env.Device, plan.Longest())
 	return nil
 }
 
 func (in *input) close() {
-	in.dev.Free(in.numbers.Data)
+	in.often.Close()
 	in.node.Close()
 	in.edge.Close()
 }
@@ -90,8 +83,7 @@ func (in *input) side(tp *grad.Tape, rows int, a, b *sample.Rows) side {
 	}
 	s.nodes, s.edges = in.node.Load(tp, a.Node, b.Node), in.edge.Load(tp, a.Edge, b.Edge)
 	in.ids = append(append(in.ids[:0], a.Count...), b.Count...)
-	sequence.PlaceCounts(in.ids, in.cfg.Patch, in.numbers.Rows())
-	s.counts = tp.Ints(in.ids)
+	s.counts = in.often.Load(tp, in.ids, in.cfg.Patch)
 	return s
 }
 

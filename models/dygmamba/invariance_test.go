@@ -10,6 +10,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -59,7 +60,8 @@ func TestScoreDependsOnItsQueryAlone(t *testing.T) {
 				parts := append(b.logits(t, qs[:cut]), b.logits(t, qs[cut:])...)
 				for i := range whole {
 					if math.Float32bits(whole[i]) != math.Float32bits(parts[i]) {
-						t.Fatalf("query %d has logit %v among 97 queries, %v when they are cut at %d", i, whole[i], parts[i], cut)
+						t.Fatalf("query %d has logit %v among 97 queries, %v when they are cut at %d",
+							i, whole[i], parts[i], cut)
 					}
 				}
 			}
@@ -173,19 +175,22 @@ func (b *bench) gatherCalls(t *testing.T, qs []sample.Query) {
 func TestCalls(t *testing.T) {
 	onlyCPU(t)
 	toy, _ := golden.Models(t)
-	for name, change := range map[string]func(*Config){"released": func(*Config) {}, "paper": func(c *Config) { c.Arch, c.Channel = Paper, 20 }} {
+	for name, change := range map[string]func(*Config){
+		"released": func(*Config) {},
+		"paper":    func(c *Config) { c.Arch, c.Channel = Paper, 20 },
+	} {
 		b := newBench(t, ordinary(func(c *Config) { byCall(c); change(c) }), 2, toy)
 		qs := random(toy, 40)
 		b.gatherCalls(t, qs)
 		calls := b.read(b.Score(grad.NewTape(b.dev, false), &b.batch))
 		b.batch = sample.Batch{}
 		apart := wide(append(b.logits(t, qs[:20]), b.logits(t, qs[20:])...))
-		near(t, name+": two calls", calls, apart, 0)
+		modeltest.Near(t, name+": two calls", calls, apart, 0)
 		whole := wide(b.logits(t, qs))
 		if name == "paper" {
-			near(t, "one call", whole, apart, 1e-5)
+			modeltest.Near(t, "one call", whole, apart, 1e-5)
 			fixed := newBench(t, ordinary(func(c *Config) { byCall(c); change(c); c.Padding = model.PadFixed }), 2, toy)
-			near(t, "rows of a fixed length", wide(fixed.logits(t, qs)), apart, 1e-5)
+			modeltest.Near(t, "rows of a fixed length", wide(fixed.logits(t, qs)), apart, 1e-5)
 			continue
 		}
 		far := 0.0
@@ -225,8 +230,8 @@ func TestNewerThanTheFeatures(t *testing.T) {
 	zeroed, short := toy, toy
 	zeroed.NodeFeatures.Data = cut(toy.NodeFeatures, nodes, toy.NodeFeatures.Rows)
 	zeroed.EdgeFeatures.Data = cut(toy.EdgeFeatures, edges, toy.EdgeFeatures.Rows)
-	short.NodeFeatures = golden.Matrix{Rows: nodes, Cols: toy.NodeFeatures.Cols, Data: cut(toy.NodeFeatures, nodes, nodes)}
-	short.EdgeFeatures = golden.Matrix{Rows: edges, Cols: toy.EdgeFeatures.Cols, Data: cut(toy.EdgeFeatures, edges, edges)}
+	short.NodeFeatures.Rows, short.NodeFeatures.Data = nodes, cut(toy.NodeFeatures, nodes, nodes)
+	short.EdgeFeatures.Rows, short.EdgeFeatures.Data = edges, cut(toy.EdgeFeatures, edges, edges)
 	want, got, whole := newBench(t, c, 2, zeroed), newBench(t, c, 2, short), newBench(t, c, 2, toy)
 	qs := random(toy, 20)
 	if a, b := fmt.Sprint(want.logits(t, qs)), fmt.Sprint(got.logits(t, qs)); a != b {

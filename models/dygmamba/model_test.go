@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -86,7 +87,8 @@ func (b *bench) gather(t testing.TB, queries []sample.Query) {
 func (b *bench) past(t testing.TB) index.View {
 	log := event.NewLog(len(b.toy.Src))
 	for i := range b.toy.Src {
-		if _, err := log.Append(event.Event{Src: b.toy.Src[i], Dst: b.toy.Dst[i], Time: b.toy.Time[i], Edge: b.toy.Edge[i]}); err != nil {
+		e := event.Event{Src: b.toy.Src[i], Dst: b.toy.Dst[i], Time: b.toy.Time[i], Edge: b.toy.Edge[i]}
+		if _, err := log.Append(e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -166,10 +168,10 @@ func TestGoldenForward(t *testing.T) {
 	for _, record := range []bool{false, true} {
 		tp := grad.NewTape(b.dev, record)
 		out := b.Embed(tp, &b.batch)
-		near(t, "z_u", b.read(out.Src), backbone.Outputs[0], 2e-5)
-		near(t, "z_v", b.read(out.Dst), backbone.Outputs[1], 2e-5)
-		near(t, "z_t", b.read(out.Pair), backbone.Outputs[2], 2e-5)
-		near(t, "logit", b.read(b.head.Logit(tp, out)), predictor.Outputs[0], 2e-5)
+		modeltest.Near(t, "z_u", b.read(out.Src), backbone.Outputs[0], 2e-5)
+		modeltest.Near(t, "z_v", b.read(out.Dst), backbone.Outputs[1], 2e-5)
+		modeltest.Near(t, "z_t", b.read(out.Pair), backbone.Outputs[2], 2e-5)
+		modeltest.Near(t, "logit", b.read(b.head.Logit(tp, out)), predictor.Outputs[0], 2e-5)
 	}
 }
 
@@ -190,39 +192,8 @@ func TestGoldenLearning(t *testing.T) {
 		}
 		tp.Backward(loss)
 		if step == 0 {
-			b.compareGradients(t, learning.Gradients)
+			modeltest.Gradients(t, b.Params(), learning.Gradients)
 		}
 		rule.Step()
-	}
-}
-
-func (b *bench) compareGradients(t *testing.T, want map[string]golden.Gradient) {
-	t.Helper()
-	for _, p := range b.Params().All() {
-		w, ok := want[p.Name]
-		if ok == p.Frozen {
-			t.Errorf("%s: frozen is %v, the reference gives it a gradient: %v", p.Name, p.Frozen, ok)
-			continue
-		}
-		if !ok {
-			continue
-		}
-		g := b.Params().ReadGrad(p)
-		var norm float64
-		for _, x := range g {
-			norm += float64(x) * float64(x)
-		}
-		norm = math.Sqrt(norm)
-		if math.Abs(norm-w.L2) > 1e-3*w.L2 {
-			t.Errorf("gradient of %s has norm %v, want %v", p.Name, norm, w.L2)
-		}
-		for i, first := range w.First {
-			if math.Abs(float64(g[i])-first) > 1e-3*math.Abs(first)+1e-4*w.L2 {
-				t.Errorf("gradient of %s[%d] is %v, want %v", p.Name, i, g[i], first)
-			}
-		}
-	}
-	if len(want) == 0 {
-		t.Error("no golden gradients")
 	}
 }

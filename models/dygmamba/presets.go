@@ -1,50 +1,21 @@
 package dygmamba
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 )
 
-// tuned is what was chosen for one data set: ρ & p, k and dropout.
-type tuned struct {
-	length, patch, meetings int
-	dropout                 float64
-}
-
 // releasedTuned holds the best configurations in the released program, by lower-case name of the data set.
-var releasedTuned = map[string]tuned{
-	"lastfm":    {128, 4, 10, 0.1},
-	"enron":     {256, 1, 30, 0},
-	"mooc":      {256, 1, 10, 0.1},
-	"reddit":    {64, 1, 5, 0.2},
-	"wikipedia": {32, 1, 5, 0.1},
-	"uci":       {32, 1, 5, 0.1},
-	"socialevo": {32, 1, 5, 0.1},
-}
-
-// paperTuned holds the paper's: continuous-time sets and synthetic ones from the tables of its implementation details,
-// discrete-time ones from its appendix, which does not give their dropout.
-var paperTuned = map[string]tuned{
-	"lastfm":    {512, 16, 10, 0.1},
-	"enron":     {256, 8, 30, 0},
-	"mooc":      {128, 4, 10, 0.1},
-	"reddit":    {64, 2, 5, 0.2},
-	"wikipedia": {32, 1, 5, 0.1},
-	"uci":       {32, 1, 5, 0.1},
-	"socialevo": {32, 1, 5, 0.1},
-
-	"flights":  {256, 8, 30, 0.1},
-	"canparl":  {2048, 64, 100, 0.1},
-	"uslegis":  {256, 8, 30, 0.1},
-	"untrade":  {256, 8, 30, 0.1},
-	"unvote":   {128, 4, 10, 0.1},
-	"contacts": {32, 1, 5, 0.1},
-
-	"s1": {256, 8, 10, 0.1},
-	"s2": {512, 16, 30, 0.1},
-	"s3": {512, 16, 10, 0.1},
+var releasedTuned = map[string]sequence.Tuned{
+	"lastfm":    {Length: 128, Patch: 4, Meetings: 10, Dropout: 0.1},
+	"enron":     {Length: 256, Patch: 1, Meetings: 30, Dropout: 0},
+	"mooc":      {Length: 256, Patch: 1, Meetings: 10, Dropout: 0.1},
+	"reddit":    {Length: 64, Patch: 1, Meetings: 5, Dropout: 0.2},
+	"wikipedia": {Length: 32, Patch: 1, Meetings: 5, Dropout: 0.1},
+	"uci":       {Length: 32, Patch: 1, Meetings: 5, Dropout: 0.1},
+	"socialevo": {Length: 32, Patch: 1, Meetings: 5, Dropout: 0.1},
 }
 
 const paperEpochs = 200
@@ -55,7 +26,7 @@ var presets = []model.Preset[Config]{
 	{
 		Name:    "released",
 		Summary: "the released program and its best configurations",
-		Apply:   func(data string, c *Config, t *model.Training) { c.tune(releasedTuned, data) },
+		Apply:   func(data string, c *Config, t *model.Training) { c.tune(released(data)) },
 	}, {
 		Name:    "paper",
 		Summary: "the released program with the paper's ρ & p, k and dropout",
@@ -96,20 +67,16 @@ var presets = []model.Preset[Config]{
 			c.Arch, c.FreezeTime = Paper, true
 		},
 	}, {
-		Name: "quick",
-		Summary: fmt.Sprintf("for a first look: narrower, shorter, a few epochs; "+
-			"on a CPU the default above %d imported events", QuickAbove),
+		Name:    "quick",
+		Summary: sequence.QuickSummary,
 		Apply: func(data string, c *Config, t *model.Training) {
-			c.tune(paperTuned, data)
+			c.tune(sequence.Paper(data))
 			c.FreezeTime = true
 			c.Length, c.Channel, c.TimeDim, c.Layers = (c.Length+1)/2, 24, 32, 1
 			t.LearningRate, t.Epochs, t.Patience = 1e-3, 10, 3
 		},
 	},
 }
-
-// QuickAbove is how many imported events are too many to wait for the whole model at a first look on a CPU.
-const QuickAbove = 2000
 
 // preferred is what did best on validation data (docs/RESULTS.md).
 func preferred(d model.Data) string {
@@ -119,7 +86,7 @@ func preferred(d model.Data) string {
 	case "canparl":
 		return "steady-equations"
 	}
-	if _, published := paperTuned[strings.ToLower(d.Name)]; d.OnCPU && d.Imported && !published && d.Events > QuickAbove {
+	if sequence.Quick(d) {
 		return "quick"
 	}
 	return "steady"
@@ -139,13 +106,18 @@ func ofVariant(variant string) (list []model.Preset[Config], prefer func(model.D
 }
 
 func paper(data string, c *Config, t *model.Training) {
-	c.tune(paperTuned, data)
+	c.tune(sequence.Paper(data))
 	t.Epochs = paperEpochs
 }
 
-// tune takes over what was chosen for a data set; one without an entry keeps the default.
-func (c *Config) tune(table map[string]tuned, data string) {
-	if v, ok := table[strings.ToLower(data)]; ok {
-		c.Length, c.Patch, c.Meetings, c.Dropout = v.length, v.patch, v.meetings, v.dropout
+func released(data string) (sequence.Tuned, bool) {
+	v, ok := releasedTuned[strings.ToLower(data)]
+	return v, ok
+}
+
+// tune takes over what was chosen for a data set; one for which nothing was keeps the default.
+func (c *Config) tune(v sequence.Tuned, chosen bool) {
+	if chosen {
+		c.Length, c.Patch, c.Meetings, c.Dropout = v.Length, v.Patch, v.Meetings, v.Dropout
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -40,7 +41,9 @@ func TestRealData(t *testing.T) {
 				var queries []sample.Query
 				for i := range 2 {
 					e, other := log.At(19999-i*8777), log.At(100+i*31)
-					queries = append(queries, sample.Query{Src: e.Src, Dst: e.Dst, Time: e.Time}, sample.Query{Src: e.Src, Dst: other.Dst, Time: e.Time + 0.5})
+					queries = append(queries,
+						sample.Query{Src: e.Src, Dst: e.Dst, Time: e.Time},
+						sample.Query{Src: e.Src, Dst: other.Dst, Time: e.Time + 0.5})
 				}
 				var b sample.Batch
 				sample.Gather(index.Freeze(log), m.Plan(), queries, &b)
@@ -48,7 +51,8 @@ func TestRealData(t *testing.T) {
 				logits := make([]float32, out.Len())
 				dev.Read(logits, out.Data)
 
-				twin := &twin{c: c, w: map[string][]float64{}, node: make([][]float64, set.NumNodes()), edge: make([][]float64, log.Len()+1)}
+				twin := &twin{c: c, w: modeltest.Plain{}}
+				twin.node, twin.edge = make([][]float64, set.NumNodes()), make([][]float64, log.Len()+1)
 				for i := range log.Len() {
 					e := log.At(i)
 					twin.events = append(twin.events, twinEvent{int(e.Src), int(e.Dst), e.Time, int(e.Edge)})

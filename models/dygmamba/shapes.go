@@ -24,7 +24,8 @@ func ConfigFromTensors(base Config, shapes map[string][]int) (Config, error) {
 	if d.Has("0.mamba.0.dt_bias") {
 		c.Arch = Paper
 	} else {
-		c.Divisor = d.Divide("0.projection_layer.node.weight", 4*c.Channel, width, "the width of 0.output_layer.weight, times 4,")
+		c.Divisor = d.Divide("0.projection_layer.node.weight", 4*c.Channel, width,
+			"the width of 0.output_layer.weight, times 4,")
 	}
 	if c.pattern() {
 		g, _ := d.Matrix("0.projection_layer_t_diff.weight")

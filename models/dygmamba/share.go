@@ -1,8 +1,6 @@
 package dygmamba
 
 import (
-	"math"
-
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
@@ -40,8 +38,7 @@ type shared struct {
 	gaps device.Ints    // [n]
 }
 
-// share uploads a batch as load does, but what several rows have in common once. Where nodes have no features they are
-// all alike.
+// share uploads a batch as load does, but what several rows have in common once.
 func (in *input) share(tp *grad.Tape, b *sample.Batch) (of shared) {
 	src, dst := &b.Rows[0], &b.Rows[1]
 	in.table, in.sides = nil, in.sides[:0]
@@ -51,11 +48,10 @@ func (in *input) share(tp *grad.Tape, b *sample.Batch) (of shared) {
 	}
 	add := func(rows ...*sample.Rows) {
 		i := len(in.sides)
-		d := sequence.NewDistinct()
-		kept := in.keepDistinct(d, rows...)
-		of.rows[i] = tp.Ints(d.Of)
+		kept, each := sequence.DistinctHistories(in.node, in.edge, rows...)
+		of.rows[i] = tp.Ints(each)
 		if in.cfg.Arch == Paper {
-			of.some[i] = tp.Ints(in.patchesOf(d.Of, kept))
+			of.some[i] = tp.Ints(in.patchesOf(each, kept))
 		}
 		in.sides = append(in.sides, in.side(tp, len(kept.Node)/max(1, kept.Len), kept, &sample.Rows{}))
 	}
@@ -66,33 +62,6 @@ func (in *input) share(tp *grad.Tape, b *sample.Batch) (of shared) {
 		add(dst)
 	}
 	return of
-}
-
-// keepDistinct keeps the first of equal rows. They are equal if the model sees no difference.
-func (in *input) keepDistinct(d *sequence.Distinct, lists ...*sample.Rows) *sample.Rows {
-	kept := &sample.Rows{Len: lists[0].Len}
-	for _, r := range lists {
-		for lo := 0; lo < len(r.Node); lo += r.Len {
-			hi := lo + r.Len
-			for i := lo; i < hi; i++ {
-				there := uint32(min(r.Node[i], 1)) // nodes differ in their features alone
-				d.Add(math.Float32bits(r.Delta[i]), there, in.node.Known(r.Node[i]), in.edge.Known(r.Edge[i]))
-			}
-			var counts []int32
-			if len(r.Count) > 0 {
-				counts = r.Count[2*lo : 2*hi]
-			}
-			for _, c := range counts {
-				d.Add(uint32(c))
-			}
-			if d.Number()*r.Len < len(kept.Node) {
-				continue
-			}
-			kept.Node, kept.Edge = append(kept.Node, r.Node[lo:hi]...), append(kept.Edge, r.Edge[lo:hi]...)
-			kept.Delta, kept.Count = append(kept.Delta, r.Delta[lo:hi]...), append(kept.Count, counts...)
-		}
-	}
-	return kept
 }
 
 // patchesOf says which patches of each row hold anything.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 )
 
 // TestTimeEncoderGradient checks the time encoder where its phases are smooth: with frequencies so low that even the
@@ -13,7 +14,10 @@ import (
 // the twin make sense.
 func TestTimeEncoderGradient(t *testing.T) {
 	toy, _ := golden.Models(t)
-	for name, c := range map[string]Config{"released": ordinary(func(c *Config) { c.Dropout = 0 }), "gamma 1": ordinary(func(c *Config) { c.Dropout, c.Gamma = 0, 1 })} {
+	for name, c := range map[string]Config{
+		"released": ordinary(func(c *Config) { c.Dropout = 0 }),
+		"gamma 1":  ordinary(func(c *Config) { c.Dropout, c.Gamma = 0, 1 }),
+	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, c, 2, toy)
 			b.lively(t, 0.25)
@@ -38,7 +42,7 @@ func TestTimeEncoderGradient(t *testing.T) {
 			loss := func() (sum float64) {
 				for i, q := range b.batch.Queries {
 					x := twin.answer(int(q.Src), int(q.Dst), q.Time).logit
-					sum += (softplus(x) - float64(1-i%2)*x) / float64(len(b.batch.Queries))
+					sum += (modeltest.Softplus(x) - float64(1-i%2)*x) / float64(len(b.batch.Queries))
 				}
 				return sum
 			}

@@ -3,15 +3,18 @@ package dygmamba
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
+
+	"github.com/dygmamba/dygmamba/model/modeltest"
 )
 
 // twin computes what the model computes, a second time: straight from the equations, one query at a time, in float64 on
 // plain slices, from the events themselves. It shares nothing with the model but Config's fields.
 type twin struct {
 	c          Config
-	w          map[string][]float64 // parameters by their reference names
+	w          modeltest.Plain // parameters by their names in the released checkpoint, bare of its prefixes
 	events     []twinEvent
 	node, edge [][]float64 // features, row 0 is padding
 	smooth     bool        // phases are not rounded, so that they have a derivative
@@ -46,25 +49,26 @@ func (m *twin) answer(u, v int, t float64) answer {
 	var a answer
 	switch m.c.Variant {
 	case "a":
-		a.zu, a.zv = meanRows(hu), meanRows(hv)
+		a.zu, a.zv = modeltest.MeanRows(hu), modeltest.MeanRows(hv)
 	case "c":
-		a.zu, a.zv = selectPerChannel(m.each("selection_layer", hu), hu), selectPerChannel(m.each("selection_layer", hv), hv)
+		su, sv := m.each("selection_layer", hu), m.each("selection_layer", hv)
+		a.zu, a.zv = selectPerChannel(su, hu), selectPerChannel(sv, hv)
 	case "d":
-		a.zu, a.zv = selectPerChannel(m.each("selection_layer", hv), hu), selectPerChannel(m.each("selection_layer", hu), hv)
+		su, sv := m.each("selection_layer", hu), m.each("selection_layer", hv)
+		a.zu, a.zv = selectPerChannel(sv, hu), selectPerChannel(su, hv)
 	default:
 		pattern := m.timeLevel(m.gaps(su, v, t))
-		up := m.linear("projection_layer_t_diff_up", pattern)
-		alphaU := times(m.linear("neighbor_selection_layer", m.aggregate(hv)), up)
-		alphaV := times(m.linear("neighbor_selection_layer", m.aggregate(hu)), up)
-		a.betaU, a.betaV = softmax(dots(hu, alphaU)), softmax(dots(hv, alphaV))
-		a.zu, a.zv = weigh(a.betaU, hu), weigh(a.betaV, hv)
-		a.zt = m.linear("output_layer_t_diff", pattern)
+		up := m.w.Linear("projection_layer_t_diff_up", pattern)
+		alphaU := modeltest.Times(m.w.Linear("neighbor_selection_layer", m.aggregate(hv)), up)
+		alphaV := modeltest.Times(m.w.Linear("neighbor_selection_layer", m.aggregate(hu)), up)
+		a.betaU, a.betaV = modeltest.Softmax(modeltest.Dots(hu, alphaU)), modeltest.Softmax(modeltest.Dots(hv, alphaV))
+		a.zu, a.zv = modeltest.SumRows(a.betaU, hu), modeltest.SumRows(a.betaV, hv)
+		a.zt = m.w.Linear("output_layer_t_diff", pattern)
 	}
-	a.zu, a.zv = m.linear("output_layer", a.zu), m.linear("output_layer", a.zv)
+	a.zu, a.zv = m.w.Linear("output_layer", a.zu), m.w.Linear("output_layer", a.zv)
 
-	all := append(append(append([]float64{}, a.zu...), a.zv...), a.zt...)
-	hidden := each(m.linear("fc1", all), func(x float64) float64 { return max(x, 0) })
-	a.logit = m.linear("fc2", hidden)[0]
+	hidden := modeltest.Each(m.w.Linear("fc1", slices.Concat(a.zu, a.zv, a.zt)), modeltest.ReLU)
+	a.logit = m.w.Linear("fc2", hidden)[0]
 	return a
 }
 
@@ -181,7 +185,7 @@ func (m *twin) encode(r twinRow, t float64) [][]float64 {
 		when = append(when, code)
 		nif := make([]float64, c.Channel)
 		if c.Variant != "f" && (c.Arch != Paper || j >= r.pad) {
-			nif = plus(m.frequency(r.count[j][0]), m.frequency(r.count[j][1]))
+			nif = modeltest.Plus(m.frequency(r.count[j][0]), m.frequency(r.count[j][1]))
 		}
 		often = append(often, nif)
 	}
@@ -193,7 +197,7 @@ func (m *twin) encode(r twinRow, t float64) [][]float64 {
 			for _, row := range x[j : j+c.Patch] {
 				flat = append(flat, row...)
 			}
-			h = append(h, m.linear("projection_layer."+name, flat)...)
+			h = append(h, m.w.Linear("projection_layer."+name, flat)...)
 		}
 		channel("node", node)
 		channel("edge", edge)
@@ -204,7 +208,7 @@ func (m *twin) encode(r twinRow, t float64) [][]float64 {
 			channel("neighbor_co_occurrence", often)
 		}
 		if c.Arch != Paper {
-			h = m.linear("reduce_layer", h)
+			h = m.w.Linear("reduce_layer", h)
 		}
 		seq = append(seq, h)
 	}
@@ -230,8 +234,9 @@ func (m *twin) timeCode(delta float32) []float64 {
 }
 
 func (m *twin) frequency(count int) []float64 {
-	hidden := each(m.linear("neighbor_co_occurrence_encoder.nif_encode_layer.0", []float64{float64(count)}), func(x float64) float64 { return max(x, 0) })
-	return m.linear("neighbor_co_occurrence_encoder.nif_encode_layer.2", hidden)
+	hidden := m.w.Linear("neighbor_co_occurrence_encoder.nif_encode_layer.0", []float64{float64(count)})
+	hidden = modeltest.Each(hidden, modeltest.ReLU)
+	return m.w.Linear("neighbor_co_occurrence_encoder.nif_encode_layer.2", hidden)
 }
 
 func (m *twin) nodeLevel(h [][]float64) [][]float64 {
@@ -240,11 +245,11 @@ func (m *twin) nodeLevel(h [][]float64) [][]float64 {
 	}
 	for l := range m.c.Layers {
 		if m.c.Variant != "b" {
-			h = plusRows(m.mamba(fmt.Sprintf("mamba.%d", l), h), h)
+			h = modeltest.PlusRows(m.w.Mamba(fmt.Sprintf("mamba.%d", l), h), h)
 		}
 		for j := range h {
-			h[j] = m.norm("channel_norm", h[j])
-			h[j] = plus(h[j], m.feedForward("channel_feedforward.ffn", h[j]))
+			h[j] = m.w.Norm("channel_norm", h[j])
+			h[j] = modeltest.Plus(h[j], m.feed("channel_feedforward.ffn", h[j]))
 		}
 	}
 	return h
@@ -253,107 +258,36 @@ func (m *twin) nodeLevel(h [][]float64) [][]float64 {
 func (m *twin) timeLevel(gaps []float64) []float64 {
 	var seq [][]float64
 	for _, g := range gaps {
-		seq = append(seq, m.linear("projection_layer_t_diff", m.timeCode(float32(g))))
+		seq = append(seq, m.w.Linear("projection_layer_t_diff", m.timeCode(float32(g))))
 	}
 	for l := range m.c.Layers {
 		name := fmt.Sprintf("mamba_t_diff.%d", l)
 		if m.c.Arch == Paper {
-			seq = plusRows(m.s6(name, seq), seq)
+			seq = modeltest.PlusRows(m.s6(name, seq), seq)
 		} else {
-			seq = plusRows(m.mamba(name, seq), seq)
+			seq = modeltest.PlusRows(m.w.Mamba(name, seq), seq)
 		}
 	}
-	return meanRows(seq)
+	return modeltest.MeanRows(seq)
 }
 
 // aggregate is ĥ = Σ a[j]·h[j], a = h·w + b.
 func (m *twin) aggregate(h [][]float64) []float64 {
 	var a []float64
 	for _, row := range h {
-		a = append(a, m.linear("weightagg", row)[0])
+		a = append(a, m.w.Linear("weightagg", row)[0])
 	}
-	return weigh(a, h)
+	return modeltest.SumRows(a, h)
 }
 
-func (m *twin) feedForward(name string, x []float64) []float64 {
-	hidden := each(m.linear(name+".0", x), func(x float64) float64 { return x * 0.5 * (1 + math.Erf(x/math.Sqrt2)) })
-	return m.linear(name+".3", hidden)
-}
-
-func (m *twin) norm(name string, x []float64) []float64 {
-	var mean, v float64
-	for _, e := range x {
-		mean += e / float64(len(x))
-	}
-	for _, e := range x {
-		v += (e - mean) * (e - mean) / float64(len(x))
-	}
-	y := make([]float64, len(x))
-	for i, e := range x {
-		y[i] = (e-mean)/math.Sqrt(v+1e-5)*m.w[name+".weight"][i] + m.w[name+".bias"][i]
-	}
-	return y
-}
-
-// mamba is one block: two branches, convolution, selective scan, gate.
-func (m *twin) mamba(name string, seq [][]float64) [][]float64 {
-	width, state := len(seq[0]), stateDim
-	rank := (width + 15) / 16
-	conv, bias := m.w[name+".conv1d.weight"], m.w[name+".conv1d.bias"]
-	aLog, skip := m.w[name+".A_log"], m.w[name+".D"]
-	s := make([]float64, width*state)
-	var branches, out [][]float64
-	for _, x := range seq {
-		branches = append(branches, m.linear(name+".in_proj", x))
-	}
-	for t := range seq {
-		u := make([]float64, width)
-		for c := range u {
-			sum := bias[c]
-			for j := range 4 {
-				if at := t - 3 + j; at >= 0 {
-					sum += conv[c*4+j] * branches[at][c]
-				}
-			}
-			u[c] = silu(sum)
-		}
-		parts := m.linear(name+".x_proj", u)
-		b, read := parts[rank:rank+state], parts[rank+state:]
-		delta := each(m.linear(name+".dt_proj", parts[:rank]), softplus)
-		y := make([]float64, width)
-		for c := range y {
-			for i := range state {
-				a := -math.Exp(aLog[c*state+i])
-				s[c*state+i] = math.Exp(delta[c]*a)*s[c*state+i] + delta[c]*b[i]*u[c]
-				y[c] += read[i] * s[c*state+i]
-			}
-			y[c] = (y[c] + skip[c]*u[c]) * silu(branches[t][width+c])
-		}
-		out = append(out, m.linear(name+".out_proj", y))
-	}
-	return out
-}
-
-// linear is W·x + b; a layer without a bias has no parameter of that name.
-func (m *twin) linear(name string, x []float64) []float64 {
-	w, ok := m.w[name+".weight"]
-	if !ok || len(w)%len(x) != 0 {
-		panic(fmt.Sprintf("%s: weight of %d elements against %d inputs", name, len(w), len(x)))
-	}
-	y := make([]float64, len(w)/len(x))
-	copy(y, m.w[name+".bias"])
-	for o := range y {
-		for i, e := range x {
-			y[o] += w[o*len(x)+i] * e
-		}
-	}
-	return y
+func (m *twin) feed(name string, x []float64) []float64 {
+	return m.w.FeedForward(name+".0", name+".3", x)
 }
 
 func (m *twin) each(name string, rows [][]float64) [][]float64 {
 	var out [][]float64
 	for _, r := range rows {
-		out = append(out, m.linear(name, r))
+		out = append(out, m.w.Linear(name, r))
 	}
 	return out
 }
@@ -361,90 +295,6 @@ func (m *twin) each(name string, rows [][]float64) [][]float64 {
 // bare is the tensor's name without the prefix of the released checkpoint.
 func bare(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, "0."), "1.")
-}
-
-func silu(x float64) float64 { return x / (1 + math.Exp(-x)) }
-
-func softplus(x float64) float64 {
-	if x > 20 {
-		return x
-	}
-	return math.Log1p(math.Exp(x))
-}
-
-func each(x []float64, f func(float64) float64) []float64 {
-	y := make([]float64, len(x))
-	for i := range x {
-		y[i] = f(x[i])
-	}
-	return y
-}
-
-func plus(a, b []float64) []float64 {
-	y := make([]float64, len(a))
-	for i := range a {
-		y[i] = a[i] + b[i]
-	}
-	return y
-}
-
-func times(a, b []float64) []float64 {
-	y := make([]float64, len(a))
-	for i := range a {
-		y[i] = a[i] * b[i]
-	}
-	return y
-}
-
-func plusRows(a, b [][]float64) [][]float64 {
-	var y [][]float64
-	for i := range a {
-		y = append(y, plus(a[i], b[i]))
-	}
-	return y
-}
-
-func meanRows(rows [][]float64) []float64 {
-	w := make([]float64, len(rows))
-	for i := range w {
-		w[i] = 1 / float64(len(rows))
-	}
-	return weigh(w, rows)
-}
-
-func weigh(w []float64, rows [][]float64) []float64 {
-	y := make([]float64, len(rows[0]))
-	for j, r := range rows {
-		for c := range r {
-			y[c] += w[j] * r[c]
-		}
-	}
-	return y
-}
-
-func dots(rows [][]float64, v []float64) []float64 {
-	var y []float64
-	for _, r := range rows {
-		var s float64
-		for c := range r {
-			s += r[c] * v[c]
-		}
-		y = append(y, s)
-	}
-	return y
-}
-
-func softmax(x []float64) []float64 {
-	top := math.Inf(-1)
-	for _, e := range x {
-		top = max(top, e)
-	}
-	var sum float64
-	y := each(x, func(e float64) float64 { return math.Exp(e - top) })
-	for _, e := range y {
-		sum += e
-	}
-	return each(y, func(e float64) float64 { return e / sum })
 }
 
 // selectPerChannel weighs h with a softmax over positions taken in each channel of s alone.
@@ -455,7 +305,7 @@ func selectPerChannel(s, h [][]float64) []float64 {
 		for j := range s {
 			column = append(column, s[j][c])
 		}
-		for j, b := range softmax(column) {
+		for j, b := range modeltest.Softmax(column) {
 			y[c] += b * h[j][c]
 		}
 	}

@@ -3,6 +3,9 @@ package dygmamba
 import (
 	"fmt"
 	"math"
+
+	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/nn"
 )
 
 // The twin's other half: where the paper's equations differ from the released program.
@@ -40,10 +43,10 @@ func countPaper(ru, rv *twinRow, u, v int) {
 // nodeLevelPaper: h ← h + SSM(h), then h ← h + f_node(LayerNorm(h)), everything per layer.
 func (m *twin) nodeLevelPaper(h [][]float64) [][]float64 {
 	for l := range m.c.Layers {
-		h = plusRows(m.s6(fmt.Sprintf("mamba.%d", l), h), h)
+		h = modeltest.PlusRows(m.s6(fmt.Sprintf("mamba.%d", l), h), h)
 		for j := range h {
-			normed := m.norm(fmt.Sprintf("channel_norm.%d", l), h[j])
-			h[j] = plus(h[j], m.feedForward(fmt.Sprintf("channel_feedforward.%d.ffn", l), normed))
+			normed := m.w.Norm(fmt.Sprintf("channel_norm.%d", l), h[j])
+			h[j] = modeltest.Plus(h[j], m.feed(fmt.Sprintf("channel_feedforward.%d.ffn", l), normed))
 		}
 	}
 	return h
@@ -52,16 +55,16 @@ func (m *twin) nodeLevelPaper(h [][]float64) [][]float64 {
 // s6 is the bare selective state space model: B, C and a single Δ linear in the input, Δ's bias per channel, both
 // discretised exactly.
 func (m *twin) s6(name string, seq [][]float64) [][]float64 {
-	width, state := len(seq[0]), stateDim
+	width, state := len(seq[0]), nn.StateDim
 	aLog, bias := m.w[name+".A_log"], m.w[name+".dt_bias"]
 	s := make([]float64, width*state)
 	var out [][]float64
 	for _, x := range seq {
-		parts := m.linear(name+".x_proj", x)
+		parts := m.w.Linear(name+".x_proj", x)
 		b, read := parts[1:1+state], parts[1+state:]
 		y := make([]float64, width)
 		for c := range y {
-			delta := softplus(parts[0] + bias[c])
+			delta := modeltest.Softplus(parts[0] + bias[c])
 			for i := range state {
 				a := -math.Exp(aLog[c*state+i])
 				aBar := math.Exp(delta * a)

@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 )
 
 // every is a list of small configurations that take every path through the model.
@@ -86,19 +87,20 @@ func TestModelIsItsTwin(t *testing.T) {
 				var beta [2][]float64
 				for _, q := range b.batch.Queries {
 					a := twin.answer(int(q.Src), int(q.Dst), q.Time)
-					zu, zv, zt, logit = append(zu, a.zu...), append(zv, a.zv...), append(zt, a.zt...), append(logit, a.logit)
+					zu, zv, zt = append(zu, a.zu...), append(zv, a.zv...), append(zt, a.zt...)
+					logit = append(logit, a.logit)
 					for i, side := range [2][]float64{a.betaU, a.betaV} {
 						beta[i] = append(beta[i], fit(side, b.batch.Rows[i].Len/c.Patch)...)
 					}
 				}
 				spread(t, logit)
-				near(t, "z_u", b.read(out.Src), zu, 2e-4)
-				near(t, "z_v", b.read(out.Dst), zv, 2e-4)
-				near(t, "logit", b.read(b.head.Logit(tp, out)), logit, 2e-5)
+				modeltest.Near(t, "z_u", b.read(out.Src), zu, 2e-4)
+				modeltest.Near(t, "z_v", b.read(out.Dst), zv, 2e-4)
+				modeltest.Near(t, "logit", b.read(b.head.Logit(tp, out)), logit, 2e-5)
 				if c.pattern() {
-					near(t, "z_t", b.read(out.Pair), zt, 2e-5)
-					near(t, "β of u", b.read(weights[0]), beta[0], 2e-4) // a softmax of large numbers
-					near(t, "β of v", b.read(weights[1]), beta[1], 2e-4)
+					modeltest.Near(t, "z_t", b.read(out.Pair), zt, 2e-5)
+					modeltest.Near(t, "β of u", b.read(weights[0]), beta[0], 2e-4) // a softmax of large numbers
+					modeltest.Near(t, "β of v", b.read(weights[1]), beta[1], 2e-4)
 				}
 			})
 		}
@@ -124,8 +126,10 @@ func TestGradients(t *testing.T) {
 			}
 			t.Run(name+", "+features, func(t *testing.T) {
 				b := newBench(t, c, 2, toy)
-				b.gather(t, slices.Clone(b.batch.Queries[:3])) // of both labels; more would say the same more slowly
-				b.lively(t, 0.25)                              // larger ones saturate the softmax, and float32 has little to say about what is left
+				// Queries of both labels; more would say the same more slowly. Larger weights saturate the softmax, and
+				// float32 has little to say about what is left.
+				b.gather(t, slices.Clone(b.batch.Queries[:3]))
+				b.lively(t, 0.25)
 				tp := grad.NewTape(b.dev, true)
 				b.Params().ZeroGrad()
 				tp.Backward(grad.BCE(tp, b.Score(tp, &b.batch), tp.Floats([]float32{1, 0, 1}, 3, 1)))
@@ -133,7 +137,7 @@ func TestGradients(t *testing.T) {
 				loss := func() (sum float64) {
 					for i, q := range b.batch.Queries {
 						x := twin.answer(int(q.Src), int(q.Dst), q.Time).logit
-						sum += (softplus(x) - float64(1-i%2)*x) / float64(len(b.batch.Queries))
+						sum += (modeltest.Softplus(x) - float64(1-i%2)*x) / float64(len(b.batch.Queries))
 					}
 					return sum
 				}
@@ -191,7 +195,8 @@ func TestParameterCounts(t *testing.T) {
 	}
 	// The paper's table of sizes in MiB, with the presets that fit it.
 	for _, tt := range []struct{ preset, data, want string }{
-		{"paper-size-a", "lastfm", "2.78"}, {"paper-size-a", "enron", "2.03"}, {"paper-size-a", "mooc", "1.65"}, {"paper-size-a", "uci", "1.37"},
+		{"paper-size-a", "lastfm", "2.78"}, {"paper-size-a", "enron", "2.03"},
+		{"paper-size-a", "mooc", "1.65"}, {"paper-size-a", "uci", "1.37"},
 		{"paper-size-b", "reddit", "3.32"}, {"paper-size-b", "SocialEvo", "3.22"},
 	} {
 		s, err := Factory.Spec(tt.preset, model.Data{Name: tt.data})

@@ -53,7 +53,8 @@ func TestReleasedWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := Factory.FromTensors(base, shapes, "max_input_sequence_length="+strconv.Itoa(about.Config.L), "max_interaction_times="+strconv.Itoa(about.Config.K))
+	spec, err := Factory.FromTensors(base, shapes, "max_input_sequence_length="+strconv.Itoa(about.Config.L),
+		"max_interaction_times="+strconv.Itoa(about.Config.K))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func TestPresets(t *testing.T) {
 }
 
 func TestBadConfigurations(t *testing.T) {
-	for setting, want := range map[string]string{
+	modeltest.Refuses(t, Factory, map[string]string{
 		"num_neighbors=0":                "num_neighbors is 0, must be at least 1",
 		"num_neighbors=1":                "num_neighbors is 1, must be at least 2",
 		"num_neighbors=2000000":          "at most 1048576",
@@ -68,12 +68,7 @@ func TestBadConfigurations(t *testing.T) {
 		"time_gap_neighbors=0":           "time_gap_neighbors is 0",
 		"time_gap_mode=span time_gap=0":  "time_gap is 0, must be a span of time above 0",
 		"time_gap_mode=span time_gap=-1": "time_gap is -1",
-	} {
-		_, err := Factory.Spec("", model.Data{Name: "uci"}, strings.Fields(setting)...)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", setting, err, want)
-		}
-	}
+	})
 	if _, err := Factory.Spec("", model.Data{}, "time_gap_mode=span", "time_gap=0.5"); err != nil {
 		t.Error(err)
 	}
@@ -91,30 +86,10 @@ func TestBrief(t *testing.T) {
 }
 
 func TestConfigFromTensors(t *testing.T) {
-	base, err := Factory.Spec("released", model.Data{Name: "uci"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := *base.Config.(*Config)
+	want := Default
 	want.Neighbors, want.Layers, want.TimeDim, want.NodeDim, want.EdgeDim, want.TimeGap = 7, 3, 10, 12, 5, 30
-	s, err := Factory.FromTensors(base, modeltest.Shapes(Table(want)), "time_gap=30")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(&want, s.Config); diff != "" {
-		t.Error(diff)
-	}
-	_, err = Factory.FromTensors(base, modeltest.Shapes(Table(want)), "num_neighbors=8")
-	if err == nil || !strings.Contains(err.Error(), "the configuration makes it") {
-		t.Errorf("neighbours that contradict the shapes: %v", err)
-	}
-	shapes := modeltest.Shapes(Table(want))
-	delete(shapes, "0.output_layer.bias")
-	if _, err := Factory.FromTensors(base, shapes); err == nil || !strings.Contains(err.Error(), "is missing") {
-		t.Errorf("a missing tensor: %v", err)
-	}
-	_, err = ConfigFromTensors(want, map[string][]int{"x": {1}})
-	if err == nil || !strings.Contains(err.Error(), "not the weights of GraphMixer") {
-		t.Errorf("a file without any of the model's tensors: %v", err)
-	}
+	modeltest.Recognises(t, Factory, modeltest.Recognised{
+		Config: &want, Shapes: modeltest.Shapes(Table(want)), Told: []string{"time_gap=30"},
+		Contradict: "num_neighbors=8", Without: "0.output_layer.bias", Name: "GraphMixer",
+	})
 }

@@ -72,13 +72,7 @@ func New(env model.Env, c Config) (*Model, error) {
 }
 
 // Table lists the model's parameters under the names and in the order of the released program's checkpoints.
-func Table(c Config) []model.Shape {
-	var table []model.Shape
-	for _, p := range declare(c, 0).params.All() {
-		table = append(table, model.Shape{Name: p.Name, Dims: p.Shape()})
-	}
-	return table
-}
+func Table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
 
 // declare names all parameters; they have no memory yet.
 func declare(c Config, seed uint64) *Model {

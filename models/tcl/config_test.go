@@ -49,7 +49,7 @@ func TestPresets(t *testing.T) {
 }
 
 func TestBadConfigurations(t *testing.T) {
-	for setting, want := range map[string]string{
+	modeltest.Refuses(t, Factory, map[string]string{
 		"num_neighbors=0":               "num_neighbors is 0, must be at least 1",
 		"num_neighbors=2000000":         "at most 1048576",
 		"node_feat_dim=100000":          "node_feat_dim is 100000, must be at least 1 and at most 65536",
@@ -59,12 +59,7 @@ func TestBadConfigurations(t *testing.T) {
 		"dropout=1":                     "dropout is 1, must be at least 0 and below 1",
 		"sample_neighbor_strategy=last": `neighbour strategy "last", must be recent, uniform or time_interval_aware`,
 		"time_scaling_factor=0":         "time_scaling_factor is 0, must be above 0",
-	} {
-		_, err := Factory.Spec("", model.Data{Name: "uci"}, setting)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", setting, err, want)
-		}
-	}
+	})
 }
 
 func TestBrief(t *testing.T) {
@@ -79,30 +74,10 @@ func TestBrief(t *testing.T) {
 }
 
 func TestConfigFromTensors(t *testing.T) {
-	base, err := Factory.Spec("released", model.Data{Name: "uci"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := *base.Config.(*Config)
+	want := Default
 	want.Neighbors, want.Layers, want.TimeDim, want.NodeDim, want.EdgeDim, want.Heads = 7, 3, 10, 12, 5, 4
-	s, err := Factory.FromTensors(base, modeltest.Shapes(Table(want)), "num_heads=4")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(&want, s.Config); diff != "" {
-		t.Error(diff)
-	}
-	_, err = Factory.FromTensors(base, modeltest.Shapes(Table(want)), "num_neighbors=8")
-	if err == nil || !strings.Contains(err.Error(), "the configuration makes it") {
-		t.Errorf("neighbours that contradict the shapes: %v", err)
-	}
-	shapes := modeltest.Shapes(Table(want))
-	delete(shapes, "0.output_layer.bias")
-	if _, err := Factory.FromTensors(base, shapes); err == nil || !strings.Contains(err.Error(), "is missing") {
-		t.Errorf("a missing tensor: %v", err)
-	}
-	_, err = ConfigFromTensors(want, map[string][]int{"x": {1}})
-	if err == nil || !strings.Contains(err.Error(), "not the weights of TCL") {
-		t.Errorf("a file without any of the model's tensors: %v", err)
-	}
+	modeltest.Recognises(t, Factory, modeltest.Recognised{
+		Config: &want, Shapes: modeltest.Shapes(Table(want)), Told: []string{"num_heads=4"},
+		Contradict: "num_neighbors=8", Without: "0.output_layer.bias", Name: "TCL",
+	})
 }

@@ -1,34 +1,17 @@
 package tgn
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
 // TestSizes compares with the parameters of the released program.
-func TestSizes(t *testing.T) {
-	backbone, total := 0, 0
-	for _, s := range table(Default) {
-		n := 1
-		for _, d := range s.Dims {
-			n *= d
-		}
-		if strings.HasPrefix(s.Name, "0.") {
-			backbone += n
-		}
-		total += n
-	}
-	if backbone != 904456 || total != 963969 {
-		t.Errorf("%d parameters, %d of the backbone, want 963969 and 904456", total, backbone)
-	}
-}
+func TestSizes(t *testing.T) { modeltest.Count(t, table(Default), 963969, 904456) }
 
 func TestPresets(t *testing.T) {
 	for _, tt := range []struct {
@@ -74,7 +57,7 @@ func TestPresets(t *testing.T) {
 }
 
 func TestBadConfigurations(t *testing.T) {
-	for setting, want := range map[string]string{
+	modeltest.Refuses(t, Factory, map[string]string{
 		"time_feat_dim=1":              "must be at least 2",
 		"node_feat_dim=0":              "node_feat_dim is 0, must be at least 1",
 		"edge_feat_dim=1000000":        "must be at least 1 and at most 65536",
@@ -85,17 +68,8 @@ func TestBadConfigurations(t *testing.T) {
 		"num_neighbors=-1":             "num_neighbors is -1",
 		"sample_neighbor_strategy=old": `neighbour strategy "old"`,
 		"last_message=first":           `last_message is "first", must be role or time`,
-	} {
-		if _, err := Factory.Spec("", model.Data{}, setting); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", setting, err, want)
-		}
-	}
-	dev := cpu.New(cpu.Options{Threads: 1})
-	defer dev.Close()
-	wide := dataset.Features{Rows: 1, Cols: 173, Data: make([]float32, 173)}
-	if _, err := New(model.Env{Device: dev, Edge: wide}, Default); err == nil {
-		t.Error("event features wider than the model were taken")
-	}
+	})
+	modeltest.RefusesWide(t, Factory)
 }
 
 // TestConfigFromTensors recognises weights of the released program by their shapes.
@@ -103,35 +77,14 @@ func TestConfigFromTensors(t *testing.T) {
 	c := Default
 	c.NodeDim, c.EdgeDim, c.TimeDim = 24, 10, 8
 	c.Layers, c.Heads, c.Neighbors = 3, 4, 7
-	shapes := map[string][]int{}
-	for _, s := range table(c) {
-		shapes[s.Name] = s.Dims
-	}
+	shapes := modeltest.Shapes(table(c))
 	for _, bank := range []string{"0.memory_bank.", "0.memory_updater.memory_bank."} {
 		shapes[bank+"node_memories"], shapes[bank+"node_last_updated_times"] = []int{185, 24}, []int{185}
 	}
 	shapes["0.embedding_module.time_encoder.w.weight"] = []int{8, 1}
 	shapes["0.embedding_module.time_encoder.w.bias"] = []int{8}
-	base, err := Factory.Spec("released", model.Data{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Factory.FromTensors(base, shapes, "num_heads=4", "num_neighbors=7")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(&c, s.Config); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := Factory.FromTensors(base, shapes, "time_feat_dim=12", "num_heads=4", "num_neighbors=7"); err == nil {
-		t.Error("a setting that contradicts the shapes was taken")
-	}
-	delete(shapes, "1.fc2.bias")
-	_, err = Factory.FromTensors(base, shapes, "num_heads=4", "num_neighbors=7")
-	if err == nil || !strings.Contains(err.Error(), "1.fc2.bias is missing") {
-		t.Errorf("a missing tensor: %v", err)
-	}
-	if _, err := Factory.FromTensors(base, map[string][]int{"x": {1}}); err == nil {
-		t.Error("a file without any of the model's tensors is recognised")
-	}
+	modeltest.Recognises(t, Factory, modeltest.Recognised{
+		Config: &c, Shapes: shapes, Told: []string{"num_heads=4", "num_neighbors=7"},
+		Contradict: "time_feat_dim=12", Without: "1.fc2.bias", Name: "TGN",
+	})
 }

@@ -4,15 +4,9 @@ import (
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/walk"
-)
-
-// stateDim is the size of a channel's state, convWidth the span of the convolution before it: the defaults of the Mamba
-// library.
-const (
-	stateDim  = 16
-	convWidth = 4
 )
 
 // How walks and roles go on: with every instant, or batch by batch, which is what other models of walks do and what
@@ -64,7 +58,7 @@ var Default = Config{
 func (c Config) Width() int { return 4 * c.Channel / c.Divisor }
 
 // TimeWidth is that of the time-level block.
-func (c Config) TimeWidth() int { return int(c.Gamma * float64(c.Channel)) }
+func (c Config) TimeWidth() int { return c.sizes().TimeWidth() }
 
 // RowLen is the number of positions of a row.
 func (c Config) RowLen() int { return (c.Length + c.Patch - 1) / c.Patch * c.Patch }
@@ -97,31 +91,24 @@ func (c Config) logUnit() float64 {
 	return 1e6 / c.Span
 }
 
+// sizes are those of both blocks.
+func (c Config) sizes() sequence.Sizes {
+	return sequence.Sizes{
+		Patch: c.Patch, Length: c.Length, Meetings: c.Meetings, Channel: c.Channel, TimeDim: c.TimeDim,
+		Divisor: c.Divisor, Gamma: c.Gamma, Layers: c.Layers, Dropout: c.Dropout,
+		NodeDim: c.NodeDim, EdgeDim: c.EdgeDim,
+	}
+}
+
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	if err := model.CheckSizes(
-		model.Size{Key: "patch_size", Value: c.Patch, Most: model.Long},
-		model.Size{Key: "max_input_sequence_length", Value: c.Length, Most: model.Long},
-		model.Size{Key: "max_interaction_times", Value: c.Meetings, Most: model.Long},
-		model.Size{Key: "channel_embedding_dim", Value: c.Channel, Most: model.Wide},
-		model.Size{Key: "time_feat_dim", Value: c.TimeDim, Most: model.Wide},
-		model.Size{Key: "num_layers", Value: c.Layers, Most: model.Deep},
-		model.Size{Key: "node_feat_dim", Value: c.NodeDim, Most: model.Wide},
-		model.Size{Key: "edge_feat_dim", Value: c.EdgeDim, Most: model.Wide},
-		model.Size{Key: "width_divisor", Value: c.Divisor, Most: model.Wide},
-		model.Size{Key: "walk_dim", Value: c.WalkDim, Most: model.Wide},
-	); err != nil {
+	if err := c.sizes().Check(); err != nil {
+		return err
+	}
+	if err := model.CheckSizes(model.Size{Key: "walk_dim", Value: c.WalkDim, Most: model.Wide}); err != nil {
 		return err
 	}
 	switch {
-	case 4*c.Channel%c.Divisor != 0:
-		return fmt.Errorf("width_divisor is %d, must divide 4·channel_embedding_dim = %d", c.Divisor, 4*c.Channel)
-	case !(c.Gamma > 0 && c.Gamma <= 100) || c.TimeWidth() < 1:
-		return fmt.Errorf("gamma is %v, must make gamma·channel_embedding_dim at least 1 and be at most 100", c.Gamma)
-	case c.TimeDim < 2:
-		return fmt.Errorf("time_feat_dim is %d, must be at least 2", c.TimeDim)
-	case !(c.Dropout >= 0 && c.Dropout < 1):
-		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
 	case c.Update != Exact && c.Update != ByBatch:
 		return fmt.Errorf("walk_update is %q, must be %q or %q", c.Update, Exact, ByBatch)
 	case !(c.Span >= 0 && c.Span <= 1e38):

@@ -3,6 +3,7 @@ package walkmamba
 import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/model/sequence"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -63,25 +64,16 @@ func (m *Model) encodeEdges(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
 // encodeTimes encodes how long ago each position was; padding is zero.
 func (m *Model) encodeTimes(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
 	code := m.time.Forward(tp, m.input.delta, m.input.present) // [2n·P·p, TimeDim]
-	return m.patched(tp, code, w)
+	return sequence.Project(tp, code, w, m.cfg.Patch)          // [2n·P, d]
 }
 
-// encodeCounts encodes how often each neighbour occurs in the two histories. Counts are small whole numbers: each is
-// encoded and projected once, for every place in a patch, and positions add up the rows they need.
+// encodeCounts encodes how often each neighbour occurs in the two histories.
 func (m *Model) encodeCounts(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
-	hidden := m.frequency[0].Act(tp, m.input.numbers, device.ReLU) // [c, d]
-	code := m.frequency[1].Forward(tp, hidden)                     // [c, d]
-	table := grad.LinearParts(tp, code, w)                         // [p, c, d]
-	return grad.Gather(tp, table, m.input.counts, 2*m.cfg.Patch)   // [2n·P, d]
+	table := m.input.often.Table(tp, w)                          // [p, c, d]
+	return grad.Gather(tp, table, m.input.counts, 2*m.cfg.Patch) // [2n·P, d]
 }
 
 // encodeWalks encodes how each neighbour is connected to the two nodes of the query.
 func (m *Model) encodeWalks(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
-	return m.patched(tp, m.input.products, w)
-}
-
-// patched maps features of positions, p at a time: [2n·P·p, c] → [2n·P, d].
-func (m *Model) patched(tp *grad.Tape, x, w *tensor.Tensor) *tensor.Tensor {
-	x = grad.Reshape(tp, x, m.input.rows*m.input.patches, m.cfg.Patch*x.Cols())
-	return grad.Linear(tp, x, w, nil, device.Identity)
+	return sequence.Project(tp, m.input.products, w, m.cfg.Patch) // [2n·P, d]
 }

@@ -16,8 +16,8 @@ type input struct {
 	cfg        Config
 	dev        device.Device
 	node, edge *nn.Features
-	numbers    *tensor.Tensor // [c, 1]: 0, 1, 2, …, all counts there are
-	rates      device.Buffer  // of the walks' scales
+	often      *sequence.Counts
+	rates      device.Buffer // of the walks' scales
 	walks      *nn.Resident[walkState]
 	states     []walkState // of the batch at hand
 	ids        []int32
@@ -52,13 +52,7 @@ func (in *input) open(env model.Env, c Config) (err error) {
 	if in.node, in.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
 		return err
 	}
-	numbers := make([]float32, c.RowLen()+1)
-	for i := range numbers {
-		numbers[i] = float32(i)
-	}
-	in.numbers = new(tensor.Tensor)
-	in.numbers.Set(env.Device.Alloc(len(numbers)), len(numbers), 1)
-	env.Device.Write(in.numbers.Data, numbers)
+	in.often.Open(env.Device, c.RowLen())
 	var rates [walk.Scales]float32
 	for s, rate := range c.options(env).Rates() {
 		rates[s] = float32(rate)
@@ -70,7 +64,7 @@ func (in *input) open(env model.Env, c Config) (err error) {
 }
 
 func (in *input) close() {
-	in.dev.Free(in.numbers.Data)
+	in.often.Close()
 	in.dev.Free(in.rates)
 	in.walks.Close()
 	in.node.Close()
@@ -112,8 +106,7 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch, share bool) {
 	in.present = tp.Ints(in.ids)
 	in.nodes, in.edges = in.node.Load(tp, src.Node, dst.Node), in.edge.Load(tp, src.Edge, dst.Edge)
 	in.ids = append(append(in.ids[:0], src.Count...), dst.Count...)
-	sequence.PlaceCounts(in.ids, in.cfg.Patch, in.numbers.Rows())
-	in.counts = tp.Ints(in.ids)
+	in.counts = in.often.Load(tp, in.ids, in.cfg.Patch)
 	if in.cfg.Direction {
 		in.floats = append(append(in.floats[:0], src.Way...), dst.Way...)
 		in.way = tp.Floats(in.floats, in.rows*in.patches, in.cfg.Patch)

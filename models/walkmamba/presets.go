@@ -1,38 +1,18 @@
 package walkmamba
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/sequence"
 )
 
-// tuned is what is taken for one data set: ρ & p, k and dropout.
-type tuned struct {
-	length, patch, meetings int
-	dropout                 float64
-}
-
 // sizes are those of DyGMamba's paper, but for CanParl, where walks say what histories of 2048 events were read for.
-var sizes = map[string]tuned{
-	"lastfm":    {512, 16, 10, 0.1},
-	"enron":     {256, 8, 30, 0},
-	"mooc":      {128, 4, 10, 0.1},
-	"reddit":    {64, 2, 5, 0.2},
-	"wikipedia": {32, 1, 5, 0.1},
-	"uci":       {32, 1, 5, 0.1},
-	"socialevo": {32, 1, 5, 0.1},
-
-	"flights":  {256, 8, 30, 0.1},
-	"canparl":  {256, 8, 30, 0.1},
-	"uslegis":  {256, 8, 30, 0.1},
-	"untrade":  {256, 8, 30, 0.1},
-	"unvote":   {128, 4, 10, 0.1},
-	"contacts": {32, 1, 5, 0.1},
-
-	"s1": {256, 8, 10, 0.1},
-	"s2": {512, 16, 30, 0.1},
-	"s3": {512, 16, 10, 0.1},
+func sizes(data string) (sequence.Tuned, bool) {
+	if strings.EqualFold(data, "canparl") {
+		return sequence.Tuned{Length: 256, Patch: 8, Meetings: 30, Dropout: 0.1}, true
+	}
+	return sequence.Paper(data)
 }
 
 var presets = []model.Preset[Config]{
@@ -44,9 +24,8 @@ var presets = []model.Preset[Config]{
 			t.LearningRate, t.Epochs, t.Patience = 3e-4, 50, 10 // docs/MODELS.md has what was tried
 		},
 	}, {
-		Name: "quick",
-		Summary: fmt.Sprintf("for a first look: narrower, shorter, a few epochs; "+
-			"on a CPU the default above %d imported events", quickAbove),
+		Name:    "quick",
+		Summary: sequence.QuickSummary,
 		Apply: func(data string, c *Config, t *model.Training) {
 			c.tune(data)
 			c.Length, c.Channel, c.TimeDim, c.Layers, c.WalkDim = (c.Length+1)/2, 24, 32, 1, 64
@@ -55,19 +34,16 @@ var presets = []model.Preset[Config]{
 	},
 }
 
-// quickAbove is how many imported events are too many to wait for the whole model at a first look on a CPU.
-const quickAbove = 2000
-
 func preferred(d model.Data) string {
-	if _, published := sizes[strings.ToLower(d.Name)]; d.OnCPU && d.Imported && !published && d.Events > quickAbove {
+	if sequence.Quick(d) {
 		return "quick"
 	}
 	return "standard"
 }
 
-// tune takes over what is known of a data set; one without an entry keeps the default.
+// tune takes over what is known of a data set; one of which nothing is keeps the default.
 func (c *Config) tune(data string) {
-	if v, ok := sizes[strings.ToLower(data)]; ok {
-		c.Length, c.Patch, c.Meetings, c.Dropout = v.length, v.patch, v.meetings, v.dropout
+	if v, known := sizes(data); known {
+		c.Length, c.Patch, c.Meetings, c.Dropout = v.Length, v.Patch, v.Meetings, v.Dropout
 	}
 }

@@ -19,85 +19,53 @@ type twin struct {
 	*modeltest.Toy
 	c       Config
 	options walk.Options
-	memo    map[string][]float64 // parameters by name, and vectors
+	w       modeltest.Plain
+	memo    map[string][]float64 // what walks say
 	smooth  bool                 // phases are not rounded, so that they have a derivative
 }
 
 func newTwin(y *modeltest.Toy) *twin {
 	m := y.Model.(*Model)
-	return &twin{Toy: y, c: m.cfg, options: m.walks.Options, memo: map[string][]float64{}}
-}
-
-func (m *twin) param(name string) []float64 {
-	if x, ok := m.memo[name]; ok {
-		return x
-	}
-	p := m.Params().Get(name)
-	if p == nil {
-		return nil
-	}
-	var x []float64
-	for _, v := range m.Params().Read(p) {
-		x = append(x, float64(v))
-	}
-	m.memo[name] = x
-	return x
-}
-
-// linear is W·x + b.
-func (m *twin) linear(name string, x []float64) []float64 {
-	w := m.param(name + ".weight")
-	if len(w)%len(x) != 0 || len(w) == 0 {
-		panic(fmt.Sprintf("%s: %d weights against %d inputs", name, len(w), len(x)))
-	}
-	y := make([]float64, len(w)/len(x))
-	copy(y, m.param(name+".bias"))
-	for o := range y {
-		y[o] += dot(w[o*len(x):(o+1)*len(x)], x)
-	}
-	return y
+	return &twin{Toy: y, c: m.cfg, options: m.walks.Options, w: y.Weights(), memo: map[string][]float64{}}
 }
 
 // logit answers a query.
 func (m *twin) logit(q sample.Query) float64 {
 	hu, hv := m.read(m.row(q, q.Src)), m.read(m.row(q, q.Dst))
-	askU := m.linear("0.neighbor_selection_layer", m.aggregate(hv))
-	askV := m.linear("0.neighbor_selection_layer", m.aggregate(hu))
+	askU := m.w.Linear("0.neighbor_selection_layer", m.aggregate(hv))
+	askV := m.w.Linear("0.neighbor_selection_layer", m.aggregate(hu))
 	var pattern, pair, known []float64
 	add := func(x []float64) {
 		if pair == nil {
 			pair = make([]float64, len(x))
 		}
-		pair = plus(pair, x)
+		pair = modeltest.Plus(pair, x)
 	}
 	if m.c.TimeBlock {
 		pattern = m.timeLevel(q)
-		up := m.linear("0.projection_layer_t_diff_up", pattern)
-		askU, askV = times(askU, up), times(askV, up)
-		add(m.linear("0.output_layer_t_diff", pattern))
+		up := m.w.Linear("0.projection_layer_t_diff_up", pattern)
+		askU, askV = modeltest.Times(askU, up), modeltest.Times(askV, up)
+		add(m.w.Linear("0.output_layer_t_diff", pattern))
 		known = append(known, pattern...)
 	}
 	if m.c.Roles {
 		roles := m.roles(q)
-		add(m.linear("0.output_layer_roles", roles))
+		add(m.w.Linear("0.output_layer_roles", roles))
 		known = append(known, roles...)
 	}
 	if m.c.Pair {
 		g := m.gram(q)
 		if len(known) > 0 {
-			for i, x := range m.linear("0.walk_gate", known) {
+			for i, x := range m.w.Linear("0.walk_gate", known) {
 				g[i] /= 1 + math.Exp(-x)
 			}
 		}
-		add(m.linear("0.output_layer_walks", g))
+		add(m.w.Linear("0.output_layer_walks", g))
 	}
-	zu := m.linear("0.output_layer", weigh(softmax(dots(hu, askU)), hu))
-	zv := m.linear("0.output_layer", weigh(softmax(dots(hv, askV)), hv))
-	hidden := m.linear("1.fc1", append(append(append([]float64{}, zu...), zv...), pair...))
-	for i := range hidden {
-		hidden[i] = max(0, hidden[i])
-	}
-	return m.linear("1.fc2", hidden)[0]
+	zu := m.w.Linear("0.output_layer", modeltest.SumRows(modeltest.Softmax(modeltest.Dots(hu, askU)), hu))
+	zv := m.w.Linear("0.output_layer", modeltest.SumRows(modeltest.Softmax(modeltest.Dots(hv, askV)), hv))
+	hidden := m.w.Linear("1.fc1", slices.Concat(zu, zv, pair))
+	return m.w.Linear("1.fc2", modeltest.Each(hidden, modeltest.ReLU))[0]
 }
 
 // place is a position of a row.
@@ -159,15 +127,15 @@ func (m *twin) row(q sample.Query, n event.Node) [][]float64 {
 		var h []float64
 		for _, name := range []string{"node", "edge", "time", "neighbor_co_occurrence", "walk"} {
 			if x := features[name]; x != nil {
-				h = append(h, m.linear("0.projection_layer."+name, x)...)
+				h = append(h, m.w.Linear("0.projection_layer."+name, x)...)
 			}
 		}
 		if m.c.Direction {
-			for i, x := range m.linear("0.projection_layer.direction", features["direction"]) {
+			for i, x := range m.w.Linear("0.projection_layer.direction", features["direction"]) {
 				h[len(h)-m.c.Channel+i] += x
 			}
 		}
-		patches = append(patches, m.linear("0.reduce_layer", h))
+		patches = append(patches, m.w.Linear("0.reduce_layer", h))
 	}
 	return patches
 }
@@ -176,15 +144,15 @@ func (m *twin) row(q sample.Query, n event.Node) [][]float64 {
 func (m *twin) position(q sample.Query, p place, to map[string][]float64) {
 	add := func(name string, x ...float64) { to[name] = append(to[name], x...) }
 	f := m.Graph.NodeFeatures
-	add("node", padded(f.Data[int(p.node)*f.Cols:], f.Cols, m.c.NodeDim)...)
+	add("node", modeltest.Padded(f.Data[int(p.node)*f.Cols:][:f.Cols], m.c.NodeDim)...)
 	f = m.Graph.EdgeFeatures
-	add("edge", padded(f.Data[int(p.edge)*f.Cols:], f.Cols, m.c.EdgeDim)...)
+	add("edge", modeltest.Padded(f.Data[int(p.edge)*f.Cols:][:f.Cols], m.c.EdgeDim)...)
 	code := make([]float64, m.c.TimeDim)
 	if p.node != 0 {
 		code = m.timeCode(float64(float32(q.Time - p.time)))
 	}
 	add("time", code...)
-	add("neighbor_co_occurrence", plus(m.often(p.count[0]), m.often(p.count[1]))...)
+	add("neighbor_co_occurrence", modeltest.Plus(m.often(p.count[0]), m.often(p.count[1]))...)
 	add("direction", p.way)
 	if !m.c.Neighbors {
 		return
@@ -204,7 +172,7 @@ func (m *twin) products(q sample.Query, other event.Node) (list []float64) {
 				for k := range walk.Levels + 1 {
 					product := 0.0
 					if other != 0 {
-						product = dot(m.vector(other, l, s, q.Time), m.vector(n, k, s, q.Time))
+						product = modeltest.Dot(m.vector(other, l, s, q.Time), m.vector(n, k, s, q.Time))
 					}
 					list = append(list, math.Log1p(max(0, product)))
 				}
@@ -259,7 +227,7 @@ func (m *twin) gram(q sample.Query) (g []float64) {
 		}
 		for a := range all {
 			for b := a; b < len(all); b++ {
-				g = append(g, math.Log1p(max(0, dot(all[a], all[b]))))
+				g = append(g, math.Log1p(max(0, modeltest.Dot(all[a], all[b]))))
 			}
 		}
 	}
@@ -290,7 +258,7 @@ func (m *twin) timeCode(delta float64) (code []float64) {
 			delta = math.Log1p(delta / max(m.c.Span, 1e-300) * 1e6)
 		}
 	}
-	w, b := m.param("0.time_encoder.w.weight"), m.param("0.time_encoder.w.bias")
+	w, b := m.w["0.time_encoder.w.weight"], m.w["0.time_encoder.w.bias"]
 	for i := range w {
 		phase := float64(float32(float32(w[i])*float32(delta)) + float32(b[i]))
 		if m.smooth {
@@ -302,28 +270,21 @@ func (m *twin) timeCode(delta float64) (code []float64) {
 }
 
 func (m *twin) often(count int) []float64 {
-	hidden := m.linear("0.neighbor_co_occurrence_encoder.nif_encode_layer.0", []float64{float64(count)})
-	for i := range hidden {
-		hidden[i] = max(0, hidden[i])
-	}
-	return m.linear("0.neighbor_co_occurrence_encoder.nif_encode_layer.2", hidden)
+	hidden := m.w.Linear("0.neighbor_co_occurrence_encoder.nif_encode_layer.0", []float64{float64(count)})
+	hidden = modeltest.Each(hidden, modeltest.ReLU)
+	return m.w.Linear("0.neighbor_co_occurrence_encoder.nif_encode_layer.2", hidden)
 }
 
 // read is the node-level block.
 func (m *twin) read(h [][]float64) [][]float64 {
 	for l := range m.c.Layers {
 		if m.c.NodeBlock {
-			for j, x := range m.mamba(fmt.Sprintf("0.mamba.%d", l), h) {
-				h[j] = plus(h[j], x)
-			}
+			h = modeltest.PlusRows(h, m.w.Mamba(fmt.Sprintf("0.mamba.%d", l), h))
 		}
 		for j := range h {
-			h[j] = m.norm("0.channel_norm", h[j])
-			hidden := m.linear("0.channel_feedforward.ffn.0", h[j])
-			for i, x := range hidden {
-				hidden[i] = x * 0.5 * (1 + math.Erf(x/math.Sqrt2))
-			}
-			h[j] = plus(h[j], m.linear("0.channel_feedforward.ffn.3", hidden))
+			h[j] = m.w.Norm("0.channel_norm", h[j])
+			fed := m.w.FeedForward("0.channel_feedforward.ffn.0", "0.channel_feedforward.ffn.3", h[j])
+			h[j] = modeltest.Plus(h[j], fed)
 		}
 	}
 	return h
@@ -346,144 +307,20 @@ func (m *twin) timeLevel(q sample.Query) []float64 {
 		if i > 0 {
 			gap = float64(float32(met[i] - met[i-1]))
 		}
-		seq = append(seq, m.linear("0.projection_layer_t_diff", m.timeCode(gap)))
+		seq = append(seq, m.w.Linear("0.projection_layer_t_diff", m.timeCode(gap)))
 	}
 	for l := range m.c.Layers {
-		for j, x := range m.mamba(fmt.Sprintf("0.mamba_t_diff.%d", l), seq) {
-			seq[j] = plus(seq[j], x)
-		}
+		seq = modeltest.PlusRows(seq, m.w.Mamba(fmt.Sprintf("0.mamba_t_diff.%d", l), seq))
 	}
-	mean := make([]float64, len(seq[0]))
-	for _, x := range seq {
-		for i := range x {
-			mean[i] += x[i] / float64(len(seq))
-		}
-	}
-	return mean
+	return modeltest.MeanRows(seq)
 }
 
 func (m *twin) aggregate(h [][]float64) []float64 {
 	var a []float64
 	for _, x := range h {
-		a = append(a, m.linear("0.weightagg", x)[0])
+		a = append(a, m.w.Linear("0.weightagg", x)[0])
 	}
-	return weigh(a, h)
-}
-
-func (m *twin) norm(name string, x []float64) []float64 {
-	var mean, v float64
-	for _, e := range x {
-		mean += e / float64(len(x))
-	}
-	for _, e := range x {
-		v += (e - mean) * (e - mean) / float64(len(x))
-	}
-	y := make([]float64, len(x))
-	for i, e := range x {
-		y[i] = (e-mean)/math.Sqrt(v+1e-5)*m.param(name + ".weight")[i] + m.param(name + ".bias")[i]
-	}
-	return y
-}
-
-// mamba is one block: two branches, convolution, selective scan, gate.
-func (m *twin) mamba(name string, seq [][]float64) (out [][]float64) {
-	width := len(seq[0])
-	rank := (width + 15) / 16
-	conv, bias := m.param(name+".conv1d.weight"), m.param(name+".conv1d.bias")
-	aLog, skip := m.param(name+".A_log"), m.param(name+".D")
-	state := make([]float64, width*stateDim)
-	silu := func(x float64) float64 { return x / (1 + math.Exp(-x)) }
-	var branches [][]float64
-	for _, x := range seq {
-		branches = append(branches, m.linear(name+".in_proj", x))
-	}
-	for t := range seq {
-		u, y := make([]float64, width), make([]float64, width)
-		for c := range u {
-			sum := bias[c]
-			for j := max(0, convWidth-1-t); j < convWidth; j++ {
-				sum += conv[c*convWidth+j] * branches[t-(convWidth-1)+j][c]
-			}
-			u[c] = silu(sum)
-		}
-		parts := m.linear(name+".x_proj", u)
-		in, read := parts[rank:rank+stateDim], parts[rank+stateDim:]
-		for c, d := range m.linear(name+".dt_proj", parts[:rank]) {
-			delta := math.Log1p(math.Exp(d))
-			for i := range stateDim {
-				at := c*stateDim + i
-				state[at] = math.Exp(-delta*math.Exp(aLog[at]))*state[at] + delta*in[i]*u[c]
-				y[c] += read[i] * state[at]
-			}
-			y[c] = (y[c] + skip[c]*u[c]) * silu(branches[t][width+c])
-		}
-		out = append(out, m.linear(name+".out_proj", y))
-	}
-	return out
-}
-
-func dot(x, y []float64) (s float64) {
-	for i := range x {
-		s += x[i] * y[i]
-	}
-	return s
-}
-
-func dots(rows [][]float64, v []float64) (y []float64) {
-	for _, r := range rows {
-		y = append(y, dot(r, v))
-	}
-	return y
-}
-
-func plus(a, b []float64) []float64 {
-	y := make([]float64, len(a))
-	for i := range a {
-		y[i] = a[i] + b[i]
-	}
-	return y
-}
-
-func times(a, b []float64) []float64 {
-	y := make([]float64, len(a))
-	for i := range a {
-		y[i] = a[i] * b[i]
-	}
-	return y
-}
-
-func weigh(w []float64, rows [][]float64) []float64 {
-	y := make([]float64, len(rows[0]))
-	for j, r := range rows {
-		for c := range r {
-			y[c] += w[j] * r[c]
-		}
-	}
-	return y
-}
-
-func softmax(x []float64) []float64 {
-	top, sum := math.Inf(-1), 0.0
-	for _, e := range x {
-		top = max(top, e)
-	}
-	y := make([]float64, len(x))
-	for i, e := range x {
-		y[i] = math.Exp(e - top)
-		sum += y[i]
-	}
-	for i := range y {
-		y[i] /= sum
-	}
-	return y
-}
-
-func padded(x []float32, n, width int) []float64 {
-	y := make([]float64, width)
-	for i := range n {
-		y[i] = float64(x[i])
-	}
-	return y
+	return modeltest.SumRows(a, h)
 }
 
 // TestTwin compares logits, for the whole model and with each part left out.

@@ -38,7 +38,6 @@ type Model struct {
 	walks  *sample.Walks
 
 	time      nn.TimeEncoder
-	frequency [2]nn.Linear // of a count
 	channels  []channel
 	direction nn.Linear // joins the channel of walks
 	reduce    nn.Linear
@@ -100,8 +99,7 @@ func declare(c Config, seed uint64) *Model {
 	width, g := c.Width(), c.TimeWidth()
 
 	m.time = m.declareTime(s.In("time_encoder"))
-	f := s.In("neighbor_co_occurrence_encoder").In("nif_encode_layer")
-	m.frequency = [2]nn.Linear{nn.NewLinear(f.In("0"), 1, c.Channel), nn.NewLinear(f.In("2"), c.Channel, c.Channel)}
+	m.input.often = sequence.NewCounts(s.In("neighbor_co_occurrence_encoder.nif_encode_layer"), c.Channel)
 	m.declareChannels(s.In("projection_layer"))
 	m.reduce = nn.NewLinear(s.In("reduce_layer"), len(m.channels)*c.Channel, width)
 	if c.NodeBlock {
@@ -152,7 +150,7 @@ func (m *Model) declareTime(s nn.Scope) nn.TimeEncoder {
 func (m *Model) declareSSM(s nn.Scope, width int) []sequence.Layer {
 	layers := make([]sequence.Layer, m.cfg.Layers)
 	for l := range layers {
-		layers[l] = nn.NewMamba(s.In(fmt.Sprint(l)), width, stateDim, convWidth)
+		layers[l] = nn.NewMamba(s.In(fmt.Sprint(l)), width, nn.StateDim, nn.ConvWidth)
 	}
 	return layers
 }

@@ -1,0 +1,99 @@
+package modeltest
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device/cpu"
+	"github.com/dygmamba/dygmamba/model"
+)
+
+// Count holds a table of parameters to how many numbers the released program has, in all and without the predictor.
+func Count(t *testing.T, table []model.Shape, total, backbone int) {
+	t.Helper()
+	all, own := 0, 0
+	for _, s := range table {
+		n := 1
+		for _, d := range s.Dims {
+			n *= d
+		}
+		all += n
+		if strings.HasPrefix(s.Name, "0.") {
+			own += n
+		}
+	}
+	if all != total || own != backbone {
+		t.Errorf("%d parameters, %d of the backbone, want %d and %d", all, own, total, backbone)
+	}
+}
+
+// Refuses tries settings, several with spaces between them, that must be complained of in certain words.
+func Refuses(t *testing.T, f model.Factory, wrong map[string]string) {
+	t.Helper()
+	for settings, want := range wrong {
+		_, err := f.Spec("", model.Data{Name: "uci"}, strings.Fields(settings)...)
+		complains(t, settings, err, want)
+	}
+}
+
+// RefusesWide gives a model event features that are wider than its own, of the default width.
+func RefusesWide(t *testing.T, f model.Factory) {
+	t.Helper()
+	spec, err := f.Spec("", model.Data{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	wide := dataset.Features{Rows: 1, Cols: 173, Data: make([]float32, 173)}
+	_, err = f.Build(model.Env{Device: dev, Edge: wide}, spec)
+	complains(t, "event features wider than the model", err, "173 columns, edge_feat_dim is 172")
+}
+
+// Recognised is weights that must be told by their shapes.
+type Recognised struct {
+	Config     any              // a pointer to what is to be found
+	Shapes     map[string][]int // of its tensors
+	Told       []string         // settings that shapes do not tell
+	Contradict string           // one that shapes do
+	Without    string           // a tensor that must be there
+	Name       string           // of the model, in complaints
+}
+
+// Recognises holds a model to a configuration that only the shapes of tensors, and a few settings, tell.
+func Recognises(t *testing.T, f model.Factory, r Recognised) {
+	t.Helper()
+	base, err := f.Spec("released", model.Data{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := f.FromTensors(base, r.Shapes, r.Told...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(s.Config, r.Config) {
+		t.Errorf("shapes tell %+v, want %+v", s.Config, r.Config)
+	}
+	_, err = f.FromTensors(base, r.Shapes, append(slices.Clone(r.Told), r.Contradict)...)
+	complains(t, r.Contradict, err, "the configuration makes it")
+	fewer := map[string][]int{}
+	for name, dims := range r.Shapes {
+		if name != r.Without {
+			fewer[name] = dims
+		}
+	}
+	_, err = f.FromTensors(base, fewer, r.Told...)
+	complains(t, "a missing tensor", err, r.Without+" is missing")
+	_, err = f.FromTensors(base, map[string][]int{"x": {1}})
+	complains(t, "a file without any of the model's tensors", err, "not the weights of "+r.Name)
+}
+
+func complains(t *testing.T, of string, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: %v, want %q", of, err, want)
+	}
+}
