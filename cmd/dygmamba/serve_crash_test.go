@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -208,6 +209,10 @@ func (w smallRun) crash(t *testing.T, rounds int, args ...string) {
 
 // checkCrash looks at what is left.
 func (w smallRun) checkCrash(t *testing.T, rounds int, senders []*sender, args []string) {
+	kept := filepath.Join(args[slices.Index(args, "--store")+1], "snapshot")
+	if _, err := os.Stat(kept); err != nil && rounds >= 20 {
+		t.Errorf("%d restarts and no snapshot: %v", rounds, err)
+	}
 	cmd, url := w.start(t, args...)
 	defer func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() }()
 	c := client.New(url)
