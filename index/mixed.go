@@ -126,23 +126,27 @@ func (m *mixed) before(t event.Time, last event.Edge) History {
 		return base.slice(0, earlier(base.Time, t)).upTo(last)
 	}
 	base, late = base.came(int(m.placed), last), late.came(0, last)
-	if late.Len() > 0 && slices.Min(late.Time) < t {
-		base = m.together(base, late)
+	if late.Len() > 0 {
+		base = m.together(base, late, t)
 	}
 	return base.slice(0, earlier(base.Time, t))
 }
 
-// together is the beginning of the column and of what waits in one history.
-func (m *mixed) together(base, late History) History {
-	was := m.merged.Load()
-	if was != nil && int(was.from) == base.Len() && int(was.took) == late.Len() {
-		return was.room().slice(0, int(was.placed))
+// together is the beginning of the column and of what waits in one history, or without what waits if all of that is
+// later than t.
+func (m *mixed) together(base, late History, t event.Time) History {
+	made := m.merged.Load()
+	if made == nil || int(made.from) != base.Len() || int(made.took) != late.Len() {
+		if slices.Min(late.Time) >= t {
+			return base
+		}
+		was := made
+		made = m.merge(base, late)
+		if was == nil || was.placed < made.placed { // otherwise this is about an older moment
+			m.merged.Store(made)
+		}
 	}
-	out := m.merge(base, late)
-	if was == nil || was.from+was.took < out.placed { // otherwise this is about an older moment
-		m.merged.Store(out)
-	}
-	return out.room().slice(0, int(out.placed))
+	return made.room().slice(0, int(made.placed))
 }
 
 // merge is a copy that has late interactions in their places: after all that are not later. Both histories are
