@@ -43,11 +43,15 @@ func (c *column) last() event.Time { return c.room().Time[c.used.Load()-1] }
 // full says that there is no room for another entry.
 func (c *column) full() bool { return int(c.used.Load()) == c.space() }
 
-// push adds an entry at the end. There is room for it.
-func (c *column) push(n event.Node, e event.Edge, at event.Time) {
+// push adds an entry at the end, if there is room and nothing later stands there.
+func (c *column) push(n event.Node, e event.Edge, at event.Time) bool {
 	room, i := c.room(), c.used.Load()
-	room.Node[i], room.Edge[i], room.Time[i] = n, e, at
+	if int(i) == len(room.Time) || i > 0 && room.Time[i-1] > at {
+		return false
+	}
+	room.set(int(i), n, e, at)
 	c.used.Store(i + 1)
+	return true
 }
 
 // grown is a copy of c with room for so many entries.

@@ -92,24 +92,25 @@ func (l *Live) Expect(counts []int32) {
 func (l *Live) put(n, other event.Node, edge event.Edge, at event.Time) {
 	place := l.place(n)
 	c := place.Load()
-	if c == nil {
-		c = newColumn(1)
-		l.replace(place, c)
-	}
-	if c.size < 0 {
+	if c != nil && c.size < 0 {
 		if m := c.mixed().renewed(); m != nil {
 			c = &m.column
 			l.replace(place, c)
 		}
 	}
-	if c.used.Load() > 0 && c.last() > at {
+	if c != nil && c.push(other, edge, at) {
+		return
+	}
+	switch {
+	case c == nil:
+		c = newColumn(1)
+	case c.full() && c.last() <= at:
+		c = c.sized(larger(c.space()))
+	default:
 		l.putLate(place, other, edge, at)
 		return
 	}
-	if c.full() {
-		c = c.sized(larger(c.space()))
-		l.replace(place, c)
-	}
+	l.replace(place, c)
 	c.push(other, edge, at)
 }
 

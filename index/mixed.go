@@ -72,7 +72,9 @@ func (m *mixed) wait(n event.Node, e event.Edge, at event.Time) (bytes int64) {
 	case w.full():
 		w = w.grown(larger(w.space()))
 	}
-	w.push(n, e, at)
+	i := w.used.Load()
+	w.room().set(int(i), n, e, at)
+	w.used.Store(i + 1)
 	m.waiting.Store(w)
 	return bytes + w.bytes()
 }
