@@ -127,8 +127,8 @@ func (m *mixed) before(t event.Time, last event.Edge) History {
 		base = base.slice(0, int(m.placed))
 		return base.slice(0, earlier(base.Time, t)).upTo(last)
 	}
-	base, late = base.came(int(m.placed), last), late.came(0, last)
-	if late.Len() > 0 {
+	base = base.slice(0, base.came(int(m.placed), last))
+	if late = late.slice(0, late.came(0, last)); late.Len() > 0 {
 		base = m.together(base, late, t)
 	}
 	return base.slice(0, earlier(base.Time, t))
@@ -187,13 +187,13 @@ func (h History) order() []int {
 	return order
 }
 
-// came is the history without the edges above last at its end; it has at least the first interactions.
-func (h History) came(first int, last event.Edge) History {
+// came is how many interactions there are without the edges above last at the end; the first ones count in any case.
+func (h History) came(first int, last event.Edge) int {
 	i := h.Len()
 	for i > first && h.Edge[i-1] > last { // few: what came in since
 		i--
 	}
-	return h.slice(0, i)
+	return i
 }
 
 // bytes is the memory of all of it, but for what readers made.

@@ -29,8 +29,8 @@ func (v asOf) Before(n event.Node, t event.Time) History {
 	if c.size < 0 {
 		return c.mixed().before(t, v.last)
 	}
-	h := c.history().came(0, v.last)
-	return h.slice(0, earlier(h.Time, t))
+	h := c.history()
+	return h.slice(0, earlier(h.Time[:h.came(0, v.last)], t))
 }
 
 func (v asOf) NumNodes() int { return v.nodes }
