@@ -2,6 +2,7 @@ package dygmamba
 
 import (
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -222,5 +223,36 @@ func TestLateEvents(t *testing.T) {
 	}
 	if want := float32(24*2 + (9 - 2) + (7 - 2) + 2 + 2); answers[0][0] != want || answers[1][0] != want {
 		t.Errorf("it knows %v, and %v when it was asked before late events came, want %v", answers[0], answers[1], want)
+	}
+}
+
+// TestUnitsBefore: how many units end before a time, of a log that grows by late events too, is what looking at every
+// unit says.
+func TestUnitsBefore(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 6))
+	for _, open := range []bool{false, true} {
+		log := event.NewLog(0)
+		s := stream{log: log, open: open}
+		s.pass.BatchSize = 4
+		for i := range 120 {
+			e := event.Event{Src: 1, Dst: 2, Time: float64(i / 3)}
+			if i > 30 && (i/4%3 == 0 || rng.IntN(3) == 0) { // whole units too
+				e.Time -= float64(rng.IntN(30))
+			}
+			if _, err := log.Append(e); err != nil {
+				t.Fatal(err)
+			}
+			at := float64(rng.IntN(i/3+3)) - 0.5*float64(rng.IntN(2))
+			want, times := 0, log.All().Time
+			for want < len(times) && slices.Max(times[want:min(want+4, len(times))]) < at {
+				want = min(want+4, len(times))
+			}
+			if open {
+				want -= want % 4
+			}
+			if got := s.unitsBefore(at); got != want {
+				t.Fatalf("%d events before %v, want %d of %v", got, at, want, times)
+			}
+		}
 	}
 }

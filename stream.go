@@ -21,6 +21,7 @@ type stream struct {
 	room   func(nodes int) // makes room for more nodes
 	log    *event.Log      // nil: no events are known one by one
 	known  int             // its events when it last grew
+	ends   []event.Time    // of whole units: the latest event until then. Empty while events come in order
 	pass   replay.Pass
 	open   bool       // the log goes on: a unit is remembered when all of its events have come
 	seen   int        // events that were remembered; −1: something else, which is not asked
@@ -114,10 +115,16 @@ func (s *stream) unitsBefore(t event.Time) int {
 		}
 		return s.whole(events.Len())
 	}
-	for n := 0; n < events.Len(); n += size {
-		if slices.Max(events.Time[n:min(n+size, events.Len())]) >= t {
-			return n
+	for n := len(s.ends) * size; n+size <= events.Len(); n += size {
+		end := slices.Max(events.Time[n : n+size])
+		if k := len(s.ends); k > 0 {
+			end = max(end, s.ends[k-1])
 		}
+		s.ends = append(s.ends, end)
+	}
+	k, _ := slices.BinarySearch(s.ends, t)
+	if rest := events.Time[k*size:]; k < len(s.ends) || len(rest) > 0 && slices.Max(rest) >= t {
+		return k * size
 	}
 	return s.whole(events.Len())
 }

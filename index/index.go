@@ -38,3 +38,15 @@ func (h History) Last(n int) History {
 func (h History) slice(lo, hi int) History {
 	return History{h.Node[lo:hi:hi], h.Edge[lo:hi:hi], h.Time[lo:hi:hi]}
 }
+
+// set writes interaction i.
+func (h History) set(i int, n event.Node, e event.Edge, at event.Time) {
+	h.Node[i], h.Edge[i], h.Time[i] = n, e, at
+}
+
+// copy writes other over the interactions from i on.
+func (h History) copy(i int, other History) {
+	copy(h.Node[i:], other.Node)
+	copy(h.Edge[i:], other.Edge)
+	copy(h.Time[i:], other.Time)
+}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"math"
 	"sync/atomic"
 	"unsafe"
 
@@ -10,8 +11,9 @@ import (
 // Live is a past that grows. One goroutine at a time adds; any number may ask meanwhile, and never wait.
 //
 // A history once handed out never changes: a new event is written behind what readers can see and then shown by one
-// atomic store, and a late event goes into a copy of its node's history. Readers see an event at its source a moment
-// before its destination.
+// atomic store. A late event waits beside its node's history until somebody asks about the node, or until there are
+// enough of them that a copy of the history with all of them in their places is worth its time. Readers see an event at
+// its source a moment before its destination.
 type Live struct {
 	table atomic.Pointer[[]atomic.Pointer[page]] // by node id / pageSize
 	nodes atomic.Int64                           // 1 + the largest node id
@@ -31,8 +33,7 @@ func NewLive() *Live {
 	return l
 }
 
-// Add enters a valid event. Events may come in any order of time, but one that is earlier than the last of either node
-// costs a copy of that node's history.
+// Add enters a valid event. Events may come in any order of time.
 func (l *Live) Add(e event.Event) {
 	l.put(e.Src, e.Dst, e.Edge, e.Time)
 	l.put(e.Dst, e.Src, e.Edge, e.Time)
@@ -44,6 +45,9 @@ func (l *Live) Before(n event.Node, t event.Time) History {
 	c := l.column(n)
 	if c == nil {
 		return History{}
+	}
+	if c.size < 0 {
+		return c.mixed().before(t, math.MaxInt32)
 	}
 	h := c.history()
 	return h.slice(0, earlier(h.Time, t))
@@ -76,11 +80,10 @@ func (l *Live) Expect(counts []int32) {
 			continue
 		}
 		place := l.place(event.Node(n))
-		c := place.Load()
-		grown := c.grown(int(more))
-		if grown != c {
-			place.Store(grown)
-			l.bytes.Add(grown.bytes() - c.bytes())
+		if c := place.Load(); c == nil {
+			l.replace(place, newColumn(int(more)))
+		} else if size := int(c.used.Load() + more); size > c.space() {
+			l.replace(place, c.sized(size))
 		}
 	}
 }
@@ -89,12 +92,46 @@ func (l *Live) Expect(counts []int32) {
 func (l *Live) put(n, other event.Node, edge event.Edge, at event.Time) {
 	place := l.place(n)
 	c := place.Load()
+	if c != nil && c.size < 0 {
+		if m := c.mixed().renewed(); m != nil {
+			c = &m.column
+			l.replace(place, c)
+		}
+	}
 	if c != nil && c.push(other, edge, at) {
 		return
 	}
-	grown := c.with(other, edge, at)
-	place.Store(grown)
-	l.bytes.Add(grown.bytes() - c.bytes())
+	switch {
+	case c == nil:
+		c = newColumn(1)
+	case c.full() && c.last() <= at:
+		c = c.sized(larger(c.space()))
+	default:
+		l.putLate(place, other, edge, at)
+		return
+	}
+	l.replace(place, c)
+	c.push(other, edge, at)
+}
+
+// putLate enters an interaction before some that are there.
+func (l *Live) putLate(place *atomic.Pointer[column], other event.Node, edge event.Edge, at event.Time) {
+	c := place.Load()
+	if c.size > 0 {
+		c = &mix(c).column
+		l.replace(place, c)
+	}
+	m := c.mixed()
+	l.bytes.Add(m.wait(other, edge, at))
+	if m.crowded() {
+		l.replace(place, &m.merge(m.seen()).column)
+	}
+}
+
+// replace puts another column in the place of a node's.
+func (l *Live) replace(place *atomic.Pointer[column], c *column) {
+	l.bytes.Add(c.bytes() - place.Load().bytes())
+	place.Store(c)
 }
 
 // place is where the node's column stands. It makes room for the node first if there is none.

@@ -5,7 +5,7 @@ import "github.com/dygmamba/dygmamba/event"
 // AsOf is the past as it was when the event with the given edge id had come in: what was added later does not show,
 // wherever in time it stands. The log is that of the events so far. Events must be added with edge ids that ascend,
 // from the given one on. The view never changes and may be used while events are added; what it hands out is a copy
-// only where late events are to be left out.
+// only where late events stand between others that it does not show.
 func (l *Live) AsOf(last event.Edge, log *event.Log) Logged {
 	return asOf{live: l, last: last, nodes: l.NumNodes(), log: log}
 }
@@ -26,16 +26,11 @@ func (v asOf) Before(n event.Node, t event.Time) History {
 	if c == nil {
 		return History{}
 	}
+	if c.size < 0 {
+		return c.mixed().before(t, v.last)
+	}
 	h := c.history()
-	if c.late() {
-		h = h.slice(0, earlier(h.Time, t))
-		return h.upTo(v.last)
-	}
-	i := h.Len()
-	for i > 0 && h.Edge[i-1] > v.last { // few: what came in since
-		i--
-	}
-	return h.slice(0, earlier(h.Time[:i], t))
+	return h.slice(0, earlier(h.Time[:h.came(0, v.last)], t))
 }
 
 func (v asOf) NumNodes() int { return v.nodes }

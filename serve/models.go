@@ -3,13 +3,9 @@ package serve
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -19,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
 // roster holds the model that answers, and the one before it. A new one takes over between two questions: whoever asked
@@ -87,7 +84,7 @@ func (m *roster) open(path string) (*generation, error) {
 			filepath.Dir(files[0]))
 	}
 	g := &generation{Checkpoint: files[0]}
-	if g.Hash, err = hashFile(files[0]); err != nil {
+	if g.Hash, err = whole.Hash(files[0]); err != nil {
 		return nil, err
 	}
 	o := m.server.options.Load
@@ -315,18 +312,4 @@ func (s *state) moment(at event.Time, now bool) event.Time {
 		return math.Nextafter(last, math.Inf(1))
 	}
 	return 0
-}
-
-// hashFile is the SHA-256 of a file.
-func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -80,7 +80,8 @@ func (k *keeper) take() (*memory, error) {
 	return kept.memory, nil
 }
 
-// watch writes a snapshot whenever enough events have come.
+// watch writes a snapshot whenever enough events have come, also at once after a restart that had to read as many from
+// the log.
 func (k *keeper) watch(ctx context.Context) {
 	if k.File == "" {
 		return
@@ -88,11 +89,6 @@ func (k *keeper) watch(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
 		k.mu.Lock()
 		due := k.server.engine.now().Last-k.at >= uint64(k.Every)
 		k.mu.Unlock()
@@ -104,6 +100,11 @@ func (k *keeper) watch(ctx context.Context) {
 				case <-time.After(time.Minute):
 				}
 			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
 	}
 }

@@ -25,3 +25,27 @@ func BenchmarkPast(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLate asks for the state after every ten events, some of which are a little late.
+func BenchmarkLate(b *testing.B) {
+	source := streamtest.Generate(streamtest.MOOC, 1)
+	span := source.At(source.Len()-1).Time - source.At(0).Time
+	log := event.NewLog(0)
+	add := func(n int, late event.Time) {
+		for range n {
+			e := source.At(log.Len() % source.Len())
+			e.Time = event.Time(log.Len()) - late*event.Time(log.Len()%3)
+			e.Edge = 0
+			if _, err := log.Append(e); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	add(300_000, 0)
+	past := walk.Over(log, walk.Options{Dim: 128, Span: span})
+	past.At(math.Inf(1))
+	for b.Loop() {
+		add(10, 20)
+		past.At(math.Inf(1))
+	}
+}

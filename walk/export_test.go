@@ -1,7 +1,10 @@
 package walk
 
-// KeepEvery takes snapshots so many events apart.
-func (p *Past) KeepEvery(n int) { p.every = n }
+// KeepEvery takes snapshots so many events apart, and one more where late events would take longer than that.
+func (p *Past) KeepEvery(n, close int) { p.every, p.close = n, close }
+
+// Near is where that one is.
+func (p *Past) Near() int { return p.near.next }
 
 // Snapshots is how many there are.
 func (p *Past) Snapshots() int { return len(p.kept) }

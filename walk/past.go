@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -22,6 +23,9 @@ type Past struct {
 	next  int        // the first event, in order, that now does not know
 	kept  []snapshot // ascending, each later than nothing at all
 	every int        // events between two of them
+	near  snapshot   // one more, shortly before where late events come
+	close int        // events that are gone through again rather than taking a nearer one
+	mark  int        // where to take that one on the way; 0: nowhere
 	work  [2][]event.Node
 
 	asked   event.Time // the latest time that was asked about
@@ -35,16 +39,18 @@ type snapshot struct {
 }
 
 // How much is kept for questions about the past: snapshots are so many at most, together about so large, and at first
-// so many events apart. Whenever there is one too many every second is forgotten.
+// so many events apart. Whenever there is one too many every second is forgotten. One more is taken where late events
+// would otherwise make it go through more than so many events again.
 const (
 	mostSnapshots = 16
 	mostBytes     = 256 << 20
 	firstEvery    = 1 << 12
+	firstClose    = 1 << 10
 )
 
 // Over is the past of a log.
 func Over(log *event.Log, o Options) *Past {
-	return &Past{log: log, now: *NewState(o), every: firstEvery, asked: math.Inf(-1)}
+	return &Past{log: log, now: *NewState(o), every: firstEvery, close: firstClose, asked: math.Inf(-1)}
 }
 
 // Options are those of its states.
@@ -104,6 +110,18 @@ func (p *Past) Step() {
 	if p.next-last >= p.every {
 		p.keep()
 	}
+	if p.mark > 0 && p.next >= p.mark {
+		p.keepNear()
+	}
+}
+
+// keepNear takes the snapshot for the next late event.
+func (p *Past) keepNear() {
+	if p.near.state == nil {
+		p.near.state = new(State)
+	}
+	p.near.state.copy(&p.now)
+	p.near.next, p.mark = p.next, 0
 }
 
 // keep takes a snapshot.
@@ -127,66 +145,93 @@ func (p *Past) keep() {
 // rewind goes back to the last snapshot that knows at most the first events.
 func (p *Past) rewind(events int) {
 	i := sort.Search(len(p.kept), func(i int) bool { return p.kept[i].next > events })
-	if i == 0 {
+	var last snapshot
+	if i > 0 {
+		last = p.kept[i-1]
+	}
+	if p.near.next > last.next && p.near.next <= events {
+		last = p.near
+	}
+	p.next = last.next
+	if last.next == 0 {
 		p.now.clear()
-		p.next = 0
 		return
 	}
-	p.now.copy(p.kept[i-1].state)
-	p.next = p.kept[i-1].next
+	p.now.copy(last.state)
 }
 
 // Grow goes on with a log that continues the one so far.
 func (p *Past) Grow(log *event.Log) { p.log = log }
 
-// take puts events in order that have come to the log.
+// take puts events in order that have come to the log, all of them at once.
 func (p *Past) take() {
 	all := p.log.All()
+	if p.taken == all.Len() {
+		return
+	}
+	first := math.Inf(1)
 	for i := p.taken; i < all.Len(); i++ {
 		p.out.note(all.Edge(i), all.Src[i], all.Len())
 		t := all.Time[i]
+		first = min(first, t)
 		if t < p.asked {
 			p.changes++
 		}
-		if known := p.known(); known > 0 && t <= p.time(known-1) {
-			p.forget(t)
-		}
-		if p.taken == 0 || p.time(p.taken-1) <= t {
-			p.insert(p.taken, i)
-		} else {
-			p.insert(sort.Search(p.taken, func(k int) bool { return p.time(k) > t }), i)
-		}
 	}
+	if known := p.known(); known > 0 && first <= p.time(known-1) {
+		p.forget(first)
+	}
+	if p.order == nil && slices.IsSorted(all.Time[max(0, p.taken-1):]) {
+		p.taken = all.Len()
+		return
+	}
+	p.insert(all.Time)
 }
 
 // known is how many events, in order, the latest state that is kept knows.
 func (p *Past) known() int {
+	known := max(p.next, p.near.next)
 	if n := len(p.kept); n > 0 {
-		return max(p.next, p.kept[n-1].next)
+		known = max(known, p.kept[n-1].next)
 	}
-	return p.next
+	return known
 }
 
-// insert gives an event of the log its place in order.
-func (p *Past) insert(k, i int) {
-	if p.order == nil && k < p.taken {
-		p.order = make([]int32, p.taken)
-		for j := range p.order {
-			p.order[j] = int32(j)
-		}
+// insert gives the new ones of all events their places in order: after those that are not later.
+func (p *Past) insert(times []event.Time) {
+	for i := len(p.order); i < p.taken; i++ {
+		p.order = append(p.order, int32(i))
 	}
-	if p.order != nil {
-		p.order = slices.Insert(p.order, k, int32(i))
+	old := p.taken
+	late := make([]int32, len(times)-old)
+	for k := range late {
+		late[k] = int32(old + k)
 	}
-	p.taken++
+	slices.SortStableFunc(late, func(i, j int32) int { return cmp.Compare(times[i], times[j]) })
+	p.order = append(p.order, late...)
+	for k := len(late) - 1; k >= 0; k-- { // from the latest on, so that each event is moved once
+		at := sort.Search(old, func(j int) bool { return times[p.order[j]] > times[late[k]] })
+		copy(p.order[at+k+1:], p.order[at:old])
+		p.order[at+k] = late[k]
+		old = at
+	}
+	p.taken = len(times)
 }
 
-// forget goes back to before a time and keeps no snapshot from then on.
+// forget goes back to before a time and keeps no snapshot from then on. Where that is far, one is taken on the way
+// back, for the next event that is up to twice as late.
 func (p *Past) forget(t event.Time) {
 	first := p.earlier(t)
 	p.kept = slices.DeleteFunc(p.kept, func(s snapshot) bool { return s.next > first })
+	if p.near.next > first {
+		p.near.next = 0
+	}
 	if p.next > first {
 		p.rewind(first)
+	}
+	p.mark = 0
+	if at := 2*first - p.taken; at-p.next > p.close {
+		p.mark = at
 	}
 }
 

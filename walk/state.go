@@ -14,10 +14,10 @@ type State struct {
 	rates   [Scales]float64
 	slots   []int32 // by node id: 1 + the node's place, 0 for one that never occurred
 	nodes   []node
-	vectors []float32 // [nodes, Vectors, Dim], each as of the node's time
-	pairs   map[pair]int32
-	met     []account // of directed pairs
-	group   []meeting // events of the instant that is being applied
+	vectors []float32      // [nodes, Vectors, Dim], each as of the node's time
+	pairs   map[pair]int32 // places of directed pairs, the same for all states of one past
+	met     []account      // of directed pairs; those of places beyond never met
+	group   []meeting      // events of the instant that is being applied
 }
 
 // node is what is kept of a node beside its vectors.
@@ -87,10 +87,10 @@ func (s *State) Activity(u, v event.Node) (a Activity) {
 	if i := s.find(v); i >= 0 {
 		a[1], a[3] = s.nodes[i].any, s.nodes[i].in
 	}
-	if i, ok := s.pairs[pair{u, v}]; ok {
+	if i, ok := s.pairs[pair{u, v}]; ok && int(i) < len(s.met) {
 		a[4] = s.met[i]
 	}
-	if i, ok := s.pairs[pair{v, u}]; ok {
+	if i, ok := s.pairs[pair{v, u}]; ok && int(i) < len(s.met) {
 		a[5] = s.met[i]
 	}
 	return a
@@ -106,9 +106,11 @@ func (s *State) count(t event.Time, u, v int32, p pair) {
 	s.nodes[v].in.add(t, &s.rates)
 	i, ok := s.pairs[p]
 	if !ok {
-		i = int32(len(s.met))
-		s.met = append(s.met, account{})
+		i = int32(len(s.pairs))
 		s.pairs[p] = i
+	}
+	for int(i) >= len(s.met) {
+		s.met = append(s.met, account{})
 	}
 	s.met[i].add(t, &s.rates)
 }
@@ -185,30 +187,22 @@ func (s *State) place(n event.Node) int32 {
 	return i
 }
 
-// clear makes s the state before the first event, in the memory it has.
+// clear makes s the state before the first event, in the memory it has. Pairs keep their places.
 func (s *State) clear() {
 	s.slots, s.nodes, s.vectors, s.met = s.slots[:0], s.nodes[:0], s.vectors[:0], s.met[:0]
-	clear(s.pairs)
 }
 
 // copy makes s the same as from, in the memory it has.
 func (s *State) copy(from *State) {
-	s.options, s.rates = from.options, from.rates
+	s.options, s.rates, s.pairs = from.options, from.rates, from.pairs
 	s.slots = append(s.slots[:0], from.slots...)
 	s.nodes = append(s.nodes[:0], from.nodes...)
 	s.vectors = append(s.vectors[:0], from.vectors...)
 	s.met = append(s.met[:0], from.met...)
-	if s.pairs == nil {
-		s.pairs = make(map[pair]int32, len(from.pairs))
-	}
-	clear(s.pairs)
-	for p, i := range from.pairs {
-		s.pairs[p] = i
-	}
 }
 
 // bytes is about what the state takes.
 func (s *State) bytes() int {
 	const account, node = 24 + 8, 3*32 + 16
-	return 4*len(s.vectors) + node*len(s.nodes) + 2*account*len(s.met) + 4*len(s.slots)
+	return 4*len(s.vectors) + node*len(s.nodes) + account*len(s.met) + 4*len(s.slots)
 }

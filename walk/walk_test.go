@@ -133,7 +133,7 @@ func TestAnyOrderOfQuestions(t *testing.T) {
 		events := streamtest.Few(t)
 		log := new(event.Log)
 		p := walk.Over(log, small)
-		p.KeepEvery(rapid.IntRange(1, 9).Draw(t, "every"))
+		p.KeepEvery(rapid.IntRange(1, 9).Draw(t, "every"), rapid.IntRange(0, 3).Draw(t, "close"))
 		for from := 0; ; {
 			to := min(len(events), from+rapid.IntRange(0, 30).Draw(t, "more"))
 			for _, e := range events[from:to] {
@@ -152,6 +152,45 @@ func TestAnyOrderOfQuestions(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLateEvents: a long stream with late events, asked about at any time, says what a straight run says, and takes a
+// snapshot near where they come.
+func TestLateEvents(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	log, near := new(event.Log), 0
+	p := walk.Over(log, small)
+	p.KeepEvery(700, 10)
+	var events []event.Event
+	for i := range 1500 {
+		e := event.Event{Src: event.Node(1 + rng.IntN(9)), Dst: event.Node(1 + rng.IntN(9)), Time: float64(i / 2)}
+		if rng.IntN(10) == 0 {
+			e.Time -= float64(rng.IntN(1 + rng.IntN(60)))
+		}
+		if rng.IntN(200) == 0 {
+			e.Time = math.Floor(rng.Float64() * e.Time)
+		}
+		events = append(events, e)
+		if _, err := log.Append(e); err != nil {
+			t.Fatal(err)
+		}
+		if rng.IntN(12) > 0 {
+			continue
+		}
+		ask := []event.Time{math.Inf(1), math.Floor(rng.Float64() * float64(i/2)), float64(i/2) - 5}
+		rng.Shuffle(len(ask), func(i, j int) { ask[i], ask[j] = ask[j], ask[i] })
+		for _, at := range ask {
+			if !slices.Equal(all(p, at), all(over(t, events), at)) {
+				t.Fatalf("of %d events at %v: not what a straight run says", i+1, at)
+			}
+		}
+		if p.Near() > 0 {
+			near++
+		}
+	}
+	if near < 10 {
+		t.Errorf("there was a near snapshot %d times", near)
+	}
 }
 
 func FuzzBlind(f *testing.F) {
@@ -220,7 +259,7 @@ func TestBegin(t *testing.T) {
 func TestSnapshotsAreBounded(t *testing.T) {
 	log := streamtest.Generate(streamtest.Shape{Events: 3000, Sources: 20, Dests: 20, Instants: 2000, Shared: true}, 1)
 	p := walk.Over(log, small)
-	p.KeepEvery(10)
+	p.KeepEvery(10, 10)
 	p.At(math.Inf(1))
 	if n := p.Snapshots(); n < 4 || n > 16 {
 		t.Errorf("%d snapshots", n)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/eventlog/brokertest"
 	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
 )
 
@@ -14,7 +15,7 @@ import (
 func BenchmarkAppend(b *testing.B) {
 	for _, bb := range []struct{ events, parallel int }{{1000, 1}, {1000, 4}, {1, 32}} {
 		b.Run(fmt.Sprintf("events=%d/parallel=%d", bb.events, bb.parallel), func(b *testing.B) {
-			l := open(b, start(b, settings(b.TempDir())).ClientURL(), Options{})
+			l := open(b, brokertest.Run(b, brokertest.Settings(b.TempDir())).ClientURL(), Options{})
 			events := eventlogtest.Events("user123", bb.events)
 			b.SetParallelism(bb.parallel)
 			b.ResetTimer()
@@ -34,7 +35,7 @@ func BenchmarkAppend(b *testing.B) {
 // BenchmarkRead opens a log of a million events in batches of 1,000 and reads it.
 func BenchmarkRead(b *testing.B) {
 	const batches, size = 1000, 1000
-	url := start(b, settings(b.TempDir())).ClientURL()
+	url := brokertest.Run(b, brokertest.Settings(b.TempDir())).ClientURL()
 	l := open(b, url, Options{})
 	events := eventlogtest.Events("user123", size)
 	for range batches {

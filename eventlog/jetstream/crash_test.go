@@ -6,49 +6,71 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/eventlog/brokertest"
 	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
 )
+
+// TestMain is a broker, or a process that appends, where a test started it as one.
+func TestMain(m *testing.M) {
+	brokertest.RunAsChild()
+	if url := os.Getenv("EVENTLOG_CRASH_URL"); url != "" {
+		fmt.Fprintln(os.Stderr, ingest(url))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// ingest is a process that appends until it is killed.
+func ingest(url string) error {
+	round, err := strconv.Atoi(os.Getenv("EVENTLOG_CRASH_ROUND"))
+	if err != nil {
+		return err
+	}
+	l, err := Open(context.Background(), url, Options{})
+	if err != nil {
+		return err
+	}
+	return eventlogtest.Ingest(l, round, os.Stdout)
+}
 
 // TestCrash kills, by turns, the process that appends, it and the broker at once, and the broker alone, which comes
 // back while the other goes on. A checker outside sees that nothing acknowledged is lost, nothing is there twice and
 // every key is remembered. `make crash` does so 200 times.
 func TestCrash(t *testing.T) {
-	b := &broker{Name: "one", Dir: t.TempDir(), Port: ports(t, 1)[0]}
-	b.start(t)
-	t.Cleanup(func() { b.kill() })
+	b := brokertest.New(t)
 	var c eventlogtest.Checker
 	rounds := eventlogtest.Crashes(3)
 	for round := range rounds {
 		child := exec.Command(os.Args[0])
-		child.Env = append(os.Environ(), "EVENTLOG_CRASH_URL="+b.url(), fmt.Sprint("EVENTLOG_CRASH_ROUND=", round))
+		child.Env = append(os.Environ(), "EVENTLOG_CRASH_URL="+b.URL(), fmt.Sprint("EVENTLOG_CRASH_ROUND=", round))
 		c.Round(t, round, child, func() {
 			switch round % 3 {
 			case 1:
-				b.kill()
+				b.Kill()
 			case 2:
-				b.kill()
-				b.start(t)
+				b.Kill()
+				b.Start(t)
 				time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond)
 			}
 		})
 		if round%3 == 1 {
-			b.start(t)
+			b.Start(t)
 		}
-		l := open(t, b.url(), Options{})
+		l := open(t, b.URL(), Options{})
 		c.Check(t, round, l)
 		l.Close()
 		if t.Failed() {
 			t.FailNow()
 		}
 	}
-	c.Finish(t, open(t, b.url(), Options{}))
+	c.Finish(t, open(t, b.URL(), Options{}))
 	t.Logf("%d kills, %d batches acknowledged", rounds, c.Acknowledged)
 }
 
@@ -58,8 +80,8 @@ func TestCrashOfEachInACluster(t *testing.T) {
 	if os.Getenv("DYGMAMBA_CRASHES") == "" {
 		t.Skip("takes a minute of elections: make crash")
 	}
-	c := newCluster(t)
-	l := open(t, c.urls(), Options{Patience: time.Minute})
+	c := brokertest.NewCluster(t)
+	l := open(t, c.URLs(), Options{Patience: time.Minute})
 	if info, err := l.stream(context.Background()); err != nil || info.Config.Replicas != 3 {
 		t.Fatalf("%+v, %v, want three replicas", info, err)
 	}
@@ -98,16 +120,16 @@ func TestCrashOfEachInACluster(t *testing.T) {
 	}
 	more("all three")
 	for _, b := range c {
-		b.kill()
+		b.Kill()
 		more(b.Name + " was killed")
-		b.start(t)
-		c.awaitWhole(t, l)
+		b.Start(t)
+		c.AwaitWhole(t, l.o.Stream)
 		more(b.Name + " is back")
 	}
 	close(stop)
 	wg.Wait()
 	for _, b := range c {
-		follower := open(t, b.url(), Options{})
+		follower := open(t, b.URL(), Options{})
 		seen := map[string]bool{}
 		for _, batch := range eventlogtest.Read(t, follower, 0) {
 			if seen[batch.Key] {
@@ -123,45 +145,4 @@ func TestCrashOfEachInACluster(t *testing.T) {
 		}
 	}
 	t.Logf("%d batches acknowledged", acknowledged.Load())
-}
-
-type cluster [3]*broker
-
-func newCluster(t *testing.T) cluster {
-	clients, routes := ports(t, 3), ports(t, 3)
-	dir := t.TempDir()
-	var c cluster
-	for i, name := range []string{"first", "second", "third"} {
-		c[i] = &broker{Name: name, Dir: filepath.Join(dir, name), Port: clients[i], Cluster: routes[i], Routes: routes}
-		c[i].start(t)
-		t.Cleanup(func() { c[i].kill() })
-	}
-	return c
-}
-
-func (c cluster) urls() string {
-	return c[0].url() + "," + c[1].url() + "," + c[2].url()
-}
-
-// awaitWhole waits until all three have all of the stream: of three, one may be missing at a time.
-func (c cluster) awaitWhole(t *testing.T, l *Log) {
-	t.Helper()
-	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(50 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		s, err := l.js.Stream(ctx, l.o.Stream)
-		cancel()
-		if err != nil || s.CachedInfo().Cluster == nil {
-			continue
-		}
-		current := 0
-		for _, r := range s.CachedInfo().Cluster.Replicas {
-			if r.Current && !r.Offline {
-				current++
-			}
-		}
-		if current == 2 {
-			return
-		}
-	}
-	t.Fatal("the cluster does not become whole again")
 }

@@ -8,37 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/eventlog/brokertest"
 	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
 )
-
-// settings are those of a server that has on disk what it acknowledges.
-func settings(dir string) *server.Options {
-	return &server.Options{
-		Host: "127.0.0.1", Port: -1, HTTPHost: "127.0.0.1", HTTPPort: -1,
-		NoLog: true, NoSigs: true, JetStream: true, StoreDir: dir, SyncAlways: true,
-		JetStreamMaxStore: 1 << 30, JetStreamMaxMemory: 1 << 26,
-	}
-}
-
-// start runs a server in this process.
-func start(t testing.TB, o *server.Options) *server.Server {
-	t.Helper()
-	s, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	go s.Start()
-	if !s.ReadyForConnections(20 * time.Second) {
-		t.Fatal("the server is not ready")
-	}
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	return s
-}
 
 func open(t testing.TB, url string, o Options) *Log {
 	t.Helper()
@@ -66,7 +42,7 @@ type store struct{ url, stream string }
 func (s store) Open(t *testing.T) eventlog.Log { return open(t, s.url, Options{Stream: s.stream}) }
 
 func TestJetStream(t *testing.T) {
-	s := start(t, settings(t.TempDir()))
+	s := brokertest.Run(t, brokertest.Settings(t.TempDir()))
 	n := 0
 	eventlogtest.Run(t, func(*testing.T) eventlogtest.Store {
 		n++
@@ -76,7 +52,7 @@ func TestJetStream(t *testing.T) {
 
 // Many servers follow one log: each gives the same sequences, whoever appended.
 func TestTwoServersCountAlike(t *testing.T) {
-	s := start(t, settings(t.TempDir()))
+	s := brokertest.Run(t, brokertest.Settings(t.TempDir()))
 	a, b := open(t, s.ClientURL(), Options{}), open(t, s.ClientURL(), Options{})
 	for i := range 30 {
 		l := []*Log{a, b}[i%2]
@@ -93,7 +69,7 @@ func TestTwoServersCountAlike(t *testing.T) {
 
 // A key that came back after the server had forgotten it is dropped by all followers alike.
 func TestRepeatBeyondTheWindow(t *testing.T) {
-	s := start(t, settings(t.TempDir()))
+	s := brokertest.Run(t, brokertest.Settings(t.TempDir()))
 	l := open(t, s.ClientURL(), Options{})
 	appendTo(t, l, "k", 2)
 	for i := range 2 * spacing {
@@ -132,9 +108,9 @@ func TestRepeatBeyondTheWindow(t *testing.T) {
 }
 
 func TestTooLargeForTheServer(t *testing.T) {
-	o := settings(t.TempDir())
+	o := brokertest.Settings(t.TempDir())
 	o.MaxPayload = 10_000
-	l := open(t, start(t, o).ClientURL(), Options{})
+	l := open(t, brokertest.Run(t, o).ClientURL(), Options{})
 	_, err := l.Append(context.Background(), "", eventlogtest.Events("x", 2000))
 	if !errors.Is(err, eventlog.ErrTooLarge) || !strings.Contains(err.Error(), "10000") || l.Last() != 0 {
 		t.Errorf("%v, ends with %d", err, l.Last())
@@ -145,7 +121,7 @@ func TestTooLargeForTheServer(t *testing.T) {
 }
 
 func TestFullStream(t *testing.T) {
-	s := start(t, settings(t.TempDir()))
+	s := brokertest.Run(t, brokertest.Settings(t.TempDir()))
 	l := open(t, s.ClientURL(), Options{})
 	c := l.wanted()
 	c.MaxBytes = 50_000
@@ -172,8 +148,8 @@ func TestFullStream(t *testing.T) {
 }
 
 func TestAway(t *testing.T) {
-	o := settings(t.TempDir())
-	s := start(t, o)
+	o := brokertest.Settings(t.TempDir())
+	s := brokertest.Run(t, o)
 	port := s.Addr().String()
 	l := open(t, s.ClientURL(), Options{Patience: 300 * time.Millisecond})
 	appendTo(t, l, "a", 1)
@@ -186,7 +162,7 @@ func TestAway(t *testing.T) {
 		t.Errorf("opening without a server: %v", err)
 	}
 	fmt.Sscanf(port, "127.0.0.1:%d", &o.Port)
-	start(t, o)
+	brokertest.Run(t, o)
 	l.o.Patience = 20 * time.Second
 	if r := appendTo(t, l, "b", 1); r.Last != 2 {
 		t.Errorf("with a server again: %+v", r)
@@ -195,7 +171,7 @@ func TestAway(t *testing.T) {
 
 // Streams that could lose events, or have lost some, are refused.
 func TestLossyStreams(t *testing.T) {
-	s := start(t, settings(t.TempDir()))
+	s := brokertest.Run(t, brokertest.Settings(t.TempDir()))
 	nc, err := nats.Connect(s.ClientURL())
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +209,7 @@ func TestDamagedMessages(t *testing.T) {
 		"escaped wrongly": func(m *nats.Msg) { m.Header.Set(headerID, "key:%zz") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := start(t, settings(t.TempDir()))
+			s := brokertest.Run(t, brokertest.Settings(t.TempDir()))
 			l := open(t, s.ClientURL(), Options{})
 			appendTo(t, l, "a", 2)
 			payload, _ := eventlog.Encode(nil, eventlog.Batch{Key: "b", Events: eventlogtest.Events("b", 3)})
@@ -253,13 +229,13 @@ func TestDamagedMessages(t *testing.T) {
 }
 
 func TestSyncIsLookedAt(t *testing.T) {
-	o := settings(t.TempDir())
-	s := start(t, o)
+	o := brokertest.Settings(t.TempDir())
+	s := brokertest.Run(t, o)
 	monitor := "http://" + s.MonitorAddr().String()
 	open(t, s.ClientURL(), Options{Monitor: []string{monitor}})
-	o = settings(t.TempDir())
+	o = brokertest.Settings(t.TempDir())
 	o.SyncAlways = false
-	lazy := start(t, o)
+	lazy := brokertest.Run(t, o)
 	both := []string{monitor, "http://" + lazy.MonitorAddr().String() + "/"}
 	_, err := Open(context.Background(), s.ClientURL(), Options{Monitor: both})
 	if err == nil || !strings.Contains(err.Error(), "sync_interval") {

@@ -97,8 +97,8 @@ var Outside = map[string][]string{
 	"github.com/nlpodyssey/gopickle":      {"checkpoint"},
 	"github.com/ebitengine/purego":        {"device/cuda"},
 	"gonum.org/v1/plot":                   {"cmd/*"},
-	"github.com/nats-io/nats.go":          {"eventlog/jetstream"},
-	"github.com/nats-io/nats-server/v2":   {}, // tests alone
+	"github.com/nats-io/nats.go":          {"eventlog/jetstream", "eventlog/brokertest"},
+	"github.com/nats-io/nats-server/v2":   {"eventlog/brokertest"}, // tests alone
 	"github.com/prometheus/client_golang": {"serve"},
 	"go.etcd.io/bbolt":                    {"eventlog/embedded"},
 	"github.com/google/go-cmp":            {"dataset/input/inputtest"},

@@ -1,7 +1,6 @@
-package jetstream
+package brokertest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,17 +9,15 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-
-	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
 )
 
-// broker is a nats-server in a process of its own, which is this test program run again: it can be killed.
-type broker struct {
+// Broker is a NATS server in a process of its own, which is the test program run again: it can be killed. The program's
+// TestMain calls RunAsChild.
+type Broker struct {
 	Name, Dir string
 	Port      int
 	Cluster   int   // its port for the others; 0: it stands alone
@@ -28,27 +25,23 @@ type broker struct {
 	process   *exec.Cmd
 }
 
-func (b *broker) url() string { return fmt.Sprint("nats://127.0.0.1:", b.Port) }
+// childSettings is the variable that makes a process a broker.
+const childSettings = "EVENTLOG_BROKER"
 
-// TestMain is a broker, or a process that appends, where a test started it as one.
-func TestMain(m *testing.M) {
-	if text := os.Getenv("EVENTLOG_BROKER"); text != "" {
+// RunAsChild is a broker and does not return, if this process was started to be one.
+func RunAsChild() {
+	if text := os.Getenv(childSettings); text != "" {
 		fmt.Fprintln(os.Stderr, serve(text))
 		os.Exit(1)
 	}
-	if url := os.Getenv("EVENTLOG_CRASH_URL"); url != "" {
-		fmt.Fprintln(os.Stderr, ingest(url))
-		os.Exit(1)
-	}
-	os.Exit(m.Run())
 }
 
 func serve(text string) error {
-	var b broker
+	var b Broker
 	if err := json.Unmarshal([]byte(text), &b); err != nil {
 		return err
 	}
-	o := settings(b.Dir)
+	o := Settings(b.Dir)
 	o.Port, o.HTTPPort, o.ServerName = b.Port, 0, b.Name
 	if b.Cluster != 0 {
 		o.Cluster = server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: b.Cluster}
@@ -69,28 +62,27 @@ func serve(text string) error {
 	return errors.New("the broker ended")
 }
 
-// ingest is a process that appends until it is killed.
-func ingest(url string) error {
-	round, err := strconv.Atoi(os.Getenv("EVENTLOG_CRASH_ROUND"))
-	if err != nil {
-		return err
-	}
-	l, err := Open(context.Background(), url, Options{})
-	if err != nil {
-		return err
-	}
-	return eventlogtest.Ingest(l, round, os.Stdout)
+// New starts a broker that stands alone, until the test ends.
+func New(t *testing.T) *Broker {
+	t.Helper()
+	b := &Broker{Name: "one", Dir: t.TempDir(), Port: ports(t, 1)[0]}
+	b.Start(t)
+	t.Cleanup(b.Kill)
+	return b
 }
 
-// start starts the broker, or starts it again, and waits until it listens.
-func (b *broker) start(t *testing.T) {
+// URL is where it listens.
+func (b *Broker) URL() string { return fmt.Sprint("nats://127.0.0.1:", b.Port) }
+
+// Start starts the broker, or starts it again, and waits until it listens.
+func (b *Broker) Start(t *testing.T) {
 	t.Helper()
 	text, err := json.Marshal(b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.process = exec.Command(os.Args[0])
-	b.process.Env = append(os.Environ(), "EVENTLOG_BROKER="+string(text))
+	b.process.Env = append(os.Environ(), childSettings+"="+string(text))
 	b.process.Stderr = os.Stderr
 	if _, err := b.process.StdinPipe(); err != nil { // ends with this process, and the broker with it
 		t.Fatal(err)
@@ -107,8 +99,8 @@ func (b *broker) start(t *testing.T) {
 	t.Fatalf("broker %s does not listen", b.Name)
 }
 
-// kill ends it as kill -9 does.
-func (b *broker) kill() {
+// Kill ends it as kill -9 does.
+func (b *Broker) Kill() {
 	b.process.Process.Kill()
 	b.process.Wait()
 }
