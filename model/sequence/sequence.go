@@ -24,6 +24,16 @@ type Block struct {
 	Feed   []*nn.FeedForward
 }
 
+// ShareFeedForward adds one norm and one feed-forward, those of all layers, as in the released program of DyGMamba.
+func (b *Block) ShareFeedForward(s nn.Scope, layers, width int, dropout float64) {
+	norm := nn.NewLayerNorm(s.In("channel_norm"), width)
+	feed := nn.NewFeedForward(s.In("channel_feedforward"), "ffn.0", "ffn.3", width, 4*width, width, device.GELU,
+		float32(dropout))
+	for range layers {
+		b.Norm, b.Feed = append(b.Norm, norm), append(b.Feed, &feed)
+	}
+}
+
 // Forward lets every sequence learn from its order: h ← Norm(Layer(h) + h), h ← h + Feed(h).
 func (b *Block) Forward(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
 	for l := range b.Norm {

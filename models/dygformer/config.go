@@ -25,14 +25,14 @@ type Config struct {
 	Channel int     `json:"channel_embedding_dim" about:"d: width of each of the four channels"`
 	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
 	Layers  int     `json:"num_layers" about:"layers that read the sequence"`
-	Heads   int     `json:"num_heads" about:"of a Transformer layer's attention"`                 // mamba has none
-	Dropout float64 `json:"dropout" about:"share a Transformer leaves out at random in training"` // mamba: none
+	Heads   int     `json:"num_heads" about:"of a Transformer layer's attention"` // mamba has none
+	Dropout float64 `json:"dropout" about:"share left out at random in training"` // bare Mamba: none
 	NodeDim int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
 	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
 
-	// The paper's text has Mamba blocks with residuals and says nothing of norms. Without them sums of raw counts,
-	// hundreds where histories repeat, run through the blocks as they are.
-	PreNorm bool `json:"pre_norm,omitempty" about:"Mamba blocks normalise what they read"` // a Transformer's always do
+	// The paper gives variant G no equations. Bare blocks with residuals pass sums of raw counts on as they are,
+	// hundreds where histories repeat; DyGMamba's own node-level block has a norm and a feed-forward after each.
+	FeedForward bool `json:"feed_forward,omitempty" about:"mamba: norm and feed-forward after blocks, as in DyGMamba"`
 
 	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
 	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
@@ -75,8 +75,8 @@ func (c Config) Check() error {
 		return fmt.Errorf("layer is %q, must be %q or %q", c.Layer, Transformer, Mamba)
 	case c.Layer == Transformer && c.Width()%c.Heads != 0:
 		return fmt.Errorf("num_heads is %d, must divide 4·channel_embedding_dim = %d", c.Heads, c.Width())
-	case c.Layer == Transformer && c.PreNorm:
-		return fmt.Errorf("pre_norm is true, must be false for layer %q, which always normalises", c.Layer)
+	case c.Layer == Transformer && c.FeedForward:
+		return fmt.Errorf("feed_forward is true, must be false for layer %q, which has its own", c.Layer)
 	case c.TimeDim < 2:
 		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.TimeDim)
 	case !(c.Dropout >= 0 && c.Dropout < 1):
@@ -96,8 +96,8 @@ func (c Config) Brief() string {
 	s := fmt.Sprintf("L & p %d & %d, dropout %v, padding %s", c.Length, c.Patch, c.Dropout, c.Padding)
 	if c.Layer == Mamba {
 		s = fmt.Sprintf("L & p %d & %d, padding %s", c.Length, c.Patch, c.Padding)
-		if c.PreNorm {
-			s += ", normalised"
+		if c.FeedForward {
+			s += ", feed-forward, dropout " + fmt.Sprint(c.Dropout)
 		}
 	}
 	if c.FreezeTime {

@@ -83,27 +83,37 @@ func declare(c Config, seed uint64) *Model {
 	f := s.In("neighbor_co_occurrence_encoder.neighbor_co_occurrence_encode_layer")
 	m.input.often = sequence.NewCounts(f, c.Channel)
 	m.declareChannels(s.In("projection_layer"))
-	for l := range c.Layers {
-		m.layers = append(m.layers, declareLayer(s, l, c))
-	}
+	m.declareLayers(s)
 	m.output = nn.NewLinear(s.In("output_layer"), c.Width(), c.NodeDim)
 	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), 2*c.NodeDim, c.NodeDim, 1)}
 	return m
 }
 
-func declareLayer(s nn.Scope, l int, c Config) layer {
-	if c.Layer == Mamba {
-		block := nn.NewMamba(s.In("mamba").In(fmt.Sprint(l)), c.Width(), nn.StateDim, nn.ConvWidth)
-		if !c.PreNorm {
-			return func(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor { return grad.Add(tp, block.Forward(tp, h), h) }
+func (m *Model) declareLayers(s nn.Scope) {
+	c := m.cfg
+	if c.Layer == Transformer {
+		for l := range c.Layers {
+			in := s.In("transformers").In(fmt.Sprint(l))
+			t := nn.NewTransformer(in, c.Width(), c.Heads, device.GELU, float32(c.Dropout))
+			m.layers = append(m.layers, t.PreNorm)
 		}
-		norm := nn.NewLayerNorm(s.In("norm").In(fmt.Sprint(l)), c.Width())
-		return func(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
-			return grad.Add(tp, block.Forward(tp, norm.Forward(tp, h)), h)
-		}
+		return
 	}
-	s = s.In("transformers").In(fmt.Sprint(l))
-	return nn.NewTransformer(s, c.Width(), c.Heads, device.GELU, float32(c.Dropout)).PreNorm
+	block := sequence.Block{}
+	for l := range c.Layers {
+		mamba := nn.NewMamba(s.In("mamba").In(fmt.Sprint(l)), c.Width(), nn.StateDim, nn.ConvWidth)
+		block.Layers = append(block.Layers, mamba)
+	}
+	if c.FeedForward {
+		block.ShareFeedForward(s, c.Layers, c.Width(), c.Dropout)
+		m.layers = []layer{block.Forward}
+		return
+	}
+	for _, b := range block.Layers {
+		m.layers = append(m.layers, func(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
+			return grad.Add(tp, b.Forward(tp, h), h)
+		})
+	}
 }
 
 // Config is the model's configuration.

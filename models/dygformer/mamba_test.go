@@ -34,10 +34,10 @@ func mambaToy(t *testing.T, set ...string) (*modeltest.Toy, *Model, *sample.Batc
 }
 
 // TestMambaReadsTheSequence computes what follows the encoding, which DyGFormer's golden numbers hold, in float64: two
-// blocks with residuals, and the mean of each side.
+// blocks with residuals, where asked for a norm and a feed-forward after each, and the mean of each side.
 func TestMambaReadsTheSequence(t *testing.T) {
-	t.Run("as it is", func(t *testing.T) { testReads(t) })
-	t.Run("normalised", func(t *testing.T) { testReads(t, "pre_norm=true") })
+	t.Run("bare", func(t *testing.T) { testReads(t) })
+	t.Run("with feed-forward", func(t *testing.T) { testReads(t, "feed_forward=true") })
 }
 
 func testReads(t *testing.T, set ...string) {
@@ -56,14 +56,15 @@ func testReads(t *testing.T, set ...string) {
 			seq[j], encoded = encoded[:width], encoded[width:]
 		}
 		for l := range m.cfg.Layers {
-			read := seq
-			if m.cfg.PreNorm {
-				read = make([][]float64, len(seq))
-				for j, x := range seq {
-					read[j] = weights.Norm(fmt.Sprintf("0.norm.%d", l), x)
+			out := modeltest.PlusRows(seq, weights.Mamba(fmt.Sprintf("0.mamba.%d", l), seq))
+			for j, x := range out {
+				if m.cfg.FeedForward {
+					x = weights.Norm("0.channel_norm", x)
+					fed := weights.FeedForward("0.channel_feedforward.ffn.0", "0.channel_feedforward.ffn.3", x)
+					x = modeltest.Plus(x, fed)
 				}
+				seq[j] = x
 			}
-			seq = modeltest.PlusRows(seq, weights.Mamba(fmt.Sprintf("0.mamba.%d", l), read))
 		}
 		for side, part := range [2][][]float64{seq[:src], seq[src:]} {
 			want[side] = append(want[side], weights.Linear("0.output_layer", modeltest.MeanRows(part))...)
@@ -78,8 +79,8 @@ func testReads(t *testing.T, set ...string) {
 
 // TestMambaGradients moves each parameter along its gradient: the loss must change by the gradient's norm.
 func TestMambaGradients(t *testing.T) {
-	t.Run("as it is", func(t *testing.T) { testGradients(t) })
-	t.Run("normalised", func(t *testing.T) { testGradients(t, "pre_norm=true") })
+	t.Run("bare", func(t *testing.T) { testGradients(t) })
+	t.Run("with feed-forward", func(t *testing.T) { testGradients(t, "feed_forward=true") })
 }
 
 func testGradients(t *testing.T, set ...string) {

@@ -17,7 +17,7 @@ func ConfigFromTensors(base Config, shapes map[string][]int) (Config, error) {
 	layer := "0.transformers.%d.linear_layers.0.weight"
 	if c.Layer == Mamba {
 		layer = "0.mamba.%d.A_log"
-		_, c.PreNorm = shapes["0.norm.0.weight"]
+		_, c.FeedForward = shapes["0.channel_norm.weight"]
 	}
 	c.Layers = d.Count(layer)
 	if d.Err() != nil {
