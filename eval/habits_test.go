@@ -103,9 +103,11 @@ func TestHabitsBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%v, %s negatives, known %v: AP %.4f, AUC %.4f of %d", c.part, c.negatives, c.knows, r.AP, r.AUC, r.Positives)
+		t.Logf("%v, %s negatives, known %v: AP %.4f, AUC %.4f of %d",
+			c.part, c.negatives, c.knows, r.AP, r.AUC, r.Positives)
 		if math.Abs(r.AP-c.ap) > 0.001 || math.Abs(r.AUC-c.auc) > 0.001 {
-			t.Errorf("%v, %s negatives: AP %.4f, AUC %.4f, want %.4f and %.4f", c.part, c.negatives, r.AP, r.AUC, c.ap, c.auc)
+			t.Errorf("%v, %s negatives: AP %.4f, AUC %.4f, want %.4f and %.4f",
+				c.part, c.negatives, r.AP, r.AUC, c.ap, c.auc)
 		}
 	}
 }

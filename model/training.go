@@ -21,7 +21,7 @@ type Training struct {
 	NegativesRandom     Whole   `json:"negatives_random,omitzero" about:"share of negatives with another destination"`
 	NegativesHistorical float64 `json:"negatives_historical,omitempty" about:"share of pairs that met before"`
 	NegativesTime       float64 `json:"negatives_time,omitempty" about:"share of the same pair at another time"`
-	SelectBy            string  `json:"select_by,omitempty" about:"validation that chooses the epoch: random, all, time"`
+	SelectBy            string  `json:"select_by,omitempty" about:"validation that chooses an epoch: random, all, time"`
 	Calibrate           bool    `json:"calibrate,omitempty" about:"fit probabilities to validation"`
 }
 

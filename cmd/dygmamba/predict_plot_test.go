@@ -32,7 +32,8 @@ func TestPredictPlots(t *testing.T) {
 	u, i := set.Names.Name(all.Src[middle]), set.Names.Name(all.Dst[middle])
 	one := []string{"predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--u", u, "--i", i,
 		"--ts", fmt.Sprint(all.Time[middle])}
-	program(t, append(one, "--plot", plot, "--curve", "30")...).want(t, exitDone).shows(t, u+" and "+i+" at", "drawn in")
+	program(t, append(one, "--plot", plot, "--curve", "30")...).want(t, exitDone).
+		shows(t, u+" and "+i+" at", "drawn in")
 	raw, err := os.ReadFile(plot)
 	if err != nil {
 		t.Fatal(err)

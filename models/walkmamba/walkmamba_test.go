@@ -246,7 +246,8 @@ func TestBrief(t *testing.T) {
 	c := Default
 	c.Roles, c.TimeBlock = false, false
 	s := c.Brief()
-	if !strings.Contains(s, "without roles, without time-level block") || strings.Contains(s, "log time") || strings.Contains(s, "returns") {
+	if !strings.Contains(s, "without roles, without time-level block") || strings.Contains(s, "log time") ||
+		strings.Contains(s, "returns") {
 		t.Error(s)
 	}
 	if c.Returns = true; !strings.Contains(c.Brief(), "with returns") {
