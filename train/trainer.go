@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
@@ -45,8 +46,7 @@ type trainer struct {
 	meter    eval.Meter
 
 	// what validation said last, where probabilities are to be fitted to it
-	said  []float32
-	right []bool
+	said calibration.Answers
 }
 
 // open builds the model, checks that training fits, and takes up a saved state.
@@ -290,10 +290,7 @@ func (t *trainer) listening() *eval.Protocol {
 	return t.Protocol.With(func(o *eval.Options) {
 		before := o.OnAnswers
 		o.OnAnswers = func(a eval.Answers) {
-			if a.Batch == 0 {
-				t.said, t.right = t.said[:0], t.right[:0]
-			}
-			t.said, t.right = append(t.said, a.Logits...), append(t.right, a.Right...)
+			t.said.Add(a.Batch, a.Logits, a.Right)
 			if before != nil {
 				before(a)
 			}
