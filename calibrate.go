@@ -16,10 +16,10 @@ var ErrNoCalibration = errors.New("cannot calibrate")
 
 // Calibrated is what calibration did to a run: how far probabilities were off, and are. Negatives are random ones.
 type Calibrated struct {
-	Run        string         `json:"run"` // its directory
-	Answers    int            `json:"answers"`
+	Run        string         `json:"run"`     // its directory
+	Answers    int            `json:"answers"` // that the map was fitted to
 	Knots      int            `json:"knots"`
-	Validation BeforeAndAfter `json:"validation"` // that the map was fitted to
+	Validation BeforeAndAfter `json:"validation"` // to the latest answers of which the map was fitted
 	Test       BeforeAndAfter `json:"test"`
 }
 
@@ -61,10 +61,10 @@ func Calibrate(ctx context.Context, dir string, o LoadOptions) (Calibrated, erro
 	if _, err := protocol.Revalidate(ctx, p.Scorer()); err != nil {
 		return c, err
 	}
-	m := calibration.Fit(said.logits, said.right)
+	m := said.Fit()
 	if m == nil {
 		return c, fmt.Errorf("%w: validation has %d answers, too few to fit probabilities to", ErrNoCalibration,
-			len(said.logits))
+			len(said.Logits))
 	}
 	c.Answers, c.Knots, c.Validation = m.Answers, len(m.From), said.errors(m)
 	if p.Cold() {
@@ -86,24 +86,16 @@ func Calibrate(ctx context.Context, dir string, o LoadOptions) (Calibrated, erro
 }
 
 // heard is what a model said in its last evaluation.
-type heard struct {
-	logits []float32
-	right  []bool
-}
+type heard struct{ calibration.Answers }
 
-func (h *heard) listen(a eval.Answers) {
-	if a.Batch == 0 {
-		h.logits, h.right = h.logits[:0], h.right[:0]
-	}
-	h.logits, h.right = append(h.logits, a.Logits...), append(h.right, a.Right...)
-}
+func (h *heard) listen(a eval.Answers) { h.Add(a.Batch, a.Logits, a.Right) }
 
 // errors are those without a map and with it.
 func (h *heard) errors(m *calibration.Map) BeforeAndAfter {
 	var before, after calibration.Tally
-	for i, x := range h.logits {
-		before.Add((*calibration.Map)(nil).Probability(x), h.right[i])
-		after.Add(m.Probability(x), h.right[i])
+	for i, x := range h.Logits {
+		before.Add((*calibration.Map)(nil).Probability(x), h.Happened[i])
+		after.Add(m.Probability(x), h.Happened[i])
 	}
 	return BeforeAndAfter{before.Reliability().ECE, after.Reliability().ECE}
 }

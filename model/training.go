@@ -21,7 +21,7 @@ type Training struct {
 	NegativesRandom     Whole   `json:"negatives_random,omitzero" about:"share of negatives with another destination"`
 	NegativesHistorical float64 `json:"negatives_historical,omitempty" about:"share of pairs that met before"`
 	NegativesTime       float64 `json:"negatives_time,omitempty" about:"share of the same pair at another time"`
-	SelectBy            string  `json:"select_by,omitempty" about:"validation that chooses the epoch: random, all"`
+	SelectBy            string  `json:"select_by,omitempty" about:"validation that chooses an epoch: random, all, time"`
 	Calibrate           bool    `json:"calibrate,omitempty" about:"fit probabilities to validation"`
 }
 
@@ -35,6 +35,7 @@ func (w Whole) IsZero() bool { return w == 1 }
 const (
 	SelectByRandom = "random" // "" too: validation with random negatives, as in the reference programs
 	SelectByAll    = "all"    // the mean validation AP over all three kinds of negatives
+	SelectByTime   = "time"   // the mean validation AP over random and time negatives: who, and when
 )
 
 // Shares are the proportions of the kinds of negatives.
@@ -67,8 +68,9 @@ func (t Training) Check() error {
 		return fmt.Errorf("optimizer is %q, must be Adam, SGD or RMSprop", t.Optimizer)
 	case !(t.WeightDecay >= 0) || t.WeightDecay > 1:
 		return fmt.Errorf("weight_decay is %v, must be at least 0 and at most 1", t.WeightDecay)
-	case !slices.Contains([]string{"", SelectByRandom, SelectByAll}, t.SelectBy):
-		return fmt.Errorf("select_by is %q, must be %s or %s", t.SelectBy, SelectByRandom, SelectByAll)
+	case !slices.Contains([]string{"", SelectByRandom, SelectByAll, SelectByTime}, t.SelectBy):
+		return fmt.Errorf("select_by is %q, must be %s, %s or %s", t.SelectBy, SelectByRandom, SelectByAll,
+			SelectByTime)
 	}
 	return t.Shares().Check()
 }

@@ -13,6 +13,7 @@ type Epoch struct {
 	// Validation with other negatives, where that has a say in which epoch is the best.
 	HistoricalVal *Metric `json:"val_historical,omitempty"`
 	InductiveVal  *Metric `json:"val_inductive,omitempty"`
+	TimeVal       *Metric `json:"val_time,omitempty"`
 
 	Test     *Metric `json:"test,omitempty"` // only when asked for: information, never used to choose
 	NewTest  *Metric `json:"new_node_test,omitempty"`
@@ -21,17 +22,19 @@ type Epoch struct {
 	Seconds  Seconds `json:"seconds"`
 }
 
-// Judged is what epochs are compared by: the validation, or the mean of all three kinds where there are such. Without
-// validation events training itself must do.
+// Judged is what epochs are compared by: the validation, or the mean over the kinds of negatives where others have a
+// say. Without validation events training itself must do.
 func (e Epoch) Judged() Score {
 	if e.Val == nil {
 		return Score{AP: e.AP, AUC: e.AUC}
 	}
-	if e.HistoricalVal == nil || e.InductiveVal == nil {
-		return e.Val.Score
+	sum, kinds := e.Val.Score, 1.0
+	for _, other := range []*Metric{e.HistoricalVal, e.InductiveVal, e.TimeVal} {
+		if other != nil {
+			sum.AP, sum.AUC, kinds = sum.AP+other.AP, sum.AUC+other.AUC, kinds+1
+		}
 	}
-	a, b, c := e.Val.Score, e.HistoricalVal.Score, e.InductiveVal.Score
-	return Score{AP: (a.AP + b.AP + c.AP) / 3, AUC: (a.AUC + b.AUC + c.AUC) / 3}
+	return Score{AP: sum.AP / kinds, AUC: sum.AUC / kinds}
 }
 
 // Metric is a set's mean over batches.

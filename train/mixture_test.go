@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -85,5 +86,30 @@ func TestPlainNegativesAreNotWrittenDown(t *testing.T) {
 	run.Protocol = eval.NewProtocol(run.Protocol.Split(), eval.Options{Sampling: run.Set.Sampling, BatchSize: 100})
 	if _, err := run.Train(t.Context()); err == nil || !strings.Contains(err.Error(), "shares of negatives") {
 		t.Errorf("a protocol with other shares: %v", err)
+	}
+}
+
+// select_by=time chooses the epoch by who and when, and asks for an order in which that can be told.
+func TestSelectByTime(t *testing.T) {
+	result, err := small(t, t.TempDir(), "num_epochs=3", "negatives_time=0.5", "select_by=time").Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := 0.0
+	for _, e := range result.History {
+		if e.TimeVal == nil || e.HistoricalVal != nil {
+			t.Fatal("validation with time negatives is missing, or others are there")
+		}
+		mean := (e.Val.AP + e.TimeVal.AP) / 2
+		if e.Improved != (mean >= best) || math.Abs(e.Judged().AP-mean) > 1e-12 {
+			t.Errorf("epoch %d has a mean of %v after %v and is judged %v, improved %v",
+				e.Epoch, mean, best, e.Judged().AP, e.Improved)
+		}
+		best = max(best, mean)
+	}
+	run := remembering(t, "", model.Arrival, nil)
+	run.Spec.Training.SelectBy = model.SelectByTime
+	if _, err := run.Train(t.Context()); !errors.Is(err, eval.ErrArrival) {
+		t.Errorf("in the order of arrival: %v", err)
 	}
 }

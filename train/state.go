@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
@@ -151,7 +150,7 @@ func (t *trainer) saveBest(e Epoch) error {
 		return fmt.Errorf("save the checkpoint: %w", err)
 	}
 	f.Meta["epoch"] = fmt.Sprint(e.Epoch)
-	if m := calibration.Fit(t.said, t.right); m != nil {
+	if m := t.said.Fit(); m != nil {
 		f.Meta[CalibrationKey] = m.String()
 	}
 	if t.Dir == "" {

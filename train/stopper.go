@@ -21,7 +21,8 @@ type Stopper struct {
 
 // NewStopper judges links, by AP alone if that is asked for or if it is a mean over kinds of negatives.
 func NewStopper(t model.Training, byAP bool) Stopper {
-	return Stopper{Patience: t.Patience, ByAP: byAP || t.SelectBy == model.SelectByAll}
+	mean := t.SelectBy == model.SelectByAll || t.SelectBy == model.SelectByTime
+	return Stopper{Patience: t.Patience, ByAP: byAP || mean}
 }
 
 // Improved takes an epoch's score and reports whether it is the best so far; an equal one counts as better.

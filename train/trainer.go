@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
@@ -45,8 +46,7 @@ type trainer struct {
 	meter    eval.Meter
 
 	// what validation said last, where probabilities are to be fitted to it
-	said  []float32
-	right []bool
+	said calibration.Answers
 }
 
 // open builds the model, checks that training fits, and takes up a saved state.
@@ -90,6 +90,9 @@ func (r *Run) agrees(pass replay.Pass) error {
 	}
 	if order, want := cmp.Or(pass.Order, model.Strict), r.Spec.Order; want != "" && order != want {
 		return fmt.Errorf("the protocol's order is %s, that of %s is %s", order, r.Model, want)
+	}
+	if r.Spec.Training.SelectBy == model.SelectByTime && r.Spec.Order == model.Arrival {
+		return fmt.Errorf("select_by is %s: %w", model.SelectByTime, eval.ErrArrival)
 	}
 	return nil
 }
@@ -234,16 +237,8 @@ func (t *trainer) validate(ctx context.Context, e *Epoch) error {
 
 func (t *trainer) measure(ctx context.Context, e *Epoch) error {
 	scorer := t.evaluator()
-	if t.Spec.Training.SelectBy == model.SelectByAll && t.Classifier() == nil {
-		historical, err := t.Protocol.Evaluate(ctx, scorer, eval.Val, sample.Historical)
-		if err != nil {
-			return err
-		}
-		inductive, err := t.Protocol.Evaluate(ctx, scorer, eval.Val, sample.Inductive)
-		if err != nil {
-			return err
-		}
-		e.HistoricalVal, e.InductiveVal = metric(historical), metric(inductive)
+	if err := t.measureOthers(ctx, e); err != nil {
+		return err
 	}
 	val, newVal, err := t.listening().Validate(ctx, scorer)
 	if err != nil {
@@ -262,6 +257,31 @@ func (t *trainer) measure(ctx context.Context, e *Epoch) error {
 	return err
 }
 
+// measureOthers validates with the other negatives that have a say in which epoch is the best.
+func (t *trainer) measureOthers(ctx context.Context, e *Epoch) error {
+	if t.Classifier() != nil {
+		return nil
+	}
+	for _, other := range []struct {
+		by, negatives string
+		to            **Metric
+	}{
+		{model.SelectByAll, sample.Historical, &e.HistoricalVal},
+		{model.SelectByAll, sample.Inductive, &e.InductiveVal},
+		{model.SelectByTime, sample.Time, &e.TimeVal},
+	} {
+		if other.by != t.Spec.Training.SelectBy {
+			continue
+		}
+		r, err := t.Protocol.Evaluate(ctx, t.evaluator(), eval.Val, other.negatives)
+		if err != nil {
+			return err
+		}
+		*other.to = metric(r)
+	}
+	return nil
+}
+
 // listening is the protocol, with an ear for what is said in validation. Val comes last, so that its answers stay.
 func (t *trainer) listening() *eval.Protocol {
 	if !t.Spec.Training.Calibrate || t.Classifier() != nil {
@@ -270,10 +290,7 @@ func (t *trainer) listening() *eval.Protocol {
 	return t.Protocol.With(func(o *eval.Options) {
 		before := o.OnAnswers
 		o.OnAnswers = func(a eval.Answers) {
-			if a.Batch == 0 {
-				t.said, t.right = t.said[:0], t.right[:0]
-			}
-			t.said, t.right = append(t.said, a.Logits...), append(t.right, a.Right...)
+			t.said.Add(a.Batch, a.Logits, a.Right)
 			if before != nil {
 				before(a)
 			}
@@ -328,8 +345,8 @@ func (t *trainer) plot(e Epoch) {
 	}
 	values := map[string]float64{"train/loss": e.Loss, "train/ap": e.AP, "train/auc": e.AUC,
 		"speed/events_per_second": e.Events}
-	for name, m := range map[string]*Metric{"val": e.Val, "new_node_val": e.NewVal, "test": e.Test,
-		"new_node_test": e.NewTest} {
+	for name, m := range map[string]*Metric{"val": e.Val, "val_time": e.TimeVal, "new_node_val": e.NewVal,
+		"test": e.Test, "new_node_test": e.NewTest} {
 		if m != nil {
 			values[name+"/loss"], values[name+"/ap"], values[name+"/auc"] = m.Loss, m.AP, m.AUC
 		}

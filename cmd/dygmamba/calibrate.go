@@ -21,7 +21,8 @@ func newCalibrate(a *app) *cobra.Command {
 		Short: "Fit a run's probabilities to what came true in validation",
 		Long: `Asks the questions of the validation again, with random negatives, fits a strictly increasing map ` +
 			`from the
-model's logits to the share that came true, and keeps it in the checkpoint. Logits, rankings, AP and AUC stay as they
+model's logits to the share that came true, and keeps it in the checkpoint. It is fitted to the latest answers, as many
+of them as foretell best what comes behind within the validation. Logits, rankings, AP and AUC stay as they
 are; the probabilities that predict tells are the fitted ones from then on. It says how far probabilities were off
 before and are now, on validation and on the test.
 

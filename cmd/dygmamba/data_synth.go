@@ -39,7 +39,7 @@ times out of ten, and two visits in a hundred follow none. Times are seconds fro
 		Example: `  dygmamba data synth s1                            writes data/s1.dgm; then use --data s1
   dygmamba data synth s2 --seed 7 --out s2.dgm
   dygmamba data synth s3 --out s3/                  in the ml_* layout
-  dygmamba data synth habits                        then: dygmamba train --data habits --set negatives_time=0.5`,
+  dygmamba data synth habits                        then: dygmamba train --data habits --model walkmamba --preset when`,
 		Args:      takes("a name: s1, s2, s3 or habits"),
 		ValidArgs: dataset.SynthNames,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -48,7 +48,7 @@ from the tensors.
 --explain writes, as a line of JSON for each query: the weight of every patch of both nodes' histories with its ` +
 			`events, the gaps between the
 pair's own meetings, how the answer changes when the gaps, the meetings, or a most weighted patch are withheld, and the
-probability as a curve over time around the query (--curve 0 spares the work).`,
+probability as a curve over time around the query (--curve 0 spares the work). --plot draws that curve alone.`,
 		Example: `  dygmamba predict --run runs/uci --queries questions.csv --out answers.csv
   dygmamba predict --checkpoint runs/uci/seed-0/checkpoint.safetensors --data uci --queries questions.csv --json
   dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 ` +
@@ -57,7 +57,8 @@ probability as a curve over time around the query (--curve 0 spares the work).`,
   dygmamba predict --run runs/visits --queries offers.jsonl.gz --src who --dst what --time when --out ranked.csv
   dygmamba predict --run runs/visits --u Ada --ts 2024-05-02T09:00:00Z --best 10
   dygmamba predict --run runs/visits --queries people.csv --best 5 --candidates menu.csv --out offers.csv
-  dygmamba predict --run runs/visits --data newer.dgm --u Ada --i espresso --ts 2024-05-02T09:00:00Z --explain -`,
+  dygmamba predict --run runs/visits --data newer.dgm --u Ada --i espresso --ts 2024-05-02T09:00:00Z --explain -
+  dygmamba predict --run runs/habits --u u0 --i v3 --ts 11500000 --curve 1000 --plot curve.svg`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.check(cmd, a); err != nil {
@@ -110,8 +111,10 @@ probability as a curve over time around the query (--curve 0 spares the work).`,
 		"`file` to write explanations to, as JSON lines; - shows them on standard output")
 	flags.IntVar(&p.top, "top", 3, "with --explain: withhold so many of each side's most weighted patches")
 	flags.IntVar(&p.moments, "curve", 56,
-		"with --explain: ask about the pair at so many moments before and after too, over a "+
+		"with --explain or --plot: ask about the pair at so many moments before and after too, over a "+
 			"week either way, or a twentieth of the stream where times are no dates; 0: none")
+	flags.StringVar(&p.plot, "plot", "",
+		"with --u, --i and --ts: `file` to draw that curve to, as SVG, with the times at which the two met")
 	flags.StringVar(&p.single.u, "u", "", "ask one query, instead of --queries: source")
 	flags.StringVar(&p.single.i, "i", "", "… destination")
 	flags.StringVar(&p.single.ts, "ts", "", "… and time")
@@ -123,6 +126,7 @@ probability as a curve over time around the query (--curve 0 spares the work).`,
 type prediction struct {
 	from              trainedFlags
 	queries, out, why string
+	plot              string // --plot
 	top, moments      int
 	order             string // --order
 	single            struct{ u, i, ts string }
@@ -176,6 +180,11 @@ func (p *prediction) run(ctx context.Context, a *app, file string, o dygmamba.Lo
 	}
 	if err != nil {
 		return err
+	}
+	if p.plot != "" {
+		if err := p.draw(ctx, model); err != nil {
+			return err
+		}
 	}
 	progress.Done()
 	return p.finish(a, why)

@@ -49,8 +49,14 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	case p.why == "-" && !p.alone && !a.json && p.out == "":
 		return usagef("--explain - and the answers would both go to standard output: give one of them a file, " +
 			"with --explain or --out")
-	case p.out != "" && filepath.Clean(p.out) == filepath.Clean(p.why):
+	case p.plot == "-":
+		return usagef("--plot is -, want a file")
+	case p.plot != "" && (!p.alone || p.moments == 0):
+		return usagef("--plot draws the curve of one query: want --u, --i and --ts, and --curve above 0")
+	case p.out != "" && sameName(p.out, p.why):
 		return usagef("--out and --explain are both %s, want two files", p.out)
+	case p.plot != "" && (sameName(p.plot, p.out) || sameName(p.plot, p.why)):
+		return usagef("--plot is %s, and so is --out or --explain; want a file of its own", p.plot)
 	}
 	for flag, path := range p.outputs() {
 		if err := writable(flag, path); err != nil {
@@ -60,12 +66,15 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	return nil
 }
 
+// sameName says whether two paths are written alike.
+func sameName(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }
+
 // mostMoments is more than anyone can tell apart on a page.
 const mostMoments = 10_000
 
 // outputs are the files to write, by flag.
 func (p *prediction) outputs() map[string]string {
-	files := map[string]string{"out": p.out, "explain": p.why}
+	files := map[string]string{"out": p.out, "explain": p.why, "plot": p.plot}
 	maps.DeleteFunc(files, func(_, path string) bool { return path == "" || path == "-" })
 	return files
 }

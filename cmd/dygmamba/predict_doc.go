@@ -27,6 +27,7 @@ type predictDoc struct {
 	Unknown      unknownDoc       `json:"unknown_nodes"`
 	Out          string           `json:"out,omitempty"`          // where the answers are, if not here
 	Explain      string           `json:"explain,omitempty"`      // where the explanations are
+	Plot         string           `json:"plot,omitempty"`         // where the curve is drawn
 	Results      []scoreDoc       `json:"results,omitzero"`       // in the order of the queries; none at all with --out
 	Explanations []explanationDoc `json:"explanations,omitempty"` // with --explain -
 }
@@ -131,6 +132,9 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 	switch {
 	case p.alone && p.out == "":
 		p.writeAnswer(w, s)
+		if p.doc.Plot != "" {
+			fmt.Fprintf(w, "drawn in %s\n", p.doc.Plot)
+		}
 		return p.writeExplanations(w, s)
 	case p.out == "":
 		return p.writeTable(w)
@@ -143,6 +147,9 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 		p.out, term.Count(p.doc.Queries), p.doc.Model, p.doc.Data))
 	if p.doc.Explain != "" {
 		f.Add("", p.doc.Explain+", what the answers rest on")
+	}
+	if p.doc.Plot != "" {
+		f.Add("", p.doc.Plot+", the curve over time")
 	}
 	return f.Write(w, s)
 }

@@ -48,7 +48,7 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 		return usagef("--best is %d, must be at least 1", r.best)
 	case given("i"):
 		return usagef("--best finds the destinations, --i names one: want one of them")
-	case p.why != "" || given("top") || given("curve"):
+	case p.why != "" || p.plot != "" || given("top") || given("curve"):
 		return usagef("--best ranks and does not explain; ask about one pair with --u, --i, --ts and --explain")
 	case p.queries == "" && !p.alone:
 		return usagef("--queries is missing: a file with the columns u and ts; or ask one question with --u and --ts")

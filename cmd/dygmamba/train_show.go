@@ -90,7 +90,7 @@ func (w *watcher) epoch(seed uint64, e train.Epoch) {
 	for _, part := range []struct {
 		name string
 		m    *train.Metric
-	}{{"val", e.Val}, {"new", e.NewVal}, {"test", e.Test}, {"new test", e.NewTest}} {
+	}{{"val", e.Val}, {"time", e.TimeVal}, {"new", e.NewVal}, {"test", e.Test}, {"new test", e.NewTest}} {
 		if part.m != nil && w.labels {
 			line += fmt.Sprintf("  AUC %s %s", part.name, term.Percent(part.m.AUC))
 		} else if part.m != nil {

@@ -10,6 +10,7 @@ type Figure struct {
 	Title, Note string
 	Key         []Key
 	Chart       Chart
+	Wide        bool // in a Picture: takes the room of two
 }
 
 // Key names what a tone stands for.

@@ -45,6 +45,8 @@ type Config struct {
 	Roles     bool `json:"roles" about:"how often and how lately the two were active, at the head"`
 	NodeBlock bool `json:"node_block" about:"state space layers over histories"`
 	TimeBlock bool `json:"time_block" about:"state space layers over gaps, and what they choose"`
+	// Returns is left out of configurations where it is off: older ones keep their bytes.
+	Returns bool `json:"returns,omitempty" about:"how near times since the pair's meetings are to those between them"`
 }
 
 // Default is DyGMamba's widths with all that the model adds.
@@ -73,7 +75,7 @@ func (c Config) asksWalks() bool { return c.walks() || c.Direction || c.Roles }
 func (c Config) plan() sample.Plan {
 	row := sample.Draw{Neighbors: c.Length - 1, RowLen: c.RowLen(), Target: sample.TargetLast}
 	p := sample.Plan{Draws: sample.Both(row), Counts: sample.PairCounts, ExactTimes: true}
-	if c.TimeBlock {
+	if c.TimeBlock || c.Returns {
 		p.PairGaps = c.Meetings
 	}
 	if c.LogTime {
@@ -132,6 +134,9 @@ func (c Config) Brief() string {
 		if !without.has {
 			s += ", without " + without.what
 		}
+	}
+	if c.Returns {
+		s += ", with returns"
 	}
 	if c.Update == ByBatch {
 		s += ", walks updated by batches"

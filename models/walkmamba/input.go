@@ -1,6 +1,8 @@
 package walkmamba
 
 import (
+	"slices"
+
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
@@ -22,6 +24,7 @@ type input struct {
 	states     []walkState // of the batch at hand
 	ids        []int32
 	floats     []float32
+	again      returns
 
 	rows    int            // 2n: sources, then destinations; fewer where some are read once
 	rowsOf  device.Ints    // [2n]: which of them each is; empty: all are there
@@ -35,6 +38,7 @@ type input struct {
 	way     *tensor.Tensor // [2n·P, p]: 1 where the node was the source, −1 where it was the destination, 0 elsewhere
 	gaps    *tensor.Tensor // [n, k]
 	roles   *tensor.Tensor // [n, walk.Roles]
+	returns *tensor.Tensor // [n, k]
 
 	products *tensor.Tensor // [2n·P·p, walkProducts]
 	pairs    *tensor.Tensor // [n, walkPairs]
@@ -119,6 +123,9 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch, share bool) {
 	if in.cfg.Roles {
 		in.roles = tp.Floats(b.Walks.Roles, n, walk.Roles)
 	}
+	if in.cfg.Returns {
+		in.loadReturns(tp, b)
+	}
 	if in.cfg.walks() {
 		in.loadWalks(tp, b)
 	}
@@ -139,6 +146,15 @@ func (c Config) logGaps(gaps []float32) {
 			sample.Logs(gaps[i:i+1], c.logUnit())
 		}
 	}
+}
+
+func (in *input) loadReturns(tp *grad.Tape, b *sample.Batch) {
+	k := in.cfg.Meetings
+	in.floats = slices.Grow(in.floats[:0], len(b.Gaps))[:len(b.Gaps)]
+	for lo := 0; lo < len(b.Gaps); lo += k {
+		in.again.read(in.floats[lo:lo+k], b.Gaps[lo:lo+k], in.cfg.logUnit())
+	}
+	in.returns = tp.Floats(in.floats, len(b.Queries), k)
 }
 
 // loadWalks uploads the states of nodes that are not on the device yet, and holds all of them against each other.

@@ -26,12 +26,24 @@ var presets = []model.Preset[Config]{
 	}, {
 		Name:    "quick",
 		Summary: sequence.QuickSummary,
-		Apply: func(data string, c *Config, t *model.Training) {
-			c.tune(data)
-			c.Length, c.Channel, c.TimeDim, c.Layers, c.WalkDim = (c.Length+1)/2, 24, 32, 1, 64
-			t.LearningRate, t.Epochs, t.Patience = 1e-3, 10, 3
+		Apply:   quick,
+	}, {
+		Name: "when",
+		Summary: "quick, for who and when: sees whether it is time again, and most negatives are the same pair at " +
+			"another time",
+		Apply: func(data string, c *Config, t *model.Training) { // docs/RESULTS.md has what was tried
+			quick(data, c, t)
+			c.Returns = true
+			t.NegativesRandom, t.NegativesTime, t.SelectBy = 0.3, 0.7, model.SelectByTime
+			t.Epochs, t.Patience = 40, 10
 		},
 	},
+}
+
+func quick(data string, c *Config, t *model.Training) {
+	c.tune(data)
+	c.Length, c.Channel, c.TimeDim, c.Layers, c.WalkDim = (c.Length+1)/2, 24, 32, 1, 64
+	t.LearningRate, t.Epochs, t.Patience = 1e-3, 10, 3
 }
 
 func preferred(d model.Data) string {

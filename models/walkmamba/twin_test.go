@@ -53,6 +53,9 @@ func (m *twin) logit(q sample.Query) float64 {
 		add(m.w.Linear("0.output_layer_roles", roles))
 		known = append(known, roles...)
 	}
+	if m.c.Returns {
+		add(m.w.Linear("0.output_layer_returns", m.returns(q)))
+	}
 	if m.c.Pair {
 		g := m.gram(q)
 		if len(known) > 0 {
@@ -290,9 +293,8 @@ func (m *twin) read(h [][]float64) [][]float64 {
 	return h
 }
 
-// timeLevel reads the gaps between the distinct times at which the pair met, and from the last to the query.
-func (m *twin) timeLevel(q sample.Query) []float64 {
-	var met []float64
+// meetings are the distinct times at which the pair met.
+func (m *twin) meetings(q sample.Query) (met []float64) {
 	for i := range m.Log.Len() {
 		e := m.Log.At(i)
 		if e.Time < q.Time && (e.Src == q.Src && e.Dst == q.Dst || e.Src == q.Dst && e.Dst == q.Src) &&
@@ -300,7 +302,36 @@ func (m *twin) timeLevel(q sample.Query) []float64 {
 			met = append(met, e.Time)
 		}
 	}
-	met = append(met, q.Time)
+	return met
+}
+
+// returns compares how long ago each of the latest meetings was with how long it was between any two of them.
+func (m *twin) returns(q sample.Query) (list []float64) {
+	var ago []float64 // sums of gaps, which are rounded
+	sum, t := 0.0, q.Time
+	for _, at := range slices.Backward(m.meetings(q)) {
+		if len(ago) < m.c.Meetings {
+			sum += float64(float32(t - at))
+			ago, t = append(ago, sum), at
+		}
+	}
+	for k := range m.c.Meetings {
+		x := 20.0
+		for i := range ago {
+			for _, later := range ago[:i] {
+				if k < len(ago) {
+					x = min(x, math.Log1p(math.Abs(ago[k]-(ago[i]-later))/m.c.Span*1e6))
+				}
+			}
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+// timeLevel reads the gaps between the distinct times at which the pair met, and from the last to the query.
+func (m *twin) timeLevel(q sample.Query) []float64 {
+	met := append(m.meetings(q), q.Time)
 	var seq [][]float64
 	for i := len(met) - m.c.Meetings; i < len(met); i++ {
 		gap := 1e10

@@ -5,7 +5,8 @@
 // event and how its neighbour is connected to the two nodes by walks back in time. A time-level block reads the gaps
 // between the pair's own meetings and decides which of the nodes' past counts. At the head stand, beside both, how the
 // two nodes are connected to each other, behind a gate, and how often and how lately each of them, and the pair in
-// either direction, was active. Each part can be left out by a setting.
+// either direction, was active; if asked for, also whether it is time for the pair to meet again. Each part can be left
+// out by a setting.
 package walkmamba
 
 import (
@@ -52,6 +53,7 @@ type Model struct {
 
 	gate                    nn.Linear // of the walks between the two nodes
 	outputWalks, outputRole nn.Linear
+	outputReturns           nn.Linear
 	head                    model.Head
 
 	histories [1]sequence.History // of the batch at hand
@@ -105,12 +107,7 @@ func declare(c Config, seed uint64) *Model {
 	if c.NodeBlock {
 		m.nodes.Layers = m.declareSSM(s.In("mamba"), width)
 	}
-	norm := nn.NewLayerNorm(s.In("channel_norm"), width)
-	feed := nn.NewFeedForward(s.In("channel_feedforward"), "ffn.0", "ffn.3", width, 4*width, width, device.GELU,
-		float32(c.Dropout))
-	for range c.Layers {
-		m.nodes.Norm, m.nodes.Feed = append(m.nodes.Norm, norm), append(m.nodes.Feed, &feed)
-	}
+	m.nodes.ShareFeedForward(s, c.Layers, width, c.Dropout)
 	m.selection.Aggregate = nn.NewLinear(s.In("weightagg"), width, 1)
 	m.selection.Opposite = nn.NewLinear(s.In("neighbor_selection_layer"), width, width)
 	m.output = nn.NewLinear(s.In("output_layer"), width, c.NodeDim)
@@ -121,6 +118,9 @@ func declare(c Config, seed uint64) *Model {
 		m.selection.Pattern = nn.NewLinear(s.In("projection_layer_t_diff_up"), g, width)
 		m.outputPattern = nn.NewLinear(s.In("output_layer_t_diff"), g, c.NodeDim)
 		known += g
+	}
+	if c.Returns {
+		m.outputReturns = nn.NewLinear(s.In("output_layer_returns"), c.Meetings, c.NodeDim)
 	}
 	if c.Roles {
 		m.outputRole = nn.NewLinear(s.In("output_layer_roles"), walk.Roles, c.NodeDim)
@@ -156,7 +156,7 @@ func (m *Model) declareSSM(s nn.Scope, width int) []sequence.Layer {
 }
 
 // hasPair says whether anything is known of the two nodes together.
-func (m *Model) hasPair() bool { return m.cfg.TimeBlock || m.cfg.Pair || m.cfg.Roles }
+func (m *Model) hasPair() bool { return m.cfg.TimeBlock || m.cfg.Pair || m.cfg.Roles || m.cfg.Returns }
 
 // Config is the model's configuration.
 func (m *Model) Config() Config { return m.cfg }
@@ -247,6 +247,9 @@ func (m *Model) pair(tp *grad.Tape, pattern *tensor.Tensor) *tensor.Tensor {
 	if m.cfg.Roles {
 		add(m.outputRole.Forward(tp, m.input.roles))
 		known = append(known, m.input.roles)
+	}
+	if m.cfg.Returns {
+		add(m.outputReturns.Forward(tp, m.input.returns))
 	}
 	if m.cfg.Pair {
 		g := m.input.pairs // [n, walkPairs]

@@ -34,6 +34,10 @@ var forms = []struct {
 	{"no roles", []string{"roles=false"}},
 	{"no node-level block", []string{"node_block=false"}},
 	{"no time-level block", []string{"time_block=false"}},
+	{"returns", []string{"returns=true"}},
+	{"returns alone", []string{
+		"returns=true", "time_block=false", "roles=false", "walk_pair=false",
+	}},
 	{"nothing to gate with", []string{"time_block=false", "roles=false"}},
 	{"nothing of the pair", []string{"time_block=false", "roles=false", "walk_pair=false"}},
 	{"base", []string{"log_time=false", "direction=false", "walk_neighbors=false", "walk_pair=false", "roles=false"}},
@@ -239,7 +243,11 @@ func TestBrief(t *testing.T) {
 	c := Default
 	c.Roles, c.TimeBlock = false, false
 	s := c.Brief()
-	if !strings.Contains(s, "without roles, without time-level block") || strings.Contains(s, "log time") {
+	if !strings.Contains(s, "without roles, without time-level block") || strings.Contains(s, "log time") ||
+		strings.Contains(s, "returns") {
 		t.Error(s)
+	}
+	if c.Returns = true; !strings.Contains(c.Brief(), "with returns") {
+		t.Error(c.Brief())
 	}
 }
