@@ -15,23 +15,28 @@ import (
 
 // Result is what a run achieved, the content of result.json.
 type Result struct {
-	Model     string     `json:"model"`
-	Data      string     `json:"data"`
-	Seed      uint64     `json:"seed"`
-	Task      string     `json:"task,omitempty"` // "" is link prediction
-	Preset    string     `json:"preset"`
-	Params    int        `json:"parameters"`
-	Epochs    int        `json:"epochs"`
-	BestEpoch int        `json:"best_epoch"`
-	Seconds   float64    `json:"seconds"`       // training and validation of all epochs
-	PerEpoch  float64    `json:"epoch_seconds"` // mean, training only
-	Peak      int64      `json:"peak_bytes"`    // device memory of a training step
-	Device    string     `json:"device"`
-	Val       *Metric    `json:"val,omitempty"` // of the best epoch
-	Results   []Measured `json:"results"`
-	Split     string     `json:"split_hash"`
-	Ended     string     `json:"ended,omitempty"` // EndedByTime, where it ended before it was over
-	Order     string     `json:"order,omitempty"` // in which a memory learned of events
+	Model     string  `json:"model"`
+	Data      string  `json:"data"`
+	Seed      uint64  `json:"seed"`
+	Task      string  `json:"task,omitempty"` // "" is link prediction
+	Preset    string  `json:"preset"`
+	Params    int     `json:"parameters"`
+	Epochs    int     `json:"epochs"`
+	BestEpoch int     `json:"best_epoch"`
+	Seconds   float64 `json:"seconds"`       // training and validation of all epochs
+	PerEpoch  float64 `json:"epoch_seconds"` // mean, training only
+	Peak      int64   `json:"peak_bytes"`    // device memory of a training step
+	Device    string  `json:"device"`
+	Val       *Metric `json:"val,omitempty"` // of the best epoch
+	// the same with other negatives, where that had a say in which epoch is the best
+	HistoricalVal *Metric `json:"val_historical,omitempty"`
+	InductiveVal  *Metric `json:"val_inductive,omitempty"`
+	TimeVal       *Metric `json:"val_time,omitempty"`
+
+	Results []Measured `json:"results"`
+	Split   string     `json:"split_hash"`
+	Ended   string     `json:"ended,omitempty"` // EndedByTime, where it ended before it was over
+	Order   string     `json:"order,omitempty"` // in which a memory learned of events
 	// what scores depend on beside what happened before their own time
 	Depends []string `json:"conditions,omitempty"`
 	// Checkpoint is the SHA-256 of the file that was measured, for audits; runs that are older, or keep nothing, have
@@ -102,7 +107,8 @@ func (t *trainer) standing() Result {
 		r.PerEpoch += e.Seconds.Train / float64(len(t.epochs))
 	}
 	if b := t.at.Stopper.Epoch; b > 0 && b <= len(t.epochs) {
-		r.Val = t.epochs[b-1].Val
+		e := t.epochs[b-1]
+		r.Val, r.HistoricalVal, r.InductiveVal, r.TimeVal = e.Val, e.HistoricalVal, e.InductiveVal, e.TimeVal
 	}
 	return r
 }

@@ -26,6 +26,7 @@ const (
 	BeginBoard     = "<!-- board" + made
 	BeginSummary   = "<!-- summary" + made
 	BeginAblations = "<!-- ablations" + made
+	BeginMixtures  = "<!-- mixtures" + made
 	End            = "<!-- end -->"
 
 	made = ", made from results/ by go test ./internal/results -update; edits are overwritten -->"
@@ -356,6 +357,9 @@ func (r *run) describe(c train.Config) error {
 	if spec.Task == eval.NodeClassification {
 		r.settings += ", node classification"
 	}
+	if g := (group{*r}); g.shares().Mixed() {
+		r.settings += ", negatives " + g.negatives()
+	}
 	if c.TF32 {
 		r.settings += ", TF32"
 		r.rounded = ", TF32"
@@ -387,11 +391,14 @@ func (g group) summary() train.Summary {
 }
 
 // validation is the mean validation AP of the runs that have one.
-func (g group) validation() float64 {
+func (g group) validation() float64 { return g.mean(func(r run) *train.Metric { return r.Val }) }
+
+// mean is that of the AP of the runs that have a certain metric.
+func (g group) mean(of func(run) *train.Metric) float64 {
 	sum, n := 0.0, 0
 	for _, r := range g {
-		if r.Val != nil {
-			sum += r.Val.AP
+		if m := of(r); m != nil {
+			sum += m.AP
 			n++
 		}
 	}

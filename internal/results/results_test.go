@@ -41,6 +41,7 @@ func TestDocuments(t *testing.T) {
 		{"../../docs/RESULTS.md", BeginModels, Models},
 		{"../../README.md", BeginBoard, Board},
 		{"../../docs/RESULTS.md", BeginAblations, Ablations},
+		{"../../docs/RESULTS.md", BeginMixtures, Mixtures},
 		{"../../docs/RESULTS.md", BeginTables, Tables},
 	} {
 		want, err := part.make(os.DirFS("../../results"))
@@ -166,5 +167,41 @@ func TestModels(t *testing.T) {
 	third := strings.Index(got, "| `dygmamba` | 1 | 95.00 | 95.91 ± 0.15 | -6.1 std |")
 	if first < 0 || second < first || third < 0 || strings.Contains(got, "tcl") {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestMixtures: what was trained with other negatives stands beside the same without, and validation over all kinds
+// prefers one, whatever the test data say.
+func TestMixtures(t *testing.T) {
+	run := func(name, seed, others, ap string) []byte {
+		return []byte(`{"model":"` + name + `","data":"uci","preset":"quick","seed":` + seed + `,"val":{"ap":0.9},
+			"val_historical":{"ap":` + others + `},"val_inductive":{"ap":` + others + `},
+			"results":[{"setting":"transductive","negatives":"historical","ap":` + ap + `,"auc":0.5}]}`)
+	}
+	config := func(share string) []byte {
+		return []byte(`{"spec":{"training":{"num_epochs":10,"batch_size":200,"negatives_historical":` + share + `}}}`)
+	}
+	dir := fstest.MapFS{
+		"a/result.json": {Data: run("dygmamba", "0", "0.5", "0.70")}, "a/config.json": {Data: config("0")},
+		"b/result.json": {Data: run("dygmamba", "0", "0.7", "0.80")}, "b/config.json": {Data: config("0.1")},
+		"c/result.json": {Data: run("dygmamba", "0", "0.6", "0.99")}, "c/config.json": {Data: config("0.25")},
+		"d/result.json": {Data: run("graphmixer", "0", "0.6", "0.60")}, "d/config.json": {Data: config("0")},
+	}
+	got, err := Mixtures(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| `dygmamba`, preset `quick` | random | 1 | 90.00, 50.00, 50.00 |",
+		"| `dygmamba`, preset `quick` | **random, 9.09 % historical** | 1 | 90.00, 70.00, 70.00 |",
+		"| `dygmamba`, preset `quick` | random, 20 % historical | 1 | 90.00, 60.00, 60.00 |",
+		"| best published | random | | | 97.35 TPNet | 93.96 PINT | 84.96 RepeatMixer |",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "graphmixer") {
+		t.Errorf("a model without mixtures stands among them:\n%s", got)
 	}
 }

@@ -1,0 +1,129 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// Mixtures writes a table for every data set on which models were trained with other negatives beside random ones:
+// those, the same models with random negatives alone, and the best numbers in print. The shares that validation
+// prefers are in bold.
+func Mixtures(dir fs.FS) (string, error) {
+	groups, err := load(dir)
+	if err != nil {
+		return "", err
+	}
+	var sets []string
+	mixed := map[[3]string]group{} // by data set, model and preset, what validation prefers
+	for _, g := range groups {
+		if k := g.kind(); g.shares().Mixed() && (mixed[k] == nil || g.beatsMixed(mixed[k])) {
+			mixed[k] = g
+			if !slices.Contains(sets, k[0]) {
+				sets = append(sets, k[0])
+			}
+		}
+	}
+	var b strings.Builder
+	for _, data := range sets {
+		var list []group
+		for _, g := range groups {
+			k := g.kind()
+			if k[0] == data && mixed[k] != nil {
+				list = append(list, g)
+			}
+		}
+		slices.SortStableFunc(list, func(x, y group) int {
+			more := cmp.Compare(x.shares().Historical, y.shares().Historical)
+			return cmp.Or(-cmp.Compare(x[0].Model, y[0].Model), more)
+		})
+		mixtures(&b, data, list, func(g group) bool { return &g[0] == &mixed[g.kind()][0] })
+	}
+	return b.String(), nil
+}
+
+func mixtures(b *strings.Builder, data string, list []group, preferred func(group) bool) {
+	fmt.Fprintf(b, "### %s\n\n", data)
+	b.WriteString("| model | training negatives | seeds | validation: random, historical, inductive " +
+		"| random | historical | inductive | new nodes: random | historical | inductive |\n" +
+		"|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, g := range list {
+		negatives := g.negatives()
+		if preferred(g) {
+			negatives = "**" + negatives + "**"
+		}
+		fmt.Fprintf(b, "| `%s`, preset `%s` | %s | %d | %s |", g[0].Model, g[0].Preset, negatives, len(g), g.known())
+		for _, scenario := range []string{"transductive", "inductive"} {
+			for _, kind := range []string{sample.Random, sample.Historical, sample.Inductive} {
+				m, _ := g.measured(scenario, kind)
+				fmt.Fprintf(b, " %s |", ours(m.AP, m.APStd, m.Runs))
+			}
+		}
+		b.WriteString("\n")
+	}
+	row := "| best published | random | | |"
+	for _, kind := range []string{sample.Random, sample.Historical, sample.Inductive} {
+		if r, ok := paper.Best(data, kind); ok {
+			row += fmt.Sprintf(" %.2f %s |", r.AP, r.Who)
+		} else {
+			row += " |"
+		}
+	}
+	fmt.Fprintf(b, "%s | | |\n\n", row)
+}
+
+// kind is what the runs have in common with those that were trained with other negatives.
+func (g group) kind() [3]string { return [3]string{g[0].Data, g[0].Model, g[0].Preset} }
+
+func (g group) shares() sample.Shares { return g[0].spec.Training.Shares() }
+
+// negatives says what the runs were trained with.
+func (g group) negatives() string {
+	s := g.shares()
+	sum := s.Random + s.Historical + s.Time
+	out := "random"
+	for _, x := range []struct {
+		kind  string
+		share float64
+	}{{sample.Historical, s.Historical}, {sample.Time, s.Time}} {
+		if x.share > 0 {
+			out += fmt.Sprintf(", %.3g %% %s", 100*x.share/sum, x.kind)
+		}
+	}
+	return out
+}
+
+// beatsMixed compares by the mean validation AP over all kinds of negatives; one seed comes after several.
+func (g group) beatsMixed(o group) bool {
+	mean := func(g group) (sum float64) {
+		for _, of := range vals {
+			sum += g.mean(of)
+		}
+		return sum
+	}
+	return g.seeds() > o.seeds() || g.seeds() == o.seeds() && mean(g) > mean(o)
+}
+
+// known are the validation APs, as far as they were measured.
+func (g group) known() string {
+	var list []string
+	for _, of := range vals {
+		if x := g.mean(of); x > 0 {
+			list = append(list, fmt.Sprintf("%.2f", 100*x))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// vals are the kinds of validation of a run's best epoch.
+var vals = []func(run) *train.Metric{
+	func(r run) *train.Metric { return r.Val },
+	func(r run) *train.Metric { return r.HistoricalVal },
+	func(r run) *train.Metric { return r.InductiveVal },
+}
