@@ -38,6 +38,10 @@ func TestMixtureGoesOn(t *testing.T) {
 		}
 		best = max(best, mean)
 	}
+	if e := want.History[want.BestEpoch-1]; want.Val != e.Val || want.HistoricalVal != e.HistoricalVal ||
+		want.InductiveVal != e.InductiveVal {
+		t.Error("the result does not have the validation of its best epoch")
+	}
 	for _, steps := range []int{3, 11} { // of each epoch's nine or so
 		ctx, stop := context.WithCancel(t.Context())
 		run := small(t, dir, mixed...)
@@ -106,6 +110,9 @@ func TestSelectByTime(t *testing.T) {
 				e.Epoch, mean, best, e.Judged().AP, e.Improved)
 		}
 		best = max(best, mean)
+	}
+	if result.TimeVal == nil || result.TimeVal != result.History[result.BestEpoch-1].TimeVal {
+		t.Error("the result does not have the validation of its best epoch with time negatives")
 	}
 	run := remembering(t, "", model.Arrival, nil)
 	run.Spec.Training.SelectBy = model.SelectByTime

@@ -182,6 +182,17 @@ func testShapes(t *testing.T, layer string, f model.Factory) {
 	if diff := cmp.Diff(&want, s.Config); diff != "" {
 		t.Error(diff)
 	}
+	if layer == "mamba" {
+		fed := want
+		fed.FeedForward = true
+		s, err := f.FromTensors(base, modeltest.Shapes(dygformer.Table(fed)), "max_input_sequence_length=64")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&fed, s.Config); diff != "" {
+			t.Errorf("with a feed-forward: %s", diff)
+		}
+	}
 	refused := func(what, complaint string, shapes map[string][]int, settings ...string) {
 		t.Helper()
 		_, err := f.FromTensors(base, shapes, settings...)
