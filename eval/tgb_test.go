@@ -10,8 +10,6 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
-	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -70,20 +68,12 @@ func TestRankByHand(t *testing.T) {
 func TestRankEdgeBank(t *testing.T) {
 	shape := streamtest.Shape{Events: 3000, Sources: 40, Dests: 60, Instants: 2500, Repeat: 0.8}
 	s := split(t, streamtest.Generate(shape, 1))
-	list, _, err := models.Contenders("edgebank")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, order := range model.Orders() {
-		p := eval.NewProtocol(s, eval.Options{Order: order})
-		if err := p.WarmUp(t.Context(), list[:1]); err != nil {
-			t.Fatal(err)
-		}
-		whole, err := p.Rank(t.Context(), list[0].Scorer, eval.RankOptions{Opponents: p.SomeOthers(20)})
+	for order, p := range edgeBanks(t, s) {
+		whole, err := p.Rank(t.Context(), p.bank, eval.RankOptions{Opponents: p.SomeOthers(20)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := p.Rank(t.Context(), list[0].Scorer, eval.RankOptions{Opponents: p.SomeOthers(20)})
+		again, err := p.Rank(t.Context(), p.bank, eval.RankOptions{Opponents: p.SomeOthers(20)})
 		if err != nil || again != whole || whole.Candidates != 20 || !(whole.MRR > 0.15) ||
 			whole.Positives != s.Test.Len() {
 			t.Errorf("%s: %+v, again %+v, %v", order, whole, again, err)
@@ -96,12 +86,12 @@ func TestRankEdgeBank(t *testing.T) {
 			}
 		}
 		o := eval.RankOptions{Opponents: p.SomeOthers(20), Ask: ask(asked)}
-		if r, err := p.Rank(t.Context(), list[0].Scorer, o); err != nil || math.Abs(r.MRR-1/11.) > 1e-9 {
+		if r, err := p.Rank(t.Context(), p.bank, o); err != nil || math.Abs(r.MRR-1/11.) > 1e-9 {
 			t.Errorf("who says always the same has %+v, %v", r, err)
 		}
 		few := map[event.Time][]event.Node{}
 		o.Limit, o.Ask = 30, ask(few)
-		r, err := p.Rank(t.Context(), list[0].Scorer, o)
+		r, err := p.Rank(t.Context(), p.bank, o)
 		if err != nil || r.Positives != 30 || r.Of != s.Test.Len() {
 			t.Errorf("%+v, %v", r, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/streamtest"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -128,21 +129,37 @@ func TestTimeNegatives(t *testing.T) {
 	}
 }
 
+// warm is a protocol with an EdgeBank that knows what it begins with.
+type warm struct {
+	*eval.Protocol
+	bank replay.Scorer
+}
+
+// edgeBanks are ready to be asked, in every order of the events of an instant.
+func edgeBanks(t *testing.T, s *dataset.Split) map[string]warm {
+	t.Helper()
+	all := map[string]warm{}
+	for _, order := range model.Orders() {
+		list, _, err := models.Contenders("edgebank")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := eval.NewProtocol(s, eval.Options{Order: order})
+		if err := p.WarmUp(t.Context(), list[:1]); err != nil {
+			t.Fatal(err)
+		}
+		all[order] = warm{p, list[0].Scorer}
+	}
+	return all
+}
+
 // A memory in the order of arrival may know what comes after a moment, and is refused; in strict order EdgeBank is
 // measured like everyone.
 func TestTimeNegativesNeedStrictOrder(t *testing.T) {
 	shape := streamtest.Shape{Events: 1000, Sources: 30, Dests: 20, Instants: 800, Repeat: 0.9}
 	s := split(t, streamtest.Generate(shape, 1))
-	list, _, err := models.Contenders("edgebank")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, order := range model.Orders() {
-		p := eval.NewProtocol(s, eval.Options{Order: order})
-		if err := p.WarmUp(t.Context(), list[:1]); err != nil {
-			t.Fatal(err)
-		}
-		r, err := p.Evaluate(t.Context(), list[0].Scorer, eval.Test, eval.Time)
+	for order, p := range edgeBanks(t, s) {
+		r, err := p.Evaluate(t.Context(), p.bank, eval.Test, eval.Time)
 		if (order == model.Strict) != (err == nil) || err != nil && !errors.Is(err, eval.ErrArrival) {
 			t.Errorf("%s: %v, %v", order, r, err)
 		}
