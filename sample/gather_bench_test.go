@@ -35,6 +35,15 @@ func pairsAt(l *event.Log, hi, n int) (qs []Query) {
 
 func BenchmarkGather(b *testing.B) {
 	b.Run("enron", func(b *testing.B) { benchmarkGather(b, streamtest.Real(b, "enron"), dygmamba256) })
+	b.Run("enron, by time", func(b *testing.B) {
+		log := streamtest.Real(b, "enron")
+		by, err := NewPicker(PickerOptions{Strategy: TimeAware, Scale: 1e-6})
+		if err != nil {
+			b.Fatal(err)
+		}
+		draws := Both(Draw{Neighbors: 32, RowLen: 32})
+		benchmarkGather(b, log, Plan{Draws: draws, Picker: Bind(by, index.Freeze(log), Reference, 1)})
+	})
 	b.Run("generated", func(b *testing.B) { benchmarkGather(b, streamtest.Generate(streamtest.Enron, 1), dygmamba256) })
 	b.Run("mooc", func(b *testing.B) { benchmarkGather(b, streamtest.Real(b, "mooc"), dygmamba256) })
 	b.Run("CanParl, long", func(b *testing.B) {

@@ -89,9 +89,11 @@ func (p *timeAware) choose(n event.Node, h index.History, numbers []float64, out
 		if !ok {
 			s = p.shares(n, h)
 		}
-		sums = s.softmax(m, sums)
-		for i, x := range numbers {
-			out[i] = mersenne.Weighted(sums, x)
+		if !s.clear(m, numbers, out) {
+			sums = s.softmax(m, sums)
+			for i, x := range numbers {
+				out[i] = mersenne.Weighted(sums, x)
+			}
 		}
 	} else {
 		all, ok := p.total[n]
@@ -146,6 +148,28 @@ func (p *timeAware) shares(n event.Node, h index.History) shares {
 		s.sum[j] = sum
 	}
 	return s
+}
+
+// clear finds what each number falls on in the running sums of the softmax of the first m of r, without computing
+// those: they are proportional to the sums of e but for their terms' rounding. It reports whether no number falls so
+// near a boundary that this could matter.
+func (s shares) clear(m int, numbers []float64, out []int32) bool {
+	// Each term of the softmax is off by at most 2⁻²⁴ of itself, and so is their sum by which a running sum is
+	// divided. The rest is for sums in float64.
+	const off = 2.5 * 0x1p-24
+	if s.most[m-1] != 1 {
+		return false
+	}
+	sum := s.sum[:m]
+	for i, x := range numbers {
+		x *= sum[m-1]
+		at := sort.Search(m, func(j int) bool { return sum[j] > x })
+		if at == m || sum[at]-x <= off*sum[at] || at > 0 && x-sum[at-1] <= off*sum[at-1] {
+			return false
+		}
+		out[i] = int32(at)
+	}
+	return true
 }
 
 // softmax is the running sums of the softmax of the first m of r, which is taken in float32.
