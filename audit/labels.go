@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
@@ -50,46 +49,19 @@ func (a *auditor) labels(ctx context.Context, p *eval.Protocol, o eval.Options) 
 	a.report.same("labels of the test", fmt.Sprintf("%d of %d events", count, len(right)),
 		fmt.Sprintf("%d of %d events", t.noted.Positives, t.noted.Events))
 	a.backbone()
-	if !a.weights() {
-		return nil
-	}
-	predictor, err := dygmamba.Load(a.Dir, dygmamba.LoadOptions{Set: a.Set, Device: a.Device, Threads: a.Threads})
-	if err != nil {
-		a.report.without(err.Error(), allModelChecks()[1:]...)
-		return nil
-	}
-	defer predictor.Close()
-	what := "validation"
-	answers := &[]scored{}
-	o.OnAnswers = func(b eval.Answers) { *answers = append(*answers, scored{pos: slices.Clone(b.Scores)}) }
-	if a.OnBatch != nil {
-		o.OnBatch = func(done, total int) { a.OnBatch(what, done, total) }
-	}
-	protocol, err := eval.Open(a.Set, o)
-	if err != nil {
+	r, err := a.load(ctx, o)
+	if err != nil || r == nil {
 		return err
 	}
-	scorer := predictor.Scorer()
-	if predictor.Cold() {
-		if err := protocol.WarmUp(ctx, []eval.Contender{{Scorer: scorer}}); err != nil {
-			return err
-		}
-	}
-	if err := a.validate(ctx, protocol, scorer); err != nil {
+	defer r.predictor.Close()
+	if err := a.validate(ctx, r); err != nil {
 		return err
 	}
-	answers, what = &t.answers, "labels"
-	if _, err := protocol.Evaluate(ctx, scorer, eval.Test, ""); err != nil {
-		return fmt.Errorf("ask again: %w", err)
+	if err := r.ask(ctx, &t, "labels"); err != nil {
+		return err
 	}
 	a.judgeLabels(t, right)
-	pass, err := protocol.Pass(eval.Test, "")
-	if err != nil {
-		return err
-	}
-	what = "leaks"
-	probe := prober{scorer: scorer, pass: pass, test: t, tell: o.OnBatch}
-	if err := probe.look(ctx, &a.report); err != nil {
+	if err := r.leaks(ctx, t, &a.report); err != nil {
 		return err
 	}
 	a.report.tell(batchSizes, "none: AUC is of all events at once")

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"github.com/dygmamba/dygmamba/audit"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/train"
@@ -65,8 +68,21 @@ func TestLabels(t *testing.T) {
 				}
 			}
 			forgeLabels(t, run, set)
+			small := full{cpu.New(cpu.Options{Threads: 1})}
+			defer small.Close()
+			_, err = audit.Run(t.Context(), audit.Options{Dir: run, Set: set, Device: small, Threads: 1})
+			if !errors.As(err, new(*device.OutOfMemory)) {
+				t.Errorf("without memory on the device: %v", err)
+			}
 		})
 	}
+}
+
+// full is a device without memory left.
+type full struct{ device.Device }
+
+func (full) Alloc(n int) device.Buffer {
+	panic(&device.OutOfMemory{Device: "full", Need: 4 * int64(n)})
 }
 
 // forgeLabels changes one thing after the other, and expects to be caught.

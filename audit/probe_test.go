@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -82,9 +81,7 @@ func TestPeeking(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var answers []scored
-			o := eval.Options{BatchSize: 20, OnAnswers: func(b eval.Answers) {
-				answers = append(answers, scored{slices.Clone(b.Scores[:b.Paired]), slices.Clone(b.Scores[b.Paired:])})
-			}}
+			o := eval.Options{BatchSize: 20, OnAnswers: func(b eval.Answers) { answers = append(answers, heard(b)) }}
 			protocol, err := eval.Open(set, o)
 			if err != nil {
 				t.Fatal(err)

@@ -5,17 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba"
-	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -155,44 +151,15 @@ func (a *auditor) complete(p *eval.Protocol) error {
 
 // ask loads the model and asks all questions again.
 func (a *auditor) ask(ctx context.Context, o eval.Options) error {
-	if !a.weights() {
-		return nil
-	}
-	predictor, err := dygmamba.Load(a.Dir, dygmamba.LoadOptions{Set: a.Set, Device: a.Device, Threads: a.Threads})
-	if err != nil {
-		var full *device.OutOfMemory
-		var broken *device.Failure
-		if errors.As(err, &full) || errors.As(err, &broken) {
-			return err
-		}
-		a.report.without(err.Error(), allModelChecks()[1:]...)
-		return nil
-	}
-	defer predictor.Close()
-	var answers *[]scored
-	what := ""
-	o.OnAnswers = func(b eval.Answers) {
-		*answers = append(*answers, scored{slices.Clone(b.Scores[:b.Paired]), slices.Clone(b.Scores[b.Paired:])})
-	}
-	if a.OnBatch != nil {
-		o.OnBatch = func(done, total int) { a.OnBatch(what, done, total) }
-	}
-	protocol, err := eval.Open(a.Set, o)
-	if err != nil {
+	r, err := a.load(ctx, o)
+	if err != nil || r == nil {
 		return err
 	}
-	scorer := predictor.Scorer()
-	if predictor.Cold() { // a record whose checkpoint has lost its memory
-		if err := protocol.WarmUp(ctx, []eval.Contender{{Scorer: scorer}}); err != nil {
-			return err
-		}
-	}
-	var again []scored
-	answers, what = &again, "validation"
-	if err := a.validate(ctx, protocol, scorer); err != nil {
+	defer r.predictor.Close()
+	if err := a.validate(ctx, r); err != nil {
 		return err
 	}
-	for _, d := range scorer.Plan().Draws {
+	for _, d := range r.scorer.Plan().Draws {
 		for i := range a.tests {
 			a.tests[i].longest = max(a.tests[i].longest, d.Neighbors)
 		}
@@ -200,9 +167,8 @@ func (a *auditor) ask(ctx context.Context, o eval.Options) error {
 	off, worst := 0.0, "no results"
 	for i := range a.tests {
 		t := &a.tests[i]
-		answers, what = &t.answers, t.noted.Scenario+", "+t.noted.Strategy
-		if _, err := protocol.Evaluate(ctx, scorer, t.part, t.noted.Strategy); err != nil {
-			return fmt.Errorf("ask again: %w", err)
+		if err := r.ask(ctx, t, t.noted.Scenario+", "+t.noted.Strategy); err != nil {
+			return err
 		}
 		if d, found := t.off(); i == 0 || d > off || d != d {
 			off, worst = d, found
@@ -214,13 +180,7 @@ func (a *auditor) ask(ctx context.Context, o eval.Options) error {
 		a.report.without("no results", allModelChecks()[3:]...)
 		return nil
 	}
-	pass, err := protocol.Pass(a.tests[0].part, a.tests[0].noted.Strategy)
-	if err != nil {
-		return err
-	}
-	what = "leaks"
-	probe := prober{scorer: scorer, pass: pass, test: a.tests[0], tell: o.OnBatch}
-	return probe.look(ctx, &a.report)
+	return r.leaks(ctx, a.tests[0], &a.report)
 }
 
 // tolerance is how far metrics may be off: kinds of devices add in different orders.
@@ -258,29 +218,4 @@ func (t *test) off() (most float64, found string) {
 		}
 	}
 	return most, found
-}
-
-// validate measures validation again, where that can be done: a checkpoint's memory is that after validation.
-func (a *auditor) validate(ctx context.Context, p *eval.Protocol, scorer model.Answerer) error {
-	if _, remembers := scorer.(model.Rememberer); remembers {
-		a.report.tell(validated, "not made: the checkpoint remembers validation already")
-		return nil
-	}
-	if a.result.Val == nil {
-		a.report.add(validated, p.Events(eval.Val).Len() == 0, "no validation in the record", modelChecks[validated])
-		return nil
-	}
-	r, err := p.Evaluate(ctx, scorer, eval.Val, eval.Random)
-	if err != nil {
-		return fmt.Errorf("validate again: %w", err)
-	}
-	loss := 0.0
-	if r.Loss != nil {
-		loss = *r.Loss
-	}
-	v, most := a.result.Val, a.tolerance()
-	off := max(math.Abs(v.AP-r.AP), math.Abs(v.AUC-r.AUC), math.Abs(v.Loss-loss)/cmp.Or(max(1, v.Loss), 1))
-	a.report.add(validated, off <= most, fmt.Sprintf("AP %.6f, AUC %.6f, loss %.6f", r.AP, r.AUC, loss),
-		fmt.Sprintf("AP %.6f, AUC %.6f, loss %.6f, off by at most %.0e", v.AP, v.AUC, v.Loss, most))
-	return nil
 }

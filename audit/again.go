@@ -1,0 +1,109 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/model"
+)
+
+// replayed is a run's model, loaded and ready to be asked again.
+type replayed struct {
+	predictor *dygmamba.Predictor // the caller of load closes it
+	scorer    model.Answerer
+	protocol  *eval.Protocol
+	tell      func(done, total int) // how far it is; nil: nobody listens
+
+	what    string    // is being asked
+	answers *[]scored // to that
+}
+
+// load opens the model. It is nil where that cannot be done, and the report says why.
+func (a *auditor) load(ctx context.Context, o eval.Options) (*replayed, error) {
+	if !a.weights() {
+		return nil, nil
+	}
+	predictor, err := dygmamba.Load(a.Dir, dygmamba.LoadOptions{Set: a.Set, Device: a.Device, Threads: a.Threads})
+	if err != nil {
+		var full *device.OutOfMemory
+		var broken *device.Failure
+		if errors.As(err, &full) || errors.As(err, &broken) { // this machine's fault, not the run's
+			return nil, err
+		}
+		a.report.without(err.Error(), allModelChecks()[1:]...)
+		return nil, nil
+	}
+	r := &replayed{predictor: predictor, scorer: predictor.Scorer(), what: "validation", answers: &[]scored{}}
+	if a.OnBatch != nil {
+		r.tell = func(done, total int) { a.OnBatch(r.what, done, total) }
+	}
+	o.OnBatch, o.OnAnswers = r.tell, func(b eval.Answers) { *r.answers = append(*r.answers, heard(b)) }
+	r.protocol, err = eval.Open(a.Set, o)
+	if err == nil && predictor.Cold() { // a record whose checkpoint has lost its memory
+		err = r.protocol.WarmUp(ctx, []eval.Contender{{Scorer: r.scorer}})
+	}
+	if err != nil {
+		predictor.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// heard keeps the answers to a batch. Where there are no negatives, all are about events.
+func heard(b eval.Answers) scored {
+	events := cmp.Or(b.Paired, len(b.Scores))
+	return scored{slices.Clone(b.Scores[:events]), slices.Clone(b.Scores[events:])}
+}
+
+// ask has the questions of a test answered again.
+func (r *replayed) ask(ctx context.Context, t *test, what string) error {
+	r.what, r.answers = what, &t.answers
+	if _, err := r.protocol.Evaluate(ctx, r.scorer, t.part, t.noted.Strategy); err != nil {
+		return fmt.Errorf("ask again: %w", err)
+	}
+	return nil
+}
+
+// leaks looks for answers to a test that depend on more than they may.
+func (r *replayed) leaks(ctx context.Context, t test, report *Report) error {
+	pass, err := r.protocol.Pass(t.part, t.noted.Strategy)
+	if err != nil {
+		return err
+	}
+	r.what = "leaks"
+	probe := prober{scorer: r.scorer, pass: pass, test: t, tell: r.tell}
+	return probe.look(ctx, report)
+}
+
+// validate measures validation again, where that can be done: a checkpoint's memory is that after validation.
+func (a *auditor) validate(ctx context.Context, again *replayed) error {
+	if _, remembers := again.scorer.(model.Rememberer); remembers {
+		a.report.tell(validated, "not made: the checkpoint remembers validation already")
+		return nil
+	}
+	p := again.protocol
+	if a.result.Val == nil {
+		a.report.add(validated, p.Events(eval.Val).Len() == 0, "no validation in the record", modelChecks[validated])
+		return nil
+	}
+	r, err := p.Evaluate(ctx, again.scorer, eval.Val, eval.Random)
+	if err != nil {
+		return fmt.Errorf("validate again: %w", err)
+	}
+	loss := 0.0
+	if r.Loss != nil {
+		loss = *r.Loss
+	}
+	v, most := a.result.Val, a.tolerance()
+	off := max(math.Abs(v.AP-r.AP), math.Abs(v.AUC-r.AUC), math.Abs(v.Loss-loss)/cmp.Or(max(1, v.Loss), 1))
+	a.report.add(validated, off <= most, fmt.Sprintf("AP %.6f, AUC %.6f, loss %.6f", r.AP, r.AUC, loss),
+		fmt.Sprintf("AP %.6f, AUC %.6f, loss %.6f, off by at most %.0e", v.AP, v.AUC, v.Loss, most))
+	return nil
+}
