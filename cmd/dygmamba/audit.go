@@ -11,8 +11,6 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/audit"
-	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
@@ -104,37 +102,12 @@ func recorded(path string) (string, error) {
 	return "", usagef("%s holds %d runs, choose one of them, such as %s", path, len(seeds), first)
 }
 
-// openFor opens the data that a run was trained on, unless the flags name others, and what computes.
-func (a *app) openFor(ctx context.Context, run dygmamba.Run, data dataFlags, where deviceFlags) (*dataset.Set,
-	device.Device, error) {
-	if data.sampling == "" {
-		data.sampling = run.Config.Sampling
-	}
-	if data.name == "" {
-		data.remember(run.Source())
-	}
-	set, err := data.open(ctx, a)
-	if err != nil {
-		return nil, nil, err
-	}
-	dev, err := where.open(a)
-	if err != nil {
-		set.Close()
-		return nil, nil, err
-	}
-	return set, dev, nil
-}
-
 func (a *app) auditRun(ctx context.Context, path string, data dataFlags, where deviceFlags, stamp bool) error {
 	dir, err := recorded(path)
 	if err != nil {
 		return err
 	}
-	run, err := dygmamba.OpenRun(dir)
-	if err != nil {
-		return err
-	}
-	set, dev, err := a.openFor(ctx, run, data, where)
+	set, dev, err := a.openFor(ctx, dir, data, where)
 	if err != nil {
 		return err
 	}

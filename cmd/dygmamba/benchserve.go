@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/serve"
 )
@@ -51,8 +49,7 @@ With --store events are on disk before they are acknowledged; without it they ar
 			defer dev.Close()
 			b := serve.Bench{For: time.Duration(seconds * float64(time.Second)), Restart: restart}
 			b.Options = serve.Options{Set: set, Checkpoint: file, Logger: a.log(),
-				Load: dygmamba.LoadOptions{Device: dev, Threads: s.where.threads,
-					Model: strings.ToLower(s.what.name), Preset: s.what.preset, Settings: s.what.set, Order: s.order}}
+				Load: s.what.load(s.order, dev, s.where)}
 			if err := s.keep(cmd.Context(), a, &b.Options); err != nil {
 				return err
 			}

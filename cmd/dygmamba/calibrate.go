@@ -52,11 +52,7 @@ type calibrateDoc struct {
 }
 
 func (a *app) calibrate(ctx context.Context, files []string, data dataFlags, where deviceFlags) error {
-	run, err := dygmamba.OpenRun(filepath.Dir(files[0]))
-	if err != nil {
-		return err
-	}
-	set, dev, err := a.openFor(ctx, run, data, where)
+	set, dev, err := a.openFor(ctx, filepath.Dir(files[0]), data, where)
 	if err != nil {
 		return err
 	}

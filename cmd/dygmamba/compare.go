@@ -90,25 +90,11 @@ func (a *app) compare(
 		}
 		dirs = append(dirs, dir)
 	}
-	run, err := dygmamba.OpenRun(dirs[0])
-	if err != nil {
-		return doc, err
-	}
-	if data.sampling == "" {
-		data.sampling = run.Config.Sampling
-	}
-	if data.name == "" {
-		data.remember(run.Source())
-	}
-	set, err := data.open(ctx, a)
+	set, dev, err := a.openFor(ctx, dirs[0], data, where)
 	if err != nil {
 		return doc, err
 	}
 	defer set.Close()
-	dev, err := where.open(a)
-	if err != nil {
-		return doc, err
-	}
 	defer dev.Close()
 	load := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads}
 	for i, dir := range dirs {

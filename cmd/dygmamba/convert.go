@@ -120,16 +120,11 @@ func (d *convertDoc) choose(foreign bool, out string) {
 
 // weightsFile finds the weights that a path leads to, and says whether PyTorch wrote them.
 func weightsFile(path string) (file string, foreign bool, err error) {
-	files, err := dygmamba.Checkpoints(path)
-	if err != nil {
+	if file, err = oneCheckpoint(path); err != nil {
 		return "", false, err
 	}
-	if len(files) > 1 {
-		return "", false, usagef("%s holds %d runs, choose one of them, such as %s", path, len(files),
-			filepath.Dir(files[0]))
-	}
-	foreign, err = checkpoint.IsPyTorch(files[0])
-	return files[0], foreign, err
+	foreign, err = checkpoint.IsPyTorch(file)
+	return file, foreign, err
 }
 
 // loadWeights reads tensors under the names of the released program.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,28 +43,22 @@ Without --node or --queries all nodes that occur in the data are embedded, in th
 			if err := where.check(); err != nil {
 				return err
 			}
-			files, err := dygmamba.Checkpoints(args[0])
+			weights, err := oneCheckpoint(args[0])
 			if err != nil {
 				return err
 			}
-			if len(files) > 1 {
-				return usagef("%s holds %d runs, choose one of them, such as %s", args[0], len(files),
-					filepath.Dir(files[0]))
-			}
-			if run, err := dygmamba.OpenRun(filepath.Dir(files[0])); err == nil && data.sampling == "" {
-				data.sampling = run.Config.Sampling
-			}
-			if err := data.recall(files[0]); err != nil {
+			data.redraw(weights)
+			if err := data.recall(weights); err != nil {
 				return err
 			}
-			for what, file := range map[string]string{"weights": files[0], "data": data.name, "queries": e.queries} {
+			for what, file := range map[string]string{"weights": weights, "data": data.name, "queries": e.queries} {
 				for _, out := range e.outputs() {
 					if sameFile(file, out) {
 						return usagef("--out %s is the file with the %s", out, what)
 					}
 				}
 			}
-			return e.run(cmd.Context(), a, files[0], data, where)
+			return e.run(cmd.Context(), a, weights, data, where)
 		},
 	}
 	data.add(cmd)

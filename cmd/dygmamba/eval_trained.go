@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"path/filepath"
-	"strings"
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eval"
@@ -22,10 +21,7 @@ func (e *evaluation) runTrained(
 	if err := dygmamba.Together(files); err != nil {
 		return nil, loadError(err)
 	}
-	run, unknown := dygmamba.OpenRun(filepath.Dir(files[0]))
-	if unknown == nil && data.sampling == "" {
-		data.sampling = run.Config.Sampling
-	}
+	data.redraw(files[0])
 	if err := data.recall(files[0]); err != nil {
 		return nil, err
 	}
@@ -40,8 +36,8 @@ func (e *evaluation) runTrained(
 		return nil, err
 	}
 	defer dev.Close()
-	o := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads, Model: strings.ToLower(what.name),
-		Preset: what.preset, Settings: what.set, Order: e.order}
+	o := what.load(e.order, dev, where)
+	o.Set = set
 	for _, file := range files {
 		p, err := dygmamba.Load(file, o)
 		if err != nil {

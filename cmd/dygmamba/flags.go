@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/open"
@@ -101,6 +102,12 @@ func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard str
 	complete(cmd, "model", names)
 	completePresets(cmd, func([]string) string { return f.name })
 	completeSettings(cmd, func() string { return f.name })
+}
+
+// load is how a trained model is opened with these flags.
+func (f *modelFlags) load(order string, dev device.Device, where deviceFlags) dygmamba.LoadOptions {
+	return dygmamba.LoadOptions{Device: dev, Threads: where.threads, Model: strings.ToLower(f.name), Preset: f.preset,
+		Settings: f.set, Order: order}
 }
 
 // addOrder adds --order.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,18 +62,14 @@ probability as a curve over time around the query (--curve 0 spares the work). -
 			if err := p.check(cmd, a); err != nil {
 				return err
 			}
-			files, err := p.from.files()
+			file, err := p.from.file()
 			if err != nil {
 				return err
 			}
-			if len(files) > 1 {
-				return usagef("%s holds %d runs, choose one of them, such as %s",
-					p.from.run+p.from.checkpoint, len(files), filepath.Dir(files[0]))
-			}
-			if err := data.recall(files[0]); err != nil {
+			if err := data.recall(file); err != nil {
 				return err
 			}
-			if err := p.spare(files[0], data.name); err != nil {
+			if err := p.spare(file, data.name); err != nil {
 				return err
 			}
 			set, err := data.open(cmd.Context(), a)
@@ -83,7 +77,7 @@ probability as a curve over time around the query (--curve 0 spares the work). -
 				return err
 			}
 			defer set.Close()
-			data.compare(a, files[0], set)
+			data.compare(a, file, set)
 			if err := p.read(cmd.Context(), a, set); err != nil {
 				return err
 			}
@@ -92,9 +86,9 @@ probability as a curve over time around the query (--curve 0 spares the work). -
 				return err
 			}
 			defer dev.Close()
-			o := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads, Model: strings.ToLower(what.name),
-				Preset: what.preset, Settings: what.set, Order: p.order}
-			return p.run(cmd.Context(), a, files[0], o)
+			o := what.load(p.order, dev, where)
+			o.Set = set
+			return p.run(cmd.Context(), a, file, o)
 		},
 	}
 	p.from.add(cmd)

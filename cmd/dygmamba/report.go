@@ -83,43 +83,22 @@ where. With --json the same is printed as a document. It works for every model, 
 // mostCases is more than anyone reads.
 const mostCases = 100
 
-// oneRun is the directory of the one seed that a path has.
-func oneRun(path string) (string, error) {
-	files, err := dygmamba.Checkpoints(path)
-	if err != nil {
-		return "", err
-	}
-	if len(files) > 1 {
-		return "", usagef("%s holds %d runs, choose one of them, such as %s", path, len(files), filepath.Dir(files[0]))
-	}
-	return filepath.Dir(files[0]), nil
-}
-
 // report makes the page.
 func (a *app) report(ctx context.Context, o report.Options, data dataFlags, where deviceFlags, out string) error {
-	run, err := dygmamba.OpenRun(o.Dir)
-	if err != nil {
+	if err := data.ofRun(o.Dir); err != nil {
 		return err
-	}
-	if data.sampling == "" {
-		data.sampling = run.Config.Sampling
-	}
-	if data.name == "" {
-		data.remember(run.Source())
 	}
 	if sameFile(data.name, out) {
 		return usagef("--out %s is the file with the data", out)
 	}
-	if o.Set, err = data.open(ctx, a); err != nil {
-		return err
-	}
-	defer o.Set.Close()
-	dev, err := where.open(a)
+	set, dev, err := a.open(ctx, data, where)
 	if err != nil {
 		return err
 	}
+	defer set.Close()
 	defer dev.Close()
-	load := dygmamba.LoadOptions{Set: o.Set, Device: dev, Threads: where.threads}
+	o.Set = set
+	load := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads}
 	if o.Predictor, err = dygmamba.Load(o.Dir, load); err != nil {
 		return loadError(err)
 	}

@@ -7,13 +7,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/serve"
@@ -127,22 +125,17 @@ func (s *serving) check() error {
 
 // open is the data set and the checkpoint.
 func (s *serving) open(ctx context.Context, a *app) (file string, set *dataset.Set, err error) {
-	files, err := s.from.files()
-	if err != nil {
+	if file, err = s.from.file(); err != nil {
 		return "", nil, err
 	}
-	if len(files) > 1 {
-		return "", nil, usagef("%s holds %d runs, choose one of them, such as %s",
-			s.from.run+s.from.checkpoint, len(files), filepath.Dir(files[0]))
-	}
-	if err := s.data.recall(files[0]); err != nil {
+	if err := s.data.recall(file); err != nil {
 		return "", nil, err
 	}
 	if set, err = s.data.open(ctx, a); err != nil {
 		return "", nil, err
 	}
-	s.data.compare(a, files[0], set)
-	return files[0], set, nil
+	s.data.compare(a, file, set)
+	return file, set, nil
 }
 
 func (s *serving) run(ctx context.Context, a *app) error {
@@ -175,8 +168,7 @@ func (s *serving) run(ctx context.Context, a *app) error {
 	}
 	defer dev.Close()
 	o.Set, o.Checkpoint = set, file
-	o.Load = dygmamba.LoadOptions{Device: dev, Threads: s.where.threads, Model: strings.ToLower(s.what.name),
-		Preset: s.what.preset, Settings: s.what.set, Order: s.order}
+	o.Load = s.what.load(s.order, dev, s.where)
 	if err := s.keep(ctx, a, &o); err != nil {
 		return err
 	}

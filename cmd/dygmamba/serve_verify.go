@@ -3,11 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/serve"
@@ -54,9 +52,7 @@ which has all events from the beginning: on the CPU they are the same to the las
 			defer progress.Done()
 			verdict, err := serve.Verify(cmd.Context(), serve.Verification{
 				Set: set, Checkpoint: file, From: from,
-				Load: dygmamba.LoadOptions{Device: dev, Threads: s.where.threads, Model: strings.ToLower(s.what.name),
-					Preset:   s.what.preset,
-					Settings: s.what.set, Order: s.order},
+				Load:    s.what.load(s.order, dev, s.where),
 				OnEvent: func(done, total int) { progress.Set(int64(done), int64(total), "") },
 			})
 			if err != nil {

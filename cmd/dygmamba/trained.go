@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -32,17 +33,97 @@ func (f *trainedFlags) add(cmd *cobra.Command) {
 // given says whether there is one.
 func (f *trainedFlags) given() bool { return f.checkpoint != "" || f.run != "" }
 
-// files are the checkpoints: several for a run with several seeds.
-func (f *trainedFlags) files() ([]string, error) {
+// path is the file or the directory.
+func (f *trainedFlags) path() (string, error) {
 	switch {
 	case f.checkpoint != "" && f.run != "":
-		return nil, usagef("--checkpoint and --run name a model each, want one of them")
+		return "", usagef("--checkpoint and --run name a model each, want one of them")
 	case !f.given():
-		return nil, usagef("--checkpoint is missing: a file with trained weights, or --run with the directory of a run")
-	case f.run != "":
-		return dygmamba.Checkpoints(f.run)
+		return "", usagef("--checkpoint is missing: a file with trained weights, or --run with the directory of a run")
 	}
-	return dygmamba.Checkpoints(f.checkpoint)
+	return f.run + f.checkpoint, nil
+}
+
+// files are the checkpoints: several for a run with several seeds.
+func (f *trainedFlags) files() ([]string, error) {
+	path, err := f.path()
+	if err != nil {
+		return nil, err
+	}
+	return dygmamba.Checkpoints(path)
+}
+
+// file is the only checkpoint.
+func (f *trainedFlags) file() (string, error) {
+	path, err := f.path()
+	if err != nil {
+		return "", err
+	}
+	return oneCheckpoint(path)
+}
+
+// oneCheckpoint is the only one that a path has.
+func oneCheckpoint(path string) (string, error) {
+	files, err := dygmamba.Checkpoints(path)
+	if err != nil {
+		return "", err
+	}
+	if len(files) > 1 {
+		return "", usagef("%s holds %d runs, choose one of them, such as %s", path, len(files), filepath.Dir(files[0]))
+	}
+	return files[0], nil
+}
+
+// oneRun is the directory of the one seed that a path has.
+func oneRun(path string) (string, error) {
+	file, err := oneCheckpoint(path)
+	return filepath.Dir(file), err
+}
+
+// openFor opens the data that the run in a directory was trained on, unless the flags name others, and what computes.
+// The caller closes both.
+func (a *app) openFor(ctx context.Context, dir string, data dataFlags, where deviceFlags) (*dataset.Set,
+	device.Device, error) {
+	if err := data.ofRun(dir); err != nil {
+		return nil, nil, err
+	}
+	return a.open(ctx, data, where)
+}
+
+// open opens data and what computes. The caller closes both.
+func (a *app) open(ctx context.Context, data dataFlags, where deviceFlags) (*dataset.Set, device.Device, error) {
+	set, err := data.open(ctx, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	dev, err := where.open(a)
+	if err != nil {
+		set.Close()
+		return nil, nil, err
+	}
+	return set, dev, nil
+}
+
+// ofRun chooses the data that the run in a directory was trained on, and how it drew from them, unless the flags do.
+func (f *dataFlags) ofRun(dir string) error {
+	run, err := dygmamba.OpenRun(dir)
+	if err != nil {
+		return err
+	}
+	if f.sampling == "" {
+		f.sampling = run.Config.Sampling
+	}
+	if f.name == "" {
+		f.remember(run.Source())
+	}
+	return nil
+}
+
+// redraw draws as the run of a checkpoint did, if there is one, unless the flags say how.
+func (f *dataFlags) redraw(file string) {
+	if run, err := dygmamba.OpenRun(filepath.Dir(file)); err == nil && f.sampling == "" {
+		f.sampling = run.Config.Sampling
+	}
 }
 
 // recall names the data set that a checkpoint was trained on, unless another is asked for.
