@@ -24,28 +24,30 @@ const patience = time.Second
 func main() {
 	memory.Heed()
 	ctx, interrupt := context.WithCancel(context.Background())
-	go heed(interrupt)
+	heed(interrupt)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	os.Exit(shut(os.Stdout, os.Stderr, code))
 }
 
-// heed interrupts the program at the first signal, and ends it at the next that comes when it has been given time.
-// That end is the signal's own, so that whoever waits for the program knows.
+// heed interrupts the program at the first signal from now on, and ends it at the next that comes when it has been
+// given time. That end is the signal's own, so that whoever waits for the program knows.
 func heed(interrupt func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	<-signals
-	soon := time.Now().Add(patience) // before the program hears of it: it must not promise too early
-	interrupt()
-	for s := range signals {
-		if time.Now().Before(soon) {
-			continue
+	go func() {
+		<-signals
+		soon := time.Now().Add(patience) // before the program hears of it: it must not promise too early
+		interrupt()
+		for s := range signals {
+			if time.Now().Before(soon) {
+				continue
+			}
+			signal.Reset(s)
+			if self, err := os.FindProcess(os.Getpid()); err != nil || self.Signal(s) != nil {
+				os.Exit(exitInterrupted)
+			}
 		}
-		signal.Reset(s)
-		if self, err := os.FindProcess(os.Getpid()); err != nil || self.Signal(s) != nil {
-			os.Exit(exitInterrupted)
-		}
-	}
+	}()
 }
 
 // shut closes standard output, as some file systems say only then that they lost what was written. One that was

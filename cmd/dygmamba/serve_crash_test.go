@@ -31,7 +31,7 @@ func runAsChild() {
 	brokertest.RunAsChild()
 	if args := os.Getenv(childArgs); args != "" {
 		ctx, interrupt := context.WithCancel(context.Background())
-		go heed(interrupt)
+		heed(interrupt)
 		os.Exit(run(ctx, strings.Split(args, "\n"), os.Stdin, os.Stdout, os.Stderr))
 	}
 }
