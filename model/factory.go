@@ -121,10 +121,9 @@ type Kind[C interface{ Check() error }] struct {
 	Imported func(c *C)
 	// Fit, optional, changes the configuration to what the data are like. Presets and settings come after both.
 	Fit func(c *C, data Data)
-	// Remembers says that the models are Memories. The presets in InArrival then run in the order of arrival, others in
-	// strict order.
+	// Remembers says that the models are Memories. Presets that do as published programs did then run in the order of
+	// arrival, others in strict order.
 	Remembers bool
-	InArrival []string
 	// Lighter says which settings make a training need less memory, beside batch_size.
 	Lighter string
 	// Shapes, optional, is base changed to what the shapes of a checkpoint's tensors tell; it need not look at every
@@ -371,7 +370,7 @@ func (k Kind[C]) order(preset string) string {
 	switch {
 	case !k.Remembers:
 		return ""
-	case slices.Contains(k.InArrival, preset):
+	case asPublished(preset):
 		return Arrival
 	}
 	return Strict

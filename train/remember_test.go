@@ -33,7 +33,7 @@ type tallyConfig struct{}
 func (tallyConfig) Check() error { return nil }
 
 var tallyFactory = model.Make(model.Kind[tallyConfig]{
-	Summary: "counts events", Remembers: true, InArrival: []string{"released"},
+	Summary: "counts events", Remembers: true,
 	Build: func(env model.Env, _ tallyConfig) (model.Model, error) {
 		m := &tally{params: nn.NewParams(env.Seed)}
 		m.answer = nn.NewLinear(m.params.In("0"), 1, 1)

@@ -31,7 +31,7 @@ func (c toyConfig) Check() error {
 func toyFactory(made func(*toy) model.Model) model.Factory {
 	return model.Make(model.Kind[toyConfig]{
 		Summary: "nodes that meet exchange what they are", Lighter: "a smaller memory_dim",
-		Default: toyConfig{Dim: 100}, Remembers: true, InArrival: []string{"released"},
+		Default: toyConfig{Dim: 100}, Remembers: true,
 		Build: func(env model.Env, c toyConfig) (model.Model, error) { return made(newToy(env, c)), nil },
 	})
 }

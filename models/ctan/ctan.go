@@ -28,10 +28,10 @@ var Factory = model.Make(model.Kind[Config]{
 	// Whole numbers are seconds in published data; in others a unit may be a day.
 	Imported:  func(c *Config) { c.IntegerTimes = false },
 	Fit:       func(c *Config, d model.Data) { c.EdgeDim = d.EdgeDim },
-	Remembers: true, InArrival: []string{released, paper},
-	Ignore:  func(name string) bool { return strings.HasPrefix(name, "memory.") }, // of the official program
-	Lighter: "fewer num_iters or num_neighbors, or a smaller memory_dim",
-	Build:   func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	Remembers: true,
+	Ignore:    func(name string) bool { return strings.HasPrefix(name, "memory.") }, // of the official program
+	Lighter:   "fewer num_iters or num_neighbors, or a smaller memory_dim",
+	Build:     func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
 })
 
 // Model is CTAN on a device, with its memory. One goroutine at a time may use it.

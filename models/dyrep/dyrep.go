@@ -23,9 +23,9 @@ var Factory = model.Make(model.Kind[Config]{
 	Released: released,
 	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
 	Imported:  func(c *Config) { c.ExactTimes = true },
-	Remembers: true, InArrival: []string{"released", "paper"},
-	Lighter: "fewer num_neighbors or num_layers",
-	Build:   func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	Remembers: true,
+	Lighter:   "fewer num_neighbors or num_layers",
+	Build:     func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
 })
 
 // Model is DyRep on a device. One goroutine at a time may use it.

@@ -18,9 +18,9 @@ import (
 // Factory makes EdgeBank. Published tables report the best of its four memories.
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "remembers which pairs have met; no parameters", Default: Default,
-	Remembers: true, InArrival: []string{"released"},
-	Rule:     func(c Config) (model.Answerer, error) { return New(c) },
-	Variants: variants(),
+	Remembers: true,
+	Rule:      func(c Config) (model.Answerer, error) { return New(c) },
+	Variants:  variants(),
 })
 
 // Values of Config.Memory.

@@ -24,9 +24,9 @@ var Factory = model.Make(model.Kind[Config]{
 	Released: released,
 	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
 	Imported:  func(c *Config) { c.ExactTimes = true },
-	Remembers: true, InArrival: []string{"released", "paper"},
-	Lighter: "a smaller node_feat_dim",
-	Build:   func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	Remembers: true,
+	Lighter:   "a smaller node_feat_dim",
+	Build:     func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
 })
 
 // Model is JODIE on a device. One goroutine at a time may use it.
