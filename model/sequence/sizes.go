@@ -2,7 +2,6 @@ package sequence
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/dygmamba/dygmamba/model"
 )
@@ -59,14 +58,11 @@ type Tuned struct {
 }
 
 // Paper is what DyGMamba's paper chose for a data set, false if it is not in there.
-func Paper(data string) (Tuned, bool) {
-	v, ok := paper[strings.ToLower(data)]
-	return v, ok
-}
+func Paper(data string) (Tuned, bool) { return paper.For(data) }
 
 // paper has continuous-time sets and synthetic ones from the tables of the paper's implementation details,
 // discrete-time ones from its appendix, which does not give their dropout.
-var paper = map[string]Tuned{
+var paper = model.Best[Tuned]{
 	"lastfm":    {512, 16, 10, 0.1},
 	"enron":     {256, 8, 30, 0},
 	"mooc":      {128, 4, 10, 0.1},

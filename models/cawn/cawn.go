@@ -20,7 +20,7 @@ const lighter = "fewer num_neighbors, a shorter walk_length or a smaller positio
 // Factory builds CAWN.
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "anonymous walks back in time from both nodes (CAWN)",
-	Default: Default, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table, Lighter: lighter,
+	Default: Default, Presets: presets, Prefer: best.Prefer, Shapes: ConfigFromTensors, Table: Table, Lighter: lighter,
 	Imported: func(c *Config) { c.ExactTimes = true },
 	Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
 })

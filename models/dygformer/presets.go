@@ -2,7 +2,6 @@ package dygformer
 
 import (
 	"maps"
-	"strings"
 
 	"github.com/dygmamba/dygmamba/model"
 )
@@ -15,7 +14,7 @@ type tuned struct {
 
 // paperTuned holds the published configurations, by lower-case name of the data set: those of DyGFormer's own paper,
 // and for the synthetic sets those of DyGMamba's.
-var paperTuned = map[string]tuned{
+var paperTuned = model.Best[tuned]{
 	"wikipedia": {32, 1, 0.1},
 	"reddit":    {64, 2, 0.2},
 	"mooc":      {256, 8, 0.1},
@@ -37,13 +36,11 @@ var paperTuned = map[string]tuned{
 }
 
 // releasedTuned holds those of the program that was released with DyGMamba. Two patch sizes are not the published ones.
-var releasedTuned = func() map[string]tuned {
+var releasedTuned = func() model.Best[tuned] {
 	m := maps.Clone(paperTuned)
 	m["mooc"], m["enron"] = tuned{256, 4, 0.1}, tuned{256, 4, 0}
 	return m
 }()
-
-const paperEpochs = 200
 
 // presets are the configurations with a name.
 var presets = []model.Preset[Config]{
@@ -56,22 +53,22 @@ var presets = []model.Preset[Config]{
 		Summary: "the published L & p and dropout",
 		Apply: func(data string, c *Config, t *model.Training) {
 			c.tune(paperTuned, data)
-			t.Epochs = paperEpochs
+			t.Epochs = model.PaperEpochs
 		},
 	},
 }
 
 // preferred is the published configuration where there is one.
 func preferred(d model.Data) string {
-	if _, ok := paperTuned[strings.ToLower(d.Name)]; ok && !d.Imported {
+	if _, ok := paperTuned.For(d.Name); ok && !d.Imported {
 		return "paper"
 	}
 	return "released"
 }
 
 // tune takes over what was chosen for a data set; one without an entry keeps the default.
-func (c *Config) tune(table map[string]tuned, data string) {
-	if v, ok := table[strings.ToLower(data)]; ok {
+func (c *Config) tune(table model.Best[tuned], data string) {
+	if v, ok := table.For(data); ok {
 		c.Length, c.Patch, c.Dropout = v.length, v.patch, v.dropout
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // releasedTuned holds the best configurations in the released program, by lower-case name of the data set.
-var releasedTuned = map[string]sequence.Tuned{
+var releasedTuned = model.Best[sequence.Tuned]{
 	"lastfm":    {Length: 128, Patch: 4, Meetings: 10, Dropout: 0.1},
 	"enron":     {Length: 256, Patch: 1, Meetings: 30, Dropout: 0},
 	"mooc":      {Length: 256, Patch: 1, Meetings: 10, Dropout: 0.1},
@@ -18,15 +18,13 @@ var releasedTuned = map[string]sequence.Tuned{
 	"socialevo": {Length: 32, Patch: 1, Meetings: 5, Dropout: 0.1},
 }
 
-const paperEpochs = 200
-
 // presets are the configurations with a name. The paper's table of model sizes fits none of its text: four of its
 // entries are those of paper-size-a, two those of paper-size-b.
 var presets = []model.Preset[Config]{
 	{
 		Name:    "released",
 		Summary: "the released program and its best configurations",
-		Apply:   func(data string, c *Config, t *model.Training) { c.tune(released(data)) },
+		Apply:   func(data string, c *Config, t *model.Training) { c.tune(releasedTuned.For(data)) },
 	}, {
 		Name:    "paper",
 		Summary: "the released program with the paper's ρ & p, k and dropout",
@@ -107,12 +105,7 @@ func ofVariant(variant string) (list []model.Preset[Config], prefer func(model.D
 
 func paper(data string, c *Config, t *model.Training) {
 	c.tune(sequence.Paper(data))
-	t.Epochs = paperEpochs
-}
-
-func released(data string) (sequence.Tuned, bool) {
-	v, ok := releasedTuned[strings.ToLower(data)]
-	return v, ok
+	t.Epochs = model.PaperEpochs
 }
 
 // tune takes over what was chosen for a data set; one for which nothing was keeps the default.

@@ -19,8 +19,8 @@ import (
 // Factory builds DyRep.
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "memories of nodes that hear of each other's neighbours (DyRep)",
-	Default: Default, Presets: presets, Prefer: preferred, Shapes: configFromTensors, Table: table, Ignore: ignored,
-	Released: released,
+	Default: Default, Presets: messages.Presets((*Config).tune), Prefer: messages.Prefer,
+	Shapes: configFromTensors, Table: table, Ignore: ignored, Released: released,
 	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
 	Imported:  func(c *Config) { c.ExactTimes = true },
 	Remembers: true,

@@ -22,7 +22,7 @@ const lighter = "fewer num_neighbors or a smaller edge_feat_dim"
 // Factory builds GraphMixer.
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "multilayer perceptrons that mix the latest events (GraphMixer)",
-	Default: Default, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table, Lighter: lighter,
+	Default: Default, Presets: presets, Prefer: best.Prefer, Shapes: ConfigFromTensors, Table: Table, Lighter: lighter,
 	Imported: func(c *Config) { c.ExactTimes = true },
 	Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
 })

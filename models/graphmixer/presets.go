@@ -1,8 +1,6 @@
 package graphmixer
 
 import (
-	"strings"
-
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -16,7 +14,7 @@ type tuned struct {
 
 // best holds the best configurations of DyGLib, which the released program shares, by lower-case name of the data set.
 // time_gap is 2000 for all.
-var best = map[string]tuned{
+var best = model.Best[tuned]{
 	"wikipedia": {30, 0.5, sample.Recent},
 	"reddit":    {10, 0.5, sample.Recent},
 	"mooc":      {20, 0.4, sample.Recent},
@@ -33,35 +31,12 @@ var best = map[string]tuned{
 	"contacts": {20, 0.1, sample.Recent},
 }
 
-const paperEpochs = 200
-
 // presets differ in how long they train: the paper's sizes are those of the best configurations.
-var presets = []model.Preset[Config]{
-	{
-		Name:    "released",
-		Summary: "the released program and its best configurations",
-		Apply:   func(data string, c *Config, t *model.Training) { c.tune(data) },
-	}, {
-		Name:    "paper",
-		Summary: "the same for as many epochs as the paper says",
-		Apply: func(data string, c *Config, t *model.Training) {
-			c.tune(data)
-			t.Epochs = paperEpochs
-		},
-	},
-}
-
-// preferred is how published results were made, where there are any.
-func preferred(d model.Data) string {
-	if _, published := best[strings.ToLower(d.Name)]; published {
-		return "paper"
-	}
-	return "released"
-}
+var presets = model.AsPublished((*Config).tune, "the same for as many epochs as the paper says")
 
 // tune takes over what was chosen for a data set; one without an entry keeps the default.
 func (c *Config) tune(data string) {
-	if v, ok := best[strings.ToLower(data)]; ok {
+	if v, ok := best.For(data); ok {
 		c.Neighbors, c.Dropout, c.Strategy = v.neighbors, v.dropout, v.strategy
 	}
 }

@@ -21,7 +21,7 @@ const lighter = "fewer num_neighbors, fewer num_layers or a smaller node_feat_di
 // Factory builds TCL.
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "Transformers within and across the two nodes' sequences (TCL)",
-	Default: Default, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table, Lighter: lighter,
+	Default: Default, Presets: presets, Prefer: best.Prefer, Shapes: ConfigFromTensors, Table: Table, Lighter: lighter,
 	Imported: func(c *Config) { c.ExactTimes = true },
 	Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
 })
