@@ -1,6 +1,19 @@
 package messages
 
-import "github.com/dygmamba/dygmamba/tensor"
+import (
+	"slices"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// banks are the two names under which memories stand there.
+var banks = []string{"0.memory_bank.", "0.memory_updater.memory_bank."}
+
+// Ignored tells memories in a released checkpoint, which are observed again.
+func Ignored(name string) bool {
+	return slices.ContainsFunc(banks, func(bank string) bool { return strings.HasPrefix(name, bank) })
+}
 
 // Released is what a snapshot is in the state dicts of the released programs: memories and the times they are of, under
 // two names each. Messages that wait are in none, these programs keep them in a second file.
@@ -15,7 +28,7 @@ func Released(state []tensor.Named) []tensor.Named {
 		times[i] = updated.Data[2*i] + updated.Data[2*i+1]
 	}
 	var list []tensor.Named
-	for _, place := range []string{"0.memory_bank.", "0.memory_updater.memory_bank."} {
+	for _, place := range banks {
 		list = append(list,
 			tensor.Named{Name: place + "node_memories", Shape: memory.Shape, Data: memory.Data},
 			tensor.Named{Name: place + "node_last_updated_times", Shape: []int{len(times)}, Data: times})

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,6 +28,47 @@ func Count(t *testing.T, table []model.Shape, total, backbone int) {
 	}
 	if all != total || own != backbone {
 		t.Errorf("%d parameters, %d of the backbone, want %d and %d", all, own, total, backbone)
+	}
+}
+
+// Presets holds a model to what its presets are: by "PRESET on DATA" some of the settings, with spaces between them,
+// and the order that it remembers in.
+func Presets(t *testing.T, f model.Factory, want map[string]string) {
+	t.Helper()
+	for of, settings := range want {
+		preset, data, _ := strings.Cut(of, " on ")
+		s, err := f.Spec(preset, model.Data{Name: data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := map[string]string{"order": s.Order}
+		for _, x := range f.Settings(s) {
+			has[x.Key] = fmt.Sprint(x.Value)
+		}
+		for _, setting := range strings.Fields(settings) {
+			if key, want, _ := strings.Cut(setting, "="); has[key] != want {
+				t.Errorf("%s: %s is %q, want %q", of, key, has[key], want)
+			}
+		}
+	}
+}
+
+// Prefers holds a model to the presets that it takes for published data and for others, of which it takes exact times.
+func Prefers(t *testing.T, f model.Factory, published, imported string) {
+	t.Helper()
+	for _, d := range []model.Data{{Name: "enron"}, {}, {Name: "mine", Imported: true}} {
+		want := published
+		if d.Imported {
+			want = imported
+		}
+		s, err := f.Spec("", d)
+		if err != nil || s.Preset != want {
+			t.Errorf("%+v: preset %s, %v, want %s", d, s.Preset, err, want)
+		}
+		exact := model.Setting{Key: "exact_times", Value: d.Imported}
+		if !slices.ContainsFunc(f.Settings(s), func(x model.Setting) bool { x.About = ""; return x == exact }) {
+			t.Errorf("%+v: exact times are not %v", d, d.Imported)
+		}
 	}
 }
 

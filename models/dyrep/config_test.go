@@ -3,55 +3,24 @@ package dyrep
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
-	"github.com/dygmamba/dygmamba/sample"
 )
 
 // TestSizes compares with the parameters of the released program.
 func TestSizes(t *testing.T) { modeltest.Count(t, table(Default), 692209, 632696) }
 
 func TestPresets(t *testing.T) {
-	for _, tt := range []struct {
-		preset, data string
-		dropout      float64
-		strategy     string
-		epochs       int
-		order        string
-	}{
-		{"released", "reddit", 0.1, sample.Recent, 100, model.Arrival},
-		{"released", "mooc", 0, sample.Recent, 100, model.Arrival},
-		{"paper", "SocialEvo", 0.1, sample.Recent, 200, model.Arrival},
-		{"paper", "uci", 0, sample.Recent, 200, model.Arrival},
-		{"paper", "CanParl", 0, sample.Uniform, 200, model.Arrival},
-		{"paper", "Contacts", 0, sample.Recent, 200, model.Arrival},
-		{"strict", "uslegis", 0, sample.Recent, 200, model.Strict},
-		{"strict", "my own", 0.1, sample.Recent, 200, model.Strict},
-	} {
-		s, err := Factory.Spec(tt.preset, model.Data{Name: tt.data})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := s.Config.(*Config)
-		want := []any{tt.dropout, tt.strategy, tt.epochs, tt.order}
-		if diff := cmp.Diff(want, []any{c.Dropout, c.Strategy, s.Training.Epochs, s.Order}); diff != "" {
-			t.Errorf("%s on %s: %s", tt.preset, tt.data, diff)
-		}
-	}
-	for _, tt := range []struct {
-		data   model.Data
-		preset string
-	}{
-		{model.Data{Name: "enron"}, "paper"}, {model.Data{}, "paper"},
-		{model.Data{Name: "mine", Imported: true}, "strict"},
-	} {
-		s, err := Factory.Spec("", tt.data)
-		if err != nil || s.Preset != tt.preset || s.Config.(*Config).ExactTimes != tt.data.Imported {
-			t.Errorf("%+v: preset %s, %+v, %v", tt.data, s.Preset, s.Config, err)
-		}
-	}
+	modeltest.Presets(t, Factory, map[string]string{
+		"released on reddit": "dropout=0.1 sample_neighbor_strategy=recent num_epochs=100 order=arrival",
+		"released on mooc":   "dropout=0 sample_neighbor_strategy=recent num_epochs=100 order=arrival",
+		"paper on SocialEvo": "dropout=0.1 sample_neighbor_strategy=recent num_epochs=200 order=arrival",
+		"paper on uci":       "dropout=0 sample_neighbor_strategy=recent num_epochs=200 order=arrival",
+		"paper on CanParl":   "dropout=0 sample_neighbor_strategy=uniform num_epochs=200 order=arrival",
+		"paper on Contacts":  "dropout=0 sample_neighbor_strategy=recent num_epochs=200 order=arrival",
+		"strict on uslegis":  "dropout=0 sample_neighbor_strategy=recent num_epochs=200 order=strict",
+		"strict on my own":   "dropout=0.1 sample_neighbor_strategy=recent num_epochs=200 order=strict",
+	})
+	modeltest.Prefers(t, Factory, "paper", "strict")
 }
 
 func TestBadConfigurations(t *testing.T) {

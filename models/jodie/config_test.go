@@ -3,9 +3,6 @@ package jodie
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 )
 
@@ -13,42 +10,16 @@ import (
 func TestSizes(t *testing.T) { modeltest.Count(t, table(Default), 195937, 136424) }
 
 func TestPresets(t *testing.T) {
-	for _, tt := range []struct {
-		preset, data string
-		dropout      float64
-		epochs       int
-		order        string
-	}{
-		{"released", "mooc", 0.2, 100, model.Arrival},
-		{"released", "lastfm", 0.3, 100, model.Arrival},
-		{"paper", "uci", 0.4, 200, model.Arrival},
-		{"paper", "CanParl", 0, 200, model.Arrival},
-		{"paper", "UNtrade", 0.4, 200, model.Arrival},
-		{"strict", "USLegis", 0.2, 200, model.Strict},
-		{"strict", "my own", 0.1, 200, model.Strict},
-	} {
-		s, err := Factory.Spec(tt.preset, model.Data{Name: tt.data})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := s.Config.(*Config)
-		want := []any{tt.dropout, tt.epochs, tt.order}
-		if diff := cmp.Diff(want, []any{c.Dropout, s.Training.Epochs, s.Order}); diff != "" {
-			t.Errorf("%s on %s: %s", tt.preset, tt.data, diff)
-		}
-	}
-	for _, tt := range []struct {
-		data   model.Data
-		preset string
-	}{
-		{model.Data{Name: "enron"}, "paper"}, {model.Data{}, "paper"},
-		{model.Data{Name: "mine", Imported: true}, "strict"},
-	} {
-		s, err := Factory.Spec("", tt.data)
-		if err != nil || s.Preset != tt.preset || s.Config.(*Config).ExactTimes != tt.data.Imported {
-			t.Errorf("%+v: preset %s, %+v, %v", tt.data, s.Preset, s.Config, err)
-		}
-	}
+	modeltest.Presets(t, Factory, map[string]string{
+		"released on mooc":   "dropout=0.2 num_epochs=100 order=arrival",
+		"released on lastfm": "dropout=0.3 num_epochs=100 order=arrival",
+		"paper on uci":       "dropout=0.4 num_epochs=200 order=arrival",
+		"paper on CanParl":   "dropout=0 num_epochs=200 order=arrival",
+		"paper on UNtrade":   "dropout=0.4 num_epochs=200 order=arrival",
+		"strict on USLegis":  "dropout=0.2 num_epochs=200 order=strict",
+		"strict on my own":   "dropout=0.1 num_epochs=200 order=strict",
+	})
+	modeltest.Prefers(t, Factory, "paper", "strict")
 }
 
 func TestBadConfigurations(t *testing.T) {

@@ -6,8 +6,6 @@
 package jodie
 
 import (
-	"strings"
-
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
@@ -21,7 +19,7 @@ import (
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "memories of nodes that drift with time (JODIE)",
 	Default: Default, Presets: messages.Presets((*Config).tune), Prefer: messages.Prefer,
-	Shapes: configFromTensors, Table: table, Ignore: ignored, Released: released,
+	Shapes: configFromTensors, Table: table, Ignore: messages.Ignored, Released: released,
 	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
 	Imported:  func(c *Config) { c.ExactTimes = true },
 	Remembers: true,
@@ -169,10 +167,5 @@ func configFromTensors(base Config, shapes map[string][]int) (Config, error) {
 // table lists the model's parameters under the names and in the order of the released program's checkpoints.
 func table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
 
-// released is what ignored tells of.
+// released is memories, which are ignored when they come back.
 func released(_, state []tensor.Named) []tensor.Named { return messages.Released(state) }
-
-// ignored tells memories in a released checkpoint, which are observed again.
-func ignored(name string) bool {
-	return strings.HasPrefix(name, "0.memory_bank.") || strings.HasPrefix(name, "0.memory_updater.memory_bank.")
-}

@@ -3,54 +3,23 @@ package tgat
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
-	"github.com/dygmamba/dygmamba/sample"
 )
 
 // TestSizes compares with the parameters of the released program.
 func TestSizes(t *testing.T) { modeltest.Count(t, table(Default), 1052945, 993432) }
 
 func TestPresets(t *testing.T) {
-	for _, tt := range []struct {
-		preset, data string
-		dropout      float64
-		strategy     string
-		epochs       int
-		order        string
-	}{
-		{"released", "reddit", 0.1, sample.Uniform, 100, ""},
-		{"released", "enron", 0.2, sample.Recent, 100, ""},
-		{"paper", "wikipedia", 0.1, sample.Recent, 200, ""},
-		{"paper", "CanParl", 0.2, sample.Uniform, 200, ""},
-		{"paper", "UNtrade", 0.1, sample.Uniform, 200, ""},
-		{"paper", "UNvote", 0.2, sample.Recent, 200, ""},
-		{"paper", "my own", 0.1, sample.Recent, 200, ""},
-	} {
-		s, err := Factory.Spec(tt.preset, model.Data{Name: tt.data})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := s.Config.(*Config)
-		want := []any{tt.dropout, tt.strategy, tt.epochs, tt.order}
-		if diff := cmp.Diff(want, []any{c.Dropout, c.Strategy, s.Training.Epochs, s.Order}); diff != "" {
-			t.Errorf("%s on %s: %s", tt.preset, tt.data, diff)
-		}
-	}
-	for _, tt := range []struct {
-		data   model.Data
-		preset string
-	}{
-		{model.Data{Name: "enron"}, "paper"}, {model.Data{}, "paper"},
-		{model.Data{Name: "mine", Imported: true}, "paper"},
-	} {
-		s, err := Factory.Spec("", tt.data)
-		if err != nil || s.Preset != tt.preset || s.Config.(*Config).ExactTimes != tt.data.Imported {
-			t.Errorf("%+v: preset %s, %+v, %v", tt.data, s.Preset, s.Config, err)
-		}
-	}
+	modeltest.Presets(t, Factory, map[string]string{
+		"released on reddit": "dropout=0.1 sample_neighbor_strategy=uniform num_epochs=100 order=",
+		"released on enron":  "dropout=0.2 sample_neighbor_strategy=recent num_epochs=100 order=",
+		"paper on wikipedia": "dropout=0.1 sample_neighbor_strategy=recent num_epochs=200 order=",
+		"paper on CanParl":   "dropout=0.2 sample_neighbor_strategy=uniform num_epochs=200 order=",
+		"paper on UNtrade":   "dropout=0.1 sample_neighbor_strategy=uniform num_epochs=200 order=",
+		"paper on UNvote":    "dropout=0.2 sample_neighbor_strategy=recent num_epochs=200 order=",
+		"paper on my own":    "dropout=0.1 sample_neighbor_strategy=recent num_epochs=200 order=",
+	})
+	modeltest.Prefers(t, Factory, "paper", "paper")
 }
 
 func TestBadConfigurations(t *testing.T) {

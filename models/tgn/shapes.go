@@ -33,6 +33,5 @@ func released(params, state []tensor.Named) []tensor.Named {
 // ignored tells what a released checkpoint holds beside learned tensors: memories, which are observed again, and a
 // second name of the time encoder.
 func ignored(name string) bool {
-	return strings.HasPrefix(name, "0.memory_bank.") || strings.HasPrefix(name, "0.memory_updater.memory_bank.") ||
-		strings.HasPrefix(name, "0.embedding_module.time_encoder.")
+	return messages.Ignored(name) || strings.HasPrefix(name, "0.embedding_module.time_encoder.")
 }
