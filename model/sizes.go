@@ -33,6 +33,30 @@ func CheckSizes(sizes ...Size) error {
 	return nil
 }
 
+// CheckTimeDim says what is wrong with the width of a time encoding.
+func CheckTimeDim(width int) error {
+	if width < 2 {
+		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", width)
+	}
+	return nil
+}
+
+// CheckScale says what is wrong with the decay of neighbours that are picked by time.
+func CheckScale(scale float64) error {
+	if !(scale > 0) {
+		return fmt.Errorf("time_scaling_factor is %v, must be above 0", scale)
+	}
+	return nil
+}
+
+// CheckDropout says what is wrong with the share that is left out at random.
+func CheckDropout(rate float64) error {
+	if !(rate >= 0 && rate < 1) {
+		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", rate)
+	}
+	return nil
+}
+
 // Place gives parameters their memory and their initial values, unless they plainly do not fit into this machine's.
 // Lighter says what would need less.
 func (e Env) Place(p *nn.Params, lighter string) error {

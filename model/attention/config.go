@@ -5,6 +5,7 @@
 package attention
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/model"
@@ -64,15 +65,14 @@ func (c Config) Check() error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case c.Time < 2:
-		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.Time)
-	case c.Query()%c.Heads != 0:
+	if err := model.CheckTimeDim(c.Time); err != nil {
+		return err
+	}
+	if c.Query()%c.Heads != 0 {
 		return fmt.Errorf("num_heads is %d, must divide node_feat_dim + time_feat_dim = %d", c.Heads, c.Query())
-	case !(c.Scale > 0):
-		return fmt.Errorf("time_scaling_factor is %v, must be above 0", c.Scale)
-	case !(c.Dropout >= 0 && c.Dropout < 1):
-		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
+	}
+	if err := cmp.Or(model.CheckScale(c.Scale), model.CheckDropout(c.Dropout)); err != nil {
+		return err
 	}
 	if _, err := c.Picker(); err != nil {
 		return fmt.Errorf("sample_neighbor_strategy: %w", err)

@@ -44,8 +44,8 @@ func (c Config) Check() error {
 	if err != nil {
 		return err
 	}
-	if c.Time < 2 {
-		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.Time)
+	if err := model.CheckTimeDim(c.Time); err != nil {
+		return err
 	}
 	if c.Last != ByRole && c.Last != ByTime {
 		return fmt.Errorf("last_message is %q, must be %s or %s", c.Last, ByRole, ByTime)

@@ -45,10 +45,8 @@ func (s Sizes) Check() error {
 			"the paper searches 0.1 to 1", s.Gamma, steep)
 	case s.TimeDim < 2:
 		return fmt.Errorf("time_feat_dim is %d, must be at least 2: a highest and a lowest frequency", s.TimeDim)
-	case !(s.Dropout >= 0 && s.Dropout < 1):
-		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", s.Dropout)
 	}
-	return nil
+	return model.CheckDropout(s.Dropout)
 }
 
 // Tuned is what was chosen for one data set: ρ & p, k and dropout.

@@ -1,6 +1,7 @@
 package cawn
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/model"
@@ -58,14 +59,8 @@ func (c Config) Check() error {
 			c.Length, model.Long, c.Neighbors)
 	case c.PositionDim < 2:
 		return fmt.Errorf("position_feat_dim is %d, must be at least 2: half of it goes each way", c.PositionDim)
-	case c.TimeDim < 2:
-		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.TimeDim)
-	case !(c.Scale > 0):
-		return fmt.Errorf("time_scaling_factor is %v, must be above 0", c.Scale)
-	case !(c.Dropout >= 0 && c.Dropout < 1):
-		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
 	}
-	return nil
+	return cmp.Or(model.CheckTimeDim(c.TimeDim), model.CheckScale(c.Scale), model.CheckDropout(c.Dropout))
 }
 
 // Brief is the settings in a few words.

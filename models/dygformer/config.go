@@ -1,6 +1,7 @@
 package dygformer
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/model"
@@ -77,12 +78,8 @@ func (c Config) Check() error {
 		return fmt.Errorf("num_heads is %d, must divide 4·channel_embedding_dim = %d", c.Heads, c.Width())
 	case c.Layer == Transformer && c.FeedForward:
 		return fmt.Errorf("feed_forward is true, must be false for layer %q, which has its own", c.Layer)
-	case c.TimeDim < 2:
-		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.TimeDim)
-	case !(c.Dropout >= 0 && c.Dropout < 1):
-		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
 	}
-	return c.Padding.Check()
+	return cmp.Or(model.CheckTimeDim(c.TimeDim), model.CheckDropout(c.Dropout), c.Padding.Check())
 }
 
 // Notes are what a user should know before training.

@@ -1,6 +1,7 @@
 package graphmixer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -57,17 +58,11 @@ func (c Config) Check() error {
 	if _, err := sample.NewPicker(c.picks()); err != nil {
 		return err
 	}
-	switch {
-	case c.Neighbors < 2:
+	if c.Neighbors < 2 {
 		return fmt.Errorf("num_neighbors is %d, must be at least 2: tokens are mixed through half as many", c.Neighbors)
-	case c.TimeDim < 2:
-		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.TimeDim)
-	case !(c.Scale > 0):
-		return fmt.Errorf("time_scaling_factor is %v, must be above 0", c.Scale)
-	case !(c.Dropout >= 0 && c.Dropout < 1):
-		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
 	}
-	return c.checkGap()
+	return cmp.Or(model.CheckTimeDim(c.TimeDim), model.CheckScale(c.Scale), model.CheckDropout(c.Dropout),
+		c.checkGap())
 }
 
 func (c Config) checkGap() error {

@@ -1,8 +1,10 @@
 package jodie
 
 import (
+	"cmp"
 	"fmt"
 
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/messages"
 )
 
@@ -29,10 +31,7 @@ func (c Config) messages() messages.Config {
 
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	if !(c.Dropout >= 0 && c.Dropout < 1) {
-		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
-	}
-	return c.messages().Check()
+	return cmp.Or(model.CheckDropout(c.Dropout), c.messages().Check())
 }
 
 // Notes are what a user should know before training.

@@ -1,6 +1,7 @@
 package tcl
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/model"
@@ -47,17 +48,10 @@ func (c Config) Check() error {
 	if _, err := sample.NewPicker(c.picks()); err != nil {
 		return err
 	}
-	switch {
-	case c.NodeDim%c.Heads != 0:
+	if c.NodeDim%c.Heads != 0 {
 		return fmt.Errorf("num_heads is %d, must divide node_feat_dim = %d", c.Heads, c.NodeDim)
-	case c.TimeDim < 2:
-		return fmt.Errorf("time_feat_dim is %d, must be at least 2: frequencies run from 1 to 1e-9", c.TimeDim)
-	case !(c.Scale > 0):
-		return fmt.Errorf("time_scaling_factor is %v, must be above 0", c.Scale)
-	case !(c.Dropout >= 0 && c.Dropout < 1):
-		return fmt.Errorf("dropout is %v, must be at least 0 and below 1", c.Dropout)
 	}
-	return nil
+	return cmp.Or(model.CheckTimeDim(c.TimeDim), model.CheckScale(c.Scale), model.CheckDropout(c.Dropout))
 }
 
 // Brief is the settings in a few words.
