@@ -202,9 +202,8 @@ func (y *Toy) Names(t testing.TB, want golden.Model) {
 	}
 }
 
-// Forward holds a model without memory to the golden embeddings of the released program, with and without a tape that
-// records.
-func Forward(t *testing.T, f model.Factory, name string, settings ...string) {
+// goldenToy is a toy and the golden numbers of the released program's model, whose parameters it has.
+func goldenToy(t *testing.T, f model.Factory, name string, settings []string) (*Toy, golden.Model) {
 	t.Helper()
 	_, models := golden.Models(t)
 	want, ok := models[name]
@@ -213,6 +212,14 @@ func Forward(t *testing.T, f model.Factory, name string, settings ...string) {
 	}
 	y := NewToy(t, f, settings...)
 	y.Names(t, want)
+	return y, want
+}
+
+// Forward holds a model without memory to the golden embeddings of the released program, with and without a tape that
+// records.
+func Forward(t *testing.T, f model.Factory, name string, settings ...string) {
+	t.Helper()
+	y, want := goldenToy(t, f, name, settings)
 	for _, record := range []bool{false, true} {
 		tp := grad.NewTape(y.Device, record)
 		e := y.Embed(tp, y.Batch(y.Queries()))

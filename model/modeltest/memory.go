@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/grad"
-	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -27,13 +26,7 @@ func (y *Toy) Unit(lo, hi int) *sample.Batch {
 // about them, and on their own. Column 0 of the state's tables memory and last_updated is compared.
 func Memory(t *testing.T, f model.Factory, name string, settings ...string) {
 	t.Helper()
-	_, models := golden.Models(t)
-	want, ok := models[name]
-	if !ok {
-		t.Fatalf("no golden model %s", name)
-	}
-	y := NewToy(t, f, settings...)
-	y.Names(t, want)
+	y, want := goldenToy(t, f, name, settings)
 	m := y.Model.(model.Memory)
 	for _, way := range []struct {
 		name          string

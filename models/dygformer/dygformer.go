@@ -81,7 +81,7 @@ func declare(c Config, seed uint64) *Model {
 	s := m.params.In("0")
 	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
 	f := s.In("neighbor_co_occurrence_encoder.neighbor_co_occurrence_encode_layer")
-	m.input.often = sequence.NewCounts(f, c.Channel)
+	m.input.Often = sequence.NewCounts(f, c.Channel)
 	m.declareChannels(s.In("projection_layer"))
 	m.declareLayers(s)
 	m.output = nn.NewLinear(s.In("output_layer"), c.Width(), c.NodeDim)
@@ -126,12 +126,12 @@ func (m *Model) Plan() sample.Plan { return m.cfg.Plan() }
 func (m *Model) Params() *nn.Params { return m.params }
 
 // Shape tells steps apart between which a table of features has moved.
-func (m *Model) Shape(*sample.Batch) uint64 { return m.input.moves() }
+func (m *Model) Shape(*sample.Batch) uint64 { return m.input.Moves() }
 
 // Close gives the weights' and the features' memory back.
 func (m *Model) Close() {
 	m.params.Close()
-	m.input.close()
+	m.input.Tables.Close()
 }
 
 // Head scores the two nodes together.

@@ -42,11 +42,11 @@ func (m *Model) encode(tp *grad.Tape) *tensor.Tensor {
 }
 
 func (m *Model) encodeNodes(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
-	return m.input.node.Project(tp, m.input.nodes, w, m.cfg.NodeDim) // [n·P, d]
+	return m.input.Node.Project(tp, m.input.nodes, w, m.cfg.NodeDim) // [n·P, d]
 }
 
 func (m *Model) encodeEdges(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
-	return m.input.edge.Project(tp, m.input.edges, w, m.cfg.EdgeDim) // [n·P, d]
+	return m.input.Edge.Project(tp, m.input.edges, w, m.cfg.EdgeDim) // [n·P, d]
 }
 
 // encodeTimes encodes how long ago each position was; padding is zero.
@@ -57,6 +57,6 @@ func (m *Model) encodeTimes(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
 
 // encodeCounts encodes how often each neighbour occurs in the two histories.
 func (m *Model) encodeCounts(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
-	table := m.input.often.Table(tp, w)                          // [p, L+1, d]
+	table := m.input.Often.Table(tp, w)                          // [p, L+1, d]
 	return grad.Gather(tp, table, m.input.counts, 2*m.cfg.Patch) // [n·P, d]
 }

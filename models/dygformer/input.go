@@ -5,7 +5,6 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/sequence"
-	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -14,9 +13,8 @@ import (
 // patches, so patches of the joined row are the sequence that the layers read. Host slices are used again by the next
 // batch.
 type input struct {
-	patch      int
-	node, edge *nn.Features
-	often      *sequence.Counts
+	sequence.Tables
+	patch int
 
 	ids      []int32
 	floats   []float32
@@ -30,24 +28,11 @@ type input struct {
 	src, dst *tensor.Tensor // [n, P]: one over the number of steps where they are this side's, otherwise 0
 }
 
-// open uploads the features.
-func (in *input) open(env model.Env, c Config) (err error) {
+// open uploads what is the same for all batches.
+func (in *input) open(env model.Env, c Config) error {
 	in.patch = c.Patch
-	if in.node, in.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
-		return err
-	}
-	in.often.Open(env.Device, c.Length)
-	return nil
+	return in.Tables.Open(env, c.NodeDim, c.EdgeDim, c.Length)
 }
-
-func (in *input) close() {
-	in.often.Close()
-	in.node.Close()
-	in.edge.Close()
-}
-
-// moves changes whenever kernels that read features do.
-func (in *input) moves() uint64 { return grad.Key(uint64(in.node.Moves()), uint64(in.edge.Moves())) }
 
 // load uploads a call.
 func (in *input) load(tp *grad.Tape, b *sample.Batch) {
@@ -55,11 +40,11 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch) {
 	in.queries = len(b.Queries)
 	in.steps = (src.Len + dst.Len) / in.patch
 	in.ids = join(in.ids, in.queries, src.Node, dst.Node)
-	in.nodes, in.present = in.node.Load(tp, in.ids), tp.Ints(in.ids)
+	in.nodes, in.present = in.Node.Load(tp, in.ids), tp.Ints(in.ids)
 	in.ids = join(in.ids, in.queries, src.Edge, dst.Edge)
-	in.edges = in.edge.Load(tp, in.ids)
+	in.edges = in.Edge.Load(tp, in.ids)
 	in.ids = join(in.ids, in.queries, src.Count, dst.Count)
-	in.counts = in.often.Load(tp, in.ids, in.patch)
+	in.counts = in.Often.Load(tp, in.ids, in.patch)
 	in.floats = join(in.floats, in.queries, src.Delta, dst.Delta)
 	in.delta = tp.Floats(in.floats, len(in.floats))
 	in.src = in.mean(tp, 0, src.Len/in.patch)

@@ -96,9 +96,9 @@ func declare(c Config, seed uint64) *Model {
 	width, g, inputs := c.Width(), c.TimeWidth(), 2*c.NodeDim
 
 	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
-	m.input.often = new(sequence.Counts)
+	m.input.Often = new(sequence.Counts)
 	if c.counts() {
-		m.input.often = sequence.NewCounts(s.In("neighbor_co_occurrence_encoder.nif_encode_layer"), c.Channel)
+		m.input.Often = sequence.NewCounts(s.In("neighbor_co_occurrence_encoder.nif_encode_layer"), c.Channel)
 	}
 	m.declareChannels(s.In("projection_layer"))
 	m.output = nn.NewLinear(s.In("output_layer"), width, c.NodeDim)
@@ -173,12 +173,12 @@ func (m *Model) Plan() sample.Plan { return m.cfg.Plan() }
 func (m *Model) Params() *nn.Params { return m.params }
 
 // Shape tells steps apart between which a table of features has moved.
-func (m *Model) Shape(*sample.Batch) uint64 { return m.input.moves() }
+func (m *Model) Shape(*sample.Batch) uint64 { return m.input.Moves() }
 
 // Close gives the weights' and the features' memory back.
 func (m *Model) Close() {
 	m.params.Close()
-	m.input.close()
+	m.input.Tables.Close()
 }
 
 // Head scores the two nodes and the pair's pattern together.

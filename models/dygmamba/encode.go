@@ -54,11 +54,11 @@ func (m *Model) encode(tp *grad.Tape, s *side) *tensor.Tensor {
 }
 
 func (m *Model) encodeNodes(tp *grad.Tape, s *side, w *tensor.Tensor) *tensor.Tensor {
-	return m.input.node.Project(tp, s.nodes, w, m.cfg.NodeDim) // [rows·P, d]
+	return m.input.Node.Project(tp, s.nodes, w, m.cfg.NodeDim) // [rows·P, d]
 }
 
 func (m *Model) encodeEdges(tp *grad.Tape, s *side, w *tensor.Tensor) *tensor.Tensor {
-	return m.input.edge.Project(tp, s.edges, w, m.cfg.EdgeDim) // [rows·P, d]
+	return m.input.Edge.Project(tp, s.edges, w, m.cfg.EdgeDim) // [rows·P, d]
 }
 
 // encodeTimes encodes how long ago each position was; padding is zero.
@@ -70,7 +70,7 @@ func (m *Model) encodeTimes(tp *grad.Tape, s *side, w *tensor.Tensor) *tensor.Te
 // encodeCounts encodes how often each neighbour occurs in the two histories.
 func (m *Model) encodeCounts(tp *grad.Tape, s *side, w *tensor.Tensor) *tensor.Tensor {
 	if m.input.table == nil {
-		m.input.table = m.input.often.Table(tp, w) // [p, c, d]
+		m.input.table = m.input.Often.Table(tp, w) // [p, c, d]
 	}
 	return grad.Gather(tp, m.input.table, s.counts, 2*m.cfg.Patch) // [rows·P, d]
 }

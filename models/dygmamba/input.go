@@ -5,18 +5,16 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/sequence"
-	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
 // input brings a batch to the device before anything is computed. Its host slices are used again by the next batch.
 type input struct {
-	cfg        Config
-	node, edge *nn.Features
-	often      *sequence.Counts
-	ids        []int32
-	floats     []float32
+	sequence.Tables
+	cfg    Config
+	ids    []int32
+	floats []float32
 
 	gaps  *tensor.Tensor // [n, k]
 	sides []side         // both as one, sources first, where their rows are equally long; otherwise one after the other
@@ -36,25 +34,12 @@ type side struct {
 	some    device.Ints    // the same as integers
 }
 
-// open uploads the features, unless they are all zero.
-func (in *input) open(env model.Env, c Config) (err error) {
+// open uploads what is the same for all batches.
+func (in *input) open(env model.Env, c Config) error {
 	in.cfg = c
-	if in.node, in.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
-		return err
-	}
 	plan := c.Plan()
-	in.often.Open(env.Device, plan.Longest())
-	return nil
+	return in.Tables.Open(env, c.NodeDim, c.EdgeDim, plan.Longest())
 }
-
-func (in *input) close() {
-	in.often.Close()
-	in.node.Close()
-	in.edge.Close()
-}
-
-// moves changes whenever kernels that read features do.
-func (in *input) moves() uint64 { return grad.Key(uint64(in.node.Moves()), uint64(in.edge.Moves())) }
 
 // load uploads a batch.
 func (in *input) load(tp *grad.Tape, b *sample.Batch) {
@@ -81,9 +66,9 @@ func (in *input) side(tp *grad.Tape, rows int, a, b *sample.Rows) side {
 	if in.cfg.Arch == Paper {
 		in.loadSteps(tp, &s)
 	}
-	s.nodes, s.edges = in.node.Load(tp, a.Node, b.Node), in.edge.Load(tp, a.Edge, b.Edge)
+	s.nodes, s.edges = in.Node.Load(tp, a.Node, b.Node), in.Edge.Load(tp, a.Edge, b.Edge)
 	in.ids = append(append(in.ids[:0], a.Count...), b.Count...)
-	s.counts = in.often.Load(tp, in.ids, in.cfg.Patch)
+	s.counts = in.Often.Load(tp, in.ids, in.cfg.Patch)
 	return s
 }
 

@@ -54,11 +54,11 @@ func (m *Model) encode(tp *grad.Tape) *tensor.Tensor {
 }
 
 func (m *Model) encodeNodes(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
-	return m.input.node.Project(tp, m.input.nodes, w, m.cfg.NodeDim) // [2n·P, d]
+	return m.input.Node.Project(tp, m.input.nodes, w, m.cfg.NodeDim) // [2n·P, d]
 }
 
 func (m *Model) encodeEdges(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
-	return m.input.edge.Project(tp, m.input.edges, w, m.cfg.EdgeDim) // [2n·P, d]
+	return m.input.Edge.Project(tp, m.input.edges, w, m.cfg.EdgeDim) // [2n·P, d]
 }
 
 // encodeTimes encodes how long ago each position was; padding is zero.
@@ -69,7 +69,7 @@ func (m *Model) encodeTimes(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
 
 // encodeCounts encodes how often each neighbour occurs in the two histories.
 func (m *Model) encodeCounts(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
-	table := m.input.often.Table(tp, w)                          // [p, c, d]
+	table := m.input.Often.Table(tp, w)                          // [p, c, d]
 	return grad.Gather(tp, table, m.input.counts, 2*m.cfg.Patch) // [2n·P, d]
 }
 

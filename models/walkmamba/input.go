@@ -15,16 +15,15 @@ import (
 
 // input brings a batch to the device before anything is computed. Its host slices are used again by the next batch.
 type input struct {
-	cfg        Config
-	dev        device.Device
-	node, edge *nn.Features
-	often      *sequence.Counts
-	rates      device.Buffer // of the walks' scales
-	walks      *nn.Resident[walkState]
-	states     []walkState // of the batch at hand
-	ids        []int32
-	floats     []float32
-	again      returns
+	sequence.Tables
+	cfg    Config
+	dev    device.Device
+	rates  device.Buffer // of the walks' scales
+	walks  *nn.Resident[walkState]
+	states []walkState // of the batch at hand
+	ids    []int32
+	floats []float32
+	again  returns
 
 	rows    int            // 2n: sources, then destinations; fewer where some are read once
 	rowsOf  device.Ints    // [2n]: which of them each is; empty: all are there
@@ -50,13 +49,12 @@ type walkState struct {
 	past uint64
 }
 
-// open uploads the features, unless they are all zero, and what is the same for all batches.
-func (in *input) open(env model.Env, c Config) (err error) {
+// open uploads what is the same for all batches.
+func (in *input) open(env model.Env, c Config) error {
 	in.cfg, in.dev = c, env.Device
-	if in.node, in.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
+	if err := in.Tables.Open(env, c.NodeDim, c.EdgeDim, c.RowLen()); err != nil {
 		return err
 	}
-	in.often.Open(env.Device, c.RowLen())
 	var rates [walk.Scales]float32
 	for s, rate := range c.options(env).Rates() {
 		rates[s] = float32(rate)
@@ -68,16 +66,14 @@ func (in *input) open(env model.Env, c Config) (err error) {
 }
 
 func (in *input) close() {
-	in.often.Close()
 	in.dev.Free(in.rates)
 	in.walks.Close()
-	in.node.Close()
-	in.edge.Close()
+	in.Tables.Close()
 }
 
 // shape changes whenever kernels that read features do, and with what is uploaded of walks.
 func (in *input) shape(b *sample.Batch) uint64 {
-	shape := grad.Key(uint64(in.node.Moves()), uint64(in.edge.Moves()))
+	shape := in.Moves()
 	if in.cfg.walks() {
 		shape = grad.Key(shape, in.walks.Foresee(in.list(&b.Walks)))
 	}
@@ -108,9 +104,9 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch, share bool) {
 	in.delta = tp.Floats(in.floats, len(in.floats))
 	in.ids = append(append(in.ids[:0], src.Node...), dst.Node...)
 	in.present = tp.Ints(in.ids)
-	in.nodes, in.edges = in.node.Load(tp, src.Node, dst.Node), in.edge.Load(tp, src.Edge, dst.Edge)
+	in.nodes, in.edges = in.Node.Load(tp, src.Node, dst.Node), in.Edge.Load(tp, src.Edge, dst.Edge)
 	in.ids = append(append(in.ids[:0], src.Count...), dst.Count...)
-	in.counts = in.often.Load(tp, in.ids, in.cfg.Patch)
+	in.counts = in.Often.Load(tp, in.ids, in.cfg.Patch)
 	if in.cfg.Direction {
 		in.floats = append(append(in.floats[:0], src.Way...), dst.Way...)
 		in.way = tp.Floats(in.floats, in.rows*in.patches, in.cfg.Patch)

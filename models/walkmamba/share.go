@@ -27,7 +27,7 @@ func (in *input) share(tp *grad.Tape, b *sample.Batch) (src, dst *sample.Rows, g
 	if in.cfg.Neighbors {
 		return src, dst, gaps
 	}
-	kept, of := sequence.DistinctHistories(in.node, in.edge, src, dst)
+	kept, of := sequence.DistinctHistories(in.Node, in.Edge, src, dst)
 	in.rowsOf = tp.Ints(of)
 	return kept, &sample.Rows{}, gaps
 }

@@ -101,7 +101,7 @@ func declare(c Config, seed uint64) *Model {
 	width, g := c.Width(), c.TimeWidth()
 
 	m.time = m.declareTime(s.In("time_encoder"))
-	m.input.often = sequence.NewCounts(s.In("neighbor_co_occurrence_encoder.nif_encode_layer"), c.Channel)
+	m.input.Often = sequence.NewCounts(s.In("neighbor_co_occurrence_encoder.nif_encode_layer"), c.Channel)
 	m.declareChannels(s.In("projection_layer"))
 	m.reduce = nn.NewLinear(s.In("reduce_layer"), len(m.channels)*c.Channel, width)
 	if c.NodeBlock {
