@@ -106,7 +106,7 @@ func (j *Job) dir(out string) string { return filepath.Join(out, "runs", j.Name)
 // matches says whether a run is this training: its configuration decides, not what its directory is called. How long
 // it was to last is part of that.
 func (j *Job) matches(c train.Config) bool {
-	if c.Model != j.Model || c.Seed != j.Seed || c.ByAP || c.TF32 || c.Sampling != j.set.Set.Sampling ||
+	if c.Model != j.Model || c.Seed != j.Seed || c.ByAP || c.Sampling != j.set.Set.Sampling ||
 		c.Hashes.Data != j.set.hash {
 		return false
 	}

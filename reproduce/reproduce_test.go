@@ -252,6 +252,42 @@ func TestEarlierRuns(t *testing.T) {
 	}
 }
 
+// Another seed of a training is rounded if the first was, and only then; a new training is.
+func TestSeedsAreRoundedAlike(t *testing.T) {
+	o := options(t, smallData(t, "uci"))
+	o.Names, o.Models, o.Seeds, o.Datasets = []string{"transductive-ap"}, []string{"jodie"}, 1, []string{"uci"}
+	exact := false
+	o.Launch = func(ctx context.Context, order Order, tell func(News)) error {
+		exact = order.Exact
+		return Here(ctx, order, tell)
+	}
+	run := func(want bool) {
+		t.Helper()
+		if _, err := Run(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if exact != want {
+			t.Errorf("exact: %v", exact)
+		}
+	}
+	run(false)
+	o.Seeds = 2
+	run(true) // as the CPU made the first
+
+	first := filepath.Join(o.Out, "runs", "uci-jodie-paper-num_epochs=3", "seed-0", train.ConfigFile)
+	raw, err := os.ReadFile(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounded := strings.Replace(string(raw), `"by_ap"`, `"tf32": true, "by_ap"`, 1)
+	if err := os.WriteFile(first, []byte(rounded), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o.Seeds = 3
+	o.Launch = func(_ context.Context, order Order, _ func(News)) error { exact = order.Exact; return nil }
+	run(false)
+}
+
 // A directory that has the right name and the wrong run in it is not a result.
 func TestForeignRunIsNoResult(t *testing.T) {
 	o := options(t, smallData(t, "uci", "enron"))

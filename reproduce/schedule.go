@@ -147,7 +147,8 @@ func (r *runner) start(ctx context.Context, j *Job, over chan<- ended, news chan
 			task.Backbone = backboneIn(r.found[link.id()].dir)
 		}
 	}
-	o := Order{DataDir: r.DataDir, Device: r.Device, Threads: max(1, r.Threads/r.Jobs), Tasks: []Task{task}}
+	o := Order{DataDir: r.DataDir, Device: r.Device, Threads: max(1, r.Threads/r.Jobs), Exact: exact(task.Dir),
+		Tasks: []Task{task}}
 	go func() {
 		e := ended{job: j}
 		err := r.Launch(ctx, o, func(n News) {
@@ -163,6 +164,16 @@ func (r *runner) start(ctx context.Context, j *Job, over chan<- ended, news chan
 		}
 		over <- e
 	}()
+}
+
+// exact says whether a training has begun without rounding: all of its seeds go on as the first began.
+func exact(dir string) bool {
+	for _, seed := range dygmamba.Seeds(dir) {
+		if run, err := dygmamba.OpenRun(dygmamba.SeedDir(dir, seed)); err == nil {
+			return !run.Config.TF32
+		}
+	}
+	return false
 }
 
 // backboneIn is the directory of a training whose seed's run is in dir, where it has its checkpoint; "" otherwise.

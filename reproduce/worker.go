@@ -19,6 +19,7 @@ type Order struct {
 	DataDir string `json:"data_dir,omitempty"`
 	Device  string `json:"device"`
 	Threads int    `json:"threads"`
+	Exact   bool   `json:"exact,omitempty"` // products of a GPU that learns are not rounded to TF32
 	Tasks   []Task `json:"tasks"`
 }
 
@@ -45,7 +46,7 @@ type News struct {
 
 // work carries out an order.
 func work(ctx context.Context, o Order, tell func(News)) {
-	dev, _, err := open.Device(o.Device, open.Options{Threads: o.Threads})
+	dev, _, err := open.Device(o.Device, open.Options{Threads: o.Threads, TF32: !o.Exact})
 	if err != nil {
 		tell(News{Error: err.Error()})
 		return

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
@@ -131,6 +132,8 @@ type deviceFlags struct {
 	name    string // --device
 	threads int    // --threads
 	tf32    bool   // --tf32, of commands that learn
+
+	rounding *pflag.Flag // --tf32, where there is one
 }
 
 func (f *deviceFlags) add(cmd *cobra.Command) {
@@ -143,9 +146,10 @@ func (f *deviceFlags) add(cmd *cobra.Command) {
 
 // addRounding adds --tf32.
 func (f *deviceFlags) addRounding(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.tf32, "tf32", false, "let a GPU that learns round what it multiplies in matrix products "+
-		"to TF32, 10 bits of mantissa instead of 23: faster, less exact; answers are exact in any case; "+
-		"no effect on the CPU")
+	cmd.Flags().BoolVar(&f.tf32, "tf32", true, "let a GPU that learns round what it multiplies in matrix products to "+
+		"TF32, 10 bits of mantissa instead of 23: faster, and as good; --tf32=false computes in float32 throughout; "+
+		"answers are exact in any case, and so is all that a CPU does")
+	f.rounding = cmd.Flags().Lookup("tf32")
 }
 
 // check looks at the flags alone; threads is then at least 1.
@@ -172,7 +176,7 @@ func (f *deviceFlags) open(a *app) (device.Device, error) {
 	if note != "" {
 		a.log().Info("computing on the CPU: " + note)
 	}
-	if f.tf32 && !device.Rounds(dev) {
+	if f.tf32 && f.rounding.Changed && !device.Rounds(dev) {
 		a.log().Info("--tf32 has no effect: " + dev.Name() + " computes in float32 throughout")
 	}
 	return dev, nil
