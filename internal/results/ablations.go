@@ -62,10 +62,10 @@ func Ablations(dir fs.FS) (string, error) {
 // ablated is what the paper has in a cell: of an ablation a mean, of the whole model its deviation too.
 func ablated(cell [3]string, data, model string) string {
 	if p, ok := paper.Lookup(cell[1], cell[2], data, model); ok {
-		return value(p.AP.Mean, p.AP.Std)
+		return said(p.AP)
 	}
 	if p, ok := paper.Study(cell[0], data, model, cell[2]); ok {
-		return fmt.Sprintf("%.2f", p.Mean)
+		return said(p)
 	}
 	return ""
 }

@@ -88,6 +88,14 @@ func (c Config) Notes() []string { return c.Padding.Notes() }
 // Conditions are what scores depend on beside their own past.
 func (c Config) Conditions() []string { return c.Padding.Conditions() }
 
+// Mark tells bare state space blocks from those of the presets.
+func (c Config) Mark(string) string {
+	if c.Layer == Mamba && !c.FeedForward {
+		return "bare blocks"
+	}
+	return ""
+}
+
 // Brief is the settings in a few words.
 func (c Config) Brief() string {
 	s := fmt.Sprintf("L & p %d & %d, dropout %v, padding %s", c.Length, c.Patch, c.Dropout, c.Padding)

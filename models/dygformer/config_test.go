@@ -107,9 +107,14 @@ func TestTold(t *testing.T) {
 	if err != nil || s.Brief() != want {
 		t.Errorf("in brief %q, %v, want %q", s.Brief(), err, want)
 	}
-	s, err = dygformer.FactoryMamba.Spec("", model.Data{Name: "enron"})
-	if want := "L & p 256 & 8, padding call"; err != nil || s.Brief() != want { // it drops nothing
-		t.Errorf("in brief %q, %v, want %q", s.Brief(), err, want)
+	for setting, want := range map[string]string{
+		"feed_forward=true":  "L & p 256 & 8, padding call, feed-forward, dropout 0",
+		"feed_forward=false": "L & p 256 & 8, padding call", // it drops nothing
+	} {
+		s, err = dygformer.FactoryMamba.Spec("", model.Data{Name: "enron"}, setting)
+		if err != nil || s.Brief() != want {
+			t.Errorf("%s: in brief %q, %v, want %q", setting, s.Brief(), err, want)
+		}
 	}
 }
 
