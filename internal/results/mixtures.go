@@ -23,7 +23,7 @@ func Mixtures(dir fs.FS) (string, error) {
 	var sets []string
 	mixed := map[[3]string]group{} // by data set, model and preset, what validation prefers
 	for _, g := range groups {
-		if k := g.kind(); g.shares().Mixed() && (mixed[k] == nil || g.beatsMixed(mixed[k])) {
+		if k := g.kind(); g.shares().Mixed() && g[0].mark == "" && (mixed[k] == nil || g.beatsMixed(mixed[k])) {
 			mixed[k] = g
 			if !slices.Contains(sets, k[0]) {
 				sets = append(sets, k[0])
@@ -35,7 +35,7 @@ func Mixtures(dir fs.FS) (string, error) {
 		var list []group
 		for _, g := range groups {
 			k := g.kind()
-			if k[0] == data && mixed[k] != nil {
+			if k[0] == data && mixed[k] != nil && g[0].mark == "" {
 				list = append(list, g)
 			}
 		}
@@ -59,13 +59,7 @@ func mixtures(b *strings.Builder, data string, list []group, preferred func(grou
 			negatives = "**" + negatives + "**"
 		}
 		fmt.Fprintf(b, "| `%s`, preset `%s` | %s | %d | %s |", g[0].Model, g[0].Preset, negatives, len(g), g.known())
-		for _, scenario := range []string{"transductive", "inductive"} {
-			for _, kind := range []string{sample.Random, sample.Historical, sample.Inductive} {
-				m, _ := g.measured(scenario, kind)
-				fmt.Fprintf(b, " %s |", ours(m.AP, m.APStd, m.Runs))
-			}
-		}
-		b.WriteString("\n")
+		b.WriteString(g.kinds("transductive") + g.kinds("inductive") + "\n")
 	}
 	row := "| best published | random | | |"
 	for _, kind := range []string{sample.Random, sample.Historical, sample.Inductive} {
@@ -76,6 +70,15 @@ func mixtures(b *strings.Builder, data string, list []group, preferred func(grou
 		}
 	}
 	fmt.Fprintf(b, "%s | | |\n\n", row)
+}
+
+// kinds are the cells of a scenario, one for each kind of negatives.
+func (g group) kinds(scenario string) (cells string) {
+	for _, kind := range []string{sample.Random, sample.Historical, sample.Inductive} {
+		m, _ := g.measured(scenario, kind)
+		cells += fmt.Sprintf(" %s |", ours(m.AP, m.APStd, m.Runs))
+	}
+	return cells
 }
 
 // kind is what the runs have in common with those that were trained with other negatives.

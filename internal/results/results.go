@@ -27,6 +27,7 @@ const (
 	BeginSummary   = "<!-- summary" + made
 	BeginAblations = "<!-- ablations" + made
 	BeginMixtures  = "<!-- mixtures" + made
+	BeginParts     = "<!-- parts" + made
 	End            = "<!-- end -->"
 
 	made = ", made from results/ by go test ./internal/results -update; edits are overwritten -->"

@@ -42,6 +42,7 @@ func TestDocuments(t *testing.T) {
 		{"../../README.md", BeginBoard, Board},
 		{"../../docs/RESULTS.md", BeginAblations, Ablations},
 		{"../../docs/RESULTS.md", BeginMixtures, Mixtures},
+		{"../../docs/RESULTS.md", BeginParts, Parts},
 		{"../../docs/RESULTS.md", BeginTables, Tables},
 	} {
 		want, err := part.make(os.DirFS("../../results"))

@@ -2,6 +2,7 @@ package walkmamba
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/sequence"
@@ -123,17 +124,8 @@ func (c Config) Check() error {
 func (c Config) Brief() string {
 	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d, walks %d wide", c.Length, c.Patch, c.Meetings,
 		c.Dropout, c.Gamma, c.Divisor, c.WalkDim)
-	for _, without := range []struct {
-		what string
-		has  bool
-	}{
-		{"log time", c.LogTime}, {"direction", c.Direction}, {"walks of neighbours", c.Neighbors},
-		{"walks of the pair", c.Pair}, {"roles", c.Roles}, {"node-level block", c.NodeBlock},
-		{"time-level block", c.TimeBlock},
-	} {
-		if !without.has {
-			s += ", without " + without.what
-		}
+	for _, what := range c.Without() {
+		s += ", without " + what
 	}
 	if c.Returns {
 		s += ", with returns"
@@ -142,6 +134,35 @@ func (c Config) Brief() string {
 		s += ", walks updated by batches"
 	}
 	return s
+}
+
+// Without names the parts that are switched off.
+func (c Config) Without() (parts []string) {
+	for _, part := range []struct {
+		what string
+		has  bool
+	}{
+		{"log time", c.LogTime}, {"direction", c.Direction}, {"walks of neighbours", c.Neighbors},
+		{"walks of the pair", c.Pair}, {"roles", c.Roles}, {"node-level block", c.NodeBlock},
+		{"time-level block", c.TimeBlock},
+	} {
+		if !part.has {
+			parts = append(parts, part.what)
+		}
+	}
+	return parts
+}
+
+// Mark tells models that lack a part from whole ones.
+func (c Config) Mark(string) string {
+	parts := c.Without()
+	if c.Update == ByBatch {
+		parts = append(parts, "exactness: walks and roles as of the batch")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "without " + strings.Join(parts, ", ")
 }
 
 // Conditions are what scores depend on beside their own past.

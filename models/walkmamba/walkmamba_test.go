@@ -247,6 +247,9 @@ func TestBrief(t *testing.T) {
 		strings.Contains(s, "returns") {
 		t.Error(s)
 	}
+	if mark := c.Mark("quick"); mark != "without roles, time-level block" || Default.Mark("quick") != "" {
+		t.Errorf("marked %q, the whole model %q", mark, Default.Mark("quick"))
+	}
 	if c.Returns = true; !strings.Contains(c.Brief(), "with returns") {
 		t.Error(c.Brief())
 	}
