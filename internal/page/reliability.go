@@ -2,11 +2,12 @@ package page
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/dygmamba/dygmamba/calibration"
 )
 
-// Reliability draws what came true beside what was said, of the bins that have answers.
+// Reliability draws what came true beside what was said, of the bins that have answers: a larger dot for more of them.
 func Reliability(r calibration.Reliability) Lines {
 	line := Lines{
 		X: Axis{Name: "probability that the model gave", Max: 1, Percent: true}, Y: Axis{Max: 1, Percent: true},
@@ -15,10 +16,15 @@ func Reliability(r calibration.Reliability) Lines {
 			{Name: "came true", Tone: First, Points: true},
 		},
 	}
+	all := 0
+	for _, b := range r.Bins {
+		all += b.Answers
+	}
 	for _, b := range r.Bins {
 		if b.Answers > 0 {
 			s := &line.Series[1]
 			s.X, s.Y = append(s.X, b.Said), append(s.Y, b.True)
+			s.Radius = append(s.Radius, 2+8*math.Sqrt(float64(b.Answers)/float64(all)))
 		}
 	}
 	return line
@@ -26,5 +32,6 @@ func Reliability(r calibration.Reliability) Lines {
 
 // ReliabilityFigure is the same with a title, and how far off it is on average.
 func ReliabilityFigure(title string, r calibration.Reliability) Figure {
-	return Figure{Title: title, Note: fmt.Sprintf("calibration error %.2f %%", 100*r.ECE), Chart: Reliability(r)}
+	note := fmt.Sprintf("calibration error %.2f %%; larger dots: more answers", 100*r.ECE)
+	return Figure{Title: title, Note: note, Chart: Reliability(r)}
 }
