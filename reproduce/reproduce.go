@@ -226,7 +226,7 @@ func (r *runner) wanted() (names []string) {
 
 // openDevice looks what computes, and how many trainings suit it.
 func (r *runner) openDevice() error {
-	dev, note, err := open.Device(r.Device, open.Options{Threads: 1, TF32: true})
+	dev, note, err := open.Device(r.Device, open.Options{Threads: 1})
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ type News struct {
 
 // work carries out an order.
 func work(ctx context.Context, o Order, tell func(News)) {
-	dev, _, err := open.Device(o.Device, open.Options{Threads: o.Threads, TF32: !o.Exact})
+	dev, _, err := open.Device(o.Device, open.Options{Threads: o.Threads, Exact: o.Exact})
 	if err != nil {
 		tell(News{Error: err.Error()})
 		return

@@ -169,7 +169,7 @@ func (f *deviceFlags) open(a *app) (device.Device, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	dev, note, err := open.Device(f.name, open.Options{Threads: f.threads, TF32: f.tf32})
+	dev, note, err := open.Device(f.name, open.Options{Threads: f.threads, Exact: !f.tf32})
 	if err != nil {
 		return nil, err
 	}

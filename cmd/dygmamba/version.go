@@ -91,7 +91,7 @@ func devices() []deviceDoc {
 		if name == "auto" {
 			continue
 		}
-		dev, _, err := open.Device(name, open.Options{})
+		dev, _, err := open.Device(name, open.Options{Exact: true})
 		if err != nil {
 			docs = append(docs, deviceDoc{name, false, err.Error()})
 			continue

@@ -17,7 +17,7 @@ var Names = []string{"auto", "cpu", "cuda"}
 // Options says how to open a device.
 type Options struct {
 	Threads int  // CPU threads; 0: all
-	TF32    bool // GPU: matrix products may round their operands to TF32
+	Exact   bool // GPU: matrix products of steps that learn do not round their operands to TF32; others never do
 }
 
 // Device opens a device. "auto" takes the GPU when it is usable; otherwise it takes the CPU and note says why.
@@ -26,10 +26,10 @@ func Device(name string, o Options) (dev device.Device, note string, err error) 
 	case "cpu":
 		return cpu.New(cpu.Options{Threads: o.Threads}), "", nil
 	case "cuda":
-		dev, err = cuda.Open(cuda.Options{TF32: o.TF32})
+		dev, err = cuda.Open(cuda.Options{TF32: !o.Exact})
 		return dev, "", err
 	case "auto", "":
-		dev, err = cuda.Open(cuda.Options{TF32: o.TF32})
+		dev, err = cuda.Open(cuda.Options{TF32: !o.Exact})
 		if errors.Is(err, device.ErrUnavailable) {
 			_, why, _ := strings.Cut(err.Error(), device.ErrUnavailable.Error()+": ")
 			return cpu.New(cpu.Options{Threads: o.Threads}), why, nil

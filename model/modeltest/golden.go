@@ -51,7 +51,7 @@ func onGPU() bool {
 }
 
 var gpu = sync.OnceValues(func() (device.Device, error) {
-	dev, _, err := open.Device(os.Getenv("DYGMAMBA_TEST_DEVICE"), open.Options{})
+	dev, _, err := open.Device(os.Getenv("DYGMAMBA_TEST_DEVICE"), open.Options{Exact: true})
 	return dev, err
 })
 

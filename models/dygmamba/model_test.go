@@ -43,7 +43,7 @@ func testDevice(t testing.TB, threads int) device.Device {
 	if name == "" {
 		name = "cpu"
 	}
-	dev, _, err := open.Device(name, open.Options{Threads: threads})
+	dev, _, err := open.Device(name, open.Options{Threads: threads, Exact: true})
 	if err != nil {
 		t.Fatal(err)
 	}
