@@ -158,10 +158,20 @@ func (a *auditor) look(ctx context.Context) error {
 	if err := a.ask(ctx, o); err != nil {
 		return err
 	}
-	for _, t := range a.tests[:min(1, len(a.tests))] {
-		explain(&a.report, t, a.Set, protocol, a.spec.Training.BatchSize)
+	if alike := a.alike(); len(alike) > 0 {
+		explain(&a.report, alike, a.Set, protocol, a.spec.Training.BatchSize)
 	}
 	return nil
+}
+
+// alike are the tests of the first one's scenario, which differ in their negatives.
+func (a *auditor) alike() (list []test) {
+	for _, t := range a.tests {
+		if t.noted.Scenario == a.tests[0].noted.Scenario {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // Stamp is what lies beside a result: what was found, and of which files.

@@ -3,6 +3,8 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -24,30 +26,31 @@ type moment struct {
 // published settings.
 const longestRow = 2048
 
-// explain says how much of a test can be told without learning, how many of its negatives happened, and how its AP
-// moves with the size of batches.
-func explain(r *Report, t test, set *dataset.Set, p *eval.Protocol, size int) {
+// explain says how much of the tests of a scenario can be told without learning; of the first, how many of its
+// negatives happened, and how its AP moves with the size of batches.
+func explain(r *Report, tests []test, set *dataset.Set, p *eval.Protocol, size int) {
+	past := index.Freeze(p.Split().Full)
+	var names []string
+	found := map[string][]string{}
+	for _, t := range tests {
+		reached := t.noted.AP // of a record alone
+		if t.answers != nil {
+			reached, _ = batchMean(t.answers)
+		}
+		for _, rule := range rules(t, set.Log, past) {
+			ap, auc := batchMean(rule.batches)
+			if !slices.Contains(names, rule.name) {
+				names = append(names, rule.name)
+			}
+			found[rule.name] = append(found[rule.name], fmt.Sprintf("%s, %s: AP %s, AUC %s; the result %s",
+				t.noted.Scenario, t.noted.Strategy, term.Percent(ap), term.Percent(auc), term.Percent(reached)))
+		}
+	}
+	for _, name := range names {
+		r.tell("rule: "+name, strings.Join(found[name], ". "))
+	}
+	t := tests[0]
 	of := t.noted.Scenario + ", " + t.noted.Strategy + ": "
-	longest := cmp.Or(t.longest, longestRow)
-	rules := []struct {
-		name    string
-		batches []scored
-	}{
-		{"EdgeBank (the pair had met before)", edgeBank(t.questions, set.Log)},
-		{fmt.Sprintf("row length (the longest history among the destinations of its call, up to %d)", longest),
-			rowLength(t.questions, index.Freeze(p.Split().Full), longest)},
-		{"seen at this instant (in an earlier batch)", seenNow(t.questions)},
-	}
-	reached := t.noted.AP // of a record alone
-	if t.answers != nil {
-		reached, _ = batchMean(t.answers)
-	}
-	for _, rule := range rules {
-		ap, auc := batchMean(rule.batches)
-		r.tell("rule: "+rule.name,
-			fmt.Sprintf("%sAP %s, AUC %s; the result %s",
-				of, term.Percent(ap), term.Percent(auc), term.Percent(reached)))
-	}
 	happened, drawn, now := happenedToo(t.questions, set.Log)
 	r.tell("negatives that are positives", fmt.Sprintf("%s%d of %d happen at their very time, %d within their batch",
 		of, now, drawn, happened))
@@ -63,6 +66,25 @@ func explain(r *Report, t test, set *dataset.Set, p *eval.Protocol, size int) {
 	}
 	r.tell(batchSizes,
 		fmt.Sprintf("%sAP in batches of %s; measured in batches of %d", of, strings.Join(moves, ", "), size))
+}
+
+// rule is what can be told without learning.
+type rule struct {
+	name    string
+	batches []scored
+}
+
+func rules(t test, log *event.Log, past index.View) []rule {
+	longest := cmp.Or(t.longest, longestRow)
+	met, lately := edgeBank(t.questions, log), latelyActive(t.questions, past, log.At(0).Time)
+	return []rule{
+		{"EdgeBank (the pair had met before)", met},
+		{"lately active (how long ago both last did anything)", lately},
+		{"lately active, strangers first (the pair had never met)", strangersFirst(lately, met)},
+		{fmt.Sprintf("row length (the longest history among the destinations of its call, up to %d)", longest),
+			rowLength(t.questions, past, longest)},
+		{"seen at this instant (in an earlier batch)", seenNow(t.questions)},
+	}
 }
 
 // edgeBank scores 1 for pairs that met strictly before the query.
@@ -82,6 +104,38 @@ func edgeBank(questions []question, log *event.Log) []scored {
 		}
 		return 0
 	})
+}
+
+// latelyActive scores by how long ago each of the two last did anything, strictly before the query: the product of both
+// times, which depends on no unit. Who never did anything has been quiet since the stream began.
+func latelyActive(questions []question, past index.View, start event.Time) []scored {
+	return by(questions, func(q question, i int) (score float32) {
+		x := q.queries[i]
+		for _, n := range []event.Node{x.Src, x.Dst} {
+			last := start
+			if h := past.Before(n, x.Time); h.Len() > 0 {
+				last = h.Time[h.Len()-1]
+			}
+			score -= float32(math.Log(max(x.Time-last, math.SmallestNonzeroFloat32)))
+		}
+		return score
+	})
+}
+
+// strangersFirst puts pairs that never met before all others, and leaves both in their order. A historical negative is
+// a pair that met.
+func strangersFirst(scores, met []scored) []scored {
+	raise := func(scores, met []float32) (out []float32) {
+		for i, s := range scores {
+			out = append(out, s+512*(1-met[i]))
+		}
+		return out
+	}
+	out := make([]scored, len(scores))
+	for k := range scores {
+		out[k] = scored{raise(scores[k].pos, met[k].pos), raise(scores[k].neg, met[k].neg)}
+	}
+	return out
 }
 
 // rowLength scores by the longest history among the destinations of a call: positives are one call, negatives another.

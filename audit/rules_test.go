@@ -1,12 +1,16 @@
 package audit
 
 import (
+	"math"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/sample"
 )
+
+// logs is the sum of the logarithms of two times.
+func logs(a, b float64) float32 { return float32(math.Log(a)) + float32(math.Log(b)) }
 
 // Two batches of one instant, by hand: sources 1 and 2, destinations 5 to 7.
 func TestRulesByHand(t *testing.T) {
@@ -32,6 +36,10 @@ func TestRulesByHand(t *testing.T) {
 	}{
 		{"pairs that met", edgeBank(list, log), [2]float32{1, 0}, [2]float32{0, 0}},
 		{"seen at this instant", seenNow(list), [2]float32{0, 0}, [2]float32{0, 1}}, // 5 in the first batch
+		{"lately active", latelyActive(list, index.Freeze(log), 0),
+			[2]float32{-logs(6, 8), -logs(7, 9)}, [2]float32{-logs(6, 9), -logs(7, 8)}},
+		{"strangers first", strangersFirst(latelyActive(list, index.Freeze(log), 0), edgeBank(list, log)),
+			[2]float32{-logs(6, 8), 512 - logs(7, 9)}, [2]float32{512 - logs(6, 9), 512 - logs(7, 8)}},
 		{"row length", rowLength(list, index.Freeze(log), 10), [2]float32{1, 0}, [2]float32{0, 1}},
 		{"row length, rows of 0", rowLength(list, index.Freeze(log), 0), [2]float32{0, 0}, [2]float32{0, 0}},
 	} {

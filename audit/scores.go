@@ -42,7 +42,7 @@ func Scores(o ScoresOptions) (*Report, error) {
 	r.tell("negatives of the protocol", hash)
 	if t.align(&r, o.Scores) {
 		t.given(&r)
-		explain(&r, t, o.Set, protocol, eval.BatchSize)
+		explain(&r, []test{t}, o.Set, protocol, eval.BatchSize)
 	}
 	equalAnswers(&r, o.Scores)
 	r.judge()
