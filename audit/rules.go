@@ -42,12 +42,12 @@ func explain(r *Report, tests []test, set *dataset.Set, p *eval.Protocol, size i
 			if !slices.Contains(names, rule.name) {
 				names = append(names, rule.name)
 			}
-			found[rule.name] = append(found[rule.name], fmt.Sprintf("%s, %s: AP %s, AUC %s; the result %s",
-				t.noted.Scenario, t.noted.Strategy, term.Percent(ap), term.Percent(auc), term.Percent(reached)))
+			found[rule.name] = append(found[rule.name], fmt.Sprintf("%s AP %s, AUC %s, the result %s",
+				t.noted.Strategy, term.Percent(ap), term.Percent(auc), term.Percent(reached)))
 		}
 	}
 	for _, name := range names {
-		r.tell("rule: "+name, strings.Join(found[name], ". "))
+		r.tell("rule: "+name, tests[0].noted.Scenario+": "+strings.Join(found[name], "; "))
 	}
 	t := tests[0]
 	of := t.noted.Scenario + ", " + t.noted.Strategy + ": "
