@@ -8,18 +8,13 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/internal/results"
 )
 
 // What knowing who was lately active is worth on published data, test AP in percent against random, historical and
-// inductive negatives: docs/TRUST.md has the figures.
+// inductive negatives: the documents have the figures.
 func TestLatelyActiveOnPublishedData(t *testing.T) {
-	for data, want := range map[string]struct{ lately, strangers [3]float64 }{
-		"uci":     {[3]float64{81.96, 96.01, 88.55}, [3]float64{41.67, 98.20, 92.28}},
-		"enron":   {[3]float64{73.33, 84.15, 78.74}, [3]float64{38.02, 87.17, 69.19}},
-		"mooc":    {[3]float64{65.65, 97.61, 94.19}, [3]float64{47.55, 98.75, 97.07}},
-		"CanParl": {[3]float64{67.67, 79.44, 72.29}, [3]float64{61.75, 90.78, 71.25}},
-		"USLegis": {[3]float64{61.98, 73.40, 75.05}, [3]float64{53.52, 88.17, 59.18}},
-	} {
+	for data, want := range results.Clocks {
 		set, err := dataset.Open(t.Context(), data, dataset.Options{DataDir: golden.Shared(t, "data")})
 		if err != nil {
 			t.Fatal(err)
@@ -39,9 +34,9 @@ func TestLatelyActiveOnPublishedData(t *testing.T) {
 			first, _ := batchMean(lately)
 			second, _ := batchMean(strangersFirst(lately, edgeBank(questions, set.Log)))
 			t.Logf("%s, %s negatives: AP %.2f, strangers first %.2f", data, kind, 100*first, 100*second)
-			if math.Abs(100*first-want.lately[i]) > 0.01 || math.Abs(100*second-want.strangers[i]) > 0.01 {
+			if math.Abs(100*first-want[0][i]) > 0.01 || math.Abs(100*second-want[1][i]) > 0.01 {
 				t.Errorf("%s, %s negatives: AP %.2f and %.2f, want %.2f and %.2f",
-					data, kind, 100*first, 100*second, want.lately[i], want.strangers[i])
+					data, kind, 100*first, 100*second, want[0][i], want[1][i])
 			}
 		}
 	}
