@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -29,27 +28,20 @@ const longestRow = 2048
 // explain says how much of the tests of a scenario can be told without learning; of the first, how many of its
 // negatives happened, and how its AP moves with the size of batches.
 func explain(r *Report, tests []test, set *dataset.Set, p *eval.Protocol, size int) {
-	past := index.Freeze(p.Split().Full)
-	var names []string
-	found := map[string][]string{}
+	past, t := index.Freeze(p.Split().Full), tests[0]
+	var measured [][]rule // of each test, in the same order
 	for _, t := range tests {
-		reached := t.noted.AP // of a record alone
-		if t.answers != nil {
-			reached, _ = batchMean(t.answers)
-		}
-		for _, rule := range rules(t, set.Log, past) {
-			ap, auc := batchMean(rule.batches)
-			if !slices.Contains(names, rule.name) {
-				names = append(names, rule.name)
-			}
-			found[rule.name] = append(found[rule.name], fmt.Sprintf("%s AP %s, AUC %s, the result %s",
-				t.noted.Strategy, term.Percent(ap), term.Percent(auc), term.Percent(reached)))
-		}
+		measured = append(measured, rules(t, set.Log, past))
 	}
-	for _, name := range names {
-		r.tell("rule: "+name, tests[0].noted.Scenario+": "+strings.Join(found[name], "; "))
+	for i, rule := range measured[0] {
+		var found []string
+		for k, t := range tests {
+			ap, auc := batchMean(measured[k][i].batches)
+			found = append(found, fmt.Sprintf("%s AP %s, AUC %s, the result %s",
+				t.noted.Strategy, term.Percent(ap), term.Percent(auc), term.Percent(t.reached())))
+		}
+		r.tell("rule: "+rule.name, t.noted.Scenario+": "+strings.Join(found, "; "))
 	}
-	t := tests[0]
 	of := t.noted.Scenario + ", " + t.noted.Strategy + ": "
 	happened, drawn, now := happenedToo(t.questions, set.Log)
 	r.tell("negatives that are positives", fmt.Sprintf("%s%d of %d happen at their very time, %d within their batch",
@@ -66,6 +58,15 @@ func explain(r *Report, tests []test, set *dataset.Set, p *eval.Protocol, size i
 	}
 	r.tell(batchSizes,
 		fmt.Sprintf("%sAP in batches of %s; measured in batches of %d", of, strings.Join(moves, ", "), size))
+}
+
+// reached is the AP of a test, as it is written down where nobody could be asked again.
+func (t test) reached() float64 {
+	if t.answers == nil {
+		return t.noted.AP
+	}
+	ap, _ := batchMean(t.answers)
+	return ap
 }
 
 // rule is what can be told without learning.

@@ -61,10 +61,10 @@ func mixtures(b *strings.Builder, data string, list []group, preferred func(grou
 		fmt.Fprintf(b, "| `%s`, preset `%s` | %s | %d | %s |", g[0].Model, g[0].Preset, negatives, len(g), g.known())
 		b.WriteString(g.kinds("transductive") + g.kinds("inductive") + "\n")
 	}
-	for i, rule := range []string{"nothing learned: lately active", "nothing learned: lately active, strangers first"} {
-		if clocks, ok := Clocks[data]; ok {
+	if clocks, ok := Clocks[data]; ok {
+		for i, rule := range []string{"lately active", "lately active, strangers first"} {
 			c := clocks[i]
-			fmt.Fprintf(b, "| %s | | | | %.2f | %.2f | %.2f | | | |\n", rule, c[0], c[1], c[2])
+			fmt.Fprintf(b, "| nothing learned: %s | | | | %.2f | %.2f | %.2f | | | |\n", rule, c[0], c[1], c[2])
 		}
 	}
 	row := "| best published | random | | |"

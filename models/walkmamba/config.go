@@ -124,7 +124,7 @@ func (c Config) Check() error {
 func (c Config) Brief() string {
 	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d, walks %d wide", c.Length, c.Patch, c.Meetings,
 		c.Dropout, c.Gamma, c.Divisor, c.WalkDim)
-	for _, what := range c.Without() {
+	for _, what := range c.without() {
 		s += ", without " + what
 	}
 	if c.Returns {
@@ -136,8 +136,8 @@ func (c Config) Brief() string {
 	return s
 }
 
-// Without names the parts that are switched off.
-func (c Config) Without() (parts []string) {
+// without names the parts that are switched off.
+func (c Config) without() (parts []string) {
 	for _, part := range []struct {
 		what string
 		has  bool
@@ -155,7 +155,7 @@ func (c Config) Without() (parts []string) {
 
 // Mark tells models that lack a part from whole ones.
 func (c Config) Mark(string) string {
-	parts := c.Without()
+	parts := c.without()
 	if c.Update == ByBatch {
 		parts = append(parts, "exactness: walks and roles as of the batch")
 	}
