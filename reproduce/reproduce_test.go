@@ -261,18 +261,19 @@ func TestSeedsAreRoundedAlike(t *testing.T) {
 		exact = order.Exact
 		return Here(ctx, order, tell)
 	}
-	run := func(want bool) {
+	run := func(want bool, done int) {
 		t.Helper()
-		if _, err := Run(t.Context(), o); err != nil {
+		report, err := Run(t.Context(), o)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if exact != want {
-			t.Errorf("exact: %v", exact)
+		if exact != want || report.counted(Done) != done {
+			t.Errorf("exact: %v, %d done, want %d", exact, report.counted(Done), done)
 		}
 	}
-	run(false)
+	run(false, 1)
 	o.Seeds = 2
-	run(true) // as the CPU made the first
+	run(true, 2) // as the CPU made the first
 
 	first := filepath.Join(o.Out, "runs", "uci-jodie-paper-num_epochs=3", "seed-0", train.ConfigFile)
 	raw, err := os.ReadFile(first)
@@ -285,7 +286,7 @@ func TestSeedsAreRoundedAlike(t *testing.T) {
 	}
 	o.Seeds = 3
 	o.Launch = func(_ context.Context, order Order, _ func(News)) error { exact = order.Exact; return nil }
-	run(false)
+	run(false, 2) // rounded or not, what is done is done
 }
 
 // A directory that has the right name and the wrong run in it is not a result.

@@ -7,8 +7,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/dygmamba/dygmamba/train"
 )
+
+// What learns rounds on a GPU unless it is told not to; nothing else has anything to round.
+func TestTF32IsTheDefault(t *testing.T) {
+	var learns, answers deviceFlags
+	learns.addRounding(new(cobra.Command))
+	if !learns.tf32 || answers.tf32 {
+		t.Errorf("learning rounds: %v, answering: %v", learns.tf32, answers.tf32)
+	}
+}
 
 func TestTF32(t *testing.T) {
 	data, out := trainedRun(t).data, t.TempDir()

@@ -20,16 +20,18 @@ type Options struct {
 	Exact   bool // GPU: matrix products of steps that learn do not round their operands to TF32; others never do
 }
 
+func (o Options) gpu() cuda.Options { return cuda.Options{TF32: !o.Exact} }
+
 // Device opens a device. "auto" takes the GPU when it is usable; otherwise it takes the CPU and note says why.
 func Device(name string, o Options) (dev device.Device, note string, err error) {
 	switch name {
 	case "cpu":
 		return cpu.New(cpu.Options{Threads: o.Threads}), "", nil
 	case "cuda":
-		dev, err = cuda.Open(cuda.Options{TF32: !o.Exact})
+		dev, err = cuda.Open(o.gpu())
 		return dev, "", err
 	case "auto", "":
-		dev, err = cuda.Open(cuda.Options{TF32: !o.Exact})
+		dev, err = cuda.Open(o.gpu())
 		if errors.Is(err, device.ErrUnavailable) {
 			_, why, _ := strings.Cut(err.Error(), device.ErrUnavailable.Error()+": ")
 			return cpu.New(cpu.Options{Threads: o.Threads}), why, nil

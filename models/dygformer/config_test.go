@@ -108,6 +108,7 @@ func TestTold(t *testing.T) {
 		t.Errorf("in brief %q, %v, want %q", s.Brief(), err, want)
 	}
 	for setting, want := range map[string]string{
+		"padding=call":       "L & p 256 & 8, padding call, feed-forward, dropout 0", // as every preset has it
 		"feed_forward=true":  "L & p 256 & 8, padding call, feed-forward, dropout 0",
 		"feed_forward=false": "L & p 256 & 8, padding call", // it drops nothing
 	} {
