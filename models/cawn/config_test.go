@@ -21,7 +21,12 @@ func TestPresets(t *testing.T) {
 		want         row
 	}{
 		{"released", "wikipedia", row{32, 0.1, 100}},
+		{"paper", "reddit", row{32, 0.1, 200}},
+		{"paper", "mooc", row{64, 0.1, 200}},
 		{"paper", "LastFM", row{128, 0.1, 200}},
+		{"paper", "enron", row{32, 0.1, 200}},
+		{"paper", "uci", row{64, 0.1, 200}},
+		{"paper", "USLegis", row{32, 0.1, 200}},
 		{"", "SocialEvo", row{64, 0.1, 200}},
 		{"", "CanParl", row{128, 0, 200}},
 		{"released", "UNvote", row{64, 0.1, 100}},
