@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -11,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/sample"
 )
 
 type pair struct{ u, v event.Node }
@@ -82,6 +84,7 @@ func rules(t test, log *event.Log, past index.View) []rule {
 		{"EdgeBank (the pair had met before)", met},
 		{"lately active (how long ago both last did anything)", lately},
 		{"lately active, strangers first (the pair had never met)", strangersFirst(lately, met)},
+		{"what comes next (whom sources met after the source's latest two partners)", comesNext(t.questions, log)},
 		{fmt.Sprintf("row length (the longest history among the destinations of its call, up to %d)", longest),
 			rowLength(t.questions, past, longest)},
 		{"seen at this instant (in an earlier batch)", seenNow(t.questions)},
@@ -137,6 +140,68 @@ func strangersFirst(scores, met []scored) []scored {
 		out[k] = scored{raise(scores[k].pos, met[k].pos), raise(scores[k].neg, met[k].neg)}
 	}
 	return out
+}
+
+// comesNext scores by how often sources have met the destination after the two partners that the source had last, which
+// is a Markov chain of second order: shares among what came after both of them, drawn by as many as five to the share
+// after the last one, and that to the destination's share of all. All of it is strictly before the query.
+func comesNext(questions []question, log *event.Log) []scored {
+	type context struct{ before, last event.Node } // −1: nobody, 0: whoever it was
+	type next struct {
+		context
+		to event.Node // 0: anyone
+	}
+	all, done := log.All(), 0
+	met, latest := map[next]float64{}, map[event.Node]context{}
+	had := func(n event.Node) context {
+		if c, ok := latest[n]; ok {
+			return c
+		}
+		return context{-1, -1}
+	}
+	ways := func(n event.Node) []context { return []context{{}, {last: had(n).last}, had(n)} }
+	goOn := func(t event.Time) {
+		for done < all.Len() && all.Time[done] < t {
+			end := done
+			for ; end < all.Len() && all.Time[end] == all.Time[done]; end++ {
+				for _, c := range ways(all.Src[end]) {
+					met[next{c, all.Dst[end]}]++
+					met[next{c, 0}]++
+				}
+			}
+			for ; done < end; done++ {
+				u, v := all.Src[done], all.Dst[done]
+				latest[u] = context{had(u).last, v}
+				if u != v {
+					latest[v] = context{had(v).last, u}
+				}
+			}
+		}
+	}
+	return inTime(questions, func(x *sample.Query) float32 {
+		goOn(x.Time)
+		share := 0.0
+		for _, c := range ways(x.Src) {
+			share = (met[next{c, x.Dst}] + 5*share) / (met[next{c, 0}] + 5)
+		}
+		return float32(share)
+	})
+}
+
+// inTime scores all queries with a rule that is asked in the order of time.
+func inTime(questions []question, rule func(*sample.Query) float32) []scored {
+	var order []*sample.Query
+	for _, q := range questions {
+		for i := range q.queries {
+			order = append(order, &q.queries[i])
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *sample.Query) int { return cmp.Compare(a.Time, b.Time) })
+	scores := map[*sample.Query]float32{}
+	for _, x := range order {
+		scores[x] = rule(x)
+	}
+	return by(questions, func(q question, i int) float32 { return scores[&q.queries[i]] })
 }
 
 // rowLength scores by the longest history among the destinations of a call: positives are one call, negatives another.

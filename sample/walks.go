@@ -19,6 +19,7 @@ type Walks struct {
 	Neighbors bool // and where the positions of rows do
 	Direction bool // who was the source of each position's event
 	Roles     bool // what the queries' nodes were up to
+	Sequels   bool // what usually follows upon what the source did last; asks for Options.Follow
 	// Batch answers all queries from the state before the first of them, as models do whose state goes on batch by
 	// batch. What is gathered for a query then depends on the others.
 	Batch bool
@@ -49,6 +50,7 @@ type Walked struct {
 	SrcAge   []float32 // [n]: how much older these are than the query
 	DstAge   []float32 // [n]
 	Roles    []float32 // [n, walk.Roles]
+	Sequels  []float32 // [n, walk.Sequels]
 }
 
 // State is a node after one of its events.
@@ -68,7 +70,7 @@ func Listed(past index.View) error {
 
 // bytes is what a query takes in a table at most, where the draws have so many positions for each.
 func (s *Walks) bytes(each []float64) float64 {
-	total := 4.0 * walk.Roles
+	total := 4.0 * (walk.Roles + walk.Sequels)
 	if s.Nodes || s.Neighbors {
 		nodes := 2.0
 		if s.Neighbors {
@@ -108,5 +110,5 @@ func (d *Walked) reset() {
 	d.Width, d.Past = 0, 0
 	d.Table, d.Of = d.Table[:0], d.Of[:0]
 	d.Src, d.Dst, d.SrcAge, d.DstAge = d.Src[:0], d.Dst[:0], d.SrcAge[:0], d.DstAge[:0]
-	d.Roles = d.Roles[:0]
+	d.Roles, d.Sequels = d.Roles[:0], d.Sequels[:0]
 }

@@ -28,6 +28,7 @@ type walks struct {
 	seen  []int32              // nodes of near that are seen, ascending
 	fresh []int32              // those whose rows are to be copied
 	doing []walk.Activity      // [n] of the queries' nodes
+	after []walk.Sequel        // [n]
 	round int32                // of the part
 	first int32                // of the first part of the batch
 }
@@ -75,7 +76,7 @@ func (w *work) walk() {
 // startWalks makes room, and puts the queries in order of time.
 func (w *work) startWalks(n int) {
 	s, ask, b, d := &w.walks, w.plan.Walks, w.batch, &w.batch.Walks
-	s.order, s.doing = resize(s.order, n), resize(s.doing, n)
+	s.order, s.doing, s.after = resize(s.order, n), resize(s.doing, n), resize(s.after, n)
 	for i := range s.order {
 		s.order[i] = int32(i)
 	}
@@ -87,6 +88,9 @@ func (w *work) startWalks(n int) {
 	}
 	if ask.Roles {
 		d.Roles = resize(d.Roles, n*walk.Roles)
+	}
+	if ask.Sequels {
+		d.Sequels = resize(d.Sequels, n*walk.Sequels)
 	}
 	for k := range w.draws {
 		r := &b.Rows[k]
@@ -260,6 +264,9 @@ func (w *work) goOn() {
 		}
 		if w.plan.Walks.Roles {
 			s.doing[i] = s.state.Activity(q.Src, q.Dst)
+		}
+		if w.plan.Walks.Sequels {
+			s.after[i] = s.state.Sequel(q.Src, q.Dst, q.Time)
 		}
 	}
 }

@@ -93,6 +93,9 @@ func (k *worker) tell(j int) {
 	if ask.Roles {
 		ask.Options.Roles(&s.doing[i], t, d.Roles[i*walk.Roles:])
 	}
+	if ask.Sequels {
+		ask.Options.Sequels(&s.after[i], t, d.Sequels[i*walk.Sequels:])
+	}
 	for draw := range w.draws {
 		r := &b.Rows[draw]
 		if !w.draws[draw].isRoot() {

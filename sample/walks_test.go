@@ -15,8 +15,8 @@ import (
 )
 
 func walks() *sample.Walks {
-	o := walk.Options{Dim: 4, Span: 30}
-	return &sample.Walks{Options: o, Nodes: true, Neighbors: true, Direction: true, Roles: true}
+	o := walk.Options{Dim: 4, Span: 30, Follow: true}
+	return &sample.Walks{Options: o, Nodes: true, Neighbors: true, Direction: true, Roles: true, Sequels: true}
 }
 
 func planOf(w *sample.Walks) sample.Plan {
@@ -64,6 +64,7 @@ func TestWalksFarApart(t *testing.T) {
 	for _, threads := range []int{2, 7} {
 		sample.Gatherer{Threads: threads}.Gather(past, plan, queries, &b)
 		if !slices.Equal(b.Walks.Table, first.Walks.Table) || !slices.Equal(b.Walks.Roles, first.Walks.Roles) ||
+			!slices.Equal(b.Walks.Sequels, first.Walks.Sequels) ||
 			!slices.Equal(b.Walks.Of, first.Walks.Of) || !slices.Equal(b.Rows[1].Walk, first.Rows[1].Walk) {
 			t.Errorf("%d threads gather something else than one", threads)
 		}
@@ -108,6 +109,11 @@ func checkWalks(t rapid.TB, log *event.Log, plan sample.Plan, queries []sample.Q
 		plan.Walks.Options.Roles(&doing, q.Time, roles)
 		if got := b.Walks.Roles[i*walk.Roles : (i+1)*walk.Roles]; !slices.Equal(got, roles) {
 			t.Fatalf("query %v: roles %v, want %v", q, got, roles)
+		}
+		sequels, next := make([]float32, walk.Sequels), state.Sequel(q.Src, q.Dst, q.Time)
+		plan.Walks.Options.Sequels(&next, q.Time, sequels)
+		if got := b.Walks.Sequels[i*walk.Sequels : (i+1)*walk.Sequels]; !slices.Equal(got, sequels) {
+			t.Fatalf("query %v: sequels %v, want %v", q, got, sequels)
 		}
 		for d, n := range []event.Node{q.Src, q.Dst} {
 			r := &b.Rows[d]

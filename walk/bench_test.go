@@ -16,13 +16,15 @@ func BenchmarkPast(b *testing.B) {
 		"mooc":  streamtest.Generate(streamtest.MOOC, 1),
 		"enron": streamtest.Generate(streamtest.Enron, 1),
 	} {
-		b.Run(name, func(b *testing.B) {
-			span := log.At(log.Len()-1).Time - log.At(0).Time
-			for b.Loop() {
-				walk.Over(log, walk.Options{Dim: 128, Span: span}).At(math.Inf(1))
-			}
-			b.ReportMetric(float64(log.Len())*float64(b.N)/b.Elapsed().Seconds(), "events/s")
-		})
+		for what, follow := range map[string]bool{"": false, "/sequels": true} {
+			b.Run(name+what, func(b *testing.B) {
+				span := log.At(log.Len()-1).Time - log.At(0).Time
+				for b.Loop() {
+					walk.Over(log, walk.Options{Dim: 128, Span: span, Follow: follow}).At(math.Inf(1))
+				}
+				b.ReportMetric(float64(log.Len())*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+			})
+		}
 	}
 }
 

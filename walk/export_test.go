@@ -1,5 +1,7 @@
 package walk
 
+import "github.com/dygmamba/dygmamba/event"
+
 // KeepEvery takes snapshots so many events apart, and one more where late events would take longer than that.
 func (p *Past) KeepEvery(n, close int) { p.every, p.close = n, close }
 
@@ -14,3 +16,6 @@ var (
 	ScaleAll, ScalePlain = scaleAll, scalePlain
 	AddAll, AddPlain     = addAll, addPlain
 )
+
+// KeyOf is who a node is.
+func KeyOf(o Options, n event.Node) uint64 { return o.key(n) }

@@ -14,15 +14,17 @@ type State struct {
 	rates   [Scales]float64
 	slots   []int32 // by node id: 1 + the node's place, 0 for one that never occurred
 	nodes   []node
-	vectors []float32      // [nodes, Vectors, Dim], each as of the node's time
-	pairs   map[pair]int32 // places of directed pairs, the same for all states of one past
-	met     []account      // of directed pairs; those of places beyond never met
-	group   []meeting      // events of the instant that is being applied
+	vectors []float32 // [nodes, Vectors, Dim], each as of the node's time
+	pairs   ledger[pair]
+	after   ledger[sequel]
+	group   []meeting // events of the instant that is being applied
 }
 
 // node is what is kept of a node beside its vectors.
 type node struct {
 	key          uint64
+	id           event.Node
+	latest       latest     // whom it met
 	at           event.Time // of its vectors: its last event
 	any, out, in account    // in any role, as a source, as a destination
 }
@@ -35,7 +37,7 @@ type meeting struct{ src, dst int32 }
 
 // NewState is the state before the first event.
 func NewState(o Options) *State {
-	return &State{options: o, rates: o.Rates(), pairs: map[pair]int32{}}
+	return &State{options: o, rates: o.Rates(), pairs: newLedger[pair](), after: newLedger[sequel]()}
 }
 
 // Apply takes over the events of one instant, which is later than all before: who met whom, in any order.
@@ -47,6 +49,9 @@ func (s *State) Apply(t event.Time, src, dst []event.Node) {
 		s.count(t, u, v, pair{src[i], dst[i]})
 	}
 	slices.SortFunc(s.group, s.compare)
+	if s.options.Follow {
+		s.follow(t)
+	}
 	for _, m := range s.group {
 		s.decay(m.src, t)
 		s.decay(m.dst, t)
@@ -87,12 +92,7 @@ func (s *State) Activity(u, v event.Node) (a Activity) {
 	if i := s.find(v); i >= 0 {
 		a[1], a[3] = s.nodes[i].any, s.nodes[i].in
 	}
-	if i, ok := s.pairs[pair{u, v}]; ok && int(i) < len(s.met) {
-		a[4] = s.met[i]
-	}
-	if i, ok := s.pairs[pair{v, u}]; ok && int(i) < len(s.met) {
-		a[5] = s.met[i]
-	}
+	a[4], a[5] = s.pairs.of(pair{u, v}), s.pairs.of(pair{v, u})
 	return a
 }
 
@@ -104,15 +104,7 @@ func (s *State) count(t event.Time, u, v int32, p pair) {
 		s.nodes[v].any.add(t, &s.rates)
 	}
 	s.nodes[v].in.add(t, &s.rates)
-	i, ok := s.pairs[p]
-	if !ok {
-		i = int32(len(s.pairs))
-		s.pairs[p] = i
-	}
-	for int(i) >= len(s.met) {
-		s.met = append(s.met, account{})
-	}
-	s.met[i].add(t, &s.rates)
+	s.pairs.add(p, t, &s.rates)
 }
 
 // compare orders events of an instant by who takes part. Nodes that share a key, which hardly happens, stand in the
@@ -179,7 +171,7 @@ func (s *State) place(n event.Node) int32 {
 	}
 	i := int32(len(s.nodes))
 	s.slots[n] = i + 1
-	s.nodes = append(s.nodes, node{key: s.options.key(n), at: math.Inf(-1)})
+	s.nodes = append(s.nodes, node{key: s.options.key(n), id: n, latest: latest{nobody, nobody}, at: math.Inf(-1)})
 	s.vectors = slices.Grow(s.vectors, s.options.Width())[:len(s.vectors)+s.options.Width()]
 	row := s.row(i)
 	s.options.begin(s.nodes[i].key, row[:s.options.Dim])
@@ -187,22 +179,25 @@ func (s *State) place(n event.Node) int32 {
 	return i
 }
 
-// clear makes s the state before the first event, in the memory it has. Pairs keep their places.
+// clear makes s the state before the first event, in the memory it has.
 func (s *State) clear() {
-	s.slots, s.nodes, s.vectors, s.met = s.slots[:0], s.nodes[:0], s.vectors[:0], s.met[:0]
+	s.slots, s.nodes, s.vectors = s.slots[:0], s.nodes[:0], s.vectors[:0]
+	s.pairs.clear()
+	s.after.clear()
 }
 
 // copy makes s the same as from, in the memory it has.
 func (s *State) copy(from *State) {
-	s.options, s.rates, s.pairs = from.options, from.rates, from.pairs
+	s.options, s.rates = from.options, from.rates
 	s.slots = append(s.slots[:0], from.slots...)
 	s.nodes = append(s.nodes[:0], from.nodes...)
 	s.vectors = append(s.vectors[:0], from.vectors...)
-	s.met = append(s.met[:0], from.met...)
+	s.pairs.copy(&from.pairs)
+	s.after.copy(&from.after)
 }
 
 // bytes is about what the state takes.
 func (s *State) bytes() int {
-	const account, node = 24 + 8, 3*32 + 16
-	return 4*len(s.vectors) + node*len(s.nodes) + account*len(s.met) + 4*len(s.slots)
+	const account, node = 24 + 8, 3*32 + 32
+	return 4*len(s.vectors) + node*len(s.nodes) + account*(len(s.pairs.accounts)+len(s.after.accounts)) + 4*len(s.slots)
 }

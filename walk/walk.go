@@ -4,7 +4,8 @@
 // event of u and v adds H⁰ of v to H¹ of u, H¹ of v to H² of u and H² of v to H³ of u, and the same the other way
 // round. The inner product of two nodes' vectors then estimates how many walks back in time connect them, recent ones
 // counting more (the idea of Lu et al., Improving Temporal Link Prediction via Temporal Walk Matrix Projection, NeurIPS
-// 2024). Beside the vectors it is kept how often, and when last, a node or a directed pair was active.
+// 2024). Beside the vectors it is kept how often, and when last, a node or a directed pair was active, and, if asked
+// for, whom sources met after whom.
 //
 // The state has no gradients and is exact as of t: events of one instant are applied together, from the values before
 // them and in an order that depends on who they are and not on when they arrived, once a later time is asked about. It
@@ -36,6 +37,8 @@ type Options struct {
 	Seed uint64 // of H⁰
 	// Span is how long the training events last; time scales are parts of it. 0 or less is 1.
 	Span event.Time
+	// Follow keeps what came after what, for State.Sequel.
+	Follow bool
 	// Key says who a node is, whatever number it has; nil: its number. It is asked once for each node.
 	Key func(event.Node) uint64
 }

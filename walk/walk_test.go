@@ -13,12 +13,13 @@ import (
 	"github.com/dygmamba/dygmamba/walk"
 )
 
-var small = walk.Options{Dim: 9, Seed: 3, Span: 40}
+var small = walk.Options{Dim: 9, Seed: 3, Span: 40, Follow: true}
 
 // nodes are all of streamtest.Few, and one that nobody has met.
 var nodes = []event.Node{1, 2, 3, 4, 5, 6, 77}
 
-// all is everything that a past says about a time: rows of vectors as of then, and the roles of all pairs.
+// all is everything that a past says about a time: rows of vectors as of then, and the roles and
+// sequels of all pairs.
 func all(p *walk.Past, t event.Time) []uint32 {
 	var out []uint32
 	add := func(list []float32) {
@@ -40,8 +41,15 @@ func all(p *walk.Past, t event.Time) []uint32 {
 			doing := s.Activity(u, v)
 			p.Options().Roles(&doing, t, roles)
 			add(roles)
+			add(sequels(s, p.Options(), u, v, t))
 		}
 	}
+	return out
+}
+
+func sequels(s *walk.State, o walk.Options, u, v event.Node, t event.Time) []float32 {
+	out, next := make([]float32, walk.Sequels), s.Sequel(u, v, t)
+	o.Sequels(&next, t, out)
 	return out
 }
 
@@ -80,14 +88,46 @@ func TestOracle(t *testing.T) {
 				roles := make([]float32, walk.Roles)
 				doing := state.Activity(u, v)
 				o.options.Roles(&doing, at, roles)
-				for i, want := range o.roles(u, v, at) {
-					if got := float64(roles[i]); math.Abs(got-want) > 1e-5*max(1, math.Abs(want)) {
-						t.Fatalf("roles of %d and %d at %v: number %d is %v, want %v", u, v, at, i, got, want)
-					}
-				}
+				near(t, "roles", u, v, roles, o.roles(u, v, at))
+				near(t, "sequels", u, v, sequels(state, small, u, v, at), o.sequels(u, v, at))
 			}
 		}
 	})
+}
+
+func near(t *rapid.T, what string, u, v event.Node, got []float32, want []float64) {
+	for i, want := range want {
+		if got := float64(got[i]); math.Abs(got-want) > 1e-5*max(1, math.Abs(want)) {
+			t.Fatalf("%s of %d and %d: number %d is %v, want %v", what, u, v, i, got, want)
+		}
+	}
+}
+
+// TestSequel: three students go through a course, and what comes next is known for the fourth; whoever begins begins
+// with the first item.
+func TestSequel(t *testing.T) {
+	var events []event.Event
+	for student := range event.Node(3) {
+		for item := range event.Node(4) {
+			events = append(events, event.Event{Src: 10 + student, Dst: 1 + item, Time: float64(10*student + item)})
+		}
+	}
+	events = append(events, event.Event{Src: 20, Dst: 1, Time: 40}, event.Event{Src: 20, Dst: 2, Time: 41})
+	s := over(t, events).At(42)
+	for _, c := range []struct {
+		u, v event.Node
+		want float64 // after the last, after the last two, and after the last as long ago
+	}{{20, 3, 3}, {20, 4, 0}, {99, 1, 4}, {99, 2, 0}, {20, -1, 0}} {
+		got := sequels(s, small, c.u, c.v, 42)
+		for way := range 3 {
+			if n := math.Expm1(float64(got[2*way*walk.RoleNumbers+2])); math.Abs(n-c.want) > 1e-5 {
+				t.Errorf("after what %d did last, %d came %.1f times, want %v (way %d)", c.u, c.v, n, c.want, way)
+			}
+		}
+	}
+	if s.Sequel(99, -2, 42)[0] != s.Sequel(99, 77, 42)[0] {
+		t.Error("a node that is none has followed")
+	}
 }
 
 // TestBlind: whatever happens at t or later changes nothing that is said of t.
@@ -229,6 +269,11 @@ func TestNumbersDoNotMatter(t *testing.T) {
 		x, _ := a.Row(n)
 		if y, _ := b.Row(m); !slices.Equal(x, y) {
 			t.Errorf("%s has other vectors as node %d than as node %d", names[n], m, n)
+		}
+		for v, w := range other {
+			if !slices.Equal(sequels(a, small, n, v, 4), sequels(b, small, m, w, 4)) {
+				t.Errorf("%s and %s have other sequels as nodes %d and %d", names[n], names[v], m, w)
+			}
 		}
 	}
 	if walk.Named("ann", 0) == walk.Named("ann", 1) {

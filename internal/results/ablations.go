@@ -16,7 +16,8 @@ const (
 	ablationsInductive = "ablation-inductive"
 )
 
-// Ablations writes a table for every data set on which models that lack a part were trained, the whole one first.
+// Ablations writes a table for every data set on which models that lack a part were trained, the whole one first. What
+// was trained for a few epochs stands by itself, where there is nothing better.
 func Ablations(dir fs.FS) (string, error) {
 	groups, err := load(dir)
 	if err != nil {
@@ -25,8 +26,8 @@ func Ablations(dir fs.FS) (string, error) {
 	of := map[string][]group{}
 	var sets []string
 	for _, g := range groups {
-		name := g[0].Data
-		if !g.whole() || g[0].Preset != published || g[0].mark != "" || !g.ablation() && g[0].Model != defaultModel {
+		name := g[0].Data + g.atMost()
+		if !g.asPublished() || !g.ablation() && g[0].Model != defaultModel {
 			continue
 		}
 		if g.ablation() && !slices.Contains(sets, name) {
@@ -37,6 +38,9 @@ func Ablations(dir fs.FS) (string, error) {
 	var b strings.Builder
 	for _, name := range sets {
 		list := of[name]
+		if data := list[0][0].Data; name != data && slices.Contains(sets, data) {
+			continue
+		}
 		slices.SortStableFunc(list, func(x, y group) int {
 			return cmp.Or(cmp.Compare(x[0].Model, y[0].Model), cmp.Compare(len(y), len(x)))
 		})
@@ -49,8 +53,7 @@ func Ablations(dir fs.FS) (string, error) {
 				{ablations, "transductive", "random"}, {ablations, "transductive", "historical"},
 				{ablations, "transductive", "inductive"}, {ablationsInductive, "inductive", "random"},
 			} {
-				m, _ := g.measured(c[1], c[2])
-				fmt.Fprintf(&b, " %s | %s |", ours(m.AP, m.APStd, m.Runs), ablated(c, name, g[0].Model))
+				fmt.Fprintf(&b, " %s | %s |", g.cell(c[1], c[2]), ablated(c, g[0].Data, g[0].Model))
 			}
 			b.WriteString("\n")
 		}

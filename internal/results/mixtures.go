@@ -61,9 +61,9 @@ func mixtures(b *strings.Builder, data string, list []group, preferred func(grou
 		fmt.Fprintf(b, "| `%s`, preset `%s` | %s | %d | %s |", g[0].Model, g[0].Preset, negatives, len(g), g.known())
 		b.WriteString(g.kinds("transductive") + g.kinds("inductive") + "\n")
 	}
-	if clocks, ok := Clocks[data]; ok {
-		for i, rule := range []string{"lately active", "lately active, strangers first"} {
-			c := clocks[i]
+	if rules, ok := Rules[data]; ok {
+		for i, rule := range RuleNames {
+			c := rules[i]
 			fmt.Fprintf(b, "| nothing learned: %s | | | | %.2f | %.2f | %.2f | | | |\n", rule, c[0], c[1], c[2])
 		}
 	}
@@ -81,8 +81,7 @@ func mixtures(b *strings.Builder, data string, list []group, preferred func(grou
 // kinds are the cells of a scenario, one for each kind of negatives.
 func (g group) kinds(scenario string) (cells string) {
 	for _, kind := range []string{sample.Random, sample.Historical, sample.Inductive} {
-		m, _ := g.measured(scenario, kind)
-		cells += fmt.Sprintf(" %s |", ours(m.AP, m.APStd, m.Runs))
+		cells += fmt.Sprintf(" %s |", g.cell(scenario, kind))
 	}
 	return cells
 }

@@ -26,6 +26,7 @@ const (
 	BeginBoard     = "<!-- board" + made
 	BeginSummary   = "<!-- summary" + made
 	BeginAblations = "<!-- ablations" + made
+	BeginStudies   = "<!-- studies" + made
 	BeginMixtures  = "<!-- mixtures" + made
 	BeginParts     = "<!-- parts" + made
 	End            = "<!-- end -->"
@@ -67,6 +68,14 @@ func (g group) whole() bool {
 }
 
 const wholeEpochs = 100 // the least that a preset of a published program trains for
+
+// atMost says for how many epochs at most the runs were trained, where these are few.
+func (g group) atMost() string {
+	if n := g[0].spec.Training.Epochs; n < wholeEpochs {
+		return fmt.Sprintf(", at most %d epochs", n)
+	}
+	return ""
+}
 
 // seeds is how much the runs say beside others: two seeds tell chance from skill, more do not change the choice.
 func (g group) seeds() int { return min(len(g), 2) }
@@ -273,6 +282,15 @@ func (g group) measured(scenario, strategy string) (train.MeanStd, bool) {
 	return train.MeanStd{}, false
 }
 
+// cell is the AP of a test, if there was one.
+func (g group) cell(scenario, strategy string) string {
+	m, ok := g.measured(scenario, strategy)
+	if !ok {
+		return ""
+	}
+	return ours(m.AP, m.APStd, m.Runs)
+}
+
 // Summary writes one table of transductive link prediction with random negatives: for every data set the settings that
 // did best on validation data, among those with at least two seeds where there are such.
 func Summary(dir fs.FS) (string, error) {
@@ -380,9 +398,7 @@ func (r *run) describe(c train.Config) error {
 	if spec.Order != "" {
 		r.settings += ", order " + spec.Order
 	}
-	if n := spec.Training.Epochs; n < wholeEpochs {
-		r.settings += fmt.Sprintf(", at most %d epochs", n)
-	}
+	r.settings += group{*r}.atMost()
 	if m, ok := spec.Config.(marked); ok {
 		if mark := m.Mark(spec.Preset); mark != "" {
 			r.mark = ", " + mark

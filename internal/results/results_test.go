@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"io/fs"
 	"os"
@@ -9,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models"
 )
 
 var update = flag.Bool("update", false, "write the tables into the documents")
@@ -41,6 +45,7 @@ func TestDocuments(t *testing.T) {
 		{"../../docs/RESULTS.md", BeginModels, Models},
 		{"../../README.md", BeginBoard, Board},
 		{"../../docs/RESULTS.md", BeginAblations, Ablations},
+		{"../../docs/RESULTS.md", BeginStudies, Studies},
 		{"../../docs/RESULTS.md", BeginMixtures, Mixtures},
 		{"../../docs/RESULTS.md", BeginParts, Parts},
 		{"../../docs/RESULTS.md", BeginTables, Tables},
@@ -204,5 +209,46 @@ func TestMixtures(t *testing.T) {
 	}
 	if strings.Contains(got, "graphmixer") {
 		t.Errorf("a model without mixtures stands among them:\n%s", got)
+	}
+}
+
+// TestStudies: settings that change stand beside each other, each as it was trained for the fewest epochs; other
+// settings, and a value alone, do not.
+func TestStudies(t *testing.T) {
+	dir := fstest.MapFS{}
+	add := func(name, ap string, settings ...string) {
+		spec, err := models.All["dygmamba"].Spec("paper", model.Data{Name: "enron"}, settings...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir[name+"/config.json"] = &fstest.MapFile{Data: []byte(`{"spec":` + string(raw) + `}`)}
+		dir[name+"/result.json"] = &fstest.MapFile{Data: []byte(`{"model":"dygmamba","data":"enron","preset":"paper",
+			"parameters":7,"best_epoch":3,"val":{"ap":0.5},"results":[{"setting":"transductive","negatives":"random",
+			"ap":` + ap + `,"auc":0.5}]}`)}
+	}
+	add("whole", "0.92", "patch_size=8")
+	got, err := Studies(dir)
+	if err != nil || got != "" {
+		t.Errorf("of one value: %q, %v", got, err)
+	}
+	add("a", "0.81", "patch_size=8", "num_epochs=6")
+	add("b", "0.82", "patch_size=4", "num_epochs=6")
+	add("other", "0.83", "patch_size=2", "num_epochs=6", "dropout=0.4")
+	if got, err = Studies(dir); err != nil {
+		t.Fatal(err)
+	}
+	for want, times := range map[string]int{
+		"### Patch sizes on Enron": 1,
+		"| `dygmamba` | max_input_sequence_length=256, patch_size=8 | 1 | 3 of 6 | 50.00 | 81.00 |": 1,
+		"| `dygmamba` | max_input_sequence_length=256, patch_size=4 | 1 | 3 of 6 | 50.00 | 82.00 |": 1,
+		"| `dygmamba`": 2,
+	} {
+		if n := strings.Count(got, want); n != times {
+			t.Errorf("%q %d times, want %d, in\n%s", want, n, times, got)
+		}
 	}
 }

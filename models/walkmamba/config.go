@@ -46,7 +46,8 @@ type Config struct {
 	Roles     bool `json:"roles" about:"how often and how lately the two were active, at the head"`
 	NodeBlock bool `json:"node_block" about:"state space layers over histories"`
 	TimeBlock bool `json:"time_block" about:"state space layers over gaps, and what they choose"`
-	// Returns is left out of configurations where it is off: older ones keep their bytes.
+	// Sequels and Returns are left out of configurations where they are off: older ones keep their bytes.
+	Sequels bool `json:"sequels,omitempty" about:"what usually follows upon the source's latest partners, at the head"`
 	Returns bool `json:"returns,omitempty" about:"how near times since the pair's meetings are to those between them"`
 }
 
@@ -70,7 +71,7 @@ func (c Config) RowLen() int { return (c.Length + c.Patch - 1) / c.Patch * c.Pat
 func (c Config) walks() bool { return c.Neighbors || c.Pair }
 
 // asksWalks says whether anything at all is asked of package walk.
-func (c Config) asksWalks() bool { return c.walks() || c.Direction || c.Roles }
+func (c Config) asksWalks() bool { return c.walks() || c.Direction || c.Roles || c.Sequels }
 
 // plan is what the model wants to know of each query beside walks.
 func (c Config) plan() sample.Plan {
@@ -127,6 +128,9 @@ func (c Config) Brief() string {
 	for _, what := range c.without() {
 		s += ", without " + what
 	}
+	if c.Sequels {
+		s += ", with sequels"
+	}
 	if c.Returns {
 		s += ", with returns"
 	}
@@ -153,9 +157,12 @@ func (c Config) without() (parts []string) {
 	return parts
 }
 
-// Mark tells models that lack a part from whole ones.
-func (c Config) Mark(string) string {
+// Mark tells models that lack a part from whole ones. Only the preset for when has no sequels.
+func (c Config) Mark(preset string) string {
 	parts := c.without()
+	if !c.Sequels && preset != when {
+		parts = append(parts, "sequels")
+	}
 	if c.Update == ByBatch {
 		parts = append(parts, "exactness: walks and roles as of the batch")
 	}
@@ -176,5 +183,5 @@ func (c Config) Conditions() []string {
 
 // options are those of the walks.
 func (c Config) options(env model.Env) walk.Options {
-	return walk.Options{Dim: c.WalkDim, Seed: uint64(c.WalkSeed), Span: c.Span, Key: env.Key}
+	return walk.Options{Dim: c.WalkDim, Seed: uint64(c.WalkSeed), Span: c.Span, Follow: c.Sequels, Key: env.Key}
 }

@@ -37,6 +37,7 @@ type input struct {
 	way     *tensor.Tensor // [2n·P, p]: 1 where the node was the source, −1 where it was the destination, 0 elsewhere
 	gaps    *tensor.Tensor // [n, k]
 	roles   *tensor.Tensor // [n, walk.Roles]
+	sequels *tensor.Tensor // [n, walk.Sequels]
 	returns *tensor.Tensor // [n, k]
 
 	products *tensor.Tensor // [2n·P·p, walkProducts]
@@ -118,6 +119,9 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch, share bool) {
 	}
 	if in.cfg.Roles {
 		in.roles = tp.Floats(b.Walks.Roles, n, walk.Roles)
+	}
+	if in.cfg.Sequels {
+		in.sequels = tp.Floats(b.Walks.Sequels, n, walk.Sequels)
 	}
 	if in.cfg.Returns {
 		in.loadReturns(tp, b)

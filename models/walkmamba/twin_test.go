@@ -53,6 +53,9 @@ func (m *twin) logit(q sample.Query) float64 {
 		add(m.w.Linear("0.output_layer_roles", roles))
 		known = append(known, roles...)
 	}
+	if m.c.Sequels {
+		add(m.w.Linear("0.output_layer_sequels", m.sequels(q)))
+	}
 	if m.c.Returns {
 		add(m.w.Linear("0.output_layer_returns", m.returns(q)))
 	}
@@ -238,19 +241,34 @@ func (m *twin) gram(q sample.Query) (g []float64) {
 }
 
 // roles are tested in package walk.
-func (m *twin) roles(q sample.Query) (r []float64) {
-	key := fmt.Sprint("roles", q)
-	if r, ok := m.memo[key]; ok {
-		return r
+func (m *twin) roles(q sample.Query) []float64 {
+	return m.told("roles", walk.Roles, q, func(s *walk.State, out []float32) {
+		doing := s.Activity(q.Src, q.Dst)
+		m.options.Roles(&doing, q.Time, out)
+	})
+}
+
+// sequels are tested there, too.
+func (m *twin) sequels(q sample.Query) []float64 {
+	return m.told("sequels", walk.Sequels, q, func(s *walk.State, out []float32) {
+		next := s.Sequel(q.Src, q.Dst, q.Time)
+		m.options.Sequels(&next, q.Time, out)
+	})
+}
+
+// told is n numbers that the state before a query tells of it.
+func (m *twin) told(what string, n int, q sample.Query, write func(*walk.State, []float32)) (list []float64) {
+	key := fmt.Sprint(what, q)
+	if list, ok := m.memo[key]; ok {
+		return list
 	}
-	out := make([]float32, walk.Roles)
-	doing := walk.Over(m.Log, m.options).At(q.Time).Activity(q.Src, q.Dst)
-	m.options.Roles(&doing, q.Time, out)
+	out := make([]float32, n)
+	write(walk.Over(m.Log, m.options).At(q.Time), out)
 	for _, x := range out {
-		r = append(r, float64(x))
+		list = append(list, float64(x))
 	}
-	m.memo[key] = r
-	return r
+	m.memo[key] = list
+	return list
 }
 
 func (m *twin) timeCode(delta float64) (code []float64) {

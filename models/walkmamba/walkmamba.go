@@ -53,6 +53,7 @@ type Model struct {
 
 	gate                    nn.Linear // of the walks between the two nodes
 	outputWalks, outputRole nn.Linear
+	outputSequels           nn.Linear
 	outputReturns           nn.Linear
 	head                    model.Head
 
@@ -76,7 +77,7 @@ func New(env model.Env, c Config) (*Model, error) {
 	}
 	m.walks = &sample.Walks{
 		Options: c.options(env), Nodes: c.walks(), Neighbors: c.Neighbors, Direction: c.Direction, Roles: c.Roles,
-		Batch: c.Update == ByBatch,
+		Sequels: c.Sequels, Batch: c.Update == ByBatch,
 	}
 	if err := m.input.open(env, c); err != nil {
 		m.params.Close()
@@ -119,6 +120,9 @@ func declare(c Config, seed uint64) *Model {
 		m.outputPattern = nn.NewLinear(s.In("output_layer_t_diff"), g, c.NodeDim)
 		known += g
 	}
+	if c.Sequels {
+		m.outputSequels = nn.NewLinear(s.In("output_layer_sequels"), walk.Sequels, c.NodeDim)
+	}
 	if c.Returns {
 		m.outputReturns = nn.NewLinear(s.In("output_layer_returns"), c.Meetings, c.NodeDim)
 	}
@@ -156,7 +160,9 @@ func (m *Model) declareSSM(s nn.Scope, width int) []sequence.Layer {
 }
 
 // hasPair says whether anything is known of the two nodes together.
-func (m *Model) hasPair() bool { return m.cfg.TimeBlock || m.cfg.Pair || m.cfg.Roles || m.cfg.Returns }
+func (m *Model) hasPair() bool {
+	return m.cfg.TimeBlock || m.cfg.Pair || m.cfg.Roles || m.cfg.Sequels || m.cfg.Returns
+}
 
 // Config is the model's configuration.
 func (m *Model) Config() Config { return m.cfg }
@@ -247,6 +253,9 @@ func (m *Model) pair(tp *grad.Tape, pattern *tensor.Tensor) *tensor.Tensor {
 	if m.cfg.Roles {
 		add(m.outputRole.Forward(tp, m.input.roles))
 		known = append(known, m.input.roles)
+	}
+	if m.cfg.Sequels {
+		add(m.outputSequels.Forward(tp, m.input.sequels))
 	}
 	if m.cfg.Returns {
 		add(m.outputReturns.Forward(tp, m.input.returns))

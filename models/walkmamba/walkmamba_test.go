@@ -34,6 +34,10 @@ var forms = []struct {
 	{"no roles", []string{"roles=false"}},
 	{"no node-level block", []string{"node_block=false"}},
 	{"no time-level block", []string{"time_block=false"}},
+	{"sequels", []string{"sequels=true"}},
+	{"sequels alone", []string{
+		"sequels=true", "time_block=false", "roles=false", "walk_pair=false", "walk_neighbors=false", "direction=false",
+	}},
 	{"returns", []string{"returns=true"}},
 	{"returns alone", []string{
 		"returns=true", "time_block=false", "roles=false", "walk_pair=false",
@@ -241,16 +245,31 @@ func TestUpdate(t *testing.T) {
 
 func TestBrief(t *testing.T) {
 	c := Default
+	c.Sequels = true
+	if mark := c.Mark("quick"); mark != "" {
+		t.Errorf("the whole model is marked %q", mark)
+	}
 	c.Roles, c.TimeBlock = false, false
 	s := c.Brief()
-	if !strings.Contains(s, "without roles, without time-level block") || strings.Contains(s, "log time") ||
-		strings.Contains(s, "returns") {
+	if !strings.HasSuffix(s, ", without roles, without time-level block, with sequels") ||
+		strings.Contains(s, "log time") || strings.Contains(s, "returns") {
 		t.Error(s)
 	}
-	if mark := c.Mark("quick"); mark != "without roles, time-level block" || Default.Mark("quick") != "" {
-		t.Errorf("marked %q, the whole model %q", mark, Default.Mark("quick"))
+	for _, tt := range []struct {
+		preset  string
+		sequels bool
+		want    string
+	}{
+		{"quick", true, "without roles, time-level block"},
+		{"quick", false, "without roles, time-level block, sequels"},
+		{when, false, "without roles, time-level block"},
+	} {
+		c.Sequels = tt.sequels
+		if mark := c.Mark(tt.preset); mark != tt.want {
+			t.Errorf("preset %s is marked %q, want %q", tt.preset, mark, tt.want)
+		}
 	}
-	if c.Returns = true; !strings.Contains(c.Brief(), "with returns") {
+	if c.Returns = true; !strings.HasSuffix(c.Brief(), ", with returns") {
 		t.Error(c.Brief())
 	}
 }

@@ -1,0 +1,87 @@
+package walk
+
+import "github.com/dygmamba/dygmamba/event"
+
+// Sequels is what a query about u→v at t is told of what usually comes next: how often, and when last, a source whose
+// latest partner was that of u then met v, and anyone; the same for its latest two partners; and for its latest partner
+// when as much time had passed since. RoleNumbers each.
+const Sequels = sequelKinds * RoleNumbers
+
+// sequelKinds is how many accounts that is: of v and of anyone, each for three ways to look back.
+const sequelKinds = 2 * 3
+
+// Sequel is what State.Sequel tells of the two nodes of a query.
+type Sequel [sequelKinds]account
+
+// Sequels writes what came next so far, as of a later t, Sequels numbers.
+func (o Options) Sequels(a *Sequel, t event.Time, out []float32) {
+	rates := o.Rates()
+	for i := range a {
+		a[i].write(out[i*RoleNumbers:], t, &o, &rates)
+	}
+}
+
+// latest are the partners of a node's latest two events, the last first.
+type latest [2]event.Node
+
+// Who is not a node.
+const (
+	nobody  event.Node = -1 - iota // came before a node's first partner
+	anyone                         // came next
+	whoever                        // came before the last: it does not matter
+	inTime                         // nor here, but how long ago the last was; and so on for longer times
+)
+
+// sequel is a node that was met after others.
+type sequel struct{ before, last, next event.Node }
+
+// Sequel is what has followed so far upon what u did last, for a query about u→v at t. Options.Sequels makes numbers of
+// it.
+func (s *State) Sequel(u, v event.Node, t event.Time) (a Sequel) {
+	had, since := latest{nobody, nobody}, forever
+	if i := s.find(u); i >= 0 {
+		had, since = s.nodes[i].latest, s.since(i, t)
+	}
+	for i, before := range had.ways(since) {
+		if v >= 0 {
+			a[2*i] = s.after.of(sequel{before, had[0], v})
+		}
+		a[2*i+1] = s.after.of(sequel{before, had[0], anyone})
+	}
+	return a
+}
+
+// follow counts what the events of an instant follow upon, none of them another, and then lets later ones follow them.
+func (s *State) follow(t event.Time) {
+	for _, m := range s.group {
+		u := &s.nodes[m.src]
+		for _, before := range u.latest.ways(s.since(m.src, t)) {
+			s.after.add(sequel{before, u.latest[0], s.nodes[m.dst].id}, t, &s.rates)
+			s.after.add(sequel{before, u.latest[0], anyone}, t, &s.rates)
+		}
+	}
+	for _, m := range s.group {
+		u, v := &s.nodes[m.src], &s.nodes[m.dst]
+		u.latest = latest{v.id, u.latest[0]}
+		if u != v {
+			v.latest = latest{u.id, v.latest[0]}
+		}
+	}
+}
+
+// ways are those to look back: what stands for the last but one in each.
+func (l latest) ways(since event.Node) [sequelKinds / 2]event.Node {
+	return [...]event.Node{whoever, l[1], inTime - since}
+}
+
+// forever is how long ago something was that never was.
+const forever event.Node = 6
+
+// since is how long ago a node was last active: as many digits as that time has in hundred-thousandths of the span.
+func (s *State) since(i int32, t event.Time) (digits event.Node) {
+	ago, unit := t-s.nodes[i].at, 1e-5*s.options.span()
+	for ; digits < forever && ago >= unit; digits++ {
+		unit *= 10
+	}
+	return digits
+}
