@@ -36,8 +36,8 @@ func Studies(dir fs.FS) (string, error) {
 			continue // a value alone is no study
 		}
 		fmt.Fprintf(&b, "### %s\n\n%s.\n\n", e.Title, upper(e.Note))
-		b.WriteString("| model | `--set` | seeds | best epoch | validation AP | AP | paper | AUC | parameters | memory |\n" +
-			"|---|---|---|---|---|---|---|---|---|---|\n" + strings.Join(rows, "") + "\n")
+		b.WriteString("| model | `--set` | seeds | best epoch | validation AP | AP | paper | AUC | parameters " +
+			"| memory |\n|---|---|---|---|---|---|---|---|---|---|\n" + strings.Join(rows, "") + "\n")
 	}
 	return b.String(), nil
 }
