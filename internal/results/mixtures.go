@@ -7,27 +7,28 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/train"
 )
 
-// Mixtures writes a table for every data set on which models were trained with other negatives beside random ones:
-// those, the same models with random negatives alone, and the best numbers in print. The shares that validation
-// prefers are in bold.
+// Mixtures writes a table for every data set on which models were trained with other negatives beside random ones, or
+// the leading one at all: those, the same models with random negatives alone, and the best numbers in print. The shares
+// that validation prefers are in bold.
 func Mixtures(dir fs.FS) (string, error) {
 	groups, err := load(dir)
 	if err != nil {
 		return "", err
 	}
+	groups = slices.DeleteFunc(groups, group.lacks)
 	var sets []string
-	mixed := map[[3]string]group{} // by data set, model and preset, what validation prefers
+	mixed := map[kind]group{} // what validation prefers
 	for _, g := range groups {
-		if k := g.kind(); g.shares().Mixed() && g[0].mark == "" && (mixed[k] == nil || g.beatsMixed(mixed[k])) {
+		k := g.kind()
+		if g.shares().Mixed() && (mixed[k] == nil || g.beatsMixed(mixed[k])) {
 			mixed[k] = g
-			if !slices.Contains(sets, k[0]) {
-				sets = append(sets, k[0])
-			}
+		}
+		if (mixed[k] != nil || k.model == leading) && !slices.Contains(sets, k.data) {
+			sets = append(sets, k.data)
 		}
 	}
 	var b strings.Builder
@@ -35,7 +36,7 @@ func Mixtures(dir fs.FS) (string, error) {
 		var list []group
 		for _, g := range groups {
 			k := g.kind()
-			if k[0] == data && mixed[k] != nil && g[0].mark == "" {
+			if k.data == data && (mixed[k] != nil || k.model == leading) {
 				list = append(list, g)
 			}
 		}
@@ -43,7 +44,10 @@ func Mixtures(dir fs.FS) (string, error) {
 			more := cmp.Compare(x.shares().Historical, y.shares().Historical)
 			return cmp.Or(-cmp.Compare(x[0].Model, y[0].Model), more)
 		})
-		mixtures(&b, data, list, func(g group) bool { return &g[0] == &mixed[g.kind()][0] })
+		mixtures(&b, data, list, func(g group) bool {
+			best := mixed[g.kind()]
+			return best != nil && &g[0] == &best[0]
+		})
 	}
 	return b.String(), nil
 }
@@ -58,7 +62,8 @@ func mixtures(b *strings.Builder, data string, list []group, preferred func(grou
 		if preferred(g) {
 			negatives = "**" + negatives + "**"
 		}
-		fmt.Fprintf(b, "| `%s`, preset `%s` | %s | %d | %s |", g[0].Model, g[0].Preset, negatives, len(g), g.known())
+		fmt.Fprintf(b, "| `%s`, preset `%s`%s | %s | %d | %s |", g[0].Model, g[0].Preset, g[0].mark, negatives, len(g),
+			g.known())
 		b.WriteString(g.kinds("transductive") + g.kinds("inductive") + "\n")
 	}
 	if rules, ok := Rules[data]; ok {
@@ -67,15 +72,10 @@ func mixtures(b *strings.Builder, data string, list []group, preferred func(grou
 			fmt.Fprintf(b, "| nothing learned: %s | | | | %.2f | %.2f | %.2f | | | |\n", rule, c[0], c[1], c[2])
 		}
 	}
-	row := "| best published | random | | |"
-	for _, kind := range []string{sample.Random, sample.Historical, sample.Inductive} {
-		if r, ok := paper.Best(data, kind); ok {
-			row += fmt.Sprintf(" %.2f %s |", r.AP, r.Who)
-		} else {
-			row += " |"
-		}
+	if best := printed(data); best != "" {
+		fmt.Fprintf(b, "| best published | random | | |%s | | |\n", best)
 	}
-	fmt.Fprintf(b, "%s | | |\n\n", row)
+	b.WriteString("\n")
 }
 
 // kinds are the cells of a scenario, one for each kind of negatives.
@@ -86,8 +86,19 @@ func (g group) kinds(scenario string) (cells string) {
 	return cells
 }
 
-// kind is what the runs have in common with those that were trained with other negatives.
-func (g group) kind() [3]string { return [3]string{g[0].Data, g[0].Model, g[0].Preset} }
+// leading is the model that was made to lead.
+const leading = "walkmamba"
+
+// kind is what runs have in common with those that were trained with other negatives, or without a part.
+type kind struct{ data, model, preset, added string }
+
+func (g group) kind() kind {
+	k := kind{data: g[0].Data, model: g[0].Model, preset: g[0].Preset}
+	if !g.lacks() {
+		k.added = g[0].mark
+	}
+	return k
+}
 
 func (g group) shares() sample.Shares { return g[0].spec.Training.Shares() }
 

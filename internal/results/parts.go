@@ -17,9 +17,9 @@ func Parts(dir fs.FS) (string, error) {
 	var b strings.Builder
 	for _, whole := range groups {
 		less := slices.DeleteFunc(slices.Clone(groups), func(g group) bool {
-			return !strings.HasPrefix(g[0].mark, without) || g.kind() != whole.kind() || g.shares() != whole.shares()
+			return !g.lacks() || g.kind() != whole.kind() || g.shares() != whole.shares()
 		})
-		if whole[0].mark != "" || len(less) == 0 {
+		if whole.lacks() || len(less) == 0 {
 			continue
 		}
 		fmt.Fprintf(&b, "### %s: `%s`, preset `%s`, %s\n\n", whole[0].Data, whole[0].Model, whole[0].Preset,
@@ -37,6 +37,9 @@ func Parts(dir fs.FS) (string, error) {
 	}
 	return b.String(), nil
 }
+
+// lacks says whether the runs are of a model without one of its parts.
+func (g group) lacks() bool { return strings.HasPrefix(g[0].mark, without) }
 
 // without is how marks of such models begin.
 const without = ", without "

@@ -29,6 +29,7 @@ const (
 	BeginStudies   = "<!-- studies" + made
 	BeginMixtures  = "<!-- mixtures" + made
 	BeginParts     = "<!-- parts" + made
+	BeginLead      = "<!-- lead" + made
 	End            = "<!-- end -->"
 
 	made = ", made from results/ by go test ./internal/results -update; edits are overwritten -->"

@@ -44,6 +44,7 @@ func TestDocuments(t *testing.T) {
 		{"../../docs/RESULTS.md", BeginSummary, Summary},
 		{"../../docs/RESULTS.md", BeginModels, Models},
 		{"../../README.md", BeginBoard, Board},
+		{"../../README.md", BeginLead, Lead},
 		{"../../docs/RESULTS.md", BeginAblations, Ablations},
 		{"../../docs/RESULTS.md", BeginStudies, Studies},
 		{"../../docs/RESULTS.md", BeginMixtures, Mixtures},

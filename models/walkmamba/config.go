@@ -157,7 +157,8 @@ func (c Config) without() (parts []string) {
 	return parts
 }
 
-// Mark tells models that lack a part from whole ones. Only the preset for when has no sequels.
+// Mark tells models that lack a part from whole ones, and those that have one more. The preset for when is the one that
+// has no sequels but returns.
 func (c Config) Mark(preset string) string {
 	parts := c.without()
 	if !c.Sequels && preset != when {
@@ -166,10 +167,13 @@ func (c Config) Mark(preset string) string {
 	if c.Update == ByBatch {
 		parts = append(parts, "exactness: walks and roles as of the batch")
 	}
-	if len(parts) == 0 {
-		return ""
+	switch {
+	case len(parts) > 0:
+		return "without " + strings.Join(parts, ", ")
+	case c.Returns && preset != when:
+		return "with returns"
 	}
-	return "without " + strings.Join(parts, ", ")
+	return ""
 }
 
 // Conditions are what scores depend on beside their own past.

@@ -249,6 +249,11 @@ func TestBrief(t *testing.T) {
 	if mark := c.Mark("quick"); mark != "" {
 		t.Errorf("the whole model is marked %q", mark)
 	}
+	c.Returns = true
+	if quick, own := c.Mark("quick"), c.Mark(when); quick != "with returns" || own != "" {
+		t.Errorf("returns are marked %q, and in their own preset %q", quick, own)
+	}
+	c.Returns = false
 	c.Roles, c.TimeBlock = false, false
 	s := c.Brief()
 	if !strings.HasSuffix(s, ", without roles, without time-level block, with sequels") ||
