@@ -157,11 +157,10 @@ func (c Config) without() (parts []string) {
 	return parts
 }
 
-// Mark tells models that lack a part from whole ones, and those that have one more. The preset for when is the one that
-// has no sequels but returns.
+// Mark tells models that lack a part of their presets from whole ones, and those that have one more.
 func (c Config) Mark(preset string) string {
 	parts := c.without()
-	if !c.Sequels && preset != when {
+	if !c.Sequels {
 		parts = append(parts, "sequels")
 	}
 	if c.Update == ByBatch {

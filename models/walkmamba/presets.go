@@ -34,7 +34,7 @@ var presets = []model.Preset[Config]{
 			"another time",
 		Apply: func(data string, c *Config, t *model.Training) { // docs/RESULTS.md has what was tried
 			quick(data, c, t)
-			c.Sequels, c.Returns = false, true
+			c.Returns = true
 			t.NegativesRandom, t.NegativesTime, t.SelectBy = 0.3, 0.7, model.SelectByTime
 			t.Epochs, t.Patience = 40, 10
 		},

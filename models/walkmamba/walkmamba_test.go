@@ -261,17 +261,14 @@ func TestBrief(t *testing.T) {
 		t.Error(s)
 	}
 	for _, tt := range []struct {
-		preset  string
 		sequels bool
 		want    string
 	}{
-		{"quick", true, "without roles, time-level block"},
-		{"quick", false, "without roles, time-level block, sequels"},
-		{when, false, "without roles, time-level block"},
+		{true, "without roles, time-level block"}, {false, "without roles, time-level block, sequels"},
 	} {
 		c.Sequels = tt.sequels
-		if mark := c.Mark(tt.preset); mark != tt.want {
-			t.Errorf("preset %s is marked %q, want %q", tt.preset, mark, tt.want)
+		if mark := c.Mark("quick"); mark != tt.want {
+			t.Errorf("sequels %v: marked %q, want %q", tt.sequels, mark, tt.want)
 		}
 	}
 	if c.Returns = true; !strings.HasSuffix(c.Brief(), ", with returns") {
