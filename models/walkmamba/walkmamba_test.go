@@ -275,3 +275,16 @@ func TestBrief(t *testing.T) {
 		t.Error(c.Brief())
 	}
 }
+
+// TestPresets: all know what usually comes next, and the one for when also whether it is time again.
+func TestPresets(t *testing.T) {
+	for _, p := range presets {
+		spec, err := Factory.Spec(p.Name, model.Data{Name: "uci"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := spec.Config.(*Config); !c.Sequels || c.Returns != (p.Name == when) || c.without() != nil {
+			t.Errorf("preset %s: %s", p.Name, c.Brief())
+		}
+	}
+}
