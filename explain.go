@@ -24,11 +24,29 @@ type Explanation struct {
 	WithoutGaps     *Effect `json:"without_gaps"`
 	WithoutMeetings *Effect `json:"without_meetings"`
 
+	// Next is what usually came after what the source did last; nil for models that do not look at that.
+	Next *Next `json:"next,omitempty"`
+
 	Weighted    bool `json:"weighted"` // the model weighs patches; otherwise weights are 0 and no patch is withheld
 	Source      Side `json:"source"`
 	Destination Side `json:"destination"`
 
 	Curve []CurvePoint `json:"curve,omitempty"` // the same pair around that time, if Predictor.Moments asks for it
+}
+
+// Next is what usually came after what the source of a query did last, whoever did it.
+type Next struct {
+	After     []string `json:"after"`      // the source's latest two partners, the last first
+	AfterLast Share    `json:"after_last"` // how often the destination came after the last of them
+	AfterBoth Share    `json:"after_both"` // and after both
+	// Without is the answer if nothing had ever come after them.
+	Without *Effect `json:"without"`
+}
+
+// Share is how often something happened, and how often it might have.
+type Share struct {
+	Times int `json:"times"`
+	Of    int `json:"of"`
 }
 
 // Side is what one of the query's two nodes had done.
@@ -164,9 +182,26 @@ func (p *Predictor) describe(b *sample.Batch, i int, seen sight, d *doubts) Expl
 	q := b.Queries[i]
 	return Explanation{
 		Query: q, Logit: seen.logits[i], Probability: p.Probability(seen.logits[i]), Gaps: gapsOf(b, i),
-		Weighted: seen.weights != nil, Source: p.side(q.Src, q.Time, b, d.shown[sample.Src], i, seen),
+		Next: p.next(b, i), Weighted: seen.weights != nil,
+		Source:      p.side(q.Src, q.Time, b, d.shown[sample.Src], i, seen),
 		Destination: p.side(q.Dst, q.Time, b, d.shown[sample.Dst], i, seen),
 	}
+}
+
+// next is what came after what the source of query i did last, if the model was told.
+func (p *Predictor) next(b *sample.Batch, i int) *Next {
+	if len(b.Walks.Next) == 0 {
+		return nil
+	}
+	told := b.Walks.Next[i]
+	share := func(counts [2]int) Share { return Share{Times: counts[0], Of: counts[1]} }
+	n := &Next{After: []string{}, AfterLast: share(told.Last), AfterBoth: share(told.Both)}
+	for _, other := range told.After {
+		if other >= 0 {
+			n.After = append(n.After, p.nameOf(other))
+		}
+	}
+	return n
 }
 
 // gapsOf are those of query i that there are.

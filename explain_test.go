@@ -212,3 +212,57 @@ func TestExplainUnweighted(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestExplainNext: a model that knows what usually comes next says after what, how often, and what it would say
+// without.
+func TestExplainNext(t *testing.T) {
+	r := run(t)
+	dir := t.TempDir()
+	dev := newCPU(t)
+	o := dygmamba.TrainOptions{Set: r.set, Device: dev, Model: "walkmamba", Preset: "quick",
+		Settings: []string{"num_epochs=1", "walk_dim=8", "channel_embedding_dim=8"}, Dir: dir}
+	if _, err := dygmamba.Train(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	p := load(t, dir, dygmamba.LoadOptions{Set: r.set, Device: dev})
+	log := r.set.Log
+	last := log.At(log.Len() - 1)
+	at := last.Time + 1
+	asked := dygmamba.Query{Src: last.Src, Dst: last.Dst, Time: at}
+	e := explain(t, p, []dygmamba.Query{asked, {Src: 1 << 20, Dst: last.Dst, Time: at}})
+
+	var after []event.Node // the source's partners
+	times, of := 0, 0      // after the last of them
+	latest := map[event.Node]event.Node{}
+	for i := range log.Len() {
+		x := log.At(i)
+		if x.Src == last.Src {
+			after = append(after, x.Dst)
+		}
+		if latest[x.Src] == last.Dst {
+			of++
+			if x.Dst == last.Dst {
+				times++
+			}
+		}
+		latest[x.Src], latest[x.Dst] = x.Dst, x.Src
+	}
+	known, stranger := e[0].Next, e[1].Next
+	if known == nil || len(known.After) != 2 || known.After[0] != r.set.Names.Name(after[len(after)-1]) ||
+		known.After[1] != r.set.Names.Name(after[len(after)-2]) {
+		t.Errorf("after %+v, want the last two of %v", known, after)
+	}
+	if known.AfterLast != (dygmamba.Share{Times: times, Of: of}) || of == 0 || known.AfterBoth.Of > of {
+		t.Errorf("%+v, want %d of %d after the last", known, times, of)
+	}
+	if known.Without == nil || known.Without.Change == 0 {
+		t.Errorf("without what comes next: %+v", known.Without)
+	}
+	if stranger == nil || len(stranger.After) != 0 || stranger.AfterLast.Of == 0 {
+		t.Errorf("a stranger: %+v", stranger)
+	}
+	p = load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Device: dev})
+	if e := explain(t, p, []dygmamba.Query{asked})[0]; e.Next != nil {
+		t.Errorf("a model that knows nothing of it: %+v", e.Next)
+	}
+}

@@ -124,6 +124,12 @@ func (d *doubts) raise(e *Explanation) (err error) {
 			return err
 		}
 	}
+	if e.Next != nil {
+		e.Next.Without, err = d.ask(e, e.Source.without(nothing), e.Destination.without(nothing), e.Gaps, noSequels)
+		if err != nil {
+			return err
+		}
+	}
 	if !e.Weighted {
 		return nil
 	}
@@ -146,6 +152,8 @@ func (d *doubts) raise(e *Explanation) (err error) {
 // What can be missing from a side.
 
 func nothing(int, PastEvent) bool { return false }
+
+func noSequels(b *sample.Batch) { clear(b.Walks.Sequels) }
 
 func patch(k int) func(int, PastEvent) bool { return func(at int, _ PastEvent) bool { return at == k } }
 
@@ -193,8 +201,11 @@ func (p *pair) Events() *event.Log {
 	return nil
 }
 
-// ask notes a question, and asks all that were noted if that makes a batch. The effect is known once they were.
-func (d *doubts) ask(e *Explanation, src, dst index.History, gaps []float32) (*Effect, error) {
+// ask notes a question, and asks all that were noted if that makes a batch. The effect is known once they were. Hide
+// takes away more of what is asked.
+func (d *doubts) ask(
+	e *Explanation, src, dst index.History, gaps []float32, hide ...func(*sample.Batch),
+) (*Effect, error) {
 	plan := d.alike
 	plan.Picker = nil // histories are as they were picked
 	d.one.Positives = 1
@@ -205,6 +216,9 @@ func (d *doubts) ask(e *Explanation, src, dst index.History, gaps []float32) (*E
 		if i >= unknown {
 			d.one.Gaps[i] = gaps[i-unknown]
 		}
+	}
+	for _, hide := range hide {
+		hide(&d.one)
 	}
 	to := new(Effect)
 	d.effects = append(d.effects, effect{to, e.Logit})

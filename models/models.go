@@ -42,6 +42,9 @@ var All = map[string]model.Factory{
 	"walkmamba":       walkmamba.Factory,
 }
 
+// Leading is the model of our own that was made to lead the field.
+const Leading = "walkmamba"
+
 // Names lists the models in the order of the alphabet: all, or those that learn.
 func Names(learning bool) []string {
 	var list []string

@@ -51,6 +51,14 @@ type Walked struct {
 	DstAge   []float32 // [n]
 	Roles    []float32 // [n, walk.Roles]
 	Sequels  []float32 // [n, walk.Sequels]
+	Next     []Next    // [n], where Sequels are
+}
+
+// Next is what Sequels of a query rest on: the latest two partners of its source, the last first and negative where
+// there were none, and how often its destination, and anyone, came after the last of them and after both.
+type Next struct {
+	After      [2]event.Node
+	Last, Both [2]int
 }
 
 // State is a node after one of its events.
@@ -110,5 +118,5 @@ func (d *Walked) reset() {
 	d.Width, d.Past = 0, 0
 	d.Table, d.Of = d.Table[:0], d.Of[:0]
 	d.Src, d.Dst, d.SrcAge, d.DstAge = d.Src[:0], d.Dst[:0], d.SrcAge[:0], d.DstAge[:0]
-	d.Roles, d.Sequels = d.Roles[:0], d.Sequels[:0]
+	d.Roles, d.Sequels, d.Next = d.Roles[:0], d.Sequels[:0], d.Next[:0]
 }

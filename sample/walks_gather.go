@@ -90,7 +90,7 @@ func (w *work) startWalks(n int) {
 		d.Roles = resize(d.Roles, n*walk.Roles)
 	}
 	if ask.Sequels {
-		d.Sequels = resize(d.Sequels, n*walk.Sequels)
+		d.Sequels, d.Next = resize(d.Sequels, n*walk.Sequels), resize(d.Next, n)
 	}
 	for k := range w.draws {
 		r := &b.Rows[k]
@@ -267,6 +267,8 @@ func (w *work) goOn() {
 		}
 		if w.plan.Walks.Sequels {
 			s.after[i] = s.state.Sequel(q.Src, q.Dst, q.Time)
+			d.Next[i].After = s.state.Latest(q.Src)
+			d.Next[i].Last, d.Next[i].Both = s.after[i].Counts()
 		}
 	}
 }

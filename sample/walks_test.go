@@ -111,6 +111,11 @@ func checkWalks(t rapid.TB, log *event.Log, plan sample.Plan, queries []sample.Q
 			t.Fatalf("query %v: roles %v, want %v", q, got, roles)
 		}
 		sequels, next := make([]float32, walk.Sequels), state.Sequel(q.Src, q.Dst, q.Time)
+		want := sample.Next{After: state.Latest(q.Src)}
+		want.Last, want.Both = next.Counts()
+		if got := b.Walks.Next[i]; got != want {
+			t.Fatalf("query %v: next %v, want %v", q, got, want)
+		}
 		plan.Walks.Options.Sequels(&next, q.Time, sequels)
 		if got := b.Walks.Sequels[i*walk.Sequels : (i+1)*walk.Sequels]; !slices.Equal(got, sequels) {
 			t.Fatalf("query %v: sequels %v, want %v", q, got, sequels)

@@ -13,6 +13,12 @@ const sequelKinds = 2 * 3
 // Sequel is what State.Sequel tells of the two nodes of a query.
 type Sequel [sequelKinds]account
 
+// Counts are how often the destination came next, and anyone: after the latest partner of the source, and after the
+// latest two.
+func (a *Sequel) Counts() (last, both [2]int) {
+	return [2]int{int(a[0].count), int(a[1].count)}, [2]int{int(a[2].count), int(a[3].count)}
+}
+
 // Sequels writes what came next so far, as of a later t, Sequels numbers.
 func (o Options) Sequels(a *Sequel, t event.Time, out []float32) {
 	rates := o.Rates()
@@ -38,9 +44,9 @@ type sequel struct{ before, last, next event.Node }
 // Sequel is what has followed so far upon what u did last, for a query about u→v at t. Options.Sequels makes numbers of
 // it.
 func (s *State) Sequel(u, v event.Node, t event.Time) (a Sequel) {
-	had, since := latest{nobody, nobody}, forever
+	had, since := latest(s.Latest(u)), forever
 	if i := s.find(u); i >= 0 {
-		had, since = s.nodes[i].latest, s.since(i, t)
+		since = s.since(i, t)
 	}
 	for i, before := range had.ways(since) {
 		if v >= 0 {
@@ -49,6 +55,15 @@ func (s *State) Sequel(u, v event.Node, t event.Time) (a Sequel) {
 		a[2*i+1] = s.after.of(sequel{before, had[0], anyone})
 	}
 	return a
+}
+
+// Latest are the partners of a node's latest two events, the last first, and negative where there were none. Who they
+// are is kept with Options.Follow.
+func (s *State) Latest(n event.Node) [2]event.Node {
+	if i := s.find(n); i >= 0 {
+		return s.nodes[i].latest
+	}
+	return latest{nobody, nobody}
 }
 
 // follow counts what the events of an instant follow upon, none of them another, and then lets later ones follow them.

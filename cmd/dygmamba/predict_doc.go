@@ -184,6 +184,10 @@ func (p *prediction) writeExplanation(w io.Writer, s term.Style, e explanationDo
 	if e.WithoutMeetings != nil {
 		f.Add("had they never met", effectText(e.WithoutMeetings))
 	}
+	if n := e.Next; n != nil {
+		f.Add("what comes next", nextText(n, e.Destination.Name))
+		f.Add("without that", effectText(n.Without))
+	}
 	p.addCurve(&f, e.Curve)
 	if err := f.Write(w, s); err != nil {
 		return err
@@ -195,6 +199,21 @@ func (p *prediction) writeExplanation(w io.Writer, s term.Style, e explanationDo
 		}
 	}
 	return nil
+}
+
+// nextText is how often the destination came after the source's latest partners.
+func nextText(n *dygmamba.Next, name string) string {
+	if len(n.After) == 0 {
+		return fmt.Sprintf("%s was the first of %s of %s sources", name, term.Count(n.AfterLast.Times),
+			term.Count(n.AfterLast.Of))
+	}
+	text := fmt.Sprintf("after %s came %s %s of %s times", n.After[0], name, term.Count(n.AfterLast.Times),
+		term.Count(n.AfterLast.Of))
+	if len(n.After) > 1 {
+		text += fmt.Sprintf(", after %s and %s %s of %s", n.After[1], n.After[0], term.Count(n.AfterBoth.Times),
+			term.Count(n.AfterBoth.Of))
+	}
+	return text
 }
 
 // addGaps tells when the pair met last, and the rhythm before that.

@@ -210,6 +210,10 @@ func (r *Report) changes(e dygmamba.Explanation) page.Table {
 			add(c.what, c.to.Probability, c.to.Logit)
 		}
 	}
+	if n := e.Next; n != nil {
+		add(fmt.Sprintf("all but what usually comes next (%s, %d of %d times)", e.Destination.Name, n.AfterLast.Times,
+			n.AfterLast.Of), n.Without.Probability, n.Without.Logit)
+	}
 	for _, side := range []dygmamba.Side{e.Source, e.Destination} {
 		best := -1
 		for i, p := range side.Patches {

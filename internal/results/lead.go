@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -17,7 +18,7 @@ func Lead(dir fs.FS) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	groups = slices.DeleteFunc(groups, func(g group) bool { return g[0].Model != leading || g[0].mark != "" })
+	groups = slices.DeleteFunc(groups, func(g group) bool { return g[0].Model != models.Leading || g[0].mark != "" })
 	best := map[kind][2]group{} // of each: random alone, mixed
 	var order []kind
 	for _, g := range groups {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -27,7 +28,7 @@ func Mixtures(dir fs.FS) (string, error) {
 		if g.shares().Mixed() && (mixed[k] == nil || g.beatsMixed(mixed[k])) {
 			mixed[k] = g
 		}
-		if (mixed[k] != nil || k.model == leading) && !slices.Contains(sets, k.data) {
+		if (mixed[k] != nil || k.model == models.Leading) && !slices.Contains(sets, k.data) {
 			sets = append(sets, k.data)
 		}
 	}
@@ -36,7 +37,7 @@ func Mixtures(dir fs.FS) (string, error) {
 		var list []group
 		for _, g := range groups {
 			k := g.kind()
-			if k.data == data && (mixed[k] != nil || k.model == leading) {
+			if k.data == data && (mixed[k] != nil || k.model == models.Leading) {
 				list = append(list, g)
 			}
 		}
@@ -85,9 +86,6 @@ func (g group) kinds(scenario string) (cells string) {
 	}
 	return cells
 }
-
-// leading is the model that was made to lead.
-const leading = "walkmamba"
 
 // kind is what runs have in common with those that were trained with other negatives, or without a part.
 type kind struct{ data, model, preset, added string }
