@@ -18,7 +18,7 @@ func Lead(dir fs.FS) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	groups = slices.DeleteFunc(groups, func(g group) bool { return g[0].Model != models.Leading || g[0].mark != "" })
+	groups = slices.DeleteFunc(groups, func(g group) bool { return g[0].Model != models.Leading || g.form() != "" })
 	best := map[kind][2]group{} // of each: random alone, mixed
 	var order []kind
 	for _, g := range groups {

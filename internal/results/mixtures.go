@@ -63,7 +63,7 @@ func mixtures(b *strings.Builder, data string, list []group, preferred func(grou
 		if preferred(g) {
 			negatives = "**" + negatives + "**"
 		}
-		fmt.Fprintf(b, "| `%s`, preset `%s`%s | %s | %d | %s |", g[0].Model, g[0].Preset, g[0].mark, negatives, len(g),
+		fmt.Fprintf(b, "| `%s`, preset `%s`%s | %s | %d | %s |", g[0].Model, g[0].Preset, g.form(), negatives, len(g),
 			g.known())
 		b.WriteString(g.kinds("transductive") + g.kinds("inductive") + "\n")
 	}
@@ -87,13 +87,16 @@ func (g group) kinds(scenario string) (cells string) {
 	return cells
 }
 
+// form is what tells the runs from others of their preset, in words.
+func (g group) form() string { return g[0].mark + g.shortened() }
+
 // kind is what runs have in common with those that were trained with other negatives, or without a part.
 type kind struct{ data, model, preset, added string }
 
 func (g group) kind() kind {
 	k := kind{data: g[0].Data, model: g[0].Model, preset: g[0].Preset}
 	if !g.lacks() {
-		k.added = g[0].mark
+		k.added = g.form()
 	}
 	return k
 }

@@ -78,6 +78,18 @@ func (g group) atMost() string {
 	return ""
 }
 
+// shortened says for how many epochs at most the runs were trained, where their preset has more.
+func (g group) shortened() string {
+	f, n := models.All[g[0].Model], g[0].spec.Training.Epochs
+	if preset, err := f.Spec(g[0].Preset, model.Data{Name: g[0].Data}); err != nil || n >= preset.Training.Epochs {
+		return ""
+	}
+	if n == 1 {
+		return ", one epoch"
+	}
+	return fmt.Sprintf(", at most %d epochs", n)
+}
+
 // seeds is how much the runs say beside others: two seeds tell chance from skill, more do not change the choice.
 func (g group) seeds() int { return min(len(g), 2) }
 
