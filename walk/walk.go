@@ -1,4 +1,5 @@
-// Package walk answers: how are two nodes connected through what happened before t, and what is each of them up to?
+// Package walk answers: how are two nodes connected through what happened before t, what is each of them up to, and
+// what usually comes next?
 //
 // Every node has a fixed random vector H⁰ and, for each of three time scales, decayed sums of its partners' vectors: an
 // event of u and v adds H⁰ of v to H¹ of u, H¹ of v to H² of u and H² of v to H³ of u, and the same the other way

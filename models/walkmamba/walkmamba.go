@@ -4,9 +4,9 @@
 // A node-level block reads what each of the two nodes did before, in logarithms of time, with the direction of every
 // event and how its neighbour is connected to the two nodes by walks back in time. A time-level block reads the gaps
 // between the pair's own meetings and decides which of the nodes' past counts. At the head stand, beside both, how the
-// two nodes are connected to each other, behind a gate, and how often and how lately each of them, and the pair in
-// either direction, was active; if asked for, also whether it is time for the pair to meet again. Each part can be left
-// out by a setting.
+// two nodes are connected to each other, behind a gate, how often and how lately each of them, and the pair in either
+// direction, was active, and how often sources met the destination after what the source did last; if asked for, also
+// whether it is time for the pair to meet again. Each part can be left out by a setting.
 package walkmamba
 
 import (
