@@ -72,22 +72,27 @@ const wholeEpochs = 100 // the least that a preset of a published program trains
 
 // atMost says for how many epochs at most the runs were trained, where these are few.
 func (g group) atMost() string {
-	if n := g[0].spec.Training.Epochs; n < wholeEpochs {
-		return fmt.Sprintf(", at most %d epochs", n)
-	}
-	return ""
+	return limited(g[0].spec.Training.Epochs, wholeEpochs)
 }
 
 // shortened says for how many epochs at most the runs were trained, where their preset has more.
 func (g group) shortened() string {
-	f, n := models.All[g[0].Model], g[0].spec.Training.Epochs
-	if preset, err := f.Spec(g[0].Preset, model.Data{Name: g[0].Data}); err != nil || n >= preset.Training.Epochs {
+	preset, err := models.All[g[0].Model].Spec(g[0].Preset, model.Data{Name: g[0].Data})
+	if err != nil {
 		return ""
 	}
-	if n == 1 {
+	return limited(g[0].spec.Training.Epochs, preset.Training.Epochs)
+}
+
+// limited says that epochs were fewer than is usual.
+func limited(epochs, usual int) string {
+	switch {
+	case epochs >= usual:
+		return ""
+	case epochs == 1:
 		return ", one epoch"
 	}
-	return fmt.Sprintf(", at most %d epochs", n)
+	return fmt.Sprintf(", at most %d epochs", epochs)
 }
 
 // seeds is how much the runs say beside others: two seeds tell chance from skill, more do not change the choice.
