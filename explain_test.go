@@ -232,28 +232,33 @@ func TestExplainNext(t *testing.T) {
 	e := explain(t, p, []dygmamba.Query{asked, {Src: 1 << 20, Dst: last.Dst, Time: at}})
 
 	var after []event.Node // the source's partners
-	times, of := 0, 0      // after the last of them
-	latest := map[event.Node]event.Node{}
 	for i := range log.Len() {
-		x := log.At(i)
-		if x.Src == last.Src {
+		if x := log.At(i); x.Src == last.Src {
 			after = append(after, x.Dst)
 		}
-		if latest[x.Src] == last.Dst {
-			of++
-			if x.Dst == last.Dst {
-				times++
+	}
+	var one, two dygmamba.Share // after the last of them, after the last two
+	latest := map[event.Node][2]event.Node{}
+	for i := range log.Len() {
+		x := log.At(i)
+		for k, s := range []*dygmamba.Share{&one, &two} {
+			if had := latest[x.Src]; had[0] == last.Dst && (k == 0 || had[1] == after[len(after)-2]) {
+				s.Of++
+				if x.Dst == last.Dst {
+					s.Times++
+				}
 			}
 		}
-		latest[x.Src], latest[x.Dst] = x.Dst, x.Src
+		latest[x.Src] = [2]event.Node{x.Dst, latest[x.Src][0]}
+		latest[x.Dst] = [2]event.Node{x.Src, latest[x.Dst][0]}
 	}
 	known, stranger := e[0].Next, e[1].Next
 	if known == nil || len(known.After) != 2 || known.After[0] != r.set.Names.Name(after[len(after)-1]) ||
 		known.After[1] != r.set.Names.Name(after[len(after)-2]) {
 		t.Errorf("after %+v, want the last two of %v", known, after)
 	}
-	if known.AfterLast != (dygmamba.Share{Times: times, Of: of}) || of == 0 || known.AfterBoth.Of > of {
-		t.Errorf("%+v, want %d of %d after the last", known, times, of)
+	if known.AfterLast != one || known.AfterBoth != two || one.Of == 0 || one == two {
+		t.Errorf("%+v, want %+v after the last and %+v after both", known, one, two)
 	}
 	if known.Without == nil || known.Without.Change == 0 {
 		t.Errorf("without what comes next: %+v", known.Without)

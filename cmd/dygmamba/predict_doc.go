@@ -203,7 +203,12 @@ func (p *prediction) writeExplanation(w io.Writer, s term.Style, e explanationDo
 
 // nextText is how often the destination came after the source's latest partners.
 func nextText(n *dygmamba.Next, name string) string {
-	if len(n.After) == 0 {
+	switch {
+	case n.AfterLast.Of == 0 && len(n.After) == 0:
+		return "nobody had done anything yet"
+	case n.AfterLast.Of == 0:
+		return fmt.Sprintf("nothing had come after %s yet", n.After[0])
+	case len(n.After) == 0:
 		return fmt.Sprintf("%s was the first of %s of %s sources", name, term.Count(n.AfterLast.Times),
 			term.Count(n.AfterLast.Of))
 	}
