@@ -10,8 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba/walk"
 )
 
-// How walks and roles go on: with every instant, or batch by batch, which is what other models of walks do and what
-// exactness is compared with.
+// How walks, roles and sequels go on: with every instant, or batch by batch, which is what other models of walks do and
+// what exactness is compared with.
 const (
 	Exact   = "exact"
 	ByBatch = "batch"
@@ -37,7 +37,7 @@ type Config struct {
 	WalkSeed int     `json:"walk_seed" about:"of the nodes' first walk vectors"`
 	Span     float64 `json:"time_span" about:"how long training lasts: time scales are parts of it"` // from the data
 
-	Update string `json:"walk_update" about:"exact: walks and roles as of each query; batch: as of its batch's first"`
+	Update string `json:"walk_update" about:"exact: all states as of each query; batch: as of its batch's first"`
 
 	LogTime   bool `json:"log_time" about:"logarithms of time instead of time"`
 	Direction bool `json:"direction" about:"whether a neighbour was met as source or destination"`
@@ -164,7 +164,7 @@ func (c Config) Mark(preset string) string {
 		parts = append(parts, "sequels")
 	}
 	if c.Update == ByBatch {
-		parts = append(parts, "exactness: walks and roles as of the batch")
+		parts = append(parts, "exactness: states as of the batch")
 	}
 	switch {
 	case len(parts) > 0:
@@ -180,8 +180,8 @@ func (c Config) Conditions() []string {
 	if c.Update != ByBatch || !c.asksWalks() {
 		return nil
 	}
-	return []string{"walk_update=batch: walks and roles are those of the batch's first query, so a score depends on " +
-		"who else is asked about, and nothing that happened within the batch is seen in them"}
+	return []string{"walk_update=batch: walks, roles and sequels are those of the batch's first query, so a score " +
+		"depends on who else is asked about, and nothing that happened within the batch is seen in them"}
 }
 
 // options are those of the walks.
