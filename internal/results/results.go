@@ -63,9 +63,10 @@ func Tables(dir fs.FS) (string, error) {
 // defaultModel is the one that the summary is about.
 const defaultModel = "dygmamba"
 
-// whole says whether the runs learned links to their end: a few epochs show whether something learns, not how well.
+// whole says whether the runs learned links as is usual, from random negatives and to their end: a few epochs show
+// whether something learns, not how well, and other negatives make it good at something else.
 func (g group) whole() bool {
-	return g[0].spec.Training.Epochs >= wholeEpochs && g[0].spec.Task != eval.NodeClassification
+	return g[0].spec.Training.Epochs >= wholeEpochs && g[0].spec.Task != eval.NodeClassification && !g.shares().Mixed()
 }
 
 const wholeEpochs = 100 // the least that a preset of a published program trains for
