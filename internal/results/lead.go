@@ -11,44 +11,50 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// Lead writes one table of the leading model on published data, transductive: trained on random negatives alone, and
-// with the share of others that validation prefers, beside the best in print and the best of what learns nothing.
+// minutes is the preset that trains for minutes.
+const minutes = "quick"
+
+// Lead writes one table of the leading model after minutes of training on published data, transductive: on random
+// negatives alone, and with the share of others that validation prefers, beside the best in print and the best of what
+// learns nothing.
 func Lead(dir fs.FS) (string, error) {
 	groups, err := load(dir)
 	if err != nil {
 		return "", err
 	}
-	groups = slices.DeleteFunc(groups, func(g group) bool { return g[0].Model != models.Leading || g.form() != "" })
-	best := map[kind][2]group{} // of each: random alone, mixed
-	var order []kind
+	groups = slices.DeleteFunc(groups, func(g group) bool {
+		return g[0].Model != models.Leading || g[0].Preset != minutes || g.form() != ""
+	})
+	best := map[string][2]group{} // of each data set: random alone, mixed
+	var sets []string
 	for _, g := range groups {
-		k, mixed := g.kind(), 0
+		data, mixed := g[0].Data, 0
 		if g.shares().Mixed() {
 			mixed = 1
 		}
-		if !slices.Contains(order, k) {
-			order = append(order, k)
+		if !slices.Contains(sets, data) {
+			sets = append(sets, data)
 		}
-		if two := best[k]; two[mixed] == nil || g.beatsMixed(two[mixed]) {
+		if two := best[data]; two[mixed] == nil || g.beatsMixed(two[mixed]) {
 			two[mixed] = g
-			best[k] = two
+			best[data] = two
 		}
 	}
 	var b strings.Builder
 	b.WriteString("| data set | | seeds | random | historical | inductive |\n|---|---|---|---|---|---|\n")
-	for _, k := range order {
-		printed := printed(k.data)
-		if printed == "" || best[k][1] == nil {
+	for _, data := range sets {
+		printed := printed(data)
+		if printed == "" || best[data][1] == nil {
 			continue
 		}
-		for _, g := range best[k] {
+		for _, g := range best[data] {
 			if g != nil {
-				fmt.Fprintf(&b, "| %s | %s, %s | %d |%s\n", k.data, g[0].Model, g.negatives(), len(g),
+				fmt.Fprintf(&b, "| %s | %s, %s | %d |%s\n", data, g[0].Model, g.negatives(), len(g),
 					g.kinds("transductive"))
 			}
 		}
 		fmt.Fprintf(&b, "| | best in print, each another model | |%s\n", printed)
-		if rules, ok := Rules[k.data]; ok {
+		if rules, ok := Rules[data]; ok {
 			var most [3]float64
 			for _, rule := range rules {
 				for i, ap := range rule {

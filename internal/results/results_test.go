@@ -215,6 +215,29 @@ func TestMixtures(t *testing.T) {
 	}
 }
 
+// TestLead: the leading model's preset of minutes stands once for each data set, with the share that validation
+// prefers, whatever else was trained.
+func TestLead(t *testing.T) {
+	run := func(preset, share, val, ap string) (result, config *fstest.MapFile) {
+		result = &fstest.MapFile{Data: []byte(`{"model":"walkmamba","data":"uci","preset":"` + preset + `","seed":0,
+			"val":{"ap":0.9},"val_historical":{"ap":` + val + `},"val_inductive":{"ap":` + val + `},
+			"results":[{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`)}
+		return result, &fstest.MapFile{Data: []byte(`{"spec":{"preset":"` + preset + `","config":{"sequels":true},
+			"training":{"num_epochs":10,"batch_size":200,"negatives_historical":` + share + `}}}`)}
+	}
+	dir := fstest.MapFS{}
+	dir["a/result.json"], dir["a/config.json"] = run("quick", "0", "0", "0.71")
+	dir["b/result.json"], dir["b/config.json"] = run("quick", "0.1", "0.8", "0.72")
+	dir["c/result.json"], dir["c/config.json"] = run("quick", "0.5", "0.7", "0.73")
+	dir["d/result.json"], dir["d/config.json"] = run("standard", "0.1", "0.9", "0.74")
+	got, err := Lead(dir)
+	if err != nil || !strings.Contains(got, "| uci | walkmamba, random | 1 | 71.00 |") ||
+		!strings.Contains(got, "| uci | walkmamba, random, 9.09 % historical | 1 | 72.00 |") ||
+		strings.Count(got, "best in print") != 1 || strings.Contains(got, "73.00") || strings.Contains(got, "74.00") {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
 // TestStudies: settings that change stand beside each other, each as it was trained for the fewest epochs; other
 // settings, and a value alone, do not.
 func TestStudies(t *testing.T) {
