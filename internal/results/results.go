@@ -5,6 +5,7 @@ package results
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -41,6 +42,8 @@ type run struct {
 	settings string
 	mark     string // tells the run from others of its preset
 	rounded  string // says so where matrix products were
+	dir      string // where it lies
+	verdict  string // of an audit, if there was one
 	spec     model.Spec
 }
 
@@ -367,6 +370,9 @@ func load(dir fs.FS) ([]group, error) {
 		if err := r.describe(c); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		if err := r.stamped(dir, path.Dir(name)); err != nil {
+			return nil, err
+		}
 		key := strings.ToLower(strings.Join([]string{r.Data, r.Model, r.Preset, r.settings}, "\x00"))
 		groups[key] = append(groups[key], r)
 	}
@@ -388,6 +394,27 @@ func read(dir fs.FS, name string, into any) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
+}
+
+// stampFile is what package audit, which lies above, calls its own.
+const stampFile = "audit.json"
+
+// stamp is what is read of it.
+type stamp struct {
+	Verdict string
+	Checks  []struct{ Want string }
+}
+
+// stamped notes where a run lies and what an audit said of it, if there was one.
+func (r *run) stamped(dir fs.FS, name string) error {
+	r.dir = name
+	var s stamp
+	err := read(dir, path.Join(name, stampFile), &s)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	r.verdict = s.Verdict
+	return err
 }
 
 // describe notes the settings of a run, as its model puts them.
@@ -471,6 +498,11 @@ func (g group) section(b *strings.Builder) {
 			r.Seed, r.BestEpoch, r.Epochs, val, r.PerEpoch, r.Seconds, r.Device)
 	}
 	b.WriteString("\n")
+	for _, r := range g {
+		if r.verdict != "" {
+			fmt.Fprintf(b, "`audit` of seed %d: [%s](../results/%s/%s)\n\n", r.Seed, r.verdict, r.dir, stampFile)
+		}
+	}
 }
 
 // measured is four cells: AP and AUC, ours and the paper's.

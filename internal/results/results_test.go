@@ -3,16 +3,19 @@ package results
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/train"
 )
 
 var update = flag.Bool("update", false, "write the tables into the documents")
@@ -30,6 +33,26 @@ func TestRecords(t *testing.T) {
 		}
 		if strings.Contains(string(raw), `"data_path"`) {
 			t.Errorf("%s has a data_path, want none", file)
+		}
+	}
+}
+
+// TestStamps: what an audit said stands beside the very weights that it was said of.
+func TestStamps(t *testing.T) {
+	files, err := filepath.Glob("../../results/*/" + stampFile)
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		var result train.Result
+		var stamp stamp
+		dir := os.DirFS(filepath.Dir(file))
+		if err := errors.Join(read(dir, train.ResultFile, &result), read(dir, stampFile, &stamp)); err != nil {
+			t.Fatal(err)
+		}
+		weights := struct{ Want string }{result.Checkpoint}
+		if result.Checkpoint == "" || !slices.Contains(stamp.Checks, weights) {
+			t.Errorf("%s is of other weights than %s", file, result.Checkpoint)
 		}
 	}
 }
@@ -92,6 +115,7 @@ func TestTables(t *testing.T) {
 		"a/result.json": {Data: []byte(run("1", "0.8"))}, "a/config.json": {Data: []byte(config("0.1"))},
 		"b/result.json": {Data: []byte(run("0", "0.9"))}, "b/config.json": {Data: []byte(config("0.1"))},
 		"c/result.json": {Data: []byte(run("0", "0.7"))}, "c/config.json": {Data: []byte(config("0"))},
+		"a/audit.json": {Data: []byte(`{"verdict":"leak"}`)},
 	}
 	got, err := Tables(dir)
 	if err != nil {
@@ -102,7 +126,8 @@ func TestTables(t *testing.T) {
 		"ρ & p 32 & 1, k 5, dropout 0, γ 1, f 2\n",
 		"| transductive | random | 85.00 ± 7.07 | 50.00 ± 0.00 | 95.91 ± 0.15 | 94.77 ± 0.18 |",
 		"| transductive | random | 70.00 | 50.00 | 95.91 ± 0.15 | 94.77 ± 0.18 |",
-		"| 0 | 3 | 5 | 50.00 | 2.50 s | 12 s | gpu |\n| 1 | 3 | 5 | 50.00 | 2.50 s | 12 s | gpu |",
+		"| 0 | 3 | 5 | 50.00 | 2.50 s | 12 s | gpu |\n| 1 | 3 | 5 | 50.00 | 2.50 s | 12 s | gpu |" +
+			"\n\n`audit` of seed 1: [leak](../results/a/audit.json)\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -111,6 +136,11 @@ func TestTables(t *testing.T) {
 	delete(dir, "a/config.json")
 	if _, err := Tables(dir); err == nil {
 		t.Error("a result without its configuration passed")
+	}
+	delete(dir, "a/result.json")
+	dir["b/audit.json"] = &fstest.MapFile{Data: []byte(`{"verdict":`)}
+	if _, err := Tables(dir); err == nil {
+		t.Error("half a stamp passed")
 	}
 }
 
