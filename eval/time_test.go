@@ -107,7 +107,7 @@ func TestTimeNegatives(t *testing.T) {
 	all := due{}
 	for i := range s.Full.Len() {
 		e := s.Full.At(i)
-		all[meeting{e.Src, e.Dst, e.Time}] = true
+		all[meeting{e.Src, e.Dst, e.Time}] = 1
 	}
 	var hashes []string
 	for _, size := range []int{200, 17} {
