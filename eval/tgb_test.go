@@ -104,3 +104,33 @@ func TestRankEdgeBank(t *testing.T) {
 		}
 	}
 }
+
+// A rule that learns nothing has, among all destinations of wikipedia, what is in print of the best heuristic on
+// tgbl-wiki-v2, 0.821: whom the source met comes first, the latest before others, and then whom anybody met lately. So
+// events, opponents and places are those of the benchmark.
+func TestRankWikipedia(t *testing.T) {
+	_, split := published(t, "wikipedia")
+	p := eval.NewProtocol(split, eval.Options{})
+	log, next := split.Full, 0
+	met, active := map[[2]event.Node]event.Time{}, map[event.Node]event.Time{} // the latest times, 0 is never
+	ask := func(_ context.Context, src event.Node, at event.Time, candidates []event.Node) ([]float32, error) {
+		for ; log.At(next).Time < at; next++ {
+			e := log.At(next)
+			met[[2]event.Node{e.Src, e.Dst}], active[e.Dst] = e.Time+1, e.Time+1
+		}
+		scores := make([]float32, len(candidates))
+		for i, v := range candidates {
+			if last := met[[2]event.Node{src, v}]; last > 0 {
+				scores[i] = float32(last + 3e6) // after all times, and still a whole number
+			} else {
+				scores[i] = float32(active[v])
+			}
+		}
+		return scores, nil
+	}
+	nobody := &scorer{answer: func(sample.Query, bool) float32 { return 0 }}
+	r, err := p.Rank(t.Context(), nobody, eval.RankOptions{Opponents: p.AllOthers(), Ask: ask})
+	if err != nil || math.Abs(r.MRR-0.8206) > 0.0005 || r.Positives != 23621 {
+		t.Errorf("%+v, %v, want an MRR of 0.8206 over 23621 events", r, err)
+	}
+}
