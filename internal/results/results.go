@@ -1,5 +1,5 @@
 // Package results answers: what did our own runs give? It turns the records under results/ into the tables of
-// docs/RESULTS.md and README.md, so that they cannot say anything that no run has shown.
+// README.md, docs/RESULTS.md and docs/RUNS.md, so that they cannot say anything that no run has shown.
 package results
 
 import (

@@ -57,7 +57,7 @@ func TestStamps(t *testing.T) {
 	}
 }
 
-// TestDocuments compares the tables of README.md and docs/RESULTS.md with the runs they claim to show.
+// TestDocuments compares the tables of README.md, docs/RESULTS.md and docs/RUNS.md with the runs they claim to show.
 func TestDocuments(t *testing.T) {
 	for _, part := range []struct {
 		file, begin string
@@ -72,7 +72,7 @@ func TestDocuments(t *testing.T) {
 		{"../../docs/RESULTS.md", BeginStudies, Studies},
 		{"../../docs/RESULTS.md", BeginMixtures, Mixtures},
 		{"../../docs/RESULTS.md", BeginParts, Parts},
-		{"../../docs/RESULTS.md", BeginTables, Tables},
+		{"../../docs/RUNS.md", BeginTables, Tables},
 	} {
 		want, err := part.make(os.DirFS("../../results"))
 		if err != nil {
