@@ -16,36 +16,38 @@ const (
 	ablationsInductive = "ablation-inductive"
 )
 
-// Ablations writes a table for every data set on which models that lack a part were trained, the whole one first. What
-// was trained for a few epochs stands by itself, where there is nothing better.
+// Ablations writes a table for every data set on which models that lack a part were trained, the whole one first: those
+// that were trained longest, to their end or for a few epochs.
 func Ablations(dir fs.FS) (string, error) {
 	groups, err := load(dir)
 	if err != nil {
 		return "", err
 	}
-	of := map[string][]group{}
+	groups = slices.DeleteFunc(groups, func(g group) bool {
+		return !g.asPublished() || !g.ablation() && g[0].Model != defaultModel
+	})
+	epochs := func(g group) int { return min(g[0].spec.Training.Epochs, wholeEpochs) }
+	longest := map[string]int{}
 	var sets []string
 	for _, g := range groups {
-		name := g[0].Data + g.atMost()
-		if !g.asPublished() || !g.ablation() && g[0].Model != defaultModel {
-			continue
+		if data := g[0].Data; g.ablation() {
+			longest[data] = max(longest[data], epochs(g))
+			if !slices.Contains(sets, data) {
+				sets = append(sets, data)
+			}
 		}
-		if g.ablation() && !slices.Contains(sets, name) {
-			sets = append(sets, name)
-		}
-		of[name] = append(of[name], g)
 	}
 	var b strings.Builder
-	for _, name := range sets {
-		list := of[name]
-		if data := list[0][0].Data; name != data && slices.Contains(sets, data) {
-			continue
-		}
+	for _, data := range sets {
+		list := slices.DeleteFunc(slices.Clone(groups), func(g group) bool {
+			return g[0].Data != data || epochs(g) != longest[data]
+		})
 		slices.SortStableFunc(list, func(x, y group) int {
 			return cmp.Or(cmp.Compare(x[0].Model, y[0].Model), cmp.Compare(len(y), len(x)))
 		})
 		list = slices.CompactFunc(list, func(x, y group) bool { return x[0].Model == y[0].Model })
-		fmt.Fprintf(&b, "### %s\n\n| model | seeds | random | paper | historical | paper | inductive | paper |", name)
+		fmt.Fprintf(&b, "### %s%s\n\n", data, list[0].atMost())
+		b.WriteString("| model | seeds | random | paper | historical | paper | inductive | paper |")
 		b.WriteString(" new nodes, random | paper |\n|---|---|---|---|---|---|---|---|---|---|\n")
 		for _, g := range list {
 			fmt.Fprintf(&b, "| `%s` | %d |", g[0].Model, len(g))
@@ -53,7 +55,7 @@ func Ablations(dir fs.FS) (string, error) {
 				{ablations, "transductive", "random"}, {ablations, "transductive", "historical"},
 				{ablations, "transductive", "inductive"}, {ablationsInductive, "inductive", "random"},
 			} {
-				fmt.Fprintf(&b, " %s | %s |", g.cell(c[1], c[2]), ablated(c, g[0].Data, g[0].Model))
+				fmt.Fprintf(&b, " %s | %s |", g.cell(c[1], c[2]), ablated(c, data, g[0].Model))
 			}
 			b.WriteString("\n")
 		}

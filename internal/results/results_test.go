@@ -268,24 +268,60 @@ func TestLead(t *testing.T) {
 	}
 }
 
+// TestAblations: of a data set those models stand beside each other that were trained longest; what learned from other
+// negatives, or with other settings, does not.
+func TestAblations(t *testing.T) {
+	dir := fstest.MapFS{}
+	add := func(name, data, ap string, settings ...string) { record(t, dir, ap, name, data, ap, settings...) }
+	add("dygmamba", "mooc", "0.71", "num_epochs=3")
+	add("dygmamba-a", "mooc", "0.72", "num_epochs=3")
+	add("dygmamba", "mooc", "0.73", "num_epochs=6")
+	add("dygmamba-a", "mooc", "0.74", "num_epochs=6")
+	add("dygmamba-a", "mooc", "0.75", "num_epochs=6", "patch_size=2")
+	add("dygmamba-a", "mooc", "0.76", "num_epochs=6", "negatives_historical=0.5")
+	add("dygmamba", "mooc", "0.77", "num_epochs=12")
+	add("dygmamba-a", "uci", "0.78", "num_epochs=6")
+	add("dygmamba-a", "uci", "0.79")
+	add("dygmamba", "enron", "0.80")
+	got, err := Ablations(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"### mooc, at most 6 epochs\n", "| `dygmamba` | 1 | 73.00 | 89.21 ± 0.08 |", "| `dygmamba-a` | 1 | 74.00 |",
+		"### uci\n", "| `dygmamba-a` | 1 | 79.00 |",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Count(got, "###") != 2 || strings.Count(got, "| `") != 3 {
+		t.Errorf("want three rows of two data sets:\n%s", got)
+	}
+}
+
+// record adds a run with the preset of the paper, but for some settings.
+func record(t *testing.T, dir fstest.MapFS, at, name, data, ap string, settings ...string) {
+	t.Helper()
+	spec, err := models.All[name].Spec("paper", model.Data{Name: data}, settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir[at+"/config.json"] = &fstest.MapFile{Data: []byte(`{"spec":` + string(raw) + `}`)}
+	dir[at+"/result.json"] = &fstest.MapFile{Data: []byte(`{"model":"` + name + `","data":"` + data + `",
+		"preset":"paper","parameters":7,"best_epoch":3,"val":{"ap":0.5},
+		"results":[{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`)}
+}
+
 // TestStudies: settings that change stand beside each other, each as it was trained for the fewest epochs; other
 // settings, and a value alone, do not.
 func TestStudies(t *testing.T) {
 	dir := fstest.MapFS{}
-	add := func(name, ap string, settings ...string) {
-		spec, err := models.All["dygmamba"].Spec("paper", model.Data{Name: "enron"}, settings...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := json.Marshal(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir[name+"/config.json"] = &fstest.MapFile{Data: []byte(`{"spec":` + string(raw) + `}`)}
-		dir[name+"/result.json"] = &fstest.MapFile{Data: []byte(`{"model":"dygmamba","data":"enron","preset":"paper",
-			"parameters":7,"best_epoch":3,"val":{"ap":0.5},"results":[{"setting":"transductive","negatives":"random",
-			"ap":` + ap + `,"auc":0.5}]}`)}
-	}
+	add := func(name, ap string, settings ...string) { record(t, dir, name, "dygmamba", "enron", ap, settings...) }
 	add("whole", "0.92", "patch_size=8")
 	got, err := Studies(dir)
 	if err != nil || got != "" {
