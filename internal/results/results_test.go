@@ -248,18 +248,18 @@ func TestMixtures(t *testing.T) {
 // TestLead: the leading model's preset of minutes stands once for each data set, with the share that validation
 // prefers, whatever else was trained.
 func TestLead(t *testing.T) {
-	run := func(preset, share, val, ap string) (result, config *fstest.MapFile) {
+	run := func(preset, epochs, share, val, ap string) (result, config *fstest.MapFile) {
 		result = &fstest.MapFile{Data: []byte(`{"model":"walkmamba","data":"uci","preset":"` + preset + `","seed":0,
 			"val":{"ap":0.9},"val_historical":{"ap":` + val + `},"val_inductive":{"ap":` + val + `},
 			"results":[{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`)}
 		return result, &fstest.MapFile{Data: []byte(`{"spec":{"preset":"` + preset + `","config":{"sequels":true},
-			"training":{"num_epochs":10,"batch_size":200,"negatives_historical":` + share + `}}}`)}
+			"training":{"num_epochs":` + epochs + `,"batch_size":200,"negatives_historical":` + share + `}}}`)}
 	}
 	dir := fstest.MapFS{}
-	dir["a/result.json"], dir["a/config.json"] = run("quick", "0", "0", "0.71")
-	dir["b/result.json"], dir["b/config.json"] = run("quick", "0.1", "0.8", "0.72")
-	dir["c/result.json"], dir["c/config.json"] = run("quick", "0.5", "0.7", "0.73")
-	dir["d/result.json"], dir["d/config.json"] = run("standard", "0.1", "0.9", "0.74")
+	dir["a/result.json"], dir["a/config.json"] = run("quick", "10", "0", "0", "0.71")
+	dir["b/result.json"], dir["b/config.json"] = run("quick", "10", "0.1", "0.8", "0.72")
+	dir["c/result.json"], dir["c/config.json"] = run("quick", "10", "0.5", "0.7", "0.73")
+	dir["d/result.json"], dir["d/config.json"] = run("standard", "50", "0.1", "0.9", "0.74")
 	got, err := Lead(dir)
 	if err != nil || !strings.Contains(got, "| uci | walkmamba, random | 1 | 71.00 |") ||
 		!strings.Contains(got, "| uci | walkmamba, random, 9.09 % historical | 1 | 72.00 |") ||
@@ -277,11 +277,12 @@ func TestAblations(t *testing.T) {
 	add("dygmamba-a", "mooc", "0.72", "num_epochs=3")
 	add("dygmamba", "mooc", "0.73", "num_epochs=6")
 	add("dygmamba-a", "mooc", "0.74", "num_epochs=6")
-	add("dygmamba-a", "mooc", "0.75", "num_epochs=6", "patch_size=2")
-	add("dygmamba-a", "mooc", "0.76", "num_epochs=6", "negatives_historical=0.5")
+	add("dygmamba-b", "mooc", "0.75", "num_epochs=6", "patch_size=2")
+	add("dygmamba-c", "mooc", "0.76", "num_epochs=6", "negatives_historical=0.5")
 	add("dygmamba", "mooc", "0.77", "num_epochs=12")
 	add("dygmamba-a", "uci", "0.78", "num_epochs=6")
 	add("dygmamba-a", "uci", "0.79")
+	add("dygmamba", "uci", "0.81", "num_epochs=100")
 	add("dygmamba", "enron", "0.80")
 	got, err := Ablations(dir)
 	if err != nil {
@@ -289,14 +290,14 @@ func TestAblations(t *testing.T) {
 	}
 	for _, want := range []string{
 		"### mooc, at most 6 epochs\n", "| `dygmamba` | 1 | 73.00 | 89.21 ± 0.08 |", "| `dygmamba-a` | 1 | 74.00 |",
-		"### uci\n", "| `dygmamba-a` | 1 | 79.00 |",
+		"### uci\n", "| `dygmamba-a` | 1 | 79.00 |", "| `dygmamba` | 1 | 81.00 |",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if strings.Count(got, "###") != 2 || strings.Count(got, "| `") != 3 {
-		t.Errorf("want three rows of two data sets:\n%s", got)
+	if strings.Count(got, "###") != 2 || strings.Count(got, "| `") != 4 {
+		t.Errorf("want four rows of two data sets:\n%s", got)
 	}
 }
 

@@ -254,6 +254,11 @@ func TestBrief(t *testing.T) {
 		t.Errorf("returns are marked %q, and in their own preset %q", quick, own)
 	}
 	c.Returns = false
+	c.Update = ByBatch
+	if mark := c.Mark("quick"); mark != "without exactness: states as of the batch" {
+		t.Errorf("states that wait for the batch are marked %q", mark)
+	}
+	c.Update = Exact
 	c.Roles, c.TimeBlock = false, false
 	s := c.Brief()
 	if !strings.HasSuffix(s, ", without roles, without time-level block, with sequels") ||
