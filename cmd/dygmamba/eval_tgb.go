@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -150,14 +151,22 @@ func rankedOf(variant string, r eval.Ranked) resultDoc {
 func (d *evalDoc) writeTGB(w io.Writer, s term.Style) error {
 	fmt.Fprintf(w, "%s on %s, as TGB measures: %s events, %s nodes\n\n", s.Strong(d.Model), s.Strong(d.Data.Name),
 		term.Count(d.Data.Events), term.Count(d.Data.Nodes))
-	t := term.NewTable(term.Left("variant"), term.Left(""), term.Right("MRR"), term.Right("Hits@1"), term.Right("@3"),
-		term.Right("@10"))
+	several := slices.ContainsFunc(d.Results, func(r resultDoc) bool { return r.Variant != "" })
+	columns := []term.Column{term.Right("MRR"), term.Right("Hits@1"), term.Right("@3"), term.Right("@10")}
+	if several {
+		columns = append([]term.Column{term.Left("variant"), term.Left("")}, columns...)
+	}
+	t := term.NewTable(columns...)
 	for _, r := range d.Results {
 		best, row := "", t.Row
 		if r.Best && len(d.Results) > 1 && d.Checkpoints == nil {
 			best, row = "best", t.Mark
 		}
-		cells := []string{r.Variant, best, term.Percent(*r.MRR)}
+		var cells []string
+		if several {
+			cells = append(cells, r.Variant, best)
+		}
+		cells = append(cells, term.Percent(*r.MRR))
 		for _, k := range []string{"1", "3", "10"} {
 			cells = append(cells, term.Percent(r.Hits[k]))
 		}

@@ -42,6 +42,11 @@ func TestEvalTGB(t *testing.T) {
 		if len(doc.Results) != 1 || len(doc.Checkpoints) != 1 {
 			t.Errorf("%+v", doc)
 		}
+		text := program(t, "eval", "--data", data, "--run", run, "--protocol", "tgb", "--limit", "20",
+			"--device", "cpu").want(t, exitDone).shows(t, "MRR")
+		if strings.Contains(text.out, "variant") {
+			t.Errorf("a column for variants, of which there are none:\n%s", text.out)
+		}
 	}
 	var list strings.Builder
 	list.WriteString("u,i,ts,negatives\n")
@@ -68,7 +73,7 @@ func TestEvalTGB(t *testing.T) {
 		t.Fatal(err)
 	}
 	eval("--protocol", "tgb", "--opponents", short).want(t, exitBadInput, "one called negatives too")
-	eval("--protocol", "tgb").want(t, exitDone).shows(t, "as TGB measures", "MRR", "our own draw of 100")
+	eval("--protocol", "tgb").want(t, exitDone).shows(t, "as TGB measures", "variant", "MRR", "our own draw of 100")
 	eval("--protocol", "ogb").want(t, exitUsage, "must be dyglib or tgb")
 	eval("--protocol", "tgb", "--negatives", "random").want(t, exitUsage, "--negatives is for --protocol dyglib")
 	eval("--limit", "5").want(t, exitUsage, "--limit is for --protocol tgb")
