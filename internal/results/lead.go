@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/models"
-	"github.com/dygmamba/dygmamba/sample"
 )
 
 // minutes is the preset that trains for minutes.
@@ -71,7 +71,7 @@ func Lead(dir fs.FS) (string, error) {
 // printed are the cells of the best numbers in print, and who has them, if there are any.
 func printed(data string) (cells string) {
 	found := false
-	for _, negatives := range []string{sample.Random, sample.Historical, sample.Inductive} {
+	for _, negatives := range eval.Strategies() {
 		r, ok := paper.Best(data, negatives)
 		if !ok {
 			cells += " |"

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/train"
@@ -81,7 +82,7 @@ func mixtures(b *strings.Builder, data string, list []group, preferred func(grou
 
 // kinds are the cells of a scenario, one for each kind of negatives.
 func (g group) kinds(scenario string) (cells string) {
-	for _, kind := range []string{sample.Random, sample.Historical, sample.Inductive} {
+	for _, kind := range eval.Strategies() {
 		cells += fmt.Sprintf(" %s |", g.cell(scenario, kind))
 	}
 	return cells
