@@ -19,7 +19,7 @@ hammer: ## send the server 24 million malformed requests and files
 	DYGMAMBA_HAMMER=24000000 go test -count=1 -v -timeout 4h -run Hammer ./serve
 
 gpu: ## the device and model tests on an NVIDIA GPU, by hand: CI has none
-	DYGMAMBA_TEST_DEVICE=cuda go test -count=1 ./device/cuda ./models ./models/dygmamba ./models/walkmamba ./model/modeltest
+	DYGMAMBA_TEST_DEVICE=cuda go test -count=1 ./device/cuda ./models ./models/internal/dygmamba ./models/internal/walkmamba ./model/modeltest
 
 check: ## everything CI runs: format, vet, staticcheck, tests, race detector, cross-builds
 	bash .ci/run

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	draws "github.com/dygmamba/dygmamba/internal/stream"
+	draws "github.com/dygmamba/dygmamba/internal/rng"
 	"github.com/dygmamba/dygmamba/model"
 )
 

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba/internal/whole"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -77,7 +77,7 @@ func OpenSweep(dir string) (*Sweep, error) {
 }
 
 func (s *Sweep) save(dir string) error {
-	return whole.WriteJSON(filepath.Join(dir, SweepFile), s)
+	return atomicfile.WriteJSON(filepath.Join(dir, SweepFile), s)
 }
 
 // copyFile replaces a file by another's content.
@@ -86,7 +86,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return whole.Write(to, func(w io.Writer) error {
+	return atomicfile.Write(to, func(w io.Writer) error {
 		_, err := w.Write(raw)
 		return err
 	})

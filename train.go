@@ -15,7 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/internal/near"
+	"github.com/dygmamba/dygmamba/internal/suggest"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/train"
@@ -202,5 +202,5 @@ func Factory(name string) (model.Factory, error) {
 	}
 	names := slices.Sorted(maps.Keys(models.All))
 	return model.Factory{}, fmt.Errorf("%w %q%s; there are %s",
-		ErrUnknownModel, name, near.Hint(name, names), strings.Join(names, ", "))
+		ErrUnknownModel, name, suggest.Hint(name, names), strings.Join(names, ", "))
 }

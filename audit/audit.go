@@ -17,7 +17,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/internal/whole"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -186,12 +186,12 @@ type Stamp struct {
 func WriteStamp(dir, device string, r *Report) error {
 	s := Stamp{Report: *r, Device: device}
 	var err error
-	if s.Result, err = whole.Hash(filepath.Join(dir, train.ResultFile)); err != nil {
+	if s.Result, err = atomicfile.Hash(filepath.Join(dir, train.ResultFile)); err != nil {
 		return fmt.Errorf("stamp: %w", err)
 	}
-	s.Checkpoint, err = whole.Hash(filepath.Join(dir, train.CheckpointFile))
+	s.Checkpoint, err = atomicfile.Hash(filepath.Join(dir, train.CheckpointFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("stamp: %w", err)
 	}
-	return whole.WriteJSON(filepath.Join(dir, StampFile), s)
+	return atomicfile.WriteJSON(filepath.Join(dir, StampFile), s)
 }

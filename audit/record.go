@@ -14,7 +14,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/internal/whole"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -141,7 +141,7 @@ func (a *auditor) weights() (found bool) {
 		return false
 	}
 	if a.result.Checkpoint != "" {
-		hash, err := whole.Hash(path)
+		hash, err := atomicfile.Hash(path)
 		if err != nil {
 			hash = err.Error()
 		}

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/internal/optim"
 	"github.com/dygmamba/dygmamba/nn"
-	"github.com/dygmamba/dygmamba/optim"
 )
 
 // stepsKey is the metadata key of the optimizer's counter.

@@ -10,8 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/optim"
 	"github.com/dygmamba/dygmamba/nn"
-	"github.com/dygmamba/dygmamba/optim"
 )
 
 // TestParams carries parameters and optimizer from one model to another of the same shape and other values.

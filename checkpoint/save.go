@@ -10,7 +10,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dygmamba/dygmamba/internal/whole"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 )
 
 // metadataKey is the header's entry that is no tensor.
@@ -26,7 +26,7 @@ func Save(path string, f File) error {
 }
 
 func save(path string, f File) error {
-	out, err := whole.Own(path)
+	out, err := atomicfile.Own(path)
 	if err != nil {
 		return err
 	}

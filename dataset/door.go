@@ -14,15 +14,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba/dataset/catalog"
-	"github.com/dygmamba/dygmamba/dataset/data"
-	"github.com/dygmamba/dygmamba/dataset/feature"
-	"github.com/dygmamba/dygmamba/dataset/fetch"
-	"github.com/dygmamba/dygmamba/dataset/input"
-	"github.com/dygmamba/dygmamba/dataset/layout"
-	"github.com/dygmamba/dygmamba/dataset/native"
-	"github.com/dygmamba/dygmamba/dataset/synth"
-	"github.com/dygmamba/dygmamba/dataset/table"
+	"github.com/dygmamba/dygmamba/dataset/internal/catalog"
+	"github.com/dygmamba/dygmamba/dataset/internal/data"
+	"github.com/dygmamba/dygmamba/dataset/internal/feature"
+	"github.com/dygmamba/dygmamba/dataset/internal/fetch"
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/dataset/internal/layout"
+	"github.com/dygmamba/dygmamba/dataset/internal/native"
+	"github.com/dygmamba/dygmamba/dataset/internal/synth"
+	"github.com/dygmamba/dygmamba/dataset/internal/table"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -45,6 +45,9 @@ type Names = data.Names
 // NewNames makes a dictionary of the names of nodes 1, 2, …. The first sources of them are sources and the others
 // destinations; sources 0 means one id space. A name may not occur twice on one side.
 func NewNames(names []string, sources int) (*Names, error) { return data.NewNames(names, sources) }
+
+// Featureless is a set of events alone, without features or names.
+func Featureless(name string, log *event.Log) *Set { return data.Featureless(name, log) }
 
 // Info is the statistics of a data set.
 type Info = data.Info

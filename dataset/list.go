@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/dygmamba/dygmamba/dataset/layout"
+	"github.com/dygmamba/dygmamba/dataset/internal/layout"
 )
 
 // Listing is a built-in data set and where it lies.

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba/dataset/input"
-	"github.com/dygmamba/dygmamba/dataset/layout"
-	"github.com/dygmamba/dygmamba/internal/near"
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/dataset/internal/layout"
+	"github.com/dygmamba/dygmamba/internal/suggest"
 )
 
 // Options say where Open looks.
@@ -113,7 +113,7 @@ func meant(name string) string {
 			return "; there is " + file + ", of which 'data import " + file + "' makes a data set"
 		}
 	}
-	return near.Hint(name, CatalogNames())
+	return suggest.Hint(name, CatalogNames())
 }
 
 // findFile takes a path that is a file: native, or the csv of a layout.

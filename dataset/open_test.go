@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/dataset/input/inputtest"
+	"github.com/dygmamba/dygmamba/dataset/internal/input/inputtest"
 )
 
 const tinyCSV = ",u,i,ts,label,idx\n0,1,3,0.0,0,1\n1,2,3,1.0,0,2\n"

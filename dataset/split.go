@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dygmamba/dygmamba/dataset/data"
+	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
 	"github.com/dygmamba/dygmamba/internal/pyset"
-	"github.com/dygmamba/dygmamba/internal/stream"
+	"github.com/dygmamba/dygmamba/internal/rng"
 )
 
 // Orders of the candidates from which the reference draws unseen nodes. The draw is by position, so the order decides
@@ -132,7 +132,7 @@ func hiddenNodes(l *event.Log, valTime event.Time, o SplitOptions) ([]bool, erro
 				o.Order, CPythonSet, SortedIDs)
 		}
 	case Native:
-		draw = stream.New(o.Seed, "unseen nodes").Sample
+		draw = rng.New(o.Seed, "unseen nodes").Sample
 		slices.Sort(candidates)
 	default:
 		return nil, fmt.Errorf("sampling %q, must be %s or %s", o.Sampling, Reference, Native)

@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/internal/stream"
+	"github.com/dygmamba/dygmamba/internal/rng"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
@@ -120,7 +120,7 @@ func drawn(n, limit int) []int32 {
 	if limit == 0 || limit > n {
 		limit = n
 	}
-	list := stream.New(0, "ranked events").Sample(n, limit)
+	list := rng.New(0, "ranked events").Sample(n, limit)
 	slices.Sort(list)
 	return list
 }
@@ -177,7 +177,7 @@ func (p *Protocol) others(count int) Opponents {
 			return list, nil
 		}
 		some := make([]event.Node, count)
-		for i, k := range stream.New(uint64(number), "opponents").Sample(len(list), count) {
+		for i, k := range rng.New(uint64(number), "opponents").Sample(len(list), count) {
 			some[i] = list[k]
 		}
 		return some, nil

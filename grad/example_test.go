@@ -6,8 +6,8 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/optim"
 	"github.com/dygmamba/dygmamba/nn"
-	"github.com/dygmamba/dygmamba/optim"
 )
 
 // A linear map learns that the first input minus the second decides the label.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
-	"github.com/dygmamba/dygmamba/device/dry"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/dry"
 )
 
 // recorder notes the keys that steps come with; a device may replay a recording of the same key.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
-	"github.com/dygmamba/dygmamba/device/dry"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/dry"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/walk"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/tensor"
-	"github.com/dygmamba/dygmamba/walk"
 )
 
 // Env is what a model is built in: where it computes, what is known of nodes and events, and the seed of its first

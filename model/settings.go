@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dygmamba/dygmamba/internal/near"
+	"github.com/dygmamba/dygmamba/internal/suggest"
 )
 
 // ErrSetting is in the chain of every error about a setting: an unknown key, a value of the wrong kind or out of range.
@@ -84,7 +84,8 @@ func apply(key, value string, targets []any) error {
 	}
 	keys := Keys(targets...)
 	slices.Sort(keys)
-	return fmt.Errorf("%w: no key %q%s; there are %s", ErrSetting, key, near.Hint(key, keys), strings.Join(keys, ", "))
+	return fmt.Errorf("%w: no key %q%s; there are %s", ErrSetting, key, suggest.Hint(key, keys),
+		strings.Join(keys, ", "))
 }
 
 // assign parses value into a field. Numbers may be written as Go and Python write them.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
-	"github.com/dygmamba/dygmamba/device/trace"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/trace"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/tensor"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/device/cpu"
-	"github.com/dygmamba/dygmamba/device/recorded"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/recorded"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/tensor"
 )

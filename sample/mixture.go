@@ -6,7 +6,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/pyset"
-	"github.com/dygmamba/dygmamba/internal/stream"
+	"github.com/dygmamba/dygmamba/internal/rng"
 )
 
 // Shares say in which proportions training draws negatives of each kind. They count relative to their sum.
@@ -67,7 +67,7 @@ func (m *mixture) Draw(pos event.Span, out []Query) {
 	if pos.First() == 0 {
 		m.epoch++
 	}
-	gen := stream.New(m.seed, fmt.Sprintf("negatives of epoch %d from event %d", m.epoch, pos.First()))
+	gen := rng.New(m.seed, fmt.Sprintf("negatives of epoch %d from event %d", m.epoch, pos.First()))
 	taken := m.moments(gen, pos, out)
 	if s := m.shares; s.Historical > 0 {
 		m.historical(gen, pos, out, taken, s.Historical/(s.Random+s.Historical))
@@ -76,7 +76,7 @@ func (m *mixture) Draw(pos event.Span, out []Query) {
 
 // moments replaces as many rows as there are moments while the batch lasts, and says which. Where these are more than
 // rows, as in a long silence, an even draw of them is asked about.
-func (m *mixture) moments(gen *stream.Source, pos event.Span, out []Query) (taken []bool) {
+func (m *mixture) moments(gen *rng.Source, pos event.Span, out []Query) (taken []bool) {
 	taken = make([]bool, len(out))
 	if m.shares.Time == 0 {
 		return taken
@@ -98,7 +98,7 @@ func (m *mixture) moments(gen *stream.Source, pos event.Span, out []Query) (take
 }
 
 // historical replaces rows that are not taken, each with a probability, as far as there are pairs.
-func (m *mixture) historical(gen *stream.Source, pos event.Span, out []Query, taken []bool, share float64) {
+func (m *mixture) historical(gen *rng.Source, pos event.Span, out []Query, taken []bool, share float64) {
 	var rows []int
 	for i := range out {
 		if gen.Float64() < share && !taken[i] {

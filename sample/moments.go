@@ -8,7 +8,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/pyset"
-	"github.com/dygmamba/dygmamba/internal/stream"
+	"github.com/dygmamba/dygmamba/internal/rng"
 )
 
 // Time asks about the same pair at another time: evenly drawn between its previous meeting, or the start of the part
@@ -39,7 +39,7 @@ func NewMoments(asked event.Span, known *event.Log, o MomentOptions) *Moments {
 	if asked.Len() == 0 {
 		return m
 	}
-	gen := stream.New(o.Seed, cmp.Or(o.Stream, "negatives time"))
+	gen := rng.New(o.Seed, cmp.Or(o.Stream, "negatives time"))
 	met, grid := meetings(known), gridOf(known.All().Time)
 	start := slices.Min(asked.Time)
 	for i, at := range asked.Time {
@@ -127,7 +127,7 @@ func stepOf(times []event.Time, scale float64) (step int64, ok bool) {
 }
 
 // between draws a time after one and before another, false if there is none.
-func (g grid) between(gen *stream.Source, from, to event.Time) (event.Time, bool) {
+func (g grid) between(gen *rng.Source, from, to event.Time) (event.Time, bool) {
 	if g.step == 0 {
 		t := from + gen.Float64()*(to-from)
 		return t, t > from && t < to

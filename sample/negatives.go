@@ -9,7 +9,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
-	"github.com/dygmamba/dygmamba/internal/stream"
+	"github.com/dygmamba/dygmamba/internal/rng"
 )
 
 // Generators of negatives and random neighbours.
@@ -92,7 +92,7 @@ func newReference(p pool, o NegativeOptions) (Negatives, error) {
 }
 
 func newNative(p pool, o NegativeOptions) Negatives {
-	source := stream.New(o.Seed, "negatives "+o.Strategy)
+	source := rng.New(o.Seed, "negatives "+o.Strategy)
 	if o.Strategy == Random {
 		return &nativeRandom{pool: p, Source: source, avoid: o.Avoid}
 	}

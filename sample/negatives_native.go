@@ -5,7 +5,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/pyset"
-	"github.com/dygmamba/dygmamba/internal/stream"
+	"github.com/dygmamba/dygmamba/internal/rng"
 )
 
 // nativePairs draws historical and inductive negatives. Distinct pairs are numbered by first meeting, so what met up to
@@ -13,7 +13,7 @@ import (
 // repeated; where more than half of the pairs would be hit, those that are left are listed and drawn from.
 type nativePairs struct {
 	pool
-	*stream.Source
+	*rng.Source
 	key   []uint64     // [pairs]
 	first []event.Time // [pairs] ascending: when they met first
 	pair  []int32      // [events] the number of an event's pair
@@ -24,7 +24,7 @@ type nativePairs struct {
 	list  []uint64
 }
 
-func newNativePairs(p pool, source *stream.Source) *nativePairs {
+func newNativePairs(p pool, source *rng.Source) *nativePairs {
 	n := &nativePairs{pool: p, Source: source, pair: make([]int32, len(p.src))}
 	number := make(map[uint64]int32)
 	for i, u := range p.src {

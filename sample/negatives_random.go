@@ -4,7 +4,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
 	"github.com/dygmamba/dygmamba/internal/pyset"
-	"github.com/dygmamba/dygmamba/internal/stream"
+	"github.com/dygmamba/dygmamba/internal/rng"
 )
 
 // twister is a Mersenne Twister that remembers its seed.
@@ -38,7 +38,7 @@ func (r *referenceRandom) Draw(pos event.Span, out []Query) {
 // nativeRandom draws destinations.
 type nativeRandom struct {
 	pool
-	*stream.Source
+	*rng.Source
 	avoid bool
 	batch map[uint64]bool
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
-	"github.com/dygmamba/dygmamba/internal/stream"
+	"github.com/dygmamba/dygmamba/internal/rng"
 )
 
 // Strategies for a fixed number of neighbours, under the names this field uses.
@@ -69,7 +69,7 @@ func Bind(p Picker, past index.View, sampling string, seed uint64) Picker {
 func (o PickerOptions) bind(past index.View, sampling string, seed uint64) Picker {
 	var gen generator
 	if sampling == Native {
-		gen = stream.New(seed, "neighbors "+o.Strategy)
+		gen = rng.New(seed, "neighbors "+o.Strategy)
 	} else {
 		gen = twister{mersenne.New(uint32(seed)), uint32(seed)}
 	}
@@ -103,7 +103,7 @@ func (p *uniform) Pick(_ event.Node, h index.History, out []int32) int {
 	switch gen := p.generator.(type) {
 	case twister:
 		gen.Integers(h.Len(), out)
-	case *stream.Source:
+	case *rng.Source:
 		for i := range out {
 			out[i] = int32(gen.Below(h.Len()))
 		}

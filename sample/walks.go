@@ -7,7 +7,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
-	"github.com/dygmamba/dygmamba/walk"
+	"github.com/dygmamba/dygmamba/internal/walk"
 )
 
 // Walks asks for what package walk knows as of each query's time: the vectors of its two nodes, and of every position

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
-	"github.com/dygmamba/dygmamba/walk"
+	"github.com/dygmamba/dygmamba/internal/walk"
 )
 
 // BenchmarkWalks gathers batches of 200 events and 200 negatives one after the other, as an epoch does, with walks of

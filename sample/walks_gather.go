@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/walk"
+	"github.com/dygmamba/dygmamba/internal/walk"
 )
 
 // walks is what is known of the nodes of a batch while its table is made.

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/walk"
+	"github.com/dygmamba/dygmamba/internal/walk"
 )
 
 // walker is what one thread knows of the walks.

@@ -10,8 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/internal/walk"
 	"github.com/dygmamba/dygmamba/sample"
-	"github.com/dygmamba/dygmamba/walk"
 )
 
 func walks() *sample.Walks {

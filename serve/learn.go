@@ -15,7 +15,7 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/checkpoint"
-	"github.com/dygmamba/dygmamba/internal/whole"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 )
 
 // Learning says whether and how the model goes on learning from what comes in. Every so many events a copy of it is
@@ -94,7 +94,7 @@ func newLearner(s *Server, o Learning) (*learner, error) {
 	}
 	files, err := dygmamba.Checkpoints(s.options.Checkpoint)
 	if err == nil {
-		l.base, err = whole.Hash(files[0])
+		l.base, err = atomicfile.Hash(files[0])
 	}
 	return l, err
 }
@@ -182,7 +182,7 @@ func (l *learner) train(ctx context.Context, g *generation, at *state, a *attemp
 		return "", err
 	}
 	defer p.Close()
-	if now, err := whole.Hash(g.Checkpoint); err != nil || now != g.Hash {
+	if now, err := atomicfile.Hash(g.Checkpoint); err != nil || now != g.Hash {
 		return "", fmt.Errorf("the file %s is not the one that answers any more: reload it first", g.Checkpoint)
 	}
 	if err := p.Look(at.Moment); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/internal/whole"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 )
 
 // roster holds the model that answers, and the one before it. A new one takes over between two questions: whoever asked
@@ -84,7 +84,7 @@ func (m *roster) open(path string) (*generation, error) {
 			filepath.Dir(files[0]))
 	}
 	g := &generation{Checkpoint: files[0]}
-	if g.Hash, err = whole.Hash(files[0]); err != nil {
+	if g.Hash, err = atomicfile.Hash(files[0]); err != nil {
 		return nil, err
 	}
 	o := m.server.options.Load

@@ -11,7 +11,7 @@ import (
 	"errors"
 
 	"github.com/dygmamba/dygmamba"
-	"github.com/dygmamba/dygmamba/internal/whole"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 )
 
 // Snapshots bound how long a restart takes: what is known is written to a file now and then, and the log is read from
@@ -127,7 +127,7 @@ func (k *keeper) write() error {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	at := k.server.engine.now() // not before: the memory is of its events
-	out, err := whole.Create(k.File)
+	out, err := atomicfile.Create(k.File)
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/internal/near"
+	"github.com/dygmamba/dygmamba/internal/suggest"
 )
 
 // scanner reads the JSON of requests, strictly: no field that is unknown or comes twice, no number that is not finite,
@@ -104,7 +104,7 @@ func (s *scanner) object(names []string, value func(field int)) (came uint) {
 		switch {
 		case field < 0:
 			s.at = start
-			s.stop("a field that is known: " + strings.Join(names, ", ") + near.Hint(key, names))
+			s.stop("a field that is known: " + strings.Join(names, ", ") + suggest.Hint(key, names))
 		case came&(1<<field) != 0:
 			s.at = start
 			s.stop("each field once")

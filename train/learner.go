@@ -7,9 +7,9 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/optim"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
-	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/device/dry"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/dry"
 	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"

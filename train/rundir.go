@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dygmamba/dygmamba/internal/whole"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 )
 
 // The files of a run directory.
@@ -52,7 +52,7 @@ func (d dir) readJSON(name string, value any) error {
 
 func (d dir) replace(name string, content []byte) error {
 	path := d.path(name)
-	f, err := whole.Own(path)
+	f, err := atomicfile.Own(path)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (d dir) hash(name string) (string, error) {
 	if d == "" {
 		return "", nil
 	}
-	return whole.Hash(d.path(name))
+	return atomicfile.Hash(d.path(name))
 }
 
 // appendLog adds an epoch's line.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba/bench"
+	"github.com/dygmamba/dygmamba/internal/bench"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/bench"
+	"github.com/dygmamba/dygmamba/internal/bench"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba"
-	"github.com/dygmamba/dygmamba/bench"
+	"github.com/dygmamba/dygmamba/internal/bench"
 	"github.com/dygmamba/dygmamba/internal/page"
 	"github.com/dygmamba/dygmamba/internal/term"
 )

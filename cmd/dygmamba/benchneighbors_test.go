@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/bench"
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/bench"
 )
 
 func TestBenchNeighbors(t *testing.T) {

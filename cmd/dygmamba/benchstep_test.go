@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/bench"
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/bench"
 )
 
 func TestBenchStep(t *testing.T) {

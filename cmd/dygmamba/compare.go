@@ -11,8 +11,8 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/audit"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/internal/whole"
 )
 
 func newCompare(a *app) *cobra.Command {
@@ -59,7 +59,7 @@ of the test.`,
 				return err
 			}
 			if out != "" {
-				if err := whole.Write(out, doc.WritePage); err != nil {
+				if err := atomicfile.Write(out, doc.WritePage); err != nil {
 					return err
 				}
 			}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/internal/near"
+	"github.com/dygmamba/dygmamba/internal/suggest"
 	"github.com/dygmamba/dygmamba/models"
 )
 
@@ -185,7 +185,7 @@ func (e *evaluation) chooseModel(what modelFlags) error {
 			"--checkpoint", e.model)
 	case !slices.Contains(evalModels(), e.model):
 		return usagef("no model %q to measure%s; there are %s",
-			what.name, near.Hint(e.model, known), strings.Join(known, ", "))
+			what.name, suggest.Hint(e.model, known), strings.Join(known, ", "))
 	case what.preset != "":
 		return usagef("--preset %s: %s has no presets", what.preset, e.model)
 	}

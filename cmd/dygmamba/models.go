@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/internal/near"
+	"github.com/dygmamba/dygmamba/internal/suggest"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
@@ -107,7 +107,7 @@ func modelDocOf(name, preset, data string) (modelDoc, error) {
 	factory, ok := models.All[name]
 	if !ok {
 		return modelDoc{}, usagef("no model %q%s; there are %s",
-			name, near.Hint(name, builtIn()), strings.Join(builtIn(), ", "))
+			name, suggest.Hint(name, builtIn()), strings.Join(builtIn(), ", "))
 	}
 	if !factory.Trains {
 		preset = "" // it has none

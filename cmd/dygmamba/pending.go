@@ -7,14 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dygmamba/dygmamba/internal/whole"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 )
 
 // pending is output: a file that appears under its name whole or not at all, or a pipe or device, which takes what
 // comes.
 type pending struct {
 	*bufio.Writer
-	file   *whole.File // nil for the others
+	file   *atomicfile.File // nil for the others
 	stream *os.File
 }
 
@@ -27,7 +27,7 @@ func newPending(path string) (*pending, error) {
 		}
 		return &pending{Writer: bufio.NewWriterSize(f, 1<<16), stream: f}, nil
 	}
-	f, err := whole.Create(path)
+	f, err := atomicfile.Create(path)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func writable(flag, path string) error {
 	} else if err == nil && !info.Mode().IsRegular() {
 		return nil // pipes and devices take what comes
 	}
-	f, err := whole.Create(path)
+	f, err := atomicfile.Create(path)
 	if err != nil {
 		return usagef("--%s %s: no file can be made there: %v", flag, path, unwrapped(err))
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dygmamba/dygmamba/internal/study"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/reproduce"
 )
 
 // workerCommand is what the program is started with to carry out a part of a reproduction.
@@ -23,7 +23,7 @@ func newReproduce(a *app) *cobra.Command {
 	var where deviceFlags
 	var datasets, chosen []string
 	var plan bool
-	o := reproduce.Options{Seeds: 1, Fetch: true}
+	o := study.Options{Seeds: 1, Fetch: true}
 	cmd := &cobra.Command{
 		Use:   "reproduce TABLE|FIGURE|all…",
 		Short: "Show the paper's tables and figures beside our own numbers",
@@ -55,7 +55,7 @@ s3 are generated. Nothing is shortened unless --epochs says so, and then the rep
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			names := []string{"all", "list"}
-			for _, e := range reproduce.Exhibits() {
+			for _, e := range study.Exhibits() {
 				names = append(names, e.ID+"\t"+e.Title)
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
@@ -70,7 +70,7 @@ s3 are generated. Nothing is shortened unless --epochs says so, and then the rep
 			o.Names, o.Datasets, o.Models = args, words(datasets), words(chosen)
 			o.Device, o.Threads, o.Log, o.Version = where.name, where.threads, a.log(), versionText()
 			if program, err := os.Executable(); err == nil {
-				o.Launch = reproduce.Process(program, workerCommand)
+				o.Launch = study.Process(program, workerCommand)
 			}
 			if plan {
 				return a.previewPlan(cmd.Context(), o)
@@ -105,13 +105,13 @@ func newReproduceWorker(a *app) *cobra.Command {
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.answered = true
-			return reproduce.Serve(cmd.Context(), a.in, a.out)
+			return study.Serve(cmd.Context(), a.in, a.out)
 		},
 	}
 }
 
 // checkReproduce looks at the flags alone.
-func checkReproduce(o *reproduce.Options, where deviceFlags) error {
+func checkReproduce(o *study.Options, where deviceFlags) error {
 	if err := where.check(); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func versionText() string {
 }
 
 func (a *app) listExhibits() error {
-	list := reproduce.Exhibits()
+	list := study.Exhibits()
 	return a.emit(map[string]any{"exhibits": list}, func(w io.Writer, s term.Style) error {
 		t := term.NewTable(term.Left("name"), term.Left("in the paper"), term.Left("shows"))
 		for _, e := range list {
@@ -164,8 +164,8 @@ func (a *app) listExhibits() error {
 	})
 }
 
-func (a *app) previewPlan(ctx context.Context, o reproduce.Options) error {
-	p, err := reproduce.Preview(ctx, o)
+func (a *app) previewPlan(ctx context.Context, o study.Options) error {
+	p, err := study.Preview(ctx, o)
 	if err != nil {
 		return misnamed(err)
 	}
@@ -173,7 +173,7 @@ func (a *app) previewPlan(ctx context.Context, o reproduce.Options) error {
 		fmt.Fprintf(w, "%d runs on %s, %d at once, the most telling first\n\n", len(p.Runs), p.Device, p.Jobs)
 		t := term.NewTable(term.Left("run"), term.Left("state"), term.Right("at the least"), term.Right("as is usual"))
 		for _, r := range p.Runs {
-			if r.State == reproduce.Done {
+			if r.State == study.Done {
 				t.Row(r.Run, r.State, "", "")
 				continue
 			}
@@ -188,15 +188,15 @@ func (a *app) previewPlan(ctx context.Context, o reproduce.Options) error {
 
 // misnamed makes a mistake of the command line of a name that nobody knows.
 func misnamed(err error) error {
-	if errors.Is(err, reproduce.ErrName) {
+	if errors.Is(err, study.ErrName) {
 		return usagef("%v", err)
 	}
 	return err
 }
 
-func (a *app) reproduce(ctx context.Context, o reproduce.Options) error {
+func (a *app) reproduce(ctx context.Context, o study.Options) error {
 	progress := a.console.Progress("reproduce", "runs")
-	o.OnState = func(s reproduce.State) {
+	o.OnState = func(s study.State) {
 		line := fmt.Sprintf("%d done, %d running, %d left, %s", s.Done, s.Running, s.Left,
 			term.Duration(s.Spent.Round(time.Second)))
 		if o.Budget > 0 {
@@ -210,7 +210,7 @@ func (a *app) reproduce(ctx context.Context, o reproduce.Options) error {
 		}
 		progress.Say(line, time.Minute)
 	}
-	report, err := reproduce.Run(ctx, o)
+	report, err := study.Run(ctx, o)
 	progress.Done()
 	if errors.Is(err, context.Canceled) && report != nil {
 		a.log().Info(fmt.Sprintf("what was done is kept and reported in %s; the same command goes on", o.Out))
@@ -222,16 +222,16 @@ func (a *app) reproduce(ctx context.Context, o reproduce.Options) error {
 }
 
 // writeReproduction tells where the report is, and what it has.
-func writeReproduction(w io.Writer, s term.Style, o reproduce.Options, r *reproduce.Report) error {
+func writeReproduction(w io.Writer, s term.Style, o study.Options, r *study.Report) error {
 	states := map[string]int{}
 	for _, run := range r.Runs {
 		states[run.State]++
 	}
 	var f term.Facts
-	f.Add("report", s.Strong(filepath.Join(o.Out, reproduce.PageFile))+", "+reproduce.MarkdownFile+", "+
-		reproduce.ReportFile)
-	f.Add("runs", fmt.Sprintf("%d done, %d unfinished, %d failed, %d not begun", states[reproduce.Done],
-		states[reproduce.Unfinished], states[reproduce.Failed], states[reproduce.NotBegun]))
+	f.Add("report", s.Strong(filepath.Join(o.Out, study.PageFile))+", "+study.MarkdownFile+", "+
+		study.ReportFile)
+	f.Add("runs", fmt.Sprintf("%d done, %d unfinished, %d failed, %d not begun", states[study.Done],
+		states[study.Unfinished], states[study.Failed], states[study.NotBegun]))
 	for _, p := range r.Phases {
 		f.Add(p.Name, term.Duration(seconds(p.Seconds)))
 	}
@@ -242,7 +242,7 @@ func writeReproduction(w io.Writer, s term.Style, o reproduce.Options, r *reprod
 }
 
 // writeMissing tells which data sets are not there, and what would bring them.
-func writeMissing(w io.Writer, list []reproduce.Missing) error {
+func writeMissing(w io.Writer, list []study.Missing) error {
 	if len(list) == 0 {
 		return nil
 	}

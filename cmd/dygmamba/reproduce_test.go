@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/reproduce"
+	"github.com/dygmamba/dygmamba/internal/study"
 )
 
 func TestReproduceUsage(t *testing.T) {
@@ -34,7 +34,7 @@ func TestReproduceUsage(t *testing.T) {
 		program(t, append(strings.Fields(args), "--device", "cpu", "--fetch=false")...).want(t, code, want)
 	}
 	program(t, "reproduce", "list").want(t, exitDone).shows(t, "transductive-ap", "Table 1", "limited-time")
-	doc := decode[struct{ Exhibits []reproduce.Exhibit }](t, program(t, "reproduce", "list", "--json").
+	doc := decode[struct{ Exhibits []study.Exhibit }](t, program(t, "reproduce", "list", "--json").
 		want(t, exitDone))
 	if len(doc.Exhibits) < 20 {
 		t.Errorf("%d exhibits", len(doc.Exhibits))
@@ -46,7 +46,7 @@ func TestReproducePlan(t *testing.T) {
 	args := []string{"reproduce", "table-1", "--datasets", "uci,lastfm", "--models", "jodie,dyrep", "--data-dir", data,
 		"--fetch=false", "--device", "cpu", "--out", out, "--plan"}
 	program(t, args...).want(t, exitDone).shows(t, "uci-jodie-paper/seed-0", "not begun", "data fetch lastfm")
-	doc := decode[reproduce.Plan](t, program(t, append(args, "--json")...).want(t, exitDone))
+	doc := decode[study.Plan](t, program(t, append(args, "--json")...).want(t, exitDone))
 	if len(doc.Runs) != 2 || len(doc.Missing) != 1 {
 		t.Errorf("%+v", doc)
 	}
@@ -95,17 +95,17 @@ func TestReproduceInterrupted(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
 		t.Fatalf("ended with %d\n%s", code, said.String())
 	}
-	var before reproduce.Report
-	if err := json.Unmarshal(content(t, out, reproduce.ReportFile), &before); err != nil || !before.Stopped {
+	var before study.Report
+	if err := json.Unmarshal(content(t, out, study.ReportFile), &before); err != nil || !before.Stopped {
 		t.Errorf("%v, the report says stopped: %v", err, before.Stopped)
 	}
 	raw, err := exec.Command(k.program, args...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := decode[reproduce.Report](t, result{out: string(raw)})
+	doc := decode[study.Report](t, result{out: string(raw)})
 	for _, run := range doc.Runs {
-		if run.State != reproduce.Done || run.Version == "" || run.Machine == nil {
+		if run.State != study.Done || run.Version == "" || run.Machine == nil {
 			t.Errorf("%+v", run)
 		}
 	}

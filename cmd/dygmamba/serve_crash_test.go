@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/client"
-	"github.com/dygmamba/dygmamba/eventlog/brokertest"
-	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
+	"github.com/dygmamba/dygmamba/internal/brokertest"
+	"github.com/dygmamba/dygmamba/internal/eventlogtest"
 )
 
 // child is the program in a process of its own: the test's, when the environment says so.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/dygmamba/dygmamba/internal/near"
+	"github.com/dygmamba/dygmamba/internal/suggest"
 )
 
 // usageError is a mistake on the command line.
@@ -26,7 +26,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return usagef("unknown command %q%s", cmd.CommandPath()+" "+args[0], near.Hint(args[0], names))
+	return usagef("unknown command %q%s", cmd.CommandPath()+" "+args[0], suggest.Hint(args[0], names))
 }
 
 // takes is the argument check of commands with one argument for each word, all of them required: what each of them is.
@@ -53,7 +53,7 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if meant := near.Match(wrong, names); meant != "" {
+	if meant := suggest.Match(wrong, names); meant != "" {
 		return usagef("unknown flag --%s; did you mean --%s?", wrong, meant)
 	}
 	return usagef("unknown flag --%s", wrong)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/device/devicetest"
+	"github.com/dygmamba/dygmamba/internal/devicetest"
 )
 
 func open(threads int, plain bool) func() device.Device {

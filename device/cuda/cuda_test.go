@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/device/devicetest"
+	"github.com/dygmamba/dygmamba/internal/devicetest"
 )
 
 // open is the GPU, or a skipped test.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/device/dry"
+	"github.com/dygmamba/dygmamba/internal/dry"
 )
 
 // hungry runs the kernels that take memory for partial sums.

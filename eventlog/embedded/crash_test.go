@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
+	"github.com/dygmamba/dygmamba/internal/eventlogtest"
 )
 
 // TestCrash kills a process that appends, again and again, and checks from outside that nothing acknowledged is lost,

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/eventlog"
-	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
+	"github.com/dygmamba/dygmamba/internal/eventlogtest"
 )
 
 // written is a log of some batches, closed, and what it has.

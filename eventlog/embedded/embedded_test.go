@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/eventlog"
-	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
+	"github.com/dygmamba/dygmamba/internal/eventlogtest"
 )
 
 type store string

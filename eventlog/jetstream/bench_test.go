@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/eventlog"
-	"github.com/dygmamba/dygmamba/eventlog/brokertest"
-	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
+	"github.com/dygmamba/dygmamba/internal/brokertest"
+	"github.com/dygmamba/dygmamba/internal/eventlogtest"
 )
 
 // BenchmarkAppend: one server in this process, which syncs before it acknowledges.

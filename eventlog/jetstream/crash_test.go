@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/eventlog"
-	"github.com/dygmamba/dygmamba/eventlog/brokertest"
-	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
+	"github.com/dygmamba/dygmamba/internal/brokertest"
+	"github.com/dygmamba/dygmamba/internal/eventlogtest"
 )
 
 // TestMain is a broker, or a process that appends, where a test started it as one.

@@ -12,8 +12,8 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/dygmamba/dygmamba/eventlog"
-	"github.com/dygmamba/dygmamba/eventlog/brokertest"
-	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
+	"github.com/dygmamba/dygmamba/internal/brokertest"
+	"github.com/dygmamba/dygmamba/internal/eventlogtest"
 )
 
 func open(t testing.TB, url string, o Options) *Log {

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/eventlog"
-	"github.com/dygmamba/dygmamba/eventlog/eventlogtest"
 	"github.com/dygmamba/dygmamba/eventlog/memory"
+	"github.com/dygmamba/dygmamba/internal/eventlogtest"
 )
 
 type store struct{ log *memory.Log }

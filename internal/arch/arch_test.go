@@ -39,7 +39,7 @@ func TestCheckNotices(t *testing.T) {
 		{"but their list", "cmd/dygmamba/a.go", m + "models", ""},
 		{"the facade from above", "cmd/dygmamba/a.go", Module, ""},
 		{"the facade from below", "eval/a.go", Module, "not below"},
-		{"a model by another", "models/tgn/a.go", m + "models/tgat", "not below"},
+		{"a model by another", "models/internal/tgn/a.go", m + "models/internal/tgat", "not below"},
 		{"new package", "helpers/a.go", "fmt", "has no line"},
 		{"import of a new package", "event/a.go", m + "helpers", "has no line"},
 		{"standard library", "event/a.go", "encoding/binary", ""},
@@ -48,10 +48,10 @@ func TestCheckNotices(t *testing.T) {
 		{"module for its user", "cmd/dygmamba/a.go", "github.com/spf13/cobra", ""},
 		{"test module in a test", "event/a_test.go", "pgregory.net/rapid", ""},
 		{"cgo", "event/a.go", "C", "cgo"},
-		{"a model", "train/a.go", m + "models/tgn", "not below"},
-		{"a model from above", "cmd/dygmamba/a.go", m + "models/tgn", "found in the catalogue"},
-		{"a model in a test", "train/a_test.go", m + "models/tgn", "found in the catalogue"},
-		{"the catalogue", "models/a.go", m + "models/tgn", ""},
+		{"a model", "train/a.go", m + "models/internal/tgn", "not below"},
+		{"a model from above", "cmd/dygmamba/a.go", m + "models/internal/tgn", "found in the catalogue"},
+		{"a model in a test", "train/a_test.go", m + "models/internal/tgn", "found in the catalogue"},
+		{"the catalogue", "models/a.go", m + "models/internal/tgn", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestNamesOfModels(t *testing.T) {
 		{"train/a.go", `"not tgn"`, ""},
 		{"train/a_test.go", `"tgn"`, ""},
 		{"internal/demo/a.go", `"tgn"`, ""},
-		{"models/jodie/a.go", `"tgn"`, ""},
+		{"models/internal/jodie/a.go", `"tgn"`, ""},
 	} {
 		src := "package p\n\nvar x = " + tt.text + "\n"
 		broken, err := Check(fstest.MapFS{Catalogue: {Data: []byte(list)}, tt.file: {Data: []byte(src)}})

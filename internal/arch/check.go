@@ -121,7 +121,7 @@ func forbidden(pkg, what string, test bool) string {
 		return fmt.Sprintf("imports %q of the other tower; data and maths meet at package model", below)
 	case to >= from && !test:
 		return fmt.Sprintf("imports %q, which is not below %q", below, pkg)
-	case matches("models/*", below) && pkg != "models" && !strings.HasPrefix(pkg, "models/"):
+	case matches("models/internal/*", below) && pkg != "models" && !strings.HasPrefix(pkg, "models/"):
 		return fmt.Sprintf("imports %q; models are found in the catalogue", below)
 	case beyond(pkg, below):
 		return fmt.Sprintf("imports %q, which %q leaves to the library", below, pkg)

@@ -23,50 +23,51 @@ type Layer struct {
 // Layers is the house, from the ground up.
 var Layers = []Layer{
 	{Both, []string{
-		"internal/arch", "internal/golden", "internal/idset", "internal/memory", "internal/mersenne", "internal/near",
-		"internal/npy", "internal/paper", "internal/pcg64", "internal/pyset", "internal/stream", "internal/tensorboard",
-		"internal/term", "internal/torchtest", "internal/whole",
+		"internal/arch", "internal/atomicfile", "internal/brokertest", "internal/golden", "internal/idset",
+		"internal/memory", "internal/mersenne", "internal/npy", "internal/paper", "internal/pcg64", "internal/pyset",
+		"internal/rng", "internal/suggest", "internal/tensorboard", "internal/term", "internal/torchtest",
 	}},
 
 	{Both, []string{"calibration", "internal/vectors"}},
 	{Both, []string{"internal/page"}},
 	{Both, []string{"client", "eventlog"}},
-	{Both, []string{"eventlog/*"}},
+	{Both, []string{"internal/eventlogtest", "eventlog/*"}},
 
 	{Data, []string{"event"}},
 	{Data, []string{"internal/streamtest"}},
-	{Data, []string{"index", "walk"}},
+	{Data, []string{"index", "internal/walk"}},
 	{Data, []string{"sample"}},
-	{Data, []string{"dataset/input"}},
-	{Data, []string{"dataset/feature", "dataset/input/inputtest"}},
-	{Data, []string{"dataset/data"}},
-	{Data, []string{"dataset/catalog", "dataset/layout", "dataset/native", "dataset/synth"}},
-	{Data, []string{"dataset/fetch", "dataset/table"}},
+	{Data, []string{"dataset/internal/input"}},
+	{Data, []string{"dataset/internal/feature", "dataset/internal/input/inputtest"}},
+	{Data, []string{"dataset/internal/data"}},
+	{Data, []string{"dataset/internal/catalog", "dataset/internal/layout", "dataset/internal/native",
+		"dataset/internal/synth"}},
+	{Data, []string{"dataset/internal/fetch", "dataset/internal/table"}},
 	{Data, []string{"dataset"}},
 	{Data, []string{"internal/queries"}},
 
 	{Maths, []string{"device", "device/internal/forward"}},
-	{Maths, []string{"device/cpu", "device/cuda", "device/devicetest", "device/dry", "device/recorded",
-		"device/trace"}},
-	{Maths, []string{"device/bench", "device/open"}},
+	{Maths, []string{"device/cpu", "device/cuda", "internal/devicetest", "internal/dry", "internal/recorded",
+		"internal/trace"}},
+	{Maths, []string{"internal/kernelbench", "device/open"}},
 	{Maths, []string{"tensor"}},
 	{Maths, []string{"grad"}},
 	{Maths, []string{"nn"}},
-	{Maths, []string{"optim"}},
+	{Maths, []string{"internal/optim"}},
 
 	{Both, []string{"checkpoint"}},
 	{Both, []string{"model"}},
-	{Both, []string{"model/attention", "model/messages", "model/sequence"}},
+	{Both, []string{"models/internal/attention", "models/internal/messages", "models/internal/sequence"}},
 	{Both, []string{"replay"}},
 	{Both, []string{"eval"}},
 	{Both, []string{"train"}},
-	{Both, []string{"bench", "model/modeltest"}},
-	{Both, []string{"models/*"}},
+	{Both, []string{"internal/bench", "model/modeltest"}},
+	{Both, []string{"models/internal/*"}},
 	{Both, []string{"models"}},
 	{Both, []string{"internal/results"}},
 	{Both, []string{"."}},
 	{Both, []string{"audit", "internal/demo", "internal/report", "serve"}},
-	{Both, []string{"reproduce"}},
+	{Both, []string{"internal/study"}},
 	{Both, []string{"cmd/*"}},
 }
 
@@ -84,23 +85,24 @@ const DefaultModel = "dygmamba"
 
 // NamesModels lists who may name models all the same: the models themselves, the tour, the paper's own tables, and a
 // format of files that is called like the model it was published with.
-var NamesModels = []string{"models", "models/*", "internal/demo", "internal/paper", "dataset/layout"}
+var NamesModels = []string{"models", "models/internal/*", "internal/demo", "internal/paper",
+	"dataset/internal/layout"}
 
 // Outside lists what may be imported from other modules, and by whom. Nothing else comes in without its line here.
 // Test files may import every module of this table.
 var Outside = map[string][]string{
-	"golang.org/x/sys":                    {"dataset/native", "device/cpu", "device/cuda", "internal/term"},
+	"golang.org/x/sys":                    {"dataset/internal/native", "device/cpu", "device/cuda", "internal/term"},
 	"golang.org/x/term":                   {"internal/term"},
 	"github.com/spf13/cobra":              {"cmd/*"},
 	"github.com/spf13/pflag":              {"cmd/*"},
-	"github.com/parquet-go/parquet-go":    {"dataset/table", "internal/vectors"},
+	"github.com/parquet-go/parquet-go":    {"dataset/internal/table", "internal/vectors"},
 	"github.com/nlpodyssey/gopickle":      {"checkpoint"},
 	"github.com/ebitengine/purego":        {"device/cuda"},
 	"gonum.org/v1/plot":                   {"cmd/*"},
-	"github.com/nats-io/nats.go":          {"eventlog/jetstream", "eventlog/brokertest"},
-	"github.com/nats-io/nats-server/v2":   {"eventlog/brokertest"}, // tests alone
+	"github.com/nats-io/nats.go":          {"eventlog/jetstream", "internal/brokertest"},
+	"github.com/nats-io/nats-server/v2":   {"internal/brokertest"}, // tests alone
 	"github.com/prometheus/client_golang": {"serve"},
 	"go.etcd.io/bbolt":                    {"eventlog/embedded"},
-	"github.com/google/go-cmp":            {"dataset/input/inputtest"},
+	"github.com/google/go-cmp":            {"dataset/internal/input/inputtest"},
 	"pgregory.net/rapid":                  {"internal/streamtest"},
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/device/dry"
+	"github.com/dygmamba/dygmamba/internal/dry"
 	"github.com/dygmamba/dygmamba/model"
 )
 

@@ -18,9 +18,9 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/internal/optim"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
-	"github.com/dygmamba/dygmamba/optim"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )

@@ -12,9 +12,9 @@ import (
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/device/recorded"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/recorded"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/train"
 )

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
-	"github.com/dygmamba/dygmamba/device/dry"
-	"github.com/dygmamba/dygmamba/device/recorded"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/dry"
+	"github.com/dygmamba/dygmamba/internal/recorded"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"

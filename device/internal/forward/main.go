@@ -1,8 +1,8 @@
 // Command forward answers: what does a device that only wraps kernels, or leaves them out, look like?
 //
 // It reads the interfaces that device.Device is made of and writes what would be the same lines again for every kernel:
-// the measured calls of device/trace, the idle ones of device/dry and the late ones of device/recorded. A method that
-// such a package has written by hand is left to it. It runs in the directory of package device: go generate ./device
+// the measured calls of internal/trace, the idle ones of internal/dry and the late ones of internal/recorded. A method
+// that such a package has written by hand is left to it. It runs in the directory of package device: go generate ./device
 package main
 
 import (
@@ -79,12 +79,12 @@ func main() {
 
 // file is what the package's generated file should hold, given the directory of package device.
 func (t target) file(dir string) (path string, text []byte, err error) {
-	path = filepath.Join(dir, t.name, written)
+	path = filepath.Join(dir, "..", "internal", t.name, written)
 	methods, err := contract(dir)
 	if err != nil {
 		return path, nil, err
 	}
-	byHand, err := declared(filepath.Join(dir, t.name))
+	byHand, err := declared(filepath.Join(dir, "..", "internal", t.name))
 	if err != nil {
 		return path, nil, err
 	}

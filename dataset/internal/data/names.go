@@ -1,0 +1,181 @@
+package data
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// Names is the dictionary of a data set: what its nodes were called where they came from. A nil *Names calls every
+// node by its id.
+//
+// In a bipartite set the two sides are named apart, and one name may be on both: nodes 1 … Sources are sources, the
+// others destinations, but for sources that came later, when these numbers were given. Methods are safe for
+// concurrent use.
+type Names struct {
+	sources int          // 0: one id space
+	later   []event.Node // sources beyond, ascending
+
+	ints []int64 // [nodes], where every name is a whole number; else nil and:
+	text []byte  // all names one after another
+	ends []int64 // [nodes], where each ends
+
+	once  sync.Once
+	table []int32 // open addressing, node ids or 0; made at the first look-up
+	seed  maphash.Seed
+}
+
+// NewNames makes a dictionary of the names of nodes 1, 2, …. The first sources of them are sources and the others
+// destinations; sources 0 means one id space. A name may not occur twice on one side.
+func NewNames(names []string, sources int) (*Names, error) {
+	if sources < 0 || sources > len(names) {
+		return nil, fmt.Errorf("names: %d sources among %d nodes", sources, len(names))
+	}
+	n := &Names{sources: sources, ends: make([]int64, 0, len(names))}
+	for _, name := range names {
+		n.text = append(n.text, name...)
+		n.ends = append(n.ends, int64(len(n.text)))
+	}
+	for i, name := range names {
+		if got, _ := n.find(name, sources > 0 && i < sources); got != event.Node(i+1) {
+			return nil, fmt.Errorf("names: nodes %d and %d are both called %q", got, i+1, name)
+		}
+	}
+	return n, nil
+}
+
+// NameColumns is a dictionary as files keep it: Numbers where every name is a whole number, or else Text and Ends.
+type NameColumns struct {
+	Numbers []int64      // [nodes]
+	Text    []byte       // all names one after another
+	Ends    []int64      // [nodes], where each ends
+	Later   []event.Node // in a bipartite set: sources beyond the first ones, ascending
+}
+
+// NamesFrom makes a dictionary of checked columns, which it keeps: ends ascend within the text. The first sources of
+// the nodes are sources, as in NewNames.
+func NamesFrom(c NameColumns, sources int) *Names {
+	return &Names{sources: sources, later: c.Later, ints: c.Numbers, text: c.Text, ends: c.Ends}
+}
+
+// Columns is the dictionary's own memory, none for nil.
+func (n *Names) Columns() NameColumns {
+	if n == nil {
+		return NameColumns{}
+	}
+	return NameColumns{Numbers: n.ints, Text: n.text, Ends: n.ends, Later: n.later}
+}
+
+// Len is the number of named nodes.
+func (n *Names) Len() int {
+	switch {
+	case n == nil:
+		return 0
+	case n.ints != nil:
+		return len(n.ints)
+	}
+	return len(n.ends)
+}
+
+// Sources is the number of nodes that were sources from the beginning in a bipartite set, 0 where nodes share one id
+// space.
+func (n *Names) Sources() int {
+	if n == nil {
+		return 0
+	}
+	return n.sources
+}
+
+// Name is what node id was called.
+func (n *Names) Name(id event.Node) string {
+	i := int(id) - 1
+	switch {
+	case i < 0 || i >= n.Len():
+		return strconv.Itoa(int(id))
+	case n.ints != nil:
+		return strconv.FormatInt(n.ints[i], 10)
+	}
+	return string(n.bytes(i))
+}
+
+// Source finds the node of that name among the sources.
+func (n *Names) Source(name string) (event.Node, bool) { return n.find(name, true) }
+
+// Target finds the node of that name among the destinations.
+func (n *Names) Target(name string) (event.Node, bool) { return n.find(name, false) }
+
+// IsSource says whether a node of a bipartite set is named as a source.
+func (n *Names) IsSource(id event.Node) bool {
+	if int(id) <= n.Sources() {
+		return true
+	}
+	if n == nil {
+		return false
+	}
+	_, later := slices.BinarySearch(n.later, id)
+	return later
+}
+
+func (n *Names) bytes(i int) []byte {
+	from := int64(0)
+	if i > 0 {
+		from = n.ends[i-1]
+	}
+	return n.text[from:n.ends[i]]
+}
+
+func (n *Names) find(name string, source bool) (event.Node, bool) {
+	if n == nil {
+		id, ok := input.ParseInt([]byte(name))
+		return event.Node(id), ok && id >= 1 && id <= math.MaxInt32
+	}
+	n.once.Do(n.index)
+	mask := uint64(len(n.table) - 1)
+	for at := maphash.String(n.seed, name) & mask; n.table[at] != 0; at = (at + 1) & mask {
+		id := n.table[at]
+		if n.sources > 0 && source != n.IsSource(id) {
+			continue
+		}
+		if n.is(id, name) {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+func (n *Names) is(id event.Node, name string) bool {
+	if n.ints != nil {
+		return n.Name(id) == name
+	}
+	return string(n.bytes(int(id)-1)) == name
+}
+
+func (n *Names) index() {
+	n.seed = maphash.MakeSeed()
+	size := 8
+	for size < 2*n.Len() {
+		size *= 2
+	}
+	n.table = make([]int32, size)
+	mask := uint64(size - 1)
+	var digits [20]byte
+	for i := range n.Len() {
+		var h uint64
+		if n.ints != nil {
+			h = maphash.Bytes(n.seed, strconv.AppendInt(digits[:0], n.ints[i], 10))
+		} else {
+			h = maphash.Bytes(n.seed, n.bytes(i))
+		}
+		at := h & mask
+		for n.table[at] != 0 {
+			at = (at + 1) & mask
+		}
+		n.table[at] = int32(i + 1)
+	}
+}

@@ -1,0 +1,84 @@
+package data
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/dataset/internal/feature"
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// Recipe is how tables became a set, so that rows that come later become more of the same.
+type Recipe struct {
+	Source   string `json:"src"` // columns by name
+	Target   string `json:"dst"`
+	Time     string `json:"time"`
+	Label    string `json:"label,omitempty"`
+	NoHeader bool   `json:"no_header,omitempty"` // columns are called 1, 2, 3, …
+
+	Edge     Encoding `json:"edge,omitzero"`       // features of events
+	Node     Encoding `json:"node,omitzero"`       // features of nodes
+	NodeID   string   `json:"node_id,omitempty"`   // the column of names in a table of nodes
+	NodeSide string   `json:"node_side,omitempty"` // and of sides
+
+	// FittedUntil is the time up to which events, and the nodes that occur in them, told the encodings what they know.
+	FittedUntil *event.Time `json:"fitted_until,omitempty"`
+}
+
+// Encoding is how the columns of a table become features: those taken as they are first, then those that were fitted.
+type Encoding struct {
+	Plain      []string          `json:"plain,omitempty"`       // columns of numbers, or of lists of numbers
+	PlainWidth int               `json:"plain_width,omitempty"` // features of all of them
+	Columns    []*feature.Column `json:"columns,omitempty"`
+}
+
+// Width is the number of features.
+func (e *Encoding) Width() int {
+	n := e.PlainWidth
+	for _, c := range e.Columns {
+		n += c.Width()
+	}
+	return n
+}
+
+// Titles names the features: by their column, numbered where those were lists.
+func (e *Encoding) Titles() []string {
+	var list []string
+	for i := range e.PlainWidth {
+		switch {
+		case len(e.Plain) == e.PlainWidth:
+			list = append(list, e.Plain[i])
+		default:
+			list = append(list, fmt.Sprintf("%s_%d", strings.Join(e.Plain, "_"), i+1))
+		}
+	}
+	for _, c := range e.Columns {
+		list = append(list, c.Titles()...)
+	}
+	return list
+}
+
+// Check says what is wrong with a recipe that came from a file, for features of these widths.
+func (r *Recipe) Check(edge, node int) error {
+	for _, e := range []struct {
+		what  string
+		of    *Encoding
+		width int
+	}{{"events", &r.Edge, edge}, {"nodes", &r.Node, node}} {
+		if e.of.PlainWidth < 0 || e.of.PlainWidth > e.width {
+			return fmt.Errorf("%d plain features of %s, the data have %d", e.of.PlainWidth, e.what, e.width)
+		}
+		for _, c := range e.of.Columns {
+			if c == nil {
+				return fmt.Errorf("a column of %s that is null", e.what)
+			}
+			if err := c.Check(); err != nil {
+				return err
+			}
+		}
+		if w := e.of.Width(); w != 0 && w != e.width {
+			return fmt.Errorf("%d features of %s, the data have %d", w, e.what, e.width)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+// Package data answers: what is a data set, once it is read?
+//
+// A Set is events in time order, features as plain rows, and what its nodes were called. Whoever reads or makes one
+// returns it, whatever the form it came in.
+package data
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"math"
+
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// Ways to draw splits, unseen nodes, negatives and random neighbours.
+const (
+	Reference = sample.Reference // exactly as the reference programs draw them
+	Native    = sample.Native    // by our own generator
+)
+
+// Set is one data set, ready to be split and replayed. Events are in time order, ties in the order of the source.
+type Set struct {
+	Name       string
+	Path       string // where Open found it, absolute; "" in the user's cache, where its name finds it from anywhere
+	Log        *event.Log
+	Node, Edge Features // row = id; row 0 is padding
+	Names      *Names   // what the nodes were called; nil: ids are their own names
+	Bipartite  bool     // no node is both a source and a destination
+	Sampling   string   // Reference or Native: the default for this data
+	TimeFormat string   // TimeNumber or TimeDate: how times were written in the source
+	Warnings   []string // what a user should know, one line each
+	From       []string // files that were imported
+	Recipe     *Recipe  // how tables became this set; nil: it came from none
+
+	release func() error
+}
+
+// OnClose says how Close releases the memory behind the set.
+func (s *Set) OnClose(release func() error) { s.release = release }
+
+// Close releases the file behind a set opened from a native file; its log and features must not be used afterwards.
+// Other sets need no closing.
+func (s *Set) Close() error {
+	if s.release == nil {
+		return nil
+	}
+	release := s.release
+	s.release = nil
+	return release()
+}
+
+// NumNodes is 1 + the largest node id, the rows of a table indexed by node.
+func (s *Set) NumNodes() int { return max(s.Log.NumNodes(), s.Node.Rows) }
+
+// Hash is the SHA-256 of what a model can see: events in order, and features. It does not depend on the file the set
+// came from.
+func (s *Set) Hash() string {
+	h := sha256.New()
+	hashEvents(h, s.Log.All())
+	for _, f := range []Features{s.Node, s.Edge} {
+		hashFeatures(h, f)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Features is a row-major matrix. Data nil: all zero. Row 0 belongs to no node or event.
+type Features struct {
+	Rows, Cols int
+	Data       []float32
+}
+
+// Row is the i-th row, nil when all features are zero.
+func (f Features) Row(i int) []float32 {
+	if f.Data == nil {
+		return nil
+	}
+	return f.Data[i*f.Cols : (i+1)*f.Cols]
+}
+
+// hashEvents feeds one little-endian record per event: source, destination, edge id, bits of time, bits of label.
+func hashEvents(h hash.Hash, all event.Span) {
+	const record = 4 + 4 + 4 + 8 + 4
+	buf := make([]byte, 0, 4096*record)
+	for i := range all.Len() {
+		e := all.At(i)
+		buf = binary.LittleEndian.AppendUint32(buf, uint32(e.Src))
+		buf = binary.LittleEndian.AppendUint32(buf, uint32(e.Dst))
+		buf = binary.LittleEndian.AppendUint32(buf, uint32(e.Edge))
+		buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(e.Time))
+		buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(e.Label))
+		if len(buf) == cap(buf) {
+			h.Write(buf)
+			buf = buf[:0]
+		}
+	}
+	h.Write(buf)
+}
+
+// hashFeatures feeds rows, columns and values. A matrix of zeros is the same whether stored or not, and whatever its
+// width.
+func hashFeatures(h hash.Hash, f Features) {
+	buf := make([]byte, 0, 64<<10)
+	if f.Data == nil {
+		f = Features{}
+	}
+	buf = binary.LittleEndian.AppendUint64(buf, uint64(f.Rows))
+	buf = binary.LittleEndian.AppendUint64(buf, uint64(f.Cols))
+	for _, v := range f.Data {
+		if len(buf)+4 > cap(buf) {
+			h.Write(buf)
+			buf = buf[:0]
+		}
+		buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+	}
+	h.Write(buf)
+}
+
+// Bipartite says whether no node is both a source and a destination.
+func Bipartite(l *event.Log) bool {
+	source := make([]uint64, l.NumNodes()/64+1) // a bit per node
+	all := l.All()
+	for _, u := range all.Src {
+		source[u/64] |= 1 << (u % 64)
+	}
+	for _, v := range all.Dst {
+		if source[v/64]&(1<<(v%64)) != 0 {
+			return false
+		}
+	}
+	return all.Len() > 0
+}
+
+// Featureless is a set of events alone.
+func Featureless(name string, log *event.Log) *Set {
+	return &Set{Name: name, Log: log, Node: Features{Rows: log.NumNodes()}, Edge: Features{Rows: log.Len() + 1},
+		Bipartite: Bipartite(log), Sampling: Reference, TimeFormat: input.TimeNumber}
+}

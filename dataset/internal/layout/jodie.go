@@ -1,0 +1,258 @@
+package layout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/dygmamba/dygmamba/dataset/internal/data"
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/idset"
+)
+
+// FormatJODIE is the name of the format.
+const FormatJODIE = "jodie"
+
+// JODIEOptions say how to read a raw JODIE file.
+type JODIEOptions struct {
+	Name      string // of the data set
+	Bipartite bool   // users and items are numbered apart; true for the names in JODIEBipartite
+}
+
+// JODIEBipartite are the public sets whose users and items are numbered apart.
+var JODIEBipartite = []string{"wikipedia", "reddit", "mooc", "lastfm", "myket"}
+
+// ReadJODIE reads a raw file of the JODIE project: a header line, then user,item,timestamp,label,feature,feature,… in
+// the order of time, ids from 0. Users become nodes 1 … U; items become U+1 … U+I in a bipartite set, in which both
+// must be numbered without gaps, and share the numbers of users elsewhere. Problems of the data are an *InputError.
+func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*data.Set, error) {
+	in, err := input.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return readJODIE(ctx, in, o)
+}
+
+func readJODIE(ctx context.Context, in *input.File, o JODIEOptions) (*data.Set, error) {
+	txt, err := input.NewText(in, true, "text with a line user,item,timestamp,label,features for each event")
+	if err != nil {
+		return nil, err
+	}
+	head, err := txt.FirstLine(false)
+	if err != nil {
+		return nil, err
+	}
+	if _, isData := input.ParseFloat(bytes.TrimSpace(bytes.SplitN(head, []byte{','}, 2)[0])); isData {
+		return nil, &input.Error{File: in.Path, Line: 1, Row: -1, Found: input.Quote(head),
+			Want: "a header such as user_id,item_id,timestamp,state_label,features"}
+	}
+	j := &jodie{path: in.Path, bipartite: o.Bipartite || slices.Contains(JODIEBipartite, o.Name),
+		Finder: input.Finder{Most: 1}, lines: 1, last: -1}
+	err = input.InOrder(ctx, txt, j.parse, j.merge)
+	var bad *input.Error
+	if errors.As(err, &bad) && bad != j.First() && bad.Line > 0 {
+		bad.Line += j.lines
+	}
+	if err != nil {
+		return nil, err
+	}
+	return j.set(o.Name)
+}
+
+type jodie struct {
+	path        string
+	bipartite   bool
+	rows, lines int // behind us
+	input.Finder
+	cols event.Columns
+	last event.Time
+	edge matrix
+}
+
+// jodieBlock is the rows of one block of text.
+type jodieBlock struct {
+	user, item []event.Node
+	time       []event.Time
+	label      []float32
+	feat       []float32 // width values a row
+	width      int       // −1 until the first row
+	row, line  []int32   // where each comes from, counted from 1 in this block
+	input.Block
+}
+
+func (j *jodie) parse(data []byte, b *jodieBlock) {
+	b.user, b.item, b.time, b.label, b.feat = b.user[:0], b.item[:0], b.time[:0], b.label[:0], b.feat[:0]
+	b.width, b.row, b.line = -1, b.row[:0], b.line[:0]
+	b.Reset(1, ',')
+	for p, f := range b.Each(j.path, data) {
+		if b.Finder.Total > 0 {
+			return
+		}
+		if len(f) < 5 {
+			p.Bad("", fmt.Sprintf("%d columns", len(f)),
+				"at least 5: user,item,timestamp,label and a feature, which is 0 where there are none")
+			continue
+		}
+		b.event(place{p}, f)
+	}
+}
+
+// event takes the fields of one row, or drops it if something is wrong with them.
+func (b *jodieBlock) event(p place, f [][]byte) {
+	user, ok1 := p.count("user", f[0])
+	item, ok2 := p.count("item", f[1])
+	at, ok3 := p.number("timestamp", f[2])
+	label, ok := p.feature("label", f[3], bytes.TrimSpace(f[3]))
+	begin := len(b.feat)
+	for i, text := range f[4:] {
+		x, good := p.feature("feature "+strconv.Itoa(i+1), text, text)
+		b.feat = append(b.feat, x)
+		ok = ok && good
+	}
+	n := len(b.feat) - begin
+	ok = ok && ok1 && ok2 && ok3
+	if ok && b.width < 0 {
+		b.width = n
+	}
+	if ok && n != b.width {
+		p.Bad("", fmt.Sprintf("%d features", n), fmt.Sprintf("%d, as in the rows before", b.width))
+		ok = false
+	}
+	if !ok {
+		b.feat = b.feat[:begin]
+		return
+	}
+	b.user = append(b.user, user)
+	b.item = append(b.item, item)
+	b.time = append(b.time, at)
+	b.label = append(b.label, label)
+	b.row = append(b.row, int32(p.Row))
+	b.line = append(b.line, int32(p.Line))
+}
+
+// place is where row i is, for complaints about it.
+func (b *jodieBlock) place(file string, i int) input.Place {
+	return b.Block.Place(file, int(b.line[i]), int(b.row[i]))
+}
+
+// count reads an id from 0.
+func (p place) count(column string, b []byte) (event.Node, bool) {
+	n, ok := input.ParseInt(b)
+	if !ok || n < 0 || n > math.MaxInt32-1 {
+		p.Bad(column, input.Quote(b), fmt.Sprintf("a whole number from 0 to %d", math.MaxInt32-1))
+		return 0, false
+	}
+	return event.Node(n), true
+}
+
+// feature reads a number that fits into 32 bits. Text is all that stands in the field, b what of it is read.
+func (p place) feature(column string, text, b []byte) (float32, bool) {
+	x, ok := input.ParseFloat(b)
+	if !ok || !input.Finite(float64(float32(x))) {
+		p.Bad(column, input.Quote(text), input.WantFloat32)
+		return 0, false
+	}
+	return float32(x), true
+}
+
+func (j *jodie) merge(b *jodieBlock) error {
+	if len(b.user) > 0 {
+		if j.edge.Cols == 0 {
+			j.edge.Cols = b.width
+			j.edge.seen = b.width // row 0 is padding
+		}
+		if b.width != j.edge.Cols {
+			p := b.place(j.path, 0)
+			p.Bad("", fmt.Sprintf("%d features", b.width), fmt.Sprintf("%d, as in the rows before", j.edge.Cols))
+		}
+	}
+	for i, at := range b.time {
+		if at < j.last {
+			p := b.place(j.path, i)
+			want := "times that never decrease"
+			if len(j.cols.Time) == 0 {
+				want += ", from -1 on"
+			}
+			p.Bad("timestamp", written(at)+" after "+written(j.last), want)
+		}
+		j.last = at
+		j.cols.Src = append(j.cols.Src, b.user[i])
+		j.cols.Dst = append(j.cols.Dst, b.item[i])
+		j.cols.Time = append(j.cols.Time, at)
+		j.cols.Label = append(j.cols.Label, b.label[i])
+	}
+	j.Take(&b.Finder, j.rows, j.lines)
+	j.rows += b.Rows
+	j.lines += b.Lines
+	if err := j.First(); err != nil {
+		return err
+	}
+	j.edge.addFloats(b.feat)
+	return nil
+}
+
+// set numbers the nodes.
+func (j *jodie) set(name string) (*data.Set, error) {
+	n := len(j.cols.Src)
+	if n == 0 {
+		return nil, input.FileError(j.path, "no events", "at least one row below the header")
+	}
+	users := slices.Max(j.cols.Src) + 1
+	shift := event.Node(1)
+	if j.bipartite {
+		items := slices.Max(j.cols.Dst) + 1
+		if err := j.gapless("user", j.cols.Src, users); err != nil {
+			return nil, err
+		}
+		if err := j.gapless("item", j.cols.Dst, items); err != nil {
+			return nil, err
+		}
+		if int64(users)+int64(items) > math.MaxInt32 {
+			return nil, input.FileError(j.path, fmt.Sprintf("%d users and %d items", users, items),
+				fmt.Sprintf("at most %d together", math.MaxInt32))
+		}
+		shift += users
+	}
+	for i := range n {
+		j.cols.Src[i]++
+		j.cols.Dst[i] += shift
+	}
+	if err := scattered(j.path, max(slices.Max(j.cols.Src), slices.Max(j.cols.Dst)), n); err != nil {
+		return nil, err
+	}
+	log, err := event.FromColumns(j.cols)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", j.path, err)
+	}
+	s := data.Featureless(name, log)
+	s.Edge = data.Features{Rows: n + 1, Cols: j.edge.Cols, Data: j.edge.Data}
+	s.Node.Cols = 172 // zeros, as in the reference
+	return s, nil
+}
+
+// gapless checks that ids are 0 … n−1, all of them.
+func (j *jodie) gapless(column string, ids []event.Node, n event.Node) error {
+	var seen idset.Set
+	distinct := 0
+	for _, id := range ids {
+		if seen.Add(id) {
+			distinct++
+		}
+	}
+	if distinct == int(n) {
+		return nil
+	}
+	missing := event.Node(0)
+	for !seen.Add(missing) {
+		missing++
+	}
+	return &input.Error{File: j.path, Row: -1, Column: column,
+		Found: fmt.Sprintf("%d different ids up to %d, but no %d", distinct, n-1, missing),
+		Want:  fmt.Sprintf("every id from 0 to %d", n-1)}
+}

@@ -1,0 +1,306 @@
+package native
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dygmamba/dygmamba/dataset/internal/data"
+	"github.com/dygmamba/dygmamba/dataset/internal/feature"
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/dataset/internal/synth"
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// aligned copies bytes to where columns may lie.
+func aligned(b []byte) []byte {
+	words := make([]int64, len(b)/8+1)
+	out := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)[:len(b)]
+	copy(out, b)
+	return out
+}
+
+// everything is a set that uses every section.
+func everything(t testing.TB) *data.Set {
+	t.Helper()
+	log := event.NewLog(3)
+	for _, e := range []event.Event{{Src: 1, Dst: 3, Time: 1.5, Label: 1, Edge: 2},
+		{Src: 2, Dst: 3, Time: 1.5, Edge: 1}, {Src: 1, Dst: 4, Time: 9, Edge: 3}} {
+		if _, err := log.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := data.NamesFrom(data.NameColumns{Text: []byte("annbobannücarl"), Ends: []int64{3, 6, 9, 11, 15},
+		Later: []event.Node{5}}, 2)
+	until := 1.5
+	recipe := &data.Recipe{Source: "who", Target: "what", Time: "when", FittedUntil: &until,
+		Edge: data.Encoding{Plain: []string{"w"}, PlainWidth: 1,
+			Columns: []*feature.Column{{Name: "price", Kind: feature.Number, Mean: 2, Deviation: 3}}}}
+	return &data.Set{Recipe: recipe, Name: "all", Log: log, Bipartite: true, Sampling: data.Native,
+		TimeFormat: input.TimeDate, Names: names,
+		Edge: data.Features{Rows: 4, Cols: 2, Data: []float32{0, 0, 1, 2, 3, 4, 5, 6}}, Node: data.Features{Rows: 6,
+			Cols: 1, Data: []float32{0, 1, 2, 3, 4, 5}}}
+}
+
+func saved(t testing.TB, s *data.Set) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.dgm")
+	if err := Save(path, s); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestNative(t *testing.T) {
+	for _, s := range []*data.Set{everything(t), must(synth.Paper("s1", synth.PaperOptions{})),
+		must(synth.Periodic(synth.PeriodicOptions{}))} {
+		path := filepath.Join(t.TempDir(), "x.dgm")
+		if err := Save(path, s); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Hash() != s.Hash() || got.Name != s.Name || got.Sampling != s.Sampling ||
+			got.TimeFormat != s.TimeFormat || got.Bipartite != s.Bipartite {
+			t.Errorf("%+v\n%+v", got, s)
+		}
+		if got.Names.Len() != s.Names.Len() || got.Names.Sources() != s.Names.Sources() ||
+			got.Names.Name(3) != s.Names.Name(3) {
+			t.Errorf("names of %s", s.Name)
+		}
+		if diff := cmp.Diff(s.Recipe, got.Recipe, cmpopts.IgnoreUnexported(feature.Column{})); diff != "" {
+			t.Errorf("%s: recipe (-want +got):\n%s", s.Name, diff)
+		}
+		if again := saved(t, got); !bytes.Equal(again, saved(t, s)) {
+			t.Errorf("%s: saved twice, not the same bytes", s.Name)
+		}
+		if err := got.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func must(s *data.Set, err error) *data.Set {
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// No byte of a file may change, and none may be missing, without notice.
+func TestNativeDamage(t *testing.T) {
+	good := saved(t, everything(t))
+	check := func(what string, at int, b []byte) {
+		t.Helper()
+		_, err := decode("x.dgm", aligned(b))
+		var in *input.Error
+		if !errors.As(err, &in) {
+			t.Errorf("%s %d: %v", what, at, err)
+		}
+	}
+	_, secs, err := readTable("x.dgm", good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	padding := 0
+	for i := range good {
+		b := bytes.Clone(good)
+		b[i] ^= 0x40
+		if inPadding(secs, good, i) {
+			padding++
+			continue
+		}
+		check("flipped byte", i, b)
+		check("cut to", i, good[:i])
+	}
+	check("appended to", len(good), append(bytes.Clone(good), 0))
+	if padding > len(good)/2 {
+		t.Errorf("%d of %d bytes are padding", padding, len(good))
+	}
+}
+
+// inPadding says whether byte i is between sections.
+func inPadding(secs map[uint32]section, b []byte, i int) bool {
+	table := int(binary.LittleEndian.Uint64(b[40:]))
+	if i < headerSize || i >= table {
+		return false
+	}
+	for _, s := range secs {
+		if int64(i) >= s.offset && int64(i) < s.offset+s.length {
+			return false
+		}
+	}
+	return true
+}
+
+// reseal makes all checksums right again.
+func reseal(b []byte) []byte {
+	b = aligned(b)
+	if len(b) < headerSize {
+		return b
+	}
+	le := binary.LittleEndian
+	at, n := le.Uint64(b[40:]), uint64(le.Uint32(b[56:]))
+	le.PutUint64(b[48:], uint64(len(b)))
+	if size := uint64(len(b)); n <= maxSections && at <= size && at+n*entrySize <= size {
+		table := b[at : at+n*entrySize]
+		for e := table; len(e) > 0; e = e[entrySize:] {
+			if s := decodeSection(e); s.offset >= 0 && s.offset <= int64(size) && s.length <= int64(size)-s.offset {
+				le.PutUint32(e[4:], crc32.Checksum(b[s.offset:s.offset+s.length], castagnoli))
+			}
+		}
+		le.PutUint32(b[60:], crc32.Checksum(table, castagnoli))
+	}
+	le.PutUint32(b[headerSize-4:], crc32.Checksum(b[:headerSize-4], castagnoli))
+	return b
+}
+
+// Files that other programs could have made wrong, with right checksums.
+func TestNativeNonsense(t *testing.T) {
+	good := saved(t, everything(t))
+	_, secs, err := readTable("x.dgm", good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	le := binary.LittleEndian
+	at := func(kind uint32, off int) int { return int(secs[kind].offset) + off }
+	entry := func(kind uint32) int { // of the section table
+		for e := int(le.Uint64(good[40:])); ; e += entrySize {
+			if le.Uint32(good[e:]) == kind {
+				return e
+			}
+		}
+	}
+	for _, c := range []struct {
+		name string
+		edit func(b []byte)
+		want string
+	}{
+		{"node 0", func(b []byte) { le.PutUint32(b[at(Source, 0):], 0) }, "found row 0: invalid event: source 0"},
+		{"node above", func(b []byte) { le.PutUint32(b[at(Destination, 4):], 6) }, "found node 6; want nodes up to 5"},
+		{"infinite time", func(b []byte) { le.PutUint64(b[at(Time, 8):], math.Float64bits(math.Inf(1))) }, "time +Inf"},
+		{"order", func(b []byte) { le.PutUint64(b[at(Time, 16):], math.Float64bits(1)) }, "found times that decrease"},
+		{"edge twice", func(b []byte) { le.PutUint32(b[at(Edge, 0):], 1) },
+			"row 2, column edge: found 1; want every edge id once, and below 4"},
+		{"edge without features", func(b []byte) { le.PutUint32(b[at(Edge, 0):], 9) }, "row 1, column edge: found 9"},
+		{"feature shape", func(b []byte) { le.PutUint64(b[entry(EdgeFeatures)+24:], 5) },
+			"found section edge features of 32 bytes; want 5 rows of 2 values"},
+		{"node feature rows", func(b []byte) { le.PutUint64(b[24:], 6) }, "found 6 rows of node features; want 7"},
+		{"name ends", func(b []byte) { le.PutUint64(b[at(NameEnds, 8):], 1<<40) },
+			"column name ends: found 1099511627776; want ends that ascend to 15"},
+		{"events", func(b []byte) { le.PutUint64(b[16:], 1<<60) }, "found 1152921504606846976 events"},
+		{"fewer events", func(b []byte) { le.PutUint64(b[16:], 2) }, "found section source of 12 bytes; want 2 values"},
+		{"version", func(b []byte) { le.PutUint32(b[8:], 3) }, "found format version 3; want version 1 or 2"},
+		{"sections", func(b []byte) { le.PutUint32(b[56:], 1<<30) }, "found a table of 1073741824 sections"},
+		{"section outside", func(b []byte) { le.PutUint64(b[entry(Time)+8:], 1<<50) }, "found section time at bytes"},
+		{"section missing", func(b []byte) { le.PutUint32(b[entry(Time):], 99) },
+			"found section time of 0 bytes; want 3 values"},
+		{"about", func(b []byte) { b[at(about, 0)] = '[' }, "found section about that is not JSON"},
+		{"sources", func(b []byte) { le.PutUint64(b[32:], 6) }, "6 of them sources"},
+		{"later sources", func(b []byte) { le.PutUint32(b[at(LaterSources, 0):], 2) },
+			"row 1, column later sources: found 2; want ids that ascend from 3 to 5"},
+		{"recipe", func(b []byte) { b[at(recipe, 0)] = '[' }, "found section recipe that does not fit"},
+		{"another recipe", func(b []byte) {
+			text := b[at(recipe, 0):][:secs[recipe].length]
+			copy(text, bytes.Replace(text, []byte(`"deviation":3`), []byte(`"deviation":0`), 1))
+		}, `column "price" of kind "number": mean 2, deviation 0`},
+	} {
+		b := bytes.Clone(good)
+		c.edit(b)
+		_, err := decode("x.dgm", reseal(b))
+		var in *input.Error
+		if !errors.As(err, &in) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+	if _, err := decode("x.dgm", reseal(good)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNativeSmall(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.dgm")
+	for _, text := range []string{"", "hello", strings.Repeat("x", 300)} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var in *input.Error
+		if _, err := Open(path); !errors.As(err, &in) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// The examples in docs/FORMATS.md rest on these bytes.
+func TestNativeBytes(t *testing.T) {
+	log := event.NewLog(1)
+	log.Append(event.Event{Src: 1, Dst: 2, Time: 0.5})
+	b := saved(t, data.Featureless("tiny", log))
+	want := "\x89DGM\r\n\x1a\n\x01\x00\x00\x00\x01\x00\x00\x00" +
+		"\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x80\x01\x00\x00\x00\x00\x00\x00\xa0\x02\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00"
+	if got := string(b[:60]); got != want {
+		t.Errorf("header %x\nwant   %x", got, want)
+	}
+	if len(b) != 672 || string(b[128:132]) != "\x01\x00\x00\x00" || string(b[192:196]) != "\x02\x00\x00\x00" ||
+		string(b[256:264]) != "\x00\x00\x00\x00\x00\x00\xe0\x3f" {
+		t.Errorf("%d bytes: %x", len(b), b)
+	}
+}
+
+func FuzzNative(f *testing.F) {
+	f.Add(saved(f, everything(f)))
+	log := event.NewLog(1)
+	log.Append(event.Event{Src: 1, Dst: 2, Time: 0.5})
+	f.Add(saved(f, data.Featureless("tiny", log)))
+	f.Add([]byte(input.NativeMagic))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, raw := range [][]byte{aligned(b), reseal(b)} {
+			s, err := decode("fuzz.dgm", raw)
+			if err != nil {
+				var in *input.Error
+				if !errors.As(err, &in) {
+					t.Fatalf("%T: %v", err, err)
+				}
+				continue
+			}
+			s.Hash()
+			data.Stats(s)
+			for i := range s.Log.Len() {
+				e := s.Log.At(i)
+				s.Edge.Row(int(e.Edge))
+				s.Node.Row(int(e.Src))
+				name := s.Names.Name(e.Dst)
+				s.Names.Target(name)
+			}
+			if s.Recipe == nil {
+				continue
+			}
+			for _, c := range append(s.Recipe.Edge.Columns, s.Recipe.Node.Columns...) {
+				for _, cell := range []string{"", "7", "tea", "2024-05-01"} {
+					c.Encode([]byte(cell), make([]float32, c.Width()))
+				}
+				c.About()
+			}
+			if titles := s.Recipe.Edge.Titles(); len(titles) != 0 && len(titles) != s.Edge.Cols {
+				t.Fatalf("%d titles of %d features", len(titles), s.Edge.Cols)
+			}
+		}
+	})
+}

@@ -1,0 +1,330 @@
+package native
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"os"
+
+	"github.com/dygmamba/dygmamba/dataset/internal/data"
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/idset"
+)
+
+// Open opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than read, so
+// Close the set when done. Every byte is checked against its checksum.
+func Open(path string) (*data.Set, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() < headerSize {
+		return nil, input.FileError(path, fmt.Sprintf("%d bytes", info.Size()),
+			fmt.Sprintf("a native .dgm file, at least %d", headerSize))
+	}
+	raw, release, err := mapFile(path, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	s, err := decode(path, raw)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	s.OnClose(release)
+	return s, nil
+}
+
+// decode makes a set of the bytes of a native file without copying columns. The bytes must be aligned to 8.
+func decode(path string, raw []byte) (*data.Set, error) {
+	h, secs, err := readTable(path, raw)
+	if err != nil {
+		return nil, err
+	}
+	d := &decoder{path: path, data: raw, header: h, sections: secs}
+	return d.set()
+}
+
+// readTable reads the header and the table of sections, and checks all checksums.
+func readTable(path string, raw []byte) (h header, secs map[uint32]section, err error) {
+	bad := func(found, want string) (header, map[uint32]section, error) {
+		return header{}, nil, input.FileError(path, found, want)
+	}
+	le := binary.LittleEndian
+	if len(raw) < headerSize || string(raw[:len(input.NativeMagic)]) != input.NativeMagic {
+		return bad(fmt.Sprintf("%q at the beginning", raw[:min(len(raw), len(input.NativeMagic))]),
+			"a native .dgm file: data import makes one")
+	}
+	if v := le.Uint32(raw[8:]); v != version && v != versionLater {
+		return bad(fmt.Sprintf("format version %d", v),
+			fmt.Sprintf("version %d or %d: import the data again with this program", version, versionLater))
+	}
+	if got, want := crc32.Checksum(raw[:headerSize-4], castagnoli), le.Uint32(raw[headerSize-4:]); got != want {
+		return bad(fmt.Sprintf("a header with checksum %08x", got), fmt.Sprintf("%08x: the file is damaged", want))
+	}
+	at := func(i int) int64 { return int64(min(le.Uint64(raw[16+8*i:]), math.MaxInt64)) }
+	h = header{flags: le.Uint32(raw[12:]), events: at(0), nodes: at(1), sources: at(2), table: at(3), length: at(4),
+		sections: le.Uint32(raw[56:])}
+	if int64(len(raw)) != h.length {
+		return bad(fmt.Sprintf("%d bytes", len(raw)),
+			fmt.Sprintf("%d, as the header says: the file is cut off or was appended to", h.length))
+	}
+	size := int64(h.sections) * entrySize
+	if h.sections > maxSections || h.table < headerSize || h.table > h.length-size {
+		return bad(fmt.Sprintf("a table of %d sections at byte %d", h.sections, h.table),
+			fmt.Sprintf("it within the %d bytes of the file", h.length))
+	}
+	table := raw[h.table : h.table+size]
+	if got, want := crc32.Checksum(table, castagnoli), le.Uint32(raw[60:]); got != want {
+		return bad(fmt.Sprintf("a section table with checksum %08x", got),
+			fmt.Sprintf("%08x: the file is damaged", want))
+	}
+	secs = make(map[uint32]section, h.sections)
+	for ; len(table) > 0; table = table[entrySize:] {
+		s := decodeSection(table)
+		name := sectionName(s.kind)
+		if s.offset%sectionAlign != 0 || s.offset < headerSize || s.offset > h.table || s.length > h.table-s.offset {
+			return bad(fmt.Sprintf("section %s at bytes %d to %d", name, s.offset, s.offset+s.length),
+				fmt.Sprintf("multiples of %d between %d and %d", sectionAlign, headerSize, h.table))
+		}
+		if got := crc32.Checksum(raw[s.offset:s.offset+s.length], castagnoli); got != s.crc {
+			return bad(fmt.Sprintf("section %s with checksum %08x", name, got),
+				fmt.Sprintf("%08x: the file is damaged", s.crc))
+		}
+		if _, twice := secs[s.kind]; twice {
+			return bad(fmt.Sprintf("section %s twice", name), "it once")
+		}
+		secs[s.kind] = s
+	}
+	return h, secs, nil
+}
+
+func sectionName(kind uint32) string {
+	if name, ok := sectionNames[kind]; ok {
+		return name
+	}
+	return fmt.Sprint(kind)
+}
+
+// decoder makes a set of checked sections. Checksums keep accidents out; the checks here are for files made by other
+// programs.
+type decoder struct {
+	path     string
+	data     []byte
+	header   header
+	sections map[uint32]section
+}
+
+func (d *decoder) set() (*data.Set, error) {
+	if d.header.events > math.MaxInt32 || d.header.nodes > math.MaxInt32 || d.header.sources > d.header.nodes {
+		return nil, input.FileError(d.path,
+			fmt.Sprintf("%d events, %d nodes, %d of them sources", d.header.events, d.header.nodes, d.header.sources),
+			fmt.Sprintf("at most %d of each", math.MaxInt32))
+	}
+	log, err := d.log()
+	if err != nil {
+		return nil, err
+	}
+	s := &data.Set{Log: log, Bipartite: d.header.flags&flagBipartite != 0, Sampling: data.Native,
+		TimeFormat: input.TimeNumber}
+	if s.Edge, err = d.features(EdgeFeatures); err == nil {
+		err = d.edges(s)
+	}
+	if err == nil {
+		s.Node, err = d.features(NodeFeatures)
+	}
+	if err == nil && s.Node.Rows != int(d.header.nodes)+1 {
+		err = input.FileError(d.path, fmt.Sprintf("%d rows of node features", s.Node.Rows),
+			fmt.Sprintf("%d, one for each node and one for padding", d.header.nodes+1))
+	}
+	if err == nil {
+		s.Names, err = d.names()
+	}
+	if err == nil {
+		err = d.about(s)
+	}
+	if err == nil {
+		err = d.recipe(s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (d *decoder) log() (*event.Log, error) {
+	var c event.Columns
+	var err error
+	n := int(d.header.events)
+	if c.Src, err = column[event.Node](d, Source, n, true); err != nil {
+		return nil, err
+	}
+	if c.Dst, err = column[event.Node](d, Destination, n, true); err != nil {
+		return nil, err
+	}
+	if c.Time, err = column[event.Time](d, Time, n, true); err != nil {
+		return nil, err
+	}
+	if c.Label, err = column[float32](d, Label, n, false); err != nil {
+		return nil, err
+	}
+	if c.Edge, err = column[event.Edge](d, Edge, n, false); err != nil {
+		return nil, err
+	}
+	log, err := event.FromColumns(c)
+	switch {
+	case err != nil:
+		return nil, input.FileError(d.path, err.Error(), "events that a log accepts")
+	case !log.Sorted():
+		return nil, input.FileError(d.path, "times that decrease", "events in the order of time")
+	case log.NumNodes() > int(d.header.nodes)+1:
+		return nil, input.FileError(d.path, fmt.Sprintf("node %d", log.NumNodes()-1),
+			fmt.Sprintf("nodes up to %d, as the header says", d.header.nodes))
+	}
+	return log, nil
+}
+
+// column is the section of one value for each of n rows; nil where it is missing and may be.
+func column[T scalar](d *decoder, kind uint32, n int, must bool) ([]T, error) {
+	s, ok := d.sections[kind]
+	if !ok && !must || ok && s.length == 0 && n == 0 {
+		return nil, nil
+	}
+	col := columnOf[T](d.data[s.offset : s.offset+s.length])
+	if !ok || len(col) != n || len(Bytes(col)) != int(s.length) {
+		return nil, input.FileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length),
+			fmt.Sprintf("%d values", n))
+	}
+	return col, nil
+}
+
+func (d *decoder) features(kind uint32) (data.Features, error) {
+	s, ok := d.sections[kind]
+	if !ok {
+		return data.Features{}, input.FileError(d.path, "no section "+sectionName(kind),
+			"it, with no bytes where all are zero")
+	}
+	if s.rows > math.MaxInt32+1 || s.cols > math.MaxInt32 ||
+		s.length > 0 && (s.length%4 != 0 || s.cols == 0 || s.length/4/s.cols != s.rows || s.length/4%s.cols != 0) {
+		return data.Features{}, input.FileError(d.path,
+			fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length),
+			fmt.Sprintf("%d rows of %d values", s.rows, s.cols))
+	}
+	return data.Features{Rows: int(s.rows), Cols: int(s.cols),
+		Data: columnOf[float32](d.data[s.offset : s.offset+s.length])}, nil
+}
+
+// edges checks that every edge id occurs once and has a row of features.
+func (d *decoder) edges(s *data.Set) error {
+	all := s.Log.All()
+	if _, ok := d.sections[Edge]; !ok {
+		if s.Edge.Rows <= all.Len() {
+			return input.FileError(d.path, fmt.Sprintf("%d rows of edge features", s.Edge.Rows),
+				fmt.Sprintf("%d, one for each event and one for padding", all.Len()+1))
+		}
+		return nil
+	}
+	var seen idset.Set
+	for i := range all.Len() {
+		e := all.Edge(i)
+		if int(e) >= s.Edge.Rows || !seen.Add(e) {
+			return &input.Error{File: d.path, Row: i + 1, Column: "edge", Found: fmt.Sprint(e),
+				Want: fmt.Sprintf("every edge id once, and below %d", s.Edge.Rows)}
+		}
+	}
+	return nil
+}
+
+func (d *decoder) names() (*data.Names, error) {
+	n := int(d.header.nodes)
+	ints, err := column[int64](d, NameNumbers, n, false)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := column[int64](d, NameEnds, n, false)
+	if err != nil {
+		return nil, err
+	}
+	if ints == nil && ends == nil {
+		return nil, nil
+	}
+	t := d.sections[NameText]
+	text := d.data[t.offset : t.offset+t.length]
+	last := int64(0)
+	for i, end := range ends {
+		if end < last || end > t.length {
+			return nil, &input.Error{File: d.path, Row: i + 1, Column: "name ends", Found: fmt.Sprint(end),
+				Want: fmt.Sprintf("ends that ascend to %d", t.length)}
+		}
+		last = end
+	}
+	later, err := d.later()
+	if err != nil {
+		return nil, err
+	}
+	return data.NamesFrom(data.NameColumns{Numbers: ints, Text: text, Ends: ends, Later: later},
+		int(d.header.sources)), nil
+}
+
+// later are the sources beyond the first ones.
+func (d *decoder) later() ([]event.Node, error) {
+	s, ok := d.sections[LaterSources]
+	if !ok {
+		return nil, nil
+	}
+	ids, err := column[event.Node](d, LaterSources, int(min(s.rows, math.MaxInt32)), true)
+	if err != nil {
+		return nil, err
+	}
+	last := event.Node(d.header.sources)
+	for i, id := range ids {
+		if id <= last || int64(id) > d.header.nodes || d.header.sources == 0 {
+			want := fmt.Sprintf("ids that ascend from %d to %d", d.header.sources+1, d.header.nodes)
+			return nil, &input.Error{File: d.path, Row: i + 1, Column: "later sources", Found: fmt.Sprint(id),
+				Want: want}
+		}
+		last = id
+	}
+	return ids, nil
+}
+
+// recipe reads how tables became the set.
+func (d *decoder) recipe(s *data.Set) error {
+	sec, ok := d.sections[recipe]
+	if !ok {
+		return nil
+	}
+	r := new(data.Recipe)
+	err := json.Unmarshal(d.data[sec.offset:sec.offset+sec.length], r)
+	if err == nil {
+		err = r.Check(s.Edge.Cols, s.Node.Cols)
+	}
+	if err != nil {
+		return input.FileError(d.path, "section recipe that does not fit: "+err.Error(),
+			"how the features of the file were made")
+	}
+	s.Recipe = r
+	return nil
+}
+
+func (d *decoder) about(s *data.Set) error {
+	var a About
+	sec, ok := d.sections[about]
+	if !ok {
+		return input.FileError(d.path, "no section about", "it")
+	}
+	if err := json.Unmarshal(d.data[sec.offset:sec.offset+sec.length], &a); err != nil {
+		return input.FileError(d.path, "section about that is not JSON: "+err.Error(), "a JSON object")
+	}
+	s.Name, s.From = a.Name, a.From
+	if a.TimeFormat == input.TimeDate {
+		s.TimeFormat = input.TimeDate
+	}
+	if a.Sampling == data.Reference {
+		s.Sampling = data.Reference
+	}
+	return nil
+}

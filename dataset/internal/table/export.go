@@ -1,0 +1,268 @@
+package table
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/dygmamba/dygmamba/dataset/internal/data"
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// Exported is a table that was written, and the options with which Import reads it again.
+type Exported struct {
+	Rows    int
+	Columns []string
+	Options Options // columns by name, and Bipartite
+}
+
+// ExportEvents writes the events of a set as CSV or Parquet, in the order in which they came. Import makes the same set
+// of them: events, ids, names and labels, and features as the numbers that they became.
+func ExportEvents(ctx context.Context, w io.Writer, s *data.Set, format string) (*Exported, error) {
+	return eventSheet(s).write(ctx, w, format)
+}
+
+// ExportNodes writes the nodes of a set with their features, for Options.NodeFile.
+func ExportNodes(ctx context.Context, w io.Writer, s *data.Set, format string) (*Exported, error) {
+	if s.Node.Data == nil {
+		return nil, errors.New("export: nodes have no features")
+	}
+	return nodeSheet(s).write(ctx, w, format)
+}
+
+// sheet is a table by column.
+type sheet struct {
+	rows    int
+	columns []sheetColumn
+	options Options
+}
+
+// sheetColumn gives the cells of a column as CSV and as Parquet have them.
+type sheetColumn struct {
+	name  string
+	text  func(row int) string
+	node  parquet.Node
+	value func(row int) parquet.Value
+}
+
+func (t *sheet) write(ctx context.Context, w io.Writer, format string) (*Exported, error) {
+	var err error
+	switch format {
+	case FormatCSV:
+		err = t.csv(ctx, w)
+	case FormatParquet:
+		err = t.parquet(ctx, w)
+	default:
+		err = fmt.Errorf("format %q, want %s or %s", format, FormatCSV, FormatParquet)
+	}
+	done := &Exported{Rows: t.rows, Options: t.options}
+	for _, c := range t.columns {
+		done.Columns = append(done.Columns, c.name)
+	}
+	return done, err
+}
+
+// someRows is how many rows are written before anyone looks whether to go on.
+const someRows = 4096
+
+func (t *sheet) csv(ctx context.Context, w io.Writer) error {
+	out := csv.NewWriter(w)
+	line := make([]string, len(t.columns))
+	for j, c := range t.columns {
+		line[j] = c.name
+	}
+	out.Write(line)
+	for i := range t.rows {
+		for j, c := range t.columns {
+			line[j] = c.text(i)
+		}
+		if err := out.Write(line); err != nil {
+			return err
+		}
+		if i%someRows == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// eventSheet is the events of a set.
+func eventSheet(s *data.Set) *sheet {
+	all := s.Log.All()
+	order := arrival(all)
+	r := recipeOf(s)
+	t := &sheet{rows: len(order), options: Options{Source: r.Source, Target: r.Target, Time: r.Time,
+		Bipartite: s.Names.Sources() > 0}}
+	t.columns = append(t.columns,
+		nameColumn(s, r.Source, func(row int) event.Node { return all.Src[order[row]] }),
+		nameColumn(s, r.Target, func(row int) event.Node { return all.Dst[order[row]] }),
+		timeColumn(s, r.Time, func(row int) event.Time { return all.Time[order[row]] }))
+	if all.Len() > 0 && slices.ContainsFunc(order, func(i int) bool { return all.Label(i) != 0 }) {
+		t.options.Label = r.Label
+		t.columns = append(t.columns, numberColumn(r.Label, func(row int) float32 { return all.Label(order[row]) }))
+	}
+	for j, title := range t.titles(s.Edge, r.Edge) {
+		t.options.EdgeFeatures = append(t.options.EdgeFeatures, title)
+		t.columns = append(t.columns, numberColumn(title,
+			func(row int) float32 { return s.Edge.Row(int(all.Edge(order[row])))[j] }))
+	}
+	return t
+}
+
+// nodeSheet is the nodes of a set that have events or features.
+func nodeSheet(s *data.Set) *sheet {
+	all := s.Log.All()
+	var ids []event.Node
+	occurs := make([]bool, s.NumNodes())
+	for i := range all.Len() {
+		occurs[all.Src[i]], occurs[all.Dst[i]] = true, true
+	}
+	for id := 1; id < s.Node.Rows; id++ {
+		if id < len(occurs) && occurs[id] || slices.ContainsFunc(s.Node.Row(id),
+			func(x float32) bool { return x != 0 }) {
+			ids = append(ids, event.Node(id))
+		}
+	}
+	r := recipeOf(s)
+	t := &sheet{rows: len(ids), options: Options{NodeID: r.NodeID}}
+	t.columns = append(t.columns, nameColumn(s, r.NodeID, func(row int) event.Node { return ids[row] }))
+	if s.Names.Sources() > 0 {
+		t.options.NodeSide = r.NodeSide
+		side := func(row int) string {
+			if s.Names.IsSource(ids[row]) {
+				return "source"
+			}
+			return "destination"
+		}
+		t.columns = append(t.columns, textColumn(r.NodeSide, side))
+	}
+	for j, title := range t.titles(s.Node, r.Node) {
+		t.columns = append(t.columns, numberColumn(title,
+			func(row int) float32 { return s.Node.Row(int(ids[row]))[j] }))
+	}
+	return t
+}
+
+// arrival is the order in which events came: that of their ids, unless those say otherwise where times are equal.
+func arrival(all event.Span) []int {
+	order := make([]int, all.Len())
+	for i := range order {
+		order[i] = i
+		if i > 0 && all.Time[i] == all.Time[i-1] && all.Edge(i) < all.Edge(i-1) {
+			for k := range order {
+				order[k] = k
+			}
+			return order
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(all.Edge(a)) - int(all.Edge(b)) })
+	return order
+}
+
+// recipeOf is that of the set, with a name for every column.
+func recipeOf(s *data.Set) data.Recipe {
+	var r data.Recipe
+	if s.Recipe != nil {
+		r = *s.Recipe
+	}
+	if r.NoHeader {
+		r = data.Recipe{Edge: r.Edge, Node: r.Node}
+	}
+	for _, c := range []struct {
+		name     *string
+		standard string
+	}{{&r.Source, "src"}, {&r.Target, "dst"}, {&r.Time, "time"}, {&r.Label, "label"}, {&r.NodeID, "node"}, {&r.NodeSide,
+		"side"}} {
+		if *c.name == "" {
+			*c.name = c.standard
+		}
+	}
+	return r
+}
+
+// titles names the features, each differently and so that they need no quotes; none where all are 0.
+func (t *sheet) titles(f data.Features, e data.Encoding) []string {
+	if f.Data == nil {
+		return nil
+	}
+	list := e.Titles()
+	if len(list) != f.Cols {
+		list = nil
+		for j := range f.Cols {
+			list = append(list, "feature_"+strconv.Itoa(j+1))
+		}
+	}
+	used := map[string]bool{}
+	for _, c := range t.columns {
+		used[c.name] = true
+	}
+	for j, title := range list {
+		title = strings.Map(plainLetter, title)
+		unique := title
+		for n := 2; used[unique]; n++ {
+			unique = title + "_" + strconv.Itoa(n)
+		}
+		used[unique] = true
+		list[j] = unique
+	}
+	return list
+}
+
+// plainLetter replaces what would have to be quoted somewhere, or might be taken for a delimiter.
+func plainLetter(r rune) rune {
+	if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-=.#", r) {
+		return r
+	}
+	return '_'
+}
+
+func textColumn(name string, of func(row int) string) sheetColumn {
+	return sheetColumn{name, of, parquet.String(),
+		func(row int) parquet.Value { return parquet.ByteArrayValue([]byte(of(row))) }}
+}
+
+// nameColumn is names of nodes, as numbers where all are.
+func nameColumn(s *data.Set, name string, of func(row int) event.Node) sheetColumn {
+	text := func(row int) string { return s.Names.Name(of(row)) }
+	if s.Names != nil && s.Names.Columns().Numbers == nil {
+		return textColumn(name, text)
+	}
+	number := func(row int) parquet.Value {
+		v, _ := input.ParseInt([]byte(text(row)))
+		return parquet.Int64Value(v)
+	}
+	return sheetColumn{name, text, parquet.Int(64), number}
+}
+
+func numberColumn(name string, of func(row int) float32) sheetColumn {
+	text := func(row int) string { return strconv.FormatFloat(float64(of(row)), 'g', -1, 32) }
+	return sheetColumn{name, text, parquet.Leaf(parquet.FloatType),
+		func(row int) parquet.Value { return parquet.FloatValue(of(row)) }}
+}
+
+// timeColumn is times: numbers, or dates. In Parquet those are timestamps where microseconds tell them exactly, and
+// text elsewhere.
+func timeColumn(s *data.Set, name string, of func(row int) event.Time) sheetColumn {
+	text := func(row int) string { return input.FormatTime(of(row), s.TimeFormat) }
+	if s.TimeFormat != input.TimeDate {
+		return sheetColumn{name, text, parquet.Leaf(parquet.DoubleType),
+			func(row int) parquet.Value { return parquet.DoubleValue(of(row)) }}
+	}
+	for row := range s.Log.Len() {
+		if at := of(row); float64(micros(at))/1e6 != at {
+			return textColumn(name, text)
+		}
+	}
+	value := func(row int) parquet.Value { return parquet.Int64Value(micros(of(row))) }
+	return sheetColumn{name, text, parquet.Timestamp(parquet.Microsecond), value}
+}

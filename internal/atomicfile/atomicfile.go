@@ -1,0 +1,165 @@
+// Package atomicfile answers: how does a file appear under its name whole or not at all, and is it still the same?
+package atomicfile
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// File is one that has no name yet.
+type File struct {
+	*os.File
+	path string
+}
+
+// Create makes a file beside path, or beside what path links to, that Commit gives that name. Devices, pipes and
+// directories are refused: they would be replaced. What a killed process left there before it had its name is removed.
+func Create(path string) (*File, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no ordinary file (%v) and would be replaced: want another name",
+			path, info.Mode())
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	sweep(filepath.Dir(path))
+	for range 10 {
+		f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+mark+"*"+ending)
+		if err != nil {
+			return nil, err
+		}
+		if hold(f); still(f) {
+			return &File{f, path}, nil
+		}
+		f.Close() // someone swept it away before it was held
+	}
+	return nil, fmt.Errorf("%s: files beside it disappear as soon as they are made", path)
+}
+
+// A file that has no name yet is called .NAME.dygmamba-123.tmp. Its process holds a lock on it, which ends with the
+// process.
+const (
+	mark   = ".dygmamba-"
+	ending = ".tmp"
+)
+
+// sweep removes what killed processes left in a directory.
+func sweep(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if name := e.Name(); name[0] == '.' && strings.HasSuffix(name, ending) && strings.Contains(name, mark) &&
+			e.Type().IsRegular() {
+			if path := filepath.Join(dir, name); abandoned(path) {
+				os.Remove(path)
+			}
+		}
+	}
+}
+
+// still says whether a file is there under its name.
+func still(f *os.File) bool {
+	is, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(is, named)
+}
+
+// Own is Create for a directory that one process alone writes to: its file has a fixed name until then, so that a
+// process that is killed again and again leaves at most one behind.
+func Own(path string) (*File, error) {
+	f, err := os.OpenFile(path+".tmp", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return &File{f, path}, nil
+}
+
+// Commit puts everything on the disk and then renames. The file is gone if that fails.
+func (f *File) Commit() error {
+	err := f.Chmod(0o644)
+	if err == nil {
+		err = f.Sync()
+	}
+	if !renamesOpen {
+		err = errors.Join(err, f.Close())
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), f.path)
+	}
+	if renamesOpen { // it is held until it has its name
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	// so that the new name survives a power cut; not every system can
+	if dir, err := os.Open(filepath.Dir(f.path)); err == nil {
+		dir.Sync()
+		dir.Close()
+	}
+	return nil
+}
+
+// Discard removes what has no name yet.
+func (f *File) Discard() {
+	f.Close()
+	os.Remove(f.Name())
+}
+
+// Write fills a file that appears whole or not at all.
+func Write(path string, fill func(io.Writer) error) error {
+	file, err := Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(file, 1<<20)
+	err = fill(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		file.Discard()
+		return err
+	}
+	return file.Commit()
+}
+
+// WriteJSON writes a value in lines that people can read.
+func WriteJSON(path string, value any) error {
+	raw, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return Write(path, func(w io.Writer) error {
+		_, err := w.Write(append(raw, '\n'))
+		return err
+	})
+}
+
+// Hash is the SHA-256 of a file in hexadecimal.
+func Hash(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

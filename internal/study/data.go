@@ -1,0 +1,142 @@
+package study
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// DataFacts are the statistics of a data set.
+type DataFacts struct {
+	Hash         string         `json:"hash"`
+	Nodes        int            `json:"nodes"`
+	Events       int            `json:"events"`
+	EdgeFeatures int            `json:"edge_features"` // columns that are not all zero
+	Times        int            `json:"times"`
+	First        float64        `json:"first"`
+	Last         float64        `json:"last"`
+	Bipartite    bool           `json:"bipartite"`
+	Histories    []HistoryFacts `json:"histories"`
+	Pairs        []PairFacts    `json:"pairs,omitempty"` // where there are few
+	Gaps         []float64      `json:"gaps,omitempty"`  // of one pair, from one meeting to the next
+	Warnings     []string       `json:"warnings,omitempty"`
+}
+
+// HistoryFacts is how many earlier interactions the nodes of test queries have.
+type HistoryFacts struct {
+	Scenario  string  `json:"setting"`
+	Negatives string  `json:"negatives"`
+	Mean      float64 `json:"mean"`
+	Max       int     `json:"max"`
+}
+
+// PairFacts is how often pairs meet in a part of the events.
+type PairFacts struct {
+	Part string  `json:"part"` // training, all or period
+	Mean float64 `json:"mean"`
+	Min  float64 `json:"min"`
+	Max  float64 `json:"max"`
+}
+
+// describe finds the statistics of a data set, unless that was done.
+func (r *runner) describe(ctx context.Context, set *source) error {
+	if r.measures.data[set.Name] != nil {
+		return nil
+	}
+	path := r.measurePath(set.Name, "data")
+	if f := recall(path, func(f *DataFacts) bool { return f.Hash == set.hash }); f != nil {
+		r.measures.data[set.Name] = f
+		return nil
+	}
+	i := dataset.Stats(set.Set)
+	f := &DataFacts{Hash: set.hash, Nodes: i.Nodes, Events: i.Events, Times: i.Times, First: i.First, Last: i.Last,
+		Bipartite: i.Bipartite, Warnings: set.Set.Warnings}
+	if !i.EdgeZero {
+		f.EdgeFeatures = i.EdgeFeatures
+	}
+	protocol, err := eval.Open(set.Set, eval.Options{Threads: r.Threads})
+	if err != nil {
+		return err
+	}
+	found, err := protocol.Histories(ctx)
+	if err != nil {
+		return err
+	}
+	for _, h := range found {
+		f.Histories = append(f.Histories, HistoryFacts{h.Scenario, h.Strategy, h.Mean(), h.Max})
+	}
+	const few = 1000
+	if i.Pairs <= few {
+		f.pairs(set.Set.Log.All(), protocol.Split().Train.All())
+	}
+	r.measures.data[set.Name] = f
+	return r.keep(path, f)
+}
+
+// pairs counts meetings, and takes the gaps of the first pair.
+func (f *DataFacts) pairs(all, training event.Span) {
+	times := meetings(all)
+	f.Pairs = append(f.Pairs, spread("training", counts(meetings(training))), spread("all", counts(times)))
+	var each []float64
+	periodic := true
+	for _, t := range times {
+		periods := 1
+		for i := 2; i < len(t); i++ {
+			if t[i]-t[i-1] < (t[i-1]-t[i-2])-1 { // growing gaps that start over
+				periods++
+			}
+		}
+		periodic = periodic && periods > 1
+		each = append(each, float64(len(t)-1)/float64(periods))
+	}
+	if periodic && len(each) > 0 {
+		f.Pairs = append(f.Pairs, spread("period", each))
+	}
+	keys := slices.SortedFunc(maps.Keys(times), func(a, b [2]event.Node) int {
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	})
+	for _, k := range keys {
+		if k[0] == k[1] {
+			continue
+		}
+		for i := 1; i < len(times[k]); i++ {
+			f.Gaps = append(f.Gaps, times[k][i]-times[k][i-1])
+		}
+		return
+	}
+}
+
+// meetings are the times at which each pair met, in order.
+func meetings(events event.Span) map[[2]event.Node][]float64 {
+	times := map[[2]event.Node][]float64{}
+	for i := range events.Len() {
+		k := [2]event.Node{events.Src[i], events.Dst[i]}
+		times[k] = append(times[k], events.Time[i])
+	}
+	return times
+}
+
+func counts(times map[[2]event.Node][]float64) (list []float64) {
+	for _, t := range times {
+		list = append(list, float64(len(t)))
+	}
+	return list
+}
+
+func spread(part string, x []float64) PairFacts {
+	p := PairFacts{Part: part}
+	if len(x) == 0 {
+		return p
+	}
+	slices.Sort(x) // sums depend on the order
+	p.Min, p.Max = x[0], x[len(x)-1]
+	for _, v := range x {
+		p.Mean += v / float64(len(x))
+	}
+	return p
+}

@@ -1,0 +1,82 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/internal/paper"
+)
+
+// places marks the best of a column with 1 and the second with 2, where at least two are compared.
+func places(n int, value func(i int) (float64, bool)) []int {
+	list := make([]int, n)
+	var order []int
+	for i := range n {
+		if _, ok := value(i); ok {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, _ := value(a)
+		y, _ := value(b)
+		return cmp.Compare(y, x)
+	})
+	if len(order) < 2 {
+		return list
+	}
+	for k, i := range order[:2] {
+		list[i] = k + 1
+	}
+	return list
+}
+
+// rank adds average ranks, ours and the paper's, over the data sets shown and among the models that have a number on
+// each of them, so that both are ranks of the same.
+func rank(t *Table, e paper.Exhibit, columns []column) {
+	columns = slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
+		return !slices.ContainsFunc(c.ours, func(n number) bool { return len(n.values) > 0 })
+	})
+	var whole []int
+	for i := range e.Models {
+		if !slices.ContainsFunc(columns, func(c column) bool {
+			return len(c.ours[i].values) == 0 || !c.paper[i].ok || c.paper[i].timeout
+		}) {
+			whole = append(whole, i)
+		}
+	}
+	if len(columns) == 0 || len(whole) < 2 {
+		return
+	}
+	average := func(i int, value func(c column, i int) float64) float64 {
+		sum := 0.0
+		for _, c := range columns {
+			place := 1.0
+			for _, k := range whole {
+				if value(c, k) > value(c, i) {
+					place++
+				}
+			}
+			sum += place
+		}
+		return sum / float64(len(columns))
+	}
+	t.Columns = append(t.Columns, "rank", "paper's rank")
+	for i := range e.Models {
+		own, theirs := Cell{}, Cell{}
+		if slices.Contains(whole, i) {
+			v := average(i, func(c column, k int) float64 { return c.ours[k].mean() })
+			w := average(i, func(c column, k int) float64 { return c.paper[k].Mean })
+			own, theirs = Cell{Text: fmt.Sprintf("%.2f", v)}, Cell{Text: fmt.Sprintf("%.2f", w)}
+		}
+		t.Rows[i] = append(t.Rows[i], own, theirs)
+	}
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.data)
+	}
+	t.Notes = append(t.Notes, fmt.Sprintf("Ranks are averages over %s among the %d models that have a number on each, "+
+		"leaking ones included, as in the paper; the paper's are recomputed for the same.", strings.Join(names, ", "),
+		len(whole)))
+}

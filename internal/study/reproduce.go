@@ -1,0 +1,278 @@
+// Package study answers: do our own runs show what the paper shows?
+//
+// It knows every table and figure of the paper, plans the trainings and measurements that these need, carries them out
+// within a budget of time, the most telling first, and writes a report that sets what came out beside what was
+// published. What is done is not done again, and what was interrupted goes on.
+package study
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/open"
+	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/internal/suggest"
+	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// Options say what to reproduce. Names and Out are needed.
+type Options struct {
+	Names    []string      // tables and figures by id or number, or "all"
+	Datasets []string      // only these; nil: all that the exhibits have
+	Models   []string      // only these; nil: likewise
+	Seeds    int           // of every training, from 0 on; 0 is 1
+	Budget   time.Duration // everything ends within it, the report included; 0: when all is done
+	Out      string        // directory of runs, measurements and the report
+	Earlier  []string      // directories with runs that count as done
+	DataDir  string        // where data sets lie
+	Fetch    bool          // download those that are not there
+	Device   string        // auto, cpu or cuda
+	Threads  int           // of all trainings together; 0: one for every processor
+	Jobs     int           // trainings at once; 0: as suits the device
+	Epochs   int           // a shorter schedule than the published one, for a first look; 0: the published one
+
+	Launch  Launch // nil: Here
+	Version string // of the program, for the records
+	Log     *slog.Logger
+	OnState func(State) // told now and then how far it is; may be nil
+}
+
+// ErrName says that there is no such exhibit, data set or model.
+var ErrName = errors.New("unknown name")
+
+// Exhibit is a table or figure that can be reproduced.
+type Exhibit struct {
+	ID     string `json:"id"`
+	Number string `json:"number"`
+	Title  string `json:"title"`
+}
+
+// Exhibits lists them in the order of the paper.
+func Exhibits() (list []Exhibit) {
+	for _, e := range paper.Exhibits() {
+		list = append(list, Exhibit{e.ID, e.Number, e.Title})
+	}
+	return list
+}
+
+// Run reproduces. When ctx ends, what was done is kept and reported, and the error wraps ctx's.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	r, err := newRunner(o)
+	if err != nil {
+		return nil, err
+	}
+	defer r.closeSources()
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	stopped := r.carryOut(ctx)
+	if stopped != nil && !errors.Is(stopped, context.Canceled) && !errors.Is(stopped, context.DeadlineExceeded) {
+		return nil, stopped
+	}
+	report, err := r.finish(ctx.Err() != nil)
+	if err == nil && ctx.Err() != nil {
+		err = fmt.Errorf("%d of %d runs are done: %w", report.counted(Done), len(report.Runs), ctx.Err())
+	}
+	return report, err
+}
+
+// Preview is the plan alone: nothing is trained, measured or written.
+func Preview(ctx context.Context, o Options) (*Plan, error) {
+	r, err := newRunner(o)
+	if err != nil {
+		return nil, err
+	}
+	defer r.closeSources()
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	return r.preview(), nil
+}
+
+// runner is a reproduction under way.
+type runner struct {
+	Options
+	began    time.Time
+	deadline time.Time // for trainings; zero: none
+	exhibits []paper.Exhibit
+	sources  []*source
+	jobs     []*Job // the best first when they were planned
+	found    map[string]standing
+	earlier  []dygmamba.Run
+	device   string // its name
+	gpu      bool
+	estimate *estimator
+	measures measures
+	state    stateFile
+	phases   []Phase
+}
+
+// Phase is a part of the work and how long it took.
+type Phase struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+}
+
+func newRunner(o Options) (*runner, error) {
+	r := &runner{Options: o, began: time.Now(), found: map[string]standing{}}
+	r.Seeds, r.Device = max(1, o.Seeds), cmp.Or(o.Device, "auto")
+	if r.Launch == nil {
+		r.Launch = Here
+	}
+	if r.Threads == 0 {
+		r.Threads = runtime.GOMAXPROCS(0)
+	}
+	if err := r.choose(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// choose finds what was named.
+func (r *runner) choose() error {
+	for _, name := range r.Names {
+		found, ok := paper.Find(name)
+		if !ok {
+			var ids []string
+			for _, e := range paper.Exhibits() {
+				ids = append(ids, e.ID)
+			}
+			return fmt.Errorf("%w: no table or figure %q%s; there are %s, their numbers such as table-1, and all",
+				ErrName, name, suggest.Hint(name, ids), strings.Join(ids, ", "))
+		}
+		for _, e := range found {
+			if !slices.ContainsFunc(r.exhibits, func(x paper.Exhibit) bool { return x.ID == e.ID }) {
+				r.exhibits = append(r.exhibits, e)
+			}
+		}
+	}
+	if len(r.exhibits) == 0 {
+		return fmt.Errorf("%w: no table or figure was named", ErrName)
+	}
+	var sets []string
+	for _, e := range paper.Exhibits() {
+		for _, d := range e.Datasets {
+			if !slices.Contains(sets, d) {
+				sets = append(sets, d)
+			}
+		}
+	}
+	for i, name := range r.Datasets {
+		k := slices.IndexFunc(sets, func(s string) bool { return strings.EqualFold(s, name) })
+		if k < 0 {
+			return fmt.Errorf("%w: the paper has no data set %q%s; it has %s", ErrName, name, suggest.Hint(name, sets),
+				strings.Join(sets, ", "))
+		}
+		r.Datasets[i] = sets[k]
+	}
+	for _, name := range r.Models {
+		if _, ok := models.All[name]; !ok {
+			names := models.Names(false)
+			return fmt.Errorf("%w: no model %q%s; there are %s", ErrName, name, suggest.Hint(name, names),
+				strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// phase times a part of the work.
+func (r *runner) phase(name string, do func() error) error {
+	began := time.Now()
+	err := do()
+	took := time.Since(began)
+	r.phases = append(r.phases, Phase{name, took.Seconds()})
+	r.log().Info(fmt.Sprintf("%s took %v", name, took.Round(100*time.Millisecond)))
+	return err
+}
+
+// prepare finds out what there is and what is to be done.
+func (r *runner) prepare(ctx context.Context) error {
+	if err := r.openDevice(); err != nil {
+		return err
+	}
+	err := r.phase("reading data", func() error { return r.openSources(ctx, r.wanted()) })
+	if err != nil {
+		return err
+	}
+	if err := r.readEarlier(); err != nil {
+		return err
+	}
+	return r.phase("planning", r.plan)
+}
+
+// wanted are the data sets of the exhibits, as far as they are asked for.
+func (r *runner) wanted() (names []string) {
+	for _, e := range r.exhibits {
+		for _, d := range e.Datasets {
+			if !slices.Contains(names, d) && (r.Datasets == nil || slices.Contains(r.Datasets, d)) {
+				names = append(names, d)
+			}
+		}
+	}
+	return names
+}
+
+// openDevice looks what computes, and how many trainings suit it.
+func (r *runner) openDevice() error {
+	dev, note, err := open.Device(r.Device, open.Options{Threads: 1})
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		r.log().Info("computing on the CPU: " + note)
+	}
+	_, cpu := dev.(device.Threaded)
+	r.device, r.gpu = dev.Name(), !cpu
+	if err := dev.Close(); err != nil {
+		return err
+	}
+	if r.Jobs == 0 {
+		r.Jobs = 1
+		if r.gpu {
+			r.Jobs = max(1, min(6, r.Threads/2)) // more take turns
+		}
+	}
+	r.estimate = newEstimator(r.gpu, max(1, r.Threads/r.Jobs), r.Jobs)
+	return nil
+}
+
+// readEarlier lists the runs in directories that were made before, however deep.
+func (r *runner) readEarlier() error {
+	for _, dir := range r.Earlier {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return fmt.Errorf("earlier runs: %s: %w: want a directory with runs", dir, os.ErrNotExist)
+		}
+		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.Name() != train.ConfigFile {
+				return err
+			}
+			if run, err := dygmamba.OpenRun(filepath.Dir(path)); err == nil {
+				r.earlier = append(r.earlier, run)
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("earlier runs: %w", err)
+		}
+	}
+	return nil
+}
+
+func (r *runner) log() *slog.Logger {
+	if r.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return r.Log
+}

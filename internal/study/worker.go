@@ -1,0 +1,156 @@
+package study
+
+import (
+	"context"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/open"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/bench"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/tensor"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// Order is what a worker is to do, one task after the other on one device.
+type Order struct {
+	DataDir string `json:"data_dir,omitempty"`
+	Device  string `json:"device"`
+	Threads int    `json:"threads"`
+	Exact   bool   `json:"exact,omitempty"` // products of a GPU that learns are not rounded to TF32
+	Tasks   []Task `json:"tasks"`
+}
+
+// Task is a training, or the measurement of a few steps of one.
+type Task struct {
+	Job      Job    `json:"job"`
+	Dir      string `json:"dir,omitempty"`      // a training: where it is kept
+	Backbone string `json:"backbone,omitempty"` // of a classifier
+	Steps    int    `json:"steps,omitempty"`    // measure so many steps instead
+	Lengths  []int  `json:"lengths,omitempty"`  // measure with rows of these lengths instead
+	Planned  bool   `json:"planned,omitempty"`  // of lengths: memory alone, without computing
+}
+
+// News is what a worker tells while it works: each is a line of JSON.
+type News struct {
+	Task     int                    `json:"task"`
+	Epoch    *train.Epoch           `json:"epoch,omitempty"`
+	Step     *bench.StepReport      `json:"step,omitempty"`
+	Lengths  *bench.NeighborsReport `json:"lengths,omitempty"`
+	Error    string                 `json:"error,omitempty"`   // of a task that is finished, or of all of them
+	Stopped  bool                   `json:"stopped,omitempty"` // by whoever gave the order; what was done is kept
+	Finished bool                   `json:"finished,omitempty"`
+}
+
+// work carries out an order.
+func work(ctx context.Context, o Order, tell func(News)) {
+	dev, _, err := open.Device(o.Device, open.Options{Threads: o.Threads, Exact: o.Exact})
+	if err != nil {
+		tell(News{Error: err.Error()})
+		return
+	}
+	defer dev.Close()
+	w := &worker{Order: o, dev: dev}
+	defer w.close()
+	for i, t := range o.Tasks {
+		var err error
+		if failed := tensor.Guard(func() { err = w.do(ctx, t, func(n News) { n.Task = i; tell(n) }) }); failed != nil {
+			err = failed
+		}
+		switch {
+		case ctx.Err() != nil:
+			tell(News{Task: i, Stopped: true})
+			return
+		case err != nil:
+			tell(News{Task: i, Error: err.Error(), Finished: true})
+		default:
+			tell(News{Task: i, Finished: true})
+		}
+	}
+}
+
+// worker has a device, and the data set that it used last.
+type worker struct {
+	Order
+	dev  device.Device
+	name string
+	set  *dataset.Set
+}
+
+func (w *worker) close() {
+	if w.set != nil {
+		w.set.Close()
+	}
+}
+
+func (w *worker) open(ctx context.Context, name string) (err error) {
+	if w.name == name {
+		return nil
+	}
+	w.close()
+	w.name = name
+	w.set, err = dataset.Open(ctx, name, dataset.Options{DataDir: w.DataDir})
+	return err
+}
+
+func (w *worker) do(ctx context.Context, t Task, tell func(News)) error {
+	if err := w.open(ctx, t.Job.Data); err != nil {
+		return err
+	}
+	switch {
+	case t.Lengths != nil:
+		return w.lengths(ctx, t, tell)
+	case t.Steps > 0:
+		return w.steps(ctx, t, tell)
+	}
+	_, err := dygmamba.Train(ctx, dygmamba.TrainOptions{
+		Set: w.set, Device: w.dev, Model: t.Job.Model, Preset: t.Job.Preset, Settings: t.Job.Settings, Task: t.Job.Task,
+		Backbone: t.Backbone, Dir: t.Dir, Seeds: []uint64{t.Job.Seed}, Resume: true, Threads: w.Threads,
+		Strategies: eval.Strategies(),
+		OnEpoch:    func(_ uint64, e train.Epoch) { tell(News{Epoch: &e}) },
+	})
+	return err
+}
+
+// forget lets a device drop what it recorded for the model before.
+func (w *worker) forget() {
+	if f, ok := w.dev.(device.Forgetter); ok {
+		f.Forget()
+	}
+}
+
+func (w *worker) steps(ctx context.Context, t Task, tell func(News)) error {
+	factory, err := dygmamba.Factory(t.Job.Model)
+	if err != nil {
+		return err
+	}
+	spec, err := factory.Spec(t.Job.Preset, model.DataOf(w.set), t.Job.Settings...)
+	if err != nil {
+		return err
+	}
+	w.forget()
+	report, err := bench.Step{
+		Model: t.Job.Model, Factory: factory, Spec: spec, Set: w.set, Device: w.dev, Threads: w.Threads,
+		Batches: t.Steps, Brief: true,
+	}.Run(ctx)
+	if err == nil {
+		tell(News{Step: &report})
+	}
+	return err
+}
+
+func (w *worker) lengths(ctx context.Context, t Task, tell func(News)) error {
+	factory, err := dygmamba.Factory(t.Job.Model)
+	if err != nil {
+		return err
+	}
+	w.forget()
+	_, err = bench.Neighbors{
+		Model: t.Job.Model, Factory: factory, Preset: t.Job.Preset, Settings: t.Job.Settings, Set: w.set, Device: w.dev,
+		Threads: w.Threads, Lengths: t.Lengths, Steps: max(1, t.Steps), Planned: t.Planned,
+		OnRow: func(r *bench.NeighborsReport) error { tell(News{Lengths: r}); return nil },
+	}.Run(ctx)
+	return err
+}

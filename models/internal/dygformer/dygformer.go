@@ -1,0 +1,155 @@
+// Package dygformer is DyGFormer: a Transformer over the joined histories of two nodes (Yu et al., NeurIPS 2023).
+//
+// Both nodes' latest neighbours, each with how often it occurs on either side, are cut into patches. The patches of the
+// source and those of the destination form one sequence, so that attention sees what the two have in common. Rows are
+// as long as the longest history of their call, and nothing hides the padding: Config.Padding.
+//
+// With Mamba blocks in place of the Transformer's layers it is the ablation G of DyGMamba (Ding et al., TMLR 2025).
+package dygformer
+
+import (
+	"fmt"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models/internal/sequence"
+	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// Factory builds DyGFormer.
+var Factory = factory(Transformer, "a Transformer over both nodes' joined histories (DyGFormer)")
+
+// FactoryMamba builds the DyGMamba paper's variant G.
+var FactoryMamba = factory(Mamba, "DyGFormer with Mamba blocks instead of its Transformer (variant G of DyGMamba)")
+
+func factory(layer, summary string) model.Factory {
+	c := Default
+	c.Layer = layer
+	return model.Make(model.Kind[Config]{
+		Summary: summary, Default: c, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table,
+		// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
+		Imported: func(c *Config) { c.ExactTimes = true },
+		Lighter:  "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
+		Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	})
+}
+
+// Model is DyGFormer on a device. One goroutine at a time may use it.
+type Model struct {
+	cfg    Config
+	params *nn.Params
+	input  input
+
+	time     nn.TimeEncoder
+	channels []channel
+	layers   []layer
+	output   nn.Linear
+	head     model.Head
+}
+
+// layer reads sequences, [n, P, 4d] → [n, P, 4d].
+type layer func(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor
+
+// New builds the model with initial weights.
+func New(env model.Env, c Config) (*Model, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	m := declare(c, env.Seed)
+	if err := env.Place(m.params, "a smaller patch_size or narrower layers"); err != nil {
+		return nil, err
+	}
+	if err := m.input.open(env, c); err != nil {
+		m.params.Close()
+		return nil, err
+	}
+	if c.FreezeTime {
+		m.params.Freeze("0.time_encoder.")
+	}
+	return m, nil
+}
+
+// Table lists the model's parameters under the names and in the order of the released program's checkpoints.
+func Table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
+
+// declare names all parameters; they have no memory yet.
+func declare(c Config, seed uint64) *Model {
+	m := &Model{cfg: c, params: nn.NewParams(seed)}
+	s := m.params.In("0")
+	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
+	f := s.In("neighbor_co_occurrence_encoder.neighbor_co_occurrence_encode_layer")
+	m.input.Often = sequence.NewCounts(f, c.Channel)
+	m.declareChannels(s.In("projection_layer"))
+	m.declareLayers(s)
+	m.output = nn.NewLinear(s.In("output_layer"), c.Width(), c.NodeDim)
+	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), 2*c.NodeDim, c.NodeDim, 1)}
+	return m
+}
+
+func (m *Model) declareLayers(s nn.Scope) {
+	c := m.cfg
+	if c.Layer == Transformer {
+		for l := range c.Layers {
+			in := s.In("transformers").In(fmt.Sprint(l))
+			t := nn.NewTransformer(in, c.Width(), c.Heads, device.GELU, float32(c.Dropout))
+			m.layers = append(m.layers, t.PreNorm)
+		}
+		return
+	}
+	block := sequence.Block{}
+	for l := range c.Layers {
+		mamba := nn.NewMamba(s.In("mamba").In(fmt.Sprint(l)), c.Width(), nn.StateDim, nn.ConvWidth)
+		block.Layers = append(block.Layers, mamba)
+	}
+	if c.FeedForward {
+		block.ShareFeedForward(s, c.Layers, c.Width(), c.Dropout)
+		m.layers = []layer{block.Forward}
+		return
+	}
+	for _, b := range block.Layers {
+		m.layers = append(m.layers, func(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor {
+			return grad.Add(tp, b.Forward(tp, h), h)
+		})
+	}
+}
+
+// Config is the model's configuration.
+func (m *Model) Config() Config { return m.cfg }
+
+// Plan asks for the latest neighbours of both nodes, and how often each occurs on either side.
+func (m *Model) Plan() sample.Plan { return m.cfg.Plan() }
+
+// Params are the weights.
+func (m *Model) Params() *nn.Params { return m.params }
+
+// Shape tells steps apart between which a table of features has moved.
+func (m *Model) Shape(*sample.Batch) uint64 { return m.input.Moves() }
+
+// Close gives the weights' and the features' memory back.
+func (m *Model) Close() {
+	m.params.Close()
+	m.input.Tables.Close()
+}
+
+// Head scores the two nodes together.
+func (m *Model) Head() model.Head { return m.head }
+
+// Embed describes both nodes, seen from each other and from the query's time.
+func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
+	m.input.load(tp, b)
+	h := m.encode(tp) // [n, P, 4d]: the source's patches, then the destination's
+	for _, layer := range m.layers {
+		h = layer(tp, h)
+	}
+	return model.Embedding{Src: m.describe(tp, m.input.src, h), Dst: m.describe(tp, m.input.dst, h)}
+}
+
+// describe makes one vector of a node's part of the sequences: the mean of its steps, padding included, which weights
+// [n, P] take.
+func (m *Model) describe(tp *grad.Tape, weights, h *tensor.Tensor) *tensor.Tensor {
+	mean := grad.Pool(tp, weights, h) // [n, 4d]
+	return m.output.Forward(tp, mean) // [n, NodeDim]
+}

@@ -1,0 +1,190 @@
+package walkmamba
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/internal/walk"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models/internal/sequence"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// How walks, roles and sequels go on: with every instant, or batch by batch, which is what other models of walks do and
+// what exactness is compared with.
+const (
+	Exact   = "exact"
+	ByBatch = "batch"
+)
+
+// Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
+// they are.
+type Config struct {
+	Patch    int `json:"patch_size" about:"p: events that make one step"`
+	Length   int `json:"max_input_sequence_length" about:"ρ: latest events of a node, and itself"`
+	Meetings int `json:"max_interaction_times" about:"k: gaps between the pair's own meetings"`
+
+	Channel int     `json:"channel_embedding_dim" about:"d: width of each channel"`
+	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
+	Divisor int     `json:"width_divisor" about:"f: the node-level block is 4d/f wide"`
+	Gamma   float64 `json:"gamma" about:"γ: the time-level block is γ·d wide"` // rounded down
+	Layers  int     `json:"num_layers" about:"of either block"`
+	Dropout float64 `json:"dropout" about:"share left out at random in training"`
+	NodeDim int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
+	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
+
+	WalkDim  int     `json:"walk_dim" about:"width of a walk vector"`
+	WalkSeed int     `json:"walk_seed" about:"of the nodes' first walk vectors"`
+	Span     float64 `json:"time_span" about:"how long training lasts: time scales are parts of it"` // from the data
+
+	Update string `json:"walk_update" about:"exact: all states as of each query; batch: as of its batch's first"`
+
+	LogTime   bool `json:"log_time" about:"logarithms of time instead of time"`
+	Direction bool `json:"direction" about:"whether a neighbour was met as source or destination"`
+	Neighbors bool `json:"walk_neighbors" about:"walks between neighbours and the two nodes"`
+	Pair      bool `json:"walk_pair" about:"walks between the two nodes, at the head"`
+	Roles     bool `json:"roles" about:"how often and how lately the two were active, at the head"`
+	NodeBlock bool `json:"node_block" about:"state space layers over histories"`
+	TimeBlock bool `json:"time_block" about:"state space layers over gaps, and what they choose"`
+	// Sequels and Returns are left out of configurations where they are off: older ones keep their bytes.
+	Sequels bool `json:"sequels,omitempty" about:"what usually follows upon the source's latest partners, at the head"`
+	Returns bool `json:"returns,omitempty" about:"how near times since the pair's meetings are to those between them"`
+}
+
+// Default is DyGMamba's widths with all that the model adds.
+var Default = Config{
+	Patch: 1, Length: 32, Meetings: 10, Channel: 50, TimeDim: 100, Divisor: 2, Gamma: 0.5,
+	Layers: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172, WalkDim: 128, Update: Exact,
+	LogTime: true, Direction: true, Neighbors: true, Pair: true, Roles: true, NodeBlock: true, TimeBlock: true,
+}
+
+// Width is that of the node-level block.
+func (c Config) Width() int { return 4 * c.Channel / c.Divisor }
+
+// TimeWidth is that of the time-level block.
+func (c Config) TimeWidth() int { return c.sizes().TimeWidth() }
+
+// RowLen is the number of positions of a row.
+func (c Config) RowLen() int { return (c.Length + c.Patch - 1) / c.Patch * c.Patch }
+
+// walks says whether any walk vectors are looked at.
+func (c Config) walks() bool { return c.Neighbors || c.Pair }
+
+// asksWalks says whether anything at all is asked of package walk.
+func (c Config) asksWalks() bool { return c.walks() || c.Direction || c.Roles || c.Sequels }
+
+// plan is what the model wants to know of each query beside walks.
+func (c Config) plan() sample.Plan {
+	row := sample.Draw{Neighbors: c.Length - 1, RowLen: c.RowLen(), Target: sample.TargetLast}
+	p := sample.Plan{Draws: sample.Both(row), Counts: sample.PairCounts, ExactTimes: true}
+	if c.TimeBlock || c.Returns {
+		p.PairGaps = c.Meetings
+	}
+	if c.LogTime {
+		p.LogDelta = c.logUnit()
+	}
+	return p
+}
+
+// logUnit is what times are multiplied by before their logarithm is taken: in millionths of the time that training
+// lasts they do not depend on the unit of time.
+func (c Config) logUnit() float64 {
+	if !(c.Span > 0) {
+		return 1e6
+	}
+	return 1e6 / c.Span
+}
+
+// sizes are those of both blocks.
+func (c Config) sizes() sequence.Sizes {
+	return sequence.Sizes{
+		Patch: c.Patch, Length: c.Length, Meetings: c.Meetings, Channel: c.Channel, TimeDim: c.TimeDim,
+		Divisor: c.Divisor, Gamma: c.Gamma, Layers: c.Layers, Dropout: c.Dropout,
+		NodeDim: c.NodeDim, EdgeDim: c.EdgeDim,
+	}
+}
+
+// Check says what is wrong with c.
+func (c Config) Check() error {
+	if err := c.sizes().Check(); err != nil {
+		return err
+	}
+	if err := model.CheckSizes(model.Size{Key: "walk_dim", Value: c.WalkDim, Most: model.Wide}); err != nil {
+		return err
+	}
+	switch {
+	case c.Update != Exact && c.Update != ByBatch:
+		return fmt.Errorf("walk_update is %q, must be %q or %q", c.Update, Exact, ByBatch)
+	case !(c.Span >= 0 && c.Span <= 1e38):
+		return fmt.Errorf("time_span is %v, must be a number that is not negative", c.Span)
+	}
+	return nil
+}
+
+// Brief is the settings in a few letters.
+func (c Config) Brief() string {
+	s := fmt.Sprintf("ρ & p %d & %d, k %d, dropout %v, γ %v, f %d, walks %d wide", c.Length, c.Patch, c.Meetings,
+		c.Dropout, c.Gamma, c.Divisor, c.WalkDim)
+	for _, what := range c.without() {
+		s += ", without " + what
+	}
+	if c.Sequels {
+		s += ", with sequels"
+	}
+	if c.Returns {
+		s += ", with returns"
+	}
+	if c.Update == ByBatch {
+		s += ", walks updated by batches"
+	}
+	return s
+}
+
+// without names the parts that are switched off.
+func (c Config) without() (parts []string) {
+	for _, part := range []struct {
+		what string
+		has  bool
+	}{
+		{"log time", c.LogTime}, {"direction", c.Direction}, {"walks of neighbours", c.Neighbors},
+		{"walks of the pair", c.Pair}, {"roles", c.Roles}, {"node-level block", c.NodeBlock},
+		{"time-level block", c.TimeBlock},
+	} {
+		if !part.has {
+			parts = append(parts, part.what)
+		}
+	}
+	return parts
+}
+
+// Mark tells models that lack a part of their presets from whole ones, and those that have one more.
+func (c Config) Mark(preset string) string {
+	parts := c.without()
+	if !c.Sequels {
+		parts = append(parts, "sequels")
+	}
+	if c.Update == ByBatch {
+		parts = append(parts, "exactness: states as of the batch")
+	}
+	switch {
+	case len(parts) > 0:
+		return "without " + strings.Join(parts, ", ")
+	case c.Returns && preset != when:
+		return "with returns"
+	}
+	return ""
+}
+
+// Conditions are what scores depend on beside their own past.
+func (c Config) Conditions() []string {
+	if c.Update != ByBatch || !c.asksWalks() {
+		return nil
+	}
+	return []string{"walk_update=batch: walks, roles and sequels are those of the batch's first query, so a score " +
+		"depends on who else is asked about, and nothing that happened within the batch is seen in them"}
+}
+
+// options are those of the walks.
+func (c Config) options(env model.Env) walk.Options {
+	return walk.Options{Dim: c.WalkDim, Seed: uint64(c.WalkSeed), Span: c.Span, Follow: c.Sequels, Key: env.Key}
+}

@@ -1,0 +1,195 @@
+package walkmamba
+
+import (
+	"slices"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/walk"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models/internal/sequence"
+	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// input brings a batch to the device before anything is computed. Its host slices are used again by the next batch.
+type input struct {
+	sequence.Tables
+	cfg    Config
+	dev    device.Device
+	rates  device.Buffer // of the walks' scales
+	walks  *nn.Resident[walkState]
+	states []walkState // of the batch at hand
+	ids    []int32
+	floats []float32
+	again  returns
+
+	rows    int            // 2n: sources, then destinations; fewer where some are read once
+	rowsOf  device.Ints    // [2n]: which of them each is; empty: all are there
+	gapsOf  device.Ints    // [n]: which row of gaps each has; likewise
+	patches int            // P, of each
+	nodes   device.Ints    // [2n·P·p]: rows of the table of features
+	edges   device.Ints    // [2n·P·p]
+	delta   *tensor.Tensor // [2n·P·p]: how long ago
+	present device.Ints    // [2n·P·p]: 0 at padding
+	counts  device.Ints    // [2n·P, 2p]: rows of the table of encoded counts
+	way     *tensor.Tensor // [2n·P, p]: 1 where the node was the source, −1 where it was the destination, 0 elsewhere
+	gaps    *tensor.Tensor // [n, k]
+	roles   *tensor.Tensor // [n, walk.Roles]
+	sequels *tensor.Tensor // [n, walk.Sequels]
+	returns *tensor.Tensor // [n, k]
+
+	products *tensor.Tensor // [2n·P·p, walkProducts]
+	pairs    *tensor.Tensor // [n, walkPairs]
+}
+
+// walkState is whose row of walk vectors one is.
+type walkState struct {
+	sample.State
+	past uint64
+}
+
+// open uploads what is the same for all batches.
+func (in *input) open(env model.Env, c Config) error {
+	in.cfg, in.dev = c, env.Device
+	if err := in.Tables.Open(env, c.NodeDim, c.EdgeDim, c.RowLen()); err != nil {
+		return err
+	}
+	var rates [walk.Scales]float32
+	for s, rate := range c.options(env).Rates() {
+		rates[s] = float32(rate)
+	}
+	in.rates = env.Device.Alloc(len(rates))
+	env.Device.Write(in.rates, rates[:])
+	in.walks = nn.NewResident[walkState](env.Device, c.options(env).Width())
+	return nil
+}
+
+func (in *input) close() {
+	in.dev.Free(in.rates)
+	in.walks.Close()
+	in.Tables.Close()
+}
+
+// shape changes whenever kernels that read features do, and with what is uploaded of walks.
+func (in *input) shape(b *sample.Batch) uint64 {
+	shape := in.Moves()
+	if in.cfg.walks() {
+		shape = grad.Key(shape, in.walks.Foresee(in.list(&b.Walks)))
+	}
+	return shape
+}
+
+// list is whose states the rows of a batch's table are.
+func (in *input) list(w *sample.Walked) []walkState {
+	in.states = in.states[:0]
+	for _, of := range w.Of {
+		in.states = append(in.states, walkState{of, w.Past})
+	}
+	return in.states
+}
+
+// load uploads a batch, and takes the products of walk vectors. With share, what several queries have in common is
+// uploaded once.
+func (in *input) load(tp *grad.Tape, b *sample.Batch, share bool) {
+	n, src, dst := len(b.Queries), &b.Rows[0], &b.Rows[1]
+	gaps := b.Gaps
+	in.rowsOf, in.gapsOf = device.Ints{}, device.Ints{}
+	if share {
+		src, dst, gaps = in.share(tp, b)
+	}
+	in.patches = src.Len / in.cfg.Patch
+	in.rows = (len(src.Node) + len(dst.Node)) / src.Len
+	in.floats = append(append(in.floats[:0], src.Delta...), dst.Delta...)
+	in.delta = tp.Floats(in.floats, len(in.floats))
+	in.ids = append(append(in.ids[:0], src.Node...), dst.Node...)
+	in.present = tp.Ints(in.ids)
+	in.nodes, in.edges = in.Node.Load(tp, src.Node, dst.Node), in.Edge.Load(tp, src.Edge, dst.Edge)
+	in.ids = append(append(in.ids[:0], src.Count...), dst.Count...)
+	in.counts = in.Often.Load(tp, in.ids, in.cfg.Patch)
+	if in.cfg.Direction {
+		in.floats = append(append(in.floats[:0], src.Way...), dst.Way...)
+		in.way = tp.Floats(in.floats, in.rows*in.patches, in.cfg.Patch)
+	}
+	if in.cfg.TimeBlock {
+		in.floats = append(in.floats[:0], gaps...)
+		in.cfg.logGaps(in.floats)
+		in.gaps = tp.Floats(in.floats, len(gaps)/in.cfg.Meetings, in.cfg.Meetings)
+	}
+	if in.cfg.Roles {
+		in.roles = tp.Floats(b.Walks.Roles, n, walk.Roles)
+	}
+	if in.cfg.Sequels {
+		in.sequels = tp.Floats(b.Walks.Sequels, n, walk.Sequels)
+	}
+	if in.cfg.Returns {
+		in.loadReturns(tp, b)
+	}
+	if in.cfg.walks() {
+		in.loadWalks(tp, b)
+	}
+}
+
+// never is the logarithm that stands for the gap before a pair's first meeting: longer than any other.
+const never = 20
+
+// logGaps turns gaps into logarithms, if these are wanted.
+func (c Config) logGaps(gaps []float32) {
+	if !c.LogTime {
+		return
+	}
+	for i, gap := range gaps {
+		if gap >= sample.Never {
+			gaps[i] = never
+		} else {
+			sample.Logs(gaps[i:i+1], c.logUnit())
+		}
+	}
+}
+
+func (in *input) loadReturns(tp *grad.Tape, b *sample.Batch) {
+	k := in.cfg.Meetings
+	in.floats = slices.Grow(in.floats[:0], len(b.Gaps))[:len(b.Gaps)]
+	for lo := 0; lo < len(b.Gaps); lo += k {
+		in.again.read(in.floats[lo:lo+k], b.Gaps[lo:lo+k], in.cfg.logUnit())
+	}
+	in.returns = tp.Floats(in.floats, len(b.Queries), k)
+}
+
+// loadWalks uploads the states of nodes that are not on the device yet, and holds all of them against each other.
+func (in *input) loadWalks(tp *grad.Tape, b *sample.Batch) {
+	w, src, dst := &b.Walks, &b.Rows[0], &b.Rows[1]
+	n := len(b.Queries)
+	table, at := in.walks.Load(tp, in.list(w), w.Table)
+	of := device.Walks{
+		Dim: in.cfg.WalkDim, Table: table.Mat(), Rates: in.rates,
+		Src: in.rowsAt(tp, at, w.Src), Dst: in.rowsAt(tp, at, w.Dst),
+		SrcAge: tp.Floats(w.SrcAge, n).Data, DstAge: tp.Floats(w.DstAge, n).Data,
+	}
+	if in.cfg.Pair {
+		pairs := of
+		pairs.Pairs = true
+		in.pairs = grad.Walks(tp, pairs) // [n, walkPairs]
+	}
+	if in.cfg.Neighbors {
+		in.floats = append(append(in.floats[:0], src.Age...), dst.Age...)
+		of.Of, of.Age = in.rowsAt(tp, at, src.Walk, dst.Walk), tp.Floats(in.floats, len(in.floats)).Data
+		of.Each = src.Len
+		in.products = grad.Walks(tp, of) // [2n·P·p, walkProducts]
+	}
+}
+
+// rowsAt uploads where on the device rows of the batch's table are; a negative number stays.
+func (in *input) rowsAt(tp *grad.Tape, at []int32, lists ...[]int32) device.Ints {
+	in.ids = in.ids[:0]
+	for _, list := range lists {
+		for _, row := range list {
+			if row >= 0 {
+				row = at[row]
+			}
+			in.ids = append(in.ids, row)
+		}
+	}
+	return tp.Ints(in.ids)
+}

@@ -1,0 +1,66 @@
+package walkmamba
+
+import (
+	"strings"
+
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models/internal/sequence"
+)
+
+// sizes are those of DyGMamba's paper, but for CanParl, where walks say what histories of 2048 events were read for.
+func sizes(data string) (sequence.Tuned, bool) {
+	if strings.EqualFold(data, "canparl") {
+		return sequence.Tuned{Length: 256, Patch: 8, Meetings: 30, Dropout: 0.1}, true
+	}
+	return sequence.Paper(data)
+}
+
+var presets = []model.Preset[Config]{
+	{
+		Name:    "standard",
+		Summary: "all that it has, in the sizes of DyGMamba's paper",
+		Apply: func(data string, c *Config, t *model.Training) {
+			c.tune(data)
+			c.Sequels = true
+			t.LearningRate, t.Epochs, t.Patience = 3e-4, 50, 10 // docs/MODELS.md has what was tried
+		},
+	}, {
+		Name:    "quick",
+		Summary: sequence.QuickSummary,
+		Apply:   quick,
+	}, {
+		Name: when,
+		Summary: "quick, for who and when: sees whether it is time again, and most negatives are the same pair at " +
+			"another time",
+		Apply: func(data string, c *Config, t *model.Training) { // docs/RESULTS.md has what was tried
+			quick(data, c, t)
+			c.Returns = true
+			t.NegativesRandom, t.NegativesTime, t.SelectBy = 0.3, 0.7, model.SelectByTime
+			t.Epochs, t.Patience = 40, 10
+		},
+	},
+}
+
+// when is the name of the preset that learns when, not only who.
+const when = "when"
+
+func quick(data string, c *Config, t *model.Training) {
+	c.tune(data)
+	c.Length, c.Channel, c.TimeDim, c.Layers, c.WalkDim = (c.Length+1)/2, 24, 32, 1, 64
+	c.Sequels = true
+	t.LearningRate, t.Epochs, t.Patience = 1e-3, 10, 3
+}
+
+func preferred(d model.Data) string {
+	if sequence.Quick(d) {
+		return "quick"
+	}
+	return "standard"
+}
+
+// tune takes over what is known of a data set; one of which nothing is keeps the default.
+func (c *Config) tune(data string) {
+	if v, known := sizes(data); known {
+		c.Length, c.Patch, c.Meetings, c.Dropout = v.Length, v.Patch, v.Meetings, v.Dropout
+	}
+}
