@@ -2,7 +2,8 @@
 //
 // It reads the interfaces that device.Device is made of and writes what would be the same lines again for every kernel:
 // the measured calls of internal/trace, the idle ones of internal/dry and the late ones of internal/recorded. A method
-// that such a package has written by hand is left to it. It runs in the directory of package device: go generate ./device
+// that such a package has written by hand is left to it. It runs in the directory of package device:
+// go generate ./device
 package main
 
 import (
