@@ -10,7 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // slim are settings of baselines that learn in a second; those that a model does not have are left out.
@@ -21,7 +22,7 @@ var slim = map[string]string{
 
 func slimSettings(t *testing.T, name string) []string {
 	t.Helper()
-	f, err := dygmamba.Factory(name)
+	f, err := model.Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func slimSettings(t *testing.T, name string) []string {
 // TestMemories trains models that remember, in both orders: what was saved measures as in training, and answers follow
 // the events that come in.
 func TestMemories(t *testing.T) {
-	set := run(t).set
+	set := launch(t).set
 	for _, name := range []string{"tgn", "jodie", "dyrep"} {
 		for _, order := range model.Orders() {
 			t.Run(name+" "+order, func(t *testing.T) {
@@ -48,7 +49,7 @@ func TestMemories(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				dir = dygmamba.SeedDir(dir, 0)
+				dir = run.SeedDir(dir, 0)
 				measured(t, summary.Runs[0], dir, set)
 				follows(t, dir, set)
 			})
@@ -57,9 +58,9 @@ func TestMemories(t *testing.T) {
 }
 
 // measured compares an evaluation of what was saved with what its training reported: memories travel with the weights.
-func measured(t *testing.T, reported train.Result, dir string, set *dataset.Set) {
+func measured(t *testing.T, reported run.Result, dir string, set *dataset.Set) {
 	t.Helper()
-	o := dygmamba.EvaluateOptions{LoadOptions: dygmamba.LoadOptions{Set: set}, Strategies: []string{"random"}}
+	o := dygmamba.EvaluateOptions{LoadOptions: predict.Options{Set: set}, Strategies: []string{"random"}}
 	got, err := dygmamba.Evaluate(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +70,7 @@ func measured(t *testing.T, reported train.Result, dir string, set *dataset.Set)
 	}
 }
 
-func scores(list []train.Measured) (s []float64) {
+func scores(list []run.Measured) (s []float64) {
 	for _, m := range list {
 		s = append(s, m.AP, m.AUC)
 	}
@@ -88,13 +89,13 @@ func follows(t *testing.T, dir string, set *dataset.Set) {
 	if _, err := whole.Append(newcomer); err != nil {
 		t.Fatal(err)
 	}
-	qs := []dygmamba.Query{
+	qs := []predict.Query{
 		{Src: last.Src, Dst: last.Dst, Time: last.Time + 100}, {Src: 4000, Dst: last.Dst, Time: last.Time + 2},
 		{Src: 1, Dst: 12, Time: last.Time + 50}, {Src: 70000, Dst: 3, Time: last.Time + 50},
 	}
-	of := func(log *event.Log) *dygmamba.Predictor {
+	of := func(log *event.Log) *predict.Predictor {
 		part := &dataset.Set{Name: set.Name, Log: log, Node: set.Node, Edge: set.Edge, Sampling: set.Sampling}
-		return load(t, dir, dygmamba.LoadOptions{Set: part})
+		return load(t, dir, predict.Options{Set: part})
 	}
 	want := score(t, of(whole), qs)
 	p := of(set.Log.Select(func(i int) bool { return i < some }))
@@ -110,7 +111,7 @@ func follows(t *testing.T, dir string, set *dataset.Set) {
 		if err := p.Ingest(part); err != nil {
 			t.Fatal(err)
 		}
-		if x := score(t, p, []dygmamba.Query{{Src: 4000, Dst: 3, Time: last.Time + 60}}); math.IsNaN(float64(x[0])) {
+		if x := score(t, p, []predict.Query{{Src: 4000, Dst: 3, Time: last.Time + 60}}); math.IsNaN(float64(x[0])) {
 			t.Fatal("a newcomer has no score")
 		}
 	}
@@ -121,9 +122,9 @@ func follows(t *testing.T, dir string, set *dataset.Set) {
 
 // TestAttentionExplains: models that attend say how much each of the events that they look at counts.
 func TestAttentionExplains(t *testing.T) {
-	set := run(t).set
+	set := launch(t).set
 	last := set.Log.At(set.Log.Len() - 1)
-	q := []dygmamba.Query{{Src: last.Src, Dst: last.Dst, Time: last.Time + 1}}
+	q := []predict.Query{{Src: last.Src, Dst: last.Dst, Time: last.Time + 1}}
 	for name, weighs := range map[string]bool{"tgat": true, "tgn": true, "jodie": false, "dyrep": false} {
 		dir := t.TempDir()
 		o := dygmamba.TrainOptions{Set: set, Model: name,
@@ -131,7 +132,7 @@ func TestAttentionExplains(t *testing.T) {
 		if _, err := dygmamba.Train(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		p := load(t, dygmamba.SeedDir(dir, 0), dygmamba.LoadOptions{Set: set})
+		p := load(t, run.SeedDir(dir, 0), predict.Options{Set: set})
 		e := explain(t, p, q)[0]
 		if e.Logit != score(t, p, q)[0] || e.Weighted != weighs {
 			t.Errorf("%s: %+v", name, e)
@@ -139,7 +140,7 @@ func TestAttentionExplains(t *testing.T) {
 		if !weighs {
 			continue
 		}
-		for _, side := range []dygmamba.Side{e.Source, e.Destination} {
+		for _, side := range []predict.Side{e.Source, e.Destination} {
 			sum, moved := 0.0, false
 			for _, patch := range side.Patches {
 				sum += float64(patch.Weight)

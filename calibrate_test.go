@@ -10,7 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // A run that was trained without a calibration gets the one it would have had; that of a memory is about one that goes
@@ -35,17 +36,17 @@ func TestCalibrateAfterwards(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		dir := dygmamba.SeedDir(dirs["false"], 0)
-		before := load(t, dir, dygmamba.LoadOptions{Set: set})
+		dir := run.SeedDir(dirs["false"], 0)
+		before := load(t, dir, predict.Options{Set: set})
 		if before.Calibration() != nil || before.Probability(0) != 0.5 {
 			t.Fatalf("%s: calibrated without being asked", name)
 		}
-		got, err := dygmamba.Calibrate(t.Context(), dir, dygmamba.LoadOptions{Set: set})
+		got, err := predict.Calibrate(t.Context(), dir, predict.Options{Set: set})
 		if err != nil {
 			t.Fatal(err)
 		}
-		after := load(t, dir, dygmamba.LoadOptions{Set: set})
-		by := load(t, dygmamba.SeedDir(dirs["true"], 0), dygmamba.LoadOptions{Set: set})
+		after := load(t, dir, predict.Options{Set: set})
+		by := load(t, run.SeedDir(dirs["true"], 0), predict.Options{Set: set})
 		same := by.Calibration() != nil && by.Calibration().String() == after.Calibration().String()
 		if by.Calibration() == nil || !same && name == "graphmixer" {
 			t.Errorf("%s: fitted in training %v, afterwards %v", name, by.Calibration(), after.Calibration())
@@ -55,18 +56,18 @@ func TestCalibrateAfterwards(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		measured, err := dygmamba.Evaluate(t.Context(), dir, dygmamba.EvaluateOptions{
-			LoadOptions: dygmamba.LoadOptions{Set: set},
+			LoadOptions: predict.Options{Set: set},
 			Strategies:  []string{eval.Random}, Scenarios: []string{eval.Transductive},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		noted, err := train.ReadResult(dir)
+		noted, err := run.ReadResult(dir)
 		if err != nil || noted.Results[0].AP != measured[0].AP || math.Abs(*measured[0].ECE-got.Test.After) > 1e-9 ||
 			*noted.Results[0].ECE == *measured[0].ECE {
 			t.Errorf("%s: noted %+v, measured %+v, %v", name, noted.Results[0], measured[0], err)
 		}
-		sum, err := os.ReadFile(filepath.Join(dirs["false"], train.ResultFile))
+		sum, err := os.ReadFile(filepath.Join(dirs["false"], run.ResultFile))
 		if err != nil || !bytes.Contains(sum, []byte(noted.Checkpoint)) {
 			t.Errorf("%s: the summary does not know the checkpoint, %v", name, err)
 		}

@@ -7,13 +7,15 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // A curve is what the model answers at each of its moments: those before the query, its own, and those after. It sees
 // nothing later, and asks only when it is told to.
 func TestCurve(t *testing.T) {
-	r := run(t)
-	p := load(t, r.dir, dygmamba.LoadOptions{Set: r.set})
+	r := launch(t)
+	p := load(t, r.dir, predict.Options{Set: r.set})
 	qs := questions(r.set)[:3]
 	if found := explain(t, p, qs); found[0].Curve != nil {
 		t.Error("a curve that nobody asked for")
@@ -29,10 +31,10 @@ func TestCurve(t *testing.T) {
 		if math.Abs(c[10].Probability-e.Probability) > 1e-6 {
 			t.Errorf("query %d has %v, in its curve %v", i, e.Probability, c[10].Probability)
 		}
-		for _, m := range []dygmamba.CurvePoint{c[0], c[13]} {
+		for _, m := range []predict.CurvePoint{c[0], c[13]} {
 			q := qs[i]
 			q.Time = m.Time
-			if want := p.Probability(score(t, p, []dygmamba.Query{q})[0]); math.Abs(m.Probability-want) > 1e-6 {
+			if want := p.Probability(score(t, p, []predict.Query{q})[0]); math.Abs(m.Probability-want) > 1e-6 {
 				t.Errorf("query %d has %v at %v, alone %v", i, m.Probability, m.Time, want)
 			}
 		}
@@ -52,9 +54,9 @@ func TestCurveReach(t *testing.T) {
 		if _, err := dygmamba.Train(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		p := load(t, dygmamba.SeedDir(o.Dir, 0), dygmamba.LoadOptions{Set: set})
+		p := load(t, run.SeedDir(o.Dir, 0), predict.Options{Set: set})
 		end := set.Log.At(set.Log.Len() - 1).Time
-		curves, err := p.Curves(t.Context(), []dygmamba.Query{{Src: 1, Dst: 7, Time: end}}, 7)
+		curves, err := p.Curves(t.Context(), []predict.Query{{Src: 1, Dst: 7, Time: end}}, 7)
 		if err != nil || len(curves[0]) != want || curves[0][want-1].Time != end+7*24*3600 {
 			t.Errorf("%s: %d moments, want %d; %v", order, len(curves[0]), want, err)
 		}

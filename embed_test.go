@@ -10,9 +10,11 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
-func embed(t *testing.T, p *dygmamba.Predictor, qs []dygmamba.Query) ([]float32, int) {
+func embed(t *testing.T, p *predict.Predictor, qs []predict.Query) ([]float32, int) {
 	t.Helper()
 	rows, width, err := p.Embed(t.Context(), qs)
 	if err != nil || len(rows) != width*len(qs) {
@@ -24,12 +26,12 @@ func embed(t *testing.T, p *dygmamba.Predictor, qs []dygmamba.Query) ([]float32,
 // TestEmbed: neither the size of batches nor the order of queries makes a difference, and nothing from the future is
 // seen.
 func TestEmbed(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	qs := questions(r.set)
-	p := load(t, r.dir, dygmamba.LoadOptions{Set: r.set})
+	p := load(t, r.dir, predict.Options{Set: r.set})
 	want, width := embed(t, p, qs)
 	row := func(rows []float32, i int) []float32 { return rows[i*width : (i+1)*width] }
-	few := load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Settings: []string{"batch_size=7"}})
+	few := load(t, r.dir, predict.Options{Set: r.set, Settings: []string{"batch_size=7"}})
 	turned := slices.Clone(qs)
 	slices.Reverse(turned)
 	got, _ := embed(t, few, turned)
@@ -45,7 +47,7 @@ func TestEmbed(t *testing.T) {
 	q := qs[30:31]
 	for before, same := range map[float64]bool{q[0].Time: true, q[0].Time / 2: false} {
 		past := r.set.Log.Select(func(i int) bool { return r.set.Log.At(i).Time < before })
-		got, _ := embed(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Past: index.Freeze(past)}), q)
+		got, _ := embed(t, load(t, r.dir, predict.Options{Set: r.set, Past: index.Freeze(past)}), q)
 		if slices.Equal(got, row(want, 30)) != same {
 			t.Errorf("with the events before %v the embedding at %v is the same: %v", before, q[0].Time, !same)
 		}
@@ -53,14 +55,14 @@ func TestEmbed(t *testing.T) {
 	if rows, width, err := p.Embed(t.Context(), nil); len(rows) != 0 || width != 0 || err != nil {
 		t.Errorf("nothing gives %v, %d, %v", rows, width, err)
 	}
-	if _, _, err := p.Embed(t.Context(), []dygmamba.Query{{Src: 1, Dst: 2, Time: math.NaN()}}); err == nil {
+	if _, _, err := p.Embed(t.Context(), []predict.Query{{Src: 1, Dst: 2, Time: math.NaN()}}); err == nil {
 		t.Error("embedded at no time")
 	}
 }
 
 // Every model of the catalogue has embeddings, of finite numbers that tell nodes apart.
 func TestEmbedEveryModel(t *testing.T) {
-	set := run(t).set
+	set := launch(t).set
 	end := set.Log.At(set.Log.Len()-1).Time + 1
 	for _, name := range models.Names(true) {
 		var settings []string
@@ -74,11 +76,11 @@ func TestEmbedEveryModel(t *testing.T) {
 			Dir: dir}); err != nil {
 			t.Fatal(name, err)
 		}
-		p := load(t, dygmamba.SeedDir(dir, 0), dygmamba.LoadOptions{Set: set})
-		var qs []dygmamba.Query
+		p := load(t, run.SeedDir(dir, 0), predict.Options{Set: set})
+		var qs []predict.Query
 		for n := event.Node(1); n <= 6; n++ {
 			last, _ := p.LastMet(n, end)
-			qs = append(qs, dygmamba.Query{Src: n, Dst: last, Time: end})
+			qs = append(qs, predict.Query{Src: n, Dst: last, Time: end})
 		}
 		rows, width := embed(t, p, qs)
 		if width < 4 || slices.Equal(rows[:width], rows[width:2*width]) && slices.Equal(rows[:width],

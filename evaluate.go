@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -18,23 +20,23 @@ type EvaluateOptions struct {
 
 // Evaluate measures a trained model on the last part of a data set, in every scenario under every kind of negatives.
 // Path is what Load takes. Scenarios without events are left out of the results.
-func Evaluate(ctx context.Context, path string, o EvaluateOptions) ([]train.Measured, error) {
+func Evaluate(ctx context.Context, path string, o EvaluateOptions) ([]run.Measured, error) {
 	o.Past = nil // the protocol decides what may be seen
-	p, err := Load(path, o.LoadOptions)
+	p, err := predict.Load(path, o.LoadOptions)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
 	if o.Protocol.BatchSize == 0 {
-		o.Protocol.BatchSize = p.spec.Training.BatchSize
+		o.Protocol.BatchSize = p.Spec().Training.BatchSize
 	}
 	if o.Protocol.Threads == 0 {
 		o.Protocol.Threads = o.Threads
 	}
 	if o.Protocol.Order == "" {
-		o.Protocol.Order = p.spec.Order
+		o.Protocol.Order = p.Spec().Order
 	}
-	if o.Protocol.Task = p.spec.Task; p.spec.Task == eval.NodeClassification {
+	if o.Protocol.Task = p.Spec().Task; p.Spec().Task == eval.NodeClassification {
 		o.Scenarios, o.Strategies = []string{eval.Transductive}, []string{""}
 	}
 	if o.Scenarios == nil {
@@ -52,6 +54,6 @@ func Evaluate(ctx context.Context, path string, o EvaluateOptions) ([]train.Meas
 			return nil, err
 		}
 	}
-	protocol = protocol.With(func(o *eval.Options) { o.Calibration = p.calibration })
+	protocol = protocol.With(func(o *eval.Options) { o.Calibration = p.Calibration() })
 	return train.Measure(ctx, protocol, p.Scorer(), o.Scenarios, o.Strategies)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device/open"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -54,7 +55,7 @@ func ExampleTrain() {
 // Ask a trained model who will meet whom. Nodes are found by name where the data set has names.
 func ExampleLoad() {
 	dir, set := exampleRun() // a directory that Train filled, and the data set it was trained on
-	p, err := dygmamba.Load(dir, dygmamba.LoadOptions{Set: set})
+	p, err := predict.Load(dir, predict.Options{Set: set})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func ExampleLoad() {
 	u, _ := set.Names.Source("u1")
 	v, _ := set.Names.Target("v2")
 	end := set.Log.At(set.Log.Len() - 1).Time
-	logits, err := p.Score(context.Background(), []dygmamba.Query{
+	logits, err := p.Score(context.Background(), []predict.Query{
 		{Src: u, Dst: v, Time: end / 2},  // from what was known then
 		{Src: u, Dst: v, Time: end + 10}, // in the future
 	})
@@ -83,7 +84,7 @@ func ExampleLoad() {
 // how long its histories are.
 func ExampleLoad_released() {
 	weights, set := exampleWeights() // tensors named 0.… and 1.…, and nothing else
-	p, err := dygmamba.Load(weights, dygmamba.LoadOptions{
+	p, err := predict.Load(weights, predict.Options{
 		Set:      set,
 		Model:    "dygmamba",
 		Settings: []string{"max_input_sequence_length=12", "max_interaction_times=4"},
@@ -92,7 +93,7 @@ func ExampleLoad_released() {
 		log.Fatal(err)
 	}
 	defer p.Close()
-	logits, err := p.Score(context.Background(), []dygmamba.Query{{Src: 1, Dst: 12, Time: 500}})
+	logits, err := p.Score(context.Background(), []predict.Query{{Src: 1, Dst: 12, Time: 500}})
 	fmt.Println(len(logits), "answer,", err)
 	// Output: 1 answer, <nil>
 }
@@ -100,7 +101,7 @@ func ExampleLoad_released() {
 // Find out what an answer rests on.
 func ExamplePredictor_Explain() {
 	dir, set := exampleRun()
-	p, err := dygmamba.Load(dir, dygmamba.LoadOptions{Set: set})
+	p, err := predict.Load(dir, predict.Options{Set: set})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func ExamplePredictor_Explain() {
 
 	end := set.Log.At(set.Log.Len() - 1).Time
 	p.Top = 1 // withhold the most weighted patch of either side
-	found, err := p.Explain(context.Background(), []dygmamba.Query{{Src: 1, Dst: 12, Time: end + 1}})
+	found, err := p.Explain(context.Background(), []predict.Query{{Src: 1, Dst: 12, Time: end + 1}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func ExamplePredictor_Explain() {
 func ExampleEvaluate() {
 	dir, set := exampleRun()
 	results, err := dygmamba.Evaluate(context.Background(), dir, dygmamba.EvaluateOptions{
-		LoadOptions: dygmamba.LoadOptions{Set: set},
+		LoadOptions: predict.Options{Set: set},
 		Scenarios:   []string{eval.Transductive},
 		Strategies:  []string{sample.Random, sample.Historical},
 	})

@@ -9,9 +9,10 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
-func explain(t *testing.T, p *dygmamba.Predictor, qs []dygmamba.Query) []dygmamba.Explanation {
+func explain(t *testing.T, p *predict.Predictor, qs []predict.Query) []predict.Explanation {
 	t.Helper()
 	all, err := p.Explain(t.Context(), qs)
 	if err != nil {
@@ -22,8 +23,8 @@ func explain(t *testing.T, p *dygmamba.Predictor, qs []dygmamba.Query) []dygmamb
 
 // TestExplain: explanations have the scores, and list what the index says of both nodes.
 func TestExplain(t *testing.T) {
-	r := run(t)
-	p := load(t, r.dir, dygmamba.LoadOptions{Set: r.set})
+	r := launch(t)
+	p := load(t, r.dir, predict.Options{Set: r.set})
 	qs := questions(r.set)
 	logits := score(t, p, qs)
 	past := index.Freeze(r.set.Log)
@@ -34,7 +35,7 @@ func TestExplain(t *testing.T) {
 		}
 		for _, side := range []struct {
 			node event.Node
-			s    dygmamba.Side
+			s    predict.Side
 		}{{q.Src, e.Source}, {q.Dst, e.Destination}} {
 			h := past.Before(side.node, q.Time).Last(11)
 			if len(side.s.Patches) != 7 || side.s.Events != h.Len() || side.s.Name != r.set.Names.Name(side.node) {
@@ -66,7 +67,7 @@ func TestExplain(t *testing.T) {
 }
 
 // checkGaps compares with the meetings in the index.
-func checkGaps(t *testing.T, e dygmamba.Explanation, past index.View) {
+func checkGaps(t *testing.T, e predict.Explanation, past index.View) {
 	t.Helper()
 	var times []float64
 	h := past.Before(e.Query.Src, e.Query.Time)
@@ -91,18 +92,18 @@ func checkGaps(t *testing.T, e dygmamba.Explanation, past index.View) {
 // TestWithheld compares effects with the answers about streams in which the events really are missing. Histories are
 // short enough that nothing older comes in.
 func TestWithheld(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	few := r.set.Log.Select(func(i int) bool { return i < 45 })
 	all := few.All()
-	p := load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Past: index.Freeze(few)})
+	p := load(t, r.dir, predict.Options{Set: r.set, Past: index.Freeze(few)})
 	p.Top = 100
 	patches, meetings := 0, 0
 	for _, at := range []int{30, 38, 44} {
-		q := []dygmamba.Query{{Src: all.Src[at], Dst: all.Dst[at], Time: all.Time[at] + 30}}
+		q := []predict.Query{{Src: all.Src[at], Dst: all.Dst[at], Time: all.Time[at] + 30}}
 		e := explain(t, p, q)[0]
 		without := func(missing func(i int) bool) float32 {
 			past := index.Freeze(few.Select(func(i int) bool { return !missing(i) }))
-			return score(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Past: past}), q)[0]
+			return score(t, load(t, r.dir, predict.Options{Set: r.set, Past: past}), q)[0]
 		}
 		if e.WithoutMeetings == nil || e.WithoutGaps == nil {
 			t.Fatalf("%+v: there were meetings, but none is withheld", e)
@@ -115,7 +116,7 @@ func TestWithheld(t *testing.T) {
 			t.Errorf("without gaps %+v, with them %v, without meetings %v", e.WithoutGaps, e.Logit, want)
 		}
 		meetings++
-		for _, s := range []dygmamba.Side{e.Source, e.Destination} {
+		for _, s := range []predict.Side{e.Source, e.Destination} {
 			for _, patch := range s.Patches {
 				if (patch.Without != nil) != (len(patch.Events) > 0) {
 					t.Fatalf("patch %+v", patch)
@@ -144,24 +145,24 @@ func TestWithheld(t *testing.T) {
 // TestWithheldByCall: where rows are as long as the longest of their call, they stay so when something is withheld from
 // one of them. Another query of the call, which has a longer past, sets the length.
 func TestWithheldByCall(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	byCall := []string{"padding=call"}
 	all := r.set.Log.All()
 	past := index.Freeze(r.set.Log)
-	short := dygmamba.Query{Src: all.Src[9], Dst: all.Dst[9], Time: all.Time[9] + 0.5}
-	var long dygmamba.Query // with a longer past, not as long as it might be, of two other nodes
+	short := predict.Query{Src: all.Src[9], Dst: all.Dst[9], Time: all.Time[9] + 0.5}
+	var long predict.Query // with a longer past, not as long as it might be, of two other nodes
 	for i := 10; long.Src == 0 && i < all.Len(); i++ {
-		q := dygmamba.Query{Src: all.Src[i], Dst: all.Dst[i], Time: all.Time[i]}
+		q := predict.Query{Src: all.Src[i], Dst: all.Dst[i], Time: all.Time[i]}
 		n, m := past.Before(q.Src, q.Time).Len(), past.Before(q.Dst, q.Time).Len()
 		if min(n, m) >= 4 && max(n, m) <= 8 && q.Src != short.Src && q.Dst != short.Dst {
 			long = q
 		}
 	}
-	qs := []dygmamba.Query{short, long}
-	p := load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Settings: byCall})
+	qs := []predict.Query{short, long}
+	p := load(t, r.dir, predict.Options{Set: r.set, Settings: byCall})
 	e := explain(t, p, qs)[0]
 	kept := r.set.Log.Select(func(i int) bool { return all.Src[i] != short.Src || all.Dst[i] != short.Dst })
-	without := load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Settings: byCall, Past: index.Freeze(kept)})
+	without := load(t, r.dir, predict.Options{Set: r.set, Settings: byCall, Past: index.Freeze(kept)})
 	want := score(t, without, qs)[0]
 	if e.WithoutMeetings == nil || e.WithoutMeetings.Logit != want {
 		t.Errorf("without meetings %+v, want %v", e.WithoutMeetings, want)
@@ -176,9 +177,9 @@ func TestWithheldByCall(t *testing.T) {
 
 // TestExplainItself: a node asked about itself loses a patch on both sides.
 func TestExplainItself(t *testing.T) {
-	r := run(t)
-	p := load(t, r.dir, dygmamba.LoadOptions{Set: r.set})
-	e := explain(t, p, []dygmamba.Query{{Src: 4, Dst: 4, Time: 300}})[0]
+	r := launch(t)
+	p := load(t, r.dir, predict.Options{Set: r.set})
+	e := explain(t, p, []predict.Query{{Src: 4, Dst: 4, Time: 300}})[0]
 	for k := range e.Source.Patches {
 		a, b := e.Source.Patches[k].Without, e.Destination.Patches[k].Without
 		if (a == nil) != (b == nil) || a != nil && (*a != *b || a.Change == 0) {
@@ -189,7 +190,7 @@ func TestExplainItself(t *testing.T) {
 
 // TestExplainUnweighted: a model without weights still tells its events and what the pair's history is worth.
 func TestExplainUnweighted(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	dir := t.TempDir()
 	dev := newCPU(t)
 	o := dygmamba.TrainOptions{Set: r.set, Device: dev, Model: "dygmamba-a",
@@ -197,9 +198,9 @@ func TestExplainUnweighted(t *testing.T) {
 	if _, err := dygmamba.Train(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	p := load(t, dir, dygmamba.LoadOptions{Set: r.set, Device: dev})
+	p := load(t, dir, predict.Options{Set: r.set, Device: dev})
 	last := r.set.Log.At(r.set.Log.Len() - 1)
-	e := explain(t, p, []dygmamba.Query{{Src: last.Src, Dst: last.Dst, Time: last.Time + 1}})[0]
+	e := explain(t, p, []predict.Query{{Src: last.Src, Dst: last.Dst, Time: last.Time + 1}})[0]
 	if e.Weighted || len(e.Gaps) != 0 || e.WithoutGaps != nil || len(e.Source.Patches) != e.Source.Events ||
 		e.Source.Events != 11 {
 		t.Errorf("got %+v", e)
@@ -216,7 +217,7 @@ func TestExplainUnweighted(t *testing.T) {
 // TestExplainNext: a model that knows what usually comes next says after what, how often, and what it would say
 // without.
 func TestExplainNext(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	dir := t.TempDir()
 	dev := newCPU(t)
 	o := dygmamba.TrainOptions{Set: r.set, Device: dev, Model: "walkmamba", Preset: "quick",
@@ -224,12 +225,12 @@ func TestExplainNext(t *testing.T) {
 	if _, err := dygmamba.Train(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	p := load(t, dir, dygmamba.LoadOptions{Set: r.set, Device: dev})
+	p := load(t, dir, predict.Options{Set: r.set, Device: dev})
 	log := r.set.Log
 	last := log.At(log.Len() - 1)
 	at := last.Time + 1
-	asked := dygmamba.Query{Src: last.Src, Dst: last.Dst, Time: at}
-	e := explain(t, p, []dygmamba.Query{asked, {Src: 1 << 20, Dst: last.Dst, Time: at}})
+	asked := predict.Query{Src: last.Src, Dst: last.Dst, Time: at}
+	e := explain(t, p, []predict.Query{asked, {Src: 1 << 20, Dst: last.Dst, Time: at}})
 
 	var after []event.Node // the source's partners
 	for i := range log.Len() {
@@ -237,11 +238,11 @@ func TestExplainNext(t *testing.T) {
 			after = append(after, x.Dst)
 		}
 	}
-	var one, two dygmamba.Share // after the last of them, after the last two
+	var one, two predict.Share // after the last of them, after the last two
 	latest := map[event.Node][2]event.Node{}
 	for i := range log.Len() {
 		x := log.At(i)
-		for k, s := range []*dygmamba.Share{&one, &two} {
+		for k, s := range []*predict.Share{&one, &two} {
 			if had := latest[x.Src]; had[0] == last.Dst && (k == 0 || had[1] == after[len(after)-2]) {
 				s.Of++
 				if x.Dst == last.Dst {
@@ -266,8 +267,8 @@ func TestExplainNext(t *testing.T) {
 	if stranger == nil || len(stranger.After) != 0 || stranger.AfterLast.Of == 0 {
 		t.Errorf("a stranger: %+v", stranger)
 	}
-	p = load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Device: dev})
-	if e := explain(t, p, []dygmamba.Query{asked})[0]; e.Next != nil {
+	p = load(t, r.dir, predict.Options{Set: r.set, Device: dev})
+	if e := explain(t, p, []predict.Query{asked})[0]; e.Next != nil {
 		t.Errorf("a model that knows nothing of it: %+v", e.Next)
 	}
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // narrow makes a model that learns in a second.
@@ -32,7 +33,7 @@ type trained struct {
 	root    string // to remove at the end
 	dir     string // the run's
 	set     *dataset.Set
-	summary train.Summary
+	summary run.Summary
 	err     error
 }
 
@@ -47,7 +48,7 @@ var shared = sync.OnceValue(func() (r trained) {
 	defer dev.Close()
 	r.summary, r.err = dygmamba.Train(context.Background(),
 		dygmamba.TrainOptions{Set: r.set, Device: dev, Settings: narrow, Dir: r.root})
-	r.dir = dygmamba.SeedDir(r.root, 0)
+	r.dir = run.SeedDir(r.root, 0)
 	return r
 })
 
@@ -57,7 +58,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func run(t testing.TB) trained {
+func launch(t testing.TB) trained {
 	t.Helper()
 	r := shared()
 	if r.err != nil {
@@ -72,9 +73,9 @@ func newCPU(t testing.TB) *cpu.Device {
 	return dev
 }
 
-func load(t testing.TB, path string, o dygmamba.LoadOptions) *dygmamba.Predictor {
+func load(t testing.TB, path string, o predict.Options) *predict.Predictor {
 	t.Helper()
-	p, err := dygmamba.Load(path, o)
+	p, err := predict.Load(path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func load(t testing.TB, path string, o dygmamba.LoadOptions) *dygmamba.Predictor
 	return p
 }
 
-func score(t testing.TB, p *dygmamba.Predictor, qs []dygmamba.Query) []float32 {
+func score(t testing.TB, p *predict.Predictor, qs []predict.Query) []float32 {
 	t.Helper()
 	logits, err := p.Score(t.Context(), qs)
 	if err != nil {
@@ -92,17 +93,17 @@ func score(t testing.TB, p *dygmamba.Predictor, qs []dygmamba.Query) []float32 {
 }
 
 // questions are about past events, in no order, about the future, and about strangers.
-func questions(set *dataset.Set) []dygmamba.Query {
-	var qs []dygmamba.Query
+func questions(set *dataset.Set) []predict.Query {
+	var qs []predict.Query
 	n := set.Log.Len()
 	for i := range 60 {
 		e := set.Log.At(i * 613 % n)
-		qs = append(qs, dygmamba.Query{Src: e.Src, Dst: e.Dst, Time: e.Time})
+		qs = append(qs, predict.Query{Src: e.Src, Dst: e.Dst, Time: e.Time})
 	}
 	end := set.Log.At(n - 1).Time
-	return append(qs, dygmamba.Query{Src: 1, Dst: 12, Time: end + 1000}, dygmamba.Query{Src: 5, Dst: 4000, Time: end},
-		dygmamba.Query{Src: math.MaxInt32, Dst: 77, Time: 0}, dygmamba.Query{Src: 3, Dst: 15, Time: -5},
-		dygmamba.Query{Src: 2, Dst: 2, Time: end})
+	return append(qs, predict.Query{Src: 1, Dst: 12, Time: end + 1000}, predict.Query{Src: 5, Dst: 4000, Time: end},
+		predict.Query{Src: math.MaxInt32, Dst: 77, Time: 0}, predict.Query{Src: 3, Dst: 15, Time: -5},
+		predict.Query{Src: 2, Dst: 2, Time: end})
 }
 
 // What had been there before a time is counted, whoever was the source.
@@ -113,13 +114,13 @@ func TestCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := load(t, run(t).dir, dygmamba.LoadOptions{Past: index.Freeze(log)})
+	p := load(t, launch(t).dir, predict.Options{Past: index.Freeze(log)})
 	for _, tt := range []struct {
 		src, dst event.Node
 		at       event.Time
 		want     int
 	}{{1, 2, 4, 2}, {1, 2, 5, 3}, {2, 1, 4.5, 3}, {1, 2, 0, 0}, {3, 2, 9, 0}, {2, 2, 9, 1}, {7, 1, 9, 0}} {
-		if got := p.Meetings(dygmamba.Query{Src: tt.src, Dst: tt.dst, Time: tt.at}); got != tt.want {
+		if got := p.Meetings(predict.Query{Src: tt.src, Dst: tt.dst, Time: tt.at}); got != tt.want {
 			t.Errorf("%d and %d met %d times before %v, want %d", tt.src, tt.dst, got, tt.at, tt.want)
 		}
 	}
@@ -135,18 +136,18 @@ func TestCounts(t *testing.T) {
 
 // TestScore: neither the size of batches nor the order of queries nor the number of threads makes a difference.
 func TestScore(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	qs := questions(r.set)
-	want := score(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set}), qs)
+	want := score(t, load(t, r.dir, predict.Options{Set: r.set}), qs)
 	for _, size := range []string{"1", "7", "64", "1000"} {
-		p := load(t, filepath.Join(r.dir, train.CheckpointFile),
-			dygmamba.LoadOptions{Set: r.set, Threads: 3, Settings: []string{"batch_size=" + size}})
+		p := load(t, filepath.Join(r.dir, run.CheckpointFile),
+			predict.Options{Set: r.set, Threads: 3, Settings: []string{"batch_size=" + size}})
 		if got := score(t, p, qs); !slices.Equal(got, want) {
 			t.Errorf("batches of %s give other scores", size)
 		}
 	}
 	slices.Reverse(qs)
-	got := score(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set}), qs)
+	got := score(t, load(t, r.dir, predict.Options{Set: r.set}), qs)
 	if slices.Reverse(got); !slices.Equal(got, want) {
 		t.Error("another order gives other scores")
 	}
@@ -155,15 +156,15 @@ func TestScore(t *testing.T) {
 // TestScoreSeesThePastOnly: what happens at the query's time and later changes nothing, what happened just before it
 // does.
 func TestScoreSeesThePastOnly(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	all := r.set.Log.All()
-	full := load(t, r.dir, dygmamba.LoadOptions{Set: r.set})
+	full := load(t, r.dir, predict.Options{Set: r.set})
 	for _, at := range []int{5, 300, 800} {
-		q := []dygmamba.Query{{Src: all.Src[at], Dst: all.Dst[at], Time: all.Time[at]}}
+		q := []predict.Query{{Src: all.Src[at], Dst: all.Dst[at], Time: all.Time[at]}}
 		want := score(t, full, q)[0]
 		until := func(before event.Time) float32 {
 			past := index.Freeze(r.set.Log.Select(func(i int) bool { return all.Time[i] < before }))
-			return score(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Past: past}), q)[0]
+			return score(t, load(t, r.dir, predict.Options{Set: r.set, Past: past}), q)[0]
 		}
 		if got := until(q[0].Time); got != want {
 			t.Errorf("event %d: %v with the future, %v without", at, want, got)
@@ -175,20 +176,20 @@ func TestScoreSeesThePastOnly(t *testing.T) {
 }
 
 func TestScoreOfStrangers(t *testing.T) {
-	r := run(t)
-	p := load(t, r.dir, dygmamba.LoadOptions{Set: r.set})
+	r := launch(t)
+	p := load(t, r.dir, predict.Options{Set: r.set})
 	for n, want := range map[event.Node]bool{1: true, 20: true, 21: false, math.MaxInt32: false} {
 		if p.Known(n) != want {
 			t.Errorf("node %d known: %v, want %v", n, !want, want)
 		}
 	}
-	bad := []dygmamba.Query{{Src: 0, Dst: 1, Time: 1}, {Src: 1, Dst: -1, Time: 1}, {Src: 1, Dst: 2, Time: math.NaN()},
+	bad := []predict.Query{{Src: 0, Dst: 1, Time: 1}, {Src: 1, Dst: -1, Time: 1}, {Src: 1, Dst: 2, Time: math.NaN()},
 		{Src: 1, Dst: 2, Time: math.Inf(1)}}
 	for _, q := range bad {
-		if _, err := p.Score(t.Context(), []dygmamba.Query{q}); !errors.Is(err, event.ErrInvalid) {
+		if _, err := p.Score(t.Context(), []predict.Query{q}); !errors.Is(err, event.ErrInvalid) {
 			t.Errorf("%+v gave %v", q, err)
 		}
-		if _, err := p.Explain(t.Context(), []dygmamba.Query{q}); !errors.Is(err, event.ErrInvalid) {
+		if _, err := p.Explain(t.Context(), []predict.Query{q}); !errors.Is(err, event.ErrInvalid) {
 			t.Errorf("explaining %+v gave %v", q, err)
 		}
 	}
@@ -207,7 +208,7 @@ func TestScoreOfStrangers(t *testing.T) {
 
 // bare is the run's checkpoint as the released program would have written it: its tensor names and no metadata.
 func (r trained) bare() (string, error) {
-	f, err := checkpoint.Load(filepath.Join(r.dir, train.CheckpointFile))
+	f, err := checkpoint.Load(filepath.Join(r.dir, run.CheckpointFile))
 	if err != nil {
 		return "", err
 	}
@@ -247,47 +248,47 @@ func exampleWeights() (path string, set *dataset.Set) {
 
 // TestLoadForeign: widths are read from shapes, the rest comes from settings, and contradictions are noticed.
 func TestLoadForeign(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	path := bare(t, r)
 	rest := []string{"max_input_sequence_length=12", "max_interaction_times=4", "exact_times=true"}
-	p := load(t, path, dygmamba.LoadOptions{Set: r.set, Model: "dygmamba", Settings: rest})
-	want := score(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set}), questions(r.set))
+	p := load(t, path, predict.Options{Set: r.set, Model: "dygmamba", Settings: rest})
+	want := score(t, load(t, r.dir, predict.Options{Set: r.set}), questions(r.set))
 	if !slices.Equal(score(t, p, questions(r.set)), want) {
 		t.Error("the same weights give other scores")
 	}
 	tests := []struct {
 		name string
 		path string
-		o    dygmamba.LoadOptions
+		o    predict.Options
 		is   error
 		want string
 	}{
-		{"no model", path, dygmamba.LoadOptions{}, dygmamba.ErrNoModel, "weights.safetensors"},
-		{"unknown model", path, dygmamba.LoadOptions{Model: "dygmama"}, dygmamba.ErrUnknownModel,
+		{"no model", path, predict.Options{}, predict.ErrNoModel, "weights.safetensors"},
+		{"unknown model", path, predict.Options{Model: "dygmama"}, model.ErrUnknownModel,
 			"did you mean dygmamba?"},
-		{"other model", path, dygmamba.LoadOptions{Model: "dygmamba-a"}, dygmamba.ErrMisfit, "tensor"},
-		{"width", path, dygmamba.LoadOptions{Model: "dygmamba", Settings: []string{"channel_embedding_dim=16"}},
-			dygmamba.ErrMisfit, "0.neighbor_co_occurrence_encoder"},
-		{"patch", path, dygmamba.LoadOptions{Model: "dygmamba", Settings: []string{"patch_size=1"}}, dygmamba.ErrMisfit,
+		{"other model", path, predict.Options{Model: "dygmamba-a"}, predict.ErrMisfit, "tensor"},
+		{"width", path, predict.Options{Model: "dygmamba", Settings: []string{"channel_embedding_dim=16"}},
+			predict.ErrMisfit, "0.neighbor_co_occurrence_encoder"},
+		{"patch", path, predict.Options{Model: "dygmamba", Settings: []string{"patch_size=1"}}, predict.ErrMisfit,
 			"projection_layer"},
-		{"key", path, dygmamba.LoadOptions{Model: "dygmamba", Settings: []string{"patchsize=1"}}, model.ErrSetting,
+		{"key", path, predict.Options{Model: "dygmamba", Settings: []string{"patchsize=1"}}, model.ErrSetting,
 			"patch_size"},
-		{"preset", path, dygmamba.LoadOptions{Model: "dygmamba", Preset: "none"}, model.ErrSetting, "no preset"},
-		{"ours, other model", r.dir, dygmamba.LoadOptions{Model: "dygmamba-b"}, dygmamba.ErrMisfit,
+		{"preset", path, predict.Options{Model: "dygmamba", Preset: "none"}, model.ErrSetting, "no preset"},
+		{"ours, other model", r.dir, predict.Options{Model: "dygmamba-b"}, predict.ErrMisfit,
 			"it is of dygmamba"},
-		{"ours, width", r.dir, dygmamba.LoadOptions{Settings: []string{"num_layers=1"}},
-			dygmamba.ErrMisfit, "0.mamba.1"},
-		{"ours, preset", r.dir, dygmamba.LoadOptions{Preset: "paper"}, dygmamba.ErrMisfit, "preset"},
-		{"ours, value", r.dir, dygmamba.LoadOptions{Settings: []string{"dropout=2"}}, model.ErrSetting, "dropout"},
-		{"ours, batch", r.dir, dygmamba.LoadOptions{Settings: []string{"batch_size=0"}}, model.ErrSetting,
+		{"ours, width", r.dir, predict.Options{Settings: []string{"num_layers=1"}},
+			predict.ErrMisfit, "0.mamba.1"},
+		{"ours, preset", r.dir, predict.Options{Preset: "paper"}, predict.ErrMisfit, "preset"},
+		{"ours, value", r.dir, predict.Options{Settings: []string{"dropout=2"}}, model.ErrSetting, "dropout"},
+		{"ours, batch", r.dir, predict.Options{Settings: []string{"batch_size=0"}}, model.ErrSetting,
 			"batch_size"},
-		{"nowhere", filepath.Join(r.dir, "none"), dygmamba.LoadOptions{}, fs.ErrNotExist, "none"},
-		{"empty directory", t.TempDir(), dygmamba.LoadOptions{}, fs.ErrNotExist, "after its first epoch"},
+		{"nowhere", filepath.Join(r.dir, "none"), predict.Options{}, fs.ErrNotExist, "none"},
+		{"empty directory", t.TempDir(), predict.Options{}, fs.ErrNotExist, "after its first epoch"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.o.Set = r.set
-			p, err := dygmamba.Load(tt.path, tt.o)
+			p, err := predict.Load(tt.path, tt.o)
 			if err == nil {
 				p.Close()
 			}
@@ -296,20 +297,20 @@ func TestLoadForeign(t *testing.T) {
 			}
 		})
 	}
-	if _, err := dygmamba.Load(r.dir, dygmamba.LoadOptions{}); err == nil {
+	if _, err := predict.Load(r.dir, predict.Options{}); err == nil {
 		t.Error("loaded without data")
 	}
 }
 
 // TestConfigure: a foreign checkpoint that was told its configuration needs no telling.
 func TestConfigure(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	f, err := checkpoint.Load(bare(t, r))
 	if err != nil {
 		t.Fatal(err)
 	}
 	told := []string{"max_input_sequence_length=12", "max_interaction_times=4", "exact_times=true"}
-	if err := dygmamba.Configure(&f, "dygmamba", "", model.Data{}, told); err != nil {
+	if err := predict.Configure(&f, "dygmamba", "", model.Data{}, told); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "told.safetensors")
@@ -317,24 +318,24 @@ func TestConfigure(t *testing.T) {
 		t.Fatal(err)
 	}
 	qs := questions(r.set)
-	if !slices.Equal(score(t, load(t, path, dygmamba.LoadOptions{Set: r.set}), qs),
-		score(t, load(t, r.dir, dygmamba.LoadOptions{Set: r.set}), qs)) {
+	if !slices.Equal(score(t, load(t, path, predict.Options{Set: r.set}), qs),
+		score(t, load(t, r.dir, predict.Options{Set: r.set}), qs)) {
 		t.Error("the configured checkpoint gives other scores")
 	}
 	deeper := []string{"num_layers=3"}
-	if err := dygmamba.Configure(&f, "dygmamba", "", model.Data{}, deeper); !errors.Is(err, dygmamba.ErrMisfit) {
+	if err := predict.Configure(&f, "dygmamba", "", model.Data{}, deeper); !errors.Is(err, predict.ErrMisfit) {
 		t.Errorf("a contradiction gave %v", err)
 	}
 	// What shapes cannot tell comes from the released program's values, not from what we would train with.
-	if err := dygmamba.Configure(&f, "dygmamba", "", model.Data{Name: "mooc"}, nil); err != nil ||
+	if err := predict.Configure(&f, "dygmamba", "", model.Data{Name: "mooc"}, nil); err != nil ||
 		!strings.Contains(f.Meta["spec"], `"max_input_sequence_length":256`) {
 		t.Errorf("weights for mooc: %v, %s", err, f.Meta["spec"])
 	}
 }
 
 func TestLoadTruncated(t *testing.T) {
-	r := run(t)
-	raw, err := os.ReadFile(filepath.Join(r.dir, train.CheckpointFile))
+	r := launch(t)
+	raw, err := os.ReadFile(filepath.Join(r.dir, run.CheckpointFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +344,7 @@ func TestLoadTruncated(t *testing.T) {
 		if err := os.WriteFile(path, raw[:n], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := dygmamba.Load(path, dygmamba.LoadOptions{Set: r.set}); !errors.Is(err, checkpoint.ErrCorrupt) {
+		if _, err := predict.Load(path, predict.Options{Set: r.set}); !errors.Is(err, checkpoint.ErrCorrupt) {
 			t.Errorf("%d of %d bytes gave %v", n, len(raw), err)
 		}
 	}
@@ -351,9 +352,9 @@ func TestLoadTruncated(t *testing.T) {
 
 // TestSeveralSeeds: a directory of runs is not one run.
 func TestSeveralSeeds(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	dir := t.TempDir()
-	raw, err := os.ReadFile(filepath.Join(r.dir, train.CheckpointFile))
+	raw, err := os.ReadFile(filepath.Join(r.dir, run.CheckpointFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,15 +362,15 @@ func TestSeveralSeeds(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, seed), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, seed, train.CheckpointFile), raw, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, seed, run.CheckpointFile), raw, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	files, err := dygmamba.Checkpoints(dir)
+	files, err := run.Checkpoints(dir)
 	if err != nil || len(files) != 2 || !strings.Contains(files[0], "seed-2") {
 		t.Errorf("found %v, %v", files, err)
 	}
-	if _, err := dygmamba.Load(dir, dygmamba.LoadOptions{Set: r.set}); err == nil ||
+	if _, err := predict.Load(dir, predict.Options{Set: r.set}); err == nil ||
 		!strings.Contains(err.Error(), "holds 2 runs") {
 		t.Errorf("got %v", err)
 	}
@@ -377,9 +378,9 @@ func TestSeveralSeeds(t *testing.T) {
 
 // TestEvaluate: measuring a checkpoint gives what its training reported.
 func TestEvaluate(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	got, err := dygmamba.Evaluate(t.Context(), r.dir,
-		dygmamba.EvaluateOptions{LoadOptions: dygmamba.LoadOptions{Set: r.set}})
+		dygmamba.EvaluateOptions{LoadOptions: predict.Options{Set: r.set}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +389,7 @@ func TestEvaluate(t *testing.T) {
 		t.Fatalf("%d results for %d scenarios under three kinds of negatives", len(got), len(reported))
 	}
 	for _, want := range reported {
-		i := slices.IndexFunc(got, func(m train.Measured) bool {
+		i := slices.IndexFunc(got, func(m run.Measured) bool {
 			return m.Scenario == want.Scenario && m.Strategy == want.Strategy
 		})
 		if i < 0 || got[i].AP != want.AP || got[i].AUC != want.AUC {

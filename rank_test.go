@@ -17,12 +17,13 @@ import (
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // Ask whom a node will meet, among all that anyone has met.
 func ExamplePredictor_Rank() {
 	dir, set := exampleRun()
-	p, err := dygmamba.Load(dir, dygmamba.LoadOptions{Set: set})
+	p, err := predict.Load(dir, predict.Options{Set: set})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -45,9 +46,9 @@ func ExamplePredictor_Rank() {
 
 // TestRank: the most likely partners, with the scores that Score gives, to the last digit.
 func TestRank(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	for _, size := range []string{"3", "100"} {
-		p := load(t, r.dir, dygmamba.LoadOptions{Set: r.set, Settings: []string{"batch_size=" + size}})
+		p := load(t, r.dir, predict.Options{Set: r.set, Settings: []string{"batch_size=" + size}})
 		for _, at := range []event.Time{-1, r.set.Log.At(300).Time, r.set.Log.At(r.set.Log.Len()-1).Time + 10} {
 			for _, src := range []event.Node{1, 5, 4000} {
 				ranked, err := p.Rank(t.Context(), src, at, nil, 0)
@@ -66,7 +67,7 @@ func TestRank(t *testing.T) {
 
 // checkRanked compares a ranking of all destinations with scores and with the events before its time.
 func checkRanked(
-	t *testing.T, p *dygmamba.Predictor, r trained, src event.Node, at event.Time, ranked []dygmamba.Partner,
+	t *testing.T, p *predict.Predictor, r trained, src event.Node, at event.Time, ranked []predict.Partner,
 ) {
 	t.Helper()
 	met := map[event.Node]int{}
@@ -78,9 +79,9 @@ func checkRanked(
 			}
 		}
 	}
-	var qs []dygmamba.Query
+	var qs []predict.Query
 	for _, x := range ranked {
-		qs = append(qs, dygmamba.Query{Src: src, Dst: x.Node, Time: at})
+		qs = append(qs, predict.Query{Src: src, Dst: x.Node, Time: at})
 		if n, ok := met[x.Node]; !ok || n != x.Meetings {
 			t.Errorf("%d: met %d times, want %d (a destination: %v)", x.Node, x.Meetings, n, ok)
 		}
@@ -106,13 +107,13 @@ func BenchmarkRank(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer set.Close()
-	p := load(b, untrained(b, set, dygmamba.DefaultModel, ""), dygmamba.LoadOptions{Set: set})
+	p := load(b, untrained(b, set, dygmamba.DefaultModel, ""), predict.Options{Set: set})
 	last := set.Log.At(set.Log.Len() - 1)
 	candidates := make([]event.Node, 1000)
-	queries := make([]dygmamba.Query, len(candidates))
+	queries := make([]predict.Query, len(candidates))
 	for i := range candidates {
 		candidates[i] = event.Node(i + 1)
-		queries[i] = dygmamba.Query{Src: last.Src, Dst: candidates[i], Time: last.Time + 1}
+		queries[i] = predict.Query{Src: last.Src, Dst: candidates[i], Time: last.Time + 1}
 	}
 	b.Run("rank", func(b *testing.B) {
 		for b.Loop() {
@@ -133,7 +134,7 @@ func BenchmarkRank(b *testing.B) {
 // untrained is a checkpoint of a model at its initial weights, with the settings that a data set is trained with.
 func untrained(t testing.TB, set *dataset.Set, name, preset string) string {
 	t.Helper()
-	factory, err := dygmamba.Factory(name)
+	factory, err := model.Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func untrained(t testing.TB, set *dataset.Set, name, preset string) string {
 	defer m.Close()
 	var f checkpoint.File
 	f.AddParams(m.Params())
-	if err := dygmamba.Configure(&f, name, spec.Preset, model.DataOf(set), nil); err != nil {
+	if err := predict.Configure(&f, name, spec.Preset, model.DataOf(set), nil); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "untrained.safetensors")
@@ -162,7 +163,7 @@ func untrained(t testing.TB, set *dataset.Set, name, preset string) string {
 
 // TestRankEveryModel: whatever the model, a candidate has the score that it has when it is asked about alone.
 func TestRankEveryModel(t *testing.T) {
-	r := run(t)
+	r := launch(t)
 	at := r.set.Log.At(700).Time
 	for _, name := range models.Names(true) {
 		// the latter of some models draw neighbours, or pad rows by call
@@ -176,14 +177,14 @@ func TestRankEveryModel(t *testing.T) {
 					order = append(order, model.Strict)
 				}
 				p := load(t, untrained(t, r.set, name, preset),
-					dygmamba.LoadOptions{Set: r.set, Order: strings.Join(order, ""),
+					predict.Options{Set: r.set, Order: strings.Join(order, ""),
 						Settings: []string{"batch_size=7"}})
 				ranked, err := p.Rank(t.Context(), 3, at, nil, 0)
 				if err != nil || len(ranked) != 10 {
 					t.Fatalf("%d partners, %v", len(ranked), err)
 				}
 				for _, x := range ranked {
-					if want := score(t, p, []dygmamba.Query{{Src: 3, Dst: x.Node, Time: at}})[0]; x.Logit != want {
+					if want := score(t, p, []predict.Query{{Src: 3, Dst: x.Node, Time: at}})[0]; x.Logit != want {
 						t.Errorf("%d has %v, alone %v", x.Node, x.Logit, want)
 					}
 				}

@@ -13,7 +13,8 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/models"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // names are those of a file's tensors.
@@ -28,7 +29,7 @@ func tensorNames(f checkpoint.File) (list []string) {
 func trainedFile(t *testing.T, name string, o dygmamba.TrainOptions) checkpoint.File {
 	t.Helper()
 	if o.Set == nil {
-		o.Set = run(t).set
+		o.Set = launch(t).set
 	}
 	o.Model, o.Dir = name, t.TempDir()
 	for _, s := range []string{"num_epochs=1", "batch_size=100", "num_neighbors=4"} {
@@ -39,7 +40,7 @@ func trainedFile(t *testing.T, name string, o dygmamba.TrainOptions) checkpoint.
 	if _, err := dygmamba.Train(t.Context(), o); err != nil {
 		t.Fatal(name, err)
 	}
-	f, err := checkpoint.Load(filepath.Join(dygmamba.SeedDir(o.Dir, 0), train.CheckpointFile))
+	f, err := checkpoint.Load(filepath.Join(run.SeedDir(o.Dir, 0), run.CheckpointFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +49,10 @@ func trainedFile(t *testing.T, name string, o dygmamba.TrainOptions) checkpoint.
 
 // A memory is among the weights of the released program, twice, and so is a time encoder.
 func TestReleasedNames(t *testing.T) {
-	nodes := run(t).set.NumNodes()
+	nodes := launch(t).set.NumNodes()
 	for name, extra := range map[string]int{"tgn": 6, "dyrep": 6, "jodie": 4} {
 		f := trainedFile(t, name, dygmamba.TrainOptions{})
-		got, err := dygmamba.Released(f)
+		got, err := predict.ExportReleased(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,10 +101,10 @@ func TestReleasedNames(t *testing.T) {
 
 // Where labels were learned, the classifier stands in the place of the head.
 func TestReleasedClassifier(t *testing.T) {
-	labelled := *run(t).set
+	labelled := *launch(t).set
 	labelled.Log = event.NewLog(0)
-	for i := range run(t).set.Log.Len() {
-		e := run(t).set.Log.At(i)
+	for i := range launch(t).set.Log.Len() {
+		e := launch(t).set.Log.At(i)
 		e.Label = float32(e.Dst % 2)
 		if _, err := labelled.Log.Append(e); err != nil {
 			t.Fatal(err)
@@ -111,7 +112,7 @@ func TestReleasedClassifier(t *testing.T) {
 	}
 	f := trainedFile(t, dygmamba.DefaultModel, dygmamba.TrainOptions{Set: &labelled, Task: eval.NodeClassification,
 		Settings: narrow})
-	got, err := dygmamba.Released(f)
+	got, err := predict.ExportReleased(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,14 +136,14 @@ func TestReleasedClassifier(t *testing.T) {
 // Plain weights stay as they are; what is none of a model's is refused.
 func TestReleasedRefuses(t *testing.T) {
 	plain := checkpoint.File{Tensors: []checkpoint.Tensor{{Name: "0.w", Shape: []int{1}, Data: []float32{1}}}}
-	if got, err := dygmamba.Released(plain); err != nil || !slices.Equal(tensorNames(got), []string{"0.w"}) {
+	if got, err := predict.ExportReleased(plain); err != nil || !slices.Equal(tensorNames(got), []string{"0.w"}) {
 		t.Errorf("%v, %v", tensorNames(got), err)
 	}
 	for _, f := range []checkpoint.File{
 		{Tensors: []checkpoint.Tensor{{Name: "optim/m/0.w", Shape: []int{1}, Data: []float32{1}}}},
 		{Tensors: plain.Tensors, Meta: map[string]string{"model": "none"}},
 	} {
-		if _, err := dygmamba.Released(f); !errors.Is(err, dygmamba.ErrMisfit) {
+		if _, err := predict.ExportReleased(f); !errors.Is(err, predict.ErrMisfit) {
 			t.Errorf("%v gives %v", tensorNames(f), err)
 		}
 	}

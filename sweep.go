@@ -12,17 +12,18 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
 // SweepOptions says what to try. TrainOptions are what all trials share: Set and Dir are needed, Spec is not looked at.
 type SweepOptions struct {
 	TrainOptions
-	Axes   []Axis // the settings that differ
-	Trials int    // so many combinations drawn at random, by the first seed; 0: all of them
-	Full   bool   // train every trial to its end; otherwise half of them end early, again and again
+	Axes   []run.Axis // the settings that differ
+	Trials int        // so many combinations drawn at random, by the first seed; 0: all of them
+	Full   bool       // train every trial to its end; otherwise half of them end early, again and again
 
-	OnTrial func(t Trial, until int) // told before a trial goes on to an epoch; may be nil
+	OnTrial func(t run.Trial, until int) // told before a trial goes on to an epoch; may be nil
 }
 
 // RunSweep trains every combination of settings, chooses the best by validation, the mean over all seeds, and
@@ -34,24 +35,24 @@ type SweepOptions struct {
 //
 // Trials are kept in Dir, each in a directory of its own, and the whole in SweepFile. Resume goes on where it was
 // stopped.
-func RunSweep(ctx context.Context, o SweepOptions) (*Sweep, train.Summary, error) {
+func RunSweep(ctx context.Context, o SweepOptions) (*run.Sweep, run.Summary, error) {
 	s, err := o.begin()
 	if err != nil {
-		return nil, train.Summary{}, err
+		return nil, run.Summary{}, err
 	}
 	if err := o.shareBackbone(ctx); err != nil {
-		return s, train.Summary{}, err
+		return s, run.Summary{}, err
 	}
-	alive := s.standing()
+	alive := standing(s)
 	for k, until := range s.Rungs {
-		if err := s.goOn(ctx, o, alive, until); err != nil {
-			return s, train.Summary{}, err
+		if err := goOn(ctx, s, o, alive, until); err != nil {
+			return s, run.Summary{}, err
 		}
-		if alive, err = s.choose(alive, until, k < len(s.Rungs)-1); err != nil {
-			return s, train.Summary{}, err
+		if alive, err = choose(s, alive, until, k < len(s.Rungs)-1); err != nil {
+			return s, run.Summary{}, err
 		}
-		if err := s.save(o.Dir); err != nil {
-			return s, train.Summary{}, err
+		if err := s.Save(o.Dir); err != nil {
+			return s, run.Summary{}, err
 		}
 	}
 	best := &s.Trials[alive[0]]
@@ -61,14 +62,14 @@ func RunSweep(ctx context.Context, o SweepOptions) (*Sweep, train.Summary, error
 		return s, summary, fmt.Errorf("%s: %w", best.Name, err)
 	}
 	s.Best = best.Name
-	if err := copyFile(filepath.Join(last.Dir, train.ResultFile), filepath.Join(o.Dir, train.ResultFile)); err != nil {
+	if err := copyFile(filepath.Join(last.Dir, run.ResultFile), filepath.Join(o.Dir, run.ResultFile)); err != nil {
 		return s, summary, err
 	}
-	return s, summary, s.save(o.Dir)
+	return s, summary, s.Save(o.Dir)
 }
 
 // begin makes the trials, or takes up those of a sweep that goes on.
-func (o *SweepOptions) begin() (*Sweep, error) {
+func (o *SweepOptions) begin() (*run.Sweep, error) {
 	if o.Dir == "" || o.Set == nil {
 		return nil, errors.New("a sweep needs a data set, and a directory to keep its trials in")
 	}
@@ -94,7 +95,7 @@ func (o *SweepOptions) begin() (*Sweep, error) {
 	if err != nil {
 		return nil, err
 	}
-	was, err := OpenSweep(o.Dir)
+	was, err := run.OpenSweep(o.Dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
@@ -103,12 +104,12 @@ func (o *SweepOptions) begin() (*Sweep, error) {
 		return nil, fmt.Errorf("%s holds a sweep already: continue it with --resume, or choose another directory",
 			o.Dir)
 	default:
-		if err := was.differs(s); err != nil {
+		if err := differs(was, s); err != nil {
 			return nil, fmt.Errorf("resume %s: %w", o.Dir, err)
 		}
 		s = was
 	}
-	if len(Seeds(o.Dir)) > 0 {
+	if len(run.Seeds(o.Dir)) > 0 {
 		return nil, fmt.Errorf("%s holds a training: choose another directory for a sweep", o.Dir)
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
@@ -118,13 +119,13 @@ func (o *SweepOptions) begin() (*Sweep, error) {
 		s.Trials[i].Chosen = false
 	}
 	s.Best = ""
-	return s, s.save(o.Dir)
+	return s, s.Save(o.Dir)
 }
 
 // plan makes the trials and sees that each is a configuration.
-func (o *SweepOptions) plan() (*Sweep, error) {
-	s := &Sweep{Format: sweepFormat, Model: o.Model, Data: o.Set.Name, Axes: o.Axes, Asked: o.Trials, Full: o.Full,
-		Seeds: o.Seeds, Measure: "ap"}
+func (o *SweepOptions) plan() (*run.Sweep, error) {
+	s := &run.Sweep{Format: run.SweepFormat, Model: o.Model, Data: o.Set.Name, Axes: o.Axes, Asked: o.Trials,
+		Full: o.Full, Seeds: o.Seeds, Measure: "ap"}
 	if o.Task == eval.NodeClassification {
 		s.Measure = "auc"
 	}
@@ -135,13 +136,13 @@ func (o *SweepOptions) plan() (*Sweep, error) {
 	if err := o.checkAxes(); err != nil {
 		return nil, err
 	}
-	settings, err := combinations(o.Axes, o.Trials, o.Seeds[0],
+	settings, err := run.Combinations(o.Axes, o.Trials, o.Seeds[0],
 		func(key string) (bool, error) { return isWhole(base, key) })
 	if err != nil {
 		return nil, err
 	}
 	if len(settings) < 2 {
-		return nil, fmt.Errorf("%w: %s gives one trial, want several", model.ErrSetting, axesText(o.Axes))
+		return nil, fmt.Errorf("%w: %s gives one trial, want several", model.ErrSetting, run.AxesText(o.Axes))
 	}
 	epochs := 0
 	for i, list := range settings {
@@ -150,7 +151,7 @@ func (o *SweepOptions) plan() (*Sweep, error) {
 			return nil, fmt.Errorf("trial %s: %w", strings.Join(list, " "), err)
 		}
 		epochs = max(epochs, spec.Training.Epochs)
-		s.Trials = append(s.Trials, Trial{Name: fmt.Sprintf("trial-%d", i+1), Settings: list})
+		s.Trials = append(s.Trials, run.Trial{Name: fmt.Sprintf("trial-%d", i+1), Settings: list})
 	}
 	s.Rungs = rungs(len(settings), epochs, o.Full)
 	return s, nil
@@ -160,7 +161,7 @@ func (o *SweepOptions) plan() (*Sweep, error) {
 // learns.
 func (o *SweepOptions) checkAxes() error {
 	for i, a := range o.Axes {
-		if slices.ContainsFunc(o.Axes[:i], func(b Axis) bool { return a.Key == b.Key }) {
+		if slices.ContainsFunc(o.Axes[:i], func(b run.Axis) bool { return a.Key == b.Key }) {
 			return fmt.Errorf("%w: %s is swept twice", model.ErrSetting, a.Key)
 		}
 		if o.Task == eval.NodeClassification && !slices.Contains(model.Keys(model.Training{}), a.Key) {
@@ -217,7 +218,7 @@ func (o *SweepOptions) shareBackbone(ctx context.Context) error {
 }
 
 // of are the options of one trial.
-func (o SweepOptions) of(t Trial) TrainOptions {
+func (o SweepOptions) of(t run.Trial) TrainOptions {
 	one := o.TrainOptions
 	one.Dir, one.Resume, one.Spec = filepath.Join(o.Dir, t.Name), true, nil
 	one.Settings = slices.Concat(o.Settings, t.Settings)
@@ -225,10 +226,10 @@ func (o SweepOptions) of(t Trial) TrainOptions {
 }
 
 // goOn trains some of the trials to an epoch, those that are not there yet.
-func (s *Sweep) goOn(ctx context.Context, o SweepOptions, trials []int, until int) error {
+func goOn(ctx context.Context, s *run.Sweep, o SweepOptions, trials []int, until int) error {
 	for _, i := range trials {
 		t := &s.Trials[i]
-		if t.reached(until, len(s.Seeds)) {
+		if reached(t, until, len(s.Seeds)) {
 			continue
 		}
 		if o.OnTrial != nil {
@@ -243,9 +244,9 @@ func (s *Sweep) goOn(ctx context.Context, o SweepOptions, trials []int, until in
 			return fmt.Errorf("%s: %w", t.Name, err)
 		}
 		if t.Failed == "" {
-			t.note(summary.Runs)
+			note(t, summary.Runs)
 		}
-		if err := s.save(o.Dir); err != nil {
+		if err := s.Save(o.Dir); err != nil {
 			return err
 		}
 	}

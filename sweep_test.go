@@ -18,13 +18,14 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
-func axes(t *testing.T, texts ...string) (list []dygmamba.Axis) {
+func axes(t *testing.T, texts ...string) (list []run.Axis) {
 	t.Helper()
 	for _, text := range texts {
-		a, err := dygmamba.ParseAxis(text)
+		a, err := run.ParseAxis(text)
 		if err != nil || a.String() != text {
 			t.Fatalf("%q is read as %q, %v", text, a.String(), err)
 		}
@@ -37,18 +38,18 @@ func TestParseAxis(t *testing.T) {
 	axes(t, "gamma=0.1,0.5,1", "learning_rate=1e-05..0.01", "optimizer=Adam,SGD")
 	for _, bad := range []string{"", "gamma", "=1,2", "gamma=", "gamma=1,,2", "gamma=1,1", "gamma=2..1",
 		"gamma=a..b", "gamma=1..", "gamma=1..Inf"} {
-		if a, err := dygmamba.ParseAxis(bad); !errors.Is(err, model.ErrSetting) {
+		if a, err := run.ParseAxis(bad); !errors.Is(err, model.ErrSetting) {
 			t.Errorf("%q is read as %+v, %v", bad, a, err)
 		}
 	}
 }
 
 // sweep tries learning rates on the shared stream, small as everything here.
-func sweep(t *testing.T, ctx context.Context, dir string, change func(o *dygmamba.SweepOptions)) (*dygmamba.Sweep,
-	train.Summary, error) {
+func sweep(t *testing.T, ctx context.Context, dir string, change func(o *dygmamba.SweepOptions)) (*run.Sweep,
+	run.Summary, error) {
 	t.Helper()
 	o := dygmamba.SweepOptions{Axes: axes(t, "learning_rate=1e-06,0.001,0.01", "dropout=0,0.1")}
-	o.Set, o.Dir, o.Settings = run(t).set, dir, append(slices.Clone(narrow), "num_epochs=6", "patience=9")
+	o.Set, o.Dir, o.Settings = launch(t).set, dir, append(slices.Clone(narrow), "num_epochs=6", "patience=9")
 	o.Settings = slices.DeleteFunc(o.Settings, func(s string) bool { return strings.HasPrefix(s, "learning_rate=") })
 	if change != nil {
 		change(&o)
@@ -59,7 +60,7 @@ func sweep(t *testing.T, ctx context.Context, dir string, change func(o *dygmamb
 // timeless is the record of a sweep without what differs from run to run.
 func timeless(t *testing.T, dir string) string {
 	t.Helper()
-	s, err := dygmamba.OpenSweep(dir)
+	s, err := run.OpenSweep(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestSweep(t *testing.T) {
 		if x.Epochs() != epochs || len(x.Runs) != 1 || len(x.Runs[0].Scores) != epochs {
 			t.Errorf("%s ended at %d with %d epochs", x.Name, x.Ended, x.Epochs())
 		}
-		_, err := os.Stat(filepath.Join(dir, x.Name, "seed-0", train.ResultFile))
+		_, err := os.Stat(filepath.Join(dir, x.Name, "seed-0", run.ResultFile))
 		if x.Chosen != (err == nil) || x.Chosen != (x.Name == s.Best) || x.Chosen && x.Ended > 0 {
 			t.Errorf("%s: chosen %v, ended %d, result %v", x.Name, x.Chosen, x.Ended, err)
 		}
@@ -113,7 +114,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	// The chosen one is what a training with its settings is.
-	o := dygmamba.TrainOptions{Set: run(t).set, Settings: append(slices.Clone(narrow), "num_epochs=6", "patience=9")}
+	o := dygmamba.TrainOptions{Set: launch(t).set, Settings: append(slices.Clone(narrow), "num_epochs=6", "patience=9")}
 	for _, x := range s.Trials {
 		if x.Chosen {
 			o.Settings = append(o.Settings, x.Settings...)
@@ -124,13 +125,13 @@ func TestSweep(t *testing.T) {
 		t.Errorf("the sweep has %+v, a training %+v, %v", summary.Results[0], plain.Results[0], err)
 	}
 	// Its directory stands for it.
-	files, err := dygmamba.Checkpoints(dir)
-	if want := filepath.Join(dir, s.Best, "seed-0", train.CheckpointFile); err != nil || len(files) != 1 ||
+	files, err := run.Checkpoints(dir)
+	if want := filepath.Join(dir, s.Best, "seed-0", run.CheckpointFile); err != nil || len(files) != 1 ||
 		files[0] != want {
 		t.Errorf("the sweep's checkpoints are %v, %v", files, err)
 	}
-	a, _ := os.ReadFile(filepath.Join(dir, train.ResultFile))
-	b, _ := os.ReadFile(filepath.Join(dir, s.Best, train.ResultFile))
+	a, _ := os.ReadFile(filepath.Join(dir, run.ResultFile))
+	b, _ := os.ReadFile(filepath.Join(dir, s.Best, run.ResultFile))
 	if len(a) == 0 || string(a) != string(b) {
 		t.Error("the result is not that of the chosen trial")
 	}
@@ -231,7 +232,7 @@ func TestSweepRefuses(t *testing.T) {
 			t.Errorf("%s: left a directory, %v", name, err)
 		}
 	}
-	if _, _, err := sweep(t, t.Context(), run(t).root, nil); err == nil ||
+	if _, _, err := sweep(t, t.Context(), launch(t).root, nil); err == nil ||
 		!strings.Contains(err.Error(), "holds a training") {
 		t.Errorf("swept into a training: %v", err)
 	}
@@ -240,14 +241,14 @@ func TestSweepRefuses(t *testing.T) {
 // Labels are chosen by AUC, on one model that was trained on links once.
 func TestSweepLabels(t *testing.T) {
 	log := event.NewLog(0)
-	for i := range run(t).set.Log.Len() {
-		e := run(t).set.Log.At(i)
+	for i := range launch(t).set.Log.Len() {
+		e := launch(t).set.Log.At(i)
 		e.Label = float32(e.Dst % 2)
 		if _, err := log.Append(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	labelled := *run(t).set
+	labelled := *launch(t).set
 	labelled.Log = log
 	dir := t.TempDir()
 	s, summary, err := sweep(t, t.Context(), dir, func(o *dygmamba.SweepOptions) {
@@ -263,7 +264,7 @@ func TestSweepLabels(t *testing.T) {
 			t.Errorf("%s with %v: chosen %v", x.Name, x.Score("auc", 9), x.Chosen)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "link", "seed-0", train.ResultFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "link", "seed-0", run.ResultFile)); err != nil {
 		t.Error(err)
 	}
 }
@@ -280,7 +281,7 @@ func TestSweepDraws(t *testing.T) {
 		if !errors.Is(stopped, context.Canceled) {
 			t.Fatal(stopped)
 		}
-		s, err := dygmamba.OpenSweep(dir)
+		s, err := run.OpenSweep(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,11 +331,11 @@ func TestSweepOfAFirstLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	axis, err := dygmamba.ParseAxis("dropout=0,0.1")
+	axis, err := run.ParseAxis("dropout=0,0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := dygmamba.SweepOptions{Axes: []dygmamba.Axis{axis}, TrainOptions: dygmamba.TrainOptions{
+	o := dygmamba.SweepOptions{Axes: []run.Axis{axis}, TrainOptions: dygmamba.TrainOptions{
 		Set: set, Device: newCPU(t), Dir: t.TempDir(), Settings: append(slices.Clone(narrow), "num_epochs=1"),
 	}}
 	_, summary, err := dygmamba.RunSweep(t.Context(), o)
@@ -342,7 +343,7 @@ func TestSweepOfAFirstLook(t *testing.T) {
 		t.Errorf("preset %q, %v", summary.Preset, err)
 	}
 	o.Dir = t.TempDir()
-	if err := os.WriteFile(filepath.Join(o.Dir, train.ResultFile), []byte("{}"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(o.Dir, run.ResultFile), []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := dygmamba.RunSweep(t.Context(), o); err == nil || !strings.Contains(err.Error(),

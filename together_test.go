@@ -10,11 +10,11 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // brief trains for a moment.
-func brief(t *testing.T, dir string, seed uint64, change func(o *dygmamba.TrainOptions)) (train.Summary, error) {
+func brief(t *testing.T, dir string, seed uint64, change func(o *dygmamba.TrainOptions)) (run.Summary, error) {
 	t.Helper()
 	set, err := dataset.Periodic(dataset.PeriodicOptions{Events: 300, Seed: 3})
 	if err != nil {
@@ -28,9 +28,9 @@ func brief(t *testing.T, dir string, seed uint64, change func(o *dygmamba.TrainO
 	return dygmamba.Train(t.Context(), o)
 }
 
-func summaryIn(t *testing.T, dir string) (s train.Summary) {
+func summaryIn(t *testing.T, dir string) (s run.Summary) {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(dir, train.ResultFile))
+	raw, err := os.ReadFile(filepath.Join(dir, run.ResultFile))
 	if err == nil {
 		err = json.Unmarshal(raw, &s)
 	}
@@ -79,7 +79,7 @@ func TestSeedsOfOneTraining(t *testing.T) {
 			t.Errorf("got %v, want %q", err, tt.want)
 		}
 	}
-	if seeds := dygmamba.Seeds(dir); !slices.Equal(seeds, []uint64{1, 3}) {
+	if seeds := run.Seeds(dir); !slices.Equal(seeds, []uint64{1, 3}) {
 		t.Errorf("what was refused left seeds %v", seeds)
 	}
 	if _, err := brief(t, dir, 7, func(o *dygmamba.TrainOptions) {
@@ -99,7 +99,7 @@ func TestUnrelatedResult(t *testing.T) {
 		other:               "is of dygmamba on uci and would be overwritten",
 	} {
 		dir := t.TempDir()
-		path := filepath.Join(dir, train.ResultFile)
+		path := filepath.Join(dir, run.ResultFile)
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -124,21 +124,21 @@ func TestTogether(t *testing.T) {
 		if _, err := brief(t, root, uint64(seed), func(o *dygmamba.TrainOptions) { o.Model = model }); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Rename(dygmamba.SeedDir(root, uint64(seed)), dygmamba.SeedDir(dir, uint64(seed))); err != nil {
+		if err := os.Rename(run.SeedDir(root, uint64(seed)), run.SeedDir(dir, uint64(seed))); err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, filepath.Join(dygmamba.SeedDir(dir, uint64(seed)), train.CheckpointFile))
+		files = append(files, filepath.Join(run.SeedDir(dir, uint64(seed)), run.CheckpointFile))
 	}
 	for range 2 {
-		if err := dygmamba.Together(files[:2]); err != nil {
+		if err := run.CheckSameTraining(files[:2]); err != nil {
 			t.Errorf("two seeds: %v", err)
 		}
-		if err := dygmamba.Together(files); err == nil || !strings.Contains(err.Error(),
+		if err := run.CheckSameTraining(files); err == nil || !strings.Contains(err.Error(),
 			"seed-0 and seed-2 are no seeds of one training (model dygmamba and dygmamba-a)") {
 			t.Errorf("two models: %v", err)
 		}
 		for _, file := range files {
-			os.Remove(filepath.Join(filepath.Dir(file), train.ConfigFile))
+			os.Remove(filepath.Join(filepath.Dir(file), run.ConfigFile))
 		}
 	}
 }

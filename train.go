@@ -5,19 +5,15 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/internal/suggest"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -54,15 +50,15 @@ type TrainOptions struct {
 
 	Log     *slog.Logger
 	OnStep  func(seed uint64, s train.Step)
-	OnEpoch func(seed uint64, e train.Epoch)
+	OnEpoch func(seed uint64, e run.Epoch)
 }
 
 // Train trains a model once for every seed. When ctx ends, what was done is saved and Resume continues it.
-func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
+func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 	o.Model = cmp.Or(o.Model, DefaultModel)
-	factory, err := Factory(o.Model)
+	factory, err := model.Find(o.Model)
 	if err != nil {
-		return train.Summary{}, err
+		return run.Summary{}, err
 	}
 	if o.Device == nil {
 		dev := cpu.New(cpu.Options{Threads: o.Threads})
@@ -72,7 +68,7 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 	if o.Spec == nil {
 		spec, _, err := o.Choose()
 		if err != nil {
-			return train.Summary{}, err
+			return run.Summary{}, err
 		}
 		o.Spec = &spec
 	}
@@ -84,44 +80,44 @@ func Train(ctx context.Context, o TrainOptions) (train.Summary, error) {
 		Shares: o.Spec.Training.Shares(),
 	})
 	if err != nil {
-		return train.Summary{}, err
+		return run.Summary{}, err
 	}
 	if o.Task == eval.NodeClassification {
 		if err := o.fitsTask(); err != nil {
-			return train.Summary{}, err
+			return run.Summary{}, err
 		}
 		done, err := o.prepareBackbone(ctx)
 		if done != nil {
 			defer done()
 		}
 		if err != nil {
-			return train.Summary{}, err
+			return run.Summary{}, err
 		}
 	}
 	if err := o.fits(protocol); err != nil {
-		return train.Summary{}, err
+		return run.Summary{}, err
 	}
 	if protocol.Split().Val.Len() == 0 && o.Log != nil {
 		o.Log.Warn("no events are left to validate on: the best epoch is the one that does best in training")
 	}
-	var runs []train.Result
+	var runs []run.Result
 	began := time.Now()
 	for i, seed := range o.Seeds {
-		run := o.run(factory, *o.Spec, protocol, seed)
+		job := o.run(factory, *o.Spec, protocol, seed)
 		if o.MaxTime > 0 { // what is left is for all that are left
-			run.Deadline = time.Now().Add((o.MaxTime - time.Since(began)) / time.Duration(len(o.Seeds)-i))
+			job.Deadline = time.Now().Add((o.MaxTime - time.Since(began)) / time.Duration(len(o.Seeds)-i))
 		}
-		r, err := run.Train(ctx)
+		r, err := job.Train(ctx)
 		if err != nil {
-			SumUp(o.Dir) // those that are over; the error is this one
-			return train.Summarize(runs), fmt.Errorf("seed %d: %w", seed, err)
+			run.WriteSummary(o.Dir) // those that are over; the error is this one
+			return run.Summarize(runs), fmt.Errorf("seed %d: %w", seed, err)
 		}
 		runs = append(runs, r)
 	}
 	if o.until > 0 { // there is nothing to sum up yet
-		return train.Summarize(runs), nil
+		return run.Summarize(runs), nil
 	}
-	return train.Summarize(runs), SumUp(o.Dir)
+	return run.Summarize(runs), run.WriteSummary(o.Dir)
 }
 
 // DefaultModel is what is trained when no model is named.
@@ -131,7 +127,7 @@ const DefaultModel = "dygmamba"
 // computes) changed by settings "key=value". Its Config is a pointer to the Config of the model's package, and can be
 // changed there too.
 func NewSpec(name, preset string, set *dataset.Set, settings ...string) (model.Spec, error) {
-	factory, err := Factory(name)
+	factory, err := model.Find(name)
 	if err != nil {
 		return model.Spec{}, err
 	}
@@ -145,7 +141,7 @@ func (o TrainOptions) Choose() (spec model.Spec, full string, err error) {
 	if o.Spec != nil {
 		return *o.Spec, "", nil
 	}
-	factory, err := Factory(cmp.Or(o.Model, DefaultModel))
+	factory, err := model.Find(cmp.Or(o.Model, DefaultModel))
 	if err != nil {
 		return spec, "", err
 	}
@@ -162,11 +158,8 @@ func (o TrainOptions) Choose() (spec model.Spec, full string, err error) {
 	if spec.Preset != otherwise.Preset {
 		full = otherwise.Preset
 	}
-	return spec, full, inOrder(factory, &spec, o.Order)
+	return spec, full, factory.SetOrder(&spec, o.Order)
 }
-
-// SeedDir is the directory of one seed's run below that of a training.
-func SeedDir(dir string, seed uint64) string { return filepath.Join(dir, fmt.Sprintf("seed-%d", seed)) }
 
 func (o TrainOptions) run(f model.Factory, spec model.Spec, p *eval.Protocol, seed uint64) *train.Run {
 	r := &train.Run{
@@ -178,29 +171,16 @@ func (o TrainOptions) run(f model.Factory, spec model.Spec, p *eval.Protocol, se
 		r.SaveEvery = 30 * time.Second
 	}
 	if o.Dir != "" {
-		r.Dir = SeedDir(o.Dir, seed)
+		r.Dir = run.SeedDir(o.Dir, seed)
 	}
 	if o.Task == eval.NodeClassification {
-		r.Backbone = filepath.Join(SeedDir(o.Backbone, seed), train.CheckpointFile)
+		r.Backbone = filepath.Join(run.SeedDir(o.Backbone, seed), run.CheckpointFile)
 	}
 	if o.OnStep != nil {
 		r.OnStep = func(s train.Step) { o.OnStep(seed, s) }
 	}
 	if o.OnEpoch != nil {
-		r.OnEpoch = func(e train.Epoch) { o.OnEpoch(seed, e) }
+		r.OnEpoch = func(e run.Epoch) { o.OnEpoch(seed, e) }
 	}
 	return r
-}
-
-// ErrUnknownModel says that the catalogue has no such model.
-var ErrUnknownModel = fmt.Errorf("unknown model")
-
-// Factory finds a model by name.
-func Factory(name string) (model.Factory, error) {
-	if f, ok := models.All[name]; ok {
-		return f, nil
-	}
-	names := slices.Sorted(maps.Keys(models.All))
-	return model.Factory{}, fmt.Errorf("%w %q%s; there are %s",
-		ErrUnknownModel, name, suggest.Hint(name, names), strings.Join(names, ", "))
 }

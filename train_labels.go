@@ -8,6 +8,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // prepareBackbone sees to it that there is a model that was trained on links, and takes over its configuration: what is
@@ -18,21 +19,21 @@ func (o *TrainOptions) prepareBackbone(ctx context.Context) (done func(), err er
 			return done, fmt.Errorf("train the model to classify with: %w", err)
 		}
 	}
-	factory, err := Factory(o.Model)
+	factory, err := model.Find(o.Model)
 	if err != nil {
 		return done, err
 	}
-	run, err := OpenRun(SeedDir(o.Backbone, o.Seeds[0]))
+	record, err := run.Open(run.SeedDir(o.Backbone, o.Seeds[0]))
 	if err != nil {
 		return done, fmt.Errorf("the model to classify with: %w", err)
 	}
-	if run.Config.Model != o.Model {
+	if record.Config.Model != o.Model {
 		return done, fmt.Errorf("the model to classify with, %s, is of %s, asked for is %s",
-			run.Dir, run.Config.Model, o.Model)
+			record.Dir, record.Config.Model, o.Model)
 	}
-	spec, err := factory.Decode(run.Config.Spec)
+	spec, err := factory.Decode(record.Config.Spec)
 	if err != nil {
-		return done, &RunError{run.file(), err}
+		return done, &run.Error{File: record.File(), Err: err}
 	}
 	spec.Task, spec.Training = eval.NodeClassification, o.Spec.Training
 	spec.Training.Calibrate = false // that is for links

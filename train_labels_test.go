@@ -15,6 +15,8 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -50,21 +52,21 @@ func TestNodeClassification(t *testing.T) {
 		sum.Runs[0].Task != eval.NodeClassification {
 		t.Errorf("%+v", r)
 	}
-	links := filepath.Join(dir, "link", "seed-0", train.CheckpointFile)
-	labels := filepath.Join(dir, "seed-0", train.CheckpointFile)
+	links := filepath.Join(dir, "link", "seed-0", run.CheckpointFile)
+	labels := filepath.Join(dir, "seed-0", run.CheckpointFile)
 	sameBackbone(t, links, labels)
 
 	// What was kept gives the same: measured, and asked event by event.
 	again, err := dygmamba.Evaluate(t.Context(), labels,
-		dygmamba.EvaluateOptions{LoadOptions: dygmamba.LoadOptions{Set: set}})
+		dygmamba.EvaluateOptions{LoadOptions: predict.Options{Set: set}})
 	if err != nil || len(again) != 1 || again[0].AUC != r[0].AUC {
 		t.Errorf("measured again: %+v, %v, want AUC %v", again, err, r[0].AUC)
 	}
-	p := load(t, labels, dygmamba.LoadOptions{Set: set})
-	var qs []dygmamba.Query
+	p := load(t, labels, predict.Options{Set: set})
+	var qs []predict.Query
 	for i := 850; i < 1000; i++ {
 		e := set.Log.At(i)
-		qs = append(qs, dygmamba.Query{Src: e.Src, Dst: e.Dst, Time: e.Time})
+		qs = append(qs, predict.Query{Src: e.Src, Dst: e.Dst, Time: e.Time})
 	}
 	var pos, neg []float32
 	for i, x := range score(t, p, qs) {
@@ -100,7 +102,7 @@ func TestNodeClassification(t *testing.T) {
 		}
 	}
 	want, _ := os.ReadFile(labels)
-	if got, err := os.ReadFile(filepath.Join(cut, "seed-0", train.CheckpointFile)); err != nil ||
+	if got, err := os.ReadFile(filepath.Join(cut, "seed-0", run.CheckpointFile)); err != nil ||
 		!bytes.Equal(got, want) {
 		t.Errorf("after interruptions the checkpoint differs (%v)", err)
 	}

@@ -8,15 +8,15 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // replayed is a run's model, loaded and ready to be asked again.
 type replayed struct {
-	predictor *dygmamba.Predictor // the caller of load closes it
+	predictor *predict.Predictor // the caller of load closes it
 	scorer    model.Answerer
 	protocol  *eval.Protocol
 	tell      func(done, total int) // how far it is; nil: nobody listens
@@ -30,7 +30,7 @@ func (a *auditor) load(ctx context.Context, o eval.Options) (*replayed, error) {
 	if !a.weights() {
 		return nil, nil
 	}
-	predictor, err := dygmamba.Load(a.Dir, dygmamba.LoadOptions{Set: a.Set, Device: a.Device, Threads: a.Threads})
+	predictor, err := predict.Load(a.Dir, predict.Options{Set: a.Set, Device: a.Device, Threads: a.Threads})
 	if err != nil {
 		var full *device.OutOfMemory
 		var broken *device.Failure

@@ -13,13 +13,12 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // Verdicts.
@@ -100,23 +99,23 @@ var ErrTask = errors.New("only runs of link prediction can be compared batch by 
 
 // Run looks at a run. Records that are missing or cannot be read as such are errors; what contradicts is a check.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	run, err := dygmamba.OpenRun(o.Dir)
+	record, err := run.Open(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	result, err := run.Result()
+	result, err := record.Result()
 	if err != nil {
 		return nil, err
 	}
-	factory, err := dygmamba.Factory(run.Config.Model)
+	factory, err := model.Find(record.Config.Model)
 	if err != nil {
-		return nil, &dygmamba.RunError{File: filepath.Join(o.Dir, train.ConfigFile), Err: err}
+		return nil, &run.Error{File: filepath.Join(o.Dir, run.ConfigFile), Err: err}
 	}
-	spec, err := factory.Decode(run.Config.Spec)
+	spec, err := factory.Decode(record.Config.Spec)
 	if err != nil {
-		return nil, &dygmamba.RunError{File: filepath.Join(o.Dir, train.ConfigFile), Err: err}
+		return nil, &run.Error{File: filepath.Join(o.Dir, run.ConfigFile), Err: err}
 	}
-	a := &auditor{Options: o, run: run, result: result, spec: spec}
+	a := &auditor{Options: o, run: record, result: result, spec: spec}
 	if err := a.look(ctx); err != nil {
 		return nil, err
 	}
@@ -127,8 +126,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 // auditor is an audit under way.
 type auditor struct {
 	Options
-	run    dygmamba.Run
-	result train.Result
+	run    run.Run
+	result run.Result
 	spec   model.Spec
 	report Report
 	tests  []test // one for each result
@@ -186,10 +185,10 @@ type Stamp struct {
 func WriteStamp(dir, device string, r *Report) error {
 	s := Stamp{Report: *r, Device: device}
 	var err error
-	if s.Result, err = atomicfile.Hash(filepath.Join(dir, train.ResultFile)); err != nil {
+	if s.Result, err = atomicfile.Hash(filepath.Join(dir, run.ResultFile)); err != nil {
 		return fmt.Errorf("stamp: %w", err)
 	}
-	s.Checkpoint, err = atomicfile.Hash(filepath.Join(dir, train.CheckpointFile))
+	s.Checkpoint, err = atomicfile.Hash(filepath.Join(dir, run.CheckpointFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("stamp: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 var narrow = []string{
@@ -30,7 +30,7 @@ func trained(dir, name, order string, set *dataset.Set, seed uint64, settings ..
 	o.Seeds = []uint64{seed}
 	o.Strategies = []string{"random", "historical"}
 	_, err := dygmamba.Train(context.Background(), o)
-	return dygmamba.SeedDir(dir, seed), err
+	return run.SeedDir(dir, seed), err
 }
 
 // honest is a run that nobody has touched, and one more seed of it.
@@ -103,7 +103,7 @@ func edit(t *testing.T, path string, change func(doc map[string]any)) {
 // lines changes the lines of the log.
 func lines(t *testing.T, dir string, change func(list []map[string]any) []map[string]any) {
 	t.Helper()
-	path := filepath.Join(dir, train.LogFile)
+	path := filepath.Join(dir, run.LogFile)
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -155,22 +155,22 @@ func TestHonestRunPasses(t *testing.T) {
 func TestForgeries(t *testing.T) {
 	set, runs := honest()
 	result := func(change func(doc map[string]any)) func(*testing.T, string) {
-		return func(t *testing.T, dir string) { edit(t, filepath.Join(dir, train.ResultFile), change) }
+		return func(t *testing.T, dir string) { edit(t, filepath.Join(dir, run.ResultFile), change) }
 	}
 	config := func(change func(doc map[string]any)) func(*testing.T, string) {
-		return func(t *testing.T, dir string) { edit(t, filepath.Join(dir, train.ConfigFile), change) }
+		return func(t *testing.T, dir string) { edit(t, filepath.Join(dir, run.ConfigFile), change) }
 	}
 	first := func(doc map[string]any) map[string]any { return doc["results"].([]any)[0].(map[string]any) }
 	val := func(doc map[string]any) map[string]any { return doc["val"].(map[string]any) }
 	best := func(t *testing.T, dir string) int {
-		r, err := train.ReadResult(dir)
+		r, err := run.ReadResult(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r.BestEpoch
 	}
 	heavier := func(t *testing.T, dir string) {
-		path := filepath.Join(dir, train.CheckpointFile)
+		path := filepath.Join(dir, run.CheckpointFile)
 		f, err := checkpoint.Load(path)
 		if err != nil {
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func TestForgeries(t *testing.T) {
 		})},
 		{"an epoch that validation did not choose", "epoch chosen by validation", func(t *testing.T, dir string) {
 			n := best(t, dir)%3 + 1
-			edit(t, filepath.Join(dir, train.ResultFile), func(d map[string]any) { d["best_epoch"] = n })
+			edit(t, filepath.Join(dir, run.ResultFile), func(d map[string]any) { d["best_epoch"] = n })
 		}},
 		{"edited log", "epoch chosen by validation", func(t *testing.T, dir string) {
 			n := best(t, dir)
@@ -224,12 +224,12 @@ func TestForgeries(t *testing.T) {
 		{"edited log and result", "validation replayed", func(t *testing.T, dir string) {
 			n := best(t, dir)
 			lines(t, dir, func(l []map[string]any) []map[string]any { val(l[n-1])["loss"] = 0.01; return l })
-			edit(t, filepath.Join(dir, train.ResultFile), func(d map[string]any) { val(d)["loss"] = 0.01 })
+			edit(t, filepath.Join(dir, run.ResultFile), func(d map[string]any) { val(d)["loss"] = 0.01 })
 		}},
 		{"edited validation AUC", "log agrees with the saved state", func(t *testing.T, dir string) {
 			n := best(t, dir)
 			lines(t, dir, func(l []map[string]any) []map[string]any { val(l[n-1])["auc"] = 0.9999; return l })
-			edit(t, filepath.Join(dir, train.ResultFile), func(d map[string]any) { val(d)["auc"] = 0.9999 })
+			edit(t, filepath.Join(dir, run.ResultFile), func(d map[string]any) { val(d)["auc"] = 0.9999 })
 		}},
 		{"shortened log", "epoch chosen by validation", func(t *testing.T, dir string) {
 			lines(t, dir, func(l []map[string]any) []map[string]any { return l[:len(l)-1] })
@@ -238,9 +238,9 @@ func TestForgeries(t *testing.T) {
 			lines(t, dir, func(l []map[string]any) []map[string]any { return l[1:] })
 		}},
 		{"checkpoint of another seed", "checkpoint is of this run", func(t *testing.T, dir string) {
-			raw, err := os.ReadFile(filepath.Join(runs[1], train.CheckpointFile))
+			raw, err := os.ReadFile(filepath.Join(runs[1], run.CheckpointFile))
 			if err == nil {
-				err = os.WriteFile(filepath.Join(dir, train.CheckpointFile), raw, 0o644)
+				err = os.WriteFile(filepath.Join(dir, run.CheckpointFile), raw, 0o644)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -249,10 +249,10 @@ func TestForgeries(t *testing.T) {
 		{"other weights", "checkpoint is the one that was measured", heavier},
 		{"other weights in an old record", "metrics recomputed", func(t *testing.T, dir string) {
 			heavier(t, dir)
-			edit(t, filepath.Join(dir, train.ResultFile), func(d map[string]any) { delete(d, "checkpoint_sha256") })
+			edit(t, filepath.Join(dir, run.ResultFile), func(d map[string]any) { delete(d, "checkpoint_sha256") })
 		}},
 		{"damaged checkpoint", "checkpoint is of this run", func(t *testing.T, dir string) {
-			if err := os.WriteFile(filepath.Join(dir, train.CheckpointFile), []byte("weights"), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, run.CheckpointFile), []byte("weights"), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -282,7 +282,7 @@ func TestForgeries(t *testing.T) {
 func TestRecordWithoutCheckpoint(t *testing.T) {
 	set, runs := honest()
 	dir := t.TempDir()
-	for _, name := range []string{train.ConfigFile, train.ResultFile} {
+	for _, name := range []string{run.ConfigFile, run.ResultFile} {
 		raw, err := os.ReadFile(filepath.Join(runs[0], name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), raw, 0o644)
@@ -336,7 +336,7 @@ func TestLeaks(t *testing.T) {
 			if tt.padding != "call" {
 				return
 			}
-			edit(t, filepath.Join(dir, train.ResultFile), func(d map[string]any) { delete(d, "conditions") })
+			edit(t, filepath.Join(dir, run.ResultFile), func(d map[string]any) { delete(d, "conditions") })
 			if r := audited(t, dir, set); r.Verdict != audit.Fail ||
 				!strings.Contains(broken(r), "conditions are stated") {
 				t.Errorf("conditions left out: %s, %s", r.Verdict, broken(r))
@@ -359,7 +359,7 @@ func TestStamp(t *testing.T) {
 		t.Fatal(err)
 	}
 	var s audit.Stamp
-	noted, err2 := train.ReadResult(dir)
+	noted, err2 := run.ReadResult(dir)
 	if err := json.Unmarshal(raw, &s); err != nil || err2 != nil {
 		t.Fatal(err, err2)
 	}

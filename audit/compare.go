@@ -8,6 +8,8 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // Compared is what one run reached in the batches of a test.
@@ -46,23 +48,23 @@ func (d Difference) Chance() string {
 }
 
 // Ask measures a run once more, keeping the AP of every batch.
-func Ask(ctx context.Context, dir, scenario, strategy string, load dygmamba.LoadOptions) (Compared, error) {
-	run, err := dygmamba.OpenRun(dir)
+func Ask(ctx context.Context, dir, scenario, strategy string, load predict.Options) (Compared, error) {
+	record, err := run.Open(dir)
 	if err != nil {
 		return Compared{}, err
 	}
-	if found, want := load.Set.Hash(), run.Config.Hashes.Data; found != want {
-		return Compared{}, &dygmamba.RunError{File: dir, Err: fmt.Errorf(
+	if found, want := load.Set.Hash(), record.Config.Hashes.Data; found != want {
+		return Compared{}, &run.Error{File: dir, Err: fmt.Errorf(
 			"it was trained on other data: their hash is %.12s…, that of %s is %.12s…", want, load.Set.Name, found)}
 	}
-	c := Compared{Run: dir, Model: run.Config.Model, Seed: run.Config.Seed}
+	c := Compared{Run: dir, Model: record.Config.Model, Seed: record.Config.Seed}
 	o := dygmamba.EvaluateOptions{LoadOptions: load, Scenarios: []string{scenario}, Strategies: []string{strategy}}
-	o.Protocol.Sampling = run.Config.Sampling
+	o.Protocol.Sampling = record.Config.Sampling
 	o.Protocol.OnAnswers = func(a eval.Answers) {
 		ap, _ := measure(a.Scores[:a.Paired], a.Scores[a.Paired:])
 		c.Batches = append(c.Batches, ap)
 	}
-	if run.Task() == eval.NodeClassification {
+	if record.Task() == eval.NodeClassification {
 		return c, fmt.Errorf("%w; %s has learned labels of nodes", ErrTask, dir)
 	}
 	results, err := dygmamba.Evaluate(ctx, dir, o)
@@ -73,10 +75,10 @@ func Ask(ctx context.Context, dir, scenario, strategy string, load dygmamba.Load
 		return c, fmt.Errorf("%s: the %s test has no events", dir, scenario)
 	}
 	c.AP, c.AUC, c.negatives = results[0].AP, results[0].AUC, results[0].Negatives
-	if result, err := run.Result(); err == nil {
+	if result, err := record.Result(); err == nil {
 		c.Order, c.Conditions = result.Order, result.Depends
 	}
-	epochs, err := run.History()
+	epochs, err := record.History()
 	for _, e := range epochs {
 		if e.Val != nil {
 			c.Validation = append(c.Validation, e.Val.AP)

@@ -13,8 +13,8 @@ import (
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
-	"github.com/dygmamba/dygmamba/train"
 )
 
 // A classifier of labels is asked about events that did happen: there are no negatives to draw, and AUC is of all
@@ -111,7 +111,7 @@ func (a *auditor) backbone() {
 		a.report.add(name, false, err.Error(), "a whole checkpoint")
 		return
 	}
-	own, err := checkpoint.Load(filepath.Join(a.Dir, train.CheckpointFile))
+	own, err := checkpoint.Load(filepath.Join(a.Dir, run.CheckpointFile))
 	if err != nil {
 		return // weights says so
 	}
@@ -135,6 +135,6 @@ func (a *auditor) backbone() {
 }
 
 // learnsLabels says whether a run is one of node classification.
-func learnsLabels(spec model.Spec, r train.Result) bool {
+func learnsLabels(spec model.Spec, r run.Result) bool {
 	return spec.Task == eval.NodeClassification || r.Task == eval.NodeClassification
 }

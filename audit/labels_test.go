@@ -16,7 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // newcomers is a stream in which the first events of a source have the label.
@@ -52,8 +52,8 @@ func TestLabels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := dygmamba.SeedDir(dir, 0)
-			r := audited(t, run, set)
+			runDir := run.SeedDir(dir, 0)
+			r := audited(t, runDir, set)
 			if r.Verdict != audit.Pass {
 				t.Fatalf("%s: %s", r.Verdict, broken(r))
 			}
@@ -67,10 +67,10 @@ func TestLabels(t *testing.T) {
 					t.Errorf("%s: %q", name, found[name])
 				}
 			}
-			forgeLabels(t, run, set)
+			forgeLabels(t, runDir, set)
 			small := full{cpu.New(cpu.Options{Threads: 1})}
 			defer small.Close()
-			_, err = audit.Run(t.Context(), audit.Options{Dir: run, Set: set, Device: small, Threads: 1})
+			_, err = audit.Run(t.Context(), audit.Options{Dir: runDir, Set: set, Device: small, Threads: 1})
 			if !errors.As(err, new(*device.OutOfMemory)) {
 				t.Errorf("without memory on the device: %v", err)
 			}
@@ -86,20 +86,20 @@ func (full) Alloc(n int) device.Buffer {
 }
 
 // forgeLabels changes one thing after the other, and expects to be caught.
-func forgeLabels(t *testing.T, run string, set *dataset.Set) {
+func forgeLabels(t *testing.T, runDir string, set *dataset.Set) {
 	t.Helper()
-	file := filepath.Join(run, train.ResultFile)
+	file := filepath.Join(runDir, run.ResultFile)
 	kept, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, change := range map[string]func(r *train.Result){
-		"metrics recomputed":         func(r *train.Result) { r.Results[0].AUC += 0.01 },
-		"labels of the test":         func(r *train.Result) { r.Results[0].Positives++ },
-		"epoch chosen by validation": func(r *train.Result) { r.BestEpoch = 3 - r.BestEpoch },
-		"results that were promised": func(r *train.Result) { r.Results = nil },
+	for want, change := range map[string]func(r *run.Result){
+		"metrics recomputed":         func(r *run.Result) { r.Results[0].AUC += 0.01 },
+		"labels of the test":         func(r *run.Result) { r.Results[0].Positives++ },
+		"epoch chosen by validation": func(r *run.Result) { r.BestEpoch = 3 - r.BestEpoch },
+		"results that were promised": func(r *run.Result) { r.Results = nil },
 	} {
-		r, err := train.ReadResult(run)
+		r, err := run.ReadResult(runDir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,14 +111,14 @@ func forgeLabels(t *testing.T, run string, set *dataset.Set) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := audited(t, run, set); got.Verdict != audit.Fail || !strings.Contains(broken(got), want) {
+		if got := audited(t, runDir, set); got.Verdict != audit.Fail || !strings.Contains(broken(got), want) {
 			t.Errorf("%s: %s, %s", want, got.Verdict, broken(got))
 		}
 		if err := os.WriteFile(file, kept, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	links := filepath.Join(filepath.Dir(run), "link", "seed-0", train.CheckpointFile)
+	links := filepath.Join(filepath.Dir(runDir), "link", "seed-0", run.CheckpointFile)
 	f, err := checkpoint.Load(links)
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func forgeLabels(t *testing.T, run string, set *dataset.Set) {
 	if err := checkpoint.Save(links, f); err != nil {
 		t.Fatal(err)
 	}
-	if got := audited(t, run, set); !strings.Contains(broken(got), "model is that of the training on links") {
+	if got := audited(t, runDir, set); !strings.Contains(broken(got), "model is that of the training on links") {
 		t.Errorf("another model: %s, %s", got.Verdict, broken(got))
 	}
 }

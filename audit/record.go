@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -43,7 +44,7 @@ func (a *auditor) history() {
 		a.report.add(choice, false, err.Error(), "a line for each epoch")
 		return
 	case len(epochs) == 0:
-		a.report.add(choice, false, "could not be made: no "+train.LogFile, "the epoch that validation data chose")
+		a.report.add(choice, false, "could not be made: no "+run.LogFile, "the epoch that validation data chose")
 		return
 	}
 	stop, wrong := train.NewStopper(a.spec.Training, a.run.Config.ByAP), ""
@@ -82,9 +83,9 @@ func (a *auditor) history() {
 
 // saved compares the log with the state that a training leaves for going on; records that are handed on may lack it.
 func (a *auditor) saved(name string, stop train.Stopper, epochs int) {
-	file, err := checkpoint.Load(filepath.Join(a.Dir, train.LastFile))
+	file, err := checkpoint.Load(filepath.Join(a.Dir, run.LastFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		a.report.tell(name, "not looked at: no "+train.LastFile)
+		a.report.tell(name, "not looked at: no "+run.LastFile)
 		return
 	}
 	var at train.State
@@ -113,10 +114,10 @@ func (a *auditor) sameData(p *eval.Protocol) bool {
 // weights looks at the checkpoint as a file: is it whole, of this run, and the one that was measured?
 func (a *auditor) weights() (found bool) {
 	const name = "checkpoint is of this run"
-	path := filepath.Join(a.Dir, train.CheckpointFile)
+	path := filepath.Join(a.Dir, run.CheckpointFile)
 	file, err := checkpoint.Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		a.report.without("no "+train.CheckpointFile, allModelChecks()...)
+		a.report.without("no "+run.CheckpointFile, allModelChecks()...)
 		return false
 	}
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
-	"github.com/dygmamba/dygmamba/train"
 )
 
 // Names of the checks that need the model.
@@ -50,7 +50,7 @@ type question struct {
 
 // test is one result and what was asked for it.
 type test struct {
-	noted     train.Measured
+	noted     run.Measured
 	part      eval.Part
 	questions []question
 	answers   []scored // probabilities; nil before the model was asked
@@ -122,7 +122,7 @@ func (a *auditor) questions(p *eval.Protocol) error {
 
 // complete says whether the record has all results that its configuration promises: the bad ones may not be left out.
 func (a *auditor) complete(p *eval.Protocol) error {
-	list := func(results []train.Measured) string {
+	list := func(results []run.Measured) string {
 		var names []string
 		for _, r := range results {
 			names = append(names, r.Scenario+"/"+r.Strategy)
@@ -133,7 +133,7 @@ func (a *auditor) complete(p *eval.Protocol) error {
 	if len(strategies) == 0 {
 		strategies = []string{eval.Random}
 	}
-	var promised []train.Measured
+	var promised []run.Measured
 	for _, scenario := range eval.Scenarios() {
 		part, err := eval.PartOf(scenario)
 		if err != nil {
@@ -141,7 +141,7 @@ func (a *auditor) complete(p *eval.Protocol) error {
 		}
 		for _, s := range strategies {
 			if p.Events(part).Len() > 0 {
-				promised = append(promised, train.Measured{Scenario: scenario, Strategy: s})
+				promised = append(promised, run.Measured{Scenario: scenario, Strategy: s})
 			}
 		}
 	}

@@ -42,6 +42,12 @@ var All = map[string]model.Factory{
 	"walkmamba":       walkmamba.Factory,
 }
 
+func init() {
+	for name, f := range All {
+		model.Register(name, f)
+	}
+}
+
 // Leading is the model of our own that was made to lead the field.
 const Leading = "walkmamba"
 

@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // scoreDoc is an answer to a query.
@@ -155,7 +155,7 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) error {
 		Items []item `json:"items"`
 		AsOf  uint64 `json:"as_of"`
 	}{Items: []item{}}
-	j := &job{ctx: r.Context(), do: func(p *dygmamba.Predictor, a *asked) error {
+	j := &job{ctx: r.Context(), do: func(p *predict.Predictor, a *asked) error {
 		doc.Items = doc.Items[:0]
 		var nodes []event.Node
 		for _, c := range q.candidates {
@@ -227,7 +227,7 @@ type explanation struct {
 	Src  nodeDoc    `json:"src"`
 	Dst  nodeDoc    `json:"dst"`
 	Time event.Time `json:"time"`
-	dygmamba.Explanation
+	predict.Explanation
 }
 
 // postExplain answers: why?
@@ -240,9 +240,9 @@ func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) error {
 		Explanations []explanation `json:"explanations"`
 		AsOf         uint64        `json:"as_of"`
 	}{}
-	j := &job{ctx: r.Context(), do: func(p *dygmamba.Predictor, a *asked) error {
+	j := &job{ctx: r.Context(), do: func(p *predict.Predictor, a *asked) error {
 		doc.Explanations = doc.Explanations[:0]
-		var qs []dygmamba.Query
+		var qs []predict.Query
 		for _, q := range pairs {
 			qs = append(qs, a.query(q))
 		}
@@ -269,7 +269,7 @@ func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) error {
 }
 
 // rename calls nodes as clients do.
-func (a *asked) rename(side *dygmamba.Side) {
+func (a *asked) rename(side *predict.Side) {
 	side.Name = a.name(side.Node)
 	for _, p := range side.Patches {
 		for i := range p.Events {

@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/eventlog"
 	"github.com/dygmamba/dygmamba/internal/idset"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // engine is what has happened: the one place where events of the log become a part of the past, in the log's order.
@@ -21,7 +21,7 @@ import (
 type engine struct {
 	log   eventlog.Log
 	names *names
-	past  *dygmamba.Past
+	past  *predict.Past
 	width int // features of an event
 
 	targets idset.Set // that were a destination
@@ -37,7 +37,7 @@ type engine struct {
 // each
 // once, in the order of their first time.
 type state struct {
-	*dygmamba.Moment
+	*predict.Moment
 	Last    uint64
 	targets []event.Node
 	at      time.Time // when it came to be
@@ -50,7 +50,7 @@ type waiter struct {
 }
 
 func newEngine(set *dataset.Set, log eventlog.Log) *engine {
-	e := &engine{log: log, names: newNames(set), past: dygmamba.NewPast(set), width: set.Edge.Cols}
+	e := &engine{log: log, names: newNames(set), past: predict.NewPast(set), width: set.Edge.Cols}
 	s := &state{Moment: e.past.Now(), at: time.Now()}
 	s.targets = e.noteTargets(nil, s.Events())
 	e.state.Store(s)

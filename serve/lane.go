@@ -6,15 +6,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // lane is a goroutine that owns a predictor. Questions that wait at the same time are scored in one pass, unless the
 // model's scores depend on who else is asked about.
 type lane struct {
 	engine    *engine
-	predictor *dygmamba.Predictor
+	predictor *predict.Predictor
 	alone     bool // scores depend on their batch
 	most      int  // queries of a pass
 	jobs      chan *job
@@ -28,8 +28,8 @@ type lane struct {
 // job is one question. The lane answers it at a state of its choice, which is the latest.
 type job struct {
 	ctx   context.Context
-	pairs []pair                                      // to score; or else
-	do    func(p *dygmamba.Predictor, a *asked) error // what to do
+	pairs []pair                                     // to score; or else
+	do    func(p *predict.Predictor, a *asked) error // what to do
 
 	asked  asked
 	logits []float32
@@ -53,7 +53,7 @@ type asked struct {
 	above     event.Node // ids that nobody has, from here on
 }
 
-func newLane(e *engine, p *dygmamba.Predictor, queue int, device *sync.Mutex, passes func(int)) *lane {
+func newLane(e *engine, p *predict.Predictor, queue int, device *sync.Mutex, passes func(int)) *lane {
 	l := &lane{engine: e, predictor: p,
 		alone: len(p.Spec().Conditions()) > 0, most: max(1, p.Spec().Training.BatchSize),
 		jobs: make(chan *job, queue), quit: make(chan struct{}), gone: make(chan struct{}),
@@ -195,7 +195,7 @@ func (l *lane) single(j *job) {
 // another one asked.
 func (l *lane) score(jobs []*job) {
 	at, err := l.look()
-	var qs []dygmamba.Query
+	var qs []predict.Query
 	var live []*job
 	for _, j := range jobs {
 		if j.err = j.ctx.Err(); j.err != nil || err != nil {
@@ -274,8 +274,8 @@ func (a *asked) node(name string, source bool) event.Node {
 }
 
 // query is a pair as the model knows it.
-func (a *asked) query(p pair) dygmamba.Query {
-	return dygmamba.Query{Src: a.node(p.src, true), Dst: a.node(p.dst, false), Time: a.moment(p.time, p.now)}
+func (a *asked) query(p pair) predict.Query {
+	return predict.Query{Src: a.node(p.src, true), Dst: a.node(p.dst, false), Time: a.moment(p.time, p.now)}
 }
 
 // name is what a node of a question is called.

@@ -13,9 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // Learning says whether and how the model goes on learning from what comes in. Every so many events a copy of it is
@@ -92,7 +93,7 @@ func newLearner(s *Server, o Learning) (*learner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("learn: %w", err)
 	}
-	files, err := dygmamba.Checkpoints(s.options.Checkpoint)
+	files, err := run.Checkpoints(s.options.Checkpoint)
 	if err == nil {
 		l.base, err = atomicfile.Hash(files[0])
 	}
@@ -177,7 +178,7 @@ func (l *learner) try(ctx context.Context, at *state) attempt {
 func (l *learner) train(ctx context.Context, g *generation, at *state, a *attempt) (string, error) {
 	o := l.server.options.Load
 	o.Set, o.Live, o.Device, o.Threads = l.server.options.Set, l.server.engine.past, nil, 1
-	p, err := dygmamba.Load(g.Checkpoint, o)
+	p, err := predict.Load(g.Checkpoint, o)
 	if err != nil {
 		return "", err
 	}
@@ -196,7 +197,7 @@ func (l *learner) train(ctx context.Context, g *generation, at *state, a *attemp
 	if a.Before, err = p.AveragePrecision(ctx, from, to, seed); err != nil {
 		return "", err
 	}
-	if err := p.FineTune(ctx, dygmamba.FineTuning{From: start, To: from, Seed: seed, Rest: l.Rest}); err != nil {
+	if err := p.FineTune(ctx, predict.FineTuning{From: start, To: from, Seed: seed, Rest: l.Rest}); err != nil {
 		return "", err
 	}
 	if a.After, err = p.AveragePrecision(ctx, from, to, seed); err != nil || !(a.After >= a.Before+l.Margin) {

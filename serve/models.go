@@ -12,10 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // roster holds the model that answers, and the one before it. A new one takes over between two questions: whoever asked
@@ -75,7 +76,7 @@ func newRoster(ctx context.Context, s *Server, path string, kept *memory) (*rost
 
 // open loads a checkpoint; its lanes do not run yet.
 func (m *roster) open(path string) (*generation, error) {
-	files, err := dygmamba.Checkpoints(path)
+	files, err := run.Checkpoints(path)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func (m *roster) open(path string) (*generation, error) {
 				o.Threads = max(1, threads/2)
 			}
 		}
-		p, err := dygmamba.Load(files[0], o)
+		p, err := predict.Load(files[0], o)
 		if err != nil {
 			m.shut(g)
 			return nil, err
@@ -268,7 +269,7 @@ func (m *roster) remembered() (*memory, error) {
 	}
 	kept := &memory{Hash: g.Hash}
 	found := false
-	err := g.quick.ask(&job{ctx: context.Background(), do: func(p *dygmamba.Predictor, _ *asked) (err error) {
+	err := g.quick.ask(&job{ctx: context.Background(), do: func(p *predict.Predictor, _ *asked) (err error) {
 		kept.Remembered, found, err = p.Remembered()
 		return err
 	}})

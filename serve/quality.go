@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // quality watches how good the answers are, on the events that come in: some of them are asked about before the model
@@ -116,7 +116,7 @@ func (q *quality) ask(ctx context.Context, o offer, rng *rand.Rand) (t trial, ok
 		return t, false
 	}
 	logits := make([]float32, len(candidates))
-	job := &job{ctx: ctx, do: func(p *dygmamba.Predictor, _ *asked) error {
+	job := &job{ctx: ctx, do: func(p *predict.Predictor, _ *asked) error {
 		if p.Reached() >= e.Time {
 			return errLate
 		}

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // refusal is an error with what a client hears of it. All error responses have its form.
@@ -52,9 +52,9 @@ func refusalOf(err error) *refusal {
 	switch {
 	case errors.As(err, &r):
 		return r
-	case errors.Is(err, dygmamba.ErrTooEarly):
+	case errors.Is(err, predict.ErrTooEarly):
 		return &refusal{status: 409, kind: "too_early", message: err.Error()}
-	case errors.Is(err, dygmamba.ErrNoRank), errors.Is(err, event.ErrInvalid):
+	case errors.Is(err, predict.ErrNoRank), errors.Is(err, event.ErrInvalid):
 		return &refusal{status: 400, kind: "bad_request", message: err.Error()}
 	case errors.Is(err, errNoPrevious):
 		return &refusal{status: 409, kind: "conflict", message: err.Error()}

@@ -17,18 +17,18 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // Options say what is served. Set, Log and Checkpoint are needed.
 type Options struct {
 	Set        *dataset.Set
 	Log        eventlog.Log
-	Durable    bool                 // the log outlives the process
-	Checkpoint string               // a run directory or a checkpoint file
-	Load       dygmamba.LoadOptions // how checkpoints are opened; Set and Live are filled in
+	Durable    bool            // the log outlives the process
+	Checkpoint string          // a run directory or a checkpoint file
+	Load       predict.Options // how checkpoints are opened; Set and Live are filled in
 
 	Limits Limits
 	Tokens *Tokens  // who may do what; nil: everybody everything

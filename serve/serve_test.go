@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/eventlog"
 	store "github.com/dygmamba/dygmamba/eventlog/memory"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // What is answered after events came in is what a predictor answers that knows them from the beginning.
@@ -27,14 +28,14 @@ func TestIngestThenAsk(t *testing.T) {
 	if r.Accepted != all-n || r.Last != uint64(all-n) {
 		t.Fatalf("accepted %+v, want %d", r, all-n)
 	}
-	p, err := dygmamba.Load(w.run, dygmamba.LoadOptions{Set: w.whole, Threads: 1})
+	p, err := predict.Load(w.run, predict.Options{Set: w.whole, Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
 	last := w.whole.Log.At(all - 1)
 	now := math.Nextafter(last.Time, math.Inf(1))
-	qs := []dygmamba.Query{{Src: 1, Dst: 2, Time: now}, {Src: last.Src, Dst: last.Dst, Time: last.Time},
+	qs := []predict.Query{{Src: 1, Dst: 2, Time: now}, {Src: last.Src, Dst: last.Dst, Time: last.Time},
 		{Src: 3, Dst: event.Node(w.whole.NumNodes() + 1), Time: now}}
 	want, err := p.Score(t.Context(), qs)
 	if err != nil {
@@ -80,7 +81,7 @@ func TestIngestThenAsk(t *testing.T) {
 			Src, Dst int
 			Time     float64
 			Logit    float32
-			Source   dygmamba.Side
+			Source   predict.Side
 		}
 	}](t, s, "POST", "/v1/explain", `{"queries": [{"src": 1, "dst": 2}], "top": 1}`)
 	if len(why.Explanations) != 1 || why.Explanations[0].Logit != want[0] || why.Explanations[0].Dst != 2 ||
@@ -286,11 +287,11 @@ func TestConcurrentAnswersBelongToAState(t *testing.T) {
 	for _, a := range answers {
 		want := states[a.asOf]
 		if want == nil {
-			p, err := dygmamba.Load(w.run, dygmamba.LoadOptions{Set: Early(w.whole, n+int(a.asOf)), Threads: 1})
+			p, err := predict.Load(w.run, predict.Options{Set: Early(w.whole, n+int(a.asOf)), Threads: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want, err = p.Score(t.Context(), []dygmamba.Query{{Src: 1, Dst: 7, Time: at},
+			if want, err = p.Score(t.Context(), []predict.Query{{Src: 1, Dst: 7, Time: at},
 				{Src: 5, Dst: 3, Time: at}}); err != nil {
 				t.Fatal(err)
 			}

@@ -10,8 +10,8 @@ import (
 
 	"errors"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // Snapshots bound how long a restart takes: what is known is written to a file now and then, and the log is read from
@@ -24,7 +24,7 @@ type Snapshots struct {
 // memory is what a model remembered, and which one.
 type memory struct {
 	Hash string // of the checkpoint
-	dygmamba.Remembered
+	predict.Remembered
 }
 
 // keeper writes snapshots and takes them up.

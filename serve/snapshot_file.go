@@ -12,8 +12,8 @@ import (
 	"os"
 	"unsafe"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
@@ -263,7 +263,7 @@ func (s *snapshot) fillMemory(in *columnReader, columns []snapshotColumn) error 
 	if len(columns) != len(s.Memory.Tensors) {
 		return fmt.Errorf("%w: %d columns of memory, want %d", errSnapshot, len(columns), len(s.Memory.Tensors))
 	}
-	s.memory = &memory{Hash: s.Memory.Hash, Remembered: dygmamba.Remembered{Events: s.Memory.Events}}
+	s.memory = &memory{Hash: s.Memory.Hash, Remembered: predict.Remembered{Events: s.Memory.Events}}
 	for i, t := range s.Memory.Tensors {
 		raw := in.summed(columns[i].Bytes, "the memory "+t.Name)
 		if in.err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
 	store "github.com/dygmamba/dygmamba/eventlog/memory"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // logits are a server's answers to a few questions at the end of all events.
@@ -133,7 +134,7 @@ func some(t testing.TB) []byte {
 		}
 	}
 	var out bytes.Buffer
-	m := &memory{Hash: "x", Remembered: dygmamba.Remembered{Events: 2}}
+	m := &memory{Hash: "x", Remembered: predict.Remembered{Events: 2}}
 	if _, err := writeSnapshot(&out, e, e.now(), m, "data"); err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/client"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -25,9 +25,9 @@ import (
 type Verification struct {
 	Set        *dataset.Set
 	Checkpoint string
-	Load       dygmamba.LoadOptions // how the checkpoint is opened, offline and by the server
-	From       int                  // events known at the beginning; 0: all but those that models are tested on
-	Log        func() Options       // more options of the server, such as its log; nil: none
+	Load       predict.Options // how the checkpoint is opened, offline and by the server
+	From       int             // events known at the beginning; 0: all but those that models are tested on
+	Log        func() Options  // more options of the server, such as its log; nil: none
 	OnEvent    func(done, total int)
 }
 
@@ -89,15 +89,15 @@ func testStart(log *event.Log) int {
 }
 
 // questions are the questions before each event: about it, and about a destination that it does not have.
-func questions(set *dataset.Set, from int) [][2]dygmamba.Query {
+func questions(set *dataset.Set, from int) [][2]predict.Query {
 	all := set.Log.All()
 	rng := rand.New(rand.NewPCG(16, 0))
-	var groups [][2]dygmamba.Query
+	var groups [][2]predict.Query
 	for i := from; i < all.Len(); i++ {
-		q := dygmamba.Query{Src: all.Src[i], Dst: all.Dst[i], Time: all.Time[i]}
+		q := predict.Query{Src: all.Src[i], Dst: all.Dst[i], Time: all.Time[i]}
 		other := q
 		other.Dst = all.Dst[rng.IntN(max(1, i))]
-		groups = append(groups, [2]dygmamba.Query{q, other})
+		groups = append(groups, [2]predict.Query{q, other})
 	}
 	return groups
 }
@@ -109,11 +109,11 @@ type offlineAnswers struct {
 
 // offline is what the library says. A memory in the order of arrival is asked within a replay of all events, as in an
 // evaluation; all others are asked at their times, with all events known.
-func (v Verification) offline(ctx context.Context, from int, groups [][2]dygmamba.Query) (a offlineAnswers,
+func (v Verification) offline(ctx context.Context, from int, groups [][2]predict.Query) (a offlineAnswers,
 	spec model.Spec, err error) {
 	o := v.Load
 	o.Set = v.Set
-	p, err := dygmamba.Load(v.Checkpoint, o)
+	p, err := predict.Load(v.Checkpoint, o)
 	if err != nil {
 		return a, spec, err
 	}
@@ -131,7 +131,7 @@ func (v Verification) offline(ctx context.Context, from int, groups [][2]dygmamb
 			a.logits = append(a.logits, logits...)
 		}
 	default:
-		var qs []dygmamba.Query
+		var qs []predict.Query
 		for _, g := range groups {
 			qs = append(qs, g[0], g[1])
 		}
@@ -141,8 +141,8 @@ func (v Verification) offline(ctx context.Context, from int, groups [][2]dygmamb
 }
 
 // replayed asks within a replay in the order of arrival.
-func replayed(ctx context.Context, p *dygmamba.Predictor, set *dataset.Set, from int,
-	groups [][2]dygmamba.Query) ([]float32, error) {
+func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from int,
+	groups [][2]predict.Query) ([]float32, error) {
 	scorer := p.Scorer()
 	memory, ok := scorer.(model.Rememberer)
 	if !ok {
@@ -161,7 +161,7 @@ func replayed(ctx context.Context, p *dygmamba.Predictor, set *dataset.Set, from
 		if err != nil {
 			return nil, err
 		}
-		var qs []dygmamba.Query
+		var qs []predict.Query
 		for i := range step.Span.Len() {
 			if n := step.Span.First() + i - from; n >= 0 {
 				qs = append(qs, groups[n][0], groups[n][1])
@@ -190,7 +190,7 @@ func replayed(ctx context.Context, p *dygmamba.Predictor, set *dataset.Set, from
 }
 
 // online asks a server.
-func (v Verification) online(ctx context.Context, from int, groups [][2]dygmamba.Query, want []float32,
+func (v Verification) online(ctx context.Context, from int, groups [][2]predict.Query, want []float32,
 	verdict *Verdict) error {
 	var o Options
 	if v.Log != nil {
@@ -242,7 +242,7 @@ func (v Verification) online(ctx context.Context, from int, groups [][2]dygmamba
 }
 
 // note compares two answers.
-func (v *Verdict) note(q dygmamba.Query, online, offline float32) {
+func (v *Verdict) note(q predict.Query, online, offline float32) {
 	v.Queries++
 	if math.Float32bits(online) == math.Float32bits(offline) {
 		return

@@ -6,6 +6,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // Every model answers through a server, event by event, as it does offline: to the last bit.
@@ -19,7 +20,7 @@ func TestVerify(t *testing.T) {
 			t.Run(name+"/"+order, func(t *testing.T) {
 				w := newWorld(t, name, order)
 				v, err := Verify(t.Context(), Verification{Set: w.whole, Checkpoint: w.run,
-					Load: dygmamba.LoadOptions{Threads: 1}, From: w.whole.Log.Len() * 2 / 3})
+					Load: predict.Options{Threads: 1}, From: w.whole.Log.Len() * 2 / 3})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -34,7 +35,7 @@ func TestVerify(t *testing.T) {
 // It notices a server that answers with another model.
 func TestVerifyNotices(t *testing.T) {
 	w, other := newWorld(t, dygmamba.DefaultModel), newWorld(t, models.Names(true)[0])
-	v := Verification{Set: w.whole, Checkpoint: w.run, Load: dygmamba.LoadOptions{Threads: 1}}
+	v := Verification{Set: w.whole, Checkpoint: w.run, Load: predict.Options{Threads: 1}}
 	from := testStart(w.whole.Log)
 	groups := questions(w.whole, from)
 	want, _, err := v.offline(t.Context(), from, groups)

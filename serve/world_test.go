@@ -18,6 +18,8 @@ import (
 	store "github.com/dygmamba/dygmamba/eventlog/memory"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // failing is a log that can be told to take nothing.
@@ -63,7 +65,7 @@ func newWorld(t testing.TB, name string, change ...string) *world {
 		dygmamba.TrainOptions{Set: set, Model: name, Spec: &spec, Dir: dir, Threads: 1}); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{whole: set, early: Early(set, set.Log.Len()/2), run: dygmamba.SeedDir(dir, 0)}
+	w := &world{whole: set, early: Early(set, set.Log.Len()/2), run: run.SeedDir(dir, 0)}
 	trained.worlds[key] = w
 	return w
 }
@@ -80,7 +82,7 @@ func (w *world) server(t testing.TB, change func(o *Options)) *Server {
 }
 
 func (w *world) open(change func(o *Options)) (*Server, error) {
-	o := Options{Set: w.early, Log: NewVolatile(), Checkpoint: w.run, Load: dygmamba.LoadOptions{Threads: 1}}
+	o := Options{Set: w.early, Log: NewVolatile(), Checkpoint: w.run, Load: predict.Options{Threads: 1}}
 	if change != nil {
 		change(&o)
 	}

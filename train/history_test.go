@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // The log is read while it is written, and left as it is.
 func TestHistory(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, LogFile)
-	if got, err := History(dir); err != nil || got != nil {
+	file := filepath.Join(dir, run.LogFile)
+	if got, err := run.History(dir); err != nil || got != nil {
 		t.Errorf("before the first epoch: %v, %v", got, err)
 	}
 	for text, want := range map[string]int{
@@ -26,7 +28,7 @@ func TestHistory(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := History(dir)
+		got, err := run.History(dir)
 		if want < 0 {
 			if err == nil || !strings.Contains(err.Error(), "is not the record of epoch") {
 				t.Errorf("%q: %v, %v", text, got, err)
@@ -40,7 +42,7 @@ func TestHistory(t *testing.T) {
 			t.Errorf("the log is now %q, %v", raw, err)
 		}
 	}
-	if _, err := ReadResult(dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := run.ReadResult(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a run without a result gives %v", err)
 	}
 }

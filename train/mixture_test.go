@@ -10,6 +10,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -44,21 +45,21 @@ func TestMixtureGoesOn(t *testing.T) {
 	}
 	for _, steps := range []int{3, 11} { // of each epoch's nine or so
 		ctx, stop := context.WithCancel(t.Context())
-		run := small(t, dir, mixed...)
-		run.Resume = true
-		run.OnStep = func(train.Step) {
+		job := small(t, dir, mixed...)
+		job.Resume = true
+		job.OnStep = func(train.Step) {
 			if steps--; steps == 0 {
 				stop()
 			}
 		}
-		if _, err := run.Train(ctx); !errors.Is(err, context.Canceled) {
+		if _, err := job.Train(ctx); !errors.Is(err, context.Canceled) {
 			t.Fatalf("not interrupted: %v", err)
 		}
 	}
 	if _, err := goOn(t, dir, mixed...); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir, train.CheckpointFile)) {
+	if !bytes.Equal(read(t, whole, run.CheckpointFile), read(t, dir, run.CheckpointFile)) {
 		t.Error("a training that was stopped twice ended with other weights")
 	}
 	other := append([]string{}, mixed...)
@@ -76,19 +77,19 @@ func TestMixtureGoesOn(t *testing.T) {
 // What is as in the reference programs is not written down, so that older configurations keep their bytes.
 func TestPlainNegativesAreNotWrittenDown(t *testing.T) {
 	dir := t.TempDir()
-	run := small(t, dir, "num_epochs=1", "negatives_random=1")
-	if _, err := run.Train(t.Context()); err != nil {
+	job := small(t, dir, "num_epochs=1", "negatives_random=1")
+	if _, err := job.Train(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{train.ConfigFile, train.CheckpointFile, train.LogFile} {
+	for _, name := range []string{run.ConfigFile, run.CheckpointFile, run.LogFile} {
 		raw := string(read(t, dir, name))
 		if strings.Contains(raw, "negatives_") || strings.Contains(raw, "select_by") {
 			t.Errorf("%s tells of mixed negatives", name)
 		}
 	}
-	run = small(t, t.TempDir(), "num_epochs=1", "negatives_time=0.5")
-	run.Protocol = eval.NewProtocol(run.Protocol.Split(), eval.Options{Sampling: run.Set.Sampling, BatchSize: 100})
-	if _, err := run.Train(t.Context()); err == nil || !strings.Contains(err.Error(), "shares of negatives") {
+	job = small(t, t.TempDir(), "num_epochs=1", "negatives_time=0.5")
+	job.Protocol = eval.NewProtocol(job.Protocol.Split(), eval.Options{Sampling: job.Set.Sampling, BatchSize: 100})
+	if _, err := job.Train(t.Context()); err == nil || !strings.Contains(err.Error(), "shares of negatives") {
 		t.Errorf("a protocol with other shares: %v", err)
 	}
 }
@@ -114,9 +115,9 @@ func TestSelectByTime(t *testing.T) {
 	if result.TimeVal == nil || result.TimeVal != result.History[result.BestEpoch-1].TimeVal {
 		t.Error("the result does not have the validation of its best epoch with time negatives")
 	}
-	run := remembering(t, "", model.Arrival, nil)
-	run.Spec.Training.SelectBy = model.SelectByTime
-	if _, err := run.Train(t.Context()); !errors.Is(err, eval.ErrArrival) {
+	job := remembering(t, "", model.Arrival, nil)
+	job.Spec.Training.SelectBy = model.SelectByTime
+	if _, err := job.Train(t.Context()); !errors.Is(err, eval.ErrArrival) {
 		t.Errorf("in the order of arrival: %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // Outlook is how long a training may still take. Patience decides: nothing better may come from now on, or always
@@ -104,7 +106,7 @@ func (t *trainer) timeUp(outer, inner context.Context, err error) (bool, error) 
 		return true, nil
 	}
 	t.logger().Warn(place + ": what is kept and measured is as it stood then, better than nothing")
-	return true, t.saveBest(Epoch{})
+	return true, t.saveBest(run.Epoch{})
 }
 
 // EndedByTime is in a Result that came before its training was over, as time was short.

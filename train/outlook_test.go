@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
 // The outlook counts what patience and the number of epochs leave, and knows what an epoch takes once there was one.
 func TestOutlook(t *testing.T) {
-	run := small(t, "", "num_epochs=9", "patience=2", "learning_rate=0.00001")
+	job := small(t, "", "num_epochs=9", "patience=2", "learning_rate=0.00001")
 	var steps []train.Step
-	var epochs []train.Epoch
-	run.OnStep = func(s train.Step) { steps = append(steps, s) }
-	run.OnEpoch = func(e train.Epoch) { epochs = append(epochs, e) }
-	if _, err := run.Train(t.Context()); err != nil {
+	var epochs []run.Epoch
+	job.OnStep = func(s train.Step) { steps = append(steps, s) }
+	job.OnEpoch = func(e run.Epoch) { epochs = append(epochs, e) }
+	if _, err := job.Train(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	waited := 0 // epochs without a better one, before this
@@ -57,28 +58,28 @@ func TestMaxTime(t *testing.T) {
 	if _, err := small(t, whole).Train(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	run := small(t, dir)
-	run.OnEpoch = func(e train.Epoch) {
+	job := small(t, dir)
+	job.OnEpoch = func(e run.Epoch) {
 		if e.Epoch == 1 {
-			run.Deadline = time.Now().Add(time.Millisecond)
+			job.Deadline = time.Now().Add(time.Millisecond)
 		}
 	}
-	r, err := run.Train(t.Context())
+	r, err := job.Train(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Ended != train.EndedByTime || r.Epochs != 1 || r.BestEpoch != 1 || r.Val == nil || len(r.Results) == 0 {
 		t.Errorf("ended with %+v", r)
 	}
-	if raw := string(read(t, dir, train.ResultFile)); !strings.Contains(raw, `"ended": "max-time"`) {
+	if raw := string(read(t, dir, run.ResultFile)); !strings.Contains(raw, `"ended": "max-time"`) {
 		t.Errorf("the result is\n%s", raw)
 	}
 	again, err := goOn(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Ended != "" || again.Epochs != 3 || !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir,
-		train.CheckpointFile)) {
+	if again.Ended != "" || again.Epochs != 3 || !bytes.Equal(read(t, whole, run.CheckpointFile), read(t, dir,
+		run.CheckpointFile)) {
 		t.Errorf("went on to %+v, or to other weights", again)
 	}
 }
@@ -86,14 +87,14 @@ func TestMaxTime(t *testing.T) {
 // Without even one epoch, what there is is kept.
 func TestHardlyAnyTime(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir()} {
-		run := small(t, dir)
-		run.OnStep = func(s train.Step) {
+		job := small(t, dir)
+		job.OnStep = func(s train.Step) {
 			if s.Done > 300 {
-				time.Sleep(time.Until(run.Deadline))
+				time.Sleep(time.Until(job.Deadline))
 			}
 		}
-		run.Deadline = time.Now().Add(time.Second)
-		r, err := run.Train(t.Context())
+		job.Deadline = time.Now().Add(time.Second)
+		r, err := job.Train(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestHardlyAnyTime(t *testing.T) {
 		if dir == "" {
 			continue
 		}
-		if _, err := checkpoint.Load(filepath.Join(dir, train.CheckpointFile)); err != nil {
+		if _, err := checkpoint.Load(filepath.Join(dir, run.CheckpointFile)); err != nil {
 			t.Error(err)
 		}
 		if r, err := goOn(t, dir); err != nil || r.Epochs != 3 || r.Ended != "" {

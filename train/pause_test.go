@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // A training that pauses after an epoch has looked at no test, and goes on as if it had never paused.
@@ -30,7 +30,7 @@ func TestPause(t *testing.T) {
 			got.Results != nil {
 			t.Errorf("until %d: %d epochs, paused %v, %d results", until, got.Epochs, got.Paused, len(got.Results))
 		}
-		if _, err := os.Stat(filepath.Join(dir, train.ResultFile)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, run.ResultFile)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("until %d there is a result: %v", until, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestPause(t *testing.T) {
 	if err != nil || got.Results[0].AP != want.Results[0].AP || got.BestEpoch != want.BestEpoch {
 		t.Errorf("got %+v, want %+v, %v", got, want, err)
 	}
-	if !bytes.Equal(read(t, dir, train.CheckpointFile), read(t, whole.Dir, train.CheckpointFile)) {
+	if !bytes.Equal(read(t, dir, run.CheckpointFile), read(t, whole.Dir, run.CheckpointFile)) {
 		t.Error("pauses changed the best checkpoint")
 	}
 }

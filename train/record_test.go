@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -23,19 +24,19 @@ import (
 // The configuration tells data, split and negatives apart, and anyone may read the files.
 func TestConfigRecords(t *testing.T) {
 	dir := t.TempDir()
-	run := small(t, dir, "num_epochs=1")
-	if _, err := run.Train(t.Context()); err != nil {
+	job := small(t, dir, "num_epochs=1")
+	if _, err := job.Train(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var c train.Config
-	if err := json.Unmarshal(read(t, dir, train.ConfigFile), &c); err != nil {
+	var c run.Config
+	if err := json.Unmarshal(read(t, dir, run.ConfigFile), &c); err != nil {
 		t.Fatal(err)
 	}
-	val, err := run.Protocol.Evaluate(t.Context(), blind{}, eval.Val, sample.Random)
+	val, err := job.Protocol.Evaluate(t.Context(), blind{}, eval.Val, sample.Random)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := (train.Hashes{Data: run.Set.Hash(), Split: run.Protocol.Split().Hash, Negatives: val.Negatives})
+	want := (run.Hashes{Data: job.Set.Hash(), Split: job.Protocol.Split().Hash, Negatives: val.Negatives})
 	if c.Hashes != want || want.Negatives == "" {
 		t.Errorf("hashes are %+v, want %+v", c.Hashes, want)
 	}
@@ -73,15 +74,15 @@ func TestResumeBetweenEpochs(t *testing.T) {
 	for range 5 {
 		dir := t.TempDir()
 		for cuts := 0; ; cuts++ {
-			run := small(t, dir)
-			run.Resume = true
+			job := small(t, dir)
+			job.Resume = true
 			ctx, cancel := context.WithCancel(t.Context())
-			run.OnEpoch = func(e train.Epoch) {
+			job.OnEpoch = func(e run.Epoch) {
 				if e.Epoch < 3 {
 					time.AfterFunc(200*time.Microsecond, cancel)
 				}
 			}
-			_, err := run.Train(ctx)
+			_, err := job.Train(ctx)
 			cancel()
 			if err == nil && cuts < 2 {
 				t.Log("an interruption came too late")
@@ -93,7 +94,7 @@ func TestResumeBetweenEpochs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir, train.CheckpointFile)) {
+		if !bytes.Equal(read(t, whole, run.CheckpointFile), read(t, dir, run.CheckpointFile)) {
 			t.Fatal("a training that was interrupted between epochs ended with other weights")
 		}
 	}
@@ -125,13 +126,13 @@ func TestResumeNamesChanges(t *testing.T) {
 // The memory foretold is what a step takes, also when there are fewer events than a batch has.
 func TestMemoryIsForetold(t *testing.T) {
 	for _, size := range []string{"batch_size=100", "batch_size=700", "batch_size=5000"} {
-		run := small(t, "", "num_epochs=1", size)
-		r, err := run.Train(t.Context())
+		job := small(t, "", "num_epochs=1", size)
+		r, err := job.Train(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		run.MemoryLimit = 1
-		_, err = run.Train(t.Context())
+		job.MemoryLimit = 1
+		_, err = job.Train(t.Context())
 		var short *train.MemoryError
 		if !errors.As(err, &short) {
 			t.Fatalf("%s: one byte of memory gave %v", size, err)
@@ -151,14 +152,14 @@ func TestFewEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		run := small(t, t.TempDir(), "num_epochs=2")
-		run.Set = &dataset.Set{Name: "few", Log: log, Sampling: dataset.Native}
+		job := small(t, t.TempDir(), "num_epochs=2")
+		job.Set = &dataset.Set{Name: "few", Log: log, Sampling: dataset.Native}
 		split, err := dataset.NewSplit(log, dataset.SplitOptions{Sampling: dataset.Native})
 		if err != nil {
 			t.Fatal(err)
 		}
-		run.Protocol = eval.NewProtocol(split, eval.Options{Sampling: dataset.Native, BatchSize: 100})
-		r, err := run.Train(t.Context())
+		job.Protocol = eval.NewProtocol(split, eval.Options{Sampling: dataset.Native, BatchSize: 100})
+		r, err := job.Train(t.Context())
 		if err != nil {
 			t.Errorf("%d events: %v", n, err)
 			continue
@@ -167,7 +168,7 @@ func TestFewEvents(t *testing.T) {
 			t.Errorf("%d events: val %v of %d, %d results of %d",
 				n, r.Val, split.Val.Len(), len(r.Results), split.Test.Len())
 		}
-		if _, err := os.Stat(filepath.Join(run.Dir, train.CheckpointFile)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(job.Dir, run.CheckpointFile)); errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%d events: no checkpoint", n)
 		}
 	}

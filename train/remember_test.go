@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 	"github.com/dygmamba/dygmamba/train"
@@ -77,20 +78,20 @@ func (m *tally) Restore(list []tensor.Named) error {
 // remembering is a training of the tally.
 func remembering(t *testing.T, dir, order string, onBatch func(done, total int)) *train.Run {
 	t.Helper()
-	run := small(t, dir)
+	job := small(t, dir)
 	spec, err := tallyFactory.Spec("", model.Data{}, "num_epochs=2", "batch_size=100")
 	if err != nil {
 		t.Fatal(err)
 	}
 	spec.Order = order
-	split, err := dataset.NewSplit(run.Set.Log, dataset.SplitOptions{Sampling: run.Set.Sampling})
+	split, err := dataset.NewSplit(job.Set.Log, dataset.SplitOptions{Sampling: job.Set.Sampling})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.Model, run.Factory, run.Spec, run.TestEvery = "tally", tallyFactory, spec, 1
-	o := eval.Options{Sampling: run.Set.Sampling, BatchSize: 100, Order: order, OnBatch: onBatch}
-	run.Protocol = eval.NewProtocol(split, o)
-	return run
+	job.Model, job.Factory, job.Spec, job.TestEvery = "tally", tallyFactory, spec, 1
+	o := eval.Options{Sampling: job.Set.Sampling, BatchSize: 100, Order: order, OnBatch: onBatch}
+	job.Protocol = eval.NewProtocol(split, o)
+	return job
 }
 
 // TestResumeRemembers interrupts a training after every batch of every pass, one after another, in each order: it
@@ -99,13 +100,13 @@ func TestResumeRemembers(t *testing.T) {
 	for _, order := range model.Orders() {
 		t.Run(order, func(t *testing.T) {
 			whole, batches := t.TempDir(), 0
-			run := remembering(t, whole, order, func(int, int) { batches++ })
-			if _, err := run.Train(t.Context()); err != nil {
+			job := remembering(t, whole, order, func(int, int) { batches++ })
+			if _, err := job.Train(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			// Every epoch begins with nothing and ends with the events of training and validation.
 			known, _ := tensor.Find(lastTensors(t, whole), "state/seen")
-			split := run.Protocol.Split()
+			split := job.Protocol.Split()
 			if want := split.Train.Len() + split.Val.Len(); known.Data[0] != float32(want) {
 				t.Errorf("%v events are remembered after two epochs, want %d", known.Data, want)
 			}
@@ -126,7 +127,7 @@ func TestResumeRemembers(t *testing.T) {
 				if _, err := again.Train(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir, train.CheckpointFile)) {
+				if !bytes.Equal(read(t, whole, run.CheckpointFile), read(t, dir, run.CheckpointFile)) {
 					t.Errorf("interrupted after %d of %d batches: the best epoch differs", cut, batches)
 				}
 				if got, want := lastTensors(t, dir), lastTensors(t, whole); !reflect.DeepEqual(got, want) {
@@ -143,9 +144,9 @@ func TestProtocolOfAnother(t *testing.T) {
 		"the protocol's order is strict, that of tally is arrival": func(s *model.Spec) { s.Order = model.Arrival },
 		"the protocol has batches of 100 events, batch_size is 50": func(s *model.Spec) { s.Training.BatchSize = 50 },
 	} {
-		run := remembering(t, "", model.Strict, nil)
-		change(&run.Spec)
-		if _, err := run.Train(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		job := remembering(t, "", model.Strict, nil)
+		change(&job.Spec)
+		if _, err := job.Train(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -153,7 +154,7 @@ func TestProtocolOfAnother(t *testing.T) {
 
 func lastTensors(t *testing.T, dir string) []checkpoint.Tensor {
 	t.Helper()
-	f, err := checkpoint.Load(filepath.Join(dir, train.LastFile))
+	f, err := checkpoint.Load(filepath.Join(dir, run.LastFile))
 	if err != nil {
 		t.Fatal(err)
 	}

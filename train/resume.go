@@ -6,28 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 )
-
-// ErrForeign says that a directory holds what this run did not write, or no longer what it wrote.
-var ErrForeign = errors.New("not the files of this run")
-
-// foreign is an ErrForeign in other words.
-type foreign string
-
-func (f foreign) Error() string        { return string(f) }
-func (f foreign) Is(target error) bool { return target == ErrForeign }
-
-func foreignf(format string, args ...any) error { return foreign(fmt.Sprintf(format, args...)) }
-
-// Begun is the refusal to begin a training where there is one.
-func Begun(dir string) error {
-	return fmt.Errorf("%s holds a training already: continue it with --resume, or choose another directory", dir)
-}
 
 // takeUp leaves the directory with a configuration, that of a new run or of the one that goes on.
 func (t *trainer) takeUp(ctx context.Context) error {
@@ -35,44 +19,25 @@ func (t *trainer) takeUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	last, err := checkpoint.Load(t.dir.path(LastFile))
+	last, err := checkpoint.Load(t.dir.Path(run.LastFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := t.dir.vacant(); err != nil {
+		if err := t.dir.Vacant(); err != nil {
 			return err
 		}
-		return t.dir.writeJSON(ConfigFile, config)
+		return t.dir.WriteJSON(run.ConfigFile, config)
 	case err != nil:
 		return fmt.Errorf("resume: %w", err)
 	case !t.Resume:
-		return Begun(t.Dir)
+		return run.ExistsIn(t.Dir)
 	}
 	return t.restore(last, config)
 }
 
-// vacant says why no training can begin where there is no state to resume from: what lies there is someone's work. A
-// configuration alone is what a training leaves that ended before it had learned anything.
-func (d dir) vacant() error {
-	for _, name := range []string{LogFile, CheckpointFile, ResultFile} {
-		if _, err := os.Lstat(d.path(name)); err == nil {
-			return foreignf("%s has %s but no %s, without which no training can go on, and would be overwritten by a "+
-				"new one: bring %s back, or choose another directory", d, name, LastFile, LastFile)
-		}
-	}
-	var was Config
-	err := d.readJSON(ConfigFile, &was)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && was.Hashes.Data != "":
-		return nil
-	}
-	return foreignf("%s is not the configuration of a training and would be overwritten: choose another directory",
-		d.path(ConfigFile))
-}
-
 // restore continues from a saved state, if it is one of this run.
-func (t *trainer) restore(f checkpoint.File, now Config) error {
-	var was Config
-	if err := t.dir.readJSON(ConfigFile, &was); err != nil {
+func (t *trainer) restore(f checkpoint.File, now run.Config) error {
+	var was run.Config
+	if err := t.dir.ReadJSON(run.ConfigFile, &was); err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
 	// A setting that is younger than the run had its default value.
@@ -82,11 +47,12 @@ func (t *trainer) restore(f checkpoint.File, now Config) error {
 	if err := was.Differs(now); err != nil {
 		return fmt.Errorf("resume %s: %w", t.Dir, err)
 	}
-	if err := t.ours(LastFile, f, was); err != nil {
+	if err := t.ours(run.LastFile, f, was); err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
 	if err := json.Unmarshal([]byte(f.Meta["train"]), &t.at); err != nil {
-		return fmt.Errorf("resume: %w", foreignf("%s holds no state of a training (%v)", t.dir.path(LastFile), err))
+		return fmt.Errorf("resume: %w", run.Foreignf("%s holds no state of a training (%v)",
+			t.dir.Path(run.LastFile), err))
 	}
 	if err := t.bestIsThere(was); err != nil {
 		return fmt.Errorf("resume: %w", err)
@@ -107,50 +73,51 @@ func (t *trainer) restore(f checkpoint.File, now Config) error {
 	}
 	t.kept = true
 	var err error
-	t.epochs, err = t.dir.readLog(t.at.Epoch)
+	t.epochs, err = t.dir.ReadLog(t.at.Epoch)
 	t.before = len(t.epochs)
 	if err != nil || was.Path == now.Path && string(was.Spec) == string(now.Spec) {
 		return err
 	}
 	was.Path, was.Spec = now.Path, now.Spec // the data were moved, or it is to last longer
-	return t.dir.writeJSON(ConfigFile, was)
+	return t.dir.WriteJSON(run.ConfigFile, was)
 }
 
 // ours says what is wrong with a checkpoint of the run's directory that was not written by this run.
-func (t *trainer) ours(name string, f checkpoint.File, c Config) error {
-	path := t.dir.path(name)
+func (t *trainer) ours(name string, f checkpoint.File, c run.Config) error {
+	path := t.dir.Path(name)
 	if f.Meta["format"] != checkpointFormat {
-		return foreignf("%s was not written by a training", path)
+		return run.Foreignf("%s was not written by a training", path)
 	}
-	is := Config{Model: f.Meta["model"], Data: c.Data, Spec: json.RawMessage(f.Meta["spec"])}
+	is := run.Config{Model: f.Meta["model"], Data: c.Data, Spec: json.RawMessage(f.Meta["spec"])}
 	if spec, err := t.Factory.Decode(is.Spec); err == nil {
 		is.Spec, _ = json.Marshal(spec)
 	}
-	this := Config{Model: c.Model, Data: c.Data, Spec: c.Spec}
+	this := run.Config{Model: c.Model, Data: c.Data, Spec: c.Spec}
 	if seed := fmt.Sprint(c.Seed); f.Meta["seed"] != seed {
-		return foreignf("%s is of seed %s, this run has seed %s", path, f.Meta["seed"], seed)
+		return run.Foreignf("%s is of seed %s, this run has seed %s", path, f.Meta["seed"], seed)
 	}
 	if apart := is.Apart(this); apart != nil {
-		return foreignf("%s is of another run than %s beside it: %s", path, ConfigFile, strings.Join(apart, ", "))
+		return run.Foreignf("%s is of another run than %s beside it: %s", path, run.ConfigFile,
+			strings.Join(apart, ", "))
 	}
 	return nil
 }
 
 // bestIsThere looks for the best epoch so far, which a training that goes on needs in the end.
-func (t *trainer) bestIsThere(c Config) error {
+func (t *trainer) bestIsThere(c run.Config) error {
 	if t.at.Stopper.Epoch == 0 {
 		return nil
 	}
-	best, err := checkpoint.Load(t.dir.path(CheckpointFile))
+	best, err := checkpoint.Load(t.dir.Path(run.CheckpointFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return foreignf("%s is missing, the best of the %d epochs that were trained: bring it back, "+
+		return run.Foreignf("%s is missing, the best of the %d epochs that were trained: bring it back, "+
 			"or choose another directory",
-			t.dir.path(CheckpointFile), t.at.Epoch)
+			t.dir.Path(run.CheckpointFile), t.at.Epoch)
 	}
 	if err != nil {
 		return err
 	}
-	return t.ours(CheckpointFile, best, c)
+	return t.ours(run.CheckpointFile, best, c)
 }
 
 // prolong lets a training last as long as it is now to, which may be longer than it was.

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // goOn resumes a training.
-func goOn(t *testing.T, dir string, settings ...string) (train.Result, error) {
+func goOn(t *testing.T, dir string, settings ...string) (run.Result, error) {
 	t.Helper()
-	run := small(t, dir, settings...)
-	run.Resume = true
-	return run.Train(t.Context())
+	job := small(t, dir, settings...)
+	job.Resume = true
+	return job.Train(t.Context())
 }
 
 // A finished run can be made longer, and becomes what it would have been; so can its patience. What is done cannot be
@@ -38,10 +38,10 @@ func TestResumeLonger(t *testing.T) {
 		t.Errorf("made longer: %d epochs, AP %v; from the beginning: %d, %v",
 			got.Epochs, got.Results[0].AP, want.Epochs, want.Results[0].AP)
 	}
-	if want.BestEpoch > 1 && !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir, train.CheckpointFile)) {
+	if want.BestEpoch > 1 && !bytes.Equal(read(t, whole, run.CheckpointFile), read(t, dir, run.CheckpointFile)) {
 		t.Error("a run that was made longer ended with other weights")
 	}
-	if config := string(read(t, dir, train.ConfigFile)); !strings.Contains(config, `"num_epochs": 3`) {
+	if config := string(read(t, dir, run.ConfigFile)); !strings.Contains(config, `"num_epochs": 3`) {
 		t.Errorf("the configuration is still\n%s", config)
 	}
 	if _, err := goOn(t, dir, "num_epochs=2"); err == nil || !strings.Contains(err.Error(),
@@ -58,9 +58,9 @@ func TestResumeLonger(t *testing.T) {
 func TestForeignFiles(t *testing.T) {
 	whole, other := t.TempDir(), t.TempDir()
 	for dir, seed := range map[string]uint64{whole: 1, other: 2} {
-		run := small(t, dir, "num_epochs=1")
-		run.Seed = seed
-		if _, err := run.Train(t.Context()); err != nil {
+		job := small(t, dir, "num_epochs=1")
+		job.Seed = seed
+		if _, err := job.Train(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,27 +68,27 @@ func TestForeignFiles(t *testing.T) {
 	if _, err := small(t, narrower, "num_epochs=1", "channel_embedding_dim=6").Train(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	all := []string{train.ConfigFile, train.LogFile, train.CheckpointFile, train.LastFile, train.ResultFile}
+	all := []string{run.ConfigFile, run.LogFile, run.CheckpointFile, run.LastFile, run.ResultFile}
 	tests := []struct {
 		name   string
 		change map[string]string // file to the directory that it comes from; "" removes it, "?" is nonsense
 		want   string
 	}{
-		{"no state", map[string]string{train.LastFile: ""}, "has log.jsonl but no last.safetensors"},
-		{"weights alone", map[string]string{train.LastFile: "", train.LogFile: "", train.ResultFile: ""},
+		{"no state", map[string]string{run.LastFile: ""}, "has log.jsonl but no last.safetensors"},
+		{"weights alone", map[string]string{run.LastFile: "", run.LogFile: "", run.ResultFile: ""},
 			"has checkpoint.safetensors but no last"},
-		{"a result alone", map[string]string{train.LastFile: "", train.LogFile: "", train.CheckpointFile: ""},
+		{"a result alone", map[string]string{run.LastFile: "", run.LogFile: "", run.CheckpointFile: ""},
 			"has result.json but no last"},
-		{"no best epoch", map[string]string{train.CheckpointFile: ""}, "checkpoint.safetensors is missing"},
-		{"another seed", map[string]string{train.LastFile: other},
+		{"no best epoch", map[string]string{run.CheckpointFile: ""}, "checkpoint.safetensors is missing"},
+		{"another seed", map[string]string{run.LastFile: other},
 			"last.safetensors is of seed 2, this run has seed 1"},
-		{"another seed's best", map[string]string{train.CheckpointFile: other}, "checkpoint.safetensors is of seed 2"},
-		{"other settings", map[string]string{train.LastFile: narrower},
+		{"another seed's best", map[string]string{run.CheckpointFile: other}, "checkpoint.safetensors is of seed 2"},
+		{"other settings", map[string]string{run.LastFile: narrower},
 			"of another run than config.json beside it: channel_embedding_dim 6 and 8"},
-		{"weights as state", map[string]string{train.LastFile: whole + "/" + train.CheckpointFile},
+		{"weights as state", map[string]string{run.LastFile: whole + "/" + run.CheckpointFile},
 			"holds no state of a training"},
-		{"another's configuration", map[string]string{train.ConfigFile: "?", train.LastFile: "", train.LogFile: "",
-			train.CheckpointFile: "", train.ResultFile: ""},
+		{"another's configuration", map[string]string{run.ConfigFile: "?", run.LastFile: "", run.LogFile: "",
+			run.CheckpointFile: "", run.ResultFile: ""},
 			"config.json is not the configuration of a training"},
 	}
 	for _, tt := range tests {
@@ -113,7 +113,7 @@ func TestForeignFiles(t *testing.T) {
 			}
 			before := contents(t, dir)
 			_, err := goOn(t, dir, "num_epochs=1")
-			if !errors.Is(err, train.ErrForeign) || !strings.Contains(err.Error(), tt.want) {
+			if !errors.Is(err, run.ErrForeign) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 			if after := contents(t, dir); after != before {
@@ -144,7 +144,7 @@ func TestStateComesFirst(t *testing.T) {
 	if _, err := small(t, whole, "num_epochs=1").Train(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	obstacle := filepath.Join(dir, train.CheckpointFile+".tmp")
+	obstacle := filepath.Join(dir, run.CheckpointFile+".tmp")
 	if err := os.Mkdir(obstacle, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -154,11 +154,11 @@ func TestStateComesFirst(t *testing.T) {
 	if err := os.Remove(obstacle); err != nil {
 		t.Fatal(err)
 	}
-	read(t, dir, train.LastFile)
+	read(t, dir, run.LastFile)
 	if _, err := goOn(t, dir, "num_epochs=1"); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir, train.CheckpointFile)) {
+	if !bytes.Equal(read(t, whole, run.CheckpointFile), read(t, dir, run.CheckpointFile)) {
 		t.Error("the training ended with other weights")
 	}
 }
@@ -170,12 +170,12 @@ func TestBeginsAgain(t *testing.T) {
 	if _, err := small(t, dir, "num_epochs=1").Train(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{train.LogFile, train.CheckpointFile, train.LastFile, train.ResultFile} {
+	for _, name := range []string{run.LogFile, run.CheckpointFile, run.LastFile, run.ResultFile} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	read(t, dir, train.ConfigFile)
+	read(t, dir, run.ConfigFile)
 	if _, err := small(t, dir, "num_epochs=1", "learning_rate=0.01").Train(t.Context()); err != nil {
 		t.Errorf("a configuration alone keeps a training from beginning: %v", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // rounding stands for a device that rounds what it multiplies.
@@ -19,15 +19,15 @@ func (rounding) Round(bool)   {}
 func TestRoundingIsRecorded(t *testing.T) {
 	exact, rounded := t.TempDir(), t.TempDir()
 	for _, dir := range []string{exact, rounded} {
-		run := small(t, dir, "num_epochs=1")
+		job := small(t, dir, "num_epochs=1")
 		if dir == rounded {
-			run.Device = rounding{run.Device}
+			job.Device = rounding{job.Device}
 		}
-		if _, err := run.Train(t.Context()); err != nil {
+		if _, err := job.Train(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		var c train.Config
-		if err := json.Unmarshal(read(t, dir, train.ConfigFile), &c); err != nil {
+		var c run.Config
+		if err := json.Unmarshal(read(t, dir, run.ConfigFile), &c); err != nil {
 			t.Fatal(err)
 		}
 		if c.TF32 != (dir == rounded) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -40,7 +41,7 @@ func (t *trainer) begin(ctx context.Context) (err error) {
 	if err := os.MkdirAll(t.Dir, 0o755); err != nil {
 		return fmt.Errorf("run directory: %w", err)
 	}
-	if t.lock, err = t.dir.lock(); err != nil {
+	if t.lock, err = t.dir.Lock(); err != nil {
 		return fmt.Errorf("run directory: %w", err)
 	}
 	if err := t.takeUp(ctx); err != nil {
@@ -101,7 +102,7 @@ func (t *trainer) save(spent time.Duration) error {
 	f.Meta["train"] = string(raw)
 	f.AddOptimizer(t.Learner.Params(), t.Optim)
 	t.saved = time.Now()
-	if err := checkpoint.Save(t.dir.path(LastFile), f); err != nil {
+	if err := checkpoint.Save(t.dir.Path(run.LastFile), f); err != nil {
 		return fmt.Errorf("save the state: %w", err)
 	}
 	t.kept = true
@@ -135,29 +136,26 @@ func (t *trainer) weights() (checkpoint.File, error) {
 	return f, err
 }
 
-// CalibrationKey is the metadata key of a checkpoint's calibration.Map.
-const CalibrationKey = "calibration"
-
 const (
 	checkpointFormat = "dygmamba checkpoint 1"
 	memoryPrefix     = "state/" // what a model remembers, under its own names
 )
 
 // saveBest writes the checkpoint of the best epoch.
-func (t *trainer) saveBest(e Epoch) error {
+func (t *trainer) saveBest(e run.Epoch) error {
 	f, err := t.weights()
 	if err != nil {
 		return fmt.Errorf("save the checkpoint: %w", err)
 	}
 	f.Meta["epoch"] = fmt.Sprint(e.Epoch)
 	if m := t.said.Fit(); m != nil {
-		f.Meta[CalibrationKey] = m.String()
+		f.Meta[run.CalibrationKey] = m.String()
 	}
 	if t.Dir == "" {
 		t.best = f
 		return nil
 	}
-	if err := checkpoint.Save(t.dir.path(CheckpointFile), f); err != nil {
+	if err := checkpoint.Save(t.dir.Path(run.CheckpointFile), f); err != nil {
 		return fmt.Errorf("save the checkpoint: %w", err)
 	}
 	return nil

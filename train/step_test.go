@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -57,9 +58,9 @@ func (d *late) Await(ticket int) {
 // when it is interrupted with results under way.
 func TestLateResults(t *testing.T) {
 	atOnce, inTime := t.TempDir(), []train.Step{}
-	run := small(t, atOnce)
-	run.OnStep = func(s train.Step) { s.Rate, s.Outlook.Epoch = 0, 0; inTime = append(inTime, s) }
-	want, err := run.Train(t.Context())
+	job := small(t, atOnce)
+	job.OnStep = func(s train.Step) { s.Rate, s.Outlook.Epoch = 0, 0; inTime = append(inTime, s) }
+	want, err := job.Train(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,17 +68,17 @@ func TestLateResults(t *testing.T) {
 	for name, cut := range map[string]bool{"whole": false, "interrupted": true} {
 		t.Run(name, func(t *testing.T) {
 			dir, heard := t.TempDir(), []train.Step{}
-			var got train.Result
+			var got run.Result
 			for {
-				run := small(t, dir)
-				dev := &late{Device: run.Device.(*cpu.Device)}
-				run.Device, run.Resume = dev, true
+				job := small(t, dir)
+				dev := &late{Device: job.Device.(*cpu.Device)}
+				job.Device, job.Resume = dev, true
 				if cut {
-					run.SaveEvery = time.Nanosecond
+					job.SaveEvery = time.Nanosecond
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				steps := 0
-				run.OnStep = func(s train.Step) {
+				job.OnStep = func(s train.Step) {
 					s.Rate, s.Outlook.Epoch = 0, 0
 					heard = append(heard, s)
 					if steps++; cut && steps == between {
@@ -85,7 +86,7 @@ func TestLateResults(t *testing.T) {
 					}
 				}
 				var err error
-				got, err = run.Train(ctx)
+				got, err = job.Train(ctx)
 				cancel()
 				if dev.taken != len(dev.results) {
 					t.Errorf("%d of %d results were waited for", dev.taken, len(dev.results))
@@ -106,7 +107,7 @@ func TestLateResults(t *testing.T) {
 			if !reflect.DeepEqual(timeless(got.History), timeless(want.History)) {
 				t.Errorf("epochs were\n%+v\nwant\n%+v", timeless(got.History), timeless(want.History))
 			}
-			if !bytes.Equal(read(t, dir, train.CheckpointFile), read(t, atOnce, train.CheckpointFile)) {
+			if !bytes.Equal(read(t, dir, run.CheckpointFile), read(t, atOnce, run.CheckpointFile)) {
 				t.Error("the checkpoint differs")
 			}
 		})
@@ -114,10 +115,10 @@ func TestLateResults(t *testing.T) {
 }
 
 // timeless leaves out how long epochs took.
-func timeless(epochs []train.Epoch) []train.Epoch {
-	out := append([]train.Epoch(nil), epochs...)
+func timeless(epochs []run.Epoch) []run.Epoch {
+	out := append([]run.Epoch(nil), epochs...)
 	for i := range out {
-		out[i].Seconds, out[i].Events = train.Seconds{}, 0
+		out[i].Seconds, out[i].Events = run.Seconds{}, 0
 	}
 	return out
 }
@@ -129,14 +130,14 @@ func TestLateNaN(t *testing.T) {
 		"late":    func(d *late) device.Device { return d },
 	} {
 		dir := t.TempDir()
-		run := small(t, dir)
-		run.Device, run.SaveEvery = wrap(&late{Device: run.Device.(*cpu.Device), broken: 4}), time.Nanosecond
-		_, err := run.Train(t.Context())
+		job := small(t, dir)
+		job.Device, job.SaveEvery = wrap(&late{Device: job.Device.(*cpu.Device), broken: 4}), time.Nanosecond
+		_, err := job.Train(t.Context())
 		const want = "epoch 1, batch 3: the loss is not a number"
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
-		last, err := checkpoint.Load(filepath.Join(dir, train.LastFile))
+		last, err := checkpoint.Load(filepath.Join(dir, run.LastFile))
 		if err != nil || !strings.Contains(last.Meta["train"], `"batch":3`) {
 			t.Errorf("%s: saved was %s (%v), want the state after three batches", name, last.Meta["train"], err)
 		}
@@ -182,10 +183,10 @@ func TestLostDevice(t *testing.T) {
 	const cuts = 10
 	for i := range cuts {
 		dir := t.TempDir()
-		run := small(t, dir, "num_epochs=2")
-		run.SaveEvery = time.Nanosecond
-		run.Device = &lost{late: late{Device: run.Device.(*cpu.Device)}, last: i * (count.calls - 1) / (cuts - 1)}
-		_, err := run.Train(t.Context())
+		job := small(t, dir, "num_epochs=2")
+		job.SaveEvery = time.Nanosecond
+		job.Device = &lost{late: late{Device: job.Device.(*cpu.Device)}, last: i * (count.calls - 1) / (cuts - 1)}
+		_, err := job.Train(t.Context())
 		var failure *device.Failure
 		if !errors.As(err, &failure) {
 			t.Fatalf("device lost after %d of %d cuts: got %v, want its failure", i, cuts, err)
@@ -194,7 +195,7 @@ func TestLostDevice(t *testing.T) {
 		if files, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); files != nil {
 			t.Errorf("left behind: %v", files)
 		}
-		if last, err := checkpoint.Load(filepath.Join(dir, train.LastFile)); err == nil && last.Meta["train"] == "" {
+		if last, err := checkpoint.Load(filepath.Join(dir, run.LastFile)); err == nil && last.Meta["train"] == "" {
 			t.Error("the saved state holds no training")
 		}
 		again := small(t, dir, "num_epochs=2")
@@ -202,7 +203,7 @@ func TestLostDevice(t *testing.T) {
 		if _, err := again.Train(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(read(t, dir, train.CheckpointFile), read(t, whole, train.CheckpointFile)) {
+		if !bytes.Equal(read(t, dir, run.CheckpointFile), read(t, whole, run.CheckpointFile)) {
 			t.Fatalf("%v: the resumed training ended with other weights", err)
 		}
 	}
@@ -213,15 +214,15 @@ func TestLostDevice(t *testing.T) {
 
 // A loss that is not a number before anything was learned is no matter of the learning rate.
 func TestNotANumberAtFirst(t *testing.T) {
-	run := small(t, "", "num_epochs=1")
-	rows := run.Set.Log.Len() + 1
-	run.Set.Edge = dataset.Features{Rows: rows, Cols: 2, Data: make([]float32, 2*rows)}
-	first := run.Protocol.Split().Train.All()
+	job := small(t, "", "num_epochs=1")
+	rows := job.Set.Log.Len() + 1
+	job.Set.Edge = dataset.Features{Rows: rows, Cols: 2, Data: make([]float32, 2*rows)}
+	first := job.Protocol.Split().Train.All()
 	for i := range 10 {
-		run.Set.Edge.Data[2*first.Edge(i)] = 3e37
+		job.Set.Edge.Data[2*first.Edge(i)] = 3e37
 	}
-	run.Set.Edge.Data[2*first.Edge(3)+1] = -3e38
-	_, err := run.Train(t.Context())
+	job.Set.Edge.Data[2*first.Edge(3)+1] = -3e38
+	_, err := job.Train(t.Context())
 	want := fmt.Sprintf("epoch 1, batch 0: the loss is not a number before anything was learned; "+
 		"a feature of event %d, column 2, is -3e+38: scale", first.Edge(3))
 	if err == nil || !strings.Contains(err.Error(), want) {

@@ -1,22 +1,19 @@
 package train
 
-import "github.com/dygmamba/dygmamba/model"
-
-// Score is what an epoch is judged by: average precision and area under the ROC curve on the validation set.
-type Score struct {
-	AP  float64 `json:"ap"`
-	AUC float64 `json:"auc"`
-}
+import (
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/run"
+)
 
 // Stopper decides which epoch is the best and when to give up.
 type Stopper struct {
 	Patience int `json:"patience"`
 	// judge by AP alone; otherwise, as in the reference, AP and AUC must both be at least as good as the best epoch's
-	ByAP   bool  `json:"by_ap"`
-	ByAUC  bool  `json:"by_auc,omitempty"` // judge by AUC alone, as for labels
-	Best   Score `json:"best"`
-	Epoch  int   `json:"best_epoch"` // of Best; 0 before the first
-	Waited int   `json:"waited"`     // epochs since
+	ByAP   bool      `json:"by_ap"`
+	ByAUC  bool      `json:"by_auc,omitempty"` // judge by AUC alone, as for labels
+	Best   run.Score `json:"best"`
+	Epoch  int       `json:"best_epoch"` // of Best; 0 before the first
+	Waited int       `json:"waited"`     // epochs since
 }
 
 // NewStopper judges links, by AP alone if that is asked for or if it is a mean over kinds of negatives.
@@ -26,7 +23,7 @@ func NewStopper(t model.Training, byAP bool) Stopper {
 }
 
 // Improved takes an epoch's score and reports whether it is the best so far; an equal one counts as better.
-func (s *Stopper) Improved(epoch int, now Score) bool {
+func (s *Stopper) Improved(epoch int, now run.Score) bool {
 	if s.Epoch == 0 || (s.ByAUC || now.AP >= s.Best.AP) && (s.ByAP || now.AUC >= s.Best.AUC) {
 		s.Best, s.Epoch, s.Waited = now, epoch, 0
 		return true

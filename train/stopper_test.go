@@ -1,6 +1,10 @@
 package train
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dygmamba/dygmamba/run"
+)
 
 func TestStopper(t *testing.T) {
 	type epoch struct {
@@ -28,7 +32,7 @@ func TestStopper(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := Stopper{Patience: 2, ByAP: c.byAP}
 			for i, e := range c.epochs {
-				if got := s.Improved(i+1, Score{e.ap, e.auc}); got != e.improved {
+				if got := s.Improved(i+1, run.Score{AP: e.ap, AUC: e.auc}); got != e.improved {
 					t.Errorf("epoch %d improved: %v, want %v", i+1, got, e.improved)
 				}
 			}

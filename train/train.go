@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/tensorboard"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
@@ -38,9 +39,9 @@ type Run struct {
 	TensorBoard bool          // write event files to Dir
 	Until       int           // pause after so many epochs, and leave the test alone; 0: train to the end and measure
 
-	Log     *slog.Logger // nil: silent
-	OnStep  func(Step)   // after every batch; may be nil
-	OnEpoch func(Epoch)  // after every epoch; may be nil
+	Log     *slog.Logger    // nil: silent
+	OnStep  func(Step)      // after every batch; may be nil
+	OnEpoch func(run.Epoch) // after every epoch; may be nil
 }
 
 // Step is what a listener hears of a batch.
@@ -55,15 +56,15 @@ type Step struct {
 
 // Train runs until the epochs or the patience are over and evaluates the best epoch. When ctx ends, the state is saved
 // first and the error wraps ctx's. When the device fails, what was saved last stays as it is.
-func (r *Run) Train(ctx context.Context) (result Result, err error) {
+func (r *Run) Train(ctx context.Context) (result run.Result, err error) {
 	failed := tensor.Guard(func() { result, err = r.train(ctx) })
 	return result, cmp.Or(failed, err)
 }
 
-func (r *Run) train(ctx context.Context) (Result, error) {
+func (r *Run) train(ctx context.Context) (run.Result, error) {
 	t, err := r.open(ctx)
 	if err != nil {
-		return Result{}, err
+		return run.Result{}, err
 	}
 	defer t.close()
 	for !t.at.Finished && (r.Until == 0 || t.at.Epoch < r.Until) {
@@ -71,7 +72,7 @@ func (r *Run) train(ctx context.Context) (Result, error) {
 		up, err := t.timeUp(ctx, within, t.epoch(within))
 		done()
 		if err != nil {
-			return Result{}, err
+			return run.Result{}, err
 		}
 		if up {
 			break

@@ -17,6 +17,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -61,11 +62,11 @@ func read(t *testing.T, dir, name string) []byte {
 
 func TestRunDirectory(t *testing.T) {
 	dir := t.TempDir()
-	run := small(t, dir)
-	run.TensorBoard = true
-	var heard []train.Epoch
-	run.OnEpoch = func(e train.Epoch) { heard = append(heard, e) }
-	r, err := run.Train(t.Context())
+	job := small(t, dir)
+	job.TensorBoard = true
+	var heard []run.Epoch
+	job.OnEpoch = func(e run.Epoch) { heard = append(heard, e) }
+	r, err := job.Train(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,11 +76,11 @@ func TestRunDirectory(t *testing.T) {
 	if first, last := heard[0].Loss, heard[2].Loss; !(last < first) {
 		t.Errorf("loss went from %v to %v", first, last)
 	}
-	for _, name := range []string{train.ConfigFile, train.LogFile, train.CheckpointFile, train.LastFile,
-		train.ResultFile} {
+	for _, name := range []string{run.ConfigFile, run.LogFile, run.CheckpointFile, run.LastFile,
+		run.ResultFile} {
 		read(t, dir, name)
 	}
-	if lines := bytes.Count(read(t, dir, train.LogFile), []byte("\n")); lines != 3 {
+	if lines := bytes.Count(read(t, dir, run.LogFile), []byte("\n")); lines != 3 {
 		t.Errorf("log has %d lines, want 3", lines)
 	}
 	if files, _ := filepath.Glob(filepath.Join(dir, "events.out.tfevents.*")); len(files) != 1 {
@@ -94,7 +95,7 @@ func TestRunDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := checkpoint.Load(filepath.Join(dir, train.CheckpointFile))
+	file, err := checkpoint.Load(filepath.Join(dir, run.CheckpointFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,16 +122,16 @@ func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	cuts := 0
 	for after := 1; ; after++ {
-		run := small(t, dir, "dropout=0.2")
-		run.Resume, run.SaveEvery = true, time.Nanosecond
+		job := small(t, dir, "dropout=0.2")
+		job.Resume, job.SaveEvery = true, time.Nanosecond
 		ctx, cancel := context.WithCancel(t.Context())
 		steps := 0
-		run.OnStep = func(train.Step) {
+		job.OnStep = func(train.Step) {
 			if steps++; steps == after%5+1 {
 				cancel()
 			}
 		}
-		_, err := run.Train(ctx)
+		_, err := job.Train(ctx)
 		cancel()
 		if err == nil {
 			break
@@ -143,7 +144,7 @@ func TestResume(t *testing.T) {
 	if cuts < 5 {
 		t.Fatalf("only %d interruptions", cuts)
 	}
-	if !bytes.Equal(read(t, whole, train.CheckpointFile), read(t, dir, train.CheckpointFile)) {
+	if !bytes.Equal(read(t, whole, run.CheckpointFile), read(t, dir, run.CheckpointFile)) {
 		t.Errorf("after %d interruptions the checkpoint differs", cuts)
 	}
 	t.Logf("%d interruptions", cuts)
@@ -160,9 +161,9 @@ func TestResumeRefuses(t *testing.T) {
 	if _, err := other.Train(t.Context()); err == nil {
 		t.Error("resumed with another configuration")
 	}
-	raw := read(t, dir, train.LastFile)
+	raw := read(t, dir, run.LastFile)
 	raw[len(raw)-5] ^= 1
-	if err := os.WriteFile(filepath.Join(dir, train.LastFile), raw, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, run.LastFile), raw, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	same := small(t, dir, "num_epochs=1")
@@ -177,14 +178,14 @@ func TestThreads(t *testing.T) {
 	var ends [2][]byte
 	for i, threads := range []int{1, 3} {
 		dir := t.TempDir()
-		run := small(t, dir, "num_epochs=1")
+		job := small(t, dir, "num_epochs=1")
 		dev := cpu.New(cpu.Options{Threads: threads})
-		run.Device = dev
-		if _, err := run.Train(t.Context()); err != nil {
+		job.Device = dev
+		if _, err := job.Train(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		dev.Close()
-		ends[i] = read(t, dir, train.CheckpointFile)
+		ends[i] = read(t, dir, run.CheckpointFile)
 	}
 	if !bytes.Equal(ends[0], ends[1]) {
 		t.Error("1 and 3 threads give different checkpoints")
@@ -192,14 +193,14 @@ func TestThreads(t *testing.T) {
 }
 
 func TestMemoryLimit(t *testing.T) {
-	run := small(t, t.TempDir())
-	run.MemoryLimit = 4 << 20
-	_, err := run.Train(t.Context())
+	job := small(t, t.TempDir())
+	job.MemoryLimit = 4 << 20
+	_, err := job.Train(t.Context())
 	var short *train.MemoryError
 	if !errors.As(err, &short) || short.Need <= short.Limit {
 		t.Fatalf("got %v, want a memory error", err)
 	}
-	if _, err := os.Stat(filepath.Join(run.Dir, train.LastFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(job.Dir, run.LastFile)); err == nil {
 		t.Error("a training that cannot fit left a state")
 	}
 	// The batch size it names fits, and one a quarter larger does not.
@@ -208,19 +209,19 @@ func TestMemoryLimit(t *testing.T) {
 		t.Fatalf("hint %q names no batch_size", short.Hint)
 	}
 	for batch, want := range map[int]bool{fit: true, fit + fit/4 + 1: false} {
-		run := small(t, "", "num_epochs=1", fmt.Sprintf("batch_size=%d", batch))
-		run.MemoryLimit = 4 << 20
-		if _, err := run.Train(t.Context()); (err == nil) != want {
+		job := small(t, "", "num_epochs=1", fmt.Sprintf("batch_size=%d", batch))
+		job.MemoryLimit = 4 << 20
+		if _, err := job.Train(t.Context()); (err == nil) != want {
 			t.Errorf("batch_size %d fits: %v, want %v (%v)", batch, err == nil, want, err)
 		}
 	}
 }
 
 func TestSummarize(t *testing.T) {
-	s := train.Summarize([]train.Result{
-		{Seed: 0, Results: []train.Measured{{Scenario: "transductive", Strategy: "random",
+	s := run.Summarize([]run.Result{
+		{Seed: 0, Results: []run.Measured{{Scenario: "transductive", Strategy: "random",
 			Result: eval.Result{AP: 0.9, AUC: 0.8}}}},
-		{Seed: 1, Results: []train.Measured{{Scenario: "transductive", Strategy: "random",
+		{Seed: 1, Results: []run.Measured{{Scenario: "transductive", Strategy: "random",
 			Result: eval.Result{AP: 0.8, AUC: 0.8}}}},
 	})
 	got := s.Results[0]

@@ -17,6 +17,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/tensorboard"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -25,14 +26,14 @@ import (
 type trainer struct {
 	*Run
 	*Learner
-	dir    dir
+	dir    run.Dir
 	scorer *model.Scorer
 	pass   replay.Pass
 	board  *tensorboard.Writer
 	lock   io.Closer // of the run directory
 
 	at     State
-	epochs []Epoch
+	epochs []run.Epoch
 	before int             // of these were trained by others
 	saved  time.Time       // when the state was last written
 	kept   bool            // there is a state in the directory
@@ -51,7 +52,7 @@ type trainer struct {
 
 // open builds the model, checks that training fits, and takes up a saved state.
 func (r *Run) open(ctx context.Context) (*trainer, error) {
-	t := &trainer{Run: r, dir: dir(r.Dir), saved: time.Now()}
+	t := &trainer{Run: r, dir: run.Dir(r.Dir), saved: time.Now()}
 	for _, note := range r.Spec.Notes() {
 		r.logger().Info(note)
 	}
@@ -154,13 +155,13 @@ func (t *trainer) epoch(ctx context.Context) error {
 		}
 	}
 	trained := time.Now()
-	e := Epoch{Epoch: t.at.Epoch + 1}
+	e := run.Epoch{Epoch: t.at.Epoch + 1}
 	e.Loss, e.AP, e.AUC = t.at.Sums.means()
 	if err := t.validate(ctx, &e); err != nil {
 		return t.leave(err, trained.Sub(began))
 	}
 	train := t.at.Seconds + trained.Sub(began).Seconds() // what was spent before an interruption counts too
-	e.Seconds = Seconds{Train: train, Waiting: waited.Seconds(), Evaluate: time.Since(trained).Seconds()}
+	e.Seconds = run.Seconds{Train: train, Waiting: waited.Seconds(), Evaluate: time.Since(trained).Seconds()}
 	e.Events = float64(t.Protocol.Split().Train.Len()) / train
 	return t.record(e)
 }
@@ -231,11 +232,11 @@ func (d *diary) Commit(b *sample.Batch) error {
 
 // validate measures the epoch. A memory then knows the validation events too, but only when all is measured: if
 // something is interrupted it knows the training events, from where a resumed training measures again.
-func (t *trainer) validate(ctx context.Context, e *Epoch) error {
+func (t *trainer) validate(ctx context.Context, e *run.Epoch) error {
 	return eval.OrRewind(t.evaluator(), func() error { return t.measure(ctx, e) })
 }
 
-func (t *trainer) measure(ctx context.Context, e *Epoch) error {
+func (t *trainer) measure(ctx context.Context, e *run.Epoch) error {
 	scorer := t.evaluator()
 	if err := t.measureOthers(ctx, e); err != nil {
 		return err
@@ -258,13 +259,13 @@ func (t *trainer) measure(ctx context.Context, e *Epoch) error {
 }
 
 // measureOthers validates with the other negatives that have a say in which epoch is the best.
-func (t *trainer) measureOthers(ctx context.Context, e *Epoch) error {
+func (t *trainer) measureOthers(ctx context.Context, e *run.Epoch) error {
 	if t.Classifier() != nil {
 		return nil
 	}
 	for _, other := range []struct {
 		by, negatives string
-		to            **Metric
+		to            **run.Metric
 	}{
 		{model.SelectByAll, sample.Historical, &e.HistoricalVal},
 		{model.SelectByAll, sample.Inductive, &e.InductiveVal},
@@ -302,11 +303,11 @@ func (t *trainer) listening() *eval.Protocol {
 func (t *trainer) evaluator() replay.Scorer { return t.scorer.Answerer() }
 
 // metric is nil for a set without events.
-func metric(r eval.Result) *Metric {
+func metric(r eval.Result) *run.Metric {
 	if r.Batches == 0 {
 		return nil
 	}
-	m := &Metric{Score: Score{AP: r.AP, AUC: r.AUC}}
+	m := &run.Metric{Score: run.Score{AP: r.AP, AUC: r.AUC}}
 	if r.Loss != nil {
 		m.Loss = *r.Loss
 	}
@@ -314,7 +315,7 @@ func metric(r eval.Result) *Metric {
 }
 
 // record judges a finished epoch and writes it down: log line, best checkpoint, then the state to resume from.
-func (t *trainer) record(e Epoch) error {
+func (t *trainer) record(e run.Epoch) error {
 	stop := &t.at.Stopper
 	e.Improved = stop.Improved(e.Epoch, e.Judged())
 	if e.Improved {
@@ -322,7 +323,7 @@ func (t *trainer) record(e Epoch) error {
 			return err
 		}
 	}
-	if err := t.dir.appendLog(e); err != nil {
+	if err := t.dir.AppendLog(e); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
 	t.epochs = append(t.epochs, e)
@@ -339,13 +340,13 @@ func (t *trainer) record(e Epoch) error {
 }
 
 // plot adds the epoch to the TensorBoard file. A full disk there must not end a training.
-func (t *trainer) plot(e Epoch) {
+func (t *trainer) plot(e run.Epoch) {
 	if t.board == nil {
 		return
 	}
 	values := map[string]float64{"train/loss": e.Loss, "train/ap": e.AP, "train/auc": e.AUC,
 		"speed/events_per_second": e.Events}
-	for name, m := range map[string]*Metric{"val": e.Val, "val_time": e.TimeVal, "new_node_val": e.NewVal,
+	for name, m := range map[string]*run.Metric{"val": e.Val, "val_time": e.TimeVal, "new_node_val": e.NewVal,
 		"test": e.Test, "new_node_test": e.NewTest} {
 		if m != nil {
 			values[name+"/loss"], values[name+"/ap"], values[name+"/auc"] = m.Loss, m.AP, m.AUC

@@ -9,12 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/audit"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 func newAudit(a *app) *cobra.Command {
@@ -88,17 +87,17 @@ and the metrics of the protocol?`,
 
 // recorded is the directory of the one seed that a path has, with or without its checkpoint.
 func recorded(path string) (string, error) {
-	if _, err := os.Stat(filepath.Join(path, train.ConfigFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(path, run.ConfigFile)); err == nil {
 		return path, nil
 	}
-	seeds := dygmamba.Seeds(path)
+	seeds := run.Seeds(path)
 	switch len(seeds) {
 	case 0:
 		return oneRun(path)
 	case 1:
-		return dygmamba.SeedDir(path, seeds[0]), nil
+		return run.SeedDir(path, seeds[0]), nil
 	}
-	first := dygmamba.SeedDir(path, seeds[0])
+	first := run.SeedDir(path, seeds[0])
 	return "", usagef("%s holds %d runs, choose one of them, such as %s", path, len(seeds), first)
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/audit"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // copied is a copy of the small run, its directory above that of the seed.
@@ -36,7 +36,7 @@ func TestAudit(t *testing.T) {
 		}
 	}
 	stamped()
-	file := filepath.Join(dir, "seed-0", train.ResultFile)
+	file := filepath.Join(dir, "seed-0", run.ResultFile)
 	head, results, found := strings.Cut(string(content(t, file)), `"results"`)
 	if !found {
 		t.Fatal("the run has no results")
@@ -58,7 +58,7 @@ func TestAudit(t *testing.T) {
 		}
 	}
 	stamped() // as it was, with --no-stamp
-	if err := os.Remove(filepath.Join(dir, "seed-0", train.CheckpointFile)); err != nil {
+	if err := os.Remove(filepath.Join(dir, "seed-0", run.CheckpointFile)); err != nil {
 		t.Fatal(err)
 	}
 	program(t, "audit", dir, "--data", data, "--device", "cpu").want(t, exitFailed, "verdict fail").
@@ -106,7 +106,7 @@ func TestAuditRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	program(t, "audit", dir).want(t, exitUsage, "holds 2 runs")
-	if err := os.Remove(filepath.Join(dir, "seed-0", train.ResultFile)); err != nil {
+	if err := os.Remove(filepath.Join(dir, "seed-0", run.ResultFile)); err != nil {
 		t.Fatal(err)
 	}
 	program(t, "audit", filepath.Join(dir, "seed-0"), "--data", data).want(t, exitBadInput, "result.json")

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/bench"
 	"github.com/dygmamba/dygmamba/internal/page"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/model"
 )
 
 func newBenchNeighbors(a *app) *cobra.Command {
@@ -43,7 +44,7 @@ says how time and memory grow. A row is shown as soon as it is known. A length t
 			if err := checkLengths(lengths, steps, plot, save); err != nil {
 				return err
 			}
-			factory, err := dygmamba.Factory(what.name)
+			factory, err := model.Find(what.name)
 			if err != nil {
 				return usagef("%v", err)
 			}

@@ -41,7 +41,7 @@ of each product it is the least time.`,
 			if batches < 2 {
 				return usagef("--batches is %d, must be at least 2", batches)
 			}
-			factory, err := dygmamba.Factory(what.name)
+			factory, err := model.Find(what.name)
 			if err != nil {
 				return usagef("%v", err)
 			}

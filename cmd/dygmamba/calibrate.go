@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 func newCalibrate(a *app) *cobra.Command {
@@ -35,7 +36,7 @@ Trainings do this by themselves unless they follow a published program (presets 
 			if err := where.check(); err != nil {
 				return err
 			}
-			files, err := dygmamba.Checkpoints(args[0])
+			files, err := run.Checkpoints(args[0])
 			if err != nil {
 				return err
 			}
@@ -48,7 +49,7 @@ Trainings do this by themselves unless they follow a published program (presets 
 }
 
 type calibrateDoc struct {
-	Runs []dygmamba.Calibrated `json:"runs"`
+	Runs []predict.Calibrated `json:"runs"`
 }
 
 func (a *app) calibrate(ctx context.Context, files []string, data dataFlags, where deviceFlags) error {
@@ -62,11 +63,11 @@ func (a *app) calibrate(ctx context.Context, files []string, data dataFlags, whe
 	defer progress.Done()
 	var doc calibrateDoc
 	for _, file := range files {
-		c, err := dygmamba.Calibrate(ctx, filepath.Dir(file), dygmamba.LoadOptions{
+		c, err := predict.Calibrate(ctx, filepath.Dir(file), predict.Options{
 			Set: set, Device: dev, Threads: where.threads,
 			OnBatch: func(done, total int) { progress.Set(int64(done), int64(total), filepath.Dir(file)) },
 		})
-		if errors.Is(err, dygmamba.ErrNoCalibration) {
+		if errors.Is(err, predict.ErrNoCalibration) {
 			return &inputError{err}
 		}
 		if err != nil {

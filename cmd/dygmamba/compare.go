@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/audit"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 func newCompare(a *app) *cobra.Command {
@@ -96,7 +96,7 @@ func (a *app) compare(
 	}
 	defer set.Close()
 	defer dev.Close()
-	load := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads}
+	load := predict.Options{Set: set, Device: dev, Threads: where.threads}
 	for i, dir := range dirs {
 		c, err := audit.Ask(ctx, dir, scenario, negatives, load)
 		if errors.Is(err, audit.ErrTask) {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // convertDoc is the document of convert.
@@ -73,7 +73,7 @@ two.`,
 			}
 			doc.Tensors = len(file.Tensors)
 			if doc.Model != "" {
-				err := dygmamba.Configure(&file, doc.Model, what.preset, model.Data{Name: data}, what.set)
+				err := predict.Configure(&file, doc.Model, what.preset, model.Data{Name: data}, what.set)
 				if err != nil {
 					return loadError(fmt.Errorf("%s: %w", from, err))
 				}
@@ -138,7 +138,7 @@ func loadWeights(path string, foreign bool) (checkpoint.File, error) {
 		return file, loadError(fmt.Errorf("%w (PyTorch did not write it either: want a zip archive or a pickle)", err))
 	}
 	if err == nil {
-		file, err = dygmamba.Released(file)
+		file, err = predict.ExportReleased(file)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", path, err)
 		}

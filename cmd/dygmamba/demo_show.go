@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/internal/demo"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -109,7 +109,7 @@ func tellExample(w io.Writer, s term.Style, x *demo.Example) {
 		x.Source, x.Destination, x.Time, s.Good(percent(e.Probability)), percent(x.Without))
 	var f term.Facts
 	f.Add("gaps between meetings", gapsInWords(x.Explanation.Gaps))
-	for _, side := range []dygmamba.Side{e.Source, e.Destination} {
+	for _, side := range []predict.Side{e.Source, e.Destination} {
 		f.Add("weights, history of "+side.Name, weightsOf(side))
 	}
 	var through []float64
@@ -137,7 +137,7 @@ func gapsInWords(gaps []float32) string {
 func percent(fraction float64) string { return fmt.Sprintf("%.1f %%", 100*fraction) }
 
 // weightsOf draws the weights of a side, oldest first.
-func weightsOf(side dygmamba.Side) string {
+func weightsOf(side predict.Side) string {
 	var weights []float64
 	for _, p := range side.Patches {
 		weights = append(weights, float64(p.Weight))

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 func newEmbed(a *app) *cobra.Command {
@@ -148,7 +148,7 @@ func (e *embedding) run(ctx context.Context, a *app, file string, data dataFlags
 	progress := a.console.Progress("embed", "nodes")
 	defer progress.Done()
 	before, all := 0, 0
-	p, err := dygmamba.Load(file, dygmamba.LoadOptions{
+	p, err := predict.Load(file, predict.Options{
 		Set: set, Device: dev, Threads: where.threads, Order: e.order,
 		OnBatch: func(done, _ int) { progress.Set(int64(before+done), int64(all), "") },
 	})

@@ -6,21 +6,21 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/vectors"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // subject is what a row is of.
 type subject struct {
-	query dygmamba.Query
+	query predict.Query
 	row   vectors.Row // but for the vector
 }
 
 // choose finds the nodes, their partners and times.
-func (e *embedding) choose(ctx context.Context, a *app, set *dataset.Set, p *dygmamba.Predictor) ([]subject, error) {
+func (e *embedding) choose(ctx context.Context, a *app, set *dataset.Set, p *predict.Predictor) ([]subject, error) {
 	if e.queries != "" {
 		return e.ask(ctx, a, set)
 	}
@@ -48,7 +48,7 @@ func (e *embedding) choose(ctx context.Context, a *app, set *dataset.Set, p *dyg
 	}
 	var list []subject
 	for _, n := range nodes {
-		q := dygmamba.Query{Src: n, Dst: n, Time: at}
+		q := predict.Query{Src: n, Dst: n, Time: at}
 		if last, met := p.LastMet(n, at); met && !e.alone {
 			q.Dst = last
 		}
@@ -73,7 +73,7 @@ func (e *embedding) ask(ctx context.Context, a *app, set *dataset.Set) ([]subjec
 	return list, nil
 }
 
-func subjectOf(set *dataset.Set, q dygmamba.Query, node, partner string) subject {
+func subjectOf(set *dataset.Set, q predict.Query, node, partner string) subject {
 	s := subject{q, vectors.Row{Node: node, ID: int32(q.Src), Time: q.Time, Partner: partner}}
 	if set.TimeFormat == dataset.TimeDate {
 		s.row.Date = dataset.FormatTime(q.Time, dataset.TimeDate)
@@ -142,7 +142,7 @@ func occurring(set *dataset.Set) []event.Node {
 const rowsAtOnce = 1 << 14
 
 // write embeds and writes, some thousand rows at a time; files appear when all is known.
-func (e *embedding) write(ctx context.Context, p *dygmamba.Predictor, subjects []subject, done *int) error {
+func (e *embedding) write(ctx context.Context, p *predict.Predictor, subjects []subject, done *int) error {
 	var files []*pending
 	for _, path := range e.outputs() {
 		f, err := newPending(path)
@@ -157,7 +157,7 @@ func (e *embedding) write(ctx context.Context, p *dygmamba.Predictor, subjects [
 		to = vectors.Parquet(files[0])
 	}
 	for part := range slices.Chunk(subjects, rowsAtOnce) {
-		asked := make([]dygmamba.Query, len(part))
+		asked := make([]predict.Query, len(part))
 		rows := make([]vectors.Row, len(part))
 		for i, s := range part {
 			asked[i], rows[i] = s.query, s.row

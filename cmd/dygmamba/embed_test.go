@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 func TestEmbed(t *testing.T) {
@@ -39,14 +39,14 @@ func TestEmbed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	p, err := dygmamba.Load(r.run, dygmamba.LoadOptions{Set: set})
+	p, err := predict.Load(r.run, predict.Options{Set: set})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
 	u, _ := set.Names.Source("u3")
 	v, _ := set.Names.Target("v2")
-	want, _, err := p.Embed(t.Context(), []dygmamba.Query{{Src: u, Dst: v, Time: 300}})
+	want, _, err := p.Embed(t.Context(), []predict.Query{{Src: u, Dst: v, Time: 300}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // evalDoc is the document of eval.
@@ -124,7 +124,7 @@ func (d *evalDoc) comparable() bool {
 
 // replaceable refuses a directory whose result.json is none of eval's, such as that of a training.
 func replaceable(dir string) error {
-	path := filepath.Join(dir, train.ResultFile)
+	path := filepath.Join(dir, run.ResultFile)
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -138,7 +138,7 @@ func replaceable(dir string) error {
 	}
 	if json.Unmarshal(raw, &was) != nil || was.Split == nil || was.Aggregation == "" {
 		return usagef("--out %s: its %s was not written by eval and would be overwritten, want another directory", dir,
-			train.ResultFile)
+			run.ResultFile)
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (d *evalDoc) save(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	out, err := newPending(filepath.Join(dir, train.ResultFile))
+	out, err := newPending(filepath.Join(dir, run.ResultFile))
 	if err != nil {
 		return err
 	}

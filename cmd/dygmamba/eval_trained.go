@@ -4,10 +4,10 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // runTrained measures a checkpoint, or the seeds of a run.
@@ -18,7 +18,7 @@ func (e *evaluation) runTrained(
 	if err != nil {
 		return nil, err
 	}
-	if err := dygmamba.Together(files); err != nil {
+	if err := run.CheckSameTraining(files); err != nil {
 		return nil, loadError(err)
 	}
 	data.redraw(files[0])
@@ -39,12 +39,12 @@ func (e *evaluation) runTrained(
 	o := what.load(e.order, dev, where)
 	o.Set = set
 	for _, file := range files {
-		p, err := dygmamba.Load(file, o)
+		p, err := predict.Load(file, o)
 		if err != nil {
 			return nil, loadError(err)
 		}
 		defer p.Close()
-		if dygmamba.Unfinished(filepath.Dir(file)) {
+		if run.IsUnfinished(filepath.Dir(file)) {
 			a.log().Warn(filepath.Dir(file) + " is not finished: measured is the best epoch so far")
 		}
 		spec := p.Spec()
@@ -79,7 +79,7 @@ func (e *evaluation) runTrained(
 
 // summaryDoc is what the seeds of a run achieved together.
 type summaryDoc struct {
-	train.MeanStd
+	run.MeanStd
 	Paper *paperDoc `json:"paper,omitempty"`
 }
 
@@ -93,7 +93,7 @@ func (d *evalDoc) summarize() {
 		rows[i] = eval.Row{Scenario: r.Scenario, Strategy: r.Negatives, Contender: r.Variant}
 		rows[i].AP, rows[i].AUC, rows[i].Batches = float64(r.AP), float64(r.AUC), r.Batches
 	}
-	for _, m := range train.Across(rows) {
+	for _, m := range run.Across(rows) {
 		d.Summary = append(d.Summary, summaryDoc{m, d.published(m.Scenario, m.Strategy)})
 	}
 }

@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // What the exit code says.
@@ -45,7 +45,7 @@ func (a *app) exitCode(err error) int {
 	var usage *usageError
 	var found *dataset.InputError
 	var input *inputError
-	var records *dygmamba.RunError
+	var records *run.Error
 	switch {
 	case err == nil:
 		return exitDone
@@ -55,9 +55,9 @@ func (a *app) exitCode(err error) int {
 		errors.Is(err, eval.ErrArrival):
 		return exitUsage
 	case errors.As(err, &found), errors.As(err, &input), errors.As(err, &records),
-		errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, dygmamba.ErrTooEarly),
+		errors.Is(err, fs.ErrNotExist), errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, predict.ErrTooEarly),
 		errors.Is(err, eval.ErrNoLabels),
-		errors.Is(err, train.ErrForeign):
+		errors.Is(err, run.ErrForeign):
 		return exitBadInput
 	}
 	return exitFailed

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/open"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // The flags that commands share come in four groups. A command adds those it needs:
@@ -106,8 +106,8 @@ func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard str
 }
 
 // load is how a trained model is opened with these flags.
-func (f *modelFlags) load(order string, dev device.Device, where deviceFlags) dygmamba.LoadOptions {
-	return dygmamba.LoadOptions{Device: dev, Threads: where.threads, Model: strings.ToLower(f.name), Preset: f.preset,
+func (f *modelFlags) load(order string, dev device.Device, where deviceFlags) predict.Options {
+	return predict.Options{Device: dev, Threads: where.threads, Model: strings.ToLower(f.name), Preset: f.preset,
 		Settings: f.set, Order: order}
 }
 

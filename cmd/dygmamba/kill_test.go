@@ -18,9 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // TestKilledTraining kills the real program again and again while it trains, half of the time in the middle of writing
@@ -63,8 +62,8 @@ func (k *killer) test(t *testing.T, sampling string, kills int) {
 	t.Logf("%d kills, %d of them left a file half written; the uninterrupted training took %v",
 		kills, torn, length.Round(time.Millisecond))
 
-	whole, out = dygmamba.SeedDir(whole, 0), dygmamba.SeedDir(out, 0)
-	if !bytes.Equal(content(t, whole, train.CheckpointFile), content(t, out, train.CheckpointFile)) {
+	whole, out = run.SeedDir(whole, 0), run.SeedDir(out, 0)
+	if !bytes.Equal(content(t, whole, run.CheckpointFile), content(t, out, run.CheckpointFile)) {
 		t.Error("the killed training ended with other weights")
 	}
 	if a, b := timeless(t, whole), timeless(t, out); a != b {
@@ -226,7 +225,7 @@ func (k *killer) start(t *testing.T, sampling, out string) *process {
 	t.Helper()
 	args := training(k.data, "--set", fmt.Sprintf("num_epochs=%d", k.epochs), "--set", "batch_size=40",
 		"--save-every", "1ns", "--sampling", sampling, "--out", out, "--resume")
-	p := &process{Cmd: exec.Command(k.program, args...), out: dygmamba.SeedDir(out, 0), ended: make(chan error, 1)}
+	p := &process{Cmd: exec.Command(k.program, args...), out: run.SeedDir(out, 0), ended: make(chan error, 1)}
 	p.Stderr = &p.err
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -257,7 +256,7 @@ func (p *process) live(t *testing.T, d time.Duration) {
 func (p *process) awaitWriting(t *testing.T) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		if _, err := os.Stat(filepath.Join(p.out, train.LastFile+".tmp")); err == nil {
+		if _, err := os.Stat(filepath.Join(p.out, run.LastFile+".tmp")); err == nil {
 			return
 		}
 		p.live(t, 0)
@@ -276,23 +275,23 @@ func (p *process) kill(t *testing.T) {
 // timeless is what a run recorded, but for how long things took.
 func timeless(t *testing.T, dir string) string {
 	t.Helper()
-	var result train.Result
-	if err := json.Unmarshal(content(t, dir, train.ResultFile), &result); err != nil {
+	var result run.Result
+	if err := json.Unmarshal(content(t, dir, run.ResultFile), &result); err != nil {
 		t.Fatal(err)
 	}
 	result.Seconds, result.PerEpoch = 0, 0
-	lines := slices.Collect(bytes.Lines(content(t, dir, train.LogFile)))
+	lines := slices.Collect(bytes.Lines(content(t, dir, run.LogFile)))
 	for _, line := range lines {
-		var e train.Epoch
+		var e run.Epoch
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatal(err)
 		}
-		e.Seconds, e.Events = train.Seconds{}, 0
+		e.Seconds, e.Events = run.Seconds{}, 0
 		result.History = append(result.History, e)
 	}
 	raw, err := json.Marshal(struct {
-		train.Result
-		History []train.Epoch
+		run.Result
+		History []run.Epoch
 	}{result, result.History})
 	if err != nil {
 		t.Fatal(err)

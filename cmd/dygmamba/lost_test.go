@@ -52,7 +52,7 @@ func TestLostOutput(t *testing.T) {
 		for _, form := range [][]string{nil, {"--json"}} {
 			args := append(append([]string{}, line...), form...)
 			var stderr bytes.Buffer
-			code := run(t.Context(), args, strings.NewReader(""), &full{10}, &stderr)
+			code := launch(t.Context(), args, strings.NewReader(""), &full{10}, &stderr)
 			if text := stderr.String(); code != exitFailed || strings.Count(text, "error: ") != 1 ||
 				!strings.Contains(text, "error: the output was lost: no space left") {
 				t.Errorf("%v: exit code %d, standard error\n%s", args, code, text)

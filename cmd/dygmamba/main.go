@@ -25,7 +25,7 @@ func main() {
 	memory.Heed()
 	ctx, interrupt := context.WithCancel(context.Background())
 	heed(interrupt)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := launch(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	os.Exit(shut(os.Stdout, os.Stderr, code))
 }
 
@@ -85,7 +85,7 @@ func (a *app) attend(ctx context.Context, soon time.Duration) (done func()) {
 }
 
 // run is the whole program but for the process around it. It returns the exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+func launch(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	a := newApp(stdin, stdout, stderr)
 	defer a.attend(ctx, patience)()
 	defer func() {

@@ -25,7 +25,7 @@ func program(t *testing.T, args ...string) result {
 
 func programIn(ctx context.Context, stdin string, args ...string) result {
 	var out, err bytes.Buffer
-	code := run(ctx, args, strings.NewReader(stdin), &out, &err)
+	code := launch(ctx, args, strings.NewReader(stdin), &out, &err)
 	return result{code, out.String(), err.String()}
 }
 

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 func newPredict(a *app) *cobra.Command {
@@ -138,7 +138,7 @@ type prediction struct {
 }
 
 // run loads the model, answers, and writes everything once it is known.
-func (p *prediction) run(ctx context.Context, a *app, file string, o dygmamba.LoadOptions) error {
+func (p *prediction) run(ctx context.Context, a *app, file string, o predict.Options) error {
 	progress := a.console.Progress("predict", "queries")
 	defer progress.Done()
 	before := 0
@@ -146,7 +146,7 @@ func (p *prediction) run(ctx context.Context, a *app, file string, o dygmamba.Lo
 	if p.rank.asked {
 		o.OnBatch = nil // which counts candidates there
 	}
-	model, err := dygmamba.Load(file, o)
+	model, err := predict.Load(file, o)
 	if err != nil {
 		return loadError(err)
 	}
@@ -185,7 +185,7 @@ func (p *prediction) run(ctx context.Context, a *app, file string, o dygmamba.Lo
 }
 
 // explain explains a few thousand queries at a time, so that explanations of many need not be kept.
-func (p *prediction) explain(ctx context.Context, model *dygmamba.Predictor, why *pending, done *int) error {
+func (p *prediction) explain(ctx context.Context, model *predict.Predictor, why *pending, done *int) error {
 	size := model.Spec().Training.BatchSize
 	size *= max(1, 2000/size)
 	for ; *done < len(p.questions); *done += size {
@@ -240,7 +240,7 @@ func (p *prediction) finish(a *app, why *pending) error {
 }
 
 // unknown lists the nodes that do not occur in the data set.
-func (p *prediction) unknown(model *dygmamba.Predictor) unknownDoc {
+func (p *prediction) unknown(model *predict.Predictor) unknownDoc {
 	doc := unknownDoc{Names: []string{}}
 	seen := map[event.Node]bool{}
 	look := func(n event.Node, name string) {

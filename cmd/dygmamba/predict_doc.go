@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // predictDoc is the document of predict.
@@ -67,7 +67,7 @@ func (p *prediction) extraOf(q queries.Question) map[string]string {
 
 type explanationDoc struct {
 	questionDoc
-	dygmamba.Explanation
+	predict.Explanation
 }
 
 // unknownDoc tells which nodes have no history.
@@ -192,7 +192,7 @@ func (p *prediction) writeExplanation(w io.Writer, s term.Style, e explanationDo
 	if err := f.Write(w, s); err != nil {
 		return err
 	}
-	for _, side := range []dygmamba.Side{e.Source, e.Destination} {
+	for _, side := range []predict.Side{e.Source, e.Destination} {
 		fmt.Fprintf(w, "\n%s, %s events looked at\n", s.Strong(side.Name), term.Count(side.Events))
 		if err := p.sideTable(side, e.Weighted).Write(w, s); err != nil {
 			return err
@@ -202,7 +202,7 @@ func (p *prediction) writeExplanation(w io.Writer, s term.Style, e explanationDo
 }
 
 // nextText is how often the destination came after the source's latest partners.
-func nextText(n *dygmamba.Next, name string) string {
+func nextText(n *predict.Next, name string) string {
 	switch {
 	case n.AfterLast.Of == 0 && len(n.After) == 0:
 		return "nobody had done anything yet"
@@ -248,7 +248,7 @@ func (p *prediction) addGaps(f *term.Facts, gaps []float32) {
 }
 
 // addCurve draws how likely the pair is around the time that was asked about.
-func (p *prediction) addCurve(f *term.Facts, curve []dygmamba.CurvePoint) {
+func (p *prediction) addCurve(f *term.Facts, curve []predict.CurvePoint) {
 	if len(curve) == 0 {
 		return
 	}
@@ -262,12 +262,12 @@ func (p *prediction) addCurve(f *term.Facts, curve []dygmamba.CurvePoint) {
 	f.Add("", fmt.Sprintf("%s … %s", p.at(first), p.at(last)))
 }
 
-func effectText(e *dygmamba.Effect) string {
+func effectText(e *predict.Effect) string {
 	return fmt.Sprintf("%s %% (%+.4f in logit)", term.Percent(e.Probability), e.Change)
 }
 
 // sideTable lists a side's patches that have events, the most weighted marked.
-func (p *prediction) sideTable(side dygmamba.Side, weighted bool) *term.Table {
+func (p *prediction) sideTable(side predict.Side, weighted bool) *term.Table {
 	t := term.NewTable(term.Right("weight %"), term.Left("events"), term.Left("when"), term.Left("without them"))
 	padding := 0.0
 	for _, patch := range side.Patches {
@@ -295,7 +295,7 @@ func (p *prediction) sideTable(side dygmamba.Side, weighted bool) *term.Table {
 	return t
 }
 
-func eventNames(events []dygmamba.PastEvent) string {
+func eventNames(events []predict.PastEvent) string {
 	const most = 4
 	var names []string
 	for _, e := range events {
@@ -325,7 +325,7 @@ func (p *prediction) at(t event.Time) string {
 }
 
 // when is the time of events, or from when to when.
-func (p *prediction) when(events []dygmamba.PastEvent) string {
+func (p *prediction) when(events []predict.PastEvent) string {
 	first, last := p.at(events[0].Time), p.at(events[len(events)-1].Time)
 	if first == last {
 		return first

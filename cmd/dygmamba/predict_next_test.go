@@ -3,12 +3,12 @@ package main
 import (
 	"testing"
 
-	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 func TestNextText(t *testing.T) {
-	share := func(times, of int) dygmamba.Share { return dygmamba.Share{Times: times, Of: of} }
-	for want, n := range map[string]dygmamba.Next{
+	share := func(times, of int) predict.Share { return predict.Share{Times: times, Of: of} }
+	for want, n := range map[string]predict.Next{
 		"nobody had done anything yet":            {},
 		"nothing had come after tea yet":          {After: []string{"tea"}},
 		"rum was the first of 3 of 1,200 sources": {AfterLast: share(3, 1200)},

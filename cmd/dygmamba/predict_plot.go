@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/page"
 	"github.com/dygmamba/dygmamba/internal/queries"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // draw asks about the pair of the one query at moments around it, and draws the answers with the pair's meetings.
-func (p *prediction) draw(ctx context.Context, model *dygmamba.Predictor) error {
+func (p *prediction) draw(ctx context.Context, model *predict.Predictor) error {
 	curves, err := model.Curves(ctx, queries.Of(p.questions), p.moments)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (p *prediction) draw(ctx context.Context, model *dygmamba.Predictor) error 
 }
 
 // figure is the curve of the one query, marked where the two met.
-func (p *prediction) figure(curve []dygmamba.CurvePoint) page.Figure {
+func (p *prediction) figure(curve []predict.CurvePoint) page.Figure {
 	q := p.questions[0]
 	line := page.Series{Name: "probability", Tone: page.First}
 	for _, m := range curve {

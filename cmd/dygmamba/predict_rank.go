@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // ranking is the part of predict that asks whom a source will meet.
@@ -95,7 +95,7 @@ func (r *ranking) read(ctx context.Context, a *app, p *prediction, ask *queries.
 }
 
 // run answers all questions and writes the answers once they are known.
-func (r *ranking) run(ctx context.Context, a *app, p *prediction, model *dygmamba.Predictor, progress *term.Progress,
+func (r *ranking) run(ctx context.Context, a *app, p *prediction, model *predict.Predictor, progress *term.Progress,
 ) error {
 	r.doc = rankDoc{Model: model.Model(), Checkpoint: p.doc.Checkpoint, Data: p.set.Name, Device: p.doc.Device,
 		Questions: len(p.questions), Unknown: r.unknown(p, model)}
@@ -105,7 +105,7 @@ func (r *ranking) run(ctx context.Context, a *app, p *prediction, model *dygmamb
 	for _, i := range inTime(p.questions) { // a model that remembers goes through its past once
 		q := p.questions[i]
 		partners, err := model.Rank(ctx, q.Src, q.Time, r.nodes, 0)
-		if errors.Is(err, dygmamba.ErrNoRank) {
+		if errors.Is(err, predict.ErrNoRank) {
 			return usagef("%v", err)
 		}
 		if err != nil {
@@ -130,7 +130,7 @@ func inTime(qs []queries.Question) []int {
 }
 
 // rankingDoc names the best of all candidates.
-func (r *ranking) rankingDoc(p *prediction, q queries.Question, partners []dygmamba.Partner) rankingDoc {
+func (r *ranking) rankingDoc(p *prediction, q queries.Question, partners []predict.Partner) rankingDoc {
 	best := partners[:min(r.best, len(partners))]
 	asked := questionDocOf(q)
 	doc := rankingDoc{U: asked.U, TS: asked.TS, Candidates: len(partners), when: q.TS, Extra: p.extraOf(q),
@@ -147,7 +147,7 @@ func (r *ranking) rankingDoc(p *prediction, q queries.Question, partners []dygma
 }
 
 // unknown lists the sources and given candidates that do not occur in the data set.
-func (r *ranking) unknown(p *prediction, model *dygmamba.Predictor) unknownDoc {
+func (r *ranking) unknown(p *prediction, model *predict.Predictor) unknownDoc {
 	doc := unknownDoc{Names: []string{}}
 	seen := map[event.Node]bool{}
 	look := func(n event.Node, name string) (known bool) {

@@ -15,11 +15,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // smallRun is a narrow model, trained for a second on a periodic stream whose nodes are called u1 … u10 and v1 … v10.
@@ -49,7 +50,7 @@ var makeSmallRun = sync.OnceValue(func() (r smallRun) {
 	if got := programIn(context.Background(), "", args...); got.code != exitDone {
 		r.err = fmt.Errorf("train: %s", got.err)
 	}
-	r.run = dygmamba.SeedDir(r.run, 0)
+	r.run = run.SeedDir(r.run, 0)
 	return r
 })
 
@@ -225,7 +226,7 @@ func TestPredict(t *testing.T) {
 func TestPredictBadInput(t *testing.T) {
 	r := trainedRun(t)
 	out := filepath.Join(t.TempDir(), "s.csv")
-	predict := func(args ...string) result {
+	do := func(args ...string) result {
 		return program(t, append([]string{"predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--out", out},
 			args...)...)
 	}
@@ -248,7 +249,7 @@ func TestPredictBadInput(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := predict("--queries", queryFile(t, tt.lines...)).want(t, exitBadInput, tt.want...); got.out != "" {
+			if got := do("--queries", queryFile(t, tt.lines...)).want(t, exitBadInput, tt.want...); got.out != "" {
 				t.Errorf("standard output has %q", got.out)
 			}
 		})
@@ -257,19 +258,19 @@ func TestPredictBadInput(t *testing.T) {
 	if err := os.WriteFile(blank, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	predict("--queries", blank).want(t, exitBadInput, "found no column names")
-	predict("--queries", blank+".none").want(t, exitBadInput, "blank.csv.none")
-	predict("--u", "u1", "--i", "v1", "--ts", "later").want(t, exitBadInput, `command line, column ts: found "later"`)
+	do("--queries", blank).want(t, exitBadInput, "found no column names")
+	do("--queries", blank+".none").want(t, exitBadInput, "blank.csv.none")
+	do("--u", "u1", "--i", "v1", "--ts", "later").want(t, exitBadInput, `command line, column ts: found "later"`)
 	var many []string
 	for range 100 {
 		many = append(many, "u1,v1,x")
 	}
-	predict("--queries", queryFile(t, append([]string{"u,i,ts"}, many...)...)).
+	do("--queries", queryFile(t, append([]string{"u,i,ts"}, many...)...)).
 		want(t, exitBadInput, "100 problems", "and 80 more")
 	if left, err := os.ReadDir(filepath.Dir(out)); err != nil || len(left) != 0 {
 		t.Errorf("bad input left %v, %v", left, err)
 	}
-	problems := decode[failure](t, predict("--queries", queryFile(t, "u,i,ts", "u1,v1,x"), "--json").
+	problems := decode[failure](t, do("--queries", queryFile(t, "u,i,ts", "u1,v1,x"), "--json").
 		want(t, exitBadInput)).Error.Problems
 	if len(problems) != 1 || problems[0].Column != "ts" || *problems[0].Row != 1 || problems[0].Line != 2 {
 		t.Errorf("got %+v", problems)
@@ -314,13 +315,13 @@ func TestPredictUsage(t *testing.T) {
 func TestPredictMisfits(t *testing.T) {
 	r := trainedRun(t)
 	q := queryFile(t, "u,i,ts", "u1,v1,5")
-	predict := func(args ...string) result {
+	do := func(args ...string) result {
 		return program(t, append([]string{"predict", "--data", r.data, "--device", "cpu", "--queries", q}, args...)...)
 	}
-	predict("--run", r.run, "--set", "channel_embedding_dim=16").
+	do("--run", r.run, "--set", "channel_embedding_dim=16").
 		want(t, exitBadInput, "does not fit", "0.neighbor_co_occurrence_encoder")
-	predict("--run", r.run, "--model", "dygmamba-a").want(t, exitBadInput, "it is of dygmamba")
-	predict("--run", r.run, "--set", "dropout=3").want(t, exitUsage, "dropout is 3")
+	do("--run", r.run, "--model", "dygmamba-a").want(t, exitBadInput, "it is of dygmamba")
+	do("--run", r.run, "--set", "dropout=3").want(t, exitUsage, "dropout is 3")
 	raw, err := os.ReadFile(filepath.Join(r.run, "checkpoint.safetensors"))
 	if err != nil {
 		t.Fatal(err)
@@ -329,8 +330,8 @@ func TestPredictMisfits(t *testing.T) {
 	if err := os.WriteFile(cut, raw[:len(raw)-9], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	predict("--checkpoint", cut).want(t, exitBadInput, "cut.safetensors", "corrupt checkpoint")
-	predict("--checkpoint", q).want(t, exitBadInput, "corrupt checkpoint")
+	do("--checkpoint", cut).want(t, exitBadInput, "cut.safetensors", "corrupt checkpoint")
+	do("--checkpoint", q).want(t, exitBadInput, "corrupt checkpoint")
 	for model, want := range map[string]string{"dygmamba-z": "unknown model \"dygmamba-z\"",
 		"": "element 0 of parameter"} {
 		f, err := checkpoint.Load(filepath.Join(r.run, "checkpoint.safetensors"))
@@ -343,10 +344,10 @@ func TestPredictMisfits(t *testing.T) {
 		if err := checkpoint.Save(cut, f); err != nil {
 			t.Fatal(err)
 		}
-		predict("--checkpoint", cut).want(t, exitBadInput, "cut.safetensors", want)
+		do("--checkpoint", cut).want(t, exitBadInput, "cut.safetensors", want)
 	}
-	predict("--checkpoint", cut+".none").want(t, exitBadInput, "cut.safetensors.none")
-	predict("--run", t.TempDir()).want(t, exitBadInput, "after its first epoch")
+	do("--checkpoint", cut+".none").want(t, exitBadInput, "cut.safetensors.none")
+	do("--run", t.TempDir()).want(t, exitBadInput, "after its first epoch")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	programIn(ctx, "", "predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--queries", q).
@@ -377,9 +378,9 @@ func TestPredictExplains(t *testing.T) {
 			TS          float64
 			Logit       float32
 			Gaps        []float64
-			Without     *dygmamba.Effect `json:"without_gaps"`
-			Source      dygmamba.Side
-			Destination dygmamba.Side
+			Without     *predict.Effect `json:"without_gaps"`
+			Source      predict.Side
+			Destination predict.Side
 		}
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			t.Fatalf("line %d: %v", n+1, err)

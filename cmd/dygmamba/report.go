@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/report"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 func newReport(a *app) *cobra.Command {
@@ -98,8 +98,8 @@ func (a *app) report(ctx context.Context, o report.Options, data dataFlags, wher
 	defer set.Close()
 	defer dev.Close()
 	o.Set = set
-	load := dygmamba.LoadOptions{Set: set, Device: dev, Threads: where.threads}
-	if o.Predictor, err = dygmamba.Load(o.Dir, load); err != nil {
+	load := predict.Options{Set: set, Device: dev, Threads: where.threads}
+	if o.Predictor, err = predict.Load(o.Dir, load); err != nil {
 		return loadError(err)
 	}
 	defer o.Predictor.Close()

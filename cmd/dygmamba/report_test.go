@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/internal/report"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // reported is a copy of the small run with a report in it.
@@ -27,8 +27,8 @@ func TestReport(t *testing.T) {
 	dir, r := reported(t)
 	r.want(t, exitDone).shows(t, "dygmamba on periodic, seed 0", "calibration error", "report.html")
 	page := string(content(t, dir, "report.html"))
-	var noted train.Result
-	if err := json.Unmarshal(content(t, dir, "seed-0", train.ResultFile), &noted); err != nil {
+	var noted run.Result
+	if err := json.Unmarshal(content(t, dir, "seed-0", run.ResultFile), &noted); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range noted.Results {
@@ -72,7 +72,7 @@ func TestReportRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	program(t, "report", dir).want(t, exitUsage, "holds 2 runs", "seed-0")
-	if err := os.WriteFile(filepath.Join(dir, "seed-1", train.LogFile), []byte("{\"epoch\":7}\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "seed-1", run.LogFile), []byte("{\"epoch\":7}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	program(t, "report", filepath.Join(dir, "seed-1"), "--data", small.data).want(t, exitBadInput,

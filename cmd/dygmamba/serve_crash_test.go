@@ -32,7 +32,7 @@ func runAsChild() {
 	if args := os.Getenv(childArgs); args != "" {
 		ctx, interrupt := context.WithCancel(context.Background())
 		heed(interrupt)
-		os.Exit(run(ctx, strings.Split(args, "\n"), os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(launch(ctx, strings.Split(args, "\n"), os.Stdin, os.Stdout, os.Stderr))
 	}
 }
 

@@ -101,7 +101,7 @@ func TestServeInProcess(t *testing.T) {
 	said, out := newListener("listening on "), make(chan result, 1)
 	go func() {
 		var stdout strings.Builder
-		code := run(ctx, []string{"serve", "--run", w.run, "--data", w.data, "--listen", "127.0.0.1:0", "--json"},
+		code := launch(ctx, []string{"serve", "--run", w.run, "--data", w.data, "--listen", "127.0.0.1:0", "--json"},
 			strings.NewReader(""), &stdout, said)
 		out <- result{code, stdout.String(), ""}
 	}()

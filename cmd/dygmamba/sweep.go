@@ -15,7 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 func (f *trainFlags) addSweep(cmd *cobra.Command) {
@@ -55,10 +55,10 @@ func (f *trainFlags) checkSweep() error {
 	return nil
 }
 
-func (f *trainFlags) axes() ([]dygmamba.Axis, error) {
-	var list []dygmamba.Axis
+func (f *trainFlags) axes() ([]run.Axis, error) {
+	var list []run.Axis
 	for _, text := range f.sweep {
-		a, err := dygmamba.ParseAxis(text)
+		a, err := run.ParseAxis(text)
 		if err != nil {
 			return nil, err
 		}
@@ -70,16 +70,16 @@ func (f *trainFlags) axes() ([]dygmamba.Axis, error) {
 // remember takes over what --config or, with --resume, the directory says.
 func (f *trainFlags) remember(given func(flag string) bool) error {
 	if f.config != "" {
-		run, err := dygmamba.ReadRun(f.config)
+		record, err := run.Read(f.config)
 		if err != nil {
 			return err
 		}
 		if !given("seed") {
-			f.runs.seed = run.Config.Seed
+			f.runs.seed = record.Config.Seed
 		}
-		return f.take(run, given)
+		return f.take(record, given)
 	}
-	s, err := dygmamba.OpenSweep(f.runs.out)
+	s, err := run.OpenSweep(f.runs.out)
 	switch {
 	case f.runs.out == "" || errors.Is(err, os.ErrNotExist):
 		if f.options.Resume {
@@ -96,7 +96,7 @@ func (f *trainFlags) remember(given func(flag string) bool) error {
 }
 
 // recallSweep takes over from a sweep that goes on what the command line leaves open.
-func (f *trainFlags) recallSweep(s *dygmamba.Sweep, given func(flag string) bool) error {
+func (f *trainFlags) recallSweep(s *run.Sweep, given func(flag string) bool) error {
 	if !given("sweep") {
 		for _, a := range s.Axes {
 			f.sweep = append(f.sweep, a.String())
@@ -111,21 +111,21 @@ func (f *trainFlags) recallSweep(s *dygmamba.Sweep, given func(flag string) bool
 	if !given("seed") && !given("runs") {
 		f.runs.begun = s.Seeds
 	}
-	run, err := dygmamba.OpenRun(dygmamba.SeedDir(filepath.Join(f.runs.out, s.Trials[0].Name), s.Seeds[0]))
+	record, err := run.Open(run.SeedDir(filepath.Join(f.runs.out, s.Trials[0].Name), s.Seeds[0]))
 	if errors.Is(err, os.ErrNotExist) { // it was stopped before the first trial: the command line must tell again
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return f.take(run, given)
+	return f.take(record, given)
 }
 
 // sweepDoc is the document of a sweep.
 type sweepDoc struct {
-	dygmamba.Sweep
-	Dir    string        `json:"dir"`    // of the chosen trial
-	Result train.Summary `json:"result"` // that it achieved
+	run.Sweep
+	Dir    string      `json:"dir"`    // of the chosen trial
+	Result run.Summary `json:"result"` // that it achieved
 }
 
 // runSweep tries everything and shows what came of it.
@@ -137,7 +137,7 @@ func (f *trainFlags) runSweep(ctx context.Context, a *app) error {
 	o := dygmamba.SweepOptions{TrainOptions: f.options, Axes: axes, Trials: f.trials, Full: f.full}
 	w := watch(a, &o.TrainOptions)
 	w.trials = true
-	o.OnTrial = func(t dygmamba.Trial, until int) {
+	o.OnTrial = func(t run.Trial, until int) {
 		w.done()
 		a.log().Info(fmt.Sprintf("%s up to epoch %d: %s", t.Name, until, strings.Join(t.Settings, " ")))
 	}

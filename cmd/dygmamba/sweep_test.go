@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // without leaves a setting out of a command line.
@@ -48,7 +48,7 @@ func TestSweepCommand(t *testing.T) {
 		len(doc.Result.Results) == 0 || doc.Result.Runs[0].Epochs != 2 {
 		t.Errorf("got %+v", doc)
 	}
-	if want := []string{train.ResultFile, "sweep.json", "trial-1", "trial-2", "trial-3",
+	if want := []string{run.ResultFile, "sweep.json", "trial-1", "trial-2", "trial-3",
 		"trial-4"}; !slices.Equal(names(t, out), want) {
 		t.Errorf("the directory has %v", names(t, out))
 	}
@@ -89,22 +89,22 @@ func TestSweepUsage(t *testing.T) {
 // A run's configuration begins another: the same bytes if nothing is given beside it.
 func TestConfig(t *testing.T) {
 	small := trainedRun(t)
-	config := filepath.Join(small.run, train.ConfigFile)
+	config := filepath.Join(small.run, run.ConfigFile)
 	again := filepath.Join(t.TempDir(), "again")
 	program(t, "train", "--config", config, "--device", "cpu", "--out", again).want(t, exitDone)
-	if string(content(t, small.run, train.CheckpointFile)) != string(content(t, again, "seed-0",
-		train.CheckpointFile)) {
+	if string(content(t, small.run, run.CheckpointFile)) != string(content(t, again, "seed-0",
+		run.CheckpointFile)) {
 		t.Error("the same configuration gave another model")
 	}
 	other := filepath.Join(t.TempDir(), "other")
 	program(t, "train", "--config", config, "--device", "cpu", "--out", other, "--seed", "7", "--set",
 		"num_epochs=2", "--data", small.data).want(t, exitDone)
-	if lines := strings.Count(string(content(t, other, "seed-7", train.LogFile)), "\n"); lines != 2 {
+	if lines := strings.Count(string(content(t, other, "seed-7", run.LogFile)), "\n"); lines != 2 {
 		t.Errorf("%d epochs, want the 2 that were given beside the configuration", lines)
 	}
 	var was, is map[string]any
 	decodeFile(t, &was, config)
-	decodeFile(t, &is, other, "seed-7", train.ConfigFile)
+	decodeFile(t, &is, other, "seed-7", run.ConfigFile)
 	if was["parameters"] != is["parameters"] || was["model"] != is["model"] {
 		t.Errorf("%v became %v", was, is)
 	}

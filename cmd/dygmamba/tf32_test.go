@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/spf13/cobra"
-
-	"github.com/dygmamba/dygmamba/train"
 )
 
 // What learns rounds on a GPU unless it is told not to; nothing else has anything to round.
@@ -24,7 +23,7 @@ func TestTF32IsTheDefault(t *testing.T) {
 func TestTF32(t *testing.T) {
 	data, out := trainedRun(t).data, t.TempDir()
 	r := program(t, training(data, "--out", out, "--tf32")...).want(t, exitDone, "--tf32 has no effect: cpu")
-	if bytes.Contains(content(t, out, "seed-0", train.ConfigFile), []byte("tf32")) {
+	if bytes.Contains(content(t, out, "seed-0", run.ConfigFile), []byte("tf32")) {
 		t.Error("the run is recorded as rounded")
 	}
 	if n := bytes.Count([]byte(r.err), []byte("tf32")); n != 1 {
@@ -39,8 +38,8 @@ func TestTF32(t *testing.T) {
 	program(t, "eval", "--run", out, "--data", data, "--tf32").want(t, exitUsage, "unknown flag --tf32")
 
 	// --resume remembers it, and the CPU cannot continue such a run.
-	path := filepath.Join(out, "seed-0", train.ConfigFile)
-	c := bytes.Replace(content(t, out, "seed-0", train.ConfigFile), []byte(`"by_ap"`),
+	path := filepath.Join(out, "seed-0", run.ConfigFile)
+	c := bytes.Replace(content(t, out, "seed-0", run.ConfigFile), []byte(`"by_ap"`),
 		[]byte(`"tf32": true, "by_ap"`), 1)
 	if err := os.WriteFile(path, c, 0o644); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // trainFlags are all that a training is told on the command line.
@@ -176,7 +177,7 @@ func (f *trainFlags) check() (err error) {
 	case o.TensorBoard && f.runs.out == "":
 		return usagef("--tensorboard needs --out, the directory to write event files to")
 	}
-	factory, err := dygmamba.Factory(f.what.name)
+	factory, err := model.Find(f.what.name)
 	if err != nil {
 		return usagef("%v", err)
 	}
@@ -199,7 +200,7 @@ func (f *trainFlags) check() (err error) {
 // recall takes over from the runs in --out what the command line leaves open, so that --resume needs no other flag.
 // What is given on it stays, and the training will object if that is something else.
 func (f *trainFlags) recall(given func(flag string) bool) error {
-	begun := dygmamba.Seeds(f.runs.out)
+	begun := run.Seeds(f.runs.out)
 	if len(begun) == 0 {
 		return nil
 	}
@@ -209,20 +210,20 @@ func (f *trainFlags) recall(given func(flag string) bool) error {
 			f.runs.begun = begun
 		}
 	}
-	run, err := dygmamba.OpenSeed(f.runs.out, f.runs.seed)
+	record, err := run.OpenSeed(f.runs.out, f.runs.seed)
 	if err != nil {
 		return err
 	}
-	return f.take(run, given)
+	return f.take(record, given)
 }
 
 // take takes over from a run what the command line leaves open.
-func (f *trainFlags) take(run dygmamba.Run, given func(flag string) bool) error {
-	preset, order, settings, err := run.Settings()
+func (f *trainFlags) take(record run.Run, given func(flag string) bool) error {
+	preset, order, settings, err := record.Settings()
 	if err != nil {
 		return err
 	}
-	c := run.Config
+	c := record.Config
 	f.what.set = append(settings, f.what.set...)
 	if !given("model") {
 		f.what.name = c.Model
@@ -231,7 +232,7 @@ func (f *trainFlags) take(run dygmamba.Run, given func(flag string) bool) error 
 		f.what.preset = preset
 	}
 	if !given("data") {
-		f.data.remember(run.Source())
+		f.data.remember(record.Source())
 	}
 	if !given("sampling") {
 		f.data.sampling = c.Sampling
@@ -245,8 +246,8 @@ func (f *trainFlags) take(run dygmamba.Run, given func(flag string) bool) error 
 	if !given("order") {
 		f.options.Order = order
 	}
-	if !given("task") && run.Task() != "" {
-		f.options.Task, f.options.Backbone = run.Task(), cmp.Or(f.options.Backbone, run.Backbone())
+	if !given("task") && record.Task() != "" {
+		f.options.Task, f.options.Backbone = record.Task(), cmp.Or(f.options.Backbone, record.Backbone())
 	}
 	if !given("negatives") && len(c.Final) > 0 {
 		if f.negatives = c.Final[0]; len(c.Final) > 1 {

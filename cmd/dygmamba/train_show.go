@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -83,13 +84,13 @@ func (w *watcher) foresee(seed uint64, o train.Outlook) string {
 	return text
 }
 
-func (w *watcher) epoch(seed uint64, e train.Epoch) {
+func (w *watcher) epoch(seed uint64, e run.Epoch) {
 	w.done()
 	line := fmt.Sprintf("%sepoch %*d  loss %.4f", w.label(seed), len(fmt.Sprint(w.epochs)), e.Epoch, e.Loss)
 	title := "AP/AUC "
 	for _, part := range []struct {
 		name string
-		m    *train.Metric
+		m    *run.Metric
 	}{{"val", e.Val}, {"time", e.TimeVal}, {"new", e.NewVal}, {"test", e.Test}, {"new test", e.NewTest}} {
 		if part.m != nil && w.labels {
 			line += fmt.Sprintf("  AUC %s %s", part.name, term.Percent(part.m.AUC))
@@ -123,7 +124,7 @@ func (w *watcher) label(seed uint64) string {
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // writeSummary is the table at the end, with the paper's numbers where it has some. dir is "" where nothing was kept.
-func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum train.Summary) error {
+func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum run.Summary) error {
 	var f term.Facts
 	f.Add("model", fmt.Sprintf("%s, preset %s, %s parameters", sum.Model, sum.Preset, term.Count(sum.Runs[0].Params)))
 	f.Add("data", fmt.Sprintf("%s, %s events", sum.Data, term.Count(set.Log.Len())))
@@ -155,7 +156,7 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum t
 }
 
 // seedText tells how a seed came to its result.
-func seedText(r train.Result) string {
+func seedText(r run.Result) string {
 	if r.Epochs == 0 {
 		return "ended by --max-time within the first epoch; --resume goes on"
 	}
@@ -170,7 +171,7 @@ func seedText(r train.Result) string {
 // beside tells of seeds in the same directory that were trained before.
 func beside(dir string, seeds []uint64) string {
 	var others []string
-	for _, seed := range dygmamba.Seeds(dir) {
+	for _, seed := range run.Seeds(dir) {
 		if !slices.Contains(seeds, seed) {
 			others = append(others, fmt.Sprint(seed))
 		}
@@ -178,12 +179,12 @@ func beside(dir string, seeds []uint64) string {
 	if others == nil {
 		return ""
 	}
-	return fmt.Sprintf(" beside seed %s; %s sums all of them up", strings.Join(others, ", "), train.ResultFile)
+	return fmt.Sprintf(" beside seed %s; %s sums all of them up", strings.Join(others, ", "), run.ResultFile)
 }
 
-func resultTable(data string, sum train.Summary) *term.Table {
+func resultTable(data string, sum run.Summary) *term.Table {
 	columns := []term.Column{term.Left("setting"), term.Left("negatives"), term.Right("AP"), term.Right("AUC")}
-	known := slices.ContainsFunc(sum.Results, func(m train.MeanStd) bool {
+	known := slices.ContainsFunc(sum.Results, func(m run.MeanStd) bool {
 		ap, _ := published(m.Scenario, m.Strategy, data, sum.Model)
 		return ap != ""
 	})

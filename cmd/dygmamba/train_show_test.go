@@ -6,7 +6,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 func TestSummaryNamesUnitsAndPlace(t *testing.T) {
@@ -14,7 +14,7 @@ func TestSummaryNamesUnitsAndPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := train.Summary{Runs: make([]train.Result, 1), Results: make([]train.MeanStd, 1)}
+	sum := run.Summary{Runs: make([]run.Result, 1), Results: make([]run.MeanStd, 1)}
 	for dir, kept := range map[string]bool{"": false, "runs/visits": true} {
 		var b strings.Builder
 		if err := writeSummary(&b, term.Style{}, set, dir, sum); err != nil {

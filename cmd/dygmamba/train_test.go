@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -61,7 +61,7 @@ func TestTrain(t *testing.T) {
 		t.Errorf("the paper says nothing about this data set:\n%s", r.out)
 	}
 	var boards int
-	if want := []string{train.ResultFile, "seed-0"}; !slices.Equal(names(t, out), want) {
+	if want := []string{run.ResultFile, "seed-0"}; !slices.Equal(names(t, out), want) {
 		t.Errorf("the directory has %v, want %v", names(t, out), want)
 	}
 	seed := filepath.Join(out, "seed-0")
@@ -69,15 +69,15 @@ func TestTrain(t *testing.T) {
 		switch {
 		case strings.HasPrefix(name, "events.out.tfevents."):
 			boards++
-		case !slices.Contains([]string{train.ConfigFile, train.LogFile, train.CheckpointFile, train.LastFile,
-			train.ResultFile}, name):
+		case !slices.Contains([]string{run.ConfigFile, run.LogFile, run.CheckpointFile, run.LastFile,
+			run.ResultFile}, name):
 			t.Errorf("the run directory has %s", name)
 		}
 	}
 	if len(names(t, seed)) != 6 || boards != 1 {
 		t.Errorf("the run directory has %v", names(t, seed))
 	}
-	if lines := bytes.Count(content(t, seed, train.LogFile), []byte("\n")); lines != 2 {
+	if lines := bytes.Count(content(t, seed, run.LogFile), []byte("\n")); lines != 2 {
 		t.Errorf("the log has %d lines, want 2", lines)
 	}
 	program(t, training(data, "--out", out)...).want(t, exitFailed, "holds a training already", "--resume")
@@ -87,16 +87,16 @@ func TestTrainSeveralSeeds(t *testing.T) {
 	data, out := trainedRun(t).data, t.TempDir()
 	r := program(t, training(data, "--out", out, "--runs", "2", "--seed", "4", "--json")...).
 		want(t, exitDone, "seed 4  epoch 1", "seed 5  epoch 2")
-	sum := decode[train.Summary](t, r)
-	if want := []string{train.ResultFile, "seed-4", "seed-5"}; !slices.Equal(names(t, out), want) {
+	sum := decode[run.Summary](t, r)
+	if want := []string{run.ResultFile, "seed-4", "seed-5"}; !slices.Equal(names(t, out), want) {
 		t.Errorf("the run directory has %v, want %v", names(t, out), want)
 	}
 	if !slices.Equal(sum.Seeds, []uint64{4, 5}) || len(sum.Runs) != 2 || len(sum.Results) != 2 ||
 		sum.Results[0].Runs != 2 || sum.Results[0].APStd <= 0 {
 		t.Errorf("got %+v", sum)
 	}
-	if saved := content(t, out, train.ResultFile); string(saved) != r.out {
-		t.Errorf("%s holds\n%s\nprinted was\n%s", train.ResultFile, saved, r.out)
+	if saved := content(t, out, run.ResultFile); string(saved) != r.out {
+		t.Errorf("%s holds\n%s\nprinted was\n%s", run.ResultFile, saved, r.out)
 	}
 	// Both can be resumed, which changes nothing as they are finished, and the table shows how far they lie apart. The
 	// seeds need not be said again.
@@ -105,7 +105,7 @@ func TestTrainSeveralSeeds(t *testing.T) {
 		program(t, resume...).want(t, exitDone).shows(t, " ± ", "seed 4", "seed 5")
 	}
 	// One more seed has the settings of the others.
-	more := decode[train.Summary](t, program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume",
+	more := decode[run.Summary](t, program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume",
 		"--seed", "6", "--json").want(t, exitDone))
 	if more.Runs[0].Seed != 6 || more.Runs[0].Params != sum.Runs[0].Params ||
 		more.Runs[0].Epochs != sum.Runs[0].Epochs {
@@ -122,10 +122,10 @@ func TestTrainDirectory(t *testing.T) {
 		"epoch 2").shows(t, "of 2,")
 	program(t, training(data, "--out", out, "--seed", "1")...).want(t, exitDone).shows(t,
 		"beside seed 0; result.json sums all of them up")
-	var sum train.Summary
-	err := json.Unmarshal(content(t, out, train.ResultFile), &sum)
+	var sum run.Summary
+	err := json.Unmarshal(content(t, out, run.ResultFile), &sum)
 	if err != nil || !slices.Equal(sum.Seeds, []uint64{0, 1}) {
-		t.Errorf("%s sums up seeds %v, %v", train.ResultFile, sum.Seeds, err)
+		t.Errorf("%s sums up seeds %v, %v", run.ResultFile, sum.Seeds, err)
 	}
 	program(t, training(data, "--out", out, "--seed", "2", "--model", "dygmamba-a")...).want(t, exitFailed,
 		"model dygmamba and dygmamba-a")
@@ -137,17 +137,17 @@ func TestTrainDirectory(t *testing.T) {
 	}
 	program(t, "eval", "--run", out, "--device", "cpu", "--negatives", "random").want(t, exitBadInput,
 		"seed-0 and seed-2 are no seeds of one training")
-	if err := os.Remove(filepath.Join(out, "seed-0", train.LastFile)); err != nil {
+	if err := os.Remove(filepath.Join(out, "seed-0", run.LastFile)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(filepath.Join(out, "seed-2")); err != nil {
 		t.Fatal(err)
 	}
 	program(t, "train", "--resume", "--out", out, "--device", "cpu").want(t, exitBadInput, "no last.safetensors")
-	before := content(t, out, train.ResultFile)
+	before := content(t, out, run.ResultFile)
 	program(t, "eval", "--run", out, "--device", "cpu", "--out", out).want(t, exitUsage,
 		"was not written by eval and would be overwritten")
-	if string(before) != string(content(t, out, train.ResultFile)) {
+	if string(before) != string(content(t, out, run.ResultFile)) {
 		t.Error("eval wrote over the summary of a training")
 	}
 	for range 2 { // its own it may replace
@@ -194,7 +194,7 @@ func TestTrainMaxTime(t *testing.T) {
 	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
 	args := training(data, "--out", out, "--set", "num_epochs=100000", "--set", "patience=100000", "--max-time", "2s")
 	began := time.Now()
-	sum := decode[train.Summary](t, program(t, append(args, "--json")...).want(t, exitDone, "the time is up in epoch",
+	sum := decode[run.Summary](t, program(t, append(args, "--json")...).want(t, exitDone, "the time is up in epoch",
 		"the best so far"))
 	if spent := time.Since(began); spent > 30*time.Second {
 		t.Errorf("2 s became %v", spent)
@@ -242,7 +242,7 @@ func TestForesee(t *testing.T) {
 func TestRunKnowsItsData(t *testing.T) {
 	place := t.TempDir()
 	at := func(path string) string { return filepath.Join(place, filepath.FromSlash(path)) }
-	run := func(args ...string) result { return program(t, append(args, "--device", "cpu")...) }
+	do := func(args ...string) result { return program(t, append(args, "--device", "cpu")...) }
 	move := func(from, to string) {
 		t.Helper()
 		if err := os.Rename(at(from), at(to)); err != nil {
@@ -256,7 +256,7 @@ func TestRunKnowsItsData(t *testing.T) {
 		t.Fatal(err)
 	}
 	program(t, training(at("a/visits.dgm"), "--out", at("a/runs/x"))...).want(t, exitDone)
-	if r, _ := dygmamba.OpenRun(at("a/runs/x/seed-0")); r.Config.Path != "../../../visits.dgm" {
+	if r, _ := run.Open(at("a/runs/x/seed-0")); r.Config.Path != "../../../visits.dgm" {
 		t.Errorf("the configuration leads to %q", r.Config.Path)
 	}
 	question := []string{"predict", "--u", "u1", "--i", "v1", "--ts", "1e6"}
@@ -271,14 +271,14 @@ func TestRunKnowsItsData(t *testing.T) {
 	}
 	for _, args := range [][]string{append(question, "--run", at("a/runs/x")),
 		{"eval", "--run", at("a/runs/x"), "--negatives", "random"}} {
-		run(args...).want(t, exitDone, "visits.dgm, which the checkpoint was trained on")
-		named := run(append(args, "--data", at("a/visits.dgm"))...).want(t, exitDone)
+		do(args...).want(t, exitDone, "visits.dgm, which the checkpoint was trained on")
+		named := do(append(args, "--data", at("a/visits.dgm"))...).want(t, exitDone)
 		if strings.Contains(named.err, "trained on") {
 			t.Errorf("the same data, named: %s", named.err)
 		}
 		move("a/visits.dgm", "a/kept.dgm")
 		move("a/other.dgm", "a/visits.dgm")
-		r := run(args...).want(t, exitDone, "visits.dgm, which lies where the checkpoint's did",
+		r := do(args...).want(t, exitDone, "visits.dgm, which lies where the checkpoint's did",
 			"warning: the events or features of periodic are not those that the model was trained on")
 		if strings.Contains(r.err, "which the checkpoint was trained on") {
 			t.Errorf("exchanged data: %s", r.err)
@@ -288,22 +288,22 @@ func TestRunKnowsItsData(t *testing.T) {
 	}
 
 	move("a", "b")
-	run("train", "--resume", "--out", at("b/runs/x")).want(t, exitDone)
-	run("eval", "--run", at("b/runs/x"), "--negatives", "random").want(t, exitDone, at("b/visits.dgm"))
-	run(append(question, "--checkpoint", at("b/runs/x/seed-0/checkpoint.safetensors"))...).
+	do("train", "--resume", "--out", at("b/runs/x")).want(t, exitDone)
+	do("eval", "--run", at("b/runs/x"), "--negatives", "random").want(t, exitDone, at("b/visits.dgm"))
+	do(append(question, "--checkpoint", at("b/runs/x/seed-0/checkpoint.safetensors"))...).
 		want(t, exitDone, at("b/visits.dgm"))
-	run(append(question, "--run", at("b/runs/x"), "--out", at("b/visits.dgm"))...).
+	do(append(question, "--run", at("b/runs/x"), "--out", at("b/visits.dgm"))...).
 		want(t, exitUsage, "is the file with the data")
-	run(append(question, "--run", at("b/runs/x"), "--out", at("b/runs/x/seed-0/checkpoint.safetensors"))...).
+	do(append(question, "--run", at("b/runs/x"), "--out", at("b/runs/x/seed-0/checkpoint.safetensors"))...).
 		want(t, exitUsage, "is the file with the weights")
 
 	move("b/visits.dgm", "visits.dgm")
 	for _, args := range [][]string{{"train", "--resume", "--out", at("b/runs/x")},
 		append(question, "--run", at("b/runs/x"))} {
-		run(args...).want(t, exitUsage, "was "+at("b/visits.dgm")+", which is not there; say with --data")
+		do(args...).want(t, exitUsage, "was "+at("b/visits.dgm")+", which is not there; say with --data")
 	}
-	run("train", "--resume", "--out", at("b/runs/x"), "--data", at("visits.dgm")).want(t, exitDone)
-	run(append(question, "--run", at("b/runs/x"))...).want(t, exitDone, at("visits.dgm"))
+	do("train", "--resume", "--out", at("b/runs/x"), "--data", at("visits.dgm")).want(t, exitDone)
+	do(append(question, "--run", at("b/runs/x"))...).want(t, exitDone, at("visits.dgm"))
 
 	config := at("b/runs/x/seed-0/config.json")
 	for text, want := range map[string]string{"{": "unexpected end", "{}": "no hash of the data",
@@ -311,7 +311,7 @@ func TestRunKnowsItsData(t *testing.T) {
 		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		run("train", "--resume", "--out", at("b/runs/x")).want(t, exitBadInput, config, want)
+		do("train", "--resume", "--out", at("b/runs/x")).want(t, exitBadInput, config, want)
 	}
 }
 
@@ -319,7 +319,7 @@ func TestRunKnowsItsData(t *testing.T) {
 func TestResumeOlderRun(t *testing.T) {
 	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
 	program(t, training(data, "--out", out, "--set", "exact_times=false", "--set", "num_epochs=2")...).want(t, exitDone)
-	file := filepath.Join(out, "seed-0", train.ConfigFile)
+	file := filepath.Join(out, "seed-0", run.ConfigFile)
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -341,7 +341,7 @@ func TestResumeOlderRun(t *testing.T) {
 func TestImportedTimesAreExact(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	program(t, training(trainedRun(t).data, "--out", out)...).want(t, exitDone)
-	if config := string(content(t, out, "seed-0/"+train.ConfigFile)); !strings.Contains(config, `"exact_times": true`) {
+	if config := string(content(t, out, "seed-0/"+run.ConfigFile)); !strings.Contains(config, `"exact_times": true`) {
 		t.Errorf("the configuration is\n%s", config)
 	}
 }
@@ -369,7 +369,8 @@ func TestTrainInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stderr := &canceller{text: "epoch 1", cancel: cancel}
 	var stdout bytes.Buffer
-	code := run(ctx, training(data, "--out", out, "--seed", "7", "--negatives", "all", "--json"), nil, &stdout, stderr)
+	args := training(data, "--out", out, "--seed", "7", "--negatives", "all", "--json")
+	code := launch(ctx, args, nil, &stdout, stderr)
 	r := result{code, stdout.String(), stderr.written.String()}.want(t, exitInterrupted, "saved in "+out,
 		"--resume", "interrupted: ")
 	if doc := decode[failure](t, r); doc.Error.Kind != "interrupted" {
@@ -379,8 +380,8 @@ func TestTrainInterrupted(t *testing.T) {
 		t.Errorf("the training went on:\n%s", r.err)
 	}
 	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume").want(t, exitDone, "epoch 2")
-	if !bytes.Equal(content(t, whole, "seed-7", train.CheckpointFile),
-		content(t, out, "seed-7", train.CheckpointFile)) {
+	if !bytes.Equal(content(t, whole, "seed-7", run.CheckpointFile),
+		content(t, out, "seed-7", run.CheckpointFile)) {
 		t.Error("the resumed training ended with other weights")
 	}
 	program(t, "train", "--data", data, "--out", out, "--device", "cpu", "--resume", "--set", "dropout=0.4").
@@ -393,7 +394,7 @@ func TestTrainInterrupted(t *testing.T) {
 			args, want = append(args, "--negatives", negatives), []string{negatives}
 		}
 		var measured []string
-		for _, r := range decode[train.Summary](t, program(t, args...).want(t, exitDone)).Results {
+		for _, r := range decode[run.Summary](t, program(t, args...).want(t, exitDone)).Results {
 			if r.Scenario == eval.Transductive {
 				measured = append(measured, r.Strategy)
 			}
@@ -402,7 +403,7 @@ func TestTrainInterrupted(t *testing.T) {
 			t.Errorf("measured with negatives %v, want %v", measured, want)
 		}
 	}
-	last := filepath.Join(out, "seed-7", train.LastFile)
+	last := filepath.Join(out, "seed-7", run.LastFile)
 	if err := os.Truncate(last, 1000); err != nil {
 		t.Fatal(err)
 	}
@@ -481,7 +482,7 @@ func TestTrainFeatures(t *testing.T) {
 		if err := dataset.SaveDyGLib(dir, set); err != nil {
 			t.Fatal(err)
 		}
-		sum := decode[train.Summary](t, program(t, training(dir, "--json")...).want(t, exitDone))
+		sum := decode[run.Summary](t, program(t, training(dir, "--json")...).want(t, exitDone))
 		losses = append(losses, *sum.Runs[0].Results[0].Loss)
 	}
 	if losses[0] == losses[1] {

@@ -8,10 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // trainedFlags choose a trained model.
@@ -50,7 +52,7 @@ func (f *trainedFlags) files() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dygmamba.Checkpoints(path)
+	return run.Checkpoints(path)
 }
 
 // file is the only checkpoint.
@@ -64,7 +66,7 @@ func (f *trainedFlags) file() (string, error) {
 
 // oneCheckpoint is the only one that a path has.
 func oneCheckpoint(path string) (string, error) {
-	files, err := dygmamba.Checkpoints(path)
+	files, err := run.Checkpoints(path)
 	if err != nil {
 		return "", err
 	}
@@ -106,23 +108,23 @@ func (a *app) open(ctx context.Context, data dataFlags, where deviceFlags) (*dat
 
 // ofRun chooses the data that the run in a directory was trained on, and how it drew from them, unless the flags do.
 func (f *dataFlags) ofRun(dir string) error {
-	run, err := dygmamba.OpenRun(dir)
+	record, err := run.Open(dir)
 	if err != nil {
 		return err
 	}
 	if f.sampling == "" {
-		f.sampling = run.Config.Sampling
+		f.sampling = record.Config.Sampling
 	}
 	if f.name == "" {
-		f.remember(run.Source())
+		f.remember(record.Source())
 	}
 	return nil
 }
 
 // redraw draws as the run of a checkpoint did, if there is one, unless the flags say how.
 func (f *dataFlags) redraw(file string) {
-	if run, err := dygmamba.OpenRun(filepath.Dir(file)); err == nil && f.sampling == "" {
-		f.sampling = run.Config.Sampling
+	if record, err := run.Open(filepath.Dir(file)); err == nil && f.sampling == "" {
+		f.sampling = record.Config.Sampling
 	}
 }
 
@@ -131,7 +133,7 @@ func (f *dataFlags) recall(file string) error {
 	if f.name != "" {
 		return nil
 	}
-	source, err := dygmamba.SourceOf(file)
+	source, err := run.SourceOf(file)
 	if err != nil {
 		return loadError(err)
 	}
@@ -144,14 +146,14 @@ func (f *dataFlags) recall(file string) error {
 // compare tells how the data at hand compare with those that a checkpoint was trained on, as far as its run knows.
 // Same is false for others.
 func (f *dataFlags) compare(a *app, file string, set *dataset.Set) (same bool) {
-	run, err := dygmamba.OpenRun(filepath.Dir(file))
+	record, err := run.Open(filepath.Dir(file))
 	if err != nil {
 		if f.recalled {
 			a.log().Info("data set " + f.name + ", which the checkpoint names")
 		}
 		return true // nobody knows better
 	}
-	c := run.Compare(set)
+	c := record.Compare(set)
 	switch {
 	case c.Same && f.recalled:
 		a.log().Info("data set " + f.name + ", which the checkpoint was trained on")
@@ -168,7 +170,7 @@ func (f *dataFlags) compare(a *app, file string, set *dataset.Set) (same bool) {
 }
 
 // remember takes the data set of a trained model: where it lay then, or else whatever has its name now.
-func (f *dataFlags) remember(s dygmamba.Source) {
+func (f *dataFlags) remember(s run.Source) {
 	f.name, f.recalled = s.Name, true
 	switch {
 	case s.Path == "", f.dir != "":
@@ -186,10 +188,10 @@ func loadError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, dygmamba.ErrNoModel):
+	case errors.Is(err, predict.ErrNoModel):
 		return usagef("%v: name it with --model, and what tensors cannot tell with --set, "+
 			"such as --set max_input_sequence_length=64", err)
-	case errors.Is(err, dygmamba.ErrUnknownModel):
+	case errors.Is(err, model.ErrUnknownModel):
 		return usagef("%v", err)
 	case errors.As(err, &full), errors.As(err, &broken):
 		return err

@@ -8,22 +8,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // Example is one event that the two models judge differently.
 type Example struct {
-	Source      string               `json:"src"`
-	Destination string               `json:"dst"`
-	Time        float64              `json:"time"`
-	Without     float64              `json:"dygmamba_a_probability"`
-	Explanation dygmamba.Explanation `json:"explanation"`
-	Period      float64              `json:"period"` // the middle one of the gaps
-	OffTime     float64              `json:"off_beat_time"`
-	Off         dygmamba.Explanation `json:"off_beat_explanation"` // of the same question half a period earlier
-	Meetings    []float64            `json:"meetings"`             // of the pair, within the curve's time
-	Curve       []Moment             `json:"curve"`
+	Source      string              `json:"src"`
+	Destination string              `json:"dst"`
+	Time        float64             `json:"time"`
+	Without     float64             `json:"dygmamba_a_probability"`
+	Explanation predict.Explanation `json:"explanation"`
+	Period      float64             `json:"period"` // the middle one of the gaps
+	OffTime     float64             `json:"off_beat_time"`
+	Off         predict.Explanation `json:"off_beat_explanation"` // of the same question half a period earlier
+	Meetings    []float64           `json:"meetings"`             // of the pair, within the curve's time
+	Curve       []Moment            `json:"curve"`
 }
 
 // Moment is what both models answer at one time.
@@ -36,9 +36,9 @@ type Moment struct {
 // explain takes the telling test event about which the models disagree most, asks why, and asks about the same pair at
 // other times.
 func (t *Tour) explain(ctx context.Context) (Example, error) {
-	var models [2]*dygmamba.Predictor
+	var models [2]*predict.Predictor
 	for i, name := range []string{Whole, Without} {
-		p, err := dygmamba.Load(filepath.Join(t.dir, name), dygmamba.LoadOptions{Set: t.set})
+		p, err := predict.Load(filepath.Join(t.dir, name), predict.Options{Set: t.set})
 		if err != nil {
 			return Example{}, err
 		}
@@ -78,9 +78,9 @@ func (t *Tour) explain(ctx context.Context) (Example, error) {
 
 // telling are the test events of pairs that kept their rhythm lately and have not met for so long that their last
 // meeting is no longer among the latest events of either node: nothing but the rhythm tells that it is time.
-func (t *Tour) telling() []dygmamba.Query {
+func (t *Tour) telling() []predict.Query {
 	const gaps, tolerance, latest = 4, 0.05, 15 // at least as many as the settings let the models see
-	var list []dygmamba.Query
+	var list []predict.Query
 	for i := range t.split.Test.Len() {
 		e := t.split.Test.At(i)
 		times := t.meetings(e.Src, e.Dst, 0, e.Time)
@@ -94,7 +94,7 @@ func (t *Tour) telling() []dygmamba.Query {
 			clean = clean && math.Abs(times[k+1]-times[k]-period) < tolerance*period
 		}
 		if clean && t.busy(e.Src, times[gaps-1], e.Time) >= latest && t.busy(e.Dst, times[gaps-1], e.Time) >= latest {
-			list = append(list, dygmamba.Query{Src: e.Src, Dst: e.Dst, Time: e.Time})
+			list = append(list, predict.Query{Src: e.Src, Dst: e.Dst, Time: e.Time})
 		}
 	}
 	return list
@@ -112,16 +112,16 @@ func (t *Tour) busy(n event.Node, begin, end event.Time) int {
 }
 
 // why explains one answer.
-func why(ctx context.Context, p *dygmamba.Predictor, q dygmamba.Query) (dygmamba.Explanation, error) {
-	found, err := p.Explain(ctx, []dygmamba.Query{q})
+func why(ctx context.Context, p *predict.Predictor, q predict.Query) (predict.Explanation, error) {
+	found, err := p.Explain(ctx, []predict.Query{q})
 	if err != nil {
-		return dygmamba.Explanation{}, err
+		return predict.Explanation{}, err
 	}
 	return found[0], nil
 }
 
 // probabilities are the answers of both models.
-func probabilities(ctx context.Context, models [2]*dygmamba.Predictor, asked []dygmamba.Query) ([]Moment, error) {
+func probabilities(ctx context.Context, models [2]*predict.Predictor, asked []predict.Query) ([]Moment, error) {
 	answers := make([]Moment, len(asked))
 	for m, p := range models {
 		logits, err := p.Score(ctx, asked)
@@ -141,7 +141,7 @@ func probabilities(ctx context.Context, models [2]*dygmamba.Predictor, asked []d
 }
 
 // follow asks both models about a pair again and again, over a few of its periods.
-func (t *Tour) follow(ctx context.Context, models [2]*dygmamba.Predictor, q dygmamba.Query, x *Example) (err error) {
+func (t *Tour) follow(ctx context.Context, models [2]*predict.Predictor, q predict.Query, x *Example) (err error) {
 	end := min(q.Time+2.5*x.Period, t.set.Log.At(t.set.Log.Len()-1).Time)
 	begin := end - 5*x.Period
 	x.Meetings = t.meetings(q.Src, q.Dst, begin, end)
@@ -151,9 +151,9 @@ func (t *Tour) follow(ctx context.Context, models [2]*dygmamba.Predictor, q dygm
 		times = append(times, begin+(end-begin)*float64(i)/moments)
 	}
 	slices.Sort(times)
-	var asked []dygmamba.Query
+	var asked []predict.Query
 	for _, at := range slices.Compact(times) {
-		asked = append(asked, dygmamba.Query{Src: q.Src, Dst: q.Dst, Time: at})
+		asked = append(asked, predict.Query{Src: q.Src, Dst: q.Dst, Time: at})
 	}
 	x.Curve, err = probabilities(ctx, models, asked)
 	return err
@@ -173,13 +173,13 @@ func (t *Tour) meetings(src, dst event.Node, begin, end event.Time) []float64 {
 // Change is what the answer becomes without something.
 type Change struct {
 	What, Brief string // the thing withheld, with all its events or in a few words
-	To          dygmamba.Effect
+	To          predict.Effect
 }
 
 // Changes are those for the gaps, the meetings, and the most weighted patch of either side.
 func (x *Example) Changes() []Change {
 	var list []Change
-	add := func(what, brief string, to *dygmamba.Effect) {
+	add := func(what, brief string, to *predict.Effect) {
 		if to != nil {
 			list = append(list, Change{what, brief, *to})
 		}
@@ -187,7 +187,7 @@ func (x *Example) Changes() []Change {
 	e := x.Explanation
 	add("the gaps", "without the gaps", e.WithoutGaps)
 	add("their meetings", "without their meetings", e.WithoutMeetings)
-	for _, side := range []dygmamba.Side{e.Source, e.Destination} {
+	for _, side := range []predict.Side{e.Source, e.Destination} {
 		if p := Heaviest(side); p != nil {
 			add(eventsOf(side, *p), "without the most weighted of "+side.Name, p.Without)
 		}
@@ -196,8 +196,8 @@ func (x *Example) Changes() []Change {
 }
 
 // Heaviest is the patch with events that counts most; nil if there are none.
-func Heaviest(side dygmamba.Side) *dygmamba.Patch {
-	var most *dygmamba.Patch
+func Heaviest(side predict.Side) *predict.Patch {
+	var most *predict.Patch
 	for i := range side.Patches {
 		if p := &side.Patches[i]; len(p.Events) > 0 && (most == nil || p.Weight > most.Weight) {
 			most = p
@@ -207,7 +207,7 @@ func Heaviest(side dygmamba.Side) *dygmamba.Patch {
 }
 
 // eventsOf names the events of a patch.
-func eventsOf(side dygmamba.Side, p dygmamba.Patch) string {
+func eventsOf(side predict.Side, p predict.Patch) string {
 	var names []string
 	for _, e := range p.Events {
 		names = append(names, fmt.Sprintf("%s–%s at %.2f", side.Name, e.Name, e.Time))

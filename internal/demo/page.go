@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/page"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // WritePage draws the page of a tour that was taken.
@@ -201,8 +201,8 @@ func (t *Tour) reasonParts() []page.Part {
 			"Each column is a patch of two events, oldest first, with its weight in percent; " +
 			"a patch in which the two met is blue. The last column ends with the node itself."),
 	}
-	for i, side := range []dygmamba.Side{e.Source, e.Destination} {
-		off := []dygmamba.Side{x.Off.Source, x.Off.Destination}[i]
+	for i, side := range []predict.Side{e.Source, e.Destination} {
+		off := []predict.Side{x.Off.Source, x.Off.Destination}[i]
 		parts = append(parts, page.Figures{
 			{Title: fmt.Sprintf("What %s did", side.Name), Note: fmt.Sprintf("asked at %.2f", x.Time),
 				Chart: x.history(side)},
@@ -229,7 +229,7 @@ func columnsOf(gaps []float32, period float64) page.Columns {
 }
 
 // history is the weights of a side's patches. The node itself stands at its end.
-func (x Example) history(side dygmamba.Side) page.Columns {
+func (x Example) history(side predict.Side) page.Columns {
 	var c page.Columns
 	for i, p := range side.Patches {
 		col := page.Column{Value: float64(p.Weight), Above: fmt.Sprintf("%.0f", 100*p.Weight), Title: eventsOf(side, p),

@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -34,7 +34,7 @@ type Case struct {
 
 	// Explanation was asked for by itself: where neighbours are picked at random, or rows are as long as the longest
 	// of a batch, its probability differs from that of the test.
-	Explanation dygmamba.Explanation `json:"explanation"`
+	Explanation predict.Explanation `json:"explanation"`
 }
 
 // moments of a case's curve, before and after.
@@ -84,7 +84,7 @@ func (t *test) caseOf(kind string, a answer) Case {
 func (t *test) explain(ctx context.Context) (err error) {
 	cases, chosen := t.choose()
 	t.report.Cases = cases
-	queries := make([]dygmamba.Query, len(chosen))
+	queries := make([]predict.Query, len(chosen))
 	for i, a := range chosen {
 		queries[i] = a.Query
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/page"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // WritePage draws the page.
@@ -68,13 +68,13 @@ func (b Baseline) name() string {
 }
 
 // headline is the result that the page is about.
-func (r *Report) headline() train.Measured {
+func (r *Report) headline() run.Measured {
 	for _, m := range r.Results {
 		if m.Scenario == r.Scenario && m.Strategy == r.Negatives {
 			return m
 		}
 	}
-	return train.Measured{Result: r.Measured}
+	return run.Measured{Result: r.Measured}
 }
 
 // what says which test it is.
@@ -99,22 +99,22 @@ func (r *Report) learning() []page.Part {
 		return page.Lines{X: axis, Y: y, Series: list, Dots: len(r.Epochs) <= 40,
 			Marks: []float64{float64(r.BestEpoch)}}
 	}
-	loss := r.curves(func(e train.Epoch) float64 { return e.Loss }, func(m *train.Metric) float64 { return m.Loss })
+	loss := r.curves(func(e run.Epoch) float64 { return e.Loss }, func(m *run.Metric) float64 { return m.Loss })
 	figures := page.Figures{{Title: "Loss", Note: "binary cross entropy; lower is better", Key: key(loss),
 		Chart: chart(around(loss, 0.05), loss)}}
 	if r.Labels() {
-		auc := r.curves(nil, func(m *train.Metric) float64 { return m.AUC })
+		auc := r.curves(nil, func(m *run.Metric) float64 { return m.AUC })
 		return append(parts, append(figures, page.Figure{Title: "Area under the ROC curve",
 			Note: "in percent; higher is better", Key: key(auc), Chart: chart(inPercent(around(auc, 0.05)), auc)}))
 	}
-	ap := r.curves(func(e train.Epoch) float64 { return e.AP }, func(m *train.Metric) float64 { return m.AP })
+	ap := r.curves(func(e run.Epoch) float64 { return e.AP }, func(m *run.Metric) float64 { return m.AP })
 	return append(parts, append(figures, page.Figure{Title: "Average precision", Note: "higher is better",
 		Key: key(ap), Chart: chart(inPercent(around(ap, 0.05)), ap)}))
 }
 
 // curves are those of training, validation and validation on new nodes; those without any value are left out. Own may
 // be nil.
-func (r *Report) curves(own func(train.Epoch) float64, of func(*train.Metric) float64) []page.Series {
+func (r *Report) curves(own func(run.Epoch) float64, of func(*run.Metric) float64) []page.Series {
 	list := []page.Series{{Name: "training", Tone: page.Third}, {Name: "validation", Tone: page.First},
 		{Name: "validation, new nodes", Tone: page.Second}}
 	for _, e := range r.Epochs {
@@ -122,7 +122,7 @@ func (r *Report) curves(own func(train.Epoch) float64, of func(*train.Metric) fl
 		if own != nil {
 			values[0] = own(e)
 		}
-		for k, m := range []*train.Metric{e.Val, e.NewVal} {
+		for k, m := range []*run.Metric{e.Val, e.NewVal} {
 			if m != nil {
 				values[k+1] = of(m)
 			}

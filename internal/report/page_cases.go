@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/page"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // hardest are the cases that were most wrong.
@@ -63,7 +63,7 @@ func (r *Report) fold(c Case) page.Fold {
 		figures = append(figures, page.Figure{Title: "The rhythm of the pair", Note: "gaps between their latest " +
 			"meetings; the last one reaches to the question", Chart: r.gaps(e.Gaps)})
 	}
-	for _, side := range []dygmamba.Side{e.Source, e.Destination} {
+	for _, side := range []predict.Side{e.Source, e.Destination} {
 		if chart := r.weights(side, e); e.Weighted && len(chart.List) > 0 {
 			figures = append(figures, page.Figure{Title: "What counts of " + side.Name,
 				Note: "weights of its past, oldest first; blue: the two met", Chart: chart})
@@ -154,7 +154,7 @@ func (r *Report) gaps(gaps []float32) page.Columns {
 }
 
 // weights shows how much the patches of a side count; padding before the first event is left out.
-func (r *Report) weights(side dygmamba.Side, e dygmamba.Explanation) page.Columns {
+func (r *Report) weights(side predict.Side, e predict.Explanation) page.Columns {
 	const labelled, most = 10, 48
 	other := e.Destination.Node
 	if side.Node == other {
@@ -183,7 +183,7 @@ func (r *Report) weights(side dygmamba.Side, e dygmamba.Explanation) page.Column
 }
 
 // eventsOf names a few events.
-func (r *Report) eventsOf(events []dygmamba.PastEvent) string {
+func (r *Report) eventsOf(events []predict.PastEvent) string {
 	const most = 4
 	var names []string
 	for _, e := range events[:min(most, len(events))] {
@@ -196,7 +196,7 @@ func (r *Report) eventsOf(events []dygmamba.PastEvent) string {
 }
 
 // changes is what the answer becomes when something is withheld.
-func (r *Report) changes(e dygmamba.Explanation) page.Table {
+func (r *Report) changes(e predict.Explanation) page.Table {
 	t := page.Table{Head: []string{"what the model is told", "its answer", "logit"}}
 	add := func(what string, p float64, logit float32) {
 		t.Rows = append(t.Rows, []string{what, percent(p), fmt.Sprintf("%+.2f", logit)})
@@ -204,7 +204,7 @@ func (r *Report) changes(e dygmamba.Explanation) page.Table {
 	add("everything before the question", e.Probability, e.Logit)
 	for _, c := range []struct {
 		what string
-		to   *dygmamba.Effect
+		to   *predict.Effect
 	}{{"all but the rhythm of the two", e.WithoutGaps}, {"all but their meetings", e.WithoutMeetings}} {
 		if c.to != nil {
 			add(c.what, c.to.Probability, c.to.Logit)
@@ -214,7 +214,7 @@ func (r *Report) changes(e dygmamba.Explanation) page.Table {
 		add(fmt.Sprintf("all but what usually comes next (%s, %d of %d times)", e.Destination.Name, n.AfterLast.Times,
 			n.AfterLast.Of), n.Without.Probability, n.Without.Logit)
 	}
-	for _, side := range []dygmamba.Side{e.Source, e.Destination} {
+	for _, side := range []predict.Side{e.Source, e.Destination} {
 		best := -1
 		for i, p := range side.Patches {
 			if p.Without != nil && (best < 0 || p.Weight > side.Patches[best].Weight) {

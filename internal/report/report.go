@@ -14,20 +14,20 @@ import (
 	"math"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // Options say which run to look at, and how closely. The first three are needed.
 type Options struct {
-	Dir       string              // of one seed's run
-	Set       *dataset.Set        // that it was trained on
-	Predictor *dygmamba.Predictor // its model, loaded from Dir with Set
-	Threads   int                 // that gather; 0: all
+	Dir       string             // of one seed's run
+	Set       *dataset.Set       // that it was trained on
+	Predictor *predict.Predictor // its model, loaded from Dir with Set
+	Threads   int                // that gather; 0: all
 
 	Scenario  string // which test is looked at closely: eval.Transductive ("" too) or eval.Inductive
 	Negatives string // and with which negatives; "" is random
@@ -47,8 +47,8 @@ type Report struct {
 	Split     eval.SplitRecord `json:"split"`
 	Finished  bool             `json:"finished"`
 	BestEpoch int              `json:"best_epoch"`
-	Epochs    []train.Epoch    `json:"epochs"`
-	Results   []train.Measured `json:"results"` // as the run has noted them; of an unfinished one what was measured now
+	Epochs    []run.Epoch      `json:"epochs"`
+	Results   []run.Measured   `json:"results"` // as the run has noted them; of an unfinished one what was measured now
 
 	Scenario  string      `json:"setting"`   // what the following is about
 	Negatives string      `json:"negatives"` // "" for labels
@@ -62,18 +62,18 @@ type Report struct {
 	Baseline    *Baseline               `json:"baseline,omitempty"`
 	Cases       []Case                  `json:"cases"`
 
-	Parameters int          `json:"parameters"`
-	Device     string       `json:"device,omitempty"` // that it was trained on
-	Peak       int64        `json:"peak_bytes,omitempty"`
-	Trained    float64      `json:"train_seconds"`
-	Settings   []Setting    `json:"settings"`
-	Order      string       `json:"order,omitempty"`
-	Conditions []string     `json:"conditions,omitempty"`
-	Sampling   string       `json:"sampling"`
-	Hashes     train.Hashes `json:"hashes"`
-	Notes      []string     `json:"notes,omitempty"` // what a reader should know first
-	Page       string       `json:"page,omitempty"`
-	Seconds    float64      `json:"seconds"`
+	Parameters int        `json:"parameters"`
+	Device     string     `json:"device,omitempty"` // that it was trained on
+	Peak       int64      `json:"peak_bytes,omitempty"`
+	Trained    float64    `json:"train_seconds"`
+	Settings   []Setting  `json:"settings"`
+	Order      string     `json:"order,omitempty"`
+	Conditions []string   `json:"conditions,omitempty"`
+	Sampling   string     `json:"sampling"`
+	Hashes     run.Hashes `json:"hashes"`
+	Notes      []string   `json:"notes,omitempty"` // what a reader should know first
+	Page       string     `json:"page,omitempty"`
+	Seconds    float64    `json:"seconds"`
 
 	dates bool // times are dates
 }
@@ -91,12 +91,12 @@ func (r *Report) Labels() bool { return r.Task == eval.NodeClassification }
 // Make looks at a run.
 func Make(ctx context.Context, o Options) (*Report, error) {
 	began := time.Now()
-	run, err := dygmamba.OpenRun(o.Dir)
+	record, err := run.Open(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	r := &Report{Run: o.Dir, dates: o.Set.TimeFormat == dataset.TimeDate}
-	if err := r.recall(run, o.Predictor, o.Set); err != nil {
+	if err := r.recall(record, o.Predictor, o.Set); err != nil {
 		return nil, err
 	}
 	r.Scenario, r.Negatives = cmp.Or(o.Scenario, eval.Transductive), cmp.Or(o.Negatives, eval.Random)
@@ -113,8 +113,8 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 }
 
 // recall takes down what the run says about itself.
-func (r *Report) recall(run dygmamba.Run, p *dygmamba.Predictor, set *dataset.Set) error {
-	c, spec := run.Config, p.Spec()
+func (r *Report) recall(record run.Run, p *predict.Predictor, set *dataset.Set) error {
+	c, spec := record.Config, p.Spec()
 	r.Model, r.Task, r.Preset, r.Seed = c.Model, spec.Task, spec.Preset, c.Seed
 	r.Parameters, r.Sampling, r.Hashes = c.Params, c.Sampling, c.Hashes
 	r.Calibrated = p.Calibration() != nil
@@ -124,7 +124,7 @@ func (r *Report) recall(run dygmamba.Run, p *dygmamba.Predictor, set *dataset.Se
 		r.Settings = append(r.Settings, Setting{s.Key, s.Value, s.About})
 	}
 	var err error
-	if r.Epochs, err = run.History(); err != nil {
+	if r.Epochs, err = record.History(); err != nil {
 		return err
 	}
 	for _, e := range r.Epochs {
@@ -133,7 +133,7 @@ func (r *Report) recall(run dygmamba.Run, p *dygmamba.Predictor, set *dataset.Se
 		}
 		r.Trained += e.Seconds.Train + e.Seconds.Evaluate
 	}
-	result, err := run.Result()
+	result, err := record.Result()
 	switch {
 	case err == nil:
 		r.Finished, r.Results, r.Device, r.Peak = true, result.Results, result.Device, result.Peak
@@ -152,9 +152,9 @@ func (r *Report) note(text string) { r.Notes = append(r.Notes, text) }
 
 // compare looks whether the test came out as the run has noted. On another kind of device the last digits may differ.
 func (r *Report) compare() {
-	measured := train.Measured{Scenario: r.Scenario, Strategy: r.Negatives, Result: r.Measured}
+	measured := run.Measured{Scenario: r.Scenario, Strategy: r.Negatives, Result: r.Measured}
 	if !r.Finished {
-		r.Results = []train.Measured{measured}
+		r.Results = []run.Measured{measured}
 		return
 	}
 	for _, m := range r.Results {

@@ -18,7 +18,8 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/models"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // narrow are settings that make a model learn in a moment, those of them that it has.
@@ -58,7 +59,7 @@ func labelled(t *testing.T) *dataset.Set {
 }
 
 // trained is a run of a model, and a report on it.
-func trained(t *testing.T, name string, o dygmamba.TrainOptions, cases int) (*Report, train.Result) {
+func trained(t *testing.T, name string, o dygmamba.TrainOptions, cases int) (*Report, run.Result) {
 	t.Helper()
 	if o.Set == nil {
 		o.Set = labelled(t)
@@ -68,12 +69,12 @@ func trained(t *testing.T, name string, o dygmamba.TrainOptions, cases int) (*Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made(t, dygmamba.SeedDir(o.Dir, 0), o.Set, Options{Cases: cases}), sum.Runs[0]
+	return made(t, run.SeedDir(o.Dir, 0), o.Set, Options{Cases: cases}), sum.Runs[0]
 }
 
 func made(t *testing.T, dir string, set *dataset.Set, o Options) *Report {
 	t.Helper()
-	p, err := dygmamba.Load(dir, dygmamba.LoadOptions{Set: set})
+	p, err := predict.Load(dir, predict.Options{Set: set})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,8 +249,8 @@ func TestNotes(t *testing.T) {
 		Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
-	seed := dygmamba.SeedDir(dir, 0)
-	if err := os.Remove(filepath.Join(seed, train.ResultFile)); err != nil {
+	seed := run.SeedDir(dir, 0)
+	if err := os.Remove(filepath.Join(seed, run.ResultFile)); err != nil {
 		t.Fatal(err)
 	}
 	other, err := dataset.Periodic(dataset.PeriodicOptions{Events: 900, Seed: 6})

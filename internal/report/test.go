@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/replay"
 )
 
@@ -16,7 +16,7 @@ import (
 type test struct {
 	report    *Report
 	options   Options
-	predictor *dygmamba.Predictor
+	predictor *predict.Predictor
 	warm      bool // the model remembers what it is to remember
 	protocol  *eval.Protocol
 	part      eval.Part
@@ -29,7 +29,7 @@ type test struct {
 
 // answer is one of all.
 type answer struct {
-	dygmamba.Query
+	predict.Query
 	batch, row int32
 	pair       int32 // where its negative stands, −1 for none
 	right      bool

@@ -9,8 +9,8 @@ import (
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
-	"github.com/dygmamba/dygmamba/train"
 )
 
 // Mixtures writes a table for every data set on which models were trained with other negatives beside random ones, or
@@ -143,8 +143,8 @@ func (g group) known() string {
 }
 
 // vals are the kinds of validation of a run's best epoch.
-var vals = []func(run) *train.Metric{
-	func(r run) *train.Metric { return r.Val },
-	func(r run) *train.Metric { return r.HistoricalVal },
-	func(r run) *train.Metric { return r.InductiveVal },
+var vals = []func(entry) *run.Metric{
+	func(r entry) *run.Metric { return r.Val },
+	func(r entry) *run.Metric { return r.HistoricalVal },
+	func(r entry) *run.Metric { return r.InductiveVal },
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // A generated part of a document stands between a line that names it and End.
@@ -37,8 +37,8 @@ const (
 )
 
 // run is a record: what was achieved, and under which settings.
-type run struct {
-	train.Result
+type entry struct {
+	run.Result
 	settings string
 	mark     string // tells the run from others of its preset
 	rounded  string // says so where matrix products were
@@ -48,7 +48,7 @@ type run struct {
 }
 
 // group is the runs of one data set, model, preset and settings, by seed.
-type group []run
+type group []entry
 
 // Tables writes the tables for all runs in dir, a section for every group.
 func Tables(dir fs.FS) (string, error) {
@@ -295,13 +295,13 @@ func publishedAP(scenario, strategy, data, model string) (paper.Value, bool) {
 }
 
 // measured is what the runs gave in one scenario under one kind of negatives.
-func (g group) measured(scenario, strategy string) (train.MeanStd, bool) {
+func (g group) measured(scenario, strategy string) (run.MeanStd, bool) {
 	for _, m := range g.summary().Results {
 		if m.Scenario == scenario && m.Strategy == strategy {
 			return m, true
 		}
 	}
-	return train.MeanStd{}, false
+	return run.MeanStd{}, false
 }
 
 // cell is the AP of a test, if there was one.
@@ -353,18 +353,18 @@ func Summary(dir fs.FS) (string, error) {
 
 // load reads all runs in dir, in the order of their data sets.
 func load(dir fs.FS) ([]group, error) {
-	files, err := fs.Glob(dir, "*/"+train.ResultFile)
+	files, err := fs.Glob(dir, "*/"+run.ResultFile)
 	if err != nil {
 		return nil, err
 	}
 	groups := map[string]group{}
 	for _, name := range files {
-		var r run
+		var r entry
 		if err := read(dir, name, &r.Result); err != nil {
 			return nil, err
 		}
-		var c train.Config
-		if err := read(dir, path.Join(path.Dir(name), train.ConfigFile), &c); err != nil {
+		var c run.Config
+		if err := read(dir, path.Join(path.Dir(name), run.ConfigFile), &c); err != nil {
 			return nil, fmt.Errorf("a result needs its configuration: %w", err)
 		}
 		if err := r.describe(c); err != nil {
@@ -379,7 +379,7 @@ func load(dir fs.FS) ([]group, error) {
 	var list []group
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[key]
-		slices.SortFunc(g, func(a, b run) int { return cmp.Compare(a.Seed, b.Seed) })
+		slices.SortFunc(g, func(a, b entry) int { return cmp.Compare(a.Seed, b.Seed) })
 		list = append(list, g)
 	}
 	return list, nil
@@ -406,7 +406,7 @@ type stamp struct {
 }
 
 // stamped notes where a run lies and what an audit said of it, if there was one.
-func (r *run) stamped(dir fs.FS, name string) error {
+func (r *entry) stamped(dir fs.FS, name string) error {
 	r.dir = name
 	var s stamp
 	err := read(dir, path.Join(name, stampFile), &s)
@@ -418,7 +418,7 @@ func (r *run) stamped(dir fs.FS, name string) error {
 }
 
 // describe notes the settings of a run, as its model puts them.
-func (r *run) describe(c train.Config) error {
+func (r *entry) describe(c run.Config) error {
 	f, ok := models.All[r.Model]
 	if !ok {
 		return fmt.Errorf("no model %q", r.Model)
@@ -457,19 +457,19 @@ func (r *run) describe(c train.Config) error {
 // know.
 type marked interface{ Mark(preset string) string }
 
-func (g group) summary() train.Summary {
-	var list []train.Result
+func (g group) summary() run.Summary {
+	var list []run.Result
 	for _, r := range g {
 		list = append(list, r.Result)
 	}
-	return train.Summarize(list)
+	return run.Summarize(list)
 }
 
 // validation is the mean validation AP of the runs that have one.
-func (g group) validation() float64 { return g.mean(func(r run) *train.Metric { return r.Val }) }
+func (g group) validation() float64 { return g.mean(func(r entry) *run.Metric { return r.Val }) }
 
 // mean is that of the AP of the runs that have a certain metric.
-func (g group) mean(of func(run) *train.Metric) float64 {
+func (g group) mean(of func(entry) *run.Metric) float64 {
 	sum, n := 0.0, 0
 	for _, r := range g {
 		if m := of(r); m != nil {
@@ -506,7 +506,7 @@ func (g group) section(b *strings.Builder) {
 }
 
 // measured is four cells: AP and AUC, ours and the paper's.
-func measured(m train.MeanStd, s train.Summary) string {
+func measured(m run.MeanStd, s run.Summary) string {
 	ap, auc := "", ""
 	if p, ok := paper.Lookup(m.Scenario, m.Strategy, s.Data, s.Model); ok && !p.Timeout {
 		ap, auc = value(p.AP.Mean, p.AP.Std), value(p.AUC.Mean, p.AUC.Std)

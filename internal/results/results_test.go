@@ -15,7 +15,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 var update = flag.Bool("update", false, "write the tables into the documents")
@@ -44,10 +44,10 @@ func TestStamps(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		var result train.Result
+		var result run.Result
 		var stamp stamp
 		dir := os.DirFS(filepath.Dir(file))
-		if err := errors.Join(read(dir, train.ResultFile, &result), read(dir, stampFile, &stamp)); err != nil {
+		if err := errors.Join(read(dir, run.ResultFile, &result), read(dir, stampFile, &stamp)); err != nil {
 			t.Fatal(err)
 		}
 		weights := struct{ Want string }{result.Checkpoint}
@@ -102,7 +102,7 @@ func TestDocuments(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	run := func(seed, ap string) string {
+	do := func(seed, ap string) string {
 		return `{"model":"dygmamba","data":"uci","preset":"paper","seed":` + seed + `,
 			"best_epoch":3,"epochs":5,"seconds":12,"epoch_seconds":2.5,"device":"gpu","val":{"ap":0.5},
 			"results":[{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`
@@ -112,9 +112,9 @@ func TestTables(t *testing.T) {
 			"dropout":` + dropout + `,"gamma":1,"width_divisor":2}}}`
 	}
 	dir := fstest.MapFS{
-		"a/result.json": {Data: []byte(run("1", "0.8"))}, "a/config.json": {Data: []byte(config("0.1"))},
-		"b/result.json": {Data: []byte(run("0", "0.9"))}, "b/config.json": {Data: []byte(config("0.1"))},
-		"c/result.json": {Data: []byte(run("0", "0.7"))}, "c/config.json": {Data: []byte(config("0"))},
+		"a/result.json": {Data: []byte(do("1", "0.8"))}, "a/config.json": {Data: []byte(config("0.1"))},
+		"b/result.json": {Data: []byte(do("0", "0.9"))}, "b/config.json": {Data: []byte(config("0.1"))},
+		"c/result.json": {Data: []byte(do("0", "0.7"))}, "c/config.json": {Data: []byte(config("0"))},
 		"a/audit.json": {Data: []byte(`{"verdict":"leak"}`)},
 	}
 	got, err := Tables(dir)
@@ -146,19 +146,19 @@ func TestTables(t *testing.T) {
 
 // TestSummary: the settings are chosen by validation, whatever the test data say.
 func TestSummary(t *testing.T) {
-	run := func(preset, seed, val, ap string) []byte {
+	do := func(preset, seed, val, ap string) []byte {
 		return []byte(`{"model":"dygmamba","data":"uci","preset":"` + preset + `","seed":` + seed + `,
 			"val":{"ap":` + val + `},"results":[
 			{"setting":"transductive","negatives":"historical","ap":0.1,"auc":0.1},
 			{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`)
 	}
 	dir := fstest.MapFS{
-		"a/result.json": {Data: run("paper", "0", "0.70", "0.95")}, "a/config.json": {Data: []byte(`{}`)},
-		"b/result.json": {Data: run("steady", "0", "0.79", "0.80")}, "b/config.json": {Data: []byte(`{}`)},
-		"c/result.json": {Data: run("steady", "1", "0.65", "0.90")}, "c/config.json": {Data: []byte(`{}`)},
-		"d/result.json": {Data: run("paper", "1", "0.70", "0.95")}, "d/config.json": {Data: []byte(`{}`)},
+		"a/result.json": {Data: do("paper", "0", "0.70", "0.95")}, "a/config.json": {Data: []byte(`{}`)},
+		"b/result.json": {Data: do("steady", "0", "0.79", "0.80")}, "b/config.json": {Data: []byte(`{}`)},
+		"c/result.json": {Data: do("steady", "1", "0.65", "0.90")}, "c/config.json": {Data: []byte(`{}`)},
+		"d/result.json": {Data: do("paper", "1", "0.70", "0.95")}, "d/config.json": {Data: []byte(`{}`)},
 		// The best, but of one seed only.
-		"e/result.json": {Data: run("released", "0", "0.99", "0.99")}, "e/config.json": {Data: []byte(`{}`)},
+		"e/result.json": {Data: do("released", "0", "0.99", "0.99")}, "e/config.json": {Data: []byte(`{}`)},
 	}
 	got, err := Summary(dir)
 	if err != nil {
@@ -173,7 +173,7 @@ func TestSummary(t *testing.T) {
 // TestModels: models stand beside each other, best first, with the paper's numbers; what was trained for a few epochs
 // only, or on other negatives, does not.
 func TestModels(t *testing.T) {
-	run := func(name, seed, ap string) []byte {
+	do := func(name, seed, ap string) []byte {
 		return []byte(`{"model":"` + name + `","data":"uci","preset":"paper","seed":` + seed + `,"val":{"ap":0.5},
 			"results":[{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`)
 	}
@@ -181,15 +181,15 @@ func TestModels(t *testing.T) {
 		return []byte(`{"spec":{"training":{"num_epochs":` + epochs + `,"batch_size":200}}}`)
 	}
 	dir := fstest.MapFS{
-		"a/result.json": {Data: run("dygmamba", "0", "0.95")}, "a/config.json": {Data: config("200")},
-		"b/result.json": {Data: run("graphmixer", "0", "0.96")}, "b/config.json": {Data: config("200")},
-		"c/result.json": {Data: run("graphmixer", "1", "0.94")}, "c/config.json": {Data: config("200")},
-		"d/result.json": {Data: run("tcl", "0", "0.99")}, "d/config.json": {Data: config("5")},
-		"e/result.json": {Data: run("dygformer", "0", "0.97")}, "e/config.json": {Data: config("200")},
-		"g/result.json": {Data: run("tgat", "0", "0.99")},
+		"a/result.json": {Data: do("dygmamba", "0", "0.95")}, "a/config.json": {Data: config("200")},
+		"b/result.json": {Data: do("graphmixer", "0", "0.96")}, "b/config.json": {Data: config("200")},
+		"c/result.json": {Data: do("graphmixer", "1", "0.94")}, "c/config.json": {Data: config("200")},
+		"d/result.json": {Data: do("tcl", "0", "0.99")}, "d/config.json": {Data: config("5")},
+		"e/result.json": {Data: do("dygformer", "0", "0.97")}, "e/config.json": {Data: config("200")},
+		"g/result.json": {Data: do("tgat", "0", "0.99")},
 		"g/config.json": {Data: config(`200,"negatives_historical":1`)},
 	}
-	steady := bytes.Replace(run("dygmamba", "0", "0.98"), []byte(`"paper"`), []byte(`"steady"`), 1)
+	steady := bytes.Replace(do("dygmamba", "0", "0.98"), []byte(`"paper"`), []byte(`"steady"`), 1)
 	dir["f/result.json"] = &fstest.MapFile{Data: steady}
 	dir["f/config.json"] = &fstest.MapFile{Data: config("200")}
 	board, err := Board(dir)
@@ -212,7 +212,7 @@ func TestModels(t *testing.T) {
 // TestMixtures: what was trained with other negatives stands beside the same without, and validation over all kinds
 // prefers one, whatever the test data say.
 func TestMixtures(t *testing.T) {
-	run := func(name, seed, others, ap string) []byte {
+	do := func(name, seed, others, ap string) []byte {
 		return []byte(`{"model":"` + name + `","data":"uci","preset":"quick","seed":` + seed + `,"val":{"ap":0.9},
 			"val_historical":{"ap":` + others + `},"val_inductive":{"ap":` + others + `},
 			"results":[{"setting":"transductive","negatives":"historical","ap":` + ap + `,"auc":0.5}]}`)
@@ -221,10 +221,10 @@ func TestMixtures(t *testing.T) {
 		return []byte(`{"spec":{"training":{"num_epochs":10,"batch_size":200,"negatives_historical":` + share + `}}}`)
 	}
 	dir := fstest.MapFS{
-		"a/result.json": {Data: run("dygmamba", "0", "0.5", "0.70")}, "a/config.json": {Data: config("0")},
-		"b/result.json": {Data: run("dygmamba", "0", "0.7", "0.80")}, "b/config.json": {Data: config("0.1")},
-		"c/result.json": {Data: run("dygmamba", "0", "0.6", "0.99")}, "c/config.json": {Data: config("0.25")},
-		"d/result.json": {Data: run("graphmixer", "0", "0.6", "0.60")}, "d/config.json": {Data: config("0")},
+		"a/result.json": {Data: do("dygmamba", "0", "0.5", "0.70")}, "a/config.json": {Data: config("0")},
+		"b/result.json": {Data: do("dygmamba", "0", "0.7", "0.80")}, "b/config.json": {Data: config("0.1")},
+		"c/result.json": {Data: do("dygmamba", "0", "0.6", "0.99")}, "c/config.json": {Data: config("0.25")},
+		"d/result.json": {Data: do("graphmixer", "0", "0.6", "0.60")}, "d/config.json": {Data: config("0")},
 	}
 	got, err := Mixtures(dir)
 	if err != nil {
@@ -248,7 +248,7 @@ func TestMixtures(t *testing.T) {
 // TestLead: the leading model's preset of minutes stands once for each data set, with the share that validation
 // prefers, whatever else was trained.
 func TestLead(t *testing.T) {
-	run := func(preset, epochs, share, val, ap string) (result, config *fstest.MapFile) {
+	do := func(preset, epochs, share, val, ap string) (result, config *fstest.MapFile) {
 		result = &fstest.MapFile{Data: []byte(`{"model":"walkmamba","data":"uci","preset":"` + preset + `","seed":0,
 			"val":{"ap":0.9},"val_historical":{"ap":` + val + `},"val_inductive":{"ap":` + val + `},
 			"results":[{"setting":"transductive","negatives":"random","ap":` + ap + `,"auc":0.5}]}`)}
@@ -256,10 +256,10 @@ func TestLead(t *testing.T) {
 			"training":{"num_epochs":` + epochs + `,"batch_size":200,"negatives_historical":` + share + `}}}`)}
 	}
 	dir := fstest.MapFS{}
-	dir["a/result.json"], dir["a/config.json"] = run("quick", "10", "0", "0", "0.71")
-	dir["b/result.json"], dir["b/config.json"] = run("quick", "10", "0.1", "0.8", "0.72")
-	dir["c/result.json"], dir["c/config.json"] = run("quick", "10", "0.5", "0.7", "0.73")
-	dir["d/result.json"], dir["d/config.json"] = run("standard", "50", "0.1", "0.9", "0.74")
+	dir["a/result.json"], dir["a/config.json"] = do("quick", "10", "0", "0", "0.71")
+	dir["b/result.json"], dir["b/config.json"] = do("quick", "10", "0.1", "0.8", "0.72")
+	dir["c/result.json"], dir["c/config.json"] = do("quick", "10", "0.5", "0.7", "0.73")
+	dir["d/result.json"], dir["d/config.json"] = do("standard", "50", "0.1", "0.9", "0.74")
 	got, err := Lead(dir)
 	if err != nil || !strings.Contains(got, "| uci | walkmamba, random | 1 | 71.00 |") ||
 		!strings.Contains(got, "| uci | walkmamba, random, 9.09 % historical | 1 | 72.00 |") ||

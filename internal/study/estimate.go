@@ -12,7 +12,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 //go:embed costs.csv
@@ -223,7 +223,7 @@ func middle(x []float64) float64 {
 
 // remaining is how long the rest of a job takes at the least, if nothing better comes any more, and as is usual; its
 // final evaluation is part of both.
-func (e *estimator) remaining(j *Job, epochs []train.Epoch) (least, usual time.Duration) {
+func (e *estimator) remaining(j *Job, epochs []run.Epoch) (least, usual time.Duration) {
 	t := j.spec.Training
 	done, idle := len(epochs), waited(epochs)
 	fewest := min(t.Patience-idle, t.Epochs-done)
@@ -246,7 +246,7 @@ func (e *estimator) remaining(j *Job, epochs []train.Epoch) (least, usual time.D
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // seen is the seconds of an epoch in a history, 0 for none: the mean of the last few.
-func seen(epochs []train.Epoch) float64 {
+func seen(epochs []run.Epoch) float64 {
 	const few = 3
 	last := epochs[max(0, len(epochs)-few):]
 	sum := 0.0

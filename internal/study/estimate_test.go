@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // jobOn is a training on a small stream that is called like one of the paper's.
@@ -70,7 +70,7 @@ func TestEstimateOfTheRest(t *testing.T) {
 	if least < 21*time.Second || least > 23*time.Second || usual < 55*time.Second || usual > 57*time.Second {
 		t.Errorf("all of it takes %v to %v", least, usual)
 	}
-	history := make([]train.Epoch, 60)
+	history := make([]run.Epoch, 60)
 	history[44].Improved = true // 15 epochs ago
 	least, usual = e.remaining(j, history)
 	if least < 5*time.Second || least > 7*time.Second || usual != least {

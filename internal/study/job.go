@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // preset is the one that trains as published.
@@ -36,7 +35,7 @@ type Job struct {
 // newJob is the training of a model on a data set that differs from its preset in some settings. Settings that say
 // what the preset says anyway do not count: the run is the same.
 func newJob(set *source, name string, settings []string, task string, epochs int) (*Job, error) {
-	factory, err := dygmamba.Factory(name)
+	factory, err := model.Find(name)
 	if err != nil {
 		return nil, err
 	}
@@ -105,12 +104,12 @@ func (j *Job) dir(out string) string { return filepath.Join(out, "runs", j.Name)
 
 // matches says whether a run is this training: its configuration decides, not what its directory is called. How long
 // it was to last is part of that.
-func (j *Job) matches(c train.Config) bool {
+func (j *Job) matches(c run.Config) bool {
 	if c.Model != j.Model || c.Seed != j.Seed || c.ByAP || c.Sampling != j.set.Set.Sampling ||
 		c.Hashes.Data != j.set.hash {
 		return false
 	}
-	factory, err := dygmamba.Factory(c.Model)
+	factory, err := model.Find(c.Model)
 	if err != nil {
 		return false
 	}
@@ -126,7 +125,7 @@ func same(a, b model.Spec) bool {
 }
 
 // whole says whether a result has everything that tables show of it.
-func (j *Job) whole(r train.Result) bool {
+func (j *Job) whole(r run.Result) bool {
 	if r.Ended != "" {
 		return false
 	}
@@ -134,7 +133,7 @@ func (j *Job) whole(r train.Result) bool {
 		return len(r.Results) == 1
 	}
 	for _, strategy := range eval.Strategies() {
-		if !slices.ContainsFunc(r.Results, func(m train.Measured) bool {
+		if !slices.ContainsFunc(r.Results, func(m run.Measured) bool {
 			return m.Scenario == eval.Transductive && m.Strategy == strategy
 		}) {
 			return false
@@ -155,37 +154,37 @@ const (
 type standing struct {
 	state   string
 	dir     string // of the seed; "" where there is none
-	config  train.Config
-	result  train.Result // of one that is done
-	epochs  []train.Epoch
+	config  run.Config
+	result  run.Result // of one that is done
+	epochs  []run.Epoch
 	earlier bool // it was found among earlier runs, not made here
 	why     string
 }
 
 // look finds out what there is of a run, here or among earlier ones.
-func (j *Job) look(out string, earlier []dygmamba.Run) standing {
-	dir := dygmamba.SeedDir(j.dir(out), j.Seed)
-	run, err := dygmamba.OpenRun(dir)
-	if err == nil && !j.matches(run.Config) {
-		return standing{state: Failed, dir: dir, config: run.Config, why: "its directory holds another training: " +
-			cmp.Or(strings.Join(run.Config.Apart(j.config()), ", "), "one that lasts longer or shorter")}
+func (j *Job) look(out string, earlier []run.Run) standing {
+	dir := run.SeedDir(j.dir(out), j.Seed)
+	record, err := run.Open(dir)
+	if err == nil && !j.matches(record.Config) {
+		return standing{state: Failed, dir: dir, config: record.Config, why: "its directory holds another training: " +
+			cmp.Or(strings.Join(record.Config.Apart(j.config()), ", "), "one that lasts longer or shorter")}
 	}
 	var here standing
 	if err == nil {
-		here = standing{state: Unfinished, dir: dir, config: run.Config}
-		here.epochs, _ = run.History()
-		if r, err := run.Result(); err == nil && j.whole(r) && !dygmamba.Unfinished(dir) {
+		here = standing{state: Unfinished, dir: dir, config: record.Config}
+		here.epochs, _ = record.History()
+		if r, err := record.Result(); err == nil && j.whole(r) && !run.IsUnfinished(dir) {
 			here.state, here.result = Done, r
 			return here
 		}
 	}
-	for _, run := range earlier {
-		if !j.matches(run.Config) {
+	for _, record := range earlier {
+		if !j.matches(record.Config) {
 			continue
 		}
-		if r, err := run.Result(); err == nil && j.whole(r) {
-			s := standing{state: Done, dir: run.Dir, config: run.Config, result: r, earlier: true}
-			s.epochs, _ = run.History()
+		if r, err := record.Result(); err == nil && j.whole(r) {
+			s := standing{state: Done, dir: record.Dir, config: record.Config, result: r, earlier: true}
+			s.epochs, _ = record.History()
 			return s
 		}
 	}
@@ -196,10 +195,10 @@ func (j *Job) look(out string, earlier []dygmamba.Run) standing {
 }
 
 // config is what a run of the job would write down, as far as it is known before.
-func (j *Job) config() train.Config {
+func (j *Job) config() run.Config {
 	spec, _ := json.Marshal(j.spec)
-	return train.Config{Model: j.Model, Spec: spec, Data: j.set.Set.Name, Sampling: j.set.Set.Sampling, Seed: j.Seed,
-		Hashes: train.Hashes{Data: j.set.hash}}
+	return run.Config{Model: j.Model, Spec: spec, Data: j.set.Set.Name, Sampling: j.set.Set.Sampling, Seed: j.Seed,
+		Hashes: run.Hashes{Data: j.set.hash}}
 }
 
 // backbone is the training on links whose model a classifier looks at.
@@ -212,7 +211,7 @@ func (j *Job) backbone(epochs int) (*Job, error) {
 }
 
 // waited is how many epochs at the end of a history were not better than those before.
-func waited(epochs []train.Epoch) int {
+func waited(epochs []run.Epoch) int {
 	n := 0
 	for _, e := range epochs {
 		if n++; e.Improved {

@@ -18,13 +18,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/open"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/suggest"
 	"github.com/dygmamba/dygmamba/models"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // Options say what to reproduce. Names and Out are needed.
@@ -110,7 +109,7 @@ type runner struct {
 	sources  []*source
 	jobs     []*Job // the best first when they were planned
 	found    map[string]standing
-	earlier  []dygmamba.Run
+	earlier  []run.Run
 	device   string // its name
 	gpu      bool
 	estimate *estimator
@@ -255,11 +254,11 @@ func (r *runner) readEarlier() error {
 			return fmt.Errorf("earlier runs: %s: %w: want a directory with runs", dir, os.ErrNotExist)
 		}
 		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-			if err != nil || d.Name() != train.ConfigFile {
+			if err != nil || d.Name() != run.ConfigFile {
 				return err
 			}
-			if run, err := dygmamba.OpenRun(filepath.Dir(path)); err == nil {
-				r.earlier = append(r.earlier, run)
+			if record, err := run.Open(filepath.Dir(path)); err == nil {
+				r.earlier = append(r.earlier, record)
 			}
 			return nil
 		})

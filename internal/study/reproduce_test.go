@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // TestMain makes a worker of the test program where it is started as one.
@@ -170,8 +169,8 @@ func TestNodeClassification(t *testing.T) {
 	if len(report.Runs) != 2 || report.counted(Done) != 2 {
 		t.Fatalf("%+v", report.Runs)
 	}
-	run := filepath.Join(o.Out, "runs", "wikipedia-jodie-paper-node-classification-num_epochs=3")
-	r, err := train.ReadResult(dygmamba.SeedDir(run, 0))
+	runDir := filepath.Join(o.Out, "runs", "wikipedia-jodie-paper-node-classification-num_epochs=3")
+	r, err := run.ReadResult(run.SeedDir(runDir, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +179,7 @@ func TestNodeClassification(t *testing.T) {
 	if i < 0 || *row[i].Value != r.Results[0].AUC || row[i+1].Text != "88.10 ± 1.57" {
 		t.Errorf("%+v, the run has %v", row, r.Results[0].AUC)
 	}
-	if exists(filepath.Join(run, "link")) {
+	if exists(filepath.Join(runDir, "link")) {
 		t.Error("its model was trained twice")
 	}
 }
@@ -202,7 +201,7 @@ func complete(t *testing.T, o Options, report *Report) {
 	}
 	sum := 0.0
 	for seed := range uint64(2) {
-		r, err := train.ReadResult(dygmamba.SeedDir(filepath.Join(o.Out, "runs", "uci-jodie-paper-num_epochs=3"), seed))
+		r, err := run.ReadResult(run.SeedDir(filepath.Join(o.Out, "runs", "uci-jodie-paper-num_epochs=3"), seed))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +211,7 @@ func complete(t *testing.T, o Options, report *Report) {
 		!strings.Contains(cell.Text, "(2)") || !strings.Contains(cell.Conditions, "order arrival") {
 		t.Errorf("the table has %+v, the runs %v", cell, sum)
 	}
-	if !exists(filepath.Join(o.Out, filepath.FromSlash(cell.Link), train.ConfigFile)) {
+	if !exists(filepath.Join(o.Out, filepath.FromSlash(cell.Link), run.ConfigFile)) {
 		t.Errorf("%s leads nowhere", cell.Link)
 	}
 	for _, name := range []string{PageFile, MarkdownFile, ReportFile, PlanFile} {
@@ -260,7 +259,7 @@ func TestSeedsAreRoundedAlike(t *testing.T) {
 		exact = order.Exact
 		return Here(ctx, order, tell)
 	}
-	run := func(want bool, done int) {
+	do := func(want bool, done int) {
 		t.Helper()
 		report, err := Run(t.Context(), o)
 		if err != nil {
@@ -270,11 +269,11 @@ func TestSeedsAreRoundedAlike(t *testing.T) {
 			t.Errorf("exact: %v, %d done, want %d", exact, report.counted(Done), done)
 		}
 	}
-	run(false, 1)
+	do(false, 1)
 	o.Seeds = 2
-	run(true, 2) // as the CPU made the first
+	do(true, 2) // as the CPU made the first
 
-	first := filepath.Join(o.Out, "runs", "uci-jodie-paper-num_epochs=3", "seed-0", train.ConfigFile)
+	first := filepath.Join(o.Out, "runs", "uci-jodie-paper-num_epochs=3", "seed-0", run.ConfigFile)
 	raw, err := os.ReadFile(first)
 	if err != nil {
 		t.Fatal(err)
@@ -285,7 +284,7 @@ func TestSeedsAreRoundedAlike(t *testing.T) {
 	}
 	o.Seeds = 3
 	o.Launch = func(_ context.Context, order Order, _ func(News)) error { exact = order.Exact; return nil }
-	run(false, 2) // rounded or not, what is done is done
+	do(false, 2) // rounded or not, what is done is done
 }
 
 // A directory that has the right name and the wrong run in it is not a result.
@@ -295,7 +294,7 @@ func TestForeignRunIsNoResult(t *testing.T) {
 	if _, err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(o.Out, "runs", "uci-jodie-paper-num_epochs=3", "seed-0", train.ConfigFile)
+	file := filepath.Join(o.Out, "runs", "uci-jodie-paper-num_epochs=3", "seed-0", run.ConfigFile)
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -314,9 +313,9 @@ func TestForeignRunIsNoResult(t *testing.T) {
 	if report.counted(Done) != 1 || report.counted(Failed) != 1 {
 		t.Errorf("%d done, %d failed", report.counted(Done), report.counted(Failed))
 	}
-	for _, run := range report.Runs {
-		if run.State == Failed && !strings.Contains(run.Words, "learning_rate 0.0002 and 0.0001") {
-			t.Errorf("it says %s", run.Words)
+	for _, record := range report.Runs {
+		if record.State == Failed && !strings.Contains(record.Words, "learning_rate 0.0002 and 0.0001") {
+			t.Errorf("it says %s", record.Words)
 		}
 	}
 }
@@ -339,9 +338,9 @@ func TestWorkerDies(t *testing.T) {
 	if report.counted(Done) != 2 || report.counted(Failed) != 2 {
 		t.Errorf("%d done, %d failed", report.counted(Done), report.counted(Failed))
 	}
-	for _, run := range report.Runs {
-		if run.State == Failed && !strings.Contains(run.Words, "says the driver") {
-			t.Errorf("it says %s", run.Words)
+	for _, record := range report.Runs {
+		if record.State == Failed && !strings.Contains(record.Words, "says the driver") {
+			t.Errorf("it says %s", record.Words)
 		}
 	}
 }
@@ -360,9 +359,9 @@ func TestBudget(t *testing.T) {
 	if time.Since(began) > o.Budget || report.counted(NotBegun) != 2 {
 		t.Errorf("took %v, %d not begun", time.Since(began), report.counted(NotBegun))
 	}
-	for _, run := range report.Runs {
-		if run.Expects < 12 || !strings.Contains(run.Words, "not begun; about") {
-			t.Errorf("%+v", run)
+	for _, record := range report.Runs {
+		if record.Expects < 12 || !strings.Contains(record.Words, "not begun; about") {
+			t.Errorf("%+v", record)
 		}
 	}
 }
@@ -384,10 +383,10 @@ func TestBudgetEndsInTheMiddle(t *testing.T) {
 	if report.counted(Done) == 2 {
 		t.Skip("this machine is too fast to be cut off")
 	}
-	for _, run := range report.Runs {
-		if run.State == Unfinished && (!strings.Contains(run.Words, "interrupted after epoch") ||
-			!exists(filepath.Join(o.Out, filepath.FromSlash(run.Dir), train.LastFile))) {
-			t.Errorf("%+v", run)
+	for _, record := range report.Runs {
+		if record.State == Unfinished && (!strings.Contains(record.Words, "interrupted after epoch") ||
+			!exists(filepath.Join(o.Out, filepath.FromSlash(record.Dir), run.LastFile))) {
+			t.Errorf("%+v", record)
 		}
 	}
 	for _, row := range report.Exhibits[0].Tables[0].Rows {

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // State is how far a reproduction is.
@@ -168,9 +167,9 @@ func (r *runner) start(ctx context.Context, j *Job, over chan<- ended, news chan
 
 // exact says whether a training has begun without rounding: all of its seeds go on as the first began.
 func exact(dir string) bool {
-	for _, seed := range dygmamba.Seeds(dir) {
-		if run, err := dygmamba.OpenRun(dygmamba.SeedDir(dir, seed)); err == nil {
-			return !run.Config.TF32
+	for _, seed := range run.Seeds(dir) {
+		if record, err := run.Open(run.SeedDir(dir, seed)); err == nil {
+			return !record.Config.TF32
 		}
 	}
 	return false
@@ -178,7 +177,7 @@ func exact(dir string) bool {
 
 // backboneIn is the directory of a training whose seed's run is in dir, where it has its checkpoint; "" otherwise.
 func backboneIn(dir string) string {
-	if dygmamba.Seeds(filepath.Dir(dir)) == nil || !exists(filepath.Join(dir, train.CheckpointFile)) {
+	if run.Seeds(filepath.Dir(dir)) == nil || !exists(filepath.Join(dir, run.CheckpointFile)) {
 		return ""
 	}
 	return filepath.Dir(dir)
@@ -187,8 +186,8 @@ func backboneIn(dir string) string {
 // refresh takes note of an epoch.
 func (r *runner) refresh(j *Job) {
 	s := r.found[j.id()]
-	s.state, s.dir = Unfinished, dygmamba.SeedDir(j.dir(r.Out), j.Seed)
-	if epochs, err := train.History(s.dir); err == nil {
+	s.state, s.dir = Unfinished, run.SeedDir(j.dir(r.Out), j.Seed)
+	if epochs, err := run.History(s.dir); err == nil {
 		s.epochs = epochs
 	}
 	r.found[j.id()] = s
@@ -215,7 +214,7 @@ func (r *runner) note(e ended) error {
 }
 
 // outcome is a result in a few words.
-func outcome(r train.Result) string {
+func outcome(r run.Result) string {
 	text := fmt.Sprintf("best epoch %d of %d", r.BestEpoch, r.Epochs)
 	if len(r.Results) == 0 {
 		return text

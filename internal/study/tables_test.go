@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/internal/paper"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 func value(v ...float64) number { return number{values: v} }
@@ -68,8 +68,8 @@ func TestPrune(t *testing.T) {
 }
 
 func TestWaited(t *testing.T) {
-	better, worse := train.Epoch{Improved: true}, train.Epoch{}
-	for want, list := range map[int][]train.Epoch{
+	better, worse := run.Epoch{Improved: true}, run.Epoch{}
+	for want, list := range map[int][]run.Epoch{
 		0: {worse, better}, 2: {better, worse, worse}, 1: {better, worse, better, worse},
 	} {
 		if got := waited(list); got != want {

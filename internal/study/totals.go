@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/dygmamba/dygmamba/internal/paper"
-	"github.com/dygmamba/dygmamba/train"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // totals says how long trainings took till their best epoch.
@@ -58,7 +58,7 @@ func (r *runner) totals(e paper.Exhibit) (list []Table) {
 }
 
 // result is the done run of a job with a seed.
-func (r *runner) result(j *Job, seed uint64) (train.Result, bool) {
+func (r *runner) result(j *Job, seed uint64) (run.Result, bool) {
 	s := r.found[j.at(seed).id()]
 	return s.result, s.state == Done
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/bench"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/tensor"
-	"github.com/dygmamba/dygmamba/train"
 )
 
 // Order is what a worker is to do, one task after the other on one device.
@@ -36,7 +36,7 @@ type Task struct {
 // News is what a worker tells while it works: each is a line of JSON.
 type News struct {
 	Task     int                    `json:"task"`
-	Epoch    *train.Epoch           `json:"epoch,omitempty"`
+	Epoch    *run.Epoch             `json:"epoch,omitempty"`
 	Step     *bench.StepReport      `json:"step,omitempty"`
 	Lengths  *bench.NeighborsReport `json:"lengths,omitempty"`
 	Error    string                 `json:"error,omitempty"`   // of a task that is finished, or of all of them
@@ -109,7 +109,7 @@ func (w *worker) do(ctx context.Context, t Task, tell func(News)) error {
 		Set: w.set, Device: w.dev, Model: t.Job.Model, Preset: t.Job.Preset, Settings: t.Job.Settings, Task: t.Job.Task,
 		Backbone: t.Backbone, Dir: t.Dir, Seeds: []uint64{t.Job.Seed}, Resume: true, Threads: w.Threads,
 		Strategies: eval.Strategies(),
-		OnEpoch:    func(_ uint64, e train.Epoch) { tell(News{Epoch: &e}) },
+		OnEpoch:    func(_ uint64, e run.Epoch) { tell(News{Epoch: &e}) },
 	})
 	return err
 }
@@ -122,7 +122,7 @@ func (w *worker) forget() {
 }
 
 func (w *worker) steps(ctx context.Context, t Task, tell func(News)) error {
-	factory, err := dygmamba.Factory(t.Job.Model)
+	factory, err := model.Find(t.Job.Model)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (w *worker) steps(ctx context.Context, t Task, tell func(News)) error {
 }
 
 func (w *worker) lengths(ctx context.Context, t Task, tell func(News)) error {
-	factory, err := dygmamba.Factory(t.Job.Model)
+	factory, err := model.Find(t.Job.Model)
 	if err != nil {
 		return err
 	}

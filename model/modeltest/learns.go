@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/recorded"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -57,13 +58,13 @@ func resumes(t testing.TB, e *entry) {
 
 func (e *entry) resumesIn(t testing.TB, spec model.Spec) {
 	t.Helper()
-	complete := func(dir string, dev device.Device, tell func(train.Step)) train.Result {
+	complete := func(dir string, dev device.Device, tell func(train.Step)) run.Result {
 		_, protocol := e.interrupted(t, spec.Order, 0, 0)
-		run := e.run(spec, dir, dev, protocol)
-		if run.Resume, run.OnStep = true, tell; tell != nil {
-			run.SaveEvery = time.Nanosecond
+		job := e.run(spec, dir, dev, protocol)
+		if job.Resume, job.OnStep = true, tell; tell != nil {
+			job.SaveEvery = time.Nanosecond
 		}
-		r, err := run.Train(t.Context())
+		r, err := job.Train(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,29 +104,29 @@ func (e *entry) interrupt(t testing.TB, spec model.Spec, dir string, c cut, save
 	ctx, protocol := e.interrupted(t, spec.Order, c.part.Len(), c.n)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	run := e.run(spec, dir, e.devices[2], protocol)
-	run.Resume = true
-	run.OnStep = func(train.Step) {
+	job := e.run(spec, dir, e.devices[2], protocol)
+	job.Resume = true
+	job.OnStep = func(train.Step) {
 		if c.n--; c.n == 0 && c.part == e.world.split.Train { // of which a pass may be about the rest alone
 			cancel()
 		}
 	}
 	if saves {
-		run.SaveEvery = time.Nanosecond
+		job.SaveEvery = time.Nanosecond
 	}
-	_, err := run.Train(ctx)
+	_, err := job.Train(ctx)
 	return err
 }
 
 // compareRuns compares two trainings: what they found, the best epoch, and where they stand.
-func compareRuns(t testing.TB, spec model.Spec, how string, got, want train.Result, dir, whole string) {
+func compareRuns(t testing.TB, spec model.Spec, how string, got, want run.Result, dir, whole string) {
 	t.Helper()
 	if spec.Order != "" {
 		how += ", order " + spec.Order
 	}
 	for i := range want.History {
 		g, w := got.History[i], want.History[i]
-		g.Seconds, g.Events, w.Seconds, w.Events = train.Seconds{}, 0, train.Seconds{}, 0
+		g.Seconds, g.Events, w.Seconds, w.Events = run.Seconds{}, 0, run.Seconds{}, 0
 		if !reflect.DeepEqual(g, w) {
 			t.Errorf("%s epoch %d is %s, want %s", how, i+1, jsonOf(t, g), jsonOf(t, w))
 		}
@@ -133,7 +134,7 @@ func compareRuns(t testing.TB, spec model.Spec, how string, got, want train.Resu
 	if !reflect.DeepEqual(got.Results, want.Results) {
 		t.Errorf("%s the results are %s, want %s", how, jsonOf(t, got.Results), jsonOf(t, want.Results))
 	}
-	if !bytes.Equal(read(t, dir, train.CheckpointFile), read(t, whole, train.CheckpointFile)) {
+	if !bytes.Equal(read(t, dir, run.CheckpointFile), read(t, whole, run.CheckpointFile)) {
 		t.Errorf("%s the best epoch has other bytes", how)
 	}
 	if name := firstOther(t, dir, whole); name != "" {
@@ -156,7 +157,7 @@ func firstOther(t testing.TB, dir, whole string) string {
 	var states [2]checkpoint.File
 	for i, d := range []string{dir, whole} {
 		var err error
-		if states[i], err = checkpoint.Load(filepath.Join(d, train.LastFile)); err != nil {
+		if states[i], err = checkpoint.Load(filepath.Join(d, run.LastFile)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -34,7 +35,7 @@ func TestResume(t *testing.T) {
 				t.Fatalf("it learns in %s order, want %s", spec.Order, order)
 			}
 			dev := modeltest.Device(t, 2)
-			run := func(ctx context.Context, dir string, resume bool, heard func(train.Step)) error {
+			do := func(ctx context.Context, dir string, resume bool, heard func(train.Step)) error {
 				protocol, err := eval.Open(set, eval.Options{BatchSize: batch, Order: order})
 				if err != nil {
 					t.Fatal(err)
@@ -47,12 +48,12 @@ func TestResume(t *testing.T) {
 				return err
 			}
 			whole, parts := t.TempDir(), t.TempDir()
-			if err := run(t.Context(), whole, false, nil); err != nil {
+			if err := do(t.Context(), whole, false, nil); err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			err = run(ctx, parts, false, func(s train.Step) {
+			err = do(ctx, parts, false, func(s train.Step) {
 				if s.Epoch == 2 && s.Done >= 4*batch {
 					cancel()
 				}
@@ -60,7 +61,7 @@ func TestResume(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Fatalf("interrupted: %v", err)
 			}
-			if err := run(t.Context(), parts, true, nil); err != nil {
+			if err := do(t.Context(), parts, true, nil); err != nil {
 				t.Fatal(err)
 			}
 			if got, want := last(t, parts), last(t, whole); !reflect.DeepEqual(got, want) {
@@ -73,7 +74,7 @@ func TestResume(t *testing.T) {
 // last is all numbers that a training has left.
 func last(t *testing.T, dir string) []checkpoint.Tensor {
 	t.Helper()
-	f, err := checkpoint.Load(filepath.Join(dir, train.LastFile))
+	f, err := checkpoint.Load(filepath.Join(dir, run.LastFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,269 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// Explanation says what an answer rests on. Its JSON form is that of predict --explain.
+type Explanation struct {
+	Query       Query   `json:"-"`
+	Logit       float32 `json:"logit"`
+	Probability float64 `json:"probability"`
+
+	// Gaps are the times between the pair's own meetings, oldest first, and from the last one to the query: as many as
+	// the model looks at, or as there are.
+	Gaps []float32 `json:"gaps"`
+	// WithoutGaps is the answer of a model that does not know the gaps, WithoutMeetings that of one that does not know
+	// of the pair's meetings at all: they are missing from both histories too. Nil where there was nothing to withhold.
+	WithoutGaps     *Effect `json:"without_gaps"`
+	WithoutMeetings *Effect `json:"without_meetings"`
+
+	// Next is what usually came after what the source did last; nil for models that do not look at that.
+	Next *Next `json:"next,omitempty"`
+
+	Weighted    bool `json:"weighted"` // the model weighs patches; otherwise weights are 0 and no patch is withheld
+	Source      Side `json:"source"`
+	Destination Side `json:"destination"`
+
+	Curve []CurvePoint `json:"curve,omitempty"` // the same pair around that time, if Predictor.Moments asks for it
+}
+
+// Next is what usually came after what the source of a query did last, whoever did it.
+type Next struct {
+	After     []string `json:"after"`      // the source's latest two partners, the last first
+	AfterLast Share    `json:"after_last"` // how often the destination came after the last of them
+	AfterBoth Share    `json:"after_both"` // and after both
+	// Without is the answer if nothing had ever come after them.
+	Without *Effect `json:"without"`
+}
+
+// Share is how often something happened, and how often it might have.
+type Share struct {
+	Times int `json:"times"`
+	Of    int `json:"of"`
+}
+
+// Side is what one of the query's two nodes had done.
+type Side struct {
+	Node    event.Node `json:"-"`
+	Name    string     `json:"node"`
+	Events  int        `json:"events"` // that the model looks at
+	Patches []Patch    `json:"patches"`
+}
+
+// Patch is a stretch of a history that the model looks at as a whole, from the oldest to the newest. Short histories
+// begin with patches of padding alone, which have weights too; the last patch ends with the node itself.
+type Patch struct {
+	Weight float32     `json:"weight"` // the model's β; those of a side add up to 1
+	Events []PastEvent `json:"events"`
+	// Without is the answer when this patch's events are missing from this side's history: what is older moves up,
+	// nothing still older comes in, and the gaps stay. It is known for the most weighted patches that have events.
+	Without *Effect `json:"without,omitempty"`
+}
+
+// PastEvent is an interaction of a side's node.
+type PastEvent struct {
+	Other event.Node `json:"-"`
+	Name  string     `json:"node"` // the other one
+	Time  event.Time `json:"time"`
+	Edge  event.Edge `json:"edge"`
+}
+
+// Effect is what an answer becomes when something is withheld.
+type Effect struct {
+	Logit       float32 `json:"logit"`
+	Probability float64 `json:"probability"`
+	Change      float32 `json:"change"` // of the logit: negative if what was withheld spoke for a meeting
+}
+
+// Explain answers queries as Score does, and says why. It asks the model again for everything that is withheld: with
+// weights of patches, up to 3 + 2·Top times as much work as scoring, and 1 + 2·Moments times for a curve.
+// What a model remembers cannot be withheld, only what it looks up.
+func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, error) {
+	if err := checkQueries(qs); err != nil {
+		return nil, err
+	}
+	all := make([]Explanation, len(qs))
+	done := 0
+	explain := func(group []int) error {
+		some := make([]Query, len(group))
+		for k, i := range group {
+			some[k] = qs[i]
+		}
+		found, err := p.explainAll(ctx, some, done, len(qs))
+		if err != nil {
+			return fmt.Errorf("explain: %w", err)
+		}
+		for k, i := range group {
+			all[i] = found[k]
+		}
+		done += len(group)
+		return nil
+	}
+	var err error
+	if p.stream != nil {
+		err = p.stream.visit(ctx, qs, explain)
+	} else {
+		every := make([]int, len(qs))
+		for i := range every {
+			every[i] = i
+		}
+		err = explain(every)
+	}
+	if err != nil || p.Moments < 1 {
+		return all, err
+	}
+	curves, err := p.Curves(ctx, qs, p.Moments)
+	for i, c := range curves {
+		all[i].Curve = c
+	}
+	return all, err
+}
+
+// ExplainNow is Explain with what the model remembers at this moment, whatever the times of the queries. An evaluation
+// has an order of its own in which a model learns of events, and this is how to ask within it.
+func (p *Predictor) ExplainNow(ctx context.Context, qs []Query) ([]Explanation, error) {
+	if err := checkQueries(qs); err != nil {
+		return nil, err
+	}
+	all, err := p.explainAll(ctx, qs, 0, len(qs))
+	if err != nil {
+		return nil, fmt.Errorf("explain: %w", err)
+	}
+	return all, nil
+}
+
+// explainAll explains queries batch by batch, with the model as it is now. Before are the queries of the whole that are
+// done already.
+func (p *Predictor) explainAll(ctx context.Context, qs []Query, before, total int) ([]Explanation, error) {
+	doubts := newDoubts(p)
+	var all []Explanation
+	for b, err := range p.gather(ctx, qs, doubts.plan) {
+		if err != nil {
+			return nil, err
+		}
+		found, err := p.explain(b, doubts)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+		if tell := p.options.OnBatch; tell != nil {
+			tell(before+len(all), total)
+		}
+	}
+	return all, nil
+}
+
+// explain explains one batch.
+func (p *Predictor) explain(b *sample.Batch, d *doubts) ([]Explanation, error) {
+	seen, err := p.weigh(b)
+	if err != nil {
+		return nil, err
+	}
+	d.pad(b)
+	found := make([]Explanation, len(b.Queries))
+	for i := range found {
+		found[i] = p.describe(b, i, seen, d)
+		if err := d.raise(&found[i]); err != nil {
+			return nil, err
+		}
+	}
+	return found, d.settle()
+}
+
+// describe puts down what is known of query i of a batch before anything is withheld.
+func (p *Predictor) describe(b *sample.Batch, i int, seen sight, d *doubts) Explanation {
+	q := b.Queries[i]
+	return Explanation{
+		Query: q, Logit: seen.logits[i], Probability: p.Probability(seen.logits[i]), Gaps: gapsOf(b, i),
+		Next: p.next(b, i), Weighted: seen.weights != nil,
+		Source:      p.side(q.Src, q.Time, b, d.shown[sample.Src], i, seen),
+		Destination: p.side(q.Dst, q.Time, b, d.shown[sample.Dst], i, seen),
+	}
+}
+
+// next is what came after what the source of query i did last, if the model was told.
+func (p *Predictor) next(b *sample.Batch, i int) *Next {
+	if len(b.Walks.Next) == 0 {
+		return nil
+	}
+	told := b.Walks.Next[i]
+	share := func(counts [2]int) Share { return Share{Times: counts[0], Of: counts[1]} }
+	n := &Next{After: []string{}, AfterLast: share(told.Last), AfterBoth: share(told.Both)}
+	for _, other := range told.After {
+		if other >= 0 {
+			n.After = append(n.After, p.nameOf(other))
+		}
+	}
+	return n
+}
+
+// gapsOf are those of query i that there are.
+func gapsOf(b *sample.Batch, i int) []float32 {
+	each := len(b.Gaps) / len(b.Queries)
+	row := b.Gaps[i*each : (i+1)*each]
+	for len(row) > 0 && row[0] == sample.Never {
+		row = row[1:]
+	}
+	return append([]float32{}, row...)
+}
+
+// side is row i of a draw as the model sees it; without weights every event stands for itself.
+func (p *Predictor) side(n event.Node, at event.Time, b *sample.Batch, draw, i int, seen sight) Side {
+	weights := seen.row(draw, i)
+	times := map[event.Edge]event.Time{} // the row's are rounded
+	h := p.view().Before(n, at)
+	for k, edge := range h.Edge {
+		times[edge] = h.Time[k]
+	}
+	s := Side{Node: n, Name: p.nameOf(n), Patches: make([]Patch, len(weights))}
+	for k, w := range weights {
+		s.Patches[k] = Patch{Weight: w, Events: []PastEvent{}}
+	}
+	if draw < 0 { // the model looks nothing up
+		return s
+	}
+	r := &b.Rows[draw]
+	row := i * r.Len
+	for k, edge := range r.Edge[row : row+r.Len] {
+		if edge == 0 {
+			continue // padding, or the node itself
+		}
+		if weights == nil {
+			s.Patches = append(s.Patches, Patch{})
+		}
+		patch := &s.Patches[len(s.Patches)-1]
+		if weights != nil {
+			patch = &s.Patches[k*len(weights)/r.Len]
+		}
+		other := r.Node[row+k]
+		patch.Events = append(patch.Events, PastEvent{other, p.nameOf(other), times[edge], edge})
+		s.Events++
+	}
+	return s
+}
+
+func (p *Predictor) nameOf(n event.Node) string {
+	if p.options.Set == nil {
+		return fmt.Sprint(n)
+	}
+	return p.options.Set.Names.Name(n)
+}
+
+// top are the most weighted patches that have events.
+func (s *Side) top(n int) []int {
+	var list []int
+	for k, p := range s.Patches {
+		if len(p.Events) > 0 {
+			list = append(list, k)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(s.Patches[b].Weight, s.Patches[a].Weight) })
+	return list[:min(max(n, 0), len(list))]
+}

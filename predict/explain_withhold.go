@@ -1,0 +1,279 @@
+package predict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// sight is what the model says about a batch of n queries.
+type sight struct {
+	logits  []float32   // [n]
+	weights [][]float32 // of each draw [rows, steps], nil for those without; nil: the model has none
+	steps   []int       // of each draw
+}
+
+// row is the weights of row i of a draw.
+func (s sight) row(draw, i int) []float32 {
+	if draw < 0 || draw >= len(s.weights) || s.weights[draw] == nil {
+		return nil
+	}
+	return s.weights[draw][i*s.steps[draw] : (i+1)*s.steps[draw]]
+}
+
+// weigh asks the model.
+func (p *Predictor) weigh(b *sample.Batch) (s sight, err error) {
+	guarded := tensor.Guard(func() {
+		dev := p.model.Params().Device()
+		if p.tape == nil {
+			p.tape = grad.NewTape(dev, false)
+		}
+		p.tape.Reset(0)
+		var logits *tensor.Tensor    // [n, 1]
+		var weights []*tensor.Tensor // [rows, steps] each
+		if w, ok := p.model.(model.Weigher); ok {
+			var e model.Embedding
+			e, weights = w.Weigh(p.tape, b)
+			logits = p.head.Logit(p.tape, e)
+		} else {
+			logits, _ = model.Logits(p.tape, p.model, p.head, b)
+		}
+		s.logits = make([]float32, logits.Len())
+		dev.Read(s.logits, logits.Data)
+		for _, w := range weights {
+			var host []float32
+			steps := 0
+			if w != nil {
+				host, steps = make([]float32, w.Len()), w.Dim(1)
+				dev.Read(host, w.Data)
+			}
+			s.weights, s.steps = append(s.weights, host), append(s.steps, steps)
+		}
+	})
+	if guarded != nil {
+		return s, guarded
+	}
+	if i := slices.IndexFunc(s.logits, notFinite); i >= 0 {
+		return s, fmt.Errorf("query %d of a batch got %v, want a number; the weights may be broken", i, s.logits[i])
+	}
+	return s, nil
+}
+
+// doubts are questions in which something is withheld, put together until there are enough for a batch.
+type doubts struct {
+	p     *Predictor
+	plan  sample.Plan
+	alike sample.Plan // the same with rows as long as those of the batch that is explained
+	// the draw whose row of a source, and of a destination, is all that the model looks at; −1: none
+	shown   [2]int
+	joins   bool // questions can be put together
+	one     sample.Batch
+	batch   sample.Batch
+	effects []effect // [queries of batch]
+}
+
+// effect is where an answer goes, and what it is compared with.
+type effect struct {
+	to    *Effect
+	logit float32
+}
+
+func newDoubts(p *Predictor) *doubts {
+	d := &doubts{p: p, plan: p.model.Plan(), shown: [2]int{-1, -1}}
+	d.plan.ByCall = false                             // a batch is one call
+	d.joins = !d.plan.Distinct && d.plan.Walks == nil // each has a table of its own
+	d.alike = d.plan.AtMost()
+	for i, draw := range d.plan.Draws {
+		if draw.Of > sample.Dst { // hops do not go together
+			d.joins = false
+			continue
+		}
+		// Of several that are as long, what is drawn last is what a model looks at last: TGAT's upper layer.
+		if at := &d.shown[draw.Of]; *at < 0 || draw.Neighbors >= d.plan.Draws[*at].Neighbors {
+			*at = i
+		}
+	}
+	return d
+}
+
+// pad lets questions have rows as long as those of a batch. Where padding is seen, an answer must not change because
+// what is withheld made a row shorter.
+func (d *doubts) pad(b *sample.Batch) {
+	for i := range b.Rows {
+		d.alike.Draws[i].RowLen = b.Rows[i].Len
+	}
+}
+
+// raise withholds one thing after another of what an explanation rests on.
+func (d *doubts) raise(e *Explanation) (err error) {
+	if len(e.Gaps) > 0 {
+		if e.WithoutGaps, err = d.ask(e, e.Source.without(nothing), e.Destination.without(nothing), nil); err != nil {
+			return err
+		}
+	}
+	src := e.Source.without(meetings(e.Query.Dst))
+	dst := e.Destination.without(meetings(e.Query.Src))
+	if len(e.Gaps) > 0 || src.Len() < e.Source.Events || dst.Len() < e.Destination.Events {
+		if e.WithoutMeetings, err = d.ask(e, src, dst, nil); err != nil {
+			return err
+		}
+	}
+	if e.Next != nil {
+		e.Next.Without, err = d.ask(e, e.Source.without(nothing), e.Destination.without(nothing), e.Gaps, noSequels)
+		if err != nil {
+			return err
+		}
+	}
+	if !e.Weighted {
+		return nil
+	}
+	for _, k := range e.Source.top(d.p.Top) {
+		e.Source.Patches[k].Without, err = d.ask(e, e.Source.without(patch(k)), e.Destination.without(nothing), e.Gaps)
+		if err != nil {
+			return err
+		}
+	}
+	for _, k := range e.Destination.top(d.p.Top) {
+		e.Destination.Patches[k].Without, err = d.ask(e, e.Source.without(nothing),
+			e.Destination.without(patch(k)), e.Gaps)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// What can be missing from a side.
+
+func nothing(int, PastEvent) bool { return false }
+
+func noSequels(b *sample.Batch) { clear(b.Walks.Sequels) }
+
+func patch(k int) func(int, PastEvent) bool { return func(at int, _ PastEvent) bool { return at == k } }
+
+func meetings(with event.Node) func(int, PastEvent) bool {
+	return func(_ int, e PastEvent) bool { return e.Other == with }
+}
+
+// without is the history that is left of a side.
+func (s *Side) without(missing func(patch int, e PastEvent) bool) index.History {
+	var h index.History
+	for k, p := range s.Patches {
+		for _, e := range p.Events {
+			if !missing(k, e) {
+				h.Node, h.Edge, h.Time = append(h.Node, e.Other), append(h.Edge, e.Edge), append(h.Time, e.Time)
+			}
+		}
+	}
+	return h
+}
+
+// pair is a past in which the two nodes of a query, at its time, have done other things.
+type pair struct {
+	index.View
+	Query
+	src, dst index.History
+}
+
+// Before is the history of one of the two. A node that is asked about itself has one history: what is missing from
+// either side is missing. What others have done, and what the two had done by an earlier time, stays.
+func (p *pair) Before(n event.Node, t event.Time) index.History {
+	switch {
+	case t != p.Time || n != p.Src && n != p.Dst:
+		return p.View.Before(n, t)
+	case n == p.Dst && (p.Src != p.Dst || p.dst.Len() < p.src.Len()):
+		return p.dst
+	}
+	return p.src
+}
+
+// Events are those of the past as it was: what is withheld is withheld from the two histories.
+func (p *pair) Events() *event.Log {
+	if l, ok := p.View.(index.Logged); ok {
+		return l.Events()
+	}
+	return nil
+}
+
+// ask notes a question, and asks all that were noted if that makes a batch. The effect is known once they were. Hide
+// takes away more of what is asked.
+func (d *doubts) ask(
+	e *Explanation, src, dst index.History, gaps []float32, hide ...func(*sample.Batch),
+) (*Effect, error) {
+	plan := d.alike
+	plan.Picker = nil // histories are as they were picked
+	d.one.Positives = 1
+	sample.Gatherer{Threads: 1}.Gather(&pair{d.p.view(), e.Query, src, dst}, plan, []Query{e.Query}, &d.one)
+	unknown := len(d.one.Gaps) - len(gaps)
+	for i := range d.one.Gaps {
+		d.one.Gaps[i] = sample.Never
+		if i >= unknown {
+			d.one.Gaps[i] = gaps[i-unknown]
+		}
+	}
+	for _, hide := range hide {
+		hide(&d.one)
+	}
+	to := new(Effect)
+	d.effects = append(d.effects, effect{to, e.Logit})
+	if !d.joins {
+		return to, d.answer(&d.one)
+	}
+	join(&d.batch, &d.one)
+	if len(d.effects) >= d.p.spec.Training.BatchSize {
+		return to, d.settle()
+	}
+	return to, nil
+}
+
+// settle asks what was noted.
+func (d *doubts) settle() error {
+	if len(d.effects) == 0 {
+		return nil
+	}
+	err := d.answer(&d.batch)
+	d.batch = sample.Batch{}
+	return err
+}
+
+// answer asks the questions of a batch.
+func (d *doubts) answer(b *sample.Batch) error {
+	seen, err := d.p.weigh(b)
+	if err != nil {
+		return err
+	}
+	for i, e := range d.effects {
+		logit := seen.logits[i]
+		*e.to = Effect{Logit: logit, Probability: d.p.Probability(logit), Change: logit - e.logit}
+	}
+	d.effects = d.effects[:0]
+	return nil
+}
+
+// join appends the queries of a batch to another one whose rows are as long.
+func join(to, from *sample.Batch) {
+	to.Queries = append(to.Queries, from.Queries...)
+	to.Positives = len(to.Queries)
+	to.Gaps = append(to.Gaps, from.Gaps...)
+	if to.Rows == nil {
+		to.Rows = make([]sample.Rows, len(from.Rows))
+	}
+	for i := range to.Rows {
+		joinRows(&to.Rows[i], &from.Rows[i])
+	}
+}
+
+func joinRows(to, from *sample.Rows) {
+	to.Len = from.Len
+	to.Node = append(to.Node, from.Node...)
+	to.Edge = append(to.Edge, from.Edge...)
+	to.Time = append(to.Time, from.Time...)
+	to.Delta = append(to.Delta, from.Delta...)
+	to.Count = append(to.Count, from.Count...)
+}

@@ -1,0 +1,248 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// ErrNoRank says that a model does not answer whom a node will meet.
+var ErrNoRank = errors.New("cannot rank")
+
+// Partner is a candidate and how likely the source meets it.
+type Partner struct {
+	Node        event.Node
+	Logit       float32
+	Probability float64
+	Meetings    int // of the two before that time
+}
+
+// Rank gives the k most likely partners of a source at a time, the best first; below 1 is all of them. Those with
+// equal scores stay in the order of the candidates, of which each counts once. Nil candidates are all nodes that were
+// a destination before that time, in the order of their ids, without the source itself unless it has met itself.
+//
+// A candidate has the score that Score gives if it is asked about nothing else, also where neighbours are picked at
+// random or rows are as long as the longest of their batch. On the CPU it is the same to the last digit.
+func (p *Predictor) Rank(ctx context.Context, src event.Node, at event.Time, candidates []event.Node, k int,
+) ([]Partner, error) {
+	if p.spec.Task == eval.NodeClassification {
+		return nil, fmt.Errorf("%w: %s was trained to tell labels of nodes, want a model of links", ErrNoRank, p.name)
+	}
+	if err := checkQueries([]Query{{Src: src, Dst: src, Time: at}}); err != nil {
+		return nil, err
+	}
+	if candidates == nil {
+		if p.log == nil {
+			return nil, fmt.Errorf("%w: no data set tells who was a destination, want candidates", ErrNoRank)
+		}
+		candidates = p.destinations(src, at)
+	}
+	partners, err := p.partners(src, at, candidates)
+	if err != nil || len(partners) == 0 {
+		return partners, err
+	}
+	ask := func([]int) error { return p.rank(ctx, src, at, partners) }
+	if p.stream == nil {
+		err = ask(nil)
+	} else {
+		err = p.stream.visit(ctx, []Query{{Src: src, Dst: src, Time: at}}, ask)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(partners, func(a, b Partner) int { return cmp.Compare(b.Logit, a.Logit) })
+	if k > 0 {
+		partners = partners[:min(k, len(partners))]
+	}
+	return partners, nil
+}
+
+// partners lists the candidates, each once, with how often they met the source.
+func (p *Predictor) partners(src event.Node, at event.Time, candidates []event.Node) ([]Partner, error) {
+	met := map[event.Node]int{}
+	for _, n := range p.view().Before(src, at).Node {
+		met[n]++
+	}
+	listed := make(map[event.Node]bool, len(candidates))
+	list := make([]Partner, 0, len(candidates))
+	for i, n := range candidates {
+		if err := (event.Event{Src: src, Dst: n, Time: at}).Check(); err != nil {
+			return nil, fmt.Errorf("candidates: row %d: %w", i, err)
+		}
+		if !listed[n] {
+			listed[n] = true
+			list = append(list, Partner{Node: n, Meetings: met[n]})
+		}
+	}
+	return list, nil
+}
+
+// rank scores the partners with the model as it is now.
+func (p *Predictor) rank(ctx context.Context, src event.Node, at event.Time, partners []Partner) error {
+	order, logits, err := p.rankAlike(ctx, src, at, partners)
+	if err != nil {
+		return fmt.Errorf("rank: %w", err)
+	}
+	for i, c := range order {
+		if notFinite(logits[i]) {
+			return fmt.Errorf("rank: %d and %d at %v got %v, want a number; the weights may be broken",
+				src, partners[c].Node, at, logits[i])
+		}
+		partners[c].Logit, partners[c].Probability = logits[i], p.Probability(logits[i])
+	}
+	return nil
+}
+
+// LogitsNow gives the logit of a source with each candidate, as Rank would find it, with what the model remembers for
+// an evaluation at this moment, whatever the time: as ExplainNow does.
+func (p *Predictor) LogitsNow(ctx context.Context, src event.Node, at event.Time, candidates []event.Node,
+) ([]float32, error) {
+	if p.stream != nil {
+		if err := p.stream.give(); err != nil {
+			return nil, err
+		}
+	}
+	partners := make([]Partner, len(candidates))
+	for i, n := range candidates {
+		partners[i].Node = n
+	}
+	if err := p.rank(ctx, src, at, partners); err != nil {
+		return nil, err
+	}
+	logits := make([]float32, len(partners))
+	for i, x := range partners {
+		logits[i] = x.Logit
+	}
+	return logits, nil
+}
+
+// rankAlike scores partners in an order of its own: that of how much they have done. Rows of one batch are then alike,
+// and a model that computes what is equal only once has the least to do.
+func (p *Predictor) rankAlike(ctx context.Context, src event.Node, at event.Time, partners []Partner,
+) (order []int, logits []float32, err error) {
+	plan, sided := p.scorer.SidedPlan()
+	plan.Alone, plan.ByCall = true, false // what follows sees to it that no candidate matters to another
+	order, lengths := p.byLength(plan, at, partners)
+	qs := make([]Query, len(order))
+	for i, c := range order {
+		qs[i] = Query{Src: src, Dst: partners[c].Node, Time: at}
+	}
+	size := 2 * p.spec.Training.BatchSize // a step of training has as many: events and what did not happen
+	parts, score := slices.Chunk(qs, size), p.scorer.ScoreAlike
+	switch {
+	case sided:
+		parts, score = pairedChunks(src, qs, size), p.scorer.ScorePaired
+	case openRows(plan):
+		parts = evenChunks(qs, lengths, size)
+	}
+	logits = make([]float32, len(qs))
+	done := 0
+	for b, err := range p.gatherParts(ctx, parts, min(size, len(qs)), plan) {
+		if err != nil {
+			return nil, nil, err
+		}
+		n := len(b.Queries)
+		if sided {
+			n = min(2*n-1, len(logits)-done)
+		}
+		if err := score(b, logits[done:done+n]); err != nil {
+			return nil, nil, err
+		}
+		done += n
+		if tell := p.options.OnBatch; tell != nil {
+			tell(done, len(qs))
+		}
+	}
+	return order, logits, nil
+}
+
+// pairedChunks cuts queries into batches of pairs of their destinations, each begun by the source.
+func pairedChunks(src event.Node, qs []Query, size int) iter.Seq[[]Query] {
+	return func(yield func([]Query) bool) {
+		for part := range slices.Chunk(qs, 2*size-1) {
+			nodes := append([]Query{{Dst: src, Time: part[0].Time}}, part...)
+			if !yield(model.Pair(nodes)) {
+				return
+			}
+		}
+	}
+}
+
+// byLength orders partners by how much of their past the plan looks at, which lengths tells in that order.
+func (p *Predictor) byLength(plan sample.Plan, at event.Time, partners []Partner) (order, lengths []int) {
+	most := 0
+	for _, d := range plan.Draws {
+		most = max(most, d.Neighbors)
+	}
+	of := make([]int, len(partners))
+	order = make([]int, len(partners))
+	for i, c := range partners {
+		order[i] = i
+		if most > 0 {
+			of[i] = min(most, p.view().Before(c.Node, at).Len())
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(of[a], of[b]) })
+	for _, c := range order {
+		lengths = append(lengths, of[c])
+	}
+	return order, lengths
+}
+
+// openRows says whether rows are as long as the longest of their batch.
+func openRows(plan sample.Plan) bool {
+	return slices.ContainsFunc(plan.Draws, func(d sample.Draw) bool { return d.RowLen == 0 })
+}
+
+// evenChunks cuts queries into batches of one length each: no row is longer there than it would be alone.
+func evenChunks(qs []Query, lengths []int, size int) iter.Seq[[]Query] {
+	return func(yield func([]Query) bool) {
+		for lo := 0; lo < len(qs); {
+			hi := lo + 1
+			for hi < len(qs) && hi-lo < size && lengths[hi] == lengths[lo] {
+				hi++
+			}
+			if !yield(qs[lo:hi]) {
+				return
+			}
+			lo = hi
+		}
+	}
+}
+
+// destinations are the nodes that others met before a time, and the source itself if it met itself.
+func (p *Predictor) destinations(src event.Node, at event.Time) []event.Node {
+	fresh := p.log.Span(p.noticed, p.log.Len())
+	for i, n := range fresh.Dst {
+		p.notice(n, fresh.Time[i])
+	}
+	p.noticed = p.log.Len()
+	var list []event.Node
+	for n, first := range p.seen {
+		if first < at && event.Node(n) != src {
+			list = append(list, event.Node(n))
+		}
+	}
+	if slices.Contains(p.view().Before(src, at).Node, src) {
+		at, _ := slices.BinarySearch(list, src)
+		list = slices.Insert(list, at, src)
+	}
+	return list
+}
+
+// notice notes that a node was a destination.
+func (p *Predictor) notice(n event.Node, at event.Time) {
+	for int(n) >= len(p.seen) {
+		p.seen = append(p.seen, math.Inf(1))
+	}
+	p.seen[n] = min(p.seen[n], at)
+}

@@ -1,0 +1,96 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// Remembered is what a model that remembers knows of the first events of its past, so that another process can go on
+// from there with the same weights.
+type Remembered struct {
+	Events int        // whole units of them
+	Latest event.Time // of these
+	State  []tensor.Named
+}
+
+// Remembers says whether the model remembers events, rather than looking them up.
+func (p *Predictor) Remembers() bool { return p.stream != nil }
+
+// Reached is the time of the latest event that the model remembers; −Inf if it remembers none, or looks them up. A
+// query about an earlier time makes it begin again.
+func (p *Predictor) Reached() event.Time {
+	if s := p.stream; s != nil && s.seen > 0 {
+		return s.latest
+	}
+	return math.Inf(-1)
+}
+
+// CatchUp lets a model that remembers learn of at most so many more units of the events that it may know, so that
+// queries need not wait for that. It says how many events are left.
+func (p *Predictor) CatchUp(ctx context.Context, units int) (left int, err error) {
+	s := p.stream
+	if s == nil {
+		return 0, nil
+	}
+	all := s.whole(s.log.Len())
+	next := max(s.seen, 0)/s.pass.BatchSize*s.pass.BatchSize + units*s.pass.BatchSize
+	if !s.mine {
+		next = units * s.pass.BatchSize
+	}
+	if s.mine && s.seen >= all {
+		return 0, nil
+	}
+	if err := s.reach(ctx, min(next, all)); err != nil {
+		return 0, fmt.Errorf("catch up: %w", err)
+	}
+	return all - s.seen, nil
+}
+
+// Remembered is what the model knows now; false if it remembers nothing that could be taken up again.
+func (p *Predictor) Remembered() (r Remembered, ok bool, err error) {
+	s := p.stream
+	if s == nil || !s.mine || s.seen <= 0 {
+		return r, false, nil
+	}
+	if s.short { // what was known before the unit that is not whole
+		r = Remembered{Events: s.seen - s.seen%s.pass.BatchSize, State: s.before}
+	} else if r.State, err = s.memory.Snapshot(); err != nil {
+		return r, false, err
+	} else {
+		r.Events = s.seen
+	}
+	r.Latest = math.Inf(-1)
+	if r.Events > 0 {
+		r.Latest = slices.Max(s.log.Span(0, r.Events).Time)
+	}
+	return r, r.Events > 0, nil
+}
+
+// Recall takes up what another predictor with the same weights remembered of the same events.
+func (p *Predictor) Recall(r Remembered) error {
+	s := p.stream
+	switch {
+	case s == nil:
+		return fmt.Errorf("recall: %s remembers nothing", p.name)
+	case s.log == nil || r.Events < 0 || r.Events > s.log.Len() || r.Events%s.pass.BatchSize != 0:
+		return fmt.Errorf("recall: a memory of %d events, must be of whole units of %d among those that are there",
+			r.Events, s.pass.BatchSize)
+	}
+	if err := s.take(); err != nil {
+		return err
+	}
+	s.lose()
+	if r.Events == 0 {
+		return nil
+	}
+	if err := s.memory.Restore(r.State); err != nil {
+		return fmt.Errorf("recall: %w", err)
+	}
+	s.seen, s.latest = r.Events, slices.Max(s.log.Span(0, r.Events).Time)
+	return nil
+}

@@ -1,0 +1,149 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// Config is everything needed to repeat a run.
+type Config struct {
+	Model string          `json:"model"`
+	Spec  json.RawMessage `json:"spec"`
+	Data  string          `json:"data"`
+	// Path is where the data lie, seen from the run's directory, if their name alone does not lead there. It may change
+	// when a run goes on.
+	Path string `json:"data_path,omitempty"`
+	// Backbone is, for node classification, the checkpoint of the model, seen from the run's directory.
+	Backbone string `json:"backbone,omitempty"`
+	Sampling string `json:"sampling"`
+	Seed     uint64 `json:"seed"`
+	ByAP     bool   `json:"by_ap"`
+	// Final are the kinds of negatives of the final evaluation, which may change when a run goes on.
+	Final  []string `json:"final_negatives,omitempty"`
+	TF32   bool     `json:"tf32,omitempty"` // matrix products were rounded
+	Params int      `json:"parameters"`
+	Hashes Hashes   `json:"hashes"`
+	Facts  *Facts   `json:"data_facts,omitempty"` // nil in older runs
+}
+
+// Facts are what a model takes for granted of the data it was trained on.
+type Facts struct {
+	Events       int        `json:"events"`
+	EdgeFeatures int        `json:"edge_features"` // of each; 0 where all are zero
+	NodeFeatures int        `json:"node_features"`
+	First        event.Time `json:"first"`
+	Last         event.Time `json:"last"`
+	TimeFormat   string     `json:"time_format"` // dataset.TimeNumber or TimeDate
+}
+
+// FactsOf are those of a data set.
+func FactsOf(s *dataset.Set) Facts {
+	f := Facts{Events: s.Log.Len(), TimeFormat: s.TimeFormat}
+	if f.Events > 0 {
+		f.First, f.Last = s.Log.At(0).Time, s.Log.At(f.Events-1).Time
+	}
+	if s.Edge.Data != nil {
+		f.EdgeFeatures = s.Edge.Cols
+	}
+	if s.Node.Data != nil {
+		f.NodeFeatures = s.Node.Cols
+	}
+	return f
+}
+
+// Pace is the mean time from one event to the next.
+func (f Facts) Pace() float64 { return (f.Last - f.First) / float64(max(1, f.Events-1)) }
+
+// Hashes identify the data, its split and the negatives of validation.
+type Hashes struct {
+	Data      string `json:"data"`
+	Split     string `json:"split"`
+	Negatives string `json:"negatives"`
+}
+
+// Apart lists what two runs do not have in common, beside their seeds and how long they train: what keeps one from
+// being one more seed of the other. Where models or data differ, nothing else is worth a word.
+func (c Config) Apart(o Config) []string {
+	var list []string
+	if c.Model != o.Model {
+		list = append(list, fmt.Sprintf("model %s and %s", c.Model, o.Model))
+	}
+	if c.Data != o.Data {
+		list = append(list, fmt.Sprintf("data %s and %s", c.Data, o.Data))
+	} else if a, b := c.Hashes.Data, o.Hashes.Data; a != b && a != "" && b != "" {
+		list = append(list, fmt.Sprintf("data called %s that are not the same", c.Data))
+	}
+	if list != nil {
+		return list
+	}
+	was, is := c.facts(), o.facts()
+	for _, key := range slices.Sorted(maps.Keys(is)) {
+		if a, b := was[key], is[key]; a != b && key != "seed" {
+			list = append(list, fmt.Sprintf("%s %s and %s", key, orNone(a), orNone(b)))
+		}
+	}
+	return list
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// Differs says what a resumed run must not change.
+func (c Config) Differs(now Config) error {
+	was, is := c.facts(), now.facts()
+	var changes []string
+	for _, key := range slices.Sorted(maps.Keys(is)) {
+		if was[key] != is[key] {
+			changes = append(changes, fmt.Sprintf("%s was %s and is now %s", key, was[key], is[key]))
+		}
+	}
+	if changes == nil {
+		return nil
+	}
+	return fmt.Errorf("%s; a run goes on only as it began", strings.Join(changes, ", "))
+}
+
+// lasting are the settings that say how long a training lasts, and change nothing in what it does until then.
+var lasting = []string{"num_epochs", "patience"}
+
+// facts are what must stay the same, one by one. Those of a checkpoint alone, without hashes, are its model and
+// settings.
+func (c Config) facts() map[string]string {
+	list := map[string]string{
+		"model": c.Model, "seed": fmt.Sprint(c.Seed),
+		// not written down where they are
+		"weight_decay": "0", "negatives_random": "1", "negatives_historical": "0", "negatives_time": "0",
+		"select_by": "", "calibrate": "false",
+	}
+	if c.Hashes.Data != "" {
+		list["sampling"], list["select-by-ap"], list["tf32"] = c.Sampling, fmt.Sprint(c.ByAP), fmt.Sprint(c.TF32)
+		list["the data's hash"], list["the split's hash"] = c.Hashes.Data, c.Hashes.Split
+	}
+	var spec struct {
+		Preset, Order    string
+		Task             string
+		Config, Training map[string]any
+	}
+	if err := json.Unmarshal(c.Spec, &spec); err != nil {
+		list["configuration"] = string(c.Spec)
+	}
+	list["preset"], list["order"], list["task"] = spec.Preset, spec.Order, spec.Task
+	for _, part := range []map[string]any{spec.Config, spec.Training} {
+		for key, value := range part {
+			if !slices.Contains(lasting, key) {
+				list[key] = fmt.Sprint(value)
+			}
+		}
+	}
+	return list
+}

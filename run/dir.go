@@ -1,0 +1,119 @@
+package run
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
+)
+
+// The files of a run directory.
+const (
+	ConfigFile     = "config.json"            // everything needed to repeat the run
+	LogFile        = "log.jsonl"              // a line per epoch
+	CheckpointFile = "checkpoint.safetensors" // the best epoch
+	LastFile       = "last.safetensors"       // where to resume
+	ResultFile     = "result.json"            // final metrics
+)
+
+// Dir is a run directory; the empty one keeps nothing.
+type Dir string
+
+func (d Dir) Path(name string) string { return filepath.Join(string(d), name) }
+
+// WriteJSON replaces a file in one move, so that a reader or a crash never sees half of it.
+func (d Dir) WriteJSON(name string, value any) error {
+	if d == "" {
+		return nil
+	}
+	raw, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return d.replace(name, append(raw, '\n'))
+}
+
+func (d Dir) ReadJSON(name string, value any) error {
+	raw, err := os.ReadFile(d.Path(name))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, value); err != nil {
+		return fmt.Errorf("read %s: %w", d.Path(name), err)
+	}
+	return nil
+}
+
+func (d Dir) replace(name string, content []byte) error {
+	path := d.Path(name)
+	f, err := atomicfile.Own(path)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(content); err != nil {
+		f.Discard()
+	} else {
+		err = f.Commit()
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// Hash is the SHA-256 of a file, "" where nothing is kept.
+func (d Dir) Hash(name string) (string, error) {
+	if d == "" {
+		return "", nil
+	}
+	return atomicfile.Hash(d.Path(name))
+}
+
+// AppendLog adds an epoch's line.
+func (d Dir) AppendLog(e Epoch) error {
+	if d == "" {
+		return nil
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(d.Path(LogFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// ReadLog is the log of the first n epochs; what a killed run wrote after its last saved state is dropped.
+func (d Dir) ReadLog(n int) ([]Epoch, error) {
+	raw, err := os.ReadFile(d.Path(LogFile))
+	if errors.Is(err, fs.ErrNotExist) && n == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var epochs []Epoch
+	var kept bytes.Buffer
+	for lines := bufio.NewScanner(bytes.NewReader(raw)); len(epochs) < n && lines.Scan(); {
+		var e Epoch
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Epoch != len(epochs)+1 {
+			return nil, fmt.Errorf("%s, line %d: %q is not the record of epoch %d",
+				d.Path(LogFile), len(epochs)+1, lines.Text(), len(epochs)+1)
+		}
+		epochs = append(epochs, e)
+		kept.Write(append(lines.Bytes(), '\n'))
+	}
+	if len(epochs) < n {
+		return nil, fmt.Errorf("%s holds %d epochs, the saved state has finished %d", d.Path(LogFile), len(epochs), n)
+	}
+	return epochs, d.replace(LogFile, kept.Bytes())
+}

@@ -1,0 +1,44 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// ErrForeign says that a directory holds what this run did not write, or no longer what it wrote.
+var ErrForeign = errors.New("not the files of this run")
+
+// foreign is an ErrForeign in other words.
+type foreign string
+
+func (f foreign) Error() string        { return string(f) }
+func (f foreign) Is(target error) bool { return target == ErrForeign }
+
+func Foreignf(format string, args ...any) error { return foreign(fmt.Sprintf(format, args...)) }
+
+// ErrExists says that a directory holds a training already: continue it, or choose another directory.
+var ErrExists = errors.New("holds a training already")
+
+// ExistsIn is an ErrExists of a directory.
+func ExistsIn(dir string) error { return fmt.Errorf("%s %w", dir, ErrExists) }
+
+// Vacant says why no training can begin where there is no state to resume from: what lies there is someone's work. A
+// configuration alone is what a training leaves that ended before it had learned anything.
+func (d Dir) Vacant() error {
+	for _, name := range []string{LogFile, CheckpointFile, ResultFile} {
+		if _, err := os.Lstat(d.Path(name)); err == nil {
+			return Foreignf("%s has %s but no %s, without which no training can go on, and would be overwritten by a "+
+				"new one: bring %s back, or choose another directory", d, name, LastFile, LastFile)
+		}
+	}
+	var was Config
+	err := d.ReadJSON(ConfigFile, &was)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && was.Hashes.Data != "":
+		return nil
+	}
+	return Foreignf("%s is not the configuration of a training and would be overwritten: choose another directory",
+		d.Path(ConfigFile))
+}

@@ -1,0 +1,138 @@
+package run
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/eval"
+)
+
+// Result is what a run achieved, the content of result.json.
+type Result struct {
+	Model     string  `json:"model"`
+	Data      string  `json:"data"`
+	Seed      uint64  `json:"seed"`
+	Task      string  `json:"task,omitempty"` // "" is link prediction
+	Preset    string  `json:"preset"`
+	Params    int     `json:"parameters"`
+	Epochs    int     `json:"epochs"`
+	BestEpoch int     `json:"best_epoch"`
+	Seconds   float64 `json:"seconds"`       // training and validation of all epochs
+	PerEpoch  float64 `json:"epoch_seconds"` // mean, training only
+	Peak      int64   `json:"peak_bytes"`    // device memory of a training step
+	Device    string  `json:"device"`
+	Val       *Metric `json:"val,omitempty"` // of the best epoch
+	// the same with other negatives, where that had a say in which epoch is the best
+	HistoricalVal *Metric `json:"val_historical,omitempty"`
+	InductiveVal  *Metric `json:"val_inductive,omitempty"`
+	TimeVal       *Metric `json:"val_time,omitempty"`
+
+	Results []Measured `json:"results"`
+	Split   string     `json:"split_hash"`
+	Ended   string     `json:"ended,omitempty"` // EndedByTime, where it ended before it was over
+	Order   string     `json:"order,omitempty"` // in which a memory learned of events
+	// what scores depend on beside what happened before their own time
+	Depends []string `json:"conditions,omitempty"`
+	// Checkpoint is the SHA-256 of the file that was measured, for audits; runs that are older, or keep nothing, have
+	// none.
+	Checkpoint string  `json:"checkpoint_sha256,omitempty"`
+	History    []Epoch `json:"-"`
+	Paused     bool    `json:"-"` // at Run.Until: there are epochs to come
+}
+
+// Measured is one evaluation: a scenario under one kind of negatives.
+type Measured struct {
+	Scenario string `json:"setting"`   // transductive or inductive
+	Strategy string `json:"negatives"` // random, historical or inductive
+	eval.Result
+}
+
+// Summary is what several seeds achieved: means and sample standard deviations.
+type Summary struct {
+	Model   string    `json:"model"`
+	Data    string    `json:"data"`
+	Preset  string    `json:"preset"`
+	Seeds   []uint64  `json:"seeds"`
+	Results []MeanStd `json:"results"`
+	Runs    []Result  `json:"runs"`
+}
+
+// MeanStd is one evaluation over several seeds.
+type MeanStd struct {
+	Scenario string  `json:"setting"`
+	Strategy string  `json:"negatives"`
+	AP       float64 `json:"ap"`
+	APStd    float64 `json:"ap_std"`
+	AUC      float64 `json:"auc"`
+	AUCStd   float64 `json:"auc_std"`
+	Runs     int     `json:"runs"`
+}
+
+// Summarize puts runs of one configuration together.
+func Summarize(runs []Result) Summary {
+	var s Summary
+	if len(runs) == 0 {
+		return s
+	}
+	s = Summary{Model: runs[0].Model, Data: runs[0].Data, Preset: runs[0].Preset, Runs: runs}
+	for _, r := range runs {
+		s.Seeds = append(s.Seeds, r.Seed)
+	}
+	for _, m := range measuredIn(runs) {
+		var ap, auc []float64
+		for _, r := range runs {
+			for _, x := range r.Results {
+				if x.Scenario == m.Scenario && x.Strategy == m.Strategy {
+					ap, auc = append(ap, x.AP), append(auc, x.AUC)
+				}
+			}
+		}
+		m.AP, m.APStd = meanStd(ap)
+		m.AUC, m.AUCStd = meanStd(auc)
+		m.Runs = len(ap)
+		s.Results = append(s.Results, m)
+	}
+	return s
+}
+
+// measuredIn lists the scenarios and negatives that any of the runs was measured with, in the order in which they come.
+func measuredIn(runs []Result) []MeanStd {
+	var list []MeanStd
+	for _, r := range runs {
+		for _, x := range r.Results {
+			if m := (MeanStd{Scenario: x.Scenario, Strategy: x.Strategy}); !slices.Contains(list, m) {
+				list = append(list, m)
+			}
+		}
+	}
+	return list
+}
+
+// WriteSummary keeps a summary beside the directories of its runs. Several processes may train seeds of one
+// directory: they sum up one after the other, so that the last one knows of all.
+func writeSummary(path string, sum func() (*Summary, error)) error {
+	turn, err := Dir(path).wait()
+	if err != nil {
+		return err
+	}
+	defer turn.Close()
+	s, err := sum()
+	if err != nil || s == nil {
+		return err
+	}
+	return Dir(path).WriteJSON(ResultFile, s)
+}
+
+// meanStd is the mean and the sample standard deviation, which of one value is 0.
+func meanStd(x []float64) (mean, std float64) {
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	if len(x) < 2 {
+		return mean, 0
+	}
+	for _, v := range x {
+		std += (v - mean) * (v - mean) / float64(len(x)-1)
+	}
+	return mean, math.Sqrt(std)
+}

@@ -1,0 +1,105 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/model"
+)
+
+// CheckSameTraining says what keeps checkpoints from being measured as the seeds of one training: another model, other
+// data, other settings.
+func CheckSameTraining(files []string) error {
+	var first Config
+	for i, file := range files {
+		c, err := configOf(file)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = c
+			continue
+		}
+		if apart := first.Apart(c); apart != nil {
+			return &Error{filepath.Dir(filepath.Dir(file)),
+				fmt.Errorf("%s and %s are no seeds of one training (%s): measure them one by one",
+					base(files[0]), base(file), strings.Join(apart, ", "))}
+		}
+	}
+	return nil
+}
+
+// base is the name of the directory that a checkpoint lies in.
+func base(file string) string { return filepath.Base(filepath.Dir(file)) }
+
+// configOf is the configuration that a checkpoint was made with, as its run or else the file itself knows it.
+func configOf(file string) (Config, error) {
+	run, err := Open(filepath.Dir(file))
+	if err == nil {
+		return run.Complete(), nil
+	}
+	weights, err := ReadCheckpoint(file)
+	if err != nil {
+		return Config{}, err
+	}
+	return Run{Config: metaConfig(weights)}.Complete(), nil
+}
+
+// metaConfig is what a checkpoint says of itself.
+func metaConfig(f checkpoint.File) Config {
+	return Config{Model: f.Meta["model"], Data: f.Meta["data"], Spec: json.RawMessage(f.Meta["spec"])}
+}
+
+// Complete is the configuration with the settings that are younger than the run.
+func (r Run) Complete() Config {
+	c := r.Config
+	if f, err := model.Find(c.Model); err == nil {
+		if spec, err := f.Decode(c.Spec); err == nil {
+			c.Spec, _ = json.Marshal(spec)
+		}
+	}
+	return c
+}
+
+// Results are those of all seeds below the directory of a training that have come to theirs, in order.
+func Results(dir string) ([]Result, error) {
+	var list []Result
+	for _, seed := range Seeds(dir) {
+		file := filepath.Join(SeedDir(dir, seed), ResultFile)
+		raw, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		var r Result
+		if err := json.Unmarshal(raw, &r); err != nil {
+			return nil, &Error{file, err}
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// WriteSummary replaces the summary in the directory of a training by that of all seeds which have come to their
+// results, whoever trained them, if there are any.
+func WriteSummary(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	return writeSummary(dir, func() (*Summary, error) {
+		results, err := Results(dir)
+		if err != nil || len(results) == 0 {
+			return nil, err
+		}
+		sum := Summarize(results)
+		return &sum, nil
+	})
+}

@@ -1,0 +1,58 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/run"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// config describes the run: everything needed to repeat it.
+func (t *trainer) config(ctx context.Context) (run.Config, error) {
+	spec, err := json.Marshal(t.Spec)
+	if err != nil {
+		return run.Config{}, err
+	}
+	val, err := t.Protocol.Evaluate(ctx, guess{}, eval.Val, sample.Random)
+	if err != nil {
+		return run.Config{}, fmt.Errorf("validation negatives: %w", err)
+	}
+	facts := run.FactsOf(t.Set)
+	return run.Config{
+		Model: t.Run.Model, Spec: spec, Data: t.Set.Name, Path: t.seen(t.Set.Path), Backbone: t.seen(t.Backbone),
+		Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device),
+		Params: t.Learner.Model.Params().Count(),
+		Hashes: run.Hashes{Data: t.Set.Hash(), Split: t.Protocol.Split().Hash, Negatives: val.Negatives}, Facts: &facts,
+	}, nil
+}
+
+// seen leads from the run's directory to a file, so that both can be moved together.
+func (t *trainer) seen(file string) string {
+	if file == "" {
+		return ""
+	}
+	dir, err := filepath.Abs(t.Dir)
+	if err != nil {
+		return file
+	}
+	whole, err := filepath.Abs(file)
+	if err != nil {
+		return file
+	}
+	path, err := filepath.Rel(dir, whole)
+	if err != nil { // on another drive
+		return whole
+	}
+	return filepath.ToSlash(path)
+}
+
+// guess is a scorer that looks at nothing: all it is good for is to see which questions an evaluation asks.
+type guess struct{}
+
+func (guess) Plan() sample.Plan                          { return sample.Plan{} }
+func (guess) Score(b *sample.Batch, out []float32) error { clear(out); return nil }

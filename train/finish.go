@@ -1,0 +1,96 @@
+package train
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dygmamba/dygmamba/calibration"
+	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/run"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// finish evaluates the best epoch on the test sets.
+func (t *trainer) finish(ctx context.Context) (run.Result, error) {
+	best := t.best
+	if t.Dir != "" {
+		var err error
+		if best, err = checkpoint.Load(t.dir.Path(run.CheckpointFile)); err != nil {
+			return run.Result{}, fmt.Errorf("best epoch: %w", err)
+		}
+	}
+	if err := Restore(t.Learner.Model, t.Classifier(), best); err != nil {
+		return run.Result{}, fmt.Errorf("best epoch: %w", err)
+	}
+	r := t.standing()
+	var err error
+	if r.Checkpoint, err = t.dir.Hash(run.CheckpointFile); err != nil {
+		return run.Result{}, fmt.Errorf("best epoch: %w", err)
+	}
+	if t.Classifier() != nil {
+		m, err := t.Protocol.Evaluate(ctx, t.evaluator(), eval.Test, "")
+		if err != nil {
+			return run.Result{}, err
+		}
+		r.Task, r.Results = t.Protocol.Task(), []run.Measured{{Scenario: eval.Transductive, Result: m}}
+		return r, t.dir.WriteJSON(run.ResultFile, r)
+	}
+	fitted, err := calibration.Parse(best.Meta[run.CalibrationKey])
+	if err != nil {
+		return run.Result{}, fmt.Errorf("best epoch: %w", err)
+	}
+	protocol := t.Protocol.With(func(o *eval.Options) { o.Calibration = fitted })
+	strategies := t.Strategies
+	if strategies == nil {
+		strategies = []string{sample.Random}
+	}
+	if r.Results, err = Measure(ctx, protocol, t.evaluator(), eval.Scenarios(), strategies); err != nil {
+		return run.Result{}, err
+	}
+	return r, t.dir.WriteJSON(run.ResultFile, r)
+}
+
+// standing is what is known without a look at the test.
+func (t *trainer) standing() run.Result {
+	r := run.Result{
+		Model: t.Run.Model, Data: t.Set.Name, Seed: t.Seed, Preset: t.Spec.Preset,
+		Params: t.Learner.Model.Params().Count(),
+		Epochs: t.at.Epoch, BestEpoch: t.at.Stopper.Epoch, Peak: t.peak(), Device: t.Device.Name(),
+		Split: t.Protocol.Split().Hash, History: t.epochs, Order: t.Spec.Order, Depends: t.Spec.Conditions(),
+		Paused: !t.at.Finished, Ended: t.ended,
+	}
+	for _, e := range t.epochs {
+		r.Seconds += e.Seconds.Train + e.Seconds.Evaluate
+		r.PerEpoch += e.Seconds.Train / float64(len(t.epochs))
+	}
+	if b := t.at.Stopper.Epoch; b > 0 && b <= len(t.epochs) {
+		e := t.epochs[b-1]
+		r.Val, r.HistoricalVal, r.InductiveVal, r.TimeVal = e.Val, e.HistoricalVal, e.InductiveVal, e.TimeVal
+	}
+	return r
+}
+
+// Measure evaluates a scorer in every scenario under every kind of negatives. Sets without events are left out.
+func Measure(
+	ctx context.Context, p *eval.Protocol, s replay.Scorer, scenarios, strategies []string,
+) ([]run.Measured, error) {
+	var all []run.Measured
+	for _, scenario := range scenarios {
+		part, err := eval.PartOf(scenario)
+		if err != nil {
+			return nil, err
+		}
+		for _, strategy := range strategies {
+			r, err := p.Evaluate(ctx, s, part, strategy)
+			if err != nil {
+				return nil, err
+			}
+			if r.Batches > 0 {
+				all = append(all, run.Measured{Scenario: scenario, Strategy: strategy, Result: r})
+			}
+		}
+	}
+	return all, nil
+}

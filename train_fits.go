@@ -1,0 +1,108 @@
+package dygmamba
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/run"
+)
+
+// fits refuses, before anything is trained, to begin what has begun, to go on with other settings, to train one more
+// seed beside runs of something else, and to write a summary over a file that is none.
+func (o *TrainOptions) fits(protocol *eval.Protocol) error {
+	begun := run.Seeds(o.Dir)
+	if o.Dir == "" || len(begun) == 0 {
+		return o.fitsSummary()
+	}
+	spec, err := json.Marshal(o.Spec)
+	if err != nil {
+		return err
+	}
+	now := run.Config{Model: o.Model, Data: o.Set.Name, Spec: spec, Sampling: o.Set.Sampling, ByAP: o.ByAP,
+		TF32: device.Rounds(o.Device)}
+	now.Hashes = run.Hashes{Data: o.Set.Hash(), Split: protocol.Split().Hash}
+	for _, seed := range begun {
+		record, err := run.Open(run.SeedDir(o.Dir, seed))
+		if err != nil {
+			return err
+		}
+		if slices.Contains(o.Seeds, seed) {
+			now.Seed = seed
+			err = goesOn(record, now, o.Resume)
+		} else if apart := record.Complete().Apart(now); apart != nil {
+			err = fmt.Errorf("%s is not of the same training (%s): the runs of a directory are averaged, "+
+				"choose another for this one",
+				record.Dir, strings.Join(apart, ", "))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := run.Results(o.Dir); err != nil { // which are to be summed up
+		return err
+	}
+	return o.fitsSummary()
+}
+
+// goesOn says why a run cannot continue as it is now asked to. One that saved nothing begins again.
+func goesOn(r run.Run, now run.Config, resume bool) error {
+	switch {
+	case !run.Exists(filepath.Join(r.Dir, run.LastFile)):
+		return nil
+	case !resume:
+		return run.ExistsIn(r.Dir)
+	}
+	if err := r.Complete().Differs(now); err != nil {
+		return fmt.Errorf("resume %s: %w", r.Dir, err)
+	}
+	return nil
+}
+
+// fitsTask refuses to train on links for a directory whose runs learned something else than labels.
+func (o *TrainOptions) fitsTask() error {
+	for _, seed := range run.Seeds(o.Dir) {
+		record, err := run.Open(run.SeedDir(o.Dir, seed))
+		if err != nil {
+			return err
+		}
+		if task := cmp.Or(record.Task(), eval.LinkPrediction); task != o.Task {
+			return fmt.Errorf("%s is not of the same training (task %s and %s): choose another directory for this one",
+				record.Dir, task, o.Task)
+		}
+	}
+	return nil
+}
+
+// fitsSummary looks at the summary that will be replaced.
+func (o *TrainOptions) fitsSummary() error {
+	if o.Dir == "" {
+		return nil
+	}
+	path := filepath.Join(o.Dir, run.ResultFile)
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var was run.Summary
+	switch err := json.Unmarshal(raw, &was); {
+	case err != nil || len(was.Seeds) == 0 || len(was.Runs) != len(was.Seeds):
+		return fmt.Errorf("%s is not the summary of a training and would be overwritten: choose another directory",
+			path)
+	case was.Model != o.Model || was.Data != o.Set.Name:
+		return fmt.Errorf("%s is of %s on %s and would be overwritten: choose another directory for %s on %s",
+			path, was.Model, was.Data, o.Model, o.Set.Name)
+	}
+	return nil
+}
