@@ -57,4 +57,6 @@ var (
 	ErrFull     = errors.New("there is no space left for events")
 	ErrDamaged  = errors.New("a record of the event log is damaged")
 	ErrAway     = errors.New("the event log cannot be reached")
+
+	ErrForgotten = errors.New("the event log has forgotten these events")
 )

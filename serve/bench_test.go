@@ -28,9 +28,9 @@ func BenchmarkEvents(b *testing.B) {
 	for b.Loop() {
 		r := httptest.NewRequest(http.MethodPost, "/v1/events", strings.NewReader(body))
 		r.Header.Set("Content-Type", typeJSON)
-		out := &probe{header: http.Header{}}
-		if s.Handler().ServeHTTP(out, r); out.status != 200 {
-			b.Fatal(out.status)
+		out := httptest.NewRecorder()
+		if s.Handler().ServeHTTP(out, r); out.Code != 200 {
+			b.Fatal(out.Code)
 		}
 	}
 	b.ReportMetric(float64(b.N)*1000/b.Elapsed().Seconds(), "events/s")
@@ -43,9 +43,9 @@ func BenchmarkScore(b *testing.B) {
 	for b.Loop() {
 		r := httptest.NewRequest(http.MethodPost, "/v1/score", strings.NewReader(`{"queries":[{"src":1,"dst":2}]}`))
 		r.Header.Set("Content-Type", typeJSON)
-		out := &probe{header: http.Header{}}
-		if s.Handler().ServeHTTP(out, r); out.status != 200 {
-			b.Fatal(out.status)
+		out := httptest.NewRecorder()
+		if s.Handler().ServeHTTP(out, r); out.Code != 200 {
+			b.Fatal(out.Code)
 		}
 	}
 }

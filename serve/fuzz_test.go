@@ -24,7 +24,6 @@ import (
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
-	store "github.com/dygmamba/dygmamba/eventlog/memory"
 )
 
 // target is a request that can be made malformed.
@@ -132,7 +131,7 @@ func (h *hammer) send(t target, body []byte) error {
 // refusing is a server whose log takes nothing, so that it stays as it is.
 func refusing(t testing.TB) *Server {
 	return newWorld(t, dygmamba.DefaultModel).server(t,
-		func(o *Options) { o.Log = &failing{store.New(), eventlog.ErrFull} })
+		func(o *Options) { o.Log = &failing{eventlog.NewMemory(), eventlog.ErrFull} })
 }
 
 // FuzzRequests: no body makes a handler fail or answer in another form.

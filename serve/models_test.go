@@ -12,7 +12,6 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eventlog"
-	store "github.com/dygmamba/dygmamba/eventlog/memory"
 )
 
 // Models are replaced, and taken back, while many ask: no question is dropped, and each answer is one of either model.
@@ -71,7 +70,7 @@ func TestReloadDropsNothing(t *testing.T) {
 // What comes in is learned from, a better model takes over and answers after a restart too, and a rollback is heeded.
 func TestLearn(t *testing.T) {
 	w := newWorld(t, dygmamba.DefaultModel)
-	dir, log := t.TempDir(), store.New()
+	dir, log := t.TempDir(), eventlog.NewMemory()
 	learn := func(margin float64) func(o *Options) {
 		return func(o *Options) {
 			o.Log = log

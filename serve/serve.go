@@ -26,9 +26,10 @@ import (
 type Options struct {
 	Set        *dataset.Set
 	Log        eventlog.Log
-	Durable    bool            // the log outlives the process
-	Checkpoint string          // a run directory or a checkpoint file
-	Load       predict.Options // how checkpoints are opened; Set and Live are filled in
+	Durable    bool              // the log outlives the process
+	Applied    func(last uint64) // called when the server knows the log's events up to last; nil: nobody is told
+	Checkpoint string            // a run directory or a checkpoint file
+	Load       predict.Options   // how checkpoints are opened; Set and Live are filled in
 
 	Limits Limits
 	Tokens *Tokens  // who may do what; nil: everybody everything
@@ -83,7 +84,12 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	}
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	s.engine.applied = s.quality.applied
+	s.engine.applied = func(before, after *state) {
+		s.quality.applied(before, after)
+		if o.Applied != nil {
+			o.Applied(after.Last)
+		}
+	}
 	if err := s.follow(ctx, background); err != nil {
 		s.halt()
 		return nil, err

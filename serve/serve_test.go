@@ -15,7 +15,6 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/eventlog"
-	store "github.com/dygmamba/dygmamba/eventlog/memory"
 	"github.com/dygmamba/dygmamba/predict"
 )
 
@@ -227,7 +226,7 @@ func TestRefusals(t *testing.T) {
 // What the log cannot take is refused, and nothing is known of it.
 func TestLogRefuses(t *testing.T) {
 	w := newWorld(t, dygmamba.DefaultModel)
-	log := &failing{Log: store.New()}
+	log := &failing{Memory: eventlog.NewMemory()}
 	s := w.server(t, func(o *Options) { o.Log = log })
 	for _, err := range []error{eventlog.ErrFull, eventlog.ErrAway, errors.New("odd")} {
 		log.fail = fmt.Errorf("test: %w", err)
@@ -287,7 +286,7 @@ func TestConcurrentAnswersBelongToAState(t *testing.T) {
 	for _, a := range answers {
 		want := states[a.asOf]
 		if want == nil {
-			p, err := predict.Load(w.run, predict.Options{Set: Early(w.whole, n+int(a.asOf)), Threads: 1})
+			p, err := predict.Load(w.run, predict.Options{Set: w.whole.First(n + int(a.asOf)), Threads: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

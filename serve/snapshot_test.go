@@ -14,7 +14,6 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
-	store "github.com/dygmamba/dygmamba/eventlog/memory"
 	"github.com/dygmamba/dygmamba/predict"
 )
 
@@ -35,7 +34,7 @@ func logits(t *testing.T, w *world, s *Server) (list []float32) {
 func TestRestart(t *testing.T) {
 	for _, name := range append(remembering(), dygmamba.DefaultModel) {
 		w := newWorld(t, name)
-		log, file := store.New(), filepath.Join(t.TempDir(), "snapshot")
+		log, file := eventlog.NewMemory(), filepath.Join(t.TempDir(), "snapshot")
 		keep := func(o *Options) { o.Log, o.Snapshots = log, Snapshots{File: file} }
 		n, all := w.early.Log.Len(), w.whole.Log.Len()
 		put := func(lo, hi int) {
@@ -91,7 +90,7 @@ func TestRestart(t *testing.T) {
 // A snapshot of another data set, or one that is ahead of the log, is refused.
 func TestSnapshotElsewhere(t *testing.T) {
 	w := newWorld(t, dygmamba.DefaultModel)
-	log, file := store.New(), filepath.Join(t.TempDir(), "snapshot")
+	log, file := eventlog.NewMemory(), filepath.Join(t.TempDir(), "snapshot")
 	s, err := w.open(func(o *Options) { o.Log, o.Snapshots = log, Snapshots{File: file} })
 	if err != nil {
 		t.Fatal(err)
@@ -102,8 +101,8 @@ func TestSnapshotElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for part, change := range map[string]func(o *Options){
-		"another data set":       func(o *Options) { o.Set, o.Log = Early(w.whole, 40), log },
-		"do not belong together": func(o *Options) { o.Log = store.New() },
+		"another data set":       func(o *Options) { o.Set, o.Log = w.whole.First(40), log },
+		"do not belong together": func(o *Options) { o.Log = eventlog.NewMemory() },
 	} {
 		_, err := w.open(func(o *Options) { o.Snapshots = Snapshots{File: file}; change(o) })
 		if err == nil || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), file) {
@@ -119,7 +118,7 @@ func some(t testing.TB) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := Early(log, 20)
+	set := log.First(20)
 	set.Edge.Cols = 2
 	e := newEngine(set, nil)
 	for i := range 5 {
@@ -179,7 +178,7 @@ func FuzzSnapshot(f *testing.F) {
 		if err != nil {
 			return
 		}
-		e := newEngine(Early(log, 20), nil)
+		e := newEngine(log.First(20), nil)
 		if s.fits(e, "data") == nil && s.restore(e) == nil && math.IsNaN(e.now().Moment.Last()) {
 			t.Error("a time that is none")
 		}

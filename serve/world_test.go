@@ -15,7 +15,6 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
-	store "github.com/dygmamba/dygmamba/eventlog/memory"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/predict"
@@ -24,7 +23,7 @@ import (
 
 // failing is a log that can be told to take nothing.
 type failing struct {
-	*store.Log
+	*eventlog.Memory
 	fail error
 }
 
@@ -32,7 +31,7 @@ func (l *failing) Append(ctx context.Context, key string, events []eventlog.Even
 	if l.fail != nil {
 		return eventlog.Receipt{}, l.fail
 	}
-	return l.Log.Append(ctx, key, events)
+	return l.Memory.Append(ctx, key, events)
 }
 
 // world is a data set, a model that was trained on it a little, and the events that are left to come.
@@ -65,7 +64,7 @@ func newWorld(t testing.TB, name string, change ...string) *world {
 		dygmamba.TrainOptions{Set: set, Model: name, Spec: &spec, Dir: dir, Threads: 1}); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{whole: set, early: Early(set, set.Log.Len()/2), run: run.SeedDir(dir, 0)}
+	w := &world{whole: set, early: set.First(set.Log.Len() / 2), run: run.SeedDir(dir, 0)}
 	trained.worlds[key] = w
 	return w
 }
@@ -82,7 +81,7 @@ func (w *world) server(t testing.TB, change func(o *Options)) *Server {
 }
 
 func (w *world) open(change func(o *Options)) (*Server, error) {
-	o := Options{Set: w.early, Log: NewVolatile(), Checkpoint: w.run, Load: predict.Options{Threads: 1}}
+	o := Options{Set: w.early, Log: eventlog.NewMemory(), Checkpoint: w.run, Load: predict.Options{Threads: 1}}
 	if change != nil {
 		change(&o)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dygmamba/dygmamba/internal/servebench"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/serve"
 )
@@ -47,7 +48,7 @@ With --store events are on disk before they are acknowledged; without it they ar
 				return err
 			}
 			defer dev.Close()
-			b := serve.Bench{For: time.Duration(seconds * float64(time.Second)), Restart: restart}
+			b := servebench.Bench{For: time.Duration(seconds * float64(time.Second)), Restart: restart}
 			b.Options = serve.Options{Set: set, Checkpoint: file, Logger: a.log(),
 				Load: s.what.load(s.order, dev, s.where)}
 			if err := s.keep(cmd.Context(), a, &b.Options); err != nil {
@@ -84,12 +85,12 @@ With --store events are on disk before they are acknowledged; without it they ar
 	return cmd
 }
 
-func writeServeBench(w io.Writer, r serve.BenchReport) error {
+func writeServeBench(w io.Writer, r servebench.Report) error {
 	kept := "in memory"
 	if r.Durable {
 		kept = "on disk"
 	}
-	line := func(name string, l serve.Latency) {
+	line := func(name string, l servebench.Latency) {
 		fmt.Fprintf(w, "  %-8s p50 %7.3f ms   p99 %7.3f ms   max %7.3f ms   %s requests\n", name, l.P50, l.P99, l.Most,
 			term.Count(l.Requests))
 	}

@@ -33,7 +33,8 @@ func (s *serving) keep(ctx context.Context, a *app, o *serve.Options) (err error
 		o.Log, err = embedded.Open(s.store,
 			embedded.Options{Cut: func(what string) { a.log().Warn("event log: " + what) }})
 	default:
-		o.Log, o.Durable = serve.NewVolatile(), false
+		log := eventlog.NewMemory()
+		o.Log, o.Applied, o.Durable = log, log.Forget, false // the server has them: once is enough
 		a.log().Warn("no --store: events live in memory and end with the server")
 	}
 	if errors.Is(err, eventlog.ErrDamaged) {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/client"
+	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/internal/servebench"
 	"github.com/dygmamba/dygmamba/serve"
 )
 
@@ -45,9 +47,21 @@ func TestServeUsage(t *testing.T) {
 		exitBadInput, "ingest, query, admin", "line 1")
 }
 
+// Without a store, events are kept in the log that passes the suite of all logs, until the server knows them.
+func TestServeDefaultLog(t *testing.T) {
+	a := newApp(nil, io.Discard, io.Discard)
+	var o serve.Options
+	if err := new(serving).keep(t.Context(), a, &o); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := o.Log.(*eventlog.Memory); !ok || o.Durable || o.Applied == nil {
+		t.Errorf("%T, durable %v", o.Log, o.Durable)
+	}
+}
+
 func TestServeVerify(t *testing.T) {
 	w := trainedRun(t)
-	v := decode[serve.Verdict](t, program(t, "serve", "verify", "--run", w.run, "--data", w.data, "--from", "850",
+	v := decode[servebench.Verdict](t, program(t, "serve", "verify", "--run", w.run, "--data", w.data, "--from", "850",
 		"--json").want(t, exitDone))
 	if v.Events != 850 || v.Replayed < 50 || v.Queries != 2*v.Replayed || v.Different != 0 || v.AP <= 0 {
 		t.Errorf("%+v", v)

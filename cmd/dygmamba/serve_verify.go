@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/internal/servebench"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/serve"
 )
 
 // onGPU is how far two logits may lie apart on a GPU, where sums have no fixed order.
@@ -50,7 +50,7 @@ which has all events from the beginning: on the CPU they are the same to the las
 			defer dev.Close()
 			progress := a.console.Progress("verify", "events")
 			defer progress.Done()
-			verdict, err := serve.Verify(cmd.Context(), serve.Verification{
+			verdict, err := servebench.Verify(cmd.Context(), servebench.Verification{
 				Set: set, Checkpoint: file, From: from,
 				Load:    s.what.load(s.order, dev, s.where),
 				OnEvent: func(done, total int) { progress.Set(int64(done), int64(total), "") },
@@ -81,7 +81,7 @@ which has all events from the beginning: on the CPU they are the same to the las
 	return cmd
 }
 
-func writeVerdict(w io.Writer, v serve.Verdict) error {
+func writeVerdict(w io.Writer, v servebench.Verdict) error {
 	how := "the same to the last bit"
 	if v.Different > 0 {
 		how = fmt.Sprintf("%s of them differ, by up to %g", term.Count(v.Different), v.Largest)

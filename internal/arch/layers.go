@@ -68,7 +68,7 @@ var Layers = []Layer{
 	{Both, []string{"internal/results", "predict"}},
 	{Both, []string{"."}},
 	{Both, []string{"audit", "internal/demo", "internal/report", "serve"}},
-	{Both, []string{"internal/study"}},
+	{Both, []string{"internal/servebench", "internal/study"}},
 	{Both, []string{"cmd/*"}},
 }
 

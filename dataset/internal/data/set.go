@@ -53,6 +53,19 @@ func (s *Set) Close() error {
 	return release()
 }
 
+// First is a set of the first n events with their features, what was known before the others came. It shares the memory
+// of s, which must stay open.
+func (s *Set) First(n int) *Set {
+	first := *s
+	first.release = nil
+	first.Log = s.Log.Select(func(i int) bool { return i < n })
+	first.Edge.Rows = n + 1
+	if first.Edge.Data != nil {
+		first.Edge.Data = first.Edge.Data[:(n+1)*first.Edge.Cols]
+	}
+	return &first
+}
+
 // NumNodes is 1 + the largest node id, the rows of a table indexed by node.
 func (s *Set) NumNodes() int { return max(s.Log.NumNodes(), s.Node.Rows) }
 

@@ -1,4 +1,4 @@
-package serve
+package servebench
 
 import (
 	"cmp"
@@ -13,12 +13,15 @@ import (
 
 	"github.com/dygmamba/dygmamba/client"
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/eventlog"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/serve"
 )
 
 // Verification says what to replay.
@@ -27,7 +30,6 @@ type Verification struct {
 	Checkpoint string
 	Load       predict.Options // how the checkpoint is opened, offline and by the server
 	From       int             // events known at the beginning; 0: all but those that models are tested on
-	Log        func() Options  // more options of the server, such as its log; nil: none
 	OnEvent    func(done, total int)
 }
 
@@ -192,28 +194,14 @@ func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from 
 // online asks a server.
 func (v Verification) online(ctx context.Context, from int, groups [][2]predict.Query, want []float32,
 	verdict *Verdict) error {
-	var o Options
-	if v.Log != nil {
-		o = v.Log()
-	}
-	if o.Log == nil {
-		o.Log = NewVolatile()
-	}
-	o.Set, o.Checkpoint, o.Load = Early(v.Set, from), v.Checkpoint, v.Load
-	s, err := New(ctx, o)
+	s, err := start(ctx, serve.Options{
+		Set: v.Set.First(from), Checkpoint: v.Checkpoint, Load: v.Load, Log: eventlog.NewMemory(),
+	})
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	port, err := Listen(Listening{Address: "127.0.0.1:0"})
-	if err != nil {
-		return err
-	}
-	serving, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(serving, port) }()
-	defer func() { stop(); <-ended }()
-	c := client.New(port.URL())
+	defer s.stop()
+	c := client.New(s.port.URL())
 	c.HTTP = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	defer c.HTTP.CloseIdleConnections()
 	var pos, neg []float32
@@ -237,7 +225,8 @@ func (v Verification) online(ctx context.Context, from int, groups [][2]predict.
 			v.OnEvent(i+1, len(groups))
 		}
 	}
-	verdict.AP = precision(pos, neg)
+	var meter eval.Meter
+	verdict.AP, _ = meter.Score(pos, neg)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package serve
+package servebench
 
 import (
 	"bufio"
@@ -15,21 +15,39 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
 )
 
-// generator makes requests.
+// generator makes requests about the nodes of a data set.
 type generator struct {
-	server  *Server
-	address string
-	targets int
+	server  *running
+	set     *dataset.Set
+	targets []event.Node // that were a destination, each once
 	from    float64      // the time of the first event
 	clock   atomic.Int64 // thousandths after that, of the last one
+}
+
+func newGenerator(s *running, set *dataset.Set, from float64) *generator {
+	targets := slices.Clone(set.Log.All().Dst)
+	slices.Sort(targets)
+	return &generator{server: s, set: set, targets: slices.Compact(targets), from: from}
+}
+
+// source is the name of a node that sends an event, drawn by how many it sends; target that of any destination.
+func (g *generator) source(rng *rand.Rand) string {
+	return g.set.Names.Name(g.set.Log.At(rng.IntN(g.set.Log.Len())).Src)
+}
+
+func (g *generator) target(rng *rand.Rand) string {
+	return g.set.Names.Name(g.targets[rng.IntN(len(g.targets))])
 }
 
 // timeDigits is how wide times are written, so that they can be changed in a request that was made before.
 const timeDigits = 20
 
-// stamp gives the events of a request the next moment: what is sent later is later.
+// stamp gives the events of a request the next time: what is sent later is later.
 func (g *generator) stamp(r prepared) []byte {
 	var digits [timeDigits]byte
 	text := strconv.AppendFloat(digits[:0], g.from+float64(g.clock.Add(1))/1000, 'f', 3, 64)
@@ -52,8 +70,6 @@ type prepared struct {
 // bodies are n requests of size events each, made beforehand: clients should cost little.
 func (g *generator) bodies(n, size int, seed uint64) []prepared {
 	rng := rand.New(rand.NewPCG(seed, 9))
-	at, names := g.server.engine.now(), g.server.engine.names
-	events := at.Events()
 	list := make([]prepared, n)
 	for i := range list {
 		var b strings.Builder
@@ -63,9 +79,7 @@ func (g *generator) bodies(n, size int, seed uint64) []prepared {
 			if k > 0 {
 				b.WriteByte(',')
 			}
-			like := events.At(rng.IntN(events.Len()))
-			dst := at.targets[rng.IntN(g.targets)]
-			fmt.Fprintf(&b, `{"src":%q,"dst":%q,"time":`, names.name(like.Src), names.name(dst))
+			fmt.Fprintf(&b, `{"src":%q,"dst":%q,"time":`, g.source(rng), g.target(rng))
 			places = append(places, b.Len())
 			b.WriteString(strings.Repeat(" ", timeDigits) + "}")
 		}
@@ -89,14 +103,6 @@ func request(path, body string) []byte {
 type wire struct {
 	conn net.Conn
 	in   *bufio.Reader
-}
-
-func (g *generator) dial() (*wire, error) {
-	c, err := net.Dial("tcp", g.address)
-	if err != nil {
-		return nil, err
-	}
-	return &wire{c, bufio.NewReader(c)}, nil
 }
 
 // send sends a request and reads the answer.
@@ -131,57 +137,80 @@ func (w *wire) send(raw []byte) error {
 	return err
 }
 
+// crew is a number of connections that are used at the same time.
+type crew struct {
+	address string
+	group   sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows
+	times  []time.Duration
+	failed error
+}
+
+func (g *generator) crew() *crew { return &crew{address: g.server.port.Addr().String()} }
+
+// start lets work use a connection of its own.
+func (c *crew) start(work func(w *wire) error) {
+	c.group.Go(func() {
+		conn, err := net.Dial("tcp", c.address)
+		if err == nil {
+			err = work(&wire{conn, bufio.NewReader(conn)})
+			conn.Close()
+		}
+		if err != nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.failed = errors.Join(c.failed, err)
+		}
+	})
+}
+
+// send sends a request and notes how long ago it was due.
+func (c *crew) send(w *wire, due time.Time, raw []byte) error {
+	err := w.send(raw)
+	took := time.Since(due)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.times = append(c.times, took)
+	return err
+}
+
+// wait returns when all work is done.
+func (c *crew) wait() (Latency, error) {
+	c.group.Wait()
+	return latencyOf(c.times), c.failed
+}
+
 // ingest lets connections send events one request after another.
 func (g *generator) ingest(ctx context.Context, d time.Duration, connections, size int) (r Ingested, err error) {
 	count := min(500, 40_000/size)
-	var group sync.WaitGroup
-	var failed atomic.Pointer[error]
-	times := make([][]time.Duration, connections)
 	ready := make([][]prepared, connections)
-	for c := range connections {
+	for c := range ready {
 		ready[c] = g.bodies(count, size, uint64(c))
 	}
-	began := time.Now()
-	end := began.Add(d)
-	for c := range connections {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			w, err := g.dial()
-			if err != nil {
-				failed.Store(&err)
-				return
-			}
-			defer w.conn.Close()
-			for i := 0; time.Now().Before(end) && ctx.Err() == nil; i++ {
-				at := time.Now()
-				if err := w.send(g.stamp(ready[c][i%count])); err != nil {
-					failed.Store(&err)
-					return
+	began, crew := time.Now(), g.crew()
+	for _, list := range ready {
+		crew.start(func(w *wire) error {
+			for i := 0; time.Since(began) < d && ctx.Err() == nil; i++ {
+				if err := crew.send(w, time.Now(), g.stamp(list[i%count])); err != nil {
+					return err
 				}
-				times[c] = append(times[c], time.Since(at))
 			}
-		}()
+			return ctx.Err()
+		})
 	}
-	group.Wait()
-	took := time.Since(began)
-	if e := failed.Load(); e != nil {
-		return r, *e
-	}
-	all := slices.Concat(times...)
-	r = Ingested{PerSecond: float64(len(all)*size) / took.Seconds(), Requests: len(all), Latency: latencyOf(all)}
-	return r, ctx.Err()
+	r.Latency, err = crew.wait()
+	r.Requests = r.Latency.Requests
+	r.PerSecond = float64(r.Requests*size) / time.Since(began).Seconds()
+	return r, err
 }
 
 // pairs are questions about pairs.
 func (g *generator) pairs(n int) [][]byte {
 	rng := rand.New(rand.NewPCG(5, 5))
-	at, names := g.server.engine.now(), g.server.engine.names
-	events := at.Events()
 	list := make([][]byte, n)
 	for i := range list {
-		src, dst := events.At(rng.IntN(events.Len())).Src, at.targets[rng.IntN(g.targets)]
-		body := fmt.Sprintf(`{"queries":[{"src":%q,"dst":%q}]}`, names.name(src), names.name(dst))
+		body := fmt.Sprintf(`{"queries":[{"src":%q,"dst":%q}]}`, g.source(rng), g.target(rng))
 		list[i] = request("/v1/score", body)
 	}
 	return list
@@ -195,118 +224,89 @@ func (g *generator) score(ctx context.Context, d time.Duration) (Latency, error)
 // rank asks for the best of a thousand candidates.
 func (g *generator) rank(ctx context.Context, d time.Duration) (Latency, error) {
 	rng := rand.New(rand.NewPCG(6, 6))
-	at, names := g.server.engine.now(), g.server.engine.names
-	events := at.Events()
 	var list [][]byte
 	for range 20 {
 		var some []string
-		for _, i := range rng.Perm(len(at.targets))[:min(1000, len(at.targets))] {
-			some = append(some, strconv.Quote(names.name(at.targets[i])))
+		for _, i := range rng.Perm(len(g.targets))[:min(1000, len(g.targets))] {
+			some = append(some, strconv.Quote(g.set.Names.Name(g.targets[i])))
 		}
 		list = append(list, request("/v1/rank", fmt.Sprintf(`{"src":%q,"k":10,"candidates":[%s]}`,
-			names.name(events.At(rng.IntN(events.Len())).Src), strings.Join(some, ","))))
+			g.source(rng), strings.Join(some, ","))))
 	}
 	return g.repeat(ctx, d, list)
 }
 
+// repeat sends requests one after another over one connection.
 func (g *generator) repeat(ctx context.Context, d time.Duration, list [][]byte) (Latency, error) {
-	w, err := g.dial()
-	if err != nil {
-		return Latency{}, err
-	}
-	defer w.conn.Close()
-	var times []time.Duration
-	for i, end := 0, time.Now().Add(d); time.Now().Before(end) && ctx.Err() == nil; i++ {
-		at := time.Now()
-		if err := w.send(list[i%len(list)]); err != nil {
-			return Latency{}, err
+	began, crew := time.Now(), g.crew()
+	crew.start(func(w *wire) error {
+		for i := 0; time.Since(began) < d && ctx.Err() == nil; i++ {
+			if err := crew.send(w, time.Now(), list[i%len(list)]); err != nil {
+				return err
+			}
 		}
-		times = append(times, time.Since(at))
-	}
-	return latencyOf(times), ctx.Err()
+		return ctx.Err()
+	})
+	return crew.wait()
 }
 
 // mixed asks 200 times a second, whether the answer before has come or not, while 10,000 events a second arrive.
 func (g *generator) mixed(ctx context.Context, d time.Duration) (l Latency, rate float64, err error) {
-	const size, perSecond, scores = 100, 100, 200
+	const size, perSecond, scores, workers = 100, 100, 200, 16
+	ready, asked := g.bodies(100, size, 77), g.pairs(500)
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	var times []time.Duration
-	var failed error
-	fail := func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		failed = errors.Join(failed, err)
-	}
-	before := g.server.engine.now().Len()
-	began := time.Now()
-	group.Add(1)
-	ready := g.bodies(100, size, 77)
-	go func() {
-		defer group.Done()
-		w, err := g.dial()
-		if err != nil {
-			fail(err)
-			return
-		}
-		defer w.conn.Close()
-		tick := time.NewTicker(time.Second / perSecond)
-		defer tick.Stop()
-		for i := 0; ; i++ {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			if err := w.send(g.stamp(ready[i%len(ready)])); err != nil {
-				fail(err)
-				return
-			}
-		}
-	}()
-	asked := g.pairs(500)
-	const workers = 16
+	before, began := g.server.Summary().Events, time.Now()
+	events, questions := g.crew(), g.crew()
+	events.start(func(w *wire) error {
+		i := 0
+		return each(ctx, time.Second/perSecond, func() error {
+			i++
+			return events.send(w, time.Now(), g.stamp(ready[i%len(ready)]))
+		})
+	})
 	due := make(chan time.Time, 1000)
 	for k := range workers {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			w, err := g.dial()
-			if err != nil {
-				fail(err)
-				return
-			}
-			defer w.conn.Close()
+		questions.start(func(w *wire) error {
 			i := k
 			for at := range due {
-				if err := w.send(asked[i%len(asked)]); err != nil {
-					fail(err)
-					return
+				if err := questions.send(w, at, asked[i%len(asked)]); err != nil {
+					return err
 				}
-				took := time.Since(at)
 				i += workers
-				mu.Lock()
-				times = append(times, took)
-				mu.Unlock()
 			}
-		}()
+			return nil
+		})
 	}
-	tick := time.NewTicker(time.Second / scores)
-	for open := true; open; {
+	each(ctx, time.Second/scores, func() error {
 		select {
-		case <-tick.C:
-			due <- time.Now() // how late the clock of this process ticks is no matter of the server
+		case due <- time.Now(): // not the tick: how late this process's clock ticks is not the server's fault
+			return nil
 		case <-ctx.Done():
-			open = false
+			return ctx.Err()
+		}
+	})
+	close(due)
+	_, failed := events.wait()
+	l, err = questions.wait()
+	rate = float64(g.server.Summary().Events-before) / time.Since(began).Seconds()
+	return l, rate, errors.Join(failed, err)
+}
+
+// each does something again and again until ctx ends, or it fails.
+func each(ctx context.Context, pause time.Duration, do func() error) error {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := do(); err != nil {
+				return err
+			}
 		}
 	}
-	tick.Stop()
-	close(due)
-	group.Wait()
-	rate = float64(g.server.engine.now().Len()-before) / time.Since(began).Seconds()
-	return latencyOf(times), rate, failed
 }
 
 // latencyOf sums up.

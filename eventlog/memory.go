@@ -1,0 +1,129 @@
+package eventlog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+)
+
+// Memory is an event log without a disk: what it acknowledged ends with the process. An event takes 72 bytes there
+// beside its names and features, until Forget lets go of it.
+type Memory struct {
+	mu      sync.Mutex // guards all below; never taken while tail's is held
+	batches []Batch
+	forgot  uint64 // events up to this sequence are not there any more
+	keys    *Receipts
+	tail    *Tail
+}
+
+// NewMemory returns an empty log.
+func NewMemory() *Memory { return &Memory{keys: NewReceipts(KeptKeys), tail: &Tail{}} }
+
+// Reopen returns a log with the batches and keys of a closed one, which must not be used any more.
+func (m *Memory) Reopen() *Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	again := &Memory{batches: slices.Clone(m.batches), forgot: m.forgot, keys: m.keys, tail: &Tail{}}
+	again.tail.Advance(m.tail.Last())
+	return again
+}
+
+// Append keeps a copy of the events. Names are kept as they are: they may be parts of a longer text.
+func (m *Memory) Append(ctx context.Context, key string, events []Event) (Receipt, error) {
+	if err := ctx.Err(); err != nil {
+		return Receipt{}, err
+	}
+	batch := Batch{Key: key, Events: slices.Clone(events)}
+	if _, _, err := measure(batch); err != nil {
+		return Receipt{}, err
+	}
+	for i := range batch.Events {
+		batch.Events[i].Features = slices.Clone(batch.Events[i].Features)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.tail.Err(); err != nil {
+		return Receipt{}, err
+	}
+	if r, ok := m.keys.Find(key); ok {
+		return r, nil
+	}
+	r := Receipt{Last: m.tail.Last() + uint64(len(events)), Accepted: len(events)}
+	if len(events) == 0 {
+		return r, nil
+	}
+	batch.Last = r.Last
+	m.batches = append(m.batches, batch)
+	m.keys.Add(key, r)
+	m.tail.Advance(r.Last)
+	return r, nil
+}
+
+// Follow is as the contract says. It fails with ErrForgotten if an event after that sequence was forgotten.
+func (m *Memory) Follow(ctx context.Context, after uint64, take func(Batch) error) error {
+	for {
+		if err := m.tail.Err(); err != nil {
+			return err
+		}
+		if _, err := m.tail.Wait(ctx, after); err != nil {
+			return err
+		}
+		next, err := m.next(after)
+		if err != nil {
+			return err
+		}
+		for _, b := range next {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := take(b); err != nil {
+				return err
+			}
+			after = b.Last
+		}
+	}
+}
+
+// next returns the batches that end after a sequence, at most a few at a time: Forget clears the log's own list.
+func (m *Memory) next(after uint64) ([]Batch, error) {
+	const most = 64
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if after < m.forgot {
+		return nil, fmt.Errorf("%w: it begins after sequence %d, want events after %d", ErrForgotten, m.forgot, after)
+	}
+	rest := m.batches[m.upTo(after):]
+	return slices.Clone(rest[:min(most, len(rest))]), nil
+}
+
+// upTo is the number of batches that end at a sequence or before it.
+func (m *Memory) upTo(sequence uint64) int {
+	return sort.Search(len(m.batches), func(i int) bool { return m.batches[i].Last > sequence })
+}
+
+// Forget releases the batches that end at a sequence or before it. Sequences go on and keys are still recognised. Who
+// follows the log alone calls it with what it has taken, so that events are not in memory twice.
+func (m *Memory) Forget(sequence uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.upTo(sequence)
+	if n == 0 {
+		return
+	}
+	m.forgot = m.batches[n-1].Last
+	clear(m.batches[:n])
+	m.batches = m.batches[n:] // append moves what is left to a new place when this one is full
+}
+
+// Last is as the contract says.
+func (m *Memory) Last() uint64 { return m.tail.Last() }
+
+// Close ends all that follow.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tail.End(ErrClosed)
+	return nil
+}

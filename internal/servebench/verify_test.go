@@ -1,0 +1,92 @@
+package servebench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
+	"github.com/dygmamba/dygmamba/serve"
+)
+
+// trained trains a small model for one epoch.
+func trained(t *testing.T, name, order string) (set *dataset.Set, path string) {
+	t.Helper()
+	spec, set := modeltest.Small(t, name, models.All[name])
+	if order != "" {
+		spec.Order = order
+	}
+	spec.Training.Epochs = 1
+	dir := t.TempDir()
+	if _, err := dygmamba.Train(t.Context(),
+		dygmamba.TrainOptions{Set: set, Model: name, Spec: &spec, Dir: dir, Threads: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return set, run.SeedDir(dir, 0)
+}
+
+// Every model answers through a server, event by event, as it does offline: to the last bit.
+func TestVerify(t *testing.T) {
+	for _, name := range models.Names(true) {
+		orders := []string{""}
+		if models.All[name].Remembers {
+			orders = model.Orders()
+		}
+		for _, order := range orders {
+			t.Run(name+"/"+order, func(t *testing.T) {
+				set, path := trained(t, name, order)
+				v, err := Verify(t.Context(), Verification{Set: set, Checkpoint: path,
+					Load: predict.Options{Threads: 1}, From: set.Log.Len() * 2 / 3})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !v.Same(0) || v.Queries != 2*v.Replayed || v.Replayed < 20 || v.Model != name || v.Order != order {
+					t.Errorf("%+v", v)
+				}
+			})
+		}
+	}
+}
+
+// It notices a server that answers with another model.
+func TestVerifyNotices(t *testing.T) {
+	set, path := trained(t, dygmamba.DefaultModel, "")
+	_, other := trained(t, models.Names(true)[0], "")
+	v := Verification{Set: set, Checkpoint: path, Load: predict.Options{Threads: 1}}
+	from := testStart(set.Log)
+	groups := questions(set, from)
+	want, _, err := v.offline(t.Context(), from, groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Checkpoint = other
+	var verdict Verdict
+	if err := v.online(t.Context(), from, groups, want.logits, &verdict); err != nil || verdict.Same(1e-4) ||
+		verdict.First == "" {
+		t.Errorf("%+v, %v", verdict, err)
+	}
+}
+
+// Every phase of the measurement has requests, all of them answered.
+func TestBench(t *testing.T) {
+	set, path := trained(t, dygmamba.DefaultModel, "")
+	log := eventlog.NewMemory()
+	b := Bench{For: 100 * time.Millisecond, Restart: 20_000, Dir: t.TempDir()}
+	b.Options = serve.Options{Set: set, Checkpoint: path, Log: log, Applied: log.Forget,
+		Load: predict.Options{Threads: 1}}
+	r, err := b.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Alone.Requests == 0 || r.Rank.Requests == 0 || r.Score.Requests == 0 || r.Arrived == 0 ||
+		r.Single.PerSecond == 0 || r.Batched.PerSecond == 0 || r.Events != set.Log.Len() ||
+		r.Restart == nil || r.Restart.Bytes == 0 || r.Restart.Restart == 0 {
+		t.Errorf("%+v", r)
+	}
+}
