@@ -38,9 +38,19 @@ type Result struct {
 }
 
 // Run replays events and measures the scores. Negatives start over first, so that they are the same in every
-// evaluation; what a stateful scorer remembers is left as it is after the last batch.
-func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log) (Result, error) {
-	return run(ctx, s, p, events, Options{})
+// evaluation; what a stateful scorer remembers is left as it is after the last batch. Listeners are told the answers to
+// every batch.
+func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, listeners ...func(Answers)) (Result,
+	error) {
+	o := Options{}
+	if len(listeners) > 0 {
+		o.OnAnswers = func(a Answers) {
+			for _, listen := range listeners {
+				listen(a)
+			}
+		}
+	}
+	return run(ctx, s, p, events, o)
 }
 
 func run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, o Options) (Result, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 	"github.com/dygmamba/dygmamba/train"
@@ -67,15 +68,39 @@ func (p *Predictor) FineTune(ctx context.Context, o FineTuning) error {
 }
 
 // AveragePrecision is how well the model tells events that it knows from others with a destination drawn at random,
-// each
-// asked before the model learns of it, as in an evaluation.
+// each asked before the model learns of it, as in an evaluation.
 func (p *Predictor) AveragePrecision(ctx context.Context, from, to int, seed uint64) (float64, error) {
+	return p.measure(ctx, from, to, seed)
+}
+
+// Recalibrate fits the map behind Probability to the answers that AveragePrecision measures, which should be about
+// events that the model was not trained on. It says whether it did: a model without a map stays without one, and where
+// there are too few answers the map stays as it is.
+func (p *Predictor) Recalibrate(ctx context.Context, from, to int, seed uint64) (bool, error) {
+	if p.calibration == nil {
+		return false, nil
+	}
+	var said heard
+	if _, err := p.measure(ctx, from, to, seed, said.listen); err != nil {
+		return false, err
+	}
+	m := said.Fit()
+	if m == nil {
+		return false, nil
+	}
+	p.calibration = m
+	return true, nil
+}
+
+// measure replays events and returns the average precision of the answers, which listeners are told.
+func (p *Predictor) measure(ctx context.Context, from, to int, seed uint64, listeners ...func(eval.Answers)) (float64,
+	error) {
 	pass, err := p.replayFrom(ctx, from, to, seed)
 	if err != nil {
 		return 0, fmt.Errorf("measure: %w", err)
 	}
 	window := p.log.Select(func(i int) bool { return i >= from && i < to })
-	r, err := eval.Run(ctx, p.scorer.Answerer(), pass, window)
+	r, err := eval.Run(ctx, p.scorer.Answerer(), pass, window, listeners...)
 	return r.AP, err
 }
 
@@ -104,7 +129,8 @@ func (p *Predictor) replayFrom(ctx context.Context, from, to int, seed uint64) (
 	return pass, pass.Remember(ctx, p.stream.memory, p.log.Span(0, from))
 }
 
-// Checkpoint is the model as it is, without what it remembers: that is learned from the events.
+// Checkpoint is the model as it is, with its map of probabilities. What it remembers is left out: that is learned from
+// the events.
 func (p *Predictor) Checkpoint() (checkpoint.File, error) {
 	spec, err := json.Marshal(p.spec)
 	if err != nil {
@@ -113,6 +139,9 @@ func (p *Predictor) Checkpoint() (checkpoint.File, error) {
 	f := checkpoint.File{Meta: map[string]string{"model": p.name, "spec": string(spec)}}
 	if p.options.Set != nil {
 		f.Meta["data"] = p.options.Set.Name
+	}
+	if p.calibration != nil {
+		f.Meta[run.CalibrationKey] = p.calibration.String()
 	}
 	err = tensor.Guard(func() {
 		f.AddParams(p.model.Params())

@@ -4,10 +4,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // Every model goes on learning from what came in, in either order, and what it has learned can be kept: the same
@@ -72,5 +75,59 @@ func TestFineTune(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A checkpoint has the map of probabilities that the predictor has, fitted anew or as it was.
+func TestCheckpointKeepsCalibration(t *testing.T) {
+	name := models.Names(true)[0]
+	spec, set := modeltest.Small(t, name, models.All[name])
+	spec.Training.Epochs = 1
+	dir := trainSmall(t, name, spec, set)
+	past := NewPast(set)
+	p, err := Load(dir, Options{Set: set, Live: past, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	n := set.Log.Len()
+	events := make([]event.Event, 600)
+	for i := range events {
+		events[i] = set.Log.At(i % n)
+		events[i].Time = set.Log.At(n-1).Time + float64(i)
+	}
+	if err := past.Add(events, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Look(past.Now()); err != nil {
+		t.Fatal(err)
+	}
+	kept := func() string {
+		t.Helper()
+		f, err := p.Checkpoint()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Meta[run.CalibrationKey]
+	}
+	recalibrate := func(from int, want bool) {
+		t.Helper()
+		if fitted, err := p.Recalibrate(t.Context(), from, n+600, 1); err != nil || fitted != want {
+			t.Errorf("from %d: fitted %v, %v; want %v", from, fitted, err, want)
+		}
+	}
+	recalibrate(n, false) // it has none
+	if kept() != "" {
+		t.Error("a checkpoint has a map that nobody asked for")
+	}
+	had := &calibration.Map{From: []float64{0, 1}, To: []float64{2, 3}, Answers: 1}
+	p.calibration = had
+	recalibrate(n+590, false) // too few answers
+	if kept() != had.String() {
+		t.Errorf("kept %q, want %q", kept(), had)
+	}
+	recalibrate(n, true)
+	if m := p.Calibration(); m == had || kept() != m.String() || m.Answers > 1200 || m.Answers < 600 {
+		t.Errorf("kept %q, fitted %v", kept(), m)
 	}
 }

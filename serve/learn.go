@@ -37,20 +37,28 @@ const LedgerFile = "learned.jsonl"
 
 // attempt is a line of the ledger.
 type attempt struct {
-	Time       time.Time `json:"time"`
-	Base       string    `json:"base"`   // hash of the checkpoint that the server was started with
-	From       string    `json:"from"`   // hash of the one that was learned from
-	Events     int       `json:"events"` // that were known
-	Trained    int       `json:"trained"`
-	Window     int       `json:"window"`
-	Before     float64   `json:"ap_before"` // on the window
-	After      float64   `json:"ap_after"`
-	Promoted   bool      `json:"promoted"`
-	Checkpoint string    `json:"checkpoint,omitempty"`
-	Seconds    float64   `json:"seconds"`
-	Error      string    `json:"error,omitempty"`
-	RolledBack bool      `json:"rolled_back,omitempty"` // no attempt: someone went back to Checkpoint
+	Time     time.Time `json:"time"`
+	Base     string    `json:"base"`   // hash of the checkpoint that the server was started with
+	From     string    `json:"from"`   // hash of the one that was learned from
+	Events   int       `json:"events"` // that were known
+	Trained  int       `json:"trained"`
+	Window   int       `json:"window"`
+	Before   float64   `json:"ap_before"` // on the window
+	After    float64   `json:"ap_after"`
+	Promoted bool      `json:"promoted"`
+
+	Calibration string  `json:"calibration,omitempty"` // how the map of probabilities came to be; "": there is none
+	Checkpoint  string  `json:"checkpoint,omitempty"`
+	Seconds     float64 `json:"seconds"`
+	Error       string  `json:"error,omitempty"`
+	RolledBack  bool    `json:"rolled_back,omitempty"` // no attempt: someone went back to Checkpoint
 }
+
+// How a learned model got its map of probabilities.
+const (
+	refitted    = "refitted"     // to its answers about the window
+	carriedOver = "carried over" // from the model before, as the window has too few answers
+)
 
 // learner fine-tunes a copy of the model in the background.
 type learner struct {
@@ -202,6 +210,15 @@ func (l *learner) train(ctx context.Context, g *generation, at *state, a *attemp
 	}
 	if a.After, err = p.AveragePrecision(ctx, from, to, seed); err != nil || !(a.After >= a.Before+l.Margin) {
 		return "", err
+	}
+	fitted, err := p.Recalibrate(ctx, from, to, seed)
+	switch {
+	case err != nil:
+		return "", err
+	case fitted:
+		a.Calibration = refitted
+	case p.Calibration() != nil:
+		a.Calibration = carriedOver
 	}
 	f, err := p.Checkpoint()
 	if err != nil {

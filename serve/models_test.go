@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/calibration"
+	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // Models are replaced, and taken back, while many ask: no question is dropped, and each answer is one of either model.
@@ -147,5 +150,57 @@ func TestLearn(t *testing.T) {
 	}
 	if _, err := readLedger(filepath.Join(dir, LedgerFile)); err == nil {
 		t.Error("took a path out of a ledger")
+	}
+}
+
+// A model that was learned here still gives calibrated probabilities: by a map that was fitted to the window, or by the
+// one that its checkpoint had where the window has too few events.
+func TestLearnedModelIsCalibrated(t *testing.T) {
+	w := newWorld(t, dygmamba.DefaultModel)
+	had := &calibration.Map{From: []float64{-1, 1}, To: []float64{2, 5}, Answers: 1000}
+	f, err := checkpoint.Load(filepath.Join(w.run, "checkpoint.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Meta[run.CalibrationKey] = had.String()
+	path := filepath.Join(t.TempDir(), "calibrated.safetensors")
+	if err := checkpoint.Save(path, f); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		window int
+		how    string
+	}{{30, carriedOver}, {600, refitted}} {
+		s := w.server(t, func(o *Options) {
+			o.Checkpoint = path
+			o.Learn = Learning{On: true, Every: 2 * c.window, Window: c.window, Most: 20, Margin: -1, Rest: 0.01}
+		})
+		events := make([]eventlog.Event, 2*c.window)
+		for i := range events {
+			events[i] = w.event(i % w.whole.Log.Len())
+			events[i].Time = 1e7 + float64(i)
+		}
+		if _, err := s.options.Log.Append(t.Context(), "", events); err != nil {
+			t.Fatal(err)
+		}
+		var doc *learnedDoc
+		for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+			if doc = s.learner.doc(); doc.Attempts > 0 {
+				break
+			}
+			if time.Since(began) > time.Minute {
+				t.Fatal("nothing was tried")
+			}
+		}
+		if !doc.Last.Promoted || doc.Last.Calibration != c.how {
+			t.Errorf("window %d: %+v, want %s", c.window, doc.Last, c.how)
+		}
+		got := ask[scoresDoc](t, s, "POST", "/v1/score", `{"queries": [{"src": 1, "dst": 2}]}`).Scores[0]
+		raw := (*calibration.Map)(nil).Probability(got.Logit)
+		same := got.Probability == had.Probability(got.Logit)
+		if got.Probability == raw || same != (c.how == carriedOver) {
+			t.Errorf("window %d: logit %v has probability %v; the sigmoid is %v, by the map that it had %v", c.window,
+				got.Logit, got.Probability, raw, had.Probability(got.Logit))
+		}
 	}
 }
