@@ -147,7 +147,7 @@ func TestGracefulEnd(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, port) }()
 	began, release := make(chan struct{}), make(chan struct{})
-	go s.models.ask(&job{ctx: context.Background(), do: func(*predict.Predictor, *asked) error {
+	go s.models.ask(&job{ctx: context.Background(), do: func(*predict.Predictor, *resolver) error {
 		close(began)
 		<-release
 		return nil

@@ -20,7 +20,7 @@ type scoreDoc struct {
 	Probability float64 `json:"probability"`
 }
 
-// postScore answers: will they interact?
+// postScore answers how likely pairs of nodes interact.
 func (s *Server) postScore(w http.ResponseWriter, r *http.Request) error {
 	pairs, _, err := s.queries(w, r, s.options.Limits.Queries)
 	if err != nil {
@@ -33,32 +33,32 @@ func (s *Server) postScore(w http.ResponseWriter, r *http.Request) error {
 	doc := struct {
 		Scores []scoreDoc `json:"scores"`
 		AsOf   uint64     `json:"as_of"`
-	}{make([]scoreDoc, len(j.logits)), j.asked.Last}
+	}{make([]scoreDoc, len(j.logits)), j.at.Last}
 	for i, logit := range j.logits {
-		doc.Scores[i] = scoreDoc{logit, j.means(logit)}
+		doc.Scores[i] = scoreDoc{logit, j.probability(logit)}
 	}
-	answer(w, 200, doc)
+	writeJSON(w, 200, doc)
 	return nil
 }
 
-// queries reads a body of queries, and how many patches of an explanation are withheld.
+// queries reads a body of queries, and the number of patches to withhold in an explanation; −1 if there is none.
 func (s *Server) queries(w http.ResponseWriter, r *http.Request, most int, more ...string) (pairs []pair, top int,
 	err error) {
 	text, _, err := s.body(w, r, typeJSON)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer s.limiter.finished(len(text))
+	defer s.limiter.release(len(text))
 	top = -1
 	err = read(text, func(sc *scanner) {
 		sc.object(append([]string{"queries"}, more...), func(field int) {
 			if field == 1 {
-				top = sc.whole("a number of patches", 0, 20)
+				top = sc.integer("a number of patches", 0, 20)
 				return
 			}
 			sc.array(func(i int) {
 				if i >= most {
-					panic(tooLarge("more than %d queries in one request; want several requests", most))
+					panic(fail("too_large", "more than %d queries in one request; want several requests", most))
 				}
 				pairs = append(pairs, s.pair(sc, i))
 			})
@@ -75,7 +75,7 @@ func (s *Server) pair(sc *scanner, i int) pair {
 	p := pair{now: true}
 	where := func(field string) string { return fmt.Sprintf("queries[%d].%s", i, field) }
 	fields := []string{"src", "dst", "time"}
-	came := sc.object(fields, func(field int) {
+	present := sc.object(fields, func(field int) {
 		switch field {
 		case 0:
 			p.src = s.id(sc, where("src"))
@@ -86,7 +86,7 @@ func (s *Server) pair(sc *scanner, i int) pair {
 		}
 	})
 	for f, name := range fields[:2] {
-		if came&(1<<f) == 0 {
+		if present&(1<<f) == 0 {
 			panic(bad(where(name), "nothing", "a node"))
 		}
 	}
@@ -128,10 +128,10 @@ func (n nodeDoc) MarshalJSON() ([]byte, error) {
 	return json.Marshal(n.name)
 }
 
-// show is a node as clients name it.
+// show is the node of a name in a response.
 func (s *Server) show(name string) nodeDoc { return nodeDoc{name, s.engine.names.numbers()} }
 
-// ranking is a question for partners.
+// ranking is a request for the most likely destinations of a source.
 type ranking struct {
 	src        string
 	at         event.Time
@@ -140,7 +140,7 @@ type ranking struct {
 	candidates []string // nil: all that were a destination
 }
 
-// postRank answers: whom will it meet?
+// postRank answers which destinations are most likely next.
 func (s *Server) postRank(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.ranking(w, r)
 	if err != nil {
@@ -155,17 +155,17 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) error {
 		Items []item `json:"items"`
 		AsOf  uint64 `json:"as_of"`
 	}{Items: []item{}}
-	j := &job{ctx: r.Context(), do: func(p *predict.Predictor, a *asked) error {
+	j := &job{ctx: r.Context(), do: func(p *predict.Predictor, a *resolver) error {
 		doc.Items = doc.Items[:0]
 		var nodes []event.Node
 		for _, c := range q.candidates {
 			nodes = append(nodes, a.node(c, false))
 		}
 		if most := s.options.Limits.Candidates; q.candidates == nil && len(a.targets) > most {
-			return tooLarge("%d nodes were a destination, more than the %d that are ranked at once; want candidates",
-				len(a.targets), most)
+			return fail("too_large", "there are %d destinations, more than the %d that can be ranked at once; "+
+				"want candidates", len(a.targets), most)
 		}
-		found, err := p.Rank(r.Context(), a.node(q.src, true), a.moment(q.at, q.now), nodes, q.k)
+		found, err := p.Rank(r.Context(), a.node(q.src, true), a.queryTime(q.at, q.now), nodes, q.k)
 		for _, f := range found {
 			doc.Items = append(doc.Items, item{s.show(a.name(f.Node)), scoreDoc{f.Logit, f.Probability}, f.Meetings})
 		}
@@ -174,8 +174,8 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.models.ask(j); err != nil {
 		return err
 	}
-	doc.AsOf = j.asked.Last
-	answer(w, 200, doc)
+	doc.AsOf = j.at.Last
+	writeJSON(w, 200, doc)
 	return nil
 }
 
@@ -184,18 +184,18 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 	if err != nil {
 		return q, err
 	}
-	defer s.limiter.finished(len(text))
+	defer s.limiter.release(len(text))
 	q = ranking{now: true, k: 10}
 	most := s.options.Limits.Candidates
 	err = read(text, func(sc *scanner) {
-		came := sc.object([]string{"src", "time", "k", "candidates"}, func(field int) {
+		present := sc.object([]string{"src", "time", "k", "candidates"}, func(field int) {
 			switch field {
 			case 0:
 				q.src = s.id(sc, "src")
 			case 1:
 				q.at, q.now = s.time(sc, "time")
 			case 2:
-				q.k = sc.whole("a number of partners", 1, most)
+				q.k = sc.integer("a number of destinations", 1, most)
 			case 3:
 				if sc.null() {
 					return
@@ -203,13 +203,13 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 				q.candidates = []string{}
 				sc.array(func(i int) {
 					if i >= most {
-						panic(tooLarge("more than %d candidates", most))
+						panic(fail("too_large", "more than %d candidates", most))
 					}
 					q.candidates = append(q.candidates, s.id(sc, fmt.Sprintf("candidates[%d]", i)))
 				})
 			}
 		})
-		if came&1 == 0 {
+		if present&1 == 0 {
 			panic(bad("src", "nothing", "a node"))
 		}
 	})
@@ -219,10 +219,10 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 	return q, err
 }
 
-// mostExplained is how many queries are explained at once: each takes as long as several are scored.
-const mostExplained = 100
+// maxExplained is the number of queries of one request: explaining one takes as long as scoring several.
+const maxExplained = 100
 
-// explanation is one with nodes as clients name them.
+// explanation is an explanation in a response.
 type explanation struct {
 	Src  nodeDoc    `json:"src"`
 	Dst  nodeDoc    `json:"dst"`
@@ -230,9 +230,9 @@ type explanation struct {
 	predict.Explanation
 }
 
-// postExplain answers: why?
+// postExplain answers what a score rests on.
 func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) error {
-	pairs, top, err := s.queries(w, r, mostExplained, "top")
+	pairs, top, err := s.queries(w, r, maxExplained, "top")
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) error {
 		Explanations []explanation `json:"explanations"`
 		AsOf         uint64        `json:"as_of"`
 	}{}
-	j := &job{ctx: r.Context(), do: func(p *predict.Predictor, a *asked) error {
+	j := &job{ctx: r.Context(), do: func(p *predict.Predictor, a *resolver) error {
 		doc.Explanations = doc.Explanations[:0]
 		var qs []predict.Query
 		for _, q := range pairs {
@@ -263,13 +263,13 @@ func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.models.ask(j); err != nil {
 		return err
 	}
-	doc.AsOf = j.asked.Last
-	answer(w, 200, doc)
+	doc.AsOf = j.at.Last
+	writeJSON(w, 200, doc)
 	return nil
 }
 
-// rename calls nodes as clients do.
-func (a *asked) rename(side *predict.Side) {
+// rename gives the nodes of an explanation the names that clients use.
+func (a *resolver) rename(side *predict.Side) {
 	side.Name = a.name(side.Node)
 	for _, p := range side.Patches {
 		for i := range p.Events {
@@ -278,7 +278,7 @@ func (a *asked) rename(side *predict.Side) {
 	}
 }
 
-// getHistory answers: what has it done? The latest come first.
+// getHistory answers with the events of a node, the latest first.
 func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("id")
 	if want := wrongID(name, s.engine.names.numbers(), s.options.Limits.ID); want != "" {
@@ -310,7 +310,7 @@ func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if !found {
-		return &refusal{status: 404, kind: "not_found", message: fmt.Sprintf("node %q is not known here", clip(name))}
+		return fail("not_found", "node %q is unknown", clip(name))
 	}
 	type meeting struct {
 		Node nodeDoc    `json:"node"`
@@ -327,11 +327,11 @@ func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) error {
 	for i := latest.Len() - 1; i >= 0; i-- {
 		doc.Latest = append(doc.Latest, meeting{s.show(s.engine.names.name(latest.Node[i])), latest.Time[i]})
 	}
-	answer(w, 200, doc)
+	writeJSON(w, 200, doc)
 	return nil
 }
 
-// within limits how long a question may take.
+// within limits the time of a request.
 func (s *Server) within(r *http.Request) (*http.Request, context.CancelFunc) {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.options.Limits.Timeout,
 		errors.New("the time limit of a request"))

@@ -61,7 +61,7 @@ func BenchmarkRestore(b *testing.B) {
 		batch.Events = append(batch.Events, eventlog.Event{Src: strconv.Itoa(1 + rng.IntN(50_000)),
 			Dst: strconv.Itoa(1 + rng.IntN(50_000)), Time: 2e9 + float64(i)})
 	}
-	if err := e.take(batch); err != nil {
+	if err := e.apply(batch); err != nil {
 		b.Fatal(err)
 	}
 	var file bytes.Buffer

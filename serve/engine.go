@@ -16,34 +16,33 @@ import (
 	"github.com/dygmamba/dygmamba/predict"
 )
 
-// engine is what has happened: the one place where events of the log become a part of the past, in the log's order.
-// Everybody else reads states of it, without waiting.
+// engine applies the events of the log to the past, in the log's order. Nothing else changes the past. Others read its
+// states without locks.
 type engine struct {
 	log   eventlog.Log
 	names *names
 	past  *predict.Past
 	width int // features of an event
 
-	targets idset.Set // that were a destination
+	targets idset.Set // nodes that were a destination
 	state   atomic.Pointer[state]
-	applied func(before, after *state) // told of every batch that was taken; nil, or set before events come
+	applied func(before, after *state) // called after every batch; nil, or set before the first
 
 	mu      sync.Mutex // guards what follows
 	waiting []waiter
-	failed  error // why no more events are taken
+	failed  error // why no more events are applied; nil while they are
 }
 
-// state is what was known at one moment: the past, the sequence of the last event in it, and who was a destination,
-// each
-// once, in the order of their first time.
+// state is what the server knows after one batch. It never changes. Targets are the nodes that were a destination, each
+// once, in the order in which they first were.
 type state struct {
 	*predict.Moment
 	Last    uint64
 	targets []event.Node
-	at      time.Time // when it came to be
+	at      time.Time // when it was made
 }
 
-// waiter waits until an event is known.
+// waiter waits until the event of a sequence is known.
 type waiter struct {
 	sequence uint64
 	done     chan error
@@ -57,31 +56,31 @@ func newEngine(set *dataset.Set, log eventlog.Log) *engine {
 	return e
 }
 
-// now is what is known.
+// now is the latest state.
 func (e *engine) now() *state { return e.state.Load() }
 
-// follow takes the log's events until ctx ends or an event cannot be taken. A log that is away is asked again.
+// follow applies the log's events until ctx ends or one cannot be applied. It waits for a log that cannot be reached.
 func (e *engine) follow(ctx context.Context, log *slog.Logger) {
 	pause := 50 * time.Millisecond
 	for {
 		was := e.now().Last
-		err := e.log.Follow(ctx, was, e.take)
+		err := e.log.Follow(ctx, was, e.apply)
 		switch {
 		case ctx.Err() != nil:
-			e.fail(fmt.Errorf("%w: the server ends", eventlog.ErrClosed))
+			e.fail(fmt.Errorf("%w: the server stops", eventlog.ErrClosed))
 			return
 		case err == nil:
 			err = errors.New("the event log ended")
 		}
 		if !errors.Is(err, eventlog.ErrAway) {
-			log.Error("no more events are taken: " + err.Error())
+			log.Error("the server takes no more events: " + err.Error())
 			e.fail(err)
 			return
 		}
 		if e.now().Last > was {
 			pause = 50 * time.Millisecond
 		}
-		log.Warn("the event log is away: "+err.Error(), "again_in", pause)
+		log.Warn("the event log cannot be reached: "+err.Error(), "retry_in", pause)
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
@@ -90,11 +89,11 @@ func (e *engine) follow(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// take makes a batch a part of the past.
-func (e *engine) take(b eventlog.Batch) error {
+// apply adds a batch to the past. Events that are known already are skipped.
+func (e *engine) apply(b eventlog.Batch) error {
 	before := e.now()
 	list := b.Events
-	if first := b.Last - uint64(len(list)) + 1; first <= before.Last { // a part of it is known already
+	if first := b.Last - uint64(len(list)) + 1; first <= before.Last {
 		if b.Last <= before.Last {
 			return nil
 		}
@@ -105,7 +104,7 @@ func (e *engine) take(b eventlog.Batch) error {
 	}
 	events, features := make([]event.Event, len(list)), [][]float32(nil)
 	for i, x := range list {
-		events[i] = event.Event{Src: e.names.take(x.Src, true), Dst: e.names.take(x.Dst, false), Time: x.Time,
+		events[i] = event.Event{Src: e.names.add(x.Src, true), Dst: e.names.add(x.Dst, false), Time: x.Time,
 			Label: float32(x.Label)}
 		if x.Features != nil {
 			if features == nil {
@@ -129,7 +128,7 @@ func (e *engine) take(b eventlog.Batch) error {
 	return nil
 }
 
-// noteTargets appends the destinations that are new.
+// noteTargets appends new destinations.
 func (e *engine) noteTargets(list []event.Node, events event.Span) []event.Node {
 	for _, n := range events.Dst {
 		if e.targets.Add(n) {
@@ -139,7 +138,7 @@ func (e *engine) noteTargets(list []event.Node, events event.Span) []event.Node 
 	return list
 }
 
-// ingest puts events into the log, and returns when they are durable and known. Key may be empty.
+// ingest appends events to the log. It returns when they are durable and known. Key may be empty.
 func (e *engine) ingest(ctx context.Context, key string, events []eventlog.Event) (eventlog.Receipt, error) {
 	if err := e.failure(); err != nil {
 		return eventlog.Receipt{}, err
@@ -148,11 +147,11 @@ func (e *engine) ingest(ctx context.Context, key string, events []eventlog.Event
 	if err != nil {
 		return r, err
 	}
-	e.wait(ctx, r.Last) // durable is durable, whatever becomes of that
+	e.wait(ctx, r.Last) // its error does not matter: the events are durable
 	return r, nil
 }
 
-// wait returns when an event is known.
+// wait returns when the event of a sequence is known.
 func (e *engine) wait(ctx context.Context, sequence uint64) error {
 	if e.now().Last >= sequence {
 		return nil
@@ -169,11 +168,11 @@ func (e *engine) wait(ctx context.Context, sequence uint64) error {
 	case err := <-w.done:
 		return err
 	case <-ctx.Done():
-		return ctx.Err() // its place is taken by the next that wakes
+		return ctx.Err() // wake removes it later
 	}
 }
 
-// wake tells those who wait for events up to a sequence.
+// wake answers those who wait for events up to a sequence.
 func (e *engine) wake(sequence uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -189,7 +188,7 @@ func (e *engine) wake(sequence uint64) {
 	e.waiting = rest
 }
 
-// fail notes why no more events are taken, and tells all who wait.
+// fail records why no more events are applied, and answers all who wait.
 func (e *engine) fail(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -200,7 +199,7 @@ func (e *engine) fail(err error) {
 	e.waiting = nil
 }
 
-// failure is why no more events are taken, nil while they are.
+// failure is why no more events are applied, nil while they are.
 func (e *engine) failure() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/eventlog"
 )
 
-// What a body may be.
+// Types of a body.
 const (
 	typeJSON   = "application/json"
 	typeNDJSON = "application/x-ndjson"
@@ -23,17 +23,17 @@ const (
 
 var eventFields = []string{"src", "dst", "time", "label", "features"}
 
-// postEvents takes events: all of them, when they are durable, or none.
+// postEvents takes all events of a request, and answers when they are durable; or takes none of them.
 func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) error {
 	text, kind, err := s.body(w, r, typeJSON, typeNDJSON)
 	if err != nil {
 		return err
 	}
-	defer s.limiter.finished(len(text))
+	defer s.limiter.release(len(text))
 	key := r.Header.Get("Idempotency-Key")
-	if len(key) > mostKey || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
+	if len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return bad("Idempotency-Key", strconv.Quote(clip(key)),
-			fmt.Sprintf("at most %d printable ASCII characters without spaces", mostKey))
+			fmt.Sprintf("at most %d printable ASCII characters without spaces", maxKey))
 	}
 	d := eventDecoder{limits: &s.options.Limits, set: s.options.Set, width: s.engine.width}
 	events, err := d.decode(text, kind)
@@ -41,8 +41,7 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if known, most := s.engine.names.count(), s.options.Limits.Nodes; known > most {
-		return &refusal{status: 503, kind: "full",
-			message: fmt.Sprintf("%d nodes are known, more than the %d this server takes", known, most)}
+		return fail("full", "%d nodes are known, more than the limit of %d", known, most)
 	}
 	receipt, err := s.engine.ingest(r.Context(), key, events)
 	if err != nil {
@@ -53,17 +52,17 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		s.metrics.events.Add(float64(receipt.Accepted))
 	}
-	answer(w, 200, struct {
+	writeJSON(w, 200, struct {
 		Accepted int    `json:"accepted"`
 		Last     uint64 `json:"last"`
 	}{receipt.Accepted, receipt.Last})
 	return nil
 }
 
-// mostKey is how long an idempotency key may be.
-const mostKey = 200
+// maxKey is the length of an idempotency key in bytes.
+const maxKey = 200
 
-// eventDecoder reads events and says all that is wrong with them.
+// eventDecoder reads events and collects what is wrong with them.
 type eventDecoder struct {
 	limits   *Limits
 	set      *dataset.Set
@@ -82,8 +81,8 @@ func (d *eventDecoder) decode(text, kind string) ([]eventlog.Event, error) {
 	} else {
 		d.where = func(i int, field string) string { return fmt.Sprintf("events[%d].%s", i, field) }
 		err := read(text, func(s *scanner) {
-			came := s.object([]string{"events"}, func(int) { s.array(func(i int) { d.one(s, i) }) })
-			if came == 0 {
+			present := s.object([]string{"events"}, func(int) { s.array(func(i int) { d.one(s, i) }) })
+			if present == 0 {
 				panic(bad("the document", "no events", `{"events": [...]}`))
 			}
 		})
@@ -92,7 +91,7 @@ func (d *eventDecoder) decode(text, kind string) ([]eventlog.Event, error) {
 		}
 	}
 	if len(d.problems) > 0 {
-		return nil, complaint(d.problems)
+		return nil, badRequest(d.problems)
 	}
 	if len(d.events) == 0 {
 		return nil, bad("events", "none", "at least one event")
@@ -107,12 +106,12 @@ func (d *eventDecoder) lines(text string) error {
 		if strings.TrimSpace(line) != "" {
 			err := read(line, func(s *scanner) { d.one(s, number) })
 			if err != nil {
-				r := err.(*refusal)
+				r := err.(*apiError)
 				for i := range r.problems {
 					where := &r.problems[i].Where
 					*where = strings.Replace(*where, "line 1,", fmt.Sprintf("line %d,", number+1), 1)
 				}
-				return complaint(r.problems)
+				return badRequest(r.problems)
 			}
 		}
 		number++
@@ -123,10 +122,10 @@ func (d *eventDecoder) lines(text string) error {
 // one reads an event.
 func (d *eventDecoder) one(s *scanner, i int) {
 	if len(d.events) >= d.limits.Batch {
-		panic(tooLarge("more than %d events in one request; want several requests", d.limits.Batch))
+		panic(fail("too_large", "more than %d events in one request; want several requests", d.limits.Batch))
 	}
 	var e eventlog.Event
-	came := s.object(eventFields, func(field int) {
+	present := s.object(eventFields, func(field int) {
 		switch field {
 		case 0:
 			e.Src = s.id()
@@ -141,7 +140,7 @@ func (d *eventDecoder) one(s *scanner, i int) {
 		}
 	})
 	for f, name := range eventFields[:3] {
-		if came&(1<<f) == 0 {
+		if present&(1<<f) == 0 {
 			d.bad(i, name, "nothing", "a value")
 			return
 		}
@@ -191,12 +190,12 @@ func (d *eventDecoder) check(i int, e *eventlog.Event) {
 
 func (d *eventDecoder) bad(i int, field, found, want string) {
 	d.problems = append(d.problems, problem{d.where(i, field), found, want})
-	if len(d.problems) >= mostProblems {
-		panic(complaint(d.problems))
+	if len(d.problems) >= maxProblems {
+		panic(badRequest(d.problems))
 	}
 }
 
-// wrongID says what a name should be, or nothing if it is fine.
+// wrongID says what a name should be, "" if it is valid.
 func wrongID(id string, number bool, most int) string {
 	if number {
 		v, err := strconv.ParseInt(id, 10, 64)
@@ -224,8 +223,8 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:57], "") + "…"
 }
 
-// body reads a request's body, within the limits. Kind is which of the types it is. Whoever got one calls
-// limiter.finished with its length.
+// body reads the body of a request that has one of some types, within the limits. The caller must call limiter.release
+// with its length when it is done.
 func (s *Server) body(w http.ResponseWriter, r *http.Request, types ...string) (text, kind string, err error) {
 	kind, _, err = mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err == nil {
@@ -237,13 +236,11 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, types ...string) (
 		}
 	}
 	if err != nil {
-		return "", "", &refusal{status: 415, kind: "unsupported_type",
-			message: fmt.Sprintf("Content-Type is %q, want %s",
-				clip(r.Header.Get("Content-Type")), strings.Join(types, " or "))}
+		return "", "", fail("unsupported_type", "Content-Type is %q, want %s", clip(r.Header.Get("Content-Type")),
+			strings.Join(types, " or "))
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return "", "", &refusal{status: 415, kind: "unsupported_type",
-			message: fmt.Sprintf("Content-Encoding is %q, want none", clip(enc))}
+		return "", "", fail("unsupported_type", "Content-Encoding is %q, want none", clip(enc))
 	}
 	text, err = s.limiter.read(w, r)
 	return text, kind, err

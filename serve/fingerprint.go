@@ -9,8 +9,8 @@ import (
 	"net/http"
 )
 
-// fingerprint is a hash of all events that came in, by name and in their order: two servers that have it in common know
-// the same.
+// fingerprint is a hash of all events that the server received, by name and in their order. Servers with the same
+// fingerprint know the same events.
 func (e *engine) fingerprint(at *state) string {
 	h := sha256.New()
 	w := bufio.NewWriterSize(h, 1<<16)
@@ -34,10 +34,10 @@ func (e *engine) fingerprint(at *state) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// getState answers: do we know the same as another server?
+// getState answers with the fingerprint.
 func (s *Server) getState(w http.ResponseWriter, _ *http.Request) error {
 	at := s.engine.now()
-	answer(w, 200, struct {
+	writeJSON(w, 200, struct {
 		Last   uint64 `json:"last"`
 		Came   int    `json:"came"`
 		SHA256 string `json:"sha256"`

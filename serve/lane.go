@@ -10,47 +10,47 @@ import (
 	"github.com/dygmamba/dygmamba/predict"
 )
 
-// lane is a goroutine that owns a predictor. Questions that wait at the same time are scored in one pass, unless the
-// model's scores depend on who else is asked about.
+// lane is a goroutine that owns a predictor. It scores the queries of all waiting jobs in one pass, unless the model's
+// scores depend on the other queries of a pass.
 type lane struct {
 	engine    *engine
 	predictor *predict.Predictor
-	alone     bool // scores depend on their batch
-	most      int  // queries of a pass
+	alone     bool // scores depend on the other queries of a pass
+	most      int  // queries in a pass
 	jobs      chan *job
 	quit      chan struct{} // closed to end it
 	gone      chan struct{} // closed when it has ended
 	passes    func(queries int)
-	device    *sync.Mutex // held while the predictor computes, as others use the same device; nil: it has its own
+	device    *sync.Mutex // held while the predictor computes on a device that lanes share; nil: it has its own
 	waiting   *job        // taken from jobs, for the next pass
 }
 
-// job is one question. The lane answers it at a state of its choice, which is the latest.
+// job is one request. The lane answers it at the latest state.
 type job struct {
 	ctx   context.Context
-	pairs []pair                                     // to score; or else
-	do    func(p *predict.Predictor, a *asked) error // what to do
+	pairs []pair                                        // queries to score; or else
+	do    func(p *predict.Predictor, a *resolver) error // something else to do
 
-	asked  asked
-	logits []float32
-	means  func(logit float32) (probability float64) // to the model that answered
-	err    error
-	done   chan struct{}
+	at          resolver
+	logits      []float32
+	probability func(logit float32) (probability float64) // by the model that answered
+	err         error
+	done        chan struct{}
 }
 
-// pair is a query by names.
+// pair is a query with the names of its nodes.
 type pair struct {
 	src, dst string
 	time     event.Time
 	now      bool // right after the latest event, whatever time says
 }
 
-// asked is the state at which a question was answered, and the nodes of the names in it.
-type asked struct {
+// resolver turns names into nodes and back, at the state at which a job is answered.
+type resolver struct {
 	*state
-	names     *names
-	strangers map[string]event.Node
-	above     event.Node // ids that nobody has, from here on
+	names   *names
+	unknown map[string]event.Node
+	nextID  event.Node // the first id that no node has
 }
 
 func newLane(e *engine, p *predict.Predictor, queue int, device *sync.Mutex, passes func(int)) *lane {
@@ -62,7 +62,7 @@ func newLane(e *engine, p *predict.Predictor, queue int, device *sync.Mutex, pas
 	return l
 }
 
-// errMoved says that a lane has ended: another one has its work.
+// errMoved says that the lane has ended because another model replaced its own.
 var errMoved = errors.New("the model was replaced")
 
 // ask hands a job to the lane and waits for the answer.
@@ -76,7 +76,7 @@ func (l *lane) ask(j *job) error {
 	select {
 	case l.jobs <- j:
 	default:
-		return busy("too many questions wait already")
+		return fail("busy", "too many requests are waiting")
 	}
 	select {
 	case <-j.done:
@@ -93,7 +93,7 @@ func (l *lane) ask(j *job) error {
 	}
 }
 
-// run answers until the lane is closed, and what waits then.
+// run answers jobs until the lane is closed, and then those that wait.
 func (l *lane) run() {
 	defer close(l.gone)
 	var idle *time.Ticker
@@ -127,14 +127,14 @@ func (l *lane) run() {
 	}
 }
 
-// catchUp lets a memory learn of what came in, a little at a time, so that questions find it there.
+// catchUp updates the model's memory with new events, one unit at a time, so that requests need not wait for that.
 func (l *lane) catchUp() {
 	if l.device != nil {
 		l.device.Lock()
 		defer l.device.Unlock()
 	}
 	if l.predictor.Look(l.engine.now().Moment) != nil {
-		return // the next question hears of it
+		return // the next request gets the error
 	}
 	for len(l.jobs) == 0 {
 		if left, err := l.predictor.CatchUp(context.Background(), 1); err != nil || left == 0 {
@@ -148,7 +148,7 @@ func (l *lane) catchUp() {
 	}
 }
 
-// answer answers a job, and with it those that wait and go together with it.
+// answer answers a job, together with waiting jobs that fit into the same pass.
 func (l *lane) answer(j *job) {
 	if l.device != nil {
 		l.device.Lock()
@@ -176,7 +176,7 @@ func (l *lane) answer(j *job) {
 	l.score(together)
 }
 
-// single answers a job by itself.
+// single answers one job.
 func (l *lane) single(j *job) {
 	if j.do == nil {
 		l.score([]*job{j})
@@ -186,13 +186,13 @@ func (l *lane) single(j *job) {
 	if j.err = j.ctx.Err(); j.err != nil {
 		return
 	}
-	if j.asked, j.err = l.look(); j.err == nil {
-		j.err = j.do(l.predictor, &j.asked)
+	if j.at, j.err = l.look(); j.err == nil {
+		j.err = j.do(l.predictor, &j.at)
 	}
 }
 
-// score scores all pairs of some jobs at once. If that fails each is asked alone, so that nobody suffers from what
-// another one asked.
+// score scores the pairs of several jobs in one pass. If that fails, each job is scored alone, so that only the one at
+// fault gets the error.
 func (l *lane) score(jobs []*job) {
 	at, err := l.look()
 	var qs []predict.Query
@@ -211,7 +211,7 @@ func (l *lane) score(jobs []*job) {
 	if len(live) == 0 {
 		return
 	}
-	ctx := context.Background() // others may still want to know
+	ctx := context.Background() // the other jobs still want their answers
 	if len(live) == 1 {
 		ctx = live[0].ctx
 	}
@@ -224,23 +224,24 @@ func (l *lane) score(jobs []*job) {
 		return
 	}
 	for _, j := range live {
-		j.asked, j.err = at, err
+		j.at, j.err = at, err
 		if err == nil {
 			j.logits, logits = logits[:len(j.pairs):len(j.pairs)], logits[len(j.pairs):]
-			j.means = l.predictor.Probability
+			j.probability = l.predictor.Probability
 		}
 		close(j.done)
 	}
 }
 
-// look turns the predictor to what is known now.
-func (l *lane) look() (asked, error) {
+// look lets the predictor see the latest state.
+func (l *lane) look() (resolver, error) {
 	s := l.engine.now()
-	a := asked{state: s, names: l.engine.names, above: event.Node(l.engine.names.count()) + 1} // in this order
+	a := resolver{state: s, names: l.engine.names}
+	a.nextID = event.Node(l.engine.names.count()) + 1 // read after the state: above all of its nodes
 	return a, l.predictor.Look(s.Moment)
 }
 
-// close ends the lane when it has answered what waits, and gives the predictor back.
+// close answers the jobs that wait, ends the lane and closes the predictor.
 func (l *lane) close() error {
 	close(l.quit)
 	<-l.gone
@@ -251,36 +252,35 @@ func (l *lane) close() error {
 	return l.predictor.Close()
 }
 
-// node is the node of a name. A name that nobody has is a node of which nothing is known, one for each such name: it
-// has
-// an id that nobody can have got before this state.
-func (a *asked) node(name string, source bool) event.Node {
-	if id, ok := a.names.find(name, source); ok && id < a.above {
+// node is the node of a name. An unknown name gets an id of its own that no node of this state has: a node without a
+// past.
+func (a *resolver) node(name string, source bool) event.Node {
+	if id, ok := a.names.find(name, source); ok && id < a.nextID {
 		return id
 	}
 	key := name
 	if a.names.apart && source {
 		key = "\x00" + name
 	}
-	if id, ok := a.strangers[key]; ok {
+	if id, ok := a.unknown[key]; ok {
 		return id
 	}
-	if a.strangers == nil {
-		a.strangers = map[string]event.Node{}
+	if a.unknown == nil {
+		a.unknown = map[string]event.Node{}
 	}
-	id := a.above + event.Node(len(a.strangers))
-	a.strangers[key] = id
+	id := a.nextID + event.Node(len(a.unknown))
+	a.unknown[key] = id
 	return id
 }
 
-// query is a pair as the model knows it.
-func (a *asked) query(p pair) predict.Query {
-	return predict.Query{Src: a.node(p.src, true), Dst: a.node(p.dst, false), Time: a.moment(p.time, p.now)}
+// query is a pair with its nodes.
+func (a *resolver) query(p pair) predict.Query {
+	return predict.Query{Src: a.node(p.src, true), Dst: a.node(p.dst, false), Time: a.queryTime(p.time, p.now)}
 }
 
-// name is what a node of a question is called.
-func (a *asked) name(n event.Node) string {
-	for name, id := range a.strangers {
+// name is the name of a node.
+func (a *resolver) name(n event.Node) string {
+	for name, id := range a.unknown {
 		if id == n {
 			if name[0] == 0 {
 				name = name[1:]

@@ -19,28 +19,28 @@ import (
 	"github.com/dygmamba/dygmamba/run"
 )
 
-// Learning says whether and how the model goes on learning from what comes in. Every so many events a copy of it is
-// trained, slowly, on those before a window of the latest ones, which it never sees; it takes over if it is better
-// there.
+// Learning says whether and how the model learns from new events. After Every new events a copy of the model is
+// fine-tuned on the events before a window of the latest ones. The copy takes over if its average precision in the
+// window, which it has not seen, is better by Margin.
 type Learning struct {
 	On     bool
-	Dir    string  // where models that were learned lie, and the ledger of all attempts; "": a temporary directory
+	Dir    string  // holds the models and the ledger of all attempts; "": a temporary directory
 	Every  int     // events between two attempts; 0: 20,000
-	Window int     // events at the end that are held out; 0: 2,000
-	Most   int     // events before them that are learned from; 0: 20,000
-	Margin float64 // by how much the average precision must be better; 0: 0.001
-	Rest   float64 // pauses, see dygmamba.FineTuning; 0: 2
+	Window int     // latest events, which are held out; 0: 2,000
+	Most   int     // events before the window that are trained on; 0: 20,000
+	Margin float64 // improvement of the average precision that is needed; 0: 0.001
+	Rest   float64 // pause after each step, see predict.FineTuning; 0: 2
 }
 
-// LedgerFile is the name of the ledger, in Learning.Dir: a line of JSON for each attempt.
+// LedgerFile is the name of the ledger in Learning.Dir. It has a line of JSON for each attempt.
 const LedgerFile = "learned.jsonl"
 
 // attempt is a line of the ledger.
 type attempt struct {
 	Time     time.Time `json:"time"`
 	Base     string    `json:"base"`   // hash of the checkpoint that the server was started with
-	From     string    `json:"from"`   // hash of the one that was learned from
-	Events   int       `json:"events"` // that were known
+	From     string    `json:"from"`   // hash of the checkpoint that was fine-tuned
+	Events   int       `json:"events"` // that the server knew
 	Trained  int       `json:"trained"`
 	Window   int       `json:"window"`
 	Before   float64   `json:"ap_before"` // on the window
@@ -51,7 +51,7 @@ type attempt struct {
 	Checkpoint  string  `json:"checkpoint,omitempty"`
 	Seconds     float64 `json:"seconds"`
 	Error       string  `json:"error,omitempty"`
-	RolledBack  bool    `json:"rolled_back,omitempty"` // no attempt: someone went back to Checkpoint
+	RolledBack  bool    `json:"rolled_back,omitempty"` // not an attempt: an administrator went back to Checkpoint
 }
 
 // How a learned model got its map of probabilities.
@@ -74,8 +74,8 @@ type learner struct {
 	last     *attempt
 }
 
-// learnedDoc is what the status says.
-type learnedDoc struct {
+// learningDoc is the part of the status about learning.
+type learningDoc struct {
 	Attempts int      `json:"attempts"`
 	Promoted int      `json:"promoted"`
 	Last     *attempt `json:"last,omitempty"`
@@ -86,11 +86,11 @@ func newLearner(s *Server, o Learning) (*learner, error) {
 	if !o.On {
 		return l, nil
 	}
-	pick(&l.Every, 20_000)
-	pick(&l.Window, 2_000)
-	pick(&l.Most, 20_000)
-	pick(&l.Margin, 0.001)
-	pick(&l.Rest, 2)
+	setDefault(&l.Every, 20_000)
+	setDefault(&l.Window, 2_000)
+	setDefault(&l.Most, 20_000)
+	setDefault(&l.Margin, 0.001)
+	setDefault(&l.Rest, 2)
 	var err error
 	if l.Dir == "" {
 		l.own = true
@@ -108,7 +108,7 @@ func newLearner(s *Server, o Learning) (*learner, error) {
 	return l, err
 }
 
-// resume is the checkpoint to begin with: the last one that was learned from this one and took over, or this one.
+// resume is the checkpoint to start with: the last one that was learned from the served one and took over, or that one.
 func (l *learner) resume() (path string, learned bool) {
 	path = l.server.options.Checkpoint
 	if !l.On {
@@ -116,7 +116,7 @@ func (l *learner) resume() (path string, learned bool) {
 	}
 	lines, err := readLedger(filepath.Join(l.Dir, LedgerFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		l.server.log.Warn("the ledger of what was learned is not whole: " + err.Error())
+		l.server.log.Warn("the ledger of learned models is damaged: " + err.Error())
 	}
 	for _, a := range lines {
 		if a.Base != l.base {
@@ -134,7 +134,7 @@ func (l *learner) resume() (path string, learned bool) {
 	return path, learned
 }
 
-// watch tries again and again.
+// watch makes an attempt whenever enough events are new.
 func (l *learner) watch(ctx context.Context) {
 	if !l.On {
 		return
@@ -163,7 +163,7 @@ func (l *learner) watch(ctx context.Context) {
 	}
 }
 
-// try learns from what is known at a state, and lets the result take over if it is better.
+// try makes an attempt with the events of a state. The result takes over if it is better.
 func (l *learner) try(ctx context.Context, at *state) attempt {
 	began := time.Now()
 	g := l.server.models.current.Load()
@@ -182,7 +182,7 @@ func (l *learner) try(ctx context.Context, at *state) attempt {
 	return a
 }
 
-// train makes a better checkpoint; "" if it is not.
+// train writes a better checkpoint and returns its path, "" if it is not better.
 func (l *learner) train(ctx context.Context, g *generation, at *state, a *attempt) (string, error) {
 	o := l.server.options.Load
 	o.Set, o.Live, o.Device, o.Threads = l.server.options.Set, l.server.engine.past, nil, 1
@@ -192,7 +192,7 @@ func (l *learner) train(ctx context.Context, g *generation, at *state, a *attemp
 	}
 	defer p.Close()
 	if now, err := atomicfile.Hash(g.Checkpoint); err != nil || now != g.Hash {
-		return "", fmt.Errorf("the file %s is not the one that answers any more: reload it first", g.Checkpoint)
+		return "", fmt.Errorf("%s has changed since it was loaded: reload it first", g.Checkpoint)
 	}
 	if err := p.Look(at.Moment); err != nil {
 		return "", err
@@ -228,7 +228,7 @@ func (l *learner) train(ctx context.Context, g *generation, at *state, a *attemp
 	return path, checkpoint.Save(path, f)
 }
 
-// note writes an attempt into the ledger, and removes models that nobody can go back to.
+// note writes an attempt into the ledger, and removes models that are not needed for a rollback.
 func (l *learner) note(a attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -244,15 +244,15 @@ func (l *learner) note(a attempt) {
 		err = appendLine(filepath.Join(l.Dir, LedgerFile), line)
 	}
 	if err != nil {
-		l.server.log.Error("the ledger of what was learned: " + err.Error())
+		l.server.log.Error("write the ledger of learned models: " + err.Error())
 	}
-	l.server.log.Info("learned", "ap_before", a.Before, "ap_after", a.After, "promoted", a.Promoted,
+	l.server.log.Info("learning: an attempt", "ap_before", a.Before, "ap_after", a.After, "promoted", a.Promoted,
 		"seconds", a.Seconds, "error", a.Error)
-	l.sweep()
+	l.removeUnused()
 }
 
-// sweep leaves the files of the model that answers and the one before.
-func (l *learner) sweep() {
+// removeUnused removes all learned models but the current and the previous one.
+func (l *learner) removeUnused() {
 	files, _ := filepath.Glob(filepath.Join(l.Dir, "learned-*.safetensors"))
 	used := l.server.models.files()
 	for _, f := range files {
@@ -262,7 +262,7 @@ func (l *learner) sweep() {
 	}
 }
 
-// rolledBack notes that someone went back.
+// rolledBack records a rollback, so that a restart keeps to it.
 func (l *learner) rolledBack(g *generation) {
 	if !l.On {
 		return
@@ -274,16 +274,16 @@ func (l *learner) rolledBack(g *generation) {
 	l.note(a)
 }
 
-func (l *learner) doc() *learnedDoc {
+func (l *learner) doc() *learningDoc {
 	if !l.On {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return &learnedDoc{l.attempts, l.promoted, l.last}
+	return &learningDoc{l.attempts, l.promoted, l.last}
 }
 
-// readLedger reads what is there; a last line that is not whole is left out.
+// readLedger reads the attempts up to the first line that is damaged.
 func readLedger(path string) (list []attempt, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -305,7 +305,7 @@ func readLedger(path string) (list []attempt, err error) {
 	return list, lines.Err()
 }
 
-// appendLine adds a line to a file and puts it on the disk.
+// appendLine adds a line to a file and syncs it to the disk.
 func appendLine(path string, line []byte) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -12,23 +11,23 @@ import (
 	"time"
 )
 
-// Limits bound what clients can ask of a server. A zero field is DefaultLimits'.
+// Limits bound the requests of clients. A zero field takes its value from DefaultLimits.
 type Limits struct {
 	Body       int64   // bytes of a request
-	Bodies     int64   // bytes of all requests that are read at a time
+	Bodies     int64   // bytes of all bodies in memory at the same time
 	Batch      int     // events of a request
 	Queries    int     // of a request
-	Candidates int     // of a ranking, and the most that are ranked
+	Candidates int     // of a ranking
 	ID         int     // bytes of a name
-	Nodes      int     // that are known; no events are taken beyond
-	Rate       float64 // requests a second of each client; below 0: as many as come
-	Burst      int     // requests that may come at once
-	Concurrent int     // requests at a time
-	Waiting    int     // questions that wait for a model
+	Nodes      int     // known nodes; no events are taken beyond that
+	Rate       float64 // requests a second of each client; below 0: no limit
+	Burst      int     // requests of a client at once, before Rate applies
+	Concurrent int     // requests at the same time
+	Waiting    int     // requests that wait for the model
 	Timeout    time.Duration
 }
 
-// DefaultLimits suit a machine with a few gigabytes of memory.
+// DefaultLimits suit a machine with a few gigabytes of RAM.
 var DefaultLimits = Limits{
 	Body: 32 << 20, Bodies: 256 << 20, Batch: 100_000, Queries: 10_000, Candidates: 100_000, ID: 256, Nodes: 50_000_000,
 	Rate: -1, Burst: 100, Concurrent: 512, Waiting: 256, Timeout: 30 * time.Second,
@@ -36,66 +35,67 @@ var DefaultLimits = Limits{
 
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits
-	pick(&l.Body, d.Body)
-	pick(&l.Bodies, d.Bodies)
-	pick(&l.Batch, d.Batch)
-	pick(&l.Queries, d.Queries)
-	pick(&l.Candidates, d.Candidates)
-	pick(&l.ID, d.ID)
-	pick(&l.Nodes, d.Nodes)
-	pick(&l.Rate, d.Rate)
-	pick(&l.Burst, d.Burst)
-	pick(&l.Concurrent, d.Concurrent)
-	pick(&l.Waiting, d.Waiting)
-	pick(&l.Timeout, d.Timeout)
+	setDefault(&l.Body, d.Body)
+	setDefault(&l.Bodies, d.Bodies)
+	setDefault(&l.Batch, d.Batch)
+	setDefault(&l.Queries, d.Queries)
+	setDefault(&l.Candidates, d.Candidates)
+	setDefault(&l.ID, d.ID)
+	setDefault(&l.Nodes, d.Nodes)
+	setDefault(&l.Rate, d.Rate)
+	setDefault(&l.Burst, d.Burst)
+	setDefault(&l.Concurrent, d.Concurrent)
+	setDefault(&l.Waiting, d.Waiting)
+	setDefault(&l.Timeout, d.Timeout)
 	return l
 }
 
-func pick[T comparable](to *T, standard T) {
+func setDefault[T comparable](to *T, standard T) {
 	var zero T
 	if *to == zero {
 		*to = standard
 	}
 }
 
-// limiter keeps the limits.
+// limiter enforces the limits.
 type limiter struct {
 	Limits
-	bytes   atomic.Int64 // of bodies that are being read or worked on
-	running atomic.Int64 // requests
+	bytes   atomic.Int64 // of bodies in memory
+	running atomic.Int64 // requests that are being answered
 
 	mu      sync.Mutex // guards what follows
 	buckets map[string]*bucket
 }
 
-// bucket is what a client may still ask.
+// bucket is the token bucket of a client.
 type bucket struct {
 	tokens float64
 	at     time.Time
 }
 
-// mostBuckets is how many clients are told apart at a time.
-const mostBuckets = 1 << 16
+// maxBuckets is the number of clients with a bucket.
+const maxBuckets = 1 << 16
 
 func newLimiter(l Limits) *limiter { return &limiter{Limits: l, buckets: map[string]*bucket{}} }
 
-// enter lets a request in; leave is called when it is over.
+// enter admits a request, or says why not; leave ends it.
 func (l *limiter) enter(client string, now time.Time) error {
 	if l.running.Add(1) > int64(l.Concurrent) {
 		l.running.Add(-1)
-		return busy("%d requests are being answered, as many as this server takes at a time", l.Concurrent)
+		return fail("busy", "%d requests are being answered, the most at the same time", l.Concurrent)
 	}
 	if wait := l.spend(client, now); wait > 0 {
 		l.running.Add(-1)
-		return &refusal{status: 429, kind: "too_many_requests",
-			message: fmt.Sprintf("more than %g requests a second", l.Rate), after: wait}
+		e := fail("too_many_requests", "more than %g requests a second", l.Rate)
+		e.after = wait
+		return e
 	}
 	return nil
 }
 
 func (l *limiter) leave() { l.running.Add(-1) }
 
-// spend takes one of a client's tokens. If there is none it says how many seconds until there is one.
+// spend takes a token of a client's bucket. If there is none it returns the seconds until the next one.
 func (l *limiter) spend(client string, now time.Time) int {
 	if l.Rate <= 0 {
 		return 0
@@ -104,7 +104,7 @@ func (l *limiter) spend(client string, now time.Time) int {
 	defer l.mu.Unlock()
 	b := l.buckets[client]
 	if b == nil {
-		if len(l.buckets) >= mostBuckets {
+		if len(l.buckets) >= maxBuckets {
 			l.forget(now)
 		}
 		b = &bucket{tokens: float64(l.Burst), at: now}
@@ -119,23 +119,23 @@ func (l *limiter) spend(client string, now time.Time) int {
 	return 0
 }
 
-// forget makes room for other clients: those whose buckets are full again go first, or else all.
+// forget removes full buckets, or all if that is not enough.
 func (l *limiter) forget(now time.Time) {
 	for client, b := range l.buckets {
 		if b.tokens+l.Rate*now.Sub(b.at).Seconds() >= float64(l.Burst) {
 			delete(l.buckets, client)
 		}
 	}
-	if len(l.buckets) >= mostBuckets {
+	if len(l.buckets) >= maxBuckets {
 		clear(l.buckets)
 	}
 }
 
-// read reads a body, as far as the limits allow.
+// read reads a body within the limits.
 func (l *limiter) read(w http.ResponseWriter, r *http.Request) (string, error) {
-	too := tooLarge("the body is larger than %d bytes; want several requests", l.Body)
+	too := fail("too_large", "the body is larger than %d bytes; want several requests", l.Body)
 	if r.ContentLength > l.Body {
-		w.Header().Set("Connection", "close") // what follows is not read
+		w.Header().Set("Connection", "close") // the rest is not read
 		return "", too
 	}
 	var b strings.Builder
@@ -148,9 +148,9 @@ func (l *limiter) read(w http.ResponseWriter, r *http.Request) (string, error) {
 	for {
 		n, err := in.Read(buf[:])
 		if l.bytes.Add(int64(n)) > l.Bodies {
-			l.finished(b.Len() + n)
+			l.release(b.Len() + n)
 			w.Header().Set("Connection", "close")
-			return "", busy("the requests that are being read have more than %d bytes", l.Bodies)
+			return "", fail("busy", "the bodies of all requests together have more than %d bytes", l.Bodies)
 		}
 		b.Write(buf[:n])
 		var large *http.MaxBytesError
@@ -158,16 +158,16 @@ func (l *limiter) read(w http.ResponseWriter, r *http.Request) (string, error) {
 		case err == io.EOF:
 			return b.String(), nil
 		case errors.As(err, &large):
-			l.finished(b.Len())
+			l.release(b.Len())
 			return "", too
 		case err != nil:
-			l.finished(b.Len())
-			return "", &refusal{status: 400, kind: "bad_request", message: "the body ended early: " + err.Error()}
+			l.release(b.Len())
+			return "", fail("bad_request", "the body ended early: %v", err)
 		}
 	}
 }
 
 var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
-// finished gives back what read took.
-func (l *limiter) finished(bytes int) { l.bytes.Add(-int64(bytes)) }
+// release gives back the bytes that read took.
+func (l *limiter) release(bytes int) { l.bytes.Add(-int64(bytes)) }

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// Listening says where and how a server is reached.
+// Listening says where and how a server listens.
 type Listening struct {
 	Address     string // host:port; port 0 is any that is free
 	Certificate string // with Key, files of a TLS certificate; both "": no TLS
 	Key         string
-	Connections int           // that are open at a time; 0: 20000
-	Drain       time.Duration // how long requests may take when the server ends; 0: 20 s
+	Connections int           // open at the same time; 0: 20,000
+	Drain       time.Duration // how long running requests may take when the server stops; 0: 20 s
 }
 
-// Loopback says whether an address can be reached from this machine alone.
+// Loopback says whether only this machine can reach an address.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -39,7 +39,7 @@ type Listener struct {
 	tls *tls.Config
 }
 
-// Listen opens the port, so that a bad address or certificate is known before anything else is done.
+// Listen opens the port, so that a bad address or certificate is reported before anything else is done.
 func Listen(l Listening) (*Listener, error) {
 	if l.Connections == 0 {
 		l.Connections = 20_000
@@ -63,7 +63,7 @@ func Listen(l Listening) (*Listener, error) {
 	return out, nil
 }
 
-// URL is where the server is reached.
+// URL is the address of the server.
 func (l *Listener) URL() string {
 	if l.tls != nil {
 		return "https://" + l.Addr().String()
@@ -71,9 +71,9 @@ func (l *Listener) URL() string {
 	return "http://" + l.Addr().String()
 }
 
-// Serve answers until ctx ends, then lets requests that are under way come to their end.
+// Serve answers requests until ctx ends, then waits for the running ones.
 func (s *Server) Serve(ctx context.Context, l *Listener) error {
-	crowd := &crowd{most: l.Connections, quiet: list.New(), places: map[net.Conn]*list.Element{}}
+	connLimit := &connLimit{most: l.Connections, idle: list.New(), places: map[net.Conn]*list.Element{}}
 	server := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 5 * time.Second,
@@ -81,9 +81,9 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		WriteTimeout:      5 * time.Minute, // a reload may take that long; answers have a limit of their own
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
-		ConnState:         crowd.note,
+		ConnState:         connLimit.note,
 		TLSConfig:         l.tls,
-		ErrorLog:          log.New(quiet{s}, "", 0),
+		ErrorLog:          log.New(debugLog{s}, "", 0),
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -102,51 +102,50 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 	defer cancel()
 	err := server.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.log.Warn("some requests were still under way and were cut off", "after", l.Drain)
+		s.log.Warn("some requests did not finish in time and were cut off", "after", l.Drain)
 		err = server.Close()
 	}
 	<-ended
 	return err
 }
 
-// quiet takes what the HTTP server has to say about connections of others: it is of no interest but to those who look
-// for it.
-type quiet struct{ *Server }
+// debugLog writes the HTTP server's messages about connections at level debug.
+type debugLog struct{ *Server }
 
-func (q quiet) Write(b []byte) (int, error) {
+func (q debugLog) Write(b []byte) (int, error) {
 	q.log.Debug("http: " + string(b))
 	return len(b), nil
 }
 
-// crowd bounds the number of open connections: when there are too many, the one that has been silent the longest is
-// closed. So those that do nothing do not keep others out.
-type crowd struct {
+// connLimit bounds the number of open connections. When there are too many, it closes the one that has been idle the
+// longest, so that idle connections do not keep others out.
+type connLimit struct {
 	most   int
 	mu     sync.Mutex // guards what follows
 	open   int
-	quiet  *list.List // of net.Conn that wait for a request, the longest first
+	idle   *list.List // of net.Conn, the longest idle first
 	places map[net.Conn]*list.Element
 }
 
-func (c *crowd) note(conn net.Conn, state http.ConnState) {
+func (c *connLimit) note(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if at, ok := c.places[conn]; ok {
-		c.quiet.Remove(at)
+		c.idle.Remove(at)
 		delete(c.places, conn)
 	}
 	switch state {
 	case http.StateNew:
 		c.open++
-		c.places[conn] = c.quiet.PushBack(conn)
+		c.places[conn] = c.idle.PushBack(conn)
 	case http.StateIdle:
-		c.places[conn] = c.quiet.PushBack(conn)
+		c.places[conn] = c.idle.PushBack(conn)
 	case http.StateClosed, http.StateHijacked:
 		c.open--
 	}
-	if c.open > c.most && c.quiet.Len() > 0 {
-		oldest := c.quiet.Remove(c.quiet.Front()).(net.Conn)
+	if c.open > c.most && c.idle.Len() > 0 {
+		oldest := c.idle.Remove(c.idle.Front()).(net.Conn)
 		delete(c.places, oldest)
-		oldest.Close() // its end is noted like any other
+		oldest.Close() // note is called again for it
 	}
 }

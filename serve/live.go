@@ -9,7 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// liveDoc is what the page shows and asks for again every second.
+// liveDoc is what the page shows. It asks for it every second.
 type liveDoc struct {
 	Status  statusDoc    `json:"status"`
 	Rates   []int        `json:"rates"` // events of each of the last 120 seconds, oldest first
@@ -29,7 +29,7 @@ type latestDoc struct {
 	Time event.Time `json:"time"`
 }
 
-// getLive answers: what is going on?
+// getLive answers with recent events, rates and quality.
 func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
 	doc := liveDoc{Status: s.status(), Rates: s.quality.rates.last(120, time.Now()), Latest: []latestDoc{}}
 	s.quality.mu.Lock()
@@ -44,14 +44,14 @@ func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
 		src, dst := s.show(s.engine.names.name(e.Src)), s.show(s.engine.names.name(e.Dst))
 		doc.Latest = append(doc.Latest, latestDoc{src, dst, e.Time})
 	}
-	answer(w, 200, doc)
+	writeJSON(w, 200, doc)
 	return nil
 }
 
 //go:embed page.html
 var page []byte
 
-// pagePolicy lets the page run its own script and style and nothing from elsewhere.
+// pagePolicy lets the page use its own script and style, and nothing from elsewhere.
 const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; " +
 	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics is what /metrics shows and the page draws.
+// metrics are the values of /metrics and of the page.
 type metrics struct {
 	registry *prometheus.Registry
 	handler  http.Handler
@@ -27,46 +27,46 @@ func newMetrics(s *Server) *metrics {
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dygmamba_requests_total",
 		Help: "Requests, by route and status."}, []string{"route", "status"})
 	m.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dygmamba_request_seconds",
-		Help:    "How long requests took, by route.",
+		Help:    "Time that requests took, by route.",
 		Buckets: []float64{.00025, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30}},
 		[]string{"route"})
 	m.events = prometheus.NewCounter(prometheus.CounterOpts{Name: "dygmamba_events_accepted_total",
 		Help: "Events that this server acknowledged."})
 	m.again = prometheus.NewCounter(prometheus.CounterOpts{Name: "dygmamba_batches_again_total",
-		Help: "Batches whose idempotency key was seen before."})
+		Help: "Batches with an idempotency key that was seen before."})
 	m.passes = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dygmamba_pass_queries",
-		Help: "Queries that were scored in one pass.", Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256}})
+		Help: "Queries scored in one pass.", Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256}})
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	m.registry.MustRegister(m.requests, m.seconds, m.events, m.again, m.passes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		gauge("dygmamba_events", "Events that are known.", func() float64 { return float64(s.engine.now().Len()) }),
-		gauge("dygmamba_last_sequence", "Sequence of the last event that is known.",
+		gauge("dygmamba_events", "Known events.", func() float64 { return float64(s.engine.now().Len()) }),
+		gauge("dygmamba_last_sequence", "Sequence of the last known event.",
 			func() float64 { return float64(s.engine.now().Last) }),
 		gauge("dygmamba_log_last_sequence", "Sequence of the last event in the log.",
 			func() float64 { return float64(s.options.Log.Last()) }),
-		gauge("dygmamba_nodes", "Nodes that are known.", func() float64 { return float64(s.engine.names.count()) }),
-		gauge("dygmamba_generation", "Number of the model that answers.",
+		gauge("dygmamba_nodes", "Known nodes.", func() float64 { return float64(s.engine.names.count()) }),
+		gauge("dygmamba_generation", "Number of the current model.",
 			func() float64 { return float64(s.models.current.Load().Number) }),
-		gauge("dygmamba_ready", "1 while events are taken.", func() float64 {
+		gauge("dygmamba_ready", "1 while the server takes events.", func() float64 {
 			if s.ready() != nil {
 				return 0
 			}
 			return 1
 		}),
-		gauge("dygmamba_live_ap", "Average precision on recent events, asked before they were known.",
+		gauge("dygmamba_live_ap", "Average precision on recent events, scored before the model saw them.",
 			func() float64 { return s.quality.now().Model.AP }),
-		gauge("dygmamba_live_mrr", "Mean reciprocal rank on recent events, asked before they were known.",
+		gauge("dygmamba_live_mrr", "Mean reciprocal rank on recent events, scored before the model saw them.",
 			func() float64 { return s.quality.now().Model.MRR }),
-		gauge("dygmamba_live_mrr_met", "The same for the rule that who has met will meet.",
+		gauge("dygmamba_live_mrr_met", "Mean reciprocal rank of EdgeBank on the same events.",
 			func() float64 { return s.quality.now().Met.MRR }),
 	)
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	return m
 }
 
-// request notes that one was answered.
+// request records an answered request.
 func (m *metrics) request(route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
@@ -75,7 +75,7 @@ func (m *metrics) request(route string, status int, took time.Duration) {
 	}
 }
 
-// pass notes how many queries were scored at once.
+// pass records the number of queries of a pass.
 func (m *metrics) pass(queries int) { m.passes.Observe(float64(queries)) }
 
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {

@@ -19,36 +19,35 @@ import (
 	"github.com/dygmamba/dygmamba/run"
 )
 
-// roster holds the model that answers, and the one before it. A new one takes over between two questions: whoever asked
-// the old one is answered by it.
-type roster struct {
+// modelSlots holds the current model and the previous one. A new model takes over between two requests; those that wait
+// for the old one still get its answers.
+type modelSlots struct {
 	server  *Server
 	current atomic.Pointer[generation]
 
-	device *sync.Mutex // of a GPU, which all generations share: one goroutine at a time may use it; nil: none
+	device *sync.Mutex // held while a GPU is used, which all generations share; nil: there is none
 
 	mu       sync.Mutex // one change at a time; guards what follows
 	previous *generation
 	count    int
 }
 
-// generation is one checkpoint, opened twice where that is possible: quick lanes score, slow ones do what takes long,
-// so
-// that a ranking keeps no score waiting.
+// generation is one checkpoint. On the CPU it is opened twice: the quick lane scores, the slow lane does what takes
+// longer, so that no score waits for a ranking.
 type generation struct {
 	Number     int       `json:"number"` // from 1
 	Checkpoint string    `json:"checkpoint"`
 	Hash       string    `json:"sha256"`
 	Since      time.Time `json:"since"`
-	Learned    bool      `json:"learned,omitempty"` // here, from what came in
+	Learned    bool      `json:"learned,omitempty"` // by this server, from new events
 
 	name        string
 	quick, slow *lane
 }
 
-// newRoster opens the first model and lets it go on from what it remembered, if that is known.
-func newRoster(ctx context.Context, s *Server, path string, kept *memory) (*roster, error) {
-	m := &roster{server: s}
+// newModelSlots opens the first model. If kept is its memory from a snapshot, it continues from there.
+func newModelSlots(ctx context.Context, s *Server, path string, kept *modelMemory) (*modelSlots, error) {
+	m := &modelSlots{server: s}
 	if dev := s.options.Load.Device; dev != nil {
 		if _, cpu := dev.(device.Threaded); !cpu {
 			m.device = new(sync.Mutex)
@@ -61,7 +60,7 @@ func newRoster(ctx context.Context, s *Server, path string, kept *memory) (*rost
 	if kept != nil && kept.Hash == g.Hash {
 		for _, l := range g.lanes() {
 			if err := errors.Join(l.predictor.Recall(kept.Remembered)); err != nil {
-				s.log.Warn("what the model remembered is learned again: " + err.Error())
+				s.log.Warn("the model's memory is built again from all events: " + err.Error())
 			}
 		}
 	}
@@ -74,8 +73,8 @@ func newRoster(ctx context.Context, s *Server, path string, kept *memory) (*rost
 	return m, nil
 }
 
-// open loads a checkpoint; its lanes do not run yet.
-func (m *roster) open(path string) (*generation, error) {
+// open loads a checkpoint. Its lanes do not run yet.
+func (m *modelSlots) open(path string) (*generation, error) {
 	files, err := run.Checkpoints(path)
 	if err != nil {
 		return nil, err
@@ -93,16 +92,16 @@ func (m *roster) open(path string) (*generation, error) {
 	threads := cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	lanes := []**lane{&g.quick, &g.slow}
 	if m.device != nil {
-		lanes = lanes[:1] // there is nothing to be had from a second one
+		lanes = lanes[:1] // a second one would only wait for the first
 		m.device.Lock()
 		defer m.device.Unlock()
 	} else {
-		o.Device = nil // each has threads of its own
+		o.Device = nil // each has its own threads
 	}
 	for i, to := range lanes {
 		if o.Device == nil {
 			o.Threads = threads
-			if i == 0 { // a pair is scored sooner by few, and events need a core too
+			if i == 0 { // one pair needs few threads, and events need a core too
 				o.Threads = max(1, threads/2)
 			}
 		}
@@ -120,8 +119,8 @@ func (m *roster) open(path string) (*generation, error) {
 	return g, nil
 }
 
-// ready lets a model that remembers learn of all that has happened, before anybody asks it.
-func (m *roster) ready(ctx context.Context, g *generation) error {
+// ready builds a model's memory from all events, before it gets its first request.
+func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 	if m.device != nil {
 		m.device.Lock()
 		defer m.device.Unlock()
@@ -139,11 +138,11 @@ func (m *roster) ready(ctx context.Context, g *generation) error {
 			}
 			if time.Since(told) > 5*time.Second {
 				told = time.Now()
-				m.server.log.Info("the model learns of what has happened", "events_left", left, "for",
+				m.server.log.Info("building the model's memory", "events_left", left, "for",
 					time.Since(began).Round(time.Second))
 			}
 		}
-		if first, ok, err := p.Remembered(); err == nil && ok && l != g.slow { // the other one need not do it again
+		if first, ok, err := p.Remembered(); err == nil && ok && l != g.slow { // the other lane copies it
 			if err := g.slow.predictor.Look(m.server.engine.now().Moment); err != nil {
 				return err
 			}
@@ -155,8 +154,8 @@ func (m *roster) ready(ctx context.Context, g *generation) error {
 	return nil
 }
 
-// start lets the lanes run.
-func (m *roster) start(g *generation) {
+// start starts the lanes.
+func (m *modelSlots) start(g *generation) {
 	m.count++
 	g.Number, g.Since = m.count, time.Now()
 	queue := m.server.options.Limits.Waiting
@@ -168,7 +167,7 @@ func (m *roster) start(g *generation) {
 	g.quick, g.slow = quick, newLane(m.server.engine, g.slow.predictor, queue, m.device, m.server.metrics.pass)
 }
 
-// lanes are those of a generation, each once.
+// lanes are the different lanes of a generation.
 func (g *generation) lanes() []*lane {
 	var list []*lane
 	for _, l := range []*lane{g.quick, g.slow} {
@@ -179,8 +178,8 @@ func (g *generation) lanes() []*lane {
 	return list
 }
 
-// ask lets the current model answer a job. If it is replaced meanwhile the next one does.
-func (m *roster) ask(j *job) (*generation, error) {
+// ask lets the current model answer a job, or the next one if it is replaced before that.
+func (m *modelSlots) ask(j *job) (*generation, error) {
 	for {
 		g := m.current.Load()
 		l := g.quick
@@ -191,13 +190,13 @@ func (m *roster) ask(j *job) (*generation, error) {
 			return g, err
 		}
 		if g == m.current.Load() {
-			return g, &refusal{status: 503, kind: "stopping", message: "the server is stopping", after: 1}
+			return g, fail("stopping", "the server is stopping")
 		}
 	}
 }
 
-// fresh says whether a memory can answer from what it knows: a question about an earlier time makes it begin again,
-// which takes long.
+// fresh says whether the quick lane can answer without building the model's memory again, which a query about an
+// earlier time needs.
 func (g *generation) fresh(j *job) bool {
 	if !g.quick.predictor.Remembers() {
 		return true
@@ -211,8 +210,8 @@ func (g *generation) fresh(j *job) bool {
 	return true
 }
 
-// replace lets another checkpoint answer from now on.
-func (m *roster) replace(ctx context.Context, path string, learned bool) (*generation, error) {
+// replace makes another checkpoint the current model.
+func (m *modelSlots) replace(ctx context.Context, path string, learned bool) (*generation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	g, err := m.open(path)
@@ -230,12 +229,12 @@ func (m *roster) replace(ctx context.Context, path string, learned bool) (*gener
 		m.shut(m.previous)
 	}
 	m.previous = old
-	m.server.log.Info("another model answers", "checkpoint", g.Checkpoint, "generation", g.Number)
+	m.server.log.Info("loaded another model", "checkpoint", g.Checkpoint, "generation", g.Number)
 	return g, nil
 }
 
-// files are the checkpoints of the model that answers and of the one before.
-func (m *roster) files() []string {
+// files are the checkpoints of the current and the previous model.
+func (m *modelSlots) files() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := []string{m.current.Load().Checkpoint}
@@ -245,11 +244,10 @@ func (m *roster) files() []string {
 	return list
 }
 
-// errNoPrevious says that there is nothing to go back to.
-var errNoPrevious = errors.New("there is no model before this one")
+var errNoPrevious = errors.New("there is no previous model to go back to")
 
-// rollback lets the model before this one answer again; this one is then the one before it.
-func (m *roster) rollback() (*generation, error) {
+// rollback makes the previous model the current one, and the other way round.
+func (m *modelSlots) rollback() (*generation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.previous == nil {
@@ -257,19 +255,19 @@ func (m *roster) rollback() (*generation, error) {
 	}
 	m.previous = m.current.Swap(m.previous)
 	g := m.current.Load()
-	m.server.log.Info("the model before answers again", "checkpoint", g.Checkpoint, "generation", g.Number)
+	m.server.log.Info("went back to the previous model", "checkpoint", g.Checkpoint, "generation", g.Number)
 	return g, nil
 }
 
-// remembered is what the current model remembers, for a snapshot; nil if that is nothing.
-func (m *roster) remembered() (*memory, error) {
+// memory is the memory of the current model, for a snapshot; nil if it has none.
+func (m *modelSlots) memory() (*modelMemory, error) {
 	g := m.current.Load()
 	if !g.quick.predictor.Remembers() {
 		return nil, nil
 	}
-	kept := &memory{Hash: g.Hash}
+	kept := &modelMemory{Hash: g.Hash}
 	found := false
-	err := g.quick.ask(&job{ctx: context.Background(), do: func(p *predict.Predictor, _ *asked) (err error) {
+	err := g.quick.ask(&job{ctx: context.Background(), do: func(p *predict.Predictor, _ *resolver) (err error) {
 		kept.Remembered, found, err = p.Remembered()
 		return err
 	}})
@@ -280,7 +278,7 @@ func (m *roster) remembered() (*memory, error) {
 }
 
 // close ends all lanes.
-func (m *roster) close() {
+func (m *modelSlots) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.shut(m.current.Load())
@@ -289,8 +287,8 @@ func (m *roster) close() {
 	}
 }
 
-// shut gives a generation's predictors back.
-func (m *roster) shut(g *generation) {
+// shut closes the predictors of a generation.
+func (m *modelSlots) shut(g *generation) {
 	for _, l := range g.lanes() {
 		var err error
 		if l.quit == nil {
@@ -304,8 +302,8 @@ func (m *roster) shut(g *generation) {
 	}
 }
 
-// moment is the time of a question: right after the latest event where none is given. Without events that is 0.
-func (s *state) moment(at event.Time, now bool) event.Time {
+// queryTime is the time of a query. Now is right after the latest event, or 0 if there is none.
+func (s *state) queryTime(at event.Time, now bool) event.Time {
 	if !now {
 		return at
 	}

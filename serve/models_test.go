@@ -88,7 +88,7 @@ func TestLearn(t *testing.T) {
 			}
 		}
 	}
-	wait := func(s *Server, attempts int) learnedDoc {
+	wait := func(s *Server, attempts int) learningDoc {
 		t.Helper()
 		for range 400 {
 			if doc := s.learner.doc(); doc.Attempts >= attempts {
@@ -97,7 +97,7 @@ func TestLearn(t *testing.T) {
 			time.Sleep(25 * time.Millisecond)
 		}
 		t.Fatal("nothing was tried")
-		return learnedDoc{}
+		return learningDoc{}
 	}
 	stays, err := w.open(learn(2)) // nothing is that much better
 	if err != nil {
@@ -183,7 +183,7 @@ func TestLearnedModelIsCalibrated(t *testing.T) {
 		if _, err := s.options.Log.Append(t.Context(), "", events); err != nil {
 			t.Fatal(err)
 		}
-		var doc *learnedDoc
+		var doc *learningDoc
 		for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 			if doc = s.learner.doc(); doc.Attempts > 0 {
 				break

@@ -9,18 +9,18 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// names is the dictionary of a data set, which grows with the events that come in. Where the set has no names, whole
-// numbers are: those of the set are its ids, others get the next id that is free, so that a large number costs no more
-// than a small one. One goroutine adds.
+// names maps names of nodes to ids. New events add names to those of the data set. If the set has no names, numbers are
+// names: numbers of the set are its ids, others get the next free id, so that a large number costs no more than a small
+// one. Only one goroutine adds names.
 type names struct {
 	base  *dataset.Names
 	known int  // nodes of the data set: ids 1 … known
-	apart bool // sources and destinations are named apart
+	apart bool // sources and destinations have separate names
 
 	mu     sync.RWMutex             // guards what follows
-	nodes  [2]map[string]event.Node // by side where they are apart, otherwise the first
+	nodes  [2]map[string]event.Node // sources and destinations if they are separate, otherwise only the first
 	added  []string                 // the name of node known+1+i
-	source []bool                   // and on which side it is, where they are apart
+	source []bool                   // whether that is a source, if they are separate
 }
 
 func newNames(set *dataset.Set) *names {
@@ -31,7 +31,7 @@ func newNames(set *dataset.Set) *names {
 
 // find is the node of a name.
 func (n *names) find(name string, source bool) (event.Node, bool) {
-	if id, ok := n.find0(name, source); ok {
+	if id, ok := n.findBase(name, source); ok {
 		return id, true
 	}
 	n.mu.RLock()
@@ -40,8 +40,8 @@ func (n *names) find(name string, source bool) (event.Node, bool) {
 	return id, ok
 }
 
-// find0 looks among the names of the data set.
-func (n *names) find0(name string, source bool) (event.Node, bool) {
+// findBase looks among the names of the data set.
+func (n *names) findBase(name string, source bool) (event.Node, bool) {
 	var id event.Node
 	var ok bool
 	if source {
@@ -52,8 +52,8 @@ func (n *names) find0(name string, source bool) (event.Node, bool) {
 	return id, ok && int(id) <= n.known
 }
 
-// take is the node of a name, a new one if nobody has it.
-func (n *names) take(name string, source bool) event.Node {
+// add is the node of a name, a new one if the name is unknown.
+func (n *names) add(name string, source bool) event.Node {
 	if id, ok := n.find(name, source); ok {
 		return id
 	}
@@ -76,14 +76,14 @@ func (n *names) side(source bool) int {
 	return 0
 }
 
-// count is how many nodes there are.
+// count is the number of nodes.
 func (n *names) count() int {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.known + len(n.added)
 }
 
-// name is what a node is called.
+// name is the name of a node.
 func (n *names) name(id event.Node) string {
 	if int(id) <= n.known {
 		return n.base.Name(id)
@@ -96,10 +96,10 @@ func (n *names) name(id event.Node) string {
 	return strconv.Itoa(int(id))
 }
 
-// numbers says whether names are whole numbers for want of others.
+// numbers says whether names are numbers because the data set has none.
 func (n *names) numbers() bool { return n.base == nil }
 
-// newcomers are the names, and sides, of the first nodes beyond those of the data set: they stay as they are.
+// newcomers are the names and sides of the first nodes that were added. These do not change.
 func (n *names) newcomers(count int) (list []string, source []bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -12,9 +13,9 @@ import (
 	"github.com/dygmamba/dygmamba/predict"
 )
 
-// quality watches how good the answers are, on the events that come in: some of them are asked about before the model
-// knows them, against destinations drawn at random, and beside the model the rule that who has met will meet again. It
-// takes at most a share of one core, and drops what it has no time for.
+// quality measures the model on new events. Some of them are ranked among random destinations, as the model would have
+// before they came, and so does EdgeBank, the rule that pairs that have met will meet again. It takes a small share of
+// one core and skips events it has no time for.
 type quality struct {
 	server *Server
 	offers chan offer
@@ -27,13 +28,13 @@ type quality struct {
 	rates  rates
 }
 
-// offer is an event that has just come in, with what was known before it.
+// offer is a new event, and the state before it.
 type offer struct {
 	before, after *state
 	number        int // of the event in after
 }
 
-// trial is one event that was asked about.
+// trial is one event that was ranked.
 type trial struct {
 	pos, neg       float32 // logits of the event and of one negative
 	rank           float64 // among all negatives
@@ -47,25 +48,25 @@ type measures struct {
 	MRR float64 `json:"mrr"`
 }
 
-// qualityDoc is how good the answers were by some time.
+// qualityDoc is the quality of the answers at one time.
 type qualityDoc struct {
 	Time   time.Time `json:"time"`
-	Trials int       `json:"trials"` // that the averages are over
+	Trials int       `json:"trials"` // in the averages
 	Model  measures  `json:"model"`
-	Met    measures  `json:"met"` // of the rule
+	Met    measures  `json:"met"` // of EdgeBank
 }
 
 const (
 	windowSize   = 500
 	negatives    = 20
-	qualityShare = 20 // one part in so many of the time
+	qualityShare = 20 // one part of the time in so many
 )
 
 func newQuality(s *Server) *quality {
 	return &quality{server: s, offers: make(chan offer, 8), rng: rand.New(rand.NewPCG(1, 2))}
 }
 
-// applied hears of every batch that was taken, from the engine's goroutine.
+// applied is called by the engine's goroutine after every batch.
 func (q *quality) applied(before, after *state) {
 	n := after.Len() - before.Len()
 	q.rates.add(after.at, n)
@@ -75,7 +76,7 @@ func (q *quality) applied(before, after *state) {
 	}
 }
 
-// watch asks about what is offered.
+// watch ranks the events that are offered.
 func (q *quality) watch(ctx context.Context) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for {
@@ -92,15 +93,15 @@ func (q *quality) watch(ctx context.Context) {
 				return
 			case <-time.After(min(qualityShare*time.Since(began), 5*time.Second)):
 			}
-			for len(q.offers) > 0 { // old by now
+			for len(q.offers) > 0 { // too old now
 				<-q.offers
 			}
 		}
 	}
 }
 
-// ask asks about an event as if it had not come yet. A question at t sees what lies strictly before t, so that it does
-// not matter that the event is there. A memory that has gone on already cannot be asked any more.
+// ask ranks the destination of an event as if the event had not come. A query at t sees only events before t, so that
+// it does not matter that the event is known. It fails if the model's memory already contains the event.
 func (q *quality) ask(ctx context.Context, o offer, rng *rand.Rand) (t trial, ok bool) {
 	e := o.after.Events().At(o.number)
 	if len(o.before.targets) < 2 {
@@ -116,7 +117,7 @@ func (q *quality) ask(ctx context.Context, o offer, rng *rand.Rand) (t trial, ok
 		return t, false
 	}
 	logits := make([]float32, len(candidates))
-	job := &job{ctx: ctx, do: func(p *predict.Predictor, _ *asked) error {
+	job := &job{ctx: ctx, do: func(p *predict.Predictor, _ *resolver) error {
 		if p.Reached() >= e.Time {
 			return errLate
 		}
@@ -139,8 +140,7 @@ func (q *quality) ask(ctx context.Context, o offer, rng *rand.Rand) (t trial, ok
 	return trial{logits[0], logits[1], rank, met[0], met[1], metRank}, true
 }
 
-// errLate says that a memory knows of an event already.
-var errLate = &refusal{status: 409, kind: "too_early", message: "the memory knows of it"}
+var errLate = errors.New("the model has already learned from this event")
 
 // note adds a trial to the window.
 func (q *quality) note(t trial) {
@@ -200,7 +200,7 @@ func (r *rates) add(at time.Time, n int) {
 	r.counts[r.second%int64(len(r.counts))] += n
 }
 
-// turn forgets what is older than the window.
+// turn moves the window to a second.
 func (r *rates) turn(second int64) {
 	if second-r.second > int64(len(r.counts)) {
 		r.second = second - int64(len(r.counts))
@@ -211,7 +211,7 @@ func (r *rates) turn(second int64) {
 	}
 }
 
-// last are the counts of the last n whole seconds, oldest first.
+// last are the counts of the last n full seconds, oldest first.
 func (r *rates) last(n int, at time.Time) []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,7 +223,7 @@ func (r *rates) last(n int, at time.Time) []int {
 	return list
 }
 
-// latencies are those of the latest scores.
+// latencies are the latencies of the latest score requests.
 type latencies struct {
 	mu   sync.Mutex
 	list [2048]time.Duration
@@ -237,7 +237,7 @@ func (l *latencies) add(d time.Duration) {
 	l.n++
 }
 
-// quantiles are the median and the 99th percentile in seconds, 0 without any.
+// quantiles are the median and the 99th percentile in seconds, 0 if there are none.
 func (l *latencies) quantiles() (p50, p99 float64, n int) {
 	l.mu.Lock()
 	list := slices.Clone(l.list[:min(l.n, len(l.list))])

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// route is one thing that can be asked. Those without a right are open to everybody.
+// route is one request of the interface. A route without a right needs no token.
 type route struct {
 	pattern string // method and path
 	right   string
 	handle  func(w http.ResponseWriter, r *http.Request) error
-	slow    bool // may take longer than the time limit of a request
+	slow    bool // has no time limit
 }
 
 func (s *Server) list() []route {
@@ -38,7 +38,7 @@ func (s *Server) list() []route {
 	}
 }
 
-// routes is the whole server.
+// routes is the handler of all requests.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range s.list() {
@@ -48,17 +48,17 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /readyz", s.getReady)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "" {
-			s.lost(w, r)
+			s.notFound(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// serve answers one request: who asks, is there room, and then the question itself.
+// serve answers one request.
 func (s *Server) serve(what route, w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	seen := &watched{ResponseWriter: w}
+	seen := &statusWriter{ResponseWriter: w}
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler {
@@ -66,7 +66,7 @@ func (s *Server) serve(what route, w http.ResponseWriter, r *http.Request) {
 			}
 			s.log.Error("this is a bug in dygmamba, please report it", "panic", p, "stack", string(debug.Stack()))
 			if seen.status == 0 {
-				refuse(seen, fmt.Errorf("this is a bug: %v", p))
+				writeError(seen, fmt.Errorf("this is a bug: %v", p))
 			}
 		}
 		s.metrics.request(what.pattern, seen.status, time.Since(began))
@@ -75,10 +75,11 @@ func (s *Server) serve(what route, w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	if err := s.admit(what, seen, r, began); err != nil {
-		refuse(seen, err)
+		writeError(seen, err)
 	}
 }
 
+// admit checks the host, the token and the limits, and then handles the request.
 func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now time.Time) error {
 	if err := s.knownHost(r); err != nil {
 		return err
@@ -106,7 +107,7 @@ func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now t
 	return what.handle(w, r)
 }
 
-// knownHost keeps pages of others, whose names lead to this machine, from asking a server that needs no tokens.
+// knownHost protects a server without tokens from pages whose host name was made to resolve to this machine.
 func (s *Server) knownHost(r *http.Request) error {
 	if s.options.Hosts == nil {
 		return nil
@@ -117,52 +118,51 @@ func (s *Server) knownHost(r *http.Request) error {
 	}
 	host = strings.ToLower(strings.Trim(host, "[]"))
 	if !slices.Contains(s.options.Hosts, host) {
-		return &refusal{status: 403, kind: "forbidden", message: fmt.Sprintf("the host %q is not served here, want %s",
-			clip(host), strings.Join(s.options.Hosts, " or "))}
+		return fail("forbidden", "the host %q is not served here, want %s", clip(host),
+			strings.Join(s.options.Hosts, " or "))
 	}
 	return nil
 }
 
-// lost answers what no route does.
-func (s *Server) lost(w http.ResponseWriter, r *http.Request) {
+// notFound answers requests that have no route.
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 	for _, what := range s.list() {
 		method, path, _ := strings.Cut(what.pattern, " ")
 		if path == r.URL.Path {
 			w.Header().Set("Allow", method)
-			refuse(w, &refusal{status: 405, kind: "method_not_allowed",
-				message: fmt.Sprintf("%s %s, want %s", clip(r.Method), path, method)})
+			writeError(w, fail("method_not_allowed", "%s %s, want %s", clip(r.Method), path, method))
 			return
 		}
 	}
-	refuse(w, &refusal{status: 404, kind: "not_found",
-		message: fmt.Sprintf("there is no %s %q; /v1/openapi.json lists what there is",
-			clip(r.Method), clip(r.URL.Path))})
+	writeError(w, fail("not_found", "there is no %s %q; /v1/openapi.json lists all requests", clip(r.Method),
+		clip(r.URL.Path)))
 }
 
-// watched notes the status of an answer.
-type watched struct {
+// statusWriter remembers the status of a response.
+type statusWriter struct {
 	http.ResponseWriter
 	status int
 }
 
-func (w *watched) WriteHeader(status int) {
+func (w *statusWriter) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *watched) Write(b []byte) (int, error) {
+func (w *statusWriter) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = 200
 	}
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController reach what is below.
-func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap is for http.ResponseController.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Reload lets another checkpoint answer, without dropping a question; "" is the path the server began with.
+// Reload makes another checkpoint the current model without dropping a request. "" is the path that the server was
+// started with.
 func (s *Server) Reload(ctx context.Context, path string) (any, error) {
 	if path == "" {
 		path = s.options.Checkpoint

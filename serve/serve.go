@@ -1,11 +1,10 @@
-// Package serve answers: what now? It takes events while they happen, keeps them in a durable log, and answers queries
-// with a trained model over a past that grows.
+// Package serve answers: what happens next? It takes events while they happen, keeps them in a log, and answers queries
+// with a trained model.
 //
-// An event walks from a request (events.go, wire.go) into the log, from there in the log's order to the engine
-// (engine.go), which is the only one to change the past. A question walks from a request (ask.go) to a lane (lane.go),
-// a
-// goroutine that owns a predictor and asks it at one moment of that past. Nothing is sampled or scored by a second
-// implementation: these are the library's own.
+// An event goes from a request (events.go, wire.go) into the log, and from the log to the engine (engine.go), which
+// applies it to the past. A query goes from a request (ask.go) to a lane (lane.go), a goroutine that owns a predictor
+// and asks it at one state of the past. Sampling and scoring are the library's own: the answers are those of an offline
+// evaluation.
 package serve
 
 import (
@@ -22,47 +21,47 @@ import (
 	"github.com/dygmamba/dygmamba/predict"
 )
 
-// Options say what is served. Set, Log and Checkpoint are needed.
+// Options say what a server serves. Set, Log and Checkpoint are required.
 type Options struct {
 	Set        *dataset.Set
 	Log        eventlog.Log
 	Durable    bool              // the log outlives the process
-	Applied    func(last uint64) // called when the server knows the log's events up to last; nil: nobody is told
+	Applied    func(last uint64) // called when the server has applied the log's events up to last; may be nil
 	Checkpoint string            // a run directory or a checkpoint file
 	Load       predict.Options   // how checkpoints are opened; Set and Live are filled in
 
 	Limits Limits
-	Tokens *Tokens  // who may do what; nil: everybody everything
-	Hosts  []string // the Host headers that are answered; nil: any
+	Tokens *Tokens  // nil: every request is allowed
+	Hosts  []string // Host headers that are answered; nil: any
 
 	Snapshots Snapshots
 	Learn     Learning
-	Quality   bool // score some of the events before they are known, for the page and for metrics
+	Quality   bool // measure the model on new events, for the page and for metrics
 
 	Logger *slog.Logger // nil: silent
 }
 
-// Server is a running server without its listener: Handler is what answers.
+// Server is a running server without its listener.
 type Server struct {
-	options Options
-	log     *slog.Logger
-	engine  *engine
-	models  *roster
-	metrics *metrics
-	quality *quality
-	learner *learner
-	keeper  *keeper
-	limiter *limiter
-	handler http.Handler
-	started time.Time
+	options     Options
+	log         *slog.Logger
+	engine      *engine
+	models      *modelSlots
+	metrics     *metrics
+	quality     *quality
+	learner     *learner
+	snapshotter *snapshotter
+	limiter     *limiter
+	handler     http.Handler
+	started     time.Time
 
-	stop  func() // ends what runs in the background
+	stop  func() // ends all goroutines
 	done  sync.WaitGroup
 	close func() error
 }
 
-// New takes up the snapshot if there is one, opens the model and follows the log. It returns when all events that the
-// log has by now are known; the server answers from then on. Close it.
+// New restores the snapshot if there is one, opens the model and follows the log. It returns when the server knows all
+// events that the log has by now. The caller closes it.
 func New(ctx context.Context, o Options) (*Server, error) {
 	if o.Set == nil || o.Log == nil || o.Checkpoint == "" {
 		return nil, errors.New("serve: a data set, an event log and a checkpoint are needed")
@@ -76,9 +75,9 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s.metrics = newMetrics(s)
 	s.limiter = newLimiter(o.Limits)
 	s.engine = newEngine(o.Set, o.Log)
-	s.keeper = newKeeper(s, o.Snapshots)
+	s.snapshotter = newSnapshotter(s, o.Snapshots)
 	s.quality = newQuality(s)
-	kept, err := s.keeper.take()
+	kept, err := s.snapshotter.restore()
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +98,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	path, learned := s.learner.resume()
-	if s.models, err = newRoster(ctx, s, path, kept); err != nil {
+	if s.models, err = newModelSlots(ctx, s, path, kept); err != nil {
 		s.halt()
 		return nil, err
 	}
@@ -107,28 +106,28 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if o.Quality {
 		s.run(func() { s.quality.watch(background) })
 	}
-	s.run(func() { s.keeper.watch(background) })
+	s.run(func() { s.snapshotter.watch(background) })
 	s.run(func() { s.learner.watch(background) })
 	s.handler = s.routes()
 	return s, nil
 }
 
-// follow applies the log's events for as long as the server runs. It returns when those that are there by now are
-// known.
+// follow applies the log's events for as long as the server runs. It returns when the server knows those that the log
+// has by now.
 func (s *Server) follow(ctx, background context.Context) error {
 	want := s.options.Log.Last()
 	if at := s.engine.now().Last; at > want {
-		return fmt.Errorf("the snapshot knows of %d events, the event log of %d: they do not belong together; "+
-			"remove the snapshot %s to begin with what the log has", at, want, s.options.Snapshots.File)
+		return fmt.Errorf("the snapshot ends with sequence %d, the event log with %d: they do not belong together; "+
+			"remove the snapshot %s to start from the log", at, want, s.options.Snapshots.File)
 	}
 	s.run(func() { s.engine.follow(background, s.log) })
 	if err := s.engine.wait(ctx, want); err != nil {
-		return fmt.Errorf("take up the event log: %w", err)
+		return fmt.Errorf("read the event log: %w", err)
 	}
 	return nil
 }
 
-// run starts a part of the server that ends when the background does.
+// run starts a goroutine of the server. Halt waits for it.
 func (s *Server) run(part func()) {
 	s.done.Add(1)
 	go func() {
@@ -137,7 +136,7 @@ func (s *Server) run(part func()) {
 	}()
 }
 
-// halt ends what runs in the background.
+// halt ends all goroutines of the server.
 func (s *Server) halt() {
 	s.stop()
 	s.done.Wait()
@@ -146,13 +145,13 @@ func (s *Server) halt() {
 // Handler answers requests.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Close ends the background, writes a last snapshot where snapshots are kept, and closes the models. Requests must have
-// ended. The log is the caller's.
+// Close ends all goroutines, writes a last snapshot if it has a file, and closes the models. Requests must have ended.
+// The caller closes the log.
 func (s *Server) Close() error { return s.close() }
 
 func (s *Server) end() error {
 	s.halt()
-	err := s.keeper.last()
+	err := s.snapshotter.last()
 	s.models.close()
 	return err
 }

@@ -147,7 +147,7 @@ func TestEventsAgainAndLate(t *testing.T) {
 	}
 }
 
-// Every complaint says where, what was found and what would have been right, and nothing is taken.
+// Every badRequest says where, what was found and what would have been right, and nothing is taken.
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, dygmamba.DefaultModel)
 	s := w.server(t, func(o *Options) { o.Limits = Limits{Body: 5000, Batch: 3, Queries: 2, Candidates: 2, ID: 10} })
@@ -189,7 +189,7 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/v1/nodes/Ada/history", "", 400, "whole number"},
 		{"GET", "/v1/nope", "", 404, "openapi"},
 		{"GET", "/v1/score", "", 405, "want POST"},
-		{"POST", "/v1/admin/rollback", "{}", 409, "no model before"},
+		{"POST", "/v1/admin/rollback", "{}", 409, "no previous model"},
 		{"POST", "/v1/admin/reload", `{"checkpoint": "/nowhere"}`, 409, "stays"},
 		{"POST", "/v1/admin/snapshot", "{}", 409, "no store"},
 	} {
@@ -231,7 +231,7 @@ func TestLogRefuses(t *testing.T) {
 	for _, err := range []error{eventlog.ErrFull, eventlog.ErrAway, errors.New("odd")} {
 		log.fail = fmt.Errorf("test: %w", err)
 		r := call(s.Handler(), "POST", "/v1/events", w.body(0, 2))
-		if want := refusalOf(err).status; r.Code != want || want == 503 && r.Header().Get("Retry-After") == "" {
+		if want := errorFor(err).status(); r.Code != want || want == 503 && r.Header().Get("Retry-After") == "" {
 			t.Errorf("%v: %d, want %d", err, r.Code, want)
 		}
 	}
@@ -363,10 +363,10 @@ func TestRateAndConcurrency(t *testing.T) {
 		l.spend("a", now.Add(time.Second)) != 0 {
 		t.Error("buckets are not filled again, or are shared")
 	}
-	for i := range 2*mostBuckets + 10 {
+	for i := range 2*maxBuckets + 10 {
 		l.spend(strconv.Itoa(i), now)
 	}
-	if len(l.buckets) > mostBuckets {
+	if len(l.buckets) > maxBuckets {
 		t.Errorf("%d buckets", len(l.buckets))
 	}
 	s.limiter.running.Store(2)

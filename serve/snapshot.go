@@ -14,24 +14,24 @@ import (
 	"github.com/dygmamba/dygmamba/predict"
 )
 
-// Snapshots bound how long a restart takes: what is known is written to a file now and then, and the log is read from
-// there on.
+// Snapshots bound the time of a restart: the server writes its state to a file now and then, and reads the log from
+// there.
 type Snapshots struct {
 	File  string // "": none
 	Every int    // events between two; 0: a million
 }
 
-// memory is what a model remembered, and which one.
-type memory struct {
+// modelMemory is the memory of a model.
+type modelMemory struct {
 	Hash string // of the checkpoint
 	predict.Remembered
 }
 
-// keeper writes snapshots and takes them up.
-type keeper struct {
+// snapshotter writes and restores snapshots.
+type snapshotter struct {
 	Snapshots
 	server *Server
-	data   func() string // the hash of the data set, once
+	data   func() string // the hash of the data set, computed once
 
 	mu    sync.Mutex // one is written at a time; guards what follows
 	at    uint64     // sequence of the last one
@@ -40,23 +40,23 @@ type keeper struct {
 	took  time.Duration
 }
 
-// keptDoc is the last snapshot.
-type keptDoc struct {
+// snapshotDoc is the last snapshot.
+type snapshotDoc struct {
 	Last    uint64    `json:"last"` // sequence
 	Time    time.Time `json:"time"`
 	Bytes   int64     `json:"bytes"`
-	Seconds float64   `json:"seconds"` // that writing, or taking it up, took
+	Seconds float64   `json:"seconds"` // to write or restore it
 }
 
-func newKeeper(s *Server, o Snapshots) *keeper {
+func newSnapshotter(s *Server, o Snapshots) *snapshotter {
 	if o.Every == 0 {
 		o.Every = 1_000_000
 	}
-	return &keeper{Snapshots: o, server: s, data: sync.OnceValue(s.options.Set.Hash)}
+	return &snapshotter{Snapshots: o, server: s, data: sync.OnceValue(s.options.Set.Hash)}
 }
 
-// take makes what a snapshot knows the engine's state, before any event comes. It returns what the model remembered.
-func (k *keeper) take() (*memory, error) {
+// restore fills the engine from the snapshot, before the log is read. It returns the model's memory.
+func (k *snapshotter) restore() (*modelMemory, error) {
 	if k.File == "" {
 		return nil, nil
 	}
@@ -72,17 +72,16 @@ func (k *keeper) take() (*memory, error) {
 		err = kept.restore(k.server.engine)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("take up the snapshot %s: %w; without it the server begins with the whole log",
+		return nil, fmt.Errorf("restore the snapshot %s: %w; without it the server reads the log from its beginning",
 			k.File, err)
 	}
 	k.at, k.when, k.bytes, k.took = kept.Last, time.Now(), size, time.Since(began)
-	k.server.log.Info("took up a snapshot", "events", kept.Events, "last", kept.Last, "seconds", k.took.Seconds())
+	k.server.log.Info("restored a snapshot", "events", kept.Events, "last", kept.Last, "seconds", k.took.Seconds())
 	return kept.memory, nil
 }
 
-// watch writes a snapshot whenever enough events have come, also at once after a restart that had to read as many from
-// the log.
-func (k *keeper) watch(ctx context.Context) {
+// watch writes a snapshot whenever enough events are new, also right after a start that read as many from the log.
+func (k *snapshotter) watch(ctx context.Context) {
 	if k.File == "" {
 		return
 	}
@@ -94,8 +93,8 @@ func (k *keeper) watch(ctx context.Context) {
 		k.mu.Unlock()
 		if due {
 			if err := k.write(); err != nil {
-				k.server.log.Error("a snapshot was not written: " + err.Error())
-				select { // the disk may be full; it is no use to try at once
+				k.server.log.Error("could not write a snapshot: " + err.Error())
+				select { // the disk may be full: try again later
 				case <-ctx.Done():
 				case <-time.After(time.Minute):
 				}
@@ -109,29 +108,29 @@ func (k *keeper) watch(ctx context.Context) {
 	}
 }
 
-// last writes a snapshot at the end, if anything is new.
-func (k *keeper) last() error {
+// last writes a snapshot at the end if there are new events.
+func (k *snapshotter) last() error {
 	if k.File == "" || k.server.engine.now().Last == k.at {
 		return nil
 	}
 	return k.write()
 }
 
-// write writes a snapshot of what is known now. Events go on coming meanwhile.
-func (k *keeper) write() error {
+// write writes a snapshot of the latest state. The server goes on taking events meanwhile.
+func (k *snapshotter) write() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	began := time.Now()
-	remembered, err := k.server.models.remembered()
+	memory, err := k.server.models.memory()
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	at := k.server.engine.now() // not before: the memory is of its events
+	at := k.server.engine.now() // after the memory, which has no later events
 	out, err := atomicfile.Create(k.File)
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	size, err := writeSnapshot(out, k.server.engine, at, remembered, k.data())
+	size, err := writeSnapshot(out, k.server.engine, at, memory, k.data())
 	if err != nil {
 		out.Discard()
 		return fmt.Errorf("snapshot %s: %w", k.File, err)
@@ -143,7 +142,7 @@ func (k *keeper) write() error {
 	return nil
 }
 
-func (k *keeper) doc() *keptDoc {
+func (k *snapshotter) doc() *snapshotDoc {
 	if k.File == "" || !k.mu.TryLock() {
 		return nil
 	}
@@ -151,17 +150,17 @@ func (k *keeper) doc() *keptDoc {
 	if k.when.IsZero() {
 		return nil
 	}
-	return &keptDoc{k.at, k.when, k.bytes, k.took.Seconds()}
+	return &snapshotDoc{k.at, k.when, k.bytes, k.took.Seconds()}
 }
 
-// postSnapshot writes one now.
+// postSnapshot writes a snapshot now.
 func (s *Server) postSnapshot(w http.ResponseWriter, _ *http.Request) error {
-	if s.keeper.File == "" {
-		return &refusal{status: 409, kind: "conflict", message: "this server keeps no snapshots: it has no store"}
+	if s.snapshotter.File == "" {
+		return fail("conflict", "this server writes no snapshots: it has no store")
 	}
-	if err := s.keeper.write(); err != nil {
-		return &refusal{status: 503, kind: "snapshot_failed", message: err.Error(), after: 30}
+	if err := s.snapshotter.write(); err != nil {
+		return fail("snapshot_failed", "%v", err)
 	}
-	answer(w, 200, s.keeper.doc())
+	writeJSON(w, 200, s.snapshotter.doc())
 	return nil
 }

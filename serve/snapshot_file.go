@@ -17,23 +17,21 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// A snapshot is a magic word with the version, the length of a header (4 bytes), the header as JSON, and the columns
-// that
-// it lists: each its bytes, little-endian, and their CRC-32C (4 bytes); the header has one too. Nothing follows.
+// A snapshot is a magic word with the version, the length of the header (4 bytes), the header as JSON, and the columns
+// that the header lists. The header and each column end with their CRC-32C (4 bytes). Numbers are little-endian.
 const snapshotMagic = "DYGSNAP1"
 
-// errSnapshot says that a file is no whole snapshot; the wrapping error says where and why.
 var errSnapshot = errors.New("damaged snapshot")
 
 // snapshotHeader describes a snapshot.
 type snapshotHeader struct {
 	Data   string `json:"data"`   // hash of the data set
-	Known  int    `json:"known"`  // events of it
-	Nodes  int    `json:"nodes"`  // of it
-	Events int    `json:"events"` // that came after
+	Known  int    `json:"known"`  // events of the data set
+	Nodes  int    `json:"nodes"`  // of the data set
+	Events int    `json:"events"` // received after those
 	Last   uint64 `json:"last"`   // sequence of the last of them
-	Names  int    `json:"names"`  // of nodes that came after
-	Apart  bool   `json:"apart"`  // these have sides
+	Names  int    `json:"names"`  // of nodes that are not in the data set
+	Apart  bool   `json:"apart"`  // sources and destinations have separate names
 	Width  int    `json:"width"`  // features of an event
 	Zeros  int    `json:"zeros"`  // events before the first with features
 
@@ -55,31 +53,31 @@ type snapshotMemory struct {
 type snapshotTensor struct {
 	Name  string `json:"name"`
 	Shape []int  `json:"shape"`
-	Raw   bool   `json:"raw,omitempty"` // bytes, no floats
+	Raw   bool   `json:"raw,omitempty"` // bytes, not floats
 }
 
-// snapshot is one that was read.
+// snapshot is the content of a file.
 type snapshot struct {
 	snapshotHeader
 	src, dst []int32
 	time     []float64
 	label    []float32
 	features []float32
-	ends     []uint32 // of the names
+	ends     []uint32 // of the names in text
 	text     string
 	sides    []byte
-	memory   *memory
+	memory   *modelMemory
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// column is what is written: raw bytes of a slice.
+// column is a column to write.
 type column struct {
 	name string
 	data []byte
 }
 
-// bytesOf is a slice's memory. All machines that this runs on are little-endian.
+// bytesOf is a slice as bytes. All machines that this runs on are little-endian.
 func bytesOf[T int32 | uint32 | float32 | float64](s []T) []byte {
 	if len(s) == 0 {
 		return nil
@@ -87,8 +85,8 @@ func bytesOf[T int32 | uint32 | float32 | float64](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// writeSnapshot writes what was known at a state, and what the model remembered by then, which may be nil.
-func writeSnapshot(w io.Writer, e *engine, at *state, m *memory, data string) (int64, error) {
+// writeSnapshot writes a state and the model's memory, which may be nil.
+func writeSnapshot(w io.Writer, e *engine, at *state, m *modelMemory, data string) (int64, error) {
 	known := at.Known()
 	events := at.Events().Slice(known, at.Len())
 	h := snapshotHeader{Data: data, Known: known, Nodes: e.names.known, Events: events.Len(), Last: at.Last,
@@ -143,7 +141,7 @@ func writeColumns(w io.Writer, h snapshotHeader, columns []column) (int64, error
 	b := bufio.NewWriterSize(w, 1<<20)
 	size := int64(0)
 	put := func(data []byte) {
-		n, _ := b.Write(data) // the first error stays
+		n, _ := b.Write(data) // Flush returns the first error
 		size += int64(n)
 	}
 	summed := func(data []byte) {
@@ -159,7 +157,7 @@ func writeColumns(w io.Writer, h snapshotHeader, columns []column) (int64, error
 	return size, b.Flush()
 }
 
-// readSnapshot reads a file, and takes no more memory than that has bytes.
+// readSnapshot reads a file. It allocates no more bytes than the file has.
 func readSnapshot(path string) (*snapshot, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -174,7 +172,7 @@ func readSnapshot(path string) (*snapshot, int64, error) {
 	return s, info.Size(), err
 }
 
-// parseSnapshot reads a snapshot of so many bytes.
+// parseSnapshot reads a snapshot of size bytes.
 func parseSnapshot(r io.Reader, size int64) (*snapshot, error) {
 	in := &columnReader{r: r, left: size}
 	if magic := in.plain(int64(len(snapshotMagic)), "its first word"); in.err == nil && string(magic) != snapshotMagic {
@@ -263,7 +261,7 @@ func (s *snapshot) fillMemory(in *columnReader, columns []snapshotColumn) error 
 	if len(columns) != len(s.Memory.Tensors) {
 		return fmt.Errorf("%w: %d columns of memory, want %d", errSnapshot, len(columns), len(s.Memory.Tensors))
 	}
-	s.memory = &memory{Hash: s.Memory.Hash, Remembered: predict.Remembered{Events: s.Memory.Events}}
+	s.memory = &modelMemory{Hash: s.Memory.Hash, Remembered: predict.Remembered{Events: s.Memory.Events}}
 	for i, t := range s.Memory.Tensors {
 		raw := in.summed(columns[i].Bytes, "the memory "+t.Name)
 		if in.err != nil {
@@ -294,7 +292,7 @@ func (s *snapshot) fillMemory(in *columnReader, columns []snapshotColumn) error 
 	return nil
 }
 
-// from is bytesOf turned around. The bytes were allocated as words, see columnReader.
+// from is the reverse of bytesOf. The bytes must be aligned: see columnReader.plain.
 func from[T int32 | uint32 | float32 | float64](b []byte) []T {
 	var one T
 	n := len(b) / int(unsafe.Sizeof(one))
@@ -304,14 +302,14 @@ func from[T int32 | uint32 | float32 | float64](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
-// columnReader reads columns of a file, none longer than what is left of it.
+// columnReader reads columns of a file. It refuses a column that is longer than the rest of the file.
 type columnReader struct {
 	r    io.Reader
 	left int64
 	err  error
 }
 
-// plain reads so many bytes, into memory that begins at a multiple of 8.
+// plain reads n bytes into a buffer that is aligned to 8 bytes.
 func (c *columnReader) plain(n int64, what string) []byte {
 	if c.err != nil {
 		return nil
@@ -330,17 +328,17 @@ func (c *columnReader) plain(n int64, what string) []byte {
 	return buf
 }
 
-// summed reads so many bytes and their checksum.
+// summed reads n bytes and their checksum.
 func (c *columnReader) summed(n int64, what string) []byte {
 	buf := c.plain(n, what)
 	sum := c.plain(4, "the checksum of "+what)
 	if c.err == nil && binary.LittleEndian.Uint32(sum) != crc32.Checksum(buf, castagnoli) {
-		c.err = fmt.Errorf("%w: %s does not have the checksum it had when it was written", errSnapshot, what)
+		c.err = fmt.Errorf("%w: the checksum of %s is wrong", errSnapshot, what)
 	}
 	return buf
 }
 
-// fits says why a snapshot does not belong to what is served.
+// fits says why a snapshot does not belong to this server.
 func (s *snapshot) fits(e *engine, data string) error {
 	known := e.now().Len()
 	switch {
@@ -362,11 +360,11 @@ func (s *snapshot) fits(e *engine, data string) error {
 	return nil
 }
 
-// restore fills an engine that has no events but the data set's.
+// restore fills an engine that has only the events of the data set.
 func (s *snapshot) restore(e *engine) error {
 	start := uint32(0)
 	for i, end := range s.ends {
-		id := e.names.take(s.text[start:end], !s.Apart || s.sides[i] != 0)
+		id := e.names.add(s.text[start:end], !s.Apart || s.sides[i] != 0)
 		if int(id) != s.Nodes+i+1 {
 			return fmt.Errorf("%w: the name %q is there twice", errSnapshot, clip(s.text[start:end]))
 		}

@@ -66,7 +66,7 @@ func TestRestart(t *testing.T) {
 		}
 		put(middle, all)
 		second, third := w.server(t, keep), w.server(t, func(o *Options) { o.Log = log })
-		if got := second.keeper.at; got != uint64(middle-n) {
+		if got := second.snapshotter.at; got != uint64(middle-n) {
 			t.Fatalf("%s: the snapshot is of sequence %d, want %d", name, got, middle-n)
 		}
 		a, b := second.engine.now(), third.engine.now()
@@ -80,7 +80,7 @@ func TestRestart(t *testing.T) {
 		if err := second.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if again := w.server(t, keep); again.keeper.at != a.Last ||
+		if again := w.server(t, keep); again.snapshotter.at != a.Last ||
 			again.engine.fingerprint(again.engine.now()) != third.engine.fingerprint(b) {
 			t.Errorf("%s: a second restart knows something else", name)
 		}
@@ -96,7 +96,7 @@ func TestSnapshotElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask[receiptDoc](t, s, "POST", "/v1/events", w.body(0, 3))
-	ask[keptDoc](t, s, "POST", "/v1/admin/snapshot", "{}")
+	ask[snapshotDoc](t, s, "POST", "/v1/admin/snapshot", "{}")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -128,12 +128,12 @@ func some(t testing.TB) []byte {
 		if i > 1 {
 			b.Events[0].Features = []float32{1, float32(i)}
 		}
-		if err := e.take(b); err != nil {
+		if err := e.apply(b); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var out bytes.Buffer
-	m := &memory{Hash: "x", Remembered: predict.Remembered{Events: 2}}
+	m := &modelMemory{Hash: "x", Remembered: predict.Remembered{Events: 2}}
 	if _, err := writeSnapshot(&out, e, e.now(), m, "data"); err != nil {
 		t.Fatal(err)
 	}

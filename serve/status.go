@@ -9,36 +9,35 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 )
 
-// statusDoc is what GET /v1/status says.
+// statusDoc is the answer to GET /v1/status.
 type statusDoc struct {
-	Events     int      `json:"events"`    // all that are known, those of the data set included
-	LastTime   *float64 `json:"last_time"` // of the latest
+	Events     int      `json:"events"`    // known events, those of the data set included
+	LastTime   *float64 `json:"last_time"` // of the latest event
 	Last       uint64   `json:"last"`      // sequence
 	Nodes      int      `json:"nodes"`
 	Model      string   `json:"model"`
 	Checkpoint string   `json:"checkpoint"`
 
-	Generation  *generation `json:"generation"`
-	Previous    *generation `json:"previous,omitempty"`
-	Data        string      `json:"data"`
-	Names       string      `json:"names"` // "text" or "numbers"
-	TimeFormat  string      `json:"time_format"`
-	Features    int         `json:"features"` // of an event
-	Durable     bool        `json:"durable"`
-	LateEvents  string      `json:"late_events"` // how they are treated
-	Order       string      `json:"order,omitempty"`
-	Batched     bool        `json:"batched"` // concurrent questions are scored together
-	Conditions  []string    `json:"conditions,omitempty"`
-	Uptime      float64     `json:"uptime_s"`
-	Snapshot    *keptDoc    `json:"snapshot,omitempty"`
-	Learning    *learnedDoc `json:"learning,omitempty"`
-	NotReady    string      `json:"not_ready,omitempty"`
-	TakesTokens bool        `json:"tokens"`
+	Generation  *generation  `json:"generation"`
+	Previous    *generation  `json:"previous,omitempty"`
+	Data        string       `json:"data"`
+	Names       string       `json:"names"` // "text" or "numbers"
+	TimeFormat  string       `json:"time_format"`
+	Features    int          `json:"features"` // numbers of an event
+	Durable     bool         `json:"durable"`
+	LateEvents  string       `json:"late_events"` // how the model treats them
+	Order       string       `json:"order,omitempty"`
+	Batched     bool         `json:"batched"` // concurrent queries are scored in one pass
+	Conditions  []string     `json:"conditions,omitempty"`
+	Uptime      float64      `json:"uptime_s"`
+	Snapshot    *snapshotDoc `json:"snapshot,omitempty"`
+	Learning    *learningDoc `json:"learning,omitempty"`
+	NotReady    string       `json:"not_ready,omitempty"`
+	TakesTokens bool         `json:"tokens"`
 }
 
-// getStatus answers: where do we stand?
 func (s *Server) getStatus(w http.ResponseWriter, _ *http.Request) error {
-	answer(w, 200, s.status())
+	writeJSON(w, 200, s.status())
 	return nil
 }
 
@@ -50,7 +49,7 @@ func (s *Server) status() statusDoc {
 		Generation: g,
 		Data:       s.options.Set.Name, Names: "text", TimeFormat: s.options.Set.TimeFormat, Features: s.engine.width,
 		Durable: s.options.Durable, Order: spec.Order, Batched: !g.quick.alone, Conditions: spec.Conditions(),
-		Uptime: time.Since(s.started).Seconds(), Snapshot: s.keeper.doc(), Learning: s.learner.doc(),
+		Uptime: time.Since(s.started).Seconds(), Snapshot: s.snapshotter.doc(), Learning: s.learner.doc(),
 		TakesTokens: s.options.Tokens != nil,
 	}
 	if t := at.Moment.Last(); !math.IsInf(t, -1) {
@@ -59,16 +58,16 @@ func (s *Server) status() statusDoc {
 	if s.engine.names.numbers() {
 		doc.Names = "numbers"
 	}
-	doc.LateEvents = "they take their place in time, and a question about t sees what was true before t"
+	doc.LateEvents = "they take their place in time: a query at t sees all events before t"
 	switch {
 	case g.quick.predictor.Remembers() && spec.Order == model.Arrival:
-		doc.LateEvents = "histories take them at their place in time; the memory learns of events in the order of " +
-			"arrival, in units of a batch"
+		doc.LateEvents = "they take their place in histories; the model's memory takes events in the order of " +
+			"arrival, a batch at a time"
 	case g.quick.predictor.Remembers():
-		doc.LateEvents = "histories take them at their place in time; the memory learns of units of a batch in the " +
-			"order of arrival, each when all of its events lie before the question"
+		doc.LateEvents = "they take their place in histories; the model's memory takes batches in the order of " +
+			"arrival, each when all of its events are before the query"
 	}
-	if s.models.mu.TryLock() { // a change may take long
+	if s.models.mu.TryLock() { // a reload may hold it for long
 		doc.Previous = s.models.previous
 		s.models.mu.Unlock()
 	}
@@ -78,7 +77,7 @@ func (s *Server) status() statusDoc {
 	return doc
 }
 
-// ready says why no events can be taken, nil if they can.
+// ready says why the server takes no events, nil if it does.
 func (s *Server) ready() error { return s.engine.failure() }
 
 func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request) {
@@ -88,21 +87,20 @@ func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request) {
 
 func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) {
 	if err := s.ready(); err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
 	s.getHealth(w, nil)
 }
 
-// postReload lets another checkpoint answer: the one that a body names, or the one at the place of the first, which may
-// have been written anew.
+// postReload loads the checkpoint that the body names, or again the one that the server was started with.
 func (s *Server) postReload(w http.ResponseWriter, r *http.Request) error {
 	path := s.options.Checkpoint
 	text, _, err := s.body(w, r, typeJSON)
 	if err != nil {
 		return err
 	}
-	defer s.limiter.finished(len(text))
+	defer s.limiter.release(len(text))
 	if strings.TrimSpace(text) != "" {
 		err := read(text, func(sc *scanner) {
 			sc.object([]string{"checkpoint"}, func(int) {
@@ -115,32 +113,31 @@ func (s *Server) postReload(w http.ResponseWriter, r *http.Request) error {
 	}
 	g, err := s.Reload(r.Context(), path)
 	if err != nil {
-		return &refusal{status: 409, kind: "conflict", message: "the model stays as it is: " + err.Error()}
+		return fail("conflict", "the model stays as it is: %v", err)
 	}
-	answer(w, 200, g)
+	writeJSON(w, 200, g)
 	return nil
 }
 
-// postRollback lets the model before this one answer again.
 func (s *Server) postRollback(w http.ResponseWriter, _ *http.Request) error {
 	g, err := s.models.rollback()
 	if err != nil {
 		return err
 	}
 	s.learner.rolledBack(g)
-	answer(w, 200, g)
+	writeJSON(w, 200, g)
 	return nil
 }
 
-// Summary is what a server did, for those who ended it.
+// Summary is where a server stands.
 type Summary struct {
-	Events int    `json:"events"` // that are known
-	Came   int    `json:"came"`   // of them came in
+	Events int    `json:"events"` // known events
+	Came   int    `json:"came"`   // of them were received since the data set
 	Last   uint64 `json:"last"`   // sequence
 	Model  string `json:"model"`
 }
 
-// Summary is where the server stands.
+// Summary is where the server stands now.
 func (s *Server) Summary() Summary {
 	at := s.engine.now()
 	return Summary{at.Len(), at.Len() - at.Known(), at.Last, s.models.current.Load().name}

@@ -13,16 +13,16 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 )
 
-// What a token may be good for.
+// Rights of a token.
 const (
-	RightIngest = "ingest" // put events in
-	RightQuery  = "query"  // ask
-	RightAdmin  = "admin"  // change the model
+	RightIngest = "ingest" // add events
+	RightQuery  = "query"  // score, rank, explain and read the status
+	RightAdmin  = "admin"  // change the model and write snapshots
 )
 
 var rights = []string{RightIngest, RightQuery, RightAdmin}
 
-// Tokens says who may do what. Only hashes of tokens are kept.
+// Tokens are the tokens of a server with their rights. It holds only hashes of them.
 type Tokens struct{ list []token }
 
 type token struct {
@@ -31,11 +31,11 @@ type token struct {
 	hash   [sha256.Size]byte
 }
 
-// leastToken is how long a token must be.
-const leastToken = 16
+// minToken is the minimum length of a token.
+const minToken = 16
 
-// ReadTokens reads a file with a line for each token: a name, its rights joined by commas, and the token itself or
-// "sha256:" with its hash in hexadecimal digits. Empty lines and those that begin with # are left out.
+// ReadTokens reads a file with a line for each token: a name, rights separated by commas, and the token itself or
+// "sha256:" and its hash in hexadecimal digits. Empty lines and lines that begin with # are skipped.
 func ReadTokens(path string) (*Tokens, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -74,18 +74,19 @@ func parseToken(line string) (t token, found, want string) {
 	if digits, hashed := strings.CutPrefix(parts[2], "sha256:"); hashed {
 		if n, err := hex.Decode(t.hash[:], []byte(digits[:min(len(digits), 2*len(t.hash))])); err != nil ||
 			n != len(t.hash) || len(digits) != 2*len(t.hash) {
-			return t, "a hash that is none", fmt.Sprintf("sha256: and %d hexadecimal digits", 2*len(t.hash))
+			return t, "not a hash", fmt.Sprintf("sha256: and %d hexadecimal digits", 2*len(t.hash))
 		}
 		return t, "", ""
 	}
-	if len(parts[2]) < leastToken {
-		return t, fmt.Sprintf("a token of %d characters", len(parts[2])), fmt.Sprintf("at least %d", leastToken)
+	if len(parts[2]) < minToken {
+		return t, fmt.Sprintf("a token of %d characters", len(parts[2])), fmt.Sprintf("at least %d", minToken)
 	}
 	t.hash = sha256.Sum256([]byte(parts[2]))
 	return t, "", ""
 }
 
-// allow says who makes a request, or why he may not. How long it takes tells nothing about the tokens that there are.
+// allow returns the name of the token of a request, or why it lacks a right. The time it takes does not depend on the
+// tokens of the server.
 func (t *Tokens) allow(r *http.Request, right string) (name string, err error) {
 	if t == nil {
 		return "", nil
@@ -100,11 +101,10 @@ func (t *Tokens) allow(r *http.Request, right string) (name string, err error) {
 	}
 	switch {
 	case !ok || found < 0:
-		return "", &refusal{status: 401, kind: "unauthorized",
-			message: "want a header 'Authorization: Bearer TOKEN' with a token that is known here"}
+		return "", fail("unauthorized",
+			"want a header 'Authorization: Bearer TOKEN' with a token of this server")
 	case !slices.Contains(t.list[found].rights, right):
-		return "", &refusal{status: 403, kind: "forbidden",
-			message: fmt.Sprintf("the token of %s lacks the right %q", t.list[found].name, right)}
+		return "", fail("forbidden", "the token of %s lacks the right %q", t.list[found].name, right)
 	}
 	return t.list[found].name, nil
 }

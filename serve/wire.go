@@ -13,19 +13,19 @@ import (
 	"github.com/dygmamba/dygmamba/internal/suggest"
 )
 
-// scanner reads the JSON of requests, strictly: no field that is unknown or comes twice, no number that is not finite,
-// nothing behind the end. Strings without escapes are parts of the text, so that a large batch costs no allocation for
-// each of its names. It stops at the first thing that is no JSON, and panics with a *refusal there: read catches it.
+// scanner reads the JSON of requests strictly: it refuses unknown and repeated fields, numbers that are not finite, and
+// anything after the end. Strings without escapes are parts of the text, so that names cost no allocation. At the first
+// error it panics with an *apiError, which read catches.
 type scanner struct {
 	text string
 	at   int
 }
 
-// read lets fill take a document from a text, to its end.
+// read lets fill read a document, which must end where the text does.
 func read(text string, fill func(s *scanner)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r, ok := p.(*refusal)
+			r, ok := p.(*apiError)
 			if !ok {
 				panic(p)
 			}
@@ -40,7 +40,7 @@ func read(text string, fill func(s *scanner)) (err error) {
 	return nil
 }
 
-// stop ends reading with what was found here.
+// stop ends reading with an error at this place.
 func (s *scanner) stop(want string) { panic(bad(s.where(), s.found(), want)) }
 
 func (s *scanner) where() string {
@@ -48,7 +48,7 @@ func (s *scanner) where() string {
 	return fmt.Sprintf("line %d, byte %d", line, s.at-strings.LastIndexByte(s.text[:s.at], '\n'))
 }
 
-// found shows a little of what stands here.
+// found shows the beginning of the rest.
 func (s *scanner) found() string {
 	if s.at >= len(s.text) {
 		return "the end"
@@ -68,7 +68,7 @@ func (s *scanner) space() {
 	}
 }
 
-// next says whether c comes next, and takes it.
+// next consumes c if it comes next.
 func (s *scanner) next(c byte) bool {
 	s.space()
 	if s.at < len(s.text) && s.text[s.at] == c {
@@ -84,9 +84,9 @@ func (s *scanner) must(c byte) {
 	}
 }
 
-// object reads an object: value is called for each field, by its place among the names, and reads it. It returns which
-// fields came, as bits.
-func (s *scanner) object(names []string, value func(field int)) (came uint) {
+// object reads an object. Value is called with the index of each field among the names, and reads its value. The result
+// has a bit for each field that was present.
+func (s *scanner) object(names []string, value func(field int)) (present uint) {
 	s.must('{')
 	if s.next('}') {
 		return 0
@@ -104,16 +104,16 @@ func (s *scanner) object(names []string, value func(field int)) (came uint) {
 		switch {
 		case field < 0:
 			s.at = start
-			s.stop("a field that is known: " + strings.Join(names, ", ") + suggest.Hint(key, names))
-		case came&(1<<field) != 0:
+			s.stop("a known field: " + strings.Join(names, ", ") + suggest.Hint(key, names))
+		case present&(1<<field) != 0:
 			s.at = start
 			s.stop("each field once")
 		}
-		came |= 1 << field
+		present |= 1 << field
 		s.must(':')
 		value(field)
 		if s.next('}') {
-			return came
+			return present
 		}
 		s.must(',')
 	}
@@ -157,7 +157,7 @@ func (s *scanner) string(want string) string {
 	return ""
 }
 
-// stringSlow reads one with escapes or characters beyond ASCII.
+// stringSlow reads a string with escapes or characters beyond ASCII.
 func (s *scanner) stringSlow(want string) string {
 	start := s.at
 	for i := start + 1; i < len(s.text); i++ {
@@ -191,7 +191,7 @@ func (s *scanner) number(want string) float64 {
 	return v
 }
 
-// digits takes the text of a number, by the grammar of JSON.
+// digits reads the text of a number by the grammar of JSON.
 func (s *scanner) digits(want string) string {
 	s.space()
 	start, i := s.at, s.at
@@ -211,9 +211,9 @@ func (s *scanner) digits(want string) string {
 	if at() == '-' {
 		i++
 	}
-	whole := i
+	first := i
 	n := run()
-	if n == 0 || n > 1 && s.text[whole] == '0' {
+	if n == 0 || n > 1 && s.text[first] == '0' {
 		s.stop(want)
 	}
 	if at() == '.' {
@@ -235,7 +235,7 @@ func (s *scanner) digits(want string) string {
 	return s.text[start:i]
 }
 
-// peek is the character that comes next, 0 at the end.
+// peek is the next character, 0 at the end.
 func (s *scanner) peek() byte {
 	s.space()
 	if s.at < len(s.text) {
@@ -244,7 +244,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// null takes a null if one comes.
+// null consumes a null if it comes next.
 func (s *scanner) null() bool {
 	s.space()
 	if strings.HasPrefix(s.text[s.at:], "null") {
@@ -282,8 +282,8 @@ func (s *scanner) time(dates bool) event.Time {
 	return s.number("a time")
 }
 
-// whole reads a whole number between bounds.
-func (s *scanner) whole(want string, least, most int) int {
+// integer reads a whole number between bounds.
+func (s *scanner) integer(want string, least, most int) int {
 	s.space()
 	start := s.at
 	v, err := strconv.Atoi(s.digits(want))

@@ -1,0 +1,145 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/predict"
+)
+
+// apiError is an error as clients see it. All error responses have its form.
+type apiError struct {
+	kind     string
+	message  string
+	problems []problem
+	after    int // seconds after which the same request may succeed; 0: it will not
+}
+
+func (e *apiError) Error() string { return e.message }
+
+func (e *apiError) status() int { return kinds[e.kind].status }
+
+// problem is one thing that is wrong with a request: where, what was found, and what would have been right.
+type problem struct {
+	Where string `json:"where"`
+	Found string `json:"found"`
+	Want  string `json:"want"`
+}
+
+// maxProblems is the number of problems that a response lists.
+const maxProblems = 20
+
+// kinds lists all kinds of errors: the HTTP status, and after how many seconds the same request may succeed.
+var kinds = map[string]struct{ status, after int }{
+	"bad_request":        {400, 0},
+	"unauthorized":       {401, 0},
+	"forbidden":          {403, 0},
+	"not_found":          {404, 0},
+	"method_not_allowed": {405, 0},
+	"conflict":           {409, 0},
+	"too_early":          {409, 0},
+	"too_large":          {413, 0},
+	"unsupported_type":   {415, 0},
+	"too_many_requests":  {429, 1},
+	"failed":             {500, 0},
+	"busy":               {503, 1},
+	"full":               {503, 0},
+	"log_full":           {503, 30},
+	"log_unavailable":    {503, 5},
+	"snapshot_failed":    {503, 30},
+	"stopping":           {503, 1},
+	"timeout":            {503, 1},
+}
+
+// kindOf gives errors of other packages their kind.
+var kindOf = []struct {
+	err  error
+	kind string
+}{
+	{predict.ErrTooEarly, "too_early"},
+	{predict.ErrNoRank, "bad_request"},
+	{event.ErrInvalid, "bad_request"},
+	{errNoPrevious, "conflict"},
+	{eventlog.ErrTooLarge, "too_large"},
+	{eventlog.ErrFull, "log_full"},
+	{eventlog.ErrAway, "log_unavailable"},
+	{eventlog.ErrClosed, "log_unavailable"},
+	{eventlog.ErrInUse, "log_unavailable"},
+	{eventlog.ErrDamaged, "log_unavailable"},
+	{context.Canceled, "timeout"},
+	{context.DeadlineExceeded, "timeout"},
+}
+
+// fail makes an error of a kind.
+func fail(kind, format string, args ...any) *apiError {
+	return &apiError{kind: kind, message: fmt.Sprintf(format, args...), after: kinds[kind].after}
+}
+
+// badRequest is an error with all that is wrong with a request.
+func badRequest(list []problem) *apiError {
+	p := list[0]
+	e := fail("bad_request", "%s: found %s, want %s", p.Where, p.Found, p.Want)
+	if len(list) > 1 {
+		e.message += fmt.Sprintf(", and %d more problems", len(list)-1)
+	}
+	e.problems = list[:min(len(list), maxProblems)]
+	return e
+}
+
+func bad(where, found, want string) *apiError { return badRequest([]problem{{where, found, want}}) }
+
+// errorFor turns any error into one for clients.
+func errorFor(err error) *apiError {
+	var e *apiError
+	if errors.As(err, &e) {
+		return e
+	}
+	for _, k := range kindOf {
+		if !errors.Is(err, k.err) {
+			continue
+		}
+		if k.kind == "timeout" {
+			return fail(k.kind, "the answer took too long: %v", err)
+		}
+		return fail(k.kind, "%v", err)
+	}
+	return fail("failed", "%v", err)
+}
+
+// writeError answers with an error.
+func writeError(w http.ResponseWriter, err error) {
+	e := errorFor(err)
+	if e.after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(e.after))
+	}
+	if e.status() == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	var doc struct {
+		Error struct {
+			Kind     string    `json:"kind"`
+			Message  string    `json:"message"`
+			Problems []problem `json:"problems,omitempty"`
+		} `json:"error"`
+	}
+	doc.Error.Kind, doc.Error.Message, doc.Error.Problems = e.kind, e.message, e.problems
+	writeJSON(w, e.status(), doc)
+}
+
+// writeJSON answers with a document.
+func writeJSON(w http.ResponseWriter, status int, doc any) {
+	body, err := json.Marshal(doc)
+	if err != nil { // a bug; nothing was written yet
+		status, body = 500, []byte(`{"error":{"kind":"failed","message":"the answer cannot be written as JSON"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.WriteHeader(status)
+	w.Write(append(body, '\n'))
+}
