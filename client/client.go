@@ -221,6 +221,7 @@ type Status struct {
 	Events     int      `json:"events"`    // all that are known
 	LastTime   *float64 `json:"last_time"` // of the latest; nil without events
 	Last       uint64   `json:"last"`      // sequence
+	Received   int      `json:"received"`  // events since the server was started
 	Nodes      int      `json:"nodes"`
 	Model      string   `json:"model"`
 	Checkpoint string   `json:"checkpoint"`

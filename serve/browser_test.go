@@ -34,7 +34,7 @@ frame.onload = async () => {
     await until(() => $("ready").textContent === "ready");
     seen.before = $("events").textContent;
     fill("newSrc", "1"); fill("newDst", "2"); fill("newTime", "%v"); $("send").click();
-    seen.told = await until(() => $("told").textContent);
+    seen.told = await until(() => $("added").textContent);
     await until(() => $("events").textContent !== seen.before);
     seen.after = $("events").textContent; seen.latest = $("latest").rows[0].textContent;
     fill("src", "1"); fill("dst", "2"); $("score").click();
@@ -107,7 +107,7 @@ func TestPageInBrowser(t *testing.T) {
 		if !ok {
 			t.Skip("the browser does not run here")
 		}
-		if len(l.Errors) > 0 || l.Before == l.After || !strings.Contains(l.Told, "is known") ||
+		if len(l.Errors) > 0 || l.Before == l.After || !strings.Contains(l.Told, "added as") ||
 			!strings.HasPrefix(l.Latest, "12") || !strings.Contains(l.Probability, "%") ||
 			l.Effects < 2 || l.Met < 1 || l.Patches < 2 || l.Ranked < 3 || l.Chosen == "" ||
 			!strings.Contains(l.Refused, "whole number") || l.Wide > c.width || l.Login != "none" {

@@ -54,6 +54,7 @@ type Server struct {
 	limiter     *limiter
 	handler     http.Handler
 	started     time.Time
+	begun       int // events that were known then
 
 	stop  func() // ends all goroutines
 	done  sync.WaitGroup
@@ -93,6 +94,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		s.halt()
 		return nil, err
 	}
+	s.begun = s.engine.now().Len()
 	if s.learner, err = newLearner(s, o.Learn); err != nil {
 		s.halt()
 		return nil, err

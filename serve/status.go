@@ -14,6 +14,7 @@ type statusDoc struct {
 	Events     int      `json:"events"`    // known events, those of the data set included
 	LastTime   *float64 `json:"last_time"` // of the latest event
 	Last       uint64   `json:"last"`      // sequence
+	Received   int      `json:"received"`  // events since the server was started
 	Nodes      int      `json:"nodes"`
 	Model      string   `json:"model"`
 	Checkpoint string   `json:"checkpoint"`
@@ -45,9 +46,9 @@ func (s *Server) status() statusDoc {
 	at, g := s.engine.now(), s.models.current.Load()
 	spec := g.quick.predictor.Spec()
 	doc := statusDoc{
-		Events: at.Len(), Last: at.Last, Nodes: s.engine.names.count(), Model: g.name, Checkpoint: g.Checkpoint,
-		Generation: g,
-		Data:       s.options.Set.Name, Names: "text", TimeFormat: s.options.Set.TimeFormat, Features: s.engine.width,
+		Events: at.Len(), Received: at.Len() - s.begun, Last: at.Last, Nodes: s.engine.names.count(),
+		Model: g.name, Checkpoint: g.Checkpoint, Generation: g,
+		Data: s.options.Set.Name, Names: "text", TimeFormat: s.options.Set.TimeFormat, Features: s.engine.width,
 		Durable: s.options.Durable, Order: spec.Order, Batched: !g.quick.alone, Conditions: spec.Conditions(),
 		Uptime: time.Since(s.started).Seconds(), Snapshot: s.snapshotter.doc(), Learning: s.learner.doc(),
 		TakesTokens: s.options.Tokens != nil,
@@ -131,14 +132,15 @@ func (s *Server) postRollback(w http.ResponseWriter, _ *http.Request) error {
 
 // Summary is where a server stands.
 type Summary struct {
-	Events int    `json:"events"` // known events
-	Came   int    `json:"came"`   // of them were received since the data set
-	Last   uint64 `json:"last"`   // sequence
-	Model  string `json:"model"`
+	Events   int    `json:"events"`   // known events
+	Came     int    `json:"came"`     // of them are not in the data set
+	Received int    `json:"received"` // of them were received since start
+	Last     uint64 `json:"last"`     // sequence
+	Model    string `json:"model"`
 }
 
 // Summary is where the server stands now.
 func (s *Server) Summary() Summary {
 	at := s.engine.now()
-	return Summary{at.Len(), at.Len() - at.Known(), at.Last, s.models.current.Load().name}
+	return Summary{at.Len(), at.Len() - at.Known(), at.Len() - s.begun, at.Last, s.models.current.Load().name}
 }

@@ -61,6 +61,7 @@ Exit codes: 0 done · 1 the work failed · 2 wrong usage · 3 bad input, with fi
 		newCompletion(a),
 	)
 	root.SetHelpCommand(newHelp())
+	describe(root)
 	return root
 }
 

@@ -21,27 +21,9 @@ func newServe(a *app) *cobra.Command {
 	var s serving
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Take events over HTTP while they happen, and answer with a trained model",
-		Long: `Starts a server: POST /v1/events takes events, /v1/score, /v1/rank and /v1/explain answer from all ` +
-			`that is
-known by then, GET / is a page to look at. docs/SERVING.md and /v1/openapi.json have the whole interface.
-
-The data set is what is known at the beginning, that of the run unless --data names another. Events that come in are
-kept in --store DIR, or in a NATS JetStream stream with --log nats://…, before they are acknowledged; without either
-they live in memory and end with the server. A restart takes up the last snapshot and what the log has after it.
-
-The server can be reached from this machine alone unless --listen says otherwise; other machines need --tokens FILE
-with a line for each token, NAME RIGHTS TOKEN, where rights are some of ingest, query and admin.
-
-SIGHUP, or POST /v1/admin/reload, opens the checkpoint anew without dropping a request. SIGTERM and Ctrl-C let requests
-that are under way come to their end, write a snapshot and exit with 0.`,
-		Example: `  dygmamba serve --run runs/visits --store visits.store
-  dygmamba serve --checkpoint model.safetensors --data visits.dgm --listen 127.0.0.1:9000
-  dygmamba serve --run runs/visits --listen :8443 --tokens tokens.txt --tls-cert c.pem --tls-key k.pem
-  dygmamba serve --run runs/visits --store visits.store --learn
-  dygmamba serve verify --run runs/uci`,
-		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), a) },
+		Short: "Take events over HTTP while they happen, and predict with a trained model",
+		Args:  takes(),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), a) },
 	}
 	s.add(cmd)
 	cmd.AddCommand(newServeVerify(a))
@@ -74,27 +56,29 @@ func (s *serving) add(cmd *cobra.Command) {
 	s.where.add(cmd)
 	addOrder(cmd, &s.order)
 	flags := cmd.Flags()
-	flags.StringVar(&s.listen.Address, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 is any that is free")
-	flags.StringVar(&s.store, "store", "", "`directory` that keeps events and snapshots; it is made if it is not there")
+	flags.StringVar(&s.listen.Address, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free port")
+	flags.StringVar(&s.store, "store", "", "`directory` to store events and snapshots in; created if it does not exist")
 	flags.StringVar(&s.log, "log", "",
-		"keep events in a NATS JetStream stream instead, such as `nats://127.0.0.1:4222`; --store then keeps snapshots")
-	flags.StringVar(&s.stream, "stream", "", "with --log: the `name` of the stream (default: dygmamba)")
+		"NATS JetStream server to store events in, such as `nats://127.0.0.1:4222`; "+
+			"--store is then for snapshots only")
+	flags.StringVar(&s.stream, "stream", "", "`name` of the JetStream stream (default: dygmamba)")
 	flags.StringSliceVar(&s.monitor, "nats-monitor", nil,
-		"with --log: `addresses` of the brokers' monitoring, to see that they sync always, "+
-			"such as http://127.0.0.1:8222")
-	flags.IntVar(&s.snapshot, "snapshot-every", 1_000_000, "write a snapshot after so many events")
-	flags.StringVar(&s.tokens, "tokens", "", "`file` of bearer tokens, a line for each: NAME RIGHTS TOKEN")
-	flags.BoolVar(&s.anyone, "insecure", false, "let other machines in without tokens")
-	flags.StringVar(&s.listen.Certificate, "tls-cert", "", "`file` of a TLS certificate")
-	flags.StringVar(&s.listen.Key, "tls-key", "", "`file` of its key")
+		"monitoring `addresses` of the NATS servers, such as http://127.0.0.1:8222, "+
+			"to check that they sync every event to disk")
+	flags.IntVar(&s.snapshot, "snapshot-every", 1_000_000, "number of events between two snapshots")
+	flags.StringVar(&s.tokens, "tokens", "", "`file` of bearer tokens, one line per token: NAME RIGHTS TOKEN")
+	flags.BoolVar(&s.anyone, "insecure", false, "allow requests from other machines without tokens")
+	flags.StringVar(&s.listen.Certificate, "tls-cert", "", "`file` of the TLS certificate")
+	flags.StringVar(&s.listen.Key, "tls-key", "", "`file` of the key of the TLS certificate")
 	flags.Float64Var(&s.limits.Rate, "rate", 0,
-		"requests a second that a client may make (default: as many as it likes)")
-	flags.Int64Var(&s.limits.Body, "max-body", serve.DefaultLimits.Body, "bytes of a request")
-	flags.IntVar(&s.limits.Batch, "max-batch", serve.DefaultLimits.Batch, "events of a request")
-	flags.IntVar(&s.limits.Nodes, "max-nodes", serve.DefaultLimits.Nodes, "take no events when so many nodes are known")
-	flags.DurationVar(&s.limits.Timeout, "timeout", serve.DefaultLimits.Timeout, "how long an answer may take")
+		"maximum requests per second and client (default: no limit)")
+	flags.Int64Var(&s.limits.Body, "max-body", serve.DefaultLimits.Body, "maximum bytes of a request")
+	flags.IntVar(&s.limits.Batch, "max-batch", serve.DefaultLimits.Batch, "maximum events of a request")
+	flags.IntVar(&s.limits.Nodes, "max-nodes", serve.DefaultLimits.Nodes,
+		"maximum number of nodes; no events are taken beyond that")
+	flags.DurationVar(&s.limits.Timeout, "timeout", serve.DefaultLimits.Timeout, "maximum time of a request")
 	flags.BoolVar(&s.learn.On, "learn", false,
-		"go on learning from what comes in; a model that is better on recent events takes over")
+		"learn from new events; a model that is better on the latest ones takes over")
 	if err := cmd.MarkFlagDirname("store"); err != nil {
 		panic(err)
 	}
@@ -110,10 +94,10 @@ func (s *serving) check() error {
 	case s.limits.Rate < 0 || s.limits.Body < 1 || s.limits.Batch < 1 || s.limits.Nodes < 1 || s.limits.Timeout <= 0:
 		return usagef("--rate, --max-body, --max-batch, --max-nodes and --timeout must be above 0")
 	case !serve.Loopback(s.listen.Address) && s.tokens == "" && !s.anyone:
-		return usagef("--listen %s lets other machines in: want --tokens with a file of who may do what, "+
-			"or --insecure if everybody may do everything", s.listen.Address)
+		return usagef("--listen %s lets other machines connect: want --tokens FILE, or --insecure to allow all "+
+			"requests", s.listen.Address)
 	case s.log == "" && (s.stream != "" || s.monitor != nil):
-		return usagef("--stream and --nats-monitor belong to --log")
+		return usagef("--stream and --nats-monitor belong to --log, which is missing")
 	case s.log != "" && !strings.HasPrefix(s.log, "nats://") && !strings.HasPrefix(s.log, "tls://"):
 		return usagef("--log is %q, must be the address of a NATS server, such as nats://127.0.0.1:4222", s.log)
 	}
@@ -142,15 +126,9 @@ func (s *serving) run(ctx context.Context, a *app) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	o := serve.Options{Limits: s.limits, Learn: s.learn, Logger: a.log(), Quality: true}
-	if s.tokens != "" {
-		tokens, err := serve.ReadTokens(s.tokens)
-		if err != nil {
-			return err
-		}
-		o.Tokens = tokens
-	} else if serve.Loopback(s.listen.Address) {
-		o.Hosts = []string{"localhost", "127.0.0.1", "::1"}
+	o, err := s.options(a)
+	if err != nil {
+		return err
 	}
 	port, err := serve.Listen(s.listen)
 	if err != nil {
@@ -177,15 +155,39 @@ func (s *serving) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return loadError(err)
 	}
-	reloads := make(chan os.Signal, 1)
-	signal.Notify(reloads, syscall.SIGHUP)
-	defer signal.Stop(reloads)
-	over := make(chan struct{})
-	defer close(over)
+	defer reloads(ctx, a, server)()
+	fmt.Fprintln(a.err, "listening on "+port.URL())
+	err = server.Serve(ctx, port)
+	end := server.Summary()
+	if err := errors.Join(err, server.Close()); err != nil {
+		return err
+	}
+	return a.emit(end, func(w io.Writer, _ term.Style) error {
+		_, err := fmt.Fprintf(w, "%s events, %s received since start, last sequence %d\n", term.Count(end.Events),
+			term.Count(end.Received), end.Last)
+		return err
+	})
+}
+
+// options are those that flags alone decide.
+func (s *serving) options(a *app) (o serve.Options, err error) {
+	o = serve.Options{Limits: s.limits, Learn: s.learn, Logger: a.log(), Quality: true}
+	if s.tokens != "" {
+		o.Tokens, err = serve.ReadTokens(s.tokens)
+	} else if serve.Loopback(s.listen.Address) {
+		o.Hosts = []string{"localhost", "127.0.0.1", "::1"}
+	}
+	return o, err
+}
+
+// reloads loads the checkpoint again at every SIGHUP, until stop is called.
+func reloads(ctx context.Context, a *app, server *serve.Server) (stop func()) {
+	hangups, over := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(hangups, syscall.SIGHUP)
 	go func() {
 		for {
 			select {
-			case <-reloads:
+			case <-hangups:
 				if _, err := server.Reload(ctx, ""); err != nil {
 					a.log().Error("the model stays as it is: " + err.Error())
 				}
@@ -194,15 +196,8 @@ func (s *serving) run(ctx context.Context, a *app) error {
 			}
 		}
 	}()
-	fmt.Fprintln(a.err, "listening on "+port.URL())
-	err = server.Serve(ctx, port)
-	end := server.Summary()
-	if err := errors.Join(err, server.Close()); err != nil {
-		return err
+	return func() {
+		signal.Stop(hangups)
+		close(over)
 	}
-	return a.emit(end, func(w io.Writer, _ term.Style) error {
-		_, err := fmt.Fprintf(w, "served %s events, %s of them came in, until sequence %d\n", term.Count(end.Events),
-			term.Count(end.Came), end.Last)
-		return err
-	})
 }

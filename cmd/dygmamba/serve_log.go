@@ -14,7 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/serve"
 )
 
-// keep opens what keeps the events: the one place that knows engines of the log.
+// keep opens the event log that the flags name.
 func (s *serving) keep(ctx context.Context, a *app, o *serve.Options) (err error) {
 	if s.store != "" {
 		if err := os.MkdirAll(s.store, 0o755); err != nil {
@@ -35,7 +35,7 @@ func (s *serving) keep(ctx context.Context, a *app, o *serve.Options) (err error
 	default:
 		log := eventlog.NewMemory()
 		o.Log, o.Applied, o.Durable = log, log.Forget, false // the server has them: once is enough
-		a.log().Warn("no --store: events live in memory and end with the server")
+		a.log().Warn("no --store: events are lost when the server stops")
 	}
 	if errors.Is(err, eventlog.ErrDamaged) {
 		err = &inputError{err}

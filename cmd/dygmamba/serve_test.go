@@ -67,7 +67,7 @@ func TestServeVerify(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	program(t, "serve", "verify", "--run", w.run, "--data", w.data, "--from", "890", "-q").want(t, exitDone).shows(t,
-		"the same to the last bit")
+		"equal to the last bit")
 }
 
 // The real program starts, is reloaded by a signal, refuses a second one on its store, and ends well when it is told

@@ -19,15 +19,8 @@ func newServeVerify(a *app) *cobra.Command {
 	var from int
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Replay a stored stream through the server, and compare its answers with offline ones",
-		Long: `Starts a server that knows the first part of the data set, and replays the rest over HTTP: ` +
-			`before each event it
-asks about it, and about another destination, and then sends it in. The answers are compared with those of the library,
-which has all events from the beginning: on the CPU they are the same to the last bit, on a GPU within 1e-4. Exits with
-1 if they are not.`,
-		Example: `  dygmamba serve verify --run runs/uci
-  dygmamba serve verify --run runs/visits --data newer.dgm --from 10000 --json`,
-		Args: takes(),
+		Short: "Check that the server answers as the library does offline",
+		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if from < 0 {
 				return usagef("--from is %d, must be at least 0", from)
@@ -41,7 +34,8 @@ which has all events from the beginning: on the CPU they are the same to the las
 			}
 			defer set.Close()
 			if from >= set.Log.Len() {
-				return usagef("--from is %d, the data have %d events: there is nothing to replay", from, set.Log.Len())
+				return usagef("--from is %d, the data set has %d events: there is nothing to replay", from,
+					set.Log.Len())
 			}
 			dev, err := s.where.open(a)
 			if err != nil {
@@ -77,17 +71,16 @@ which has all events from the beginning: on the CPU they are the same to the las
 	s.where.add(cmd)
 	addOrder(cmd, &s.order)
 	cmd.Flags().IntVar(&from, "from", 0,
-		"events that the server knows at the beginning (default: all but the last 15 % of the time line)")
+		"number of events that the server starts with (default: all before the last 15 % of the time span)")
 	return cmd
 }
 
 func writeVerdict(w io.Writer, v servebench.Verdict) error {
-	how := "the same to the last bit"
+	how := "equal to the last bit"
 	if v.Different > 0 {
 		how = fmt.Sprintf("%s of them differ, by up to %g", term.Count(v.Different), v.Largest)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s events were known, %s replayed; %s answers, %s; AP %.2f %%, %.1f s\n", v.Model,
-		term.Count(v.Events),
-		term.Count(v.Replayed), term.Count(v.Queries), how, 100*v.AP, v.Seconds)
+	_, err := fmt.Fprintf(w, "%s: %s events at the start, %s replayed; %s answers, %s; AP %.2f %%, %.1f s\n", v.Model,
+		term.Count(v.Events), term.Count(v.Replayed), term.Count(v.Queries), how, 100*v.AP, v.Seconds)
 	return err
 }
