@@ -20,7 +20,7 @@ import (
 // Models are replaced, and taken back, while many ask: no question is dropped, and each answer is one of either model.
 func TestReloadDropsNothing(t *testing.T) {
 	w, other := newWorld(t, dygmamba.DefaultModel), newWorld(t, remembering()[0])
-	s := w.server(t, nil)
+	s := w.server(t, func(o *Options) { o.Models = []string{other.run} })
 	const question = `{"queries": [{"src": 1, "dst": 2}]}`
 	first := ask[scoresDoc](t, s, "POST", "/v1/score", question).Scores[0].Logit
 	var group sync.WaitGroup

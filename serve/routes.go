@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -79,10 +78,13 @@ func (s *Server) serve(what route, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit checks the host, the token and the limits, and then handles the request.
+// admit checks the host, the origin, the token and the limits, and then handles the request.
 func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now time.Time) error {
 	if err := s.knownHost(r); err != nil {
 		return err
+	}
+	if s.sameSite.Check(r) != nil {
+		return fail("forbidden", "the request comes from a page of another site (Origin %q)", clip(r.Header.Get("Origin")))
 	}
 	client := ""
 	if what.right != "" {
@@ -160,16 +162,3 @@ func (w *statusWriter) Write(b []byte) (int, error) {
 
 // Unwrap is for http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// Reload makes another checkpoint the current model without dropping a request. "" is the path that the server was
-// started with.
-func (s *Server) Reload(ctx context.Context, path string) (any, error) {
-	if path == "" {
-		path = s.options.Checkpoint
-	}
-	g, err := s.models.replace(ctx, path, false)
-	if err != nil {
-		return nil, err
-	}
-	return g, nil
-}

@@ -28,6 +28,7 @@ type Options struct {
 	Durable    bool              // the log outlives the process
 	Applied    func(last uint64) // called when the server has applied the log's events up to last; may be nil
 	Checkpoint string            // a run directory or a checkpoint file
+	Models     []string          // directories below which clients may load other checkpoints, beside that of Checkpoint
 	Load       predict.Options   // how checkpoints are opened; Set and Live are filled in
 
 	Limits Limits
@@ -55,6 +56,7 @@ type Server struct {
 	handler     http.Handler
 	started     time.Time
 	begun       int // events that were known then
+	sameSite    *http.CrossOriginProtection
 
 	stop  func() // ends all goroutines
 	done  sync.WaitGroup
@@ -68,7 +70,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, errors.New("serve: a data set, an event log and a checkpoint are needed")
 	}
 	o.Limits = o.Limits.orDefault()
-	s := &Server{options: o, log: o.Logger, started: time.Now()}
+	s := &Server{options: o, log: o.Logger, started: time.Now(), sameSite: http.NewCrossOriginProtection()}
 	s.close = sync.OnceValue(s.end)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"sync"
 	"time"
 
@@ -151,16 +150,4 @@ func (k *snapshotter) doc() *snapshotDoc {
 		return nil
 	}
 	return &snapshotDoc{k.at, k.when, k.bytes, k.took.Seconds()}
-}
-
-// postSnapshot writes a snapshot now.
-func (s *Server) postSnapshot(w http.ResponseWriter, _ *http.Request) error {
-	if s.snapshotter.File == "" {
-		return fail("conflict", "this server writes no snapshots: it has no store")
-	}
-	if err := s.snapshotter.write(); err != nil {
-		return fail("snapshot_failed", "%v", err)
-	}
-	writeJSON(w, 200, s.snapshotter.doc())
-	return nil
 }

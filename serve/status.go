@@ -3,7 +3,6 @@ package serve
 import (
 	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/dygmamba/dygmamba/model"
@@ -92,42 +91,6 @@ func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	s.getHealth(w, nil)
-}
-
-// postReload loads the checkpoint that the body names, or again the one that the server was started with.
-func (s *Server) postReload(w http.ResponseWriter, r *http.Request) error {
-	path := s.options.Checkpoint
-	text, _, err := s.body(w, r, typeJSON)
-	if err != nil {
-		return err
-	}
-	defer s.limiter.release(len(text))
-	if strings.TrimSpace(text) != "" {
-		err := read(text, func(sc *scanner) {
-			sc.object([]string{"checkpoint"}, func(int) {
-				path = strings.Clone(sc.string("a path on the server's machine"))
-			})
-		})
-		if err != nil {
-			return err
-		}
-	}
-	g, err := s.Reload(r.Context(), path)
-	if err != nil {
-		return fail("conflict", "the model stays as it is: %v", err)
-	}
-	writeJSON(w, 200, g)
-	return nil
-}
-
-func (s *Server) postRollback(w http.ResponseWriter, _ *http.Request) error {
-	g, err := s.models.rollback()
-	if err != nil {
-		return err
-	}
-	s.learner.rolledBack(g)
-	writeJSON(w, 200, g)
-	return nil
 }
 
 // Summary is where a server stands.

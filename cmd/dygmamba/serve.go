@@ -45,6 +45,7 @@ type serving struct {
 	tokens   string // --tokens
 	anyone   bool   // --insecure
 	snapshot int    // --snapshot-every
+	reload   []string // --reload-dir
 	limits   serve.Limits
 	learn    serve.Learning
 }
@@ -70,6 +71,8 @@ func (s *serving) add(cmd *cobra.Command) {
 	flags.BoolVar(&s.anyone, "insecure", false, "allow requests from other machines without tokens")
 	flags.StringVar(&s.listen.Certificate, "tls-cert", "", "`file` of the TLS certificate")
 	flags.StringVar(&s.listen.Key, "tls-key", "", "`file` of the key of the TLS certificate")
+	flags.StringSliceVar(&s.reload, "reload-dir", nil,
+		"`directory` from which /v1/admin/reload may load checkpoints; repeatable (default: only that of the run)")
 	flags.Float64Var(&s.limits.Rate, "rate", 0,
 		"maximum requests per second and client (default: no limit)")
 	flags.Int64Var(&s.limits.Body, "max-body", serve.DefaultLimits.Body, "maximum bytes of a request")
@@ -100,6 +103,11 @@ func (s *serving) check() error {
 		return usagef("--stream and --nats-monitor belong to --log, which is missing")
 	case s.log != "" && !strings.HasPrefix(s.log, "nats://") && !strings.HasPrefix(s.log, "tls://"):
 		return usagef("--log is %q, must be the address of a NATS server, such as nats://127.0.0.1:4222", s.log)
+	}
+	for _, dir := range s.reload {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return usagef("--reload-dir is %q, must be a directory", dir)
+		}
 	}
 	if s.limits.Rate == 0 {
 		s.limits.Rate = -1
@@ -171,7 +179,8 @@ func (s *serving) run(ctx context.Context, a *app) error {
 
 // options are those that flags alone decide.
 func (s *serving) options(a *app) (o serve.Options, err error) {
-	o = serve.Options{Limits: s.limits, Learn: s.learn, Logger: a.log(), Quality: true}
+	o = serve.Options{Limits: s.limits, Learn: s.learn, Logger: a.log(), Quality: true,
+		Models: s.reload}
 	if s.tokens != "" {
 		o.Tokens, err = serve.ReadTokens(s.tokens)
 	} else if serve.Loopback(s.listen.Address) {

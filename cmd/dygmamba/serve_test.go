@@ -33,6 +33,7 @@ func TestServeUsage(t *testing.T) {
 		"serve --run X --stream s":                       "belong to --log",
 		"serve --run X --snapshot-every 0":               "at least 1",
 		"serve --run X --rate -1":                        "above 0",
+		"serve --run X --reload-dir /nowhere":            "must be a directory",
 		"serve --run X --order odd":                      "strict",
 		"serve verify --run " + w.run + " --from 100000": "nothing to replay",
 		"bench serve --run X --seconds 0":                "above 0",

@@ -1,0 +1,152 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/run"
+)
+
+// maxCheckpoint is the size in bytes of a checkpoint that clients may load.
+const maxCheckpoint = 64 << 30
+
+// Reload makes another checkpoint the current model without dropping a request. "" is the path that the server was
+// started with. The caller is trusted: the path is not confined to Options.Models.
+func (s *Server) Reload(ctx context.Context, path string) (any, error) {
+	if path == "" {
+		path = s.options.Checkpoint
+	}
+	g, err := s.models.replace(ctx, path, false)
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// postReload loads the checkpoint that the body names, or again the one that the server was started with.
+func (s *Server) postReload(w http.ResponseWriter, r *http.Request) error {
+	text, _, err := s.body(w, r, typeJSON)
+	if err != nil {
+		return err
+	}
+	defer s.limiter.release(len(text))
+	path, named := s.options.Checkpoint, false
+	if strings.TrimSpace(text) != "" {
+		if err := read(text, func(sc *scanner) {
+			sc.object([]string{"checkpoint"}, func(int) {
+				path, named = strings.Clone(sc.string("a path on the server's machine")), true
+			})
+		}); err != nil {
+			return err
+		}
+	}
+	if named {
+		err = s.allowed(path)
+	}
+	var g any
+	if err == nil {
+		g, err = s.Reload(r.Context(), path)
+	}
+	if err != nil {
+		return fail("conflict", "the model stays as it is: %v", err)
+	}
+	writeJSON(w, 200, g)
+	return nil
+}
+
+// allowed says why clients may not load the checkpoint of a path. It must be a regular file below one of the directories
+// of models, wherever links lead. The error for all others is the same, so that it tells nothing about them.
+func (s *Server) allowed(path string) error {
+	dirs := append([]string{s.options.Checkpoint}, s.options.Models...)
+	if info, err := os.Stat(dirs[0]); err == nil && !info.IsDir() {
+		dirs[0] = filepath.Dir(dirs[0])
+	}
+	refused := fmt.Errorf("checkpoint %q is not a run or a file below %s", clip(path), strings.Join(dirs, " or "))
+	if path == "" || !below(path, dirs) {
+		return refused
+	}
+	files, err := run.Checkpoints(path)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		info, err := os.Stat(f)
+		switch {
+		case err != nil || !info.Mode().IsRegular() || !below(f, dirs):
+			return refused
+		case info.Size() > maxCheckpoint:
+			return fmt.Errorf("checkpoint %q has %d bytes, more than %d", clip(path), info.Size(), int64(maxCheckpoint))
+		}
+	}
+	return nil
+}
+
+// below says whether a path leads to one of some directories, or to something in it.
+func below(path string, dirs []string) bool {
+	real, err := resolved(path)
+	if err != nil {
+		return false
+	}
+	for _, dir := range dirs {
+		if dir, err = resolved(dir); err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(dir, real); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// resolved is an absolute path without links.
+func resolved(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(real)
+}
+
+// postRollback goes back to the previous model.
+func (s *Server) postRollback(w http.ResponseWriter, r *http.Request) error {
+	if err := s.noBody(w, r); err != nil {
+		return err
+	}
+	g, err := s.models.rollback()
+	if err != nil {
+		return err
+	}
+	s.learner.rolledBack(g)
+	writeJSON(w, 200, g)
+	return nil
+}
+
+// postSnapshot writes a snapshot now.
+func (s *Server) postSnapshot(w http.ResponseWriter, r *http.Request) error {
+	if err := s.noBody(w, r); err != nil {
+		return err
+	}
+	if s.snapshotter.File == "" {
+		return fail("conflict", "this server writes no snapshots: it has no store")
+	}
+	if err := s.snapshotter.write(); err != nil {
+		return fail("snapshot_failed", "%v", err)
+	}
+	writeJSON(w, 200, s.snapshotter.doc())
+	return nil
+}
+
+// noBody reads the body of a request that needs none. A browser sends JSON to another site only with its consent: other
+// types are refused.
+func (s *Server) noBody(w http.ResponseWriter, r *http.Request) error {
+	if r.Header.Get("Content-Type") == "" {
+		return nil
+	}
+	text, _, err := s.body(w, r, typeJSON)
+	s.limiter.release(len(text))
+	return err
+}
