@@ -23,12 +23,13 @@ type Batch struct {
 	Events []Event
 }
 
-// Receipt says where a batch stands in the log. Again means that its key was seen before: nothing was taken, and the
-// other fields are those of the first time.
+// Receipt says where a batch stands in the log. Again means that its key was seen before: nothing was taken, and Last
+// and Accepted are those of the first time. Differs means that the key was bound to other content then: see BindKey.
 type Receipt struct {
 	Last     uint64
 	Accepted int
 	Again    bool
+	Differs  bool
 }
 
 // Log is an append-only sequence of batches. All methods may be called from any goroutine.

@@ -1,12 +1,38 @@
 package eventlog
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+)
 
 // KeptKeys is how many idempotency keys a log remembers: the latest million. A batch whose key came before those is
 // taken as a new one.
 const KeptKeys = 1_000_000
 
-// Receipts remembers the latest keys of a log, for engines. It keeps 16 bytes of each key's SHA-256, some 60 bytes a
+// boundMark separates a key from the hash of its content, which has boundHash characters.
+const (
+	boundMark = "\x00sha256:"
+	boundHash = 22
+)
+
+// BindKey binds a key to the content of its request. A log that has seen the key with other content takes nothing, and
+// says so in the receipt.
+func BindKey(key, content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return key + boundMark + base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// SplitKey separates a key from the hash of its content, "" if it is not bound.
+func SplitKey(key string) (name, content string) {
+	if at := len(key) - len(boundMark) - boundHash; at >= 0 && strings.HasPrefix(key[at:], boundMark) {
+		return key[:at], key[at+len(boundMark):]
+	}
+	return key, ""
+}
+
+// Receipts remembers the latest keys of a log, for engines. It keeps 16 bytes of each key's SHA-256, some 70 bytes a
 // key in all. It is not safe for concurrent use.
 type Receipts struct {
 	limit int
@@ -19,6 +45,7 @@ type digest [16]byte
 
 type given struct {
 	last     uint64
+	content  uint64 // 0: the key is not bound to any
 	accepted int32
 }
 
@@ -29,11 +56,13 @@ func NewReceipts(limit int) *Receipts {
 
 // Find returns what was answered to a key that is remembered, as an answer to its repetition. "" is no key.
 func (r *Receipts) Find(key string) (Receipt, bool) {
-	if key == "" {
+	d, content := digests(key)
+	g, ok := r.known[d]
+	if key == "" || !ok {
 		return Receipt{}, false
 	}
-	g, ok := r.known[hash(key)]
-	return Receipt{Last: g.last, Accepted: int(g.accepted), Again: ok}, ok
+	differs := content != 0 && g.content != 0 && content != g.content
+	return Receipt{Last: g.last, Accepted: int(g.accepted), Again: true, Differs: differs}, true
 }
 
 // Add remembers a key that Find does not know, and forgets the oldest one if there are too many.
@@ -41,8 +70,8 @@ func (r *Receipts) Add(key string, to Receipt) {
 	if key == "" {
 		return
 	}
-	d := hash(key)
-	r.known[d] = given{to.Last, int32(to.Accepted)}
+	d, content := digests(key)
+	r.known[d] = given{to.Last, content, int32(to.Accepted)}
 	if len(r.order) < r.limit {
 		r.order = append(r.order, d)
 		return
@@ -55,7 +84,13 @@ func (r *Receipts) Add(key string, to Receipt) {
 // Len is the number of keys that are remembered.
 func (r *Receipts) Len() int { return len(r.order) }
 
-func hash(key string) digest {
-	sum := sha256.Sum256([]byte(key))
-	return digest(sum[:16])
+// digests are hashes of a key's name and of its content; the latter is 0 if the key is not bound.
+func digests(key string) (digest, uint64) {
+	name, content := SplitKey(key)
+	sum := sha256.Sum256([]byte(name))
+	if content == "" {
+		return digest(sum[:16]), 0
+	}
+	of := sha256.Sum256([]byte(content))
+	return digest(sum[:16]), max(1, binary.LittleEndian.Uint64(of[:8]))
 }

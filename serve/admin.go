@@ -58,8 +58,8 @@ func (s *Server) postReload(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// allowed says why clients may not load the checkpoint of a path. It must be a regular file below one of the directories
-// of models, wherever links lead. The error for all others is the same, so that it tells nothing about them.
+// allowed says why clients may not load the checkpoint of a path. It must be a regular file below a directory of
+// models, wherever links lead. The error for all others is the same, so that it tells nothing about them.
 func (s *Server) allowed(path string) error {
 	dirs := append([]string{s.options.Checkpoint}, s.options.Models...)
 	if info, err := os.Stat(dirs[0]); err == nil && !info.IsDir() {

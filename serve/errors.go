@@ -46,6 +46,7 @@ var kinds = map[string]struct{ status, after int }{
 	"too_early":          {409, 0},
 	"too_large":          {413, 0},
 	"unsupported_type":   {415, 0},
+	"key_reused":         {422, 0},
 	"too_many_requests":  {429, 1},
 	"failed":             {500, 0},
 	"busy":               {503, 1},

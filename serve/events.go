@@ -30,10 +30,9 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer s.limiter.release(len(text))
-	key := r.Header.Get("Idempotency-Key")
-	if len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return bad("Idempotency-Key", strconv.Quote(clip(key)),
-			fmt.Sprintf("at most %d printable ASCII characters without spaces", maxKey))
+	key, err := keyOf(r, text)
+	if err != nil {
+		return err
 	}
 	d := eventDecoder{limits: &s.options.Limits, set: s.options.Set, width: s.engine.width}
 	events, err := d.decode(text, kind)
@@ -46,6 +45,10 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) error {
 	receipt, err := s.engine.ingest(r.Context(), key, events)
 	if err != nil {
 		return err
+	}
+	if receipt.Differs {
+		return fail("key_reused", "the Idempotency-Key %q was used for a request with another body; want a new key",
+			r.Header.Get("Idempotency-Key"))
 	}
 	if receipt.Again {
 		s.metrics.again.Inc()
@@ -61,6 +64,22 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) error {
 
 // maxKey is the length of an idempotency key in bytes.
 const maxKey = 200
+
+// keyOf is the idempotency key of a request as the log keeps it: bound to the name of the token and to the body.
+func keyOf(r *http.Request, body string) (string, error) {
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" {
+		return "", nil
+	}
+	if len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return "", bad("Idempotency-Key", strconv.Quote(clip(key)),
+			fmt.Sprintf("at most %d printable ASCII characters without spaces", maxKey))
+	}
+	if name := tokenOf(r); name != "" {
+		key = name + "\x00" + key
+	}
+	return eventlog.BindKey(key, body), nil
+}
 
 // eventDecoder reads events and collects what is wrong with them.
 type eventDecoder struct {

@@ -84,7 +84,8 @@ func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now t
 		return err
 	}
 	if s.sameSite.Check(r) != nil {
-		return fail("forbidden", "the request comes from a page of another site (Origin %q)", clip(r.Header.Get("Origin")))
+		return fail("forbidden", "the request comes from a page of another site (Origin %q)",
+			clip(r.Header.Get("Origin")))
 	}
 	client := ""
 	if what.right != "" {
@@ -92,7 +93,7 @@ func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now t
 		if err != nil {
 			return err
 		}
-		client = name
+		client, r = name, withToken(r, name)
 	}
 	if client == "" {
 		client, _, _ = net.SplitHostPort(r.RemoteAddr)

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/eventlog"
 )
 
 // A page of another site cannot change anything, with whatever a browser lets it send without asking first.
@@ -105,5 +107,45 @@ func TestReloadIsConfined(t *testing.T) {
 	}
 	if code, body := reload(w.run); code != 200 { // the run that the server was started with
 		t.Errorf("%d %s", code, body)
+	}
+}
+
+// An idempotency key belongs to the token that sent it, and to the body: another body is not taken for the first one.
+func TestKeysAreBound(t *testing.T) {
+	w := newWorld(t, dygmamba.DefaultModel)
+	log := eventlog.NewMemory()
+	if _, err := log.Append(t.Context(), "from-before", []eventlog.Event{w.event(0)}); err != nil { // keys had no body
+		t.Fatal(err)
+	}
+	s := w.server(t, func(o *Options) {
+		o.Log = log
+		o.Tokens = tokensOf(t, "shop ingest 0123456789abcdef\nstore ingest fedcba9876543210\n")
+	})
+	const shop, store = "Bearer 0123456789abcdef", "Bearer fedcba9876543210"
+	post := func(token, key, body string, want int, last uint64) {
+		t.Helper()
+		r := call(s.Handler(), "POST", "/v1/events", body, "Authorization", token, "Idempotency-Key", key)
+		var doc receiptDoc
+		json.Unmarshal(r.Body.Bytes(), &doc)
+		if r.Code != want || doc.Last != last {
+			t.Errorf("%s: %d %s, want %d until %d", key, r.Code, r.Body, want, last)
+		}
+	}
+	one, two := w.body(1, 3), w.body(3, 4)
+	post(shop, "k", one, 200, 3)
+	post(shop, "k", one, 200, 3)
+	post(shop, "k", two, 422, 0)
+	post(store, "k", two, 200, 4)
+	post(store, "k", two, 200, 4)
+	post(store, "k", one, 422, 0)
+	post(shop, "k", one, 200, 3)
+	post(shop, "other", two, 200, 5)
+	if s.engine.now().Last != 5 {
+		t.Errorf("%d events, want 5", s.engine.now().Last)
+	}
+	open := w.server(t, func(o *Options) { o.Log = log })
+	r := ask[receiptDoc](t, open, "POST", "/v1/events", one, "Idempotency-Key", "from-before")
+	if r != (receiptDoc{1, 1}) || log.Last() != 5 {
+		t.Errorf("a key from before: %+v, the log ends with %d", r, log.Last())
 	}
 }

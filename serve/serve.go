@@ -28,7 +28,7 @@ type Options struct {
 	Durable    bool              // the log outlives the process
 	Applied    func(last uint64) // called when the server has applied the log's events up to last; may be nil
 	Checkpoint string            // a run directory or a checkpoint file
-	Models     []string          // directories below which clients may load other checkpoints, beside that of Checkpoint
+	Models     []string          // directories with other checkpoints that clients may load
 	Load       predict.Options   // how checkpoints are opened; Set and Live are filled in
 
 	Limits Limits

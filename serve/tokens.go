@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -30,6 +31,9 @@ type token struct {
 	rights []string
 	hash   [sha256.Size]byte
 }
+
+// maxTokenName is the maximum length of the name of a token: it is a part of idempotency keys.
+const maxTokenName = 100
 
 // minToken is the minimum length of a token.
 const minToken = 16
@@ -64,6 +68,9 @@ func parseToken(line string) (t token, found, want string) {
 	parts := strings.Fields(line)
 	if len(parts) != 3 {
 		return t, fmt.Sprintf("%d words", len(parts)), "three: NAME RIGHTS TOKEN, such as: shop ingest,query 6Qw…"
+	}
+	if len(parts[0]) > maxTokenName {
+		return t, fmt.Sprintf("a name of %d bytes", len(parts[0])), fmt.Sprintf("at most %d", maxTokenName)
 	}
 	t.name, t.rights = parts[0], strings.Split(parts[1], ",")
 	for _, r := range t.rights {
@@ -107,4 +114,18 @@ func (t *Tokens) allow(r *http.Request, right string) (name string, err error) {
 		return "", fail("forbidden", "the token of %s lacks the right %q", t.list[found].name, right)
 	}
 	return t.list[found].name, nil
+}
+
+// tokenKey is the key of a token's name in the context of a request.
+type tokenKey struct{}
+
+// withToken is a request with the name of its token.
+func withToken(r *http.Request, name string) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), tokenKey{}, name))
+}
+
+// tokenOf is the name of a request's token, "" if the server has no tokens.
+func tokenOf(r *http.Request) string {
+	name, _ := r.Context().Value(tokenKey{}).(string)
+	return name
 }

@@ -41,7 +41,7 @@ type group struct {
 	requests []*request
 	events   int
 	last     uint64
-	keyed    map[string]eventlog.Receipt // of this group
+	keyed    *eventlog.Receipts // of this group
 }
 
 // takesMore bounds a commit, so that nobody waits long for the requests of others.
@@ -51,7 +51,7 @@ func (g *group) takesMore() bool { return len(g.requests) < 4096 && g.events < 2
 func (l *Log) commit(g *group) {
 	err := l.tail.Err()
 	if err == nil {
-		g.last, g.keyed = l.tail.Last(), map[string]eventlog.Receipt{}
+		g.last, g.keyed = l.tail.Last(), eventlog.NewReceipts(len(g.requests))
 		put := func(tx *bolt.Tx) error { return l.put(tx, g) }
 		if err = guard(func() error { return l.db.Update(put) }); err != nil {
 			err = l.failed(err)
@@ -59,8 +59,8 @@ func (l *Log) commit(g *group) {
 	}
 	if err == nil {
 		for _, r := range g.requests {
-			if first, ok := g.keyed[r.key]; ok && r.receipt == first {
-				l.sent.Add(r.key, first)
+			if r.err == nil && r.receipt.Accepted > 0 && !r.receipt.Again {
+				l.sent.Add(r.key, r.receipt)
 			}
 		}
 		l.tail.Advance(g.last)
@@ -102,13 +102,13 @@ func (l *Log) put(tx *bolt.Tx, g *group) error {
 		if r.key == "" {
 			continue
 		}
-		g.keyed[r.key] = r.receipt
+		g.keyed.Add(r.key, r.receipt)
 		if err := index.Put(sequence(g.last), keyRecord(r.key, r.receipt)); err != nil {
 			return err
 		}
 	}
 	c := index.Cursor()
-	for n := l.sent.Len() + len(g.keyed) - l.keep; n > 0; n-- {
+	for n := l.sent.Len() + g.keyed.Len() - l.keep; n > 0; n-- {
 		if k, _ := c.First(); k == nil {
 			return damaged(0, "keys that were there are missing")
 		}
@@ -124,8 +124,7 @@ var errWithdrawn = errors.New("withdrawn")
 
 // find looks for a key among those on disk and in this group.
 func (l *Log) find(g *group, key string) (eventlog.Receipt, bool) {
-	if receipt, ok := g.keyed[key]; ok {
-		receipt.Again = true
+	if receipt, ok := g.keyed.Find(key); ok {
 		return receipt, true
 	}
 	return l.sent.Find(key)

@@ -25,7 +25,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Store) {
 		name string
 		run  func(*testing.T, Store)
 	}{
-		{"order", order}, {"from the middle", middle}, {"keys", keys}, {"bits", bits}, {"empty", empty},
+		{"order", order}, {"from the middle", middle}, {"keys", keys}, {"keys with content", bound},
+		{"bits", bits}, {"empty", empty},
 		{"large", large}, {"too large", tooLarge}, {"concurrent", concurrent}, {"same key at once", sameKey},
 		{"followers end", ends}, {"cancelled", cancelled}, {"closed", closed}, {"reopened", reopened},
 		{"events are the caller's", callers}, {"append while following", nested},
@@ -151,6 +152,70 @@ func keys(t *testing.T, s Store) {
 	all := Read(t, l, 0)
 	if len(all) != 3 || l.Last() != 8 || all[0].Key != "k" || all[1].Key != "" || all[2].Key != "other" {
 		t.Errorf("the log has %d batches and ends with %d: %+v", len(all), l.Last(), all)
+	}
+}
+
+// bound: a key that is bound to content is recognised with the same content, and with other content nothing is taken.
+func bound(t *testing.T, s Store) {
+	l := s.Open(t)
+	one, two := eventlog.BindKey("k", "one"), eventlog.BindKey("k", "two")
+	must(t, l, "old", Events("o", 1))
+	first := must(t, l, one, Events("a", 2))
+	again := eventlog.Receipt{Last: first.Last, Accepted: 2, Again: true}
+	other := again
+	other.Differs = true
+	check := func(when string) {
+		t.Helper()
+		for _, c := range []struct {
+			key  string
+			want eventlog.Receipt
+		}{
+			{one, again}, {two, other}, {"k", again}, // content that nobody bound is not compared
+			{eventlog.BindKey("old", "x"), eventlog.Receipt{Last: 1, Accepted: 1, Again: true}},
+		} {
+			if r := must(t, l, c.key, Events("z", 3)); r != c.want {
+				t.Errorf("%s, %q gave %+v, want %+v", when, c.key, r, c.want)
+			}
+		}
+	}
+	check("at once")
+	if r := must(t, l, eventlog.BindKey("l", "two"), Events("b", 1)); r != (eventlog.Receipt{Last: 4, Accepted: 1}) {
+		t.Errorf("another key gave %+v", r)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = s.Open(t)
+	check("after reopening")
+	if all := Read(t, l, 0); len(all) != 3 || all[1].Key != one {
+		t.Errorf("the log has %d batches: %+v", len(all), all)
+	}
+	boundAtOnce(t, l)
+}
+
+// boundAtOnce: of concurrent batches with the same key and different content one is taken.
+func boundAtOnce(t *testing.T, l eventlog.Log) {
+	var mu sync.Mutex
+	taken, differ := 0, 0
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			r, err := l.Append(context.Background(), eventlog.BindKey("c", fmt.Sprint(i)), Events(fmt.Sprint(i), 1))
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				t.Error(err)
+			case r.Differs:
+				differ++
+			case !r.Again:
+				taken++
+			}
+		})
+	}
+	wg.Wait()
+	if taken != 1 || differ != 7 || l.Last() != 5 {
+		t.Errorf("%d batches were taken, %d refused, the log ends with %d", taken, differ, l.Last())
 	}
 }
 
