@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -16,46 +17,34 @@ const maxCheckpoint = 64 << 30
 
 // Reload makes another checkpoint the current model without dropping a request. "" is the path that the server was
 // started with. The caller is trusted: the path is not confined to Options.Models.
-func (s *Server) Reload(ctx context.Context, path string) (any, error) {
-	if path == "" {
-		path = s.options.Checkpoint
-	}
-	g, err := s.models.replace(ctx, path, false)
-	if err != nil {
-		return nil, err
-	}
-	return g, nil
+func (s *Server) Reload(ctx context.Context, path string) error {
+	_, err := s.models.replace(ctx, cmp.Or(path, s.options.Checkpoint), false)
+	return err
 }
 
 // postReload loads the checkpoint that the body names, or again the one that the server was started with.
-func (s *Server) postReload(w http.ResponseWriter, r *http.Request) error {
-	text, _, err := s.body(w, r, typeJSON)
-	if err != nil {
-		return err
-	}
-	defer s.limiter.release(len(text))
+func (s *Server) postReload(w http.ResponseWriter, r *http.Request) (any, error) {
 	path, named := s.options.Checkpoint, false
-	if strings.TrimSpace(text) != "" {
-		if err := read(text, func(sc *scanner) {
-			sc.object([]string{"checkpoint"}, func(int) {
-				path, named = strings.Clone(sc.string("a path on the server's machine")), true
-			})
-		}); err != nil {
-			return err
+	if err := s.readJSON(w, r, func(sc *scanner) {
+		if sc.peek() == 0 {
+			return // an empty body
 		}
+		sc.object([]string{"checkpoint"}, func(int) {
+			path, named = strings.Clone(sc.string("a path on the server's machine")), true
+		})
+	}); err != nil {
+		return nil, err
 	}
 	if named {
-		err = s.allowed(path)
+		if err := s.allowed(path); err != nil {
+			return nil, fail("conflict", "the model stays as it is: %v", err)
+		}
 	}
-	var g any
-	if err == nil {
-		g, err = s.Reload(r.Context(), path)
-	}
+	g, err := s.models.replace(r.Context(), path, false)
 	if err != nil {
-		return fail("conflict", "the model stays as it is: %v", err)
+		return nil, fail("conflict", "the model stays as it is: %v", err)
 	}
-	writeJSON(w, 200, g)
-	return nil
+	return g, nil
 }
 
 // allowed says why clients may not load the checkpoint of a path. It must be a regular file below a directory of
@@ -112,32 +101,30 @@ func resolved(path string) (string, error) {
 }
 
 // postRollback goes back to the previous model.
-func (s *Server) postRollback(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) postRollback(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.noBody(w, r); err != nil {
-		return err
+		return nil, err
 	}
 	g, err := s.models.rollback()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.learner.rolledBack(g)
-	writeJSON(w, 200, g)
-	return nil
+	return g, nil
 }
 
 // postSnapshot writes a snapshot now.
-func (s *Server) postSnapshot(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) postSnapshot(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.noBody(w, r); err != nil {
-		return err
+		return nil, err
 	}
 	if s.snapshotter.File == "" {
-		return fail("conflict", "this server writes no snapshots: it has no store")
+		return nil, fail("conflict", "this server writes no snapshots: it has no store")
 	}
 	if err := s.snapshotter.write(); err != nil {
-		return fail("snapshot_failed", "%v", err)
+		return nil, fail("snapshot_failed", "%v", err)
 	}
-	writeJSON(w, 200, s.snapshotter.doc())
-	return nil
+	return s.snapshotter.doc(), nil
 }
 
 // noBody reads the body of a request that needs none. A browser sends JSON to another site only with its consent: other

@@ -1,9 +1,7 @@
 package serve
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -21,14 +19,14 @@ type scoreDoc struct {
 }
 
 // postScore answers how likely pairs of nodes interact.
-func (s *Server) postScore(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) postScore(w http.ResponseWriter, r *http.Request) (any, error) {
 	pairs, _, err := s.queries(w, r, s.options.Limits.Queries)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	j := &job{ctx: r.Context(), pairs: pairs}
-	if _, err := s.models.ask(j); err != nil {
-		return err
+	if err := s.models.ask(j); err != nil {
+		return nil, err
 	}
 	doc := struct {
 		Scores []scoreDoc `json:"scores"`
@@ -37,20 +35,14 @@ func (s *Server) postScore(w http.ResponseWriter, r *http.Request) error {
 	for i, logit := range j.logits {
 		doc.Scores[i] = scoreDoc{logit, j.probability(logit)}
 	}
-	writeJSON(w, 200, doc)
-	return nil
+	return doc, nil
 }
 
 // queries reads a body of queries, and the number of patches to withhold in an explanation; −1 if there is none.
 func (s *Server) queries(w http.ResponseWriter, r *http.Request, most int, more ...string) (pairs []pair, top int,
 	err error) {
-	text, _, err := s.body(w, r, typeJSON)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer s.limiter.release(len(text))
 	top = -1
-	err = read(text, func(sc *scanner) {
+	err = s.readJSON(w, r, func(sc *scanner) {
 		sc.object(append([]string{"queries"}, more...), func(field int) {
 			if field == 1 {
 				top = sc.integer("a number of patches", 0, 20)
@@ -141,10 +133,10 @@ type ranking struct {
 }
 
 // postRank answers which destinations are most likely next.
-func (s *Server) postRank(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 	q, err := s.ranking(w, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	type item struct {
 		Dst nodeDoc `json:"dst"`
@@ -171,23 +163,17 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) error {
 		}
 		return err
 	}}
-	if _, err := s.models.ask(j); err != nil {
-		return err
+	if err := s.models.ask(j); err != nil {
+		return nil, err
 	}
 	doc.AsOf = j.at.Last
-	writeJSON(w, 200, doc)
-	return nil
+	return doc, nil
 }
 
 func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err error) {
-	text, _, err := s.body(w, r, typeJSON)
-	if err != nil {
-		return q, err
-	}
-	defer s.limiter.release(len(text))
 	q = ranking{now: true, k: 10}
 	most := s.options.Limits.Candidates
-	err = read(text, func(sc *scanner) {
+	err = s.readJSON(w, r, func(sc *scanner) {
 		present := sc.object([]string{"src", "time", "k", "candidates"}, func(field int) {
 			switch field {
 			case 0:
@@ -231,10 +217,10 @@ type explanation struct {
 }
 
 // postExplain answers what a score rests on.
-func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) (any, error) {
 	pairs, top, err := s.queries(w, r, maxExplained, "top")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	doc := struct {
 		Explanations []explanation `json:"explanations"`
@@ -260,12 +246,11 @@ func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) error {
 		}
 		return err
 	}}
-	if _, err := s.models.ask(j); err != nil {
-		return err
+	if err := s.models.ask(j); err != nil {
+		return nil, err
 	}
 	doc.AsOf = j.at.Last
-	writeJSON(w, 200, doc)
-	return nil
+	return doc, nil
 }
 
 // rename gives the nodes of an explanation the names that clients use.
@@ -279,24 +264,24 @@ func (a *resolver) rename(side *predict.Side) {
 }
 
 // getHistory answers with the events of a node, the latest first.
-func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) (any, error) {
 	name := r.PathValue("id")
 	if want := wrongID(name, s.engine.names.numbers(), s.options.Limits.ID); want != "" {
-		return bad("the node", strconv.Quote(clip(name)), want)
+		return nil, bad("the node", strconv.Quote(clip(name)), want)
 	}
 	limit, before := 100, math.Inf(1)
 	query := r.URL.Query()
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > 10_000 {
-			return bad("limit", strconv.Quote(clip(text)), "a whole number from 1 to 10000")
+			return nil, bad("limit", strconv.Quote(clip(text)), "a whole number from 1 to 10000")
 		}
 		limit = n
 	}
 	if text := query.Get("before"); text != "" {
 		at, _, err := dataset.ParseTime(text)
 		if err != nil {
-			return bad("before", strconv.Quote(clip(text)), "a time")
+			return nil, bad("before", strconv.Quote(clip(text)), "a time")
 		}
 		before = at
 	}
@@ -310,7 +295,7 @@ func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if !found {
-		return fail("not_found", "node %q is unknown", clip(name))
+		return nil, fail("not_found", "node %q is unknown", clip(name))
 	}
 	type meeting struct {
 		Node nodeDoc    `json:"node"`
@@ -327,13 +312,5 @@ func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) error {
 	for i := latest.Len() - 1; i >= 0; i-- {
 		doc.Latest = append(doc.Latest, meeting{s.show(s.engine.names.name(latest.Node[i])), latest.Time[i]})
 	}
-	writeJSON(w, 200, doc)
-	return nil
-}
-
-// within limits the time of a request.
-func (s *Server) within(r *http.Request) (*http.Request, context.CancelFunc) {
-	ctx, cancel := context.WithTimeoutCause(r.Context(), s.options.Limits.Timeout,
-		errors.New("the time limit of a request"))
-	return r.WithContext(ctx), cancel
+	return doc, nil
 }

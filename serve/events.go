@@ -24,30 +24,30 @@ const (
 var eventFields = []string{"src", "dst", "time", "label", "features"}
 
 // postEvents takes all events of a request, and answers when they are durable; or takes none of them.
-func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) (any, error) {
 	text, kind, err := s.body(w, r, typeJSON, typeNDJSON)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer s.limiter.release(len(text))
 	key, err := keyOf(r, text)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d := eventDecoder{limits: &s.options.Limits, set: s.options.Set, width: s.engine.width}
 	events, err := d.decode(text, kind)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if known, most := s.engine.names.count(), s.options.Limits.Nodes; known > most {
-		return fail("full", "%d nodes are known, more than the limit of %d", known, most)
+		return nil, fail("full", "%d nodes are known, more than the limit of %d", known, most)
 	}
 	receipt, err := s.engine.ingest(r.Context(), key, events)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if receipt.Differs {
-		return fail("key_reused", "the Idempotency-Key %q was used for a request with another body; want a new key",
+		return nil, fail("key_reused", "the Idempotency-Key %q was used with another body; want a new key",
 			r.Header.Get("Idempotency-Key"))
 	}
 	if receipt.Again {
@@ -55,11 +55,10 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		s.metrics.events.Add(float64(receipt.Accepted))
 	}
-	writeJSON(w, 200, struct {
+	return struct {
 		Accepted int    `json:"accepted"`
 		Last     uint64 `json:"last"`
-	}{receipt.Accepted, receipt.Last})
-	return nil
+	}{receipt.Accepted, receipt.Last}, nil
 }
 
 // maxKey is the length of an idempotency key in bytes.
@@ -263,4 +262,14 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, types ...string) (
 	}
 	text, err = s.limiter.read(w, r)
 	return text, kind, err
+}
+
+// readJSON lets fill read the body of a request. Strings are parts of the body: fill clones those that are kept.
+func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, fill func(*scanner)) error {
+	text, _, err := s.body(w, r, typeJSON)
+	if err != nil {
+		return err
+	}
+	defer s.limiter.release(len(text))
+	return read(text, fill)
 }

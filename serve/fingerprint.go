@@ -35,12 +35,11 @@ func (e *engine) fingerprint(at *state) string {
 }
 
 // getState answers with the fingerprint.
-func (s *Server) getState(w http.ResponseWriter, _ *http.Request) error {
+func (s *Server) getState(w http.ResponseWriter, _ *http.Request) (any, error) {
 	at := s.engine.now()
-	writeJSON(w, 200, struct {
+	return struct {
 		Last   uint64 `json:"last"`
 		Came   int    `json:"came"`
 		SHA256 string `json:"sha256"`
-	}{at.Last, at.Len() - at.Known(), s.engine.fingerprint(at)})
-	return nil
+	}{at.Last, at.Len() - at.Known(), s.engine.fingerprint(at)}, nil
 }

@@ -23,6 +23,7 @@ type lane struct {
 	passes    func(queries int)
 	device    *sync.Mutex // held while the predictor computes on a device that lanes share; nil: it has its own
 	waiting   *job        // taken from jobs, for the next pass
+	running   bool
 }
 
 // job is one request. The lane answers it at the latest state.
@@ -54,12 +55,25 @@ type resolver struct {
 }
 
 func newLane(e *engine, p *predict.Predictor, queue int, device *sync.Mutex, passes func(int)) *lane {
-	l := &lane{engine: e, predictor: p,
+	return &lane{engine: e, predictor: p,
 		alone: len(p.Spec().Conditions()) > 0, most: max(1, p.Spec().Training.BatchSize),
 		jobs: make(chan *job, queue), quit: make(chan struct{}), gone: make(chan struct{}),
 		passes: passes, device: device}
+}
+
+// start lets the lane answer jobs.
+func (l *lane) start() {
+	l.running = true
 	go l.run()
-	return l
+}
+
+// hold locks a mutex that may be nil.
+func hold(m *sync.Mutex) (release func()) {
+	if m == nil {
+		return func() {}
+	}
+	m.Lock()
+	return m.Unlock
 }
 
 // errMoved says that the lane has ended because another model replaced its own.
@@ -96,10 +110,9 @@ func (l *lane) ask(j *job) error {
 // run answers jobs until the lane is closed, and then those that wait.
 func (l *lane) run() {
 	defer close(l.gone)
-	var idle *time.Ticker
 	var tick <-chan time.Time
 	if l.predictor.Remembers() {
-		idle = time.NewTicker(20 * time.Millisecond)
+		idle := time.NewTicker(20 * time.Millisecond)
 		defer idle.Stop()
 		tick = idle.C
 	}
@@ -129,10 +142,7 @@ func (l *lane) run() {
 
 // catchUp updates the model's memory with new events, one unit at a time, so that requests need not wait for that.
 func (l *lane) catchUp() {
-	if l.device != nil {
-		l.device.Lock()
-		defer l.device.Unlock()
-	}
+	defer hold(l.device)()
 	if l.predictor.Look(l.engine.now().Moment) != nil {
 		return // the next request gets the error
 	}
@@ -150,10 +160,7 @@ func (l *lane) catchUp() {
 
 // answer answers a job, together with waiting jobs that fit into the same pass.
 func (l *lane) answer(j *job) {
-	if l.device != nil {
-		l.device.Lock()
-		defer l.device.Unlock()
-	}
+	defer hold(l.device)()
 	if j.do != nil || l.alone {
 		l.single(j)
 		return
@@ -243,11 +250,10 @@ func (l *lane) look() (resolver, error) {
 
 // close answers the jobs that wait, ends the lane and closes the predictor.
 func (l *lane) close() error {
-	close(l.quit)
-	<-l.gone
-	if l.device != nil {
-		l.device.Lock()
-		defer l.device.Unlock()
+	if l.running {
+		close(l.quit)
+		<-l.gone
+		defer hold(l.device)()
 	}
 	return l.predictor.Close()
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,8 +33,8 @@ type Learning struct {
 	Rest   float64 // pause after each step, see predict.FineTuning; 0: 2
 }
 
-// LedgerFile is the name of the ledger in Learning.Dir. It has a line of JSON for each attempt.
-const LedgerFile = "learned.jsonl"
+// ledgerFile is the name of the ledger in Learning.Dir. It has a line of JSON for each attempt.
+const ledgerFile = "learned.jsonl"
 
 // attempt is a line of the ledger.
 type attempt struct {
@@ -86,11 +87,11 @@ func newLearner(s *Server, o Learning) (*learner, error) {
 	if !o.On {
 		return l, nil
 	}
-	setDefault(&l.Every, 20_000)
-	setDefault(&l.Window, 2_000)
-	setDefault(&l.Most, 20_000)
-	setDefault(&l.Margin, 0.001)
-	setDefault(&l.Rest, 2)
+	l.Every = cmp.Or(l.Every, 20_000)
+	l.Window = cmp.Or(l.Window, 2_000)
+	l.Most = cmp.Or(l.Most, 20_000)
+	l.Margin = cmp.Or(l.Margin, 0.001)
+	l.Rest = cmp.Or(l.Rest, 2)
 	var err error
 	if l.Dir == "" {
 		l.own = true
@@ -114,7 +115,7 @@ func (l *learner) resume() (path string, learned bool) {
 	if !l.On {
 		return path, false
 	}
-	lines, err := readLedger(filepath.Join(l.Dir, LedgerFile))
+	lines, err := readLedger(filepath.Join(l.Dir, ledgerFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.server.log.Warn("the ledger of learned models is damaged: " + err.Error())
 	}
@@ -241,7 +242,7 @@ func (l *learner) note(a attempt) {
 	}
 	line, err := json.Marshal(a)
 	if err == nil {
-		err = appendLine(filepath.Join(l.Dir, LedgerFile), line)
+		err = appendLine(filepath.Join(l.Dir, ledgerFile), line)
 	}
 	if err != nil {
 		l.server.log.Error("write the ledger of learned models: " + err.Error())

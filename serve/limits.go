@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,27 +35,13 @@ var DefaultLimits = Limits{
 }
 
 func (l Limits) orDefault() Limits {
-	d := DefaultLimits
-	setDefault(&l.Body, d.Body)
-	setDefault(&l.Bodies, d.Bodies)
-	setDefault(&l.Batch, d.Batch)
-	setDefault(&l.Queries, d.Queries)
-	setDefault(&l.Candidates, d.Candidates)
-	setDefault(&l.ID, d.ID)
-	setDefault(&l.Nodes, d.Nodes)
-	setDefault(&l.Rate, d.Rate)
-	setDefault(&l.Burst, d.Burst)
-	setDefault(&l.Concurrent, d.Concurrent)
-	setDefault(&l.Waiting, d.Waiting)
-	setDefault(&l.Timeout, d.Timeout)
-	return l
-}
-
-func setDefault[T comparable](to *T, standard T) {
-	var zero T
-	if *to == zero {
-		*to = standard
+	to, from := reflect.ValueOf(&l).Elem(), reflect.ValueOf(DefaultLimits)
+	for i := range to.NumField() {
+		if to.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
+		}
 	}
+	return l
 }
 
 // limiter enforces the limits.

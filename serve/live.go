@@ -3,7 +3,6 @@ package serve
 import (
 	_ "embed"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -30,7 +29,7 @@ type latestDoc struct {
 }
 
 // getLive answers with recent events, rates and quality.
-func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
+func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) (any, error) {
 	doc := liveDoc{Status: s.status(), Rates: s.quality.rates.last(120, time.Now()), Latest: []latestDoc{}}
 	s.quality.mu.Lock()
 	doc.Series = append([]qualityDoc{}, s.quality.series...)
@@ -44,8 +43,7 @@ func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
 		src, dst := s.show(s.engine.names.name(e.Src)), s.show(s.engine.names.name(e.Dst))
 		doc.Latest = append(doc.Latest, latestDoc{src, dst, e.Time})
 	}
-	writeJSON(w, 200, doc)
-	return nil
+	return doc, nil
 }
 
 //go:embed page.html
@@ -55,18 +53,15 @@ var page []byte
 const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; " +
 	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-func (s *Server) getPage(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", pagePolicy)
-	w.Write(page)
-	return nil
-}
-
 //go:embed openapi.json
 var openAPI []byte
 
-func (s *Server) getOpenAPI(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "application/json")
-	w.Write(slices.Clone(openAPI))
-	return nil
+// static is a handler that answers with a file of the program.
+func static(contentType string, file []byte) handler {
+	return func(w http.ResponseWriter, _ *http.Request) (any, error) {
+		w.Header().Set("Content-Type", contentType)
+		w.Header().Set("Content-Security-Policy", pagePolicy)
+		w.Write(file)
+		return nil, nil
+	}
 }

@@ -78,7 +78,7 @@ func (m *metrics) request(route string, status int, took time.Duration) {
 // pass records the number of queries of a pass.
 func (m *metrics) pass(queries int) { m.passes.Observe(float64(queries)) }
 
-func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) (any, error) {
 	s.metrics.handler.ServeHTTP(w, r)
-	return nil
+	return nil, nil
 }

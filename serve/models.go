@@ -59,7 +59,7 @@ func newModelSlots(ctx context.Context, s *Server, path string, kept *modelMemor
 	}
 	if kept != nil && kept.Hash == g.Hash {
 		for _, l := range g.lanes() {
-			if err := errors.Join(l.predictor.Recall(kept.Remembered)); err != nil {
+			if err := l.predictor.Recall(kept.Remembered); err != nil {
 				s.log.Warn("the model's memory is built again from all events: " + err.Error())
 			}
 		}
@@ -91,10 +91,9 @@ func (m *modelSlots) open(path string) (*generation, error) {
 	o.Set, o.Live = m.server.options.Set, m.server.engine.past
 	threads := cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	lanes := []**lane{&g.quick, &g.slow}
+	defer hold(m.device)()
 	if m.device != nil {
 		lanes = lanes[:1] // a second one would only wait for the first
-		m.device.Lock()
-		defer m.device.Unlock()
 	} else {
 		o.Device = nil // each has its own threads
 	}
@@ -111,7 +110,7 @@ func (m *modelSlots) open(path string) (*generation, error) {
 			return nil, err
 		}
 		g.name = p.Model()
-		*to = &lane{engine: m.server.engine, predictor: p}
+		*to = newLane(m.server.engine, p, m.server.options.Limits.Waiting, m.device, m.server.metrics.pass)
 	}
 	if g.slow == nil {
 		g.slow = g.quick
@@ -121,10 +120,7 @@ func (m *modelSlots) open(path string) (*generation, error) {
 
 // ready builds a model's memory from all events, before it gets its first request.
 func (m *modelSlots) ready(ctx context.Context, g *generation) error {
-	if m.device != nil {
-		m.device.Lock()
-		defer m.device.Unlock()
-	}
+	defer hold(m.device)()
 	for _, l := range g.lanes() {
 		p := l.predictor
 		if err := p.Look(m.server.engine.now().Moment); err != nil {
@@ -158,13 +154,9 @@ func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 func (m *modelSlots) start(g *generation) {
 	m.count++
 	g.Number, g.Since = m.count, time.Now()
-	queue := m.server.options.Limits.Waiting
-	quick := newLane(m.server.engine, g.quick.predictor, queue, m.device, m.server.metrics.pass)
-	if g.slow == g.quick {
-		g.quick, g.slow = quick, quick
-		return
+	for _, l := range g.lanes() {
+		l.start()
 	}
-	g.quick, g.slow = quick, newLane(m.server.engine, g.slow.predictor, queue, m.device, m.server.metrics.pass)
 }
 
 // lanes are the different lanes of a generation.
@@ -179,7 +171,7 @@ func (g *generation) lanes() []*lane {
 }
 
 // ask lets the current model answer a job, or the next one if it is replaced before that.
-func (m *modelSlots) ask(j *job) (*generation, error) {
+func (m *modelSlots) ask(j *job) error {
 	for {
 		g := m.current.Load()
 		l := g.quick
@@ -187,10 +179,10 @@ func (m *modelSlots) ask(j *job) (*generation, error) {
 			l = g.slow
 		}
 		if err := l.ask(j); !errors.Is(err, errMoved) {
-			return g, err
+			return err
 		}
 		if g == m.current.Load() {
-			return g, fail("stopping", "the server is stopping")
+			return fail("stopping", "the server is stopping")
 		}
 	}
 }
@@ -290,13 +282,7 @@ func (m *modelSlots) close() {
 // shut closes the predictors of a generation.
 func (m *modelSlots) shut(g *generation) {
 	for _, l := range g.lanes() {
-		var err error
-		if l.quit == nil {
-			err = l.predictor.Close()
-		} else {
-			err = l.close()
-		}
-		if err != nil {
+		if err := l.close(); err != nil {
 			m.server.log.Warn("close a model: " + err.Error())
 		}
 	}

@@ -141,14 +141,14 @@ func TestLearn(t *testing.T) {
 	if back.models.current.Load().Learned {
 		t.Error("a rollback was forgotten")
 	}
-	lines, err := readLedger(filepath.Join(dir, LedgerFile))
+	lines, err := readLedger(filepath.Join(dir, ledgerFile))
 	if err != nil || len(lines) != 4 || !lines[2].RolledBack || lines[0].Promoted {
 		t.Errorf("%d lines in the ledger, %v", len(lines), err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, LedgerFile), []byte(`{"checkpoint": "../x"}`), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ledgerFile), []byte(`{"checkpoint": "../x"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readLedger(filepath.Join(dir, LedgerFile)); err == nil {
+	if _, err := readLedger(filepath.Join(dir, ledgerFile)); err == nil {
 		t.Error("took a path out of a ledger")
 	}
 }

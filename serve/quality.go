@@ -127,7 +127,7 @@ func (q *quality) ask(ctx context.Context, o offer, rng *rand.Rand) (t trial, ok
 		}
 		return err
 	}}
-	if _, err := q.server.models.ask(job); err != nil {
+	if err := q.server.models.ask(job); err != nil {
 		return t, false
 	}
 	met := make([]float32, len(candidates))

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,30 +11,33 @@ import (
 	"time"
 )
 
+// handler handles a request. It returns the document to answer with, nil if it has answered itself.
+type handler func(w http.ResponseWriter, r *http.Request) (doc any, err error)
+
 // route is one request of the interface. A route without a right needs no token.
 type route struct {
 	pattern string // method and path
 	right   string
-	handle  func(w http.ResponseWriter, r *http.Request) error
+	handle  handler
 	slow    bool // has no time limit
 }
 
 func (s *Server) list() []route {
 	return []route{
-		{"POST /v1/events", RightIngest, s.postEvents, false},
-		{"POST /v1/score", RightQuery, s.postScore, false},
-		{"POST /v1/rank", RightQuery, s.postRank, false},
-		{"POST /v1/explain", RightQuery, s.postExplain, false},
-		{"GET /v1/nodes/{id}/history", RightQuery, s.getHistory, false},
-		{"GET /v1/status", RightQuery, s.getStatus, false},
-		{"GET /v1/live", RightQuery, s.getLive, false},
-		{"POST /v1/admin/reload", RightAdmin, s.postReload, true},
-		{"POST /v1/admin/rollback", RightAdmin, s.postRollback, false},
-		{"POST /v1/admin/snapshot", RightAdmin, s.postSnapshot, true},
-		{"GET /v1/admin/state", RightAdmin, s.getState, true},
-		{"GET /metrics", RightQuery, s.getMetrics, false},
-		{"GET /v1/openapi.json", "", s.getOpenAPI, false},
-		{"GET /{$}", "", s.getPage, false},
+		{"POST /v1/events", rightIngest, s.postEvents, false},
+		{"POST /v1/score", rightQuery, s.postScore, false},
+		{"POST /v1/rank", rightQuery, s.postRank, false},
+		{"POST /v1/explain", rightQuery, s.postExplain, false},
+		{"GET /v1/nodes/{id}/history", rightQuery, s.getHistory, false},
+		{"GET /v1/status", rightQuery, s.getStatus, false},
+		{"GET /v1/live", rightQuery, s.getLive, false},
+		{"POST /v1/admin/reload", rightAdmin, s.postReload, true},
+		{"POST /v1/admin/rollback", rightAdmin, s.postRollback, false},
+		{"POST /v1/admin/snapshot", rightAdmin, s.postSnapshot, true},
+		{"GET /v1/admin/state", rightAdmin, s.getState, true},
+		{"GET /metrics", rightQuery, s.getMetrics, false},
+		{"GET /v1/openapi.json", "", static(typeJSON, openAPI), false},
+		{"GET /{$}", "", static("text/html; charset=utf-8", page), false},
 	}
 }
 
@@ -103,11 +107,15 @@ func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now t
 	}
 	defer s.limiter.leave()
 	if !what.slow {
-		within, cancel := s.within(r)
+		ctx, cancel := context.WithTimeout(r.Context(), s.options.Limits.Timeout)
 		defer cancel()
-		r = within
+		r = r.WithContext(ctx)
 	}
-	return what.handle(w, r)
+	doc, err := what.handle(w, r)
+	if err == nil && doc != nil {
+		writeJSON(w, http.StatusOK, doc)
+	}
+	return err
 }
 
 // knownHost protects a server without tokens from pages whose host name was made to resolve to this machine.

@@ -20,7 +20,7 @@ func TestCrossSiteRequests(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "snapshot")
 	s := w.server(t, func(o *Options) { o.Snapshots = Snapshots{File: file} })
 	other := newWorld(t, remembering()[0])
-	if _, err := s.Reload(t.Context(), other.run); err != nil { // so that there is something to go back to
+	if err := s.Reload(t.Context(), other.run); err != nil { // so that there is something to go back to
 		t.Fatal(err)
 	}
 	const own = "http://example.com" // the Host of test requests

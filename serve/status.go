@@ -36,9 +36,8 @@ type statusDoc struct {
 	TakesTokens bool         `json:"tokens"`
 }
 
-func (s *Server) getStatus(w http.ResponseWriter, _ *http.Request) error {
-	writeJSON(w, 200, s.status())
-	return nil
+func (s *Server) getStatus(w http.ResponseWriter, _ *http.Request) (any, error) {
+	return s.status(), nil
 }
 
 func (s *Server) status() statusDoc {

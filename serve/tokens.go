@@ -16,12 +16,12 @@ import (
 
 // Rights of a token.
 const (
-	RightIngest = "ingest" // add events
-	RightQuery  = "query"  // score, rank, explain and read the status
-	RightAdmin  = "admin"  // change the model and write snapshots
+	rightIngest = "ingest" // add events
+	rightQuery  = "query"  // score, rank, explain and read the status
+	rightAdmin  = "admin"  // change the model and write snapshots
 )
 
-var rights = []string{RightIngest, RightQuery, RightAdmin}
+var rights = []string{rightIngest, rightQuery, rightAdmin}
 
 // Tokens are the tokens of a server with their rights. It holds only hashes of them.
 type Tokens struct{ list []token }

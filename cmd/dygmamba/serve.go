@@ -197,7 +197,7 @@ func reloads(ctx context.Context, a *app, server *serve.Server) (stop func()) {
 		for {
 			select {
 			case <-hangups:
-				if _, err := server.Reload(ctx, ""); err != nil {
+				if err := server.Reload(ctx, ""); err != nil {
 					a.log().Error("the model stays as it is: " + err.Error())
 				}
 			case <-over:
