@@ -1,7 +1,6 @@
-// Package client answers: how does a Go program talk to a server that 'dygmamba serve' started? It knows the server's
-// interface and nothing of the rest.
+// Package client answers: how does a Go program talk to 'dygmamba serve'? It imports nothing else of this module.
 //
-// Events that get no answer are sent again under the same key, so that they are taken once.
+// It sends events that got no answer again under the same idempotency key, so that they are added once.
 package client
 
 import (
@@ -26,20 +25,20 @@ type Client struct {
 	URL   string // such as http://127.0.0.1:8080
 	Token string // "": none is sent
 	HTTP  *http.Client
-	Tries int           // of each request; 0 is 5
-	Pause time.Duration // before the second try, twice as long before each further one; 0 is 100 ms
+	Tries int           // attempts of each request; 0: 5
+	Pause time.Duration // before the second attempt, doubled before each further one; 0: 100 ms
 }
 
-// New makes a client with the usual settings.
+// New makes a client of a server such as http://127.0.0.1:8080.
 func New(url string) *Client { return &Client{URL: strings.TrimRight(url, "/")} }
 
-// Error is an answer that says no.
+// Error is an error response of the server.
 type Error struct {
 	Status   int // HTTP
 	Kind     string
 	Message  string
 	Problems []Problem
-	After    time.Duration // until it is worth another try; 0: it is not
+	After    time.Duration // when the same request may succeed; 0: never
 }
 
 // Problem is one thing that is wrong with a request.
@@ -53,9 +52,11 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%d %s)", e.Message, e.S
 
 // Temporary says that the same request may succeed later.
 func (e *Error) Temporary() bool {
-	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable ||
-		e.Status == http.StatusBadGateway ||
-		e.Status == http.StatusGatewayTimeout
+	switch e.Status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
 }
 
 // Event is an interaction.
@@ -73,13 +74,13 @@ type Receipt struct {
 	Last     uint64 `json:"last"`
 }
 
-// Ingest sends events, under a key of its own. They are durable when it returns without an error. If that says that it
-// is not known whether they were taken, IngestAs with the same key makes sure.
+// Ingest adds events under a random key. They are durable if it returns no error. After an error it is unknown whether
+// they were added: use IngestAs to be able to send them again.
 func (c *Client) Ingest(ctx context.Context, events []Event) (Receipt, error) {
 	return c.IngestAs(ctx, rand.Text(), events)
 }
 
-// IngestAs sends events under a key: however often that is done, they are taken once.
+// IngestAs adds events under an idempotency key. Sending the same events again under the same key adds nothing.
 func (c *Client) IngestAs(ctx context.Context, key string, events []Event) (r Receipt, err error) {
 	body := struct {
 		Events []Event `json:"events"`
@@ -87,7 +88,7 @@ func (c *Client) IngestAs(ctx context.Context, key string, events []Event) (r Re
 	return r, c.do(ctx, http.MethodPost, "/v1/events", key, body, &r)
 }
 
-// Query asks whether two nodes interact at a time. Nil is right after the latest event that the server knows.
+// Query asks how likely two nodes interact at a time. Nil is right after the latest event.
 type Query struct {
 	Src  string   `json:"src"`
 	Dst  string   `json:"dst"`
@@ -97,19 +98,19 @@ type Query struct {
 // At is a query about a time.
 func At(src, dst string, time float64) Query { return Query{src, dst, &time} }
 
-// Score is an answer.
+// Score is the answer to a query.
 type Score struct {
 	Logit       float32 `json:"logit"`
 	Probability float64 `json:"probability"`
 }
 
-// Scores are answers, and the sequence of the last event that they know of.
+// Scores are answers, and the sequence of the last event that they take into account.
 type Scores struct {
 	Scores []Score `json:"scores"`
 	AsOf   uint64  `json:"as_of"`
 }
 
-// Score asks.
+// Score scores queries.
 func (c *Client) Score(ctx context.Context, queries ...Query) (s Scores, err error) {
 	body := struct {
 		Queries []Query `json:"queries"`
@@ -123,18 +124,18 @@ func (c *Client) Score(ctx context.Context, queries ...Query) (s Scores, err err
 	return s, nil
 }
 
-// Ranking asks for partners.
+// Ranking asks for the most likely next destinations of a node.
 type Ranking struct {
 	Src        string   `json:"src"`
 	Time       *float64 `json:"time,omitempty"`
 	K          int      `json:"k"`
-	Candidates []string `json:"candidates,omitempty"` // nil: all that were a destination
+	Candidates []string `json:"candidates,omitempty"` // nil: all nodes that were a destination
 }
 
-// Node is the name of a node; servers of data without names call theirs by numbers.
+// Node is the name of a node, or its number if the data set has no names.
 type Node string
 
-// UnmarshalJSON takes a string or a whole number.
+// UnmarshalJSON reads a string or a whole number.
 func (n *Node) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, (*string)(n))
@@ -146,32 +147,32 @@ func (n *Node) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Partner is one that was ranked.
+// Partner is a ranked destination. Meetings is the number of earlier events of the pair.
 type Partner struct {
 	Dst Node `json:"dst"`
 	Score
 	Meetings int `json:"meetings"`
 }
 
-// Ranked are partners, the most likely first.
+// Ranked are destinations, the most likely first.
 type Ranked struct {
 	Items []Partner `json:"items"`
 	AsOf  uint64    `json:"as_of"`
 }
 
-// Rank asks whom a node will meet.
+// Rank returns the most likely next destinations of a node.
 func (c *Client) Rank(ctx context.Context, q Ranking) (r Ranked, err error) {
 	return r, c.do(ctx, http.MethodPost, "/v1/rank", "", q, &r)
 }
 
-// Explanation is one answer and what it rests on, as JSON: docs/SERVING.md says what is in it.
+// Explanation is a score and what it rests on. Raw is the JSON of the server.
 type Explanation struct {
 	Src, Dst Node
 	Score
 	Raw json.RawMessage
 }
 
-// UnmarshalJSON keeps the whole.
+// UnmarshalJSON reads the nodes and the score, and keeps the rest in Raw.
 func (e *Explanation) UnmarshalJSON(b []byte) error {
 	var head struct {
 		Src, Dst Node
@@ -184,7 +185,7 @@ func (e *Explanation) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Explain asks why.
+// Explain explains the scores of queries.
 func (c *Client) Explain(ctx context.Context, queries ...Query) ([]Explanation, error) {
 	body := struct {
 		Queries []Query `json:"queries"`
@@ -196,30 +197,30 @@ func (c *Client) Explain(ctx context.Context, queries ...Query) ([]Explanation, 
 	return doc.Explanations, err
 }
 
-// Meeting is something that a node did.
+// Meeting is an event of a node.
 type Meeting struct {
 	Node Node    `json:"node"`
 	Time float64 `json:"time"`
 }
 
-// History is what a node did, the latest first.
+// History is the events of a node, the latest first.
 type History struct {
 	Node   Node      `json:"node"`
-	Events int       `json:"events"` // all of them
+	Events int       `json:"events"` // number of all events
 	Latest []Meeting `json:"latest"`
 	AsOf   uint64    `json:"as_of"`
 }
 
-// History asks for the latest events of a node.
+// History returns the latest events of a node.
 func (c *Client) History(ctx context.Context, node string, limit int) (h History, err error) {
 	path := "/v1/nodes/" + url.PathEscape(node) + "/history?limit=" + strconv.Itoa(limit)
 	return h, c.do(ctx, http.MethodGet, path, "", nil, &h)
 }
 
-// Status is where a server stands.
+// Status is the state of a server.
 type Status struct {
-	Events     int      `json:"events"`    // all that are known
-	LastTime   *float64 `json:"last_time"` // of the latest; nil without events
+	Events     int      `json:"events"`    // known events
+	LastTime   *float64 `json:"last_time"` // of the latest event; nil without events
 	Last       uint64   `json:"last"`      // sequence
 	Received   int      `json:"received"`  // events since the server was started
 	Nodes      int      `json:"nodes"`
@@ -234,24 +235,24 @@ type Status struct {
 	} `json:"generation"`
 }
 
-// Status asks where the server stands.
+// Status returns the state of the server.
 func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	return s, c.do(ctx, http.MethodGet, "/v1/status", "", nil, &s)
 }
 
-// State is a hash of all events that came in: servers that have it in common know the same.
+// State is a hash of all events that a server received. Servers with the same hash know the same events.
 type State struct {
 	Last   uint64 `json:"last"` // sequence
 	Came   int    `json:"came"`
 	SHA256 string `json:"sha256"`
 }
 
-// State asks for the hash of what the server knows.
+// State returns the hash of the events that the server received.
 func (c *Client) State(ctx context.Context) (s State, err error) {
 	return s, c.do(ctx, http.MethodGet, "/v1/admin/state", "", nil, &s)
 }
 
-// Reload lets the server open a checkpoint on its own machine; "" is the one it was started with.
+// Reload lets the server load a checkpoint on its own machine; "" is the one that it was started with.
 func (c *Client) Reload(ctx context.Context, checkpoint string) error {
 	body := map[string]string{}
 	if checkpoint != "" {
@@ -260,12 +261,12 @@ func (c *Client) Reload(ctx context.Context, checkpoint string) error {
 	return c.do(ctx, http.MethodPost, "/v1/admin/reload", "", body, nil)
 }
 
-// Rollback lets the model before this one answer again.
+// Rollback lets the server go back to the previous model.
 func (c *Client) Rollback(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/v1/admin/rollback", "", struct{}{}, nil)
 }
 
-// do sends a request until it is answered, or it is no use.
+// do sends a request until it is answered, or another attempt cannot help.
 func (c *Client) do(ctx context.Context, method, path, key string, body, into any) error {
 	var raw []byte
 	if body != nil {
@@ -300,7 +301,7 @@ func (c *Client) do(ctx context.Context, method, path, key string, body, into an
 	}
 }
 
-// once sends a request. Again says that it may be sent again: whatever changes something carries a key.
+// once sends a request once. Again says whether another attempt may help and does no harm.
 func (c *Client) once(ctx context.Context, method, path, key string, body []byte, into any) (again bool, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.URL+path, bytes.NewReader(body))
 	if err != nil {
@@ -343,7 +344,7 @@ func (c *Client) once(ctx context.Context, method, path, key string, body []byte
 	return false, nil
 }
 
-// refused reads an answer that says no.
+// refused reads an error response.
 func refused(answer *http.Response, raw []byte) *Error {
 	begin := string(raw[:min(len(raw), 200)])
 	e := &Error{Status: answer.StatusCode, Kind: "unknown", Message: strings.TrimSpace(begin)}

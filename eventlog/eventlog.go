@@ -1,5 +1,5 @@
-// Package eventlog answers: what arrived, in which order, and is it on disk? It keeps batches of events as they came
-// in, before any model sees them, so that what was acknowledged is never lost. Engines stand behind one small contract.
+// Package eventlog answers: which events arrived, in which order, and are they on disk? It keeps batches of events
+// before any model sees them, so that acknowledged events are never lost. All logs implement one small interface.
 package eventlog
 
 import (
@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// Event is an interaction as it was sent: nodes by their names, not by numbers of this process. The names of a batch
-// that was read share one piece of memory: clone those that are kept for long.
+// Event is an event as it was sent, with the names of its nodes. The names of a batch that was read are parts of one
+// string: clone those that are kept for long.
 type Event struct {
 	Src, Dst string
 	Time     float64
@@ -16,9 +16,9 @@ type Event struct {
 	Features []float32 // nil: none were sent
 }
 
-// Batch is what one request brought. Its events have the sequences Last−len(Events)+1 … Last; the first of a log is 1.
+// Batch is the events of one request. They have the sequences Last−len(Events)+1 … Last; the first of a log is 1.
 type Batch struct {
-	Key    string // of the request, so that it is taken once however often it is sent; "": none
+	Key    string // idempotency key of the request; "": none
 	Last   uint64
 	Events []Event
 }
@@ -34,14 +34,14 @@ type Receipt struct {
 
 // Log is an append-only sequence of batches. All methods may be called from any goroutine.
 type Log interface {
-	// Append returns when the whole batch is durable, or takes nothing of it. Batches of concurrent calls may share
-	// one write to the disk. An empty batch takes no place, and its key is not remembered. Of keys the latest KeptKeys
-	// are.
+	// Append returns when all events of the batch are durable, or takes none of them. Batches of concurrent calls may
+	// share one write to the disk. An empty batch takes no place, and its key is not remembered. The log remembers the
+	// latest KeptKeys keys.
 	Append(ctx context.Context, key string, events []Event) (Receipt, error)
 
-	// Follow hands the batches that end after a sequence to take, in order, whoever appended them: first those that are
-	// there, then each new one soon after it is durable. It returns when ctx ends, when take fails, or when a record is
-	// damaged (ErrDamaged, with its sequence).
+	// Follow calls take with the batches that end after a sequence, in order: first those that are there, then each new
+	// one soon after it is durable. It returns when ctx ends, when take fails, or when a record is damaged (ErrDamaged,
+	// with its sequence).
 	Follow(ctx context.Context, after uint64, take func(Batch) error) error
 
 	// Last is the sequence of the last event that is known to be durable.
@@ -50,7 +50,7 @@ type Log interface {
 	Close() error
 }
 
-// What can be wrong with a log. Errors of an engine wrap these and say where, what was found and what would help.
+// Errors of logs. They are wrapped with where it happened, what was found and what would help.
 var (
 	ErrTooLarge = errors.New("the batch is too large for the event log")
 	ErrClosed   = errors.New("the event log is closed")

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Memory is an event log without a disk: what it acknowledged ends with the process. An event takes 72 bytes there
-// beside its names and features, until Forget lets go of it.
+// Memory is an event log without a disk: its events are lost when the process ends. An event takes 72 bytes plus its
+// names and features, until Forget releases it.
 type Memory struct {
 	mu      sync.Mutex // guards all below; never taken while tail's is held
 	batches []Batch
@@ -103,8 +103,8 @@ func (m *Memory) upTo(sequence uint64) int {
 	return sort.Search(len(m.batches), func(i int) bool { return m.batches[i].Last > sequence })
 }
 
-// Forget releases the batches that end at a sequence or before it. Sequences go on and keys are still recognised. Who
-// follows the log alone calls it with what it has taken, so that events are not in memory twice.
+// Forget releases the batches that end at a sequence or before it. Sequences go on, and keys are still recognised. The
+// only follower of a log calls it for the events that it has taken, so that they are not in memory twice.
 func (m *Memory) Forget(sequence uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,7 +120,7 @@ func (m *Memory) Forget(sequence uint64) {
 // Last is as the contract says.
 func (m *Memory) Last() uint64 { return m.tail.Last() }
 
-// Close ends all that follow.
+// Close ends all followers.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -32,8 +32,8 @@ func SplitKey(key string) (name, content string) {
 	return key, ""
 }
 
-// Receipts remembers the latest keys of a log, for engines. It keeps 16 bytes of each key's SHA-256, some 70 bytes a
-// key in all. It is not safe for concurrent use.
+// Receipts remembers the latest keys of a log. It is for implementations, and not safe for concurrent use. A key takes
+// about 70 bytes.
 type Receipts struct {
 	limit int
 	known map[digest]given

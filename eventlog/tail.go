@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Tail is the end of a log that others wait for, for engines. Its zero value is an empty log.
+// Tail is the end of a log, which followers wait for. It is for implementations. Its zero value is an empty log.
 type Tail struct {
 	mu      sync.Mutex // guards all below
 	last    uint64
@@ -13,14 +13,14 @@ type Tail struct {
 	changed chan struct{} // closed when either changes; nil while nobody waits
 }
 
-// Last is the sequence that was reached.
+// Last is the last sequence.
 func (t *Tail) Last() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.last
 }
 
-// Advance tells those who wait that a sequence was reached.
+// Advance sets the last sequence and wakes those who wait.
 func (t *Tail) Advance(last uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -28,7 +28,7 @@ func (t *Tail) Advance(last uint64) {
 	t.wake()
 }
 
-// End tells those who wait that nothing more will come, and why. The first reason stays.
+// End says why no more events will come, and wakes those who wait. The first reason stays.
 func (t *Tail) End(why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,8 +45,7 @@ func (t *Tail) Err() error {
 	return t.ended
 }
 
-// Wait returns the last sequence as soon as it lies after one, or why it never will. What was reached before the end
-// is still there.
+// Wait returns the last sequence as soon as it is greater than after, or why that will never happen.
 func (t *Tail) Wait(ctx context.Context, after uint64) (uint64, error) {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -17,7 +17,8 @@ import (
 // BenchmarkEvents is a request of a thousand events, from its bytes to the past, without disk and network.
 func BenchmarkEvents(b *testing.B) {
 	w := newWorld(b, dygmamba.DefaultModel)
-	s := w.server(b, nil)
+	log := eventlog.NewMemory()
+	s := w.server(b, func(o *Options) { o.Log, o.Applied = log, log.Forget })
 	var list []string
 	for i := range 1000 {
 		src, dst := 1+i*7919%5000, 1+i*104729%5000

@@ -24,47 +24,47 @@ import (
 	"github.com/dygmamba/dygmamba/serve"
 )
 
-// Verification says what to replay.
+// Verification says which events are replayed.
 type Verification struct {
 	Set        *dataset.Set
 	Checkpoint string
 	Load       predict.Options // how the checkpoint is opened, offline and by the server
-	From       int             // events known at the beginning; 0: all but those that models are tested on
+	From       int             // events that the server starts with; 0: all before the test part
 	OnEvent    func(done, total int)
 }
 
-// Verdict is what a replay found.
+// Verdict is the result of a verification.
 type Verdict struct {
 	Model     string   `json:"model"`
 	Order     string   `json:"order,omitempty"`
-	Events    int      `json:"events"` // that the server knew at the beginning
+	Events    int      `json:"events"` // that the server started with
 	Replayed  int      `json:"replayed"`
 	Queries   int      `json:"queries"`
-	Different int      `json:"different"`          // answers that are not the same to the last bit
+	Different int      `json:"different"`          // answers that differ in any bit
 	Largest   float64  `json:"largest_difference"` // of two logits
 	First     string   `json:"first_difference,omitempty"`
 	Seconds   float64  `json:"seconds"`
-	AP        float64  `json:"ap"` // of the online answers, one negative for each event
+	AP        float64  `json:"ap"` // of the server's answers, with one negative for each event
 	Depends   []string `json:"conditions,omitempty"`
 }
 
-// Same says that online and offline answers differ by no more than the least number that matters.
+// Same says whether the answers differ by no more than within.
 func (v Verdict) Same(within float64) bool { return v.Different == 0 || v.Largest <= within }
 
-// Verify replays a stored stream through a real server over HTTP: before each event of the last part it asks about it,
-// and about a destination drawn at random, and then sends it in. It compares the answers with those of the library,
-// which has all events from the beginning.
+// Verify replays the last part of a data set through a real server over HTTP. Before each event it asks for the score
+// of this event, and of the same source with a random destination; then it adds the event. It compares the answers with
+// those of the library, which has all events from the beginning.
 func Verify(ctx context.Context, v Verification) (Verdict, error) {
 	log := v.Set.Log
 	if !log.Sorted() {
-		return Verdict{}, errors.New("verify: the events are not in the order of time, and cannot be replayed in it")
+		return Verdict{}, errors.New("verify: the events of the data set are not in the order of time")
 	}
 	from := v.From
 	if from == 0 {
 		from = testStart(log)
 	}
 	if from < 0 || from >= log.Len() {
-		return Verdict{}, fmt.Errorf("verify: %d events are to be known of %d, which leaves none to replay",
+		return Verdict{}, fmt.Errorf("verify: the server starts with %d of %d events: there is nothing to replay",
 			from, log.Len())
 	}
 	groups := questions(v.Set, from)
@@ -82,7 +82,7 @@ func Verify(ctx context.Context, v Verification) (Verdict, error) {
 	return verdict, nil
 }
 
-// testStart is where the last part of a log begins, by time.
+// testStart is the number of the first event of the test part.
 func testStart(log *event.Log) int {
 	times := log.All().Time
 	at := dataset.Quantile(times, 0.85)
@@ -90,7 +90,7 @@ func testStart(log *event.Log) int {
 	return min(n, log.Len()-1)
 }
 
-// questions are the questions before each event: about it, and about a destination that it does not have.
+// questions are the queries before each event: about the event, and about another destination.
 func questions(set *dataset.Set, from int) [][2]predict.Query {
 	all := set.Log.All()
 	rng := rand.New(rand.NewPCG(16, 0))
@@ -109,8 +109,8 @@ type offlineAnswers struct {
 	logits []float32 // two for each group
 }
 
-// offline is what the library says. A memory in the order of arrival is asked within a replay of all events, as in an
-// evaluation; all others are asked at their times, with all events known.
+// offline is what the library answers. A model whose memory takes events in the order of arrival is asked within a
+// replay of all events, as in an evaluation. All others are asked with all events known.
 func (v Verification) offline(ctx context.Context, from int, groups [][2]predict.Query) (a offlineAnswers,
 	spec model.Spec, err error) {
 	o := v.Load
@@ -124,7 +124,7 @@ func (v Verification) offline(ctx context.Context, from int, groups [][2]predict
 	switch {
 	case p.Remembers() && spec.Order == model.Arrival:
 		a.logits, err = replayed(ctx, p, v.Set, from, groups)
-	case len(spec.Conditions()) > 0: // what else is asked about matters
+	case len(spec.Conditions()) > 0: // scores depend on the other queries of a pass
 		for _, g := range groups {
 			logits, err := p.Score(ctx, g[:])
 			if err != nil {
@@ -142,13 +142,13 @@ func (v Verification) offline(ctx context.Context, from int, groups [][2]predict
 	return a, spec, err
 }
 
-// replayed asks within a replay in the order of arrival.
+// replayed answers within a replay in the order of arrival.
 func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from int,
 	groups [][2]predict.Query) ([]float32, error) {
 	scorer := p.Scorer()
 	memory, ok := scorer.(model.Rememberer)
 	if !ok {
-		return nil, errors.New("the model remembers nothing")
+		return nil, errors.New("the model has no memory")
 	}
 	if err := memory.Restore(nil); err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from 
 	return logits, nil
 }
 
-// online asks a server.
+// online asks a server and compares its answers.
 func (v Verification) online(ctx context.Context, from int, groups [][2]predict.Query, want []float32,
 	verdict *Verdict) error {
 	s, err := start(ctx, serve.Options{
@@ -244,10 +244,10 @@ func (v *Verdict) note(q predict.Query, online, offline float32) {
 	v.Largest = max(v.Largest, math.Abs(float64(online)-float64(offline)))
 }
 
-// name is what a node of the set is called.
+// name is the name of a node.
 func (v Verification) name(n event.Node) string { return v.Set.Names.Name(n) }
 
-// event is one of the set as a client sends it.
+// event is an event of the set as a client sends it.
 func (v Verification) event(i int) client.Event {
 	e := v.Set.Log.At(i)
 	return client.Event{Src: v.name(e.Src), Dst: v.name(e.Dst), Time: e.Time, Label: float64(e.Label),
