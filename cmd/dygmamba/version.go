@@ -34,10 +34,8 @@ type deviceDoc struct {
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Show what this program was built from and where it runs",
-		Example: `  dygmamba version
-  dygmamba version --json`,
-		Args: takes(),
+		Short: "Print the version, the commit and the usable devices",
+		Args:  takes(),
 		RunE: func(*cobra.Command, []string) error {
 			doc := version()
 			doc.Devices = devices()
