@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -152,10 +153,39 @@ func TestCrashIsNotUsage(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	program(t, "version").want(t, exitDone).shows(t, "platform", "go1.")
+	program(t, "version").want(t, exitDone).shows(t, "commit", "platform", "go1.")
 	doc := decode[versionDoc](t, program(t, "version", "--json").want(t, exitDone))
 	if doc.CPUs < 1 || len(doc.Devices) < 2 || !doc.Devices[0].Usable {
 		t.Errorf("got %+v", doc)
+	}
+}
+
+// version prints the commit, and marks one with uncommitted changes.
+func TestVersionCommit(t *testing.T) {
+	stamped := func(settings ...string) *debug.BuildInfo {
+		info := &debug.BuildInfo{}
+		for i := 0; i < len(settings); i += 2 {
+			info.Settings = append(info.Settings, debug.BuildSetting{Key: settings[i], Value: settings[i+1]})
+		}
+		return info
+	}
+	for name, tt := range map[string]struct {
+		info           *debug.BuildInfo
+		linked         string
+		commit, people string
+	}{
+		"clean": {stamped("vcs.revision", "abc", "vcs.time", "2026-01-02T03:04:05Z", "vcs.modified", "false"), "xyz",
+			"abc", "abc of 2026-01-02T03:04:05Z"},
+		"modified":        {stamped("vcs.revision", "abc", "vcs.modified", "true"), "", "abc-dirty", "abc-dirty"},
+		"linked":          {stamped(), "abc", "abc", "abc"},
+		"linked, changed": {nil, "abc-dirty", "abc-dirty", "abc-dirty"},
+		"unknown":         {nil, "", "", "unknown: built without version control"},
+	} {
+		doc := describeBuild(tt.info, tt.linked)
+		if doc.Commit != tt.commit || doc.built() != tt.people || doc.Modified != strings.HasSuffix(tt.commit, dirty) {
+			t.Errorf("%s: commit %q, shown as %q, modified %v; want %q, %q",
+				name, doc.Commit, doc.built(), doc.Modified, tt.commit, tt.people)
+		}
 	}
 }
 

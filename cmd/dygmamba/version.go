@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,10 +14,14 @@ import (
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
+// commit is set by the linker (-X main.commit=…) where the Go command cannot see the repository, as in an image.
+var commit string
+
 type versionDoc struct {
 	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"` // the revision, with -dirty behind it if modified
 	Revision string `json:"revision,omitempty"`
-	Modified bool   `json:"modified,omitempty"` // built from a tree with changes not committed
+	Modified bool   `json:"modified,omitempty"` // built from a tree with uncommitted changes
 	Time     string `json:"time,omitempty"`     // of the revision
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
@@ -23,6 +29,9 @@ type versionDoc struct {
 
 	Devices []deviceDoc `json:"devices"`
 }
+
+// dirty marks a commit with changes that were not committed.
+const dirty = "-dirty"
 
 // deviceDoc tells whether a device can be used, and how it calls itself, or why not.
 type deviceDoc struct {
@@ -42,9 +51,7 @@ func newVersion(a *app) *cobra.Command {
 			return a.emit(doc, func(w io.Writer, s term.Style) error {
 				var f term.Facts
 				f.Add("version", doc.Version)
-				if doc.Revision != "" {
-					f.Add("revision", doc.described())
-				}
+				f.Add("commit", doc.built())
 				f.Add("go", doc.Go)
 				f.Add("platform", doc.Platform)
 				f.Add("cpus", fmt.Sprint(doc.CPUs))
@@ -57,18 +64,24 @@ func newVersion(a *app) *cobra.Command {
 	}
 }
 
+// version describes this program.
 func version() versionDoc {
+	info, _ := debug.ReadBuildInfo()
+	return describeBuild(info, commit)
+}
+
+// describeBuild describes a build. linked is the commit that the linker was told, used when info has none.
+func describeBuild(info *debug.BuildInfo, linked string) versionDoc {
 	doc := versionDoc{
 		Version:  "unknown",
 		Go:       runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		CPUs:     runtime.NumCPU(),
 	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return doc
+	if info == nil {
+		info = &debug.BuildInfo{}
 	}
-	doc.Version = info.Main.Version
+	doc.Version = cmp.Or(info.Main.Version, doc.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -78,6 +91,12 @@ func version() versionDoc {
 		case "vcs.modified":
 			doc.Modified = s.Value == "true"
 		}
+	}
+	if doc.Revision == "" {
+		doc.Revision, doc.Modified = strings.CutSuffix(linked, dirty)
+	}
+	if doc.Commit = doc.Revision; doc.Modified {
+		doc.Commit += dirty
 	}
 	return doc
 }
@@ -100,13 +119,13 @@ func devices() []deviceDoc {
 	return docs
 }
 
-func (d versionDoc) described() string {
-	text := d.Revision
-	if d.Time != "" {
-		text += " of " + d.Time
+// built is the commit and its time, for people.
+func (d versionDoc) built() string {
+	switch {
+	case d.Commit == "":
+		return "unknown: built without version control"
+	case d.Time == "":
+		return d.Commit
 	}
-	if d.Modified {
-		text += ", with changes not committed"
-	}
-	return text
+	return d.Commit + " of " + d.Time
 }
