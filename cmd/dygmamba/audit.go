@@ -23,27 +23,7 @@ func newAudit(a *app) *cobra.Command {
 	var noStamp bool
 	cmd := &cobra.Command{
 		Use:   "audit RUN",
-		Short: "Say whether a run's numbers, or any program's scores, can be trusted",
-		Long: `Asks the questions of a run's test again and looks at the answers from outside the model: same data, ` +
-			`split and
-negatives; metrics by a second implementation; an epoch that validation chose; scores that change neither with the batch
-they are asked in nor with what lies at or after their time. It also says what rules that learned nothing would ` +
-			`get. Runs
-that classify nodes have no negatives and no such rules; the rest is looked at all the same.
-
-  pass   all is as the record says, and nothing leaks                                     exit 0
-  leak   a score changes with its batch, or with what lies at or after its time           exit 1
-  fail   the record is not what this run gives, or what is missing keeps one from telling exit 1
-
-What was found is kept in RUN as audit.json, beside the result. RUN is the directory of a training with one seed, or of
-one of its seeds; docs/TRUST.md tells what each check is for.
-
-With --scores FILE, a CSV with the columns u,i,ts,label,score in the order of the test (batches of 200 events, label 1,
-each followed by its negatives, label 0), the same is asked of any other program: are these the events, the negatives
-and the metrics of the protocol?`,
-		Example: `  dygmamba audit runs/uci
-  dygmamba audit runs/uci/seed-1 --json
-  dygmamba audit --scores scores.csv --data uci --setting transductive --negatives random`,
+		Short: "Check whether the numbers of a run, or the scores of any program, can be trusted",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if scores != "" {
 				return takes()(cmd, args)
@@ -57,7 +37,7 @@ and the metrics of the protocol?`,
 			if scores == "" {
 				for _, name := range []string{"setting", "negatives"} {
 					if cmd.Flags().Changed(name) {
-						return usagef("--%s is for --scores, a run has its own", name)
+						return usagef("--%s needs --scores; a run has its own", name)
 					}
 				}
 				return a.auditRun(cmd.Context(), args[0], data, where, !noStamp)
@@ -76,10 +56,11 @@ and the metrics of the protocol?`,
 	where.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&scores, "scores", "",
-		"`file` with any program's scores: u,i,ts,label,score; '-' is standard input")
-	flags.StringVar(&scenario, "setting", eval.Transductive, "of --scores: transductive or inductive")
-	flags.StringVar(&negatives, "negatives", eval.Random, "of --scores: random, historical or inductive")
-	flags.BoolVar(&noStamp, "no-stamp", false, "leave the run's directory as it is")
+		"`file` with the scores of any program: u,i,ts,label,score; '-' is standard input")
+	flags.StringVar(&scenario, "setting", eval.Transductive, "with --scores: transductive or inductive")
+	flags.StringVar(&negatives, "negatives", eval.Random,
+		"with --scores: kind of negatives: random, historical or inductive")
+	flags.BoolVar(&noStamp, "no-stamp", false, "do not write audit.json to the run directory")
 	completeWith(cmd, "setting", eval.Scenarios()...)
 	completeWith(cmd, "negatives", eval.Strategies()...)
 	return cmd
@@ -177,5 +158,5 @@ func (a *app) verdict(r *audit.Report) error {
 			n++
 		}
 	}
-	return fmt.Errorf("verdict %s: %d of %d checks are not as they should be", r.Verdict, n, len(r.Checks))
+	return fmt.Errorf("verdict %s: %d of %d checks failed", r.Verdict, n, len(r.Checks))
 }

@@ -98,7 +98,7 @@ func TestAuditScores(t *testing.T) {
 func TestAuditRefuses(t *testing.T) {
 	dir, data := copied(t)
 	program(t, "audit").want(t, exitUsage, "needs the directory of a run")
-	program(t, "audit", dir, "--negatives", "random").want(t, exitUsage, "--negatives is for --scores")
+	program(t, "audit", dir, "--negatives", "random").want(t, exitUsage, "--negatives needs --scores")
 	program(t, "audit", dir, "--scores", "x.csv").want(t, exitUsage, "takes no arguments")
 	program(t, "audit", filepath.Join(dir, "none")).want(t, exitBadInput, "no such file")
 	program(t, "audit", t.TempDir()).want(t, exitBadInput, "has no checkpoint.safetensors")

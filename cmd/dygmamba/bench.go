@@ -5,11 +5,8 @@ import "github.com/spf13/cobra"
 func newBench(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure this machine: kernels, whole steps, long histories, the server",
-		Example: `  dygmamba bench kernels
-  dygmamba bench step --data uci
-  dygmamba bench neighbors --data enron --preset paper`,
-		Args: knownCommand,
+		Short: "Measure the speed of kernels, training steps, long histories and the server",
+		Args:  knownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return usagef("bench needs a command: kernels, step, neighbors or serve")
 		},

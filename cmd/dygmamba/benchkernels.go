@@ -15,15 +15,8 @@ func newBenchKernels(a *app) *cobra.Command {
 	var rounds int
 	cmd := &cobra.Command{
 		Use:   "kernels",
-		Short: "Measure matrix products, scans and pointwise kernels against this machine's limits",
-		Long: `Measures the kernels that take most of a step's time, and the two limits they can meet: ` +
-			`the peak of fused multiply-adds on
-registers alone, and the bandwidth of a copy (bytes read and written). Limits and kernels take turns in one run, ` +
-			`on the same
-threads, and each keeps its shortest time. On the CPU everything runs on one thread and on --threads of them.`,
-		Example: `  dygmamba bench kernels
-  dygmamba bench kernels --threads 4 --json`,
-		Args: takes(),
+		Short: "Measure matrix products, scans and pointwise kernels against the limits of the machine",
+		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if rounds < 1 {
 				return usagef("--rounds is %d, must be at least 1", rounds)
@@ -47,7 +40,7 @@ threads, and each keeps its shortest time. On the CPU everything runs on one thr
 	}
 	where.add(cmd)
 	where.addRounding(cmd)
-	cmd.Flags().IntVar(&rounds, "rounds", 7, "how often everything is measured; the shortest time counts")
+	cmd.Flags().IntVar(&rounds, "rounds", 7, "number of measurements of each kernel; the shortest time counts")
 	return cmd
 }
 

@@ -24,22 +24,8 @@ func newBenchNeighbors(a *app) *cobra.Command {
 	var plot, save string
 	cmd := &cobra.Command{
 		Use:   "neighbors",
-		Short: "Measure time and memory of training against the number of neighbours",
-		Long: `Takes a few training steps for every length of history, on the last batches of the training events, ` +
-			`where histories are longest, and
-says how time and memory grow. A row is shown as soon as it is known. A length that does not fit is said so, ` +
-			`and the next one follows.
-
-  step       from one update of the weights to the next, median
-  gather     reading the histories on the CPU, which overlaps with the step before
-  memory     what is taken on the device after the steps: activations and gradients, weights, features, ` +
-			`the device's own workspace
-  planned    what was foreseen as its upper bound before the first step`,
-		Example: `  dygmamba bench neighbors --data enron --preset paper
-  dygmamba bench neighbors --data enron --preset paper --lengths 1024,8192,32768 --plot neighbors.svg --save ` +
-			`neighbors.json
-  dygmamba bench neighbors --data uci --lengths 32,64,128 --set patch_size=4 --device cpu`,
-		Args: takes(),
+		Short: "Measure how time and memory of training grow with the number of neighbours",
+		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkLengths(lengths, steps, plot, save); err != nil {
 				return err
@@ -72,7 +58,7 @@ says how time and memory grow. A row is shown as soon as it is known. A length t
 				return err
 			}
 			if plot != "" && report.Time == nil {
-				const why = "%s is not drawn: fewer than %d lengths could be measured"
+				const why = "%s was not written: fewer than %d lengths could be measured"
 				a.log().Warn(fmt.Sprintf(why, plot, bench.FitNeeds))
 			}
 			return a.emit(report, func(w io.Writer, s term.Style) error { return writeGrowth(w, s, report) })
@@ -84,10 +70,10 @@ says how time and memory grow. A row is shown as soon as it is known. A length t
 	where.addRounding(cmd)
 	flags := cmd.Flags()
 	flags.IntSliceVar(&lengths, "lengths", []int{64, 128, 256, 512, 1024, 2048, 4096, 8192},
-		"numbers of neighbours to measure, the node itself among them")
-	flags.IntVar(&steps, "steps", 3, "training steps to measure for each of them, after some to warm up")
-	flags.StringVar(&plot, "plot", "", "draw time and memory to this SVG file")
-	flags.StringVar(&save, "save", "", "keep the figures in this JSON file, after every row")
+		"numbers of neighbours to measure, including the node itself")
+	flags.IntVar(&steps, "steps", 3, "number of training steps to measure for each length, after a warm-up")
+	flags.StringVar(&plot, "plot", "", "SVG `file` for a plot of time and memory")
+	flags.StringVar(&save, "save", "", "JSON `file` for the results, rewritten after each row")
 	return cmd
 }
 
@@ -99,7 +85,7 @@ func checkLengths(lengths []int, steps int, plot, save string) error {
 		return usagef("--steps is %d, must be at least 1", steps)
 	}
 	if plot != "" && len(lengths) < bench.FitNeeds {
-		return usagef("--plot fits a line and needs %d --lengths for it, found %d", bench.FitNeeds, len(lengths))
+		return usagef("--plot fits a line and needs at least %d --lengths, found %d", bench.FitNeeds, len(lengths))
 	}
 	for flag, path := range map[string]string{"plot": plot, "save": save} {
 		if path == "" {

@@ -69,7 +69,7 @@ func TestBenchNeighborsUsage(t *testing.T) {
 	run("--lengths", "--lengths", "")
 	run("--steps is 0, must be at least 1", "--steps", "0")
 	run("there is no directory", "--plot", filepath.Join(t.TempDir(), "no", "x.svg"))
-	run("--plot fits a line and needs 3 --lengths for it, found 2", "--lengths", "8,16",
+	run("--plot fits a line and needs at least 3 --lengths, found 2", "--lengths", "8,16",
 		"--plot", filepath.Join(t.TempDir(), "x.svg"))
 	run("patch_size is 0", "--set", "patch_size=0")
 }

@@ -19,21 +19,8 @@ func newBenchServe(a *app) *cobra.Command {
 	var restart int
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Measure the server: how fast events are acknowledged and questions answered",
-		Long: `Starts a server and talks to it over loopback from the same process, so that clients take a part of ` +
-			`its cores:
-
-  alone     score one pair, request after request
-  rank      the best 10 of 1,000 candidates
-  score     one pair, 200 requests a second, while 10,000 events a second arrive
-  single    events, one a request, over 64 connections
-  batched   events, 1,000 a request, over 4 connections
-  restart   with a snapshot of so many events
-
-With --store events are on disk before they are acknowledged; without it they are kept in memory only.`,
-		Example: `  dygmamba bench serve --run runs/uci --store /var/tmp/bench.store
-  dygmamba bench serve --run runs/uci --seconds 20 --restart 10000000 --json`,
-		Args: takes(),
+		Short: "Measure how fast the server acknowledges events and answers queries",
+		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if seconds <= 0 || restart < 0 {
 				return usagef("--seconds and --restart must be above 0")
@@ -77,11 +64,12 @@ With --store events are on disk before they are acknowledged; without it they ar
 	s.what.add(cmd, modelNames, "")
 	s.where.add(cmd)
 	addOrder(cmd, &s.order)
-	cmd.Flags().StringVar(&s.store, "store", "", "`directory` that keeps events; it is made if it is not there")
+	cmd.Flags().StringVar(&s.store, "store", "", "`directory` to store events in; created if it does not exist")
 	cmd.Flags().StringVar(&s.log, "log", "",
-		"keep events in a NATS JetStream stream instead, such as `nats://127.0.0.1:4222`")
-	cmd.Flags().Float64Var(&seconds, "seconds", 5, "how long each phase takes")
-	cmd.Flags().IntVar(&restart, "restart", 0, "measure a restart with a snapshot of so many events")
+		"NATS JetStream server to store events in instead, such as `nats://127.0.0.1:4222`")
+	cmd.Flags().Float64Var(&seconds, "seconds", 5, "duration of each phase in seconds")
+	cmd.Flags().IntVar(&restart, "restart", 0,
+		"measure a restart from a snapshot of `N` events (default: not measured)")
 	return cmd
 }
 
@@ -94,7 +82,7 @@ func writeServeBench(w io.Writer, r servebench.Report) error {
 		fmt.Fprintf(w, "  %-8s p50 %7.3f ms   p99 %7.3f ms   max %7.3f ms   %s requests\n", name, l.P50, l.P99, l.Most,
 			term.Count(l.Requests))
 	}
-	fmt.Fprintf(w, "%s, %s events known, those that come in are kept %s\n\n", r.Model, term.Count(r.Events), kept)
+	fmt.Fprintf(w, "%s, %s events at the start, new events are stored %s\n\n", r.Model, term.Count(r.Events), kept)
 	line("alone", r.Alone)
 	line("rank", r.Rank)
 	line("score", r.Score)

@@ -19,24 +19,8 @@ func newBenchStep(a *app) *cobra.Command {
 	var batches int
 	cmd := &cobra.Command{
 		Use:   "step",
-		Short: "Measure whole training steps of a model on a data set",
-		Long: `Measures training steps on batches spread over the training events: what each part takes, ` +
-			`and how far the whole is from the time of
-its matrix products alone.
-
-  step      from one update of the weights to the next, everything included
-  parts     gather, forward, backward, optimizer, each timed by itself; ` +
-			`on a GPU kernel by kernel, not as the graph that training replays
-  transfer  copies to and from the device, each waited for
-  compute   all kernels of a step, from launch to end; on a GPU as one graph, with the copy of its inputs
-  floor     the step's matrix products, each timed alone with its shape, layout and threads, without bias or activation
-
-Gathering overlaps with computing, on a GPU transfers do too: shares of the step may add up to more than the whole. ` +
-			`Figures are medians;
-of each product it is the least time.`,
-		Example: `  dygmamba bench step --data uci --batches 20
-  dygmamba bench step --data enron --preset paper --json`,
-		Args: takes(),
+		Short: "Measure the training steps of a model on a data set",
+		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if batches < 2 {
 				return usagef("--batches is %d, must be at least 2", batches)
@@ -76,7 +60,7 @@ of each product it is the least time.`,
 	what.add(cmd, modelNames, dygmamba.DefaultModel)
 	where.add(cmd)
 	where.addRounding(cmd)
-	cmd.Flags().IntVar(&batches, "batches", 20, "training batches to measure")
+	cmd.Flags().IntVar(&batches, "batches", 20, "number of training batches to measure")
 	return cmd
 }
 

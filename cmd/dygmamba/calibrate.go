@@ -19,19 +19,8 @@ func newCalibrate(a *app) *cobra.Command {
 	var where deviceFlags
 	cmd := &cobra.Command{
 		Use:   "calibrate RUN",
-		Short: "Fit a run's probabilities to what came true in validation",
-		Long: `Asks the questions of the validation again, with random negatives, fits a strictly increasing map ` +
-			`from the
-model's logits to the share that came true, and keeps it in the checkpoint. It is fitted to the latest answers, as many
-of them as foretell best what comes behind within the validation. Logits, rankings, AP and AUC stay as they
-are; the probabilities that predict tells are the fitted ones from then on. It says how far probabilities were off
-before and are now, on validation and on the test.
-
-Trainings do this by themselves unless they follow a published program (presets 'released' and 'paper…') or are told
---set calibrate=false. RUN is the directory of a training, of which every seed is calibrated, or of one seed.`,
-		Example: `  dygmamba calibrate runs/uci
-  dygmamba calibrate runs/uci/seed-1 --json`,
-		Args: takes("the directory of a run"),
+		Short: "Calibrate the probabilities of a run on its validation data",
+		Args:  takes("the directory of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := where.check(); err != nil {
 				return err

@@ -68,5 +68,5 @@ func settingValues(s model.Setting) []string {
 	if _, ok := s.Value.(bool); ok {
 		return []string{s.Key + "=true", s.Key + "=false"}
 	}
-	return []string{fmt.Sprintf("%s=%v\tas it is", s.Key, s.Value)}
+	return []string{fmt.Sprintf("%s=%v\tcurrent value", s.Key, s.Value)}
 }

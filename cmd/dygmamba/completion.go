@@ -11,11 +11,8 @@ import (
 
 func newCompletion(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "completion bash|zsh|fish|powershell",
-		Short: "Print a script that completes commands, flags and names in a shell",
-		Example: `  source <(dygmamba completion bash)                          this session
-  dygmamba completion zsh > "${fpath[1]}/_dygmamba"           every session
-  dygmamba completion fish > ~/.config/fish/completions/dygmamba.fish`,
+		Use:       "completion bash|zsh|fish|powershell",
+		Short:     "Print a shell completion script",
 		Args:      cobra.MatchAll(takes("the name of a shell"), cobra.OnlyValidArgs),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -30,23 +30,8 @@ func newConvert(a *app) *cobra.Command {
 	var what modelFlags
 	cmd := &cobra.Command{
 		Use:   "convert FILE",
-		Short: "Turn a PyTorch checkpoint into safetensors, and a trained model into one for PyTorch",
-		Long: `Reads what torch.save(model.state_dict(), …) wrote, as the released program does, and writes its tensors
-under the same names as safetensors. A PyTorch file is a program in a language of its own; this reads its tensors and
-runs nothing: a file that asks for anything else is refused. With --model the configuration is noted in the file, so
-that predict and eval need not be told again.
-
-A checkpoint of ours (a file, or the directory of a run) becomes a state dict that torch.load(path, weights_only=True)
-reads, with the names and shapes of the released program: model.load_state_dict takes it as it is. What TGN, DyRep and
-JODIE remember of nodes is in it; messages that wait are not. In a classifier of labels 1.… is the classifier.
-
-The file is written as its name says (.safetensors; .pt, .pth, .pkl or .bin for PyTorch), otherwise as the other of the
-two.`,
-		Example: `  dygmamba convert DyGMamba_seed0.pkl --out weights.safetensors
-  dygmamba convert runs/visits --out visits.pth
-  dygmamba convert DyGMamba_seed0.pkl --out weights.safetensors --model dygmamba --set max_input_sequence_length=256 ` +
-			`--set max_interaction_times=30`,
-		Args: takes("a file that PyTorch wrote, or a run"),
+		Short: "Convert checkpoints between PyTorch and safetensors",
+		Args:  takes("a file that PyTorch wrote, or a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			from, foreign, err := weightsFile(args[0])
 			if err != nil {
@@ -62,10 +47,10 @@ two.`,
 				return usagef("--out %s is the file to read", out)
 			}
 			if what.name == "" && (what.preset != "" || len(what.set) > 0) {
-				return usagef("--preset and --set configure a model: name it with --model")
+				return usagef("--preset and --set need --model")
 			}
 			if what.name != "" && doc.Format == asPyTorch {
-				return usagef("--model notes a configuration, for which %s has no place: want a file.safetensors", out)
+				return usagef("--model stores settings, which %s cannot hold: want a .safetensors file", out)
 			}
 			file, err := loadWeights(from, foreign)
 			if err != nil {
@@ -90,7 +75,7 @@ two.`,
 	what.add(cmd, modelNames, "")
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "`file` to write (default: the same name with .safetensors or .pth)")
-	flags.StringVar(&data, "data", "", "with --model: the data set whose preset to start from")
+	flags.StringVar(&data, "data", "", "with --model: name of the data set whose preset to use")
 	return cmd
 }
 
@@ -135,7 +120,7 @@ func loadWeights(path string, foreign bool) (checkpoint.File, error) {
 	}
 	file, err := checkpoint.Load(path)
 	if errors.Is(err, checkpoint.ErrCorrupt) {
-		return file, loadError(fmt.Errorf("%w (PyTorch did not write it either: want a zip archive or a pickle)", err))
+		return file, loadError(fmt.Errorf("%w (it is no PyTorch file either: want a zip archive or a pickle)", err))
 	}
 	if err == nil {
 		file, err = predict.ExportReleased(file)

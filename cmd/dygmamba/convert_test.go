@@ -117,7 +117,7 @@ func TestConvertToPyTorch(t *testing.T) {
 		t.Fatal(err)
 	}
 	program(t, "convert", named).want(t, exitDone).shows(t, "copy.pth")
-	program(t, "convert", named, "--out", again, "--model", "dygmamba").want(t, exitUsage, "has no place")
+	program(t, "convert", named, "--out", again, "--model", "dygmamba").want(t, exitUsage, "cannot hold")
 	program(t, "convert", filepath.Dir(r.run), "--out", filepath.Join(dir, "no", "x.pth")).want(t, exitUsage,
 		"there is no directory")
 	if err := os.WriteFile(named, []byte("{}"), 0o644); err != nil {
@@ -154,7 +154,7 @@ func TestConvertRefuses(t *testing.T) {
 		{[]string{filepath.Join(dir, "none.pkl")}, exitBadInput, "none.pkl"},
 		{[]string{good, "--model", "dygmama"}, exitUsage, "did you mean dygmamba?"},
 		{[]string{good, "--model", "dygmamba-a"}, exitBadInput, "does not fit"},
-		{[]string{good, "--set", "patch_size=2"}, exitUsage, "name it with --model"},
+		{[]string{good, "--set", "patch_size=2"}, exitUsage, "--preset and --set need --model"},
 		{nil, exitUsage, "needs a file that PyTorch wrote"},
 	}
 	for _, tt := range tests {

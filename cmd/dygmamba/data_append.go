@@ -15,17 +15,7 @@ func newDataAppend(a *app) *cobra.Command {
 	var o dataset.AppendOptions
 	cmd := &cobra.Command{
 		Use:   "append X.dgm FILE...",
-		Short: "Add later events to a data set",
-		Long: `Reads tables of events, as 'data import' does, and adds them to a .dgm file, which is replaced as a
-whole when all is well. Ids, names and features of what is there stay, so that a model trained on it goes on to
-understand it; nodes that are new are numbered on. Columns are those of the first import, and features are encoded as
-they were then: nothing is fitted anew. Rows may come in any order, also before the last event.
-
-If anything is wrong, it says what, where and what would have been right, exits with 3 and leaves the file as it is. A
-file all of whose rows are there already is taken for one that was appended before, and refused; --again takes it.`,
-		Example: `  dygmamba data append visits.dgm june.csv
-  dygmamba data append orders.dgm new.csv --nodes new-customers.csv
-  zcat july.csv.gz | dygmamba data append visits.dgm -`,
+		Short: "Add events to a data set",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usagef("%s needs a .dgm file and a table of events to add to it", cmd.CommandPath())
@@ -42,7 +32,7 @@ file all of whose rows are there already is taken for one that was appended befo
 			}
 			for _, f := range args[1:] {
 				if sameFile(f, args[0]) {
-					return usagef("%s is to be added to itself", f)
+					return usagef("cannot append %s to itself", f)
 				}
 			}
 			progress := a.console.Progress("read", "bytes")
@@ -70,16 +60,16 @@ func addAppendFlags(cmd *cobra.Command, o *dataset.AppendOptions) {
 	flags.StringVar(&o.Label, "label", "", "column of labels (default: as in the first import)")
 	flags.StringSliceVar(&o.EdgeFeatures, "edge-features", nil,
 		"columns of numbers that describe an event (default: as in the first import)")
-	flags.StringVar(&o.NodeFile, "nodes", "", "a table with features of the nodes that are new, a row each")
-	flags.StringVar(&o.NodeID, "node-id", "", "its column of names (default: as in the first import)")
+	flags.StringVar(&o.NodeFile, "nodes", "", "table with the features of new nodes, one row per node")
+	flags.StringVar(&o.NodeID, "node-id", "", "with --nodes: column of node names (default: as in the first import)")
 	flags.StringVar(&o.NodeSide, "node-side", "",
-		"its column that says source or destination (default: as in the first import)")
-	flags.StringVar(&o.Format, "format", "", "csv, jsonl or parquet (default: seen from the content)")
-	flags.BoolVar(&o.Again, "again", false, "append also a file whose rows are all there already")
+		"with --nodes: column with the values source or destination (default: as in the first import)")
+	flags.StringVar(&o.Format, "format", "", "csv, jsonl or parquet (default: detected from the content)")
+	flags.BoolVar(&o.Again, "again", false, "append a file even if all its rows are in the data set already")
 	flags.StringVar(&o.Delimiter, "delimiter", "",
-		"between columns of CSV, one character (default: seen from the first line)")
-	flags.BoolVar(&o.NoHeader, "no-header", false, "CSV begins with data; columns are called 1, 2, 3, …")
-	flags.IntVar(&o.MaxProblems, "max-problems", 20, "how many problems of each kind to report")
+		"character between CSV columns (default: detected from the first line)")
+	flags.BoolVar(&o.NoHeader, "no-header", false, "CSV has no header line; columns are named 1, 2, 3, …")
+	flags.IntVar(&o.MaxProblems, "max-problems", 20, "maximum number of problems of each kind to report")
 	completeWith(cmd, "format", dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet)
 }
 
@@ -115,7 +105,7 @@ func (a *app) appended(r *dataset.AppendReport) error {
 		f.Add("nodes", fmt.Sprintf("%s now, %s of them new", term.Count(doc.Nodes), term.Count(doc.NewNodes)))
 		f.Add("times", doc.First+" … "+doc.Last)
 		if doc.Late > 0 {
-			f.Add("late", term.Count(doc.Late)+" before the last event that was there; each took its place in time")
+			f.Add("late", term.Count(doc.Late)+" earlier than the previous last event; inserted in time order")
 		}
 		f.Add("columns", doc.Columns.String())
 		return f.Write(w, s)

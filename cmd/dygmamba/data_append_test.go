@@ -49,7 +49,7 @@ func TestDataAppend(t *testing.T) {
 	program(t, "data", "append", data, later).want(t, exitBadInput, "found only events that",
 		"--again to have them twice")
 	program(t, "data", "append", data).want(t, exitUsage, "needs a .dgm file and a table")
-	program(t, "data", "append", data, data).want(t, exitUsage, "is to be added to itself")
+	program(t, "data", "append", data, data).want(t, exitUsage, "cannot append")
 	program(t, "data", "append", data, later, "--time", "never").want(t, exitBadInput, "found no column never")
 	program(t, "data", "append", later, data).want(t, exitBadInput, "want a native .dgm file")
 	if now, _ := os.ReadFile(data); string(now) != string(raw) {
@@ -120,9 +120,9 @@ func TestDataExport(t *testing.T) {
 		t.Errorf("%v: %s", err, text)
 	}
 	for want, args := range map[string][]string{
-		"its ending tells no format": {data, "--out", filepath.Join(dir, "x.xls")},
-		"is the data set itself":     {data, "--out", linkTo(t, data, filepath.Join(dir, "same.csv"))},
-		"want two files":             {data, "--out", "x.csv", "--nodes", "./x.csv"},
+		"unknown file ending":    {data, "--out", filepath.Join(dir, "x.xls")},
+		"is the data set itself": {data, "--out", linkTo(t, data, filepath.Join(dir, "same.csv"))},
+		"want two files":         {data, "--out", "x.csv", "--nodes", "./x.csv"},
 		"have no features": {data, "--out", filepath.Join(dir, "x.csv"), "--nodes",
 			filepath.Join(dir, "n.csv")},
 		"there is no directory":            {data, "--out", filepath.Join(dir, "none", "x.csv")},
@@ -173,12 +173,12 @@ func TestDataSlice(t *testing.T) {
 	}
 	program(t, "data", "slice", data, "--from", "2024-05-10", "--out", out).want(t, exitDone).shows(t, "2 events")
 	for want, args := range map[string][]string{
-		"needs --from, --to or both":                   {"--out", out},
-		"--out is missing":                             {"--from", "2024-05-03"},
-		"is the data set itself":                       {"--from", "2024-05-03", "--out", data},
-		"is not before --to":                           {"--from", "2024-05-03", "--to", "2024-05-03", "--out", out},
-		"nothing happened then; visits goes from 2024": {"--from", "2030-05-03", "--out", out},
-		`--to: found "soon"`:                           {"--to", "soon", "--out", out},
+		"needs --from, --to or both":                {"--out", out},
+		"--out is missing":                          {"--from", "2024-05-03"},
+		"is the data set itself":                    {"--from", "2024-05-03", "--out", data},
+		"is not before --to":                        {"--from", "2024-05-03", "--to", "2024-05-03", "--out", out},
+		"in this time range; visits goes from 2024": {"--from", "2030-05-03", "--out", out},
+		`--to: found "soon"`:                        {"--to", "soon", "--out", out},
 	} {
 		program(t, append([]string{"data", "slice", data}, args...)...).want(t, exitUsage, want)
 	}

@@ -32,15 +32,8 @@ func newDataCheck(a *app) *cobra.Command {
 	var dir string
 	var o dataset.ImportOptions
 	cmd := &cobra.Command{
-		Use:   "check X",
-		Short: "Read a data set or a table to the end and say what is wrong with it",
-		Long: `Reads a data set (a name, a directory in the ml_* layout, a .dgm file) or a table for 'data import' ` +
-			`(CSV, JSON lines, Parquet) to its end.
-Every problem is named with file, line, column, what was found and what would have been right; ` +
-			`the exit code is then 3. Nothing is written.`,
-		Example: `  dygmamba data check visits.csv --src who --dst what --time when
-  dygmamba data check uci
-  dygmamba data check visits.dgm --json`,
+		Use:               "check X",
+		Short:             "Report all problems in a data set or table",
 		Args:              takes("a data set or a file"),
 		ValidArgsFunction: completeData(&dir),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -57,5 +57,5 @@ func (d *encodingDoc) addTo(f *term.Facts) {
 	}
 	add("encoded", d.Events)
 	add("of nodes", d.Nodes)
-	f.Add("fitted on", "what happened until "+d.FittedUntil+", the training part")
+	f.Add("fitted on", "the training part: events until "+d.FittedUntil)
 }

@@ -27,11 +27,11 @@ func TestImportEncodes(t *testing.T) {
 	path, dir := tableFile(t, "visits.csv", lines...)
 	out := filepath.Join(dir, "visits.dgm")
 	args := []string{"data", "import", path, "--src", "who", "--dst", "what", "--time", "when", "--out", out}
-	program(t, args...).want(t, exitDone).shows(t, "ignored  kind, price, note (--features takes them)")
+	program(t, args...).want(t, exitDone).shows(t, "ignored  kind, price, note (use --features to include them)")
 	args = append(args, "--features", "kind,price")
 	program(t, args...).want(t, exitDone).shows(t, "kind: category, 2 features; one for each value: cold, hot",
 		"price: number, 2 features; scaled by mean", "missing values filled with the mean",
-		"what happened until 2024-05-07", "ignored    note")
+		"the training part: events until 2024-05-07", "ignored    note")
 	imported := decode[importDoc](t, program(t, append(args, "--json")...).want(t, exitDone))
 	info := decode[infoDoc](t, program(t, "data", "info", out, "--json").want(t, exitDone))
 	for what, e := range map[string]*encodingDoc{"import": imported.Encoding, "info": info.Encoding} {
@@ -45,7 +45,7 @@ func TestImportEncodes(t *testing.T) {
 		t.Errorf("columns %+v", imported.Columns)
 	}
 	program(t, "data", "info", out, "--brief").want(t, exitDone).shows(t, "encoded    kind: category",
-		"fitted on  what happened until")
+		"fitted on  the training part: events until")
 	plain := decode[infoDoc](t, program(t, "data", "info", trainedRun(t).data, "--json").want(t, exitDone))
 	if plain.Encoding != nil {
 		t.Errorf("nothing was fitted, yet %+v", plain.Encoding)
@@ -68,9 +68,9 @@ func TestImportEncodesNodes(t *testing.T) {
 func TestImportEncodingUsage(t *testing.T) {
 	path, _ := tableFile(t, "visits.csv", "u,v,t,x", "ann,tea,1,2")
 	for want, args := range map[string][]string{
-		"--categories is 1, must be from 2":                    {"--categories", "1"},
-		"--node-features is about the file that --nodes names": {"--node-features", "all"},
-		"--features does not go with --format jodie":           {"--features", "x", "--format", "jodie"},
+		"--categories is 1, must be from 2":             {"--categories", "1"},
+		"--node-features needs --nodes":                 {"--node-features", "all"},
+		"--features cannot be used with --format jodie": {"--features", "x", "--format", "jodie"},
 	} {
 		program(t, append([]string{"data", "import", path, "--out", filepath.Join(t.TempDir(), "x.dgm")},
 			args...)...).want(t, exitUsage, want)

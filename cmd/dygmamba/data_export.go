@@ -18,14 +18,8 @@ func newDataExport(a *app) *cobra.Command {
 	var dir string
 	var e export
 	cmd := &cobra.Command{
-		Use:   "export X",
-		Short: "Write a data set as CSV or Parquet",
-		Long: `Writes the events of a data set as a table, in the order in which they came: names, times, labels
-where there are any, and features as the numbers that they became. 'data import' makes the same data set of it; how, is
-said at the end. The format is told by the ending of --out: .csv, .csv.gz or .parquet.`,
-		Example: `  dygmamba data export visits.dgm --out visits.csv
-  dygmamba data export orders.dgm --out orders.parquet --nodes customers.parquet
-  dygmamba data export uci | head`,
+		Use:               "export X",
+		Short:             "Write a data set as CSV or Parquet",
 		Args:              takes("a data set"),
 		ValidArgsFunction: completeData(&dir),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,7 +45,7 @@ said at the end. The format is told by the ending of --out: .csv, .csv.gz or .pa
 	addDataDir(cmd, &dir)
 	cmd.Flags().StringVar(&e.out, "out", "",
 		"`file` to write events to: .csv, .csv.gz or .parquet (default: CSV on standard output)")
-	cmd.Flags().StringVar(&e.nodes, "nodes", "", "`file` to write features of nodes to, likewise")
+	cmd.Flags().StringVar(&e.nodes, "nodes", "", "`file` to write node features to: .csv, .csv.gz or .parquet")
 	return cmd
 }
 
@@ -64,7 +58,7 @@ func (e *export) check(a *app) error {
 		e.out = ""
 	}
 	if e.out == "" && a.json {
-		return usagef("--json and the table would both go to standard output: give the table a file with --out")
+		return usagef("--json and the table would both go to standard output: write the table to a file with --out")
 	}
 	if e.out != "" && filepath.Clean(e.out) == filepath.Clean(e.nodes) {
 		return usagef("--out and --nodes are both %s, want two files", e.out)
@@ -77,7 +71,7 @@ func (e *export) check(a *app) error {
 			return err
 		}
 		if tableFormat(path) == "" {
-			return usagef("--%s %s: its ending tells no format, want .csv, .csv.gz or .parquet", flag, path)
+			return usagef("--%s %s: unknown file ending, want .csv, .csv.gz or .parquet", flag, path)
 		}
 	}
 	return nil
@@ -192,7 +186,7 @@ func (d exportDoc) write(w io.Writer, s term.Style) error {
 	for _, word := range d.Import {
 		words = append(words, shellWord(word))
 	}
-	_, err := fmt.Fprintf(w, "\nback again: %s\n", strings.Join(words, " "))
+	_, err := fmt.Fprintf(w, "\nto import it again: %s\n", strings.Join(words, " "))
 	return err
 }
 

@@ -31,14 +31,7 @@ func newDataFetch(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fetch NAME",
 		Short: "Download a public data set",
-		Long: `Downloads a data set of the public archive (` + dataset.ArchiveURL +
-			`) and unpacks it into --data-dir or the user's cache,
-where --data NAME finds it. A download that was interrupted continues where it stopped. ` +
-			`Files are compared with known checksums where there
-are any; otherwise theirs are recorded and compared next time.`,
-		Example: `  dygmamba data fetch wikipedia
-  dygmamba data fetch uci --data-dir data`,
-		Args: takes("the name of a data set, as 'dygmamba data list' shows it"),
+		Args:  takes("the name of a data set, as 'dygmamba data list' shows it"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return dataset.CatalogNames(), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -60,14 +53,14 @@ are any; otherwise theirs are recorded and compared next time.`,
 	}
 	addDataDir(cmd, &o.Dir)
 	cmd.Flags().StringVar(&o.BaseURL, "from", "",
-		"another place that has NAME.zip: an address, or a directory of this machine (default: the public archive)")
-	cmd.Flags().BoolVar(&o.Again, "again", false, "fetch it even if it is here")
+		"URL or local directory that has NAME.zip (default: the public archive)")
+	cmd.Flags().BoolVar(&o.Again, "again", false, "download it even if it is here already")
 	return cmd
 }
 
 func (d fetchDoc) write(w io.Writer, s term.Style) error {
 	if d.Here {
-		_, err := fmt.Fprintf(w, "%s is in %s already\n", s.Strong(d.Name), d.Dir)
+		_, err := fmt.Fprintf(w, "%s is already in %s\n", s.Strong(d.Name), d.Dir)
 		return err
 	}
 	fmt.Fprintf(w, "fetched %s to %s\n\n", s.Strong(d.Name), d.Dir)

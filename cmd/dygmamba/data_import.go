@@ -20,29 +20,8 @@ func newDataImport(a *app) *cobra.Command {
 	var o dataset.ImportOptions
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
-		Short: "Turn your own CSV, JSON lines or Parquet into a data set",
-		Long: `Reads tables of events, one row each, in any order, plain or gzip-compressed, and writes one .dgm ` +
-			`file with events, features and names.
-Ids may be words or whole numbers and are shown again in every output. Times are numbers in any unit, or dates:
-` + dataset.DateForms + `.
-Columns are found by their names where they are usual ones (src, user, from, …; dst, item, to, …; ts, time, date, …).
-
---features encodes columns that describe an event, and --node-features those of nodes in a second file: words get a
-feature for each value, or are hashed where there are many; numbers are scaled; dates are taken apart; what is missing
-is filled. The kind is seen from the first values, or named as COLUMN:number, COLUMN:category or COLUMN:date; 'all'
-takes every column that is left. What is fitted looks at the training part alone, the first 70 % of the events, and is
-kept in the file: 'data append' encodes later rows in the same way. --edge-features takes numbers as they are.
-
-If anything is wrong, it says what, where and what would have been right, exits with 3 and writes nothing.`,
-		Example: `  dygmamba data import visits.csv                                   columns are guessed; ` +
-			`writes visits.dgm
-  dygmamba data import visits.csv --src who --dst what --time when --bipartite
-  dygmamba data import a.jsonl.gz b.jsonl.gz --edge-features amount,fee --label fraud --out payments.dgm
-  dygmamba data import orders.csv --src customer --dst product --time date --bipartite --features category,price
-  dygmamba data import orders.csv --features all --nodes customers.csv --node-features city,age,joined:date
-  dygmamba data import calls.parquet --nodes people.csv --node-id phone
-  dygmamba data import reddit.csv --format jodie                    raw file of the JODIE project`,
-		Args: someFiles,
+		Short: "Convert CSV, JSON lines or Parquet to a data set",
+		Args:  someFiles,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := someProblems(o); err != nil {
 				return err
@@ -63,7 +42,7 @@ If anything is wrong, it says what, where and what would have been right, exits 
 					"node-side", "delimiter", "no-header",
 					"features", "node-features", "categories", "missing"} {
 					if cmd.Flags().Changed(flag) {
-						return usagef("--%s does not go with --format jodie, in which every column has its place", flag)
+						return usagef("--%s cannot be used with --format jodie, which fixes all columns", flag)
 					}
 				}
 				return a.importJODIE(cmd.Context(), files, out, o)
@@ -79,9 +58,9 @@ If anything is wrong, it says what, where and what would have been right, exits 
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "",
-		"file to write (default: the first file's name with .dgm, in the current directory)")
+		"file to write (default: name of the first file with the ending .dgm, in the current directory)")
 	cmd.Flags().StringVar(&o.Name, "name", "",
-		"name of the data set (default: that of --out without its ending; with --format jodie that of the file read)")
+		"name of the data set (default: name of the --out file; with --format jodie, of the input file)")
 	addTableFlags(cmd, &o)
 	return cmd
 }
@@ -114,25 +93,25 @@ func someFiles(cmd *cobra.Command, args []string) error {
 func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags := cmd.Flags()
 	addTableForm(cmd, o)
-	flags.StringVar(&o.Label, "label", "", "column of labels (default: label, if there is one)")
+	flags.StringVar(&o.Label, "label", "", "column of labels (default: the column label, if it exists)")
 	flags.StringSliceVar(&o.EdgeFeatures, "edge-features", nil,
-		"columns of numbers that describe an event and are taken as they are, separated by commas")
+		"comma-separated columns of numbers that describe an event, used without encoding")
 	flags.StringSliceVar(&o.Features, "features", nil,
-		"columns that describe an event, to encode: words, numbers, dates; each as `column` or column:kind; 'all' "+
-			"for all that are left")
+		"`columns` that describe an event, to encode: words, numbers or dates; each as column or column:kind; "+
+			"'all' for all remaining columns")
 	flags.IntVar(&o.Categories, "categories", dataset.DefaultCategories,
-		"so many values of a column have a feature each; of columns with more they are hashed into as many")
+		"maximum number of features per category column; columns with more values are hashed")
 	flags.StringSliceVar(&o.Missing, "missing", nil,
-		"`words` that stand for a missing number or date, beside NA, null, none, ? and the like")
+		"`words` that mean a missing number or date, in addition to NA, null, none, ? and similar")
 	flags.BoolVar(&o.Bipartite, "bipartite", false,
-		"sources and destinations are different things, even under the same name")
-	flags.StringVar(&o.NodeFile, "nodes", "", "a table with features of nodes, a row each")
-	flags.StringVar(&o.NodeID, "node-id", "", "its column of names (default: guessed)")
+		"sources and destinations are different nodes, even if they have the same name")
+	flags.StringVar(&o.NodeFile, "nodes", "", "table with node features, one row per node")
+	flags.StringVar(&o.NodeID, "node-id", "", "with --nodes: column of node names (default: detected)")
 	flags.StringSliceVar(&o.NodeFeatures, "node-features", nil,
-		"its `columns` to encode, as with --features (default: all are numbers, taken as they are)")
+		"with --nodes: `columns` to encode, as with --features (default: all columns, as numbers)")
 	flags.StringVar(&o.NodeSide, "node-side", "",
-		"with --bipartite: its column that says source or destination (default: side, if there is one)")
-	flags.IntVar(&o.MaxProblems, "max-problems", 20, "how many problems of each kind to report")
+		"with --nodes and --bipartite: column with the values source or destination (default: side, if it exists)")
+	flags.IntVar(&o.MaxProblems, "max-problems", 20, "maximum number of problems of each kind to report")
 }
 
 // tableForms are the flags of every command that reads someone's table.
@@ -142,15 +121,15 @@ var tableForms = []string{"src", "dst", "time", "format", "delimiter", "no-heade
 func addTableForm(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags, formats, jodie := cmd.Flags(), []string{dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet}, ""
 	if cmd.Name() != "predict" {
-		formats, jodie = append(formats, formatJODIE), "; jodie for the raw files of the JODIE project"
+		formats, jodie = append(formats, formatJODIE), "; jodie for raw files of the JODIE project"
 	}
-	flags.StringVar(&o.Source, "src", "", "column of sources (default: guessed)")
-	flags.StringVar(&o.Target, "dst", "", "column of destinations (default: guessed)")
-	flags.StringVar(&o.Time, "time", "", "column of times (default: guessed)")
-	flags.StringVar(&o.Format, "format", "", "csv, jsonl or parquet (default: seen from the content)"+jodie)
+	flags.StringVar(&o.Source, "src", "", "column of sources (default: detected)")
+	flags.StringVar(&o.Target, "dst", "", "column of destinations (default: detected)")
+	flags.StringVar(&o.Time, "time", "", "column of times (default: detected)")
+	flags.StringVar(&o.Format, "format", "", "csv, jsonl or parquet (default: detected from the content)"+jodie)
 	flags.StringVar(&o.Delimiter, "delimiter", "",
-		"between columns of CSV, one character (default: seen from the first line)")
-	flags.BoolVar(&o.NoHeader, "no-header", false, "CSV begins with data; columns are called 1, 2, 3, …")
+		"character between CSV columns (default: detected from the first line)")
+	flags.BoolVar(&o.NoHeader, "no-header", false, "CSV has no header line; columns are named 1, 2, 3, …")
 	completeWith(cmd, "format", formats...)
 }
 
@@ -184,7 +163,7 @@ func someFeatures(o dataset.ImportOptions) error {
 	case o.Categories < 2 || o.Categories > most:
 		return usagef("--categories is %d, must be from 2 to %d", o.Categories, most)
 	case len(o.NodeFeatures) > 0 && o.NodeFile == "":
-		return usagef("--node-features is about the file that --nodes names")
+		return usagef("--node-features needs --nodes")
 	}
 	return nil
 }
@@ -263,14 +242,14 @@ func (doc importDoc) facts() *term.Facts {
 	f.Add("times", doc.First+" … "+doc.Last)
 	f.Add("columns", doc.Columns.String())
 	if len(doc.Columns.Ignored) > 0 {
-		f.Add("ignored", strings.Join(doc.Columns.Ignored, ", ")+" (--features takes them)")
+		f.Add("ignored", strings.Join(doc.Columns.Ignored, ", ")+" (use --features to include them)")
 	}
 	if doc.EdgeFeatures+doc.NodeFeatures > 0 {
 		f.Add("features", fmt.Sprintf("%d of events, %d of nodes", doc.EdgeFeatures, doc.NodeFeatures))
 	}
 	doc.Encoding.addTo(f)
 	if !doc.Sorted {
-		f.Add("order", "rows were not in the order of time; sorted")
+		f.Add("order", "rows were not in time order; sorted")
 	}
 	return f
 }

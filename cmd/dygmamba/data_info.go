@@ -68,13 +68,8 @@ func newDataInfo(a *app) *cobra.Command {
 	var dir string
 	var brief bool
 	cmd := &cobra.Command{
-		Use:   "info X",
-		Short: "Show the statistics of a data set",
-		Long: `Shows how many nodes and events there are, when they happen, how often pairs repeat, how it splits, ` +
-			`and how much history the nodes of
-test queries have: the number of interactions before the query, over both ends of positives and negatives.`,
-		Example: `  dygmamba data info uci
-  dygmamba data info visits.dgm --json`,
+		Use:               "info X",
+		Short:             "Print the statistics of a data set",
 		Args:              takes("a data set"),
 		ValidArgsFunction: completeData(&dir),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,7 +86,7 @@ test queries have: the number of interactions before the query, over both ends o
 		},
 	}
 	addDataDir(cmd, &dir)
-	cmd.Flags().BoolVar(&brief, "brief", false, "leave out the history of test queries, which takes longest")
+	cmd.Flags().BoolVar(&brief, "brief", false, "omit the history of test queries, which takes the most time")
 	return cmd
 }
 
@@ -183,7 +178,7 @@ func (d *infoDoc) facts() *term.Facts {
 		f.Add("self-loops", term.Count(d.SelfLoops))
 	}
 	if d.Labels > 0 {
-		f.Add("labels", term.Count(d.Labels)+" that are not 0")
+		f.Add("labels", term.Count(d.Labels)+" not 0")
 	}
 	f.Add("features", fmt.Sprintf("%s of events, %s of nodes", d.EdgeFeatures, d.NodeFeatures))
 	d.Encoding.addTo(f)

@@ -35,10 +35,8 @@ func newDataList(a *app) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the data sets that have a name, and where they lie",
-		Example: `  dygmamba data list
-  dygmamba data list --data-dir /srv/data --json`,
-		Args: takes(),
+		Short: "List the named data sets and where they are stored",
+		Args:  takes(),
 		RunE: func(*cobra.Command, []string) error {
 			doc := listed(dir)
 			return a.emit(doc, doc.write)
@@ -78,7 +76,7 @@ func (d listDoc) write(w io.Writer, s term.Style) error {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n  %s\n",
-		s.Dim("'dygmamba data fetch NAME' downloads one; 'dygmamba data import FILE' makes one of your own tables"))
+		s.Dim("'dygmamba data fetch NAME' downloads one; 'dygmamba data import FILE' creates one from your own table"))
 	return err
 }
 

@@ -11,14 +11,8 @@ import (
 func newDataSlice(a *app) *cobra.Command {
 	var dir, from, to, out string
 	cmd := &cobra.Command{
-		Use:   "slice X",
-		Short: "Cut a stretch of time out of a data set",
-		Long: `Writes the events of a data set that happened at --from or later and before --to as a .dgm file, or
-in the ml_* layout if --out is a directory. Nodes keep their ids, names and features, also those without events there,
-so that a model trained on the whole can be asked about the part; events are numbered anew. Times are written as in the
-data: as numbers, or as dates.`,
-		Example: `  dygmamba data slice visits.dgm --from 2024-05-01 --to 2024-06-01 --out may.dgm
-  dygmamba data slice uci --to 4000000 --out early.dgm`,
+		Use:               "slice X",
+		Short:             "Write the events of a time range as a new data set",
 		Args:              takes("a data set"),
 		ValidArgsFunction: completeData(&dir),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +43,7 @@ data: as numbers, or as dates.`,
 			part := dataset.Slice(set, begin, end)
 			if part.Log.Len() == 0 {
 				i := dataset.Stats(set)
-				return usagef("nothing happened then; %s goes from %s to %s", set.Name,
+				return usagef("no events in this time range; %s goes from %s to %s", set.Name,
 					dataset.FormatTime(i.First, set.TimeFormat), dataset.FormatTime(i.Last, set.TimeFormat))
 			}
 			part.Name = tableName(out)
@@ -58,8 +52,8 @@ data: as numbers, or as dates.`,
 	}
 	addDataDir(cmd, &dir)
 	flags := cmd.Flags()
-	flags.StringVar(&from, "from", "", "first `time` that belongs to it (default: the beginning)")
-	flags.StringVar(&to, "to", "", "first `time` that no longer does (default: the end, and all that is there)")
+	flags.StringVar(&from, "from", "", "`time` of the first event to include (default: the first event)")
+	flags.StringVar(&to, "to", "", "end `time`; events at or after it are excluded (default: include the last event)")
 	flags.StringVar(&out, "out", "", "`file` to write, or a directory for the ml_* layout")
 	return cmd
 }

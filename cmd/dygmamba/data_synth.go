@@ -26,20 +26,8 @@ func newDataSynth(a *app) *cobra.Command {
 	var out string
 	var o dataset.SynthOptions
 	cmd := &cobra.Command{
-		Use:   "synth s1|s2|s3|habits",
-		Short: "Generate a data set whose pattern is in when, not who",
-		Long: `Generates S1, S2 or S3 as the DyGMamba paper describes them: pairs of seven nodes meet again and ` +
-			`again, and the gaps between
-meetings grow (s1), shrink (s2), or grow and start over in eight periods (s3). Who meets whom tells nothing; ` +
-			`when they met tells all.
-
-habits are twenty weeks of 60 people who go to 25 places: on workdays, at weekends or on one day of the week, each
-habit around an hour of its own, give or take ten minutes. Hours drift, habits are given up for others and kept nine
-times out of ten, and two visits in a hundred follow none. Times are seconds from a Monday, midnight, on.`,
-		Example: `  dygmamba data synth s1                            writes data/s1.dgm; then use --data s1
-  dygmamba data synth s2 --seed 7 --out s2.dgm
-  dygmamba data synth s3 --out s3/                  in the ml_* layout
-  dygmamba data synth habits                        then: dygmamba train --data habits --model walkmamba --preset when`,
+		Use:       "synth s1|s2|s3|habits",
+		Short:     "Generate a data set with patterns in time",
 		Args:      takes("a name: s1, s2, s3 or habits"),
 		ValidArgs: dataset.SynthNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,12 +55,12 @@ times out of ten, and two visits in a hundred follow none. Times are seconds fro
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "file to write, or a directory for the ml_* layout (default: data/<name>.dgm)")
-	flags.Uint64Var(&o.Seed, "seed", 0, "seed of everything that is drawn")
+	flags.Uint64Var(&o.Seed, "seed", 0, "random seed")
 	flags.IntVar(&o.Pairs, "pairs", 49,
-		"ordered pairs of the seven nodes: 49 with self-pairs, 42 without, 21 unordered")
+		"number of pairs of the seven nodes: 49 with self-pairs, 42 without, 21 unordered")
 	flags.StringVar(&o.IDs, "ids", dataset.IDsShared,
-		"nodes are sources and destinations ('shared'), or there are seven of each ('separate')")
-	flags.StringVar(&o.FirstGap, "first-gap", dataset.GapCents, "a pair's first gap: 'real', 'cents' or 'integer'")
+		"'shared': seven nodes, each both source and destination; 'separate': seven of each")
+	flags.StringVar(&o.FirstGap, "first-gap", dataset.GapCents, "first gap of a pair: 'real', 'cents' or 'integer'")
 	completeWith(cmd, "ids", dataset.IDsShared, dataset.IDsSeparate)
 	completeWith(cmd, "first-gap", dataset.GapReal, dataset.GapCents, dataset.GapInteger)
 	return cmd

@@ -45,7 +45,7 @@ func TestNewcomer(t *testing.T) {
 	write(t, table, rows)
 	program(t, append([]string{"data", "check"}, flags...)...).want(t, exitDone).shows(t, "400 events", "nothing wrong")
 	program(t, append([]string{"data", "import", "--out", out}, flags...)...).want(t, exitDone).
-		shows(t, "wrote", "400", "two kinds", "who → what at when", "rows were not in the order of time; sorted")
+		shows(t, "wrote", "400", "two kinds", "who → what at when", "rows were not in time order; sorted")
 
 	renamed := filepath.Join(dir, "shop.dgm")
 	program(t, append([]string{"data", "import", "--out", renamed}, flags...)...).want(t, exitDone)
@@ -154,7 +154,7 @@ func TestJODIEHasNoOtherColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	program(t, "data", "import", raw, "--format", "jodie", "--nodes", raw, "--out", raw+".dgm").
-		want(t, exitUsage, "--nodes does not go with --format jodie")
+		want(t, exitUsage, "--nodes cannot be used with --format jodie")
 	program(t, "data", "import", raw, "--delimiter", "\n", "--out", raw+".dgm").
 		want(t, exitFailed, "want one character that is no quote and no line end")
 }

@@ -16,17 +16,8 @@ func newDemo(a *app) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Take a tour: make a stream, train on it, explain a prediction, see it all on a page",
-		Long: `Makes a small stream in which every pair meets in a rhythm of its own, trains DyGMamba on it and ` +
-			`beside it the same model without its sense
-of rhythm (ablation A), compares both with EdgeBank, explains one prediction, and writes a page with plots.
-
-It takes less than a minute on two cores and reads or downloads nothing. ` +
-			`The same seed gives the same numbers and the same page.`,
-		Example: `  dygmamba demo
-  dygmamba demo --out tour.html --seed 7
-  dygmamba demo --json`,
-		Args: takes(),
+		Short: "Take a tour: generate data, train, evaluate, explain a prediction, write a page",
+		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" {
 				return usagef("--out is empty, want a file for the page")
@@ -37,8 +28,8 @@ It takes less than a minute on two cores and reads or downloads nothing. ` +
 			return a.guide(cmd.Context(), demo.New(seed), out)
 		},
 	}
-	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the stream and of both models")
-	cmd.Flags().StringVar(&out, "out", "dygmamba-demo.html", "where to write the page")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "random seed of the data and of both models")
+	cmd.Flags().StringVar(&out, "out", "dygmamba-demo.html", "`file` to write the page to")
 	return cmd
 }
 

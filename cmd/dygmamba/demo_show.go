@@ -28,8 +28,8 @@ func (g *guide) tell(at demo.Station, model string) {
 	case demo.Made:
 		g.tellStream(w, s)
 	case demo.Comparing:
-		fmt.Fprintf(w, "%s  DyGMamba looks at the gaps between a pair's meetings;\n"+
-			"   its variant A is the same model without that.\n\n", s.Strong("2. Two models."))
+		fmt.Fprintf(w, "%s  DyGMamba uses the time gaps between the events of a pair;\n"+
+			"   its variant A is the same model without them.\n\n", s.Strong("2. Two models."))
 	case demo.Training:
 		g.progress = g.app.console.Progress(model, "events")
 	case demo.Trained:
@@ -60,8 +60,8 @@ func (g *guide) done() {
 func (g *guide) tellStream(w io.Writer, s term.Style) {
 	r, stream := g.tour.Report(), g.tour.Stream
 	fmt.Fprintf(w, "%s  %s events between %d sources and %d destinations.\n",
-		s.Strong("1. A stream."), term.Count(r.Data.Events), stream.Sources, stream.Targets)
-	fmt.Fprintf(w, "   Every pair meets in a rhythm of its own:\n\n")
+		s.Strong("1. Data."), term.Count(r.Data.Events), stream.Sources, stream.Targets)
+	fmt.Fprintf(w, "   Each pair interacts at its own regular interval:\n\n")
 	const columns, pairs = 64, 5
 	for _, p := range g.tour.Pairs(pairs) {
 		line := []rune(strings.Repeat("·", columns))
@@ -70,7 +70,7 @@ func (g *guide) tellStream(w io.Writer, s term.Style) {
 		}
 		fmt.Fprintf(w, "   %s–%-4s %s\n", p.Source, p.Destination, s.Dim(string(line)))
 	}
-	fmt.Fprintf(w, "\n   %s events are for learning, %s for choosing, the last %s for the verdict.\n\n",
+	fmt.Fprintf(w, "\n   %s events for training, %s for validation, the last %s for the test.\n\n",
 		term.Count(r.Split.Train), term.Count(r.Split.Val), term.Count(r.Split.Test))
 }
 
@@ -81,8 +81,8 @@ func tellModel(w io.Writer, m demo.Model) {
 }
 
 func tellVerdict(w io.Writer, s term.Style, r *demo.Report) {
-	fmt.Fprintf(w, "\n%s  Half of the questions are about events that happened,\n   half about events that did not; "+
-		"50 is chance.\n\n", s.Strong("3. A verdict."))
+	fmt.Fprintf(w, "\n%s  Half of the queries are events that happened,\n   half are events that did not; "+
+		"a random guess scores 50.\n\n", s.Strong("3. Test."))
 	t := term.NewTable(term.Left("model"), term.Left(""), term.Right("AP"), term.Right("AUC"))
 	for i, m := range r.Models {
 		add := t.Row
@@ -96,19 +96,19 @@ func tellVerdict(w io.Writer, s term.Style, r *demo.Report) {
 
 // demoNames say what the models are.
 var demoNames = map[string]string{
-	demo.Whole:   "sees the pair's rhythm",
-	demo.Without: "the same without temporal patterns",
-	demo.Bank:    "remembers who met",
+	demo.Whole:   "uses the time gaps of a pair",
+	demo.Without: "the same model without time gaps",
+	demo.Bank:    "remembers which pairs interacted",
 }
 
 // tellExample explains one answer.
 func tellExample(w io.Writer, s term.Style, x *demo.Example) {
 	e := x.Explanation
-	fmt.Fprintf(w, "\n%s  Will %s and %s meet at %.2f? They did.\n"+
-		"   DyGMamba gives it %s, without temporal patterns %s.\n\n", s.Strong("4. A reason."),
+	fmt.Fprintf(w, "\n%s  Do %s and %s interact at %.2f? They did.\n"+
+		"   DyGMamba predicts %s, the variant without time gaps %s.\n\n", s.Strong("4. Explanation."),
 		x.Source, x.Destination, x.Time, s.Good(percent(e.Probability)), percent(x.Without))
 	var f term.Facts
-	f.Add("gaps between meetings", gapsInWords(x.Explanation.Gaps))
+	f.Add("time gaps", gapsInWords(x.Explanation.Gaps))
 	for _, side := range []predict.Side{e.Source, e.Destination} {
 		f.Add("weights, history of "+side.Name, weightsOf(side))
 	}
@@ -116,9 +116,9 @@ func tellExample(w io.Writer, s term.Style, x *demo.Example) {
 	for _, m := range x.Curve {
 		through = append(through, m.Whole)
 	}
-	f.Add("through time", term.SparkShares(through, 60))
-	f.Add("", fmt.Sprintf("how likely they are to meet, %.0f … %.0f", x.Curve[0].Time, x.Curve[len(x.Curve)-1].Time))
-	f.Add(fmt.Sprintf("asked %.1f earlier", x.Time-x.OffTime), percent(x.Off.Probability))
+	f.Add("over time", term.SparkShares(through, 60))
+	f.Add("", fmt.Sprintf("probability of an event, from %.0f to %.0f", x.Curve[0].Time, x.Curve[len(x.Curve)-1].Time))
+	f.Add(fmt.Sprintf("%.1f earlier", x.Time-x.OffTime), percent(x.Off.Probability))
 	for _, c := range x.Changes() {
 		f.Add(c.Brief, percent(c.To.Probability))
 	}
@@ -131,7 +131,7 @@ func gapsInWords(gaps []float32) string {
 	for _, g := range gaps[:len(gaps)-1] {
 		words = append(words, fmt.Sprintf("%.1f", g))
 	}
-	return strings.Join(append(words, fmt.Sprintf("and %.1f since", gaps[len(gaps)-1])), ", ")
+	return strings.Join(append(words, fmt.Sprintf("%.1f since the last event", gaps[len(gaps)-1])), ", ")
 }
 
 func percent(fraction float64) string { return fmt.Sprintf("%.1f %%", 100*fraction) }
@@ -145,19 +145,19 @@ func weightsOf(side predict.Side) string {
 	text := term.Spark(weights)
 	if p := demo.Heaviest(side); p != nil {
 		last := p.Events[len(p.Events)-1]
-		text += fmt.Sprintf("  most (%.0f %%) around %s at %.0f", 100*p.Weight, last.Name, last.Time)
+		text += fmt.Sprintf("  highest (%.0f %%) at the event with %s at %.0f", 100*p.Weight, last.Name, last.Time)
 	}
 	return text
 }
 
 // tellFarewell is the last station.
 func tellFarewell(w io.Writer, s term.Style, r *demo.Report) error {
-	fmt.Fprintf(w, "\n%s  All of this with plots: %s\n\n", s.Strong("5. A page."), s.Strong(r.Page))
-	fmt.Fprintf(w, "%s\n\n", s.Strong("Go on with your own events:"))
+	fmt.Fprintf(w, "\n%s  The same with plots: %s\n\n", s.Strong("5. Page."), s.Strong(r.Page))
+	fmt.Fprintf(w, "%s\n\n", s.Strong("Next steps with your own data:"))
 	for line := range strings.Lines(demo.Commands) {
 		fmt.Fprint(w, "  "+line)
 	}
-	const took = "The tour took %s. The same seed (%d) gives the same numbers again."
+	const took = "The tour took %s. The same seed (%d) gives the same numbers."
 	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim(fmt.Sprintf(took, term.Duration(seconds(r.Seconds)), r.Seed)))
 	return err
 }

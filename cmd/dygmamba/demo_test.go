@@ -67,8 +67,8 @@ func TestDemoTells(t *testing.T) {
 	if err := newApp(nil, &out, &err).guide(t.Context(), smallTour(), page); err != nil {
 		t.Fatal(err)
 	}
-	result{out: out.String()}.shows(t, "1. A stream.", "2. Two models.", "3. A verdict.", "edgebank", "4. A reason.",
-		"gaps between meetings", "without the gaps", "5. A page.", "page.html", "dygmamba train --data")
+	result{out: out.String()}.shows(t, "1. Data.", "2. Two models.", "3. Test.", "edgebank", "4. Explanation.",
+		"time gaps", "without the gaps", "5. Page.", "page.html", "dygmamba train --data")
 }
 
 func TestDemoUsage(t *testing.T) {

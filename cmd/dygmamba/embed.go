@@ -18,23 +18,8 @@ func newEmbed(a *app) *cobra.Command {
 	var e embedding
 	cmd := &cobra.Command{
 		Use:   "embed RUN",
-		Short: "Write embeddings of nodes at a time, for other programs",
-		Long: `Writes what a trained model says of nodes at a time, a row of numbers for each, before its head makes
-an answer of it: to a Parquet file (columns node, id, side, time, date, partner, embedding), or to a NumPy matrix with
-a table of its rows beside it (FILE.npy and FILE.csv). Only events strictly before the time are seen.
-
-Every node is embedded as the source of the question "will it interact with its partner at that time?". Models that
-look at each node alone (such as TGN, TGAT, JODIE or GraphMixer) say the same whoever the partner is. Models that look
-at pairs (such as DyGMamba, DyGFormer or TCL) describe the node as seen with the partner: whom it met last before that
-time, or itself if nobody. --with takes one partner for all, --alone the node itself (a pair that such a model has
-never seen in training), and --queries one for each row (column i).
-
-Without --node or --queries all nodes that occur in the data are embedded, in the order of their ids. A run of
---task node-classification gives what its classifier looks at.`,
-		Example: `  dygmamba embed runs/visits --out nodes.parquet
-  dygmamba embed runs/visits --at 2024-05-03T08:00:00Z --node ada --node bob --with espresso --out two.npy
-  dygmamba embed runs/uci/seed-0 --queries pairs.csv --out pairs.parquet --json`,
-		Args: takes("the directory of a run"),
+		Short: "Write embeddings of nodes at a given time",
+		Args:  takes("the directory of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e.timed = cmd.Flags().Changed("at")
 			if err := e.check(); err != nil {
@@ -65,13 +50,14 @@ Without --node or --queries all nodes that occur in the data are embedded, in th
 	where.add(cmd)
 	flags := cmd.Flags()
 	addOrder(cmd, &e.order)
-	flags.StringVar(&e.out, "out", "", "`file` to write: NAME.parquet, or NAME.npy with NAME.csv beside it")
-	flags.StringVar(&e.at, "at", "", "`time` at which nodes are embedded (default: right after the last event)")
-	flags.StringArrayVar(&e.nodes, "node", nil, "embed this `node`; repeatable (default: all that occur)")
-	flags.StringVar(&e.with, "with", "", "`node` that all are paired with (default: each with whom it met last)")
-	flags.BoolVar(&e.alone, "alone", false, "pair each node with itself")
+	flags.StringVar(&e.out, "out", "", "`file` to write: NAME.parquet, or NAME.npy (also writes NAME.csv)")
+	flags.StringVar(&e.at, "at", "", "`time` of the embeddings (default: right after the last event)")
+	flags.StringArrayVar(&e.nodes, "node", nil, "`node` to embed; repeatable (default: all nodes with events)")
+	flags.StringVar(&e.with, "with", "",
+		"`node` to use as the partner of all nodes (default: the last partner of each node)")
+	flags.BoolVar(&e.alone, "alone", false, "use each node as its own partner")
 	flags.StringVar(&e.queries, "queries", "",
-		"`file` with the columns u, i and ts, as for predict: embed each u, paired with i, at ts; - is standard input")
+		"`file` with the columns u, i and ts, as for predict: embed u with partner i at ts; - is standard input")
 	return cmd
 }
 
@@ -107,8 +93,7 @@ func (e *embedding) check() error {
 	case !e.parquet() && !strings.HasSuffix(e.out, ".npy"):
 		return usagef("--out %s: must end in .parquet or .npy", e.out)
 	case e.queries != "" && (e.timed || e.nodes != nil || e.with != "" || e.alone):
-		return usagef("--queries says which nodes, when and with whom: want no --at, --node, --with or --alone " +
-			"beside it")
+		return usagef("--queries cannot be used with --at, --node, --with or --alone: it gives all of them")
 	case e.with != "" && e.alone:
 		return usagef("--with %s and --alone both choose a partner, want one of them", e.with)
 	}
@@ -168,7 +153,7 @@ func (e *embedding) run(ctx context.Context, a *app, file string, data dataFlags
 		}
 	}
 	if e.doc.Unknown > 0 {
-		a.log().Warn(fmt.Sprintf("%s of the %s rows are of nodes that do not occur in the data and have no history",
+		a.log().Warn(fmt.Sprintf("%s of %s rows are nodes that are not in the data and have no history",
 			term.Count(e.doc.Unknown), term.Count(len(subjects))))
 	}
 	if err := e.write(ctx, p, subjects, &before); err != nil {
@@ -180,7 +165,7 @@ func (e *embedding) run(ctx context.Context, a *app, file string, data dataFlags
 		f.Add("wrote", fmt.Sprintf("%s, a matrix of %s × %d numbers by %s", s.Strong(e.out), term.Count(e.doc.Rows),
 			e.doc.Width, e.doc.Model))
 		if e.doc.Names != "" {
-			f.Add("", e.doc.Names+", what its rows are")
+			f.Add("", e.doc.Names+", which describes its rows")
 		}
 		if e.doc.At != "" {
 			f.Add("at", e.doc.At)

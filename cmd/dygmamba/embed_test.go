@@ -63,7 +63,7 @@ func TestEmbed(t *testing.T) {
 		t.Errorf("alone: %s", names)
 	}
 	run("--out", out("d.parquet"), "--queries", queryFile(t, "u,i,ts", "u3,v2,300", "stranger,v2,10")).want(t,
-		exitDone, "1 of the 2 rows")
+		exitDone, "1 of 2 rows")
 	if raw := content(t, out("d.parquet")); string(raw[:4]) != "PAR1" || string(raw[len(raw)-4:]) != "PAR1" {
 		t.Error("no Parquet file")
 	}
@@ -82,7 +82,7 @@ func TestEmbedRefuses(t *testing.T) {
 	}{
 		{"", exitUsage, "--out is missing"},
 		{"--out x.csv", exitUsage, "must end in .parquet or .npy"},
-		{"--out " + out + " --at 1 --queries q", exitUsage, "--queries says"},
+		{"--out " + out + " --at 1 --queries q", exitUsage, "--queries cannot be used"},
 		{"--out " + out + " --with v1 --alone", exitUsage, "want one of them"},
 		{"--out " + out + " --at soon", exitUsage, "a finite number"},
 		{"--out " + out + " --at 2024-05-01", exitUsage, "a finite number"},

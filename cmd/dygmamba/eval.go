@@ -24,33 +24,8 @@ func newEval(a *app) *cobra.Command {
 	var scenario, negatives, out string
 	cmd := &cobra.Command{
 		Use:   "eval",
-		Short: "Measure a model: settings × negatives",
-		Long: `Measures how well a model tells events that happened from events that did not, on the last 15 % of ` +
-			`the stream.
-
-  --setting    transductive: all test events; inductive: those with a node that training did not show
-  --negatives  random: another destination; historical: pairs that met before, but not now; inductive: pairs that met
-               since training only; time (not part of all): the same pair at another time, between its previous
-               meeting and this one, over all scores at once
-
-A trained model comes from a run or a checkpoint, each seed of a run by itself and then all together. ` +
-			`EdgeBank needs no training; it is
-measured with its four memories unless --set chooses one, and the best is marked. Published numbers stand beside ours
-where there are any.
-
---protocol tgb measures as the Temporal Graph Benchmark does: of each test event the source and the time are kept, its
-destination is ranked among others, and the mean of 1/place is told (MRR). ` +
-			`Whom it is ranked among is part of the result.`,
-		Example: `  dygmamba eval --run runs/uci
-  dygmamba eval --checkpoint weights.safetensors --model dygmamba --data enron --preset paper --negatives random
-  dygmamba eval --model edgebank --data uci
-  dygmamba eval --model edgebank --data visits.dgm --setting transductive --negatives historical --json
-  dygmamba eval --model edgebank --data uci --set edge_bank_memory_mode=unlimited_memory
-  dygmamba eval --model edgebank --data uci --negatives random --num-negatives 100
-  dygmamba eval --run runs/habits --negatives time
-  dygmamba eval --run runs/wikipedia --protocol tgb --limit 1000
-  dygmamba eval --model edgebank --data uci --protocol tgb --num-negatives 50 --json`,
-		Args: takes(),
+		Short: "Evaluate a model: settings × kinds of negatives",
+		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := e.choose(scenario, negatives); err != nil {
 				return err
@@ -91,18 +66,20 @@ destination is ranked among others, and the mean of 1/place is told (MRR). ` +
 	from.add(cmd)
 	where.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&out, "out", "", "directory for result.json, the document that --json prints, and reliability.svg")
-	flags.StringVar(&scenario, "setting", "all", "transductive, inductive or all")
-	flags.StringVar(&negatives, "negatives", "all", "random, historical, inductive or all; or time")
+	flags.StringVar(&out, "out", "", "`directory` to write result.json (the output of --json) and reliability.svg to")
+	flags.StringVar(&scenario, "setting", "all", "test setting: transductive, inductive or all")
+	flags.StringVar(&negatives, "negatives", "all",
+		"kind of negatives: random, historical, inductive, all or time; 'all' does not include time")
 	flags.IntVar(&e.options.PerPositive, "num-negatives", 1,
-		"negatives for each positive; with more than one, MRR and Hits@1, 3 and 10 are measured too")
+		"number of negatives per positive; MRR and Hits@1, 3 and 10 are also measured if it is above 1")
 	flags.StringVar(&e.aggregation, "metric-aggregation", batchMean,
-		"AP and AUC as mean over batches, as published ('batch-mean'), or over all scores at once ('global')")
-	flags.BoolVar(&e.options.SeenOnly, "seen-only", false, "transductive without the events that have unseen nodes")
+		"'batch-mean': mean AP and AUC over batches, as published; 'global': over all scores at once")
+	flags.BoolVar(&e.options.SeenOnly, "seen-only", false,
+		"transductive: leave out events with nodes that training did not contain")
 	addOrder(cmd, &e.order)
 	e.tgb.add(cmd)
 	flags.BoolVar(&e.options.Avoid, "avoid-positives", false,
-		"with native sampling: random negatives are no positives of their batch")
+		"with --sampling native: do not draw positives of the same batch as random negatives")
 	completeWith(cmd, "setting", append(eval.Scenarios(), "all")...)
 	completeWith(cmd, "negatives", append(eval.Strategies(), "all", eval.Time)...)
 	completeWith(cmd, "metric-aggregation", batchMean, global)
@@ -145,7 +122,7 @@ func (e *evaluation) choose(scenario, negatives string) error {
 			return err
 		}
 	} else if e.options.PerPositive > 1 {
-		return usagef("--num-negatives is %d: of time negatives each positive has one", e.options.PerPositive)
+		return usagef("--num-negatives is %d, must be 1 with --negatives time", e.options.PerPositive)
 	}
 	if err := oneOf("metric-aggregation", e.aggregation, batchMean, global); err != nil {
 		return err
@@ -181,8 +158,8 @@ func (e *evaluation) chooseModel(what modelFlags) error {
 		return usagef("--run, --checkpoint or --model is missing: a trained model, or one of %s, "+
 			"which needs no training", strings.Join(evalModels(), ", "))
 	case slices.Contains(modelNames(), e.model):
-		return usagef("%s must be trained before it is measured: name its directory with --run, or its weights with "+
-			"--checkpoint", e.model)
+		return usagef("%s must be trained first: give its directory with --run, or its weights with --checkpoint",
+			e.model)
 	case !slices.Contains(evalModels(), e.model):
 		return usagef("no model %q to measure%s; there are %s",
 			what.name, suggest.Hint(e.model, known), strings.Join(known, ", "))
@@ -210,7 +187,7 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set) (*evalDo
 		return e.runTGB(ctx, a, set)
 	}
 	if e.options.Avoid && set.Sampling != dataset.Native {
-		return nil, usagef("--avoid-positives needs --sampling native: the reference does not look")
+		return nil, usagef("--avoid-positives needs --sampling native")
 	}
 	protocol, err := eval.Open(set, e.options)
 	if err != nil {

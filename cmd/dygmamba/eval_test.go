@@ -13,8 +13,8 @@ import (
 func TestEvalUsage(t *testing.T) {
 	tests := []struct{ args, want string }{
 		{"", "--model is missing"},
-		{"--model dygmamba --data s1", "must be trained before"},
-		{"--run a --checkpoint b", "want one of them"},
+		{"--model dygmamba --data s1", "must be trained first"},
+		{"--run a --checkpoint b", "cannot be used together"},
 		{"--model edgebnk --data s1", "did you mean edgebank?"},
 		{"--model edgebank", "--data is missing"},
 		{"--model edgebank --data s1 --setting both", `--setting is "both", must be transductive, inductive or all`},

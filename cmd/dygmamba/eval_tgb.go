@@ -33,13 +33,13 @@ type tgbFlags struct {
 func (f *tgbFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.protocol, "protocol", protocolDyGLib,
-		"how to measure: 'dyglib', AP and AUC against one negative for each event, "+
-			"or 'tgb', the place of its destination among many: MRR and Hits@K")
+		"'dyglib': AP and AUC with one negative per event; "+
+			"'tgb': MRR and Hits@K of the destination among many")
 	flags.StringVar(&f.opponents, "opponents", "",
-		"with --protocol tgb: `file` with the columns u, i, ts and negatives, other destinations for each test event "+
-			"(default: all others for wikipedia, else our own draw of --num-negatives, 100)")
+		"with --protocol tgb: `file` with the columns u, i, ts and negatives: the other destinations of each test "+
+			"event (default: all others for wikipedia; for other data a random sample of --num-negatives, 100)")
 	flags.IntVar(&f.limit, "limit", 0,
-		"with --protocol tgb: ask about a seeded draw of so many test events (default: all)")
+		"with --protocol tgb: number of test events to use, drawn with a fixed seed (default: all)")
 	completeWith(cmd, "protocol", protocolDyGLib, protocolTGB)
 }
 
@@ -62,7 +62,7 @@ func (f *tgbFlags) check(cmd *cobra.Command, e *evaluation) error {
 	}
 	for _, flag := range []string{"setting", "negatives", "metric-aggregation", "seen-only", "avoid-positives"} {
 		if given(flag) {
-			return usagef("--%s is for --protocol %s: %s has one test, and ranks", flag, protocolDyGLib, protocolTGB)
+			return usagef("--%s cannot be used with --protocol %s", flag, protocolTGB)
 		}
 	}
 	if f.limit < 0 || given("limit") && f.limit == 0 {
@@ -70,7 +70,7 @@ func (f *tgbFlags) check(cmd *cobra.Command, e *evaluation) error {
 	}
 	if given("num-negatives") {
 		if f.draw = e.options.PerPositive; f.opponents != "" {
-			return usagef("--opponents and --num-negatives both say whom to rank among, want one of them")
+			return usagef("--opponents and --num-negatives cannot be used together")
 		}
 	}
 	e.options.PerPositive = 1

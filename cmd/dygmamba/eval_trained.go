@@ -45,7 +45,7 @@ func (e *evaluation) runTrained(
 		}
 		defer p.Close()
 		if run.IsUnfinished(filepath.Dir(file)) {
-			a.log().Warn(filepath.Dir(file) + " is not finished: measured is the best epoch so far")
+			a.log().Warn(filepath.Dir(file) + " is not finished: using the best epoch so far")
 		}
 		spec := p.Spec()
 		e.model, e.conditions = p.Model(), spec.Conditions()

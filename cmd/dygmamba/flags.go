@@ -38,15 +38,15 @@ func (f *dataFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "data", "",
 		"data set: a name ('data list'), a directory in the ml_* layout, or a file made by 'data import'")
-	flags.StringVar(&f.sampling, "sampling", "", "splits and negatives drawn as the 'reference' programs draw them, "+
-		"or by the 'native' generator (default: reference for the ml_* layout, native for imported files)")
+	flags.StringVar(&f.sampling, "sampling", "", "how to draw splits and negatives: 'reference' as the reference "+
+		"programs do, or 'native' (default: reference for the ml_* layout, native for imported files)")
 	addDataDir(cmd, &f.dir)
 	complete(cmd, "data", func() []string { return dataNames(f.dir) })
 	completeWith(cmd, "sampling", dataset.Reference, dataset.Native)
 }
 
 func addDataDir(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "data-dir", "", "where named data sets lie (default: ./data, then the user's cache)")
+	cmd.Flags().StringVar(dir, "data-dir", "", "directory with named data sets (default: ./data, then the user cache)")
 	if err := cmd.MarkFlagDirname("data-dir"); err != nil {
 		panic(err)
 	}
@@ -55,7 +55,7 @@ func addDataDir(cmd *cobra.Command, dir *string) {
 // open reads the data set and passes its warnings on. The caller closes it.
 func (f *dataFlags) open(ctx context.Context, a *app) (*dataset.Set, error) {
 	if f.name == "" {
-		return nil, usagef("--data is missing: a name shown by 'dygmamba data list', a directory, " +
+		return nil, usagef("--data is missing: want a name shown by 'dygmamba data list', a directory, " +
 			"or a file made by 'dygmamba data import'")
 	}
 	if err := oneOf("sampling", f.sampling, "", dataset.Reference, dataset.Native); err != nil {
@@ -64,10 +64,10 @@ func (f *dataFlags) open(ctx context.Context, a *app) (*dataset.Set, error) {
 	set, err := a.openSet(ctx, f.name, f.dir, f.sampling)
 	if f.recalled && errors.Is(err, dataset.ErrUnknown) {
 		if f.missing != "" {
-			return nil, usagef("data set %s was %s, which is not there; say with --data where it lies",
+			return nil, usagef("data set %s was read from %s, which does not exist; name it with --data",
 				f.name, f.missing)
 		}
-		return nil, usagef("%v; say with --data where it lies", err)
+		return nil, usagef("%v; name it with --data", err)
 	}
 	return set, err
 }
@@ -96,9 +96,9 @@ type modelFlags struct {
 
 func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard string) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "model", standard, "model, as 'dygmamba models' names it")
-	flags.StringVar(&f.preset, "preset", "", "a named set of hyper-parameters, as 'dygmamba models NAME' lists them "+
-		"(default: what did best on validation data)")
+	flags.StringVar(&f.name, "model", standard, "name of the model, as 'dygmamba models' lists it")
+	flags.StringVar(&f.preset, "preset", "", "name of a set of hyper-parameters, as 'dygmamba models NAME' lists them "+
+		"(default: the best on validation data)")
 	flags.StringArrayVar(&f.set, "set", nil, "change one hyper-parameter, as `key=value`; repeatable")
 	complete(cmd, "model", names)
 	completePresets(cmd, func([]string) string { return f.name })
@@ -113,9 +113,9 @@ func (f *modelFlags) load(order string, dev device.Device, where deviceFlags) pr
 
 // addOrder adds --order.
 func addOrder(cmd *cobra.Command, order *string) {
-	cmd.Flags().StringVar(order, "order", "", "of models that remember events: 'strict', a query at t sees nothing "+
-		"of its own instant, or 'arrival', as in the reference programs (default: what the checkpoint or the preset "+
-		"says)")
+	cmd.Flags().StringVar(order, "order", "", "when the memory of a model is updated: 'strict', a query at t uses "+
+		"only events before t, or 'arrival', as in the reference programs (default: the order of the checkpoint or "+
+		"the preset)")
 	completeWith(cmd, "order", model.Orders()...)
 }
 
@@ -138,17 +138,16 @@ type deviceFlags struct {
 
 func (f *deviceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "device", "auto", "what computes: "+strings.Join(open.Names, ", "))
+	flags.StringVar(&f.name, "device", "auto", "device to compute on: "+strings.Join(open.Names, ", "))
 	flags.IntVar(&f.threads, "threads", 0,
-		"threads on the CPU; results do not depend on it (default: one for every processor)")
+		"number of CPU threads; results do not depend on it (default: one per processor)")
 	completeWith(cmd, "device", open.Names...)
 }
 
 // addRounding adds --tf32.
 func (f *deviceFlags) addRounding(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.tf32, "tf32", true, "let a GPU that learns round what it multiplies in matrix products to "+
-		"TF32, 10 bits of mantissa instead of 23: faster, and as good; --tf32=false computes in float32 throughout; "+
-		"answers are exact in any case, and so is all that a CPU does")
+	cmd.Flags().BoolVar(&f.tf32, "tf32", true, "use TF32 (10 bits of mantissa instead of 23) for matrix products in "+
+		"training on a GPU; it is faster and as accurate; evaluation, prediction and CPUs always use float32")
 	f.rounding = cmd.Flags().Lookup("tf32")
 }
 
@@ -177,7 +176,7 @@ func (f *deviceFlags) open(a *app) (device.Device, error) {
 		a.log().Info("computing on the CPU: " + note)
 	}
 	if f.tf32 && f.rounding.Changed && !device.Rounds(dev) {
-		a.log().Info("--tf32 has no effect: " + dev.Name() + " computes in float32 throughout")
+		a.log().Info("--tf32 has no effect: " + dev.Name() + " uses float32 only")
 	}
 	return dev, nil
 }
@@ -193,9 +192,9 @@ type runFlags struct {
 
 func (f *runFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.out, "out", "", "directory to write to")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of the first run")
-	flags.IntVar(&f.runs, "runs", 1, "number of runs, with seeds from --seed on")
+	flags.StringVar(&f.out, "out", "", "output directory")
+	flags.Uint64Var(&f.seed, "seed", 0, "random seed of the first run")
+	flags.IntVar(&f.runs, "runs", 1, "number of runs, with the seeds --seed, --seed+1, …")
 	if err := cmd.MarkFlagDirname("out"); err != nil {
 		panic(err)
 	}

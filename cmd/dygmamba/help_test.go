@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/dataset"
 )
 
 // Every file in help/ belongs to a command, and its lines fit on a narrow terminal.
@@ -37,6 +39,15 @@ func TestHelpFiles(t *testing.T) {
 			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
 				t.Errorf("%s: a line of %d characters, want at most 80: %s", file, n, line)
 			}
+		}
+	}
+}
+
+// What the help says about dates and the archive is what the program does.
+func TestHelpQuotesTheProgram(t *testing.T) {
+	for name, want := range map[string]string{"data_import": dataset.DateForms, "data_fetch": dataset.ArchiveURL} {
+		if flowing := strings.Join(strings.Fields(helpText(name)), " "); !strings.Contains(flowing, want) {
+			t.Errorf("help/%s.txt does not say %q", name, want)
 		}
 	}
 }

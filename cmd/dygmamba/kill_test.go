@@ -124,7 +124,7 @@ func TestInterruptedInALongStep(t *testing.T) {
 	stuck(t, cmd.Process.Pid)
 	began := time.Now()
 	cmd.Process.Signal(os.Interrupt)
-	if text := <-heard; !strings.Contains(text, "finishing the step; again to stop now") ||
+	if text := <-heard; !strings.Contains(text, "finishing the step; press Ctrl-C again to stop now") ||
 		time.Since(began) > 2*time.Second {
 		t.Fatalf("after %v: %q", time.Since(began), text)
 	}

@@ -74,7 +74,7 @@ func (a *app) attend(ctx context.Context, soon time.Duration) (done func()) {
 		}
 		select {
 		case <-time.After(soon):
-			a.log().Info("interrupted: finishing the step; again to stop now")
+			a.log().Info("interrupted: finishing the step; press Ctrl-C again to stop now")
 		case <-ended:
 		}
 	}()

@@ -134,7 +134,8 @@ func TestInterruptionIsAnswered(t *testing.T) {
 		}
 		done()
 		cancel()
-		if n := strings.Count(log.String(), "finishing the step; again to stop now\n"); (n == 1) != tt.long || n > 1 {
+		n := strings.Count(log.String(), "finishing the step; press Ctrl-C again to stop now\n")
+		if (n == 1) != tt.long || n > 1 {
 			t.Errorf("%+v: %q", tt, log.String())
 		}
 	}

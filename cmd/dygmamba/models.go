@@ -41,10 +41,7 @@ func newModels(a *app) *cobra.Command {
 	var preset, data string
 	cmd := &cobra.Command{
 		Use:   "models [NAME]",
-		Short: "List the models, or show one with its presets and settings",
-		Example: `  dygmamba models
-  dygmamba models dygmamba --preset paper --data enron
-  dygmamba models --json`,
+		Short: "List the models, or show the presets and settings of one",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("%s takes one name, found %q too", cmd.CommandPath(), args[1])
@@ -66,7 +63,7 @@ func newModels(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&preset, "preset", "",
-		"show the settings of this preset (default: the one that --data is trained with, as far as its name tells)")
+		"show the settings of this preset (default: the preset that --data is trained with)")
 	cmd.Flags().StringVar(&data, "data", "", "show the settings for this data set")
 	completePresets(cmd, func(args []string) string { return strings.Join(args, "") })
 	complete(cmd, "data", dataset.CatalogNames)

@@ -66,7 +66,7 @@ func writable(flag, path string) error {
 	}
 	f, err := atomicfile.Create(path)
 	if err != nil {
-		return usagef("--%s %s: no file can be made there: %v", flag, path, unwrapped(err))
+		return usagef("--%s %s: cannot create the file: %v", flag, path, unwrapped(err))
 	}
 	f.Discard()
 	return nil

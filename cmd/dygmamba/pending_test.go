@@ -72,9 +72,9 @@ func TestWritable(t *testing.T) {
 		t.Error(err)
 	}
 	long := filepath.Join(dir, strings.Repeat("x", 300))
-	if err := writable("out", long); err == nil || !strings.Contains(err.Error(), "no file can be made there: ") ||
+	if err := writable("out", long); err == nil || !strings.Contains(err.Error(), "cannot create the file: ") ||
 		strings.Contains(err.Error(), ".tmp") {
 		t.Errorf("a name that is too long: %v", err)
 	}
-	program(t, "demo", "--out", long).want(t, exitUsage, "no file can be made there")
+	program(t, "demo", "--out", long).want(t, exitUsage, "cannot create the file")
 }

@@ -21,43 +21,8 @@ func newPredict(a *app) *cobra.Command {
 	var p prediction
 	cmd := &cobra.Command{
 		Use:   "predict",
-		Short: "Answer with a trained model: will u and i interact at time ts?",
-		Long: `Reads queries from a table with the columns u, i and ts, or as 'data import' finds source, ` +
-			`destination and time,
-or is told to: CSV, JSON lines or Parquet, plain or gzip-compressed. ` +
-			`It writes u,i,ts,logit,probability in the same order,
-and behind them all other columns as they were. A query is answered from all events of the data set that lie strictly
-before its ts, which may be after the last one. The data set is that of the run unless --data names another. ` +
-			`Nodes that it
-does not have are allowed.
-
---best K asks whom u will meet at ts instead: the K most likely partners among all nodes that were a destination before
-ts, or among those that --candidates lists. A file of such questions has the columns u and ts.
-
-The probability is one among as many negatives as events, drawn at random with the same source: the share of such
-queries that came true in validation where the checkpoint has a calibration ('dygmamba calibrate'), otherwise what the
-model was trained to give. It ranks queries, and is no share of moments at which they come true. Logits are the model's
-own.
-
-Weights of the released program say neither which model they are of nor how long its histories are: ` +
-			`--model and --set tell. Widths are read
-from the tensors.
-
---explain writes, as a line of JSON for each query: the weight of every patch of both nodes' histories with its ` +
-			`events, the gaps between the
-pair's own meetings, how the answer changes when the gaps, the meetings, or a most weighted patch are withheld, and the
-probability as a curve over time around the query (--curve 0 spares the work). --plot draws that curve alone.`,
-		Example: `  dygmamba predict --run runs/uci --queries questions.csv --out answers.csv
-  dygmamba predict --checkpoint runs/uci/seed-0/checkpoint.safetensors --data uci --queries questions.csv --json
-  dygmamba predict --checkpoint weights.safetensors --data enron --model dygmamba --set max_input_sequence_length=64 ` +
-			`--set max_interaction_times=10 --queries q.csv
-  dygmamba predict --run runs/visits --queries q.csv --out s.csv --explain why.jsonl
-  dygmamba predict --run runs/visits --queries offers.jsonl.gz --src who --dst what --time when --out ranked.csv
-  dygmamba predict --run runs/visits --u Ada --ts 2024-05-02T09:00:00Z --best 10
-  dygmamba predict --run runs/visits --queries people.csv --best 5 --candidates menu.csv --out offers.csv
-  dygmamba predict --run runs/visits --data newer.dgm --u Ada --i espresso --ts 2024-05-02T09:00:00Z --explain -
-  dygmamba predict --run runs/habits --u u0 --i v3 --ts 11500000 --curve 1000 --plot curve.svg`,
-		Args: takes(),
+		Short: "Predict with a trained model: do u and i interact at time ts?",
+		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.check(cmd, a); err != nil {
 				return err
@@ -98,20 +63,20 @@ probability as a curve over time around the query (--curve 0 spares the work). -
 	flags := cmd.Flags()
 	addOrder(cmd, &p.order)
 	flags.StringVar(&p.queries, "queries", "",
-		"`file` with a row for each query, as 'data import' reads them; - is standard input")
+		"`file` with one query per row, as 'data import' reads it; - is standard input")
 	addTableForm(cmd, &p.form)
-	flags.StringVar(&p.out, "out", "", "`file` to write answers to (default: standard output)")
+	flags.StringVar(&p.out, "out", "", "`file` to write predictions to (default: standard output)")
 	flags.StringVar(&p.why, "explain", "",
-		"`file` to write explanations to, as JSON lines; - shows them on standard output")
-	flags.IntVar(&p.top, "top", 3, "with --explain: withhold so many of each side's most weighted patches")
+		"`file` to write explanations to, as JSON lines; - is standard output")
+	flags.IntVar(&p.top, "top", 3, "with --explain: number of heaviest patches to test per node; each is left out once")
 	flags.IntVar(&p.moments, "curve", 56,
-		"with --explain or --plot: ask about the pair at so many moments before and after too, over a "+
-			"week either way, or a twentieth of the stream where times are no dates; 0: none")
+		"with --explain or --plot: number of points in time before and after the query; the curve covers a week "+
+			"on each side, or 1/20 of the data if times are not dates; 0 for no curve")
 	flags.StringVar(&p.plot, "plot", "",
-		"with --u, --i and --ts: `file` to draw that curve to, as SVG, with the times at which the two met")
-	flags.StringVar(&p.single.u, "u", "", "ask one query, instead of --queries: source")
-	flags.StringVar(&p.single.i, "i", "", "… destination")
-	flags.StringVar(&p.single.ts, "ts", "", "… and time")
+		"with --u, --i and --ts: SVG `file` for the curve, with the events of the pair marked")
+	flags.StringVar(&p.single.u, "u", "", "source of a single query, instead of --queries")
+	flags.StringVar(&p.single.i, "i", "", "destination of a single query")
+	flags.StringVar(&p.single.ts, "ts", "", "time of a single query")
 	p.rank.add(cmd)
 	return cmd
 }

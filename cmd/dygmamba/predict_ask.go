@@ -32,14 +32,14 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	case checkForm(p.form) != nil:
 		return checkForm(p.form)
 	case p.queries == "" && given == 0:
-		return usagef("--queries is missing: a file with the columns u, i and ts; " +
-			"or ask one query with --u, --i and --ts")
+		return usagef("--queries is missing: want a file with the columns u, i and ts, " +
+			"or --u, --i and --ts for a single query")
 	case p.queries != "" && given > 0:
-		return usagef("--queries and --u, --i, --ts both ask, want one of them")
+		return usagef("--queries cannot be used with --u, --i and --ts")
 	case given > 0 && given < len(queries.Columns):
-		return usagef("one query needs all of --u, --i and --ts")
+		return usagef("a single query needs all of --u, --i and --ts")
 	case p.alone && formGiven(cmd) != "":
-		return usagef("--%s is about the table of --queries", formGiven(cmd))
+		return usagef("--%s needs --queries", formGiven(cmd))
 	case checkOrder(p.order) != nil:
 		return checkOrder(p.order)
 	case p.top < 0:
@@ -47,16 +47,16 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	case p.moments < 0 || p.moments > mostMoments:
 		return usagef("--curve is %d, must be from 0 to %d", p.moments, mostMoments)
 	case p.why == "-" && !p.alone && !a.json && p.out == "":
-		return usagef("--explain - and the answers would both go to standard output: give one of them a file, " +
+		return usagef("explanations and predictions would both go to standard output: write one of them to a file, " +
 			"with --explain or --out")
 	case p.plot == "-":
 		return usagef("--plot is -, want a file")
 	case p.plot != "" && (!p.alone || p.moments == 0):
-		return usagef("--plot draws the curve of one query: want --u, --i and --ts, and --curve above 0")
+		return usagef("--plot draws the curve of a single query: want --u, --i and --ts, and --curve above 0")
 	case p.out != "" && sameName(p.out, p.why):
-		return usagef("--out and --explain are both %s, want two files", p.out)
+		return usagef("--out and --explain are both %s, want two different files", p.out)
 	case p.plot != "" && (sameName(p.plot, p.out) || sameName(p.plot, p.why)):
-		return usagef("--plot is %s, and so is --out or --explain; want a file of its own", p.plot)
+		return usagef("--plot is %s, the same as --out or --explain; want a different file", p.plot)
 	}
 	for flag, path := range p.outputs() {
 		if err := writable(flag, path); err != nil {
@@ -115,7 +115,7 @@ func (p *prediction) read(ctx context.Context, a *app, set *dataset.Set) error {
 	}
 	if list := ask.Swapped(p.questions); list != nil {
 		a.log().Warn(fmt.Sprintf("in %s of %s queries u is a destination of the data and i a source, "+
-			"such as %s and %s: are the two swapped?",
+			"such as %s and %s: are u and i swapped?",
 			term.Count(len(list)), term.Count(len(p.questions)), list[0].U, list[0].I))
 	}
 	return nil

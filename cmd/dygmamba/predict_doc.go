@@ -95,11 +95,11 @@ func (d *unknownDoc) warn(a *app) {
 	if d.Count > len(d.Names) {
 		names += ", …"
 	}
-	what := "1 node does not occur in the data and has no history"
+	what := "1 node is not in the data and has no history"
 	if d.Count > 1 {
-		what = term.Count(d.Count) + " nodes do not occur in the data and have no history"
+		what = term.Count(d.Count) + " nodes are not in the data and have no history"
 	}
-	a.log().Warn(fmt.Sprintf("%s (queries that ask about them: %s): %s", what, term.Count(d.Queries), names))
+	a.log().Warn(fmt.Sprintf("%s (in %s queries): %s", what, term.Count(d.Queries), names))
 }
 
 // writeTable writes u,i,ts,logit,probability, with digits enough to read the same numbers back, and then what else
@@ -133,7 +133,7 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 	case p.alone && p.out == "":
 		p.writeAnswer(w, s)
 		if p.doc.Plot != "" {
-			fmt.Fprintf(w, "drawn in %s\n", p.doc.Plot)
+			fmt.Fprintf(w, "wrote %s\n", p.doc.Plot)
 		}
 		return p.writeExplanations(w, s)
 	case p.out == "":
@@ -146,7 +146,7 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 	f.Add("wrote", fmt.Sprintf("%s, %s queries answered by %s on %s",
 		p.out, term.Count(p.doc.Queries), p.doc.Model, p.doc.Data))
 	if p.doc.Explain != "" {
-		f.Add("", p.doc.Explain+", what the answers rest on")
+		f.Add("", p.doc.Explain+", explanations")
 	}
 	if p.doc.Plot != "" {
 		f.Add("", p.doc.Plot+", the curve over time")
@@ -224,7 +224,7 @@ func nextText(n *predict.Next, name string) string {
 // addGaps tells when the pair met last, and the rhythm before that.
 func (p *prediction) addGaps(f *term.Facts, gaps []float32) {
 	if len(gaps) == 0 {
-		f.Add("meetings", "none that the model knows of")
+		f.Add("meetings", "none")
 		return
 	}
 	var known []string

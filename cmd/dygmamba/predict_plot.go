@@ -17,8 +17,8 @@ func (p *prediction) draw(ctx context.Context, model *predict.Predictor) error {
 		return err
 	}
 	if len(curves[0]) < 2 {
-		return usagef("--plot: %s tells nothing of other times than that of the query; "+
-			"want a model of links, in --order strict if it remembers", p.doc.Model)
+		return usagef("--plot: %s cannot score other times than that of the query; "+
+			"want a link model, with --order strict if it has memory", p.doc.Model)
 	}
 	if err := replaceFile(p.plot, page.Picture{p.figure(curves[0])}.Write); err != nil {
 		return err
@@ -47,8 +47,8 @@ func (p *prediction) figure(curve []predict.CurvePoint) page.Figure {
 		}
 	}
 	return page.Figure{
-		Title: fmt.Sprintf("How likely is it that %s and %s meet now?", q.U, q.I),
-		Note:  p.doc.Model + ", from what was known by then; dotted: they met",
+		Title: fmt.Sprintf("Probability of an event between %s and %s", q.U, q.I),
+		Note:  p.doc.Model + ", from the events before each time; dotted lines: their events",
 		Chart: chart, Wide: true,
 	}
 }

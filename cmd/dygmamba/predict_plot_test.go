@@ -33,7 +33,7 @@ func TestPredictPlots(t *testing.T) {
 	one := []string{"predict", "--run", r.run, "--data", r.data, "--device", "cpu", "--u", u, "--i", i,
 		"--ts", fmt.Sprint(all.Time[middle])}
 	program(t, append(one, "--plot", plot, "--curve", "30")...).want(t, exitDone).
-		shows(t, u+" and "+i+" at", "drawn in")
+		shows(t, u+" and "+i+" at", "wrote ")
 	raw, err := os.ReadFile(plot)
 	if err != nil {
 		t.Fatal(err)
@@ -51,17 +51,17 @@ func TestPredictPlots(t *testing.T) {
 	for args, want := range map[string]string{
 		"--plot " + plot + " --curve 0":      "--curve above 0",
 		"--plot -":                           "want a file",
-		"--plot x.svg --out ./x.svg":         "want a file of its own",
+		"--plot x.svg --out ./x.svg":         "want a different file",
 		"--plot " + r.data:                   "is the file with the data",
 		"--plot /no/such/dir/x.svg":          "there is no directory",
-		"--plot x.svg --explain x.svg":       "want a file of its own",
-		"--plot x.svg --candidates c.txt":    "--candidates is for --best",
+		"--plot x.svg --explain x.svg":       "want a different file",
+		"--plot x.svg --candidates c.txt":    "--candidates needs --best",
 		"--plot x.svg --curve 10 --top -100": "--top is -100",
 	} {
 		program(t, append(one, strings.Fields(args)...)...).want(t, exitUsage, want)
 	}
 	table := []string{"predict", "--run", r.run, "--queries", queryFile(t, "u,i,ts", "u1,v1,5"), "--plot", plot}
-	program(t, table...).want(t, exitUsage, "draws the curve of one query")
+	program(t, table...).want(t, exitUsage, "draws the curve of a single query")
 	program(t, "predict", "--run", r.run, "--u", "u1", "--ts", "5", "--best", "2", "--plot", plot).
-		want(t, exitUsage, "ranks and does not explain")
+		want(t, exitUsage, "--best cannot explain")
 }

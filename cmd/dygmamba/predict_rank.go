@@ -29,9 +29,9 @@ type ranking struct {
 func (r *ranking) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&r.best, "best", 0,
-		"whom will u meet? so many of the most likely partners; with --u and --ts, or a file with the columns u and ts")
+		"number of partners to return, most likely first; needs --u and --ts, or --queries with the columns u and ts")
 	flags.StringVar(&r.candidates, "candidates", "",
-		"with --best: `file` with a name in each line, or a column i (default: all destinations seen before ts)")
+		"with --best: `file` with one name per line, or with a column i (default: all destinations before ts)")
 }
 
 // check looks at the flags alone.
@@ -41,21 +41,21 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 	p.alone = given("u") || given("ts")
 	switch {
 	case !r.asked && r.candidates != "":
-		return usagef("--candidates is for --best, which says how many of them to name")
+		return usagef("--candidates needs --best, the number of partners to return")
 	case !r.asked:
 		return nil
 	case r.best < 1:
 		return usagef("--best is %d, must be at least 1", r.best)
 	case given("i"):
-		return usagef("--best finds the destinations, --i names one: want one of them")
+		return usagef("--best and --i cannot be used together: --best finds the destinations")
 	case p.why != "" || p.plot != "" || given("top") || given("curve"):
-		return usagef("--best ranks and does not explain; ask about one pair with --u, --i, --ts and --explain")
+		return usagef("--best cannot explain; explain one pair with --u, --i, --ts and --explain")
 	case p.queries == "" && !p.alone:
-		return usagef("--queries is missing: a file with the columns u and ts; or ask one question with --u and --ts")
+		return usagef("--queries is missing: want a file with the columns u and ts, or --u and --ts for a single query")
 	case p.queries != "" && p.alone:
-		return usagef("--queries and --u, --ts both ask, want one of them")
+		return usagef("--queries cannot be used with --u and --ts")
 	case p.alone && !(given("u") && given("ts")):
-		return usagef("one question needs both --u and --ts")
+		return usagef("a single query needs both --u and --ts")
 	case p.queries == "-" && r.candidates == "-":
 		return usagef("--queries and --candidates cannot both be standard input")
 	case checkOrder(p.order) != nil:
@@ -63,7 +63,7 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 	case checkForm(p.form) != nil:
 		return checkForm(p.form)
 	case p.alone && formGiven(cmd) != "":
-		return usagef("--%s is about the table of --queries", formGiven(cmd))
+		return usagef("--%s needs --queries", formGiven(cmd))
 	}
 	if p.out != "" {
 		return writable("out", p.out)

@@ -69,7 +69,7 @@ func (r *ranking) write(w io.Writer, s term.Style, p *prediction, rankings []ran
 	}
 	one := rankings[0]
 	if one.Candidates == 0 {
-		_, err := fmt.Fprintf(w, "%s at %s: nobody was a destination before\n", s.Strong(one.U), one.when)
+		_, err := fmt.Fprintf(w, "%s at %s: there are no destinations before this time\n", s.Strong(one.U), one.when)
 		return err
 	}
 	fmt.Fprintf(w, "%s at %s: the most likely of %s candidates  %s\n\n", s.Strong(one.U), one.when,

@@ -54,7 +54,7 @@ func TestRankOne(t *testing.T) {
 // Before anything happened there is nobody to rank.
 func TestRankNobody(t *testing.T) {
 	args := []string{"predict", "--run", trainedRun(t).run, "--u", "u1", "--ts", "-1", "--best", "4"}
-	program(t, args...).want(t, exitDone).shows(t, "u1 at -1: nobody was a destination before")
+	program(t, args...).want(t, exitDone).shows(t, "u1 at -1: there are no destinations before this time")
 	if got := program(t, append(args, "--json")...).want(t, exitDone); !strings.Contains(got.out, `"items": []`) {
 		t.Error(got.out)
 	}
@@ -77,7 +77,7 @@ func TestRankFile(t *testing.T) {
 	if err != nil || string(raw) != table.out || !strings.Contains(written.out, "the best 2 for 3 questions") {
 		t.Errorf("the file has %q (%v), standard output %q; said %q", raw, err, table.out, written.out)
 	}
-	if !strings.Contains(table.err, "1 node does not occur in the data") || !strings.Contains(table.err, "stranger") {
+	if !strings.Contains(table.err, "1 node is not in the data") || !strings.Contains(table.err, "stranger") {
 		t.Errorf("no warning about the stranger: %s", table.err)
 	}
 	rows, err := csv.NewReader(strings.NewReader(table.out)).ReadAll()
@@ -115,12 +115,12 @@ func TestRankRefuses(t *testing.T) {
 		args []string
 	}{
 		{exitUsage, "--best is 0, must be at least 1", []string{"--u", "u1", "--ts", "5", "--best", "0"}},
-		{exitUsage, "one question needs both --u and --ts", []string{"--u", "u1", "--best", "3"}},
-		{exitUsage, "--best finds the destinations", []string{"--u", "u1", "--i", "v1", "--ts", "5", "--best", "3"}},
-		{exitUsage, "does not explain", append(one, "--explain", "-")},
-		{exitUsage, "--candidates is for --best", []string{"--queries", questions, "--candidates", questions}},
-		{exitUsage, "both ask", append(one, "--queries", questions)},
-		{exitUsage, "--queries is missing: a file with the columns u and ts", []string{"--best", "3"}},
+		{exitUsage, "a single query needs both --u and --ts", []string{"--u", "u1", "--best", "3"}},
+		{exitUsage, "--best and --i cannot", []string{"--u", "u1", "--i", "v1", "--ts", "5", "--best", "3"}},
+		{exitUsage, "cannot explain", append(one, "--explain", "-")},
+		{exitUsage, "--candidates needs --best", []string{"--queries", questions, "--candidates", questions}},
+		{exitUsage, "cannot be used with --u", append(one, "--queries", questions)},
+		{exitUsage, "--queries is missing: want a file with the columns u and ts", []string{"--best", "3"}},
 		{exitUsage, "is the file with the candidates", append(one, "--candidates", wide, "--out", wide)},
 		{exitBadInput, `column ts: found "soon"`, []string{"--u", "u1", "--ts", "soon", "--best", "3"}},
 		{exitBadInput, "want one for the time", []string{"--queries", noTime, "--best", "3"}},

@@ -167,7 +167,7 @@ func TestPredict(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "s.csv")
 	got := program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu",
 		"--queries", queries, "--out", out).
-		want(t, exitDone, "1 node does not occur", "a, stranger").shows(t, "wrote", "5 queries")
+		want(t, exitDone, "1 node is not in the data", "a, stranger").shows(t, "wrote", "5 queries")
 	raw, err := os.ReadFile(out)
 	if err != nil || strings.Contains(got.out, "logit") {
 		t.Fatalf("%v, standard output %q", err, got.out)
@@ -210,7 +210,7 @@ func TestPredict(t *testing.T) {
 	}
 	program(t, "predict", "--run", r.run, "--device", "cpu", "--queries", queryFile(t, "u,i,ts", "u1,v1,5", "v3,u2,5")).
 		want(t, exitDone, "in 1 of 2 queries u is a destination of the data and i a source, such as v3 and u2: "+
-			"are the two swapped?")
+			"are u and i swapped?")
 	empty := program(t, "predict", "--run", r.run, "--data", r.data, "--device", "cpu",
 		"--queries", queryFile(t, "u,i,ts")).want(t, exitDone)
 	if len(answers(t, empty.out)) != 0 {
@@ -289,17 +289,17 @@ func TestPredictUsage(t *testing.T) {
 	}{
 		{"", "--queries is missing"},
 		{"--queries " + q, "--checkpoint is missing"},
-		{"--queries " + q + " --run a --checkpoint b", "want one of them"},
-		{"--run " + r.run + " --queries " + q + " --u u1", "both ask"},
+		{"--queries " + q + " --run a --checkpoint b", "cannot be used together"},
+		{"--run " + r.run + " --queries " + q + " --u u1", "cannot be used with --u"},
 		{"--run " + r.run + " --u u1 --ts 5", "all of --u, --i and --ts"},
-		{"--run " + r.run + " --u u1 --i v1 --ts 5 --src who", "--src is about the table of --queries"},
+		{"--run " + r.run + " --u u1 --i v1 --ts 5 --src who", "--src needs --queries"},
 		{"--run " + r.run + " --queries " + q + " --format jodie", "--format is"},
 		{"--run " + r.run + " --queries " + q + " --explain -", "both go to standard output"},
 		{"--run " + r.run + " --queries " + q + " --out " + q, "is the file with the queries"},
 		{"--checkpoint " + weights + " --data " + r.data + " --queries " + q + " --explain " + weights,
 			"is the file with the weights"},
 		{"--run " + r.run + " --data " + r.data + " --queries " + q + " --out " + r.data, "is the file with the data"},
-		{"--run " + r.run + " --queries " + q + " --out both --explain ./both", "want two files"},
+		{"--run " + r.run + " --queries " + q + " --out both --explain ./both", "want two different files"},
 		{"--run " + r.run + " --queries " + q + " --out /no/such/dir/s.csv", "there is no directory"},
 		{"--run " + r.run + " --queries " + q + " --top -1", "--top is -1"},
 		{"--run " + r.run + " --queries " + q + " --data " + r.data + " --set nope=1 --device cpu", `no key "nope"`},

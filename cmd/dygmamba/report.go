@@ -23,19 +23,8 @@ func newReport(a *app) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "report RUN",
-		Short: "Make a page about a run: how it learned, when and for whom it is right, and why",
-		Long: `Asks the questions of the test again and writes one self-contained page (HTML without scripts): curves of
-learning; AP through the test period and by how often a pair had met; whether probabilities can be taken at their
-word; the hardest and the most confident cases with what their answers rest on; time, memory, configuration, hashes,
-and what the numbers depend on.
-
-RUN is the directory of a training, or of one of its seeds. The page lies in it as report.html unless --out says
-where. With --json the same is printed as a document. It works for every model, and for runs of
---task node-classification.`,
-		Example: `  dygmamba report runs/visits
-  dygmamba report runs/uci/seed-1 --out uci.html --negatives historical
-  dygmamba report runs/visits --cases 10 --json`,
-		Args: takes("the directory of a run"),
+		Short: "Write a page about a run: training, test results, calibration, example cases",
+		Args:  takes("the directory of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := where.check(); err != nil {
 				return err
@@ -71,10 +60,11 @@ where. With --json the same is printed as a document. It works for every model, 
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "`file` for the page (default: report.html in RUN)")
 	flags.StringVar(&o.Scenario, "setting", eval.Transductive,
-		"which test to look at closely: transductive or inductive")
+		"test setting: transductive or inductive")
 	flags.StringVar(&o.Negatives, "negatives", eval.Random,
-		"and against which negatives: random, historical or inductive")
-	flags.IntVar(&o.Cases, "cases", 3, "so many cases of each of four kinds: missed, false alarms, expected, dismissed")
+		"kind of negatives: random, historical or inductive")
+	flags.IntVar(&o.Cases, "cases", 3,
+		"number of cases to show of each kind: missed, false alarms, expected, dismissed")
 	completeWith(cmd, "setting", eval.Scenarios()...)
 	completeWith(cmd, "negatives", eval.Strategies()...)
 	return cmd

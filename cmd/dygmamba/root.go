@@ -13,17 +13,8 @@ import (
 // newRoot is the command tree. A new command is one file and one line here.
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "dygmamba",
-		Short: "Learn from timed interactions; predict who meets whom, and when",
-		Long: `dygmamba learns from a stream of timed interactions and answers: will u and v interact at time t?
-
-Results go to standard output, logs and progress to standard error. With --json, standard output is exactly one JSON
-document, also when something fails.
-
-Exit codes: 0 done · 1 the work failed · 2 wrong usage · 3 bad input, with file, row and column · 130 interrupted`,
-		Example: `  dygmamba demo                               a tour, no data needed
-  dygmamba data import visits.csv --out visits.dgm
-  dygmamba eval --model edgebank --data visits.dgm`,
+		Use:               "dygmamba",
+		Short:             "Learn from timed events and predict who interacts with whom, and when",
 		Args:              knownCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun:  func(*cobra.Command, []string) { a.start() },

@@ -20,13 +20,14 @@ import (
 
 func (f *trainFlags) addSweep(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.config, "config", "", "begin with the model, data and settings of a run: its config.json; "+
-		"what is given beside it stays")
-	flags.StringArrayVar(&f.sweep, "sweep", nil, "try several values of a setting, as `key=value,value,…` or, with "+
-		"--trials, key=low..high; repeatable")
-	flags.IntVar(&f.trials, "trials", 0, "with --sweep: draw so many combinations at random (default: all of them)")
-	flags.BoolVar(&f.full, "full", false, "with --sweep: train every trial to its end; otherwise the worse half "+
-		"ends early, again and again")
+	flags.StringVar(&f.config, "config", "", "config.json `file` of a run: use its model, data and settings; "+
+		"other flags override it")
+	flags.StringArrayVar(&f.sweep, "sweep", nil,
+		"values of a setting to try, as `key=value,value,…`, or key=low..high with --trials; repeatable")
+	flags.IntVar(&f.trials, "trials", 0,
+		"with --sweep: number of random combinations to try (default: all combinations)")
+	flags.BoolVar(&f.full, "full", false,
+		"with --sweep: train all trials to the end; otherwise trials stop early when they fall behind")
 }
 
 // checkSweep looks at the flags alone, before anything is remembered.
@@ -35,13 +36,13 @@ func (f *trainFlags) checkSweep() error {
 	case f.trials < 0:
 		return usagef("--trials is %d, must be at least 1", f.trials)
 	case len(f.sweep) == 0 && f.trials > 0 && !f.options.Resume:
-		return usagef("--trials is for --sweep, which says what to try")
+		return usagef("--trials needs --sweep")
 	case len(f.sweep) == 0 && f.full && !f.options.Resume:
-		return usagef("--full is for --sweep, which says what to try")
+		return usagef("--full needs --sweep")
 	case len(f.sweep) > 0 && f.runs.out == "":
-		return usagef("--sweep needs --out, the directory to keep its trials in")
+		return usagef("--sweep needs --out, the directory for its trials")
 	case f.config != "" && f.options.Resume:
-		return usagef("--config begins a training, --resume continues one and remembers: want one of them")
+		return usagef("--config cannot be used with --resume, which reads the configuration from --out")
 	}
 	axes, err := f.axes()
 	if err != nil {
@@ -49,7 +50,7 @@ func (f *trainFlags) checkSweep() error {
 	}
 	for _, a := range axes {
 		if slices.ContainsFunc(f.what.set, func(s string) bool { return strings.HasPrefix(s, a.Key+"=") }) {
-			return usagef("%s is given by --set and by --sweep, want one of them", a.Key)
+			return usagef("%s is in both --set and --sweep, want one of them", a.Key)
 		}
 	}
 	return nil

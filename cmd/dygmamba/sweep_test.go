@@ -41,7 +41,7 @@ func TestSweepCommand(t *testing.T) {
 		program(t, append(args, "--out", out)...).want(t, exitFailed, "holds a sweep already", "--resume")
 	}
 	r := program(t, "train", "--resume", "--out", out, "--device", "cpu").want(t, exitDone)
-	r.shows(t, "learning_rate", "dropout", "trial-4", "ended early", "chosen", "transductive", "kept in")
+	r.shows(t, "learning_rate", "dropout", "trial-4", "ended early", "chosen", "transductive", "saved in")
 	doc := decode[sweepDoc](t, program(t, "train", "--resume", "--out", out, "--device", "cpu", "--json").want(t,
 		exitDone))
 	if len(doc.Trials) != 4 || doc.Best == "" || doc.Dir != filepath.Join(out, doc.Best) ||
@@ -68,15 +68,15 @@ func TestSweepUsage(t *testing.T) {
 		want string
 	}{
 		{"--sweep dropout=0,0.1", exitUsage, "--sweep needs --out"},
-		{"--trials 3 --out " + out, exitUsage, "--trials is for --sweep"},
-		{"--full --out " + out, exitUsage, "--full is for --sweep"},
+		{"--trials 3 --out " + out, exitUsage, "--trials needs --sweep"},
+		{"--full --out " + out, exitUsage, "--full needs --sweep"},
 		{"--sweep dropout=0,0.1 --trials -1 --out " + out, exitUsage, "--trials is -1"},
 		{"--sweep dropout --out " + out, exitUsage, "key=value,value"},
-		{"--sweep batch_size=1,2 --out " + out, exitUsage, "batch_size is given by --set and by --sweep"},
+		{"--sweep batch_size=1,2 --out " + out, exitUsage, "batch_size is in both --set and --sweep"},
 		{"--sweep dropuot=0,0.1 --out " + out, exitUsage, "did you mean dropout"},
 		{"--sweep dropout=0..0.5 --out " + out, exitUsage, "how many to draw"},
 		{"--config none.json --out " + out, exitBadInput, "none.json"},
-		{"--config none.json --resume --out " + out, exitUsage, "want one of them"},
+		{"--config none.json --resume --out " + out, exitUsage, "--config cannot be used with --resume"},
 		{"--config " + data + " --out " + out, exitBadInput, filepath.Base(data)},
 	} {
 		program(t, training(data, strings.Fields(tt.args)...)...).want(t, tt.code, tt.want)

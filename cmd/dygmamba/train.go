@@ -40,41 +40,7 @@ func newTrain(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Train a model on a data set, with one or more seeds",
-		Long: `Trains on the first 70 % of the stream, in the order of time, keeps the epoch that does best on the ` +
-			`next 15 % and measures it
-on the last 15 %. With --out DIR everything is kept in DIR/seed-<n>/: configuration, a line per epoch, ` +
-			`the best checkpoint, and the state to
-resume from; DIR/result.json sums all seeds up.
-
-With --task node-classification a classifier learns the labels of events' sources, from what a model trained on ` +
-			`links says of them; AUC
-is then of all events at once.
-
-With --sweep several values of settings are tried, every combination or --trials N drawn at random, and the one that
-does best on validation, the mean over all seeds, is measured on the test. Half of the trials end early, again and
-again, unless --full is given; numbers from low..high are drawn evenly, or evenly in their logarithm from a factor of
-ten on. Trials are kept in DIR/trial-<n>, the table in DIR/sweep.json; predict, eval, report and embed take DIR for the
-chosen one.
-
-Ctrl-C saves; --resume continues in the middle of the epoch and ends with the same bytes as a run that was never ` +
-			`stopped, also after a crash.
-It remembers the data, model, settings, negatives and the seeds that were begun. A finished run goes on with --resume
---set num_epochs=N, and becomes what it would have been with that from the start.
-
-A directory holds the seeds of one training: one more with the same model, data and settings is summed up with them,
-another is refused.`,
-		Example: `  dygmamba train --data uci --out runs/uci
-  dygmamba train --resume --out runs/uci
-  dygmamba train --resume --out runs/uci --set num_epochs=300
-  dygmamba train --data enron --preset paper --runs 5 --out runs/enron --negatives all
-  dygmamba train --data mooc --model tgn --task node-classification --out runs/dropouts
-  dygmamba train --data visits.dgm --set max_input_sequence_length=64 --set dropout=0.2 --out runs/visits
-  dygmamba train --data uci --set negatives_historical=0.05 --set negatives_time=0.2 --set select_by=all --out ` +
-			`runs/mixed
-  dygmamba train --data visits.dgm --sweep gamma=0.1,0.5,1 --sweep dropout=0,0.1 --out runs/search
-  dygmamba train --data visits.dgm --sweep learning_rate=1e-5..1e-2 --sweep num_layers=1,2 --trials 8 --out runs/random
-  dygmamba train --config runs/search/trial-3/seed-0/config.json --data newer.dgm --runs 5 --out runs/newer`,
-		Args: takes(),
+		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Resume && f.runs.out == "" {
 				return usagef("--resume needs --out, the directory of the run to continue")
@@ -126,25 +92,25 @@ another is refused.`,
 	flags := cmd.Flags()
 	addOrder(cmd, &o.Order)
 	flags.StringVar(&o.Task, "task", eval.LinkPrediction,
-		"what to learn: 'link', who interacts when, or 'node-classification', the label of an event's source")
+		"'link': predict events; 'node-classification': predict the label of an event's source")
 	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model "+
-		"trained on links (default: it is trained first)")
+		"trained on links (default: train it first)")
 	completeWith(cmd, "task", eval.Tasks()...)
-	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or begin it when there is none")
+	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or start it if there is none")
 	flags.DurationVar(&o.MaxTime, "max-time", 0,
-		"end after so long, such as 10m, with the best epoch so far, measured and saved; --resume goes on "+
-			"(default: when it is over)")
-	flags.DurationVar(&o.SaveEvery, "save-every", 30*time.Second, "how often to save the state within an epoch")
+		"stop after this time, such as 10m; the best epoch so far is measured and saved, and --resume continues "+
+			"(default: no limit)")
+	flags.DurationVar(&o.SaveEvery, "save-every", 30*time.Second, "time between saves within an epoch")
 	flags.StringVar(&f.limit, "memory-limit", "",
-		"refuse to start when training would need more, such as 8GB (default: what is free, within the limits of the "+
-			"container and the process)")
+		"do not start if training needs more memory than this, such as 8GB (default: the free memory, within the "+
+			"limits of container and process)")
 	flags.StringVar(&f.negatives, "negatives", eval.Random, "negatives of the final evaluation: random, historical, "+
-		"inductive or all; training draws random ones unless --set negatives_historical or negatives_time mix "+
-		"others in")
+		"inductive or all; training uses random negatives, and others with --set negatives_historical or "+
+		"negatives_time")
 	flags.BoolVar(&o.ByAP, "select-by-ap", false,
 		"choose the best epoch by validation AP alone; otherwise AP and AUC must both be at least the best so far")
 	flags.IntVar(&o.TestEvery, "test-every", 0,
-		"measure the test sets too every so many epochs; shown, never used to choose (default: never)")
+		"number of epochs between test measurements; shown, never used to choose an epoch (default: never)")
 	flags.BoolVar(&o.TensorBoard, "tensorboard", false, "write TensorBoard event files to --out")
 	completeWith(cmd, "negatives", append(eval.Strategies(), "all")...)
 	f.addSweep(cmd)
@@ -167,11 +133,11 @@ func (f *trainFlags) check() (err error) {
 	}
 	switch {
 	case o.MaxTime > 0 && len(f.sweep) > 0:
-		return usagef("--max-time is for one training, with --sweep how far trials go decides which of them go on")
+		return usagef("--max-time cannot be used with --sweep: trials stop early when they fall behind")
 	case o.MaxTime < 0:
-		return usagef("--max-time is %v, must be a span of time such as 10m or 2h", o.MaxTime)
+		return usagef("--max-time is %v, must be a duration such as 10m or 2h", o.MaxTime)
 	case o.SaveEvery <= 0:
-		return usagef("--save-every is %v, must be a span of time such as 30s or 5m", o.SaveEvery)
+		return usagef("--save-every is %v, must be a duration such as 30s or 5m", o.SaveEvery)
 	case o.TestEvery < 0:
 		return usagef("--test-every is %d, must be a number of epochs, or 0 for never", o.TestEvery)
 	case o.TensorBoard && f.runs.out == "":
@@ -191,7 +157,7 @@ func (f *trainFlags) check() (err error) {
 		return usagef("--backbone is for --task %s", eval.NodeClassification)
 	}
 	if o.Order != "" && !factory.Remembers {
-		return usagef("--order %s is for models that remember events, %s looks them up", o.Order, f.what.name)
+		return usagef("--order %s needs a model with memory; %s has none", o.Order, f.what.name)
 	}
 	_, err = factory.Spec(f.what.preset, model.Data{}, f.what.set...)
 	return err
@@ -260,9 +226,9 @@ func (f *trainFlags) take(record run.Run, given func(flag string) bool) error {
 // afterwards says what an interrupted training leaves.
 func afterwards(dir string) string {
 	if dir == "" {
-		return "nothing was kept; with --out a training can be resumed"
+		return "nothing was saved; use --out to be able to resume"
 	}
-	return "saved in " + dir + "; the same command with --resume continues"
+	return "saved in " + dir + "; continue with the same command and --resume"
 }
 
 // parseBytes reads sizes such as 8GB, 512MiB or 1000000.

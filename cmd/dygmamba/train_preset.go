@@ -21,8 +21,8 @@ func (f *trainFlags) configure(a *app) error {
 		o.Spec, o.Preset = nil, spec.Preset
 	}
 	if full != "" {
-		a.log().Info(fmt.Sprintf("preset %s, for a first look, as these are %s imported events on a CPU; "+
-			"the whole model: %s",
+		a.log().Info(fmt.Sprintf("using preset %s, for a first look at %s imported events without a GPU; "+
+			"full model: %s",
 			spec.Preset, term.Count(o.Set.Log.Len()), f.command(full)))
 	}
 	return nil

@@ -36,7 +36,7 @@ func watch(a *app, o *dygmamba.TrainOptions) *watcher {
 		w.until = time.Now().Add(o.MaxTime)
 	}
 	if o.Dir == "" {
-		a.log().Info("nothing will be kept but what is shown; --out DIR keeps the trained model")
+		a.log().Info("the model will not be saved; use --out DIR to save it")
 	}
 	o.Log, o.OnStep, o.OnEpoch = a.log(), w.step, w.epoch
 	return w
@@ -52,14 +52,14 @@ func (w *watcher) step(seed uint64, s train.Step) {
 	if !w.labels {
 		text += "  AP " + term.Percent(s.AP)
 	}
-	w.progress.Of(w.foresee(seed, s.Outlook))
+	w.progress.Of("epoch", w.foresee(seed, s.Outlook))
 	w.progress.Set(int64(s.Done), int64(s.Total), text)
 }
 
 // worthSaying is how long a training must be for anyone to ask how long it may take.
 const worthSaying = 10 * time.Second
 
-// foresee is how long it may all take from now on, "" while nobody knows. The first time it is known it is explained.
+// foresee says when the training ends, "" while that is unknown. The first time it is known it is explained.
 func (w *watcher) foresee(seed uint64, o train.Outlook) string {
 	if o.Epoch == 0 || w.trials {
 		return ""
@@ -68,20 +68,23 @@ func (w *watcher) foresee(seed uint64, o train.Outlook) string {
 	least, most := o.Range(more)
 	limit := ""
 	if left := time.Until(w.until); !w.until.IsZero() && left < most {
-		least, most, limit = min(least, left), left, ", --max-time included"
+		least, most, limit = min(least, left), left, ", limited by --max-time"
 	}
 	text := term.Range(least, most)
 	if !w.said && most >= worthSaying {
 		w.said = true
 		seeds := ""
 		if more > 0 {
-			seeds = fmt.Sprintf(" for the %d seeds left", more+1)
+			seeds = fmt.Sprintf(" for the remaining %d seeds", more+1)
 		}
-		w.app.log().Info(fmt.Sprintf("an epoch takes about %s; training ends after %d without a better one, "+
-			"at the latest after %d: %s%s%s",
+		w.app.log().Info(fmt.Sprintf("an epoch takes about %s; training stops after %d epochs without improvement, "+
+			"at most %d epochs: %s%s%s",
 			term.Duration(o.Epoch.Round(time.Second/10)), o.Patience, o.Epochs, text, seeds, limit))
 	}
-	return text
+	if limit != "" {
+		return "time limit in " + strings.TrimPrefix(term.Range(most, most), "about ")
+	}
+	return "run " + text
 }
 
 func (w *watcher) epoch(seed uint64, e run.Epoch) {
@@ -133,7 +136,7 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum r
 		f.Add(fmt.Sprintf("seed %d", r.Seed), seedText(r))
 	}
 	if dir != "" {
-		f.Add("kept in", dir+beside(dir, sum.Seeds))
+		f.Add("saved in", dir+beside(dir, sum.Seeds))
 	}
 	if err := f.Write(w, s); err != nil {
 		return err
@@ -141,7 +144,7 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum r
 	fmt.Fprintln(w)
 	if len(sum.Results) == 0 {
 		_, err := fmt.Fprintln(w,
-			"  No events were left to measure on: the stream is too short, or too many events have the same time.")
+			"  There are no test events: the data set is too short, or too many events have the same time.")
 		return err
 	}
 	if err := resultTable(set.Name, sum).Write(w, s); err != nil {
@@ -149,7 +152,7 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum r
 	}
 	how := "mean over batches"
 	if sum.Runs[0].Task == eval.NodeClassification {
-		how = "of the labels of all sources at once"
+		how = "over all events at once"
 	}
 	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("AP and AUC of the best epoch on the test events, in percent, "+how))
 	return err
@@ -158,12 +161,12 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum r
 // seedText tells how a seed came to its result.
 func seedText(r run.Result) string {
 	if r.Epochs == 0 {
-		return "ended by --max-time within the first epoch; --resume goes on"
+		return "stopped by --max-time in the first epoch; --resume continues"
 	}
-	text := fmt.Sprintf("best epoch %d of %d, %s an epoch, %s in all", r.BestEpoch, r.Epochs,
+	text := fmt.Sprintf("best epoch %d of %d, %s per epoch, %s in total", r.BestEpoch, r.Epochs,
 		term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds)))
 	if r.Ended == train.EndedByTime {
-		text += "; ended by --max-time, --resume goes on"
+		text += "; stopped by --max-time, --resume continues"
 	}
 	return text
 }
@@ -179,7 +182,7 @@ func beside(dir string, seeds []uint64) string {
 	if others == nil {
 		return ""
 	}
-	return fmt.Sprintf(" beside seed %s; %s sums all of them up", strings.Join(others, ", "), run.ResultFile)
+	return fmt.Sprintf(", next to seed %s; %s summarizes all seeds", strings.Join(others, ", "), run.ResultFile)
 }
 
 func resultTable(data string, sum run.Summary) *term.Table {

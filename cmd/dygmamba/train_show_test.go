@@ -20,7 +20,7 @@ func TestSummaryNamesUnitsAndPlace(t *testing.T) {
 		if err := writeSummary(&b, term.Style{}, set, dir, sum); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(b.String(), "kept in") != kept || !strings.Contains(b.String(), dir) ||
+		if strings.Contains(b.String(), "saved in") != kept || !strings.Contains(b.String(), dir) ||
 			!strings.Contains(b.String(), "in percent") {
 			t.Errorf("with directory %q:\n%s", dir, b.String())
 		}

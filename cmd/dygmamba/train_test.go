@@ -121,7 +121,7 @@ func TestTrainDirectory(t *testing.T) {
 	program(t, "train", "--resume", "--out", out, "--device", "cpu", "--set", "num_epochs=2").want(t, exitDone,
 		"epoch 2").shows(t, "of 2,")
 	program(t, training(data, "--out", out, "--seed", "1")...).want(t, exitDone).shows(t,
-		"beside seed 0; result.json sums all of them up")
+		"next to seed 0; result.json summarizes all seeds")
 	var sum run.Summary
 	err := json.Unmarshal(content(t, out, run.ResultFile), &sum)
 	if err != nil || !slices.Equal(sum.Seeds, []uint64{0, 1}) {
@@ -177,8 +177,8 @@ func TestTrainFirstLook(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := program(t, training(file, append(tt.args, "--set", "num_epochs=1", "--out", out)...)...).want(t, exitDone)
-		line := fmt.Sprintf("preset quick, for a first look, as these are 2,001 imported events on a CPU; "+
-			"the whole model: dygmamba train --data '%s' --preset steady", file)
+		line := fmt.Sprintf("using preset quick, for a first look at 2,001 imported events without a GPU; "+
+			"full model: dygmamba train --data '%s' --preset steady", file)
 		if strings.Contains(r.err, line) != tt.quick || strings.Contains(r.err, "--out "+out+"-steady") != tt.quick ||
 			strings.Contains(r.out, "preset quick") != tt.quick {
 			t.Errorf("%d events, %v:\n%s%s", tt.events, tt.args, r.err, r.out)
@@ -204,9 +204,9 @@ func TestTrainMaxTime(t *testing.T) {
 	}
 	program(t, "eval", "--run", out, "--device", "cpu", "--negatives", "random").want(t, exitDone, "is not finished")
 	program(t, "train", "--resume", "--out", out, "--device", "cpu", "--max-time", "1s").want(t, exitDone).shows(t,
-		"ended by --max-time, --resume goes on")
+		"stopped by --max-time, --resume continues")
 	program(t, "train", "--data", data, "--max-time", "1m", "--sweep", "dropout=0,0.1", "--out", t.TempDir()).want(t,
-		exitUsage, "--max-time is for one training")
+		exitUsage, "--max-time cannot be used with --sweep")
 	program(t, "train", "--data", data, "--max-time", "-1s").want(t, exitUsage, "--max-time is -1s")
 }
 
@@ -220,18 +220,18 @@ func TestForesee(t *testing.T) {
 		t.Errorf("before anything is known: %q, %q", text, log.String())
 	}
 	o.Epoch = 30 * time.Second
-	if text := w.foresee(6, o); text != "10–100 min" {
+	if text := w.foresee(6, o); text != "run 10–100 min" {
 		t.Errorf("one seed: %s", text)
 	}
-	if text := w.foresee(4, o); text != "31 min – 5 h" {
+	if text := w.foresee(4, o); text != "run 31 min – 5 h" {
 		t.Errorf("three seeds: %s", text)
 	}
 	w.until = time.Now().Add(20 * time.Minute)
-	if text := w.foresee(4, o); text != "about 20 min" {
+	if text := w.foresee(4, o); text != "time limit in 20 min" {
 		t.Errorf("20 minutes: %s", text)
 	}
-	want := "an epoch takes about 30.0 s; training ends after 20 without a better one, " +
-		"at the latest after 200: 10–100 min\n"
+	want := "an epoch takes about 30.0 s; training stops after 20 epochs without improvement, " +
+		"at most 200 epochs: 10–100 min\n"
 	if log.String() != want {
 		t.Errorf("said %q, want %q", log.String(), want)
 	}
@@ -271,16 +271,16 @@ func TestRunKnowsItsData(t *testing.T) {
 	}
 	for _, args := range [][]string{append(question, "--run", at("a/runs/x")),
 		{"eval", "--run", at("a/runs/x"), "--negatives", "random"}} {
-		do(args...).want(t, exitDone, "visits.dgm, which the checkpoint was trained on")
+		do(args...).want(t, exitDone, "visits.dgm, used for training the checkpoint")
 		named := do(append(args, "--data", at("a/visits.dgm"))...).want(t, exitDone)
-		if strings.Contains(named.err, "trained on") {
+		if strings.Contains(named.err, "used for training") {
 			t.Errorf("the same data, named: %s", named.err)
 		}
 		move("a/visits.dgm", "a/kept.dgm")
 		move("a/other.dgm", "a/visits.dgm")
-		r := do(args...).want(t, exitDone, "visits.dgm, which lies where the checkpoint's did",
+		r := do(args...).want(t, exitDone, "visits.dgm, at the place of the training data",
 			"warning: the events or features of periodic are not those that the model was trained on")
-		if strings.Contains(r.err, "which the checkpoint was trained on") {
+		if strings.Contains(r.err, "used for training the checkpoint") {
 			t.Errorf("exchanged data: %s", r.err)
 		}
 		move("a/visits.dgm", "a/other.dgm")
@@ -300,7 +300,7 @@ func TestRunKnowsItsData(t *testing.T) {
 	move("b/visits.dgm", "visits.dgm")
 	for _, args := range [][]string{{"train", "--resume", "--out", at("b/runs/x")},
 		append(question, "--run", at("b/runs/x"))} {
-		do(args...).want(t, exitUsage, "was "+at("b/visits.dgm")+", which is not there; say with --data")
+		do(args...).want(t, exitUsage, "was read from "+at("b/visits.dgm")+", which does not exist; name it with")
 	}
 	do("train", "--resume", "--out", at("b/runs/x"), "--data", at("visits.dgm")).want(t, exitDone)
 	do(append(question, "--run", at("b/runs/x"))...).want(t, exitDone, at("visits.dgm"))
@@ -499,8 +499,8 @@ func TestTrainLittleData(t *testing.T) {
 		warned bool
 		shows  string
 	}{
-		{"one event", []float64{1}, true, "No events were left to measure on"},
-		{"one moment", []float64{5, 5, 5, 5, 5, 5}, true, "No events were left to measure on"},
+		{"one event", []float64{1}, true, "There are no test events"},
+		{"one moment", []float64{5, 5, 5, 5, 5, 5}, true, "There are no test events"},
 		{"three events", []float64{1, 2, 3}, true, "transductive"},
 		{"less than a batch", []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, false, "transductive"},
 	}

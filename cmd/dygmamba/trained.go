@@ -25,8 +25,8 @@ type trainedFlags struct {
 func (f *trainedFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.checkpoint, "checkpoint", "",
-		"trained weights: a `file` of a run, safetensors with the released program's tensor names, or its PyTorch file")
-	flags.StringVar(&f.run, "run", "", "run `directory` that 'dygmamba train --out' filled")
+		"`file` with trained weights: of a run, or of the released program (safetensors or PyTorch)")
+	flags.StringVar(&f.run, "run", "", "run `directory` written by 'dygmamba train --out'")
 	if err := cmd.MarkFlagDirname("run"); err != nil {
 		panic(err)
 	}
@@ -39,9 +39,9 @@ func (f *trainedFlags) given() bool { return f.checkpoint != "" || f.run != "" }
 func (f *trainedFlags) path() (string, error) {
 	switch {
 	case f.checkpoint != "" && f.run != "":
-		return "", usagef("--checkpoint and --run name a model each, want one of them")
+		return "", usagef("--checkpoint and --run cannot be used together")
 	case !f.given():
-		return "", usagef("--checkpoint is missing: a file with trained weights, or --run with the directory of a run")
+		return "", usagef("--run or --checkpoint is missing: want the directory of a run, or a file with weights")
 	}
 	return f.run + f.checkpoint, nil
 }
@@ -149,19 +149,19 @@ func (f *dataFlags) compare(a *app, file string, set *dataset.Set) (same bool) {
 	record, err := run.Open(filepath.Dir(file))
 	if err != nil {
 		if f.recalled {
-			a.log().Info("data set " + f.name + ", which the checkpoint names")
+			a.log().Info("data set " + f.name + ", named by the checkpoint")
 		}
 		return true // nobody knows better
 	}
 	c := record.Compare(set)
 	switch {
 	case c.Same && f.recalled:
-		a.log().Info("data set " + f.name + ", which the checkpoint was trained on")
+		a.log().Info("data set " + f.name + ", used for training the checkpoint")
 	case c.Grown > 0:
-		a.log().Info(fmt.Sprintf("data set %s: %s events more than the checkpoint was trained on", f.name,
+		a.log().Info(fmt.Sprintf("data set %s: %s events more than in training", f.name,
 			term.Count(c.Grown)))
 	case f.recalled && !c.Same:
-		a.log().Info("data set " + f.name + ", which lies where the checkpoint's did")
+		a.log().Info("data set " + f.name + ", at the place of the training data")
 	}
 	for _, w := range c.Warnings {
 		a.log().Warn(w)
@@ -189,7 +189,7 @@ func loadError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, predict.ErrNoModel):
-		return usagef("%v: name it with --model, and what tensors cannot tell with --set, "+
+		return usagef("%v: name it with --model, and give settings that tensors do not show with --set, "+
 			"such as --set max_input_sequence_length=64", err)
 	case errors.Is(err, model.ErrUnknownModel):
 		return usagef("%v", err)

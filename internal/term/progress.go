@@ -18,7 +18,7 @@ type Progress struct {
 	console      *Console
 	label, unit  string
 	first        int64  // done before the task began
-	whole        string // what is left of all of which this task is a part
+	part, whole  string // name of this part of a longer task, and the time that task takes
 	start, shown time.Time
 }
 
@@ -31,8 +31,9 @@ func (c *Console) Progress(label, unit string) *Progress {
 // From tells that so many units were done before the task began: they do not count as speed.
 func (p *Progress) From(done int64) { p.first = done }
 
-// Of tells what is left of all of which this task is a part, such as "9–85 min"; "" where nobody knows.
-func (p *Progress) Of(left string) { p.whole = left }
+// Of says that this task is a part of a longer one: the name of the part, such as "epoch", and when the longer task
+// ends, such as "run 9–85 min"; whole is "" while that is unknown.
+func (p *Progress) Of(part, whole string) { p.part, p.whole = part, whole }
 
 // Set tells that done of total units are finished (total 0: unknown) and adds a note, such as the loss. It is cheap to
 // call often.
@@ -54,6 +55,9 @@ func (p *Progress) Set(done, total int64, note string) {
 	line := p.label + "  " + bar(done, total) + p.describe(done, total, note, 0)
 	for less := 0; less <= 2 && utf8.RuneCountInString(line) > room; less++ {
 		line = p.label + "  " + p.describe(done, total, note, less) // words say more than a bar
+	}
+	if p.whole != "" && utf8.RuneCountInString(line) > room { // the part names what is done
+		line = strings.TrimPrefix(line, p.label+"  ")
 	}
 	p.console.show(fit(line, room))
 }
@@ -118,7 +122,7 @@ func (p *Progress) describe(done, total int64, note string, less int) string {
 		left := time.Duration(float64(total-done) / rate * float64(time.Second))
 		tail := clock(left) + " left"
 		if p.whole != "" {
-			tail += ", " + p.whole + " in all"
+			tail = p.part + ": " + tail + "; " + p.whole
 		}
 		parts = append(parts, tail)
 	}

@@ -128,10 +128,10 @@ func TestProgressOfAPart(t *testing.T) {
 	c, b, now := testConsole(true)
 	c.width = func() int { return 80 }
 	p := c.Progress("train", "events")
-	p.Of(Range(9*time.Minute, 85*time.Minute))
+	p.Of("epoch", "run "+Range(9*time.Minute, 85*time.Minute))
 	*now = now.Add(2 * time.Second)
 	p.Set(500, 1000, "epoch 1/200  loss 0.6157  AP 81.78")
-	if want := "train   50%  epoch 1/200  loss 0.6157  AP 81.78  0:02 left, 9–85 min in all"; b.String() != want {
+	if want := " 50%  epoch 1/200  loss 0.6157  AP 81.78  epoch: 0:02 left; run 9–85 min"; b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }
