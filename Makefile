@@ -1,13 +1,16 @@
 # Few targets, each the command you would type yourself.
 export CGO_ENABLED = 0
 
-.PHONY: build static test crash hammer gpu check demo clean
+.PHONY: build static release bench test crash hammer gpu check demo clean
 
 build: ## the program, as ./dygmamba
 	go build -trimpath -o dygmamba ./cmd/dygmamba
 
 static: ## the same without GPU support: one static file
 	go build -trimpath -tags nogpu -o dygmamba ./cmd/dygmamba
+
+release: ## archives for all platforms with checksums and SBOMs, in dist/; the same commit gives the same bytes
+	go run ./internal/release
 
 test: ## all tests
 	go test ./...
@@ -28,4 +31,4 @@ demo: ## the tour
 	go run ./cmd/dygmamba demo
 
 clean:
-	rm -f dygmamba dygmamba.exe coverage.out
+	rm -rf dygmamba dygmamba.exe coverage.out dist

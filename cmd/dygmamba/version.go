@@ -14,8 +14,8 @@ import (
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
-// commit is set by the linker (-X main.commit=…) where the Go command cannot see the repository, as in an image.
-var commit string
+// Set by the linker for a release (-X main.release=… -X main.commit=…), whose builds do not look at the repository.
+var release, commit string
 
 type versionDoc struct {
 	Version  string `json:"version"`
@@ -81,7 +81,7 @@ func describeBuild(info *debug.BuildInfo, linked string) versionDoc {
 	if info == nil {
 		info = &debug.BuildInfo{}
 	}
-	doc.Version = cmp.Or(info.Main.Version, doc.Version)
+	doc.Version = cmp.Or(release, info.Main.Version, doc.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

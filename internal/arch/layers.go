@@ -25,7 +25,8 @@ var Layers = []Layer{
 	{Both, []string{
 		"internal/arch", "internal/atomicfile", "internal/brokertest", "internal/golden", "internal/idset",
 		"internal/memory", "internal/mersenne", "internal/npy", "internal/paper", "internal/pcg64", "internal/pyset",
-		"internal/rng", "internal/suggest", "internal/tensorboard", "internal/term", "internal/torchtest",
+		"internal/release", "internal/rng", "internal/suggest", "internal/tensorboard", "internal/term",
+		"internal/torchtest",
 	}},
 
 	{Both, []string{"calibration", "internal/vectors"}},
@@ -75,7 +76,7 @@ var Layers = []Layer{
 // Beyond lists what a package leaves to others although it lies below, in tests too. A program fills in options of the
 // library and prints what comes back: what needs tapes, batches or a certain model is the library's work.
 var Beyond = map[string][]string{
-	"cmd/*": {"index", "sample", "tensor", "grad", "nn", "optim", "replay"},
+	"cmd/*": {"index", "sample", "tensor", "grad", "nn", "internal/optim", "replay"},
 }
 
 // Catalogue is the file that lists all models. Whatever else names one in a string knows too much.
