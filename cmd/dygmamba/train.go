@@ -84,6 +84,12 @@ func newTrain(a *app) *cobra.Command {
 			})
 		},
 	}
+	f.add(cmd)
+	return cmd
+}
+
+func (f *trainFlags) add(cmd *cobra.Command) {
+	o := &f.options
 	f.data.add(cmd)
 	f.what.add(cmd, modelNames, dygmamba.DefaultModel)
 	f.where.add(cmd)
@@ -114,7 +120,6 @@ func newTrain(a *app) *cobra.Command {
 	flags.BoolVar(&o.TensorBoard, "tensorboard", false, "write TensorBoard event files to --out")
 	completeWith(cmd, "negatives", append(eval.Strategies(), "all")...)
 	f.addSweep(cmd)
-	return cmd
 }
 
 func modelNames() []string { return models.Names(true) }
