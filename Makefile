@@ -1,6 +1,10 @@
 # Few targets, each the command you would type yourself.
 export CGO_ENABLED = 0
 
+# What 'make bench' measures: reading histories, gathering batches, the layers and kernels of a step, answers.
+BENCHMARKS = Before$$/generated/frozen/shuffled|Gather$$/generated/threads=1|Batches$$|Layer$$/dropout=0.1|Scan$$/threads=1
+BENCHMARKS := $(BENCHMARKS)|MatMul$$/^y$$/M=25600/K=100$$/N=400/threads=1|Score$$
+
 .PHONY: build static release bench test crash hammer gpu check demo clean
 
 build: ## the program, as ./dygmamba
@@ -11,6 +15,9 @@ static: ## the same without GPU support: one static file
 
 release: ## archives for all platforms with checksums and SBOMs, in dist/; the same commit gives the same bytes
 	go run ./internal/release
+
+bench: ## a few benchmarks, each six times, in the format of benchstat: make bench >new.txt
+	go test -run '^$$' -bench '$(BENCHMARKS)' -benchtime 200ms -count 6 ./index ./sample ./replay ./nn ./device/cpu ./serve
 
 test: ## all tests
 	go test ./...
