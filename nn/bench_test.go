@@ -9,7 +9,6 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/trace"
 	"github.com/dygmamba/dygmamba/nn"
-	"github.com/dygmamba/dygmamba/tensor"
 )
 
 // BenchmarkLayer is forward and backward of one node-level layer of DyGMamba, 200 positive and 200 negative pairs of 33
@@ -33,7 +32,7 @@ func BenchmarkLayer(b *testing.B) {
 			step := func() {
 				tp.Reset(1)
 				p.ZeroGrad()
-				var x *tensor.Tensor = tp.Floats(host, 800, 33, 100)
+				x := tp.Floats(host, 800, 33, 100)
 				x.Tracked = true
 				h := norm.Add(tp, mamba.Forward(tp, x), x)
 				h = grad.Add(tp, h, ffn.Forward(tp, h))

@@ -98,7 +98,7 @@ func TestImportParquetUnsigned(t *testing.T) {
 func TestImportParquetDecimal(t *testing.T) {
 	type record struct {
 		Src, Dst string
-		Ts       int64
+		Time     int64
 		F        int64 `parquet:"F,decimal(2:12)"`
 	}
 	_, err := importedParquet(t, []record{{"a", "b", 1, 1234}}, Options{EdgeFeatures: []string{"F"}})
@@ -111,7 +111,7 @@ func TestImportParquetDecimal(t *testing.T) {
 func TestImportParquetFloatIDs(t *testing.T) {
 	type record struct {
 		Src, Dst string
-		Ts       float64
+		Time     float64
 		User     float64
 	}
 	_, err := importedParquet(t, []record{{"a", "b", 1, 7}}, Options{Source: "User"})

@@ -41,7 +41,7 @@ func FuzzImportParquet(f *testing.F) {
 func TestParquetDamagedFooter(t *testing.T) {
 	type row struct {
 		Src, Dst string
-		Ts       float64
+		Time     float64
 	}
 	var b bytes.Buffer
 	if err := parquet.Write(&b, []row{{"a", "b", 1}, {"b", "c", 2}, {"c", "d", 3}}); err != nil {
