@@ -1,10 +1,10 @@
 //go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
 
-package train
+package run
 
 import "io"
 
-// lock does nothing here: directories cannot be locked.
-func (d dir) lock() (io.Closer, error) { return io.NopCloser(nil), nil }
+// Lock does nothing here: directories cannot be locked.
+func (d Dir) Lock() (io.Closer, error) { return io.NopCloser(nil), nil }
 
-func (d dir) wait() (io.Closer, error) { return io.NopCloser(nil), nil }
+func (d Dir) wait() (io.Closer, error) { return io.NopCloser(nil), nil }
