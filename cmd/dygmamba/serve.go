@@ -42,9 +42,9 @@ type serving struct {
 	log      string // --log
 	stream   string // --stream
 	monitor  []string
-	tokens   string // --tokens
-	anyone   bool   // --insecure
-	snapshot int    // --snapshot-every
+	tokens   string   // --tokens
+	anyone   bool     // --insecure
+	snapshot int      // --snapshot-every
 	reload   []string // --reload-dir
 	limits   serve.Limits
 	learn    serve.Learning

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -75,6 +76,9 @@ func newTrain(a *app) *cobra.Command {
 			progress.done()
 			if errors.Is(err, context.Canceled) {
 				a.log().Info(afterwards(o.Dir))
+			}
+			if errors.Is(err, run.ErrExists) {
+				return fmt.Errorf("%w: continue it with --resume, or choose another directory", err)
 			}
 			if err != nil {
 				return err
