@@ -18,15 +18,13 @@ import (
 type replayed struct {
 	predictor *predict.Predictor // the caller of load closes it
 	scorer    model.Answerer
-	protocol  *eval.Protocol
+	session   *eval.Session
 	tell      func(done, total int) // how far it is; nil: nobody listens
-
-	what    string    // is being asked
-	answers *[]scored // to that
+	what      string                // is being asked
 }
 
 // load opens the model. It is nil where that cannot be done, and the report says why.
-func (a *auditor) load(ctx context.Context, o eval.Options) (*replayed, error) {
+func (a *auditor) load(ctx context.Context) (*replayed, error) {
 	if !a.weights() {
 		return nil, nil
 	}
@@ -40,32 +38,28 @@ func (a *auditor) load(ctx context.Context, o eval.Options) (*replayed, error) {
 		a.report.without(err.Error(), allModelChecks()[1:]...)
 		return nil, nil
 	}
-	r := &replayed{predictor: predictor, scorer: predictor.Scorer(), what: "validation", answers: &[]scored{}}
+	r := &replayed{predictor: predictor, scorer: predictor.Scorer(), what: "validation"}
 	if a.OnBatch != nil {
 		r.tell = func(done, total int) { a.OnBatch(r.what, done, total) }
 	}
-	o.OnBatch, o.OnAnswers = r.tell, func(b eval.Answers) { *r.answers = append(*r.answers, heard(b)) }
-	r.protocol, err = eval.Open(a.Set, o)
-	if err == nil && predictor.Cold() { // a record whose checkpoint has lost its memory
-		err = r.protocol.WarmUp(ctx, []eval.Contender{{Scorer: r.scorer}})
-	}
-	if err != nil {
+	if r.session, err = predictor.Evaluation(ctx, eval.Options{OnBatch: r.tell}); err != nil {
 		predictor.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-// heard keeps the answers to a batch. Where there are no negatives, all are about events.
-func heard(b eval.Answers) scored {
+// keep copies the answers to a batch. Where there are no negatives, all are about events.
+func keep(b eval.Answers) scored {
 	events := cmp.Or(b.Paired, len(b.Scores))
 	return scored{slices.Clone(b.Scores[:events]), slices.Clone(b.Scores[events:])}
 }
 
 // ask has the questions of a test answered again.
 func (r *replayed) ask(ctx context.Context, t *test, what string) error {
-	r.what, r.answers = what, &t.answers
-	if _, err := r.protocol.Evaluate(ctx, r.scorer, t.part, t.noted.Strategy); err != nil {
+	r.what = what
+	listen := func(b eval.Answers) { t.answers = append(t.answers, keep(b)) }
+	if _, err := r.session.Evaluate(ctx, r.predictor.Contender(""), t.part, t.noted.Strategy, listen); err != nil {
 		return fmt.Errorf("ask again: %w", err)
 	}
 	return nil
@@ -73,7 +67,7 @@ func (r *replayed) ask(ctx context.Context, t *test, what string) error {
 
 // leaks looks for answers to a test that depend on more than they may.
 func (r *replayed) leaks(ctx context.Context, t test, report *Report) error {
-	pass, err := r.protocol.Pass(t.part, t.noted.Strategy)
+	pass, err := r.session.Protocol().Pass(t.part, t.noted.Strategy)
 	if err != nil {
 		return err
 	}
@@ -88,12 +82,12 @@ func (a *auditor) validate(ctx context.Context, again *replayed) error {
 		a.report.tell(validated, "not made: the checkpoint remembers validation already")
 		return nil
 	}
-	p := again.protocol
+	p := again.session.Protocol()
 	if a.result.Val == nil {
 		a.report.add(validated, p.Events(eval.Val).Len() == 0, "no validation in the record", modelChecks[validated])
 		return nil
 	}
-	r, err := p.Evaluate(ctx, again.scorer, eval.Val, eval.Random)
+	r, err := again.session.Evaluate(ctx, again.predictor.Contender(""), eval.Val, eval.Random, nil)
 	if err != nil {
 		return fmt.Errorf("validate again: %w", err)
 	}

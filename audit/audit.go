@@ -136,11 +136,7 @@ type auditor struct {
 func (a *auditor) look(ctx context.Context) error {
 	a.records()
 	a.history()
-	o := eval.Options{
-		Task: a.spec.Task, Sampling: a.run.Config.Sampling, BatchSize: a.spec.Training.BatchSize, Threads: a.Threads,
-		Order: a.spec.Order,
-	}
-	protocol, err := eval.Open(a.Set, o)
+	protocol, err := eval.Open(a.Set, eval.Options{Task: a.spec.Task, Sampling: a.run.Config.Sampling})
 	if err != nil {
 		return err
 	}
@@ -149,12 +145,12 @@ func (a *auditor) look(ctx context.Context) error {
 		return nil
 	}
 	if learnsLabels(a.spec, a.result) {
-		return a.labels(ctx, protocol, o)
+		return a.labels(ctx, protocol)
 	}
 	if err := a.questions(protocol); err != nil {
 		return err
 	}
-	if err := a.ask(ctx, o); err != nil {
+	if err := a.ask(ctx); err != nil {
 		return err
 	}
 	if alike := a.alike(); len(alike) > 0 {

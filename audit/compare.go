@@ -59,7 +59,6 @@ func Ask(ctx context.Context, dir, scenario, strategy string, load predict.Optio
 	}
 	c := Compared{Run: dir, Model: record.Config.Model, Seed: record.Config.Seed}
 	o := dygmamba.EvaluateOptions{LoadOptions: load, Scenarios: []string{scenario}, Strategies: []string{strategy}}
-	o.Protocol.Sampling = record.Config.Sampling
 	o.Protocol.OnAnswers = func(a eval.Answers) {
 		ap, _ := measure(a.Scores[:a.Paired], a.Scores[a.Paired:])
 		c.Batches = append(c.Batches, ap)

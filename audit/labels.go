@@ -22,7 +22,7 @@ import (
 // it looks at, the measure, and whether answers are blind to what lies at or after their time.
 
 // labels asks a run of node classification again.
-func (a *auditor) labels(ctx context.Context, p *eval.Protocol, o eval.Options) error {
+func (a *auditor) labels(ctx context.Context, p *eval.Protocol) error {
 	noted := a.result.Results
 	if len(noted) != 1 || noted[0].Scenario != eval.Transductive || noted[0].Strategy != "" {
 		a.report.add("results that were promised", false, fmt.Sprintf("%d results", len(noted)),
@@ -49,7 +49,7 @@ func (a *auditor) labels(ctx context.Context, p *eval.Protocol, o eval.Options) 
 	a.report.same("labels of the test", fmt.Sprintf("%d of %d events", count, len(right)),
 		fmt.Sprintf("%d of %d events", t.noted.Positives, t.noted.Events))
 	a.backbone()
-	r, err := a.load(ctx, o)
+	r, err := a.load(ctx)
 	if err != nil || r == nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func TestPeeking(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var answers []scored
-			o := eval.Options{BatchSize: 20, OnAnswers: func(b eval.Answers) { answers = append(answers, heard(b)) }}
+			o := eval.Options{BatchSize: 20, OnAnswers: func(b eval.Answers) { answers = append(answers, keep(b)) }}
 			protocol, err := eval.Open(set, o)
 			if err != nil {
 				t.Fatal(err)

@@ -150,8 +150,8 @@ func (a *auditor) complete(p *eval.Protocol) error {
 }
 
 // ask loads the model and asks all questions again.
-func (a *auditor) ask(ctx context.Context, o eval.Options) error {
-	r, err := a.load(ctx, o)
+func (a *auditor) ask(ctx context.Context) error {
+	r, err := a.load(ctx)
 	if err != nil || r == nil {
 		return err
 	}

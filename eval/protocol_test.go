@@ -312,7 +312,7 @@ func edgebankBest(t testing.TB, p *eval.Protocol, negatives string) (best eval.R
 		t.Fatal(err)
 	}
 	ctx := t.Context()
-	if err := p.WarmUp(ctx, banks); err != nil {
+	if _, err := p.Session(ctx, banks...); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range banks {

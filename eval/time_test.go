@@ -145,7 +145,7 @@ func edgeBanks(t *testing.T, s *dataset.Split) map[string]warm {
 			t.Fatal(err)
 		}
 		p := eval.NewProtocol(s, eval.Options{Order: order})
-		if err := p.WarmUp(t.Context(), list[:1]); err != nil {
+		if _, err := p.Session(t.Context(), list[0]); err != nil {
 			t.Fatal(err)
 		}
 		all[order] = warm{p, list[0].Scorer}

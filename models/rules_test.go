@@ -51,12 +51,12 @@ func TestCompareContenders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.WarmUp(t.Context(), list); err != nil {
+	session, err := p.Session(t.Context(), list...)
+	if err != nil {
 		t.Fatal(err)
 	}
 	var done, total int64
-	rows, err := p.Compare(t.Context(), eval.Comparison{
-		Contenders: list, Scenarios: eval.Scenarios(), Strategies: eval.Strategies(),
+	rows, err := session.Test(t.Context(), eval.Tests{
 		OnBatch: func(d, all int64, _, _ string) { done, total = d, all },
 	})
 	if err != nil {

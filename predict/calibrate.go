@@ -50,15 +50,12 @@ func Calibrate(ctx context.Context, dir string, o Options) (Calibrated, error) {
 	if p.spec.Task == eval.NodeClassification {
 		return c, fmt.Errorf("%w: %s tells labels of nodes, want a model of links", ErrNoCalibration, dir)
 	}
-	said := new(heard)
-	protocol, err := eval.Open(o.Set, eval.Options{
-		BatchSize: p.spec.Training.BatchSize, Order: p.spec.Order, Threads: o.Threads, OnAnswers: said.listen,
-		OnBatch: o.OnBatch, Sampling: record.Config.Sampling,
-	})
+	session, err := p.Evaluation(ctx, eval.Options{OnBatch: o.OnBatch})
 	if err != nil {
 		return c, err
 	}
-	if _, err := protocol.Revalidate(ctx, p.Scorer()); err != nil {
+	said, own := new(answers), p.Contender("")
+	if _, err := session.Revalidate(ctx, own, said.listen); err != nil {
 		return c, err
 	}
 	m := said.Fit()
@@ -67,12 +64,7 @@ func Calibrate(ctx context.Context, dir string, o Options) (Calibrated, error) {
 			len(said.Logits))
 	}
 	c.Answers, c.Knots, c.Validation = m.Answers, len(m.From), said.errors(m)
-	if p.Cold() {
-		if err := protocol.WarmUp(ctx, []eval.Contender{{Scorer: p.Scorer()}}); err != nil {
-			return c, err
-		}
-	}
-	if _, err := protocol.Evaluate(ctx, p.Scorer(), eval.Test, eval.Random); err != nil {
+	if _, err := session.Evaluate(ctx, own, eval.Test, eval.Random, said.listen); err != nil {
 		return c, err
 	}
 	c.Test = said.errors(m)
@@ -85,17 +77,17 @@ func Calibrate(ctx context.Context, dir string, o Options) (Calibrated, error) {
 	return c, nil
 }
 
-// heard is what a model said in its last evaluation.
-type heard struct{ calibration.Answers }
+// answers are those of a model in its last evaluation.
+type answers struct{ calibration.Answers }
 
-func (h *heard) listen(a eval.Answers) { h.Add(a.Batch, a.Logits, a.Right) }
+func (a *answers) listen(batch eval.Answers) { a.Add(batch.Batch, batch.Logits, batch.Right) }
 
 // errors are those without a map and with it.
-func (h *heard) errors(m *calibration.Map) BeforeAndAfter {
+func (a *answers) errors(m *calibration.Map) BeforeAndAfter {
 	var before, after calibration.Tally
-	for i, x := range h.Logits {
-		before.Add((*calibration.Map)(nil).Probability(x), h.Happened[i])
-		after.Add(m.Probability(x), h.Happened[i])
+	for i, x := range a.Logits {
+		before.Add((*calibration.Map)(nil).Probability(x), a.Happened[i])
+		after.Add(m.Probability(x), a.Happened[i])
 	}
 	return BeforeAndAfter{before.Reliability().ECE, after.Reliability().ECE}
 }

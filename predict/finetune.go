@@ -80,7 +80,7 @@ func (p *Predictor) Recalibrate(ctx context.Context, from, to int, seed uint64) 
 	if p.calibration == nil {
 		return false, nil
 	}
-	var said heard
+	var said answers
 	if _, err := p.measure(ctx, from, to, seed, said.listen); err != nil {
 		return false, err
 	}
@@ -136,9 +136,9 @@ func (p *Predictor) Checkpoint() (checkpoint.File, error) {
 	if err != nil {
 		return checkpoint.File{}, err
 	}
-	f := checkpoint.File{Meta: map[string]string{"model": p.name, "spec": string(spec)}}
+	f := checkpoint.File{Meta: map[string]string{"model": p.name, "spec": string(spec), run.SamplingKey: p.sampling()}}
 	if p.options.Set != nil {
-		f.Meta["data"] = p.options.Set.Name
+		f.Meta[run.DataKey] = p.options.Set.Name
 	}
 	if p.calibration != nil {
 		f.Meta[run.CalibrationKey] = p.calibration.String()

@@ -31,6 +31,9 @@ type Options struct {
 	Live    *Past         // instead, what queries look back on while it grows: see Predictor.Look
 	Device  device.Device // opened by open.Device; nil: the CPU
 	Threads int           // that gather, and of the CPU if Device is nil; 0: all
+	// Sampling is how splits, negatives and random neighbours are drawn: sample.Reference or sample.Native. "": as in
+	// the training, or as Set prefers where the checkpoint does not tell.
+	Sampling string
 
 	Model string // name in models.All, of a checkpoint that does not tell: one of the released program
 	// where such a checkpoint's configuration starts from; "" is the reference program's, the model's first
@@ -81,6 +84,7 @@ func Load(path string, o Options) (*Predictor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", files[0], err)
 	}
+	p.origin = run.OriginOf(files[0], file)
 	if err := p.open(factory, file); err != nil {
 		p.Close()
 		return nil, fmt.Errorf("%s: %w", files[0], err)
@@ -196,7 +200,7 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 		env.Node, env.Edge, env.NumNodes = o.Set.Node, o.Set.Edge, max(o.Set.NumNodes(), p.log.NumNodes())
 		env.Names = o.Set.Names
 		env.Train = func() (event.Span, error) {
-			split, err := dataset.NewSplit(o.Set.Log, dataset.SplitOptions{Sampling: o.Set.Sampling})
+			split, err := dataset.NewSplit(o.Set.Log, dataset.SplitOptions{Sampling: p.sampling()})
 			if err != nil {
 				return event.Span{}, err
 			}
@@ -221,8 +225,7 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 		return fmt.Errorf("build %s: %w", p.name, err)
 	}
 	isState := func(t checkpoint.Tensor) bool { return strings.HasPrefix(t.Name, "state/") }
-	p.cold = !slices.ContainsFunc(file.Tensors, isState) ||
-		o.Set != nil && file.Meta["data"] != o.Set.Name
+	p.stored = slices.ContainsFunc(file.Tensors, isState)
 	file.Tensors = slices.DeleteFunc(slices.Clone(file.Tensors), func(t checkpoint.Tensor) bool {
 		return f.Ignores(t.Name)
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -43,7 +44,8 @@ type Predictor struct {
 	model   model.Model
 	head    model.Head // the question: do they interact, or has the source the label?
 	scorer  *model.Scorer
-	cold    bool          // the checkpoint remembers nothing of the data at hand
+	origin  run.Origin    // of the checkpoint
+	stored  bool          // the checkpoint holds a memory
 	stream  *stream       // what a model that remembers has learned of; nil for others
 	tape    *grad.Tape    // of Explain, once that was asked for
 	own     device.Device // opened by Load
@@ -174,10 +176,6 @@ func (p *Predictor) Scorer() replay.Scorer {
 	return scorer
 }
 
-// Cold says that the checkpoint of a model that remembers has no memory of the data at hand: before it is measured on
-// their last part it must learn of the others (eval.Protocol.WarmUp).
-func (p *Predictor) Cold() bool { return p.stream != nil && p.cold }
-
 // Close gives back the memory that the predictor holds.
 func (p *Predictor) Close() error {
 	if p.tape != nil {
@@ -282,12 +280,13 @@ func (p *Predictor) gatherParts(ctx context.Context, parts iter.Seq[[]Query], si
 	}
 }
 
-// sampling is who picks random neighbours: what the data set prefers, or the reference where there is none.
+// sampling is how the predictor draws: see Options.Sampling. Without a data set the reference is the last resort.
 func (p *Predictor) sampling() string {
-	if p.options.Set == nil {
-		return sample.Reference
+	drawn := cmp.Or(p.options.Sampling, p.origin.Sampling)
+	if drawn == "" && p.options.Set != nil {
+		drawn = p.options.Set.Sampling
 	}
-	return p.options.Set.Sampling
+	return cmp.Or(drawn, sample.Reference)
 }
 
 // view is what queries look back on. An evaluation does not need it.

@@ -156,14 +156,15 @@ func IsUnfinished(dir string) bool {
 
 // Source is where the data of a trained model come from.
 type Source struct {
-	Name string // of the data set; "" where nobody knows
-	Path string // where it lay; "" where its name leads there
-	Lost bool   // nothing is there any more
+	Name     string // of the data set; "" where nobody knows
+	Path     string // where it lay; "" where its name leads there
+	Lost     bool   // nothing is there any more
+	Sampling string // how the training drew from them; "" where nobody knows
 }
 
 // Source is where the data of a run lie. Runs and data may be moved together.
 func (r Run) Source() Source {
-	s := Source{Name: r.Config.Data}
+	s := Source{Name: r.Config.Data, Sampling: r.Config.Sampling}
 	if r.Config.Path == "" {
 		return s
 	}
@@ -188,5 +189,6 @@ func SourceOf(file string) (Source, error) {
 	if err != nil {
 		return Source{}, err
 	}
-	return Source{Name: weights.Meta["data"]}, nil
+	o := OriginOf(file, weights)
+	return Source{Name: o.Data, Sampling: o.Sampling}, nil
 }

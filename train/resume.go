@@ -19,6 +19,7 @@ func (t *trainer) takeUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.data = config.Hashes.Data
 	last, err := checkpoint.Load(t.dir.Path(run.LastFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -117,8 +117,9 @@ func (t *trainer) peak() int64 { return max(t.at.Peak, t.Tape.Bytes()) }
 func (t *trainer) weights() (checkpoint.File, error) {
 	spec, _ := json.Marshal(t.Spec) // was marshalled before
 	f := checkpoint.File{Meta: map[string]string{
-		"format": checkpointFormat, "model": t.Run.Model, "spec": string(spec), "data": t.Set.Name,
-		"seed": fmt.Sprint(t.Seed),
+		"format": checkpointFormat, "model": t.Run.Model, "spec": string(spec), "seed": fmt.Sprint(t.Seed),
+		run.DataKey: t.Set.Name, run.DataHashKey: t.data, run.SplitHashKey: t.Protocol.Split().Hash,
+		run.SamplingKey: t.Set.Sampling,
 	}}
 	f.AddParams(t.Learner.Model.Params())
 	if c := t.Classifier(); c != nil {

@@ -27,6 +27,7 @@ type trainer struct {
 	*Run
 	*Learner
 	dir    run.Dir
+	data   string // hash of the data, for checkpoints
 	scorer *model.Scorer
 	pass   replay.Pass
 	board  *tensorboard.Writer

@@ -87,16 +87,15 @@ func (a *app) auditRun(ctx context.Context, path string, data dataFlags, where d
 	if err != nil {
 		return err
 	}
-	set, dev, err := a.openFor(ctx, dir, data, where)
+	o, err := a.openRun(ctx, runFrom{data: data, where: where, recorded: true}, filepath.Join(dir, run.CheckpointFile))
 	if err != nil {
 		return err
 	}
-	defer set.Close()
-	defer dev.Close()
+	defer o.close()
 	progress := a.console.Progress("audit", "events")
 	defer progress.Done()
 	r, err := audit.Run(ctx, audit.Options{
-		Dir: dir, Set: set, Device: dev, Threads: where.threads,
+		Dir: dir, Set: o.set, Device: o.dev, Threads: where.threads,
 		OnBatch: func(what string, done, total int) { progress.Set(int64(done), int64(total), what) },
 	})
 	if err != nil {
@@ -104,7 +103,7 @@ func (a *app) auditRun(ctx context.Context, path string, data dataFlags, where d
 	}
 	progress.Done()
 	if stamp {
-		if err := audit.WriteStamp(dir, dev.Name(), r); err != nil {
+		if err := audit.WriteStamp(dir, o.dev.Name(), r); err != nil {
 			return err
 		}
 	}

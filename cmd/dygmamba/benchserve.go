@@ -25,19 +25,13 @@ func newBenchServe(a *app) *cobra.Command {
 			if seconds <= 0 || restart < 0 {
 				return usagef("--seconds and --restart must be above 0")
 			}
-			file, set, err := s.open(cmd.Context(), a)
+			o, err := s.open(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
-			defer set.Close()
-			dev, err := s.where.open(a)
-			if err != nil {
-				return err
-			}
-			defer dev.Close()
+			defer o.close()
 			b := servebench.Bench{For: time.Duration(seconds * float64(time.Second)), Restart: restart}
-			b.Options = serve.Options{Set: set, Checkpoint: file, Logger: a.log(),
-				Load: s.what.load(s.order, dev, s.where)}
+			b.Options = serve.Options{Set: o.set, Checkpoint: o.files[0], Logger: a.log(), Load: o.load}
 			if err := s.keep(cmd.Context(), a, &b.Options); err != nil {
 				return err
 			}

@@ -42,20 +42,17 @@ type calibrateDoc struct {
 }
 
 func (a *app) calibrate(ctx context.Context, files []string, data dataFlags, where deviceFlags) error {
-	set, dev, err := a.openFor(ctx, filepath.Dir(files[0]), data, where)
+	o, err := a.openRun(ctx, runFrom{data: data, where: where, recorded: true}, files...)
 	if err != nil {
 		return err
 	}
-	defer set.Close()
-	defer dev.Close()
+	defer o.close()
 	progress := a.console.Progress("calibrate", "events")
 	defer progress.Done()
 	var doc calibrateDoc
 	for _, file := range files {
-		c, err := predict.Calibrate(ctx, filepath.Dir(file), predict.Options{
-			Set: set, Device: dev, Threads: where.threads,
-			OnBatch: func(done, total int) { progress.Set(int64(done), int64(total), filepath.Dir(file)) },
-		})
+		o.load.OnBatch = func(done, total int) { progress.Set(int64(done), int64(total), filepath.Dir(file)) }
+		c, err := predict.Calibrate(ctx, filepath.Dir(file), o.load)
 		if errors.Is(err, predict.ErrNoCalibration) {
 			return &inputError{err}
 		}

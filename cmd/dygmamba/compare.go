@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 func newCompare(a *app) *cobra.Command {
@@ -90,15 +91,14 @@ func (a *app) compare(
 		}
 		dirs = append(dirs, dir)
 	}
-	set, dev, err := a.openFor(ctx, dirs[0], data, where)
+	o, err := a.openRun(ctx, runFrom{data: data, where: where, recorded: true},
+		filepath.Join(dirs[0], run.CheckpointFile))
 	if err != nil {
 		return doc, err
 	}
-	defer set.Close()
-	defer dev.Close()
-	load := predict.Options{Set: set, Device: dev, Threads: where.threads}
+	defer o.close()
 	for i, dir := range dirs {
-		c, err := audit.Ask(ctx, dir, scenario, negatives, load)
+		c, err := audit.Ask(ctx, dir, scenario, negatives, o.load)
 		if errors.Is(err, audit.ErrTask) {
 			return doc, usagef("%v", err)
 		}

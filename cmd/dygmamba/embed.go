@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/predict"
 )
 
 func newEmbed(a *app) *cobra.Command {
@@ -32,18 +31,18 @@ func newEmbed(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			data.redraw(weights)
-			if err := data.recall(weights); err != nil {
+			o, err := a.openRun(cmd.Context(), runFrom{data: data, where: where, order: e.order}, weights)
+			if err != nil {
 				return err
 			}
-			for what, file := range map[string]string{"weights": weights, "data": data.name, "queries": e.queries} {
-				for _, out := range e.outputs() {
-					if sameFile(file, out) {
-						return usagef("--out %s is the file with the %s", out, what)
-					}
+			defer o.close()
+			for _, out := range e.outputs() {
+				if err := o.spare("out", out, map[string]string{"queries": e.queries}); err != nil {
+					return err
 				}
 			}
-			return e.run(cmd.Context(), a, weights, data, where)
+			o.tellData(a)
+			return e.run(cmd.Context(), a, o)
 		},
 	}
 	data.add(cmd)
@@ -118,35 +117,22 @@ func (e *embedding) outputs() []string {
 	return []string{e.out, strings.TrimSuffix(e.out, ".npy") + ".csv"}
 }
 
-func (e *embedding) run(ctx context.Context, a *app, file string, data dataFlags, where deviceFlags) error {
-	set, err := data.open(ctx, a)
-	if err != nil {
-		return err
-	}
-	defer set.Close()
-	data.compare(a, file, set)
-	dev, err := where.open(a)
-	if err != nil {
-		return err
-	}
-	defer dev.Close()
+func (e *embedding) run(ctx context.Context, a *app, o *openedRun) error {
 	progress := a.console.Progress("embed", "nodes")
 	defer progress.Done()
 	before, all := 0, 0
-	p, err := predict.Load(file, predict.Options{
-		Set: set, Device: dev, Threads: where.threads, Order: e.order,
-		OnBatch: func(done, _ int) { progress.Set(int64(before+done), int64(all), "") },
-	})
+	o.load.OnBatch = func(done, _ int) { progress.Set(int64(before+done), int64(all), "") }
+	p, err := o.predictor()
 	if err != nil {
-		return loadError(err)
+		return err
 	}
 	defer p.Close()
-	subjects, err := e.choose(ctx, a, set, p)
+	subjects, err := e.choose(ctx, a, o.set, p)
 	if err != nil {
 		return err
 	}
 	all = len(subjects)
-	e.doc.Model, e.doc.Checkpoint, e.doc.Data, e.doc.Out = p.Model(), file, set.Name, e.out
+	e.doc.Model, e.doc.Checkpoint, e.doc.Data, e.doc.Out = p.Model(), o.files[0], o.set.Name, e.out
 	for _, s := range subjects {
 		if !p.Known(s.query.Src) {
 			e.doc.Unknown++

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/suggest"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
 )
 
@@ -100,13 +101,11 @@ func evalModels() []string {
 // evaluation is what to measure, and how.
 type evaluation struct {
 	model       string
-	contenders  []eval.Contender
-	cold        bool // they remember nothing yet
+	spec        model.Spec // of the model
 	scenarios   []string
 	strategies  []string
 	aggregation string
-	order       string   // --order
-	conditions  []string // what scores depend on beside their own past
+	order       string // --order
 	options     eval.Options
 	tgb         tgbFlags
 }
@@ -138,7 +137,8 @@ func (e *evaluation) choose(scenario, negatives string) error {
 
 // runBaseline measures a model that needs no training.
 func (e *evaluation) runBaseline(ctx context.Context, a *app, data dataFlags, what modelFlags) (*evalDoc, error) {
-	if err := e.chooseModel(what); err != nil {
+	contenders, err := e.chooseModel(what)
+	if err != nil {
 		return nil, err
 	}
 	set, err := data.open(ctx, a)
@@ -146,62 +146,52 @@ func (e *evaluation) runBaseline(ctx context.Context, a *app, data dataFlags, wh
 		return nil, err
 	}
 	defer set.Close()
-	return e.run(ctx, a, set)
+	e.options.BatchSize, e.options.Order = e.spec.Training.BatchSize, e.spec.Order
+	return e.run(ctx, a, set, func(o eval.Options) (*eval.Session, error) {
+		return eval.OpenSession(ctx, set, o, contenders...)
+	})
 }
 
-// chooseModel takes one that needs no training.
-func (e *evaluation) chooseModel(what modelFlags) error {
+// chooseModel takes one that needs no training, in those variants that the settings allow.
+func (e *evaluation) chooseModel(what modelFlags) (list []eval.Contender, err error) {
 	e.model = strings.ToLower(what.name)
 	known := append(modelNames(), evalModels()...)
 	switch {
 	case e.model == "":
-		return usagef("--run, --checkpoint or --model is missing: a trained model, or one of %s, "+
+		return nil, usagef("--run, --checkpoint or --model is missing: a trained model, or one of %s, "+
 			"which needs no training", strings.Join(evalModels(), ", "))
 	case slices.Contains(modelNames(), e.model):
-		return usagef("%s must be trained first: give its directory with --run, or its weights with --checkpoint",
+		return nil, usagef("%s must be trained first: give its directory with --run, or its weights with --checkpoint",
 			e.model)
 	case !slices.Contains(evalModels(), e.model):
-		return usagef("no model %q to measure%s; there are %s",
+		return nil, usagef("no model %q to measure%s; there are %s",
 			what.name, suggest.Hint(e.model, known), strings.Join(known, ", "))
 	case what.preset != "":
-		return usagef("--preset %s: %s has no presets", what.preset, e.model)
+		return nil, usagef("--preset %s: %s has no presets", what.preset, e.model)
 	}
-	return e.chooseVariants(what.set)
+	list, e.spec, err = models.Contenders(e.model, what.set...)
+	e.spec.Order = cmp.Or(e.order, e.spec.Order)
+	return list, err
 }
 
-// chooseVariants makes those variants of the model that the settings allow.
-func (e *evaluation) chooseVariants(settings []string) (err error) {
-	contenders, spec, err := models.Contenders(e.model, settings...)
-	if err != nil {
-		return err
-	}
-	spec.Order = cmp.Or(e.order, spec.Order)
-	e.contenders, e.cold, e.conditions = contenders, true, spec.Conditions()
-	e.options.BatchSize, e.options.Order = spec.Training.BatchSize, spec.Order
-	return nil
-}
-
-// run measures everything asked for.
-func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set) (*evalDoc, error) {
+// run measures everything asked for in a session.
+func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
+	open func(eval.Options) (*eval.Session, error),
+) (*evalDoc, error) {
 	if e.tgb.asked() {
-		return e.runTGB(ctx, a, set)
+		return e.runTGB(ctx, a, set, open)
 	}
 	if e.options.Avoid && set.Sampling != dataset.Native {
 		return nil, usagef("--avoid-positives needs --sampling native")
 	}
-	protocol, err := eval.Open(set, e.options)
+	session, err := open(e.options)
 	if err != nil {
 		return nil, err
 	}
-	if e.cold {
-		if err := protocol.WarmUp(ctx, e.contenders); err != nil {
-			return nil, err
-		}
-	}
 	progress := a.console.Progress("eval", "events")
 	defer progress.Done()
-	rows, err := protocol.Compare(ctx, eval.Comparison{
-		Contenders: e.contenders, Scenarios: e.scenarios, Strategies: e.strategies,
+	rows, err := session.Test(ctx, eval.Tests{
+		Scenarios: e.scenarios, Strategies: e.strategies,
 		OnBatch: func(done, total int64, scenario, strategy string) {
 			progress.Set(done, total, scenario+", "+strategy+" negatives")
 		},
@@ -209,7 +199,7 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set) (*evalDo
 	if err != nil {
 		return nil, err
 	}
-	doc := e.describe(set, protocol.Split())
+	doc := e.describe(set, session.Protocol().Split())
 	doc.add(rows)
 	return doc, nil
 }

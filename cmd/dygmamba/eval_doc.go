@@ -46,9 +46,9 @@ type evalDoc struct {
 
 func (e *evaluation) describe(set *dataset.Set, split *dataset.Split) *evalDoc {
 	return &evalDoc{
-		Model: e.model, Task: e.options.Task, Data: eval.RecordData(set), Sampling: set.Sampling,
-		Split: eval.RecordSplit(split), BatchSize: e.options.BatchSize, PerPositive: e.options.PerPositive,
-		Aggregation: e.aggregation, Order: e.options.Order, Conditions: e.conditions, seenOnly: e.options.SeenOnly,
+		Model: e.model, Task: e.spec.Task, Data: eval.RecordData(set), Sampling: set.Sampling,
+		Split: eval.RecordSplit(split), BatchSize: e.spec.Training.BatchSize, PerPositive: e.options.PerPositive,
+		Aggregation: e.aggregation, Order: e.spec.Order, Conditions: e.spec.Conditions(), seenOnly: e.options.SeenOnly,
 	}
 }
 

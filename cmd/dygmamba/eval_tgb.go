@@ -102,27 +102,26 @@ func (f *tgbFlags) against(ctx context.Context, a *app, set *dataset.Set, p *eva
 }
 
 // runTGB ranks with every contender.
-func (e *evaluation) runTGB(ctx context.Context, a *app, set *dataset.Set) (*evalDoc, error) {
+func (e *evaluation) runTGB(ctx context.Context, a *app, set *dataset.Set,
+	open func(eval.Options) (*eval.Session, error),
+) (*evalDoc, error) {
 	e.options.NoneHidden = true
 	progress := a.console.Progress("eval", "events")
 	defer progress.Done()
 	e.options.OnBatch = func(done, total int) { progress.Set(int64(done), int64(total), "ranked") }
-	protocol, err := eval.Open(set, e.options)
+	session, err := open(e.options)
 	if err != nil {
 		return nil, err
 	}
-	opponents, who, err := e.tgb.against(ctx, a, set, protocol)
+	opponents, who, err := e.tgb.against(ctx, a, set, session.Protocol())
 	if err != nil {
 		return nil, err
 	}
-	if err := protocol.WarmUp(ctx, e.contenders); err != nil { // with all events before the test, none hidden
-		return nil, err
-	}
-	doc := e.describe(set, protocol.Split())
+	doc := e.describe(set, session.Protocol().Split())
 	doc.Protocol, doc.Opponents, doc.Limit, doc.PerPositive = protocolTGB, who, e.tgb.limit, 0
 	best := -1.0
-	for _, c := range e.contenders {
-		r, err := protocol.Rank(ctx, c.Scorer, eval.RankOptions{Opponents: opponents, Limit: e.tgb.limit, Ask: c.Ask})
+	for _, c := range session.Contenders() {
+		r, err := session.Rank(ctx, c, eval.RankOptions{Opponents: opponents, Limit: e.tgb.limit})
 		if errors.Is(err, eval.ErrNoOpponents) {
 			return nil, &inputError{fmt.Errorf("--opponents %s: %w", e.tgb.opponents, err)}
 		}

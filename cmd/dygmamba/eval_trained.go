@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 
@@ -21,25 +22,16 @@ func (e *evaluation) runTrained(
 	if err := run.CheckSameTraining(files); err != nil {
 		return nil, loadError(err)
 	}
-	data.redraw(files[0])
-	if err := data.recall(files[0]); err != nil {
-		return nil, err
-	}
-	set, err := data.open(ctx, a)
+	o, err := a.openRun(ctx, runFrom{data: data, what: what, where: where, order: e.order}, files...)
 	if err != nil {
 		return nil, err
 	}
-	defer set.Close()
-	same := data.compare(a, files[0], set)
-	dev, err := where.open(a)
-	if err != nil {
-		return nil, err
-	}
-	defer dev.Close()
-	o := what.load(e.order, dev, where)
-	o.Set = set
+	defer o.close()
+	o.tellData(a)
+	var first *predict.Predictor
+	var contenders []eval.Contender
 	for _, file := range files {
-		p, err := predict.Load(file, o)
+		p, err := predict.Load(file, o.load)
 		if err != nil {
 			return nil, loadError(err)
 		}
@@ -47,26 +39,22 @@ func (e *evaluation) runTrained(
 		if run.IsUnfinished(filepath.Dir(file)) {
 			a.log().Warn(filepath.Dir(file) + " is not finished: using the best epoch so far")
 		}
-		spec := p.Spec()
-		e.model, e.conditions = p.Model(), spec.Conditions()
-		e.options.BatchSize, e.options.Order = spec.Training.BatchSize, spec.Order
-		if e.options.Task = spec.Task; spec.Task == eval.NodeClassification { // no negatives, and no nodes are hidden
-			if e.tgb.asked() {
-				return nil, usagef("--protocol %s ranks destinations, %s was trained to tell labels of nodes",
-					protocolTGB, file)
-			}
-			e.scenarios, e.strategies, e.aggregation = []string{eval.Transductive}, []string{""}, global
-		}
-		e.cold = e.cold || p.Cold() || !same
 		variant := ""
 		if len(files) > 1 {
 			variant = filepath.Base(filepath.Dir(file)) // seed-0, seed-1, …
 		}
-		e.contenders = append(e.contenders, eval.Contender{
-			Name: variant, Scorer: p.Scorer(), Calibration: p.Calibration(), Ask: p.LogitsNow,
-		})
+		first, contenders = cmp.Or(first, p), append(contenders, p.Contender(variant))
 	}
-	doc, err := e.run(ctx, a, set)
+	if e.model, e.spec = first.Model(), first.Spec(); e.spec.Task == eval.NodeClassification {
+		if e.tgb.asked() {
+			return nil, usagef("--protocol %s ranks destinations, %s was trained to tell labels of nodes",
+				protocolTGB, files[0])
+		}
+		e.aggregation = global // there are no negatives
+	}
+	doc, err := e.run(ctx, a, o.set, func(o eval.Options) (*eval.Session, error) {
+		return first.Evaluation(ctx, o, contenders...)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/open"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/predict"
 )
 
 // The flags that commands share come in four groups. A command adds those it needs:
@@ -103,12 +102,6 @@ func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard str
 	complete(cmd, "model", names)
 	completePresets(cmd, func([]string) string { return f.name })
 	completeSettings(cmd, func() string { return f.name })
-}
-
-// load is how a trained model is opened with these flags.
-func (f *modelFlags) load(order string, dev device.Device, where deviceFlags) predict.Options {
-	return predict.Options{Device: dev, Threads: where.threads, Model: strings.ToLower(f.name), Preset: f.preset,
-		Settings: f.set, Order: order}
 }
 
 // addOrder adds --order.

@@ -31,29 +31,19 @@ func newPredict(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := data.recall(file); err != nil {
-				return err
-			}
-			if err := p.spare(file, data.name); err != nil {
-				return err
-			}
-			set, err := data.open(cmd.Context(), a)
+			o, err := a.openRun(cmd.Context(), runFrom{data: data, what: what, where: where, order: p.order}, file)
 			if err != nil {
 				return err
 			}
-			defer set.Close()
-			data.compare(a, file, set)
-			if err := p.read(cmd.Context(), a, set); err != nil {
+			defer o.close()
+			if err := p.spare(o); err != nil {
 				return err
 			}
-			dev, err := where.open(a)
-			if err != nil {
+			o.tellData(a)
+			if err := p.read(cmd.Context(), a, o.set); err != nil {
 				return err
 			}
-			defer dev.Close()
-			o := what.load(p.order, dev, where)
-			o.Set = set
-			return p.run(cmd.Context(), a, file, o)
+			return p.run(cmd.Context(), a, o)
 		},
 	}
 	p.from.add(cmd)
@@ -103,21 +93,20 @@ type prediction struct {
 }
 
 // run loads the model, answers, and writes everything once it is known.
-func (p *prediction) run(ctx context.Context, a *app, file string, o predict.Options) error {
+func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 	progress := a.console.Progress("predict", "queries")
 	defer progress.Done()
 	before := 0
-	o.OnBatch = func(done, _ int) { progress.Set(int64(before+done), int64(len(p.questions)), "") }
-	if p.rank.asked {
-		o.OnBatch = nil // which counts candidates there
+	if !p.rank.asked { // which counts candidates there
+		o.load.OnBatch = func(done, _ int) { progress.Set(int64(before+done), int64(len(p.questions)), "") }
 	}
-	model, err := predict.Load(file, o)
+	model, err := o.predictor()
 	if err != nil {
-		return loadError(err)
+		return err
 	}
 	defer model.Close()
 	model.Top, model.Moments, p.probability = p.top, p.moments, model.Probability
-	p.doc = predictDoc{Model: model.Model(), Checkpoint: file, Data: p.set.Name, Device: o.Device.Name(),
+	p.doc = predictDoc{Model: model.Model(), Checkpoint: o.files[0], Data: p.set.Name, Device: o.dev.Name(),
 		Queries: len(p.questions)}
 	if p.rank.asked {
 		return p.rank.run(ctx, a, p, model, progress)

@@ -80,14 +80,11 @@ func (p *prediction) outputs() map[string]string {
 }
 
 // spare refuses to write over what is read.
-func (p *prediction) spare(weights, data string) error {
+func (p *prediction) spare(o *openedRun) error {
 	for flag, path := range p.outputs() {
-		inputs := map[string]string{"queries": p.queries, "candidates": p.rank.candidates, "weights": weights,
-			"data": data}
-		for what, input := range inputs {
-			if sameFile(input, path) {
-				return usagef("--%s %s is the file with the %s", flag, path, what)
-			}
+		own := map[string]string{"queries": p.queries, "candidates": p.rank.candidates}
+		if err := o.spare(flag, path, own); err != nil {
+			return err
 		}
 	}
 	return nil

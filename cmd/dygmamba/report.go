@@ -13,7 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/report"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 func newReport(a *app) *cobra.Command {
@@ -51,7 +51,7 @@ func newReport(a *app) *cobra.Command {
 			if err := writable("out", out); err != nil {
 				return err
 			}
-			o.Dir, o.Threads = dir, where.threads
+			o.Dir = dir
 			return a.report(cmd.Context(), o, data, where, out)
 		},
 	}
@@ -75,22 +75,18 @@ const mostCases = 100
 
 // report makes the page.
 func (a *app) report(ctx context.Context, o report.Options, data dataFlags, where deviceFlags, out string) error {
-	if err := data.ofRun(o.Dir); err != nil {
-		return err
-	}
-	if sameFile(data.name, out) {
-		return usagef("--out %s is the file with the data", out)
-	}
-	set, dev, err := a.open(ctx, data, where)
+	from := runFrom{data: data, where: where, recorded: true}
+	opened, err := a.openRun(ctx, from, filepath.Join(o.Dir, run.CheckpointFile))
 	if err != nil {
 		return err
 	}
-	defer set.Close()
-	defer dev.Close()
-	o.Set = set
-	load := predict.Options{Set: set, Device: dev, Threads: where.threads}
-	if o.Predictor, err = predict.Load(o.Dir, load); err != nil {
-		return loadError(err)
+	defer opened.close()
+	if err := opened.spare("out", out, nil); err != nil {
+		return err
+	}
+	o.Set = opened.set
+	if o.Predictor, err = opened.predictor(); err != nil {
+		return err
 	}
 	defer o.Predictor.Close()
 	progress := a.console.Progress("report", "events")

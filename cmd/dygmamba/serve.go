@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/serve"
 )
@@ -115,19 +114,17 @@ func (s *serving) check() error {
 	return checkOrder(s.order)
 }
 
-// open is the data set and the checkpoint.
-func (s *serving) open(ctx context.Context, a *app) (file string, set *dataset.Set, err error) {
-	if file, err = s.from.file(); err != nil {
-		return "", nil, err
+// open opens the run. The caller closes it.
+func (s *serving) open(ctx context.Context, a *app) (*openedRun, error) {
+	file, err := s.from.file()
+	if err != nil {
+		return nil, err
 	}
-	if err := s.data.recall(file); err != nil {
-		return "", nil, err
+	o, err := a.openRun(ctx, runFrom{data: s.data, what: s.what, where: s.where, order: s.order}, file)
+	if err == nil {
+		o.tellData(a)
 	}
-	if set, err = s.data.open(ctx, a); err != nil {
-		return "", nil, err
-	}
-	s.data.compare(a, file, set)
-	return file, set, nil
+	return o, err
 }
 
 func (s *serving) run(ctx context.Context, a *app) error {
@@ -143,18 +140,12 @@ func (s *serving) run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer port.Close()
-	file, set, err := s.open(ctx, a)
+	opened, err := s.open(ctx, a)
 	if err != nil {
 		return err
 	}
-	defer set.Close()
-	dev, err := s.where.open(a)
-	if err != nil {
-		return err
-	}
-	defer dev.Close()
-	o.Set, o.Checkpoint = set, file
-	o.Load = s.what.load(s.order, dev, s.where)
+	defer opened.close()
+	o.Set, o.Checkpoint, o.Load = opened.set, opened.files[0], opened.load
 	if err := s.keep(ctx, a, &o); err != nil {
 		return err
 	}

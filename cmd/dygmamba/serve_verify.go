@@ -28,25 +28,18 @@ func newServeVerify(a *app) *cobra.Command {
 			if err := checkOrder(s.order); err != nil {
 				return err
 			}
-			file, set, err := s.open(cmd.Context(), a)
+			o, err := s.open(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
-			defer set.Close()
-			if from >= set.Log.Len() {
-				return usagef("--from is %d, the data set has %d events: there is nothing to replay", from,
-					set.Log.Len())
+			defer o.close()
+			if n := o.set.Log.Len(); from >= n {
+				return usagef("--from is %d, the data set has %d events: there is nothing to replay", from, n)
 			}
-			dev, err := s.where.open(a)
-			if err != nil {
-				return err
-			}
-			defer dev.Close()
 			progress := a.console.Progress("verify", "events")
 			defer progress.Done()
 			verdict, err := servebench.Verify(cmd.Context(), servebench.Verification{
-				Set: set, Checkpoint: file, From: from,
-				Load:    s.what.load(s.order, dev, s.where),
+				Set: o.set, Checkpoint: o.files[0], From: from, Load: o.load,
 				OnEvent: func(done, total int) { progress.Set(int64(done), int64(total), "") },
 			})
 			if err != nil {
@@ -54,7 +47,7 @@ func newServeVerify(a *app) *cobra.Command {
 			}
 			progress.Done()
 			within := 0.0
-			if _, cpu := dev.(device.Threaded); !cpu {
+			if _, cpu := o.dev.(device.Threaded); !cpu {
 				within = onGPU
 			}
 			err = a.emit(verdict, func(w io.Writer, _ term.Style) error { return writeVerdict(w, verdict) })

@@ -206,12 +206,7 @@ func (f *trainFlags) take(record run.Run, given func(flag string) bool) error {
 	if !given("preset") {
 		f.what.preset = preset
 	}
-	if !given("data") {
-		f.data.remember(record.Source())
-	}
-	if !given("sampling") {
-		f.data.sampling = c.Sampling
-	}
+	f.data.complete(record.Source())
 	if !given("select-by-ap") {
 		f.options.ByAP = c.ByAP
 	}

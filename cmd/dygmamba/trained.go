@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -82,95 +85,106 @@ func oneRun(path string) (string, error) {
 	return filepath.Dir(file), err
 }
 
-// openFor opens the data that the run in a directory was trained on, unless the flags name others, and what computes.
-// The caller closes both.
-func (a *app) openFor(ctx context.Context, dir string, data dataFlags, where deviceFlags) (*dataset.Set,
-	device.Device, error) {
-	if err := data.ofRun(dir); err != nil {
-		return nil, nil, err
-	}
-	return a.open(ctx, data, where)
+// runFrom is what the flags of a command say about how a trained model is opened. Commands without a group of flags
+// leave it empty.
+type runFrom struct {
+	data  dataFlags
+	what  modelFlags
+	where deviceFlags
+	order string // --order
+
+	recorded bool // the checkpoint alone will not do: there must be a run
 }
 
-// open opens data and what computes. The caller closes both.
-func (a *app) open(ctx context.Context, data dataFlags, where deviceFlags) (*dataset.Set, device.Device, error) {
-	set, err := data.open(ctx, a)
-	if err != nil {
-		return nil, nil, err
-	}
-	dev, err := where.open(a)
-	if err != nil {
-		set.Close()
-		return nil, nil, err
-	}
-	return set, dev, nil
+// openedRun is a trained model, one or several seeds of it, with its data and what computes.
+type openedRun struct {
+	files []string // checkpoints
+	set   *dataset.Set
+	dev   device.Device
+	load  predict.Options // how each checkpoint is loaded
+	data  dataFlags       // which data these are
 }
 
-// ofRun chooses the data that the run in a directory was trained on, and how it drew from them, unless the flags do.
-func (f *dataFlags) ofRun(dir string) error {
-	record, err := run.Open(dir)
-	if err != nil {
-		return err
+// openRun opens what a checkpoint needs: the data that it was trained on unless --data names others, drawn from as in
+// the training unless --sampling says how, and what computes. Several checkpoints are seeds of one training. The caller
+// closes the result.
+func (a *app) openRun(ctx context.Context, from runFrom, files ...string) (*openedRun, error) {
+	if _, err := run.Open(filepath.Dir(files[0])); from.recorded && err != nil {
+		return nil, err
 	}
-	if f.sampling == "" {
-		f.sampling = record.Config.Sampling
+	source, err := run.SourceOf(files[0])
+	if err != nil && from.data.name == "" { // otherwise whoever loads it will say so
+		return nil, loadError(err)
 	}
-	if f.name == "" {
-		f.remember(record.Source())
+	o := &openedRun{files: files, data: from.data}
+	o.data.complete(source)
+	if o.set, err = o.data.open(ctx, a); err != nil {
+		return nil, err
 	}
-	return nil
+	if o.dev, err = from.where.open(a); err != nil {
+		o.set.Close()
+		return nil, err
+	}
+	o.load = predict.Options{Set: o.set, Device: o.dev, Threads: from.where.threads, Order: from.order,
+		Sampling: from.data.sampling, Model: strings.ToLower(from.what.name), Preset: from.what.preset,
+		Settings: from.what.set}
+	return o, nil
 }
 
-// redraw draws as the run of a checkpoint did, if there is one, unless the flags say how.
-func (f *dataFlags) redraw(file string) {
-	if record, err := run.Open(filepath.Dir(file)); err == nil && f.sampling == "" {
-		f.sampling = record.Config.Sampling
-	}
+func (o *openedRun) close() {
+	o.dev.Close()
+	o.set.Close()
 }
 
-// recall names the data set that a checkpoint was trained on, unless another is asked for.
-func (f *dataFlags) recall(file string) error {
-	if f.name != "" {
-		return nil
-	}
-	source, err := run.SourceOf(file)
-	if err != nil {
-		return loadError(err)
-	}
-	if source.Name != "" {
-		f.remember(source)
-	}
-	return nil
+// predictor loads the first checkpoint. The caller closes it, before the run.
+func (o *openedRun) predictor() (*predict.Predictor, error) {
+	p, err := predict.Load(o.files[0], o.load)
+	return p, loadError(err)
 }
 
-// compare tells how the data at hand compare with those that a checkpoint was trained on, as far as its run knows.
-// Same is false for others.
-func (f *dataFlags) compare(a *app, file string, set *dataset.Set) (same bool) {
-	record, err := run.Open(filepath.Dir(file))
+// tellData says how the data at hand compare with those of the training, as far as its run knows.
+func (o *openedRun) tellData(a *app) {
+	record, err := run.Open(filepath.Dir(o.files[0]))
 	if err != nil {
-		if f.recalled {
-			a.log().Info("data set " + f.name + ", named by the checkpoint")
+		if o.data.recalled {
+			a.log().Info("data set " + o.data.name + ", named by the checkpoint")
 		}
-		return true // nobody knows better
+		return
 	}
-	c := record.Compare(set)
+	c := record.Compare(o.set)
 	switch {
-	case c.Same && f.recalled:
-		a.log().Info("data set " + f.name + ", used for training the checkpoint")
+	case c.Same && o.data.recalled:
+		a.log().Info("data set " + o.data.name + ", used for training the checkpoint")
 	case c.Grown > 0:
-		a.log().Info(fmt.Sprintf("data set %s: %s events more than in training", f.name,
+		a.log().Info(fmt.Sprintf("data set %s: %s events more than in training", o.data.name,
 			term.Count(c.Grown)))
-	case f.recalled && !c.Same:
-		a.log().Info("data set " + f.name + ", at the place of the training data")
+	case o.data.recalled && !c.Same:
+		a.log().Info("data set " + o.data.name + ", at the place of the training data")
 	}
 	for _, w := range c.Warnings {
 		a.log().Warn(w)
 	}
-	return c.Same
 }
 
-// remember takes the data set of a trained model: where it lay then, or else whatever has its name now.
-func (f *dataFlags) remember(s run.Source) {
+// spare refuses to write over what is read: data, weights, and other inputs by what they hold.
+func (o *openedRun) spare(flag, out string, others map[string]string) error {
+	inputs := map[string]string{"weights": o.files[0], "data": o.data.name}
+	maps.Copy(inputs, others)
+	for what, file := range inputs {
+		if sameFile(file, out) {
+			return usagef("--%s %s is the file with the %s", flag, out, what)
+		}
+	}
+	return nil
+}
+
+// complete fills in what the flags leave open: where the data of a training lay then, or else whatever has their name
+// now, and how they were drawn from.
+func (f *dataFlags) complete(s run.Source) {
+	f.sampling = cmp.Or(f.sampling, s.Sampling)
+	if f.name != "" || s.Name == "" {
+		return
+	}
 	f.name, f.recalled = s.Name, true
 	switch {
 	case s.Path == "", f.dir != "":

@@ -25,11 +25,11 @@ type Tour struct {
 	Tell   func(at Station, model string) // told at every station; there is a model where one is trained; may be nil
 	OnStep func(s train.Step)             // told after every batch of a training; may be nil
 
-	set      *dataset.Set
-	protocol *eval.Protocol
-	split    *dataset.Split
-	dir      string // of both runs, for as long as the tour lasts
-	report   Report
+	set     *dataset.Set
+	session *eval.Session
+	split   *dataset.Split
+	dir     string // of both runs, for as long as the tour lasts
+	report  Report
 }
 
 // New is the tour as it was meant, over in less than a minute on two cores.
@@ -75,7 +75,7 @@ func (t *Tour) Take(ctx context.Context) (_ *Report, err error) {
 		return nil, err
 	}
 	defer os.RemoveAll(t.dir)
-	if err := t.makeStream(); err != nil {
+	if err := t.makeStream(ctx); err != nil {
 		return nil, err
 	}
 	if err := t.compare(ctx); err != nil {
@@ -97,7 +97,7 @@ func (t *Tour) tell(at Station, model string) {
 	}
 }
 
-func (t *Tour) makeStream() (err error) {
+func (t *Tour) makeStream(ctx context.Context) (err error) {
 	if t.set, err = dataset.Periodic(t.Stream); err != nil {
 		return err
 	}
@@ -105,10 +105,11 @@ func (t *Tour) makeStream() (err error) {
 	if err != nil {
 		return err
 	}
-	if t.protocol, err = eval.Open(t.set, eval.Options{BatchSize: spec.Training.BatchSize}); err != nil {
+	t.session, err = eval.OpenSession(ctx, t.set, eval.Options{BatchSize: spec.Training.BatchSize})
+	if err != nil {
 		return err
 	}
-	t.split = t.protocol.Split()
+	t.split = t.session.Protocol().Split()
 	t.report = Report{
 		Seed: t.Stream.Seed, Data: eval.RecordData(t.set), Split: eval.RecordSplit(t.split), Settings: t.Settings,
 	}
@@ -175,11 +176,11 @@ func (t *Tour) bank(ctx context.Context) (best Model, err error) {
 	if err != nil {
 		return best, err
 	}
-	if err := t.protocol.WarmUp(ctx, memories); err != nil {
+	if err := t.session.Join(ctx, memories...); err != nil {
 		return best, err
 	}
-	rows, err := t.protocol.Compare(ctx, eval.Comparison{
-		Contenders: memories, Scenarios: []string{eval.Transductive}, Strategies: []string{eval.Random},
+	rows, err := t.session.Test(ctx, eval.Tests{
+		Scenarios: []string{eval.Transductive}, Strategies: []string{eval.Random},
 	})
 	for _, r := range rows {
 		if best.Name == "" || r.AP > best.AP {

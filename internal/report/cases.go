@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
@@ -97,7 +98,7 @@ func (t *test) explain(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	t.doing, t.listen = "explain", t.ignore
+	t.doing = "explain"
 	w := &witness{Rememberer: memory, ask: func(batch int) error {
 		for i, a := range chosen {
 			if int(a.batch) != batch {
@@ -111,7 +112,7 @@ func (t *test) explain(ctx context.Context) (err error) {
 		}
 		return nil
 	}}
-	_, err = t.protocol.Evaluate(ctx, w, t.part, t.report.Negatives)
+	_, err = t.session.Evaluate(ctx, eval.Contender{Scorer: w}, t.part, t.report.Negatives, nil)
 	return err
 }
 

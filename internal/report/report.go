@@ -27,7 +27,6 @@ type Options struct {
 	Dir       string             // of one seed's run
 	Set       *dataset.Set       // that it was trained on
 	Predictor *predict.Predictor // its model, loaded from Dir with Set
-	Threads   int                // that gather; 0: all
 
 	Scenario  string // which test is looked at closely: eval.Transductive ("" too) or eval.Inductive
 	Negatives string // and with which negatives; "" is random
@@ -103,7 +102,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	if r.Labels() {
 		r.Scenario, r.Negatives = eval.Transductive, ""
 	}
-	t := test{report: r, options: o, predictor: o.Predictor, warm: !o.Predictor.Cold() && r.Hashes.Data == r.Data.Hash}
+	t := test{report: r, options: o, predictor: o.Predictor}
 	if err := t.take(ctx); err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/predict"
-	"github.com/dygmamba/dygmamba/replay"
 )
 
 // test asks the questions once more and looks at every answer.
@@ -17,10 +16,8 @@ type test struct {
 	report    *Report
 	options   Options
 	predictor *predict.Predictor
-	warm      bool // the model remembers what it is to remember
-	protocol  *eval.Protocol
+	session   *eval.Session
 	part      eval.Part
-	listen    func(eval.Answers)
 	doing     string // for the progress line
 
 	answers []answer
@@ -48,26 +45,17 @@ type batch struct {
 }
 
 func (t *test) take(ctx context.Context) (err error) {
-	r, spec := t.report, t.predictor.Spec()
+	r := t.report
 	if t.part, err = eval.PartOf(r.Scenario); err != nil {
 		return err
 	}
-	t.protocol, err = eval.Open(t.options.Set, eval.Options{
-		Task: r.Task, BatchSize: spec.Training.BatchSize, Threads: t.options.Threads, Order: spec.Order,
-		OnBatch:   func(done, total int) { t.tell(done, total) },
-		OnAnswers: func(a eval.Answers) { t.listen(a) },
-	})
-	if err != nil {
+	t.doing = "test"
+	if t.session, err = t.predictor.Evaluation(ctx, eval.Options{OnBatch: t.tell}); err != nil {
 		return err
 	}
-	r.Split = eval.RecordSplit(t.protocol.Split())
-	if !t.warm {
-		if err := t.protocol.WarmUp(ctx, []eval.Contender{{Scorer: t.predictor.Scorer()}}); err != nil {
-			return err
-		}
-	}
-	t.doing, t.listen = "test", t.keep
-	if r.Measured, err = t.protocol.Evaluate(ctx, t.predictor.Scorer(), t.part, r.Negatives); err != nil {
+	r.Split = eval.RecordSplit(t.session.Protocol().Split())
+	own := t.predictor.Contender("")
+	if r.Measured, err = t.session.Evaluate(ctx, own, t.part, r.Negatives, t.keep); err != nil {
 		return err
 	}
 	if r.Measured.Batches == 0 {
@@ -135,11 +123,11 @@ func (t *test) baseline(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := t.protocol.WarmUp(ctx, list); err != nil {
+		if err := t.session.Join(ctx, list...); err != nil {
 			return err
 		}
 		for _, c := range list {
-			if err := t.contend(ctx, name, c.Name, c.Scorer); err != nil {
+			if err := t.contend(ctx, name, c); err != nil {
 				return err
 			}
 		}
@@ -147,22 +135,21 @@ func (t *test) baseline(ctx context.Context) error {
 	return nil
 }
 
-func (t *test) contend(ctx context.Context, name, variant string, s replay.Scorer) error {
+func (t *test) contend(ctx context.Context, name string, c eval.Contender) error {
 	r := t.report
 	var batches []float64 // AP of each
-	t.listen = func(a eval.Answers) {
+	got, err := t.session.Evaluate(ctx, c, t.part, r.Negatives, func(a eval.Answers) {
 		var m eval.Meter
 		ap, _ := m.Score(a.Scores[:a.Paired], a.Scores[a.Paired:])
 		batches = append(batches, ap)
-	}
-	got, err := t.protocol.Evaluate(ctx, s, t.part, r.Negatives)
+	})
 	if err != nil {
 		return err
 	}
 	if r.Baseline != nil && got.AP <= r.Baseline.AP {
 		return nil
 	}
-	r.Baseline = &Baseline{name, variant, got.AP, got.AUC}
+	r.Baseline = &Baseline{name, c.Name, got.AP, got.AUC}
 	for i, part := range cutEvenly(len(batches), len(r.Period)) {
 		ap := mean(batches[part[0]:part[1]])
 		r.Period[i].Baseline = &ap
@@ -198,9 +185,6 @@ func split(list []answer) (right, wrong []float32) {
 	}
 	return right, wrong
 }
-
-// ignore hears answers of nothing.
-func (t *test) ignore(eval.Answers) {}
 
 // sortedBy is a copy in another order; equal ones stay as they are.
 func sortedBy(list []answer, less func(a, b answer) int) []answer {

@@ -138,20 +138,14 @@ func (r *runner) applyRule(ctx context.Context, set *source, name string) error 
 	if err != nil {
 		return err
 	}
-	protocol, err := eval.Open(set.Set, eval.Options{BatchSize: spec.Training.BatchSize, Order: spec.Order,
-		Threads: r.Threads})
+	o := eval.Options{BatchSize: spec.Training.BatchSize, Order: spec.Order, Threads: r.Threads}
+	session, err := eval.OpenSession(ctx, set.Set, o, contenders...)
 	if err != nil {
-		return err
-	}
-	if err := protocol.WarmUp(ctx, contenders); err != nil {
 		return err
 	}
 	f := &RuleFacts{Hash: set.hash, Model: name, Order: spec.Order, Conditions: spec.Conditions(),
 		BatchSize: spec.Training.BatchSize}
-	f.Rows, err = protocol.Compare(ctx, eval.Comparison{
-		Contenders: contenders, Scenarios: []string{eval.Transductive}, Strategies: eval.Strategies(),
-	})
-	if err != nil {
+	if f.Rows, err = session.Test(ctx, eval.Tests{Scenarios: []string{eval.Transductive}}); err != nil {
 		return err
 	}
 	r.measures.rules[key] = f

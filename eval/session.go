@@ -1,0 +1,149 @@
+package eval
+
+import (
+	"context"
+
+	"github.com/dygmamba/dygmamba/calibration"
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/replay"
+)
+
+// Contender is something to measure beside others.
+type Contender struct {
+	Name        string // tells it from the others
+	Scorer      replay.Scorer
+	Calibration *calibration.Map // of its logits; nil: none
+	Ask         Asker            // about many destinations at once; nil: query by query
+	// Warm says whether the scorer's memory is already the one after the protocol's validation. If not, or if Warm is
+	// nil, a session replays training and validation to make it.
+	Warm func(*Protocol) bool
+}
+
+// Session measures contenders under one protocol. All of them are ready for the test.
+type Session struct {
+	protocol   *Protocol
+	contenders []Contender
+}
+
+// OpenSession opens the protocol of a data set and warms contenders up for it. Trained models open their sessions
+// themselves: see predict.Predictor.Evaluation.
+func OpenSession(ctx context.Context, set *dataset.Set, o Options, list ...Contender) (*Session, error) {
+	p, err := Open(set, o)
+	if err != nil {
+		return nil, err
+	}
+	return p.Session(ctx, list...)
+}
+
+// Session warms contenders up for the protocol.
+func (p *Protocol) Session(ctx context.Context, list ...Contender) (*Session, error) {
+	s := &Session{protocol: p}
+	return s, s.Join(ctx, list...)
+}
+
+// Join warms contenders up and adds them.
+func (s *Session) Join(ctx context.Context, list ...Contender) error {
+	for _, c := range list {
+		memory, remembers := c.Scorer.(model.Rememberer)
+		if remembers && (c.Warm == nil || !c.Warm(s.protocol)) {
+			if err := s.protocol.Warm(ctx, memory); err != nil {
+				return err
+			}
+		}
+		s.contenders = append(s.contenders, c)
+	}
+	return nil
+}
+
+// Protocol is what the session asks.
+func (s *Session) Protocol() *Protocol { return s.protocol }
+
+// Contenders are those that joined.
+func (s *Session) Contenders() []Contender { return s.contenders }
+
+// Evaluate measures a contender on a part. Listen is told every batch of answers; nil: Options.OnAnswers is.
+func (s *Session) Evaluate(ctx context.Context, c Contender, part Part, strategy string, listen func(Answers),
+) (Result, error) {
+	return s.asking(c, listen).Evaluate(ctx, c.Scorer, part, strategy)
+}
+
+// Revalidate measures a contender on Val from what it remembers after Train, as a training does.
+func (s *Session) Revalidate(ctx context.Context, c Contender, listen func(Answers)) (Result, error) {
+	return s.asking(c, listen).Revalidate(ctx, c.Scorer)
+}
+
+// Rank measures a contender by the places of destinations, as the Temporal Graph Benchmark does.
+func (s *Session) Rank(ctx context.Context, c Contender, o RankOptions) (Ranked, error) {
+	o.Ask = c.Ask
+	return s.protocol.Rank(ctx, c.Scorer, o)
+}
+
+// asking is the protocol for a contender's answers.
+func (s *Session) asking(c Contender, listen func(Answers)) *Protocol {
+	return s.protocol.With(func(o *Options) {
+		if o.Calibration = c.Calibration; listen != nil {
+			o.OnAnswers = listen
+		}
+	})
+}
+
+// Row is what one contender achieved in one scenario under one kind of negatives.
+type Row struct {
+	Scenario  string `json:"Setting"` // as records of rules have it
+	Strategy  string
+	Contender string
+	Result
+}
+
+// Tests are the tests of a session. Node classification has one, without negatives, whatever is asked for.
+type Tests struct {
+	Scenarios  []string // nil: Scenarios()
+	Strategies []string // nil: Strategies()
+
+	OnBatch func(done, total int64, scenario, strategy string) // events of all passes together; may be nil
+}
+
+// Test measures all contenders on the same questions, scenario by scenario and within it one kind of negatives after
+// the other. Rows without events have no batches.
+func (s *Session) Test(ctx context.Context, t Tests) ([]Row, error) {
+	if t.Scenarios == nil {
+		t.Scenarios = Scenarios()
+	}
+	if t.Strategies == nil {
+		t.Strategies = Strategies()
+	}
+	if s.protocol.Task() == NodeClassification {
+		t.Scenarios, t.Strategies = []string{Transductive}, []string{""}
+	}
+	total := 0
+	for _, scenario := range t.Scenarios {
+		part, err := PartOf(scenario)
+		if err != nil {
+			return nil, err
+		}
+		total += s.protocol.Events(part).Len() * len(t.Strategies) * len(s.contenders)
+	}
+	before := 0
+	var rows []Row
+	for _, scenario := range t.Scenarios {
+		part, _ := PartOf(scenario)
+		for _, strategy := range t.Strategies {
+			for _, one := range s.contenders {
+				protocol := s.asking(one, nil)
+				if t.OnBatch != nil {
+					protocol.options.OnBatch = func(done, _ int) {
+						t.OnBatch(int64(before+done), int64(total), scenario, strategy)
+					}
+				}
+				r, err := protocol.Evaluate(ctx, one.Scorer, part, strategy)
+				if err != nil {
+					return nil, err
+				}
+				before += r.Positives
+				rows = append(rows, Row{scenario, strategy, one.Name, r})
+			}
+		}
+	}
+	return rows, nil
+}
