@@ -17,8 +17,7 @@ import (
 )
 
 func newAudit(a *app) *cobra.Command {
-	var data dataFlags
-	var where deviceFlags
+	var from loadFlags
 	var scores, scenario, negatives string
 	var noStamp bool
 	cmd := &cobra.Command{
@@ -31,7 +30,7 @@ func newAudit(a *app) *cobra.Command {
 			return takes("the directory of a run, or --scores with a file")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := where.check(); err != nil {
+			if err := from.where.check(); err != nil {
 				return err
 			}
 			if scores == "" {
@@ -40,7 +39,7 @@ func newAudit(a *app) *cobra.Command {
 						return usagef("--%s needs --scores; a run has its own", name)
 					}
 				}
-				return a.auditRun(cmd.Context(), args[0], data, where, !noStamp)
+				return a.auditRun(cmd.Context(), args[0], from, !noStamp)
 			}
 			if err := oneOf("setting", scenario, eval.Scenarios()...); err != nil {
 				return err
@@ -48,12 +47,11 @@ func newAudit(a *app) *cobra.Command {
 			if err := oneOf("negatives", negatives, eval.Strategies()...); err != nil {
 				return err
 			}
-			return a.auditScores(cmd.Context(), scores, data,
+			return a.auditScores(cmd.Context(), scores, from.data,
 				audit.ScoresOptions{Scenario: scenario, Strategy: negatives})
 		},
 	}
-	data.add(cmd)
-	where.add(cmd)
+	from.addRecorded(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&scores, "scores", "",
 		"`file` with the scores of any program: u,i,ts,label,score; '-' is standard input")
@@ -82,12 +80,12 @@ func recorded(path string) (string, error) {
 	return "", usagef("%s holds %d runs, choose one of them, such as %s", path, len(seeds), first)
 }
 
-func (a *app) auditRun(ctx context.Context, path string, data dataFlags, where deviceFlags, stamp bool) error {
+func (a *app) auditRun(ctx context.Context, path string, from loadFlags, stamp bool) error {
 	dir, err := recorded(path)
 	if err != nil {
 		return err
 	}
-	o, err := a.openRun(ctx, runFrom{data: data, where: where, recorded: true}, filepath.Join(dir, run.CheckpointFile))
+	o, err := a.openRun(ctx, from, filepath.Join(dir, run.CheckpointFile))
 	if err != nil {
 		return err
 	}
@@ -95,7 +93,7 @@ func (a *app) auditRun(ctx context.Context, path string, data dataFlags, where d
 	progress := a.console.Progress("audit", "events")
 	defer progress.Done()
 	r, err := audit.Run(ctx, audit.Options{
-		Dir: dir, Set: o.set, Device: o.dev, Threads: where.threads,
+		Dir: dir, Set: o.set, Device: o.dev, Threads: from.where.threads,
 		OnBatch: func(what string, done, total int) { progress.Set(int64(done), int64(total), what) },
 	})
 	if err != nil {

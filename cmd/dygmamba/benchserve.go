@@ -53,11 +53,7 @@ func newBenchServe(a *app) *cobra.Command {
 			return a.emit(r, func(w io.Writer, _ term.Style) error { return writeServeBench(w, r) })
 		},
 	}
-	s.from.add(cmd)
-	s.data.add(cmd)
-	s.what.add(cmd, modelNames, "")
-	s.where.add(cmd)
-	addOrder(cmd, &s.order)
+	s.loadFlags.add(cmd, modelNames)
 	cmd.Flags().StringVar(&s.store, "store", "", "`directory` to store events in; created if it does not exist")
 	cmd.Flags().StringVar(&s.log, "log", "",
 		"NATS JetStream server to store events in instead, such as `nats://127.0.0.1:4222`")

@@ -15,25 +15,23 @@ import (
 )
 
 func newCalibrate(a *app) *cobra.Command {
-	var data dataFlags
-	var where deviceFlags
+	var from loadFlags
 	cmd := &cobra.Command{
 		Use:   "calibrate RUN",
 		Short: "Calibrate the probabilities of a run on its validation data",
 		Args:  takes("the directory of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := where.check(); err != nil {
+			if err := from.where.check(); err != nil {
 				return err
 			}
 			files, err := run.Checkpoints(args[0])
 			if err != nil {
 				return err
 			}
-			return a.calibrate(cmd.Context(), files, data, where)
+			return a.calibrate(cmd.Context(), files, from)
 		},
 	}
-	data.add(cmd)
-	where.add(cmd)
+	from.addRecorded(cmd)
 	return cmd
 }
 
@@ -41,8 +39,8 @@ type calibrateDoc struct {
 	Runs []predict.Calibrated `json:"runs"`
 }
 
-func (a *app) calibrate(ctx context.Context, files []string, data dataFlags, where deviceFlags) error {
-	o, err := a.openRun(ctx, runFrom{data: data, where: where, recorded: true}, files...)
+func (a *app) calibrate(ctx context.Context, files []string, from loadFlags) error {
+	o, err := a.openRun(ctx, from, files...)
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,7 @@ import (
 )
 
 func newCompare(a *app) *cobra.Command {
-	var data dataFlags
-	var where deviceFlags
+	var from loadFlags
 	var scenario, negatives, out string
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN…",
@@ -41,7 +40,7 @@ of the test.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := where.check(); err != nil {
+			if err := from.where.check(); err != nil {
 				return err
 			}
 			if err := oneOf("setting", scenario, eval.Scenarios()...); err != nil {
@@ -55,7 +54,7 @@ of the test.`,
 					return err // before measuring, which may take long
 				}
 			}
-			doc, err := a.compare(cmd.Context(), args, scenario, negatives, data, where)
+			doc, err := a.compare(cmd.Context(), args, scenario, negatives, from)
 			if err != nil {
 				return err
 			}
@@ -67,8 +66,7 @@ of the test.`,
 			return a.emit(doc, doc.write)
 		},
 	}
-	data.add(cmd)
-	where.add(cmd)
+	from.addRecorded(cmd)
 	cmd.Flags().StringVar(&scenario, "setting", eval.Transductive, "transductive or inductive")
 	cmd.Flags().StringVar(&negatives, "negatives", eval.Random, "random, historical or inductive")
 	cmd.Flags().StringVar(&out, "out", "", "`file` for a page with the curves of all runs over each other")
@@ -80,7 +78,7 @@ of the test.`,
 type compareDoc struct{ audit.Comparison }
 
 func (a *app) compare(
-	ctx context.Context, paths []string, scenario, negatives string, data dataFlags, where deviceFlags,
+	ctx context.Context, paths []string, scenario, negatives string, from loadFlags,
 ) (doc compareDoc, err error) {
 	doc.Scenario, doc.Negatives = scenario, negatives
 	var dirs []string
@@ -91,8 +89,7 @@ func (a *app) compare(
 		}
 		dirs = append(dirs, dir)
 	}
-	o, err := a.openRun(ctx, runFrom{data: data, where: where, recorded: true},
-		filepath.Join(dirs[0], run.CheckpointFile))
+	o, err := a.openRun(ctx, from, filepath.Join(dirs[0], run.CheckpointFile))
 	if err != nil {
 		return doc, err
 	}

@@ -12,8 +12,6 @@ import (
 )
 
 func newEmbed(a *app) *cobra.Command {
-	var data dataFlags
-	var where deviceFlags
 	var e embedding
 	cmd := &cobra.Command{
 		Use:   "embed RUN",
@@ -24,14 +22,14 @@ func newEmbed(a *app) *cobra.Command {
 			if err := e.check(); err != nil {
 				return err
 			}
-			if err := where.check(); err != nil {
+			if err := e.where.check(); err != nil {
 				return err
 			}
 			weights, err := oneCheckpoint(args[0])
 			if err != nil {
 				return err
 			}
-			o, err := a.openRun(cmd.Context(), runFrom{data: data, where: where, order: e.order}, weights)
+			o, err := a.openRun(cmd.Context(), e.loadFlags, weights)
 			if err != nil {
 				return err
 			}
@@ -41,12 +39,11 @@ func newEmbed(a *app) *cobra.Command {
 					return err
 				}
 			}
-			o.tellData(a)
 			return e.run(cmd.Context(), a, o)
 		},
 	}
-	data.add(cmd)
-	where.add(cmd)
+	e.data.add(cmd)
+	e.where.add(cmd)
 	flags := cmd.Flags()
 	addOrder(cmd, &e.order)
 	flags.StringVar(&e.out, "out", "", "`file` to write: NAME.parquet, or NAME.npy (also writes NAME.csv)")
@@ -62,11 +59,11 @@ func newEmbed(a *app) *cobra.Command {
 
 // embedding is one call of embed.
 type embedding struct {
+	loadFlags
 	out, at, with, queries string
 	nodes                  []string
-	order                  string // --order
-	timed                  bool   // --at is given
-	alone                  bool   // --alone
+	timed                  bool // --at is given
+	alone                  bool // --alone
 
 	doc embedDoc
 }

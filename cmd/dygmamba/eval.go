@@ -17,10 +17,6 @@ import (
 )
 
 func newEval(a *app) *cobra.Command {
-	var data dataFlags
-	var what modelFlags
-	var from trainedFlags
-	var where deviceFlags
 	var e evaluation
 	var scenario, negatives, out string
 	cmd := &cobra.Command{
@@ -34,7 +30,7 @@ func newEval(a *app) *cobra.Command {
 			if err := e.tgb.check(cmd, &e); err != nil {
 				return err
 			}
-			if err := where.check(); err != nil {
+			if err := e.where.check(); err != nil {
 				return err
 			}
 			if out != "" {
@@ -45,14 +41,12 @@ func newEval(a *app) *cobra.Command {
 					return err
 				}
 			}
-			e.options.Threads = where.threads
+			e.options.Threads = e.where.threads
 			measure := e.runBaseline
-			if from.given() {
-				measure = func(ctx context.Context, a *app, data dataFlags, what modelFlags) (*evalDoc, error) {
-					return e.runTrained(ctx, a, data, what, from, where)
-				}
+			if e.from.given() {
+				measure = e.runTrained
 			}
-			doc, err := measure(cmd.Context(), a, data, what)
+			doc, err := measure(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -62,10 +56,7 @@ func newEval(a *app) *cobra.Command {
 			return a.emit(doc, doc.write)
 		},
 	}
-	data.add(cmd)
-	what.add(cmd, func() []string { return append(modelNames(), evalModels()...) }, "")
-	from.add(cmd)
-	where.add(cmd)
+	e.loadFlags.add(cmd, func() []string { return append(modelNames(), evalModels()...) })
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "`directory` to write result.json (the output of --json) and reliability.svg to")
 	flags.StringVar(&scenario, "setting", "all", "test setting: transductive, inductive or all")
@@ -77,7 +68,6 @@ func newEval(a *app) *cobra.Command {
 		"'batch-mean': mean AP and AUC over batches, as published; 'global': over all scores at once")
 	flags.BoolVar(&e.options.SeenOnly, "seen-only", false,
 		"transductive: leave out events with nodes that training did not contain")
-	addOrder(cmd, &e.order)
 	e.tgb.add(cmd)
 	flags.BoolVar(&e.options.Avoid, "avoid-positives", false,
 		"with --sampling native: do not draw positives of the same batch as random negatives")
@@ -100,12 +90,12 @@ func evalModels() []string {
 
 // evaluation is what to measure, and how.
 type evaluation struct {
+	loadFlags
 	model       string
 	spec        model.Spec // of the model
 	scenarios   []string
 	strategies  []string
 	aggregation string
-	order       string // --order
 	options     eval.Options
 	tgb         tgbFlags
 }
@@ -136,12 +126,12 @@ func (e *evaluation) choose(scenario, negatives string) error {
 }
 
 // runBaseline measures a model that needs no training.
-func (e *evaluation) runBaseline(ctx context.Context, a *app, data dataFlags, what modelFlags) (*evalDoc, error) {
-	contenders, err := e.chooseModel(what)
+func (e *evaluation) runBaseline(ctx context.Context, a *app) (*evalDoc, error) {
+	contenders, err := e.chooseModel()
 	if err != nil {
 		return nil, err
 	}
-	set, err := data.open(ctx, a)
+	set, err := e.data.open(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +143,8 @@ func (e *evaluation) runBaseline(ctx context.Context, a *app, data dataFlags, wh
 }
 
 // chooseModel takes one that needs no training, in those variants that the settings allow.
-func (e *evaluation) chooseModel(what modelFlags) (list []eval.Contender, err error) {
-	e.model = strings.ToLower(what.name)
+func (e *evaluation) chooseModel() (list []eval.Contender, err error) {
+	e.model = strings.ToLower(e.what.name)
 	known := append(modelNames(), evalModels()...)
 	switch {
 	case e.model == "":
@@ -165,11 +155,11 @@ func (e *evaluation) chooseModel(what modelFlags) (list []eval.Contender, err er
 			e.model)
 	case !slices.Contains(evalModels(), e.model):
 		return nil, usagef("no model %q to measure%s; there are %s",
-			what.name, suggest.Hint(e.model, known), strings.Join(known, ", "))
-	case what.preset != "":
-		return nil, usagef("--preset %s: %s has no presets", what.preset, e.model)
+			e.what.name, suggest.Hint(e.model, known), strings.Join(known, ", "))
+	case e.what.preset != "":
+		return nil, usagef("--preset %s: %s has no presets", e.what.preset, e.model)
 	}
-	list, e.spec, err = models.Contenders(e.model, what.set...)
+	list, e.spec, err = models.Contenders(e.model, e.what.set...)
 	e.spec.Order = cmp.Or(e.order, e.spec.Order)
 	return list, err
 }

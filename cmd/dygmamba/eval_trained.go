@@ -12,22 +12,19 @@ import (
 )
 
 // runTrained measures a checkpoint, or the seeds of a run.
-func (e *evaluation) runTrained(
-	ctx context.Context, a *app, data dataFlags, what modelFlags, from trainedFlags, where deviceFlags,
-) (*evalDoc, error) {
-	files, err := from.files()
+func (e *evaluation) runTrained(ctx context.Context, a *app) (*evalDoc, error) {
+	files, err := e.from.files()
 	if err != nil {
 		return nil, err
 	}
 	if err := run.CheckSameTraining(files); err != nil {
 		return nil, loadError(err)
 	}
-	o, err := a.openRun(ctx, runFrom{data: data, what: what, where: where, order: e.order}, files...)
+	o, err := a.openRun(ctx, e.loadFlags, files...)
 	if err != nil {
 		return nil, err
 	}
 	defer o.close()
-	o.tellData(a)
 	var first *predict.Predictor
 	var contenders []eval.Contender
 	for _, file := range files {

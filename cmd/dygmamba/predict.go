@@ -15,9 +15,6 @@ import (
 )
 
 func newPredict(a *app) *cobra.Command {
-	var data dataFlags
-	var what modelFlags
-	var where deviceFlags
 	var p prediction
 	cmd := &cobra.Command{
 		Use:   "predict",
@@ -27,11 +24,7 @@ func newPredict(a *app) *cobra.Command {
 			if err := p.check(cmd, a); err != nil {
 				return err
 			}
-			file, err := p.from.file()
-			if err != nil {
-				return err
-			}
-			o, err := a.openRun(cmd.Context(), runFrom{data: data, what: what, where: where, order: p.order}, file)
+			o, err := p.open(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -39,19 +32,14 @@ func newPredict(a *app) *cobra.Command {
 			if err := p.spare(o); err != nil {
 				return err
 			}
-			o.tellData(a)
 			if err := p.read(cmd.Context(), a, o.set); err != nil {
 				return err
 			}
 			return p.run(cmd.Context(), a, o)
 		},
 	}
-	p.from.add(cmd)
-	data.add(cmd)
-	what.add(cmd, modelNames, "")
-	where.add(cmd)
+	p.loadFlags.add(cmd, modelNames)
 	flags := cmd.Flags()
-	addOrder(cmd, &p.order)
 	flags.StringVar(&p.queries, "queries", "",
 		"`file` with one query per row, as 'data import' reads it; - is standard input")
 	addTableForm(cmd, &p.form)
@@ -73,11 +61,10 @@ func newPredict(a *app) *cobra.Command {
 
 // prediction is one call of predict.
 type prediction struct {
-	from              trainedFlags
+	loadFlags
 	queries, out, why string
 	plot              string // --plot
 	top, moments      int
-	order             string // --order
 	single            struct{ u, i, ts string }
 	alone             bool // one query from the command line
 	rank              ranking
@@ -193,25 +180,32 @@ func (p *prediction) finish(a *app, why *pending) error {
 	return a.emit(p.doc, func(w io.Writer, s term.Style) error { return p.write(w, s) })
 }
 
-// unknown lists the nodes that do not occur in the data set.
+// unknown lists the nodes that do not occur in the data set. Every question of a ranking asks about all candidates.
 func (p *prediction) unknown(model *predict.Predictor) unknownDoc {
 	doc := unknownDoc{Names: []string{}}
 	seen := map[event.Node]bool{}
-	look := func(n event.Node, name string) {
-		if _, ok := seen[n]; !ok {
-			if seen[n] = model.Known(n); !seen[n] {
+	known := func(n event.Node, name string) bool {
+		is, ok := seen[n]
+		if !ok {
+			if is = model.Known(n); !is {
 				doc.add(name)
 			}
+			seen[n] = is
 		}
-		if !seen[n] {
-			doc.Queries++
-		}
+		return is
+	}
+	candidates := true
+	for _, n := range p.rank.nodes {
+		candidates = known(n, p.rank.names[n]) && candidates
 	}
 	for _, q := range p.questions {
-		before := doc.Queries
-		look(q.Src, q.U)
-		look(q.Dst, q.I)
-		doc.Queries = min(doc.Queries, before+1)
+		all := known(q.Src, q.U) && candidates
+		if !p.rank.asked {
+			all = known(q.Dst, q.I) && all
+		}
+		if !all {
+			doc.Queries++
+		}
 	}
 	return doc
 }

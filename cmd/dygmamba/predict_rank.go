@@ -98,7 +98,7 @@ func (r *ranking) read(ctx context.Context, a *app, p *prediction, ask *queries.
 func (r *ranking) run(ctx context.Context, a *app, p *prediction, model *predict.Predictor, progress *term.Progress,
 ) error {
 	r.doc = rankDoc{Model: model.Model(), Checkpoint: p.doc.Checkpoint, Data: p.set.Name, Device: p.doc.Device,
-		Questions: len(p.questions), Unknown: r.unknown(p, model)}
+		Questions: len(p.questions), Unknown: p.unknown(model)}
 	r.doc.Unknown.warn(a)
 	rankings := make([]rankingDoc, len(p.questions))
 	done := 0
@@ -142,32 +142,6 @@ func (r *ranking) rankingDoc(p *prediction, q queries.Question, partners []predi
 			name = p.set.Names.Name(x.Node)
 		}
 		doc.Items[i] = itemDoc{name, x.Logit, x.Probability, x.Meetings}
-	}
-	return doc
-}
-
-// unknown lists the sources and given candidates that do not occur in the data set.
-func (r *ranking) unknown(p *prediction, model *predict.Predictor) unknownDoc {
-	doc := unknownDoc{Names: []string{}}
-	seen := map[event.Node]bool{}
-	look := func(n event.Node, name string) (known bool) {
-		known, ok := seen[n]
-		if !ok {
-			if known = model.Known(n); !known {
-				doc.add(name)
-			}
-			seen[n] = known
-		}
-		return known
-	}
-	strange := false
-	for _, n := range r.nodes {
-		strange = !look(n, r.names[n]) || strange
-	}
-	for _, q := range p.questions {
-		if !look(q.Src, q.U) || strange {
-			doc.Queries++
-		}
 	}
 	return doc
 }

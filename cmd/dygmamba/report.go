@@ -17,8 +17,7 @@ import (
 )
 
 func newReport(a *app) *cobra.Command {
-	var data dataFlags
-	var where deviceFlags
+	var from loadFlags
 	var o report.Options
 	var out string
 	cmd := &cobra.Command{
@@ -26,7 +25,7 @@ func newReport(a *app) *cobra.Command {
 		Short: "Write a page about a run: training, test results, calibration, example cases",
 		Args:  takes("the directory of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := where.check(); err != nil {
+			if err := from.where.check(); err != nil {
 				return err
 			}
 			if err := oneOf("setting", o.Scenario, eval.Scenarios()...); err != nil {
@@ -52,11 +51,10 @@ func newReport(a *app) *cobra.Command {
 				return err
 			}
 			o.Dir = dir
-			return a.report(cmd.Context(), o, data, where, out)
+			return a.report(cmd.Context(), o, from, out)
 		},
 	}
-	data.add(cmd)
-	where.add(cmd)
+	from.addRecorded(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "`file` for the page (default: report.html in RUN)")
 	flags.StringVar(&o.Scenario, "setting", eval.Transductive,
@@ -74,8 +72,7 @@ func newReport(a *app) *cobra.Command {
 const mostCases = 100
 
 // report makes the page.
-func (a *app) report(ctx context.Context, o report.Options, data dataFlags, where deviceFlags, out string) error {
-	from := runFrom{data: data, where: where, recorded: true}
+func (a *app) report(ctx context.Context, o report.Options, from loadFlags, out string) error {
 	opened, err := a.openRun(ctx, from, filepath.Join(o.Dir, run.CheckpointFile))
 	if err != nil {
 		return err

@@ -31,11 +31,7 @@ func newServe(a *app) *cobra.Command {
 
 // serving is one call of serve.
 type serving struct {
-	from     trainedFlags
-	data     dataFlags
-	what     modelFlags
-	where    deviceFlags
-	order    string
+	loadFlags
 	listen   serve.Listening
 	store    string // --store
 	log      string // --log
@@ -50,11 +46,7 @@ type serving struct {
 }
 
 func (s *serving) add(cmd *cobra.Command) {
-	s.from.add(cmd)
-	s.data.add(cmd)
-	s.what.add(cmd, modelNames, "")
-	s.where.add(cmd)
-	addOrder(cmd, &s.order)
+	s.loadFlags.add(cmd, modelNames)
 	flags := cmd.Flags()
 	flags.StringVar(&s.listen.Address, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free port")
 	flags.StringVar(&s.store, "store", "", "`directory` to store events and snapshots in; created if it does not exist")
@@ -112,19 +104,6 @@ func (s *serving) check() error {
 		s.limits.Rate = -1
 	}
 	return checkOrder(s.order)
-}
-
-// open opens the run. The caller closes it.
-func (s *serving) open(ctx context.Context, a *app) (*openedRun, error) {
-	file, err := s.from.file()
-	if err != nil {
-		return nil, err
-	}
-	o, err := a.openRun(ctx, runFrom{data: s.data, what: s.what, where: s.where, order: s.order}, file)
-	if err == nil {
-		o.tellData(a)
-	}
-	return o, err
 }
 
 func (s *serving) run(ctx context.Context, a *app) error {

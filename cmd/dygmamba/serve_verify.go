@@ -58,11 +58,7 @@ func newServeVerify(a *app) *cobra.Command {
 			return err
 		},
 	}
-	s.from.add(cmd)
-	s.data.add(cmd)
-	s.what.add(cmd, modelNames, "")
-	s.where.add(cmd)
-	addOrder(cmd, &s.order)
+	s.loadFlags.add(cmd, modelNames)
 	cmd.Flags().IntVar(&from, "from", 0,
 		"number of events that the server starts with (default: all before the last 15 % of the time span)")
 	return cmd

@@ -85,15 +85,39 @@ func oneRun(path string) (string, error) {
 	return filepath.Dir(file), err
 }
 
-// runFrom is what the flags of a command say about how a trained model is opened. Commands without a group of flags
-// leave it empty.
-type runFrom struct {
+// loadFlags choose a trained model, its data and what computes. Commands that lack some of the flags leave them empty.
+type loadFlags struct {
+	from  trainedFlags
 	data  dataFlags
 	what  modelFlags
 	where deviceFlags
 	order string // --order
 
-	recorded bool // the checkpoint alone will not do: there must be a run
+	recorded bool // RUN is an argument: the checkpoint alone will not do, and the answer says how data compare
+}
+
+func (f *loadFlags) add(cmd *cobra.Command, models func() []string) {
+	f.from.add(cmd)
+	f.data.add(cmd)
+	f.what.add(cmd, models, "")
+	f.where.add(cmd)
+	addOrder(cmd, &f.order)
+}
+
+// addRecorded adds the flags of commands about the records of a run, which are an argument.
+func (f *loadFlags) addRecorded(cmd *cobra.Command) {
+	f.recorded = true
+	f.data.add(cmd)
+	f.where.add(cmd)
+}
+
+// open opens the run of the one checkpoint that the flags name. The caller closes it.
+func (f *loadFlags) open(ctx context.Context, a *app) (*openedRun, error) {
+	file, err := f.from.file()
+	if err != nil {
+		return nil, err
+	}
+	return a.openRun(ctx, *f, file)
 }
 
 // openedRun is a trained model, one or several seeds of it, with its data and what computes.
@@ -108,7 +132,7 @@ type openedRun struct {
 // openRun opens what a checkpoint needs: the data that it was trained on unless --data names others, drawn from as in
 // the training unless --sampling says how, and what computes. Several checkpoints are seeds of one training. The caller
 // closes the result.
-func (a *app) openRun(ctx context.Context, from runFrom, files ...string) (*openedRun, error) {
+func (a *app) openRun(ctx context.Context, from loadFlags, files ...string) (*openedRun, error) {
 	if _, err := run.Open(filepath.Dir(files[0])); from.recorded && err != nil {
 		return nil, err
 	}
@@ -128,6 +152,9 @@ func (a *app) openRun(ctx context.Context, from runFrom, files ...string) (*open
 	o.load = predict.Options{Set: o.set, Device: o.dev, Threads: from.where.threads, Order: from.order,
 		Sampling: from.data.sampling, Model: strings.ToLower(from.what.name), Preset: from.what.preset,
 		Settings: from.what.set}
+	if !from.recorded {
+		o.tellData(a)
+	}
 	return o, nil
 }
 
