@@ -22,12 +22,8 @@ func Tasks() []string { return []string{LinkPrediction, NodeClassification} }
 // ErrNoLabels says that there is nothing to classify.
 var ErrNoLabels = errors.New("all events have the same label")
 
-// Classify replays events and measures how well the scores tell their labels. Labels are rare, so AP and AUC are of all
+// classify replays events and measures how well the scores tell their labels. Labels are rare, so AP and AUC are of all
 // events at once; a batch may have no positive at all.
-func Classify(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log) (Result, error) {
-	return classify(ctx, s, p, events, nil)
-}
-
 func classify(
 	ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, tell func(Answers),
 ) (Result, error) {

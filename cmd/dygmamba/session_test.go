@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/client"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
@@ -50,18 +50,12 @@ func openSet(t *testing.T, path string) *dataset.Set {
 // measured is the AP of a run on a data set, through everything that measures one.
 func measured(t *testing.T, data, dir string) map[string]float64 {
 	t.Helper()
-	o := dygmamba.EvaluateOptions{Scenarios: []string{eval.Transductive}, Strategies: []string{eval.Random}}
-	o.Set = openSet(t, data)
-	library, err := dygmamba.Evaluate(t.Context(), dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	here := []string{"--data", data, "--device", "cpu", "--json"}
 	command := decode[evalDoc](t, program(t, append(here, "eval", "--run", dir, "--setting", "transductive",
 		"--negatives", "random")...).want(t, exitDone))
 	page := decode[report.Report](t, program(t, append(here, "report", dir, "--cases", "0",
 		"--out", filepath.Join(t.TempDir(), "page.html"))...).want(t, exitDone))
-	return map[string]float64{"library": library[0].AP, "eval": float64(command.Results[0].AP),
+	return map[string]float64{"library": alone(t, data, dir), "eval": float64(command.Results[0].AP),
 		"report": page.Measured.AP}
 }
 
@@ -82,6 +76,12 @@ func TestGrownDataMeasuredAlike(t *testing.T) {
 		}
 	}
 	program(t, "audit", dir, "--data", data, "--device", "cpu", "--no-stamp").want(t, exitDone)
+	older := lone(t, dir, run.DataHashKey, run.SplitHashKey, run.SamplingKey)
+	for _, weights := range []string{lone(t, dir), older} {
+		if ap := alone(t, data, weights); ap != result.Results[0].AP {
+			t.Errorf("the checkpoint alone measures AP %v, the training had %v", ap, result.Results[0].AP)
+		}
+	}
 
 	rows := []string{"src,dst,time"}
 	for i := range 200 {
@@ -97,21 +97,38 @@ func TestGrownDataMeasuredAlike(t *testing.T) {
 	}
 	program(t, "audit", dir, "--data", data, "--device", "cpu", "--no-stamp").want(t, exitFailed)
 	program(t, "compare", dir, dir, "--data", data, "--device", "cpu").want(t, exitBadInput, "trained on other data")
+	if ap := alone(t, data, lone(t, dir)); ap != at["library"] {
+		t.Errorf("the checkpoint alone measures AP %v, its run %v", ap, at["library"])
+	}
+}
 
-	alone := filepath.Join(t.TempDir(), "alone.safetensors") // without its run
-	raw, err := os.ReadFile(filepath.Join(dir, run.CheckpointFile))
+// lone is a copy of a run's checkpoint without its run, and without some of its metadata.
+func lone(t *testing.T, dir string, without ...string) string {
+	t.Helper()
+	f, err := checkpoint.Load(filepath.Join(dir, run.CheckpointFile))
+	for _, key := range without {
+		delete(f.Meta, key)
+	}
+	path := filepath.Join(t.TempDir(), "lone.safetensors")
 	if err == nil {
-		err = os.WriteFile(alone, raw, 0o644)
+		err = checkpoint.Save(path, f)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+// alone is the AP of a trained model through the library.
+func alone(t *testing.T, data, path string) float64 {
+	t.Helper()
 	o := dygmamba.EvaluateOptions{Scenarios: []string{eval.Transductive}, Strategies: []string{eval.Random}}
 	o.Set = openSet(t, data)
-	lone, err := dygmamba.Evaluate(t.Context(), alone, o)
-	if err != nil || lone[0].AP != at["library"] {
-		t.Errorf("the checkpoint alone measures %+v, its run AP %v (%v)", lone, at["library"], err)
+	r, err := dygmamba.Evaluate(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return r[0].AP
 }
 
 // A run draws its random neighbours as in training, whoever asks.
