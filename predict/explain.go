@@ -142,13 +142,13 @@ func (p *Predictor) ExplainNow(ctx context.Context, qs []Query) ([]Explanation, 
 // explainAll explains queries batch by batch, with the model as it is now. Before are the queries of the whole that are
 // done already.
 func (p *Predictor) explainAll(ctx context.Context, qs []Query, before, total int) ([]Explanation, error) {
-	doubts := newDoubts(p)
+	altered := newCounterfactuals(p)
 	var all []Explanation
-	for b, err := range p.gather(ctx, qs, doubts.plan) {
+	for b, err := range p.gather(ctx, qs, altered.plan) {
 		if err != nil {
 			return nil, err
 		}
-		found, err := p.explain(b, doubts)
+		found, err := p.explain(b, altered)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +161,7 @@ func (p *Predictor) explainAll(ctx context.Context, qs []Query, before, total in
 }
 
 // explain explains one batch.
-func (p *Predictor) explain(b *sample.Batch, d *doubts) ([]Explanation, error) {
+func (p *Predictor) explain(b *sample.Batch, d *counterfactuals) ([]Explanation, error) {
 	seen, err := p.weigh(b)
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (p *Predictor) explain(b *sample.Batch, d *doubts) ([]Explanation, error) {
 }
 
 // describe puts down what is known of query i of a batch before anything is withheld.
-func (p *Predictor) describe(b *sample.Batch, i int, seen sight, d *doubts) Explanation {
+func (p *Predictor) describe(b *sample.Batch, i int, seen sight, d *counterfactuals) Explanation {
 	q := b.Queries[i]
 	return Explanation{
 		Query: q, Logit: seen.logits[i], Probability: p.Probability(seen.logits[i]), Gaps: gapsOf(b, i),

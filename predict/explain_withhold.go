@@ -65,8 +65,8 @@ func (p *Predictor) weigh(b *sample.Batch) (s sight, err error) {
 	return s, nil
 }
 
-// doubts are questions in which something is withheld, put together until there are enough for a batch.
-type doubts struct {
+// counterfactuals are questions in which something is withheld, put together until there are enough for a batch.
+type counterfactuals struct {
 	p     *Predictor
 	plan  sample.Plan
 	alike sample.Plan // the same with rows as long as those of the batch that is explained
@@ -84,8 +84,8 @@ type effect struct {
 	logit float32
 }
 
-func newDoubts(p *Predictor) *doubts {
-	d := &doubts{p: p, plan: p.model.Plan(), shown: [2]int{-1, -1}}
+func newCounterfactuals(p *Predictor) *counterfactuals {
+	d := &counterfactuals{p: p, plan: p.model.Plan(), shown: [2]int{-1, -1}}
 	d.plan.ByCall = false                             // a batch is one call
 	d.joins = !d.plan.Distinct && d.plan.Walks == nil // each has a table of its own
 	d.alike = d.plan.AtMost()
@@ -104,14 +104,14 @@ func newDoubts(p *Predictor) *doubts {
 
 // pad lets questions have rows as long as those of a batch. Where padding is seen, an answer must not change because
 // what is withheld made a row shorter.
-func (d *doubts) pad(b *sample.Batch) {
+func (d *counterfactuals) pad(b *sample.Batch) {
 	for i := range b.Rows {
 		d.alike.Draws[i].RowLen = b.Rows[i].Len
 	}
 }
 
 // raise withholds one thing after another of what an explanation rests on.
-func (d *doubts) raise(e *Explanation) (err error) {
+func (d *counterfactuals) raise(e *Explanation) (err error) {
 	if len(e.Gaps) > 0 {
 		if e.WithoutGaps, err = d.ask(e, e.Source.without(nothing), e.Destination.without(nothing), nil); err != nil {
 			return err
@@ -203,7 +203,7 @@ func (p *pair) Events() *event.Log {
 
 // ask notes a question, and asks all that were noted if that makes a batch. The effect is known once they were. Hide
 // takes away more of what is asked.
-func (d *doubts) ask(
+func (d *counterfactuals) ask(
 	e *Explanation, src, dst index.History, gaps []float32, hide ...func(*sample.Batch),
 ) (*Effect, error) {
 	plan := d.alike
@@ -233,7 +233,7 @@ func (d *doubts) ask(
 }
 
 // settle asks what was noted.
-func (d *doubts) settle() error {
+func (d *counterfactuals) settle() error {
 	if len(d.effects) == 0 {
 		return nil
 	}
@@ -243,7 +243,7 @@ func (d *doubts) settle() error {
 }
 
 // answer asks the questions of a batch.
-func (d *doubts) answer(b *sample.Batch) error {
+func (d *counterfactuals) answer(b *sample.Batch) error {
 	seen, err := d.p.weigh(b)
 	if err != nil {
 		return err
