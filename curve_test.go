@@ -20,7 +20,7 @@ func TestCurve(t *testing.T) {
 	if found := explain(t, p, qs); found[0].Curve != nil {
 		t.Error("a curve that nobody asked for")
 	}
-	p.Moments = 10
+	p.CurvePoints = 10
 	last := r.set.Log.At(r.set.Log.Len() - 1).Time
 	reach := (last - r.set.Log.At(0).Time) / 20
 	for i, e := range explain(t, p, qs) {

@@ -18,17 +18,17 @@ type CurvePoint struct {
 	Probability float64    `json:"probability"`
 }
 
-// Curves asks about the pair of each query again and again, at so many moments before its time and as many after it,
-// and at its own: over a week either way where times are dates, otherwise over a twentieth of what the stream lasts.
-// Each answer rests on the events strictly before its moment. In the order of arrival a model that remembers cannot be
-// asked about what was, so that moments up to the last event are left out.
-func (p *Predictor) Curves(ctx context.Context, qs []Query, moments int) ([][]CurvePoint, error) {
+// Curves asks about the pair of each query again and again, at so many points before its time and as many after it, and
+// at its own: over a week either way where times are dates, otherwise over a twentieth of what the stream lasts. Each
+// answer rests on the events strictly before its own time. In the order of arrival a model that remembers cannot be
+// asked about what was, so that times up to the last event are left out.
+func (p *Predictor) Curves(ctx context.Context, qs []Query, points int) ([][]CurvePoint, error) {
 	if err := checkQueries(qs); err != nil {
 		return nil, err
 	}
 	curves := make([][]CurvePoint, len(qs))
 	reach := p.reach()
-	if moments < 1 || reach == 0 || p.spec.Task == eval.NodeClassification {
+	if points < 1 || reach == 0 || p.spec.Task == eval.NodeClassification {
 		return curves, nil
 	}
 	after := math.Inf(-1)
@@ -37,9 +37,9 @@ func (p *Predictor) Curves(ctx context.Context, qs []Query, moments int) ([][]Cu
 	}
 	var asked []Query
 	for i, q := range qs {
-		for k := -moments; k <= moments; k++ {
+		for k := -points; k <= points; k++ {
 			at := q
-			at.Time += reach * float64(k) / float64(moments)
+			at.Time += reach * float64(k) / float64(points)
 			if at.Time > after {
 				asked, curves[i] = append(asked, at), append(curves[i], CurvePoint{Time: at.Time})
 			}

@@ -31,7 +31,7 @@ type Explanation struct {
 	Source      Side `json:"source"`
 	Destination Side `json:"destination"`
 
-	Curve []CurvePoint `json:"curve,omitempty"` // the same pair around that time, if Predictor.Moments asks for it
+	Curve []CurvePoint `json:"curve,omitempty"` // the same pair around that time, if Predictor.CurvePoints asks for it
 }
 
 // Next is what usually came after what the source of a query did last, whoever did it.
@@ -83,7 +83,7 @@ type Effect struct {
 }
 
 // Explain answers queries as Score does, and says why. It asks the model again for everything that is withheld: with
-// weights of patches, up to 3 + 2·Top times as much work as scoring, and 1 + 2·Moments times for a curve.
+// weights of patches, up to 3 + 2·Top times as much work as scoring, and 1 + 2·CurvePoints times for a curve.
 // What a model remembers cannot be withheld, only what it looks up.
 func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, error) {
 	if err := checkQueries(qs); err != nil {
@@ -116,10 +116,10 @@ func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, err
 		}
 		err = explain(every)
 	}
-	if err != nil || p.Moments < 1 {
+	if err != nil || p.CurvePoints < 1 {
 		return all, err
 	}
-	curves, err := p.Curves(ctx, qs, p.Moments)
+	curves, err := p.Curves(ctx, qs, p.CurvePoints)
 	for i, c := range curves {
 		all[i].Curve = c
 	}

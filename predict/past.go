@@ -14,7 +14,7 @@ import (
 )
 
 // Past is a data set's events and all that come in after them. One goroutine at a time adds; any number of others look
-// at it meanwhile, and never wait: each at a Moment of it, which stays as it is.
+// at it meanwhile, and never wait: each at a PastView, which stays as it is.
 type Past struct {
 	width int // features of an event
 	log   *event.Log
@@ -23,7 +23,7 @@ type Past struct {
 	rows  []float32  // features of the events that came in, from number zeros on; those before have none
 	zeros int        // …
 	last  event.Time // the latest of all
-	now   atomic.Pointer[Moment]
+	now   atomic.Pointer[PastView]
 }
 
 // NewPast begins with the events of a set, which stays as it is.
@@ -104,11 +104,11 @@ func (p *Past) Expect(src, dst []event.Node) {
 func (p *Past) arrived() int { return p.log.Len() - p.now.Load().known }
 
 // Now is the past as it is.
-func (p *Past) Now() *Moment { return p.now.Load() }
+func (p *Past) Now() *PastView { return p.now.Load() }
 
 // show lets readers see what there is.
 func (p *Past) show() {
-	m := &Moment{known: p.log.Len(), first: p.first, width: p.width, log: p.log.Now(), last: p.last, rows: p.rows,
+	m := &PastView{known: p.log.Len(), first: p.first, width: p.width, log: p.log.Now(), last: p.last, rows: p.rows,
 		zeros: p.zeros}
 	if was := p.now.Load(); was != nil {
 		m.known = was.known
@@ -117,8 +117,8 @@ func (p *Past) show() {
 	p.now.Store(m)
 }
 
-// Moment is a past as it was at some moment. It may be used by any number of goroutines.
-type Moment struct {
+// PastView is a past with the events that it had when Now was called. Any number of goroutines may use it.
+type PastView struct {
 	known int        // events of the data set
 	first event.Edge // that came in after them
 	width int
@@ -130,25 +130,25 @@ type Moment struct {
 }
 
 // Len is the number of events, those of the data set included.
-func (m *Moment) Len() int { return m.log.Len() }
+func (m *PastView) Len() int { return m.log.Len() }
 
 // Known is how many of the events are the data set's own: they come first.
-func (m *Moment) Known() int { return m.known }
+func (m *PastView) Known() int { return m.known }
 
 // Events are all of them, in the order in which they came.
-func (m *Moment) Events() event.Span { return m.log.All() }
+func (m *PastView) Events() event.Span { return m.log.All() }
 
 // Last is the time of the latest event, −Inf if there is none.
-func (m *Moment) Last() event.Time { return m.last }
+func (m *PastView) Last() event.Time { return m.last }
 
 // Before is what a node had done strictly before a time, oldest first.
-func (m *Moment) Before(n event.Node, t event.Time) index.History { return m.view.Before(n, t) }
+func (m *PastView) Before(n event.Node, t event.Time) index.History { return m.view.Before(n, t) }
 
 // NumNodes is 1 + the largest node id that occurs.
-func (m *Moment) NumNodes() int { return m.log.NumNodes() }
+func (m *PastView) NumNodes() int { return m.log.NumNodes() }
 
 // Features are those of the i-th event that came in after the data set's, nil if it has none.
-func (m *Moment) Features(i int) []float32 {
+func (m *PastView) Features(i int) []float32 {
 	if m.rows == nil || i < m.zeros {
 		return nil
 	}
@@ -156,10 +156,11 @@ func (m *Moment) Features(i int) []float32 {
 }
 
 // lastEdge is the id of the event that came last.
-func (m *Moment) lastEdge() event.Edge { return m.first + event.Edge(m.log.Len()-m.known) - 1 }
+func (m *PastView) lastEdge() event.Edge { return m.first + event.Edge(m.log.Len()-m.known) - 1 }
 
-// Look lets the predictor answer from a moment of a past that began with its data set. Moments come in their order.
-func (p *Predictor) Look(m *Moment) error {
+// Look lets the predictor answer from a view of a past that began with its data set. Each view is as new as the one
+// before, or newer.
+func (p *Predictor) Look(m *PastView) error {
 	if m.log == p.log {
 		return nil
 	}
@@ -179,7 +180,7 @@ func (p *Predictor) Look(m *Moment) error {
 }
 
 // learnFeatures gives the model the features of the events that came in.
-func (p *Predictor) learnFeatures(m *Moment) error {
+func (p *Predictor) learnFeatures(m *PastView) error {
 	f := p.features
 	if f == nil || m.width == 0 || f.Cols() == 0 {
 		return nil
@@ -223,4 +224,4 @@ func (p *Predictor) noteFeatures(_, edge *nn.Features) { p.features = edge }
 
 // FeatureRows are those of all events that came in after the data set's, but for the first zeros of them, which have
 // none. Nil: none has any.
-func (m *Moment) FeatureRows() (rows []float32, zeros int) { return m.rows, m.zeros }
+func (m *PastView) FeatureRows() (rows []float32, zeros int) { return m.rows, m.zeros }

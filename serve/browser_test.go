@@ -86,7 +86,7 @@ func TestPageInBrowser(t *testing.T) {
 	for i := n; i < w.whole.Log.Len(); i++ {
 		ask[receiptDoc](t, s, "POST", "/v1/events", w.body(i, i+1))
 	}
-	last := s.engine.now().Moment.Last()
+	last := s.engine.now().PastView.Last()
 	mux := http.NewServeMux()
 	mux.Handle("/", s.Handler())
 	mux.HandleFunc("/driver", func(out http.ResponseWriter, r *http.Request) {

@@ -36,7 +36,7 @@ type engine struct {
 // state is what the server knows after one batch. It never changes. Targets are the nodes that were a destination, each
 // once, in the order in which they first were.
 type state struct {
-	*predict.Moment
+	*predict.PastView
 	Last    uint64
 	targets []event.Node
 	at      time.Time // when it was made
@@ -50,7 +50,7 @@ type waiter struct {
 
 func newEngine(set *dataset.Set, log eventlog.Log) *engine {
 	e := &engine{log: log, names: newNames(set), past: predict.NewPast(set), width: set.Edge.Cols}
-	s := &state{Moment: e.past.Now(), at: time.Now()}
+	s := &state{PastView: e.past.Now(), at: time.Now()}
 	s.targets = e.noteTargets(nil, s.Events())
 	e.state.Store(s)
 	return e
@@ -118,7 +118,7 @@ func (e *engine) apply(b eventlog.Batch) error {
 			eventlog.ErrDamaged, b.Last-uint64(len(b.Events))+1, b.Last, err)
 	}
 	now := e.past.Now()
-	after := &state{Moment: now, Last: b.Last, at: time.Now()}
+	after := &state{PastView: now, Last: b.Last, at: time.Now()}
 	after.targets = e.noteTargets(before.targets, now.Events().Slice(before.Len(), now.Len()))
 	e.state.Store(after)
 	e.wake(b.Last)

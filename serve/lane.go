@@ -143,7 +143,7 @@ func (l *lane) run() {
 // catchUp updates the model's memory with new events, one unit at a time, so that requests need not wait for that.
 func (l *lane) catchUp() {
 	defer hold(l.device)()
-	if l.predictor.Look(l.engine.now().Moment) != nil {
+	if l.predictor.Look(l.engine.now().PastView) != nil {
 		return // the next request gets the error
 	}
 	for len(l.jobs) == 0 {
@@ -245,7 +245,7 @@ func (l *lane) look() (resolver, error) {
 	s := l.engine.now()
 	a := resolver{state: s, names: l.engine.names}
 	a.nextID = event.Node(l.engine.names.count()) + 1 // read after the state: above all of its nodes
-	return a, l.predictor.Look(s.Moment)
+	return a, l.predictor.Look(s.PastView)
 }
 
 // close answers the jobs that wait, ends the lane and closes the predictor.

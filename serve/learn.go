@@ -195,7 +195,7 @@ func (l *learner) train(ctx context.Context, g *generation, at *state, a *attemp
 	if now, err := atomicfile.Hash(g.Checkpoint); err != nil || now != g.Hash {
 		return "", fmt.Errorf("%s has changed since it was loaded: reload it first", g.Checkpoint)
 	}
-	if err := p.Look(at.Moment); err != nil {
+	if err := p.Look(at.PastView); err != nil {
 		return "", err
 	}
 	to := at.Len()

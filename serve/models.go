@@ -123,7 +123,7 @@ func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 	defer hold(m.device)()
 	for _, l := range g.lanes() {
 		p := l.predictor
-		if err := p.Look(m.server.engine.now().Moment); err != nil {
+		if err := p.Look(m.server.engine.now().PastView); err != nil {
 			return err
 		}
 		began, told := time.Now(), time.Now()
@@ -139,7 +139,7 @@ func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 			}
 		}
 		if first, ok, err := p.Remembered(); err == nil && ok && l != g.slow { // the other lane copies it
-			if err := g.slow.predictor.Look(m.server.engine.now().Moment); err != nil {
+			if err := g.slow.predictor.Look(m.server.engine.now().PastView); err != nil {
 				return err
 			}
 			if err := g.slow.predictor.Recall(first); err != nil {
@@ -193,7 +193,7 @@ func (g *generation) fresh(j *job) bool {
 	if !g.quick.predictor.Remembers() {
 		return true
 	}
-	last := g.quick.engine.now().Moment.Last()
+	last := g.quick.engine.now().PastView.Last()
 	for _, p := range j.pairs {
 		if !p.now && p.time < last {
 			return false
@@ -293,7 +293,7 @@ func (s *state) queryTime(at event.Time, now bool) event.Time {
 	if !now {
 		return at
 	}
-	if last := s.Moment.Last(); !math.IsInf(last, -1) {
+	if last := s.PastView.Last(); !math.IsInf(last, -1) {
 		return math.Nextafter(last, math.Inf(1))
 	}
 	return 0

@@ -392,7 +392,7 @@ func (s *snapshot) restore(e *engine) error {
 		}
 	}
 	was := e.now()
-	now := &state{Moment: e.past.Now(), Last: s.Last, at: was.at}
+	now := &state{PastView: e.past.Now(), Last: s.Last, at: was.at}
 	now.targets = e.noteTargets(was.targets, now.Events().Slice(was.Len(), now.Len()))
 	e.state.Store(now)
 	return nil

@@ -179,7 +179,7 @@ func FuzzSnapshot(f *testing.F) {
 			return
 		}
 		e := newEngine(log.First(20), nil)
-		if s.fits(e, "data") == nil && s.restore(e) == nil && math.IsNaN(e.now().Moment.Last()) {
+		if s.fits(e, "data") == nil && s.restore(e) == nil && math.IsNaN(e.now().PastView.Last()) {
 			t.Error("a time that is none")
 		}
 	})

@@ -51,7 +51,7 @@ func (s *Server) status() statusDoc {
 		Uptime: time.Since(s.started).Seconds(), Snapshot: s.snapshotter.doc(), Learning: s.learner.doc(),
 		TakesTokens: s.options.Tokens != nil,
 	}
-	if t := at.Moment.Last(); !math.IsInf(t, -1) {
+	if t := at.PastView.Last(); !math.IsInf(t, -1) {
 		doc.LastTime = &t
 	}
 	if s.engine.names.numbers() {

@@ -92,7 +92,7 @@ func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 		return err
 	}
 	defer model.Close()
-	model.Top, model.Moments, p.probability = p.top, p.moments, model.Probability
+	model.Top, model.CurvePoints, p.probability = p.top, p.moments, model.Probability
 	p.doc = predictDoc{Model: model.Model(), Checkpoint: o.files[0], Data: p.set.Name, Device: o.dev.Name(),
 		Queries: len(p.questions)}
 	if p.rank.asked {

@@ -23,11 +23,11 @@ type Example struct {
 	OffTime     float64             `json:"off_beat_time"`
 	Off         predict.Explanation `json:"off_beat_explanation"` // of the same question half a period earlier
 	Meetings    []float64           `json:"meetings"`             // of the pair, within the curve's time
-	Curve       []Moment            `json:"curve"`
+	Curve       []CurvePoint        `json:"curve"`
 }
 
-// Moment is what both models answer at one time.
-type Moment struct {
+// CurvePoint is what both models answer at one time.
+type CurvePoint struct {
 	Time    float64 `json:"time"`
 	Whole   float64 `json:"dygmamba"`
 	Without float64 `json:"dygmamba_a"`
@@ -121,8 +121,8 @@ func why(ctx context.Context, p *predict.Predictor, q predict.Query) (predict.Ex
 }
 
 // probabilities are the answers of both models.
-func probabilities(ctx context.Context, models [2]*predict.Predictor, asked []predict.Query) ([]Moment, error) {
-	answers := make([]Moment, len(asked))
+func probabilities(ctx context.Context, models [2]*predict.Predictor, asked []predict.Query) ([]CurvePoint, error) {
+	answers := make([]CurvePoint, len(asked))
 	for m, p := range models {
 		logits, err := p.Score(ctx, asked)
 		if err != nil {
@@ -145,10 +145,10 @@ func (t *Tour) follow(ctx context.Context, models [2]*predict.Predictor, q predi
 	end := min(q.Time+2.5*x.Period, t.set.Log.At(t.set.Log.Len()-1).Time)
 	begin := end - 5*x.Period
 	x.Meetings = t.meetings(q.Src, q.Dst, begin, end)
-	const moments = 240
+	const points = 240
 	times := slices.Clone(x.Meetings)
-	for i := range moments + 1 {
-		times = append(times, begin+(end-begin)*float64(i)/moments)
+	for i := range points + 1 {
+		times = append(times, begin+(end-begin)*float64(i)/points)
 	}
 	slices.Sort(times)
 	var asked []predict.Query

@@ -38,8 +38,8 @@ type Case struct {
 	Explanation predict.Explanation `json:"explanation"`
 }
 
-// moments of a case's curve, before and after.
-const moments = 56
+// curvePoints of a case, before and after its time.
+const curvePoints = 56
 
 // choose picks the cases, each pair at most once within its kind.
 func (t *test) choose() (cases []Case, chosen []answer) {
@@ -91,7 +91,7 @@ func (t *test) explain(ctx context.Context) (err error) {
 	}
 	memory, remembers := t.predictor.Scorer().(model.Rememberer)
 	if !remembers || len(cases) == 0 {
-		t.predictor.Moments = moments
+		t.predictor.CurvePoints = curvePoints
 		why, err := t.predictor.Explain(ctx, queries)
 		for i := range why {
 			cases[i].Explanation = why[i]
