@@ -235,7 +235,7 @@ func TestAppendProblems(t *testing.T) {
 		"who,what,when,price\n":                      "found no events; want at least one row",
 		"who,what,when,price\n,b,2024-05-05,1\n":     `column who: found ""; want a node's name`,
 		"who,what,when,price\nann,tea,2024-05-01,1\nbob,tea,2024-05-02,77\n": "has already, all 2 of them; want new " +
-			"ones, or --again",
+			"ones, or the option Again",
 	} {
 		if _, _, _, err := grown(t, visits, more, o, AppendOptions{}); err == nil || !strings.Contains(err.Error(),
 			want) {

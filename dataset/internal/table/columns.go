@@ -62,7 +62,7 @@ func (c chooser) pick(asked string, likely []string, what, option string) (strin
 func (c chooser) headless() string {
 	for _, name := range c.names {
 		if _, ok := input.ParseFloat([]byte(name)); ok {
-			return "; a table without header needs --no-header"
+			return "; a table without header needs the option NoHeader"
 		}
 	}
 	return ""
@@ -104,22 +104,22 @@ func plain(name string) string {
 func (c chooser) events(o Options) (Columns, error) {
 	var cols Columns
 	var err error
-	if cols.Source, err = c.pick(o.Source, sourceNames, "source", "--src"); err != nil {
+	if cols.Source, err = c.pick(o.Source, sourceNames, "source", "the option Source"); err != nil {
 		return cols, err
 	}
-	if cols.Target, err = c.pick(o.Target, targetNames, "destination", "--dst"); err != nil {
+	if cols.Target, err = c.pick(o.Target, targetNames, "destination", "the option Target"); err != nil {
 		return cols, err
 	}
-	if cols.Time, err = c.pick(o.Time, timeNames, "time", "--time"); err != nil {
+	if cols.Time, err = c.pick(o.Time, timeNames, "time", "the option Time"); err != nil {
 		return cols, err
 	}
 	if cols.Label = c.guess(labelNames); o.Label != "" {
-		if cols.Label, err = c.pick(o.Label, nil, "label", "--label"); err != nil {
+		if cols.Label, err = c.pick(o.Label, nil, "label", "the option Label"); err != nil {
 			return cols, err
 		}
 	}
 	for _, name := range o.EdgeFeatures {
-		if name, err = c.pick(name, nil, "edge features", "--edge-features"); err != nil {
+		if name, err = c.pick(name, nil, "edge features", "the option EdgeFeatures"); err != nil {
 			return cols, err
 		}
 		cols.EdgeFeatures = append(cols.EdgeFeatures, name)

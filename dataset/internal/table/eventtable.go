@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/event"
 )
 
@@ -17,9 +18,10 @@ const tableRows = 1 << 16
 // of arrival.
 type eventTable struct {
 	blocks   []*eventBlock
-	n        int
+	n, old   int        // events, and those of them that were there
+	next     event.Edge // id of the next event
 	labelled bool
-	sorted   bool // every event is at or after the one before it
+	sorted   bool // every event is at or after the one before it, and ids are 1, 2, …
 	last     event.Time
 }
 
@@ -28,17 +30,35 @@ type eventBlock struct {
 	time     []event.Time
 	label    []float32    // nil: all 0
 	edge     []event.Edge // nil: in order of arrival
-	first    event.Edge   // of the block
+	first    event.Edge   // of the block; 0: edge has them all
 	sorted   bool
 }
 
-func newEventTable() *eventTable { return &eventTable{sorted: true} }
+// begin takes the events of a set, which are in the order of time.
+func (t *eventTable) begin(set *data.Set) {
+	all := set.Log.All()
+	t.n, t.old, t.next = all.Len(), all.Len(), event.Edge(set.Edge.Rows)
+	if t.n == 0 {
+		t.sorted = t.next == 1
+		return
+	}
+	t.last = all.Time[t.n-1]
+	b := &eventBlock{src: all.Src, dst: all.Dst, time: all.Time, label: make([]float32, t.n),
+		edge: make([]event.Edge, t.n), sorted: true}
+	t.sorted = int(t.next) == t.n+1
+	for i := range t.n {
+		b.label[i], b.edge[i] = all.Label(i), all.Edge(i)
+		t.labelled = t.labelled || b.label[i] != 0
+		t.sorted = t.sorted && int(b.edge[i]) == i+1
+	}
+	t.blocks = append(t.blocks, b)
+}
 
 func (t *eventTable) add(e event.Event) {
-	if t.n%tableRows == 0 {
+	if (t.n-t.old)%tableRows == 0 {
 		t.blocks = append(t.blocks, &eventBlock{
 			src: make([]event.Node, 0, tableRows), dst: make([]event.Node, 0, tableRows),
-			time: make([]event.Time, 0, tableRows), first: event.Edge(t.n + 1), sorted: true})
+			time: make([]event.Time, 0, tableRows), first: t.next, sorted: true})
 	}
 	b := t.blocks[len(t.blocks)-1]
 	if n := len(b.time); n > 0 && e.Time < b.time[n-1] {
@@ -59,6 +79,7 @@ func (t *eventTable) add(e event.Event) {
 	b.dst = append(b.dst, e.Dst)
 	b.time = append(b.time, e.Time)
 	t.n++
+	t.next++
 }
 
 // times are those of all events in the order in which they came. Blocks must not be sorted yet.
@@ -197,15 +218,7 @@ func (s *blockSorter) sort(b *eventBlock) {
 	for i, t := range b.time {
 		s.order = append(s.order, keyed{t, int32(i)})
 	}
-	slices.SortFunc(s.order, func(x, y keyed) int {
-		switch {
-		case x.time < y.time:
-			return -1
-		case x.time > y.time:
-			return 1
-		}
-		return int(x.at - y.at)
-	})
+	slices.SortFunc(s.order, func(x, y keyed) int { return cmp.Or(cmp.Compare(x.time, y.time), int(x.at-y.at)) })
 	s.spare = slices.Grow(s.spare[:0], n)[:n]
 	for _, col := range [][]int32{b.src, b.dst} {
 		copy(s.spare, col)

@@ -1,13 +1,11 @@
 package table
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/feature"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
-	"github.com/dygmamba/dygmamba/dataset/internal/native"
 )
 
 // AllColumns stands for every column that has no other meaning.
@@ -65,86 +63,99 @@ func (c chooser) askedFor(text, option string) (asked, error) {
 	return asked{}, err
 }
 
-// encoders read the columns of a table that are to be encoded.
+// encoders turn the cells of columns into features: in a way that is fitted to all rows that were read, or was before.
 type encoders struct {
-	readers []*feature.Reader
+	columns []*feature.Column
+	fitted  bool              // the columns are those of a set that exists
+	width   int               // then: of all its features
+	readers []*feature.Reader // what is to be fitted
+	feat    []float32         // of a block
 }
 
-// begin takes the columns of a file. All files of an import have the same.
-func (e *encoders) begin(file string, list []asked, missing []string) error {
-	if e.readers == nil {
-		for _, a := range list {
-			e.readers = append(e.readers, feature.NewReader(a.name, a.kind, missing))
+// choose finds the columns to encode in a file: those that are asked for, which must be the same in all files, or those
+// that were encoded before.
+func (e *encoders) choose(c chooser, list, others []string, option string, missing []string) (names []string, err error) {
+	if e.fitted {
+		for _, column := range e.columns {
+			if _, err := c.pick(column.Name, nil, "features", option); err != nil {
+				return nil, err
+			}
+			names = append(names, column.Name)
 		}
-		return nil
+		return names, nil
 	}
-	for i, r := range e.readers {
-		if i >= len(list) || list[i].name != r.Name() {
-			return &input.Error{File: file, Row: -1, Column: r.Name(), Found: "no such feature",
+	found, err := c.encoded(list, others, option)
+	if err != nil {
+		return nil, err
+	}
+	first := e.readers == nil
+	for i, a := range found {
+		names = append(names, a.name)
+		if first {
+			e.readers = append(e.readers, feature.NewReader(a.name, a.kind, missing))
+		} else if i >= len(e.readers) {
+			return nil, &input.Error{File: c.file, Row: -1, Column: a.name, Found: "a feature that is new",
 				Want: "the columns of the first file"}
 		}
 	}
-	if len(list) > len(e.readers) {
-		column := list[len(e.readers)].name
-		return &input.Error{File: file, Row: -1, Column: column, Found: "a feature that is new",
-			Want: "the columns of the first file"}
-	}
-	return nil
-}
-
-// read takes the cells of a block.
-func (e *encoders) read(file string, b *importBlock) {
-	for i := range b.src {
-		for j, r := range e.readers {
-			if cell := b.cells[i*len(e.readers)+j]; !r.Add(cell) {
-				b.place(file, i).Bad(r.Name(), input.Quote(cell), r.Want())
-			}
+	for i, r := range e.readers {
+		if i >= len(names) || names[i] != r.Name() {
+			return nil, &input.Error{File: c.file, Row: -1, Column: r.Name(), Found: "no such feature",
+				Want: "the columns of the first file"}
 		}
 	}
+	return names, nil
+}
+
+// read takes the cells of a block. It returns the features of its rows, as far as they are known: plain ones alone,
+// plain of them in a row, where the others are still to be fitted.
+func (e *encoders) read(file string, b *importBlock, plain int) []float32 {
+	if !e.fitted {
+		for i := range b.spot {
+			for j, r := range e.readers {
+				if cell := b.cells[i*len(e.readers)+j]; !r.Add(cell) {
+					b.place(file, i).Bad(r.Name(), input.Quote(cell), r.Want())
+				}
+			}
+		}
+		return b.feat
+	}
+	if b.width != plain { // was complained about
+		return nil
+	}
+	e.feat = e.feat[:0]
+	for i := range b.spot {
+		e.feat = append(e.feat, b.feat[i*plain:(i+1)*plain]...)
+		for j, c := range e.columns {
+			at, cell := len(e.feat), b.cells[i*len(e.columns)+j]
+			e.feat = append(e.feat, make([]float32, c.Width())...)
+			if !c.Encode(cell, e.feat[at:]) {
+				b.place(file, i).Bad(c.Name, input.Quote(cell), c.Want())
+			}
+		}
+		e.feat = append(e.feat, make([]float32, (i+1)*e.width-len(e.feat))...)
+	}
+	return e.feat
 }
 
 // fit makes columns of what was read, and says what a user should know about them.
-func (e *encoders) fit(train func(row int) bool, categories int) (list []*feature.Column, warnings []string) {
+func (im *importer) fit(e *encoders, train func(row int) bool) []*feature.Column {
 	for _, r := range e.readers {
-		c := r.Fit(train, categories)
+		c := r.Fit(train, im.Categories)
 		if c.Width() == 0 || c.Kind == feature.Category && c.Hashed == 0 && c.Seen == 1 {
-			warnings = append(warnings,
-				fmt.Sprintf("column %s has the same value in the whole training part and says nothing", c.Name))
+			im.warn("column %s has the same value in the whole training part and says nothing", c.Name)
 		}
-		list = append(list, c)
+		e.columns = append(e.columns, c)
 	}
-	return list, warnings
+	return e.columns
 }
 
-// encode appends the features of a row.
-func (e *encoders) encode(columns []*feature.Column, row int, out []float32) []float32 {
+// encode appends the features of a row that was read.
+func (e *encoders) encode(row int, out []float32) []float32 {
 	for j, r := range e.readers {
-		at, width := len(out), columns[j].Width()
+		at, width := len(out), e.columns[j].Width()
 		out = append(out, make([]float32, width)...)
-		r.Encode(columns[j], row, out[at:])
+		r.Encode(e.columns[j], row, out[at:])
 	}
 	return out
-}
-
-// encodeEvents fits the encodings of events on the training part and writes the features of all.
-func (im *importer) encodeEvents(r *Report) error {
-	times, until := im.table.times(), *im.recipe.FittedUntil
-	columns, warnings := im.encoders.fit(func(row int) bool { return times[row] <= until }, im.Categories)
-	im.recipe.Edge.Columns = columns
-	r.Warnings = append(r.Warnings, warnings...)
-	plain := max(0, im.width)
-	if im.recipe.Edge.Width() == 0 {
-		return nil
-	}
-	im.features = im.out.Section(native.EdgeFeatures, 0, 0, -1)
-	im.features.Write(make([]byte, 4*im.recipe.Edge.Width())) // row 0 is padding
-	var row []float32
-	for i := range times {
-		row = im.encoders.encode(columns, i, append(row[:0], im.plain[i*plain:(i+1)*plain]...))
-		im.nonzero = im.nonzero || slices.ContainsFunc(row, func(v float32) bool { return v != 0 })
-		if _, err := im.features.Write(native.Bytes(row)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

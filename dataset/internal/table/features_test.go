@@ -166,10 +166,10 @@ func TestImportFeaturesProblems(t *testing.T) {
 	}{
 		{visits, []string{"prize"}, "found no column prize; want one of its columns: who, what, when, kind, price"},
 		{visits, []string{"price:money"},
-			`column price: found kind "money" in --features; want number, category, date`},
+			`column price: found kind "money" in the option Features; want number, category, date`},
 		{visits, []string{"price", "price:category"},
-			"column price: found it twice in --features; want every column once"},
-		{visits, []string{""}, "found a column without a name in --features; want one of its columns: who"},
+			"column price: found it twice in the option Features; want every column once"},
+		{visits, []string{""}, "found a column without a name in the option Features; want one of its columns: who"},
 		{visits, []string{"kind:number"}, `line 2 (row 1), column kind: found "hot"; want a finite number`},
 		{long, []string{"price"},
 			`line 1002 (row 1001), column price: found "dear"; want a finite number, as in the rows before`},

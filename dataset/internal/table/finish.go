@@ -6,54 +6,58 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
-	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/native"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
 
 // finish sorts what was gathered and writes the rest of the file.
-func (im *importer) finish(ctx context.Context, files []string) (*Report, error) {
-	if im.finder.Total == 0 && im.table.n == 0 {
-		im.finder.Add(input.FileError(files[0], "no events", "at least one row"))
+func (im *importer) finish(ctx context.Context, files []string) error {
+	r, about := im.report, native.About{Name: im.Name, Sampling: data.Native}
+	recipe, named := &im.recipe, 0 // nodes named as sources
+	if im.old == nil {
+		im.begunRecipe()
+		if im.Bipartite {
+			named = im.sources.known
+			im.targets.shift = event.Node(named)
+		}
+	} else {
+		about.Sampling, about.From = im.old.Sampling, im.old.From
+		recipe, named = im.old.Recipe, im.old.Names.Sources()
+		if err := im.ready(); err != nil {
+			return err
+		}
 	}
-	if err := im.finder.Err(); err != nil {
-		return nil, err
+	r.Events, r.Nodes, r.Sorted, r.Labels = im.table.n, int(im.last), im.table.sorted, im.table.labelled
+	r.Recipe = recipe
+	if err := im.fitEvents(); err != nil {
+		return err
 	}
-	r := &Report{Events: im.table.n, Columns: im.columns, Numbers: !im.sources.words && !im.targets.words,
-		Sorted: im.table.sorted, Labels: im.table.labelled, TimeFormat: im.format, Recipe: &im.recipe}
-	im.begunRecipe()
-	if err := im.writeFeatured(r); err != nil {
-		return nil, err
-	}
+	r.EdgeFeatures = im.features.width
+	im.features.end(int(im.table.next))
 	if err := im.table.sort(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	r.Nodes = im.sources.len()
-	named := 0 // nodes named as sources
-	if im.Bipartite {
-		named = im.sources.len()
-		r.Nodes += im.targets.len()
-		r.Warnings = append(r.Warnings, im.targets.lookalikes()...)
-	}
-	r.Warnings = append(r.Warnings, im.sources.lookalikes()...)
-	im.writeEvents(ctx, r, named)
+	im.lookalikes()
+	im.writeEvents(ctx)
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := im.writeNodes(ctx, r); err != nil {
-		return nil, err
+	if err := im.writeNodes(ctx); err != nil {
+		return err
 	}
-	im.writeNames(r.Nodes)
-	if err := im.out.Recipe(&im.recipe); err != nil {
-		return nil, err
+	im.writeNames()
+	if err := im.out.Recipe(recipe); err != nil {
+		return err
 	}
-	err := im.out.About(native.About{Name: im.Name, TimeFormat: im.format, Sampling: data.Native,
-		From: baseNames(files)})
-	if err != nil {
-		return nil, err
+	about.TimeFormat, about.From = r.TimeFormat, slices.Concat(about.From, baseNames(files))
+	if err := im.out.About(about); err != nil {
+		return err
 	}
-	return r, im.out.Commit(native.Counts{Events: r.Events, Nodes: r.Nodes, Sources: named, Bipartite: r.Bipartite})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return im.out.Commit(native.Counts{Events: r.Events, Nodes: r.Nodes, Sources: named, Bipartite: r.Bipartite})
 }
 
 // baseNames are file names without their directories, so that the same data gives the same bytes wherever it lies.
@@ -65,9 +69,21 @@ func baseNames(files []string) []string {
 	return names
 }
 
+// lookalikes warns of names that differ by ".0" alone, in a new set.
+func (im *importer) lookalikes() {
+	if im.old != nil {
+		return
+	}
+	im.report.Numbers = !im.sources.names.words && !im.targets.names.words
+	if im.Bipartite {
+		im.report.Warnings = append(im.report.Warnings, im.targets.names.lookalikes()...)
+	}
+	im.report.Warnings = append(im.report.Warnings, im.sources.names.lookalikes()...)
+}
+
 // begunRecipe is how the tables were read, before anything is fitted.
 func (im *importer) begunRecipe() {
-	c := im.columns
+	c := im.report.Columns
 	im.recipe = data.Recipe{Source: c.Source, Target: c.Target, Time: c.Time, Label: c.Label, NoHeader: im.NoHeader}
 	im.recipe.Edge.Plain, im.recipe.Edge.PlainWidth = c.EdgeFeatures, max(0, im.width)
 	if len(im.Features)+len(im.NodeFeatures) > 0 {
@@ -76,48 +92,36 @@ func (im *importer) begunRecipe() {
 	}
 }
 
-// writeFeatured writes the features of all events, in the order in which they came.
-func (im *importer) writeFeatured(r *Report) error {
-	if len(im.encoders.readers) > 0 {
-		if err := im.encodeEvents(r); err != nil {
+// fitEvents fits the encodings of events on the training part and writes the features of all, where any are to be
+// fitted.
+func (im *importer) fitEvents() error {
+	if len(im.encoders.readers) == 0 {
+		return nil
+	}
+	times, until, plain := im.table.times(), *im.recipe.FittedUntil, max(0, im.width)
+	im.recipe.Edge.Columns = im.fit(&im.encoders, func(row int) bool { return times[row] <= until })
+	im.features.width = im.recipe.Edge.Width()
+	var row []float32
+	for i := range times {
+		row = im.encoders.encode(i, append(row[:0], im.plain[i*plain:(i+1)*plain]...))
+		if err := im.features.add(row); err != nil {
 			return err
 		}
 	}
-	r.EdgeFeatures = im.recipe.Edge.Width()
-	im.sealFeatures(r.EdgeFeatures)
 	return nil
 }
 
-// sealFeatures ends the edge features; if none of them is anything but 0, their room is used again.
-func (im *importer) sealFeatures(width int) {
-	rows := im.table.n + 1
-	if im.features == nil {
-		im.out.Section(native.EdgeFeatures, rows, 0, 0)
-		return
-	}
-	im.features.Shape(rows, width)
-	im.features.Seal()
-	if !im.nonzero {
-		im.features.Drop()
-	}
-}
-
 // writeEvents writes the columns in the order of time, all at once, unless the context ends.
-func (im *importer) writeEvents(ctx context.Context, r *Report, named int) {
-	n := im.table.n
-	begin := func(kind uint32, size int) *native.Section { return im.out.Section(kind, n, 1, int64(size)*int64(n)) }
-	src, dst, time := begin(native.Source, 4), begin(native.Destination, 4), begin(native.Time, 8)
-	var label, edge *native.Section
-	if im.table.labelled {
-		label = begin(native.Label, 4)
+func (im *importer) writeEvents(ctx context.Context) {
+	r, n := im.report, im.table.n
+	begin := func(kind uint32, size int, wanted bool) *native.Section {
+		if !wanted {
+			return nil
+		}
+		return im.out.Section(kind, n, 1, int64(size)*int64(n))
 	}
-	if !im.table.sorted {
-		edge = begin(native.Edge, 4)
-	}
-	var shift event.Node // of destinations
-	if im.Bipartite {
-		shift = event.Node(named)
-	}
+	src, dst, time := begin(native.Source, 4, true), begin(native.Destination, 4, true), begin(native.Time, 8, true)
+	label, edge := begin(native.Label, 4, im.table.labelled), begin(native.Edge, 4, !im.table.sorted)
 	var isSource, isTarget idset.Set
 	seen := 0
 	var b columnBuffer
@@ -134,7 +138,7 @@ func (im *importer) writeEvents(ctx context.Context, r *Report, named int) {
 		b.reset()
 	}
 	im.table.walk(func(e event.Event) bool {
-		e.Dst += shift
+		e.Dst += im.targets.shift
 		if isSource.Add(e.Src) {
 			r.Sources++
 		}
@@ -153,7 +157,10 @@ func (im *importer) writeEvents(ctx context.Context, r *Report, named int) {
 		return true
 	})
 	flush()
-	r.Bipartite = r.Sources+r.Targets == r.Nodes
+	r.Bipartite = true
+	for id := event.Node(1); id <= im.last && r.Bipartite; id++ {
+		r.Bipartite = !(isSource.Has(id) && isTarget.Has(id))
+	}
 }
 
 // columnBuffer holds a few events by column.
@@ -178,36 +185,4 @@ func (b *columnBuffer) add(e event.Event) {
 
 func (b *columnBuffer) reset() {
 	b.src, b.dst, b.edge, b.time, b.label = b.src[:0], b.dst[:0], b.edge[:0], b.time[:0], b.label[:0]
-}
-
-// writeNames writes the dictionary, first of the sources, then of the destinations where those are named apart.
-func (im *importer) writeNames(nodes int) {
-	dicts := []*dict{im.sources}
-	if im.Bipartite {
-		dicts = append(dicts, im.targets)
-	}
-	words := im.sources.words || im.targets.words
-	if !words {
-		s := im.out.Section(native.NameNumbers, nodes, 1, int64(8*nodes))
-		for _, d := range dicts {
-			s.Write(native.Bytes(d.nums))
-		}
-		return
-	}
-	text := im.out.Section(native.NameText, 0, 1, -1)
-	for _, d := range dicts {
-		for i := range d.len() {
-			text.Write(d.name(i))
-		}
-	}
-	text.Seal()
-	text.Shape(int(text.Size()), 1)
-	ends := im.out.Section(native.NameEnds, nodes, 1, int64(8*nodes))
-	end := int64(0)
-	for _, d := range dicts {
-		for i := range d.len() {
-			end += int64(len(d.name(i)))
-			ends.Write(native.Bytes([]int64{end}))
-		}
-	}
 }

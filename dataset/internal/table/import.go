@@ -6,6 +6,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,12 +90,7 @@ func Import(ctx context.Context, files []string, out string, o Options) (*Report
 	if len(files) == 0 {
 		return nil, errors.New("import: no files")
 	}
-	if o.MaxProblems <= 0 {
-		o.MaxProblems = 20
-	}
-	if o.Categories == 0 {
-		o.Categories = DefaultCategories
-	}
+	o.Categories = cmp.Or(o.Categories, DefaultCategories)
 	if o.Categories < 2 {
 		return nil, fmt.Errorf("import: %d categories, want at least 2", o.Categories)
 	}
@@ -106,94 +102,99 @@ func Import(ctx context.Context, files []string, out string, o Options) (*Report
 		return nil, err
 	}
 	im := newImporter(o, w)
-	report, err := im.all(ctx, files)
-	if err != nil {
+	if err := im.run(ctx, files); err != nil {
 		w.Discard()
 		return nil, err
 	}
-	report.Out = out
-	return report, nil
+	im.report.Out = out
+	return im.report, nil
 }
 
-// importer gathers events from blocks of rows.
+// importer gathers events from blocks of rows: for a new set, or behind those of an old one.
 type importer struct {
 	Options
+	old     *data.Set // that events are appended to; nil: none
 	finder  input.Finder
 	out     *native.Writer
-	sources *dict
-	targets *dict // the same, unless bipartite
+	sources *side
+	targets *side      // the same, unless bipartite
+	last    event.Node // the largest id in use
 	table   *eventTable
-	format  string // of times
-	columns Columns
 	recipe  data.Recipe
+	report  *Report
+	like    string       // whom rows must be like: "as in …"
+	ready   func() error // of an append: asked before anything is written
 
-	width    int             // of edge features, −1 until the first row
-	features *native.Section // nil without
-	nonzero  bool            // some edge feature is not 0
+	width    int // of edge features taken as they are, −1 until the first row
+	features featureRows
 	encoders encoders
-	plain    []float32 // edge features taken as they are, where others are encoded
+	plain    []float32 // edge features taken as they are, while others are not fitted yet
 
 	reader *tableReader // of the file being read
 }
 
 func newImporter(o Options, w *native.Writer) *importer {
-	im := &importer{Options: o, finder: input.Finder{Most: o.MaxProblems}, out: w, sources: newDict(),
-		table: newEventTable(), width: -1}
+	if o.MaxProblems <= 0 {
+		o.MaxProblems = mostProblems
+	}
+	im := &importer{Options: o, finder: input.Finder{Most: o.MaxProblems}, out: w, sources: &side{names: newDict()},
+		table: &eventTable{sorted: true, next: 1}, report: &Report{}, like: "as in the rows before", width: -1,
+		features: featureRows{out: w, rows: 1}} // row 0 is padding
 	im.targets = im.sources
 	if o.Bipartite {
-		im.targets = newDict()
-	}
-	if len(o.EdgeFeatures) > 0 && len(o.Features) == 0 {
-		im.features = w.Section(native.EdgeFeatures, 0, 0, -1)
+		im.targets = &side{names: newDict()}
 	}
 	return im
 }
 
-func (im *importer) all(ctx context.Context, files []string) (*Report, error) {
+// mostProblems of each kind are reported where nobody says how many.
+const mostProblems = 20
+
+// run reads all tables and writes the file.
+func (im *importer) run(ctx context.Context, files []string) error {
 	for _, path := range files {
-		in, err := openTable(ctx, path)
+		in, err := openTable(ctx, path, nil)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		err = im.file(ctx, path, in)
+		err = im.file(ctx, in)
 		in.Close()
 		if err != nil {
-			return nil, err
+			return err
 		}
+	}
+	if im.finder.Total == 0 && im.table.n == im.table.old {
+		im.finder.Add(input.FileError(files[0], "no events", "at least one row"))
+	}
+	if err := im.finder.Err(); err != nil {
+		return err
 	}
 	return im.finish(ctx, files)
 }
 
 // file reads one table of events. Problems of its rows are collected; the error is for what makes reading on pointless.
-func (im *importer) file(ctx context.Context, path string, in *input.File) error {
-	im.reader = &tableReader{path: path, o: im.Options, merge: im.merge}
-	im.reader.choose = func(names []string) (Columns, error) {
-		cols, err := im.choose(path, names)
-		if im.columns.Source == "" {
-			im.columns = cols
-		}
-		return cols, err
-	}
+func (im *importer) file(ctx context.Context, in *input.File) error {
+	im.reader = &tableReader{path: in.Path, o: im.Options, choose: im.choose, merge: im.merge}
 	return im.noted(im.reader.read(ctx, in))
 }
 
 // choose finds the columns of a file.
-func (im *importer) choose(path string, names []string) (Columns, error) {
-	c := chooser{path, names}
+func (im *importer) choose(names []string) (Columns, error) {
+	c := chooser{im.reader.path, names}
 	cols, err := c.events(im.Options)
 	if err != nil {
 		return cols, err
 	}
+	if im.old != nil && im.old.Recipe != nil && im.Label == "" {
+		cols.Label = "" // a column that looks like one was none then
+	}
 	others := append([]string{cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures...)
-	list, err := c.encoded(im.Features, others, "--features")
-	if err != nil {
-		return cols, err
-	}
-	for _, a := range list {
-		cols.Features = append(cols.Features, a.name)
-	}
+	cols.Features, err = im.encoders.choose(c, im.Features, others, "the option Features", im.Missing)
 	cols.Ignored = c.rest(cols)
-	return cols, im.encoders.begin(path, list, im.Missing)
+	if im.report.Columns.Source == "" {
+		im.report.Columns = cols
+	}
+	return cols, err
 }
 
 // noted adds a complaint about the input to those already found and returns them all; other errors pass.
@@ -209,63 +210,90 @@ func (im *importer) noted(err error) error {
 // merge numbers the names of a block and keeps its events.
 func (im *importer) merge(b *importBlock) error {
 	im.agree(b)
-	im.encoders.read(im.reader.path, b)
+	feat := im.encoders.read(im.reader.path, b, max(0, im.width))
+	im.checkIDs(b)
 	im.reader.take(&im.finder, b)
 	if im.finder.Total == 0 { // nothing will be written otherwise
-		if im.table.n+len(b.src) > math.MaxInt32-1 || im.sources.len()+im.targets.len()+2*len(b.src) > math.MaxInt32-1 {
-			return input.FileError(im.reader.path, "too many events or nodes",
-				fmt.Sprintf("at most %d of each", math.MaxInt32))
+		const most = math.MaxInt32 - 1
+		if int(im.table.next)+len(b.spot) > most || int(im.last)+2*len(b.spot) > most {
+			return input.FileError(im.reader.path, "too many events or nodes", fmt.Sprintf("at most %d of each", most))
 		}
 		for i := range b.src {
-			im.table.add(event.Event{Src: im.sources.id(b.src[i]), Dst: im.targets.id(b.dst[i]), Time: b.time[i],
-				Label: b.label[i]})
+			im.table.add(event.Event{Src: im.number(im.sources, b.src[i]), Dst: im.number(im.targets, b.dst[i]),
+				Time: b.time[i], Label: b.label[i]})
 		}
-		if err := im.writeFeatures(b.feat); err != nil {
+		if len(im.encoders.readers) > 0 {
+			im.plain = append(im.plain, feat...)
+		} else if err := im.features.add(feat); err != nil {
 			return err
 		}
 	}
 	if im.Progress != nil {
-		im.Progress(Progress{File: im.reader.path, Rows: im.table.n, Bytes: im.reader.in.Delivered(),
+		im.Progress(Progress{File: im.reader.path, Rows: im.table.n - im.table.old, Bytes: im.reader.in.Delivered(),
 			Size: im.reader.size()})
 	}
 	return nil
 }
 
-// agree checks a block against those before it.
+// agree checks a block against those before it, or against the old set.
 func (im *importer) agree(b *importBlock) {
-	if len(b.src) == 0 {
+	if len(b.spot) == 0 {
 		return
 	}
 	p := b.place(im.reader.path, 0)
-	if im.format == "" {
-		im.format = b.format
-	} else if b.format != im.format {
-		p.Bad("", "a "+b.format+" as time", "a "+im.format+", as in the rows before")
+	if im.report.TimeFormat == "" {
+		im.report.TimeFormat = b.format
+	} else if format := im.report.TimeFormat; b.format != format {
+		p.Bad("", "a "+b.format+" as time", "a "+format+", "+im.like)
 	}
 	if im.width < 0 {
-		im.width = b.width
+		im.width, im.features.width = b.width, b.width
 	} else if b.width != im.width {
-		p.Bad("", fmt.Sprintf("%d edge features", b.width), fmt.Sprintf("%d, as in the rows before", im.width))
+		p.Bad("", fmt.Sprintf("%d edge features", b.width), fmt.Sprintf("%d, %s", im.width, im.like))
 	}
 }
 
-func (im *importer) writeFeatures(feat []float32) error {
-	if len(im.encoders.readers) > 0 {
-		im.plain = append(im.plain, feat...)
+// featureRows writes a table of features, row by row, but nothing while all of them are 0.
+type featureRows struct {
+	out         *native.Writer
+	section     *native.Section // nil: all were 0
+	rows, width int
+}
+
+// add takes the features of some rows.
+func (f *featureRows) add(feat []float32) (err error) {
+	if f.width == 0 || len(feat) == 0 {
 		return nil
 	}
-	if im.features == nil || len(feat) == 0 {
-		return nil
-	}
-	if im.features.Size() == 0 {
-		im.features.Write(make([]byte, 4*im.width)) // row 0 is padding
-	}
-	for _, v := range feat {
-		if v != 0 {
-			im.nonzero = true
-			break
+	if f.section == nil && anyNonzero(feat) {
+		f.section = f.out.Section(native.EdgeFeatures, 0, 0, -1)
+		zero := make([]byte, 4*f.width)
+		for range f.rows {
+			f.section.Write(zero)
 		}
 	}
-	_, err := im.features.Write(native.Bytes(feat))
+	f.rows += len(feat) / f.width
+	if f.section != nil {
+		_, err = f.section.Write(native.Bytes(feat))
+	}
 	return err
+}
+
+// end writes how large the table is; rows that were not added are 0 where all are.
+func (f *featureRows) end(rows int) {
+	if f.section == nil {
+		f.out.Section(native.EdgeFeatures, rows, f.width, 0)
+		return
+	}
+	f.section.Shape(rows, f.width)
+	f.section.Seal()
+}
+
+func anyNonzero(feat []float32) bool {
+	for _, v := range feat {
+		if v != 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -76,13 +76,13 @@ func BenchmarkImportCSV(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := im.file(b.Context(), "generated", in); err != nil {
+				if err := im.file(b.Context(), in); err != nil {
 					b.Fatal(err)
 				}
-				r, err := im.finish(b.Context(), []string{"generated"})
-				if err != nil {
+				if err := im.finish(b.Context(), []string{"generated"}); err != nil {
 					b.Fatal(err)
 				}
+				r := im.report
 				peak = max(peak, inUse())
 				if r.Events != rows || r.Nodes != 110_000 || r.Sorted == c.shuffled {
 					b.Fatalf("%+v", r)
@@ -122,11 +122,11 @@ func TestImportMemory(t *testing.T) {
 			peak = max(peak, inUse())
 		}
 	}}, w)
-	if err := im.file(t.Context(), "generated", in); err != nil {
+	if err := im.file(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
-	r, err := im.finish(t.Context(), []string{"generated"})
-	if err != nil || r.Events != rows || r.Nodes != 110_000 {
+	err = im.finish(t.Context(), []string{"generated"})
+	if r := im.report; err != nil || r.Events != rows || r.Nodes != 110_000 {
 		t.Fatal(r, err)
 	}
 	peak = max(peak, inUse())
@@ -150,10 +150,10 @@ func BenchmarkOpenNative(b *testing.B) {
 		b.Fatal(err)
 	}
 	im := newImporter(Options{MaxProblems: 20}, w)
-	if err := im.file(b.Context(), "generated", in); err != nil {
+	if err := im.file(b.Context(), in); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := im.finish(b.Context(), []string{"generated"}); err != nil {
+	if err := im.finish(b.Context(), []string{"generated"}); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

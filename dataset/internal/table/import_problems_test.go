@@ -63,7 +63,7 @@ func TestImportProblems(t *testing.T) {
 				`a.csv: line 3 (row 2), column time: found "1e308"; want a time between -1e+38 and 1e+38`}},
 		{"no time", "a.csv", "src,dst,weight\na,b,1\n", Options{}, []string{
 			`a.csv: found the columns src, dst, weight; want one for the time, called for example ts or t, ` +
-				`or named by --time`}},
+				`or named by the option Time`}},
 		{"no such column", "a.csv", "src,dst,time\na,b,1\n", Options{Source: "who"}, []string{
 			`a.csv: found no column who; want one of its columns: src, dst, time`}},
 		{"a column twice", "a.csv", "src,dst,time,src\na,b,1,c\n", Options{}, []string{

@@ -36,7 +36,7 @@ func TestImportStopsAtAnEarlyEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, _ := native.Create("")
-		if err := newImporter(Options{MaxProblems: 1}, w).file(ctx, "pipe", in); !errors.Is(err, context.Canceled) {
+		if err := newImporter(Options{MaxProblems: 1}, w).file(ctx, in); !errors.Is(err, context.Canceled) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -77,12 +77,12 @@ func TestImportStopsBeforeWriting(t *testing.T) {
 	}
 	w, _ := native.Create("")
 	im := newImporter(Options{MaxProblems: 1}, w)
-	if err := im.file(t.Context(), "x", in); err != nil {
+	if err := im.file(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := im.finish(ctx, []string{"x"}); !errors.Is(err, context.Canceled) {
+	if err := im.finish(ctx, []string{"x"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

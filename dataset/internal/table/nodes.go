@@ -11,95 +11,126 @@ import (
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
 
-// writeNodes writes the node features, from the node file if there is one.
-func (im *importer) writeNodes(ctx context.Context, r *Report) error {
-	if im.NodeFile == "" {
-		im.out.Section(native.NodeFeatures, r.Nodes+1, 0, 0)
+// writeNodes writes the node features: those of the old set, and those of the node file about nodes that are new.
+func (im *importer) writeNodes(ctx context.Context) error {
+	n := &nodeFile{importer: im, width: -1}
+	if im.old != nil {
+		n.width = im.old.Node.Cols
+		n.encoders = encoders{fitted: true, columns: im.recipe.Node.Columns, width: n.width}
+		if im.old.Node.Data != nil {
+			if err := n.put(0, im.old.Node.Data); err != nil {
+				return err
+			}
+		}
+	}
+	if im.NodeFile != "" {
+		if err := n.read(ctx); err != nil {
+			return err
+		}
+	}
+	im.report.NodeFeatures = max(0, n.width)
+	if n.section == nil {
+		im.out.Section(native.NodeFeatures, im.report.Nodes+1, max(0, n.width), 0)
 		return nil
 	}
-	n := &nodeFile{importer: im, report: r}
-	o := im.Options
-	o.Label = "" // of events
-	n.reader = &tableReader{path: im.NodeFile, o: o, choose: n.choose, merge: n.merge, nodes: true}
-	in, err := openTable(ctx, im.NodeFile)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	if err := im.noted(n.reader.read(ctx, in)); err != nil {
-		return err
-	}
-	if im.finder.Total == 0 && n.count == 0 {
-		im.finder.Add(input.FileError(im.NodeFile, "no rows about nodes that have events",
-			"names of nodes as in the events"))
-	}
-	if err := im.finder.Err(); err != nil {
-		return err
-	}
-	if r.NodesWithout = r.Nodes - n.count; r.NodesWithout > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: no row for %d of %d nodes: their features are zero",
-			im.NodeFile, r.NodesWithout, r.Nodes))
-	}
-	if r.UnknownNodeIDs > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows about nodes without events: ignored",
-			im.NodeFile, r.UnknownNodeIDs))
-	}
-	im.recipe.NodeID, im.recipe.NodeSide = n.columns.Source, n.columns.Target
-	if len(n.encoders.readers) > 0 {
-		return n.encode()
-	}
-	im.recipe.Node.Plain, im.recipe.Node.PlainWidth = n.columns.EdgeFeatures, n.width
 	return n.section.ReadBack()
 }
 
 // nodeFile writes rows of features to their place as they come.
 type nodeFile struct {
 	*importer
-	report  *Report
 	reader  *tableReader
 	section *native.Section // nil until the first row
-	width   int
+	width   int             // of all features; −1 until the first row
 	seen    idset.Set
-	count   int // nodes with features
-	sides   bool
+	count   int // new nodes with features
+	known   int // rows about nodes that were there
 
 	columns  Columns
 	encoders encoders
-	rows     []event.Node // of what is to be encoded: the node of each row, 0 for those that are nobody's
+	rows     []event.Node // of what is to be fitted: the node of each row, 0 for those that are nobody's
 }
 
-// choose takes the column of names, that of sides in a bipartite set, and all others as features.
-func (n *nodeFile) choose(names []string) (Columns, error) {
+func (n *nodeFile) read(ctx context.Context) error {
+	if n.old != nil && n.old.Node.Cols == 0 {
+		return input.FileError(n.NodeFile, "features of nodes", "none, as the data have none")
+	}
+	in, err := openTable(ctx, n.NodeFile, nil)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	o := n.Options
+	o.Label = "" // of events
+	n.reader = &tableReader{path: n.NodeFile, o: o, choose: n.choose, merge: n.merge, nodes: true}
+	if err := n.noted(n.reader.read(ctx, in)); err != nil {
+		return err
+	}
+	if n.old == nil && n.finder.Total == 0 && n.count == 0 {
+		n.finder.Add(input.FileError(n.NodeFile, "no rows about nodes that have events",
+			"names of nodes as in the events"))
+	}
+	if err := n.finder.Err(); err != nil {
+		return err
+	}
+	n.warnings()
+	if n.old != nil {
+		return nil
+	}
+	n.recipe.NodeID, n.recipe.NodeSide = n.columns.Source, n.columns.Target
+	if len(n.encoders.readers) > 0 {
+		return n.encode()
+	}
+	n.recipe.Node.Plain, n.recipe.Node.PlainWidth = n.columns.EdgeFeatures, n.width
+	return nil
+}
+
+// warnings say which nodes and rows did not find each other.
+func (n *nodeFile) warnings() {
+	r, all, kind := n.report, int(n.last-n.lastOld()), "nodes"
+	if n.old != nil {
+		kind = "new nodes"
+	}
+	if r.NodesWithout = all - n.count; r.NodesWithout > 0 {
+		n.warn("%s: no row for %d of %d %s: their features are zero", n.NodeFile, r.NodesWithout, all, kind)
+	}
+	if n.known > 0 {
+		n.warn("%s: %d rows about nodes that were there: their features stay", n.NodeFile, n.known)
+	}
+	if r.UnknownNodeIDs > 0 {
+		n.warn("%s: %d rows about nodes without events: ignored", n.NodeFile, r.UnknownNodeIDs)
+	}
+}
+
+// choose takes the column of names, that of sides in a bipartite set, and as features those of the old set, or those
+// that are asked for, or all others.
+func (n *nodeFile) choose(names []string) (cols Columns, err error) {
 	c := chooser{n.NodeFile, names}
-	var cols Columns
-	var err error
-	if cols.Source, err = c.pick(n.NodeID, nodeNames, "node's name", "--node-id"); err != nil {
+	if cols.Source, err = c.pick(n.NodeID, nodeNames, "node's name", "the option NodeID"); err != nil {
 		return cols, err
 	}
 	if cols.Target = c.guess(roleNames); n.NodeSide != "" {
-		if cols.Target, err = c.pick(n.NodeSide, nil, "side", "--node-side"); err != nil {
+		if cols.Target, err = c.pick(n.NodeSide, nil, "side", "the option NodeSide"); err != nil {
 			return cols, err
 		}
 	}
 	if !n.Bipartite {
 		cols.Target = ""
 	}
-	n.sides = cols.Target != ""
 	defer func() { n.columns = cols }()
-	if len(n.NodeFeatures) > 0 {
-		list, err := c.encoded(n.NodeFeatures, []string{cols.Source, cols.Target}, "--node-features")
-		if err != nil {
+	cols.Features, err = n.encoders.choose(c, n.NodeFeatures, []string{cols.Source, cols.Target},
+		"the option NodeFeatures", n.Missing)
+	if err != nil || len(cols.Features) > 0 {
+		return cols, err
+	}
+	cols.EdgeFeatures = n.recipe.Node.Plain
+	for _, name := range cols.EdgeFeatures {
+		if _, err := c.pick(name, nil, "features", "the option NodeFile"); err != nil {
 			return cols, err
 		}
-		for _, a := range list {
-			cols.Features = append(cols.Features, a.name)
-		}
-		return cols, n.encoders.begin(n.NodeFile, list, n.Missing)
 	}
-	for _, name := range names {
-		if name != cols.Source && name != cols.Target && name != "" {
-			cols.EdgeFeatures = append(cols.EdgeFeatures, name)
-		}
+	if len(cols.EdgeFeatures) == 0 {
+		cols.EdgeFeatures = c.rest(cols)
 	}
 	if len(cols.EdgeFeatures) == 0 {
 		return cols, &input.Error{File: n.NodeFile, Row: -1, Found: "the columns " + c.list(),
@@ -109,57 +140,57 @@ func (n *nodeFile) choose(names []string) (Columns, error) {
 }
 
 func (n *nodeFile) merge(b *importBlock) error {
-	n.encoders.read(n.NodeFile, b)
-	for i := range b.src {
+	plain := n.width
+	if len(n.columns.Features) > 0 {
+		plain = 0
+	} else if plain < 0 && len(b.spot) > 0 {
+		plain, n.width = b.width, b.width
+	}
+	if len(b.spot) > 0 && b.width != plain {
+		b.place(n.NodeFile, 0).Bad("", fmt.Sprintf("%d node features", b.width), fmt.Sprintf("%d, %s", plain, n.like))
+	}
+	feat := n.encoders.read(n.NodeFile, b, plain)
+	nodes := make([]event.Node, len(b.spot)) // with features in the block; 0: none
+	for i := range b.spot {
 		p := b.place(n.NodeFile, i)
-		id, found := n.whose().node(p, b, i)
-		n.rows = append(n.rows, id)
+		id, found := n.node(p, b, i)
 		switch {
 		case !found:
 		case id == 0:
 			n.report.UnknownNodeIDs++
+		case id <= n.lastOld():
+			n.known++
 		case !n.seen.Add(id):
 			p.Bad("", "node "+b.src[i].String()+" again", "every node once")
-		case len(n.encoders.readers) > 0:
+		default:
 			n.count++
-		case n.finder.Total == 0:
-			if err := n.put(id, b.width, b.feat[i*b.width:(i+1)*b.width]); err != nil {
+			nodes[i] = id
+		}
+	}
+	n.reader.take(&n.finder, b)
+	if len(n.encoders.readers) > 0 {
+		n.rows = append(n.rows, nodes...)
+		return nil
+	}
+	for i, id := range nodes {
+		if id > 0 && n.finder.Total == 0 {
+			if err := n.put(id, feat[i*n.width:(i+1)*n.width]); err != nil {
 				return err
 			}
 		}
 	}
-	n.reader.take(&n.finder, b)
 	return nil
-}
-
-// whose finds the nodes that rows of a table are about.
-func (n *nodeFile) whose() nodeFinder {
-	return nodeFinder{n.Bipartite, n.sides, func(k key, source bool) event.Node {
-		if source {
-			return n.sources.find(k)
-		}
-		id := n.targets.find(k)
-		if id > 0 && n.Bipartite {
-			id += event.Node(n.sources.len())
-		}
-		return id
-	}}
-}
-
-// nodeFinder tells which node a row is about, by its name and in a bipartite set by its side.
-type nodeFinder struct {
-	bipartite, sides bool
-	find             func(k key, source bool) event.Node // 0: nobody is called so
 }
 
 // node is the node that row i of a block is about, 0 if it has no events. Found is false if the row does not say
 // clearly.
-func (f nodeFinder) node(p place, b *importBlock, i int) (id event.Node, found bool) {
-	if !f.bipartite {
-		return f.find(b.src[i], true), true
+func (n *nodeFile) node(p place, b *importBlock, i int) (id event.Node, found bool) {
+	source := n.sources.find(b.src[i], n.last)
+	if !n.Bipartite {
+		return source, true
 	}
-	source, target := f.find(b.src[i], true), f.find(b.src[i], false)
-	if f.sides {
+	target := n.targets.find(b.src[i], n.last)
+	if n.columns.Target != "" {
 		side := b.dst[i].String()
 		switch {
 		case slices.Contains(sourceNames, plain(side)):
@@ -180,56 +211,36 @@ func (f nodeFinder) node(p place, b *importBlock, i int) (id event.Node, found b
 
 // encode fits the encodings on the nodes that occur in the training part, and writes the features of all.
 func (n *nodeFile) encode() error {
-	train := n.trainNodes()
-	columns, warnings := n.encoders.fit(func(row int) bool { return train.Has(n.rows[row]) }, n.Categories)
-	n.report.Warnings = append(n.report.Warnings, warnings...)
-	n.recipe.Node.Columns = columns
-	width := n.recipe.Node.Width()
-	n.report.NodeFeatures = width
-	n.section = n.out.Section(native.NodeFeatures, n.report.Nodes+1, width, int64(n.report.Nodes+1)*int64(width)*4)
-	var feat []float32
-	for i, id := range n.rows {
-		if id == 0 {
-			continue
-		}
-		feat = n.encoders.encode(columns, i, feat[:0])
-		if _, err := n.section.WriteAt(native.Bytes(feat), int64(id)*int64(width)*4); err != nil {
-			return err
-		}
-	}
-	return n.section.ReadBack()
-}
-
-// trainNodes are those that occur in the training part. Events must be sorted.
-func (n *nodeFile) trainNodes() *idset.Set {
 	var train idset.Set
-	var shift event.Node // of destinations
-	if n.Bipartite {
-		shift = event.Node(n.sources.len())
-	}
 	n.table.walk(func(e event.Event) bool {
 		if e.Time > *n.recipe.FittedUntil {
 			return false
 		}
 		train.Add(e.Src)
-		train.Add(e.Dst + shift)
+		train.Add(e.Dst + n.targets.shift)
 		return true
 	})
-	return &train
+	n.recipe.Node.Columns = n.fit(&n.encoders, func(row int) bool { return train.Has(n.rows[row]) })
+	n.width = n.recipe.Node.Width()
+	var feat []float32
+	for i, id := range n.rows {
+		if id == 0 {
+			continue
+		}
+		feat = n.encoders.encode(i, feat[:0])
+		if err := n.put(id, feat); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// put writes the features of one node.
-func (n *nodeFile) put(id event.Node, width int, feat []float32) error {
+// put writes the features of nodes from id on.
+func (n *nodeFile) put(id event.Node, feat []float32) error {
 	if n.section == nil {
-		n.width = width
-		n.report.NodeFeatures = width
-		n.section = n.out.Section(native.NodeFeatures, n.report.Nodes+1, width, int64(n.report.Nodes+1)*int64(width)*4)
+		rows := n.report.Nodes + 1
+		n.section = n.out.Section(native.NodeFeatures, rows, n.width, 4*int64(rows)*int64(n.width))
 	}
-	if width != n.width {
-		return input.FileError(n.NodeFile, fmt.Sprintf("%d features for node %d", width, id),
-			fmt.Sprintf("%d, as in the rows before", n.width))
-	}
-	n.count++
-	_, err := n.section.WriteAt(native.Bytes(feat), int64(id)*int64(width)*4)
+	_, err := n.section.WriteAt(native.Bytes(feat), 4*int64(id)*int64(n.width))
 	return err
 }

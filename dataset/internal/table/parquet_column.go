@@ -152,14 +152,8 @@ func (c *parquetColumn) peek() (parquet.Value, error) {
 	return c.buf[c.i], nil
 }
 
-func (c *parquetColumn) next() (parquet.Value, error) {
-	v, err := c.peek()
-	c.i++
-	return v, err
-}
-
 // key reads a name: text or a whole number.
-func (c *parquetColumn) key(b *importBlock, p place, v *row, x parquet.Value) key {
+func (c *parquetColumn) key(b *importBlock, p *place, x parquet.Value) key {
 	if !x.IsNull() {
 		switch x.Kind() {
 		case parquet.Int32:
@@ -173,27 +167,27 @@ func (c *parquetColumn) key(b *importBlock, p place, v *row, x parquet.Value) ke
 			}
 			return key{num: x.Int64()}
 		case parquet.ByteArray, parquet.FixedLenByteArray:
-			return p.key(v, c.name, b.keep(c.text(x)))
+			return p.key(c.name, b.keep(c.letters(x)))
 		case parquet.Float, parquet.Double: // how some programs keep whole numbers where others are missing
-			p.spoil(v, c.name, c.shown(x)+" as a floating-point number",
+			p.spoil(c.name, c.shown(x)+" as a floating-point number",
 				"a node's name, as text or a whole number: cast the column")
 			return key{}
 		}
 	}
-	p.spoil(v, c.name, c.shown(x), "a node's name, as text or a whole number")
+	p.spoil(c.name, c.shown(x), "a node's name, as text or a whole number")
 	return key{}
 }
 
-// moment reads a time: a timestamp, a date, a number, or text that Import reads elsewhere too.
-func (c *parquetColumn) moment(p place, v *row, x parquet.Value) (float64, string) {
+// time reads a timestamp, a date, a number, or text that Import reads elsewhere too.
+func (c *parquetColumn) time(p *place, x parquet.Value) (float64, string) {
 	if !x.IsNull() && (x.Kind() == parquet.ByteArray || x.Kind() == parquet.FixedLenByteArray) {
-		return p.time(v, c.name, x.ByteArray())
+		return p.time(c.name, x.ByteArray())
 	}
 	f, ok := c.float(x)
 	if !ok {
-		p.spoil(v, c.name, c.shown(x), wantTime)
+		p.spoil(c.name, c.shown(x), wantTime)
 	} else if math.Abs(f) > event.MaxTime {
-		p.spoil(v, c.name, c.shown(x), input.WantWithin)
+		p.spoil(c.name, c.shown(x), input.WantWithin)
 	}
 	switch {
 	case c.unit == 0:
@@ -205,21 +199,21 @@ func (c *parquetColumn) moment(p place, v *row, x parquet.Value) (float64, strin
 }
 
 // number reads a label or feature.
-func (c *parquetColumn) number(p place, v *row, x parquet.Value) float32 {
+func (c *parquetColumn) number(p *place, x parquet.Value) float32 {
 	f, ok := c.float(x)
 	if !ok || !input.Finite(float64(float32(f))) {
-		p.spoil(v, c.name, c.shown(x), input.WantFloat32)
+		p.spoil(c.name, c.shown(x), input.WantFloat32)
 	}
 	return float32(f)
 }
 
-// cell reads a value to encode as text; null is missing. Numbers are written as briefly as they can be read back.
-func (c *parquetColumn) cell(b *importBlock, p place, v *row, x parquet.Value) []byte {
+// text is a value as people write it; null is missing. Numbers are written as briefly as they can be read back.
+func (c *parquetColumn) text(b *importBlock, p *place, x parquet.Value) []byte {
 	if x.IsNull() {
 		return nil
 	}
 	if c.unit > 0 {
-		at, _ := c.moment(p, v, x)
+		at, _ := c.time(p, x)
 		return b.keep([]byte(input.FormatTime(at, input.TimeDate)))
 	}
 	from := len(b.arena)
@@ -231,40 +225,20 @@ func (c *parquetColumn) cell(b *importBlock, p place, v *row, x parquet.Value) [
 	case parquet.Double:
 		b.arena = strconv.AppendFloat(b.arena, x.Double(), 'g', -1, 64)
 	case parquet.ByteArray, parquet.FixedLenByteArray:
-		b.arena = append(b.arena, c.text(x)...)
+		b.arena = append(b.arena, c.letters(x)...)
 	default:
 		b.arena = append(b.arena, c.shown(x)...)
 	}
 	return b.arena[from:len(b.arena):len(b.arena)]
 }
 
-// text is the characters of a value that has some.
-func (c *parquetColumn) text(x parquet.Value) []byte {
+// letters are the characters of a value that has some.
+func (c *parquetColumn) letters(x parquet.Value) []byte {
 	text := x.ByteArray()
 	if c.uuid {
 		text = fmt.Appendf(nil, "%x-%x-%x-%x-%x", text[:4], text[4:6], text[6:8], text[8:10], text[10:16])
 	}
 	return text
-}
-
-// list reads the features of a row: one number, or as many as its list has.
-func (c *parquetColumn) list(b *importBlock, p place, v *row) error {
-	x, err := c.next()
-	if err != nil {
-		return err
-	}
-	b.feat = append(b.feat, c.number(p, v, x))
-	for {
-		x, err := c.peek()
-		if err != nil || x.RepetitionLevel() == 0 {
-			if err == io.EOF {
-				err = nil
-			}
-			return err
-		}
-		c.i++
-		b.feat = append(b.feat, c.number(p, v, x))
-	}
 }
 
 func (c *parquetColumn) shown(x parquet.Value) string {

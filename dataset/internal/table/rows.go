@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
@@ -21,11 +22,24 @@ type tableReader struct {
 	choose func(names []string) (Columns, error) // which columns are wanted
 	merge  func(*importBlock) error              // takes the rows, in order
 	nodes  bool                                  // rows are about nodes: all columns are wanted
+	sheet  *Sheet                                // all columns are wanted, as text; nil: some
 
 	in          *input.File
-	rows, lines int // merged so far
+	cols        Columns
+	wanted      []string // source, destination, time and label, "" for those not wanted, then plain features and cells
+	rows, lines int      // merged so far
 }
 
+// Where columns are among those that are wanted.
+const (
+	atSource = iota
+	atTarget
+	atTime
+	atLabel
+	atFeatures
+)
+
+// read reads the table. Lines of problems are counted from the beginning of the file.
 func (r *tableReader) read(ctx context.Context, in *input.File) error {
 	r.in = in
 	var err error
@@ -46,15 +60,27 @@ func (r *tableReader) read(ctx context.Context, in *input.File) error {
 	return err
 }
 
-// openTable opens a file, "-" being standard input. Waiting for that ends with the context.
-func openTable(ctx context.Context, path string) (*input.File, error) {
+// want chooses the columns to read.
+func (r *tableReader) want(names []string) (err error) {
+	if r.cols, err = r.choose(names); err != nil {
+		return err
+	}
+	c := r.cols
+	r.wanted = slices.Concat([]string{c.Source, c.Target, c.Time, c.Label}, c.EdgeFeatures, c.Features)
+	return nil
+}
+
+// openTable opens a file, "-" being standard input, or whatever is given for that. Waiting for it ends with the context.
+func openTable(ctx context.Context, path string, stdin io.Reader) (*input.File, error) {
 	if path != "-" {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			return nil, noTable(path)
 		}
 		return input.Open(path)
 	}
-	stdin := os.Stdin
+	if stdin == nil {
+		stdin = os.Stdin
+	}
 	r, w := io.Pipe()
 	go func() { // lives on where the context ends first, as nothing can wake it
 		_, err := io.Copy(w, stdin)
@@ -73,7 +99,7 @@ func openTable(ctx context.Context, path string) (*input.File, error) {
 func noTable(dir string) error {
 	if _, err := layout.In(dir); err == nil {
 		return input.FileError(dir, "a directory with a data set in the ml_* layout",
-			"tables; this can be used as it is, with --data "+dir)
+			"tables; this can be used as it is: dataset.Open opens it")
 	}
 	return input.FileError(dir, "a directory",
 		"one or more tables as CSV, JSONL or Parquet, such as "+filepath.Join(dir, "*.csv"))
@@ -110,6 +136,42 @@ func (r *tableReader) take(f *input.Finder, b *importBlock) {
 	r.lines += b.Lines
 }
 
+// cells gives the values of one row, by their number among the wanted columns. Those that are bad are complained about.
+type cells interface {
+	key(b *importBlock, p *place, column int) key
+	time(p *place, column int) (event.Time, string)
+	label(p *place, column int) float32
+	features(b *importBlock, p *place, column int) // appends them
+	text(b *importBlock, p *place, column int) []byte
+}
+
+// row reads one row into a block, unless something is wrong with it.
+func (r *tableReader) row(b *importBlock, at input.Place, x cells) {
+	v := &b.row
+	*v = row{ok: true}
+	b.at = place{at, v}
+	p := &b.at
+	feat, texts := len(b.feat), len(b.cells)
+	for i, name := range r.wanted {
+		switch {
+		case i < atFeatures && name == "":
+		case i == atSource:
+			v.src = x.key(b, p, i)
+		case i == atTarget:
+			v.dst = x.key(b, p, i)
+		case i == atTime:
+			v.time, v.format = x.time(p, i)
+		case i == atLabel:
+			v.label = x.label(p, i)
+		case i < atFeatures+len(r.cols.EdgeFeatures):
+			x.features(b, p, i)
+		default:
+			b.cells = append(b.cells, x.text(b, p, i))
+		}
+	}
+	b.add(p, feat, texts)
+}
+
 // importBlock is some rows of a table. Columns that are not wanted hold zero values.
 type importBlock struct {
 	src, dst []key
@@ -118,15 +180,18 @@ type importBlock struct {
 	spot     []spot
 	feat     []float32 // width values a row
 	cells    [][]byte  // of columns to encode, as many a row as there are; nil where nothing is
+	more     []member  // of a sheet: values of columns that the first row does not have
 	width    int       // −1 until the first row
 	format   string    // of times, "" until the first row
 	arena    []byte    // names that do not lie in the text
+	row      row       // being read
+	at       place     // of that
 	input.Block
 }
 
 func (b *importBlock) reset(most int, delim byte) {
 	b.src, b.dst, b.time, b.label, b.feat = b.src[:0], b.dst[:0], b.time[:0], b.label[:0], b.feat[:0]
-	b.width, b.format, b.arena, b.spot, b.cells = -1, "", b.arena[:0], b.spot[:0], b.cells[:0]
+	b.width, b.format, b.arena, b.spot, b.cells, b.more = -1, "", b.arena[:0], b.spot[:0], b.cells[:0], b.more[:0]
 	b.Block.Reset(most, delim)
 }
 
@@ -135,7 +200,7 @@ type spot struct{ line, row int32 }
 
 // place is where row i is, for complaints about it.
 func (b *importBlock) place(file string, i int) place {
-	return place{b.Block.Place(file, int(b.spot[i].line), int(b.spot[i].row))}
+	return place{b.Block.Place(file, int(b.spot[i].line), int(b.spot[i].row)), &b.row}
 }
 
 // row is the values of one row; its features are collected in a block.
@@ -147,15 +212,10 @@ type row struct {
 	ok       bool // all values are good
 }
 
-// begin is where the features and cells of the next row begin.
-func (b *importBlock) begin() start { return start{len(b.feat), len(b.cells)} }
-
-// start is where a row begins.
-type start struct{ feat, cells int }
-
-// add takes a row, or drops it if something is wrong with it. Its features and cells are those from begin on.
-func (b *importBlock) add(p place, v row, begin start) {
-	n := len(b.feat) - begin.feat
+// add takes the row that was read, or drops it if something is wrong with it. Its features and cells begin where these
+// say.
+func (b *importBlock) add(p *place, feat, cells int) {
+	n, v := len(b.feat)-feat, &b.row
 	if v.ok && b.width < 0 {
 		b.width, b.format = n, v.format
 	}
@@ -173,7 +233,7 @@ func (b *importBlock) add(p place, v row, begin start) {
 		b.spot = append(b.spot, spot{int32(p.Line), int32(p.Row)})
 		return
 	}
-	b.feat, b.cells = b.feat[:begin.feat], b.cells[:begin.cells]
+	b.feat, b.cells = b.feat[:feat], b.cells[:cells]
 }
 
 // keep copies a name that would be overwritten.

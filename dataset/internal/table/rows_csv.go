@@ -14,13 +14,11 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// csvRows knows where the columns of a delimited table are; −1 for those it does not have.
-type csvRows struct {
-	*tableReader
-	names                 []string
-	delim                 byte
-	src, dst, time, label int
-	feat, cells           []int
+// csvCells are the fields of a row of a delimited table.
+type csvCells struct {
+	names  []string // of the wanted columns
+	at     []int    // where they are
+	fields [][]byte
 }
 
 func (r *tableReader) csv(ctx context.Context) error {
@@ -28,26 +26,48 @@ func (r *tableReader) csv(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cols, err := r.choose(names)
-	if err != nil {
+	if err := r.want(names); err != nil {
 		return err
 	}
-	at := func(name string) int {
-		if name == "" {
-			return -1
+	at := make([]int, len(r.wanted))
+	for i, name := range r.wanted {
+		if at[i] = slices.Index(names, name); r.sheet != nil {
+			at[i] = i - atFeatures // names may be empty
 		}
-		return slices.Index(names, name)
 	}
-	c := &csvRows{tableReader: r, names: names, delim: txt.Delim, src: at(cols.Source), dst: at(cols.Target),
-		time: at(cols.Time), label: at(cols.Label)}
-	for _, f := range cols.EdgeFeatures {
-		c.feat = append(c.feat, at(f))
+	width := fmt.Sprintf("%d, as in the first line", len(names))
+	if r.sheet != nil && r.sheet.headless {
+		width = wantNames
 	}
-	for _, f := range cols.Features {
-		c.cells = append(c.cells, at(f))
-	}
-	return input.InOrder(ctx, txt, c.parse, r.merge)
+	return input.InOrder(ctx, txt, func(data []byte, b *importBlock) {
+		b.reset(r.o.MaxProblems, txt.Delim)
+		x := &csvCells{names: r.wanted, at: at}
+		for p, f := range b.Each(r.path, data) {
+			if len(f) != len(names) {
+				p.Bad("", fmt.Sprintf("%d columns", len(f)), width)
+				continue
+			}
+			x.fields = f
+			r.row(b, p, x)
+		}
+	}, r.merge)
 }
+
+func (c *csvCells) key(_ *importBlock, p *place, i int) key {
+	return p.key(c.names[i], c.fields[c.at[i]])
+}
+
+func (c *csvCells) time(p *place, i int) (event.Time, string) {
+	return p.time(c.names[i], c.fields[c.at[i]])
+}
+
+func (c *csvCells) label(p *place, i int) float32 { return p.label(c.names[i], c.fields[c.at[i]]) }
+
+func (c *csvCells) features(b *importBlock, p *place, i int) {
+	b.feat = append(b.feat, p.feature(c.names[i], c.fields[c.at[i]]))
+}
+
+func (c *csvCells) text(_ *importBlock, _ *place, i int) []byte { return c.fields[c.at[i]] }
 
 // openCSV finds the delimiter and the column names, and leaves txt at the first row.
 func (r *tableReader) openCSV() (txt *input.Text, names []string, err error) {
@@ -71,6 +91,9 @@ func (r *tableReader) openCSV() (txt *input.Text, names []string, err error) {
 	if bad != "" {
 		return nil, nil, &input.Error{File: r.path, Line: 1, Row: -1, Found: bad, Want: input.WantQuotes}
 	}
+	if r.sheet != nil {
+		r.o.NoHeader = r.sheet.noHeader(s.Fields) || r.o.NoHeader
+	}
 	for i, f := range s.Fields {
 		name := strings.TrimSpace(string(f))
 		if r.o.NoHeader {
@@ -81,7 +104,7 @@ func (r *tableReader) openCSV() (txt *input.Text, names []string, err error) {
 		}
 		names = append(names, name)
 	}
-	if len(names) == 0 {
+	if len(names) == 0 && (r.sheet == nil || !r.sheet.headless) {
 		return nil, nil, input.FileError(r.path, "no column names in the first line",
 			"a table as CSV, JSONL or Parquet")
 	}
@@ -105,54 +128,24 @@ func likelyDelimiter(line []byte) byte {
 	return best
 }
 
-func (c *csvRows) parse(data []byte, b *importBlock) {
-	b.reset(c.o.MaxProblems, c.delim)
-	for p, f := range b.Each(c.path, data) {
-		if len(f) != len(c.names) {
-			p.Bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the first line", len(c.names)))
-			continue
-		}
-		c.row(b, place{p}, f)
-	}
-}
-
-func (c *csvRows) row(b *importBlock, p place, f [][]byte) {
-	v := row{ok: true}
-	begin := b.begin()
-	v.src = p.key(&v, c.names[c.src], f[c.src])
-	if c.dst >= 0 {
-		v.dst = p.key(&v, c.names[c.dst], f[c.dst])
-	}
-	if c.time >= 0 {
-		v.time, v.format = p.time(&v, c.names[c.time], f[c.time])
-	}
-	if c.label >= 0 {
-		v.label = p.label(&v, c.names[c.label], f[c.label])
-	}
-	for _, i := range c.feat {
-		b.feat = append(b.feat, p.feature(&v, c.names[i], f[i]))
-	}
-	for _, i := range c.cells {
-		b.cells = append(b.cells, f[i])
-	}
-	b.add(p, v, begin)
-}
-
 // place is a place that reads the values of a row. One that is bad is noted and spoils the row.
-type place struct{ input.Place }
+type place struct {
+	input.Place
+	row *row
+}
 
 // key reads a node's name.
-func (p place) key(v *row, column string, b []byte) key {
+func (p *place) key(column string, b []byte) key {
 	// may be space of some kind
 	if n := len(b); n == 0 || b[0] <= ' ' || b[n-1] <= ' ' || b[0] >= utf8.RuneSelf || b[n-1] >= utf8.RuneSelf {
 		if b = bytes.TrimSpace(b); len(b) == 0 {
-			p.spoil(v, column, `""`, "a node's name")
+			p.spoil(column, `""`, "a node's name")
 			return key{}
 		}
 	}
 	k := newKey(b)
 	if k.text != nil && !utf8.Valid(k.text) {
-		p.spoil(v, column, input.Quote(b), wantUTF8)
+		p.spoil(column, input.Quote(b), wantUTF8)
 	}
 	return k
 }
@@ -161,15 +154,15 @@ const wantUTF8 = "a node's name in UTF-8; 'iconv -f WINDOWS-1252 -t UTF-8' turns
 	"into that"
 
 // time reads a number or a date.
-func (p place) time(v *row, column string, b []byte) (float64, string) {
+func (p *place) time(column string, b []byte) (float64, string) {
 	at, format, ok := input.ScanTime(b)
 	if !ok {
 		at, format, ok = input.ScanTime(bytes.TrimSpace(b))
 	}
 	if !ok {
-		p.spoil(v, column, input.Quote(b), wantTime)
+		p.spoil(column, input.Quote(b), wantTime)
 	} else if math.Abs(at) > event.MaxTime {
-		p.spoil(v, column, input.Quote(b), input.WantWithin)
+		p.spoil(column, input.Quote(b), input.WantWithin)
 	}
 	return at, format
 }
@@ -177,7 +170,7 @@ func (p place) time(v *row, column string, b []byte) (float64, string) {
 const wantTime = "a finite number or a date such as 2024-05-01T12:00:00Z"
 
 // label reads a number; true and false are 1 and 0.
-func (p place) label(v *row, column string, b []byte) float32 {
+func (p *place) label(column string, b []byte) float32 {
 	f, ok := input.ParseFloat(b)
 	if !ok {
 		b = bytes.TrimSpace(b)
@@ -190,7 +183,7 @@ func (p place) label(v *row, column string, b []byte) float32 {
 		f, ok = input.ParseFloat(b)
 	}
 	if !ok || !input.Finite(float64(float32(f))) {
-		p.spoil(v, column, input.Quote(b), wantLabel)
+		p.spoil(column, input.Quote(b), wantLabel)
 	}
 	return float32(f)
 }
@@ -198,22 +191,22 @@ func (p place) label(v *row, column string, b []byte) float32 {
 const wantLabel = "a finite number, true or false"
 
 // feature reads a number that fits into 32 bits.
-func (p place) feature(v *row, column string, b []byte) float32 {
+func (p *place) feature(column string, b []byte) float32 {
 	f, ok := input.ParseFloat(b)
 	if !ok {
 		f, ok = input.ParseFloat(bytes.TrimSpace(b))
 	}
 	if !ok {
-		p.spoil(v, column, input.Quote(b), wantFeature)
+		p.spoil(column, input.Quote(b), wantFeature)
 	} else if !input.Finite(float64(float32(f))) {
-		p.spoil(v, column, input.Quote(b), input.WantFloat32)
+		p.spoil(column, input.Quote(b), input.WantFloat32)
 	}
 	return float32(f)
 }
 
-const wantFeature = input.WantFloat32 + "; words, dates and missing values are taken by --features and --node-features"
+const wantFeature = input.WantFloat32 + "; words, dates and missing values are taken by the options Features and NodeFeatures"
 
-func (p place) spoil(v *row, column, found, want string) {
+func (p *place) spoil(column, found, want string) {
 	p.Bad(column, found, want)
-	v.ok = false
+	p.row.ok = false
 }

@@ -10,14 +10,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/event"
 )
 
-// jsonRows knows which members of a line's object are wanted.
-type jsonRows struct {
+// jsonCells are the wanted members of a line's object.
+type jsonCells struct {
 	*tableReader
-	cols   Columns
-	names  []string // members of the first object
-	wanted []string // source, target, time, label, then the features; "" for those not wanted
+	values [][]byte // nil: the object does not have it
+}
+
+// member is a value of a column that the first row does not have.
+type member struct {
+	row  int // of those kept in the block
+	name string
+	text []byte
 }
 
 const wantJSON = `one JSON object a line, such as {"src":"a","dst":"b","ts":1}`
@@ -30,14 +36,10 @@ func (r *tableReader) jsonl(ctx context.Context) error {
 	if label := r.o.Label; label != "" && !slices.Contains(names, label) {
 		names = append(names, label) // may be missing in some rows
 	}
-	cols, err := r.choose(names)
-	if err != nil {
+	if err := r.want(names); err != nil {
 		return err
 	}
-	j := &jsonRows{tableReader: r, cols: cols, names: names,
-		wanted: slices.Concat([]string{cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures,
-			cols.Features)}
-	return input.InOrder(ctx, txt, j.parse, r.merge)
+	return input.InOrder(ctx, txt, func(data []byte, b *importBlock) { r.objects(data, names, b) }, r.merge)
 }
 
 // openJSONL finds the member names of the first object, and leaves txt at it.
@@ -143,9 +145,10 @@ func unquote(b []byte) string {
 	return s
 }
 
-func (j *jsonRows) parse(data []byte, b *importBlock) {
-	b.reset(j.o.MaxProblems, 0)
-	values := make([][]byte, len(j.wanted))
+// objects reads the objects of some lines. Names are the members of the first one.
+func (r *tableReader) objects(data []byte, names []string, b *importBlock) {
+	b.reset(r.o.MaxProblems, 0)
+	x := &jsonCells{r, make([][]byte, len(r.wanted))}
 	for len(data) > 0 {
 		text, rest, _ := bytes.Cut(data, []byte{'\n'})
 		data = rest
@@ -154,95 +157,104 @@ func (j *jsonRows) parse(data []byte, b *importBlock) {
 			continue
 		}
 		b.Rows++
-		p := place{b.Block.Place(j.path, b.Lines, b.Rows)}
-		clear(values)
+		p := b.Block.Place(r.path, b.Lines, b.Rows)
+		clear(x.values)
 		if !members(text, func(name string, value []byte) {
 			wanted := false
-			for i, w := range j.wanted {
-				if w == name && w != "" {
-					values[i], wanted = value, true
+			for i, w := range r.wanted {
+				if w == name && (w != "" || i >= atFeatures) {
+					x.values[i], wanted = value, true
 				}
 			}
-			if !wanted && j.overlooked(name) {
+			if !wanted && r.sheet != nil {
+				b.more = append(b.more, member{len(b.spot), name, plainJSON(value)})
+			} else if !wanted && !slices.Contains(names, name) && r.overlooked(name) {
 				p.Bad(name, shown(value), "members that the first row has too, as they are looked for there")
 			}
 		}) {
 			p.Bad("", input.Quote(text), wantJSON)
 			continue
 		}
-		j.row(b, p, values)
+		r.row(b, p, x)
 	}
 }
 
 // overlooked says whether a member would be read if the first object had it: any member about a node, and labels.
-func (j *jsonRows) overlooked(name string) bool {
-	return !slices.Contains(j.names, name) && (j.nodes && len(j.cols.Features) == 0 || j.cols.Label == "" &&
-		slices.Contains(labelNames, plain(name)))
-}
-
-func (j *jsonRows) row(b *importBlock, p place, values [][]byte) {
-	v := row{ok: true}
-	begin := b.begin()
-	v.src = j.key(p, &v, j.cols.Source, values[0])
-	if j.cols.Target != "" {
-		v.dst = j.key(p, &v, j.cols.Target, values[1])
-	}
-	if j.cols.Time != "" {
-		if text, ok := scalarText(values[2]); ok {
-			v.time, v.format = p.time(&v, j.cols.Time, text)
-		} else {
-			p.spoil(&v, j.cols.Time, shown(values[2]), wantTime)
-		}
-	}
-	if values[3] != nil { // a missing label is 0
-		if text, ok := scalarText(values[3]); ok {
-			v.label = p.label(&v, j.cols.Label, text)
-		} else {
-			p.spoil(&v, j.cols.Label, shown(values[3]), wantLabel)
-		}
-	}
-	for i, name := range j.cols.EdgeFeatures {
-		j.features(b, p, &v, name, values[4+i])
-	}
-	for i, name := range j.cols.Features {
-		b.cells = append(b.cells, j.cell(p, &v, name, values[4+len(j.cols.EdgeFeatures)+i]))
-	}
-	b.add(p, v, begin)
+func (r *tableReader) overlooked(name string) bool {
+	return r.nodes && len(r.cols.Features) == 0 || r.cols.Label == "" && slices.Contains(labelNames, plain(name))
 }
 
 // key reads a name: a string or a number.
-func (j *jsonRows) key(p place, v *row, column string, value []byte) key {
+func (j *jsonCells) key(_ *importBlock, p *place, i int) key {
+	column, value := j.wanted[i], j.values[i]
 	text, ok := scalarText(value)
 	if !ok || value[0] == 't' || value[0] == 'f' {
-		p.spoil(v, column, shown(value), "a node's name, as a string or a number")
+		p.spoil(column, shown(value), "a node's name, as a string or a number")
 		return key{}
 	}
 	// what cannot be unescaped all becomes this one character
 	if bytes.IndexByte(value, '\\') >= 0 && bytes.ContainsRune(text, utf8.RuneError) {
-		p.spoil(v, column, input.Quote(value), "a node's name in Unicode, without halves of surrogate pairs")
+		p.spoil(column, input.Quote(value), "a node's name in Unicode, without halves of surrogate pairs")
 		return key{}
 	}
-	return p.key(v, column, text)
+	return p.key(column, text)
 }
 
-// cell reads a value to encode; null and one that is not there are missing.
-func (j *jsonRows) cell(p place, v *row, column string, value []byte) []byte {
+func (j *jsonCells) time(p *place, i int) (event.Time, string) {
+	text, ok := scalarText(j.values[i])
+	if !ok {
+		p.spoil(j.wanted[i], shown(j.values[i]), wantTime)
+		return 0, ""
+	}
+	return p.time(j.wanted[i], text)
+}
+
+// label reads a label; a missing one is 0.
+func (j *jsonCells) label(p *place, i int) float32 {
+	text, ok := scalarText(j.values[i])
+	if ok {
+		return p.label(j.wanted[i], text)
+	}
+	if j.values[i] != nil {
+		p.spoil(j.wanted[i], shown(j.values[i]), wantLabel)
+	}
+	return 0
+}
+
+// text reads a value to encode; null and one that is not there are missing. A sheet takes any.
+func (j *jsonCells) text(_ *importBlock, p *place, i int) []byte {
+	value := j.values[i]
 	text, ok := scalarText(value)
-	if !ok && len(value) > 0 && value[0] != 'n' {
-		p.spoil(v, column, shown(value), "a single value")
+	if j.sheet != nil {
+		return plainJSON(value)
+	} else if !ok && len(value) > 0 && value[0] != 'n' {
+		p.spoil(j.wanted[i], shown(value), "a single value")
 	}
 	return text
 }
 
+// plainJSON is a value as people write it in a table: strings without quotes, nothing for null, lists and objects as
+// they are.
+func plainJSON(value []byte) []byte {
+	if text, ok := scalarText(value); ok {
+		return text
+	}
+	if len(value) > 0 && value[0] == 'n' {
+		return nil
+	}
+	return value
+}
+
 // features reads a number or a list of numbers.
-func (j *jsonRows) features(b *importBlock, p place, v *row, column string, value []byte) {
+func (j *jsonCells) features(b *importBlock, p *place, at int) {
+	column, value := j.wanted[at], j.values[at]
 	if len(value) == 0 || value[0] != '[' {
 		text, ok := scalarText(value)
 		if !ok {
-			p.spoil(v, column, shown(value), "a finite number or a list of them")
+			p.spoil(column, shown(value), "a finite number or a list of them")
 			return
 		}
-		b.feat = append(b.feat, p.feature(v, column, text))
+		b.feat = append(b.feat, p.feature(column, text))
 		return
 	}
 	for n, i := 0, skipSpace(value, 1); value[i] != ']'; n++ {
@@ -252,7 +264,7 @@ func (j *jsonRows) features(b *importBlock, p place, v *row, column string, valu
 		end := skipValue(value, i)
 		f, ok := input.ParseFloat(value[i:end])
 		if !ok || !input.Finite(float64(float32(f))) {
-			p.spoil(v, column+"["+strconv.Itoa(n)+"]", input.Quote(value[i:end]), input.WantFloat32)
+			p.spoil(column+"["+strconv.Itoa(n)+"]", input.Quote(value[i:end]), input.WantFloat32)
 		}
 		b.feat = append(b.feat, float32(f))
 		i = skipSpace(value, end)

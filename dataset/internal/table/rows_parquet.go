@@ -2,118 +2,115 @@ package table
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/event"
 )
 
-// parquetRows reads the wanted columns of a Parquet file side by side.
-type parquetRows struct {
-	*tableReader
-	src, dst, time, label *parquetColumn // nil for those not wanted
-	feat, cells           []*parquetColumn
+// parquetCells reads the wanted columns of a Parquet file side by side.
+type parquetCells struct {
+	columns []*parquetColumn // nil for those not wanted
+	err     error            // of the row being read
 }
 
-func (r *tableReader) parquet(ctx context.Context) error {
-	return r.readParquet(func(file *parquet.File, names []string) error {
-		p, err := r.parquetRows(file, names)
-		if err != nil {
-			return err
+// parquet reads the file. Whatever is damaged in it is complained about: the package that reads the format trusts it
+// more than we do, and panics.
+func (r *tableReader) parquet(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = r.damaged(-1, p)
 		}
-		return p.groups(ctx, file)
-	})
-}
-
-// parquetRows opens the columns that are wanted of a file.
-func (r *tableReader) parquetRows(file *parquet.File, names []string) (*parquetRows, error) {
-	cols, err := r.choose(names)
+	}()
+	f := r.in.Disk()
+	if f == nil {
+		return input.FileError(r.path, "a Parquet file that cannot be read back and forth",
+			"a plain Parquet file on disk")
+	}
+	file, err := parquet.OpenFile(f, r.in.Size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return nil, err
+		return r.damaged(-1, err)
 	}
-	p := &parquetRows{tableReader: r}
-	for _, c := range []struct {
-		at   **parquetColumn
-		name string
-	}{{&p.src, cols.Source}, {&p.dst, cols.Target}, {&p.time, cols.Time}, {&p.label, cols.Label}} {
-		if *c.at, err = r.column(file, c.name, false); err != nil {
-			return nil, err
+	var names []string
+	for _, path := range file.Schema().Columns() {
+		if !slices.Contains(names, path[0]) {
+			names = append(names, path[0])
 		}
 	}
-	for _, name := range cols.EdgeFeatures {
-		c, err := r.column(file, name, true)
-		if err != nil {
-			return nil, err
-		}
-		p.feat = append(p.feat, c)
+	if err := r.want(names); err != nil {
+		return err
 	}
-	for _, name := range cols.Features {
-		c, err := r.column(file, name, false)
-		if err != nil {
-			return nil, err
-		}
-		p.cells = append(p.cells, c)
+	x := &parquetCells{}
+	if err := x.open(r, file); err != nil {
+		return err
 	}
-	return p, nil
-}
-
-func (p *parquetRows) all() []*parquetColumn {
-	cols := slices.Concat(p.feat, p.cells)
-	for _, c := range []*parquetColumn{p.src, p.dst, p.time, p.label} {
-		if c != nil {
-			cols = append(cols, c)
-		}
-	}
-	return cols
-}
-
-func (p *parquetRows) groups(ctx context.Context, file *parquet.File) error {
 	var b importBlock
-	b.reset(p.o.MaxProblems, 0)
+	b.reset(r.o.MaxProblems, 0)
 	for _, g := range file.RowGroups() {
-		chunks := g.ColumnChunks()
-		for _, c := range p.all() {
-			c.open(chunks[c.index])
-		}
-		err := p.group(ctx, g.NumRows(), &b)
-		for _, c := range p.all() {
-			c.close()
-		}
-		if err != nil {
+		if err := r.group(ctx, g, x, &b); err != nil {
 			return err
 		}
 	}
-	return p.merge(&b)
+	return r.merge(&b)
+}
+
+// damaged complains of what is wrong at a row, or with the whole file at row −1.
+func (r *tableReader) damaged(row int, why any) *input.Error {
+	return &input.Error{File: r.path, Row: row, Found: fmt.Sprintf("damaged Parquet data (%v)", why),
+		Want: "an undamaged file"}
+}
+
+// open opens the columns that are wanted of a file. A sheet does without those that cannot be kept as text.
+func (x *parquetCells) open(r *tableReader, file *parquet.File) error {
+	wanted := r.wanted
+	r.wanted = nil
+	for i, name := range wanted {
+		list := i >= atFeatures && i < atFeatures+len(r.cols.EdgeFeatures)
+		c, err := r.column(file, name, list)
+		if err != nil && (r.sheet == nil || !r.sheet.drop(name)) {
+			return err
+		} else if err == nil {
+			r.wanted, x.columns = append(r.wanted, name), append(x.columns, c)
+		}
+	}
+	return nil
 }
 
 // group reads the rows of a row group; full blocks are merged.
-func (p *parquetRows) group(ctx context.Context, rows int64, b *importBlock) error {
+func (r *tableReader) group(ctx context.Context, g parquet.RowGroup, x *parquetCells, b *importBlock) error {
 	const most = 8 << 10
-	for range rows {
+	chunks := g.ColumnChunks()
+	for _, c := range x.columns {
+		if c != nil {
+			c.open(chunks[c.index])
+			defer c.close()
+		}
+	}
+	for range g.NumRows() {
 		if b.Rows == most {
-			if err := p.merge(b); err != nil {
+			if err := r.merge(b); err != nil {
 				return err
 			}
-			b.reset(p.o.MaxProblems, 0)
+			b.reset(r.o.MaxProblems, 0)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 		}
 		b.Rows++
-		if err := p.row(b, place{b.Block.Place(p.path, 0, b.Rows)}); err != nil {
-			var bad *input.Error
-			if errors.As(err, &bad) {
-				return err
-			}
-			return p.damaged(p.rows+b.Rows, err)
+		if r.row(b, b.Block.Place(r.path, 0, b.Rows), x); x.err != nil {
+			return r.damaged(r.rows+b.Rows, x.err)
 		}
 	}
-	for _, c := range p.all() {
+	for _, c := range x.columns {
+		if c == nil {
+			continue
+		}
 		if _, err := c.peek(); err != io.EOF {
-			bad := p.damaged(p.rows+b.Rows, "more values than rows")
+			bad := r.damaged(r.rows+b.Rows, "more values than rows")
 			bad.Column = c.name
 			return bad
 		}
@@ -121,48 +118,49 @@ func (p *parquetRows) group(ctx context.Context, rows int64, b *importBlock) err
 	return nil
 }
 
-func (p *parquetRows) row(b *importBlock, at place) error {
-	v := row{ok: true}
-	begin := b.begin()
-	for _, k := range []struct {
-		col *parquetColumn
-		key *key
-	}{{p.src, &v.src}, {p.dst, &v.dst}} {
-		if k.col == nil {
-			continue
-		}
-		x, err := k.col.next()
-		if err != nil {
-			return err
-		}
-		*k.key = k.col.key(b, at, &v, x)
+// next is the next value of a column.
+func (x *parquetCells) next(i int) (*parquetColumn, parquet.Value) {
+	c := x.columns[i]
+	v, err := c.peek()
+	c.i++
+	if err != nil && x.err == nil {
+		x.err = err
 	}
-	if p.time != nil {
-		x, err := p.time.next()
-		if err != nil {
-			return err
+	return c, v
+}
+
+func (x *parquetCells) key(b *importBlock, p *place, i int) key {
+	c, v := x.next(i)
+	return c.key(b, p, v)
+}
+
+func (x *parquetCells) time(p *place, i int) (event.Time, string) {
+	c, v := x.next(i)
+	return c.time(p, v)
+}
+
+func (x *parquetCells) label(p *place, i int) float32 {
+	c, v := x.next(i)
+	return c.number(p, v)
+}
+
+// features reads one number, or as many as the list of a row has.
+func (x *parquetCells) features(b *importBlock, p *place, i int) {
+	c, v := x.next(i)
+	for x.err == nil {
+		b.feat = append(b.feat, c.number(p, v))
+		var err error
+		if v, err = c.peek(); err != nil || v.RepetitionLevel() == 0 {
+			if err != io.EOF {
+				x.err = err
+			}
+			return
 		}
-		v.time, v.format = p.time.moment(at, &v, x)
+		c.i++
 	}
-	if p.label != nil {
-		x, err := p.label.next()
-		if err != nil {
-			return err
-		}
-		v.label = p.label.number(at, &v, x)
-	}
-	for _, c := range p.feat {
-		if err := c.list(b, at, &v); err != nil {
-			return err
-		}
-	}
-	for _, c := range p.cells {
-		x, err := c.next()
-		if err != nil {
-			return err
-		}
-		b.cells = append(b.cells, c.cell(b, at, &v, x))
-	}
-	b.add(at, v, begin)
-	return nil
+}
+
+func (x *parquetCells) text(b *importBlock, p *place, i int) []byte {
+	c, v := x.next(i)
+	return c.text(b, p, v)
 }

@@ -2,10 +2,9 @@ package table
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 )
@@ -15,10 +14,12 @@ type Sheet struct {
 	Columns []string // names; in JSON lines more may come with later rows
 	At      [3]int   // which of them are the source, the destination and the time; −1 for one that is not asked for
 
-	asks   Asks
-	row    func(p input.Place, values []string)
-	reader *tableReader
-	all    input.Block // problems of all rows
+	asks     Asks
+	headless bool      // a list of names without a header
+	roles    [3]string // the columns at At
+	row      func(p input.Place, values []string)
+	reader   *tableReader
+	all      input.Block // problems of all rows
 }
 
 // sheetNames are those that columns of questions have first of all; otherwise they are found as in a table of events.
@@ -27,13 +28,18 @@ var sheetNames = [3]string{"u", "i", "ts"}
 // Asks is what the rows of a sheet ask.
 type Asks uint8
 
-// Questions: do source and destination interact at a time, or whom does the source meet then?
+// Questions: do source and destination interact at a time, or whom does the source meet then? Or no question: a list
+// of destinations, one name a line or the column i of a table.
 const (
 	Pairs Asks = iota
 	Sources
+	Targets
 )
 
-// ReadSheet reads a table in any form that Import takes, from in where that is not nil, and calls row with every row in
+// wantNames is said of lines of a list.
+const wantNames = "one name in each line, or a column i in the first line"
+
+// ReadSheet reads a table in any form that Import takes, from in where path is "-", and calls row with every row in
 // order: its place, for complaints, and its values, one for each of the columns known so far. If anything is wrong with
 // the input, the error is a *input.Problems. The options' Source, Target and Time name columns; the others say how the
 // table is written.
@@ -41,32 +47,26 @@ func ReadSheet(
 	ctx context.Context, path string, in io.Reader, asks Asks, o Options, row func(p input.Place, values []string),
 ) (*Sheet, error) {
 	if o.MaxProblems <= 0 {
-		o.MaxProblems = 20
+		o.MaxProblems = mostProblems
+	}
+	if asks == Targets {
+		o.Delimiter = "," // names may have spaces
 	}
 	s := &Sheet{row: row, asks: asks}
 	s.all.Finder.Most = o.MaxProblems
-	file, err := openSheet(path, in)
+	file, err := openTable(ctx, path, in)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	s.reader = &tableReader{path: file.Path, o: o, in: file}
-	switch f := s.reader.format(); f {
-	case FormatCSV:
-		err = s.csv(ctx)
-	case FormatJSONL:
-		err = s.jsonl(ctx)
-	case FormatParquet:
-		err = s.parquet(ctx)
-	default:
-		err = fmt.Errorf("format %q, want %s, %s or %s", f, FormatCSV, FormatJSONL, FormatParquet)
-	}
-	var bad *input.Error
-	if errors.As(err, &bad) && bad.Line > 0 {
-		bad.Line += s.reader.lines
-	}
-	if err != nil {
+	s.reader = &tableReader{path: file.Path, o: o, choose: s.choose, merge: s.merge, sheet: s}
+	if err := s.reader.read(ctx, file); err != nil {
 		return nil, err
+	}
+	for role, name := range s.roles {
+		if s.At[role] = -1; name != "" {
+			s.At[role] = slices.Index(s.Columns, name)
+		}
 	}
 	return s, s.Err()
 }
@@ -74,102 +74,86 @@ func ReadSheet(
 // Err is what is wrong with the rows, by all who complained, or nil.
 func (s *Sheet) Err() error { return s.all.Finder.Err() }
 
-func openSheet(path string, in io.Reader) (*input.File, error) {
-	if in == nil {
-		return input.Open(path)
-	}
-	return input.New("standard input", in)
+// noHeader says whether the first line of a list is a name.
+func (s *Sheet) noHeader(fields [][]byte) bool {
+	s.headless = s.asks == Targets && !slices.ContainsFunc(fields, func(f []byte) bool {
+		return strings.TrimSpace(string(f)) == sheetNames[1]
+	})
+	return s.headless
 }
 
-// choose finds the three columns.
-func (s *Sheet) choose(names []string) error {
-	s.Columns = names
+// choose finds the columns that are asked for, and takes all of them.
+func (s *Sheet) choose(names []string) (Columns, error) {
+	if s.headless {
+		names = []string{"1"}
+	}
+	s.Columns = slices.Clone(names)
+	all := Columns{Features: names}
 	c, o := chooser{s.reader.path, names}, s.reader.o
 	for k, role := range []struct {
 		asked        string
 		likely       []string
 		what, option string
 	}{
-		{o.Source, sourceNames, "source", "--src"},
-		{o.Target, targetNames, "destination", "--dst"},
-		{o.Time, timeNames, "time", "--time"},
+		{o.Source, sourceNames, "source", "the option Source"},
+		{o.Target, targetNames, "destination", "the option Target"},
+		{o.Time, timeNames, "time", "the option Time"},
 	} {
-		if k == 1 && s.asks == Sources {
-			s.At[k] = -1
+		if s.asks == Sources && k == 1 || s.asks == Targets && k != 1 {
 			continue
 		}
 		likely := role.likely
-		if likely[0] != sheetNames[k] {
+		switch {
+		case s.headless:
+			likely = names
+		case likely[0] != sheetNames[k]:
 			likely = append([]string{sheetNames[k]}, likely...)
 		}
 		name, err := c.pick(role.asked, likely, role.what, role.option)
 		if err != nil {
-			return err
+			return all, err
 		}
-		s.At[k] = slices.Index(names, name)
+		s.roles[k] = name
 	}
-	if at := s.At; at[0] == at[1] || at[0] == at[2] || at[1] == at[2] {
-		return input.FileError(s.reader.path,
-			"the same column for two of source, destination and time: "+names[at[0]]+", "+names[at[2]],
-			"different columns")
+	if r := s.roles; s.asks != Targets && (r[0] == r[1] || r[0] == r[2] || r[1] == r[2]) {
+		return all, input.FileError(s.reader.path,
+			"the same column for two of source, destination and time: "+r[0]+", "+r[2], "different columns")
 	}
-	return nil
+	return all, nil
 }
 
-// sheetBlock is some rows as they are.
-type sheetBlock struct {
-	input.Block
-	rows []sheetRow
-}
-
-type sheetRow struct {
-	line, row int
-	values    []string
-}
-
-// keep takes a copy of a row.
-func (b *sheetBlock) keep(p input.Place, fields [][]byte) {
-	values := make([]string, len(fields))
-	for i, f := range fields {
-		values[i] = string(f)
+// drop does without a column that cannot be kept as text, unless it is asked for.
+func (s *Sheet) drop(name string) bool {
+	if slices.Contains(s.roles[:], name) {
+		return false
 	}
-	b.rows = append(b.rows, sheetRow{p.Line, p.Row, values})
+	s.Columns = slices.DeleteFunc(s.Columns, func(c string) bool { return c == name })
+	return true
 }
 
 // merge hands the rows of a block on.
-func (s *Sheet) merge(b *sheetBlock) error {
-	r := s.reader
-	for _, row := range b.rows {
-		line := row.line
+func (s *Sheet) merge(b *importBlock) error {
+	r, more := s.reader, b.more
+	n := len(r.wanted) - atFeatures
+	for i, at := range b.spot {
+		values := make([]string, max(n, len(s.Columns)))
+		for k, cell := range b.cells[i*n : (i+1)*n] {
+			values[k] = string(cell)
+		}
+		for ; len(more) > 0 && more[0].row == i; more = more[1:] {
+			k := slices.Index(s.Columns, more[0].name)
+			if k < 0 {
+				k = len(s.Columns)
+				s.Columns, values = append(s.Columns, more[0].name), append(values, "")
+			}
+			values[k] = string(more[0].text)
+		}
+		line := int(at.line)
 		if line > 0 {
 			line += r.lines
 		}
-		s.row(s.all.Place(r.path, line, r.rows+row.row), row.values)
+		s.row(s.all.Place(r.path, line, r.rows+int(at.row)), values)
 	}
-	s.all.Finder.Take(&b.Finder, r.rows, r.lines)
-	r.rows += b.Rows
-	r.lines += b.Lines
+	r.take(&s.all.Finder, b)
 	return nil
-}
-
-func (s *Sheet) csv(ctx context.Context) error {
-	txt, names, err := s.reader.openCSV()
-	if err != nil {
-		return err
-	}
-	if err := s.choose(names); err != nil {
-		return err
-	}
-	parse := func(data []byte, b *sheetBlock) {
-		b.Reset(s.reader.o.MaxProblems, txt.Delim)
-		b.rows = b.rows[:0]
-		for p, f := range b.Each(s.reader.path, data) {
-			if len(f) != len(names) {
-				p.Bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the first line", len(names)))
-				continue
-			}
-			b.keep(p, f)
-		}
-	}
-	return input.InOrder(ctx, txt, parse, s.merge)
 }

@@ -31,7 +31,7 @@ func rowsOf(t *testing.T, text string, block int, o Options) (rows []string, err
 		o.MaxProblems = 1000
 	}
 	im := newImporter(o, w)
-	if err := im.file(t.Context(), "fuzz", in); err != nil {
+	if err := im.file(t.Context(), in); err != nil {
 		return nil, err
 	}
 	if err := im.finder.Err(); err != nil {
@@ -40,7 +40,7 @@ func rowsOf(t *testing.T, text string, block int, o Options) (rows []string, err
 	for _, b := range im.table.blocks {
 		for i := range b.src {
 			rows = append(rows, fmt.Sprintf("%s|%s|%v",
-				im.sources.name(int(b.src[i])-1), im.targets.name(int(b.dst[i])-1), b.time[i]))
+				im.sources.names.name(int(b.src[i])-1), im.targets.names.name(int(b.dst[i])-1), b.time[i]))
 		}
 	}
 	return rows, nil
@@ -132,7 +132,7 @@ func TestImportDirectory(t *testing.T) {
 	}
 	dir = inputtest.Write(t, map[string]string{"ml_x.csv": ",u,i,ts,label,idx\n0,1,2,0.0,0,1\n"})
 	if _, err := Import(t.Context(), []string{dir}, "", Options{}); err == nil || !strings.HasSuffix(err.Error(),
-		"this can be used as it is, with --data "+dir) {
+		"this can be used as it is: dataset.Open opens it") {
 		t.Errorf("a data set: %v", err)
 	}
 }
