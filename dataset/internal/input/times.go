@@ -64,11 +64,15 @@ func formatTime(at event.Time) string { return strconv.FormatFloat(at, 'f', -1, 
 
 // ScanTime is ParseTime for those who have more to say about what is no time, or far away.
 func ScanTime(b []byte) (event.Time, string, bool) {
+	if len(b) > 4 && b[4] == '-' { // as in no number but one such as 123e-5, which is no date
+		if v, ok := parseDate(b); ok {
+			return v, TimeDate, true
+		}
+	}
 	if v, ok := ParseFloat(b); ok {
 		return v, TimeNumber, Finite(v)
 	}
-	v, ok := parseDate(b)
-	return v, TimeDate, ok
+	return 0, TimeDate, false
 }
 
 // parseDate reads 2006-01-02[(T|t| )15:04[:05[.frac]][ ][Z|z|±07[[:]00]]].

@@ -218,7 +218,15 @@ func (s *blockSorter) sort(b *eventBlock) {
 	for i, t := range b.time {
 		s.order = append(s.order, keyed{t, int32(i)})
 	}
-	slices.SortFunc(s.order, func(x, y keyed) int { return cmp.Or(cmp.Compare(x.time, y.time), int(x.at-y.at)) })
+	slices.SortFunc(s.order, func(x, y keyed) int {
+		switch {
+		case x.time < y.time:
+			return -1
+		case x.time > y.time:
+			return 1
+		}
+		return int(x.at - y.at)
+	})
 	s.spare = slices.Grow(s.spare[:0], n)[:n]
 	for _, col := range [][]int32{b.src, b.dst} {
 		copy(s.spare, col)

@@ -53,7 +53,10 @@ func (im *importer) number(s *side, k key) event.Node {
 			s.ids = append(s.ids, im.last)
 		}
 	}
-	return s.id(local)
+	if s.ids == nil { // shifted in the end
+		return local
+	}
+	return s.ids[local-1]
 }
 
 // nameOld lists the names that nodes of the old set have.

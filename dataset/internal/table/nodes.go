@@ -184,7 +184,7 @@ func (n *nodeFile) merge(b *importBlock) error {
 
 // node is the node that row i of a block is about, 0 if it has no events. Found is false if the row does not say
 // clearly.
-func (n *nodeFile) node(p place, b *importBlock, i int) (id event.Node, found bool) {
+func (n *nodeFile) node(p input.Place, b *importBlock, i int) (id event.Node, found bool) {
 	source := n.sources.find(b.src[i], n.last)
 	if !n.Bipartite {
 		return source, true

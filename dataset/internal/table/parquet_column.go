@@ -131,13 +131,21 @@ func (c *parquetColumn) close() {
 }
 
 // peek is the next value without taking it; io.EOF at the end of the row group.
-func (c *parquetColumn) peek() (parquet.Value, error) {
-	for c.i == c.n {
+func (c *parquetColumn) peek() (*parquet.Value, error) {
+	if c.i < c.n {
+		return &c.buf[c.i], nil
+	}
+	return c.fill()
+}
+
+// fill reads more values, and is the first of them.
+func (c *parquetColumn) fill() (*parquet.Value, error) {
+	for c.i >= c.n {
 		if c.values == nil {
 			parquet.Release(c.page)
 			page, err := c.pages.ReadPage()
 			if c.page = page; err != nil {
-				return parquet.Value{}, err
+				return new(parquet.Value), err
 			}
 			c.values = page.Values()
 		}
@@ -146,14 +154,14 @@ func (c *parquetColumn) peek() (parquet.Value, error) {
 		if err == io.EOF {
 			c.values = nil
 		} else if err != nil {
-			return parquet.Value{}, err
+			return new(parquet.Value), err
 		}
 	}
-	return c.buf[c.i], nil
+	return &c.buf[c.i], nil
 }
 
 // key reads a name: text or a whole number.
-func (c *parquetColumn) key(b *importBlock, p *place, x parquet.Value) key {
+func (c *parquetColumn) key(p *place, x *parquet.Value) key {
 	if !x.IsNull() {
 		switch x.Kind() {
 		case parquet.Int32:
@@ -163,31 +171,31 @@ func (c *parquetColumn) key(b *importBlock, p *place, x parquet.Value) key {
 			return key{num: int64(x.Int32())}
 		case parquet.Int64:
 			if c.plus && x.Int64() < 0 {
-				return key{text: b.keep(strconv.AppendUint(nil, x.Uint64(), 10))}
+				return key{text: p.block.keep(strconv.AppendUint(nil, x.Uint64(), 10))}
 			}
 			return key{num: x.Int64()}
 		case parquet.ByteArray, parquet.FixedLenByteArray:
-			return p.key(c.name, b.keep(c.letters(x)))
+			return p.key(p.block.keep(c.letters(x)))
 		case parquet.Float, parquet.Double: // how some programs keep whole numbers where others are missing
-			p.spoil(c.name, c.shown(x)+" as a floating-point number",
+			p.spoil(c.shown(x)+" as a floating-point number",
 				"a node's name, as text or a whole number: cast the column")
 			return key{}
 		}
 	}
-	p.spoil(c.name, c.shown(x), "a node's name, as text or a whole number")
+	p.spoil(c.shown(x), "a node's name, as text or a whole number")
 	return key{}
 }
 
 // time reads a timestamp, a date, a number, or text that Import reads elsewhere too.
-func (c *parquetColumn) time(p *place, x parquet.Value) (float64, string) {
+func (c *parquetColumn) time(p *place, x *parquet.Value) (float64, string) {
 	if !x.IsNull() && (x.Kind() == parquet.ByteArray || x.Kind() == parquet.FixedLenByteArray) {
-		return p.time(c.name, x.ByteArray())
+		return p.time(x.ByteArray())
 	}
 	f, ok := c.float(x)
 	if !ok {
-		p.spoil(c.name, c.shown(x), wantTime)
+		p.spoil(c.shown(x), wantTime)
 	} else if math.Abs(f) > event.MaxTime {
-		p.spoil(c.name, c.shown(x), input.WantWithin)
+		p.spoil(c.shown(x), input.WantWithin)
 	}
 	switch {
 	case c.unit == 0:
@@ -199,23 +207,24 @@ func (c *parquetColumn) time(p *place, x parquet.Value) (float64, string) {
 }
 
 // number reads a label or feature.
-func (c *parquetColumn) number(p *place, x parquet.Value) float32 {
+func (c *parquetColumn) number(p *place, x *parquet.Value) float32 {
 	f, ok := c.float(x)
 	if !ok || !input.Finite(float64(float32(f))) {
-		p.spoil(c.name, c.shown(x), input.WantFloat32)
+		p.spoil(c.shown(x), input.WantFloat32)
 	}
 	return float32(f)
 }
 
 // text is a value as people write it; null is missing. Numbers are written as briefly as they can be read back.
-func (c *parquetColumn) text(b *importBlock, p *place, x parquet.Value) []byte {
+func (c *parquetColumn) text(p *place, x *parquet.Value) []byte {
 	if x.IsNull() {
 		return nil
 	}
 	if c.unit > 0 {
 		at, _ := c.time(p, x)
-		return b.keep([]byte(input.FormatTime(at, input.TimeDate)))
+		return p.block.keep([]byte(input.FormatTime(at, input.TimeDate)))
 	}
+	b := p.block
 	from := len(b.arena)
 	switch x.Kind() {
 	case parquet.Boolean:
@@ -233,7 +242,7 @@ func (c *parquetColumn) text(b *importBlock, p *place, x parquet.Value) []byte {
 }
 
 // letters are the characters of a value that has some.
-func (c *parquetColumn) letters(x parquet.Value) []byte {
+func (c *parquetColumn) letters(x *parquet.Value) []byte {
 	text := x.ByteArray()
 	if c.uuid {
 		text = fmt.Appendf(nil, "%x-%x-%x-%x-%x", text[:4], text[4:6], text[6:8], text[8:10], text[10:16])
@@ -241,7 +250,7 @@ func (c *parquetColumn) letters(x parquet.Value) []byte {
 	return text
 }
 
-func (c *parquetColumn) shown(x parquet.Value) string {
+func (c *parquetColumn) shown(x *parquet.Value) string {
 	if x.IsNull() {
 		return "nothing"
 	}
@@ -258,7 +267,7 @@ func (c *parquetColumn) shown(x parquet.Value) string {
 }
 
 // float is a finite number.
-func (c *parquetColumn) float(x parquet.Value) (float64, bool) {
+func (c *parquetColumn) float(x *parquet.Value) (float64, bool) {
 	if x.IsNull() {
 		return 0, false
 	}

@@ -136,37 +136,37 @@ func (r *tableReader) take(f *input.Finder, b *importBlock) {
 	r.lines += b.Lines
 }
 
-// cells gives the values of one row, by their number among the wanted columns. Those that are bad are complained about.
+// cells gives the values of one row at a place. Those that are bad are complained about.
 type cells interface {
-	key(b *importBlock, p *place, column int) key
-	time(p *place, column int) (event.Time, string)
-	label(p *place, column int) float32
-	features(b *importBlock, p *place, column int) // appends them
-	text(b *importBlock, p *place, column int) []byte
+	key(p *place) key
+	time(p *place) (event.Time, string)
+	label(p *place) float32
+	features(p *place) // appends them to those of the block
+	text(p *place) []byte
 }
 
 // row reads one row into a block, unless something is wrong with it.
 func (r *tableReader) row(b *importBlock, at input.Place, x cells) {
-	v := &b.row
+	v, p := &b.row, &b.at
 	*v = row{ok: true}
-	b.at = place{at, v}
-	p := &b.at
+	p.Place, p.block, p.names = at, b, r.wanted
 	feat, texts := len(b.feat), len(b.cells)
 	for i, name := range r.wanted {
+		p.column = i
 		switch {
 		case i < atFeatures && name == "":
 		case i == atSource:
-			v.src = x.key(b, p, i)
+			v.src = x.key(p)
 		case i == atTarget:
-			v.dst = x.key(b, p, i)
+			v.dst = x.key(p)
 		case i == atTime:
-			v.time, v.format = x.time(p, i)
+			v.time, v.format = x.time(p)
 		case i == atLabel:
-			v.label = x.label(p, i)
+			v.label = x.label(p)
 		case i < atFeatures+len(r.cols.EdgeFeatures):
-			x.features(b, p, i)
+			x.features(p)
 		default:
-			b.cells = append(b.cells, x.text(b, p, i))
+			b.cells = append(b.cells, x.text(p))
 		}
 	}
 	b.add(p, feat, texts)
@@ -185,7 +185,7 @@ type importBlock struct {
 	format   string    // of times, "" until the first row
 	arena    []byte    // names that do not lie in the text
 	row      row       // being read
-	at       place     // of that
+	at       place     // in it
 	input.Block
 }
 
@@ -199,8 +199,8 @@ func (b *importBlock) reset(most int, delim byte) {
 type spot struct{ line, row int32 }
 
 // place is where row i is, for complaints about it.
-func (b *importBlock) place(file string, i int) place {
-	return place{b.Block.Place(file, int(b.spot[i].line), int(b.spot[i].row)), &b.row}
+func (b *importBlock) place(file string, i int) input.Place {
+	return b.Block.Place(file, int(b.spot[i].line), int(b.spot[i].row))
 }
 
 // row is the values of one row; its features are collected in a block.

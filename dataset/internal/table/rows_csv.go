@@ -16,8 +16,7 @@ import (
 
 // csvCells are the fields of a row of a delimited table.
 type csvCells struct {
-	names  []string // of the wanted columns
-	at     []int    // where they are
+	at     []int // where the wanted columns are
 	fields [][]byte
 }
 
@@ -41,7 +40,7 @@ func (r *tableReader) csv(ctx context.Context) error {
 	}
 	return input.InOrder(ctx, txt, func(data []byte, b *importBlock) {
 		b.reset(r.o.MaxProblems, txt.Delim)
-		x := &csvCells{names: r.wanted, at: at}
+		x := &csvCells{at: at}
 		for p, f := range b.Each(r.path, data) {
 			if len(f) != len(names) {
 				p.Bad("", fmt.Sprintf("%d columns", len(f)), width)
@@ -53,21 +52,17 @@ func (r *tableReader) csv(ctx context.Context) error {
 	}, r.merge)
 }
 
-func (c *csvCells) key(_ *importBlock, p *place, i int) key {
-	return p.key(c.names[i], c.fields[c.at[i]])
+func (c *csvCells) text(p *place) []byte { return c.fields[c.at[p.column]] }
+
+func (c *csvCells) key(p *place) key { return p.key(c.fields[c.at[p.column]]) }
+
+func (c *csvCells) time(p *place) (event.Time, string) { return p.time(c.fields[c.at[p.column]]) }
+
+func (c *csvCells) label(p *place) float32 { return p.label(c.fields[c.at[p.column]]) }
+
+func (c *csvCells) features(p *place) {
+	p.block.feat = append(p.block.feat, p.feature(c.fields[c.at[p.column]]))
 }
-
-func (c *csvCells) time(p *place, i int) (event.Time, string) {
-	return p.time(c.names[i], c.fields[c.at[i]])
-}
-
-func (c *csvCells) label(p *place, i int) float32 { return p.label(c.names[i], c.fields[c.at[i]]) }
-
-func (c *csvCells) features(b *importBlock, p *place, i int) {
-	b.feat = append(b.feat, p.feature(c.names[i], c.fields[c.at[i]]))
-}
-
-func (c *csvCells) text(_ *importBlock, _ *place, i int) []byte { return c.fields[c.at[i]] }
 
 // openCSV finds the delimiter and the column names, and leaves txt at the first row.
 func (r *tableReader) openCSV() (txt *input.Text, names []string, err error) {
@@ -131,21 +126,23 @@ func likelyDelimiter(line []byte) byte {
 // place is a place that reads the values of a row. One that is bad is noted and spoils the row.
 type place struct {
 	input.Place
-	row *row
+	block  *importBlock
+	names  []string // of the wanted columns
+	column int      // which of them
 }
 
 // key reads a node's name.
-func (p *place) key(column string, b []byte) key {
+func (p *place) key(b []byte) key {
 	// may be space of some kind
 	if n := len(b); n == 0 || b[0] <= ' ' || b[n-1] <= ' ' || b[0] >= utf8.RuneSelf || b[n-1] >= utf8.RuneSelf {
 		if b = bytes.TrimSpace(b); len(b) == 0 {
-			p.spoil(column, `""`, "a node's name")
+			p.spoil(`""`, "a node's name")
 			return key{}
 		}
 	}
 	k := newKey(b)
 	if k.text != nil && !utf8.Valid(k.text) {
-		p.spoil(column, input.Quote(b), wantUTF8)
+		p.spoil(input.Quote(b), wantUTF8)
 	}
 	return k
 }
@@ -154,15 +151,15 @@ const wantUTF8 = "a node's name in UTF-8; 'iconv -f WINDOWS-1252 -t UTF-8' turns
 	"into that"
 
 // time reads a number or a date.
-func (p *place) time(column string, b []byte) (float64, string) {
+func (p *place) time(b []byte) (float64, string) {
 	at, format, ok := input.ScanTime(b)
 	if !ok {
 		at, format, ok = input.ScanTime(bytes.TrimSpace(b))
 	}
 	if !ok {
-		p.spoil(column, input.Quote(b), wantTime)
+		p.spoil(input.Quote(b), wantTime)
 	} else if math.Abs(at) > event.MaxTime {
-		p.spoil(column, input.Quote(b), input.WantWithin)
+		p.spoil(input.Quote(b), input.WantWithin)
 	}
 	return at, format
 }
@@ -170,7 +167,7 @@ func (p *place) time(column string, b []byte) (float64, string) {
 const wantTime = "a finite number or a date such as 2024-05-01T12:00:00Z"
 
 // label reads a number; true and false are 1 and 0.
-func (p *place) label(column string, b []byte) float32 {
+func (p *place) label(b []byte) float32 {
 	f, ok := input.ParseFloat(b)
 	if !ok {
 		b = bytes.TrimSpace(b)
@@ -183,7 +180,7 @@ func (p *place) label(column string, b []byte) float32 {
 		f, ok = input.ParseFloat(b)
 	}
 	if !ok || !input.Finite(float64(float32(f))) {
-		p.spoil(column, input.Quote(b), wantLabel)
+		p.spoil(input.Quote(b), wantLabel)
 	}
 	return float32(f)
 }
@@ -191,22 +188,22 @@ func (p *place) label(column string, b []byte) float32 {
 const wantLabel = "a finite number, true or false"
 
 // feature reads a number that fits into 32 bits.
-func (p *place) feature(column string, b []byte) float32 {
+func (p *place) feature(b []byte) float32 {
 	f, ok := input.ParseFloat(b)
 	if !ok {
 		f, ok = input.ParseFloat(bytes.TrimSpace(b))
 	}
 	if !ok {
-		p.spoil(column, input.Quote(b), wantFeature)
+		p.spoil(input.Quote(b), wantFeature)
 	} else if !input.Finite(float64(float32(f))) {
-		p.spoil(column, input.Quote(b), input.WantFloat32)
+		p.spoil(input.Quote(b), input.WantFloat32)
 	}
 	return float32(f)
 }
 
 const wantFeature = input.WantFloat32 + "; words, dates and missing values are taken by the options Features and NodeFeatures"
 
-func (p *place) spoil(column, found, want string) {
-	p.Bad(column, found, want)
-	p.row.ok = false
+func (p *place) spoil(found, want string) {
+	p.Bad(p.names[p.column], found, want)
+	p.block.row.ok = false
 }

@@ -185,50 +185,50 @@ func (r *tableReader) overlooked(name string) bool {
 }
 
 // key reads a name: a string or a number.
-func (j *jsonCells) key(_ *importBlock, p *place, i int) key {
-	column, value := j.wanted[i], j.values[i]
+func (j *jsonCells) key(p *place) key {
+	value := j.values[p.column]
 	text, ok := scalarText(value)
 	if !ok || value[0] == 't' || value[0] == 'f' {
-		p.spoil(column, shown(value), "a node's name, as a string or a number")
+		p.spoil(shown(value), "a node's name, as a string or a number")
 		return key{}
 	}
 	// what cannot be unescaped all becomes this one character
 	if bytes.IndexByte(value, '\\') >= 0 && bytes.ContainsRune(text, utf8.RuneError) {
-		p.spoil(column, input.Quote(value), "a node's name in Unicode, without halves of surrogate pairs")
+		p.spoil(input.Quote(value), "a node's name in Unicode, without halves of surrogate pairs")
 		return key{}
 	}
-	return p.key(column, text)
+	return p.key(text)
 }
 
-func (j *jsonCells) time(p *place, i int) (event.Time, string) {
-	text, ok := scalarText(j.values[i])
+func (j *jsonCells) time(p *place) (event.Time, string) {
+	text, ok := scalarText(j.values[p.column])
 	if !ok {
-		p.spoil(j.wanted[i], shown(j.values[i]), wantTime)
+		p.spoil(shown(j.values[p.column]), wantTime)
 		return 0, ""
 	}
-	return p.time(j.wanted[i], text)
+	return p.time(text)
 }
 
 // label reads a label; a missing one is 0.
-func (j *jsonCells) label(p *place, i int) float32 {
-	text, ok := scalarText(j.values[i])
-	if ok {
-		return p.label(j.wanted[i], text)
+func (j *jsonCells) label(p *place) float32 {
+	value := j.values[p.column]
+	if text, ok := scalarText(value); ok {
+		return p.label(text)
 	}
-	if j.values[i] != nil {
-		p.spoil(j.wanted[i], shown(j.values[i]), wantLabel)
+	if value != nil {
+		p.spoil(shown(value), wantLabel)
 	}
 	return 0
 }
 
 // text reads a value to encode; null and one that is not there are missing. A sheet takes any.
-func (j *jsonCells) text(_ *importBlock, p *place, i int) []byte {
-	value := j.values[i]
+func (j *jsonCells) text(p *place) []byte {
+	value := j.values[p.column]
 	text, ok := scalarText(value)
 	if j.sheet != nil {
 		return plainJSON(value)
 	} else if !ok && len(value) > 0 && value[0] != 'n' {
-		p.spoil(j.wanted[i], shown(value), "a single value")
+		p.spoil(shown(value), "a single value")
 	}
 	return text
 }
@@ -246,15 +246,15 @@ func plainJSON(value []byte) []byte {
 }
 
 // features reads a number or a list of numbers.
-func (j *jsonCells) features(b *importBlock, p *place, at int) {
-	column, value := j.wanted[at], j.values[at]
+func (j *jsonCells) features(p *place) {
+	b, value := p.block, j.values[p.column]
 	if len(value) == 0 || value[0] != '[' {
 		text, ok := scalarText(value)
 		if !ok {
-			p.spoil(column, shown(value), "a finite number or a list of them")
+			p.spoil(shown(value), "a finite number or a list of them")
 			return
 		}
-		b.feat = append(b.feat, p.feature(column, text))
+		b.feat = append(b.feat, p.feature(text))
 		return
 	}
 	for n, i := 0, skipSpace(value, 1); value[i] != ']'; n++ {
@@ -264,7 +264,8 @@ func (j *jsonCells) features(b *importBlock, p *place, at int) {
 		end := skipValue(value, i)
 		f, ok := input.ParseFloat(value[i:end])
 		if !ok || !input.Finite(float64(float32(f))) {
-			p.spoil(column+"["+strconv.Itoa(n)+"]", input.Quote(value[i:end]), input.WantFloat32)
+			p.Bad(p.names[p.column]+"["+strconv.Itoa(n)+"]", input.Quote(value[i:end]), input.WantFloat32)
+			b.row.ok = false
 		}
 		b.feat = append(b.feat, float32(f))
 		i = skipSpace(value, end)

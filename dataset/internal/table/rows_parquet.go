@@ -119,8 +119,8 @@ func (r *tableReader) group(ctx context.Context, g parquet.RowGroup, x *parquetC
 }
 
 // next is the next value of a column.
-func (x *parquetCells) next(i int) (*parquetColumn, parquet.Value) {
-	c := x.columns[i]
+func (x *parquetCells) next(p *place) (*parquetColumn, *parquet.Value) {
+	c := x.columns[p.column]
 	v, err := c.peek()
 	c.i++
 	if err != nil && x.err == nil {
@@ -129,26 +129,26 @@ func (x *parquetCells) next(i int) (*parquetColumn, parquet.Value) {
 	return c, v
 }
 
-func (x *parquetCells) key(b *importBlock, p *place, i int) key {
-	c, v := x.next(i)
-	return c.key(b, p, v)
+func (x *parquetCells) key(p *place) key {
+	c, v := x.next(p)
+	return c.key(p, v)
 }
 
-func (x *parquetCells) time(p *place, i int) (event.Time, string) {
-	c, v := x.next(i)
+func (x *parquetCells) time(p *place) (event.Time, string) {
+	c, v := x.next(p)
 	return c.time(p, v)
 }
 
-func (x *parquetCells) label(p *place, i int) float32 {
-	c, v := x.next(i)
+func (x *parquetCells) label(p *place) float32 {
+	c, v := x.next(p)
 	return c.number(p, v)
 }
 
 // features reads one number, or as many as the list of a row has.
-func (x *parquetCells) features(b *importBlock, p *place, i int) {
-	c, v := x.next(i)
+func (x *parquetCells) features(p *place) {
+	c, v := x.next(p)
 	for x.err == nil {
-		b.feat = append(b.feat, c.number(p, v))
+		p.block.feat = append(p.block.feat, c.number(p, v))
 		var err error
 		if v, err = c.peek(); err != nil || v.RepetitionLevel() == 0 {
 			if err != io.EOF {
@@ -160,7 +160,7 @@ func (x *parquetCells) features(b *importBlock, p *place, i int) {
 	}
 }
 
-func (x *parquetCells) text(b *importBlock, p *place, i int) []byte {
-	c, v := x.next(i)
-	return c.text(b, p, v)
+func (x *parquetCells) text(p *place) []byte {
+	c, v := x.next(p)
+	return c.text(p, v)
 }
