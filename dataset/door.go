@@ -188,13 +188,15 @@ type Place = input.Place
 // SheetAsks is what the rows of a sheet ask.
 type SheetAsks = table.Asks
 
-// Questions: do source and destination interact at a time, or whom does the source meet then?
+// Questions: do source and destination interact at a time, or whom does the source meet then? Or no question: a list
+// of destinations, one name a line or the column i of a table.
 const (
-	AsksPairs   = table.Pairs
-	AsksSources = table.Sources
+	AsksPairs    = table.Pairs
+	AsksSources  = table.Sources
+	ListsTargets = table.Targets
 )
 
-// ReadSheet reads a table in any form that Import takes, from in where that is not nil, and calls row with every row in
+// ReadSheet reads a table in any form that Import takes, from in where path is "-", and calls row with every row in
 // order: its place, for complaints, and its values, one for each of the columns known so far. If anything is wrong with
 // the input, the error is a *Problems. The options' Source, Target and Time name columns; u, i and ts are looked for
 // first, then what Import looks for.

@@ -91,12 +91,12 @@ func find(name string, o Options) (source, error) {
 // notFound says what was looked for.
 func notFound(name string, dirs []string) error {
 	if filepath.Base(name) != name {
-		return fmt.Errorf("%s: %w: want a directory in the ml_* layout or a file made by data import",
+		return fmt.Errorf("%s: %w: want a directory in the ml_* layout or a file made by dataset.Import",
 			name, fs.ErrNotExist)
 	}
 	where := strings.Join(dirs, " or ")
 	if _, ok := Lookup(name); ok {
-		return fmt.Errorf("data set %s: %w: no %s in %s; data fetch %s downloads it",
+		return fmt.Errorf("data set %s: %w: no %s in %s; dataset.Fetch %s downloads it",
 			name, fs.ErrNotExist, filepath.Join(name, "ml_"+name+".csv"), where, name)
 	}
 	return fmt.Errorf("%w %q: it is no built-in name, no file or directory, and not in %s%s", ErrUnknown, name, where,
@@ -110,7 +110,7 @@ func meant(name string) string {
 	}
 	for _, ending := range []string{".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet"} {
 		if file := name + ending; input.Exists(file) {
-			return "; there is " + file + ", of which 'data import " + file + "' makes a data set"
+			return "; there is " + file + ", of which 'dataset.Import " + file + "' makes a data set"
 		}
 	}
 	return suggest.Hint(name, CatalogNames())
@@ -136,7 +136,8 @@ func findFile(path string) (source, error) {
 	if found == "" {
 		found = "some other file"
 	}
-	return source{}, input.FileError(path, found, "a native .dgm file: data import makes one of CSV, JSONL and Parquet")
+	return source{}, input.FileError(path, found,
+		"a native .dgm file: dataset.Import makes one of CSV, JSONL and Parquet")
 }
 
 // dataDirs are the directories searched for named data sets.

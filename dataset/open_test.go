@@ -30,9 +30,9 @@ func TestOpenFinds(t *testing.T) {
 		{dir, "found 2 data sets (a, b); want one", nil},
 		{filepath.Join(dir, "ml_b.csv.gz"), "", nil},
 		{filepath.Join(dir, "junk.txt"), "found some other file; want a native .dgm file", nil},
-		{filepath.Join(dir, "nowhere"), "want a directory in the ml_* layout or a file made by data import",
+		{filepath.Join(dir, "nowhere"), "want a directory in the ml_* layout or a file made by dataset.Import",
 			fs.ErrNotExist},
-		{"uci", "data fetch uci downloads it", fs.ErrNotExist},
+		{"uci", "dataset.Fetch uci downloads it", fs.ErrNotExist},
 		{"enrn", `no data set "enrn"`, ErrUnknown},
 		{"enrn", "did you mean enron?", ErrUnknown},
 		{filepath.Join(dir, "uci"), "found no ml_NAME.csv or ml_NAME.csv.gz", nil},
@@ -138,7 +138,7 @@ func TestOpenSaysWhatIsThere(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"sales":  "; did you mean the file sales.dgm?",
-		"visits": "; there is visits.jsonl.gz, of which 'data import visits.jsonl.gz' makes a data set",
+		"visits": "; there is visits.jsonl.gz, of which 'dataset.Import visits.jsonl.gz' makes a data set",
 		"uzi":    "; did you mean uci?",
 	} {
 		if _, err := Open(t.Context(), name, Options{}); !errors.Is(err, ErrUnknown) || !strings.HasSuffix(err.Error(),

@@ -93,10 +93,7 @@ func (a *app) appended(r *dataset.AppendReport) error {
 	doc := appendDoc{
 		File: r.Out, Added: r.Added, Events: r.Events, NewNodes: r.NewNodes, Nodes: r.Nodes, TimeFormat: r.TimeFormat,
 		First: dataset.FormatTime(r.First, r.TimeFormat), Last: dataset.FormatTime(r.Last, r.TimeFormat),
-		Late: r.Late, Known: r.Known, Columns: columnsDoc(r.Columns), Warnings: r.Warnings,
-	}
-	for _, w := range r.Warnings {
-		a.log().Warn(w)
+		Late: r.Late, Known: r.Known, Columns: columnsDoc(r.Columns), Warnings: a.warn(r.Warnings),
 	}
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
 		fmt.Fprintf(w, "added %s events to %s\n\n", term.Count(doc.Added), s.Strong(doc.File))

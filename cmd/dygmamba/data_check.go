@@ -50,9 +50,7 @@ func newDataCheck(a *app) *cobra.Command {
 			if doc == nil {
 				return found
 			}
-			for _, w := range doc.Warnings {
-				a.log().Warn(w)
-			}
+			doc.Warnings = a.warn(doc.Warnings)
 			if err := a.emit(doc, doc.write); err != nil {
 				return err
 			}

@@ -219,15 +219,13 @@ func importDocOf(r *dataset.ImportReport) importDoc {
 		Bipartite: r.Bipartite, First: dataset.FormatTime(r.First, r.TimeFormat),
 		Last: dataset.FormatTime(r.Last, r.TimeFormat), TimeFormat: r.TimeFormat, Sorted: r.Sorted, Labels: r.Labels,
 		EdgeFeatures: r.EdgeFeatures, NodeFeatures: r.NodeFeatures, Columns: columnsDoc(r.Columns),
-		Encoding: encodingDocOf(r.Recipe, r.TimeFormat), Warnings: r.Warnings,
+		Encoding: encodingDocOf(r.Recipe, r.TimeFormat),
 	}
 }
 
 func (a *app) imported(r *dataset.ImportReport) error {
 	doc := importDocOf(r)
-	for _, w := range r.Warnings {
-		a.log().Warn(w)
-	}
+	doc.Warnings = a.warn(r.Warnings)
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
 		fmt.Fprintf(w, "wrote %s\n\n", s.Strong(doc.File))
 		return doc.facts().Write(w, s)

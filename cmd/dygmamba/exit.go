@@ -73,7 +73,7 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 	if code == exitDone {
 		return code
 	}
-	message := err.Error()
+	message := withFlags(err.Error())
 	var many *dataset.Problems
 	switch {
 	case errors.As(err, &many) && many.Total > 1:
@@ -86,7 +86,7 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 	}
 	a.log().Error(message)
 	if a.json && !a.answered {
-		a.emit(failure{errorDoc{code, exitNames[code], err.Error(), complaints(err)}}, nil)
+		a.emit(failure{errorDoc{code, exitNames[code], withFlags(err.Error()), complaints(err)}}, nil)
 	}
 	return code
 }
@@ -124,12 +124,35 @@ func complaints(err error) []complaintDoc {
 	}
 	docs := make([]complaintDoc, len(list))
 	for i, p := range list {
-		docs[i] = complaintDoc{File: p.File, Line: p.Line, Column: p.Column, Found: p.Found, Want: p.Want}
+		docs[i] = complaintDoc{File: p.File, Line: p.Line, Column: p.Column, Found: withFlags(p.Found),
+			Want: withFlags(p.Want)}
 		if p.Row >= 0 {
 			docs[i].Row = &p.Row
 		}
 	}
 	return docs
+}
+
+// withFlags says in terms of this program what the library says in its own: which flag sets an option, which command
+// calls a function.
+func withFlags(message string) string { return flagNames.Replace(message) }
+
+var flagNames = strings.NewReplacer(
+	"the options Features and NodeFeatures", "--features and --node-features",
+	"the option Source", "--src", "the option Target", "--dst", "the option Time", "--time",
+	"the option Label", "--label", "the option EdgeFeatures", "--edge-features", "the option Features", "--features",
+	"the option NoHeader", "--no-header", "the option NodeFile", "--nodes", "the option NodeID", "--node-id",
+	"the option NodeSide", "--node-side", "the option NodeFeatures", "--node-features", "the option Again", "--again",
+	"with the option Format csv", "--format csv", ": dataset.Open opens ", ", with --data ",
+	"dataset.Import", "data import", "dataset.Fetch", "data fetch")
+
+// warn logs what the library warns of, and returns it as this program says it.
+func (a *app) warn(warnings []string) (said []string) {
+	for _, w := range warnings {
+		said = append(said, withFlags(w))
+		a.log().Warn(said[len(said)-1])
+	}
+	return said
 }
 
 // crashed reports a bug of ours with what is needed to find it. Without it Go would exit with 2, which means wrong

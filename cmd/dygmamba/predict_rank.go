@@ -85,7 +85,7 @@ func (r *ranking) read(ctx context.Context, a *app, p *prediction, ask *queries.
 	if err != nil || r.candidates == "" {
 		return err
 	}
-	list, err := ask.Candidates(r.candidates, a.in)
+	list, err := ask.Candidates(ctx, r.candidates, a.in)
 	r.names = make(map[event.Node]string, len(list))
 	for _, c := range list {
 		r.nodes = append(r.nodes, c.Node)

@@ -3,7 +3,6 @@ package queries
 import (
 	"context"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -23,33 +22,23 @@ func (k *Asker) ReadOpponents(ctx context.Context, path string, stdin io.Reader,
 	if err != nil {
 		return nil, err
 	}
-	name := path
-	if path == "-" {
-		name = "standard input"
-	}
-	at := slices.Index(t.Extra, opponentColumn)
-	if at < 0 {
-		return nil, &dataset.InputError{File: name, Row: -1, Found: "columns u, i, ts " + strings.Join(t.Extra, ", "),
-			Want: "one called " + opponentColumn + " too, with the names of other destinations"}
+	at, err := t.column(path, opponentColumn, "one called "+opponentColumn+" too, with the names of other destinations")
+	if err != nil {
+		return nil, err
 	}
 	list := make(map[sample.Query][]event.Node, len(t.Questions))
-	var bad dataset.Problems
-	for row, q := range t.Questions {
+	for _, q := range t.Questions {
 		names := strings.FieldsFunc(q.Extra[at], func(r rune) bool { return r == ' ' || r == ';' || r == '|' })
-		p := rowProblems{&bad, name, 0, row + 1}
 		if len(names) == 0 {
-			p.add(opponentColumn, strconv.Quote(q.Extra[at]), "names of other destinations")
+			q.place.Bad(opponentColumn, strconv.Quote(q.Extra[at]), "names of other destinations")
 		}
 		for _, n := range names {
 			if v, ok := k.node(n, false); ok {
 				list[q.Query] = append(list[q.Query], v)
 			} else {
-				p.add(opponentColumn, strconv.Quote(n), k.wantNode())
+				q.place.Bad(opponentColumn, strconv.Quote(n), k.wantNode())
 			}
 		}
 	}
-	if bad.Total > 0 {
-		return nil, &bad
-	}
-	return list, nil
+	return list, t.sheet.Err()
 }

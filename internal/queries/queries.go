@@ -21,6 +21,7 @@ type Question struct {
 	U, I, TS string   // source, destination and time
 	Extra    []string // what stood beside them
 	sample.Query
+	place dataset.Place // in its table
 }
 
 // Columns are the names of these in answers, and first of all in questions.
@@ -66,6 +67,7 @@ func (k *Asker) one(where string, names, values [3]string) (Question, error) {
 type Table struct {
 	Questions []Question
 	Extra     []string // names of the columns beside source, destination and time
+	sheet     *dataset.Sheet
 }
 
 // Read reads questions from a table in any form that can be imported; "-" is standard input. The options name its
@@ -75,28 +77,36 @@ func (k *Asker) Read(ctx context.Context, path string, stdin io.Reader, o datase
 }
 
 func (k *Asker) read(ctx context.Context, path string, stdin io.Reader, asks dataset.SheetAsks,
-	o dataset.ImportOptions) (Table, error) {
-	var t Table
-	in := stdin
-	if path != "-" {
-		in = nil
-	}
+	o dataset.ImportOptions) (t Table, err error) {
 	var rows [][]string
 	var places []dataset.Place
-	sheet, err := dataset.ReadSheet(ctx, path, in, asks, o, func(p dataset.Place, values []string) {
+	t.sheet, err = dataset.ReadSheet(ctx, path, stdin, asks, o, func(p dataset.Place, values []string) {
 		rows, places = append(rows, values), append(places, p)
 	})
-	if sheet == nil {
+	if t.sheet == nil {
 		return t, err
 	}
-	names := three(sheet.Columns, sheet.At)
+	names := three(t.sheet.Columns, t.sheet.At)
 	for i, values := range rows {
-		q := k.question(places[i].Bad, names, three(values, sheet.At))
-		q.Extra = extra(values, sheet.At, len(sheet.Columns))
+		q := k.question(places[i].Bad, names, three(values, t.sheet.At))
+		q.Extra, q.place = extra(values, t.sheet.At, len(t.sheet.Columns)), places[i]
 		t.Questions = append(t.Questions, q)
 	}
-	t.Extra = extra(sheet.Columns, sheet.At, len(sheet.Columns))
-	return t, sheet.Err()
+	t.Extra = extra(t.sheet.Columns, t.sheet.At, len(t.sheet.Columns))
+	return t, t.sheet.Err()
+}
+
+// column is where the values of a column beside the three are.
+func (t Table) column(file, name, want string) (int, error) {
+	at := slices.Index(t.Extra, name)
+	if file == "-" {
+		file = "standard input"
+	}
+	if at < 0 {
+		return at, &dataset.InputError{File: file, Row: -1, Found: "columns " + strings.Join(t.sheet.Columns, ", "),
+			Want: want}
+	}
+	return at, nil
 }
 
 // three are the values at three places; one that is nowhere is empty.

@@ -65,8 +65,8 @@ func TestComplaints(t *testing.T) {
 	k := NewAsker(periodic(t))
 	for text, want := range map[string]string{
 		"":                           "standard input: found no column names",
-		"u,i\n":                      "want one for the time, called for example ts or t, or named by --time",
-		"u1,v1,5\n":                  "a table without header needs --no-header",
+		"u,i\n":                      "want one for the time, called for example ts or t, or named by the option Time",
+		"u1,v1,5\n":                  "a table without header needs the option NoHeader",
 		"u,i,ts\nu1,v1,NaN\n,v1,5\n": `standard input: line 2 (row 1), column ts: found "NaN"`,
 		"u,i,ts\nu1,v1\n":            "found 2 columns; want 3",
 		"\x1f\x8bno gzip at all\n":   "gzip",
@@ -171,7 +171,7 @@ func TestSwapped(t *testing.T) {
 func TestCandidates(t *testing.T) {
 	set := periodic(t)
 	for _, text := range []string{"v2\nv1\nv2\n\nnew one\n", "\xef\xbb\xbfnote, i \nx,v2\n,v1\n\"\",new one\n"} {
-		got, err := NewAsker(set).Candidates("-", strings.NewReader(text))
+		got, err := NewAsker(set).Candidates(t.Context(), "-", strings.NewReader(text))
 		if err != nil || len(got) != 3 || got[0].Name != "v2" || got[2].Name != "new one" {
 			t.Fatalf("%q gives %v, %v", text, got, err)
 		}
@@ -185,7 +185,7 @@ func TestCandidates(t *testing.T) {
 		"i,x\n,5\n":   `line 2 (row 1), column i: found ""`,
 		"v1\nv1,v2\n": "line 2 (row 2): found 2 columns; want one name in each line",
 	} {
-		_, err := NewAsker(set).Candidates("-", strings.NewReader(text))
+		_, err := NewAsker(set).Candidates(t.Context(), "-", strings.NewReader(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q gives %v, want %q", text, err, want)
 		}

@@ -1,16 +1,9 @@
 package queries
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -38,123 +31,30 @@ func (k *Asker) ReadSources(ctx context.Context, path string, stdin io.Reader, o
 	return k.read(ctx, path, stdin, dataset.AsksSources, o)
 }
 
-// opened reads a text file, plain or gzip-compressed, without a byte order mark; "-" is standard input.
-func opened(what, path string, stdin io.Reader, read func(file string, in *bufio.Reader) error) error {
-	name, in := path, stdin
-	if path == "-" {
-		name = "standard input"
-	} else {
-		f, err := os.Open(path)
-		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		defer f.Close()
-		in = f
+// Candidates reads names of destinations: one a line, or a table in any form that can be imported with a column i; "-"
+// is standard input. Names that come twice are one candidate.
+func (k *Asker) Candidates(ctx context.Context, path string, stdin io.Reader) (all []Candidate, err error) {
+	var rows [][]string
+	var places []dataset.Place
+	sheet, err := dataset.ReadSheet(ctx, path, stdin, dataset.ListsTargets, dataset.ImportOptions{},
+		func(p dataset.Place, values []string) { rows, places = append(rows, values), append(places, p) })
+	if sheet == nil {
+		return nil, fmt.Errorf("candidates: %w", err)
 	}
-	r := bufio.NewReader(in)
-	if magic, _ := r.Peek(2); string(magic) == "\x1f\x8b" {
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			return &dataset.InputError{File: name, Row: -1, Found: "a broken gzip file", Want: "a whole one"}
-		}
-		r = bufio.NewReader(z)
-	}
-	if bom, _ := r.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-		r.Discard(len(bom))
-	}
-	return read(name, r)
-}
-
-// Candidates reads names of destinations from a file as Open does: one a line, or a table whose first line has a
-// column i. Names that come twice are one candidate.
-func (k *Asker) Candidates(path string, stdin io.Reader) (all []Candidate, err error) {
-	err = opened("candidates", path, stdin, func(file string, in *bufio.Reader) error {
-		all, err = k.readCandidates(file, in)
-		return err
-	})
-	return all, err
-}
-
-func (k *Asker) readCandidates(file string, in *bufio.Reader) ([]Candidate, error) {
-	r := csv.NewReader(in)
-	r.FieldsPerRecord, r.ReuseRecord = -1, true
-	var all []Candidate
-	var bad dataset.Problems
 	listed := map[event.Node]bool{}
-	column, width := 0, 1
-	for first, row := true, 1; ; first = false {
-		fields, err := r.Read()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, badTable(file, row, err)
-		}
-		if at := slices.IndexFunc(fields, isCandidateColumn); first && at >= 0 {
-			column, width = at, len(fields)
-			continue
-		}
-		line, _ := r.FieldPos(0)
-		p := rowProblems{&bad, file, line, row}
-		row++
-		if len(fields) != width {
-			p.add("", fmt.Sprintf("%d columns", len(fields)), wantCandidates(width))
-			continue
-		}
-		name := strings.TrimSpace(fields[column])
+	for i, values := range rows {
+		text := values[sheet.At[1]]
+		name := strings.TrimSpace(text)
 		n, ok := k.node(name, false)
 		if !ok {
-			p.add("i", strconv.Quote(fields[column]), k.wantNode())
+			places[i].Bad(Columns[1], strconv.Quote(text), k.wantNode())
 		} else if !listed[n] {
 			listed[n] = true
 			all = append(all, Candidate{name, n})
 		}
 	}
-	if bad.Total > 0 {
-		return nil, &bad
+	if err := sheet.Err(); err != nil || len(all) > 0 {
+		return all, err
 	}
-	if len(all) == 0 {
-		want := "a destination's name in each line"
-		return nil, &dataset.InputError{File: file, Row: -1, Found: "no names", Want: want}
-	}
-	return all, nil
-}
-
-func isCandidateColumn(name string) bool { return strings.TrimSpace(name) == "i" }
-
-func wantCandidates(width int) string {
-	if width == 1 {
-		return "one name in each line, or a column i in the first line"
-	}
-	return fmt.Sprintf("%d, as in the first line", width)
-}
-
-// badTable explains what is wrong with a table as such.
-func badTable(file string, row int, err error) error {
-	var bad *csv.ParseError
-	switch {
-	case errors.As(err, &bad):
-		return &dataset.InputError{File: file, Line: bad.Line, Row: row, Found: bad.Err.Error(),
-			Want: "quotes around whole fields, and doubled within them"}
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
-		return &dataset.InputError{File: file, Row: row, Found: "the end of a damaged gzip file", Want: "a whole one"}
-	}
-	return fmt.Errorf("read %s: %w", file, err)
-}
-
-// mostProblems is how many problems of a file are shown.
-const mostProblems = 20
-
-// rowProblems notes what is wrong with a row.
-type rowProblems struct {
-	to        *dataset.Problems
-	file      string
-	line, row int
-}
-
-func (p rowProblems) add(column, found, want string) {
-	if p.to.Total++; p.to.Total <= mostProblems {
-		p.to.List = append(p.to.List, &dataset.InputError{
-			File: p.file, Line: p.line, Row: p.row, Column: column, Found: found, Want: want})
-	}
+	return nil, &dataset.InputError{File: path, Row: -1, Found: "no names", Want: "a destination's name in each line"}
 }

@@ -3,7 +3,6 @@ package queries
 import (
 	"context"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -27,39 +26,24 @@ func (k *Asker) OpenScores(path string, stdin io.Reader) ([]Score, error) {
 	if err != nil {
 		return nil, err
 	}
-	label, score := slices.Index(t.Extra, "label"), slices.Index(t.Extra, "score")
-	for at, name := range map[int]string{label: "label", score: "score"} {
-		if at < 0 {
-			return nil, &dataset.InputError{
-				File: path, Row: -1, Found: "no column " + name,
-				Want: "the columns " + strings.Join(ScoreColumns, ", "),
-			}
+	var at [2]int
+	for i, name := range ScoreColumns[3:] {
+		if at[i], err = t.column(path, name, "the columns "+strings.Join(ScoreColumns, ", ")); err != nil {
+			return nil, err
 		}
 	}
-	var bad dataset.Problems
 	all := make([]Score, len(t.Questions))
 	for i, q := range t.Questions {
-		complain := func(column, found, want string) {
-			bad.Total++
-			bad.List = append(bad.List, &dataset.InputError{
-				File: path, Row: i + 1, Column: column, Found: strconv.Quote(found), Want: want,
-			})
+		label, score := q.Extra[at[0]], q.Extra[at[1]]
+		all[i] = Score{Question: q, Row: i + 1}
+		truth, err := strconv.ParseFloat(strings.TrimSpace(label), 64)
+		if all[i].Label = truth == 1; err != nil || truth != 0 && truth != 1 {
+			q.place.Bad("label", strconv.Quote(label), "1 for what happened, 0 for what did not")
 		}
-		s := Score{Question: q, Row: i + 1}
-		switch truth, err := strconv.ParseFloat(strings.TrimSpace(q.Extra[label]), 64); {
-		case err != nil || truth != 0 && truth != 1:
-			complain("label", q.Extra[label], "1 for what happened, 0 for what did not")
-		default:
-			s.Label = truth == 1
+		all[i].Score, err = strconv.ParseFloat(strings.TrimSpace(score), 64)
+		if err != nil || all[i].Score-all[i].Score != 0 {
+			q.place.Bad("score", strconv.Quote(score), "a number")
 		}
-		s.Score, err = strconv.ParseFloat(strings.TrimSpace(q.Extra[score]), 64)
-		if err != nil || s.Score-s.Score != 0 {
-			complain("score", q.Extra[score], "a number")
-		}
-		all[i] = s
 	}
-	if bad.Total > 0 {
-		return nil, &bad
-	}
-	return all, nil
+	return all, t.sheet.Err()
 }

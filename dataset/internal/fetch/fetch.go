@@ -125,7 +125,7 @@ func (r *Report) take(ctx context.Context, dir string, o Options) error {
 		for _, place := range []string{filepath.Join(dir, r.Name), dir} {
 			if _, ok := layout.Find(place, r.Name); ok {
 				return input.FileError(dir, "no "+r.Name+".zip, but its unpacked files in "+place,
-					"an archive to unpack; these can be used as they are, with --data "+place)
+					"an archive to unpack; these can be used as they are: dataset.Open opens "+place)
 			}
 		}
 		return input.FileError(dir, "no "+r.Name+".zip", "a directory with it, or an address such as "+ArchiveURL)

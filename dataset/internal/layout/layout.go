@@ -178,7 +178,7 @@ func scattered(file string, last event.Node, events int) error {
 		return nil
 	}
 	return input.FileError(file, fmt.Sprintf("node id %d in a table of %d events", last, events),
-		"ids that count from 1 with few gaps: data import --format csv numbers nodes anew")
+		"ids that count from 1 with few gaps: dataset.Import with the option Format csv numbers nodes anew")
 }
 
 func (l Layout) features(path string) (data.Features, error) {

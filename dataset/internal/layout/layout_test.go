@@ -110,7 +110,7 @@ func TestLayoutProblems(t *testing.T) {
 			`ml_x.csv: line 3 (row 2), column label: found "1e39"; want a finite number that fits into 32 bits`}},
 		{"ids far apart", csv("0,1,2147483647,5,0,1\n"), []string{
 			`ml_x.csv: found node id 2147483647 in a table of 1 events; want ids that count from 1 with few gaps: ` +
-				`data import --format csv numbers nodes anew`}},
+				`dataset.Import with the option Format csv numbers nodes anew`}},
 		{"a pickle", map[string]string{"ml_x.csv": "\x80\x05\x95..."}, []string{
 			`ml_x.csv: found a Python pickle; want text with the header ,u,i,ts,label,idx`}},
 		{"a zip", map[string]string{"ml_x.csv": "PK\x03\x04..."}, []string{
@@ -290,7 +290,8 @@ func TestJODIE(t *testing.T) {
 				"want lines of at most 1048576 bytes, and quotes that are closed again"},
 		{"ids far apart", head + "0,2147483646,5,0,1\n", JODIEOptions{},
 			"raw.csv: found node id 2147483647 in a table of 1 events; " +
-				"want ids that count from 1 with few gaps: data import --format csv numbers nodes anew"},
+				"want ids that count from 1 with few gaps: " +
+				"dataset.Import with the option Format csv numbers nodes anew"},
 		{"no header", "0,0,5,0,1\n0,0,6,0,1\n", JODIEOptions{},
 			`raw.csv: line 1: found "0,0,5,0,1"; want a header such as user_id,item_id,timestamp,state_label,features`},
 		{"far time", head + "0,0,1e39,0,1\n", JODIEOptions{},

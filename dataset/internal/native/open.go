@@ -56,7 +56,7 @@ func readTable(path string, raw []byte) (h header, secs map[uint32]section, err 
 	le := binary.LittleEndian
 	if len(raw) < headerSize || string(raw[:len(input.NativeMagic)]) != input.NativeMagic {
 		return bad(fmt.Sprintf("%q at the beginning", raw[:min(len(raw), len(input.NativeMagic))]),
-			"a native .dgm file: data import makes one")
+			"a native .dgm file: dataset.Import makes one")
 	}
 	if v := le.Uint32(raw[8:]); v != version && v != versionLater {
 		return bad(fmt.Sprintf("format version %d", v),

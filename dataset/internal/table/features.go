@@ -74,7 +74,8 @@ type encoders struct {
 
 // choose finds the columns to encode in a file: those that are asked for, which must be the same in all files, or those
 // that were encoded before.
-func (e *encoders) choose(c chooser, list, others []string, option string, missing []string) (names []string, err error) {
+func (e *encoders) choose(c chooser, list, others []string, option string, missing []string,
+) (names []string, err error) {
 	if e.fitted {
 		for _, column := range e.columns {
 			if _, err := c.pick(column.Name, nil, "features", option); err != nil {

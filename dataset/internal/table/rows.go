@@ -70,7 +70,7 @@ func (r *tableReader) want(names []string) (err error) {
 	return nil
 }
 
-// openTable opens a file, "-" being standard input, or whatever is given for that. Waiting for it ends with the context.
+// openTable opens a file, "-" being standard input or whatever is given for that. Waiting for it ends with the context.
 func openTable(ctx context.Context, path string, stdin io.Reader) (*input.File, error) {
 	if path != "-" {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -99,7 +99,7 @@ func openTable(ctx context.Context, path string, stdin io.Reader) (*input.File, 
 func noTable(dir string) error {
 	if _, err := layout.In(dir); err == nil {
 		return input.FileError(dir, "a directory with a data set in the ml_* layout",
-			"tables; this can be used as it is: dataset.Open opens it")
+			"tables; this can be used as it is: dataset.Open opens "+dir)
 	}
 	return input.FileError(dir, "a directory",
 		"one or more tables as CSV, JSONL or Parquet, such as "+filepath.Join(dir, "*.csv"))

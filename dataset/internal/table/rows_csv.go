@@ -99,7 +99,10 @@ func (r *tableReader) openCSV() (txt *input.Text, names []string, err error) {
 		}
 		names = append(names, name)
 	}
-	if len(names) == 0 && (r.sheet == nil || !r.sheet.headless) {
+	if r.sheet != nil && r.sheet.headless {
+		names = []string{"1"}
+	}
+	if len(names) == 0 {
 		return nil, nil, input.FileError(r.path, "no column names in the first line",
 			"a table as CSV, JSONL or Parquet")
 	}
@@ -201,7 +204,8 @@ func (p *place) feature(b []byte) float32 {
 	return float32(f)
 }
 
-const wantFeature = input.WantFloat32 + "; words, dates and missing values are taken by the options Features and NodeFeatures"
+const wantFeature = input.WantFloat32 +
+	"; words, dates and missing values are taken by the options Features and NodeFeatures"
 
 func (p *place) spoil(found, want string) {
 	p.Bad(p.names[p.column], found, want)

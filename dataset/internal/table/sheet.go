@@ -84,9 +84,6 @@ func (s *Sheet) noHeader(fields [][]byte) bool {
 
 // choose finds the columns that are asked for, and takes all of them.
 func (s *Sheet) choose(names []string) (Columns, error) {
-	if s.headless {
-		names = []string{"1"}
-	}
 	s.Columns = slices.Clone(names)
 	all := Columns{Features: names}
 	c, o := chooser{s.reader.path, names}, s.reader.o

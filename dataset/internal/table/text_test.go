@@ -132,7 +132,7 @@ func TestImportDirectory(t *testing.T) {
 	}
 	dir = inputtest.Write(t, map[string]string{"ml_x.csv": ",u,i,ts,label,idx\n0,1,2,0.0,0,1\n"})
 	if _, err := Import(t.Context(), []string{dir}, "", Options{}); err == nil || !strings.HasSuffix(err.Error(),
-		"this can be used as it is: dataset.Open opens it") {
+		"this can be used as it is: dataset.Open opens "+dir) {
 		t.Errorf("a data set: %v", err)
 	}
 }
