@@ -48,6 +48,7 @@ var Layers = []Layer{
 	{Data, []string{"internal/queries"}},
 
 	{Maths, []string{"device", "device/internal/forward"}},
+	{Maths, []string{"internal/hook"}},
 	{Maths, []string{"device/cpu", "device/cuda", "internal/devicetest", "internal/dry", "internal/recorded",
 		"internal/trace"}},
 	{Maths, []string{"internal/kernelbench", "device/open"}},

@@ -4,17 +4,23 @@
 // allocations as on any other device, so a tape on a dry device tells what a step needs before anything is allocated.
 package dry
 
-import "github.com/dygmamba/dygmamba/device"
+import (
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/internal/hook"
+)
 
 // Device counts allocations and computes nothing.
 type Device struct {
+	hook.Hook // that leaves all kernels out
 	limit     int64 // bytes; 0: no limit
 	used, top int64
 	next      uintptr
 }
 
 // New makes a dry device. With a limit in bytes above 0, going beyond it panics with *device.OutOfMemory.
-func New(limit int64) *Device { return &Device{limit: limit, next: page} }
+func New(limit int64) *Device {
+	return &Device{Hook: hook.Hook{Launch: func(string, func()) {}}, limit: limit, next: page}
+}
 
 // Like is a device that computes nothing in place of dev. What steps allocate on it is in memory; own tells what dev
 // would take for itself besides, in bytes.

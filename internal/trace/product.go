@@ -30,7 +30,5 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 		Batch: g.Batch, StrideA: a.Stride, StrideB: b.Stride, StrideC: c.Stride, StepA: g.StepA, StepB: g.StepB,
 		StepC: g.StepC,
 	})
-	began := d.start()
-	d.Device.MatMul(c, a, b, g)
-	d.stop("MatMul", began)
+	d.Hook.MatMul(c, a, b, g)
 }

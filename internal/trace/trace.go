@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/internal/hook"
 )
 
 // Device measures the kernels of another device.
 type Device struct {
-	device.Device
+	hook.Hook
 	timed    bool
 	kernels  map[string]*Kernel
 	products []Product
@@ -30,7 +31,9 @@ type Kernel struct {
 
 // New wraps a device. When timed, it waits for every kernel to finish, which costs an asynchronous device its overlap.
 func New(dev device.Device, timed bool) *Device {
-	return &Device{Device: dev, timed: timed, kernels: map[string]*Kernel{}}
+	d := &Device{timed: timed, kernels: map[string]*Kernel{}}
+	d.Hook = hook.Hook{Device: dev, Launch: d.measure}
+	return d
 }
 
 // Reset forgets what was measured.
@@ -54,16 +57,13 @@ func (d *Device) Kernels() []Kernel {
 // Products lists the matrix products in the order in which they ran.
 func (d *Device) Products() []Product { return d.products }
 
-// start begins a measurement.
-func (d *Device) start() time.Time {
-	if !d.timed {
-		return time.Time{}
+// measure runs a kernel.
+func (d *Device) measure(name string, run func()) {
+	var began time.Time
+	if d.timed {
+		began = time.Now()
 	}
-	return time.Now()
-}
-
-// stop ends it.
-func (d *Device) stop(name string, since time.Time) {
+	run()
 	k := d.kernels[name]
 	if k == nil {
 		k = &Kernel{Name: name}
@@ -72,6 +72,6 @@ func (d *Device) stop(name string, since time.Time) {
 	k.Calls++
 	if d.timed {
 		d.Sync()
-		k.Time += time.Since(since)
+		k.Time += time.Since(began)
 	}
 }

@@ -264,9 +264,10 @@ func TestFetchFromDirectory(t *testing.T) {
 		t.Errorf("the archive is gone: %v", err)
 	}
 	for place, want := range map[string]string{
-		t.TempDir():                  "found no reddit.zip; want a directory with it, or an address such as https://",
-		to:                           "but its unpacked files in " + filepath.Join(to, "reddit"),
-		filepath.Join(to, "reddit"):  "these can be used as they are: dataset.Open opens " + filepath.Join(to, "reddit"),
+		t.TempDir(): "found no reddit.zip; want a directory with it, or an address such as https://",
+		to:          "but its unpacked files in " + filepath.Join(to, "reddit"),
+		filepath.Join(to, "reddit"): "these can be used as they are: dataset.Open opens " +
+			filepath.Join(to, "reddit"),
 		filepath.Join(to, "nowhere"): "found no reddit.zip",
 	} {
 		other := t.TempDir()

@@ -56,13 +56,6 @@ func (s *Section) Seal() {
 	s.file.end = s.offset + s.done
 }
 
-// Drop takes the bytes of a sealed section back, before any other begins: their room is used again.
-func (s *Section) Drop() {
-	s.file.end = s.offset
-	s.err = s.file.file.Truncate(s.offset)
-	s.length, s.crc = 0, 0
-}
-
 // WriteAt writes to a place in a section of known length. A section written so ends with readBack.
 func (s *Section) WriteAt(p []byte, at int64) (int, error) {
 	return s.file.file.WriteAt(p, s.offset+at)
