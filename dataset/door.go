@@ -16,7 +16,6 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/internal/catalog"
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
-	"github.com/dygmamba/dygmamba/dataset/internal/feature"
 	"github.com/dygmamba/dygmamba/dataset/internal/fetch"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/layout"
@@ -155,9 +154,6 @@ type Recipe = data.Recipe
 
 // Encoding is how the columns of a table become features.
 type Encoding = data.Encoding
-
-// FeatureKinds are the kinds of columns that can be encoded.
-func FeatureKinds() []string { return feature.Kinds() }
 
 // DefaultCategories is how many values of a column have a feature each, unless ImportOptions says otherwise.
 const DefaultCategories = table.DefaultCategories

@@ -170,7 +170,8 @@ func TestSwapped(t *testing.T) {
 // A list of candidates is one name a line, or a column of a table; a name that comes twice is one.
 func TestCandidates(t *testing.T) {
 	set := periodic(t)
-	for _, text := range []string{"v2\nv1\nv2\n\nnew one\n", "\xef\xbb\xbfnote, i \nx,v2\n,v1\n\"\",new one\n"} {
+	for _, text := range []string{"v2\nv1\nv2\n\nnew one\n", "\xef\xbb\xbfnote, i \nx,v2\n,v1\n\"\",new one\n",
+		`{"i":"v2"}` + "\n" + `{"note":1,"i":"v1"}` + "\n" + `{"i":"new one"}`} {
 		got, err := NewAsker(set).Candidates(t.Context(), "-", strings.NewReader(text))
 		if err != nil || len(got) != 3 || got[0].Name != "v2" || got[2].Name != "new one" {
 			t.Fatalf("%q gives %v, %v", text, got, err)

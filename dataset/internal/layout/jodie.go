@@ -75,21 +75,8 @@ type jodie struct {
 	edge matrix
 }
 
-// jodieBlock is the rows of one block of text.
-type jodieBlock struct {
-	user, item []event.Node
-	time       []event.Time
-	label      []float32
-	feat       []float32 // width values a row
-	width      int       // −1 until the first row
-	row, line  []int32   // where each comes from, counted from 1 in this block
-	input.Block
-}
-
-func (j *jodie) parse(data []byte, b *jodieBlock) {
-	b.user, b.item, b.time, b.label, b.feat = b.user[:0], b.item[:0], b.time[:0], b.label[:0], b.feat[:0]
-	b.width, b.row, b.line = -1, b.row[:0], b.line[:0]
-	b.Reset(1, ',')
+func (j *jodie) parse(data []byte, b *eventBlock) {
+	b.reset(1)
 	for p, f := range b.Each(j.path, data) {
 		if b.Finder.Total > 0 {
 			return
@@ -99,12 +86,12 @@ func (j *jodie) parse(data []byte, b *jodieBlock) {
 				"at least 5: user,item,timestamp,label and a feature, which is 0 where there are none")
 			continue
 		}
-		b.event(place{p}, f)
+		b.jodie(place{p}, f)
 	}
 }
 
-// event takes the fields of one row, or drops it if something is wrong with them.
-func (b *jodieBlock) event(p place, f [][]byte) {
+// jodie takes the fields of one row, or drops it if something is wrong with them.
+func (b *eventBlock) jodie(p place, f [][]byte) {
 	user, ok1 := p.count("user", f[0])
 	item, ok2 := p.count("item", f[1])
 	at, ok3 := p.number("timestamp", f[2])
@@ -128,17 +115,7 @@ func (b *jodieBlock) event(p place, f [][]byte) {
 		b.feat = b.feat[:begin]
 		return
 	}
-	b.user = append(b.user, user)
-	b.item = append(b.item, item)
-	b.time = append(b.time, at)
-	b.label = append(b.label, label)
-	b.row = append(b.row, int32(p.Row))
-	b.line = append(b.line, int32(p.Line))
-}
-
-// place is where row i is, for complaints about it.
-func (b *jodieBlock) place(file string, i int) input.Place {
-	return b.Block.Place(file, int(b.line[i]), int(b.row[i]))
+	b.add(p, event.Event{Src: user, Dst: item, Time: at, Label: label})
 }
 
 // count reads an id from 0.
@@ -161,8 +138,8 @@ func (p place) feature(column string, text, b []byte) (float32, bool) {
 	return float32(x), true
 }
 
-func (j *jodie) merge(b *jodieBlock) error {
-	if len(b.user) > 0 {
+func (j *jodie) merge(b *eventBlock) error {
+	if len(b.Src) > 0 {
 		if j.edge.Cols == 0 {
 			j.edge.Cols = b.width
 			j.edge.seen = b.width // row 0 is padding
@@ -172,7 +149,7 @@ func (j *jodie) merge(b *jodieBlock) error {
 			p.Bad("", fmt.Sprintf("%d features", b.width), fmt.Sprintf("%d, as in the rows before", j.edge.Cols))
 		}
 	}
-	for i, at := range b.time {
+	for i, at := range b.Time {
 		if at < j.last {
 			p := b.place(j.path, i)
 			want := "times that never decrease"
@@ -182,10 +159,10 @@ func (j *jodie) merge(b *jodieBlock) error {
 			p.Bad("timestamp", written(at)+" after "+written(j.last), want)
 		}
 		j.last = at
-		j.cols.Src = append(j.cols.Src, b.user[i])
-		j.cols.Dst = append(j.cols.Dst, b.item[i])
+		j.cols.Src = append(j.cols.Src, b.Src[i])
+		j.cols.Dst = append(j.cols.Dst, b.Dst[i])
 		j.cols.Time = append(j.cols.Time, at)
-		j.cols.Label = append(j.cols.Label, b.label[i])
+		j.cols.Label = append(j.cols.Label, b.Label[i])
 	}
 	j.Take(&b.Finder, j.rows, j.lines)
 	j.rows += b.Rows

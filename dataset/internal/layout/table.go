@@ -58,7 +58,7 @@ func (t *table) readFrom(ctx context.Context, in *input.File) error {
 	}
 	t.lines = 1
 	stop := errors.New("enough problems")
-	err = input.InOrder(ctx, txt, t.parse, func(b *tableBlock) error {
+	err = input.InOrder(ctx, txt, t.parse, func(b *eventBlock) error {
 		t.merge(b)
 		if t.finder.Most == 1 && t.finder.Total > 0 {
 			return stop
@@ -106,69 +106,77 @@ func (t *table) header(line []byte) error {
 	return nil
 }
 
-// tableBlock is the rows of one block of text.
-type tableBlock struct {
-	src, dst  []event.Node
-	time      []float64
-	label     []float32
-	edge      []event.Edge
-	row, line []int32 // where each comes from, counted from 1 in this block
+// eventBlock is the events of one block of text.
+type eventBlock struct {
+	event.Columns
+	feat      []float32 // width values a row
+	width     int       // −1 until the first row
+	row, line []int32   // where each comes from, counted from 1 in this block
 	input.Block
 }
 
-func (t *table) parse(data []byte, b *tableBlock) {
-	b.src, b.dst, b.time, b.label, b.edge = b.src[:0], b.dst[:0], b.time[:0], b.label[:0], b.edge[:0]
-	b.row, b.line = b.row[:0], b.line[:0]
-	b.Reset(t.finder.Most, ',')
-	for p, f := range b.Each(t.path, data) {
-		if len(f) != t.width {
-			p.Bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the header", t.width))
-			continue
-		}
-		b.event(t, place{p}, f)
-	}
+func (b *eventBlock) reset(most int) {
+	b.Src, b.Dst, b.Time, b.Label, b.Edge = b.Src[:0], b.Dst[:0], b.Time[:0], b.Label[:0], b.Edge[:0]
+	b.feat, b.width, b.row, b.line = b.feat[:0], -1, b.row[:0], b.line[:0]
+	b.Reset(most, ',')
 }
 
-// event takes the fields of one row.
-func (b *tableBlock) event(t *table, p place, f [][]byte) {
-	u, ok1 := p.id("u", f[t.u])
-	v, ok2 := p.id("i", f[t.i])
-	at, ok3 := p.number("ts", f[t.ts])
-	label, ok4 := p.float("label", f[t.lab])
-	edge, ok5 := p.id("idx", f[t.edgs])
-	if !(ok1 && ok2 && ok3 && ok4 && ok5) {
-		return
-	}
-	b.src = append(b.src, u)
-	b.dst = append(b.dst, v)
-	b.time = append(b.time, at)
-	b.label = append(b.label, label)
-	b.edge = append(b.edge, edge)
+// add takes the event of a row.
+func (b *eventBlock) add(p place, e event.Event) {
+	b.Src = append(b.Src, e.Src)
+	b.Dst = append(b.Dst, e.Dst)
+	b.Time = append(b.Time, e.Time)
+	b.Label = append(b.Label, e.Label)
+	b.Edge = append(b.Edge, e.Edge)
 	b.row = append(b.row, int32(p.Row))
 	b.line = append(b.line, int32(p.Line))
 }
 
+// place is where event i is, for complaints about it.
+func (b *eventBlock) place(file string, i int) input.Place {
+	return b.Block.Place(file, int(b.line[i]), int(b.row[i]))
+}
+
+func (t *table) parse(data []byte, b *eventBlock) {
+	b.reset(t.finder.Most)
+	for at, f := range b.Each(t.path, data) {
+		p := place{at}
+		if len(f) != t.width {
+			p.Bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the header", t.width))
+			continue
+		}
+		u, ok1 := p.id("u", f[t.u])
+		v, ok2 := p.id("i", f[t.i])
+		at, ok3 := p.number("ts", f[t.ts])
+		label, ok4 := p.float("label", f[t.lab])
+		edge, ok5 := p.id("idx", f[t.edgs])
+		if ok1 && ok2 && ok3 && ok4 && ok5 {
+			b.add(p, event.Event{Src: u, Dst: v, Time: at, Label: label, Edge: edge})
+		}
+	}
+}
+
 // merge appends a block, checking what only shows in order.
-func (t *table) merge(b *tableBlock) {
-	for k := range b.src {
-		p := b.Block.Place(t.path, int(b.line[k]), int(b.row[k]))
-		if n := len(t.time); n > 0 && b.time[k] < t.time[n-1] {
-			p.Bad("ts", written(b.time[k])+" after "+written(t.time[n-1])+" in the row before",
+func (t *table) merge(b *eventBlock) {
+	for k := range b.Src {
+		p := b.place(t.path, k)
+		if n := len(t.time); n > 0 && b.Time[k] < t.time[n-1] {
+			p.Bad("ts", written(b.Time[k])+" after "+written(t.time[n-1])+" in the row before",
 				"times that never decrease")
 		}
-		if !t.number(b.edge[k]) {
-			p.Bad("idx", strconv.Itoa(int(b.edge[k])), "every idx once")
+		if !t.number(b.Edge[k]) {
+			p.Bad("idx", strconv.Itoa(int(b.Edge[k])), "every idx once")
 		}
-		if t.label == nil && b.label[k] != 0 {
+		if t.label == nil && b.Label[k] != 0 {
 			t.label = make([]float32, len(t.src), cap(t.src))
 		}
 		if t.label != nil {
-			t.label = append(t.label, b.label[k])
+			t.label = append(t.label, b.Label[k])
 		}
-		t.src = append(t.src, b.src[k])
-		t.dst = append(t.dst, b.dst[k])
-		t.time = append(t.time, b.time[k])
-		t.maxNode = max(t.maxNode, b.src[k], b.dst[k])
+		t.src = append(t.src, b.Src[k])
+		t.dst = append(t.dst, b.Dst[k])
+		t.time = append(t.time, b.Time[k])
+		t.maxNode = max(t.maxNode, b.Src[k], b.Dst[k])
 	}
 	t.finder.Take(&b.Finder, t.rows, t.lines)
 	t.rows += b.Rows
