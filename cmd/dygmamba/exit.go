@@ -73,7 +73,7 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 	if code == exitDone {
 		return code
 	}
-	message := withFlags(err.Error())
+	message := explained(err)
 	var many *dataset.Problems
 	switch {
 	case errors.As(err, &many) && many.Total > 1:
@@ -86,7 +86,7 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 	}
 	a.log().Error(message)
 	if a.json && !a.answered {
-		a.emit(failure{errorDoc{code, exitNames[code], withFlags(err.Error()), complaints(err)}}, nil)
+		a.emit(failure{errorDoc{code, exitNames[code], explained(err), complaints(err)}}, nil)
 	}
 	return code
 }
@@ -131,6 +131,25 @@ func complaints(err error) []complaintDoc {
 		}
 	}
 	return docs
+}
+
+// explained is the message of an error, with the flags that help.
+func explained(err error) string {
+	message := withFlags(err.Error())
+	for _, h := range flagHints {
+		if errors.Is(err, h.of) && !strings.Contains(message, h.hint) {
+			message += ": " + h.hint
+		}
+	}
+	return message
+}
+
+// flagHints are the flags that help with an error of the library.
+var flagHints = []struct {
+	of   error
+	hint string
+}{
+	{run.ErrExists, "continue it with --resume, or choose another directory with --out"},
 }
 
 // withFlags says in terms of this program what the library says in its own: which flag sets an option, which command
