@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -76,9 +75,6 @@ func newTrain(a *app) *cobra.Command {
 			progress.done()
 			if errors.Is(err, context.Canceled) {
 				a.log().Info(afterwards(o.Dir))
-			}
-			if errors.Is(err, run.ErrExists) {
-				return fmt.Errorf("%w: continue it with --resume, or choose another directory", err)
 			}
 			if err != nil {
 				return err

@@ -160,7 +160,7 @@ func QueriesStandAlone(t *testing.T, f model.Factory, settings ...string) {
 // which PyTorch drew from seed 3. It is for tests in models/….
 func StartsLikePyTorch(t *testing.T, f model.Factory, name string, settings ...string) {
 	t.Helper()
-	text, err := os.ReadFile("../../nn/testdata/draws.txt")
+	text, err := os.ReadFile("../../../nn/testdata/draws.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

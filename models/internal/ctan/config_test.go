@@ -33,7 +33,7 @@ func TestParameterCount(t *testing.T) {
 
 // TestInitialWeights compares every initial value with PyTorch's after manual_seed(3).
 func TestInitialWeights(t *testing.T) {
-	drawn, err := os.ReadFile(filepath.Join("..", "..", "nn", "testdata", "draws.txt"))
+	drawn, err := os.ReadFile(filepath.Join("..", "..", "..", "nn", "testdata", "draws.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
