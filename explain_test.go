@@ -238,11 +238,11 @@ func TestExplainNext(t *testing.T) {
 			after = append(after, x.Dst)
 		}
 	}
-	var one, two predict.Share // after the last of them, after the last two
+	var one, two share // after the last of them, after the last two
 	latest := map[event.Node][2]event.Node{}
 	for i := range log.Len() {
 		x := log.At(i)
-		for k, s := range []*predict.Share{&one, &two} {
+		for k, s := range []*share{&one, &two} {
 			if had := latest[x.Src]; had[0] == last.Dst && (k == 0 || had[1] == after[len(after)-2]) {
 				s.Of++
 				if x.Dst == last.Dst {
@@ -253,7 +253,7 @@ func TestExplainNext(t *testing.T) {
 		latest[x.Src] = [2]event.Node{x.Dst, latest[x.Src][0]}
 		latest[x.Dst] = [2]event.Node{x.Src, latest[x.Dst][0]}
 	}
-	known, stranger := e[0].Next, e[1].Next
+	known, stranger := nextOf(t, e[0]), nextOf(t, e[1])
 	if known == nil || len(known.After) != 2 || known.After[0] != r.set.Names.Name(after[len(after)-1]) ||
 		known.After[1] != r.set.Names.Name(after[len(after)-2]) {
 		t.Errorf("after %+v, want the last two of %v", known, after)
@@ -268,7 +268,30 @@ func TestExplainNext(t *testing.T) {
 		t.Errorf("a stranger: %+v", stranger)
 	}
 	p = load(t, r.dir, predict.Options{Set: r.set, Device: dev})
-	if e := explain(t, p, []predict.Query{asked})[0]; e.Next != nil {
-		t.Errorf("a model that knows nothing of it: %+v", e.Next)
+	if e := explain(t, p, []predict.Query{asked})[0]; nextOf(t, e) != nil {
+		t.Errorf("a model that knows nothing of it: %+v", nextOf(t, e))
 	}
+}
+
+type share struct{ Times, Of int }
+
+// nextDoc is what an explanation says of what usually comes next, in JSON.
+type nextDoc struct {
+	After     []string
+	AfterLast share `json:"after_last"`
+	AfterBoth share `json:"after_both"`
+	Without   *predict.Effect
+}
+
+func nextOf(t *testing.T, e predict.Explanation) *nextDoc {
+	t.Helper()
+	raw, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct{ Next *nextDoc }
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatalf("%v in %s", err, raw)
+	}
+	return doc.Next
 }

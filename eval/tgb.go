@@ -57,11 +57,11 @@ func (p *Protocol) Rank(ctx context.Context, s replay.Scorer, o RankOptions) (r 
 func (p *Protocol) rank(ctx context.Context, s replay.Scorer, o RankOptions) (Ranked, error) {
 	pass := p.pass(p.full(), nil, 1)
 	if o.Ask == nil {
-		asker, err := pass.Asker(alone{s})
-		if err != nil {
+		var questions replay.Questions
+		if err := questions.Prepare(pass, alone{s}.Plan(), 0); err != nil {
 			return Ranked{}, err
 		}
-		o.Ask = oneByOne(asker, s)
+		o.Ask = oneByOne(&questions, s)
 	}
 	events := p.parts[Test].All()
 	chosen := drawn(events.Len(), o.Limit)
@@ -135,14 +135,17 @@ func (a alone) Plan() sample.Plan {
 }
 
 // oneByOne asks a scorer about pairs.
-func oneByOne(asker *replay.Asker, s model.Answerer) Asker {
-	return func(_ context.Context, src event.Node, at event.Time, candidates []event.Node) ([]float32, error) {
+func oneByOne(questions *replay.Questions, s model.Answerer) Asker {
+	return func(ctx context.Context, src event.Node, at event.Time, candidates []event.Node) ([]float32, error) {
 		qs := make([]sample.Query, len(candidates))
 		for i, v := range candidates {
 			qs[i] = sample.Query{Src: src, Dst: v, Time: at}
 		}
 		out, done := make([]float32, len(qs)), 0
-		for b := range asker.Batches(qs) {
+		for b, err := range questions.Batches(ctx, qs) {
+			if err != nil {
+				return nil, err
+			}
 			n := len(b.Queries)
 			if err := s.Score(b, out[done:done+n]); err != nil {
 				return nil, err

@@ -30,16 +30,15 @@ func (p *Protocol) timed(ctx context.Context, s replay.Scorer, part Part) (Resul
 			"that lies between two events; want order %s", ErrArrival, model.Strict)
 	}
 	pass := p.pass(p.full(), nil, 1)
-	asker, err := pass.Asker(s)
-	if err != nil {
+	events := p.parts[part].All()
+	t := timer{scorer: s, tell: p.options.OnAnswers, calibration: p.options.Calibration}
+	if err := t.questions.Prepare(pass, s.Plan(), 0); err != nil {
 		return Result{}, err
 	}
-	events := p.parts[part].All()
-	t := timer{asker: asker, scorer: s, tell: p.options.OnAnswers, calibration: p.options.Calibration}
 	t.moments = sample.NewMoments(events, p.split.Full, sample.MomentOptions{Seed: uint64(part)})
 	for step, err := range pass.Batches(ctx, s, events) {
 		if err == nil {
-			err = t.ask(step)
+			err = t.ask(ctx, step)
 		}
 		if err != nil {
 			return Result{}, fmt.Errorf("evaluate: %w", err)
@@ -50,24 +49,27 @@ func (p *Protocol) timed(ctx context.Context, s replay.Scorer, part Part) (Resul
 
 // timer adds up batches and the moments that belong to them.
 type timer struct {
-	asker    *replay.Asker
-	scorer   replay.Scorer
-	moments  *sample.Moments
-	tell     func(Answers)
-	batches  int
-	pos, neg []float32
+	questions replay.Questions
+	scorer    replay.Scorer
+	moments   *sample.Moments
+	tell      func(Answers)
+	batches   int
+	pos, neg  []float32
 
 	calibration *calibration.Map
 }
 
-func (t *timer) ask(step *replay.Step) error {
+func (t *timer) ask(ctx context.Context, step *replay.Step) error {
 	pos, err := t.score(step.Batch)
 	if err != nil {
 		return err
 	}
 	during := t.moments.During(step.Span)
 	from := len(t.neg)
-	for b := range t.asker.Batches(during) {
+	for b, err := range t.questions.Batches(ctx, during) {
+		if err != nil {
+			return err
+		}
 		neg, err := t.score(b)
 		if err != nil {
 			return err

@@ -11,7 +11,6 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/internal/walk"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -50,15 +49,6 @@ func (e Env) Features(nodeDim, edgeDim int) (node, edge *nn.Features, err error)
 		e.OnFeatures(node, edge)
 	}
 	return node, edge, nil
-}
-
-// Key says who a node is by what it is called, whatever number it has.
-func (e Env) Key(n event.Node) uint64 {
-	side := uint8(0)
-	if e.Names.Sources() > 0 && !e.Names.IsSource(n) {
-		side = 1
-	}
-	return walk.Named(e.Names.Name(n), side)
 }
 
 // Data is what a configuration may depend on of the data it is for.
@@ -431,7 +421,12 @@ func (k Kind[C]) variants(settings []string) ([]NamedSpec, error) {
 func (k Kind[C]) decode(raw []byte, settings []string) (Spec, error) {
 	c := k.Default
 	s := Spec{Config: &c, Training: Standard}
-	if err := json.Unmarshal(raw, &s); err != nil {
+	var stored struct{ Config map[string]json.RawMessage }
+	err := errors.Join(json.Unmarshal(raw, &s), json.Unmarshal(raw, &stored))
+	if err == nil {
+		err = decodeRenamed(stored.Config, &c)
+	}
+	if err != nil {
 		return Spec{}, fmt.Errorf("model configuration: %w", err)
 	}
 	if k.Remembers && !slices.Contains(Orders(), s.Order) {

@@ -13,7 +13,7 @@ import (
 type toyConfig struct {
 	Size  int     `json:"size"`
 	Rate  float64 `json:"dropout"`
-	Deep  bool    `json:"deep"`
+	Deep  bool    `json:"deep" was:"profound"`
 	Label string  `json:"label"`
 }
 
@@ -196,3 +196,24 @@ type deepConfig struct {
 }
 
 func (deepConfig) Check() error { return nil }
+
+// TestRenamedSettings: what configurations and commands called a setting before it was renamed is still understood,
+// and the new name is written.
+func TestRenamedSettings(t *testing.T) {
+	for _, raw := range []string{`{"config":{"profound":true}}`, `{"config":{"deep":true,"profound":false}}`} {
+		s, err := toy.Decode([]byte(raw))
+		if err != nil || !s.Config.(*toyConfig).Deep {
+			t.Errorf("%s: %+v and %v, want a deep one", raw, s.Config, err)
+		}
+		if again, _ := json.Marshal(s); strings.Contains(string(again), "profound") {
+			t.Errorf("%s is written as %s", raw, again)
+		}
+	}
+	if _, err := toy.Decode([]byte(`{"config":{"profound":3}}`)); err == nil {
+		t.Error("a value of another kind is taken")
+	}
+	s, err := toy.Spec("", Data{}, "profound=true")
+	if err != nil || !s.Config.(*toyConfig).Deep {
+		t.Errorf("%+v and %v, want a deep one", s.Config, err)
+	}
+}

@@ -2,6 +2,7 @@
 package model
 
 import (
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
@@ -124,4 +125,21 @@ type Weigher interface {
 	// or forms of the model that have no weights. A step is as many consecutive positions of a row as make steps of
 	// all; weights of a row add up to 1.
 	Weigh(tp *grad.Tape, b *sample.Batch) (Embedding, []*tensor.Tensor)
+}
+
+// Explainer is a model that knows more of a query than the histories of its nodes and the gaps between their meetings.
+type Explainer interface {
+	Model
+	// Facts are what it knows of query i of a batch. Name is what nodes are called.
+	Facts(b *sample.Batch, i int, name func(event.Node) string) []Fact
+}
+
+// Fact is something that a model knows of a query, and that can be withheld from it. It marshals to a JSON object.
+type Fact interface {
+	Key() string             // its name in JSON documents, such as "next"
+	Title() string           // its name in a table, such as "what comes next"
+	Brief(dst string) string // the fact in a few words, which go on after "all but"; dst is the destination's name
+	Text(dst string) string  // the fact in a sentence
+	// Withhold takes it away from a batch that holds its query alone.
+	Withhold(b *sample.Batch)
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -14,8 +15,8 @@ import (
 // ErrSetting is in the chain of every error about a setting: an unknown key, a value of the wrong kind or out of range.
 var ErrSetting = errors.New("bad setting")
 
-// Apply changes fields of the given structs by "key=value" settings. A key is a field's JSON name; the first struct
-// that has it takes it.
+// Apply changes fields of the given structs by "key=value" settings. A key is a field's JSON name, or the one it had
+// before it was renamed: its tag "was". The first struct that has it takes it.
 func Apply(settings []string, targets ...any) error {
 	for _, s := range settings {
 		key, value, found := strings.Cut(s, "=")
@@ -77,7 +78,7 @@ func apply(key, value string, targets []any) error {
 	for _, t := range targets {
 		v := reflect.ValueOf(t).Elem()
 		for i := range v.NumField() {
-			if keyOf(v.Type().Field(i)) == key {
+			if f := v.Type().Field(i); key != "" && (keyOf(f) == key || f.Tag.Get("was") == key) {
 				return assign(v.Field(i), key, value)
 			}
 		}
@@ -115,6 +116,22 @@ func assign(field reflect.Value, key, value string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%w %s=%q: must be %s", ErrSetting, key, value, want)
+	}
+	return nil
+}
+
+// decodeRenamed sets the fields of a struct that a JSON object has under an earlier name.
+func decodeRenamed(object map[string]json.RawMessage, target any) error {
+	v := reflect.ValueOf(target).Elem()
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		was := field.Tag.Get("was")
+		if _, renamed := object[keyOf(field)]; renamed || was == "" || object[was] == nil {
+			continue
+		}
+		if err := json.Unmarshal(object[was], v.Field(i).Addr().Interface()); err != nil {
+			return fmt.Errorf("%s: %w", was, err)
+		}
 	}
 	return nil
 }

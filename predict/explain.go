@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/jsonobject"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -24,8 +26,8 @@ type Explanation struct {
 	WithoutGaps     *Effect `json:"without_gaps"`
 	WithoutMeetings *Effect `json:"without_meetings"`
 
-	// Next is what usually came after what the source did last; nil for models that do not look at that.
-	Next *Next `json:"next,omitempty"`
+	// Facts are what the model knows beside histories and gaps. In JSON each stands under its own key.
+	Facts []Fact `json:"-"`
 
 	Weighted    bool `json:"weighted"` // the model weighs patches; otherwise weights are 0 and no patch is withheld
 	Source      Side `json:"source"`
@@ -34,19 +36,25 @@ type Explanation struct {
 	Curve []CurvePoint `json:"curve,omitempty"` // the same pair around that time, if Predictor.CurvePoints asks for it
 }
 
-// Next is what usually came after what the source of a query did last, whoever did it.
-type Next struct {
-	After     []string `json:"after"`      // the source's latest two partners, the last first
-	AfterLast Share    `json:"after_last"` // how often the destination came after the last of them
-	AfterBoth Share    `json:"after_both"` // and after both
-	// Without is the answer if nothing had ever come after them.
-	Without *Effect `json:"without"`
+// Fact is something that the model knows beside histories and gaps, and the answer without it.
+type Fact struct {
+	model.Fact
+	Without *Effect
 }
 
-// Share is how often something happened, and how often it might have.
-type Share struct {
-	Times int `json:"times"`
-	Of    int `json:"of"`
+// MarshalJSON adds the answer without a fact to what the fact says.
+func (f Fact) MarshalJSON() ([]byte, error) {
+	return jsonobject.Join(f.Fact, map[string]*Effect{"without": f.Without})
+}
+
+// MarshalJSON adds facts under their keys.
+func (e Explanation) MarshalJSON() ([]byte, error) {
+	type plain Explanation
+	facts := map[string]Fact{}
+	for _, f := range e.Facts {
+		facts[f.Key()] = f
+	}
+	return jsonobject.Join(plain(e), facts)
 }
 
 // Side is what one of the query's two nodes had done.
@@ -182,26 +190,20 @@ func (p *Predictor) describe(b *sample.Batch, i int, seen sight, d *counterfactu
 	q := b.Queries[i]
 	return Explanation{
 		Query: q, Logit: seen.logits[i], Probability: p.Probability(seen.logits[i]), Gaps: gapsOf(b, i),
-		Next: p.next(b, i), Weighted: seen.weights != nil,
+		Facts: p.facts(b, i), Weighted: seen.weights != nil,
 		Source:      p.side(q.Src, q.Time, b, d.shown[sample.Src], i, seen),
 		Destination: p.side(q.Dst, q.Time, b, d.shown[sample.Dst], i, seen),
 	}
 }
 
-// next is what came after what the source of query i did last, if the model was told.
-func (p *Predictor) next(b *sample.Batch, i int) *Next {
-	if len(b.Walks.Next) == 0 {
-		return nil
-	}
-	told := b.Walks.Next[i]
-	share := func(counts [2]int) Share { return Share{Times: counts[0], Of: counts[1]} }
-	n := &Next{After: []string{}, AfterLast: share(told.Last), AfterBoth: share(told.Both)}
-	for _, other := range told.After {
-		if other >= 0 {
-			n.After = append(n.After, p.nameOf(other))
+// facts are what the model knows of query i beside histories and gaps.
+func (p *Predictor) facts(b *sample.Batch, i int) (list []Fact) {
+	if m, ok := p.model.(model.Explainer); ok {
+		for _, f := range m.Facts(b, i, p.nameOf) {
+			list = append(list, Fact{Fact: f})
 		}
 	}
-	return n
+	return list
 }
 
 // gapsOf are those of query i that there are.

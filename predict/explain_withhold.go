@@ -86,8 +86,8 @@ type effect struct {
 
 func newCounterfactuals(p *Predictor) *counterfactuals {
 	d := &counterfactuals{p: p, plan: p.model.Plan(), shown: [2]int{-1, -1}}
-	d.plan.ByCall = false                             // a batch is one call
-	d.joins = !d.plan.Distinct && d.plan.Walks == nil // each has a table of its own
+	d.plan.ByCall = false                                 // a batch is one call
+	d.joins = !d.plan.Distinct && len(d.plan.Extras) == 0 // each has a table of its own
 	d.alike = d.plan.AtMost()
 	for i, draw := range d.plan.Draws {
 		if draw.Of > sample.Dst { // hops do not go together
@@ -124,8 +124,9 @@ func (d *counterfactuals) raise(e *Explanation) (err error) {
 			return err
 		}
 	}
-	if e.Next != nil {
-		e.Next.Without, err = d.ask(e, e.Source.without(nothing), e.Destination.without(nothing), e.Gaps, noSequels)
+	for i := range e.Facts {
+		f := &e.Facts[i]
+		f.Without, err = d.ask(e, e.Source.without(nothing), e.Destination.without(nothing), e.Gaps, f.Withhold)
 		if err != nil {
 			return err
 		}
@@ -152,8 +153,6 @@ func (d *counterfactuals) raise(e *Explanation) (err error) {
 // What can be missing from a side.
 
 func nothing(int, PastEvent) bool { return false }
-
-func noSequels(b *sample.Batch) { clear(b.Walks.Sequels) }
 
 func patch(k int) func(int, PastEvent) bool { return func(at int, _ PastEvent) bool { return at == k } }
 

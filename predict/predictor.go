@@ -35,23 +35,23 @@ type Predictor struct {
 	Top         int // so many of each side's most weighted patches are withheld by Explain; Load sets 3
 	CurvePoints int // of the curve of Explain, before and after each query's time; Load sets 0: no curve
 
-	options Options
-	name    string
-	spec    model.Spec
-	past    index.View // what queries look back on; nil: not asked for yet
-	grown   *Past      // where that comes from, once events came in
-	log     *event.Log // all events, those that came in too; nil: none are known one by one
-	model   model.Model
-	head    model.Head // the question: do they interact, or has the source the label?
-	scorer  *model.Scorer
-	origin  run.Origin    // of the checkpoint
-	stored  bool          // the checkpoint holds a memory
-	stream  *stream       // what a model that remembers has learned of; nil for others
-	tape    *grad.Tape    // of Explain, once that was asked for
-	own     device.Device // opened by Load
-	batches [2]sample.Batch
-	seen    []event.Time // of each node: when it was first a destination
-	noticed int          // events that tell so; the others are looked at when someone wants to know
+	options   Options
+	name      string
+	spec      model.Spec
+	past      index.View // what queries look back on; nil: not asked for yet
+	grown     *Past      // where that comes from, once events came in
+	log       *event.Log // all events, those that came in too; nil: none are known one by one
+	model     model.Model
+	head      model.Head // the question: do they interact, or has the source the label?
+	scorer    *model.Scorer
+	origin    run.Origin    // of the checkpoint
+	stored    bool          // the checkpoint holds a memory
+	stream    *stream       // what a model that remembers has learned of; nil for others
+	tape      *grad.Tape    // of Explain, once that was asked for
+	own       device.Device // opened by Load
+	questions replay.Questions
+	seen      []event.Time // of each node: when it was first a destination
+	noticed   int          // events that tell so; the others are looked at when someone wants to know
 
 	features *nn.Features // of events; nil where the model asks for none
 
@@ -250,33 +250,12 @@ func (p *Predictor) gather(ctx context.Context, qs []Query, plan sample.Plan) it
 func (p *Predictor) gatherParts(ctx context.Context, parts iter.Seq[[]Query], size int, plan sample.Plan,
 ) iter.Seq2[*sample.Batch, error] {
 	return func(yield func(*sample.Batch, error) bool) {
-		if err := replay.Fits(plan, float64(size)); err != nil {
+		pass := replay.Pass{Past: p.view(), Sampling: p.sampling(), Seed: 1, Threads: p.options.Threads}
+		if err := p.questions.Prepare(pass, plan, size); err != nil {
 			yield(nil, err)
 			return
 		}
-		if plan.Walks != nil {
-			if err := sample.Listed(p.view()); err != nil {
-				yield(nil, err)
-				return
-			}
-		}
-		if plan.Picker != nil {
-			plan.Picker = sample.Bind(plan.Picker, p.view(), p.sampling(), 1)
-		}
-		turn := 0
-		for part := range parts {
-			if err := ctx.Err(); err != nil {
-				yield(nil, err)
-				return
-			}
-			b := &p.batches[turn%2]
-			turn++
-			b.Positives, b.Events = len(part), event.Span{}
-			sample.Gatherer{Threads: p.options.Threads}.Gather(p.view(), plan, part, b)
-			if !yield(b, nil) {
-				return
-			}
-		}
+		p.questions.Parts(ctx, parts)(yield)
 	}
 }
 

@@ -19,7 +19,7 @@ type gatherer struct {
 }
 
 func newGatherer(p Pass, plan sample.Plan) (*gatherer, error) {
-	if err := p.check(plan); err != nil {
+	if err := p.check(plan, 0); err != nil {
 		return nil, err
 	}
 	if plan.Picker != nil {

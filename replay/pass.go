@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -83,7 +82,7 @@ func (p Pass) walk(
 		memory := (*units)(nil)
 		if m, ok := by.(Memory); ok && err == nil {
 			checked := p
-			if err = checked.check(m.UnitPlan()); err == nil {
+			if err = checked.check(m.UnitPlan(), 0); err == nil {
 				memory = newUnits(checked, m, waiting, size)
 			}
 		}
@@ -133,8 +132,8 @@ func (p Pass) walk(
 // queryBytes is what a query takes beside its histories: itself, its label and its score.
 const queryBytes = 24
 
-// check fills in defaults.
-func (p *Pass) check(plan sample.Plan) error {
+// check fills in defaults, and says what is wrong with batches of so many queries; 0: with those of the pass.
+func (p *Pass) check(plan sample.Plan, queries int) error {
 	if p.BatchSize == 0 {
 		p.BatchSize = BatchSize
 	}
@@ -150,20 +149,19 @@ func (p *Pass) check(plan sample.Plan) error {
 		return fmt.Errorf("order %q, must be %s or %s", p.Order, model.Strict, model.Arrival)
 	case p.Sampling != "" && p.Sampling != sample.Reference && p.Sampling != sample.Native:
 		return fmt.Errorf("sampling %q, must be %s or %s", p.Sampling, sample.Reference, sample.Native)
-	case p.Past == nil && plan.LooksBack():
-		return errors.New("the model asks for neighbours, but the pass has no past to look back on")
 	}
-	if plan.Walks != nil {
-		if err := sample.Listed(p.Past); err != nil {
-			return err
-		}
+	if err := plan.Check(p.Past); err != nil {
+		return err
+	}
+	if queries > 0 {
+		return fits(plan, float64(queries))
 	}
 	// more than an int can hold, if someone asks for that
-	return Fits(plan, float64(p.BatchSize)*(1+float64(p.PerPositive)))
+	return fits(plan, float64(p.BatchSize)*(1+float64(p.PerPositive)))
 }
 
-// Fits says why batches of so many queries cannot be gathered on this machine.
-func Fits(plan sample.Plan, queries float64) error {
+// fits says why batches of so many queries cannot be gathered on this machine.
+func fits(plan sample.Plan, queries float64) error {
 	need := stepsUnderWay * queries * (plan.Bytes(1) + queryBytes)
 	const little = 16 << 20 // always there, and not worth the time to ask
 	if need < little {

@@ -91,7 +91,7 @@ func appendQueries(qs []sample.Query, events event.Span) []sample.Query {
 
 // Remember lets a memory learn of events that nobody asks about, in units of a batch.
 func (p Pass) Remember(ctx context.Context, m Memory, events event.Span) error {
-	if err := p.check(m.UnitPlan()); err != nil {
+	if err := p.check(m.UnitPlan(), 0); err != nil {
 		return err
 	}
 	if err := newUnits(p, m, events, p.BatchSize).rest(ctx); err != nil {

@@ -44,9 +44,7 @@ func (g Gatherer) Gather(past index.View, p Plan, qs []Query, b *Batch) {
 	if p.Distinct {
 		w.distinct()
 	}
-	if p.Walks != nil {
-		w.walk()
-	}
+	w.extras()
 	w.end()
 }
 
@@ -54,7 +52,7 @@ func (g Gatherer) Gather(past index.View, p Plan, qs []Query, b *Batch) {
 func (g Gatherer) byCall(past index.View, p Plan, qs []Query, b *Batch) {
 	p.ByCall = false
 	b.Queries = append(b.Queries[:0], qs...)
-	b.Rows, b.Gaps = b.Rows[:0], b.Gaps[:0]
+	b.Rows, b.Gaps, b.Extras = b.Rows[:0], b.Gaps[:0], b.Extras[:0]
 	b.Calls = b.Calls[:0]
 	for lo, hi := 0, b.positives(); ; lo, hi = hi, min(len(qs), hi+max(1, b.positives())) {
 		if lo == len(qs) && len(b.Calls) > 0 { // no queries are one call too

@@ -52,7 +52,6 @@ func (w *work) resize(d int, used []int32) {
 	r.Node, r.Edge = resize(r.Node, n), resize(r.Edge, n)
 	r.Time, r.Delta = resize(r.Time, n), resize(r.Delta, n)
 	r.Count, r.Slot = r.Count[:0], r.Slot[:0]
-	r.Walk, r.Age, r.Way = r.Walk[:0], r.Age[:0], r.Way[:0]
 	if w.plan.Counts != NoCounts && (d == w.counted[0] || d == w.counted[1]) {
 		r.Count = resize(r.Count, 2*n)
 	}
@@ -86,13 +85,10 @@ func (p *Plan) Bytes(queries int) float64 {
 		if p.Counts != NoCounts {
 			position += 8
 		}
-		if p.Walks != nil {
-			position += 12
-		}
 		total += float64(queries) * each[i] * position
 	}
-	if p.Walks != nil {
-		total += float64(queries) * p.Walks.bytes(each)
+	for _, e := range p.Extras {
+		total += float64(queries) * e.Bytes(each)
 	}
 	return total
 }
@@ -189,10 +185,10 @@ func (w *work) fill(d, i int, n event.Node, t event.Time) {
 	if s.goes {
 		s.keepTimes(s.times[lo:hi], time, i, first, target, t, w.plan.ExactTimes, picked)
 	}
-	if w.plan.LogDelta > 0 {
+	if w.plan.LogTimes > 0 {
 		clear(delta[:first])
 		clear(delta[first+used:]) // the row's own node too: now is 0
-		Logs(delta[first:first+used], w.plan.LogDelta)
+		Logs(delta[first:first+used], w.plan.LogTimes)
 	}
 }
 

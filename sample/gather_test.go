@@ -408,8 +408,8 @@ func TestPickedHopsAtExactTimes(t *testing.T) {
 	}
 }
 
-// TestLogDelta: logarithms are those of the differences that there would be without them.
-func TestLogDelta(t *testing.T) {
+// TestLogTimes: logarithms are those of the differences that there would be without them.
+func TestLogTimes(t *testing.T) {
 	log := streamtest.Generate(streamtest.Shape{Events: 300, Sources: 20, Dests: 20, Instants: 100, Shared: true}, 3)
 	past, qs := index.Freeze(log), pairs(log, 10)
 	for _, exact := range []bool{false, true} {
@@ -419,7 +419,7 @@ func TestLogDelta(t *testing.T) {
 				plan := Plan{Draws: Both(row), ExactTimes: exact}
 				var plain, logs Batch
 				Gather(past, plan, qs, &plain)
-				plan.LogDelta = 2.5
+				plan.LogTimes = 2.5
 				Gather(past, plan, qs, &logs)
 				for i, x := range plain.Rows[0].Delta {
 					want := 0.0

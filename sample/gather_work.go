@@ -24,7 +24,9 @@ type work struct {
 	far   map[int32]int32 // the same for nodes that the past does not know
 	now   int32
 
-	walks walks // of the batch's nodes
+	parts     []ownedPart         // of the batch, one for each extra of the plan
+	gathering Gathering           // as they see it
+	extra     func(thread, i int) // what one of them does in parallel
 
 	workers []*worker
 	task    func(*worker, int)
@@ -38,7 +40,7 @@ type worker struct {
 	work   *work
 	last   int // the query it handled last, −1 for none
 	tally  tally
-	walker walker
+	number int       // of the thread
 	sums   []float64 // for a chooser
 	run    func()    // made once, so that starting a goroutine allocates nothing
 }
@@ -52,7 +54,6 @@ func (w *work) begin(past index.View, p Plan, qs []Query, b *Batch, threads int)
 	b.Queries = append(b.Queries[:0], qs...)
 	b.Gaps = resize(b.Gaps, len(qs)*max(0, p.PairGaps))
 	b.Distinct.Nodes, b.Distinct.Src, b.Distinct.Dst = b.Distinct.Nodes[:0], b.Distinct.Src[:0], b.Distinct.Dst[:0]
-	b.Walks.reset()
 	w.pairs = 0
 	if half := b.positives(); 2*half == len(qs) {
 		w.pairs = half
@@ -62,7 +63,7 @@ func (w *work) begin(past index.View, p Plan, qs []Query, b *Batch, threads int)
 	}
 	w.plot(len(qs))
 	for len(w.workers) < threads {
-		k := &worker{work: w}
+		k := &worker{work: w, number: len(w.workers)}
 		k.run = func() { k.loop(); w.running.Done() }
 		w.workers = append(w.workers, k)
 	}

@@ -91,7 +91,7 @@ type Plan struct {
 	Counts   Counting // in the rows of the first draw of Src and of the first of Dst
 	PairGaps int      // k: gaps between the pair's own past meetings, DyGMamba's time stream
 	Distinct bool     // the batch's distinct nodes, for models that keep something of each node
-	Walks    *Walks   // how nodes are connected by walks, and what they are up to; nil: not asked for
+	Extras   []Extra  // what the model itself knows how to find
 
 	// NegativesFirst lets the Picker choose for the negatives before the positives, as in the reference programs'
 	// models with a memory.
@@ -105,12 +105,12 @@ type Plan struct {
 	// first, as in the reference programs. A rounded time may be later than the event, so that a hop may see what
 	// happened at that very moment.
 	ExactTimes bool
-	// LogDelta, where it is not 0, makes Delta log(1 + LogDelta·time), and 0 at padding.
-	LogDelta float64
+	// LogTimes, where it is not 0, makes Delta log(1 + LogTimes·time), and 0 at padding.
+	LogTimes float64
 }
 
 // LooksBack says whether the plan asks for anything of the past.
-func (p *Plan) LooksBack() bool { return len(p.Draws) > 0 || p.PairGaps > 0 || p.Walks != nil }
+func (p *Plan) LooksBack() bool { return len(p.Draws) > 0 || p.PairGaps > 0 || len(p.Extras) > 0 }
 
 // Batch is what Gather found for n queries. Its slices are reused by the next Gather into it.
 type Batch struct {
@@ -123,9 +123,9 @@ type Batch struct {
 	Rows     []Rows    // what each draw of the plan gave
 	Gaps     []float32 // [n, PairGaps]: most recent last, Never where there are fewer
 	Distinct Distinct
-	Walks    Walked
-	// Calls are, with ByCall, the queries once more, in parts that were gathered together; then there are no Rows and
-	// Gaps here.
+	Extras   []Part // what each extra of the plan gave
+	// Calls are, with ByCall, the queries once more, in parts that were gathered together; then there are no Rows,
+	// Gaps and Extras here.
 	Calls []*Batch
 
 	work  *work    // what Gather needs meanwhile
@@ -142,9 +142,6 @@ type Rows struct {
 	Delta []float32 // [rows, Len]: the root's time − Time, taken in float64; with ExactTimes before Time was rounded
 	Count []int32   // [rows, Len, 2]: occurrences in the source's row, in the destination's row
 	Slot  []int32   // [rows, Len]: where Node stands among the batch's distinct nodes
-	Walk  []int32   // [rows, Len]: the row of Node in the batch's table of walks, −1 at padding
-	Age   []float32 // [rows, Len]: how much older that row is than the query
-	Way   []float32 // [rows, Len]: 1 where the root was the source of the event, −1 where it was not, 0 without one
 }
 
 // Distinct lists the nodes that occur in a batch, each once, padding and the queries' own included. The number of nodes
@@ -167,6 +164,9 @@ func (b *Batch) Shape() uint64 {
 	h.add(len(b.Queries), b.Positives, len(b.Gaps), len(b.Distinct.Nodes), len(b.Rows), len(b.Calls))
 	for i := range b.Rows {
 		h.add(b.Rows[i].Len, len(b.Rows[i].Node))
+	}
+	for _, part := range b.Extras {
+		h = (h ^ shape(part.Shape())) * 1099511628211
 	}
 	for _, c := range b.Calls {
 		h = (h ^ shape(c.Shape())) * 1099511628211

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/jsonobject"
 	"github.com/dygmamba/dygmamba/predict"
 )
 
@@ -210,11 +211,19 @@ const maxExplained = 100
 
 // explanation is an explanation in a response.
 type explanation struct {
+	pairDoc
+	predict.Explanation
+}
+
+// pairDoc is what was asked about.
+type pairDoc struct {
 	Src  nodeDoc    `json:"src"`
 	Dst  nodeDoc    `json:"dst"`
 	Time event.Time `json:"time"`
-	predict.Explanation
 }
+
+// MarshalJSON writes both as one object.
+func (e explanation) MarshalJSON() ([]byte, error) { return jsonobject.Join(e.pairDoc, e.Explanation) }
 
 // postExplain answers what a score rests on.
 func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -242,7 +251,7 @@ func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) (any, error
 			a.rename(&f.Source)
 			a.rename(&f.Destination)
 			src, dst := s.show(pairs[i].src), s.show(pairs[i].dst)
-			doc.Explanations = append(doc.Explanations, explanation{src, dst, qs[i].Time, f})
+			doc.Explanations = append(doc.Explanations, explanation{pairDoc{src, dst, qs[i].Time}, f})
 		}
 		return err
 	}}

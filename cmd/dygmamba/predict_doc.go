@@ -12,6 +12,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/jsonobject"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/predict"
@@ -68,6 +69,11 @@ func (p *prediction) extraOf(q queries.Question) map[string]string {
 type explanationDoc struct {
 	questionDoc
 	predict.Explanation
+}
+
+// MarshalJSON writes the question and the explanation as one object.
+func (e explanationDoc) MarshalJSON() ([]byte, error) {
+	return jsonobject.Join(e.questionDoc, e.Explanation)
 }
 
 // unknownDoc tells which nodes have no history.
@@ -184,9 +190,9 @@ func (p *prediction) writeExplanation(w io.Writer, s term.Style, e explanationDo
 	if e.WithoutMeetings != nil {
 		f.Add("had they never met", effectText(e.WithoutMeetings))
 	}
-	if n := e.Next; n != nil {
-		f.Add("what comes next", nextText(n, e.Destination.Name))
-		f.Add("without that", effectText(n.Without))
+	for _, x := range e.Facts {
+		f.Add(x.Title(), x.Text(e.Destination.Name))
+		f.Add("without that", effectText(x.Without))
 	}
 	p.addCurve(&f, e.Curve)
 	if err := f.Write(w, s); err != nil {
@@ -199,26 +205,6 @@ func (p *prediction) writeExplanation(w io.Writer, s term.Style, e explanationDo
 		}
 	}
 	return nil
-}
-
-// nextText is how often the destination came after the source's latest partners.
-func nextText(n *predict.Next, name string) string {
-	switch {
-	case n.AfterLast.Of == 0 && len(n.After) == 0:
-		return "nobody had done anything yet"
-	case n.AfterLast.Of == 0:
-		return fmt.Sprintf("nothing had come after %s yet", n.After[0])
-	case len(n.After) == 0:
-		return fmt.Sprintf("%s was the first of %s of %s sources", name, term.Count(n.AfterLast.Times),
-			term.Count(n.AfterLast.Of))
-	}
-	text := fmt.Sprintf("after %s came %s %s of %s times", n.After[0], name, term.Count(n.AfterLast.Times),
-		term.Count(n.AfterLast.Of))
-	if len(n.After) > 1 {
-		text += fmt.Sprintf(", after %s and %s %s of %s", n.After[1], n.After[0], term.Count(n.AfterBoth.Times),
-			term.Count(n.AfterBoth.Of))
-	}
-	return text
 }
 
 // addGaps tells when the pair met last, and the rhythm before that.

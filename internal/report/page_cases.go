@@ -210,9 +210,8 @@ func (r *Report) changes(e predict.Explanation) page.Table {
 			add(c.what, c.to.Probability, c.to.Logit)
 		}
 	}
-	if n := e.Next; n != nil {
-		add(fmt.Sprintf("all but what usually comes next (%s, %d of %d times)", e.Destination.Name, n.AfterLast.Times,
-			n.AfterLast.Of), n.Without.Probability, n.Without.Logit)
+	for _, f := range e.Facts {
+		add("all but "+f.Brief(e.Destination.Name), f.Without.Probability, f.Without.Logit)
 	}
 	for _, side := range []predict.Side{e.Source, e.Destination} {
 		best := -1

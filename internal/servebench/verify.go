@@ -20,7 +20,6 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/replay"
-	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/serve"
 )
 
@@ -157,6 +156,7 @@ func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from 
 	pass := replay.Pass{Past: past, BatchSize: p.Spec().Training.BatchSize, Order: model.Arrival,
 		Sampling: set.Sampling, Seed: 1}
 	var logits []float32
+	var questions replay.Questions
 	alone := len(p.Spec().Conditions()) > 0
 	plan := scorer.Plan()
 	for step, err := range pass.Batches(ctx, scorer, set.Log.All()) {
@@ -174,15 +174,11 @@ func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from 
 			size = 2
 		}
 		for some := range slices.Chunk(qs, size) {
-			var b sample.Batch
-			b.Positives = len(some)
-			bound := plan
-			if plan.Picker != nil {
-				bound.Picker = sample.Bind(plan.Picker, past, set.Sampling, 1)
+			if err := questions.Prepare(pass, plan, len(some)); err != nil {
+				return nil, err
 			}
-			sample.Gather(past, bound, some, &b)
 			out := make([]float32, len(some))
-			if err := scorer.Score(&b, out); err != nil {
+			if err := scorer.Score(questions.Gather(some), out); err != nil {
 				return nil, err
 			}
 			logits = append(logits, out...)

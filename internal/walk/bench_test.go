@@ -16,7 +16,7 @@ func BenchmarkPast(b *testing.B) {
 		"mooc":  streamtest.Generate(streamtest.MOOC, 1),
 		"enron": streamtest.Generate(streamtest.Enron, 1),
 	} {
-		for what, follow := range map[string]bool{"": false, "/sequels": true} {
+		for what, follow := range map[string]bool{"": false, "/next item": true} {
 			b.Run(name+what, func(b *testing.B) {
 				span := log.At(log.Len()-1).Time - log.At(0).Time
 				for b.Loop() {

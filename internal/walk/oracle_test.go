@@ -54,9 +54,9 @@ func (o oracle) roles(u, v event.Node, t event.Time) []float64 {
 	)
 }
 
-// sequels are the numbers of a query about u→v at t: events whose source had at that time the same latest partner as u
+// nextItems are the numbers of a query about u→v at t: events whose source had at that time the same latest partner as u
 // has, the same two, or the same one as long ago.
-func (o oracle) sequels(u, v event.Node, t event.Time) (out []float64) {
+func (o oracle) nextItems(u, v event.Node, t event.Time) (out []float64) {
 	last, before, since := o.latest(u, t)
 	for _, alike := range []func(x, y event.Node, ago int) bool{
 		func(x, _ event.Node, _ int) bool { return x == last },

@@ -16,7 +16,7 @@ type State struct {
 	nodes   []node
 	vectors []float32 // [nodes, Vectors, Dim], each as of the node's time
 	pairs   ledger[pair]
-	after   ledger[sequel]
+	after   ledger[nextItem]
 	group   []meeting // events of the instant that is being applied
 }
 
@@ -37,7 +37,7 @@ type meeting struct{ src, dst int32 }
 
 // NewState is the state before the first event.
 func NewState(o Options) *State {
-	return &State{options: o, rates: o.Rates(), pairs: newLedger[pair](), after: newLedger[sequel]()}
+	return &State{options: o, rates: o.Rates(), pairs: newLedger[pair](), after: newLedger[nextItem]()}
 }
 
 // Apply takes over the events of one instant, which is later than all before: who met whom, in any order.

@@ -38,7 +38,7 @@ type Options struct {
 	Seed uint64 // of H⁰
 	// Span is how long the training events last; time scales are parts of it. 0 or less is 1.
 	Span event.Time
-	// Follow keeps what came after what, for State.Sequel.
+	// Follow keeps what came after what, for State.NextItem.
 	Follow bool
 	// Key says who a node is, whatever number it has; nil: its number. It is asked once for each node.
 	Key func(event.Node) uint64

@@ -19,7 +19,7 @@ var small = walk.Options{Dim: 9, Seed: 3, Span: 40, Follow: true}
 var nodes = []event.Node{1, 2, 3, 4, 5, 6, 77}
 
 // all is everything that a past says about a time: rows of vectors as of then, and the roles and
-// sequels of all pairs.
+// next items of all pairs.
 func all(p *walk.Past, t event.Time) []uint32 {
 	var out []uint32
 	add := func(list []float32) {
@@ -41,15 +41,15 @@ func all(p *walk.Past, t event.Time) []uint32 {
 			doing := s.Activity(u, v)
 			p.Options().Roles(&doing, t, roles)
 			add(roles)
-			add(sequels(s, p.Options(), u, v, t))
+			add(nextItems(s, p.Options(), u, v, t))
 		}
 	}
 	return out
 }
 
-func sequels(s *walk.State, o walk.Options, u, v event.Node, t event.Time) []float32 {
-	out, next := make([]float32, walk.Sequels), s.Sequel(u, v, t)
-	o.Sequels(&next, t, out)
+func nextItems(s *walk.State, o walk.Options, u, v event.Node, t event.Time) []float32 {
+	out, next := make([]float32, walk.NextItems), s.NextItem(u, v, t)
+	o.NextItems(&next, t, out)
 	return out
 }
 
@@ -89,7 +89,7 @@ func TestOracle(t *testing.T) {
 				doing := state.Activity(u, v)
 				o.options.Roles(&doing, at, roles)
 				near(t, "roles", u, v, roles, o.roles(u, v, at))
-				near(t, "sequels", u, v, sequels(state, small, u, v, at), o.sequels(u, v, at))
+				near(t, "next items", u, v, nextItems(state, small, u, v, at), o.nextItems(u, v, at))
 			}
 		}
 	})
@@ -103,9 +103,9 @@ func near(t *rapid.T, what string, u, v event.Node, got []float32, want []float6
 	}
 }
 
-// TestSequel: three students go through a course, and what comes next is known for the fourth; whoever begins begins
+// TestNextItem: three students go through a course, and what comes next is known for the fourth; whoever begins begins
 // with the first item.
-func TestSequel(t *testing.T) {
+func TestNextItem(t *testing.T) {
 	var events []event.Event
 	for student := range event.Node(3) {
 		for item := range event.Node(4) {
@@ -118,14 +118,14 @@ func TestSequel(t *testing.T) {
 		u, v event.Node
 		want float64 // after the last, after the last two, and after the last as long ago
 	}{{20, 3, 3}, {20, 4, 0}, {99, 1, 4}, {99, 2, 0}, {20, -1, 0}} {
-		got := sequels(s, small, c.u, c.v, 42)
+		got := nextItems(s, small, c.u, c.v, 42)
 		for way := range 3 {
 			if n := math.Expm1(float64(got[2*way*walk.RoleNumbers+2])); math.Abs(n-c.want) > 1e-5 {
 				t.Errorf("after what %d did last, %d came %.1f times, want %v (way %d)", c.u, c.v, n, c.want, way)
 			}
 		}
 	}
-	if s.Sequel(99, -2, 42)[0] != s.Sequel(99, 77, 42)[0] {
+	if s.NextItem(99, -2, 42)[0] != s.NextItem(99, 77, 42)[0] {
 		t.Error("a node that is none has followed")
 	}
 }
@@ -271,8 +271,8 @@ func TestNumbersDoNotMatter(t *testing.T) {
 			t.Errorf("%s has other vectors as node %d than as node %d", names[n], m, n)
 		}
 		for v, w := range other {
-			if !slices.Equal(sequels(a, small, n, v, 4), sequels(b, small, m, w, 4)) {
-				t.Errorf("%s and %s have other sequels as nodes %d and %d", names[n], names[v], m, w)
+			if !slices.Equal(nextItems(a, small, n, v, 4), nextItems(b, small, m, w, 4)) {
+				t.Errorf("%s and %s have other numbers of next items as nodes %d and %d", names[n], names[v], m, w)
 			}
 		}
 	}

@@ -122,6 +122,14 @@ func (n *Names) IsSource(id event.Node) bool {
 	return later
 }
 
+// Side is 1 for the destinations of a bipartite set, whose names may be those of sources too, and 0 for all others.
+func (n *Names) Side(id event.Node) uint8 {
+	if n.Sources() > 0 && !n.IsSource(id) {
+		return 1
+	}
+	return 0
+}
+
 func (n *Names) bytes(i int) []byte {
 	from := int64(0)
 	if i > 0 {

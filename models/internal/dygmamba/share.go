@@ -48,7 +48,7 @@ func (in *input) share(tp *grad.Tape, b *sample.Batch) (of shared) {
 	}
 	add := func(rows ...*sample.Rows) {
 		i := len(in.sides)
-		kept, each := sequence.DistinctHistories(in.Node, in.Edge, rows...)
+		kept, _, each := sequence.DistinctHistories(in.Node, in.Edge, rows, nil)
 		of.rows[i] = tp.Ints(each)
 		if in.cfg.Arch == Paper {
 			of.some[i] = tp.Ints(in.patchesOf(each, kept))

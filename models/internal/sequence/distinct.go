@@ -57,10 +57,13 @@ func DistinctRows(rows []float32, k int) (kept []float32, of []int32) {
 
 // DistinctHistories keeps the first of equal rows, and says which each row is. They are equal if a model sees no
 // difference: where nodes have no features they are all alike.
-func DistinctHistories(node, edge *nn.Features, lists ...*sample.Rows) (kept *sample.Rows, of []int32) {
+//
+// Beside, which may be nil, has one more number for each position of each list; those of the kept rows come back.
+func DistinctHistories(node, edge *nn.Features, lists []*sample.Rows, beside [][]float32,
+) (kept *sample.Rows, more []float32, of []int32) {
 	d := NewDistinct()
 	kept = &sample.Rows{Len: lists[0].Len}
-	for _, r := range lists {
+	for k, r := range lists {
 		for lo := 0; lo < len(r.Node); lo += r.Len {
 			hi := lo + r.Len
 			for i := lo; i < hi; i++ {
@@ -74,22 +77,22 @@ func DistinctHistories(node, edge *nn.Features, lists ...*sample.Rows) (kept *sa
 			for _, c := range counts {
 				d.Add(uint32(c))
 			}
-			var ways []float32
-			if len(r.Way) > 0 {
-				ways = r.Way[lo:hi]
+			var numbers []float32
+			if len(beside) > 0 {
+				numbers = beside[k][lo:hi]
 			}
-			for _, way := range ways {
-				d.Add(math.Float32bits(way))
+			for _, x := range numbers {
+				d.Add(math.Float32bits(x))
 			}
 			if d.Number()*r.Len < len(kept.Node) {
 				continue
 			}
 			kept.Node, kept.Edge = append(kept.Node, r.Node[lo:hi]...), append(kept.Edge, r.Edge[lo:hi]...)
 			kept.Delta, kept.Count = append(kept.Delta, r.Delta[lo:hi]...), append(kept.Count, counts...)
-			kept.Way = append(kept.Way, ways...)
+			more = append(more, numbers...)
 		}
 	}
-	return kept, d.Of
+	return kept, more, d.Of
 }
 
 // Repeat gives things by number: [distinct, ...] → [len(of), ...].

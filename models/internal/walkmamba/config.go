@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/walk"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models/internal/sequence"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// How walks, roles and sequels go on: with every instant, or batch by batch, which is what other models of walks do and
-// what exactness is compared with.
+// How walks, roles and next items go on: with every instant, or batch by batch, which is what other models of walks do
+// and what exactness is compared with.
 const (
 	Exact   = "exact"
 	ByBatch = "batch"
@@ -46,9 +47,9 @@ type Config struct {
 	Roles     bool `json:"roles" about:"how often and how lately the two were active, at the head"`
 	NodeBlock bool `json:"node_block" about:"state space layers over histories"`
 	TimeBlock bool `json:"time_block" about:"state space layers over gaps, and what they choose"`
-	// Sequels and Returns are left out of configurations where they are off: older ones keep their bytes.
-	Sequels bool `json:"sequels,omitempty" about:"what usually follows upon the source's latest partners, at the head"`
-	Returns bool `json:"returns,omitempty" about:"how near times since the pair's meetings are to those between them"`
+	// NextItem and Periodicity are left out of configurations where they are off: older ones keep their bytes.
+	NextItem    bool `json:"next_item,omitempty" was:"sequels" about:"what usually follows the source's latest partners"`
+	Periodicity bool `json:"periodicity,omitempty" was:"returns" about:"whether it is about time for the pair to meet again"`
 }
 
 // Default is DyGMamba's widths with all that the model adds.
@@ -71,17 +72,17 @@ func (c Config) RowLen() int { return (c.Length + c.Patch - 1) / c.Patch * c.Pat
 func (c Config) walks() bool { return c.Neighbors || c.Pair }
 
 // asksWalks says whether anything at all is asked of package walk.
-func (c Config) asksWalks() bool { return c.walks() || c.Direction || c.Roles || c.Sequels }
+func (c Config) asksWalks() bool { return c.walks() || c.Direction || c.Roles || c.NextItem }
 
 // plan is what the model wants to know of each query beside walks.
 func (c Config) plan() sample.Plan {
 	row := sample.Draw{Neighbors: c.Length - 1, RowLen: c.RowLen(), Target: sample.TargetLast}
 	p := sample.Plan{Draws: sample.Both(row), Counts: sample.PairCounts, ExactTimes: true}
-	if c.TimeBlock || c.Returns {
+	if c.TimeBlock || c.Periodicity {
 		p.PairGaps = c.Meetings
 	}
 	if c.LogTime {
-		p.LogDelta = c.logUnit()
+		p.LogTimes = c.logUnit()
 	}
 	return p
 }
@@ -128,11 +129,11 @@ func (c Config) Brief() string {
 	for _, what := range c.without() {
 		s += ", without " + what
 	}
-	if c.Sequels {
-		s += ", with sequels"
+	if c.NextItem {
+		s += ", with next item"
 	}
-	if c.Returns {
-		s += ", with returns"
+	if c.Periodicity {
+		s += ", with periodicity"
 	}
 	if c.Update == ByBatch {
 		s += ", walks updated by batches"
@@ -160,8 +161,8 @@ func (c Config) without() (parts []string) {
 // Mark tells models that lack a part of their presets from whole ones, and those that have one more.
 func (c Config) Mark(preset string) string {
 	parts := c.without()
-	if !c.Sequels {
-		parts = append(parts, "sequels")
+	if !c.NextItem {
+		parts = append(parts, "next item")
 	}
 	if c.Update == ByBatch {
 		parts = append(parts, "exactness: states as of the batch")
@@ -169,8 +170,8 @@ func (c Config) Mark(preset string) string {
 	switch {
 	case len(parts) > 0:
 		return "without " + strings.Join(parts, ", ")
-	case c.Returns && preset != when:
-		return "with returns"
+	case c.Periodicity && preset != when:
+		return "with periodicity"
 	}
 	return ""
 }
@@ -180,11 +181,12 @@ func (c Config) Conditions() []string {
 	if c.Update != ByBatch || !c.asksWalks() {
 		return nil
 	}
-	return []string{"walk_update=batch: walks, roles and sequels are those of the batch's first query, so a score " +
+	return []string{"walk_update=batch: walks, roles and next items are those of the batch's first query, so a score " +
 		"depends on who else is asked about, and nothing that happened within the batch is seen in them"}
 }
 
-// options are those of the walks.
+// options are those of the walks. A node is known by what it is called, whatever number it has.
 func (c Config) options(env model.Env) walk.Options {
-	return walk.Options{Dim: c.WalkDim, Seed: uint64(c.WalkSeed), Span: c.Span, Follow: c.Sequels, Key: env.Key}
+	return walk.Options{Dim: c.WalkDim, Seed: uint64(c.WalkSeed), Span: c.Span, Follow: c.NextItem,
+		Key: func(n event.Node) uint64 { return walk.Named(env.Names.Name(n), env.Names.Side(n)) }}
 }

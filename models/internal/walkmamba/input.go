@@ -23,22 +23,22 @@ type input struct {
 	states []walkState // of the batch at hand
 	ids    []int32
 	floats []float32
-	again  returns
+	again  periodicity
 
-	rows    int            // 2n: sources, then destinations; fewer where some are read once
-	rowsOf  device.Ints    // [2n]: which of them each is; empty: all are there
-	gapsOf  device.Ints    // [n]: which row of gaps each has; likewise
-	patches int            // P, of each
-	nodes   device.Ints    // [2n·P·p]: rows of the table of features
-	edges   device.Ints    // [2n·P·p]
-	delta   *tensor.Tensor // [2n·P·p]: how long ago
-	present device.Ints    // [2n·P·p]: 0 at padding
-	counts  device.Ints    // [2n·P, 2p]: rows of the table of encoded counts
-	way     *tensor.Tensor // [2n·P, p]: 1 where the node was the source, −1 where it was the destination, 0 elsewhere
-	gaps    *tensor.Tensor // [n, k]
-	roles   *tensor.Tensor // [n, walk.Roles]
-	sequels *tensor.Tensor // [n, walk.Sequels]
-	returns *tensor.Tensor // [n, k]
+	rows        int            // 2n: sources, then destinations; fewer where some are read once
+	rowsOf      device.Ints    // [2n]: which of them each is; empty: all are there
+	gapsOf      device.Ints    // [n]: which row of gaps each has; likewise
+	patches     int            // P, of each
+	nodes       device.Ints    // [2n·P·p]: rows of the table of features
+	edges       device.Ints    // [2n·P·p]
+	delta       *tensor.Tensor // [2n·P·p]: how long ago
+	present     device.Ints    // [2n·P·p]: 0 at padding
+	counts      device.Ints    // [2n·P, 2p]: rows of the table of encoded counts
+	way         *tensor.Tensor // [2n·P, p]: 1 where the node was the source, −1 the destination, 0 none
+	gaps        *tensor.Tensor // [n, k]
+	roles       *tensor.Tensor // [n, walk.Roles]
+	nextItem    *tensor.Tensor // [n, walk.NextItems]
+	periodicity *tensor.Tensor // [n, k]
 
 	products *tensor.Tensor // [2n·P·p, walkProducts]
 	pairs    *tensor.Tensor // [n, walkPairs]
@@ -46,7 +46,7 @@ type input struct {
 
 // walkState is whose row of walk vectors one is.
 type walkState struct {
-	sample.State
+	state
 	past uint64
 }
 
@@ -76,13 +76,13 @@ func (in *input) close() {
 func (in *input) shape(b *sample.Batch) uint64 {
 	shape := in.Moves()
 	if in.cfg.walks() {
-		shape = grad.Key(shape, in.walks.Foresee(in.list(&b.Walks)))
+		shape = grad.Key(shape, in.walks.Foresee(in.list(foundIn(b))))
 	}
 	return shape
 }
 
 // list is whose states the rows of a batch's table are.
-func (in *input) list(w *sample.Walked) []walkState {
+func (in *input) list(w *found) []walkState {
 	in.states = in.states[:0]
 	for _, of := range w.Of {
 		in.states = append(in.states, walkState{of, w.Past})
@@ -95,9 +95,14 @@ func (in *input) list(w *sample.Walked) []walkState {
 func (in *input) load(tp *grad.Tape, b *sample.Batch, share bool) {
 	n, src, dst := len(b.Queries), &b.Rows[0], &b.Rows[1]
 	gaps := b.Gaps
+	var list [2][]float32
+	ways := list[:0] // of each draw
+	if in.cfg.Direction {
+		ways = append(ways, foundIn(b).Rows[0].Way, foundIn(b).Rows[1].Way)
+	}
 	in.rowsOf, in.gapsOf = device.Ints{}, device.Ints{}
 	if share {
-		src, dst, gaps = in.share(tp, b)
+		src, dst, ways, gaps = in.share(tp, b, ways)
 	}
 	in.patches = src.Len / in.cfg.Patch
 	in.rows = (len(src.Node) + len(dst.Node)) / src.Len
@@ -109,7 +114,10 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch, share bool) {
 	in.ids = append(append(in.ids[:0], src.Count...), dst.Count...)
 	in.counts = in.Often.Load(tp, in.ids, in.cfg.Patch)
 	if in.cfg.Direction {
-		in.floats = append(append(in.floats[:0], src.Way...), dst.Way...)
+		in.floats = in.floats[:0]
+		for _, way := range ways {
+			in.floats = append(in.floats, way...)
+		}
 		in.way = tp.Floats(in.floats, in.rows*in.patches, in.cfg.Patch)
 	}
 	if in.cfg.TimeBlock {
@@ -118,13 +126,13 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch, share bool) {
 		in.gaps = tp.Floats(in.floats, len(gaps)/in.cfg.Meetings, in.cfg.Meetings)
 	}
 	if in.cfg.Roles {
-		in.roles = tp.Floats(b.Walks.Roles, n, walk.Roles)
+		in.roles = tp.Floats(foundIn(b).Roles, n, walk.Roles)
 	}
-	if in.cfg.Sequels {
-		in.sequels = tp.Floats(b.Walks.Sequels, n, walk.Sequels)
+	if in.cfg.NextItem {
+		in.nextItem = tp.Floats(foundIn(b).NextItems, n, walk.NextItems)
 	}
-	if in.cfg.Returns {
-		in.loadReturns(tp, b)
+	if in.cfg.Periodicity {
+		in.loadPeriodicity(tp, b)
 	}
 	if in.cfg.walks() {
 		in.loadWalks(tp, b)
@@ -148,18 +156,18 @@ func (c Config) logGaps(gaps []float32) {
 	}
 }
 
-func (in *input) loadReturns(tp *grad.Tape, b *sample.Batch) {
+func (in *input) loadPeriodicity(tp *grad.Tape, b *sample.Batch) {
 	k := in.cfg.Meetings
 	in.floats = slices.Grow(in.floats[:0], len(b.Gaps))[:len(b.Gaps)]
 	for lo := 0; lo < len(b.Gaps); lo += k {
 		in.again.read(in.floats[lo:lo+k], b.Gaps[lo:lo+k], in.cfg.logUnit())
 	}
-	in.returns = tp.Floats(in.floats, len(b.Queries), k)
+	in.periodicity = tp.Floats(in.floats, len(b.Queries), k)
 }
 
 // loadWalks uploads the states of nodes that are not on the device yet, and holds all of them against each other.
 func (in *input) loadWalks(tp *grad.Tape, b *sample.Batch) {
-	w, src, dst := &b.Walks, &b.Rows[0], &b.Rows[1]
+	w := foundIn(b)
 	n := len(b.Queries)
 	table, at := in.walks.Load(tp, in.list(w), w.Table)
 	of := device.Walks{
@@ -173,9 +181,9 @@ func (in *input) loadWalks(tp *grad.Tape, b *sample.Batch) {
 		in.pairs = grad.Walks(tp, pairs) // [n, walkPairs]
 	}
 	if in.cfg.Neighbors {
-		in.floats = append(append(in.floats[:0], src.Age...), dst.Age...)
-		of.Of, of.Age = in.rowsAt(tp, at, src.Walk, dst.Walk), tp.Floats(in.floats, len(in.floats)).Data
-		of.Each = src.Len
+		in.floats = append(append(in.floats[:0], w.Rows[0].Age...), w.Rows[1].Age...)
+		of.Of, of.Age = in.rowsAt(tp, at, w.Rows[0].Walk, w.Rows[1].Walk), tp.Floats(in.floats, len(in.floats)).Data
+		of.Each = b.Rows[0].Len
 		in.products = grad.Walks(tp, of) // [2n·P·p, walkProducts]
 	}
 }

@@ -21,7 +21,7 @@ var presets = []model.Preset[Config]{
 		Summary: "all that it has, in the sizes of DyGMamba's paper",
 		Apply: func(data string, c *Config, t *model.Training) {
 			c.tune(data)
-			c.Sequels = true
+			c.NextItem = true
 			t.LearningRate, t.Epochs, t.Patience = 3e-4, 50, 10 // docs/MODELS.md has what was tried
 		},
 	}, {
@@ -34,7 +34,7 @@ var presets = []model.Preset[Config]{
 			"another time",
 		Apply: func(data string, c *Config, t *model.Training) { // docs/RESULTS.md has what was tried
 			quick(data, c, t)
-			c.Returns = true
+			c.Periodicity = true
 			t.NegativesRandom, t.NegativesTime, t.SelectBy = 0.3, 0.7, model.SelectByTime
 			t.Epochs, t.Patience = 40, 10
 		},
@@ -47,7 +47,7 @@ const when = "when"
 func quick(data string, c *Config, t *model.Training) {
 	c.tune(data)
 	c.Length, c.Channel, c.TimeDim, c.Layers, c.WalkDim = (c.Length+1)/2, 24, 32, 1, 64
-	c.Sequels = true
+	c.NextItem = true
 	t.LearningRate, t.Epochs, t.Patience = 1e-3, 10, 3
 }
 

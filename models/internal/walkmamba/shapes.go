@@ -18,7 +18,7 @@ func ConfigFromTensors(base Config, shapes map[string][]int) (Config, error) {
 		"the width of 0.output_layer.weight, times 4,")
 	c.Neighbors, c.Direction = d.Has("0.projection_layer.walk.weight"), d.Has("0.projection_layer.direction.weight")
 	c.Pair, c.Roles = d.Has("0.output_layer_walks.weight"), d.Has("0.output_layer_roles.weight")
-	c.Sequels, c.Returns = d.Has("0.output_layer_sequels.weight"), d.Has("0.output_layer_returns.weight")
+	c.NextItem, c.Periodicity = d.Has("0.output_layer_sequels.weight"), d.Has("0.output_layer_returns.weight")
 	c.NodeBlock, c.TimeBlock = d.Has("0.mamba.0.A_log"), d.Has("0.mamba_t_diff.0.A_log")
 	switch {
 	case c.NodeBlock:

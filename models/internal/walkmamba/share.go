@@ -18,16 +18,17 @@ func (m *Model) Share(tp *grad.Tape, b *sample.Batch) model.Embedding {
 }
 
 // share is what of a batch is to be uploaded where equal rows are uploaded once.
-func (in *input) share(tp *grad.Tape, b *sample.Batch) (src, dst *sample.Rows, gaps []float32) {
+func (in *input) share(tp *grad.Tape, b *sample.Batch, ways [][]float32,
+) (src, dst *sample.Rows, way [][]float32, gaps []float32) {
 	src, dst, gaps = &b.Rows[0], &b.Rows[1], b.Gaps
 	if in.cfg.TimeBlock {
 		kept, of := sequence.DistinctRows(gaps, in.cfg.Meetings)
 		gaps, in.gapsOf = kept, tp.Ints(of)
 	}
 	if in.cfg.Neighbors {
-		return src, dst, gaps
+		return src, dst, ways, gaps
 	}
-	kept, of := sequence.DistinctHistories(in.Node, in.Edge, src, dst)
+	kept, more, of := sequence.DistinctHistories(in.Node, in.Edge, []*sample.Rows{src, dst}, ways)
 	in.rowsOf = tp.Ints(of)
-	return kept, &sample.Rows{}, gaps
+	return kept, &sample.Rows{}, [][]float32{more}, gaps
 }

@@ -26,7 +26,7 @@ type twin struct {
 
 func newTwin(y *modeltest.Toy) *twin {
 	m := y.Model.(*Model)
-	return &twin{Toy: y, c: m.cfg, options: m.walks.Options, w: y.Weights(), memo: map[string][]float64{}}
+	return &twin{Toy: y, c: m.cfg, options: m.walks.options, w: y.Weights(), memo: map[string][]float64{}}
 }
 
 // logit answers a query.
@@ -53,11 +53,11 @@ func (m *twin) logit(q sample.Query) float64 {
 		add(m.w.Linear("0.output_layer_roles", roles))
 		known = append(known, roles...)
 	}
-	if m.c.Sequels {
-		add(m.w.Linear("0.output_layer_sequels", m.sequels(q)))
+	if m.c.NextItem {
+		add(m.w.Linear("0.output_layer_sequels", m.nextItem(q)))
 	}
-	if m.c.Returns {
-		add(m.w.Linear("0.output_layer_returns", m.returns(q)))
+	if m.c.Periodicity {
+		add(m.w.Linear("0.output_layer_returns", m.periodicity(q)))
 	}
 	if m.c.Pair {
 		g := m.gram(q)
@@ -248,11 +248,11 @@ func (m *twin) roles(q sample.Query) []float64 {
 	})
 }
 
-// sequels are tested there, too.
-func (m *twin) sequels(q sample.Query) []float64 {
-	return m.told("sequels", walk.Sequels, q, func(s *walk.State, out []float32) {
-		next := s.Sequel(q.Src, q.Dst, q.Time)
-		m.options.Sequels(&next, q.Time, out)
+// next items are tested there, too.
+func (m *twin) nextItem(q sample.Query) []float64 {
+	return m.told("next items", walk.NextItems, q, func(s *walk.State, out []float32) {
+		next := s.NextItem(q.Src, q.Dst, q.Time)
+		m.options.NextItems(&next, q.Time, out)
 	})
 }
 
@@ -323,8 +323,8 @@ func (m *twin) meetings(q sample.Query) (met []float64) {
 	return met
 }
 
-// returns compares how long ago each of the latest meetings was with how long it was between any two of them.
-func (m *twin) returns(q sample.Query) (list []float64) {
+// periodicity compares how long ago each of the latest meetings was with how long it was between any two of them.
+func (m *twin) periodicity(q sample.Query) (list []float64) {
 	var ago []float64 // sums of gaps, which are rounded
 	sum, t := 0.0, q.Time
 	for _, at := range slices.Backward(m.meetings(q)) {

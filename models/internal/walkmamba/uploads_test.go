@@ -67,7 +67,7 @@ func BenchmarkUploads(b *testing.B) {
 				sample.Gather(past, m.Plan(), qs, &batch)
 				tp.Reset(0)
 				m.Embed(tp, &batch)
-				table += 4 * len(batch.Walks.Table)
+				table += 4 * len(foundIn(&batch).Table)
 				if at += 200; at+200 > log.Len()*7/10 {
 					at = log.Len() / 2
 				}

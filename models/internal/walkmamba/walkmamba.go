@@ -36,7 +36,7 @@ type Model struct {
 	cfg    Config
 	params *nn.Params
 	input  input
-	walks  *sample.Walks
+	walks  *extra
 
 	time      nn.TimeEncoder
 	channels  []channel
@@ -53,8 +53,8 @@ type Model struct {
 
 	gate                    nn.Linear // of the walks between the two nodes
 	outputWalks, outputRole nn.Linear
-	outputSequels           nn.Linear
-	outputReturns           nn.Linear
+	outputNextItem          nn.Linear
+	outputPeriodicity       nn.Linear
 	head                    model.Head
 
 	histories [1]sequence.History // of the batch at hand
@@ -75,9 +75,9 @@ func New(env model.Env, c Config) (*Model, error) {
 	if err := env.Place(m.params, "a smaller patch_size or narrower layers"); err != nil {
 		return nil, err
 	}
-	m.walks = &sample.Walks{
-		Options: c.options(env), Nodes: c.walks(), Neighbors: c.Neighbors, Direction: c.Direction, Roles: c.Roles,
-		Sequels: c.Sequels, Batch: c.Update == ByBatch,
+	m.walks = &extra{
+		options: c.options(env), nodes: c.walks(), neighbors: c.Neighbors, direction: c.Direction, roles: c.Roles,
+		nextItem: c.NextItem, batch: c.Update == ByBatch,
 	}
 	if err := m.input.open(env, c); err != nil {
 		m.params.Close()
@@ -120,11 +120,11 @@ func declare(c Config, seed uint64) *Model {
 		m.outputPattern = nn.NewLinear(s.In("output_layer_t_diff"), g, c.NodeDim)
 		known += g
 	}
-	if c.Sequels {
-		m.outputSequels = nn.NewLinear(s.In("output_layer_sequels"), walk.Sequels, c.NodeDim)
+	if c.NextItem {
+		m.outputNextItem = nn.NewLinear(s.In("output_layer_sequels"), walk.NextItems, c.NodeDim)
 	}
-	if c.Returns {
-		m.outputReturns = nn.NewLinear(s.In("output_layer_returns"), c.Meetings, c.NodeDim)
+	if c.Periodicity {
+		m.outputPeriodicity = nn.NewLinear(s.In("output_layer_returns"), c.Meetings, c.NodeDim)
 	}
 	if c.Roles {
 		m.outputRole = nn.NewLinear(s.In("output_layer_roles"), walk.Roles, c.NodeDim)
@@ -161,7 +161,7 @@ func (m *Model) declareSSM(s nn.Scope, width int) []sequence.Layer {
 
 // hasPair says whether anything is known of the two nodes together.
 func (m *Model) hasPair() bool {
-	return m.cfg.TimeBlock || m.cfg.Pair || m.cfg.Roles || m.cfg.Sequels || m.cfg.Returns
+	return m.cfg.TimeBlock || m.cfg.Pair || m.cfg.Roles || m.cfg.NextItem || m.cfg.Periodicity
 }
 
 // Config is the model's configuration.
@@ -171,7 +171,7 @@ func (m *Model) Config() Config { return m.cfg }
 func (m *Model) Plan() sample.Plan {
 	p := m.cfg.plan()
 	if m.cfg.asksWalks() {
-		p.Walks = m.walks
+		p.Extras = []sample.Extra{m.walks}
 	}
 	return p
 }
@@ -254,11 +254,11 @@ func (m *Model) pair(tp *grad.Tape, pattern *tensor.Tensor) *tensor.Tensor {
 		add(m.outputRole.Forward(tp, m.input.roles))
 		known = append(known, m.input.roles)
 	}
-	if m.cfg.Sequels {
-		add(m.outputSequels.Forward(tp, m.input.sequels))
+	if m.cfg.NextItem {
+		add(m.outputNextItem.Forward(tp, m.input.nextItem))
 	}
-	if m.cfg.Returns {
-		add(m.outputReturns.Forward(tp, m.input.returns))
+	if m.cfg.Periodicity {
+		add(m.outputPeriodicity.Forward(tp, m.input.periodicity))
 	}
 	if m.cfg.Pair {
 		g := m.input.pairs // [n, walkPairs]

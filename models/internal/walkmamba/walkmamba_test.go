@@ -34,13 +34,14 @@ var forms = []struct {
 	{"no roles", []string{"roles=false"}},
 	{"no node-level block", []string{"node_block=false"}},
 	{"no time-level block", []string{"time_block=false"}},
-	{"sequels", []string{"sequels=true"}},
-	{"sequels alone", []string{
-		"sequels=true", "time_block=false", "roles=false", "walk_pair=false", "walk_neighbors=false", "direction=false",
+	{"next item", []string{"next_item=true"}},
+	{"next item alone", []string{
+		"next_item=true", "time_block=false", "roles=false", "walk_pair=false", "walk_neighbors=false",
+		"direction=false",
 	}},
-	{"returns", []string{"returns=true"}},
-	{"returns alone", []string{
-		"returns=true", "time_block=false", "roles=false", "walk_pair=false",
+	{"periodicity", []string{"periodicity=true"}},
+	{"periodicity alone", []string{
+		"periodicity=true", "time_block=false", "roles=false", "walk_pair=false",
 	}},
 	{"nothing to gate with", []string{"time_block=false", "roles=false"}},
 	{"nothing of the pair", []string{"time_block=false", "roles=false", "walk_pair=false"}},
@@ -245,15 +246,15 @@ func TestUpdate(t *testing.T) {
 
 func TestBrief(t *testing.T) {
 	c := Default
-	c.Sequels = true
+	c.NextItem = true
 	if mark := c.Mark("quick"); mark != "" {
 		t.Errorf("the whole model is marked %q", mark)
 	}
-	c.Returns = true
-	if quick, own := c.Mark("quick"), c.Mark(when); quick != "with returns" || own != "" {
-		t.Errorf("returns are marked %q, and in their own preset %q", quick, own)
+	c.Periodicity = true
+	if quick, own := c.Mark("quick"), c.Mark(when); quick != "with periodicity" || own != "" {
+		t.Errorf("periodicity is marked %q, and in its own preset %q", quick, own)
 	}
-	c.Returns = false
+	c.Periodicity = false
 	c.Update = ByBatch
 	if mark := c.Mark("quick"); mark != "without exactness: states as of the batch" {
 		t.Errorf("states that wait for the batch are marked %q", mark)
@@ -261,22 +262,22 @@ func TestBrief(t *testing.T) {
 	c.Update = Exact
 	c.Roles, c.TimeBlock = false, false
 	s := c.Brief()
-	if !strings.HasSuffix(s, ", without roles, without time-level block, with sequels") ||
-		strings.Contains(s, "log time") || strings.Contains(s, "returns") {
+	if !strings.HasSuffix(s, ", without roles, without time-level block, with next item") ||
+		strings.Contains(s, "log time") || strings.Contains(s, "periodicity") {
 		t.Error(s)
 	}
 	for _, tt := range []struct {
-		sequels bool
-		want    string
+		nextItem bool
+		want     string
 	}{
-		{true, "without roles, time-level block"}, {false, "without roles, time-level block, sequels"},
+		{true, "without roles, time-level block"}, {false, "without roles, time-level block, next item"},
 	} {
-		c.Sequels = tt.sequels
+		c.NextItem = tt.nextItem
 		if mark := c.Mark("quick"); mark != tt.want {
-			t.Errorf("sequels %v: marked %q, want %q", tt.sequels, mark, tt.want)
+			t.Errorf("next item %v: marked %q, want %q", tt.nextItem, mark, tt.want)
 		}
 	}
-	if c.Returns = true; !strings.HasSuffix(c.Brief(), ", with returns") {
+	if c.Periodicity = true; !strings.HasSuffix(c.Brief(), ", with periodicity") {
 		t.Error(c.Brief())
 	}
 }
@@ -288,8 +289,22 @@ func TestPresets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := spec.Config.(*Config); !c.Sequels || c.Returns != (p.Name == when) || c.without() != nil {
+		if c := spec.Config.(*Config); !c.NextItem || c.Periodicity != (p.Name == when) || c.without() != nil {
 			t.Errorf("preset %s: %s", p.Name, c.Brief())
 		}
+	}
+}
+
+// TestRenamed: configurations that name next_item and periodicity as they were called before can be read.
+func TestRenamed(t *testing.T) {
+	s, err := Factory.Decode([]byte(`{"preset":"quick","config":{"sequels":true,"returns":true}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := s.Config.(*Config); !c.NextItem || !c.Periodicity {
+		t.Errorf("%+v, want both", c)
+	}
+	if s, err = Factory.Spec("quick", model.Data{}, "sequels=false"); err != nil || s.Config.(*Config).NextItem {
+		t.Errorf("%+v and %v, want no next item", s.Config, err)
 	}
 }

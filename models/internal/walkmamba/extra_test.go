@@ -1,4 +1,4 @@
-package sample_test
+package walkmamba
 
 import (
 	"math"
@@ -14,22 +14,23 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-func walks() *sample.Walks {
+func walks() *extra {
 	o := walk.Options{Dim: 4, Span: 30, Follow: true}
-	return &sample.Walks{Options: o, Nodes: true, Neighbors: true, Direction: true, Roles: true, Sequels: true}
+	return &extra{options: o, nodes: true, neighbors: true, direction: true, roles: true, nextItem: true}
 }
 
-func planOf(w *sample.Walks) sample.Plan {
+func planOf(w *extra) sample.Plan {
 	row := sample.Draw{Neighbors: 5, RowLen: 7, Target: sample.TargetLast}
-	return sample.Plan{Draws: sample.Both(row), Walks: w}
+	return sample.Plan{Draws: sample.Both(row), Extras: []sample.Extra{w}}
 }
 
 // TestWalks compares what is gathered for a batch of queries at many times with a past that is asked about each alone,
 // or, where the state goes on by batches, about the first.
 func TestWalks(t *testing.T) {
 	for _, batch := range []bool{false, true} {
-		plan := planOf(walks())
-		plan.Walks.Batch = batch
+		ask := walks()
+		ask.batch = batch
+		plan := planOf(ask)
 		var b sample.Batch
 		rapid.Check(t, func(t *rapid.T) {
 			events := streamtest.Few(t)
@@ -42,7 +43,7 @@ func TestWalks(t *testing.T) {
 				}
 			}), 1, 20).Draw(t, "queries")
 			sample.Gatherer{Threads: 2}.Gather(index.Freeze(log), plan, queries, &b)
-			checkWalks(t, log, plan, queries, &b)
+			checkWalks(t, log, ask, queries, &b)
 		})
 	}
 }
@@ -50,7 +51,8 @@ func TestWalks(t *testing.T) {
 // TestWalksFarApart asks about times with thousands of events between them, on any number of threads.
 func TestWalksFarApart(t *testing.T) {
 	log := streamtest.Generate(streamtest.Shape{Events: 11000, Sources: 9, Dests: 9, Instants: 9000, Shared: true}, 1)
-	plan := planOf(walks())
+	ask := walks()
+	plan := planOf(ask)
 	var queries []sample.Query
 	for i := range 40 {
 		e := log.At(i * 7919 % log.Len())
@@ -60,76 +62,78 @@ func TestWalksFarApart(t *testing.T) {
 	var first, b sample.Batch
 	past := index.Freeze(log)
 	sample.Gatherer{Threads: 1}.Gather(past, plan, queries, &first)
-	checkWalks(t, log, plan, queries[:20], &first)
+	checkWalks(t, log, ask, queries[:20], &first)
 	for _, threads := range []int{2, 7} {
 		sample.Gatherer{Threads: threads}.Gather(past, plan, queries, &b)
-		if !slices.Equal(b.Walks.Table, first.Walks.Table) || !slices.Equal(b.Walks.Roles, first.Walks.Roles) ||
-			!slices.Equal(b.Walks.Sequels, first.Walks.Sequels) ||
-			!slices.Equal(b.Walks.Of, first.Walks.Of) || !slices.Equal(b.Rows[1].Walk, first.Rows[1].Walk) {
+		got, want := foundIn(&b), foundIn(&first)
+		if !slices.Equal(got.Table, want.Table) || !slices.Equal(got.Roles, want.Roles) ||
+			!slices.Equal(got.NextItems, want.NextItems) || !slices.Equal(got.Of, want.Of) ||
+			!slices.Equal(got.Rows[1].Walk, want.Rows[1].Walk) {
 			t.Errorf("%d threads gather something else than one", threads)
 		}
 	}
 }
 
 // checkWalks holds the first queries of a batch against a past that is asked about each alone.
-func checkWalks(t rapid.TB, log *event.Log, plan sample.Plan, queries []sample.Query, b *sample.Batch) {
-	if len(b.Walks.Table) != len(b.Walks.Of)*b.Walks.Width {
-		t.Fatalf("a table of %d numbers for %d states", len(b.Walks.Table), len(b.Walks.Of))
+func checkWalks(t rapid.TB, log *event.Log, ask *extra, queries []sample.Query, b *sample.Batch) {
+	f := foundIn(b)
+	if len(f.Table) != len(f.Of)*f.Width {
+		t.Fatalf("a table of %d numbers for %d states", len(f.Table), len(f.Of))
 	}
 	begin := math.Inf(1)
 	for _, q := range b.Queries {
 		begin = min(begin, q.Time)
 	}
-	past := walk.Over(log, plan.Walks.Options)
+	past := walk.Over(log, ask.options)
 	for i, q := range queries {
 		at := q.Time
-		if plan.Walks.Batch {
+		if ask.batch {
 			at = begin
 		}
-		state := past.At(at)
+		now := past.At(at)
 		same := func(what string, n event.Node, row int32, age float32) {
-			want, at := state.Row(n)
+			want, at := now.Row(n)
 			wantAge := float32(q.Time - at)
 			if want == nil {
-				want, wantAge, at = make([]float32, b.Walks.Width), 0, math.Inf(-1)
-				state.Begin(n, want)
+				want, wantAge, at = make([]float32, f.Width), 0, math.Inf(-1)
+				now.Begin(n, want)
 			}
-			if of := b.Walks.Of[row]; of != (sample.State{Node: n, At: at}) {
+			if of := f.Of[row]; of != (state{Node: n, At: at}) {
 				t.Fatalf("query %v: %s %d has the state of %v, want of %v", q, what, n, of, at)
 			}
-			got := b.Walks.Table[int(row)*b.Walks.Width:][:b.Walks.Width]
+			got := f.Table[int(row)*f.Width:][:f.Width]
 			if !slices.Equal(got, want) || age != wantAge {
 				t.Fatalf("query %v: %s %d has %v of age %v, want %v of age %v", q, what, n, got, age, want, wantAge)
 			}
 		}
-		same("source", q.Src, b.Walks.Src[i], b.Walks.SrcAge[i])
-		same("destination", q.Dst, b.Walks.Dst[i], b.Walks.DstAge[i])
+		same("source", q.Src, f.Src[i], f.SrcAge[i])
+		same("destination", q.Dst, f.Dst[i], f.DstAge[i])
 		roles := make([]float32, walk.Roles)
-		doing := state.Activity(q.Src, q.Dst)
-		plan.Walks.Options.Roles(&doing, q.Time, roles)
-		if got := b.Walks.Roles[i*walk.Roles : (i+1)*walk.Roles]; !slices.Equal(got, roles) {
+		doing := now.Activity(q.Src, q.Dst)
+		ask.options.Roles(&doing, q.Time, roles)
+		if got := f.Roles[i*walk.Roles : (i+1)*walk.Roles]; !slices.Equal(got, roles) {
 			t.Fatalf("query %v: roles %v, want %v", q, got, roles)
 		}
-		sequels, next := make([]float32, walk.Sequels), state.Sequel(q.Src, q.Dst, q.Time)
-		want := sample.Next{After: state.Latest(q.Src)}
-		want.Last, want.Both = next.Counts()
-		if got := b.Walks.Next[i]; got != want {
+		items, counts := make([]float32, walk.NextItems), now.NextItem(q.Src, q.Dst, q.Time)
+		want := next{After: now.Latest(q.Src)}
+		want.Last, want.Both = counts.Counts()
+		if got := f.Next[i]; got != want {
 			t.Fatalf("query %v: next %v, want %v", q, got, want)
 		}
-		plan.Walks.Options.Sequels(&next, q.Time, sequels)
-		if got := b.Walks.Sequels[i*walk.Sequels : (i+1)*walk.Sequels]; !slices.Equal(got, sequels) {
-			t.Fatalf("query %v: sequels %v, want %v", q, got, sequels)
+		ask.options.NextItems(&counts, q.Time, items)
+		if got := f.NextItems[i*walk.NextItems : (i+1)*walk.NextItems]; !slices.Equal(got, items) {
+			t.Fatalf("query %v: next items %v, want %v", q, got, items)
 		}
 		for d, n := range []event.Node{q.Src, q.Dst} {
-			r := &b.Rows[d]
+			r, w := &b.Rows[d], &f.Rows[d]
 			for j := i * r.Len; j < (i+1)*r.Len; j++ {
 				if r.Node[j] == 0 {
-					if r.Walk[j] != -1 || r.Way[j] != 0 {
-						t.Fatalf("padding has row %d and direction %v", r.Walk[j], r.Way[j])
+					if w.Walk[j] != -1 || w.Way[j] != 0 {
+						t.Fatalf("padding has row %d and direction %v", w.Walk[j], w.Way[j])
 					}
 					continue
 				}
-				same("neighbour", r.Node[j], r.Walk[j], r.Age[j])
+				same("neighbour", r.Node[j], w.Walk[j], w.Age[j])
 				way := float32(0)
 				switch {
 				case r.Edge[j] == 0:
@@ -138,8 +142,8 @@ func checkWalks(t rapid.TB, log *event.Log, plan sample.Plan, queries []sample.Q
 				default:
 					way = -1
 				}
-				if r.Way[j] != way {
-					t.Fatalf("query %v: event %d has direction %v at node %d", q, r.Edge[j], r.Way[j], n)
+				if w.Way[j] != way {
+					t.Fatalf("query %v: event %d has direction %v at node %d", q, r.Edge[j], w.Way[j], n)
 				}
 			}
 		}
@@ -160,7 +164,7 @@ func TestWalksKnowWhatChanged(t *testing.T) {
 	plan, qs, b := planOf(walks()), []sample.Query{{Src: 1, Dst: 3, Time: 5}}, sample.Batch{}
 	past := func() uint64 {
 		sample.Gather(growing{index.Freeze(log), log}, plan, qs, &b)
-		return b.Walks.Past
+		return foundIn(&b).Past
 	}
 	add := func(at event.Time) {
 		if _, err := log.Append(event.Event{Src: 1, Dst: 3, Time: at}); err != nil {
@@ -181,7 +185,7 @@ func TestWalksKnowWhatChanged(t *testing.T) {
 		t.Error("a late event changes nothing")
 	}
 	other := streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 1}})
-	if sample.Gather(index.Freeze(other), plan, qs, &b); b.Walks.Past == first || b.Walks.Past == late {
+	if sample.Gather(index.Freeze(other), plan, qs, &b); foundIn(&b).Past == first || foundIn(&b).Past == late {
 		t.Error("two logs have the same past")
 	}
 }
@@ -191,10 +195,10 @@ type hidden struct{ index.View }
 
 func TestWalksNeedEvents(t *testing.T) {
 	past := index.Freeze(streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 3}}))
-	if err := sample.Listed(past); err != nil {
+	if err := walks().Check(past); err != nil {
 		t.Error(err)
 	}
-	if sample.Listed(hidden{past}) == nil {
+	if walks().Check(hidden{past}) == nil {
 		t.Error("a past that lists no events is said to")
 	}
 }

@@ -2,25 +2,25 @@ package walk
 
 import "github.com/dygmamba/dygmamba/event"
 
-// Sequels is what a query about u→v at t is told of what usually comes next: how often, and when last, a source whose
+// NextItems is what a query about u→v at t is told of what usually comes next: how often, and when last, a source whose
 // latest partner was that of u then met v, and anyone; the same for its latest two partners; and for its latest partner
 // when as much time had passed since. RoleNumbers each.
-const Sequels = sequelKinds * RoleNumbers
+const NextItems = nextItemKinds * RoleNumbers
 
-// sequelKinds is how many accounts that is: of v and of anyone, each for three ways to look back.
-const sequelKinds = 2 * 3
+// nextItemKinds is how many accounts that is: of v and of anyone, each for three ways to look back.
+const nextItemKinds = 2 * 3
 
-// Sequel is what State.Sequel tells of the two nodes of a query.
-type Sequel [sequelKinds]account
+// NextItem is what State.NextItem tells of the two nodes of a query.
+type NextItem [nextItemKinds]account
 
 // Counts are how often the destination came next, and anyone: after the latest partner of the source, and after the
 // latest two.
-func (a *Sequel) Counts() (last, both [2]int) {
+func (a *NextItem) Counts() (last, both [2]int) {
 	return [2]int{int(a[0].count), int(a[1].count)}, [2]int{int(a[2].count), int(a[3].count)}
 }
 
-// Sequels writes what came next so far, as of a later t, Sequels numbers.
-func (o Options) Sequels(a *Sequel, t event.Time, out []float32) {
+// NextItems writes what came next so far, as of a later t, NextItems numbers.
+func (o Options) NextItems(a *NextItem, t event.Time, out []float32) {
 	rates := o.Rates()
 	for i := range a {
 		a[i].write(out[i*RoleNumbers:], t, &o, &rates)
@@ -38,21 +38,21 @@ const (
 	inTime                         // nor here, but how long ago the last was; and so on for longer times
 )
 
-// sequel is a node that was met after others.
-type sequel struct{ before, last, next event.Node }
+// nextItem is a node that was met after others.
+type nextItem struct{ before, last, next event.Node }
 
-// Sequel is what has followed so far upon what u did last, for a query about u→v at t. Options.Sequels makes numbers of
+// NextItem is what has followed so far upon what u did last, for a query about u→v at t. Options.NextItems makes numbers of
 // it.
-func (s *State) Sequel(u, v event.Node, t event.Time) (a Sequel) {
+func (s *State) NextItem(u, v event.Node, t event.Time) (a NextItem) {
 	had, since := latest(s.Latest(u)), forever
 	if i := s.find(u); i >= 0 {
 		since = s.since(i, t)
 	}
 	for i, before := range had.ways(since) {
 		if v >= 0 {
-			a[2*i] = s.after.of(sequel{before, had[0], v})
+			a[2*i] = s.after.of(nextItem{before, had[0], v})
 		}
-		a[2*i+1] = s.after.of(sequel{before, had[0], anyone})
+		a[2*i+1] = s.after.of(nextItem{before, had[0], anyone})
 	}
 	return a
 }
@@ -71,8 +71,8 @@ func (s *State) follow(t event.Time) {
 	for _, m := range s.group {
 		u := &s.nodes[m.src]
 		for _, before := range u.latest.ways(s.since(m.src, t)) {
-			s.after.add(sequel{before, u.latest[0], s.nodes[m.dst].id}, t, &s.rates)
-			s.after.add(sequel{before, u.latest[0], anyone}, t, &s.rates)
+			s.after.add(nextItem{before, u.latest[0], s.nodes[m.dst].id}, t, &s.rates)
+			s.after.add(nextItem{before, u.latest[0], anyone}, t, &s.rates)
 		}
 	}
 	for _, m := range s.group {
@@ -85,7 +85,7 @@ func (s *State) follow(t event.Time) {
 }
 
 // ways are those to look back: what stands for the last but one in each.
-func (l latest) ways(since event.Node) [sequelKinds / 2]event.Node {
+func (l latest) ways(since event.Node) [nextItemKinds / 2]event.Node {
 	return [...]event.Node{whoever, l[1], inTime - since}
 }
 

@@ -23,7 +23,7 @@ func gapsOf(t float64, met []float64, k int) []float32 {
 
 // Two who meet on workdays at nine: Monday's hour is three days after Friday's, which has not been seen yet, but a
 // whole week after Monday's. At noon nothing fits.
-func TestReturnsKnowTheHour(t *testing.T) {
+func TestPeriodicityKnowsTheHour(t *testing.T) {
 	const hour, day, week = 1., 24., 168.
 	var met []float64
 	for w := range 2 {
@@ -31,7 +31,7 @@ func TestReturnsKnowTheHour(t *testing.T) {
 			met = append(met, float64(w)*week+float64(d)*day+9*hour)
 		}
 	}
-	var r returns
+	var r periodicity
 	out := make([]float32, 10)
 	for _, c := range []struct{ at, off float64 }{{2*week + 9*hour, 0}, {2*week + 12*hour, 3 * hour}} {
 		r.read(out, gapsOf(c.at, met, 10), 1)
@@ -52,7 +52,7 @@ func TestReturnsKnowTheHour(t *testing.T) {
 }
 
 // The nearest of all times between two meetings is found, and the unit of time makes no difference.
-func TestReturnsAreNearest(t *testing.T) {
+func TestPeriodicityIsNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 7).Draw(t, "k")
 		gaps := rapid.SliceOfN(rapid.IntRange(1, 50), 1, 9).Draw(t, "gaps")
@@ -62,7 +62,7 @@ func TestReturnsAreNearest(t *testing.T) {
 			met = append(met, at)
 			at += float64(gap)
 		}
-		var r returns
+		var r periodicity
 		got, slow := make([]float32, k), make([]float32, k)
 		r.read(got, gapsOf(at, met, k), 0.5)
 		for i := range met {

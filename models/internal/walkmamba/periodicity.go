@@ -7,18 +7,18 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// returns tell whether it is time again. Whoever meets at a rhythm, whatever its period, meets when the time since an
-// earlier meeting is one that lay between two meetings before: a day, a week, or what the two are used to. Logarithms
-// of times say that badly, as ten minutes are a thousandth of a week; differences of times say it exactly, in any unit,
-// and nobody has to know the period.
-type returns struct {
+// periodicity tells whether it is time again. Whoever meets at a rhythm, whatever its period, meets when the time since
+// an earlier meeting is one that lay between two meetings before: a day, a week, or what the two are used to.
+// Logarithms of times say that badly, as ten minutes are a thousandth of a week; differences of times say it exactly,
+// in any unit, and nobody has to know the period.
+type periodicity struct {
 	ago []float64 // how long ago the pair's meetings were, the latest first
 }
 
 // read fills out from a row of gaps as sample gives it, most recent last: for each of the latest meetings, the latest
 // first, the logarithm of how far the time since it is from the nearest time between two of them. It is at most
 // never, and that where there is no such meeting, or not two in all.
-func (r *returns) read(out, gaps []float32, unit float64) {
+func (r *periodicity) read(out, gaps []float32, unit float64) {
 	r.ago = r.ago[:0]
 	ago := 0.0
 	for _, gap := range slices.Backward(gaps) {
@@ -38,7 +38,7 @@ func (r *returns) read(out, gaps []float32, unit float64) {
 
 // off is how far a time is from the nearest time between two meetings, infinitely far where there are no two. For a
 // later meeting further back, the one that long before it lies further back too, so one walk over them finds all.
-func (r *returns) off(time float64) float64 {
+func (r *periodicity) off(time float64) float64 {
 	nearest, earlier := math.Inf(1), 0
 	for i, later := range r.ago {
 		for earlier < len(r.ago)-1 && r.ago[earlier] < later+time {

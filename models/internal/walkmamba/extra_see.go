@@ -1,4 +1,4 @@
-package sample
+package walkmamba
 
 import (
 	"math"
@@ -18,32 +18,28 @@ type walker struct {
 }
 
 // see finds which states the positions of a query's rows see, and the query itself.
-func (k *worker) see(j int) {
-	w, s, d := k.work, &k.work.walks, &k.work.batch.Walks
-	i := int(s.part[j])
-	q := &w.batch.Queries[i]
-	k.walker.catchUp(s, q.Time)
-	d.Src[i], d.Dst[i] = k.walker.see(s, q.Src), k.walker.see(s, q.Dst)
-	if !w.plan.Walks.Neighbors {
+func (d *found) see(thread, j int) {
+	k, i := d.each[thread], int(d.part[j])
+	q := &d.Batch.Queries[i]
+	k.catchUp(&d.finder, q.Time)
+	d.Src[i], d.Dst[i] = k.see(&d.finder, q.Src), k.see(&d.finder, q.Dst)
+	if !d.extra.neighbors {
 		return
 	}
-	for draw := range w.draws {
-		if !w.draws[draw].isRoot() {
-			continue
-		}
-		r := &w.batch.Rows[draw]
-		rows := r.Walk[i*r.Len : (i+1)*r.Len]
+	for draw := range d.Batch.Rows {
+		r := &d.Batch.Rows[draw]
+		rows := d.Rows[draw].Walk[i*r.Len : (i+1)*r.Len]
 		for at, n := range r.Node[i*r.Len : (i+1)*r.Len] {
 			rows[at] = -1
 			if n != 0 {
-				rows[at] = k.walker.see(s, n)
+				rows[at] = k.see(&d.finder, n)
 			}
 		}
 	}
 }
 
 // catchUp lets what happened before t be seen.
-func (k *walker) catchUp(s *walks, t event.Time) {
+func (k *walker) catchUp(s *finder, t event.Time) {
 	if k.round != s.round {
 		for _, n := range k.moved {
 			k.sees[n] = n
@@ -61,7 +57,7 @@ func (k *walker) catchUp(s *walks, t event.Time) {
 }
 
 // see is what is seen of a node.
-func (k *walker) see(s *walks, n event.Node) int32 {
+func (k *walker) see(s *finder, n event.Node) int32 {
 	if n < 0 || int(n) >= len(s.near) {
 		at := s.far[n]
 		atomic.StoreInt32(&s.more[int(at)-len(s.near)].seen, 1)
@@ -82,47 +78,43 @@ func (k *walker) see(s *walks, n event.Node) int32 {
 
 // tell tells the positions of a query's rows, and the query itself, where in the table they stand, how old that is,
 // which way events went, and what its nodes are up to.
-func (k *worker) tell(j int) {
-	w, s, b, ask := k.work, &k.work.walks, k.work.batch, k.work.plan.Walks
-	i := int(s.part[j])
-	t, d := b.Queries[i].Time, &b.Walks
+func (d *found) tell(_, j int) {
+	ask, b, i := d.extra, d.Batch, int(d.part[j])
+	q := b.Queries[i]
 	if d.Width > 0 {
-		d.Src[i], d.SrcAge[i] = s.told(d.Src[i], t)
-		d.Dst[i], d.DstAge[i] = s.told(d.Dst[i], t)
+		d.Src[i], d.SrcAge[i] = d.told(d.Src[i], q.Time)
+		d.Dst[i], d.DstAge[i] = d.told(d.Dst[i], q.Time)
 	}
-	if ask.Roles {
-		ask.Options.Roles(&s.doing[i], t, d.Roles[i*walk.Roles:])
+	if ask.roles {
+		ask.options.Roles(&d.doing[i], q.Time, d.Roles[i*walk.Roles:])
 	}
-	if ask.Sequels {
-		ask.Options.Sequels(&s.after[i], t, d.Sequels[i*walk.Sequels:])
+	if ask.nextItem {
+		ask.options.NextItems(&d.after[i], q.Time, d.NextItems[i*walk.NextItems:])
 	}
-	for draw := range w.draws {
+	for draw := range b.Rows {
 		r := &b.Rows[draw]
-		if !w.draws[draw].isRoot() {
-			continue
-		}
 		lo, hi := i*r.Len, (i+1)*r.Len
-		if ask.Neighbors {
-			rows, ages := r.Walk[lo:hi], r.Age[lo:hi]
+		if ask.neighbors {
+			rows, ages := d.Rows[draw].Walk[lo:hi], d.Rows[draw].Age[lo:hi]
 			for at, id := range rows {
 				ages[at] = 0
 				if id >= 0 {
-					rows[at], ages[at] = s.told(id, t)
+					rows[at], ages[at] = d.told(id, q.Time)
 				}
 			}
 		}
-		if ask.Direction {
-			n, _ := w.root(draw, i)
-			ways := r.Way[lo:hi]
+		if ask.direction {
+			n := d.Plan.Draws[draw].Of.Node(q)
+			ways := d.Rows[draw].Way[lo:hi]
 			for at, e := range r.Edge[lo:hi] {
-				ways[at] = s.way(n, e)
+				ways[at] = d.way(n, e)
 			}
 		}
 	}
 }
 
 // told is the row of what is seen, and its age at t.
-func (s *walks) told(id int32, t event.Time) (row int32, age float32) {
+func (s *finder) told(id int32, t event.Time) (row int32, age float32) {
 	at := event.Time(0)
 	if v := int(id) - len(s.near); v >= 0 {
 		row, at = s.more[v].row, s.more[v].At
@@ -136,7 +128,7 @@ func (s *walks) told(id int32, t event.Time) (row int32, age float32) {
 }
 
 // way is 1 for an event that the node was the source of, −1 for another, and 0 for none.
-func (s *walks) way(n event.Node, e event.Edge) float32 {
+func (s *finder) way(n event.Node, e event.Edge) float32 {
 	switch {
 	case e == 0:
 		return 0

@@ -1,0 +1,276 @@
+package walkmamba
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/walk"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// finder is what is known of the nodes of a batch while its table is made.
+//
+// States are gone through once, in order of time, by one goroutine; all else is done on all threads. The queries are
+// looked at twice. First every position finds which state of its node it sees, without the vectors: that follows from
+// who takes part in the events between the first query and the last. Then these states, and no others, are copied while
+// the past goes on, each once; and positions are told the rows.
+type finder struct {
+	order []int32 // queries by time
+	part  []int32 // those that are worked on: few events lie between them
+	past  *walk.Past
+	state *walk.State
+	*sample.Gathering
+	tasks struct{ see, copyFresh, tell func(thread, i int) }
+	each  []*walker // [threads]
+
+	near  []nearNode           // by node id: as of the first query of the part
+	more  []version            // states that nodes take on within the part, in order; then nodes beyond near
+	later int                  // how many are of the former
+	far   map[event.Node]int32 // where nodes beyond near stand
+	seen  []int32              // nodes of near that are seen, ascending
+	fresh []int32              // those whose rows are to be copied
+	doing []walk.Activity      // [n] of the queries' nodes
+	after []walk.NextItem      // [n]
+	round int32                // of the part
+	first int32                // of the first part of the batch
+}
+
+// nearNode is a node as of the first query of a part.
+type nearNode struct {
+	seen  int32 // the last round in which a position saw it
+	filed int32 // the round since which the rest is true
+	row   int32
+	at    event.Time // of the state in that row
+}
+
+// version is a node after one of its events.
+type version struct {
+	state
+	row  int32
+	seen int32 // 1 if any position sees it
+}
+
+// mostBetween is the number of events that queries of one part may have between them at most.
+const mostBetween = 1 << 12
+
+// Gather finds what the model asks of walks.
+func (d *found) Gather(g *sample.Gathering) {
+	ask := d.extra
+	ask.mu.Lock()
+	defer ask.mu.Unlock()
+	d.Gathering = g
+	d.reset()
+	k := ask.over(g.Past)
+	d.past = k.past
+	n := len(g.Batch.Queries)
+	d.start(n)
+	for lo := 0; lo < n; {
+		hi := d.partEnd(lo)
+		d.part = d.order[lo:hi]
+		d.gatherPart()
+		lo = hi
+	}
+	d.past, d.state, d.Gathering = nil, nil, nil
+	d.Past = k.number<<32 | uint64(uint32(k.past.Changes()))
+}
+
+// start makes room, and puts the queries in order of time.
+func (d *found) start(n int) {
+	ask, b := d.extra, d.Batch
+	for len(d.each) < d.Threads {
+		d.each = append(d.each, new(walker))
+	}
+	d.order, d.doing, d.after = resize(d.order, n), resize(d.doing, n), resize(d.after, n)
+	for i := range d.order {
+		d.order[i] = int32(i)
+	}
+	slices.SortStableFunc(d.order, func(i, j int32) int { return cmp.Compare(b.Queries[i].Time, b.Queries[j].Time) })
+	d.first = d.round + 1
+	if ask.nodes || ask.neighbors {
+		d.Width = ask.options.Width()
+		d.Src, d.Dst, d.SrcAge, d.DstAge = resize(d.Src, n), resize(d.Dst, n), resize(d.SrcAge, n), resize(d.DstAge, n)
+	}
+	if ask.roles {
+		d.Roles = resize(d.Roles, n*walk.Roles)
+	}
+	if ask.nextItem {
+		d.NextItems, d.Next = resize(d.NextItems, n*walk.NextItems), resize(d.Next, n)
+	}
+	for len(d.Rows) < len(b.Rows) {
+		d.Rows = append(d.Rows, rows{})
+	}
+	for k := range b.Rows {
+		r, size := &d.Rows[k], len(b.Rows[k].Node)
+		if ask.neighbors {
+			r.Walk, r.Age = resize(r.Walk, size), resize(r.Age, size)
+		}
+		if ask.direction {
+			r.Way = resize(r.Way, size)
+		}
+	}
+}
+
+// partEnd is where the part ends that begins with query lo in order: usually at the end.
+func (d *found) partEnd(lo int) int {
+	n := len(d.Batch.Queries)
+	time := func(i int) event.Time { return d.Batch.Queries[d.order[i]].Time }
+	known := d.past.Count(time(lo))
+	if d.extra.batch || d.past.Count(time(n-1))-known <= mostBetween {
+		return n
+	}
+	hi := lo + 1
+	for hi < n && d.past.Count(time(hi))-known <= mostBetween {
+		hi++
+	}
+	return hi
+}
+
+// gatherPart does the queries of a part.
+func (d *found) gatherPart() {
+	qs := d.Batch.Queries
+	begin, end := qs[d.part[0]].Time, qs[d.part[len(d.part)-1]].Time
+	if d.extra.batch {
+		end = begin
+	}
+	d.state = d.past.At(begin)
+	d.foresee(d.past.Count(begin), d.past.Count(end))
+	if d.Width > 0 {
+		d.Parallel(len(d.part), d.tasks.see)
+		d.file()
+		d.Parallel(len(d.fresh), d.tasks.copyFresh)
+	}
+	d.goOn()
+	d.Parallel(len(d.part), d.tasks.tell)
+	for _, v := range d.more[:d.later] { // as of the first query of the next part
+		if v.seen != 0 {
+			d.near[v.Node].row, d.near[v.Node].at, d.near[v.Node].filed = v.row, v.At, d.round
+		}
+	}
+}
+
+// foresee lists the states that nodes take on by events lo to hi−1, and the queries' nodes that nobody knows.
+func (d *found) foresee(lo, hi int) {
+	if d.round++; d.round < 0 {
+		clear(d.near)
+		d.round, d.first = 1, 1
+	}
+	nodes := d.Gathering.Past.NumNodes()
+	d.more = d.more[:0]
+	for k := lo; k < hi; k++ {
+		src, dst, t := d.past.Meeting(k)
+		d.more = append(d.more, version{state: state{src, t}})
+		if dst != src {
+			d.more = append(d.more, version{state: state{dst, t}})
+		}
+		nodes = max(nodes, int(src)+1, int(dst)+1)
+	}
+	d.later = len(d.more)
+	if more := nodes - len(d.near); more > 0 {
+		d.near = append(d.near, make([]nearNode, more)...)
+	}
+	clear(d.far)
+	for _, i := range d.part {
+		q := &d.Batch.Queries[i]
+		d.addFar(q.Src)
+		d.addFar(q.Dst)
+	}
+}
+
+func (s *finder) addFar(n event.Node) {
+	if n >= 0 && int(n) < len(s.near) {
+		return
+	}
+	if s.far == nil {
+		s.far = map[event.Node]int32{}
+	}
+	if _, there := s.far[n]; !there {
+		s.far[n] = int32(len(s.near) + len(s.more))
+		s.more = append(s.more, version{state: state{n, math.Inf(-1)}})
+	}
+}
+
+// file gives rows of the table to what is seen, in an order that does not depend on threads, and fills those of nodes
+// without events.
+func (d *found) file() {
+	d.seen, d.fresh = d.seen[:0], d.fresh[:0]
+	for _, k := range d.each {
+		d.seen = append(d.seen, k.found...)
+		k.found = k.found[:0]
+	}
+	slices.Sort(d.seen)
+	for _, n := range d.seen {
+		at, p := math.Inf(-1), &d.near[n]
+		row, since := d.state.Row(n)
+		if row != nil {
+			at = since
+		}
+		if p.filed >= d.first && p.at == at {
+			continue
+		}
+		p.row, p.at, p.filed = d.add(state{n, at}), at, d.round
+		d.fresh = append(d.fresh, n)
+	}
+	for i := range d.more {
+		if v := &d.more[i]; v.seen != 0 {
+			v.row = d.add(v.state)
+		}
+	}
+	full := len(d.Of) * d.Width
+	d.Table = slices.Grow(d.Table, full-len(d.Table))[:full]
+	for i := d.later; i < len(d.more); i++ {
+		if v := &d.more[i]; v.seen != 0 {
+			d.state.Begin(v.Node, d.row(v.row))
+		}
+	}
+	known := d.fresh[:0]
+	for _, n := range d.fresh {
+		if p := &d.near[n]; math.IsInf(p.at, -1) {
+			d.state.Begin(n, d.row(p.row))
+		} else {
+			known = append(known, n)
+		}
+	}
+	d.fresh = known
+}
+
+// add gives a state a row.
+func (d *found) add(s state) int32 {
+	d.Of = append(d.Of, s)
+	return int32(len(d.Of) - 1)
+}
+
+func (d *found) row(i int32) []float32 { return d.Table[int(i)*d.Width:][:d.Width] }
+
+// copyFresh copies a node as of the first query of the part.
+func (d *found) copyFresh(_, j int) {
+	n := d.fresh[j]
+	row, _ := d.state.Row(n)
+	copy(d.row(d.near[n].row), row)
+}
+
+// goOn lets the past go on to the last query, and keeps what is seen on the way.
+func (d *found) goOn() {
+	next := 0
+	for _, i := range d.part {
+		q := &d.Batch.Queries[i]
+		for next < d.later && d.more[next].At < q.Time {
+			d.past.Step()
+			for t := d.more[next].At; next < d.later && d.more[next].At == t; next++ {
+				if v := &d.more[next]; v.seen != 0 {
+					row, _ := d.state.Row(v.Node)
+					copy(d.row(v.row), row)
+				}
+			}
+		}
+		if d.extra.roles {
+			d.doing[i] = d.state.Activity(q.Src, q.Dst)
+		}
+		if d.extra.nextItem {
+			d.after[i] = d.state.NextItem(q.Src, q.Dst, q.Time)
+			d.Next[i].After = d.state.Latest(q.Src)
+			d.Next[i].Last, d.Next[i].Both = d.after[i].Counts()
+		}
+	}
+}

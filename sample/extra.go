@@ -1,0 +1,102 @@
+package sample
+
+import (
+	"errors"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+)
+
+// Extra is what a plan asks for beside histories, counts and gaps. The model that asks for it defines it, and no one
+// else looks into what it finds. It may keep state from one batch to the next, such as sums over the events so far.
+//
+// An Extra is a pointer: a batch keeps what it found for the next Gather with the same one. It must be safe for
+// concurrent use, as batches of training and of evaluation may be gathered at the same time.
+type Extra interface {
+	// Name names it in messages, such as "walks between nodes".
+	Name() string
+	// Check says why it cannot be found in a past; nil if it can.
+	Check(past index.View) error
+	// Bytes is about how many bytes a query takes in a batch at most. Positions are how many the rows of each draw
+	// have for a query.
+	Bytes(positions []float64) float64
+	// NewPart makes an empty part of a batch.
+	NewPart() Part
+}
+
+// Part is what an Extra has found for a batch. The next Gather into the same batch uses its memory again.
+type Part interface {
+	// Gather fills the part. Everything else that the plan asks for is there already. As everywhere, what is found
+	// for a query at t follows from the events strictly before t, and does not depend on the number of threads.
+	Gather(g *Gathering)
+	// Shape differs where the part's sizes do and those of the batch do not: see Batch.Shape. 0 if that never happens.
+	Shape() uint64
+}
+
+// Gathering is a Gather under way, for a Part. It is valid until Part.Gather returns.
+type Gathering struct {
+	Past    index.View
+	Plan    *Plan
+	Batch   *Batch
+	Threads int
+
+	work *work
+}
+
+// Parallel calls do for 0 to n−1, on several threads. Each thread has a number below Threads and gets ascending i.
+func (g *Gathering) Parallel(n int, do func(thread, i int)) {
+	w := g.work
+	pairs := w.pairs
+	w.pairs, w.extra = 0, do
+	w.parallel(n, (*worker).doExtra)
+	w.pairs, w.extra = pairs, nil
+}
+
+func (k *worker) doExtra(i int) { k.work.extra(k.number, i) }
+
+// Node is the node of a query that a draw of Src or of Dst looks at.
+func (r Root) Node(q Query) event.Node {
+	if r == Src {
+		return q.Src
+	}
+	return q.Dst
+}
+
+// Check says why what the plan asks for cannot be found in a past, which may be nil.
+func (p *Plan) Check(past index.View) error {
+	if past == nil && p.LooksBack() {
+		return errors.New("the model asks for neighbours, but the pass has no past to look back on")
+	}
+	for _, e := range p.Extras {
+		if err := e.Check(past); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownedPart is the part of a batch that belongs to an extra.
+type ownedPart struct {
+	of   Extra
+	part Part
+}
+
+// extras fills the parts of the batch.
+func (w *work) extras() {
+	b := w.batch
+	b.Extras = b.Extras[:0]
+	for i, e := range w.plan.Extras {
+		if i == len(w.parts) {
+			w.parts = append(w.parts, ownedPart{})
+		}
+		if w.parts[i].of != e {
+			w.parts[i] = ownedPart{e, e.NewPart()}
+		}
+		b.Extras = append(b.Extras, w.parts[i].part)
+	}
+	w.gathering = Gathering{w.past, &w.plan, b, len(w.workers), w}
+	for _, part := range b.Extras {
+		part.Gather(&w.gathering)
+	}
+	w.gathering = Gathering{}
+}
