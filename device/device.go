@@ -350,20 +350,20 @@ type Tables interface {
 	// Assign writes table[rows[r], :] = y[r, :]. A negative row number writes nothing; of several equal ones the last
 	// r wins. y must not lie in the table.
 	Assign(table, y Mat, rows Ints)
-	Walks(w Walks) // see Walks
+	DecayedProducts(p DecayedProducts) // see DecayedProducts
 }
 
-// WalkLevels is the number of lengths that walks have in a row of walk vectors, beside level 0.
-const WalkLevels = 3
+// DecayLevels is the number of levels in a row of vectors that decay, beside level 0.
+const DecayLevels = 3
 
-// Walks takes inner products of walk vectors. A row of Table has a vector of level 0 and then for each scale s those of
-// levels 1 to WalkLevels; a row of some age has them decayed by e^(−Rates[s]·level·age). For each scale, the 4 vectors
-// of a row Of are held against the 8 of the two nodes of a query, the source's first: y = log(1 + max(0, product)), in
-// this order. Position i of Of belongs to query (i/Each) mod n; a negative number is a row of zeros. With Pairs the 8
-// are held against each other instead, each two once: 36 products, (0,0), (0,1) … (0,7), (1,1) … (7,7).
-type Walks struct {
+// DecayedProducts takes inner products of vectors in rows of a table. The higher its level, the faster a vector decays.
+// A row of Table has a vector of level 0, which stays, and then for each scale s those of levels 1 to DecayLevels; a
+// row of some age has them decayed by e^(−Rates[s]·level·age). For each scale, the 4 vectors of a row Of are held
+// against the 8 of the two nodes of a query, the source's first: y = log(1 + max(0, product)), in this order. Position i of Of belongs to query (i/Each) mod n; a negative number is a row of zeros. With
+// Pairs the 8 are held against each other instead, each two once: 36 products, (0,0), (0,1) … (0,7), (1,1) … (7,7).
+type DecayedProducts struct {
 	Dim            int
-	Table          Mat    // [rows, (1+scales·WalkLevels)·Dim]
+	Table          Mat    // [rows, (1+scales·DecayLevels)·Dim]
 	Rates          Buffer // [scales]
 	Src, Dst       Ints   // [n]: rows of the queries' nodes
 	SrcAge, DstAge Buffer // [n]
@@ -375,12 +375,12 @@ type Walks struct {
 }
 
 // Columns is the width of Y.
-func (w *Walks) Columns() int {
-	const four = WalkLevels + 1
-	if w.Pairs {
-		return w.Rates.Len * four * (2*four + 1)
+func (p *DecayedProducts) Columns() int {
+	const four = DecayLevels + 1
+	if p.Pairs {
+		return p.Rates.Len * four * (2*four + 1)
 	}
-	return w.Rates.Len * four * 2 * four
+	return p.Rates.Len * four * 2 * four
 }
 
 // Learning kernels close the loop.

@@ -54,15 +54,15 @@ func (o *gather) Backward(tp *Tape) {
 	tp.Recycle(g)
 }
 
-// Walks holds walk vectors against each other, see device.Walks: [len(Of), scales·32], or [n, scales·36] for
-// Pairs. Nothing is differentiated.
-func Walks(tp *Tape, w device.Walks) *tensor.Tensor {
+// DecayedProducts holds vectors that decay against each other, see device.DecayedProducts: [len(Of), scales·32], or
+// [n, scales·36] for Pairs. Nothing is differentiated.
+func DecayedProducts(tp *Tape, w device.DecayedProducts) *tensor.Tensor {
 	n := w.Src.Len
-	width := (1 + w.Rates.Len*device.WalkLevels) * w.Dim
+	width := (1 + w.Rates.Len*device.DecayLevels) * w.Dim
 	if w.Dst.Len != n || w.SrcAge.Len != n || w.DstAge.Len != n || w.Table.Cols != width || w.Age.Len != w.Of.Len ||
 		w.Of.Len > 0 && (w.Pairs || w.Each < 1 || n < 1 || w.Of.Len%(n*w.Each) != 0) {
 		want := "two rows and ages a query, as many rows for each, and a table of as many vectors"
-		panic(tensor.Mismatch("walks", want, []int{n, w.Dst.Len, w.SrcAge.Len, w.DstAge.Len},
+		panic(tensor.Mismatch("decayed products", want, []int{n, w.Dst.Len, w.SrcAge.Len, w.DstAge.Len},
 			[]int{w.Of.Len, w.Age.Len, w.Each}, []int{w.Table.Rows, w.Table.Cols, width}))
 	}
 	rows := w.Of.Len
@@ -72,7 +72,7 @@ func Walks(tp *Tape, w device.Walks) *tensor.Tensor {
 	y := tp.New(rows, w.Columns())
 	if y.Len() > 0 {
 		w.Y = y.Mat()
-		tp.dev.Walks(w)
+		tp.dev.DecayedProducts(w)
 	}
 	return y
 }

@@ -24,7 +24,7 @@ type fused struct {
 	scatter   scatterTask
 	assign    assignTask
 	rowSum    rowSumTask
-	walks     walkTask
+	products  decayTask
 }
 
 // forms are the bodies of kernels, for sequences or rows [lo, hi), in their plain or their vector form. The tables of
@@ -40,13 +40,13 @@ type forms struct {
 	normGrad  func(t *normGradTask, dgamma, dbeta []float32, lo, hi int) // both padded to whole vectors
 	gather    func(t *gatherTask, lo, hi int)
 	scatter   func(t *scatterTask, table device.Mat, lo, hi int)
-	walks     func(t *walkTask, y []float32, r int)
+	products  func(t *decayTask, y []float32, r int)
 }
 
 func plainForms() forms {
 	return forms{scanTable: scanTablePlain, scan: scanPlain, scanGrad: scanGradPlain, convTable: convTablePlain,
 		conv: convPlain, convGrad: convGradPlain, norm: normPlain, normGrad: normGradPlain, gather: gatherPlain,
-		scatter: scatterPlain, walks: walksPlain}
+		scatter: scatterPlain, products: productsPlain}
 }
 
 // choose sets the vector forms, or the plain ones.

@@ -10,7 +10,7 @@ func (f *fused) useVectors() {
 	f.rows = rowLoops{dot: dotVector, sum: sumVector, axpy: axpyVector, softmax: softmaxVector}
 	f.forms = forms{scanTable: scanTableVector, scan: scanVector, scanGrad: scanGradVector, convTable: convTableVector,
 		conv: convVector, convGrad: convGradVector, norm: normVector, normGrad: normGradVector, gather: gatherVector,
-		scatter: scatterVector, walks: walksVector}
+		scatter: scatterVector, products: productsVector}
 }
 
 // The arguments of longer vector loops are structs of addresses. They are uintptr, not pointers, because the loops move

@@ -196,8 +196,8 @@ func BenchmarkAttention(b *testing.B) {
 	}
 }
 
-// BenchmarkWalks holds the histories of 400 queries of uci, 32 long, against their nodes.
-func BenchmarkWalks(b *testing.B) {
+// BenchmarkDecayedProducts holds the histories of 400 queries of uci, 32 long, against their nodes.
+func BenchmarkDecayedProducts(b *testing.B) {
 	eachForm(b, func(b *testing.B, d bench) {
 		const n, each, dim, rows = 400, 32, 128, 1500
 		numbers := func(n int) device.Ints {
@@ -207,12 +207,12 @@ func BenchmarkWalks(b *testing.B) {
 			}
 			return x
 		}
-		w := device.Walks{Dim: dim, Table: d.mat(rows, 10*dim), Rates: d.mat(1, 3).Buf,
+		w := device.DecayedProducts{Dim: dim, Table: d.mat(rows, 10*dim), Rates: d.mat(1, 3).Buf,
 			Src: numbers(n), Dst: numbers(n), SrcAge: d.mat(1, n).Buf, DstAge: d.mat(1, n).Buf,
 			Of: numbers(2 * n * each), Age: d.mat(1, 2*n*each).Buf, Each: each,
 			Y: d.mat(2*n*each, 96)}
 		for b.Loop() {
-			d.Walks(w)
+			d.DecayedProducts(w)
 		}
 	})
 }

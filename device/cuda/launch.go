@@ -58,8 +58,8 @@ const (
 	kScatter
 	kScatterFold
 	kAssign
-	kWalks
-	kWalkPairs
+	kDecayedProducts
+	kDecayedPairs
 	kScores
 	kMix
 	kBCE
@@ -72,7 +72,8 @@ var kernelNames = [numKernels]string{
 	"layer_norm", "norm_grad", "norm_part", "softmax", "softmax_grad", "conv", "conv_grad", "conv_grad_long",
 	"time_code", "time_part", "time_fold", "pool", "dot", "outer", "gru", "gru_grad", "lstm", "lstm_grad", "scan_euler",
 	"scan_exact", "scan_euler_wide", "scan_exact_wide", "scan_grad_euler", "scan_grad_exact", "scan_grad_euler_wide",
-	"scan_grad_exact_wide", "scan_fold", "gather", "bucket", "scatter", "scatter_fold", "assign", "walks", "walk_pairs",
+	"scan_grad_exact_wide", "scan_fold", "gather", "bucket", "scatter", "scatter_fold", "assign",
+	"decayed_products", "decayed_pairs",
 	"attention_scores", "attention_mix", "bce", "update",
 }
 

@@ -21,7 +21,7 @@ var groups = []group{
 	{"cells", testCells},
 	{"tables", testTables},
 	{"assign", testAssign},
-	{"walks", testWalks},
+	{"decayed products", testDecayedProducts},
 	{"rowsum", testRowSum},
 	{"loss", testLoss},
 }

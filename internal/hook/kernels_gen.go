@@ -194,9 +194,9 @@ func (hook *Hook) Assign(table, y device.Mat, rows device.Ints) {
 	hook.Launch("Assign", func() { hook.Device.Assign(table, y, rows) })
 }
 
-// Walks is launched.
-func (hook *Hook) Walks(w device.Walks) {
-	hook.Launch("Walks", func() { hook.Device.Walks(w) })
+// DecayedProducts is launched.
+func (hook *Hook) DecayedProducts(p device.DecayedProducts) {
+	hook.Launch("DecayedProducts", func() { hook.Device.DecayedProducts(p) })
 }
 
 // BCE is launched.

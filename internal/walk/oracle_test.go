@@ -54,7 +54,7 @@ func (o oracle) roles(u, v event.Node, t event.Time) []float64 {
 	)
 }
 
-// nextItems are the numbers of a query about u→v at t: events whose source had at that time the same latest partner as u
+// nextItems are the numbers of a query about u→v at t: events whose source had then the same latest partner as u
 // has, the same two, or the same one as long ago.
 func (o oracle) nextItems(u, v event.Node, t event.Time) (out []float64) {
 	last, before, since := o.latest(u, t)

@@ -48,8 +48,8 @@ type Config struct {
 	NodeBlock bool `json:"node_block" about:"state space layers over histories"`
 	TimeBlock bool `json:"time_block" about:"state space layers over gaps, and what they choose"`
 	// NextItem and Periodicity are left out of configurations where they are off: older ones keep their bytes.
-	NextItem    bool `json:"next_item,omitempty" was:"sequels" about:"what usually follows the source's latest partners"`
-	Periodicity bool `json:"periodicity,omitempty" was:"returns" about:"whether it is about time for the pair to meet again"`
+	NextItem    bool `json:"next_item,omitempty" was:"sequels" about:"what usually follows a source's last partners"`
+	Periodicity bool `json:"periodicity,omitempty" was:"returns" about:"whether the pair is due to meet again"`
 }
 
 // Default is DyGMamba's widths with all that the model adds.

@@ -170,7 +170,7 @@ func (in *input) loadWalks(tp *grad.Tape, b *sample.Batch) {
 	w := foundIn(b)
 	n := len(b.Queries)
 	table, at := in.walks.Load(tp, in.list(w), w.Table)
-	of := device.Walks{
+	of := device.DecayedProducts{
 		Dim: in.cfg.WalkDim, Table: table.Mat(), Rates: in.rates,
 		Src: in.rowsAt(tp, at, w.Src), Dst: in.rowsAt(tp, at, w.Dst),
 		SrcAge: tp.Floats(w.SrcAge, n).Data, DstAge: tp.Floats(w.DstAge, n).Data,
@@ -178,13 +178,13 @@ func (in *input) loadWalks(tp *grad.Tape, b *sample.Batch) {
 	if in.cfg.Pair {
 		pairs := of
 		pairs.Pairs = true
-		in.pairs = grad.Walks(tp, pairs) // [n, walkPairs]
+		in.pairs = grad.DecayedProducts(tp, pairs) // [n, walkPairs]
 	}
 	if in.cfg.Neighbors {
 		in.floats = append(append(in.floats[:0], w.Rows[0].Age...), w.Rows[1].Age...)
 		of.Of, of.Age = in.rowsAt(tp, at, w.Rows[0].Walk, w.Rows[1].Walk), tp.Floats(in.floats, len(in.floats)).Data
 		of.Each = b.Rows[0].Len
-		in.products = grad.Walks(tp, of) // [2n·P·p, walkProducts]
+		in.products = grad.DecayedProducts(tp, of) // [2n·P·p, walkProducts]
 	}
 }
 

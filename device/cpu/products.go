@@ -8,36 +8,37 @@ import (
 
 // four is the number of vectors that a scale has of a row, level 0 included; all is how many it has of both nodes.
 const (
-	four = device.WalkLevels + 1
+	four = device.DecayLevels + 1
 	all  = 2 * four
 )
 
-// Walks takes inner products of walk vectors; a chunk is a run of rows of Y.
-func (d *Device) Walks(w device.Walks) {
+// DecayedProducts takes inner products of vectors; a chunk is a run of rows of Y.
+func (d *Device) DecayedProducts(w device.DecayedProducts) {
 	if w.Y.Rows == 0 || w.Rates.Len == 0 {
 		return
 	}
-	t := &d.fused.walks
-	*t = walkTask{Walks: w, form: d.fused.forms.walks, dot: d.fused.rows.dot, each: max(1, walkChunk/max(1, w.Y.Cols))}
+	t := &d.fused.products
+	*t = decayTask{DecayedProducts: w, form: d.fused.forms.products, dot: d.fused.rows.dot,
+		each: max(1, decayChunk/max(1, w.Y.Cols))}
 	d.parallel(pieces(w.Y.Rows, t.each), t)
 }
 
-const walkChunk = 1 << 12 // products that a chunk takes
+const decayChunk = 1 << 12 // products that a chunk takes
 
-type walkTask struct {
-	device.Walks
-	form func(t *walkTask, y []float32, r int)
+type decayTask struct {
+	device.DecayedProducts
+	form func(t *decayTask, y []float32, r int)
 	dot  func(x, y []float32) float32
 	each int
 }
 
-// walkRow is a row at a query: its vectors, and what those of each level have decayed to.
-type walkRow struct {
+// agedRow is a row at a query: its vectors, and what those of each level have decayed to.
+type agedRow struct {
 	vectors []float32
 	decay   [four]float32
 }
 
-func (t *walkTask) run(chunk, _ int) {
+func (t *decayTask) run(chunk, _ int) {
 	lo, hi := chunk*t.each, min(t.Y.Rows, (chunk+1)*t.each)
 	for r := lo; r < hi; r++ {
 		y := row(t.Y, r)
@@ -53,8 +54,8 @@ func (t *walkTask) run(chunk, _ int) {
 	}
 }
 
-// walksPlain holds a row against the two nodes of its query.
-func walksPlain(t *walkTask, y []float32, r int) {
+// productsPlain holds a row against the two nodes of its query.
+func productsPlain(t *decayTask, y []float32, r int) {
 	q := r / t.Each % t.Src.Len
 	for s := range t.Rates.Len {
 		of := t.at(t.Of.Host[r], t.Age.Host[r], s)
@@ -71,9 +72,9 @@ func walksPlain(t *walkTask, y []float32, r int) {
 }
 
 // pairs holds the vectors of a query's nodes against each other.
-func (t *walkTask) pairs(y []float32, q int) {
+func (t *decayTask) pairs(y []float32, q int) {
 	for s := range t.Rates.Len {
-		nodes := [2]walkRow{t.at(t.Src.Host[q], t.SrcAge.Host[q], s), t.at(t.Dst.Host[q], t.DstAge.Host[q], s)}
+		nodes := [2]agedRow{t.at(t.Src.Host[q], t.SrcAge.Host[q], s), t.at(t.Dst.Host[q], t.DstAge.Host[q], s)}
 		for a := range all {
 			x := &nodes[a/four]
 			for b := a; b < all; b++ {
@@ -86,8 +87,8 @@ func (t *walkTask) pairs(y []float32, q int) {
 	}
 }
 
-func (t *walkTask) at(number int32, age float32, scale int) walkRow {
-	r := walkRow{vectors: row(t.Table, int(number))}
+func (t *decayTask) at(number int32, age float32, scale int) agedRow {
+	r := agedRow{vectors: row(t.Table, int(number))}
 	once := float32(math.Exp(-float64(t.Rates.Host[scale] * age)))
 	r.decay[0] = 1
 	for l := 1; l < four; l++ {
@@ -96,10 +97,10 @@ func (t *walkTask) at(number int32, age float32, scale int) walkRow {
 	return r
 }
 
-func (t *walkTask) vector(r *walkRow, scale, level int) []float32 {
+func (t *decayTask) vector(r *agedRow, scale, level int) []float32 {
 	at := 0
 	if level > 0 {
-		at = (scale*device.WalkLevels + level) * t.Dim
+		at = (scale*device.DecayLevels + level) * t.Dim
 	}
 	return r.vectors[at : at+t.Dim : at+t.Dim]
 }

@@ -2,8 +2,8 @@ package cpu
 
 import "unsafe"
 
-// walkDotArgs are the arguments of walkDots.
-type walkDotArgs struct {
+// productDotArgs are the arguments of productDots.
+type productDotArgs struct {
 	x           [2]uintptr
 	y           [4]uintptr
 	whole, tail int // bytes of whole vectors, numbers beyond
@@ -12,20 +12,20 @@ type walkDotArgs struct {
 }
 
 //go:noescape
-func walkDots(a *walkDotArgs)
+func productDots(a *productDotArgs)
 
 //go:noescape
-func walkLogs(y, factor *float32, n int)
+func productLogs(y, factor *float32, n int)
 
-// walksVector takes the products of a row of Y: two vectors at a time against four.
-func walksVector(t *walkTask, y []float32, r int) {
+// productsVector takes the products of a row of Y: two vectors at a time against four.
+func productsVector(t *decayTask, y []float32, r int) {
 	var sum, factor [four * all]float32
-	var a walkDotArgs
+	var a productDotArgs
 	a.whole, a.tail, a.mask = columns(t.Dim)
 	q := r / t.Each % t.Src.Len
 	for s := range t.Rates.Len {
 		of := t.at(t.Of.Host[r], t.Age.Host[r], s)
-		nodes := [2]walkRow{t.at(t.Src.Host[q], t.SrcAge.Host[q], s), t.at(t.Dst.Host[q], t.DstAge.Host[q], s)}
+		nodes := [2]agedRow{t.at(t.Src.Host[q], t.SrcAge.Host[q], s), t.at(t.Dst.Host[q], t.DstAge.Host[q], s)}
 		out := y[s*four*all:][: four*all : four*all]
 		for n := range nodes {
 			for b := range four {
@@ -34,7 +34,7 @@ func walksVector(t *walkTask, y []float32, r int) {
 			for l := 0; l < four; l += 2 {
 				a.x = [2]uintptr{addr(&t.vector(&of, s, l)[0]), addr(&t.vector(&of, s, l+1)[0])}
 				a.sum = addr(&sum[0])
-				walkDots(&a)
+				productDots(&a)
 				copy(out[l*all+n*four:][:four], sum[:four])
 				copy(out[(l+1)*all+n*four:][:four], sum[four:])
 			}
@@ -44,6 +44,6 @@ func walksVector(t *walkTask, y []float32, r int) {
 				}
 			}
 		}
-		walkLogs(unsafe.SliceData(out), &factor[0], len(factor))
+		productLogs(unsafe.SliceData(out), &factor[0], len(factor))
 	}
 }

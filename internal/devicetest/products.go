@@ -7,21 +7,21 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-func testWalks(g *rig) {
+func testDecayedProducts(g *rig) {
 	// Queries, rows of a query on either side, vectors' width, rows of the table, scales.
 	for i, size := range [][5]int{
 		{0, 3, 8, 2, 3}, {1, 1, 1, 1, 1}, {3, 2, 7, 5, 3}, {5, 0, 16, 4, 3}, {20, 9, 128, 30, 3},
 		{7, 33, 50, 12, 2}, {2, 5, 33, 3, 3},
 	} {
 		g.scope(fmt.Sprintf("n, each, dim, table, scales = %v", size), func(g *rig) {
-			walksCase(g, size[0], size[1], size[2], size[3], size[4], gaps[i%len(gaps)])
+			decayedProductsCase(g, size[0], size[1], size[2], size[3], size[4], gaps[i%len(gaps)])
 		})
 	}
 }
 
-func walksCase(g *rig, n, each, dim, entries, scales, gap int) {
-	const four = device.WalkLevels + 1
-	table := g.in("table", entries, (1+scales*device.WalkLevels)*dim, gap)
+func decayedProductsCase(g *rig, n, each, dim, entries, scales, gap int) {
+	const four = device.DecayLevels + 1
+	table := g.in("table", entries, (1+scales*device.DecayLevels)*dim, gap)
 	m := 2 * n * each // sources' rows, then destinations'
 	src, dst, of := make([]int32, n), make([]int32, n), make([]int32, m)
 	for i := range n {
@@ -30,7 +30,7 @@ func walksCase(g *rig, n, each, dim, entries, scales, gap int) {
 	for i := range of {
 		of[i] = int32(g.rng.IntN(entries+1)) - 1 // −1: padding
 	}
-	w := device.Walks{Dim: dim, Table: table.mat(), Src: g.indices(src), Dst: g.indices(dst)}
+	w := device.DecayedProducts{Dim: dim, Table: table.mat(), Src: g.indices(src), Dst: g.indices(dst)}
 	w.Of, w.Each = g.indices(of), each
 	ages := [3]*array{g.vector("ages of sources", n), g.vector("ages of destinations", n), g.vector("ages of rows", m)}
 	rates := g.vector("rates", scales)
@@ -41,7 +41,7 @@ func walksCase(g *rig, n, each, dim, entries, scales, gap int) {
 	vector := func(row int32, age float64, s, level int) (h []float64) {
 		decay, at := math.Exp(-rates.at(0, s)*float64(level)*age), 0
 		if level > 0 {
-			at = (s*device.WalkLevels + level) * dim
+			at = (s*device.DecayLevels + level) * dim
 		}
 		for c := range dim {
 			h = append(h, decay*table.at(int(row), at+c))
@@ -64,7 +64,7 @@ func walksCase(g *rig, n, each, dim, entries, scales, gap int) {
 	}
 	y := g.out("y", m, scales*four*2*four, gap)
 	w.Y = y.mat()
-	g.do(func() { g.dev.Walks(w) })
+	g.do(func() { g.dev.DecayedProducts(w) })
 	if g.plain() {
 		y.want(g, 2e-5, func(r, c int) float64 {
 			s, a, b := c/(8*four), c/8%four, c%8
@@ -78,7 +78,7 @@ func walksCase(g *rig, n, each, dim, entries, scales, gap int) {
 	w.Of, w.Age, w.Pairs = device.Ints{}, device.Buffer{}, true
 	pairs := g.out("pairs", n, scales*36, gap)
 	w.Y = pairs.mat()
-	g.do(func() { g.dev.Walks(w) })
+	g.do(func() { g.dev.DecayedProducts(w) })
 	if g.plain() {
 		pairs.want(g, 2e-5, func(q, c int) float64 {
 			s, k := c/36, c%36

@@ -1,16 +1,16 @@
 #include "textflag.h"
 #include "math_amd64.h"
 
-K8(kWalk126, 0x0000007e)  // what the exponent of a number in [½, 1) is stored as
-K8(kWalkBits, 0x007fffff) // the mantissa
-K8(kWalkHalf, 0x3f000000) // ½
-K8(kWalkRoot, 0x3f3504f3) // √½
-K8(kWalkLn2, 0x3f317218)
-K8(kWalk3, 0x3eaaaaab) // 1/3 …
-K8(kWalk5, 0x3e4ccccd)
-K8(kWalk7, 0x3e124925)
-K8(kWalk9, 0x3de38e39)
-K8(kWalk11, 0x3dba2e8c)
+K8(kLog126, 0x0000007e)  // what the exponent of a number in [½, 1) is stored as
+K8(kLogBits, 0x007fffff) // the mantissa
+K8(kLogHalf, 0x3f000000) // ½
+K8(kLogRoot, 0x3f3504f3) // √½
+K8(kLogLn2, 0x3f317218)
+K8(kLog3, 0x3eaaaaab) // 1/3 …
+K8(kLog5, 0x3e4ccccd)
+K8(kLog7, 0x3e124925)
+K8(kLog9, 0x3de38e39)
+K8(kLog11, 0x3dba2e8c)
 
 // PRODUCTS adds eight products of what lies in Y8 to Y13.
 #define PRODUCTS \
@@ -23,10 +23,10 @@ K8(kWalk11, 0x3dba2e8c)
 	VFMADD231PS Y12, Y9, Y6 \
 	VFMADD231PS Y13, Y9, Y7
 
-// func walkDots(a *walkDotArgs)
+// func productDots(a *productDotArgs)
 //
 // Two vectors against four: sum[4·i+j] = x[i]·y[j].
-TEXT ·walkDots(SB), NOSPLIT, $0-8
+TEXT ·productDots(SB), NOSPLIT, $0-8
 	MOVQ   a+0(FP), AX
 	MOVQ   0(AX), SI
 	MOVQ   8(AX), DI
@@ -88,11 +88,11 @@ fold:
 	VZEROUPPER
 	RET
 
-// func walkLogs(y, factor *float32, n int)
+// func productLogs(y, factor *float32, n int)
 //
 // y ← log(1 + max(0, y·factor)) of n numbers, a multiple of 8. 1 + x = 2ᵏ·m with m in [√½, √2), and
 // log m = 2·(z + z³/3 + …) with z = (m−1)/(m+1).
-TEXT ·walkLogs(SB), NOSPLIT, $0-24
+TEXT ·productLogs(SB), NOSPLIT, $0-24
 	MOVQ y+0(FP), DI
 	MOVQ factor+8(FP), SI
 	MOVQ n+16(FP), CX
@@ -106,10 +106,10 @@ eight:
 	VMAXPS       Y15, Y0, Y0
 	VADDPS       kOne<>(SB), Y0, Y0
 	VPSRLD       $23, Y0, Y1
-	VPSUBD       kWalk126<>(SB), Y1, Y1   // k
-	VPAND        kWalkBits<>(SB), Y0, Y0
-	VPOR         kWalkHalf<>(SB), Y0, Y0  // m
-	VCMPPS       $1, kWalkRoot<>(SB), Y0, Y2
+	VPSUBD       kLog126<>(SB), Y1, Y1   // k
+	VPAND        kLogBits<>(SB), Y0, Y0
+	VPOR         kLogHalf<>(SB), Y0, Y0  // m
+	VCMPPS       $1, kLogRoot<>(SB), Y0, Y2
 	VPADDD       Y2, Y1, Y1               // k−1 where m < √½
 	VANDPS       Y2, Y0, Y3
 	VADDPS       Y3, Y0, Y0               // 2m there
@@ -118,15 +118,15 @@ eight:
 	VSUBPS       kOne<>(SB), Y0, Y2
 	VDIVPS       Y3, Y2, Y2               // z
 	VMULPS       Y2, Y2, Y3               // z²
-	VMOVUPS      kWalk11<>(SB), Y4
-	VFMADD213PS  kWalk9<>(SB), Y3, Y4
-	VFMADD213PS  kWalk7<>(SB), Y3, Y4
-	VFMADD213PS  kWalk5<>(SB), Y3, Y4
-	VFMADD213PS  kWalk3<>(SB), Y3, Y4
+	VMOVUPS      kLog11<>(SB), Y4
+	VFMADD213PS  kLog9<>(SB), Y3, Y4
+	VFMADD213PS  kLog7<>(SB), Y3, Y4
+	VFMADD213PS  kLog5<>(SB), Y3, Y4
+	VFMADD213PS  kLog3<>(SB), Y3, Y4
 	VFMADD213PS  kOne<>(SB), Y3, Y4
 	VADDPS       Y2, Y2, Y2
 	VMULPS       Y2, Y4, Y4
-	VFMADD231PS  kWalkLn2<>(SB), Y1, Y4
+	VFMADD231PS  kLogLn2<>(SB), Y1, Y4
 	VMOVUPS      Y4, (DI)(BX*1)
 	ADDQ         $32, BX
 	CMPQ         BX, CX
