@@ -359,8 +359,9 @@ const DecayLevels = 3
 // DecayedProducts takes inner products of vectors in rows of a table. The higher its level, the faster a vector decays.
 // A row of Table has a vector of level 0, which stays, and then for each scale s those of levels 1 to DecayLevels; a
 // row of some age has them decayed by e^(−Rates[s]·level·age). For each scale, the 4 vectors of a row Of are held
-// against the 8 of the two nodes of a query, the source's first: y = log(1 + max(0, product)), in this order. Position i of Of belongs to query (i/Each) mod n; a negative number is a row of zeros. With
-// Pairs the 8 are held against each other instead, each two once: 36 products, (0,0), (0,1) … (0,7), (1,1) … (7,7).
+// against the 8 of the two nodes of a query, the source's first: y = log(1 + max(0, product)), in this order. Position
+// i of Of belongs to query (i/Each) mod n; a negative number is a row of zeros. With Pairs the 8 are held against each
+// other instead, each two once: 36 products, (0,0), (0,1) … (0,7), (1,1) … (7,7).
 type DecayedProducts struct {
 	Dim            int
 	Table          Mat    // [rows, (1+scales·DecayLevels)·Dim]

@@ -41,8 +41,8 @@ const (
 // nextItem is a node that was met after others.
 type nextItem struct{ before, last, next event.Node }
 
-// NextItem is what has followed so far upon what u did last, for a query about u→v at t. Options.NextItems makes numbers
-// of it.
+// NextItem is what has followed so far upon what u did last, for a query about u→v at t. Options.NextItems makes
+// numbers of it.
 func (s *State) NextItem(u, v event.Node, t event.Time) (a NextItem) {
 	had, since := latest(s.Latest(u)), forever
 	if i := s.find(u); i >= 0 {
