@@ -67,7 +67,7 @@ func TestEmbedEveryModel(t *testing.T) {
 	for _, name := range models.Names(true) {
 		var settings []string
 		for _, s := range append(slices.Clone(narrow), "num_neighbors=4", "num_layers=1", "num_epochs=1") {
-			if key, _, _ := strings.Cut(s, "="); slices.Contains(models.All[name].Keys(), key) {
+			if key, _, _ := strings.Cut(s, "="); slices.Contains(models.Get(name).Keys(), key) {
 				settings = append(settings, s)
 			}
 		}

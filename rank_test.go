@@ -167,13 +167,13 @@ func TestRankEveryModel(t *testing.T) {
 	at := r.set.Log.At(700).Time
 	for _, name := range models.Names(true) {
 		// the latter of some models draw neighbours, or pad rows by call
-		for _, preset := range []string{"", models.All[name].Presets[0]} {
+		for _, preset := range []string{"", models.Get(name).Presets[0]} {
 			t.Run(name+" "+preset, func(t *testing.T) {
 				if preset != "" && strings.HasPrefix(name, "dygmamba") {
 					t.Skip("is as the other")
 				}
 				order := []string{}
-				if models.All[name].Remembers {
+				if models.Get(name).Remembers {
 					order = append(order, model.Strict)
 				}
 				p := load(t, untrained(t, r.set, name, preset),

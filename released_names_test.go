@@ -33,7 +33,7 @@ func trainedFile(t *testing.T, name string, o dygmamba.TrainOptions) checkpoint.
 	}
 	o.Model, o.Dir = name, t.TempDir()
 	for _, s := range []string{"num_epochs=1", "batch_size=100", "num_neighbors=4"} {
-		if key, _, _ := strings.Cut(s, "="); slices.Contains(models.All[name].Keys(), key) {
+		if key, _, _ := strings.Cut(s, "="); slices.Contains(models.Get(name).Keys(), key) {
 			o.Settings = append(o.Settings, s)
 		}
 	}
@@ -78,7 +78,7 @@ func TestReleasedNames(t *testing.T) {
 			}
 		}
 		for _, x := range got.Tensors[params:] {
-			if !models.All[name].Ignores(x.Name) {
+			if !models.Get(name).Ignores(x.Name) {
 				t.Errorf("%s is written and not known when it is read", x.Name)
 			}
 		}

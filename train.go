@@ -21,7 +21,7 @@ import (
 type TrainOptions struct {
 	Set      *dataset.Set  // opened by dataset.Open
 	Device   device.Device // opened by open.Device; nil: the CPU
-	Model    string        // name in models.All; "" is dygmamba
+	Model    string        // name in the catalogue of package models; "" is dygmamba
 	Preset   string        // "" is the one the model prefers for the data set and the kind of device
 	Settings []string      // key=value
 	Order    string        // model.Strict or model.Arrival, for a model that remembers; "": the preset's

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,12 +21,20 @@ var registry = struct {
 	factories map[string]Factory
 }{factories: map[string]Factory{}}
 
+// names is what models may be called: flags, files and checkpoints name them.
+var names = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
+
 // Register adds a model under a name that is not taken. It is meant for init functions, and panics like them.
 func Register(name string, f Factory) {
 	registry.Lock()
 	defer registry.Unlock()
-	if _, taken := registry.factories[name]; taken || name == "" {
-		panic(fmt.Sprintf("model: the name %q is empty or already registered", name))
+	switch _, taken := registry.factories[name]; {
+	case taken:
+		panic(fmt.Sprintf("model: there are two models %q", name))
+	case !names.MatchString(name):
+		panic(fmt.Sprintf("model: the name %q, must be of lower-case letters, digits, dots and dashes", name))
+	case f.spec == nil:
+		panic(fmt.Sprintf("model: the factory of %q was not made by Make", name))
 	}
 	registry.factories[name] = f
 }
@@ -40,4 +49,11 @@ func Find(name string) (Factory, error) {
 	names := slices.Sorted(maps.Keys(registry.factories))
 	return Factory{}, fmt.Errorf("%w %q%s; there are %s",
 		ErrUnknownModel, name, suggest.Hint(name, names), strings.Join(names, ", "))
+}
+
+// Registered lists the names in the order of the alphabet.
+func Registered() []string {
+	registry.RLock()
+	defer registry.RUnlock()
+	return slices.Sorted(maps.Keys(registry.factories))
 }

@@ -1,4 +1,4 @@
-// Package models lists the models. Everything that names, documents or tests every model reads this list.
+// Package models registers the models. Everything that names, documents or tests every model reads their list.
 package models
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/dygmamba/dygmamba/models/internal/walkmamba"
 )
 
-// All is the catalogue, by the names the command line takes.
-var All = map[string]model.Factory{
+// own are the models of this module, by the names the command line takes.
+var own = map[string]model.Factory{
 	"cawn":            cawn.Factory,
 	"ctan":            ctan.Factory,
 	"dygformer":       dygformer.Factory,
@@ -43,9 +43,20 @@ var All = map[string]model.Factory{
 }
 
 func init() {
-	for name, f := range All {
-		model.Register(name, f)
+	for name, f := range own {
+		Register(name, f)
 	}
+}
+
+// Register adds a model of another module. Train, Load and all that lists models then know it by its name, which has
+// lower-case letters, digits, dots and dashes. Call it in an init function: it panics where the name is taken, as two
+// models of one name are a mistake in the program.
+func Register(name string, f model.Factory) { model.Register(name, f) }
+
+// Get is the model of a name, the zero Factory where there is none. See model.Find for an error that tells the names.
+func Get(name string) model.Factory {
+	f, _ := model.Find(name)
+	return f
 }
 
 // Leading is the model of our own that was made to lead the field.
@@ -53,12 +64,5 @@ const Leading = "walkmamba"
 
 // Names lists the models in the order of the alphabet: all, or those that learn.
 func Names(learning bool) []string {
-	var list []string
-	for name, f := range All {
-		if f.Trains || !learning {
-			list = append(list, name)
-		}
-	}
-	slices.Sort(list)
-	return list
+	return slices.DeleteFunc(model.Registered(), func(name string) bool { return learning && !Get(name).Trains })
 }

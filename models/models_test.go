@@ -9,6 +9,6 @@ import (
 // TestEveryModel holds what every entry of the catalogue promises.
 func TestEveryModel(t *testing.T) {
 	for _, name := range Names(false) {
-		t.Run(name, func(t *testing.T) { modeltest.Conform(t, name, All[name]) })
+		t.Run(name, func(t *testing.T) { modeltest.Conform(t, name, Get(name)) })
 	}
 }

@@ -11,8 +11,8 @@ import (
 // from. They remember nothing yet. What they share, the size of batches and the order in which they learn of events,
 // comes along.
 func Contenders(name string, settings ...string) ([]eval.Contender, model.Spec, error) {
-	f, ok := All[name]
-	if !ok || f.Trains {
+	f, err := model.Find(name)
+	if err != nil || f.Trains {
 		return nil, model.Spec{}, fmt.Errorf("no model %q that needs no training", name)
 	}
 	variants, err := f.Variants(settings...)

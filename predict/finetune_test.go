@@ -19,12 +19,12 @@ import (
 func TestFineTune(t *testing.T) {
 	for _, name := range models.Names(true) {
 		orders := []string{""}
-		if models.All[name].Remembers {
+		if models.Get(name).Remembers {
 			orders = model.Orders()
 		}
 		for _, order := range orders {
 			t.Run(name+"/"+order, func(t *testing.T) {
-				spec, set := modeltest.Small(t, name, models.All[name])
+				spec, set := modeltest.Small(t, name, models.Get(name))
 				spec.Training.Epochs, spec.Order = 1, order
 				dir := trainSmall(t, name, spec, set)
 				load := func(path string) *Predictor {
@@ -81,7 +81,7 @@ func TestFineTune(t *testing.T) {
 // A checkpoint has the map of probabilities that the predictor has, fitted anew or as it was.
 func TestCheckpointKeepsCalibration(t *testing.T) {
 	name := models.Names(true)[0]
-	spec, set := modeltest.Small(t, name, models.All[name])
+	spec, set := modeltest.Small(t, name, models.Get(name))
 	spec.Training.Epochs = 1
 	dir := trainSmall(t, name, spec, set)
 	past := NewPast(set)

@@ -35,7 +35,7 @@ type Options struct {
 	// the training, or as Set prefers where the checkpoint does not tell.
 	Sampling string
 
-	Model string // name in models.All, of a checkpoint that does not tell: one of the released program
+	Model string // name in the catalogue, of a checkpoint that does not tell: one of the released program
 	// where such a checkpoint's configuration starts from; "" is the reference program's, the model's first
 	Preset   string
 	Order    string   // model.Strict or model.Arrival, for a model that remembers; "": what the checkpoint says

@@ -19,7 +19,7 @@ import (
 // there from the beginning or came in later, as a replay of the whole stream does that asks each of them at its time.
 func TestOnlineIsOffline(t *testing.T) {
 	for _, name := range models.Names(true) {
-		factory := models.All[name]
+		factory := models.Get(name)
 		orders := model.Orders()
 		if !factory.Remembers {
 			orders = []string{""}

@@ -16,7 +16,7 @@ import (
 // what one that has all events answers at that time; also if another goes on from what it remembered.
 func TestLivePast(t *testing.T) {
 	for _, name := range models.Names(true) {
-		factory := models.All[name]
+		factory := models.Get(name)
 		t.Run(name, func(t *testing.T) {
 			spec, set := modeltest.Small(t, name, factory)
 			spec.Training.Epochs = 1
@@ -91,7 +91,7 @@ func firstOf(set *dataset.Set, n int) *dataset.Set {
 
 // What a past refuses it does not take a part of.
 func TestPastRefuses(t *testing.T) {
-	_, set := modeltest.Small(t, "dygmamba", models.All["dygmamba"])
+	_, set := modeltest.Small(t, "dygmamba", models.Get("dygmamba"))
 	past := NewPast(set)
 	was := past.Now()
 	good := event.Event{Src: 1, Dst: 2, Time: 1e12}
@@ -114,7 +114,7 @@ func TestPastRefuses(t *testing.T) {
 // not.
 func TestLiveArrival(t *testing.T) {
 	for _, name := range models.Names(true) {
-		factory := models.All[name]
+		factory := models.Get(name)
 		if !factory.Remembers {
 			continue
 		}

@@ -25,7 +25,7 @@ func trainSmall(t *testing.T, name string, spec model.Spec, set *dataset.Set) st
 	}
 	dir := run.SeedDir(t.TempDir(), 0)
 	job := &train.Run{
-		Model: name, Factory: models.All[name], Spec: spec, Set: set, Protocol: protocol, Device: dev, Dir: dir,
+		Model: name, Factory: models.Get(name), Spec: spec, Set: set, Protocol: protocol, Device: dev, Dir: dir,
 	}
 	if _, err := job.Train(t.Context()); err != nil {
 		t.Fatal(err)

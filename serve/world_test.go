@@ -54,7 +54,7 @@ func newWorld(t testing.TB, name string, change ...string) *world {
 	if w := trained.worlds[key]; w != nil {
 		return w
 	}
-	spec, set := modeltest.Small(t, name, models.All[name])
+	spec, set := modeltest.Small(t, name, models.Get(name))
 	if len(change) > 0 && change[0] != "" {
 		spec.Order = change[0]
 	}
@@ -147,7 +147,7 @@ type receiptDoc struct {
 // remembering are the models with a memory, and default one without.
 func remembering() (names []string) {
 	for _, name := range models.Names(true) {
-		if models.All[name].Remembers {
+		if models.Get(name).Remembers {
 			names = append(names, name)
 		}
 	}

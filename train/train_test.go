@@ -37,14 +37,14 @@ func small(t *testing.T, dir string, settings ...string) *train.Run {
 	settings = append([]string{"channel_embedding_dim=8", "time_feat_dim=16", "max_input_sequence_length=8",
 		"max_interaction_times=4", "node_feat_dim=8", "edge_feat_dim=8", "num_epochs=3", "batch_size=100",
 		"learning_rate=0.001"}, settings...)
-	spec, err := models.All["dygmamba"].Spec("", model.Data{Name: set.Name}, settings...)
+	spec, err := models.Get("dygmamba").Spec("", model.Data{Name: set.Name}, settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dev := cpu.New(cpu.Options{Threads: 2})
 	t.Cleanup(func() { dev.Close() })
 	return &train.Run{
-		Model: "dygmamba", Factory: models.All["dygmamba"], Spec: spec, Set: set, Device: dev, Seed: 1, Dir: dir,
+		Model: "dygmamba", Factory: models.Get("dygmamba"), Spec: spec, Set: set, Device: dev, Seed: 1, Dir: dir,
 		Protocol: eval.NewProtocol(split, eval.Options{
 			Sampling: set.Sampling, BatchSize: spec.Training.BatchSize, Shares: spec.Training.Shares(),
 		}),

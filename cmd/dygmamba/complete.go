@@ -13,10 +13,10 @@ import (
 
 // factoryOf is the model that a command line names so far, or else the one it would be.
 func factoryOf(name string) model.Factory {
-	if f, ok := models.All[strings.ToLower(name)]; ok {
+	if f, err := model.Find(strings.ToLower(name)); err == nil {
 		return f
 	}
-	return models.All[dygmamba.DefaultModel]
+	return models.Get(dygmamba.DefaultModel)
 }
 
 // completePresets offers the presets of the model, with what they are.

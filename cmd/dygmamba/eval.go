@@ -85,7 +85,7 @@ const (
 
 // evalModels are the models that can be measured without a checkpoint.
 func evalModels() []string {
-	return slices.DeleteFunc(models.Names(false), func(name string) bool { return models.All[name].Trains })
+	return slices.DeleteFunc(models.Names(false), func(name string) bool { return models.Get(name).Trains })
 }
 
 // evaluation is what to measure, and how.

@@ -13,7 +13,6 @@ import (
 	"github.com/dygmamba/dygmamba/internal/suggest"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/models"
 )
 
 // modelDoc describes one model.
@@ -101,8 +100,8 @@ func (a *app) listModels(preset, data string) error {
 
 func modelDocOf(name, preset, data string) (modelDoc, error) {
 	name = strings.ToLower(name)
-	factory, ok := models.All[name]
-	if !ok {
+	factory, err := model.Find(name)
+	if err != nil {
 		return modelDoc{}, usagef("no model %q%s; there are %s",
 			name, suggest.Hint(name, builtIn()), strings.Join(builtIn(), ", "))
 	}

@@ -24,7 +24,7 @@ import (
 
 // narrow are settings that make a model learn in a moment, those of them that it has.
 func narrow(name string) (settings []string) {
-	keys := models.All[name].Keys()
+	keys := models.Get(name).Keys()
 	for _, s := range []string{
 		"channel_embedding_dim=8", "time_feat_dim=16", "max_input_sequence_length=8", "patch_size=2",
 		"max_interaction_times=4", "node_feat_dim=8", "edge_feat_dim=8",
@@ -103,7 +103,7 @@ func TestEveryModel(t *testing.T) {
 			continue
 		}
 		orders := []string{""}
-		if models.All[name].Remembers {
+		if models.Get(name).Remembers {
 			orders = []string{"strict", "arrival"}
 		}
 		for _, order := range orders {

@@ -115,7 +115,7 @@ type Baseline struct {
 // baseline measures what needs no training, and puts the best of it beside the model.
 func (t *test) baseline(ctx context.Context) error {
 	for _, name := range models.Names(false) {
-		if models.All[name].Trains {
+		if models.Get(name).Trains {
 			continue
 		}
 		t.doing = name

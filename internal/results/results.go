@@ -81,7 +81,7 @@ func (g group) atMost() string {
 
 // shortened says for how many epochs at most the runs were trained, where their preset has more.
 func (g group) shortened() string {
-	preset, err := models.All[g[0].Model].Spec(g[0].Preset, model.Data{Name: g[0].Data})
+	preset, err := models.Get(g[0].Model).Spec(g[0].Preset, model.Data{Name: g[0].Data})
 	if err != nil {
 		return ""
 	}
@@ -419,9 +419,9 @@ func (r *entry) stamped(dir fs.FS, name string) error {
 
 // describe notes the settings of a run, as its model puts them.
 func (r *entry) describe(c run.Config) error {
-	f, ok := models.All[r.Model]
-	if !ok {
-		return fmt.Errorf("no model %q", r.Model)
+	f, err := model.Find(r.Model)
+	if err != nil {
+		return err
 	}
 	if c.Spec == nil {
 		c.Spec = []byte("{}")

@@ -304,7 +304,7 @@ func TestAblations(t *testing.T) {
 // record adds a run with the preset of the paper, but for some settings.
 func record(t *testing.T, dir fstest.MapFS, at, name, data, ap string, settings ...string) {
 	t.Helper()
-	spec, err := models.All[name].Spec("paper", model.Data{Name: data}, settings...)
+	spec, err := models.Get(name).Spec("paper", model.Data{Name: data}, settings...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func (g group) asPublished(settings ...string) bool {
 	if g[0].Preset != published || g[0].spec.Task == eval.NodeClassification || g.shares().Mixed() {
 		return false
 	}
-	spec, err := models.All[g[0].Model].Spec(published, model.Data{Name: g[0].Data}, settings...)
+	spec, err := models.Get(g[0].Model).Spec(published, model.Data{Name: g[0].Data}, settings...)
 	return err == nil && spec.Brief() == g[0].spec.Brief()
 }
 

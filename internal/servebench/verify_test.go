@@ -18,7 +18,7 @@ import (
 // trained trains a small model for one epoch.
 func trained(t *testing.T, name, order string) (set *dataset.Set, path string) {
 	t.Helper()
-	spec, set := modeltest.Small(t, name, models.All[name])
+	spec, set := modeltest.Small(t, name, models.Get(name))
 	if order != "" {
 		spec.Order = order
 	}
@@ -35,7 +35,7 @@ func trained(t *testing.T, name, order string) (set *dataset.Set, path string) {
 func TestVerify(t *testing.T) {
 	for _, name := range models.Names(true) {
 		orders := []string{""}
-		if models.All[name].Remembers {
+		if models.Get(name).Remembers {
 			orders = model.Orders()
 		}
 		for _, order := range orders {

@@ -111,7 +111,7 @@ func (r *runner) lookAtData(ctx context.Context) error {
 				}
 			case paper.Links:
 				for _, m := range e.Models {
-					if r.asked(m) && !models.All[m].Trains {
+					if r.asked(m) && !models.Get(m).Trains {
 						if err := r.applyRule(ctx, set, m); err != nil {
 							return err
 						}

@@ -49,7 +49,7 @@ func (r *runner) plan() error {
 		for _, d := range e.Datasets {
 			set := r.source(d)
 			for _, m := range e.Models {
-				if set == nil || !r.asked(m) || !models.All[m].Trains {
+				if set == nil || !r.asked(m) || !models.Get(m).Trains {
 					continue
 				}
 				if err := r.needs(e, set, m, add); err != nil {

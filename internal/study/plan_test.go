@@ -11,7 +11,6 @@ import (
 
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/models"
 )
 
 func TestUnknownNames(t *testing.T) {
@@ -57,9 +56,9 @@ func TestMissingData(t *testing.T) {
 func TestExhibitsCanBeTrained(t *testing.T) {
 	for _, e := range paper.Exhibits() {
 		for _, m := range e.Models {
-			f, ok := models.All[m]
-			if !ok {
-				t.Errorf("%s: no model %s", e.ID, m)
+			f, err := model.Find(m)
+			if err != nil {
+				t.Errorf("%s: %v", e.ID, err)
 				continue
 			}
 			if !f.Trains {

@@ -22,7 +22,7 @@ import (
 	"github.com/dygmamba/dygmamba/device/open"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/suggest"
-	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -177,10 +177,8 @@ func (r *runner) choose() error {
 		r.Datasets[i] = sets[k]
 	}
 	for _, name := range r.Models {
-		if _, ok := models.All[name]; !ok {
-			names := models.Names(false)
-			return fmt.Errorf("%w: no model %q%s; there are %s", ErrName, name, suggest.Hint(name, names),
-				strings.Join(names, ", "))
+		if _, err := model.Find(name); err != nil {
+			return fmt.Errorf("%w: %w", ErrName, err)
 		}
 	}
 	return nil
