@@ -177,8 +177,9 @@ func (r *runner) choose() error {
 		r.Datasets[i] = sets[k]
 	}
 	for _, name := range r.Models {
-		if _, err := model.Find(name); err != nil {
-			return fmt.Errorf("%w: %w", ErrName, err)
+		if names := model.Registered(); !slices.Contains(names, name) {
+			return fmt.Errorf("%w: no model %q%s; there are %s", ErrName, name, suggest.Hint(name, names),
+				strings.Join(names, ", "))
 		}
 	}
 	return nil
