@@ -41,6 +41,13 @@ type Features = data.Features
 // by its id.
 type Names = data.Names
 
+// Sides of nodes, as Names.Side tells them: nodes of one side have different names.
+const (
+	SideSource   = data.SideSource   // sources of a bipartite set, and all nodes of others
+	SideTarget   = data.SideTarget   // destinations of a bipartite set
+	SideNameless = data.SideNameless // nodes that are not in the dictionary
+)
+
 // NewNames makes a dictionary of the names of nodes 1, 2, …. The first sources of them are sources and the others
 // destinations; sources 0 means one id space. A name may not occur twice on one side.
 func NewNames(names []string, sources int) (*Names, error) { return data.NewNames(names, sources) }

@@ -20,14 +20,23 @@ import (
 type Env struct {
 	Device     device.Device
 	Node, Edge dataset.Features
-	NumNodes   int            // 1 + the largest node id
-	Names      *dataset.Names // what nodes are called; nil: by their ids
+	NumNodes   int   // 1 + the largest node id
+	Names      Names // what nodes are called; nil: by their ids
 	Seed       uint64
 	// Train is the training part of the data, for what a model takes from it before it learns. Nil where there are no
 	// data.
 	Train func() (event.Span, error)
 	// OnFeatures hears of the tables that Features made; may be nil.
 	OnFeatures func(node, edge *nn.Features)
+}
+
+// Names is the dictionary of nodes, for what is known of a node by its name and not by its number. It may grow with the
+// events: a node has its name before its first event is seen.
+type Names interface {
+	Name(n event.Node) string
+	// Side tells nodes apart that may have the same name: sources, destinations, and nodes without a name, which are
+	// called by their number.
+	Side(n event.Node) uint8
 }
 
 // Features puts the features of nodes and events on the device, for a model that expects rows of the given widths;

@@ -252,10 +252,13 @@ func (p *Predictor) side(n event.Node, at event.Time, b *sample.Batch, draw, i i
 }
 
 func (p *Predictor) nameOf(n event.Node) string {
-	if p.options.Set == nil {
-		return fmt.Sprint(n)
+	switch o := p.options; {
+	case o.Names != nil:
+		return o.Names.Name(n)
+	case o.Set != nil:
+		return o.Set.Names.Name(n)
 	}
-	return p.options.Set.Names.Name(n)
+	return fmt.Sprint(n)
 }
 
 // top are the most weighted patches that have events.

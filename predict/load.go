@@ -29,6 +29,7 @@ type Options struct {
 	Set     *dataset.Set  // events, features and names
 	Past    index.View    // what queries look back on; nil: all events of Set
 	Live    *Past         // instead, what queries look back on while it grows: see Predictor.Look
+	Names   model.Names   // what nodes are called that come in with Live; nil: what Set says
 	Device  device.Device // opened by open.Device; nil: the CPU
 	Threads int           // that gather, and of the CPU if Device is nil; 0: all
 	// Sampling is how splits, negatives and random neighbours are drawn: sample.Reference or sample.Native. "": as in
@@ -199,6 +200,9 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	if o.Set != nil {
 		env.Node, env.Edge, env.NumNodes = o.Set.Node, o.Set.Edge, max(o.Set.NumNodes(), p.log.NumNodes())
 		env.Names = o.Set.Names
+		if o.Names != nil {
+			env.Names = o.Names
+		}
 		env.Train = func() (event.Span, error) {
 			split, err := dataset.NewSplit(o.Set.Log, dataset.SplitOptions{Sampling: p.sampling()})
 			if err != nil {

@@ -319,7 +319,7 @@ func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) (any, error)
 	}{s.show(name), h.Len(), []meeting{}, at.Last}
 	latest := h.Last(limit)
 	for i := latest.Len() - 1; i >= 0; i-- {
-		doc.Latest = append(doc.Latest, meeting{s.show(s.engine.names.name(latest.Node[i])), latest.Time[i]})
+		doc.Latest = append(doc.Latest, meeting{s.show(s.engine.names.Name(latest.Node[i])), latest.Time[i]})
 	}
 	return doc, nil
 }

@@ -19,7 +19,7 @@ func (e *engine) fingerprint(at *state) string {
 	for i := range events.Len() {
 		x := events.At(i)
 		buf = buf[:0]
-		for _, name := range []string{e.names.name(x.Src), e.names.name(x.Dst)} {
+		for _, name := range []string{e.names.Name(x.Src), e.names.Name(x.Dst)} {
 			buf = binary.AppendUvarint(buf, uint64(len(name)))
 			buf = append(buf, name...)
 		}

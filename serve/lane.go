@@ -294,5 +294,5 @@ func (a *resolver) name(n event.Node) string {
 			return name
 		}
 	}
-	return a.names.name(n)
+	return a.names.Name(n)
 }

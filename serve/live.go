@@ -40,7 +40,7 @@ func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) (any, error) {
 	events := at.Events()
 	for i := events.Len() - 1; i >= max(0, events.Len()-12); i-- {
 		e := events.At(i)
-		src, dst := s.show(s.engine.names.name(e.Src)), s.show(s.engine.names.name(e.Dst))
+		src, dst := s.show(s.engine.names.Name(e.Src)), s.show(s.engine.names.Name(e.Dst))
 		doc.Latest = append(doc.Latest, latestDoc{src, dst, e.Time})
 	}
 	return doc, nil

@@ -88,7 +88,7 @@ func (m *modelSlots) open(path string) (*generation, error) {
 		return nil, err
 	}
 	o := m.server.options.Load
-	o.Set, o.Live = m.server.options.Set, m.server.engine.past
+	o.Set, o.Live, o.Names = m.server.options.Set, m.server.engine.past, m.server.engine.names
 	threads := cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	lanes := []**lane{&g.quick, &g.slow}
 	defer hold(m.device)()

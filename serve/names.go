@@ -83,8 +83,8 @@ func (n *names) count() int {
 	return n.known + len(n.added)
 }
 
-// name is the name of a node.
-func (n *names) name(id event.Node) string {
+// Name is the name of a node.
+func (n *names) Name(id event.Node) string {
 	if int(id) <= n.known {
 		return n.base.Name(id)
 	}
@@ -94,6 +94,23 @@ func (n *names) name(id event.Node) string {
 		return n.added[i]
 	}
 	return strconv.Itoa(int(id))
+}
+
+// Side is the side that a node is named on, as in a set that has all nodes: see dataset.Names.
+func (n *names) Side(id event.Node) uint8 {
+	if int(id) <= n.known {
+		return n.base.Side(id)
+	}
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	i := int(id) - n.known - 1
+	switch {
+	case i >= len(n.added) && n.base != nil:
+		return dataset.SideNameless
+	case n.apart && !n.source[i]:
+		return dataset.SideTarget
+	}
+	return dataset.SideSource
 }
 
 // numbers says whether names are numbers because the data set has none.

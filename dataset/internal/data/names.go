@@ -122,12 +122,22 @@ func (n *Names) IsSource(id event.Node) bool {
 	return later
 }
 
-// Side is 1 for the destinations of a bipartite set, whose names may be those of sources too, and 0 for all others.
+// Sides of nodes: those of one side have different names.
+const (
+	SideSource   = iota // of a bipartite set; all nodes of others
+	SideTarget          // the destinations of a bipartite set
+	SideNameless        // nodes that a dictionary does not have: they are called by their ids
+)
+
+// Side is the one that a node is on.
 func (n *Names) Side(id event.Node) uint8 {
-	if n.Sources() > 0 && !n.IsSource(id) {
-		return 1
+	switch {
+	case n != nil && (id < 1 || int(id) > n.Len()):
+		return SideNameless
+	case n.Sources() > 0 && !n.IsSource(id):
+		return SideTarget
 	}
-	return 0
+	return SideSource
 }
 
 func (n *Names) bytes(i int) []byte {

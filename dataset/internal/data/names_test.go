@@ -48,3 +48,29 @@ func TestLaterSources(t *testing.T) {
 		t.Error("who is a source")
 	}
 }
+
+// TestSides: nodes of one side have different names, and those without a name a side of their own.
+func TestSides(t *testing.T) {
+	both, err := NewNames([]string{"1", "2", "1"}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := NewNames([]string{"3", "2", "1"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		names *Names
+		want  [5]uint8 // of nodes 0 to 4
+	}{
+		{both, [5]uint8{SideNameless, SideSource, SideSource, SideTarget, SideNameless}},
+		{one, [5]uint8{SideNameless, SideSource, SideSource, SideSource, SideNameless}},
+		{nil, [5]uint8{}},
+	} {
+		for n, want := range c.want {
+			if got := c.names.Side(event.Node(n)); got != want {
+				t.Errorf("node %d of %d is on side %d, want %d", n, c.names.Len(), got, want)
+			}
+		}
+	}
+}

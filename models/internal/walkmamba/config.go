@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/walk"
 	"github.com/dygmamba/dygmamba/model"
@@ -187,6 +188,10 @@ func (c Config) Conditions() []string {
 
 // options are those of the walks. A node is known by what it is called, whatever number it has.
 func (c Config) options(env model.Env) walk.Options {
+	names := env.Names
+	if names == nil {
+		names = (*dataset.Names)(nil)
+	}
 	return walk.Options{Dim: c.WalkDim, Seed: uint64(c.WalkSeed), Span: c.Span, Follow: c.NextItem,
-		Key: func(n event.Node) uint64 { return walk.Named(env.Names.Name(n), env.Names.Side(n)) }}
+		Key: func(n event.Node) uint64 { return walk.Named(names.Name(n), names.Side(n)) }}
 }
