@@ -73,8 +73,7 @@ var kernelNames = [numKernels]string{
 	"time_code", "time_part", "time_fold", "pool", "dot", "outer", "gru", "gru_grad", "lstm", "lstm_grad", "scan_euler",
 	"scan_exact", "scan_euler_wide", "scan_exact_wide", "scan_grad_euler", "scan_grad_exact", "scan_grad_euler_wide",
 	"scan_grad_exact_wide", "scan_fold", "gather", "bucket", "scatter", "scatter_fold", "assign",
-	"decayed_products", "decayed_pairs",
-	"attention_scores", "attention_mix", "bce", "update",
+	"decayed_products", "decayed_pairs", "attention_scores", "attention_mix", "bce", "update",
 }
 
 const threads = 256 // a block, unless a kernel says otherwise
