@@ -17,7 +17,7 @@ import (
 // replayed is a run's model, loaded and ready to be asked again.
 type replayed struct {
 	predictor *predict.Predictor // the caller of load closes it
-	scorer    model.Answerer
+	scorer    model.Scorer
 	session   *eval.Session
 	tell      func(done, total int) // how far it is; nil: nobody listens
 	what      string                // is being asked
@@ -78,7 +78,7 @@ func (r *replayed) leaks(ctx context.Context, t test, report *Report) error {
 
 // validate measures validation again, where that can be done: a checkpoint's memory is that after validation.
 func (a *auditor) validate(ctx context.Context, again *replayed) error {
-	if _, remembers := again.scorer.(model.Rememberer); remembers {
+	if _, remembers := again.scorer.(model.StatefulScorer); remembers {
 		a.report.tell(validated, "not made: the checkpoint remembers validation already")
 		return nil
 	}

@@ -49,7 +49,7 @@ type change struct {
 // look makes all checks on batches spread over the test.
 func (p *prober) look(ctx context.Context, r *Report) error {
 	p.found = map[string]*change{}
-	memory, remembers := p.scorer.(model.Rememberer)
+	memory, remembers := p.scorer.(model.StatefulScorer)
 	if remembers {
 		var err error
 		if p.start, err = memory.Snapshot(); err != nil {
@@ -213,7 +213,7 @@ func (p *prober) gather(past index.View, plan sample.Plan, qs []sample.Query, b 
 
 // recall makes a model remember what it does before batch k of the test, less all events at or after a time.
 func (p *prober) recall(k int, at event.Time) error {
-	memory, remembers := p.scorer.(model.Rememberer)
+	memory, remembers := p.scorer.(model.StatefulScorer)
 	if !remembers {
 		return nil
 	}

@@ -54,7 +54,7 @@ func TestScores(t *testing.T) {
 			"random", Leak, "equal questions, equal scores"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rows, err := queries.NewAsker(set).OpenScores("-", strings.NewReader(tt.table))
+			rows, err := queries.NewReader(set).OpenScores("-", strings.NewReader(tt.table))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -227,7 +227,7 @@ func OrRewind(s replay.Scorer, do func() error) error { return rewound(s, false,
 
 // rewound lets a scorer do something and takes it back to what it remembered before: always, or only if that failed.
 func rewound(s replay.Scorer, always bool, do func() error) error {
-	memory, remembers := s.(model.Rememberer)
+	memory, remembers := s.(model.StatefulScorer)
 	if !remembers {
 		return do()
 	}
@@ -247,10 +247,12 @@ func rewound(s replay.Scorer, always bool, do func() error) error {
 
 // Warm makes a scorer remember Train and Val and nothing else, as if it had been through both: what it looks up for a
 // unit of Train are events of Train, as in training, and all events for one of Val.
-func (p *Protocol) Warm(ctx context.Context, s model.Rememberer) error { return p.warm(ctx, s, Test) }
+func (p *Protocol) Warm(ctx context.Context, s model.StatefulScorer) error {
+	return p.warm(ctx, s, Test)
+}
 
 // warm makes a scorer remember what comes before a part: Train, and for Test Val too.
-func (p *Protocol) warm(ctx context.Context, s model.Rememberer, before Part) error {
+func (p *Protocol) warm(ctx context.Context, s model.StatefulScorer, before Part) error {
 	if err := s.Restore(nil); err != nil {
 		return fmt.Errorf("forget everything: %w", err)
 	}
@@ -273,7 +275,7 @@ func (p *Protocol) warm(ctx context.Context, s model.Rememberer, before Part) er
 // was.
 func (p *Protocol) Revalidate(ctx context.Context, s replay.Scorer) (r Result, err error) {
 	err = rewound(s, true, func() error {
-		if memory, remembers := s.(model.Rememberer); remembers {
+		if memory, remembers := s.(model.StatefulScorer); remembers {
 			if err := p.warm(ctx, memory, Val); err != nil {
 				return err
 			}

@@ -14,7 +14,7 @@ type Contender struct {
 	Name        string // tells it from the others
 	Scorer      replay.Scorer
 	Calibration *calibration.Map // of its logits; nil: none
-	Ask         Asker            // about many destinations at once; nil: query by query
+	Ask         CandidateScorer  // about many destinations at once; nil: query by query
 	// Warm says whether the scorer's memory is already the one after the protocol's validation. If not, or if Warm is
 	// nil, a session replays training and validation to make it.
 	Warm func(*Protocol) bool
@@ -45,7 +45,7 @@ func (p *Protocol) Session(ctx context.Context, list ...Contender) (*Session, er
 // Join warms contenders up and adds them.
 func (s *Session) Join(ctx context.Context, list ...Contender) error {
 	for _, c := range list {
-		memory, remembers := c.Scorer.(model.Rememberer)
+		memory, remembers := c.Scorer.(model.StatefulScorer)
 		if remembers && (c.Warm == nil || !c.Warm(s.protocol)) {
 			if err := s.protocol.Warm(ctx, memory); err != nil {
 				return err

@@ -24,14 +24,14 @@ import (
 // list is valid until the next call.
 type Opponents func(number int, e event.Event) ([]event.Node, error)
 
-// Asker gives one score for each candidate, as if each were asked about alone, with what is remembered at this moment.
-type Asker func(ctx context.Context, src event.Node, at event.Time, candidates []event.Node) ([]float32, error)
+// CandidateScorer gives one score for each candidate, as if each were asked about alone, with what is remembered at this moment.
+type CandidateScorer func(ctx context.Context, src event.Node, at event.Time, candidates []event.Node) ([]float32, error)
 
 // RankOptions say how places are found.
 type RankOptions struct {
 	Opponents Opponents
-	Limit     int   // ask about a seeded draw of so many test events; 0: all
-	Ask       Asker // nil: the scorer is asked query by query
+	Limit     int             // ask about a seeded draw of so many test events; 0: all
+	Ask       CandidateScorer // nil: the scorer is asked query by query
 }
 
 // Ranked is what the places of destinations say.
@@ -135,7 +135,7 @@ func (a alone) Plan() sample.Plan {
 }
 
 // oneByOne asks a scorer about pairs.
-func oneByOne(questions *replay.Questions, s model.Answerer) Asker {
+func oneByOne(questions *replay.Questions, s model.Scorer) CandidateScorer {
 	return func(ctx context.Context, src event.Node, at event.Time, candidates []event.Node) ([]float32, error) {
 		qs := make([]sample.Query, len(candidates))
 		for i, v := range candidates {

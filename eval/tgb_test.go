@@ -79,7 +79,7 @@ func TestRankEdgeBank(t *testing.T) {
 			t.Errorf("%s: %+v, again %+v, %v", order, whole, again, err)
 		}
 		asked := map[event.Time][]event.Node{}
-		ask := func(to map[event.Time][]event.Node) eval.Asker {
+		ask := func(to map[event.Time][]event.Node) eval.CandidateScorer {
 			return func(_ context.Context, _ event.Node, at event.Time, candidates []event.Node) ([]float32, error) {
 				to[at] = append(to[at], candidates...)
 				return make([]float32, len(candidates)), nil

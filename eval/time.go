@@ -25,7 +25,7 @@ var ErrArrival = errors.New("time negatives need the strict order")
 // timed measures a scorer on a part against the same pairs at other times, which are asked about when the stream passes
 // them. A batch may have any number of these, so AP and AUC are of all scores at once.
 func (p *Protocol) timed(ctx context.Context, s replay.Scorer, part Part) (Result, error) {
-	if _, remembers := s.(model.Rememberer); remembers && p.options.Order != model.Strict {
+	if _, remembers := s.(model.StatefulScorer); remembers && p.options.Order != model.Strict {
 		return Result{}, fmt.Errorf("%w: in the order of arrival a memory may know what came after a moment "+
 			"that lies between two events; want order %s", ErrArrival, model.Strict)
 	}

@@ -22,7 +22,7 @@ type Sided interface {
 }
 
 // ScoreAlike is Score for queries that have much in common.
-func (s *Scorer) ScoreAlike(b *sample.Batch, out []float32) error {
+func (s *DeviceScorer) ScoreAlike(b *sample.Batch, out []float32) error {
 	m, ok := s.model.(Sharer)
 	if !ok || len(b.Calls) > 0 || len(b.Queries) == 0 {
 		return s.Score(b, out)
@@ -32,7 +32,7 @@ func (s *Scorer) ScoreAlike(b *sample.Batch, out []float32) error {
 
 // SidedPlan is what a sided model wants gathered, false if the model is none or looks at queries in another way: what
 // is picked at random, and how long rows are, depends on who else is asked about.
-func (s *Scorer) SidedPlan() (sample.Plan, bool) {
+func (s *DeviceScorer) SidedPlan() (sample.Plan, bool) {
 	_, ok := s.model.(Sided)
 	p := s.model.Plan()
 	for _, d := range p.Draws {
@@ -53,7 +53,7 @@ func Pair(nodes []sample.Query) []sample.Query {
 }
 
 // ScorePaired scores the first node of a batch that Pair has made as the source of all others.
-func (s *Scorer) ScorePaired(b *sample.Batch, out []float32) error {
+func (s *DeviceScorer) ScorePaired(b *sample.Batch, out []float32) error {
 	n := len(b.Queries)
 	source, others := make([]int32, len(out)), make([]int32, len(out)) // rows of [2n, ·]: sources, then destinations
 	for j := range others {
@@ -70,7 +70,7 @@ func (s *Scorer) ScorePaired(b *sample.Batch, out []float32) error {
 }
 
 // aside computes logits on a tape of its own: its steps are seldom twice the same.
-func (s *Scorer) aside(out []float32, logits func(tp *grad.Tape) *tensor.Tensor) error {
+func (s *DeviceScorer) aside(out []float32, logits func(tp *grad.Tape) *tensor.Tensor) error {
 	return tensor.Guard(func() {
 		if s.alike == nil {
 			s.alike = grad.NewTape(s.tape.Device(), false)

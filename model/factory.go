@@ -140,7 +140,7 @@ type Kind[C interface{ Check() error }] struct {
 	Build func(env Env, c C) (Model, error)
 	// Rule, instead of Build, makes what needs no training. Variants are its forms, of which published tables report
 	// the best.
-	Rule     func(c C) (Answerer, error)
+	Rule     func(c C) (Scorer, error)
 	Variants []Variant[C]
 }
 
@@ -226,7 +226,7 @@ type Factory struct {
 	decode     func(raw []byte, settings []string) (Spec, error)
 	fromShapes func(base Spec, shapes map[string][]int, settings []string) (Spec, error)
 	build      func(env Env, s Spec) (Model, error)
-	rule       func(s Spec) (Answerer, error)
+	rule       func(s Spec) (Scorer, error)
 	variants   func(settings []string) ([]NamedSpec, error)
 	ignore     func(name string) bool
 	released   func(params, state []tensor.Named) []tensor.Named
@@ -284,7 +284,7 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 		}
 		return k.Build(env, c)
 	}
-	f.rule = func(s Spec) (Answerer, error) {
+	f.rule = func(s Spec) (Scorer, error) {
 		c, err := k.config(s)
 		if err != nil {
 			return nil, err
@@ -312,8 +312,8 @@ func (f Factory) FromTensors(base Spec, shapes map[string][]int, settings ...str
 // Build makes the model.
 func (f Factory) Build(env Env, s Spec) (Model, error) { return f.build(env, s) }
 
-// Rule makes the answerer of a kind that has nothing to learn.
-func (f Factory) Rule(s Spec) (Answerer, error) { return f.rule(s) }
+// Rule makes the scorer of a kind that has nothing to learn.
+func (f Factory) Rule(s Spec) (Scorer, error) { return f.rule(s) }
 
 // Variants are the forms of a rule that settings leave open, each complete.
 func (f Factory) Variants(settings ...string) ([]NamedSpec, error) { return f.variants(settings) }

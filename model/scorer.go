@@ -7,24 +7,24 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Answerer answers queries, with or without anything to learn: EdgeBank is one without any tensors.
-type Answerer interface {
+// Scorer answers queries, with or without anything to learn: EdgeBank is one without any tensors.
+type Scorer interface {
 	Plan() sample.Plan
 	// Score writes one logit or score per query of b to out.
 	Score(b *sample.Batch, out []float32) error
 }
 
-// Rememberer is an answerer that remembers events. Commit is the only way it does.
-type Rememberer interface {
-	Answerer
+// StatefulScorer is a scorer that remembers events. Commit is the only way it does.
+type StatefulScorer interface {
+	Scorer
 	Commit(b *sample.Batch) error // see Memory; b may have been asked about or gathered by UnitPlan
 	UnitPlan() sample.Plan
 	Snapshot() ([]tensor.Named, error)
 	Restore([]tensor.Named) error // nil forgets everything
 }
 
-// Scorer answers queries with a model where its parameters lie. It belongs to one goroutine.
-type Scorer struct {
+// DeviceScorer answers queries with a model where its parameters lie. It belongs to one goroutine.
+type DeviceScorer struct {
 	model    Model
 	head     Head
 	tape     *grad.Tape
@@ -39,23 +39,23 @@ type Scorer struct {
 }
 
 // NewScorer makes a scorer. The model may be trained on between calls.
-func NewScorer(m Model) *Scorer { return NewScorerWith(m, m.Head()) }
+func NewScorer(m Model) *DeviceScorer { return NewScorerWith(m, m.Head()) }
 
 // NewScorerWith makes a scorer that asks another question than the model's own head.
-func NewScorerWith(m Model, h Head) *Scorer {
-	s := &Scorer{model: m, head: h, tape: grad.NewTape(m.Params().Device(), false)}
+func NewScorerWith(m Model, h Head) *DeviceScorer {
+	s := &DeviceScorer{model: m, head: h, tape: grad.NewTape(m.Params().Device(), false)}
 	s.step = func() { s.logits, _ = Logits(s.tape, s.model, s.head, s.batch) }
 	return s
 }
 
-// Answerer is the scorer with all that its model can do: a Rememberer if it remembers.
-func (s *Scorer) Answerer() Answerer {
+// Scorer is the scorer with all that its model can do: a StatefulScorer if it remembers.
+func (s *DeviceScorer) Scorer() Scorer {
 	m, remembers := s.model.(Memory)
 	if !remembers {
 		return s
 	}
 	if s.memory == nil {
-		r := &remembering{Scorer: s, memory: m}
+		r := &remembering{DeviceScorer: s, memory: m}
 		r.step = func() { m.Commit(r.commits, r.unit, nil) }
 		s.memory = r
 	}
@@ -63,10 +63,10 @@ func (s *Scorer) Answerer() Answerer {
 }
 
 // Plan is what the model wants gathered.
-func (s *Scorer) Plan() sample.Plan { return s.model.Plan() }
+func (s *DeviceScorer) Plan() sample.Plan { return s.model.Plan() }
 
 // Score writes one logit per query of b to out.
-func (s *Scorer) Score(b *sample.Batch, out []float32) error {
+func (s *DeviceScorer) Score(b *sample.Batch, out []float32) error {
 	err := s.Start(b, out)
 	for err == nil && s.finished < s.started { // also what another evaluation has left behind
 		err = s.Finish()
@@ -75,7 +75,7 @@ func (s *Scorer) Score(b *sample.Batch, out []float32) error {
 }
 
 // Start begins to score b; Finish ends it. Two batches may be under way.
-func (s *Scorer) Start(b *sample.Batch, out []float32) error {
+func (s *DeviceScorer) Start(b *sample.Batch, out []float32) error {
 	reading := &s.readings[s.started%len(s.readings)]
 	err := tensor.Guard(func() {
 		*reading = device.Reading{}
@@ -94,7 +94,7 @@ func (s *Scorer) Start(b *sample.Batch, out []float32) error {
 }
 
 // Finish waits for the earliest batch under way.
-func (s *Scorer) Finish() error {
+func (s *DeviceScorer) Finish() error {
 	if s.finished == s.started {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (s *Scorer) Finish() error {
 }
 
 // Bytes is the device memory that scoring, and remembering, has needed so far.
-func (s *Scorer) Bytes() int64 {
+func (s *DeviceScorer) Bytes() int64 {
 	if c := s.commits(); c != nil {
 		return s.tape.Bytes() + c.Bytes()
 	}
@@ -115,7 +115,7 @@ func (s *Scorer) Bytes() int64 {
 type Room struct{ score, commit int64 }
 
 // Room is what batches have needed so far.
-func (s *Scorer) Room() Room {
+func (s *DeviceScorer) Room() Room {
 	if c := s.commits(); c != nil {
 		return Room{s.tape.Room(), c.Room()}
 	}
@@ -124,15 +124,15 @@ func (s *Scorer) Room() Room {
 
 // Reserve makes room for batches that have needed as much elsewhere, before any is scored; it panics with
 // *device.OutOfMemory.
-func (s *Scorer) Reserve(r Room) {
+func (s *DeviceScorer) Reserve(r Room) {
 	s.tape.Reserve(r.score)
-	if m, remembers := s.Answerer().(*remembering); remembers && r.commit > 0 {
+	if m, remembers := s.Scorer().(*remembering); remembers && r.commit > 0 {
 		m.own().Reserve(r.commit)
 	}
 }
 
 // commits is the tape that commits have used, nil if there were none.
-func (s *Scorer) commits() *grad.Tape {
+func (s *DeviceScorer) commits() *grad.Tape {
 	if s.memory == nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (s *Scorer) commits() *grad.Tape {
 }
 
 // Close gives the scorer's memory back.
-func (s *Scorer) Close() {
+func (s *DeviceScorer) Close() {
 	s.tape.Close()
 	if s.alike != nil {
 		s.alike.Close()
@@ -152,7 +152,7 @@ func (s *Scorer) Close() {
 
 // remembering is a scorer whose model remembers.
 type remembering struct {
-	*Scorer
+	*DeviceScorer
 	memory  Memory
 	commits *grad.Tape // of commits, once there was one
 	step    func()

@@ -44,7 +44,7 @@ func (p *Predictor) FineTune(ctx context.Context, o FineTuning) error {
 	}
 	defer l.Release()
 	var planner replay.Planner = p.model
-	if m, ok := p.scorer.Answerer().(model.Rememberer); ok && p.spec.Order == model.Strict {
+	if m, ok := p.scorer.Scorer().(model.StatefulScorer); ok && p.spec.Order == model.Strict {
 		planner = m
 	}
 	number := uint64(0)
@@ -100,7 +100,7 @@ func (p *Predictor) measure(ctx context.Context, from, to int, seed uint64, list
 		return 0, fmt.Errorf("measure: %w", err)
 	}
 	window := p.log.Select(func(i int) bool { return i >= from && i < to })
-	r, err := eval.Run(ctx, p.scorer.Answerer(), pass, window, listeners...)
+	r, err := eval.Run(ctx, p.scorer.Scorer(), pass, window, listeners...)
 	return r.AP, err
 }
 

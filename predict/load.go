@@ -237,7 +237,7 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 		return fmt.Errorf("%w: %w", ErrMisfit, err)
 	}
 	p.model.Params().Keep()
-	if memory, ok := p.scorer.Answerer().(model.Rememberer); ok {
+	if memory, ok := p.scorer.Scorer().(model.StatefulScorer); ok {
 		p.stream = p.newStream(memory)
 	}
 	if o.Live != nil {
@@ -246,7 +246,7 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	return nil
 }
 
-func (p *Predictor) newStream(memory model.Rememberer) *stream {
+func (p *Predictor) newStream(memory model.StatefulScorer) *stream {
 	s := &stream{name: p.name, memory: memory, log: p.log, seen: -1, room: func(int) {}, open: p.options.Live != nil}
 	if m, ok := p.model.(model.Memory); ok {
 		s.room = m.Grow

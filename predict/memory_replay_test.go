@@ -75,7 +75,7 @@ func TestRelive(t *testing.T) {
 	p := &Predictor{name: "counter", log: log, spec: model.Spec{Training: model.Standard, Order: model.Strict},
 		model: c, head: c, scorer: model.NewScorer(c)}
 	p.spec.Training.BatchSize = 10
-	p.stream = p.newStream(p.scorer.Answerer().(model.Rememberer))
+	p.stream = p.newStream(p.scorer.Scorer().(model.StatefulScorer))
 	defer p.Close()
 	at := func(times ...float64) (qs []Query) {
 		for _, t := range times {
@@ -143,7 +143,7 @@ func TestRelive(t *testing.T) {
 
 	// An evaluation goes on from what the checkpoint held, and queries from what they had lived through.
 	for _, want := range []uint64{7, 9} {
-		evaluation := p.Scorer().(model.Rememberer)
+		evaluation := p.Scorer().(model.StatefulScorer)
 		if got, err := evaluation.Snapshot(); err != nil || got[0].Data[0] != float32(want) || c.seen != want {
 			t.Errorf("an evaluation finds %v events in memory, want %d (%v)", got, want, err)
 		}
@@ -200,7 +200,7 @@ func TestLateEvents(t *testing.T) {
 		spec := model.Spec{Training: model.Standard, Order: model.Strict}
 		spec.Training.BatchSize = 10
 		p := &Predictor{name: "watcher", log: log, spec: spec, model: w, scorer: model.NewScorer(w)}
-		p.stream = p.newStream(p.scorer.Answerer().(model.Rememberer))
+		p.stream = p.newStream(p.scorer.Scorer().(model.StatefulScorer))
 		defer p.Close()
 		for _, late := range []event.Event{{Src: 1, Dst: 9, Time: 3.5}, {Src: 1, Dst: 7, Time: 4.5, Edge: 1}} {
 			if asked > 0 {

@@ -105,7 +105,7 @@ func offline(t *testing.T, p *Predictor, log *event.Log, order string) (qs []Que
 		}
 		qs, answers = append(qs, some...), append(answers, out...)
 	}
-	if m, remembers := scorer.(model.Rememberer); remembers {
+	if m, remembers := scorer.(model.StatefulScorer); remembers {
 		if err := m.Restore(nil); err != nil {
 			t.Fatal(err)
 		}

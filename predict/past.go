@@ -211,7 +211,7 @@ func (p *Predictor) renewScorer() {
 	p.scorer.Close()
 	p.scorer = model.NewScorerWith(p.model, p.head)
 	if p.stream != nil {
-		p.stream.memory = p.scorer.Answerer().(model.Rememberer)
+		p.stream.memory = p.scorer.Scorer().(model.StatefulScorer)
 	}
 	if p.tape != nil {
 		p.tape.Close()

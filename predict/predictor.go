@@ -43,7 +43,7 @@ type Predictor struct {
 	log       *event.Log // all events, those that came in too; nil: none are known one by one
 	model     model.Model
 	head      model.Head // the question: do they interact, or has the source the label?
-	scorer    *model.Scorer
+	scorer    *model.DeviceScorer
 	origin    run.Origin    // of the checkpoint
 	stored    bool          // the checkpoint holds a memory
 	stream    *stream       // what a model that remembers has learned of; nil for others
@@ -169,7 +169,7 @@ func (p *Predictor) Calibration() *calibration.Map { return p.calibration }
 // Scorer is the model for an evaluation, with what its checkpoint remembers of training and validation, whatever
 // queries the predictor has answered.
 func (p *Predictor) Scorer() replay.Scorer {
-	scorer := p.scorer.Answerer()
+	scorer := p.scorer.Scorer()
 	if s, remembers := scorer.(starter); remembers && p.stream != nil {
 		return evaluated{s, p.stream}
 	}

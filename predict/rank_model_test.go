@@ -108,7 +108,7 @@ func TestRankRemembers(t *testing.T) {
 	p.model, p.head = &c.counter, &c.counter
 	p.scorer = model.NewScorer(&c.counter)
 	p.spec.Training.BatchSize, p.spec.Order = 10, model.Strict
-	p.stream = p.newStream(p.scorer.Answerer().(model.Rememberer))
+	p.stream = p.newStream(p.scorer.Scorer().(model.StatefulScorer))
 	for at, want := range map[float64]float32{4.5: 10, 100: 25, -1: 0} {
 		got, err := p.Rank(t.Context(), 1, at, []event.Node{9, 2}, 0)
 		if err != nil || len(got) != 2 || got[0].Logit != want || got[0].Node != 9 {

@@ -17,7 +17,7 @@ import (
 // on from where it is, and begins again only for a query about an earlier time.
 type stream struct {
 	name   string
-	memory model.Rememberer
+	memory model.StatefulScorer
 	room   func(nodes int) // makes room for more nodes
 	log    *event.Log      // nil: no events are known one by one
 	known  int             // its events when it last grew

@@ -47,7 +47,7 @@ type evaluated struct {
 
 // starter is what a scorer of a model that remembers can do.
 type starter interface {
-	model.Rememberer
+	model.StatefulScorer
 	replay.Starter
 }
 

@@ -13,7 +13,7 @@ type Planner interface {
 
 // Scorer answers queries. EdgeBank is one without any tensors; a model with parameters is bound to a device to become
 // one.
-type Scorer = model.Answerer
+type Scorer = model.Scorer
 
 // Starter is a scorer that computes while its caller goes on.
 type Starter interface {

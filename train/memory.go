@@ -146,8 +146,8 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 }
 
 // remember lets a model that remembers learn of a batch, as the walk through an epoch or an evaluation does.
-func remember(ctx context.Context, pass replay.Pass, s *model.Scorer, step *replay.Step) error {
-	m, remembers := s.Answerer().(model.Rememberer)
+func remember(ctx context.Context, pass replay.Pass, s *model.DeviceScorer, step *replay.Step) error {
+	m, remembers := s.Scorer().(model.StatefulScorer)
 	switch {
 	case !remembers:
 		return nil

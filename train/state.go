@@ -125,7 +125,7 @@ func (t *trainer) weights() (checkpoint.File, error) {
 	if c := t.Classifier(); c != nil {
 		f.AddParams(c.Params())
 	}
-	m, remembers := t.evaluator().(model.Rememberer)
+	m, remembers := t.evaluator().(model.StatefulScorer)
 	if !remembers {
 		return f, nil
 	}

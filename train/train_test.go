@@ -234,4 +234,4 @@ func envOf(r *train.Run) model.Env {
 	return model.Env{Device: r.Device, Node: r.Set.Node, Edge: r.Set.Edge, NumNodes: r.Set.NumNodes(), Seed: r.Seed}
 }
 
-func scorerOf(m model.Model) *model.Scorer { return model.NewScorer(m) }
+func scorerOf(m model.Model) *model.DeviceScorer { return model.NewScorer(m) }

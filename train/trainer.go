@@ -28,7 +28,7 @@ type trainer struct {
 	*Learner
 	dir    run.Dir
 	data   string // hash of the data, for checkpoints
-	scorer *model.Scorer
+	scorer *model.DeviceScorer
 	pass   replay.Pass
 	board  *tensorboard.Writer
 	lock   io.Closer // of the run directory
@@ -175,7 +175,7 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 	if t.at.Batch == 0 {
 		batches = t.pass.Batches(ctx, t.planner(), events)
 		t.at.Remembered = 0
-		if m, ok := t.evaluator().(model.Rememberer); ok {
+		if m, ok := t.evaluator().(model.StatefulScorer); ok {
 			if err := m.Restore(nil); err != nil {
 				return 0, err
 			}
@@ -203,7 +203,7 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 // planner is the model; a memory in strict order learns of events as the walk through them says, otherwise in the step
 // that asks.
 func (t *trainer) planner() replay.Planner {
-	if m, ok := t.evaluator().(model.Rememberer); ok && t.pass.Order == model.Strict {
+	if m, ok := t.evaluator().(model.StatefulScorer); ok && t.pass.Order == model.Strict {
 		return &diary{m, &t.at.Remembered}
 	}
 	return t.Learner.Model
@@ -219,12 +219,12 @@ func (t *trainer) waiting(events event.Span, done int) event.Span {
 
 // diary keeps count of the events that a memory has learned of.
 type diary struct {
-	model.Rememberer
+	model.StatefulScorer
 	events *int
 }
 
 func (d *diary) Commit(b *sample.Batch) error {
-	err := d.Rememberer.Commit(b)
+	err := d.StatefulScorer.Commit(b)
 	if err == nil {
 		*d.events += b.Events.Len()
 	}
@@ -301,7 +301,7 @@ func (t *trainer) listening() *eval.Protocol {
 }
 
 // evaluator is the scorer, with the model's memory when it has one.
-func (t *trainer) evaluator() replay.Scorer { return t.scorer.Answerer() }
+func (t *trainer) evaluator() replay.Scorer { return t.scorer.Scorer() }
 
 // metric is nil for a set without events.
 func metric(r eval.Result) *run.Metric {

@@ -113,7 +113,7 @@ func (a *app) auditScores(ctx context.Context, file string, data dataFlags, o au
 		return err
 	}
 	defer o.Set.Close()
-	if o.Scores, err = queries.NewAsker(o.Set).OpenScores(file, a.in); err != nil {
+	if o.Scores, err = queries.NewReader(o.Set).OpenScores(file, a.in); err != nil {
 		return err
 	}
 	r, err := audit.Scores(o)

@@ -62,7 +62,7 @@ func (e *embedding) choose(ctx context.Context, a *app, set *dataset.Set, p *pre
 
 // ask takes them from a file of queries.
 func (e *embedding) ask(ctx context.Context, a *app, set *dataset.Set) ([]subject, error) {
-	table, err := queries.NewAsker(set).Read(ctx, e.queries, a.in, dataset.ImportOptions{})
+	table, err := queries.NewReader(set).Read(ctx, e.queries, a.in, dataset.ImportOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ const usualDraw = 100
 func (f *tgbFlags) against(ctx context.Context, a *app, set *dataset.Set, p *eval.Protocol,
 ) (eval.Opponents, string, error) {
 	if f.opponents != "" {
-		list, err := queries.NewAsker(set).ReadOpponents(ctx, f.opponents, a.in)
+		list, err := queries.NewReader(set).ReadOpponents(ctx, f.opponents, a.in)
 		return eval.ListedOthers(list), "those of " + f.opponents, err
 	}
 	if f.draw == 0 {

@@ -93,7 +93,7 @@ func (p *prediction) spare(o *openedRun) error {
 // read reads the queries.
 func (p *prediction) read(ctx context.Context, a *app, set *dataset.Set) error {
 	p.set = set
-	ask := queries.NewAsker(set)
+	ask := queries.NewReader(set)
 	if p.rank.asked {
 		return p.rank.read(ctx, a, p, ask)
 	}

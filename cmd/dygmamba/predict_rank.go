@@ -72,7 +72,7 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 }
 
 // read reads the questions and the candidates.
-func (r *ranking) read(ctx context.Context, a *app, p *prediction, ask *queries.Asker) (err error) {
+func (r *ranking) read(ctx context.Context, a *app, p *prediction, ask *queries.Reader) (err error) {
 	if p.alone {
 		var q queries.Question
 		q, err = ask.OneSource("command line", p.single.u, p.single.ts)

@@ -16,7 +16,7 @@ const opponentColumn = "negatives"
 
 // ReadOpponents reads events and the destinations that each is to be told from: a table as Read takes it, with a column
 // negatives that has their names, separated by spaces, semicolons or bars.
-func (k *Asker) ReadOpponents(ctx context.Context, path string, stdin io.Reader,
+func (k *Reader) ReadOpponents(ctx context.Context, path string, stdin io.Reader,
 ) (map[sample.Query][]event.Node, error) {
 	t, err := k.Read(ctx, path, stdin, dataset.ImportOptions{})
 	if err != nil {

@@ -36,22 +36,22 @@ func Of(questions []Question) []sample.Query {
 	return qs
 }
 
-// Asker turns names and times into queries about a data set. A name that the set does not have is the same node in all
+// Reader turns names and times into queries about a data set. A name that the set does not have is the same node in all
 // that it reads.
-type Asker struct {
+type Reader struct {
 	set   *dataset.Set
 	fresh map[string]event.Node // ids of names that the set does not have, by side
 }
 
-// NewAsker makes one for queries about a set.
-func NewAsker(set *dataset.Set) *Asker { return &Asker{set, map[string]event.Node{}} }
+// NewReader makes one for queries about a set.
+func NewReader(set *dataset.Set) *Reader { return &Reader{set, map[string]event.Node{}} }
 
 // One reads a single query; where is where it was asked, for complaints.
-func (k *Asker) One(where, u, i, ts string) (Question, error) {
+func (k *Reader) One(where, u, i, ts string) (Question, error) {
 	return k.one(where, Columns, [3]string{u, i, ts})
 }
 
-func (k *Asker) one(where string, names, values [3]string) (Question, error) {
+func (k *Reader) one(where string, names, values [3]string) (Question, error) {
 	var bad dataset.Problems
 	q := k.question(func(column, found, want string) {
 		bad.Total++
@@ -72,11 +72,11 @@ type Table struct {
 
 // Read reads questions from a table in any form that can be imported; "-" is standard input. The options name its
 // columns where they are not called u, i and ts or as an import would guess.
-func (k *Asker) Read(ctx context.Context, path string, stdin io.Reader, o dataset.ImportOptions) (Table, error) {
+func (k *Reader) Read(ctx context.Context, path string, stdin io.Reader, o dataset.ImportOptions) (Table, error) {
 	return k.read(ctx, path, stdin, dataset.AsksPairs, o)
 }
 
-func (k *Asker) read(ctx context.Context, path string, stdin io.Reader, asks dataset.SheetAsks,
+func (k *Reader) read(ctx context.Context, path string, stdin io.Reader, asks dataset.SheetAsks,
 	o dataset.ImportOptions) (t Table, err error) {
 	var rows [][]string
 	var places []dataset.Place
@@ -136,7 +136,7 @@ func extra(values []string, at [3]int, columns int) []string {
 
 // question reads one row; bad hears what is wrong with the columns of these names. One without a name for the
 // destination asks for none.
-func (k *Asker) question(bad func(column, found, want string), names, values [3]string) Question {
+func (k *Reader) question(bad func(column, found, want string), names, values [3]string) Question {
 	q := Question{U: strings.TrimSpace(values[0]), I: strings.TrimSpace(values[1]), TS: strings.TrimSpace(values[2])}
 	var ok bool
 	if q.Src, ok = k.node(q.U, true); !ok {
@@ -154,7 +154,7 @@ func (k *Asker) question(bad func(column, found, want string), names, values [3]
 }
 
 // node is the node of a name, a new one if no one has that name; it has one id wherever it is asked about.
-func (k *Asker) node(name string, source bool) (event.Node, bool) {
+func (k *Reader) node(name string, source bool) (event.Node, bool) {
 	if name == "" {
 		return 0, false
 	}
@@ -180,19 +180,19 @@ func (k *Asker) node(name string, source bool) (event.Node, bool) {
 	return k.fresh[key], true
 }
 
-func (k *Asker) wantNode() string {
+func (k *Reader) wantNode() string {
 	if k.set.Names == nil {
 		return "a node's id, a whole number from 1 on"
 	}
 	return "a node's name"
 }
 
-func (k *Asker) time(s string) (event.Time, bool) {
+func (k *Reader) time(s string) (event.Time, bool) {
 	at, format, err := dataset.ParseTime(s)
 	return at, err == nil && (format == dataset.TimeNumber || k.set.TimeFormat == dataset.TimeDate)
 }
 
-func (k *Asker) wantTime() string {
+func (k *Reader) wantTime() string {
 	if k.set.TimeFormat == dataset.TimeDate {
 		return "a date such as 2024-05-01T12:00:00Z, or seconds since 1970"
 	}

@@ -24,7 +24,7 @@ func periodic(t *testing.T) *dataset.Set {
 }
 
 // ask reads questions from standard input.
-func ask(t *testing.T, k *Asker, in io.Reader, o dataset.ImportOptions) (Table, error) {
+func ask(t *testing.T, k *Reader, in io.Reader, o dataset.ImportOptions) (Table, error) {
 	t.Helper()
 	return k.Read(t.Context(), "-", in, o)
 }
@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	z.Write([]byte("\xef\xbb\xbfnote,ts, i ,u\n1,5,v2,u1\n,1e3,stranger,\"a, b\"\n,7,v1,\"a, b\"\n"))
 	z.Close()
-	table, err := ask(t, NewAsker(set), &packed, dataset.ImportOptions{})
+	table, err := ask(t, NewReader(set), &packed, dataset.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestComplaints(t *testing.T) {
-	k := NewAsker(periodic(t))
+	k := NewReader(periodic(t))
 	for text, want := range map[string]string{
 		"":                           "standard input: found no column names",
 		"u,i\n":                      "want one for the time, called for example ts or t, or named by the option Time",
@@ -90,7 +90,7 @@ func TestComplaints(t *testing.T) {
 // The same questions in every form that can be imported give the same queries, and bring their other columns along.
 func TestForms(t *testing.T) {
 	set := periodic(t)
-	want, err := ask(t, NewAsker(set), strings.NewReader("u,i,ts,note\nu1,v2,5,x\nu2,v3,7.5,\n"),
+	want, err := ask(t, NewReader(set), strings.NewReader("u,i,ts,note\nu1,v2,5,x\nu2,v3,7.5,\n"),
 		dataset.ImportOptions{})
 	if err != nil || len(want.Questions) != 2 {
 		t.Fatal(want, err)
@@ -110,7 +110,7 @@ func TestForms(t *testing.T) {
 		{"quotes over lines", "u,i,ts,note\r\n\"u1\",v2,5,x\r\n\r\nu2,v3,7.5,\"\"\r\n", dataset.ImportOptions{}},
 		{"u before src", "src,u,i,ts\nx,u1,v2,5\n,u2,v3,7.5\n", dataset.ImportOptions{}},
 	} {
-		got, err := ask(t, NewAsker(set), strings.NewReader(tt.text), tt.o)
+		got, err := ask(t, NewReader(set), strings.NewReader(tt.text), tt.o)
 		if err != nil || len(got.Questions) != 2 || !slices.Equal(Of(got.Questions), Of(want.Questions)) ||
 			len(got.Extra) != 1 {
 			t.Errorf("%s: %+v, %v", tt.name, got, err)
@@ -126,7 +126,7 @@ func TestForms(t *testing.T) {
 // Whoever mixes up the two kinds of nodes is told, whether they have names of their own or share one set.
 func TestSwapped(t *testing.T) {
 	set := periodic(t)
-	k := NewAsker(set)
+	k := NewReader(set)
 	var list []Question
 	for _, text := range []string{"u1 v1", "v1 u1", "v2 u3", "nobody u1", "u1 u2"} {
 		u, i, _ := strings.Cut(text, " ")
@@ -160,9 +160,9 @@ func TestSwapped(t *testing.T) {
 		}
 		ids = append(ids, q)
 	}
-	check(fmt.Sprintf("together, of %d events", all.Len()), NewAsker(&shared).Swapped(ids))
+	check(fmt.Sprintf("together, of %d events", all.Len()), NewReader(&shared).Swapped(ids))
 	shared.Bipartite = false
-	if got := NewAsker(&shared).Swapped(ids); got != nil {
+	if got := NewReader(&shared).Swapped(ids); got != nil {
 		t.Errorf("one kind of nodes: %+v", got)
 	}
 }
@@ -172,7 +172,7 @@ func TestCandidates(t *testing.T) {
 	set := periodic(t)
 	for _, text := range []string{"v2\nv1\nv2\n\nnew one\n", "\xef\xbb\xbfnote, i \nx,v2\n,v1\n\"\",new one\n",
 		`{"i":"v2"}` + "\n" + `{"note":1,"i":"v1"}` + "\n" + `{"i":"new one"}`} {
-		got, err := NewAsker(set).Candidates(t.Context(), "-", strings.NewReader(text))
+		got, err := NewReader(set).Candidates(t.Context(), "-", strings.NewReader(text))
 		if err != nil || len(got) != 3 || got[0].Name != "v2" || got[2].Name != "new one" {
 			t.Fatalf("%q gives %v, %v", text, got, err)
 		}
@@ -186,7 +186,7 @@ func TestCandidates(t *testing.T) {
 		"i,x\n,5\n":   `line 2 (row 1), column i: found ""`,
 		"v1\nv1,v2\n": "line 2 (row 2): found 2 columns; want one name in each line",
 	} {
-		_, err := NewAsker(set).Candidates(t.Context(), "-", strings.NewReader(text))
+		_, err := NewReader(set).Candidates(t.Context(), "-", strings.NewReader(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q gives %v, want %q", text, err, want)
 		}
@@ -195,7 +195,7 @@ func TestCandidates(t *testing.T) {
 
 // Whoever asks whom a source meets needs no destination.
 func TestOpenSources(t *testing.T) {
-	k := NewAsker(periodic(t))
+	k := NewReader(periodic(t))
 	table, err := k.ReadSources(t.Context(), "-", strings.NewReader("ts,i,u\n5,no one,u1\n"), dataset.ImportOptions{})
 	got := table.Questions
 	if err != nil || len(got) != 1 || got[0].U != "u1" || got[0].Time != 5 || got[0].Dst != 0 ||

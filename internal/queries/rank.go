@@ -21,19 +21,19 @@ type Candidate struct {
 }
 
 // OneSource reads a source and a time, to ask whom it meets then; where is where it was asked, for complaints.
-func (k *Asker) OneSource(where, u, ts string) (Question, error) {
+func (k *Reader) OneSource(where, u, ts string) (Question, error) {
 	return k.one(where, sourceColumns, [3]string{u, "", ts})
 }
 
 // ReadSources reads sources and times, to ask whom each meets then, from a table as Read does; a column i is one of the
 // others.
-func (k *Asker) ReadSources(ctx context.Context, path string, stdin io.Reader, o dataset.ImportOptions) (Table, error) {
+func (k *Reader) ReadSources(ctx context.Context, path string, stdin io.Reader, o dataset.ImportOptions) (Table, error) {
 	return k.read(ctx, path, stdin, dataset.AsksSources, o)
 }
 
 // Candidates reads names of destinations: one a line, or a table in any form that can be imported with a column i; "-"
 // is standard input. Names that come twice are one candidate.
-func (k *Asker) Candidates(ctx context.Context, path string, stdin io.Reader) (all []Candidate, err error) {
+func (k *Reader) Candidates(ctx context.Context, path string, stdin io.Reader) (all []Candidate, err error) {
 	var rows [][]string
 	var places []dataset.Place
 	sheet, err := dataset.ReadSheet(ctx, path, stdin, dataset.ListsTargets, dataset.ImportOptions{},

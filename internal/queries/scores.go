@@ -21,7 +21,7 @@ type Score struct {
 var ScoreColumns = []string{"u", "i", "ts", "label", "score"}
 
 // OpenScores reads scores from a table in any form that can be imported; "-" is standard input.
-func (k *Asker) OpenScores(path string, stdin io.Reader) ([]Score, error) {
+func (k *Reader) OpenScores(path string, stdin io.Reader) ([]Score, error) {
 	t, err := k.Read(context.Background(), path, stdin, dataset.ImportOptions{})
 	if err != nil {
 		return nil, err

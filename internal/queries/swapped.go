@@ -4,7 +4,7 @@ import "github.com/dygmamba/dygmamba/event"
 
 // Swapped are the questions whose source only ever was a destination and whose destination only a source, where nodes
 // are of two kinds: those who ask may have mixed up the columns.
-func (k *Asker) Swapped(questions []Question) (list []Question) {
+func (k *Reader) Swapped(questions []Question) (list []Question) {
 	if !k.set.Bipartite {
 		return nil
 	}
@@ -22,7 +22,7 @@ func (k *Asker) Swapped(questions []Question) (list []Question) {
 }
 
 // swappedRoles is Swapped where both kinds of nodes share one set of names.
-func (k *Asker) swappedRoles(questions []Question) (list []Question) {
+func (k *Reader) swappedRoles(questions []Question) (list []Question) {
 	const source, target = 1, 2
 	roles := map[event.Node]uint8{} // of those asked about
 	for _, q := range questions {
@@ -47,4 +47,4 @@ func (k *Asker) swappedRoles(questions []Question) (list []Question) {
 }
 
 // stranger says whether a node was made up for a name that the set does not have.
-func (k *Asker) stranger(n event.Node) bool { return int(n) >= k.set.NumNodes() }
+func (k *Reader) stranger(n event.Node) bool { return int(n) >= k.set.NumNodes() }

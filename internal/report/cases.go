@@ -89,7 +89,7 @@ func (t *test) explain(ctx context.Context) (err error) {
 	for i, a := range chosen {
 		queries[i] = a.Query
 	}
-	memory, remembers := t.predictor.Scorer().(model.Rememberer)
+	memory, remembers := t.predictor.Scorer().(model.StatefulScorer)
 	if !remembers || len(cases) == 0 {
 		t.predictor.CurvePoints = curvePoints
 		why, err := t.predictor.Explain(ctx, queries)
@@ -99,7 +99,7 @@ func (t *test) explain(ctx context.Context) (err error) {
 		return err
 	}
 	t.doing = "explain"
-	w := &witness{Rememberer: memory, ask: func(batch int) error {
+	w := &witness{StatefulScorer: memory, ask: func(batch int) error {
 		for i, a := range chosen {
 			if int(a.batch) != batch {
 				continue
@@ -118,7 +118,7 @@ func (t *test) explain(ctx context.Context) (err error) {
 
 // witness goes through a test once more with a memory, and answers nothing: it only asks why at the right moments.
 type witness struct {
-	model.Rememberer
+	model.StatefulScorer
 	ask   func(batch int) error
 	batch int
 }

@@ -145,7 +145,7 @@ func (v Verification) offline(ctx context.Context, from int, groups [][2]predict
 func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from int,
 	groups [][2]predict.Query) ([]float32, error) {
 	scorer := p.Scorer()
-	memory, ok := scorer.(model.Rememberer)
+	memory, ok := scorer.(model.StatefulScorer)
 	if !ok {
 		return nil, errors.New("the model has no memory")
 	}

@@ -130,7 +130,7 @@ func smaller(key string) []int {
 
 // player is something of the catalogue that was built: a model with its scorer, or a rule.
 type player struct {
-	model.Answerer
+	model.Scorer
 	model model.Model // nil: a rule
 }
 
@@ -147,7 +147,7 @@ func (e *entry) buildIn(t testing.TB, w *world, dev device.Device, spec model.Sp
 		if err != nil {
 			t.Fatal(err)
 		}
-		return player{Answerer: rule}
+		return player{Scorer: rule}
 	}
 	m, err := e.factory.Build(w.environment(dev, seed), spec)
 	if err != nil {
@@ -155,7 +155,7 @@ func (e *entry) buildIn(t testing.TB, w *world, dev device.Device, spec model.Sp
 	}
 	scorer := model.NewScorer(m)
 	t.Cleanup(func() { scorer.Close(); m.Close() })
-	return player{scorer.Answerer(), m}
+	return player{scorer.Scorer(), m}
 }
 
 // data describes the world as if it had another name.
@@ -173,8 +173,8 @@ func (w *world) environment(dev device.Device, seed uint64) model.Env {
 }
 
 // memory is the player as one that remembers, nil if it does not.
-func (p player) memory() model.Rememberer {
-	m, _ := p.Answerer.(model.Rememberer)
+func (p player) memory() model.StatefulScorer {
+	m, _ := p.Scorer.(model.StatefulScorer)
 	return m
 }
 

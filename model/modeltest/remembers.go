@@ -58,13 +58,13 @@ func onlyCommits(t testing.TB, e *entry) {
 
 // journal is a memory that keeps count of the events it was told of.
 type journal struct {
-	model.Rememberer
+	model.StatefulScorer
 	events int
 }
 
 func (j *journal) Commit(b *sample.Batch) error {
 	j.events += b.Events.Len()
-	return j.Rememberer.Commit(b)
+	return j.StatefulScorer.Commit(b)
 }
 
 // mayKnow is how many events a memory knows when a unit is asked about, by the words of the contract: in strict order
@@ -89,7 +89,7 @@ func inOrder(t testing.TB, e *entry) {
 		events := e.world.set.Log.All()
 		after := e.unitByUnit(t, spec) // what is known, by number of units
 		for _, order := range model.Orders() {
-			j := &journal{Rememberer: p.memory()}
+			j := &journal{StatefulScorer: p.memory()}
 			if err := j.Restore(nil); err != nil {
 				t.Fatal(err)
 			}
@@ -162,17 +162,17 @@ func rewinds(t testing.TB, e *entry) {
 			for _, part := range []eval.Part{eval.Val, eval.NewVal, eval.Test, eval.NewTest} {
 				for _, batches := range []int{math.MaxInt, 1} {
 					ctx, protocol := e.interrupted(t, order, e.world.part(part).Len(), batches)
-					_, err := protocol.Evaluate(ctx, p.Answerer, part, sample.Random)
+					_, err := protocol.Evaluate(ctx, p.Scorer, part, sample.Random)
 					e.checkRewound(t, p, before, err, batches == 1, fmt.Sprintf("%s: evaluating %v", order, part))
 				}
 			}
 			for _, part := range []eval.Part{eval.Val, eval.NewVal} {
 				ctx, protocol := e.interrupted(t, order, e.world.part(part).Len(), 1)
-				_, _, err := protocol.Validate(ctx, p.Answerer)
+				_, _, err := protocol.Validate(ctx, p.Scorer)
 				e.checkRewound(t, p, before, err, true, fmt.Sprintf("%s: validating on %v", order, part))
 			}
 			_, protocol := e.interrupted(t, order, 0, 0)
-			if _, _, err := protocol.Validate(t.Context(), p.Answerer); err != nil {
+			if _, _, err := protocol.Validate(t.Context(), p.Scorer); err != nil {
 				t.Fatal(err)
 			}
 			validated := p.snapshot(t)

@@ -230,7 +230,7 @@ func tidy(t testing.TB, e *entry) {
 		if err := scorer.Score(b, make([]float32, len(b.Queries))); err != nil {
 			t.Fatal(err)
 		}
-		if m, ok := scorer.Answerer().(model.Rememberer); ok {
+		if m, ok := scorer.Scorer().(model.StatefulScorer); ok {
 			if err := m.Commit(b); err != nil {
 				t.Fatal(err)
 			}

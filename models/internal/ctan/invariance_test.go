@@ -109,7 +109,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	}
 	scorer := model.NewScorer(b.Model)
 	defer scorer.Close()
-	answerer, out := scorer.Answerer().(model.Rememberer), make([]float32, len(batch.Queries))
+	answerer, out := scorer.Scorer().(model.StatefulScorer), make([]float32, len(batch.Queries))
 	both := func() {
 		if err := answerer.Score(batch, out); err != nil {
 			t.Fatal(err)

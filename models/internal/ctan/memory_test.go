@@ -57,7 +57,7 @@ func TestOrders(t *testing.T) {
 		b := newGolden(t, small(t), 2)
 		scorer := model.NewScorer(b.Model)
 		defer scorer.Close()
-		answerer := scorer.Answerer().(model.Rememberer)
+		answerer := scorer.Scorer().(model.StatefulScorer)
 		out := make([]float32, each)
 		same := 0
 		pass := replay.Pass{BatchSize: each, Order: order}

@@ -19,7 +19,7 @@ import (
 var Factory = model.Make(model.Kind[Config]{
 	Summary: "remembers which pairs have met; no parameters", Default: Default,
 	Remembers: true,
-	Rule:      func(c Config) (model.Answerer, error) { return New(c) },
+	Rule:      func(c Config) (model.Scorer, error) { return New(c) },
 	Variants:  variants(),
 })
 
@@ -86,7 +86,7 @@ func (c Config) String() string {
 // proportion of the events that a fixed window reaches back over: the share of the test period.
 const proportion = 0.15
 
-// Bank is EdgeBank at work: a model.Rememberer.
+// Bank is EdgeBank at work: a model.StatefulScorer.
 type Bank struct {
 	config Config
 	number map[uint64]int32 // of a pair

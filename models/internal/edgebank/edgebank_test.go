@@ -19,8 +19,8 @@ import (
 )
 
 var (
-	_ replay.Ranker    = (*Bank)(nil)
-	_ model.Rememberer = (*Bank)(nil)
+	_ replay.Ranker        = (*Bank)(nil)
+	_ model.StatefulScorer = (*Bank)(nil)
 )
 
 func TestByHand(t *testing.T) {
