@@ -24,8 +24,11 @@ import (
 // list is valid until the next call.
 type Opponents func(number int, e event.Event) ([]event.Node, error)
 
-// CandidateScorer gives one score for each candidate, as if each were asked about alone, with what is remembered at this moment.
-type CandidateScorer func(ctx context.Context, src event.Node, at event.Time, candidates []event.Node) ([]float32, error)
+// CandidateScorer gives one score for each candidate, as if each were asked about alone, with what is remembered at
+// this moment.
+type CandidateScorer func(
+	ctx context.Context, src event.Node, at event.Time, candidates []event.Node,
+) ([]float32, error)
 
 // RankOptions say how places are found.
 type RankOptions struct {

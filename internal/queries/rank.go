@@ -27,7 +27,9 @@ func (k *Reader) OneSource(where, u, ts string) (Question, error) {
 
 // ReadSources reads sources and times, to ask whom each meets then, from a table as Read does; a column i is one of the
 // others.
-func (k *Reader) ReadSources(ctx context.Context, path string, stdin io.Reader, o dataset.ImportOptions) (Table, error) {
+func (k *Reader) ReadSources(
+	ctx context.Context, path string, stdin io.Reader, o dataset.ImportOptions,
+) (Table, error) {
 	return k.read(ctx, path, stdin, dataset.AsksSources, o)
 }
 
