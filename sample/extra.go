@@ -2,6 +2,7 @@ package sample
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
@@ -69,7 +70,7 @@ func (p *Plan) Check(past index.View) error {
 	}
 	for _, e := range p.Extras {
 		if err := e.Check(past); err != nil {
-			return err
+			return fmt.Errorf("the model asks for %s: %w", e.Name(), err)
 		}
 	}
 	return nil

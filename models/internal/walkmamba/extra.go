@@ -93,7 +93,7 @@ func (e *extra) Name() string { return "walks between nodes" }
 // Check says whether the events of a past are known one by one.
 func (e *extra) Check(past index.View) error {
 	if l, ok := past.(index.Logged); !ok || l.Events() == nil {
-		return fmt.Errorf("the model asks for %s, and a past of type %T does not list its events", e.Name(), past)
+		return fmt.Errorf("a past of type %T does not list its events", past)
 	}
 	return nil
 }
