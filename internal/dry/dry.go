@@ -11,7 +11,7 @@ import (
 
 // Device counts allocations and computes nothing.
 type Device struct {
-	hook.Hook // that leaves all kernels out
+	hook.Hook       // that leaves all kernels out
 	limit     int64 // bytes; 0: no limit
 	used, top int64
 	next      uintptr
