@@ -8,13 +8,13 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/golden"
-	"github.com/dygmamba/dygmamba/internal/results"
+	"github.com/dygmamba/dygmamba/internal/paper"
 )
 
 // What rules that learn nothing are worth on published data, test AP in percent against random, historical and
 // inductive negatives: the documents have the figures.
 func TestRulesOnPublishedData(t *testing.T) {
-	for data, want := range results.Rules {
+	for data, want := range paper.Rules {
 		set, err := dataset.Open(t.Context(), data, dataset.Options{DataDir: golden.Shared(t, "data")})
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +35,7 @@ func TestRulesOnPublishedData(t *testing.T) {
 				lately, strangersFirst(lately, edgeBank(questions, set.Log)), comesNext(questions, set.Log),
 			} {
 				ap, _ := batchMean(found)
-				if rule := results.RuleNames[k]; math.Abs(100*ap-want[k][i]) > 0.01 {
+				if rule := paper.RuleNames[k]; math.Abs(100*ap-want[k][i]) > 0.01 {
 					t.Errorf("%s, %s negatives: %s: AP %.2f, want %.2f", data, kind, rule, 100*ap, want[k][i])
 				}
 			}

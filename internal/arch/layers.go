@@ -67,7 +67,7 @@ var Layers = []Layer{
 	{Both, []string{"internal/bench", "model/modeltest"}},
 	{Both, []string{"models/internal/*"}},
 	{Both, []string{"models"}},
-	{Both, []string{"internal/results", "predict"}},
+	{Both, []string{"predict"}},
 	{Both, []string{"."}},
 	{Both, []string{"audit", "internal/demo", "internal/report", "serve"}},
 	{Both, []string{"internal/servebench", "internal/study"}},

@@ -152,46 +152,37 @@ const (
 
 // standing is what is there of a run.
 type standing struct {
+	Record  // Path is "" where there is none
 	state   string
-	dir     string // of the seed; "" where there is none
-	config  run.Config
-	result  run.Result // of one that is done
 	epochs  []run.Epoch
 	earlier bool // it was found among earlier runs, not made here
 	why     string
 }
 
 // look finds out what there is of a run, here or among earlier ones.
-func (j *Job) look(out string, earlier []run.Run) standing {
+func (j *Job) look(out string, earlier []Record) standing {
+	here := standing{state: NotBegun}
 	dir := run.SeedDir(j.dir(out), j.Seed)
-	record, err := run.Open(dir)
-	if err == nil && !j.matches(record.Config) {
-		return standing{state: Failed, dir: dir, config: record.Config, why: "its directory holds another training: " +
-			cmp.Or(strings.Join(record.Config.Apart(j.config()), ", "), "one that lasts longer or shorter")}
-	}
-	var here standing
-	if err == nil {
-		here = standing{state: Unfinished, dir: dir, config: record.Config}
-		here.epochs, _ = record.History()
-		if r, err := record.Result(); err == nil && j.whole(r) && !run.IsUnfinished(dir) {
-			here.state, here.result = Done, r
+	if r, err := openRun(dir); err == nil {
+		here = standing{Record: r, state: Unfinished}
+		here.epochs, _ = run.History(dir)
+		switch {
+		case !j.matches(r.Config):
+			here.state, here.why = Failed, "its directory holds another training: "+
+				cmp.Or(strings.Join(r.Config.Apart(j.config()), ", "), "one that lasts longer or shorter")
 			return here
+		case r.ended && j.whole(r.Result) && !run.IsUnfinished(dir):
+			here.state = Done
 		}
 	}
-	for _, record := range earlier {
-		if !j.matches(record.Config) {
-			continue
-		}
-		if r, err := record.Result(); err == nil && j.whole(r) {
-			s := standing{state: Done, dir: record.Dir, config: record.Config, result: r, earlier: true}
-			s.epochs, _ = record.History()
-			return s
+	for _, r := range earlier {
+		if here.state != Done && j.matches(r.Config) && r.ended && j.whole(r.Result) {
+			here = standing{Record: r, state: Done, earlier: true}
+			here.epochs, _ = run.History(r.Path)
 		}
 	}
-	if here.state != "" {
-		return here
-	}
-	return standing{state: NotBegun}
+	here.Name = j.id()
+	return here
 }
 
 // config is what a run of the job would write down, as far as it is known before.

@@ -15,16 +15,10 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		if len(s.Tables)+len(s.Figures) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s (%s)\n", s.Title, s.Number)
-		for _, t := range s.Tables {
-			t.markdown(&b)
+		if s.Title += " (" + s.Number + ")"; len(s.Figures) > 0 {
+			s.Notes = append([]string{fmt.Sprintf("Drawn in [%s](%s#%s).", PageFile, PageFile, s.ID)}, s.Notes...)
 		}
-		if len(s.Figures) > 0 {
-			fmt.Fprintf(&b, "\nDrawn in [%s](%s#%s).\n", PageFile, PageFile, s.ID)
-		}
-		for _, n := range s.Notes {
-			fmt.Fprintf(&b, "\n%s\n", n)
-		}
+		s.markdown(&b, "##")
 	}
 	if names := r.nothing(); names != "" {
 		fmt.Fprintf(&b, "\nNothing to show yet: %s.\n", names)
@@ -50,38 +44,6 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	fmt.Fprintf(&b, "\ndygmamba %s, %s\n", r.Version, r.Written.Format("2006-01-02 15:04 MST"))
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func (t *Table) markdown(b *strings.Builder) {
-	if t.Title != "" {
-		fmt.Fprintf(b, "\n%s\n", t.Title)
-	}
-	fmt.Fprintf(b, "\n| %s |\n|---|%s\n", strings.Join(t.Columns, " | "), strings.Repeat("--:|", len(t.Columns)-1))
-	for _, row := range t.Rows {
-		b.WriteString("|")
-		for _, c := range row {
-			text := oneLine(c.Text)
-			if c.Link != "" && text != "" {
-				text = fmt.Sprintf("[%s](%s)", text, escaped(c.Link))
-			}
-			switch {
-			case c.Rank == 1:
-				text = "**" + text + "**"
-			case c.Rank == 2:
-				text = "<u>" + text + "</u>"
-			}
-			b.WriteString(" " + text + " |")
-		}
-		b.WriteString("\n")
-	}
-	for _, n := range t.Notes {
-		fmt.Fprintf(b, "\n%s\n", n)
-	}
-}
-
-// oneLine is text that can stand in a cell.
-func oneLine(text string) string {
-	return strings.NewReplacer("\n", " ", "|", "\\|").Replace(text)
 }
 
 // distinct are values in order, each once.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,78 +77,6 @@ func seedWords(n int) string {
 		return "one seed"
 	}
 	return fmt.Sprintf("%d seeds", n)
-}
-
-// parts are the tables and figures of an exhibit.
-func (s *Shown) parts() (parts []page.Part) {
-	for _, t := range s.Tables {
-		if t.Title != "" {
-			parts = append(parts, page.Text(t.Title))
-		}
-		parts = append(parts, t.grid())
-		for _, n := range t.Notes {
-			parts = append(parts, page.Remark(n))
-		}
-	}
-	side := 2
-	if len(s.Figures) == 3 {
-		side = 3
-	}
-	for list := range slices.Chunk(s.Figures, side) {
-		var row page.Figures
-		for _, f := range list {
-			row = append(row, f.draw())
-		}
-		parts = append(parts, row)
-	}
-	for _, n := range s.Notes {
-		parts = append(parts, page.Remark(n))
-	}
-	return parts
-}
-
-func (t *Table) grid() page.Grid {
-	g := page.Grid{Head: t.Columns, Words: t.words()}
-	for _, row := range t.Rows {
-		var cells []page.Cell
-		for _, c := range row {
-			x := page.Cell{Text: c.Text, Note: c.Conditions, Link: escaped(c.Link), Mark: page.Mark(c.Rank)}
-			if c.Value != nil {
-				x.Exact = strconv.FormatFloat(*c.Value, 'g', -1, 64)
-			}
-			if c.Faint {
-				x.Mark = page.Faint
-			}
-			cells = append(cells, x)
-		}
-		g.Rows = append(g.Rows, cells)
-	}
-	return g
-}
-
-// words is how many columns at the left have no numbers.
-func (t *Table) words() int {
-	for i, name := range t.Columns {
-		switch name {
-		case "model", "data set", "setting", "negatives":
-		case "events":
-			if i > 0 {
-				return i
-			}
-		default:
-			return max(1, i)
-		}
-	}
-	return len(t.Columns)
-}
-
-// escaped is a path as a link.
-func escaped(path string) string {
-	if path == "" {
-		return ""
-	}
-	u := url.URL{Path: path}
-	return strings.TrimPrefix(u.String(), "./")
 }
 
 // tones in the order in which series take them.

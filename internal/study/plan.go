@@ -66,11 +66,11 @@ func (r *runner) plan() error {
 	for _, j := range r.jobs {
 		s := j.look(r.Out, r.earlier)
 		r.found[j.id()] = s
-		if s.config.Model != "" && (!s.earlier || s.result.Device == r.device) {
+		if s.Config.Model != "" && (!s.earlier || s.Result.Device == r.device) {
 			if one := seen(s.epochs); one > 0 {
 				r.estimate.measured(j, one)
 			} else if s.state == Done {
-				r.estimate.measured(j, s.result.Seconds/float64(max(1, s.result.Epochs)))
+				r.estimate.measured(j, s.Result.Seconds/float64(max(1, s.Result.Epochs)))
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,34 +36,6 @@ type Report struct {
 	Runs     []RunFact `json:"runs"`
 	Missing  []Missing `json:"missing"`
 	Phases   []Phase   `json:"phases"`
-}
-
-// Shown is an exhibit with what there is to show.
-type Shown struct {
-	Exhibit
-	Notes   []string `json:"notes,omitempty"`
-	Tables  []Table  `json:"tables,omitempty"`
-	Figures []Figure `json:"figures,omitempty"`
-}
-
-// Table is one of a report.
-type Table struct {
-	Title   string   `json:"title"`
-	Columns []string `json:"columns"`
-	Rows    [][]Cell `json:"rows"`
-	Notes   []string `json:"notes,omitempty"`
-}
-
-// Cell is one of a table. A value in all its digits is there where it was measured here.
-type Cell struct {
-	Text       string   `json:"text"`
-	Value      *float64 `json:"value,omitempty"` // as a fraction, where Text is in percent
-	Std        *float64 `json:"std,omitempty"`
-	Runs       []string `json:"runs,omitempty"`       // that it is the mean of
-	Link       string   `json:"link,omitempty"`       // to the first of them, from the report's directory
-	Conditions string   `json:"conditions,omitempty"` // of the number
-	Rank       int      `json:"rank,omitempty"`       // 1: the best of its column, 2: the second
-	Faint      bool     `json:"faint,omitempty"`      // words, not a result
 }
 
 // Figure is one of a report.
@@ -150,14 +121,14 @@ func (r *runner) report(stopped bool) *Report {
 func (r *runner) runFact(j *Job) RunFact {
 	s := r.found[j.id()]
 	f := RunFact{
-		Run: j.id(), State: s.state, Seed: j.Seed, Dir: r.relative(s.dir), Words: r.words(j),
+		Run: j.id(), State: s.state, Seed: j.Seed, Dir: r.relative(s.Path), Words: r.words(j),
 		Conditions: conditions(j.spec), Settings: j.spec.Brief(), Epochs: len(s.epochs), Version: "not recorded",
 	}
-	if s.config.Hashes.Data != "" {
-		f.Hashes, _ = json.Marshal(s.config.Hashes)
+	if s.Config.Hashes.Data != "" {
+		f.Hashes, _ = json.Marshal(s.Config.Hashes)
 	}
 	if s.state == Done {
-		f.Epochs, f.Seconds, f.Device = s.result.Epochs, s.result.Seconds, s.result.Device
+		f.Epochs, f.Seconds, f.Device = s.Result.Epochs, s.Result.Seconds, s.Result.Device
 	} else {
 		_, usual := r.estimate.remaining(j, s.epochs)
 		f.Expects = round(usual)
@@ -175,7 +146,7 @@ func (r *runner) words(j *Job) string {
 	about := fmt.Sprintf("about %s more, %s at the least", minutes(usual), minutes(least))
 	switch s.state {
 	case Done:
-		return fmt.Sprintf("best epoch %d of %d, chosen by validation", s.result.BestEpoch, s.result.Epochs)
+		return fmt.Sprintf("best epoch %d of %d, chosen by validation", s.Result.BestEpoch, s.Result.Epochs)
 	case Unfinished:
 		return fmt.Sprintf("interrupted after epoch %d of at most %d; %s", len(s.epochs), j.spec.Training.Epochs, about)
 	case Failed:
@@ -221,6 +192,9 @@ func (r *runner) relative(dir string) string {
 	out, err1 := filepath.Abs(r.Out)
 	whole, err2 := filepath.Abs(dir)
 	if path, err := filepath.Rel(out, whole); err1 == nil && err2 == nil && err == nil {
+		if filepath.Ext(path) == recordEnding {
+			return filepath.ToSlash(path)
+		}
 		return filepath.ToSlash(path) + "/"
 	}
 	return ""
@@ -253,18 +227,4 @@ func (r *Report) counted(state string) int {
 		}
 	}
 	return n
-}
-
-// meanStd is the mean and the sample standard deviation; of one value that is not a number.
-func meanStd(x []float64) (mean, std float64) {
-	for _, v := range x {
-		mean += v / float64(len(x))
-	}
-	if len(x) < 2 {
-		return mean, math.NaN()
-	}
-	for _, v := range x {
-		std += (v - mean) * (v - mean) / float64(len(x)-1)
-	}
-	return mean, math.Sqrt(std)
 }

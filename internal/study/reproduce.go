@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,7 +21,6 @@ import (
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/suggest"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/run"
 )
 
 // Options say what to reproduce. Names and Out are needed.
@@ -34,7 +31,7 @@ type Options struct {
 	Seeds    int           // of every training, from 0 on; 0 is 1
 	Budget   time.Duration // everything ends within it, the report included; 0: when all is done
 	Out      string        // directory of runs, measurements and the report
-	Earlier  []string      // directories with runs that count as done
+	Earlier  []string      // runs that count as done: directories, or files with a run in each line
 	DataDir  string        // where data sets lie
 	Fetch    bool          // download those that are not there
 	Device   string        // auto, cpu or cuda
@@ -109,7 +106,7 @@ type runner struct {
 	sources  []*source
 	jobs     []*Job // the best first when they were planned
 	found    map[string]standing
-	earlier  []run.Run
+	earlier  []Record
 	device   string // its name
 	gpu      bool
 	estimate *estimator
@@ -246,24 +243,14 @@ func (r *runner) openDevice() error {
 	return nil
 }
 
-// readEarlier lists the runs in directories that were made before, however deep.
+// readEarlier lists the runs that were made before.
 func (r *runner) readEarlier() error {
-	for _, dir := range r.Earlier {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return fmt.Errorf("earlier runs: %s: %w: want a directory with runs", dir, os.ErrNotExist)
-		}
-		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-			if err != nil || d.Name() != run.ConfigFile {
-				return err
-			}
-			if record, err := run.Open(filepath.Dir(path)); err == nil {
-				r.earlier = append(r.earlier, record)
-			}
-			return nil
-		})
+	for _, path := range r.Earlier {
+		list, err := ReadRecords(path)
 		if err != nil {
 			return fmt.Errorf("earlier runs: %w", err)
 		}
+		r.earlier = append(r.earlier, list...)
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func (r *runner) start(ctx context.Context, j *Job, over chan<- ended, news chan
 		if err == nil && !r.found[link.id()].earlier {
 			task.Backbone = link.dir(r.Out)
 		} else if err == nil { // its checkpoint may not be there
-			task.Backbone = backboneIn(r.found[link.id()].dir)
+			task.Backbone = backboneIn(r.found[link.id()].Path)
 		}
 	}
 	o := Order{DataDir: r.DataDir, Device: r.Device, Threads: max(1, r.Threads/r.Jobs), Exact: exact(task.Dir),
@@ -186,8 +186,8 @@ func backboneIn(dir string) string {
 // refresh takes note of an epoch.
 func (r *runner) refresh(j *Job) {
 	s := r.found[j.id()]
-	s.state, s.dir = Unfinished, run.SeedDir(j.dir(r.Out), j.Seed)
-	if epochs, err := run.History(s.dir); err == nil {
+	s.state, s.Path = Unfinished, run.SeedDir(j.dir(r.Out), j.Seed)
+	if epochs, err := run.History(s.Path); err == nil {
 		s.epochs = epochs
 	}
 	r.found[j.id()] = s
@@ -198,7 +198,7 @@ func (r *runner) refresh(j *Job) {
 func (r *runner) note(e ended) error {
 	s := e.job.look(r.Out, nil)
 	if s.state == Done {
-		r.log().Info(fmt.Sprintf("%s is done: %s", e.job.label(), outcome(s.result)))
+		r.log().Info(fmt.Sprintf("%s is done: %s", e.job.label(), outcome(s.Result)))
 	} else if e.why != "" {
 		s.state, s.why = Failed, e.why
 		r.log().Warn(fmt.Sprintf("%s failed: %s", e.job.label(), e.why))
@@ -208,7 +208,7 @@ func (r *runner) note(e ended) error {
 	}
 	r.found[e.job.id()] = s
 	if s.state == Done {
-		r.estimate.measured(e.job, s.result.Seconds/float64(max(1, s.result.Epochs)))
+		r.estimate.measured(e.job, s.Result.Seconds/float64(max(1, s.Result.Epochs)))
 	}
 	return r.state.end(e.job, s)
 }

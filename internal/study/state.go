@@ -31,8 +31,8 @@ func (r *runner) machine() Machine {
 	return Machine{r.device, runtime.GOOS + "/" + runtime.GOARCH, runtime.NumCPU(), max(1, r.Threads/r.Jobs), r.Jobs}
 }
 
-// Record is what the plan file has of a run beside what the run's own directory has.
-type Record struct {
+// origin is what the plan file has of a run beside what the run's own directory has.
+type origin struct {
 	State   string    `json:"state"`
 	Epochs  int       `json:"epochs"`
 	Why     string    `json:"why,omitempty"` // it failed
@@ -49,7 +49,7 @@ type stateFile struct {
 	Spent  float64           `json:"spent_s"`
 	Budget float64           `json:"budget_s,omitempty"`
 	Names  []string          `json:"exhibits"`
-	Runs   map[string]Record `json:"runs"` // by Job.id
+	Runs   map[string]origin `json:"runs"` // by Job.id
 
 	path string
 }
@@ -75,7 +75,7 @@ func (r *runner) openState() error {
 	}
 	r.state.Format, r.state.Names, r.state.Budget = stateFormat, r.Names, r.Budget.Seconds()
 	if r.state.Runs == nil {
-		r.state.Runs = map[string]Record{}
+		r.state.Runs = map[string]origin{}
 	}
 	return r.state.save()
 }

@@ -251,7 +251,7 @@ func (r *runner) eventTables(e paper.Exhibit) []Table {
 		row := []Cell{{Text: d}}
 		for _, q := range quantities {
 			v, ok := paper.Study(e.ID, d, "", q)
-			row = append(row, compared(values[q], v, ok)...)
+			row = append(row, beside(values[q], v, ok)...)
 		}
 		t.Rows = append(t.Rows, row)
 		for _, w := range f.Warnings {
@@ -264,8 +264,8 @@ func (r *runner) eventTables(e paper.Exhibit) []Table {
 	return []Table{t}
 }
 
-// compared is a count of ours and the paper's.
-func compared(own float64, theirs paper.Value, published bool) []Cell {
+// beside is a count of ours and the paper's.
+func beside(own float64, theirs paper.Value, published bool) []Cell {
 	c := []Cell{{Text: count(own), Value: &own, Link: "measures/"}, {}}
 	if published {
 		c[1].Text = count(theirs.Mean)
@@ -297,7 +297,7 @@ func (r *runner) pairTables(e paper.Exhibit) []Table {
 				row := []Cell{{Text: part}, {Text: d}}
 				for i, own := range []float64{p.Mean, p.Min, p.Max} {
 					v, ok := paper.Study(e.ID, d, "", part+" "+[]string{"mean", "min", "max"}[i])
-					row = append(row, compared(own, v, ok)...)
+					row = append(row, beside(own, v, ok)...)
 				}
 				t.Rows = append(t.Rows, row)
 			}
@@ -325,7 +325,7 @@ func (r *runner) historyTables(e paper.Exhibit) []Table {
 			}
 			most, ok := paper.Study(e.ID, d, "", key+" max")
 			row := []Cell{{Text: d}, {Text: h.Scenario}, {Text: h.Negatives}}
-			row = append(append(row, compared(h.Mean, mean, true)...), compared(float64(h.Max), most, ok)...)
+			row = append(append(row, beside(h.Mean, mean, true)...), beside(float64(h.Max), most, ok)...)
 			t.Rows = append(t.Rows, row)
 		}
 	}

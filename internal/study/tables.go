@@ -48,19 +48,6 @@ func (r *runner) show(e paper.Exhibit) Shown {
 	return s
 }
 
-// prune takes out columns that have nothing in them.
-func (t *Table) prune() {
-	for i := len(t.Columns) - 1; i > 0; i-- {
-		if slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].Text != "" }) {
-			continue
-		}
-		t.Columns = slices.Delete(t.Columns, i, i+1)
-		for k := range t.Rows {
-			t.Rows[k] = slices.Delete(t.Rows[k], i, i+1)
-		}
-	}
-}
-
 // absent says which data sets of an exhibit are missing.
 func (r *runner) absent(e paper.Exhibit) string {
 	var not, unasked []string
@@ -82,18 +69,6 @@ func (r *runner) absent(e paper.Exhibit) string {
 	return strings.TrimSpace(text)
 }
 
-// number is what was measured for a cell: the mean over the seeds that are done.
-type number struct {
-	values  []float64
-	runs    []standing
-	names   []string
-	words   string // instead of a number
-	leaks   []string
-	context string
-}
-
-func (n number) mean() float64 { m, _ := meanStd(n.values); return m }
-
 // measured collects what there is for a model on a data set.
 func (r *runner) measured(e paper.Exhibit, negatives, data, name string, settings []string) number {
 	var n number
@@ -103,7 +78,10 @@ func (r *runner) measured(e paper.Exhibit, negatives, data, name string, setting
 	}
 	if f := r.measures.rules[[2]string{data, name}]; f != nil {
 		if row, ok := f.best(e.Scenario, negatives); ok {
-			n.values, n.leaks = []float64{metric(e, row.Result)}, f.Conditions
+			n.values, n.leaks = []float64{row.AP}, f.Conditions
+			if e.Metric == "AUC" {
+				n.values[0] = row.AUC
+			}
 			n.context = fmt.Sprintf("best of four memories (%s), as published; order %s; measured in batches of %d",
 				row.Contender, f.Order, f.BatchSize)
 		}
@@ -117,29 +95,19 @@ func (r *runner) measured(e paper.Exhibit, negatives, data, name string, setting
 	if err != nil {
 		return n
 	}
-	n.context, n.leaks = conditions(job.spec), job.spec.Conditions()
+	var runs group
+	words := ""
 	for seed := range uint64(r.Seeds) {
 		j := job.at(seed)
-		s, planned := r.found[j.id()]
-		if s.state == Done {
-			for _, m := range s.result.Results {
-				if e.Kind == paper.Labels || m.Scenario == e.Scenario && m.Strategy == negatives {
-					n.values, n.runs, n.names = append(n.values, metric(e, m.Result)), append(n.runs, s),
-						append(n.names, j.id())
-				}
-			}
-		} else if planned && n.words == "" {
-			n.words = r.brief(j, s)
+		if s, planned := r.found[j.id()]; s.state == Done {
+			runs = append(runs, s.Record)
+		} else if planned && words == "" {
+			words = r.brief(j, s)
 		}
 	}
+	n = runs.number(e.Scenario, negatives, e.Metric)
+	n.words, n.context, n.leaks = words, conditions(job.spec), job.spec.Conditions()
 	return n
-}
-
-func metric(e paper.Exhibit, r eval.Result) float64 {
-	if e.Metric == "AUC" {
-		return r.AUC
-	}
-	return r.AP
 }
 
 // brief is where a run stands, for a cell.
@@ -154,20 +122,11 @@ func (r *runner) brief(j *Job, s standing) string {
 	return "not begun, ~" + minutes(usual)
 }
 
-// cell shows a number in percent.
+// cell shows a number with a link to the first of its runs.
 func (r *runner) cell(n number) Cell {
-	if len(n.values) == 0 {
-		return Cell{Text: n.words, Faint: true}
-	}
-	mean, std := meanStd(n.values)
-	c := Cell{Text: fmt.Sprintf("%.2f", 100*mean), Value: &mean, Runs: n.names, Conditions: n.context}
-	if len(n.values) > 1 {
-		c.Text, c.Std = fmt.Sprintf("%.2f ± %.2f (%d)", 100*mean, 100*std, len(n.values)), &std
-	}
+	c := n.cell()
 	if len(n.runs) > 0 {
-		c.Link = r.relative(n.runs[0].dir)
-		c.Conditions = fmt.Sprintf("epoch %d of %d on %s; ", n.runs[0].result.BestEpoch, n.runs[0].result.Epochs,
-			n.runs[0].result.Device) + c.Conditions
+		c.Link = r.relative(n.runs[0].Path)
 	}
 	return c
 }
@@ -178,11 +137,6 @@ type column struct {
 	ours  []number
 	paper []published
 	leaks bool // some of it
-}
-
-type published struct {
-	paper.Value
-	timeout, ok bool
 }
 
 // resultTables makes a table for every kind of negatives.
@@ -284,29 +238,4 @@ func (r reasons) notes() (list []string) {
 		list = append(list, fmt.Sprintf("Leaking: %s (%s).", x.why, strings.Join(x.models, ", ")))
 	}
 	return list
-}
-
-// text is a published number as the paper prints it.
-func (p published) text() string {
-	switch {
-	case p.timeout:
-		return "timeout"
-	case !p.ok:
-		return ""
-	case p.Std > 0:
-		return fmt.Sprintf("%.2f ± %.2f", p.Mean, p.Std)
-	}
-	return fmt.Sprintf("%.2f", p.Mean)
-}
-
-// off is the distance from the published mean, in published standard deviations where there are any.
-func off(n number, p published) string {
-	if len(n.values) == 0 || !p.ok || p.timeout {
-		return ""
-	}
-	d := 100*n.mean() - p.Mean
-	if p.Std > 0 {
-		return fmt.Sprintf("%+.1f std", d/p.Std)
-	}
-	return fmt.Sprintf("%+.2f", d)
 }

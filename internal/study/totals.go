@@ -27,9 +27,9 @@ func (r *runner) totals(e paper.Exhibit) (list []Table) {
 			link, words := "", ""
 			for seed := range uint64(r.Seeds) {
 				if s := r.found[job.at(seed).id()]; s.state == Done {
-					one, best = append(one, s.result.PerEpoch), append(best, float64(s.result.BestEpoch))
-					total = append(total, s.result.PerEpoch*float64(s.result.BestEpoch)/60)
-					link = cmp.Or(link, r.relative(s.dir))
+					one, best = append(one, s.Result.PerEpoch), append(best, float64(s.Result.BestEpoch))
+					total = append(total, s.Result.PerEpoch*float64(s.Result.BestEpoch)/60)
+					link = cmp.Or(link, r.relative(s.Path))
 				} else if words == "" && s.state != "" {
 					words = r.brief(job.at(seed), s)
 				}
@@ -60,7 +60,7 @@ func (r *runner) totals(e paper.Exhibit) (list []Table) {
 // result is the done run of a job with a seed.
 func (r *runner) result(j *Job, seed uint64) (run.Result, bool) {
 	s := r.found[j.at(seed).id()]
-	return s.result, s.state == Done
+	return s.Result, s.state == Done
 }
 
 // gib is bytes as the paper counts memory.

@@ -1,0 +1,532 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/sample"
+)
+
+// block is a generated part of a document: what stands between a line that names it, with arguments, and the next end.
+var block = regexp.MustCompile(`(?s)(<!-- (\w+)([^,\n]*), made from results/ by go test \./internal/study -update; ` +
+	`edits are overwritten -->\n).*?(<!-- end -->)`)
+
+// blocks make the tables of documents from all records.
+var blocks = map[string]func(list []group, args []string) []Shown{
+	"summary": summary, "board": board, "models": modelTables, "ablations": ablations, "studies": studies,
+	"mixtures": mixtures, "parts": partTables, "marks": legend,
+}
+
+// Fill makes the generated parts of a document anew.
+func Fill(text string, records []Record) (string, error) {
+	list := groups(records)
+	var failed error
+	text = block.ReplaceAllStringFunc(text, func(old string) string {
+		m := block.FindStringSubmatch(old)
+		make, ok := blocks[m[2]]
+		if !ok {
+			failed = fmt.Errorf("no generated part is called %q, want one of %s", m[2],
+				strings.Join(slices.Sorted(maps.Keys(blocks)), ", "))
+			return old
+		}
+		var b strings.Builder
+		for _, s := range make(list, strings.Fields(m[3])) {
+			s.markdown(&b, "###")
+		}
+		return m[1] + strings.TrimPrefix(b.String(), "\n") + m[4]
+	})
+	return text, failed
+}
+
+// defaultModel is the one that the summary is about.
+const defaultModel = "dygmamba"
+
+// own chooses for each data set the runs that validation prefers.
+func own(list []group, want func(group) bool) map[string]group {
+	best := map[string]group{}
+	for _, g := range list {
+		if want(g) && g.beats(best[g.data()]) {
+			best[g.data()] = g
+		}
+	}
+	return best
+}
+
+func (g group) ablation() bool {
+	_, ok := paper.Study("ablation-transductive", "enron", g.model(), "random")
+	return ok && g.model() != defaultModel
+}
+
+// setOrder is the order in which data sets are shown.
+var setOrder = []string{"uci", "enron", "mooc", "wikipedia", "CanParl", "USLegis", "s1", "s2", "s3"}
+
+func sortSets(sets []string) []string {
+	place := func(d string) int {
+		if i := slices.Index(setOrder, d); i >= 0 {
+			return i
+		}
+		return len(setOrder)
+	}
+	slices.SortFunc(sets, func(a, b string) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b)) })
+	return slices.Compact(sets)
+}
+
+// cell is a number of the runs with its marks; an empty one without runs.
+func (g group) cell(scenario, negatives, metric string) Cell {
+	if g == nil {
+		return Cell{}
+	}
+	c := g.number(scenario, negatives, metric).cell()
+	if c.Text != "" {
+		c.Marks = g.letters()
+	}
+	return c
+}
+
+// summary is one table of the default model: transductive, random negatives, with the settings that did best on
+// validation data.
+func summary(list []group, _ []string) []Shown {
+	t := Table{Columns: []string{"data set", "preset", "validation AP", "AP", "paper", "off by", "AUC", "paper"}}
+	best := own(list, func(g group) bool { return g.model() == defaultModel && g.whole() })
+	for _, data := range sortSets(slices.Collect(maps.Keys(best))) {
+		g := best[data]
+		r := row(data, "`"+g.preset()+"`"+g.mark(), fmt.Sprintf("%.2f", g.validation()[0]))
+		for _, metric := range []string{"AP", "AUC"} {
+			p := inPaper(eval.Transductive, sample.Random, data, g.model())
+			if lookup, ok := paper.Lookup(eval.Transductive, sample.Random, data, g.model()); ok && metric == "AUC" {
+				p = published{lookup.AUC, false, true}
+			}
+			r = append(r, g.cell(eval.Transductive, sample.Random, metric), Cell{Text: p.text()})
+			if metric == "AP" {
+				r = append(r, Cell{Text: off(g.ap(sample.Random), p)})
+			}
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return []Shown{{Tables: []Table{t}}}
+}
+
+// rowsOf are groups by the name of a row and by data set: of several that in the published order of events, then the
+// longest trained, then that with most seeds.
+type rowsOf map[string]map[string]group
+
+func (r rowsOf) add(name string, g group) {
+	if r[name] == nil {
+		r[name] = map[string]group{}
+	}
+	was := r[name][g.data()]
+	strict := func(g group) int {
+		if g[0].spec.Order == model.Strict {
+			return 1
+		}
+		return 0
+	}
+	if was == nil || cmp.Or(cmp.Compare(strict(was), strict(g)), cmp.Compare(g.epochs(), was.epochs()),
+		cmp.Compare(len(g), len(was))) > 0 {
+		r[name][g.data()] = g
+	}
+}
+
+// sets are the data sets that have at least so many rows.
+func (r rowsOf) sets(least int) (list []string) {
+	count := map[string]int{}
+	for _, row := range r {
+		for data := range row {
+			if count[data]++; count[data] == least {
+				list = append(list, data)
+			}
+		}
+	}
+	return sortSets(list)
+}
+
+// table sets the rows beside the paper's numbers, a pair of columns for each data set. The best of a column is bold,
+// the second underlined, of those that saw nothing but the past and were trained to their end.
+func (r rowsOf) table(names, sets []string, scenario, negatives string) Table {
+	t := Table{Columns: []string{"model"}}
+	for _, data := range sets {
+		t.Columns = append(t.Columns, data, "paper")
+	}
+	for _, name := range names {
+		cells := row(name)
+		for _, data := range sets {
+			cells = append(cells, r[name][data].cell(scenario, negatives, "AP"),
+				Cell{Text: publishedOf(name, scenario, negatives, data).text()})
+		}
+		if slices.ContainsFunc(cells[1:], func(c Cell) bool { return c.Value != nil }) {
+			t.Rows = append(t.Rows, cells)
+		}
+	}
+	for i := range t.Columns {
+		for k, place := range places(len(t.Rows), func(k int) (float64, bool) {
+			if c := t.Rows[k][i]; c.Value != nil && !strings.ContainsAny(c.Marks, unequal) {
+				return *c.Value, true
+			}
+			return 0, false
+		}) {
+			t.Rows[k][i].Rank = place
+		}
+	}
+	t.prune()
+	return t
+}
+
+// byFirst sorts names of rows by their AP on data sets in turn.
+func (r rowsOf) byFirst(sets []string) []string {
+	names := slices.Sorted(maps.Keys(r))
+	slices.SortStableFunc(names, func(a, b string) int {
+		for _, data := range sets {
+			x, y := r[a][data], r[b][data]
+			if x != nil && y != nil {
+				return cmp.Compare(y.ap(sample.Random).mean(), x.ap(sample.Random).mean())
+			}
+			if x != nil || y != nil {
+				return cmp.Compare(len(y), len(x))
+			}
+		}
+		return 0
+	})
+	return names
+}
+
+// compared are all models that learned links from random negatives as published, by name, and our own leading model
+// with what validation prefers of it. Where tuned is asked for, the default model has a row more with the preset that
+// validation prefers.
+func compared(list []group, tuned bool) rowsOf {
+	r := rowsOf{}
+	for _, g := range list {
+		if g.asPublished() && !g.ablation() && g.mark() == "" {
+			r.add("`"+g.model()+"`", g)
+		}
+	}
+	for data, g := range own(list, func(g group) bool {
+		return tuned && g.model() == defaultModel && g.whole() && g.preset() != preset
+	}) {
+		if g.beats(r["`"+defaultModel+"`"][data]) {
+			r.add("`"+defaultModel+"`, preset by validation", g)
+		}
+	}
+	for _, g := range own(list, func(g group) bool {
+		return g.model() == models.Leading && !g.shares().Mixed() && !g.lacks() && g.preset() == quick
+	}) {
+		r.add("`"+models.Leading+"`"+ours, g)
+	}
+	return r
+}
+
+// ours is what the paper does not have.
+const ours = " (ours, minutes of training)"
+
+// quick is the preset that trains for minutes.
+const quick = "quick"
+
+// board is one table of all models on some data sets, as published: transductive, random negatives, with the paper's
+// numbers and the best of rules that learn nothing.
+func board(list []group, sets []string) []Shown {
+	r := compared(list, false)
+	t := r.table(r.byFirst(sets), sets, eval.Transductive, sample.Random)
+	rules := row("best rule that learns nothing")
+	for _, data := range sets {
+		rules = append(rules, Cell{Text: fmt.Sprintf("%.2f", bestRule(data, 0))}, Cell{})
+	}
+	if len(rules) == len(t.Columns) {
+		t.Rows = append(t.Rows, rules)
+	}
+	t.explain()
+	return []Shown{{Tables: []Table{t}}}
+}
+
+// modelTables are the same for all data sets, and the means against the other kinds of negatives.
+func modelTables(list []group, _ []string) []Shown {
+	r := compared(list, true)
+	const least = 3 // models that make a comparison
+	sets := r.sets(least)
+	names := r.byFirst(sets)
+	first := r.table(names, sets, eval.Transductive, sample.Random)
+	t := Table{Title: "Against historical / inductive negatives:", Columns: []string{"model"}}
+	sets = slices.DeleteFunc(sets, func(d string) bool { // the paper has no others for generated data
+		_, ok := paper.Lookup(eval.Transductive, sample.Historical, d, defaultModel)
+		return !ok
+	})
+	for _, data := range sets {
+		t.Columns = append(t.Columns, data, "paper")
+	}
+	for _, name := range names {
+		cells := row(name)
+		for _, data := range sets {
+			g := r[name][data]
+			var printed []string
+			for _, kind := range eval.Strategies()[1:] {
+				if p := publishedOf(name, eval.Transductive, kind, data); p.ok {
+					printed = append(printed, fmt.Sprintf("%.2f", p.Mean))
+				}
+			}
+			cells = append(cells, row(g.means(eval.Strategies()[1:]...), strings.Join(printed, " / "))...)
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	t.prune()
+	return []Shown{{Tables: []Table{first, t}}}
+}
+
+// publishedOf is the paper's AP of a row. Variants and models of our own are not in it.
+func publishedOf(name, scenario, negatives, data string) published {
+	if strings.Contains(name, "`,") || strings.Contains(name, ours) {
+		return published{}
+	}
+	return inPaper(scenario, negatives, data, strings.Trim(name, "`"))
+}
+
+// means are those of the AP against kinds of negatives, with the number of seeds and marks.
+func (g group) means(kinds ...string) string {
+	var list []string
+	for _, kind := range kinds {
+		if n := g.ap(kind); len(n.values) > 0 {
+			list = append(list, fmt.Sprintf("%.2f", 100*n.mean()))
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	text := strings.Join(list, " / ")
+	if len(g) > 1 {
+		text += fmt.Sprintf(" (%d)", len(g))
+	}
+	return Cell{Text: text, Marks: g.letters()}.shown()
+}
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// ablations is a table of models that lack a part, the whole one first: on each data set those that were trained
+// longest, to their end or for a few epochs.
+func ablations(list []group, _ []string) []Shown {
+	r, longest := rowsOf{}, map[string]int{}
+	for _, g := range list {
+		if g.asPublished() && g.ablation() {
+			longest[g.data()] = max(longest[g.data()], g.epochs())
+		}
+	}
+	for _, g := range list {
+		if g.asPublished() && (g.ablation() || g.model() == defaultModel) && g.epochs() == longest[g.data()] {
+			r.add("`"+g.model()+"`", g)
+		}
+	}
+	t := r.table(slices.Sorted(maps.Keys(r)), r.sets(2), eval.Transductive, sample.Random)
+	return []Shown{{Tables: []Table{t}}}
+}
+
+// studies has a table for every study of the paper in which a setting changes and nobody is short of time: what there
+// is of it, a column for each value. Of a value that was trained with several numbers of epochs the smallest is shown,
+// as that is what the others were trained with.
+func studies(list []group, _ []string) (parts []Shown) {
+	for _, e := range paper.Exhibits() {
+		if e.Kind != paper.Varied || e.Minutes > 0 {
+			continue
+		}
+		t := Table{Columns: []string{"model"}}
+		var values []float64
+		for _, p := range e.Points {
+			values = append(values, p.X)
+		}
+		values = distinct(values)
+		for _, x := range values {
+			t.Columns = append(t.Columns, strconv.FormatFloat(x, 'f', -1, 64))
+		}
+		printed := row("paper")
+		found := 0
+		for _, name := range e.Models {
+			rows := map[string][]Cell{}
+			for _, p := range e.Points {
+				label := "`" + name + "`"
+				if i := slices.IndexFunc(p.Settings(name), isPadding); i >= 0 {
+					label += ", " + p.Settings(name)[i]
+				}
+				if rows[label] == nil {
+					rows[label] = append(row(label), make([]Cell, len(values))...)
+				}
+				if g := shortest(list, e.Datasets[0], name, p.Settings(name)); g != nil {
+					rows[label][1+slices.Index(values, p.X)] = g.cell(e.Scenario, e.Negatives[0], e.Metric)
+					found++
+				}
+			}
+			for _, label := range slices.Backward(slices.Sorted(maps.Keys(rows))) {
+				t.Rows = append(t.Rows, rows[label])
+			}
+			for _, x := range values {
+				if v, ok := paper.Study(e.ID, e.Datasets[0], name, fmt.Sprint(x)); ok {
+					printed = append(printed, Cell{Text: fmt.Sprintf("%.2f", v.Mean)})
+				}
+			}
+		}
+		if len(printed) == len(t.Columns) {
+			t.Rows = append(t.Rows, printed)
+		}
+		if found > 1 { // a value alone is no study
+			parts = append(parts, Shown{Exhibit: Exhibit{Title: e.Title}, Tables: []Table{t}})
+		}
+	}
+	return parts
+}
+
+func isPadding(setting string) bool { return strings.HasPrefix(setting, "padding=") }
+
+// shortest is the runs that were trained as published but for some settings, and for the fewest epochs.
+func shortest(list []group, data, name string, settings []string) (best group) {
+	for _, g := range list {
+		if g.data() == data && g.model() == name && g.asPublished(settings...) &&
+			(best == nil || g.training().Epochs < best.training().Epochs) {
+			best = g
+		}
+	}
+	return best
+}
+
+// mixtures shows models that were trained with other negatives beside random ones, and the leading one in any case,
+// with random negatives alone and with the shares that validation prefers: on each data set the AP against the three
+// kinds of negatives. Below them stand the best published numbers and the best of the rules that learn nothing.
+func mixtures(list []group, _ []string) []Shown {
+	r, mixed := rowsOf{}, map[string]bool{}
+	for _, g := range list {
+		leading := g.model() == models.Leading
+		if g.lacks() || leading && (g.preset() != quick || g.form() != g.mark()) {
+			continue
+		}
+		name := fmt.Sprintf("`%s`, `%s`%s: random", g.model(), g.preset(), g.mark())
+		if mixed[name] = mixed[name] || leading || g.shares().Mixed(); g.shares().Mixed() {
+			name += " and historical"
+			mixed[name] = true
+		}
+		if r[name] == nil {
+			r[name] = map[string]group{}
+		}
+		if g.beats(r[name][g.data()]) {
+			r[name][g.data()] = g
+		}
+	}
+	maps.DeleteFunc(r, func(name string, _ map[string]group) bool { return !mixed[name] })
+	sets := r.sets(1)
+	t := Table{Columns: append([]string{"model, preset: training negatives"}, sets...)}
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(r))) {
+		cells := row(name)
+		for _, data := range sets {
+			cells = append(cells, Cell{Text: r[name][data].means(eval.Strategies()...)})
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	printed, rules := row("best published"), row("best rules that learn nothing")
+	for _, data := range sets {
+		var who, most []string
+		for i, negatives := range eval.Strategies() {
+			if r, ok := paper.Best(data, negatives); ok {
+				who = append(who, fmt.Sprintf("%.2f %s", r.AP, r.Who))
+				most = append(most, fmt.Sprintf("%.2f", bestRule(data, i)))
+			}
+		}
+		printed = append(printed, Cell{Text: strings.Join(who, " / ")})
+		rules = append(rules, Cell{Text: strings.Join(most, " / ")})
+	}
+	t.Rows = append(t.Rows, printed, rules)
+	return []Shown{{Tables: []Table{t}}}
+}
+
+// bestRule is the best AP of the rules that learn nothing against a kind of negatives.
+func bestRule(data string, kind int) (best float64) {
+	for _, rule := range paper.Rules[data] {
+		best = max(best, rule[kind])
+	}
+	return best
+}
+
+// partTables has a table for each mixture of training negatives with which models were trained without one of their
+// parts: a row for each part, and on each data set the AP against the three kinds of negatives. Arguments choose one.
+func partTables(list []group, args []string) (parts []Shown) {
+	tables := map[string]rowsOf{}
+	for _, g := range list {
+		part := strings.TrimPrefix(g.mark(), without)
+		if g.model() != models.Leading || g.preset() != quick || g.form() != g.mark() || part != "" && !g.lacks() {
+			continue
+		}
+		if tables[g.negatives()] == nil {
+			tables[g.negatives()] = rowsOf{}
+		}
+		tables[g.negatives()].add(part, g)
+	}
+	for _, negatives := range slices.Sorted(maps.Keys(tables)) {
+		r := tables[negatives]
+		sets := slices.DeleteFunc(r.sets(2), func(data string) bool { return r[""][data] == nil })
+		t := Table{Columns: append([]string{"without"}, sets...)}
+		for _, part := range slices.Sorted(maps.Keys(r)) {
+			cells := row(cmp.Or(part, "nothing: the whole model"))
+			for _, data := range sets {
+				var texts []string
+				for _, kind := range eval.Strategies() {
+					if n := r[part][data].ap(kind); len(n.values) > 0 {
+						texts = append(texts, fmt.Sprintf("%.1f", 100*n.mean()))
+					}
+				}
+				cells = append(cells, Cell{Text: strings.Join(texts, " / ")})
+			}
+			t.Rows = append(t.Rows, cells)
+		}
+		if len(sets) > 0 && (len(args) == 0 || strings.Contains(negatives, strings.Join(args, " "))) {
+			t.Title = "Without one part, trained with negatives " + negatives +
+				": AP against random / historical / inductive negatives"
+			parts = append(parts, Shown{Tables: []Table{t}})
+		}
+	}
+	return parts
+}
+
+// legend explains all marks.
+func legend([]group, []string) []Shown {
+	text := ""
+	for _, m := range marks {
+		text += fmt.Sprintf("\n- %s %s", superscripts.Replace(m.letter), m.means)
+	}
+	return []Shown{{Notes: []string{strings.TrimSpace(text)}}}
+}
+
+// Runs is every run that has ended: a part for each data set, model and settings, with what was measured beside the
+// paper's numbers, the seeds, and the verdicts of audits.
+func Runs(records []Record) (parts []Shown) {
+	for _, g := range groups(records) {
+		s := Shown{Exhibit: Exhibit{Title: fmt.Sprintf("%s, %s, preset `%s`", g.data(), g.model(), g.preset())}}
+		t := Table{Title: g.settings(), Columns: []string{"setting", "negatives", "AP", "AUC", "paper AP", "paper AUC"}}
+		for _, m := range g[0].Result.Results {
+			r := row(m.Scenario, m.Strategy)
+			for _, metric := range []string{"AP", "AUC"} {
+				r = append(r, g.cell(m.Scenario, m.Strategy, metric))
+			}
+			p, ok := paper.Lookup(m.Scenario, m.Strategy, g.data(), g.model())
+			for _, v := range []paper.Value{p.AP, p.AUC} {
+				r = append(r, Cell{Text: published{v, p.Timeout, ok}.text()})
+			}
+			t.Rows = append(t.Rows, r)
+		}
+		t.explain()
+		seeds := Table{Columns: []string{"run", "device", "audit", "seed", "best epoch", "epochs", "validation AP",
+			"epoch, s", "total, s"}}
+		for _, r := range g {
+			val := ""
+			if r.Result.Val != nil {
+				val = fmt.Sprintf("%.2f", 100*r.Result.Val.AP)
+			}
+			seeds.Rows = append(seeds.Rows, row(r.Name, r.Result.Device, r.Audit, fmt.Sprint(r.Result.Seed),
+				fmt.Sprint(r.Result.BestEpoch), fmt.Sprint(r.Result.Epochs), val,
+				fmt.Sprintf("%.2f", r.Result.PerEpoch), fmt.Sprintf("%.0f", r.Result.Seconds)))
+		}
+		seeds.prune()
+		s.Tables = []Table{t, seeds}
+		parts = append(parts, s)
+	}
+	return parts
+}

@@ -1,0 +1,368 @@
+package study
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/internal/page"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+// Table is one of a report or a document.
+type Table struct {
+	Title   string   `json:"title"`
+	Columns []string `json:"columns"`
+	Rows    [][]Cell `json:"rows"`
+	Notes   []string `json:"notes,omitempty"`
+}
+
+// Cell is one of a table. A value in all its digits is there where it was measured here.
+type Cell struct {
+	Text       string   `json:"text"`
+	Value      *float64 `json:"value,omitempty"` // as a fraction, where Text is in percent
+	Std        *float64 `json:"std,omitempty"`
+	Runs       []string `json:"runs,omitempty"`       // that it is the mean of
+	Link       string   `json:"link,omitempty"`       // to the first of them, from the report's directory
+	Conditions string   `json:"conditions,omitempty"` // of the number
+	Marks      string   `json:"marks,omitempty"`      // letters, which a note explains
+	Rank       int      `json:"rank,omitempty"`       // 1: the best of its column, 2: the second
+	Faint      bool     `json:"faint,omitempty"`      // words, not a result
+}
+
+// Shown is a part of a report: an exhibit with what there is to show.
+type Shown struct {
+	Exhibit
+	Notes   []string `json:"notes,omitempty"`
+	Tables  []Table  `json:"tables,omitempty"`
+	Figures []Figure `json:"figures,omitempty"`
+}
+
+// Formats are the endings of files that Write writes.
+var Formats = []string{".html", ".md", ".csv", ".json", ".tex"}
+
+// Write writes tables in the format of a file's ending.
+func Write(w io.Writer, ending, title string, parts []Shown) error {
+	var b strings.Builder
+	switch ending {
+	case ".html":
+		p := page.Page{Title: title, Wide: true}
+		for _, s := range parts {
+			p.Parts = append(append(p.Parts, page.Section{ID: s.ID, Title: s.Title, Note: s.Number}), s.parts()...)
+		}
+		return p.Write(w)
+	case ".json":
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(map[string]any{"title": title, "parts": parts})
+	case ".md":
+		fmt.Fprintf(&b, "# %s\n", title)
+		for _, s := range parts {
+			s.markdown(&b, "##")
+		}
+	case ".csv", ".tex":
+		for _, s := range parts {
+			for i, t := range s.Tables {
+				if t.Title == "" && i == 0 {
+					t.Title = s.Title
+				}
+				if b.Len() > 0 {
+					b.WriteString("\n")
+				}
+				if ending == ".csv" {
+					t.csv(&b)
+				} else {
+					t.latex(&b)
+				}
+			}
+		}
+	default:
+		return fmt.Errorf("no format %q, want one of %s", ending, strings.Join(Formats, ", "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// row starts one with words.
+func row(words ...string) (cells []Cell) {
+	for _, w := range words {
+		cells = append(cells, Cell{Text: w})
+	}
+	return cells
+}
+
+// prune takes out columns that have nothing in them.
+func (t *Table) prune() {
+	for i := len(t.Columns) - 1; i > 0; i-- {
+		if slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].Text != "" }) {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, i, i+1)
+		for k := range t.Rows {
+			t.Rows[k] = slices.Delete(t.Rows[k], i, i+1)
+		}
+	}
+}
+
+// words is how many columns at the left have no numbers.
+func (t *Table) words() int {
+	for i, name := range t.Columns {
+		switch name {
+		case "run", "device", "audit", "model", "preset", "data set", "setting", "negatives", "training negatives":
+		case "events":
+			if i > 0 {
+				return i
+			}
+		default:
+			return max(1, i)
+		}
+	}
+	return len(t.Columns)
+}
+
+// superscripts are the letters of marks as they stand beside a number.
+var superscripts = strings.NewReplacer("a", "ᵃ", "c", "ᶜ", "e", "ᵉ", "f", "ᶠ", "n", "ⁿ", "r", "ʳ", "s", "ˢ", "t", "ᵗ",
+	"u", "ᵘ", "x", "ˣ")
+
+// shown is the text of a cell with its marks.
+func (c Cell) shown() string {
+	if c.Marks == "" {
+		return c.Text
+	}
+	return c.Text + " " + superscripts.Replace(c.Marks)
+}
+
+// explain adds a note for the marks that a table has.
+func (t *Table) explain() {
+	var list []string
+	for _, m := range marks {
+		if slices.ContainsFunc(t.Rows, func(row []Cell) bool {
+			return slices.ContainsFunc(row, func(c Cell) bool { return strings.Contains(c.Marks, m.letter) })
+		}) {
+			list = append(list, superscripts.Replace(m.letter)+" "+m.means)
+		}
+	}
+	if list != nil {
+		t.Notes = append(t.Notes, strings.Join(list, "; ")+".")
+	}
+}
+
+// WriteTerm writes the table for a terminal.
+func (t *Table) WriteTerm(w io.Writer, s term.Style) error {
+	var columns []term.Column
+	for i, name := range t.Columns {
+		columns = append(columns, term.Column{Name: name, Right: i >= t.words()})
+	}
+	out := term.NewTable(columns...)
+	for _, row := range t.Rows {
+		var cells []string
+		for _, c := range row {
+			cells = append(cells, c.shown())
+		}
+		out.Row(cells...)
+	}
+	if err := out.Write(w, s); err != nil {
+		return err
+	}
+	for _, n := range t.Notes {
+		fmt.Fprintf(w, "\n%s", n)
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// grid is the table of a page.
+func (t *Table) grid() page.Grid {
+	g := page.Grid{Head: t.Columns, Words: t.words()}
+	for _, row := range t.Rows {
+		var cells []page.Cell
+		for _, c := range row {
+			x := page.Cell{Text: c.shown(), Note: c.Conditions, Link: escaped(c.Link), Mark: page.Mark(c.Rank)}
+			if c.Value != nil {
+				x.Exact = strconv.FormatFloat(*c.Value, 'g', -1, 64)
+			}
+			if c.Faint {
+				x.Mark = page.Faint
+			}
+			cells = append(cells, x)
+		}
+		g.Rows = append(g.Rows, cells)
+	}
+	return g
+}
+
+// parts are the tables and figures of an exhibit on a page.
+func (s *Shown) parts() (parts []page.Part) {
+	for _, t := range s.Tables {
+		if t.Title != "" {
+			parts = append(parts, page.Text(t.Title))
+		}
+		parts = append(parts, t.grid())
+		for _, n := range t.Notes {
+			parts = append(parts, page.Remark(n))
+		}
+	}
+	side := 2
+	if len(s.Figures) == 3 {
+		side = 3
+	}
+	for list := range slices.Chunk(s.Figures, side) {
+		var row page.Figures
+		for _, f := range list {
+			row = append(row, f.draw())
+		}
+		parts = append(parts, row)
+	}
+	for _, n := range s.Notes {
+		parts = append(parts, page.Remark(n))
+	}
+	return parts
+}
+
+// markdown writes a part under a heading of a level.
+func (s *Shown) markdown(b *strings.Builder, level string) {
+	if s.Title != "" {
+		fmt.Fprintf(b, "\n%s %s\n", level, s.Title)
+	}
+	for _, t := range s.Tables {
+		t.markdown(b)
+	}
+	for _, n := range s.Notes {
+		fmt.Fprintf(b, "\n%s\n", n)
+	}
+}
+
+func (t *Table) markdown(b *strings.Builder) {
+	if t.Title != "" {
+		fmt.Fprintf(b, "\n%s\n", t.Title)
+	}
+	left := t.words()
+	fmt.Fprintf(b, "\n| %s |\n|%s%s\n", strings.Join(t.Columns, " | "), strings.Repeat("---|", left),
+		strings.Repeat("--:|", len(t.Columns)-left))
+	for _, row := range t.Rows {
+		b.WriteString("|")
+		for _, c := range row {
+			text := oneLine(c.shown())
+			if c.Link != "" && text != "" {
+				text = fmt.Sprintf("[%s](%s)", text, escaped(c.Link))
+			}
+			switch {
+			case c.Rank == 1:
+				text = "**" + text + "**"
+			case c.Rank == 2:
+				text = "<u>" + text + "</u>"
+			}
+			b.WriteString(" " + text + " |")
+		}
+		b.WriteString("\n")
+	}
+	for _, n := range t.Notes {
+		fmt.Fprintf(b, "\n%s\n", n)
+	}
+}
+
+// oneLine is text that can stand in a cell.
+func oneLine(text string) string {
+	return strings.NewReplacer("\n", " ", "|", "\\|").Replace(text)
+}
+
+// escaped is a path as a link.
+func escaped(path string) string {
+	if path == "" {
+		return ""
+	}
+	u := url.URL{Path: path}
+	return strings.TrimPrefix(u.String(), "./")
+}
+
+// csv writes what was measured in all its digits, with columns for deviations and marks where there are any.
+func (t *Table) csv(b *strings.Builder) {
+	var lines [][]string
+	lines = append(lines, nil)
+	for range t.Rows {
+		lines = append(lines, nil)
+	}
+	digits := func(v *float64) string {
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*v, 'g', -1, 64)
+	}
+	for i, name := range t.Columns {
+		for _, part := range []struct {
+			name string
+			text func(Cell) string
+		}{
+			{name, func(c Cell) string {
+				if c.Value != nil {
+					return digits(c.Value)
+				}
+				return c.Text
+			}},
+			{name + " std", func(c Cell) string { return digits(c.Std) }},
+			{name + " marks", func(c Cell) string { return c.Marks }},
+		} {
+			if part.name != name && !slices.ContainsFunc(t.Rows, func(r []Cell) bool { return part.text(r[i]) != "" }) {
+				continue
+			}
+			lines[0] = append(lines[0], part.name)
+			for k, row := range t.Rows {
+				lines[k+1] = append(lines[k+1], part.text(row[i]))
+			}
+		}
+	}
+	csv.NewWriter(b).WriteAll(lines) // a builder takes everything
+}
+
+var latexText = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`,
+	"{", `\{`, "}", `\}`, "~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "±", `$\pm$`, "×", `$\times$`,
+	"≤", `$\leq$`, "ρ", `$\rho$`, "γ", `$\gamma$`, "`", "")
+
+// latex writes the table for the package booktabs: the best of a column bold, the second underlined.
+func (t *Table) latex(b *strings.Builder) {
+	fmt.Fprintf(b, "\\begin{table}\n\\centering\n\\caption{%s}\n\\begin{tabular}{%s%s}\n\\toprule\n",
+		latexText.Replace(t.Title), strings.Repeat("l", t.words()), strings.Repeat("r", len(t.Columns)-t.words()))
+	end := func(cells []string) { b.WriteString(strings.Join(cells, " & ") + " \\\\\n") }
+	var head []string
+	for _, name := range t.Columns {
+		head = append(head, latexText.Replace(name))
+	}
+	end(head)
+	b.WriteString("\\midrule\n")
+	for _, row := range t.Rows {
+		var cells []string
+		for _, c := range row {
+			text := latexText.Replace(c.Text)
+			switch c.Rank {
+			case 1:
+				text = `\textbf{` + text + `}`
+			case 2:
+				text = `\underline{` + text + `}`
+			}
+			if c.Marks != "" {
+				text += "$^{\\mathrm{" + c.Marks + "}}$"
+			}
+			cells = append(cells, text)
+		}
+		end(cells)
+	}
+	b.WriteString("\\bottomrule\n\\end{tabular}\n")
+	for _, n := range t.Notes {
+		fmt.Fprintf(b, "\n{\\footnotesize %s}\n", latexNote(n))
+	}
+	b.WriteString("\\end{table}\n")
+}
+
+// latexNote is a note whose marks are superscripts.
+func latexNote(text string) string {
+	text = latexText.Replace(text)
+	for _, m := range marks {
+		text = strings.ReplaceAll(text, superscripts.Replace(m.letter)+" ", "$^{\\mathrm{"+m.letter+"}}$ ")
+	}
+	return text
+}
