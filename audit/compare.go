@@ -1,10 +1,12 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eval"
@@ -24,8 +26,45 @@ type Compared struct {
 	Conditions []string  `json:"conditions,omitempty"` // what scores depend on beside their own past
 	// Validation is the AP of every epoch on validation data, as the run's log has it; records without a log have none.
 	Validation []float64 `json:"validation_ap,omitempty"`
+	CutShort   string    `json:"cut_short,omitempty"` // why it is not a whole training
+	Seeds      []Seed    `json:"seeds,omitempty"`     // that it is the mean of, where there are several
 
 	negatives string
+}
+
+// Seed is what one of several seeds reached.
+type Seed struct {
+	Seed uint64  `json:"seed"`
+	AP   float64 `json:"ap"`
+	AUC  float64 `json:"auc"`
+}
+
+// Mean is the mean over the seeds of a training, batch by batch. Validation goes as far as all of them went.
+func Mean(dir string, seeds []Compared) (Compared, error) {
+	m := seeds[0]
+	if len(seeds) == 1 {
+		return m, nil
+	}
+	m.Run, m.AP, m.AUC, m.CutShort = dir, 0, 0, ""
+	m.Batches, m.Validation = make([]float64, len(m.Batches)), slices.Clone(m.Validation)
+	clear(m.Validation)
+	for _, s := range seeds {
+		if s.negatives != m.negatives || len(s.Batches) != len(m.Batches) {
+			return m, fmt.Errorf("%s and %s were asked about other negatives", seeds[0].Run, s.Run)
+		}
+		m.Seeds = append(m.Seeds, Seed{s.Seed, s.AP, s.AUC})
+		m.CutShort = cmp.Or(m.CutShort, s.CutShort)
+		m.Validation = m.Validation[:min(len(m.Validation), len(s.Validation))]
+		n := float64(len(seeds))
+		m.AP, m.AUC = m.AP+s.AP/n, m.AUC+s.AUC/n
+		for i := range m.Batches {
+			m.Batches[i] += s.Batches[i] / n
+		}
+		for i := range m.Validation {
+			m.Validation[i] += s.Validation[i] / n
+		}
+	}
+	return m, nil
 }
 
 // Difference is how much better one run is than another, batch by batch.
@@ -75,7 +114,7 @@ func Ask(ctx context.Context, dir, scenario, strategy string, load predict.Optio
 	}
 	c.AP, c.AUC, c.negatives = results[0].AP, results[0].AUC, results[0].Negatives
 	if result, err := record.Result(); err == nil {
-		c.Order, c.Conditions = result.Order, result.Depends
+		c.Order, c.Conditions, c.CutShort = result.Order, result.Depends, result.CutShort()
 	}
 	epochs, err := record.History()
 	for _, e := range epochs {

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"slices"
@@ -48,10 +47,6 @@ func TestChanceIsNeverNothing(t *testing.T) {
 		}
 	}
 	c := Comparison{Runs: []Compared{two, one}, Differences: []Difference{d}}
-	var page bytes.Buffer
-	if err := c.WritePage(&page); err != nil || !strings.Contains(page.String(), "&lt; 0.0001") {
-		t.Errorf("the page does not say so (%v)", err)
-	}
 	raw, err := json.Marshal(c)
 	if want := `"p":0.00004999`; err != nil || !strings.Contains(string(raw), want) {
 		t.Errorf("%s has no %s (%v)", raw, want, err)

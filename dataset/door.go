@@ -232,6 +232,22 @@ func ExportEvents(ctx context.Context, w io.Writer, s *Set, format string) (*Exp
 	return table.ExportEvents(ctx, w, s, format)
 }
 
+// Column is one of a table for WriteColumns, made by TextColumn, IntColumn, Float32Column or FloatColumn.
+type Column = table.Column
+
+// Columns of different types; floats have digits enough to read the same numbers back.
+var (
+	TextColumn    = table.TextColumn
+	IntColumn     = table.IntColumn
+	Float32Column = table.Float32Column
+	FloatColumn   = table.FloatColumn
+)
+
+// WriteColumns writes a table as FormatCSV or FormatParquet.
+func WriteColumns(ctx context.Context, w io.Writer, format string, rows int, columns ...Column) error {
+	return table.WriteColumns(ctx, w, format, rows, columns...)
+}
+
 // ExportNodes writes the nodes of a set with their features, for ImportOptions.NodeFile.
 func ExportNodes(ctx context.Context, w io.Writer, s *Set, format string) (*Exported, error) {
 	return table.ExportNodes(ctx, w, s, format)

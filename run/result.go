@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -38,6 +39,17 @@ type Result struct {
 	Checkpoint string  `json:"checkpoint_sha256,omitempty"`
 	History    []Epoch `json:"-"`
 	Paused     bool    `json:"-"` // at Run.Until: there are epochs to come
+}
+
+// CutShort says why the numbers are not those of a whole training, "" where they are.
+func (r Result) CutShort() string {
+	switch {
+	case r.Ended != "":
+		return fmt.Sprintf("stopped after %d epochs (%s)", r.Epochs, r.Ended)
+	case r.Epochs == 0:
+		return "stopped within its first epoch"
+	}
+	return ""
 }
 
 // Measured is one evaluation: a scenario under one kind of negatives.

@@ -87,13 +87,13 @@ func checkLengths(lengths []int, steps int, plot, save string) error {
 	if plot != "" && len(lengths) < bench.FitNeeds {
 		return usagef("--plot fits a line and needs at least %d --lengths, found %d", bench.FitNeeds, len(lengths))
 	}
-	for flag, path := range map[string]string{"plot": plot, "save": save} {
-		if path == "" {
-			continue
-		}
-		if err := writable(flag, path); err != nil {
+	if plot != "" {
+		if _, err := endingOf("plot", plot, ".svg"); err != nil {
 			return err
 		}
+	}
+	if save != "" {
+		return writable("save", save)
 	}
 	return nil
 }

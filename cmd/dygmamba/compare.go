@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 
@@ -12,7 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/audit"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
-	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/internal/study"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -26,12 +25,14 @@ func newCompare(a *app) *cobra.Command {
 			`the mean
 difference in AP to the first run, in how many batches each is better, and how often chance alone would give as much
 (p, by flipping signs of the differences 20,000 times). Batches follow each other in time and are not independent:
-p speaks about this test, not about other seeds or other data.
+p speaks about this test, not about other seeds or other data. A directory with several seeds is one row: the mean over
+its seeds, batch by batch. Trainings that were stopped before their end carry a mark.
 
---out writes a page with the curves of all runs over each other: validation AP of every epoch, and the AP of every batch
-of the test.`,
+--out writes the table to a file, as its ending says: .html (with the curves of validation and of the test), .md, .csv,
+.json or .tex (booktabs).`,
 		Example: `  dygmamba compare runs/uci-dygmamba runs/uci-tgat
   dygmamba compare runs/uci-dygmamba runs/uci-tgat --out compared.html
+  dygmamba compare runs/uci-5-seeds runs/uci-tgat-5-seeds --out table.tex
   dygmamba compare runs/uci/seed-0 runs/uci/seed-1 --negatives historical --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -49,8 +50,10 @@ of the test.`,
 			if err := oneOf("negatives", negatives, eval.Strategies()...); err != nil {
 				return err
 			}
+			ending := ""
 			if out != "" {
-				if err := writable("out", out); err != nil {
+				var err error
+				if ending, err = endingOf("out", out, study.Formats...); err != nil {
 					return err // before measuring, which may take long
 				}
 			}
@@ -58,18 +61,22 @@ of the test.`,
 			if err != nil {
 				return err
 			}
+			shown := study.Compare(doc.Comparison)
 			if out != "" {
-				if err := atomicfile.Write(out, doc.WritePage); err != nil {
+				err := atomicfile.Write(out, func(w io.Writer) error {
+					return study.Write(w, ending, shown.Title, []study.Shown{shown})
+				})
+				if err != nil {
 					return err
 				}
 			}
-			return a.emit(doc, doc.write)
+			return a.emit(doc, shown.Tables[0].WriteTerm)
 		},
 	}
 	from.addRecorded(cmd)
 	cmd.Flags().StringVar(&scenario, "setting", eval.Transductive, "transductive or inductive")
 	cmd.Flags().StringVar(&negatives, "negatives", eval.Random, "random, historical or inductive")
-	cmd.Flags().StringVar(&out, "out", "", "`file` for a page with the curves of all runs over each other")
+	cmd.Flags().StringVar(&out, "out", "", "`file` for the table: .html, .md, .csv, .json or .tex")
 	completeWith(cmd, "setting", eval.Scenarios()...)
 	completeWith(cmd, "negatives", eval.Strategies()...)
 	return cmd
@@ -81,26 +88,41 @@ func (a *app) compare(
 	ctx context.Context, paths []string, scenario, negatives string, from loadFlags,
 ) (doc compareDoc, err error) {
 	doc.Scenario, doc.Negatives = scenario, negatives
-	var dirs []string
+	var seeds [][]string // the directories of each run
 	for _, path := range paths {
-		dir, err := oneRun(path)
+		files, err := run.Checkpoints(path)
+		if err == nil {
+			err = run.CheckSameTraining(files)
+		}
 		if err != nil {
 			return doc, err
 		}
-		dirs = append(dirs, dir)
+		var dirs []string
+		for _, file := range files {
+			dirs = append(dirs, filepath.Dir(file))
+		}
+		seeds = append(seeds, dirs)
 	}
-	o, err := a.openRun(ctx, from, filepath.Join(dirs[0], run.CheckpointFile))
+	o, err := a.openRun(ctx, from, filepath.Join(seeds[0][0], run.CheckpointFile))
 	if err != nil {
 		return doc, err
 	}
 	defer o.close()
-	for i, dir := range dirs {
-		c, err := audit.Ask(ctx, dir, scenario, negatives, o.load)
-		if errors.Is(err, audit.ErrTask) {
-			return doc, usagef("%v", err)
+	for i, dirs := range seeds {
+		var asked []audit.Compared
+		for _, dir := range dirs {
+			c, err := audit.Ask(ctx, dir, scenario, negatives, o.load)
+			if errors.Is(err, audit.ErrTask) {
+				return doc, usagef("%v", err)
+			}
+			if err != nil {
+				return doc, err
+			}
+			asked = append(asked, c)
 		}
+		c, err := audit.Mean(paths[i], asked)
 		if err != nil {
-			return doc, err
+			return doc, &inputError{err}
 		}
 		doc.Runs = append(doc.Runs, c)
 		if i > 0 {
@@ -112,29 +134,4 @@ func (a *app) compare(
 		}
 	}
 	return doc, nil
-}
-
-func (d compareDoc) write(w io.Writer, s term.Style) error {
-	table := term.NewTable(term.Left("run"), term.Left("model"), term.Right("AP"), term.Right("AUC"),
-		term.Right("difference"), term.Right("better in"), term.Right("p"))
-	for i, r := range d.Runs {
-		cells := []string{r.Run, r.Model, term.Percent(r.AP), term.Percent(r.AUC), "", "", ""}
-		if i > 0 {
-			x := d.Differences[i-1]
-			cells[4], cells[6] = fmt.Sprintf("%+.2f", 100*x.AP), x.Chance()
-			cells[5] = fmt.Sprintf("%d of %d", x.Better, x.Batches)
-		}
-		table.Row(cells...)
-	}
-	if err := table.Write(w, s); err != nil {
-		return err
-	}
-	for _, r := range d.Runs {
-		for _, c := range r.Conditions {
-			fmt.Fprintf(w, "\n%s: %s", r.Run, c)
-		}
-	}
-	_, err := fmt.Fprintf(w, "\n%s, %s negatives, in percent; differences to the first run, batch by batch\n",
-		d.Scenario, d.Negatives)
-	return err
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // A run is as good as itself, and has the AP that it noted.
@@ -46,4 +48,38 @@ func TestCompare(t *testing.T) {
 	program(t, "compare", dir).want(t, exitUsage, "two runs or more")
 	program(t, "compare", dir, filepath.Join(dir, "none")).want(t, exitBadInput, "no such file")
 	program(t, "compare", dir, small.run, "--negatives", "all").want(t, exitUsage, "--negatives")
+}
+
+// A directory with several seeds is one row: the mean over its seeds, batch by batch. A training that was stopped has a
+// mark in every format.
+func TestCompareSeeds(t *testing.T) {
+	dir, data := copied(t)
+	small := trainedRun(t)
+	if err := os.CopyFS(filepath.Join(dir, "seed-1"), os.DirFS(small.run)); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"compare", small.run, dir, "--data", data, "--device", "cpu"}
+	program(t, args...).want(t, exitDone).shows(t, "± 0.00 (2)", "+0.00", "1.0000")
+	doc := decode[compareDoc](t, program(t, append(args, "--json")...).want(t, exitDone))
+	if len(doc.Runs) != 2 || len(doc.Runs[1].Seeds) != 2 || doc.Runs[1].AP != doc.Runs[0].AP || doc.Runs[1].Run != dir ||
+		len(doc.Runs[1].Batches) != len(doc.Runs[0].Batches) || doc.Differences[0].P != 1 {
+		t.Errorf("document %+v", doc)
+	}
+	file := filepath.Join(dir, "seed-1", run.ResultFile)
+	text := strings.Replace(string(content(t, file)), `"results"`, `"ended": "max-time", "results"`, 1)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program(t, args...).want(t, exitDone).shows(t, "(2) ᵘ", "ᵘ stopped before training ended")
+	out := filepath.Join(t.TempDir(), "x.tex")
+	program(t, append(args, "--out", out)...).want(t, exitDone)
+	if text := string(content(t, out)); !strings.Contains(text, `(2)$^{\mathrm{u}}$`) {
+		t.Errorf("no mark in\n%s", text)
+	}
+	config := filepath.Join(dir, "seed-1", run.ConfigFile)
+	text = strings.Replace(string(content(t, config)), `"batch_size": `, `"batch_size": 1`, 1)
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program(t, args...).want(t, exitBadInput, "are no seeds of one training")
 }

@@ -67,25 +67,19 @@ func (e *export) check(a *app) error {
 		if path == "" {
 			continue
 		}
-		if err := writable(flag, path); err != nil {
+		if _, err := endingOf(flag, path, ".csv", ".csv.gz", ".parquet"); err != nil {
 			return err
-		}
-		if tableFormat(path) == "" {
-			return usagef("--%s %s: unknown file ending, want .csv, .csv.gz or .parquet", flag, path)
 		}
 	}
 	return nil
 }
 
-// tableFormat is the format that a file's ending names, "" for none.
+// tableFormat is the format of a file with one of the endings of tables.
 func tableFormat(path string) string {
-	switch name := strings.ToLower(path); {
-	case strings.HasSuffix(name, ".csv"), strings.HasSuffix(name, ".csv.gz"):
-		return dataset.FormatCSV
-	case strings.HasSuffix(name, ".parquet"):
+	if strings.HasSuffix(strings.ToLower(path), ".parquet") {
 		return dataset.FormatParquet
 	}
-	return ""
+	return dataset.FormatCSV
 }
 
 // exportDoc is the document of data export.

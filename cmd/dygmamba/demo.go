@@ -22,7 +22,7 @@ func newDemo(a *app) *cobra.Command {
 			if out == "" {
 				return usagef("--out is empty, want a file for the page")
 			}
-			if err := writable("out", out); err != nil {
+			if _, err := endingOf("out", out, ".html"); err != nil {
 				return err
 			}
 			return a.guide(cmd.Context(), demo.New(seed), out)

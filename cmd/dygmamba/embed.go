@@ -86,8 +86,6 @@ func (e *embedding) check() error {
 	switch {
 	case e.out == "":
 		return usagef("--out is missing: a file such as nodes.parquet or nodes.npy")
-	case !e.parquet() && !strings.HasSuffix(e.out, ".npy"):
-		return usagef("--out %s: must end in .parquet or .npy", e.out)
 	case e.queries != "" && (e.timed || e.nodes != nil || e.with != "" || e.alone):
 		return usagef("--queries cannot be used with --at, --node, --with or --alone: it gives all of them")
 	case e.with != "" && e.alone:
@@ -96,23 +94,25 @@ func (e *embedding) check() error {
 	if err := checkOrder(e.order); err != nil {
 		return err
 	}
-	for _, out := range e.outputs() {
-		if err := writable("out", out); err != nil {
-			return err
-		}
+	ending, err := endingOf("out", e.out, ".parquet", ".npy")
+	if err != nil || ending == ".parquet" {
+		return err
 	}
-	return nil
+	return writable("out", e.names())
 }
 
-func (e *embedding) parquet() bool { return strings.HasSuffix(e.out, ".parquet") }
+func (e *embedding) parquet() bool { return !strings.HasSuffix(strings.ToLower(e.out), ".npy") }
 
 // outputs are the files to write.
 func (e *embedding) outputs() []string {
 	if e.parquet() {
 		return []string{e.out}
 	}
-	return []string{e.out, strings.TrimSuffix(e.out, ".npy") + ".csv"}
+	return []string{e.out, e.names()}
 }
+
+// names is the table of what the rows of a matrix are.
+func (e *embedding) names() string { return e.out[:len(e.out)-len(".npy")] + ".csv" }
 
 func (e *embedding) run(ctx context.Context, a *app, o *openedRun) error {
 	progress := a.console.Progress("embed", "nodes")

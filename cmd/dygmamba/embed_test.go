@@ -81,7 +81,7 @@ func TestEmbedRefuses(t *testing.T) {
 		want string
 	}{
 		{"", exitUsage, "--out is missing"},
-		{"--out x.csv", exitUsage, "must end in .parquet or .npy"},
+		{"--out x.csv", exitUsage, "want one of .parquet, .npy"},
 		{"--out " + out + " --at 1 --queries q", exitUsage, "--queries cannot be used"},
 		{"--out " + out + " --with v1 --alone", exitUsage, "want one of them"},
 		{"--out " + out + " --at soon", exitUsage, "a finite number"},

@@ -58,12 +58,7 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	case p.plot != "" && (sameName(p.plot, p.out) || sameName(p.plot, p.why)):
 		return usagef("--plot is %s, the same as --out or --explain; want a different file", p.plot)
 	}
-	for flag, path := range p.outputs() {
-		if err := writable(flag, path); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.checkOutputs(endingEarly)
 }
 
 // sameName says whether two paths are written alike.
@@ -79,11 +74,29 @@ func (p *prediction) outputs() map[string]string {
 	return files
 }
 
-// spare refuses to write over what is read.
+// spare refuses to write over what is read, and in formats that there are not.
 func (p *prediction) spare(o *openedRun) error {
 	for flag, path := range p.outputs() {
 		own := map[string]string{"queries": p.queries, "candidates": p.rank.candidates}
 		if err := o.spare(flag, path, own); err != nil {
+			return err
+		}
+	}
+	return p.checkOutputs(func(flag, path string, formats ...string) error {
+		_, err := endingOf(flag, path, formats...)
+		return err
+	})
+}
+
+// checkOutputs looks at the endings of the files to write, and whether they can be made.
+func (p *prediction) checkOutputs(check func(flag, path string, formats ...string) error) error {
+	formats := map[string][]string{"out": tableEndings, "plot": {".svg"}}
+	for flag, path := range p.outputs() {
+		err := writable(flag, path)
+		if formats[flag] != nil {
+			err = check(flag, path, formats[flag]...)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/csv"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -108,29 +108,35 @@ func (d *unknownDoc) warn(a *app) {
 	a.log().Warn(fmt.Sprintf("%s (in %s queries): %s", what, term.Count(d.Queries), names))
 }
 
-// writeTable writes u,i,ts,logit,probability, with digits enough to read the same numbers back, and then what else
-// the queries came with.
+// writeTable writes u,i,ts,logit,probability, and then what else the queries came with.
 func (p *prediction) writeTable(w io.Writer) error {
-	out := csv.NewWriter(w)
-	out.Write(withExtra(append(queries.Columns[:], "logit", "probability"), p.extra))
-	for i, q := range p.questions {
-		out.Write(append([]string{q.U, q.I, q.TS,
-			strconv.FormatFloat(float64(p.logits[i]), 'g', -1, 32),
-			strconv.FormatFloat(p.probability(p.logits[i]), 'g', -1, 64)}, q.Extra...))
+	of := func(get func(q queries.Question) string) func(int) string {
+		return func(i int) string { return get(p.questions[i]) }
 	}
-	out.Flush()
-	return out.Error()
+	return p.writeColumns(w, len(p.questions), func(row int) []string { return p.questions[row].Extra },
+		dataset.TextColumn("u", of(func(q queries.Question) string { return q.U })),
+		dataset.TextColumn("i", of(func(q queries.Question) string { return q.I })),
+		dataset.TextColumn("ts", of(func(q queries.Question) string { return q.TS })),
+		dataset.Float32Column("logit", func(i int) float32 { return p.logits[i] }),
+		dataset.FloatColumn("probability", func(i int) float64 { return p.probability(p.logits[i]) }))
 }
 
-// withExtra adds the names of other columns to a header; one that is there already gets a name of its own.
-func withExtra(header, extra []string) []string {
-	for _, name := range extra {
-		for slices.Contains(header, name) {
+// writeColumns writes a table in the format of --out, with the other columns of the queries behind its own; one whose
+// name is taken gets another.
+func (p *prediction) writeColumns(w io.Writer, rows int, extra func(row int) []string, columns ...dataset.Column,
+) error {
+	taken := map[string]bool{}
+	for _, c := range columns {
+		taken[c.Name] = true
+	}
+	for i, name := range p.extra {
+		for taken[name] {
 			name = "query_" + name
 		}
-		header = append(header, name)
+		taken[name] = true
+		columns = append(columns, dataset.TextColumn(name, func(row int) string { return extra(row)[i] }))
 	}
-	return header
+	return dataset.WriteColumns(context.Background(), w, tableFormat(p.out), rows, columns...)
 }
 
 // write is the answer for people: the table itself, or what became of it; one query is answered in words.

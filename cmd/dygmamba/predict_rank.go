@@ -65,10 +65,7 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 	case p.alone && formGiven(cmd) != "":
 		return usagef("--%s needs --queries", formGiven(cmd))
 	}
-	if p.out != "" {
-		return writable("out", p.out)
-	}
-	return nil
+	return p.checkOutputs(endingEarly)
 }
 
 // read reads the questions and the candidates.
@@ -154,7 +151,7 @@ func (r *ranking) finish(a *app, p *prediction, rankings []rankingDoc) error {
 			return err
 		}
 		defer out.discard()
-		if err := writeRankings(out, rankings, p.extra); err != nil {
+		if err := p.writeRankings(out, rankings); err != nil {
 			return err
 		}
 		if err := out.commit(); err != nil {

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
@@ -41,19 +41,27 @@ type itemDoc struct {
 	Meetings    int     `json:"meetings"` // of the two before ts
 }
 
-// writeRankings writes a line for each answer, with digits enough to read the same numbers back.
-func writeRankings(w io.Writer, rankings []rankingDoc, extra []string) error {
-	out := csv.NewWriter(w)
-	out.Write(withExtra([]string{"u", "ts", "place", "i", "logit", "probability", "meetings"}, extra))
+// writeRankings writes a row for each answer.
+func (p *prediction) writeRankings(w io.Writer, rankings []rankingDoc) error {
+	type answer struct {
+		rankingDoc
+		itemDoc
+		place int
+	}
+	var list []answer
 	for _, r := range rankings {
-		for place, x := range r.Items {
-			out.Write(append([]string{r.U, r.when, strconv.Itoa(place + 1), x.I,
-				strconv.FormatFloat(float64(x.Logit), 'g', -1, 32),
-				strconv.FormatFloat(x.Probability, 'g', -1, 64), strconv.Itoa(x.Meetings)}, r.extra...))
+		for i, x := range r.Items {
+			list = append(list, answer{r, x, i + 1})
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return p.writeColumns(w, len(list), func(row int) []string { return list[row].extra },
+		dataset.TextColumn("u", func(row int) string { return list[row].U }),
+		dataset.TextColumn("ts", func(row int) string { return list[row].when }),
+		dataset.IntColumn("place", func(row int) int { return list[row].place }),
+		dataset.TextColumn("i", func(row int) string { return list[row].I }),
+		dataset.Float32Column("logit", func(row int) float32 { return list[row].Logit }),
+		dataset.FloatColumn("probability", func(row int) float64 { return list[row].Probability }),
+		dataset.IntColumn("meetings", func(row int) int { return list[row].Meetings }))
 }
 
 // write is the answer for people: one ranking as a table to look at, several as one to work with, or where they are.
@@ -65,7 +73,7 @@ func (r *ranking) write(w io.Writer, s term.Style, p *prediction, rankings []ran
 			term.Count(len(rankings)), r.doc.Model, r.doc.Data))
 		return f.Write(w, s)
 	case !p.alone:
-		return writeRankings(w, rankings, p.extra)
+		return p.writeRankings(w, rankings)
 	}
 	one := rankings[0]
 	if one.Candidates == 0 {

@@ -47,7 +47,7 @@ func newReport(a *app) *cobra.Command {
 					out = filepath.Join(args[0], "report.html")
 				}
 			}
-			if err := writable("out", out); err != nil {
+			if err := endingEarly("out", out, ".html"); err != nil {
 				return err
 			}
 			o.Dir = dir
@@ -79,6 +79,9 @@ func (a *app) report(ctx context.Context, o report.Options, from loadFlags, out 
 	}
 	defer opened.close()
 	if err := opened.spare("out", out, nil); err != nil {
+		return err
+	}
+	if _, err := endingOf("out", out, ".html"); err != nil {
 		return err
 	}
 	o.Set = opened.set

@@ -170,33 +170,34 @@ func (g group) validation() (list []float64) {
 	return list
 }
 
-// marks are the conditions of numbers that tables show as letters.
+// marks are the conditions of numbers that tables show as letters. A condition of a model's scores is known by how it
+// begins.
 var marks = []struct {
 	letter, means string
+	begins        string
 	of            func(g group) bool
 }{
-	{"a", "memory in the order of arrival, as published: it sees earlier batches of the same instant",
-		leak("memory in")},
+	{"a", "memory in the order of arrival, as published: it sees earlier batches of the same instant", "memory in ", nil},
 	{"c", "rows padded to the longest of their call, as published: a score depends on the other queries of its call",
-		leak("padding by call")},
+		"padding by call", nil},
 	{"n", "neighbours drawn at random, as published: a score depends on how many queries came before",
-		leak("neighbours are ")},
+		"neighbours are ", nil},
 	{"t", "neighbours of neighbours looked up at rounded times, as published, which may be too late",
-		leak("neighbours of neighbours")},
-	{"x", "scores depend on other queries", leak("walk_update=batch")},
-	{"s", "memory in strict order: it sees nothing of the query's own instant", func(g group) bool {
+		"neighbours of neighbours", nil},
+	{"x", "scores depend on other queries", "walk_update=batch", nil},
+	{"s", "memory in strict order: it sees nothing of the query's own instant", "", func(g group) bool {
 		return g[0].spec.Order == model.Strict
 	}},
-	{"r", "matrix products rounded to TF32 in training", func(g group) bool { return g[0].Config.TF32 }},
-	{"e", "fewer epochs than the preset of the paper has", func(g group) bool {
+	{"r", "matrix products rounded to TF32 in training", "", func(g group) bool { return g[0].Config.TF32 }},
+	{"e", "fewer epochs than the preset of the paper has", "", func(g group) bool {
 		return g.training().Epochs < wholeEpochs && g.preset() == preset
 	}},
-	{"f", "without the published edge features, which are not at hand", func(g group) bool {
+	{"f", "without the published edge features, which are not at hand", "", func(g group) bool {
 		v, ok := paper.Study("datasets", g.data(), "", "edge features")
 		facts := g[0].Config.Facts
 		return ok && v.Mean > 0 && facts != nil && facts.EdgeFeatures == 0
 	}},
-	{"u", "stopped before training ended", func(g group) bool {
+	{"u", "stopped before training ended", "", func(g group) bool {
 		return slices.ContainsFunc(g, func(r Record) bool { return r.Unfinished() != "" })
 	}},
 }
@@ -204,17 +205,23 @@ var marks = []struct {
 // unequal are the marks of numbers that are not compared with others.
 const unequal = "acntxeu"
 
-// leak is a condition of a model's scores by how it begins.
-func leak(begins string) func(group) bool {
-	return func(g group) bool {
-		return slices.ContainsFunc(g[0].spec.Conditions(), func(c string) bool { return strings.HasPrefix(c, begins) })
+// lettersOf are the marks of conditions.
+func lettersOf(conditions []string) (text string) {
+	for _, m := range marks {
+		if m.begins != "" && slices.ContainsFunc(conditions, func(c string) bool {
+			return strings.HasPrefix(c, m.begins)
+		}) {
+			text += m.letter
+		}
 	}
+	return text
 }
 
 // letters are the marks of the runs.
-func (g group) letters() (text string) {
+func (g group) letters() string {
+	text := lettersOf(g[0].spec.Conditions())
 	for _, m := range marks {
-		if m.of(g) {
+		if m.of != nil && m.of(g) {
 			text += m.letter
 		}
 	}

@@ -161,15 +161,10 @@ func (l line) record(path string) (Record, error) {
 
 // Unfinished says why the numbers of a run are not those of a whole training, "" where they are.
 func (r *Record) Unfinished() string {
-	switch {
-	case !r.ended:
+	if !r.ended {
 		return "it has no result yet"
-	case r.Result.Ended != "":
-		return fmt.Sprintf("it was stopped after %d epochs (%s)", r.Result.Epochs, r.Result.Ended)
-	case r.Result.Epochs == 0:
-		return "it was stopped within its first epoch"
 	}
-	return ""
+	return r.Result.CutShort()
 }
 
 // training is what tells a run from all that are not a repetition of it.

@@ -39,16 +39,34 @@ func ExportNodes(ctx context.Context, w io.Writer, s *data.Set, format string) (
 	return nodeSheet(s).write(ctx, w, format)
 }
 
+// WriteColumns writes any table as CSV or Parquet.
+func WriteColumns(ctx context.Context, w io.Writer, format string, rows int, columns ...Column) error {
+	_, err := (&sheet{rows: rows, columns: columns}).write(ctx, w, format)
+	return err
+}
+
+// IntColumn has whole numbers.
+func IntColumn(name string, of func(row int) int) Column {
+	return Column{name, func(row int) string { return strconv.Itoa(of(row)) }, parquet.Int(64),
+		func(row int) parquet.Value { return parquet.Int64Value(int64(of(row))) }}
+}
+
+// FloatColumn has numbers in all their digits.
+func FloatColumn(name string, of func(row int) float64) Column {
+	return Column{name, func(row int) string { return strconv.FormatFloat(of(row), 'g', -1, 64) },
+		parquet.Leaf(parquet.DoubleType), func(row int) parquet.Value { return parquet.DoubleValue(of(row)) }}
+}
+
 // sheet is a table by column.
 type sheet struct {
 	rows    int
-	columns []sheetColumn
+	columns []Column
 	options Options
 }
 
-// sheetColumn gives the cells of a column as CSV and as Parquet have them.
-type sheetColumn struct {
-	name  string
+// Column gives the cells of a column as CSV and as Parquet have them.
+type Column struct {
+	Name  string
 	text  func(row int) string
 	node  parquet.Node
 	value func(row int) parquet.Value
@@ -66,7 +84,7 @@ func (t *sheet) write(ctx context.Context, w io.Writer, format string) (*Exporte
 	}
 	done := &Exported{Rows: t.rows, Options: t.options}
 	for _, c := range t.columns {
-		done.Columns = append(done.Columns, c.name)
+		done.Columns = append(done.Columns, c.Name)
 	}
 	return done, err
 }
@@ -78,7 +96,7 @@ func (t *sheet) csv(ctx context.Context, w io.Writer) error {
 	out := csv.NewWriter(w)
 	line := make([]string, len(t.columns))
 	for j, c := range t.columns {
-		line[j] = c.name
+		line[j] = c.Name
 	}
 	out.Write(line)
 	for i := range t.rows {
@@ -109,11 +127,11 @@ func eventSheet(s *data.Set) *sheet {
 		timeColumn(s, r.Time, func(row int) event.Time { return all.Time[order[row]] }))
 	if all.Len() > 0 && slices.ContainsFunc(order, func(i int) bool { return all.Label(i) != 0 }) {
 		t.options.Label = r.Label
-		t.columns = append(t.columns, numberColumn(r.Label, func(row int) float32 { return all.Label(order[row]) }))
+		t.columns = append(t.columns, Float32Column(r.Label, func(row int) float32 { return all.Label(order[row]) }))
 	}
 	for j, title := range t.titles(s.Edge, r.Edge) {
 		t.options.EdgeFeatures = append(t.options.EdgeFeatures, title)
-		t.columns = append(t.columns, numberColumn(title,
+		t.columns = append(t.columns, Float32Column(title,
 			func(row int) float32 { return s.Edge.Row(int(all.Edge(order[row])))[j] }))
 	}
 	return t
@@ -144,10 +162,10 @@ func nodeSheet(s *data.Set) *sheet {
 			}
 			return "destination"
 		}
-		t.columns = append(t.columns, textColumn(r.NodeSide, side))
+		t.columns = append(t.columns, TextColumn(r.NodeSide, side))
 	}
 	for j, title := range t.titles(s.Node, r.Node) {
-		t.columns = append(t.columns, numberColumn(title,
+		t.columns = append(t.columns, Float32Column(title,
 			func(row int) float32 { return s.Node.Row(int(ids[row]))[j] }))
 	}
 	return t
@@ -204,7 +222,7 @@ func (t *sheet) titles(f data.Features, e data.Encoding) []string {
 	}
 	used := map[string]bool{}
 	for _, c := range t.columns {
-		used[c.name] = true
+		used[c.Name] = true
 	}
 	for j, title := range list {
 		title = strings.Map(plainLetter, title)
@@ -226,43 +244,45 @@ func plainLetter(r rune) rune {
 	return '_'
 }
 
-func textColumn(name string, of func(row int) string) sheetColumn {
-	return sheetColumn{name, of, parquet.String(),
+// TextColumn has text.
+func TextColumn(name string, of func(row int) string) Column {
+	return Column{name, of, parquet.String(),
 		func(row int) parquet.Value { return parquet.ByteArrayValue([]byte(of(row))) }}
 }
 
 // nameColumn is names of nodes, as numbers where all are.
-func nameColumn(s *data.Set, name string, of func(row int) event.Node) sheetColumn {
+func nameColumn(s *data.Set, name string, of func(row int) event.Node) Column {
 	text := func(row int) string { return s.Names.Name(of(row)) }
 	if s.Names != nil && s.Names.Columns().Numbers == nil {
-		return textColumn(name, text)
+		return TextColumn(name, text)
 	}
 	number := func(row int) parquet.Value {
 		v, _ := input.ParseInt([]byte(text(row)))
 		return parquet.Int64Value(v)
 	}
-	return sheetColumn{name, text, parquet.Int(64), number}
+	return Column{name, text, parquet.Int(64), number}
 }
 
-func numberColumn(name string, of func(row int) float32) sheetColumn {
+// Float32Column has numbers in all their digits.
+func Float32Column(name string, of func(row int) float32) Column {
 	text := func(row int) string { return strconv.FormatFloat(float64(of(row)), 'g', -1, 32) }
-	return sheetColumn{name, text, parquet.Leaf(parquet.FloatType),
+	return Column{name, text, parquet.Leaf(parquet.FloatType),
 		func(row int) parquet.Value { return parquet.FloatValue(of(row)) }}
 }
 
 // timeColumn is times: numbers, or dates. In Parquet those are timestamps where microseconds tell them exactly, and
 // text elsewhere.
-func timeColumn(s *data.Set, name string, of func(row int) event.Time) sheetColumn {
+func timeColumn(s *data.Set, name string, of func(row int) event.Time) Column {
 	text := func(row int) string { return input.FormatTime(of(row), s.TimeFormat) }
 	if s.TimeFormat != input.TimeDate {
-		return sheetColumn{name, text, parquet.Leaf(parquet.DoubleType),
+		return Column{name, text, parquet.Leaf(parquet.DoubleType),
 			func(row int) parquet.Value { return parquet.DoubleValue(of(row)) }}
 	}
 	for row := range s.Log.Len() {
 		if at := of(row); float64(micros(at))/1e6 != at {
-			return textColumn(name, text)
+			return TextColumn(name, text)
 		}
 	}
 	value := func(row int) parquet.Value { return parquet.Int64Value(micros(of(row))) }
-	return sheetColumn{name, text, parquet.Timestamp(parquet.Microsecond), value}
+	return Column{name, text, parquet.Timestamp(parquet.Microsecond), value}
 }

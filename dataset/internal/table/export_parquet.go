@@ -40,14 +40,14 @@ func (t *sheet) parquet(ctx context.Context, w io.Writer) error {
 // inOrder is a group of columns that keep their order; a parquet.Group sorts them by name.
 type inOrder struct {
 	parquet.Group
-	columns []sheetColumn
+	columns []Column
 }
 
 // Fields are the columns.
 func (g inOrder) Fields() []parquet.Field {
 	fields := make([]parquet.Field, len(g.columns))
 	for i, c := range g.columns {
-		fields[i] = columnField{c.node, c.name}
+		fields[i] = columnField{c.node, c.Name}
 	}
 	return fields
 }
