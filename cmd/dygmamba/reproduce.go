@@ -30,11 +30,12 @@ func newReproduce(a *app) *cobra.Command {
 		Long: `Plans the trainings and measurements that tables and figures of the paper need, carries them out, ` +
 			`and writes
 a report that sets what came out beside what was published: DIR/report.html, report.md and report.json. 'reproduce list'
-lists the names; numbers such as table-1 or figure-3 will do.
+lists the names; numbers such as table-1 or figure-3 will do. 'reproduce runs' prints recorded runs, and 'reproduce
+record' adds runs to the records.
 
 Every training is one run in DIR/runs, whatever tables show it. What is done, recognised by its configuration, is not
 done again; Ctrl-C, a crash or the end of the budget keep the state, and the same command goes on. --runs takes
-directories with earlier runs that count as done.
+directories with earlier runs, or files of recorded ones, that count as done.
 
 With --budget the most telling runs come first: the paper's own model and the strongest baselines on each data set,
 first seeds before second ones, cheap before expensive. A run that cannot be over in time is not begun but listed with
@@ -54,16 +55,13 @@ s3 are generated. Nothing is shortened unless --epochs says so, and then the rep
 			return nil
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			names := []string{"all", "list"}
+			names := []string{"all"}
 			for _, e := range study.Exhibits() {
 				names = append(names, e.ID+"\t"+e.Title)
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && args[0] == "list" {
-				return a.listExhibits()
-			}
 			if err := checkReproduce(&o, where); err != nil {
 				return err
 			}
@@ -86,13 +84,14 @@ s3 are generated. Nothing is shortened unless --epochs says so, and then the rep
 	flags.DurationVar(&o.Budget, "budget", 0,
 		"end within this time, such as 20m or 2h, report included (default: when all is done)")
 	flags.StringVar(&o.Out, "out", "reproduction", "directory of runs, measurements and the report")
-	flags.StringSliceVar(&o.Earlier, "runs", nil, "`directories` with earlier runs that count as done")
+	flags.StringSliceVar(&o.Earlier, "runs", nil, "`paths` of earlier runs that count as done: directories, or records as in results/")
 	flags.IntVar(&o.Jobs, "jobs", 0, "trainings at once (default: 1 on a CPU, up to 6 on a GPU)")
 	flags.IntVar(&o.Epochs, "epochs", 0, "train for at most so many epochs, for a first look (default: as published)")
 	flags.BoolVar(&o.Fetch, "fetch", true, "download data sets that are not there, where there is a network")
 	flags.BoolVar(&plan, "plan", false, "show what would be done, and how long it may take, and stop")
 	addDataDir(cmd, &o.DataDir)
 	complete(cmd, "models", modelNames)
+	cmd.AddCommand(newReproduceList(a), newReproduceRuns(a), newReproduceRecord(a))
 	return cmd
 }
 
@@ -151,17 +150,6 @@ func versionText() string {
 		text += " with changes not committed"
 	}
 	return text
-}
-
-func (a *app) listExhibits() error {
-	list := study.Exhibits()
-	return a.emit(map[string]any{"exhibits": list}, func(w io.Writer, s term.Style) error {
-		t := term.NewTable(term.Left("name"), term.Left("in the paper"), term.Left("shows"))
-		for _, e := range list {
-			t.Row(e.ID, e.Number, e.Title)
-		}
-		return t.Write(w, s)
-	})
 }
 
 func (a *app) previewPlan(ctx context.Context, o study.Options) error {

@@ -113,3 +113,26 @@ func TestReproduceInterrupted(t *testing.T) {
 		t.Errorf("%d runs", len(doc.Runs))
 	}
 }
+
+// A run is recorded once, and is listed and counted as done from its record.
+func TestReproduceRecords(t *testing.T) {
+	dir, _ := copied(t)
+	into := filepath.Join(t.TempDir(), "records")
+	program(t, "reproduce", "record", dir, "--into", into).want(t, exitDone).shows(t, "runs-0", "1 added to")
+	program(t, "reproduce", "record", filepath.Join(dir, "seed-0"), "--into", into).want(t, exitBadInput, "there already")
+	program(t, "reproduce", "record", filepath.Join(dir, "none"), "--into", into).want(t, exitBadInput, "none")
+	program(t, "reproduce", "record").want(t, exitUsage, "directory of a run")
+	program(t, "reproduce", "runs", "--runs", into).want(t, exitDone).shows(t, "# Every run", "dygmamba", "runs-0")
+	both := decode[struct{ Runs []study.Shown }](t, program(t, "reproduce", "runs", "--runs", into+","+dir, "--json").
+		want(t, exitDone))
+	if len(both.Runs) != 1 || len(both.Runs[0].Tables) != 2 || len(both.Runs[0].Tables[1].Rows) != 2 {
+		t.Errorf("%+v", both)
+	}
+	out := filepath.Join(t.TempDir(), "runs.html")
+	program(t, "reproduce", "runs", "--runs", into, "--out", out).want(t, exitDone)
+	if !strings.HasPrefix(string(content(t, out)), "<!doctype html>") {
+		t.Error("runs.html is no page")
+	}
+	program(t, "reproduce", "runs", "--runs", into, "--out", "x.doc").want(t, exitUsage, ".html, .md")
+	program(t, "reproduce", "runs", "--runs", "nowhere").want(t, exitBadInput, "nowhere")
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
+	"github.com/dygmamba/dygmamba/internal/study"
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+func newReproduceList(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the tables and figures of the paper",
+		Example: "  dygmamba reproduce list",
+		Args:    takes(),
+		RunE: func(*cobra.Command, []string) error {
+			list := study.Exhibits()
+			return a.emit(map[string]any{"exhibits": list}, func(w io.Writer, s term.Style) error {
+				t := term.NewTable(term.Left("name"), term.Left("in the paper"), term.Left("shows"))
+				for _, e := range list {
+					t.Row(e.ID, e.Number, e.Title)
+				}
+				return t.Write(w, s)
+			})
+		},
+	}
+}
+
+func newReproduceRuns(a *app) *cobra.Command {
+	var paths []string
+	var out string
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "Print every recorded run beside the paper's numbers",
+		Long: `Prints all runs in --runs, those of one data set, model and settings together: what was measured beside the
+paper's numbers, the seeds, and the verdict of 'audit' where there is one. --runs takes directories with runs, and files
+or directories of records, as in results/. The text is Markdown; --out writes a file in the format of its ending.`,
+		Example: `  dygmamba reproduce runs | less
+  dygmamba reproduce runs --runs results/uci.jsonl --out uci.html`,
+		Args: takes(),
+		RunE: func(*cobra.Command, []string) error {
+			ending := ".md"
+			if out != "" {
+				var err error
+				if ending, err = endingOf("out", out, study.Formats...); err != nil {
+					return err
+				}
+			}
+			var records []study.Record
+			for _, path := range paths {
+				list, err := study.ReadRecords(path)
+				if err != nil {
+					return &inputError{err}
+				}
+				records = append(records, list...)
+			}
+			parts := study.Runs(records)
+			write := func(w io.Writer) error { return study.Write(w, ending, "Every run", parts) }
+			if out != "" {
+				return atomicfile.Write(out, write)
+			}
+			return a.emit(map[string]any{"runs": parts}, func(w io.Writer, _ term.Style) error { return write(w) })
+		},
+	}
+	cmd.Flags().StringSliceVar(&paths, "runs", []string{"results"}, "`paths` of runs and records")
+	cmd.Flags().StringVar(&out, "out", "", "`file` to write: .html, .md, .csv, .json or .tex (default: standard output)")
+	return cmd
+}
+
+func newReproduceRecord(a *app) *cobra.Command {
+	var into string
+	cmd := &cobra.Command{
+		Use:   "record RUN…",
+		Short: "Add runs to the records that tables are made from",
+		Long: `Adds runs to the files in --into, one for each data set with a line for each run: its configuration, result
+and audit, as its directory has them, without the place where the data lay. RUN is the directory of one seed, or of a
+training with several. A run is named like its directory. Runs that are there already, under any name, and runs that
+have not ended are refused; then none is added.`,
+		Example: `  dygmamba reproduce record runs/uci-tgn runs/mooc-tgn/seed-1 --into results`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("reproduce record needs the directory of a run")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			names, err := study.AddRecords(into, args...)
+			if errors.Is(err, study.ErrRecord) {
+				return &inputError{err}
+			}
+			if err != nil {
+				return err
+			}
+			return a.emit(map[string]any{"into": into, "recorded": names}, func(w io.Writer, _ term.Style) error {
+				for _, name := range names {
+					fmt.Fprintln(w, name)
+				}
+				_, err := fmt.Fprintf(w, "%s added to %s\n", term.Count(len(names)), into)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&into, "into", "results", "`directory` of the records")
+	return cmd
+}
