@@ -63,9 +63,8 @@ its seeds, batch by batch. Trainings that were stopped before their end carry a 
 			}
 			shown := study.Compare(doc.Comparison)
 			if out != "" {
-				err := atomicfile.Write(out, func(w io.Writer) error {
-					return study.Write(w, ending, shown.Title, []study.Shown{shown})
-				})
+				page := study.Document{Title: "Runs side by side", Parts: []study.Shown{shown}}
+				err := atomicfile.Write(out, func(w io.Writer) error { return page.Write(w, ending) })
 				if err != nil {
 					return err
 				}

@@ -59,12 +59,12 @@ or directories of records, as in results/. The text is Markdown; --out writes a 
 				}
 				records = append(records, list...)
 			}
-			parts := study.Runs(records)
-			write := func(w io.Writer) error { return study.Write(w, ending, "Every run", parts) }
+			doc := study.Document{Title: "Every run", Parts: study.Runs(records)}
+			write := func(w io.Writer) error { return doc.Write(w, ending) }
 			if out != "" {
 				return atomicfile.Write(out, write)
 			}
-			return a.emit(map[string]any{"runs": parts}, func(w io.Writer, _ term.Style) error { return write(w) })
+			return a.emit(map[string]any{"runs": doc.Parts}, func(w io.Writer, _ term.Style) error { return write(w) })
 		},
 	}
 	cmd.Flags().StringSliceVar(&paths, "runs", []string{"results"}, "`paths` of runs and records")

@@ -49,8 +49,8 @@ func Compare(c audit.Comparison) Shown {
 	t.explain()
 	t.Notes = append(t.Notes, fmt.Sprintf("%s, %s negatives, in percent; differences to the first run, batch by batch; "+
 		"p is how often flipping their signs at random gives as much. Batches follow each other in time: p speaks about "+
-		"this test, not about other seeds or other data.", upper(c.Scenario), c.Negatives))
-	s := Shown{Exhibit: Exhibit{ID: "runs", Title: "Runs side by side"}, Tables: []Table{t}}
+		"this test, not about other seeds or other data.", c.Scenario, c.Negatives))
+	s := Shown{Exhibit: Exhibit{Title: fmt.Sprintf("%s, %s negatives", upper(c.Scenario), c.Negatives)}, Tables: []Table{t}}
 	for _, f := range []struct {
 		title, x string
 		values   func(audit.Compared) []float64

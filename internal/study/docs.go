@@ -149,23 +149,35 @@ func (r rowsOf) sets(least int) (list []string) {
 	return sortSets(list)
 }
 
-// table sets the rows beside the paper's numbers, a pair of columns for each data set. The best of a column is bold,
-// the second underlined, of those that saw nothing but the past and were trained to their end.
-func (r rowsOf) table(names, sets []string, scenario, negatives string) Table {
-	t := Table{Columns: []string{"model"}}
-	for _, data := range sets {
-		t.Columns = append(t.Columns, data, "paper")
+// pivot is a table with a row for each name and columns for each data set or value; rows without anything are left out.
+func pivot(head []string, names, across []string, cells func(name, of string) []Cell) Table {
+	t := Table{Columns: []string{head[0]}}
+	for _, of := range across {
+		t.Columns = append(append(t.Columns, of), head[1:]...)
 	}
 	for _, name := range names {
-		cells := row(name)
-		for _, data := range sets {
-			cells = append(cells, r[name][data].cell(scenario, negatives, "AP"),
-				Cell{Text: publishedOf(name, scenario, negatives, data).text()})
+		line := row(name)
+		for _, of := range across {
+			line = append(line, cells(name, of)...)
 		}
-		if slices.ContainsFunc(cells[1:], func(c Cell) bool { return c.Value != nil }) {
-			t.Rows = append(t.Rows, cells)
+		if slices.ContainsFunc(line[1:], func(c Cell) bool { return c.Text != "" }) {
+			t.Rows = append(t.Rows, line)
 		}
 	}
+	t.prune()
+	return t
+}
+
+// table sets the AP of the rows beside the paper's. The best of a column is bold, the second underlined, of those that
+// saw nothing but the past and were trained to their end.
+func (r rowsOf) table(names, sets []string) Table {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !slices.ContainsFunc(sets, func(data string) bool { return r[name][data] != nil })
+	})
+	t := pivot([]string{"model", "paper"}, names, sets, func(name, data string) []Cell {
+		return []Cell{r[name][data].cell(eval.Transductive, sample.Random, "AP"),
+			{Text: publishedOf(name, sample.Random, data).text()}}
+	})
 	for i := range t.Columns {
 		for k, place := range places(len(t.Rows), func(k int) (float64, bool) {
 			if c := t.Rows[k][i]; c.Value != nil && !strings.ContainsAny(c.Marks, unequal) {
@@ -176,8 +188,15 @@ func (r rowsOf) table(names, sets []string, scenario, negatives string) Table {
 			t.Rows[k][i].Rank = place
 		}
 	}
-	t.prune()
 	return t
+}
+
+// publishedOf is the paper's AP of a row. Variants and models of our own are not in it.
+func publishedOf(name, negatives, data string) published {
+	if strings.Contains(name, "`,") || strings.Contains(name, ours) {
+		return published{}
+	}
+	return inPaper(eval.Transductive, negatives, data, strings.Trim(name, "`"))
 }
 
 // byFirst sorts names of rows by their AP on data sets in turn.
@@ -233,7 +252,7 @@ const quick = "quick"
 // numbers and the best of rules that learn nothing.
 func board(list []group, sets []string) []Shown {
 	r := compared(list, false)
-	t := r.table(r.byFirst(sets), sets, eval.Transductive, sample.Random)
+	t := r.table(r.byFirst(sets), sets)
 	rules := row("best rule that learns nothing")
 	for _, data := range sets {
 		rules = append(rules, Cell{Text: fmt.Sprintf("%.2f", bestRule(data, 0))}, Cell{})
@@ -249,41 +268,23 @@ func board(list []group, sets []string) []Shown {
 func modelTables(list []group, _ []string) []Shown {
 	r := compared(list, true)
 	const least = 3 // models that make a comparison
-	sets := r.sets(least)
+	sets, others := r.sets(least), eval.Strategies()[1:]
 	names := r.byFirst(sets)
-	first := r.table(names, sets, eval.Transductive, sample.Random)
-	t := Table{Title: "Against historical / inductive negatives:", Columns: []string{"model"}}
-	sets = slices.DeleteFunc(sets, func(d string) bool { // the paper has no others for generated data
-		_, ok := paper.Lookup(eval.Transductive, sample.Historical, d, defaultModel)
-		return !ok
+	first := r.table(names, sets)
+	sets = slices.DeleteFunc(sets, func(data string) bool { // the paper has no others for generated data
+		return !inPaper(eval.Transductive, others[0], data, defaultModel).ok
 	})
-	for _, data := range sets {
-		t.Columns = append(t.Columns, data, "paper")
-	}
-	for _, name := range names {
-		cells := row(name)
-		for _, data := range sets {
-			g := r[name][data]
-			var printed []string
-			for _, kind := range eval.Strategies()[1:] {
-				if p := publishedOf(name, eval.Transductive, kind, data); p.ok {
-					printed = append(printed, fmt.Sprintf("%.2f", p.Mean))
-				}
+	second := pivot([]string{"model", "paper"}, names, sets, func(name, data string) []Cell {
+		var printed []string
+		for _, kind := range others {
+			if p := publishedOf(name, kind, data); p.ok {
+				printed = append(printed, fmt.Sprintf("%.2f", p.Mean))
 			}
-			cells = append(cells, row(g.means(eval.Strategies()[1:]...), strings.Join(printed, " / "))...)
 		}
-		t.Rows = append(t.Rows, cells)
-	}
-	t.prune()
-	return []Shown{{Tables: []Table{first, t}}}
-}
-
-// publishedOf is the paper's AP of a row. Variants and models of our own are not in it.
-func publishedOf(name, scenario, negatives, data string) published {
-	if strings.Contains(name, "`,") || strings.Contains(name, ours) {
-		return published{}
-	}
-	return inPaper(scenario, negatives, data, strings.Trim(name, "`"))
+		return row(r[name][data].means(others...), strings.Join(printed, " / "))
+	})
+	second.Title = "Against historical / inductive negatives:"
+	return []Shown{{Tables: []Table{first, second}}}
 }
 
 // means are those of the AP against kinds of negatives, with the number of seeds and marks.
@@ -320,8 +321,7 @@ func ablations(list []group, _ []string) []Shown {
 			r.add("`"+g.model()+"`", g)
 		}
 	}
-	t := r.table(slices.Sorted(maps.Keys(r)), r.sets(2), eval.Transductive, sample.Random)
-	return []Shown{{Tables: []Table{t}}}
+	return []Shown{{Tables: []Table{r.table(slices.Sorted(maps.Keys(r)), r.sets(2))}}}
 }
 
 // studies has a table for every study of the paper in which a setting changes and nobody is short of time: what there
@@ -332,46 +332,33 @@ func studies(list []group, _ []string) (parts []Shown) {
 		if e.Kind != paper.Varied || e.Minutes > 0 {
 			continue
 		}
-		t := Table{Columns: []string{"model"}}
-		var values []float64
-		for _, p := range e.Points {
-			values = append(values, p.X)
-		}
-		values = distinct(values)
-		for _, x := range values {
-			t.Columns = append(t.Columns, strconv.FormatFloat(x, 'f', -1, 64))
-		}
-		printed := row("paper")
-		found := 0
+		data := e.Datasets[0]
+		var names, values []string
+		found := map[[2]string]Cell{}
+		own := 0
 		for _, name := range e.Models {
-			rows := map[string][]Cell{}
 			for _, p := range e.Points {
-				label := "`" + name + "`"
+				label, x := "`"+name+"`", strconv.FormatFloat(p.X, 'f', -1, 64)
 				if i := slices.IndexFunc(p.Settings(name), isPadding); i >= 0 {
 					label += ", " + p.Settings(name)[i]
 				}
-				if rows[label] == nil {
-					rows[label] = append(row(label), make([]Cell, len(values))...)
+				if g := shortest(list, data, name, p.Settings(name)); g != nil {
+					found[[2]string{label, x}] = g.cell(e.Scenario, e.Negatives[0], e.Metric)
+					own++
 				}
-				if g := shortest(list, e.Datasets[0], name, p.Settings(name)); g != nil {
-					rows[label][1+slices.Index(values, p.X)] = g.cell(e.Scenario, e.Negatives[0], e.Metric)
-					found++
+				if v, ok := paper.Study(e.ID, data, name, x); ok {
+					found[[2]string{"paper", x}] = Cell{Text: fmt.Sprintf("%.2f", v.Mean)}
 				}
-			}
-			for _, label := range slices.Backward(slices.Sorted(maps.Keys(rows))) {
-				t.Rows = append(t.Rows, rows[label])
-			}
-			for _, x := range values {
-				if v, ok := paper.Study(e.ID, e.Datasets[0], name, fmt.Sprint(x)); ok {
-					printed = append(printed, Cell{Text: fmt.Sprintf("%.2f", v.Mean)})
+				for list, text := range map[*[]string]string{&names: label, &values: x} {
+					if !slices.Contains(*list, text) {
+						*list = append(*list, text)
+					}
 				}
 			}
 		}
-		if len(printed) == len(t.Columns) {
-			t.Rows = append(t.Rows, printed)
-		}
-		if found > 1 { // a value alone is no study
-			parts = append(parts, Shown{Exhibit: Exhibit{Title: e.Title}, Tables: []Table{t}})
+		if own > 1 { // a value alone is no study
+			parts = append(parts, Shown{Exhibit: Exhibit{Title: e.Title}, Tables: []Table{pivot([]string{"model"},
+				append(names, "paper"), values, func(name, x string) []Cell { return []Cell{found[[2]string{name, x}]} })}})
 		}
 	}
 	return parts
@@ -413,28 +400,21 @@ func mixtures(list []group, _ []string) []Shown {
 		}
 	}
 	maps.DeleteFunc(r, func(name string, _ map[string]group) bool { return !mixed[name] })
-	sets := r.sets(1)
-	t := Table{Columns: append([]string{"model, preset: training negatives"}, sets...)}
-	for _, name := range slices.Backward(slices.Sorted(maps.Keys(r))) {
-		cells := row(name)
-		for _, data := range sets {
-			cells = append(cells, Cell{Text: r[name][data].means(eval.Strategies()...)})
-		}
-		t.Rows = append(t.Rows, cells)
-	}
-	printed, rules := row("best published"), row("best rules that learn nothing")
-	for _, data := range sets {
-		var who, most []string
+	const printed, rules = "best published", "best rules that learn nothing"
+	names := append(slices.Sorted(maps.Keys(r)), printed, rules)
+	slices.Reverse(names[:len(names)-2])
+	t := pivot([]string{"model, preset: training negatives"}, names, r.sets(1), func(name, data string) []Cell {
+		var list []string
 		for i, negatives := range eval.Strategies() {
-			if r, ok := paper.Best(data, negatives); ok {
-				who = append(who, fmt.Sprintf("%.2f %s", r.AP, r.Who))
-				most = append(most, fmt.Sprintf("%.2f", bestRule(data, i)))
+			switch best, ok := paper.Best(data, negatives); {
+			case name == printed && ok:
+				list = append(list, fmt.Sprintf("%.2f %s", best.AP, best.Who))
+			case name == rules && ok:
+				list = append(list, fmt.Sprintf("%.2f", bestRule(data, i)))
 			}
 		}
-		printed = append(printed, Cell{Text: strings.Join(who, " / ")})
-		rules = append(rules, Cell{Text: strings.Join(most, " / ")})
-	}
-	t.Rows = append(t.Rows, printed, rules)
+		return row(cmp.Or(strings.Join(list, " / "), r[name][data].means(eval.Strategies()...)))
+	})
 	return []Shown{{Tables: []Table{t}}}
 }
 
@@ -463,19 +443,11 @@ func partTables(list []group, args []string) (parts []Shown) {
 	for _, negatives := range slices.Sorted(maps.Keys(tables)) {
 		r := tables[negatives]
 		sets := slices.DeleteFunc(r.sets(2), func(data string) bool { return r[""][data] == nil })
-		t := Table{Columns: append([]string{"without"}, sets...)}
-		for _, part := range slices.Sorted(maps.Keys(r)) {
-			cells := row(cmp.Or(part, "nothing: the whole model"))
-			for _, data := range sets {
-				var texts []string
-				for _, kind := range eval.Strategies() {
-					if n := r[part][data].ap(kind); len(n.values) > 0 {
-						texts = append(texts, fmt.Sprintf("%.1f", 100*n.mean()))
-					}
-				}
-				cells = append(cells, Cell{Text: strings.Join(texts, " / ")})
-			}
-			t.Rows = append(t.Rows, cells)
+		t := pivot([]string{"without"}, slices.Sorted(maps.Keys(r)), sets, func(part, data string) []Cell {
+			return row(r[part][data].means(eval.Strategies()...))
+		})
+		if len(t.Rows) > 0 && t.Rows[0][0].Text == "" {
+			t.Rows[0][0].Text = "nothing: the whole model"
 		}
 		if len(sets) > 0 && (len(args) == 0 || strings.Contains(negatives, strings.Join(args, " "))) {
 			t.Title = "Without one part, trained with negatives " + negatives +

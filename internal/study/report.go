@@ -38,26 +38,6 @@ type Report struct {
 	Phases   []Phase   `json:"phases"`
 }
 
-// Figure is one of a report.
-type Figure struct {
-	Title  string   `json:"title"`
-	Note   string   `json:"note,omitempty"`
-	X      string   `json:"x"`
-	Y      string   `json:"y"`
-	LogX   bool     `json:"log_x,omitempty"`
-	LogY   bool     `json:"log_y,omitempty"`
-	Series []Series `json:"series"`
-}
-
-// Series is a line of a figure, or, where R is there, points of that weight.
-type Series struct {
-	Name  string    `json:"name"`
-	X     []float64 `json:"x"`
-	Y     []float64 `json:"y"`
-	R     []float64 `json:"r,omitempty"`
-	Cross []bool    `json:"cross,omitempty"` // points that took longer than they were allowed
-}
-
 // RunFact is a run and how it came about.
 type RunFact struct {
 	Run        string          `json:"run"`
@@ -208,10 +188,12 @@ func (r *runner) write(report *Report) error {
 	if err := atomicfile.WriteJSON(filepath.Join(r.Out, ReportFile), report); err != nil {
 		return err
 	}
-	for name, write := range map[string]func(io.Writer) error{
-		PageFile: report.WritePage, MarkdownFile: report.WriteMarkdown,
-	} {
-		if err := atomicfile.Write(filepath.Join(r.Out, name), write); err != nil {
+	doc := report.document()
+	for _, name := range []string{PageFile, MarkdownFile} {
+		err := atomicfile.Write(filepath.Join(r.Out, name), func(w io.Writer) error {
+			return doc.Write(w, filepath.Ext(name))
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -227,4 +209,86 @@ func (r *Report) counted(state string) int {
 		}
 	}
 	return n
+}
+
+// document is the report for readers.
+func (r *Report) document() Document {
+	d := Document{Title: "The paper's tables and figures beside our own", Lead: r.lead(), Notes: []string{conventions},
+		Foot: fmt.Sprintf("dygmamba %s, %s", r.Version, r.Written.Format(time.RFC3339))}
+	var empty []string
+	for _, s := range r.Exhibits {
+		if len(s.Tables)+len(s.Figures) == 0 {
+			empty = append(empty, fmt.Sprintf("%s (%s)", s.Title, s.Number))
+			continue
+		}
+		d.Parts = append(d.Parts, s)
+	}
+	runs := Shown{Exhibit: Exhibit{ID: "runs", Title: "Runs"}, Notes: []string{"What was not begun could not be over " +
+		"within the budget, as far as can be told, or nobody came to it; the same command goes on."}}
+	t := Table{Columns: []string{"run", "state", "", "settings", "conditions", "time", "device", "version"}}
+	for _, x := range r.Runs {
+		cells := row(x.Run, x.State, x.Words, x.Settings, x.Conditions, "", x.Device, x.Version)
+		if cells[0].Link = x.Dir; x.Seconds > 0 {
+			cells[5].Text = minutes(seconds(x.Seconds))
+		}
+		if cells[6].Conditions = string(x.Hashes); x.Machine != nil {
+			cells[6].Text += fmt.Sprintf(", %s, %d CPUs, %d threads, %s", x.Machine.Platform, x.Machine.CPUs,
+				x.Machine.Threads, atOnce(x.Machine.Jobs))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	runs.Tables = []Table{t}
+	if empty != nil {
+		runs.Notes = append(runs.Notes, "Nothing to show yet: "+strings.Join(empty, ", ")+".")
+	}
+	if len(r.Missing) > 0 {
+		missing := Table{Columns: []string{"data set that is not here", "to get it"}}
+		for _, m := range r.Missing {
+			missing.Rows = append(missing.Rows, row(m.Data, "`"+m.Command+"`"))
+		}
+		runs.Tables = append(runs.Tables, missing)
+	}
+	phases := Table{Columns: []string{"phase", "seconds"}}
+	for _, p := range r.Phases {
+		phases.Rows = append(phases.Rows, row(p.Name, fmt.Sprintf("%.1f", p.Seconds)))
+	}
+	runs.Tables = append(runs.Tables, phases)
+	d.Parts = append(d.Parts, runs)
+	return d
+}
+
+// conventions say how to read the tables.
+const conventions = "Ours are means over seeds, with the sample standard deviation and the number of seeds where " +
+	"there are several. “Off by” is the distance from the paper's mean in the paper's standard deviations (std), " +
+	"or in points where it gives none. The best of a column is bold, the second underlined, as in the paper. " +
+	"Numbers whose scores depend on more than what happened before their own time stand in a column of their own, " +
+	"with the reason below the table."
+
+func (r *Report) lead() string {
+	text := fmt.Sprintf("%s, %d CPUs, %s, %s.", r.Machine.Device, r.Machine.CPUs, atOnce(r.Machine.Jobs),
+		seedWords(r.Seeds))
+	if r.Budget > 0 {
+		text += fmt.Sprintf(" The budget was %s.", minutes(seconds(r.Budget)))
+	}
+	if r.Epochs > 0 {
+		text += fmt.Sprintf(" Trainings were cut to %d epochs, so that no number is that of a whole one.", r.Epochs)
+	}
+	if r.Stopped {
+		text += " It was interrupted; the same command goes on."
+	}
+	return text
+}
+
+func atOnce(jobs int) string {
+	if jobs == 1 {
+		return "one training at a time"
+	}
+	return fmt.Sprintf("up to %d trainings at once", jobs)
+}
+
+func seedWords(n int) string {
+	if n == 1 {
+		return "one seed"
+	}
+	return fmt.Sprintf("%d seeds", n)
 }

@@ -43,30 +43,43 @@ type Shown struct {
 	Figures []Figure `json:"figures,omitempty"`
 }
 
-// Formats are the endings of files that Write writes.
+// Document is parts with what stands around them.
+type Document struct {
+	Title string   `json:"title"`
+	Lead  string   `json:"lead,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+	Parts []Shown  `json:"parts"`
+	Foot  string   `json:"foot,omitempty"`
+}
+
+// Formats are the endings of files that Document.Write writes.
 var Formats = []string{".html", ".md", ".csv", ".json", ".tex"}
 
-// Write writes tables in the format of a file's ending.
-func Write(w io.Writer, ending, title string, parts []Shown) error {
+// Write writes the document in the format of a file's ending.
+func (d *Document) Write(w io.Writer, ending string) error {
 	var b strings.Builder
 	switch ending {
 	case ".html":
-		p := page.Page{Title: title, Wide: true}
-		for _, s := range parts {
-			p.Parts = append(append(p.Parts, page.Section{ID: s.ID, Title: s.Title, Note: s.Number}), s.parts()...)
-		}
-		return p.Write(w)
+		return d.page().Write(w)
 	case ".json":
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
-		return enc.Encode(map[string]any{"title": title, "parts": parts})
+		return enc.Encode(d)
 	case ".md":
-		fmt.Fprintf(&b, "# %s\n", title)
-		for _, s := range parts {
+		b.WriteString("# " + d.Title + "\n")
+		for _, text := range append([]string{d.Lead}, d.Notes...) {
+			if text != "" {
+				b.WriteString("\n" + text + "\n")
+			}
+		}
+		for _, s := range d.Parts {
 			s.markdown(&b, "##")
 		}
+		if d.Foot != "" {
+			b.WriteString("\n" + d.Foot + "\n")
+		}
 	case ".csv", ".tex":
-		for _, s := range parts {
+		for _, s := range d.Parts {
 			for i, t := range s.Tables {
 				if t.Title == "" && i == 0 {
 					t.Title = s.Title
@@ -86,6 +99,28 @@ func Write(w io.Writer, ending, title string, parts []Shown) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// page is the document for a browser, with contents where there is much of it.
+func (d *Document) page() page.Page {
+	p := page.Page{Title: d.Title, Lead: d.Lead, Foot: d.Foot, Wide: true}
+	for _, n := range d.Notes {
+		p.Parts = append(p.Parts, page.Remark(n))
+	}
+	var contents page.Contents
+	var parts []page.Part
+	for _, s := range d.Parts {
+		head := page.Section{ID: s.ID, Title: s.Title, Note: s.Number}
+		if s.ID != "" {
+			contents = append(contents, head)
+		}
+		parts = append(append(parts, head), s.parts()...)
+	}
+	if len(contents) > 2 {
+		p.Parts = append(p.Parts, contents)
+	}
+	p.Parts = append(p.Parts, parts...)
+	return p
 }
 
 // row starts one with words.
@@ -113,7 +148,8 @@ func (t *Table) prune() {
 func (t *Table) words() int {
 	for i, name := range t.Columns {
 		switch name {
-		case "run", "device", "audit", "model", "preset", "data set", "setting", "negatives", "training negatives":
+		case "run", "device", "audit", "model", "preset", "data set", "setting", "negatives", "training negatives",
+			"state", "settings", "conditions", "phase", "":
 		case "events":
 			if i > 0 {
 				return i
@@ -225,12 +261,18 @@ func (s *Shown) parts() (parts []page.Part) {
 }
 
 // markdown writes a part under a heading of a level.
-func (s *Shown) markdown(b *strings.Builder, level string) {
+func (s Shown) markdown(b *strings.Builder, level string) {
+	if s.Number != "" {
+		s.Title += " (" + s.Number + ")"
+	}
 	if s.Title != "" {
 		fmt.Fprintf(b, "\n%s %s\n", level, s.Title)
 	}
 	for _, t := range s.Tables {
 		t.markdown(b)
+	}
+	if len(s.Figures) > 0 {
+		fmt.Fprintf(b, "\nDrawn in [%s](%s#%s).\n", PageFile, PageFile, s.ID)
 	}
 	for _, n := range s.Notes {
 		fmt.Fprintf(b, "\n%s\n", n)
