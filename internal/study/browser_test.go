@@ -51,7 +51,7 @@ func TestInBrowser(t *testing.T) {
 			for _, row := range table.Rows {
 				for _, c := range row {
 					if c.Value != nil {
-						want = append(want, [2]string{strconv.FormatFloat(*c.Value, 'g', -1, 64), c.Text})
+						want = append(want, [2]string{strconv.FormatFloat(*c.Value, 'g', -1, 64), c.shown()})
 					}
 				}
 			}

@@ -2,7 +2,6 @@ package study
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/dygmamba/dygmamba/audit"
 )
@@ -11,11 +10,10 @@ import (
 // run, and curves of validation and of batches over each other.
 func Compare(c audit.Comparison) Shown {
 	t := Table{Columns: []string{"run", "model", "seeds", "AP", "AUC", "difference", "better in", "p"}}
-	letters := make([]string, len(c.Runs))
 	for i, r := range c.Runs {
-		letters[i] = lettersOf(r.Conditions)
+		letters := lettersOf(r.Conditions)
 		if r.CutShort != "" {
-			letters[i] += "u"
+			letters += "u"
 			t.Notes = append(t.Notes, r.Run+": "+r.CutShort+".")
 		}
 		for _, why := range r.Conditions {
@@ -23,7 +21,7 @@ func Compare(c audit.Comparison) Shown {
 				t.Notes = append(t.Notes, r.Run+": "+why+".")
 			}
 		}
-		var ap, auc number
+		ap, auc := number{marks: letters}, number{marks: letters}
 		for _, s := range r.Seeds {
 			ap.values, auc.values = append(ap.values, s.AP), append(auc.values, s.AUC)
 		}
@@ -31,7 +29,6 @@ func Compare(c audit.Comparison) Shown {
 			ap.values, auc.values = []float64{r.AP}, []float64{r.AUC}
 		}
 		cells := append(row(r.Run, r.Model, fmt.Sprint(len(ap.values))), ap.cell(), auc.cell())
-		cells[3].Marks, cells[4].Marks = letters[i], letters[i]
 		if i > 0 {
 			d := c.Differences[i-1]
 			cells = append(cells, Cell{Text: fmt.Sprintf("%+.2f", 100*d.AP), Value: &d.AP})
@@ -41,11 +38,7 @@ func Compare(c audit.Comparison) Shown {
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	for i, place := range places(len(t.Rows), func(i int) (float64, bool) {
-		return c.Runs[i].AP, !strings.ContainsAny(letters[i], unequal)
-	}) {
-		t.Rows[i][3].Rank = place
-	}
+	t.rank(3)
 	t.explain()
 	t.Notes = append(t.Notes, fmt.Sprintf("%s, %s negatives, in percent; differences to the first run, batch by batch; "+
 		"p is how often flipping their signs at random gives as much. Batches follow each other in time: p speaks about "+

@@ -80,16 +80,9 @@ func sortSets(sets []string) []string {
 	return slices.Compact(sets)
 }
 
-// cell is a number of the runs with its marks; an empty one without runs.
+// cell is a number of the runs; an empty one without runs.
 func (g group) cell(scenario, negatives, metric string) Cell {
-	if g == nil {
-		return Cell{}
-	}
-	c := g.number(scenario, negatives, metric).cell()
-	if c.Text != "" {
-		c.Marks = g.letters()
-	}
-	return c
+	return g.number(scenario, negatives, metric).cell()
 }
 
 // summary is one table of the default model: transductive, random negatives, with the settings that did best on
@@ -179,14 +172,7 @@ func (r rowsOf) table(names, sets []string) Table {
 			{Text: publishedOf(name, sample.Random, data).text()}}
 	})
 	for i := range t.Columns {
-		for k, place := range places(len(t.Rows), func(k int) (float64, bool) {
-			if c := t.Rows[k][i]; c.Value != nil && !strings.ContainsAny(c.Marks, unequal) {
-				return *c.Value, true
-			}
-			return 0, false
-		}) {
-			t.Rows[k][i].Rank = place
-		}
+		t.rank(i)
 	}
 	return t
 }

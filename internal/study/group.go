@@ -233,12 +233,15 @@ type number struct {
 	values  []float64
 	runs    group
 	words   string // instead of a number
-	leaks   []string
+	marks   string
 	context string
 }
 
 // number is what the runs have in a test. Node classification has one, whatever is asked for.
 func (g group) number(scenario, negatives, metric string) (n number) {
+	if g != nil {
+		n.marks = g.letters()
+	}
 	for _, r := range g {
 		for _, m := range r.Result.Results {
 			if m.Scenario != scenario && r.Result.Task == "" || m.Strategy != negatives && negatives != "" {
@@ -265,7 +268,7 @@ func (n number) cell() Cell {
 		return Cell{Text: n.words, Faint: true}
 	}
 	mean, std := meanStd(n.values)
-	c := Cell{Text: fmt.Sprintf("%.2f", 100*mean), Value: &mean, Conditions: n.context}
+	c := Cell{Text: fmt.Sprintf("%.2f", 100*mean), Value: &mean, Conditions: n.context, Marks: n.marks}
 	if len(n.values) > 1 {
 		c.Text, c.Std = fmt.Sprintf("%.2f ± %.2f (%d)", 100*mean, 100*std, len(n.values)), &std
 	}

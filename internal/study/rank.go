@@ -32,9 +32,21 @@ func places(n int, value func(i int) (float64, bool)) []int {
 	return list
 }
 
-// rank adds average ranks, ours and the paper's, over the data sets shown and among the models that have a number on
+// rank marks the best of a column and the second, of those that are compared with others.
+func (t *Table) rank(column int) {
+	for i, place := range places(len(t.Rows), func(i int) (float64, bool) {
+		if c := t.Rows[i][column]; c.Value != nil && !strings.ContainsAny(c.Marks, unequal) {
+			return *c.Value, true
+		}
+		return 0, false
+	}) {
+		t.Rows[i][column].Rank = place
+	}
+}
+
+// averageRanks adds average ranks, ours and the paper's, over the data sets shown and among the models that have a number on
 // each of them, so that both are ranks of the same.
-func rank(t *Table, e paper.Exhibit, columns []column) {
+func averageRanks(t *Table, e paper.Exhibit, columns []column) {
 	columns = slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
 		return !slices.ContainsFunc(c.ours, func(n number) bool { return len(n.values) > 0 })
 	})
@@ -77,6 +89,6 @@ func rank(t *Table, e paper.Exhibit, columns []column) {
 		names = append(names, c.data)
 	}
 	t.Notes = append(t.Notes, fmt.Sprintf("Ranks are averages over %s among the %d models that have a number on each, "+
-		"leaking ones included, as in the paper; the paper's are recomputed for the same.", strings.Join(names, ", "),
+		"marked ones included, as in the paper; the paper's are recomputed for the same.", strings.Join(names, ", "),
 		len(whole)))
 }

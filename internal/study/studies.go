@@ -20,8 +20,7 @@ func (r *runner) showVaried(s *Shown, e paper.Exhibit) {
 	}
 	limit := r.limit(e)
 	what := map[bool]string{true: "patch size", false: "neighbours"}[strings.HasPrefix(e.ID, "patch")]
-	t := Table{Title: e.Metric + " in percent on " + data, Columns: []string{"model", what, e.Metric,
-		e.Metric + ", leaking", "paper", "off by", "parameters", "epoch, s", "memory, GiB", "in all, min"}}
+	t := Table{Title: e.Metric + " in percent on " + data, Columns: []string{"model", what, e.Metric, "paper", "off by", "parameters", "epoch, s", "memory, GiB", "in all, min"}}
 	curves := make([]map[string]*Series, 4)
 	var names []string
 	for i := range curves {
@@ -39,14 +38,10 @@ func (r *runner) showVaried(s *Shown, e paper.Exhibit) {
 				name += ", " + settings[i]
 			}
 			n := r.measured(e, e.Negatives[0], data, m, settings)
-			own, leaking := r.cell(n), Cell{}
-			if len(n.values) > 0 && len(n.leaks) > 0 {
-				own, leaking = leaking, own
-			}
 			x := strconv.FormatFloat(p.X, 'f', -1, 64)
 			v, ok := paper.Study(e.ID, data, m, x)
 			theirs := published{Value: v, ok: ok}
-			row := []Cell{{Text: name}, {Text: x}, own, leaking, {Text: theirs.text()}, {Text: off(n, theirs)}}
+			row := []Cell{{Text: name}, {Text: x}, r.cell(n), {Text: theirs.text()}, {Text: off(n, theirs)}}
 			job, err := newJob(set, m, settings, "", r.Epochs)
 			if err != nil {
 				continue
@@ -83,6 +78,7 @@ func (r *runner) showVaried(s *Shown, e paper.Exhibit) {
 				"epoch of %s, alone, takes %.2f s and there %.0f s. × marks trainings that took longer.",
 				e.Minutes, limit, dygmamba.DefaultModel, limit/e.Minutes*r.theirEpoch(), r.theirEpoch()))
 	}
+	t.explain()
 	s.Tables = append(s.Tables, t)
 	titles := []string{e.Metric + ", %", "parameters", "memory, GiB", "time of an epoch, s"}
 	for i, title := range titles {

@@ -110,7 +110,7 @@ func (d *Document) page() page.Page {
 	var contents page.Contents
 	var parts []page.Part
 	for _, s := range d.Parts {
-		head := page.Section{ID: s.ID, Title: s.Title, Note: s.Number}
+		head := page.Section{ID: s.ID, Title: strings.ReplaceAll(s.Title, "`", ""), Note: s.Number}
 		if s.ID != "" {
 			contents = append(contents, head)
 		}

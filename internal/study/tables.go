@@ -78,7 +78,7 @@ func (r *runner) measured(e paper.Exhibit, negatives, data, name string, setting
 	}
 	if f := r.measures.rules[[2]string{data, name}]; f != nil {
 		if row, ok := f.best(e.Scenario, negatives); ok {
-			n.values, n.leaks = []float64{row.AP}, f.Conditions
+			n.values, n.marks = []float64{row.AP}, lettersOf(f.Conditions)
 			if e.Metric == "AUC" {
 				n.values[0] = row.AUC
 			}
@@ -106,7 +106,7 @@ func (r *runner) measured(e paper.Exhibit, negatives, data, name string, setting
 		}
 	}
 	n = runs.number(e.Scenario, negatives, e.Metric)
-	n.words, n.context, n.leaks = words, conditions(job.spec), job.spec.Conditions()
+	n.words, n.context = words, conditions(job.spec)
 	return n
 }
 
@@ -136,7 +136,6 @@ type column struct {
 	data  string
 	ours  []number
 	paper []published
-	leaks bool // some of it
 }
 
 // resultTables makes a table for every kind of negatives.
@@ -153,89 +152,41 @@ func (r *runner) resultTables(e paper.Exhibit) (list []Table) {
 			}
 			c := column{data: d}
 			for _, m := range e.Models {
-				n := r.measured(e, negatives, d, m, nil)
 				v, timeout, ok := e.Published(negatives, d, m)
-				c.ours, c.paper = append(c.ours, n), append(c.paper, published{v, timeout, ok})
-				c.leaks = c.leaks || len(n.values) > 0 && len(n.leaks) > 0
+				c.ours, c.paper = append(c.ours, r.measured(e, negatives, d, m, nil)),
+					append(c.paper, published{v, timeout, ok})
 			}
 			columns = append(columns, c)
 		}
 		if len(columns) > 0 {
-			title := e.Metric + " in percent"
+			t := r.resultTable(e, columns)
+			t.Title = e.Metric + " in percent"
 			if negatives != "" {
-				title = e.Metric + " in percent, " + negatives + " negatives"
+				t.Title += ", " + negatives + " negatives"
 			}
-			list = append(list, r.resultTable(e, title, columns))
+			list = append(list, t)
 		}
 	}
 	return list
 }
 
-func (r *runner) resultTable(e paper.Exhibit, title string, columns []column) Table {
-	t := Table{Title: title, Columns: []string{"model"}, Rows: make([][]Cell, len(e.Models))}
-	for i, m := range e.Models {
-		t.Rows[i] = []Cell{{Text: m}}
+func (r *runner) resultTable(e paper.Exhibit, columns []column) Table {
+	t := Table{Columns: []string{"model"}}
+	for _, m := range e.Models {
+		t.Rows = append(t.Rows, row(m))
 	}
-	var reasons reasons
 	for _, c := range columns {
-		t.Columns = append(t.Columns, c.data)
-		if c.leaks {
-			t.Columns = append(t.Columns, c.data+", leaking")
-		}
-		t.Columns = append(t.Columns, "paper", "off by")
-		ours, theirs := places(len(e.Models), func(i int) (float64, bool) {
-			return c.ours[i].mean(), len(c.ours[i].values) > 0
-		}), places(len(e.Models), func(i int) (float64, bool) {
+		theirs := places(len(e.Models), func(i int) (float64, bool) {
 			return c.paper[i].Mean, c.paper[i].ok && !c.paper[i].timeout
 		})
-		for i, m := range e.Models {
+		for i := range e.Models {
 			n, p := c.ours[i], c.paper[i]
-			own, leaking := r.cell(n), Cell{}
-			own.Rank = ours[i]
-			if len(n.values) > 0 && len(n.leaks) > 0 {
-				own, leaking = Cell{}, own
-				reasons.add(m, n.leaks)
-			}
-			t.Rows[i] = append(t.Rows[i], own)
-			if c.leaks {
-				t.Rows[i] = append(t.Rows[i], leaking)
-			}
-			shown := Cell{Text: p.text(), Rank: theirs[i]}
-			t.Rows[i] = append(t.Rows[i], shown, Cell{Text: off(n, p)})
+			t.Rows[i] = append(t.Rows[i], r.cell(n), Cell{Text: p.text(), Rank: theirs[i]}, Cell{Text: off(n, p)})
 		}
+		t.rank(len(t.Columns))
+		t.Columns = append(t.Columns, c.data, "paper", "off by")
 	}
-	t.Notes = append(t.Notes, reasons.notes()...)
-	rank(&t, e, columns)
+	t.explain()
+	averageRanks(&t, e, columns)
 	return t
-}
-
-// reasons are why numbers leak, and of which models.
-type reasons []struct {
-	why    string
-	models []string
-}
-
-func (r *reasons) add(model string, list []string) {
-	for _, why := range list {
-		i := 0
-		for i < len(*r) && (*r)[i].why != why {
-			i++
-		}
-		if i == len(*r) {
-			*r = append(*r, struct {
-				why    string
-				models []string
-			}{why: why})
-		}
-		if one := &(*r)[i]; !slices.Contains(one.models, model) {
-			one.models = append(one.models, model)
-		}
-	}
-}
-
-func (r reasons) notes() (list []string) {
-	for _, x := range r {
-		list = append(list, fmt.Sprintf("Leaking: %s (%s).", x.why, strings.Join(x.models, ", ")))
-	}
-	return list
 }

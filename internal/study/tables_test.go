@@ -3,6 +3,7 @@ package study
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/internal/paper"
@@ -22,7 +23,7 @@ func TestRanks(t *testing.T) {
 		{data: "z", ours: make([]number, 4), paper: []published{of(1), of(2), of(3), of(4)}}, // nothing there yet
 	}
 	table := Table{Columns: []string{"model"}, Rows: make([][]Cell, 4)}
-	rank(&table, e, columns)
+	averageRanks(&table, e, columns)
 	for i, want := range [][2]string{{"2.00", "3.00"}, {"1.50", "1.50"}, {"2.00", "1.50"}, {"", ""}} {
 		if got := [2]string{table.Rows[i][0].Text, table.Rows[i][1].Text}; got != want {
 			t.Errorf("%s: ranks are %v, want %v", e.Models[i], got, want)
@@ -78,17 +79,16 @@ func TestWaited(t *testing.T) {
 	}
 }
 
-// A leaking number stands in its own column, with the reason.
-func TestLeakingColumn(t *testing.T) {
+// A leaking number has a mark, with the reason below the table, and is not the best of anything.
+func TestLeakingMark(t *testing.T) {
 	r := &runner{}
-	clean, leaking := value(0.9), value(0.8)
-	leaking.leaks = []string{"it peeks"}
-	e := paper.Exhibit{Models: []string{"a", "b"}, Metric: "AP"}
-	table := r.resultTable(e, "", []column{{data: "x", leaks: true, ours: []number{clean, leaking},
-		paper: make([]published, 2)}})
-	if !slices.Equal(table.Columns, []string{"model", "x", "x, leaking", "paper", "off by"}) ||
-		table.Rows[0][1].Text != "90.00" || table.Rows[0][2].Text != "" || table.Rows[1][1].Text != "" ||
-		table.Rows[1][2].Text != "80.00" || !slices.Contains(table.Notes, "Leaking: it peeks (b).") {
+	clean, other, leaking := value(0.8), value(0.7), value(0.9)
+	leaking.marks = "c"
+	e := paper.Exhibit{Models: []string{"a", "b", "c"}, Metric: "AP"}
+	table := r.resultTable(e, []column{{data: "x", ours: []number{clean, leaking, other}, paper: make([]published, 3)}})
+	if !slices.Equal(table.Columns, []string{"model", "x", "paper", "off by"}) ||
+		table.Rows[0][1].Rank != 1 || table.Rows[2][1].Rank != 2 || table.Rows[1][1].Rank != 0 ||
+		table.Rows[1][1].shown() != "90.00 ᶜ" || !strings.Contains(strings.Join(table.Notes, ""), "ᶜ rows padded") {
 		t.Errorf("%+v", table)
 	}
 }
