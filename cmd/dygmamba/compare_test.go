@@ -61,8 +61,8 @@ func TestCompareSeeds(t *testing.T) {
 	args := []string{"compare", small.run, dir, "--data", data, "--device", "cpu"}
 	program(t, args...).want(t, exitDone).shows(t, "± 0.00 (2)", "+0.00", "1.0000")
 	doc := decode[compareDoc](t, program(t, append(args, "--json")...).want(t, exitDone))
-	if len(doc.Runs) != 2 || len(doc.Runs[1].Seeds) != 2 || doc.Runs[1].AP != doc.Runs[0].AP || doc.Runs[1].Run != dir ||
-		len(doc.Runs[1].Batches) != len(doc.Runs[0].Batches) || doc.Differences[0].P != 1 {
+	if len(doc.Runs) != 2 || len(doc.Runs[1].Seeds) != 2 || doc.Runs[1].AP != doc.Runs[0].AP ||
+		doc.Runs[1].Run != dir || len(doc.Runs[1].Batches) != len(doc.Runs[0].Batches) || doc.Differences[0].P != 1 {
 		t.Errorf("document %+v", doc)
 	}
 	file := filepath.Join(dir, "seed-1", run.ResultFile)

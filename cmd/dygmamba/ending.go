@@ -20,7 +20,8 @@ func endingOf(flag, path string, formats ...string) (string, error) {
 		found = formats[0]
 	}
 	if found == "" {
-		return "", usagef("--%s %s: unknown file ending, want one of %s", flag, path, strings.Join(formats, ", "))
+		return "", usagef("--%s %s: unknown file ending, want one of %s", flag, path,
+			strings.Join(formats, ", "))
 	}
 	return found, writable(flag, path)
 }

@@ -13,7 +13,8 @@ import (
 func TestEndings(t *testing.T) {
 	dir, data := copied(t)
 	small, at := trainedRun(t), func(name string) string { return filepath.Join(t.TempDir(), name) }
-	one := []string{"predict", "--run", small.run, "--u", "u1", "--ts", "500", "--best", "2", "--device", "cpu", "--out"}
+	one := []string{"predict", "--run", small.run, "--u", "u1", "--ts", "500", "--best", "2", "--device", "cpu",
+		"--out"}
 	file := []string{"predict", "--run", small.run, "--queries", queryFile(t, "u,i,ts", "u1,v1,500"), "--device", "cpu",
 		"--out"}
 	for _, tt := range []struct {

@@ -84,7 +84,8 @@ s3 are generated. Nothing is shortened unless --epochs says so, and then the rep
 	flags.DurationVar(&o.Budget, "budget", 0,
 		"end within this time, such as 20m or 2h, report included (default: when all is done)")
 	flags.StringVar(&o.Out, "out", "reproduction", "directory of runs, measurements and the report")
-	flags.StringSliceVar(&o.Earlier, "runs", nil, "`paths` of earlier runs that count as done: directories, or records as in results/")
+	flags.StringSliceVar(&o.Earlier, "runs", nil,
+		"`paths` of earlier runs that count as done: directories, or records as in results/")
 	flags.IntVar(&o.Jobs, "jobs", 0, "trainings at once (default: 1 on a CPU, up to 6 on a GPU)")
 	flags.IntVar(&o.Epochs, "epochs", 0, "train for at most so many epochs, for a first look (default: as published)")
 	flags.BoolVar(&o.Fetch, "fetch", true, "download data sets that are not there, where there is a network")

@@ -37,9 +37,10 @@ func newReproduceRuns(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "Print every recorded run beside the paper's numbers",
-		Long: `Prints all runs in --runs, those of one data set, model and settings together: what was measured beside the
-paper's numbers, the seeds, and the verdict of 'audit' where there is one. --runs takes directories with runs, and files
-or directories of records, as in results/. The text is Markdown; --out writes a file in the format of its ending.`,
+		Long: `Prints all runs in --runs, those of one data set, model and settings together: what was measured
+beside the paper's numbers, the seeds, and the verdict of 'audit' where there is one. --runs takes directories with
+runs, and files or directories of records, as in results/. The text is Markdown; --out writes a file in the format of
+its ending.`,
 		Example: `  dygmamba reproduce runs | less
   dygmamba reproduce runs --runs results/uci.jsonl --out uci.html`,
 		Args: takes(),
@@ -68,7 +69,7 @@ or directories of records, as in results/. The text is Markdown; --out writes a 
 		},
 	}
 	cmd.Flags().StringSliceVar(&paths, "runs", []string{"results"}, "`paths` of runs and records")
-	cmd.Flags().StringVar(&out, "out", "", "`file` to write: .html, .md, .csv, .json or .tex (default: standard output)")
+	cmd.Flags().StringVar(&out, "out", "", "`file` to write: .html, .md, .csv, .json or .tex (default: print)")
 	return cmd
 }
 
@@ -77,10 +78,10 @@ func newReproduceRecord(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record RUN…",
 		Short: "Add runs to the records that tables are made from",
-		Long: `Adds runs to the files in --into, one for each data set with a line for each run: its configuration, result
-and audit, as its directory has them, without the place where the data lay. RUN is the directory of one seed, or of a
-training with several. A run is named like its directory. Runs that are there already, under any name, and runs that
-have not ended are refused; then none is added.`,
+		Long: `Adds runs to the files in --into, one for each data set with a line for each run: its configuration,
+result and audit, as its directory has them, without the place where the data lay. RUN is the directory of one seed,
+or of a training with several. A run is named like its directory. Runs that are there already, under any name, and
+runs that have not ended are refused; then none is added.`,
 		Example: `  dygmamba reproduce record runs/uci-tgn runs/mooc-tgn/seed-1 --into results`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

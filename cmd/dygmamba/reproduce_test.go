@@ -119,7 +119,8 @@ func TestReproduceRecords(t *testing.T) {
 	dir, _ := copied(t)
 	into := filepath.Join(t.TempDir(), "records")
 	program(t, "reproduce", "record", dir, "--into", into).want(t, exitDone).shows(t, "runs-0", "1 added to")
-	program(t, "reproduce", "record", filepath.Join(dir, "seed-0"), "--into", into).want(t, exitBadInput, "there already")
+	program(t, "reproduce", "record", filepath.Join(dir, "seed-0"), "--into", into).
+		want(t, exitBadInput, "there already")
 	program(t, "reproduce", "record", filepath.Join(dir, "none"), "--into", into).want(t, exitBadInput, "none")
 	program(t, "reproduce", "record").want(t, exitUsage, "directory of a run")
 	program(t, "reproduce", "runs", "--runs", into).want(t, exitDone).shows(t, "# Every run", "dygmamba", "runs-0")

@@ -112,19 +112,6 @@ func (c Contents) write(m *markup) {
 	m.close("nav")
 }
 
-// Link leads to a file or directory near the page.
-type Link struct{ Text, To string }
-
-func (l Link) write(m *markup) {
-	if !local(l.To) {
-		m.element("p", l.Text)
-		return
-	}
-	m.open("p")
-	m.element("a", l.Text, "href", l.To)
-	m.close("p")
-}
-
 // Remark is a paragraph that is less loud.
 type Remark string
 

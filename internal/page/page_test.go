@@ -25,7 +25,7 @@ func everything(text string) Page {
 			Table{Head: []string{text, text}, Rows: [][]string{{text, text}}, Words: 2},
 			Grid{Head: []string{text, text}, Words: 2,
 				Rows: [][]Cell{{{Text: text, Link: text, Note: text}, {Text: text, Exact: text, Mark: Best}}}},
-			Section{"here", text, text}, Contents{{"here", text, text}}, Link{text, text}, Remark(text),
+			Section{"here", text, text}, Contents{{"here", text, text}}, Remark(text),
 			Facts{{text, text}}, Folds{{Title: text, Note: text, Value: text, Open: true, Parts: []Part{Text(text)}}},
 			Figures{{Title: text, Note: text, Key: []Key{{text, First}}, Chart: lines}},
 			Figures{

@@ -40,16 +40,17 @@ func Compare(c audit.Comparison) Shown {
 	}
 	t.rank(3)
 	t.explain()
-	t.Notes = append(t.Notes, fmt.Sprintf("%s, %s negatives, in percent; differences to the first run, batch by batch; "+
-		"p is how often flipping their signs at random gives as much. Batches follow each other in time: p speaks about "+
-		"this test, not about other seeds or other data.", c.Scenario, c.Negatives))
-	s := Shown{Exhibit: Exhibit{Title: fmt.Sprintf("%s, %s negatives", upper(c.Scenario), c.Negatives)}, Tables: []Table{t}}
+	title := fmt.Sprintf("%s, %s negatives", upper(c.Scenario), c.Negatives)
+	t.Notes = append(t.Notes, title+", in percent. Differences are to the first run, batch by batch; p is how often "+
+		"flipping their signs at random gives as much. Batches follow each other in time: p speaks about this test, "+
+		"not about other seeds or other data.")
+	s := Shown{Exhibit: Exhibit{Title: title}, Tables: []Table{t}}
 	for _, f := range []struct {
 		title, x string
 		values   func(audit.Compared) []float64
 	}{
 		{"Validation AP of every epoch, %", "epoch", func(r audit.Compared) []float64 { return r.Validation }},
-		{"Test AP of each batch in the order of time, %", "batch", func(r audit.Compared) []float64 { return r.Batches }},
+		{"Test AP of each batch over time, %", "batch", func(r audit.Compared) []float64 { return r.Batches }},
 	} {
 		fig := Figure{Title: f.title, X: f.x, Y: "AP, %"}
 		for _, r := range c.Runs {

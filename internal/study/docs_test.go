@@ -202,7 +202,8 @@ func TestMixtures(t *testing.T) {
 	add("walkmamba", "0.6", "0.62", "0.1")
 	got := x.block("mixtures")
 	contains(t, got, "| `dygmamba`, `quick`: random | 70.00 |",
-		"| `dygmamba`, `quick`: random and historical | 80.00 |", "| `walkmamba`, `quick`: random | 61.00 |", "| best published | 97.35 TPNet / 93.96 PINT / 84.96 RepeatMixer |",
+		"| `dygmamba`, `quick`: random and historical | 80.00 |", "| `walkmamba`, `quick`: random | 61.00 |",
+		"| best published | 97.35 TPNet / 93.96 PINT / 84.96 RepeatMixer |",
 		"| best rules that learn nothing | 91.66 / 98.20 / 92.28 |")
 	if strings.Contains(got, "graphmixer") || strings.Contains(got, "99.00") {
 		t.Errorf("a model without mixtures, or a share that validation does not prefer:\n%s", got)
@@ -227,7 +228,8 @@ func TestAblations(t *testing.T) {
 	add("dygmamba", "enron", "0.80")
 	got := x.block("ablations")
 	contains(t, got, "| model | uci | paper | mooc | paper |",
-		"| `dygmamba` | **81.00** | 95.91 ± 0.15 | 73.00 ᵉ | 89.21", "| `dygmamba-a` | <u>79.00</u> | 94.88 | 74.00 ᵉ |")
+		"| `dygmamba` | **81.00** | 95.91 ± 0.15 | 73.00 ᵉ | 89.21",
+		"| `dygmamba-a` | <u>79.00</u> | 94.88 | 74.00 ᵉ |")
 	if strings.Count(got, "| `") != 2 {
 		t.Errorf("want two rows:\n%s", got)
 	}

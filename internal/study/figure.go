@@ -27,6 +27,17 @@ type Series struct {
 	Cross []bool    `json:"cross,omitempty"` // points that took longer than they were allowed
 }
 
+// add adds a point to the line of a name.
+func (f *Figure) add(name string, x, y float64, cross bool) {
+	i := slices.IndexFunc(f.Series, func(s Series) bool { return s.Name == name })
+	if i < 0 {
+		i = len(f.Series)
+		f.Series = append(f.Series, Series{Name: name})
+	}
+	s := &f.Series[i]
+	s.X, s.Y, s.Cross = append(s.X, x), append(s.Y, y), append(s.Cross, cross)
+}
+
 // tones in the order in which series take them.
 var tones = []page.Tone{page.First, page.Second, page.Fact, page.Third, page.Plain}
 

@@ -11,8 +11,6 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/models"
-	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -61,42 +59,7 @@ func (g group) settings() string {
 	return text + fewer(spec.Training.Epochs, wholeEpochs)
 }
 
-// mark is the word with which a configuration tells how it differs from its preset, where readers of a short table
-// should know.
-func (g group) mark() string {
-	if m, ok := g[0].spec.Config.(interface{ Mark(preset string) string }); ok {
-		if mark := m.Mark(g[0].spec.Preset); mark != "" {
-			return ", " + mark
-		}
-	}
-	return ""
-}
-
-// without is how marks of models that lack a part begin.
-const without = ", without "
-
-func (g group) lacks() bool { return strings.HasPrefix(g.mark(), without) }
-
 const wholeEpochs = 100 // the least that a preset of a published program trains for
-
-// epochs is how long the runs were to train, as far as that makes a difference between tables.
-func (g group) epochs() int { return min(g.training().Epochs, wholeEpochs) }
-
-// whole says whether the runs learned links, from random negatives and to their end: a few epochs show whether
-// something learns, not how well, and other negatives make it good at something else.
-func (g group) whole() bool {
-	return g.training().Epochs >= wholeEpochs && g[0].spec.Task != eval.NodeClassification && !g.shares().Mixed()
-}
-
-// asPublished says whether the runs learned links with the preset of the paper, but for some settings and the number of
-// epochs.
-func (g group) asPublished(settings ...string) bool {
-	if g.preset() != preset || g[0].spec.Task == eval.NodeClassification || g.shares().Mixed() {
-		return false
-	}
-	spec, err := models.All[g.model()].Spec(preset, model.Data{Name: g.data()}, settings...)
-	return err == nil && spec.Brief() == g[0].spec.Brief()
-}
 
 // fewer says that epochs were fewer than usual.
 func fewer(epochs, usual int) string {
@@ -107,15 +70,6 @@ func fewer(epochs, usual int) string {
 		return ", one epoch"
 	}
 	return fmt.Sprintf(", at most %d epochs", epochs)
-}
-
-// form is what tells the runs from others of their preset, in words.
-func (g group) form() string {
-	spec, err := models.All[g.model()].Spec(g.preset(), model.Data{Name: g.data()})
-	if err != nil {
-		return g.mark()
-	}
-	return g.mark() + fewer(g.training().Epochs, spec.Training.Epochs)
 }
 
 // negatives says what the runs were trained with.
@@ -134,42 +88,6 @@ func (g group) negatives() string {
 	return out
 }
 
-// beats compares by mean validation AP: over all kinds of negatives where the runs were trained with others than random
-// ones. One seed comes after several, as two tell chance from skill.
-func (g group) beats(o group) bool {
-	seeds := func(g group) int { return min(len(g), 2) }
-	mean := func(g group) (sum float64) {
-		for i, v := range g.validation() {
-			if i == 0 || g.shares().Mixed() {
-				sum += v
-			}
-		}
-		return sum
-	}
-	return o == nil || seeds(g) > seeds(o) || seeds(g) == seeds(o) && mean(g) > mean(o)
-}
-
-// validation is the mean AP of the best epochs against random, historical and inductive negatives, in percent, as far
-// as these were measured.
-func (g group) validation() (list []float64) {
-	for _, of := range []func(run.Result) *run.Metric{
-		func(r run.Result) *run.Metric { return r.Val },
-		func(r run.Result) *run.Metric { return r.HistoricalVal },
-		func(r run.Result) *run.Metric { return r.InductiveVal },
-	} {
-		var found []float64
-		for _, r := range g {
-			if m := of(r.Result); m != nil {
-				found = append(found, 100*m.AP)
-			}
-		}
-		if mean, _ := meanStd(found); mean > 0 {
-			list = append(list, mean)
-		}
-	}
-	return list
-}
-
 // marks are the conditions of numbers that tables show as letters. A condition of a model's scores is known by how it
 // begins.
 var marks = []struct {
@@ -177,7 +95,8 @@ var marks = []struct {
 	begins        string
 	of            func(g group) bool
 }{
-	{"a", "memory in the order of arrival, as published: it sees earlier batches of the same instant", "memory in ", nil},
+	{"a", "memory in the order of arrival, as published: it sees earlier batches of the same instant",
+		"memory in ", nil},
 	{"c", "rows padded to the longest of their call, as published: a score depends on the other queries of its call",
 		"padding by call", nil},
 	{"n", "neighbours drawn at random, as published: a score depends on how many queries came before",
@@ -257,8 +176,10 @@ func (g group) number(scenario, negatives, metric string) (n number) {
 	return n
 }
 
-// ap is a number of the transductive test.
-func (g group) ap(negatives string) number { return g.number(eval.Transductive, negatives, "AP") }
+// cell is a number of the runs; an empty one without runs.
+func (g group) cell(scenario, negatives, metric string) Cell {
+	return g.number(scenario, negatives, metric).cell()
+}
 
 func (n number) mean() float64 { m, _ := meanStd(n.values); return m }
 
@@ -300,20 +221,6 @@ func meanStd(x []float64) (mean, std float64) {
 type published struct {
 	paper.Value
 	timeout, ok bool
-}
-
-// inPaper finds the published AP of a model in a test. Ablations and variant G have tables of their own.
-func inPaper(scenario, negatives, data, model string) published {
-	if p, ok := paper.Lookup(scenario, negatives, data, model); ok {
-		return published{p.AP, p.Timeout, true}
-	}
-	if v, ok := paper.Study("ablation-"+scenario, data, model, negatives); ok {
-		return published{v, false, true}
-	}
-	if v, ok := paper.Study("variant-g", data, model, "ap"); ok && scenario+negatives == "transductiverandom" {
-		return published{v, false, true}
-	}
-	return published{}
 }
 
 // text is a published number as the paper prints it.

@@ -130,8 +130,8 @@ func (r *runner) applyRule(ctx context.Context, set *source, name string) error 
 		return nil
 	}
 	path := r.measurePath(set.Name, name)
-	if f := recall(path, func(f *RuleFacts) bool { return f.Hash == set.hash && f.Model == name }); f != nil {
-		r.measures.rules[key] = f
+	r.measures.rules[key] = recall(path, func(f *RuleFacts) bool { return f.Hash == set.hash && f.Model == name })
+	if r.measures.rules[key] != nil {
 		return nil
 	}
 	contenders, spec, err := models.Contenders(name)

@@ -44,8 +44,8 @@ func (t *Table) rank(column int) {
 	}
 }
 
-// averageRanks adds average ranks, ours and the paper's, over the data sets shown and among the models that have a number on
-// each of them, so that both are ranks of the same.
+// averageRanks adds average ranks, ours and the paper's, over the data sets shown and among the models that have a
+// number on each of them, so that both are ranks of the same.
 func averageRanks(t *Table, e paper.Exhibit, columns []column) {
 	columns = slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
 		return !slices.ContainsFunc(c.ours, func(n number) bool { return len(n.values) > 0 })

@@ -260,8 +260,9 @@ func (r *Report) document() Document {
 // conventions say how to read the tables.
 const conventions = "Ours are means over seeds, with the sample standard deviation and the number of seeds where " +
 	"there are several. “Off by” is the distance from the paper's mean in the paper's standard deviations (std), " +
-	"or in points where it gives none. The best of a column is bold, the second underlined. Letters mark the conditions " +
-	"of a number; those whose scores depend on more than what happened before their own time take no part in that."
+	"or in points where it gives none. The best of a column is bold, the second underlined. Letters mark the " +
+	"conditions of a number; those whose scores depend on more than what happened before their own time take no part " +
+	"in that."
 
 func (r *Report) lead() string {
 	text := fmt.Sprintf("%s, %d CPUs, %s, %s.", r.Machine.Device, r.Machine.CPUs, atOnce(r.Machine.Jobs),

@@ -207,7 +207,8 @@ func complete(t *testing.T, o Options, report *Report) {
 		sum += r.Results[0].AP / 2
 	}
 	if cell.Value == nil || *cell.Value-sum > 1e-12 || sum-*cell.Value > 1e-12 || cell.Std == nil ||
-		!strings.Contains(cell.Text, "(2)") || !strings.Contains(cell.Marks, "a") || !strings.Contains(cell.Conditions, "order arrival") {
+		!strings.Contains(cell.Text, "(2)") || !strings.Contains(cell.Marks, "a") ||
+		!strings.Contains(cell.Conditions, "order arrival") {
 		t.Errorf("the table has %+v, the runs %v", cell, sum)
 	}
 	if !exists(filepath.Join(o.Out, filepath.FromSlash(cell.Link), run.ConfigFile)) {

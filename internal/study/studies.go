@@ -20,11 +20,11 @@ func (r *runner) showVaried(s *Shown, e paper.Exhibit) {
 	}
 	limit := r.limit(e)
 	what := map[bool]string{true: "patch size", false: "neighbours"}[strings.HasPrefix(e.ID, "patch")]
-	t := Table{Title: e.Metric + " in percent on " + data, Columns: []string{"model", what, e.Metric, "paper", "off by", "parameters", "epoch, s", "memory, GiB", "in all, min"}}
-	curves := make([]map[string]*Series, 4)
-	var names []string
-	for i := range curves {
-		curves[i] = map[string]*Series{}
+	t := Table{Title: e.Metric + " in percent on " + data, Columns: []string{"model", what, e.Metric, "paper", "off by",
+		"parameters", "epoch, s", "memory, GiB", "in all, min"}}
+	var figures []Figure
+	for _, title := range []string{e.Metric + ", %", "parameters", "memory, GiB", "time of an epoch, s"} {
+		figures = append(figures, Figure{Title: title + " against " + what, X: what, Y: title, LogX: true})
 	}
 	for _, m := range e.Models {
 		if !r.asked(m) {
@@ -32,44 +32,35 @@ func (r *runner) showVaried(s *Shown, e paper.Exhibit) {
 		}
 		for _, p := range e.Points {
 			settings := p.Settings(m)
+			job, err := newJob(set, m, settings, "", r.Epochs)
+			if err != nil {
+				continue
+			}
 			name := m
-			padding := func(s string) bool { return strings.HasPrefix(s, "padding=") }
-			if i := slices.IndexFunc(settings, padding); i >= 0 {
+			if i := slices.IndexFunc(settings, isPadding); i >= 0 {
 				name += ", " + settings[i]
 			}
 			n := r.measured(e, e.Negatives[0], data, m, settings)
 			x := strconv.FormatFloat(p.X, 'f', -1, 64)
 			v, ok := paper.Study(e.ID, data, m, x)
 			theirs := published{Value: v, ok: ok}
-			row := []Cell{{Text: name}, {Text: x}, r.cell(n), {Text: theirs.text()}, {Text: off(n, theirs)}}
-			job, err := newJob(set, m, settings, "", r.Epochs)
-			if err != nil {
+			cells := append(row(name, x), r.cell(n), Cell{Text: theirs.text()}, Cell{Text: off(n, theirs)})
+			res, ok := r.result(job, 0)
+			if !ok {
+				t.Rows = append(t.Rows, append(cells, make([]Cell, 4)...))
 				continue
 			}
-			if res, ok := r.result(job, 0); ok {
-				all := res.Seconds / 60
-				total := Cell{Text: fmt.Sprintf("%.2f", all), Value: &all}
-				late := limit > 0 && all > limit
-				if late {
-					total.Text += " ×"
-				}
-				row = append(row, Cell{Text: strconv.Itoa(res.Params)}, Cell{Text: fmt.Sprintf("%.3g", res.PerEpoch)},
-					Cell{Text: fmt.Sprintf("%.2f", gib(res.Peak))}, total)
-				for i, y := range []float64{100 * n.mean(), float64(res.Params), gib(res.Peak), res.PerEpoch} {
-					c := curves[i][name]
-					if c == nil {
-						c = &Series{Name: name}
-						curves[i][name] = c
-					}
-					c.X, c.Y, c.Cross = append(c.X, p.X), append(c.Y, y), append(c.Cross, late && i == 0)
-				}
-			} else {
-				row = append(row, Cell{}, Cell{}, Cell{}, Cell{})
+			all := res.Seconds / 60
+			total, late := Cell{Text: fmt.Sprintf("%.2f", all), Value: &all}, limit > 0 && all > limit
+			if late {
+				total.Text += " ×"
 			}
-			if !slices.Contains(names, name) {
-				names = append(names, name)
+			cells = append(cells, row(strconv.Itoa(res.Params), fmt.Sprintf("%.3g", res.PerEpoch),
+				fmt.Sprintf("%.2f", gib(res.Peak)))...)
+			t.Rows = append(t.Rows, append(cells, total))
+			for i, y := range []float64{100 * n.mean(), float64(res.Params), gib(res.Peak), res.PerEpoch} {
+				figures[i].add(name, p.X, y, late && i == 0)
 			}
-			t.Rows = append(t.Rows, row)
 		}
 	}
 	if limit > 0 {
@@ -80,20 +71,15 @@ func (r *runner) showVaried(s *Shown, e paper.Exhibit) {
 	}
 	t.explain()
 	s.Tables = append(s.Tables, t)
-	titles := []string{e.Metric + ", %", "parameters", "memory, GiB", "time of an epoch, s"}
-	for i, title := range titles {
-		f := Figure{Title: title + " against " + what, X: what, Y: title, LogX: true}
-		for _, name := range names {
-			if c := curves[i][name]; c != nil {
-				f.Series = append(f.Series, *c)
-			}
-		}
+	for i, f := range figures {
 		curve := slices.ContainsFunc(f.Series, func(s Series) bool { return len(s.X) > 1 })
 		if curve && (i == 0 || what == "patch size") {
 			s.Figures = append(s.Figures, f)
 		}
 	}
 }
+
+func isPadding(setting string) bool { return strings.HasPrefix(setting, "padding=") }
 
 // theirEpoch is the published time of an epoch that time limits are scaled by, in seconds.
 func (r *runner) theirEpoch() float64 {
@@ -227,46 +213,84 @@ func (r *runner) showLengths(s *Shown, e paper.Exhibit) {
 	}
 }
 
-// eventTables shows the statistics of data sets beside the published ones.
-func (r *runner) eventTables(e paper.Exhibit) []Table {
-	quantities := []string{"nodes", "events", "edge features", "times"}
-	if e.ID == "synthetic-datasets" {
-		quantities = []string{"nodes", "events", "times", "last"}
-	}
-	t := Table{Columns: []string{"data set"}}
-	for _, q := range quantities {
-		t.Columns = append(t.Columns, q, "paper")
+// fact is a row of statistics: what it is of, and what the paper calls each value.
+type fact struct {
+	words  []string
+	values []float64
+	keys   []string
+}
+
+// factTables shows the statistics of data sets beside the published ones.
+func (r *runner) factTables(e paper.Exhibit) []Table {
+	var t Table
+	var of func(data string, f *DataFacts) []fact
+	switch e.Kind {
+	case paper.Events:
+		keys := []string{"nodes", "events", "edge features", "times"}
+		if e.ID == "synthetic-datasets" {
+			keys = []string{"nodes", "events", "times", "last"}
+		}
+		t.Columns = []string{"data set"}
+		for _, key := range keys {
+			t.Columns = append(t.Columns, key, "paper")
+		}
+		of = func(data string, f *DataFacts) []fact {
+			all := map[string]float64{"nodes": float64(f.Nodes), "events": float64(f.Events), "last": f.Last,
+				"times": float64(f.Times), "edge features": float64(f.EdgeFeatures)}
+			x := fact{words: []string{data}, keys: keys}
+			for _, key := range keys {
+				x.values = append(x.values, all[key])
+			}
+			for _, w := range f.Warnings {
+				t.Notes = append(t.Notes, data+": "+w)
+			}
+			return []fact{x}
+		}
+	case paper.Pairs: // how often pairs meet
+		t.Columns = []string{"data set", "events", "mean", "paper", "least", "paper", "most", "paper"}
+		of = func(data string, f *DataFacts) (list []fact) {
+			for _, p := range f.Pairs {
+				list = append(list, fact{[]string{data, p.Part}, []float64{p.Mean, p.Min, p.Max},
+					[]string{p.Part + " mean", p.Part + " min", p.Part + " max"}})
+			}
+			return list
+		}
+	case paper.Histories: // how much past test queries have
+		t.Columns = []string{"data set", "setting", "negatives", "mean", "paper", "most", "paper"}
+		t.Notes = []string{"Interactions before the query, over both ends of all test queries, positives and " +
+			"negatives; the paper does not say over what it averages."}
+		of = func(data string, f *DataFacts) (list []fact) {
+			for _, h := range f.Histories {
+				key := h.Scenario + " " + h.Negatives
+				if _, ok := paper.Study(e.ID, data, "", key+" mean"); ok { // some are not published
+					list = append(list, fact{[]string{data, h.Scenario, h.Negatives}, []float64{h.Mean, float64(h.Max)},
+						[]string{key + " mean", key + " max"}})
+				}
+			}
+			return list
+		}
 	}
 	for _, d := range e.Datasets {
 		f := r.measures.data[d]
 		if f == nil {
 			continue
 		}
-		values := map[string]float64{"nodes": float64(f.Nodes), "events": float64(f.Events), "times": float64(f.Times),
-			"edge features": float64(f.EdgeFeatures), "last": f.Last}
-		row := []Cell{{Text: d}}
-		for _, q := range quantities {
-			v, ok := paper.Study(e.ID, d, "", q)
-			row = append(row, beside(values[q], v, ok)...)
-		}
-		t.Rows = append(t.Rows, row)
-		for _, w := range f.Warnings {
-			t.Notes = append(t.Notes, d+": "+w)
+		for _, x := range of(d, f) {
+			cells := row(x.words...)
+			for i, own := range x.values {
+				theirs := Cell{}
+				if v, ok := paper.Study(e.ID, d, "", x.keys[i]); ok {
+					theirs.Text = count(v.Mean)
+				}
+				cells = append(cells, Cell{Text: count(own), Value: &own, Link: "measures/"}, theirs)
+			}
+			t.Rows = append(t.Rows, cells)
 		}
 	}
 	if t.Rows == nil {
 		return nil
 	}
 	return []Table{t}
-}
-
-// beside is a count of ours and the paper's.
-func beside(own float64, theirs paper.Value, published bool) []Cell {
-	c := []Cell{{Text: count(own), Value: &own, Link: "measures/"}, {}}
-	if published {
-		c[1].Text = count(theirs.Mean)
-	}
-	return c
 }
 
 // count writes a count without decimals, a mean or a time with two.
@@ -275,62 +299,6 @@ func count(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'f', 2, 64)
-}
-
-// pairTables shows how often pairs meet.
-func (r *runner) pairTables(e paper.Exhibit) []Table {
-	t := Table{Columns: []string{"events", "data set", "mean", "paper", "least", "paper", "most", "paper"}}
-	for _, part := range []string{"training", "all", "period"} {
-		for _, d := range e.Datasets {
-			f := r.measures.data[d]
-			if f == nil {
-				continue
-			}
-			for _, p := range f.Pairs {
-				if p.Part != part {
-					continue
-				}
-				row := []Cell{{Text: part}, {Text: d}}
-				for i, own := range []float64{p.Mean, p.Min, p.Max} {
-					v, ok := paper.Study(e.ID, d, "", part+" "+[]string{"mean", "min", "max"}[i])
-					row = append(row, beside(own, v, ok)...)
-				}
-				t.Rows = append(t.Rows, row)
-			}
-		}
-	}
-	if t.Rows == nil {
-		return nil
-	}
-	return []Table{t}
-}
-
-// historyTables shows how much past test queries have.
-func (r *runner) historyTables(e paper.Exhibit) []Table {
-	t := Table{Columns: []string{"data set", "setting", "negatives", "mean", "paper", "most", "paper"}}
-	for _, d := range e.Datasets {
-		f := r.measures.data[d]
-		if f == nil {
-			continue
-		}
-		for _, h := range f.Histories {
-			key := h.Scenario + " " + h.Negatives
-			mean, ok := paper.Study(e.ID, d, "", key+" mean")
-			if !ok {
-				continue // historical negatives of new nodes are not published
-			}
-			most, ok := paper.Study(e.ID, d, "", key+" max")
-			row := []Cell{{Text: d}, {Text: h.Scenario}, {Text: h.Negatives}}
-			row = append(append(row, beside(h.Mean, mean, true)...), beside(float64(h.Max), most, ok)...)
-			t.Rows = append(t.Rows, row)
-		}
-	}
-	if t.Rows == nil {
-		return nil
-	}
-	t.Notes = append(t.Notes, "Interactions before the query, over both ends of all test queries, positives and "+
-		"negatives; the paper does not say over what it averages.")
-	return []Table{t}
 }
 
 // intervals draws the gaps between meetings of one pair.

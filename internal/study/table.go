@@ -408,3 +408,5 @@ func latexNote(text string) string {
 	}
 	return text
 }
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -30,12 +30,8 @@ func (r *runner) show(e paper.Exhibit) Shown {
 		s.Tables = r.totals(e)
 	case paper.Lengths:
 		r.showLengths(&s, e)
-	case paper.Events:
-		s.Tables = r.eventTables(e)
-	case paper.Pairs:
-		s.Tables = r.pairTables(e)
-	case paper.Histories:
-		s.Tables = r.historyTables(e)
+	case paper.Events, paper.Pairs, paper.Histories:
+		s.Tables = r.factTables(e)
 	case paper.Intervals:
 		s.Figures = r.intervals(e)
 	}

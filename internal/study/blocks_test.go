@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -80,11 +81,6 @@ func sortSets(sets []string) []string {
 	return slices.Compact(sets)
 }
 
-// cell is a number of the runs; an empty one without runs.
-func (g group) cell(scenario, negatives, metric string) Cell {
-	return g.number(scenario, negatives, metric).cell()
-}
-
 // summary is one table of the default model: transductive, random negatives, with the settings that did best on
 // validation data.
 func summary(list []group, _ []string) []Shown {
@@ -140,25 +136,6 @@ func (r rowsOf) sets(least int) (list []string) {
 		}
 	}
 	return sortSets(list)
-}
-
-// pivot is a table with a row for each name and columns for each data set or value; rows without anything are left out.
-func pivot(head []string, names, across []string, cells func(name, of string) []Cell) Table {
-	t := Table{Columns: []string{head[0]}}
-	for _, of := range across {
-		t.Columns = append(append(t.Columns, of), head[1:]...)
-	}
-	for _, name := range names {
-		line := row(name)
-		for _, of := range across {
-			line = append(line, cells(name, of)...)
-		}
-		if slices.ContainsFunc(line[1:], func(c Cell) bool { return c.Text != "" }) {
-			t.Rows = append(t.Rows, line)
-		}
-	}
-	t.prune()
-	return t
 }
 
 // table sets the AP of the rows beside the paper's. The best of a column is bold, the second underlined, of those that
@@ -291,8 +268,6 @@ func (g group) means(kinds ...string) string {
 	return Cell{Text: text, Marks: g.letters()}.shown()
 }
 
-func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
 // ablations is a table of models that lack a part, the whole one first: on each data set those that were trained
 // longest, to their end or for a few epochs.
 func ablations(list []group, _ []string) []Shown {
@@ -343,14 +318,14 @@ func studies(list []group, _ []string) (parts []Shown) {
 			}
 		}
 		if own > 1 { // a value alone is no study
-			parts = append(parts, Shown{Exhibit: Exhibit{Title: e.Title}, Tables: []Table{pivot([]string{"model"},
-				append(names, "paper"), values, func(name, x string) []Cell { return []Cell{found[[2]string{name, x}]} })}})
+			t := pivot([]string{"model"}, append(names, "paper"), values, func(name, x string) []Cell {
+				return []Cell{found[[2]string{name, x}]}
+			})
+			parts = append(parts, Shown{Exhibit: Exhibit{Title: e.Title}, Tables: []Table{t}})
 		}
 	}
 	return parts
 }
-
-func isPadding(setting string) bool { return strings.HasPrefix(setting, "padding=") }
 
 // shortest is the runs that were trained as published but for some settings, and for the fewest epochs.
 func shortest(list []group, data, name string, settings []string) (best group) {
@@ -453,38 +428,118 @@ func legend([]group, []string) []Shown {
 	return []Shown{{Notes: []string{strings.TrimSpace(text)}}}
 }
 
-// Runs is every run that has ended: a part for each data set, model and settings, with what was measured beside the
-// paper's numbers, the seeds, and the verdicts of audits.
-func Runs(records []Record) (parts []Shown) {
-	for _, g := range groups(records) {
-		s := Shown{Exhibit: Exhibit{Title: fmt.Sprintf("%s, %s, preset `%s`", g.data(), g.model(), g.preset())}}
-		t := Table{Title: g.settings(), Columns: []string{"setting", "negatives", "AP", "AUC", "paper AP", "paper AUC"}}
-		for _, m := range g[0].Result.Results {
-			r := row(m.Scenario, m.Strategy)
-			for _, metric := range []string{"AP", "AUC"} {
-				r = append(r, g.cell(m.Scenario, m.Strategy, metric))
-			}
-			p, ok := paper.Lookup(m.Scenario, m.Strategy, g.data(), g.model())
-			for _, v := range []paper.Value{p.AP, p.AUC} {
-				r = append(r, Cell{Text: published{v, p.Timeout, ok}.text()})
-			}
-			t.Rows = append(t.Rows, r)
-		}
-		t.explain()
-		seeds := Table{Columns: []string{"run", "device", "audit", "seed", "best epoch", "epochs", "validation AP",
-			"epoch, s", "total, s"}}
-		for _, r := range g {
-			val := ""
-			if r.Result.Val != nil {
-				val = fmt.Sprintf("%.2f", 100*r.Result.Val.AP)
-			}
-			seeds.Rows = append(seeds.Rows, row(r.Name, r.Result.Device, r.Audit, fmt.Sprint(r.Result.Seed),
-				fmt.Sprint(r.Result.BestEpoch), fmt.Sprint(r.Result.Epochs), val,
-				fmt.Sprintf("%.2f", r.Result.PerEpoch), fmt.Sprintf("%.0f", r.Result.Seconds)))
-		}
-		seeds.prune()
-		s.Tables = []Table{t, seeds}
-		parts = append(parts, s)
+// pivot is a table with a row for each name and columns for each data set or value; rows without anything are left out.
+func pivot(head []string, names, across []string, cells func(name, of string) []Cell) Table {
+	t := Table{Columns: []string{head[0]}}
+	for _, of := range across {
+		t.Columns = append(append(t.Columns, of), head[1:]...)
 	}
-	return parts
+	for _, name := range names {
+		line := row(name)
+		for _, of := range across {
+			line = append(line, cells(name, of)...)
+		}
+		if slices.ContainsFunc(line[1:], func(c Cell) bool { return c.Text != "" }) {
+			t.Rows = append(t.Rows, line)
+		}
+	}
+	t.prune()
+	return t
+}
+
+// without is how marks of models that lack a part begin.
+const without = ", without "
+
+func (g group) lacks() bool { return strings.HasPrefix(g.mark(), without) }
+
+// epochs is how long the runs were to train, as far as that makes a difference between tables.
+func (g group) epochs() int { return min(g.training().Epochs, wholeEpochs) }
+
+// whole says whether the runs learned links, from random negatives and to their end: a few epochs show whether
+// something learns, not how well, and other negatives make it good at something else.
+func (g group) whole() bool {
+	return g.training().Epochs >= wholeEpochs && g[0].spec.Task != eval.NodeClassification && !g.shares().Mixed()
+}
+
+// asPublished says whether the runs learned links with the preset of the paper, but for some settings and the number of
+// epochs.
+func (g group) asPublished(settings ...string) bool {
+	if g.preset() != preset || g[0].spec.Task == eval.NodeClassification || g.shares().Mixed() {
+		return false
+	}
+	spec, err := models.All[g.model()].Spec(preset, model.Data{Name: g.data()}, settings...)
+	return err == nil && spec.Brief() == g[0].spec.Brief()
+}
+
+// form is what tells the runs from others of their preset, in words.
+func (g group) form() string {
+	spec, err := models.All[g.model()].Spec(g.preset(), model.Data{Name: g.data()})
+	if err != nil {
+		return g.mark()
+	}
+	return g.mark() + fewer(g.training().Epochs, spec.Training.Epochs)
+}
+
+// beats compares by mean validation AP: over all kinds of negatives where the runs were trained with others than random
+// ones. One seed comes after several, as two tell chance from skill.
+func (g group) beats(o group) bool {
+	seeds := func(g group) int { return min(len(g), 2) }
+	mean := func(g group) (sum float64) {
+		for i, v := range g.validation() {
+			if i == 0 || g.shares().Mixed() {
+				sum += v
+			}
+		}
+		return sum
+	}
+	return o == nil || seeds(g) > seeds(o) || seeds(g) == seeds(o) && mean(g) > mean(o)
+}
+
+// validation is the mean AP of the best epochs against random, historical and inductive negatives, in percent, as far
+// as these were measured.
+func (g group) validation() (list []float64) {
+	for _, of := range []func(run.Result) *run.Metric{
+		func(r run.Result) *run.Metric { return r.Val },
+		func(r run.Result) *run.Metric { return r.HistoricalVal },
+		func(r run.Result) *run.Metric { return r.InductiveVal },
+	} {
+		var found []float64
+		for _, r := range g {
+			if m := of(r.Result); m != nil {
+				found = append(found, 100*m.AP)
+			}
+		}
+		if mean, _ := meanStd(found); mean > 0 {
+			list = append(list, mean)
+		}
+	}
+	return list
+}
+
+// ap is a number of the transductive test.
+func (g group) ap(negatives string) number { return g.number(eval.Transductive, negatives, "AP") }
+
+// inPaper finds the published AP of a model in a test. Ablations and variant G have tables of their own.
+func inPaper(scenario, negatives, data, model string) published {
+	if p, ok := paper.Lookup(scenario, negatives, data, model); ok {
+		return published{p.AP, p.Timeout, true}
+	}
+	if v, ok := paper.Study("ablation-"+scenario, data, model, negatives); ok {
+		return published{v, false, true}
+	}
+	if v, ok := paper.Study("variant-g", data, model, "ap"); ok && scenario+negatives == "transductiverandom" {
+		return published{v, false, true}
+	}
+	return published{}
+}
+
+// mark is the word with which a configuration tells how it differs from its preset, where readers of a short table
+// should know.
+func (g group) mark() string {
+	if m, ok := g[0].spec.Config.(interface{ Mark(preset string) string }); ok {
+		if mark := m.Mark(g[0].spec.Preset); mark != "" {
+			return ", " + mark
+		}
+	}
+	return ""
 }
