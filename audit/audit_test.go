@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
 	"github.com/dygmamba/dygmamba/model"
+	_ "github.com/dygmamba/dygmamba/models" // which register themselves
 	"github.com/dygmamba/dygmamba/run"
 )
 
