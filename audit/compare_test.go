@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,29 @@ func TestAgainst(t *testing.T) {
 	b.negatives = "y"
 	if _, err := a.Against(b); err == nil {
 		t.Error("runs that were asked about other negatives are compared")
+	}
+}
+
+// By hand: the mean of two seeds, batch by batch; validation as far as both went.
+func TestMean(t *testing.T) {
+	a := Compared{Run: "x/seed-0", AP: 0.5, AUC: 0.7, Batches: []float64{0.25, 0.75}, Validation: []float64{0.5, 1}}
+	b := Compared{Run: "x/seed-1", Seed: 1, AP: 0.75, AUC: 0.8, Batches: []float64{0.5, 1}, Validation: []float64{0.25},
+		CutShort: "stopped"}
+	m, err := Mean("x", []Compared{a, b})
+	want := Compared{Run: "x", AP: 0.625, AUC: 0.75, Batches: []float64{0.375, 0.875}, Validation: []float64{0.375},
+		CutShort: "stopped", Seeds: []Seed{{0, 0.5, 0.7}, {1, 0.75, 0.8}}}
+	if err != nil || !reflect.DeepEqual(m, want) {
+		t.Errorf("%+v, %v, want %+v", m, err, want)
+	}
+	if a.Batches[0] != 0.25 || a.Validation[0] != 0.5 {
+		t.Error("the mean changed what it is of")
+	}
+	if one, err := Mean("x", []Compared{a}); err != nil || one.Run != a.Run || one.Seeds != nil {
+		t.Errorf("of one seed: %+v, %v", one, err)
+	}
+	b.negatives = "other"
+	if _, err := Mean("x", []Compared{a, b}); err == nil {
+		t.Error("seeds that were asked about other negatives have a mean")
 	}
 }
 

@@ -44,10 +44,10 @@ type Result struct {
 // CutShort says why the numbers are not those of a whole training, "" where they are.
 func (r Result) CutShort() string {
 	switch {
-	case r.Ended != "":
-		return fmt.Sprintf("stopped after %d epochs (%s)", r.Epochs, r.Ended)
 	case r.Epochs == 0:
 		return "stopped within its first epoch"
+	case r.Ended != "":
+		return fmt.Sprintf("stopped after %d epochs (%s)", r.Epochs, r.Ended)
 	}
 	return ""
 }

@@ -67,8 +67,9 @@ func (f *Figure) draw() page.Figure {
 	}
 	chart.X.Min, chart.X.Max = reach(xs, f.LogX, room)
 	chart.Y.Min, chart.Y.Max = reach(ys, f.LogY, room)
-	if f.LogX && !bubbles {
-		chart.X.Ticks = distinct(xs)
+	const few = 12 // no halves of an epoch
+	if ticks := distinct(xs); !bubbles && (f.LogX || len(ticks) <= few) {
+		chart.X.Ticks = ticks
 	}
 	if f.Note == "" {
 		out.Note = f.Y

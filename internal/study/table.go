@@ -380,6 +380,9 @@ func (t *Table) latex(b *strings.Builder) {
 		var cells []string
 		for _, c := range row {
 			text := latexText.Replace(c.Text)
+			if minus, ok := strings.CutPrefix(text, "-"); ok {
+				text = "$-$" + minus
+			}
 			switch c.Rank {
 			case 1:
 				text = `\textbf{` + text + `}`
