@@ -29,7 +29,7 @@ var blocks = map[string]func(list []group, args []string) []Shown{
 
 // Fill makes the generated parts of a document anew.
 func Fill(text string, records []Record) (string, error) {
-	list := groups(records)
+	list := joined(groups(records))
 	var failed error
 	text = block.ReplaceAllStringFunc(text, func(old string) string {
 		m := block.FindStringSubmatch(old)
@@ -46,6 +46,30 @@ func Fill(text string, records []Record) (string, error) {
 		return m[1] + strings.TrimPrefix(b.String(), "\n") + m[4]
 	})
 	return text, failed
+}
+
+// joined are groups in which seeds with and without rounding to TF32 are of one training; of a seed that was trained in
+// both ways the exact run counts.
+func joined(list []group) (out []group) {
+	at := map[string]int{}
+	for _, g := range list { // the exact ones come first
+		key := g.data() + "\n" + g.model() + "\n" + g.preset() + "\n" + strings.Replace(g.settings(), ", TF32", "", 1)
+		i, ok := at[key]
+		if !ok {
+			at[key] = len(out)
+			out = append(out, slices.Clone(g))
+			continue
+		}
+		for _, r := range g {
+			if !slices.ContainsFunc(out[i], func(o Record) bool { return o.Result.Seed == r.Result.Seed }) {
+				out[i] = append(out[i], r)
+			}
+		}
+	}
+	for _, g := range out {
+		slices.SortFunc(g, func(a, b Record) int { return cmp.Compare(a.Result.Seed, b.Result.Seed) })
+	}
+	return out
 }
 
 // defaultModel is the one that the summary is about.

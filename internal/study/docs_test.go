@@ -77,7 +77,7 @@ func (x *recorded) add(result, config string) {
 // block is a generated part of the records.
 func (x *recorded) block(name string, args ...string) string {
 	var b strings.Builder
-	for _, s := range blocks[name](groups(x.list), args) {
+	for _, s := range blocks[name](joined(groups(x.list)), args) {
 		s.markdown(&b, "###")
 	}
 	return b.String()
@@ -181,6 +181,17 @@ func TestBoard(t *testing.T) {
 	x.record("tgn", "paper", "uci", "0.93")
 	contains(t, x.block("models"), "| `dygmamba`, preset by validation | **98.00** |", "| `tgn` | 93.00 ᵃ |",
 		"Against historical / inductive negatives:")
+}
+
+// TestJoined: seeds with and without rounding are of one training, with a mark; a seed that is there twice counts once.
+func TestJoined(t *testing.T) {
+	x := &recorded{t: t}
+	for _, ap := range []string{"0.90", "0.92", "0.80"} {
+		x.record("tcl", "paper", "uci", ap)
+	}
+	x.list[1].Config.TF32, x.list[1].Result.Seed = true, 1
+	x.list[2].Config.TF32 = true
+	contains(t, x.block("board", "uci"), "| `tcl` | 91.00 ± 1.41 (2) ʳ |")
 }
 
 // TestMixtures: what was trained with other negatives stands beside the same without, and validation over all kinds

@@ -107,7 +107,9 @@ var marks = []struct {
 	{"s", "memory in strict order: it sees nothing of the query's own instant", "", func(g group) bool {
 		return g[0].spec.Order == model.Strict
 	}},
-	{"r", "matrix products rounded to TF32 in training", "", func(g group) bool { return g[0].Config.TF32 }},
+	{"r", "matrix products rounded to TF32 in training", "", func(g group) bool {
+		return slices.ContainsFunc(g, func(r Record) bool { return r.Config.TF32 })
+	}},
 	{"e", "fewer epochs than the preset of the paper has", "", func(g group) bool {
 		return g.training().Epochs < wholeEpochs && g.preset() == preset
 	}},
