@@ -21,19 +21,6 @@ func newCompare(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN…",
 		Short: "Set runs side by side, with paired differences per batch",
-		Long: `Asks two or more runs the same questions of the same test once more and compares them batch by batch: ` +
-			`the mean
-difference in AP to the first run, in how many batches each is better, and how often chance alone would give as much
-(p, by flipping signs of the differences 20,000 times). Batches follow each other in time and are not independent:
-p speaks about this test, not about other seeds or other data. A directory with several seeds is one row: the mean over
-its seeds, batch by batch. Trainings that were stopped before their end carry a mark.
-
---out writes the table to a file, as its ending says: .html (with the curves of validation and of the test), .md, .csv,
-.json or .tex (booktabs).`,
-		Example: `  dygmamba compare runs/uci-dygmamba runs/uci-tgat
-  dygmamba compare runs/uci-dygmamba runs/uci-tgat --out compared.html
-  dygmamba compare runs/uci-5-seeds runs/uci-tgat-5-seeds --out table.tex
-  dygmamba compare runs/uci/seed-0 runs/uci/seed-1 --negatives historical --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usagef("compare needs the directories of two runs or more, found %d", len(args))

@@ -27,27 +27,6 @@ func newReproduce(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reproduce TABLE|FIGURE|all…",
 		Short: "Show the paper's tables and figures beside our own numbers",
-		Long: `Plans the trainings and measurements that tables and figures of the paper need, carries them out, ` +
-			`and writes
-a report that sets what came out beside what was published: DIR/report.html, report.md and report.json. 'reproduce list'
-lists the names; numbers such as table-1 or figure-3 will do. 'reproduce runs' prints recorded runs, and 'reproduce
-record' adds runs to the records.
-
-Every training is one run in DIR/runs, whatever tables show it. What is done, recognised by its configuration, is not
-done again; Ctrl-C, a crash or the end of the budget keep the state, and the same command goes on. --runs takes
-directories with earlier runs, or files of recorded ones, that count as done.
-
-With --budget the most telling runs come first: the paper's own model and the strongest baselines on each data set,
-first seeds before second ones, cheap before expensive. A run that cannot be over in time is not begun but listed with
-the time it would take; one that is cut off is reported as unfinished, never as a result. Everything, the report
-included, ends within the budget. An interrupted invocation leaves the rest of its budget to the next.
-
-Data sets that are not in --data-dir are fetched where there is a network, and otherwise listed as missing; s1, s2 and
-s3 are generated. Nothing is shortened unless --epochs says so, and then the report says so everywhere.`,
-		Example: `  dygmamba reproduce all --datasets uci,enron,s1 --budget 20m --out reproduction
-  dygmamba reproduce table-1 ablation-transductive --datasets uci --seeds 5 --out reproduction
-  dygmamba reproduce all --runs results --plan
-  dygmamba reproduce list`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("reproduce needs the name of a table or figure, or all; 'reproduce list' lists them")

@@ -14,10 +14,9 @@ import (
 
 func newReproduceList(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the tables and figures of the paper",
-		Example: "  dygmamba reproduce list",
-		Args:    takes(),
+		Use:   "list",
+		Short: "List the tables and figures of the paper",
+		Args:  takes(),
 		RunE: func(*cobra.Command, []string) error {
 			list := study.Exhibits()
 			return a.emit(map[string]any{"exhibits": list}, func(w io.Writer, s term.Style) error {
@@ -37,13 +36,7 @@ func newReproduceRuns(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "Print every recorded run beside the paper's numbers",
-		Long: `Prints all runs in --runs, those of one data set, model and settings together: what was measured
-beside the paper's numbers, the seeds, and the verdict of 'audit' where there is one. --runs takes directories with
-runs, and files or directories of records, as in results/. The text is Markdown; --out writes a file in the format of
-its ending.`,
-		Example: `  dygmamba reproduce runs | less
-  dygmamba reproduce runs --runs results/uci.jsonl --out uci.html`,
-		Args: takes(),
+		Args:  takes(),
 		RunE: func(*cobra.Command, []string) error {
 			ending := ".md"
 			if out != "" {
@@ -78,11 +71,6 @@ func newReproduceRecord(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record RUN…",
 		Short: "Add runs to the records that tables are made from",
-		Long: `Adds runs to the files in --into, one for each data set with a line for each run: its configuration,
-result and audit, as its directory has them, without the place where the data lay. RUN is the directory of one seed,
-or of a training with several. A run is named like its directory. Runs that are there already, under any name, and
-runs that have not ended are refused; then none is added.`,
-		Example: `  dygmamba reproduce record runs/uci-tgn runs/mooc-tgn/seed-1 --into results`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("reproduce record needs the directory of a run")
