@@ -26,7 +26,7 @@ func endingOf(flag, path string, formats ...string) (string, error) {
 	return found, writable(flag, path)
 }
 
-// endingEarly is endingOf for a file that does not exist yet. One that does is looked at later, when it is known whether
+// endingEarly is endingOf for a file that does not exist yet. One that does is looked at later, when it is known if
 // it will be read.
 func endingEarly(flag, path string, formats ...string) error {
 	if _, err := os.Stat(path); err == nil {
