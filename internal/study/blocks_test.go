@@ -491,13 +491,13 @@ func (g group) asPublished(settings ...string) bool {
 	if g.preset() != preset || g[0].spec.Task == eval.NodeClassification || g.shares().Mixed() {
 		return false
 	}
-	spec, err := models.All[g.model()].Spec(preset, model.Data{Name: g.data()}, settings...)
+	spec, err := models.Get(g.model()).Spec(preset, model.Data{Name: g.data()}, settings...)
 	return err == nil && spec.Brief() == g[0].spec.Brief()
 }
 
 // form is what tells the runs from others of their preset, in words.
 func (g group) form() string {
-	spec, err := models.All[g.model()].Spec(g.preset(), model.Data{Name: g.data()})
+	spec, err := models.Get(g.model()).Spec(g.preset(), model.Data{Name: g.data()})
 	if err != nil {
 		return g.mark()
 	}

@@ -86,7 +86,7 @@ func (x *recorded) block(name string, args ...string) string {
 // record adds a run with a preset, but for some settings.
 func (x *recorded) record(name, preset, data, ap string, settings ...string) {
 	x.t.Helper()
-	spec, err := models.All[name].Spec(preset, model.Data{Name: data}, settings...)
+	spec, err := models.Get(name).Spec(preset, model.Data{Name: data}, settings...)
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestMixtures(t *testing.T) {
 		x.add(`{"model":"`+name+`","data":"uci","preset":"quick","seed":0,"epochs":5,"val":{"ap":0.9},
 			"val_historical":{"ap":`+others+`},"val_inductive":{"ap":`+others+`},
 			"results":[{"setting":"transductive","negatives":"historical","ap":`+ap+`,"auc":0.5}]}`,
-			`{"spec":{"preset":"quick","config":{"sequels":true},"training":{"num_epochs":10,"batch_size":200,
+			`{"spec":{"preset":"quick","config":{"next_item":true},"training":{"num_epochs":10,"batch_size":200,
 			"negatives_historical":`+share+`}}}`)
 	}
 	add("dygmamba", "0.5", "0.70", "0")
@@ -269,8 +269,8 @@ func TestStudies(t *testing.T) {
 func TestParts(t *testing.T) {
 	x := &recorded{t: t}
 	x.record("walkmamba", "quick", "uci", "0.97")
-	x.record("walkmamba", "quick", "uci", "0.96", "sequels=false")
-	x.record("walkmamba", "quick", "uci", "0.95", "sequels=false", "negatives_historical=0.5")
+	x.record("walkmamba", "quick", "uci", "0.96", "next_item=false")
+	x.record("walkmamba", "quick", "uci", "0.95", "next_item=false", "negatives_historical=0.5")
 	contains(t, x.block("parts"), "Without one part, trained with negatives random: AP",
-		"| nothing: the whole model | 97.00 |\n| sequels | 96.00 |")
+		"| nothing: the whole model | 97.00 |\n| next item | 96.00 |")
 }
