@@ -174,7 +174,7 @@ func TestBoard(t *testing.T) {
 	got := x.block("board", "uci")
 	contains(t, got, "| `tcl` | 99.00 ᵉ | 86.63 ± 1.30 |\n| `dygformer` | 97.00 ᶜ | 95.74 ± 0.17 |",
 		"| `graphmixer` | **95.50 ± 2.12 (2)** | 93.15 ± 0.41 |", "| `dygmamba` | <u>95.00</u> | 95.91 ± 0.15 |",
-		"| best rule that learns nothing | 91.66 |", "ᶜ rows padded", "ᵉ fewer epochs")
+		"| best rule that learns nothing | 91.66 |")
 	if strings.Contains(got, "98.00") || strings.Contains(got, "tgat") {
 		t.Errorf("the board has what was not trained as published:\n%s", got)
 	}
