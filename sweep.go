@@ -80,7 +80,7 @@ func (o *SweepOptions) begin() (*run.Sweep, error) {
 		o.Seeds = []uint64{0}
 	}
 	if o.MaxTime > 0 {
-		return nil, errors.New("a sweep has no time limit: how far trials go decides which of them go on")
+		return nil, errors.New("a sweep has no time limit: trials stop early when they fall behind")
 	}
 	o.Spec = nil
 	spec, _, err := o.Choose()
@@ -101,13 +101,13 @@ func (o *SweepOptions) begin() (*run.Sweep, error) {
 	case err != nil:
 		return nil, err
 	case !o.Resume:
-		return nil, fmt.Errorf("%s holds a sweep already: continue it with --resume, or choose another directory",
-			o.Dir)
+		return nil, run.ExistsIn(o.Dir, "sweep")
 	default:
 		if err := differs(was, s); err != nil {
 			return nil, fmt.Errorf("resume %s: %w", o.Dir, err)
 		}
 		s = was
+		o.keepRule(s)
 	}
 	if len(run.Seeds(o.Dir)) > 0 {
 		return nil, fmt.Errorf("%s holds a training: choose another directory for a sweep", o.Dir)
@@ -119,7 +119,23 @@ func (o *SweepOptions) begin() (*run.Sweep, error) {
 		s.Trials[i].Chosen = false
 	}
 	s.Best = ""
+	old := filepath.Join(o.Dir, run.ResultFile) // of the trial that was chosen before
+	if err := os.Remove(old); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
 	return s, s.Save(o.Dir)
+}
+
+// keepRule lets all trials choose their epochs as those do that were begun.
+func (o *SweepOptions) keepRule(s *run.Sweep) {
+	for _, t := range s.Trials {
+		for _, seed := range run.Seeds(filepath.Join(o.Dir, t.Name)) {
+			record, err := run.Open(run.SeedDir(filepath.Join(o.Dir, t.Name), seed))
+			if err == nil && !o.ByAP && !o.ByBoth {
+				o.ByAP, o.ByBoth = record.Config.ByAP, !record.Config.ByAP
+			}
+		}
+	}
 }
 
 // plan makes the trials and sees that each is a configuration.

@@ -37,7 +37,7 @@ func differs(s, now *run.Sweep) error {
 		{"epochs of the rounds", s.Rungs, now.Rungs},
 	} {
 		if fmt.Sprint(f.was) != fmt.Sprint(f.is) {
-			return fmt.Errorf("%s was %v and is now %v; a sweep goes on only as it began", f.name, f.was, f.is)
+			return fmt.Errorf("cannot resume with changed settings: %s was %v and is now %v", f.name, f.was, f.is)
 		}
 	}
 	return nil

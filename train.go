@@ -41,7 +41,8 @@ type TrainOptions struct {
 	MaxTime     time.Duration // end all seeds by then with what is the best so far; 0: when they are over
 	SaveEvery   time.Duration // 0: every half minute
 	MemoryLimit int64         // bytes on the device; 0: what is free
-	ByAP        bool          // choose the best epoch by AP alone
+	ByAP        bool          // choose the best epoch by AP alone, as all presets do that are not published ones
+	ByBoth      bool          // choose one whose AP and AUC are both at least the best so far, as published presets do
 	TestEvery   int           // look at the test sets every so many epochs
 	Strategies  []string      // negatives of the final evaluation; nil: random
 	TensorBoard bool
@@ -94,6 +95,9 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 			return run.Summary{}, err
 		}
 	}
+	if o.ByAP, err = o.choosesByAP(); err != nil {
+		return run.Summary{}, err
+	}
 	if err := o.fits(protocol); err != nil {
 		return run.Summary{}, err
 	}
@@ -118,6 +122,20 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 		return run.Summarize(runs), nil
 	}
 	return run.Summarize(runs), run.WriteSummary(o.Dir)
+}
+
+// choosesByAP says whether AP alone chooses the best epoch. Where nothing is asked for, that is so in the runs that are
+// in the directory already, or else unless the preset does as published programs did.
+func (o *TrainOptions) choosesByAP() (bool, error) {
+	begun := run.Seeds(o.Dir)
+	switch {
+	case o.ByAP || o.ByBoth:
+		return o.ByAP && !o.ByBoth, nil
+	case o.Dir == "" || len(begun) == 0:
+		return !o.Spec.AsPublished() && o.Task != eval.NodeClassification, nil
+	}
+	record, err := run.Open(run.SeedDir(o.Dir, begun[0]))
+	return record.Config.ByAP, err
 }
 
 // DefaultModel is what is trained when no model is named.

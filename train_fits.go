@@ -38,7 +38,7 @@ func (o *TrainOptions) fits(protocol *eval.Protocol) error {
 		if slices.Contains(o.Seeds, seed) {
 			now.Seed = seed
 			err = goesOn(record, now, o.Resume)
-		} else if apart := record.Complete().Apart(now); apart != nil {
+		} else if apart := record.Complete().Diff(now); apart != nil {
 			err = fmt.Errorf("%s is not of the same training (%s): the runs of a directory are averaged, "+
 				"choose another for this one",
 				record.Dir, strings.Join(apart, ", "))
@@ -59,7 +59,7 @@ func goesOn(r run.Run, now run.Config, resume bool) error {
 	case !run.Exists(filepath.Join(r.Dir, run.LastFile)):
 		return nil
 	case !resume:
-		return run.ExistsIn(r.Dir)
+		return run.ExistsIn(r.Dir, "training")
 	}
 	if err := r.Complete().Differs(now); err != nil {
 		return fmt.Errorf("resume %s: %w", r.Dir, err)

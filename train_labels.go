@@ -61,8 +61,7 @@ func (o *TrainOptions) trainBackbone(ctx context.Context) (done func(), err erro
 		done = func() { os.RemoveAll(first.Dir) }
 	}
 	if o.Log != nil {
-		o.Log.Info("first the model itself is trained on links, then a classifier on what it says; " +
-			"--backbone takes one that is trained already")
+		o.Log.Info("first the model itself is trained on links, then a classifier on what it says")
 	}
 	o.Backbone = first.Dir
 	_, err = Train(ctx, first)

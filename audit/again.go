@@ -83,6 +83,10 @@ func (a *auditor) validate(ctx context.Context, again *replayed) error {
 		return nil
 	}
 	p := again.session.Protocol()
+	if a.result.Val == nil && a.result.Cut() && a.result.BestEpoch == 0 {
+		a.report.tell(validated, "not made: "+a.result.Mark()+", before the first validation")
+		return nil
+	}
 	if a.result.Val == nil {
 		a.report.add(validated, p.Events(eval.Val).Len() == 0, "no validation in the record", modelChecks[validated])
 		return nil

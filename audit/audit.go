@@ -25,7 +25,9 @@ import (
 const (
 	Pass = "pass"
 	Leak = "leak" // a score changes with its batch, or with what lies at or after its time
-	Fail = "fail" // the record is not what a run of this configuration gives, or that cannot be told
+	// Fail: the record is not what a run of this configuration gives; or that cannot be told, as something is missing
+	// or the test has too few events.
+	Fail = "fail"
 )
 
 // StampFile lies beside the result that was looked at.
@@ -69,6 +71,21 @@ func (r *Report) without(why string, names ...string) {
 	}
 }
 
+// enough says whether a test has events enough to conclude anything from what it gives.
+func (r *Report) enough(m run.Measured) {
+	found := fmt.Sprintf("%d in the %s test", m.Positives, m.Scenario)
+	enough := eval.EnoughPositives
+	if m.Events > 0 {
+		found = fmt.Sprintf("%d with the label, %d without", m.Positives, m.Events-m.Positives)
+		enough = eval.EnoughLabels
+	}
+	if m.TooFew() {
+		found = "too few test events to conclude: " + found
+	}
+	r.add("enough test events", !m.TooFew(), found,
+		fmt.Sprintf("at least %d: with fewer, chance moves AP and AUC by many points", enough))
+}
+
 // judge says what all checks together mean: what is not as recorded weighs more than a leak.
 func (r *Report) judge() {
 	r.Verdict = Pass
@@ -82,6 +99,29 @@ func (r *Report) judge() {
 			r.Verdict = Leak
 		}
 	}
+}
+
+// Training is what audits of all seeds of a training found together. Checks have the name of their seed before their
+// own; the worst verdict counts.
+type Training struct {
+	Report
+	Runs []Judged `json:"runs"`
+}
+
+// Judged is the verdict on one of them.
+type Judged struct {
+	Run     string `json:"run"`
+	Verdict string `json:"verdict"`
+}
+
+// Add takes what was found of one more seed.
+func (t *Training) Add(dir string, r *Report) {
+	t.Runs = append(t.Runs, Judged{dir, r.Verdict})
+	for _, c := range r.Checks {
+		c.Name = filepath.Base(dir) + ": " + c.Name
+		t.Checks = append(t.Checks, c)
+	}
+	t.judge()
 }
 
 // Options say what to look at. Dir and Set are needed.
@@ -141,7 +181,7 @@ func (a *auditor) look(ctx context.Context) error {
 		return err
 	}
 	if !a.sameData(protocol) {
-		a.report.without("the data are others", allModelChecks()...)
+		a.report.without("the data set differs from the one used for training", allModelChecks()...)
 		return nil
 	}
 	if learnsLabels(a.spec, a.result) {

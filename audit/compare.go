@@ -114,7 +114,7 @@ func Ask(ctx context.Context, dir, scenario, strategy string, load predict.Optio
 	}
 	c.AP, c.AUC, c.negatives = results[0].AP, results[0].AUC, results[0].Negatives
 	if result, err := record.Result(); err == nil {
-		c.Order, c.Conditions, c.CutShort = result.Order, result.Depends, result.CutShort()
+		c.Order, c.Conditions, c.CutShort = result.Order, result.Depends, result.Mark()
 	}
 	epochs, err := record.History()
 	for _, e := range epochs {

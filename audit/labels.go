@@ -48,6 +48,7 @@ func (a *auditor) labels(ctx context.Context, p *eval.Protocol) error {
 	}
 	a.report.same("labels of the test", fmt.Sprintf("%d of %d events", count, len(right)),
 		fmt.Sprintf("%d of %d events", t.noted.Positives, t.noted.Events))
+	a.report.enough(run.Measured{Scenario: t.noted.Scenario, Result: eval.Result{Positives: count, Events: len(right)}})
 	a.backbone()
 	r, err := a.load(ctx)
 	if err != nil || r == nil {

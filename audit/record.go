@@ -39,46 +39,87 @@ func (a *auditor) records() {
 func (a *auditor) history() {
 	const choice, state = "epoch chosen by validation", "log agrees with the saved state"
 	epochs, err := a.run.History()
+	r := a.result
 	switch {
 	case err != nil:
 		a.report.add(choice, false, err.Error(), "a line for each epoch")
+		return
+	case len(epochs) == 0 && r.Cut():
+		a.report.add(choice, r.Epochs == 0 && r.BestEpoch == 0 && r.Val == nil,
+			fmt.Sprintf("%s, after %d training events: no epoch was chosen", r.Mark(), r.TrainEvents),
+			"no epoch and no validation in the result, as there are none in the log")
+		a.saved(state, train.NewStopper(a.spec.Training, a.run.Config.ByAP, learnsLabels(a.spec, r)), 0)
 		return
 	case len(epochs) == 0:
 		a.report.add(choice, false, "could not be made: no "+run.LogFile, "the epoch that validation data chose")
 		return
 	}
-	stop, wrong := train.NewStopper(a.spec.Training, a.run.Config.ByAP), ""
-	stop.ByAUC = learnsLabels(a.spec, a.result)
-	seconds := 0.0
-	for _, e := range epochs {
-		if stop.Epoch > 0 && stop.Done() && wrong == "" {
-			wrong = fmt.Sprintf("epoch %d came after patience was over", e.Epoch)
+	stop, wrong := a.choose(epochs)
+	found := wrong
+	if wrong == "" {
+		by := stop.Measure(a.spec.Training)
+		found = fmt.Sprintf("epoch %d of %d, by %s on validation data", stop.Epoch, len(epochs), by)
+		if r.Cut() {
+			found += "; " + r.Mark()
 		}
-		if better := stop.Improved(e.Epoch, e.Judged()); better != e.Improved && wrong == "" {
-			wrong = fmt.Sprintf("epoch %d is noted as improved: %v, its validation says %v",
+		if r.Epochs < len(epochs) {
+			found += fmt.Sprintf("; cut short: training has gone on since epoch %d", r.Epochs)
+		}
+	}
+	a.report.add(choice, wrong == "", found, "the epoch that validation data chose, of a whole log")
+	a.saved(state, stop, len(epochs))
+}
+
+// choose goes through the log once more and says which epoch validation chose, and what in the records contradicts.
+func (a *auditor) choose(epochs []run.Epoch) (stop train.Stopper, wrong string) {
+	r, most := a.result, a.spec.Training.Epochs
+	stop = train.NewStopper(a.spec.Training, a.run.Config.ByAP, learnsLabels(a.spec, r))
+	seconds, over := 0.0, false // until the result was written
+	for i, e := range epochs {
+		if stop.Epoch > 0 && stop.Done() {
+			return stop, fmt.Sprintf("epoch %d came after patience was over", e.Epoch)
+		}
+		if better := stop.Improved(e.Epoch, e.Judged()); better != e.Improved {
+			return stop, fmt.Sprintf("epoch %d is noted as improved: %v, its validation says %v",
 				e.Epoch, e.Improved, better)
 		}
-		seconds += e.Seconds.Train + e.Seconds.Evaluate
+		if i < r.Epochs {
+			seconds += e.Seconds.Train + e.Seconds.Evaluate
+			over = stop.Done() || e.Epoch >= most
+		}
 	}
-	r, last := a.result, len(epochs)
+	last := len(epochs)
 	switch {
-	case wrong != "":
 	case r.BestEpoch != stop.Epoch:
 		wrong = fmt.Sprintf("the result is of epoch %d, validation chose %d", r.BestEpoch, stop.Epoch)
-	case r.Epochs != last || last < a.spec.Training.Epochs && !stop.Done() || last > a.spec.Training.Epochs:
+	case r.Epochs > last || last > most || over == r.Cut() && r.Epochs == last:
 		wrong = fmt.Sprintf("%d epochs in the result, %d in the log, at most %d with patience %d",
-			r.Epochs, last, a.spec.Training.Epochs, a.spec.Training.Patience)
+			r.Epochs, last, most, a.spec.Training.Patience)
+		if r.Cut() {
+			wrong += "; " + r.Mark()
+		}
 	case !reflect.DeepEqual(r.Val, epochs[stop.Epoch-1].Val):
 		wrong = "the result's validation is not that of its epoch in the log"
 	case math.Abs(seconds-r.Seconds) > 1e-6*(1+seconds):
 		wrong = fmt.Sprintf("the log's epochs took %.3f s, the result's %.3f s", seconds, r.Seconds)
 	}
-	found := wrong
-	if wrong == "" {
-		found = fmt.Sprintf("epoch %d of %d, by validation data", stop.Epoch, last)
+	return stop, wrong
+}
+
+// learned compares how many training events the result counts with what its epochs have.
+func (a *auditor) learned(p *eval.Protocol) {
+	const name = "training events"
+	r, events := a.result, p.Split().Train.Len()
+	if r.TrainEvents == 0 {
+		a.report.tell(name, "not looked at: the record does not count them")
+		return
 	}
-	a.report.add(choice, wrong == "", found, "the epoch that validation data chose, of a whole log")
-	a.saved(state, stop, last)
+	ok, want := r.TrainEvents == r.Epochs*events, fmt.Sprintf("%d in %d epochs", r.Epochs*events, r.Epochs)
+	if r.Cut() {
+		ok = r.TrainEvents >= r.Epochs*events && r.TrainEvents <= (r.Epochs+1)*events
+		want += fmt.Sprintf(", and up to %d of the one that was cut short", events)
+	}
+	a.report.add(name, ok, fmt.Sprint(r.TrainEvents), want)
 }
 
 // saved compares the log with the state that a training leaves for going on; records that are handed on may lack it.
@@ -108,6 +149,7 @@ func (a *auditor) sameData(p *eval.Protocol) bool {
 	a.report.same("data", hash, a.run.Config.Hashes.Data)
 	a.report.same("split", split, a.run.Config.Hashes.Split)
 	a.report.same("split of the result", a.result.Split, split)
+	a.learned(p)
 	return hash == a.run.Config.Hashes.Data && split == a.run.Config.Hashes.Split
 }
 

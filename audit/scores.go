@@ -40,6 +40,8 @@ func Scores(o ScoresOptions) (*Report, error) {
 	r.tell("data", fmt.Sprintf("%s, %s", o.Set.Name, o.Set.Hash()))
 	r.tell("split", protocol.Split().Hash)
 	r.tell("negatives of the protocol", hash)
+	t.noted.Positives = protocol.Events(part).Len()
+	r.enough(t.noted)
 	if t.align(&r, o.Scores) {
 		t.given(&r)
 		explain(&r, []test{t}, o.Set, protocol, eval.BatchSize)

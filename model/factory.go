@@ -359,6 +359,9 @@ func (k Kind[C]) spec(preset string, data Data, settings []string) (Spec, error)
 	return k.complete(Spec{Preset: preset, Order: k.order(preset)}, c, t, settings)
 }
 
+// AsPublished says whether the configuration is of a preset that does what a published program or paper did.
+func (s Spec) AsPublished() bool { return asPublished(s.Preset) }
+
 // asPublished says whether a preset does what a published program or paper did, and no more.
 func asPublished(preset string) bool {
 	return preset == "released" || preset == "paper" || strings.HasPrefix(preset, "paper-")

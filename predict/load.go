@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -52,25 +51,22 @@ var (
 )
 
 // Load opens a trained model. Path is a run directory that Train filled, one of its checkpoints, a safetensors file
-// with the tensor names of the released program, or the PyTorch file that this one wrote. The caller closes the
-// predictor, before the set and the device.
+// with the tensor names of the released program, or the PyTorch file that this one wrote. Of a training with several
+// seeds it is the best by validation: see Predictor.Choice. The caller closes the predictor, before the set and the
+// device.
 func Load(path string, o Options) (*Predictor, error) {
 	if o.Set == nil && o.Past == nil {
 		return nil, errors.New("load a model: neither a data set nor a past to look back on")
 	}
-	files, err := run.Checkpoints(path)
+	choice, err := run.Best(path)
 	if err != nil {
 		return nil, err
 	}
-	if len(files) > 1 {
-		return nil, fmt.Errorf("%s holds %d runs: choose one of its directories, such as %s",
-			path, len(files), filepath.Dir(files[0]))
-	}
-	file, err := run.ReadCheckpoint(files[0])
+	file, err := run.ReadCheckpoint(choice.File)
 	if err != nil {
 		return nil, err
 	}
-	p := &Predictor{Top: 3, past: o.Past, options: o}
+	p := &Predictor{Top: 3, past: o.Past, options: o, choice: choice}
 	if o.Set != nil {
 		p.log = o.Set.Log
 	}
@@ -79,16 +75,16 @@ func Load(path string, o Options) (*Predictor, error) {
 		p.log, p.past = now.log, now.view
 	}
 	if p.calibration, err = calibration.Parse(file.Meta[run.CalibrationKey]); err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", files[0], ErrMisfit, err)
+		return nil, fmt.Errorf("%s: %w: %w", choice.File, ErrMisfit, err)
 	}
 	factory, err := p.configure(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", files[0], err)
+		return nil, fmt.Errorf("%s: %w", choice.File, err)
 	}
-	p.origin = run.OriginOf(files[0], file)
+	p.origin = run.OriginOf(choice.File, file)
 	if err := p.open(factory, file); err != nil {
 		p.Close()
-		return nil, fmt.Errorf("%s: %w", files[0], err)
+		return nil, fmt.Errorf("%s: %w", choice.File, err)
 	}
 	return p, nil
 }

@@ -36,6 +36,7 @@ type Predictor struct {
 	CurvePoints int // of the curve of Explain, before and after each query's time; Load sets 0: no curve
 
 	options   Options
+	choice    run.Choice // which checkpoint it is, of several seeds
 	name      string
 	spec      model.Spec
 	past      index.View // what queries look back on; nil: not asked for yet
@@ -58,6 +59,9 @@ type Predictor struct {
 	classifier  *train.Classifier // of node classification, otherwise nil
 	calibration *calibration.Map  // nil: logits are taken as they are
 }
+
+// Choice says which checkpoint answers, and of how many seeds it was chosen.
+func (p *Predictor) Choice() run.Choice { return p.choice }
 
 // Model is the model's name in the catalogue.
 func (p *Predictor) Model() string { return p.name }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +11,9 @@ import (
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 )
+
+// ErrNoChoice says that a sweep has not come to its end: continue it, or name one of its trials.
+var ErrNoChoice = errors.New("holds a sweep that has not chosen yet")
 
 // Checkpoints lists the checkpoints of a path: a checkpoint itself, that of a run directory, or those of a run's seeds,
 // each of which has a directory of its own there.
@@ -37,8 +41,7 @@ func Checkpoints(path string) ([]string, error) {
 	}
 	if s, err := OpenSweep(path); files == nil && err == nil { // that of the chosen trial
 		if s.Best == "" {
-			return nil, fmt.Errorf("load checkpoint: %w: the sweep in %s has not chosen yet; continue it with "+
-				"'train --resume', or name one of its trials", fs.ErrNotExist, path)
+			return nil, fmt.Errorf("load checkpoint: %w: %s %w", fs.ErrNotExist, path, ErrNoChoice)
 		}
 		return Checkpoints(filepath.Join(path, s.Best))
 	}

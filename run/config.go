@@ -67,9 +67,9 @@ type Hashes struct {
 	Negatives string `json:"negatives"`
 }
 
-// Apart lists what two runs do not have in common, beside their seeds and how long they train: what keeps one from
+// Diff lists what two runs do not have in common, beside their seeds and how long they train: what keeps one from
 // being one more seed of the other. Where models or data differ, nothing else is worth a word.
-func (c Config) Apart(o Config) []string {
+func (c Config) Diff(o Config) []string {
 	var list []string
 	if c.Model != o.Model {
 		list = append(list, fmt.Sprintf("model %s and %s", c.Model, o.Model))
@@ -110,7 +110,7 @@ func (c Config) Differs(now Config) error {
 	if changes == nil {
 		return nil
 	}
-	return fmt.Errorf("%s; a run goes on only as it began", strings.Join(changes, ", "))
+	return fmt.Errorf("cannot resume with changed settings: %s", strings.Join(changes, ", "))
 }
 
 // lasting are the settings that say how long a training lasts, and change nothing in what it does until then.

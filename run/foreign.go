@@ -18,11 +18,17 @@ func (f foreign) Is(target error) bool { return target == ErrForeign }
 
 func Foreignf(format string, args ...any) error { return foreign(fmt.Sprintf(format, args...)) }
 
-// ErrExists says that a directory holds a training already: continue it, or choose another directory.
-var ErrExists = errors.New("holds a training already")
+// ErrExists says that a directory holds a training or a sweep already: continue it, or choose another directory.
+var ErrExists = errors.New("already exists")
 
-// ExistsIn is an ErrExists of a directory.
-func ExistsIn(dir string) error { return fmt.Errorf("%s %w", dir, ErrExists) }
+// exists is an ErrExists in other words.
+type exists string
+
+func (e exists) Error() string        { return string(e) }
+func (e exists) Is(target error) bool { return target == ErrExists }
+
+// ExistsIn is an ErrExists of a directory; what is a training or a sweep.
+func ExistsIn(dir, what string) error { return exists(dir + " holds a " + what + " already") }
 
 // Vacant says why no training can begin where there is no state to resume from: what lies there is someone's work. A
 // configuration alone is what a training leaves that ended before it had learned anything.

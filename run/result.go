@@ -1,28 +1,39 @@
 package run
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/dygmamba/dygmamba/eval"
 )
 
 // Result is what a run achieved, the content of result.json.
 type Result struct {
-	Model     string  `json:"model"`
-	Data      string  `json:"data"`
-	Seed      uint64  `json:"seed"`
-	Task      string  `json:"task,omitempty"` // "" is link prediction
-	Preset    string  `json:"preset"`
-	Params    int     `json:"parameters"`
-	Epochs    int     `json:"epochs"`
-	BestEpoch int     `json:"best_epoch"`
-	Seconds   float64 `json:"seconds"`       // training and validation of all epochs
-	PerEpoch  float64 `json:"epoch_seconds"` // mean, training only
-	Peak      int64   `json:"peak_bytes"`    // device memory of a training step
-	Device    string  `json:"device"`
-	Val       *Metric `json:"val,omitempty"` // of the best epoch
+	Model     string `json:"model"`
+	Data      string `json:"data"`
+	Seed      uint64 `json:"seed"`
+	Task      string `json:"task,omitempty"` // "" is link prediction
+	Preset    string `json:"preset"`
+	Params    int    `json:"parameters"`
+	Epochs    int    `json:"epochs"`
+	BestEpoch int    `json:"best_epoch"` // 0: none was chosen, the checkpoint has the weights as they were at the end
+	// ChosenBy is the measure on validation data that chose it; "" where none did, and in older records.
+	ChosenBy string `json:"chosen_by,omitempty"`
+	// TrainEvents counts the training events of all steps, those of an epoch that was cut short included; 0 in older
+	// records.
+	TrainEvents int     `json:"train_events,omitempty"`
+	Seconds     float64 `json:"seconds"`       // training and validation of all epochs
+	PerEpoch    float64 `json:"epoch_seconds"` // mean, training only
+	Peak        int64   `json:"peak_bytes"`    // device memory of a training step
+	Device      string  `json:"device"`
+	Val         *Metric `json:"val,omitempty"` // of the best epoch
 	// the same with other negatives, where that had a say in which epoch is the best
 	HistoricalVal *Metric `json:"val_historical,omitempty"`
 	InductiveVal  *Metric `json:"val_inductive,omitempty"`
@@ -41,15 +52,22 @@ type Result struct {
 	Paused     bool    `json:"-"` // at Run.Until: there are epochs to come
 }
 
-// CutShort says why the numbers are not those of a whole training, "" where they are.
-func (r Result) CutShort() string {
+// EndedByTime is in a Result that came before its training was over, as time was short.
+const EndedByTime = "max-time"
+
+// Cut says that a time limit ended the training before it was over.
+func (r Result) Cut() bool { return r.Ended != "" || r.Epochs == 0 }
+
+// Mark says of a training that was cut short how far it came, in a few words; "" of one that was not. Whoever lists
+// results shows it beside the numbers.
+func (r Result) Mark() string {
 	switch {
+	case !r.Cut():
+		return ""
 	case r.Epochs == 0:
-		return "stopped within its first epoch"
-	case r.Ended != "":
-		return fmt.Sprintf("stopped after %d epochs (%s)", r.Epochs, r.Ended)
+		return "cut short in epoch 1"
 	}
-	return ""
+	return fmt.Sprintf("cut short after epoch %d", r.Epochs)
 }
 
 // Measured is one evaluation: a scenario under one kind of negatives.
@@ -107,6 +125,15 @@ func Summarize(runs []Result) Summary {
 	return s
 }
 
+// TooFew says whether one of the evaluations behind a mean had too few events to conclude anything: see eval.Result.
+func (s Summary) TooFew(m MeanStd) bool {
+	return slices.ContainsFunc(s.Runs, func(r Result) bool {
+		return slices.ContainsFunc(r.Results, func(x Measured) bool {
+			return x.Scenario == m.Scenario && x.Strategy == m.Strategy && x.TooFew()
+		})
+	})
+}
+
 // measuredIn lists the scenarios and negatives that any of the runs was measured with, in the order in which they come.
 func measuredIn(runs []Result) []MeanStd {
 	var list []MeanStd
@@ -129,10 +156,43 @@ func writeSummary(path string, sum func() (*Summary, error)) error {
 	}
 	defer turn.Close()
 	s, err := sum()
-	if err != nil || s == nil {
+	if err != nil {
 		return err
 	}
+	if file := Dir(path).Path(ResultFile); s == nil && isSummary(file) { // of results that are gone
+		return os.Remove(file)
+	}
+	if s == nil {
+		return nil
+	}
 	return Dir(path).WriteJSON(ResultFile, s)
+}
+
+// isSummary says whether a file is the summary of a training.
+func isSummary(file string) bool {
+	raw, err := os.ReadFile(file)
+	var s Summary
+	return err == nil && json.Unmarshal(raw, &s) == nil && len(s.Seeds) > 0 && len(s.Runs) == len(s.Seeds)
+}
+
+// DropResult removes the result of a run whose checkpoint is about to be replaced, and takes it out of the summary of
+// its training: a result is never about other weights than those beside it.
+func (d Dir) DropResult() error {
+	if d == "" {
+		return nil
+	}
+	err := os.Remove(d.Path(ResultFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	above, name := filepath.Split(filepath.Clean(string(d)))
+	if strings.HasPrefix(name, "seed-") && isSummary(Dir(above).Path(ResultFile)) {
+		return WriteSummary(filepath.Clean(above))
+	}
+	return nil
 }
 
 // meanStd is the mean and the sample standard deviation, which of one value is 0.

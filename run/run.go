@@ -150,8 +150,24 @@ func IsUnfinished(dir string) bool {
 	if err != nil || json.Unmarshal(raw, &result) != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
+	return result.Cut() || logged(dir) > result.Epochs
+}
+
+// logged counts the epochs in the log of a run.
+func logged(dir string) int {
 	log, _ := os.ReadFile(filepath.Join(dir, LogFile))
-	return result.Ended != "" || bytes.Count(log, []byte{'\n'}) > result.Epochs
+	return bytes.Count(log, []byte{'\n'})
+}
+
+// Mark says in a few words that the training in a directory is not finished, "" of one that is: see Result.Mark.
+func Mark(dir string) string {
+	if r, err := ReadResult(dir); err == nil && r.Cut() && logged(dir) <= r.Epochs {
+		return r.Mark()
+	}
+	if IsUnfinished(dir) {
+		return "unfinished"
+	}
+	return ""
 }
 
 // Source is where the data of a trained model come from.

@@ -26,7 +26,7 @@ func CheckSameTraining(files []string) error {
 			first = c
 			continue
 		}
-		if apart := first.Apart(c); apart != nil {
+		if apart := first.Diff(c); apart != nil {
 			return &Error{filepath.Dir(filepath.Dir(file)),
 				fmt.Errorf("%s and %s are no seeds of one training (%s): measure them one by one",
 					base(files[0]), base(file), strings.Join(apart, ", "))}

@@ -57,7 +57,8 @@ func (t *trainer) standing() run.Result {
 	r := run.Result{
 		Model: t.Run.Model, Data: t.Set.Name, Seed: t.Seed, Preset: t.Spec.Preset,
 		Params: t.Learner.Model.Params().Count(),
-		Epochs: t.at.Epoch, BestEpoch: t.at.Stopper.Epoch, Peak: t.peak(), Device: t.Device.Name(),
+		Epochs: t.at.Epoch, BestEpoch: t.at.Stopper.Epoch, TrainEvents: t.at.Epoch*t.events() + t.done(),
+		Peak: t.peak(), Device: t.Device.Name(),
 		Split: t.Protocol.Split().Hash, History: t.epochs, Order: t.Spec.Order, Depends: t.Spec.Conditions(),
 		Paused: !t.at.Finished, Ended: t.ended,
 	}
@@ -67,6 +68,7 @@ func (t *trainer) standing() run.Result {
 	}
 	if b := t.at.Stopper.Epoch; b > 0 && b <= len(t.epochs) {
 		e := t.epochs[b-1]
+		r.ChosenBy = t.at.Stopper.Measure(t.Spec.Training)
 		r.Val, r.HistoricalVal, r.InductiveVal, r.TimeVal = e.Val, e.HistoricalVal, e.InductiveVal, e.TimeVal
 	}
 	return r

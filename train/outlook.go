@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/dygmamba/dygmamba/run"
@@ -31,7 +30,7 @@ func (o Outlook) Range(more int) (least, most time.Duration) {
 // outlook is how it looks when so many events of the epoch are done.
 func (t *trainer) outlook(done int) Outlook {
 	is, stop := t.Spec.Training, t.at.Stopper
-	part := float64(done) / float64(max(1, t.Protocol.Split().Train.Len()))
+	part := float64(done) / float64(max(1, t.events()))
 	most := float64(is.Epochs-t.at.Epoch) - part
 	least := float64(is.Patience-stop.Waited) - part
 	if stop.Epoch == 0 {
@@ -98,16 +97,13 @@ func (t *trainer) timeUp(outer, inner context.Context, err error) (bool, error) 
 		!errors.Is(err, context.DeadlineExceeded) {
 		return false, err
 	}
-	share := float64(t.at.Batch*t.Spec.Training.BatchSize) / float64(max(1, t.Protocol.Split().Train.Len()))
-	place := fmt.Sprintf("the time is up in epoch %d, after %.0f %% of it", t.at.Epoch+1, 100*math.Min(1, share))
-	t.ended = EndedByTime
+	share := float64(t.done()) / float64(max(1, t.events()))
+	place := fmt.Sprintf("the time limit ended epoch %d after %.0f %% of it", t.at.Epoch+1, 100*share)
+	t.ended = run.EndedByTime
 	if t.at.Stopper.Epoch > 0 {
 		t.logger().Info(fmt.Sprintf("%s; measured is epoch %d, the best so far", place, t.at.Stopper.Epoch))
 		return true, nil
 	}
-	t.logger().Warn(place + ": what is kept and measured is as it stood then, better than nothing")
+	t.logger().Warn(place + ": validation has chosen no epoch; kept and measured are the weights as they are")
 	return true, t.saveBest(run.Epoch{})
 }
-
-// EndedByTime is in a Result that came before its training was over, as time was short.
-const EndedByTime = "max-time"

@@ -2,6 +2,10 @@ package train_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -68,7 +72,7 @@ func TestMaxTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Ended != train.EndedByTime || r.Epochs != 1 || r.BestEpoch != 1 || r.Val == nil || len(r.Results) == 0 {
+	if r.Ended != run.EndedByTime || r.Epochs != 1 || r.BestEpoch != 1 || r.Val == nil || len(r.Results) == 0 {
 		t.Errorf("ended with %+v", r)
 	}
 	if raw := string(read(t, dir, run.ResultFile)); !strings.Contains(raw, `"ended": "max-time"`) {
@@ -98,7 +102,7 @@ func TestHardlyAnyTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Ended != train.EndedByTime || r.Epochs != 0 || r.BestEpoch != 0 || len(r.Results) == 0 {
+		if r.Ended != run.EndedByTime || r.Epochs != 0 || r.BestEpoch != 0 || len(r.Results) == 0 {
 			t.Errorf("ended with %+v", r)
 		}
 		if dir == "" {
@@ -110,5 +114,49 @@ func TestHardlyAnyTime(t *testing.T) {
 		if r, err := goOn(t, dir); err != nil || r.Epochs != 3 || r.Ended != "" {
 			t.Errorf("went on to %+v, %v", r, err)
 		}
+	}
+}
+
+// A training that was cut short inside its first epoch says how many events it has seen. Once it goes on and a better
+// epoch replaces the checkpoint, the old result is gone: it is not about these weights.
+func TestResultIsOfItsCheckpoint(t *testing.T) {
+	dir := t.TempDir()
+	job := small(t, dir)
+	job.OnStep = func(s train.Step) {
+		if s.Done > 300 {
+			time.Sleep(time.Until(job.Deadline))
+		}
+	}
+	job.Deadline = time.Now().Add(time.Second)
+	if _, err := job.Train(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var noted struct {
+		Seen   int    `json:"train_events"`
+		Epochs int    `json:"epochs"`
+		Hash   string `json:"checkpoint_sha256"`
+	}
+	if err := json.Unmarshal(read(t, dir, run.ResultFile), &noted); err != nil {
+		t.Fatal(err)
+	}
+	if n := job.Protocol.Split().Train.Len(); noted.Seen < 400 || noted.Seen >= n || noted.Epochs != 0 {
+		t.Errorf("noted %+v of %d training events", noted, n)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	again := small(t, dir)
+	again.Resume = true
+	again.OnEpoch = func(run.Epoch) { stop() }
+	if _, err := again.Train(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if hash, err := run.Dir(dir).Hash(run.CheckpointFile); err != nil || hash == noted.Hash {
+		t.Fatalf("the checkpoint was not replaced: %v", err)
+	}
+	if _, err := run.ReadResult(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a result of a checkpoint that is gone: %v", err)
+	}
+	if !run.IsUnfinished(dir) {
+		t.Error("the training counts as finished")
 	}
 }

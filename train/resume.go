@@ -30,7 +30,7 @@ func (t *trainer) takeUp(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("resume: %w", err)
 	case !t.Resume:
-		return run.ExistsIn(t.Dir)
+		return run.ExistsIn(t.Dir, "training")
 	}
 	return t.restore(last, config)
 }
@@ -97,7 +97,7 @@ func (t *trainer) ours(name string, f checkpoint.File, c run.Config) error {
 	if seed := fmt.Sprint(c.Seed); f.Meta["seed"] != seed {
 		return run.Foreignf("%s is of seed %s, this run has seed %s", path, f.Meta["seed"], seed)
 	}
-	if apart := is.Apart(this); apart != nil {
+	if apart := is.Diff(this); apart != nil {
 		return run.Foreignf("%s is of another run than %s beside it: %s", path, run.ConfigFile,
 			strings.Join(apart, ", "))
 	}

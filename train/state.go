@@ -156,6 +156,9 @@ func (t *trainer) saveBest(e run.Epoch) error {
 		t.best = f
 		return nil
 	}
+	if err := t.dir.DropResult(); err != nil {
+		return fmt.Errorf("remove the result of the former checkpoint: %w", err)
+	}
 	if err := checkpoint.Save(t.dir.Path(run.CheckpointFile), f); err != nil {
 		return fmt.Errorf("save the checkpoint: %w", err)
 	}

@@ -17,8 +17,8 @@ import (
 // ErrDiverged says that a training has lost its way: other settings may not.
 var ErrDiverged = errors.New("the loss is not a number; a smaller learning_rate may help")
 
-// lesson is one step of the optimizer, from its launch until its results are added up.
-type lesson struct {
+// pendingStep is one step of the optimizer, from its launch until its results are added up.
+type pendingStep struct {
 	batch     int // of the epoch
 	positives int
 	done      int       // events of the epoch, with these
@@ -31,7 +31,7 @@ type lesson struct {
 // up and while the next batch is prepared. Where results are there at once, they are looked at at once.
 func (t *trainer) step(s *replay.Step, done int) error {
 	n := len(s.Batch.Queries)
-	next := &t.lessons[t.at.Step%2]
+	next := &t.pending[t.at.Step%2]
 	next.batch, next.positives, next.done = t.at.Batch, s.Span.Len(), done
 	next.results = slices.Grow(next.results[:0], n+1)[:n+1]
 	err := tensor.Guard(func() {
@@ -83,7 +83,7 @@ func (t *trainer) settle() error {
 }
 
 // diverged says what to do about a loss that is not a number: before anything was learned no learning rate is to blame.
-func (t *trainer) diverged(l *lesson) error {
+func (t *trainer) diverged(l *pendingStep) error {
 	if t.at.Epoch > 0 || l.batch > 0 {
 		return ErrDiverged
 	}
@@ -119,7 +119,7 @@ func largest(x []float32) (at int, size float64) {
 	return at, size
 }
 
-func (t *trainer) failed(l *lesson, err error) error {
+func (t *trainer) failed(l *pendingStep, err error) error {
 	return fmt.Errorf("epoch %d, batch %d: %w", t.at.Epoch+1, l.batch, err)
 }
 
@@ -130,7 +130,7 @@ func (t *trainer) tell(loss float64, done int) {
 	}
 	_, ap, _ := t.at.Sums.means()
 	t.OnStep(Step{
-		Epoch: t.at.Epoch + 1, Epochs: t.Spec.Training.Epochs, Done: done, Total: t.Protocol.Split().Train.Len(),
+		Epoch: t.at.Epoch + 1, Epochs: t.Spec.Training.Epochs, Done: done, Total: t.events(),
 		Loss: loss, AP: ap, Rate: float64(done-t.first) / time.Since(t.began).Seconds(), Outlook: t.outlook(done),
 	})
 }

@@ -16,10 +16,26 @@ type Stopper struct {
 	Waited int       `json:"waited"`     // epochs since
 }
 
-// NewStopper judges links, by AP alone if that is asked for or if it is a mean over kinds of negatives.
-func NewStopper(t model.Training, byAP bool) Stopper {
+// NewStopper judges links, by AP alone if that is asked for or if it is a mean over kinds of negatives, or labels, by
+// AUC.
+func NewStopper(t model.Training, byAP, labels bool) Stopper {
 	mean := t.SelectBy == model.SelectByAll || t.SelectBy == model.SelectByTime
-	return Stopper{Patience: t.Patience, ByAP: byAP || mean}
+	return Stopper{Patience: t.Patience, ByAP: (byAP || mean) && !labels, ByAUC: labels}
+}
+
+// Measure names what epochs are judged by.
+func (s *Stopper) Measure(t model.Training) string {
+	switch {
+	case s.ByAUC:
+		return "AUC"
+	case t.SelectBy == model.SelectByAll:
+		return "mean AP of all kinds of negatives"
+	case t.SelectBy == model.SelectByTime:
+		return "mean AP of random and time negatives"
+	case s.ByAP:
+		return "AP"
+	}
+	return "AP and AUC"
 }
 
 // Improved takes an epoch's score and reports whether it is the best so far; an equal one counts as better.

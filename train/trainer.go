@@ -43,8 +43,8 @@ type trainer struct {
 
 	began    time.Time // the walk through this epoch
 	first    int       // events of the epoch that were done before it
-	lessons  [2]lesson
-	underway *lesson // launched, results to come
+	pending  [2]pendingStep
+	underway *pendingStep // launched, results to come
 	meter    eval.Meter
 
 	// what validation said last, where probabilities are to be fitted to it
@@ -57,8 +57,7 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 	for _, note := range r.Spec.Notes() {
 		r.logger().Info(note)
 	}
-	t.at.Stopper = NewStopper(r.Spec.Training, r.ByAP)
-	t.at.Stopper.ByAUC = r.Protocol.Task() == eval.NodeClassification
+	t.at.Stopper = NewStopper(r.Spec.Training, r.ByAP, r.Protocol.Task() == eval.NodeClassification)
 	var err error
 	if t.pass, err = r.Protocol.Train(r.Seed); err != nil {
 		return nil, err
@@ -163,14 +162,14 @@ func (t *trainer) epoch(ctx context.Context) error {
 	}
 	train := t.at.Seconds + trained.Sub(began).Seconds() // what was spent before an interruption counts too
 	e.Seconds = run.Seconds{Train: train, Waiting: waited.Seconds(), Evaluate: time.Since(trained).Seconds()}
-	e.Events = float64(t.Protocol.Split().Train.Len()) / train
+	e.Events = float64(t.events()) / train
 	return t.record(e)
 }
 
 // walk takes the optimizer's steps for the events of this epoch that are still to come.
 func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 	events := t.Protocol.Split().Train.All()
-	done := min(t.at.Batch*t.Spec.Training.BatchSize, events.Len())
+	done := t.done()
 	batches := t.pass.Continue(ctx, t.planner(), events.Slice(done, events.Len()), t.waiting(events, done), t.at.Draws)
 	if t.at.Batch == 0 {
 		batches = t.pass.Batches(ctx, t.planner(), events)
@@ -200,30 +199,36 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 	return waited, t.settle()
 }
 
+// events is the number of training events, of which an epoch has all.
+func (t *trainer) events() int { return t.Protocol.Split().Train.Len() }
+
+// done is the number of them that steps of the unfinished epoch were taken on.
+func (t *trainer) done() int { return min(t.at.Batch*t.Spec.Training.BatchSize, t.events()) }
+
 // planner is the model; a memory in strict order learns of events as the walk through them says, otherwise in the step
 // that asks.
 func (t *trainer) planner() replay.Planner {
 	if m, ok := t.evaluator().(model.StatefulScorer); ok && t.pass.Order == model.Strict {
-		return &diary{m, &t.at.Remembered}
+		return &commitCounter{m, &t.at.Remembered}
 	}
 	return t.Learner.Model
 }
 
 // waiting are the events that a memory in strict order was asked about and has not learned of.
 func (t *trainer) waiting(events event.Span, done int) event.Span {
-	if _, strict := t.planner().(*diary); strict {
+	if _, strict := t.planner().(*commitCounter); strict {
 		return events.Slice(min(t.at.Remembered, done), done)
 	}
 	return event.Span{}
 }
 
-// diary keeps count of the events that a memory has learned of.
-type diary struct {
+// commitCounter keeps count of the events that a memory has learned of.
+type commitCounter struct {
 	model.StatefulScorer
 	events *int
 }
 
-func (d *diary) Commit(b *sample.Batch) error {
+func (d *commitCounter) Commit(b *sample.Batch) error {
 	err := d.StatefulScorer.Commit(b)
 	if err == nil {
 		*d.events += b.Events.Len()

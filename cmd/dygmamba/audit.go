@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -39,7 +38,7 @@ func newAudit(a *app) *cobra.Command {
 						return usagef("--%s needs --scores; a run has its own", name)
 					}
 				}
-				return a.auditRun(cmd.Context(), args[0], from, !noStamp)
+				return a.auditRuns(cmd.Context(), args[0], from, !noStamp)
 			}
 			if err := oneOf("setting", scenario, eval.Scenarios()...); err != nil {
 				return err
@@ -64,48 +63,58 @@ func newAudit(a *app) *cobra.Command {
 	return cmd
 }
 
-// recorded is the directory of the one seed that a path has, with or without its checkpoint.
-func recorded(path string) (string, error) {
-	if _, err := os.Stat(filepath.Join(path, run.ConfigFile)); err == nil {
-		return path, nil
+// recorded are the directories of the seeds that a path has, with or without their checkpoints.
+func recorded(path string) ([]string, error) {
+	if run.Exists(filepath.Join(path, run.ConfigFile)) {
+		return []string{path}, nil
 	}
-	seeds := run.Seeds(path)
-	switch len(seeds) {
-	case 0:
-		return oneRun(path)
-	case 1:
-		return run.SeedDir(path, seeds[0]), nil
+	var dirs []string
+	for _, seed := range run.Seeds(path) {
+		dirs = append(dirs, run.SeedDir(path, seed))
 	}
-	first := run.SeedDir(path, seeds[0])
-	return "", usagef("%s holds %d runs, choose one of them, such as %s", path, len(seeds), first)
+	if dirs != nil {
+		return dirs, nil
+	}
+	best, err := run.Best(path)
+	return []string{best.Dir()}, err
 }
 
-func (a *app) auditRun(ctx context.Context, path string, from loadFlags, stamp bool) error {
-	dir, err := recorded(path)
+func (a *app) auditRuns(ctx context.Context, path string, from loadFlags, stamp bool) error {
+	dirs, err := recorded(path)
 	if err != nil {
 		return err
 	}
-	o, err := a.openRun(ctx, from, filepath.Join(dir, run.CheckpointFile))
+	o, err := a.openRun(ctx, from, filepath.Join(dirs[0], run.CheckpointFile))
 	if err != nil {
 		return err
 	}
 	defer o.close()
-	progress := a.console.Progress("audit", "events")
-	defer progress.Done()
-	r, err := audit.Run(ctx, audit.Options{
-		Dir: dir, Set: o.set, Device: o.dev, Threads: from.where.threads,
-		OnBatch: func(what string, done, total int) { progress.Set(int64(done), int64(total), what) },
-	})
-	if err != nil {
-		return err
-	}
-	progress.Done()
-	if stamp {
-		if err := audit.WriteStamp(dir, o.dev.Name(), r); err != nil {
+	var all audit.Training
+	for _, dir := range dirs {
+		progress := a.console.Progress("audit", "events")
+		defer progress.Done()
+		if mark := run.Mark(dir); mark != "" {
+			a.log().Warn(dir + " is " + mark)
+		}
+		r, err := audit.Run(ctx, audit.Options{
+			Dir: dir, Set: o.set, Device: o.dev, Threads: from.where.threads,
+			OnBatch: func(what string, done, total int) { progress.Set(int64(done), int64(total), what) },
+		})
+		if err != nil {
 			return err
 		}
+		progress.Done()
+		if stamp {
+			if err := audit.WriteStamp(dir, o.dev.Name(), r); err != nil {
+				return err
+			}
+		}
+		if len(dirs) == 1 {
+			return a.verdict(r, nil)
+		}
+		all.Add(dir, r)
 	}
-	return a.verdict(r)
+	return a.verdict(&all.Report, &all)
 }
 
 func (a *app) auditScores(ctx context.Context, file string, data dataFlags, o audit.ScoresOptions) (err error) {
@@ -120,12 +129,16 @@ func (a *app) auditScores(ctx context.Context, file string, data dataFlags, o au
 	if err != nil {
 		return err
 	}
-	return a.verdict(r)
+	return a.verdict(r, nil)
 }
 
-// verdict prints what was found. All but a pass is an exit code of 1.
-func (a *app) verdict(r *audit.Report) error {
-	err := a.emit(r, func(w io.Writer, s term.Style) error {
+// verdict prints what was found, of several seeds what was found of each. All but a pass is an exit code of 1.
+func (a *app) verdict(r *audit.Report, seeds *audit.Training) error {
+	var doc any = r
+	if seeds != nil {
+		doc = seeds
+	}
+	err := a.emit(doc, func(w io.Writer, s term.Style) error {
 		for _, c := range r.Checks {
 			mark, want := s.Good("ok  "), ""
 			if !c.OK {
@@ -139,11 +152,19 @@ func (a *app) verdict(r *audit.Report) error {
 				return err
 			}
 		}
-		style := s.Bad
-		if r.Verdict == audit.Pass {
-			style = s.Good
+		judged := func(verdict string) string {
+			if verdict == audit.Pass {
+				return s.Good(verdict)
+			}
+			return s.Bad(verdict)
 		}
-		_, err := fmt.Fprintf(w, "\nverdict: %s\n", style(r.Verdict))
+		fmt.Fprintln(w)
+		if seeds != nil {
+			for _, one := range seeds.Runs {
+				fmt.Fprintf(w, "%s: %s\n", one.Run, judged(one.Verdict))
+			}
+		}
+		_, err := fmt.Fprintf(w, "verdict: %s\n", judged(r.Verdict))
 		return err
 	})
 	if err != nil || r.Verdict == audit.Pass {

@@ -33,7 +33,7 @@ func newConvert(a *app) *cobra.Command {
 		Short: "Convert checkpoints between PyTorch and safetensors",
 		Args:  takes("a file that PyTorch wrote, or a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			from, foreign, err := weightsFile(args[0])
+			from, foreign, err := a.weightsFile(args[0])
 			if err != nil {
 				return err
 			}
@@ -104,8 +104,8 @@ func (d *convertDoc) choose(foreign bool, out string) {
 }
 
 // weightsFile finds the weights that a path leads to, and says whether PyTorch wrote them.
-func weightsFile(path string) (file string, foreign bool, err error) {
-	if file, err = oneCheckpoint(path); err != nil {
+func (a *app) weightsFile(path string) (file string, foreign bool, err error) {
+	if file, err = a.oneCheckpoint(path); err != nil {
 		return "", false, err
 	}
 	foreign, err = checkpoint.IsPyTorch(file)

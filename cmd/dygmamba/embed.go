@@ -25,7 +25,7 @@ func newEmbed(a *app) *cobra.Command {
 			if err := e.where.check(); err != nil {
 				return err
 			}
-			weights, err := oneCheckpoint(args[0])
+			weights, err := a.oneCheckpoint(args[0])
 			if err != nil {
 				return err
 			}

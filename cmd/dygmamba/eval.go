@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/suggest"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 func newEval(a *app) *cobra.Command {
@@ -191,6 +192,9 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
 	}
 	doc := e.describe(set, session.Protocol().Split())
 	doc.add(rows)
+	for _, r := range rows {
+		a.warnFew([]run.Measured{{Scenario: r.Scenario, Strategy: r.Strategy, Result: r.Result}})
+	}
 	return doc, nil
 }
 

@@ -81,6 +81,8 @@ type resultDoc struct {
 	MRR       *float64           `json:"mrr,omitempty"`
 	Hits      map[string]float64 `json:"hits,omitempty"`      // shares of places up to 1, 3 and 10
 	Opponents float64            `json:"opponents,omitempty"` // of each event, in the mean
+
+	few bool // events: nothing can be concluded
 }
 
 // missing is a measure that was not taken.
@@ -96,7 +98,7 @@ func resultOf(r eval.Row, aggregation string) resultDoc {
 	doc := resultDoc{
 		Scenario: r.Scenario, Negatives: r.Strategy, Variant: r.Contender, AP: number(r.AP), AUC: number(r.AUC),
 		Ranking: r.Ranking, Batches: r.Batches, Positives: r.Positives, Events: r.Events, Moments: r.Moments,
-		NegativesHash: r.Negatives, ECE: r.ECE, Reliability: r.Reliability,
+		NegativesHash: r.Negatives, ECE: r.ECE, Reliability: r.Reliability, few: r.TooFew(),
 	}
 	if aggregation == global {
 		doc.AP, doc.AUC = number(r.GlobalAP), number(r.GlobalAUC)
@@ -176,6 +178,7 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 	if d.Aggregation == global || d.Results[0].Negatives == eval.Time {
 		how = "over all scores"
 	}
+	how += fewNote(slices.ContainsFunc(d.Results, func(r resultDoc) bool { return r.few && r.Batches > 0 }))
 	if d.PerPositive > 1 {
 		how += fmt.Sprintf("; MRR and Hits@K in percent, among %s negatives", term.Count(d.PerPositive))
 	}
@@ -248,7 +251,7 @@ func (d *evalDoc) table() *term.Table {
 		if several {
 			cells = append(cells, r.Variant, "")
 		}
-		cells = append(cells, term.Percent(float64(r.AP)), term.Percent(float64(r.AUC)))
+		cells = append(cells, doubted(term.Percent(float64(r.AP)), r.few), doubted(term.Percent(float64(r.AUC)), r.few))
 		if reliable {
 			cells = append(cells, eceCell(r.ECE))
 		}

@@ -33,8 +33,8 @@ func (e *evaluation) runTrained(ctx context.Context, a *app) (*evalDoc, error) {
 			return nil, loadError(err)
 		}
 		defer p.Close()
-		if run.IsUnfinished(filepath.Dir(file)) {
-			a.log().Warn(filepath.Dir(file) + " is not finished: using the best epoch so far")
+		if mark := run.Mark(filepath.Dir(file)); mark != "" {
+			a.log().Warn(filepath.Dir(file) + " is " + mark + ": measured is the checkpoint that it has so far")
 		}
 		variant := ""
 		if len(files) > 1 {

@@ -150,6 +150,7 @@ var flagHints = []struct {
 	hint string
 }{
 	{run.ErrExists, "continue it with --resume, or choose another directory with --out"},
+	{run.ErrNoChoice, "continue it with 'train --resume', or name one of its trials"},
 }
 
 // withFlags says in terms of this program what the library says in its own: which flag sets an option, which command

@@ -456,7 +456,8 @@ func TestEvalOfRun(t *testing.T) {
 	}
 	program(t, "eval", "--checkpoint", filepath.Join(r.run, "checkpoint.safetensors"), "--data", r.data,
 		"--device", "cpu", "--negatives", "random").want(t, exitDone).
-		shows(t, "dygmamba on periodic", "setting       negatives     AP    AUC    ECE\n", "transductive", "inductive")
+		shows(t, "dygmamba on periodic", "setting       negatives       AP      AUC    ECE\n",
+			"transductive", "inductive")
 
 	seeds := t.TempDir()
 	for _, name := range []string{"seed-0", "seed-1"} {
@@ -479,7 +480,7 @@ func TestEvalOfRun(t *testing.T) {
 	}
 	warned := program(t, "eval", "--run", seeds, "--data", r.data, "--device", "cpu",
 		"--setting", "transductive", "--negatives", "random").
-		want(t, exitDone, filepath.Join(seeds, "seed-1")+" is not finished")
+		want(t, exitDone, filepath.Join(seeds, "seed-1")+" is unfinished")
 	if strings.Contains(warned.err, "seed-0") {
 		t.Errorf("a finished run is complained about:\n%s", warned.err)
 	}

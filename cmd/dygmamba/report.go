@@ -37,9 +37,12 @@ func newReport(a *app) *cobra.Command {
 			if o.Cases < 0 || o.Cases > mostCases {
 				return usagef("--cases is %d, must be from 0 to %d", o.Cases, mostCases)
 			}
-			dir, err := oneRun(args[0])
+			dir, err := a.oneRun(args[0])
 			if err != nil {
 				return err
+			}
+			for _, seed := range run.Seeds(args[0]) {
+				o.Seeds = append(o.Seeds, run.SeedDir(args[0], seed))
 			}
 			if out == "" {
 				out = filepath.Join(dir, "report.html")

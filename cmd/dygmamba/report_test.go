@@ -71,7 +71,6 @@ func TestReportRefuses(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(dir, "seed-1"), os.DirFS(filepath.Join(dir, "seed-0"))); err != nil {
 		t.Fatal(err)
 	}
-	program(t, "report", dir).want(t, exitUsage, "holds 2 runs", "seed-0")
 	if err := os.WriteFile(filepath.Join(dir, "seed-1", run.LogFile), []byte("{\"epoch\":7}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

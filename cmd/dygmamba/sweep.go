@@ -70,6 +70,7 @@ func (f *trainFlags) axes() ([]run.Axis, error) {
 
 // remember takes over what --config or, with --resume, the directory says.
 func (f *trainFlags) remember(given func(flag string) bool) error {
+	f.options.ByBoth = given("select-by-ap") && !f.options.ByAP
 	if f.config != "" {
 		record, err := run.Read(f.config)
 		if err != nil {
@@ -90,8 +91,7 @@ func (f *trainFlags) remember(given func(flag string) bool) error {
 	case err != nil:
 		return err
 	case !f.options.Resume:
-		return fmt.Errorf("%s holds a sweep already: continue it with --resume, or choose another directory",
-			f.runs.out)
+		return run.ExistsIn(f.runs.out, "sweep")
 	}
 	return f.recallSweep(s, given)
 }
@@ -194,7 +194,10 @@ func (d *sweepDoc) write(w io.Writer, s term.Style, set *dataset.Set) error {
 	if len(d.Seeds) > 1 {
 		how = fmt.Sprintf("the mean %s of %d seeds", how, len(d.Seeds))
 	}
-	fmt.Fprintf(w, "\n  %s\n\n", s.Dim("chosen by "+how+" on the validation events, in percent; only the chosen "+
-		"one is measured on the test"))
+	note := "chosen by " + how + " on the validation events, in percent; only the chosen one is measured on the test"
+	if by := d.Result.Runs[0].ChosenBy; by != "" && by != "AP" && by != "AUC" {
+		note += "; the epoch of each trial by " + by
+	}
+	fmt.Fprintf(w, "\n  %s\n\n", s.Dim(note))
 	return writeSummary(w, s, set, d.Dir, d.Result)
 }

@@ -79,6 +79,9 @@ func newTrain(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, r := range summary.Runs {
+				a.warnFew(r.Results)
+			}
 			return a.emit(summary, func(w io.Writer, s term.Style) error {
 				return writeSummary(w, s, o.Set, o.Dir, summary)
 			})
@@ -114,7 +117,8 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 		"inductive or all; training uses random negatives, and others with --set negatives_historical or "+
 		"negatives_time")
 	flags.BoolVar(&o.ByAP, "select-by-ap", false,
-		"choose the best epoch by validation AP alone; otherwise AP and AUC must both be at least the best so far")
+		"choose the best epoch by validation AP alone, as all presets but 'released' and 'paper' do (with these, AP "+
+			"and AUC must both be at least the best so far)")
 	flags.IntVar(&o.TestEvery, "test-every", 0,
 		"number of epochs between test measurements; shown, never used to choose an epoch (default: never)")
 	flags.BoolVar(&o.TensorBoard, "tensorboard", false, "write TensorBoard event files to --out")
@@ -204,7 +208,7 @@ func (f *trainFlags) take(record run.Run, given func(flag string) bool) error {
 	}
 	f.data.complete(record.Source())
 	if !given("select-by-ap") {
-		f.options.ByAP = c.ByAP
+		f.options.ByAP, f.options.ByBoth = c.ByAP, !c.ByAP
 	}
 	if !given("tf32") {
 		f.where.tf32 = c.TF32

@@ -154,19 +154,38 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum r
 	if sum.Runs[0].Task == eval.NodeClassification {
 		how = "over all events at once"
 	}
-	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("AP and AUC of the best epoch on the test events, in percent, "+how))
+	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("AP and AUC of the best epoch on the test events, in percent, "+how+
+		fewNote(slices.ContainsFunc(sum.Results, sum.TooFew))))
 	return err
 }
 
 // seedText tells how a seed came to its result.
 func seedText(r run.Result) string {
-	if r.Epochs == 0 {
-		return "stopped by --max-time in the first epoch; --resume continues"
+	if r.Epochs == 0 && r.Cut() {
+		return fmt.Sprintf("%s by --max-time, after %s training events: no epoch was chosen by validation; "+
+			"--resume continues", r.Mark(), term.Count(r.TrainEvents))
 	}
-	text := fmt.Sprintf("best epoch %d of %d, %s per epoch, %s in total", r.BestEpoch, r.Epochs,
+	text := fmt.Sprintf("best epoch %d of %d%s, %s per epoch, %s in total", r.BestEpoch, r.Epochs, chosenBy(r),
 		term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds)))
-	if r.Ended == train.EndedByTime {
-		text += "; stopped by --max-time, --resume continues"
+	if r.Cut() {
+		text += "; " + r.Mark() + " by --max-time, --resume continues"
+	}
+	return text
+}
+
+// chosenBy tells which measure of validation chose the epoch, and its value, "" of a record that does not say.
+func chosenBy(r run.Result) string {
+	switch {
+	case r.ChosenBy == "" || r.Val == nil:
+		return ""
+	case r.Task == eval.NodeClassification:
+		return fmt.Sprintf(" by validation %s %s", r.ChosenBy, term.Percent(r.Val.AUC))
+	}
+	e := run.Epoch{Val: r.Val, HistoricalVal: r.HistoricalVal, InductiveVal: r.InductiveVal, TimeVal: r.TimeVal}
+	score := e.Judged()
+	text := fmt.Sprintf(" by validation %s %s", r.ChosenBy, term.Percent(score.AP))
+	if strings.HasSuffix(r.ChosenBy, "AUC") {
+		text += "/" + term.Percent(score.AUC)
 	}
 	return text
 }
@@ -196,7 +215,9 @@ func resultTable(data string, sum run.Summary) *term.Table {
 	}
 	t := term.NewTable(columns...)
 	for _, m := range sum.Results {
-		cells := []string{m.Scenario, m.Strategy, spread(m.AP, m.APStd, m.Runs), spread(m.AUC, m.AUCStd, m.Runs)}
+		few := sum.TooFew(m)
+		cells := []string{m.Scenario, m.Strategy, doubted(spread(m.AP, m.APStd, m.Runs), few),
+			doubted(spread(m.AUC, m.AUCStd, m.Runs), few)}
 		if known {
 			ap, auc := published(m.Scenario, m.Strategy, data, sum.Model)
 			cells = append(cells, ap, auc)

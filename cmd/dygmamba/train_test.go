@@ -119,7 +119,7 @@ func TestTrainDirectory(t *testing.T) {
 	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
 	program(t, training(data, "--out", out, "--set", "num_epochs=1")...).want(t, exitDone)
 	program(t, "train", "--resume", "--out", out, "--device", "cpu", "--set", "num_epochs=2").want(t, exitDone,
-		"epoch 2").shows(t, "of 2,")
+		"epoch 2").shows(t, "of 2 by validation AP")
 	program(t, training(data, "--out", out, "--seed", "1")...).want(t, exitDone).shows(t,
 		"next to seed 0; result.json summarizes all seeds")
 	var sum run.Summary
@@ -194,17 +194,18 @@ func TestTrainMaxTime(t *testing.T) {
 	data, out := trainedRun(t).data, filepath.Join(t.TempDir(), "run")
 	args := training(data, "--out", out, "--set", "num_epochs=100000", "--set", "patience=100000", "--max-time", "2s")
 	began := time.Now()
-	sum := decode[run.Summary](t, program(t, append(args, "--json")...).want(t, exitDone, "the time is up in epoch",
+	sum := decode[run.Summary](t, program(t, append(args, "--json")...).want(t, exitDone, "the time limit ended epoch",
 		"the best so far"))
 	if spent := time.Since(began); spent > 30*time.Second {
 		t.Errorf("2 s became %v", spent)
 	}
-	if r := sum.Runs[0]; r.Ended != train.EndedByTime || r.Epochs < 1 || len(r.Results) == 0 {
+	if r := sum.Runs[0]; r.Ended != run.EndedByTime || r.Epochs < 1 || len(r.Results) == 0 {
 		t.Errorf("ended with %+v", r)
 	}
-	program(t, "eval", "--run", out, "--device", "cpu", "--negatives", "random").want(t, exitDone, "is not finished")
+	program(t, "eval", "--run", out, "--device", "cpu", "--negatives", "random").want(t, exitDone,
+		"is cut short after epoch")
 	program(t, "train", "--resume", "--out", out, "--device", "cpu", "--max-time", "1s").want(t, exitDone).shows(t,
-		"stopped by --max-time, --resume continues")
+		"cut short after epoch", "by --max-time, --resume continues")
 	program(t, "train", "--data", data, "--max-time", "1m", "--sweep", "dropout=0,0.1", "--out", t.TempDir()).want(t,
 		exitUsage, "--max-time cannot be used with --sweep")
 	program(t, "train", "--data", data, "--max-time", "-1s").want(t, exitUsage, "--max-time is -1s")

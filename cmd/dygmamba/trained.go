@@ -58,30 +58,30 @@ func (f *trainedFlags) files() ([]string, error) {
 	return run.Checkpoints(path)
 }
 
-// file is the only checkpoint.
-func (f *trainedFlags) file() (string, error) {
+// file is the checkpoint that answers.
+func (f *trainedFlags) file(a *app) (string, error) {
 	path, err := f.path()
 	if err != nil {
 		return "", err
 	}
-	return oneCheckpoint(path)
+	return a.oneCheckpoint(path)
 }
 
-// oneCheckpoint is the only one that a path has.
-func oneCheckpoint(path string) (string, error) {
-	files, err := run.Checkpoints(path)
+// oneCheckpoint is the one that a path has, or of several seeds the best by validation, which is said.
+func (a *app) oneCheckpoint(path string) (string, error) {
+	choice, err := run.Best(path)
 	if err != nil {
 		return "", err
 	}
-	if len(files) > 1 {
-		return "", usagef("%s holds %d runs, choose one of them, such as %s", path, len(files), filepath.Dir(files[0]))
+	if why := choice.String(); why != "" {
+		a.log().Info(path + " has several seeds; used is " + why)
 	}
-	return files[0], nil
+	return choice.File, nil
 }
 
-// oneRun is the directory of the one seed that a path has.
-func oneRun(path string) (string, error) {
-	file, err := oneCheckpoint(path)
+// oneRun is the directory of the seed that oneCheckpoint takes.
+func (a *app) oneRun(path string) (string, error) {
+	file, err := a.oneCheckpoint(path)
 	return filepath.Dir(file), err
 }
 
@@ -113,7 +113,7 @@ func (f *loadFlags) addRecorded(cmd *cobra.Command) {
 
 // open opens the run of the one checkpoint that the flags name. The caller closes it.
 func (f *loadFlags) open(ctx context.Context, a *app) (*openedRun, error) {
-	file, err := f.from.file()
+	file, err := f.from.file(a)
 	if err != nil {
 		return nil, err
 	}

@@ -20,11 +20,9 @@ func (r *Report) WritePage(w io.Writer) error { return r.page().Write(w) }
 func (r *Report) page() page.Page {
 	p := page.Page{
 		Title: r.Model + " on " + r.Data.Name,
-		Lead: fmt.Sprintf("Preset %s, seed %d: learned from %s events, chosen on %s, asked about the last %s. %s",
-			r.Preset, r.Seed,
-			term.Count(r.Split.Train), term.Count(r.Split.Val), term.Count(r.Split.Test), r.question()),
-		Foot: fmt.Sprintf("Made by: dygmamba report %s. All numbers are of the best epoch by validation, %d of %d.",
-			r.Run, r.BestEpoch, len(r.Epochs)),
+		Lead: fmt.Sprintf("Preset %s, seed %d: %s, asked about the last %s. %s",
+			r.Preset, r.Seed, r.basedOn(), term.Count(r.Split.Test), r.question()),
+		Foot: fmt.Sprintf("Made by: dygmamba report %s. %s", r.Run, r.about()),
 	}
 	for _, n := range r.Notes {
 		p.Parts = append(p.Parts, page.Text("Note: "+n))
@@ -37,6 +35,24 @@ func (r *Report) page() page.Page {
 		p.Parts = append(p.Parts, parts...)
 	}
 	return p
+}
+
+// basedOn says what was learned from and what chose the epoch.
+func (r *Report) basedOn() string {
+	switch {
+	case r.BestEpoch > 0 || r.TrainEvents == 0:
+		return fmt.Sprintf("learned from %s events, chosen on %s", term.Count(r.Split.Train), term.Count(r.Split.Val))
+	}
+	return fmt.Sprintf("learned from %s of %s events, chosen by no validation (%s)", term.Count(r.TrainEvents),
+		term.Count(r.Split.Train), r.Mark)
+}
+
+// about says which weights the numbers are of.
+func (r *Report) about() string {
+	if r.BestEpoch == 0 {
+		return "All numbers are of the weights as they were when training ended; no epoch was chosen by validation."
+	}
+	return fmt.Sprintf("All numbers are of the best epoch by validation, %d of %d.", r.BestEpoch, len(r.Epochs))
 }
 
 // question is what the model was asked.
@@ -89,6 +105,9 @@ func (r *Report) what() string {
 func (r *Report) learning() []page.Part {
 	parts := []page.Part{page.Heading("Learning")}
 	if len(r.Epochs) == 0 {
+		if r.Mark != "" {
+			return append(parts, page.Text("No epoch was finished: the training was "+r.Mark+"."))
+		}
 		return append(parts, page.Text("The log of epochs is not there."))
 	}
 	parts = append(parts, page.Text(fmt.Sprintf("Every epoch walks once through the training events in the order "+
@@ -175,7 +194,35 @@ func (r *Report) results() []page.Part {
 	if r.Labels() {
 		how = "AP and AUC in percent, of all test events at once."
 	}
-	return []page.Part{page.Heading("Results"), page.Text(how), t}
+	return append([]page.Part{page.Heading("Results"), page.Text(how), t}, r.allSeeds()...)
+}
+
+// allSeeds is the table of a training with several.
+func (r *Report) allSeeds() []page.Part {
+	if len(r.Seeds) == 0 {
+		return nil
+	}
+	t := page.Table{Head: []string{"seed", "setting", "negatives", "", "AP", "AUC", "best epoch"}, Words: 4}
+	var whole []run.Result
+	for _, s := range r.Seeds {
+		name := fmt.Sprintf("seed %d", s.Seed)
+		if len(s.Results) == 0 {
+			t.Rows = append(t.Rows, []string{name, "", "", s.Mark, "", "", ""})
+			continue
+		}
+		whole = append(whole, run.Result{Results: s.Results})
+		for _, m := range s.Results {
+			t.Rows = append(t.Rows, []string{name, m.Scenario, m.Strategy, s.Mark, term.Percent(m.AP),
+				term.Percent(m.AUC), fmt.Sprintf("%d of %d", s.BestEpoch, s.Epochs)})
+		}
+	}
+	for _, m := range run.Summarize(whole).Results {
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("mean of %d", m.Runs), m.Scenario, m.Strategy, "",
+			fmt.Sprintf("%s ± %.2f", term.Percent(m.AP), 100*m.APStd),
+			fmt.Sprintf("%s ± %.2f", term.Percent(m.AUC), 100*m.AUCStd), ""})
+	}
+	return []page.Part{page.Text(fmt.Sprintf("All seeds of the training; all else on this page is about seed %d, "+
+		"the best by validation.", r.Seed)), t}
 }
 
 // wholeTicks are round whole numbers from 1 to n.

@@ -61,7 +61,7 @@ func (r *Report) basis() []page.Part {
 		{"data", fmt.Sprintf("%s, %s events, %s nodes", r.Data.Name, term.Count(r.Data.Events),
 			term.Count(r.Data.Nodes))},
 		{"sampling", r.Sampling},
-		{"training", fmt.Sprintf("%s events; %s nodes are not shown to it", term.Count(r.Split.Train),
+		{"training", fmt.Sprintf("%s events%s; %s nodes are not shown to it", term.Count(r.Split.Train), r.steps(),
 			term.Count(r.Split.NewNodes))},
 		{"validation", fmt.Sprintf("%s events, %s of them with a new node", term.Count(r.Split.Val),
 			term.Count(r.Split.NewVal))},
@@ -72,6 +72,7 @@ func (r *Report) basis() []page.Part {
 		for i, n := range []int{r.Split.Train, r.Split.Val, r.Split.Test} {
 			facts[2+i][1] = term.Count(n) + " events"
 		}
+		facts[2][1] += r.steps()
 	}
 	if r.Order != "" {
 		about := "a question sees nothing of its own instant"
@@ -98,6 +99,14 @@ func (r *Report) basis() []page.Part {
 		facts = append(facts, [2]string{"negatives of this test, SHA-256", r.Measured.Negatives})
 	}
 	return []page.Part{page.Heading("What the numbers rest on"), facts}
+}
+
+// steps says how many training events were seen, all epochs together, where that is known.
+func (r *Report) steps() string {
+	if r.TrainEvents == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s seen in all epochs together", term.Count(r.TrainEvents))
 }
 
 // counted is a number of things.

@@ -28,9 +28,10 @@ type Options struct {
 	Set       *dataset.Set       // that it was trained on
 	Predictor *predict.Predictor // its model, loaded from Dir with Set
 
-	Scenario  string // which test is looked at closely: eval.Transductive ("" too) or eval.Inductive
-	Negatives string // and with which negatives; "" is random
-	Cases     int    // so many of each kind; 0: none
+	Seeds     []string // directories of all seeds of the training, for the table of results; nil: Dir alone
+	Scenario  string   // which test is looked at closely: eval.Transductive ("" too) or eval.Inductive
+	Negatives string   // and with which negatives; "" is random
+	Cases     int      // so many of each kind; 0: none
 
 	OnBatch func(what string, done, total int) // told after every batch; may be nil
 }
@@ -47,7 +48,12 @@ type Report struct {
 	Finished  bool             `json:"finished"`
 	BestEpoch int              `json:"best_epoch"`
 	Epochs    []run.Epoch      `json:"epochs"`
-	Results   []run.Measured   `json:"results"` // as the run has noted them; of an unfinished one what was measured now
+	Mark      string           `json:"mark,omitempty"` // that it is not finished, or was cut short
+	// TrainEvents counts those of all steps; 0: the record does not say.
+	TrainEvents int    `json:"train_events,omitempty"`
+	Seeds       []Seed `json:"seeds,omitempty"` // of the training, where there are several
+	// Results are as the run has noted them; of an unfinished one what was measured now.
+	Results []run.Measured `json:"results"`
 
 	Scenario  string      `json:"setting"`   // what the following is about
 	Negatives string      `json:"negatives"` // "" for labels
@@ -77,6 +83,35 @@ type Report struct {
 	dates bool // times are dates
 }
 
+// Seed is one of several of a training.
+type Seed struct {
+	Seed      uint64         `json:"seed"`
+	BestEpoch int            `json:"best_epoch"`
+	Epochs    int            `json:"epochs"`
+	Mark      string         `json:"mark,omitempty"` // that it is not finished, or was cut short
+	Results   []run.Measured `json:"results"`        // of one that is not finished none
+}
+
+// seedsIn are those of directories.
+func seedsIn(dirs []string) ([]Seed, error) {
+	if len(dirs) < 2 {
+		return nil, nil
+	}
+	var list []Seed
+	for _, dir := range dirs {
+		record, err := run.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		result, err := record.Result()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		list = append(list, Seed{record.Config.Seed, result.BestEpoch, result.Epochs, run.Mark(dir), result.Results})
+	}
+	return list, nil
+}
+
 // Setting is one of the run's.
 type Setting struct {
 	Key   string `json:"key"`
@@ -98,6 +133,9 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	if err := r.recall(record, o.Predictor, o.Set); err != nil {
 		return nil, err
 	}
+	if r.Seeds, err = seedsIn(o.Seeds); err != nil {
+		return nil, err
+	}
 	r.Scenario, r.Negatives = cmp.Or(o.Scenario, eval.Transductive), cmp.Or(o.Negatives, eval.Random)
 	if r.Labels() {
 		r.Scenario, r.Negatives = eval.Transductive, ""
@@ -107,6 +145,9 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r.compare()
+	if r.Measured.TooFew() {
+		r.note(fmt.Sprintf("The test has too few events to conclude anything: %d.", r.Measured.Positives))
+	}
 	r.Seconds = time.Since(began).Seconds()
 	return r, nil
 }
@@ -135,9 +176,18 @@ func (r *Report) recall(record run.Run, p *predict.Predictor, set *dataset.Set) 
 	result, err := record.Result()
 	switch {
 	case err == nil:
+		r.TrainEvents = result.TrainEvents
 		r.Finished, r.Results, r.Device, r.Peak = true, result.Results, result.Device, result.Peak
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
+	}
+	switch r.Mark = run.Mark(record.Dir); {
+	case r.Mark == "":
+	case result.Cut() && r.BestEpoch == 0:
+		r.note(fmt.Sprintf("The training was %s, after %d training events: no epoch was chosen by validation.", r.Mark,
+			r.TrainEvents))
+	case result.Cut():
+		r.note("The training was " + r.Mark + ": this is about its best epoch until then.")
 	default:
 		r.note("The training is not finished: this is about its best epoch so far.")
 	}

@@ -194,7 +194,7 @@ func check(t *testing.T, r *Report) {
 // What is shown in parts adds up to the whole.
 func TestPartsAddUp(t *testing.T) {
 	r, result := trained(t, dygmamba.DefaultModel, dygmamba.TrainOptions{Settings: []string{"batch_size=20"},
-		Strategies: eval.Strategies()}, 3)
+		ByBoth: true, Strategies: eval.Strategies()}, 3)
 	if len(r.Results) != len(result.Results) || len(r.Results) != 6 {
 		t.Errorf("%d results, the run has %d", len(r.Results), len(result.Results))
 	}
@@ -258,8 +258,8 @@ func TestNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := made(t, seed, other, Options{Scenario: eval.Inductive, Negatives: "historical"})
-	if r.Finished || len(r.Notes) != 2 || !strings.Contains(r.Notes[0], "not finished") ||
-		!strings.Contains(r.Notes[1], "not those") {
+	if r.Finished || len(r.Notes) != 3 || !strings.Contains(r.Notes[0], "not finished") ||
+		!strings.Contains(r.Notes[1], "not those") || !strings.Contains(r.Notes[2], "too few events") {
 		t.Errorf("finished %v, notes %q", r.Finished, r.Notes)
 	}
 	if len(r.Results) != 1 || r.Results[0].Scenario != eval.Inductive || r.Results[0].Strategy != "historical" ||

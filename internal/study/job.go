@@ -105,7 +105,7 @@ func (j *Job) dir(out string) string { return filepath.Join(out, "runs", j.Name)
 // matches says whether a run is this training: its configuration decides, not what its directory is called. How long
 // it was to last is part of that.
 func (j *Job) matches(c run.Config) bool {
-	if c.Model != j.Model || c.Seed != j.Seed || c.ByAP || c.Sampling != j.set.Set.Sampling ||
+	if c.Model != j.Model || c.Seed != j.Seed || c.ByAP && j.spec.AsPublished() || c.Sampling != j.set.Set.Sampling ||
 		c.Hashes.Data != j.set.hash {
 		return false
 	}
@@ -169,7 +169,7 @@ func (j *Job) look(out string, earlier []Record) standing {
 		switch {
 		case !j.matches(r.Config):
 			here.state, here.why = Failed, "its directory holds another training: "+
-				cmp.Or(strings.Join(r.Config.Apart(j.config()), ", "), "one that lasts longer or shorter")
+				cmp.Or(strings.Join(r.Config.Diff(j.config()), ", "), "one that lasts longer or shorter")
 			return here
 		case r.ended && j.whole(r.Result) && !run.IsUnfinished(dir):
 			here.state = Done

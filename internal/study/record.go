@@ -164,7 +164,7 @@ func (r *Record) Unfinished() string {
 	if !r.ended {
 		return "it has no result yet"
 	}
-	return r.Result.CutShort()
+	return r.Result.Mark()
 }
 
 // training is what tells a run from all that are not a repetition of it.

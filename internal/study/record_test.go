@@ -94,9 +94,9 @@ func TestAddRecords(t *testing.T) {
 		"there already, as c":   runDir(t, filepath.Join(dir, "again"), "2", done),
 		"there already, as b-1": filepath.Join(training, "seed-1"),
 		"no result yet":         runDir(t, filepath.Join(dir, "begun"), "3", ""),
-		"stopped after 2 epochs": runDir(t, filepath.Join(dir, "cut"), "4",
+		"cut short after epoch 2": runDir(t, filepath.Join(dir, "cut"), "4",
 			`{"epochs":2,"ended":"max-time"}`),
-		"stopped within its first epoch":    runDir(t, filepath.Join(dir, "short"), "5", `{"epochs":0}`),
+		"cut short in epoch 1":              runDir(t, filepath.Join(dir, "short"), "5", `{"epochs":0}`),
 		"no such file or directory":         filepath.Join(dir, "nowhere"),
 		"invalid character 'x' looking for": runDir(t, filepath.Join(dir, "broken"), "6", "x"),
 	} {
