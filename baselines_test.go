@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -40,8 +41,8 @@ func slimSettings(t *testing.T, name string) []string {
 func TestMemories(t *testing.T) {
 	set := launch(t).set
 	for _, name := range []string{"tgn", "jodie", "dyrep"} {
-		for _, order := range model.Orders() {
-			t.Run(name+" "+order, func(t *testing.T) {
+		for _, order := range protocol.Orders() {
+			t.Run(name+" "+string(order), func(t *testing.T) {
 				dir := t.TempDir()
 				summary, err := dygmamba.Train(t.Context(), dygmamba.TrainOptions{
 					Set: set, Model: name, Order: order, Settings: slimSettings(t, name), Dir: dir,
@@ -60,7 +61,7 @@ func TestMemories(t *testing.T) {
 // measured compares an evaluation of what was saved with what its training reported: memories travel with the weights.
 func measured(t *testing.T, reported run.Result, dir string, set *dataset.Set) {
 	t.Helper()
-	o := dygmamba.EvaluateOptions{LoadOptions: predict.Options{Set: set}, Strategies: []string{"random"}}
+	o := dygmamba.EvaluateOptions{LoadOptions: predict.Options{Set: set}, Strategies: []protocol.Negatives{"random"}}
 	got, err := dygmamba.Evaluate(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -30,7 +30,7 @@ func TestCalibrateAfterwards(t *testing.T) {
 		dirs := map[string]string{"true": t.TempDir(), "false": t.TempDir()}
 		for on, dir := range dirs {
 			o := dygmamba.TrainOptions{Set: set, Model: name, Dir: dir,
-				Order:    map[string]string{"jodie": "strict"}[name],
+				Order:    map[string]protocol.Order{"jodie": protocol.Strict}[name],
 				Settings: append([]string{"calibrate=" + on}, settings...)}
 			if _, err := dygmamba.Train(t.Context(), o); err != nil {
 				t.Fatal(err)
@@ -57,7 +57,7 @@ func TestCalibrateAfterwards(t *testing.T) {
 		}
 		measured, err := dygmamba.Evaluate(t.Context(), dir, dygmamba.EvaluateOptions{
 			LoadOptions: predict.Options{Set: set},
-			Strategies:  []string{eval.Random}, Scenarios: []string{eval.Transductive},
+			Strategies:  []protocol.Negatives{"random"}, Scenarios: []protocol.Scenario{"transductive"},
 		})
 		if err != nil {
 			t.Fatal(err)

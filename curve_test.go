@@ -6,8 +6,8 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -48,7 +48,7 @@ func TestCurveReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	set.TimeFormat = dataset.TimeDate
-	for order, want := range map[string]int{model.Strict: 15, model.Arrival: 7} {
+	for order, want := range map[protocol.Order]int{protocol.Strict: 15, protocol.Arrival: 7} {
 		o := dygmamba.TrainOptions{Set: set, Model: "jodie", Order: order, Dir: t.TempDir(), Settings: []string{
 			"num_epochs=1", "node_feat_dim=8", "edge_feat_dim=8", "time_feat_dim=8"}}
 		if _, err := dygmamba.Train(t.Context(), o); err != nil {

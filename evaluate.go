@@ -5,6 +5,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -12,9 +13,9 @@ import (
 // protocol.
 type EvaluateOptions struct {
 	LoadOptions
-	Scenarios  []string     // eval.Transductive and eval.Inductive; nil: both
-	Strategies []string     // negatives: sample.Random, sample.Historical and sample.Inductive; nil: all three
-	Protocol   eval.Options // Sampling, BatchSize, Order and Threads are the trained model's own unless given here
+	Scenarios  []protocol.Scenario  // nil: both
+	Strategies []protocol.Negatives // nil: protocol.Published()
+	Protocol   eval.Options         // Sampling, BatchSize, Order and Threads are the model's own unless given here
 }
 
 // Evaluate measures a trained model on the last part of a data set, in every scenario under every kind of negatives.

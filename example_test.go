@@ -9,9 +9,8 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device/open"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/predict"
-	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Train a narrow DyGMamba for two epochs on a small stream in which every pair meets in a rhythm of its own.
@@ -133,8 +132,8 @@ func ExampleEvaluate() {
 	dir, set := exampleRun()
 	results, err := dygmamba.Evaluate(context.Background(), dir, dygmamba.EvaluateOptions{
 		LoadOptions: predict.Options{Set: set},
-		Scenarios:   []string{eval.Transductive},
-		Strategies:  []string{sample.Random, sample.Historical},
+		Scenarios:   []protocol.Scenario{protocol.Transductive},
+		Strategies:  []protocol.Negatives{protocol.RandomNegatives, protocol.HistoricalNegatives},
 	})
 	if err != nil {
 		log.Fatal(err)

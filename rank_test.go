@@ -18,6 +18,7 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Ask whom a node will meet, among all that anyone has met.
@@ -172,12 +173,12 @@ func TestRankEveryModel(t *testing.T) {
 				if preset != "" && strings.HasPrefix(name, "dygmamba") {
 					t.Skip("is as the other")
 				}
-				order := []string{}
+				order := protocol.Order("")
 				if models.Get(name).Remembers {
-					order = append(order, model.Strict)
+					order = protocol.Strict
 				}
 				p := load(t, untrained(t, r.set, name, preset),
-					predict.Options{Set: r.set, Order: strings.Join(order, ""),
+					predict.Options{Set: r.set, Order: order,
 						Settings: []string{"batch_size=7"}})
 				ranked, err := p.Rank(t.Context(), 3, at, nil, 0)
 				if err != nil || len(ranked) != 10 {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/checkpoint"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -110,7 +110,7 @@ func TestReleasedClassifier(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := trainedFile(t, dygmamba.DefaultModel, dygmamba.TrainOptions{Set: &labelled, Task: eval.NodeClassification,
+	f := trainedFile(t, dygmamba.DefaultModel, dygmamba.TrainOptions{Set: &labelled, Task: protocol.NodeClassification,
 		Settings: narrow})
 	got, err := predict.ExportReleased(f)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -142,7 +142,7 @@ func (o *SweepOptions) keepRule(s *run.Sweep) {
 func (o *SweepOptions) plan() (*run.Sweep, error) {
 	s := &run.Sweep{Format: run.SweepFormat, Model: o.Model, Data: o.Set.Name, Axes: o.Axes, Asked: o.Trials,
 		Full: o.Full, Seeds: o.Seeds, Measure: "ap"}
-	if o.Task == eval.NodeClassification {
+	if o.Task == protocol.NodeClassification {
 		s.Measure = "auc"
 	}
 	base, err := NewSpec(o.Model, o.Preset, o.Set, o.Settings...)
@@ -180,7 +180,7 @@ func (o *SweepOptions) checkAxes() error {
 		if slices.ContainsFunc(o.Axes[:i], func(b run.Axis) bool { return a.Key == b.Key }) {
 			return fmt.Errorf("%w: %s is swept twice", model.ErrSetting, a.Key)
 		}
-		if o.Task == eval.NodeClassification && !slices.Contains(model.Keys(model.Training{}), a.Key) {
+		if o.Task == protocol.NodeClassification && !slices.Contains(model.Keys(model.Training{}), a.Key) {
 			return fmt.Errorf("%w: %s is a setting of the model, which learns from links; with task %s only how "+
 				"the classifier learns can be swept: %s",
 				model.ErrSetting, a.Key, o.Task, strings.Join(model.Keys(model.Training{}), ", "))
@@ -221,7 +221,7 @@ func rungs(n, epochs int, full bool) []int {
 
 // shareBackbone trains, for labels, the model that all trials classify with.
 func (o *SweepOptions) shareBackbone(ctx context.Context) error {
-	if o.Task != eval.NodeClassification || o.Backbone != "" {
+	if o.Task != protocol.NodeClassification || o.Backbone != "" {
 		return nil
 	}
 	first := o.TrainOptions

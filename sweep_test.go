@@ -15,9 +15,9 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -220,7 +220,7 @@ func TestSweepRefuses(t *testing.T) {
 			"has no range"},
 		"too many": {func(o *dygmamba.SweepOptions) { o.Trials = 1 << 20; o.Axes = axes(t, "dropout=0..0.5") },
 			"more than"},
-		"labels": {func(o *dygmamba.SweepOptions) { o.Task = eval.NodeClassification },
+		"labels": {func(o *dygmamba.SweepOptions) { o.Task = protocol.NodeClassification },
 			"dropout is a setting of the model"},
 	} {
 		dir := filepath.Join(t.TempDir(), "sweep")
@@ -252,10 +252,11 @@ func TestSweepLabels(t *testing.T) {
 	labelled.Log = log
 	dir := t.TempDir()
 	s, summary, err := sweep(t, t.Context(), dir, func(o *dygmamba.SweepOptions) {
-		o.Set, o.Task, o.Axes, o.Full = &labelled, eval.NodeClassification, axes(t, "learning_rate=0.0001,0.01"), true
+		o.Set, o.Task, o.Axes, o.Full = &labelled, protocol.NodeClassification,
+			axes(t, "learning_rate=0.0001,0.01"), true
 		o.Settings = append(o.Settings, "num_epochs=2")
 	})
-	if err != nil || s.Measure != "auc" || summary.Runs[0].Task != eval.NodeClassification ||
+	if err != nil || s.Measure != "auc" || summary.Runs[0].Task != protocol.NodeClassification ||
 		!slices.Equal(s.Rungs, []int{2}) {
 		t.Fatalf("%+v, %v", s, err)
 	}

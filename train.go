@@ -13,24 +13,25 @@ import (
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
 
 // TrainOptions says what to train on what. Only Set is needed; the zero value of the rest is a good start.
 type TrainOptions struct {
-	Set      *dataset.Set  // opened by dataset.Open
-	Device   device.Device // opened by open.Device; nil: the CPU
-	Model    string        // name in the catalogue of package models; "" is dygmamba
-	Preset   string        // "" is the one the model prefers for the data set and the kind of device
-	Settings []string      // key=value
-	Order    string        // model.Strict or model.Arrival, for a model that remembers; "": the preset's
-	Spec     *model.Spec   // the whole configuration, as NewSpec makes it, instead of Preset, Settings and Order
+	Set      *dataset.Set   // opened by dataset.Open
+	Device   device.Device  // opened by open.Device; nil: the CPU
+	Model    string         // name in the catalogue of package models; "" is dygmamba
+	Preset   string         // "" is the one the model prefers for the data set and the kind of device
+	Settings []string       // key=value
+	Order    protocol.Order // for a model that remembers; "": the preset's
+	Spec     *model.Spec    // the whole configuration, as NewSpec makes it, instead of Preset, Settings and Order
 
-	// Task is eval.LinkPrediction ("" too) or eval.NodeClassification. The latter trains a classifier of labels on what
-	// a model says that was trained on links: Backbone is the directory of that training, with the same seeds. ""
-	// trains it first, in "link" below Dir.
-	Task     string
+	// Task is link prediction ("" too) or node classification. The latter trains a classifier of labels on what a model
+	// says that was trained on links: Backbone is the directory of that training, with the same seeds. "" trains it
+	// first, in "link" below Dir.
+	Task     protocol.Task
 	Backbone string
 
 	Dir     string   // each seed's run directory is SeedDir of it, a summary lies beside them; "" keeps nothing
@@ -38,13 +39,13 @@ type TrainOptions struct {
 	Resume  bool     // continue what is in Dir
 	Threads int      // that gather batches, and of the CPU if Device is nil; 0: all
 
-	MaxTime     time.Duration // end all seeds by then with what is the best so far; 0: when they are over
-	SaveEvery   time.Duration // 0: every half minute
-	MemoryLimit int64         // bytes on the device; 0: what is free
-	ByAP        bool          // choose the best epoch by AP alone, as all presets do that are not published ones
-	ByBoth      bool          // choose one whose AP and AUC are both at least the best so far, as published presets do
-	TestEvery   int           // look at the test sets every so many epochs
-	Strategies  []string      // negatives of the final evaluation; nil: random
+	MaxTime     time.Duration        // end all seeds by then with what is the best so far; 0: when they are over
+	SaveEvery   time.Duration        // 0: every half minute
+	MemoryLimit int64                // bytes on the device; 0: what is free
+	ByAP        bool                 // choose the best epoch by AP alone, as all presets do that are not published ones
+	ByBoth      bool                 // choose one whose AP and AUC are both at least the best so far, as these do
+	TestEvery   int                  // look at the test sets every so many epochs
+	Strategies  []protocol.Negatives // negatives of the final evaluation; nil: random
 	TensorBoard bool
 
 	until int // pause after so many epochs, and leave the test alone; 0: train to the end
@@ -76,14 +77,14 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
 	}
-	protocol, err := eval.Open(o.Set, eval.Options{
+	proto, err := eval.Open(o.Set, eval.Options{
 		Task: o.Task, BatchSize: o.Spec.Training.BatchSize, Threads: o.Threads, Order: o.Spec.Order,
-		Shares: o.Spec.Training.Shares(),
+		Shares: o.Spec.Training.Negatives,
 	})
 	if err != nil {
 		return run.Summary{}, err
 	}
-	if o.Task == eval.NodeClassification {
+	if o.Task == protocol.NodeClassification {
 		if err := o.fitsTask(); err != nil {
 			return run.Summary{}, err
 		}
@@ -98,16 +99,16 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 	if o.ByAP, err = o.choosesByAP(); err != nil {
 		return run.Summary{}, err
 	}
-	if err := o.fits(protocol); err != nil {
+	if err := o.fits(proto); err != nil {
 		return run.Summary{}, err
 	}
-	if protocol.Split().Val.Len() == 0 && o.Log != nil {
+	if proto.Split().Val.Len() == 0 && o.Log != nil {
 		o.Log.Warn("no events are left to validate on: the best epoch is the one that does best in training")
 	}
 	var runs []run.Result
 	began := time.Now()
 	for i, seed := range o.Seeds {
-		job := o.run(factory, *o.Spec, protocol, seed)
+		job := o.run(factory, *o.Spec, proto, seed)
 		if o.MaxTime > 0 { // what is left is for all that are left
 			job.Deadline = time.Now().Add((o.MaxTime - time.Since(began)) / time.Duration(len(o.Seeds)-i))
 		}
@@ -132,7 +133,7 @@ func (o *TrainOptions) choosesByAP() (bool, error) {
 	case o.ByAP || o.ByBoth:
 		return o.ByAP && !o.ByBoth, nil
 	case o.Dir == "" || len(begun) == 0:
-		return !o.Spec.AsPublished() && o.Task != eval.NodeClassification, nil
+		return !o.Spec.AsPublished() && o.Task != protocol.NodeClassification, nil
 	}
 	record, err := run.Open(run.SeedDir(o.Dir, begun[0]))
 	return record.Config.ByAP, err
@@ -191,7 +192,7 @@ func (o TrainOptions) run(f model.Factory, spec model.Spec, p *eval.Protocol, se
 	if o.Dir != "" {
 		r.Dir = run.SeedDir(o.Dir, seed)
 	}
-	if o.Task == eval.NodeClassification {
+	if o.Task == protocol.NodeClassification {
 		r.Backbone = filepath.Join(run.SeedDir(o.Backbone, seed), run.CheckpointFile)
 	}
 	if o.OnStep != nil {

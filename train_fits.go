@@ -13,12 +13,13 @@ import (
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
 // fits refuses, before anything is trained, to begin what has begun, to go on with other settings, to train one more
 // seed beside runs of something else, and to write a summary over a file that is none.
-func (o *TrainOptions) fits(protocol *eval.Protocol) error {
+func (o *TrainOptions) fits(proto *eval.Protocol) error {
 	begun := run.Seeds(o.Dir)
 	if o.Dir == "" || len(begun) == 0 {
 		return o.fitsSummary()
@@ -29,7 +30,7 @@ func (o *TrainOptions) fits(protocol *eval.Protocol) error {
 	}
 	now := run.Config{Model: o.Model, Data: o.Set.Name, Spec: spec, Sampling: o.Set.Sampling, ByAP: o.ByAP,
 		TF32: device.Rounds(o.Device)}
-	now.Hashes = run.Hashes{Data: o.Set.Hash(), Split: protocol.Split().Hash}
+	now.Hashes = run.Hashes{Data: o.Set.Hash(), Split: proto.Split().Hash}
 	for _, seed := range begun {
 		record, err := run.Open(run.SeedDir(o.Dir, seed))
 		if err != nil {
@@ -74,7 +75,7 @@ func (o *TrainOptions) fitsTask() error {
 		if err != nil {
 			return err
 		}
-		if task := cmp.Or(record.Task(), eval.LinkPrediction); task != o.Task {
+		if task := cmp.Or(record.Task(), protocol.LinkPrediction); task != o.Task {
 			return fmt.Errorf("%s is not of the same training (task %s and %s): choose another directory for this one",
 				record.Dir, task, o.Task)
 		}

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -35,7 +35,7 @@ func (o *TrainOptions) prepareBackbone(ctx context.Context) (done func(), err er
 	if err != nil {
 		return done, &run.Error{File: record.File(), Err: err}
 	}
-	spec.Task, spec.Training = eval.NodeClassification, o.Spec.Training
+	spec.Task, spec.Training = protocol.NodeClassification, o.Spec.Training
 	spec.Training.Calibrate = false // that is for links
 	// the classifier's own protocol, whatever the preset says of links
 	if spec.Training.Epochs > model.Standard.Epochs {

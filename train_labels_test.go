@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -32,7 +33,7 @@ func beginners(t testing.TB) *dataset.Set {
 			t.Fatal(err)
 		}
 	}
-	return &dataset.Set{Name: "beginners", Log: log, Sampling: dataset.Native}
+	return &dataset.Set{Name: "beginners", Log: log, Sampling: protocol.Native}
 }
 
 // TestNodeClassification trains a model on links and a classifier on what it says, which can tell sources without a
@@ -40,7 +41,7 @@ func beginners(t testing.TB) *dataset.Set {
 func TestNodeClassification(t *testing.T) {
 	set, dir := beginners(t), t.TempDir()
 	o := dygmamba.TrainOptions{
-		Set: set, Device: newCPU(t), Task: eval.NodeClassification, Dir: dir,
+		Set: set, Device: newCPU(t), Task: protocol.NodeClassification, Dir: dir,
 		Settings: append(append([]string{}, narrow...), "num_epochs=6", "learning_rate=0.01", "dropout=0.1"),
 	}
 	sum, err := dygmamba.Train(t.Context(), o)
@@ -49,7 +50,7 @@ func TestNodeClassification(t *testing.T) {
 	}
 	r := sum.Runs[0].Results
 	if len(r) != 1 || r[0].AUC < 0.95 || r[0].Events != 150 || r[0].Positives != 18 ||
-		sum.Runs[0].Task != eval.NodeClassification {
+		sum.Runs[0].Task != protocol.NodeClassification {
 		t.Errorf("%+v", r)
 	}
 	links := filepath.Join(dir, "link", "seed-0", run.CheckpointFile)
@@ -139,7 +140,7 @@ func TestNothingToClassify(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = dygmamba.Train(t.Context(),
-		dygmamba.TrainOptions{Set: set, Task: eval.NodeClassification, Settings: narrow})
+		dygmamba.TrainOptions{Set: set, Task: protocol.NodeClassification, Settings: narrow})
 	if !errors.Is(err, eval.ErrNoLabels) {
 		t.Errorf("%v, want %v", err, eval.ErrNoLabels)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // replayed is a run's model, loaded and ready to be asked again.
@@ -91,7 +92,7 @@ func (a *auditor) validate(ctx context.Context, again *replayed) error {
 		a.report.add(validated, p.Events(eval.Val).Len() == 0, "no validation in the record", modelChecks[validated])
 		return nil
 	}
-	r, err := again.session.Evaluate(ctx, again.predictor.Contender(""), eval.Val, eval.Random, nil)
+	r, err := again.session.Evaluate(ctx, again.predictor.Contender(""), eval.Val, protocol.RandomNegatives, nil)
 	if err != nil {
 		return fmt.Errorf("validate again: %w", err)
 	}

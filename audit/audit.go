@@ -176,25 +176,25 @@ type auditor struct {
 func (a *auditor) look(ctx context.Context) error {
 	a.records()
 	a.history()
-	protocol, err := eval.Open(a.Set, eval.Options{Task: a.spec.Task, Sampling: a.run.Config.Sampling})
+	proto, err := eval.Open(a.Set, eval.Options{Task: a.spec.Task, Sampling: a.run.Config.Sampling})
 	if err != nil {
 		return err
 	}
-	if !a.sameData(protocol) {
+	if !a.sameData(proto) {
 		a.report.without("the data set differs from the one used for training", allModelChecks()...)
 		return nil
 	}
 	if learnsLabels(a.spec, a.result) {
-		return a.labels(ctx, protocol)
+		return a.labels(ctx, proto)
 	}
-	if err := a.questions(protocol); err != nil {
+	if err := a.questions(proto); err != nil {
 		return err
 	}
 	if err := a.ask(ctx); err != nil {
 		return err
 	}
 	if alike := a.alike(); len(alike) > 0 {
-		explain(&a.report, alike, a.Set, protocol, a.spec.Training.BatchSize)
+		explain(&a.report, alike, a.Set, proto, a.spec.Training.BatchSize)
 	}
 	return nil
 }

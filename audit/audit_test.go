@@ -14,8 +14,8 @@ import (
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
-	"github.com/dygmamba/dygmamba/model"
 	_ "github.com/dygmamba/dygmamba/models" // which register themselves
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -26,10 +26,12 @@ var narrow = []string{
 }
 
 // trained trains a small model below a directory and returns that of its run.
-func trained(dir, name, order string, set *dataset.Set, seed uint64, settings ...string) (string, error) {
+func trained(
+	dir, name string, order protocol.Order, set *dataset.Set, seed uint64, settings ...string,
+) (string, error) {
 	o := dygmamba.TrainOptions{Set: set, Model: name, Order: order, Settings: settings, Dir: dir, Threads: 1}
 	o.Seeds = []uint64{seed}
-	o.Strategies = []string{"random", "historical"}
+	o.Strategies = []protocol.Negatives{"random", "historical"}
 	_, err := dygmamba.Train(context.Background(), o)
 	return run.SeedDir(dir, seed), err
 }
@@ -311,16 +313,20 @@ func TestRecordWithoutCheckpoint(t *testing.T) {
 // longest of their call leak.
 func TestLeaks(t *testing.T) {
 	log := streamtest.Generate(streamtest.Shape{Events: 700, Sources: 20, Dests: 15, Instants: 40, Repeat: 0.5}, 1)
-	set := &dataset.Set{Name: "crowds", Log: log, Sampling: dataset.Native, Bipartite: true}
+	set := &dataset.Set{Name: "crowds", Log: log, Sampling: protocol.Native, Bipartite: true}
 	small := []string{"time_feat_dim=8", "node_feat_dim=8", "edge_feat_dim=8", "batch_size=8", "num_epochs=1"}
-	for _, tt := range []struct{ name, order, padding, verdict, want string }{
-		{"jodie", model.Arrival, "", audit.Leak, "scores without what lies at or after their time"},
-		{"jodie", model.Strict, "", audit.Pass, ""},
+	for _, tt := range []struct {
+		name                   string
+		order                  protocol.Order
+		padding, verdict, want string
+	}{
+		{"jodie", protocol.Arrival, "", audit.Leak, "scores without what lies at or after their time"},
+		{"jodie", protocol.Strict, "", audit.Pass, ""},
 		{"dygmamba", "", "call", audit.Leak,
 			"scores in a shuffled batch; scores in smaller batches; scores among strangers"},
 		{"dygmamba", "", "fixed", audit.Pass, ""},
 	} {
-		t.Run(tt.name+" "+tt.order+tt.padding, func(t *testing.T) {
+		t.Run(tt.name+" "+string(tt.order)+tt.padding, func(t *testing.T) {
 			settings := small
 			if tt.padding != "" {
 				settings = append(append([]string{"padding=" + tt.padding}, narrow...), "max_input_sequence_length=64",

@@ -11,19 +11,20 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
 // Compared is what one run reached in the batches of a test.
 type Compared struct {
-	Run        string    `json:"run"`
-	Model      string    `json:"model"`
-	Seed       uint64    `json:"seed"`
-	AP         float64   `json:"ap"`
-	AUC        float64   `json:"auc"`
-	Batches    []float64 `json:"batch_ap"`
-	Order      string    `json:"order,omitempty"`
-	Conditions []string  `json:"conditions,omitempty"` // what scores depend on beside their own past
+	Run        string         `json:"run"`
+	Model      string         `json:"model"`
+	Seed       uint64         `json:"seed"`
+	AP         float64        `json:"ap"`
+	AUC        float64        `json:"auc"`
+	Batches    []float64      `json:"batch_ap"`
+	Order      protocol.Order `json:"order,omitempty"`
+	Conditions []string       `json:"conditions,omitempty"` // what scores depend on beside their own past
 	// Validation is the AP of every epoch on validation data, as the run's log has it; records without a log have none.
 	Validation []float64 `json:"validation_ap,omitempty"`
 	CutShort   string    `json:"cut_short,omitempty"` // why it is not a whole training
@@ -87,7 +88,9 @@ func (d Difference) Chance() string {
 }
 
 // Ask measures a run once more, keeping the AP of every batch.
-func Ask(ctx context.Context, dir, scenario, strategy string, load predict.Options) (Compared, error) {
+func Ask(
+	ctx context.Context, dir string, scenario protocol.Scenario, strategy protocol.Negatives, load predict.Options,
+) (Compared, error) {
 	record, err := run.Open(dir)
 	if err != nil {
 		return Compared{}, err
@@ -97,12 +100,13 @@ func Ask(ctx context.Context, dir, scenario, strategy string, load predict.Optio
 			"it was trained on other data: their hash is %.12s…, that of %s is %.12s…", want, load.Set.Name, found)}
 	}
 	c := Compared{Run: dir, Model: record.Config.Model, Seed: record.Config.Seed}
-	o := dygmamba.EvaluateOptions{LoadOptions: load, Scenarios: []string{scenario}, Strategies: []string{strategy}}
+	o := dygmamba.EvaluateOptions{LoadOptions: load, Scenarios: []protocol.Scenario{scenario},
+		Strategies: []protocol.Negatives{strategy}}
 	o.Protocol.OnAnswers = func(a eval.Answers) {
 		ap, _ := measure(a.Scores[:a.Paired], a.Scores[a.Paired:])
 		c.Batches = append(c.Batches, ap)
 	}
-	if record.Task() == eval.NodeClassification {
+	if record.Task() == protocol.NodeClassification {
 		return c, fmt.Errorf("%w; %s has learned labels of nodes", ErrTask, dir)
 	}
 	results, err := dygmamba.Evaluate(ctx, dir, o)

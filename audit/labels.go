@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -24,7 +25,7 @@ import (
 // labels asks a run of node classification again.
 func (a *auditor) labels(ctx context.Context, p *eval.Protocol) error {
 	noted := a.result.Results
-	if len(noted) != 1 || noted[0].Scenario != eval.Transductive || noted[0].Strategy != "" {
+	if len(noted) != 1 || noted[0].Scenario != protocol.Transductive || noted[0].Strategy != "" {
 		a.report.add("results that were promised", false, fmt.Sprintf("%d results", len(noted)),
 			"one, of all test events, without negatives")
 		a.report.without("the results are others", allModelChecks()...)
@@ -137,5 +138,5 @@ func (a *auditor) backbone() {
 
 // learnsLabels says whether a run is one of node classification.
 func learnsLabels(spec model.Spec, r run.Result) bool {
-	return spec.Task == eval.NodeClassification || r.Task == eval.NodeClassification
+	return spec.Task == protocol.NodeClassification || r.Task == protocol.NodeClassification
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -32,7 +32,7 @@ func newcomers(t *testing.T) *dataset.Set {
 			t.Fatal(err)
 		}
 	}
-	return &dataset.Set{Name: "newcomers", Log: log, Sampling: dataset.Native}
+	return &dataset.Set{Name: "newcomers", Log: log, Sampling: protocol.Native}
 }
 
 // A classifier of labels passes as it is, and not once something of it was touched.
@@ -48,7 +48,7 @@ func TestLabels(t *testing.T) {
 		t.Run(c.model, func(t *testing.T) {
 			dir := t.TempDir()
 			_, err := dygmamba.Train(t.Context(), dygmamba.TrainOptions{Set: set, Model: c.model, Settings: c.settings,
-				Task: eval.NodeClassification, Dir: dir, Threads: 1})
+				Task: protocol.NodeClassification, Dir: dir, Threads: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -223,7 +224,7 @@ func (p *prober) recall(k int, at event.Time) error {
 	begins := p.test.questions[k].events.Time[0]
 	for _, q := range p.test.questions[:k] {
 		unit := q.events
-		if p.pass.Order != model.Arrival && unit.Time[unit.Len()-1] >= begins {
+		if p.pass.Order != protocol.Arrival && unit.Time[unit.Len()-1] >= begins {
 			break
 		}
 		n, _ := slices.BinarySearch(unit.Time, at)

@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -46,7 +47,7 @@ func (p present) Before(n event.Node, t event.Time) index.History {
 // Models that peek are caught by what they peek at; one that does not is left in peace.
 func TestPeeking(t *testing.T) {
 	log := streamtest.Generate(streamtest.Shape{Events: 900, Sources: 20, Dests: 15, Instants: 150, Repeat: 0.5}, 1)
-	set := &dataset.Set{Name: "crowds", Log: log, Sampling: dataset.Native}
+	set := &dataset.Set{Name: "crowds", Log: log, Sampling: protocol.Native}
 	for _, tt := range []struct {
 		name, want string
 		present    bool
@@ -82,19 +83,19 @@ func TestPeeking(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var answers []scored
 			o := eval.Options{BatchSize: 20, OnAnswers: func(b eval.Answers) { answers = append(answers, keep(b)) }}
-			protocol, err := eval.Open(set, o)
+			proto, err := eval.Open(set, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			questions, _, err := draw(protocol, eval.Test, eval.Random, o.BatchSize)
+			questions, _, err := draw(proto, eval.Test, protocol.RandomNegatives, o.BatchSize)
 			if err != nil {
 				t.Fatal(err)
 			}
-			pass, err := protocol.Pass(eval.Test, eval.Random)
+			pass, err := proto.Pass(eval.Test, protocol.RandomNegatives)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := protocol.Evaluate(t.Context(), looker{tt.rule}, eval.Test, eval.Random); err != nil {
+			if _, err := proto.Evaluate(t.Context(), looker{tt.rule}, eval.Test, protocol.RandomNegatives); err != nil {
 				t.Fatal(err)
 			}
 			p := prober{scorer: looker{tt.rule}, pass: pass, test: test{questions: questions, answers: answers}}

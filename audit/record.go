@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -25,9 +26,9 @@ func (a *auditor) records() {
 	found := fmt.Sprintf("%s on %s, seed %d, preset %s, %d parameters", r.Model, r.Data, r.Seed, r.Preset, r.Params)
 	want := fmt.Sprintf("%s on %s, seed %d, preset %s, %d parameters", c.Model, c.Data, c.Seed, a.spec.Preset, c.Params)
 	a.report.same("result is of this configuration", found, want)
-	conditions := func(order string, list []string) string {
+	conditions := func(order protocol.Order, list []string) string {
 		if order != "" {
-			list = slices.Concat([]string{"order " + order}, list)
+			list = slices.Concat([]string{"order " + string(order)}, list)
 		}
 		return cmp.Or(strings.Join(list, "; "), "none")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -58,7 +59,7 @@ type test struct {
 }
 
 // draw asks all questions of a part anew, without a model, and takes the hash of the negatives.
-func draw(p *eval.Protocol, part eval.Part, strategy string, size int) ([]question, string, error) {
+func draw(p *eval.Protocol, part eval.Part, strategy protocol.Negatives, size int) ([]question, string, error) {
 	pass, err := p.Pass(part, strategy)
 	if err != nil {
 		return nil, "", err
@@ -88,7 +89,7 @@ func draw(p *eval.Protocol, part eval.Part, strategy string, size int) ([]questi
 func (a *auditor) questions(p *eval.Protocol) error {
 	size := a.spec.Training.BatchSize
 	if p.Events(eval.Val).Len() > 0 {
-		_, hash, err := draw(p, eval.Val, eval.Random, size)
+		_, hash, err := draw(p, eval.Val, protocol.RandomNegatives, size)
 		if err != nil {
 			return err
 		}
@@ -99,9 +100,9 @@ func (a *auditor) questions(p *eval.Protocol) error {
 	}
 	seen := map[string]bool{}
 	for _, r := range a.result.Results {
-		name := r.Scenario + ", " + r.Strategy
+		name := r.Name()
 		part, err := eval.PartOf(r.Scenario)
-		if err != nil || !slices.Contains(eval.Strategies(), r.Strategy) || seen[name] || r.Ranking != nil {
+		if err != nil || !slices.Contains(protocol.Published(), r.Strategy) || seen[name] || r.Ranking != nil {
 			a.report.add("results", false, name, "a setting and a kind of negatives, each pair once")
 			continue
 		}
@@ -128,16 +129,16 @@ func (a *auditor) complete(p *eval.Protocol) error {
 	list := func(results []run.Measured) string {
 		var names []string
 		for _, r := range results {
-			names = append(names, r.Scenario+"/"+r.Strategy)
+			names = append(names, fmt.Sprintf("%s/%s", r.Scenario, r.Strategy))
 		}
 		return cmp.Or(strings.Join(names, ", "), "none")
 	}
 	strategies := a.run.Config.Final
 	if len(strategies) == 0 {
-		strategies = []string{eval.Random}
+		strategies = []protocol.Negatives{protocol.RandomNegatives}
 	}
 	var promised []run.Measured
-	for _, scenario := range eval.Scenarios() {
+	for _, scenario := range protocol.Scenarios() {
 		part, err := eval.PartOf(scenario)
 		if err != nil {
 			return err
@@ -170,7 +171,7 @@ func (a *auditor) ask(ctx context.Context) error {
 	off, worst := 0.0, "no results"
 	for i := range a.tests {
 		t := &a.tests[i]
-		if err := r.ask(ctx, t, t.noted.Scenario+", "+t.noted.Strategy); err != nil {
+		if err := r.ask(ctx, t, t.noted.Name()); err != nil {
 			return err
 		}
 		if d, found := t.off(); i == 0 || d > off || d != d {

@@ -42,9 +42,9 @@ func explain(r *Report, tests []test, set *dataset.Set, p *eval.Protocol, size i
 			found = append(found, fmt.Sprintf("%s AP %s, AUC %s, the result %s",
 				t.noted.Strategy, term.Percent(ap), term.Percent(auc), term.Percent(t.reached())))
 		}
-		r.tell("rule: "+rule.name, t.noted.Scenario+": "+strings.Join(found, "; "))
+		r.tell("rule: "+rule.name, string(t.noted.Scenario)+": "+strings.Join(found, "; "))
 	}
-	of := t.noted.Scenario + ", " + t.noted.Strategy + ": "
+	of := t.noted.Name() + ": "
 	happened, drawn, now := happenedToo(t.questions, set.Log)
 	r.tell("negatives that are positives", fmt.Sprintf("%s%d of %d happen at their very time, %d within their batch",
 		of, now, drawn, happened))

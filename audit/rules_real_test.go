@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // What rules that learn nothing are worth on published data, test AP in percent against random, historical and
@@ -24,9 +25,9 @@ func TestRulesOnPublishedData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		protocol, past := eval.NewProtocol(split, eval.Options{}), index.Freeze(split.Full)
-		for i, kind := range eval.Strategies() {
-			questions, _, err := draw(protocol, eval.Test, kind, eval.BatchSize)
+		proto, past := eval.NewProtocol(split, eval.Options{}), index.Freeze(split.Full)
+		for i, kind := range protocol.Published() {
+			questions, _, err := draw(proto, eval.Test, kind, eval.BatchSize)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -15,8 +16,8 @@ import (
 type ScoresOptions struct {
 	Scores   []queries.Score // batches of eval.BatchSize positives, each followed by its negatives
 	Set      *dataset.Set
-	Scenario string
-	Strategy string // kind of negatives
+	Scenario protocol.Scenario
+	Strategy protocol.Negatives // kind of negatives
 }
 
 // Scores looks at what any program has said of the test of a data set: are these the events, the negatives and the
@@ -26,25 +27,25 @@ func Scores(o ScoresOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	protocol, err := eval.Open(o.Set, eval.Options{})
+	proto, err := eval.Open(o.Set, eval.Options{})
 	if err != nil {
 		return nil, err
 	}
 	t := test{part: part}
 	t.noted.Scenario, t.noted.Strategy = o.Scenario, o.Strategy
 	hash := ""
-	if t.questions, hash, err = draw(protocol, part, o.Strategy, eval.BatchSize); err != nil {
+	if t.questions, hash, err = draw(proto, part, o.Strategy, eval.BatchSize); err != nil {
 		return nil, err
 	}
 	var r Report
 	r.tell("data", fmt.Sprintf("%s, %s", o.Set.Name, o.Set.Hash()))
-	r.tell("split", protocol.Split().Hash)
+	r.tell("split", proto.Split().Hash)
 	r.tell("negatives of the protocol", hash)
-	t.noted.Positives = protocol.Events(part).Len()
+	t.noted.Positives = proto.Events(part).Len()
 	r.enough(t.noted)
 	if t.align(&r, o.Scores) {
 		t.given(&r)
-		explain(&r, []test{t}, o.Set, protocol, eval.BatchSize)
+		explain(&r, []test{t}, o.Set, proto, eval.BatchSize)
 	}
 	equalAnswers(&r, o.Scores)
 	r.judge()

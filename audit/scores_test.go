@@ -9,10 +9,11 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // said is the table of a program that scores by a rule.
-func said(t *testing.T, set *dataset.Set, strategy string, rule func(batch, i int) float64) string {
+func said(t *testing.T, set *dataset.Set, strategy protocol.Negatives, rule func(batch, i int) float64) string {
 	t.Helper()
 	p, err := eval.Open(set, eval.Options{})
 	if err != nil {
@@ -38,7 +39,7 @@ func said(t *testing.T, set *dataset.Set, strategy string, rule func(batch, i in
 
 func TestScores(t *testing.T) {
 	log := streamtest.Generate(streamtest.Shape{Events: 3000, Sources: 40, Dests: 40, Instants: 2000, Repeat: 0.5}, 1)
-	set := &dataset.Set{Name: "stream", Log: log, Sampling: dataset.Native}
+	set := &dataset.Set{Name: "stream", Log: log, Sampling: protocol.Native}
 	constant := func(int, int) float64 { return 0.5 }
 	honest := said(t, set, "random", constant)
 	lines := strings.Split(strings.TrimSpace(honest), "\n")
@@ -58,7 +59,8 @@ func TestScores(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Scores(ScoresOptions{Scores: rows, Set: set, Scenario: eval.Transductive, Strategy: tt.negatives})
+			r, err := Scores(ScoresOptions{Scores: rows, Set: set, Scenario: protocol.Transductive,
+				Strategy: protocol.Negatives(tt.negatives)})
 			if err != nil {
 				t.Fatal(err)
 			}

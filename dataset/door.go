@@ -25,12 +25,6 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// Ways to draw splits, unseen nodes, negatives and random neighbours.
-const (
-	Reference = data.Reference // exactly as the reference programs draw them
-	Native    = data.Native    // by our own generator
-)
-
 // Set is one data set, ready to be split and replayed. Events are in time order, ties in the order of the source.
 type Set = data.Set
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -62,7 +63,7 @@ func TestAvailabilityLikePaper(t *testing.T) {
 		t.Fatal(err)
 	}
 	past := index.Freeze(s.Log)
-	negatives, err := sample.NewNegatives(s.Log, sample.NegativeOptions{Strategy: sample.Random, Seed: 2})
+	negatives, err := sample.NewNegatives(s.Log, sample.NegativeOptions{Strategy: protocol.RandomNegatives, Seed: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

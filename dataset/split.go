@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/mersenne"
 	"github.com/dygmamba/dygmamba/internal/pyset"
 	"github.com/dygmamba/dygmamba/internal/rng"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Orders of the candidates from which the reference draws unseen nodes. The draw is by position, so the order decides
@@ -24,10 +25,10 @@ const (
 
 // SplitOptions says how to cut a stream of events. The zero value is the published protocol.
 type SplitOptions struct {
-	Val, Test float64 // shares of the time line's events, from the end; both 0: 0.15 each
-	Sampling  string  // Reference ("" too) or Native: who draws the unseen nodes
-	Order     string  // reference: CPythonSet ("" too) or SortedIDs
-	Seed      uint64  // native: of the draw; the reference always takes 2020
+	Val, Test float64           // shares of the time line's events, from the end; both 0: 0.15 each
+	Sampling  protocol.Sampling // "" is protocol.Reference: who draws the unseen nodes
+	Order     string            // reference: CPythonSet ("" too) or SortedIDs
+	Seed      uint64            // native: of the draw; the reference always takes 2020
 }
 
 // Split is a stream cut by time: Train up to ValTime, Val up to TestTime, Test after it. Logs keep edge ids and order;
@@ -121,7 +122,7 @@ func hiddenNodes(l *event.Log, valTime event.Time, o SplitOptions) ([]bool, erro
 	var draw func(n, k int) []int32
 	candidates := candidateOrder(all, valTime)
 	switch o.Sampling {
-	case Reference, "":
+	case protocol.Reference, "":
 		draw = mersenne.NewPython(2020).Sample
 		switch o.Order {
 		case CPythonSet, "":
@@ -131,11 +132,11 @@ func hiddenNodes(l *event.Log, valTime event.Time, o SplitOptions) ([]bool, erro
 			return nil, fmt.Errorf("order of the candidates for unseen nodes %q, must be %s or %s",
 				o.Order, CPythonSet, SortedIDs)
 		}
-	case Native:
+	case protocol.Native:
 		draw = rng.New(o.Seed, "unseen nodes").Sample
 		slices.Sort(candidates)
 	default:
-		return nil, fmt.Errorf("sampling %q, must be %s or %s", o.Sampling, Reference, Native)
+		return nil, protocol.Check("sampling", o.Sampling, protocol.Samplings())
 	}
 	hidden := make([]bool, l.NumNodes())
 	for _, i := range draw(len(candidates), min(int(0.1*float64(nodes)), len(candidates))) {

@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 func TestQuantileIsNumPys(t *testing.T) {
@@ -92,7 +93,7 @@ func TestSplitKeepsItsPromises(t *testing.T) {
 		}
 		l := streamtest.Log(t, events)
 		o := SplitOptions{
-			Sampling: rapid.SampledFrom([]string{"", Reference, Native}).Draw(t, "sampling"),
+			Sampling: rapid.SampledFrom(append(protocol.Samplings(), "")).Draw(t, "sampling"),
 			Order:    rapid.SampledFrom([]string{"", CPythonSet, SortedIDs}).Draw(t, "order"),
 			Seed:     rapid.Uint64().Draw(t, "seed"),
 		}

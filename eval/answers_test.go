@@ -7,6 +7,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -47,7 +48,7 @@ func TestAnswersAreTheMeasuredOnes(t *testing.T) {
 		ap += one
 		queries += len(a.Queries)
 	}}
-	r, err := eval.NewProtocol(split, o).Evaluate(t.Context(), half, eval.Test, sample.Random)
+	r, err := eval.NewProtocol(split, o).Evaluate(t.Context(), half, eval.Test, protocol.RandomNegatives)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestAnswersOfLabels(t *testing.T) {
 	}
 	s := &scorer{answer: func(q sample.Query, _ bool) float32 { return float32(q.Dst%7) - 3 }}
 	var pos, neg []float32
-	o := eval.Options{Task: eval.NodeClassification, BatchSize: 16, OnAnswers: func(a eval.Answers) {
+	o := eval.Options{Task: protocol.NodeClassification, BatchSize: 16, OnAnswers: func(a eval.Answers) {
 		for i, q := range a.Queries {
 			if a.Paired != 0 || a.Right[i] != (q.Src%3 == 0) {
 				t.Fatalf("source %d: right %v, pairs %d", q.Src, a.Right[i], a.Paired)

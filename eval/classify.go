@@ -10,15 +10,6 @@ import (
 	"github.com/dygmamba/dygmamba/replay"
 )
 
-// Tasks of a protocol.
-const (
-	LinkPrediction     = "link"                // will the two interact?
-	NodeClassification = "node-classification" // which label has the source of this event?
-)
-
-// Tasks lists them.
-func Tasks() []string { return []string{LinkPrediction, NodeClassification} }
-
 // ErrNoLabels says that there is nothing to classify.
 var ErrNoLabels = errors.New("all events have the same label")
 

@@ -8,6 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -94,7 +95,7 @@ func synthetic(t *testing.T, name string) (*dataset.Split, []meeting) {
 
 func (is due) measure(t *testing.T, split *dataset.Split, part eval.Part) eval.Result {
 	t.Helper()
-	r, err := eval.NewProtocol(split, eval.Options{}).Evaluate(t.Context(), is, part, sample.Random)
+	r, err := eval.NewProtocol(split, eval.Options{}).Evaluate(t.Context(), is, part, protocol.RandomNegatives)
 	if err != nil {
 		t.Fatal(err)
 	}

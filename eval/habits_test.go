@@ -8,6 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -15,7 +16,7 @@ import (
 type oracle struct {
 	*dataset.Routine
 	visits  map[[2]event.Node][]float64 // times, ascending
-	against string                      // the kind of negatives that it knows of; "" is none
+	against protocol.Negatives          // the kind of negatives that it knows of; "" is none
 }
 
 func (oracle) Plan() sample.Plan { return sample.Plan{} }
@@ -32,12 +33,12 @@ func (o oracle) Score(b *sample.Batch, out []float32) error {
 // goes. Moments are as many as visits of a pair, anywhere between them.
 func (o oracle) otherwise(q sample.Query) (rate float64) {
 	switch o.against {
-	case eval.Random:
+	case protocol.RandomNegatives:
 		for place := range o.Places {
 			rate += o.rate(sample.Query{Src: q.Src, Dst: event.Node(1 + o.People + place), Time: q.Time})
 		}
 		return max(rate, math.SmallestNonzeroFloat64)
-	case eval.Time:
+	case protocol.TimeNegatives:
 		const day, step = 24 * 3600, 300
 		monday := math.Floor(q.Time/(7*day)) * 7 * day
 		for at := monday; at < monday+7*day; at += step {
@@ -69,11 +70,11 @@ func openHabits(t *testing.T, listen func(eval.Answers)) (oracle, *eval.Protocol
 		pair := [2]event.Node{e.Src, e.Dst}
 		knows.visits[pair] = append(knows.visits[pair], e.Time)
 	}
-	protocol, err := eval.Open(set, eval.Options{OnAnswers: listen})
+	proto, err := eval.Open(set, eval.Options{OnAnswers: listen})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return knows, protocol
+	return knows, proto
 }
 
 // TestHabitsBound: knowing the routine, but neither the draw of minutes nor the visits that follow none, is worth as
@@ -81,25 +82,25 @@ func openHabits(t *testing.T, listen func(eval.Answers)) (oracle, *eval.Protocol
 // the negative would be, and a pair that never had a habit is asked about as often when it meets as when it does not.
 // docs/RESULTS.md has the numbers.
 func TestHabitsBound(t *testing.T) {
-	knows, protocol := openHabits(t, nil)
+	knows, proto := openHabits(t, nil)
 	for _, c := range []struct {
 		part      eval.Part
-		negatives string
+		negatives protocol.Negatives
 		knows     bool // which kind of negatives these are
 		ap, auc   float64
 	}{
-		{eval.Val, eval.Time, true, 0.9934, 0.9952},
-		{eval.Test, eval.Time, true, 0.9919, 0.9956},
-		{eval.Test, eval.Time, false, 0.9819, 0.9875},
-		{eval.Val, eval.Random, true, 0.9602, 0.9808},
-		{eval.Test, eval.Random, false, 0.9546, 0.9708},
-		{eval.Test, eval.Random, true, 0.9613, 0.9775},
+		{eval.Val, protocol.TimeNegatives, true, 0.9934, 0.9952},
+		{eval.Test, protocol.TimeNegatives, true, 0.9919, 0.9956},
+		{eval.Test, protocol.TimeNegatives, false, 0.9819, 0.9875},
+		{eval.Val, protocol.RandomNegatives, true, 0.9602, 0.9808},
+		{eval.Test, protocol.RandomNegatives, false, 0.9546, 0.9708},
+		{eval.Test, protocol.RandomNegatives, true, 0.9613, 0.9775},
 	} {
 		knows.against = ""
 		if c.knows {
 			knows.against = c.negatives
 		}
-		r, err := protocol.Evaluate(t.Context(), knows, c.part, c.negatives)
+		r, err := proto.Evaluate(t.Context(), knows, c.part, c.negatives)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,7 @@ func TestHabitsBound(t *testing.T) {
 func TestHabitsLoss(t *testing.T) {
 	var events, odd, moments, habitual int
 	var knows oracle
-	knows, protocol := openHabits(t, func(a eval.Answers) {
+	knows, proto := openHabits(t, func(a eval.Answers) {
 		for i, q := range a.Queries {
 			due := knows.Rate(q.Src, q.Dst, q.Time) > 2*knows.Rate(0, 0, q.Time)
 			switch {
@@ -134,7 +135,7 @@ func TestHabitsLoss(t *testing.T) {
 			}
 		}
 	})
-	if _, err := protocol.Evaluate(t.Context(), knows, eval.Test, eval.Time); err != nil {
+	if _, err := proto.Evaluate(t.Context(), knows, eval.Test, protocol.TimeNegatives); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("of %d visits %d follow no habit, of %d moments %d are at the hour of one", events, odd, moments, habitual)

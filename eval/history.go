@@ -4,25 +4,26 @@ import (
 	"context"
 
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
 // History is how much of the past there is to answer the queries of a scenario from, under one kind of negatives.
 type History struct {
-	Scenario string
-	Strategy string
+	Scenario protocol.Scenario
+	Strategy protocol.Negatives
 	dataset.Availability
 }
 
 // Histories measures the history of all test queries. Scenarios without events are left out.
 func (p *Protocol) Histories(ctx context.Context) ([]History, error) {
 	var all []History
-	for _, scenario := range Scenarios() {
+	for _, scenario := range protocol.Scenarios() {
 		part, err := PartOf(scenario)
 		if err != nil {
 			return nil, err
 		}
-		for _, strategy := range Strategies() {
+		for _, strategy := range protocol.Published() {
 			h := History{Scenario: scenario, Strategy: strategy}
 			if err := p.history(ctx, part, strategy, &h.Availability); err != nil {
 				return nil, err
@@ -35,7 +36,9 @@ func (p *Protocol) Histories(ctx context.Context) ([]History, error) {
 	return all, nil
 }
 
-func (p *Protocol) history(ctx context.Context, part Part, strategy string, found *dataset.Availability) error {
+func (p *Protocol) history(
+	ctx context.Context, part Part, strategy protocol.Negatives, found *dataset.Availability,
+) error {
 	pass, err := p.Pass(part, strategy)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -102,25 +103,25 @@ func TestMembersTell(t *testing.T) {
 	now := members(func(n event.Node, at int) bool { return sat[at][n] }) // nobody can know
 	before := members(func(n event.Node, at int) bool { return sat[at-1][n] || first[n] >= at })
 
-	protocol := eval.NewProtocol(split, eval.Options{})
+	proto := eval.NewProtocol(split, eval.Options{})
 	for _, c := range []struct {
 		who       string
 		scorer    replay.Scorer
-		negatives string
+		negatives protocol.Negatives
 		ap, auc   float64
 	}{
-		{"members now", now, sample.Random, 0.6922, 0.7773},
-		{"members now", now, sample.Historical, 0.8875, 0.9364},
-		{"members now", now, sample.Inductive, 0.8377, 0.9028},
-		{"members now, and who was first", listed{now, led}, sample.Random, 0.7079, 0.7927},
-		{"members now, and who was first", listed{now, led}, sample.Historical, 0.8957, 0.9414},
-		{"members now, and who was first", listed{now, led}, sample.Inductive, 0.8560, 0.9149},
-		{"the same, and who never met", strangers{listed{now, led}, met}, sample.Historical, 0.9430, 0.9658},
-		{"members before, and newcomers", before, sample.Random, 0.6638, 0.7456},
-		{"members before, and newcomers", before, sample.Historical, 0.8156, 0.8858},
-		{"members before, and newcomers", before, sample.Inductive, 0.7996, 0.8724},
+		{"members now", now, protocol.RandomNegatives, 0.6922, 0.7773},
+		{"members now", now, protocol.HistoricalNegatives, 0.8875, 0.9364},
+		{"members now", now, protocol.InductiveNegatives, 0.8377, 0.9028},
+		{"members now, and who was first", listed{now, led}, protocol.RandomNegatives, 0.7079, 0.7927},
+		{"members now, and who was first", listed{now, led}, protocol.HistoricalNegatives, 0.8957, 0.9414},
+		{"members now, and who was first", listed{now, led}, protocol.InductiveNegatives, 0.8560, 0.9149},
+		{"the same, and who never met", strangers{listed{now, led}, met}, protocol.HistoricalNegatives, 0.9430, 0.9658},
+		{"members before, and newcomers", before, protocol.RandomNegatives, 0.6638, 0.7456},
+		{"members before, and newcomers", before, protocol.HistoricalNegatives, 0.8156, 0.8858},
+		{"members before, and newcomers", before, protocol.InductiveNegatives, 0.7996, 0.8724},
 	} {
-		r, err := protocol.Evaluate(t.Context(), c.scorer, eval.Test, c.negatives)
+		r, err := proto.Evaluate(t.Context(), c.scorer, eval.Test, c.negatives)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,21 +4,12 @@ import (
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
-	"github.com/dygmamba/dygmamba/sample"
 )
 
 // BatchSize is that of the published protocol.
 const BatchSize = replay.BatchSize
-
-// Random is the kind of negatives that training and validation use unless told otherwise: another destination.
-const Random = sample.Random
-
-// Strategies are the kinds of negatives that results are published for.
-func Strategies() []string { return sample.Strategies() }
-
-// Scenarios are those that results are published for: settings, on the command line and in JSON.
-func Scenarios() []string { return []string{Transductive, Inductive} }
 
 // Open splits a data set and makes the protocol of that split. Without Options.Sampling both draw as the set prefers.
 func Open(set *dataset.Set, o Options) (*Protocol, error) {
@@ -26,7 +17,7 @@ func Open(set *dataset.Set, o Options) (*Protocol, error) {
 		o.Sampling = set.Sampling
 	}
 	so := dataset.SplitOptions{Sampling: o.Sampling}
-	if o.Task == NodeClassification {
+	if o.Task == protocol.NodeClassification {
 		split, err := dataset.NewLabelSplit(set.Log, so)
 		if err != nil {
 			return nil, err

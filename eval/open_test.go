@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // The set says how to draw unless someone asks for something else; the split and the negatives never disagree about it.
@@ -12,7 +13,7 @@ func TestOpenDrawsAsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, asked := range []string{"", dataset.Native, dataset.Reference} {
+	for _, asked := range []protocol.Sampling{"", protocol.Native, protocol.Reference} {
 		p, err := Open(set, Options{Sampling: asked})
 		if err != nil {
 			t.Fatal(err)

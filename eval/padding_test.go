@@ -7,6 +7,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/golden"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -49,14 +50,14 @@ func TestPaddingTells(t *testing.T) {
 	for _, c := range []struct {
 		data             string
 		neighbors, patch int
-		negatives        string
+		negatives        protocol.Negatives
 		auc              float64
 	}{
-		{"CanParl", 2048, 64, sample.Random, 1},
-		{"CanParl", 2048, 64, sample.Historical, 1},
-		{"CanParl", 2048, 64, sample.Inductive, 0.96},
-		{"USLegis", 256, 8, sample.Random, 0.5},
-		{"uci", 32, 1, sample.Random, 0.5},
+		{"CanParl", 2048, 64, protocol.RandomNegatives, 1},
+		{"CanParl", 2048, 64, protocol.HistoricalNegatives, 1},
+		{"CanParl", 2048, 64, protocol.InductiveNegatives, 0.96},
+		{"USLegis", 256, 8, protocol.RandomNegatives, 0.5},
+		{"uci", 32, 1, protocol.RandomNegatives, 0.5},
 	} {
 		_, split := published(t, c.data)
 		r, err := eval.NewProtocol(split, eval.Options{}).

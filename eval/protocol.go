@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -33,41 +34,32 @@ func (p Part) String() string {
 	return [...]string{"val", "new node val", "test", "new node test"}[p]
 }
 
-// Scenarios of published results. Users know them as settings, a word that Go code keeps for those of a model.
-const (
-	Transductive = "transductive" // measured on Test, which has events of seen and of unseen nodes
-	Inductive    = "inductive"    // measured on NewTest
-)
-
 // PartOf is the part that a scenario's results are measured on.
-func PartOf(scenario string) (Part, error) {
-	switch scenario {
-	case Transductive:
-		return Test, nil
-	case Inductive:
+func PartOf(scenario protocol.Scenario) (Part, error) {
+	if scenario == protocol.Inductive {
 		return NewTest, nil
 	}
-	return 0, fmt.Errorf("setting %q, must be %s or %s", scenario, Transductive, Inductive)
+	return Test, protocol.Check("setting", scenario, protocol.Scenarios())
 }
 
 // Options are the choices within the protocol. The zero value is the published one.
 type Options struct {
-	Task        string // LinkPrediction ("" too) or NodeClassification, which has no negatives
-	Sampling    string // sample.Reference ("" too) or sample.Native
-	BatchSize   int    // 0 is 200
-	PerPositive int    // negatives for each positive in evaluation; 0 is 1
-	NoneHidden  bool   // Open cuts by time alone, no node is hidden from training
-	SeenOnly    bool   // Val and Test without the events that NewVal and NewTest have
-	Order       string // in which a memory learns of events: model.Arrival ("" too) or model.Strict
-	Avoid       bool   // native: random negatives are no positives of their batch
-	Threads     int    // that gather; 0: as many as Go may use
+	Task        protocol.Task     // "" is link prediction; node classification has no negatives
+	Sampling    protocol.Sampling // "" is protocol.Reference
+	BatchSize   int               // 0 is 200
+	PerPositive int               // negatives for each positive in evaluation; 0 is 1
+	NoneHidden  bool              // Open cuts by time alone, no node is hidden from training
+	SeenOnly    bool              // Val and Test without the events that NewVal and NewTest have
+	Order       protocol.Order    // in which a memory learns of events; "" is protocol.Arrival
+	Avoid       bool              // native: random negatives are no positives of their batch
+	Threads     int               // that gather; 0: as many as Go may use
 
 	// Calibration is the scorer's map from its logits to probabilities that mean something, of which the calibration
 	// error is measured. AP, AUC and loss do without.
 	Calibration *calibration.Map
 
 	// Shares of the kinds of negatives in training; the zero value is random ones alone.
-	Shares sample.Shares
+	Shares protocol.Shares
 
 	OnBatch   func(done, total int) // progress of every pass; may be nil
 	OnAnswers func(Answers)         // told every batch of every evaluation, once it is measured; may be nil
@@ -86,7 +78,7 @@ type Protocol struct {
 // NewProtocol makes the protocol of a split.
 func NewProtocol(s *dataset.Split, o Options) *Protocol {
 	if o.Order == "" {
-		o.Order = model.Arrival
+		o.Order = protocol.Arrival
 	}
 	p := &Protocol{split: s, options: o, parts: [4]*event.Log{s.Val, s.NewVal, s.Test, s.NewTest},
 		negatives: map[string]sample.Negatives{}}
@@ -107,7 +99,7 @@ func (p *Protocol) With(change func(*Options)) *Protocol {
 }
 
 // Task is what the protocol asks.
-func (p *Protocol) Task() string { return cmp.Or(p.options.Task, LinkPrediction) }
+func (p *Protocol) Task() protocol.Task { return cmp.Or(p.options.Task, protocol.LinkPrediction) }
 
 // Split is the split the protocol is about.
 func (p *Protocol) Split() *dataset.Split { return p.split }
@@ -121,7 +113,7 @@ func (p *Protocol) Events(part Part) *event.Log { return p.parts[part] }
 //
 // For node classification nothing is hidden and nothing is drawn: all events are seen, each at its time.
 func (p *Protocol) Train(run uint64) (replay.Pass, error) {
-	if p.Task() == NodeClassification {
+	if p.Task() == protocol.NodeClassification {
 		pass, err := p.Pass(Val, "")
 		pass.Seed = 0
 		return pass, err
@@ -140,9 +132,9 @@ func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 }
 
 // Shares are those of the kinds of negatives in training.
-func (p *Protocol) Shares() sample.Shares {
-	if p.options.Shares == (sample.Shares{}) {
-		return sample.Shares{Random: 1}
+func (p *Protocol) Shares() protocol.Shares {
+	if len(p.options.Shares) == 0 {
+		return protocol.PlainShares()
 	}
 	return p.options.Shares
 }
@@ -150,16 +142,16 @@ func (p *Protocol) Shares() sample.Shares {
 // Pass is the pass over Events(part): all events before a query are seen, whoever they belong to. Negatives of Val and
 // Test come from all events, those of NewVal and NewTest from their own; each part has its seed. Inductive ones had not
 // met when the part's period began.
-func (p *Protocol) Pass(part Part, strategy string) (replay.Pass, error) {
-	if p.Task() == NodeClassification {
+func (p *Protocol) Pass(part Part, strategy protocol.Negatives) (replay.Pass, error) {
+	if p.Task() == protocol.NodeClassification {
 		return p.pass(p.full(), nil, 1), nil
 	}
-	key := part.String() + "/" + strategy
+	key := part.String() + "/" + string(strategy)
 	n, made := p.negatives[key]
 	if !made {
 		o := sample.NegativeOptions{Strategy: strategy, Sampling: p.options.Sampling, Seed: uint64(part),
 			Observed: p.observed(part)}
-		o.Avoid = p.options.Avoid && strategy == sample.Random
+		o.Avoid = p.options.Avoid && strategy == protocol.RandomNegatives
 		from := p.split.Full
 		if part == NewVal || part == NewTest {
 			from = p.parts[part]
@@ -198,7 +190,9 @@ func (p *Protocol) observed(part Part) event.Time {
 
 // Evaluate measures a scorer on a part and rewinds what it remembers to where it was, whatever happens. For Test and
 // NewTest that is the state after validation: see Validate and Warm.
-func (p *Protocol) Evaluate(ctx context.Context, s replay.Scorer, part Part, strategy string) (r Result, err error) {
+func (p *Protocol) Evaluate(
+	ctx context.Context, s replay.Scorer, part Part, strategy protocol.Negatives,
+) (r Result, err error) {
 	err = rewound(s, true, func() error {
 		r, err = p.run(ctx, s, part, strategy)
 		return err
@@ -210,13 +204,13 @@ func (p *Protocol) Evaluate(ctx context.Context, s replay.Scorer, part Part, str
 // and it ends with what it remembers after Val, which is where testing starts and what a checkpoint holds. If it is
 // interrupted it remembers training alone.
 func (p *Protocol) Validate(ctx context.Context, s replay.Scorer) (val, newVal Result, err error) {
-	if p.Task() == LinkPrediction {
-		if newVal, err = p.Evaluate(ctx, s, NewVal, sample.Random); err != nil {
+	if p.Task() == protocol.LinkPrediction {
+		if newVal, err = p.Evaluate(ctx, s, NewVal, protocol.RandomNegatives); err != nil {
 			return val, newVal, err
 		}
 	}
 	err = OrRewind(s, func() error {
-		val, err = p.run(ctx, s, Val, sample.Random)
+		val, err = p.run(ctx, s, Val, protocol.RandomNegatives)
 		return err
 	})
 	return val, newVal, err
@@ -280,14 +274,14 @@ func (p *Protocol) Revalidate(ctx context.Context, s replay.Scorer) (r Result, e
 				return err
 			}
 		}
-		r, err = p.run(ctx, s, Val, sample.Random)
+		r, err = p.run(ctx, s, Val, protocol.RandomNegatives)
 		return err
 	})
 	return r, err
 }
 
-func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy string) (Result, error) {
-	if strategy == Time && p.Task() == LinkPrediction {
+func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy protocol.Negatives) (Result, error) {
+	if strategy == protocol.TimeNegatives && p.Task() == protocol.LinkPrediction {
 		r, err := p.timed(ctx, s, part)
 		if err != nil {
 			return Result{}, fmt.Errorf("%v with %s negatives: %w", part, strategy, err)
@@ -298,7 +292,7 @@ func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy
 	if err != nil {
 		return Result{}, err
 	}
-	if p.Task() == NodeClassification {
+	if p.Task() == protocol.NodeClassification {
 		return classify(ctx, s, pass, p.parts[part], p.options.OnAnswers)
 	}
 	r, err := run(ctx, s, pass, p.parts[part], p.options)

@@ -11,8 +11,8 @@ import (
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -73,7 +73,7 @@ func TestMemorySchedule(t *testing.T) {
 	for _, part := range []eval.Part{eval.Test, eval.NewTest, eval.Test} {
 		before := m.count
 		m.seen = m.seen[:0]
-		r, err := p.Evaluate(t.Context(), m, part, sample.Historical)
+		r, err := p.Evaluate(t.Context(), m, part, protocol.HistoricalNegatives)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func (m *lookback) Commit(b *sample.Batch) error {
 // TestWarmIsHavingBeenThrough: a memory that was warmed knows what it would know after training and validation.
 func TestWarmIsHavingBeenThrough(t *testing.T) {
 	s := split(t, streamtest.Generate(streamtest.Shape{Events: 4000, Sources: 60, Dests: 50, Instants: 3500}, 1))
-	p := eval.NewProtocol(s, eval.Options{Order: model.Strict})
+	p := eval.NewProtocol(s, eval.Options{Order: protocol.Strict})
 	var through, warm lookback
 	training, err := p.Train(0)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestWarmIsHavingBeenThrough(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	validation, err := p.Pass(eval.Val, sample.Random)
+	validation, err := p.Pass(eval.Val, protocol.RandomNegatives)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,15 +139,15 @@ func TestProtocolDrawsThePublishedNegatives(t *testing.T) {
 			p := eval.NewProtocol(split(t, streamtest.Real(t, name)), eval.Options{})
 			for _, c := range []struct {
 				part     eval.Part
-				strategy string
+				strategy protocol.Negatives
 				want     golden.RealNegatives
 			}{
-				{eval.Test, sample.Random, want.Random},
-				{eval.Test, sample.Historical, want.Historical},
-				{eval.Test, sample.Inductive, want.Inductive},
-				{eval.NewTest, sample.Random, want.NewTestRandom},
-				{eval.NewTest, sample.Inductive, want.NewTestInductive},
-				{eval.NewTest, sample.Random, want.NewTestRandom}, // again, after the others
+				{eval.Test, protocol.RandomNegatives, want.Random},
+				{eval.Test, protocol.HistoricalNegatives, want.Historical},
+				{eval.Test, protocol.InductiveNegatives, want.Inductive},
+				{eval.NewTest, protocol.RandomNegatives, want.NewTestRandom},
+				{eval.NewTest, protocol.InductiveNegatives, want.NewTestInductive},
+				{eval.NewTest, protocol.RandomNegatives, want.NewTestRandom}, // again, after the others
 			} {
 				r, err := p.Evaluate(t.Context(), &memory{}, c.part, c.strategy)
 				if err != nil {
@@ -173,7 +173,7 @@ func TestPartsHaveTheirOwnNegatives(t *testing.T) {
 		eval.Val: {s.Full, 0, lastTrain}, eval.NewVal: {s.NewVal, 1, lastTrain}, eval.Test: {s.Full, 2, lastVal},
 		eval.NewTest: {s.NewTest, 3, lastVal},
 	} {
-		for _, strategy := range sample.Strategies() {
+		for _, strategy := range protocol.Published() {
 			pass, err := p.Pass(part, strategy)
 			if err != nil {
 				t.Fatal(err)
@@ -220,7 +220,7 @@ func TestTrainingSeesOnlyTraining(t *testing.T) {
 	if fmt.Sprint(first[0]) == fmt.Sprint(first[1]) {
 		t.Error("two runs draw the same negatives")
 	}
-	pass, err := p.Pass(eval.Val, sample.Random)
+	pass, err := p.Pass(eval.Val, protocol.RandomNegatives)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,9 +240,9 @@ func TestStrictTestHasNoNewNodes(t *testing.T) {
 func TestEmptyPartsAreLegal(t *testing.T) {
 	shape := streamtest.Shape{Events: 900, Sources: 7, Dests: 7, Instants: 800, Shared: true}
 	s := split(t, streamtest.Generate(shape, 1))
-	for _, sampling := range []string{sample.Reference, sample.Native} {
+	for _, sampling := range []protocol.Sampling{protocol.Reference, protocol.Native} {
 		p := eval.NewProtocol(s, eval.Options{Sampling: sampling})
-		for _, strategy := range sample.Strategies() {
+		for _, strategy := range protocol.Published() {
 			r, err := p.Evaluate(t.Context(), &memory{}, eval.NewTest, strategy)
 			if err != nil || r.Batches != 0 {
 				t.Errorf("%s %s: %+v, %v", sampling, strategy, r, err)
@@ -254,14 +254,14 @@ func TestEmptyPartsAreLegal(t *testing.T) {
 // TestPassesPickNeighborsAsTheProtocolSays: whatever draws negatives picks random neighbours too, from seed 0 in
 // training and 1 in evaluation.
 func TestPassesPickNeighborsAsTheProtocolSays(t *testing.T) {
-	for _, sampling := range []string{sample.Reference, sample.Native} {
+	for _, sampling := range []protocol.Sampling{protocol.Reference, protocol.Native} {
 		p := eval.NewProtocol(split(t, stream), eval.Options{Sampling: sampling})
 		training, err := p.Train(3)
 		if err != nil || training.Sampling != sampling || training.Seed != 0 {
 			t.Errorf("training picks by %q from %d, %v, want %q from 0",
 				training.Sampling, training.Seed, err, sampling)
 		}
-		test, err := p.Pass(eval.Test, sample.Random)
+		test, err := p.Pass(eval.Test, protocol.RandomNegatives)
 		if err != nil || test.Sampling != sampling || test.Seed != 1 {
 			t.Errorf("the test picks by %q from %d, %v, want %q from 1", test.Sampling, test.Seed, err, sampling)
 		}
@@ -283,19 +283,22 @@ func TestProtocolRefusesNonsense(t *testing.T) {
 
 // The best memory on published data, as published: in percent to two decimals.
 func TestEdgeBankIsThePublishedOne(t *testing.T) {
-	for _, c := range []struct{ dataset, negatives string }{
-		{"uci", sample.Random}, {"enron", sample.Random}, {"mooc", sample.Random}, {"wikipedia", sample.Random},
-		{"CanParl", sample.Random}, {"USLegis", sample.Random}, {"USLegis", sample.Historical},
-		{"CanParl", sample.Historical}, {"USLegis", sample.Inductive}, {"CanParl", sample.Inductive},
+	for _, c := range []struct {
+		dataset   string
+		negatives protocol.Negatives
+	}{
+		{"uci", "random"}, {"enron", "random"}, {"mooc", "random"}, {"wikipedia", "random"}, {"CanParl", "random"},
+		{"USLegis", "random"}, {"USLegis", "historical"}, {"CanParl", "historical"}, {"USLegis", "inductive"},
+		{"CanParl", "inductive"},
 	} {
-		t.Run(c.dataset+"/"+c.negatives, func(t *testing.T) {
+		t.Run(c.dataset+"/"+string(c.negatives), func(t *testing.T) {
 			set, err := dataset.Open(t.Context(), c.dataset, dataset.Options{DataDir: golden.Shared(t, "data")})
 			if err != nil {
 				t.Fatal(err)
 			}
 			p := eval.NewProtocol(split(t, set.Log), eval.Options{Sampling: set.Sampling})
 			best := edgebankBest(t, p, c.negatives)
-			want, ok := paper.Lookup(eval.Transductive, c.negatives, c.dataset, "edgebank")
+			want, ok := paper.Lookup(protocol.Transductive, c.negatives, c.dataset, "edgebank")
 			got := fmt.Sprintf("%.2f/%.2f", 100*best.AP, 100*best.AUC)
 			if published := fmt.Sprintf("%.2f/%.2f", want.AP.Mean, want.AUC.Mean); !ok || got != published {
 				t.Errorf("AP/AUC %s, published %s", got, published)
@@ -305,7 +308,7 @@ func TestEdgeBankIsThePublishedOne(t *testing.T) {
 }
 
 // edgebankBest evaluates the four memories and returns the best by AP.
-func edgebankBest(t testing.TB, p *eval.Protocol, negatives string) (best eval.Result) {
+func edgebankBest(t testing.TB, p *eval.Protocol, negatives protocol.Negatives) (best eval.Result) {
 	t.Helper()
 	banks, _, err := models.Contenders("edgebank")
 	if err != nil {
@@ -336,7 +339,7 @@ func BenchmarkEdgeBank(b *testing.B) {
 	for b.Loop() {
 		for _, s := range splits {
 			p := eval.NewProtocol(s, eval.Options{})
-			for _, strategy := range sample.Strategies() {
+			for _, strategy := range protocol.Published() {
 				edgebankBest(b, p, strategy)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 )
 
@@ -63,7 +64,8 @@ func (s *Session) Protocol() *Protocol { return s.protocol }
 func (s *Session) Contenders() []Contender { return s.contenders }
 
 // Evaluate measures a contender on a part. Listen is told every batch of answers; nil: Options.OnAnswers is.
-func (s *Session) Evaluate(ctx context.Context, c Contender, part Part, strategy string, listen func(Answers),
+func (s *Session) Evaluate(
+	ctx context.Context, c Contender, part Part, strategy protocol.Negatives, listen func(Answers),
 ) (Result, error) {
 	return s.asking(c, listen).Evaluate(ctx, c.Scorer, part, strategy)
 }
@@ -90,31 +92,32 @@ func (s *Session) asking(c Contender, listen func(Answers)) *Protocol {
 
 // Row is what one contender achieved in one scenario under one kind of negatives.
 type Row struct {
-	Scenario  string `json:"Setting"` // as records of rules have it
-	Strategy  string
+	Scenario  protocol.Scenario `json:"Setting"` // as records of rules have it
+	Strategy  protocol.Negatives
 	Contender string
 	Result
 }
 
 // Tests are the tests of a session. Node classification has one, without negatives, whatever is asked for.
 type Tests struct {
-	Scenarios  []string // nil: Scenarios()
-	Strategies []string // nil: Strategies()
+	Scenarios  []protocol.Scenario  // nil: both
+	Strategies []protocol.Negatives // nil: protocol.Published()
 
-	OnBatch func(done, total int64, scenario, strategy string) // events of all passes together; may be nil
+	// OnBatch is told of the events of all passes together; may be nil.
+	OnBatch func(done, total int64, scenario protocol.Scenario, strategy protocol.Negatives)
 }
 
 // Test measures all contenders on the same questions, scenario by scenario and within it one kind of negatives after
 // the other. Rows without events have no batches.
 func (s *Session) Test(ctx context.Context, t Tests) ([]Row, error) {
 	if t.Scenarios == nil {
-		t.Scenarios = Scenarios()
+		t.Scenarios = protocol.Scenarios()
 	}
 	if t.Strategies == nil {
-		t.Strategies = Strategies()
+		t.Strategies = protocol.Published()
 	}
-	if s.protocol.Task() == NodeClassification {
-		t.Scenarios, t.Strategies = []string{Transductive}, []string{""}
+	if s.protocol.Task() == protocol.NodeClassification {
+		t.Scenarios, t.Strategies = []protocol.Scenario{protocol.Transductive}, []protocol.Negatives{""}
 	}
 	total := 0
 	for _, scenario := range t.Scenarios {
@@ -130,13 +133,13 @@ func (s *Session) Test(ctx context.Context, t Tests) ([]Row, error) {
 		part, _ := PartOf(scenario)
 		for _, strategy := range t.Strategies {
 			for _, one := range s.contenders {
-				protocol := s.asking(one, nil)
+				proto := s.asking(one, nil)
 				if t.OnBatch != nil {
-					protocol.options.OnBatch = func(done, _ int) {
+					proto.options.OnBatch = func(done, _ int) {
 						t.OnBatch(int64(before+done), int64(total), scenario, strategy)
 					}
 				}
-				r, err := protocol.Evaluate(ctx, one.Scorer, part, strategy)
+				r, err := proto.Evaluate(ctx, one.Scorer, part, strategy)
 				if err != nil {
 					return nil, err
 				}

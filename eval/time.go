@@ -11,13 +11,10 @@ import (
 
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 )
-
-// Time negatives ask about the same pair at another time. They are none of Strategies, and have to be asked for by
-// name.
-const Time = sample.Time
 
 // ErrArrival says that a memory in the order of arrival cannot be asked about moments between events.
 var ErrArrival = errors.New("time negatives need the strict order")
@@ -25,9 +22,9 @@ var ErrArrival = errors.New("time negatives need the strict order")
 // timed measures a scorer on a part against the same pairs at other times, which are asked about when the stream passes
 // them. A batch may have any number of these, so AP and AUC are of all scores at once.
 func (p *Protocol) timed(ctx context.Context, s replay.Scorer, part Part) (Result, error) {
-	if _, remembers := s.(model.StatefulScorer); remembers && p.options.Order != model.Strict {
+	if _, remembers := s.(model.StatefulScorer); remembers && p.options.Order != protocol.Strict {
 		return Result{}, fmt.Errorf("%w: in the order of arrival a memory may know what came after a moment "+
-			"that lies between two events; want order %s", ErrArrival, model.Strict)
+			"that lies between two events; want order %s", ErrArrival, protocol.Strict)
 	}
 	pass := p.pass(p.full(), nil, 1)
 	events := p.parts[part].All()

@@ -12,8 +12,8 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -80,17 +80,18 @@ func momentsSeeNothingLater(t *rapid.T) {
 		return
 	}
 	log := streamtest.Log(t, events)
-	s, err := dataset.NewSplit(log, dataset.SplitOptions{Sampling: dataset.Native})
+	s, err := dataset.NewSplit(log, dataset.SplitOptions{Sampling: protocol.Native})
 	if err != nil {
 		t.Fatal(err)
 	}
 	size := rapid.IntRange(1, 6).Draw(t, "batch")
-	p := eval.NewProtocol(s, eval.Options{Sampling: sample.Native, BatchSize: size, Order: model.Strict, Threads: 1})
+	p := eval.NewProtocol(s, eval.Options{Sampling: protocol.Native, BatchSize: size, Order: protocol.Strict,
+		Threads: 1})
 	w := &witness{t: t, log: log}
 	if err := p.Warm(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
-	r, err := p.Evaluate(t.Context(), w, eval.Test, eval.Time)
+	r, err := p.Evaluate(t.Context(), w, eval.Test, protocol.TimeNegatives)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestTimeNegatives(t *testing.T) {
 	var hashes []string
 	for _, size := range []int{200, 17} {
 		p := eval.NewProtocol(s, eval.Options{BatchSize: size})
-		r, err := p.Evaluate(t.Context(), all, eval.Test, eval.Time)
+		r, err := p.Evaluate(t.Context(), all, eval.Test, protocol.TimeNegatives)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +121,7 @@ func TestTimeNegatives(t *testing.T) {
 			t.Errorf("AP %v, AUC %v of %d events and %d moments", r.AP, r.AUC, r.Positives, r.Moments)
 		}
 		hashes = append(hashes, r.Negatives)
-		if r, err = p.Evaluate(t.Context(), due{}, eval.Test, eval.Time); err != nil || r.AUC != 0.5 {
+		if r, err = p.Evaluate(t.Context(), due{}, eval.Test, protocol.TimeNegatives); err != nil || r.AUC != 0.5 {
 			t.Errorf("who knows nothing has AUC %v, %v", r.AUC, err)
 		}
 	}
@@ -136,10 +137,10 @@ type warm struct {
 }
 
 // edgeBanks are ready to be asked, in every order of the events of an instant.
-func edgeBanks(t *testing.T, s *dataset.Split) map[string]warm {
+func edgeBanks(t *testing.T, s *dataset.Split) map[protocol.Order]warm {
 	t.Helper()
-	all := map[string]warm{}
-	for _, order := range model.Orders() {
+	all := map[protocol.Order]warm{}
+	for _, order := range protocol.Orders() {
 		list, _, err := models.Contenders("edgebank")
 		if err != nil {
 			t.Fatal(err)
@@ -159,8 +160,8 @@ func TestTimeNegativesNeedStrictOrder(t *testing.T) {
 	shape := streamtest.Shape{Events: 1000, Sources: 30, Dests: 20, Instants: 800, Repeat: 0.9}
 	s := split(t, streamtest.Generate(shape, 1))
 	for order, p := range edgeBanks(t, s) {
-		r, err := p.Evaluate(t.Context(), p.bank, eval.Test, eval.Time)
-		if (order == model.Strict) != (err == nil) || err != nil && !errors.Is(err, eval.ErrArrival) {
+		r, err := p.Evaluate(t.Context(), p.bank, eval.Test, protocol.TimeNegatives)
+		if (order == protocol.Strict) != (err == nil) || err != nil && !errors.Is(err, eval.ErrArrival) {
 			t.Errorf("%s: %v, %v", order, r, err)
 		}
 	}

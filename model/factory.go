@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
@@ -77,7 +78,7 @@ func DataOf(s *dataset.Set) Data {
 	if s == nil {
 		return Data{}
 	}
-	return Data{Name: s.Name, Imported: s.Sampling == dataset.Native, EdgeDim: s.Edge.Cols,
+	return Data{Name: s.Name, Imported: s.Sampling == protocol.Native, EdgeDim: s.Edge.Cols,
 		Events: s.Log.Len(), Span: span(s.Log)}
 }
 
@@ -91,17 +92,6 @@ func span(l *event.Log) event.Time {
 
 // trainShare is that of the events before validation.
 const trainShare = 0.7
-
-// Orders in which a memory learns of events, in units of a batch (see replay).
-const (
-	Strict = "strict" // a query at t sees the units that end before t, nothing of its own instant
-	// a unit is remembered once it was asked about, as in the reference programs: what comes after it at the same
-	// instant sees it
-	Arrival = "arrival"
-)
-
-// Orders lists them.
-func Orders() []string { return []string{Strict, Arrival} }
 
 // Kind describes a kind of model with configuration C to Make. C may also have these methods, each about itself:
 //
@@ -165,11 +155,11 @@ type Shape struct {
 
 // Spec is a complete configuration: it suffices to build the model again.
 type Spec struct {
-	Preset   string   `json:"preset"`
-	Order    string   `json:"order,omitempty"` // Strict or Arrival, of a model that remembers
-	Task     string   `json:"task,omitempty"`  // eval.NodeClassification; "" is link prediction
-	Config   any      `json:"config"`          // a pointer to the factory's kind of configuration
-	Training Training `json:"training"`
+	Preset   string         `json:"preset"`
+	Order    protocol.Order `json:"order,omitempty"` // of a model that remembers
+	Task     protocol.Task  `json:"task,omitempty"`  // "" is link prediction
+	Config   any            `json:"config"`          // a pointer to the factory's kind of configuration
+	Training Training       `json:"training"`
 }
 
 // Notes are what a user should know about the configuration, one line each.
@@ -186,7 +176,7 @@ func (s Spec) Conditions() []string {
 	if c, ok := s.Config.(interface{ Conditions() []string }); ok {
 		list = c.Conditions()
 	}
-	if s.Order == Arrival {
+	if s.Order == protocol.Arrival {
 		list = append(list, "memory in the order of arrival: earlier batches of the same instant are seen")
 	}
 	return list
@@ -368,14 +358,14 @@ func asPublished(preset string) bool {
 }
 
 // order is the one that a preset runs in, "" for models that do not remember.
-func (k Kind[C]) order(preset string) string {
+func (k Kind[C]) order(preset string) protocol.Order {
 	switch {
 	case !k.Remembers:
 		return ""
 	case asPublished(preset):
-		return Arrival
+		return protocol.Arrival
 	}
-	return Strict
+	return protocol.Strict
 }
 
 // complete applies settings and checks everything.
@@ -441,8 +431,10 @@ func (k Kind[C]) decode(raw []byte, settings []string) (Spec, error) {
 	if err != nil {
 		return Spec{}, fmt.Errorf("model configuration: %w", err)
 	}
-	if k.Remembers && !slices.Contains(Orders(), s.Order) {
-		return Spec{}, fmt.Errorf("model configuration: order %q, must be %s or %s", s.Order, Strict, Arrival)
+	if k.Remembers {
+		if err := protocol.Check("order", s.Order, protocol.Orders()); err != nil {
+			return Spec{}, fmt.Errorf("model configuration: %w", err)
+		}
 	}
 	return k.complete(s, c, s.Training, settings)
 }

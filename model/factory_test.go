@@ -66,7 +66,7 @@ func TestSpec(t *testing.T) {
 		t.Error(diff, err)
 	}
 	s, err = toy.Decode(raw, "size=5")
-	if err != nil || s.Config.(*toyConfig).Size != 5 || s.Training != again.Training {
+	if err != nil || s.Config.(*toyConfig).Size != 5 || !cmp.Equal(s.Training, again.Training) {
 		t.Errorf("changed after decoding: %+v, %v", s, err)
 	}
 	s, err = toy.Spec("", Data{Name: "enron"})
@@ -76,7 +76,8 @@ func TestSpec(t *testing.T) {
 	if s, err = toy.Spec("", Data{Name: "reddit"}); err != nil || s.Preset != "large" {
 		t.Errorf("preferred preset: %+v, %v", s, err)
 	}
-	if s, err = toy.Decode([]byte("{}")); err != nil || s.Training != Standard || s.Config.(*toyConfig).Size != 3 {
+	s, err = toy.Decode([]byte("{}"))
+	if err != nil || !cmp.Equal(s.Training, Standard) || s.Config.(*toyConfig).Size != 3 {
 		t.Errorf("empty configuration: %+v, %v", s, err)
 	}
 }
@@ -95,7 +96,7 @@ func TestWeightDecay(t *testing.T) {
 		if got := strings.Contains(string(raw), "weight_decay"); got != want {
 			t.Errorf("%s: written as %s", setting, raw)
 		}
-		if again, err := toy.Decode(raw); err != nil || again.Training != s.Training {
+		if again, err := toy.Decode(raw); err != nil || !cmp.Equal(again.Training, s.Training) {
 			t.Errorf("%s: read back as %+v, %v", setting, again.Training, err)
 		}
 	}

@@ -2,17 +2,19 @@ package model
 
 import (
 	"fmt"
-	"slices"
+
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // SetOrder changes the order in which a model with memory sees events; "" leaves it as it is.
-func (f Factory) SetOrder(s *Spec, order string) error {
-	switch {
-	case order == "":
+func (f Factory) SetOrder(s *Spec, order protocol.Order) error {
+	if order == "" {
 		return nil
-	case !slices.Contains(Orders(), order):
-		return fmt.Errorf("%w: order %q, must be %s or %s", ErrSetting, order, Strict, Arrival)
-	case !f.Remembers:
+	}
+	if err := protocol.Check("order", order, protocol.Orders()); err != nil {
+		return fmt.Errorf("%w: %w", ErrSetting, err)
+	}
+	if !f.Remembers {
 		return fmt.Errorf("%w: order %s is for models that remember events, this one looks them up",
 			ErrSetting, order)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/internal/suggest"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // ErrSetting is in the chain of every error about a setting: an unknown key, a value of the wrong kind or out of range.
@@ -43,9 +44,22 @@ func Settings(from ...any) []Setting {
 	for _, f := range from {
 		v := reflect.Indirect(reflect.ValueOf(f))
 		for i := range v.NumField() {
-			if field := v.Type().Field(i); keyOf(field) != "" {
-				list = append(list, Setting{keyOf(field), field.Tag.Get("about"), v.Field(i).Interface()})
+			field, value := v.Type().Field(i), v.Field(i).Interface()
+			if shares, ok := value.(protocol.Shares); ok {
+				list = append(list, shareSettings(shares)...)
+			} else if keyOf(field) != "" {
+				list = append(list, Setting{keyOf(field), field.Tag.Get("about"), value})
 			}
+		}
+	}
+	return list
+}
+
+// shareSettings are those of the shares of negatives, one for each kind that training draws.
+func shareSettings(s protocol.Shares) (list []Setting) {
+	for _, k := range protocol.Kinds() {
+		if k.Share != "" {
+			list = append(list, Setting{protocol.SharePrefix + string(k.Name), k.Share, s[k.Name]})
 		}
 	}
 	return list
@@ -78,6 +92,13 @@ func apply(key, value string, targets []any) error {
 	for _, t := range targets {
 		v := reflect.ValueOf(t).Elem()
 		for i := range v.NumField() {
+			if shares, ok := v.Field(i).Interface().(protocol.Shares); ok && isShare(key) {
+				var share float64
+				err := assign(reflect.ValueOf(&share).Elem(), key, value)
+				kind := protocol.Negatives(strings.TrimPrefix(key, protocol.SharePrefix))
+				v.Field(i).Set(reflect.ValueOf(protocol.With(shares, kind, share)))
+				return err
+			}
 			if f := v.Type().Field(i); key != "" && (keyOf(f) == key || f.Tag.Get("was") == key) {
 				return assign(v.Field(i), key, value)
 			}
@@ -87,6 +108,11 @@ func apply(key, value string, targets []any) error {
 	slices.Sort(keys)
 	return fmt.Errorf("%w: no key %q%s; there are %s", ErrSetting, key, suggest.Hint(key, keys),
 		strings.Join(keys, ", "))
+}
+
+// isShare says whether a key is that of a share of negatives.
+func isShare(key string) bool {
+	return slices.ContainsFunc(shareSettings(nil), func(s Setting) bool { return s.Key == key })
 }
 
 // assign parses value into a field. Numbers may be written as Go and Python write them.
@@ -139,7 +165,7 @@ func decodeRenamed(object map[string]json.RawMessage, target any) error {
 // keyOf is a field's JSON name, "" if it has none.
 func keyOf(f reflect.StructField) string {
 	key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	if key == "-" {
+	if key == "-" || key == negativesKey {
 		return ""
 	}
 	return key

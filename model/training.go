@@ -1,11 +1,12 @@
 package model
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Training says how a model learns. Its JSON names are the ones --set takes, and about says what they are.
@@ -18,29 +19,30 @@ type Training struct {
 	// WeightDecay is left out where there is none: older configurations keep their bytes.
 	WeightDecay float64 `json:"weight_decay,omitempty" about:"how strongly weights are drawn to 0"`
 	// What follows is left out where it is as in the reference programs, too.
-	NegativesRandom     Whole   `json:"negatives_random,omitzero" about:"share of negatives with another destination"`
-	NegativesHistorical float64 `json:"negatives_historical,omitempty" about:"share of pairs that met before"`
-	NegativesTime       float64 `json:"negatives_time,omitempty" about:"share of the same pair at another time"`
-	SelectBy            string  `json:"select_by,omitempty" about:"validation that chooses an epoch: random, all, time"`
-	Calibrate           bool    `json:"calibrate,omitempty" about:"fit probabilities to validation"`
+	Negatives protocol.Shares `json:"negatives_*,omitzero"` // settings of their own, negatives_<kind>
+	SelectBy  string          `json:"select_by,omitempty" about:"validation that chooses an epoch: random, all, time"`
+	Calibrate bool            `json:"calibrate,omitempty" about:"fit probabilities to validation"`
 }
 
-// Whole is a share that is 1 where nothing else is said, and then not written down.
-type Whole float64
+// negativesKey stands for the settings of all kinds of negatives.
+const negativesKey = "negatives_*"
 
-// IsZero says that there is nothing to write down.
-func (w Whole) IsZero() bool { return w == 1 }
+// MarshalJSON writes the shares of negatives beside the other settings.
+func (t Training) MarshalJSON() ([]byte, error) {
+	type plain Training
+	raw, err := json.Marshal(plain(t))
+	return protocol.Inline(raw, negativesKey), err
+}
 
-// Values of Training.SelectBy.
-const (
-	SelectByRandom = "random" // "" too: validation with random negatives, as in the reference programs
-	SelectByAll    = "all"    // the mean validation AP over all three kinds of negatives
-	SelectByTime   = "time"   // the mean validation AP over random and time negatives: who, and when
-)
-
-// Shares are the proportions of the kinds of negatives.
-func (t Training) Shares() sample.Shares {
-	return sample.Shares{Random: float64(t.NegativesRandom), Historical: t.NegativesHistorical, Time: t.NegativesTime}
+// UnmarshalJSON reads what MarshalJSON wrote. What is missing stays as it is.
+func (t *Training) UnmarshalJSON(raw []byte) error {
+	type plain Training
+	if err := json.Unmarshal(raw, (*plain)(t)); err != nil {
+		return err
+	}
+	var err error
+	t.Negatives, err = protocol.ReadMembers(t.Negatives, raw, protocol.SharePrefix)
+	return err
 }
 
 // steps is what of Training concerns a rule.
@@ -50,7 +52,8 @@ type steps struct {
 
 // Standard is how the reference programs train every model.
 var Standard = Training{
-	BatchSize: 200, LearningRate: 1e-4, Epochs: 100, Patience: 20, Optimizer: "Adam", NegativesRandom: 1,
+	BatchSize: 200, LearningRate: 1e-4, Epochs: 100, Patience: 20, Optimizer: "Adam",
+	Negatives: protocol.PlainShares(),
 }
 
 // Check says what is wrong with t.
@@ -68,9 +71,11 @@ func (t Training) Check() error {
 		return fmt.Errorf("optimizer is %q, must be Adam, SGD or RMSprop", t.Optimizer)
 	case !(t.WeightDecay >= 0) || t.WeightDecay > 1:
 		return fmt.Errorf("weight_decay is %v, must be at least 0 and at most 1", t.WeightDecay)
-	case !slices.Contains([]string{"", SelectByRandom, SelectByAll, SelectByTime}, t.SelectBy):
-		return fmt.Errorf("select_by is %q, must be %s, %s or %s", t.SelectBy, SelectByRandom, SelectByAll,
-			SelectByTime)
 	}
-	return t.Shares().Check()
+	if t.SelectBy != "" {
+		if err := protocol.Check("select_by is", t.SelectBy, protocol.Selections()); err != nil {
+			return err
+		}
+	}
+	return t.Negatives.Check()
 }

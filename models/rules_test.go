@@ -5,7 +5,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 func TestContenders(t *testing.T) {
@@ -24,7 +24,7 @@ func TestContenders(t *testing.T) {
 		}
 	}
 	if _, spec, err := Contenders("edgebank", "batch_size=7"); err != nil || spec.Training.BatchSize != 7 ||
-		spec.Order != model.Arrival {
+		spec.Order != protocol.Arrival {
 		t.Errorf("shared by all: %+v, %v", spec, err)
 	}
 	for _, bad := range []string{"learning_rate=0.1", "edge_bank_memory_mode=all", "batch_size=0"} {
@@ -57,7 +57,7 @@ func TestCompareContenders(t *testing.T) {
 	}
 	var done, total int64
 	rows, err := session.Test(t.Context(), eval.Tests{
-		OnBatch: func(d, all int64, _, _ string) { done, total = d, all },
+		OnBatch: func(d, all int64, _ protocol.Scenario, _ protocol.Negatives) { done, total = d, all },
 	})
 	if err != nil {
 		t.Fatal(err)

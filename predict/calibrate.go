@@ -8,6 +8,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -47,7 +48,7 @@ func Calibrate(ctx context.Context, dir string, o Options) (Calibrated, error) {
 		return c, err
 	}
 	defer p.Close()
-	if p.spec.Task == eval.NodeClassification {
+	if p.spec.Task == protocol.NodeClassification {
 		return c, fmt.Errorf("%w: %s tells labels of nodes, want a model of links", ErrNoCalibration, dir)
 	}
 	session, err := p.Evaluation(ctx, eval.Options{OnBatch: o.OnBatch})
@@ -64,7 +65,7 @@ func Calibrate(ctx context.Context, dir string, o Options) (Calibrated, error) {
 			len(said.Logits))
 	}
 	c.Answers, c.Knots, c.Validation = m.Answers, len(m.From), said.errors(m)
-	if _, err := session.Evaluate(ctx, own, eval.Test, eval.Random, said.listen); err != nil {
+	if _, err := session.Evaluate(ctx, own, eval.Test, protocol.RandomNegatives, said.listen); err != nil {
 		return c, err
 	}
 	c.Test = said.errors(m)

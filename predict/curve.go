@@ -7,9 +7,8 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // CurvePoint is the answer about a query's pair at another time.
@@ -28,11 +27,11 @@ func (p *Predictor) Curves(ctx context.Context, qs []Query, points int) ([][]Cur
 	}
 	curves := make([][]CurvePoint, len(qs))
 	reach := p.reach()
-	if points < 1 || reach == 0 || p.spec.Task == eval.NodeClassification {
+	if points < 1 || reach == 0 || p.spec.Task == protocol.NodeClassification {
 		return curves, nil
 	}
 	after := math.Inf(-1)
-	if p.stream != nil && p.spec.Order == model.Arrival && p.log.Len() > 0 {
+	if p.stream != nil && p.spec.Order == protocol.Arrival && p.log.Len() > 0 {
 		after = slices.Max(p.log.All().Time)
 	}
 	var asked []Query

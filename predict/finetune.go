@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
@@ -30,7 +31,7 @@ type FineTuning struct {
 // FineTune goes on training the predictor's model on events that it knows, once through, each against a destination
 // drawn at random. The predictor answers with the new weights from then on. If ctx ends it has learned of a part.
 func (p *Predictor) FineTune(ctx context.Context, o FineTuning) error {
-	if p.spec.Task == eval.NodeClassification {
+	if p.spec.Task == protocol.NodeClassification {
 		return fmt.Errorf("fine-tune: %s was trained to tell labels of nodes, want a model of links", p.name)
 	}
 	pass, err := p.replayFrom(ctx, o.From, o.To, o.Seed)
@@ -44,7 +45,7 @@ func (p *Predictor) FineTune(ctx context.Context, o FineTuning) error {
 	}
 	defer l.Release()
 	var planner replay.Planner = p.model
-	if m, ok := p.scorer.Scorer().(model.StatefulScorer); ok && p.spec.Order == model.Strict {
+	if m, ok := p.scorer.Scorer().(model.StatefulScorer); ok && p.spec.Order == protocol.Strict {
 		planner = m
 	}
 	number := uint64(0)
@@ -109,7 +110,7 @@ func (p *Predictor) replayFrom(ctx context.Context, from, to int, seed uint64) (
 	if p.log == nil || from < 0 || from >= to || to > p.log.Len() {
 		return replay.Pass{}, fmt.Errorf("events %d to %d, which are not there", from, to)
 	}
-	negatives, err := sample.NewNegatives(p.log, sample.NegativeOptions{Sampling: sample.Native, Seed: seed})
+	negatives, err := sample.NewNegatives(p.log, sample.NegativeOptions{Sampling: protocol.Native, Seed: seed})
 	if err != nil {
 		return replay.Pass{}, err
 	}
@@ -136,7 +137,8 @@ func (p *Predictor) Checkpoint() (checkpoint.File, error) {
 	if err != nil {
 		return checkpoint.File{}, err
 	}
-	f := checkpoint.File{Meta: map[string]string{"model": p.name, "spec": string(spec), run.SamplingKey: p.sampling()}}
+	f := checkpoint.File{Meta: map[string]string{"model": p.name, "spec": string(spec),
+		run.SamplingKey: string(p.sampling())}}
 	if p.options.Set != nil {
 		f.Meta[run.DataKey] = p.options.Set.Name
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -18,12 +18,12 @@ import (
 // answer the same.
 func TestFineTune(t *testing.T) {
 	for _, name := range models.Names(true) {
-		orders := []string{""}
+		orders := []protocol.Order{""}
 		if models.Get(name).Remembers {
-			orders = model.Orders()
+			orders = protocol.Orders()
 		}
 		for _, order := range orders {
-			t.Run(name+"/"+order, func(t *testing.T) {
+			t.Run(name+"/"+string(order), func(t *testing.T) {
 				spec, set := modeltest.Small(t, name, models.Get(name))
 				spec.Training.Epochs, spec.Order = 1, order
 				dir := trainSmall(t, name, spec, set)

@@ -12,10 +12,10 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -31,15 +31,15 @@ type Options struct {
 	Names   model.Names   // what nodes are called that come in with Live; nil: what Set says
 	Device  device.Device // opened by open.Device; nil: the CPU
 	Threads int           // that gather, and of the CPU if Device is nil; 0: all
-	// Sampling is how splits, negatives and random neighbours are drawn: sample.Reference or sample.Native. "": as in
-	// the training, or as Set prefers where the checkpoint does not tell.
-	Sampling string
+	// Sampling is how splits, negatives and random neighbours are drawn. "": as in the training, or as Set prefers
+	// where the checkpoint does not tell.
+	Sampling protocol.Sampling
 
 	Model string // name in the catalogue, of a checkpoint that does not tell: one of the released program
 	// where such a checkpoint's configuration starts from; "" is the reference program's, the model's first
 	Preset   string
-	Order    string   // model.Strict or model.Arrival, for a model that remembers; "": what the checkpoint says
-	Settings []string // key=value: what the shapes of tensors cannot tell, such as max_input_sequence_length
+	Order    protocol.Order // for a model that remembers; "": what the checkpoint says
+	Settings []string       // key=value: what the shapes of tensors cannot tell, such as max_input_sequence_length
 
 	OnBatch func(done, total int) // told after every batch how many of the queries are done; may be nil
 }
@@ -215,7 +215,7 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 			return
 		}
 		p.head = p.model.Head()
-		if p.spec.Task == eval.NodeClassification {
+		if p.spec.Task == protocol.NodeClassification {
 			p.classifier = train.ClassifierOf(p.model, p.spec, 0)
 			p.head = p.classifier
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -72,7 +73,7 @@ func TestRelive(t *testing.T) {
 	defer dev.Close()
 	c := &counter{params: nn.NewParams(0), seen: 7}
 	c.params.Place(dev)
-	p := &Predictor{name: "counter", log: log, spec: model.Spec{Training: model.Standard, Order: model.Strict},
+	p := &Predictor{name: "counter", log: log, spec: model.Spec{Training: model.Standard, Order: protocol.Strict},
 		model: c, head: c, scorer: model.NewScorer(c)}
 	p.spec.Training.BatchSize = 10
 	p.stream = p.newStream(p.scorer.Scorer().(model.StatefulScorer))
@@ -155,7 +156,7 @@ func TestRelive(t *testing.T) {
 		}
 	}
 
-	p.spec.Order = model.Arrival
+	p.spec.Order = protocol.Arrival
 	p.stream = p.newStream(p.stream.memory)
 	if got, err = p.Score(t.Context(), at(200.5, 300)); err != nil || got[0] != 32 || got[1] != 32 {
 		t.Errorf("in the order of arrival: %v, %v; want all 32 events", got, err)
@@ -197,7 +198,7 @@ func TestLateEvents(t *testing.T) {
 		defer dev.Close()
 		w := watcher{&counter{params: nn.NewParams(0)}}
 		w.params.Place(dev)
-		spec := model.Spec{Training: model.Standard, Order: model.Strict}
+		spec := model.Spec{Training: model.Standard, Order: protocol.Strict}
 		spec.Training.BatchSize = 10
 		p := &Predictor{name: "watcher", log: log, spec: spec, model: w, scorer: model.NewScorer(w)}
 		p.stream = p.newStream(p.scorer.Scorer().(model.StatefulScorer))

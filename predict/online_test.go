@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -20,12 +21,12 @@ import (
 func TestOnlineIsOffline(t *testing.T) {
 	for _, name := range models.Names(true) {
 		factory := models.Get(name)
-		orders := model.Orders()
+		orders := protocol.Orders()
 		if !factory.Remembers {
-			orders = []string{""}
+			orders = []protocol.Order{""}
 		}
 		for _, order := range orders {
-			t.Run(name+"/"+order, func(t *testing.T) {
+			t.Run(name+"/"+string(order), func(t *testing.T) {
 				spec, set := modeltest.Small(t, name, factory)
 				spec.Order, spec.Training.Epochs = order, 1
 				log := set.Log
@@ -85,7 +86,7 @@ func check(t *testing.T, how string, p *Predictor, qs []Query, want []float32) {
 
 // offline replays a log and asks queries at the beginning of each batch, in strict order, or after the last. They come
 // back shuffled.
-func offline(t *testing.T, p *Predictor, log *event.Log, order string) (qs []Query, answers []float32) {
+func offline(t *testing.T, p *Predictor, log *event.Log, order protocol.Order) (qs []Query, answers []float32) {
 	t.Helper()
 	past := index.Freeze(log)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -115,7 +116,7 @@ func offline(t *testing.T, p *Predictor, log *event.Log, order string) (qs []Que
 		if err != nil {
 			t.Fatal(err)
 		}
-		if order != model.Arrival {
+		if order != protocol.Arrival {
 			ask(slices.Min(step.Span.Time))
 		}
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // TestLivePast: a predictor over a past that grows, event by event and with their features, answers before each event
@@ -119,7 +119,7 @@ func TestLiveArrival(t *testing.T) {
 			continue
 		}
 		spec, set := modeltest.Small(t, name, factory)
-		spec.Order, spec.Training.Epochs = model.Arrival, 1
+		spec.Order, spec.Training.Epochs = protocol.Arrival, 1
 		dir := trainSmall(t, name, spec, set)
 		p, err := Load(dir, Options{Set: set, Live: NewPast(set)})
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
@@ -264,12 +265,12 @@ func (p *Predictor) gatherParts(ctx context.Context, parts iter.Seq[[]Query], si
 }
 
 // sampling is how the predictor draws: see Options.Sampling. Without a data set the reference is the last resort.
-func (p *Predictor) sampling() string {
+func (p *Predictor) sampling() protocol.Sampling {
 	drawn := cmp.Or(p.options.Sampling, p.origin.Sampling)
 	if drawn == "" && p.options.Set != nil {
 		drawn = p.options.Set.Sampling
 	}
-	return cmp.Or(drawn, sample.Reference)
+	return cmp.Or(drawn, protocol.Reference)
 }
 
 // view is what queries look back on. An evaluation does not need it.

@@ -9,9 +9,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -34,7 +34,7 @@ type Partner struct {
 // random or rows are as long as the longest of their batch. On the CPU it is the same to the last digit.
 func (p *Predictor) Rank(ctx context.Context, src event.Node, at event.Time, candidates []event.Node, k int,
 ) ([]Partner, error) {
-	if p.spec.Task == eval.NodeClassification {
+	if p.spec.Task == protocol.NodeClassification {
 		return nil, fmt.Errorf("%w: %s was trained to tell labels of nodes, want a model of links", ErrNoRank, p.name)
 	}
 	if err := checkQueries([]Query{{Src: src, Dst: src, Time: at}}); err != nil {

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/device/cpu"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -107,7 +107,7 @@ func TestRankRemembers(t *testing.T) {
 	c := p.model.(*reader)
 	p.model, p.head = &c.counter, &c.counter
 	p.scorer = model.NewScorer(&c.counter)
-	p.spec.Training.BatchSize, p.spec.Order = 10, model.Strict
+	p.spec.Training.BatchSize, p.spec.Order = 10, protocol.Strict
 	p.stream = p.newStream(p.scorer.Scorer().(model.StatefulScorer))
 	for at, want := range map[float64]float32{4.5: 10, 100: 25, -1: 0} {
 		got, err := p.Rank(t.Context(), 1, at, []event.Node{9, 2}, 0)
@@ -140,7 +140,7 @@ func TestRankRemembers(t *testing.T) {
 	if got := nodes(301); !slices.Equal(got, []event.Node{1, 2, 3, 4, 40}) {
 		t.Errorf("a node that met itself is among %v", got)
 	}
-	p.spec.Order = model.Arrival
+	p.spec.Order = protocol.Arrival
 	p.stream = p.newStream(p.stream.memory)
 	if _, err := p.Rank(t.Context(), 1, 2, nil, 0); !errors.Is(err, ErrTooEarly) {
 		t.Errorf("in the order of arrival, before the end: %v", err)
@@ -170,7 +170,7 @@ func TestRankRefuses(t *testing.T) {
 	if _, err := p.Rank(t.Context(), 1, 5, nil, 1); !errors.Is(err, ErrNoRank) {
 		t.Errorf("without a data set: %v", err)
 	}
-	p.spec.Task = eval.NodeClassification
+	p.spec.Task = protocol.NodeClassification
 	if _, err := p.Rank(t.Context(), 1, 5, []event.Node{2}, 1); !errors.Is(err, ErrNoRank) {
 		t.Errorf("a model of labels: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -53,7 +54,7 @@ func TestReleasedTGN(t *testing.T) {
 	}
 	defer set.Close()
 	p, err := Load(filepath.Join(dir, "weights.safetensors"), Options{
-		Set: set, Model: "tgn", Order: model.Arrival, Device: modeltest.Device(t, 0),
+		Set: set, Model: "tgn", Order: protocol.Arrival, Device: modeltest.Device(t, 0),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -65,7 +66,7 @@ func (s *stream) visit(ctx context.Context, qs []Query, ask func(group []int) er
 		return fmt.Errorf("score: %s remembers events and needs them from the beginning, want a data set", s.name)
 	}
 	order := inTime(qs)
-	if s.pass.Order == model.Arrival {
+	if s.pass.Order == protocol.Arrival {
 		return s.afterAll(ctx, qs, order, ask)
 	}
 	for len(order) > 0 {

@@ -17,15 +17,15 @@ func trainSmall(t *testing.T, name string, spec model.Spec, set *dataset.Set) st
 	t.Helper()
 	dev := cpu.New(cpu.Options{})
 	defer dev.Close()
-	protocol, err := eval.Open(set, eval.Options{
-		BatchSize: spec.Training.BatchSize, Order: spec.Order, Shares: spec.Training.Shares(),
+	proto, err := eval.Open(set, eval.Options{
+		BatchSize: spec.Training.BatchSize, Order: spec.Order, Shares: spec.Training.Negatives,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := run.SeedDir(t.TempDir(), 0)
 	job := &train.Run{
-		Model: name, Factory: models.Get(name), Spec: spec, Set: set, Protocol: protocol, Device: dev, Dir: dir,
+		Model: name, Factory: models.Get(name), Spec: spec, Set: set, Protocol: proto, Device: dev, Dir: dir,
 	}
 	if _, err := job.Train(t.Context()); err != nil {
 		t.Fatal(err)

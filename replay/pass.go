@@ -9,7 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/memory"
-	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -18,14 +18,14 @@ const BatchSize = 200
 
 // Pass is how events are replayed.
 type Pass struct {
-	Past        index.View       // what queries look back on; may be nil for plans that ask for nothing
-	Negatives   sample.Negatives // nil: only the events themselves are asked about
-	PerPositive int              // negatives for each positive; 0 is 1
-	BatchSize   int              // events in a batch; 0 is 200
-	Sampling    string           // who picks random neighbours: sample.Reference ("" too) or sample.Native
-	Seed        uint64           // of randomly picked neighbours: the reference takes 0 in training, 1 in evaluation
-	Threads     int              // that gather; 0: as many as Go may use
-	Order       string           // in which a Memory learns of the events: model.Strict ("" too) or model.Arrival
+	Past        index.View        // what queries look back on; may be nil for plans that ask for nothing
+	Negatives   sample.Negatives  // nil: only the events themselves are asked about
+	PerPositive int               // negatives for each positive; 0 is 1
+	BatchSize   int               // events in a batch; 0 is 200
+	Sampling    protocol.Sampling // who picks random neighbours; "" is protocol.Reference
+	Seed        uint64            // of randomly picked neighbours: the reference takes 0 in training, 1 in evaluation
+	Threads     int               // that gather; 0: as many as Go may use
+	Order       protocol.Order    // in which a Memory learns of the events; "" is protocol.Strict
 
 	OnBatch func(done, total int) // told after every batch how many of the events are done; may be nil
 }
@@ -145,10 +145,10 @@ func (p *Pass) check(plan sample.Plan, queries int) error {
 		return fmt.Errorf("batches of %d events, must be at least 1", p.BatchSize)
 	case p.PerPositive < 0:
 		return fmt.Errorf("%d negatives for each positive, must be at least 1", p.PerPositive)
-	case p.Order != "" && p.Order != model.Strict && p.Order != model.Arrival:
-		return fmt.Errorf("order %q, must be %s or %s", p.Order, model.Strict, model.Arrival)
-	case p.Sampling != "" && p.Sampling != sample.Reference && p.Sampling != sample.Native:
-		return fmt.Errorf("sampling %q, must be %s or %s", p.Sampling, sample.Reference, sample.Native)
+	case p.Order != "" && p.Order != protocol.Strict && p.Order != protocol.Arrival:
+		return protocol.Check("order", p.Order, protocol.Orders())
+	case p.Sampling != "" && p.Sampling != protocol.Reference && p.Sampling != protocol.Native:
+		return protocol.Check("sampling", p.Sampling, protocol.Samplings())
 	}
 	if err := plan.Check(p.Past); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
-	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -51,7 +51,7 @@ func newPass(t testing.TB, log *event.Log) replay.Pass {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return replay.Pass{Past: index.Freeze(log), Negatives: n, BatchSize: 100, Order: model.Arrival}
+	return replay.Pass{Past: index.Freeze(log), Negatives: n, BatchSize: 100, Order: protocol.Arrival}
 }
 
 // kept is a step after its memory went to another.
@@ -178,7 +178,7 @@ func TestStrictOrder(t *testing.T) {
 	log := streamtest.Generate(streamtest.Shape{Events: 1050, Sources: 30, Dests: 20, Instants: 25}, 1)
 	times := log.All().Time
 	strict := newPass(t, log)
-	strict.Order = model.Strict
+	strict.Order = protocol.Strict
 	mayKnow := func(done int) (known int) {
 		for known < done && times[known+99] < times[done] {
 			known += 100
@@ -203,7 +203,7 @@ func TestStrictOrder(t *testing.T) {
 	waited := false
 	for stop := range states {
 		later := newPass(t, log)
-		later.Order = model.Strict
+		later.Order = protocol.Strict
 		by := &units{asks: *newAsks(t, sample.Recent)}
 		by.observed = known[stop]
 		done := min(100*(stop+1), log.Len())
@@ -254,7 +254,7 @@ func TestSamplingPicksNeighbors(t *testing.T) {
 	log := streamtest.Generate(shape, 1)
 	for _, strategy := range []string{sample.Uniform, sample.TimeAware} {
 		by := newAsks(t, strategy)
-		first := func(sampling string) []int32 {
+		first := func(sampling protocol.Sampling) []int32 {
 			pass := newPass(t, log)
 			pass.Sampling = sampling
 			for step, err := range pass.Batches(t.Context(), by, log.Span(400, 500)) {
@@ -265,11 +265,11 @@ func TestSamplingPicksNeighbors(t *testing.T) {
 			}
 			panic("no step")
 		}
-		reference, native := first(sample.Reference), first(sample.Native)
+		reference, native := first(protocol.Reference), first(protocol.Native)
 		if slices.Equal(reference, native) {
 			t.Errorf("%s: both generators pick the same", strategy)
 		}
-		if !slices.Equal(first(""), reference) || !slices.Equal(first(sample.Native), native) {
+		if !slices.Equal(first(""), reference) || !slices.Equal(first(protocol.Native), native) {
 			t.Errorf("%s: neighbours are not picked as before", strategy)
 		}
 	}

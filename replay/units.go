@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -47,7 +47,7 @@ func (u *units) before(events event.Span) error {
 
 // asked takes a batch that was asked about.
 func (u *units) asked(s *Step) error {
-	if u.pass.Order == model.Arrival {
+	if u.pass.Order == protocol.Arrival {
 		return u.memory.Commit(s.Batch)
 	}
 	u.waiting = append(u.waiting, s.Span)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -15,7 +16,7 @@ func stream(events int, unit float64, columns int) *dataset.Set {
 	for i := range events {
 		log.Append(event.Event{Src: event.Node(1 + i%3), Dst: event.Node(4 + i%4), Time: unit * float64(i)})
 	}
-	set := &dataset.Set{Name: "visits", Log: log, Sampling: dataset.Native, TimeFormat: dataset.TimeNumber}
+	set := &dataset.Set{Name: "visits", Log: log, Sampling: protocol.Native, TimeFormat: dataset.TimeNumber}
 	set.Edge = dataset.Features{Rows: events + 1, Cols: columns}
 	if columns > 0 {
 		set.Edge.Data = make([]float32, set.Edge.Rows*columns)

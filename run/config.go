@@ -9,6 +9,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Config is everything needed to repeat a run.
@@ -20,16 +21,16 @@ type Config struct {
 	// when a run goes on.
 	Path string `json:"data_path,omitempty"`
 	// Backbone is, for node classification, the checkpoint of the model, seen from the run's directory.
-	Backbone string `json:"backbone,omitempty"`
-	Sampling string `json:"sampling"`
-	Seed     uint64 `json:"seed"`
-	ByAP     bool   `json:"by_ap"`
+	Backbone string            `json:"backbone,omitempty"`
+	Sampling protocol.Sampling `json:"sampling"`
+	Seed     uint64            `json:"seed"`
+	ByAP     bool              `json:"by_ap"`
 	// Final are the kinds of negatives of the final evaluation, which may change when a run goes on.
-	Final  []string `json:"final_negatives,omitempty"`
-	TF32   bool     `json:"tf32,omitempty"` // matrix products were rounded
-	Params int      `json:"parameters"`
-	Hashes Hashes   `json:"hashes"`
-	Facts  *Facts   `json:"data_facts,omitempty"` // nil in older runs
+	Final  []protocol.Negatives `json:"final_negatives,omitempty"`
+	TF32   bool                 `json:"tf32,omitempty"` // matrix products were rounded
+	Params int                  `json:"parameters"`
+	Hashes Hashes               `json:"hashes"`
+	Facts  *Facts               `json:"data_facts,omitempty"` // nil in older runs
 }
 
 // Facts are what a model takes for granted of the data it was trained on.
@@ -122,22 +123,27 @@ func (c Config) facts() map[string]string {
 	list := map[string]string{
 		"model": c.Model, "seed": fmt.Sprint(c.Seed),
 		// not written down where they are
-		"weight_decay": "0", "negatives_random": "1", "negatives_historical": "0", "negatives_time": "0",
-		"select_by": "", "calibrate": "false",
+		"weight_decay": "0", "select_by": "", "calibrate": "false",
+	}
+	plain := protocol.PlainShares()
+	for _, n := range protocol.Trained() {
+		list[protocol.SharePrefix+string(n)] = fmt.Sprint(plain[n])
 	}
 	if c.Hashes.Data != "" {
-		list["sampling"], list["select-by-ap"], list["tf32"] = c.Sampling, fmt.Sprint(c.ByAP), fmt.Sprint(c.TF32)
+		list["sampling"], list["select-by-ap"] = string(c.Sampling), fmt.Sprint(c.ByAP)
+		list["tf32"] = fmt.Sprint(c.TF32)
 		list["the data's hash"], list["the split's hash"] = c.Hashes.Data, c.Hashes.Split
 	}
 	var spec struct {
-		Preset, Order    string
-		Task             string
+		Preset           string
+		Order            protocol.Order
+		Task             protocol.Task
 		Config, Training map[string]any
 	}
 	if err := json.Unmarshal(c.Spec, &spec); err != nil {
 		list["configuration"] = string(c.Spec)
 	}
-	list["preset"], list["order"], list["task"] = spec.Preset, spec.Order, spec.Task
+	list["preset"], list["order"], list["task"] = spec.Preset, string(spec.Order), string(spec.Task)
 	for _, part := range []map[string]any{spec.Config, spec.Training} {
 		for key, value := range part {
 			if !slices.Contains(lasting, key) {

@@ -1,5 +1,11 @@
 package run
 
+import (
+	"encoding/json"
+
+	"github.com/dygmamba/dygmamba/protocol"
+)
+
 // Epoch is what is known of one epoch, a line of the log.
 type Epoch struct {
 	Epoch  int     `json:"epoch"`
@@ -8,16 +14,41 @@ type Epoch struct {
 	AUC    float64 `json:"train_auc"`
 	Val    *Metric `json:"val,omitempty"`
 	NewVal *Metric `json:"new_node_val,omitempty"` // absent where no such events exist
-	// Validation with other negatives, where that has a say in which epoch is the best.
-	HistoricalVal *Metric `json:"val_historical,omitempty"`
-	InductiveVal  *Metric `json:"val_inductive,omitempty"`
-	TimeVal       *Metric `json:"val_time,omitempty"`
+	// Others is validation with other negatives, where that has a say in which epoch is the best.
+	Others Validations `json:"val_*,omitempty"`
 
 	Test     *Metric `json:"test,omitempty"` // only when asked for: information, never used to choose
 	NewTest  *Metric `json:"new_node_test,omitempty"`
 	Improved bool    `json:"improved"`
 	Events   float64 `json:"events_per_second"` // training only
 	Seconds  Seconds `json:"seconds"`
+}
+
+// Validations are means over validation events by kind of negatives, written as val_<kind>.
+type Validations map[protocol.Negatives]*Metric
+
+const validationPrefix, validationKey = "val_", "val_*"
+
+// MarshalJSON writes them in the order of kinds.
+func (v Validations) MarshalJSON() ([]byte, error) {
+	return protocol.MarshalMembers(v, validationPrefix)
+}
+
+// MarshalJSON writes validations of all kinds beside the other members.
+func (e Epoch) MarshalJSON() ([]byte, error) {
+	type plain Epoch
+	raw, err := json.Marshal(plain(e))
+	return protocol.Inline(raw, validationKey), err
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (e *Epoch) UnmarshalJSON(raw []byte) (err error) {
+	type plain Epoch
+	if err := json.Unmarshal(raw, (*plain)(e)); err != nil {
+		return err
+	}
+	e.Others, err = protocol.ReadMembers(e.Others, raw, validationPrefix)
+	return err
 }
 
 // Judged is what epochs are compared by: the validation, or the mean over the kinds of negatives where others have a
@@ -27,8 +58,8 @@ func (e Epoch) Judged() Score {
 		return Score{AP: e.AP, AUC: e.AUC}
 	}
 	sum, kinds := e.Val.Score, 1.0
-	for _, other := range []*Metric{e.HistoricalVal, e.InductiveVal, e.TimeVal} {
-		if other != nil {
+	for _, k := range protocol.Kinds() { // in this order: the sum is the same in every run
+		if other := e.Others[k.Name]; other != nil {
 			sum.AP, sum.AUC, kinds = sum.AP+other.AP, sum.AUC+other.AUC, kinds+1
 		}
 	}

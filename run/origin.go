@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Keys of a checkpoint's metadata that say what it was trained on. Checkpoints of earlier versions have DataKey alone.
@@ -18,7 +19,7 @@ const (
 type Origin struct {
 	Data                string // name of the data set
 	DataHash, SplitHash string
-	Sampling            string
+	Sampling            protocol.Sampling
 }
 
 // OriginOf asks the run beside a checkpoint, or else the checkpoint's own metadata. A run of another model is not
@@ -29,5 +30,5 @@ func OriginOf(path string, f checkpoint.File) Origin {
 		c := r.Config
 		return Origin{c.Data, c.Hashes.Data, c.Hashes.Split, c.Sampling}
 	}
-	return Origin{f.Meta[DataKey], f.Meta[DataHashKey], f.Meta[SplitHashKey], f.Meta[SamplingKey]}
+	return Origin{f.Meta[DataKey], f.Meta[DataHashKey], f.Meta[SplitHashKey], protocol.Sampling(f.Meta[SamplingKey])}
 }

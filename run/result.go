@@ -12,18 +12,19 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Result is what a run achieved, the content of result.json.
 type Result struct {
-	Model     string `json:"model"`
-	Data      string `json:"data"`
-	Seed      uint64 `json:"seed"`
-	Task      string `json:"task,omitempty"` // "" is link prediction
-	Preset    string `json:"preset"`
-	Params    int    `json:"parameters"`
-	Epochs    int    `json:"epochs"`
-	BestEpoch int    `json:"best_epoch"` // 0: none was chosen, the checkpoint has the weights as they were at the end
+	Model     string        `json:"model"`
+	Data      string        `json:"data"`
+	Seed      uint64        `json:"seed"`
+	Task      protocol.Task `json:"task,omitempty"` // "" is link prediction
+	Preset    string        `json:"preset"`
+	Params    int           `json:"parameters"`
+	Epochs    int           `json:"epochs"`
+	BestEpoch int           `json:"best_epoch"` // 0: none was chosen, the checkpoint has the last weights
 	// ChosenBy is the measure on validation data that chose it; "" where none did, and in older records.
 	ChosenBy string `json:"chosen_by,omitempty"`
 	// TrainEvents counts the training events of all steps, those of an epoch that was cut short included; 0 in older
@@ -34,15 +35,13 @@ type Result struct {
 	Peak        int64   `json:"peak_bytes"`    // device memory of a training step
 	Device      string  `json:"device"`
 	Val         *Metric `json:"val,omitempty"` // of the best epoch
-	// the same with other negatives, where that had a say in which epoch is the best
-	HistoricalVal *Metric `json:"val_historical,omitempty"`
-	InductiveVal  *Metric `json:"val_inductive,omitempty"`
-	TimeVal       *Metric `json:"val_time,omitempty"`
+	// Others is the same with other negatives, where that had a say in which epoch is the best.
+	Others Validations `json:"val_*,omitempty"`
 
-	Results []Measured `json:"results"`
-	Split   string     `json:"split_hash"`
-	Ended   string     `json:"ended,omitempty"` // EndedByTime, where it ended before it was over
-	Order   string     `json:"order,omitempty"` // in which a memory learned of events
+	Results []Measured     `json:"results"`
+	Split   string         `json:"split_hash"`
+	Ended   string         `json:"ended,omitempty"` // EndedByTime, where it ended before it was over
+	Order   protocol.Order `json:"order,omitempty"` // in which a memory learned of events
 	// what scores depend on beside what happened before their own time
 	Depends []string `json:"conditions,omitempty"`
 	// Checkpoint is the SHA-256 of the file that was measured, for audits; runs that are older, or keep nothing, have
@@ -50,6 +49,23 @@ type Result struct {
 	Checkpoint string  `json:"checkpoint_sha256,omitempty"`
 	History    []Epoch `json:"-"`
 	Paused     bool    `json:"-"` // at Run.Until: there are epochs to come
+}
+
+// MarshalJSON writes validations of all kinds beside the other members.
+func (r Result) MarshalJSON() ([]byte, error) {
+	type plain Result
+	raw, err := json.Marshal(plain(r))
+	return protocol.Inline(raw, validationKey), err
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (r *Result) UnmarshalJSON(raw []byte) (err error) {
+	type plain Result
+	if err := json.Unmarshal(raw, (*plain)(r)); err != nil {
+		return err
+	}
+	r.Others, err = protocol.ReadMembers(r.Others, raw, validationPrefix)
+	return err
 }
 
 // EndedByTime is in a Result that came before its training was over, as time was short.
@@ -72,10 +88,13 @@ func (r Result) Mark() string {
 
 // Measured is one evaluation: a scenario under one kind of negatives.
 type Measured struct {
-	Scenario string `json:"setting"`   // transductive or inductive
-	Strategy string `json:"negatives"` // random, historical or inductive
+	Scenario protocol.Scenario  `json:"setting"`   // "setting" for users
+	Strategy protocol.Negatives `json:"negatives"` // "" for labels
 	eval.Result
 }
+
+// Name says which evaluation it is: "transductive, random".
+func (m Measured) Name() string { return fmt.Sprintf("%s, %s", m.Scenario, m.Strategy) }
 
 // Summary is what several seeds achieved: means and sample standard deviations.
 type Summary struct {
@@ -89,13 +108,13 @@ type Summary struct {
 
 // MeanStd is one evaluation over several seeds.
 type MeanStd struct {
-	Scenario string  `json:"setting"`
-	Strategy string  `json:"negatives"`
-	AP       float64 `json:"ap"`
-	APStd    float64 `json:"ap_std"`
-	AUC      float64 `json:"auc"`
-	AUCStd   float64 `json:"auc_std"`
-	Runs     int     `json:"runs"`
+	Scenario protocol.Scenario  `json:"setting"`
+	Strategy protocol.Negatives `json:"negatives"`
+	AP       float64            `json:"ap"`
+	APStd    float64            `json:"ap_std"`
+	AUC      float64            `json:"auc"`
+	AUCStd   float64            `json:"auc_std"`
+	Runs     int                `json:"runs"`
 }
 
 // Summarize puts runs of one configuration together.

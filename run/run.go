@@ -16,6 +16,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Run is what the training of one seed wrote down about itself.
@@ -85,7 +86,7 @@ func (r Run) File() string { return filepath.Join(r.Dir, ConfigFile) }
 
 // Settings lists every setting of a run as key=value, beside its preset and its order, "" for models that have none;
 // also those that its configuration does not name since they are younger.
-func (r Run) Settings() (preset, order string, settings []string, err error) {
+func (r Run) Settings() (preset string, order protocol.Order, settings []string, err error) {
 	factory, err := model.Find(r.Config.Model)
 	if err != nil {
 		return "", "", nil, &Error{r.File(), err}
@@ -119,7 +120,7 @@ func (r Run) Result() (Result, error) {
 }
 
 // Task is what the run learned, "" for links.
-func (r Run) Task() string {
+func (r Run) Task() protocol.Task {
 	var spec model.Spec
 	if json.Unmarshal(r.Config.Spec, &spec) != nil {
 		return ""
@@ -172,10 +173,10 @@ func Mark(dir string) string {
 
 // Source is where the data of a trained model come from.
 type Source struct {
-	Name     string // of the data set; "" where nobody knows
-	Path     string // where it lay; "" where its name leads there
-	Lost     bool   // nothing is there any more
-	Sampling string // how the training drew from them; "" where nobody knows
+	Name     string            // of the data set; "" where nobody knows
+	Path     string            // where it lay; "" where its name leads there
+	Lost     bool              // nothing is there any more
+	Sampling protocol.Sampling // how the training drew from them; "" where nobody knows
 }
 
 // Source is where the data of a run lie. Runs and data may be moved together.

@@ -8,6 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // dygmamba256 is DyGMamba's plan for the enron data set: 256 positions, patches of 8, 30 gaps.
@@ -42,7 +43,7 @@ func BenchmarkGather(b *testing.B) {
 			b.Fatal(err)
 		}
 		draws := Both(Draw{Neighbors: 32, RowLen: 32})
-		benchmarkGather(b, log, Plan{Draws: draws, Picker: Bind(by, index.Freeze(log), Reference, 1)})
+		benchmarkGather(b, log, Plan{Draws: draws, Picker: Bind(by, index.Freeze(log), protocol.Reference, 1)})
 	})
 	b.Run("generated", func(b *testing.B) { benchmarkGather(b, streamtest.Generate(streamtest.Enron, 1), dygmamba256) })
 	b.Run("mooc", func(b *testing.B) { benchmarkGather(b, streamtest.Real(b, "mooc"), dygmamba256) })

@@ -7,32 +7,8 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/pyset"
 	"github.com/dygmamba/dygmamba/internal/rng"
+	"github.com/dygmamba/dygmamba/protocol"
 )
-
-// Shares say in which proportions training draws negatives of each kind. They count relative to their sum.
-type Shares struct {
-	Random, Historical, Time float64
-}
-
-// Mixed says whether there is any kind but random.
-func (s Shares) Mixed() bool { return s.Historical > 0 || s.Time > 0 }
-
-// Check says what is wrong with s.
-func (s Shares) Check() error {
-	for _, x := range []struct {
-		kind  string
-		share float64
-	}{{Random, s.Random}, {Historical, s.Historical}, {Time, s.Time}} {
-		if !(x.share >= 0 && x.share <= 1) {
-			return fmt.Errorf("negatives_%s is %v, must be at least 0 and at most 1", x.kind, x.share)
-		}
-	}
-	if s.Random+s.Historical+s.Time == 0 {
-		return fmt.Errorf("negatives_%s, negatives_%s and negatives_%s are all 0, one must be above",
-			Random, Historical, Time)
-	}
-	return nil
-}
 
 // mixture is random negatives of which some are replaced: by pairs that met strictly before the batch, at the
 // positive's time, and by moments at which a pair of the stream did not meet. Random ones are drawn for every positive
@@ -40,7 +16,7 @@ func (s Shares) Check() error {
 // each epoch and batch.
 type mixture struct {
 	random Negatives
-	shares Shares
+	shares protocol.Shares
 	log    *event.Log
 	seed   uint64
 	pairs  *nativePairs
@@ -51,14 +27,14 @@ type mixture struct {
 
 // NewMixture mixes kinds of negatives for the training on a log, which is walked in batches from its beginning, epoch
 // after epoch. A seed draws the same for the same epoch and batch, whatever was drawn before.
-func NewMixture(log *event.Log, random Negatives, s Shares, seed uint64) (Negatives, error) {
+func NewMixture(log *event.Log, random Negatives, s protocol.Shares, seed uint64) (Negatives, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	if !log.Sorted() {
 		return nil, fmt.Errorf("mix negatives: the events are not in the order of time")
 	}
-	p := newPool(log, NegativeOptions{Strategy: Historical})
+	p := newPool(log, NegativeOptions{Strategy: protocol.HistoricalNegatives})
 	return &mixture{random: random, shares: s, log: log, seed: seed, pairs: newNativePairs(p, nil)}, nil
 }
 
@@ -69,8 +45,9 @@ func (m *mixture) Draw(pos event.Span, out []Query) {
 	}
 	gen := rng.New(m.seed, fmt.Sprintf("negatives of epoch %d from event %d", m.epoch, pos.First()))
 	taken := m.moments(gen, pos, out)
-	if s := m.shares; s.Historical > 0 {
-		m.historical(gen, pos, out, taken, s.Historical/(s.Random+s.Historical))
+	const random, historical = protocol.RandomNegatives, protocol.HistoricalNegatives
+	if s := m.shares; s[historical] > 0 {
+		m.historical(gen, pos, out, taken, s[historical]/s.Sum(random, historical))
 	}
 }
 
@@ -78,11 +55,11 @@ func (m *mixture) Draw(pos event.Span, out []Query) {
 // rows, as in a long silence, an even draw of them is asked about.
 func (m *mixture) moments(gen *rng.Source, pos event.Span, out []Query) (taken []bool) {
 	taken = make([]bool, len(out))
-	if m.shares.Time == 0 {
+	if m.shares[protocol.TimeNegatives] == 0 {
 		return taken
 	}
 	if m.drawn != m.epoch {
-		share := m.shares.Time / (m.shares.Random + m.shares.Historical + m.shares.Time)
+		share := m.shares[protocol.TimeNegatives] / m.shares.Sum()
 		m.ahead = NewMoments(m.log.All(), m.log, MomentOptions{
 			Seed: m.seed, Stream: fmt.Sprintf("negatives time of epoch %d", m.epoch), Share: share,
 		})

@@ -9,10 +9,11 @@ import (
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-func newMixture(t interface{ Fatal(...any) }, l *event.Log, s sample.Shares, seed uint64) sample.Negatives {
+func newMixture(t interface{ Fatal(...any) }, l *event.Log, s protocol.Shares, seed uint64) sample.Negatives {
 	random, err := sample.NewNegatives(l, sample.NegativeOptions{Seed: seed})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,7 @@ func stream() *event.Log {
 // The kinds come in the proportions that were asked for, and each is what its name says.
 func TestMixtureShares(t *testing.T) {
 	l := stream()
-	m := newMixture(t, l, sample.Shares{Random: 0.5, Historical: 0.2, Time: 0.3}, 3)
+	m := newMixture(t, l, protocol.Shares{"random": 0.5, "historical": 0.2, "time": 0.3}, 3)
 	random, err := sample.NewNegatives(l, sample.NegativeOptions{Seed: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +160,7 @@ func TestMomentsKeepToTheGrid(t *testing.T) {
 
 // A mixture that is taken up in the middle of an epoch draws what it would have drawn.
 func TestMixtureResumes(t *testing.T) {
-	l, shares := stream(), sample.Shares{Random: 0.6, Historical: 0.2, Time: 0.2}
+	l, shares := stream(), protocol.Shares{"random": 0.6, "historical": 0.2, "time": 0.2}
 	m := newMixture(t, l, shares, 5)
 	var states [][]byte
 	var drawn [][]sample.Query
@@ -193,7 +194,7 @@ func TestMixtureResumes(t *testing.T) {
 
 func TestMixtureRefuses(t *testing.T) {
 	l := stream()
-	for _, s := range []sample.Shares{{}, {Random: -1, Time: 1}, {Random: 2}, {Random: math.NaN()}} {
+	for _, s := range []protocol.Shares{{}, {"random": -1, "time": 1}, {"random": 2}, {"random": math.NaN()}} {
 		if _, err := sample.NewMixture(l, nil, s, 0); err == nil {
 			t.Errorf("%+v was taken", s)
 		}

@@ -11,14 +11,9 @@ import (
 	"github.com/dygmamba/dygmamba/internal/rng"
 )
 
-// Time asks about the same pair at another time: evenly drawn between its previous meeting, or the start of the part
-// where that is later, and the event. It is none of Strategies: such negatives do not share the positives' times, and
-// are drawn by Moments.
-const Time = "time"
-
-// Moments are questions about the pairs of events at times at which they did not meet, in the order of time. They are
-// drawn ahead, so that they can be asked when the stream passes them: nothing is rewound for a question, and nothing
-// later is known.
+// Moments are time negatives: questions about the pairs of events at times at which they did not meet, in the order of
+// time. They are drawn ahead, so that they can be asked when the stream passes them: nothing is rewound for a question,
+// and nothing later is known.
 type Moments struct {
 	Queries []Query
 	asked   event.Span

@@ -10,34 +10,16 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
 	"github.com/dygmamba/dygmamba/internal/rng"
+	"github.com/dygmamba/dygmamba/protocol"
 )
-
-// Generators of negatives and random neighbours.
-const (
-	Reference = "reference" // the same draws as the reference programs, bit for bit
-	Native    = "native"    // our own: seeded, fast, and without the reference's accidents of order
-)
-
-// Strategies for negatives.
-const (
-	// Random keeps the source and draws the destination from all destinations. The positive itself may be drawn.
-	Random = "random"
-	// Historical draws pairs that met before the batch began and do not meet while it lasts: both ends are replaced.
-	Historical = "historical"
-	// Inductive is historical with pairs that had not met up to the observed time.
-	Inductive = "inductive"
-)
-
-// Strategies lists the strategies.
-func Strategies() []string { return []string{Random, Historical, Inductive} }
 
 // NegativeOptions says how to draw negatives.
 type NegativeOptions struct {
-	Strategy string     // Random, Historical or Inductive; "" is Random
-	Sampling string     // Reference or Native; "" is Reference
-	Seed     uint64     // below 2³² for Reference
-	Observed event.Time // inductive: what met up to here is known already
-	Avoid    bool       // native random: draw again while the negative is one of the batch's positives
+	Strategy protocol.Negatives // one of protocol.Published; "" is random
+	Sampling protocol.Sampling  // "" is protocol.Reference
+	Seed     uint64             // below 2³² for Reference
+	Observed event.Time         // inductive: what met up to here is known already
+	Avoid    bool               // native random: draw again while the negative is one of the batch's positives
 }
 
 // Resumable generators can tell where they stand, so that work can stop in the middle and continue with the same draws.
@@ -54,20 +36,19 @@ type Resumable interface {
 // are not positives of the batch. A log without events offers nothing to draw: then, and where each pair of nodes is a
 // positive, positives come back.
 func NewNegatives(from *event.Log, o NegativeOptions) (Negatives, error) {
-	if o.Strategy == "" {
-		o.Strategy = Random
+	o.Strategy = cmp.Or(o.Strategy, protocol.RandomNegatives)
+	o.Sampling = cmp.Or(o.Sampling, protocol.Reference)
+	if err := protocol.Check("negatives", o.Strategy, protocol.Published()); err != nil {
+		return nil, err
 	}
-	if !slices.Contains(Strategies(), o.Strategy) {
-		return nil, fmt.Errorf("negatives %q, must be %s, %s or %s", o.Strategy, Random, Historical, Inductive)
+	if err := protocol.Check("sampling", o.Sampling, protocol.Samplings()); err != nil {
+		return nil, err
 	}
 	p := newPool(from, o)
-	switch o.Sampling {
-	case Reference, "":
-		return newReference(p, o)
-	case Native:
+	if o.Sampling == protocol.Native {
 		return newNative(p, o), nil
 	}
-	return nil, fmt.Errorf("sampling %q, must be %s or %s", o.Sampling, Reference, Native)
+	return newReference(p, o)
 }
 
 func newReference(p pool, o NegativeOptions) (Negatives, error) {
@@ -77,23 +58,23 @@ func newReference(p pool, o NegativeOptions) (Negatives, error) {
 		return nil, fmt.Errorf("seed %d of reference negatives, must be below 2^32", o.Seed)
 	case o.Avoid:
 		return nil, fmt.Errorf("avoiding positives among random negatives needs %s sampling, "+
-			"the reference does not check", Native)
-	case o.Strategy != Random && pairs > math.MaxInt32:
+			"the reference does not check", protocol.Native)
+	case o.Strategy != protocol.RandomNegatives && pairs > math.MaxInt32:
 		return nil, fmt.Errorf("%s reference negatives among %d sources × %d destinations: "+
 			"the reference lists all pairs, at most 2^31−1 fit; use %s sampling",
-			o.Strategy, len(p.sources), len(p.dests), Native)
+			o.Strategy, len(p.sources), len(p.dests), protocol.Native)
 	}
 	seed := uint32(o.Seed)
 	gen := mersenne.New(seed)
-	if o.Strategy == Random {
+	if o.Strategy == protocol.RandomNegatives {
 		return &referenceRandom{pool: p, twister: twister{gen, seed}}, nil
 	}
 	return newReferencePairs(p, twister{gen, seed}), nil
 }
 
 func newNative(p pool, o NegativeOptions) Negatives {
-	source := rng.New(o.Seed, "negatives "+o.Strategy)
-	if o.Strategy == Random {
+	source := rng.New(o.Seed, "negatives "+string(o.Strategy))
+	if o.Strategy == protocol.RandomNegatives {
 		return &nativeRandom{pool: p, Source: source, avoid: o.Avoid}
 	}
 	return newNativePairs(p, source)
@@ -111,7 +92,7 @@ type pool struct {
 func newPool(from *event.Log, o NegativeOptions) pool {
 	all := from.All()
 	p := pool{src: all.Src, dst: all.Dst, time: all.Time, observed: math.Inf(-1)}
-	if o.Strategy == Inductive {
+	if o.Strategy == protocol.InductiveNegatives {
 		p.inductive, p.observed = true, o.Observed
 	}
 	if !from.Sorted() {

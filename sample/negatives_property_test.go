@@ -2,6 +2,7 @@ package sample_test
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/mersenne"
 	"github.com/dygmamba/dygmamba/internal/pyset"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -35,7 +37,7 @@ func define(events []event.Event, pos event.Span, o sample.NegativeOptions) defi
 		}
 	}
 	for _, e := range events {
-		if e.Time >= first && e.Time <= last || o.Strategy == sample.Inductive && e.Time <= o.Observed {
+		if e.Time >= first && e.Time <= last || o.Strategy == protocol.InductiveNegatives && e.Time <= o.Observed {
 			delete(d.wanted, pair{e.Src, e.Dst})
 		}
 	}
@@ -47,12 +49,12 @@ func define(events []event.Event, pos event.Span, o sample.NegativeOptions) defi
 
 func options(t *rapid.T) sample.NegativeOptions {
 	o := sample.NegativeOptions{
-		Strategy: rapid.SampledFrom(sample.Strategies()).Draw(t, "strategy"),
-		Sampling: rapid.SampledFrom([]string{sample.Reference, sample.Native}).Draw(t, "sampling"),
+		Strategy: rapid.SampledFrom(protocol.Published()).Draw(t, "strategy"),
+		Sampling: rapid.SampledFrom([]protocol.Sampling{protocol.Reference, protocol.Native}).Draw(t, "sampling"),
 		Seed:     uint64(rapid.Uint32().Draw(t, "seed")),
 		Observed: float64(rapid.IntRange(-3, 7).Draw(t, "observed")),
 	}
-	if o.Strategy == sample.Random && o.Sampling == sample.Native {
+	if o.Strategy == protocol.RandomNegatives && o.Sampling == protocol.Native {
 		o.Avoid = rapid.Bool().Draw(t, "avoid")
 	}
 	return o
@@ -80,7 +82,7 @@ func obeyDefinition(t *rapid.T) {
 				t.Fatalf("negative %d at %v, its positive at %v", i, q.Time, pos.Time[i])
 			}
 		}
-		if o.Strategy == sample.Random {
+		if o.Strategy == protocol.RandomNegatives {
 			checkRandom(t, events, pos, out, o)
 		} else {
 			checkPairs(t, define(events, pos, o), pos, out)
@@ -148,8 +150,8 @@ func TestReferenceNegativesFromScratch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events, o := streamtest.Few(t), options(t)
 		slices.SortStableFunc(events, func(a, b event.Event) int { return cmp.Compare(a.Time, b.Time) })
-		o.Sampling, o.Avoid = sample.Reference, false
-		o.Strategy = rapid.SampledFrom([]string{sample.Historical, sample.Inductive}).Draw(t, "which")
+		o.Sampling, o.Avoid = protocol.Reference, false
+		o.Strategy = rapid.SampledFrom([]protocol.Negatives{"historical", "inductive"}).Draw(t, "which")
 		log := streamtest.Log(t, events)
 		n, err := sample.NewNegatives(log, o)
 		if err != nil {
@@ -204,7 +206,7 @@ func scratch(events []event.Event, pos event.Span, o sample.NegativeOptions, gen
 	}
 	first := pos.Time[0]
 	set := between(math.Inf(-1), first)
-	if o.Strategy == sample.Inductive {
+	if o.Strategy == protocol.InductiveNegatives {
 		set = minus(set, between(math.Inf(-1), o.Observed))
 	}
 	set = minus(set, between(first, pos.Time[pos.Len()-1]))
@@ -233,8 +235,8 @@ func scratch(events []event.Event, pos event.Span, o sample.NegativeOptions, gen
 
 func TestNegativesResetAndResume(t *testing.T) {
 	log := streamtest.Generate(streamtest.Shape{Events: 3000, Sources: 40, Dests: 30, Instants: 2000, Repeat: 0.5}, 1)
-	for _, sampling := range []string{sample.Reference, sample.Native} {
-		for _, strategy := range sample.Strategies() {
+	for _, sampling := range []protocol.Sampling{protocol.Reference, protocol.Native} {
+		for _, strategy := range protocol.Published() {
 			o := sample.NegativeOptions{Strategy: strategy, Sampling: sampling, Seed: 3, Observed: log.At(1500).Time}
 			n := negatives(t, log, o)
 			spans := slices.Collect(log.Batches(2000, 3000, 200))
@@ -269,8 +271,8 @@ func TestNegativesResetAndResume(t *testing.T) {
 func TestNegativesOfNothing(t *testing.T) {
 	pos := streamtest.Generate(streamtest.Shape{Events: 10, Sources: 4, Dests: 3, Instants: 9}, 1).All()
 	one := streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 1}})
-	for _, sampling := range []string{sample.Reference, sample.Native} {
-		for _, strategy := range sample.Strategies() {
+	for _, sampling := range []protocol.Sampling{protocol.Reference, protocol.Native} {
+		for _, strategy := range protocol.Published() {
 			o := sample.NegativeOptions{Strategy: strategy, Sampling: sampling}
 			for i, q := range draw(negatives(t, event.NewLog(0), o), pos) {
 				if q != (sample.Query{Src: pos.Src[i], Dst: pos.Dst[i], Time: pos.Time[i]}) {
@@ -301,11 +303,11 @@ func TestNegativesRefuseNonsense(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := sample.NegativeOptions{Strategy: sample.Historical}
+	o := sample.NegativeOptions{Strategy: protocol.HistoricalNegatives}
 	if _, err := sample.NewNegatives(wide, o); err == nil {
 		t.Error("10¹⁰ pairs were accepted in reference mode")
 	}
-	o.Sampling = sample.Native
+	o.Sampling = protocol.Native
 	if _, err := sample.NewNegatives(wide, o); err != nil {
 		t.Error(err)
 	}
@@ -313,9 +315,9 @@ func TestNegativesRefuseNonsense(t *testing.T) {
 
 func BenchmarkNegatives(b *testing.B) {
 	log := streamtest.Generate(streamtest.MOOC, 1)
-	for _, sampling := range []string{sample.Reference, sample.Native} {
-		for _, strategy := range sample.Strategies() {
-			b.Run(sampling+"/"+strategy, func(b *testing.B) {
+	for _, sampling := range []protocol.Sampling{protocol.Reference, protocol.Native} {
+		for _, strategy := range protocol.Published() {
+			b.Run(fmt.Sprint(sampling, "/", strategy), func(b *testing.B) {
 				o := sample.NegativeOptions{Strategy: strategy, Sampling: sampling, Observed: log.At(350_000).Time}
 				n := negatives(b, log, o)
 				out := make([]sample.Query, 200)

@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -24,8 +25,8 @@ func TestNegativesOfTheToyGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	draws := golden.Draws(t)
-	for strategy, want := range map[string]golden.ToyNegatives{
-		sample.Historical: draws.Historical, sample.Inductive: draws.Inductive,
+	for strategy, want := range map[protocol.Negatives]golden.ToyNegatives{
+		protocol.HistoricalNegatives: draws.Historical, protocol.InductiveNegatives: draws.Inductive,
 	} {
 		n := negatives(t, log, sample.NegativeOptions{Strategy: strategy, Seed: want.Seed, Observed: want.Observed})
 		for b := range want.Batches {
@@ -59,15 +60,15 @@ func TestNegativesOfWholeDataSets(t *testing.T) {
 			full, want := streamtest.Real(t, name), sets[name]
 			cut := newCut(full, want)
 			for _, c := range []struct {
-				strategy  string
+				strategy  protocol.Negatives
 				from, pos *event.Log
 				want      golden.RealNegatives
 			}{
-				{sample.Random, full, cut.test, want.Random},
-				{sample.Historical, full, cut.test, want.Historical},
-				{sample.Inductive, full, cut.test, want.Inductive},
-				{sample.Random, cut.newTest, cut.newTest, want.NewTestRandom},
-				{sample.Inductive, cut.newTest, cut.newTest, want.NewTestInductive},
+				{protocol.RandomNegatives, full, cut.test, want.Random},
+				{protocol.HistoricalNegatives, full, cut.test, want.Historical},
+				{protocol.InductiveNegatives, full, cut.test, want.Inductive},
+				{protocol.RandomNegatives, cut.newTest, cut.newTest, want.NewTestRandom},
+				{protocol.InductiveNegatives, cut.newTest, cut.newTest, want.NewTestInductive},
 			} {
 				o := sample.NegativeOptions{Strategy: c.strategy, Seed: c.want.Seed, Observed: cut.observed}
 				n := negatives(t, c.from, o)

@@ -10,6 +10,7 @@ import (
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
 	"github.com/dygmamba/dygmamba/internal/rng"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Strategies for a fixed number of neighbours, under the names this field uses.
@@ -40,7 +41,7 @@ func NewPicker(o PickerOptions) (Picker, error) {
 	case Recent, "":
 		return nil, nil
 	case Uniform, TimeAware:
-		return o.bind(nil, Reference, 0), nil
+		return o.bind(nil, protocol.Reference, 0), nil
 	}
 	return nil, fmt.Errorf("neighbour strategy %q, must be %s, %s or %s", o.Strategy, Recent, Uniform, TimeAware)
 }
@@ -53,12 +54,12 @@ func (o PickerOptions) Conditions() []string {
 	return []string{"neighbours are picked at random, " + o.Strategy + ": what was asked before moves the generator"}
 }
 
-// Bind is a copy of a plan's picker that looks at one past and draws from the start of a seed, in the way of sampling:
-// Reference, which "" is too, or Native. The reference programs make a new one for every epoch and every evaluation,
-// with seed 0 for the training past and 1 for the whole. Pickers of other packages are returned as they are.
-func Bind(p Picker, past index.View, sampling string, seed uint64) Picker {
+// Bind is a copy of a plan's picker that looks at one past and draws from the start of a seed, in the way of sampling;
+// "" is protocol.Reference. The reference programs make a new one for every epoch and every evaluation, with seed 0 for
+// the training past and 1 for the whole. Pickers of other packages are returned as they are.
+func Bind(p Picker, past index.View, sampling protocol.Sampling, seed uint64) Picker {
 	if b, ok := p.(interface {
-		bind(past index.View, sampling string, seed uint64) Picker
+		bind(past index.View, sampling protocol.Sampling, seed uint64) Picker
 	}); ok {
 		return b.bind(past, sampling, seed)
 	}
@@ -66,9 +67,9 @@ func Bind(p Picker, past index.View, sampling string, seed uint64) Picker {
 }
 
 // bind makes a random picker.
-func (o PickerOptions) bind(past index.View, sampling string, seed uint64) Picker {
+func (o PickerOptions) bind(past index.View, sampling protocol.Sampling, seed uint64) Picker {
 	var gen generator
-	if sampling == Native {
+	if sampling == protocol.Native {
 		gen = rng.New(seed, "neighbors "+o.Strategy)
 	} else {
 		gen = twister{mersenne.New(uint32(seed)), uint32(seed)}
@@ -92,7 +93,7 @@ type uniform struct {
 	options PickerOptions
 }
 
-func (p *uniform) bind(past index.View, sampling string, seed uint64) Picker {
+func (p *uniform) bind(past index.View, sampling protocol.Sampling, seed uint64) Picker {
 	return p.options.bind(past, sampling, seed)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/internal/streamtest"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -26,7 +27,7 @@ func TestNeighborsOfTheToyGraph(t *testing.T) {
 	for strategy, want := range map[string]golden.ToyNeighbors{
 		sample.Uniform: draws.Uniform, sample.TimeAware: draws.TimeAware,
 	} {
-		p := sample.Bind(picker(t, sample.PickerOptions{Strategy: strategy}), past, sample.Reference, 1)
+		p := sample.Bind(picker(t, sample.PickerOptions{Strategy: strategy}), past, protocol.Reference, 1)
 		for round := range 2 {
 			got := golden.ToyNeighbors{N: want.N}
 			for i, n := range graph.QuerySrc {
@@ -75,7 +76,7 @@ func TestPickersPickFromTheHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		seed := uint64(rapid.Uint32().Draw(t, "seed"))
-		sampling := rapid.SampledFrom([]string{sample.Reference, sample.Native}).Draw(t, "sampling")
+		sampling := rapid.SampledFrom([]protocol.Sampling{protocol.Reference, protocol.Native}).Draw(t, "sampling")
 		p, again := sample.Bind(made, past, sampling, seed), sample.Bind(made, past, sampling, seed)
 		for range 10 {
 			n := event.Node(rapid.IntRange(1, 7).Draw(t, "node"))
@@ -110,7 +111,7 @@ func TestTimeAwareFrequencies(t *testing.T) {
 		total += weight[len(weight)-1]
 	}
 	h := index.History{Node: make([]event.Node, len(times)), Edge: make([]event.Edge, len(times)), Time: times}
-	for _, sampling := range []string{sample.Reference, sample.Native} {
+	for _, sampling := range []protocol.Sampling{protocol.Reference, protocol.Native} {
 		p := sample.Bind(picker(t, sample.PickerOptions{Strategy: sample.TimeAware, Scale: scale}), nil, sampling, 0)
 		out := make([]int32, draws)
 		p.Pick(1, h, out)
@@ -135,9 +136,9 @@ func TestTimeAwareUnderflow(t *testing.T) {
 	})
 	past := index.Freeze(log)
 	const draws = 100_000
-	for sampling, want := range map[string]float64{
-		sample.Reference: draws / 2,
-		sample.Native:    draws * math.E / (math.E + math.Exp(math.E/(1+math.E))),
+	for sampling, want := range map[protocol.Sampling]float64{
+		protocol.Reference: draws / 2,
+		protocol.Native:    draws * math.E / (math.E + math.Exp(math.E/(1+math.E))),
 	} {
 		p := sample.Bind(picker(t, sample.PickerOptions{Strategy: sample.TimeAware, Scale: 1}), past, sampling, 1)
 		out := make([]int32, draws)
@@ -157,7 +158,7 @@ func TestTimeAwareUnderflow(t *testing.T) {
 func TestPickersResume(t *testing.T) {
 	past := index.Freeze(streamtest.Generate(streamtest.Shape{Events: 500, Sources: 5, Dests: 5, Instants: 400}, 1))
 	h := past.Before(1, math.Inf(1))
-	for _, sampling := range []string{sample.Reference, sample.Native} {
+	for _, sampling := range []protocol.Sampling{protocol.Reference, protocol.Native} {
 		for _, strategy := range []string{sample.Uniform, sample.TimeAware} {
 			p := sample.Bind(picker(t, sample.PickerOptions{Strategy: strategy}), past, sampling, 1)
 			first, second, got := make([]int32, 20), make([]int32, 20), make([]int32, 20)
@@ -190,9 +191,9 @@ func TestPickerRefusesNonsense(t *testing.T) {
 func BenchmarkPick(b *testing.B) {
 	log := streamtest.Generate(streamtest.MOOC, 1)
 	past := index.Freeze(log)
-	for _, sampling := range []string{sample.Reference, sample.Native} {
+	for _, sampling := range []protocol.Sampling{protocol.Reference, protocol.Native} {
 		for _, strategy := range []string{sample.Uniform, sample.TimeAware} {
-			b.Run(sampling+"/"+strategy, func(b *testing.B) {
+			b.Run(string(sampling)+"/"+strategy, func(b *testing.B) {
 				p := sample.Bind(picker(b, sample.PickerOptions{Strategy: strategy}), past, sampling, 1)
 				out := make([]int32, 20)
 				for i := 0; b.Loop(); i = (i + 1) % log.Len() {

@@ -8,6 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // timeAware draws position j of a history with a probability proportional to exp(r_j), where r_j is the share of entry
@@ -43,7 +44,7 @@ func newTimeAware(gen generator, past index.View, o PickerOptions) *timeAware {
 	return p
 }
 
-func (p *timeAware) bind(past index.View, sampling string, seed uint64) Picker {
+func (p *timeAware) bind(past index.View, sampling protocol.Sampling, seed uint64) Picker {
 	return p.options.bind(past, sampling, seed)
 }
 

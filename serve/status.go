@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // statusDoc is the answer to GET /v1/status.
@@ -18,22 +18,22 @@ type statusDoc struct {
 	Model      string   `json:"model"`
 	Checkpoint string   `json:"checkpoint"`
 
-	Generation  *generation  `json:"generation"`
-	Previous    *generation  `json:"previous,omitempty"`
-	Data        string       `json:"data"`
-	Names       string       `json:"names"` // "text" or "numbers"
-	TimeFormat  string       `json:"time_format"`
-	Features    int          `json:"features"` // numbers of an event
-	Durable     bool         `json:"durable"`
-	LateEvents  string       `json:"late_events"` // how the model treats them
-	Order       string       `json:"order,omitempty"`
-	Batched     bool         `json:"batched"` // concurrent queries are scored in one pass
-	Conditions  []string     `json:"conditions,omitempty"`
-	Uptime      float64      `json:"uptime_s"`
-	Snapshot    *snapshotDoc `json:"snapshot,omitempty"`
-	Learning    *learningDoc `json:"learning,omitempty"`
-	NotReady    string       `json:"not_ready,omitempty"`
-	TakesTokens bool         `json:"tokens"`
+	Generation  *generation    `json:"generation"`
+	Previous    *generation    `json:"previous,omitempty"`
+	Data        string         `json:"data"`
+	Names       string         `json:"names"` // "text" or "numbers"
+	TimeFormat  string         `json:"time_format"`
+	Features    int            `json:"features"` // numbers of an event
+	Durable     bool           `json:"durable"`
+	LateEvents  string         `json:"late_events"` // how the model treats them
+	Order       protocol.Order `json:"order,omitempty"`
+	Batched     bool           `json:"batched"` // concurrent queries are scored in one pass
+	Conditions  []string       `json:"conditions,omitempty"`
+	Uptime      float64        `json:"uptime_s"`
+	Snapshot    *snapshotDoc   `json:"snapshot,omitempty"`
+	Learning    *learningDoc   `json:"learning,omitempty"`
+	NotReady    string         `json:"not_ready,omitempty"`
+	TakesTokens bool           `json:"tokens"`
 }
 
 func (s *Server) getStatus(w http.ResponseWriter, _ *http.Request) (any, error) {
@@ -59,7 +59,7 @@ func (s *Server) status() statusDoc {
 	}
 	doc.LateEvents = "they take their place in time: a query at t sees all events before t"
 	switch {
-	case g.quick.predictor.Remembers() && spec.Order == model.Arrival:
+	case g.quick.predictor.Remembers() && spec.Order == protocol.Arrival:
 		doc.LateEvents = "they take their place in histories; the model's memory takes events in the order of " +
 			"arrival, a batch at a time"
 	case g.quick.predictor.Remembers():

@@ -18,6 +18,7 @@ import (
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -56,7 +57,7 @@ func newWorld(t testing.TB, name string, change ...string) *world {
 	}
 	spec, set := modeltest.Small(t, name, models.Get(name))
 	if len(change) > 0 && change[0] != "" {
-		spec.Order = change[0]
+		spec.Order = protocol.Order(change[0])
 	}
 	spec.Training.Epochs = 1
 	dir := keepDir(t)

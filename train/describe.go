@@ -8,6 +8,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -18,7 +19,7 @@ func (t *trainer) config(ctx context.Context) (run.Config, error) {
 	if err != nil {
 		return run.Config{}, err
 	}
-	val, err := t.Protocol.Evaluate(ctx, guess{}, eval.Val, sample.Random)
+	val, err := t.Protocol.Evaluate(ctx, guess{}, eval.Val, protocol.RandomNegatives)
 	if err != nil {
 		return run.Config{}, fmt.Errorf("validation negatives: %w", err)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/run"
-	"github.com/dygmamba/dygmamba/sample"
 )
 
 // finish evaluates the best epoch on the test sets.
@@ -34,19 +34,19 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 		if err != nil {
 			return run.Result{}, err
 		}
-		r.Task, r.Results = t.Protocol.Task(), []run.Measured{{Scenario: eval.Transductive, Result: m}}
+		r.Task, r.Results = t.Protocol.Task(), []run.Measured{{Scenario: protocol.Transductive, Result: m}}
 		return r, t.dir.WriteJSON(run.ResultFile, r)
 	}
 	fitted, err := calibration.Parse(best.Meta[run.CalibrationKey])
 	if err != nil {
 		return run.Result{}, fmt.Errorf("best epoch: %w", err)
 	}
-	protocol := t.Protocol.With(func(o *eval.Options) { o.Calibration = fitted })
+	proto := t.Protocol.With(func(o *eval.Options) { o.Calibration = fitted })
 	strategies := t.Strategies
 	if strategies == nil {
-		strategies = []string{sample.Random}
+		strategies = []protocol.Negatives{protocol.RandomNegatives}
 	}
-	if r.Results, err = Measure(ctx, protocol, t.evaluator(), eval.Scenarios(), strategies); err != nil {
+	if r.Results, err = Measure(ctx, proto, t.evaluator(), protocol.Scenarios(), strategies); err != nil {
 		return run.Result{}, err
 	}
 	return r, t.dir.WriteJSON(run.ResultFile, r)
@@ -69,14 +69,15 @@ func (t *trainer) standing() run.Result {
 	if b := t.at.Stopper.Epoch; b > 0 && b <= len(t.epochs) {
 		e := t.epochs[b-1]
 		r.ChosenBy = t.at.Stopper.Measure(t.Spec.Training)
-		r.Val, r.HistoricalVal, r.InductiveVal, r.TimeVal = e.Val, e.HistoricalVal, e.InductiveVal, e.TimeVal
+		r.Val, r.Others = e.Val, e.Others
 	}
 	return r
 }
 
 // Measure evaluates a scorer in every scenario under every kind of negatives. Sets without events are left out.
 func Measure(
-	ctx context.Context, p *eval.Protocol, s replay.Scorer, scenarios, strategies []string,
+	ctx context.Context, p *eval.Protocol, s replay.Scorer, scenarios []protocol.Scenario,
+	strategies []protocol.Negatives,
 ) ([]run.Measured, error) {
 	var all []run.Measured
 	for _, scenario := range scenarios {

@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/optim"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -32,7 +32,7 @@ type Learner struct {
 }
 
 // NewLearner builds a model that is ready to learn. Failures of the device come as panics, see tensor.Guard.
-func NewLearner(f model.Factory, env model.Env, s model.Spec, kind string) (*Learner, error) {
+func NewLearner(f model.Factory, env model.Env, s model.Spec, kind protocol.Task) (*Learner, error) {
 	m, err := f.Build(env, s)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func NewLearner(f model.Factory, env model.Env, s model.Spec, kind string) (*Lea
 
 // LearnerOf lets a model that is there already learn of links. Release it.
 func LearnerOf(m model.Model, s model.Spec, seed uint64) (*Learner, error) {
-	return learnerOf(m, s, newTask(eval.LinkPrediction, m, s, seed))
+	return learnerOf(m, s, newTask(protocol.LinkPrediction, m, s, seed))
 }
 
 func learnerOf(m model.Model, s model.Spec, task Task) (*Learner, error) {
@@ -56,7 +56,7 @@ func learnerOf(m model.Model, s model.Spec, task Task) (*Learner, error) {
 	}
 	dev := m.Params().Device()
 	l := &Learner{Model: m, task: task}
-	if memory, ok := m.(model.Memory); ok && s.Order == model.Arrival {
+	if memory, ok := m.(model.Memory); ok && s.Order == protocol.Arrival {
 		l.memory = memory
 	}
 	l.Optim = optim.New(l.Params(), optim.Config{

@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/dry"
 	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -151,7 +152,7 @@ func remember(ctx context.Context, pass replay.Pass, s *model.DeviceScorer, step
 	switch {
 	case !remembers:
 		return nil
-	case pass.Order == model.Arrival:
+	case pass.Order == protocol.Arrival:
 		return m.Commit(step.Batch)
 	}
 	return pass.Remember(ctx, m, step.Span)

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/eval"
-	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -29,18 +30,17 @@ func TestMixtureGoesOn(t *testing.T) {
 	}
 	best := 0.0
 	for _, e := range want.History {
-		if e.HistoricalVal == nil || e.InductiveVal == nil {
+		if e.Others[protocol.HistoricalNegatives] == nil || e.Others[protocol.InductiveNegatives] == nil {
 			t.Fatal("validation with other negatives is missing")
 		}
-		mean := (e.Val.AP + e.HistoricalVal.AP + e.InductiveVal.AP) / 3
+		mean := (e.Val.AP + e.Others[protocol.HistoricalNegatives].AP + e.Others[protocol.InductiveNegatives].AP) / 3
 		if e.Improved != (mean >= best) || math.Abs(e.Judged().AP-mean) > 1e-12 {
 			t.Errorf("epoch %d has a mean of %v after %v and is judged %v, improved %v",
 				e.Epoch, mean, best, e.Judged().AP, e.Improved)
 		}
 		best = max(best, mean)
 	}
-	if e := want.History[want.BestEpoch-1]; want.Val != e.Val || want.HistoricalVal != e.HistoricalVal ||
-		want.InductiveVal != e.InductiveVal {
+	if e := want.History[want.BestEpoch-1]; want.Val != e.Val || !maps.Equal(want.Others, e.Others) {
 		t.Error("the result does not have the validation of its best epoch")
 	}
 	for _, steps := range []int{3, 11} { // of each epoch's nine or so
@@ -102,21 +102,22 @@ func TestSelectByTime(t *testing.T) {
 	}
 	best := 0.0
 	for _, e := range result.History {
-		if e.TimeVal == nil || e.HistoricalVal != nil {
+		if e.Others[protocol.TimeNegatives] == nil || e.Others[protocol.HistoricalNegatives] != nil {
 			t.Fatal("validation with time negatives is missing, or others are there")
 		}
-		mean := (e.Val.AP + e.TimeVal.AP) / 2
+		mean := (e.Val.AP + e.Others[protocol.TimeNegatives].AP) / 2
 		if e.Improved != (mean >= best) || math.Abs(e.Judged().AP-mean) > 1e-12 {
 			t.Errorf("epoch %d has a mean of %v after %v and is judged %v, improved %v",
 				e.Epoch, mean, best, e.Judged().AP, e.Improved)
 		}
 		best = max(best, mean)
 	}
-	if result.TimeVal == nil || result.TimeVal != result.History[result.BestEpoch-1].TimeVal {
+	chosen := result.History[result.BestEpoch-1].Others
+	if result.Others[protocol.TimeNegatives] == nil || !maps.Equal(result.Others, chosen) {
 		t.Error("the result does not have the validation of its best epoch with time negatives")
 	}
-	job := remembering(t, "", model.Arrival, nil)
-	job.Spec.Training.SelectBy = model.SelectByTime
+	job := remembering(t, "", protocol.Arrival, nil)
+	job.Spec.Training.SelectBy = string(protocol.TimeNegatives)
 	if _, err := job.Train(t.Context()); !errors.Is(err, eval.ErrArrival) {
 		t.Errorf("in the order of arrival: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/train"
@@ -32,7 +33,7 @@ func TestConfigRecords(t *testing.T) {
 	if err := json.Unmarshal(read(t, dir, run.ConfigFile), &c); err != nil {
 		t.Fatal(err)
 	}
-	val, err := job.Protocol.Evaluate(t.Context(), blind{}, eval.Val, sample.Random)
+	val, err := job.Protocol.Evaluate(t.Context(), blind{}, eval.Val, protocol.RandomNegatives)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,12 +154,12 @@ func TestFewEvents(t *testing.T) {
 			}
 		}
 		job := small(t, t.TempDir(), "num_epochs=2")
-		job.Set = &dataset.Set{Name: "few", Log: log, Sampling: dataset.Native}
-		split, err := dataset.NewSplit(log, dataset.SplitOptions{Sampling: dataset.Native})
+		job.Set = &dataset.Set{Name: "few", Log: log, Sampling: protocol.Native}
+		split, err := dataset.NewSplit(log, dataset.SplitOptions{Sampling: protocol.Native})
 		if err != nil {
 			t.Fatal(err)
 		}
-		job.Protocol = eval.NewProtocol(split, eval.Options{Sampling: dataset.Native, BatchSize: 100})
+		job.Protocol = eval.NewProtocol(split, eval.Options{Sampling: protocol.Native, BatchSize: 100})
 		r, err := job.Train(t.Context())
 		if err != nil {
 			t.Errorf("%d events: %v", n, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -76,7 +77,7 @@ func (m *tally) Restore(list []tensor.Named) error {
 }
 
 // remembering is a training of the tally.
-func remembering(t *testing.T, dir, order string, onBatch func(done, total int)) *train.Run {
+func remembering(t *testing.T, dir string, order protocol.Order, onBatch func(done, total int)) *train.Run {
 	t.Helper()
 	job := small(t, dir)
 	spec, err := tallyFactory.Spec("", model.Data{}, "num_epochs=2", "batch_size=100")
@@ -97,8 +98,8 @@ func remembering(t *testing.T, dir, order string, onBatch func(done, total int))
 // TestResumeRemembers interrupts a training after every batch of every pass, one after another, in each order: it
 // ends with what it would have remembered without.
 func TestResumeRemembers(t *testing.T) {
-	for _, order := range model.Orders() {
-		t.Run(order, func(t *testing.T) {
+	for _, order := range protocol.Orders() {
+		t.Run(string(order), func(t *testing.T) {
 			whole, batches := t.TempDir(), 0
 			job := remembering(t, whole, order, func(int, int) { batches++ })
 			if _, err := job.Train(t.Context()); err != nil {
@@ -141,10 +142,10 @@ func TestResumeRemembers(t *testing.T) {
 // TestProtocolOfAnother: a protocol with other batches, or another order, than the configuration's is refused.
 func TestProtocolOfAnother(t *testing.T) {
 	for want, change := range map[string]func(*model.Spec){
-		"the protocol's order is strict, that of tally is arrival": func(s *model.Spec) { s.Order = model.Arrival },
+		"the protocol's order is strict, that of tally is arrival": func(s *model.Spec) { s.Order = protocol.Arrival },
 		"the protocol has batches of 100 events, batch_size is 50": func(s *model.Spec) { s.Training.BatchSize = 50 },
 	} {
-		job := remembering(t, "", model.Strict, nil)
+		job := remembering(t, "", protocol.Strict, nil)
 		change(&job.Spec)
 		if _, err := job.Train(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -119,7 +119,7 @@ func (t *trainer) weights() (checkpoint.File, error) {
 	f := checkpoint.File{Meta: map[string]string{
 		"format": checkpointFormat, "model": t.Run.Model, "spec": string(spec), "seed": fmt.Sprint(t.Seed),
 		run.DataKey: t.Set.Name, run.DataHashKey: t.data, run.SplitHashKey: t.Protocol.Split().Hash,
-		run.SamplingKey: t.Set.Sampling,
+		run.SamplingKey: string(t.Set.Sampling),
 	}}
 	f.AddParams(t.Learner.Model.Params())
 	if c := t.Classifier(); c != nil {

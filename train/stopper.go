@@ -2,6 +2,7 @@ package train
 
 import (
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -19,7 +20,7 @@ type Stopper struct {
 // NewStopper judges links, by AP alone if that is asked for or if it is a mean over kinds of negatives, or labels, by
 // AUC.
 func NewStopper(t model.Training, byAP, labels bool) Stopper {
-	mean := t.SelectBy == model.SelectByAll || t.SelectBy == model.SelectByTime
+	mean := len(protocol.Selecting(t.SelectBy)) > 1
 	return Stopper{Patience: t.Patience, ByAP: (byAP || mean) && !labels, ByAUC: labels}
 }
 
@@ -28,10 +29,10 @@ func (s *Stopper) Measure(t model.Training) string {
 	switch {
 	case s.ByAUC:
 		return "AUC"
-	case t.SelectBy == model.SelectByAll:
+	case t.SelectBy == protocol.All:
 		return "mean AP of all kinds of negatives"
-	case t.SelectBy == model.SelectByTime:
-		return "mean AP of random and time negatives"
+	case len(protocol.Selecting(t.SelectBy)) > 1:
+		return "mean AP of random and " + t.SelectBy + " negatives"
 	case s.ByAP:
 		return "AP"
 	}

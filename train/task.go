@@ -2,10 +2,10 @@ package train
 
 import (
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -117,8 +117,8 @@ func (c *Classifier) Params() *nn.Params { return c.params }
 func (c *Classifier) Close() { c.params.Close() }
 
 // newTask is the task of a protocol's kind.
-func newTask(kind string, m model.Model, s model.Spec, seed uint64) Task {
-	if kind != eval.NodeClassification {
+func newTask(kind protocol.Task, m model.Model, s model.Spec, seed uint64) Task {
+	if kind != protocol.NodeClassification {
 		return Link{}
 	}
 	return Labels{ClassifierOf(m, s, seed)}

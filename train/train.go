@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/tensorboard"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -28,16 +29,16 @@ type Run struct {
 	Seed     uint64
 	Backbone string // for node classification: the checkpoint of the model that was trained on links
 
-	Dir         string        // run directory; "" keeps nothing
-	Resume      bool          // continue from Dir where there is something to continue from
-	Deadline    time.Time     // when to end with what is the best so far; zero: when it is over
-	SaveEvery   time.Duration // how often to save in the middle of an epoch; 0: at its end only
-	MemoryLimit int64         // bytes that training may take on the device; 0: what is free
-	ByAP        bool          // choose the best epoch by AP alone
-	TestEvery   int           // look at the test sets every so many epochs, for information only; 0: never
-	Strategies  []string      // negatives of the final evaluation; nil: random
-	TensorBoard bool          // write event files to Dir
-	Until       int           // pause after so many epochs, and leave the test alone; 0: train to the end and measure
+	Dir         string               // run directory; "" keeps nothing
+	Resume      bool                 // continue from Dir where there is something to continue from
+	Deadline    time.Time            // when to end with what is the best so far; zero: when it is over
+	SaveEvery   time.Duration        // how often to save in the middle of an epoch; 0: at its end only
+	MemoryLimit int64                // bytes that training may take on the device; 0: what is free
+	ByAP        bool                 // choose the best epoch by AP alone
+	TestEvery   int                  // look at the test sets every so many epochs, for information only; 0: never
+	Strategies  []protocol.Negatives // negatives of the final evaluation; nil: random
+	TensorBoard bool                 // write event files to Dir
+	Until       int                  // pause after so many epochs, and leave the test alone; 0: train to the end
 
 	Log     *slog.Logger    // nil: silent
 	OnStep  func(Step)      // after every batch; may be nil

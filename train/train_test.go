@@ -17,6 +17,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -46,7 +47,7 @@ func small(t *testing.T, dir string, settings ...string) *train.Run {
 	return &train.Run{
 		Model: "dygmamba", Factory: models.Get("dygmamba"), Spec: spec, Set: set, Device: dev, Seed: 1, Dir: dir,
 		Protocol: eval.NewProtocol(split, eval.Options{
-			Sampling: set.Sampling, BatchSize: spec.Training.BatchSize, Shares: spec.Training.Shares(),
+			Sampling: set.Sampling, BatchSize: spec.Training.BatchSize, Shares: spec.Training.Negatives,
 		}),
 	}
 }
@@ -102,8 +103,8 @@ func TestRunDirectory(t *testing.T) {
 	if err := train.Restore(m, nil, file); err != nil {
 		t.Fatal(err)
 	}
-	measured, err := train.Measure(t.Context(), again.Protocol, scorerOf(m), []string{eval.Transductive},
-		[]string{"random"})
+	measured, err := train.Measure(t.Context(), again.Protocol, scorerOf(m), []protocol.Scenario{protocol.Transductive},
+		[]protocol.Negatives{protocol.RandomNegatives})
 	if err != nil {
 		t.Fatal(err)
 	}

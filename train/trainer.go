@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/tensorboard"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/sample"
@@ -57,7 +58,7 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 	for _, note := range r.Spec.Notes() {
 		r.logger().Info(note)
 	}
-	t.at.Stopper = NewStopper(r.Spec.Training, r.ByAP, r.Protocol.Task() == eval.NodeClassification)
+	t.at.Stopper = NewStopper(r.Spec.Training, r.ByAP, r.Protocol.Task() == protocol.NodeClassification)
 	var err error
 	if t.pass, err = r.Protocol.Train(r.Seed); err != nil {
 		return nil, err
@@ -86,14 +87,16 @@ func (r *Run) agrees(pass replay.Pass) error {
 	if size, want := cmp.Or(pass.BatchSize, replay.BatchSize), r.Spec.Training.BatchSize; size != want {
 		return fmt.Errorf("the protocol has batches of %d events, batch_size is %d", size, want)
 	}
-	if shares, want := r.Protocol.Shares(), r.Spec.Training.Shares(); shares != want {
-		return fmt.Errorf("the protocol's shares of negatives are %+v, those of the settings %+v", shares, want)
+	if shares, want := r.Protocol.Shares(), r.Spec.Training.Negatives; !shares.Equal(want) {
+		return fmt.Errorf("the protocol's shares of negatives are %v, those of the settings %v", shares, want)
 	}
-	if order, want := cmp.Or(pass.Order, model.Strict), r.Spec.Order; want != "" && order != want {
+	if order, want := cmp.Or(pass.Order, protocol.Strict), r.Spec.Order; want != "" && order != want {
 		return fmt.Errorf("the protocol's order is %s, that of %s is %s", order, r.Model, want)
 	}
-	if r.Spec.Training.SelectBy == model.SelectByTime && r.Spec.Order == model.Arrival {
-		return fmt.Errorf("select_by is %s: %w", model.SelectByTime, eval.ErrArrival)
+	for _, kind := range protocol.Selecting(r.Spec.Training.SelectBy) {
+		if !kind.SameTime() && r.Spec.Order == protocol.Arrival {
+			return fmt.Errorf("select_by is %s: %w", kind, eval.ErrArrival)
+		}
 	}
 	return nil
 }
@@ -119,7 +122,7 @@ func (r *Run) Environment(dev device.Device) model.Env {
 		Device: dev, Node: r.Set.Node, Edge: r.Set.Edge, NumNodes: r.Set.NumNodes(), Names: r.Set.Names, Seed: r.Seed,
 		Train: func() (event.Span, error) {
 			split := r.Protocol.Split()
-			if r.Protocol.Task() == eval.NodeClassification { // what the model was trained on
+			if r.Protocol.Task() == protocol.NodeClassification { // what the model was trained on
 				var err error
 				split, err = dataset.NewSplit(r.Set.Log, dataset.SplitOptions{Sampling: r.Set.Sampling})
 				if err != nil {
@@ -208,7 +211,7 @@ func (t *trainer) done() int { return min(t.at.Batch*t.Spec.Training.BatchSize, 
 // planner is the model; a memory in strict order learns of events as the walk through them says, otherwise in the step
 // that asks.
 func (t *trainer) planner() replay.Planner {
-	if m, ok := t.evaluator().(model.StatefulScorer); ok && t.pass.Order == model.Strict {
+	if m, ok := t.evaluator().(model.StatefulScorer); ok && t.pass.Order == protocol.Strict {
 		return &commitCounter{m, &t.at.Remembered}
 	}
 	return t.Learner.Model
@@ -255,11 +258,11 @@ func (t *trainer) measure(ctx context.Context, e *run.Epoch) error {
 	if t.TestEvery == 0 || e.Epoch%t.TestEvery != 0 {
 		return nil
 	}
-	test, err := t.Protocol.Evaluate(ctx, scorer, eval.Test, sample.Random)
+	test, err := t.Protocol.Evaluate(ctx, scorer, eval.Test, protocol.RandomNegatives)
 	if err != nil {
 		return err
 	}
-	newTest, err := t.Protocol.Evaluate(ctx, scorer, eval.NewTest, sample.Random)
+	newTest, err := t.Protocol.Evaluate(ctx, scorer, eval.NewTest, protocol.RandomNegatives)
 	e.Test, e.NewTest = metric(test), metric(newTest)
 	return err
 }
@@ -269,22 +272,17 @@ func (t *trainer) measureOthers(ctx context.Context, e *run.Epoch) error {
 	if t.Classifier() != nil {
 		return nil
 	}
-	for _, other := range []struct {
-		by, negatives string
-		to            **run.Metric
-	}{
-		{model.SelectByAll, sample.Historical, &e.HistoricalVal},
-		{model.SelectByAll, sample.Inductive, &e.InductiveVal},
-		{model.SelectByTime, sample.Time, &e.TimeVal},
-	} {
-		if other.by != t.Spec.Training.SelectBy {
+	for _, kind := range protocol.Selecting(t.Spec.Training.SelectBy) {
+		if kind == protocol.RandomNegatives { // which Validate measures
 			continue
 		}
-		r, err := t.Protocol.Evaluate(ctx, t.evaluator(), eval.Val, other.negatives)
+		r, err := t.Protocol.Evaluate(ctx, t.evaluator(), eval.Val, kind)
 		if err != nil {
 			return err
 		}
-		*other.to = metric(r)
+		if m := metric(r); m != nil {
+			e.Others = protocol.With(e.Others, kind, m)
+		}
 	}
 	return nil
 }
@@ -352,8 +350,12 @@ func (t *trainer) plot(e run.Epoch) {
 	}
 	values := map[string]float64{"train/loss": e.Loss, "train/ap": e.AP, "train/auc": e.AUC,
 		"speed/events_per_second": e.Events}
-	for name, m := range map[string]*run.Metric{"val": e.Val, "val_time": e.TimeVal, "new_node_val": e.NewVal,
-		"test": e.Test, "new_node_test": e.NewTest} {
+	measured := map[string]*run.Metric{"val": e.Val, "new_node_val": e.NewVal, "test": e.Test,
+		"new_node_test": e.NewTest}
+	for kind, m := range e.Others {
+		measured["val_"+string(kind)] = m
+	}
+	for name, m := range measured {
 		if m != nil {
 			values[name+"/loss"], values[name+"/ap"], values[name+"/auc"] = m.Loss, m.AP, m.AUC
 		}

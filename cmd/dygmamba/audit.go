@@ -9,15 +9,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba/audit"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
 func newAudit(a *app) *cobra.Command {
 	var from loadFlags
-	var scores, scenario, negatives string
+	var scores string
+	var scenario protocol.Scenario
+	var negatives protocol.Negatives
 	var noStamp bool
 	cmd := &cobra.Command{
 		Use:   "audit RUN",
@@ -40,10 +42,10 @@ func newAudit(a *app) *cobra.Command {
 				}
 				return a.auditRuns(cmd.Context(), args[0], from, !noStamp)
 			}
-			if err := oneOf("setting", scenario, eval.Scenarios()...); err != nil {
+			if err := oneOf("setting", scenario, protocol.Scenarios()...); err != nil {
 				return err
 			}
-			if err := oneOf("negatives", negatives, eval.Strategies()...); err != nil {
+			if err := oneOf("negatives", negatives, protocol.Published()...); err != nil {
 				return err
 			}
 			return a.auditScores(cmd.Context(), scores, from.data,
@@ -54,12 +56,12 @@ func newAudit(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&scores, "scores", "",
 		"`file` with the scores of any program: u,i,ts,label,score; '-' is standard input")
-	flags.StringVar(&scenario, "setting", eval.Transductive, "with --scores: transductive or inductive")
-	flags.StringVar(&negatives, "negatives", eval.Random,
+	choiceVar(flags, &scenario, "setting", protocol.Transductive, "with --scores: transductive or inductive")
+	choiceVar(flags, &negatives, "negatives", protocol.RandomNegatives,
 		"with --scores: kind of negatives: random, historical or inductive")
 	flags.BoolVar(&noStamp, "no-stamp", false, "do not write audit.json to the run directory")
-	completeWith(cmd, "setting", eval.Scenarios()...)
-	completeWith(cmd, "negatives", eval.Strategies()...)
+	completeWith(cmd, "setting", protocol.Scenarios()...)
+	completeWith(cmd, "negatives", protocol.Published()...)
 	return cmd
 }
 

@@ -9,15 +9,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba/audit"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/internal/study"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
 func newCompare(a *app) *cobra.Command {
 	var from loadFlags
-	var scenario, negatives, out string
+	var out string
+	var scenario protocol.Scenario
+	var negatives protocol.Negatives
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN…",
 		Short: "Set runs side by side, with paired differences per batch",
@@ -31,10 +33,10 @@ func newCompare(a *app) *cobra.Command {
 			if err := from.where.check(); err != nil {
 				return err
 			}
-			if err := oneOf("setting", scenario, eval.Scenarios()...); err != nil {
+			if err := oneOf("setting", scenario, protocol.Scenarios()...); err != nil {
 				return err
 			}
-			if err := oneOf("negatives", negatives, eval.Strategies()...); err != nil {
+			if err := oneOf("negatives", negatives, protocol.Published()...); err != nil {
 				return err
 			}
 			ending := ""
@@ -60,18 +62,18 @@ func newCompare(a *app) *cobra.Command {
 		},
 	}
 	from.addRecorded(cmd)
-	cmd.Flags().StringVar(&scenario, "setting", eval.Transductive, "transductive or inductive")
-	cmd.Flags().StringVar(&negatives, "negatives", eval.Random, "random, historical or inductive")
+	choiceVar(cmd.Flags(), &scenario, "setting", protocol.Transductive, "transductive or inductive")
+	choiceVar(cmd.Flags(), &negatives, "negatives", protocol.RandomNegatives, "random, historical or inductive")
 	cmd.Flags().StringVar(&out, "out", "", "`file` for the table: .html, .md, .csv, .json or .tex")
-	completeWith(cmd, "setting", eval.Scenarios()...)
-	completeWith(cmd, "negatives", eval.Strategies()...)
+	completeWith(cmd, "setting", protocol.Scenarios()...)
+	completeWith(cmd, "negatives", protocol.Published()...)
 	return cmd
 }
 
 type compareDoc struct{ audit.Comparison }
 
 func (a *app) compare(
-	ctx context.Context, paths []string, scenario, negatives string, from loadFlags,
+	ctx context.Context, paths []string, scenario protocol.Scenario, negatives protocol.Negatives, from loadFlags,
 ) (doc compareDoc, err error) {
 	doc.Scenario, doc.Negatives = scenario, negatives
 	var seeds [][]string // the directories of each run

@@ -15,34 +15,35 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // infoDoc is the document of data info.
 type infoDoc struct {
-	Name         string           `json:"name"`
-	Nodes        int              `json:"nodes"`
-	Sources      int              `json:"sources"`
-	Destinations int              `json:"destinations"`
-	Bipartite    bool             `json:"bipartite"`
-	Events       int              `json:"events"`
-	Times        int              `json:"distinct_times"`
-	First        string           `json:"first"`
-	Last         string           `json:"last"`
-	TimeFormat   string           `json:"time_format"`
-	Pairs        int              `json:"distinct_pairs"`
-	Repeats      float64          `json:"repeated"` // part of the events whose pair met before
-	SelfLoops    int              `json:"self_loops"`
-	Labels       int              `json:"labels"` // that are not 0
-	EdgeFeatures featuresDoc      `json:"edge_features"`
-	NodeFeatures featuresDoc      `json:"node_features"`
-	Encoding     *encodingDoc     `json:"encoding,omitempty"` // of features that were fitted
-	Density      []int            `json:"density"`            // events in equal parts of the time
-	Busiest      []busyDoc        `json:"busiest"`
-	Sampling     string           `json:"sampling"`
-	Hash         string           `json:"hash"`
-	Split        eval.SplitRecord `json:"split"`
-	History      []historyDoc     `json:"history,omitempty"`
-	Published    string           `json:"published,omitempty"`
+	Name         string            `json:"name"`
+	Nodes        int               `json:"nodes"`
+	Sources      int               `json:"sources"`
+	Destinations int               `json:"destinations"`
+	Bipartite    bool              `json:"bipartite"`
+	Events       int               `json:"events"`
+	Times        int               `json:"distinct_times"`
+	First        string            `json:"first"`
+	Last         string            `json:"last"`
+	TimeFormat   string            `json:"time_format"`
+	Pairs        int               `json:"distinct_pairs"`
+	Repeats      float64           `json:"repeated"` // part of the events whose pair met before
+	SelfLoops    int               `json:"self_loops"`
+	Labels       int               `json:"labels"` // that are not 0
+	EdgeFeatures featuresDoc       `json:"edge_features"`
+	NodeFeatures featuresDoc       `json:"node_features"`
+	Encoding     *encodingDoc      `json:"encoding,omitempty"` // of features that were fitted
+	Density      []int             `json:"density"`            // events in equal parts of the time
+	Busiest      []busyDoc         `json:"busiest"`
+	Sampling     protocol.Sampling `json:"sampling"`
+	Hash         string            `json:"hash"`
+	Split        eval.SplitRecord  `json:"split"`
+	History      []historyDoc      `json:"history,omitempty"`
+	Published    string            `json:"published,omitempty"`
 }
 
 type featuresDoc struct {
@@ -58,10 +59,10 @@ type busyDoc struct {
 
 // historyDoc is how many earlier interactions the nodes of test queries have.
 type historyDoc struct {
-	Scenario  string  `json:"setting"`
-	Negatives string  `json:"negatives"`
-	Mean      float64 `json:"mean"`
-	Max       int     `json:"max"`
+	Scenario  protocol.Scenario  `json:"setting"`
+	Negatives protocol.Negatives `json:"negatives"`
+	Mean      float64            `json:"mean"`
+	Max       int                `json:"max"`
 }
 
 func newDataInfo(a *app) *cobra.Command {
@@ -94,7 +95,7 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 	i := dataset.Stats(set)
 	progress := a.console.Progress("history of test queries", "events")
 	defer progress.Done()
-	protocol, err := eval.Open(set, eval.Options{
+	proto, err := eval.Open(set, eval.Options{
 		OnBatch: func(done, total int) { progress.Set(int64(done), int64(total), "") },
 	})
 	if err != nil {
@@ -107,13 +108,13 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 		SelfLoops: i.SelfLoops, Labels: i.Labels, EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero},
 		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, Encoding: encodingDocOf(set.Recipe, i.TimeFormat),
 		Density: i.Density, Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: set.Hash(),
-		Split:     eval.RecordSplit(protocol.Split()),
+		Split:     eval.RecordSplit(proto.Split()),
 		Published: asPublished(set.Name, i),
 	}
 	if !history {
 		return doc, nil
 	}
-	found, err := protocol.Histories(ctx)
+	found, err := proto.Histories(ctx)
 	for _, h := range found {
 		doc.History = append(doc.History, historyDoc{h.Scenario, h.Strategy, h.Mean(), h.Max})
 	}
@@ -163,7 +164,7 @@ func (d *infoDoc) write(w io.Writer, s term.Style) error {
 	fmt.Fprint(w, "\n  Interactions before a test query, of either of its nodes\n\n")
 	t := term.NewTable(term.Left("setting"), term.Left("negatives"), term.Right("mean"), term.Right("max"))
 	for _, h := range d.History {
-		t.Row(h.Scenario, h.Negatives, fmt.Sprintf("%.2f", h.Mean), term.Count(h.Max))
+		t.Row(string(h.Scenario), string(h.Negatives), fmt.Sprintf("%.2f", h.Mean), term.Count(h.Max))
 	}
 	return t.Write(w, s)
 }

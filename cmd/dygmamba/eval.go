@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -14,12 +15,15 @@ import (
 	"github.com/dygmamba/dygmamba/internal/suggest"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
 func newEval(a *app) *cobra.Command {
 	var e evaluation
-	var scenario, negatives, out string
+	var out string
+	var scenario protocol.Scenario
+	var negatives protocol.Negatives
 	cmd := &cobra.Command{
 		Use:   "eval",
 		Short: "Evaluate a model: settings × kinds of negatives",
@@ -60,8 +64,8 @@ func newEval(a *app) *cobra.Command {
 	e.loadFlags.add(cmd, func() []string { return append(modelNames(), evalModels()...) })
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "`directory` to write result.json (the output of --json) and reliability.svg to")
-	flags.StringVar(&scenario, "setting", "all", "test setting: transductive, inductive or all")
-	flags.StringVar(&negatives, "negatives", "all",
+	choiceVar(flags, &scenario, "setting", protocol.All, "test setting: transductive, inductive or all")
+	choiceVar(flags, &negatives, "negatives", protocol.All,
 		"kind of negatives: random, historical, inductive, all or time; 'all' does not include time")
 	flags.IntVar(&e.options.PerPositive, "num-negatives", 1,
 		"number of negatives per positive; MRR and Hits@1, 3 and 10 are also measured if it is above 1")
@@ -72,8 +76,8 @@ func newEval(a *app) *cobra.Command {
 	e.tgb.add(cmd)
 	flags.BoolVar(&e.options.Avoid, "avoid-positives", false,
 		"with --sampling native: do not draw positives of the same batch as random negatives")
-	completeWith(cmd, "setting", append(eval.Scenarios(), "all")...)
-	completeWith(cmd, "negatives", append(eval.Strategies(), "all", eval.Time)...)
+	completeWith(cmd, "setting", append(protocol.Scenarios(), protocol.All)...)
+	completeWith(cmd, "negatives", append(protocol.Published(), protocol.All, protocol.TimeNegatives)...)
 	completeWith(cmd, "metric-aggregation", batchMean, global)
 	return cmd
 }
@@ -94,21 +98,22 @@ type evaluation struct {
 	loadFlags
 	model       string
 	spec        model.Spec // of the model
-	scenarios   []string
-	strategies  []string
+	scenarios   []protocol.Scenario
+	strategies  []protocol.Negatives
 	aggregation string
 	options     eval.Options
 	tgb         tgbFlags
 }
 
 // choose checks and fills in what the flags ask for, whatever is measured.
-func (e *evaluation) choose(scenario, negatives string) error {
+func (e *evaluation) choose(scenario protocol.Scenario, negatives protocol.Negatives) error {
 	var err error
-	if e.scenarios, err = oneOrAll("setting", scenario, eval.Scenarios()); err != nil {
+	if e.scenarios, err = oneOrAll("setting", scenario, protocol.Scenarios()); err != nil {
 		return err
 	}
-	if e.strategies = []string{negatives}; negatives != eval.Time {
-		if e.strategies, err = oneOrAll("negatives", negatives, eval.Strategies(), eval.Time); err != nil {
+	if e.strategies = []protocol.Negatives{negatives}; negatives != protocol.TimeNegatives {
+		e.strategies, err = oneOrAll("negatives", negatives, protocol.Published(), protocol.TimeNegatives)
+		if err != nil {
 			return err
 		}
 	} else if e.options.PerPositive > 1 {
@@ -172,7 +177,7 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
 	if e.tgb.asked() {
 		return e.runTGB(ctx, a, set, open)
 	}
-	if e.options.Avoid && set.Sampling != dataset.Native {
+	if e.options.Avoid && set.Sampling != protocol.Native {
 		return nil, usagef("--avoid-positives needs --sampling native")
 	}
 	session, err := open(e.options)
@@ -183,8 +188,8 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
 	defer progress.Done()
 	rows, err := session.Test(ctx, eval.Tests{
 		Scenarios: e.scenarios, Strategies: e.strategies,
-		OnBatch: func(done, total int64, scenario, strategy string) {
-			progress.Set(done, total, scenario+", "+strategy+" negatives")
+		OnBatch: func(done, total int64, scenario protocol.Scenario, strategy protocol.Negatives) {
+			progress.Set(done, total, fmt.Sprintf("%s, %s negatives", scenario, strategy))
 		},
 	})
 	if err != nil {
@@ -226,9 +231,9 @@ func bestOf(group []resultDoc) int {
 
 // oneOrAll is the list that a flag with the extra value "all" asks for.
 // Others may be asked for too, for which the caller looks first.
-func oneOrAll(flag, value string, values []string, others ...string) ([]string, error) {
-	if value == "all" {
+func oneOrAll[T ~string](flag string, value T, values []T, others ...T) ([]T, error) {
+	if value == protocol.All {
 		return values, nil
 	}
-	return []string{value}, oneOf(flag, value, append(append(slices.Clone(values), "all"), others...)...)
+	return []T{value}, oneOf(flag, value, append(append(slices.Clone(values), protocol.All), others...)...)
 }

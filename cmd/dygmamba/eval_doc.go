@@ -16,20 +16,21 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
 // evalDoc is the document of eval.
 type evalDoc struct {
-	Model       string           `json:"model"`
-	Task        string           `json:"task,omitempty"` // "" is link prediction
-	Data        eval.DataRecord  `json:"data"`
-	Sampling    string           `json:"sampling"`
-	Split       eval.SplitRecord `json:"split"`
-	BatchSize   int              `json:"batch_size"`
-	PerPositive int              `json:"num_negatives"`
-	Aggregation string           `json:"metric_aggregation"`
-	Order       string           `json:"order,omitempty"` // in which a memory learned of events
+	Model       string            `json:"model"`
+	Task        protocol.Task     `json:"task,omitempty"` // "" is link prediction
+	Data        eval.DataRecord   `json:"data"`
+	Sampling    protocol.Sampling `json:"sampling"`
+	Split       eval.SplitRecord  `json:"split"`
+	BatchSize   int               `json:"batch_size"`
+	PerPositive int               `json:"num_negatives"`
+	Aggregation string            `json:"metric_aggregation"`
+	Order       protocol.Order    `json:"order,omitempty"` // in which a memory learned of events
 	// what scores depend on beside what happened before their own time
 	Conditions  []string     `json:"conditions,omitempty"`
 	Checkpoints []string     `json:"checkpoints,omitempty"`
@@ -60,20 +61,20 @@ func splitText(d eval.SplitRecord) string {
 
 // resultDoc is one row of the results. Measures are fractions, null where there was nothing to measure.
 type resultDoc struct {
-	Scenario      string        `json:"setting"`
-	Negatives     string        `json:"negatives"`
-	Variant       string        `json:"variant"`
-	Best          bool          `json:"best"` // of the variants
-	AP            number        `json:"ap"`
-	AUC           number        `json:"auc"`
-	ECE           *float64      `json:"ece,omitempty"` // calibration error; absent for scores that are no log-odds
-	Ranking       *eval.Ranking `json:"ranking,omitempty"`
-	Batches       int           `json:"batches"`
-	Positives     int           `json:"positives"`
-	Events        int           `json:"events,omitempty"`  // that were classified
-	Moments       int           `json:"moments,omitempty"` // time negatives that were asked about
-	NegativesHash string        `json:"negatives_hash"`
-	Paper         *paperDoc     `json:"paper,omitempty"`
+	Scenario      protocol.Scenario  `json:"setting"`
+	Negatives     protocol.Negatives `json:"negatives"`
+	Variant       string             `json:"variant"`
+	Best          bool               `json:"best"` // of the variants
+	AP            number             `json:"ap"`
+	AUC           number             `json:"auc"`
+	ECE           *float64           `json:"ece,omitempty"` // calibration error; absent for scores that are no log-odds
+	Ranking       *eval.Ranking      `json:"ranking,omitempty"`
+	Batches       int                `json:"batches"`
+	Positives     int                `json:"positives"`
+	Events        int                `json:"events,omitempty"`  // that were classified
+	Moments       int                `json:"moments,omitempty"` // time negatives that were asked about
+	NegativesHash string             `json:"negatives_hash"`
+	Paper         *paperDoc          `json:"paper,omitempty"`
 
 	Reliability *calibration.Reliability `json:"reliability,omitempty"`
 
@@ -110,7 +111,7 @@ func resultOf(r eval.Row, aggregation string) resultDoc {
 }
 
 // published is the paper's number, if results were measured as its were.
-func (d *evalDoc) published(scenario, negatives string) *paperDoc {
+func (d *evalDoc) published(scenario protocol.Scenario, negatives protocol.Negatives) *paperDoc {
 	r, ok := paper.Lookup(scenario, negatives, d.Data.Name, d.Model)
 	if !ok || r.Timeout || !d.comparable() {
 		return nil
@@ -120,7 +121,7 @@ func (d *evalDoc) published(scenario, negatives string) *paperDoc {
 
 // comparable says whether results were measured as the published ones.
 func (d *evalDoc) comparable() bool {
-	return d.Sampling == dataset.Reference && d.BatchSize == eval.BatchSize && d.PerPositive == 1 &&
+	return d.Sampling == protocol.Reference && d.BatchSize == eval.BatchSize && d.PerPositive == 1 &&
 		d.Aggregation == batchMean && !d.seenOnly
 }
 
@@ -175,7 +176,7 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 		return err
 	}
 	how := "mean over batches"
-	if d.Aggregation == global || d.Results[0].Negatives == eval.Time {
+	if d.Aggregation == global || d.Results[0].Negatives == protocol.TimeNegatives {
 		how = "over all scores"
 	}
 	how += fewNote(slices.ContainsFunc(d.Results, func(r resultDoc) bool { return r.few && r.Batches > 0 }))
@@ -188,7 +189,7 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 	f.Add("", "sha256 "+d.Split.Hash)
 	name := "negatives"
 	for i, r := range d.Results {
-		if d.opens(i) && d.Task != eval.NodeClassification {
+		if d.opens(i) && d.Task != protocol.NodeClassification {
 			f.Add(name, fmt.Sprintf("sha256 %s  %s, %s", r.NegativesHash, r.Scenario, r.Negatives))
 			name = ""
 		}
@@ -212,7 +213,7 @@ func (d *evalDoc) table() *term.Table {
 	}
 	several := slices.ContainsFunc(d.Results, func(r resultDoc) bool { return r.Variant != "" || r.Batches == 0 })
 	columns := []term.Column{term.Left("setting"), term.Left("negatives")}
-	if d.Task == eval.NodeClassification {
+	if d.Task == protocol.NodeClassification {
 		columns[1] = term.Left("labels")
 	}
 	if several {
@@ -236,8 +237,8 @@ func (d *evalDoc) table() *term.Table {
 			if several {
 				t.Gap()
 			}
-			head = []string{r.Scenario, r.Negatives}
-			if d.Task == eval.NodeClassification {
+			head = []string{string(r.Scenario), string(r.Negatives)}
+			if d.Task == protocol.NodeClassification {
 				head[1] = fmt.Sprintf("%s of %s events", term.Count(r.Positives), term.Count(r.Events))
 			}
 		}

@@ -17,7 +17,7 @@ func (d *evalDoc) draw(path string) error {
 	var picture page.Picture
 	for i, r := range d.Results {
 		if d.opens(i) && r.Scenario == d.Results[0].Scenario && r.Reliability != nil {
-			picture = append(picture, page.ReliabilityFigure(r.Negatives+" negatives", *r.Reliability))
+			picture = append(picture, page.ReliabilityFigure(string(r.Negatives)+" negatives", *r.Reliability))
 		}
 	}
 	if picture == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Protocols of eval.
@@ -140,7 +141,8 @@ func (e *evaluation) runTGB(ctx context.Context, a *app, set *dataset.Set,
 
 func rankedOf(variant string, r eval.Ranked) resultDoc {
 	return resultDoc{
-		Scenario: eval.Transductive, Negatives: protocolTGB, Variant: variant, AP: missing, AUC: missing, MRR: &r.MRR,
+		Scenario: protocol.Transductive, Negatives: protocolTGB, Variant: variant, AP: missing, AUC: missing,
+		MRR:     &r.MRR,
 		Hits:    map[string]float64{"1": r.Hits1, "3": r.Hits3, "10": r.Hits10},
 		Batches: r.Batches, Positives: r.Positives, Opponents: r.Candidates, NegativesHash: r.Opponents,
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -42,7 +43,7 @@ func (e *evaluation) runTrained(ctx context.Context, a *app) (*evalDoc, error) {
 		}
 		first, contenders = cmp.Or(first, p), append(contenders, p.Contender(variant))
 	}
-	if e.model, e.spec = first.Model(), first.Spec(); e.spec.Task == eval.NodeClassification {
+	if e.model, e.spec = first.Model(), first.Spec(); e.spec.Task == protocol.NodeClassification {
 		if e.tgb.asked() {
 			return nil, usagef("--protocol %s ranks destinations, %s was trained to tell labels of nodes",
 				protocolTGB, files[0])

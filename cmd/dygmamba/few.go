@@ -5,12 +5,13 @@ import (
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
 // warnFew says of every test with a handful of events that its numbers mean nothing.
 func (a *app) warnFew(results []run.Measured) {
-	said := map[string]bool{}
+	said := map[protocol.Scenario]bool{}
 	for _, r := range results {
 		if r.Batches == 0 || !r.TooFew() || said[r.Scenario] {
 			continue

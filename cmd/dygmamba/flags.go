@@ -15,7 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/open"
-	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // The flags that commands share come in four groups. A command adds those it needs:
@@ -26,22 +26,22 @@ import (
 
 // dataFlags choose the events.
 type dataFlags struct {
-	name     string // --data
-	dir      string // --data-dir
-	sampling string // --sampling; "": as the data prefers
-	recalled bool   // the name is that of a run's data, not given as a flag
-	missing  string // where these were and are no more
+	name     string            // --data
+	dir      string            // --data-dir
+	sampling protocol.Sampling // --sampling; "": as the data prefers
+	recalled bool              // the name is that of a run's data, not given as a flag
+	missing  string            // where these were and are no more
 }
 
 func (f *dataFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "data", "",
 		"data set: a name ('data list'), a directory in the ml_* layout, or a file made by 'data import'")
-	flags.StringVar(&f.sampling, "sampling", "", "how to draw splits and negatives: 'reference' as the reference "+
+	choiceVar(flags, &f.sampling, "sampling", "", "how to draw splits and negatives: 'reference' as the reference "+
 		"programs do, or 'native' (default: reference for the ml_* layout, native for imported files)")
 	addDataDir(cmd, &f.dir)
 	complete(cmd, "data", func() []string { return dataNames(f.dir) })
-	completeWith(cmd, "sampling", dataset.Reference, dataset.Native)
+	completeWith(cmd, "sampling", protocol.Samplings()...)
 }
 
 func addDataDir(cmd *cobra.Command, dir *string) {
@@ -57,7 +57,7 @@ func (f *dataFlags) open(ctx context.Context, a *app) (*dataset.Set, error) {
 		return nil, usagef("--data is missing: want a name shown by 'dygmamba data list', a directory, " +
 			"or a file made by 'dygmamba data import'")
 	}
-	if err := oneOf("sampling", f.sampling, "", dataset.Reference, dataset.Native); err != nil {
+	if err := oneOf("sampling", f.sampling, append(protocol.Samplings(), "")...); err != nil {
 		return nil, err
 	}
 	set, err := a.openSet(ctx, f.name, f.dir, f.sampling)
@@ -72,7 +72,7 @@ func (f *dataFlags) open(ctx context.Context, a *app) (*dataset.Set, error) {
 }
 
 // openSet is open for commands that take the name as an argument.
-func (a *app) openSet(ctx context.Context, name, dir, sampling string) (*dataset.Set, error) {
+func (a *app) openSet(ctx context.Context, name, dir string, sampling protocol.Sampling) (*dataset.Set, error) {
 	set, err := dataset.Open(ctx, name, dataset.Options{DataDir: dir})
 	if err != nil {
 		return nil, err
@@ -105,19 +105,19 @@ func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard str
 }
 
 // addOrder adds --order.
-func addOrder(cmd *cobra.Command, order *string) {
-	cmd.Flags().StringVar(order, "order", "", "when the memory of a model is updated: 'strict', a query at t uses "+
+func addOrder(cmd *cobra.Command, order *protocol.Order) {
+	choiceVar(cmd.Flags(), order, "order", "", "when the memory of a model is updated: 'strict', a query at t uses "+
 		"only events before t, or 'arrival', as in the reference programs (default: the order of the checkpoint or "+
 		"the preset)")
-	completeWith(cmd, "order", model.Orders()...)
+	completeWith(cmd, "order", protocol.Orders()...)
 }
 
 // checkOrder looks at --order alone.
-func checkOrder(order string) error {
+func checkOrder(order protocol.Order) error {
 	if order == "" {
 		return nil
 	}
-	return oneOf("order", order, model.Orders()...)
+	return oneOf("order", order, protocol.Orders()...)
 }
 
 // deviceFlags choose what computes.
@@ -215,13 +215,31 @@ func (f *runFlags) seeds() ([]uint64, error) {
 }
 
 // oneOf checks a flag that has a fixed set of values.
-func oneOf(flag, value string, values ...string) error {
+func oneOf[T ~string](flag string, value T, values ...T) error {
 	if slices.Contains(values, value) {
 		return nil
 	}
-	values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
-	last := len(values) - 1
-	return usagef("--%s is %q, must be %s or %s", flag, value, strings.Join(values[:last], ", "), values[last])
+	list := protocol.Texts(slices.DeleteFunc(slices.Clone(values), func(v T) bool { return v == "" }))
+	last := len(list) - 1
+	return usagef("--%s is %q, must be %s or %s", flag, value, strings.Join(list[:last], ", "), list[last])
+}
+
+// choiceVar adds a flag whose value is one of several.
+func choiceVar[T ~string](flags *pflag.FlagSet, to *T, name string, value T, usage string) {
+	*to = value
+	flags.Var(choice[T]{to}, name, usage)
+}
+
+// choice is the value of such a flag.
+type choice[T ~string] struct{ to *T }
+
+func (c choice[T]) Set(text string) error { *c.to = T(text); return nil }
+func (c choice[T]) Type() string          { return "string" }
+func (c choice[T]) String() string {
+	if c.to == nil { // of a zero value, which pflag compares with
+		return ""
+	}
+	return string(*c.to)
 }
 
 // complete offers values of a flag to the shell; files are offered as well.
@@ -235,8 +253,9 @@ func complete(cmd *cobra.Command, flag string, values func() []string) {
 }
 
 // completeWith offers a fixed set of values and nothing else.
-func completeWith(cmd *cobra.Command, flag string, values ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+func completeWith[T ~string](cmd *cobra.Command, flag string, values ...T) {
+	err := cmd.RegisterFlagCompletionFunc(flag,
+		cobra.FixedCompletions(protocol.Texts(values), cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
 		panic(fmt.Sprintf("flag %s: %v", flag, err))
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -33,12 +34,12 @@ func TestKilledTraining(t *testing.T) {
 		kills = n
 	}
 	k := newKiller(t, kills)
-	for _, sampling := range []string{dataset.Native, dataset.Reference} {
-		t.Run(sampling, func(t *testing.T) { k.test(t, sampling, kills) })
+	for _, sampling := range []protocol.Sampling{protocol.Native, protocol.Reference} {
+		t.Run(string(sampling), func(t *testing.T) { k.test(t, sampling, kills) })
 	}
 }
 
-func (k *killer) test(t *testing.T, sampling string, kills int) {
+func (k *killer) test(t *testing.T, sampling protocol.Sampling, kills int) {
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole")
 	began := time.Now()
@@ -79,7 +80,7 @@ func TestInterruptedTwiceAtOnce(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("builds the program and interrupts it")
 	}
-	p := newKiller(t, 3).start(t, dataset.Native, filepath.Join(t.TempDir(), "run"))
+	p := newKiller(t, 3).start(t, protocol.Native, filepath.Join(t.TempDir(), "run"))
 	p.awaitWriting(t)
 	for range 10 {
 		p.Process.Signal(os.Interrupt)
@@ -221,10 +222,10 @@ type process struct {
 }
 
 // start trains, or continues. The state is saved after every batch.
-func (k *killer) start(t *testing.T, sampling, out string) *process {
+func (k *killer) start(t *testing.T, sampling protocol.Sampling, out string) *process {
 	t.Helper()
 	args := training(k.data, "--set", fmt.Sprintf("num_epochs=%d", k.epochs), "--set", "batch_size=40",
-		"--save-every", "1ns", "--sampling", sampling, "--out", out, "--resume")
+		"--save-every", "1ns", "--sampling", string(sampling), "--out", out, "--resume")
 	p := &process{Cmd: exec.Command(k.program, args...), out: run.SeedDir(out, 0), ended: make(chan error, 1)}
 	p.Stderr = &p.err
 	if err := p.Start(); err != nil {
@@ -289,10 +290,7 @@ func timeless(t *testing.T, dir string) string {
 		e.Seconds, e.Events = run.Seconds{}, 0
 		result.History = append(result.History, e)
 	}
-	raw, err := json.Marshal(struct {
-		run.Result
-		History []run.Epoch
-	}{result, result.History})
+	raw, err := json.Marshal([]any{result, result.History})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -432,8 +433,9 @@ func TestEvalOfRun(t *testing.T) {
 	}
 	var reported struct {
 		Results []struct {
-			Setting, Negatives string
-			AP, AUC            float64
+			Setting   protocol.Scenario
+			Negatives protocol.Negatives
+			AP, AUC   float64
 		}
 	}
 	if err := json.Unmarshal(result, &reported); err != nil {

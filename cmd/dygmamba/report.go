@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/report"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -28,10 +28,10 @@ func newReport(a *app) *cobra.Command {
 			if err := from.where.check(); err != nil {
 				return err
 			}
-			if err := oneOf("setting", o.Scenario, eval.Scenarios()...); err != nil {
+			if err := oneOf("setting", o.Scenario, protocol.Scenarios()...); err != nil {
 				return err
 			}
-			if err := oneOf("negatives", o.Negatives, eval.Strategies()...); err != nil {
+			if err := oneOf("negatives", o.Negatives, protocol.Published()...); err != nil {
 				return err
 			}
 			if o.Cases < 0 || o.Cases > mostCases {
@@ -60,14 +60,14 @@ func newReport(a *app) *cobra.Command {
 	from.addRecorded(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "`file` for the page (default: report.html in RUN)")
-	flags.StringVar(&o.Scenario, "setting", eval.Transductive,
+	choiceVar(flags, &o.Scenario, "setting", protocol.Transductive,
 		"test setting: transductive or inductive")
-	flags.StringVar(&o.Negatives, "negatives", eval.Random,
+	choiceVar(flags, &o.Negatives, "negatives", protocol.RandomNegatives,
 		"kind of negatives: random, historical or inductive")
 	flags.IntVar(&o.Cases, "cases", 3,
 		"number of cases to show of each kind: missed, false alarms, expected, dismissed")
-	completeWith(cmd, "setting", eval.Scenarios()...)
-	completeWith(cmd, "negatives", eval.Strategies()...)
+	completeWith(cmd, "setting", protocol.Scenarios()...)
+	completeWith(cmd, "negatives", protocol.Published()...)
 	return cmd
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/report"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -122,7 +123,8 @@ func lone(t *testing.T, dir string, without ...string) string {
 // alone is the AP of a trained model through the library.
 func alone(t *testing.T, data, path string) float64 {
 	t.Helper()
-	o := dygmamba.EvaluateOptions{Scenarios: []string{eval.Transductive}, Strategies: []string{eval.Random}}
+	o := dygmamba.EvaluateOptions{Scenarios: []protocol.Scenario{protocol.Transductive},
+		Strategies: []protocol.Negatives{protocol.RandomNegatives}}
 	o.Set = openSet(t, data)
 	r, err := dygmamba.Evaluate(t.Context(), path, o)
 	if err != nil {
@@ -133,16 +135,17 @@ func alone(t *testing.T, data, path string) float64 {
 
 // A run draws its random neighbours as in training, whoever asks.
 func TestRunsKeepTheirSampling(t *testing.T) {
-	data, dir := small(t, "cawn", "--sampling", dataset.Reference, "--set", "position_feat_dim=8",
+	data, dir := small(t, "cawn", "--sampling", string(protocol.Reference), "--set", "position_feat_dim=8",
 		"--set", "num_walk_heads=2")
 	var asked []dygmamba.Query // the events of the test, one batch: negatives are drawn for after them
 	var logits []float32
-	o := dygmamba.EvaluateOptions{Scenarios: []string{eval.Transductive}, Strategies: []string{eval.Random}}
+	o := dygmamba.EvaluateOptions{Scenarios: []protocol.Scenario{protocol.Transductive},
+		Strategies: []protocol.Negatives{protocol.RandomNegatives}}
 	o.Set = openSet(t, data)
 	o.Protocol.OnAnswers = func(a eval.Answers) {
 		asked, logits = append(asked, a.Queries[:a.Paired]...), append(logits, a.Logits[:a.Paired]...)
 	}
-	o.Protocol.Sampling = dataset.Reference
+	o.Protocol.Sampling = protocol.Reference
 	told, err := dygmamba.Evaluate(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +178,7 @@ func TestRunsKeepTheirSampling(t *testing.T) {
 		}
 	}
 	q := asked[0] // alone, so that the draws of no other query come before its own
-	o.Sampling = dataset.Reference
+	o.Sampling = protocol.Reference
 	p, err := dygmamba.Load(dir, o.LoadOptions)
 	if err != nil {
 		t.Fatal(err)

@@ -12,21 +12,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
 // trainFlags are all that a training is told on the command line.
 type trainFlags struct {
-	data             dataFlags
-	what             modelFlags
-	where            deviceFlags
-	runs             runFlags
-	negatives, limit string // --negatives, --memory-limit
-	options          dygmamba.TrainOptions
+	data      dataFlags
+	what      modelFlags
+	where     deviceFlags
+	runs      runFlags
+	negatives protocol.Negatives // --negatives
+	limit     string             // --memory-limit
+	options   dygmamba.TrainOptions
 
 	config string   // --config
 	sweep  []string // --sweep
@@ -100,11 +101,11 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 	f.runs.add(cmd)
 	flags := cmd.Flags()
 	addOrder(cmd, &o.Order)
-	flags.StringVar(&o.Task, "task", eval.LinkPrediction,
+	choiceVar(flags, &o.Task, "task", protocol.LinkPrediction,
 		"'link': predict events; 'node-classification': predict the label of an event's source")
 	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model "+
 		"trained on links (default: train it first)")
-	completeWith(cmd, "task", eval.Tasks()...)
+	completeWith(cmd, "task", protocol.Tasks()...)
 	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or start it if there is none")
 	flags.DurationVar(&o.MaxTime, "max-time", 0,
 		"stop after this time, such as 10m; the best epoch so far is measured and saved, and --resume continues "+
@@ -113,16 +114,16 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.limit, "memory-limit", "",
 		"do not start if training needs more memory than this, such as 8GB (default: the free memory, within the "+
 			"limits of container and process)")
-	flags.StringVar(&f.negatives, "negatives", eval.Random, "negatives of the final evaluation: random, historical, "+
-		"inductive or all; training uses random negatives, and others with --set negatives_historical or "+
-		"negatives_time")
+	choiceVar(flags, &f.negatives, "negatives", protocol.RandomNegatives,
+		"negatives of the final evaluation: random, historical, inductive or all; training uses random negatives, and "+
+			"others with --set negatives_historical or negatives_time")
 	flags.BoolVar(&o.ByAP, "select-by-ap", false,
 		"choose the best epoch by validation AP alone, as all presets but 'released' and 'paper' do (with these, AP "+
 			"and AUC must both be at least the best so far)")
 	flags.IntVar(&o.TestEvery, "test-every", 0,
 		"number of epochs between test measurements; shown, never used to choose an epoch (default: never)")
 	flags.BoolVar(&o.TensorBoard, "tensorboard", false, "write TensorBoard event files to --out")
-	completeWith(cmd, "negatives", append(eval.Strategies(), "all")...)
+	completeWith(cmd, "negatives", append(protocol.Published(), protocol.All)...)
 	f.addSweep(cmd)
 }
 
@@ -131,7 +132,7 @@ func modelNames() []string { return models.Names(true) }
 // check looks at the flags alone, before anything is read, and puts them into the options.
 func (f *trainFlags) check() (err error) {
 	o := &f.options
-	if o.Strategies, err = oneOrAll("negatives", f.negatives, eval.Strategies()); err != nil {
+	if o.Strategies, err = oneOrAll("negatives", f.negatives, protocol.Published()); err != nil {
 		return err
 	}
 	if o.MemoryLimit, err = parseBytes("memory-limit", f.limit); err != nil {
@@ -159,11 +160,11 @@ func (f *trainFlags) check() (err error) {
 	if err := checkOrder(o.Order); err != nil {
 		return err
 	}
-	if err := oneOf("task", o.Task, eval.Tasks()...); err != nil {
+	if err := oneOf("task", o.Task, protocol.Tasks()...); err != nil {
 		return err
 	}
-	if o.Backbone != "" && o.Task != eval.NodeClassification {
-		return usagef("--backbone is for --task %s", eval.NodeClassification)
+	if o.Backbone != "" && o.Task != protocol.NodeClassification {
+		return usagef("--backbone is for --task %s", protocol.NodeClassification)
 	}
 	if o.Order != "" && !factory.Remembers {
 		return usagef("--order %s needs a model with memory; %s has none", o.Order, f.what.name)
@@ -221,7 +222,7 @@ func (f *trainFlags) take(record run.Run, given func(flag string) bool) error {
 	}
 	if !given("negatives") && len(c.Final) > 0 {
 		if f.negatives = c.Final[0]; len(c.Final) > 1 {
-			f.negatives = "all"
+			f.negatives = protocol.All
 		}
 	}
 	return nil

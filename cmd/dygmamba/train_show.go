@@ -9,9 +9,9 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -31,7 +31,7 @@ type watcher struct {
 }
 
 func watch(a *app, o *dygmamba.TrainOptions) *watcher {
-	w := &watcher{app: a, several: len(o.Seeds) > 1, labels: o.Task == eval.NodeClassification, seeds: o.Seeds}
+	w := &watcher{app: a, several: len(o.Seeds) > 1, labels: o.Task == protocol.NodeClassification, seeds: o.Seeds}
 	if o.MaxTime > 0 {
 		w.until = time.Now().Add(o.MaxTime)
 	}
@@ -94,7 +94,8 @@ func (w *watcher) epoch(seed uint64, e run.Epoch) {
 	for _, part := range []struct {
 		name string
 		m    *run.Metric
-	}{{"val", e.Val}, {"time", e.TimeVal}, {"new", e.NewVal}, {"test", e.Test}, {"new test", e.NewTest}} {
+	}{{"val", e.Val}, {"time", e.Others[protocol.TimeNegatives]}, {"new", e.NewVal}, {"test", e.Test},
+		{"new test", e.NewTest}} {
 		if part.m != nil && w.labels {
 			line += fmt.Sprintf("  AUC %s %s", part.name, term.Percent(part.m.AUC))
 		} else if part.m != nil {
@@ -151,7 +152,7 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum r
 		return err
 	}
 	how := "mean over batches"
-	if sum.Runs[0].Task == eval.NodeClassification {
+	if sum.Runs[0].Task == protocol.NodeClassification {
 		how = "over all events at once"
 	}
 	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("AP and AUC of the best epoch on the test events, in percent, "+how+
@@ -178,11 +179,10 @@ func chosenBy(r run.Result) string {
 	switch {
 	case r.ChosenBy == "" || r.Val == nil:
 		return ""
-	case r.Task == eval.NodeClassification:
+	case r.Task == protocol.NodeClassification:
 		return fmt.Sprintf(" by validation %s %s", r.ChosenBy, term.Percent(r.Val.AUC))
 	}
-	e := run.Epoch{Val: r.Val, HistoricalVal: r.HistoricalVal, InductiveVal: r.InductiveVal, TimeVal: r.TimeVal}
-	score := e.Judged()
+	score := run.Epoch{Val: r.Val, Others: r.Others}.Judged()
 	text := fmt.Sprintf(" by validation %s %s", r.ChosenBy, term.Percent(score.AP))
 	if strings.HasSuffix(r.ChosenBy, "AUC") {
 		text += "/" + term.Percent(score.AUC)
@@ -216,7 +216,7 @@ func resultTable(data string, sum run.Summary) *term.Table {
 	t := term.NewTable(columns...)
 	for _, m := range sum.Results {
 		few := sum.TooFew(m)
-		cells := []string{m.Scenario, m.Strategy, doubted(spread(m.AP, m.APStd, m.Runs), few),
+		cells := []string{string(m.Scenario), string(m.Strategy), doubted(spread(m.AP, m.APStd, m.Runs), few),
 			doubted(spread(m.AUC, m.AUCStd, m.Runs), few)}
 		if known {
 			ap, auc := published(m.Scenario, m.Strategy, data, sum.Model)
@@ -236,7 +236,7 @@ func spread(mean, std float64, runs int) string {
 }
 
 // published is the paper's mean ± deviation in percent, where it has one.
-func published(scenario, negatives, data, model string) (ap, auc string) {
+func published(scenario protocol.Scenario, negatives protocol.Negatives, data, model string) (ap, auc string) {
 	r, ok := paper.Lookup(scenario, negatives, data, model)
 	if !ok || r.Timeout {
 		return "", ""

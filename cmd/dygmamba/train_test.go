@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -396,8 +396,8 @@ func TestTrainInterrupted(t *testing.T) {
 		}
 		var measured []string
 		for _, r := range decode[run.Summary](t, program(t, args...).want(t, exitDone)).Results {
-			if r.Scenario == eval.Transductive {
-				measured = append(measured, r.Strategy)
+			if r.Scenario == protocol.Transductive {
+				measured = append(measured, string(r.Strategy))
 			}
 		}
 		if !slices.Equal(measured, want) {

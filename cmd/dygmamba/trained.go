@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -91,7 +92,7 @@ type loadFlags struct {
 	data  dataFlags
 	what  modelFlags
 	where deviceFlags
-	order string // --order
+	order protocol.Order // --order
 
 	recorded bool // RUN is an argument: the checkpoint alone will not do, and the answer says how data compare
 }

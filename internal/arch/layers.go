@@ -24,13 +24,13 @@ type Layer struct {
 var Layers = []Layer{
 	{Both, []string{
 		"internal/arch", "internal/atomicfile", "internal/brokertest", "internal/golden", "internal/idset",
-		"internal/jsonobject", "internal/memory", "internal/mersenne", "internal/npy", "internal/paper",
+		"internal/jsonobject", "internal/memory", "internal/mersenne", "internal/npy",
 		"internal/pcg64", "internal/pyset", "internal/release", "internal/rng", "internal/suggest",
 		"internal/tensorboard", "internal/term", "internal/torchtest",
 	}},
 
-	{Both, []string{"calibration", "internal/vectors"}},
-	{Both, []string{"internal/page"}},
+	{Both, []string{"calibration", "internal/vectors", "protocol"}},
+	{Both, []string{"internal/page", "internal/paper"}},
 	{Both, []string{"client", "eventlog"}},
 	{Both, []string{"internal/eventlogtest", "eventlog/*"}},
 

@@ -10,7 +10,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
-	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -36,10 +36,10 @@ type meter struct {
 // open splits the data. A memory learns of a batch in the step that asks about it, so that this is measured too.
 func (m *meter) open() (err error) {
 	if m.Factory.Remembers {
-		m.Spec.Order = model.Arrival
+		m.Spec.Order = protocol.Arrival
 	}
 	m.size = m.Spec.Training.BatchSize
-	o := eval.Options{BatchSize: m.size, Threads: m.threads, Order: m.Spec.Order, Shares: m.Spec.Training.Shares()}
+	o := eval.Options{BatchSize: m.size, Threads: m.threads, Order: m.Spec.Order, Shares: m.Spec.Training.Negatives}
 	if m.Protocol, err = eval.Open(m.Set, o); err != nil {
 		return err
 	}

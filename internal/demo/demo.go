@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -163,7 +164,7 @@ func (t *Tour) train(ctx context.Context, name string) (Model, error) {
 		m.Epochs = append(m.Epochs, epoch)
 	}
 	for _, x := range r.Results {
-		if x.Scenario == eval.Transductive {
+		if x.Scenario == protocol.Transductive {
 			m.AP, m.AUC = x.AP, x.AUC
 		}
 	}
@@ -180,7 +181,8 @@ func (t *Tour) bank(ctx context.Context) (best Model, err error) {
 		return best, err
 	}
 	rows, err := t.session.Test(ctx, eval.Tests{
-		Scenarios: []string{eval.Transductive}, Strategies: []string{eval.Random},
+		Scenarios:  []protocol.Scenario{protocol.Transductive},
+		Strategies: []protocol.Negatives{protocol.RandomNegatives},
 	})
 	for _, r := range rows {
 		if best.Name == "" || r.AP > best.AP {

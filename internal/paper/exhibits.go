@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Kind says what an exhibit shows, and so what must be done to show it again.
@@ -32,12 +34,12 @@ type Exhibit struct {
 
 	Datasets  []string
 	Models    []string
-	Scenario  string   // of link prediction: transductive or inductive
-	Negatives []string // kinds of them
-	Metric    string   // "AP" or "AUC"
-	Points    []Point  // of a Varied one
-	Minutes   float64  // of a Varied one: what trainings were allowed on the paper's machine; 0: as long as they took
-	Note      string   // what a reader should know before comparing
+	Scenario  protocol.Scenario    // of link prediction: transductive or inductive
+	Negatives []protocol.Negatives // kinds of them
+	Metric    string               // "AP" or "AUC"
+	Points    []Point              // of a Varied one
+	Minutes   float64              // of a Varied one: what trainings were allowed on the paper's machine; 0: no limit
+	Note      string               // what a reader should know before comparing
 }
 
 // Point is one value of what is varied.
@@ -63,13 +65,13 @@ var (
 	patched  = []string{"dygformer", "dygmamba", "dygmamba-a"}
 )
 
-var allNegatives = []string{"random", "historical", "inductive"}
+var allNegatives = protocol.Published()
 
 // Exhibits lists all tables and figures that hold results, in the order of the paper. Its tables of hyper-parameters
 // are the presets of the models.
 func Exhibits() []Exhibit {
-	random := []string{"random"}
-	ofNew := []string{"random", "inductive"}
+	random := []protocol.Negatives{protocol.RandomNegatives}
+	ofNew := []protocol.Negatives{protocol.RandomNegatives, protocol.InductiveNegatives}
 	const noted = "the paper gives no deviations here"
 	return []Exhibit{
 		{ID: "transductive-ap", Number: "Table 1", Title: "AP of transductive dynamic link prediction", Kind: Links,
@@ -154,7 +156,7 @@ func Exhibits() []Exhibit {
 const sizes = "the paper's times and memory are those of an A40; whether its epochs include validation it does not say"
 
 // Published is what the paper has for a cell of a table of links or labels.
-func (e Exhibit) Published(negatives, dataset, model string) (v Value, timeout, ok bool) {
+func (e Exhibit) Published(negatives protocol.Negatives, dataset, model string) (v Value, timeout, ok bool) {
 	switch {
 	case e.Kind == Labels:
 		v, ok = Study(e.ID, dataset, model, "auc")
@@ -163,7 +165,7 @@ func (e Exhibit) Published(negatives, dataset, model string) (v Value, timeout, 
 		v, ok = Study(e.ID, dataset, model, "ap")
 		return v, false, ok
 	}
-	if v, ok = Study(e.ID, dataset, model, negatives); ok {
+	if v, ok = Study(e.ID, dataset, model, string(negatives)); ok {
 		return v, false, true
 	}
 	r, ok := Lookup(e.Scenario, negatives, dataset, model)

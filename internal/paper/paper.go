@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 //go:embed results.csv
@@ -38,8 +40,8 @@ type published struct {
 
 // Lookup finds a published result. Names are those of this program in any case: scenario transductive or inductive,
 // negatives random, historical or inductive, a data set such as uci or CanParl, a model such as dygmamba.
-func Lookup(scenario, negatives, dataset, model string) (Result, bool) {
-	r, ok := load().results[fold(scenario, negatives, dataset, model)]
+func Lookup(scenario protocol.Scenario, negatives protocol.Negatives, dataset, model string) (Result, bool) {
+	r, ok := load().results[fold(string(scenario), string(negatives), dataset, model)]
 	return r, ok
 }
 

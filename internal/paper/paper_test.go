@@ -1,11 +1,17 @@
 package paper
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dygmamba/dygmamba/protocol"
+)
 
 func TestLookup(t *testing.T) {
 	for _, c := range []struct {
-		scenario, negatives, dataset, model string
-		want                                Result
+		scenario       protocol.Scenario
+		negatives      protocol.Negatives
+		dataset, model string
+		want           Result
 	}{
 		{"transductive", "random", "uci", "edgebank", Result{AP: Value{76.20, 0}, AUC: Value{77.30, 0}}},
 		{"transductive", "random", "LastFM", "DyGMamba", Result{AP: Value{93.35, 0.20}, AUC: Value{93.31, 0.18}}},
@@ -23,7 +29,7 @@ func TestLookup(t *testing.T) {
 		{"inductive", "historical", "uci", "dygmamba"},
 		{"transductive", "random", "nowhere", "dygmamba"},
 	} {
-		if r, ok := Lookup(name[0], name[1], name[2], name[3]); ok {
+		if r, ok := Lookup(protocol.Scenario(name[0]), protocol.Negatives(name[1]), name[2], name[3]); ok {
 			t.Errorf("%v: %+v, want nothing", name, r)
 		}
 	}
@@ -40,7 +46,7 @@ func TestTablesAreWhole(t *testing.T) {
 		for _, m := range Models() {
 			for _, c := range [][2]string{{"transductive", "random"}, {"transductive", "historical"},
 				{"transductive", "inductive"}, {"inductive", "random"}, {"inductive", "inductive"}} {
-				r, ok := Lookup(c[0], c[1], d, m)
+				r, ok := Lookup(protocol.Scenario(c[0]), protocol.Negatives(c[1]), d, m)
 				if want := c[0] == "transductive" || m != "edgebank"; ok != want {
 					t.Errorf("%v %s %s: there is %v, want %v", c, d, m, ok, want)
 				}

@@ -1,6 +1,10 @@
 package paper
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/dygmamba/dygmamba/protocol"
+)
 
 // Record is the best number in print, transductive AP in percent, and whose it is.
 type Record struct {
@@ -12,7 +16,7 @@ type Record struct {
 // DyGMamba's paper, from the pages of RepeatMixer's program, and for TPNet from issue 3 of its program. Numbers that
 // rest on the length of padded rows, on events of the same instant, or on another size of batches in the measure are
 // left out; docs/TRUST.md has the reasons.
-var records = map[string]map[string]Record{
+var records = map[string]map[protocol.Negatives]Record{
 	"uci": {
 		"random": {97.35, "TPNet"}, "historical": {93.96, "PINT"}, "inductive": {84.96, "RepeatMixer"},
 	},
@@ -34,7 +38,7 @@ var records = map[string]map[string]Record{
 }
 
 // Best is the record of a data set for a kind of negatives, names as for Lookup.
-func Best(dataset, negatives string) (Record, bool) {
+func Best(dataset string, negatives protocol.Negatives) (Record, bool) {
 	r, ok := records[strings.ToLower(dataset)][negatives]
 	return r, ok
 }

@@ -98,7 +98,7 @@ func (r *Report) what() string {
 	if r.Labels() {
 		return "labels of sources"
 	}
-	return r.Scenario + ", " + r.Negatives + " negatives"
+	return fmt.Sprintf("%s, %s negatives", r.Scenario, r.Negatives)
 }
 
 // learning shows the epochs.
@@ -174,7 +174,8 @@ func (r *Report) results() []page.Part {
 		t.Head = append(t.Head, "paper AP", "paper AUC")
 	}
 	for _, m := range r.Results {
-		row := []string{m.Scenario, m.Strategy, term.Percent(m.AP), term.Percent(m.AUC), term.Count(m.Positives)}
+		row := []string{string(m.Scenario), string(m.Strategy), term.Percent(m.AP), term.Percent(m.AUC),
+			term.Count(m.Positives)}
 		if r.Labels() {
 			row = []string{term.Count(m.Positives) + " positive", term.Percent(m.AP), term.Percent(m.AUC),
 				term.Count(m.Events)}
@@ -212,12 +213,12 @@ func (r *Report) allSeeds() []page.Part {
 		}
 		whole = append(whole, run.Result{Results: s.Results})
 		for _, m := range s.Results {
-			t.Rows = append(t.Rows, []string{name, m.Scenario, m.Strategy, s.Mark, term.Percent(m.AP),
-				term.Percent(m.AUC), fmt.Sprintf("%d of %d", s.BestEpoch, s.Epochs)})
+			t.Rows = append(t.Rows, []string{name, string(m.Scenario), string(m.Strategy), s.Mark,
+				term.Percent(m.AP), term.Percent(m.AUC), fmt.Sprintf("%d of %d", s.BestEpoch, s.Epochs)})
 		}
 	}
 	for _, m := range run.Summarize(whole).Results {
-		t.Rows = append(t.Rows, []string{fmt.Sprintf("mean of %d", m.Runs), m.Scenario, m.Strategy, "",
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("mean of %d", m.Runs), string(m.Scenario), string(m.Strategy), "",
 			fmt.Sprintf("%s ± %.2f", term.Percent(m.AP), 100*m.APStd),
 			fmt.Sprintf("%s ± %.2f", term.Percent(m.AUC), 100*m.AUCStd), ""})
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/page"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // through shows how good the answers are as time goes on.
@@ -92,7 +92,7 @@ func (r *Report) reliable() []page.Part {
 		"many negatives as events, not the share of all moments at which two meet. "
 	if r.Calibrated {
 		text += "Probabilities were fitted to validation data with random negatives. "
-		if r.Negatives != eval.Random {
+		if r.Negatives != protocol.RandomNegatives {
 			text += fmt.Sprintf("These are %s ones, which are harder to tell from events: what was fitted does not "+
 				"hold for them. ", r.Negatives)
 		}

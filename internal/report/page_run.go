@@ -5,7 +5,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/internal/page"
 	"github.com/dygmamba/dygmamba/internal/term"
-	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // effort says what the training took.
@@ -60,7 +60,7 @@ func (r *Report) basis() []page.Part {
 	facts := page.Facts{
 		{"data", fmt.Sprintf("%s, %s events, %s nodes", r.Data.Name, term.Count(r.Data.Events),
 			term.Count(r.Data.Nodes))},
-		{"sampling", r.Sampling},
+		{"sampling", string(r.Sampling)},
 		{"training", fmt.Sprintf("%s events%s; %s nodes are not shown to it", term.Count(r.Split.Train), r.steps(),
 			term.Count(r.Split.NewNodes))},
 		{"validation", fmt.Sprintf("%s events, %s of them with a new node", term.Count(r.Split.Val),
@@ -76,10 +76,10 @@ func (r *Report) basis() []page.Part {
 	}
 	if r.Order != "" {
 		about := "a question sees nothing of its own instant"
-		if r.Order == model.Arrival {
+		if r.Order == protocol.Arrival {
 			about = "what was asked about is remembered at once, as in the reference programs"
 		}
-		facts = append(facts, [2]string{"order", r.Order + ": " + about})
+		facts = append(facts, [2]string{"order", string(r.Order) + ": " + about})
 	}
 	if len(r.Conditions) == 0 {
 		facts = append(facts, [2]string{"answers depend on", "what happened before their own time, and nothing else"})

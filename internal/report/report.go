@@ -19,6 +19,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -28,10 +29,10 @@ type Options struct {
 	Set       *dataset.Set       // that it was trained on
 	Predictor *predict.Predictor // its model, loaded from Dir with Set
 
-	Seeds     []string // directories of all seeds of the training, for the table of results; nil: Dir alone
-	Scenario  string   // which test is looked at closely: eval.Transductive ("" too) or eval.Inductive
-	Negatives string   // and with which negatives; "" is random
-	Cases     int      // so many of each kind; 0: none
+	Seeds     []string           // directories of all seeds of the training, for the table of results; nil: Dir alone
+	Scenario  protocol.Scenario  // which test is looked at closely; "" is transductive
+	Negatives protocol.Negatives // and with which negatives; "" is random
+	Cases     int                // so many of each kind; 0: none
 
 	OnBatch func(what string, done, total int) // told after every batch; may be nil
 }
@@ -40,7 +41,7 @@ type Options struct {
 type Report struct {
 	Run       string           `json:"run"`
 	Model     string           `json:"model"`
-	Task      string           `json:"task,omitempty"` // "" is link prediction
+	Task      protocol.Task    `json:"task,omitempty"` // "" is link prediction
 	Preset    string           `json:"preset"`
 	Seed      uint64           `json:"seed"`
 	Data      eval.DataRecord  `json:"data"`
@@ -55,9 +56,9 @@ type Report struct {
 	// Results are as the run has noted them; of an unfinished one what was measured now.
 	Results []run.Measured `json:"results"`
 
-	Scenario  string      `json:"setting"`   // what the following is about
-	Negatives string      `json:"negatives"` // "" for labels
-	Measured  eval.Result `json:"measured"`  // now
+	Scenario  protocol.Scenario  `json:"setting"`   // what the following is about
+	Negatives protocol.Negatives `json:"negatives"` // "" for labels
+	Measured  eval.Result        `json:"measured"`  // now
 	// whether that is what the run has noted; nil: it has nothing on this
 	Repeats     *bool                   `json:"repeats,omitempty"`
 	Reliability calibration.Reliability `json:"reliability"`
@@ -67,18 +68,18 @@ type Report struct {
 	Baseline    *Baseline               `json:"baseline,omitempty"`
 	Cases       []Case                  `json:"cases"`
 
-	Parameters int        `json:"parameters"`
-	Device     string     `json:"device,omitempty"` // that it was trained on
-	Peak       int64      `json:"peak_bytes,omitempty"`
-	Trained    float64    `json:"train_seconds"`
-	Settings   []Setting  `json:"settings"`
-	Order      string     `json:"order,omitempty"`
-	Conditions []string   `json:"conditions,omitempty"`
-	Sampling   string     `json:"sampling"`
-	Hashes     run.Hashes `json:"hashes"`
-	Notes      []string   `json:"notes,omitempty"` // what a reader should know first
-	Page       string     `json:"page,omitempty"`
-	Seconds    float64    `json:"seconds"`
+	Parameters int               `json:"parameters"`
+	Device     string            `json:"device,omitempty"` // that it was trained on
+	Peak       int64             `json:"peak_bytes,omitempty"`
+	Trained    float64           `json:"train_seconds"`
+	Settings   []Setting         `json:"settings"`
+	Order      protocol.Order    `json:"order,omitempty"`
+	Conditions []string          `json:"conditions,omitempty"`
+	Sampling   protocol.Sampling `json:"sampling"`
+	Hashes     run.Hashes        `json:"hashes"`
+	Notes      []string          `json:"notes,omitempty"` // what a reader should know first
+	Page       string            `json:"page,omitempty"`
+	Seconds    float64           `json:"seconds"`
 
 	dates bool // times are dates
 }
@@ -120,7 +121,7 @@ type Setting struct {
 }
 
 // Labels says whether the run learned labels of nodes, not links.
-func (r *Report) Labels() bool { return r.Task == eval.NodeClassification }
+func (r *Report) Labels() bool { return r.Task == protocol.NodeClassification }
 
 // Make looks at a run.
 func Make(ctx context.Context, o Options) (*Report, error) {
@@ -136,9 +137,9 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	if r.Seeds, err = seedsIn(o.Seeds); err != nil {
 		return nil, err
 	}
-	r.Scenario, r.Negatives = cmp.Or(o.Scenario, eval.Transductive), cmp.Or(o.Negatives, eval.Random)
+	r.Scenario, r.Negatives = cmp.Or(o.Scenario, protocol.Transductive), cmp.Or(o.Negatives, protocol.RandomNegatives)
 	if r.Labels() {
-		r.Scenario, r.Negatives = eval.Transductive, ""
+		r.Scenario, r.Negatives = protocol.Transductive, ""
 	}
 	t := test{report: r, options: o, predictor: o.Predictor}
 	if err := t.take(ctx); err != nil {

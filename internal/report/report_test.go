@@ -15,10 +15,10 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -102,12 +102,12 @@ func TestEveryModel(t *testing.T) {
 		if strings.Contains(name, "-") { // ablations say what the whole model does
 			continue
 		}
-		orders := []string{""}
+		orders := []protocol.Order{""}
 		if models.Get(name).Remembers {
-			orders = []string{"strict", "arrival"}
+			orders = protocol.Orders()
 		}
 		for _, order := range orders {
-			t.Run(name+order, func(t *testing.T) {
+			t.Run(name+string(order), func(t *testing.T) {
 				r, result := trained(t, name, dygmamba.TrainOptions{Order: order}, 2)
 				if r.Repeats == nil || !*r.Repeats || r.Measured.AP != result.Results[0].AP ||
 					r.Measured.AUC != result.Results[0].AUC {
@@ -134,7 +134,7 @@ func TestLabels(t *testing.T) {
 		if strings.Contains(name, "-") {
 			continue
 		}
-		r, result := trained(t, name, dygmamba.TrainOptions{Task: eval.NodeClassification}, 2)
+		r, result := trained(t, name, dygmamba.TrainOptions{Task: protocol.NodeClassification}, 2)
 		if !*r.Repeats || r.Measured.AUC != result.Results[0].AUC || r.Baseline != nil || !r.Labels() {
 			t.Errorf("%s: measured %v, noted is %v", name, r.Measured.AUC, result.Results[0].AUC)
 		}
@@ -194,7 +194,7 @@ func check(t *testing.T, r *Report) {
 // What is shown in parts adds up to the whole.
 func TestPartsAddUp(t *testing.T) {
 	r, result := trained(t, dygmamba.DefaultModel, dygmamba.TrainOptions{Settings: []string{"batch_size=20"},
-		ByBoth: true, Strategies: eval.Strategies()}, 3)
+		ByBoth: true, Strategies: protocol.Published()}, 3)
 	if len(r.Results) != len(result.Results) || len(r.Results) != 6 {
 		t.Errorf("%d results, the run has %d", len(r.Results), len(result.Results))
 	}
@@ -257,12 +257,12 @@ func TestNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := made(t, seed, other, Options{Scenario: eval.Inductive, Negatives: "historical"})
+	r := made(t, seed, other, Options{Scenario: protocol.Inductive, Negatives: "historical"})
 	if r.Finished || len(r.Notes) != 3 || !strings.Contains(r.Notes[0], "not finished") ||
 		!strings.Contains(r.Notes[1], "not those") || !strings.Contains(r.Notes[2], "too few events") {
 		t.Errorf("finished %v, notes %q", r.Finished, r.Notes)
 	}
-	if len(r.Results) != 1 || r.Results[0].Scenario != eval.Inductive || r.Results[0].Strategy != "historical" ||
+	if len(r.Results) != 1 || r.Results[0].Scenario != protocol.Inductive || r.Results[0].Strategy != "historical" ||
 		r.Results[0].AP != r.Measured.AP || len(r.Cases) != 0 {
 		t.Errorf("results %+v, %d cases", r.Results, len(r.Cases))
 	}

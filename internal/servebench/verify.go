@@ -19,6 +19,7 @@ import (
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/serve"
 )
@@ -34,17 +35,17 @@ type Verification struct {
 
 // Verdict is the result of a verification.
 type Verdict struct {
-	Model     string   `json:"model"`
-	Order     string   `json:"order,omitempty"`
-	Events    int      `json:"events"` // that the server started with
-	Replayed  int      `json:"replayed"`
-	Queries   int      `json:"queries"`
-	Different int      `json:"different"`          // answers that differ in any bit
-	Largest   float64  `json:"largest_difference"` // of two logits
-	First     string   `json:"first_difference,omitempty"`
-	Seconds   float64  `json:"seconds"`
-	AP        float64  `json:"ap"` // of the server's answers, with one negative for each event
-	Depends   []string `json:"conditions,omitempty"`
+	Model     string         `json:"model"`
+	Order     protocol.Order `json:"order,omitempty"`
+	Events    int            `json:"events"` // that the server started with
+	Replayed  int            `json:"replayed"`
+	Queries   int            `json:"queries"`
+	Different int            `json:"different"`          // answers that differ in any bit
+	Largest   float64        `json:"largest_difference"` // of two logits
+	First     string         `json:"first_difference,omitempty"`
+	Seconds   float64        `json:"seconds"`
+	AP        float64        `json:"ap"` // of the server's answers, with one negative for each event
+	Depends   []string       `json:"conditions,omitempty"`
 }
 
 // Same says whether the answers differ by no more than within.
@@ -121,7 +122,7 @@ func (v Verification) offline(ctx context.Context, from int, groups [][2]predict
 	defer p.Close()
 	spec, a.name = p.Spec(), p.Model()
 	switch {
-	case p.Remembers() && spec.Order == model.Arrival:
+	case p.Remembers() && spec.Order == protocol.Arrival:
 		a.logits, err = replayed(ctx, p, v.Set, from, groups)
 	case len(spec.Conditions()) > 0: // scores depend on the other queries of a pass
 		for _, g := range groups {
@@ -153,7 +154,7 @@ func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from 
 		return nil, err
 	}
 	past := index.Freeze(set.Log)
-	pass := replay.Pass{Past: past, BatchSize: p.Spec().Training.BatchSize, Order: model.Arrival,
+	pass := replay.Pass{Past: past, BatchSize: p.Spec().Training.BatchSize, Order: protocol.Arrival,
 		Sampling: set.Sampling, Seed: 1}
 	var logits []float32
 	var questions replay.Questions

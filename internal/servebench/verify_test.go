@@ -7,16 +7,16 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/serve"
 )
 
 // trained trains a small model for one epoch.
-func trained(t *testing.T, name, order string) (set *dataset.Set, path string) {
+func trained(t *testing.T, name string, order protocol.Order) (set *dataset.Set, path string) {
 	t.Helper()
 	spec, set := modeltest.Small(t, name, models.Get(name))
 	if order != "" {
@@ -34,12 +34,12 @@ func trained(t *testing.T, name, order string) (set *dataset.Set, path string) {
 // Every model answers through a server, event by event, as it does offline: to the last bit.
 func TestVerify(t *testing.T) {
 	for _, name := range models.Names(true) {
-		orders := []string{""}
+		orders := []protocol.Order{""}
 		if models.Get(name).Remembers {
-			orders = model.Orders()
+			orders = protocol.Orders()
 		}
 		for _, order := range orders {
-			t.Run(name+"/"+order, func(t *testing.T) {
+			t.Run(name+"/"+string(order), func(t *testing.T) {
 				set, path := trained(t, name, order)
 				v, err := Verify(t.Context(), Verification{Set: set, Checkpoint: path,
 					Load: predict.Options{Threads: 1}, From: set.Log.Len() * 2 / 3})

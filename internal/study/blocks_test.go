@@ -9,12 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
-	"github.com/dygmamba/dygmamba/sample"
 )
 
 // block is a generated part of a document: what stands between a line that names it, with arguments, and the next end.
@@ -114,13 +113,14 @@ func summary(list []group, _ []string) []Shown {
 		g := best[data]
 		r := row(data, "`"+g.preset()+"`"+g.mark(), fmt.Sprintf("%.2f", g.validation()[0]))
 		for _, metric := range []string{"AP", "AUC"} {
-			p := inPaper(eval.Transductive, sample.Random, data, g.model())
-			if lookup, ok := paper.Lookup(eval.Transductive, sample.Random, data, g.model()); ok && metric == "AUC" {
+			p := inPaper(protocol.Transductive, protocol.RandomNegatives, data, g.model())
+			lookup, ok := paper.Lookup(protocol.Transductive, protocol.RandomNegatives, data, g.model())
+			if ok && metric == "AUC" {
 				p = published{lookup.AUC, false, true}
 			}
-			r = append(r, g.cell(eval.Transductive, sample.Random, metric), Cell{Text: p.text()})
+			r = append(r, g.cell(protocol.Transductive, protocol.RandomNegatives, metric), Cell{Text: p.text()})
 			if metric == "AP" {
-				r = append(r, Cell{Text: off(g.ap(sample.Random), p)})
+				r = append(r, Cell{Text: off(g.ap(protocol.RandomNegatives), p)})
 			}
 		}
 		t.Rows = append(t.Rows, r)
@@ -138,7 +138,7 @@ func (r rowsOf) add(name string, g group) {
 	}
 	was := r[name][g.data()]
 	strict := func(g group) int {
-		if g[0].spec.Order == model.Strict {
+		if g[0].spec.Order == protocol.Strict {
 			return 1
 		}
 		return 0
@@ -169,8 +169,8 @@ func (r rowsOf) table(names, sets []string) Table {
 		return !slices.ContainsFunc(sets, func(data string) bool { return r[name][data] != nil })
 	})
 	t := pivot([]string{"model", "paper"}, names, sets, func(name, data string) []Cell {
-		return []Cell{r[name][data].cell(eval.Transductive, sample.Random, "AP"),
-			{Text: publishedOf(name, sample.Random, data).text()}}
+		return []Cell{r[name][data].cell(protocol.Transductive, protocol.RandomNegatives, "AP"),
+			{Text: publishedOf(name, protocol.RandomNegatives, data).text()}}
 	})
 	for i := range t.Columns {
 		t.rank(i)
@@ -179,11 +179,11 @@ func (r rowsOf) table(names, sets []string) Table {
 }
 
 // publishedOf is the paper's AP of a row. Variants and models of our own are not in it.
-func publishedOf(name, negatives, data string) published {
+func publishedOf(name string, negatives protocol.Negatives, data string) published {
 	if strings.Contains(name, "`,") || strings.Contains(name, ours) {
 		return published{}
 	}
-	return inPaper(eval.Transductive, negatives, data, strings.Trim(name, "`"))
+	return inPaper(protocol.Transductive, negatives, data, strings.Trim(name, "`"))
 }
 
 // byFirst sorts names of rows by their AP on data sets in turn.
@@ -193,7 +193,7 @@ func (r rowsOf) byFirst(sets []string) []string {
 		for _, data := range sets {
 			x, y := r[a][data], r[b][data]
 			if x != nil && y != nil {
-				return cmp.Compare(y.ap(sample.Random).mean(), x.ap(sample.Random).mean())
+				return cmp.Compare(y.ap(protocol.RandomNegatives).mean(), x.ap(protocol.RandomNegatives).mean())
 			}
 			if x != nil || y != nil {
 				return cmp.Compare(len(y), len(x))
@@ -254,11 +254,11 @@ func board(list []group, sets []string) []Shown {
 func modelTables(list []group, _ []string) []Shown {
 	r := compared(list, true)
 	const least = 3 // models that make a comparison
-	sets, others := r.sets(least), eval.Strategies()[1:]
+	sets, others := r.sets(least), protocol.Published()[1:]
 	names := r.byFirst(sets)
 	first := r.table(names, sets)
 	sets = slices.DeleteFunc(sets, func(data string) bool { // the paper has no others for generated data
-		return !inPaper(eval.Transductive, others[0], data, defaultModel).ok
+		return !inPaper(protocol.Transductive, others[0], data, defaultModel).ok
 	})
 	second := pivot([]string{"model", "paper"}, names, sets, func(name, data string) []Cell {
 		var printed []string
@@ -274,7 +274,7 @@ func modelTables(list []group, _ []string) []Shown {
 }
 
 // means are those of the AP against kinds of negatives, with the number of seeds and marks.
-func (g group) means(kinds ...string) string {
+func (g group) means(kinds ...protocol.Negatives) string {
 	var list []string
 	for _, kind := range kinds {
 		if n := g.ap(kind); len(n.values) > 0 {
@@ -389,7 +389,7 @@ func mixtures(list []group, _ []string) []Shown {
 	slices.Reverse(names[:len(names)-2])
 	t := pivot([]string{"model, preset: training negatives"}, names, r.sets(1), func(name, data string) []Cell {
 		var list []string
-		for i, negatives := range eval.Strategies() {
+		for i, negatives := range protocol.Published() {
 			switch best, ok := paper.Best(data, negatives); {
 			case name == printed && ok:
 				list = append(list, fmt.Sprintf("%.2f %s", best.AP, best.Who))
@@ -397,7 +397,7 @@ func mixtures(list []group, _ []string) []Shown {
 				list = append(list, fmt.Sprintf("%.2f", bestRule(data, i)))
 			}
 		}
-		return row(cmp.Or(strings.Join(list, " / "), r[name][data].means(eval.Strategies()...)))
+		return row(cmp.Or(strings.Join(list, " / "), r[name][data].means(protocol.Published()...)))
 	})
 	return []Shown{{Tables: []Table{t}}}
 }
@@ -428,7 +428,7 @@ func partTables(list []group, args []string) (parts []Shown) {
 		r := tables[negatives]
 		sets := slices.DeleteFunc(r.sets(2), func(data string) bool { return r[""][data] == nil })
 		t := pivot([]string{"without"}, slices.Sorted(maps.Keys(r)), sets, func(part, data string) []Cell {
-			return row(r[part][data].means(eval.Strategies()...))
+			return row(r[part][data].means(protocol.Published()...))
 		})
 		if len(t.Rows) > 0 && t.Rows[0][0].Text == "" {
 			t.Rows[0][0].Text = "nothing: the whole model"
@@ -481,13 +481,13 @@ func (g group) epochs() int { return min(g.training().Epochs, wholeEpochs) }
 // whole says whether the runs learned links, from random negatives and to their end: a few epochs show whether
 // something learns, not how well, and other negatives make it good at something else.
 func (g group) whole() bool {
-	return g.training().Epochs >= wholeEpochs && g[0].spec.Task != eval.NodeClassification && !g.shares().Mixed()
+	return g.training().Epochs >= wholeEpochs && g[0].spec.Task != protocol.NodeClassification && !g.shares().Mixed()
 }
 
 // asPublished says whether the runs learned links with the preset of the paper, but for some settings and the number of
 // epochs.
 func (g group) asPublished(settings ...string) bool {
-	if g.preset() != preset || g[0].spec.Task == eval.NodeClassification || g.shares().Mixed() {
+	if g.preset() != preset || g[0].spec.Task == protocol.NodeClassification || g.shares().Mixed() {
 		return false
 	}
 	spec, err := models.Get(g.model()).Spec(preset, model.Data{Name: g.data()}, settings...)
@@ -523,8 +523,8 @@ func (g group) beats(o group) bool {
 func (g group) validation() (list []float64) {
 	for _, of := range []func(run.Result) *run.Metric{
 		func(r run.Result) *run.Metric { return r.Val },
-		func(r run.Result) *run.Metric { return r.HistoricalVal },
-		func(r run.Result) *run.Metric { return r.InductiveVal },
+		func(r run.Result) *run.Metric { return r.Others[protocol.HistoricalNegatives] },
+		func(r run.Result) *run.Metric { return r.Others[protocol.InductiveNegatives] },
 	} {
 		var found []float64
 		for _, r := range g {
@@ -540,17 +540,20 @@ func (g group) validation() (list []float64) {
 }
 
 // ap is a number of the transductive test.
-func (g group) ap(negatives string) number { return g.number(eval.Transductive, negatives, "AP") }
+func (g group) ap(negatives protocol.Negatives) number {
+	return g.number(protocol.Transductive, negatives, "AP")
+}
 
 // inPaper finds the published AP of a model in a test. Ablations and variant G have tables of their own.
-func inPaper(scenario, negatives, data, model string) published {
+func inPaper(scenario protocol.Scenario, negatives protocol.Negatives, data, model string) published {
 	if p, ok := paper.Lookup(scenario, negatives, data, model); ok {
 		return published{p.AP, p.Timeout, true}
 	}
-	if v, ok := paper.Study("ablation-"+scenario, data, model, negatives); ok {
+	if v, ok := paper.Study("ablation-"+string(scenario), data, model, string(negatives)); ok {
 		return published{v, false, true}
 	}
-	if v, ok := paper.Study("variant-g", data, model, "ap"); ok && scenario+negatives == "transductiverandom" {
+	if v, ok := paper.Study("variant-g", data, model, "ap"); ok && scenario == protocol.Transductive &&
+		negatives == protocol.RandomNegatives {
 		return published{v, false, true}
 	}
 	return published{}

@@ -40,7 +40,7 @@ func Compare(c audit.Comparison) Shown {
 	}
 	t.rank(3)
 	t.explain()
-	title := fmt.Sprintf("%s, %s negatives", upper(c.Scenario), c.Negatives)
+	title := fmt.Sprintf("%s, %s negatives", upper(string(c.Scenario)), c.Negatives)
 	t.Notes = append(t.Notes, title+", in percent. Differences are to the first run, batch by batch; p is how often "+
 		"flipping their signs at random gives as much. Batches follow each other in time: p speaks about this test, "+
 		"not about other seeds or other data.")

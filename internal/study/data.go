@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // DataFacts are the statistics of a data set.
@@ -29,10 +30,10 @@ type DataFacts struct {
 
 // HistoryFacts is how many earlier interactions the nodes of test queries have.
 type HistoryFacts struct {
-	Scenario  string  `json:"setting"`
-	Negatives string  `json:"negatives"`
-	Mean      float64 `json:"mean"`
-	Max       int     `json:"max"`
+	Scenario  protocol.Scenario  `json:"setting"`
+	Negatives protocol.Negatives `json:"negatives"`
+	Mean      float64            `json:"mean"`
+	Max       int                `json:"max"`
 }
 
 // PairFacts is how often pairs meet in a part of the events.
@@ -59,11 +60,11 @@ func (r *runner) describe(ctx context.Context, set *source) error {
 	if !i.EdgeZero {
 		f.EdgeFeatures = i.EdgeFeatures
 	}
-	protocol, err := eval.Open(set.Set, eval.Options{Threads: r.Threads})
+	proto, err := eval.Open(set.Set, eval.Options{Threads: r.Threads})
 	if err != nil {
 		return err
 	}
-	found, err := protocol.Histories(ctx)
+	found, err := proto.Histories(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (r *runner) describe(ctx context.Context, set *source) error {
 	}
 	const few = 1000
 	if i.Pairs <= few {
-		f.pairs(set.Set.Log.All(), protocol.Split().Train.All())
+		f.pairs(set.Set.Log.All(), proto.Split().Train.All())
 	}
 	r.measures.data[set.Name] = f
 	return r.keep(path, f)

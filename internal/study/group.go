@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // group is runs that differ in their seed alone, in its order.
@@ -38,13 +37,13 @@ func (g group) data() string             { return g[0].Result.Data }
 func (g group) model() string            { return g[0].Result.Model }
 func (g group) preset() string           { return g[0].Result.Preset }
 func (g group) training() model.Training { return g[0].spec.Training }
-func (g group) shares() sample.Shares    { return g[0].spec.Training.Shares() }
+func (g group) shares() protocol.Shares  { return g[0].spec.Training.Negatives }
 
 // settings are all that tells the runs from others of their preset.
 func (g group) settings() string {
 	spec := g[0].spec
 	text := spec.Brief()
-	if spec.Task == eval.NodeClassification {
+	if spec.Task == protocol.NodeClassification {
 		text += ", node classification"
 	}
 	if g.shares().Mixed() {
@@ -54,7 +53,7 @@ func (g group) settings() string {
 		text += ", TF32"
 	}
 	if spec.Order != "" {
-		text += ", order " + spec.Order
+		text += ", order " + string(spec.Order)
 	}
 	return text + fewer(spec.Training.Epochs, wholeEpochs)
 }
@@ -75,14 +74,10 @@ func fewer(epochs, usual int) string {
 // negatives says what the runs were trained with.
 func (g group) negatives() string {
 	s := g.shares()
-	sum := s.Random + s.Historical + s.Time
 	out := "random"
-	for _, x := range []struct {
-		kind  string
-		share float64
-	}{{sample.Historical, s.Historical}, {sample.Time, s.Time}} {
-		if x.share > 0 {
-			out += fmt.Sprintf(", %.3g %% %s", 100*x.share/sum, x.kind)
+	for _, kind := range protocol.Trained() {
+		if kind != protocol.RandomNegatives && s[kind] > 0 {
+			out += fmt.Sprintf(", %.3g %% %s", 100*s[kind]/s.Sum(), kind)
 		}
 	}
 	return out
@@ -105,7 +100,7 @@ var marks = []struct {
 		"neighbours of neighbours", nil},
 	{"x", "scores depend on other queries", "walk_update=batch", nil},
 	{"s", "memory in strict order: it sees nothing of the query's own instant", "", func(g group) bool {
-		return g[0].spec.Order == model.Strict
+		return g[0].spec.Order == protocol.Strict
 	}},
 	{"r", "matrix products rounded to TF32 in training", "", func(g group) bool {
 		return slices.ContainsFunc(g, func(r Record) bool { return r.Config.TF32 })
@@ -159,7 +154,7 @@ type number struct {
 }
 
 // number is what the runs have in a test. Node classification has one, whatever is asked for.
-func (g group) number(scenario, negatives, metric string) (n number) {
+func (g group) number(scenario protocol.Scenario, negatives protocol.Negatives, metric string) (n number) {
 	if g != nil {
 		n.marks = g.letters()
 	}
@@ -179,7 +174,7 @@ func (g group) number(scenario, negatives, metric string) (n number) {
 }
 
 // cell is a number of the runs; an empty one without runs.
-func (g group) cell(scenario, negatives, metric string) Cell {
+func (g group) cell(scenario protocol.Scenario, negatives protocol.Negatives, metric string) Cell {
 	return g.number(scenario, negatives, metric).cell()
 }
 

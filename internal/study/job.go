@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -18,13 +18,13 @@ const preset = "paper"
 
 // Job is one training: a run that several exhibits may show.
 type Job struct {
-	Name     string   `json:"name"` // of what is trained, whatever the seed
-	Data     string   `json:"data"`
-	Model    string   `json:"model"`
-	Preset   string   `json:"preset"`
-	Settings []string `json:"settings,omitempty"` // what differs from the preset, key=value
-	Task     string   `json:"task,omitempty"`     // "" is link prediction
-	Seed     uint64   `json:"seed"`
+	Name     string        `json:"name"` // of what is trained, whatever the seed
+	Data     string        `json:"data"`
+	Model    string        `json:"model"`
+	Preset   string        `json:"preset"`
+	Settings []string      `json:"settings,omitempty"` // what differs from the preset, key=value
+	Task     protocol.Task `json:"task,omitempty"`     // "" is link prediction
+	Seed     uint64        `json:"seed"`
 
 	set    *source
 	spec   model.Spec
@@ -34,7 +34,7 @@ type Job struct {
 
 // newJob is the training of a model on a data set that differs from its preset in some settings. Settings that say
 // what the preset says anyway do not count: the run is the same.
-func newJob(set *source, name string, settings []string, task string, epochs int) (*Job, error) {
+func newJob(set *source, name string, settings []string, task protocol.Task, epochs int) (*Job, error) {
 	factory, err := model.Find(name)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func newJob(set *source, name string, settings []string, task string, epochs int
 	if err != nil {
 		return nil, err
 	}
-	if task == eval.NodeClassification {
+	if task == protocol.NodeClassification {
 		spec.Task = task
 		spec.Training.Epochs = min(spec.Training.Epochs, model.Standard.Epochs)
 	}
@@ -69,7 +69,7 @@ func newJob(set *source, name string, settings []string, task string, epochs int
 	}
 	words := []string{set.Name, name, preset}
 	if task != "" {
-		words = append(words, task)
+		words = append(words, string(task))
 	}
 	j.Name = strings.Join(slices.Concat(words, j.Settings), "-")
 	j.pace = strings.Join(slices.Concat(words, slices.DeleteFunc(slices.Clone(j.Settings), func(s string) bool {
@@ -82,7 +82,7 @@ func newJob(set *source, name string, settings []string, task string, epochs int
 func (j *Job) label() string {
 	text := j.Model + " on " + j.Data
 	if j.Task != "" {
-		text += ", " + j.Task
+		text += ", " + string(j.Task)
 	}
 	if len(j.Settings) > 0 {
 		text += ", " + strings.Join(j.Settings, ", ")
@@ -132,9 +132,9 @@ func (j *Job) whole(r run.Result) bool {
 	if j.Task != "" {
 		return len(r.Results) == 1
 	}
-	for _, strategy := range eval.Strategies() {
+	for _, strategy := range protocol.Published() {
 		if !slices.ContainsFunc(r.Results, func(m run.Measured) bool {
-			return m.Scenario == eval.Transductive && m.Strategy == strategy
+			return m.Scenario == protocol.Transductive && m.Strategy == strategy
 		}) {
 			return false
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/bench"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // measures are what was found without training anything, each kept in a file of its own.
@@ -31,16 +32,16 @@ type measures struct {
 
 // RuleFacts is what a model without anything to learn achieved: of its forms the best, as is published.
 type RuleFacts struct {
-	Hash       string     `json:"data_hash"`
-	Model      string     `json:"model"`
-	Order      string     `json:"order,omitempty"`
-	Conditions []string   `json:"conditions,omitempty"`
-	BatchSize  int        `json:"batch_size"`
-	Rows       []eval.Row `json:"rows"`
+	Hash       string         `json:"data_hash"`
+	Model      string         `json:"model"`
+	Order      protocol.Order `json:"order,omitempty"`
+	Conditions []string       `json:"conditions,omitempty"`
+	BatchSize  int            `json:"batch_size"`
+	Rows       []eval.Row     `json:"rows"`
 }
 
 // best is the best form in a setting under one kind of negatives.
-func (f *RuleFacts) best(scenario, negatives string) (b eval.Row, ok bool) {
+func (f *RuleFacts) best(scenario protocol.Scenario, negatives protocol.Negatives) (b eval.Row, ok bool) {
 	for _, row := range f.Rows {
 		if row.Scenario == scenario && row.Strategy == negatives && row.Batches > 0 && (!ok || row.AP > b.AP) {
 			b, ok = row, true
@@ -145,7 +146,7 @@ func (r *runner) applyRule(ctx context.Context, set *source, name string) error 
 	}
 	f := &RuleFacts{Hash: set.hash, Model: name, Order: spec.Order, Conditions: spec.Conditions(),
 		BatchSize: spec.Training.BatchSize}
-	if f.Rows, err = session.Test(ctx, eval.Tests{Scenarios: []string{eval.Transductive}}); err != nil {
+	if f.Rows, err = session.Test(ctx, eval.Tests{Scenarios: []protocol.Scenario{protocol.Transductive}}); err != nil {
 		return err
 	}
 	r.measures.rules[key] = f

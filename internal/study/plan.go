@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/models"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Plan is what is to be done, the most telling first.
@@ -32,7 +32,7 @@ type Planned struct {
 func (r *runner) plan() error {
 	byName := map[string]*Job{}
 	var list []*Job
-	add := func(set *source, model string, settings []string, task string, weight float64) error {
+	add := func(set *source, model string, settings []string, task protocol.Task, weight float64) error {
 		j, err := newJob(set, model, settings, task, r.Epochs)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func (r *runner) plan() error {
 
 // needs adds the trainings that an exhibit wants of a model on a data set.
 func (r *runner) needs(
-	e paper.Exhibit, set *source, m string, add func(*source, string, []string, string, float64) error,
+	e paper.Exhibit, set *source, m string, add func(*source, string, []string, protocol.Task, float64) error,
 ) error {
 	switch e.Kind {
 	case paper.Links, paper.Totals:
@@ -88,7 +88,7 @@ func (r *runner) needs(
 		if err := add(set, m, nil, "", paper.Telling(m)); err != nil {
 			return err
 		}
-		return add(set, m, nil, eval.NodeClassification, paper.Telling(m)/2)
+		return add(set, m, nil, protocol.NodeClassification, paper.Telling(m)/2)
 	case paper.Varied:
 		for _, p := range e.Points {
 			if err := add(set, m, p.Settings(m), "", 1); err != nil {

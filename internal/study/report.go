@@ -152,7 +152,7 @@ func minutes(d time.Duration) string {
 func conditions(spec model.Spec) string {
 	var words []string
 	if spec.Order != "" {
-		words = append(words, "order "+spec.Order)
+		words = append(words, "order "+string(spec.Order))
 	}
 	for _, s := range model.Settings(spec.Config) {
 		if s.Key == "padding" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -155,7 +156,7 @@ func TestNodeClassification(t *testing.T) {
 		}
 	}
 	set := dataset.Featureless("wikipedia", log)
-	set.Sampling = dataset.Native
+	set.Sampling = protocol.Native
 	if err := dataset.Save(filepath.Join(dir, "wikipedia.dgm"), set); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ func Runs(records []Record) (parts []Shown) {
 		s := Shown{Exhibit: Exhibit{Title: fmt.Sprintf("%s, %s, preset `%s`", g.data(), g.model(), g.preset())}}
 		t := Table{Title: g.settings(), Columns: []string{"setting", "negatives", "AP", "AUC", "paper AP", "paper AUC"}}
 		for _, m := range g[0].Result.Results {
-			r := row(m.Scenario, m.Strategy)
+			r := row(string(m.Scenario), string(m.Strategy))
 			for _, metric := range []string{"AP", "AUC"} {
 				r = append(r, g.cell(m.Scenario, m.Strategy, metric))
 			}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -121,7 +121,7 @@ func (r *runner) next(open []*Job) *Job {
 
 // ready says whether a job can begin: a classifier needs its model.
 func (r *runner) ready(j *Job) bool {
-	if j.Task != eval.NodeClassification {
+	if j.Task != protocol.NodeClassification {
 		return true
 	}
 	link, err := j.backbone(r.Epochs)
@@ -138,7 +138,7 @@ func (r *runner) start(ctx context.Context, j *Job, over chan<- ended, news chan
 	r.log().Info(fmt.Sprintf("%s %s, about %v", j.label(), verb, usual.Round(time.Second)))
 	r.state.begin(j, r.machine(), r.Version)
 	task := Task{Job: *j, Dir: j.dir(r.Out)}
-	if j.Task == eval.NodeClassification {
+	if j.Task == protocol.NodeClassification {
 		link, err := j.backbone(r.Epochs)
 		if err == nil && !r.found[link.id()].earlier {
 			task.Backbone = link.dir(r.Out)

@@ -261,10 +261,10 @@ func (r *runner) factTables(e paper.Exhibit) []Table {
 			"negatives; the paper does not say over what it averages."}
 		of = func(data string, f *DataFacts) (list []fact) {
 			for _, h := range f.Histories {
-				key := h.Scenario + " " + h.Negatives
+				key := fmt.Sprintf("%s %s", h.Scenario, h.Negatives)
 				if _, ok := paper.Study(e.ID, data, "", key+" mean"); ok { // some are not published
-					list = append(list, fact{[]string{data, h.Scenario, h.Negatives}, []float64{h.Mean, float64(h.Max)},
-						[]string{key + " mean", key + " max"}})
+					list = append(list, fact{[]string{data, string(h.Scenario), string(h.Negatives)},
+						[]float64{h.Mean, float64(h.Max)}, []string{key + " mean", key + " max"}})
 				}
 			}
 			return list

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // show makes the tables and figures of an exhibit.
@@ -66,7 +66,7 @@ func (r *runner) absent(e paper.Exhibit) string {
 }
 
 // measured collects what there is for a model on a data set.
-func (r *runner) measured(e paper.Exhibit, negatives, data, name string, settings []string) number {
+func (r *runner) measured(e paper.Exhibit, negatives protocol.Negatives, data, name string, settings []string) number {
 	var n number
 	set := r.source(data)
 	if set == nil {
@@ -83,9 +83,9 @@ func (r *runner) measured(e paper.Exhibit, negatives, data, name string, setting
 		}
 		return n
 	}
-	task := ""
+	task := protocol.Task("")
 	if e.Kind == paper.Labels {
-		task = eval.NodeClassification
+		task = protocol.NodeClassification
 	}
 	job, err := newJob(set, name, settings, task, r.Epochs)
 	if err != nil {
@@ -138,7 +138,7 @@ type column struct {
 func (r *runner) resultTables(e paper.Exhibit) (list []Table) {
 	kinds := e.Negatives
 	if e.Kind == paper.Labels {
-		kinds = []string{""}
+		kinds = []protocol.Negatives{""}
 	}
 	for _, negatives := range kinds {
 		var columns []column
@@ -158,7 +158,7 @@ func (r *runner) resultTables(e paper.Exhibit) (list []Table) {
 			t := r.resultTable(e, columns)
 			t.Title = e.Metric + " in percent"
 			if negatives != "" {
-				t.Title += ", " + negatives + " negatives"
+				t.Title += ", " + string(negatives) + " negatives"
 			}
 			list = append(list, t)
 		}

@@ -7,9 +7,9 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/open"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/bench"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -108,7 +108,7 @@ func (w *worker) do(ctx context.Context, t Task, tell func(News)) error {
 	_, err := dygmamba.Train(ctx, dygmamba.TrainOptions{
 		Set: w.set, Device: w.dev, Model: t.Job.Model, Preset: t.Job.Preset, Settings: t.Job.Settings, Task: t.Job.Task,
 		Backbone: t.Backbone, Dir: t.Dir, Seeds: []uint64{t.Job.Seed}, Resume: true, Threads: w.Threads,
-		Strategies: eval.Strategies(),
+		Strategies: protocol.Published(),
 		OnEpoch:    func(_ uint64, e run.Epoch) { tell(News{Epoch: &e}) },
 	})
 	return err

@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -102,7 +103,7 @@ func (p player) goOn(t testing.TB, w *world, spec model.Spec, unit int) {
 }
 
 // pass replays the world.
-func (w *world) pass(order string) replay.Pass {
+func (w *world) pass(order protocol.Order) replay.Pass {
 	return replay.Pass{Past: w.past, BatchSize: batchSize, Order: order, Threads: 2}
 }
 

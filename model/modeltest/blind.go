@@ -8,6 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -15,7 +16,7 @@ import (
 func blind(t testing.TB, e *entry) {
 	for _, spec := range e.specs {
 		for _, w := range []*world{e.world, e.bare} {
-			if broken := e.buildIn(t, w, e.devices[1], spec, 1).foresight(t, w, model.Strict); broken != "" {
+			if broken := e.buildIn(t, w, e.devices[1], spec, 1).foresight(t, w, protocol.Strict); broken != "" {
 				t.Error(broken)
 			}
 		}
@@ -24,7 +25,7 @@ func blind(t testing.TB, e *entry) {
 
 // foresight asks queries at the beginning of some units, in streams that are the same before that instant, and says
 // where the answers differ.
-func (p player) foresight(t testing.TB, w *world, order string) string {
+func (p player) foresight(t testing.TB, w *world, order protocol.Order) string {
 	t.Helper()
 	cuts := w.cuts()
 	for _, unit := range []int{cuts[len(cuts)/3], cuts[len(cuts)*2/3], numEvents/batchSize - 2} {
@@ -42,7 +43,7 @@ func (p player) foresight(t testing.TB, w *world, order string) string {
 }
 
 // askAt replays a stream up to a unit and asks queries there.
-func (p player) askAt(t testing.TB, log *event.Log, order string, unit int, qs []sample.Query) []float32 {
+func (p player) askAt(t testing.TB, log *event.Log, order protocol.Order, unit int, qs []sample.Query) []float32 {
 	t.Helper()
 	past := index.Freeze(log)
 	m := p.memory()
@@ -119,7 +120,7 @@ func declares(t testing.TB, e *entry) {
 		p.learn(t, e.world, spec, 7)
 		broken := p.company(t, e.world)
 		if broken == "" {
-			broken = p.foresight(t, e.world, model.Strict)
+			broken = p.foresight(t, e.world, protocol.Strict)
 		}
 		if broken != "" && len(spec.Conditions()) == 0 {
 			t.Errorf("preset %s: %s; its Conditions must say what answers depend on", spec.Preset, broken)
@@ -132,7 +133,7 @@ func declares(t testing.TB, e *entry) {
 		if !e.factory.Remembers {
 			continue
 		}
-		if spec.Order = model.Arrival; len(spec.Conditions()) == 0 {
+		if spec.Order = protocol.Arrival; len(spec.Conditions()) == 0 {
 			t.Error("the order of arrival is not declared")
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -102,7 +103,7 @@ func (e *entry) small(t testing.TB, preset string, settings ...string) model.Spe
 		}
 	}
 	if e.factory.Remembers {
-		spec.Order = model.Strict
+		spec.Order = protocol.Strict
 	}
 	return spec
 }

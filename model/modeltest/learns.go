@@ -21,9 +21,9 @@ import (
 )
 
 // run is a training of an entry.
-func (e *entry) run(spec model.Spec, dir string, dev device.Device, protocol *eval.Protocol) *train.Run {
+func (e *entry) run(spec model.Spec, dir string, dev device.Device, proto *eval.Protocol) *train.Run {
 	return &train.Run{
-		Model: e.name, Factory: e.factory, Spec: spec, Set: e.world.set, Protocol: protocol, Device: dev,
+		Model: e.name, Factory: e.factory, Spec: spec, Set: e.world.set, Protocol: proto, Device: dev,
 		Seed: 1, Dir: dir, TestEvery: 1,
 	}
 }
@@ -59,8 +59,8 @@ func resumes(t testing.TB, e *entry) {
 func (e *entry) resumesIn(t testing.TB, spec model.Spec) {
 	t.Helper()
 	complete := func(dir string, dev device.Device, tell func(train.Step)) run.Result {
-		_, protocol := e.interrupted(t, spec.Order, 0, 0)
-		job := e.run(spec, dir, dev, protocol)
+		_, proto := e.interrupted(t, spec.Order, 0, 0)
+		job := e.run(spec, dir, dev, proto)
 		if job.Resume, job.OnStep = true, tell; tell != nil {
 			job.SaveEvery = time.Nanosecond
 		}
@@ -101,10 +101,10 @@ func (e *entry) resumesIn(t testing.TB, spec model.Spec) {
 
 // interrupt goes on with a training until it is cut.
 func (e *entry) interrupt(t testing.TB, spec model.Spec, dir string, c cut, saves bool) error {
-	ctx, protocol := e.interrupted(t, spec.Order, c.part.Len(), c.n)
+	ctx, proto := e.interrupted(t, spec.Order, c.part.Len(), c.n)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	job := e.run(spec, dir, e.devices[2], protocol)
+	job := e.run(spec, dir, e.devices[2], proto)
 	job.Resume = true
 	job.OnStep = func(train.Step) {
 		if c.n--; c.n == 0 && c.part == e.world.split.Train { // of which a pass may be about the rest alone
@@ -122,7 +122,7 @@ func (e *entry) interrupt(t testing.TB, spec model.Spec, dir string, c cut, save
 func compareRuns(t testing.TB, spec model.Spec, how string, got, want run.Result, dir, whole string) {
 	t.Helper()
 	if spec.Order != "" {
-		how += ", order " + spec.Order
+		how += ", order " + string(spec.Order)
 	}
 	for i := range want.History {
 		g, w := got.History[i], want.History[i]

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -70,8 +71,8 @@ func (j *journal) Commit(b *sample.Batch) error {
 // mayKnow is how many events a memory knows when a unit is asked about, by the words of the contract: in strict order
 // whole units, one after another, that end before all of the unit's events; in the order of arrival all earlier
 // units.
-func mayKnow(events event.Span, unit int, order string) int {
-	if order == model.Arrival {
+func mayKnow(events event.Span, unit int, order protocol.Order) int {
+	if order == protocol.Arrival {
 		return unit * batchSize
 	}
 	begin := slices.Min(events.Time[unit*batchSize : min((unit+1)*batchSize, events.Len())])
@@ -88,7 +89,7 @@ func inOrder(t testing.TB, e *entry) {
 	e.forMemories(t, func(p player, spec model.Spec) {
 		events := e.world.set.Log.All()
 		after := e.unitByUnit(t, spec) // what is known, by number of units
-		for _, order := range model.Orders() {
+		for _, order := range protocol.Orders() {
 			j := &journal{StatefulScorer: p.memory()}
 			if err := j.Restore(nil); err != nil {
 				t.Fatal(err)
@@ -156,23 +157,23 @@ func (e *entry) unitByUnit(t testing.TB, spec model.Spec) [][]tensor.Named {
 // validation the validation events are remembered too.
 func rewinds(t testing.TB, e *entry) {
 	e.forMemories(t, func(p player, spec model.Spec) {
-		for _, order := range model.Orders() {
+		for _, order := range protocol.Orders() {
 			p.learn(t, e.world, spec, 5)
 			before := p.mind(t, e.world)
 			for _, part := range []eval.Part{eval.Val, eval.NewVal, eval.Test, eval.NewTest} {
 				for _, batches := range []int{math.MaxInt, 1} {
-					ctx, protocol := e.interrupted(t, order, e.world.part(part).Len(), batches)
-					_, err := protocol.Evaluate(ctx, p.Scorer, part, sample.Random)
+					ctx, proto := e.interrupted(t, order, e.world.part(part).Len(), batches)
+					_, err := proto.Evaluate(ctx, p.Scorer, part, protocol.RandomNegatives)
 					e.checkRewound(t, p, before, err, batches == 1, fmt.Sprintf("%s: evaluating %v", order, part))
 				}
 			}
 			for _, part := range []eval.Part{eval.Val, eval.NewVal} {
-				ctx, protocol := e.interrupted(t, order, e.world.part(part).Len(), 1)
-				_, _, err := protocol.Validate(ctx, p.Scorer)
+				ctx, proto := e.interrupted(t, order, e.world.part(part).Len(), 1)
+				_, _, err := proto.Validate(ctx, p.Scorer)
 				e.checkRewound(t, p, before, err, true, fmt.Sprintf("%s: validating on %v", order, part))
 			}
-			_, protocol := e.interrupted(t, order, 0, 0)
-			if _, _, err := protocol.Validate(t.Context(), p.Scorer); err != nil {
+			_, proto := e.interrupted(t, order, 0, 0)
+			if _, _, err := proto.Validate(t.Context(), p.Scorer); err != nil {
 				t.Fatal(err)
 			}
 			validated := p.snapshot(t)
@@ -193,7 +194,7 @@ func (w *world) part(p eval.Part) *event.Log {
 }
 
 // interrupted is a protocol, and a context that ends after so many batches of passes over a part of that length.
-func (e *entry) interrupted(t testing.TB, order string, length, batches int) (context.Context, *eval.Protocol) {
+func (e *entry) interrupted(t testing.TB, order protocol.Order, length, batches int) (context.Context, *eval.Protocol) {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	o := eval.Options{Sampling: e.world.set.Sampling, BatchSize: batchSize, Order: order, Threads: 2}

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/dry"
 	"github.com/dygmamba/dygmamba/internal/recorded"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 	"github.com/dygmamba/dygmamba/train"
@@ -220,7 +220,7 @@ func tidy(t testing.TB, e *entry) {
 	}
 	e.inOrders(e.forms, func(spec model.Spec) {
 		dev := dry.New(0)
-		l, err := train.NewLearner(e.factory, e.world.environment(dev, 1), spec, eval.LinkPrediction)
+		l, err := train.NewLearner(e.factory, e.world.environment(dev, 1), spec, protocol.LinkPrediction)
 		if err != nil {
 			t.Fatal(err)
 		}

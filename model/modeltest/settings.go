@@ -41,7 +41,7 @@ func Presets(t *testing.T, f model.Factory, want map[string]string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		has := map[string]string{"order": s.Order}
+		has := map[string]string{"order": string(s.Order)}
 		for _, x := range f.Settings(s) {
 			has[x.Key] = fmt.Sprint(x.Value)
 		}

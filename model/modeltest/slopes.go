@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 	"github.com/dygmamba/dygmamba/train"
@@ -97,7 +98,7 @@ func (y *Toy) learner(t testing.TB, f model.Factory, dev device.Device, settings
 		t.Fatal(err)
 	}
 	if f.Remembers {
-		spec.Order = model.Arrival
+		spec.Order = protocol.Arrival
 	}
 	l, err := train.NewLearner(f, y.environment(dev), spec, "")
 	if err != nil {

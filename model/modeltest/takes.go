@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/train"
 )
 
@@ -30,9 +30,9 @@ func steady(t testing.TB, e *entry) {
 			continue
 		}
 		if spec.Order != "" {
-			spec.Order = model.Arrival // commits in the step
+			spec.Order = protocol.Arrival // commits in the step
 		}
-		l, err := train.NewLearner(e.factory, e.world.environment(e.devices[1], 1), spec, eval.LinkPrediction)
+		l, err := train.NewLearner(e.factory, e.world.environment(e.devices[1], 1), spec, protocol.LinkPrediction)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func (e *entry) inOrders(specs []model.Spec, do func(spec model.Spec)) {
 			do(spec)
 			continue
 		}
-		for _, spec.Order = range model.Orders() {
+		for _, spec.Order = range protocol.Orders() {
 			do(spec)
 		}
 	}
@@ -81,8 +81,8 @@ func (e *entry) inOrders(specs []model.Spec, do func(spec model.Spec)) {
 func (e *entry) plannedIn(t testing.TB, spec model.Spec) {
 	t.Helper()
 	run := func(limit int64) *train.Run {
-		_, protocol := e.interrupted(t, spec.Order, 0, 0)
-		run := e.run(spec, "", e.devices[1], protocol)
+		_, proto := e.interrupted(t, spec.Order, 0, 0)
+		run := e.run(spec, "", e.devices[1], proto)
 		run.MemoryLimit = limit
 		return run
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -47,7 +48,7 @@ func newWorld(t testing.TB, features bool) *world {
 			t.Fatal(err)
 		}
 	}
-	w := &world{set: &dataset.Set{Name: "conformance", Log: log, Sampling: dataset.Native}, past: index.Freeze(log)}
+	w := &world{set: &dataset.Set{Name: "conformance", Log: log, Sampling: protocol.Native}, past: index.Freeze(log)}
 	if features {
 		w.set.Node, w.set.Edge = noise(rng, 1+numNodes, nodeDim), noise(rng, 1+numEvents, edgeDim)
 	}

@@ -13,13 +13,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/sample"
-)
-
-// Ways to draw splits, unseen nodes, negatives and random neighbours.
-const (
-	Reference = sample.Reference // exactly as the reference programs draw them
-	Native    = sample.Native    // by our own generator
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Set is one data set, ready to be split and replayed. Events are in time order, ties in the order of the source.
@@ -27,14 +21,14 @@ type Set struct {
 	Name       string
 	Path       string // where Open found it, absolute; "" in the user's cache, where its name finds it from anywhere
 	Log        *event.Log
-	Node, Edge Features // row = id; row 0 is padding
-	Names      *Names   // what the nodes were called; nil: ids are their own names
-	Bipartite  bool     // no node is both a source and a destination
-	Sampling   string   // Reference or Native: the default for this data
-	TimeFormat string   // TimeNumber or TimeDate: how times were written in the source
-	Warnings   []string // what a user should know, one line each
-	From       []string // files that were imported
-	Recipe     *Recipe  // how tables became this set; nil: it came from none
+	Node, Edge Features          // row = id; row 0 is padding
+	Names      *Names            // what the nodes were called; nil: ids are their own names
+	Bipartite  bool              // no node is both a source and a destination
+	Sampling   protocol.Sampling // the default for this data
+	TimeFormat string            // TimeNumber or TimeDate: how times were written in the source
+	Warnings   []string          // what a user should know, one line each
+	From       []string          // files that were imported
+	Recipe     *Recipe           // how tables became this set; nil: it came from none
 
 	release func() error
 }
@@ -150,5 +144,5 @@ func Bipartite(l *event.Log) bool {
 // Featureless is a set of events alone.
 func Featureless(name string, log *event.Log) *Set {
 	return &Set{Name: name, Log: log, Node: Features{Rows: log.NumNodes()}, Edge: Features{Rows: log.Len() + 1},
-		Bipartite: Bipartite(log), Sampling: Reference, TimeFormat: input.TimeNumber}
+		Bipartite: Bipartite(log), Sampling: protocol.Reference, TimeFormat: input.TimeNumber}
 }

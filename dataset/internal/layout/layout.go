@@ -17,6 +17,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Layout is the three files of one data set as DyGLib keeps them.
@@ -165,7 +166,7 @@ func (l Layout) load(ctx context.Context, most int) (*data.Set, *loaded) {
 		return nil, res
 	}
 	set := &data.Set{Name: l.name, Log: log, Node: node, Edge: edges, Bipartite: data.Bipartite(log),
-		Sampling: data.Reference, TimeFormat: input.TimeNumber}
+		Sampling: protocol.Reference, TimeFormat: input.TimeNumber}
 	set.Warnings = warnings
 	return set, res
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/input/inputtest"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // npyOf is a version 1 file with the given dictionary and values.
@@ -249,7 +250,7 @@ func TestLayoutForms(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(s.Warnings) != 1 || !strings.HasSuffix(s.Warnings[0], ": no ml_x_node.npy: its features are zero") ||
-				s.Sampling != data.Reference || s.Name != "x" {
+				s.Sampling != protocol.Reference || s.Name != "x" {
 				t.Errorf("%q %s %s", s.Warnings, s.Sampling, s.Name)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // The native file: a header, sections at multiples of 64 bytes, and a table of them. docs/FORMATS.md has it byte by
@@ -53,10 +54,10 @@ var sectionNames = map[uint32]string{Source: "source", Destination: "destination
 
 // About is what a native file says about itself in words.
 type About struct {
-	Name       string   `json:"name"`
-	TimeFormat string   `json:"time_format"`
-	Sampling   string   `json:"sampling"`
-	From       []string `json:"from,omitempty"` // the imported files
+	Name       string            `json:"name"`
+	TimeFormat string            `json:"time_format"`
+	Sampling   protocol.Sampling `json:"sampling"`
+	From       []string          `json:"from,omitempty"` // the imported files
 }
 
 // header is the header without magic, version and checksums.

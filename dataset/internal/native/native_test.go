@@ -20,6 +20,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/synth"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // aligned copies bytes to where columns may lie.
@@ -46,7 +47,7 @@ func everything(t testing.TB) *data.Set {
 	recipe := &data.Recipe{Source: "who", Target: "what", Time: "when", FittedUntil: &until,
 		Edge: data.Encoding{Plain: []string{"w"}, PlainWidth: 1,
 			Columns: []*feature.Column{{Name: "price", Kind: feature.Number, Mean: 2, Deviation: 3}}}}
-	return &data.Set{Recipe: recipe, Name: "all", Log: log, Bipartite: true, Sampling: data.Native,
+	return &data.Set{Recipe: recipe, Name: "all", Log: log, Bipartite: true, Sampling: protocol.Native,
 		TimeFormat: input.TimeDate, Names: names,
 		Edge: data.Features{Rows: 4, Cols: 2, Data: []float32{0, 0, 1, 2, 3, 4, 5, 6}}, Node: data.Features{Rows: 6,
 			Cols: 1, Data: []float32{0, 1, 2, 3, 4, 5}}}

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Open opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than read, so
@@ -128,7 +129,7 @@ func (d *decoder) set() (*data.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &data.Set{Log: log, Bipartite: d.header.flags&flagBipartite != 0, Sampling: data.Native,
+	s := &data.Set{Log: log, Bipartite: d.header.flags&flagBipartite != 0, Sampling: protocol.Native,
 		TimeFormat: input.TimeNumber}
 	if s.Edge, err = d.features(EdgeFeatures); err == nil {
 		err = d.edges(s)
@@ -323,8 +324,8 @@ func (d *decoder) about(s *data.Set) error {
 	if a.TimeFormat == input.TimeDate {
 		s.TimeFormat = input.TimeDate
 	}
-	if a.Sampling == data.Reference {
-		s.Sampling = data.Reference
+	if a.Sampling == protocol.Reference {
+		s.Sampling = protocol.Reference
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // PeriodicOptions shape a Periodic stream. Zero values are replaced by those of DefaultPeriodic.
@@ -59,7 +60,7 @@ func Periodic(o PeriodicOptions) (*data.Set, error) {
 		return nil, err
 	}
 	s.Names, err = data.NewNames(sideNames(o.Sources, o.Targets), o.Sources)
-	s.Sampling = data.Native
+	s.Sampling = protocol.Native
 	return s, err
 }
 

@@ -9,11 +9,12 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/internal/native"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // finish sorts what was gathered and writes the rest of the file.
 func (im *importer) finish(ctx context.Context, files []string) error {
-	r, about := im.report, native.About{Name: im.Name, Sampling: data.Native}
+	r, about := im.report, native.About{Name: im.Name, Sampling: protocol.Native}
 	recipe, named := &im.recipe, 0 // nodes named as sources
 	if im.old == nil {
 		im.begunRecipe()

@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/internal/input/inputtest"
 	"github.com/dygmamba/dygmamba/dataset/internal/native"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // imported imports one file and opens the result.
@@ -109,7 +110,7 @@ func TestImport(t *testing.T) {
 			if diff := cmp.Diff(c.want, show(s)); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
-			if r.Events != len(c.want) || s.Sampling != data.Native || s.Edge.Rows != len(c.want)+1 ||
+			if r.Events != len(c.want) || s.Sampling != protocol.Native || s.Edge.Rows != len(c.want)+1 ||
 				s.Node.Rows != r.Nodes+1 {
 				t.Errorf("%+v, %d rows of edge features", r, s.Edge.Rows)
 			}

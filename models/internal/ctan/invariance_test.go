@@ -5,10 +5,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -28,7 +28,7 @@ func learner(t testing.TB, threads int, settings ...string) (*train.Learner, *be
 		t.Fatal(err)
 	}
 	dev, log := modeltest.Device(t, threads), toyLog(t)
-	l, err := train.NewLearner(Factory, environment(t, dev, log), spec, eval.LinkPrediction)
+	l, err := train.NewLearner(Factory, environment(t, dev, log), spec, protocol.LinkPrediction)
 	if err != nil {
 		t.Fatal(err)
 	}

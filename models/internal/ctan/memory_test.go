@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -53,7 +54,7 @@ func TestUnits(t *testing.T) {
 // the end.
 func TestOrders(t *testing.T) {
 	g, _ := golden.OfCTAN(t)
-	for _, order := range model.Orders() {
+	for _, order := range protocol.Orders() {
 		b := newGolden(t, small(t), 2)
 		scorer := model.NewScorer(b.Model)
 		defer scorer.Close()
@@ -74,7 +75,7 @@ func TestOrders(t *testing.T) {
 				}
 			}
 		}
-		if same != b.log.Len() && order == model.Arrival {
+		if same != b.log.Len() && order == protocol.Arrival {
 			t.Errorf("%s: %d of %d logits are the official program's", order, same, b.log.Len())
 		}
 		want := newRing(b.ring.nodes(), b.ring.each, b.ring.start)

@@ -12,6 +12,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/train"
 )
@@ -24,7 +25,7 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for preset, order := range map[string]string{paper: model.Arrival, strict: model.Strict} {
+	for preset, order := range map[string]protocol.Order{paper: protocol.Arrival, strict: protocol.Strict} {
 		t.Run(preset, func(t *testing.T) {
 			settings := []string{"num_epochs=2", "batch_size=50", "memory_dim=8", "num_iters=2"}
 			spec, err := Factory.Spec(preset, model.DataOf(set), settings...)
@@ -36,12 +37,12 @@ func TestResume(t *testing.T) {
 			}
 			dev := modeltest.Device(t, 2)
 			do := func(ctx context.Context, dir string, resume bool, heard func(train.Step)) error {
-				protocol, err := eval.Open(set, eval.Options{BatchSize: batch, Order: order})
+				proto, err := eval.Open(set, eval.Options{BatchSize: batch, Order: order})
 				if err != nil {
 					t.Fatal(err)
 				}
 				r := &train.Run{
-					Model: "ctan", Factory: Factory, Spec: spec, Set: set, Protocol: protocol, Device: dev,
+					Model: "ctan", Factory: Factory, Spec: spec, Set: set, Protocol: proto, Device: dev,
 					Dir: dir, Resume: resume, OnStep: heard,
 				}
 				_, err = r.Train(ctx)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models/internal/sequence"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // sizes are those of DyGMamba's paper, but for CanParl, where walks say what histories of 2048 events were read for.
@@ -35,7 +36,8 @@ var presets = []model.Preset[Config]{
 		Apply: func(data string, c *Config, t *model.Training) { // docs/RESULTS.md has what was tried
 			quick(data, c, t)
 			c.Periodicity = true
-			t.NegativesRandom, t.NegativesTime, t.SelectBy = 0.3, 0.7, model.SelectByTime
+			t.Negatives = protocol.Shares{protocol.RandomNegatives: 0.3, protocol.TimeNegatives: 0.7}
+			t.SelectBy = string(protocol.TimeNegatives)
 			t.Epochs, t.Patience = 40, 10
 		},
 	},

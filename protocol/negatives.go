@@ -1,0 +1,169 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Negatives is a kind of negatives: what an event that happened is told from.
+type Negatives string
+
+// The kinds of negatives.
+const (
+	// RandomNegatives keep the source and have another destination, drawn from all. The positive itself may be drawn.
+	RandomNegatives Negatives = "random"
+	// HistoricalNegatives are pairs that met before the batch began and do not meet while it lasts.
+	HistoricalNegatives Negatives = "historical"
+	// InductiveNegatives are historical ones of pairs that had not met up to the observed time.
+	InductiveNegatives Negatives = "inductive"
+	// TimeNegatives are the same pair at another time: evenly drawn between its previous meeting, or the start of the
+	// part where that is later, and the event.
+	TimeNegatives Negatives = "time"
+)
+
+// Kind is what there is to know about a kind of negatives. A new one is one more entry in the table of kinds, and what
+// draws it in package sample.
+type Kind struct {
+	Name      Negatives
+	Published bool    // results are published for it: it is part of "all"
+	SameTime  bool    // it is asked about at the positive's time; otherwise at moments between events
+	Share     string  // of training, what its setting negatives_<name> is; "": training draws none
+	Selects   bool    // its name is a value of select_by: validation with random negatives and with these
+	Plain     float64 // share in training where nothing is said, which is not written down
+}
+
+var kinds = []Kind{
+	{Name: RandomNegatives, Published: true, SameTime: true, Selects: true, Plain: 1,
+		Share: "share of negatives with another destination"},
+	{Name: HistoricalNegatives, Published: true, SameTime: true, Share: "share of pairs that met before"},
+	{Name: InductiveNegatives, Published: true, SameTime: true},
+	{Name: TimeNegatives, Selects: true, Share: "share of the same pair at another time"},
+}
+
+// Kinds lists all kinds of negatives.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+// SameTime says whether the kind is asked about at the positive's time.
+func (n Negatives) SameTime() bool {
+	return slices.ContainsFunc(kinds, func(k Kind) bool { return k.Name == n && k.SameTime })
+}
+
+// Published are the kinds that results are published for, in the order of tables. Others have to be asked for by name.
+func Published() []Negatives { return named(func(k Kind) bool { return k.Published }) }
+
+// Trained are the kinds that training can draw shares of.
+func Trained() []Negatives { return named(func(k Kind) bool { return k.Share != "" }) }
+
+func named(which func(Kind) bool) []Negatives {
+	var list []Negatives
+	for _, k := range kinds {
+		if which(k) {
+			list = append(list, k.Name)
+		}
+	}
+	return list
+}
+
+// All is the value that asks for all published kinds.
+const All = "all"
+
+// Selections are the values of select_by: which validation chooses the best epoch.
+func Selections() []string {
+	list := []string{string(RandomNegatives), All}
+	for _, n := range named(func(k Kind) bool { return k.Selects && k.Name != RandomNegatives }) {
+		list = append(list, string(n))
+	}
+	return list
+}
+
+// Selecting are the kinds of negatives whose validation a value of select_by takes the mean of; "" is random.
+func Selecting(by string) []Negatives {
+	switch by {
+	case "", string(RandomNegatives):
+		return []Negatives{RandomNegatives}
+	case All:
+		return Published()
+	}
+	return []Negatives{RandomNegatives, Negatives(by)}
+}
+
+// With is a copy of a map by kind with one value replaced. Such maps are not changed once they are made: configurations
+// are copied and share them.
+func With[M ~map[Negatives]T, T any](m M, kind Negatives, value T) M {
+	other := maps.Clone(m)
+	if other == nil {
+		other = M{}
+	}
+	other[kind] = value
+	return other
+}
+
+// members is the JSON object with a value for each kind, in the order of the table, under its name behind a prefix,
+// without those that are left out.
+func members[M ~map[Negatives]T, T any](m M, prefix string, leave func(Kind) bool) ([]byte, error) {
+	raw := []byte{'{'}
+	for _, k := range kinds {
+		value, there := m[k.Name]
+		if !there || leave(k) {
+			continue
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		if len(raw) > 1 {
+			raw = append(raw, ',')
+		}
+		raw = append(fmt.Appendf(raw, "%q:", prefix+string(k.Name)), text...)
+	}
+	return append(raw, '}'), nil
+}
+
+// ReadMembers is m with those values that a JSON object has, each under the name of its kind behind a prefix.
+func ReadMembers[M ~map[Negatives]T, T any](m M, raw []byte, prefix string) (M, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return m, err
+	}
+	for _, k := range kinds {
+		text, there := all[prefix+string(k.Name)]
+		if !there {
+			continue
+		}
+		var value T
+		if err := json.Unmarshal(text, &value); err != nil {
+			return m, fmt.Errorf("%s%s: %w", prefix, k.Name, err)
+		}
+		m = With(m, k.Name, value)
+	}
+	return m, nil
+}
+
+// MarshalMembers is the JSON object with the values of a map by kind, in the order of the table, each under the name of
+// its kind behind a prefix.
+func MarshalMembers[M ~map[Negatives]T, T any](m M, prefix string) ([]byte, error) {
+	return members(m, prefix, func(Kind) bool { return false })
+}
+
+// Inline puts the members of an object that is a member of another, under a key that is there once, in that one's
+// place. Texts in the inner object hold no braces.
+func Inline(raw []byte, key string) []byte {
+	open := []byte(`"` + key + `":{`)
+	at := bytes.Index(raw, open)
+	if at < 0 {
+		return raw
+	}
+	end := at + len(open)
+	for depth := 1; depth > 0; end++ {
+		switch raw[end] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+	}
+	return slices.Concat(raw[:at], raw[at+len(open):end-1], raw[end:])
+}
