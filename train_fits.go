@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -88,22 +87,15 @@ func (o *TrainOptions) fitsSummary() error {
 	if o.Dir == "" {
 		return nil
 	}
-	path := filepath.Join(o.Dir, run.ResultFile)
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	was, err := run.ReadSummary(o.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
-	}
-	var was run.Summary
-	switch err := json.Unmarshal(raw, &was); {
-	case err != nil || len(was.Seeds) == 0 || len(was.Runs) != len(was.Seeds):
-		return fmt.Errorf("%s is not the summary of a training and would be overwritten: choose another directory",
-			path)
 	case was.Model != o.Model || was.Data != o.Set.Name:
 		return fmt.Errorf("%s is of %s on %s and would be overwritten: choose another directory for %s on %s",
-			path, was.Model, was.Data, o.Model, o.Set.Name)
+			filepath.Join(o.Dir, run.ResultFile), was.Model, was.Data, o.Model, o.Set.Name)
 	}
 	return nil
 }

@@ -30,8 +30,7 @@ const negativesKey = "negatives_*"
 // MarshalJSON writes the shares of negatives beside the other settings.
 func (t Training) MarshalJSON() ([]byte, error) {
 	type plain Training
-	raw, err := json.Marshal(plain(t))
-	return protocol.Inline(raw, negativesKey), err
+	return protocol.MarshalInline(plain(t), negativesKey)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. What is missing stays as it is.

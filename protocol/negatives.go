@@ -148,16 +148,22 @@ func MarshalMembers[M ~map[Negatives]T, T any](m M, prefix string) ([]byte, erro
 	return members(m, prefix, func(Kind) bool { return false })
 }
 
-// Inline puts the members of an object that is a member of another, under a key that is there once, in that one's
-// place. Texts in the inner object hold no braces.
-func Inline(raw []byte, key string) []byte {
-	open := []byte(`"` + key + `":{`)
+// MarshalInline marshals a struct of which one member, under a key that is there once, is the object of a map by kind:
+// the members of that stand in its place.
+func MarshalInline(value any, key string) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // whoever encodes the whole decides that
+	if err := e.Encode(value); err != nil {
+		return nil, err
+	}
+	raw, open := bytes.TrimSpace(b.Bytes()), []byte(`"`+key+`":{`)
 	at := bytes.Index(raw, open)
 	if at < 0 {
-		return raw
+		return raw, nil
 	}
 	end := at + len(open)
-	for depth := 1; depth > 0; end++ {
+	for depth := 1; depth > 0; end++ { // texts in such an object hold no braces
 		switch raw[end] {
 		case '{':
 			depth++
@@ -165,5 +171,5 @@ func Inline(raw []byte, key string) []byte {
 			depth--
 		}
 	}
-	return slices.Concat(raw[:at], raw[at+len(open):end-1], raw[end:])
+	return slices.Concat(raw[:at], raw[at+len(open):end-1], raw[end:]), nil
 }

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -101,19 +100,32 @@ func (d Dir) ReadLog(n int) ([]Epoch, error) {
 	if err != nil {
 		return nil, err
 	}
-	var epochs []Epoch
-	var kept bytes.Buffer
-	for lines := bufio.NewScanner(bytes.NewReader(raw)); len(epochs) < n && lines.Scan(); {
-		var e Epoch
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Epoch != len(epochs)+1 {
-			return nil, fmt.Errorf("%s, line %d: %q is not the record of epoch %d",
-				d.Path(LogFile), len(epochs)+1, lines.Text(), len(epochs)+1)
-		}
-		epochs = append(epochs, e)
-		kept.Write(append(lines.Bytes(), '\n'))
+	epochs, kept, err := d.parseLog(raw, n)
+	if err != nil {
+		return nil, err
 	}
 	if len(epochs) < n {
 		return nil, fmt.Errorf("%s holds %d epochs, the saved state has finished %d", d.Path(LogFile), len(epochs), n)
 	}
-	return epochs, d.replace(LogFile, kept.Bytes())
+	if n > 0 && !bytes.HasSuffix(kept, []byte{'\n'}) {
+		kept = append(kept, '\n')
+	}
+	return epochs, d.replace(LogFile, kept)
+}
+
+// parseLog reads at most n whole lines of a log, and says which bytes these are.
+func (d Dir) parseLog(raw []byte, n int) (epochs []Epoch, read []byte, err error) {
+	size := 0
+	for line := range bytes.Lines(raw) {
+		if len(epochs) == n {
+			break
+		}
+		var e Epoch
+		if err := json.Unmarshal(line, &e); err != nil || e.Epoch != len(epochs)+1 {
+			return nil, nil, fmt.Errorf("%s, line %d: %.80q is not the record of epoch %d", d.Path(LogFile),
+				len(epochs)+1, bytes.TrimSuffix(line, []byte{'\n'}), len(epochs)+1)
+		}
+		epochs, size = append(epochs, e), size+len(line)
+	}
+	return epochs, raw[:size], nil
 }

@@ -37,8 +37,7 @@ func (v Validations) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes validations of all kinds beside the other members.
 func (e Epoch) MarshalJSON() ([]byte, error) {
 	type plain Epoch
-	raw, err := json.Marshal(plain(e))
-	return protocol.Inline(raw, validationKey), err
+	return protocol.MarshalInline(plain(e), validationKey)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.

@@ -10,25 +10,27 @@ import (
 // ErrForeign says that a directory holds what this run did not write, or no longer what it wrote.
 var ErrForeign = errors.New("not the files of this run")
 
-// foreign is an ErrForeign in other words.
-type foreign string
-
-func (f foreign) Error() string        { return string(f) }
-func (f foreign) Is(target error) bool { return target == ErrForeign }
-
-func Foreignf(format string, args ...any) error { return foreign(fmt.Sprintf(format, args...)) }
-
 // ErrExists says that a directory holds a training or a sweep already: continue it, or choose another directory.
 var ErrExists = errors.New("already exists")
 
-// exists is an ErrExists in other words.
-type exists string
+// reworded is a sentinel in other words.
+type reworded struct {
+	text string
+	is   error
+}
 
-func (e exists) Error() string        { return string(e) }
-func (e exists) Is(target error) bool { return target == ErrExists }
+func (e reworded) Error() string        { return e.text }
+func (e reworded) Is(target error) bool { return target == e.is }
+
+// Foreignf is an ErrForeign.
+func Foreignf(format string, args ...any) error {
+	return reworded{fmt.Sprintf(format, args...), ErrForeign}
+}
 
 // ExistsIn is an ErrExists of a directory; what is a training or a sweep.
-func ExistsIn(dir, what string) error { return exists(dir + " holds a " + what + " already") }
+func ExistsIn(dir, what string) error {
+	return reworded{dir + " holds a " + what + " already", ErrExists}
+}
 
 // Vacant says why no training can begin where there is no state to resume from: what lies there is someone's work. A
 // configuration alone is what a training leaves that ended before it had learned anything.

@@ -1,12 +1,10 @@
 package run
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
+	"math"
 	"os"
 )
 
@@ -20,17 +18,8 @@ func History(path string) ([]Epoch, error) {
 	if err != nil {
 		return nil, err
 	}
-	var epochs []Epoch
-	lines := bufio.NewScanner(bytes.NewReader(raw[:1+bytes.LastIndexByte(raw, '\n')]))
-	for lines.Scan() {
-		var e Epoch
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Epoch != len(epochs)+1 {
-			return nil, fmt.Errorf("%s, line %d: %.80q is not the record of epoch %d", Dir(path).Path(LogFile),
-				len(epochs)+1, lines.Text(), len(epochs)+1)
-		}
-		epochs = append(epochs, e)
-	}
-	return epochs, lines.Err()
+	epochs, _, err := Dir(path).parseLog(raw[:1+bytes.LastIndexByte(raw, '\n')], math.MaxInt)
+	return epochs, err
 }
 
 // ReadResult reads what a run directory says that its seed achieved; without the file it is not finished, an

@@ -54,8 +54,7 @@ type Result struct {
 // MarshalJSON writes validations of all kinds beside the other members.
 func (r Result) MarshalJSON() ([]byte, error) {
 	type plain Result
-	raw, err := json.Marshal(plain(r))
-	return protocol.Inline(raw, validationKey), err
+	return protocol.MarshalInline(plain(r), validationKey)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -178,8 +177,8 @@ func writeSummary(path string, sum func() (*Summary, error)) error {
 	if err != nil {
 		return err
 	}
-	if file := Dir(path).Path(ResultFile); s == nil && isSummary(file) { // of results that are gone
-		return os.Remove(file)
+	if _, err := ReadSummary(path); s == nil && err == nil { // of results that are gone
+		return os.Remove(Dir(path).Path(ResultFile))
 	}
 	if s == nil {
 		return nil
@@ -187,11 +186,15 @@ func writeSummary(path string, sum func() (*Summary, error)) error {
 	return Dir(path).WriteJSON(ResultFile, s)
 }
 
-// isSummary says whether a file is the summary of a training.
-func isSummary(file string) bool {
-	raw, err := os.ReadFile(file)
-	var s Summary
-	return err == nil && json.Unmarshal(raw, &s) == nil && len(s.Seeds) > 0 && len(s.Runs) == len(s.Seeds)
+// ReadSummary reads the summary in the directory of a training. There may be none: fs.ErrNotExist; or another file of
+// that name, an error too.
+func ReadSummary(dir string) (s Summary, err error) {
+	err = Dir(dir).ReadJSON(ResultFile, &s)
+	if !errors.Is(err, fs.ErrNotExist) && (err != nil || len(s.Seeds) == 0 || len(s.Runs) != len(s.Seeds)) {
+		err = fmt.Errorf("%s is not the summary of a training and would be overwritten: choose another directory",
+			Dir(dir).Path(ResultFile))
+	}
+	return s, err
 }
 
 // DropResult removes the result of a run whose checkpoint is about to be replaced, and takes it out of the summary of
@@ -207,11 +210,11 @@ func (d Dir) DropResult() error {
 	if err != nil {
 		return err
 	}
-	above, name := filepath.Split(filepath.Clean(string(d)))
-	if strings.HasPrefix(name, "seed-") && isSummary(Dir(above).Path(ResultFile)) {
-		return WriteSummary(filepath.Clean(above))
+	above, name := filepath.Dir(string(d)), filepath.Base(string(d))
+	if _, err := ReadSummary(above); err != nil || !strings.HasPrefix(name, "seed-") {
+		return nil
 	}
-	return nil
+	return WriteSummary(above)
 }
 
 // meanStd is the mean and the sample standard deviation, which of one value is 0.

@@ -146,9 +146,8 @@ func IsUnfinished(dir string) bool {
 	if !Exists(filepath.Join(dir, LastFile)) {
 		return false
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, ResultFile))
-	var result Result
-	if err != nil || json.Unmarshal(raw, &result) != nil {
+	result, err := ReadResult(dir)
+	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	return result.Cut() || logged(dir) > result.Epochs

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -71,17 +70,12 @@ func (r Run) Complete() Config {
 func Results(dir string) ([]Result, error) {
 	var list []Result
 	for _, seed := range Seeds(dir) {
-		file := filepath.Join(SeedDir(dir, seed), ResultFile)
-		raw, err := os.ReadFile(file)
+		r, err := Run{Dir: SeedDir(dir, seed)}.Result()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, err
-		}
-		var r Result
-		if err := json.Unmarshal(raw, &r); err != nil {
-			return nil, &Error{file, err}
 		}
 		list = append(list, r)
 	}
