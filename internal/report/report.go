@@ -184,10 +184,10 @@ func (r *Report) recall(record run.Run, p *predict.Predictor, set *dataset.Set) 
 	}
 	switch r.Mark = run.Mark(record.Dir); {
 	case r.Mark == "":
-	case result.Cut() && r.BestEpoch == 0:
+	case r.Finished && result.Cut() && r.BestEpoch == 0:
 		r.note(fmt.Sprintf("The training was %s, after %d training events: no epoch was chosen by validation.", r.Mark,
 			r.TrainEvents))
-	case result.Cut():
+	case r.Finished && result.Cut():
 		r.note("The training was " + r.Mark + ": this is about its best epoch until then.")
 	default:
 		r.note("The training is not finished: this is about its best epoch so far.")
