@@ -84,9 +84,9 @@ func appendFeatures(dst []byte, events []Event) []byte {
 func measure(b Batch) (flags byte, size int, err error) {
 	switch {
 	case len(b.Events) > MaxEvents:
-		return 0, 0, tooLarge("a batch has %d events, at most %d are taken at once", len(b.Events), MaxEvents)
+		return 0, 0, refuse(ErrTooLarge, "a batch has %d events, at most %d are taken at once", len(b.Events), MaxEvents)
 	case len(b.Key) > MaxKey:
-		return 0, 0, tooLarge("an idempotency key has %d bytes, at most %d are taken", len(b.Key), MaxKey)
+		return 0, 0, refuse(ErrTooLarge, "an idempotency key has %d bytes, at most %d are taken", len(b.Key), MaxKey)
 	}
 	const length, perEvent = 3, 2*3 + 8 // of MaxName, with its time
 	size = 2 + binary.MaxVarintLen64 + length + len(b.Key) + length + perEvent*len(b.Events) + checksum
@@ -94,7 +94,7 @@ func measure(b Batch) (flags byte, size int, err error) {
 	for i := range b.Events {
 		e := &b.Events[i]
 		if n := max(len(e.Src), len(e.Dst)); n > MaxName {
-			return 0, 0, tooLarge("event %d has a name of %d bytes, at most %d are taken", i+1, n, MaxName)
+			return 0, 0, refuse(ErrTooLarge, "event %d has a name of %d bytes, at most %d are taken", i+1, n, MaxName)
 		}
 		if math.Float64bits(e.Label) != 0 {
 			flags |= withLabels
@@ -112,41 +112,40 @@ func measure(b Batch) (flags byte, size int, err error) {
 		size += binary.MaxVarintLen32*len(b.Events) + 4*features
 	}
 	if size > MaxRecord {
-		return 0, 0, tooLarge("a batch of %d events takes %d bytes, at most %d are taken at once: send it in parts",
+		return 0, 0, refuse(ErrTooLarge, "a batch of %d events takes %d bytes, at most %d are taken at once: send it in parts",
 			len(b.Events), size, MaxRecord)
 	}
 	return flags, size, nil
 }
 
-func tooLarge(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrTooLarge, fmt.Sprintf(format, args...))
+// refuse is an error of a kind with what was found.
+func refuse(kind error, format string, args ...any) error {
+	return fmt.Errorf("%w: %s", kind, fmt.Sprintf(format, args...))
 }
 
 // Decode reads a record. Nothing of the result lies in record, and all names lie in one piece of memory: whoever keeps
 // a few of them for long clones those. What is no record is ErrDamaged; its size bounds what is allocated.
 func Decode(record []byte) (Batch, error) {
 	if len(record) < 2+checksum {
-		return Batch{}, damaged("%d bytes, a record has at least %d", len(record), 2+checksum)
+		return Batch{}, refuse(ErrDamaged, "%d bytes, a record has at least %d", len(record), 2+checksum)
 	}
 	body := record[:len(record)-checksum]
-	want := binary.LittleEndian.Uint32(record[len(body):])
-	if found := crc32.Checksum(body, castagnoli); found != want {
-		return Batch{}, damaged("its %d bytes have checksum %08x instead of %08x", len(record), found, want)
-	}
-	if body[0] != version {
-		return Batch{}, damaged("version %d, this program reads version %d", body[0], version)
-	}
 	flags := body[1]
-	if flags&^(withLabels|withFeatures) != 0 {
-		return Batch{}, damaged("unknown flags %#x", flags)
+	found, want := crc32.Checksum(body, castagnoli), binary.LittleEndian.Uint32(record[len(body):])
+	switch {
+	case found != want:
+		return Batch{}, refuse(ErrDamaged, "its %d bytes have checksum %08x instead of %08x", len(record), found, want)
+	case body[0] != version:
+		return Batch{}, refuse(ErrDamaged, "version %d, this program reads version %d", body[0], version)
+	case flags&^(withLabels|withFeatures) != 0:
+		return Batch{}, refuse(ErrDamaged, "unknown flags %#x", flags)
 	}
 	r := reader{rest: body[2:]}
 	b := Batch{Last: r.uvarint()}
-	key := r.bytes(int(r.bounded(MaxKey)))
-	b.Key = string(key)
+	b.Key = string(r.bytes(int(r.bounded(MaxKey))))
 	n := int(r.bounded(uint64(min(MaxEvents, len(r.rest)/leastEvent))))
 	if r.short || uint64(n) > b.Last && b.Last != 0 {
-		return Batch{}, damaged("its beginning makes no sense")
+		return Batch{}, refuse(ErrDamaged, "its beginning makes no sense")
 	}
 	b.Events = make([]Event, n)
 	r.names(b.Events)
@@ -162,13 +161,9 @@ func Decode(record []byte) (Batch, error) {
 		r.features(b.Events)
 	}
 	if r.short || len(r.rest) != 0 {
-		return Batch{}, damaged("it does not end with its %d events", n)
+		return Batch{}, refuse(ErrDamaged, "it does not end with its %d events", n)
 	}
 	return b, nil
-}
-
-func damaged(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
 // reader takes fields off the front of rest; short is set once one was not there or out of bounds.

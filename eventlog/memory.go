@@ -63,31 +63,11 @@ func (m *Memory) Append(ctx context.Context, key string, events []Event) (Receip
 
 // Follow is as the contract says. It fails with ErrForgotten if an event after that sequence was forgotten.
 func (m *Memory) Follow(ctx context.Context, after uint64, take func(Batch) error) error {
-	for {
-		if err := m.tail.Err(); err != nil {
-			return err
-		}
-		if _, err := m.tail.Wait(ctx, after); err != nil {
-			return err
-		}
-		next, err := m.next(after)
-		if err != nil {
-			return err
-		}
-		for _, b := range next {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := take(b); err != nil {
-				return err
-			}
-			after = b.Last
-		}
-	}
+	return m.tail.Follow(ctx, after, m.read, take)
 }
 
-// next returns the batches that end after a sequence, at most a few at a time: Forget clears the log's own list.
-func (m *Memory) next(after uint64) ([]Batch, error) {
+// read returns at most a few batches at a time: Forget clears the log's own list.
+func (m *Memory) read(after, _ uint64) ([]Batch, error) {
 	const most = 64
 	m.mu.Lock()
 	defer m.mu.Unlock()

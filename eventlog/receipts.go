@@ -24,14 +24,6 @@ func BindKey(key, content string) string {
 	return key + boundMark + base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// SplitKey separates a key from the hash of its content, "" if it is not bound.
-func SplitKey(key string) (name, content string) {
-	if at := len(key) - len(boundMark) - boundHash; at >= 0 && strings.HasPrefix(key[at:], boundMark) {
-		return key[:at], key[at+len(boundMark):]
-	}
-	return key, ""
-}
-
 // Receipts remembers the latest keys of a log. It is for implementations, and not safe for concurrent use. A key takes
 // about 70 bytes.
 type Receipts struct {
@@ -86,11 +78,11 @@ func (r *Receipts) Len() int { return len(r.order) }
 
 // digests are hashes of a key's name and of its content; the latter is 0 if the key is not bound.
 func digests(key string) (digest, uint64) {
-	name, content := SplitKey(key)
-	sum := sha256.Sum256([]byte(name))
-	if content == "" {
-		return digest(sum[:16]), 0
+	content := uint64(0)
+	if at := len(key) - len(boundMark) - boundHash; at >= 0 && strings.HasPrefix(key[at:], boundMark) {
+		of := sha256.Sum256([]byte(key[at+len(boundMark):]))
+		key, content = key[:at], max(1, binary.LittleEndian.Uint64(of[:8]))
 	}
-	of := sha256.Sum256([]byte(content))
-	return digest(sum[:16]), max(1, binary.LittleEndian.Uint64(of[:8]))
+	sum := sha256.Sum256([]byte(key))
+	return digest(sum[:16]), content
 }

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -9,8 +10,14 @@ import (
 type Tail struct {
 	mu      sync.Mutex // guards all below
 	last    uint64
-	ended   error         // why nothing more will come
-	changed chan struct{} // closed when either changes; nil while nobody waits
+	ended   error // why nothing more will come
+	waiting []waiter
+}
+
+// waiter waits for what comes after a sequence.
+type waiter struct {
+	after uint64
+	woken chan struct{}
 }
 
 // Last is the last sequence.
@@ -20,7 +27,7 @@ func (t *Tail) Last() uint64 {
 	return t.last
 }
 
-// Advance sets the last sequence and wakes those who wait.
+// Advance sets the last sequence and wakes those who wait for it.
 func (t *Tail) Advance(last uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,12 +58,13 @@ func (t *Tail) Wait(ctx context.Context, after uint64) (uint64, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
+		var woken chan struct{}
 		t.mu.Lock()
 		last, ended := t.last, t.ended
-		if last <= after && ended == nil && t.changed == nil {
-			t.changed = make(chan struct{})
+		if last <= after && ended == nil {
+			woken = make(chan struct{})
+			t.waiting = append(t.waiting, waiter{after, woken})
 		}
-		changed := t.changed
 		t.mu.Unlock()
 		switch {
 		case last > after:
@@ -65,16 +73,47 @@ func (t *Tail) Wait(ctx context.Context, after uint64) (uint64, error) {
 			return 0, ended
 		}
 		select {
-		case <-changed:
-		case <-ctx.Done():
+		case <-woken:
+		case <-ctx.Done(): // wake removes it later
 		}
 	}
 }
 
 // wake is called with mu held.
 func (t *Tail) wake() {
-	if t.changed != nil {
-		close(t.changed)
-		t.changed = nil
+	t.waiting = slices.DeleteFunc(t.waiting, func(w waiter) bool {
+		due := t.last > w.after || t.ended != nil
+		if due {
+			close(w.woken)
+		}
+		return due
+	})
+}
+
+// Follow is that of a log whose read returns the next batches that end after a sequence and not after last. Batches
+// that come with an error are handed out before Follow ends with it.
+func (t *Tail) Follow(ctx context.Context, after uint64, read func(after, last uint64) ([]Batch, error),
+	take func(Batch) error) error {
+	for {
+		if err := t.Err(); err != nil {
+			return err
+		}
+		last, err := t.Wait(ctx, after)
+		if err != nil {
+			return err
+		}
+		batches, failed := read(after, last)
+		for _, b := range batches {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := take(b); err != nil {
+				return err
+			}
+			after = b.Last
+		}
+		if failed != nil {
+			return failed
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -64,11 +65,8 @@ func Open(dir string, o Options) (*Log, error) {
 		return nil, fmt.Errorf("event log %s: %w", path, explain(err))
 	}
 	l := &Log{
-		path: path, keep: o.keep,
+		path: path, keep: cmp.Or(o.keep, eventlog.KeptKeys),
 		queue: make(chan *request, 1024), stop: make(chan struct{}), idle: make(chan struct{}),
-	}
-	if l.keep == 0 {
-		l.keep = eventlog.KeptKeys
 	}
 	if err := l.open(o.Cut); err != nil {
 		return nil, fmt.Errorf("event log %s: %w", path, explain(err))
@@ -187,13 +185,11 @@ func (l *Log) load(tx *bolt.Tx, f io.ReaderAt, latest mark) error {
 	if found := tx.Bucket(about).Get([]byte("format")); string(found) != string(format) {
 		return damaged(0, "it says %q, this program reads %q", found, format)
 	}
-	if k, v := tx.Bucket(records).Cursor().Last(); k != nil {
-		b, err := read(k, v)
-		if err != nil {
-			return err
-		}
-		l.tail.Advance(b.Last)
+	last, err := lastOf(tx)
+	if err != nil {
+		return err
 	}
+	l.tail.Advance(last)
 	l.sent = eventlog.NewReceipts(l.keep)
 	c := tx.Bucket(keys).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -204,6 +200,16 @@ func (l *Log) load(tx *bolt.Tx, f io.ReaderAt, latest mark) error {
 		l.sent.Add(key, receipt)
 	}
 	return nil
+}
+
+// lastOf is the sequence that the records end with.
+func lastOf(tx *bolt.Tx) (uint64, error) {
+	k, v := tx.Bucket(records).Cursor().Last()
+	if k == nil {
+		return 0, nil
+	}
+	b, err := read(k, v)
+	return b.Last, err
 }
 
 // Last is the sequence of the last event on disk.
@@ -262,38 +268,21 @@ func (l *Log) Append(ctx context.Context, key string, events []eventlog.Event) (
 // Follow reads in short transactions: a long one would keep the file from growing.
 func (l *Log) Follow(ctx context.Context, after uint64, take func(eventlog.Batch) error) error {
 	var batches []eventlog.Batch
-	for {
-		if err := l.tail.Err(); err != nil {
-			return err
-		}
-		last, err := l.tail.Wait(ctx, after)
-		if err != nil {
-			return err
-		}
+	read := func(after, last uint64) (_ []eventlog.Batch, err error) {
 		batches, err = l.read(after, last, batches[:0])
-		for _, b := range batches {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := take(b); err != nil {
-				return err
-			}
-			after = b.Last
-		}
-		if err != nil {
-			return err
-		}
+		return batches, err
 	}
+	return l.tail.Follow(ctx, after, read, take)
 }
 
 // read appends the next batches that end after one sequence and not after another. What is whole before a damaged one
 // comes with the error.
 func (l *Log) read(after, last uint64, batches []eventlog.Batch) (_ []eventlog.Batch, err error) {
 	const enough = 1 << 20
+	reached := after
 	err = guard(func() error {
 		return l.db.View(func(tx *bolt.Tx) error {
-			c := tx.Bucket(records).Cursor()
-			size, reached := 0, after
+			c, size := tx.Bucket(records).Cursor(), 0
 			for k, v := c.Seek(sequence(after + 1)); reached < last && size < enough; k, v = c.Next() {
 				if k == nil {
 					return damaged(reached+1, "it and all up to %d are missing", last)
@@ -315,18 +304,11 @@ func (l *Log) read(after, last uint64, batches []eventlog.Batch) (_ []eventlog.B
 	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
 		err = eventlog.ErrClosed
 	case errors.Is(err, eventlog.ErrDamaged):
-		err = fmt.Errorf("event log %s: after sequence %d: %w", l.path, end(batches, after), err)
+		err = fmt.Errorf("event log %s: after sequence %d: %w", l.path, reached, err)
 	case err != nil:
 		err = fmt.Errorf("event log %s: %w", l.path, err)
 	}
 	return batches, err
-}
-
-func end(batches []eventlog.Batch, after uint64) uint64 {
-	if len(batches) > 0 {
-		return batches[len(batches)-1].Last
-	}
-	return after
 }
 
 func sequence(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

@@ -82,8 +82,11 @@ func (l *Log) put(tx *bolt.Tx, g *group) error {
 			r.err = errWithdrawn
 			continue
 		}
-		if receipt, again := l.find(g, r.key); again {
-			r.receipt = receipt
+		var again bool
+		if r.receipt, again = g.keyed.Find(r.key); again {
+			continue
+		}
+		if r.receipt, again = l.sent.Find(r.key); again {
 			continue
 		}
 		r.receipt = eventlog.Receipt{Last: g.last + uint64(len(r.events)), Accepted: len(r.events)}
@@ -122,14 +125,6 @@ func (l *Log) put(tx *bolt.Tx, g *group) error {
 // errWithdrawn is never seen: its sender is gone.
 var errWithdrawn = errors.New("withdrawn")
 
-// find looks for a key among those on disk and in this group.
-func (l *Log) find(g *group, key string) (eventlog.Receipt, bool) {
-	if receipt, ok := g.keyed.Find(key); ok {
-		return receipt, true
-	}
-	return l.sent.Find(key)
-}
-
 // failed says what a failed commit means. The log goes on if it is certain that nothing of the commit is there, as on
 // a full disk. Otherwise, as after a failed fsync, nobody can tell, and what is refused now might be found there later:
 // the log ends until it is opened again.
@@ -137,13 +132,9 @@ func (l *Log) failed(err error) error {
 	err = fmt.Errorf("event log %s: %w", l.path, explain(err))
 	last := uint64(0)
 	look := guard(func() error {
-		return l.db.View(func(tx *bolt.Tx) error {
-			if k, v := tx.Bucket(records).Cursor().Last(); k != nil {
-				b, err := read(k, v)
-				last = b.Last
-				return err
-			}
-			return nil
+		return l.db.View(func(tx *bolt.Tx) (err error) {
+			last, err = lastOf(tx)
+			return err
 		})
 	})
 	if look != nil || last != l.tail.Last() || !errors.Is(err, eventlog.ErrFull) {
