@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,11 +25,8 @@ type engine struct {
 
 	targets idset.Set // nodes that were a destination
 	state   atomic.Pointer[state]
+	tail    eventlog.Tail              // of the events that are known; it ends when no more are applied
 	applied func(before, after *state) // called after every batch; nil, or set before the first
-
-	mu      sync.Mutex // guards what follows
-	waiting []waiter
-	failed  error // why no more events are applied; nil while they are
 }
 
 // state is what the server knows after one batch. It never changes. Targets are the nodes that were a destination, each
@@ -40,12 +36,6 @@ type state struct {
 	Last    uint64
 	targets []event.Node
 	at      time.Time // when it was made
-}
-
-// waiter waits until the event of a sequence is known.
-type waiter struct {
-	sequence uint64
-	done     chan error
 }
 
 func newEngine(set *dataset.Set, log eventlog.Log) *engine {
@@ -67,14 +57,14 @@ func (e *engine) follow(ctx context.Context, log *slog.Logger) {
 		err := e.log.Follow(ctx, was, e.apply)
 		switch {
 		case ctx.Err() != nil:
-			e.fail(fmt.Errorf("%w: the server stops", eventlog.ErrClosed))
+			e.tail.End(fmt.Errorf("%w: the server stops", eventlog.ErrClosed))
 			return
 		case err == nil:
 			err = errors.New("the event log ended")
 		}
 		if !errors.Is(err, eventlog.ErrAway) {
 			log.Error("the server takes no more events: " + err.Error())
-			e.fail(err)
+			e.tail.End(err)
 			return
 		}
 		if e.now().Last > was {
@@ -117,15 +107,20 @@ func (e *engine) apply(b eventlog.Batch) error {
 		return fmt.Errorf("%w: batch %d … %d does not fit this data set: %v; want the log that belongs to it",
 			eventlog.ErrDamaged, b.Last-uint64(len(b.Events))+1, b.Last, err)
 	}
-	now := e.past.Now()
-	after := &state{PastView: now, Last: b.Last, at: time.Now()}
-	after.targets = e.noteTargets(before.targets, now.Events().Slice(before.Len(), now.Len()))
-	e.state.Store(after)
-	e.wake(b.Last)
+	after := e.advance(b.Last, time.Now())
 	if e.applied != nil {
 		e.applied(before, after)
 	}
 	return nil
+}
+
+// advance makes the past, as it is now, the latest state.
+func (e *engine) advance(last uint64, at time.Time) *state {
+	before, after := e.now(), &state{PastView: e.past.Now(), Last: last, at: at}
+	after.targets = e.noteTargets(before.targets, after.Events().Slice(before.Len(), after.Len()))
+	e.state.Store(after)
+	e.tail.Advance(last)
+	return after
 }
 
 // noteTargets appends new destinations.
@@ -140,15 +135,14 @@ func (e *engine) noteTargets(list []event.Node, events event.Span) []event.Node 
 
 // ingest appends events to the log. It returns when they are durable and known. Key may be empty.
 func (e *engine) ingest(ctx context.Context, key string, events []eventlog.Event) (eventlog.Receipt, error) {
-	if err := e.failure(); err != nil {
+	if err := e.tail.Err(); err != nil {
 		return eventlog.Receipt{}, err
 	}
 	r, err := e.log.Append(ctx, key, events)
-	if err != nil {
-		return r, err
+	if err == nil {
+		e.wait(ctx, r.Last) // its error does not matter: the events are durable
 	}
-	e.wait(ctx, r.Last) // its error does not matter: the events are durable
-	return r, nil
+	return r, err
 }
 
 // wait returns when the event of a sequence is known.
@@ -156,52 +150,6 @@ func (e *engine) wait(ctx context.Context, sequence uint64) error {
 	if e.now().Last >= sequence {
 		return nil
 	}
-	w := waiter{sequence, make(chan error, 1)}
-	e.mu.Lock()
-	if e.failed != nil || e.now().Last >= sequence {
-		defer e.mu.Unlock()
-		return e.failed
-	}
-	e.waiting = append(e.waiting, w)
-	e.mu.Unlock()
-	select {
-	case err := <-w.done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err() // wake removes it later
-	}
-}
-
-// wake answers those who wait for events up to a sequence.
-func (e *engine) wake(sequence uint64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	rest := e.waiting[:0]
-	for _, w := range e.waiting {
-		if w.sequence <= sequence {
-			w.done <- nil
-		} else {
-			rest = append(rest, w)
-		}
-	}
-	clear(e.waiting[len(rest):])
-	e.waiting = rest
-}
-
-// fail records why no more events are applied, and answers all who wait.
-func (e *engine) fail(err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.failed = err
-	for _, w := range e.waiting {
-		w.done <- err
-	}
-	e.waiting = nil
-}
-
-// failure is why no more events are applied, nil while they are.
-func (e *engine) failure() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.failed
+	_, err := e.tail.Wait(ctx, sequence-1)
+	return err
 }

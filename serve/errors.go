@@ -66,7 +66,6 @@ var kindOf = []struct {
 	{predict.ErrTooEarly, "too_early"},
 	{predict.ErrNoRank, "bad_request"},
 	{event.ErrInvalid, "bad_request"},
-	{errNoPrevious, "conflict"},
 	{eventlog.ErrTooLarge, "too_large"},
 	{eventlog.ErrFull, "log_full"},
 	{eventlog.ErrAway, "log_unavailable"},

@@ -50,7 +50,7 @@ type pair struct {
 type resolver struct {
 	*state
 	names   *names
-	unknown map[string]event.Node
+	unknown map[sided]event.Node
 	nextID  event.Node // the first id that no node has
 }
 
@@ -128,14 +128,10 @@ func (l *lane) run() {
 		case <-tick:
 			l.catchUp()
 		case <-l.quit:
-			for {
-				select {
-				case j := <-l.jobs:
-					l.answer(j)
-				default:
-					return
-				}
+			if len(l.jobs) == 0 {
+				return
 			}
+			l.answer(<-l.jobs)
 		}
 	}
 }
@@ -161,41 +157,26 @@ func (l *lane) catchUp() {
 // answer answers a job, together with waiting jobs that fit into the same pass.
 func (l *lane) answer(j *job) {
 	defer hold(l.device)()
-	if j.do != nil || l.alone {
-		l.single(j)
+	if j.do != nil {
+		defer close(j.done)
+		if j.err = j.ctx.Err(); j.err != nil {
+			return
+		}
+		if j.at, j.err = l.look(); j.err == nil {
+			j.err = j.do(l.predictor, &j.at)
+		}
 		return
 	}
 	together, queries := []*job{j}, len(j.pairs)
-	for queries < l.most {
-		select {
-		case next := <-l.jobs:
-			if next.do != nil || queries+len(next.pairs) > l.most {
-				l.waiting = next
-				l.score(together)
-				return
-			}
+	for !l.alone && l.waiting == nil && queries < l.most && len(l.jobs) > 0 {
+		next := <-l.jobs // nobody else takes one
+		if next.do != nil || queries+len(next.pairs) > l.most {
+			l.waiting = next
+		} else {
 			together, queries = append(together, next), queries+len(next.pairs)
-			continue
-		default:
 		}
-		break
 	}
 	l.score(together)
-}
-
-// single answers one job.
-func (l *lane) single(j *job) {
-	if j.do == nil {
-		l.score([]*job{j})
-		return
-	}
-	defer close(j.done)
-	if j.err = j.ctx.Err(); j.err != nil {
-		return
-	}
-	if j.at, j.err = l.look(); j.err == nil {
-		j.err = j.do(l.predictor, &j.at)
-	}
 }
 
 // score scores the pairs of several jobs in one pass. If that fails, each job is scored alone, so that only the one at
@@ -264,19 +245,22 @@ func (a *resolver) node(name string, source bool) event.Node {
 	if id, ok := a.names.find(name, source); ok && id < a.nextID {
 		return id
 	}
-	key := name
-	if a.names.apart && source {
-		key = "\x00" + name
+	key := sided{name, a.names.side(source)}
+	id, ok := a.unknown[key]
+	if !ok {
+		if a.unknown == nil {
+			a.unknown = map[sided]event.Node{}
+		}
+		id = a.nextID + event.Node(len(a.unknown))
+		a.unknown[key] = id
 	}
-	if id, ok := a.unknown[key]; ok {
-		return id
-	}
-	if a.unknown == nil {
-		a.unknown = map[string]event.Node{}
-	}
-	id := a.nextID + event.Node(len(a.unknown))
-	a.unknown[key] = id
 	return id
+}
+
+// sided is a name of a source or of a destination.
+type sided struct {
+	name string
+	side int
 }
 
 // query is a pair with its nodes.
@@ -286,12 +270,9 @@ func (a *resolver) query(p pair) predict.Query {
 
 // name is the name of a node.
 func (a *resolver) name(n event.Node) string {
-	for name, id := range a.unknown {
+	for key, id := range a.unknown {
 		if id == n {
-			if name[0] == 0 {
-				name = name[1:]
-			}
-			return name
+			return key.name
 		}
 	}
 	return a.names.Name(n)

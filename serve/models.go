@@ -46,13 +46,20 @@ type generation struct {
 }
 
 // newModelSlots opens the first model. If kept is its memory from a snapshot, it continues from there.
-func newModelSlots(ctx context.Context, s *Server, path string, kept *modelMemory) (*modelSlots, error) {
+func newModelSlots(ctx context.Context, s *Server, path string, learned bool, kept *modelMemory) (*modelSlots, error) {
 	m := &modelSlots{server: s}
 	if dev := s.options.Load.Device; dev != nil {
 		if _, cpu := dev.(device.Threaded); !cpu {
 			m.device = new(sync.Mutex)
 		}
 	}
+	g, err := m.load(ctx, path, learned, kept)
+	m.current.Store(g)
+	return m, err
+}
+
+// load makes a checkpoint ready to be the current model.
+func (m *modelSlots) load(ctx context.Context, path string, learned bool, kept *modelMemory) (*generation, error) {
 	g, err := m.open(path)
 	if err != nil {
 		return nil, err
@@ -60,7 +67,7 @@ func newModelSlots(ctx context.Context, s *Server, path string, kept *modelMemor
 	if kept != nil && kept.Hash == g.Hash {
 		for _, l := range g.lanes() {
 			if err := l.predictor.Recall(kept.Remembered); err != nil {
-				s.log.Warn("the model's memory is built again from all events: " + err.Error())
+				m.server.log.Warn("the model's memory is built again from all events: " + err.Error())
 			}
 		}
 	}
@@ -68,9 +75,12 @@ func newModelSlots(ctx context.Context, s *Server, path string, kept *modelMemor
 		m.shut(g)
 		return nil, err
 	}
-	m.start(g)
-	m.current.Store(g)
-	return m, nil
+	m.count++
+	g.Number, g.Since, g.Learned = m.count, time.Now(), learned
+	for _, l := range g.lanes() {
+		l.start()
+	}
+	return g, nil
 }
 
 // open loads a checkpoint. Its lanes do not run yet.
@@ -150,15 +160,6 @@ func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 	return nil
 }
 
-// start starts the lanes.
-func (m *modelSlots) start(g *generation) {
-	m.count++
-	g.Number, g.Since = m.count, time.Now()
-	for _, l := range g.lanes() {
-		l.start()
-	}
-}
-
 // lanes are the different lanes of a generation.
 func (g *generation) lanes() []*lane {
 	var list []*lane
@@ -206,20 +207,12 @@ func (g *generation) fresh(j *job) bool {
 func (m *modelSlots) replace(ctx context.Context, path string, learned bool) (*generation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	g, err := m.open(path)
+	g, err := m.load(ctx, path, learned, nil)
 	if err != nil {
 		return nil, err
 	}
-	g.Learned = learned
-	if err := m.ready(ctx, g); err != nil {
-		m.shut(g)
-		return nil, err
-	}
-	m.start(g)
 	old := m.current.Swap(g)
-	if m.previous != nil {
-		m.shut(m.previous)
-	}
+	m.shut(m.previous)
 	m.previous = old
 	m.server.log.Info("loaded another model", "checkpoint", g.Checkpoint, "generation", g.Number)
 	return g, nil
@@ -236,14 +229,12 @@ func (m *modelSlots) files() []string {
 	return list
 }
 
-var errNoPrevious = errors.New("there is no previous model to go back to")
-
 // rollback makes the previous model the current one, and the other way round.
 func (m *modelSlots) rollback() (*generation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.previous == nil {
-		return nil, errNoPrevious
+		return nil, fail("conflict", "there is no previous model to go back to")
 	}
 	m.previous = m.current.Swap(m.previous)
 	g := m.current.Load()
@@ -274,13 +265,14 @@ func (m *modelSlots) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.shut(m.current.Load())
-	if m.previous != nil {
-		m.shut(m.previous)
-	}
+	m.shut(m.previous)
 }
 
-// shut closes the predictors of a generation.
+// shut closes the predictors of a generation, which may be nil.
 func (m *modelSlots) shut(g *generation) {
+	if g == nil {
+		return
+	}
 	for _, l := range g.lanes() {
 		if err := l.close(); err != nil {
 			m.server.log.Warn("close a model: " + err.Error())

@@ -8,6 +8,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,23 +59,21 @@ type Server struct {
 	begun       int // events that were known then
 	sameSite    *http.CrossOriginProtection
 
-	stop  func() // ends all goroutines
-	done  sync.WaitGroup
+	stop  func()         // ends all goroutines
+	done  sync.WaitGroup // of them
 	close func() error
 }
 
 // New restores the snapshot if there is one, opens the model and follows the log. It returns when the server knows all
 // events that the log has by now. The caller closes it.
-func New(ctx context.Context, o Options) (*Server, error) {
+func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if o.Set == nil || o.Log == nil || o.Checkpoint == "" {
 		return nil, errors.New("serve: a data set, an event log and a checkpoint are needed")
 	}
 	o.Limits = o.Limits.orDefault()
-	s := &Server{options: o, log: o.Logger, started: time.Now(), sameSite: http.NewCrossOriginProtection()}
+	s := &Server{options: o, started: time.Now(), sameSite: http.NewCrossOriginProtection()}
 	s.close = sync.OnceValue(s.end)
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.log = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s.metrics = newMetrics(s)
 	s.limiter = newLimiter(o.Limits)
 	s.engine = newEngine(o.Set, o.Log)
@@ -86,6 +85,11 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	}
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
+	defer func() {
+		if err != nil {
+			s.halt()
+		}
+	}()
 	s.engine.applied = func(before, after *state) {
 		s.quality.applied(before, after)
 		if o.Applied != nil {
@@ -93,25 +97,21 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		}
 	}
 	if err := s.follow(ctx, background); err != nil {
-		s.halt()
 		return nil, err
 	}
 	s.begun = s.engine.now().Len()
 	if s.learner, err = newLearner(s, o.Learn); err != nil {
-		s.halt()
 		return nil, err
 	}
 	path, learned := s.learner.resume()
-	if s.models, err = newModelSlots(ctx, s, path, kept); err != nil {
-		s.halt()
+	if s.models, err = newModelSlots(ctx, s, path, learned, kept); err != nil {
 		return nil, err
 	}
-	s.models.current.Load().Learned = learned
 	if o.Quality {
-		s.run(func() { s.quality.watch(background) })
+		s.done.Go(func() { s.quality.watch(background) })
 	}
-	s.run(func() { s.snapshotter.watch(background) })
-	s.run(func() { s.learner.watch(background) })
+	s.done.Go(func() { s.snapshotter.watch(background) })
+	s.done.Go(func() { s.learner.watch(background) })
 	s.handler = s.routes()
 	return s, nil
 }
@@ -124,20 +124,11 @@ func (s *Server) follow(ctx, background context.Context) error {
 		return fmt.Errorf("the snapshot ends with sequence %d, the event log with %d: they do not belong together; "+
 			"remove the snapshot %s to start from the log", at, want, s.options.Snapshots.File)
 	}
-	s.run(func() { s.engine.follow(background, s.log) })
+	s.done.Go(func() { s.engine.follow(background, s.log) })
 	if err := s.engine.wait(ctx, want); err != nil {
 		return fmt.Errorf("read the event log: %w", err)
 	}
 	return nil
-}
-
-// run starts a goroutine of the server. Halt waits for it.
-func (s *Server) run(part func()) {
-	s.done.Add(1)
-	go func() {
-		defer s.done.Done()
-		part()
-	}()
 }
 
 // halt ends all goroutines of the server.

@@ -391,9 +391,6 @@ func (s *snapshot) restore(e *engine) error {
 			return fmt.Errorf("%w: %v", errSnapshot, err)
 		}
 	}
-	was := e.now()
-	now := &state{PastView: e.past.Now(), Last: s.Last, at: was.at}
-	now.targets = e.noteTargets(was.targets, now.Events().Slice(was.Len(), now.Len()))
-	e.state.Store(now)
+	e.advance(s.Last, e.now().at)
 	return nil
 }

@@ -77,7 +77,7 @@ func (s *Server) status() statusDoc {
 }
 
 // ready says why the server takes no events, nil if it does.
-func (s *Server) ready() error { return s.engine.failure() }
+func (s *Server) ready() error { return s.engine.tail.Err() }
 
 func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
