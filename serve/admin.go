@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/run"
@@ -77,18 +78,14 @@ func (s *Server) allowed(path string) error {
 // below says whether a path leads to one of some directories, or to something in it.
 func below(path string, dirs []string) bool {
 	real, err := resolved(path)
-	if err != nil {
-		return false
-	}
-	for _, dir := range dirs {
-		if dir, err = resolved(dir); err != nil {
-			continue
+	return err == nil && slices.ContainsFunc(dirs, func(dir string) bool {
+		dir, err := resolved(dir)
+		if err != nil {
+			return false
 		}
-		if rel, err := filepath.Rel(dir, real); err == nil && filepath.IsLocal(rel) {
-			return true
-		}
-	}
-	return false
+		rel, err := filepath.Rel(dir, real)
+		return err == nil && filepath.IsLocal(rel)
+	})
 }
 
 // resolved is an absolute path without links.

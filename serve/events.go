@@ -5,6 +5,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -245,15 +246,7 @@ func clip(s string) string {
 // with its length when it is done.
 func (s *Server) body(w http.ResponseWriter, r *http.Request, types ...string) (text, kind string, err error) {
 	kind, _, err = mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err == nil {
-		err = fmt.Errorf("Content-Type %s", kind)
-		for _, t := range types {
-			if kind == t {
-				err = nil
-			}
-		}
-	}
-	if err != nil {
+	if err != nil || !slices.Contains(types, kind) {
 		return "", "", fail("unsupported_type", "Content-Type is %q, want %s", clip(r.Header.Get("Content-Type")),
 			strings.Join(types, " or "))
 	}

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -13,7 +12,6 @@ import (
 // fingerprint know the same events.
 func (e *engine) fingerprint(at *state) string {
 	h := sha256.New()
-	w := bufio.NewWriterSize(h, 1<<16)
 	var buf []byte
 	events := at.Events().Slice(at.Known(), at.Len())
 	for i := range events.Len() {
@@ -28,9 +26,8 @@ func (e *engine) fingerprint(at *state) string {
 		for _, f := range at.Features(i) {
 			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(f))
 		}
-		w.Write(buf)
+		h.Write(buf)
 	}
-	w.Flush()
 	return hex.EncodeToString(h.Sum(nil))
 }
 

@@ -1,12 +1,13 @@
 package serve
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -41,12 +42,8 @@ type Listener struct {
 
 // Listen opens the port, so that a bad address or certificate is reported before anything else is done.
 func Listen(l Listening) (*Listener, error) {
-	if l.Connections == 0 {
-		l.Connections = 20_000
-	}
-	if l.Drain == 0 {
-		l.Drain = 20 * time.Second
-	}
+	l.Connections = cmp.Or(l.Connections, 20_000)
+	l.Drain = cmp.Or(l.Drain, 20*time.Second)
 	out := &Listener{Listening: l}
 	if l.Certificate != "" || l.Key != "" {
 		pair, err := tls.LoadX509KeyPair(l.Certificate, l.Key)
@@ -83,7 +80,7 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		MaxHeaderBytes:    16 << 10,
 		ConnState:         connLimit.note,
 		TLSConfig:         l.tls,
-		ErrorLog:          log.New(debugLog{s}, "", 0),
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -107,14 +104,6 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 	}
 	<-ended
 	return err
-}
-
-// debugLog writes the HTTP server's messages about connections at level debug.
-type debugLog struct{ *Server }
-
-func (q debugLog) Write(b []byte) (int, error) {
-	q.log.Debug("http: " + string(b))
-	return len(b), nil
 }
 
 // connLimit bounds the number of open connections. When there are too many, it closes the one that has been idle the

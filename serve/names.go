@@ -20,36 +20,28 @@ type names struct {
 	mu     sync.RWMutex             // guards what follows
 	nodes  [2]map[string]event.Node // sources and destinations if they are separate, otherwise only the first
 	added  []string                 // the name of node known+1+i
-	source []bool                   // whether that is a source, if they are separate
+	source []byte                   // 1 if that is a source, otherwise 0; only if they are separate
 }
 
 func newNames(set *dataset.Set) *names {
-	n := &names{base: set.Names, known: max(0, set.NumNodes()-1), apart: set.Names.Sources() > 0}
-	n.nodes = [2]map[string]event.Node{{}, {}}
-	return n
+	return &names{base: set.Names, known: max(0, set.NumNodes()-1), apart: set.Names.Sources() > 0,
+		nodes: [2]map[string]event.Node{{}, {}}}
 }
 
 // find is the node of a name.
-func (n *names) find(name string, source bool) (event.Node, bool) {
-	if id, ok := n.findBase(name, source); ok {
-		return id, true
-	}
-	n.mu.RLock()
-	id, ok := n.nodes[n.side(source)][name]
-	n.mu.RUnlock()
-	return id, ok
-}
-
-// findBase looks among the names of the data set.
-func (n *names) findBase(name string, source bool) (event.Node, bool) {
-	var id event.Node
-	var ok bool
+func (n *names) find(name string, source bool) (id event.Node, ok bool) {
 	if source {
 		id, ok = n.base.Source(name)
 	} else {
 		id, ok = n.base.Target(name)
 	}
-	return id, ok && int(id) <= n.known
+	if ok && int(id) <= n.known {
+		return id, true
+	}
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	id, ok = n.nodes[n.side(source)][name]
+	return id, ok
 }
 
 // add is the node of a name, a new one if the name is unknown.
@@ -62,7 +54,7 @@ func (n *names) add(name string, source bool) event.Node {
 	name = strings.Clone(name) // it may be a part of a long request
 	n.added = append(n.added, name)
 	if n.apart {
-		n.source = append(n.source, source)
+		n.source = append(n.source, byte(1-n.side(source)))
 	}
 	id := event.Node(n.known + len(n.added))
 	n.nodes[n.side(source)][name] = id
@@ -107,7 +99,7 @@ func (n *names) Side(id event.Node) uint8 {
 	switch {
 	case i >= len(n.added) && n.base != nil:
 		return dataset.SideNameless
-	case n.apart && !n.source[i]:
+	case n.apart && n.source[i] == 0:
 		return dataset.SideTarget
 	}
 	return dataset.SideSource
@@ -117,7 +109,7 @@ func (n *names) Side(id event.Node) uint8 {
 func (n *names) numbers() bool { return n.base == nil }
 
 // newcomers are the names and sides of the first nodes that were added. These do not change.
-func (n *names) newcomers(count int) (list []string, source []bool) {
+func (n *names) newcomers(count int) (list []string, source []byte) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	if n.apart {

@@ -23,7 +23,6 @@ type quality struct {
 
 	mu     sync.Mutex // guards what follows
 	window []trial    // the latest, at most windowSize
-	total  int
 	series []qualityDoc
 	rates  rates
 }
@@ -150,7 +149,6 @@ func (q *quality) note(t trial) {
 	if len(q.window) > windowSize {
 		q.window = q.window[1:]
 	}
-	q.total++
 	doc := q.measure()
 	doc.Time = doc.Time.Truncate(2 * time.Second)
 	if n := len(q.series); n == 0 || doc.Time.After(q.series[n-1].Time) {
@@ -182,7 +180,9 @@ func (q *quality) measure() qualityDoc {
 		doc.Model.MRR += 1 / t.rank / float64(len(q.window))
 		doc.Met.MRR += 1 / t.metRank / float64(len(q.window))
 	}
-	doc.Model.AP, doc.Met.AP = precision(pos, neg), precision(metPos, metNeg)
+	var meter eval.Meter
+	doc.Model.AP, _ = meter.Score(pos, neg)
+	doc.Met.AP, _ = meter.Score(metPos, metNeg)
 	return doc
 }
 
@@ -248,11 +248,4 @@ func (l *latencies) quantiles() (p50, p99 float64, n int) {
 	}
 	slices.Sort(list)
 	return list[len(list)/2].Seconds(), list[len(list)*99/100].Seconds(), n
-}
-
-// precision is the average precision of scores of events and of negatives.
-func precision(pos, neg []float32) float64 {
-	var meter eval.Meter
-	ap, _ := meter.Score(pos, neg)
-	return ap
 }

@@ -1,13 +1,14 @@
 package serve
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"sync"
 	"time"
-
-	"errors"
 
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/predict"
@@ -32,11 +33,8 @@ type snapshotter struct {
 	server *Server
 	data   func() string // the hash of the data set, computed once
 
-	mu    sync.Mutex // one is written at a time; guards what follows
-	at    uint64     // sequence of the last one
-	when  time.Time
-	bytes int64
-	took  time.Duration
+	mu     sync.Mutex  // one is written at a time; guards what follows
+	latest snapshotDoc // zero: there is none
 }
 
 // snapshotDoc is the last snapshot.
@@ -48,9 +46,7 @@ type snapshotDoc struct {
 }
 
 func newSnapshotter(s *Server, o Snapshots) *snapshotter {
-	if o.Every == 0 {
-		o.Every = 1_000_000
-	}
+	o.Every = cmp.Or(o.Every, 1_000_000)
 	return &snapshotter{Snapshots: o, server: s, data: sync.OnceValue(s.options.Set.Hash)}
 }
 
@@ -74,8 +70,8 @@ func (k *snapshotter) restore() (*modelMemory, error) {
 		return nil, fmt.Errorf("restore the snapshot %s: %w; without it the server reads the log from its beginning",
 			k.File, err)
 	}
-	k.at, k.when, k.bytes, k.took = kept.Last, time.Now(), size, time.Since(began)
-	k.server.log.Info("restored a snapshot", "events", kept.Events, "last", kept.Last, "seconds", k.took.Seconds())
+	k.latest = snapshotDoc{kept.Last, time.Now(), size, time.Since(began).Seconds()}
+	k.server.log.Info("restored a snapshot", "events", kept.Events, "last", kept.Last, "seconds", k.latest.Seconds)
 	return kept.memory, nil
 }
 
@@ -88,7 +84,7 @@ func (k *snapshotter) watch(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		k.mu.Lock()
-		due := k.server.engine.now().Last-k.at >= uint64(k.Every)
+		due := k.server.engine.now().Last-k.latest.Last >= uint64(k.Every)
 		k.mu.Unlock()
 		if due {
 			if err := k.write(); err != nil {
@@ -109,7 +105,7 @@ func (k *snapshotter) watch(ctx context.Context) {
 
 // last writes a snapshot at the end if there are new events.
 func (k *snapshotter) last() error {
-	if k.File == "" || k.server.engine.now().Last == k.at {
+	if k.File == "" || k.server.engine.now().Last == k.latest.Last {
 		return nil
 	}
 	return k.write()
@@ -125,19 +121,14 @@ func (k *snapshotter) write() error {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	at := k.server.engine.now() // after the memory, which has no later events
-	out, err := atomicfile.Create(k.File)
-	if err != nil {
-		return fmt.Errorf("snapshot: %w", err)
-	}
-	size, err := writeSnapshot(out, k.server.engine, at, memory, k.data())
-	if err != nil {
-		out.Discard()
+	var size int64
+	if err := atomicfile.Write(k.File, func(w io.Writer) (err error) {
+		size, err = writeSnapshot(w, k.server.engine, at, memory, k.data())
+		return err
+	}); err != nil {
 		return fmt.Errorf("snapshot %s: %w", k.File, err)
 	}
-	if err := out.Commit(); err != nil {
-		return fmt.Errorf("snapshot %s: %w", k.File, err)
-	}
-	k.at, k.when, k.bytes, k.took = at.Last, time.Now(), size, time.Since(began)
+	k.latest = snapshotDoc{at.Last, time.Now(), size, time.Since(began).Seconds()}
 	return nil
 }
 
@@ -146,8 +137,9 @@ func (k *snapshotter) doc() *snapshotDoc {
 		return nil
 	}
 	defer k.mu.Unlock()
-	if k.when.IsZero() {
+	if k.latest.Time.IsZero() {
 		return nil
 	}
-	return &snapshotDoc{k.at, k.when, k.bytes, k.took.Seconds()}
+	doc := k.latest
+	return &doc
 }

@@ -9,7 +9,9 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"net"
 	"os"
+	"slices"
 	"unsafe"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -42,6 +44,7 @@ type snapshotHeader struct {
 type snapshotColumn struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
+	data  []byte // to write
 }
 
 type snapshotMemory struct {
@@ -71,12 +74,6 @@ type snapshot struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// column is a column to write.
-type column struct {
-	name string
-	data []byte
-}
-
 // bytesOf is a slice as bytes. All machines that this runs on are little-endian.
 func bytesOf[T int32 | uint32 | float32 | float64](s []T) []byte {
 	if len(s) == 0 {
@@ -94,18 +91,13 @@ func writeSnapshot(w io.Writer, e *engine, at *state, m *modelMemory, data strin
 	h.Names = max(0, at.NumNodes()-1-e.names.known)
 	list, sides := e.names.newcomers(h.Names)
 	var ends []uint32
-	var text, side []byte
-	for i, name := range list {
+	var text []byte
+	for _, name := range list {
 		text = append(text, name...)
 		if len(text) > math.MaxUint32 {
 			return 0, errors.New("the names of nodes have more than 4 GiB")
 		}
 		ends = append(ends, uint32(len(text)))
-		if sides != nil && sides[i] {
-			side = append(side, 1)
-		} else if sides != nil {
-			side = append(side, 0)
-		}
 	}
 	labels := make([]float32, events.Len())
 	for i := range labels {
@@ -113,9 +105,9 @@ func writeSnapshot(w io.Writer, e *engine, at *state, m *modelMemory, data strin
 	}
 	var rows []float32
 	rows, h.Zeros = at.FeatureRows()
-	columns := []column{{"src", bytesOf(events.Src)}, {"dst", bytesOf(events.Dst)}, {"time", bytesOf(events.Time)},
-		{"label", bytesOf(labels)},
-		{"features", bytesOf(rows)}, {"ends", bytesOf(ends)}, {"names", text}, {"sides", side}}
+	h.Columns = []snapshotColumn{{"src", 0, bytesOf(events.Src)}, {"dst", 0, bytesOf(events.Dst)},
+		{"time", 0, bytesOf(events.Time)}, {"label", 0, bytesOf(labels)}, {"features", 0, bytesOf(rows)},
+		{"ends", 0, bytesOf(ends)}, {"names", 0, text}, {"sides", 0, sides}}
 	if m != nil {
 		h.Memory = &snapshotMemory{Hash: m.Hash, Events: m.Events}
 		for _, t := range m.State {
@@ -124,37 +116,22 @@ func writeSnapshot(w io.Writer, e *engine, at *state, m *modelMemory, data strin
 			if raw == nil {
 				raw = bytesOf(t.Data)
 			}
-			columns = append(columns, column{"memory/" + t.Name, raw})
+			h.Columns = append(h.Columns, snapshotColumn{"memory/" + t.Name, 0, raw})
 		}
 	}
-	for _, c := range columns {
-		h.Columns = append(h.Columns, snapshotColumn{c.name, int64(len(c.data))})
+	for i, c := range h.Columns {
+		h.Columns[i].Bytes = int64(len(c.data))
 	}
-	return writeColumns(w, h, columns)
-}
-
-func writeColumns(w io.Writer, h snapshotHeader, columns []column) (int64, error) {
 	head, err := json.Marshal(h)
 	if err != nil {
 		return 0, err
 	}
-	b := bufio.NewWriterSize(w, 1<<20)
-	size := int64(0)
-	put := func(data []byte) {
-		n, _ := b.Write(data) // Flush returns the first error
-		size += int64(n)
+	file := net.Buffers{binary.LittleEndian.AppendUint32([]byte(snapshotMagic), uint32(len(head)))}
+	for _, c := range slices.Concat([]snapshotColumn{{data: head}}, h.Columns) {
+		sum := crc32.Checksum(c.data, castagnoli)
+		file = append(file, c.data, binary.LittleEndian.AppendUint32(nil, sum))
 	}
-	summed := func(data []byte) {
-		put(data)
-		put(binary.LittleEndian.AppendUint32(nil, crc32.Checksum(data, castagnoli)))
-	}
-	put([]byte(snapshotMagic))
-	put(binary.LittleEndian.AppendUint32(nil, uint32(len(head))))
-	summed(head)
-	for _, c := range columns {
-		summed(c.data)
-	}
-	return size, b.Flush()
+	return file.WriteTo(w)
 }
 
 // readSnapshot reads a file. It allocates no more bytes than the file has.
@@ -252,40 +229,34 @@ func (s *snapshot) fill(in *columnReader) error {
 }
 
 func (s *snapshot) fillMemory(in *columnReader, columns []snapshotColumn) error {
-	if s.Memory == nil {
-		if len(columns) > 0 {
-			return fmt.Errorf("%w: %d columns too many", errSnapshot, len(columns))
-		}
-		return nil
+	var tensors []snapshotTensor
+	if s.Memory != nil {
+		tensors = s.Memory.Tensors
+		s.memory = &modelMemory{Hash: s.Memory.Hash, Remembered: predict.Remembered{Events: s.Memory.Events}}
 	}
-	if len(columns) != len(s.Memory.Tensors) {
-		return fmt.Errorf("%w: %d columns of memory, want %d", errSnapshot, len(columns), len(s.Memory.Tensors))
+	if len(columns) != len(tensors) {
+		return fmt.Errorf("%w: %d columns of memory, want %d", errSnapshot, len(columns), len(tensors))
 	}
-	s.memory = &modelMemory{Hash: s.Memory.Hash, Remembered: predict.Remembered{Events: s.Memory.Events}}
-	for i, t := range s.Memory.Tensors {
+	for i, t := range tensors {
 		raw := in.summed(columns[i].Bytes, "the memory "+t.Name)
 		if in.err != nil {
 			return in.err
 		}
-		each := int64(4)
+		named, size := tensor.Named{Name: t.Name, Shape: t.Shape}, int64(4)
 		if t.Raw {
-			each = 1
-		}
-		count := int64(1)
-		for _, d := range t.Shape {
-			if d < 0 || count > 0 && int64(d) > int64(len(raw))/count+1 {
-				return fmt.Errorf("%w: the memory %s has shape %v and %d bytes", errSnapshot, t.Name, t.Shape, len(raw))
-			}
-			count *= int64(d)
-		}
-		if count*each != int64(len(raw)) {
-			return fmt.Errorf("%w: the memory %s has shape %v and %d bytes", errSnapshot, t.Name, t.Shape, len(raw))
-		}
-		named := tensor.Named{Name: t.Name, Shape: t.Shape}
-		if t.Raw {
-			named.Bytes = raw
+			named.Bytes, size = raw, 1
 		} else {
 			named.Data = from[float32](raw)
+		}
+		for _, d := range t.Shape {
+			if d < 0 || size > 0 && int64(d) > int64(len(raw))/size+1 {
+				size = -1 // and not a product that overflows
+				break
+			}
+			size *= int64(d)
+		}
+		if size != int64(len(raw)) {
+			return fmt.Errorf("%w: the memory %s has shape %v and %d bytes", errSnapshot, t.Name, t.Shape, len(raw))
 		}
 		s.memory.State = append(s.memory.State, named)
 	}

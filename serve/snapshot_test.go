@@ -66,7 +66,7 @@ func TestRestart(t *testing.T) {
 		}
 		put(middle, all)
 		second, third := w.server(t, keep), w.server(t, func(o *Options) { o.Log = log })
-		if got := second.snapshotter.at; got != uint64(middle-n) {
+		if got := second.snapshotter.latest.Last; got != uint64(middle-n) {
 			t.Fatalf("%s: the snapshot is of sequence %d, want %d", name, got, middle-n)
 		}
 		a, b := second.engine.now(), third.engine.now()
@@ -80,7 +80,7 @@ func TestRestart(t *testing.T) {
 		if err := second.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if again := w.server(t, keep); again.snapshotter.at != a.Last ||
+		if again := w.server(t, keep); again.snapshotter.latest.Last != a.Last ||
 			again.engine.fingerprint(again.engine.now()) != third.engine.fingerprint(b) {
 			t.Errorf("%s: a second restart knows something else", name)
 		}

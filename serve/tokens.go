@@ -79,10 +79,11 @@ func parseToken(line string) (t token, found, want string) {
 		}
 	}
 	if digits, hashed := strings.CutPrefix(parts[2], "sha256:"); hashed {
-		if n, err := hex.Decode(t.hash[:], []byte(digits[:min(len(digits), 2*len(t.hash))])); err != nil ||
-			n != len(t.hash) || len(digits) != 2*len(t.hash) {
+		hash, err := hex.DecodeString(digits)
+		if err != nil || len(hash) != len(t.hash) {
 			return t, "not a hash", fmt.Sprintf("sha256: and %d hexadecimal digits", 2*len(t.hash))
 		}
+		t.hash = [sha256.Size]byte(hash)
 		return t, "", ""
 	}
 	if len(parts[2]) < minToken {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -95,12 +96,7 @@ func (s *scanner) object(names []string, value func(field int)) (present uint) {
 		s.space()
 		start := s.at
 		key := s.string("the name of a field")
-		field := -1
-		for i, n := range names {
-			if n == key {
-				field = i
-			}
-		}
+		field := slices.Index(names, key)
 		switch {
 		case field < 0:
 			s.at = start
