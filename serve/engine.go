@@ -96,10 +96,10 @@ func (e *engine) apply(b eventlog.Batch) error {
 	for i, x := range list {
 		events[i] = event.Event{Src: e.names.add(x.Src, true), Dst: e.names.add(x.Dst, false), Time: x.Time,
 			Label: float32(x.Label)}
-		if x.Features != nil {
-			if features == nil {
-				features = make([][]float32, len(list))
-			}
+		if x.Features != nil && features == nil {
+			features = make([][]float32, len(list))
+		}
+		if features != nil {
 			features[i] = x.Features
 		}
 	}

@@ -15,15 +15,15 @@ import (
 
 // apiError is an error as clients see it. All error responses have its form.
 type apiError struct {
-	kind     string
-	message  string
-	problems []problem
-	after    int // seconds after which the same request may succeed; 0: it will not
+	Kind     string    `json:"kind"`
+	Message  string    `json:"message"`
+	Problems []problem `json:"problems,omitempty"`
+	after    int       // seconds after which the same request may succeed; 0: it will not
 }
 
-func (e *apiError) Error() string { return e.message }
+func (e *apiError) Error() string { return e.Message }
 
-func (e *apiError) status() int { return kinds[e.kind].status }
+func (e *apiError) status() int { return kinds[e.Kind].status }
 
 // problem is one thing that is wrong with a request: where, what was found, and what would have been right.
 type problem struct {
@@ -78,7 +78,7 @@ var kindOf = []struct {
 
 // fail makes an error of a kind.
 func fail(kind, format string, args ...any) *apiError {
-	return &apiError{kind: kind, message: fmt.Sprintf(format, args...), after: kinds[kind].after}
+	return &apiError{Kind: kind, Message: fmt.Sprintf(format, args...), after: kinds[kind].after}
 }
 
 // badRequest is an error with all that is wrong with a request.
@@ -86,9 +86,9 @@ func badRequest(list []problem) *apiError {
 	p := list[0]
 	e := fail("bad_request", "%s: found %s, want %s", p.Where, p.Found, p.Want)
 	if len(list) > 1 {
-		e.message += fmt.Sprintf(", and %d more problems", len(list)-1)
+		e.Message += fmt.Sprintf(", and %d more problems", len(list)-1)
 	}
-	e.problems = list[:min(len(list), maxProblems)]
+	e.Problems = list[:min(len(list), maxProblems)]
 	return e
 }
 
@@ -121,15 +121,7 @@ func writeError(w http.ResponseWriter, err error) {
 	if e.status() == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	var doc struct {
-		Error struct {
-			Kind     string    `json:"kind"`
-			Message  string    `json:"message"`
-			Problems []problem `json:"problems,omitempty"`
-		} `json:"error"`
-	}
-	doc.Error.Kind, doc.Error.Message, doc.Error.Problems = e.kind, e.message, e.problems
-	writeJSON(w, e.status(), doc)
+	writeJSON(w, e.status(), map[string]*apiError{"error": e})
 }
 
 // writeJSON answers with a document.

@@ -99,13 +99,12 @@ func (d *eventDecoder) decode(text, kind string) ([]eventlog.Event, error) {
 		}
 	} else {
 		d.where = func(i int, field string) string { return fmt.Sprintf("events[%d].%s", i, field) }
-		err := read(text, func(s *scanner) {
+		if err := read(text, 0, func(s *scanner) {
 			present := s.object([]string{"events"}, func(int) { s.array(func(i int) { d.one(s, i) }) })
 			if present == 0 {
 				panic(bad("the document", "no events", `{"events": [...]}`))
 			}
-		})
-		if err != nil {
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -123,14 +122,8 @@ func (d *eventDecoder) lines(text string) error {
 	number := 0
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) != "" {
-			err := read(line, func(s *scanner) { d.one(s, number) })
-			if err != nil {
-				r := err.(*apiError)
-				for i := range r.problems {
-					where := &r.problems[i].Where
-					*where = strings.Replace(*where, "line 1,", fmt.Sprintf("line %d,", number+1), 1)
-				}
-				return badRequest(r.problems)
+			if err := read(line, number, func(s *scanner) { d.one(s, number) }); err != nil {
+				return err
 			}
 		}
 		number++
@@ -176,11 +169,11 @@ func (d *eventDecoder) features(s *scanner) []float32 {
 	list := make([]float32, 0, d.width)
 	s.array(func(i int) {
 		if i >= d.width {
-			s.stop(fmt.Sprintf("%d features, as the events of this data set have", d.width))
+			s.stop(s.at, fmt.Sprintf("%d features, as the events of this data set have", d.width))
 		}
 		v := float32(s.number("a feature"))
 		if math.IsInf(float64(v), 0) {
-			s.stop("a feature that fits into 32 bits")
+			s.stop(s.at, "a feature that fits into 32 bits")
 		}
 		list = append(list, v)
 	})
@@ -264,5 +257,5 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, fill func(*sca
 		return err
 	}
 	defer s.limiter.release(len(text))
-	return read(text, fill)
+	return read(text, 0, fill)
 }

@@ -69,10 +69,8 @@ type learner struct {
 	own    bool // the directory is a temporary one
 	tried  int  // events that were known at the last attempt
 
-	mu       sync.Mutex // guards what follows
-	attempts int
-	promoted int
-	last     *attempt
+	mu  sync.Mutex // guards what follows
+	sum learningDoc
 }
 
 // learningDoc is the part of the status about learning.
@@ -172,9 +170,8 @@ func (l *learner) try(ctx context.Context, at *state) attempt {
 	path, err := l.train(ctx, g, at, &a)
 	if err == nil && path != "" {
 		a.Checkpoint = filepath.Base(path)
-		if _, err = l.server.models.replace(ctx, path, true); err == nil {
-			a.Promoted = true
-		}
+		_, err = l.server.models.replace(ctx, path, true)
+		a.Promoted = err == nil
 	}
 	if err != nil {
 		a.Error = err.Error()
@@ -235,11 +232,11 @@ func (l *learner) note(a attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !a.RolledBack {
-		l.attempts++
-		l.last = &a
+		l.sum.Attempts++
+		l.sum.Last = &a
 	}
 	if a.Promoted {
-		l.promoted++
+		l.sum.Promoted++
 	}
 	line, err := json.Marshal(a)
 	if err == nil {
@@ -250,11 +247,6 @@ func (l *learner) note(a attempt) {
 	}
 	l.server.log.Info("learning: an attempt", "ap_before", a.Before, "ap_after", a.After, "promoted", a.Promoted,
 		"seconds", a.Seconds, "error", a.Error)
-	l.removeUnused()
-}
-
-// removeUnused removes all learned models but the current and the previous one.
-func (l *learner) removeUnused() {
 	files, _ := filepath.Glob(filepath.Join(l.Dir, "learned-*.safetensors"))
 	used := l.server.models.files()
 	for _, f := range files {
@@ -282,7 +274,8 @@ func (l *learner) doc() *learningDoc {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return &learningDoc{l.attempts, l.promoted, l.last}
+	doc := l.sum
+	return &doc
 }
 
 // readLedger reads the attempts up to the first line that is damaged.

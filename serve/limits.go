@@ -119,13 +119,18 @@ func (l *limiter) forget(now time.Time) {
 }
 
 // read reads a body within the limits.
-func (l *limiter) read(w http.ResponseWriter, r *http.Request) (string, error) {
+func (l *limiter) read(w http.ResponseWriter, r *http.Request) (_ string, err error) {
+	var b strings.Builder
+	defer func() {
+		if err != nil {
+			l.release(b.Len())
+			w.Header().Set("Connection", "close") // the rest is not read
+		}
+	}()
 	too := fail("too_large", "the body is larger than %d bytes; want several requests", l.Body)
 	if r.ContentLength > l.Body {
-		w.Header().Set("Connection", "close") // the rest is not read
 		return "", too
 	}
-	var b strings.Builder
 	if r.ContentLength > 0 && r.ContentLength <= 1<<20 {
 		b.Grow(int(r.ContentLength))
 	}
@@ -134,21 +139,16 @@ func (l *limiter) read(w http.ResponseWriter, r *http.Request) (string, error) {
 	defer buffers.Put(buf)
 	for {
 		n, err := in.Read(buf[:])
-		if l.bytes.Add(int64(n)) > l.Bodies {
-			l.release(b.Len() + n)
-			w.Header().Set("Connection", "close")
-			return "", fail("busy", "the bodies of all requests together have more than %d bytes", l.Bodies)
-		}
 		b.Write(buf[:n])
 		var large *http.MaxBytesError
 		switch {
+		case l.bytes.Add(int64(n)) > l.Bodies:
+			return "", fail("busy", "the bodies of all requests together have more than %d bytes", l.Bodies)
 		case err == io.EOF:
 			return b.String(), nil
 		case errors.As(err, &large):
-			l.release(b.Len())
 			return "", too
 		case err != nil:
-			l.release(b.Len())
 			return "", fail("bad_request", "the body ended early: %v", err)
 		}
 	}

@@ -208,6 +208,10 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s %.60s: no problems are listed", c.path, c.body)
 		}
 	}
+	lines := strings.Repeat("{\"src\": 1, \"dst\": 2, \"time\": 1}\n", 4)
+	if r := call(s.Handler(), "POST", "/v1/events", lines, "Content-Type", typeNDJSON); r.Code != 413 {
+		t.Errorf("too many lines: %d %s, want 413", r.Code, r.Body)
+	}
 	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded"} {
 		if r := call(s.Handler(), "POST", "/v1/events", w.body(0, 1), "Content-Type", kind); r.Code != 415 {
 			t.Errorf("Content-Type %q: %d", kind, r.Code)

@@ -18,12 +18,13 @@ import (
 // anything after the end. Strings without escapes are parts of the text, so that names cost no allocation. At the first
 // error it panics with an *apiError, which read catches.
 type scanner struct {
-	text string
-	at   int
+	text  string
+	at    int
+	lines int // that came before the text
 }
 
-// read lets fill read a document, which must end where the text does.
-func read(text string, fill func(s *scanner)) (err error) {
+// read lets fill read a document, which must end where the text does. Lines is how many lines came before it.
+func read(text string, lines int, fill func(s *scanner)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r, ok := p.(*apiError)
@@ -33,29 +34,22 @@ func read(text string, fill func(s *scanner)) (err error) {
 			err = r
 		}
 	}()
-	s := &scanner{text: text}
+	s := &scanner{text: text, lines: lines}
 	fill(s)
 	if s.space(); s.at < len(s.text) {
-		s.stop("the end of the document")
+		s.stop(s.at, "the end of the document")
 	}
 	return nil
 }
 
-// stop ends reading with an error at this place.
-func (s *scanner) stop(want string) { panic(bad(s.where(), s.found(), want)) }
-
-func (s *scanner) where() string {
-	line := 1 + strings.Count(s.text[:s.at], "\n")
-	return fmt.Sprintf("line %d, byte %d", line, s.at-strings.LastIndexByte(s.text[:s.at], '\n'))
-}
-
-// found shows the beginning of the rest.
-func (s *scanner) found() string {
-	if s.at >= len(s.text) {
-		return "the end"
+// stop ends reading with an error at a place. It shows what begins there.
+func (s *scanner) stop(at int, want string) {
+	before, found := s.text[:at], "the end"
+	line, column := s.lines+1+strings.Count(before, "\n"), at-strings.LastIndexByte(before, '\n')
+	if at < len(s.text) {
+		found = strconv.Quote(strings.ToValidUTF8(s.text[at:min(len(s.text), at+24)], "\ufffd"))
 	}
-	rest := s.text[s.at:min(len(s.text), s.at+24)]
-	return strconv.Quote(strings.ToValidUTF8(rest, "\ufffd"))
+	panic(bad(fmt.Sprintf("line %d, byte %d", line, column), found, want))
 }
 
 func (s *scanner) space() {
@@ -81,7 +75,7 @@ func (s *scanner) next(c byte) bool {
 
 func (s *scanner) must(c byte) {
 	if !s.next(c) {
-		s.stop(strconv.QuoteRune(rune(c)))
+		s.stop(s.at, strconv.QuoteRune(rune(c)))
 	}
 }
 
@@ -99,11 +93,9 @@ func (s *scanner) object(names []string, value func(field int)) (present uint) {
 		field := slices.Index(names, key)
 		switch {
 		case field < 0:
-			s.at = start
-			s.stop("a known field: " + strings.Join(names, ", ") + suggest.Hint(key, names))
+			s.stop(start, "a known field: "+strings.Join(names, ", ")+suggest.Hint(key, names))
 		case present&(1<<field) != 0:
-			s.at = start
-			s.stop("each field once")
+			s.stop(start, "each field once")
 		}
 		present |= 1 << field
 		s.must(':')
@@ -134,7 +126,7 @@ func (s *scanner) array(value func(i int)) {
 func (s *scanner) string(want string) string {
 	s.space()
 	if s.at >= len(s.text) || s.text[s.at] != '"' {
-		s.stop(want + ", in quotes")
+		s.stop(s.at, want+", in quotes")
 	}
 	start := s.at
 	for i := start + 1; i < len(s.text); i++ {
@@ -145,11 +137,10 @@ func (s *scanner) string(want string) string {
 		case c == '\\' || c >= utf8.RuneSelf:
 			return s.stringSlow(want)
 		case c < ' ':
-			s.at = i
-			s.stop("no control characters in a string; \\n and the like are written as escapes")
+			s.stop(i, "no control characters in a string; \\n and the like are written as escapes")
 		}
 	}
-	s.stop("a string that ends")
+	s.stop(start, "a string that ends")
 	return ""
 }
 
@@ -164,13 +155,13 @@ func (s *scanner) stringSlow(want string) string {
 			raw := s.text[start : i+1]
 			var out string
 			if !utf8.ValidString(raw) || json.Unmarshal([]byte(raw), &out) != nil {
-				s.stop(want + ", a string of valid UTF-8 and escapes")
+				s.stop(start, want+", a string of valid UTF-8 and escapes")
 			}
 			s.at = i + 1
 			return out
 		}
 	}
-	s.stop("a string that ends")
+	s.stop(start, "a string that ends")
 	return ""
 }
 
@@ -178,11 +169,9 @@ func (s *scanner) stringSlow(want string) string {
 func (s *scanner) number(want string) float64 {
 	s.space()
 	start := s.at
-	raw := s.digits(want)
-	v, err := strconv.ParseFloat(raw, 64)
+	v, err := strconv.ParseFloat(s.digits(want), 64)
 	if err != nil || math.IsInf(v, 0) {
-		s.at = start
-		s.stop(want + ", a finite number")
+		s.stop(start, want+", a finite number")
 	}
 	return v
 }
@@ -190,45 +179,34 @@ func (s *scanner) number(want string) float64 {
 // digits reads the text of a number by the grammar of JSON.
 func (s *scanner) digits(want string) string {
 	s.space()
-	start, i := s.at, s.at
-	at := func() byte {
-		if i < len(s.text) {
-			return s.text[i]
+	start := s.at
+	one := func(of string) bool {
+		found := s.at < len(s.text) && strings.IndexByte(of, s.text[s.at]) >= 0
+		if found {
+			s.at++
 		}
-		return 0
+		return found
 	}
-	run := func() int {
-		from := i
-		for c := at(); c >= '0' && c <= '9'; c = at() {
-			i++
+	some := func() bool {
+		from := s.at
+		for s.at < len(s.text) && s.text[s.at] >= '0' && s.text[s.at] <= '9' {
+			s.at++
 		}
-		return i - from
+		return s.at > from
 	}
-	if at() == '-' {
-		i++
+	one("-")
+	valid := one("0") != some() // no digit follows a leading 0
+	if one(".") {
+		valid = some() && valid
 	}
-	first := i
-	n := run()
-	if n == 0 || n > 1 && s.text[first] == '0' {
-		s.stop(want)
+	if one("eE") {
+		one("+-")
+		valid = some() && valid
 	}
-	if at() == '.' {
-		i++
-		if run() == 0 {
-			s.stop(want)
-		}
+	if !valid {
+		s.stop(start, want)
 	}
-	if c := at(); c == 'e' || c == 'E' {
-		i++
-		if c := at(); c == '+' || c == '-' {
-			i++
-		}
-		if run() == 0 {
-			s.stop(want)
-		}
-	}
-	s.at = i
-	return s.text[start:i]
+	return s.text[start:s.at]
 }
 
 // peek is the next character, 0 at the end.
@@ -258,8 +236,7 @@ func (s *scanner) id() string {
 	start := s.at
 	raw := s.digits("a node: its name in quotes, or a whole number")
 	if strings.ContainsAny(raw, ".eE") {
-		s.at = start
-		s.stop("a node: its name in quotes, or a whole number")
+		s.stop(start, "a node: its name in quotes, or a whole number")
 	}
 	return raw
 }
@@ -270,8 +247,7 @@ func (s *scanner) time(dates bool) event.Time {
 		start := s.at
 		at, format, err := dataset.ParseTime(s.string("a time"))
 		if err != nil || format != dataset.TimeDate {
-			s.at = start
-			s.stop("a time: seconds since 1970, or a date in quotes: " + dataset.DateForms)
+			s.stop(start, "a time: seconds since 1970, or a date in quotes: "+dataset.DateForms)
 		}
 		return at
 	}
@@ -284,8 +260,7 @@ func (s *scanner) integer(want string, least, most int) int {
 	start := s.at
 	v, err := strconv.Atoi(s.digits(want))
 	if err != nil || v < least || v > most {
-		s.at = start
-		s.stop(fmt.Sprintf("%s from %d to %d", want, least, most))
+		s.stop(start, fmt.Sprintf("%s from %d to %d", want, least, most))
 	}
 	return v
 }
