@@ -19,6 +19,13 @@ type scoreDoc struct {
 	Probability float64 `json:"probability"`
 }
 
+// ask lets the slow lane do something with a predictor, and returns the sequence of the state that it saw.
+func (s *Server) ask(r *http.Request, do func(p *predict.Predictor, a *resolver) error) (asOf uint64, err error) {
+	j := &job{ctx: r.Context(), do: do}
+	err = s.models.ask(j)
+	return j.at.Last, err
+}
+
 // postScore answers how likely pairs of nodes interact.
 func (s *Server) postScore(w http.ResponseWriter, r *http.Request) (any, error) {
 	pairs, _, err := s.queries(w, r, s.options.Limits.Queries)
@@ -69,13 +76,13 @@ func (s *Server) pair(sc *scanner, i int) pair {
 	where := func(field string) string { return fmt.Sprintf("queries[%d].%s", i, field) }
 	fields := []string{"src", "dst", "time"}
 	present := sc.object(fields, func(field int) {
-		switch field {
+		switch where := where(fields[field]); field {
 		case 0:
-			p.src = s.id(sc, where("src"))
+			p.src = s.id(sc, where)
 		case 1:
-			p.dst = s.id(sc, where("dst"))
+			p.dst = s.id(sc, where)
 		case 2:
-			p.time, p.now = s.time(sc, where("time"))
+			p.time, p.now = s.time(sc, where)
 		}
 	})
 	for f, name := range fields[:2] {
@@ -126,9 +133,7 @@ func (s *Server) show(name string) nodeDoc { return nodeDoc{name, s.engine.names
 
 // ranking is a request for the most likely destinations of a source.
 type ranking struct {
-	src        string
-	at         event.Time
-	now        bool
+	pair       // without a destination
 	k          int
 	candidates []string // nil: all that were a destination
 }
@@ -148,7 +153,7 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 		Items []item `json:"items"`
 		AsOf  uint64 `json:"as_of"`
 	}{Items: []item{}}
-	j := &job{ctx: r.Context(), do: func(p *predict.Predictor, a *resolver) error {
+	doc.AsOf, err = s.ask(r, func(p *predict.Predictor, a *resolver) error {
 		doc.Items = doc.Items[:0]
 		var nodes []event.Node
 		for _, c := range q.candidates {
@@ -158,21 +163,17 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 			return fail("too_large", "there are %d destinations, more than the %d that can be ranked at once; "+
 				"want candidates", len(a.targets), most)
 		}
-		found, err := p.Rank(r.Context(), a.node(q.src, true), a.queryTime(q.at, q.now), nodes, q.k)
+		found, err := p.Rank(r.Context(), a.node(q.src, true), a.queryTime(q.pair), nodes, q.k)
 		for _, f := range found {
 			doc.Items = append(doc.Items, item{s.show(a.name(f.Node)), scoreDoc{f.Logit, f.Probability}, f.Meetings})
 		}
 		return err
-	}}
-	if err := s.models.ask(j); err != nil {
-		return nil, err
-	}
-	doc.AsOf = j.at.Last
-	return doc, nil
+	})
+	return doc, err
 }
 
 func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err error) {
-	q = ranking{now: true, k: 10}
+	q = ranking{pair: pair{now: true}, k: 10}
 	most := s.options.Limits.Candidates
 	err = s.readJSON(w, r, func(sc *scanner) {
 		present := sc.object([]string{"src", "time", "k", "candidates"}, func(field int) {
@@ -180,7 +181,7 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 			case 0:
 				q.src = s.id(sc, "src")
 			case 1:
-				q.at, q.now = s.time(sc, "time")
+				q.time, q.now = s.time(sc, "time")
 			case 2:
 				q.k = sc.integer("a number of destinations", 1, most)
 			case 3:
@@ -215,13 +216,6 @@ type explanation struct {
 	predict.Explanation
 }
 
-// pairDoc is what was asked about.
-type pairDoc struct {
-	Src  nodeDoc    `json:"src"`
-	Dst  nodeDoc    `json:"dst"`
-	Time event.Time `json:"time"`
-}
-
 // MarshalJSON writes both as one object.
 func (e explanation) MarshalJSON() ([]byte, error) { return jsonobject.Join(e.pairDoc, e.Explanation) }
 
@@ -231,11 +225,11 @@ func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	doc := struct {
+	var doc struct {
 		Explanations []explanation `json:"explanations"`
 		AsOf         uint64        `json:"as_of"`
-	}{}
-	j := &job{ctx: r.Context(), do: func(p *predict.Predictor, a *resolver) error {
+	}
+	doc.AsOf, err = s.ask(r, func(p *predict.Predictor, a *resolver) error {
 		doc.Explanations = doc.Explanations[:0]
 		var qs []predict.Query
 		for _, q := range pairs {
@@ -250,16 +244,12 @@ func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) (any, error
 		for i, f := range found {
 			a.rename(&f.Source)
 			a.rename(&f.Destination)
-			src, dst := s.show(pairs[i].src), s.show(pairs[i].dst)
-			doc.Explanations = append(doc.Explanations, explanation{pairDoc{src, dst, qs[i].Time}, f})
+			asked := pairDoc{s.show(pairs[i].src), s.show(pairs[i].dst), qs[i].Time}
+			doc.Explanations = append(doc.Explanations, explanation{asked, f})
 		}
 		return err
-	}}
-	if err := s.models.ask(j); err != nil {
-		return nil, err
-	}
-	doc.AsOf = j.at.Last
-	return doc, nil
+	})
+	return doc, err
 }
 
 // rename gives the nodes of an explanation the names that clients use.

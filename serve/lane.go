@@ -265,7 +265,7 @@ type sided struct {
 
 // query is a pair with its nodes.
 func (a *resolver) query(p pair) predict.Query {
-	return predict.Query{Src: a.node(p.src, true), Dst: a.node(p.dst, false), Time: a.queryTime(p.time, p.now)}
+	return predict.Query{Src: a.node(p.src, true), Dst: a.node(p.dst, false), Time: a.queryTime(p)}
 }
 
 // name is the name of a node.

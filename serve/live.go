@@ -19,10 +19,11 @@ type liveDoc struct {
 		P99   float64 `json:"p99"`
 		Count int     `json:"count"`
 	} `json:"score"`
-	Latest []latestDoc `json:"latest"` // events, the newest first
+	Latest []pairDoc `json:"latest"` // events, the newest first
 }
 
-type latestDoc struct {
+// pairDoc is a pair at a time.
+type pairDoc struct {
 	Src  nodeDoc    `json:"src"`
 	Dst  nodeDoc    `json:"dst"`
 	Time event.Time `json:"time"`
@@ -30,7 +31,7 @@ type latestDoc struct {
 
 // getLive answers with recent events, rates and quality.
 func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) (any, error) {
-	doc := liveDoc{Status: s.status(), Rates: s.quality.rates.last(120, time.Now()), Latest: []latestDoc{}}
+	doc := liveDoc{Status: s.status(), Rates: s.quality.rates.last(120, time.Now()), Latest: []pairDoc{}}
 	s.quality.mu.Lock()
 	doc.Series = append([]qualityDoc{}, s.quality.series...)
 	s.quality.mu.Unlock()
@@ -41,7 +42,7 @@ func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) (any, error) {
 	for i := events.Len() - 1; i >= max(0, events.Len()-12); i-- {
 		e := events.At(i)
 		src, dst := s.show(s.engine.names.Name(e.Src)), s.show(s.engine.names.Name(e.Dst))
-		doc.Latest = append(doc.Latest, latestDoc{src, dst, e.Time})
+		doc.Latest = append(doc.Latest, pairDoc{src, dst, e.Time})
 	}
 	return doc, nil
 }

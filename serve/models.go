@@ -281,9 +281,9 @@ func (m *modelSlots) shut(g *generation) {
 }
 
 // queryTime is the time of a query. Now is right after the latest event, or 0 if there is none.
-func (s *state) queryTime(at event.Time, now bool) event.Time {
-	if !now {
-		return at
+func (s *state) queryTime(p pair) event.Time {
+	if !p.now {
+		return p.time
 	}
 	if last := s.PastView.Last(); !math.IsInf(last, -1) {
 		return math.Nextafter(last, math.Inf(1))
