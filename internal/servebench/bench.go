@@ -88,8 +88,8 @@ func (b Bench) Run(ctx context.Context) (r Report, err error) {
 		name string
 		run  func() error
 	}{
-		{"one pair", func() error { r.Alone, err = g.score(ctx, b.For); return err }},
-		{"rank", func() error { r.Rank, err = g.rank(ctx, b.For); return err }},
+		{"one pair", func() error { r.Alone, err = g.repeat(ctx, b.For, g.pairs()); return err }},
+		{"rank", func() error { r.Rank, err = g.repeat(ctx, b.For, g.rankings()); return err }},
 		{"scores while events arrive", func() error { r.Score, r.Arrived, err = g.mixed(ctx, b.For); return err }},
 		{"one event a request", func() error { r.Single, err = g.ingest(ctx, b.For, 64, 1); return err }},
 		{"a thousand events a request", func() error { r.Batched, err = g.ingest(ctx, b.For, 4, 1000); return err }},

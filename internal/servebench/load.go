@@ -53,10 +53,9 @@ func (g *generator) stamp(r prepared) []byte {
 	text := strconv.AppendFloat(digits[:0], g.from+float64(g.clock.Add(1))/1000, 'f', 3, 64)
 	for _, at := range r.times {
 		field := r.raw[at : at+timeDigits]
-		for i := range field {
+		for i := copy(field, text); i < len(field); i++ {
 			field[i] = ' '
 		}
-		copy(field, text)
 	}
 	return r.raw
 }
@@ -183,77 +182,61 @@ func (c *crew) wait() (Latency, error) {
 
 // ingest lets connections send events one request after another.
 func (g *generator) ingest(ctx context.Context, d time.Duration, connections, size int) (r Ingested, err error) {
-	count := min(500, 40_000/size)
-	ready := make([][]prepared, connections)
-	for c := range ready {
-		ready[c] = g.bodies(count, size, uint64(c))
+	lists := make([][]prepared, connections)
+	for c := range lists {
+		lists[c] = g.bodies(min(500, 40_000/size), size, uint64(c))
 	}
-	began, crew := time.Now(), g.crew()
-	for _, list := range ready {
-		crew.start(func(w *wire) error {
-			for i := 0; time.Since(began) < d && ctx.Err() == nil; i++ {
-				if err := crew.send(w, time.Now(), g.stamp(list[i%count])); err != nil {
-					return err
-				}
-			}
-			return ctx.Err()
-		})
-	}
-	r.Latency, err = crew.wait()
+	began := time.Now()
+	r.Latency, err = g.repeat(ctx, d, lists...)
 	r.Requests = r.Latency.Requests
 	r.PerSecond = float64(r.Requests*size) / time.Since(began).Seconds()
 	return r, err
 }
 
 // pairs are questions about pairs.
-func (g *generator) pairs(n int) [][]byte {
+func (g *generator) pairs() (list []prepared) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	list := make([][]byte, n)
-	for i := range list {
+	for range 500 {
 		body := fmt.Sprintf(`{"queries":[{"src":%q,"dst":%q}]}`, g.source(rng), g.target(rng))
-		list[i] = request("/v1/score", body)
+		list = append(list, prepared{raw: request("/v1/score", body)})
 	}
 	return list
 }
 
-// score asks about one pair after another.
-func (g *generator) score(ctx context.Context, d time.Duration) (Latency, error) {
-	return g.repeat(ctx, d, g.pairs(500))
-}
-
-// rank asks for the best of a thousand candidates.
-func (g *generator) rank(ctx context.Context, d time.Duration) (Latency, error) {
+// rankings ask for the best of a thousand candidates.
+func (g *generator) rankings() (list []prepared) {
 	rng := rand.New(rand.NewPCG(6, 6))
-	var list [][]byte
 	for range 20 {
 		var some []string
 		for _, i := range rng.Perm(len(g.targets))[:min(1000, len(g.targets))] {
 			some = append(some, strconv.Quote(g.set.Names.Name(g.targets[i])))
 		}
-		list = append(list, request("/v1/rank", fmt.Sprintf(`{"src":%q,"k":10,"candidates":[%s]}`,
-			g.source(rng), strings.Join(some, ","))))
+		list = append(list, prepared{raw: request("/v1/rank", fmt.Sprintf(`{"src":%q,"k":10,"candidates":[%s]}`,
+			g.source(rng), strings.Join(some, ",")))})
 	}
-	return g.repeat(ctx, d, list)
+	return list
 }
 
-// repeat sends requests one after another over one connection.
-func (g *generator) repeat(ctx context.Context, d time.Duration, list [][]byte) (Latency, error) {
+// repeat sends the requests of each list one after another over a connection of its own.
+func (g *generator) repeat(ctx context.Context, d time.Duration, lists ...[]prepared) (Latency, error) {
 	began, crew := time.Now(), g.crew()
-	crew.start(func(w *wire) error {
-		for i := 0; time.Since(began) < d && ctx.Err() == nil; i++ {
-			if err := crew.send(w, time.Now(), list[i%len(list)]); err != nil {
-				return err
+	for _, list := range lists {
+		crew.start(func(w *wire) error {
+			for i := 0; time.Since(began) < d && ctx.Err() == nil; i++ {
+				if err := crew.send(w, time.Now(), g.stamp(list[i%len(list)])); err != nil {
+					return err
+				}
 			}
-		}
-		return ctx.Err()
-	})
+			return ctx.Err()
+		})
+	}
 	return crew.wait()
 }
 
 // mixed asks 200 times a second, whether the answer before has come or not, while 10,000 events a second arrive.
 func (g *generator) mixed(ctx context.Context, d time.Duration) (l Latency, rate float64, err error) {
 	const size, perSecond, scores, workers = 100, 100, 200, 16
-	ready, asked := g.bodies(100, size, 77), g.pairs(500)
+	ready, asked := g.bodies(100, size, 77), g.pairs()
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	before, began := g.server.Summary().Events, time.Now()
@@ -270,7 +253,7 @@ func (g *generator) mixed(ctx context.Context, d time.Duration) (l Latency, rate
 		questions.start(func(w *wire) error {
 			i := k
 			for at := range due {
-				if err := questions.send(w, at, asked[i%len(asked)]); err != nil {
+				if err := questions.send(w, at, asked[i%len(asked)].raw); err != nil {
 					return err
 				}
 				i += workers

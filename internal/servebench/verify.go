@@ -1,7 +1,6 @@
 package servebench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,15 +66,14 @@ func Verify(ctx context.Context, v Verification) (Verdict, error) {
 		return Verdict{}, fmt.Errorf("verify: the server starts with %d of %d events: there is nothing to replay",
 			from, log.Len())
 	}
-	groups := questions(v.Set, from)
-	want, spec, err := v.offline(ctx, from, groups)
+	verdict := Verdict{Events: from, Replayed: log.Len() - from}
+	qs := questions(v.Set, from)
+	want, err := v.offline(ctx, from, qs, &verdict)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("verify: offline: %w", err)
 	}
-	verdict := Verdict{Model: want.name, Order: spec.Order, Events: from, Replayed: log.Len() - from,
-		Depends: spec.Conditions()}
 	began := time.Now()
-	if err := v.online(ctx, from, groups, want.logits, &verdict); err != nil {
+	if err := v.online(ctx, from, qs, want, &verdict); err != nil {
 		return verdict, fmt.Errorf("verify: online: %w", err)
 	}
 	verdict.Seconds = time.Since(began).Seconds()
@@ -90,61 +88,51 @@ func testStart(log *event.Log) int {
 	return min(n, log.Len()-1)
 }
 
-// questions are the queries before each event: about the event, and about another destination.
-func questions(set *dataset.Set, from int) [][2]predict.Query {
+// questions are the two queries before each event: about the event, and about another destination.
+func questions(set *dataset.Set, from int) (qs []predict.Query) {
 	all := set.Log.All()
 	rng := rand.New(rand.NewPCG(16, 0))
-	var groups [][2]predict.Query
 	for i := from; i < all.Len(); i++ {
 		q := predict.Query{Src: all.Src[i], Dst: all.Dst[i], Time: all.Time[i]}
 		other := q
 		other.Dst = all.Dst[rng.IntN(max(1, i))]
-		groups = append(groups, [2]predict.Query{q, other})
+		qs = append(qs, q, other)
 	}
-	return groups
-}
-
-type offlineAnswers struct {
-	name   string
-	logits []float32 // two for each group
+	return qs
 }
 
 // offline is what the library answers. A model whose memory takes events in the order of arrival is asked within a
 // replay of all events, as in an evaluation. All others are asked with all events known.
-func (v Verification) offline(ctx context.Context, from int, groups [][2]predict.Query) (a offlineAnswers,
-	spec model.Spec, err error) {
+func (v Verification) offline(ctx context.Context, from int, qs []predict.Query, verdict *Verdict) (logits []float32,
+	err error) {
 	o := v.Load
 	o.Set = v.Set
 	p, err := predict.Load(v.Checkpoint, o)
 	if err != nil {
-		return a, spec, err
+		return nil, err
 	}
 	defer p.Close()
-	spec, a.name = p.Spec(), p.Model()
-	switch {
-	case p.Remembers() && spec.Order == protocol.Arrival:
-		a.logits, err = replayed(ctx, p, v.Set, from, groups)
-	case len(spec.Conditions()) > 0: // scores depend on the other queries of a pass
-		for _, g := range groups {
-			logits, err := p.Score(ctx, g[:])
-			if err != nil {
-				return a, spec, err
-			}
-			a.logits = append(a.logits, logits...)
-		}
-	default:
-		var qs []predict.Query
-		for _, g := range groups {
-			qs = append(qs, g[0], g[1])
-		}
-		a.logits, err = p.Score(ctx, qs)
+	verdict.Model, verdict.Order, verdict.Depends = p.Model(), p.Spec().Order, p.Spec().Conditions()
+	size := len(qs) // of a pass
+	if len(verdict.Depends) > 0 {
+		size = 2 // scores depend on the other queries of a pass
 	}
-	return a, spec, err
+	if p.Remembers() && verdict.Order == protocol.Arrival {
+		return replayed(ctx, p, v.Set, from, qs, size)
+	}
+	for some := range slices.Chunk(qs, size) {
+		scores, err := p.Score(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		logits = append(logits, scores...)
+	}
+	return logits, nil
 }
 
-// replayed answers within a replay in the order of arrival.
-func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from int,
-	groups [][2]predict.Query) ([]float32, error) {
+// replayed answers within a replay in the order of arrival, in passes of at most size queries.
+func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from int, qs []predict.Query, size int) (
+	[]float32, error) {
 	scorer := p.Scorer()
 	memory, ok := scorer.(model.StatefulScorer)
 	if !ok {
@@ -158,23 +146,14 @@ func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from 
 		Sampling: set.Sampling, Seed: 1}
 	var logits []float32
 	var questions replay.Questions
-	alone := len(p.Spec().Conditions()) > 0
 	plan := scorer.Plan()
 	for step, err := range pass.Batches(ctx, scorer, set.Log.All()) {
 		if err != nil {
 			return nil, err
 		}
-		var qs []predict.Query
-		for i := range step.Span.Len() {
-			if n := step.Span.First() + i - from; n >= 0 {
-				qs = append(qs, groups[n][0], groups[n][1])
-			}
-		}
-		size := cmp.Or(len(qs), 1)
-		if alone {
-			size = 2
-		}
-		for some := range slices.Chunk(qs, size) {
+		lo := step.Span.First() - from
+		hi := lo + step.Span.Len()
+		for some := range slices.Chunk(qs[2*max(0, lo):2*max(0, hi)], size) {
 			if err := questions.Prepare(pass, plan, len(some)); err != nil {
 				return nil, err
 			}
@@ -189,7 +168,7 @@ func replayed(ctx context.Context, p *predict.Predictor, set *dataset.Set, from 
 }
 
 // online asks a server and compares its answers.
-func (v Verification) online(ctx context.Context, from int, groups [][2]predict.Query, want []float32,
+func (v Verification) online(ctx context.Context, from int, qs []predict.Query, want []float32,
 	verdict *Verdict) error {
 	s, err := start(ctx, serve.Options{
 		Set: v.Set.First(from), Checkpoint: v.Checkpoint, Load: v.Load, Log: eventlog.NewMemory(),
@@ -202,9 +181,12 @@ func (v Verification) online(ctx context.Context, from int, groups [][2]predict.
 	c.HTTP = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	defer c.HTTP.CloseIdleConnections()
 	var pos, neg []float32
-	for i, g := range groups {
-		e := v.event(from + i)
-		asked, err := c.Score(ctx, client.At(e.Src, e.Dst, e.Time), client.At(e.Src, v.name(g[1].Dst), e.Time))
+	name := v.Set.Names.Name
+	for i := range len(qs) / 2 {
+		one := v.Set.Log.At(from + i)
+		e := client.Event{Src: name(one.Src), Dst: name(one.Dst), Time: one.Time, Label: float64(one.Label),
+			Features: v.Set.Edge.Row(int(one.Edge))}
+		asked, err := c.Score(ctx, client.At(e.Src, e.Dst, e.Time), client.At(e.Src, name(qs[2*i+1].Dst), e.Time))
 		if err != nil {
 			return fmt.Errorf("event %d: %w", from+i, err)
 		}
@@ -212,14 +194,14 @@ func (v Verification) online(ctx context.Context, from int, groups [][2]predict.
 			return fmt.Errorf("event %d: the answer is as of %d, want %d", from+i, asked.AsOf, i)
 		}
 		for k, score := range asked.Scores {
-			verdict.note(g[k], score.Logit, want[2*i+k])
+			verdict.note(qs[2*i+k], score.Logit, want[2*i+k])
 		}
 		pos, neg = append(pos, asked.Scores[0].Logit), append(neg, asked.Scores[1].Logit)
 		if _, err := c.Ingest(ctx, []client.Event{e}); err != nil {
 			return fmt.Errorf("event %d: %w", from+i, err)
 		}
 		if v.OnEvent != nil {
-			v.OnEvent(i+1, len(groups))
+			v.OnEvent(i+1, len(qs)/2)
 		}
 	}
 	var meter eval.Meter
@@ -239,14 +221,4 @@ func (v *Verdict) note(q predict.Query, online, offline float32) {
 			v.Queries, q.Src, q.Dst, q.Time, online, offline)
 	}
 	v.Largest = max(v.Largest, math.Abs(float64(online)-float64(offline)))
-}
-
-// name is the name of a node.
-func (v Verification) name(n event.Node) string { return v.Set.Names.Name(n) }
-
-// event is an event of the set as a client sends it.
-func (v Verification) event(i int) client.Event {
-	e := v.Set.Log.At(i)
-	return client.Event{Src: v.name(e.Src), Dst: v.name(e.Dst), Time: e.Time, Label: float64(e.Label),
-		Features: v.Set.Edge.Row(int(e.Edge))}
 }

@@ -60,14 +60,14 @@ func TestVerifyNotices(t *testing.T) {
 	_, other := trained(t, models.Names(true)[0], "")
 	v := Verification{Set: set, Checkpoint: path, Load: predict.Options{Threads: 1}}
 	from := testStart(set.Log)
-	groups := questions(set, from)
-	want, _, err := v.offline(t.Context(), from, groups)
+	qs := questions(set, from)
+	var verdict Verdict
+	want, err := v.offline(t.Context(), from, qs, &verdict)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v.Checkpoint = other
-	var verdict Verdict
-	if err := v.online(t.Context(), from, groups, want.logits, &verdict); err != nil || verdict.Same(1e-4) ||
+	if err := v.online(t.Context(), from, qs, want, &verdict); err != nil || verdict.Same(1e-4) ||
 		verdict.First == "" {
 		t.Errorf("%+v, %v", verdict, err)
 	}
