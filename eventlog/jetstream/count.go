@@ -109,19 +109,13 @@ func (l *Log) forget(request string) {
 	delete(l.count.waiting, request)
 }
 
-// receipt is the answer to a request whose message was counted; if that was another request's, with the same key.
+// receipt is the answer to a request whose message was counted, or to an earlier one with the same key.
 func (l *Log) receipt(request, key string) (eventlog.Receipt, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.count.waiting[request]; r != nil && r.Last > 0 {
 		return *r, true
 	}
-	return l.count.keys.Find(key)
-}
-
-func (l *Log) find(key string) (eventlog.Receipt, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	return l.count.keys.Find(key)
 }
 

@@ -6,6 +6,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,9 +59,7 @@ type Log struct {
 // Open connects to a server, or one of several separated by commas, makes the stream if it is not there, and counts
 // what it has. ctx bounds how long that may take.
 func Open(ctx context.Context, url string, o Options) (*Log, error) {
-	if o.Stream == "" {
-		o.Stream = "dygmamba"
-	}
+	o.Stream = cmp.Or(o.Stream, "dygmamba")
 	if o.Patience <= 0 {
 		o.Patience = 30 * time.Second
 	}
@@ -113,7 +112,7 @@ func (l *Log) Append(ctx context.Context, key string, events []eventlog.Event) (
 	if err != nil {
 		return eventlog.Receipt{}, err
 	}
-	if r, ok := l.find(key); ok {
+	if r, ok := l.receipt("", key); ok {
 		return r, nil
 	}
 	if len(events) == 0 {

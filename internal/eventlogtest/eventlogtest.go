@@ -190,33 +190,34 @@ func bound(t *testing.T, s Store) {
 	if all := Read(t, l, 0); len(all) != 3 || all[1].Key != one {
 		t.Errorf("the log has %d batches: %+v", len(all), all)
 	}
-	boundAtOnce(t, l)
+	got := atOnce(t, l, 8, func(i int) string { return eventlog.BindKey("c", fmt.Sprint(i)) }, Events("c", 1))
+	taken := eventlog.Receipt{Last: 5, Accepted: 1}
+	differs := eventlog.Receipt{Last: 5, Accepted: 1, Again: true, Differs: true}
+	if got[taken] != 1 || got[differs] != 7 || l.Last() != 5 { // of one key with different content one is taken
+		t.Errorf("receipts %v, the log ends with %d", got, l.Last())
+	}
 }
 
-// boundAtOnce: of concurrent batches with the same key and different content one is taken.
-func boundAtOnce(t *testing.T, l eventlog.Log) {
+// atOnce appends batches at the same time and counts their receipts.
+func atOnce(t *testing.T, l eventlog.Log, n int, key func(i int) string, events []eventlog.Event) (
+	got map[eventlog.Receipt]int) {
+	t.Helper()
 	var mu sync.Mutex
-	taken, differ := 0, 0
+	got = map[eventlog.Receipt]int{}
 	var wg sync.WaitGroup
-	for i := range 8 {
+	for i := range n {
 		wg.Go(func() {
-			r, err := l.Append(context.Background(), eventlog.BindKey("c", fmt.Sprint(i)), Events(fmt.Sprint(i), 1))
+			r, err := l.Append(context.Background(), key(i), events)
+			if err != nil {
+				t.Error(err)
+			}
 			mu.Lock()
 			defer mu.Unlock()
-			switch {
-			case err != nil:
-				t.Error(err)
-			case r.Differs:
-				differ++
-			case !r.Again:
-				taken++
-			}
+			got[r]++
 		})
 	}
 	wg.Wait()
-	if taken != 1 || differ != 7 || l.Last() != 5 {
-		t.Errorf("%d batches were taken, %d refused, the log ends with %d", taken, differ, l.Last())
-	}
+	return got
 }
 
 func bits(t *testing.T, s Store) {
@@ -330,21 +331,7 @@ func concurrent(t *testing.T, s Store) {
 func sameKey(t *testing.T, s Store) {
 	l := s.Open(t)
 	must(t, l, "", Events("x", 1))
-	var mu sync.Mutex
-	got := map[eventlog.Receipt]int{}
-	var wg sync.WaitGroup
-	for range 20 {
-		wg.Go(func() {
-			r, err := l.Append(context.Background(), "same", Events("s", 3))
-			if err != nil {
-				t.Error(err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			got[r]++
-		})
-	}
-	wg.Wait()
+	got := atOnce(t, l, 20, func(int) string { return "same" }, Events("s", 3))
 	want := eventlog.Receipt{Last: 4, Accepted: 3}
 	again := want
 	again.Again = true
