@@ -71,11 +71,18 @@ func (e *engine) follow(ctx context.Context, log *slog.Logger) {
 			pause = 50 * time.Millisecond
 		}
 		log.Warn("the event log cannot be reached: "+err.Error(), "retry_in", pause)
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		sleep(ctx, pause)
 		pause = min(2*pause, 5*time.Second)
+	}
+}
+
+// sleep returns after a pause, or when ctx ends, and says which.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
 	}
 }
 

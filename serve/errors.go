@@ -112,8 +112,8 @@ func errorFor(err error) *apiError {
 	return fail("failed", "%v", err)
 }
 
-// writeError answers with an error.
-func writeError(w http.ResponseWriter, err error) {
+// writeError answers with an error and returns its status.
+func writeError(w http.ResponseWriter, err error) int {
 	e := errorFor(err)
 	if e.after > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(e.after))
@@ -122,6 +122,7 @@ func writeError(w http.ResponseWriter, err error) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	writeJSON(w, e.status(), map[string]*apiError{"error": e})
+	return e.status()
 }
 
 // writeJSON answers with a document.

@@ -141,14 +141,7 @@ func (l *learner) watch(ctx context.Context) {
 	if l.own {
 		defer os.RemoveAll(l.Dir)
 	}
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for sleep(ctx, 200*time.Millisecond) {
 		at := l.server.engine.now()
 		if at.Len()-l.tried < l.Every || at.Len() < 2*l.Window {
 			continue

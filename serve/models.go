@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -99,33 +100,30 @@ func (m *modelSlots) open(path string) (*generation, error) {
 	}
 	o := m.server.options.Load
 	o.Set, o.Live, o.Names = m.server.options.Set, m.server.engine.past, m.server.engine.names
-	threads := cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
-	lanes := []**lane{&g.quick, &g.slow}
-	defer hold(m.device)()
-	if m.device != nil {
-		lanes = lanes[:1] // a second one would only wait for the first
-	} else {
-		o.Device = nil // each has its own threads
-	}
-	for i, to := range lanes {
-		if o.Device == nil {
-			o.Threads = threads
-			if i == 0 { // one pair needs few threads, and events need a core too
-				o.Threads = max(1, threads/2)
-			}
-		}
+	load := func() (*lane, error) {
 		p, err := predict.Load(files[0], o)
 		if err != nil {
-			m.shut(g)
 			return nil, err
 		}
 		g.name = p.Model()
-		*to = newLane(m.server.engine, p, m.server.options.Limits.Waiting, m.device, m.server.metrics.pass)
+		return newLane(m.server.engine, p, m.server.options.Limits.Waiting, m.device, m.server.metrics.pass), nil
 	}
-	if g.slow == nil {
+	defer hold(m.device)()
+	if m.device != nil {
+		g.quick, err = load() // a second one would only wait for the first
 		g.slow = g.quick
+		return g, err
 	}
-	return g, nil
+	threads := cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
+	o.Device, o.Threads = nil, max(1, threads/2) // one pair needs few threads, and events need a core too
+	if g.quick, err = load(); err != nil {
+		return nil, err
+	}
+	o.Threads = threads
+	if g.slow, err = load(); err != nil {
+		m.shut(g)
+	}
+	return g, err
 }
 
 // ready builds a model's memory from all events, before it gets its first request.
@@ -162,13 +160,8 @@ func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 
 // lanes are the different lanes of a generation.
 func (g *generation) lanes() []*lane {
-	var list []*lane
-	for _, l := range []*lane{g.quick, g.slow} {
-		if l != nil && (len(list) == 0 || list[0] != l) {
-			list = append(list, l)
-		}
-	}
-	return list
+	list := slices.Compact([]*lane{g.quick, g.slow})
+	return slices.DeleteFunc(list, func(l *lane) bool { return l == nil })
 }
 
 // ask lets the current model answer a job, or the next one if it is replaced before that.

@@ -87,11 +87,7 @@ func (q *quality) watch(ctx context.Context) {
 			if t, ok := q.ask(ctx, o, rng); ok {
 				q.note(t)
 			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(min(qualityShare*time.Since(began), 5*time.Second)):
-			}
+			sleep(ctx, min(qualityShare*time.Since(began), 5*time.Second))
 			for len(q.offers) > 0 { // too old now
 				<-q.offers
 			}

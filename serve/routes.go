@@ -60,50 +60,47 @@ func (s *Server) routes() http.Handler {
 
 // serve answers one request.
 func (s *Server) serve(what route, w http.ResponseWriter, r *http.Request) {
-	began := time.Now()
-	seen := &statusWriter{ResponseWriter: w}
-	defer func() {
-		if p := recover(); p != nil {
-			if p == http.ErrAbortHandler {
-				panic(p)
-			}
-			s.log.Error("this is a bug in dygmamba, please report it", "panic", p, "stack", string(debug.Stack()))
-			if seen.status == 0 {
-				writeError(seen, fmt.Errorf("this is a bug: %v", p))
-			}
-		}
-		s.metrics.request(what.pattern, seen.status, time.Since(began))
-	}()
+	began, status := time.Now(), http.StatusOK
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	if err := s.admit(what, seen, r, began); err != nil {
-		writeError(seen, err)
+	if doc, err := s.admit(what, w, r, began); err != nil {
+		status = writeError(w, err)
+	} else if doc != nil {
+		writeJSON(w, status, doc)
 	}
+	s.metrics.request(what.pattern, status, time.Since(began))
 }
 
 // admit checks the host, the origin, the token and the limits, and then handles the request.
-func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now time.Time) error {
+func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now time.Time) (doc any, err error) {
+	defer func() {
+		if p := recover(); p == http.ErrAbortHandler {
+			panic(p)
+		} else if p != nil {
+			s.log.Error("this is a bug in dygmamba, please report it", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("this is a bug: %v", p)
+		}
+	}()
 	if err := s.knownHost(r); err != nil {
-		return err
+		return nil, err
 	}
 	if s.sameSite.Check(r) != nil {
-		return fail("forbidden", "the request comes from a page of another site (Origin %q)",
+		return nil, fail("forbidden", "the request comes from a page of another site (Origin %q)",
 			clip(r.Header.Get("Origin")))
 	}
 	client := ""
 	if what.right != "" {
-		name, err := s.options.Tokens.allow(r, what.right)
-		if err != nil {
-			return err
+		if client, err = s.options.Tokens.allow(r, what.right); err != nil {
+			return nil, err
 		}
-		client, r = name, withToken(r, name)
+		r = withToken(r, client)
 	}
 	if client == "" {
 		client, _, _ = net.SplitHostPort(r.RemoteAddr)
 	}
 	if err := s.limiter.enter(client, now); err != nil {
-		return err
+		return nil, err
 	}
 	defer s.limiter.leave()
 	if !what.slow {
@@ -111,11 +108,7 @@ func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now t
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	doc, err := what.handle(w, r)
-	if err == nil && doc != nil {
-		writeJSON(w, http.StatusOK, doc)
-	}
-	return err
+	return what.handle(w, r)
 }
 
 // knownHost protects a server without tokens from pages whose host name was made to resolve to this machine.
@@ -148,26 +141,3 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 	writeError(w, fail("not_found", "there is no %s %q; /v1/openapi.json lists all requests", clip(r.Method),
 		clip(r.URL.Path)))
 }
-
-// statusWriter remembers the status of a response.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-func (w *statusWriter) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *statusWriter) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = 200
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap is for http.ResponseController.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

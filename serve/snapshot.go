@@ -80,25 +80,16 @@ func (k *snapshotter) watch(ctx context.Context) {
 	if k.File == "" {
 		return
 	}
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
+	for pause := time.Duration(0); sleep(ctx, pause); {
+		pause = time.Second
 		k.mu.Lock()
 		due := k.server.engine.now().Last-k.latest.Last >= uint64(k.Every)
 		k.mu.Unlock()
 		if due {
 			if err := k.write(); err != nil {
 				k.server.log.Error("could not write a snapshot: " + err.Error())
-				select { // the disk may be full: try again later
-				case <-ctx.Done():
-				case <-time.After(time.Minute):
-				}
+				pause = time.Minute // the disk may be full
 			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
 		}
 	}
 }

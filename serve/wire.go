@@ -124,41 +124,29 @@ func (s *scanner) array(value func(i int)) {
 
 // string reads a string.
 func (s *scanner) string(want string) string {
-	s.space()
-	if s.at >= len(s.text) || s.text[s.at] != '"' {
+	if s.peek() != '"' {
 		s.stop(s.at, want+", in quotes")
 	}
-	start := s.at
+	start, plain := s.at, true
 	for i := start + 1; i < len(s.text); i++ {
 		switch c := s.text[i]; {
 		case c == '"':
 			s.at = i + 1
-			return s.text[start+1 : i]
-		case c == '\\' || c >= utf8.RuneSelf:
-			return s.stringSlow(want)
-		case c < ' ':
-			s.stop(i, "no control characters in a string; \\n and the like are written as escapes")
-		}
-	}
-	s.stop(start, "a string that ends")
-	return ""
-}
-
-// stringSlow reads a string with escapes or characters beyond ASCII.
-func (s *scanner) stringSlow(want string) string {
-	start := s.at
-	for i := start + 1; i < len(s.text); i++ {
-		switch s.text[i] {
-		case '\\':
-			i++
-		case '"':
-			raw := s.text[start : i+1]
+			if plain {
+				return s.text[start+1 : i]
+			}
 			var out string
-			if !utf8.ValidString(raw) || json.Unmarshal([]byte(raw), &out) != nil {
+			if raw := s.text[start:s.at]; !utf8.ValidString(raw) || json.Unmarshal([]byte(raw), &out) != nil {
 				s.stop(start, want+", a string of valid UTF-8 and escapes")
 			}
-			s.at = i + 1
 			return out
+		case c < ' ':
+			s.stop(i, "no control characters in a string; \\n and the like are written as escapes")
+		case c == '\\':
+			plain = false
+			i++
+		case c >= utf8.RuneSelf:
+			plain = false
 		}
 	}
 	s.stop(start, "a string that ends")
