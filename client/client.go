@@ -5,16 +5,17 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	mrand "math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,11 +53,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%d %s)", e.Message, e.S
 
 // Temporary says that the same request may succeed later.
 func (e *Error) Temporary() bool {
-	switch e.Status {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
+	return slices.Contains([]int{429, 502, 503, 504}, e.Status)
 }
 
 // Event is an interaction.
@@ -82,10 +79,7 @@ func (c *Client) Ingest(ctx context.Context, events []Event) (Receipt, error) {
 
 // IngestAs adds events under an idempotency key. Sending the same events again under the same key adds nothing.
 func (c *Client) IngestAs(ctx context.Context, key string, events []Event) (r Receipt, err error) {
-	body := struct {
-		Events []Event `json:"events"`
-	}{events}
-	return r, c.do(ctx, http.MethodPost, "/v1/events", key, body, &r)
+	return r, c.do(ctx, http.MethodPost, "/v1/events", key, map[string][]Event{"events": events}, &r)
 }
 
 // Query asks how likely two nodes interact at a time. Nil is right after the latest event.
@@ -112,10 +106,7 @@ type Scores struct {
 
 // Score scores queries.
 func (c *Client) Score(ctx context.Context, queries ...Query) (s Scores, err error) {
-	body := struct {
-		Queries []Query `json:"queries"`
-	}{queries}
-	if err := c.do(ctx, http.MethodPost, "/v1/score", "", body, &s); err != nil {
+	if err := c.do(ctx, http.MethodPost, "/v1/score", "", map[string][]Query{"queries": queries}, &s); err != nil {
 		return s, err
 	}
 	if len(s.Scores) != len(queries) {
@@ -187,13 +178,8 @@ func (e *Explanation) UnmarshalJSON(b []byte) error {
 
 // Explain explains the scores of queries.
 func (c *Client) Explain(ctx context.Context, queries ...Query) ([]Explanation, error) {
-	body := struct {
-		Queries []Query `json:"queries"`
-	}{queries}
-	var doc struct {
-		Explanations []Explanation `json:"explanations"`
-	}
-	err := c.do(ctx, http.MethodPost, "/v1/explain", "", body, &doc)
+	var doc struct{ Explanations []Explanation }
+	err := c.do(ctx, http.MethodPost, "/v1/explain", "", map[string][]Query{"queries": queries}, &doc)
 	return doc.Explanations, err
 }
 
@@ -316,12 +302,8 @@ func (c *Client) once(ctx context.Context, method, path, key string, body []byte
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
 	}
-	via := c.HTTP
-	if via == nil {
-		via = http.DefaultClient
-	}
 	safe := !strings.HasPrefix(path, "/v1/admin/")
-	answer, err := via.Do(r)
+	answer, err := cmp.Or(c.HTTP, http.DefaultClient).Do(r)
 	if err != nil {
 		return safe, err
 	}
@@ -335,11 +317,10 @@ func (c *Client) once(ctx context.Context, method, path, key string, body []byte
 		no := refused(answer, raw)
 		return safe && no.Temporary(), no
 	}
-	if into == nil {
-		return false, nil
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		return false, fmt.Errorf("the answer to %s %s: %w", method, path, err)
+	if into != nil {
+		if err := json.Unmarshal(raw, into); err != nil {
+			return false, fmt.Errorf("the answer to %s %s: %w", method, path, err)
+		}
 	}
 	return false, nil
 }
@@ -358,7 +339,7 @@ func refused(answer *http.Response, raw []byte) *Error {
 		e.Kind, e.Message, e.Problems = doc.Error.Kind, doc.Error.Message, doc.Error.Problems
 	}
 	if s, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && s > 0 {
-		e.After = time.Duration(math.Min(float64(s), 60)) * time.Second
+		e.After = time.Duration(min(s, 60)) * time.Second
 	}
 	return e
 }
