@@ -97,7 +97,6 @@ func resolved(path string) (string, error) {
 	return filepath.Abs(real)
 }
 
-// postRollback goes back to the previous model.
 func (s *Server) postRollback(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.noBody(w, r); err != nil {
 		return nil, err
@@ -110,7 +109,6 @@ func (s *Server) postRollback(w http.ResponseWriter, r *http.Request) (any, erro
 	return g, nil
 }
 
-// postSnapshot writes a snapshot now.
 func (s *Server) postSnapshot(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.noBody(w, r); err != nil {
 		return nil, err

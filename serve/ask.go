@@ -13,7 +13,6 @@ import (
 	"github.com/dygmamba/dygmamba/predict"
 )
 
-// scoreDoc is an answer to a query.
 type scoreDoc struct {
 	Logit       float32 `json:"logit"`
 	Probability float64 `json:"probability"`
@@ -26,7 +25,6 @@ func (s *Server) ask(r *http.Request, do func(p *predict.Predictor, a *resolver)
 	return j.at.Last, err
 }
 
-// postScore answers how likely pairs of nodes interact.
 func (s *Server) postScore(w http.ResponseWriter, r *http.Request) (any, error) {
 	pairs, _, err := s.queries(w, r, s.options.Limits.Queries)
 	if err != nil {
@@ -70,7 +68,6 @@ func (s *Server) queries(w http.ResponseWriter, r *http.Request, most int, more 
 	return pairs, top, err
 }
 
-// pair reads a query.
 func (s *Server) pair(sc *scanner, i int) pair {
 	p := pair{now: true}
 	where := func(field string) string { return fmt.Sprintf("queries[%d].%s", i, field) }
@@ -93,7 +90,6 @@ func (s *Server) pair(sc *scanner, i int) pair {
 	return p
 }
 
-// id reads the name of a node and checks it.
 func (s *Server) id(sc *scanner, where string) string {
 	id := sc.id()
 	if want := wrongID(id, s.engine.names.numbers(), s.options.Limits.ID); want != "" {
@@ -131,14 +127,12 @@ func (n nodeDoc) MarshalJSON() ([]byte, error) {
 // show is the node of a name in a response.
 func (s *Server) show(name string) nodeDoc { return nodeDoc{name, s.engine.names.numbers()} }
 
-// ranking is a request for the most likely destinations of a source.
 type ranking struct {
 	pair       // without a destination
 	k          int
 	candidates []string // nil: all that were a destination
 }
 
-// postRank answers which destinations are most likely next.
 func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 	q, err := s.ranking(w, r)
 	if err != nil {
@@ -219,7 +213,6 @@ type explanation struct {
 // MarshalJSON writes both as one object.
 func (e explanation) MarshalJSON() ([]byte, error) { return jsonobject.Join(e.pairDoc, e.Explanation) }
 
-// postExplain answers what a score rests on.
 func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) (any, error) {
 	pairs, top, err := s.queries(w, r, maxExplained, "top")
 	if err != nil {

@@ -46,7 +46,6 @@ func newEngine(set *dataset.Set, log eventlog.Log) *engine {
 	return e
 }
 
-// now is the latest state.
 func (e *engine) now() *state { return e.state.Load() }
 
 // follow applies the log's events until ctx ends or one cannot be applied. It waits for a log that cannot be reached.
@@ -130,7 +129,6 @@ func (e *engine) advance(last uint64, at time.Time) *state {
 	return after
 }
 
-// noteTargets appends new destinations.
 func (e *engine) noteTargets(list []event.Node, events event.Span) []event.Node {
 	for _, n := range events.Dst {
 		if e.targets.Add(n) {

@@ -32,7 +32,6 @@ type problem struct {
 	Want  string `json:"want"`
 }
 
-// maxProblems is the number of problems that a response lists.
 const maxProblems = 20
 
 // kinds lists all kinds of errors: the HTTP status, and after how many seconds the same request may succeed.
@@ -76,7 +75,6 @@ var kindOf = []struct {
 	{context.DeadlineExceeded, "timeout"},
 }
 
-// fail makes an error of a kind.
 func fail(kind, format string, args ...any) *apiError {
 	return &apiError{Kind: kind, Message: fmt.Sprintf(format, args...), after: kinds[kind].after}
 }
@@ -94,7 +92,6 @@ func badRequest(list []problem) *apiError {
 
 func bad(where, found, want string) *apiError { return badRequest([]problem{{where, found, want}}) }
 
-// errorFor turns any error into one for clients.
 func errorFor(err error) *apiError {
 	var e *apiError
 	if errors.As(err, &e) {
@@ -125,7 +122,6 @@ func writeError(w http.ResponseWriter, err error) int {
 	return e.status()
 }
 
-// writeJSON answers with a document.
 func writeJSON(w http.ResponseWriter, status int, doc any) {
 	body, err := json.Marshal(doc)
 	if err != nil { // a bug; nothing was written yet

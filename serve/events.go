@@ -16,7 +16,6 @@ import (
 	"github.com/dygmamba/dygmamba/eventlog"
 )
 
-// Types of a body.
 const (
 	typeJSON   = "application/json"
 	typeNDJSON = "application/x-ndjson"
@@ -62,7 +61,6 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) (any, error)
 	}{receipt.Accepted, receipt.Last}, nil
 }
 
-// maxKey is the length of an idempotency key in bytes.
 const maxKey = 200
 
 // keyOf is the idempotency key of a request as the log keeps it: bound to the name of the token and to the body.
@@ -131,7 +129,6 @@ func (d *eventDecoder) lines(text string) error {
 	return nil
 }
 
-// one reads an event.
 func (d *eventDecoder) one(s *scanner, i int) {
 	if len(d.events) >= d.limits.Batch {
 		panic(fail("too_large", "more than %d events in one request; want several requests", d.limits.Batch))

@@ -31,7 +31,6 @@ func (e *engine) fingerprint(at *state) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// getState answers with the fingerprint.
 func (s *Server) getState(w http.ResponseWriter, _ *http.Request) (any, error) {
 	at := s.engine.now()
 	return struct {

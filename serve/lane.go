@@ -61,7 +61,6 @@ func newLane(e *engine, p *predict.Predictor, queue int, device *sync.Mutex, pas
 		passes: passes, device: device}
 }
 
-// start lets the lane answer jobs.
 func (l *lane) start() {
 	l.running = true
 	go l.run()
@@ -79,7 +78,6 @@ func hold(m *sync.Mutex) (release func()) {
 // errMoved says that the lane has ended because another model replaced its own.
 var errMoved = errors.New("the model was replaced")
 
-// ask hands a job to the lane and waits for the answer.
 func (l *lane) ask(j *job) error {
 	j.done = make(chan struct{})
 	select {
@@ -221,7 +219,6 @@ func (l *lane) score(jobs []*job) {
 	}
 }
 
-// look lets the predictor see the latest state.
 func (l *lane) look() (resolver, error) {
 	s := l.engine.now()
 	a := resolver{state: s, names: l.engine.names}
@@ -263,12 +260,10 @@ type sided struct {
 	side int
 }
 
-// query is a pair with its nodes.
 func (a *resolver) query(p pair) predict.Query {
 	return predict.Query{Src: a.node(p.src, true), Dst: a.node(p.dst, false), Time: a.queryTime(p)}
 }
 
-// name is the name of a node.
 func (a *resolver) name(n event.Node) string {
 	for key, id := range a.unknown {
 		if id == n {

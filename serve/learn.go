@@ -36,7 +36,6 @@ type Learning struct {
 // ledgerFile is the name of the ledger in Learning.Dir. It has a line of JSON for each attempt.
 const ledgerFile = "learned.jsonl"
 
-// attempt is a line of the ledger.
 type attempt struct {
 	Time     time.Time `json:"time"`
 	Base     string    `json:"base"`   // hash of the checkpoint that the server was started with

@@ -44,7 +44,6 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// limiter enforces the limits.
 type limiter struct {
 	Limits
 	bytes   atomic.Int64 // of bodies in memory
@@ -60,7 +59,6 @@ type bucket struct {
 	at     time.Time
 }
 
-// maxBuckets is the number of clients with a bucket.
 const maxBuckets = 1 << 16
 
 func newLimiter(l Limits) *limiter { return &limiter{Limits: l, buckets: map[string]*bucket{}} }
@@ -118,7 +116,6 @@ func (l *limiter) forget(now time.Time) {
 	}
 }
 
-// read reads a body within the limits.
 func (l *limiter) read(w http.ResponseWriter, r *http.Request) (_ string, err error) {
 	var b strings.Builder
 	defer func() {

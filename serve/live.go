@@ -22,7 +22,6 @@ type liveDoc struct {
 	Latest []pairDoc `json:"latest"` // events, the newest first
 }
 
-// pairDoc is a pair at a time.
 type pairDoc struct {
 	Src  nodeDoc    `json:"src"`
 	Dst  nodeDoc    `json:"dst"`

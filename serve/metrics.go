@@ -66,7 +66,6 @@ func newMetrics(s *Server) *metrics {
 	return m
 }
 
-// request records an answered request.
 func (m *metrics) request(route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
@@ -75,7 +74,6 @@ func (m *metrics) request(route string, status int, took time.Duration) {
 	}
 }
 
-// pass records the number of queries of a pass.
 func (m *metrics) pass(queries int) { m.passes.Observe(float64(queries)) }
 
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) (any, error) {

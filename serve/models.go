@@ -196,7 +196,6 @@ func (g *generation) fresh(j *job) bool {
 	return true
 }
 
-// replace makes another checkpoint the current model.
 func (m *modelSlots) replace(ctx context.Context, path string, learned bool) (*generation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -253,7 +252,6 @@ func (m *modelSlots) memory() (*modelMemory, error) {
 	return kept, nil
 }
 
-// close ends all lanes.
 func (m *modelSlots) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -28,7 +28,6 @@ func newNames(set *dataset.Set) *names {
 		nodes: [2]map[string]event.Node{{}, {}}}
 }
 
-// find is the node of a name.
 func (n *names) find(name string, source bool) (id event.Node, ok bool) {
 	if source {
 		id, ok = n.base.Source(name)
@@ -68,7 +67,6 @@ func (n *names) side(source bool) int {
 	return 0
 }
 
-// count is the number of nodes.
 func (n *names) count() int {
 	n.mu.RLock()
 	defer n.mu.RUnlock()

@@ -33,7 +33,6 @@ type offer struct {
 	number        int // of the event in after
 }
 
-// trial is one event that was ranked.
 type trial struct {
 	pos, neg       float32 // logits of the event and of one negative
 	rank           float64 // among all negatives
@@ -75,7 +74,6 @@ func (q *quality) applied(before, after *state) {
 	}
 }
 
-// watch ranks the events that are offered.
 func (q *quality) watch(ctx context.Context) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for {
@@ -137,7 +135,6 @@ func (q *quality) ask(ctx context.Context, o offer, rng *rand.Rand) (t trial, ok
 
 var errLate = errors.New("the model has already learned from this event")
 
-// note adds a trial to the window.
 func (q *quality) note(t trial) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -157,7 +154,6 @@ func (q *quality) note(t trial) {
 	}
 }
 
-// now is how good the answers are.
 func (q *quality) now() qualityDoc {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -219,7 +215,6 @@ func (r *rates) last(n int, at time.Time) []int {
 	return list
 }
 
-// latencies are the latencies of the latest score requests.
 type latencies struct {
 	mu   sync.Mutex
 	list [2048]time.Duration

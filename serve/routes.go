@@ -41,7 +41,6 @@ func (s *Server) list() []route {
 	}
 }
 
-// routes is the handler of all requests.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range s.list() {
@@ -58,7 +57,6 @@ func (s *Server) routes() http.Handler {
 	})
 }
 
-// serve answers one request.
 func (s *Server) serve(what route, w http.ResponseWriter, r *http.Request) {
 	began, status := time.Now(), http.StatusOK
 	h := w.Header()
@@ -128,7 +126,6 @@ func (s *Server) knownHost(r *http.Request) error {
 	return nil
 }
 
-// notFound answers requests that have no route.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 	for _, what := range s.list() {
 		method, path, _ := strings.Cut(what.pattern, " ")

@@ -131,7 +131,6 @@ func (s *Server) follow(ctx, background context.Context) error {
 	return nil
 }
 
-// halt ends all goroutines of the server.
 func (s *Server) halt() {
 	s.stop()
 	s.done.Wait()

@@ -21,13 +21,11 @@ type Snapshots struct {
 	Every int    // events between two; 0: a million
 }
 
-// modelMemory is the memory of a model.
 type modelMemory struct {
 	Hash string // of the checkpoint
 	predict.Remembered
 }
 
-// snapshotter writes and restores snapshots.
 type snapshotter struct {
 	Snapshots
 	server *Server

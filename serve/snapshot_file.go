@@ -25,7 +25,6 @@ const snapshotMagic = "DYGSNAP1"
 
 var errSnapshot = errors.New("damaged snapshot")
 
-// snapshotHeader describes a snapshot.
 type snapshotHeader struct {
 	Data   string `json:"data"`   // hash of the data set
 	Known  int    `json:"known"`  // events of the data set
@@ -59,7 +58,6 @@ type snapshotTensor struct {
 	Raw   bool   `json:"raw,omitempty"` // bytes, not floats
 }
 
-// snapshot is the content of a file.
 type snapshot struct {
 	snapshotHeader
 	src, dst []int32
@@ -149,7 +147,6 @@ func readSnapshot(path string) (*snapshot, int64, error) {
 	return s, info.Size(), err
 }
 
-// parseSnapshot reads a snapshot of size bytes.
 func parseSnapshot(r io.Reader, size int64) (*snapshot, error) {
 	in := &columnReader{r: r, left: size}
 	if magic := in.plain(int64(len(snapshotMagic)), "its first word"); in.err == nil && string(magic) != snapshotMagic {
@@ -299,7 +296,6 @@ func (c *columnReader) plain(n int64, what string) []byte {
 	return buf
 }
 
-// summed reads n bytes and their checksum.
 func (c *columnReader) summed(n int64, what string) []byte {
 	buf := c.plain(n, what)
 	sum := c.plain(4, "the checksum of "+what)

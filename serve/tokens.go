@@ -14,7 +14,6 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 )
 
-// Rights of a token.
 const (
 	rightIngest = "ingest" // add events
 	rightQuery  = "query"  // score, rank, explain and read the status
@@ -35,7 +34,6 @@ type token struct {
 // maxTokenName is the maximum length of the name of a token: it is a part of idempotency keys.
 const maxTokenName = 100
 
-// minToken is the minimum length of a token.
 const minToken = 16
 
 // ReadTokens reads a file with a line for each token: a name, rights separated by commas, and the token itself or
@@ -120,7 +118,6 @@ func (t *Tokens) allow(r *http.Request, right string) (name string, err error) {
 // tokenKey is the key of a token's name in the context of a request.
 type tokenKey struct{}
 
-// withToken is a request with the name of its token.
 func withToken(r *http.Request, name string) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), tokenKey{}, name))
 }

@@ -107,7 +107,6 @@ func (s *scanner) object(names []string, value func(field int)) (present uint) {
 	}
 }
 
-// array reads an array of values.
 func (s *scanner) array(value func(i int)) {
 	s.must('[')
 	if s.next(']') {
@@ -122,7 +121,6 @@ func (s *scanner) array(value func(i int)) {
 	}
 }
 
-// string reads a string.
 func (s *scanner) string(want string) string {
 	if s.peek() != '"' {
 		s.stop(s.at, want+", in quotes")

@@ -49,7 +49,6 @@ func (l *Log) message(key string, events int, payload []byte) (m *nats.Msg, requ
 
 const keyPrefix = "key:"
 
-// keyOf reads the idempotency key of a message.
 func keyOf(h nats.Header) (string, error) {
 	escaped, ok := strings.CutPrefix(h.Get(headerID), keyPrefix)
 	if !ok {
@@ -74,7 +73,6 @@ func (l *Log) follow() {
 	l.at.End(err)
 }
 
-// add counts a message.
 func (l *Log) add(seq uint64, key string, events int, request string) {
 	l.mu.Lock()
 	c, last := &l.count, l.tail.Last()

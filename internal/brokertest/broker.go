@@ -105,7 +105,6 @@ func (b *Broker) Kill() {
 	b.process.Wait()
 }
 
-// ports finds free ones.
 func ports(t *testing.T, n int) []int {
 	t.Helper()
 	free := make([]int, n)

@@ -92,7 +92,6 @@ func (g *generator) bodies(n, size int, seed uint64) []prepared {
 	return list
 }
 
-// request is the bytes of one.
 func request(path, body string) []byte {
 	const head = "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 	return append(fmt.Appendf(nil, head, path, len(body)), body...)
@@ -104,7 +103,6 @@ type wire struct {
 	in   *bufio.Reader
 }
 
-// send sends a request and reads the answer.
 func (w *wire) send(raw []byte) error {
 	if _, err := w.conn.Write(raw); err != nil {
 		return err
@@ -193,7 +191,6 @@ func (g *generator) ingest(ctx context.Context, d time.Duration, connections, si
 	return r, err
 }
 
-// pairs are questions about pairs.
 func (g *generator) pairs() (list []prepared) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 500 {
@@ -292,7 +289,6 @@ func each(ctx context.Context, pause time.Duration, do func() error) error {
 	}
 }
 
-// latencyOf sums up.
 func latencyOf(times []time.Duration) Latency {
 	if len(times) == 0 {
 		return Latency{}
