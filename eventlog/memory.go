@@ -15,20 +15,11 @@ type Memory struct {
 	batches []Batch
 	forgot  uint64 // events up to this sequence are not there any more
 	keys    *Receipts
-	tail    *Tail
+	tail    Tail
 }
 
 // NewMemory returns an empty log.
-func NewMemory() *Memory { return &Memory{keys: NewReceipts(KeptKeys), tail: &Tail{}} }
-
-// Reopen returns a log with the batches and keys of a closed one, which must not be used any more.
-func (m *Memory) Reopen() *Memory {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	again := &Memory{batches: slices.Clone(m.batches), forgot: m.forgot, keys: m.keys, tail: &Tail{}}
-	again.tail.Advance(m.tail.Last())
-	return again
-}
+func NewMemory() *Memory { return &Memory{keys: NewReceipts(KeptKeys)} }
 
 // Append keeps a copy of the events. Names are kept as they are: they may be parts of a longer text.
 func (m *Memory) Append(ctx context.Context, key string, events []Event) (Receipt, error) {

@@ -32,7 +32,7 @@ type problem struct {
 	Want  string `json:"want"`
 }
 
-const maxProblems = 20
+const maxProblems = 20 // in a response
 
 // kinds lists all kinds of errors: the HTTP status, and after how many seconds the same request may succeed.
 var kinds = map[string]struct{ status, after int }{

@@ -61,7 +61,7 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) (any, error)
 	}{receipt.Accepted, receipt.Last}, nil
 }
 
-const maxKey = 200
+const maxKey = 200 // bytes of an idempotency key
 
 // keyOf is the idempotency key of a request as the log keeps it: bound to the name of the token and to the body.
 func keyOf(r *http.Request, body string) (string, error) {

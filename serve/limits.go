@@ -59,7 +59,7 @@ type bucket struct {
 	at     time.Time
 }
 
-const maxBuckets = 1 << 16
+const maxBuckets = 1 << 16 // clients that are remembered
 
 func newLimiter(l Limits) *limiter { return &limiter{Limits: l, buckets: map[string]*bucket{}} }
 

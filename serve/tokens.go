@@ -31,10 +31,10 @@ type token struct {
 	hash   [sha256.Size]byte
 }
 
-// maxTokenName is the maximum length of the name of a token: it is a part of idempotency keys.
-const maxTokenName = 100
-
-const minToken = 16
+const (
+	maxTokenName = 100 // bytes; it is a part of idempotency keys
+	minToken     = 16  // characters
+)
 
 // ReadTokens reads a file with a line for each token: a name, rights separated by commas, and the token itself or
 // "sha256:" and its hash in hexadecimal digits. Empty lines and lines that begin with # are skipped.
