@@ -84,7 +84,8 @@ func appendFeatures(dst []byte, events []Event) []byte {
 func measure(b Batch) (flags byte, size int, err error) {
 	switch {
 	case len(b.Events) > MaxEvents:
-		return 0, 0, refuse(ErrTooLarge, "a batch has %d events, at most %d are taken at once", len(b.Events), MaxEvents)
+		return 0, 0, refuse(ErrTooLarge, "a batch has %d events, at most %d are taken at once",
+			len(b.Events), MaxEvents)
 	case len(b.Key) > MaxKey:
 		return 0, 0, refuse(ErrTooLarge, "an idempotency key has %d bytes, at most %d are taken", len(b.Key), MaxKey)
 	}
@@ -112,7 +113,8 @@ func measure(b Batch) (flags byte, size int, err error) {
 		size += binary.MaxVarintLen32*len(b.Events) + 4*features
 	}
 	if size > MaxRecord {
-		return 0, 0, refuse(ErrTooLarge, "a batch of %d events takes %d bytes, at most %d are taken at once: send it in parts",
+		return 0, 0, refuse(ErrTooLarge,
+			"a batch of %d events takes %d bytes, at most %d are taken at once: send it in parts",
 			len(b.Events), size, MaxRecord)
 	}
 	return flags, size, nil
