@@ -73,7 +73,7 @@ func keyOf(r *http.Request, body string) (string, error) {
 		return "", bad("Idempotency-Key", strconv.Quote(clip(key)),
 			fmt.Sprintf("at most %d printable ASCII characters without spaces", maxKey))
 	}
-	if name := tokenOf(r); name != "" {
+	if name, _ := r.Context().Value(tokenKey{}).(string); name != "" {
 		key = name + "\x00" + key
 	}
 	return eventlog.BindKey(key, body), nil

@@ -20,7 +20,7 @@ type lane struct {
 	jobs      chan *job
 	quit      chan struct{} // closed to end it
 	gone      chan struct{} // closed when it has ended
-	passes    func(queries int)
+	passes    func(queries float64)
 	device    *sync.Mutex // held while the predictor computes on a device that lanes share; nil: it has its own
 	waiting   *job        // taken from jobs, for the next pass
 	running   bool
@@ -54,16 +54,11 @@ type resolver struct {
 	nextID  event.Node // the first id that no node has
 }
 
-func newLane(e *engine, p *predict.Predictor, queue int, device *sync.Mutex, passes func(int)) *lane {
+func newLane(e *engine, p *predict.Predictor, queue int, device *sync.Mutex, passes func(float64)) *lane {
 	return &lane{engine: e, predictor: p,
 		alone: len(p.Spec().Conditions()) > 0, most: max(1, p.Spec().Training.BatchSize),
 		jobs: make(chan *job, queue), quit: make(chan struct{}), gone: make(chan struct{}),
 		passes: passes, device: device}
-}
-
-func (l *lane) start() {
-	l.running = true
-	go l.run()
 }
 
 // hold locks a mutex that may be nil.
@@ -201,7 +196,7 @@ func (l *lane) score(jobs []*job) {
 	if len(live) == 1 {
 		ctx = live[0].ctx
 	}
-	l.passes(len(qs))
+	l.passes(float64(len(qs)))
 	logits, err := l.predictor.Score(ctx, qs)
 	if err != nil && len(live) > 1 {
 		for _, j := range live {

@@ -63,7 +63,7 @@ const maxBuckets = 1 << 16 // clients that are remembered
 
 func newLimiter(l Limits) *limiter { return &limiter{Limits: l, buckets: map[string]*bucket{}} }
 
-// enter admits a request, or says why not; leave ends it.
+// enter counts a request as running, or says why it is not admitted.
 func (l *limiter) enter(client string, now time.Time) error {
 	if l.running.Add(1) > int64(l.Concurrent) {
 		l.running.Add(-1)
@@ -77,8 +77,6 @@ func (l *limiter) enter(client string, now time.Time) error {
 	}
 	return nil
 }
-
-func (l *limiter) leave() { l.running.Add(-1) }
 
 // spend takes a token of a client's bucket. If there is none it returns the seconds until the next one.
 func (l *limiter) spend(client string, now time.Time) int {

@@ -74,8 +74,6 @@ func (m *metrics) request(route string, status int, took time.Duration) {
 	}
 }
 
-func (m *metrics) pass(queries int) { m.passes.Observe(float64(queries)) }
-
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) (any, error) {
 	s.metrics.handler.ServeHTTP(w, r)
 	return nil, nil

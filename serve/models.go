@@ -79,7 +79,8 @@ func (m *modelSlots) load(ctx context.Context, path string, learned bool, kept *
 	m.count++
 	g.Number, g.Since, g.Learned = m.count, time.Now(), learned
 	for _, l := range g.lanes() {
-		l.start()
+		l.running = true
+		go l.run()
 	}
 	return g, nil
 }
@@ -106,7 +107,7 @@ func (m *modelSlots) open(path string) (*generation, error) {
 			return nil, err
 		}
 		g.name = p.Model()
-		return newLane(m.server.engine, p, m.server.options.Limits.Waiting, m.device, m.server.metrics.pass), nil
+		return newLane(m.server.engine, p, m.server.options.Limits.Waiting, m.device, m.server.metrics.passes.Observe), nil
 	}
 	defer hold(m.device)()
 	if m.device != nil {

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -181,25 +182,18 @@ func (q *quality) measure() qualityDoc {
 // rates counts events by the second, over the last minutes.
 type rates struct {
 	mu     sync.Mutex
-	counts [300]int
-	second int64 // of the last entry, counts[second%300]
+	counts map[int64]int
 }
 
 func (r *rates) add(at time.Time, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.turn(at.Unix())
-	r.counts[r.second%int64(len(r.counts))] += n
-}
-
-// turn moves the window to a second.
-func (r *rates) turn(second int64) {
-	if second-r.second > int64(len(r.counts)) {
-		r.second = second - int64(len(r.counts))
+	if r.counts == nil {
+		r.counts = map[int64]int{}
 	}
-	for r.second < second {
-		r.second++
-		r.counts[r.second%int64(len(r.counts))] = 0
+	r.counts[at.Unix()] += n
+	if len(r.counts) > 600 {
+		maps.DeleteFunc(r.counts, func(second int64, _ int) bool { return second < at.Unix()-300 })
 	}
 }
 
@@ -207,10 +201,9 @@ func (r *rates) turn(second int64) {
 func (r *rates) last(n int, at time.Time) []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.turn(at.Unix())
 	list := make([]int, n)
 	for i := range list {
-		list[i] = r.counts[(r.second-int64(n)+int64(i))%int64(len(r.counts))]
+		list[i] = r.counts[at.Unix()-int64(n-i)]
 	}
 	return list
 }

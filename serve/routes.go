@@ -92,7 +92,7 @@ func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now t
 		if client, err = s.options.Tokens.allow(r, what.right); err != nil {
 			return nil, err
 		}
-		r = withToken(r, client)
+		r = r.WithContext(context.WithValue(r.Context(), tokenKey{}, client))
 	}
 	if client == "" {
 		client, _, _ = net.SplitHostPort(r.RemoteAddr)
@@ -100,7 +100,7 @@ func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now t
 	if err := s.limiter.enter(client, now); err != nil {
 		return nil, err
 	}
-	defer s.limiter.leave()
+	defer s.limiter.running.Add(-1)
 	if !what.slow {
 		ctx, cancel := context.WithTimeout(r.Context(), s.options.Limits.Timeout)
 		defer cancel()

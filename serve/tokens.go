@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -115,15 +114,5 @@ func (t *Tokens) allow(r *http.Request, right string) (name string, err error) {
 	return t.list[found].name, nil
 }
 
-// tokenKey is the key of a token's name in the context of a request.
+// tokenKey is the key of a token's name in the context of a request; "" if the server has no tokens.
 type tokenKey struct{}
-
-func withToken(r *http.Request, name string) *http.Request {
-	return r.WithContext(context.WithValue(r.Context(), tokenKey{}, name))
-}
-
-// tokenOf is the name of a request's token, "" if the server has no tokens.
-func tokenOf(r *http.Request) string {
-	name, _ := r.Context().Value(tokenKey{}).(string)
-	return name
-}

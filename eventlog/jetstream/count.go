@@ -28,10 +28,6 @@ type place struct{ message, before uint64 }
 
 const spacing = 256
 
-func newCount() count {
-	return count{keys: eventlog.NewReceipts(eventlog.KeptKeys), waiting: map[string]*eventlog.Receipt{}}
-}
-
 // message makes one of a batch. Its id is the idempotency key, escaped as in an address, or else random.
 func (l *Log) message(key string, events int, payload []byte) (m *nats.Msg, request string) {
 	request = rand.Text()

@@ -75,7 +75,8 @@ func Open(ctx context.Context, url string, o Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event log %s: %w: %w", url, eventlog.ErrAway, err)
 	}
-	l := &Log{o: o, url: nc.ConnectedUrlRedacted(), subject: o.Stream + ".events", nc: nc, count: newCount()}
+	l := &Log{o: o, url: nc.ConnectedUrlRedacted(), subject: o.Stream + ".events", nc: nc,
+		count: count{keys: eventlog.NewReceipts(eventlog.KeptKeys), waiting: map[string]*eventlog.Receipt{}}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	if err := l.open(ctx); err != nil {
 		l.Close()
