@@ -54,11 +54,11 @@ type resolver struct {
 	nextID  event.Node // the first id that no node has
 }
 
-func newLane(e *engine, p *predict.Predictor, queue int, device *sync.Mutex, passes func(float64)) *lane {
-	return &lane{engine: e, predictor: p,
+func newLane(s *Server, p *predict.Predictor, device *sync.Mutex) *lane {
+	return &lane{engine: s.engine, predictor: p,
 		alone: len(p.Spec().Conditions()) > 0, most: max(1, p.Spec().Training.BatchSize),
-		jobs: make(chan *job, queue), quit: make(chan struct{}), gone: make(chan struct{}),
-		passes: passes, device: device}
+		jobs: make(chan *job, s.options.Limits.Waiting), quit: make(chan struct{}), gone: make(chan struct{}),
+		passes: s.metrics.passes.Observe, device: device}
 }
 
 // hold locks a mutex that may be nil.

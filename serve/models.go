@@ -107,7 +107,7 @@ func (m *modelSlots) open(path string) (*generation, error) {
 			return nil, err
 		}
 		g.name = p.Model()
-		return newLane(m.server.engine, p, m.server.options.Limits.Waiting, m.device, m.server.metrics.passes.Observe), nil
+		return newLane(m.server, p, m.device), nil
 	}
 	defer hold(m.device)()
 	if m.device != nil {
