@@ -4,207 +4,128 @@ package hook
 
 import "github.com/dygmamba/dygmamba/device"
 
-// Write is launched.
+// The methods that are launched.
+
 func (hook *Hook) Write(dst device.Buffer, src []float32) {
 	hook.Launch("Write", func() { hook.Device.Write(dst, src) })
 }
-
-// WriteInts is launched.
 func (hook *Hook) WriteInts(dst device.Ints, src []int32) {
 	hook.Launch("WriteInts", func() { hook.Device.WriteInts(dst, src) })
 }
-
-// Read is launched.
 func (hook *Hook) Read(dst []float32, src device.Buffer) {
 	hook.Launch("Read", func() { hook.Device.Read(dst, src) })
 }
-
-// Zero is launched.
 func (hook *Hook) Zero(b device.Buffer) {
 	hook.Launch("Zero", func() { hook.Device.Zero(b) })
 }
-
-// MatMul is launched.
 func (hook *Hook) MatMul(c, a, b device.Mat, g device.Gemm) {
 	hook.Launch("MatMul", func() { hook.Device.MatMul(c, a, b, g) })
 }
-
-// Transpose is launched.
 func (hook *Hook) Transpose(y, x device.Buffer, batch, rows, cols int) {
 	hook.Launch("Transpose", func() { hook.Device.Transpose(y, x, batch, rows, cols) })
 }
-
-// Map is launched.
 func (hook *Hook) Map(op device.Act, y, x device.Mat) {
 	hook.Launch("Map", func() { hook.Device.Map(op, y, x) })
 }
-
-// MapGrad is launched.
 func (hook *Hook) MapGrad(op device.Act, dx, x, y, dy device.Mat) {
 	hook.Launch("MapGrad", func() { hook.Device.MapGrad(op, dx, x, y, dy) })
 }
-
-// Zip is launched.
 func (hook *Hook) Zip(op device.Op, z, x, y device.Mat) {
 	hook.Launch("Zip", func() { hook.Device.Zip(op, z, x, y) })
 }
-
-// ZipRow is launched.
 func (hook *Hook) ZipRow(op device.Op, z, x device.Mat, v device.Buffer) {
 	hook.Launch("ZipRow", func() { hook.Device.ZipRow(op, z, x, v) })
 }
-
-// ZipCol is launched.
 func (hook *Hook) ZipCol(op device.Op, z, x device.Mat, v device.Buffer) {
 	hook.Launch("ZipCol", func() { hook.Device.ZipCol(op, z, x, v) })
 }
-
-// Scale is launched.
 func (hook *Hook) Scale(y, x device.Mat, a float32) {
 	hook.Launch("Scale", func() { hook.Device.Scale(y, x, a) })
 }
-
-// Copy is launched.
 func (hook *Hook) Copy(y, x device.Mat) {
 	hook.Launch("Copy", func() { hook.Device.Copy(y, x) })
 }
-
-// Dropout is launched.
 func (hook *Hook) Dropout(y, x device.Mat, p device.Drop) {
 	hook.Launch("Dropout", func() { hook.Device.Dropout(y, x, p) })
 }
-
-// ColSum is launched.
 func (hook *Hook) ColSum(y device.Buffer, x device.Mat, acc bool) {
 	hook.Launch("ColSum", func() { hook.Device.ColSum(y, x, acc) })
 }
-
-// RowSum is launched.
 func (hook *Hook) RowSum(y device.Buffer, x device.Mat) {
 	hook.Launch("RowSum", func() { hook.Device.RowSum(y, x) })
 }
-
-// Norm is launched.
 func (hook *Hook) Norm(n device.Norm) {
 	hook.Launch("Norm", func() { hook.Device.Norm(n) })
 }
-
-// NormGrad is launched.
 func (hook *Hook) NormGrad(n device.NormGrad) {
 	hook.Launch("NormGrad", func() { hook.Device.NormGrad(n) })
 }
-
-// Softmax is launched.
 func (hook *Hook) Softmax(y, x device.Mat, mask device.Ints, fill float32) {
 	hook.Launch("Softmax", func() { hook.Device.Softmax(y, x, mask, fill) })
 }
-
-// SoftmaxGrad is launched.
 func (hook *Hook) SoftmaxGrad(dx, y, dy device.Mat) {
 	hook.Launch("SoftmaxGrad", func() { hook.Device.SoftmaxGrad(dx, y, dy) })
 }
-
-// Conv is launched.
 func (hook *Hook) Conv(c device.Conv) {
 	hook.Launch("Conv", func() { hook.Device.Conv(c) })
 }
-
-// ConvGrad is launched.
 func (hook *Hook) ConvGrad(c device.ConvGrad) {
 	hook.Launch("ConvGrad", func() { hook.Device.ConvGrad(c) })
 }
-
-// Scan is launched.
 func (hook *Hook) Scan(s device.Scan) {
 	hook.Launch("Scan", func() { hook.Device.Scan(s) })
 }
-
-// ScanGrad is launched.
 func (hook *Hook) ScanGrad(s device.ScanGrad) {
 	hook.Launch("ScanGrad", func() { hook.Device.ScanGrad(s) })
 }
-
-// Attention is launched.
 func (hook *Hook) Attention(a device.Attention) {
 	hook.Launch("Attention", func() { hook.Device.Attention(a) })
 }
-
-// AttentionGrad is launched.
 func (hook *Hook) AttentionGrad(a device.AttentionGrad) {
 	hook.Launch("AttentionGrad", func() { hook.Device.AttentionGrad(a) })
 }
-
-// TimeCode is launched.
 func (hook *Hook) TimeCode(t device.TimeCode) {
 	hook.Launch("TimeCode", func() { hook.Device.TimeCode(t) })
 }
-
-// TimeCodeGrad is launched.
 func (hook *Hook) TimeCodeGrad(t device.TimeCodeGrad) {
 	hook.Launch("TimeCodeGrad", func() { hook.Device.TimeCodeGrad(t) })
 }
-
-// Pool is launched.
 func (hook *Hook) Pool(y, w, h device.Mat) {
 	hook.Launch("Pool", func() { hook.Device.Pool(y, w, h) })
 }
-
-// Dot is launched.
 func (hook *Hook) Dot(w, a, h device.Mat) {
 	hook.Launch("Dot", func() { hook.Device.Dot(w, a, h) })
 }
-
-// Outer is launched.
 func (hook *Hook) Outer(h, w, a device.Mat, acc bool) {
 	hook.Launch("Outer", func() { hook.Device.Outer(h, w, a, acc) })
 }
-
-// GRU is launched.
 func (hook *Hook) GRU(g device.Cell) {
 	hook.Launch("GRU", func() { hook.Device.GRU(g) })
 }
-
-// GRUGrad is launched.
 func (hook *Hook) GRUGrad(g device.CellGrad) {
 	hook.Launch("GRUGrad", func() { hook.Device.GRUGrad(g) })
 }
-
-// LSTM is launched.
 func (hook *Hook) LSTM(g device.Cell) {
 	hook.Launch("LSTM", func() { hook.Device.LSTM(g) })
 }
-
-// LSTMGrad is launched.
 func (hook *Hook) LSTMGrad(g device.CellGrad) {
 	hook.Launch("LSTMGrad", func() { hook.Device.LSTMGrad(g) })
 }
-
-// Gather is launched.
 func (hook *Hook) Gather(y, table device.Mat, rows device.Ints, per int) {
 	hook.Launch("Gather", func() { hook.Device.Gather(y, table, rows, per) })
 }
-
-// ScatterAdd is launched.
 func (hook *Hook) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {
 	hook.Launch("ScatterAdd", func() { hook.Device.ScatterAdd(table, y, rows, per) })
 }
-
-// Assign is launched.
 func (hook *Hook) Assign(table, y device.Mat, rows device.Ints) {
 	hook.Launch("Assign", func() { hook.Device.Assign(table, y, rows) })
 }
-
-// DecayedProducts is launched.
 func (hook *Hook) DecayedProducts(p device.DecayedProducts) {
 	hook.Launch("DecayedProducts", func() { hook.Device.DecayedProducts(p) })
 }
-
-// BCE is launched.
 func (hook *Hook) BCE(loss, dlogits, logits, labels device.Buffer) {
 	hook.Launch("BCE", func() { hook.Device.BCE(loss, dlogits, logits, labels) })
 }
-
-// Update is launched.
 func (hook *Hook) Update(u device.Update) {
 	hook.Launch("Update", func() { hook.Device.Update(u) })
 }
