@@ -81,17 +81,6 @@ type Learning struct {
 	Gradients map[string]Gradient `json:"gradients_first_step"`
 }
 
-// Block is one Mamba block of width 6 with 3 states, on 2 sequences of 5 steps; input element i is cos(0.3·i).
-type Block struct {
-	Width  int       `json:"d_model"`
-	State  int       `json:"d_state"`
-	Kernel int       `json:"d_conv"`
-	Rank   int       `json:"dt_rank"`
-	Params []Param   `json:"params"`
-	Shape  []int     `json:"output_shape"`
-	Output []float64 `json:"output"`
-}
-
 // Models is the toy graph and the named reference models' answers.
 func Models(t testing.TB) (Toy, map[string]Model) {
 	t.Helper()
@@ -99,7 +88,7 @@ func Models(t testing.TB) (Toy, map[string]Model) {
 		Graph  Toy              `json:"graph"`
 		Models map[string]Model `json:"models"`
 	}
-	load(t, "models.json", &doc)
+	Load(t, "models.json", &doc)
 	doc.Graph.NodeFeatures = features(doc.Graph.NumNodes+1, sin(0.11))
 	doc.Graph.EdgeFeatures = features(len(doc.Graph.Edge)+1, cos(0.13))
 	return doc.Graph, doc.Models
@@ -111,16 +100,8 @@ func Gradients(t testing.TB) map[string]Learning {
 	var doc struct {
 		Models map[string]Learning `json:"models"`
 	}
-	load(t, "gradients.json", &doc)
+	Load(t, "gradients.json", &doc)
 	return doc.Models
-}
-
-// MambaBlock is the stored Mamba block.
-func MambaBlock(t testing.TB) Block {
-	t.Helper()
-	var b Block
-	load(t, "mamba_block.json", &b)
-	return b
 }
 
 // Shared is the path of a file or folder that is too large for the repository, kept in a folder named shared beside it.
@@ -146,7 +127,8 @@ func Shared(t testing.TB, elem ...string) string {
 	return path
 }
 
-func load(t testing.TB, name string, into any) {
+// Load reads a stored document, such as "models.json".
+func Load(t testing.TB, name string, into any) {
 	t.Helper()
 	b, err := files.ReadFile("testdata/" + name)
 	if err == nil {

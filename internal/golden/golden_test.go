@@ -28,19 +28,6 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: losses %v, %d gradients", name, l.Losses, len(l.Gradients))
 		}
 	}
-	c, nodes := OfCTAN(t)
-	if len(c.Batches) != 16 || len(c.WithTanh.Batches) != 16 || len(c.Params) != 21 || len(nodes) != 10 {
-		t.Errorf("ctan: %d and %d batches, %d parameters, %d nodes",
-			len(c.Batches), len(c.WithTanh.Batches), len(c.Params), len(nodes))
-	}
-	tenth, last := c.Batches[9], c.Batches[15]
-	if len(tenth.Gradients) != 19 || len(tenth.Memory) != 80 || len(last.LastUpdate) != 10 {
-		t.Errorf("ctan: %d gradients, %d and %d numbers of memory",
-			len(tenth.Gradients), len(tenth.Memory), len(last.LastUpdate))
-	}
-	if b := MambaBlock(t); len(b.Params) != 9 || len(b.Output) != b.Shape[0]*b.Shape[1]*b.Shape[2] {
-		t.Errorf("mamba block: %+v", b)
-	}
 }
 
 func TestFill(t *testing.T) {

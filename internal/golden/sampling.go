@@ -59,7 +59,7 @@ type ToyNeighbors struct {
 func Draws(t testing.TB) Sampling {
 	t.Helper()
 	var s Sampling
-	load(t, "sampling.json", &s)
+	Load(t, "sampling.json", &s)
 	return s
 }
 
@@ -94,6 +94,6 @@ func DrawsOnRealData(t testing.TB) map[string]RealDraws {
 	var doc struct {
 		Sets map[string]RealDraws `json:"sets"`
 	}
-	load(t, "sampling-real.json", &doc)
+	Load(t, "sampling-real.json", &doc)
 	return doc.Sets
 }

@@ -59,7 +59,7 @@ func newBench(t testing.TB, log *event.Log, c Config, threads int) *bench {
 
 // small is the configuration of the golden numbers.
 func small(t testing.TB) Config {
-	g, _ := golden.OfCTAN(t)
+	g, _ := stored(t)
 	c := Default
 	c.Iters, c.Epsilon, c.Gamma, c.Neighbors = g.Config.Iters, g.Config.Epsilon, g.Config.Gamma, g.Config.Neighbors
 	c.Width, c.TimeDim, c.EdgeDim = g.Config.Width, g.Config.Time, g.Config.Edge
@@ -69,7 +69,7 @@ func small(t testing.TB) Config {
 // newGolden is a model with the golden weights, node features and time shifts.
 func newGolden(t testing.TB, c Config, threads int) *bench {
 	t.Helper()
-	g, features := golden.OfCTAN(t)
+	g, features := stored(t)
 	b := newBench(t, toyLog(t), c, threads)
 	for name, values := range golden.Fill(g.Params) {
 		if err := b.params.Write(b.params.Get(name), values); err != nil {
@@ -88,7 +88,7 @@ func newGolden(t testing.TB, c Config, threads int) *bench {
 // ask makes the batch of events lo to hi−1 and as many golden negatives.
 func (b *bench) ask(t testing.TB, lo, hi int) *sample.Batch {
 	t.Helper()
-	g, _ := golden.OfCTAN(t)
+	g, _ := stored(t)
 	events := b.log.Span(lo, hi)
 	var qs []sample.Query
 	for i, u := range events.Src {
@@ -115,7 +115,7 @@ const each = 5 // events of a golden batch
 
 // TestGolden replays the official program's sixteen batches.
 func TestGolden(t *testing.T) {
-	g, _ := golden.OfCTAN(t)
+	g, _ := stored(t)
 	for _, final := range []bool{false, true} {
 		t.Run(fmt.Sprintf("final tanh %v", final), func(t *testing.T) {
 			c, batches := small(t), g.Batches
@@ -136,7 +136,7 @@ func TestGolden(t *testing.T) {
 }
 
 // golden asks about a batch, compares, and remembers it. It says by how much logits are off.
-func (b *bench) golden(t *testing.T, tp *grad.Tape, i int, want golden.CTANBatch) (worst float64) {
+func (b *bench) golden(t *testing.T, tp *grad.Tape, i int, want storedBatch) (worst float64) {
 	t.Helper()
 	tp.Reset(0)
 	batch := b.ask(t, each*i, each*(i+1))
@@ -194,7 +194,7 @@ func checkNames(t *testing.T, b *bench, want []golden.Param) {
 }
 
 // checkGraph compares the subgraph: its nodes, and its edges, each node's newest first.
-func (b *bench) checkGraph(t *testing.T, i int, want golden.CTANBatch) {
+func (b *bench) checkGraph(t *testing.T, i int, want storedBatch) {
 	t.Helper()
 	nodes := slices.Clone(b.graph.nodes)
 	slices.Sort(nodes)
@@ -219,7 +219,7 @@ func (b *bench) checkGraph(t *testing.T, i int, want golden.CTANBatch) {
 
 // checkGradients compares norms and first numbers. A key's bias is felt by all keys alike, so that its gradient is 0
 // but for rounding.
-func (b *bench) checkGradients(t *testing.T, want map[string]golden.CTANGradient) {
+func (b *bench) checkGradients(t *testing.T, want map[string]storedGradient) {
 	t.Helper()
 	for _, p := range b.params.All() {
 		w, ok := want[p.Name]

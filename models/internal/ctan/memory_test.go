@@ -13,7 +13,6 @@ import (
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
-	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/protocol"
@@ -53,7 +52,7 @@ func TestUnits(t *testing.T) {
 // answered as in the official program. In strict order, which here waits for later instants, all are remembered in
 // the end.
 func TestOrders(t *testing.T) {
-	g, _ := golden.OfCTAN(t)
+	g, _ := stored(t)
 	for _, order := range protocol.Orders() {
 		b := newGolden(t, small(t), 2)
 		scorer := model.NewScorer(b.Model)
