@@ -16,7 +16,7 @@ import (
 func BenchmarkLayer(b *testing.B) {
 	for _, rate := range []float32{0, 0.1} {
 		b.Run(fmt.Sprintf("dropout=%v", rate), func(b *testing.B) {
-			dev := trace.New(cpu.New(cpu.Options{}), true)
+			dev := trace.New(cpu.New(cpu.Options{}))
 			defer dev.Close()
 			p := nn.NewParams(1)
 			s := p.In("0")
@@ -51,7 +51,7 @@ func BenchmarkLayer(b *testing.B) {
 			b.ReportMetric(float64(flops)/1e9/float64(b.N), "GFLOP/op")
 			b.ReportMetric(float64(tp.Bytes())/(1<<20), "MiB")
 			for _, k := range dev.Kernels() {
-				b.ReportMetric(k.Time.Seconds()*1e3/float64(b.N), k.Name+"-ms/op")
+				b.ReportMetric(k.Time/float64(b.N), k.Name+"-ms/op")
 			}
 		})
 	}

@@ -6,7 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dygmamba/dygmamba/internal/bench"
+	"github.com/dygmamba/dygmamba/device"
+	"github.com/dygmamba/dygmamba/device/open"
+	"github.com/dygmamba/dygmamba/internal/kernelbench"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
@@ -26,11 +28,19 @@ func newBenchKernels(a *app) *cobra.Command {
 				return err
 			}
 			defer dev.Close()
+			devices := []device.Device{dev}
+			if t, ok := dev.(device.Threaded); ok && t.Threads() > 1 { // everything on one thread alone, too
+				one, _, err := open.Device("cpu", open.Options{Threads: 1})
+				if err != nil {
+					return err
+				}
+				defer one.Close()
+				devices = []device.Device{one, dev}
+			}
 			progress := a.console.Progress("measure", "kernels")
-			report, err := bench.Kernels{
-				Device: dev, Rounds: rounds,
-				OnKernel: func(done, total int) { progress.Set(int64(done), int64(total), "") },
-			}.Run(cmd.Context())
+			report, err := kernelbench.Kernels(cmd.Context(), kernelbench.Options{
+				Rounds: rounds, Progress: func(done, total int) { progress.Set(int64(done), int64(total), "") },
+			}, devices...)
 			progress.Done()
 			if err != nil {
 				return err
@@ -45,7 +55,7 @@ func newBenchKernels(a *app) *cobra.Command {
 }
 
 // writeKernels draws one line for each kernel: time, rate and share of its limit on every device.
-func writeKernels(w io.Writer, s term.Style, r bench.KernelReport) error {
+func writeKernels(w io.Writer, s term.Style, r kernelbench.Report) error {
 	for i, name := range r.Devices {
 		fmt.Fprintf(w, "%s %s\n", s.Dim(fmt.Sprintf("(%d)", i+1)), name)
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/internal/bench"
+	"github.com/dygmamba/dygmamba/internal/kernelbench"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
@@ -15,7 +15,7 @@ func TestBenchKernels(t *testing.T) {
 		t.Skip("a full round of measurements takes seconds")
 	}
 	args := []string{"bench", "kernels", "--device", "cpu", "--threads", "2", "--rounds", "1", "--json"}
-	r := decode[bench.KernelReport](t, program(t, args...).want(t, exitDone))
+	r := decode[kernelbench.Report](t, program(t, args...).want(t, exitDone))
 	if len(r.Devices) != 2 || len(r.Kernels) == 0 {
 		t.Fatalf("report has %d devices and %d kernels, want 2 and some", len(r.Devices), len(r.Kernels))
 	}
@@ -23,5 +23,6 @@ func TestBenchKernels(t *testing.T) {
 	if err := writeKernels(&page, term.StyleOf(&page), r); err != nil {
 		t.Fatal(err)
 	}
-	result{out: page.String()}.shows(t, bench.Peak, "LayerNorm", "M=25600 K=400 N=100", "speed-up", "scan and gradient")
+	result{out: page.String()}.shows(t, kernelbench.Peak, "LayerNorm", "M=25600 K=400 N=100", "speed-up",
+		"scan and gradient")
 }

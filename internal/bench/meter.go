@@ -1,3 +1,7 @@
+// Package bench answers: how fast does this machine train, and what does that take?
+//
+// It measures whole training steps and their growth with the length of histories; single kernels are measured by
+// internal/kernelbench, which knows no models and no events.
 package bench
 
 import (
@@ -10,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/dry"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
@@ -74,6 +79,17 @@ func (m *meter) learner(dev device.Device) (l *learner, err error) {
 		err = guarded
 	}
 	return l, err
+}
+
+// plan finds what some steps need on the device, without computing.
+func (m *meter) plan(steps func(l *learner) error) (l *learner, bytes int64, err error) {
+	dev, taken, own := dry.Like(m.Device)
+	if l, err = m.learner(dev); err != nil {
+		return nil, 0, err
+	}
+	fixed := taken.Bytes() - l.Tape.Bytes()
+	err = steps(l)
+	return l, fixed + l.Tape.Bytes() + own(), err
 }
 
 // begin begins a step that is taken part by part.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/internal/dry"
 	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
@@ -52,7 +51,7 @@ func (n Neighbors) at(data model.Data, length int) (model.Spec, error) {
 // Run measures all lengths in order of size. A length that does not fit is said so in its row, and the next one
 // follows.
 func (n Neighbors) Run(ctx context.Context) (*NeighborsReport, error) {
-	m := lengthMeter{Neighbors: n}
+	m := lengthMeter{of: n}
 	if err := m.open(); err != nil {
 		return nil, err
 	}
@@ -87,14 +86,14 @@ func (n Neighbors) Run(ctx context.Context) (*NeighborsReport, error) {
 
 // lengthMeter measures training steps with histories of different length.
 type lengthMeter struct {
-	Neighbors
 	meter
+	of   Neighbors
 	free int64 // on the device before the first length, where it tells
 }
 
 // open splits the data and takes the last whole batches of the training events.
 func (m *lengthMeter) open() error {
-	n := m.Neighbors
+	n := m.of
 	spec, err := n.Factory.Spec(n.Preset, model.DataOf(n.Set), n.Settings...)
 	if err != nil {
 		return err
@@ -127,16 +126,16 @@ func (m *lengthMeter) measure(ctx context.Context, length int, memory *Growth) (
 			return row, nil
 		}
 	}
-	if m.Spec, err = m.at(model.DataOf(m.Neighbors.Set), length); err != nil {
+	if m.Spec, err = m.of.at(model.DataOf(m.Set), length); err != nil {
 		return row, err
 	}
-	if f, ok := m.Neighbors.Device.(device.Forgetter); ok { // recordings of the length before
+	if f, ok := m.Device.(device.Forgetter); ok { // recordings of the length before
 		if err := tensor.Guard(f.Forget); err != nil {
 			return NeighborsRow{Neighbors: length, Problem: err.Error()}, nil
 		}
 	}
 	room, problem := m.foresee(ctx, &row)
-	if problem == nil && !m.Planned {
+	if problem == nil && !m.of.Planned {
 		problem = m.take(ctx, &row, room)
 	} else if problem == nil {
 		row.Memory = row.Planned
@@ -152,24 +151,24 @@ func (m *lengthMeter) measure(ctx context.Context, length int, memory *Growth) (
 
 // foresee finds what a step will take, without computing, and whether that is there. The tape may reserve room.
 func (m *lengthMeter) foresee(ctx context.Context, row *NeighborsRow) (room int64, err error) {
-	dev, taken, own := dry.Like(m.Neighbors.Device)
-	l, err := m.learner(dev)
+	l, need, err := m.plan(func(l *learner) error {
+		for s, err := range m.pass.Batches(ctx, l.Model, m.events.Slice(0, m.size)) {
+			if err != nil {
+				return err
+			}
+			if err := tensor.Guard(func() { l.whole(s.Batch) }); err != nil {
+				return err
+			}
+			for i := range s.Batch.Rows {
+				row.Positions = max(row.Positions, s.Batch.Rows[i].Len)
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return 0, err
 	}
-	fixed := taken.Bytes() - l.Tape.Bytes()
-	for s, err := range m.pass.Batches(ctx, l.Model, m.events.Slice(0, m.size)) {
-		if err != nil {
-			return 0, err
-		}
-		if err := tensor.Guard(func() { l.whole(s.Batch) }); err != nil {
-			return 0, err
-		}
-		for i := range s.Batch.Rows {
-			row.Positions = max(row.Positions, s.Batch.Rows[i].Len)
-		}
-	}
-	row.Planned = fixed + l.Tape.Bytes() + own()
+	row.Planned = need
 	if free := m.available(); free > 0 && row.Planned > free {
 		return 0, fmt.Errorf("needs %s, %s are free", term.Bytes(row.Planned), term.Bytes(free))
 	}
@@ -186,7 +185,7 @@ func (m *lengthMeter) available() int64 {
 
 // take takes the steps.
 func (m *lengthMeter) take(ctx context.Context, row *NeighborsRow, room int64) error {
-	l, err := m.learner(m.Neighbors.Device)
+	l, err := m.learner(m.Device)
 	if err != nil {
 		return err
 	}
@@ -209,11 +208,11 @@ func (m *lengthMeter) take(ctx context.Context, row *NeighborsRow, room int64) e
 		}
 		last = now
 	}
-	if err := tensor.Guard(m.Neighbors.Device.Sync); err != nil {
+	if err := tensor.Guard(m.Device.Sync); err != nil {
 		return err
 	}
 	row.Step, row.Gather = median(times), median(gathers)
-	switch d := m.Neighbors.Device.(type) {
+	switch d := m.Device.(type) {
 	case device.Limited:
 		row.Memory = m.free - d.FreeBytes()
 	case device.Metered:

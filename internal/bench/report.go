@@ -1,35 +1,30 @@
 package bench
 
+import "github.com/dygmamba/dygmamba/internal/trace"
+
 // StepReport is what was measured. Times are milliseconds unless the name says otherwise.
 type StepReport struct {
-	Model       string       `json:"model"`
-	Preset      string       `json:"preset"`
-	Data        string       `json:"data"`
-	Device      string       `json:"device"`
-	Threads     int          `json:"threads"`
-	BatchSize   int          `json:"batch_size"`
-	Batches     int          `json:"batches"`
-	Params      int          `json:"parameters"`
-	Gather      float64      `json:"gather_ms"`
-	Forward     float64      `json:"forward_ms"`
-	Backward    float64      `json:"backward_ms"`
-	Optimizer   float64      `json:"optimizer_ms"`
-	Step        float64      `json:"step_ms"`
-	GFLOP       float64      `json:"matmul_gflop"`
-	Floor       float64      `json:"matmul_floor_ms"`
-	Transfer    float64      `json:"transfer_ms"`
-	Compute     float64      `json:"compute_ms"`
-	Epoch       float64      `json:"epoch_s"`
-	Peak        int64        `json:"peak_bytes"`
-	Allocations int64        `json:"heap_allocations"` // per step, on the Go heap
-	Kernels     []KernelTime `json:"kernels"`
-}
-
-// KernelTime is one kind of kernel in one step.
-type KernelTime struct {
-	Name  string  `json:"name"`
-	Calls int     `json:"calls"`
-	Time  float64 `json:"ms"`
+	Model       string         `json:"model"`
+	Preset      string         `json:"preset"`
+	Data        string         `json:"data"`
+	Device      string         `json:"device"`
+	Threads     int            `json:"threads"`
+	BatchSize   int            `json:"batch_size"`
+	Batches     int            `json:"batches"`
+	Params      int            `json:"parameters"`
+	Gather      float64        `json:"gather_ms"`
+	Forward     float64        `json:"forward_ms"`
+	Backward    float64        `json:"backward_ms"`
+	Optimizer   float64        `json:"optimizer_ms"`
+	Step        float64        `json:"step_ms"`
+	GFLOP       float64        `json:"matmul_gflop"`
+	Floor       float64        `json:"matmul_floor_ms"`
+	Transfer    float64        `json:"transfer_ms"`
+	Compute     float64        `json:"compute_ms"`
+	Epoch       float64        `json:"epoch_s"`
+	Peak        int64          `json:"peak_bytes"`
+	Allocations int64          `json:"heap_allocations"` // per step, on the Go heap
+	Kernels     []trace.Kernel `json:"kernels"`          // of one step
 }
 
 // NeighborsReport is what was measured. Times are milliseconds.

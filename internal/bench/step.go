@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/internal/dry"
 	"github.com/dygmamba/dygmamba/internal/trace"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/replay"
@@ -30,39 +30,43 @@ type Step struct {
 	OnPhase func(done, total int, name string) // told before each phase; may be nil
 }
 
-// Run measures.
-func (s Step) Run(ctx context.Context) (StepReport, error) {
-	m := stepMeter{Step: s}
-	if err := m.open(); err != nil {
-		return StepReport{}, err
-	}
-	return m.run(ctx)
-}
-
 // stepMeter measures training steps.
 type stepMeter struct {
-	Step
 	meter
 	report StepReport
 }
 
-// open splits the data and spreads the batches over the training events.
-func (m *stepMeter) open() error {
-	m.meter = meter{
-		Run: train.Run{Model: m.Step.Model, Factory: m.Step.Factory, Spec: m.Step.Spec, Set: m.Step.Set,
-			Device: m.Step.Device},
-		threads: m.Threads, batches: m.Batches,
-	}
-	if err := m.meter.open(); err != nil {
-		return err
+// Run measures. The batches are spread over the training events.
+func (s Step) Run(ctx context.Context) (StepReport, error) {
+	m := stepMeter{meter: meter{
+		Run:     train.Run{Model: s.Model, Factory: s.Factory, Spec: s.Spec, Set: s.Set, Device: s.Device},
+		threads: s.Threads, batches: s.Batches,
+	}}
+	if err := m.open(); err != nil {
+		return StepReport{}, err
 	}
 	chosen := spread(m.batches, m.whole)
 	m.events = m.past.Select(func(i int) bool { return chosen[i/m.size] }).All()
 	m.report = StepReport{
-		Model: m.Step.Model, Preset: m.Step.Spec.Preset, Data: m.Step.Set.Name, Device: m.Step.Device.Name(),
-		Threads: m.Threads, BatchSize: m.size, Batches: m.batches,
+		Model: s.Model, Preset: s.Spec.Preset, Data: s.Set.Name, Device: s.Device.Name(), Threads: s.Threads,
+		BatchSize: m.size, Batches: m.batches,
 	}
-	return nil
+	phases := []struct {
+		name string
+		run  func(context.Context) error
+	}{{"memory", m.memory}, {"kernels", m.kernels}, {"parts", m.parts}, {"compute", m.compute}, {"steps", m.steps}}
+	if s.Brief {
+		phases = slices.Delete(phases, 1, len(phases)-1)
+	}
+	for i, p := range phases {
+		if s.OnPhase != nil { // not within phases: showing progress allocates
+			s.OnPhase(i, len(phases), p.name)
+		}
+		if err := p.run(ctx); err != nil {
+			return m.report, err
+		}
+	}
+	return m.report, nil
 }
 
 // together is how many batches follow each other where many are chosen.
@@ -89,49 +93,26 @@ func spread(n, of int) map[int]bool {
 	return chosen
 }
 
-func (m *stepMeter) run(ctx context.Context) (StepReport, error) {
-	phases := []struct {
-		name string
-		run  func(context.Context) error
-	}{{"memory", m.memory}, {"kernels", m.kernels}, {"parts", m.parts}, {"compute", m.compute}, {"steps", m.steps}}
-	if m.Brief {
-		phases = slices.Delete(phases, 1, len(phases)-1)
-	}
-	for i, p := range phases {
-		if m.OnPhase != nil { // not within phases: showing progress allocates
-			m.OnPhase(i, len(phases), p.name)
-		}
-		if err := p.run(ctx); err != nil {
-			return m.report, err
-		}
-	}
-	return m.report, nil
-}
-
-// memory finds what training takes on the device, without computing.
 func (m *stepMeter) memory(ctx context.Context) error {
-	dev, taken, own := dry.Like(m.Step.Device)
-	l, err := m.learner(dev)
-	if err != nil {
-		return err
+	l, peak, err := m.plan(func(l *learner) error {
+		return m.walk(ctx, l, 1, func(_ int, s *replay.Step) { l.whole(s.Batch) })
+	})
+	if err == nil {
+		m.report.Params, m.report.Peak = l.Model.Params().Count(), peak
 	}
-	m.report.Params = l.Model.Params().Count()
-	fixed := taken.Bytes() - l.Tape.Bytes()
-	err = m.walk(ctx, l, 1, func(_ int, s *replay.Step) { l.whole(s.Batch) })
-	m.report.Peak = fixed + l.Tape.Bytes() + own()
 	return err
 }
 
 // kernels takes a few steps with every kernel timed, then times their products alone.
 func (m *stepMeter) kernels(ctx context.Context) error {
-	tracer := trace.New(m.Step.Device, true)
+	tracer := trace.New(m.Device)
 	l, err := m.learner(tracer)
 	if err != nil {
 		return err
 	}
 	const few = 5
 	var transfer []float64
-	sums := map[string]*KernelTime{}
+	sums := map[string]trace.Kernel{}
 	err = m.walk(ctx, l, few, func(number int, s *replay.Step) {
 		tracer.Reset()
 		l.whole(s.Batch)
@@ -140,13 +121,10 @@ func (m *stepMeter) kernels(ctx context.Context) error {
 		}
 		moved := 0.0
 		for _, k := range tracer.Kernels() {
-			if sums[k.Name] == nil {
-				sums[k.Name] = &KernelTime{Name: k.Name}
-			}
-			sums[k.Name].Calls += k.Calls
-			sums[k.Name].Time += milliseconds(k.Time)
+			sum := sums[k.Name]
+			sums[k.Name] = trace.Kernel{Name: k.Name, Calls: sum.Calls + k.Calls, Time: sum.Time + k.Time}
 			if slices.Contains([]string{"Write", "WriteInts", "Read"}, k.Name) {
-				moved += milliseconds(k.Time)
+				moved += k.Time
 			}
 		}
 		transfer = append(transfer, moved)
@@ -157,27 +135,28 @@ func (m *stepMeter) kernels(ctx context.Context) error {
 	}
 	m.report.Transfer = median(transfer)
 	for _, k := range sums {
-		mean := KernelTime{k.Name, k.Calls / len(transfer), k.Time / float64(len(transfer))}
-		m.report.Kernels = append(m.report.Kernels, mean)
+		k.Calls /= len(transfer)
+		k.Time /= float64(len(transfer))
+		m.report.Kernels = append(m.report.Kernels, k)
 	}
-	slices.SortFunc(m.report.Kernels, func(a, b KernelTime) int { return int(1e6 * (b.Time - a.Time)) })
-	m.report.GFLOP, m.report.Floor, err = timeProducts(ctx, m.Step.Device, tracer.Products())
+	slices.SortFunc(m.report.Kernels, func(a, b trace.Kernel) int { return cmp.Compare(b.Time, a.Time) })
+	m.report.GFLOP, m.report.Floor, err = timeProducts(ctx, m.Device, tracer.Products())
 	return err
 }
 
 // parts times forward, backward and optimizer, each to its end.
 func (m *stepMeter) parts(ctx context.Context) error {
-	l, err := m.learner(m.Step.Device)
+	l, err := m.learner(m.Device)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	var times [4][]float64
 	timed := func(part int, keep bool, f func()) {
-		m.Step.Device.Sync()
+		m.Device.Sync()
 		began := time.Now()
 		f()
-		m.Step.Device.Sync()
+		m.Device.Sync()
 		if keep {
 			times[part] = append(times[part], milliseconds(time.Since(began)))
 		}
@@ -200,11 +179,11 @@ func (m *stepMeter) parts(ctx context.Context) error {
 // compute finds how long a step's kernels take when nothing else is to be done. A device that replays steps has them
 // launched when Replay returns; elsewhere they are the parts.
 func (m *stepMeter) compute(ctx context.Context) error {
-	if _, ok := m.Step.Device.(device.Replayer); !ok {
+	if _, ok := m.Device.(device.Replayer); !ok {
 		m.report.Compute = m.report.Forward + m.report.Backward + m.report.Optimizer
 		return nil
 	}
-	l, err := m.learner(m.Step.Device)
+	l, err := m.learner(m.Device)
 	if err != nil {
 		return err
 	}
@@ -213,7 +192,7 @@ func (m *stepMeter) compute(ctx context.Context) error {
 	err = m.walk(ctx, l, m.batches, func(number int, s *replay.Step) {
 		l.launch(s.Batch)
 		launched := time.Now()
-		m.Step.Device.Sync()
+		m.Device.Sync()
 		if number >= 0 {
 			times = append(times, milliseconds(time.Since(launched)))
 		}
@@ -224,7 +203,7 @@ func (m *stepMeter) compute(ctx context.Context) error {
 
 // steps times what a training run sees: from one update to the next.
 func (m *stepMeter) steps(ctx context.Context) error {
-	l, err := m.learner(m.Step.Device)
+	l, err := m.learner(m.Device)
 	if err != nil {
 		return err
 	}

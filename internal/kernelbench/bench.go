@@ -6,6 +6,7 @@
 package kernelbench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -53,16 +54,6 @@ const (
 // SpeedUp is how much faster the last device is than the first.
 func (k Kernel) SpeedUp() float64 { return k.Results[0].Millis / k.Results[len(k.Results)-1].Millis }
 
-// Line finds a line by name and size.
-func (r Report) Line(name, size string) (Kernel, bool) {
-	for _, k := range r.Kernels {
-		if k.Name == name && (size == "" || k.Size == size) {
-			return k, true
-		}
-	}
-	return Kernel{}, false
-}
-
 // probe is a kernel on one device: what to call, and how much work a call is.
 type probe struct {
 	Kernel
@@ -75,7 +66,8 @@ type probe struct {
 
 // Kernels measures every kernel on every device, which may differ in the number of threads. The devices stay open.
 func Kernels(ctx context.Context, o Options, devices ...device.Device) (Report, error) {
-	o = o.filled()
+	o.Rounds, o.Rows = cmp.Or(o.Rounds, 7), cmp.Or(o.Rows, 25600)
+	o.Floats, o.Batch = cmp.Or(o.Floats, 16<<20), cmp.Or(o.Batch, 100)
 	columns := make([][]*probe, len(devices))
 	var report Report
 	total := 0
@@ -106,22 +98,6 @@ func Kernels(ctx context.Context, o Options, devices ...device.Device) (Report, 
 		report.Kernels = append(report.Kernels, k)
 	}
 	return report, nil
-}
-
-func (o Options) filled() Options {
-	if o.Rounds <= 0 {
-		o.Rounds = 7
-	}
-	if o.Rows <= 0 {
-		o.Rows = 25600
-	}
-	if o.Floats <= 0 {
-		o.Floats = 16 << 20
-	}
-	if o.Batch <= 0 {
-		o.Batch = 100
-	}
-	return o
 }
 
 func describe(dev device.Device) string {

@@ -6,7 +6,6 @@ package trace
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -17,21 +16,20 @@ import (
 // Device measures the kernels of another device.
 type Device struct {
 	hook.Hook
-	timed    bool
 	kernels  map[string]*Kernel
 	products []Product
 }
 
 // Kernel is what the calls of one name took together.
 type Kernel struct {
-	Name  string
-	Calls int
-	Time  time.Duration
+	Name  string  `json:"name"`
+	Calls int     `json:"calls"`
+	Time  float64 `json:"ms"`
 }
 
-// New wraps a device. When timed, it waits for every kernel to finish, which costs an asynchronous device its overlap.
-func New(dev device.Device, timed bool) *Device {
-	d := &Device{timed: timed, kernels: map[string]*Kernel{}}
+// New wraps a device. It waits for every kernel to finish, which costs an asynchronous device its overlap.
+func New(dev device.Device) *Device {
+	d := &Device{kernels: map[string]*Kernel{}}
 	d.Hook = hook.Hook{Device: dev, Launch: d.measure}
 	return d
 }
@@ -45,7 +43,7 @@ func (d *Device) Reset() {
 // Kernels lists the kernels that ran, the most expensive first.
 func (d *Device) Kernels() []Kernel {
 	list := []Kernel{}
-	for _, k := range maps.All(d.kernels) {
+	for _, k := range d.kernels {
 		list = append(list, *k)
 	}
 	slices.SortFunc(list, func(a, b Kernel) int {
@@ -57,21 +55,15 @@ func (d *Device) Kernels() []Kernel {
 // Products lists the matrix products in the order in which they ran.
 func (d *Device) Products() []Product { return d.products }
 
-// measure runs a kernel.
 func (d *Device) measure(name string, run func()) {
-	var began time.Time
-	if d.timed {
-		began = time.Now()
-	}
+	began := time.Now()
 	run()
+	d.Sync()
 	k := d.kernels[name]
 	if k == nil {
 		k = &Kernel{Name: name}
 		d.kernels[name] = k
 	}
 	k.Calls++
-	if d.timed {
-		d.Sync()
-		k.Time += time.Since(began)
-	}
+	k.Time += time.Since(began).Seconds() * 1e3
 }
