@@ -24,7 +24,7 @@ func (c Bars) draw(m *markup, width float64) float64 {
 		top := 6 + float64(i)*rowHeight
 		end := axis.at(min(1, max(0, r.Value)), 0, right)
 		m.element("text", r.Name, "x", "0", "y", px(top+14))
-		m.open("g", "class", r.Tone.class())
+		m.open("g", "class", r.Tone.String())
 		m.leaf("rect", "class", "bar", "x", "0", "y", px(top+20), "width", px(max(1, end)),
 			"height", px(thick), "rx", "3")
 		m.close("g")

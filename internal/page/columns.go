@@ -37,7 +37,7 @@ func (c Columns) draw(m *markup, width float64) float64 {
 		if axis.Max > 0 {
 			y = axis.at(max(0, x.Value), bottom, top)
 		}
-		m.open("g", "class", x.Tone.class())
+		m.open("g", "class", x.Tone.String())
 		m.open("rect", "class", "bar", "x", px(middle-thick/2), "y", px(y), "width", px(thick),
 			"height", px(max(1, bottom-y)), "rx", "2")
 		if x.Title != "" {

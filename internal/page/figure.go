@@ -1,6 +1,6 @@
 package page
 
-import "html"
+import "html/template"
 
 // Figures stand side by side where there is room, otherwise below each other. One alone takes the whole width.
 type Figures []Figure
@@ -19,54 +19,25 @@ type Key struct {
 	Tone Tone
 }
 
+// Keys are the names and tones of lines.
+func Keys(list []Series) (keys []Key) {
+	for _, s := range list {
+		keys = append(keys, Key{s.Name, s.Tone})
+	}
+	return keys
+}
+
 // Chart can be drawn at any width, in pixels. Text is as large at any width, so each is drawn for the room it will
 // have.
 type Chart interface {
 	draw(m *markup, width float64) (height float64)
 }
 
-const (
-	wholeWidth = 828 // of a figure alone on a large screen
-	halfWidth  = 400 // of one of two
-	phoneWidth = 336
-)
-
-func (f Figures) write(m *markup) {
-	m.open("div", "class", "figures")
-	for _, one := range f {
-		one.write(m, len(f) == 1)
-	}
-	m.close("div")
-}
-
-func (f Figure) write(m *markup, alone bool) {
-	m.open("figure")
-	m.open("figcaption")
-	m.WriteString(html.EscapeString(f.Title))
-	if f.Note != "" {
-		m.element("small", f.Note)
-	}
-	m.close("figcaption")
-	if len(f.Key) > 0 {
-		m.open("div", "class", "key")
-		for _, k := range f.Key {
-			m.element("span", k.Name, "class", k.Tone.class())
-		}
-		m.close("div")
-	}
-	if alone {
-		f.svg(m, "large", wholeWidth)
-		f.svg(m, "small", phoneWidth)
-	} else {
-		f.svg(m, "", halfWidth)
-	}
-	m.close("figure")
-}
-
-func (f Figure) svg(m *markup, class string, width float64) {
-	var drawing markup
+func (f Figure) svg(class string, width float64) template.HTML {
+	var drawing, m markup
 	height := f.Chart.draw(&drawing, width)
 	m.open("svg", "class", class, "viewBox", "0 0 "+px(width)+" "+px(height), "role", "img", "aria-label", f.Title)
 	m.WriteString(drawing.String())
 	m.close("svg")
+	return template.HTML(m.String())
 }

@@ -82,7 +82,7 @@ func (l Lines) line(m *markup, s Series, b box) {
 	if path == "" {
 		return
 	}
-	m.open("g", "class", s.Tone.class())
+	m.open("g", "class", s.Tone.String())
 	if !s.Points {
 		m.leaf("path", "class", "line", "d", path)
 	}

@@ -7,7 +7,12 @@ package page
 
 import (
 	_ "embed"
+	"html/template"
 	"io"
+	"reflect"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/internal/term"
 )
 
 //go:embed style.css
@@ -15,6 +20,25 @@ var style string
 
 //go:embed chart.css
 var chartStyle string // colours and drawings
+
+//go:embed page.html
+var source string
+
+// templates has one for a page, and one for each kind of Part, by the name of its type.
+var templates *template.Template
+
+func init() {
+	templates = template.Must(template.New("").Funcs(template.FuncMap{
+		"part": part, "svg": Figure.svg, "local": local, "count": term.Count[int], "points": term.Percent,
+		"style": func() template.CSS { return template.CSS(chartStyle + style) },
+	}).Parse(source))
+}
+
+// Parse reads a page that is written as a template: it defines title, lead, body and foot, and draws the parts of this
+// package with {{part .}}.
+func Parse(source string, funcs template.FuncMap) *template.Template {
+	return template.Must(template.Must(templates.Clone()).Funcs(funcs).Parse(source)).Lookup("Page")
+}
 
 // Page is a document with a title, a few sentences below it, and parts.
 type Page struct {
@@ -25,60 +49,28 @@ type Page struct {
 	Wide  bool // for tables with many columns
 }
 
-// Part is something that stands on a page below what comes before it.
-type Part interface{ write(m *markup) }
-
 // Write writes the page as HTML.
-func (p Page) Write(w io.Writer) error {
-	var m markup
-	m.WriteString("<!doctype html>\n")
-	m.open("html", "lang", "en")
-	m.open("head")
-	m.leaf("meta", "charset", "utf-8")
-	m.leaf("meta", "name", "viewport", "content", "width=device-width, initial-scale=1")
-	m.leaf("meta", "name", "color-scheme", "content", "light dark")
-	m.element("title", p.Title)
-	m.open("style")
-	m.WriteString("\n" + chartStyle + style) // ours: it must not be escaped
-	m.close("style")
-	m.close("head")
-	m.open("body")
-	if p.Wide {
-		m.open("main", "class", "wide")
-	} else {
-		m.open("main")
-	}
-	m.element("h1", p.Title)
-	m.element("p", p.Lead, "class", "lead")
-	for _, part := range p.Parts {
-		part.write(&m)
-	}
-	m.element("footer", p.Foot)
-	m.close("main")
-	m.close("body")
-	m.close("html")
-	_, err := io.WriteString(w, m.String())
-	return err
+func (p Page) Write(w io.Writer) error { return templates.ExecuteTemplate(w, "Page", p) }
+
+// Part is something that stands on a page below what comes before it: one of the types below.
+type Part any
+
+func part(p Part) (template.HTML, error) {
+	var b strings.Builder
+	err := templates.ExecuteTemplate(&b, reflect.TypeOf(p).Name(), p)
+	return template.HTML(b.String()), err
 }
 
-// Heading begins a section.
-type Heading string
-
-func (h Heading) write(m *markup) { m.element("h2", string(h)) }
-
-// Text is a paragraph.
-type Text string
-
-func (t Text) write(m *markup) { m.element("p", string(t)) }
-
-// Code is a block of commands or program text.
-type Code string
-
-func (c Code) write(m *markup) {
-	m.open("pre")
-	m.element("code", string(c))
-	m.close("pre")
-}
+// Parts of words.
+type (
+	Heading  string                           // begins a section
+	Section  struct{ ID, Title, Note string } // begins one that others can lead to
+	Contents []Section                        // leads to sections
+	Text     string                           // is a paragraph
+	Remark   string                           // is a paragraph that is less loud
+	Code     string                           // is a block of commands or program text
+	Facts    [][2]string                      // are names and what they stand for
+)
 
 // Numbers are a few results that should be seen first, side by side.
 type Numbers []Number
@@ -91,23 +83,6 @@ type Number struct {
 	Tone  Tone
 }
 
-func (n Numbers) write(m *markup) {
-	m.open("div", "class", "numbers")
-	for _, x := range n {
-		m.open("div", "class", "number "+x.Tone.class())
-		if x.Exact == "" {
-			m.element("strong", x.Value)
-		} else {
-			m.open("strong")
-			m.element("data", x.Value, "value", x.Exact)
-			m.close("strong")
-		}
-		m.element("span", x.Name)
-		m.close("div")
-	}
-	m.close("div")
-}
-
 // Table has a row of names and rows of cells; all columns but the first, or the first few, hold numbers.
 type Table struct {
 	Head  []string
@@ -115,31 +90,52 @@ type Table struct {
 	Words int // so many columns hold words; 0 is 1
 }
 
-func (t Table) write(m *markup) {
-	m.open("div", "class", "table")
-	m.open("table")
-	m.open("tr")
-	for i, name := range t.Head {
-		t.cell(m, "th", i, name)
-	}
-	m.close("tr")
-	for _, row := range t.Rows {
-		m.open("tr")
-		for i, cell := range row {
-			t.cell(m, "td", i, cell)
-		}
-		m.close("tr")
-	}
-	m.close("table")
-	m.close("div")
+// Grid is a table whose cells are more than text.
+type Grid struct {
+	Head  []string
+	Rows  [][]Cell
+	Words int // so many columns hold words; 0 is 1
 }
 
-func (t Table) cell(m *markup, tag string, column int, text string) {
-	if column > 0 && column < t.Words {
-		m.element(tag, text, "class", "words")
-		return
-	}
-	m.element(tag, text)
+// Cell is one of a Grid.
+type Cell struct {
+	Text  string
+	Exact string // the same in all its digits, for whoever reads the page by program; may be ""
+	Note  string // what a pointer resting on it shows
+	Link  string // a path or a place of this page; others are not followed
+	Mark  Mark
+}
+
+// local says whether a link stays on this machine: no page here leads anywhere else.
+func local(link string) bool {
+	return !strings.Contains(link, ":") && !strings.HasPrefix(link, "//") && !strings.HasPrefix(link, `\`)
+}
+
+// Mark is how a cell stands out.
+type Mark int
+
+// The marks.
+const (
+	Unmarked Mark = iota
+	Best          // bold
+	Next          // underlined
+	Faint         // words in the place of a number
+)
+
+// String is the class of the cell.
+func (k Mark) String() string { return [...]string{"", "best", "next", "faint"}[k] }
+
+// Folds are things in a list, each a line until someone opens it.
+type Folds []Fold
+
+// Fold is one of them.
+type Fold struct {
+	Title string
+	Note  string // behind the title, less loud
+	Value string // at the end of the line
+	Tone  Tone   // of the value
+	Open  bool   // from the beginning
+	Parts []Part
 }
 
 // Tone is a colour with a meaning of its own on the whole page.
@@ -154,4 +150,5 @@ const (
 	Fact               // what really happened
 )
 
-func (t Tone) class() string { return [...]string{"plain", "first", "second", "third", "fact"}[t] }
+// String is the class of what has the tone.
+func (t Tone) String() string { return [...]string{"plain", "first", "second", "third", "fact"}[t] }

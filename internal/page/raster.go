@@ -27,7 +27,7 @@ func (r Raster) draw(m *markup, width float64) float64 {
 			class += " strong"
 		}
 		m.element("text", row.Name, "class", class, "x", px(left-8), "y", px(top+13))
-		m.open("g", "class", row.Tone.class())
+		m.open("g", "class", row.Tone.String())
 		path := ""
 		for _, t := range row.Times {
 			if t >= r.X.Min && t <= r.X.Max {
