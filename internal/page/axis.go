@@ -16,6 +16,32 @@ type Axis struct {
 	Ticks    []float64 // values to show, in order; nil: round ones
 }
 
+// Around is an axis with room for all values, from one round value to another.
+func Around(list []Series, round float64) Axis {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, s := range list {
+		for _, v := range s.Y {
+			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+	}
+	if low > high {
+		return Axis{Max: 1}
+	}
+	low, high = round*math.Floor(low/round+1e-9), round*math.Ceil(high/round-1e-9)
+	if high <= low {
+		high = low + round
+	}
+	return Axis{Min: low, Max: high}
+}
+
+// InPercent is the axis of shares, which end at 1.
+func (a Axis) InPercent() Axis {
+	a.Percent, a.Max = true, min(1, a.Max)
+	return a
+}
+
 // ticks are the values to show, about so many.
 func (a Axis) ticks(about int) []float64 {
 	switch {

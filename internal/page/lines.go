@@ -26,6 +26,9 @@ type Series struct {
 	Named  bool      // the name stands beside its last value
 }
 
+// Add adds a value.
+func (s *Series) Add(x, y float64) { s.X, s.Y = append(s.X, x), append(s.Y, y) }
+
 func (l Lines) draw(m *markup, width float64) float64 {
 	height := min(290, max(210, 0.55*width))
 	box := l.frame(m, width, height)

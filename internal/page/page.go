@@ -29,12 +29,13 @@ var templates *template.Template
 
 func init() {
 	templates = template.Must(template.New("").Funcs(template.FuncMap{
-		"part": part, "svg": Figure.svg, "local": local, "count": term.Count[int], "points": term.Percent,
+		"part": part, "svg": Figure.svg, "local": local,
+		"count": term.Count[int], "points": term.Percent,
 		"style": func() template.CSS { return template.CSS(chartStyle + style) },
 	}).Parse(source))
 }
 
-// Parse reads a page that is written as a template: it defines title, lead, body and foot, and draws the parts of this
+// Parse reads a page that is written as a template: it defines width, title, lead, body and foot, and draws the parts of this
 // package with {{part .}}.
 func Parse(source string, funcs template.FuncMap) *template.Template {
 	return template.Must(template.Must(templates.Clone()).Funcs(funcs).Parse(source)).Lookup("Page")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
@@ -132,8 +131,3 @@ func (w *witness) Score(b *sample.Batch, out []float32) error {
 
 // moved says whether asking by itself gave another answer than the test.
 func (c Case) moved() bool { return math.Abs(c.Explanation.Probability-c.Probability) > 0.0005 }
-
-// of are the cases of some kinds.
-func (r *Report) of(kinds ...string) []Case {
-	return slices.DeleteFunc(slices.Clone(r.Cases), func(c Case) bool { return !slices.Contains(kinds, c.Kind) })
-}
