@@ -1,91 +1,77 @@
 package demo
 
 import (
+	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/page"
-	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/predict"
 )
 
-// WritePage draws the page of a tour that was taken.
-func (t *Tour) WritePage(w io.Writer) error { return t.page().Write(w) }
+//go:embed demo.html
+var source string
 
-func (t *Tour) page() page.Page {
-	d := &t.report
-	whole, without, bank := d.Model(Whole), d.Model(Without), d.Model(Bank)
-	p := page.Page{
-		Title: "Who meets whom, and when?",
-		Lead: fmt.Sprintf("A tour of dygmamba: it made a stream of %s timed meetings, learned from the first 70 %%, "+
-			"and was then asked about the last 15 %%: will these two meet at this moment?", term.Count(d.Data.Events)),
-		Foot: fmt.Sprintf("Made by: dygmamba demo --seed %d. The same seed gives the same page.", d.Seed),
-	}
-	p.Parts = append(p.Parts, page.Numbers{
-		{Value: percent(whole.AP), Name: "average precision of DyGMamba", Tone: page.First},
-		{Value: percent(without.AP), Name: "of the same model without temporal patterns", Tone: page.Second},
-		{Value: percent(bank.AP), Name: "of EdgeBank, which remembers who met", Tone: page.Third},
-	})
-	p.Parts = append(p.Parts, t.streamParts()...)
-	p.Parts = append(p.Parts, t.learningParts()...)
-	p.Parts = append(p.Parts, verdictParts(whole, without, bank)...)
-	p.Parts = append(p.Parts, d.Example.momentParts()...)
-	p.Parts = append(p.Parts, t.reasonParts()...)
-	p.Parts = append(p.Parts, page.Heading("Go on with your own events"),
-		page.Text("visits.csv is any table with a source, a destination and a time in each row; "+
-			"questions.csv has the columns u, i and ts."),
-		page.Code(strings.TrimSuffix(Commands, "\n")))
-	return p
+var layout = page.Parse(source, template.FuncMap{
+	"percent": percent, "share": func(v float64) string { return fmt.Sprintf("%.0f", 100*v) },
+})
+
+// WritePage draws the page of a tour that was taken.
+func (t *Tour) WritePage(w io.Writer) error { return layout.Execute(w, view{&t.report, t}) }
+
+// view is what the page shows of a tour.
+type view struct {
+	*Report
+	tour *Tour
 }
 
-// streamParts show the meetings of one source.
-func (t *Tour) streamParts() []page.Part {
-	x := t.report.Example
-	src := x.Explanation.Query.Src
-	end := x.Time
-	begin := end - 5*t.Stream.LongGap
-	var raster page.Raster
-	raster.X = page.Axis{Name: "time", Min: begin, Max: end}
-	for i := range t.Stream.Targets {
-		dst := event.Node(1 + t.Stream.Sources + i)
-		row := page.RasterRow{Name: t.set.Names.Name(dst), Times: t.meetings(src, dst, begin, end), Tone: page.Third}
+// The models, the stream, and what to do next.
+
+func (v view) Whole() Model                    { return v.Model(Whole) }
+func (v view) Without() Model                  { return v.Model(Without) }
+func (v view) Bank() Model                     { return v.Model(Bank) }
+func (v view) Stream() dataset.PeriodicOptions { return v.tour.Stream }
+func (v view) Commands() string                { return strings.TrimSuffix(Commands, "\n") }
+
+// Meetings shows those of one source.
+func (v view) Meetings() page.Figures {
+	x, stream := v.Example, v.tour.Stream
+	src, end := x.Explanation.Query.Src, x.Time
+	begin := end - 5*stream.LongGap
+	raster := page.Raster{X: page.Axis{Name: "time", Min: begin, Max: end}}
+	for i := range stream.Targets {
+		dst := event.Node(1 + stream.Sources + i)
+		row := page.RasterRow{Name: v.tour.set.Names.Name(dst), Times: v.tour.meetings(src, dst, begin, end),
+			Tone: page.Third}
 		if dst == x.Explanation.Query.Dst {
 			row.Tone = page.First
 		}
 		raster.Rows = append(raster.Rows, row)
 	}
-	return []page.Part{
-		page.Heading("The stream"),
-		page.Text(fmt.Sprintf("%d sources meet %d destinations. Each pair has a rhythm of its own, "+
-			"between one meeting in %.0f and one in %.0f units of time, and %.0f %% of the meetings follow no "+
-			"rhythm. Taken together that looks like noise; row by row it does not.",
-			t.Stream.Sources, t.Stream.Targets, t.Stream.ShortGap, t.Stream.LongGap, 100*t.Stream.Noise)),
-		page.Figures{{
-			Title: fmt.Sprintf("Whom %s met", x.Source),
-			Note: fmt.Sprintf("One row for each destination, one tick for each meeting. "+
-				"The pair explained below is %s and %s.", x.Source, x.Destination),
-			Chart: raster,
-		}},
-	}
+	return page.Figures{{
+		Title: fmt.Sprintf("Whom %s met", x.Source),
+		Note: fmt.Sprintf("One row for each destination, one tick for each meeting. "+
+			"The pair explained below is %s and %s.", x.Source, x.Destination),
+		Chart: raster,
+	}}
 }
 
 // modelKey says what the colours of both models are.
 var modelKey = []page.Key{{Name: "DyGMamba", Tone: page.First}, {Name: "without temporal patterns", Tone: page.Second}}
 
-// learningParts show both trainings.
-func (t *Tour) learningParts() []page.Part {
-	whole, without := t.report.Model(Whole), t.report.Model(Without)
-	epochs := page.Axis{Name: "epoch", Min: 1, Max: float64(len(whole.Epochs))}
-	curves := func(of func(Epoch) float64) []page.Series {
-		var list []page.Series
-		for i, m := range []Model{whole, without} {
+// Learning shows both trainings.
+func (v view) Learning() page.Figures {
+	epochs := page.Axis{Name: "epoch", Min: 1, Max: float64(len(v.Whole().Epochs))}
+	curves := func(of func(Epoch) float64) (list []page.Series) {
+		for i, m := range []Model{v.Whole(), v.Without()} {
 			s := page.Series{Name: modelKey[i].Name, Tone: modelKey[i].Tone}
 			for _, e := range m.Epochs {
-				s.X, s.Y = append(s.X, float64(e.Epoch)), append(s.Y, of(e))
+				s.Add(float64(e.Epoch), of(e))
 			}
 			list = append(list, s)
 		}
@@ -93,125 +79,72 @@ func (t *Tour) learningParts() []page.Part {
 	}
 	loss := curves(func(e Epoch) float64 { return e.Loss })
 	ap := curves(func(e Epoch) float64 { return e.AP })
-	return []page.Part{
-		page.Heading("Learning"),
-		page.Text(fmt.Sprintf("Both models see the latest events of both nodes. "+
-			"DyGMamba (%s parameters) also reads the gaps between the pair's own latest meetings and lets them "+
-			"decide which of those events count; its variant A (%s parameters) is the same without that.",
-			term.Count(whole.Parameters), term.Count(without.Parameters))),
-		page.Figures{
-			{Title: "Loss", Note: "on the training events; lower is better", Key: modelKey,
-				Chart: page.Lines{X: epochs, Y: around(loss, 0.1), Series: loss, Dots: true}},
-			{Title: "Average precision", Note: "on the validation events; higher is better", Key: modelKey,
-				Chart: page.Lines{X: epochs, Y: percentAxis(around(ap, 0.1)), Series: ap, Dots: true}},
-		},
+	return page.Figures{
+		{Title: "Loss", Note: "on the training events; lower is better", Key: modelKey,
+			Chart: page.Lines{X: epochs, Y: page.Around(loss, 0.1), Series: loss, Dots: true}},
+		{Title: "Average precision", Note: "on the validation events; higher is better", Key: modelKey,
+			Chart: page.Lines{X: epochs, Y: page.Around(ap, 0.1).InPercent(), Series: ap, Dots: true}},
 	}
 }
 
-// around is an axis that has room for all values, from one round value to another.
-func around(list []page.Series, round float64) page.Axis {
-	a := page.Axis{Min: list[0].Y[0], Max: list[0].Y[0]}
-	for _, s := range list {
-		a.Min, a.Max = min(a.Min, slices.Min(s.Y)), max(a.Max, slices.Max(s.Y))
-	}
-	a.Min, a.Max = roundDown(a.Min, round), -roundDown(-a.Max, round)
-	return a
-}
-
-func percentAxis(a page.Axis) page.Axis {
-	a.Percent, a.Max = true, min(1, a.Max)
-	return a
-}
-
-// verdictParts put the results side by side.
-func verdictParts(models ...Model) []page.Part {
+// Verdict puts the results side by side.
+func (v view) Verdict() page.Figures {
 	names := []string{"DyGMamba", "without temporal patterns (variant A)", "EdgeBank"}
-	tones := []page.Tone{page.First, page.Second, page.Third}
-	var ap, auc page.Bars
-	ap.Chance, auc.Chance = 0.5, 0.5
-	for i, m := range models {
-		ap.Rows = append(ap.Rows, page.Bar{Name: names[i], Value: m.AP, Tone: tones[i]})
-		auc.Rows = append(auc.Rows, page.Bar{Name: names[i], Value: m.AUC, Tone: tones[i]})
+	ap, auc := page.Bars{Chance: 0.5}, page.Bars{Chance: 0.5}
+	for i, m := range []Model{v.Whole(), v.Without(), v.Bank()} {
+		bar := page.Bar{Name: names[i], Value: m.AP, Tone: page.First + page.Tone(i)}
+		ap.Rows = append(ap.Rows, bar)
+		bar.Value = m.AUC
+		auc.Rows = append(auc.Rows, bar)
 	}
-	return []page.Part{
-		page.Heading("The verdict"),
-		page.Text("Half of the questions are about events that happened, half about the same source and time with " +
-			"another destination. Each model says how likely an event is; a good one puts those that happened first. " +
-			"The rhythm tells most, and only one model sees it."),
-		page.Figures{
-			{Title: "Average precision", Note: "on the test events, in percent", Chart: ap},
-			{Title: "Area under the ROC curve", Note: "on the test events, in percent", Chart: auc},
-		},
+	return page.Figures{
+		{Title: "Average precision", Note: "on the test events, in percent", Chart: ap},
+		{Title: "Area under the ROC curve", Note: "on the test events, in percent", Chart: auc},
 	}
 }
 
-// momentParts show the answers for the same pair at other times.
-func (x Example) momentParts() []page.Part {
-	l := page.Lines{
-		X: page.Axis{Name: "time", Min: x.Curve[0].Time, Max: x.Curve[len(x.Curve)-1].Time},
-		Y: page.Axis{Max: 1, Percent: true}, Marks: x.Meetings,
-		Series: []page.Series{{Name: modelKey[1].Name, Tone: page.Second}, {Name: modelKey[0].Name, Tone: page.First}},
-	}
+// Moments show the answers for the same pair at other times.
+func (v view) Moments() page.Figures {
+	x := v.Example
+	without, whole := page.Series{Name: modelKey[1].Name, Tone: page.Second},
+		page.Series{Name: modelKey[0].Name, Tone: page.First}
 	for _, m := range x.Curve {
-		for i, y := range []float64{m.Without, m.Whole} {
-			s := &l.Series[i]
-			s.X, s.Y = append(s.X, m.Time), append(s.Y, y)
+		without.Add(m.Time, m.Without)
+		whole.Add(m.Time, m.Whole)
+	}
+	return page.Figures{{
+		Title: fmt.Sprintf("How likely is it that %s and %s meet now?", x.Source, x.Destination),
+		Key:   append(slices.Clone(modelKey), page.Key{Name: "they met", Tone: page.Fact}),
+		Chart: page.Lines{
+			X: page.Axis{Name: "time", Min: x.Curve[0].Time, Max: x.Curve[len(x.Curve)-1].Time},
+			Y: page.Axis{Max: 1, Percent: true}, Marks: x.Meetings, Series: []page.Series{without, whole},
+		},
+	}}
+}
+
+// Rhythm shows the gaps of the pair, at its time and off it.
+func (v view) Rhythm() page.Figures {
+	x := v.Example
+	return page.Figures{
+		{Title: "The rhythm of the pair", Note: "Gaps between their latest meetings; the last one reaches to the question.",
+			Chart: columnsOf(x.Explanation.Gaps, x.Period)},
+		{Title: "The same question earlier",
+			Note: fmt.Sprintf("At %.2f, half a period before, the last gap does not fit: %s.",
+				x.OffTime, percent(x.Off.Probability)),
+			Chart: columnsOf(x.Off.Gaps, x.Period)},
+	}
+}
+
+// Histories show what counts of both nodes, at the pair's time and off it.
+func (v view) Histories() []page.Figures {
+	x := v.Example
+	pair := func(on, off predict.Side) page.Figures {
+		return page.Figures{
+			{Title: "What " + on.Name + " did", Note: fmt.Sprintf("asked at %.2f", x.Time), Chart: x.history(on)},
+			{Title: "What " + off.Name + " did", Note: fmt.Sprintf("asked at %.2f", x.OffTime), Chart: x.history(off)},
 		}
 	}
-	return []page.Part{
-		page.Heading("One pair through time"),
-		page.Text("Both models are asked again and again whether the same two meet now. " +
-			"Each answer rests on the events before it; what comes after is unknown. " +
-			"Without temporal patterns a model knows at best whether they have met lately."),
-		page.Figures{{
-			Title: fmt.Sprintf("How likely is it that %s and %s meet now?", x.Source, x.Destination),
-			Key:   append(slices.Clone(modelKey), page.Key{Name: "they met", Tone: page.Fact}),
-			Chart: l,
-		}},
-	}
-}
-
-// reasonParts explain the example.
-func (t *Tour) reasonParts() []page.Part {
-	x := t.report.Example
-	e := x.Explanation
-	table := page.Table{Head: []string{"what DyGMamba is told", "its answer", "logit"}}
-	table.Rows = append(table.Rows,
-		[]string{"everything before the question", percent(e.Probability), fmt.Sprintf("%+.2f", e.Logit)})
-	for _, c := range x.Changes() {
-		row := []string{"all but " + c.What, percent(c.To.Probability), fmt.Sprintf("%+.2f", c.To.Logit)}
-		table.Rows = append(table.Rows, row)
-	}
-	parts := []page.Part{
-		page.Heading("One answer, explained"),
-		page.Text(fmt.Sprintf("Will %s and %s meet at time %.2f? They did. "+
-			"DyGMamba gave it %s, the model without temporal patterns %s: their last meeting is no longer among the "+
-			"latest events of either. Of all test events of that kind this is the one on which the two disagree most.",
-			x.Source, x.Destination, x.Time, percent(e.Probability), percent(x.Without))),
-		page.Figures{
-			{Title: "The rhythm of the pair",
-				Note:  "Gaps between their latest meetings; the last one reaches to the question.",
-				Chart: columnsOf(e.Gaps, x.Period)},
-			{Title: "The same question earlier",
-				Note: fmt.Sprintf("At %.2f, half a period before, the last gap does not fit: %s.",
-					x.OffTime, percent(x.Off.Probability)),
-				Chart: columnsOf(x.Off.Gaps, x.Period)},
-		},
-		page.Text("The rhythm also decides what counts in the histories of both nodes. " +
-			"Each column is a patch of two events, oldest first, with its weight in percent; " +
-			"a patch in which the two met is blue. The last column ends with the node itself."),
-	}
-	for i, side := range []predict.Side{e.Source, e.Destination} {
-		off := []predict.Side{x.Off.Source, x.Off.Destination}[i]
-		parts = append(parts, page.Figures{
-			{Title: fmt.Sprintf("What %s did", side.Name), Note: fmt.Sprintf("asked at %.2f", x.Time),
-				Chart: x.history(side)},
-			{Title: fmt.Sprintf("What %s did", off.Name), Note: fmt.Sprintf("asked at %.2f", x.OffTime),
-				Chart: x.history(off)},
-		})
-	}
-	return append(parts, page.Text("What becomes of the answer when something is withheld; "+
-		"a pair without gaps is like one that has never met:"), table)
+	return []page.Figures{pair(x.Explanation.Source, x.Off.Source), pair(x.Explanation.Destination, x.Off.Destination)}
 }
 
 // columnsOf shows gaps, with a line at the period.
@@ -229,8 +162,7 @@ func columnsOf(gaps []float32, period float64) page.Columns {
 }
 
 // history is the weights of a side's patches. The node itself stands at its end.
-func (x Example) history(side predict.Side) page.Columns {
-	var c page.Columns
+func (x Example) history(side predict.Side) (c page.Columns) {
 	for i, p := range side.Patches {
 		col := page.Column{Value: float64(p.Weight), Above: fmt.Sprintf("%.0f", 100*p.Weight), Title: eventsOf(side, p),
 			Tone: page.Third}
@@ -249,7 +181,5 @@ func (x Example) history(side predict.Side) page.Columns {
 	}
 	return c
 }
-
-func roundDown(v, step float64) float64 { return step * math.Floor(v/step+1e-9) }
 
 func percent(fraction float64) string { return fmt.Sprintf("%.1f %%", 100*fraction) }

@@ -7,8 +7,8 @@ import "io"
 type Picture []Figure
 
 const (
-	pictureGap  = 20 // between two figures
-	pictureEdge = 18 // between a figure's border and what is in it
+	pictureGap  = 20  // between two figures
+	pictureEdge = 18  // between a figure's border and what is in it
 	halfWidth   = 400 // of one of two charts, as on a page
 )
 
