@@ -126,7 +126,8 @@ func (v view) Moments() page.Figures {
 func (v view) Rhythm() page.Figures {
 	x := v.Example
 	return page.Figures{
-		{Title: "The rhythm of the pair", Note: "Gaps between their latest meetings; the last one reaches to the question.",
+		{Title: "The rhythm of the pair",
+			Note:  "Gaps between their latest meetings; the last one reaches to the question.",
 			Chart: columnsOf(x.Explanation.Gaps, x.Period)},
 		{Title: "The same question earlier",
 			Note: fmt.Sprintf("At %.2f, half a period before, the last gap does not fit: %s.",

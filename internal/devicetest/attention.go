@@ -64,10 +64,7 @@ func attentionCase(g *rig, size [5]int, gap int, fill float64, rate float32) {
 
 	p := g.reference()
 	tq, tk, tv := p.leaves(q), p.leaves(k), p.leaves(v)
-	ty, tw := make([][]num, B*Q), make([]num, 0, B*H*Q*K)
-	for r := range ty {
-		ty[r] = make([]num, H*D)
-	}
+	ty, tw := matrix(B*Q, H*D), make([]num, 0, B*H*Q*K)
 	for b := range B {
 		for h := range H {
 			lo, hi := h*D, (h+1)*D
@@ -94,30 +91,19 @@ func attentionCase(g *rig, size [5]int, gap int, fill float64, rate float32) {
 			}
 		}
 	}
-	if g.plain() {
-		weights.want(g, 1e-5, func(_, i int) float64 { return p.val(tw[i]) })
-		y.want(g, 1e-5, p.values(ty))
-	}
-	attentionGradCase(g, a, weights, y, func(dy, dq, dk, dv *array) {
-		p.backward(ty, dy)
-		dq.want(g, 2e-5, p.grads(tq))
-		dk.want(g, 2e-5, p.grads(tk))
-		dv.want(g, 2e-5, p.grads(tv))
-	})
-}
+	weights.want(g, 1e-5, func(_, i int) float64 { return p.val(tw[i]) })
+	y.want(g, 1e-5, p.values(ty))
 
-// attentionGradCase runs the gradient of what a left; check compares with the reference.
-func attentionGradCase(g *rig, a device.Attention, weights, y *array, check func(dy, dq, dk, dv *array)) {
-	queries, keys, cols, gap := a.Batch*a.Queries, a.Batch*a.Keys, a.Heads*a.HeadDim, y.stride-y.cols
-	weights.init = append([]float32(nil), weights.now...)
-	weights.role, y.role = input, input
-	dy := g.in("DY", queries, cols, gap)
-	dq, dk, dv := g.out("DQ", queries, cols, gap), g.out("DK", keys, cols, 0), g.out("DV", keys, cols, gap)
+	weights.keep()
+	y.role = input
+	dy, dq := g.in("DY", B*Q, H*D, gap), g.out("DQ", B*Q, H*D, gap)
+	dk, dv := g.out("DK", B*K, H*D, 0), g.out("DV", B*K, H*D, gap)
 	ag := device.AttentionGrad{Attention: a, DY: dy.mat(), DQ: dq.mat(), DK: dk.mat(), DV: dv.mat()}
 	g.do(func() { g.dev.AttentionGrad(ag) })
-	if g.plain() {
-		check(dy, dq, dk, dv)
-	}
+	p.backward(ty, dy)
+	dq.want(g, 2e-5, p.grads(tq))
+	dk.want(g, 2e-5, p.grads(tk))
+	dv.want(g, 2e-5, p.grads(tv))
 }
 
 // columns are the columns [lo, hi) of rows, each as a list.

@@ -9,7 +9,7 @@ import (
 func testCells(g *rig) {
 	for i, size := range [][2]int{{0, 7}, {7, 0}, {1, 1}, {7, 7}, {33, 33}, {2, 8}, {2, 616}} {
 		name := fmt.Sprintf("%dx%d", size[0], size[1])
-		g.scope("GRU "+name, func(g *rig) { gruCase(g, size[0], size[1], gaps[i%len(gaps)]) })
+		g.scope("GRU "+name, func(g *rig) { gruCase(g, size[0], size[1], gaps[i%len(gaps)], 1) })
 		for _, part := range []string{"both", "state", "carry"} { // which gradients come in
 			g.scope("LSTM "+name+" "+part, func(g *rig) { lstmCase(g, size[0], size[1], gaps[i%len(gaps)], part) })
 		}
@@ -18,21 +18,16 @@ func testCells(g *rig) {
 	g.scope("GRU wide", func(g *rig) { gruCase(g, 5, 11, 5, 30) })
 }
 
-func gruCase(g *rig, n, H, gap int, spread ...float64) {
-	k := 1.0
-	if len(spread) > 0 {
-		k = spread[0]
-	}
-	x, h := g.in("X", n, 3*H, gap).fill(func(v float64) float64 { return k * v }), g.in("H", n, 3*H, 0)
+func gruCase(g *rig, n, H, gap int, spread float64) {
+	x, h := g.in("X", n, 3*H, gap).fill(func(v float64) float64 { return spread * v }), g.in("H", n, 3*H, 0)
 	state, next := g.in("State", n, H, gap), g.out("NewState", n, H, gap)
 	c := device.Cell{X: x.mat(), H: h.mat(), State: state.mat(), NewState: next.mat()}
 	g.do(func() { g.dev.GRU(c) })
 
 	p := g.reference()
 	tx, th, ts := p.leaves(x), p.leaves(h), p.leaves(state)
-	tn := make([][]num, n)
+	tn := matrix(n, H)
 	for r := range tn {
-		tn[r] = make([]num, H)
 		for i := range H {
 			reset := p.sigmoid(p.add(tx[r][i], th[r][i]))
 			z := p.sigmoid(p.add(tx[r][H+i], th[r][H+i]))
@@ -40,21 +35,17 @@ func gruCase(g *rig, n, H, gap int, spread ...float64) {
 			tn[r][i] = p.add(p.sub(c, p.mul(z, c)), p.mul(z, ts[r][i]))
 		}
 	}
-	if g.plain() {
-		next.want(g, 1e-5, p.values(tn))
-	}
+	next.want(g, 1e-5, p.values(tn))
 
 	next.role = input
 	dnext := g.in("DNewState", n, H, gap)
 	dx, dh, dstate := g.out("DX", n, 3*H, gap), g.out("DH", n, 3*H, gap), g.out("DState", n, H, 0)
 	cg := device.CellGrad{Cell: c, DNewState: dnext.mat(), DX: dx.mat(), DH: dh.mat(), DState: dstate.mat()}
 	g.do(func() { g.dev.GRUGrad(cg) })
-	if g.plain() {
-		p.backward(tn, dnext)
-		dx.want(g, 2e-5, p.grads(tx))
-		dh.want(g, 2e-5, p.grads(th))
-		dstate.want(g, 2e-5, p.grads(ts))
-	}
+	p.backward(tn, dnext)
+	dx.want(g, 2e-5, p.grads(tx))
+	dh.want(g, 2e-5, p.grads(th))
+	dstate.want(g, 2e-5, p.grads(ts))
 }
 
 func lstmCase(g *rig, n, H, gap int, part string) {
@@ -65,9 +56,8 @@ func lstmCase(g *rig, n, H, gap int, part string) {
 
 	p := g.reference()
 	tx, th, tc := p.leaves(x), p.leaves(h), p.leaves(carry)
-	tn, tnc := make([][]num, n), make([][]num, n)
+	tn, tnc := matrix(n, H), matrix(n, H)
 	for r := range tn {
-		tn[r], tnc[r] = make([]num, H), make([]num, H)
 		for i := range H {
 			in := p.sigmoid(p.add(tx[r][i], th[r][i]))
 			keep := p.sigmoid(p.add(tx[r][H+i], th[r][H+i]))
@@ -77,13 +67,11 @@ func lstmCase(g *rig, n, H, gap int, part string) {
 			tn[r][i] = p.mul(out, p.tanh(tnc[r][i]))
 		}
 	}
-	if g.plain() {
-		next.want(g, 1e-5, p.values(tn))
-		nextCarry.want(g, 1e-5, p.values(tnc))
-	}
+	next.want(g, 1e-5, p.values(tn))
+	nextCarry.want(g, 1e-5, p.values(tnc))
 
-	nextCarry.init = append([]float32(nil), nextCarry.now...)
-	next.role, nextCarry.role = input, input
+	nextCarry.keep()
+	next.role = input
 	dx, dh, dcarry := g.out("DX", n, 4*H, gap), g.out("DH", n, 4*H, gap), g.out("DCarry", n, H, 0)
 	cg := device.CellGrad{Cell: c, DX: dx.mat(), DH: dh.mat(), DCarry: dcarry.mat()}
 	seeds := [2]*array{}
@@ -96,19 +84,17 @@ func lstmCase(g *rig, n, H, gap int, part string) {
 		cg.DNewCarry = seeds[1].mat()
 	}
 	g.do(func() { g.dev.LSTMGrad(cg) })
-	if g.plain() {
-		outs, joined := make([][]num, 0, 2*n), &array{cols: H, stride: H}
-		for k, seed := range seeds {
-			if seed != nil {
-				outs = append(outs, [2][][]num{tn, tnc}[k]...)
-				for r := range n {
-					joined.init = append(joined.init, seed.init[seed.place(r, 0):seed.place(r, H)]...)
-				}
+	outs, joined := make([][]num, 0, 2*n), &array{cols: H, stride: H}
+	for k, seed := range seeds {
+		if seed != nil {
+			outs = append(outs, [2][][]num{tn, tnc}[k]...)
+			for r := range n {
+				joined.init = append(joined.init, seed.init[seed.place(r, 0):seed.place(r, H)]...)
 			}
 		}
-		p.backward(outs, joined)
-		dx.want(g, 2e-5, p.grads(tx))
-		dh.want(g, 2e-5, p.grads(th))
-		dcarry.want(g, 2e-5, p.grads(tc))
 	}
+	p.backward(outs, joined)
+	dx.want(g, 2e-5, p.grads(tx))
+	dh.want(g, 2e-5, p.grads(th))
+	dcarry.want(g, 2e-5, p.grads(tc))
 }

@@ -17,10 +17,33 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// group is the tests of some kernels that belong together.
-type group struct {
+// groups is everything a device must pass.
+var groups = []struct {
 	name string
 	run  func(g *rig)
+}{
+	{"matmul", testMatMul},
+	{"transpose", testTranspose},
+	{"map", testMap},
+	{"zip", testZip},
+	{"scale", testScale},
+	{"dropout", testDropout},
+	{"dropout keys", testDropoutKeys},
+	{"colsum", testColSum},
+	{"timecode", testTimeCode},
+	{"update", testUpdate},
+	{"scan", testScan},
+	{"conv", testConv},
+	{"norm", testNorm},
+	{"softmax", testSoftmax},
+	{"attention", testAttention},
+	{"weighted", testWeighted},
+	{"cells", testCells},
+	{"tables", testTables},
+	{"assign", testAssign},
+	{"decayed products", testDecayedProducts},
+	{"rowsum", testRowSum},
+	{"loss", testLoss},
 }
 
 // Run tests everything on a device of its own, and closes it.
@@ -89,12 +112,10 @@ func (g *rig) scope(name string, run func(g *rig)) {
 	g.Run(name, func(t *testing.T) {
 		seed := fnv.New64a()
 		seed.Write([]byte(g.path + "/" + name))
-		c := &rig{T: t, dev: g.dev, path: g.path + "/" + name, record: g.record, expect: g.expect, within: g.within,
-			count: g.count}
-		c.tape = g.tape
-		c.rng = rand.New(rand.NewPCG(1, seed.Sum64()))
+		c := *g
+		c.T, c.path, c.rng = t, g.path+"/"+name, rand.New(rand.NewPCG(1, seed.Sum64()))
 		defer c.free()
-		run(c)
+		run(&c)
 	})
 }
 
@@ -104,6 +125,17 @@ func (g *rig) free() {
 	}
 	for _, b := range g.ints {
 		g.dev.FreeInts(b)
+	}
+}
+
+// sizes runs a case for each size, which the format names, on matrices with gaps of different widths.
+func (g *rig) sizes(format string, list [][]int, run func(g *rig, n []int, gap int)) {
+	for i, n := range list {
+		var words []any
+		for _, v := range n {
+			words = append(words, v)
+		}
+		g.scope(fmt.Sprintf(format, words...), func(g *rig) { run(g, n, gaps[i%len(gaps)]) })
 	}
 }
 
@@ -161,7 +193,7 @@ func (g *rig) compare() {
 		}
 		if g.within > 0 {
 			other := g.expect[key]
-			a.want(g, g.within, func(r, c int) float64 { return float64(math.Float32frombits(other[a.place(r, c)])) })
+			a.near(g, g.within, func(r, c int) float64 { return float64(math.Float32frombits(other[a.place(r, c)])) })
 		} else if g.expect != nil {
 			if k := differ(g.expect[key], bits(a.now)); k >= 0 {
 				g.Errorf("%s differs from the other device at number %d: %v", a.name, k-a.offset, a.now[k])
@@ -180,11 +212,8 @@ func bits(x []float32) []uint32 {
 
 // differ is the first place where x and y are not the same, or −1.
 func differ(x, y []uint32) int {
-	if len(x) != len(y) {
-		return min(len(x), len(y))
-	}
-	for i := range x {
-		if x[i] != y[i] {
+	for i := range max(len(x), len(y)) {
+		if i >= min(len(x), len(y)) || x[i] != y[i] {
 			return i
 		}
 	}

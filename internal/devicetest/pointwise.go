@@ -34,18 +34,13 @@ func mapCase(g *rig, op device.Act, rows, cols, gap int) {
 	x := g.in("X", rows, cols, gap).fill(func(v float64) float64 { return spread * v })
 	y := g.out("Y", rows, cols, 5-gap%5)
 	g.do(func() { g.dev.Map(op, y.mat(), x.mat()) })
-	if g.plain() {
-		y.want(g, 1e-6, func(r, c int) float64 { return activate(op, x.at(r, c)) })
-	}
+	y.want(g, 1e-6, func(r, c int) float64 { return activate(op, x.at(r, c)) })
 
 	// The gradient, by the slope of the function; y holds what Map wrote.
-	copy(y.init, y.now)
-	y.role = input
+	y.keep()
 	dy, dx := g.in("DY", rows, cols, gap), g.out("DX", rows, cols, gap)
 	g.do(func() { g.dev.MapGrad(op, dx.mat(), x.mat(), y.mat(), dy.mat()) })
-	if g.plain() {
-		dx.want(g, 3e-6, func(r, c int) float64 { return dy.at(r, c) * slope(op, x.at(r, c)) })
-	}
+	dx.want(g, 3e-6, func(r, c int) float64 { return dy.at(r, c) * slope(op, x.at(r, c)) })
 	if op == device.Identity {
 		g.do(func() { g.dev.MapGrad(op, dx.mat(), device.Mat{}, device.Mat{}, dy.mat()) })
 		dx.want(g, 0, dy.at)
@@ -54,9 +49,7 @@ func mapCase(g *rig, op device.Act, rows, cols, gap int) {
 	// In place.
 	z := g.matrix("Z", sum, rows, cols, gap).fill(func(v float64) float64 { return spread * v })
 	g.do(func() { g.dev.Map(op, z.mat(), z.mat()) })
-	if g.plain() {
-		z.want(g, 1e-6, func(r, c int) float64 { return activate(op, z.at(r, c)) })
-	}
+	z.want(g, 1e-6, func(r, c int) float64 { return activate(op, z.at(r, c)) })
 }
 
 // slope is the derivative of activate.
@@ -106,12 +99,10 @@ func testZip(g *rig) {
 				g.dev.ZipCol(op, zCol.mat(), x.mat(), col.buf())
 				g.dev.Zip(op, sums.mat(), sums.mat(), x.mat())
 			})
-			if g.plain() {
-				z.want(g, 1e-7, func(r, c int) float64 { return f[op](x.at(r, c), y.at(r, c)) })
-				zRow.want(g, 1e-7, func(r, c int) float64 { return f[op](x.at(r, c), row.at(0, c)) })
-				zCol.want(g, 1e-7, func(r, c int) float64 { return f[op](x.at(r, c), col.at(0, r)) })
-				sums.want(g, 1e-7, func(r, c int) float64 { return f[op](sums.at(r, c), x.at(r, c)) })
-			}
+			z.want(g, 1e-7, func(r, c int) float64 { return f[op](x.at(r, c), y.at(r, c)) })
+			zRow.want(g, 1e-7, func(r, c int) float64 { return f[op](x.at(r, c), row.at(0, c)) })
+			zCol.want(g, 1e-7, func(r, c int) float64 { return f[op](x.at(r, c), col.at(0, r)) })
+			sums.want(g, 1e-7, func(r, c int) float64 { return f[op](sums.at(r, c), x.at(r, c)) })
 		})
 	}
 }
@@ -135,9 +126,6 @@ func testColSum(g *rig) {
 			g.dev.ColSum(y.buf(), x.mat(), false)
 			g.dev.ColSum(z.buf(), x.mat(), true)
 		})
-		if !g.plain() {
-			return
-		}
 		total := func(_, c int) (s float64) {
 			for r := range rows {
 				s += x.at(r, c)
@@ -146,5 +134,19 @@ func testColSum(g *rig) {
 		}
 		y.want(g, 1e-6, total)
 		z.wantAdded(g, 1e-6, total)
+	})
+}
+
+func testRowSum(g *rig) {
+	list := [][]int{{0, 7}, {7, 0}, {1, 1}, {7, 7}, {33, 33}, {3, 1000}, {400, 50}}
+	g.sizes("%dx%d", list, func(g *rig, n []int, gap int) {
+		x, y := g.in("X", n[0], n[1], gap), g.result("y", n[0])
+		g.do(func() { g.dev.RowSum(y.buf(), x.mat()) })
+		y.want(g, 1e-5, func(_, r int) (s float64) {
+			for c := range n[1] {
+				s += x.at(r, c)
+			}
+			return s
+		})
 	})
 }

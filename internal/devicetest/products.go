@@ -1,7 +1,6 @@
 package devicetest
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/dygmamba/dygmamba/device"
@@ -9,17 +8,14 @@ import (
 
 func testDecayedProducts(g *rig) {
 	// Queries, rows of a query on either side, vectors' width, rows of the table, scales.
-	for i, size := range [][5]int{
+	g.sizes("n, each, dim, table, scales = [%d %d %d %d %d]", [][]int{
 		{0, 3, 8, 2, 3}, {1, 1, 1, 1, 1}, {3, 2, 7, 5, 3}, {5, 0, 16, 4, 3}, {20, 9, 128, 30, 3},
 		{7, 33, 50, 12, 2}, {2, 5, 33, 3, 3},
-	} {
-		g.scope(fmt.Sprintf("n, each, dim, table, scales = %v", size), func(g *rig) {
-			decayedProductsCase(g, size[0], size[1], size[2], size[3], size[4], gaps[i%len(gaps)])
-		})
-	}
+	}, decayedProductsCase)
 }
 
-func decayedProductsCase(g *rig, n, each, dim, entries, scales, gap int) {
+func decayedProductsCase(g *rig, size []int, gap int) {
+	n, each, dim, entries, scales := size[0], size[1], size[2], size[3], size[4]
 	const four = device.DecayLevels + 1
 	table := g.in("table", entries, (1+scales*device.DecayLevels)*dim, gap)
 	m := 2 * n * each // sources' rows, then destinations'
@@ -65,30 +61,26 @@ func decayedProductsCase(g *rig, n, each, dim, entries, scales, gap int) {
 	y := g.out("y", m, scales*four*2*four, gap)
 	w.Y = y.mat()
 	g.do(func() { g.dev.DecayedProducts(w) })
-	if g.plain() {
-		y.want(g, 2e-5, func(r, c int) float64 {
-			s, a, b := c/(8*four), c/8%four, c%8
-			if of[r] < 0 {
-				return 0
-			}
-			return product(vector(of[r], ages[2].at(0, r), s, a), node(r/each%n, s, b))
-		})
-	}
+	y.want(g, 2e-5, func(r, c int) float64 {
+		s, a, b := c/(8*four), c/8%four, c%8
+		if of[r] < 0 {
+			return 0
+		}
+		return product(vector(of[r], ages[2].at(0, r), s, a), node(r/each%n, s, b))
+	})
 	y.role = input
 	w.Of, w.Age, w.Pairs = device.Ints{}, device.Buffer{}, true
 	pairs := g.out("pairs", n, scales*36, gap)
 	w.Y = pairs.mat()
 	g.do(func() { g.dev.DecayedProducts(w) })
-	if g.plain() {
-		pairs.want(g, 2e-5, func(q, c int) float64 {
-			s, k := c/36, c%36
-			for a := range 8 {
-				if k < 8-a {
-					return product(node(q, s, a), node(q, s, a+k))
-				}
-				k -= 8 - a
+	pairs.want(g, 2e-5, func(q, c int) float64 {
+		s, k := c/36, c%36
+		for a := range 8 {
+			if k < 8-a {
+				return product(node(q, s, a), node(q, s, a+k))
 			}
-			return math.NaN()
-		})
-	}
+			k -= 8 - a
+		}
+		return math.NaN()
+	})
 }

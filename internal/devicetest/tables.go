@@ -4,17 +4,14 @@ import "fmt"
 
 func testTables(g *rig) {
 	// Rows of y, columns, rows of the table, table rows in each row of y.
-	for i, size := range [][4]int{
+	g.sizes("y=%dx%d table=%d per=%d", [][]int{
 		{0, 7, 3, 1}, {7, 0, 3, 1}, {7, 7, 1, 1}, {1, 1, 1, 1}, {33, 33, 7, 2}, {33, 50, 20, 16}, {7, 8, 3, 1},
 		{400, 100, 5, 1}, {9, 172, 50, 3}, {1500, 9, 30, 2}, {2000, 50, 2500, 4}, {5, 3, 4, 0},
-	} {
-		g.scope(fmt.Sprintf("y=%dx%d table=%d per=%d", size[0], size[1], size[2], size[3]), func(g *rig) {
-			tablesCase(g, size[0], size[1], size[2], size[3], gaps[i%len(gaps)])
-		})
-	}
+	}, tablesCase)
 }
 
-func tablesCase(g *rig, rows, cols, entries, per, gap int) {
+func tablesCase(g *rig, size []int, gap int) {
+	rows, cols, entries, per := size[0], size[1], size[2], size[3]
 	table, y := g.in("table", entries, cols, gap), g.out("y", rows, cols, gap)
 	at := make([]int32, rows*per)
 	for i := range at {
@@ -22,16 +19,14 @@ func tablesCase(g *rig, rows, cols, entries, per, gap int) {
 	}
 	ids := g.indices(at)
 	g.do(func() { g.dev.Gather(y.mat(), table.mat(), ids, per) })
-	if g.plain() {
-		y.want(g, 1e-6, func(r, c int) (s float64) {
-			for _, k := range at[r*per : (r+1)*per] {
-				if k >= 0 {
-					s += table.at(int(k), c)
-				}
+	y.want(g, 1e-6, func(r, c int) (s float64) {
+		for _, k := range at[r*per : (r+1)*per] {
+			if k >= 0 {
+				s += table.at(int(k), c)
 			}
-			return s
-		})
-	}
+		}
+		return s
+	})
 
 	y.role = input
 	dy, dtable := g.in("dy", rows, cols, gap), g.matrix("dtable", sum, entries, cols, 0)

@@ -33,9 +33,8 @@ func (p *tape) leaf(x float64) num { return p.push(node{value: x}) }
 
 // leaves are the numbers of an array before the call, row by row.
 func (p *tape) leaves(a *array) [][]num {
-	rows := make([][]num, a.rows)
+	rows := matrix(a.rows, a.cols)
 	for r := range rows {
-		rows[r] = make([]num, a.cols)
 		for c := range rows[r] {
 			rows[r][c] = p.leaf(a.at(r, c))
 		}
@@ -121,6 +120,15 @@ func (p *tape) dot(a, b []num) num {
 	return p.push(node{value: s, args: [2]num{0, num(-len(p.dots))}})
 }
 
+// matrix is rows × cols numbers that are yet to be computed.
+func matrix(rows, cols int) [][]num {
+	x := make([][]num, rows)
+	for r := range x {
+		x[r] = make([]num, cols)
+	}
+	return x
+}
+
 // softmax is the softmax of a row; −Inf counts as absent.
 func (p *tape) softmax(a []num) []num {
 	top := math.Inf(-1)
@@ -146,6 +154,9 @@ func (p *tape) softmax(a []num) []num {
 
 // backward runs the tape from y, whose gradient is dy before the call, to the leaves.
 func (p *tape) backward(y [][]num, dy *array) {
+	if p.off {
+		return
+	}
 	for r := range y {
 		for c, v := range y[r] {
 			p.nodes[v].grad += dy.at(r, c)

@@ -35,8 +35,8 @@ func init() {
 	}).Parse(source))
 }
 
-// Parse reads a page that is written as a template: it defines width, title, lead, body and foot, and draws the parts of this
-// package with {{part .}}.
+// Parse reads a page that is written as a template: it defines width, title, lead, body and foot, and draws the parts
+// of this package with {{part .}}.
 func Parse(source string, funcs template.FuncMap) *template.Template {
 	return template.Must(template.Must(templates.Clone()).Funcs(funcs).Parse(source)).Lookup("Page")
 }
