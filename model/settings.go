@@ -33,9 +33,9 @@ func Apply(settings []string, targets ...any) error {
 
 // Setting is one that Apply knows.
 type Setting struct {
-	Key   string
-	About string // what it is, in a few words: the field's tag
-	Value any
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	About string `json:"about"` // what it is, in a few words: the field's tag
 }
 
 // Settings lists those of the given structs, or pointers to structs.
@@ -48,7 +48,7 @@ func Settings(from ...any) []Setting {
 			if shares, ok := value.(protocol.Shares); ok {
 				list = append(list, shareSettings(shares)...)
 			} else if keyOf(field) != "" {
-				list = append(list, Setting{keyOf(field), field.Tag.Get("about"), value})
+				list = append(list, Setting{keyOf(field), value, field.Tag.Get("about")})
 			}
 		}
 	}
@@ -59,7 +59,7 @@ func Settings(from ...any) []Setting {
 func shareSettings(s protocol.Shares) (list []Setting) {
 	for _, k := range protocol.Kinds() {
 		if k.Share != "" {
-			list = append(list, Setting{protocol.SharePrefix + string(k.Name), k.Share, s[k.Name]})
+			list = append(list, Setting{protocol.SharePrefix + string(k.Name), s[k.Name], k.Share})
 		}
 	}
 	return list

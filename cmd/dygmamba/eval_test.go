@@ -185,7 +185,7 @@ func TestModels(t *testing.T) {
 	length := ""
 	for _, s := range doc.Settings {
 		if s.Key == "max_input_sequence_length" {
-			length = string(s.Value)
+			length = fmt.Sprint(s.Value)
 		}
 	}
 	if length != "256" {

@@ -17,23 +17,16 @@ import (
 
 // modelDoc describes one model.
 type modelDoc struct {
-	Name     string       `json:"name"`
-	Summary  string       `json:"summary"`
-	Presets  []presetDoc  `json:"presets,omitempty"`
-	Preset   string       `json:"preset,omitempty"` // the one asked for, or else the one the data set is trained with
-	Settings []settingDoc `json:"settings"`         // of that preset, for the data set asked for
+	Name     string          `json:"name"`
+	Summary  string          `json:"summary"`
+	Presets  []presetDoc     `json:"presets,omitempty"`
+	Preset   string          `json:"preset,omitempty"` // the one asked for, or else the one the data set is trained with
+	Settings []model.Setting `json:"settings"`         // of that preset, for the data set asked for
 }
 
 type presetDoc struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
-}
-
-// settingDoc is something --set changes.
-type settingDoc struct {
-	Key   string          `json:"key"`
-	Value json.RawMessage `json:"value"`
-	About string          `json:"about"`
 }
 
 func newModels(a *app) *cobra.Command {
@@ -119,21 +112,8 @@ func modelDocOf(name, preset, data string) (modelDoc, error) {
 			doc.Presets = append(doc.Presets, presetDoc{p, factory.About(p)})
 		}
 	}
-	doc.Settings, err = settingDocs(factory.Settings(spec))
-	return doc, err
-}
-
-// settingDocs lists settings.
-func settingDocs(settings []model.Setting) ([]settingDoc, error) {
-	var docs []settingDoc
-	for _, s := range settings {
-		value, err := json.Marshal(s.Value)
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, settingDoc{s.Key, value, s.About})
-	}
-	return docs, nil
+	doc.Settings = factory.Settings(spec)
+	return doc, nil
 }
 
 func (m modelDoc) write(w io.Writer, s term.Style) error {
@@ -149,13 +129,13 @@ func (m modelDoc) write(w io.Writer, s term.Style) error {
 		}
 	}
 	fmt.Fprintln(w)
-	value := "value"
-	if m.Preset != "" {
-		value = m.Preset
-	}
-	t := term.NewTable(term.Left("setting"), term.Right(value), term.Left("what it is"))
+	t := term.NewTable(term.Left("setting"), term.Right(cmp.Or(m.Preset, "value")), term.Left("what it is"))
 	for _, k := range m.Settings {
-		t.Row(k.Key, cmp.Or(strings.Trim(string(k.Value), `"`), "–"), k.About)
+		value, err := json.Marshal(k.Value)
+		if err != nil {
+			return err
+		}
+		t.Row(k.Key, cmp.Or(strings.Trim(string(value), `"`), "–"), k.About)
 	}
 	if err := t.Write(w, s); err != nil {
 		return err

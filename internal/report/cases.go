@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
@@ -42,6 +43,7 @@ const curvePoints = 56
 
 // choose picks the cases, each pair at most once within its kind.
 func (t *test) choose() (cases []Case, chosen []answer) {
+	names := t.options.Set.Names
 	low := func(a, b answer) int { return cmp.Compare(a.score, b.score) }
 	high := func(a, b answer) int { return cmp.Compare(b.score, a.score) }
 	for _, k := range []struct {
@@ -57,27 +59,22 @@ func (t *test) choose() (cases []Case, chosen []answer) {
 	} {
 		seen := map[[2]event.Node]bool{}
 		left := t.options.Cases
-		for _, a := range sortedBy(t.answers, k.order) {
+		for _, a := range slices.SortedStableFunc(slices.Values(t.answers), k.order) {
 			pair := [2]event.Node{a.Src, a.Dst}
 			if left == 0 || a.right != k.right || !k.fits(a.probability) || seen[pair] {
 				continue
 			}
 			seen[pair] = true
 			left--
-			cases, chosen = append(cases, t.caseOf(k.kind, a)), append(chosen, a)
+			c := Case{Kind: k.kind, U: names.Name(a.Src), I: names.Name(a.Dst), TS: a.Time, True: a.right,
+				Probability: a.probability, Before: int(a.seen)}
+			if t.report.dates {
+				c.TS = dataset.FormatTime(a.Time, dataset.TimeDate)
+			}
+			cases, chosen = append(cases, c), append(chosen, a)
 		}
 	}
 	return cases, chosen
-}
-
-func (t *test) caseOf(kind string, a answer) Case {
-	names := t.options.Set.Names
-	c := Case{Kind: kind, U: names.Name(a.Src), I: names.Name(a.Dst), TS: a.Time, True: a.right,
-		Probability: a.probability, Before: int(a.seen)}
-	if t.report.dates {
-		c.TS = dataset.FormatTime(a.Time, dataset.TimeDate)
-	}
-	return c
 }
 
 // explain asks why. A model that remembers is asked in the middle of the test, where it remembers what it did then.

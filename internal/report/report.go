@@ -72,7 +72,7 @@ type Report struct {
 	Device     string            `json:"device,omitempty"` // that it was trained on
 	Peak       int64             `json:"peak_bytes,omitempty"`
 	Trained    float64           `json:"train_seconds"`
-	Settings   []Setting         `json:"settings"`
+	Settings   []model.Setting   `json:"settings"`
 	Order      protocol.Order    `json:"order,omitempty"`
 	Conditions []string          `json:"conditions,omitempty"`
 	Sampling   protocol.Sampling `json:"sampling"`
@@ -111,13 +111,6 @@ func seedsIn(dirs []string) ([]Seed, error) {
 		list = append(list, Seed{record.Config.Seed, result.BestEpoch, result.Epochs, run.Mark(dir), result.Results})
 	}
 	return list, nil
-}
-
-// Setting is one of the run's.
-type Setting struct {
-	Key   string `json:"key"`
-	Value any    `json:"value"`
-	About string `json:"about"`
 }
 
 // Labels says whether the run learned labels of nodes, not links.
@@ -161,9 +154,7 @@ func (r *Report) recall(record run.Run, p *predict.Predictor, set *dataset.Set) 
 	r.Calibrated = p.Calibration() != nil
 	r.Order, r.Conditions = spec.Order, spec.Conditions()
 	r.Data = eval.RecordData(set)
-	for _, s := range model.Settings(spec.Config, spec.Training) {
-		r.Settings = append(r.Settings, Setting{s.Key, s.Value, s.About})
-	}
+	r.Settings = model.Settings(spec.Config, spec.Training)
 	var err error
 	if r.Epochs, err = record.History(); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/protocol"
@@ -89,7 +90,7 @@ func made(t *testing.T, dir string, set *dataset.Set, o Options) *Report {
 
 // alone says that answers do not depend on what else is asked: nothing is drawn at random or padded to the longest.
 func alone(r *Report) bool {
-	return !slices.ContainsFunc(r.Settings, func(s Setting) bool {
+	return !slices.ContainsFunc(r.Settings, func(s model.Setting) bool {
 		return s.Key == "padding" && s.Value == "call" || strings.Contains(s.Key, "walk") ||
 			s.Key == "sample_neighbor_strategy" && s.Value != "recent"
 	})

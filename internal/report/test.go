@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
@@ -184,11 +183,4 @@ func split(list []answer) (right, wrong []float32) {
 		}
 	}
 	return right, wrong
-}
-
-// sortedBy is a copy in another order; equal ones stay as they are.
-func sortedBy(list []answer, less func(a, b answer) int) []answer {
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, less)
-	return list
 }
