@@ -112,7 +112,10 @@ func (v *neighborsView) begin(r *bench.NeighborsReport) (err error) {
 		out = io.Discard
 	}
 	fmt.Fprintf(out, "%s (preset %s) on %s, batches of %d, %s\n\n", r.Model, r.Preset, r.Data, r.BatchSize, r.Device)
-	v.table, err = neighborsTable(out)
+	columns := []term.Column{term.Right("neighbours"), term.Right("step"), term.Right("ms per 1000"),
+		term.Right("gather"), term.Right("memory"), term.Right("MiB per 1000"), term.Right("planned")}
+	v.table, err = term.NewLive(out, term.StyleOf(out), columns,
+		"", "10000.0 ms", "", "1000.0 ms", "1000.0 MiB", "", "1000.0 MiB")
 	return err
 }
 
@@ -123,7 +126,17 @@ func (v *neighborsView) length(done, total, neighbors int) {
 
 func (v *neighborsView) row(r *bench.NeighborsReport) error {
 	v.done()
-	if err := writeNeighbors(v.table, r.Rows[len(r.Rows)-1]); err != nil {
+	row := r.Rows[len(r.Rows)-1]
+	ms := func(v float64) string { return fmt.Sprintf("%.1f ms", v) }
+	per := func(v float64) string { return fmt.Sprintf("%.1f", v/float64(row.Neighbors)*1000) }
+	var err error
+	if row.Problem != "" {
+		err = v.table.Remark(term.Count(row.Neighbors), row.Problem)
+	} else {
+		err = v.table.Row(term.Count(row.Neighbors), ms(row.Step), per(row.Step), ms(row.Gather),
+			term.Bytes(row.Memory), per(float64(row.Memory)/(1<<20)), term.Bytes(row.Planned))
+	}
+	if err != nil {
 		return err
 	}
 	return v.keep(r)
@@ -148,22 +161,6 @@ func (v *neighborsView) keep(r *bench.NeighborsReport) error {
 		return nil
 	}
 	return replaceFile(v.plot, neighborsPicture(r).Write)
-}
-
-func neighborsTable(w io.Writer) (*term.Live, error) {
-	columns := []term.Column{term.Right("neighbours"), term.Right("step"), term.Right("ms per 1000"),
-		term.Right("gather"), term.Right("memory"), term.Right("MiB per 1000"), term.Right("planned")}
-	return term.NewLive(w, term.StyleOf(w), columns, "", "10000.0 ms", "", "1000.0 ms", "1000.0 MiB", "", "1000.0 MiB")
-}
-
-func writeNeighbors(t *term.Live, r bench.NeighborsRow) error {
-	if r.Problem != "" {
-		return t.Remark(term.Count(r.Neighbors), r.Problem)
-	}
-	ms := func(v float64) string { return fmt.Sprintf("%.1f ms", v) }
-	per := func(v float64) string { return fmt.Sprintf("%.1f", v/float64(r.Neighbors)*1000) }
-	return t.Row(term.Count(r.Neighbors), ms(r.Step), per(r.Step), ms(r.Gather), term.Bytes(r.Memory),
-		per(float64(r.Memory)/(1<<20)), term.Bytes(r.Planned))
 }
 
 // writeGrowth says how time and memory grow.

@@ -33,7 +33,11 @@ func newConvert(a *app) *cobra.Command {
 		Short: "Convert checkpoints between PyTorch and safetensors",
 		Args:  takes("a file that PyTorch wrote, or a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			from, foreign, err := a.weightsFile(args[0])
+			from, err := a.oneCheckpoint(args[0])
+			if err != nil {
+				return err
+			}
+			foreign, err := checkpoint.IsPyTorch(from)
 			if err != nil {
 				return err
 			}
@@ -66,7 +70,17 @@ func newConvert(a *app) *cobra.Command {
 			for _, t := range file.Tensors {
 				doc.Parameters += len(t.Data)
 			}
-			if err := saveConverted(out, file, doc.Format); err != nil {
+			write := checkpoint.Write
+			if doc.Format == asPyTorch {
+				write = checkpoint.WritePyTorch
+			}
+			err = replaceFile(out, func(w io.Writer) error {
+				if err := write(w, file); err != nil {
+					return fmt.Errorf("save %s: %w", out, err)
+				}
+				return nil
+			})
+			if err != nil {
 				return err
 			}
 			return a.emit(doc, doc.write)
@@ -103,15 +117,6 @@ func (d *convertDoc) choose(foreign bool, out string) {
 	}
 }
 
-// weightsFile finds the weights that a path leads to, and says whether PyTorch wrote them.
-func (a *app) weightsFile(path string) (file string, foreign bool, err error) {
-	if file, err = a.oneCheckpoint(path); err != nil {
-		return "", false, err
-	}
-	foreign, err = checkpoint.IsPyTorch(file)
-	return file, foreign, err
-}
-
 // loadWeights reads tensors under the names of the released program.
 func loadWeights(path string, foreign bool) (checkpoint.File, error) {
 	if foreign {
@@ -123,28 +128,11 @@ func loadWeights(path string, foreign bool) (checkpoint.File, error) {
 		return file, loadError(fmt.Errorf("%w (it is no PyTorch file either: want a zip archive or a pickle)", err))
 	}
 	if err == nil {
-		file, err = predict.ExportReleased(file)
-		if err != nil {
+		if file, err = predict.ExportReleased(file); err != nil {
 			err = fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return file, loadError(err)
-}
-
-func saveConverted(path string, file checkpoint.File, format string) error {
-	out, err := newPending(path)
-	if err != nil {
-		return err
-	}
-	defer out.discard()
-	write := checkpoint.Write
-	if format == asPyTorch {
-		write = checkpoint.WritePyTorch
-	}
-	if err := write(out, file); err != nil {
-		return fmt.Errorf("save %s: %w", path, err)
-	}
-	return out.commit()
 }
 
 func (d convertDoc) write(w io.Writer, s term.Style) error {

@@ -42,20 +42,12 @@ func start(p Param) func(i int) float64 {
 	return nil
 }
 
-// features is the toy graph's rule: a row of zeros, then f of the flat index.
-func features(rows int, f func(i int) float64) Matrix {
+// features is the toy graph's rule: a row of zeros, then f of the flat index times a rate.
+func features(rows int, f func(float64) float64, rate float64) Matrix {
 	const cols = 8
 	m := Matrix{rows, cols, make([]float32, rows*cols)}
 	for i := range m.Data[cols:] {
-		m.Data[cols+i] = float32(f(i))
+		m.Data[cols+i] = float32(f(rate * float64(i)))
 	}
 	return m
-}
-
-func sin(rate float64) func(int) float64 {
-	return func(i int) float64 { return math.Sin(rate * float64(i)) }
-}
-
-func cos(rate float64) func(int) float64 {
-	return func(i int) float64 { return math.Cos(rate * float64(i)) }
 }

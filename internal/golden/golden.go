@@ -8,6 +8,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -89,8 +90,8 @@ func Models(t testing.TB) (Toy, map[string]Model) {
 		Models map[string]Model `json:"models"`
 	}
 	Load(t, "models.json", &doc)
-	doc.Graph.NodeFeatures = features(doc.Graph.NumNodes+1, sin(0.11))
-	doc.Graph.EdgeFeatures = features(len(doc.Graph.Edge)+1, cos(0.13))
+	doc.Graph.NodeFeatures = features(doc.Graph.NumNodes+1, math.Sin, 0.11)
+	doc.Graph.EdgeFeatures = features(len(doc.Graph.Edge)+1, math.Cos, 0.13)
 	return doc.Graph, doc.Models
 }
 

@@ -38,15 +38,9 @@ func (p *Progress) Of(part, whole string) { p.part, p.whole = part, whole }
 // Set tells that done of total units are finished (total 0: unknown) and adds a note, such as the loss. It is cheap to
 // call often.
 func (p *Progress) Set(done, total int64, note string) {
-	now := p.console.now()
-	every := plainEvery
-	if p.console.live {
-		every = liveEvery
-	}
-	if now.Sub(p.shown) < every {
+	if !p.due(plainEvery) {
 		return
 	}
-	p.shown = now
 	if !p.console.live {
 		p.console.Logger().Info(p.label + ": " + p.describe(done, total, note, 0))
 		return
@@ -65,19 +59,27 @@ func (p *Progress) Set(done, total int64, note string) {
 // Say shows a line of the caller's own in the place of an amount; where there is no live line, it becomes a log line at
 // most every so often.
 func (p *Progress) Say(line string, every time.Duration) {
-	now := p.console.now()
-	if p.console.live {
-		every = liveEvery
-	}
-	if now.Sub(p.shown) < every {
+	if !p.due(every) {
 		return
 	}
-	p.shown = now
 	if !p.console.live {
 		p.console.Logger().Info(p.label + ": " + line)
 		return
 	}
 	p.console.show(fit(p.label+"  "+line, p.console.width()-3))
+}
+
+// due says whether it is time for a line: a log line every so often, a live line more often.
+func (p *Progress) due(every time.Duration) bool {
+	if p.console.live {
+		every = liveEvery
+	}
+	now := p.console.now()
+	if now.Sub(p.shown) < every {
+		return false
+	}
+	p.shown = now
+	return true
 }
 
 // Done ends the task and removes its live line.
