@@ -150,7 +150,6 @@ func (v *neighborsView) done() {
 	}
 }
 
-// keep writes the files that were asked for.
 func (v *neighborsView) keep(r *bench.NeighborsReport) error {
 	if v.save != "" {
 		if err := replaceFile(v.save, func(w io.Writer) error { return encode(w, r) }); err != nil {
@@ -163,7 +162,6 @@ func (v *neighborsView) keep(r *bench.NeighborsReport) error {
 	return replaceFile(v.plot, neighborsPicture(r).Write)
 }
 
-// writeGrowth says how time and memory grow.
 func writeGrowth(w io.Writer, s term.Style, r *bench.NeighborsReport) error {
 	if r.Time == nil {
 		return nil

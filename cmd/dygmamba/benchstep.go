@@ -64,7 +64,6 @@ func newBenchStep(a *app) *cobra.Command {
 	return cmd
 }
 
-// writeStep tells what a step is made of.
 func writeStep(w io.Writer, s term.Style, d bench.StepReport) error {
 	ms := func(x float64) string { return fmt.Sprintf("%.1f ms", x) }
 	var f term.Facts

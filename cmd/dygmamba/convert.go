@@ -15,7 +15,6 @@ import (
 	"github.com/dygmamba/dygmamba/predict"
 )
 
-// convertDoc is the document of convert.
 type convertDoc struct {
 	From       string `json:"from"`
 	Out        string `json:"out"`

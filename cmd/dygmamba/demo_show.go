@@ -42,7 +42,6 @@ func (g *guide) tell(at demo.Station, model string) {
 	}
 }
 
-// step shows how far a training is.
 func (g *guide) step(s train.Step) {
 	done, all := (s.Epoch-1)*s.Total+s.Done, s.Epochs*s.Total
 	note := fmt.Sprintf("epoch %d of %d, loss %.3f, AP %s", s.Epoch, s.Epochs, s.Loss, term.Percent(s.AP))
@@ -94,14 +93,12 @@ func tellVerdict(w io.Writer, s term.Style, r *demo.Report) {
 	t.Write(w, s)
 }
 
-// demoNames say what the models are.
 var demoNames = map[string]string{
 	demo.Whole:   "uses the time gaps of a pair",
 	demo.Without: "the same model without time gaps",
 	demo.Bank:    "remembers which pairs interacted",
 }
 
-// tellExample explains one answer.
 func tellExample(w io.Writer, s term.Style, x *demo.Example) {
 	e := x.Explanation
 	fmt.Fprintf(w, "\n%s  Do %s and %s interact at %.2f? They did.\n"+
@@ -150,7 +147,6 @@ func weightsOf(side predict.Side) string {
 	return text
 }
 
-// tellFarewell is the last station.
 func tellFarewell(w io.Writer, s term.Style, r *demo.Report) error {
 	fmt.Fprintf(w, "\n%s  The same with plots: %s\n\n", s.Strong("5. Page."), s.Strong(r.Page))
 	fmt.Fprintf(w, "%s\n\n", s.Strong("Next steps with your own data:"))

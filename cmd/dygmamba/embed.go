@@ -57,7 +57,6 @@ func newEmbed(a *app) *cobra.Command {
 	return cmd
 }
 
-// embedding is one call of embed.
 type embedding struct {
 	loadFlags
 	out, at, with, queries string
@@ -68,7 +67,6 @@ type embedding struct {
 	doc embedDoc
 }
 
-// embedDoc is the document of embed.
 type embedDoc struct {
 	Model      string `json:"model"`
 	Checkpoint string `json:"checkpoint"`
@@ -103,7 +101,6 @@ func (e *embedding) check() error {
 
 func (e *embedding) parquet() bool { return !strings.HasSuffix(strings.ToLower(e.out), ".npy") }
 
-// outputs are the files to write.
 func (e *embedding) outputs() []string {
 	if e.parquet() {
 		return []string{e.out}

@@ -20,7 +20,7 @@ type modelDoc struct {
 	Name     string          `json:"name"`
 	Summary  string          `json:"summary"`
 	Presets  []presetDoc     `json:"presets,omitempty"`
-	Preset   string          `json:"preset,omitempty"` // the one asked for, or else the one the data set is trained with
+	Preset   string          `json:"preset,omitempty"` // the one asked for, or the one the data set is trained with
 	Settings []model.Setting `json:"settings"`         // of that preset, for the data set asked for
 }
 

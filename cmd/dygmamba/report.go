@@ -74,7 +74,6 @@ func newReport(a *app) *cobra.Command {
 // mostCases is more than anyone reads.
 const mostCases = 100
 
-// report makes the page.
 func (a *app) report(ctx context.Context, o report.Options, from loadFlags, out string) error {
 	opened, err := a.openRun(ctx, from, filepath.Join(o.Dir, run.CheckpointFile))
 	if err != nil {

@@ -64,7 +64,6 @@ func newVersion(a *app) *cobra.Command {
 	}
 }
 
-// version describes this program.
 func version() versionDoc {
 	info, _ := debug.ReadBuildInfo()
 	return describeBuild(info, commit)
@@ -101,7 +100,6 @@ func describeBuild(info *debug.BuildInfo, linked string) versionDoc {
 	return doc
 }
 
-// devices tries all of them.
 func devices() []deviceDoc {
 	var docs []deviceDoc
 	for _, name := range open.Names {

@@ -84,7 +84,6 @@ func (n Neighbors) Run(ctx context.Context) (*NeighborsReport, error) {
 	return r, nil
 }
 
-// lengthMeter measures training steps with histories of different length.
 type lengthMeter struct {
 	meter
 	of   Neighbors
@@ -183,7 +182,6 @@ func (m *lengthMeter) available() int64 {
 	return memory.Available()
 }
 
-// take takes the steps.
 func (m *lengthMeter) take(ctx context.Context, row *NeighborsRow, room int64) error {
 	l, err := m.learner(m.Device)
 	if err != nil {

@@ -30,7 +30,6 @@ type Step struct {
 	OnPhase func(done, total int, name string) // told before each phase; may be nil
 }
 
-// stepMeter measures training steps.
 type stepMeter struct {
 	meter
 	report StepReport

@@ -100,7 +100,6 @@ func (t *Tour) telling() []predict.Query {
 	return list
 }
 
-// busy is how many events a node has within a span of time.
 func (t *Tour) busy(n event.Node, begin, end event.Time) int {
 	count := 0
 	for i := range t.set.Log.Len() {
@@ -111,7 +110,6 @@ func (t *Tour) busy(n event.Node, begin, end event.Time) int {
 	return count
 }
 
-// why explains one answer.
 func why(ctx context.Context, p *predict.Predictor, q predict.Query) (predict.Explanation, error) {
 	found, err := p.Explain(ctx, []predict.Query{q})
 	if err != nil {
@@ -120,7 +118,6 @@ func why(ctx context.Context, p *predict.Predictor, q predict.Query) (predict.Ex
 	return found[0], nil
 }
 
-// probabilities are the answers of both models.
 func probabilities(ctx context.Context, models [2]*predict.Predictor, asked []predict.Query) ([]CurvePoint, error) {
 	answers := make([]CurvePoint, len(asked))
 	for m, p := range models {
@@ -206,7 +203,6 @@ func Heaviest(side predict.Side) *predict.Patch {
 	return most
 }
 
-// eventsOf names the events of a patch.
 func eventsOf(side predict.Side, p predict.Patch) string {
 	var names []string
 	for _, e := range p.Events {

@@ -24,7 +24,6 @@ var layout = page.Parse(source, template.FuncMap{
 // WritePage draws the page of a tour that was taken.
 func (t *Tour) WritePage(w io.Writer) error { return layout.Execute(w, view{&t.report, t}) }
 
-// view is what the page shows of a tour.
 type view struct {
 	*Report
 	tour *Tour

@@ -56,14 +56,12 @@ func (s system) mounted(kind, option string) mount {
 			continue
 		}
 		if option == "" || slices.Contains(strings.Split(what[2], ","), option) {
-			return mount{unescape(at[3]), unescape(at[4])}
+			spaces := strings.NewReplacer(`\040`, " ")
+			return mount{spaces.Replace(at[3]), spaces.Replace(at[4])}
 		}
 	}
 	return mount{}
 }
-
-// unescape undoes what mountinfo does to spaces.
-func unescape(path string) string { return strings.ReplaceAll(path, `\040`, " ") }
 
 // above are the group at path and those above it, as far as they can be seen. In a container the path may begin above
 // what is mounted there.
@@ -107,10 +105,7 @@ func (g group) number(name string) (int64, bool) {
 
 // reclaimable is what is used for copies of files.
 func (g group) reclaimable() int64 {
-	raw, err := os.ReadFile(filepath.Join(g.dir, "memory.stat"))
-	if err != nil {
-		return 0
-	}
+	raw, _ := os.ReadFile(filepath.Join(g.dir, "memory.stat"))
 	var sum int64
 	for line := range strings.Lines(string(raw)) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && slices.Contains(g.files.cached, name) {

@@ -2,7 +2,7 @@
 package memory
 
 import (
-	"bufio"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -39,12 +39,15 @@ type limit struct {
 const endless = math.MaxInt64
 
 func (s system) available() int64 {
-	free := s.machine()
+	free, ok := s.kibibytes("proc/meminfo", "MemAvailable")
+	if !ok {
+		free = endless
+	}
 	for _, group := range s.groups() {
 		free = min(free, group.left())
 	}
 	for _, l := range s.limits() {
-		if used, ok := s.status(l.line); ok && l.most < endless {
+		if used, ok := s.kibibytes("proc/self/status", l.line); ok && l.most < endless {
 			free = min(free, int64(l.most)-used)
 		}
 	}
@@ -53,17 +56,6 @@ func (s system) available() int64 {
 	}
 	return max(free, 1) // 0 would mean that nobody knows
 }
-
-// machine is what all processes together can still take.
-func (s system) machine() int64 {
-	if free, ok := s.kibibytes("proc/meminfo", "MemAvailable"); ok {
-		return free
-	}
-	return endless
-}
-
-// status is a line of what the kernel says of this process.
-func (s system) status(line string) (int64, bool) { return s.kibibytes("proc/self/status", line) }
 
 // kibibytes finds a line such as "VmSize:  1234 kB".
 func (s system) kibibytes(file, line string) (int64, bool) {
@@ -77,15 +69,8 @@ func (s system) kibibytes(file, line string) (int64, bool) {
 	return 0, false
 }
 
-// lines walks over a file; there are none where it cannot be read.
-func (s system) lines(file string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		f, err := os.Open(filepath.Join(s.root, file))
-		if err != nil {
-			return
-		}
-		defer f.Close()
-		for lines := bufio.NewScanner(f); lines.Scan() && yield(lines.Text()); {
-		}
-	}
+// lines are those of a file; there are none where it cannot be read.
+func (s system) lines(file string) iter.Seq[string] {
+	raw, _ := os.ReadFile(filepath.Join(s.root, file))
+	return strings.SplitSeq(string(raw), "\n")
 }

@@ -48,7 +48,6 @@ func (l Lines) draw(m *markup, width float64) float64 {
 // box is where values are drawn, in pixels.
 type box struct{ left, right, top, bottom float64 }
 
-// frame draws both axes.
 func (l Lines) frame(m *markup, width, height float64) box {
 	ys, wide := l.Y.ticks(5), 0.0
 	for _, v := range ys {

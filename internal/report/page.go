@@ -34,7 +34,6 @@ var layout = page.Parse(source, template.FuncMap{
 // WritePage draws the page.
 func (r *Report) WritePage(w io.Writer) error { return layout.Execute(w, view{r}) }
 
-// view is what the page shows of a report.
 type view struct{ *Report }
 
 // Name says which baseline it is.

@@ -13,7 +13,6 @@ import (
 	"github.com/dygmamba/dygmamba/predict"
 )
 
-// caseView is what the page shows of a case.
 type caseView struct {
 	Case
 	report *Report
@@ -121,7 +120,6 @@ func (r *Report) weights(side predict.Side, e predict.Explanation) (c page.Colum
 	return c
 }
 
-// eventsOf names a few events.
 func (r *Report) eventsOf(events []predict.PastEvent) string {
 	const most = 4
 	var names []string
@@ -161,7 +159,6 @@ func (c caseView) Changes() page.Table {
 	return t
 }
 
-// moment is a time as people read it.
 func (r *Report) moment(t event.Time) string {
 	if r.dates {
 		return strings.TrimSuffix(strings.Replace(dataset.FormatTime(float64(int64(t)), dataset.TimeDate), "T", " ",

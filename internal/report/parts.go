@@ -20,7 +20,6 @@ type Slice struct {
 	Baseline *float64   `json:"baseline_ap,omitempty"`
 }
 
-// mostSlices is how many points a line over the test has at most.
 const mostSlices = 12
 
 // period cuts the test into stretches of about as many batches each.
@@ -68,10 +67,8 @@ type Group struct {
 	Mean   float64  `json:"mean_probability"` // that events were given
 }
 
-// groupStarts are the least numbers of each group.
 var groupStarts = []int{0, 1, 2, 5, 20, 100, 1000}
 
-// name says which one it is.
 func (g Group) name(labels bool) string {
 	unit := "times"
 	if labels {
@@ -130,7 +127,6 @@ func (t *test) groups() []Group {
 	return list
 }
 
-// reliability compares probabilities with what came true.
 func reliability(list []answer) calibration.Reliability {
 	var t calibration.Tally
 	for _, a := range list {

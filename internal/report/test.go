@@ -23,7 +23,6 @@ type test struct {
 	batches []batch
 }
 
-// answer is one of all.
 type answer struct {
 	predict.Query
 	batch, row int32
@@ -35,7 +34,6 @@ type answer struct {
 	probability float64 // that people are told
 }
 
-// batch is how a batch went.
 type batch struct {
 	first, last event.Time
 	from, to    int // answers

@@ -88,7 +88,6 @@ func (c *Console) draw() {
 	}
 }
 
-// handler is the console's slog.Handler.
 type handler struct {
 	console *Console
 	prefix  string // of groups

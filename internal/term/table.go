@@ -91,7 +91,6 @@ func (t *Table) fold(widths []int, cols int) int {
 	return at
 }
 
-// head draws the line of names and the rule below it.
 func (t *Table) head(w io.Writer, s Style, widths []int) error {
 	names := make([]string, len(t.columns))
 	total := 0

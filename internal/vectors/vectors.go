@@ -32,7 +32,6 @@ type Writer interface {
 	Close() error
 }
 
-// parquetRow is a Row as Parquet keeps it.
 type parquetRow struct {
 	Node      string    `parquet:"node"`
 	ID        int32     `parquet:"id"`
