@@ -100,10 +100,7 @@ func (m Mat) Band(lo, hi int) Mat {
 	return Mat{m.Buf.Slice(min(lo*m.Stride, m.Buf.Len), m.Buf.Len), hi - lo, m.Cols, m.Stride}
 }
 
-//go:generate go run ./internal/forward
-
-// Device stores floats and runs kernels. Calls come from one goroutine at a time. What other devices wrap around each
-// kernel alike is generated from these interfaces.
+// Device stores floats and runs kernels. Calls come from one goroutine at a time.
 type Device interface {
 	Memory
 	Matrices

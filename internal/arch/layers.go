@@ -47,7 +47,7 @@ var Layers = []Layer{
 	{Data, []string{"dataset"}},
 	{Data, []string{"internal/queries"}},
 
-	{Maths, []string{"device", "device/internal/forward"}},
+	{Maths, []string{"device"}},
 	{Maths, []string{"internal/hook"}},
 	{Maths, []string{"device/cpu", "device/cuda", "internal/devicetest", "internal/dry", "internal/recorded",
 		"internal/trace"}},

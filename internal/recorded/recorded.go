@@ -27,7 +27,7 @@ type step struct {
 // New wraps a device.
 func New(dev device.Device) *Device {
 	d := &Device{steps: map[int]*step{}}
-	d.Hook = hook.Hook{Device: dev, Launch: d.launch}
+	d.Hook = hook.New(dev, d.launch)
 	return d
 }
 

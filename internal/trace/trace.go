@@ -30,7 +30,7 @@ type Kernel struct {
 // New wraps a device. It waits for every kernel to finish, which costs an asynchronous device its overlap.
 func New(dev device.Device) *Device {
 	d := &Device{kernels: map[string]*Kernel{}}
-	d.Hook = hook.Hook{Device: dev, Launch: d.measure}
+	d.Hook = hook.New(dev, d.measure)
 	return d
 }
 
