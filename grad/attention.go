@@ -61,13 +61,29 @@ func attend(tp *Tape, q, k, v *tensor.Tensor, h Heads, keep bool) (y, weights *t
 		a.Weights = tp.floats.alloc(a.Batch * a.Heads * a.Queries * a.Keys)
 	}
 	tp.dev.Attention(a)
-	switch {
-	case y.Tracked:
-		Record(tp, attention{q, k, v, y, a, keep})
-	case !keep:
+	if !record(tp, y, attention{q, k, v, a, keep}) && !keep {
 		tp.floats.release(m)
 	}
 	return y, weights
+}
+
+type attention struct {
+	q, k, v   *tensor.Tensor
+	attention device.Attention
+	keep      bool // the weights are someone else's too
+}
+
+func (o *attention) backward(tp *Tape, dy device.Mat) {
+	g := device.AttentionGrad{Attention: o.attention, DY: dy, DQ: tp.scratchLike(dy),
+		DK: tp.scratchLike(o.attention.K), DV: tp.scratchLike(o.attention.V)}
+	tp.dev.AttentionGrad(g)
+	tp.Give(o.q, g.DQ.Buf)
+	tp.Give(o.k, g.DK.Buf)
+	tp.Give(o.v, g.DV.Buf)
+	tp.Recycle(dy.Buf)
+	if !o.keep {
+		tp.Recycle(o.attention.Weights)
+	}
 }
 
 // SelfAttention is Attention of sequences to themselves, whose queries, keys and values stand side by side as one
@@ -77,68 +93,38 @@ func SelfAttention(tp *Tape, qkv *tensor.Tensor, h Heads) *tensor.Tensor {
 		panic(tensor.Mismatch("self-attention", "queries, keys and values [B, L, 3·H·D], a mask [B·L]", qkv.Shape(),
 			[]int{h.Mask.Len}))
 	}
-	c := qkv.Cols() / 3
-	y := tp.Result(widened(qkv, c).list(), qkv)
+	y := tp.Result(widened(qkv, qkv.Cols()/3).list(), qkv)
 	if y.Len() == 0 {
 		return y
 	}
 	m := tp.floats.mark()
-	a, x := h.kernel(tp, y, qkv.Dim(1)), qkv.Mat()
-	a.Q, a.K, a.V = x.Columns(0, c), x.Columns(c, 2*c), x.Columns(2*c, 3*c)
+	a := h.kernel(tp, y, qkv.Dim(1))
+	a.Q, a.K, a.V = thirds(qkv.Mat())
 	a.Weights = tp.floats.alloc(a.Batch * a.Heads * a.Queries * a.Keys)
 	tp.dev.Attention(a)
-	if y.Tracked {
-		Record(tp, selfAttention{qkv, y, a})
-	} else {
+	if !record(tp, y, selfAttention{qkv, a}) {
 		tp.floats.release(m)
 	}
 	return y
 }
 
+// thirds are the queries, keys and values that stand side by side.
+func thirds(x device.Mat) (q, k, v device.Mat) {
+	c := x.Cols / 3
+	return x.Columns(0, c), x.Columns(c, 2*c), x.Columns(2*c, 3*c)
+}
+
 type selfAttention struct {
-	qkv, y    *tensor.Tensor
+	qkv       *tensor.Tensor
 	attention device.Attention
 }
 
-func (o *selfAttention) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	rows, c := o.y.Rows(), o.y.Cols()
-	d := tp.Scratch(o.qkv.Len())
-	dx := d.Mat(rows, 3*c)
-	tp.dev.AttentionGrad(device.AttentionGrad{
-		Attention: o.attention, DY: g.Mat(rows, c), DQ: dx.Columns(0, c), DK: dx.Columns(c, 2*c),
-		DV: dx.Columns(2*c, 3*c),
-	})
-	tp.Give(o.qkv, d)
-	tp.Recycle(g)
+func (o *selfAttention) backward(tp *Tape, dy device.Mat) {
+	dx := tp.scratchLike(o.qkv.Mat())
+	g := device.AttentionGrad{Attention: o.attention, DY: dy}
+	g.DQ, g.DK, g.DV = thirds(dx)
+	tp.dev.AttentionGrad(g)
+	tp.Give(o.qkv, dx.Buf)
+	tp.Recycle(dy.Buf)
 	tp.Recycle(o.attention.Weights)
-}
-
-type attention struct {
-	q, k, v, y *tensor.Tensor
-	attention  device.Attention
-	keep       bool // the weights are someone else's too
-}
-
-func (o *attention) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	c := o.y.Cols()
-	dq, dk, dv := tp.Scratch(o.q.Len()), tp.Scratch(o.k.Len()), tp.Scratch(o.v.Len())
-	tp.dev.AttentionGrad(device.AttentionGrad{
-		Attention: o.attention, DY: g.Mat(o.y.Rows(), c),
-		DQ: dq.Mat(o.q.Rows(), c), DK: dk.Mat(o.k.Rows(), c), DV: dv.Mat(o.v.Rows(), c),
-	})
-	tp.Give(o.q, dq)
-	tp.Give(o.k, dk)
-	tp.Give(o.v, dv)
-	tp.Recycle(g)
-	if !o.keep {
-		tp.Recycle(o.attention.Weights)
-	}
 }

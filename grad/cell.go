@@ -36,30 +36,23 @@ func GRU(tp *Tape, x, h *tensor.Tensor, w CellWeights) *tensor.Tensor {
 	}
 	c := device.Cell{X: gx.Mat(), H: gh.Mat(), State: h.Mat(), NewState: y.Mat()}
 	tp.dev.GRU(c)
-	if y.Tracked {
-		Record(tp, gru{gx, gh, h, y, c})
-	}
+	record(tp, y, gru{gx, gh, h, c})
 	return y
 }
 
 type gru struct {
-	gx, gh, h, y *tensor.Tensor
-	cell         device.Cell
+	gx, gh, h *tensor.Tensor
+	cell      device.Cell
 }
 
-func (o *gru) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	n, c := o.y.Rows(), o.y.Cols()
-	dx, dgh, dh := tp.Scratch(o.gx.Len()), tp.Scratch(o.gh.Len()), tp.Scratch(o.h.Len())
-	tp.dev.GRUGrad(device.CellGrad{Cell: o.cell, DNewState: g.Mat(n, c), DX: dx.Mat(n, 3*c), DH: dgh.Mat(n, 3*c),
-		DState: dh.Mat(n, c)})
-	tp.Give(o.gx, dx)
-	tp.Give(o.gh, dgh)
-	tp.Give(o.h, dh)
-	tp.Recycle(g)
+func (o *gru) backward(tp *Tape, dy device.Mat) {
+	g := device.CellGrad{Cell: o.cell, DNewState: dy, DX: tp.scratchLike(o.cell.X), DH: tp.scratchLike(o.cell.H),
+		DState: tp.scratchLike(dy)}
+	tp.dev.GRUGrad(g)
+	tp.Give(o.gx, g.DX.Buf)
+	tp.Give(o.gh, g.DH.Buf)
+	tp.Give(o.h, g.DState.Buf)
+	tp.Recycle(dy.Buf)
 }
 
 // LSTM is one step of a long short-term memory, gates in the order i f g o: x [n, in], state h and carry c [n, H] → new
@@ -103,14 +96,14 @@ func (o *lstm) Backward(tp *Tape) {
 		return
 	}
 	ds, dc = tp.orZero(ds, n*c), tp.orZero(dc, n*c)
-	dx, dgh, dold := tp.Scratch(o.gx.Len()), tp.Scratch(o.gh.Len()), tp.Scratch(n*c)
-	tp.dev.LSTMGrad(device.CellGrad{
+	g := device.CellGrad{
 		Cell: o.cell, DNewState: ds.Mat(n, c), DNewCarry: dc.Mat(n, c),
-		DX: dx.Mat(n, 4*c), DH: dgh.Mat(n, 4*c), DCarry: dold.Mat(n, c),
-	})
-	tp.Give(o.gx, dx)
-	tp.Give(o.gh, dgh)
-	tp.Give(o.c, dold)
+		DX: tp.scratchLike(o.cell.X), DH: tp.scratchLike(o.cell.H), DCarry: tp.scratchLike(o.cell.Carry),
+	}
+	tp.dev.LSTMGrad(g)
+	tp.Give(o.gx, g.DX.Buf)
+	tp.Give(o.gh, g.DH.Buf)
+	tp.Give(o.c, g.DCarry.Buf)
 	tp.Recycle(ds)
 	tp.Recycle(dc)
 }

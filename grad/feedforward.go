@@ -29,9 +29,7 @@ func FeedForward(tp *Tape, x *tensor.Tensor, w *FeedForwardWeights, act device.A
 	start := tp.floats.mark()
 	o := feedForward{x: x, y: y, w: *w, act: act, inner: tp.NextDrop(rate), outer: tp.NextDrop(rate)}
 	o.forward(tp)
-	if y.Tracked {
-		Record(tp, o)
-	} else {
+	if !record(tp, y, o) {
 		tp.floats.release(start)
 	}
 	return y
@@ -59,27 +57,20 @@ func (o *feedForward) forward(tp *Tape) {
 	tp.drop(o.y.Mat(), o.outer)
 }
 
-func (o *feedForward) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	dy := g.Mat(o.y.Rows(), o.y.Cols())
+func (o *feedForward) backward(tp *Tape, dy device.Mat) {
 	tp.drop(dy, o.outer)
 	tp.biasGrad(o.w.BBias, dy)
 	tp.weightGrad(o.w.B, dy, o.hidden)
-	buf := tp.Scratch(o.hidden.Buf.Len)
-	dh := buf.Mat(o.hidden.Rows, o.hidden.Cols)
+	dh := tp.scratchLike(o.hidden)
 	tp.dev.MatMul(dh, dy, o.w.B.Mat(), device.Gemm{})
 	tp.drop(dh, o.inner)
 	tp.mapGrad(o.act, dh, o.pre, o.hidden)
 	tp.biasGrad(o.w.ABias, dh)
 	tp.weightGrad(o.w.A, dh, o.x.Mat())
 	tp.product(o.x, dh, o.w.A.Mat(), device.Gemm{})
-	tp.Recycle(g)
-	tp.Recycle(buf)
-	tp.Recycle(o.hidden.Buf)
-	tp.Recycle(o.pre.Buf)
+	for _, m := range [...]device.Mat{dy, dh, o.hidden, o.pre} {
+		tp.Recycle(m.Buf)
+	}
 }
 
 // drop applies a dropout in place.

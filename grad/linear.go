@@ -20,9 +20,7 @@ func Linear(tp *Tape, x, w, b *tensor.Tensor, act device.Act) *tensor.Tensor {
 		g.Pre = tp.floats.alloc(y.Len()).Mat(y.Rows(), y.Cols())
 	}
 	tp.dev.MatMul(y.Mat(), x.Mat(), w.Mat(), g)
-	if y.Tracked {
-		Record(tp, linear{x, w, b, y, g.Pre, act})
-	}
+	record(tp, y, linear{x, w, b, y, g.Pre, act})
 	return y
 }
 
@@ -32,19 +30,12 @@ type linear struct {
 	act        device.Act
 }
 
-func (o *linear) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	dz := g.Mat(o.y.Rows(), o.y.Cols())
+func (o *linear) backward(tp *Tape, dz device.Mat) {
 	tp.mapGrad(o.act, dz, o.pre, o.y.Mat())
 	tp.biasGrad(o.b, dz)
-	if o.w.Tracked {
-		tp.dev.MatMul(tp.Accum(o.w), dz, o.x.Mat(), device.Gemm{TransA: true, Acc: true})
-	}
+	tp.weightGrad(o.w, dz, o.x.Mat())
 	tp.product(o.x, dz, o.w.Mat(), device.Gemm{})
-	tp.Recycle(g)
+	tp.Recycle(dz.Buf)
 	tp.Recycle(o.pre.Buf)
 }
 
@@ -87,9 +78,7 @@ func LinearSum(tp *Tape, w, b *tensor.Tensor, act device.Act, parts ...Part) *te
 	}
 	o := linearSum{w: w, b: b, y: y, act: act, parts: tp.partList(parts), constants: constants}
 	o.forward(tp)
-	if tracked {
-		Record(tp, o)
-	}
+	record(tp, y, o)
 	return y
 }
 
@@ -133,12 +122,7 @@ func (o *linearSum) forward(tp *Tape) {
 	}
 }
 
-func (o *linearSum) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	dz := g.Mat(o.y.Rows(), o.y.Cols())
+func (o *linearSum) backward(tp *Tape, dz device.Mat) {
 	tp.mapGrad(o.act, dz, o.pre, o.y.Mat())
 	var sum device.Buffer
 	if o.constants {
@@ -162,7 +146,7 @@ func (o *linearSum) Backward(tp *Tape) {
 		tp.product(p.X, d, o.columns(p), device.Gemm{})
 	}
 	tp.Recycle(sum)
-	tp.Recycle(g)
+	tp.Recycle(dz.Buf)
 	tp.Recycle(o.pre.Buf)
 }
 
@@ -176,33 +160,26 @@ func LinearParts(tp *Tape, x, w *tensor.Tensor) *tensor.Tensor {
 	}
 	p, n, out := w.Cols()/x.Cols(), x.Rows(), w.Rows()
 	y := tp.Result([]int{p, n, out}, x, w)
-	if y.Len() == 0 {
-		return y
-	}
-	tp.dev.MatMul(y.Data.Mat(n, out), x.Mat(), w.Mat().Columns(0, x.Cols()),
-		device.Gemm{TransB: true, Batch: p, StepB: x.Cols(), StepC: n * out})
-	if y.Tracked {
-		Record(tp, linearParts{x, w, y})
+	if y.Len() > 0 {
+		tp.dev.MatMul(y.Data.Mat(n, out), x.Mat(), w.Mat().Columns(0, x.Cols()),
+			device.Gemm{TransB: true, Batch: p, StepB: x.Cols(), StepC: n * out})
+		record(tp, y, linearParts{x, w})
 	}
 	return y
 }
 
-type linearParts struct{ x, w, y *tensor.Tensor }
+type linearParts struct{ x, w *tensor.Tensor }
 
-func (o *linearParts) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	p, n, out, in := o.y.Dim(0), o.y.Dim(1), o.y.Dim(2), o.x.Cols()
+func (o *linearParts) backward(tp *Tape, dy device.Mat) {
+	n, out, in := o.x.Rows(), o.w.Rows(), o.x.Cols()
 	if o.w.Tracked {
-		tp.dev.MatMul(tp.Accum(o.w).Columns(0, in), g.Mat(n, out), o.x.Mat(),
-			device.Gemm{TransA: true, Acc: true, Batch: p, StepA: n * out, StepC: in})
+		tp.dev.MatMul(tp.Accum(o.w).Columns(0, in), dy.Band(0, n), o.x.Mat(),
+			device.Gemm{TransA: true, Acc: true, Batch: dy.Rows / n, StepA: n * out, StepC: in})
 	}
-	for s := range p {
-		tp.product(o.x, g.Slice(s*n*out, (s+1)*n*out).Mat(n, out), o.w.Mat().Columns(s*in, (s+1)*in), device.Gemm{})
+	for s := range dy.Rows / n {
+		tp.product(o.x, dy.Band(s*n, (s+1)*n), o.w.Mat().Columns(s*in, (s+1)*in), device.Gemm{})
 	}
-	tp.Recycle(g)
+	tp.Recycle(dy.Buf)
 }
 
 // product adds A·B to the gradient of x.
@@ -210,12 +187,7 @@ func (tp *Tape) product(x *tensor.Tensor, a, b device.Mat, g device.Gemm) {
 	if !x.Tracked || x.Len() == 0 {
 		return
 	}
-	g.Acc = x.Grad.Len > 0
-	if g.Acc {
-		touch(x)
-	} else {
-		x.Grad, x.GradStride = tp.Scratch(x.Len()), x.Cols()
-	}
+	g.Acc = tp.adds(x)
 	c := x.GradMat()
 	if g.Batch > 1 {
 		c.Rows /= g.Batch

@@ -31,9 +31,7 @@ func Mamba(tp *Tape, x *tensor.Tensor, w *MambaWeights) *tensor.Tensor {
 	start := tp.floats.mark()
 	o := mamba{x: x, y: y, w: *w}
 	o.forward(tp)
-	if y.Tracked {
-		Record(tp, o)
-	} else {
+	if !record(tp, y, o) {
 		tp.floats.release(start)
 	}
 	return y
@@ -81,21 +79,16 @@ func (o *mamba) forward(tp *Tape) {
 	tp.dev.MatMul(o.y.Mat(), o.scan.Y, w.Out.Mat(), device.Gemm{TransB: true})
 }
 
-func (o *mamba) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
+func (o *mamba) backward(tp *Tape, dout device.Mat) {
 	w, n, m := &o.w, o.x.Rows(), o.x.Cols()
 	rank, state := w.Dt.Cols(), w.ALog.Cols()
 	rows := func(cols int) device.Mat { return tp.Scratch(n*cols).Mat(n, cols) }
 	u := o.scan.U
 
-	dout := g.Mat(n, m)
 	tp.weightGrad(w.Out, dout, o.scan.Y)
 	dy := rows(m)
 	tp.dev.MatMul(dy, dout, w.Out.Mat(), device.Gemm{})
-	tp.Recycle(g)
+	tp.Recycle(dout.Buf)
 	tp.Recycle(o.scan.Y.Buf)
 
 	du, ddelta, dproj, dxz := rows(m), rows(m), rows(rank+2*state), rows(2*m)

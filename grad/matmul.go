@@ -23,13 +23,9 @@ func MatMul(tp *Tape, a, b *tensor.Tensor, transA, transB bool) *tensor.Tensor {
 		shape.d = [tensor.MaxRank]int{m, n}
 	}
 	y := tp.Result(shape.list(), a, b)
-	if y.Len() == 0 {
-		return y
-	}
-	o := matMul{a, b, y, transA, transB}
-	tp.dev.MatMul(first(y), first(a), first(b), o.gemm(transA, transB, a, b, y))
-	if y.Tracked {
-		Record(tp, o)
+	if y.Len() > 0 {
+		tp.dev.MatMul(first(y), first(a), first(b), batched(transA, transB, a, b, y))
+		record(tp, y, matMul{a, b, y, transA, transB})
 	}
 	return y
 }
@@ -39,28 +35,24 @@ type matMul struct {
 	transA, transB bool
 }
 
-func (o *matMul) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	dy := g.Mat(o.y.Dim(-2), o.y.Dim(-1))
+func (o *matMul) backward(tp *Tape, dy device.Mat) {
+	dy.Rows = o.y.Dim(-2) // of the first of the batch
 	a, b := first(o.a), first(o.b)
 	if o.transA {
-		tp.product(o.a, b, dy, o.gemm(o.transB, true, o.b, o.y, o.a))
+		tp.product(o.a, b, dy, batched(o.transB, true, o.b, o.y, o.a))
 	} else {
-		tp.product(o.a, dy, b, o.gemm(false, !o.transB, o.y, o.b, o.a))
+		tp.product(o.a, dy, b, batched(false, !o.transB, o.y, o.b, o.a))
 	}
 	if o.transB {
-		tp.product(o.b, dy, a, o.gemm(true, o.transA, o.y, o.a, o.b))
+		tp.product(o.b, dy, a, batched(true, o.transA, o.y, o.a, o.b))
 	} else {
-		tp.product(o.b, a, dy, o.gemm(!o.transA, false, o.a, o.y, o.b))
+		tp.product(o.b, a, dy, batched(!o.transA, false, o.a, o.y, o.b))
 	}
-	tp.Recycle(g)
+	tp.Recycle(dy.Buf)
 }
 
-// gemm describes the product of the whole batch: c = a·b.
-func (o *matMul) gemm(transA, transB bool, a, b, c *tensor.Tensor) device.Gemm {
+// batched describes the product of the whole batch: c = a·b.
+func batched(transA, transB bool, a, b, c *tensor.Tensor) device.Gemm {
 	g := device.Gemm{TransA: transA, TransB: transB}
 	if c.Rank() == 3 {
 		g.Batch = c.Dim(0)
@@ -93,27 +85,19 @@ func Transpose(tp *Tape, x *tensor.Tensor) *tensor.Tensor {
 	shape := widened(x, x.Dim(-2))
 	shape.d[n-2] = x.Dim(-1)
 	y := tp.Result(shape.list(), x)
-	if y.Len() == 0 {
-		return y
-	}
-	r, c := x.Dim(-2), x.Dim(-1)
-	tp.dev.Transpose(y.Data, x.Data, x.Len()/(r*c), r, c)
-	if y.Tracked {
-		Record(tp, transpose{x, y})
+	if r, c := x.Dim(-2), x.Dim(-1); y.Len() > 0 {
+		tp.dev.Transpose(y.Data, x.Data, x.Len()/(r*c), r, c)
+		record(tp, y, transpose{x})
 	}
 	return y
 }
 
-type transpose struct{ x, y *tensor.Tensor }
+type transpose struct{ x *tensor.Tensor }
 
-func (o *transpose) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	r, c := o.y.Dim(-2), o.y.Dim(-1)
-	dx := tp.Scratch(g.Len)
-	tp.dev.Transpose(dx, g, g.Len/(r*c), r, c)
+func (o *transpose) backward(tp *Tape, dy device.Mat) {
+	r, c := o.x.Dim(-1), o.x.Dim(-2)
+	dx := tp.Scratch(dy.Buf.Len)
+	tp.dev.Transpose(dx, dy.Buf, dx.Len/(r*c), r, c)
 	tp.Give(o.x, dx)
-	tp.Recycle(g)
+	tp.Recycle(dy.Buf)
 }

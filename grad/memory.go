@@ -35,6 +35,11 @@ func (tp *Tape) Tracks(inputs ...*tensor.Tensor) bool {
 // Scratch returns n floats of unknown content for a backward pass. Give or Recycle ends their use.
 func (tp *Tape) Scratch(n int) device.Buffer { return tp.floats.reuse(n) }
 
+// scratchLike is scratch of the shape of m, dense.
+func (tp *Tape) scratchLike(m device.Mat) device.Mat {
+	return tp.Scratch(m.Rows*m.Cols).Mat(m.Rows, m.Cols)
+}
+
 // Recycle takes back memory of Scratch, or memory that an operation kept for its backward pass.
 func (tp *Tape) Recycle(b device.Buffer) { tp.floats.recycle(b) }
 
@@ -62,16 +67,23 @@ func (tp *Tape) Give(x *tensor.Tensor, g device.Buffer) {
 
 // GiveCopy is Give for a gradient that the caller keeps.
 func (tp *Tape) GiveCopy(x *tensor.Tensor, g device.Mat) {
-	if !x.Tracked {
-		return
-	}
-	if x.Grad.Len == 0 {
-		x.Grad, x.GradStride = tp.Scratch(x.Len()), x.Cols()
+	switch {
+	case !x.Tracked:
+	case tp.adds(x):
+		tp.add(x.GradMat(), g)
+	default:
 		tp.dev.Copy(x.GradMat(), g)
-		return
 	}
-	touch(x)
-	tp.add(x.GradMat(), g)
+}
+
+// adds reports whether a gradient of x has arrived, to which the next is added; otherwise it makes room for the first.
+func (tp *Tape) adds(x *tensor.Tensor) bool {
+	if x.Grad.Len > 0 {
+		touch(x)
+		return true
+	}
+	x.Grad, x.GradStride = tp.Scratch(x.Len()), x.Cols()
+	return false
 }
 
 // Accum returns the gradient of x ready to be added to: zero if none has arrived yet. x is tracked.

@@ -30,7 +30,7 @@ func norm(tp *Tape, op string, x, residual, gamma, beta *tensor.Tensor) *tensor.
 	if y.Len() == 0 {
 		return y
 	}
-	o := layerNorm{x: x, residual: residual, gamma: gamma, beta: beta, y: y}
+	o := layerNorm{x: x, residual: residual, gamma: gamma, beta: beta}
 	m := tp.floats.mark()
 	o.norm = device.Norm{X: x.Mat(), Gamma: data(gamma), Beta: data(beta), Eps: normEps,
 		Stats: tp.floats.alloc(2 * x.Rows()), Y: y.Mat()}
@@ -39,33 +39,25 @@ func norm(tp *Tape, op string, x, residual, gamma, beta *tensor.Tensor) *tensor.
 		x.Data = device.Buffer{}
 	}
 	tp.dev.Norm(o.norm)
-	if y.Tracked {
-		Record(tp, o)
-	} else {
+	if !record(tp, y, o) {
 		tp.floats.release(m)
 	}
 	return y
 }
 
 type layerNorm struct {
-	x, residual, gamma, beta, y *tensor.Tensor
-	norm                        device.Norm
+	x, residual, gamma, beta *tensor.Tensor
+	norm                     device.Norm
 }
 
-func (o *layerNorm) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	dx := tp.Scratch(g.Len)
-	n := device.NormGrad{Norm: o.norm, DY: g.Mat(o.y.Rows(), o.y.Cols()), DX: dx.Mat(o.y.Rows(), o.y.Cols()),
-		DGamma: tp.sink(o.gamma), DBeta: tp.sink(o.beta)}
-	tp.dev.NormGrad(n)
+func (o *layerNorm) backward(tp *Tape, dy device.Mat) {
+	dx := tp.scratchLike(dy)
+	tp.dev.NormGrad(device.NormGrad{Norm: o.norm, DY: dy, DX: dx, DGamma: tp.sink(o.gamma), DBeta: tp.sink(o.beta)})
 	if o.residual != nil {
-		tp.GiveCopy(o.residual, n.DX)
+		tp.GiveCopy(o.residual, dx)
 	}
-	tp.Give(o.x, dx)
-	tp.Recycle(g)
+	tp.Give(o.x, dx.Buf)
+	tp.Recycle(dy.Buf)
 	tp.Recycle(o.norm.Stats)
 }
 

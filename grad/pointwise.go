@@ -27,7 +27,7 @@ var zipNames = [...]string{device.Add: "add", device.Sub: "sub", device.Mul: "mu
 
 func zip(tp *Tape, op device.Op, x, y *tensor.Tensor) *tensor.Tensor {
 	z := tp.Result(x.Shape(), x, y)
-	o := zipped{op: op, x: x, y: y, z: z}
+	o := zipped{op: op, x: x, y: y}
 	switch {
 	case tensor.SameShape(x, y):
 		o.spread = each
@@ -48,17 +48,15 @@ func zip(tp *Tape, op device.Op, x, y *tensor.Tensor) *tensor.Tensor {
 		tp.dev.Copy(o.line.Mat(y.Rows(), 1), y.Mat())
 	}
 	o.apply(tp, op, z.Mat(), x.Mat())
-	if z.Tracked {
-		Record(tp, o)
-	}
+	record(tp, z, o)
 	return z
 }
 
 type zipped struct {
-	op      device.Op
-	spread  spread
-	x, y, z *tensor.Tensor
-	line    device.Buffer // y as a row or a column, dense
+	op     device.Op
+	spread spread
+	x, y   *tensor.Tensor
+	line   device.Buffer // y as a row or a column, dense
 }
 
 // apply computes z = x op y with y spread over x.
@@ -73,28 +71,20 @@ func (o *zipped) apply(tp *Tape, op device.Op, z, x device.Mat) {
 	}
 }
 
-func (o *zipped) Backward(tp *Tape) {
-	g := tp.Take(o.z)
-	if g.Len == 0 {
-		return
-	}
-	dz := g.Mat(o.z.Rows(), o.z.Cols())
-	if o.op != device.Mul {
+func (o *zipped) backward(tp *Tape, dz device.Mat) {
+	switch {
+	case o.op != device.Mul:
 		o.giveY(tp, dz)
-		tp.Give(o.x, g)
-		return
+	case o.y.Tracked:
+		t := tp.scratchLike(dz)
+		tp.dev.Zip(device.Mul, t, dz, o.x.Mat())
+		o.giveY(tp, t)
+		tp.Recycle(t.Buf)
 	}
-	if o.y.Tracked {
-		t := tp.Scratch(g.Len)
-		tm := t.Mat(dz.Rows, dz.Cols)
-		tp.dev.Zip(device.Mul, tm, dz, o.x.Mat())
-		o.giveY(tp, tm)
-		tp.Recycle(t)
-	}
-	if o.x.Tracked {
+	if o.op == device.Mul && o.x.Tracked {
 		o.apply(tp, device.Mul, dz, dz)
 	}
-	tp.Give(o.x, g)
+	tp.Give(o.x, dz.Buf)
 }
 
 // giveY gives y the gradient d, [rows, cols], folded to the shape of y; subtraction turns its sign.
@@ -125,40 +115,29 @@ func (o *zipped) giveY(tp *Tape, d device.Mat) {
 // Scale is a·x.
 func Scale(tp *Tape, x *tensor.Tensor, a float32) *tensor.Tensor {
 	y := tp.Result(x.Shape(), x)
-	if y.Len() == 0 {
-		return y
-	}
-	tp.dev.Scale(y.Mat(), x.Mat(), a)
-	if y.Tracked {
-		Record(tp, scale{x, y, a})
+	if y.Len() > 0 {
+		tp.dev.Scale(y.Mat(), x.Mat(), a)
+		record(tp, y, scale{x, a})
 	}
 	return y
 }
 
 type scale struct {
-	x, y *tensor.Tensor
-	a    float32
+	x *tensor.Tensor
+	a float32
 }
 
-func (o *scale) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	m := g.Mat(1, g.Len)
-	tp.dev.Scale(m, m, o.a)
-	tp.Give(o.x, g)
+func (o *scale) backward(tp *Tape, d device.Mat) {
+	tp.dev.Scale(d, d, o.a)
+	tp.Give(o.x, d.Buf)
 }
 
 // Apply is the activation of every number of x.
 func Apply(tp *Tape, act device.Act, x *tensor.Tensor) *tensor.Tensor {
 	y := tp.Result(x.Shape(), x)
-	if y.Len() == 0 {
-		return y
-	}
-	tp.dev.Map(act, y.Mat(), x.Mat())
-	if y.Tracked {
-		Record(tp, apply{x, y, act})
+	if y.Len() > 0 {
+		tp.dev.Map(act, y.Mat(), x.Mat())
+		record(tp, y, apply{x, y, act})
 	}
 	return y
 }
@@ -168,13 +147,9 @@ type apply struct {
 	act  device.Act
 }
 
-func (o *apply) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	tp.mapGrad(o.act, g.Mat(o.y.Rows(), o.y.Cols()), o.x.Mat(), o.y.Mat())
-	tp.Give(o.x, g)
+func (o *apply) backward(tp *Tape, d device.Mat) {
+	tp.mapGrad(o.act, d, o.x.Mat(), o.y.Mat())
+	tp.Give(o.x, d.Buf)
 }
 
 // Dropout sets each number to zero with probability rate and divides the others by 1−rate; a tape for evaluation
@@ -186,25 +161,18 @@ func Dropout(tp *Tape, x *tensor.Tensor, rate float32) *tensor.Tensor {
 	y := tp.Result(x.Shape(), x)
 	d := tp.NextDrop(rate)
 	tp.dev.Dropout(y.Mat(), x.Mat(), d)
-	if y.Tracked {
-		Record(tp, dropout{x, y, d})
-	}
+	record(tp, y, dropout{x, d})
 	return y
 }
 
 type dropout struct {
-	x, y *tensor.Tensor
+	x    *tensor.Tensor
 	drop device.Drop
 }
 
-func (o *dropout) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	m := g.Mat(o.y.Rows(), o.y.Cols())
-	tp.dev.Dropout(m, m, o.drop)
-	tp.Give(o.x, g)
+func (o *dropout) backward(tp *Tape, d device.Mat) {
+	tp.dev.Dropout(d, d, o.drop)
+	tp.Give(o.x, d.Buf)
 }
 
 // NextDrop describes the step's next dropout; its rate is 0 on a tape for evaluation.

@@ -11,27 +11,19 @@ func Pool(tp *Tape, w, h *tensor.Tensor) *tensor.Tensor {
 		panic(tensor.Mismatch("pool", "weights [B, P] and sequences [B, P, D]", w.Shape(), h.Shape()))
 	}
 	y := tp.Result([]int{h.Dim(0), h.Dim(2)}, w, h)
-	if y.Len() == 0 {
-		return y
-	}
-	tp.dev.Pool(y.Mat(), w.Mat(), h.Mat())
-	if y.Tracked {
-		Record(tp, pool{w, h, y})
+	if y.Len() > 0 {
+		tp.dev.Pool(y.Mat(), w.Mat(), h.Mat())
+		record(tp, y, pool{w, h})
 	}
 	return y
 }
 
-type pool struct{ w, h, y *tensor.Tensor }
+type pool struct{ w, h *tensor.Tensor }
 
-func (o *pool) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	dy := g.Mat(o.y.Rows(), o.y.Cols())
+func (o *pool) backward(tp *Tape, dy device.Mat) {
 	tp.dot(o.w, dy, o.h.Mat())
 	tp.outer(o.h, o.w.Mat(), dy)
-	tp.Recycle(g)
+	tp.Recycle(dy.Buf)
 }
 
 // Dot compares a vector with every step of its sequence: a [B, D], h [B, P, D] → w[b,j] = Σ_c a[b,c]·h[b,j,c], [B, P].
@@ -40,27 +32,19 @@ func Dot(tp *Tape, a, h *tensor.Tensor) *tensor.Tensor {
 		panic(tensor.Mismatch("dot", "vectors [B, D] and sequences [B, P, D]", a.Shape(), h.Shape()))
 	}
 	w := tp.Result([]int{h.Dim(0), h.Dim(1)}, a, h)
-	if w.Len() == 0 {
-		return w
-	}
-	tp.dev.Dot(w.Mat(), a.Mat(), h.Mat())
-	if w.Tracked {
-		Record(tp, dot{a, h, w})
+	if w.Len() > 0 {
+		tp.dev.Dot(w.Mat(), a.Mat(), h.Mat())
+		record(tp, w, dot{a, h})
 	}
 	return w
 }
 
-type dot struct{ a, h, w *tensor.Tensor }
+type dot struct{ a, h *tensor.Tensor }
 
-func (o *dot) Backward(tp *Tape) {
-	g := tp.Take(o.w)
-	if g.Len == 0 {
-		return
-	}
-	dw := g.Mat(o.w.Rows(), o.w.Cols())
+func (o *dot) backward(tp *Tape, dw device.Mat) {
 	tp.pool(o.a, dw, o.h.Mat())
 	tp.outer(o.h, dw, o.a.Mat())
-	tp.Recycle(g)
+	tp.Recycle(dw.Buf)
 }
 
 // Outer is every weight's multiple of a vector: w [B, P], a [B, D] → h[b,j] = w[b,j]·a[b], [B, P, D].
@@ -69,27 +53,19 @@ func Outer(tp *Tape, w, a *tensor.Tensor) *tensor.Tensor {
 		panic(tensor.Mismatch("outer", "weights [B, P] and vectors [B, D]", w.Shape(), a.Shape()))
 	}
 	h := tp.Result([]int{w.Dim(0), w.Dim(1), a.Dim(1)}, w, a)
-	if h.Len() == 0 {
-		return h
-	}
-	tp.dev.Outer(h.Mat(), w.Mat(), a.Mat(), false)
-	if h.Tracked {
-		Record(tp, outer{w, a, h})
+	if h.Len() > 0 {
+		tp.dev.Outer(h.Mat(), w.Mat(), a.Mat(), false)
+		record(tp, h, outer{w, a})
 	}
 	return h
 }
 
-type outer struct{ w, a, h *tensor.Tensor }
+type outer struct{ w, a *tensor.Tensor }
 
-func (o *outer) Backward(tp *Tape) {
-	g := tp.Take(o.h)
-	if g.Len == 0 {
-		return
-	}
-	dh := g.Mat(o.h.Rows(), o.h.Cols())
+func (o *outer) backward(tp *Tape, dh device.Mat) {
 	tp.dot(o.w, o.a.Mat(), dh)
 	tp.pool(o.a, o.w.Mat(), dh)
-	tp.Recycle(g)
+	tp.Recycle(dh.Buf)
 }
 
 // Repeat is every row k times in a row: [B, D] → [B·k, D].
@@ -121,16 +97,10 @@ func (tp *Tape) dot(w *tensor.Tensor, a, h device.Mat) {
 
 // outer adds w[b,j]·a[b] to the gradient of h[b,j].
 func (tp *Tape) outer(h *tensor.Tensor, w, a device.Mat) {
-	if !h.Tracked || h.Len() == 0 {
-		return
+	if h.Tracked && h.Len() > 0 {
+		acc := tp.adds(h)
+		tp.dev.Outer(h.GradMat(), w, a, acc)
 	}
-	acc := h.Grad.Len > 0
-	if acc {
-		touch(h)
-	} else {
-		h.Grad, h.GradStride = tp.Scratch(h.Len()), h.Cols()
-	}
-	tp.dev.Outer(h.GradMat(), w, a, acc)
 }
 
 // MeanSteps is the mean of each sequence: [B, P, D] → [B, D].
@@ -155,36 +125,25 @@ func RowSum(tp *Tape, x *tensor.Tensor) *tensor.Tensor {
 		return y
 	}
 	tp.dev.RowSum(y.Data, x.Mat())
-	if y.Tracked {
-		Record(tp, rowSum{x, y})
-	}
+	record(tp, y, rowSum{x})
 	return y
 }
 
-type rowSum struct{ x, y *tensor.Tensor }
+type rowSum struct{ x *tensor.Tensor }
 
-func (o *rowSum) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
+func (o *rowSum) backward(tp *Tape, dy device.Mat) {
 	dx := tp.Scratch(o.x.Len())
 	tp.fill(dx, 1)
 	m := dx.Mat(o.x.Rows(), o.x.Cols())
-	tp.dev.ZipCol(device.Mul, m, m, g)
+	tp.dev.ZipCol(device.Mul, m, m, dy.Buf)
 	tp.Give(o.x, dx)
-	tp.Recycle(g)
+	tp.Recycle(dy.Buf)
 }
 
 // Sum is the sum of all numbers of x → [1].
 func Sum(tp *Tape, x *tensor.Tensor) *tensor.Tensor {
 	rows := RowSum(tp, x)
 	return Reshape(tp, RowSum(tp, Reshape(tp, rows, 1, rows.Len())), 1)
-}
-
-// Mean is the mean of all numbers of x → [1].
-func Mean(tp *Tape, x *tensor.Tensor) *tensor.Tensor {
-	return Scale(tp, Sum(tp, x), 1/float32(x.Len()))
 }
 
 // fill sets every number of b to v.

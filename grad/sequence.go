@@ -5,43 +5,6 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Conv is a causal depthwise convolution with SiLU: x [B, L, D], w [D, K] or [D, 1, K], bias [D] → [B, L, D].
-func Conv(tp *Tape, x, w, bias *tensor.Tensor) *tensor.Tensor {
-	if x.Rank() != 3 || w.Rows() != x.Cols() || bias.Len() != x.Cols() || !w.Dense() {
-		panic(tensor.Mismatch("conv", "a sequence [B, L, D], a weight [D, K] and a bias [D]", x.Shape(), w.Shape(),
-			bias.Shape()))
-	}
-	y := tp.Result(x.Shape(), x, w, bias)
-	if y.Len() == 0 {
-		return y
-	}
-	c := device.Conv{Batch: x.Dim(0), Len: x.Dim(1), Width: x.Dim(2), Kernel: w.Cols(), X: x.Mat(), W: data(w),
-		Bias: data(bias), Y: y.Mat()}
-	tp.dev.Conv(c)
-	if y.Tracked {
-		Record(tp, conv{x, w, bias, y, c})
-	}
-	return y
-}
-
-type conv struct {
-	x, w, bias, y *tensor.Tensor
-	conv          device.Conv
-}
-
-func (o *conv) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	dx := tp.Scratch(g.Len)
-	rows, cols := o.y.Rows(), o.y.Cols()
-	tp.dev.ConvGrad(device.ConvGrad{Conv: o.conv, DY: g.Mat(rows, cols), DX: dx.Mat(rows, cols), DW: tp.sink(o.w),
-		DBias: tp.sink(o.bias)})
-	tp.Give(o.x, dx)
-	tp.Recycle(g)
-}
-
 // ScanArgs are the inputs of Scan. Skip and Gate may be nil.
 type ScanArgs struct {
 	U, Delta   *tensor.Tensor // [B, L, D]
@@ -67,9 +30,7 @@ func Scan(tp *Tape, a ScanArgs) *tensor.Tensor {
 		s.Gate = a.Gate.Mat()
 	}
 	tp.dev.Scan(s)
-	if y.Tracked {
-		Record(tp, scan{a, s, y})
-	}
+	record(tp, y, scan{a, s})
 	return y
 }
 
@@ -92,34 +53,26 @@ func (a *ScanArgs) check() {
 type scan struct {
 	args ScanArgs
 	scan device.Scan
-	y    *tensor.Tensor
 }
 
-func (o *scan) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
+func (o *scan) backward(tp *Tape, dy device.Mat) {
 	a, s := &o.args, &o.scan
-	rows, d, n := o.y.Rows(), s.Width, s.State
-	du, dd := tp.Scratch(rows*d), tp.Scratch(rows*d)
-	db, dc := tp.Scratch(rows*n), tp.Scratch(rows*n)
-	sg := device.ScanGrad{
-		Scan: *s, DY: g.Mat(rows, d), DU: du.Mat(rows, d), DDelta: dd.Mat(rows, d), DB: db.Mat(rows, n),
-		DC: dc.Mat(rows, n), DALog: tp.sink(a.ALog), DSkip: tp.sink(a.Skip),
+	g := device.ScanGrad{
+		Scan: *s, DY: dy, DU: tp.scratchLike(dy), DDelta: tp.scratchLike(dy), DB: tp.scratchLike(s.B),
+		DC: tp.scratchLike(s.C), DALog: tp.sink(a.ALog), DSkip: tp.sink(a.Skip),
 	}
 	if a.Gate != nil {
-		sg.DGate = tp.Scratch(rows*d).Mat(rows, d)
+		g.DGate = tp.scratchLike(dy)
 	}
-	tp.dev.ScanGrad(sg)
-	tp.Give(a.U, du)
-	tp.Give(a.Delta, dd)
-	tp.Give(a.B, db)
-	tp.Give(a.C, dc)
+	tp.dev.ScanGrad(g)
+	tp.Give(a.U, g.DU.Buf)
+	tp.Give(a.Delta, g.DDelta.Buf)
+	tp.Give(a.B, g.DB.Buf)
+	tp.Give(a.C, g.DC.Buf)
 	if a.Gate != nil {
-		tp.Give(a.Gate, sg.DGate.Buf)
+		tp.Give(a.Gate, g.DGate.Buf)
 	}
-	tp.Recycle(g)
+	tp.Recycle(dy.Buf)
 }
 
 // TimeCode is cos(w·delta + bias), computed for arguments up to 1e10 as device.TimeCode says: delta [...] with weights
@@ -140,23 +93,16 @@ func TimeCode(tp *Tape, delta, w, bias *tensor.Tensor, mask device.Ints) *tensor
 	}
 	t := device.TimeCode{Delta: data(delta), W: data(w), Bias: data(bias), Mask: mask, Y: y.Mat()}
 	tp.dev.TimeCode(t)
-	if y.Tracked {
-		Record(tp, timeCode{w, bias, y, t})
-	}
+	record(tp, y, timeCode{w, bias, t})
 	return y
 }
 
 type timeCode struct {
-	w, bias, y *tensor.Tensor
-	code       device.TimeCode
+	w, bias *tensor.Tensor
+	code    device.TimeCode
 }
 
-func (o *timeCode) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	tp.dev.TimeCodeGrad(device.TimeCodeGrad{TimeCode: o.code, DY: g.Mat(o.y.Rows(), o.y.Cols()), DW: tp.sink(o.w),
-		DBias: tp.sink(o.bias)})
-	tp.Recycle(g)
+func (o *timeCode) backward(tp *Tape, dy device.Mat) {
+	tp.dev.TimeCodeGrad(device.TimeCodeGrad{TimeCode: o.code, DY: dy, DW: tp.sink(o.w), DBias: tp.sink(o.bias)})
+	tp.Recycle(dy.Buf)
 }

@@ -12,12 +12,9 @@ func Softmax(tp *Tape, x *tensor.Tensor, mask device.Ints, fill float32) *tensor
 		panic(tensor.Mismatch("softmax", "a mask as long as the tensor", x.Shape(), []int{mask.Len}))
 	}
 	y := tp.Result(x.Shape(), x)
-	if y.Len() == 0 {
-		return y
-	}
-	tp.dev.Softmax(y.Mat(), x.Mat(), mask, fill)
-	if y.Tracked {
-		Record(tp, softmax{x, y, mask})
+	if y.Len() > 0 {
+		tp.dev.Softmax(y.Mat(), x.Mat(), mask, fill)
+		record(tp, y, softmax{x, y, mask})
 	}
 	return y
 }
@@ -27,18 +24,13 @@ type softmax struct {
 	mask device.Ints
 }
 
-func (o *softmax) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	m := g.Mat(o.y.Rows(), o.y.Cols())
-	tp.dev.SoftmaxGrad(m, o.y.Mat(), m)
+func (o *softmax) backward(tp *Tape, d device.Mat) {
+	tp.dev.SoftmaxGrad(d, o.y.Mat(), d)
 	if o.mask.Len > 0 { // a masked number was replaced by a constant: no gradient, also where a whole row is masked
-		keep := tp.Scratch(g.Len)
-		tp.dev.Gather(keep.Mat(g.Len, 1), tp.constants.Mat(2, 1), o.mask, 1)
-		tp.dev.Zip(device.Mul, m, m, keep.Mat(m.Rows, m.Cols))
+		keep := tp.Scratch(d.Buf.Len)
+		tp.dev.Gather(keep.Mat(keep.Len, 1), tp.constants.Mat(2, 1), o.mask, 1)
+		tp.dev.Zip(device.Mul, d, d, keep.Mat(d.Rows, d.Cols))
 		tp.Recycle(keep)
 	}
-	tp.Give(o.x, g)
+	tp.Give(o.x, d.Buf)
 }

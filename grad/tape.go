@@ -193,22 +193,43 @@ func Record[T any, P interface {
 	*T
 	Op
 }](tp *Tape, op T) {
-	if tp.used < len(tp.ops) {
-		if p, ok := tp.ops[tp.used].(P); ok {
-			*p = op
-			tp.used++
-			return
-		}
-		p := P(new(T))
-		*p = op
-		tp.ops[tp.used] = p
-		tp.used++
-		return
+	if tp.used == len(tp.ops) {
+		tp.ops = append(tp.ops, nil)
 	}
-	p := P(new(T))
+	p, ok := tp.ops[tp.used].(P)
+	if !ok {
+		p = new(T)
+		tp.ops[tp.used] = p
+	}
 	*p = op
-	tp.ops = append(tp.ops, p)
 	tp.used++
+}
+
+// record puts an operation with one result y on the tape if y is tracked, and reports that.
+func record[T any, P interface {
+	*T
+	backward(tp *Tape, dy device.Mat)
+}](tp *Tape, y *tensor.Tensor, op T) bool {
+	if y.Tracked {
+		Record(tp, single[T, P]{y, op})
+	}
+	return y.Tracked
+}
+
+// single is an operation with one result. Its backward pass runs when a gradient of y has arrived, gets it as a dense
+// matrix, and gives its memory on or recycles it.
+type single[T any, P interface {
+	*T
+	backward(tp *Tape, dy device.Mat)
+}] struct {
+	y  *tensor.Tensor
+	op T
+}
+
+func (o *single[T, P]) Backward(tp *Tape) {
+	if g := tp.Take(o.y); g.Len > 0 {
+		P(&o.op).backward(tp, g.Mat(o.y.Rows(), o.y.Cols()))
+	}
 }
 
 // list copies a list of tensors into the tape's memory.

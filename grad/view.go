@@ -15,18 +15,14 @@ func Reshape(tp *Tape, x *tensor.Tensor, shape ...int) *tensor.Tensor {
 	if x.Of != nil {
 		y.Grad, y.Of = x.Grad, x.Of
 	} else if tp.Tracks(x) {
-		Record(tp, reshape{x, y})
+		record(tp, y, reshape{x})
 	}
 	return y
 }
 
-type reshape struct{ x, y *tensor.Tensor }
+type reshape struct{ x *tensor.Tensor }
 
-func (o *reshape) Backward(tp *Tape) {
-	if g := tp.Take(o.y); g.Len > 0 {
-		tp.Give(o.x, g)
-	}
-}
+func (o *reshape) backward(tp *Tape, dy device.Mat) { tp.Give(o.x, dy.Buf) }
 
 // Columns views the columns [lo, hi) of x: [..., c] → [..., hi−lo].
 func Columns(tp *Tape, x *tensor.Tensor, lo, hi int) *tensor.Tensor {
@@ -47,29 +43,27 @@ func Columns(tp *Tape, x *tensor.Tensor, lo, hi int) *tensor.Tensor {
 			y.Grad = x.Grad.Slice(lo, x.Grad.Len)
 		}
 	} else if tp.Tracks(x) {
-		Record(tp, columns{x, y, lo})
+		record(tp, y, window{x, lo, false})
 	}
 	return y
 }
 
-type columns struct {
-	x, y *tensor.Tensor
-	lo   int
+// window is a view of columns, or of rows, from a place on.
+type window struct {
+	x    *tensor.Tensor
+	at   int
+	rows bool
 }
 
-func (o *columns) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	dy := g.Mat(o.y.Rows(), o.y.Cols())
-	if o.x.Grad.Len == 0 {
-		dx := tp.Accum(o.x)
-		tp.dev.Copy(dx.Columns(o.lo, o.lo+dy.Cols), dy)
+func (o *window) backward(tp *Tape, dy device.Mat) {
+	first := o.x.Grad.Len == 0
+	part, _ := place(tp.Accum(o.x), dy, o.at, o.rows)
+	if first {
+		tp.dev.Copy(part, dy)
 	} else {
-		tp.add(o.x.GradMat().Columns(o.lo, o.lo+dy.Cols), dy)
+		tp.add(part, dy)
 	}
-	tp.Recycle(g)
+	tp.Recycle(dy.Buf)
 }
 
 // Rows views part [lo, hi) of the first dimension: [n, ...] → [hi−lo, ...]. Of a parameter it shares the gradient.
@@ -82,31 +76,9 @@ func Rows(tp *Tape, x *tensor.Tensor, lo, hi int) *tensor.Tensor {
 	}
 	y := band(tp, x, lo, hi)
 	if y.Tracked && x.Of == nil {
-		Record(tp, rows{x, y, lo})
+		record(tp, y, window{x, lo * (x.Rows() / x.Dim(0)), true})
 	}
 	return y
-}
-
-type rows struct {
-	x, y *tensor.Tensor
-	lo   int
-}
-
-func (o *rows) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	each := o.x.Rows() / o.x.Dim(0)
-	at := o.lo * each
-	dy := g.Mat(o.y.Rows(), o.y.Cols())
-	if o.x.Grad.Len == 0 {
-		dx := tp.Accum(o.x)
-		tp.dev.Copy(dx.Band(at, at+dy.Rows), dy)
-	} else {
-		tp.add(o.x.GradMat().Band(at, at+dy.Rows), dy)
-	}
-	tp.Recycle(g)
 }
 
 // Split views the first n of the first dimension, and the rest: [m, ...] → [n, ...] and [m−n, ...].
@@ -204,46 +176,39 @@ func (tp *Tape) join(shape *dims, parts []*tensor.Tensor, below bool) *tensor.Te
 	if y.Len() == 0 {
 		return y
 	}
-	o := joined{y: y, below: below}
 	at := 0
 	for _, p := range parts {
 		var to device.Mat
-		if to, at = o.place(y.Mat(), p, at); p.Len() > 0 {
+		if to, at = place(y.Mat(), p.Mat(), at, below); p.Len() > 0 {
 			tp.dev.Copy(to, p.Mat())
 		}
 	}
 	if y.Tracked {
-		o.parts = tp.list(parts)
-		Record(tp, o)
+		record(tp, y, joined{tp.list(parts), below})
 	}
 	return y
 }
 
 type joined struct {
 	parts []*tensor.Tensor
-	y     *tensor.Tensor
 	below bool
 }
 
-// place is where a part lies in the whole m, and where the next one begins.
-func (o *joined) place(m device.Mat, p *tensor.Tensor, at int) (device.Mat, int) {
-	if o.below {
-		return m.Band(at, at+p.Rows()), at + p.Rows()
+// place is where part p lies in the whole m, rows or columns of it from at on, and where the next one begins.
+func place(m, p device.Mat, at int, rows bool) (device.Mat, int) {
+	if rows {
+		return m.Band(at, at+p.Rows), at + p.Rows
 	}
-	return m.Columns(at, at+p.Cols()), at + p.Cols()
+	return m.Columns(at, at+p.Cols), at + p.Cols
 }
 
-func (o *joined) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
+func (o *joined) backward(tp *Tape, dy device.Mat) {
 	at := 0
 	for _, p := range o.parts {
 		var from device.Mat
-		if from, at = o.place(g.Mat(o.y.Rows(), o.y.Cols()), p, at); p.Len() > 0 {
+		if from, at = place(dy, p.Mat(), at, o.below); p.Len() > 0 {
 			tp.GiveCopy(p, from)
 		}
 	}
-	tp.Recycle(g)
+	tp.Recycle(dy.Buf)
 }

@@ -19,7 +19,8 @@ type Features struct {
 	data       device.Buffer  // room for some rows more; nothing while all features are zero
 	table      *tensor.Tensor // [rows, cols] of data, or nil
 	moves      int
-	host       []int32 // row numbers on their way, used again by the next Load
+	host       []int32          // row numbers on their way, used again by the next Load
+	blocks     []*tensor.Tensor // of columns, used again by the next Project
 }
 
 // NewFeatures uploads rows × cols numbers in row-major order. Nil data stands for zeros.
@@ -156,7 +157,7 @@ func (f *Features) Project(tp *grad.Tape, rows device.Ints, w *tensor.Tensor, wi
 	p := w.Cols() / width
 	x := grad.Gather(tp, f.table, rows, 1)             // [n·p, cols]
 	x = grad.Reshape(tp, x, rows.Len/p, p*f.cols)      // [n, p·cols]
-	w = firstColumns(tp, w, width, f.cols)             // [out, p·cols]
+	w = f.firstColumns(tp, w, width)                   // [out, p·cols]
 	return grad.Linear(tp, x, w, nil, device.Identity) // [n, out]
 }
 
@@ -166,37 +167,14 @@ func (f *Features) fits(width int) {
 	}
 }
 
-// firstColumns keeps, in each of the p blocks of width columns of w, the first cols: w [out, p·width] → [out, p·cols].
-func firstColumns(tp *grad.Tape, w *tensor.Tensor, width, cols int) *tensor.Tensor {
-	if cols == width {
+// firstColumns keeps, in each of the p blocks of width columns of w, the first Cols: w [out, p·width] → [out, p·Cols].
+func (f *Features) firstColumns(tp *grad.Tape, w *tensor.Tensor, width int) *tensor.Tensor {
+	if f.cols == width {
 		return w
 	}
-	p := w.Cols() / width
-	y := tp.Result([]int{w.Rows(), p * cols}, w)
-	for s := range p {
-		tp.Device().Copy(y.Mat().Columns(s*cols, (s+1)*cols), w.Mat().Columns(s*width, s*width+cols))
+	f.blocks = f.blocks[:0]
+	for lo := 0; lo < w.Cols(); lo += width {
+		f.blocks = append(f.blocks, grad.Columns(tp, w, lo, lo+f.cols))
 	}
-	if y.Tracked {
-		grad.Record(tp, kept{w, y, width, cols})
-	}
-	return y
-}
-
-type kept struct {
-	w, y        *tensor.Tensor
-	width, cols int
-}
-
-// Backward adds each block to its place.
-func (o *kept) Backward(tp *grad.Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	dy, dw := g.Mat(o.y.Rows(), o.y.Cols()), tp.Accum(o.w)
-	for s := range o.w.Cols() / o.width {
-		to := dw.Columns(s*o.width, s*o.width+o.cols)
-		tp.Device().Zip(device.Add, to, to, dy.Columns(s*o.cols, (s+1)*o.cols))
-	}
-	tp.Recycle(g)
+	return grad.Concat(tp, f.blocks...)
 }
