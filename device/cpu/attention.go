@@ -27,25 +27,15 @@ func (d *Device) AttentionGrad(a device.AttentionGrad) {
 	d.attend(a, attentionGradItem)
 }
 
-func (d *Device) attend(a device.AttentionGrad, item func(t *attentionTask, worker, b int)) {
-	t := &d.fused.attention
-	*t = attentionTask{AttentionGrad: a, dev: d, loops: &d.fused.rows, item: item}
-	t.each = rowsPerChunk(a.Heads * a.HeadDim * (a.Queries + 2*a.Keys))
-	d.parallel(pieces(a.Batch, t.each), t)
+func (d *Device) attend(a device.AttentionGrad, item func(t *attentionTask, b, worker int)) {
+	each := rowsPerChunk(a.Heads * a.HeadDim * (a.Queries + 2*a.Keys))
+	launchEach(d, &d.tasks.attention, attentionTask{AttentionGrad: a, dev: d, loops: &d.loops}, a.Batch, each, item)
 }
 
 type attentionTask struct {
 	device.AttentionGrad
 	dev   *Device
-	loops *rowLoops
-	item  func(t *attentionTask, worker, b int)
-	each  int
-}
-
-func (t *attentionTask) run(chunk, worker int) {
-	for b := chunk * t.each; b < min(t.Batch, (chunk+1)*t.each); b++ {
-		t.item(t, worker, b)
-	}
+	loops *loops
 }
 
 // head is head h of row r of m.
@@ -66,7 +56,7 @@ func (t *attentionTask) mask(b int) []int32 {
 	return t.Mask.Host[b*t.Keys : (b+1)*t.Keys]
 }
 
-func attentionItem(t *attentionTask, worker, b int) {
+func attentionItem(t *attentionTask, b, worker int) {
 	keys := t.Keys
 	dropped := t.dev.local(worker, keys)
 	mask := t.mask(b)
@@ -93,7 +83,7 @@ func attentionItem(t *attentionTask, worker, b int) {
 	}
 }
 
-func attentionGradItem(t *attentionTask, worker, b int) {
+func attentionGradItem(t *attentionTask, b, worker int) {
 	keys := t.Keys
 	work := t.dev.local(worker, 2*keys)
 	dw, dropped := work[:keys], work[keys:]
@@ -103,7 +93,7 @@ func attentionGradItem(t *attentionTask, worker, b int) {
 		clearRows(t.DV, b*keys, (b+1)*keys)
 	}
 	for h := range t.Heads {
-		put := t.dev.loops.scale // the first query writes, the others add
+		put := t.loops.zipsOne[device.Mul] // the first query writes, the others add
 		for q := range t.Queries {
 			if q > 0 {
 				put = t.loops.axpy

@@ -8,28 +8,19 @@ import "github.com/dygmamba/dygmamba/device"
 // byProducts reports whether a's sizes are worth it.
 func (d *Device) byProducts(a *device.Attention) bool {
 	const least = 8
-	return d.fused.vector && a.Queries >= least && a.Keys >= least && a.HeadDim >= least
+	return d.loops.tile.wide != nil && a.Queries >= least && a.Keys >= least && a.HeadDim >= least
 }
 
 // attentionBatch is attention's arguments, and its steps between the products.
 type attentionBatch struct {
 	device.AttentionGrad
 	dev      *Device
-	step     func(t *attentionBatch, row int, worker int)
 	dw, used []float32 // like Weights: their gradients, and what dropout leaves of them
 }
 
-func (t *attentionBatch) run(chunk, worker int) {
-	each := rowsPerChunk(t.Keys)
-	for r := chunk * each; r < min(t.Batch*t.Heads*t.Queries, (chunk+1)*each); r++ {
-		t.step(t, r, worker)
-	}
-}
-
 // rows runs a step on the weights of every query, row by row.
-func (t *attentionBatch) rows(step func(t *attentionBatch, row int, worker int)) {
-	t.step = step
-	t.dev.parallel(pieces(t.Batch*t.Heads*t.Queries, rowsPerChunk(t.Keys)), t)
+func (t *attentionBatch) rows(step func(t *attentionBatch, row, worker int)) {
+	t.dev.tasks.batch.start(t.dev, t.Batch*t.Heads*t.Queries, rowsPerChunk(t.Keys), nil, step)
 }
 
 // multiply computes c = a·b for every item; a head's matrices are given for the first item, the distances to the next
@@ -54,15 +45,14 @@ func (t *attentionBatch) item() int { return t.Heads * t.Queries * t.Keys }
 
 // memory is n numbers that live until the kernel returns, next to the scratch that products use.
 func (t *attentionBatch) memory(n int) []float32 {
-	f := &t.dev.fused
-	if cap(f.weights) < n {
-		f.weights = make([]float32, n)
+	if cap(t.dev.weights) < n {
+		t.dev.weights = make([]float32, n)
 	}
-	return f.weights[:n]
+	return t.dev.weights[:n]
 }
 
 func (d *Device) attentionProducts(a device.Attention) {
-	t := &d.fused.batch
+	t := &d.tasks.batch.args
 	*t = attentionBatch{AttentionGrad: device.AttentionGrad{Attention: a}, dev: d}
 	w := a.Weights.Host[:a.Batch*t.item()]
 	for h := range a.Heads {
@@ -88,14 +78,14 @@ func (t *attentionBatch) weigh(r, worker int) {
 	if len(t.Mask.Host) > 0 {
 		fillMasked(w, t.Mask.Host[r/(t.Heads*t.Queries)*t.Keys:], t.Fill)
 	}
-	t.dev.fused.rows.softmax(w)
+	t.dev.loops.softmax(w)
 	if t.Drop.Rate > 0 {
 		t.dev.dropRun(t.used[first:first+t.Keys], w, first, t.Drop, worker)
 	}
 }
 
 func (d *Device) attentionGradProducts(a device.AttentionGrad) {
-	t := &d.fused.batch
+	t := &d.tasks.batch.args
 	*t = attentionBatch{AttentionGrad: a, dev: d}
 	n := a.Batch * t.item()
 	w, dropped := a.Weights.Host[:n], a.Drop.Rate > 0
@@ -135,7 +125,7 @@ func (t *attentionBatch) weighGrad(r, worker int) {
 	if t.Drop.Rate > 0 {
 		t.dev.dropRun(dw, dw, first, t.Drop, worker)
 	}
-	t.dev.fused.rows.softmaxGrad(dw, t.Weights.Host[first:first+t.Keys], dw)
+	t.dev.loops.softmaxGrad(dw, t.Weights.Host[first:first+t.Keys], dw)
 	if len(t.Mask.Host) > 0 {
 		fillMasked(dw, t.Mask.Host[r/(t.Heads*t.Queries)*t.Keys:], 0)
 	}

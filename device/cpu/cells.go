@@ -19,11 +19,11 @@ func (d *Device) cells(g device.CellGrad, step func(t *cellTask, k int, gates []
 	if g.X.Rows == 0 || g.X.Cols == 0 {
 		return
 	}
-	t := &d.fused.cell
-	*t = cellTask{CellGrad: g, dev: d, step: step, gates: gates, each: rowsPerChunk(g.X.Cols)}
-	t.add = d.loops.zips[device.Add]
-	t.sigmoid, t.tanh = d.loops.maps[device.Sigmoid], d.loops.maps[device.Tanh]
-	d.parallel(pieces(g.X.Rows, t.each), t)
+	t := cellTask{CellGrad: g, dev: d, step: step, gates: gates, add: d.loops.zips[device.Add],
+		sigmoid: d.loops.maps[device.Sigmoid], tanh: d.loops.maps[device.Tanh]}
+	launchEach(d, &d.tasks.cell, t, g.X.Rows, rowsPerChunk(g.X.Cols), func(t *cellTask, k, worker int) {
+		t.step(t, k, t.dev.local(worker, t.gates*t.width()))
+	})
 }
 
 // cellTask runs one of the four steps over all rows; a chunk is a run of rows.
@@ -32,16 +32,8 @@ type cellTask struct {
 	dev           *Device
 	step          func(t *cellTask, k int, gates []float32)
 	gates         int
-	each          int
 	add           func(z, x, y []float32)
 	sigmoid, tanh func(y, x []float32)
-}
-
-func (t *cellTask) run(chunk, worker int) {
-	gates := t.dev.local(worker, t.gates*t.width())
-	for k := chunk * t.each; k < min(t.X.Rows, (chunk+1)*t.each); k++ {
-		t.step(t, k, gates)
-	}
 }
 
 // width is the width of the state.

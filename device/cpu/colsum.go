@@ -9,10 +9,9 @@ const colSumRows = 256
 // ColSum writes y[c] = Σ_r x[r,c], or adds that to y: sums of colSumRows rows each, then the sum of these in order.
 func (d *Device) ColSum(y device.Buffer, x device.Mat, acc bool) {
 	n := pieces(x.Rows, colSumRows)
-	t := &d.tasks.colSum
-	*t = colSumTask{f: d.loops.colSum, x: x, sums: d.scratch(n * x.Cols)}
+	t := colSumTask{f: d.loops.colSum, x: x, sums: d.scratch(n * x.Cols)}
 	if x.Cols > 0 {
-		d.parallel(n, t)
+		launch(d, &d.tasks.colSum, t, x.Rows, colSumRows, (*colSumTask).add)
 	}
 	out := y.Host[:x.Cols]
 	if !acc {
@@ -29,10 +28,9 @@ type colSumTask struct {
 	sums []float32 // [chunks, Cols]
 }
 
-func (t *colSumTask) run(chunk, _ int) {
-	lo := chunk * colSumRows
-	rows := min(colSumRows, t.x.Rows-lo)
-	t.f(t.sums[chunk*t.x.Cols:(chunk+1)*t.x.Cols], t.x.Buf.Host[lo*t.x.Stride:], rows, t.x.Stride)
+func (t *colSumTask) add(lo, hi, _ int) {
+	at := lo / colSumRows * t.x.Cols
+	t.f(t.sums[at:at+t.x.Cols], t.x.Buf.Host[lo*t.x.Stride:], hi-lo, t.x.Stride)
 }
 
 // colSumPlain is sum[c] = Σ_r x[r·stride+c].
@@ -43,4 +41,18 @@ func colSumPlain(sum, x []float32, rows, stride int) {
 			sum[c] += v
 		}
 	}
+}
+
+// RowSum adds up every row.
+func (d *Device) RowSum(y device.Buffer, x device.Mat) {
+	t := rowSumTask{d.loops.sum, y.Host, x}
+	launchEach(d, &d.tasks.rowSum, t, x.Rows, rowsPerChunk(x.Cols), func(t *rowSumTask, r, _ int) {
+		t.y[r] = t.sum(row(t.x, r))
+	})
+}
+
+type rowSumTask struct {
+	sum func(x []float32) float32
+	y   []float32
+	x   device.Mat
 }

@@ -7,33 +7,35 @@ func (d *Device) Conv(c device.Conv) {
 	if c.Batch == 0 || c.Len == 0 || c.Width == 0 {
 		return
 	}
-	t := &d.fused.conv
-	*t = convTask{Conv: c, dev: d, forms: d.convForms(c.Kernel), each: rowsPerChunk(c.Len * c.Width)}
-	t.table = d.scratch(t.forms.convTable(nil, &t.Conv))
-	t.forms.convTable(t.table, &t.Conv)
-	d.parallel(pieces(c.Batch, t.each), t)
+	j, l := &d.tasks.conv, d.convLoops(c.Kernel)
+	t := &j.args
+	*t = convTask{ConvGrad: device.ConvGrad{Conv: c}, dev: d}
+	t.table = d.scratch(l.convTable(nil, &t.Conv))
+	l.convTable(t.table, &t.Conv)
+	j.start(d, c.Batch, rowsPerChunk(c.Len*c.Width), l.conv, nil)
 }
 
 // convTaps is the kernel width that has a vector form.
 const convTaps = 4
 
-func (d *Device) convForms(kernel int) forms {
+func (d *Device) convLoops(kernel int) *loops {
 	if kernel != convTaps {
-		return plainForms()
+		return &plain
 	}
-	return d.fused.forms
+	return &d.loops
 }
 
 type convTask struct {
-	device.Conv
+	device.ConvGrad
 	dev   *Device
-	forms forms
-	each  int
 	table []float32
+	sums  // for the gradient: those of W [D·K] and Bias [D]
 }
 
-func (t *convTask) run(chunk, worker int) {
-	t.forms.conv(t, chunk*t.each, min(t.Batch, (chunk+1)*t.each), worker)
+// partial are the gradients of W and Bias that the chunk from sequence lo adds up.
+func (t *convTask) partial(lo int) (dw, dbias []float32) {
+	part, at := t.sums.of(lo), t.Width*t.Kernel
+	return part[:at], part[at:]
 }
 
 // convTablePlain is empty: W and Bias are read as they are.
@@ -68,38 +70,20 @@ func (d *Device) ConvGrad(c device.ConvGrad) {
 	if c.Batch == 0 || c.Len == 0 || c.Width == 0 {
 		return
 	}
-	t := &d.fused.convGrad
-	*t = convGradTask{ConvGrad: c, dev: d, forms: d.convForms(c.Kernel), each: share(c.Batch),
-		size: c.Width * (c.Kernel + 1)}
-	table, count := t.forms.convTable(nil, &t.Conv), pieces(c.Batch, t.each)
-	all := d.scratch(table + count*t.size)
-	t.table, t.parts = all[:table], all[table:]
-	t.forms.convTable(t.table, &t.Conv)
-	d.parallel(count, t)
+	j, l := &d.tasks.conv, d.convLoops(c.Kernel)
+	t := &j.args
+	*t = convTask{ConvGrad: c, dev: d}
+	t.table, t.sums = d.shares(c.Batch, c.Width*(c.Kernel+1), l.convTable(nil, &t.Conv))
+	l.convTable(t.table, &t.Conv)
+	j.start(d, c.Batch, t.each, l.convGrad, nil)
 
-	sum := d.addShares(t.parts, t.size)
+	sum := t.total(d)
 	addTo(c.DW, sum[:c.Width*c.Kernel])
 	addTo(c.DBias, sum[c.Width*c.Kernel:])
 }
 
-type convGradTask struct {
-	device.ConvGrad
-	dev   *Device
-	forms forms
-	each  int
-	table []float32
-	size  int
-	parts []float32 // for every chunk: the gradients of W [D·K] and Bias [D]
-}
-
-func (t *convGradTask) run(chunk, worker int) {
-	part := t.parts[chunk*t.size : (chunk+1)*t.size]
-	clear(part)
-	dw, dbias := part[:t.Width*t.Kernel], part[t.Width*t.Kernel:]
-	t.forms.convGrad(t, dw, dbias, chunk*t.each, min(t.Batch, (chunk+1)*t.each), worker)
-}
-
-func convGradPlain(t *convGradTask, dw, dbias []float32, lo, hi, worker int) {
+func convGradPlain(t *convTask, lo, hi, worker int) {
+	dw, dbias := t.partial(lo)
 	ds := t.dev.local(worker, t.Len*t.Width)
 	for b := lo; b < hi; b++ {
 		convGradSequence(&t.ConvGrad, dw, dbias, ds, b)

@@ -59,7 +59,8 @@ func convVector(t *convTask, lo, hi, worker int) {
 	}
 }
 
-func convGradVector(t *convGradTask, dw, dbias []float32, lo, hi, worker int) {
+func convGradVector(t *convTask, lo, hi, worker int) {
+	dw, dbias := t.partial(lo)
 	width := padded(t.Width)
 	all := t.dev.local(worker, len(t.table)+(t.Len+convTaps-1)*width)
 	sums, ds := all[:len(t.table)], all[len(t.table):]

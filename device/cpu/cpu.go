@@ -28,7 +28,7 @@ type Device struct {
 	loops   loops              // the chosen form of each inner loop
 	tasks   tasks              // the arguments of the kernel at work, kept here so that a call allocates nothing
 	words   [][dropSpan]uint32 // one for each worker, see dropRun
-	fused   fused
+	weights []float32          // see attentionBatch.memory
 	kept    kept
 }
 
@@ -46,12 +46,10 @@ func New(o Options) *Device {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	d := &Device{limit: o.Limit, private: make([][]float32, threads), words: make([][dropSpan]uint32, threads),
-		name: "cpu (plain)"}
-	d.loops = plainLoops()
+		name: "cpu (plain)", loops: plain}
 	if !o.Plain && vectors {
-		d.name = "cpu (" + useVectors(&d.loops) + ")"
+		d.name, d.loops = "cpu (AVX2)", vector
 	}
-	d.fused.choose(!o.Plain && vectors)
 	d.start(threads)
 	return d
 }
@@ -124,7 +122,10 @@ func (d *Device) fits(s []float32, n int) []float32 {
 }
 
 // Zero clears b.
-func (d *Device) Zero(b device.Buffer) { d.fill(b.Host) }
+func (d *Device) Zero(b device.Buffer) {
+	const each = 1 << 18
+	launch(d, &d.tasks.clear, b.Host, len(b.Host), each, func(s *[]float32, lo, hi, _ int) { clear((*s)[lo:hi]) })
+}
 
 // Sync does nothing: kernels are done when their call returns.
 func (d *Device) Sync() {}

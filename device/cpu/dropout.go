@@ -28,23 +28,9 @@ func (d *Device) Dropout(y, x device.Mat, p device.Drop) {
 		d.Copy(y, x)
 		return
 	}
-	t := &d.tasks.drop
-	*t = dropTask{grid: cut(x, x.Dense() && y.Dense()), d: d, y: y, x: x, p: p}
-	d.parallel(t.chunks(), t)
-}
-
-type dropTask struct {
-	grid
-	d    *Device
-	y, x device.Mat
-	p    device.Drop
-}
-
-func (t *dropTask) run(chunk, worker int) {
-	r0, r1, lo, hi := t.span(chunk)
-	for r := r0; r < r1; r++ {
-		t.d.dropRun(run(t.y, r, lo, hi), run(t.x, r, lo, hi), r*t.cols+lo, t.p, worker)
-	}
+	d.points(x.Dense() && y.Dense(), pointTask{y: y, x: x, drop: p, step: func(t *pointTask, r, lo, hi, worker int) {
+		t.d.dropRun(run(t.y, r, lo, hi), run(t.x, r, lo, hi), r*t.x.Cols+lo, t.drop, worker)
+	}})
 }
 
 // dropRun applies p to numbers first … first+len(x)−1 of a dropout.

@@ -1,23 +1,10 @@
 package cpu
 
-import "github.com/dygmamba/dygmamba/device"
-
 // Largest errors of the vector forms found over the whole range of float32, relative to the exact value:
 //
 //	exp cos 1.2e-7    sigmoid silu softplus 2e-7    tanh 3e-7    gelu 2e-7, and 1e-7 absolute where it tends to 0
 //
 // maps_test.go holds the bounds, those of the gradients too.
-
-func useMaps(l *loops) {
-	l.maps[device.ReLU], l.grads[device.ReLU] = reluVector, reluGradVector
-	l.maps[device.GELU], l.grads[device.GELU] = geluVector, geluGradVector
-	l.maps[device.SiLU], l.grads[device.SiLU] = siluVector, siluGradVector
-	l.maps[device.Sigmoid], l.grads[device.Sigmoid] = sigmoidVector, sigmoidGradVector
-	l.maps[device.Tanh], l.grads[device.Tanh] = tanhVector, tanhGradVector
-	l.maps[device.Softplus], l.grads[device.Softplus] = softplusVector, softplusGradVector
-	l.maps[device.Exp], l.grads[device.Exp] = expVector, expGradVector
-	l.maps[device.Cos], l.grads[device.Cos] = cosAny, cosGradAny
-}
 
 func expGradVector(dx, _, y, dy []float32) { mulVector(dx, dy, y) }
 

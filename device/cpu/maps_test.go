@@ -38,7 +38,6 @@ var gradBounds = [acts]bound{
 func TestMapsAccuracy(t *testing.T) {
 	d := New(Options{Threads: 1})
 	defer d.Close()
-	plain := plainLoops()
 	x := samples()
 	got, want, dy := make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x))
 	for i := range dy {

@@ -11,20 +11,22 @@ func (d *Device) Norm(n device.Norm) {
 	if n.X.Rows == 0 || n.X.Cols == 0 {
 		return
 	}
-	t := &d.fused.norm
-	*t = normTask{Norm: n, form: d.fused.forms.norm, each: rowsPerChunk(n.X.Cols)}
-	d.parallel(pieces(n.X.Rows, t.each), t)
+	t := normTask{NormGrad: device.NormGrad{Norm: n}}
+	launch(d, &d.tasks.norm, t, n.X.Rows, rowsPerChunk(n.X.Cols), d.loops.norm)
 }
 
 type normTask struct {
-	device.Norm
-	form func(t *normTask, lo, hi int)
-	each int
+	device.NormGrad
+	sums // for the gradient: those of Gamma and Beta, each padded to whole vectors
 }
 
-func (t *normTask) run(chunk, _ int) { t.form(t, chunk*t.each, min(t.X.Rows, (chunk+1)*t.each)) }
+// partial are the gradients of Gamma and Beta that the chunk from row lo adds up.
+func (t *normTask) partial(lo int) (dgamma, dbeta []float32) {
+	part := t.sums.of(lo)
+	return part[:t.size/2], part[t.size/2:]
+}
 
-func normPlain(t *normTask, lo, hi int) {
+func normPlain(t *normTask, lo, hi, _ int) {
 	for r := lo; r < hi; r++ {
 		x := row(t.X, r)
 		if t.Residual.Given() {
@@ -61,31 +63,16 @@ func (d *Device) NormGrad(n device.NormGrad) {
 	if rows == 0 || cols == 0 {
 		return
 	}
-	t := &d.fused.normGrad
-	*t = normGradTask{NormGrad: n, form: d.fused.forms.normGrad, each: share(rows), size: 2 * padded(cols)}
-	t.parts = d.scratch(pieces(rows, t.each) * t.size)
-	d.parallel(pieces(rows, t.each), t)
-	sum := d.addShares(t.parts, t.size)
+	_, s := d.shares(rows, 2*padded(cols), 0)
+	launch(d, &d.tasks.norm, normTask{n, s}, rows, s.each, d.loops.normGrad)
+	sum := s.total(d)
 	addTo(n.DGamma, sum[:cols])
-	addTo(n.DBeta, sum[t.size/2:][:cols])
+	addTo(n.DBeta, sum[s.size/2:][:cols])
 }
 
-type normGradTask struct {
-	device.NormGrad
-	form  func(t *normGradTask, dgamma, dbeta []float32, lo, hi int)
-	each  int
-	size  int
-	parts []float32 // for every chunk: the gradients of Gamma and Beta, padded to whole vectors
-}
-
-func (t *normGradTask) run(chunk, _ int) {
-	part := t.parts[chunk*t.size : (chunk+1)*t.size]
-	clear(part)
-	t.form(t, part[:t.size/2], part[t.size/2:], chunk*t.each, min(t.X.Rows, (chunk+1)*t.each))
-}
-
-func normGradPlain(t *normGradTask, dgamma, dbeta []float32, lo, hi int) {
+func normGradPlain(t *normTask, lo, hi, _ int) {
 	rows := t.X.Rows
+	dgamma, dbeta := t.partial(lo)
 	for r := lo; r < hi; r++ {
 		normGradRow(row(t.DX, r), row(t.X, r), row(t.DY, r), t.Gamma.Host, dgamma, dbeta, t.Stats.Host[r],
 			t.Stats.Host[rows+r])

@@ -18,7 +18,7 @@ func norm8(a *normRows)
 //go:noescape
 func normGrad8(a *normRows)
 
-func normVector(t *normTask, lo, hi int) {
+func normVector(t *normTask, lo, hi, _ int) {
 	a := normRows{rows: hi - lo, n: float32(t.X.Cols), eps: t.Eps, gamma: addr(&t.Gamma.Host[0]),
 		beta: addr(&t.Beta.Host[0]), means: addr(&t.Stats.Host[lo]), scales: addr(&t.Stats.Host[t.X.Rows+lo])}
 	a.whole, a.tail, a.mask = columns(t.X.Cols)
@@ -30,7 +30,8 @@ func normVector(t *normTask, lo, hi int) {
 	norm8(&a)
 }
 
-func normGradVector(t *normGradTask, dgamma, dbeta []float32, lo, hi int) {
+func normGradVector(t *normTask, lo, hi, _ int) {
+	dgamma, dbeta := t.partial(lo)
 	a := normRows{rows: hi - lo, n: float32(t.X.Cols), gamma: addr(&t.Gamma.Host[0]), dgamma: addr(&dgamma[0]),
 		dbeta: addr(&dbeta[0]), means: addr(&t.Stats.Host[lo]), scales: addr(&t.Stats.Host[t.X.Rows+lo])}
 	a.whole, a.tail, a.mask = columns(t.X.Cols)

@@ -17,19 +17,15 @@ func (d *Device) DecayedProducts(w device.DecayedProducts) {
 	if w.Y.Rows == 0 || w.Rates.Len == 0 {
 		return
 	}
-	t := &d.fused.products
-	*t = decayTask{DecayedProducts: w, form: d.fused.forms.products, dot: d.fused.rows.dot,
-		each: max(1, decayChunk/max(1, w.Y.Cols))}
-	d.parallel(pieces(w.Y.Rows, t.each), t)
+	const most = 1 << 12 // products that a chunk takes
+	t := decayTask{DecayedProducts: w, form: d.loops.products, dot: d.loops.dot}
+	launchEach(d, &d.tasks.products, t, w.Y.Rows, max(1, most/max(1, w.Y.Cols)), (*decayTask).row)
 }
-
-const decayChunk = 1 << 12 // products that a chunk takes
 
 type decayTask struct {
 	device.DecayedProducts
 	form func(t *decayTask, y []float32, r int)
 	dot  func(x, y []float32) float32
-	each int
 }
 
 // agedRow is a row at a query: its vectors, and what those of each level have decayed to.
@@ -38,18 +34,14 @@ type agedRow struct {
 	decay   [four]float32
 }
 
-func (t *decayTask) run(chunk, _ int) {
-	lo, hi := chunk*t.each, min(t.Y.Rows, (chunk+1)*t.each)
-	for r := lo; r < hi; r++ {
-		y := row(t.Y, r)
-		if t.Pairs {
-			t.pairs(y, r)
-			continue
-		}
-		if t.Of.Host[r] < 0 {
-			clear(y)
-			continue
-		}
+func (t *decayTask) row(r, _ int) {
+	y := row(t.Y, r)
+	switch {
+	case t.Pairs:
+		t.pairs(y, r)
+	case t.Of.Host[r] < 0:
+		clear(y)
+	default:
 		t.form(t, y, r)
 	}
 }

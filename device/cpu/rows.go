@@ -2,18 +2,7 @@ package cpu
 
 import "math"
 
-// rowLoops are the inner loops on single rows, in their plain or their vector form. Slices of one call have the same
-// length.
-type rowLoops struct {
-	dot     func(x, y []float32) float32
-	sum     func(x []float32) float32
-	axpy    func(y, x []float32, k float32) // y += k·x
-	softmax func(x []float32)               // in place, not empty; all −Inf gives zeros
-}
-
-func plainRowLoops() rowLoops {
-	return rowLoops{dot: dotPlain, sum: sumPlain, axpy: axpyPlain, softmax: softmaxPlain}
-}
+// The inner loops on single rows.
 
 func dotPlain(x, y []float32) (sum float32) {
 	for i, v := range x {

@@ -9,35 +9,35 @@ func (d *Device) Scan(s device.Scan) {
 	if s.Batch == 0 || s.Len == 0 || s.Width == 0 {
 		return
 	}
-	t := &d.fused.scan
-	*t = scanTask{Scan: s, dev: d, forms: d.scanForms(s.State)}
-	t.each = max(share(s.Batch), scanChunk/(s.Len*s.Width*max(1, s.State)))
-	t.table = d.scratch(t.forms.scanTable(nil, &t.Scan))
-	t.forms.scanTable(t.table, &t.Scan)
-	d.parallel(pieces(s.Batch, t.each), t)
+	const updates = 1 << 16 // of states in a chunk of short sequences
+	each := max(share(s.Batch), updates/(s.Len*s.Width*max(1, s.State)))
+	j, l := &d.tasks.scan, d.scanLoops(s.State)
+	t := &j.args
+	*t = scanTask{ScanGrad: device.ScanGrad{Scan: s}, dev: d}
+	t.table = d.scratch(l.scanTable(nil, &t.Scan))
+	l.scanTable(t.table, &t.Scan)
+	j.start(d, s.Batch, each, l.scan, nil)
 }
 
-// scanForms are the chosen forms; a scan without states has a plain form only.
-func (d *Device) scanForms(state int) forms {
+// scanLoops are the chosen forms; a scan without states has a plain form only.
+func (d *Device) scanLoops(state int) *loops {
 	if state == 0 {
-		return plainForms()
+		return &plain
 	}
-	return d.fused.forms
+	return &d.loops
 }
-
-// scanChunk is the number of state updates in a chunk of short sequences.
-const scanChunk = 1 << 16
 
 type scanTask struct {
-	device.Scan
+	device.ScanGrad
 	dev   *Device
-	forms forms
-	each  int
 	table []float32
+	sums  // for the gradient: those of A [D·N] and of Skip [D]
 }
 
-func (t *scanTask) run(chunk, worker int) {
-	t.forms.scan(t, chunk*t.each, min(t.Batch, (chunk+1)*t.each), worker)
+// partial are the gradients of A and Skip that the chunk from sequence lo adds up.
+func (t *scanTask) partial(lo int) (da, dskip []float32) {
+	part, at := t.sums.of(lo), t.Width*t.State
+	return part[:at], part[at:]
 }
 
 // scanTablePlain is A = −exp(ALog) [D·N].

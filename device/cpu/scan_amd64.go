@@ -143,8 +143,9 @@ func scanVector(t *scanTask, lo, hi, worker int) {
 	}
 }
 
-func scanGradVector(t *scanGradTask, da, dskip []float32, lo, hi, worker int) {
+func scanGradVector(t *scanTask, lo, hi, worker int) {
 	n, width := t.State, padded(t.Width)
+	da, dskip := t.partial(lo)
 	all := t.dev.local(worker, scanGradWork(&t.ScanGrad)+width*(n+1))
 	sums, work := all[:width*(n+1)], all[width*(n+1):]
 	clear(sums)

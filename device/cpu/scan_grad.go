@@ -8,16 +8,14 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 	if s.Batch == 0 || s.Len == 0 {
 		return
 	}
-	t := &d.fused.scanGrad
-	*t = scanGradTask{ScanGrad: s, dev: d, forms: d.scanForms(s.Width * s.State), each: share(s.Batch),
-		size: s.Width * (s.State + 1)}
-	table, count := t.forms.scanTable(nil, &t.Scan), pieces(s.Batch, t.each)
-	all := d.scratch(table + count*t.size)
-	t.table, t.parts = all[:table], all[table:]
-	t.forms.scanTable(t.table, &t.Scan)
-	d.parallel(count, t)
+	j, l := &d.tasks.scan, d.scanLoops(s.Width*s.State)
+	t := &j.args
+	*t = scanTask{ScanGrad: s, dev: d}
+	t.table, t.sums = d.shares(s.Batch, s.Width*(s.State+1), l.scanTable(nil, &t.Scan))
+	l.scanTable(t.table, &t.Scan)
+	j.start(d, s.Batch, t.each, l.scanGrad, nil)
 
-	sum := d.addShares(t.parts, t.size)
+	sum := t.total(d)
 	da, dskip := sum[:s.Width*s.State], sum[s.Width*s.State:]
 	for i, a := range s.ALog.Host[:len(da)] {
 		da[i] *= -exp32(a) // A = −exp(ALog) is its own derivative
@@ -26,25 +24,9 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 	addTo(s.DSkip, dskip)
 }
 
-type scanGradTask struct {
-	device.ScanGrad
-	dev   *Device
-	forms forms
-	each  int
-	table []float32
-	size  int
-	parts []float32 // for every chunk: the gradients of A [D·N] and of Skip [D]
-}
-
-func (t *scanGradTask) run(chunk, worker int) {
-	part := t.parts[chunk*t.size : (chunk+1)*t.size]
-	clear(part)
-	da, dskip := part[:t.Width*t.State], part[t.Width*t.State:]
-	t.forms.scanGrad(t, da, dskip, chunk*t.each, min(t.Batch, (chunk+1)*t.each), worker)
-}
-
-func scanGradPlain(t *scanGradTask, da, dskip []float32, lo, hi, worker int) {
+func scanGradPlain(t *scanTask, lo, hi, worker int) {
 	n := t.State
+	da, dskip := t.partial(lo)
 	work := t.dev.local(worker, n*(2*t.Len+2))
 	for b := lo; b < hi; b++ {
 		clearRows(t.DB, b*t.Len, (b+1)*t.Len)

@@ -11,23 +11,20 @@ func (d *Device) Gather(y, table device.Mat, rows device.Ints, per int) {
 		clearRows(y, 0, y.Rows)
 		return
 	}
-	t := &d.fused.gather
-	*t = gatherTask{form: d.fused.forms.gather, y: y, table: table, rows: rows.Host, per: per,
-		each: rowsPerChunk(y.Cols * per)}
-	d.parallel(pieces(y.Rows, t.each), t)
+	t := tableTask{y: y, table: table, rows: rows.Host, per: per}
+	launch(d, &d.tasks.table, t, y.Rows, rowsPerChunk(y.Cols*per), d.loops.gather)
 }
 
-type gatherTask struct {
-	form     func(t *gatherTask, lo, hi int)
+// tableTask is a kernel that reads or writes rows of a table by number.
+type tableTask struct {
+	dev      *Device
 	y, table device.Mat
 	rows     []int32
 	per      int
-	each     int
+	sums     // of ScatterAdd: a dense table for every chunk
 }
 
-func (t *gatherTask) run(chunk, _ int) { t.form(t, chunk*t.each, min(t.y.Rows, (chunk+1)*t.each)) }
-
-func gatherPlain(t *gatherTask, lo, hi int) {
+func gatherPlain(t *tableTask, lo, hi, _ int) {
 	for r := lo; r < hi; r++ {
 		y := row(t.y, r)
 		clear(y)
@@ -45,19 +42,18 @@ func (d *Device) ScatterAdd(table, y device.Mat, rows device.Ints, per int) {
 	if y.Rows == 0 || y.Cols == 0 || per == 0 || table.Rows == 0 {
 		return
 	}
-	t := &d.fused.scatter
-	*t = scatterTask{y: y, table: table, rows: rows.Host, per: per, form: d.fused.forms.scatter,
-		add: d.loops.zips[device.Add]}
+	j := &d.tasks.table
+	j.args = tableTask{dev: d, y: y, table: table, rows: rows.Host, per: per}
+	t := &j.args
 	count := min(maxTables, y.Rows*per/max(minScatter, 4*table.Rows))
 	if count <= 1 {
-		t.form(t, table, 0, y.Rows)
+		d.loops.scatter(t, table, 0, y.Rows)
 		return
 	}
-	t.each = pieces(y.Rows, count)
-	t.parts = d.scratch(pieces(y.Rows, t.each) * table.Rows * y.Cols)
-	d.parallel(pieces(y.Rows, t.each), t)
-	t.each = rowsPerChunk(y.Cols)
-	d.parallel(pieces(table.Rows, t.each), (*scatterSum)(t))
+	t.sums = sums{each: pieces(y.Rows, count), size: table.Rows * y.Cols}
+	t.parts = d.scratch(pieces(y.Rows, t.each) * t.size)
+	j.start(d, y.Rows, t.each, (*tableTask).scatter, nil)
+	j.start(d, table.Rows, rowsPerChunk(y.Cols), (*tableTask).fold, nil)
 }
 
 const (
@@ -65,26 +61,13 @@ const (
 	minScatter = 1024 // row numbers that make a table of their own worth while
 )
 
-type scatterTask struct {
-	y, table device.Mat
-	rows     []int32
-	per      int
-	form     func(t *scatterTask, table device.Mat, lo, hi int)
-	add      func(z, x, y []float32)
-	each     int
-	parts    []float32 // a dense table for every chunk
+// scatter adds up a share of y's rows.
+func (t *tableTask) scatter(lo, hi, _ int) {
+	own := device.Buffer{Host: t.sums.of(lo), Len: t.size}
+	t.dev.loops.scatter(t, own.Mat(t.table.Rows, t.y.Cols), lo, hi)
 }
 
-// run adds up a share of y's rows.
-func (t *scatterTask) run(chunk, _ int) {
-	size := t.table.Rows * t.y.Cols
-	part := t.parts[chunk*size : (chunk+1)*size]
-	clear(part)
-	own := device.Mat{Buf: device.Buffer{Host: part, Len: size}, Rows: t.table.Rows, Cols: t.y.Cols, Stride: t.y.Cols}
-	t.form(t, own, chunk*t.each, min(t.y.Rows, (chunk+1)*t.each))
-}
-
-func scatterPlain(t *scatterTask, table device.Mat, lo, hi int) {
+func scatterPlain(t *tableTask, table device.Mat, lo, hi int) {
 	for r := lo; r < hi; r++ {
 		y := row(t.y, r)
 		for _, k := range t.rows[r*t.per : (r+1)*t.per] {
@@ -95,18 +78,32 @@ func scatterPlain(t *scatterTask, table device.Mat, lo, hi int) {
 	}
 }
 
-// scatterSum adds the shares' tables to the table; a chunk is a run of table rows.
-type scatterSum scatterTask
-
-func (t *scatterSum) run(chunk, _ int) {
-	cols := t.y.Cols
-	lo, hi := chunk*t.each, min(t.table.Rows, (chunk+1)*t.each)
+// fold adds the shares' tables to rows [lo, hi) of the table.
+func (t *tableTask) fold(lo, hi, _ int) {
+	cols, add := t.y.Cols, t.dev.loops.zips[device.Add]
 	sum := t.parts[lo*cols : hi*cols]
-	for at := t.table.Rows * cols; at < len(t.parts); at += t.table.Rows * cols {
-		t.add(sum, sum, t.parts[at+lo*cols:at+hi*cols])
+	for at := t.size; at < len(t.parts); at += t.size {
+		add(sum, sum, t.parts[at+lo*cols:at+hi*cols])
 	}
 	for r := lo; r < hi; r++ {
 		dst := row(t.table, r)
-		t.add(dst, dst, sum[(r-lo)*cols:(r-lo+1)*cols])
+		add(dst, dst, sum[(r-lo)*cols:(r-lo+1)*cols])
 	}
+}
+
+// Assign copies rows of y to table rows. A chunk is a run of columns and walks all rows in their order, so that the
+// last of several equal row numbers wins whoever runs it.
+func (d *Device) Assign(table, y device.Mat, rows device.Ints) {
+	if y.Rows == 0 || y.Cols == 0 {
+		return
+	}
+	const least = 64 // columns of a chunk: a few cache lines, so that neighbours rarely write to the same one
+	t := tableTask{table: table, y: y, rows: rows.Host}
+	launch(d, &d.tasks.table, t, y.Cols, max(least, rowsPerChunk(y.Rows)), func(t *tableTask, lo, hi, _ int) {
+		for r := range t.y.Rows {
+			if k := t.rows[r]; k >= 0 {
+				copy(run(t.table, int(k), lo, hi), run(t.y, r, lo, hi))
+			}
+		}
+	})
 }

@@ -90,8 +90,71 @@ absent:               \
 	VADDSS (AX), X0, X4 \
 	VMOVSS X4, (AX)
 
-// func gather32(a *tableColumns)
-TEXT ·gather32(SB), NOSPLIT, $0-8
+// One entry for all widths. The loops share its frame.
+
+// func gatherColumns(a *tableColumns)
+TEXT ·gatherColumns(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), DI
+	MOVQ tableColumns_cols(DI), AX
+	CMPQ AX, $32
+	JLT  below32
+	JMP  gather32<>(SB)
+
+below32:
+	CMPQ AX, $16
+	JLT  below16
+	JMP  gather16<>(SB)
+
+below16:
+	CMPQ AX, $8
+	JLT  below8
+	JMP  gather8<>(SB)
+
+below8:
+	CMPQ AX, $4
+	JLT  below4
+	JMP  gather4<>(SB)
+
+below4:
+	CMPQ AX, $2
+	JLT  below2
+	JMP  gather2<>(SB)
+
+below2:
+	JMP  gather1<>(SB)
+
+// func scatterColumns(a *tableColumns)
+TEXT ·scatterColumns(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), DI
+	MOVQ tableColumns_cols(DI), AX
+	CMPQ AX, $32
+	JLT  below32
+	JMP  scatter32<>(SB)
+
+below32:
+	CMPQ AX, $16
+	JLT  below16
+	JMP  scatter16<>(SB)
+
+below16:
+	CMPQ AX, $8
+	JLT  below8
+	JMP  scatter8<>(SB)
+
+below8:
+	CMPQ AX, $4
+	JLT  below4
+	JMP  scatter4<>(SB)
+
+below4:
+	CMPQ AX, $2
+	JLT  below2
+	JMP  scatter2<>(SB)
+
+below2:
+	JMP  scatter1<>(SB)
+
+TEXT gather32<>(SB), NOSPLIT, $0-8
 	BEGIN
 
 next:
@@ -106,8 +169,7 @@ next:
 	VMOVUPS Y3, 96(SI)
 	END
 
-// func gather16(a *tableColumns)
-TEXT ·gather16(SB), NOSPLIT, $0-8
+TEXT gather16<>(SB), NOSPLIT, $0-8
 	BEGIN
 
 next:
@@ -118,8 +180,7 @@ next:
 	VMOVUPS Y1, 32(SI)
 	END
 
-// func gather8(a *tableColumns)
-TEXT ·gather8(SB), NOSPLIT, $0-8
+TEXT gather8<>(SB), NOSPLIT, $0-8
 	BEGIN
 
 next:
@@ -128,8 +189,7 @@ next:
 	VMOVUPS Y0, (SI)
 	END
 
-// func gather4(a *tableColumns)
-TEXT ·gather4(SB), NOSPLIT, $0-8
+TEXT gather4<>(SB), NOSPLIT, $0-8
 	BEGIN
 
 next:
@@ -138,8 +198,7 @@ next:
 	VMOVUPS X0, (SI)
 	END
 
-// func gather2(a *tableColumns)
-TEXT ·gather2(SB), NOSPLIT, $0-8
+TEXT gather2<>(SB), NOSPLIT, $0-8
 	BEGIN
 
 next:
@@ -148,8 +207,7 @@ next:
 	VMOVSD X0, (SI)
 	END
 
-// func gather1(a *tableColumns)
-TEXT ·gather1(SB), NOSPLIT, $0-8
+TEXT gather1<>(SB), NOSPLIT, $0-8
 	BEGIN
 
 next:
@@ -158,8 +216,7 @@ next:
 	VMOVSS X0, (SI)
 	END
 
-// func scatter32(a *tableColumns)
-TEXT ·scatter32(SB), NOSPLIT, $0-8
+TEXT scatter32<>(SB), NOSPLIT, $0-8
 	BEGIN
 
 next:
@@ -170,8 +227,7 @@ next:
 	EACH(ADD32)
 	END
 
-// func scatter16(a *tableColumns)
-TEXT ·scatter16(SB), NOSPLIT, $0-8
+TEXT scatter16<>(SB), NOSPLIT, $0-8
 	BEGIN
 
 next:
@@ -180,8 +236,7 @@ next:
 	EACH(ADD16)
 	END
 
-// func scatter8(a *tableColumns)
-TEXT ·scatter8(SB), NOSPLIT, $0-8
+TEXT scatter8<>(SB), NOSPLIT, $0-8
 	BEGIN
 
 next:
@@ -189,8 +244,7 @@ next:
 	EACH(ADD8)
 	END
 
-// func scatter4(a *tableColumns)
-TEXT ·scatter4(SB), NOSPLIT, $0-8
+TEXT scatter4<>(SB), NOSPLIT, $0-8
 	BEGIN
 
 next:
@@ -198,8 +252,7 @@ next:
 	EACH(ADD4)
 	END
 
-// func scatter2(a *tableColumns)
-TEXT ·scatter2(SB), NOSPLIT, $0-8
+TEXT scatter2<>(SB), NOSPLIT, $0-8
 	BEGIN
 
 next:
@@ -207,8 +260,7 @@ next:
 	EACH(ADD2)
 	END
 
-// func scatter1(a *tableColumns)
-TEXT ·scatter1(SB), NOSPLIT, $0-8
+TEXT scatter1<>(SB), NOSPLIT, $0-8
 	BEGIN
 
 next:

@@ -9,29 +9,25 @@ import (
 // TimeCode writes y[r,c] = cos(W[c]·Delta[r] + Bias[c]). Product and sum are each rounded to float32, as the reference
 // rounds them: at Delta = 1e10 another rounding is another number. Rows with Mask 0 are zero.
 func (d *Device) TimeCode(a device.TimeCode) {
-	t := &d.tasks.code
-	*t = codeTask{grid: cut(a.Y, false), f: d.loops.code, a: a}
-	d.parallel(t.chunks(), t)
+	t := codeTask{TimeCodeGrad: device.TimeCodeGrad{TimeCode: a}, loops: &d.loops}
+	launchEach(d, &d.tasks.code, t, a.Y.Rows, rowsPerChunk(a.Y.Cols), func(t *codeTask, r, _ int) {
+		y := row(t.Y, r)
+		if t.masked(r) {
+			clear(y)
+		} else {
+			t.loops.code(y, t.W.Host[:len(y)], t.Bias.Host[:len(y)], t.Delta.Host[r])
+		}
+	})
 }
 
 type codeTask struct {
-	grid
-	f func(y, w, bias []float32, delta float32)
-	a device.TimeCode
+	device.TimeCodeGrad
+	loops *loops
+	cols  int       // of the gradient: d, rounded up to whole eights
+	sums  []float64 // [chunks, 2, cols]: dw, dbias
 }
 
-func (t *codeTask) run(chunk, _ int) {
-	r0, r1, lo, hi := t.span(chunk)
-	w, bias := t.a.W.Host[:hi], t.a.Bias.Host[:hi]
-	for r := r0; r < r1; r++ {
-		y := run(t.a.Y, r, lo, hi)
-		if t.a.Mask.Len > 0 && t.a.Mask.Host[r] == 0 {
-			clear(y)
-		} else {
-			t.f(y, w, bias, t.a.Delta.Host[r])
-		}
-	}
-}
+func (t *codeTask) masked(r int) bool { return t.Mask.Len > 0 && t.Mask.Host[r] == 0 }
 
 // codePlain is y[c] = cos(w[c]·delta + bias[c]).
 func codePlain(y, w, bias []float32, delta float32) {
@@ -53,9 +49,8 @@ func (d *Device) TimeCodeGrad(a device.TimeCodeGrad) {
 	if need := 2 * n * cols; cap(d.wide) < need {
 		d.wide = make([]float64, need)
 	}
-	t := &d.tasks.codeGrad
-	*t = codeGradTask{f: d.loops.codeGrad, a: a, cols: cols, sums: d.wide[:2*n*cols]}
-	d.parallel(n, t)
+	t := codeTask{TimeCodeGrad: a, loops: &d.loops, cols: cols, sums: d.wide[:2*n*cols]}
+	launch(d, &d.tasks.code, t, a.DY.Rows, codeRows, (*codeTask).add)
 	for c := range a.DY.Cols {
 		var dw, dbias float64
 		for i := range n {
@@ -67,21 +62,15 @@ func (d *Device) TimeCodeGrad(a device.TimeCodeGrad) {
 	}
 }
 
-type codeGradTask struct {
-	f    func(dw, dbias []float64, dy, w, bias []float32, delta float32)
-	a    device.TimeCodeGrad
-	cols int       // d, rounded up to whole eights
-	sums []float64 // [chunks, 2, cols]: dw, dbias
-}
-
-func (t *codeGradTask) run(chunk, _ int) {
-	sums := t.sums[2*chunk*t.cols : 2*(chunk+1)*t.cols]
-	clear(sums)
-	d := t.a.DY.Cols
-	w, bias := t.a.W.Host[:d], t.a.Bias.Host[:d]
-	for r := chunk * codeRows; r < min(t.a.DY.Rows, (chunk+1)*codeRows); r++ {
-		if t.a.Mask.Len == 0 || t.a.Mask.Host[r] != 0 {
-			t.f(sums[:t.cols], sums[t.cols:], run(t.a.DY, r, 0, d), w, bias, t.a.Delta.Host[r])
+func (t *codeTask) add(lo, hi, _ int) {
+	at := 2 * lo / codeRows * t.cols
+	dw, dbias := t.sums[at:at+t.cols], t.sums[at+t.cols:at+2*t.cols]
+	clear(dw)
+	clear(dbias)
+	d := t.DY.Cols
+	for r := lo; r < hi; r++ {
+		if !t.masked(r) {
+			t.loops.codeGrad(dw, dbias, row(t.DY, r), t.W.Host[:d], t.Bias.Host[:d], t.Delta.Host[r])
 		}
 	}
 }

@@ -1,7 +1,5 @@
 package cpu
 
-func useTimeCode(l *loops) { l.code, l.codeGrad = codeAny, codeGradAny }
-
 // codeAny gives phases that are too large for the vector form to the plain one.
 func codeAny(y, w, bias []float32, delta float32) {
 	if n := codeVector(y, w, bias, delta); n < len(y) {

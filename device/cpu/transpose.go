@@ -4,9 +4,8 @@ import "github.com/dygmamba/dygmamba/device"
 
 // Transpose writes y[b,j,i] = x[b,i,j] for batch matrices of rows × cols.
 func (d *Device) Transpose(y, x device.Buffer, batch, rows, cols int) {
-	t := &d.tasks.transpose
-	*t = transposeTask{y.Host, x.Host, rows, cols, pieces(rows, transposeRows), d.loops.tile.turn}
-	d.parallel(batch*t.bands, t)
+	t := transposeTask{y.Host, x.Host, rows, cols, pieces(rows, transposeRows), d.loops.tile.turn}
+	launchEach(d, &d.tasks.transpose, t, batch*t.bands, 1, (*transposeTask).band)
 }
 
 // transposeRows is the height of the bands that are turned at a time.
@@ -18,9 +17,9 @@ type transposeTask struct {
 	turn              func(y *float32, yRow int, x *float32, xRow, k int) // see tiles; may be nil
 }
 
-func (t *transposeTask) run(chunk, _ int) {
+func (t *transposeTask) band(i, _ int) {
 	size := t.rows * t.cols
-	b, lo := chunk/t.bands, chunk%t.bands*transposeRows
+	b, lo := i/t.bands, i%t.bands*transposeRows
 	y, x := t.y[b*size:(b+1)*size], t.x[b*size:(b+1)*size]
 	hi := min(t.rows, lo+transposeRows)
 	if t.turn != nil && t.cols >= 8 {

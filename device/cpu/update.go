@@ -12,8 +12,7 @@ import (
 //	SGD      g += decay·w;  m = β₁m + g when β₁ > 0, else m is g;   w −= rate·m
 //	RMSprop  g += decay·w;  v = β₂v + (1−β₂)g²;                      w −= rate · g / (√v + ε)
 func (d *Device) Update(u device.Update) {
-	t := &d.tasks.update
-	t.u, t.loops = u, &d.loops
+	t := updateTask{u: u, loops: &d.loops}
 	d.kept.changed(u.W)
 	switch b1, b2 := decimal(u.Beta1), decimal(u.Beta2); u.Rule {
 	case device.Adam:
@@ -29,7 +28,7 @@ func (d *Device) Update(u device.Update) {
 		t.rmsprop = rmspropStep{decay: u.WeightDecay, beta2: float32(b2), rest2: float32(1 - b2),
 			eps: u.Eps, rate: u.Rate}
 	}
-	d.parallel(pieces(u.W.Len, chunkFloats), t)
+	launch(d, &d.tasks.update, t, u.W.Len, chunkFloats, (*updateTask).move)
 }
 
 // decimal is the decimal number of seven places that was rounded to f: 0.999, not 0.9990000129. Complements 1−β and
@@ -61,9 +60,7 @@ type rmspropStep struct {
 	decay, beta2, rest2, rate, eps float32
 }
 
-func (t *updateTask) run(chunk, _ int) {
-	lo := chunk * chunkFloats
-	hi := min(t.u.W.Len, lo+chunkFloats)
+func (t *updateTask) move(lo, hi, _ int) {
 	w, g := t.u.W.Host[lo:hi], t.u.G.Host[lo:hi]
 	switch {
 	case t.u.Rule == device.Adam:

@@ -1,5 +1,0 @@
-//go:build !amd64
-
-package cpu
-
-func (f *fused) useVectors() {}
