@@ -10,7 +10,7 @@ func (d *Device) Attention(a device.Attention) {
 	d.scores(a.Weights, a.Q, a.K, a.Scale, a)
 	d.with().buf(a.Weights).size(a.Keys).buf(a.Weights).size(a.Keys).ints(a.Mask).size(a.Heads * a.Queries).
 		float(a.Fill).size(rows).size(a.Keys)
-	d.warps(kSoftmax, rows, rows, a.Keys)
+	d.warps("softmax", rows, rows, a.Keys)
 	w := a.Weights
 	if a.Drop.Rate > 0 {
 		w = d.partial(rows * a.Keys)
@@ -48,7 +48,7 @@ func (d *Device) scores(w device.Buffer, x, y device.Mat, scale float32, a devic
 		return
 	}
 	d.with().buf(w).mat(x).mat(y).float(scale).size(a.Batch).size(a.Heads).size(a.Queries).size(a.Keys).size(a.HeadDim)
-	d.over(kScores, a.Batch*a.Heads*a.Queries*a.Keys, a.Batch, a.Heads, a.Queries, a.Keys, a.HeadDim)
+	d.over("attention_scores", a.Batch*a.Heads*a.Queries*a.Keys, a.Batch, a.Heads, a.Queries, a.Keys, a.HeadDim)
 }
 
 // mix sums v over keys, or over queries when transposed.
@@ -65,7 +65,7 @@ func (d *Device) mix(y device.Mat, w device.Buffer, v device.Mat, scale float32,
 	}
 	d.with().mat(y).buf(w).mat(v).float(scale).size(a.Batch).size(a.Heads).size(a.Queries).size(a.Keys).size(a.HeadDim).
 		flag(transposed)
-	d.over(kMix, a.Batch*outs*a.Heads*a.HeadDim, a.Batch, a.Heads, a.Queries, a.Keys, a.HeadDim)
+	d.over("attention_mix", a.Batch*outs*a.Heads*a.HeadDim, a.Batch, a.Heads, a.Queries, a.Keys, a.HeadDim)
 }
 
 // byProducts reports whether a's matrices are large enough for cuBLAS: one product for all items of the batch, head by

@@ -3,8 +3,11 @@
 package cuda
 
 import (
+	"bytes"
 	"fmt"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -29,7 +32,7 @@ type Device struct {
 	compute uintptr // stream of the kernels
 	copies  uintptr // stream of the inputs' copies, which run while a step computes
 
-	functions [numKernels]uintptr
+	functions map[string]uintptr // by the name of the kernel
 	args      launchArgs
 	staging   staging
 	work      scratch // partial sums of reductions
@@ -121,20 +124,25 @@ func (d *Device) loadKernels(arch string) error {
 	if r := call(d.drv.moduleLoad, ptr(&module), ptr(&code[0])); r != 0 {
 		return fmt.Errorf("cuda: %w: loading the kernels: %s", device.ErrUnavailable, d.drv.reason(r))
 	}
-	for k := range d.functions {
-		name := cstring(kernelNames[k])
-		if r := call(d.drv.moduleFunction, ptr(&d.functions[k]), module, ptr(&name[0])); r != 0 {
-			return fmt.Errorf("cuda: kernel %s: %s", kernelNames[k], d.drv.reason(r))
+	d.functions = map[string]uintptr{}
+	for _, m := range kernelName.FindAllStringSubmatch(source(), -1) {
+		const maxDynamicShared = 8 // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+		var f uintptr
+		name := cstring(m[1])
+		r := call(d.drv.moduleFunction, ptr(&f), module, ptr(&name[0]))
+		if r == 0 && slices.Contains(scanGradForms, m[1]) {
+			r = call(d.drv.functionAttribute, f, maxDynamicShared, scanShared)
 		}
-	}
-	const maxDynamicShared = 8 // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-	for k := kScanGradEuler; k <= kScanGradExactWide; k++ {
-		if r := call(d.drv.functionAttribute, d.functions[k], maxDynamicShared, scanShared); r != 0 {
-			return fmt.Errorf("cuda: kernel %s: %s", kernelNames[k], d.drv.reason(r))
+		if r != 0 {
+			return fmt.Errorf("cuda: kernel %s: %s", m[1], d.drv.reason(r))
 		}
+		d.functions[m[1]] = f
 	}
 	return nil
 }
+
+// kernelName finds the kernels in their source.
+var kernelName = regexp.MustCompile(`(?m)^KERNEL (\w+)\(`)
 
 func (d *Device) openBlas() error {
 	var err error
@@ -218,10 +226,6 @@ func (drv *driver) reason(code int) string {
 	if call(drv.errorString, uintptr(code), ptr(&text)) != 0 || text == nil {
 		return fmt.Sprintf("error %d", code)
 	}
-	b := unsafe.Slice(text, 512)
-	n := 0
-	for n < len(b) && b[n] != 0 {
-		n++
-	}
-	return fmt.Sprintf("%s (error %d)", b[:n], code)
+	b, _, _ := bytes.Cut(unsafe.Slice(text, 512), []byte{0})
+	return fmt.Sprintf("%s (error %d)", b, code)
 }

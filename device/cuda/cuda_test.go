@@ -95,5 +95,5 @@ func TestFailure(t *testing.T) {
 		t.Log(f)
 	}()
 	d.with().num(0)
-	d.grid(kMap, 1, 1, 4096, 1, 0, 3, 5) // no block has 4096 threads
+	d.grid("map_act", 1, 1, 4096, 1, 0, 3, 5) // no block has 4096 threads
 }

@@ -11,71 +11,6 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 )
 
-// kernel numbers a function of kernels/*.cu.
-type kernel int
-
-const (
-	kMap kernel = iota
-	kMapGrad
-	kZip
-	kScale
-	kFill
-	kBiasAct
-	kDropout
-	kTranspose
-	kColPart
-	kFold
-	kRowSum
-	kNorm
-	kNormGrad
-	kNormPart
-	kSoftmax
-	kSoftmaxGrad
-	kConv
-	kConvGrad
-	kConvGradLong
-	kTime
-	kTimePart
-	kTimeFold
-	kPool
-	kDot
-	kOuter
-	kGRU
-	kGRUGrad
-	kLSTM
-	kLSTMGrad
-	kScanEuler // the exact form follows, then the wide ones
-	kScanExact
-	kScanEulerWide
-	kScanExactWide
-	kScanGradEuler
-	kScanGradExact
-	kScanGradEulerWide
-	kScanGradExactWide
-	kScanFold
-	kGather
-	kBucket
-	kScatter
-	kScatterFold
-	kAssign
-	kDecayedProducts
-	kDecayedPairs
-	kScores
-	kMix
-	kBCE
-	kUpdate
-	numKernels
-)
-
-var kernelNames = [numKernels]string{
-	"map_act", "map_grad", "zip", "scale", "fill", "bias_act", "dropout", "transpose", "col_part", "fold", "row_sum",
-	"layer_norm", "norm_grad", "norm_part", "softmax", "softmax_grad", "conv", "conv_grad", "conv_grad_long",
-	"time_code", "time_part", "time_fold", "pool", "dot", "outer", "gru", "gru_grad", "lstm", "lstm_grad", "scan_euler",
-	"scan_exact", "scan_euler_wide", "scan_exact_wide", "scan_grad_euler", "scan_grad_exact", "scan_grad_euler_wide",
-	"scan_grad_exact_wide", "scan_fold", "gather", "bucket", "scatter", "scatter_fold", "assign",
-	"decayed_products", "decayed_pairs", "attention_scores", "attention_mix", "bce", "update",
-}
-
 const threads = 256 // a block, unless a kernel says otherwise
 
 // launchArgs collects a kernel's arguments: each in an 8-byte slot, and the table of their addresses that the driver
@@ -128,23 +63,23 @@ func (a *launchArgs) words(w ...uint64) *launchArgs {
 }
 
 // over launches one thread for each of n numbers.
-func (d *Device) over(k kernel, n int, shape ...int) {
-	d.limit(kernelNames[k], "a launch", n, threads*math.MaxInt32) // blocks that a grid may have
+func (d *Device) over(k string, n int, shape ...int) {
+	d.limit(k, "a launch", n, threads*math.MaxInt32) // blocks that a grid may have
 	if n > 0 {
 		d.grid(k, blocks(n, threads), 1, threads, 1, 0, shape...)
 	}
 }
 
 // columns launches blocks of 32 columns × 32 threads.
-func (d *Device) columns(k kernel, n int, shape ...int) {
+func (d *Device) columns(k string, n int, shape ...int) {
 	d.grid(k, blocks(n, 32), 1, 32, 32, 0, shape...)
 }
 
 // warps launches one warp for each of n rows.
-func (d *Device) warps(k kernel, n int, shape ...int) { d.over(k, 32*n, shape...) }
+func (d *Device) warps(k string, n int, shape ...int) { d.over(k, 32*n, shape...) }
 
 // grid launches gx × gy blocks of bx × by threads. shape is named when the launch fails.
-func (d *Device) grid(k kernel, gx, gy, bx, by, shared int, shape ...int) {
+func (d *Device) grid(k string, gx, gy, bx, by, shared int, shape ...int) {
 	if d.mode == replaying || gx == 0 || gy == 0 {
 		return
 	}
@@ -154,7 +89,7 @@ func (d *Device) grid(k kernel, gx, gy, bx, by, shared int, shape ...int) {
 		d.compute, ptr(&d.args.table[0]), 0)
 	if r != 0 {
 		d.fail(fmt.Sprintf("kernel %s on %v (grid %d×%d of %d×%d threads)",
-			kernelNames[k], slices.Clone(shape), gx, gy, bx, by), r)
+			k, slices.Clone(shape), gx, gy, bx, by), r)
 	}
 }
 

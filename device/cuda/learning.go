@@ -11,7 +11,7 @@ import (
 // BCE is the loss.
 func (d *Device) BCE(loss, dlogits, logits, labels device.Buffer) {
 	d.with().buf(loss).buf(dlogits).buf(logits).buf(labels).size(logits.Len)
-	d.grid(kBCE, 1, 1, 256, 1, 0, logits.Len)
+	d.grid("bce", 1, 1, 256, 1, 0, logits.Len)
 }
 
 // Update moves parameters.
@@ -19,7 +19,7 @@ func (d *Device) Update(u device.Update) {
 	d.with().num(int(u.Rule)).buf(u.W).buf(u.G).buf(u.M).buf(u.V).double(decimal(u.Rate)).double(decimal(u.Beta1)).
 		double(decimal(u.Beta2)).
 		float(u.Eps).float(u.WeightDecay).ints(u.Step).size(u.W.Len)
-	d.over(kUpdate, u.W.Len, u.W.Len)
+	d.over("update", u.W.Len, u.W.Len)
 }
 
 // decimal is the decimal number of seven places that was rounded to f: 0.999, not 0.9990000129.

@@ -68,14 +68,16 @@ func openLibrary(names ...string) (uintptr, error) {
 	return 0, fmt.Errorf("cuda: %w: no %s (%s may name its directory)", device.ErrUnavailable, names[0], PathVariable)
 }
 
-// bind fills the function addresses from a library.
-func bind(lib uintptr, functions map[string]*uintptr) error {
+// bind opens the first of the libraries there is and fills in the addresses of its functions.
+func bind(functions map[string]*uintptr, names ...string) error {
+	lib, err := openLibrary(names...)
+	if err != nil {
+		return err
+	}
 	for name, f := range functions {
-		p, err := purego.Dlsym(lib, name)
-		if err != nil {
+		if *f, err = purego.Dlsym(lib, name); err != nil {
 			return fmt.Errorf("cuda: %w: the library has no %s: %v", device.ErrUnavailable, name, err)
 		}
-		*f = p
 	}
 	return nil
 }
@@ -91,16 +93,12 @@ type driver struct {
 	eventSync                                                      uintptr
 	captureBegin, captureEnd, graphInstantiate, graphLaunch        uintptr
 	graphDestroy, graphExecDestroy                                 uintptr
-	errorString, driverVersion                                     uintptr
+	errorString                                                    uintptr
 }
 
 func openDriver() (*driver, error) {
-	lib, err := openLibrary("libcuda.so.1", "libcuda.so")
-	if err != nil {
-		return nil, err
-	}
 	d := &driver{}
-	return d, bind(lib, map[string]*uintptr{
+	return d, bind(map[string]*uintptr{
 		"cuInit": &d.init, "cuDeviceGet": &d.deviceGet, "cuDeviceGetName": &d.deviceName,
 		"cuDeviceGetAttribute": &d.deviceAttribute, "cuMemGetInfo_v2": &d.memInfo,
 		"cuDevicePrimaryCtxRetain": &d.contextRetain, "cuDevicePrimaryCtxRelease_v2": &d.contextRelease,
@@ -113,24 +111,20 @@ func openDriver() (*driver, error) {
 		"cuEventSynchronize": &d.eventSync, "cuStreamBeginCapture_v2": &d.captureBegin,
 		"cuStreamEndCapture": &d.captureEnd, "cuGraphInstantiateWithFlags": &d.graphInstantiate,
 		"cuGraphLaunch": &d.graphLaunch, "cuGraphDestroy": &d.graphDestroy, "cuGraphExecDestroy": &d.graphExecDestroy,
-		"cuGetErrorString": &d.errorString, "cuDriverGetVersion": &d.driverVersion,
-	})
+		"cuGetErrorString": &d.errorString,
+	}, "libcuda.so.1", "libcuda.so")
 }
 
 // compiler holds the addresses of NVRTC's functions.
 type compiler struct{ version, create, compile, cubinSize, cubin, logSize, log, destroy uintptr }
 
 func openCompiler() (*compiler, error) {
-	lib, err := openLibrary("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
-	if err != nil {
-		return nil, err
-	}
 	c := &compiler{}
-	return c, bind(lib, map[string]*uintptr{
+	return c, bind(map[string]*uintptr{
 		"nvrtcVersion": &c.version, "nvrtcCreateProgram": &c.create, "nvrtcCompileProgram": &c.compile,
 		"nvrtcGetCUBINSize": &c.cubinSize, "nvrtcGetCUBIN": &c.cubin,
 		"nvrtcGetProgramLogSize": &c.logSize, "nvrtcGetProgramLog": &c.log, "nvrtcDestroyProgram": &c.destroy,
-	})
+	}, "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
 }
 
 // blas holds the addresses of cuBLAS's functions.
@@ -139,14 +133,10 @@ type blas struct{ create, destroy, setStream, setWorkspace, setMath, gemm, gemmB
 func openBlas() (*blas, error) {
 	// cuBLAS depends on cuBLASLt; where they lie outside the loader's path, it must be open first.
 	openLibrary("libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so")
-	lib, err := openLibrary("libcublas.so.13", "libcublas.so.12", "libcublas.so")
-	if err != nil {
-		return nil, err
-	}
 	b := &blas{}
-	return b, bind(lib, map[string]*uintptr{
+	return b, bind(map[string]*uintptr{
 		"cublasCreate_v2": &b.create, "cublasDestroy_v2": &b.destroy, "cublasSetStream_v2": &b.setStream,
 		"cublasSetWorkspace_v2": &b.setWorkspace, "cublasSetMathMode": &b.setMath,
 		"cublasSgemm_v2": &b.gemm, "cublasSgemmStridedBatched": &b.gemmBatched,
-	})
+	}, "libcublas.so.13", "libcublas.so.12", "libcublas.so")
 }

@@ -22,7 +22,7 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	if k == 0 {
 		for i := 0; i < batch && !g.Acc; i++ {
 			d.with().mat(at(c, i*g.StepC)).size(c.Rows).size(c.Cols).float(0)
-			d.over(kFill, c.Rows*c.Cols, c.Rows, c.Cols)
+			d.over("fill", c.Rows*c.Cols, c.Rows, c.Cols)
 		}
 	} else if d.mode != replaying {
 		d.product(c, a, b, g, k, batch, &d.one)
@@ -33,7 +33,7 @@ func (d *Device) MatMul(c, a, b device.Mat, g device.Gemm) {
 	for i := range batch {
 		cm := at(c, i*g.StepC)
 		d.with().num(int(g.Act)).mat(cm).buf(g.Bias).mat(g.Pre).size(c.Rows).size(c.Cols)
-		d.over(kBiasAct, c.Rows*c.Cols, c.Rows, c.Cols)
+		d.over("bias_act", c.Rows*c.Cols, c.Rows, c.Cols)
 	}
 }
 

@@ -12,14 +12,14 @@ import (
 func (d *Device) Map(op device.Act, y, x device.Mat) {
 	flat(&y, &x)
 	d.with().num(int(op)).mat(y).mat(x).size(y.Rows).size(y.Cols)
-	d.over(kMap, y.Rows*y.Cols, y.Rows, y.Cols)
+	d.over("map_act", y.Rows*y.Cols, y.Rows, y.Cols)
 }
 
 // MapGrad is its gradient.
 func (d *Device) MapGrad(op device.Act, dx, x, y, dy device.Mat) {
 	flat(&dx, &x, &y, &dy)
 	d.with().num(int(op)).mat(dx).mat(x).mat(y).mat(dy).size(dx.Rows).size(dx.Cols)
-	d.over(kMapGrad, dx.Rows*dx.Cols, dx.Rows, dx.Cols)
+	d.over("map_grad", dx.Rows*dx.Cols, dx.Rows, dx.Cols)
 }
 
 // Zip combines two matrices.
@@ -40,14 +40,14 @@ func (d *Device) ZipCol(op device.Op, z, x device.Mat, v device.Buffer) {
 
 func (d *Device) zip(op device.Op, kind int, z, x, y device.Mat) {
 	d.with().num(int(op)).num(kind).mat(z).mat(x).mat(y).size(z.Rows).size(z.Cols)
-	d.over(kZip, z.Rows*z.Cols, z.Rows, z.Cols)
+	d.over("zip", z.Rows*z.Cols, z.Rows, z.Cols)
 }
 
 // Scale multiplies by a number.
 func (d *Device) Scale(y, x device.Mat, a float32) {
 	flat(&y, &x)
 	d.with().mat(y).mat(x).size(y.Rows).size(y.Cols).float(a)
-	d.over(kScale, y.Rows*y.Cols, y.Rows, y.Cols)
+	d.over("scale", y.Rows*y.Cols, y.Rows, y.Cols)
 }
 
 // Copy copies.
@@ -64,11 +64,11 @@ func (d *Device) Dropout(y, x device.Mat, p device.Drop) {
 	scale := float32(1 / (1 - float64(p.Rate)))
 	d.with().mat(y).mat(x).size(y.Rows).size(y.Cols).num(int(int32(least))).float(scale).ints(p.Key).
 		num(int(int32(p.Stream)))
-	d.over(kDropout, 8*blocks(y.Rows*y.Cols, 32), y.Rows, y.Cols)
+	d.over("dropout", 8*blocks(y.Rows*y.Cols, 32), y.Rows, y.Cols)
 }
 
 // Transpose transposes batch matrices.
 func (d *Device) Transpose(y, x device.Buffer, batch, rows, cols int) {
 	d.with().buf(y).buf(x).size(batch).size(rows).size(cols)
-	d.over(kTranspose, batch*rows*cols, batch, rows, cols)
+	d.over("transpose", batch*rows*cols, batch, rows, cols)
 }

@@ -10,9 +10,9 @@ func (d *Device) DecayedProducts(w device.DecayedProducts) {
 	d.with().mat(w.Y).mat(w.Table).buf(w.Rates).ints(w.Src).ints(w.Dst).buf(w.SrcAge).buf(w.DstAge)
 	if w.Pairs {
 		d.args.size(w.Y.Rows).num(scales).num(w.Dim)
-		d.warps(kDecayedPairs, w.Y.Rows*scales, w.Y.Rows, scales, w.Dim)
+		d.warps("decayed_pairs", w.Y.Rows*scales, w.Y.Rows, scales, w.Dim)
 		return
 	}
 	d.args.ints(w.Of).buf(w.Age).size(w.Y.Rows).size(w.Src.Len).size(w.Each).num(scales).num(w.Dim)
-	d.warps(kDecayedProducts, w.Y.Rows*scales, w.Y.Rows, scales, w.Dim)
+	d.warps("decayed_products", w.Y.Rows*scales, w.Y.Rows, scales, w.Dim)
 }

@@ -19,15 +19,15 @@ const (
 // Conv is the causal convolution with SiLU.
 func (d *Device) Conv(c device.Conv) {
 	d.with().mat(c.Y).mat(c.X).buf(c.W).buf(c.Bias).size(c.Batch).size(c.Len).size(c.Width).num(c.Kernel)
-	d.over(kConv, c.Batch*c.Len*c.Width, c.Batch, c.Len, c.Width)
+	d.over("conv", c.Batch*c.Len*c.Width, c.Batch, c.Len, c.Width)
 }
 
 // ConvGrad is its gradient.
 func (d *Device) ConvGrad(c device.ConvGrad) {
 	d.limit("ConvGrad", "a kernel", c.Kernel, maxKernel)
-	form := kConvGrad
+	form := "conv_grad"
 	if c.Kernel > 4 {
-		form = kConvGradLong
+		form = "conv_grad_long"
 	}
 	k, cols := c.Kernel, c.Width*(c.Kernel+1)
 	part := d.partial((c.Batch + 1) * cols)
@@ -53,16 +53,22 @@ func scanWords(s device.Scan) []uint64 {
 	return append(w, uint64(s.Y.Buf.Addr), uint64(s.Y.Stride))
 }
 
-// scanForm is the kernel for s among the four that start at first, and how many groups of states it has room for.
-func scanForm(first kernel, s device.Scan) (k kernel, groups int) {
-	k, groups = first, 1
+// The forms of the scan and of its gradient: Euler, exact, and both for many states.
+var (
+	scanForms     = []string{"scan_euler", "scan_exact", "scan_euler_wide", "scan_exact_wide"}
+	scanGradForms = []string{"scan_grad_euler", "scan_grad_exact", "scan_grad_euler_wide", "scan_grad_exact_wide"}
+)
+
+// scanForm is the kernel for s among four, and how many groups of states it has room for.
+func scanForm(forms []string, s device.Scan) (kernel string, groups int) {
+	groups = 1
 	if s.State > fewStates {
-		k, groups = k+2, maxState/fewStates
+		forms, groups = forms[2:], maxState/fewStates
 	}
 	if s.Exact {
-		k++
+		forms = forms[1:]
 	}
-	return k, groups
+	return forms[0], groups
 }
 
 // Scan is the selective scan.
@@ -72,7 +78,7 @@ func (d *Device) Scan(s device.Scan) {
 	if s.Len == 0 || s.Width == 0 {
 		return
 	}
-	k, _ := scanForm(kScanEuler, s)
+	k, _ := scanForm(scanForms, s)
 	d.with().words(scanWords(s)...)
 	d.grid(k, s.Batch, 1, 32*blocks(s.Width, 16), 1, 0, s.Batch, s.Len, s.Width, s.State)
 }
@@ -87,7 +93,7 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 	if s.Batch == 0 || s.Len == 0 {
 		return
 	}
-	k, groups := scanForm(kScanGradEuler, s.Scan)
+	k, groups := scanForm(scanGradForms, s.Scan)
 	lanes, rows, warps := s.Batch*s.Width, s.Batch*s.Len, blocks(s.Width, 16)
 	own := 8 * groups                         // states of a thread
 	bytes := 4 * own * (4 + 32*max(1, warps)) // of a step: B and C, and every thread's states
@@ -122,7 +128,7 @@ func (d *Device) ScanGrad(s device.ScanGrad) {
 	d.fold(s.DALog, part[1], s.Batch, s.Width*s.State, s.Width*s.State, true)
 	d.fold(s.DSkip, part[2], s.Batch, s.Width, s.Width, true)
 	d.with().mat(s.DB).mat(s.DC).buf(part[3]).size(warps).size(groups).size(rows).size(s.State)
-	d.over(kScanFold, rows*groups*32, rows, warps)
+	d.over("scan_fold", rows*groups*32, rows, warps)
 }
 
 func (d *Device) limit(kernel, what string, got, most int) {
@@ -135,7 +141,7 @@ func (d *Device) limit(kernel, what string, got, most int) {
 // TimeCode encodes times.
 func (d *Device) TimeCode(t device.TimeCode) {
 	d.with().mat(t.Y).buf(t.Delta).buf(t.W).buf(t.Bias).ints(t.Mask).size(t.Y.Rows).size(t.Y.Cols)
-	d.over(kTime, t.Y.Rows*t.Y.Cols, t.Y.Rows, t.Y.Cols)
+	d.over("time_code", t.Y.Rows*t.Y.Cols, t.Y.Rows, t.Y.Cols)
 }
 
 // TimeCodeGrad is its gradient.
@@ -144,48 +150,48 @@ func (d *Device) TimeCodeGrad(t device.TimeCodeGrad) {
 	count, each := pieces(n)
 	part := d.partial(2 * 2 * count * cols) // float64
 	d.with().buf(part).mat(t.DY).buf(t.Delta).buf(t.W).buf(t.Bias).ints(t.Mask).size(n).size(cols).size(each)
-	d.grid(kTimePart, blocks(cols, 32), count, 32, 8, 0, n, cols)
+	d.grid("time_part", blocks(cols, 32), count, 32, 8, 0, n, cols)
 	d.with().buf(t.DW).buf(t.DBias).buf(part).size(count).size(cols)
-	d.columns(kTimeFold, 2*cols, n, cols)
+	d.columns("time_fold", 2*cols, n, cols)
 }
 
 // Pool sums sequences with weights.
 func (d *Device) Pool(y, w, h device.Mat) {
 	d.with().mat(y).mat(w).mat(h).size(w.Rows).size(w.Cols).size(h.Cols)
-	d.over(kPool, w.Rows*h.Cols, w.Rows, w.Cols, h.Cols)
+	d.over("pool", w.Rows*h.Cols, w.Rows, w.Cols, h.Cols)
 }
 
 // Dot multiplies vectors with sequences.
 func (d *Device) Dot(w, a, h device.Mat) {
 	d.with().mat(w).mat(a).mat(h).size(w.Rows).size(w.Cols).size(h.Cols)
-	d.warps(kDot, w.Rows*w.Cols, w.Rows, w.Cols, h.Cols)
+	d.warps("dot", w.Rows*w.Cols, w.Rows, w.Cols, h.Cols)
 }
 
 // Outer multiplies weights with vectors.
 func (d *Device) Outer(h, w, a device.Mat, acc bool) {
 	d.with().mat(h).mat(w).mat(a).size(w.Rows).size(w.Cols).size(h.Cols).flag(acc)
-	d.over(kOuter, w.Rows*w.Cols*h.Cols, w.Rows, w.Cols, h.Cols)
+	d.over("outer", w.Rows*w.Cols*h.Cols, w.Rows, w.Cols, h.Cols)
 }
 
 // GRU is the pointwise part of a GRU cell.
 func (d *Device) GRU(g device.Cell) {
 	n, h := g.State.Rows, g.State.Cols
 	d.with().mat(g.NewState).mat(g.State).mat(g.X).mat(g.H).size(n).size(h)
-	d.over(kGRU, n*h, n, h)
+	d.over("gru", n*h, n, h)
 }
 
 // GRUGrad is its gradient.
 func (d *Device) GRUGrad(g device.CellGrad) {
 	n, h := g.State.Rows, g.State.Cols
 	d.with().mat(g.DX).mat(g.DH).mat(g.DState).mat(g.DNewState).mat(g.State).mat(g.X).mat(g.H).size(n).size(h)
-	d.over(kGRUGrad, n*h, n, h)
+	d.over("gru_grad", n*h, n, h)
 }
 
 // LSTM is the pointwise part of an LSTM cell.
 func (d *Device) LSTM(g device.Cell) {
 	n, h := g.Carry.Rows, g.Carry.Cols
 	d.with().mat(g.NewState).mat(g.NewCarry).mat(g.Carry).mat(g.X).mat(g.H).size(n).size(h)
-	d.over(kLSTM, n*h, n, h)
+	d.over("lstm", n*h, n, h)
 }
 
 // LSTMGrad is its gradient.
@@ -193,5 +199,5 @@ func (d *Device) LSTMGrad(g device.CellGrad) {
 	n, h := g.Carry.Rows, g.Carry.Cols
 	d.with().mat(g.DX).mat(g.DH).mat(g.DCarry).mat(g.DNewState).mat(g.DNewCarry).mat(g.NewCarry).mat(g.Carry).mat(g.X).
 		mat(g.H).size(n).size(h)
-	d.over(kLSTMGrad, n*h, n, h)
+	d.over("lstm_grad", n*h, n, h)
 }

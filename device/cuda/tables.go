@@ -11,7 +11,7 @@ import (
 // Gather sums rows of a table.
 func (d *Device) Gather(y, table device.Mat, rows device.Ints, per int) {
 	d.with().mat(y).mat(table).ints(rows).size(y.Rows).size(y.Cols).size(per)
-	d.over(kGather, y.Rows*y.Cols, y.Rows, y.Cols, per)
+	d.over("gather", y.Rows*y.Cols, y.Rows, y.Cols, per)
 }
 
 const (
@@ -42,12 +42,12 @@ func (d *Device) scatter(table, y device.Mat, rows device.Ints, per int, s scatt
 
 	d.with().buf(list).buf(starts).ints(rows).size(y.Rows).size(per).size(s.each).size(cols).size(s.tile).
 		size(first).size(tiles)
-	d.grid(kBucket, s.pieces, 1, 32, 1, 4*tiles, table.Rows, y.Rows, per)
+	d.grid("bucket", s.pieces, 1, 32, 1, 4*tiles, table.Rows, y.Rows, per)
 	d.with().buf(part).mat(y).buf(list).buf(starts).size(s.pieces).size(s.group).size(table.Rows).size(cols).
 		size(s.tile).size(tiles)
-	d.grid(kScatter, tiles, groups, min(threads, (cols+31)&^31), 1, 4*s.tile*cols, table.Rows, cols, y.Rows, per)
+	d.grid("scatter", tiles, groups, min(threads, (cols+31)&^31), 1, 4*s.tile*cols, table.Rows, cols, y.Rows, per)
 	d.with().mat(table).buf(part).size(groups).size(table.Rows).size(cols)
-	d.columns(kScatterFold, table.Rows*cols, groups, table.Rows, cols)
+	d.columns("scatter_fold", table.Rows*cols, groups, table.Rows, cols)
 }
 
 // Assign copies rows to a table, a block each. It takes no memory for itself: a block finds out alone whether a later
@@ -58,7 +58,7 @@ func (d *Device) Assign(table, y device.Mat, rows device.Ints) {
 	}
 	d.limit("Assign", "the row numbers", y.Rows, math.MaxInt32) // blocks that a grid may have
 	d.with().mat(table).mat(y).ints(rows).size(y.Rows).size(y.Cols)
-	d.grid(kAssign, y.Rows, 1, threads, 1, 0, table.Rows, y.Rows, y.Cols)
+	d.grid("assign", y.Rows, 1, threads, 1, 0, table.Rows, y.Rows, y.Cols)
 }
 
 // scatterCut says how adding rows to a table is cut up. It depends on the shapes alone.
