@@ -17,6 +17,7 @@ type scanLanes struct {
 	skip           uintptr // [8]
 	mask           uintptr // [8], −1 for the channels in use
 	partial        int     // 1 if not all are
+	exact          int     // 1: B̄ = (exp(ΔA)−1)/A·B
 	steps, n4      int     // 4·N
 
 	states          uintptr // the scan's state [N, 8]; in the gradient [steps+1, N, 8]
@@ -48,19 +49,10 @@ func scanPast8(a *scanGate)
 func scan8(a *scanLanes)
 
 //go:noescape
-func scanExact8(a *scanLanes)
-
-//go:noescape
 func scanStates8(a *scanLanes)
 
 //go:noescape
-func scanExactStates8(a *scanLanes)
-
-//go:noescape
 func scanBack8(a *scanLanes)
-
-//go:noescape
-func scanExactBack8(a *scanLanes)
 
 //go:noescape
 func foldLanes8(dst, src *float32, n int)
@@ -96,6 +88,9 @@ func (a *scanLanes) prepare(s *device.Scan, table []float32, b, block, firstRow 
 	if used < lanes {
 		a.partial = 1
 	}
+	if s.Exact {
+		a.exact = 1
+	}
 	a.rates = addr(&table[c*s.State])
 	a.inverse = addr(&table[size+c*s.State])
 	a.skip = addr(&table[2*size+c])
@@ -129,11 +124,7 @@ func scanVector(t *scanTask, lo, hi, worker int) {
 			a.y, a.yStep, a.yAhead = placeAhead(t.Y, b*t.Len, block*lanes, t.Len)
 			clear(h)
 			a.states = addr(&h[0])
-			if t.Exact {
-				scanExact8(&a)
-			} else {
-				scan8(&a)
-			}
+			scan8(&a)
 		}
 		if t.Gate.Given() {
 			var g scanGate
@@ -207,10 +198,8 @@ func scanGradSequence(s *device.ScanGrad, table, da, dskip, work []float32, b in
 		a.dskip = addr(&dskip[c])
 		if s.Exact {
 			a.weights = addr(&weights[0])
-			scanExactStates8(&a)
-		} else {
-			scanStates8(&a)
 		}
+		scanStates8(&a)
 
 		a.prepare(&s.Scan, table, b, block, last)
 		a.dy, a.dyStep = place(dy, firstDY+last, c)
@@ -223,10 +212,8 @@ func scanGradSequence(s *device.ScanGrad, table, da, dskip, work []float32, b in
 		a.db = addr(&db[0])
 		if s.Exact {
 			a.weights = addr(&weights[0])
-			scanExactBack8(&a)
-		} else {
-			scanBack8(&a)
 		}
+		scanBack8(&a)
 	}
 	for t := range s.Len {
 		foldLanes8(&row(s.DB, b*s.Len+t)[0], &db[t*n], s.State)

@@ -9,6 +9,11 @@
 // Y0 Δ, Y1 Δ·u, Y2 Σ C·h, Y7 u, Y8 skip, Y9 mask
 TEXT ·scan8(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), DI
+	CMPQ scanLanes_exact(DI), $0
+	JEQ  euler
+	JMP  scanExact8<>(SB)
+
+euler:
 	MOVQ scanLanes_u(DI), SI
 	MOVQ scanLanes_delta(DI), R8
 	MOVQ scanLanes_y(DI), R10
@@ -61,10 +66,10 @@ write:
 	VZEROUPPER
 	RET
 
-// func scanExact8(a *scanLanes)
+// scanExact8
 //
 // As scan8, but R9 inverse, with B̄ = (2ˣ−1)/A·B. 2ˣ−1 = (base−1) + base·more, base being exactly 1 for small x. inverse holds 1/A.
-TEXT ·scanExact8(SB), NOSPLIT, $0-8
+TEXT scanExact8<>(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), DI
 	MOVQ scanLanes_u(DI), SI
 	MOVQ scanLanes_delta(DI), R8

@@ -63,6 +63,11 @@ done:
 // Y0 Δ, Y1 Δ·u, Y2 Σ C·h, Y7 dy
 TEXT ·scanStates8(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), DI
+	CMPQ scanLanes_exact(DI), $0
+	JEQ  euler
+	JMP  scanExactStates8<>(SB)
+
+euler:
 	MOVQ scanLanes_dc(DI), R8
 	MOVQ scanLanes_decays(DI), R10
 	MOVQ scanLanes_b(DI), R11
@@ -107,10 +112,10 @@ state:
 	VZEROUPPER
 	RET
 
-// func scanExactStates8(a *scanLanes)
+// scanExactStates8
 //
 // As scanStates8 with B̄ = (2ˣ−1)/A·B; also keeps (2ˣ−1)/A as weights. SI is inverse in the loop, CX weights; Y1 1.
-TEXT ·scanExactStates8(SB), NOSPLIT, $0-8
+TEXT scanExactStates8<>(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), DI
 	MOVQ scanLanes_dc(DI), R8
 	MOVQ scanLanes_decays(DI), R10
@@ -211,6 +216,11 @@ state:
 // Y0 Δ, Y1 Δ·u, Y2 Σ g·B, Y3 Σ g·decay·h·rate, Y4 dy, Y8 u
 TEXT ·scanBack8(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), DI
+	CMPQ scanLanes_exact(DI), $0
+	JEQ  euler
+	JMP  scanExactBack8<>(SB)
+
+euler:
 	MOVQ scanLanes_db(DI), R8
 	MOVQ scanLanes_dh(DI), R9
 	MOVQ scanLanes_decays(DI), R10
@@ -271,13 +281,13 @@ state:
 	VZEROUPPER
 	RET
 
-// func scanExactBack8(a *scanLanes)
+// scanExactBack8
 //
 // As scanBack8 with B̄ = weight·B, weight = (2ˣ−1)/A, whose derivatives are the decay (by Δ) and Δ²·slope(Δ·A) (by A), which far
 // from 0 is (Δ·decay − weight)/A.
 //
 // DX da, SI inverse, CX weights; Y1 Δ², Y2 Σ g·B·weight, Y3 Σ g·decay·h·rate, Y9 Σ g·B·u·decay, Y10 Δ·ln 2
-TEXT ·scanExactBack8(SB), NOSPLIT, $0-8
+TEXT scanExactBack8<>(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), DI
 	MOVQ scanLanes_db(DI), R8
 	MOVQ scanLanes_dh(DI), R9
