@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 )
 
@@ -101,26 +100,26 @@ func object(d *json.Decoder, what string, f func(key string) error) error {
 }
 
 func delim(d *json.Decoder, what string, want json.Delim) error {
-	tok, err := d.Token()
-	if err != nil {
-		return corrupt("%s: %v", what, err)
+	got, err := token[json.Delim](d, what, want.String())
+	if err == nil && got != want {
+		return corrupt("%s: found %v, want %v", what, got, want)
 	}
-	if tok != want {
-		return corrupt("%s: found %v, want %v", what, tok, want)
-	}
-	return nil
+	return err
 }
 
-func text(d *json.Decoder, what string) (string, error) {
+func text(d *json.Decoder, what string) (string, error) { return token[string](d, what, "a string") }
+
+// token reads a token of a type that is called want.
+func token[T json.Token](d *json.Decoder, what, want string) (v T, err error) {
 	tok, err := d.Token()
 	if err != nil {
-		return "", corrupt("%s: %v", what, err)
+		return v, corrupt("%s: %v", what, err)
 	}
-	s, ok := tok.(string)
+	v, ok := tok.(T)
 	if !ok {
-		return "", corrupt("%s: found %v, want a string", what, tok)
+		return v, corrupt("%s: found %v, want %s", what, tok, want)
 	}
-	return s, nil
+	return v, nil
 }
 
 // numbers reads an array of numbers that are not negative.
@@ -130,27 +129,15 @@ func numbers(d *json.Decoder, what string) ([]int64, error) {
 	}
 	list := []int64{}
 	for d.More() {
-		tok, err := d.Token()
+		text, err := token[json.Number](d, what, "a number")
 		if err != nil {
-			return nil, corrupt("%s: %v", what, err)
+			return nil, err
 		}
-		n, err := number(tok)
-		if err != nil {
-			return nil, corrupt("%s: %v", what, err)
+		n, err := text.Int64()
+		if err != nil || n < 0 {
+			return nil, corrupt("%s: found %v, want a whole number from 0", what, text)
 		}
 		list = append(list, n)
 	}
 	return list, delim(d, what, ']')
-}
-
-func number(tok json.Token) (int64, error) {
-	n, ok := tok.(json.Number)
-	if !ok {
-		return 0, fmt.Errorf("found %v, want a number", tok)
-	}
-	v, err := n.Int64()
-	if err != nil || v < 0 {
-		return 0, fmt.Errorf("found %v, want a whole number from 0", n)
-	}
-	return v, nil
 }

@@ -78,15 +78,15 @@ func (f *File) AddOptimizer(p *nn.Params, o *optim.Optimizer) {
 		f.Meta = map[string]string{}
 	}
 	f.Meta[stepsKey] = strconv.Itoa(s.Steps)
+	add := func(name string, q *nn.Param, values map[string][]float32) {
+		if values != nil {
+			t := Tensor{Name: name + q.Name, Shape: slices.Clone(q.Shape()), Data: values[q.Name]}
+			f.Tensors = append(f.Tensors, t)
+		}
+	}
 	for _, q := range p.All() {
-		if s.M != nil {
-			f.Tensors = append(f.Tensors,
-				Tensor{Name: "optim/m/" + q.Name, Shape: slices.Clone(q.Shape()), Data: s.M[q.Name]})
-		}
-		if s.V != nil {
-			f.Tensors = append(f.Tensors,
-				Tensor{Name: "optim/v/" + q.Name, Shape: slices.Clone(q.Shape()), Data: s.V[q.Name]})
-		}
+		add("optim/m/", q, s.M)
+		add("optim/v/", q, s.V)
 	}
 }
 

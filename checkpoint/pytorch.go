@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"bytes"
-	"container/list"
 	"errors"
 	"fmt"
 	"io"
@@ -114,9 +113,9 @@ func dictionary(object any) ([]item, bool) {
 	var entries []item
 	switch d := object.(type) {
 	case *types.OrderedDict:
-		entries = make([]item, 0, d.Len())
 		for at := d.List.Front(); at != nil; at = at.Next() {
-			entries = append(entries, ordered(at))
+			e := at.Value.(*types.OrderedDictEntry)
+			entries = append(entries, item{e.Key, e.Value})
 		}
 	case *types.Dict:
 		for _, e := range *d {
@@ -126,11 +125,6 @@ func dictionary(object any) ([]item, bool) {
 		return nil, false
 	}
 	return entries, true
-}
-
-func ordered(at *list.Element) item {
-	e := at.Value.(*types.OrderedDictEntry)
-	return item{e.Key, e.Value}
 }
 
 // describe names a Python value in a word or two.

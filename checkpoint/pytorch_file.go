@@ -96,10 +96,11 @@ func readLegacy(raw []byte) (any, error) {
 		object, raw, err = u.load(raw)
 		return object, err
 	}
-	if got, err := next(); err != nil || !isMagic(got) {
-		if err != nil {
-			return nil, err
-		}
+	magic, err := next()
+	if err != nil {
+		return nil, err
+	}
+	if n, ok := magic.(*big.Int); !ok || n.Cmp(torchMagic) != 0 {
 		return nil, fmt.Errorf("it is a pickle that PyTorch did not write; %s", stateDictOnly)
 	}
 	if got, err := next(); err != nil || got != torchVersion {
@@ -127,11 +128,6 @@ func readLegacy(raw []byte) (any, error) {
 		return nil, corrupt("the keys of its storages are %s, want a list", describe(keys))
 	}
 	return object, u.fill(*list, raw)
-}
-
-func isMagic(v any) bool {
-	n, ok := v.(*big.Int)
-	return ok && n.Cmp(torchMagic) == 0
 }
 
 // fill hands the bytes that follow the pickles to the storages.

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nlpodyssey/gopickle/types"
 )
@@ -113,10 +114,9 @@ func (v *tensorView) read(left *int) ([]float32, error) {
 	}
 	whole := s.floats()
 	if v.dense() {
-		return append([]float32(nil), whole[v.offset:v.offset+int(n)]...), nil
+		return slices.Clone(whole[v.offset : v.offset+int(n)]), nil
 	}
-	out := make([]float32, 0, n)
-	return v.gather(out, whole, 0, v.offset), nil
+	return v.gather(make([]float32, 0, n), whole, 0, v.offset), nil
 }
 
 // dense says whether the numbers lie one after another in row-major order.

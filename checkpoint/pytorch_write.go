@@ -30,14 +30,14 @@ func WritePyTorch(w io.Writer, f File) error {
 	if len(f.Tensors) == 0 {
 		return fmt.Errorf("there are no tensors to write")
 	}
-	var p torchPickle
-	p.begin()
+	p := torchPickle{keys: map[*float32]int{}}
+	p.WriteString("\x80\x02" + orderedDict + "(") // an empty OrderedDict, and the beginning of its items
 	for _, t := range f.Tensors {
 		if err := p.tensor(t); err != nil {
 			return err
 		}
 	}
-	p.end()
+	p.WriteString("u.") // puts the items into it
 	z := torchArchive{to: &counted{w: w}}
 	z.zip = zip.NewWriter(z.to)
 	z.add("data.pkl", p.Bytes())
@@ -60,15 +60,6 @@ type torchPickle struct {
 	stored [][]float32
 	keys   map[*float32]int // of what is stored, by the first number
 }
-
-// begin makes an empty OrderedDict and begins its items.
-func (p *torchPickle) begin() {
-	p.keys = map[*float32]int{}
-	p.WriteString("\x80\x02" + orderedDict + "(")
-}
-
-// end puts the items into it.
-func (p *torchPickle) end() { p.WriteString("u.") }
 
 const orderedDict = "ccollections\nOrderedDict\n)R"
 

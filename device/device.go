@@ -46,14 +46,8 @@ type Buffer struct {
 
 // Slice is the part [lo, hi) of b.
 func (b Buffer) Slice(lo, hi int) Buffer {
-	s := Buffer{Len: hi - lo}
-	if b.Host != nil {
-		s.Host = b.Host[lo:hi:hi]
-	}
-	if b.Addr != 0 {
-		s.Addr = b.Addr + 4*uintptr(lo)
-	}
-	return s
+	host, addr := slice(b.Host, b.Addr, lo, hi)
+	return Buffer{host, addr, hi - lo}
 }
 
 // Mat views the first rows·cols numbers of b as a dense row-major matrix.
@@ -68,14 +62,18 @@ type Ints struct {
 
 // Slice is the part [lo, hi) of b.
 func (b Ints) Slice(lo, hi int) Ints {
-	s := Ints{Len: hi - lo}
-	if b.Host != nil {
-		s.Host = b.Host[lo:hi:hi]
+	host, addr := slice(b.Host, b.Addr, lo, hi)
+	return Ints{host, addr, hi - lo}
+}
+
+func slice[T any](host []T, addr uintptr, lo, hi int) ([]T, uintptr) {
+	if host != nil {
+		host = host[lo:hi:hi]
 	}
-	if b.Addr != 0 {
-		s.Addr = b.Addr + 4*uintptr(lo)
+	if addr != 0 {
+		addr += 4 * uintptr(lo)
 	}
-	return s
+	return host, addr
 }
 
 // Mat is a row-major matrix; row r starts at r·Stride. The zero Mat stands for "not given".
