@@ -12,12 +12,9 @@ func Gather(tp *Tape, table *tensor.Tensor, rows device.Ints, per int) *tensor.T
 		panic(tensor.Mismatch("gather", "a multiple of per row numbers", table.Shape(), []int{rows.Len, per}))
 	}
 	y := tp.Result([]int{rows.Len / per, table.Cols()}, table)
-	if y.Len() == 0 {
-		return y
-	}
-	tp.dev.Gather(y.Mat(), table.Mat(), rows, per)
-	if y.Tracked {
-		Record(tp, gather{table, y, rows, per})
+	if y.Len() > 0 {
+		tp.dev.Gather(y.Mat(), table.Mat(), rows, per)
+		record(tp, y, gather{table, rows, per})
 	}
 	return y
 }
@@ -40,18 +37,14 @@ func Assign(tp *Tape, table *tensor.Tensor, y *tensor.Tensor, rows device.Ints) 
 }
 
 type gather struct {
-	table, y *tensor.Tensor
-	rows     device.Ints
-	per      int
+	table *tensor.Tensor
+	rows  device.Ints
+	per   int
 }
 
-func (o *gather) Backward(tp *Tape) {
-	g := tp.Take(o.y)
-	if g.Len == 0 {
-		return
-	}
-	tp.dev.ScatterAdd(tp.Accum(o.table), g.Mat(o.y.Rows(), o.y.Cols()), o.rows, o.per)
-	tp.Recycle(g)
+func (o *gather) backward(tp *Tape, dy device.Mat) {
+	tp.dev.ScatterAdd(tp.Accum(o.table), dy, o.rows, o.per)
+	tp.Recycle(dy.Buf)
 }
 
 // DecayedProducts holds vectors that decay against each other, see device.DecayedProducts: [len(Of), scales·32], or

@@ -21,7 +21,7 @@ type Tape struct {
 	floats arena
 	// what is uploaded: no kernel of the step writes here, so that all of it may arrive before the first one runs
 	inputs arena
-	ints   intArena
+	ints   blocks[device.Ints] // few: inputs, masks and keys
 
 	tensors slab[tensor.Tensor]
 	lists   []*tensor.Tensor
@@ -43,8 +43,8 @@ type Op interface{ Backward(tp *Tape) }
 // NewTape makes a tape on dev. One that does not record is for evaluation: it keeps nothing for a backward pass, and
 // dropout is off, and so is rounding on a device that rounds products while it learns.
 func NewTape(dev device.Device, record bool) *Tape {
-	tp := &Tape{dev: dev, record: record, drops: record, floats: arena{dev: dev}, inputs: arena{dev: dev, stays: true},
-		ints: intArena{dev: dev}}
+	tp := &Tape{dev: dev, record: record, drops: record, floats: newArena(dev, false), inputs: newArena(dev, true),
+		ints: blocks[device.Ints]{take: dev.AllocInts, give: dev.FreeInts}}
 	tp.rounder, _ = dev.(device.Rounder)
 	tp.constants = dev.Alloc(2)
 	dev.Write(tp.constants, []float32{0, 1})
@@ -69,7 +69,7 @@ func Key(seed, step uint64) uint64 {
 func (tp *Tape) Reset(key uint64) {
 	tp.floats.reset()
 	tp.inputs.reset()
-	tp.ints.reset()
+	tp.ints.release(mark{})
 	tp.tensors.reset()
 	tp.lists = tp.lists[:0]
 	tp.parts = tp.parts[:0]
@@ -140,7 +140,7 @@ func (tp *Tape) Floats(host []float32, shape ...int) *tensor.Tensor {
 
 // Ints uploads integers.
 func (tp *Tape) Ints(host []int32) device.Ints {
-	b := tp.ints.alloc(len(host))
+	b := tp.ints.alloc(len(host), firstBlock/8)
 	if len(host) > 0 {
 		tp.dev.WriteInts(b, host)
 	}
