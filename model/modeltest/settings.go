@@ -12,21 +12,16 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 )
 
-// Count holds a table of parameters to how many numbers the released program has, in all and without the predictor.
-func Count(t *testing.T, table []model.Shape, total, backbone int) {
+// Count holds parameters to how many numbers the released program has, in all and without the predictor.
+func Count(t *testing.T, m model.Declared, total, backbone int) {
 	t.Helper()
-	all, own := 0, 0
-	for _, s := range table {
-		n := 1
-		for _, d := range s.Dims {
-			n *= d
-		}
-		all += n
-		if strings.HasPrefix(s.Name, "0.") {
-			own += n
+	own := 0
+	for _, p := range m.Params().All() {
+		if strings.HasPrefix(p.Name, "0.") {
+			own += p.Hi - p.Lo
 		}
 	}
-	if all != total || own != backbone {
+	if all := m.Params().Count(); all != total || own != backbone {
 		t.Errorf("%d parameters, %d of the backbone, want %d and %d", all, own, total, backbone)
 	}
 }

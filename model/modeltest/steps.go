@@ -204,11 +204,11 @@ func digest(name string, x []float32) string {
 	return fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))[:16]
 }
 
-// Shapes is the table of shapes that a checkpoint of a model's weights would have.
-func Shapes(table []model.Shape) map[string][]int {
+// Shapes are those that a checkpoint of a model's weights would have.
+func Shapes(m model.Declared) map[string][]int {
 	shapes := map[string][]int{}
-	for _, s := range table {
-		shapes[s.Name] = s.Dims
+	for _, p := range m.Params().All() {
+		shapes[p.Name] = p.Shape()
 	}
 	return shapes
 }

@@ -48,19 +48,12 @@ func TestInitialWeights(t *testing.T) { modeltest.StartsLikePyTorch(t, Factory, 
 
 // TestSize compares with the published sizes: the fixed time encoder is not counted.
 func TestSize(t *testing.T) {
-	dev := cpu.New(cpu.Options{Threads: 1})
-	defer dev.Close()
 	for neighbors, want := range map[int]int{10: 582_318, 20: 582_988, 30: 584_058} {
 		c := Default
 		c.Neighbors = neighbors
-		m, err := New(model.Env{Device: dev}, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := m.Params().Count(); got != want+59_513 {
+		if got := declare(c, 0).Params().Count(); got != want+59_513 {
 			t.Errorf("%d neighbours: %d parameters, want %d and 59513 of the predictor", neighbors, got, want)
 		}
-		m.Close()
 	}
 }
 
