@@ -33,9 +33,7 @@ func Presets(t *testing.T, f model.Factory, want map[string]string) {
 	for of, settings := range want {
 		preset, data, _ := strings.Cut(of, " on ")
 		s, err := f.Spec(preset, model.Data{Name: data})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		has := map[string]string{"order": string(s.Order)}
 		for _, x := range f.Settings(s) {
 			has[x.Key] = fmt.Sprint(x.Value)
@@ -80,9 +78,7 @@ func Refuses(t *testing.T, f model.Factory, wrong map[string]string) {
 func RefusesWide(t *testing.T, f model.Factory) {
 	t.Helper()
 	spec, err := f.Spec("", model.Data{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
 	wide := dataset.Features{Rows: 1, Cols: 173, Data: make([]float32, 173)}
@@ -104,13 +100,9 @@ type Recognised struct {
 func Recognises(t *testing.T, f model.Factory, r Recognised) {
 	t.Helper()
 	base, err := f.Spec("released", model.Data{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := f.FromTensors(base, r.Shapes, r.Told...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !reflect.DeepEqual(s.Config, r.Config) {
 		t.Errorf("shapes tell %+v, want %+v", s.Config, r.Config)
 	}

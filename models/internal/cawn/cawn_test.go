@@ -28,8 +28,7 @@ func TestSteps(t *testing.T) {
 		"picked": with("walk_length=2", "sample_neighbor_strategy=time_interval_aware", "dropout=0.2"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			modeltest.StepsDoNotAllocate(t, Factory, settings...)
-			modeltest.ThreadsDoNotMatter(t, Factory, settings...)
+			modeltest.Steps(t, Factory, settings...)
 			if name != "picked" {
 				modeltest.QueriesStandAlone(t, Factory, settings...)
 			}

@@ -31,8 +31,7 @@ func TestSteps(t *testing.T) {
 		"uniform": with("sample_neighbor_strategy=uniform", "dropout=0.2"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			modeltest.StepsDoNotAllocate(t, Factory, settings...)
-			modeltest.ThreadsDoNotMatter(t, Factory, settings...)
+			modeltest.Steps(t, Factory, settings...)
 			if name != "uniform" {
 				modeltest.QueriesStandAlone(t, Factory, settings...)
 			}
