@@ -44,7 +44,7 @@ type Model struct {
 	input input
 
 	time     nn.TimeEncoder
-	channels []channel
+	channels []sequence.Channel
 	layers   []layer
 	output   nn.Linear
 }
@@ -65,6 +65,17 @@ func declare(c Config, seed uint64) model.Declared {
 	m.MergeHead(2*c.NodeDim, c.NodeDim)
 	m.FreezeTime(c.FreezeTime)
 	return m
+}
+
+func (m *Model) declareChannels(s nn.Scope) {
+	c, in := m.cfg, &m.input.Tables
+	add := func(name string, width int) nn.Linear { return nn.NewLinear(s.In(name), c.Patch*width, c.Channel) }
+	m.channels = []sequence.Channel{
+		in.NodeChannel(add("node", c.NodeDim), c.NodeDim),
+		in.EdgeChannel(add("edge", c.EdgeDim), c.EdgeDim),
+		sequence.TimeChannel(add("time", c.TimeDim), c.Patch, m.time.Forward),
+		in.CountChannel(add("neighbor_co_occurrence", c.Channel), c.Patch),
+	}
 }
 
 func (m *Model) declareLayers(s nn.Scope) {
@@ -112,7 +123,7 @@ func (m *Model) Close() {
 // Embed describes both nodes, seen from each other and from the query's time.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 	m.input.load(tp, b)
-	h := m.encode(tp) // [n, P, 4d]: the source's patches, then the destination's
+	h := sequence.SideBySide(tp, m.channels, &m.input.Positions) // [n, P, 4d]: the source's patches first
 	for _, layer := range m.layers {
 		h = layer(tp, h)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/models/internal/sequence"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -44,7 +45,7 @@ func testReads(t *testing.T, set ...string) {
 	tp := grad.NewTape(y.Device, false)
 	defer tp.Close()
 	m.input.load(tp, b)
-	encoded := y.Read(m.encode(tp)) // [n, P, 4d]
+	encoded := y.Read(sequence.SideBySide(tp, m.channels, &m.input.Positions)) // [n, P, 4d]
 	e := m.Embed(tp, b)
 	src, dst := b.Rows[0].Len/m.cfg.Patch, b.Rows[1].Len/m.cfg.Patch
 	weights, width := y.Weights(), m.cfg.Width()

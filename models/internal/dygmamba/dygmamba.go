@@ -50,7 +50,7 @@ type Model struct {
 	input input
 
 	time     nn.TimeEncoder
-	channels []channel
+	channels []sequence.Channel
 	reduce   nn.Linear
 
 	nodes sequence.Block // its norms and feed-forwards are the same for all layers in the released program

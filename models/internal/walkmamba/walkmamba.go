@@ -40,7 +40,7 @@ type Model struct {
 	walks *extra
 
 	time      nn.TimeEncoder
-	channels  []channel
+	channels  []sequence.Channel
 	direction nn.Linear // joins the channel of walks
 	reduce    nn.Linear
 
