@@ -2,19 +2,13 @@ package model
 
 import "fmt"
 
-// Dims reads a configuration off the shapes of a checkpoint's tensors, see Kind.Shapes. It keeps the first complaint
-// for Err; what cannot be told is 1.
+// Dims reads a configuration off the shapes of a checkpoint's tensors, see Kind.Shapes. It keeps the first complaint;
+// what cannot be told is 1.
 type Dims struct {
 	of     string
 	shapes map[string][]int
 	err    error
 }
-
-// NewDims reads the shapes of what should be the weights of a model.
-func NewDims(of string, shapes map[string][]int) *Dims { return &Dims{of: of, shapes: shapes} }
-
-// Err is the first complaint.
-func (d *Dims) Err() error { return d.err }
 
 // Has says whether there is such a tensor.
 func (d *Dims) Has(name string) bool { return d.shapes[name] != nil }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,6 +100,7 @@ const trainShare = 0.7
 //	Conditions() []string what its scores depend on beside their own past, a line each; results carry them
 //	Brief() string        its settings in a few words, for tables of results
 type Kind[C interface{ Check() error }] struct {
+	Title   string // as papers write it
 	Summary string
 	Default C // complete
 	// the first is the reference program's; none: Default with Standard training, under the name "released"
@@ -106,7 +108,9 @@ type Kind[C interface{ Check() error }] struct {
 	// Prefer, optional, names the preset to train on a data set with when none is asked for; without it that is the
 	// first.
 	Prefer func(data Data) string
-	// Imported, optional, changes the configuration for data that are not published ones.
+	// Imported, optional, changes the configuration for data that are not published ones. Their times may be large
+	// numbers, such as seconds since 1970, which float32 rounds to minutes; published results are made from rounded
+	// times.
 	Imported func(c *C)
 	// Fit, optional, changes the configuration to what the data are like. Presets and settings come after both.
 	Fit func(c *C, data Data)
@@ -115,10 +119,10 @@ type Kind[C interface{ Check() error }] struct {
 	Remembers bool
 	// Lighter says which settings make a training need less memory, beside batch_size.
 	Lighter string
-	// Shapes, optional, is base changed to what the shapes of a checkpoint's tensors tell; it need not look at every
-	// tensor.
-	Shapes func(base C, shapes map[string][]int) (C, error)
-	// Table, optional but needed with Shapes, lists every parameter's shape.
+	// Shapes, optional, changes the configuration to what the shapes of a checkpoint's tensors tell; it need not look
+	// at every tensor.
+	Shapes func(c *C, d *Dims)
+	// Table, optional but needed with Shapes and Build, lists every parameter's shape.
 	Table func(c C) []Shape
 	// Ignore, optional, tells tensors of a released program's checkpoint that are no parameters, or one under a second
 	// name.
@@ -127,8 +131,10 @@ type Kind[C interface{ Check() error }] struct {
 	// name, and what it remembers. State is what Snapshot gave, nil if nothing is known of it.
 	Released func(params, state []tensor.Named) []tensor.Named
 
-	Build func(env Env, c C) (Model, error)
-	// Rule, instead of Build, makes what needs no training. Variants are its forms, of which published tables report
+	// Declare names the parameters of a model. Build, instead, makes a model in any other way.
+	Declare func(c C, seed uint64) Declared
+	Build   func(env Env, c C) (Model, error)
+	// Rule, instead of both, makes what needs no training. Variants are its forms, of which published tables report
 	// the best.
 	Rule     func(c C) (Scorer, error)
 	Variants []Variant[C]
@@ -252,6 +258,10 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 	if k.Ignore == nil {
 		k.Ignore = func(string) bool { return false }
 	}
+	if k.Declare != nil {
+		k.Build = func(env Env, c C) (Model, error) { return build(env, k.Declare(c, env.Seed)) }
+		k.Table = func(c C) []Shape { return Table(k.Declare(c, 0).Params()) }
+	}
 	f := Factory{
 		Summary: k.Summary, Remembers: k.Remembers, Trains: k.Rule == nil, Lighter: k.Lighter,
 		ignore: k.Ignore, released: k.Released, about: map[string]string{}, keys: Keys(new(C), new(Training)),
@@ -322,7 +332,15 @@ func (k Kind[C]) config(s Spec) (c C, err error) {
 	if !ok {
 		return c, fmt.Errorf("configuration is a %T, must be a %T", s.Config, p)
 	}
-	return *p, (*p).Check()
+	return *p, k.check(*p)
+}
+
+// check looks at bounds, then asks the configuration itself.
+func (k Kind[C]) check(c C) error {
+	if err := checkBounds(c); err != nil {
+		return err
+	}
+	return c.Check()
 }
 
 func (k Kind[C]) spec(preset string, data Data, settings []string) (Spec, error) {
@@ -379,13 +397,7 @@ func (k Kind[C]) complete(s Spec, c C, t Training, settings []string) (Spec, err
 	} else if err := Apply(settings, &c, &t); err != nil {
 		return Spec{}, err
 	}
-	if err := c.Check(); err != nil {
-		return Spec{}, fmt.Errorf("%w: %w", ErrSetting, err)
-	}
-	if err := t.Check(); err != nil {
-		return Spec{}, fmt.Errorf("%w: %w", ErrSetting, err)
-	}
-	if err := moderate(&c); err != nil {
+	if err := cmp.Or(k.check(c), t.Check(), moderate(&c)); err != nil {
 		return Spec{}, fmt.Errorf("%w: %w", ErrSetting, err)
 	}
 	s.Config, s.Training = &c, t
@@ -443,9 +455,9 @@ func (k Kind[C]) fromShapes(base Spec, shapes map[string][]int, settings []strin
 	if k.Shapes == nil || k.Table == nil {
 		return Spec{}, fmt.Errorf("%s: cannot be recognised by its tensors' shapes", k.Summary)
 	}
-	c, err := k.Shapes(*base.Config.(*C), shapes)
-	if err != nil {
-		return Spec{}, err
+	c, d := *base.Config.(*C), &Dims{of: k.Title, shapes: shapes}
+	if k.Shapes(&c, d); d.err != nil {
+		return Spec{}, d.err
 	}
 	s, err := k.complete(base, c, base.Training, settings)
 	if err != nil {

@@ -42,7 +42,7 @@ var toy = Make(Kind[toyConfig]{
 		}
 		return "small"
 	},
-	Shapes: func(c toyConfig, shapes map[string][]int) (toyConfig, error) { c.Size = shapes["w"][0]; return c, nil },
+	Shapes: func(c *toyConfig, d *Dims) { c.Size, _ = d.Matrix("w") },
 	Table:  func(c toyConfig) []Shape { return []Shape{{"w", []int{c.Size, 2}}} },
 })
 

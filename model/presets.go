@@ -23,20 +23,19 @@ func (b Best[V]) Prefer(d Data) string {
 }
 
 // AsPublished are the presets of a model that the paper trains longer than the released program does, and otherwise
-// alike: with what tune sets for a data set. About says so of the paper's.
-func AsPublished[C any](tune func(c *C, data string), about string) []Preset[C] {
+// alike. Set takes over what was chosen for a data set; one for which nothing was keeps the default.
+func AsPublished[C, V any](best Best[V], set func(c *C, v V)) []Preset[C] {
+	tune := func(data string, c *C, _ *Training) {
+		if v, chosen := best.For(data); chosen {
+			set(c, v)
+		}
+	}
 	return []Preset[C]{
-		{
-			Name:    "released",
-			Summary: "the released program and its best configurations",
-			Apply:   func(data string, c *C, _ *Training) { tune(c, data) },
-		}, {
-			Name:    "paper",
-			Summary: about,
+		{Name: "released", Summary: "the released program and its best configurations", Apply: tune},
+		{Name: "paper", Summary: "the same, trained as long as in the paper",
 			Apply: func(data string, c *C, t *Training) {
-				tune(c, data)
+				tune(data, c, t)
 				t.Epochs = PaperEpochs
-			},
-		},
+			}},
 	}
 }

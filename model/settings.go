@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -42,17 +43,27 @@ type Setting struct {
 func Settings(from ...any) []Setting {
 	var list []Setting
 	for _, f := range from {
-		v := reflect.Indirect(reflect.ValueOf(f))
-		for i := range v.NumField() {
-			field, value := v.Type().Field(i), v.Field(i).Interface()
-			if shares, ok := value.(protocol.Shares); ok {
+		for field, value := range fields(f) {
+			if shares, ok := value.Interface().(protocol.Shares); ok {
 				list = append(list, shareSettings(shares)...)
-			} else if keyOf(field) != "" {
-				list = append(list, Setting{keyOf(field), value, field.Tag.Get("about")})
+				continue
 			}
+			list = append(list, Setting{keyOf(field), value.Interface(), field.Tag.Get("about")})
 		}
 	}
 	return list
+}
+
+// fields are those of a struct, or of a pointer to one, that are settings. Those of embedded structs are among them.
+func fields(of any) iter.Seq2[reflect.StructField, reflect.Value] {
+	return func(yield func(reflect.StructField, reflect.Value) bool) {
+		v := reflect.Indirect(reflect.ValueOf(of))
+		for _, f := range reflect.VisibleFields(v.Type()) {
+			if keyOf(f) != "" && !yield(f, v.FieldByIndex(f.Index)) {
+				return
+			}
+		}
+	}
 }
 
 // shareSettings are those of the shares of negatives, one for each kind that training draws.
@@ -90,17 +101,16 @@ func agrees(settings []string, c any) error {
 
 func apply(key, value string, targets []any) error {
 	for _, t := range targets {
-		v := reflect.ValueOf(t).Elem()
-		for i := range v.NumField() {
-			if shares, ok := v.Field(i).Interface().(protocol.Shares); ok && isShare(key) {
+		for f, v := range fields(t) {
+			if shares, ok := v.Interface().(protocol.Shares); ok && isShare(key) {
 				var share float64
 				err := assign(reflect.ValueOf(&share).Elem(), key, value)
 				kind := protocol.Negatives(strings.TrimPrefix(key, protocol.SharePrefix))
-				v.Field(i).Set(reflect.ValueOf(protocol.With(shares, kind, share)))
+				v.Set(reflect.ValueOf(protocol.With(shares, kind, share)))
 				return err
 			}
-			if f := v.Type().Field(i); key != "" && (keyOf(f) == key || f.Tag.Get("was") == key) {
-				return assign(v.Field(i), key, value)
+			if key != "" && key != negativesKey && (keyOf(f) == key || f.Tag.Get("was") == key) {
+				return assign(v, key, value)
 			}
 		}
 	}
@@ -148,14 +158,12 @@ func assign(field reflect.Value, key, value string) error {
 
 // decodeRenamed sets the fields of a struct that a JSON object has under an earlier name.
 func decodeRenamed(object map[string]json.RawMessage, target any) error {
-	v := reflect.ValueOf(target).Elem()
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
+	for field, value := range fields(target) {
 		was := field.Tag.Get("was")
 		if _, renamed := object[keyOf(field)]; renamed || was == "" || object[was] == nil {
 			continue
 		}
-		if err := json.Unmarshal(object[was], v.Field(i).Addr().Interface()); err != nil {
+		if err := json.Unmarshal(object[was], value.Addr().Interface()); err != nil {
 			return fmt.Errorf("%s: %w", was, err)
 		}
 	}
@@ -165,7 +173,7 @@ func decodeRenamed(object map[string]json.RawMessage, target any) error {
 // keyOf is a field's JSON name, "" if it has none.
 func keyOf(f reflect.StructField) string {
 	key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	if key == "-" || key == negativesKey {
+	if key == "-" {
 		return ""
 	}
 	return key

@@ -11,13 +11,13 @@ import (
 
 // Training says how a model learns. Its JSON names are the ones --set takes, and about says what they are.
 type Training struct {
-	BatchSize    int     `json:"batch_size" about:"events of a step, each with a negative"`
-	LearningRate float64 `json:"learning_rate" about:"how far a step goes"`
-	Epochs       int     `json:"num_epochs" about:"at most so many"`
-	Patience     int     `json:"patience" about:"epochs without a better one till it stops"`
+	BatchSize    int     `json:"batch_size" in:"[1,inf)" about:"events of a step, each with a negative"`
+	LearningRate float64 `json:"learning_rate" in:"(0,1]" about:"how far a step goes"`
+	Epochs       int     `json:"num_epochs" in:"[1,inf)" about:"at most so many"`
+	Patience     int     `json:"patience" in:"[1,inf)" about:"epochs without a better one till it stops"`
 	Optimizer    string  `json:"optimizer" about:"Adam, SGD or RMSprop"` // however capitalised
 	// WeightDecay is left out where there is none: older configurations keep their bytes.
-	WeightDecay float64 `json:"weight_decay,omitempty" about:"how strongly weights are drawn to 0"`
+	WeightDecay float64 `json:"weight_decay,omitempty" in:"[0,1]" about:"how strongly weights are drawn to 0"`
 	// What follows is left out where it is as in the reference programs, too.
 	Negatives protocol.Shares `json:"negatives_*,omitzero"` // settings of their own, negatives_<kind>
 	SelectBy  string          `json:"select_by,omitempty" about:"validation that chooses an epoch: random, all, time"`
@@ -57,19 +57,11 @@ var Standard = Training{
 
 // Check says what is wrong with t.
 func (t Training) Check() error {
-	switch {
-	case t.BatchSize < 1:
-		return fmt.Errorf("batch_size is %d, must be at least 1", t.BatchSize)
-	case !(t.LearningRate > 0) || t.LearningRate > 1:
-		return fmt.Errorf("learning_rate is %v, must be above 0 and at most 1", t.LearningRate)
-	case t.Epochs < 1:
-		return fmt.Errorf("num_epochs is %d, must be at least 1", t.Epochs)
-	case t.Patience < 1:
-		return fmt.Errorf("patience is %d, must be at least 1", t.Patience)
-	case !slices.Contains([]string{"adam", "sgd", "rmsprop"}, strings.ToLower(t.Optimizer)):
+	if err := checkBounds(t); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"adam", "sgd", "rmsprop"}, strings.ToLower(t.Optimizer)) {
 		return fmt.Errorf("optimizer is %q, must be Adam, SGD or RMSprop", t.Optimizer)
-	case !(t.WeightDecay >= 0) || t.WeightDecay > 1:
-		return fmt.Errorf("weight_decay is %v, must be at least 0 and at most 1", t.WeightDecay)
 	}
 	if t.SelectBy != "" {
 		if err := protocol.Check("select_by is", t.SelectBy, protocol.Selections()); err != nil {

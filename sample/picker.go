@@ -21,10 +21,11 @@ const (
 )
 
 // PickerOptions says how to choose neighbours. Which generator draws is not the model's choice but that of whoever
-// replays the events, see Bind.
+// replays the events, see Bind. Models embed it in their configurations.
 type PickerOptions struct {
-	Strategy string  // Recent, Uniform or TimeAware; "" is Recent
-	Scale    float64 // TimeAware: decay per unit of time; 0 is 1e-6
+	Strategy string `json:"sample_neighbor_strategy" about:"recent, uniform or time_interval_aware"` // "" is Recent
+	// Scale is for TimeAware; 0 is 1e-6.
+	Scale float64 `json:"time_scaling_factor" in:"(0,inf)" about:"time_interval_aware: decay per unit of time"`
 }
 
 // NewPicker is the Picker of a Plan. It is nil, which means the most recent ones, for Recent. Whoever gathers with the

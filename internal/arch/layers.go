@@ -59,6 +59,7 @@ var Layers = []Layer{
 
 	{Both, []string{"checkpoint"}},
 	{Both, []string{"model"}},
+	{Both, []string{"models/internal/dyglib"}},
 	{Both, []string{"models/internal/attention", "models/internal/messages", "models/internal/sequence"}},
 	{Both, []string{"replay"}},
 	{Both, []string{"eval"}},

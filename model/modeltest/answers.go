@@ -74,31 +74,21 @@ func sized(t testing.TB, what string, x *tensor.Tensor, rows, cols int) {
 
 func finite(x float32) bool { return x-x == 0 }
 
-// learn makes a player remember the first units of a world, if it remembers at all.
+// learn makes a player forget everything and remember the first units of a world, if it remembers at all.
 func (p player) learn(t testing.TB, w *world, spec model.Spec, units int) {
 	t.Helper()
-	m := p.memory()
-	if m == nil {
-		return
-	}
-	if err := m.Restore(nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.pass(spec.Order).Remember(t.Context(), m, w.set.Log.Span(0, units*batchSize)); err != nil {
-		t.Fatal(err)
+	if m := p.memory(); m != nil {
+		must(t, m.Restore(nil))
+		p.goOn(t, w, spec, 0, units)
 	}
 }
 
-// goOn makes a player remember one more unit, if it remembers at all.
-func (p player) goOn(t testing.TB, w *world, spec model.Spec, unit int) {
+// goOn makes a player remember so many more units, if it remembers at all.
+func (p player) goOn(t testing.TB, w *world, spec model.Spec, first, units int) {
 	t.Helper()
-	m := p.memory()
-	if m == nil {
-		return
-	}
-	span := w.set.Log.Span(unit*batchSize, (unit+1)*batchSize)
-	if err := w.pass(spec.Order).Remember(t.Context(), m, span); err != nil {
-		t.Fatal(err)
+	if m := p.memory(); m != nil {
+		span := w.set.Log.Span(first*batchSize, (first+units)*batchSize)
+		must(t, w.pass(spec.Order).Remember(t.Context(), m, span))
 	}
 }
 
@@ -158,12 +148,6 @@ func (p player) company(t testing.TB, w *world) string {
 	t.Helper()
 	qs := w.queries(19)
 	want := p.ask(t, w.past, qs)
-	compare := func(how string, got []float32) string {
-		if at, yes := differ(got, want); yes {
-			return fmt.Sprintf("query %d of %d is answered with %v, %s with %v", at, len(qs), want[at], how, got[at])
-		}
-		return ""
-	}
 	var single, cut []float32
 	for _, q := range qs {
 		single = append(single, p.ask(t, w.past, []sample.Query{q})...)
@@ -187,8 +171,9 @@ func (p player) company(t testing.TB, w *world) string {
 		how string
 		got []float32
 	}{{"alone", single}, {"in parts of 7", cut}, {"in another order", shuffled}, {"among strangers", crowded}} {
-		if broken := compare(c.how, c.got); broken != "" {
-			return broken
+		if at, yes := differ(c.got, want); yes {
+			return fmt.Sprintf("query %d of %d is answered with %v, %s with %v",
+				at, len(qs), want[at], c.how, c.got[at])
 		}
 	}
 	return ""
@@ -198,12 +183,7 @@ func (p player) company(t testing.TB, w *world) string {
 func unaware(t testing.TB, e *entry) {
 	const n = 12
 	events := e.world.set.Log.Span(100, 100+n)
-	qs := make([]sample.Query, 0, 2*n)
-	for i := range n {
-		q := events.At(i)
-		qs = append(qs, sample.Query{Src: q.Src, Dst: q.Dst, Time: q.Time})
-	}
-	qs = append(qs, qs...)
+	qs := append(about(events), about(events)...)
 	for _, spec := range e.specs {
 		p := e.build(t, spec)
 		p.learn(t, e.world, spec, 3)

@@ -50,14 +50,10 @@ func (p player) askAt(t testing.TB, log *event.Log, order protocol.Order, unit i
 	if m == nil {
 		return p.ask(t, past, qs)
 	}
-	if err := m.Restore(nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Restore(nil))
 	pass := (&world{past: past}).pass(order)
 	for step, err := range pass.Batches(t.Context(), m, log.All()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if step.Number == unit {
 			return p.ask(t, past, qs)
 		}
@@ -87,9 +83,8 @@ func (w *world) futures(t testing.TB, unit int, end bool) map[string]*event.Log 
 			} else {
 				e.Time = time(i)
 			}
-			if _, err := log.Append(e); err != nil {
-				t.Fatal(err)
-			}
+			_, err := log.Append(e)
+			must(t, err)
 		}
 		return log
 	}

@@ -42,9 +42,7 @@ func newEntry(t testing.TB, name string, f model.Factory) *entry {
 		return e
 	}
 	variants, err := f.Variants()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(variants) > 0 {
 		e.specs = nil
 	}
@@ -82,9 +80,7 @@ func (e *entry) small(t testing.TB, preset string, settings ...string) model.Spe
 	})
 	data := e.world.data(e.world.set.Name, false)
 	spec, err := e.factory.Spec(preset, data, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 2 { // what did not fit beside a large size may fit beside a small one
 		for _, s := range model.Settings(spec.Config) {
 			if s.Value == any(data.Span) {
@@ -145,15 +141,11 @@ func (e *entry) buildIn(t testing.TB, w *world, dev device.Device, spec model.Sp
 	t.Helper()
 	if !e.factory.Trains {
 		rule, err := e.factory.Rule(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return player{Scorer: rule}
 	}
 	m, err := e.factory.Build(w.environment(dev, seed), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	scorer := model.NewScorer(m)
 	t.Cleanup(func() { scorer.Close(); m.Close() })
 	return player{scorer.Scorer(), m}
@@ -185,6 +177,22 @@ func (p player) ask(t testing.TB, past index.View, qs []sample.Query) []float32 
 	return p.answer(t, gather(past, p.Plan(), qs, len(qs), event.Span{}))
 }
 
+// about are the queries whether events happen.
+func about(events event.Span) (qs []sample.Query) {
+	for i, u := range events.Src {
+		qs = append(qs, sample.Query{Src: u, Dst: events.Dst[i], Time: events.Time[i]})
+	}
+	return qs
+}
+
+// must ends a test that something went wrong in.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // gather is a batch of queries, of which so many are about events. Random neighbours are picked from the start.
 func gather(past index.View, plan sample.Plan, qs []sample.Query, positives int, events event.Span) *sample.Batch {
 	if plan.Picker != nil {
@@ -198,9 +206,7 @@ func gather(past index.View, plan sample.Plan, qs []sample.Query, positives int,
 func (p player) answer(t testing.TB, b *sample.Batch) []float32 {
 	t.Helper()
 	out := make([]float32, len(b.Queries))
-	if err := p.Score(b, out); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Score(b, out))
 	return out
 }
 
@@ -208,9 +214,7 @@ func (p player) answer(t testing.TB, b *sample.Batch) []float32 {
 func (p player) snapshot(t testing.TB) []tensor.Named {
 	t.Helper()
 	list, err := p.memory().Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return list
 }
 
@@ -250,9 +254,7 @@ func same(a, b []tensor.Named) bool {
 func jsonOf(t testing.TB, value any) string {
 	t.Helper()
 	raw, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(raw)
 }
 

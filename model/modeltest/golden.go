@@ -31,15 +31,11 @@ func Device(t testing.TB, threads int) device.Device {
 	t.Helper()
 	if onGPU() {
 		dev, err := gpu()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return dev
 	}
 	dev, _, err := open.Device("cpu", open.Options{Threads: threads})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { dev.Close() })
 	return dev
 }
@@ -75,15 +71,12 @@ func NewToyOn(t testing.TB, dev device.Device, f model.Factory, settings ...stri
 	t.Helper()
 	graph, _ := golden.Models(t)
 	spec, err := f.Spec("", model.Data{}, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	y := &Toy{Device: dev, Graph: graph, Log: event.NewLog(len(graph.Src))}
 	for i := range graph.Src {
 		e := event.Event{Src: graph.Src[i], Dst: graph.Dst[i], Time: graph.Time[i], Edge: graph.Edge[i]}
-		if _, err := y.Log.Append(e); err != nil {
-			t.Fatal(err)
-		}
+		_, err := y.Log.Append(e)
+		must(t, err)
 	}
 	y.Past = index.Freeze(y.Log)
 	if y.Model, err = f.Build(y.environment(y.Device), spec); err != nil {
@@ -118,9 +111,7 @@ func (y *Toy) fill(t testing.TB) {
 	}
 	for _, list := range parts {
 		for name, values := range golden.Fill(list) {
-			if err := y.Params().Write(y.Params().Get(name), values); err != nil {
-				t.Fatal(err)
-			}
+			must(t, y.Params().Write(y.Params().Get(name), values))
 		}
 	}
 }
@@ -136,25 +127,7 @@ func (y *Toy) Queries() []sample.Query {
 
 // Batch gathers what the model wants to know about queries, as one call.
 func (y *Toy) Batch(qs []sample.Query) *sample.Batch {
-	b := &sample.Batch{Positives: len(qs)}
-	plan := y.Plan()
-	plan.ByCall = false
-	sample.Gather(y.Past, plan, qs, b)
-	return b
-}
-
-// Events gathers what the model wants to know about the events lo to hi−1, as positives.
-func (y *Toy) Events(lo, hi int) *sample.Batch {
-	events := y.Log.Span(lo, hi)
-	b := &sample.Batch{Positives: hi - lo, Events: events}
-	var qs []sample.Query
-	for i := range events.Src {
-		qs = append(qs, sample.Query{Src: events.Src[i], Dst: events.Dst[i], Time: events.Time[i]})
-	}
-	plan := y.Plan()
-	plan.ByCall = false
-	sample.Gather(y.Past, plan, qs, b)
-	return b
+	return gather(y.Past, oneCall(y.Plan()), qs, len(qs), event.Span{})
 }
 
 // Read copies a tensor out.
@@ -276,13 +249,8 @@ func Gradients(t *testing.T, params *nn.Params, want map[string]golden.Gradient)
 			continue
 		}
 		g := params.ReadGrad(p)
-		var norm float64
-		for _, x := range g {
-			norm += float64(x) * float64(x)
-		}
-		norm = math.Sqrt(norm)
-		if math.Abs(norm-w.L2) > 1e-3*w.L2 {
-			t.Errorf("gradient of %s has norm %v, want %v", p.Name, norm, w.L2)
+		if length := norm(g); math.Abs(length-w.L2) > 1e-3*w.L2 {
+			t.Errorf("gradient of %s has norm %v, want %v", p.Name, length, w.L2)
 		}
 		for i, first := range w.First {
 			if math.Abs(float64(g[i])-first) > 1e-3*math.Abs(first)+1e-4*w.L2 {

@@ -65,17 +65,13 @@ func (e *entry) resumesIn(t testing.TB, spec model.Spec) {
 			job.SaveEvery = time.Nanosecond
 		}
 		r, err := job.Train(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return r
 	}
 	whole, killed := t.TempDir(), t.TempDir()
 	want := complete(whole, e.devices[1], func(s train.Step) {
 		if s.Epoch == 2 && s.Done == 3*batchSize { // all that is left when the program is killed now
-			if err := os.CopyFS(killed, os.DirFS(whole)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.CopyFS(killed, os.DirFS(whole)))
 		}
 	})
 	if first, last := want.History[0].Loss, want.History[len(want.History)-1].Loss; first == last {
@@ -145,9 +141,7 @@ func compareRuns(t testing.TB, spec model.Spec, how string, got, want run.Result
 func read(t testing.TB, dir, name string) []byte {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return raw
 }
 

@@ -5,21 +5,8 @@ import (
 
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
-	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
-
-// Unit gathers what a model that remembers wants to know about the events lo to hi−1 where nobody asks about them.
-func (y *Toy) Unit(lo, hi int) *sample.Batch {
-	events := y.Log.Span(lo, hi)
-	b := &sample.Batch{Positives: hi - lo, Events: events}
-	var qs []sample.Query
-	for i := range events.Src {
-		qs = append(qs, sample.Query{Src: events.Src[i], Dst: events.Dst[i], Time: events.Time[i]})
-	}
-	sample.Gather(y.Past, y.Model.(model.Memory).UnitPlan(), qs, b)
-	return b
-}
 
 // Memory holds a model that remembers to the golden numbers of the released program: three batches of 20 events from
 // nothing, the embeddings of the third, and what is remembered at the end. Events are remembered in the step that asks
@@ -33,12 +20,11 @@ func Memory(t *testing.T, f model.Factory, name string, settings ...string) {
 		record, apart bool
 	}{{"in a training step", true, false}, {"in a step", false, false}, {"with what was gathered", false, true},
 		{"in units", true, true}} {
-		if err := m.Restore(nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Restore(nil))
 		tp, unit := grad.NewTape(y.Device, way.record), grad.NewTape(y.Device, false)
 		for lo := 0; lo < 60; lo += 20 {
-			b := y.Events(lo, lo+20)
+			events := y.Log.Span(lo, lo+20)
+			b := gather(y.Past, oneCall(y.Plan()), about(events), 20, events)
 			tp.Reset(0)
 			e := m.Embed(tp, b)
 			if lo == 40 {
@@ -49,7 +35,7 @@ func Memory(t *testing.T, f model.Factory, name string, settings ...string) {
 			case !way.apart:
 				m.Commit(tp, b, &e)
 			case way.record:
-				b = y.Unit(lo, lo+20)
+				b = gather(y.Past, m.UnitPlan(), about(events), 20, events)
 				fallthrough
 			default:
 				unit.Reset(0)

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Plain is the weights of a model by name, in float64, and what layers make of them: straight from their equations, one
@@ -131,18 +132,18 @@ func Dots(rows [][]float64, x []float64) (y []float64) {
 
 // Plus is a + b, number by number.
 func Plus(a, b []float64) []float64 {
-	y := make([]float64, len(a))
-	for i := range a {
-		y[i] = a[i] + b[i]
+	y := slices.Clone(a)
+	for i := range y {
+		y[i] += b[i]
 	}
 	return y
 }
 
 // Times is a·b, number by number.
 func Times(a, b []float64) []float64 {
-	y := make([]float64, len(a))
-	for i := range a {
-		y[i] = a[i] * b[i]
+	y := slices.Clone(a)
+	for i := range y {
+		y[i] *= b[i]
 	}
 	return y
 }
@@ -158,11 +159,7 @@ func PlusRows(a, b [][]float64) [][]float64 {
 
 // MeanRows is the mean of rows.
 func MeanRows(rows [][]float64) []float64 {
-	w := make([]float64, len(rows))
-	for i := range w {
-		w[i] = 1 / float64(len(rows))
-	}
-	return SumRows(w, rows)
+	return SumRows(slices.Repeat([]float64{1 / float64(len(rows))}, len(rows)), rows)
 }
 
 // SumRows is the sum of rows, each with its weight.
@@ -178,11 +175,7 @@ func SumRows(w []float64, rows [][]float64) []float64 {
 
 // Softmax is shares of 1 that are in proportion to eˣ.
 func Softmax(x []float64) []float64 {
-	top := math.Inf(-1)
-	for _, v := range x {
-		top = max(top, v)
-	}
-	var sum float64
+	top, sum := slices.Max(x), 0.0
 	y := Each(x, func(v float64) float64 { return math.Exp(v - top) })
 	for _, v := range y {
 		sum += v

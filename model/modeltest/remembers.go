@@ -91,15 +91,11 @@ func inOrder(t testing.TB, e *entry) {
 		after := e.unitByUnit(t, spec) // what is known, by number of units
 		for _, order := range protocol.Orders() {
 			j := &journal{StatefulScorer: p.memory()}
-			if err := j.Restore(nil); err != nil {
-				t.Fatal(err)
-			}
+			must(t, j.Restore(nil))
 			pass := e.world.pass(order)
 			pass.Negatives = opposites{}
 			for step, err := range pass.Batches(t.Context(), j, events) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if want := mayKnow(events, step.Number, order); j.events != want {
 					t.Fatalf("%s: %d events are known at unit %d, want %d", order, j.events, step.Number, want)
 				}
@@ -133,14 +129,9 @@ func (e *entry) unitByUnit(t testing.TB, spec model.Spec) [][]tensor.Named {
 	p := e.build(t, spec)
 	list := [][]tensor.Named{p.snapshot(t)}
 	for unit := range e.world.set.Log.Batches(0, numEvents, batchSize) {
-		var qs []sample.Query
-		for i := range unit.Len() {
-			qs = append(qs, sample.Query{Src: unit.Src[i], Dst: unit.Dst[i], Time: unit.Time[i]})
-		}
+		qs := about(unit)
 		if p.model == nil {
-			if err := p.memory().Commit(gather(e.world.past, p.memory().UnitPlan(), qs, len(qs), unit)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, p.memory().Commit(gather(e.world.past, p.memory().UnitPlan(), qs, len(qs), unit)))
 		} else {
 			b := gather(e.world.past, p.Plan(), qs, len(qs), unit)
 			tp := grad.NewTape(p.model.Params().Device(), false)
@@ -178,9 +169,7 @@ func rewinds(t testing.TB, e *entry) {
 			}
 			validated := p.snapshot(t)
 			p.learn(t, e.world, spec, 5)
-			if err := e.world.pass(order).Remember(t.Context(), p.memory(), e.world.split.Val.All()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, e.world.pass(order).Remember(t.Context(), p.memory(), e.world.split.Val.All()))
 			if !same(validated, p.snapshot(t)) {
 				t.Errorf("%s: validation leaves something else than the validation events", order)
 			}

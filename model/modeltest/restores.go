@@ -36,24 +36,16 @@ func travels(t testing.TB, e *entry) {
 			}
 		}
 		path := filepath.Join(t.TempDir(), "model.safetensors")
-		if err := checkpoint.Save(path, f); err != nil {
-			t.Fatal(err)
-		}
+		must(t, checkpoint.Save(path, f))
 		f, err := checkpoint.Load(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		again, err := e.factory.Decode([]byte(jsonOf(t, spec)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got, was := jsonOf(t, again), jsonOf(t, spec); got != was {
 			t.Errorf("the configuration %s comes back as %s", was, got)
 		}
 		other := e.buildIn(t, e.world, e.devices[1], again, 2)
-		if err := other.load(f); err != nil {
-			t.Fatal(err)
-		}
+		must(t, other.load(f))
 		if at, yes := differ(other.ask(t, e.world.past, qs), want); yes {
 			t.Errorf("query %d is answered otherwise after saving and loading", at)
 		}
@@ -90,9 +82,7 @@ func refuses(t testing.TB, e *entry) {
 				} else if !same(p.snapshot(t), before) {
 					t.Errorf("a memory in which %s %s is refused, but something has changed", x.Name, how)
 				}
-				if err := p.memory().Restore(before); err != nil {
-					t.Fatal(err)
-				}
+				must(t, p.memory().Restore(before))
 			}
 			huge := clone(before)
 			for k := range huge[i].Data {
@@ -101,9 +91,7 @@ func refuses(t testing.TB, e *entry) {
 			if err := p.memory().Restore(huge); err == nil {
 				p.ask(t, e.world.past, e.world.queries(24)) // whatever that may be; it must not end the program
 			}
-			if err := p.memory().Restore(before); err != nil {
-				t.Fatal(err)
-			}
+			must(t, p.memory().Restore(before))
 		}
 	})
 }
@@ -167,14 +155,11 @@ func grows(t testing.TB, e *entry) {
 		log := event.NewLog(2)
 		for _, ev := range []event.Event{{Src: stranger, Dst: stranger + 1}, {Src: stranger + 1, Dst: 1}} {
 			ev.Time = e.world.set.Log.At(numEvents-1).Time + 1
-			if _, err := log.Append(ev); err != nil {
-				t.Fatal(err)
-			}
+			_, err := log.Append(ev)
+			must(t, err)
 		}
 		grown := p.snapshot(t)
-		if err := e.world.pass(spec.Order).Remember(t.Context(), p.memory(), log.All()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.world.pass(spec.Order).Remember(t.Context(), p.memory(), log.All()))
 		if same(p.snapshot(t), grown) {
 			t.Error("nothing is remembered of newcomers")
 		}
@@ -204,7 +189,7 @@ func recordable(t testing.TB, e *entry) {
 				t.Fatalf("query %d of batch %d: %v, and %v where steps are recorded", at, i, want[at], got[at])
 			}
 			for _, p := range []player{plain, deck} {
-				p.goOn(t, e.world, spec, i)
+				p.goOn(t, e.world, spec, i, 1)
 			}
 			if plain.memory() != nil && !same(deck.snapshot(t), plain.snapshot(t)) {
 				t.Fatalf("something else is remembered after unit %d where commits are recorded", i)
@@ -221,19 +206,13 @@ func tidy(t testing.TB, e *entry) {
 	e.inOrders(e.forms, func(spec model.Spec) {
 		dev := dry.New(0)
 		l, err := train.NewLearner(e.factory, e.world.environment(dev, 1), spec, protocol.LinkPrediction)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		scorer := model.NewScorer(l.Model)
 		b := e.world.batch(l.Model.Plan(), 5)
 		l.Step(b, 1)
-		if err := scorer.Score(b, make([]float32, len(b.Queries))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, scorer.Score(b, make([]float32, len(b.Queries))))
 		if m, ok := scorer.Scorer().(model.StatefulScorer); ok {
-			if err := m.Commit(b); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Commit(b))
 		}
 		scorer.Close()
 		l.Close()

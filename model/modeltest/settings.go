@@ -12,21 +12,16 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 )
 
-// Count holds a table of parameters to how many numbers the released program has, in all and without the predictor.
-func Count(t *testing.T, table []model.Shape, total, backbone int) {
+// Count holds parameters to how many numbers the released program has, in all and without the predictor.
+func Count(t *testing.T, m model.Declared, total, backbone int) {
 	t.Helper()
-	all, own := 0, 0
-	for _, s := range table {
-		n := 1
-		for _, d := range s.Dims {
-			n *= d
-		}
-		all += n
-		if strings.HasPrefix(s.Name, "0.") {
-			own += n
+	own := 0
+	for _, p := range m.Params().All() {
+		if strings.HasPrefix(p.Name, "0.") {
+			own += p.Hi - p.Lo
 		}
 	}
-	if all != total || own != backbone {
+	if all := m.Params().Count(); all != total || own != backbone {
 		t.Errorf("%d parameters, %d of the backbone, want %d and %d", all, own, total, backbone)
 	}
 }
@@ -38,9 +33,7 @@ func Presets(t *testing.T, f model.Factory, want map[string]string) {
 	for of, settings := range want {
 		preset, data, _ := strings.Cut(of, " on ")
 		s, err := f.Spec(preset, model.Data{Name: data})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		has := map[string]string{"order": string(s.Order)}
 		for _, x := range f.Settings(s) {
 			has[x.Key] = fmt.Sprint(x.Value)
@@ -85,9 +78,7 @@ func Refuses(t *testing.T, f model.Factory, wrong map[string]string) {
 func RefusesWide(t *testing.T, f model.Factory) {
 	t.Helper()
 	spec, err := f.Spec("", model.Data{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
 	wide := dataset.Features{Rows: 1, Cols: 173, Data: make([]float32, 173)}
@@ -109,13 +100,9 @@ type Recognised struct {
 func Recognises(t *testing.T, f model.Factory, r Recognised) {
 	t.Helper()
 	base, err := f.Spec("released", model.Data{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := f.FromTensors(base, r.Shapes, r.Told...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !reflect.DeepEqual(s.Config, r.Config) {
 		t.Errorf("shapes tell %+v, want %+v", s.Config, r.Config)
 	}

@@ -37,9 +37,7 @@ func (p player) alike(t testing.TB, w *world) {
 	want := p.answer(t, gather(w.past, oneCall(p.Plan()), qs, len(qs), event.Span{}))
 	got := make([]float32, len(qs))
 	if _, ok := p.model.(model.Sharer); ok {
-		if err := scorer.ScoreAlike(gather(w.past, oneCall(p.Plan()), qs, len(qs), event.Span{}), got); err != nil {
-			t.Fatal(err)
-		}
+		must(t, scorer.ScoreAlike(gather(w.past, oneCall(p.Plan()), qs, len(qs), event.Span{}), got))
 		if at, yes := differ(got, want); yes {
 			t.Errorf("query %d is answered with %v, with %v when work is shared", at, want[at], got[at])
 		}
@@ -51,9 +49,7 @@ func (p player) alike(t testing.TB, w *world) {
 	for _, n := range []int{len(qs), len(qs) - 1} { // with and without a node that has no other to its side
 		nodes := append([]sample.Query{{Dst: about.Src, Time: about.Time}}, qs[:n]...)
 		b := gather(w.past, plan, model.Pair(nodes), len(nodes)/2, event.Span{})
-		if err := scorer.ScorePaired(b, got[:n]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, scorer.ScorePaired(b, got[:n]))
 		if at, yes := differ(got[:n], want[:n]); yes {
 			t.Errorf("query %d is answered with %v, with %v when nodes are described alone", at, want[at], got[at])
 		}

@@ -3,7 +3,6 @@ package modeltest
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -21,40 +20,33 @@ import (
 // Lesson is a batch of the events lo to hi−1 and as many negatives.
 func (y *Toy) Lesson(lo, hi int) *sample.Batch {
 	events := y.Log.Span(lo, hi)
-	b := &sample.Batch{Positives: hi - lo, Events: events}
 	rng := rand.New(rand.NewPCG(1, uint64(lo)))
-	var qs []sample.Query
-	for i := range events.Src {
-		qs = append(qs, sample.Query{Src: events.Src[i], Dst: events.Dst[i], Time: events.Time[i]})
-	}
-	for _, q := range qs[:hi-lo] {
+	qs := about(events)
+	for _, q := range qs {
 		q.Dst = y.Graph.Dst[rng.IntN(len(y.Graph.Dst))]
 		qs = append(qs, q)
 	}
-	plan := y.Plan()
-	plan.ByCall = false
-	sample.Gather(y.Past, plan, qs, b)
-	return b
+	return gather(y.Past, oneCall(y.Plan()), qs, hi-lo, events)
 }
 
 // Steps holds a model to what every training step promises: the same bytes whatever the number of threads, and nothing
 // allocated on the Go heap once a batch of its size was seen. A model that remembers does so in the step.
 func Steps(t *testing.T, f model.Factory, settings ...string) {
 	t.Helper()
-	if name := os.Getenv("DYGMAMBA_TEST_DEVICE"); name != "" && name != "cpu" {
-		t.Skipf("the CPU promises this, %s does not", name)
-	}
+	OnlyCPU(t)
 	y := NewToy(t, f, settings...)
 	var first []float32
-	for _, threads := range []int{1, 2, 3} {
+	for _, threads := range []int{1, 2, 3, 16} {
 		dev := cpu.New(cpu.Options{Threads: threads})
 		l := y.learner(t, f, dev, settings...)
 		var got []float32
+		weights := l.Model.Params().All()
+		before := l.Model.Params().Read(weights[len(weights)-1])
 		for i := range 3 {
 			l.Step(y.Lesson(20*i, 20*i+20), grad.Key(1, uint64(i)))
 			got = append(got, host(dev, l.Logits.Data)...)
 		}
-		for _, p := range l.Model.Params().All() {
+		for _, p := range weights {
 			got = append(got, l.Model.Params().Read(p)...)
 		}
 		if m, ok := l.Model.(model.Memory); ok {
@@ -65,10 +57,11 @@ func Steps(t *testing.T, f model.Factory, settings ...string) {
 		if first == nil {
 			first = got
 		}
-		for i := range first {
-			if math.Float32bits(got[i]) != math.Float32bits(first[i]) {
-				t.Fatalf("number %d after three steps is %v with one thread, %v with %d", i, first[i], got[i], threads)
-			}
+		if slices.Equal(l.Model.Params().Read(weights[len(weights)-1]), before) {
+			t.Errorf("three steps leave %s where it was", weights[len(weights)-1].Name)
+		}
+		if i, yes := differ(got, first); yes {
+			t.Fatalf("number %d after three steps is %v with one thread, %v with %d", i, first[i], got[i], threads)
 		}
 		if b := y.Lesson(60, 80); threads == 2 {
 			l.Step(b, 0)
@@ -94,16 +87,12 @@ func host(dev device.Device, b device.Buffer) []float32 {
 func (y *Toy) learner(t testing.TB, f model.Factory, dev device.Device, settings ...string) *train.Learner {
 	t.Helper()
 	spec, err := f.Spec("", model.Data{}, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if f.Remembers {
 		spec.Order = protocol.Arrival
 	}
 	l, err := train.NewLearner(f, y.environment(dev), spec, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
 }
 
@@ -122,9 +111,7 @@ func Slopes(t *testing.T, f model.Factory, without []string, settings ...string)
 	for i := range values {
 		values[i] = float32(i+1) * 1e-6
 	}
-	if err := params.Write(slow, values); err != nil {
-		t.Fatal(err)
-	}
+	must(t, params.Write(slow, values))
 	for lo := 0; lo < 40; lo += 20 { // its steps only remember: nothing moves
 		l.Reset(y.Lesson(lo, lo+20), 0)
 		l.Forward()
@@ -168,9 +155,7 @@ func Slopes(t *testing.T, f model.Factory, without []string, settings ...string)
 			for i := range moved {
 				moved[i] = before[i] + float32(step*float64(g[i])/slope)
 			}
-			if err := params.Write(p, moved); err != nil {
-				t.Fatal(err)
-			}
+			must(t, params.Write(p, moved))
 			return sum()
 		}
 		got := (along(h) - along(-h)) / (2 * h)
@@ -178,9 +163,7 @@ func Slopes(t *testing.T, f model.Factory, without []string, settings ...string)
 		if !(math.Abs(got-slope) <= 0.06*slope+noise/h) || slope < 5*noise/h {
 			t.Errorf("%s: the answers rise by %v along the gradient, which is %v", p.Name, got, slope)
 		}
-		if err := params.Write(p, before); err != nil {
-			t.Fatal(err)
-		}
+		must(t, params.Write(p, before))
 	}
 }
 

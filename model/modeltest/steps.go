@@ -5,17 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/grad"
-	"github.com/dygmamba/dygmamba/internal/optim"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -23,8 +20,8 @@ import (
 // OnlyCPU skips a test of what only the CPU promises.
 func OnlyCPU(t testing.TB) {
 	t.Helper()
-	if name := os.Getenv("DYGMAMBA_TEST_DEVICE"); name != "" && name != "cpu" {
-		t.Skipf("the CPU promises this, %s does not", name)
+	if onGPU() {
+		t.Skip("the CPU promises this, a GPU does not")
 	}
 }
 
@@ -45,91 +42,6 @@ func (y *Toy) Logits(qs []sample.Query) []float64 {
 	defer tp.Close()
 	logits, _ := model.Logits(tp, y.Model, y.Head(), y.Batch(qs))
 	return y.Read(logits)
-}
-
-// school is a toy that takes steps of Adam on one batch.
-type school struct {
-	*Toy
-	tape   *grad.Tape
-	rule   *optim.Optimizer
-	batch  *sample.Batch
-	labels []float32
-	loss   [1]float32
-}
-
-func newSchool(y *Toy, queries int) *school {
-	s := &school{Toy: y, tape: grad.NewTape(y.Device, true), batch: y.Batch(y.Random(queries))}
-	s.rule = optim.New(y.Params(), optim.Config{Rule: device.Adam, Rate: 1e-3})
-	s.labels = make([]float32, queries)
-	for i := range s.labels[:queries/2] {
-		s.labels[i] = 1
-	}
-	return s
-}
-
-func (s *school) step(key uint64) float32 {
-	s.tape.Reset(key)
-	labels := s.tape.Floats(s.labels, len(s.labels), 1)
-	logits, _ := model.Logits(s.tape, s.Model, s.Head(), s.batch)
-	loss := grad.BCE(s.tape, logits, labels)
-	s.Params().ZeroGrad()
-	s.tape.Backward(loss)
-	s.rule.Step()
-	s.Device.Read(s.loss[:], loss.Data)
-	return s.loss[0]
-}
-
-func (s *school) close() {
-	s.tape.Close()
-	s.rule.Close()
-}
-
-// StepsDoNotAllocate holds a model to taking steps without memory from the Go heap, once it has taken one.
-func StepsDoNotAllocate(t *testing.T, f model.Factory, settings ...string) {
-	t.Helper()
-	OnlyCPU(t)
-	s := newSchool(NewToy(t, f, settings...), 40)
-	defer s.close()
-	s.step(0)
-	s.step(1)
-	if n := testing.AllocsPerRun(5, func() { s.step(2) }); n != 0 {
-		t.Errorf("a step allocates %v times", n)
-	}
-}
-
-// ThreadsDoNotMatter trains on one, two, three and sixteen threads and compares every bit.
-func ThreadsDoNotMatter(t *testing.T, f model.Factory, settings ...string) {
-	t.Helper()
-	var want []float32
-	for _, threads := range []int{1, 2, 3, 16} {
-		s := newSchool(NewToyOn(t, Device(t, threads), f, settings...), 60)
-		var got []float32
-		for key := range uint64(3) {
-			got = append(got, s.step(key))
-		}
-		for _, p := range s.Params().All() {
-			got = append(got, s.Params().Read(p)...)
-		}
-		s.close()
-		if want == nil {
-			want = got
-		}
-		if i := firstOff(got, want); i >= 0 {
-			t.Fatalf("number %d after three steps is %v with 1 thread, %v with %d", i, want[i], got[i], threads)
-		}
-	}
-	if want[0] == want[1] {
-		t.Errorf("the loss does not move: %v", want[:3])
-	}
-}
-
-func firstOff(got, want []float32) int {
-	for i := range want {
-		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-			return i
-		}
-	}
-	return -1
 }
 
 // QueriesStandAlone holds a model to answers that do not depend on what else is asked. Neighbours must not be picked at
@@ -161,19 +73,13 @@ func QueriesStandAlone(t *testing.T, f model.Factory, settings ...string) {
 func StartsLikePyTorch(t *testing.T, f model.Factory, name string, settings ...string) {
 	t.Helper()
 	text, err := os.ReadFile("../../../nn/testdata/draws.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	spec, err := f.Spec("", model.Data{}, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
 	m, err := f.Build(model.Env{Device: dev, Seed: 3}, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer m.Close()
 	var got, want []string
 	for _, p := range m.Params().All() {
@@ -204,11 +110,11 @@ func digest(name string, x []float32) string {
 	return fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))[:16]
 }
 
-// Shapes is the table of shapes that a checkpoint of a model's weights would have.
-func Shapes(table []model.Shape) map[string][]int {
+// Shapes are those that a checkpoint of a model's weights would have.
+func Shapes(m model.Declared) map[string][]int {
 	shapes := map[string][]int{}
-	for _, s := range table {
-		shapes[s.Name] = s.Dims
+	for _, p := range m.Params().All() {
+		shapes[p.Name] = p.Shape()
 	}
 	return shapes
 }

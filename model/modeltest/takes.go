@@ -33,9 +33,7 @@ func steady(t testing.TB, e *entry) {
 			spec.Order = protocol.Arrival // commits in the step
 		}
 		l, err := train.NewLearner(e.factory, e.world.environment(e.devices[1], 1), spec, protocol.LinkPrediction)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer l.Close()
 		heap(t, "a step", func() error { l.Step(b, 1); return nil })
 	}
@@ -107,9 +105,8 @@ func (e *entry) plannedIn(t testing.TB, spec model.Spec) {
 	}
 	whole, counted := run(none.Need), &meter{Device: e.devices[1]}
 	whole.Device = counted
-	if _, err := whole.Train(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	_, err := whole.Train(t.Context())
+	must(t, err)
 	if counted.most > none.Need {
 		t.Errorf("training takes %d bytes of the device, %d were planned", counted.most, none.Need)
 	}

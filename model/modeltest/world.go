@@ -44,9 +44,8 @@ func newWorld(t testing.TB, features bool) *world {
 		if i > numEvents*3/4 && rng.IntN(2) == 0 {
 			e.Dst = numNodes - event.Node(rng.IntN(lateNodes))
 		}
-		if _, err := log.Append(e); err != nil {
-			t.Fatal(err)
-		}
+		_, err := log.Append(e)
+		must(t, err)
 	}
 	w := &world{set: &dataset.Set{Name: "conformance", Log: log, Sampling: protocol.Native}, past: index.Freeze(log)}
 	if features {
@@ -144,10 +143,7 @@ func (w *world) queries(n int) []sample.Query {
 // batch gathers what a plan wants to know of a unit, and of as many other queries.
 func (w *world) batch(plan sample.Plan, unit int) *sample.Batch {
 	events := w.set.Log.Span(unit*batchSize, (unit+1)*batchSize)
-	var qs []sample.Query
-	for i := range events.Len() {
-		qs = append(qs, sample.Query{Src: events.Src[i], Dst: events.Dst[i], Time: events.Time[i]})
-	}
+	qs := about(events)
 	return gather(w.past, plan, append(qs, at(w.queries(len(qs)), events.Time[0])...), events.Len(), events)
 }
 

@@ -5,27 +5,40 @@
 package attention
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models/internal/dyglib"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// Config are the sizes of the layers.
+// Config are the sizes of the layers, which models have among their settings. Layers are few: there are about two to
+// the number of them draws.
 type Config struct {
-	Node, Edge, Time         int // widths of what describes a node, an event, a time
-	Layers, Heads, Neighbors int
-	Dropout                  float64
-	Strategy                 string  // of sample.PickerOptions
-	Scale                    float64 // the same
+	Layers    int `json:"num_layers" in:"[1,8]" about:"of attention: how many hops away it looks"`
+	Heads     int `json:"num_heads" in:"[1,65536]" about:"of attention"`
+	Neighbors int `json:"num_neighbors" in:"[1,65536]" about:"of a node that are looked at"`
+	sample.PickerOptions
+	Dropout float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
+	TimeDim int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
+	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"what describes a node, narrower features padded"`
+	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"event features, narrower ones padded"`
 }
 
+// Default has the widths and the dropout of the released program.
+var Default = Config{
+	Layers: 1, Heads: 2, Neighbors: 10, PickerOptions: sample.PickerOptions{Strategy: sample.Recent, Scale: 1e-6},
+	Dropout: 0.1, TimeDim: 100, NodeDim: 172, EdgeDim: 172,
+}
+
+// Tune takes over what was chosen for a data set.
+func (c *Config) Tune(v dyglib.Tuned) { c.Dropout, c.Strategy = v.Dropout, v.Strategy }
+
 // Query is the width of a query: a node and the time since it is asked about, which is none.
-func (c Config) Query() int { return c.Node + c.Time }
+func (c Config) Query() int { return c.NodeDim + c.TimeDim }
 
 // Key is the width of a key: a neighbour, the event and the time since.
-func (c Config) Key() int { return c.Node + c.Edge + c.Time }
+func (c Config) Key() int { return c.NodeDim + c.EdgeDim + c.TimeDim }
 
 // Draws lists what the layers look at: for the sources, and the same for the destinations. A node is first described
 // by the layers below, then its neighbours are drawn, then these are described by the layers below; that is the order
@@ -46,35 +59,21 @@ func (c Config) draws(list []sample.Draw, of sample.Root, layers int) []sample.D
 // count is the number of draws of one side.
 func count(layers int) int { return 1<<layers - 1 }
 
-// Picker chooses neighbours in the way that Strategy says.
-func (c Config) Picker() (sample.Picker, error) {
-	return sample.NewPicker(sample.PickerOptions{Strategy: c.Strategy, Scale: c.Scale})
+// Plan asks for these draws.
+func (c Config) Plan(exactTimes bool) (sample.Plan, error) {
+	picker, err := sample.NewPicker(c.PickerOptions)
+	return sample.Plan{Draws: c.Draws(), Picker: picker, ExactTimes: exactTimes}, err
 }
 
 // Check says what is wrong with c, under the names of settings.
 func (c Config) Check() error {
-	const deep = 8 // there are about 2 to the number of layers draws
-	err := model.CheckSizes(
-		model.Size{Key: "node_feat_dim", Value: c.Node, Most: model.Wide},
-		model.Size{Key: "edge_feat_dim", Value: c.Edge, Most: model.Wide},
-		model.Size{Key: "time_feat_dim", Value: c.Time, Most: model.Wide},
-		model.Size{Key: "num_layers", Value: c.Layers, Most: deep},
-		model.Size{Key: "num_heads", Value: c.Heads, Most: model.Wide},
-		model.Size{Key: "num_neighbors", Value: c.Neighbors, Most: model.Wide},
-	)
-	if err != nil {
-		return err
-	}
-	if err := model.CheckTimeDim(c.Time); err != nil {
+	if err := model.CheckTimeDim(c.TimeDim); err != nil {
 		return err
 	}
 	if c.Query()%c.Heads != 0 {
 		return fmt.Errorf("num_heads is %d, must divide node_feat_dim + time_feat_dim = %d", c.Heads, c.Query())
 	}
-	if err := cmp.Or(model.CheckScale(c.Scale), model.CheckDropout(c.Dropout)); err != nil {
-		return err
-	}
-	if _, err := c.Picker(); err != nil {
+	if _, err := sample.NewPicker(c.PickerOptions); err != nil {
 		return fmt.Errorf("sample_neighbor_strategy: %w", err)
 	}
 	return nil

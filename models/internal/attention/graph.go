@@ -5,6 +5,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -12,7 +13,7 @@ import (
 
 // Graph is layers of temporal attention. One goroutine at a time may use it.
 type Graph struct {
-	Node, Edge *nn.Features // of the data; set before the first batch
+	of *model.Base // has the features of the data before the first batch
 
 	cfg    Config
 	time   nn.TimeEncoder
@@ -34,14 +35,16 @@ type layer struct {
 }
 
 // New declares the layers under the reference's names: temporal_conv_layers, then merge_layers.
-func New(s nn.Scope, time nn.TimeEncoder, c Config) *Graph {
-	g := &Graph{cfg: c, time: time, layers: make([]layer, c.Layers), hops: make([]hop, count(c.Layers))}
+func New(of *model.Base, s nn.Scope, time nn.TimeEncoder, c Config) *Graph {
+	g := &Graph{of: of, cfg: c, time: time}
+	g.layers, g.hops = make([]layer, c.Layers), make([]hop, count(c.Layers))
 	for l := range g.layers {
 		in := s.In("temporal_conv_layers").In(fmt.Sprint(l))
 		g.layers[l].attention = nn.NewTemporalAttention(in, c.Query(), c.Key(), c.Heads, float32(c.Dropout))
 	}
 	for l := range g.layers {
-		g.layers[l].merge = nn.NewMerge(s.In("merge_layers").In(fmt.Sprint(l)), c.Query()+c.Node, c.Node, c.Node)
+		in := s.In("merge_layers").In(fmt.Sprint(l))
+		g.layers[l].merge = nn.NewMerge(in, c.Query()+c.NodeDim, c.NodeDim, c.NodeDim)
 	}
 	return g
 }
@@ -68,7 +71,7 @@ func (g *Graph) embed(tp *grad.Tape, of *nodes, layers, at int) *tensor.Tensor {
 	if layers > 1 {
 		own = g.embed(tp, of, layers-1, at) // [r, node]
 	} else if own == nil {
-		own = tp.Zeros(of.count, g.cfg.Node)
+		own = tp.Zeros(of.count, g.cfg.NodeDim)
 	}
 	now := g.time.Forward(tp, tp.Zeros(of.count), device.Ints{}) // [r, time]
 	query := grad.Concat(tp, own, now)                           // [r, node+time]
@@ -93,11 +96,11 @@ func (g *Graph) neighbors(tp *grad.Tape, keys []grad.Part, h *hop, layers, at in
 		if g.memory != nil {
 			keys = append(keys, grad.Part{X: grad.Gather(tp, g.memory, h.slots, 1)})
 		}
-		keys = g.Node.Part(tp, keys, h.rows, 0)
+		keys = g.of.Node.Part(tp, keys, h.rows, 0)
 	}
-	keys = g.Edge.Part(tp, keys, h.edges, g.cfg.Node)
+	keys = g.of.Edge.Part(tp, keys, h.edges, g.cfg.NodeDim)
 	code := g.time.Forward(tp, h.delta, device.Ints{}) // [r·K, time]
-	return append(keys, grad.Part{X: code, Lo: g.cfg.Node + g.cfg.Edge})
+	return append(keys, grad.Part{X: code, Lo: g.cfg.NodeDim + g.cfg.EdgeDim})
 }
 
 // attend is a layer's attention to the keys of draw at. If weights are asked for, it notes them.
@@ -112,7 +115,7 @@ func (g *Graph) attend(tp *grad.Tape, l *layer, at int, query *tensor.Tensor, h 
 
 // describe is what is known of nodes before any attention: memory and features, [r, node]. Nil: all of it is zero.
 func (g *Graph) describe(tp *grad.Tape, of *nodes) *tensor.Tensor {
-	features := g.Node.Gather(tp, of.rows, g.cfg.Node)
+	features := g.of.Node.Gather(tp, of.rows, g.cfg.NodeDim)
 	if g.memory == nil {
 		return features
 	}
@@ -147,7 +150,7 @@ func (g *Graph) Load(tp *grad.Tape, b *sample.Batch, n int) {
 	for _, q := range b.Queries[:n] {
 		g.host = append(g.host, q.Dst)
 	}
-	g.roots.count, g.roots.rows = 2*n, g.Node.Load(tp, g.host)
+	g.roots.count, g.roots.rows = 2*n, g.of.Node.Load(tp, g.host)
 	slots := min(n, len(b.Distinct.Src)) // none where there is no memory
 	g.roots.slots = g.join(tp, b.Distinct.Src[:slots], b.Distinct.Dst[:slots])
 	for i := range g.hops {
@@ -157,8 +160,8 @@ func (g *Graph) Load(tp *grad.Tape, b *sample.Batch, n int) {
 
 func (g *Graph) loadHop(tp *grad.Tape, h *hop, src, dst sample.Rows) {
 	each := len(src.Node)
-	h.count, h.rows = 2*each, g.Node.Load(tp, src.Node, dst.Node)
-	h.edges = g.Edge.Load(tp, src.Edge, dst.Edge)
+	h.count, h.rows = 2*each, g.of.Node.Load(tp, src.Node, dst.Node)
+	h.edges = g.of.Edge.Load(tp, src.Edge, dst.Edge)
 	h.mask, h.slots = g.mask(tp, src.Node, dst.Node), g.join(tp, src.Slot, dst.Slot)
 	h.delta = tp.New(2 * each)
 	if each > 0 {

@@ -13,12 +13,15 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-var two = Config{Node: 6, Edge: 5, Time: 4, Layers: 2, Heads: 2, Neighbors: 3, Strategy: sample.Recent, Scale: 1e-6}
+var two = Config{
+	NodeDim: 6, EdgeDim: 5, TimeDim: 4, Layers: 2, Heads: 2, Neighbors: 3, PickerOptions: Default.PickerOptions,
+}
 
 func TestDraws(t *testing.T) {
 	draw := func(of sample.Root) sample.Draw { return sample.Draw{Of: of, Neighbors: 3, RowLen: 3} }
@@ -63,17 +66,16 @@ func newBench(t *testing.T, c Config, node, edge []float32) *bench {
 		qs = append(qs, sample.Query{Src: 1 + rng.Int32N(9), Dst: 10 + rng.Int32N(9), Time: float64(1200 * i)})
 	}
 	sample.Gather(index.Freeze(log), sample.Plan{Draws: c.Draws(), Distinct: true}, qs, &b.batch)
-	p := nn.NewParams(1)
-	b.Graph = New(p.In("0"), nn.NewTimeEncoder(p.In("0.time_encoder"), c.Time), c)
+	base := model.NewBase(1)
+	p := base.Params()
+	b.Graph = New(&base, p.In("0"), nn.NewTimeEncoder(p.In("0.time_encoder"), c.TimeDim), c)
 	p.Place(b.dev)
-	b.Node = nn.NewFeatures(b.dev, node, len(node)/c.Node, c.Node)
-	b.Edge = nn.NewFeatures(b.dev, edge, len(edge)/c.Edge, c.Edge)
+	base.Node = nn.NewFeatures(b.dev, node, len(node)/c.NodeDim, c.NodeDim)
+	base.Edge = nn.NewFeatures(b.dev, edge, len(edge)/c.EdgeDim, c.EdgeDim)
 	b.tp = grad.NewTape(b.dev, false)
 	t.Cleanup(func() {
 		b.tp.Close()
-		b.Node.Close()
-		b.Edge.Close()
-		p.Close()
+		base.Close()
 		b.dev.Close()
 	})
 	return b
@@ -91,7 +93,7 @@ func (b *bench) embed(n int, memory []float32) []float32 {
 	b.Load(b.tp, &b.batch, n)
 	var m *tensor.Tensor
 	if memory != nil {
-		m = b.tp.Floats(memory, len(memory)/b.cfg.Node, b.cfg.Node)
+		m = b.tp.Floats(memory, len(memory)/b.cfg.NodeDim, b.cfg.NodeDim)
 	}
 	return b.read(b.Embed(b.tp, m))
 }
@@ -120,24 +122,24 @@ func near(t *testing.T, what string, got, want []float32) {
 // whose last row, which nobody looks at, is not zero.
 func TestZerosAreLeftOut(t *testing.T) {
 	zeros := func(cols int) []float32 { return noise(200*cols, 199*cols) }
-	one := Config{Node: 6, Edge: 5, Time: 4, Layers: 1, Heads: 5, Neighbors: 4}
+	one := Config{NodeDim: 6, EdgeDim: 5, TimeDim: 4, Layers: 1, Heads: 5, Neighbors: 4}
 	for _, c := range []Config{two, one} {
-		without, with := newBench(t, c, nil, nil), newBench(t, c, zeros(c.Node), zeros(c.Edge))
-		if !without.Node.Empty() || with.Node.Empty() {
+		without, with := newBench(t, c, nil, nil), newBench(t, c, zeros(c.NodeDim), zeros(c.EdgeDim))
+		if !without.of.Node.Empty() || with.of.Node.Empty() {
 			t.Fatal("the tables are not as they should be")
 		}
 		near(t, "without tables", without.embed(queries, nil), with.embed(queries, nil))
-		memory := noise(len(with.batch.Distinct.Nodes)*c.Node, 0)
+		memory := noise(len(with.batch.Distinct.Nodes)*c.NodeDim, 0)
 		remembered := without.embed(queries, memory)
 		near(t, "with a memory", remembered, with.embed(queries, memory))
 		if slices.Equal(remembered, without.embed(queries, nil)) {
 			t.Error("memories make no difference")
 		}
-		other := newBench(t, c, noise(200*c.Node, c.Node), nil)
+		other := newBench(t, c, noise(200*c.NodeDim, c.NodeDim), nil)
 		if slices.Equal(other.embed(queries, nil), without.embed(queries, nil)) {
 			t.Error("node features make no difference")
 		}
-		other = newBench(t, c, nil, noise(200*c.Edge, c.Edge))
+		other = newBench(t, c, nil, noise(200*c.EdgeDim, c.EdgeDim))
 		if slices.Equal(other.embed(queries, nil), without.embed(queries, nil)) {
 			t.Error("event features make no difference")
 		}
@@ -146,12 +148,12 @@ func TestZerosAreLeftOut(t *testing.T) {
 
 // TestFirstQueries: the first queries of a batch can be described without the others.
 func TestFirstQueries(t *testing.T) {
-	b := newBench(t, two, noise(200*two.Node, two.Node), noise(200*two.Edge, two.Edge))
-	memory := noise(len(b.batch.Distinct.Nodes)*two.Node, 0)
+	b := newBench(t, two, noise(200*two.NodeDim, two.NodeDim), noise(200*two.EdgeDim, two.EdgeDim))
+	memory := noise(len(b.batch.Distinct.Nodes)*two.NodeDim, 0)
 	all, few := b.embed(queries, memory), b.embed(4, memory)
-	src, dst := all[:4*two.Node], all[queries*two.Node:][:4*two.Node]
-	near(t, "sources", few[:4*two.Node], src)
-	near(t, "destinations", few[4*two.Node:], dst)
+	src, dst := all[:4*two.NodeDim], all[queries*two.NodeDim:][:4*two.NodeDim]
+	near(t, "sources", few[:4*two.NodeDim], src)
+	near(t, "destinations", few[4*two.NodeDim:], dst)
 	if none := b.embed(0, memory); len(none) != 0 {
 		t.Errorf("no queries are described by %v", none)
 	}
@@ -159,7 +161,7 @@ func TestFirstQueries(t *testing.T) {
 
 // TestWeigh: weights of a row add up to 1, padding beside neighbours has none, and embeddings are the same.
 func TestWeigh(t *testing.T) {
-	b := newBench(t, two, noise(200*two.Node, two.Node), noise(200*two.Edge, two.Edge))
+	b := newBench(t, two, noise(200*two.NodeDim, two.NodeDim), noise(200*two.EdgeDim, two.EdgeDim))
 	want := b.embed(queries, nil)
 	b.tp.Reset(0)
 	b.Load(b.tp, &b.batch, queries)

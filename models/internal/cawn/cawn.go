@@ -15,23 +15,22 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-const lighter = "fewer num_neighbors, a shorter walk_length or a smaller position_feat_dim"
-
 // Factory builds CAWN.
 var Factory = model.Make(model.Kind[Config]{
+	Title:   "CAWN",
 	Summary: "anonymous walks back in time from both nodes (CAWN)",
-	Default: Default, Presets: presets, Prefer: best.Prefer, Shapes: ConfigFromTensors, Table: Table, Lighter: lighter,
+	Default: Default, Presets: presets, Prefer: best.Prefer, Shapes: fromTensors,
 	Imported: func(c *Config) { c.ExactTimes = true },
-	Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	Lighter:  "fewer num_neighbors, a shorter walk_length or a smaller position_feat_dim",
+	Declare:  declare,
 })
 
 // Model is CAWN on a device. One goroutine at a time may use it.
 type Model struct {
-	cfg        Config
-	params     *nn.Params
-	node, edge *nn.Features
-	picker     sample.Picker
-	input      input
+	model.Base
+	cfg    Config
+	picker sample.Picker
+	input  input
 
 	time      nn.TimeEncoder
 	position  [2]nn.Linear
@@ -39,40 +38,12 @@ type Model struct {
 	positions nn.BiLSTM // of their positions alone
 	compare   *nn.Transformer
 	project   [2]nn.Linear // to the attention among walks, and from it
-	head      model.Head
 }
 
-// New builds the model with initial weights.
-func New(env model.Env, c Config) (*Model, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	m := declare(c, env.Seed)
-	m.input.open(c)
-	var err error
-	if m.picker, err = sample.NewPicker(c.picks()); err != nil {
-		return nil, err
-	}
-	if err = env.Place(m.params, lighter); err != nil {
-		return nil, err
-	}
-	if c.FreezeTime {
-		m.params.Freeze("0.time_encoder.")
-	}
-	if m.node, m.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
-		m.params.Close()
-		return nil, err
-	}
-	return m, nil
-}
-
-// Table lists the model's parameters under the names and in the order of the released program's checkpoints.
-func Table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
-
-// declare names all parameters; they have no memory yet.
-func declare(c Config, seed uint64) *Model {
-	m := &Model{cfg: c, params: nn.NewParams(seed)}
-	s := m.params.In("0")
+// declare names the parameters as the released program's checkpoints do, in their order.
+func declare(c Config, seed uint64) model.Declared {
+	m := &Model{cfg: c, Base: model.NewBase(seed)}
+	s := m.Params().In("0")
 	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
 	p := s.In("position_encoder.position_encode_layer")
 	m.position[0] = nn.NewLinear(p.In("0"), c.Length+1, c.PositionDim)
@@ -84,24 +55,18 @@ func declare(c Config, seed uint64) *Model {
 	m.compare = nn.NewTransformer(s.In("transformer_encoder"), c.width(), c.Heads, device.ReLU, float32(c.Dropout))
 	m.project[0] = nn.NewLinear(s.In("projection_layers.0"), 2*half+2*halfPosition, c.width())
 	m.project[1] = nn.NewLinear(s.In("projection_layers.1"), c.width(), c.NodeDim)
-	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), 2*c.NodeDim, c.NodeDim, 1)}
+	m.MergeHead(2*c.NodeDim, c.NodeDim)
+	m.FreezeTime(c.FreezeTime)
 	return m
 }
 
-// Config is the model's configuration.
-func (m *Model) Config() Config { return m.cfg }
-
-// Params are the weights.
-func (m *Model) Params() *nn.Params { return m.params }
-
-// Head scores the two nodes together.
-func (m *Model) Head() model.Head { return m.head }
-
-// Close gives the weights' and the features' memory back.
-func (m *Model) Close() {
-	m.params.Close()
-	m.node.Close()
-	m.edge.Close()
+// Open makes the picker and uploads features.
+func (m *Model) Open(env model.Env) (err error) {
+	m.input.open(m.cfg)
+	if m.picker, err = sample.NewPicker(m.cfg.PickerOptions); err != nil {
+		return err
+	}
+	return m.OpenFeatures(env, m.cfg.NodeDim, m.cfg.EdgeDim)
 }
 
 // Plan asks for the trees of walks: all of the source's steps, then all of the destination's.
@@ -135,9 +100,9 @@ func (m *Model) readWalks(tp *grad.Tape) *tensor.Tensor {
 	place := m.encodePositions(tp)                      // [steps, PositionDim]
 	code := m.time.Forward(tp, in.delta, device.Ints{}) // [steps, TimeDim]
 	var list [4]grad.Part
-	parts := m.node.Part(tp, list[:0], in.nodes, 0) // [steps, ≤NodeDim]
+	parts := m.Node.Part(tp, list[:0], in.nodes, 0) // [steps, ≤NodeDim]
 	parts = append(parts, grad.Part{X: code, Lo: c.NodeDim})
-	parts = m.edge.Part(tp, parts, in.edges, c.NodeDim+c.TimeDim) // [steps, ≤EdgeDim]
+	parts = m.Edge.Part(tp, parts, in.edges, c.NodeDim+c.TimeDim) // [steps, ≤EdgeDim]
 	parts = append(parts, grad.Part{X: place, Lo: c.NodeDim + c.TimeDim + c.EdgeDim})
 	forth, back := m.walks.Ends(tp, &in.tree, parts...)                          // [2n·walks, stepDim/2] each
 	forthPlace, backPlace := m.positions.Ends(tp, &in.tree, grad.Part{X: place}) // [2n·walks, PositionDim/2] each

@@ -5,8 +5,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dygmamba/dygmamba/device/cpu"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -30,8 +28,7 @@ func TestSteps(t *testing.T) {
 		"picked": with("walk_length=2", "sample_neighbor_strategy=time_interval_aware", "dropout=0.2"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			modeltest.StepsDoNotAllocate(t, Factory, settings...)
-			modeltest.ThreadsDoNotMatter(t, Factory, settings...)
+			modeltest.Steps(t, Factory, settings...)
 			if name != "picked" {
 				modeltest.QueriesStandAlone(t, Factory, settings...)
 			}
@@ -42,14 +39,7 @@ func TestSteps(t *testing.T) {
 func TestInitialWeights(t *testing.T) { modeltest.StartsLikePyTorch(t, Factory, "cawn") }
 
 func TestSize(t *testing.T) {
-	dev := cpu.New(cpu.Options{Threads: 1})
-	defer dev.Close()
-	m, err := New(model.Env{Device: dev}, Default)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	if got := m.Params().Count(); got != 4_022_717 {
+	if got := declare(Default, 0).Params().Count(); got != 4_022_717 {
 		t.Errorf("%d parameters, published are 4022717", got)
 	}
 }

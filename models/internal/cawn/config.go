@@ -1,27 +1,26 @@
 package cawn
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models/internal/dyglib"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {
-	Neighbors int     `json:"num_neighbors" about:"ways to go on from each step of a walk"`
-	Length    int     `json:"walk_length" about:"steps of a walk after its first node"`
-	Strategy  string  `json:"sample_neighbor_strategy" about:"recent, uniform or time_interval_aware"`
-	Scale     float64 `json:"time_scaling_factor" about:"time_interval_aware: decay per unit of time"`
+	Neighbors int `json:"num_neighbors" in:"[1,1048576]" about:"ways to go on from each step of a walk"`
+	Length    int `json:"walk_length" in:"[1,7]" about:"steps of a walk after its first node"`
+	sample.PickerOptions
 
-	Heads       int     `json:"num_walk_heads" about:"of attention among the walks"`
-	PositionDim int     `json:"position_feat_dim" about:"width of the encoding of who occurs where"`
-	TimeDim     int     `json:"time_feat_dim" about:"width of the time encoding"`
-	Dropout     float64 `json:"dropout" about:"share left out at random in training"`
-	NodeDim     int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
-	EdgeDim     int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
+	Heads       int     `json:"num_walk_heads" in:"[1,65536]" about:"of attention among the walks"`
+	PositionDim int     `json:"position_feat_dim" in:"[1,65536]" about:"width of the encoding of who occurs where"`
+	TimeDim     int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
+	Dropout     float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
+	NodeDim     int     `json:"node_feat_dim" in:"[1,65536]" about:"node features, narrower ones padded"`
+	EdgeDim     int     `json:"edge_feat_dim" in:"[1,65536]" about:"event features, narrower ones padded"`
 
 	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
 	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
@@ -29,28 +28,21 @@ type Config struct {
 
 // Default is the released program's configuration for a data set it has no better one for.
 var Default = Config{
-	Neighbors: 32, Length: 1, Strategy: sample.TimeAware, Scale: 1e-6,
+	Neighbors: 32, Length: 1, PickerOptions: sample.PickerOptions{Strategy: sample.TimeAware, Scale: 1e-6},
 	Heads: 8, PositionDim: 172, TimeDim: 100, Dropout: 0.1, NodeDim: 172, EdgeDim: 172,
 }
 
-// maxLength is how long walks may be: their number grows with every step.
-const maxLength = 7
+// best holds the best configurations of DyGLib.
+var best = dyglib.Best("cawn")
+
+// presets differ in how long they train: the paper's sizes are those of the best configurations.
+var presets = model.AsPublished(best, func(c *Config, v dyglib.Tuned) {
+	c.Neighbors, c.Dropout = v.Neighbors, v.Dropout
+})
 
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	err := model.CheckSizes(
-		model.Size{Key: "num_neighbors", Value: c.Neighbors, Most: model.Long},
-		model.Size{Key: "walk_length", Value: c.Length, Most: maxLength},
-		model.Size{Key: "num_walk_heads", Value: c.Heads, Most: model.Wide},
-		model.Size{Key: "position_feat_dim", Value: c.PositionDim, Most: model.Wide},
-		model.Size{Key: "time_feat_dim", Value: c.TimeDim, Most: model.Wide},
-		model.Size{Key: "node_feat_dim", Value: c.NodeDim, Most: model.Wide},
-		model.Size{Key: "edge_feat_dim", Value: c.EdgeDim, Most: model.Wide},
-	)
-	if err != nil {
-		return err
-	}
-	if _, err := sample.NewPicker(c.picks()); err != nil {
+	if _, err := sample.NewPicker(c.PickerOptions); err != nil {
 		return err
 	}
 	switch {
@@ -60,7 +52,7 @@ func (c Config) Check() error {
 	case c.PositionDim < 2:
 		return fmt.Errorf("position_feat_dim is %d, must be at least 2: half of it goes each way", c.PositionDim)
 	}
-	return cmp.Or(model.CheckTimeDim(c.TimeDim), model.CheckScale(c.Scale), model.CheckDropout(c.Dropout))
+	return model.CheckTimeDim(c.TimeDim)
 }
 
 // Brief is the settings in a few words.
@@ -71,13 +63,6 @@ func (c Config) Brief() string {
 		s += ", time encoder frozen"
 	}
 	return s
-}
-
-// Conditions are what scores depend on beside their own past.
-func (c Config) Conditions() []string { return c.picks().Conditions() }
-
-func (c Config) picks() sample.PickerOptions {
-	return sample.PickerOptions{Strategy: c.Strategy, Scale: c.Scale}
 }
 
 // stepDim is the width of what is known of a step.

@@ -87,7 +87,7 @@ func TestConfigFromTensors(t *testing.T) {
 	want := Default
 	want.Neighbors, want.Length, want.TimeDim, want.PositionDim, want.NodeDim, want.EdgeDim = 7, 3, 10, 9, 12, 5
 	modeltest.Recognises(t, Factory, modeltest.Recognised{
-		Config: &want, Shapes: modeltest.Shapes(Table(want)), Told: []string{"num_neighbors=7"},
+		Config: &want, Shapes: modeltest.Shapes(declare(want, 0)), Told: []string{"num_neighbors=7"},
 		Contradict: "walk_length=2", Without: "0.walk_encoder.projection_layers.1.bias", Name: "CAWN",
 	})
 }

@@ -39,7 +39,7 @@ func (in *input) load(m *Model, tp *grad.Tape, b *sample.Batch) {
 	for hop := range in.cfg.Length {
 		in.grow(b, hop)
 	}
-	in.nodes, in.edges = m.node.Load(tp, in.hostNodes), m.edge.Load(tp, in.hostEdges)
+	in.nodes, in.edges = m.Node.Load(tp, in.hostNodes), m.Edge.Load(tp, in.hostEdges)
 	in.delta = tp.Floats(in.hostDelta, len(in.hostDelta))
 	in.mark(tp)
 	in.count(b)

@@ -26,7 +26,7 @@ func TestParameterCount(t *testing.T) {
 	} {
 		c := Default
 		c.EdgeDim = edges
-		n, want := declare(c, 0).params.Count(), 117857+128*edges
+		n, want := declare(c, 0).Params().Count(), 117857+128*edges
 		if n != want || fmt.Sprintf("%.4f", 4*float64(n)/(1<<20)) != mebibytes {
 			t.Errorf("event features of %d columns: %d parameters, want %d, %s MiB", edges, n, want, mebibytes)
 		}
@@ -43,7 +43,7 @@ func TestInitialWeights(t *testing.T) {
 	defer dev.Close()
 	c := Default
 	c.EdgeDim = 100
-	m, err := New(model.Env{Device: dev, Seed: 3}, c)
+	m, err := Factory.Build(model.Env{Device: dev, Seed: 3}, model.Spec{Config: &c})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,13 +78,13 @@ func TestNodeFeatures(t *testing.T) {
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
 	for seed := range uint64(2) {
-		m, err := New(model.Env{Device: dev, Seed: seed, NumNodes: 6}, Default)
+		m, err := Factory.Build(model.Env{Device: dev, Seed: seed, NumNodes: 6}, model.Spec{Config: &Default})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer m.Close()
 		got := make([]float32, 6)
-		dev.Read(got, m.node.Table().Data)
+		dev.Read(got, m.(*Model).Node.Table().Data)
 		want := []float32{0}
 		for s := pcg64.New(9); len(want) < 6; {
 			want = append(want, s.Float32())
@@ -148,10 +148,11 @@ func TestBadSettings(t *testing.T) {
 	defer dev.Close()
 	env := model.Env{Device: dev, Edge: dataset.Features{Rows: 1, Cols: 3, Data: []float32{1, 2, 3}}}
 	want := "edge features have 3 columns, edge_feat_dim is 0"
-	if _, err := New(env, Default); err == nil || !strings.Contains(err.Error(), want) {
+	_, err := Factory.Build(env, model.Spec{Config: &Default})
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("wider features than weights: %v", err)
 	}
-	if _, err := New(env, Config{}); err == nil {
+	if _, err := Factory.Build(env, model.Spec{Config: &Config{}}); err == nil {
 		t.Error("an empty configuration was accepted")
 	}
 }
@@ -179,9 +180,7 @@ func TestOfficialWeights(t *testing.T) {
 	want := *base.Config.(*Config)
 	want.Width, want.TimeDim, want.EdgeDim, want.Iters = 96, 12, 4, 3
 	shapes := map[string][]int{"memory.memory": {50, 96}, "memory.last_update": {50}}
-	for _, p := range Table(want) {
-		shapes[p.Name] = p.Dims
-	}
+	maps.Copy(shapes, modeltest.Shapes(declare(want, 0)))
 	s, err := Factory.FromTensors(base, maps.Clone(shapes), "num_iters=3")
 	if err != nil || *s.Config.(*Config) != want {
 		t.Errorf("%+v, %v, want %+v", s.Config, err, want)

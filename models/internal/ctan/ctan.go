@@ -23,30 +23,28 @@ import (
 
 // Factory builds CTAN.
 var Factory = model.Make(model.Kind[Config]{
+	Title:   "CTAN",
 	Summary: "states that flow over the graph of latest events without forgetting (CTAN)",
-	Default: Default, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table,
+	Default: Default, Presets: presets, Prefer: preferred, Shapes: fromTensors,
 	// Whole numbers are seconds in published data; in others a unit may be a day.
 	Imported:  func(c *Config) { c.IntegerTimes = false },
 	Fit:       func(c *Config, d model.Data) { c.EdgeDim = d.EdgeDim },
 	Remembers: true,
 	Ignore:    func(name string) bool { return strings.HasPrefix(name, "memory.") }, // of the official program
 	Lighter:   "fewer num_iters or num_neighbors, or a smaller memory_dim",
-	Build:     func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	Declare:   declare,
 })
 
 // Model is CTAN on a device, with its memory. One goroutine at a time may use it.
 type Model struct {
-	cfg    Config
-	params *nn.Params
+	model.Base // its node features are random numbers, [nodes, 1]
+	cfg        Config
 
 	encode nn.Linear        // of memory and feature
 	layer  nn.AntiSymmetric // the same for all steps
 	time   nn.TimeEncoder
-	head   model.Head
 
-	node    *nn.Features // [nodes, 1]: random numbers
 	numbers *pcg64.Source
-	edge    *nn.Features
 	damping *tensor.Tensor // [width, width]: γ·I
 
 	state  *nn.State
@@ -68,36 +66,29 @@ func (h readout) Logit(tp *grad.Tape, e model.Embedding) *tensor.Tensor {
 	return h.final.Forward(tp, grad.Apply(tp, device.ReLU, s))            // [n, 1]
 }
 
-// New builds the model with initial weights and an empty memory.
-func New(env model.Env, c Config) (*Model, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	m := declare(c, env.Seed)
-	rows := max(1, env.NumNodes)
-	need := 4 * (float64(m.params.Count()) + float64(rows)*float64(c.Width+4*c.Neighbors))
+// Open makes an empty memory.
+func (m *Model) Open(env model.Env) (err error) {
+	c, rows := m.cfg, max(1, env.NumNodes)
+	need := 4 * (float64(m.Params().Count()) + float64(rows)*float64(c.Width+4*c.Neighbors))
 	if free := float64(memory.Available()); free > 0 && need > free {
-		return nil, fmt.Errorf("weights and memory of %d nodes take %.1f GiB, and %.1f GiB are free",
+		return fmt.Errorf("weights and memory of %d nodes take %.1f GiB, and %.1f GiB are free",
 			rows, need/(1<<30), free/(1<<30))
 	}
-	shift, err := newShift(env, c.IntegerTimes)
-	if err != nil {
-		return nil, err
+	if m.shift, err = newShift(env, c.IntegerTimes); err != nil {
+		return err
 	}
 	env.Node.Data = nil // the data's own are not looked at
-	if _, m.edge, err = env.Features(nodeDim, c.EdgeDim); err != nil {
-		return nil, err
+	if err := m.OpenFeatures(env, nodeDim, c.EdgeDim); err != nil {
+		return err
 	}
-	m.params.Place(env.Device)
-	m.shift = shift
 	m.state = nn.NewState(env.Device, rows)
 	m.memory = m.state.Add("memory", c.Width)
-	m.ring = newRing(rows, c.Neighbors, shift.Start)
+	m.ring = newRing(rows, c.Neighbors, m.shift.Start)
 	m.numbers = pcg64.New(9) // the official program's seed, whatever the run's
-	m.node = nn.NewFeatures(env.Device, []float32{0}, 1, nodeDim)
+	m.Node = nn.NewFeatures(env.Device, []float32{0}, 1, nodeDim)
 	m.drawFeatures()
 	m.damping = damping(env.Device, c)
-	return m, nil
+	return nil
 }
 
 // damping uploads γ·I.
@@ -114,52 +105,38 @@ func damping(dev device.Device, c Config) *tensor.Tensor {
 
 // drawFeatures gives nodes that have none their number: the first to node 1, and so on.
 func (m *Model) drawFeatures() {
-	fresh := make([]float32, m.state.Rows()-m.node.Rows())
+	fresh := make([]float32, m.state.Rows()-m.Node.Rows())
 	for i := range fresh {
 		fresh[i] = m.numbers.Float32()
 	}
-	m.node.Grow(fresh, len(fresh))
+	m.Node.Grow(fresh, len(fresh))
 }
 
-// Table lists the model's parameters under the names and in the order of the official program.
-func Table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
-
-// declare names all parameters; they have no memory yet.
-func declare(c Config, seed uint64) *Model {
-	m := &Model{cfg: c, params: nn.NewParams(seed)}
-	s := m.params.In("gnn")
+// declare names the parameters as the official program does, in its order.
+func declare(c Config, seed uint64) model.Declared {
+	m := &Model{cfg: c, Base: model.NewBase(seed)}
+	s := m.Params().In("gnn")
 	m.encode = nn.NewLinear(s.In("enc_x"), c.Width+nodeDim, c.Width)
 	m.layer = nn.NewAntiSymmetric(s.In("aconv"), c.Width, c.EdgeDim+c.TimeDim)
 	time := nn.NewLinear(s.In("time_enc.lin"), 1, c.TimeDim)
 	m.time = nn.TimeEncoder(time)
-	s = m.params.In("readout")
-	m.head = readout{
+	s = m.Params().In("readout")
+	m.SetHead(readout{
 		src:   nn.NewLinear(s.In("lin_src"), c.Width, c.Hidden()),
 		dst:   nn.NewLinear(s.In("lin_dst"), c.Width, c.Hidden()),
 		final: nn.NewLinear(s.In("lin_final"), c.Hidden(), 1),
-	}
+	})
 	return m
 }
-
-// Config is the model's configuration.
-func (m *Model) Config() Config { return m.cfg }
 
 // Plan asks for nothing but the queries: the model keeps its own neighbours.
 func (m *Model) Plan() sample.Plan { return sample.Plan{} }
 
-// Params are the weights.
-func (m *Model) Params() *nn.Params { return m.params }
-
-// Head scores the two nodes.
-func (m *Model) Head() model.Head { return m.head }
-
 // Close gives all memory back.
 func (m *Model) Close() {
-	m.params.Close()
+	m.Base.Close()
 	m.state.Close()
-	m.node.Close()
-	m.edge.Close()
-	m.params.Device().Free(m.damping.Data)
+	m.Params().Device().Free(m.damping.Data)
 }
 
 // Widths is how wide embeddings are; nothing is said of pairs.
@@ -188,14 +165,14 @@ func (m *Model) start(tp *grad.Tape, in *input) *tensor.Tensor {
 	var parts [2]grad.Part
 	remembered := grad.Gather(tp, m.memory.Tensor, in.nodes, 1) // [V, width]
 	list := append(parts[:0], grad.Part{X: remembered})
-	list = m.node.Part(tp, list, in.features, m.cfg.Width)
+	list = m.Node.Part(tp, list, in.features, m.cfg.Width)
 	return grad.LinearSum(tp, m.encode.W, m.encode.B, device.Identity, list...) // [V, width]
 }
 
 // attributes is what an event adds to what a neighbour says: W_a·[event feature ‖ time code], the same in all steps.
 func (m *Model) attributes(tp *grad.Tape, in *input) *tensor.Tensor {
 	var parts [2]grad.Part
-	list := m.edge.Part(tp, parts[:0], in.edges, 0)
+	list := m.Edge.Part(tp, parts[:0], in.edges, 0)
 	code := m.time.Forward(tp, in.delta, device.Ints{}) // [V·K, TimeDim]
 	list = append(list, grad.Part{X: code, Lo: m.cfg.EdgeDim})
 	return grad.LinearSum(tp, m.layer.Phi.Edge.W, nil, device.Identity, list...) // [V·K, width]

@@ -49,10 +49,11 @@ func environment(t testing.TB, dev device.Device, log *event.Log) model.Env {
 func newBench(t testing.TB, log *event.Log, c Config, threads int) *bench {
 	t.Helper()
 	b := &bench{dev: modeltest.Device(t, threads), log: log}
-	var err error
-	if b.Model, err = New(environment(t, b.dev, b.log), c); err != nil {
+	m, err := Factory.Build(environment(t, b.dev, b.log), model.Spec{Config: &c})
+	if err != nil {
 		t.Fatal(err)
 	}
+	b.Model = m.(*Model)
 	t.Cleanup(b.Close)
 	return b
 }
@@ -72,12 +73,12 @@ func newGolden(t testing.TB, c Config, threads int) *bench {
 	g, features := stored(t)
 	b := newBench(t, toyLog(t), c, threads)
 	for name, values := range golden.Fill(g.Params) {
-		if err := b.params.Write(b.params.Get(name), values); err != nil {
+		if err := b.Params().Write(b.Params().Get(name), values); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.node.Close()
-	b.node = nn.NewFeatures(b.dev, features, len(features), 1)
+	b.Node.Close()
+	b.Node = nn.NewFeatures(b.dev, features, len(features), 1)
 	if b.shift.Start != g.Start {
 		t.Errorf("the data begin at %v, want %v", b.shift.Start, g.Start)
 	}
@@ -160,7 +161,7 @@ func (b *bench) golden(t *testing.T, tp *grad.Tape, i int, want storedBatch) (wo
 		modeltest.Near(t, fmt.Sprintf("memory after batch %d", i), b.read(b.memory.Data), want.Memory, 1e-6)
 		modeltest.Near(t, fmt.Sprintf("last updates after batch %d", i), b.ring.last, want.LastUpdate, 0)
 	}
-	b.params.ZeroGrad()
+	b.Params().ZeroGrad()
 	tp.Backward(loss)
 	if want.Gradients != nil {
 		b.checkGradients(t, want.Gradients)
@@ -182,7 +183,7 @@ func (b *bench) read(x device.Buffer) []float64 {
 func checkNames(t *testing.T, b *bench, want []golden.Param) {
 	t.Helper()
 	var got, list []string
-	for _, p := range b.params.All() {
+	for _, p := range b.Params().All() {
 		got = append(got, fmt.Sprint(p.Name, p.Shape()))
 	}
 	for _, p := range want {
@@ -221,13 +222,13 @@ func (b *bench) checkGraph(t *testing.T, i int, want storedBatch) {
 // but for rounding.
 func (b *bench) checkGradients(t *testing.T, want map[string]storedGradient) {
 	t.Helper()
-	for _, p := range b.params.All() {
+	for _, p := range b.Params().All() {
 		w, ok := want[p.Name]
 		if p.Touched != ok {
 			t.Errorf("%s: a gradient arrived is %v, in the official program %v", p.Name, p.Touched, ok)
 		}
 		norm := 0.0
-		grads := b.params.ReadGrad(p)
+		grads := b.Params().ReadGrad(p)
 		for _, x := range grads {
 			norm += float64(x) * float64(x)
 		}

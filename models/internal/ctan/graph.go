@@ -127,7 +127,7 @@ func (m *Model) load(tp *grad.Tape, g *graph) *input {
 		h.src, h.dst = append(h.src, g.place[g.queued[i]]-1), append(h.dst, g.place[g.queued[i+1]]-1)
 	}
 	in.nodes, in.neighbors, in.mask = tp.Ints(h.nodes), tp.Ints(h.neighbors), tp.Ints(h.mask)
-	in.features, in.edges = m.node.Load(tp, h.nodes), m.edge.Load(tp, h.edges)
+	in.features, in.edges = m.Node.Load(tp, h.nodes), m.Edge.Load(tp, h.edges)
 	in.delta = tp.Floats(h.delta, len(h.delta))
 	in.src, in.dst = tp.Ints(h.src), tp.Ints(h.dst)
 	return in

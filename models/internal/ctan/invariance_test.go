@@ -39,8 +39,8 @@ func learner(t testing.TB, threads int, settings ...string) (*train.Learner, *be
 // all is every weight, and the memory.
 func (b *bench) all() []float32 {
 	var list []float32
-	for _, p := range b.params.All() {
-		list = append(list, b.params.Read(p)...)
+	for _, p := range b.Params().All() {
+		list = append(list, b.Params().Read(p)...)
 	}
 	return append(list, b.Snapshot()[0].Data...)
 }
@@ -130,7 +130,7 @@ func TestWeightDecay(t *testing.T) {
 	weights := func(decay string) (value, skip []float32) {
 		l, b := learner(t, 2, "memory_dim=16", "optimizer=SGD", "learning_rate=0.1", "weight_decay="+decay)
 		l.Step(b.ask(t, 0, each), 0)
-		read := func(name string) []float32 { return b.params.Read(b.params.Get("gnn.aconv.phi." + name)) }
+		read := func(name string) []float32 { return b.Params().Read(b.Params().Get("gnn.aconv.phi." + name)) }
 		return read("lin_value.weight"), read("lin_skip.weight")
 	}
 	value, skip := weights("0")

@@ -41,7 +41,7 @@ func (m *Model) assign(tp *grad.Tape, b *sample.Batch, z *tensor.Tensor, node fu
 
 // Shape tells steps apart that compute on graphs of different sizes, or on tables that have moved.
 func (m *Model) Shape(b *sample.Batch) uint64 {
-	moves := grad.Key(uint64(m.state.Moves()), grad.Key(uint64(m.node.Moves()), uint64(m.edge.Moves())))
+	moves := grad.Key(uint64(m.state.Moves()), grad.Key(uint64(m.Node.Moves()), uint64(m.Edge.Moves())))
 	return grad.Key(uint64(m.look(b).rows()), moves)
 }
 

@@ -225,12 +225,12 @@ func TestGrow(t *testing.T) {
 	build := func(nodes int) *bench {
 		env := environment(t, dev, log)
 		env.NumNodes = nodes
-		m, err := New(env, c)
+		m, err := Factory.Build(env, model.Spec{Config: &c})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(m.Close)
-		return &bench{Model: m, dev: dev, log: log}
+		return &bench{Model: m.(*Model), dev: dev, log: log}
 	}
 	large, grown := build(nodes), build(log.NumNodes())
 	large.replay(t, 8)

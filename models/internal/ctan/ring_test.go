@@ -84,8 +84,9 @@ func TestShift(t *testing.T) {
 	if s, err := newShift(env, true); err != nil || s.Mean != 0 || s.Deviation != 1 {
 		t.Errorf("one event: %+v, %v", s, err)
 	}
+	env.Device = modeltest.Device(t, 1)
 	env.Train = func() (event.Span, error) { return event.Span{}, fmt.Errorf("broken") }
-	_, err := New(env, Default)
+	_, err := Factory.Build(env, model.Spec{Config: &Default})
 	if err == nil || !strings.Contains(err.Error(), "time shifts of the training data: broken") {
 		t.Errorf("data that cannot be split: %v", err)
 	}

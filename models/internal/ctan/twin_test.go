@@ -33,10 +33,10 @@ func twinOf(t testing.TB, b *bench, events int) *twin {
 	toy, _ := golden.Models(t)
 	w := &twin{c: b.cfg, weights: modeltest.Plain{}, edges: toy.EdgeFeatures, shift: b.shift}
 	w.past = b.log.Span(0, events)
-	for _, p := range b.params.All() {
+	for _, p := range b.Params().All() {
 		w.weights[p.Name] = b.read(p.Data)
 	}
-	w.features = b.read(b.node.Table().Data)
+	w.features = b.read(b.Node.Table().Data)
 	memory := b.read(b.memory.Data)
 	for at := 0; at < len(memory); at += b.cfg.Width {
 		w.memory = append(w.memory, memory[at:at+b.cfg.Width])
@@ -195,11 +195,11 @@ func TestTwin(t *testing.T) {
 					t.Errorf("logit %d is %v, want %v", i, got, want)
 				}
 			}
-			b.params.ZeroGrad()
+			b.Params().ZeroGrad()
 			tp.Backward(grad.BCE(tp, logits, tp.Floats(labels(2*each), 2*each)))
 			worst := 0.0
-			for _, p := range b.params.All() {
-				g := b.params.ReadGrad(p)
+			for _, p := range b.Params().All() {
+				g := b.Params().ReadGrad(p)
 				for i, want := range w.slopes(p.Name, batch.Queries) {
 					d := math.Abs(float64(g[i]) - want)
 					if worst = max(worst, d); !(d <= 1e-6) {

@@ -19,17 +19,17 @@ const (
 type Config struct {
 	Layer string `json:"layer" about:"what reads the sequence: transformer or mamba"`
 
-	Patch   int           `json:"patch_size" about:"p: events that make one step"`
-	Length  int           `json:"max_input_sequence_length" about:"L: itself, and latest events of a node"` // 1 and L−1
+	Patch   int           `json:"patch_size" in:"[1,1048576]" about:"p: events that make one step"`
+	Length  int           `json:"max_input_sequence_length" in:"[1,1048576]" about:"L: itself, and latest events"`
 	Padding model.Padding `json:"padding" about:"call: rows as long as the call's longest; fixed: as L"`
 
-	Channel int     `json:"channel_embedding_dim" about:"d: width of each of the four channels"`
-	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
-	Layers  int     `json:"num_layers" about:"layers that read the sequence"`
-	Heads   int     `json:"num_heads" about:"of a Transformer layer's attention"` // mamba has none
-	Dropout float64 `json:"dropout" about:"share left out at random in training"` // bare Mamba: none
-	NodeDim int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
-	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
+	Channel int     `json:"channel_embedding_dim" in:"[1,65536]" about:"d: width of each of the four channels"`
+	TimeDim int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
+	Layers  int     `json:"num_layers" in:"[1,100]" about:"layers that read the sequence"`
+	Heads   int     `json:"num_heads" in:"[1,65536]" about:"of a Transformer layer's attention"` // mamba has none
+	Dropout float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`     // bare Mamba: none
+	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"node features, narrower ones padded"`
+	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"event features, narrower ones padded"`
 
 	// The paper gives variant G no equations. Bare blocks with residuals pass sums of raw counts on as they are,
 	// hundreds where histories repeat; DyGMamba's own node-level block has a norm and a feed-forward after each.
@@ -59,18 +59,6 @@ func (c Config) Plan() sample.Plan {
 
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	if err := model.CheckSizes(
-		model.Size{Key: "patch_size", Value: c.Patch, Most: model.Long},
-		model.Size{Key: "max_input_sequence_length", Value: c.Length, Most: model.Long},
-		model.Size{Key: "channel_embedding_dim", Value: c.Channel, Most: model.Wide},
-		model.Size{Key: "time_feat_dim", Value: c.TimeDim, Most: model.Wide},
-		model.Size{Key: "num_layers", Value: c.Layers, Most: model.Wide},
-		model.Size{Key: "num_heads", Value: c.Heads, Most: model.Wide},
-		model.Size{Key: "node_feat_dim", Value: c.NodeDim, Most: model.Wide},
-		model.Size{Key: "edge_feat_dim", Value: c.EdgeDim, Most: model.Wide},
-	); err != nil {
-		return err
-	}
 	switch {
 	case c.Layer != Transformer && c.Layer != Mamba:
 		return fmt.Errorf("layer is %q, must be %q or %q", c.Layer, Transformer, Mamba)
@@ -79,7 +67,7 @@ func (c Config) Check() error {
 	case c.Layer == Transformer && c.FeedForward:
 		return fmt.Errorf("feed_forward is true, must be false for layer %q, which has its own", c.Layer)
 	}
-	return cmp.Or(model.CheckTimeDim(c.TimeDim), model.CheckDropout(c.Dropout), c.Padding.Check())
+	return cmp.Or(model.CheckTimeDim(c.TimeDim), c.Padding.Check())
 }
 
 // Notes are what a user should know before training.

@@ -1,4 +1,4 @@
-package dygformer_test
+package dygformer
 
 import (
 	"runtime"
@@ -10,20 +10,19 @@ import (
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
-	"github.com/dygmamba/dygmamba/models/internal/dygformer"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
 // with is the default changed.
-func with(change func(*dygformer.Config)) dygformer.Config {
-	c := dygformer.Default
+func with(change func(*Config)) Config {
+	c := Default
 	change(&c)
 	return c
 }
 
 func TestPlan(t *testing.T) {
 	row := sample.Draw{Neighbors: 255, RowMultiple: 8, Target: sample.TargetFirst, PadRight: true}
-	c := with(func(c *dygformer.Config) { c.Length, c.Patch = 256, 8 })
+	c := with(func(c *Config) { c.Length, c.Patch = 256, 8 })
 	want := sample.Plan{Draws: sample.Both(row), Counts: sample.PlainCounts, ByCall: true}
 	if diff := cmp.Diff(want, c.Plan()); diff != "" {
 		t.Error(diff)
@@ -70,11 +69,11 @@ func TestPresets(t *testing.T) {
 		{"paper", "s3", row{32, 1, 0.1, 200}},
 		{"paper", "my own data", row{32, 1, 0.1, 200}},
 	} {
-		s, err := dygformer.Factory.Spec(tt.preset, model.Data{Name: tt.data})
+		s, err := Factory.Spec(tt.preset, model.Data{Name: tt.data})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := s.Config.(*dygformer.Config)
+		c := s.Config.(*Config)
 		if got := (row{c.Length, c.Patch, c.Dropout, s.Training.Epochs}); got != tt.want {
 			t.Errorf("%s on %s: %+v, want %+v", tt.preset, tt.data, got, tt.want)
 		}
@@ -87,8 +86,8 @@ func TestPresets(t *testing.T) {
 		{model.Data{Name: "enron"}, "paper", false}, {model.Data{Name: "CanParl"}, "paper", false},
 		{model.Data{Name: "enron", Imported: true}, "released", true}, {model.Data{}, "released", false},
 	} {
-		s, err := dygformer.Factory.Spec("", tt.data)
-		if err != nil || s.Preset != tt.preset || s.Config.(*dygformer.Config).ExactTimes != tt.exact {
+		s, err := Factory.Spec("", tt.data)
+		if err != nil || s.Preset != tt.preset || s.Config.(*Config).ExactTimes != tt.exact {
 			t.Errorf("%v is trained as %+v, %v; want %s", tt.data, s, err, tt.preset)
 		}
 	}
@@ -97,12 +96,12 @@ func TestPresets(t *testing.T) {
 // TestTold: padding by call is told before training and with every result.
 func TestTold(t *testing.T) {
 	for setting, want := range map[string]int{"padding=call": 1, "padding=fixed": 0} {
-		s, err := dygformer.Factory.Spec("", model.Data{Name: "uci"}, setting)
+		s, err := Factory.Spec("", model.Data{Name: "uci"}, setting)
 		if err != nil || len(s.Notes()) != want || len(s.Conditions()) != want {
 			t.Errorf("%s: notes %q, conditions %q, %v", setting, s.Notes(), s.Conditions(), err)
 		}
 	}
-	s, err := dygformer.Factory.Spec("paper", model.Data{Name: "enron"}, "freeze_time_encoder=true")
+	s, err := Factory.Spec("paper", model.Data{Name: "enron"}, "freeze_time_encoder=true")
 	want := "L & p 256 & 8, dropout 0, padding call, time encoder frozen"
 	if err != nil || s.Brief() != want {
 		t.Errorf("in brief %q, %v, want %q", s.Brief(), err, want)
@@ -112,7 +111,7 @@ func TestTold(t *testing.T) {
 		"feed_forward=true":  "L & p 256 & 8, padding call, feed-forward, dropout 0",
 		"feed_forward=false": "L & p 256 & 8, padding call", // it drops nothing
 	} {
-		s, err = dygformer.FactoryMamba.Spec("", model.Data{Name: "enron"}, setting)
+		s, err = FactoryMamba.Spec("", model.Data{Name: "enron"}, setting)
 		if err != nil || s.Brief() != want {
 			t.Errorf("%s: in brief %q, %v, want %q", setting, s.Brief(), err, want)
 		}
@@ -120,7 +119,7 @@ func TestTold(t *testing.T) {
 }
 
 func TestBadConfigurations(t *testing.T) {
-	modeltest.Refuses(t, dygformer.Factory, map[string]string{
+	modeltest.Refuses(t, Factory, map[string]string{
 		"patch_size=0":                        "patch_size is 0, must be at least 1",
 		"max_input_sequence_length=100000000": "must be at least 1 and at most 1048576",
 		"channel_embedding_dim=1000000":       "channel_embedding_dim is 1000000, must be at least 1 and at most 65536",
@@ -135,30 +134,21 @@ func TestBadConfigurations(t *testing.T) {
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
 	if runtime.GOOS == "linux" { // elsewhere nobody tells how much memory is left
-		huge := with(func(c *dygformer.Config) { c.Patch, c.NodeDim, c.Channel = 1<<20, 1<<16, 1<<12 })
-		_, err := dygformer.New(model.Env{Device: dev}, huge)
+		huge := with(func(c *Config) { c.Patch, c.NodeDim, c.Channel = 1<<20, 1<<16, 1<<12 })
+		_, err := Factory.Build(model.Env{Device: dev}, model.Spec{Config: &huge})
 		if err == nil || !strings.Contains(err.Error(), "the weights take") {
 			t.Errorf("weights larger than the memory: %v", err)
 		}
 	}
-	modeltest.RefusesWide(t, dygformer.Factory)
+	modeltest.RefusesWide(t, Factory)
 }
 
-func count(c dygformer.Config) (n int) {
-	for _, s := range dygformer.Table(c) {
-		each := 1
-		for _, d := range s.Dims {
-			each *= d
-		}
-		n += each
-	}
-	return n
-}
+func count(c Config) int { return declare(c, 0).Params().Count() }
 
 func TestParameterCounts(t *testing.T) {
 	const predictor = 59513
 	for patch, want := range map[int]int{1: 1027522, 2: 1052222, 8: 1200422, 16: 1398022} {
-		if got := count(with(func(c *dygformer.Config) { c.Patch = patch })); got != want+predictor {
+		if got := count(with(func(c *Config) { c.Patch = patch })); got != want+predictor {
 			t.Errorf("patches of %d: %d parameters, want %d", patch, got, want+predictor)
 		}
 	}
@@ -172,7 +162,7 @@ func TestConfigFromTensors(t *testing.T) {
 }
 
 func testShapes(t *testing.T, layer string, f model.Factory) {
-	want := with(func(c *dygformer.Config) {
+	want := with(func(c *Config) {
 		c.Patch, c.Channel, c.TimeDim, c.Layers, c.NodeDim, c.EdgeDim, c.Length = 3, 8, 10, 4, 11, 5, 64
 		c.Layer = layer
 	})
@@ -180,7 +170,7 @@ func testShapes(t *testing.T, layer string, f model.Factory) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shapes := func() map[string][]int { return modeltest.Shapes(dygformer.Table(want)) }
+	shapes := func() map[string][]int { return modeltest.Shapes(declare(want, 0)) }
 	s, err := f.FromTensors(base, shapes(), "max_input_sequence_length=64")
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +181,7 @@ func testShapes(t *testing.T, layer string, f model.Factory) {
 	if layer == "mamba" {
 		fed := want
 		fed.FeedForward = true
-		s, err := f.FromTensors(base, modeltest.Shapes(dygformer.Table(fed)), "max_input_sequence_length=64")
+		s, err := f.FromTensors(base, modeltest.Shapes(declare(fed, 0)), "max_input_sequence_length=64")
 		if err != nil {
 			t.Fatal(err)
 		}

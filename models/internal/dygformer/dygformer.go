@@ -29,64 +29,53 @@ func factory(layer, summary string) model.Factory {
 	c := Default
 	c.Layer = layer
 	return model.Make(model.Kind[Config]{
-		Summary: summary, Default: c, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table,
-		// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
+		Title:   "DyGFormer",
+		Summary: summary, Default: c, Presets: presets, Prefer: preferred, Shapes: fromTensors,
 		Imported: func(c *Config) { c.ExactTimes = true },
 		Lighter:  "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
-		Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+		Declare:  declare,
 	})
 }
 
 // Model is DyGFormer on a device. One goroutine at a time may use it.
 type Model struct {
-	cfg    Config
-	params *nn.Params
-	input  input
+	model.Base
+	cfg   Config
+	input input
 
 	time     nn.TimeEncoder
-	channels []channel
+	channels []sequence.Channel
 	layers   []layer
 	output   nn.Linear
-	head     model.Head
 }
 
 // layer reads sequences, [n, P, 4d] → [n, P, 4d].
 type layer func(tp *grad.Tape, h *tensor.Tensor) *tensor.Tensor
 
-// New builds the model with initial weights.
-func New(env model.Env, c Config) (*Model, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	m := declare(c, env.Seed)
-	if err := env.Place(m.params, "a smaller patch_size or narrower layers"); err != nil {
-		return nil, err
-	}
-	if err := m.input.open(env, c); err != nil {
-		m.params.Close()
-		return nil, err
-	}
-	if c.FreezeTime {
-		m.params.Freeze("0.time_encoder.")
-	}
-	return m, nil
-}
-
-// Table lists the model's parameters under the names and in the order of the released program's checkpoints.
-func Table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
-
-// declare names all parameters; they have no memory yet.
-func declare(c Config, seed uint64) *Model {
-	m := &Model{cfg: c, params: nn.NewParams(seed)}
-	s := m.params.In("0")
+// declare names the parameters as the released program's checkpoints do, in their order.
+func declare(c Config, seed uint64) model.Declared {
+	m := &Model{cfg: c, Base: model.NewBase(seed)}
+	s := m.Params().In("0")
 	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
 	f := s.In("neighbor_co_occurrence_encoder.neighbor_co_occurrence_encode_layer")
 	m.input.Often = sequence.NewCounts(f, c.Channel)
 	m.declareChannels(s.In("projection_layer"))
 	m.declareLayers(s)
 	m.output = nn.NewLinear(s.In("output_layer"), c.Width(), c.NodeDim)
-	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), 2*c.NodeDim, c.NodeDim, 1)}
+	m.MergeHead(2*c.NodeDim, c.NodeDim)
+	m.FreezeTime(c.FreezeTime)
 	return m
+}
+
+func (m *Model) declareChannels(s nn.Scope) {
+	c, in := m.cfg, &m.input.Tables
+	add := func(name string, width int) nn.Linear { return nn.NewLinear(s.In(name), c.Patch*width, c.Channel) }
+	m.channels = []sequence.Channel{
+		in.NodeChannel(add("node", c.NodeDim), c.NodeDim),
+		in.EdgeChannel(add("edge", c.EdgeDim), c.EdgeDim),
+		sequence.TimeChannel(add("time", c.TimeDim), c.Patch, m.time.Forward),
+		in.CountChannel(add("neighbor_co_occurrence", c.Channel), c.Patch),
+	}
 }
 
 func (m *Model) declareLayers(s nn.Scope) {
@@ -116,31 +105,25 @@ func (m *Model) declareLayers(s nn.Scope) {
 	}
 }
 
-// Config is the model's configuration.
-func (m *Model) Config() Config { return m.cfg }
+// Open uploads what is the same for all batches.
+func (m *Model) Open(env model.Env) error { return m.input.open(env, m.cfg) }
 
 // Plan asks for the latest neighbours of both nodes, and how often each occurs on either side.
 func (m *Model) Plan() sample.Plan { return m.cfg.Plan() }
-
-// Params are the weights.
-func (m *Model) Params() *nn.Params { return m.params }
 
 // Shape tells steps apart between which a table of features has moved.
 func (m *Model) Shape(*sample.Batch) uint64 { return m.input.Moves() }
 
 // Close gives the weights' and the features' memory back.
 func (m *Model) Close() {
-	m.params.Close()
+	m.Base.Close()
 	m.input.Tables.Close()
 }
-
-// Head scores the two nodes together.
-func (m *Model) Head() model.Head { return m.head }
 
 // Embed describes both nodes, seen from each other and from the query's time.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 	m.input.load(tp, b)
-	h := m.encode(tp) // [n, P, 4d]: the source's patches, then the destination's
+	h := sequence.SideBySide(tp, m.channels, &m.input.Positions) // [n, P, 4d]: the source's patches first
 	for _, layer := range m.layers {
 		h = layer(tp, h)
 	}

@@ -1,10 +1,9 @@
-package dygformer_test
+package dygformer
 
 import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/model/modeltest"
-	"github.com/dygmamba/dygmamba/models/internal/dygformer"
 )
 
 // toy are the settings of the golden model.
@@ -13,6 +12,6 @@ var toy = []string{
 	"edge_feat_dim=8", "dropout=0",
 }
 
-func TestGoldenForward(t *testing.T) { modeltest.Forward(t, dygformer.Factory, "DyGFormer", toy...) }
+func TestGoldenForward(t *testing.T) { modeltest.Forward(t, Factory, "DyGFormer", toy...) }
 
-func TestGoldenLearning(t *testing.T) { modeltest.Learning(t, dygformer.Factory, "DyGFormer", toy...) }
+func TestGoldenLearning(t *testing.T) { modeltest.Learning(t, Factory, "DyGFormer", toy...) }

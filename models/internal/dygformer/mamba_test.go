@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/grad"
-	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
+	"github.com/dygmamba/dygmamba/models/internal/sequence"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -45,7 +45,7 @@ func testReads(t *testing.T, set ...string) {
 	tp := grad.NewTape(y.Device, false)
 	defer tp.Close()
 	m.input.load(tp, b)
-	encoded := y.Read(m.encode(tp)) // [n, P, 4d]
+	encoded := y.Read(sequence.SideBySide(tp, m.channels, &m.input.Positions)) // [n, P, 4d]
 	e := m.Embed(tp, b)
 	src, dst := b.Rows[0].Len/m.cfg.Patch, b.Rows[1].Len/m.cfg.Patch
 	weights, width := y.Weights(), m.cfg.Width()
@@ -92,14 +92,14 @@ func testGradients(t *testing.T, set ...string) {
 		logits, _ := model.Logits(tp, m, m.Head(), b)
 		return grad.BCE(tp, logits, tp.Floats([]float32{1, 0, 1, 0, 1, 0}, 6, 1))
 	}
-	m.params.ZeroGrad()
+	m.Params().ZeroGrad()
 	tp.Backward(loss())
 	moved := 0
-	for _, p := range m.params.All() {
+	for _, p := range m.Params().All() {
 		if p.Name == "0.time_encoder.w.weight" { // its phases turn many times: no derivative to speak of
 			continue
 		}
-		g, at := m.params.ReadGrad(p), m.params.Read(p)
+		g, at := m.Params().ReadGrad(p), m.Params().Read(p)
 		norm := 0.0
 		for _, v := range g {
 			norm += float64(v) * float64(v)
@@ -115,13 +115,13 @@ func testGradients(t *testing.T, set ...string) {
 			for i := range to {
 				to[i] = at[i] + float32(sign*h*float64(g[i])/norm)
 			}
-			if err := m.params.Write(p, to); err != nil {
+			if err := m.Params().Write(p, to); err != nil {
 				t.Fatal(err)
 			}
 			return y.Read(loss())[0]
 		}
 		got := (value(1) - value(-1)) / (2 * h)
-		if err := m.params.Write(p, at); err != nil {
+		if err := m.Params().Write(p, at); err != nil {
 			t.Fatal(err)
 		}
 		if math.Abs(got-norm) > 0.02*norm+2e-6/h {
@@ -135,13 +135,10 @@ func testGradients(t *testing.T, set ...string) {
 
 // TestMambaSize: a block of width 4d = 200 has 136,200 numbers where a Transformer layer has many more.
 func TestMambaSize(t *testing.T) {
-	size := func(layer string, layers int) (n int) {
+	size := func(layer string, layers int) int {
 		c := Default
 		c.Layer, c.Layers = layer, layers
-		for _, s := range Table(c) {
-			n += golden.Param{Shape: s.Dims}.Len()
-		}
-		return n
+		return declare(c, 0).Params().Count()
 	}
 	if got := size(Mamba, 2) - size(Mamba, 1); got != 136200 {
 		t.Errorf("a block has %d numbers, want 136200", got)

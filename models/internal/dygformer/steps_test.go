@@ -1,4 +1,4 @@
-package dygformer_test
+package dygformer
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"github.com/dygmamba/dygmamba/internal/golden"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
-	"github.com/dygmamba/dygmamba/models/internal/dygformer"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/train"
@@ -99,7 +98,7 @@ func random(graph golden.Toy, n int) []sample.Query {
 	return qs
 }
 
-var factories = map[string]model.Factory{"transformer": dygformer.Factory, "mamba": dygformer.FactoryMamba}
+var factories = map[string]model.Factory{"transformer": Factory, "mamba": FactoryMamba}
 
 func TestThreadsDoNotMatter(t *testing.T) {
 	for layer, f := range factories {
@@ -156,7 +155,7 @@ func TestCalls(t *testing.T) {
 	graph, _ := golden.Models(t)
 	qs := random(graph, 40)
 	for padding, depends := range map[string]bool{"call": true, "fixed": false} {
-		s := newSchool(t, modeltest.Device(t, 2), dygformer.Factory, graph, "padding="+padding)
+		s := newSchool(t, modeltest.Device(t, 2), Factory, graph, "padding="+padding)
 		whole := s.logits(qs)
 		apart := slices.Concat(s.logits(qs[:20]), s.logits(qs[20:]))
 		s.Reset(s.ask(qs), 0)
@@ -186,7 +185,7 @@ func TestZeroFeatures(t *testing.T) {
 	graph, _ := golden.Models(t)
 	qs := random(graph, 20)
 	answers := func(graph golden.Toy) []float32 {
-		return newSchool(t, modeltest.Device(t, 2), dygformer.Factory, graph).logits(qs)
+		return newSchool(t, modeltest.Device(t, 2), Factory, graph).logits(qs)
 	}
 	none, spread := graph, graph
 	none.NodeFeatures.Data, none.EdgeFeatures.Data = nil, nil
@@ -225,7 +224,7 @@ func near(t *testing.T, what string, got, want []float32) {
 }
 
 func TestStartsLikePyTorch(t *testing.T) {
-	modeltest.StartsLikePyTorch(t, dygformer.Factory, "dygformer", "patch_size=2")
+	modeltest.StartsLikePyTorch(t, Factory, "dygformer", "patch_size=2")
 }
 
 // BenchmarkStep is a whole step of training on uci as published, in the middle of the training part.
@@ -237,13 +236,13 @@ func BenchmarkStep(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer set.Close()
-			spec, err := dygformer.Factory.Spec("paper", model.Data{Name: name})
+			spec, err := Factory.Spec("paper", model.Data{Name: name})
 			if err != nil {
 				b.Fatal(err)
 			}
 			dev := modeltest.Device(b, 0)
 			env := model.Env{Device: dev, Node: set.Node, Edge: set.Edge, NumNodes: set.NumNodes()}
-			l, err := train.NewLearner(dygformer.Factory, env, spec, "")
+			l, err := train.NewLearner(Factory, env, spec, "")
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -22,20 +22,9 @@ type Config struct {
 	Arch    string `json:"arch" about:"released, or the equations of the paper"`
 	Variant string `json:"variant" about:"ablation a to f; empty: the whole model"` // of the paper's section 4.2
 
-	Patch    int `json:"patch_size" about:"p: events that make one step"`
-	Length   int `json:"max_input_sequence_length" about:"ρ: latest events of a node, and itself"` // Length−1 and 1
-	Meetings int `json:"max_interaction_times" about:"k: gaps between the pair's own meetings"`
-
+	sequence.Reach
 	Padding model.Padding `json:"padding" about:"fixed: rows as long as ρ; call: as the call's longest"`
-
-	Channel int     `json:"channel_embedding_dim" about:"d: width of each of the four channels"`
-	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
-	Divisor int     `json:"width_divisor" about:"f: the node-level block is 4d/f wide"` // Paper: always 4d
-	Gamma   float64 `json:"gamma" about:"γ: the time-level block is γ·d wide"`          // rounded down
-	Layers  int     `json:"num_layers" about:"of either block"`
-	Dropout float64 `json:"dropout" about:"share left out at random in training"` // in the feed-forward layers
-	NodeDim int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
-	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
+	sequence.Sizes
 
 	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
 	// ExactTimes matter where times are large: float32 near Unix time is minutes apart.
@@ -44,20 +33,16 @@ type Config struct {
 
 // Default is the released program's configuration for a data set it has no better one for.
 var Default = Config{
-	Arch: Released, Patch: 1, Length: 32, Meetings: 10, Padding: model.PadFixed, Channel: 50, TimeDim: 100,
-	Divisor: 2, Gamma: 0.5, Layers: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172,
+	Arch: Released, Reach: sequence.DefaultReach, Padding: model.PadFixed, Sizes: sequence.DefaultSizes,
 }
 
-// Width is that of the node-level block.
+// Width is that of the node-level block, in the paper always 4d.
 func (c Config) Width() int {
 	if c.Arch == Paper {
 		return 4 * c.Channel
 	}
-	return 4 * c.Channel / c.Divisor
+	return c.Sizes.Width()
 }
-
-// TimeWidth is that of the time-level block.
-func (c Config) TimeWidth() int { return c.sizes().TimeWidth() }
 
 // RowLen is the number of positions of a row of fixed length: at least one is padding in the released program, none
 // need be in the paper's equations.
@@ -89,18 +74,9 @@ func (c Config) Plan() sample.Plan {
 	return p
 }
 
-// sizes are those of both blocks.
-func (c Config) sizes() sequence.Sizes {
-	return sequence.Sizes{
-		Patch: c.Patch, Length: c.Length, Meetings: c.Meetings, Channel: c.Channel, TimeDim: c.TimeDim,
-		Divisor: c.Divisor, Gamma: c.Gamma, Layers: c.Layers, Dropout: c.Dropout,
-		NodeDim: c.NodeDim, EdgeDim: c.EdgeDim,
-	}
-}
-
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	if err := c.sizes().Check(); err != nil {
+	if err := c.Sizes.Check(); err != nil {
 		return err
 	}
 	switch {

@@ -180,7 +180,8 @@ func TestBadConfigurations(t *testing.T) {
 	})
 	if runtime.GOOS == "linux" { // elsewhere nobody tells how much memory is left
 		huge := with(Default, func(c *Config) { c.Patch, c.NodeDim, c.Channel = 1<<20, 1<<16, 1<<12 })
-		if _, err := New(model.Env{}, huge); err == nil || !strings.Contains(err.Error(), "the weights take") {
+		_, err := Factory.Build(model.Env{}, model.Spec{Config: &huge})
+		if err == nil || !strings.Contains(err.Error(), "the weights take") {
 			t.Errorf("weights larger than the memory: %v", err)
 		}
 	}
@@ -204,10 +205,7 @@ func TestConfigFromTensors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shapes := map[string][]int{}
-		for _, s := range Table(c) {
-			shapes[s.Name] = s.Dims
-		}
+		shapes := modeltest.Shapes(declare(c, 0))
 		s, err := factory.FromTensors(base, shapes,
 			"max_input_sequence_length=8", "max_interaction_times=3", "dropout=0", "padding="+string(c.Padding))
 		if err != nil {
@@ -235,14 +233,7 @@ func TestConfigFromTensors(t *testing.T) {
 			t.Errorf("%s: a missing tensor: %v", name, err)
 		}
 	}
-	if _, err := ConfigFromTensors(Default, map[string][]int{"x": {1}}); err == nil {
+	if _, err := Factory.FromTensors(model.Spec{Config: &Default}, map[string][]int{"x": {1}}); err == nil {
 		t.Error("a file without any of the model's tensors is recognised")
-	}
-	for g := 1; g <= 200; g++ {
-		for d := 1; d <= 200; d++ {
-			if int(ratio(g, d)*float64(d)) != g {
-				t.Fatalf("γ = %v makes %d·γ %d, want %d", ratio(g, d), d, int(ratio(g, d)*float64(d)), g)
-			}
-		}
 	}
 }

@@ -78,13 +78,8 @@ func realBatch(t *testing.T, set *dataset.Set, c Config, queries int) *sample.Ba
 		}
 		qs = append(qs, q)
 	}
-	m, err := New(model.Env{Device: cpu.New(cpu.Options{Threads: 1}), Node: set.Node, Edge: set.Edge}, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
 	b := new(sample.Batch)
-	sample.Gather(index.Freeze(set.Log), m.Plan(), qs, b)
+	sample.Gather(index.Freeze(set.Log), c.Plan(), qs, b)
 	return b
 }
 
@@ -107,7 +102,7 @@ func (l namedList) find(name string) []float32 {
 // oneStep is the logits and all gradients of a step, dropout included.
 func oneStep(t *testing.T, dev device.Device, set *dataset.Set, c Config, b *sample.Batch) namedList {
 	t.Helper()
-	m, err := New(model.Env{Device: dev, Node: set.Node, Edge: set.Edge, Seed: 3}, c)
+	m, err := Factory.Build(model.Env{Device: dev, Node: set.Node, Edge: set.Edge, Seed: 3}, model.Spec{Config: &c})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +110,7 @@ func oneStep(t *testing.T, dev device.Device, set *dataset.Set, c Config, b *sam
 	tp := grad.NewTape(dev, true)
 	defer tp.Close()
 	tp.Reset(grad.Key(3, 1))
-	logits := m.Score(tp, b)
+	logits := m.(*Model).Score(tp, b)
 	m.Params().ZeroGrad()
 	labels := make([]float32, len(b.Queries))
 	for i := range labels {

@@ -35,23 +35,22 @@ func factory(variant, summary string) model.Factory {
 	c.Variant = variant
 	presets, prefer := ofVariant(variant)
 	return model.Make(model.Kind[Config]{
-		Summary: summary, Default: c, Presets: presets, Prefer: prefer, Shapes: ConfigFromTensors, Table: Table,
-		// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
-		// Published data begin at 0, and published results are made from rounded times.
+		Title:   "DyGMamba",
+		Summary: summary, Default: c, Presets: presets, Prefer: prefer, Shapes: fromTensors,
 		Imported: func(c *Config) { c.ExactTimes = true },
 		Lighter:  "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
-		Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+		Declare:  declare,
 	})
 }
 
 // Model is DyGMamba on a device. One goroutine at a time may use it.
 type Model struct {
-	cfg    Config
-	params *nn.Params
-	input  input
+	model.Base
+	cfg   Config
+	input input
 
 	time     nn.TimeEncoder
-	channels []channel
+	channels []sequence.Channel
 	reduce   nn.Linear
 
 	nodes sequence.Block // its norms and feed-forwards are the same for all layers in the released program
@@ -62,37 +61,14 @@ type Model struct {
 	selection             sequence.Selection
 	channelwise           nn.Linear // variants c and d
 	output, outputPattern nn.Linear
-	head                  model.Head
 
 	histories []sequence.History // of the sides of the batch at hand
 }
 
-// New builds the model with initial weights.
-func New(env model.Env, c Config) (*Model, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	m := declare(c, env.Seed)
-	if err := env.Place(m.params, "a smaller patch_size or narrower layers"); err != nil {
-		return nil, err
-	}
-	if err := m.input.open(env, c); err != nil {
-		m.params.Close()
-		return nil, err
-	}
-	if c.FreezeTime {
-		m.params.Freeze("0.time_encoder.")
-	}
-	return m, nil
-}
-
-// Table lists the model's parameters under the names and in the order of the released program's checkpoints.
-func Table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
-
-// declare names all parameters; they have no memory yet.
-func declare(c Config, seed uint64) *Model {
-	m := &Model{cfg: c, params: nn.NewParams(seed)}
-	s := m.params.In("0")
+// declare names the parameters as the released program's checkpoints do, in their order.
+func declare(c Config, seed uint64) model.Declared {
+	m := &Model{cfg: c, Base: model.NewBase(seed)}
+	s := m.Params().In("0")
 	width, g, inputs := c.Width(), c.TimeWidth(), 2*c.NodeDim
 
 	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
@@ -125,7 +101,8 @@ func declare(c Config, seed uint64) *Model {
 	if c.Variant == "c" || c.Variant == "d" {
 		m.channelwise = nn.NewLinear(s.In("selection_layer"), width, width)
 	}
-	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), inputs, c.NodeDim, 1)}
+	m.MergeHead(inputs, c.NodeDim)
+	m.FreezeTime(c.FreezeTime)
 	return m
 }
 
@@ -163,26 +140,20 @@ func (m *Model) declareFeedForward(s nn.Scope, width int) {
 	}
 }
 
-// Config is the model's configuration.
-func (m *Model) Config() Config { return m.cfg }
+// Open uploads what is the same for all batches.
+func (m *Model) Open(env model.Env) error { return m.input.open(env, m.cfg) }
 
 // Plan asks for the latest neighbours of both nodes, how often they occur, and the pair's own gaps.
 func (m *Model) Plan() sample.Plan { return m.cfg.Plan() }
-
-// Params are the weights.
-func (m *Model) Params() *nn.Params { return m.params }
 
 // Shape tells steps apart between which a table of features has moved.
 func (m *Model) Shape(*sample.Batch) uint64 { return m.input.Moves() }
 
 // Close gives the weights' and the features' memory back.
 func (m *Model) Close() {
-	m.params.Close()
+	m.Base.Close()
 	m.input.Tables.Close()
 }
-
-// Head scores the two nodes and the pair's pattern together.
-func (m *Model) Head() model.Head { return m.head }
 
 // Embed describes both nodes, seen from each other and from the query's time, and the pair's temporal pattern.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {

@@ -23,7 +23,7 @@ func TestReleasedInit(t *testing.T) {
 	defer dev.Close()
 	c := Default
 	c.Patch = 2
-	m, err := New(model.Env{Device: dev, Seed: seed}, c)
+	m, err := Factory.Build(model.Env{Device: dev, Seed: seed}, model.Spec{Config: &c})
 	if err != nil {
 		t.Fatal(err)
 	}

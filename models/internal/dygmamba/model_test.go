@@ -63,12 +63,13 @@ func onlyCPU(t *testing.T) {
 func newBench(t testing.TB, c Config, threads int, toy golden.Toy) *bench {
 	t.Helper()
 	dev := testDevice(t, threads)
-	m, err := New(model.Env{Device: dev, Node: features(toy.NodeFeatures), Edge: features(toy.EdgeFeatures)}, c)
+	env := model.Env{Device: dev, Node: features(toy.NodeFeatures), Edge: features(toy.EdgeFeatures)}
+	m, err := Factory.Build(env, model.Spec{Config: &c})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.Close)
-	b := &bench{Model: m, dev: dev, toy: toy}
+	b := &bench{Model: m.(*Model), dev: dev, toy: toy}
 	b.set(t, b.filled())
 	var queries []sample.Query
 	for i := range toy.QuerySrc {
@@ -134,8 +135,8 @@ func (b *bench) twin() *twin {
 	for _, p := range b.Params().All() {
 		w[p.Name] = b.Params().Read(p)
 	}
-	m := toyTwin(b.toy, b.Config(), w)
-	if b.Config().Padding == model.PadCall {
+	m := toyTwin(b.toy, b.cfg, w)
+	if b.cfg.Padding == model.PadCall {
 		m.lengths = [2]int{b.batch.Rows[0].Len, b.batch.Rows[1].Len}
 	}
 	return m
@@ -171,7 +172,7 @@ func TestGoldenForward(t *testing.T) {
 		modeltest.Near(t, "z_u", b.read(out.Src), backbone.Outputs[0], 2e-5)
 		modeltest.Near(t, "z_v", b.read(out.Dst), backbone.Outputs[1], 2e-5)
 		modeltest.Near(t, "z_t", b.read(out.Pair), backbone.Outputs[2], 2e-5)
-		modeltest.Near(t, "logit", b.read(b.head.Logit(tp, out)), predictor.Outputs[0], 2e-5)
+		modeltest.Near(t, "logit", b.read(b.Head().Logit(tp, out)), predictor.Outputs[0], 2e-5)
 	}
 }
 

@@ -15,21 +15,6 @@ import (
 
 func (m *Model) timeScale() float32 { return float32(math.Sqrt(1 / float64(m.cfg.TimeDim))) }
 
-// encodePaper puts the channels side by side, [rows, P, 4d]; a channel without features repeats its bias.
-func (m *Model) encodePaper(tp *grad.Tape, s *side) *tensor.Tensor {
-	var channels [4]*tensor.Tensor
-	for i, ch := range m.channels {
-		x := ch.encode(m, tp, s, ch.project.W) // [rows·P, d]
-		if x == nil {
-			x = tp.Zeros(s.rows*s.patches, m.cfg.Channel)
-		}
-		channels[i] = grad.Add(tp, x, ch.project.B)
-	}
-	h := grad.Concat(tp, channels[:]...) // [rows·P, 4d]
-	h = grad.Reshape(tp, h, s.rows, s.patches, m.cfg.Width())
-	return grad.Mul(tp, h, s.steps) // [rows, P, 4d]
-}
-
 // nodeLevelPaper is h ← h + SSM(h), h ← h + f_node(LayerNorm(h)).
 func (m *Model) nodeLevelPaper(tp *grad.Tape, s *side, h *tensor.Tensor) *tensor.Tensor {
 	for l, ssm := range m.nodes.Layers {

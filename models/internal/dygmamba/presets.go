@@ -108,9 +108,4 @@ func paper(data string, c *Config, t *model.Training) {
 	t.Epochs = model.PaperEpochs
 }
 
-// tune takes over what was chosen for a data set; one for which nothing was keeps the default.
-func (c *Config) tune(v sequence.Tuned, chosen bool) {
-	if chosen {
-		c.Length, c.Patch, c.Meetings, c.Dropout = v.Length, v.Patch, v.Meetings, v.Dropout
-	}
-}
+func (c *Config) tune(v sequence.Tuned, chosen bool) { sequence.Tune(&c.Reach, &c.Sizes, v, chosen) }

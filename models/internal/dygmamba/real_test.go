@@ -33,10 +33,12 @@ func TestRealData(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, patches of %d", name, patch), func(t *testing.T) {
 				c := with(Default, func(c *Config) { c.Patch, c.Length, c.Meetings = patch, 32*patch, 10 })
 				dev := testDevice(t, 2)
-				m, err := New(model.Env{Device: dev, Node: set.Node, Edge: set.Edge, Seed: 7}, c)
+				env := model.Env{Device: dev, Node: set.Node, Edge: set.Edge, Seed: 7}
+				built, err := Factory.Build(env, model.Spec{Config: &c})
 				if err != nil {
 					t.Fatal(err)
 				}
+				m := built.(*Model)
 				defer m.Close()
 				var queries []sample.Query
 				for i := range 2 {

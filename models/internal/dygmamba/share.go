@@ -41,7 +41,8 @@ type shared struct {
 // share uploads a batch as load does, but what several rows have in common once.
 func (in *input) share(tp *grad.Tape, b *sample.Batch) (of shared) {
 	src, dst := &b.Rows[0], &b.Rows[1]
-	in.table, in.sides = nil, in.sides[:0]
+	in.Often.Begin()
+	in.sides = in.sides[:0]
 	if in.cfg.pattern() {
 		kept, gaps := sequence.DistinctRows(b.Gaps, in.cfg.Meetings)
 		in.gaps, of.gaps = tp.Floats(kept, len(kept)/in.cfg.Meetings, in.cfg.Meetings), tp.Ints(gaps)
@@ -53,7 +54,7 @@ func (in *input) share(tp *grad.Tape, b *sample.Batch) (of shared) {
 		if in.cfg.Arch == Paper {
 			of.some[i] = tp.Ints(in.patchesOf(each, kept))
 		}
-		in.sides = append(in.sides, in.side(tp, len(kept.Node)/max(1, kept.Len), kept, &sample.Rows{}))
+		in.sides = append(in.sides, in.side(tp, kept, &sample.Rows{}))
 	}
 	if src.Len == dst.Len {
 		add(src, dst)

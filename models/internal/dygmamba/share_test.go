@@ -36,7 +36,7 @@ func TestShareIsEmbed(t *testing.T) {
 				got := b.said(b.Share(grad.NewTape(b.dev, false), &b.batch))
 				read := 0
 				for _, s := range b.input.sides {
-					read += s.rows
+					read += s.Rows
 				}
 				if read > 3*len(qs)/2 {
 					t.Errorf("%d histories of %d were read, many are alike", read, 2*len(qs))

@@ -96,7 +96,7 @@ func TestModelIsItsTwin(t *testing.T) {
 				spread(t, logit)
 				modeltest.Near(t, "z_u", b.read(out.Src), zu, 2e-4)
 				modeltest.Near(t, "z_v", b.read(out.Dst), zv, 2e-4)
-				modeltest.Near(t, "logit", b.read(b.head.Logit(tp, out)), logit, 2e-5)
+				modeltest.Near(t, "logit", b.read(b.Head().Logit(tp, out)), logit, 2e-5)
 				if c.pattern() {
 					modeltest.Near(t, "z_t", b.read(out.Pair), zt, 2e-5)
 					modeltest.Near(t, "β of u", b.read(weights[0]), beta[0], 2e-4) // a softmax of large numbers
@@ -189,7 +189,7 @@ func TestParameterCounts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		c := with(Default, func(c *Config) { c.Patch, c.Divisor, c.Gamma = tt.patch, tt.divisor, tt.gamma })
-		if got := declare(c, 0).params.Count(); got != tt.want+predictor {
+		if got := declare(c, 0).Params().Count(); got != tt.want+predictor {
 			t.Errorf("p=%d f=%d γ=%v: %d parameters, want %d", tt.patch, tt.divisor, tt.gamma, got, tt.want+predictor)
 		}
 	}
@@ -203,7 +203,7 @@ func TestParameterCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := fmt.Sprintf("%.2f", float64(declare(*s.Config.(*Config), 0).params.Count())*4/(1<<20))
+		got := fmt.Sprintf("%.2f", float64(declare(*s.Config.(*Config), 0).Params().Count())*4/(1<<20))
 		if got != tt.want {
 			t.Errorf("%s on %s: %s MiB, want %s", tt.preset, tt.data, got, tt.want)
 		}

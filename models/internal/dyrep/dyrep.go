@@ -10,6 +10,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models/internal/attention"
+	"github.com/dygmamba/dygmamba/models/internal/dyglib"
 	"github.com/dygmamba/dygmamba/models/internal/messages"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
@@ -18,27 +19,29 @@ import (
 
 // Factory builds DyRep.
 var Factory = model.Make(model.Kind[Config]{
+	Title:   "DyRep",
 	Summary: "memories of nodes that hear of each other's neighbours (DyRep)",
-	Default: Default, Presets: messages.Presets((*Config).tune), Prefer: messages.Prefer,
-	Shapes: configFromTensors, Table: table, Ignore: ignored, Released: released,
-	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
+	Default: Default,
+	Presets: messages.Presets("dyrep", func(c *Config, v dyglib.Tuned) { c.Tune(v) }),
+	Prefer:  messages.Prefer,
+	Shapes:  func(c *Config, d *model.Dims) { c.FromTensors(d, "0.embedding_module") },
+	Ignore:  messages.IgnoredToo, Released: messages.ReleasedToo,
 	Imported:  func(c *Config) { c.ExactTimes = true },
 	Remembers: true,
 	Lighter:   "fewer num_neighbors or num_layers",
-	Build:     func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	Declare:   declare,
 })
 
 // Model is DyRep on a device. One goroutine at a time may use it.
 type Model struct {
-	plan       sample.Plan
-	params     *nn.Params
-	node, edge *nn.Features
+	model.Base
+	*messages.Memory
+	cfg  Config
+	plan sample.Plan
 
 	time   nn.TimeEncoder
 	update nn.RNN
 	graph  *attention.Graph
-	memory *messages.Memory
-	head   model.Head
 
 	src, dst device.Ints    // [n] where the batch's sources and destinations stand among its distinct nodes
 	now      *tensor.Tensor // [distinct, NodeDim] what these remember
@@ -49,41 +52,28 @@ var (
 	_ model.Shaper = (*Model)(nil)
 )
 
-// New builds the model with initial weights and nothing to remember.
-func New(env model.Env, c Config) (*Model, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	m := declare(c, env.Seed)
-	picker, err := c.attention().Picker()
-	if err != nil {
-		return nil, err
-	}
-	m.plan = sample.Plan{
-		Draws: c.attention().Draws(), Picker: picker, NegativesFirst: true, Distinct: true, ExactTimes: c.ExactTimes,
-	}
-	if m.node, m.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
-		return nil, err
-	}
-	m.graph.Node, m.graph.Edge = m.node, m.edge
-	if err := env.Place(m.params, "narrower layers"); err != nil {
-		m.node.Close()
-		m.edge.Close()
-		return nil, err
-	}
-	m.memory = messages.New(env.Device, env.NumNodes, c.messages(), m.update, m.time, m.edge)
-	return m, nil
-}
-
-// declare names all parameters; they have no memory yet.
-func declare(c Config, seed uint64) *Model {
-	m := &Model{params: nn.NewParams(seed)}
-	s := m.params.In("0")
+// declare names the parameters as the released program's checkpoints do, in their order.
+func declare(c Config, seed uint64) model.Declared {
+	m := &Model{cfg: c, Base: model.NewBase(seed)}
+	s := m.Params().In("0")
 	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
 	m.update = nn.NewRNN(s.In("memory_updater.memory_updater"), c.messages().Message(), c.NodeDim)
-	m.graph = attention.New(s.In("embedding_module"), m.time, c.attention())
-	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), 2*c.NodeDim, c.NodeDim, 1)}
+	m.graph = attention.New(&m.Base, s.In("embedding_module"), m.time, c.Config)
+	m.MergeHead(2*c.NodeDim, c.NodeDim)
 	return m
+}
+
+// Open makes the plan and an empty memory, and uploads features.
+func (m *Model) Open(env model.Env) (err error) {
+	if m.plan, err = m.cfg.Plan(m.cfg.ExactTimes); err != nil {
+		return err
+	}
+	m.plan.NegativesFirst, m.plan.Distinct = true, true
+	if err := m.OpenFeatures(env, m.cfg.NodeDim, m.cfg.EdgeDim); err != nil {
+		return err
+	}
+	m.Memory = messages.New(env.Device, env.NumNodes, m.cfg.messages(), m.update, m.time, m.Edge)
+	return nil
 }
 
 // Plan asks for neighbours, of which messages are made, and for the batch's distinct nodes: each of their memories is
@@ -93,31 +83,23 @@ func (m *Model) Plan() sample.Plan { return m.plan }
 // UnitPlan asks for the same.
 func (m *Model) UnitPlan() sample.Plan { return m.plan }
 
-// Params are the weights.
-func (m *Model) Params() *nn.Params { return m.params }
-
-// Head scores the two nodes together.
-func (m *Model) Head() model.Head { return m.head }
-
 // Close gives all memory back.
 func (m *Model) Close() {
-	m.params.Close()
-	m.node.Close()
-	m.edge.Close()
-	m.memory.Close()
+	m.Base.Close()
+	m.Memory.Close()
 }
 
 // Embed describes both nodes by what they remember. That does not depend on the query's time.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 	m.load(tp, b)
-	m.now, _ = m.memory.Now(tp)                                                    // [distinct, NodeDim]
+	m.now, _ = m.Memory.Now(tp)                                                    // [distinct, NodeDim]
 	src, dst := grad.Gather(tp, m.now, m.src, 1), grad.Gather(tp, m.now, m.dst, 1) // [n, NodeDim] each
 	return model.Embedding{Src: src, Dst: dst}
 }
 
 // load uploads all that Embed and Commit need.
 func (m *Model) load(tp *grad.Tape, b *sample.Batch) {
-	m.memory.Load(tp, b)
+	m.Memory.Load(tp, b)
 	m.graph.Load(tp, b, b.Events.Len())
 	m.src, m.dst = tp.Ints(b.Distinct.Src), tp.Ints(b.Distinct.Dst)
 }
@@ -128,22 +110,10 @@ func (m *Model) load(tp *grad.Tape, b *sample.Batch) {
 func (m *Model) Commit(tp *grad.Tape, b *sample.Batch, e *model.Embedding) {
 	if e == nil {
 		m.load(tp, b)
-		m.now, _ = m.memory.Now(tp) // [distinct, NodeDim]
+		m.now, _ = m.Memory.Now(tp) // [distinct, NodeDim]
 	}
 	tp.Aside(func() {
 		said := m.graph.Embed(tp, m.now) // [2k, NodeDim]
-		m.memory.Commit(tp, said)
+		m.Memory.Commit(tp, said)
 	})
 }
-
-// Snapshot copies all that is remembered out.
-func (m *Model) Snapshot() []tensor.Named { return m.memory.Snapshot() }
-
-// Restore puts back what Snapshot copied out; nil forgets everything.
-func (m *Model) Restore(state []tensor.Named) error { return m.memory.Restore(state) }
-
-// Grow makes room for node ids below nodes.
-func (m *Model) Grow(nodes int) { m.memory.Grow(nodes) }
-
-// Shape is what a step depends on beside the sizes of its batch.
-func (m *Model) Shape(b *sample.Batch) uint64 { return m.memory.Shape(b) }

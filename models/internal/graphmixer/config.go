@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models/internal/dyglib"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -19,50 +20,46 @@ const (
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {
-	Neighbors int     `json:"num_neighbors" about:"K: events of a node that are mixed"`
-	Strategy  string  `json:"sample_neighbor_strategy" about:"recent, uniform or time_interval_aware"`
-	Scale     float64 `json:"time_scaling_factor" about:"time_interval_aware: decay per unit of time"`
+	Neighbors int `json:"num_neighbors" in:"[1,1048576]" about:"K: events of a node that are mixed"`
+	sample.PickerOptions
 
 	TimeGap     float64 `json:"time_gap" about:"T: neighbours whose node features are averaged"`
 	TimeGapMode string  `json:"time_gap_mode" about:"count: the last T of them, span: those met less than T before"`
-	TimeGapMost int     `json:"time_gap_neighbors" about:"span: at most so many"`
+	TimeGapMost int     `json:"time_gap_neighbors" in:"[1,1048576]" about:"span: at most so many"`
 
-	Layers  int     `json:"num_layers" about:"mixers"`
-	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
-	Dropout float64 `json:"dropout" about:"share left out at random in training"`
-	NodeDim int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
-	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
+	Layers  int     `json:"num_layers" in:"[1,100]" about:"mixers"`
+	TimeDim int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
+	Dropout float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
+	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"node features, narrower ones padded"`
+	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"event features, narrower ones padded"`
 
 	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.
 var Default = Config{
-	Neighbors: 20, Strategy: sample.Recent, Scale: 1e-6, TimeGap: 2000, TimeGapMode: Count, TimeGapMost: 2000,
+	Neighbors: 20, PickerOptions: sample.PickerOptions{Strategy: sample.Recent, Scale: 1e-6},
+	TimeGap: 2000, TimeGapMode: Count, TimeGapMost: 2000,
 	Layers: 2, TimeDim: 100, Dropout: 0.1, NodeDim: 172, EdgeDim: 172,
 }
 
+// best holds the best configurations of DyGLib.
+var best = dyglib.Best("graphmixer")
+
+// presets differ in how long they train: the paper's sizes are those of the best configurations.
+var presets = model.AsPublished(best, func(c *Config, v dyglib.Tuned) {
+	c.Neighbors, c.Dropout, c.Strategy = v.Neighbors, v.Dropout, v.Strategy
+})
+
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	err := model.CheckSizes(
-		model.Size{Key: "num_neighbors", Value: c.Neighbors, Most: model.Long},
-		model.Size{Key: "time_gap_neighbors", Value: c.TimeGapMost, Most: model.Long},
-		model.Size{Key: "num_layers", Value: c.Layers, Most: model.Wide},
-		model.Size{Key: "time_feat_dim", Value: c.TimeDim, Most: model.Wide},
-		model.Size{Key: "node_feat_dim", Value: c.NodeDim, Most: model.Wide},
-		model.Size{Key: "edge_feat_dim", Value: c.EdgeDim, Most: model.Wide},
-	)
-	if err != nil {
-		return err
-	}
-	if _, err := sample.NewPicker(c.picks()); err != nil {
+	if _, err := sample.NewPicker(c.PickerOptions); err != nil {
 		return err
 	}
 	if c.Neighbors < 2 {
 		return fmt.Errorf("num_neighbors is %d, must be at least 2: tokens are mixed through half as many", c.Neighbors)
 	}
-	return cmp.Or(model.CheckTimeDim(c.TimeDim), model.CheckScale(c.Scale), model.CheckDropout(c.Dropout),
-		c.checkGap())
+	return cmp.Or(model.CheckTimeDim(c.TimeDim), c.checkGap())
 }
 
 func (c Config) checkGap() error {
@@ -85,13 +82,6 @@ func (c Config) Brief() string {
 		s += fmt.Sprintf(", node features of the last %v", c.TimeGap)
 	}
 	return s
-}
-
-// Conditions are what scores depend on beside their own past.
-func (c Config) Conditions() []string { return c.picks().Conditions() }
-
-func (c Config) picks() sample.PickerOptions {
-	return sample.PickerOptions{Strategy: c.Strategy, Scale: c.Scale}
 }
 
 // gapRow is the number of neighbours that are drawn for their node features.

@@ -61,7 +61,7 @@ func TestBadConfigurations(t *testing.T) {
 		"dropout=NaN":                    "dropout is NaN",
 		"sample_neighbor_strategy=last":  `neighbour strategy "last", must be recent, uniform or time_interval_aware`,
 		"time_scaling_factor=0":          "time_scaling_factor is 0, must be above 0",
-		"time_scaling_factor=-1":         "time scaling factor -1, must be a positive number",
+		"time_scaling_factor=-1":         "time_scaling_factor is -1, must be above 0",
 		"time_gap=0.5":                   "time_gap is 0.5, must be a whole number of neighbours",
 		"time_gap=NaN":                   "time_gap is NaN",
 		"time_gap_mode=seconds":          `time_gap_mode is "seconds", must be "count" or "span"`,
@@ -89,7 +89,7 @@ func TestConfigFromTensors(t *testing.T) {
 	want := Default
 	want.Neighbors, want.Layers, want.TimeDim, want.NodeDim, want.EdgeDim, want.TimeGap = 7, 3, 10, 12, 5, 30
 	modeltest.Recognises(t, Factory, modeltest.Recognised{
-		Config: &want, Shapes: modeltest.Shapes(Table(want)), Told: []string{"time_gap=30"},
+		Config: &want, Shapes: modeltest.Shapes(declare(want, 0)), Told: []string{"time_gap=30"},
 		Contradict: "num_neighbors=8", Without: "0.output_layer.bias", Name: "GraphMixer",
 	})
 }

@@ -17,29 +17,27 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-const lighter = "fewer num_neighbors or a smaller edge_feat_dim"
-
 // Factory builds GraphMixer.
 var Factory = model.Make(model.Kind[Config]{
+	Title:   "GraphMixer",
 	Summary: "multilayer perceptrons that mix the latest events (GraphMixer)",
-	Default: Default, Presets: presets, Prefer: best.Prefer, Shapes: ConfigFromTensors, Table: Table, Lighter: lighter,
+	Default: Default, Presets: presets, Prefer: best.Prefer, Shapes: fromTensors,
 	Imported: func(c *Config) { c.ExactTimes = true },
-	Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	Lighter:  "fewer num_neighbors or a smaller edge_feat_dim",
+	Declare:  declare,
 })
 
 // Model is GraphMixer on a device. One goroutine at a time may use it.
 type Model struct {
-	cfg        Config
-	params     *nn.Params
-	node, edge *nn.Features
-	picker     sample.Picker
-	input      input
+	model.Base
+	cfg    Config
+	picker sample.Picker
+	input  input
 
 	time    nn.TimeEncoder // never trained
 	project nn.Linear
 	mixers  []mixer
 	output  nn.Linear
-	head    model.Head
 }
 
 // mixer mixes events, then features, each through a perceptron with a residual.
@@ -50,34 +48,10 @@ type mixer struct {
 	channel     nn.FeedForward
 }
 
-// New builds the model with initial weights.
-func New(env model.Env, c Config) (*Model, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	m := declare(c, env.Seed)
-	var err error
-	if m.picker, err = sample.NewPicker(c.picks()); err != nil {
-		return nil, err
-	}
-	if err = env.Place(m.params, lighter); err != nil {
-		return nil, err
-	}
-	m.params.Freeze("0.time_encoder.")
-	if m.node, m.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
-		m.params.Close()
-		return nil, err
-	}
-	return m, nil
-}
-
-// Table lists the model's parameters under the names and in the order of the released program's checkpoints.
-func Table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
-
-// declare names all parameters; they have no memory yet.
-func declare(c Config, seed uint64) *Model {
-	m := &Model{cfg: c, params: nn.NewParams(seed)}
-	s := m.params.In("0")
+// declare names the parameters as the released program's checkpoints do, in their order.
+func declare(c Config, seed uint64) model.Declared {
+	m := &Model{cfg: c, Base: model.NewBase(seed)}
+	s := m.Params().In("0")
 	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
 	m.project = nn.NewLinear(s.In("projection_layer"), c.EdgeDim+c.TimeDim, c.EdgeDim)
 	for l := range c.Layers {
@@ -93,28 +67,21 @@ func declare(c Config, seed uint64) *Model {
 		})
 	}
 	m.output = nn.NewLinear(s.In("output_layer"), c.EdgeDim+c.NodeDim, c.NodeDim)
-	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), 2*c.NodeDim, c.NodeDim, 1)}
+	m.MergeHead(2*c.NodeDim, c.NodeDim)
+	m.FreezeTime(true)
 	return m
 }
 
-// Config is the model's configuration.
-func (m *Model) Config() Config { return m.cfg }
-
-// Params are the weights.
-func (m *Model) Params() *nn.Params { return m.params }
-
-// Head scores the two nodes together.
-func (m *Model) Head() model.Head { return m.head }
+// Open makes the picker and uploads features.
+func (m *Model) Open(env model.Env) (err error) {
+	if m.picker, err = sample.NewPicker(m.cfg.PickerOptions); err != nil {
+		return err
+	}
+	return m.OpenFeatures(env, m.cfg.NodeDim, m.cfg.EdgeDim)
+}
 
 // Sided says that each node is described alone, whichever side of a query it is on.
 func (m *Model) Sided() {}
-
-// Close gives the weights' and the features' memory back.
-func (m *Model) Close() {
-	m.params.Close()
-	m.node.Close()
-	m.edge.Close()
-}
 
 // Plan asks for the events to be mixed and for the neighbours whose node features are averaged: of the source, then of
 // the destination, as the released program draws them. Where all node features are zero the latter change nothing, and
@@ -129,14 +96,14 @@ func (m *Model) Plan() sample.Plan {
 	return sample.Plan{Draws: draws, Picker: m.picker, ExactTimes: m.cfg.ExactTimes}
 }
 
-func (m *Model) drawsGap() bool { return m.picker != nil || !m.node.Empty() }
+func (m *Model) drawsGap() bool { return m.picker != nil || !m.Node.Empty() }
 
 // Embed describes each of the queries' nodes by what it did and by whom it met.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 	m.input.load(m, tp, b)
 	var list [2]grad.Part
 	parts := append(list[:0], grad.Part{X: m.links(tp)}) // [2n, EdgeDim]
-	if !m.node.Empty() {
+	if !m.Node.Empty() {
 		parts = append(parts, grad.Part{X: m.neighbors(tp), Lo: m.cfg.EdgeDim}) // [2n, ≤NodeDim]
 	}
 	z := grad.LinearSum(tp, m.output.W, m.output.B, device.Identity, parts...) // [2n, NodeDim]
@@ -148,7 +115,7 @@ func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 func (m *Model) links(tp *grad.Tape) *tensor.Tensor {
 	in := &m.input
 	var list [2]grad.Part
-	parts := m.edge.Part(tp, list[:0], in.edges, 0)                                                  // [2n·K, ≤EdgeDim]
+	parts := m.Edge.Part(tp, list[:0], in.edges, 0)                                                  // [2n·K, ≤EdgeDim]
 	parts = append(parts, grad.Part{X: m.time.Forward(tp, in.delta, in.present), Lo: m.cfg.EdgeDim}) // [2n·K, TimeDim]
 	h := grad.LinearSum(tp, m.project.W, m.project.B, device.Identity, parts...)                     // [2n·K, EdgeDim]
 	h = grad.Reshape(tp, h, in.rows, m.cfg.Neighbors, m.cfg.EdgeDim)                                 // [2n, K, EdgeDim]
@@ -168,7 +135,7 @@ func (l *mixer) mix(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
 
 // neighbors is the node encoder: a node's own features and the mean of its neighbours'. Nothing in it is learned.
 func (m *Model) neighbors(tp *grad.Tape) *tensor.Tensor {
-	in, table := &m.input, m.node.Table()
+	in, table := &m.input, m.Node.Table()
 	sum := grad.Gather(tp, table, in.met, m.cfg.gapRow()) // [2n, cols]
 	mean := grad.Mul(tp, sum, in.share)                   // [2n, cols]
 	return grad.Add(tp, mean, grad.Gather(tp, table, in.own, 1))

@@ -35,8 +35,7 @@ func TestSteps(t *testing.T) {
 		"uniform": with("sample_neighbor_strategy=uniform", "dropout=0.2"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			modeltest.StepsDoNotAllocate(t, Factory, settings...)
-			modeltest.ThreadsDoNotMatter(t, Factory, settings...)
+			modeltest.Steps(t, Factory, settings...)
 			if name != "uniform" {
 				modeltest.QueriesStandAlone(t, Factory, settings...)
 			}
@@ -48,19 +47,12 @@ func TestInitialWeights(t *testing.T) { modeltest.StartsLikePyTorch(t, Factory, 
 
 // TestSize compares with the published sizes: the fixed time encoder is not counted.
 func TestSize(t *testing.T) {
-	dev := cpu.New(cpu.Options{Threads: 1})
-	defer dev.Close()
 	for neighbors, want := range map[int]int{10: 582_318, 20: 582_988, 30: 584_058} {
 		c := Default
 		c.Neighbors = neighbors
-		m, err := New(model.Env{Device: dev}, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := m.Params().Count(); got != want+59_513 {
+		if got := declare(c, 0).Params().Count(); got != want+59_513 {
 			t.Errorf("%d neighbours: %d parameters, want %d and 59513 of the predictor", neighbors, got, want)
 		}
-		m.Close()
 	}
 }
 

@@ -33,8 +33,8 @@ func (in *input) load(m *Model, tp *grad.Tape, b *sample.Batch) {
 	in.delta = tp.Floats(in.hostDelta, len(in.hostDelta))
 	in.hostNodes = append(append(in.hostNodes[:0], src.Node...), dst.Node...)
 	in.present = tp.Ints(in.hostNodes)
-	in.edges = m.edge.Load(tp, src.Edge, dst.Edge)
-	if m.node.Empty() {
+	in.edges = m.Edge.Load(tp, src.Edge, dst.Edge)
+	if m.Node.Empty() {
 		return
 	}
 	in.hostNodes = in.hostNodes[:0]
@@ -44,11 +44,11 @@ func (in *input) load(m *Model, tp *grad.Tape, b *sample.Batch) {
 	for _, q := range b.Queries {
 		in.hostNodes = append(in.hostNodes, q.Dst)
 	}
-	in.own = m.node.Load(tp, in.hostNodes)
+	in.own = m.Node.Load(tp, in.hostNodes)
 	in.hostMet, in.hostShare = in.hostMet[:0], in.hostShare[:0]
 	in.meet(&m.cfg, &b.Rows[1])
 	in.meet(&m.cfg, &b.Rows[3])
-	in.met = m.node.Load(tp, in.hostMet)
+	in.met = m.Node.Load(tp, in.hostMet)
 	in.share = tp.Floats(in.hostShare, in.rows, 1)
 }
 

@@ -1,20 +1,18 @@
 package jodie
 
 import (
-	"cmp"
 	"fmt"
 
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models/internal/messages"
 )
 
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {
-	Dropout float64 `json:"dropout" about:"share left out at random in training"`
-	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
-	NodeDim int     `json:"node_feat_dim" about:"width of memories"` // node features are not looked at
-	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
+	Dropout float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
+	TimeDim int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
+	NodeDim int     `json:"node_feat_dim" in:"[1,65536]" about:"width of memories"` // node features are not looked at
+	EdgeDim int     `json:"edge_feat_dim" in:"[1,65536]" about:"event features, narrower ones padded"`
 
 	LastMessage string `json:"last_message" about:"of a batch: role (destination's after source's) or time"`
 	ExactTimes  bool   `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
@@ -30,9 +28,7 @@ func (c Config) messages() messages.Config {
 }
 
 // Check says what is wrong with c.
-func (c Config) Check() error {
-	return cmp.Or(model.CheckDropout(c.Dropout), c.messages().Check())
-}
+func (c Config) Check() error { return c.messages().Check() }
 
 // Notes are what a user should know before training.
 func (c Config) Notes() []string {

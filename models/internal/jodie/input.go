@@ -25,7 +25,7 @@ func (in *input) load(tp *grad.Tape, m *Model, b *sample.Batch) {
 	in.hostTimes, in.hostMean, in.hostScale = in.hostTimes[:0], in.hostMean[:0], in.hostScale[:0]
 	for side := range 2 {
 		for _, q := range b.Queries {
-			in.hostTimes = m.memory.AppendTime(in.hostTimes, q.Time)
+			in.hostTimes = m.Memory.AppendTime(in.hostTimes, q.Time)
 			in.hostMean = append(in.hostMean, m.shifts[2*side])
 			in.hostScale = append(in.hostScale, m.shifts[2*side+1])
 		}

@@ -83,8 +83,10 @@ func TestNoShifts(t *testing.T) {
 		t.Errorf("of one event %v", s)
 	}
 	broken := errors.New("no events")
-	_, err := New(model.Env{Train: func() (event.Span, error) { return event.Span{}, broken }}, Default)
-	if !errors.Is(err, broken) {
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	env := model.Env{Device: dev, Train: func() (event.Span, error) { return event.Span{}, broken }}
+	if _, err := Factory.Build(env, model.Spec{Config: &Default}); !errors.Is(err, broken) {
 		t.Errorf("training data that cannot be had: %v", err)
 	}
 }
@@ -100,12 +102,13 @@ func TestShiftsTravel(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		m, err := New(model.Env{Device: dev, Train: func() (event.Span, error) { return log.All(), nil }}, Default)
+		env := model.Env{Device: dev, Train: func() (event.Span, error) { return log.All(), nil }}
+		m, err := Factory.Build(env, model.Spec{Config: &Default})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(m.Close)
-		return m
+		return m.(*Model)
 	}
 	one, other := build(10), build(1000)
 	if one.shifts == other.shifts {
@@ -121,8 +124,8 @@ func TestShiftsTravel(t *testing.T) {
 	was := other.shifts
 	infinite := tensor.Named{Name: shiftsName, Shape: []int{2, 2}, Data: []float32{1, 1, 1, float32(math.Inf(1))}}
 	for what, state := range map[string][]tensor.Named{
-		"no shifts": one.memory.Snapshot(), "shifts only": {one.saved()},
-		"infinite shifts": append(one.memory.Snapshot(), infinite),
+		"no shifts": one.Memory.Snapshot(), "shifts only": {one.saved()},
+		"infinite shifts": append(one.Memory.Snapshot(), infinite),
 	} {
 		if err := other.Restore(state); err == nil || other.shifts != was {
 			t.Errorf("%s: %v, shifts %v", what, err, other.shifts)

@@ -36,21 +36,10 @@ func (c Config) Message() int { return 2*c.Node + c.Time + c.Edge }
 
 // Check says what is wrong with c, under the names of settings.
 func (c Config) Check() error {
-	err := model.CheckSizes(
-		model.Size{Key: "node_feat_dim", Value: c.Node, Most: model.Wide},
-		model.Size{Key: "edge_feat_dim", Value: c.Edge, Most: model.Wide},
-		model.Size{Key: "time_feat_dim", Value: c.Time, Most: model.Wide},
-	)
-	if err != nil {
-		return err
-	}
-	if err := model.CheckTimeDim(c.Time); err != nil {
-		return err
-	}
 	if c.Last != ByRole && c.Last != ByTime {
 		return fmt.Errorf("last_message is %q, must be %s or %s", c.Last, ByRole, ByTime)
 	}
-	return nil
+	return model.CheckTimeDim(c.Time)
 }
 
 // Cell makes a new memory [n, node] of a message x [n, message] and the old memory h [n, node].
@@ -90,7 +79,7 @@ func New(dev device.Device, nodes int, c Config, cell Cell, time nn.TimeEncoder,
 	return m
 }
 
-// Snapshot, Restore and Grow are those of model.Memory.
+// Snapshot, Restore, Grow and Shape are those of model.Memory and model.Shaper: a model embeds its Memory.
 
 // Snapshot copies everything out.
 func (m *Memory) Snapshot() []tensor.Named { return m.state.Snapshot() }
@@ -104,7 +93,7 @@ func (m *Memory) Grow(nodes int) { m.state.Grow(nodes) }
 // Close gives the memory back.
 func (m *Memory) Close() { m.state.Close() }
 
-// Shape is what a step depends on beside the sizes of its batch, see model.Shaper.
+// Shape is what a step depends on beside the sizes of its batch.
 func (m *Memory) Shape(b *sample.Batch) uint64 {
 	return grad.Key(uint64(m.state.Moves()), uint64(b.Events.Len()))
 }

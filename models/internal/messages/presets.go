@@ -1,11 +1,13 @@
 package messages
 
-import "github.com/dygmamba/dygmamba/model"
+import (
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/models/internal/dyglib"
+)
 
-// Presets are those of a model that remembers by messages: the published ones, with what tune sets for a data set, and
-// one in strict order.
-func Presets[C any](tune func(c *C, data string)) []model.Preset[C] {
-	list := model.AsPublished(tune, "the same, trained as long as in the paper")
+// Presets are those of a model that remembers by messages: the published ones, and one in strict order.
+func Presets[C any](name string, set func(c *C, v dyglib.Tuned)) []model.Preset[C] {
+	list := model.AsPublished(dyglib.Best(name), set)
 	return append(list, model.Preset[C]{
 		Name:    "strict",
 		Summary: "the paper's values, and a memory that never knows of a query's own instant",

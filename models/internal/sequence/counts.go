@@ -13,6 +13,7 @@ type Counts struct {
 	layers  [2]nn.Linear
 	numbers *tensor.Tensor // [c, 1]: 0, 1, 2, …, all counts there are
 	dev     device.Device
+	table   *tensor.Tensor // [p, c, d] of the batch at hand, once it is asked for
 }
 
 // NewCounts adds the two layers of an encoder that is d wide.
@@ -41,10 +42,16 @@ func (c *Counts) Load(tp *grad.Tape, counts []int32, patch int) device.Ints {
 	return tp.Ints(counts)
 }
 
+// Begin begins a batch.
+func (c *Counts) Begin() { c.table = nil }
+
 // Table has all counts, encoded and projected by w, in a block for each place in a patch: [p, c, d].
 func (c *Counts) Table(tp *grad.Tape, w *tensor.Tensor) *tensor.Tensor {
-	hidden := c.layers[0].Act(tp, c.numbers, device.ReLU)           // [c, d]
-	return grad.LinearParts(tp, c.layers[1].Forward(tp, hidden), w) // [p, c, d]
+	if c.table == nil {
+		hidden := c.layers[0].Act(tp, c.numbers, device.ReLU)              // [c, d]
+		c.table = grad.LinearParts(tp, c.layers[1].Forward(tp, hidden), w) // [p, c, d]
+	}
+	return c.table
 }
 
 // placeCounts turns counts into rows of a table of such blocks.

@@ -11,6 +11,9 @@ import (
 type Tables struct {
 	Node, Edge *nn.Features
 	Often      *Counts // is there before Open
+
+	ids    []int32 // used again by the next batch
+	floats []float32
 }
 
 // Open uploads features, unless they are all zero, and all counts up to the most that there can be.

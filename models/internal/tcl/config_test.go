@@ -77,7 +77,7 @@ func TestConfigFromTensors(t *testing.T) {
 	want := Default
 	want.Neighbors, want.Layers, want.TimeDim, want.NodeDim, want.EdgeDim, want.Heads = 7, 3, 10, 12, 5, 4
 	modeltest.Recognises(t, Factory, modeltest.Recognised{
-		Config: &want, Shapes: modeltest.Shapes(Table(want)), Told: []string{"num_heads=4"},
+		Config: &want, Shapes: modeltest.Shapes(declare(want, 0)), Told: []string{"num_heads=4"},
 		Contradict: "num_neighbors=8", Without: "0.output_layer.bias", Name: "TCL",
 	})
 }

@@ -39,6 +39,6 @@ func (in *input) load(m *Model, tp *grad.Tape, b *sample.Batch) {
 	half := len(in.hostMask) / 2
 	in.hostMask = append(in.hostMask, in.hostMask[:half]...)
 	in.otherMask = tp.Ints(in.hostMask[half:])
-	in.nodes = m.node.Load(tp, src.Node, dst.Node)
-	in.edges = m.edge.Load(tp, src.Edge, dst.Edge)
+	in.nodes = m.Node.Load(tp, src.Node, dst.Node)
+	in.edges = m.Edge.Load(tp, src.Edge, dst.Edge)
 }

@@ -16,23 +16,22 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-const lighter = "fewer num_neighbors, fewer num_layers or a smaller node_feat_dim"
-
 // Factory builds TCL.
 var Factory = model.Make(model.Kind[Config]{
+	Title:   "TCL",
 	Summary: "Transformers within and across the two nodes' sequences (TCL)",
-	Default: Default, Presets: presets, Prefer: best.Prefer, Shapes: ConfigFromTensors, Table: Table, Lighter: lighter,
+	Default: Default, Presets: presets, Prefer: best.Prefer, Shapes: fromTensors,
 	Imported: func(c *Config) { c.ExactTimes = true },
-	Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	Lighter:  "fewer num_neighbors, fewer num_layers or a smaller node_feat_dim",
+	Declare:  declare,
 })
 
 // Model is TCL on a device. One goroutine at a time may use it.
 type Model struct {
-	cfg        Config
-	params     *nn.Params
-	node, edge *nn.Features
-	picker     sample.Picker
-	input      input
+	model.Base
+	cfg    Config
+	picker sample.Picker
+	input  input
 
 	time     nn.TimeEncoder
 	depth    *tensor.Tensor // [len, NodeDim]: what a position is, 0 the node itself
@@ -41,39 +40,12 @@ type Model struct {
 	fromTime nn.Linear
 	layers   []*nn.Transformer
 	output   nn.Linear
-	head     model.Head
 }
 
-// New builds the model with initial weights.
-func New(env model.Env, c Config) (*Model, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	m := declare(c, env.Seed)
-	var err error
-	if m.picker, err = sample.NewPicker(c.picks()); err != nil {
-		return nil, err
-	}
-	if err = env.Place(m.params, lighter); err != nil {
-		return nil, err
-	}
-	if c.FreezeTime {
-		m.params.Freeze("0.time_encoder.")
-	}
-	if m.node, m.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
-		m.params.Close()
-		return nil, err
-	}
-	return m, nil
-}
-
-// Table lists the model's parameters under the names and in the order of the released program's checkpoints.
-func Table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
-
-// declare names all parameters; they have no memory yet.
-func declare(c Config, seed uint64) *Model {
-	m := &Model{cfg: c, params: nn.NewParams(seed)}
-	s := m.params.In("0")
+// declare names the parameters as the released program's checkpoints do, in their order.
+func declare(c Config, seed uint64) model.Declared {
+	m := &Model{cfg: c, Base: model.NewBase(seed)}
+	s := m.Params().In("0")
 	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
 	m.depth = nn.NewEmbedding(s.In("depth_embedding"), c.rowLen(), c.NodeDim)
 	m.fromNode = nn.NewLinear(s.In("projection_layer.node"), c.NodeDim, c.NodeDim)
@@ -84,24 +56,17 @@ func declare(c Config, seed uint64) *Model {
 		m.layers = append(m.layers, nn.NewTransformer(in, c.NodeDim, c.Heads, device.ReLU, float32(c.Dropout)))
 	}
 	m.output = nn.NewLinear(s.In("output_layer"), c.NodeDim, c.NodeDim)
-	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), 2*c.NodeDim, c.NodeDim, 1)}
+	m.MergeHead(2*c.NodeDim, c.NodeDim)
+	m.FreezeTime(c.FreezeTime)
 	return m
 }
 
-// Config is the model's configuration.
-func (m *Model) Config() Config { return m.cfg }
-
-// Params are the weights.
-func (m *Model) Params() *nn.Params { return m.params }
-
-// Head scores the two nodes together.
-func (m *Model) Head() model.Head { return m.head }
-
-// Close gives the weights' and the features' memory back.
-func (m *Model) Close() {
-	m.params.Close()
-	m.node.Close()
-	m.edge.Close()
+// Open makes the picker and uploads features.
+func (m *Model) Open(env model.Env) (err error) {
+	if m.picker, err = sample.NewPicker(m.cfg.PickerOptions); err != nil {
+		return err
+	}
+	return m.OpenFeatures(env, m.cfg.NodeDim, m.cfg.EdgeDim)
 }
 
 // Plan asks for the two sequences.
@@ -144,10 +109,10 @@ func (m *Model) forward(tp *grad.Tape, b *sample.Batch, weigh bool) (e model.Emb
 func (m *Model) encode(tp *grad.Tape) *tensor.Tensor {
 	in, d := &m.input, m.cfg.NodeDim
 	h := m.fromTime.Forward(tp, m.time.Forward(tp, in.delta, device.Ints{})) // [2n·len, d]
-	if x := m.node.Project(tp, in.nodes, m.fromNode.W, d); x != nil {
+	if x := m.Node.Project(tp, in.nodes, m.fromNode.W, d); x != nil {
 		h = grad.Add(tp, h, x)
 	}
-	if x := m.edge.Project(tp, in.edges, m.fromEdge.W, m.cfg.EdgeDim); x != nil {
+	if x := m.Edge.Project(tp, in.edges, m.fromEdge.W, m.cfg.EdgeDim); x != nil {
 		h = grad.Add(tp, h, x)
 	}
 	place := grad.Add(tp, grad.Add(tp, m.depth, m.fromNode.B), m.fromEdge.B) // [len, d]

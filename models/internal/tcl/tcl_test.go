@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/model/modeltest"
@@ -32,8 +31,7 @@ func TestSteps(t *testing.T) {
 		"uniform": with("sample_neighbor_strategy=uniform", "dropout=0.2"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			modeltest.StepsDoNotAllocate(t, Factory, settings...)
-			modeltest.ThreadsDoNotMatter(t, Factory, settings...)
+			modeltest.Steps(t, Factory, settings...)
 			if name != "uniform" {
 				modeltest.QueriesStandAlone(t, Factory, settings...)
 			}
@@ -44,14 +42,7 @@ func TestSteps(t *testing.T) {
 func TestInitialWeights(t *testing.T) { modeltest.StartsLikePyTorch(t, Factory, "tcl") }
 
 func TestSize(t *testing.T) {
-	dev := cpu.New(cpu.Options{Threads: 1})
-	defer dev.Close()
-	m, err := New(model.Env{Device: dev}, Default)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	if got := m.Params().Count(); got != 884_453 {
+	if got := declare(Default, 0).Params().Count(); got != 884_453 {
 		t.Errorf("%d parameters, published are 884453", got)
 	}
 }

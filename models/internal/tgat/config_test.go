@@ -7,7 +7,7 @@ import (
 )
 
 // TestSizes compares with the parameters of the released program.
-func TestSizes(t *testing.T) { modeltest.Count(t, table(Default), 1052945, 993432) }
+func TestSizes(t *testing.T) { modeltest.Count(t, declare(Default, 0), 1052945, 993432) }
 
 func TestPresets(t *testing.T) {
 	modeltest.Presets(t, Factory, map[string]string{
@@ -43,7 +43,7 @@ func TestConfigFromTensors(t *testing.T) {
 	c := Default
 	c.NodeDim, c.EdgeDim, c.TimeDim = 24, 10, 8
 	c.Layers, c.Heads, c.Neighbors = 3, 4, 7
-	shapes := modeltest.Shapes(table(c))
+	shapes := modeltest.Shapes(declare(c, 0))
 	modeltest.Recognises(t, Factory, modeltest.Recognised{
 		Config: &c, Shapes: shapes, Told: []string{"num_heads=4", "num_neighbors=7"},
 		Contradict: "time_feat_dim=12", Without: "1.fc2.bias", Name: "TGAT",

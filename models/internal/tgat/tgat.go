@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models/internal/attention"
+	"github.com/dygmamba/dygmamba/models/internal/dyglib"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -16,80 +17,53 @@ import (
 
 // Factory builds TGAT.
 var Factory = model.Make(model.Kind[Config]{
-	Summary: "attention to neighbours, and to theirs (TGAT)",
-	Default: Default, Presets: presets, Prefer: preferred, Shapes: configFromTensors, Table: table,
-	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
+	Title:    "TGAT",
+	Summary:  "attention to neighbours, and to theirs (TGAT)",
+	Default:  Default,
+	Presets:  model.AsPublished(dyglib.Best("tgat"), func(c *Config, v dyglib.Tuned) { c.Tune(v) }),
+	Prefer:   func(model.Data) string { return "paper" },
+	Shapes:   func(c *Config, d *model.Dims) { c.FromTensors(d, "0") },
 	Imported: func(c *Config) { c.ExactTimes = true },
 	Lighter:  "fewer num_neighbors or num_layers",
-	Build:    func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	Declare:  declare,
 })
 
 // Model is TGAT on a device. One goroutine at a time may use it.
 type Model struct {
-	plan       sample.Plan
-	params     *nn.Params
-	node, edge *nn.Features
+	model.Base
+	cfg  Config
+	plan sample.Plan
 
 	time  nn.TimeEncoder
 	graph *attention.Graph
-	head  model.Head
 }
 
 var _ model.Weigher = (*Model)(nil)
 
-// New builds the model with initial weights.
-func New(env model.Env, c Config) (*Model, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	m := declare(c, env.Seed)
-	picker, err := c.attention().Picker()
-	if err != nil {
-		return nil, err
-	}
-	m.plan = sample.Plan{Draws: c.attention().Draws(), Picker: picker, ExactTimes: c.ExactTimes}
-	if m.node, m.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
-		return nil, err
-	}
-	m.graph.Node, m.graph.Edge = m.node, m.edge
-	if err := env.Place(m.params, "narrower layers"); err != nil {
-		m.Close()
-		return nil, err
-	}
-	if c.FreezeTime {
-		m.params.Freeze("0.time_encoder.")
-	}
-	return m, nil
+// declare names the parameters as the released program's checkpoints do, in their order.
+func declare(c Config, seed uint64) model.Declared {
+	m := &Model{cfg: c, Base: model.NewBase(seed)}
+	s := m.Params().In("0")
+	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
+	m.graph = attention.New(&m.Base, s, m.time, c.Config)
+	m.MergeHead(2*c.NodeDim, c.NodeDim)
+	m.FreezeTime(c.FreezeTime)
+	return m
 }
 
-// declare names all parameters; they have no memory yet.
-func declare(c Config, seed uint64) *Model {
-	m := &Model{params: nn.NewParams(seed)}
-	s := m.params.In("0")
-	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
-	m.graph = attention.New(s, m.time, c.attention())
-	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), 2*c.NodeDim, c.NodeDim, 1)}
-	return m
+// Open makes the plan and uploads features.
+func (m *Model) Open(env model.Env) (err error) {
+	if m.plan, err = m.cfg.Plan(m.cfg.ExactTimes); err != nil {
+		return err
+	}
+	return m.OpenFeatures(env, m.cfg.NodeDim, m.cfg.EdgeDim)
 }
 
 // Plan asks for neighbours, and for the neighbours that they had.
 func (m *Model) Plan() sample.Plan { return m.plan }
 
-// Params are the weights.
-func (m *Model) Params() *nn.Params { return m.params }
-
-// Head scores the two nodes together.
-func (m *Model) Head() model.Head { return m.head }
-
 // Sided says that each node is described alone, whichever side of a query it is on.
 func (m *Model) Sided() {}
-
-// Close gives all memory back.
-func (m *Model) Close() {
-	m.params.Close()
-	m.node.Close()
-	m.edge.Close()
-}
 
 // Embed describes both nodes by those that they met.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
@@ -106,18 +80,3 @@ func (m *Model) Weigh(tp *grad.Tape, b *sample.Batch) (model.Embedding, []*tenso
 	src, dst := grad.Split(tp, z, len(b.Queries)) // [n, NodeDim] each
 	return model.Embedding{Src: src, Dst: dst}, weights
 }
-
-// configFromTensors is base changed to what the shapes of a checkpoint's tensors tell: widths and layers. They tell
-// neither heads nor neighbours.
-func configFromTensors(base Config, shapes map[string][]int) (Config, error) {
-	d := model.NewDims("TGAT", shapes)
-	found := attention.FromTensors(d, "0")
-	if d.Err() != nil {
-		return base, d.Err()
-	}
-	base.NodeDim, base.EdgeDim, base.TimeDim, base.Layers = found.Node, found.Edge, found.Time, found.Layers
-	return base, nil
-}
-
-// table lists the model's parameters under the names and in the order of the released program's checkpoints.
-func table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }

@@ -7,7 +7,7 @@ import (
 )
 
 // TestSizes compares with the parameters of the released program.
-func TestSizes(t *testing.T) { modeltest.Count(t, table(Default), 963969, 904456) }
+func TestSizes(t *testing.T) { modeltest.Count(t, declare(Default, 0), 963969, 904456) }
 
 func TestPresets(t *testing.T) {
 	modeltest.Presets(t, Factory, map[string]string{
@@ -46,7 +46,7 @@ func TestConfigFromTensors(t *testing.T) {
 	c := Default
 	c.NodeDim, c.EdgeDim, c.TimeDim = 24, 10, 8
 	c.Layers, c.Heads, c.Neighbors = 3, 4, 7
-	shapes := modeltest.Shapes(table(c))
+	shapes := modeltest.Shapes(declare(c, 0))
 	for _, bank := range []string{"0.memory_bank.", "0.memory_updater.memory_bank."} {
 		shapes[bank+"node_memories"], shapes[bank+"node_last_updated_times"] = []int{185, 24}, []int{185}
 	}

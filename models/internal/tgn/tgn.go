@@ -9,6 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models/internal/attention"
+	"github.com/dygmamba/dygmamba/models/internal/dyglib"
 	"github.com/dygmamba/dygmamba/models/internal/messages"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
@@ -17,27 +18,29 @@ import (
 
 // Factory builds TGN.
 var Factory = model.Make(model.Kind[Config]{
+	Title:   "TGN",
 	Summary: "memories of nodes, described by attention to those they met (TGN)",
-	Default: Default, Presets: messages.Presets((*Config).tune), Prefer: messages.Prefer,
-	Shapes: configFromTensors, Table: table, Ignore: ignored, Released: released,
-	// Times of imported data may be large numbers, such as seconds since 1970, which float32 rounds to minutes.
+	Default: Default,
+	Presets: messages.Presets("tgn", func(c *Config, v dyglib.Tuned) { c.Tune(v) }),
+	Prefer:  messages.Prefer,
+	Shapes:  func(c *Config, d *model.Dims) { c.FromTensors(d, "0.embedding_module") },
+	Ignore:  messages.IgnoredToo, Released: messages.ReleasedToo,
 	Imported:  func(c *Config) { c.ExactTimes = true },
 	Remembers: true,
 	Lighter:   "fewer num_neighbors or num_layers",
-	Build:     func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	Declare:   declare,
 })
 
 // Model is TGN on a device. One goroutine at a time may use it.
 type Model struct {
-	plan       sample.Plan
-	params     *nn.Params
-	node, edge *nn.Features
+	model.Base
+	*messages.Memory
+	cfg  Config
+	plan sample.Plan
 
 	time   nn.TimeEncoder
 	update nn.GRU
 	graph  *attention.Graph
-	memory *messages.Memory
-	head   model.Head
 }
 
 var (
@@ -46,44 +49,29 @@ var (
 	_ model.Shaper  = (*Model)(nil)
 )
 
-// New builds the model with initial weights and nothing to remember.
-func New(env model.Env, c Config) (*Model, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	m := declare(c, env.Seed)
-	picker, err := c.attention().Picker()
-	if err != nil {
-		return nil, err
-	}
-	m.plan = sample.Plan{
-		Draws: c.attention().Draws(), Picker: picker, NegativesFirst: true, Distinct: true, ExactTimes: c.ExactTimes,
-	}
-	if m.node, m.edge, err = env.Features(c.NodeDim, c.EdgeDim); err != nil {
-		return nil, err
-	}
-	m.graph.Node, m.graph.Edge = m.node, m.edge
-	if err := env.Place(m.params, "narrower layers"); err != nil {
-		m.node.Close()
-		m.edge.Close()
-		return nil, err
-	}
-	if c.FreezeTime {
-		m.params.Freeze("0.time_encoder.")
-	}
-	m.memory = messages.New(env.Device, env.NumNodes, c.messages(), m.update, m.time, m.edge)
-	return m, nil
-}
-
-// declare names all parameters; they have no memory yet.
-func declare(c Config, seed uint64) *Model {
-	m := &Model{params: nn.NewParams(seed)}
-	s := m.params.In("0")
+// declare names the parameters as the released program's checkpoints do, in their order.
+func declare(c Config, seed uint64) model.Declared {
+	m := &Model{cfg: c, Base: model.NewBase(seed)}
+	s := m.Params().In("0")
 	m.time = nn.NewTimeEncoder(s.In("time_encoder"), c.TimeDim)
 	m.update = nn.NewGRU(s.In("memory_updater.memory_updater"), c.messages().Message(), c.NodeDim)
-	m.graph = attention.New(s.In("embedding_module"), m.time, c.attention())
-	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), 2*c.NodeDim, c.NodeDim, 1)}
+	m.graph = attention.New(&m.Base, s.In("embedding_module"), m.time, c.Config)
+	m.MergeHead(2*c.NodeDim, c.NodeDim)
+	m.FreezeTime(c.FreezeTime)
 	return m
+}
+
+// Open makes the plan and an empty memory, and uploads features.
+func (m *Model) Open(env model.Env) (err error) {
+	if m.plan, err = m.cfg.Plan(m.cfg.ExactTimes); err != nil {
+		return err
+	}
+	m.plan.NegativesFirst, m.plan.Distinct = true, true
+	if err := m.OpenFeatures(env, m.cfg.NodeDim, m.cfg.EdgeDim); err != nil {
+		return err
+	}
+	m.Memory = messages.New(env.Device, env.NumNodes, m.cfg.messages(), m.update, m.time, m.Edge)
+	return nil
 }
 
 // Plan asks for neighbours, and for the batch's distinct nodes: each of their memories is computed once.
@@ -92,27 +80,19 @@ func (m *Model) Plan() sample.Plan { return m.plan }
 // UnitPlan asks for nothing: a message is made of the two nodes' memories and the event.
 func (m *Model) UnitPlan() sample.Plan { return sample.Plan{} }
 
-// Params are the weights.
-func (m *Model) Params() *nn.Params { return m.params }
-
-// Head scores the two nodes together.
-func (m *Model) Head() model.Head { return m.head }
-
 // Sided says that each node is described alone, whichever side of a query it is on.
 func (m *Model) Sided() {}
 
 // Close gives all memory back.
 func (m *Model) Close() {
-	m.params.Close()
-	m.node.Close()
-	m.edge.Close()
-	m.memory.Close()
+	m.Base.Close()
+	m.Memory.Close()
 }
 
 // Embed describes both nodes: by what they and their neighbours remember, and when they met.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 	m.load(tp, b)
-	memory, _ := m.memory.Now(tp)                 // [distinct, NodeDim]
+	memory, _ := m.Memory.Now(tp)                 // [distinct, NodeDim]
 	z := m.graph.Embed(tp, memory)                // [2n, NodeDim]
 	src, dst := grad.Split(tp, z, len(b.Queries)) // [n, NodeDim] each
 	return model.Embedding{Src: src, Dst: dst}
@@ -121,14 +101,14 @@ func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 // Weigh is Embed, and how much each neighbour counts.
 func (m *Model) Weigh(tp *grad.Tape, b *sample.Batch) (model.Embedding, []*tensor.Tensor) {
 	m.load(tp, b)
-	memory, _ := m.memory.Now(tp)                 // [distinct, NodeDim]
+	memory, _ := m.Memory.Now(tp)                 // [distinct, NodeDim]
 	z, weights := m.graph.Weigh(tp, memory)       // [2n, NodeDim], of each draw [rows, Neighbors]
 	src, dst := grad.Split(tp, z, len(b.Queries)) // [n, NodeDim] each
 	return model.Embedding{Src: src, Dst: dst}, weights
 }
 
 func (m *Model) load(tp *grad.Tape, b *sample.Batch) {
-	m.memory.Load(tp, b)
+	m.Memory.Load(tp, b)
 	m.graph.Load(tp, b, len(b.Queries))
 }
 
@@ -136,19 +116,7 @@ func (m *Model) load(tp *grad.Tape, b *sample.Batch) {
 // the same batch is used again.
 func (m *Model) Commit(tp *grad.Tape, b *sample.Batch, e *model.Embedding) {
 	if e == nil {
-		m.memory.LoadEvents(tp, b)
+		m.Memory.LoadEvents(tp, b)
 	}
-	m.memory.Commit(tp, nil)
+	m.Memory.Commit(tp, nil)
 }
-
-// Snapshot copies all that is remembered out.
-func (m *Model) Snapshot() []tensor.Named { return m.memory.Snapshot() }
-
-// Restore puts back what Snapshot copied out; nil forgets everything.
-func (m *Model) Restore(state []tensor.Named) error { return m.memory.Restore(state) }
-
-// Grow makes room for node ids below nodes.
-func (m *Model) Grow(nodes int) { m.memory.Grow(nodes) }
-
-// Shape is what a step depends on beside the sizes of its batch.
-func (m *Model) Shape(b *sample.Batch) uint64 { return m.memory.Shape(b) }

@@ -22,22 +22,13 @@ const (
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {
-	Patch    int `json:"patch_size" about:"p: events that make one step"`
-	Length   int `json:"max_input_sequence_length" about:"ρ: latest events of a node, and itself"`
-	Meetings int `json:"max_interaction_times" about:"k: gaps between the pair's own meetings"`
+	sequence.Reach
+	sequence.Sizes
 
-	Channel int     `json:"channel_embedding_dim" about:"d: width of each channel"`
-	TimeDim int     `json:"time_feat_dim" about:"width of the time encoding"`
-	Divisor int     `json:"width_divisor" about:"f: the node-level block is 4d/f wide"`
-	Gamma   float64 `json:"gamma" about:"γ: the time-level block is γ·d wide"` // rounded down
-	Layers  int     `json:"num_layers" about:"of either block"`
-	Dropout float64 `json:"dropout" about:"share left out at random in training"`
-	NodeDim int     `json:"node_feat_dim" about:"node features, narrower ones padded"`
-	EdgeDim int     `json:"edge_feat_dim" about:"event features, narrower ones padded"`
-
-	WalkDim  int     `json:"walk_dim" about:"width of a walk vector"`
-	WalkSeed int     `json:"walk_seed" about:"of the nodes' first walk vectors"`
-	Span     float64 `json:"time_span" about:"how long training lasts: time scales are parts of it"` // from the data
+	WalkDim  int `json:"walk_dim" in:"[1,65536]" about:"width of a walk vector"`
+	WalkSeed int `json:"walk_seed" about:"of the nodes' first walk vectors"`
+	// Span comes from the data.
+	Span float64 `json:"time_span" in:"[0,1e38]" about:"how long training lasts: time scales are parts of it"`
 
 	Update string `json:"walk_update" about:"exact: all states as of each query; batch: as of its batch's first"`
 
@@ -55,16 +46,9 @@ type Config struct {
 
 // Default is DyGMamba's widths with all that the model adds.
 var Default = Config{
-	Patch: 1, Length: 32, Meetings: 10, Channel: 50, TimeDim: 100, Divisor: 2, Gamma: 0.5,
-	Layers: 2, Dropout: 0.1, NodeDim: 172, EdgeDim: 172, WalkDim: 128, Update: Exact,
+	Reach: sequence.DefaultReach, Sizes: sequence.DefaultSizes, WalkDim: 128, Update: Exact,
 	LogTime: true, Direction: true, Neighbors: true, Pair: true, Roles: true, NodeBlock: true, TimeBlock: true,
 }
-
-// Width is that of the node-level block.
-func (c Config) Width() int { return 4 * c.Channel / c.Divisor }
-
-// TimeWidth is that of the time-level block.
-func (c Config) TimeWidth() int { return c.sizes().TimeWidth() }
 
 // RowLen is the number of positions of a row.
 func (c Config) RowLen() int { return (c.Length + c.Patch - 1) / c.Patch * c.Patch }
@@ -97,30 +81,12 @@ func (c Config) logUnit() float64 {
 	return 1e6 / c.Span
 }
 
-// sizes are those of both blocks.
-func (c Config) sizes() sequence.Sizes {
-	return sequence.Sizes{
-		Patch: c.Patch, Length: c.Length, Meetings: c.Meetings, Channel: c.Channel, TimeDim: c.TimeDim,
-		Divisor: c.Divisor, Gamma: c.Gamma, Layers: c.Layers, Dropout: c.Dropout,
-		NodeDim: c.NodeDim, EdgeDim: c.EdgeDim,
-	}
-}
-
 // Check says what is wrong with c.
 func (c Config) Check() error {
-	if err := c.sizes().Check(); err != nil {
-		return err
-	}
-	if err := model.CheckSizes(model.Size{Key: "walk_dim", Value: c.WalkDim, Most: model.Wide}); err != nil {
-		return err
-	}
-	switch {
-	case c.Update != Exact && c.Update != ByBatch:
+	if c.Update != Exact && c.Update != ByBatch {
 		return fmt.Errorf("walk_update is %q, must be %q or %q", c.Update, Exact, ByBatch)
-	case !(c.Span >= 0 && c.Span <= 1e38):
-		return fmt.Errorf("time_span is %v, must be a number that is not negative", c.Span)
 	}
-	return nil
+	return c.Sizes.Check()
 }
 
 // Brief is the settings in a few letters.

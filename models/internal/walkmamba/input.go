@@ -25,15 +25,10 @@ type input struct {
 	floats []float32
 	again  periodicity
 
-	rows        int            // 2n: sources, then destinations; fewer where some are read once
+	// Positions are 2n rows: sources, then destinations; fewer where some are read once.
+	sequence.Positions
 	rowsOf      device.Ints    // [2n]: which of them each is; empty: all are there
 	gapsOf      device.Ints    // [n]: which row of gaps each has; likewise
-	patches     int            // P, of each
-	nodes       device.Ints    // [2n·P·p]: rows of the table of features
-	edges       device.Ints    // [2n·P·p]
-	delta       *tensor.Tensor // [2n·P·p]: how long ago
-	present     device.Ints    // [2n·P·p]: 0 at padding
-	counts      device.Ints    // [2n·P, 2p]: rows of the table of encoded counts
 	way         *tensor.Tensor // [2n·P, p]: 1 where the node was the source, −1 the destination, 0 none
 	gaps        *tensor.Tensor // [n, k]
 	roles       *tensor.Tensor // [n, walk.Roles]
@@ -104,21 +99,14 @@ func (in *input) load(tp *grad.Tape, b *sample.Batch, share bool) {
 	if share {
 		src, dst, ways, gaps = in.share(tp, b, ways)
 	}
-	in.patches = src.Len / in.cfg.Patch
-	in.rows = (len(src.Node) + len(dst.Node)) / src.Len
-	in.floats = append(append(in.floats[:0], src.Delta...), dst.Delta...)
-	in.delta = tp.Floats(in.floats, len(in.floats))
-	in.ids = append(append(in.ids[:0], src.Node...), dst.Node...)
-	in.present = tp.Ints(in.ids)
-	in.nodes, in.edges = in.Node.Load(tp, src.Node, dst.Node), in.Edge.Load(tp, src.Edge, dst.Edge)
-	in.ids = append(append(in.ids[:0], src.Count...), dst.Count...)
-	in.counts = in.Often.Load(tp, in.ids, in.cfg.Patch)
+	in.Often.Begin()
+	in.Positions = in.Load(tp, src, dst, in.cfg.Patch)
 	if in.cfg.Direction {
 		in.floats = in.floats[:0]
 		for _, way := range ways {
 			in.floats = append(in.floats, way...)
 		}
-		in.way = tp.Floats(in.floats, in.rows*in.patches, in.cfg.Patch)
+		in.way = tp.Floats(in.floats, in.Rows*in.Patches, in.cfg.Patch)
 	}
 	if in.cfg.TimeBlock {
 		in.floats = append(in.floats[:0], gaps...)

@@ -60,9 +60,7 @@ func preferred(d model.Data) string {
 	return "standard"
 }
 
-// tune takes over what is known of a data set; one of which nothing is keeps the default.
 func (c *Config) tune(data string) {
-	if v, known := sizes(data); known {
-		c.Length, c.Patch, c.Meetings, c.Dropout = v.Length, v.Patch, v.Meetings, v.Dropout
-	}
+	v, known := sizes(data)
+	sequence.Tune(&c.Reach, &c.Sizes, v, known)
 }

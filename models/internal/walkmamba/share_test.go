@@ -44,7 +44,7 @@ func TestShareIsEmbed(t *testing.T) {
 				return all
 			}
 			want, got := said(false), said(true)
-			if read := m.input.rows; !m.cfg.Neighbors && read > 3*len(qs)/2 {
+			if read := m.input.Rows; !m.cfg.Neighbors && read > 3*len(qs)/2 {
 				t.Errorf("%d histories of %d were read, many are alike", read, 2*len(qs))
 			}
 			if m.cfg.TimeBlock && m.input.gaps.Rows() >= len(qs) {

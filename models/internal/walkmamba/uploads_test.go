@@ -45,7 +45,7 @@ func BenchmarkUploads(b *testing.B) {
 			}
 			dev := &scales{Device: cpu.New(cpu.Options{Threads: 2})}
 			defer dev.Close()
-			m, err := New(model.Env{Device: dev}, *spec.Config.(*Config))
+			m, err := Factory.Build(model.Env{Device: dev}, spec)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -24,22 +24,23 @@ import (
 
 // Factory builds the model.
 var Factory = model.Make(model.Kind[Config]{
+	Title:   "WalkMamba",
 	Summary: "state space models over histories, walks, roles and directions (WalkMamba)",
-	Default: Default, Presets: presets, Prefer: preferred, Shapes: ConfigFromTensors, Table: Table,
+	Default: Default, Presets: presets, Prefer: preferred, Shapes: fromTensors,
 	Fit:     func(c *Config, data model.Data) { c.Span = data.Span },
 	Lighter: "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
-	Build:   func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	Declare: declare,
 })
 
 // Model is the model on a device. One goroutine at a time may use it.
 type Model struct {
-	cfg    Config
-	params *nn.Params
-	input  input
-	walks  *extra
+	model.Base
+	cfg   Config
+	input input
+	walks *extra
 
 	time      nn.TimeEncoder
-	channels  []channel
+	channels  []sequence.Channel
 	direction nn.Linear // joins the channel of walks
 	reduce    nn.Linear
 
@@ -55,7 +56,6 @@ type Model struct {
 	outputWalks, outputRole nn.Linear
 	outputNextItem          nn.Linear
 	outputPeriodicity       nn.Linear
-	head                    model.Head
 
 	histories [1]sequence.History // of the batch at hand
 }
@@ -66,39 +66,16 @@ var (
 	_ model.Weigher = (*Model)(nil)
 )
 
-// New builds the model with initial weights.
-func New(env model.Env, c Config) (*Model, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	m := declare(c, env.Seed)
-	if err := env.Place(m.params, "a smaller patch_size or narrower layers"); err != nil {
-		return nil, err
-	}
-	m.walks = &extra{
-		options: c.options(env), nodes: c.walks(), neighbors: c.Neighbors, direction: c.Direction, roles: c.Roles,
-		nextItem: c.NextItem, batch: c.Update == ByBatch,
-	}
-	if err := m.input.open(env, c); err != nil {
-		m.params.Close()
-		return nil, err
-	}
-	return m, nil
-}
-
-// Table lists the model's parameters.
-func Table(c Config) []model.Shape { return model.Table(declare(c, 0).params) }
-
 // Numbers that a position, and a pair, get from walks.
 const (
 	walkProducts = walk.Scales * (walk.Levels + 1) * 2 * (walk.Levels + 1)
 	walkPairs    = walk.Scales * (walk.Levels + 1) * (2*(walk.Levels+1) + 1)
 )
 
-// declare names all parameters; they have no memory yet.
-func declare(c Config, seed uint64) *Model {
-	m := &Model{cfg: c, params: nn.NewParams(seed)}
-	s := m.params.In("0")
+// declare names the parameters.
+func declare(c Config, seed uint64) model.Declared {
+	m := &Model{cfg: c, Base: model.NewBase(seed)}
+	s := m.Params().In("0")
 	width, g := c.Width(), c.TimeWidth()
 
 	m.time = m.declareTime(s.In("time_encoder"))
@@ -140,7 +117,7 @@ func declare(c Config, seed uint64) *Model {
 	if m.hasPair() {
 		inputs += c.NodeDim
 	}
-	m.head = model.Merge{Merge: nn.NewMerge(m.params.In("1"), inputs, c.NodeDim, 1)}
+	m.MergeHead(inputs, c.NodeDim)
 	return m
 }
 
@@ -164,8 +141,15 @@ func (m *Model) hasPair() bool {
 	return m.cfg.TimeBlock || m.cfg.Pair || m.cfg.Roles || m.cfg.NextItem || m.cfg.Periodicity
 }
 
-// Config is the model's configuration.
-func (m *Model) Config() Config { return m.cfg }
+// Open uploads what is the same for all batches.
+func (m *Model) Open(env model.Env) error {
+	c := m.cfg
+	m.walks = &extra{
+		options: c.options(env), nodes: c.walks(), neighbors: c.Neighbors, direction: c.Direction, roles: c.Roles,
+		nextItem: c.NextItem, batch: c.Update == ByBatch,
+	}
+	return m.input.open(env, c)
+}
 
 // Plan asks for the latest neighbours of both nodes, how often they occur, the pair's own gaps, and walks.
 func (m *Model) Plan() sample.Plan {
@@ -176,9 +160,6 @@ func (m *Model) Plan() sample.Plan {
 	return p
 }
 
-// Params are the weights.
-func (m *Model) Params() *nn.Params { return m.params }
-
 // Shape tells steps apart between which a table has moved, or that upload another number of walk vectors.
 func (m *Model) Shape(b *sample.Batch) uint64 { return m.input.shape(b) }
 
@@ -187,12 +168,9 @@ func (m *Model) Widths() (node int, pair bool) { return m.cfg.NodeDim, m.hasPair
 
 // Close gives the weights' and the features' memory back.
 func (m *Model) Close() {
-	m.params.Close()
+	m.Base.Close()
 	m.input.close()
 }
-
-// Head scores the two nodes and what is known of the pair together.
-func (m *Model) Head() model.Head { return m.head }
 
 // Embed describes both nodes, seen from each other and from the query's time, and the pair.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {

@@ -164,7 +164,7 @@ func TestShapes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Factory.FromTensors(base, modeltest.Shapes(Table(*want.Config.(*Config))), told...)
+		got, err := Factory.FromTensors(base, modeltest.Shapes(declare(*want.Config.(*Config), 0)), told...)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -177,9 +177,9 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.name, x, y)
 		}
 	}
-	shapes := modeltest.Shapes(Table(Default))
+	shapes := modeltest.Shapes(declare(Default, 0))
 	delete(shapes, "0.output_layer.weight")
-	_, err := ConfigFromTensors(Default, shapes)
+	_, err := Factory.FromTensors(model.Spec{Config: &Default, Training: model.Standard}, shapes)
 	if err == nil || !strings.Contains(err.Error(), "not the weights of WalkMamba") {
 		t.Errorf("without its output: %v", err)
 	}

@@ -1,0 +1,88 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/dygmamba/dygmamba/internal/memory"
+	"github.com/dygmamba/dygmamba/nn"
+)
+
+// Base is what models have in common: parameters, those of a head among them, and the features of nodes and events. A
+// model embeds it, and has a Plan and an Embed of its own.
+type Base struct {
+	Node, Edge *nn.Features // once they are open
+	params     *nn.Params
+	head       Head
+}
+
+// Declared is a model whose parameters have names and shapes. They get memory and initial values before Open.
+type Declared interface {
+	Model
+	Open(env Env) error // makes what the model needs beside its weights; nothing is left open where it fails
+}
+
+// NewBase has no parameters yet.
+func NewBase(seed uint64) Base { return Base{params: nn.NewParams(seed)} }
+
+// Params are the weights.
+func (b *Base) Params() *nn.Params { return b.params }
+
+// Head turns what the model says into an answer.
+func (b *Base) Head() Head { return b.head }
+
+// SetHead sets it.
+func (b *Base) SetHead(h Head) { b.head = h }
+
+// MergeHead sets the usual head over so many numbers, under the name that it has in the reference programs.
+func (b *Base) MergeHead(inputs, width int) {
+	b.head = Merge{nn.NewMerge(b.params.In("1"), inputs, width, 1)}
+}
+
+// FreezeTime keeps the frequencies of the time encoder as they are, if asked to.
+func (b *Base) FreezeTime(freeze bool) {
+	if freeze {
+		b.params.Freeze("0.time_encoder.")
+	}
+}
+
+// OpenFeatures is Env.Features.
+func (b *Base) OpenFeatures(env Env, nodeDim, edgeDim int) (err error) {
+	b.Node, b.Edge, err = env.Features(nodeDim, edgeDim)
+	return err
+}
+
+// Close gives the memory of weights and features back.
+func (b *Base) Close() {
+	b.params.Close()
+	for _, f := range []*nn.Features{b.Node, b.Edge} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// build gives parameters their memory and initial values, unless they plainly do not fit into this machine's, and opens
+// the model.
+func build(env Env, m Declared) (Model, error) {
+	const gib = 1 << 30
+	p := m.Params()
+	if need, free := 4*int64(p.Count()), memory.Available(); free > 0 && need > free {
+		return nil, fmt.Errorf("the weights take %.1f GiB, and %.1f GiB are free: narrower or fewer layers need less",
+			float64(need)/gib, float64(free)/gib)
+	}
+	p.Place(env.Device)
+	if err := m.Open(env); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// Table lists parameters as Kind.Table wants them.
+func Table(p *nn.Params) []Shape {
+	var table []Shape
+	for _, q := range p.All() {
+		table = append(table, Shape{Name: q.Name, Dims: q.Shape()})
+	}
+	return table
+}
