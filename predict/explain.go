@@ -97,33 +97,9 @@ func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, err
 	if err := checkQueries(qs); err != nil {
 		return nil, err
 	}
-	all := make([]Explanation, len(qs))
-	done := 0
-	explain := func(group []int) error {
-		some := make([]Query, len(group))
-		for k, i := range group {
-			some[k] = qs[i]
-		}
-		found, err := p.explainAll(ctx, some, done, len(qs))
-		if err != nil {
-			return fmt.Errorf("explain: %w", err)
-		}
-		for k, i := range group {
-			all[i] = found[k]
-		}
-		done += len(group)
-		return nil
-	}
-	var err error
-	if p.stream != nil {
-		err = p.stream.visit(ctx, qs, explain)
-	} else {
-		every := make([]int, len(qs))
-		for i := range every {
-			every[i] = i
-		}
-		err = explain(every)
-	}
+	all, err := byGroup(ctx, p, qs, func(some []Query, done int) ([]Explanation, error) {
+		return p.explainAll(ctx, some, done, len(qs))
+	})
 	if err != nil || p.CurvePoints < 1 {
 		return all, err
 	}
@@ -140,25 +116,21 @@ func (p *Predictor) ExplainNow(ctx context.Context, qs []Query) ([]Explanation, 
 	if err := checkQueries(qs); err != nil {
 		return nil, err
 	}
-	all, err := p.explainAll(ctx, qs, 0, len(qs))
-	if err != nil {
-		return nil, fmt.Errorf("explain: %w", err)
-	}
-	return all, nil
+	return p.explainAll(ctx, qs, 0, len(qs))
 }
 
 // explainAll explains queries batch by batch, with the model as it is now. Before are the queries of the whole that are
 // done already.
 func (p *Predictor) explainAll(ctx context.Context, qs []Query, before, total int) ([]Explanation, error) {
 	altered := newCounterfactuals(p)
-	var all []Explanation
+	all := make([]Explanation, 0, len(qs))
 	for b, err := range p.gather(ctx, qs, altered.plan) {
-		if err != nil {
-			return nil, err
+		var found []Explanation
+		if err == nil {
+			found, err = p.explain(b, altered)
 		}
-		found, err := p.explain(b, altered)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("explain: %w", err)
 		}
 		all = append(all, found...)
 		if tell := p.options.OnBatch; tell != nil {

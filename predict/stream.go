@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -65,7 +66,7 @@ func (s *stream) visit(ctx context.Context, qs []Query, ask func(group []int) er
 	if s.log == nil {
 		return fmt.Errorf("score: %s remembers events and needs them from the beginning, want a data set", s.name)
 	}
-	order := inTime(qs)
+	order := sorted(len(qs), func(i, j int) int { return cmp.Compare(qs[i].Time, qs[j].Time) })
 	if s.pass.Order == protocol.Arrival {
 		return s.afterAll(ctx, qs, order, ask)
 	}
