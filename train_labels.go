@@ -19,10 +19,6 @@ func (o *TrainOptions) prepareBackbone(ctx context.Context) (done func(), err er
 			return done, fmt.Errorf("train the model to classify with: %w", err)
 		}
 	}
-	factory, err := model.Find(o.Model)
-	if err != nil {
-		return done, err
-	}
 	record, err := run.Open(run.SeedDir(o.Backbone, o.Seeds[0]))
 	if err != nil {
 		return done, fmt.Errorf("the model to classify with: %w", err)
@@ -31,9 +27,9 @@ func (o *TrainOptions) prepareBackbone(ctx context.Context) (done func(), err er
 		return done, fmt.Errorf("the model to classify with, %s, is of %s, asked for is %s",
 			record.Dir, record.Config.Model, o.Model)
 	}
-	spec, err := factory.Decode(record.Config.Spec)
+	spec, err := record.Spec()
 	if err != nil {
-		return done, &run.Error{File: record.File(), Err: err}
+		return done, err
 	}
 	spec.Task, spec.Training = protocol.NodeClassification, o.Spec.Training
 	spec.Training.Calibrate = false // that is for links

@@ -178,3 +178,11 @@ func signFlips(diffs []float64) float64 {
 	}
 	return float64(reached) / (flips + 1)
 }
+
+// Comparison is runs that were asked the same, side by side.
+type Comparison struct {
+	Scenario    protocol.Scenario  `json:"setting"`
+	Negatives   protocol.Negatives `json:"negatives"`
+	Runs        []Compared         `json:"runs"`
+	Differences []Difference       `json:"differences"` // to the first run
+}

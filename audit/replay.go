@@ -30,18 +30,15 @@ const (
 	batchSizes = "batch size of the measure"
 )
 
-// modelChecks are these checks, and what they want.
-var modelChecks = map[string]string{
-	ofThisRun: "the model, data, seed, epoch and settings of the record",
-	validated: "the validation of the best epoch",
-	metrics:   "what the record says",
-	asAsked:   unchanged, blind: unchanged, shuffled: unchanged, cutApart: unchanged, strangers: unchanged,
-	batchSizes: information,
+// modelChecks are these checks, and what they want, in the order in which they are made.
+var modelChecks = []struct{ name, want string }{
+	{ofThisRun, "the model, data, seed, epoch and settings of the record"},
+	{validated, bestValidation}, {metrics, "what the record says"},
+	{asAsked, unchanged}, {blind, unchanged}, {shuffled, unchanged}, {cutApart, unchanged}, {strangers, unchanged},
+	{batchSizes, information},
 }
 
-func allModelChecks() []string {
-	return []string{ofThisRun, validated, metrics, asAsked, blind, shuffled, cutApart, strangers, batchSizes}
-}
+const bestValidation = "the validation of the best epoch"
 
 // question is one batch of a test: events, and the queries about them and their negatives.
 type question struct {
@@ -181,7 +178,7 @@ func (a *auditor) ask(ctx context.Context) error {
 	most := a.tolerance()
 	a.report.add(metrics, len(a.tests) > 0 && off <= most, worst, fmt.Sprintf("at most %.0e from the record", most))
 	if len(a.tests) == 0 {
-		a.report.without("no results", allModelChecks()[3:]...)
+		a.report.without("no results", 3)
 		return nil
 	}
 	return r.leaks(ctx, a.tests[0], &a.report)
@@ -202,10 +199,7 @@ func (a *auditor) tolerance() float64 {
 
 // off is the largest difference between what the record says and what the answers give.
 func (t *test) off() (most float64, found string) {
-	var all scored
-	for _, b := range t.answers {
-		all.pos, all.neg = append(all.pos, b.pos...), append(all.neg, b.neg...)
-	}
+	all := joined(t.answers)
 	ap, auc := batchMean(t.answers)
 	globalAP, globalAUC := measure(all.pos, all.neg)
 	for _, m := range []struct {

@@ -159,13 +159,9 @@ func oneByOne(questions *replay.Questions, s model.Scorer) CandidateScorer {
 	}
 }
 
-// AllOthers are all destinations of the whole stream but those that the source meets at that very time.
-func (p *Protocol) AllOthers() Opponents { return p.others(0) }
-
-// SomeOthers are so many of these, drawn for each event by our own generator.
-func (p *Protocol) SomeOthers(count int) Opponents { return p.others(count) }
-
-func (p *Protocol) others(count int) Opponents {
+// Others are all destinations of the whole stream but those that the source meets at that very time, or so many of
+// these, drawn for each event by our own generator; 0: all.
+func (p *Protocol) Others(count int) Opponents {
 	all := slices.Clone(p.split.Full.All().Dst)
 	slices.Sort(all)
 	all = slices.Compact(all)

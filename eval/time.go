@@ -90,14 +90,11 @@ func (t *timer) score(b *sample.Batch) ([]float32, error) {
 }
 
 func (t *timer) answers(step *replay.Step, pos []float32, during []sample.Query, neg []float32) Answers {
-	qs := append(append([]sample.Query{}, step.Batch.Queries...), during...)
-	a := Answers{Batch: step.Number, Queries: qs, Right: right(nil, len(qs), len(pos))}
-	a.Logits = append(append([]float32{}, pos...), neg...)
-	a.Scores = slices.Clone(a.Logits)
+	qs := slices.Concat(step.Batch.Queries, during)
+	a := Answers{Batch: step.Number, Queries: qs, Right: right(nil, len(qs), len(pos)),
+		Logits: slices.Concat(pos, neg), Scores: slices.Concat(pos, neg)}
 	if t.logits() {
-		for i, x := range a.Scores {
-			a.Scores[i] = Sigmoid(x)
-		}
+		probabilities(a.Scores, len(pos))
 	}
 	return a
 }
@@ -126,9 +123,7 @@ func (t *timer) result() Result {
 		loss := probabilities(both, len(t.pos))
 		r.Loss, t.pos, t.neg = &loss, both[:len(t.pos)], both[len(t.pos):]
 	}
-	var m Meter
-	r.AP, r.AUC = m.Score(t.pos, t.neg)
-	r.GlobalAP, r.GlobalAUC = r.AP, r.AUC
+	r.atOnce(t.pos, t.neg)
 	return r
 }
 

@@ -101,13 +101,13 @@ func With[M ~map[Negatives]T, T any](m M, kind Negatives, value T) M {
 	return other
 }
 
-// members is the JSON object with a value for each kind, in the order of the table, under its name behind a prefix,
-// without those that are left out.
-func members[M ~map[Negatives]T, T any](m M, prefix string, leave func(Kind) bool) ([]byte, error) {
+// MarshalMembers is the JSON object with the values of a map by kind, in the order of the table, each under the name of
+// its kind behind a prefix.
+func MarshalMembers[M ~map[Negatives]T, T any](m M, prefix string) ([]byte, error) {
 	raw := []byte{'{'}
 	for _, k := range kinds {
 		value, there := m[k.Name]
-		if !there || leave(k) {
+		if !there {
 			continue
 		}
 		text, err := json.Marshal(value)
@@ -140,12 +140,6 @@ func ReadMembers[M ~map[Negatives]T, T any](m M, raw []byte, prefix string) (M, 
 		m = With(m, k.Name, value)
 	}
 	return m, nil
-}
-
-// MarshalMembers is the JSON object with the values of a map by kind, in the order of the table, each under the name of
-// its kind behind a prefix.
-func MarshalMembers[M ~map[Negatives]T, T any](m M, prefix string) ([]byte, error) {
-	return members(m, prefix, func(Kind) bool { return false })
 }
 
 // MarshalInline marshals a struct of which one member, under a key that is there once, is the object of a map by kind:

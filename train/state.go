@@ -122,7 +122,7 @@ func (t *trainer) weights() (checkpoint.File, error) {
 		run.SamplingKey: string(t.Set.Sampling),
 	}}
 	f.AddParams(t.Learner.Model.Params())
-	if c := t.Classifier(); c != nil {
+	if c := t.Classifier; c != nil {
 		f.AddParams(c.Params())
 	}
 	m, remembers := t.evaluator().(model.StatefulScorer)

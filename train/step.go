@@ -74,7 +74,7 @@ func (t *trainer) settle() error {
 		return t.failed(l, t.diverged(l))
 	}
 	ap, auc := 0.0, 0.0
-	if t.Classifier() == nil { // labels are too rare for the measures of a batch
+	if t.Classifier == nil { // labels are too rare for the measures of a batch
 		ap, auc = t.meter.Score(scores[:l.positives], scores[l.positives:])
 	}
 	t.at.Sums.add(loss, ap, auc)
@@ -133,4 +133,25 @@ func (t *trainer) tell(loss float64, done int) {
 		Epoch: t.at.Epoch + 1, Epochs: t.Spec.Training.Epochs, Done: done, Total: t.events(),
 		Loss: loss, AP: ap, Rate: float64(done-t.first) / time.Since(t.began).Seconds(), Outlook: t.outlook(done),
 	})
+}
+
+// sums add up the batches of an unfinished epoch. They are part of the saved state, so that a resumed epoch ends with
+// the same means.
+type sums struct {
+	Batches int     `json:"batches"`
+	Loss    float64 `json:"loss"`
+	AP      float64 `json:"ap"`
+	AUC     float64 `json:"auc"`
+}
+
+func (s *sums) add(loss, ap, auc float64) {
+	s.Batches++
+	s.Loss += loss
+	s.AP += ap
+	s.AUC += auc
+}
+
+func (s *sums) means() (loss, ap, auc float64) {
+	n := math.Max(1, float64(s.Batches))
+	return s.Loss / n, s.AP / n, s.AUC / n
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -42,10 +43,8 @@ func newAudit(a *app) *cobra.Command {
 				}
 				return a.auditRuns(cmd.Context(), args[0], from, !noStamp)
 			}
-			if err := oneOf("setting", scenario, protocol.Scenarios()...); err != nil {
-				return err
-			}
-			if err := oneOf("negatives", negatives, protocol.Published()...); err != nil {
+			if err := cmp.Or(oneOf("setting", scenario, protocol.Scenarios()...),
+				oneOf("negatives", negatives, protocol.Published()...)); err != nil {
 				return err
 			}
 			return a.auditScores(cmd.Context(), scores, from.data,

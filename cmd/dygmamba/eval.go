@@ -29,22 +29,12 @@ func newEval(a *app) *cobra.Command {
 		Short: "Evaluate a model: settings × kinds of negatives",
 		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := e.choose(scenario, negatives); err != nil {
-				return err
+			err := cmp.Or(e.choose(scenario, negatives), e.tgb.check(cmd, &e), e.where.check())
+			if err == nil && out != "" { // before measuring, which may take long
+				err = cmp.Or(os.MkdirAll(out, 0o777), replaceable(out))
 			}
-			if err := e.tgb.check(cmd, &e); err != nil {
+			if err != nil {
 				return err
-			}
-			if err := e.where.check(); err != nil {
-				return err
-			}
-			if out != "" {
-				if err := os.MkdirAll(out, 0o777); err != nil {
-					return err // before measuring, which may take long
-				}
-				if err := replaceable(out); err != nil {
-					return err
-				}
 			}
 			e.options.Threads = e.where.threads
 			measure := e.runBaseline
@@ -119,16 +109,10 @@ func (e *evaluation) choose(scenario protocol.Scenario, negatives protocol.Negat
 	} else if e.options.PerPositive > 1 {
 		return usagef("--num-negatives is %d, must be 1 with --negatives time", e.options.PerPositive)
 	}
-	if err := oneOf("metric-aggregation", e.aggregation, batchMean, global); err != nil {
-		return err
-	}
-	if err := checkOrder(e.order); err != nil {
-		return err
-	}
 	if e.options.PerPositive < 1 {
 		return usagef("--num-negatives is %d, must be at least 1", e.options.PerPositive)
 	}
-	return nil
+	return cmp.Or(oneOf("metric-aggregation", e.aggregation, batchMean, global), checkOrder(e.order))
 }
 
 // runBaseline measures a model that needs no training.
@@ -197,8 +181,8 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
 	}
 	doc := e.describe(set, session.Protocol().Split())
 	doc.add(rows)
-	for _, r := range rows {
-		a.warnFew([]run.Measured{{Scenario: r.Scenario, Strategy: r.Strategy, Result: r.Result}})
+	for _, m := range run.Measurements(rows) {
+		a.warnFew([]run.Measured{m})
 	}
 	return doc, nil
 }

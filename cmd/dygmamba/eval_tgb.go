@@ -94,12 +94,12 @@ func (f *tgbFlags) against(ctx context.Context, a *app, set *dataset.Set, p *eva
 	if f.draw == 0 {
 		for _, name := range allOthers {
 			if strings.EqualFold(set.Name, name) {
-				return p.AllOthers(), "all other destinations", nil
+				return p.Others(0), "all other destinations", nil
 			}
 		}
 		f.draw = usualDraw
 	}
-	return p.SomeOthers(f.draw), fmt.Sprintf("our own draw of %s other destinations", term.Count(f.draw)), nil
+	return p.Others(f.draw), fmt.Sprintf("our own draw of %s other destinations", term.Count(f.draw)), nil
 }
 
 // runTGB ranks with every contender.
