@@ -67,16 +67,6 @@ func reached(t *run.Trial, epoch, seeds int) bool {
 	return t.Failed != "" || len(t.Runs) == seeds && !slices.ContainsFunc(t.Runs, behind)
 }
 
-// standing are the trials that have not ended, by number.
-func standing(s *run.Sweep) []int {
-	var list []int
-	for i := range s.Trials {
-		s.Trials[i].Ended = 0 // decided anew, from the same scores
-		list = append(list, i)
-	}
-	return list
-}
-
 // choose sorts trials by what they achieved until an epoch, equal ones by number, and ends the worse half; after the
 // last round all but the best. Those that failed are out.
 func choose(s *run.Sweep, trials []int, epoch int, half bool) ([]int, error) {

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,17 +53,13 @@ type Result struct {
 // MarshalJSON writes validations of all kinds beside the other members.
 func (r Result) MarshalJSON() ([]byte, error) {
 	type plain Result
-	return protocol.MarshalInline(plain(r), validationKey)
+	return protocol.MarshalInline(plain(r), r.Others, validationPrefix)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
-func (r *Result) UnmarshalJSON(raw []byte) (err error) {
+func (r *Result) UnmarshalJSON(raw []byte) error {
 	type plain Result
-	if err := json.Unmarshal(raw, (*plain)(r)); err != nil {
-		return err
-	}
-	r.Others, err = protocol.ReadMembers(r.Others, raw, validationPrefix)
-	return err
+	return protocol.UnmarshalInline(raw, (*plain)(r), &r.Others, validationPrefix)
 }
 
 // EndedByTime is in a Result that came before its training was over, as time was short.

@@ -111,11 +111,11 @@ func (a *app) auditRuns(ctx context.Context, path string, from loadFlags, stamp 
 			}
 		}
 		if len(dirs) == 1 {
-			return a.verdict(r, nil)
+			return a.verdict(r, r)
 		}
 		all.Add(dir, r)
 	}
-	return a.verdict(&all.Report, &all)
+	return a.verdict(&all, &all.Report, all.Runs...)
 }
 
 func (a *app) auditScores(ctx context.Context, file string, data dataFlags, o audit.ScoresOptions) (err error) {
@@ -130,15 +130,11 @@ func (a *app) auditScores(ctx context.Context, file string, data dataFlags, o au
 	if err != nil {
 		return err
 	}
-	return a.verdict(r, nil)
+	return a.verdict(r, r)
 }
 
 // verdict prints what was found, of several seeds what was found of each. All but a pass is an exit code of 1.
-func (a *app) verdict(r *audit.Report, seeds *audit.Training) error {
-	var doc any = r
-	if seeds != nil {
-		doc = seeds
-	}
+func (a *app) verdict(doc any, r *audit.Report, seeds ...audit.Judged) error {
 	err := a.emit(doc, func(w io.Writer, s term.Style) error {
 		for _, c := range r.Checks {
 			mark, want := s.Good("ok  "), ""
@@ -160,10 +156,8 @@ func (a *app) verdict(r *audit.Report, seeds *audit.Training) error {
 			return s.Bad(verdict)
 		}
 		fmt.Fprintln(w)
-		if seeds != nil {
-			for _, one := range seeds.Runs {
-				fmt.Fprintf(w, "%s: %s\n", one.Run, judged(one.Verdict))
-			}
+		for _, one := range seeds {
+			fmt.Fprintf(w, "%s: %s\n", one.Run, judged(one.Verdict))
 		}
 		_, err := fmt.Fprintf(w, "verdict: %s\n", judged(r.Verdict))
 		return err

@@ -45,8 +45,13 @@ func (f *dataFlags) add(cmd *cobra.Command) {
 }
 
 func addDataDir(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "data-dir", "", "directory with named data sets (default: ./data, then the user cache)")
-	if err := cmd.MarkFlagDirname("data-dir"); err != nil {
+	dirVar(cmd, dir, "data-dir", "directory with named data sets (default: ./data, then the user cache)")
+}
+
+// dirVar adds a flag that names a directory.
+func dirVar(cmd *cobra.Command, to *string, name, usage string) {
+	cmd.Flags().StringVar(to, name, "", usage)
+	if err := cmd.MarkFlagDirname(name); err != nil {
 		panic(err)
 	}
 }
@@ -185,12 +190,9 @@ type runFlags struct {
 
 func (f *runFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.out, "out", "", "output directory")
+	dirVar(cmd, &f.out, "out", "output directory")
 	flags.Uint64Var(&f.seed, "seed", 0, "random seed of the first run")
 	flags.IntVar(&f.runs, "runs", 1, "number of runs, with the seeds --seed, --seed+1, …")
-	if err := cmd.MarkFlagDirname("out"); err != nil {
-		panic(err)
-	}
 }
 
 // mostRuns is far more than anyone waits for.
@@ -244,19 +246,18 @@ func (c choice[T]) String() string {
 
 // complete offers values of a flag to the shell; files are offered as well.
 func complete(cmd *cobra.Command, flag string, values func() []string) {
-	offer := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	offer(cmd, flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return values(), cobra.ShellCompDirectiveDefault
-	}
-	if err := cmd.RegisterFlagCompletionFunc(flag, offer); err != nil {
-		panic(fmt.Sprintf("flag %s: %v", flag, err))
-	}
+	})
 }
 
 // completeWith offers a fixed set of values and nothing else.
 func completeWith[T ~string](cmd *cobra.Command, flag string, values ...T) {
-	err := cmd.RegisterFlagCompletionFunc(flag,
-		cobra.FixedCompletions(protocol.Texts(values), cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
+	offer(cmd, flag, cobra.FixedCompletions(protocol.Texts(values), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func offer(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
 		panic(fmt.Sprintf("flag %s: %v", flag, err))
 	}
 }

@@ -49,7 +49,7 @@ func (s *serving) add(cmd *cobra.Command) {
 	s.loadFlags.add(cmd, modelNames)
 	flags := cmd.Flags()
 	flags.StringVar(&s.listen.Address, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free port")
-	flags.StringVar(&s.store, "store", "", "`directory` to store events and snapshots in; created if it does not exist")
+	dirVar(cmd, &s.store, "store", "`directory` to store events and snapshots in; created if it does not exist")
 	flags.StringVar(&s.log, "log", "",
 		"NATS JetStream server to store events in, such as `nats://127.0.0.1:4222`; "+
 			"--store is then for snapshots only")
@@ -73,9 +73,6 @@ func (s *serving) add(cmd *cobra.Command) {
 	flags.DurationVar(&s.limits.Timeout, "timeout", serve.DefaultLimits.Timeout, "maximum time of a request")
 	flags.BoolVar(&s.learn.On, "learn", false,
 		"learn from new events; a model that is better on the latest ones takes over")
-	if err := cmd.MarkFlagDirname("store"); err != nil {
-		panic(err)
-	}
 }
 
 // check looks at the flags alone.

@@ -27,13 +27,9 @@ type trainedFlags struct {
 }
 
 func (f *trainedFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.checkpoint, "checkpoint", "",
+	cmd.Flags().StringVar(&f.checkpoint, "checkpoint", "",
 		"`file` with trained weights: of a run, or of the released program (safetensors or PyTorch)")
-	flags.StringVar(&f.run, "run", "", "run `directory` written by 'dygmamba train --out'")
-	if err := cmd.MarkFlagDirname("run"); err != nil {
-		panic(err)
-	}
+	dirVar(cmd, &f.run, "run", "run `directory` written by 'dygmamba train --out'")
 }
 
 // given says whether there is one.
