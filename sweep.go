@@ -234,7 +234,6 @@ func (o *SweepOptions) shareBackbone(ctx context.Context) error {
 	return nil
 }
 
-// of are the options of one trial.
 func (o SweepOptions) of(t run.Trial) TrainOptions {
 	one := o.TrainOptions
 	one.Dir, one.Resume, one.Spec = filepath.Join(o.Dir, t.Name), true, nil

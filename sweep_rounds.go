@@ -12,7 +12,6 @@ import (
 	"github.com/dygmamba/dygmamba/run"
 )
 
-// copyFile replaces a file by another's content.
 func copyFile(from, to string) error {
 	raw, err := os.ReadFile(from)
 	if err != nil {

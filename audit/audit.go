@@ -159,7 +159,6 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return &a.report, nil
 }
 
-// auditor is an audit under way.
 type auditor struct {
 	Options
 	run    run.Run

@@ -151,7 +151,6 @@ func (c Compared) Against(other Compared) (Difference, error) {
 	return d, nil
 }
 
-// flips is how often signs are drawn.
 const flips = 20_000
 
 // signFlips is the p-value of a mean of paired differences: were neither better, each could as well have had the other

@@ -130,7 +130,6 @@ func (a *auditor) backbone() {
 	a.report.add(name, apart == nil && same > 0, found, "all tensors equal")
 }
 
-// learnsLabels says whether a run is one of node classification.
 func learnsLabels(spec model.Spec, r run.Result) bool {
 	return spec.Task == protocol.NodeClassification || r.Task == protocol.NodeClassification
 }

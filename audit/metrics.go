@@ -46,7 +46,6 @@ func measure(pos, neg []float32) (ap, auc float64) {
 	return ap, auc
 }
 
-// batchMean is the mean of measure over batches.
 func batchMean(batches []scored) (ap, auc float64) {
 	for _, b := range batches {
 		x, y := measure(b.pos, b.neg)
@@ -56,7 +55,6 @@ func batchMean(batches []scored) (ap, auc float64) {
 	return ap / n, auc / n
 }
 
-// scored is the scores of one batch.
 type scored struct{ pos, neg []float32 }
 
 // joined puts the scores of all batches together.

@@ -56,7 +56,6 @@ func classify(
 	return r, nil
 }
 
-// atOnce measures all scores together.
 func (r *Result) atOnce(pos, neg []float32) {
 	var m Meter
 	r.AP, r.AUC = m.Score(pos, neg)

@@ -18,7 +18,6 @@ func RecordData(set *dataset.Set) DataRecord {
 	return DataRecord{set.Name, set.Log.Len(), nodeCount(set), set.Hash()}
 }
 
-// nodeCount is the number of nodes that occur.
 func nodeCount(set *dataset.Set) int {
 	seen := make([]bool, set.NumNodes())
 	count := 0

@@ -119,7 +119,6 @@ type question struct {
 	logits    []float32
 }
 
-// tally adds up batches.
 type tally struct {
 	scorer    replay.Starter
 	questions [2]question

@@ -90,7 +90,6 @@ func (p *Protocol) rank(ctx context.Context, s replay.Scorer, o RankOptions) (Ra
 	return r, nil
 }
 
-// place finds the place of one event's destination.
 func (r *Ranked) place(ctx context.Context, number int, e event.Event, o RankOptions, h hash.Hash) error {
 	others, err := o.Opponents(number, e)
 	if err != nil {
@@ -137,7 +136,6 @@ func (a alone) Plan() sample.Plan {
 	return p
 }
 
-// oneByOne asks a scorer about pairs.
 func oneByOne(questions *replay.Questions, s model.Scorer) CandidateScorer {
 	return func(ctx context.Context, src event.Node, at event.Time, candidates []event.Node) ([]float32, error) {
 		qs := make([]sample.Query, len(candidates))

@@ -27,7 +27,6 @@ func (s sight) row(draw, i int) []float32 {
 	return s.weights[draw][i*s.steps[draw] : (i+1)*s.steps[draw]]
 }
 
-// weigh asks the model.
 func (p *Predictor) weigh(b *sample.Batch) (s sight, err error) {
 	guarded := tensor.Guard(func() {
 		tape := p.freshTape()
@@ -249,7 +248,6 @@ func (d *counterfactuals) settle() error {
 	return err
 }
 
-// answer asks the questions of a batch.
 func (d *counterfactuals) answer(b *sample.Batch) error {
 	seen, err := d.p.weigh(b)
 	if err != nil {

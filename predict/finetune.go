@@ -39,7 +39,7 @@ func (p *Predictor) FineTune(ctx context.Context, o FineTuning) error {
 		return fmt.Errorf("fine-tune: %w", err)
 	}
 	var l *train.Learner
-	guarded := tensor.Guard(func() { l, err = train.LearnerOf(p.model, nil, p.spec) })
+	guarded := tensor.Guard(func() { l, err = train.LearnerOf(p.model, p.spec, o.Seed) })
 	if err := errors.Join(guarded, err); err != nil {
 		return fmt.Errorf("fine-tune: %w", err)
 	}

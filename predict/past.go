@@ -99,7 +99,6 @@ func (p *Past) Expect(src, dst []event.Node) {
 	p.log.Expect(len(src))
 }
 
-// arrived is how many events came in.
 func (p *Past) arrived() int { return p.log.Len() - p.now.Load().known }
 
 // Now is the past as it is.

@@ -230,7 +230,6 @@ func (p *Predictor) destinations(src event.Node, at event.Time) []event.Node {
 	return list
 }
 
-// notice notes that a node was a destination.
 func (p *Predictor) notice(n event.Node, at event.Time) {
 	for int(n) >= len(p.seen) {
 		p.seen = append(p.seen, math.Inf(1))

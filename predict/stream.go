@@ -87,7 +87,6 @@ func (s *stream) visit(ctx context.Context, qs []Query, ask func(group []int) er
 	return nil
 }
 
-// afterAll asks with all events known.
 func (s *stream) afterAll(ctx context.Context, qs []Query, order []int, ask func([]int) error) error {
 	if len(order) == 0 {
 		return nil

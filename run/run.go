@@ -163,7 +163,6 @@ func IsUnfinished(dir string) bool {
 	return result.Cut() || logged(dir) > result.Epochs
 }
 
-// logged counts the epochs in the log of a run.
 func logged(dir string) int {
 	log, _ := os.ReadFile(filepath.Join(dir, LogFile))
 	return bytes.Count(log, []byte{'\n'})

@@ -32,7 +32,6 @@ func CheckSameTraining(files []string) error {
 	return nil
 }
 
-// base is the name of the directory that a checkpoint lies in.
 func base(file string) string { return filepath.Base(filepath.Dir(file)) }
 
 // configOf is the configuration that a checkpoint was made with, as its run or else the file itself knows it.

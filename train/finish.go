@@ -20,7 +20,7 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 			return run.Result{}, fmt.Errorf("best epoch: %w", err)
 		}
 	}
-	if err := Restore(t.Learner.Model, t.Classifier, best); err != nil {
+	if err := Restore(t.Learner.Model, t.Classifier(), best); err != nil {
 		return run.Result{}, fmt.Errorf("best epoch: %w", err)
 	}
 	r := t.standing()
@@ -44,7 +44,7 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 	if err != nil {
 		return run.Result{}, err
 	}
-	if r.Results = run.Measurements(rows); t.Classifier != nil {
+	if r.Results = run.Measurements(rows); t.Classifier() != nil {
 		r.Task = t.Protocol.Task()
 	}
 	return r, t.dir.WriteJSON(run.ResultFile, r)

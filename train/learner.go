@@ -17,13 +17,12 @@ import (
 // Learner is a model and what moves its weights. Training, the benchmarks and the plan of memory all take their steps
 // with one.
 type Learner struct {
-	Model      model.Model
-	Classifier *Classifier // what learns in the model's place, to tell labels; nil: the model itself learns of links
-	Tape       *grad.Tape
-	Optim      *optim.Optimizer
-	Logits     *tensor.Tensor // [n, 1], of the last step
-	Loss       *tensor.Tensor // [1]
-
+	Model  model.Model
+	Tape   *grad.Tape
+	Optim  *optim.Optimizer
+	Logits *tensor.Tensor // [n, 1], of the last step
+	Loss   *tensor.Tensor // [1]
+	task   Task
 	asked  *grad.Tape   // where a model that does not learn itself computes; nil: on Tape
 	memory model.Memory // remembers a batch in the step that asks about it; nil: elsewhere, or not at all
 	batch  *sample.Batch
@@ -38,26 +37,25 @@ func NewLearner(f model.Factory, env model.Env, s model.Spec, kind protocol.Task
 	if err != nil {
 		return nil, err
 	}
-	var c *Classifier
-	if kind == protocol.NodeClassification {
-		c = ClassifierOf(m, s, env.Seed)
-	}
-	l, err := LearnerOf(m, c, s)
+	l, err := learnerOf(m, s, newTask(kind, m, s, env.Seed))
 	if err != nil {
 		m.Close()
 	}
 	return l, err
 }
 
-// LearnerOf lets a model that is there already learn of links, or a classifier of what it says, which may be nil.
-// Release it.
-func LearnerOf(m model.Model, c *Classifier, s model.Spec) (*Learner, error) {
+// LearnerOf lets a model that is there already learn of links. Release it.
+func LearnerOf(m model.Model, s model.Spec, seed uint64) (*Learner, error) {
+	return learnerOf(m, s, newTask(protocol.LinkPrediction, m, s, seed))
+}
+
+func learnerOf(m model.Model, s model.Spec, task Task) (*Learner, error) {
 	rule, err := optim.Rule(strings.ToLower(s.Training.Optimizer))
 	if err != nil {
 		return nil, err
 	}
 	dev := m.Params().Device()
-	l := &Learner{Model: m, Classifier: c}
+	l := &Learner{Model: m, task: task}
 	if memory, ok := m.(model.Memory); ok && s.Order == protocol.Arrival {
 		l.memory = memory
 	}
@@ -65,7 +63,7 @@ func LearnerOf(m model.Model, c *Classifier, s model.Spec) (*Learner, error) {
 		Rule: rule, Rate: float32(s.Training.LearningRate), WeightDecay: float32(s.Training.WeightDecay),
 	})
 	l.Tape = grad.NewTape(dev, true)
-	if c != nil {
+	if l.Classifier() != nil {
 		l.asked = grad.NewTape(dev, false)
 	}
 	l.body = func() { l.Gradients(); l.Optim.Step() }
@@ -89,32 +87,17 @@ func (l *Learner) Step(b *sample.Batch, key uint64) {
 }
 
 // Params are what the optimizer moves.
-func (l *Learner) Params() *nn.Params {
-	if l.Classifier != nil {
-		return l.Classifier.params
-	}
-	return l.Model.Params()
-}
+func (l *Learner) Params() *nn.Params { return l.task.Params(l.Model) }
 
 // Head asks the question of the task.
-func (l *Learner) Head() model.Head {
-	if l.Classifier != nil {
-		return l.Classifier
-	}
-	return l.Model.Head()
-}
+func (l *Learner) Head() model.Head { return l.task.Head(l.Model) }
 
-// answers appends to labels what should be said of every query of the batch: 1 if it happened, or if the source of its
-// event has the label.
-func (l *Learner) answers() {
-	l.labels = l.labels[:0]
-	for i := range l.batch.Queries {
-		answer := float32(0)
-		if l.Classifier == nil && i < l.batch.Positives || l.Classifier != nil && l.batch.Events.Label(i) != 0 {
-			answer = 1
-		}
-		l.labels = append(l.labels, answer)
+// Classifier is what learns in the model's place, nil where the model itself does.
+func (l *Learner) Classifier() *Classifier {
+	if t, ok := l.task.(Labels); ok {
+		return t.Classifier
 	}
+	return nil
 }
 
 // Gradients is the algorithm but for the optimizer's move: ask, compare, remember, and find how every parameter should
@@ -127,7 +110,7 @@ func (l *Learner) Gradients() {
 // Forward asks and compares. What was asked about is remembered with the weights that answered.
 func (l *Learner) Forward() {
 	b, tp := l.batch, l.Tape
-	l.answers()
+	l.labels = l.task.Labels(l.labels[:0], b)
 	labels := tp.Floats(l.labels, len(l.labels)) // [n]
 	if l.asked == nil {
 		l.Logits, l.said = model.Logits(tp, l.Model, l.Head(), b) // [n, 1]
@@ -163,7 +146,7 @@ func (l *Learner) Release() {
 	l.Tape.Close()
 	if l.asked != nil {
 		l.asked.Close()
-		l.Classifier.Close()
+		l.Classifier().Close()
 	}
 	l.Optim.Close()
 }

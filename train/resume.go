@@ -61,7 +61,7 @@ func (t *trainer) restore(f checkpoint.File, now run.Config) error {
 	if err := t.prolong(string(was.Spec) != string(now.Spec)); err != nil {
 		return fmt.Errorf("resume %s: %w", t.Dir, err)
 	}
-	if err := Restore(t.Learner.Model, t.Classifier, f); err != nil {
+	if err := Restore(t.Learner.Model, t.Classifier(), f); err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
 	if err := f.RestoreOptimizer(t.Optim); err != nil {

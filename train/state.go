@@ -122,7 +122,7 @@ func (t *trainer) weights() (checkpoint.File, error) {
 		run.SamplingKey: string(t.Set.Sampling),
 	}}
 	f.AddParams(t.Learner.Model.Params())
-	if c := t.Classifier; c != nil {
+	if c := t.Classifier(); c != nil {
 		f.AddParams(c.Params())
 	}
 	m, remembers := t.evaluator().(model.StatefulScorer)
@@ -142,7 +142,6 @@ const (
 	memoryPrefix     = "state/" // what a model remembers, under its own names
 )
 
-// saveBest writes the checkpoint of the best epoch.
 func (t *trainer) saveBest(e run.Epoch) error {
 	f, err := t.weights()
 	if err != nil {

@@ -74,7 +74,7 @@ func (t *trainer) settle() error {
 		return t.failed(l, t.diverged(l))
 	}
 	ap, auc := 0.0, 0.0
-	if t.Classifier == nil { // labels are too rare for the measures of a batch
+	if t.Classifier() == nil { // labels are too rare for the measures of a batch
 		ap, auc = t.meter.Score(scores[:l.positives], scores[l.positives:])
 	}
 	t.at.Sums.add(loss, ap, auc)
@@ -109,7 +109,6 @@ func (e neverGood) Is(target error) bool { return target == ErrDiverged }
 // moderateFeature is what a feature can be without overflowing as soon as it is squared and added up.
 const moderateFeature = 1e12
 
-// largest finds the number farthest from 0.
 func largest(x []float32) (at int, size float64) {
 	for i, v := range x {
 		if a := math.Abs(float64(v)); a > size {
@@ -123,7 +122,6 @@ func (t *trainer) failed(l *pendingStep, err error) error {
 	return fmt.Errorf("epoch %d, batch %d: %w", t.at.Epoch+1, l.batch, err)
 }
 
-// tell reports progress.
 func (t *trainer) tell(loss float64, done int) {
 	if t.OnStep == nil {
 		return

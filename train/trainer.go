@@ -23,7 +23,6 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// trainer is a Run under way.
 type trainer struct {
 	*Run
 	*Learner
@@ -106,7 +105,7 @@ func (t *trainer) build(need Memory) (err error) {
 		return err
 	}
 	t.Tape.Reserve(need.stepRoom)
-	if t.Classifier != nil {
+	if t.Classifier() != nil {
 		if err := t.takeBackbone(); err != nil {
 			return err
 		}
@@ -269,7 +268,7 @@ func (t *trainer) measure(ctx context.Context, e *run.Epoch) error {
 
 // measureOthers validates with the other negatives that have a say in which epoch is the best.
 func (t *trainer) measureOthers(ctx context.Context, e *run.Epoch) error {
-	if t.Classifier != nil {
+	if t.Classifier() != nil {
 		return nil
 	}
 	for _, kind := range protocol.Selecting(t.Spec.Training.SelectBy) {
@@ -289,7 +288,7 @@ func (t *trainer) measureOthers(ctx context.Context, e *run.Epoch) error {
 
 // listening is the protocol, with an ear for what is said in validation. Val comes last, so that its answers stay.
 func (t *trainer) listening() *eval.Protocol {
-	if !t.Spec.Training.Calibrate || t.Classifier != nil {
+	if !t.Spec.Training.Calibrate || t.Classifier() != nil {
 		return t.Protocol
 	}
 	return t.Protocol.With(func(o *eval.Options) {

@@ -83,7 +83,6 @@ func evalModels() []string {
 	return slices.DeleteFunc(models.Names(false), func(name string) bool { return models.Get(name).Trains })
 }
 
-// evaluation is what to measure, and how.
 type evaluation struct {
 	loadFlags
 	model       string
@@ -115,7 +114,6 @@ func (e *evaluation) choose(scenario protocol.Scenario, negatives protocol.Negat
 	return cmp.Or(oneOf("metric-aggregation", e.aggregation, batchMean, global), checkOrder(e.order))
 }
 
-// runBaseline measures a model that needs no training.
 func (e *evaluation) runBaseline(ctx context.Context, a *app) (*evalDoc, error) {
 	contenders, err := e.chooseModel()
 	if err != nil {
@@ -154,7 +152,6 @@ func (e *evaluation) chooseModel() (list []eval.Contender, err error) {
 	return list, err
 }
 
-// run measures everything asked for in a session.
 func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
 	open func(eval.Options) (*eval.Session, error),
 ) (*evalDoc, error) {

@@ -21,7 +21,6 @@ import (
 	"github.com/dygmamba/dygmamba/run"
 )
 
-// evalDoc is the document of eval.
 type evalDoc struct {
 	Model       string            `json:"model"`
 	Task        protocol.Task     `json:"task,omitempty"` // "" is link prediction
@@ -159,7 +158,6 @@ func (d *evalDoc) save(dir string) error {
 	return d.draw(filepath.Join(dir, reliabilityFile))
 }
 
-// write is the document for people.
 func (d *evalDoc) write(w io.Writer, s term.Style) error {
 	if d.Protocol == protocolTGB {
 		return d.writeTGB(w, s)

@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/open"
+	"github.com/dygmamba/dygmamba/internal/suggest"
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
@@ -48,7 +49,6 @@ func addDataDir(cmd *cobra.Command, dir *string) {
 	dirVar(cmd, dir, "data-dir", "directory with named data sets (default: ./data, then the user cache)")
 }
 
-// dirVar adds a flag that names a directory.
 func dirVar(cmd *cobra.Command, to *string, name, usage string) {
 	cmd.Flags().StringVar(to, name, "", usage)
 	if err := cmd.MarkFlagDirname(name); err != nil {
@@ -109,7 +109,6 @@ func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard str
 	completeSettings(cmd, func() string { return f.name })
 }
 
-// addOrder adds --order.
 func addOrder(cmd *cobra.Command, order *protocol.Order) {
 	choiceVar(cmd.Flags(), order, "order", "", "when the memory of a model is updated: 'strict', a query at t uses "+
 		"only events before t, or 'arrival', as in the reference programs (default: the order of the checkpoint or "+
@@ -117,7 +116,6 @@ func addOrder(cmd *cobra.Command, order *protocol.Order) {
 	completeWith(cmd, "order", protocol.Orders()...)
 }
 
-// checkOrder looks at --order alone.
 func checkOrder(order protocol.Order) error {
 	if order == "" {
 		return nil
@@ -142,7 +140,6 @@ func (f *deviceFlags) add(cmd *cobra.Command) {
 	completeWith(cmd, "device", open.Names...)
 }
 
-// addRounding adds --tf32.
 func (f *deviceFlags) addRounding(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.tf32, "tf32", true, "use TF32 (10 bits of mantissa instead of 23) for matrix products in "+
 		"training on a GPU; it is faster and as accurate; evaluation, prediction and CPUs always use float32")
@@ -198,7 +195,6 @@ func (f *runFlags) add(cmd *cobra.Command) {
 // mostRuns is far more than anyone waits for.
 const mostRuns = 1_000_000
 
-// seeds are those of all runs.
 func (f *runFlags) seeds() ([]uint64, error) {
 	if f.begun != nil {
 		return f.begun, nil
@@ -260,4 +256,53 @@ func offer(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
 		panic(fmt.Sprintf("flag %s: %v", flag, err))
 	}
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// knownCommand is the argument check of commands that only have subcommands.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return usagef("unknown command %q%s", cmd.CommandPath()+" "+args[0], suggest.Hint(args[0], names))
+}
+
+// takes is the argument check of commands with one argument for each word, all of them required: what each of them is.
+func takes(words ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(words) == 0 && len(args) > 0:
+			return usagef("%s takes no arguments, found %q", cmd.CommandPath(), args[0])
+		case len(args) < len(words):
+			return usagef("%s needs %s", cmd.CommandPath(), words[len(args)])
+		case len(args) > len(words):
+			return usagef("%s needs %s only, found %q too",
+				cmd.CommandPath(), strings.Join(words, " and "), args[len(words)])
+		}
+		return nil
+	}
+}
+
+// explainFlag adds to a complaint about an unknown flag the one that was probably meant.
+func explainFlag(cmd *cobra.Command, err error) error {
+	wrong, found := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !found {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if meant := suggest.Match(wrong, names); meant != "" {
+		return usagef("unknown flag --%s; did you mean --%s?", wrong, meant)
+	}
+	return usagef("unknown flag --%s", wrong)
 }

@@ -57,7 +57,6 @@ func newPredict(a *app) *cobra.Command {
 	return cmd
 }
 
-// prediction is one call of predict.
 type prediction struct {
 	loadFlags
 	queries, out, why string

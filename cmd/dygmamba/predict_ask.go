@@ -14,7 +14,6 @@ import (
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
-// check looks at the flags alone.
 func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	if p.out == "-" {
 		p.out = ""
@@ -106,7 +105,6 @@ func (p *prediction) checkOutputs(check func(flag, path string, formats ...strin
 	return nil
 }
 
-// read reads the queries.
 func (p *prediction) read(ctx context.Context, a *app, set *dataset.Set) error {
 	p.set = set
 	ask := queries.NewReader(set)

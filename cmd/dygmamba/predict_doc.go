@@ -18,7 +18,6 @@ import (
 	"github.com/dygmamba/dygmamba/predict"
 )
 
-// answeredBy says who answers.
 type answeredBy struct {
 	Model      string `json:"model"`
 	Checkpoint string `json:"checkpoint"`
@@ -26,7 +25,6 @@ type answeredBy struct {
 	Device     string `json:"device"`
 }
 
-// predictDoc is the document of predict.
 type predictDoc struct {
 	answeredBy
 	Queries      int              `json:"queries"`

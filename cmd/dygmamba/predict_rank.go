@@ -34,7 +34,6 @@ func (r *ranking) add(cmd *cobra.Command) {
 		"with --best: `file` with one name per line, or with a column i (default: all destinations before ts)")
 }
 
-// check looks at the flags alone.
 func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 	given := cmd.Flags().Changed
 	r.asked = given("best")
@@ -62,7 +61,6 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 	return p.checkShared(cmd)
 }
 
-// read reads the questions and the candidates.
 func (r *ranking) read(ctx context.Context, a *app, p *prediction, ask *queries.Reader) (err error) {
 	if p.alone {
 		var q queries.Question

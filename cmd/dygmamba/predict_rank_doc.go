@@ -38,7 +38,6 @@ type itemDoc struct {
 	Meetings    int     `json:"meetings"` // of the two before ts
 }
 
-// writeRankings writes a row for each answer.
 func (p *prediction) writeRankings(w io.Writer, rankings []rankingDoc) error {
 	type answer struct {
 		rankingDoc

@@ -7,11 +7,16 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/eventlog/embedded"
+	"github.com/dygmamba/dygmamba/eventlog/jetstream"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/serve"
 )
@@ -29,7 +34,6 @@ func newServe(a *app) *cobra.Command {
 	return cmd
 }
 
-// serving is one call of serve.
 type serving struct {
 	loadFlags
 	listen   serve.Listening
@@ -75,7 +79,6 @@ func (s *serving) add(cmd *cobra.Command) {
 		"learn from new events; a model that is better on the latest ones takes over")
 }
 
-// check looks at the flags alone.
 func (s *serving) check() error {
 	switch {
 	case (s.listen.Certificate == "") != (s.listen.Key == ""):
@@ -176,4 +179,33 @@ func reloads(ctx context.Context, a *app, server *serve.Server) (stop func()) {
 		signal.Stop(hangups)
 		close(over)
 	}
+}
+
+// keep opens the event log that the flags name.
+func (s *serving) keep(ctx context.Context, a *app, o *serve.Options) (err error) {
+	if s.store != "" {
+		if err := os.MkdirAll(s.store, 0o755); err != nil {
+			return fmt.Errorf("--store: %w", err)
+		}
+		o.Snapshots = serve.Snapshots{File: filepath.Join(s.store, "snapshot"), Every: s.snapshot}
+		o.Learn.Dir = filepath.Join(s.store, "learned")
+	}
+	o.Durable = true
+	switch {
+	case s.log != "":
+		within, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		o.Log, err = jetstream.Open(within, s.log, jetstream.Options{Stream: s.stream, Monitor: s.monitor})
+	case s.store != "":
+		o.Log, err = embedded.Open(s.store,
+			embedded.Options{Cut: func(what string) { a.log().Warn("event log: " + what) }})
+	default:
+		log := eventlog.NewMemory()
+		o.Log, o.Applied, o.Durable = log, log.Forget, false // the server has them: once is enough
+		a.log().Warn("no --store: events are lost when the server stops")
+	}
+	if errors.Is(err, eventlog.ErrDamaged) {
+		err = &inputError{err}
+	}
+	return err
 }

@@ -20,7 +20,6 @@ import (
 // watcher shows live progress, and a line for every epoch.
 type watcher struct {
 	app      *app
-	several  bool // seeds
 	progress *term.Progress
 	epochs   int  // at most
 	labels   bool // are learned, not links
@@ -32,7 +31,7 @@ type watcher struct {
 }
 
 func watch(a *app, o *dygmamba.TrainOptions) *watcher {
-	w := &watcher{app: a, several: len(o.Seeds) > 1, labels: o.Task == protocol.NodeClassification, seeds: o.Seeds}
+	w := &watcher{app: a, labels: o.Task == protocol.NodeClassification, seeds: o.Seeds}
 	if o.MaxTime > 0 {
 		w.until = time.Now().Add(o.MaxTime)
 	}
@@ -120,7 +119,7 @@ func (w *watcher) done() {
 }
 
 func (w *watcher) label(seed uint64) string {
-	if w.several {
+	if len(w.seeds) > 1 {
 		return fmt.Sprintf("seed %d  ", seed)
 	}
 	return ""

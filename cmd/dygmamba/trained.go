@@ -32,7 +32,6 @@ func (f *trainedFlags) add(cmd *cobra.Command) {
 	dirVar(cmd, &f.run, "run", "run `directory` written by 'dygmamba train --out'")
 }
 
-// given says whether there is one.
 func (f *trainedFlags) given() bool { return f.checkpoint != "" || f.run != "" }
 
 // path is the file or the directory.
