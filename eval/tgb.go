@@ -107,9 +107,7 @@ func (r *Ranked) place(ctx context.Context, number int, e event.Event, o RankOpt
 	}
 	r.add(Rank(scores[0], scores[1:]), r.Positives)
 	r.Candidates += float64(len(others))
-	line := strconv.AppendInt(nil, int64(e.Src), 10)
-	line = strconv.AppendInt(append(line, ','), int64(e.Dst), 10)
-	line = strconv.AppendFloat(append(line, ','), e.Time, 'g', -1, 64)
+	line := appendQuery(nil, e.Src, e.Dst, e.Time)
 	for i, v := range others {
 		line = strconv.AppendInt(append(line, ":;"[min(1, i)]), int64(v), 10)
 	}

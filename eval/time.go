@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/dygmamba/dygmamba/calibration"
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
@@ -132,10 +133,14 @@ func hashMoments(qs []sample.Query) string {
 	h := sha256.New()
 	var line []byte
 	for _, q := range qs {
-		line = strconv.AppendInt(line[:0], int64(q.Src), 10)
-		line = strconv.AppendInt(append(line, ','), int64(q.Dst), 10)
-		line = strconv.AppendFloat(append(line, ','), q.Time, 'g', -1, 64)
+		line = appendQuery(line[:0], q.Src, q.Dst, q.Time)
 		h.Write(append(line, '\n'))
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+func appendQuery(line []byte, u, v event.Node, t event.Time) []byte {
+	line = strconv.AppendInt(line, int64(u), 10)
+	line = strconv.AppendInt(append(line, ','), int64(v), 10)
+	return strconv.AppendFloat(append(line, ','), t, 'g', -1, 64)
 }

@@ -127,7 +127,7 @@ func (p *Predictor) rankAlike(ctx context.Context, src event.Node, at event.Time
 	switch {
 	case sided:
 		parts, score = pairedChunks(src, qs, size), p.scorer.ScorePaired
-	case openRows(plan):
+	case slices.ContainsFunc(plan.Draws, func(d sample.Draw) bool { return d.RowLen == 0 }): // as long as the longest
 		parts = evenChunks(qs, lengths, size)
 	}
 	logits, done := make([]float32, len(qs)), 0
@@ -189,11 +189,6 @@ func (p *Predictor) byLength(plan sample.Plan, at event.Time, nodes []event.Node
 	return order, lengths
 }
 
-// openRows says whether rows are as long as the longest of their batch.
-func openRows(plan sample.Plan) bool {
-	return slices.ContainsFunc(plan.Draws, func(d sample.Draw) bool { return d.RowLen == 0 })
-}
-
 // evenChunks cuts queries into batches of one length each: no row is longer there than it would be alone.
 func evenChunks(qs []Query, lengths []int, size int) iter.Seq[[]Query] {
 	return func(yield func([]Query) bool) {
@@ -214,7 +209,10 @@ func evenChunks(qs []Query, lengths []int, size int) iter.Seq[[]Query] {
 func (p *Predictor) destinations(src event.Node, at event.Time) []event.Node {
 	fresh := p.log.Span(p.noticed, p.log.Len())
 	for i, n := range fresh.Dst {
-		p.notice(n, fresh.Time[i])
+		for int(n) >= len(p.seen) {
+			p.seen = append(p.seen, math.Inf(1))
+		}
+		p.seen[n] = min(p.seen[n], fresh.Time[i])
 	}
 	p.noticed = p.log.Len()
 	var list []event.Node
@@ -228,11 +226,4 @@ func (p *Predictor) destinations(src event.Node, at event.Time) []event.Node {
 		list = slices.Insert(list, at, src)
 	}
 	return list
-}
-
-func (p *Predictor) notice(n event.Node, at event.Time) {
-	for int(n) >= len(p.seen) {
-		p.seen = append(p.seen, math.Inf(1))
-	}
-	p.seen[n] = min(p.seen[n], at)
 }

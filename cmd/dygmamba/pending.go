@@ -66,20 +66,15 @@ func writable(flag, path string) error {
 		return nil // pipes and devices take what comes
 	}
 	f, err := atomicfile.Create(path)
+	var named *fs.PathError
+	if errors.As(err, &named) {
+		err = named.Err // without the name of a file that nobody knows
+	}
 	if err != nil {
-		return usagef("--%s %s: cannot create the file: %v", flag, path, unwrapped(err))
+		return usagef("--%s %s: cannot create the file: %v", flag, path, err)
 	}
 	f.Discard()
 	return nil
-}
-
-// unwrapped is what is wrong, without the name of a file that nobody knows.
-func unwrapped(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }
 
 // endingOf tells by the ending of a file's name which of some formats to write, and that the file can be made. Other

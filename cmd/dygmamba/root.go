@@ -134,10 +134,7 @@ var helpFiles embed.FS
 
 // helpText returns the long help of a command, and "" if there is no file with that name.
 func helpText(name string) string {
-	text, err := helpFiles.ReadFile("help/" + name + ".txt")
-	if err != nil {
-		return ""
-	}
+	text, _ := helpFiles.ReadFile("help/" + name + ".txt")
 	return string(text)
 }
 

@@ -54,15 +54,6 @@ func (f *trainedFlags) files() ([]string, error) {
 	return run.Checkpoints(path)
 }
 
-// file is the checkpoint that answers.
-func (f *trainedFlags) file(a *app) (string, error) {
-	path, err := f.path()
-	if err != nil {
-		return "", err
-	}
-	return a.oneCheckpoint(path)
-}
-
 // oneCheckpoint is the one that a path has, or of several seeds the best by validation, which is said.
 func (a *app) oneCheckpoint(path string) (string, error) {
 	choice, err := run.Best(path)
@@ -109,7 +100,11 @@ func (f *loadFlags) addRecorded(cmd *cobra.Command) {
 
 // open opens the run of the one checkpoint that the flags name. The caller closes it.
 func (f *loadFlags) open(ctx context.Context, a *app) (*openedRun, error) {
-	file, err := f.from.file(a)
+	path, err := f.from.path()
+	if err != nil {
+		return nil, err
+	}
+	file, err := a.oneCheckpoint(path)
 	if err != nil {
 		return nil, err
 	}
