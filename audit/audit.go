@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
@@ -188,20 +189,14 @@ func (a *auditor) look(ctx context.Context) error {
 	if err := a.ask(ctx); err != nil {
 		return err
 	}
-	if alike := a.alike(); len(alike) > 0 {
+	// those of the first one's scenario, which differ in their negatives
+	alike := slices.DeleteFunc(slices.Clone(a.tests), func(t test) bool {
+		return t.noted.Scenario != a.tests[0].noted.Scenario
+	})
+	if len(alike) > 0 {
 		explain(&a.report, alike, a.Set, proto, a.spec.Training.BatchSize)
 	}
 	return nil
-}
-
-// alike are the tests of the first one's scenario, which differ in their negatives.
-func (a *auditor) alike() (list []test) {
-	for _, t := range a.tests {
-		if t.noted.Scenario == a.tests[0].noted.Scenario {
-			list = append(list, t)
-		}
-	}
-	return list
 }
 
 // Stamp is what lies beside a result: what was found, and of which files.

@@ -59,15 +59,11 @@ func (r Result) TooFew() bool {
 // every batch.
 func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, listeners ...func(Answers)) (Result,
 	error) {
-	o := Options{}
-	if len(listeners) > 0 {
-		o.OnAnswers = func(a Answers) {
-			for _, listen := range listeners {
-				listen(a)
-			}
+	return run(ctx, s, p, events, Options{OnAnswers: func(a Answers) {
+		for _, listen := range listeners {
+			listen(a)
 		}
-	}
-	return run(ctx, s, p, events, o)
+	}})
 }
 
 func run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, o Options) (Result, error) {

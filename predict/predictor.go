@@ -116,10 +116,6 @@ func (p *Predictor) Score(ctx context.Context, qs []Query) ([]float32, error) {
 	if err := checkQueries(qs); err != nil {
 		return nil, err
 	}
-	if p.stream == nil {
-		logits := make([]float32, len(qs))
-		return logits, p.score(ctx, qs, logits, 0, len(qs))
-	}
 	return byGroup(ctx, p, qs, func(some []Query, done int) ([]float32, error) {
 		out := make([]float32, len(some))
 		return out, p.score(ctx, some, out, done, len(qs))
