@@ -28,7 +28,11 @@ type stream struct {
 	open   bool       // the log goes on: a unit is remembered when all of its events have come
 	seen   int        // events that were remembered; −1: something else, which is not asked
 	latest event.Time // of the events that were remembered
-	shared
+
+	// The memory has two users: queries, which live through the events, and evaluations, which go on from what the
+	// checkpoint holds. Each finds what it left.
+	mine   bool           // queries had it last
+	others []tensor.Named // what evaluations go on from, if so
 
 	// A last unit that is short is remembered for the queries after it. When more events have come it is a part of a
 	// longer unit, and what was known before it is taken up again.

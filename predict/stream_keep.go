@@ -98,13 +98,6 @@ func (p *Predictor) Recall(r Remembered) error {
 	return nil
 }
 
-// shared is a memory with two users: queries, which live through the events, and evaluations, which go on from what the
-// checkpoint holds. Each finds what it left.
-type shared struct {
-	mine   bool           // queries had it last
-	others []tensor.Named // what evaluations go on from, if so
-}
-
 // take gives the memory to queries.
 func (s *stream) take() (err error) {
 	if s.mine {
