@@ -2,6 +2,7 @@ package dygmamba
 
 import (
 	"context"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/predict"
@@ -32,11 +33,20 @@ func Evaluate(ctx context.Context, path string, o EvaluateOptions) ([]run.Measur
 		return nil, err
 	}
 	rows, err := session.Test(ctx, eval.Tests{Scenarios: o.Scenarios, Strategies: o.Strategies})
-	var results []run.Measured
-	for _, r := range rows {
-		if r.Batches > 0 {
-			results = append(results, run.Measured{Scenario: r.Scenario, Strategy: r.Strategy, Result: r.Result})
-		}
-	}
-	return results, err
+	return slices.DeleteFunc(run.Measurements(rows), func(m run.Measured) bool { return m.Batches == 0 }), err
 }
+
+// LoadOptions says what a trained model may look at and where it computes. Only Set is needed for a checkpoint that
+// Train made.
+type LoadOptions = predict.Options
+
+// Predictor answers questions with a trained model: Score, Rank, Explain, Embed and more.
+type Predictor = predict.Predictor
+
+// Query asks whether Src and Dst interact at Time.
+type Query = predict.Query
+
+// Load opens a trained model. Path is a run directory that Train filled, one of its checkpoints, a safetensors file
+// with the tensor names of the released program, or the PyTorch file that this one wrote. The caller closes the
+// predictor, before the set and the device.
+func Load(path string, o LoadOptions) (*Predictor, error) { return predict.Load(path, o) }

@@ -1,6 +1,7 @@
 package dygmamba
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,11 @@ func RunSweep(ctx context.Context, o SweepOptions) (*run.Sweep, run.Summary, err
 	if err := o.shareBackbone(ctx); err != nil {
 		return s, run.Summary{}, err
 	}
-	alive := standing(s)
+	alive := make([]int, len(s.Trials)) // by number
+	for i := range alive {
+		alive[i] = i
+		s.Trials[i].Ended = 0 // decided anew, from the same scores
+	}
 	for k, until := range s.Rungs {
 		if err := goOn(ctx, s, o, alive, until); err != nil {
 			return s, run.Summary{}, err
@@ -73,9 +78,7 @@ func (o *SweepOptions) begin() (*run.Sweep, error) {
 	if o.Dir == "" || o.Set == nil {
 		return nil, errors.New("a sweep needs a data set, and a directory to keep its trials in")
 	}
-	if o.Model == "" {
-		o.Model = DefaultModel
-	}
+	o.Model = cmp.Or(o.Model, DefaultModel)
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
 	}
@@ -129,11 +132,9 @@ func (o *SweepOptions) begin() (*run.Sweep, error) {
 // keepRule lets all trials choose their epochs as those do that were begun.
 func (o *SweepOptions) keepRule(s *run.Sweep) {
 	for _, t := range s.Trials {
-		for _, seed := range run.Seeds(filepath.Join(o.Dir, t.Name)) {
-			record, err := run.Open(run.SeedDir(filepath.Join(o.Dir, t.Name), seed))
-			if err == nil && !o.ByAP && !o.ByBoth {
-				o.ByAP, o.ByBoth = record.Config.ByAP, !record.Config.ByAP
-			}
+		record, err := run.OpenSeed(filepath.Join(o.Dir, t.Name), s.Seeds[0])
+		if err == nil && !o.ByAP && !o.ByBoth {
+			o.ByAP, o.ByBoth = record.Config.ByAP, !record.Config.ByAP
 		}
 	}
 }
@@ -233,7 +234,6 @@ func (o *SweepOptions) shareBackbone(ctx context.Context) error {
 	return nil
 }
 
-// of are the options of one trial.
 func (o SweepOptions) of(t run.Trial) TrainOptions {
 	one := o.TrainOptions
 	one.Dir, one.Resume, one.Spec = filepath.Join(o.Dir, t.Name), true, nil

@@ -12,7 +12,6 @@ import (
 	"github.com/dygmamba/dygmamba/run"
 )
 
-// copyFile replaces a file by another's content.
 func copyFile(from, to string) error {
 	raw, err := os.ReadFile(from)
 	if err != nil {
@@ -65,16 +64,6 @@ func note(t *run.Trial, runs []run.Result) {
 func reached(t *run.Trial, epoch, seeds int) bool {
 	behind := func(r run.TrialRun) bool { return !r.Finished && r.Epochs < epoch }
 	return t.Failed != "" || len(t.Runs) == seeds && !slices.ContainsFunc(t.Runs, behind)
-}
-
-// standing are the trials that have not ended, by number.
-func standing(s *run.Sweep) []int {
-	var list []int
-	for i := range s.Trials {
-		s.Trials[i].Ended = 0 // decided anew, from the same scores
-		list = append(list, i)
-	}
-	return list
 }
 
 // choose sorts trials by what they achieved until an epoch, equal ones by number, and ends the worse half; after the

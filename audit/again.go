@@ -36,7 +36,7 @@ func (a *auditor) load(ctx context.Context) (*replayed, error) {
 		if errors.As(err, &full) || errors.As(err, &broken) { // this machine's fault, not the run's
 			return nil, err
 		}
-		a.report.without(err.Error(), allModelChecks()[1:]...)
+		a.report.without(err.Error(), 1)
 		return nil, nil
 	}
 	r := &replayed{predictor: predictor, scorer: predictor.Scorer(), what: "validation"}
@@ -89,7 +89,7 @@ func (a *auditor) validate(ctx context.Context, again *replayed) error {
 		return nil
 	}
 	if a.result.Val == nil {
-		a.report.add(validated, p.Events(eval.Val).Len() == 0, "no validation in the record", modelChecks[validated])
+		a.report.add(validated, p.Events(eval.Val).Len() == 0, "no validation in the record", bestValidation)
 		return nil
 	}
 	r, err := again.session.Evaluate(ctx, again.predictor.Contender(""), eval.Val, protocol.RandomNegatives, nil)

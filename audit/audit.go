@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
@@ -64,10 +65,10 @@ func (r *Report) leak(name string, ok bool, found, want string) {
 	r.Checks = append(r.Checks, Check{name, ok, found, want, true})
 }
 
-// without notes checks that could not be made, and why.
-func (r *Report) without(why string, names ...string) {
-	for _, name := range names {
-		r.add(name, false, "could not be made: "+why, modelChecks[name])
+// without notes that the model's checks could not be made but for the first few, and why.
+func (r *Report) without(why string, made int) {
+	for _, c := range modelChecks[made:] {
+		r.add(c.name, false, "could not be made: "+why, c.want)
 	}
 }
 
@@ -147,13 +148,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	factory, err := model.Find(record.Config.Model)
+	spec, err := record.Spec()
 	if err != nil {
-		return nil, &run.Error{File: filepath.Join(o.Dir, run.ConfigFile), Err: err}
-	}
-	spec, err := factory.Decode(record.Config.Spec)
-	if err != nil {
-		return nil, &run.Error{File: filepath.Join(o.Dir, run.ConfigFile), Err: err}
+		return nil, err
 	}
 	a := &auditor{Options: o, run: record, result: result, spec: spec}
 	if err := a.look(ctx); err != nil {
@@ -163,7 +160,6 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return &a.report, nil
 }
 
-// auditor is an audit under way.
 type auditor struct {
 	Options
 	run    run.Run
@@ -181,7 +177,7 @@ func (a *auditor) look(ctx context.Context) error {
 		return err
 	}
 	if !a.sameData(proto) {
-		a.report.without("the data set differs from the one used for training", allModelChecks()...)
+		a.report.without("the data set differs from the one used for training", 0)
 		return nil
 	}
 	if learnsLabels(a.spec, a.result) {
@@ -193,20 +189,14 @@ func (a *auditor) look(ctx context.Context) error {
 	if err := a.ask(ctx); err != nil {
 		return err
 	}
-	if alike := a.alike(); len(alike) > 0 {
+	// those of the first one's scenario, which differ in their negatives
+	alike := slices.DeleteFunc(slices.Clone(a.tests), func(t test) bool {
+		return t.noted.Scenario != a.tests[0].noted.Scenario
+	})
+	if len(alike) > 0 {
 		explain(&a.report, alike, a.Set, proto, a.spec.Training.BatchSize)
 	}
 	return nil
-}
-
-// alike are the tests of the first one's scenario, which differ in their negatives.
-func (a *auditor) alike() (list []test) {
-	for _, t := range a.tests {
-		if t.noted.Scenario == a.tests[0].noted.Scenario {
-			list = append(list, t)
-		}
-	}
-	return list
 }
 
 // Stamp is what lies beside a result: what was found, and of which files.

@@ -151,7 +151,6 @@ func (c Compared) Against(other Compared) (Difference, error) {
 	return d, nil
 }
 
-// flips is how often signs are drawn.
 const flips = 20_000
 
 // signFlips is the p-value of a mean of paired differences: were neither better, each could as well have had the other
@@ -177,4 +176,12 @@ func signFlips(diffs []float64) float64 {
 		}
 	}
 	return float64(reached) / (flips + 1)
+}
+
+// Comparison is runs that were asked the same, side by side.
+type Comparison struct {
+	Scenario    protocol.Scenario  `json:"setting"`
+	Negatives   protocol.Negatives `json:"negatives"`
+	Runs        []Compared         `json:"runs"`
+	Differences []Difference       `json:"differences"` // to the first run
 }

@@ -1,6 +1,9 @@
 package audit
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // The measures once more, written from their definitions and apart from eval's: sort, then walk down.
 
@@ -19,15 +22,7 @@ func measure(pos, neg []float32) (ap, auc float64) {
 	for _, s := range neg {
 		list = append(list, answer{s, false})
 	}
-	slices.SortFunc(list, func(a, b answer) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(list, func(a, b answer) int { return cmp.Compare(b.score, a.score) })
 	hits, misses, area := 0.0, 0.0, 0.0
 	for i := 0; i < len(list); {
 		h, m := 0.0, 0.0 // of this threshold
@@ -51,7 +46,6 @@ func measure(pos, neg []float32) (ap, auc float64) {
 	return ap, auc
 }
 
-// batchMean is the mean of measure over batches.
 func batchMean(batches []scored) (ap, auc float64) {
 	for _, b := range batches {
 		x, y := measure(b.pos, b.neg)
@@ -61,15 +55,19 @@ func batchMean(batches []scored) (ap, auc float64) {
 	return ap / n, auc / n
 }
 
-// scored is the scores of one batch.
 type scored struct{ pos, neg []float32 }
 
-// regroup cuts the same scores into batches of another size. Each positive takes its negative along.
-func regroup(batches []scored, size int) []scored {
-	var all scored
+// joined puts the scores of all batches together.
+func joined(batches []scored) (all scored) {
 	for _, b := range batches {
 		all.pos, all.neg = append(all.pos, b.pos...), append(all.neg, b.neg...)
 	}
+	return all
+}
+
+// regroup cuts the same scores into batches of another size. Each positive takes its negative along.
+func regroup(batches []scored, size int) []scored {
+	all := joined(batches)
 	var cut []scored
 	for lo := 0; lo < len(all.pos); lo += size {
 		hi := min(lo+size, len(all.pos))

@@ -97,7 +97,6 @@ func spread(n int) []int {
 	return slices.Compact(list)
 }
 
-// busiest finds the nodes with the longest histories.
 func (p *prober) busiest() {
 	if p.pass.Past == nil {
 		return

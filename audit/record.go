@@ -156,21 +156,20 @@ func (a *auditor) sameData(p *eval.Protocol) bool {
 
 // weights looks at the checkpoint as a file: is it whole, of this run, and the one that was measured?
 func (a *auditor) weights() (found bool) {
-	const name = "checkpoint is of this run"
+	const name = ofThisRun
 	path := filepath.Join(a.Dir, run.CheckpointFile)
 	file, err := checkpoint.Load(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		a.report.without("no "+run.CheckpointFile, allModelChecks()...)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		a.report.without("no "+run.CheckpointFile, 0)
 		return false
-	}
-	if err != nil {
+	case err != nil:
 		a.report.add(name, false, err.Error(), "a whole checkpoint")
-		a.report.without("the checkpoint cannot be read", allModelChecks()[1:]...)
+		a.report.without("the checkpoint cannot be read", 1)
 		return false
-	}
-	if foreign := file.Meta["model"] == ""; foreign {
+	case file.Meta["model"] == "": // of another program
 		a.report.add(name, false, "a checkpoint that does not say of what", "one of this run")
-		a.report.without("the checkpoint is not of this run", allModelChecks()[1:]...)
+		a.report.without("the checkpoint is not of this run", 1)
 		return false
 	}
 	of := func(model, data, seed, epoch, spec string) string {
@@ -181,7 +180,7 @@ func (a *auditor) weights() (found bool) {
 	want := of(c.Model, c.Data, fmt.Sprint(c.Seed), fmt.Sprint(a.result.BestEpoch), compact(string(c.Spec)))
 	a.report.same(name, is, want)
 	if is != want {
-		a.report.without("the checkpoint is not of this run", allModelChecks()[1:]...)
+		a.report.without("the checkpoint is not of this run", 1)
 		return false
 	}
 	if a.result.Checkpoint != "" {

@@ -30,18 +30,15 @@ const (
 	batchSizes = "batch size of the measure"
 )
 
-// modelChecks are these checks, and what they want.
-var modelChecks = map[string]string{
-	ofThisRun: "the model, data, seed, epoch and settings of the record",
-	validated: "the validation of the best epoch",
-	metrics:   "what the record says",
-	asAsked:   unchanged, blind: unchanged, shuffled: unchanged, cutApart: unchanged, strangers: unchanged,
-	batchSizes: information,
+// modelChecks are these checks, and what they want, in the order in which they are made.
+var modelChecks = []struct{ name, want string }{
+	{ofThisRun, "the model, data, seed, epoch and settings of the record"},
+	{validated, bestValidation}, {metrics, "what the record says"},
+	{asAsked, unchanged}, {blind, unchanged}, {shuffled, unchanged}, {cutApart, unchanged}, {strangers, unchanged},
+	{batchSizes, information},
 }
 
-func allModelChecks() []string {
-	return []string{ofThisRun, validated, metrics, asAsked, blind, shuffled, cutApart, strangers, batchSizes}
-}
+const bestValidation = "the validation of the best epoch"
 
 // question is one batch of a test: events, and the queries about them and their negatives.
 type question struct {
@@ -95,9 +92,7 @@ func (a *auditor) questions(p *eval.Protocol) error {
 		}
 		a.report.same("negatives of validation", hash, a.run.Config.Hashes.Negatives)
 	}
-	if err := a.complete(p); err != nil {
-		return err
-	}
+	a.complete(p)
 	seen := map[string]bool{}
 	for _, r := range a.result.Results {
 		name := r.Name()
@@ -125,7 +120,7 @@ func (a *auditor) questions(p *eval.Protocol) error {
 }
 
 // complete says whether the record has all results that its configuration promises: the bad ones may not be left out.
-func (a *auditor) complete(p *eval.Protocol) error {
+func (a *auditor) complete(p *eval.Protocol) {
 	list := func(results []run.Measured) string {
 		var names []string
 		for _, r := range results {
@@ -139,10 +134,7 @@ func (a *auditor) complete(p *eval.Protocol) error {
 	}
 	var promised []run.Measured
 	for _, scenario := range protocol.Scenarios() {
-		part, err := eval.PartOf(scenario)
-		if err != nil {
-			return err
-		}
+		part, _ := eval.PartOf(scenario)
 		for _, s := range strategies {
 			if p.Events(part).Len() > 0 {
 				promised = append(promised, run.Measured{Scenario: scenario, Strategy: s})
@@ -150,7 +142,6 @@ func (a *auditor) complete(p *eval.Protocol) error {
 		}
 	}
 	a.report.same("results that were promised", list(a.result.Results), list(promised))
-	return nil
 }
 
 // ask loads the model and asks all questions again.
@@ -181,7 +172,7 @@ func (a *auditor) ask(ctx context.Context) error {
 	most := a.tolerance()
 	a.report.add(metrics, len(a.tests) > 0 && off <= most, worst, fmt.Sprintf("at most %.0e from the record", most))
 	if len(a.tests) == 0 {
-		a.report.without("no results", allModelChecks()[3:]...)
+		a.report.without("no results", 3)
 		return nil
 	}
 	return r.leaks(ctx, a.tests[0], &a.report)
@@ -202,10 +193,7 @@ func (a *auditor) tolerance() float64 {
 
 // off is the largest difference between what the record says and what the answers give.
 func (t *test) off() (most float64, found string) {
-	var all scored
-	for _, b := range t.answers {
-		all.pos, all.neg = append(all.pos, b.pos...), append(all.neg, b.neg...)
-	}
+	all := joined(t.answers)
 	ap, auc := batchMean(t.answers)
 	globalAP, globalAUC := measure(all.pos, all.neg)
 	for _, m := range []struct {

@@ -131,10 +131,7 @@ func (m *mismatch) report(r *Report) {
 func (t *test) given(r *Report) {
 	ap, auc := batchMean(t.answers)
 	r.tell("metrics", fmt.Sprintf("AP %.6f, AUC %.6f: means over batches of %d", ap, auc, eval.BatchSize))
-	var all scored
-	for _, b := range t.answers {
-		all.pos, all.neg = append(all.pos, b.pos...), append(all.neg, b.neg...)
-	}
+	all := joined(t.answers)
 	ap, auc = measure(all.pos, all.neg)
 	r.tell("metrics of all scores at once", fmt.Sprintf("AP %.6f, AUC %.6f", ap, auc))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/replay"
@@ -19,59 +18,48 @@ func classify(
 	ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, tell func(Answers),
 ) (Result, error) {
 	p.Negatives = nil
-	var scores []float32
-	batch := make([]float32, 0, BatchSize)
+	var pos, neg []float32
+	loss, n := 0.0, events.Len()
 	for step, err := range p.Batches(ctx, s, events.All()) {
+		a := Answers{}
 		if err == nil {
-			batch = append(batch[:0], make([]float32, len(step.Batch.Queries))...)
-			err = s.Score(step.Batch, batch)
+			a = Answers{Batch: step.Number, Queries: step.Batch.Queries, Logits: make([]float32, step.Span.Len())}
+			err = s.Score(step.Batch, a.Logits)
 		}
 		if err != nil {
 			return Result{}, fmt.Errorf("classify: %w", err)
 		}
-		scores = append(scores, batch...)
+		for i, x := range a.Logits {
+			if x != x {
+				return Result{}, fmt.Errorf("classify: event %d got NaN, must be a number", len(pos)+len(neg))
+			}
+			probability, label := Sigmoid(x), step.Span.Label(i) != 0
+			a.Scores, a.Right = append(a.Scores, probability), append(a.Right, label)
+			loss += Loss(probability, label)
+			if label {
+				pos = append(pos, probability)
+			} else {
+				neg = append(neg, probability)
+			}
+		}
 		if tell != nil {
-			tell(labelAnswers(step, batch))
+			tell(a)
 		}
 	}
-	return classified(events.All(), scores)
-}
-
-// labelAnswers are the answers of a batch; logits are overwritten.
-func labelAnswers(step *replay.Step, logits []float32) Answers {
-	a := Answers{Batch: step.Number, Queries: step.Batch.Queries, Scores: logits, Logits: slices.Clone(logits)}
-	for i, x := range logits {
-		a.Scores[i] = Sigmoid(x)
-		a.Right = append(a.Right, step.Span.Label(i) != 0)
-	}
-	return a
-}
-
-func classified(events event.Span, scores []float32) (Result, error) {
-	var pos, neg []float32
-	loss := 0.0
-	for i, x := range scores {
-		if x != x {
-			return Result{}, fmt.Errorf("classify: event %d got NaN, must be a number", i)
-		}
-		probability, label := Sigmoid(x), events.Label(i) != 0
-		loss += Loss(probability, label)
-		if label {
-			pos = append(pos, probability)
-		} else {
-			neg = append(neg, probability)
-		}
-	}
-	r := Result{Positives: len(pos), Events: len(scores), Batches: (len(scores) + BatchSize - 1) / BatchSize}
-	if len(scores) == 0 {
+	r := Result{Positives: len(pos), Events: n, Batches: (n + BatchSize - 1) / BatchSize}
+	if n == 0 {
 		return r, nil
 	}
-	loss /= float64(len(scores))
+	loss /= float64(n)
 	r.Loss = &loss
+	r.atOnce(pos, neg)
+	return r, nil
+}
+
+func (r *Result) atOnce(pos, neg []float32) {
 	var m Meter
 	r.AP, r.AUC = m.Score(pos, neg)
 	r.GlobalAP, r.GlobalAUC = r.AP, r.AUC
-	return r, nil
 }
 
 // labelled reports whether events have both labels.

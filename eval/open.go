@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -13,28 +14,18 @@ const BatchSize = replay.BatchSize
 
 // Open splits a data set and makes the protocol of that split. Without Options.Sampling both draw as the set prefers.
 func Open(set *dataset.Set, o Options) (*Protocol, error) {
-	if o.Sampling == "" {
-		o.Sampling = set.Sampling
-	}
-	so := dataset.SplitOptions{Sampling: o.Sampling}
-	if o.Task == protocol.NodeClassification {
-		split, err := dataset.NewLabelSplit(set.Log, so)
-		if err != nil {
-			return nil, err
-		}
-		if !labelled(split.Train.All()) {
-			return nil, fmt.Errorf("%s: %w, want some with a label that is not 0 among the first 70 %%",
-				set.Name, ErrNoLabels)
-		}
-		return NewProtocol(split, o), nil
-	}
-	cut := dataset.NewSplit
-	if o.NoneHidden {
+	o.Sampling = cmp.Or(o.Sampling, set.Sampling)
+	labels, cut := o.Task == protocol.NodeClassification, dataset.NewSplit
+	if labels || o.NoneHidden {
 		cut = dataset.NewLabelSplit
 	}
-	split, err := cut(set.Log, so)
+	split, err := cut(set.Log, dataset.SplitOptions{Sampling: o.Sampling})
 	if err != nil {
 		return nil, err
+	}
+	if labels && !labelled(split.Train.All()) {
+		return nil, fmt.Errorf("%s: %w, want some with a label that is not 0 among the first 70 %%",
+			set.Name, ErrNoLabels)
 	}
 	return NewProtocol(split, o), nil
 }

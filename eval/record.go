@@ -15,14 +15,7 @@ type DataRecord struct {
 
 // RecordData describes a data set.
 func RecordData(set *dataset.Set) DataRecord {
-	return DataRecord{set.Name, set.Log.Len(), nodeCount(set), set.Hash()}
-}
-
-// nodeCount is the number of nodes that occur.
-func nodeCount(set *dataset.Set) int {
-	seen := make([]bool, set.NumNodes())
-	count := 0
-	all := set.Log.All()
+	seen, count, all := make([]bool, set.NumNodes()), 0, set.Log.All()
 	for _, nodes := range [][]event.Node{all.Src, all.Dst} {
 		for _, n := range nodes {
 			if !seen[n] {
@@ -31,7 +24,7 @@ func nodeCount(set *dataset.Set) int {
 			}
 		}
 	}
-	return count
+	return DataRecord{set.Name, set.Log.Len(), count, set.Hash()}
 }
 
 // SplitRecord tells how events were cut, in numbers of events.

@@ -59,15 +59,11 @@ func (r Result) TooFew() bool {
 // every batch.
 func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, listeners ...func(Answers)) (Result,
 	error) {
-	o := Options{}
-	if len(listeners) > 0 {
-		o.OnAnswers = func(a Answers) {
-			for _, listen := range listeners {
-				listen(a)
-			}
+	return run(ctx, s, p, events, Options{OnAnswers: func(a Answers) {
+		for _, listen := range listeners {
+			listen(a)
 		}
-	}
-	return run(ctx, s, p, events, o)
+	}})
 }
 
 func run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, o Options) (Result, error) {
@@ -119,7 +115,6 @@ type question struct {
 	logits    []float32
 }
 
-// tally adds up batches.
 type tally struct {
 	scorer    replay.Starter
 	questions [2]question
@@ -262,4 +257,24 @@ func appendNegatives(line []byte, qs []sample.Query) []byte {
 		line = strconv.AppendInt(line, int64(q.Dst), 10)
 	}
 	return append(line, '\n')
+}
+
+// Answers are what a scorer said about one batch. The slices are valid until the listener returns.
+type Answers struct {
+	Batch   int // from 0
+	Queries []sample.Query
+	Right   []bool    // what should have been said: it happened, or the source has the label
+	Scores  []float32 // probabilities as they are measured, 1/(1+e^−logit), or whatever a replay.Ranker ranks by
+	Logits  []float32 // what the scorer said itself
+	// Paired is how many of the queries are about events. Negatives of query i stand Paired, 2·Paired, … behind it; 0:
+	// there are none.
+	Paired int
+}
+
+// right is what should be said of n queries, of which the first are about events.
+func right(to []bool, n, events int) []bool {
+	for i := range n {
+		to = append(to, i < events)
+	}
+	return to
 }

@@ -90,7 +90,6 @@ func (p *Protocol) rank(ctx context.Context, s replay.Scorer, o RankOptions) (Ra
 	return r, nil
 }
 
-// place finds the place of one event's destination.
 func (r *Ranked) place(ctx context.Context, number int, e event.Event, o RankOptions, h hash.Hash) error {
 	others, err := o.Opponents(number, e)
 	if err != nil {
@@ -108,9 +107,7 @@ func (r *Ranked) place(ctx context.Context, number int, e event.Event, o RankOpt
 	}
 	r.add(Rank(scores[0], scores[1:]), r.Positives)
 	r.Candidates += float64(len(others))
-	line := strconv.AppendInt(nil, int64(e.Src), 10)
-	line = strconv.AppendInt(append(line, ','), int64(e.Dst), 10)
-	line = strconv.AppendFloat(append(line, ','), e.Time, 'g', -1, 64)
+	line := appendQuery(nil, e.Src, e.Dst, e.Time)
 	for i, v := range others {
 		line = strconv.AppendInt(append(line, ":;"[min(1, i)]), int64(v), 10)
 	}
@@ -137,7 +134,6 @@ func (a alone) Plan() sample.Plan {
 	return p
 }
 
-// oneByOne asks a scorer about pairs.
 func oneByOne(questions *replay.Questions, s model.Scorer) CandidateScorer {
 	return func(ctx context.Context, src event.Node, at event.Time, candidates []event.Node) ([]float32, error) {
 		qs := make([]sample.Query, len(candidates))
@@ -159,13 +155,9 @@ func oneByOne(questions *replay.Questions, s model.Scorer) CandidateScorer {
 	}
 }
 
-// AllOthers are all destinations of the whole stream but those that the source meets at that very time.
-func (p *Protocol) AllOthers() Opponents { return p.others(0) }
-
-// SomeOthers are so many of these, drawn for each event by our own generator.
-func (p *Protocol) SomeOthers(count int) Opponents { return p.others(count) }
-
-func (p *Protocol) others(count int) Opponents {
+// Others are all destinations of the whole stream but those that the source meets at that very time, or so many of
+// these, drawn for each event by our own generator; 0: all.
+func (p *Protocol) Others(count int) Opponents {
 	all := slices.Clone(p.split.Full.All().Dst)
 	slices.Sort(all)
 	all = slices.Compact(all)

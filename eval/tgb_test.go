@@ -41,7 +41,7 @@ func TestRankByHand(t *testing.T) {
 	if n := p.Events(eval.Test).Len(); n != 4 {
 		t.Fatalf("%d test events", n)
 	}
-	r, err := p.Rank(t.Context(), by, eval.RankOptions{Opponents: p.AllOthers()})
+	r, err := p.Rank(t.Context(), by, eval.RankOptions{Opponents: p.Others(0)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +69,11 @@ func TestRankEdgeBank(t *testing.T) {
 	shape := streamtest.Shape{Events: 3000, Sources: 40, Dests: 60, Instants: 2500, Repeat: 0.8}
 	s := split(t, streamtest.Generate(shape, 1))
 	for order, p := range edgeBanks(t, s) {
-		whole, err := p.Rank(t.Context(), p.bank, eval.RankOptions{Opponents: p.SomeOthers(20)})
+		whole, err := p.Rank(t.Context(), p.bank, eval.RankOptions{Opponents: p.Others(20)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := p.Rank(t.Context(), p.bank, eval.RankOptions{Opponents: p.SomeOthers(20)})
+		again, err := p.Rank(t.Context(), p.bank, eval.RankOptions{Opponents: p.Others(20)})
 		if err != nil || again != whole || whole.Candidates != 20 || !(whole.MRR > 0.15) ||
 			whole.Positives != s.Test.Len() {
 			t.Errorf("%s: %+v, again %+v, %v", order, whole, again, err)
@@ -85,7 +85,7 @@ func TestRankEdgeBank(t *testing.T) {
 				return make([]float32, len(candidates)), nil
 			}
 		}
-		o := eval.RankOptions{Opponents: p.SomeOthers(20), Ask: ask(asked)}
+		o := eval.RankOptions{Opponents: p.Others(20), Ask: ask(asked)}
 		if r, err := p.Rank(t.Context(), p.bank, o); err != nil || math.Abs(r.MRR-1/11.) > 1e-9 {
 			t.Errorf("who says always the same has %+v, %v", r, err)
 		}
@@ -129,7 +129,7 @@ func TestRankWikipedia(t *testing.T) {
 		return scores, nil
 	}
 	nobody := &scorer{answer: func(sample.Query, bool) float32 { return 0 }}
-	r, err := p.Rank(t.Context(), nobody, eval.RankOptions{Opponents: p.AllOthers(), Ask: ask})
+	r, err := p.Rank(t.Context(), nobody, eval.RankOptions{Opponents: p.Others(0), Ask: ask})
 	if err != nil || math.Abs(r.MRR-0.8206) > 0.0005 || r.Positives != 23621 {
 		t.Errorf("%+v, %v, want an MRR of 0.8206 over 23621 events", r, err)
 	}

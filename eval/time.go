@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/dygmamba/dygmamba/calibration"
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
@@ -90,14 +91,11 @@ func (t *timer) score(b *sample.Batch) ([]float32, error) {
 }
 
 func (t *timer) answers(step *replay.Step, pos []float32, during []sample.Query, neg []float32) Answers {
-	qs := append(append([]sample.Query{}, step.Batch.Queries...), during...)
-	a := Answers{Batch: step.Number, Queries: qs, Right: right(nil, len(qs), len(pos))}
-	a.Logits = append(append([]float32{}, pos...), neg...)
-	a.Scores = slices.Clone(a.Logits)
+	qs := slices.Concat(step.Batch.Queries, during)
+	a := Answers{Batch: step.Number, Queries: qs, Right: right(nil, len(qs), len(pos)),
+		Logits: slices.Concat(pos, neg), Scores: slices.Concat(pos, neg)}
 	if t.logits() {
-		for i, x := range a.Scores {
-			a.Scores[i] = Sigmoid(x)
-		}
+		probabilities(a.Scores, len(pos))
 	}
 	return a
 }
@@ -126,9 +124,7 @@ func (t *timer) result() Result {
 		loss := probabilities(both, len(t.pos))
 		r.Loss, t.pos, t.neg = &loss, both[:len(t.pos)], both[len(t.pos):]
 	}
-	var m Meter
-	r.AP, r.AUC = m.Score(t.pos, t.neg)
-	r.GlobalAP, r.GlobalAUC = r.AP, r.AUC
+	r.atOnce(t.pos, t.neg)
 	return r
 }
 
@@ -137,10 +133,14 @@ func hashMoments(qs []sample.Query) string {
 	h := sha256.New()
 	var line []byte
 	for _, q := range qs {
-		line = strconv.AppendInt(line[:0], int64(q.Src), 10)
-		line = strconv.AppendInt(append(line, ','), int64(q.Dst), 10)
-		line = strconv.AppendFloat(append(line, ','), q.Time, 'g', -1, 64)
+		line = appendQuery(line[:0], q.Src, q.Dst, q.Time)
 		h.Write(append(line, '\n'))
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+func appendQuery(line []byte, u, v event.Node, t event.Time) []byte {
+	line = strconv.AppendInt(line, int64(u), 10)
+	line = strconv.AppendInt(append(line, ','), int64(v), 10)
+	return strconv.AppendFloat(append(line, ','), t, 'g', -1, 64)
 }

@@ -173,7 +173,7 @@ func decodeRenamed(object map[string]json.RawMessage, target any) error {
 // keyOf is a field's JSON name, "" if it has none.
 func keyOf(f reflect.StructField) string {
 	key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	if key == "-" {
+	if key == "-" || key == protocol.SharePrefix+"*" {
 		return ""
 	}
 	return key

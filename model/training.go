@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,24 +23,16 @@ type Training struct {
 	Calibrate bool            `json:"calibrate,omitempty" about:"fit probabilities to validation"`
 }
 
-// negativesKey stands for the settings of all kinds of negatives.
-const negativesKey = "negatives_*"
-
 // MarshalJSON writes the shares of negatives beside the other settings.
 func (t Training) MarshalJSON() ([]byte, error) {
 	type plain Training
-	return protocol.MarshalInline(plain(t), negativesKey)
+	return protocol.MarshalInline(plain(t), t.Negatives, protocol.SharePrefix)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. What is missing stays as it is.
 func (t *Training) UnmarshalJSON(raw []byte) error {
 	type plain Training
-	if err := json.Unmarshal(raw, (*plain)(t)); err != nil {
-		return err
-	}
-	var err error
-	t.Negatives, err = protocol.ReadMembers(t.Negatives, raw, protocol.SharePrefix)
-	return err
+	return protocol.UnmarshalInline(raw, (*plain)(t), &t.Negatives, protocol.SharePrefix)
 }
 
 // steps is what of Training concerns a rule.

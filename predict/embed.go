@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/tensor"
 )
@@ -20,36 +19,20 @@ func (p *Predictor) Embed(ctx context.Context, qs []Query) (rows []float32, widt
 	if err := checkQueries(qs); err != nil {
 		return nil, 0, err
 	}
-	every := make([]int, len(qs))
-	for i := range every {
-		every[i] = i
+	if len(qs) == 0 {
+		return nil, 0, nil
 	}
-	describe := func(group []int) error {
-		some := make([]Query, len(group))
-		for k, i := range group {
-			some[k] = qs[i]
-		}
+	each, err := byGroup(ctx, p, qs, func(some []Query, _ int) ([][]float32, error) {
 		found, err := p.describeAll(ctx, some)
 		if err != nil {
-			return fmt.Errorf("embed: %w", err)
+			return nil, fmt.Errorf("embed: %w", err)
 		}
-		if rows == nil {
-			width = len(found) / len(group)
-			rows = make([]float32, len(qs)*width)
-		}
-		for k, i := range group {
-			copy(rows[i*width:(i+1)*width], found[k*width:])
-		}
-		return nil
+		return slices.Collect(slices.Chunk(found, len(found)/len(some))), nil
+	})
+	if err != nil {
+		return nil, 0, err
 	}
-	switch {
-	case len(qs) == 0:
-	case p.stream != nil:
-		err = p.stream.visit(ctx, qs, describe)
-	default:
-		err = describe(every)
-	}
-	return rows, width, err
+	return slices.Concat(each...), len(each[0]), nil
 }
 
 // describeAll describes the sources of queries with the model as it is now.
@@ -61,15 +44,8 @@ func (p *Predictor) describeAll(ctx context.Context, qs []Query) ([]float32, err
 			return nil, err
 		}
 		err := tensor.Guard(func() {
-			dev := p.model.Params().Device()
-			if p.tape == nil {
-				p.tape = grad.NewTape(dev, false)
-			}
-			p.tape.Reset(0)
-			src := model.Embedded(p.tape, p.model, b).Src // [n, width]
-			host := make([]float32, src.Len())
-			dev.Read(host, src.Data)
-			all = append(all, host...)
+			src := model.Embedded(p.freshTape(), p.model, b).Src // [n, width]
+			all = append(all, p.host(src)...)
 		})
 		if err != nil {
 			return nil, err

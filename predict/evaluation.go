@@ -4,9 +4,95 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/protocol"
+	"github.com/dygmamba/dygmamba/run"
 )
+
+// ErrNoCalibration says that there is nothing to fit probabilities to.
+var ErrNoCalibration = errors.New("cannot calibrate")
+
+// Calibrated is what calibration did to a run: how far probabilities were off, and are. Negatives are random ones.
+type Calibrated struct {
+	Run        string         `json:"run"`     // its directory
+	Answers    int            `json:"answers"` // that the map was fitted to
+	Knots      int            `json:"knots"`
+	Validation BeforeAndAfter `json:"validation"` // to the latest answers of which the map was fitted
+	Test       BeforeAndAfter `json:"test"`
+}
+
+// BeforeAndAfter are expected calibration errors: of the model's own probabilities, and of those that were fitted.
+type BeforeAndAfter struct {
+	Before float64 `json:"ece_before"`
+	After  float64 `json:"ece"`
+}
+
+// Calibrate fits the probabilities of one seed's run to its validation data and keeps the map in its checkpoint. A map
+// that is there is replaced. Logits, and with them every AP and AUC, stay as they are; Set must be the data of the
+// training.
+func Calibrate(ctx context.Context, dir string, o Options) (Calibrated, error) {
+	c := Calibrated{Run: dir}
+	record, err := run.Open(dir)
+	if err != nil {
+		return c, err
+	}
+	if !record.Compare(o.Set).Same {
+		return c, fmt.Errorf("%w: the events or features of %s are not those that %s was trained on", ErrNoCalibration,
+			o.Set.Name, dir)
+	}
+	p, err := Load(dir, o)
+	if err != nil {
+		return c, err
+	}
+	defer p.Close()
+	if p.spec.Task == protocol.NodeClassification {
+		return c, fmt.Errorf("%w: %s tells labels of nodes, want a model of links", ErrNoCalibration, dir)
+	}
+	session, err := p.Evaluation(ctx, eval.Options{OnBatch: o.OnBatch})
+	if err != nil {
+		return c, err
+	}
+	said, own := new(answers), p.Contender("")
+	if _, err := session.Revalidate(ctx, own, said.listen); err != nil {
+		return c, err
+	}
+	m := said.Fit()
+	if m == nil {
+		return c, fmt.Errorf("%w: validation has %d answers, too few to fit probabilities to", ErrNoCalibration,
+			len(said.Logits))
+	}
+	c.Answers, c.Knots, c.Validation = m.Answers, len(m.From), said.errors(m)
+	if _, err := session.Evaluate(ctx, own, eval.Test, protocol.RandomNegatives, said.listen); err != nil {
+		return c, err
+	}
+	c.Test = said.errors(m)
+	if err := run.Recalibrate(dir, m); err != nil {
+		return c, err
+	}
+	if above := filepath.Dir(dir); run.Exists(filepath.Join(above, run.ResultFile)) {
+		return c, run.WriteSummary(above)
+	}
+	return c, nil
+}
+
+// answers are those of a model in its last evaluation.
+type answers struct{ calibration.Answers }
+
+func (a *answers) listen(batch eval.Answers) { a.Add(batch.Batch, batch.Logits, batch.Right) }
+
+// errors are those without a map and with it.
+func (a *answers) errors(m *calibration.Map) BeforeAndAfter {
+	var before, after calibration.Tally
+	for i, x := range a.Logits {
+		before.Add((*calibration.Map)(nil).Probability(x), a.Happened[i])
+		after.Add(m.Probability(x), a.Happened[i])
+	}
+	return BeforeAndAfter{before.Reliability().ECE, after.Reliability().ECE}
+}
 
 // Evaluation opens a session that measures contenders on the last part of the predictor's data set, or the predictor
 // alone if there are none. The task is the predictor's; sampling, batch size, order and threads are too, unless o says

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/jsonobject"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -97,33 +100,9 @@ func (p *Predictor) Explain(ctx context.Context, qs []Query) ([]Explanation, err
 	if err := checkQueries(qs); err != nil {
 		return nil, err
 	}
-	all := make([]Explanation, len(qs))
-	done := 0
-	explain := func(group []int) error {
-		some := make([]Query, len(group))
-		for k, i := range group {
-			some[k] = qs[i]
-		}
-		found, err := p.explainAll(ctx, some, done, len(qs))
-		if err != nil {
-			return fmt.Errorf("explain: %w", err)
-		}
-		for k, i := range group {
-			all[i] = found[k]
-		}
-		done += len(group)
-		return nil
-	}
-	var err error
-	if p.stream != nil {
-		err = p.stream.visit(ctx, qs, explain)
-	} else {
-		every := make([]int, len(qs))
-		for i := range every {
-			every[i] = i
-		}
-		err = explain(every)
-	}
+	all, err := byGroup(ctx, p, qs, func(some []Query, done int) ([]Explanation, error) {
+		return p.explainAll(ctx, some, done, len(qs))
+	})
 	if err != nil || p.CurvePoints < 1 {
 		return all, err
 	}
@@ -140,25 +119,21 @@ func (p *Predictor) ExplainNow(ctx context.Context, qs []Query) ([]Explanation, 
 	if err := checkQueries(qs); err != nil {
 		return nil, err
 	}
-	all, err := p.explainAll(ctx, qs, 0, len(qs))
-	if err != nil {
-		return nil, fmt.Errorf("explain: %w", err)
-	}
-	return all, nil
+	return p.explainAll(ctx, qs, 0, len(qs))
 }
 
 // explainAll explains queries batch by batch, with the model as it is now. Before are the queries of the whole that are
 // done already.
 func (p *Predictor) explainAll(ctx context.Context, qs []Query, before, total int) ([]Explanation, error) {
 	altered := newCounterfactuals(p)
-	var all []Explanation
+	all := make([]Explanation, 0, len(qs))
 	for b, err := range p.gather(ctx, qs, altered.plan) {
-		if err != nil {
-			return nil, err
+		var found []Explanation
+		if err == nil {
+			found, err = p.explain(b, altered)
 		}
-		found, err := p.explain(b, altered)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("explain: %w", err)
 		}
 		all = append(all, found...)
 		if tell := p.options.OnBatch; tell != nil {
@@ -168,7 +143,6 @@ func (p *Predictor) explainAll(ctx context.Context, qs []Query, before, total in
 	return all, nil
 }
 
-// explain explains one batch.
 func (p *Predictor) explain(b *sample.Batch, d *counterfactuals) ([]Explanation, error) {
 	seen, err := p.weigh(b)
 	if err != nil {
@@ -271,4 +245,65 @@ func (s *Side) top(n int) []int {
 	}
 	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(s.Patches[b].Weight, s.Patches[a].Weight) })
 	return list[:min(max(n, 0), len(list))]
+}
+
+// CurvePoint is the answer about a query's pair at another time.
+type CurvePoint struct {
+	Time        event.Time `json:"time"`
+	Probability float64    `json:"probability"`
+}
+
+// Curves asks about the pair of each query again and again, at so many points before its time and as many after it, and
+// at its own: over a week either way where times are dates, otherwise over a twentieth of what the stream lasts. Each
+// answer rests on the events strictly before its own time. In the order of arrival a model that remembers cannot be
+// asked about what was, so that times up to the last event are left out.
+func (p *Predictor) Curves(ctx context.Context, qs []Query, points int) ([][]CurvePoint, error) {
+	if err := checkQueries(qs); err != nil {
+		return nil, err
+	}
+	curves := make([][]CurvePoint, len(qs))
+	reach := p.reach()
+	if points < 1 || reach == 0 || p.spec.Task == protocol.NodeClassification {
+		return curves, nil
+	}
+	after := math.Inf(-1)
+	if p.stream != nil && p.spec.Order == protocol.Arrival && p.log.Len() > 0 {
+		after = slices.Max(p.log.All().Time)
+	}
+	var asked []Query
+	for i, q := range qs {
+		for k := -points; k <= points; k++ {
+			at := q
+			at.Time += reach * float64(k) / float64(points)
+			if at.Time > after {
+				asked, curves[i] = append(asked, at), append(curves[i], CurvePoint{Time: at.Time})
+			}
+		}
+	}
+	tell := p.options.OnBatch
+	p.options.OnBatch = nil // who listens counts queries
+	logits, err := p.Score(ctx, asked)
+	p.options.OnBatch = tell
+	if err != nil {
+		return nil, fmt.Errorf("curve: %w", err)
+	}
+	for _, c := range curves {
+		for k := range c {
+			c[k].Probability, logits = p.Probability(logits[0]), logits[1:]
+		}
+	}
+	return curves, nil
+}
+
+// reach is how far a curve goes, 0 where nobody knows the stream.
+func (p *Predictor) reach() float64 {
+	if p.options.Set != nil && p.options.Set.TimeFormat == dataset.TimeDate {
+		const week = 7 * 24 * 3600
+		return week
+	}
+	if p.log == nil || p.log.Len() == 0 {
+		return 0
+	}
+	times := p.log.All().Time
+	return (slices.Max(times) - slices.Min(times)) / 20
 }

@@ -27,33 +27,25 @@ func (s sight) row(draw, i int) []float32 {
 	return s.weights[draw][i*s.steps[draw] : (i+1)*s.steps[draw]]
 }
 
-// weigh asks the model.
 func (p *Predictor) weigh(b *sample.Batch) (s sight, err error) {
 	guarded := tensor.Guard(func() {
-		dev := p.model.Params().Device()
-		if p.tape == nil {
-			p.tape = grad.NewTape(dev, false)
-		}
-		p.tape.Reset(0)
+		tape := p.freshTape()
 		var logits *tensor.Tensor    // [n, 1]
 		var weights []*tensor.Tensor // [rows, steps] each
 		if w, ok := p.model.(model.Weigher); ok {
 			var e model.Embedding
-			e, weights = w.Weigh(p.tape, b)
-			logits = p.head.Logit(p.tape, e)
+			e, weights = w.Weigh(tape, b)
+			logits = p.head.Logit(tape, e)
 		} else {
-			logits, _ = model.Logits(p.tape, p.model, p.head, b)
+			logits, _ = model.Logits(tape, p.model, p.head, b)
 		}
-		s.logits = make([]float32, logits.Len())
-		dev.Read(s.logits, logits.Data)
+		s.logits = p.host(logits)
 		for _, w := range weights {
-			var host []float32
-			steps := 0
-			if w != nil {
-				host, steps = make([]float32, w.Len()), w.Dim(1)
-				dev.Read(host, w.Data)
+			if w == nil {
+				s.weights, s.steps = append(s.weights, nil), append(s.steps, 0)
+			} else {
+				s.weights, s.steps = append(s.weights, p.host(w)), append(s.steps, w.Dim(1))
 			}
-			s.weights, s.steps = append(s.weights, host), append(s.steps, steps)
 		}
 	})
 	if guarded != nil {
@@ -63,6 +55,22 @@ func (p *Predictor) weigh(b *sample.Batch) (s sight, err error) {
 		return s, fmt.Errorf("query %d of a batch got %v, want a number; the weights may be broken", i, s.logits[i])
 	}
 	return s, nil
+}
+
+// freshTape is a tape without gradients, at its beginning.
+func (p *Predictor) freshTape() *grad.Tape {
+	if p.tape == nil {
+		p.tape = grad.NewTape(p.model.Params().Device(), false)
+	}
+	p.tape.Reset(0)
+	return p.tape
+}
+
+// host copies a tensor from the device.
+func (p *Predictor) host(t *tensor.Tensor) []float32 {
+	x := make([]float32, t.Len())
+	p.model.Params().Device().Read(x, t.Data)
+	return x
 }
 
 // counterfactuals are questions in which something is withheld, put together until there are enough for a batch.
@@ -112,8 +120,9 @@ func (d *counterfactuals) pad(b *sample.Batch) {
 
 // raise withholds one thing after another of what an explanation rests on.
 func (d *counterfactuals) raise(e *Explanation) (err error) {
+	srcAll, dstAll := e.Source.without(nothing), e.Destination.without(nothing)
 	if len(e.Gaps) > 0 {
-		if e.WithoutGaps, err = d.ask(e, e.Source.without(nothing), e.Destination.without(nothing), nil); err != nil {
+		if e.WithoutGaps, err = d.ask(e, srcAll, dstAll, nil); err != nil {
 			return err
 		}
 	}
@@ -126,8 +135,7 @@ func (d *counterfactuals) raise(e *Explanation) (err error) {
 	}
 	for i := range e.Facts {
 		f := &e.Facts[i]
-		f.Without, err = d.ask(e, e.Source.without(nothing), e.Destination.without(nothing), e.Gaps, f.Withhold)
-		if err != nil {
+		if f.Without, err = d.ask(e, srcAll, dstAll, e.Gaps, f.Withhold); err != nil {
 			return err
 		}
 	}
@@ -135,14 +143,13 @@ func (d *counterfactuals) raise(e *Explanation) (err error) {
 		return nil
 	}
 	for _, k := range e.Source.top(d.p.Top) {
-		e.Source.Patches[k].Without, err = d.ask(e, e.Source.without(patch(k)), e.Destination.without(nothing), e.Gaps)
+		e.Source.Patches[k].Without, err = d.ask(e, e.Source.without(patch(k)), dstAll, e.Gaps)
 		if err != nil {
 			return err
 		}
 	}
 	for _, k := range e.Destination.top(d.p.Top) {
-		e.Destination.Patches[k].Without, err = d.ask(e, e.Source.without(nothing),
-			e.Destination.without(patch(k)), e.Gaps)
+		e.Destination.Patches[k].Without, err = d.ask(e, srcAll, e.Destination.without(patch(k)), e.Gaps)
 		if err != nil {
 			return err
 		}
@@ -241,7 +248,6 @@ func (d *counterfactuals) settle() error {
 	return err
 }
 
-// answer asks the questions of a batch.
 func (d *counterfactuals) answer(b *sample.Batch) error {
 	seen, err := d.p.weigh(b)
 	if err != nil {
@@ -263,16 +269,11 @@ func join(to, from *sample.Batch) {
 	if to.Rows == nil {
 		to.Rows = make([]sample.Rows, len(from.Rows))
 	}
-	for i := range to.Rows {
-		joinRows(&to.Rows[i], &from.Rows[i])
+	for i, r := range from.Rows {
+		all := &to.Rows[i]
+		all.Len = r.Len
+		all.Node, all.Edge = append(all.Node, r.Node...), append(all.Edge, r.Edge...)
+		all.Time, all.Delta = append(all.Time, r.Time...), append(all.Delta, r.Delta...)
+		all.Count = append(all.Count, r.Count...)
 	}
-}
-
-func joinRows(to, from *sample.Rows) {
-	to.Len = from.Len
-	to.Node = append(to.Node, from.Node...)
-	to.Edge = append(to.Edge, from.Edge...)
-	to.Time = append(to.Time, from.Time...)
-	to.Delta = append(to.Delta, from.Delta...)
-	to.Count = append(to.Count, from.Count...)
 }

@@ -69,9 +69,17 @@ func (p *Predictor) FineTune(ctx context.Context, o FineTuning) error {
 }
 
 // AveragePrecision is how well the model tells events that it knows from others with a destination drawn at random,
-// each asked before the model learns of it, as in an evaluation.
-func (p *Predictor) AveragePrecision(ctx context.Context, from, to int, seed uint64) (float64, error) {
-	return p.measure(ctx, from, to, seed)
+// each asked before the model learns of it, as in an evaluation. Listeners are told the answers.
+func (p *Predictor) AveragePrecision(
+	ctx context.Context, from, to int, seed uint64, listeners ...func(eval.Answers),
+) (float64, error) {
+	pass, err := p.replayFrom(ctx, from, to, seed)
+	if err != nil {
+		return 0, fmt.Errorf("measure: %w", err)
+	}
+	window := p.log.Select(func(i int) bool { return i >= from && i < to })
+	r, err := eval.Run(ctx, p.scorer.Scorer(), pass, window, listeners...)
+	return r.AP, err
 }
 
 // Recalibrate fits the map behind Probability to the answers that AveragePrecision measures, which should be about
@@ -82,27 +90,14 @@ func (p *Predictor) Recalibrate(ctx context.Context, from, to int, seed uint64) 
 		return false, nil
 	}
 	var said answers
-	if _, err := p.measure(ctx, from, to, seed, said.listen); err != nil {
+	if _, err := p.AveragePrecision(ctx, from, to, seed, said.listen); err != nil {
 		return false, err
 	}
 	m := said.Fit()
-	if m == nil {
-		return false, nil
+	if m != nil {
+		p.calibration = m
 	}
-	p.calibration = m
-	return true, nil
-}
-
-// measure replays events and returns the average precision of the answers, which listeners are told.
-func (p *Predictor) measure(ctx context.Context, from, to int, seed uint64, listeners ...func(eval.Answers)) (float64,
-	error) {
-	pass, err := p.replayFrom(ctx, from, to, seed)
-	if err != nil {
-		return 0, fmt.Errorf("measure: %w", err)
-	}
-	window := p.log.Select(func(i int) bool { return i >= from && i < to })
-	r, err := eval.Run(ctx, p.scorer.Scorer(), pass, window, listeners...)
-	return r.AP, err
+	return m != nil, nil
 }
 
 // replayFrom is a pass over events, of which a memory knows those before.

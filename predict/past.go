@@ -27,18 +27,16 @@ type Past struct {
 }
 
 // NewPast begins with the events of a set, which stays as it is.
-func NewPast(set *dataset.Set) *Past {
-	return newPast(set.Log, set)
-}
+func NewPast(set *dataset.Set) *Past { return newPast(set.Log, set) }
 
 // newPast begins with the events of a log; the set, which may be nil, says which features events have.
 func newPast(log *event.Log, set *dataset.Set) *Past {
 	p := &Past{log: log.Select(func(int) bool { return true }), live: index.NewLive(), last: math.Inf(-1)}
-	next := p.log.Len()
 	if set != nil {
 		p.width = set.Edge.Cols
 	}
-	for i := range p.log.Len() {
+	next := p.log.Len()
+	for i := range next {
 		e := p.log.At(i)
 		next = max(next, int(e.Edge))
 		p.live.Add(e)
@@ -69,11 +67,12 @@ func (p *Past) Add(events []event.Event, features [][]float32) error {
 		if _, err := p.log.Append(e); err != nil {
 			panic(err) // it was checked
 		}
-		if features != nil && features[i] != nil && p.rows == nil {
+		has := features != nil && features[i] != nil
+		if has && p.rows == nil {
 			p.zeros = number
 		}
 		switch {
-		case features != nil && features[i] != nil:
+		case has:
 			p.rows = append(p.rows, features[i]...)
 		case p.rows != nil:
 			p.rows = append(p.rows, make([]float32, p.width)...)
@@ -100,7 +99,6 @@ func (p *Past) Expect(src, dst []event.Node) {
 	p.log.Expect(len(src))
 }
 
-// arrived is how many events came in.
 func (p *Past) arrived() int { return p.log.Len() - p.now.Load().known }
 
 // Now is the past as it is.

@@ -116,26 +116,35 @@ func (p *Predictor) Score(ctx context.Context, qs []Query) ([]float32, error) {
 	if err := checkQueries(qs); err != nil {
 		return nil, err
 	}
-	logits := make([]float32, len(qs))
+	return byGroup(ctx, p, qs, func(some []Query, done int) ([]float32, error) {
+		out := make([]float32, len(some))
+		return out, p.score(ctx, some, out, done, len(qs))
+	})
+}
+
+// byGroup answers queries, all at once or, for a model that remembers, those together before which it knows the same.
+// Answer is told how many are done already.
+func byGroup[T any](ctx context.Context, p *Predictor, qs []Query, answer func(some []Query, done int) ([]T, error),
+) ([]T, error) {
 	if p.stream == nil {
-		return logits, p.score(ctx, qs, logits, 0, len(qs))
+		return answer(qs, 0)
 	}
-	done := 0
-	err := p.stream.visit(ctx, qs, func(group []int) error {
-		some, out := make([]Query, len(group)), make([]float32, len(group))
+	all, done := make([]T, len(qs)), 0
+	return all, p.stream.visit(ctx, qs, func(group []int) error {
+		some := make([]Query, len(group))
 		for k, i := range group {
 			some[k] = qs[i]
 		}
-		if err := p.score(ctx, some, out, done, len(qs)); err != nil {
+		found, err := answer(some, done)
+		if err != nil {
 			return err
 		}
 		for k, i := range group {
-			logits[i] = out[k]
+			all[i] = found[k]
 		}
 		done += len(group)
 		return nil
 	})
-	return logits, err
 }
 
 // Ingest takes new events, which later queries look back on. They may be late: each takes its place in time, but a
@@ -293,12 +302,12 @@ func checkQueries(qs []Query) error {
 	return nil
 }
 
-// inTime is the order of queries by time; those of one time stay as they are.
-func inTime(qs []Query) []int {
-	order := make([]int, len(qs))
+// sorted are the numbers below n in an order; equal ones stay as they are.
+func sorted(n int, compare func(i, j int) int) []int {
+	order := make([]int, n)
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(qs[i].Time, qs[j].Time) })
+	slices.SortStableFunc(order, compare)
 	return order
 }

@@ -88,18 +88,15 @@ func (p *Predictor) partners(src event.Node, at event.Time, candidates []event.N
 
 // rank scores the partners with the model as it is now.
 func (p *Predictor) rank(ctx context.Context, src event.Node, at event.Time, partners []Partner) error {
-	order, logits, err := p.rankAlike(ctx, src, at, partners)
-	if err != nil {
-		return fmt.Errorf("rank: %w", err)
+	nodes := make([]event.Node, len(partners))
+	for i, x := range partners {
+		nodes[i] = x.Node
 	}
-	for i, c := range order {
-		if notFinite(logits[i]) {
-			return fmt.Errorf("rank: %d and %d at %v got %v, want a number; the weights may be broken",
-				src, partners[c].Node, at, logits[i])
-		}
-		partners[c].Logit, partners[c].Probability = logits[i], p.Probability(logits[i])
+	logits, err := p.rankAlike(ctx, src, at, nodes)
+	for i, x := range logits {
+		partners[i].Logit, partners[i].Probability = x, p.Probability(x)
 	}
-	return nil
+	return err
 }
 
 // LogitsNow gives the logit of a source with each candidate, as Rank would find it, with what the model remembers for
@@ -111,58 +108,54 @@ func (p *Predictor) LogitsNow(ctx context.Context, src event.Node, at event.Time
 			return nil, err
 		}
 	}
-	partners := make([]Partner, len(candidates))
-	for i, n := range candidates {
-		partners[i].Node = n
-	}
-	if err := p.rank(ctx, src, at, partners); err != nil {
-		return nil, err
-	}
-	logits := make([]float32, len(partners))
-	for i, x := range partners {
-		logits[i] = x.Logit
-	}
-	return logits, nil
+	return p.rankAlike(ctx, src, at, candidates)
 }
 
-// rankAlike scores partners in an order of its own: that of how much they have done. Rows of one batch are then alike,
-// and a model that computes what is equal only once has the least to do.
-func (p *Predictor) rankAlike(ctx context.Context, src event.Node, at event.Time, partners []Partner,
-) (order []int, logits []float32, err error) {
+// rankAlike scores candidates in an order of its own: that of how much they have done. Rows of one batch are then
+// alike, and a model that computes what is equal only once has the least to do.
+func (p *Predictor) rankAlike(ctx context.Context, src event.Node, at event.Time, candidates []event.Node,
+) ([]float32, error) {
 	plan, sided := p.scorer.SidedPlan()
 	plan.Alone, plan.ByCall = true, false // what follows sees to it that no candidate matters to another
-	order, lengths := p.byLength(plan, at, partners)
+	order, lengths := p.byLength(plan, at, candidates)
 	qs := make([]Query, len(order))
 	for i, c := range order {
-		qs[i] = Query{Src: src, Dst: partners[c].Node, Time: at}
+		qs[i] = Query{Src: src, Dst: candidates[c], Time: at}
 	}
 	size := 2 * p.spec.Training.BatchSize // a step of training has as many: events and what did not happen
 	parts, score := slices.Chunk(qs, size), p.scorer.ScoreAlike
 	switch {
 	case sided:
 		parts, score = pairedChunks(src, qs, size), p.scorer.ScorePaired
-	case openRows(plan):
+	case slices.ContainsFunc(plan.Draws, func(d sample.Draw) bool { return d.RowLen == 0 }): // as long as the longest
 		parts = evenChunks(qs, lengths, size)
 	}
-	logits = make([]float32, len(qs))
-	done := 0
+	logits, done := make([]float32, len(qs)), 0
 	for b, err := range p.gatherParts(ctx, parts, min(size, len(qs)), plan) {
 		if err != nil {
-			return nil, nil, err
+			return nil, fmt.Errorf("rank: %w", err)
 		}
 		n := len(b.Queries)
 		if sided {
 			n = min(2*n-1, len(logits)-done)
 		}
 		if err := score(b, logits[done:done+n]); err != nil {
-			return nil, nil, err
+			return nil, fmt.Errorf("rank: %w", err)
 		}
 		done += n
 		if tell := p.options.OnBatch; tell != nil {
 			tell(done, len(qs))
 		}
 	}
-	return order, logits, nil
+	found := make([]float32, len(qs))
+	for i, c := range order {
+		if notFinite(logits[i]) {
+			return nil, fmt.Errorf("rank: %d and %d at %v got %v, want a number; the weights may be broken",
+				src, candidates[c], at, logits[i])
+		}
+		found[c] = logits[i]
+	}
+	return found, nil
 }
 
 // pairedChunks cuts queries into batches of pairs of their destinations, each begun by the source.
@@ -177,30 +170,23 @@ func pairedChunks(src event.Node, qs []Query, size int) iter.Seq[[]Query] {
 	}
 }
 
-// byLength orders partners by how much of their past the plan looks at, which lengths tells in that order.
-func (p *Predictor) byLength(plan sample.Plan, at event.Time, partners []Partner) (order, lengths []int) {
+// byLength orders nodes by how much of their past the plan looks at, which lengths tells in that order.
+func (p *Predictor) byLength(plan sample.Plan, at event.Time, nodes []event.Node) (order, lengths []int) {
 	most := 0
 	for _, d := range plan.Draws {
 		most = max(most, d.Neighbors)
 	}
-	of := make([]int, len(partners))
-	order = make([]int, len(partners))
-	for i, c := range partners {
-		order[i] = i
+	of := make([]int, len(nodes))
+	for i, n := range nodes {
 		if most > 0 {
-			of[i] = min(most, p.view().Before(c.Node, at).Len())
+			of[i] = min(most, p.view().Before(n, at).Len())
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(of[a], of[b]) })
+	order = sorted(len(nodes), func(a, b int) int { return cmp.Compare(of[a], of[b]) })
 	for _, c := range order {
 		lengths = append(lengths, of[c])
 	}
 	return order, lengths
-}
-
-// openRows says whether rows are as long as the longest of their batch.
-func openRows(plan sample.Plan) bool {
-	return slices.ContainsFunc(plan.Draws, func(d sample.Draw) bool { return d.RowLen == 0 })
 }
 
 // evenChunks cuts queries into batches of one length each: no row is longer there than it would be alone.
@@ -223,7 +209,10 @@ func evenChunks(qs []Query, lengths []int, size int) iter.Seq[[]Query] {
 func (p *Predictor) destinations(src event.Node, at event.Time) []event.Node {
 	fresh := p.log.Span(p.noticed, p.log.Len())
 	for i, n := range fresh.Dst {
-		p.notice(n, fresh.Time[i])
+		for int(n) >= len(p.seen) {
+			p.seen = append(p.seen, math.Inf(1))
+		}
+		p.seen[n] = min(p.seen[n], fresh.Time[i])
 	}
 	p.noticed = p.log.Len()
 	var list []event.Node
@@ -237,12 +226,4 @@ func (p *Predictor) destinations(src event.Node, at event.Time) []event.Node {
 		list = slices.Insert(list, at, src)
 	}
 	return list
-}
-
-// notice notes that a node was a destination.
-func (p *Predictor) notice(n event.Node, at event.Time) {
-	for int(n) >= len(p.seen) {
-		p.seen = append(p.seen, math.Inf(1))
-	}
-	p.seen[n] = min(p.seen[n], at)
 }

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -27,7 +28,11 @@ type stream struct {
 	open   bool       // the log goes on: a unit is remembered when all of its events have come
 	seen   int        // events that were remembered; −1: something else, which is not asked
 	latest event.Time // of the events that were remembered
-	shared
+
+	// The memory has two users: queries, which live through the events, and evaluations, which go on from what the
+	// checkpoint holds. Each finds what it left.
+	mine   bool           // queries had it last
+	others []tensor.Named // what evaluations go on from, if so
 
 	// A last unit that is short is remembered for the queries after it. When more events have come it is a part of a
 	// longer unit, and what was known before it is taken up again.
@@ -65,7 +70,7 @@ func (s *stream) visit(ctx context.Context, qs []Query, ask func(group []int) er
 	if s.log == nil {
 		return fmt.Errorf("score: %s remembers events and needs them from the beginning, want a data set", s.name)
 	}
-	order := inTime(qs)
+	order := sorted(len(qs), func(i, j int) int { return cmp.Compare(qs[i].Time, qs[j].Time) })
 	if s.pass.Order == protocol.Arrival {
 		return s.afterAll(ctx, qs, order, ask)
 	}
@@ -86,7 +91,6 @@ func (s *stream) visit(ctx context.Context, qs []Query, ask func(group []int) er
 	return nil
 }
 
-// afterAll asks with all events known.
 func (s *stream) afterAll(ctx context.Context, qs []Query, order []int, ask func([]int) error) error {
 	if len(order) == 0 {
 		return nil

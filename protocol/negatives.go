@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -101,13 +102,13 @@ func With[M ~map[Negatives]T, T any](m M, kind Negatives, value T) M {
 	return other
 }
 
-// members is the JSON object with a value for each kind, in the order of the table, under its name behind a prefix,
-// without those that are left out.
-func members[M ~map[Negatives]T, T any](m M, prefix string, leave func(Kind) bool) ([]byte, error) {
+// MarshalMembers is the JSON object with the values of a map by kind, in the order of the table, each under the name of
+// its kind behind a prefix.
+func MarshalMembers[M ~map[Negatives]T, T any](m M, prefix string) ([]byte, error) {
 	raw := []byte{'{'}
 	for _, k := range kinds {
 		value, there := m[k.Name]
-		if !there || leave(k) {
+		if !there {
 			continue
 		}
 		text, err := json.Marshal(value)
@@ -122,11 +123,28 @@ func members[M ~map[Negatives]T, T any](m M, prefix string, leave func(Kind) boo
 	return append(raw, '}'), nil
 }
 
-// ReadMembers is m with those values that a JSON object has, each under the name of its kind behind a prefix.
-func ReadMembers[M ~map[Negatives]T, T any](m M, raw []byte, prefix string) (M, error) {
+// MarshalInline marshals a struct of which one member, under the key prefix*, is a map by kind that marshals itself
+// with MarshalMembers: its members stand in its place.
+func MarshalInline(value, m any, prefix string) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // whoever encodes the whole decides that
+	members, err := json.Marshal(m)
+	if err := errors.Join(err, e.Encode(value)); err != nil {
+		return nil, err
+	}
+	whole := fmt.Appendf(nil, `"%s*":%s`, prefix, members)
+	return bytes.Replace(bytes.TrimSpace(b.Bytes()), whole, members[1:len(members)-1], 1), nil
+}
+
+// UnmarshalInline reads what MarshalInline wrote. What is missing in a map stays as it is.
+func UnmarshalInline[M ~map[Negatives]T, T any](raw []byte, value any, m *M, prefix string) error {
+	if err := json.Unmarshal(raw, value); err != nil {
+		return err
+	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {
-		return m, err
+		return err
 	}
 	for _, k := range kinds {
 		text, there := all[prefix+string(k.Name)]
@@ -135,41 +153,9 @@ func ReadMembers[M ~map[Negatives]T, T any](m M, raw []byte, prefix string) (M, 
 		}
 		var value T
 		if err := json.Unmarshal(text, &value); err != nil {
-			return m, fmt.Errorf("%s%s: %w", prefix, k.Name, err)
+			return fmt.Errorf("%s%s: %w", prefix, k.Name, err)
 		}
-		m = With(m, k.Name, value)
+		*m = With(*m, k.Name, value)
 	}
-	return m, nil
-}
-
-// MarshalMembers is the JSON object with the values of a map by kind, in the order of the table, each under the name of
-// its kind behind a prefix.
-func MarshalMembers[M ~map[Negatives]T, T any](m M, prefix string) ([]byte, error) {
-	return members(m, prefix, func(Kind) bool { return false })
-}
-
-// MarshalInline marshals a struct of which one member, under a key that is there once, is the object of a map by kind:
-// the members of that stand in its place.
-func MarshalInline(value any, key string) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // whoever encodes the whole decides that
-	if err := e.Encode(value); err != nil {
-		return nil, err
-	}
-	raw, open := bytes.TrimSpace(b.Bytes()), []byte(`"`+key+`":{`)
-	at := bytes.Index(raw, open)
-	if at < 0 {
-		return raw, nil
-	}
-	end := at + len(open)
-	for depth := 1; depth > 0; end++ { // texts in such an object hold no braces
-		switch raw[end] {
-		case '{':
-			depth++
-		case '}':
-			depth--
-		}
-	}
-	return slices.Concat(raw[:at], raw[at+len(open):end-1], raw[end:]), nil
+	return nil
 }

@@ -76,9 +76,11 @@ func (s Shares) IsZero() bool { return s.Equal(PlainShares()) }
 
 // MarshalJSON writes down the shares that are not plain.
 func (s Shares) MarshalJSON() ([]byte, error) {
-	all := Shares{} // a kind that is not there has a share too: none
-	for _, n := range Trained() {
-		all[n] = s[n]
+	other, plain := Shares{}, PlainShares()
+	for _, n := range Trained() { // a kind that is not there has a share too: none
+		if s[n] != plain[n] {
+			other[n] = s[n]
+		}
 	}
-	return members(all, SharePrefix, func(k Kind) bool { return s[k.Name] == k.Plain })
+	return MarshalMembers(other, SharePrefix)
 }

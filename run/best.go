@@ -55,19 +55,14 @@ func Best(path string) (Choice, error) {
 		}
 		labels := r.Task() != ""
 		for _, e := range epochs {
-			if score := e.Judged(); e.Improved && labels {
-				best.take(file, "AUC", score.AUC)
-			} else if e.Improved {
-				best.take(file, "AP", score.AP)
+			measure, value := "AP", e.Judged().AP
+			if labels {
+				measure, value = "AUC", e.Judged().AUC
+			}
+			if e.Improved && (math.IsNaN(best.Value) || value > best.Value) {
+				best.File, best.Measure, best.Value = file, measure, value
 			}
 		}
 	}
 	return best, nil
-}
-
-// take takes a seed that is better than what there was.
-func (c *Choice) take(file, measure string, value float64) {
-	if math.IsNaN(c.Value) || value > c.Value {
-		c.File, c.Measure, c.Value = file, measure, value
-	}
 }

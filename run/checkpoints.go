@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // ErrNoChoice says that a sweep has not come to its end: continue it, or name one of its trials.
@@ -67,4 +69,67 @@ func ReadCheckpoint(path string) (checkpoint.File, error) {
 		return checkpoint.LoadPyTorch(path)
 	}
 	return checkpoint.Load(path)
+}
+
+// Keys of a checkpoint's metadata that say what it was trained on. Checkpoints of earlier versions have DataKey alone.
+const (
+	DataKey      = "data"         // name of the data set
+	DataHashKey  = "data_sha256"  // Hashes.Data
+	SplitHashKey = "split_sha256" // Hashes.Split
+	SamplingKey  = "sampling"     // Config.Sampling
+)
+
+// Origin is what a checkpoint was trained on, and how its training drew from that. Fields that nobody knows are empty.
+type Origin struct {
+	Data                string // name of the data set
+	DataHash, SplitHash string
+	Sampling            protocol.Sampling
+}
+
+// OriginOf asks the run beside a checkpoint, or else the checkpoint's own metadata. A run of another model is not
+// asked.
+func OriginOf(path string, f checkpoint.File) Origin {
+	r, err := Open(filepath.Dir(path))
+	if err == nil && r.Config.Model == f.Meta["model"] {
+		c := r.Config
+		return Origin{c.Data, c.Hashes.Data, c.Hashes.Split, c.Sampling}
+	}
+	return Origin{f.Meta[DataKey], f.Meta[DataHashKey], f.Meta[SplitHashKey], protocol.Sampling(f.Meta[SamplingKey])}
+}
+
+// CalibrationKey is the metadata key of a checkpoint's calibration.Map.
+const CalibrationKey = "calibration"
+
+// Recalibrate keeps a map of probabilities in the checkpoint of a run directory. Parameters stay, so what was measured
+// holds: its record is told the new hash of the file.
+func Recalibrate(path string, m *calibration.Map) error {
+	d := Dir(path)
+	lock, err := d.Lock()
+	if err != nil {
+		return fmt.Errorf("run directory: %w", err)
+	}
+	defer lock.Close()
+	f, err := checkpoint.Load(d.Path(CheckpointFile))
+	if err != nil {
+		return err
+	}
+	before, err := d.Hash(CheckpointFile)
+	if err != nil {
+		return err
+	}
+	f.Meta[CalibrationKey] = m.String()
+	if err := checkpoint.Save(d.Path(CheckpointFile), f); err != nil {
+		return err
+	}
+	r, err := ReadResult(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && r.Checkpoint != before {
+		return nil // it is not finished, older than such records, or of another file
+	}
+	if err != nil {
+		return err
+	}
+	if r.Checkpoint, err = d.Hash(CheckpointFile); err != nil {
+		return err
+	}
+	return d.WriteJSON(ResultFile, r)
 }

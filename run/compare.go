@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -75,21 +74,15 @@ func grownBy(set *dataset.Set, was Facts, hash string) int {
 	first := *set
 	first.Log = set.Log.Select(func(i int) bool { return i < was.Events })
 	if first.Edge.Data != nil {
-		rows := 1 + int(slices.Max(edges(&first)))
+		last, all := int32(0), first.Log.All()
+		for i := range all.Len() {
+			last = max(last, all.Edge(i))
+		}
+		rows := 1 + int(last)
 		first.Edge.Rows, first.Edge.Data = rows, first.Edge.Data[:rows*first.Edge.Cols]
 	}
 	if first.Hash() != hash {
 		return 0
 	}
 	return more
-}
-
-// edges are the ids of a set's events.
-func edges(set *dataset.Set) []int32 {
-	all := set.Log.All()
-	list := make([]int32, all.Len())
-	for i := range list {
-		list[i] = all.Edge(i)
-	}
-	return list
 }

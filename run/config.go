@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -86,17 +87,10 @@ func (c Config) Diff(o Config) []string {
 	was, is := c.facts(), o.facts()
 	for _, key := range slices.Sorted(maps.Keys(is)) {
 		if a, b := was[key], is[key]; a != b && key != "seed" {
-			list = append(list, fmt.Sprintf("%s %s and %s", key, orNone(a), orNone(b)))
+			list = append(list, fmt.Sprintf("%s %s and %s", key, cmp.Or(a, "none"), cmp.Or(b, "none")))
 		}
 	}
 	return list
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 // Differs says what a resumed run must not change.

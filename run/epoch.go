@@ -1,8 +1,6 @@
 package run
 
 import (
-	"encoding/json"
-
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
@@ -27,7 +25,7 @@ type Epoch struct {
 // Validations are means over validation events by kind of negatives, written as val_<kind>.
 type Validations map[protocol.Negatives]*Metric
 
-const validationPrefix, validationKey = "val_", "val_*"
+const validationPrefix = "val_"
 
 // MarshalJSON writes them in the order of kinds.
 func (v Validations) MarshalJSON() ([]byte, error) {
@@ -37,17 +35,13 @@ func (v Validations) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes validations of all kinds beside the other members.
 func (e Epoch) MarshalJSON() ([]byte, error) {
 	type plain Epoch
-	return protocol.MarshalInline(plain(e), validationKey)
+	return protocol.MarshalInline(plain(e), e.Others, validationPrefix)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
-func (e *Epoch) UnmarshalJSON(raw []byte) (err error) {
+func (e *Epoch) UnmarshalJSON(raw []byte) error {
 	type plain Epoch
-	if err := json.Unmarshal(raw, (*plain)(e)); err != nil {
-		return err
-	}
-	e.Others, err = protocol.ReadMembers(e.Others, raw, validationPrefix)
-	return err
+	return protocol.UnmarshalInline(raw, (*plain)(e), &e.Others, validationPrefix)
 }
 
 // Judged is what epochs are compared by: the validation, or the mean over the kinds of negatives where others have a

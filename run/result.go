@@ -1,7 +1,6 @@
 package run
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,17 +53,13 @@ type Result struct {
 // MarshalJSON writes validations of all kinds beside the other members.
 func (r Result) MarshalJSON() ([]byte, error) {
 	type plain Result
-	return protocol.MarshalInline(plain(r), validationKey)
+	return protocol.MarshalInline(plain(r), r.Others, validationPrefix)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
-func (r *Result) UnmarshalJSON(raw []byte) (err error) {
+func (r *Result) UnmarshalJSON(raw []byte) error {
 	type plain Result
-	if err := json.Unmarshal(raw, (*plain)(r)); err != nil {
-		return err
-	}
-	r.Others, err = protocol.ReadMembers(r.Others, raw, validationPrefix)
-	return err
+	return protocol.UnmarshalInline(raw, (*plain)(r), &r.Others, validationPrefix)
 }
 
 // EndedByTime is in a Result that came before its training was over, as time was short.
@@ -165,27 +160,6 @@ func measuredIn(runs []Result) []MeanStd {
 	return list
 }
 
-// WriteSummary keeps a summary beside the directories of its runs. Several processes may train seeds of one
-// directory: they sum up one after the other, so that the last one knows of all.
-func writeSummary(path string, sum func() (*Summary, error)) error {
-	turn, err := Dir(path).wait()
-	if err != nil {
-		return err
-	}
-	defer turn.Close()
-	s, err := sum()
-	if err != nil {
-		return err
-	}
-	if _, err := ReadSummary(path); s == nil && err == nil { // of results that are gone
-		return os.Remove(Dir(path).Path(ResultFile))
-	}
-	if s == nil {
-		return nil
-	}
-	return Dir(path).WriteJSON(ResultFile, s)
-}
-
 // ReadSummary reads the summary in the directory of a training. There may be none: fs.ErrNotExist; or another file of
 // that name, an error too.
 func ReadSummary(dir string) (s Summary, err error) {
@@ -229,4 +203,33 @@ func meanStd(x []float64) (mean, std float64) {
 		std += (v - mean) * (v - mean) / float64(len(x)-1)
 	}
 	return mean, math.Sqrt(std)
+}
+
+// Across is what several seeds achieved, each of them a contender: means and sample standard deviations over those that
+// had events.
+func Across(rows []eval.Row) []MeanStd {
+	var runs []Result
+	at := map[string]int{}
+	for _, r := range rows {
+		if r.Batches == 0 {
+			continue
+		}
+		i, known := at[r.Contender]
+		if !known {
+			i = len(runs)
+			at[r.Contender], runs = i, append(runs, Result{})
+		}
+		runs[i].Results = append(runs[i].Results, Measured{r.Scenario, r.Strategy, r.Result})
+	}
+	return Summarize(runs).Results
+}
+
+// Measurements are the rows of one contender, those without events left out; a test of labels is one in any case.
+func Measurements(rows []eval.Row) (list []Measured) {
+	for _, r := range rows {
+		if r.Batches > 0 || r.Strategy == "" {
+			list = append(list, Measured{r.Scenario, r.Strategy, r.Result})
+		}
+	}
+	return list
 }

@@ -82,18 +82,32 @@ func Seeds(dir string) []uint64 {
 	return seeds
 }
 
-func (r Run) File() string { return filepath.Join(r.Dir, ConfigFile) }
+// Spec is the configuration of the run's model.
+func (r Run) Spec() (spec model.Spec, err error) {
+	factory, err := model.Find(r.Config.Model)
+	if err == nil {
+		spec, err = factory.Decode(r.Config.Spec)
+	}
+	if err != nil {
+		return spec, &Error{filepath.Join(r.Dir, ConfigFile), err}
+	}
+	return spec, nil
+}
+
+// Path is that of a file which the configuration names, as seen from the run's directory.
+func (r Run) Path(file string) string {
+	if path := filepath.FromSlash(file); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(r.Dir, filepath.FromSlash(file))
+}
 
 // Settings lists every setting of a run as key=value, beside its preset and its order, "" for models that have none;
 // also those that its configuration does not name since they are younger.
 func (r Run) Settings() (preset string, order protocol.Order, settings []string, err error) {
-	factory, err := model.Find(r.Config.Model)
+	spec, err := r.Spec()
 	if err != nil {
-		return "", "", nil, &Error{r.File(), err}
-	}
-	spec, err := factory.Decode(r.Config.Spec)
-	if err != nil {
-		return "", "", nil, &Error{r.File(), err}
+		return "", "", nil, err
 	}
 	for _, s := range model.Settings(spec.Config, spec.Training) {
 		settings = append(settings, fmt.Sprintf("%s=%v", s.Key, s.Value))
@@ -134,11 +148,7 @@ func (r Run) Backbone() string {
 	if r.Config.Backbone == "" {
 		return ""
 	}
-	path := filepath.FromSlash(r.Config.Backbone)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.Dir, path)
-	}
-	return filepath.Dir(filepath.Dir(path)) // above seed-0/checkpoint.safetensors
+	return filepath.Dir(filepath.Dir(r.Path(r.Config.Backbone))) // above seed-0/checkpoint.safetensors
 }
 
 // IsUnfinished says whether a directory holds a training that has not come to its result, or has gone on since then.
@@ -153,7 +163,6 @@ func IsUnfinished(dir string) bool {
 	return result.Cut() || logged(dir) > result.Epochs
 }
 
-// logged counts the epochs in the log of a run.
 func logged(dir string) int {
 	log, _ := os.ReadFile(filepath.Join(dir, LogFile))
 	return bytes.Count(log, []byte{'\n'})
@@ -184,10 +193,7 @@ func (r Run) Source() Source {
 	if r.Config.Path == "" {
 		return s
 	}
-	s.Path = filepath.FromSlash(r.Config.Path)
-	if !filepath.IsAbs(s.Path) {
-		s.Path = filepath.Join(r.Dir, s.Path)
-	}
+	s.Path = r.Path(r.Config.Path)
 	s.Lost = !Exists(s.Path)
 	return s
 }

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/dygmamba/dygmamba/checkpoint"
-	"github.com/dygmamba/dygmamba/model"
 )
 
 // CheckSameTraining says what keeps checkpoints from being measured as the seeds of one training: another model, other
@@ -34,7 +32,6 @@ func CheckSameTraining(files []string) error {
 	return nil
 }
 
-// base is the name of the directory that a checkpoint lies in.
 func base(file string) string { return filepath.Base(filepath.Dir(file)) }
 
 // configOf is the configuration that a checkpoint was made with, as its run or else the file itself knows it.
@@ -47,21 +44,15 @@ func configOf(file string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	return Run{Config: metaConfig(weights)}.Complete(), nil
-}
-
-// metaConfig is what a checkpoint says of itself.
-func metaConfig(f checkpoint.File) Config {
-	return Config{Model: f.Meta["model"], Data: f.Meta["data"], Spec: json.RawMessage(f.Meta["spec"])}
+	m := weights.Meta
+	return Run{Config: Config{Model: m["model"], Data: m["data"], Spec: json.RawMessage(m["spec"])}}.Complete(), nil
 }
 
 // Complete is the configuration with the settings that are younger than the run.
 func (r Run) Complete() Config {
 	c := r.Config
-	if f, err := model.Find(c.Model); err == nil {
-		if spec, err := f.Decode(c.Spec); err == nil {
-			c.Spec, _ = json.Marshal(spec)
-		}
+	if spec, err := r.Spec(); err == nil {
+		c.Spec, _ = json.Marshal(spec)
 	}
 	return c
 }
@@ -83,17 +74,26 @@ func Results(dir string) ([]Result, error) {
 }
 
 // WriteSummary replaces the summary in the directory of a training by that of all seeds which have come to their
-// results, whoever trained them, if there are any.
+// results, whoever trained them; where there are none, it is removed. Several processes may train seeds of one
+// directory: they sum up one after the other, so that the last one knows of all.
 func WriteSummary(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	return writeSummary(dir, func() (*Summary, error) {
-		results, err := Results(dir)
-		if err != nil || len(results) == 0 {
-			return nil, err
-		}
-		sum := Summarize(results)
-		return &sum, nil
-	})
+	turn, err := Dir(dir).wait()
+	if err != nil {
+		return err
+	}
+	defer turn.Close()
+	results, err := Results(dir)
+	if err != nil {
+		return err
+	}
+	if len(results) > 0 {
+		return Dir(dir).WriteJSON(ResultFile, Summarize(results))
+	}
+	if _, err := ReadSummary(dir); err == nil { // of results that are gone
+		return os.Remove(Dir(dir).Path(ResultFile))
+	}
+	return nil
 }

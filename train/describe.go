@@ -37,12 +37,9 @@ func (t *trainer) seen(file string) string {
 	if file == "" {
 		return ""
 	}
-	dir, err := filepath.Abs(t.Dir)
-	if err != nil {
-		return file
-	}
-	whole, err := filepath.Abs(file)
-	if err != nil {
+	dir, err1 := filepath.Abs(t.Dir)
+	whole, err2 := filepath.Abs(file)
+	if err1 != nil || err2 != nil {
 		return file
 	}
 	path, err := filepath.Rel(dir, whole)

@@ -8,7 +8,6 @@ import (
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/protocol"
-	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -29,25 +28,24 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 	if r.Checkpoint, err = t.dir.Hash(run.CheckpointFile); err != nil {
 		return run.Result{}, fmt.Errorf("best epoch: %w", err)
 	}
-	if t.Classifier() != nil {
-		m, err := t.Protocol.Evaluate(ctx, t.evaluator(), eval.Test, "")
-		if err != nil {
-			return run.Result{}, err
-		}
-		r.Task, r.Results = t.Protocol.Task(), []run.Measured{{Scenario: protocol.Transductive, Result: m}}
-		return r, t.dir.WriteJSON(run.ResultFile, r)
-	}
-	fitted, err := calibration.Parse(best.Meta[run.CalibrationKey])
-	if err != nil {
+	own := eval.Contender{Scorer: t.evaluator(), Warm: func(*eval.Protocol) bool { return true }}
+	if own.Calibration, err = calibration.Parse(best.Meta[run.CalibrationKey]); err != nil {
 		return run.Result{}, fmt.Errorf("best epoch: %w", err)
 	}
-	proto := t.Protocol.With(func(o *eval.Options) { o.Calibration = fitted })
-	strategies := t.Strategies
-	if strategies == nil {
-		strategies = []protocol.Negatives{protocol.RandomNegatives}
-	}
-	if r.Results, err = Measure(ctx, proto, t.evaluator(), protocol.Scenarios(), strategies); err != nil {
+	session, err := t.Protocol.Session(ctx, own)
+	if err != nil {
 		return run.Result{}, err
+	}
+	tests := eval.Tests{Strategies: t.Strategies}
+	if tests.Strategies == nil {
+		tests.Strategies = []protocol.Negatives{protocol.RandomNegatives}
+	}
+	rows, err := session.Test(ctx, tests)
+	if err != nil {
+		return run.Result{}, err
+	}
+	if r.Results = run.Measurements(rows); t.Classifier() != nil {
+		r.Task = t.Protocol.Task()
 	}
 	return r, t.dir.WriteJSON(run.ResultFile, r)
 }
@@ -72,28 +70,4 @@ func (t *trainer) standing() run.Result {
 		r.Val, r.Others = e.Val, e.Others
 	}
 	return r
-}
-
-// Measure evaluates a scorer in every scenario under every kind of negatives. Sets without events are left out.
-func Measure(
-	ctx context.Context, p *eval.Protocol, s replay.Scorer, scenarios []protocol.Scenario,
-	strategies []protocol.Negatives,
-) ([]run.Measured, error) {
-	var all []run.Measured
-	for _, scenario := range scenarios {
-		part, err := eval.PartOf(scenario)
-		if err != nil {
-			return nil, err
-		}
-		for _, strategy := range strategies {
-			r, err := p.Evaluate(ctx, s, part, strategy)
-			if err != nil {
-				return nil, err
-			}
-			if r.Batches > 0 {
-				all = append(all, run.Measured{Scenario: scenario, Strategy: strategy, Result: r})
-			}
-		}
-	}
-	return all, nil
 }

@@ -142,7 +142,6 @@ const (
 	memoryPrefix     = "state/" // what a model remembers, under its own names
 )
 
-// saveBest writes the checkpoint of the best epoch.
 func (t *trainer) saveBest(e run.Epoch) error {
 	f, err := t.weights()
 	if err != nil {

@@ -109,7 +109,6 @@ func (e neverGood) Is(target error) bool { return target == ErrDiverged }
 // moderateFeature is what a feature can be without overflowing as soon as it is squared and added up.
 const moderateFeature = 1e12
 
-// largest finds the number farthest from 0.
 func largest(x []float32) (at int, size float64) {
 	for i, v := range x {
 		if a := math.Abs(float64(v)); a > size {
@@ -123,7 +122,6 @@ func (t *trainer) failed(l *pendingStep, err error) error {
 	return fmt.Errorf("epoch %d, batch %d: %w", t.at.Epoch+1, l.batch, err)
 }
 
-// tell reports progress.
 func (t *trainer) tell(loss float64, done int) {
 	if t.OnStep == nil {
 		return
@@ -133,4 +131,25 @@ func (t *trainer) tell(loss float64, done int) {
 		Epoch: t.at.Epoch + 1, Epochs: t.Spec.Training.Epochs, Done: done, Total: t.events(),
 		Loss: loss, AP: ap, Rate: float64(done-t.first) / time.Since(t.began).Seconds(), Outlook: t.outlook(done),
 	})
+}
+
+// sums add up the batches of an unfinished epoch. They are part of the saved state, so that a resumed epoch ends with
+// the same means.
+type sums struct {
+	Batches int     `json:"batches"`
+	Loss    float64 `json:"loss"`
+	AP      float64 `json:"ap"`
+	AUC     float64 `json:"auc"`
+}
+
+func (s *sums) add(loss, ap, auc float64) {
+	s.Batches++
+	s.Loss += loss
+	s.AP += ap
+	s.AUC += auc
+}
+
+func (s *sums) means() (loss, ap, auc float64) {
+	n := math.Max(1, float64(s.Batches))
+	return s.Loss / n, s.AP / n, s.AUC / n
 }

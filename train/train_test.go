@@ -103,13 +103,12 @@ func TestRunDirectory(t *testing.T) {
 	if err := train.Restore(m, nil, file); err != nil {
 		t.Fatal(err)
 	}
-	measured, err := train.Measure(t.Context(), again.Protocol, scorerOf(m), []protocol.Scenario{protocol.Transductive},
-		[]protocol.Negatives{protocol.RandomNegatives})
+	measured, err := again.Protocol.Evaluate(t.Context(), scorerOf(m), eval.Test, protocol.RandomNegatives)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if measured[0].AP != r.Results[0].AP {
-		t.Errorf("checkpoint has AP %v, training reported %v", measured[0].AP, r.Results[0].AP)
+	if measured.AP != r.Results[0].AP {
+		t.Errorf("checkpoint has AP %v, training reported %v", measured.AP, r.Results[0].AP)
 	}
 }
 

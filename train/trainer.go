@@ -23,7 +23,6 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// trainer is a Run under way.
 type trainer struct {
 	*Run
 	*Learner

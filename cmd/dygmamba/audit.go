@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -42,10 +43,8 @@ func newAudit(a *app) *cobra.Command {
 				}
 				return a.auditRuns(cmd.Context(), args[0], from, !noStamp)
 			}
-			if err := oneOf("setting", scenario, protocol.Scenarios()...); err != nil {
-				return err
-			}
-			if err := oneOf("negatives", negatives, protocol.Published()...); err != nil {
+			if err := cmp.Or(oneOf("setting", scenario, protocol.Scenarios()...),
+				oneOf("negatives", negatives, protocol.Published()...)); err != nil {
 				return err
 			}
 			return a.auditScores(cmd.Context(), scores, from.data,
@@ -112,11 +111,11 @@ func (a *app) auditRuns(ctx context.Context, path string, from loadFlags, stamp 
 			}
 		}
 		if len(dirs) == 1 {
-			return a.verdict(r, nil)
+			return a.verdict(r, r)
 		}
 		all.Add(dir, r)
 	}
-	return a.verdict(&all.Report, &all)
+	return a.verdict(&all, &all.Report, all.Runs...)
 }
 
 func (a *app) auditScores(ctx context.Context, file string, data dataFlags, o audit.ScoresOptions) (err error) {
@@ -131,15 +130,11 @@ func (a *app) auditScores(ctx context.Context, file string, data dataFlags, o au
 	if err != nil {
 		return err
 	}
-	return a.verdict(r, nil)
+	return a.verdict(r, r)
 }
 
 // verdict prints what was found, of several seeds what was found of each. All but a pass is an exit code of 1.
-func (a *app) verdict(r *audit.Report, seeds *audit.Training) error {
-	var doc any = r
-	if seeds != nil {
-		doc = seeds
-	}
+func (a *app) verdict(doc any, r *audit.Report, seeds ...audit.Judged) error {
 	err := a.emit(doc, func(w io.Writer, s term.Style) error {
 		for _, c := range r.Checks {
 			mark, want := s.Good("ok  "), ""
@@ -161,10 +156,8 @@ func (a *app) verdict(r *audit.Report, seeds *audit.Training) error {
 			return s.Bad(verdict)
 		}
 		fmt.Fprintln(w)
-		if seeds != nil {
-			for _, one := range seeds.Runs {
-				fmt.Fprintf(w, "%s: %s\n", one.Run, judged(one.Verdict))
-			}
+		for _, one := range seeds {
+			fmt.Fprintf(w, "%s: %s\n", one.Run, judged(one.Verdict))
 		}
 		_, err := fmt.Fprintf(w, "verdict: %s\n", judged(r.Verdict))
 		return err

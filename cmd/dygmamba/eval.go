@@ -29,22 +29,12 @@ func newEval(a *app) *cobra.Command {
 		Short: "Evaluate a model: settings × kinds of negatives",
 		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := e.choose(scenario, negatives); err != nil {
-				return err
+			err := cmp.Or(e.choose(scenario, negatives), e.tgb.check(cmd, &e), e.where.check())
+			if err == nil && out != "" { // before measuring, which may take long
+				err = cmp.Or(os.MkdirAll(out, 0o777), replaceable(out))
 			}
-			if err := e.tgb.check(cmd, &e); err != nil {
+			if err != nil {
 				return err
-			}
-			if err := e.where.check(); err != nil {
-				return err
-			}
-			if out != "" {
-				if err := os.MkdirAll(out, 0o777); err != nil {
-					return err // before measuring, which may take long
-				}
-				if err := replaceable(out); err != nil {
-					return err
-				}
 			}
 			e.options.Threads = e.where.threads
 			measure := e.runBaseline
@@ -93,7 +83,6 @@ func evalModels() []string {
 	return slices.DeleteFunc(models.Names(false), func(name string) bool { return models.Get(name).Trains })
 }
 
-// evaluation is what to measure, and how.
 type evaluation struct {
 	loadFlags
 	model       string
@@ -119,19 +108,12 @@ func (e *evaluation) choose(scenario protocol.Scenario, negatives protocol.Negat
 	} else if e.options.PerPositive > 1 {
 		return usagef("--num-negatives is %d, must be 1 with --negatives time", e.options.PerPositive)
 	}
-	if err := oneOf("metric-aggregation", e.aggregation, batchMean, global); err != nil {
-		return err
-	}
-	if err := checkOrder(e.order); err != nil {
-		return err
-	}
 	if e.options.PerPositive < 1 {
 		return usagef("--num-negatives is %d, must be at least 1", e.options.PerPositive)
 	}
-	return nil
+	return cmp.Or(oneOf("metric-aggregation", e.aggregation, batchMean, global), checkOrder(e.order))
 }
 
-// runBaseline measures a model that needs no training.
 func (e *evaluation) runBaseline(ctx context.Context, a *app) (*evalDoc, error) {
 	contenders, err := e.chooseModel()
 	if err != nil {
@@ -170,7 +152,6 @@ func (e *evaluation) chooseModel() (list []eval.Contender, err error) {
 	return list, err
 }
 
-// run measures everything asked for in a session.
 func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
 	open func(eval.Options) (*eval.Session, error),
 ) (*evalDoc, error) {
@@ -197,8 +178,8 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
 	}
 	doc := e.describe(set, session.Protocol().Split())
 	doc.add(rows)
-	for _, r := range rows {
-		a.warnFew([]run.Measured{{Scenario: r.Scenario, Strategy: r.Strategy, Result: r.Result}})
+	for _, m := range run.Measurements(rows) {
+		a.warnFew([]run.Measured{m})
 	}
 	return doc, nil
 }

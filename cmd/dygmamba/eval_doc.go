@@ -14,13 +14,13 @@ import (
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/page"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
-// evalDoc is the document of eval.
 type evalDoc struct {
 	Model       string            `json:"model"`
 	Task        protocol.Task     `json:"task,omitempty"` // "" is link prediction
@@ -151,21 +151,13 @@ func (d *evalDoc) save(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	out, err := newPending(filepath.Join(dir, run.ResultFile))
-	if err != nil {
-		return err
-	}
-	defer out.discard()
-	if err := encode(out, d); err != nil {
-		return err
-	}
-	if err := out.commit(); err != nil {
+	write := func(w io.Writer) error { return encode(w, d) }
+	if err := replaceFile(filepath.Join(dir, run.ResultFile), write); err != nil {
 		return err
 	}
 	return d.draw(filepath.Join(dir, reliabilityFile))
 }
 
-// write is the document for people.
 func (d *evalDoc) write(w io.Writer, s term.Style) error {
 	if d.Protocol == protocolTGB {
 		return d.writeTGB(w, s)
@@ -294,4 +286,25 @@ func rankingCells(r *eval.Ranking) []string {
 		return []string{"–", "–", "–", "–"}
 	}
 	return []string{term.Percent(r.MRR), term.Percent(r.Hits1), term.Percent(r.Hits3), term.Percent(r.Hits10)}
+}
+
+// reliabilityFile is the plot that eval leaves beside its document.
+const reliabilityFile = "reliability.svg"
+
+// draw plots what came true beside what was said, a figure for each kind of negatives of the first setting and the
+// first seed. Where scores are no log-odds there is nothing to draw, and a plot of an earlier evaluation goes away.
+func (d *evalDoc) draw(path string) error {
+	var picture page.Picture
+	for i, r := range d.Results {
+		if d.opens(i) && r.Scenario == d.Results[0].Scenario && r.Reliability != nil {
+			picture = append(picture, page.ReliabilityFigure(string(r.Negatives)+" negatives", *r.Reliability))
+		}
+	}
+	if picture == nil {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return replaceFile(path, picture.Write)
 }

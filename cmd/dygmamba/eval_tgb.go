@@ -23,7 +23,6 @@ const (
 	protocolTGB    = "tgb"    // the place of each event's destination among many
 )
 
-// tgbFlags are those of --protocol tgb.
 type tgbFlags struct {
 	protocol  string // --protocol
 	opponents string // --opponents
@@ -44,10 +43,8 @@ func (f *tgbFlags) add(cmd *cobra.Command) {
 	completeWith(cmd, "protocol", protocolDyGLib, protocolTGB)
 }
 
-// asked says whether this is the protocol.
 func (f *tgbFlags) asked() bool { return f.protocol == protocolTGB }
 
-// check looks at the flags alone.
 func (f *tgbFlags) check(cmd *cobra.Command, e *evaluation) error {
 	if err := oneOf("protocol", f.protocol, protocolDyGLib, protocolTGB); err != nil {
 		return err
@@ -94,15 +91,14 @@ func (f *tgbFlags) against(ctx context.Context, a *app, set *dataset.Set, p *eva
 	if f.draw == 0 {
 		for _, name := range allOthers {
 			if strings.EqualFold(set.Name, name) {
-				return p.AllOthers(), "all other destinations", nil
+				return p.Others(0), "all other destinations", nil
 			}
 		}
 		f.draw = usualDraw
 	}
-	return p.SomeOthers(f.draw), fmt.Sprintf("our own draw of %s other destinations", term.Count(f.draw)), nil
+	return p.Others(f.draw), fmt.Sprintf("our own draw of %s other destinations", term.Count(f.draw)), nil
 }
 
-// runTGB ranks with every contender.
 func (e *evaluation) runTGB(ctx context.Context, a *app, set *dataset.Set,
 	open func(eval.Options) (*eval.Session, error),
 ) (*evalDoc, error) {
@@ -148,7 +144,6 @@ func rankedOf(variant string, r eval.Ranked) resultDoc {
 	}
 }
 
-// writeTGB is the document for people.
 func (d *evalDoc) writeTGB(w io.Writer, s term.Style) error {
 	fmt.Fprintf(w, "%s on %s, as TGB measures: %s events, %s nodes\n\n", s.Strong(d.Model), s.Strong(d.Data.Name),
 		term.Count(d.Data.Events), term.Count(d.Data.Nodes))

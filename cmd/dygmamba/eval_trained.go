@@ -12,7 +12,6 @@ import (
 	"github.com/dygmamba/dygmamba/run"
 )
 
-// runTrained measures a checkpoint, or the seeds of a run.
 func (e *evaluation) runTrained(ctx context.Context, a *app) (*evalDoc, error) {
 	files, err := e.from.files()
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/open"
+	"github.com/dygmamba/dygmamba/internal/suggest"
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
@@ -45,8 +46,12 @@ func (f *dataFlags) add(cmd *cobra.Command) {
 }
 
 func addDataDir(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "data-dir", "", "directory with named data sets (default: ./data, then the user cache)")
-	if err := cmd.MarkFlagDirname("data-dir"); err != nil {
+	dirVar(cmd, dir, "data-dir", "directory with named data sets (default: ./data, then the user cache)")
+}
+
+func dirVar(cmd *cobra.Command, to *string, name, usage string) {
+	cmd.Flags().StringVar(to, name, "", usage)
+	if err := cmd.MarkFlagDirname(name); err != nil {
 		panic(err)
 	}
 }
@@ -104,7 +109,6 @@ func (f *modelFlags) add(cmd *cobra.Command, names func() []string, standard str
 	completeSettings(cmd, func() string { return f.name })
 }
 
-// addOrder adds --order.
 func addOrder(cmd *cobra.Command, order *protocol.Order) {
 	choiceVar(cmd.Flags(), order, "order", "", "when the memory of a model is updated: 'strict', a query at t uses "+
 		"only events before t, or 'arrival', as in the reference programs (default: the order of the checkpoint or "+
@@ -112,7 +116,6 @@ func addOrder(cmd *cobra.Command, order *protocol.Order) {
 	completeWith(cmd, "order", protocol.Orders()...)
 }
 
-// checkOrder looks at --order alone.
 func checkOrder(order protocol.Order) error {
 	if order == "" {
 		return nil
@@ -137,7 +140,6 @@ func (f *deviceFlags) add(cmd *cobra.Command) {
 	completeWith(cmd, "device", open.Names...)
 }
 
-// addRounding adds --tf32.
 func (f *deviceFlags) addRounding(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.tf32, "tf32", true, "use TF32 (10 bits of mantissa instead of 23) for matrix products in "+
 		"training on a GPU; it is faster and as accurate; evaluation, prediction and CPUs always use float32")
@@ -185,18 +187,14 @@ type runFlags struct {
 
 func (f *runFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.out, "out", "", "output directory")
+	dirVar(cmd, &f.out, "out", "output directory")
 	flags.Uint64Var(&f.seed, "seed", 0, "random seed of the first run")
 	flags.IntVar(&f.runs, "runs", 1, "number of runs, with the seeds --seed, --seed+1, …")
-	if err := cmd.MarkFlagDirname("out"); err != nil {
-		panic(err)
-	}
 }
 
 // mostRuns is far more than anyone waits for.
 const mostRuns = 1_000_000
 
-// seeds are those of all runs.
 func (f *runFlags) seeds() ([]uint64, error) {
 	if f.begun != nil {
 		return f.begun, nil
@@ -244,19 +242,67 @@ func (c choice[T]) String() string {
 
 // complete offers values of a flag to the shell; files are offered as well.
 func complete(cmd *cobra.Command, flag string, values func() []string) {
-	offer := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	offer(cmd, flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return values(), cobra.ShellCompDirectiveDefault
-	}
-	if err := cmd.RegisterFlagCompletionFunc(flag, offer); err != nil {
-		panic(fmt.Sprintf("flag %s: %v", flag, err))
-	}
+	})
 }
 
 // completeWith offers a fixed set of values and nothing else.
 func completeWith[T ~string](cmd *cobra.Command, flag string, values ...T) {
-	err := cmd.RegisterFlagCompletionFunc(flag,
-		cobra.FixedCompletions(protocol.Texts(values), cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
+	offer(cmd, flag, cobra.FixedCompletions(protocol.Texts(values), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func offer(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
 		panic(fmt.Sprintf("flag %s: %v", flag, err))
 	}
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// knownCommand is the argument check of commands that only have subcommands.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return usagef("unknown command %q%s", cmd.CommandPath()+" "+args[0], suggest.Hint(args[0], names))
+}
+
+// takes is the argument check of commands with one argument for each word, all of them required: what each of them is.
+func takes(words ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(words) == 0 && len(args) > 0:
+			return usagef("%s takes no arguments, found %q", cmd.CommandPath(), args[0])
+		case len(args) < len(words):
+			return usagef("%s needs %s", cmd.CommandPath(), words[len(args)])
+		case len(args) > len(words):
+			return usagef("%s needs %s only, found %q too",
+				cmd.CommandPath(), strings.Join(words, " and "), args[len(words)])
+		}
+		return nil
+	}
+}
+
+// explainFlag adds to a complaint about an unknown flag the one that was probably meant.
+func explainFlag(cmd *cobra.Command, err error) error {
+	wrong, found := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !found {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if meant := suggest.Match(wrong, names); meant != "" {
+		return usagef("unknown flag --%s; did you mean --%s?", wrong, meant)
+	}
+	return usagef("unknown flag --%s", wrong)
 }

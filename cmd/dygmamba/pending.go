@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
 )
@@ -65,18 +66,46 @@ func writable(flag, path string) error {
 		return nil // pipes and devices take what comes
 	}
 	f, err := atomicfile.Create(path)
+	var named *fs.PathError
+	if errors.As(err, &named) {
+		err = named.Err // without the name of a file that nobody knows
+	}
 	if err != nil {
-		return usagef("--%s %s: cannot create the file: %v", flag, path, unwrapped(err))
+		return usagef("--%s %s: cannot create the file: %v", flag, path, err)
 	}
 	f.Discard()
 	return nil
 }
 
-// unwrapped is what is wrong, without the name of a file that nobody knows.
-func unwrapped(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
+// endingOf tells by the ending of a file's name which of some formats to write, and that the file can be made. Other
+// endings are a mistake of the command line. A name without an ending, a pipe and a device get the first format.
+func endingOf(flag, path string, formats ...string) (string, error) {
+	found := ""
+	for _, f := range formats {
+		if strings.HasSuffix(strings.ToLower(path), f) && len(f) > len(found) {
+			found = f
+		}
 	}
+	info, err := os.Stat(path)
+	if found == "" && (filepath.Ext(path) == "" || err == nil && !info.Mode().IsRegular()) {
+		found = formats[0]
+	}
+	if found == "" {
+		return "", usagef("--%s %s: unknown file ending, want one of %s", flag, path,
+			strings.Join(formats, ", "))
+	}
+	return found, writable(flag, path)
+}
+
+// endingEarly is endingOf for a file that does not exist yet. One that does is looked at later, when it is known if
+// it will be read.
+func endingEarly(flag, path string, formats ...string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	_, err := endingOf(flag, path, formats...)
 	return err
 }
+
+// tableEndings are the formats of tables with a row for each answer.
+var tableEndings = []string{".csv", ".parquet"}

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/queries"
-	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/predict"
 )
 
@@ -59,7 +57,6 @@ func newPredict(a *app) *cobra.Command {
 	return cmd
 }
 
-// prediction is one call of predict.
 type prediction struct {
 	loadFlags
 	queries, out, why string
@@ -93,8 +90,8 @@ func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 	}
 	defer model.Close()
 	model.Top, model.CurvePoints, p.probability = p.top, p.moments, model.Probability
-	p.doc = predictDoc{Model: model.Model(), Checkpoint: o.files[0], Data: p.set.Name, Device: o.dev.Name(),
-		Queries: len(p.questions)}
+	by := answeredBy{model.Model(), o.files[0], p.set.Name, o.dev.Name()}
+	p.doc = predictDoc{answeredBy: by, Queries: len(p.questions)}
 	if p.rank.asked {
 		return p.rank.run(ctx, a, p, model, progress)
 	}
@@ -152,15 +149,7 @@ func (p *prediction) explain(ctx context.Context, model *predict.Predictor, why 
 // finish writes the files, then says what there is to say.
 func (p *prediction) finish(a *app, why *pending) error {
 	if p.out != "" {
-		out, err := newPending(p.out)
-		if err != nil {
-			return err
-		}
-		defer out.discard()
-		if err := p.writeTable(out); err != nil {
-			return err
-		}
-		if err := out.commit(); err != nil {
+		if err := replaceFile(p.out, p.writeTable); err != nil {
 			return err
 		}
 		p.doc.Out = p.out
@@ -177,7 +166,7 @@ func (p *prediction) finish(a *app, why *pending) error {
 			p.doc.Results[i] = scoreDoc{questionDocOf(q), p.logits[i], p.probability(p.logits[i]), p.extraOf(q)}
 		}
 	}
-	return a.emit(p.doc, func(w io.Writer, s term.Style) error { return p.write(w, s) })
+	return a.emit(p.doc, p.write)
 }
 
 // unknown lists the nodes that do not occur in the data set. Every question of a ranking asks about all candidates.

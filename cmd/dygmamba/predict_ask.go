@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,7 +14,6 @@ import (
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
-// check looks at the flags alone.
 func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	if p.out == "-" {
 		p.out = ""
@@ -29,8 +29,6 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	}
 	p.alone = given > 0
 	switch {
-	case checkForm(p.form) != nil:
-		return checkForm(p.form)
 	case p.queries == "" && given == 0:
 		return usagef("--queries is missing: want a file with the columns u, i and ts, " +
 			"or --u, --i and --ts for a single query")
@@ -38,10 +36,6 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 		return usagef("--queries cannot be used with --u, --i and --ts")
 	case given > 0 && given < len(queries.Columns):
 		return usagef("a single query needs all of --u, --i and --ts")
-	case p.alone && formGiven(cmd) != "":
-		return usagef("--%s needs --queries", formGiven(cmd))
-	case checkOrder(p.order) != nil:
-		return checkOrder(p.order)
 	case p.top < 0:
 		return usagef("--top is %d, must be at least 0", p.top)
 	case p.moments < 0 || p.moments > mostMoments:
@@ -58,7 +52,15 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	case p.plot != "" && (sameName(p.plot, p.out) || sameName(p.plot, p.why)):
 		return usagef("--plot is %s, the same as --out or --explain; want a different file", p.plot)
 	}
-	return p.checkOutputs(endingEarly)
+	return p.checkShared(cmd)
+}
+
+// checkShared looks at the flags that rankings have too.
+func (p *prediction) checkShared(cmd *cobra.Command) error {
+	if p.alone && formGiven(cmd) != "" {
+		return usagef("--%s needs --queries", formGiven(cmd))
+	}
+	return cmp.Or(checkForm(p.form), checkOrder(p.order), p.checkOutputs(endingEarly))
 }
 
 // sameName says whether two paths are written alike.
@@ -103,7 +105,6 @@ func (p *prediction) checkOutputs(check func(flag, path string, formats ...strin
 	return nil
 }
 
-// read reads the queries.
 func (p *prediction) read(ctx context.Context, a *app, set *dataset.Set) error {
 	p.set = set
 	ask := queries.NewReader(set)

@@ -18,12 +18,15 @@ import (
 	"github.com/dygmamba/dygmamba/predict"
 )
 
-// predictDoc is the document of predict.
+type answeredBy struct {
+	Model      string `json:"model"`
+	Checkpoint string `json:"checkpoint"`
+	Data       string `json:"data"`
+	Device     string `json:"device"`
+}
+
 type predictDoc struct {
-	Model        string           `json:"model"`
-	Checkpoint   string           `json:"checkpoint"`
-	Data         string           `json:"data"`
-	Device       string           `json:"device"`
+	answeredBy
 	Queries      int              `json:"queries"`
 	Unknown      unknownDoc       `json:"unknown_nodes"`
 	Out          string           `json:"out,omitempty"`          // where the answers are, if not here
@@ -110,13 +113,10 @@ func (d *unknownDoc) warn(a *app) {
 
 // writeTable writes u,i,ts,logit,probability, and then what else the queries came with.
 func (p *prediction) writeTable(w io.Writer) error {
-	of := func(get func(q queries.Question) string) func(int) string {
-		return func(i int) string { return get(p.questions[i]) }
-	}
 	return p.writeColumns(w, len(p.questions), func(row int) []string { return p.questions[row].Extra },
-		dataset.TextColumn("u", of(func(q queries.Question) string { return q.U })),
-		dataset.TextColumn("i", of(func(q queries.Question) string { return q.I })),
-		dataset.TextColumn("ts", of(func(q queries.Question) string { return q.TS })),
+		dataset.TextColumn("u", func(i int) string { return p.questions[i].U }),
+		dataset.TextColumn("i", func(i int) string { return p.questions[i].I }),
+		dataset.TextColumn("ts", func(i int) string { return p.questions[i].TS }),
 		dataset.Float32Column("logit", func(i int) float32 { return p.logits[i] }),
 		dataset.FloatColumn("probability", func(i int) float64 { return p.probability(p.logits[i]) }))
 }
@@ -143,7 +143,10 @@ func (p *prediction) writeColumns(w io.Writer, rows int, extra func(row int) []s
 func (p *prediction) write(w io.Writer, s term.Style) error {
 	switch {
 	case p.alone && p.out == "":
-		p.writeAnswer(w, s)
+		q, logit := p.questions[0], p.logits[0]
+		fmt.Fprintf(w, "%s and %s at %s: %s  %s\n", s.Strong(q.U), s.Strong(q.I), q.TS,
+			s.Strong(term.Percent(p.probability(logit))+" %"),
+			s.Dim(fmt.Sprintf("logit %.4f, by %s on %s", logit, p.doc.Model, p.doc.Data)))
 		if p.doc.Plot != "" {
 			fmt.Fprintf(w, "wrote %s\n", p.doc.Plot)
 		}
@@ -164,13 +167,6 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 		f.Add("", p.doc.Plot+", the curve over time")
 	}
 	return f.Write(w, s)
-}
-
-func (p *prediction) writeAnswer(w io.Writer, s term.Style) {
-	q, logit := p.questions[0], p.logits[0]
-	fmt.Fprintf(w, "%s and %s at %s: %s  %s\n", s.Strong(q.U), s.Strong(q.I), q.TS,
-		s.Strong(term.Percent(p.probability(logit))+" %"),
-		s.Dim(fmt.Sprintf("logit %.4f, by %s on %s", logit, p.doc.Model, p.doc.Data)))
 }
 
 // writeExplanations shows what one answer rests on, or writes lines of JSON where there are several.
@@ -271,15 +267,11 @@ func (p *prediction) sideTable(side predict.Side, weighted bool) *term.Table {
 		if weighted {
 			weight = term.Percent(float64(patch.Weight))
 		}
+		row := t.Row
 		if patch.Without != nil {
-			without = effectText(patch.Without)
+			row, without = t.Mark, effectText(patch.Without)
 		}
-		cells := []string{weight, eventNames(patch.Events), p.when(patch.Events), without}
-		if patch.Without != nil {
-			t.Mark(cells...)
-		} else {
-			t.Row(cells...)
-		}
+		row(weight, eventNames(patch.Events), p.when(patch.Events), without)
 	}
 	if padding > 0 {
 		t.Row(term.Percent(padding), "before all of them", "", "")

@@ -34,7 +34,6 @@ func (r *ranking) add(cmd *cobra.Command) {
 		"with --best: `file` with one name per line, or with a column i (default: all destinations before ts)")
 }
 
-// check looks at the flags alone.
 func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 	given := cmd.Flags().Changed
 	r.asked = given("best")
@@ -58,17 +57,10 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 		return usagef("a single query needs both --u and --ts")
 	case p.queries == "-" && r.candidates == "-":
 		return usagef("--queries and --candidates cannot both be standard input")
-	case checkOrder(p.order) != nil:
-		return checkOrder(p.order)
-	case checkForm(p.form) != nil:
-		return checkForm(p.form)
-	case p.alone && formGiven(cmd) != "":
-		return usagef("--%s needs --queries", formGiven(cmd))
 	}
-	return p.checkOutputs(endingEarly)
+	return p.checkShared(cmd)
 }
 
-// read reads the questions and the candidates.
 func (r *ranking) read(ctx context.Context, a *app, p *prediction, ask *queries.Reader) (err error) {
 	if p.alone {
 		var q queries.Question
@@ -94,8 +86,7 @@ func (r *ranking) read(ctx context.Context, a *app, p *prediction, ask *queries.
 // run answers all questions and writes the answers once they are known.
 func (r *ranking) run(ctx context.Context, a *app, p *prediction, model *predict.Predictor, progress *term.Progress,
 ) error {
-	r.doc = rankDoc{Model: model.Model(), Checkpoint: p.doc.Checkpoint, Data: p.set.Name, Device: p.doc.Device,
-		Questions: len(p.questions), Unknown: p.unknown(model)}
+	r.doc = rankDoc{answeredBy: p.doc.answeredBy, Questions: len(p.questions), Unknown: p.unknown(model)}
 	r.doc.Unknown.warn(a)
 	rankings := make([]rankingDoc, len(p.questions))
 	done := 0
@@ -146,15 +137,8 @@ func (r *ranking) rankingDoc(p *prediction, q queries.Question, partners []predi
 // finish writes the file, then says what there is to say.
 func (r *ranking) finish(a *app, p *prediction, rankings []rankingDoc) error {
 	if p.out != "" {
-		out, err := newPending(p.out)
-		if err != nil {
-			return err
-		}
-		defer out.discard()
-		if err := p.writeRankings(out, rankings); err != nil {
-			return err
-		}
-		if err := out.commit(); err != nil {
+		write := func(w io.Writer) error { return p.writeRankings(w, rankings) }
+		if err := replaceFile(p.out, write); err != nil {
 			return err
 		}
 		r.doc.Out = p.out

@@ -11,13 +11,10 @@ import (
 
 // rankDoc is the document of predict --best: one ranking, or a list of them for a file of questions.
 type rankDoc struct {
-	Model      string     `json:"model"`
-	Checkpoint string     `json:"checkpoint"`
-	Data       string     `json:"data"`
-	Device     string     `json:"device"`
-	Questions  int        `json:"questions"`
-	Unknown    unknownDoc `json:"unknown_nodes"`
-	Out        string     `json:"out,omitempty"` // where the answers are
+	answeredBy
+	Questions int        `json:"questions"`
+	Unknown   unknownDoc `json:"unknown_nodes"`
+	Out       string     `json:"out,omitempty"` // where the answers are
 	*rankingDoc
 	Rankings []rankingDoc `json:"rankings,omitzero"` // in the order of the questions; none with --out
 }
@@ -41,7 +38,6 @@ type itemDoc struct {
 	Meetings    int     `json:"meetings"` // of the two before ts
 }
 
-// writeRankings writes a row for each answer.
 func (p *prediction) writeRankings(w io.Writer, rankings []rankingDoc) error {
 	type answer struct {
 		rankingDoc

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"embed"
 	"io"
 	"strings"
 
@@ -123,4 +124,52 @@ func newHelp() *cobra.Command {
 			return about.Help()
 		},
 	}
+}
+
+// helpFiles has the long help of each command in a file of its own: help/data_import.txt for 'dygmamba data import',
+// and help/dygmamba.txt for the program. Examples follow a line that says "Examples:".
+//
+//go:embed help/*.txt
+var helpFiles embed.FS
+
+// helpText returns the long help of a command, and "" if there is no file with that name.
+func helpText(name string) string {
+	text, _ := helpFiles.ReadFile("help/" + name + ".txt")
+	return string(text)
+}
+
+// describe sets the long help and the examples of a command and of all its subcommands. A command without a file keeps
+// what its constructor set.
+func describe(cmd *cobra.Command) {
+	name := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+	if text := helpText(strings.ReplaceAll(name, " ", "_")); text != "" {
+		long, examples, _ := strings.Cut("\n"+text, "\nExamples:\n")
+		cmd.Long, cmd.Example = strings.TrimSpace(long), strings.TrimRight(examples, "\n")
+	}
+	for _, c := range cmd.Commands() {
+		describe(c)
+	}
+}
+
+func newData(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "data",
+		Short: "Import, inspect, check, extend, export, generate and download data sets",
+		Args:  knownCommand,
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("data needs a command: list, info, check, import, append, export, slice, synth or fetch")
+		},
+	}
+	cmd.AddCommand(
+		newDataList(a),
+		newDataInfo(a),
+		newDataCheck(a),
+		newDataImport(a),
+		newDataAppend(a),
+		newDataExport(a),
+		newDataSlice(a),
+		newDataSynth(a),
+		newDataFetch(a),
+	)
+	return cmd
 }

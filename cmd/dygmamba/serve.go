@@ -7,11 +7,16 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/eventlog/embedded"
+	"github.com/dygmamba/dygmamba/eventlog/jetstream"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/serve"
 )
@@ -29,7 +34,6 @@ func newServe(a *app) *cobra.Command {
 	return cmd
 }
 
-// serving is one call of serve.
 type serving struct {
 	loadFlags
 	listen   serve.Listening
@@ -49,7 +53,7 @@ func (s *serving) add(cmd *cobra.Command) {
 	s.loadFlags.add(cmd, modelNames)
 	flags := cmd.Flags()
 	flags.StringVar(&s.listen.Address, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free port")
-	flags.StringVar(&s.store, "store", "", "`directory` to store events and snapshots in; created if it does not exist")
+	dirVar(cmd, &s.store, "store", "`directory` to store events and snapshots in; created if it does not exist")
 	flags.StringVar(&s.log, "log", "",
 		"NATS JetStream server to store events in, such as `nats://127.0.0.1:4222`; "+
 			"--store is then for snapshots only")
@@ -73,12 +77,8 @@ func (s *serving) add(cmd *cobra.Command) {
 	flags.DurationVar(&s.limits.Timeout, "timeout", serve.DefaultLimits.Timeout, "maximum time of a request")
 	flags.BoolVar(&s.learn.On, "learn", false,
 		"learn from new events; a model that is better on the latest ones takes over")
-	if err := cmd.MarkFlagDirname("store"); err != nil {
-		panic(err)
-	}
 }
 
-// check looks at the flags alone.
 func (s *serving) check() error {
 	switch {
 	case (s.listen.Certificate == "") != (s.listen.Key == ""):
@@ -179,4 +179,33 @@ func reloads(ctx context.Context, a *app, server *serve.Server) (stop func()) {
 		signal.Stop(hangups)
 		close(over)
 	}
+}
+
+// keep opens the event log that the flags name.
+func (s *serving) keep(ctx context.Context, a *app, o *serve.Options) (err error) {
+	if s.store != "" {
+		if err := os.MkdirAll(s.store, 0o755); err != nil {
+			return fmt.Errorf("--store: %w", err)
+		}
+		o.Snapshots = serve.Snapshots{File: filepath.Join(s.store, "snapshot"), Every: s.snapshot}
+		o.Learn.Dir = filepath.Join(s.store, "learned")
+	}
+	o.Durable = true
+	switch {
+	case s.log != "":
+		within, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		o.Log, err = jetstream.Open(within, s.log, jetstream.Options{Stream: s.stream, Monitor: s.monitor})
+	case s.store != "":
+		o.Log, err = embedded.Open(s.store,
+			embedded.Options{Cut: func(what string) { a.log().Warn("event log: " + what) }})
+	default:
+		log := eventlog.NewMemory()
+		o.Log, o.Applied, o.Durable = log, log.Forget, false // the server has them: once is enough
+		a.log().Warn("no --store: events are lost when the server stops")
+	}
+	if errors.Is(err, eventlog.ErrDamaged) {
+		err = &inputError{err}
+	}
+	return err
 }

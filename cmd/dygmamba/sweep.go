@@ -122,7 +122,6 @@ func (f *trainFlags) recallSweep(s *run.Sweep, given func(flag string) bool) err
 	return f.take(record, given)
 }
 
-// sweepDoc is the document of a sweep.
 type sweepDoc struct {
 	run.Sweep
 	Dir    string      `json:"dir"`    // of the chosen trial

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/paper"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/protocol"
@@ -19,7 +20,6 @@ import (
 // watcher shows live progress, and a line for every epoch.
 type watcher struct {
 	app      *app
-	several  bool // seeds
 	progress *term.Progress
 	epochs   int  // at most
 	labels   bool // are learned, not links
@@ -31,7 +31,7 @@ type watcher struct {
 }
 
 func watch(a *app, o *dygmamba.TrainOptions) *watcher {
-	w := &watcher{app: a, several: len(o.Seeds) > 1, labels: o.Task == protocol.NodeClassification, seeds: o.Seeds}
+	w := &watcher{app: a, labels: o.Task == protocol.NodeClassification, seeds: o.Seeds}
 	if o.MaxTime > 0 {
 		w.until = time.Now().Add(o.MaxTime)
 	}
@@ -119,7 +119,7 @@ func (w *watcher) done() {
 }
 
 func (w *watcher) label(seed uint64) string {
-	if w.several {
+	if len(w.seeds) > 1 {
 		return fmt.Sprintf("seed %d  ", seed)
 	}
 	return ""
@@ -242,4 +242,38 @@ func published(scenario protocol.Scenario, negatives protocol.Negatives, data, m
 		return "", ""
 	}
 	return fmt.Sprintf("%.2f ± %.2f", r.AP.Mean, r.AP.Std), fmt.Sprintf("%.2f ± %.2f", r.AUC.Mean, r.AUC.Std)
+}
+
+// warnFew says of every test with a handful of events that its numbers mean nothing.
+func (a *app) warnFew(results []run.Measured) {
+	said := map[protocol.Scenario]bool{}
+	for _, r := range results {
+		if r.Batches == 0 || !r.TooFew() || said[r.Scenario] {
+			continue
+		}
+		said[r.Scenario] = true
+		enough := eval.EnoughPositives
+		if r.Events > 0 {
+			enough = eval.EnoughLabels
+		}
+		a.log().Warn(fmt.Sprintf("%s: too few test events to conclude: %s, want at least %d; AP and AUC are mostly "+
+			"chance",
+			r.Scenario, term.Count(r.Positives), enough))
+	}
+}
+
+// doubted puts a number in brackets that is of too few events.
+func doubted(cell string, few bool) string {
+	if few && cell != "" {
+		return "(" + cell + ")"
+	}
+	return cell
+}
+
+// fewNote explains the brackets.
+func fewNote(any bool) string {
+	if any {
+		return "; ( ): too few test events to conclude"
+	}
+	return ""
 }

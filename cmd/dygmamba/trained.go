@@ -27,16 +27,11 @@ type trainedFlags struct {
 }
 
 func (f *trainedFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.checkpoint, "checkpoint", "",
+	cmd.Flags().StringVar(&f.checkpoint, "checkpoint", "",
 		"`file` with trained weights: of a run, or of the released program (safetensors or PyTorch)")
-	flags.StringVar(&f.run, "run", "", "run `directory` written by 'dygmamba train --out'")
-	if err := cmd.MarkFlagDirname("run"); err != nil {
-		panic(err)
-	}
+	dirVar(cmd, &f.run, "run", "run `directory` written by 'dygmamba train --out'")
 }
 
-// given says whether there is one.
 func (f *trainedFlags) given() bool { return f.checkpoint != "" || f.run != "" }
 
 // path is the file or the directory.
@@ -57,15 +52,6 @@ func (f *trainedFlags) files() ([]string, error) {
 		return nil, err
 	}
 	return run.Checkpoints(path)
-}
-
-// file is the checkpoint that answers.
-func (f *trainedFlags) file(a *app) (string, error) {
-	path, err := f.path()
-	if err != nil {
-		return "", err
-	}
-	return a.oneCheckpoint(path)
 }
 
 // oneCheckpoint is the one that a path has, or of several seeds the best by validation, which is said.
@@ -114,7 +100,11 @@ func (f *loadFlags) addRecorded(cmd *cobra.Command) {
 
 // open opens the run of the one checkpoint that the flags name. The caller closes it.
 func (f *loadFlags) open(ctx context.Context, a *app) (*openedRun, error) {
-	file, err := f.from.file(a)
+	path, err := f.from.path()
+	if err != nil {
+		return nil, err
+	}
+	file, err := a.oneCheckpoint(path)
 	if err != nil {
 		return nil, err
 	}
