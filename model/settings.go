@@ -109,7 +109,7 @@ func apply(key, value string, targets []any) error {
 				v.Set(reflect.ValueOf(protocol.With(shares, kind, share)))
 				return err
 			}
-			if key != "" && key != negativesKey && (keyOf(f) == key || f.Tag.Get("was") == key) {
+			if key != "" && (keyOf(f) == key || f.Tag.Get("was") == key) {
 				return assign(v, key, value)
 			}
 		}
