@@ -66,6 +66,9 @@ func fields(of any) iter.Seq2[reflect.StructField, reflect.Value] {
 	}
 }
 
+// allShares is the JSON name of the field that stands for the settings of all kinds of negatives.
+const allShares = protocol.SharePrefix + "*"
+
 // shareSettings are those of the shares of negatives, one for each kind that training draws.
 func shareSettings(s protocol.Shares) (list []Setting) {
 	for _, k := range protocol.Kinds() {
@@ -109,7 +112,7 @@ func apply(key, value string, targets []any) error {
 				v.Set(reflect.ValueOf(protocol.With(shares, kind, share)))
 				return err
 			}
-			if key != "" && (keyOf(f) == key || f.Tag.Get("was") == key) {
+			if key != "" && key != allShares && (keyOf(f) == key || f.Tag.Get("was") == key) {
 				return assign(v, key, value)
 			}
 		}
@@ -173,7 +176,7 @@ func decodeRenamed(object map[string]json.RawMessage, target any) error {
 // keyOf is a field's JSON name, "" if it has none.
 func keyOf(f reflect.StructField) string {
 	key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	if key == "-" || key == protocol.SharePrefix+"*" {
+	if key == "-" {
 		return ""
 	}
 	return key
