@@ -176,6 +176,21 @@ func (s Spec) Notes() []string {
 	return nil
 }
 
+// Check says what is wrong with the configuration: a number out of its bounds, or what does not go together.
+func (s Spec) Check() error {
+	for _, c := range []any{s.Config, s.Training} {
+		if err := checkBounds(c); err != nil {
+			return err
+		}
+		if c, ok := c.(interface{ Check() error }); ok {
+			if err := c.Check(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Conditions are what scores depend on beside what happened before their own time, one line each. Results carry them.
 func (s Spec) Conditions() []string {
 	var list []string

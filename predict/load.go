@@ -151,12 +151,8 @@ func carried(f model.Factory, raw, preset string, settings []string) (model.Spec
 	if err := model.Apply(settings, spec.Config, &spec.Training); err != nil {
 		return spec, err
 	}
-	for _, c := range []any{spec.Config, spec.Training} {
-		if c, ok := c.(interface{ Check() error }); ok {
-			if err := c.Check(); err != nil {
-				return spec, fmt.Errorf("%w: %w", model.ErrSetting, err)
-			}
-		}
+	if err := spec.Check(); err != nil {
+		return spec, fmt.Errorf("%w: %w", model.ErrSetting, err)
 	}
 	return spec, nil
 }
