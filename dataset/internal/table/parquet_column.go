@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
@@ -48,76 +47,27 @@ func (r *tableReader) column(file *parquet.File, name string, list bool) (*parqu
 		}
 		return nil, &input.Error{File: r.path, Row: -1, Column: name, Found: "a nested column", Want: want}
 	}
-	t := found[0].Node.Type()
-	if scaled(t) {
-		return nil, &input.Error{File: r.path, Row: -1, Column: name, Found: "decimals",
-			Want: "whole or floating-point numbers: cast the column"}
-	}
-	return &parquetColumn{name: name, index: found[0].ColumnIndex, unit: timeUnit(t), plus: unsigned(t),
-		uuid: uuid(t)}, nil
-}
-
-// scaled says whether values of a type are decimals, in which the stored number is not the one meant.
-func scaled(t parquet.Type) bool {
-	if l := t.LogicalType(); l != nil {
-		if v, ok := l.Value.(*format.DecimalType); ok {
-			return v.Scale != 0 || t.Kind() != parquet.Int32 && t.Kind() != parquet.Int64
-		}
-	}
-	c := t.ConvertedType()
-	return c != nil && *c == deprecated.Decimal
-}
-
-// uuid says whether a type holds identifiers of 16 bytes that are written in groups of hexadecimal digits.
-func uuid(t parquet.Type) bool {
-	l := t.LogicalType()
+	c, t := &parquetColumn{name: name, index: found[0].ColumnIndex}, found[0].Node.Type()
+	l := t.LogicalType() // also of files that have the older types alone
 	if l == nil {
-		return false
+		return c, nil
 	}
-	_, ok := l.Value.(*format.UUIDType)
-	return ok && t.Length() == 16
-}
-
-// timeUnit is the length of one in seconds, 0 for types that are no times.
-func timeUnit(t parquet.Type) float64 {
-	const day = 24 * 60 * 60
-	if l := t.LogicalType(); l != nil {
-		switch v := l.Value.(type) {
-		case *format.DateType:
-			return day
-		case *format.TimestampType:
-			switch v.Unit.Value.(type) {
-			case *format.MilliSeconds:
-				return 1e-3
-			case *format.MicroSeconds:
-				return 1e-6
-			case *format.NanoSeconds:
-				return 1e-9
-			}
+	switch v := l.Value.(type) {
+	case *format.DecimalType:
+		if v.Scale != 0 || t.Kind() != parquet.Int32 && t.Kind() != parquet.Int64 {
+			return nil, &input.Error{File: r.path, Row: -1, Column: name, Found: "decimals",
+				Want: "whole or floating-point numbers: cast the column"}
 		}
+	case *format.DateType:
+		c.unit = 24 * 60 * 60
+	case *format.TimestampType:
+		c.unit = v.Unit.Value.Duration().Seconds()
+	case *format.IntType:
+		c.plus = !v.IsSigned
+	case *format.UUIDType:
+		c.uuid = t.Length() == 16
 	}
-	if c := t.ConvertedType(); c != nil {
-		switch *c {
-		case deprecated.Date:
-			return day
-		case deprecated.TimestampMillis:
-			return 1e-3
-		case deprecated.TimestampMicros:
-			return 1e-6
-		}
-	}
-	return 0
-}
-
-// unsigned says whether a type holds whole numbers without a sign.
-func unsigned(t parquet.Type) bool {
-	if l := t.LogicalType(); l != nil {
-		if v, ok := l.Value.(*format.IntType); ok {
-			return !v.IsSigned
-		}
-	}
-	c := t.ConvertedType()
-	return c != nil && *c >= deprecated.Uint8 && *c <= deprecated.Uint64
+	return c, nil
 }
 
 func (c *parquetColumn) open(chunk parquet.ColumnChunk) {
@@ -164,18 +114,14 @@ func (c *parquetColumn) fill() (*parquet.Value, error) {
 func (c *parquetColumn) key(p *place, x *parquet.Value) key {
 	if !x.IsNull() {
 		switch x.Kind() {
-		case parquet.Int32:
-			if c.plus {
-				return key{num: int64(x.Uint32())}
+		case parquet.Int32, parquet.Int64:
+			n := c.whole(x)
+			if c.plus && n < 0 {
+				return key{text: keep(p.block, strconv.AppendUint(nil, uint64(n), 10))}
 			}
-			return key{num: int64(x.Int32())}
-		case parquet.Int64:
-			if c.plus && x.Int64() < 0 {
-				return key{text: p.block.keep(strconv.AppendUint(nil, x.Uint64(), 10))}
-			}
-			return key{num: x.Int64()}
+			return key{num: n}
 		case parquet.ByteArray, parquet.FixedLenByteArray:
-			return p.key(p.block.keep(c.letters(x)))
+			return p.key(keep(p.block, c.letters(x)))
 		case parquet.Float, parquet.Double: // how some programs keep whole numbers where others are missing
 			p.spoil(c.shown(x)+" as a floating-point number",
 				"a node's name, as text or a whole number: cast the column")
@@ -217,28 +163,16 @@ func (c *parquetColumn) number(p *place, x *parquet.Value) float32 {
 
 // text is a value as people write it; null is missing. Numbers are written as briefly as they can be read back.
 func (c *parquetColumn) text(p *place, x *parquet.Value) []byte {
-	if x.IsNull() {
+	switch k := x.Kind(); {
+	case x.IsNull():
 		return nil
-	}
-	if c.unit > 0 {
+	case c.unit > 0:
 		at, _ := c.time(p, x)
-		return p.block.keep([]byte(input.FormatTime(at, input.TimeDate)))
+		return keep(p.block, input.FormatTime(at, input.TimeDate))
+	case k == parquet.ByteArray || k == parquet.FixedLenByteArray:
+		return keep(p.block, c.letters(x))
 	}
-	b := p.block
-	from := len(b.arena)
-	switch x.Kind() {
-	case parquet.Boolean:
-		b.arena = strconv.AppendBool(b.arena, x.Boolean())
-	case parquet.Float:
-		b.arena = strconv.AppendFloat(b.arena, float64(x.Float()), 'g', -1, 32)
-	case parquet.Double:
-		b.arena = strconv.AppendFloat(b.arena, x.Double(), 'g', -1, 64)
-	case parquet.ByteArray, parquet.FixedLenByteArray:
-		b.arena = append(b.arena, c.letters(x)...)
-	default:
-		b.arena = append(b.arena, c.shown(x)...)
-	}
-	return b.arena[from:len(b.arena):len(b.arena)]
+	return keep(p.block, c.shown(x))
 }
 
 // letters are the characters of a value that has some.
@@ -254,16 +188,24 @@ func (c *parquetColumn) shown(x *parquet.Value) string {
 	if x.IsNull() {
 		return "nothing"
 	}
-	if x.Kind() == parquet.ByteArray {
+	switch k := x.Kind(); {
+	case k == parquet.ByteArray:
 		return input.Quote(x.ByteArray())
-	}
-	switch {
-	case c.plus && x.Kind() == parquet.Int64:
-		return strconv.FormatUint(x.Uint64(), 10)
-	case c.plus && x.Kind() == parquet.Int32:
-		return strconv.FormatUint(uint64(x.Uint32()), 10)
+	case c.plus && (k == parquet.Int32 || k == parquet.Int64):
+		return strconv.FormatUint(uint64(c.whole(x)), 10)
 	}
 	return x.String()
+}
+
+// whole is the bits of a whole number, of 32 or 64.
+func (c *parquetColumn) whole(x *parquet.Value) int64 {
+	switch {
+	case x.Kind() == parquet.Int64:
+		return x.Int64()
+	case c.plus:
+		return int64(x.Uint32())
+	}
+	return int64(x.Int32())
 }
 
 // float is a finite number.
@@ -277,15 +219,9 @@ func (c *parquetColumn) float(x *parquet.Value) (float64, bool) {
 		if x.Boolean() {
 			f = 1
 		}
-	case parquet.Int32:
-		f = float64(x.Int32())
-		if c.plus {
-			f = float64(x.Uint32())
-		}
-	case parquet.Int64:
-		f = float64(x.Int64())
-		if c.plus {
-			f = float64(x.Uint64())
+	case parquet.Int32, parquet.Int64:
+		if f = float64(c.whole(x)); c.plus {
+			f = float64(uint64(c.whole(x)))
 		}
 	case parquet.Float:
 		f = float64(x.Float())

@@ -236,9 +236,9 @@ func (b *importBlock) add(p *place, feat, cells int) {
 	b.feat, b.cells = b.feat[:feat], b.cells[:cells]
 }
 
-// keep copies a name that would be overwritten.
-func (b *importBlock) keep(name []byte) []byte {
+// keep copies a text that would be overwritten.
+func keep[T string | []byte](b *importBlock, text T) []byte {
 	from := len(b.arena)
-	b.arena = append(b.arena, name...)
+	b.arena = append(b.arena, text...)
 	return b.arena[from:len(b.arena):len(b.arena)]
 }
