@@ -10,9 +10,9 @@ import (
 // Listing is a built-in data set and where it lies.
 type Listing struct {
 	Entry
-	Path      string   // "" if it is not here
-	Missing   []string // feature files that are not beside it
-	Generated bool     // made when asked for, as no file has its name
+	Path      string   `json:"path,omitempty"`      // "" if it is not here
+	Missing   []string `json:"missing,omitempty"`   // feature files that are not beside it
+	Generated bool     `json:"generated,omitempty"` // made when asked for, as no file has its name
 }
 
 // List is all built-in data sets with what is present of them.

@@ -11,20 +11,7 @@ import (
 )
 
 // fetchDoc is the document of data fetch.
-type fetchDoc struct {
-	Name    string       `json:"name"`
-	Dir     string       `json:"dir"`
-	Here    bool         `json:"here_before"` // nothing had to be fetched
-	Resumed int64        `json:"resumed_bytes"`
-	Files   []fetchedDoc `json:"files"`
-}
-
-type fetchedDoc struct {
-	Name   string `json:"name"`
-	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"`
-	Pinned bool   `json:"pinned"` // compared with a known checksum, not only recorded
-}
+type fetchDoc dataset.FetchReport
 
 func newDataFetch(a *app) *cobra.Command {
 	var o dataset.FetchOptions
@@ -44,10 +31,7 @@ func newDataFetch(a *app) *cobra.Command {
 				return err
 			}
 			progress.Done()
-			doc := fetchDoc{Name: r.Name, Dir: r.Dir, Here: r.Here, Resumed: r.Resumed, Files: []fetchedDoc{}}
-			for _, f := range r.Files {
-				doc.Files = append(doc.Files, fetchedDoc(f))
-			}
+			doc := fetchDoc(*r)
 			return a.emit(doc, doc.write)
 		},
 	}

@@ -14,21 +14,7 @@ import (
 
 // listDoc is the document of data list.
 type listDoc struct {
-	Data []listingDoc `json:"data"`
-}
-
-type listingDoc struct {
-	Name         string   `json:"name"`
-	Title        string   `json:"title"`
-	Kind         string   `json:"kind"`
-	Nodes        int      `json:"nodes"` // as published
-	Events       int      `json:"events"`
-	EdgeFeatures int      `json:"edge_features"`
-	Bipartite    bool     `json:"bipartite"`
-	Duration     string   `json:"duration,omitempty"`
-	Path         string   `json:"path,omitempty"`
-	Missing      []string `json:"missing,omitempty"`
-	Generated    bool     `json:"generated,omitempty"`
+	Data []dataset.Listing `json:"data"`
 }
 
 func newDataList(a *app) *cobra.Command {
@@ -38,23 +24,12 @@ func newDataList(a *app) *cobra.Command {
 		Short: "List the named data sets and where they are stored",
 		Args:  takes(),
 		RunE: func(*cobra.Command, []string) error {
-			doc := listed(dir)
+			doc := listDoc{dataset.List(dataset.Options{DataDir: dir})}
 			return a.emit(doc, doc.write)
 		},
 	}
 	addDataDir(cmd, &dir)
 	return cmd
-}
-
-func listed(dir string) listDoc {
-	var doc listDoc
-	for _, l := range dataset.List(dataset.Options{DataDir: dir}) {
-		doc.Data = append(doc.Data, listingDoc{
-			Name: l.Name, Title: l.Title, Kind: l.Kind, Nodes: l.Nodes, Events: l.Events, EdgeFeatures: l.EdgeFeatures,
-			Bipartite: l.Bipartite, Duration: l.Duration, Path: l.Path, Missing: l.Missing, Generated: l.Generated,
-		})
-	}
-	return doc
 }
 
 func (d listDoc) write(w io.Writer, s term.Style) error {
@@ -65,7 +40,7 @@ func (d listDoc) write(w io.Writer, s term.Style) error {
 			t.Gap()
 		}
 		cells := []string{l.Name, l.Kind, term.Count(l.Nodes), term.Count(l.Events), fmt.Sprint(l.EdgeFeatures),
-			l.Duration, l.place()}
+			l.Duration, listedPlace(l)}
 		if l.Path != "" {
 			t.Mark(cells...)
 		} else {
@@ -80,7 +55,7 @@ func (d listDoc) write(w io.Writer, s term.Style) error {
 	return err
 }
 
-func (l listingDoc) place() string {
+func listedPlace(l dataset.Listing) string {
 	switch {
 	case l.Generated:
 		return "generated when used"

@@ -9,21 +9,23 @@ import (
 
 // Info is the statistics of a data set.
 type Info struct {
-	Name                       string
-	Nodes, Sources, Targets    int // that occur, that occur as source, as destination
-	MaxNode                    int // the largest id; above Nodes where ids have gaps
-	Events                     int
-	NodeFeatures, EdgeFeatures int  // columns
-	NodeZero, EdgeZero         bool // all of them are 0
-	Bipartite                  bool
-	Times                      int // distinct timestamps
-	First, Last                event.Time
-	TimeFormat                 string
-	Pairs                      int     // distinct ordered pairs
-	Repeats                    float64 // part of the events whose ordered pair met before
-	SelfLoops                  int
-	Labels                     int   // labels that are not 0
-	Density                    []int // events in each of DensityBins equal parts of the time from first to last
+	Name                       string     `json:"name"`
+	Nodes                      int        `json:"nodes"` // that occur
+	Sources                    int        `json:"sources"`
+	Targets                    int        `json:"destinations"`
+	MaxNode                    int        `json:"-"` // the largest id; above Nodes where ids have gaps
+	Bipartite                  bool       `json:"bipartite"`
+	Events                     int        `json:"events"`
+	Times                      int        `json:"distinct_times"`
+	First, Last                event.Time `json:"-"`
+	TimeFormat                 string     `json:"time_format"`
+	Pairs                      int        `json:"distinct_pairs"` // ordered
+	Repeats                    float64    `json:"repeated"`       // part of the events whose ordered pair met before
+	SelfLoops                  int        `json:"self_loops"`
+	Labels                     int        `json:"labels"`  // that are not 0
+	NodeFeatures, EdgeFeatures int        `json:"-"`       // columns
+	NodeZero, EdgeZero         bool       `json:"-"`       // all of them are 0
+	Density                    []int      `json:"density"` // events in each of DensityBins equal parts of the time
 }
 
 // DensityBins is the number of parts in Info.Density.

@@ -43,19 +43,19 @@ type Progress struct {
 
 // Report is what was fetched.
 type Report struct {
-	Name    string
-	Dir     string // where the files are
-	Here    bool   // they were there before; nothing was fetched
-	Resumed int64  // bytes that an earlier attempt had left
-	Files   []File
+	Name    string `json:"name"`
+	Dir     string `json:"dir"`           // where the files are
+	Here    bool   `json:"here_before"`   // nothing had to be fetched
+	Resumed int64  `json:"resumed_bytes"` // that an earlier attempt had left
+	Files   []File `json:"files"`
 }
 
 // File is one file of a data set.
 type File struct {
-	Name   string
-	Bytes  int64
-	SHA256 string
-	Pinned bool // compared with a known checksum, not only recorded
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	Pinned bool   `json:"pinned"` // compared with a known checksum, not only recorded
 }
 
 // Get downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues where
@@ -79,7 +79,7 @@ func Get(ctx context.Context, name string, o Options) (*Report, error) {
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
-	r := &Report{Name: name, Dir: filepath.Join(o.Dir, name)}
+	r := &Report{Name: name, Dir: filepath.Join(o.Dir, name), Files: []File{}}
 	if _, ok := layout.Find(r.Dir, name); ok && !o.Again {
 		r.Here = true
 		return r, nil

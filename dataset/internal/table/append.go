@@ -21,15 +21,17 @@ type AppendOptions struct {
 
 // AppendReport is what was appended.
 type AppendReport struct {
-	Out             string
-	Added, Events   int // rows appended, events that there are now
-	NewNodes, Nodes int
-	First, Last     event.Time // of the rows appended
-	TimeFormat      string
-	Late            int // rows before the last event that was there
-	Known           int // rows whose source, destination and time were there
-	Columns         Columns
-	Warnings        []string
+	Out         string     `json:"file"`
+	Added       int        `json:"added"`  // rows
+	Events      int        `json:"events"` // that there are now
+	NewNodes    int        `json:"new_nodes"`
+	Nodes       int        `json:"nodes"`
+	First, Last event.Time `json:"-"` // of the rows appended
+	TimeFormat  string     `json:"time_format"`
+	Late        int        `json:"late"`  // rows before the last event that was there
+	Known       int        `json:"known"` // rows whose source, destination and time were there
+	Columns     Columns    `json:"columns"`
+	Warnings    []string   `json:"warnings,omitempty"`
 }
 
 // Append reads tables of events and adds them to a native file, which is replaced as a whole when all is well. Ids,

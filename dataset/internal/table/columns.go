@@ -11,10 +11,22 @@ import (
 
 // Columns says which column of a table means what, by name; "" for none.
 type Columns struct {
-	Source, Target, Time, Label string
-	EdgeFeatures                []string // numbers taken as they are
-	Features                    []string // encoded
-	Ignored                     []string
+	Source       string   `json:"src"`
+	Target       string   `json:"dst"`
+	Time         string   `json:"time"`
+	Label        string   `json:"label,omitempty"`
+	EdgeFeatures []string `json:"edge_features,omitempty"` // numbers taken as they are
+	Features     []string `json:"features,omitempty"`      // encoded
+	Ignored      []string `json:"ignored,omitempty"`
+}
+
+// String says it in a few words.
+func (c Columns) String() string {
+	text := fmt.Sprintf("%s → %s at %s", c.Source, c.Target, c.Time)
+	if c.Label != "" {
+		text += ", label " + c.Label
+	}
+	return text
 }
 
 // Names that columns commonly have, the likelier first; compared without case, spaces, dots, dashes and underscores.

@@ -63,20 +63,24 @@ type Progress struct {
 
 // Report is what an import did.
 type Report struct {
-	Out                          string
-	Events, Nodes                int
-	Sources, Targets             int     // nodes that occur as such
-	Columns                      Columns // as they were found in the first file
-	EdgeFeatures, NodeFeatures   int     // widths
-	Numbers                      bool    // all names are whole numbers
-	Sorted                       bool    // rows were in the order of time
-	Labels                       bool    // some label is not 0
-	First, Last                  event.Time
-	TimeFormat                   string
-	Bipartite                    bool
-	Warnings                     []string
-	NodesWithout, UnknownNodeIDs int          // nodes missing in the node file, rows of it about nodes without events
-	Recipe                       *data.Recipe // how columns became features
+	Out            string       `json:"file"`
+	Events         int          `json:"events"`
+	Nodes          int          `json:"nodes"`
+	Sources        int          `json:"sources"` // nodes that occur as such
+	Targets        int          `json:"destinations"`
+	Bipartite      bool         `json:"bipartite"`
+	First, Last    event.Time   `json:"-"`
+	TimeFormat     string       `json:"time_format"`
+	Sorted         bool         `json:"sorted"` // rows were in the order of time
+	Labels         bool         `json:"labels"` // some label is not 0
+	EdgeFeatures   int          `json:"edge_features"`
+	NodeFeatures   int          `json:"node_features"`
+	Columns        Columns      `json:"columns"` // as they were found in the first file
+	Warnings       []string     `json:"warnings,omitempty"`
+	Numbers        bool         `json:"-"` // all names are whole numbers
+	NodesWithout   int          `json:"-"` // nodes missing in the node file
+	UnknownNodeIDs int          `json:"-"` // rows of it about nodes without events
+	Recipe         *data.Recipe `json:"-"` // how columns became features
 }
 
 // Import reads tables of events and writes them as one native file. Rows may be in any order; nodes are numbered in the
