@@ -22,9 +22,12 @@ func firstRows(f *data.Features, rows int) {
 	}
 }
 
-// readFeatures reads an .npy matrix, gzip or not. It holds no more than the values read so far, and none while those
-// are zero.
+// readFeatures reads an .npy matrix, gzip or not, none from "". It holds no more than the values read so far, and none
+// while those are zero.
 func readFeatures(path string) (data.Features, error) {
+	if path == "" {
+		return data.Features{}, nil
+	}
 	in, err := input.Open(path)
 	if err != nil {
 		return data.Features{}, err
