@@ -14,9 +14,19 @@ type Section struct {
 	err  error
 }
 
+// most is how many bytes are written at once.
+const most = 256 << 10
+
+// Append writes one value.
+func Append[T scalar](s *Section, v T) {
+	if len(s.buf) > most {
+		s.flush()
+	}
+	s.buf = append(s.buf, Bytes([]T{v})...)
+}
+
 // Write never fails before flush does.
 func (s *Section) Write(p []byte) (int, error) {
-	const most = 256 << 10
 	if len(s.buf)+len(p) > most {
 		s.flush()
 	}
@@ -66,7 +76,7 @@ func (s *Section) ReadBack() error {
 	if err := s.file.file.Truncate(s.offset + s.length); err != nil {
 		return err
 	}
-	buf := make([]byte, 256<<10)
+	buf := make([]byte, most)
 	for s.done < s.length {
 		k, err := s.file.file.ReadAt(buf[:min(int64(len(buf)), s.length-s.done)], s.offset+s.done)
 		if err != nil {

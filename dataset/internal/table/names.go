@@ -136,11 +136,11 @@ func (im *importer) writeNames() {
 		ends, end := im.out.Section(native.NameEnds, nodes, 1, int64(8*nodes)), int64(0)
 		im.eachName(func(name []byte) {
 			end += int64(len(name))
-			ends.Write(native.Bytes([]int64{end}))
+			native.Append(ends, end)
 		})
 	} else {
 		s := im.out.Section(native.NameNumbers, nodes, 1, int64(8*nodes))
-		im.eachName(func(name []byte) { s.Write(native.Bytes([]int64{newKey(name).num})) })
+		im.eachName(func(name []byte) { native.Append(s, newKey(name).num) })
 	}
 	if im.old == nil || !im.Bipartite {
 		return
