@@ -10,9 +10,11 @@ import (
 	"encoding/hex"
 	"hash"
 	"math"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/idset"
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
@@ -68,9 +70,8 @@ func (s *Set) NumNodes() int { return max(s.Log.NumNodes(), s.Node.Rows) }
 func (s *Set) Hash() string {
 	h := sha256.New()
 	hashEvents(h, s.Log.All())
-	for _, f := range []Features{s.Node, s.Edge} {
-		hashFeatures(h, f)
-	}
+	hashFeatures(h, s.Node)
+	hashFeatures(h, s.Edge)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -128,17 +129,12 @@ func hashFeatures(h hash.Hash, f Features) {
 
 // Bipartite says whether no node is both a source and a destination.
 func Bipartite(l *event.Log) bool {
-	source := make([]uint64, l.NumNodes()/64+1) // a bit per node
+	var sources idset.Set
 	all := l.All()
 	for _, u := range all.Src {
-		source[u/64] |= 1 << (u % 64)
+		sources.Add(u)
 	}
-	for _, v := range all.Dst {
-		if source[v/64]&(1<<(v%64)) != 0 {
-			return false
-		}
-	}
-	return all.Len() > 0
+	return all.Len() > 0 && !slices.ContainsFunc(all.Dst, sources.Has)
 }
 
 // Featureless is a set of events alone.

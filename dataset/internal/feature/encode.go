@@ -86,8 +86,7 @@ type circle struct {
 var (
 	clock   = circle{"hour", func(at float64) float64 { return at/day - math.Floor(at/day) }}
 	weekday = circle{"weekday", func(at float64) float64 {
-		d := math.Floor(at/day) +
-			3
+		d := math.Floor(at/day) + 3
 		return (d - 7*math.Floor(d/7)) / 7
 	}}
 	season = circle{"season", func(at float64) float64 {
@@ -144,5 +143,3 @@ func (c *Column) slot(word string) (int, bool) {
 	at, ok := c.slots[word]
 	return at, ok
 }
-
-func finite(x float64) bool { return x-x == 0 }

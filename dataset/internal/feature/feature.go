@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
 )
 
 // Kinds of columns.
@@ -89,7 +91,7 @@ func (c *Column) Check() error {
 	fits := false
 	switch c.Kind {
 	case Number, Date:
-		fits = len(c.Values)+c.Hashed == 0 && c.Deviation > 0 && finite(c.Mean) && finite(c.Deviation)
+		fits = len(c.Values)+c.Hashed == 0 && c.Deviation > 0 && input.Finite(c.Mean) && input.Finite(c.Deviation)
 	case Category:
 		fits = (c.Hashed == 0 || c.Hashed >= 2 && len(c.Values) == 0) && c.Hashed <= mostCategories
 	}

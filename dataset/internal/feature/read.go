@@ -144,10 +144,10 @@ func (r *Reader) fitNumbers(c *Column, train func(row int) bool) {
 		squares += float64(step * (x - c.Mean)) // rounded before it is added, on every machine
 		c.Clock = c.Clock || r.kind == Date && math.Mod(x, day) != 0
 	}
-	if c.Deviation = math.Sqrt(squares / n); !(c.Deviation > 0) || !finite(c.Deviation) {
+	if c.Deviation = math.Sqrt(squares / n); !(c.Deviation > 0) || !input.Finite(c.Deviation) {
 		c.Deviation = 1
 	}
-	if !finite(c.Mean) {
+	if !input.Finite(c.Mean) {
 		c.Mean = 0
 	}
 }

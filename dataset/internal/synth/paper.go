@@ -5,6 +5,7 @@
 package synth
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -166,15 +167,7 @@ func after(start float64, n int, gap, step float64) float64 {
 
 // set sorts the events; of those at one time, the pair that was generated first comes first.
 func (g *synth) set(name string) (*data.Set, error) {
-	slices.SortStableFunc(g.events, func(a, b event.Event) int {
-		switch {
-		case a.Time < b.Time:
-			return -1
-		case a.Time > b.Time:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(g.events, func(a, b event.Event) int { return cmp.Compare(a.Time, b.Time) })
 	log := event.NewLog(len(g.events))
 	for _, e := range g.events {
 		if _, err := log.Append(e); err != nil {

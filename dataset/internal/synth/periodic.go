@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -66,27 +67,11 @@ func Periodic(o PeriodicOptions) (*data.Set, error) {
 
 func (o PeriodicOptions) withDefaults() PeriodicOptions {
 	d := DefaultPeriodic
-	if o.Sources == 0 {
-		o.Sources = d.Sources
-	}
-	if o.Targets == 0 {
-		o.Targets = d.Targets
-	}
-	if o.Events == 0 {
-		o.Events = d.Events
-	}
-	if o.ShortGap == 0 {
-		o.ShortGap = d.ShortGap
-	}
-	if o.LongGap == 0 {
-		o.LongGap = max(d.LongGap, o.ShortGap)
-	}
-	if o.Jitter == 0 {
-		o.Jitter = d.Jitter
-	}
-	if o.Noise == 0 {
-		o.Noise = d.Noise
-	}
+	o.Sources, o.Targets = cmp.Or(o.Sources, d.Sources), cmp.Or(o.Targets, d.Targets)
+	o.Events = cmp.Or(o.Events, d.Events)
+	o.ShortGap = cmp.Or(o.ShortGap, d.ShortGap)
+	o.LongGap = cmp.Or(o.LongGap, max(d.LongGap, o.ShortGap))
+	o.Jitter, o.Noise = cmp.Or(o.Jitter, d.Jitter), cmp.Or(o.Noise, d.Noise)
 	return o
 }
 
