@@ -193,14 +193,11 @@ const (
 	ListsTargets = table.Targets
 )
 
-// ReadSheet reads a table in any form that Import takes, from in where path is "-", and calls row with every row in
-// order: its place, for complaints, and its values, one for each of the columns known so far. If anything is wrong with
-// the input, the error is a *Problems. The options' Source, Target and Time name columns; u, i and ts are looked for
-// first, then what Import looks for.
-func ReadSheet(
-	ctx context.Context, path string, in io.Reader, asks SheetAsks, o ImportOptions, row func(p Place, values []string),
-) (*Sheet, error) {
-	return table.ReadSheet(ctx, path, in, asks, o, row)
+// ReadSheet reads a table in any form that Import takes, from in where path is "-". If anything is wrong with the input,
+// the error is a *Problems. The options' Source, Target and Time name columns; u, i and ts are looked for first, then
+// what Import looks for.
+func ReadSheet(ctx context.Context, path string, in io.Reader, asks SheetAsks, o ImportOptions) (*Sheet, error) {
+	return table.ReadSheet(ctx, path, in, asks, o)
 }
 
 // AppendOptions say how to read tables of later events. What is not said is as in the first import.

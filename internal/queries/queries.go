@@ -78,22 +78,18 @@ func (k *Reader) Read(ctx context.Context, path string, stdin io.Reader, o datas
 
 func (k *Reader) read(ctx context.Context, path string, stdin io.Reader, asks dataset.SheetAsks,
 	o dataset.ImportOptions) (t Table, err error) {
-	var rows [][]string
-	var places []dataset.Place
-	t.sheet, err = dataset.ReadSheet(ctx, path, stdin, asks, o, func(p dataset.Place, values []string) {
-		rows, places = append(rows, values), append(places, p)
-	})
-	if t.sheet == nil {
+	s, err := dataset.ReadSheet(ctx, path, stdin, asks, o)
+	if s == nil {
 		return t, err
 	}
-	names := three(t.sheet.Columns, t.sheet.At)
-	for i, values := range rows {
-		q := k.question(places[i].Bad, names, three(values, t.sheet.At))
-		q.Extra, q.place = extra(values, t.sheet.At, len(t.sheet.Columns)), places[i]
+	names := three(s.Columns, s.At)
+	for i, values := range s.Rows {
+		q := k.question(s.Places[i].Bad, names, three(values, s.At))
+		q.Extra, q.place = extra(values, s.At, len(s.Columns)), s.Places[i]
 		t.Questions = append(t.Questions, q)
 	}
-	t.Extra = extra(t.sheet.Columns, t.sheet.At, len(t.sheet.Columns))
-	return t, t.sheet.Err()
+	t.sheet, t.Extra = s, extra(s.Columns, s.At, len(s.Columns))
+	return t, s.Err()
 }
 
 // column is where the values of a column beside the three are.

@@ -36,20 +36,17 @@ func (k *Reader) ReadSources(
 // Candidates reads names of destinations: one a line, or a table in any form that can be imported with a column i; "-"
 // is standard input. Names that come twice are one candidate.
 func (k *Reader) Candidates(ctx context.Context, path string, stdin io.Reader) (all []Candidate, err error) {
-	var rows [][]string
-	var places []dataset.Place
-	sheet, err := dataset.ReadSheet(ctx, path, stdin, dataset.ListsTargets, dataset.ImportOptions{},
-		func(p dataset.Place, values []string) { rows, places = append(rows, values), append(places, p) })
+	sheet, err := dataset.ReadSheet(ctx, path, stdin, dataset.ListsTargets, dataset.ImportOptions{})
 	if sheet == nil {
 		return nil, fmt.Errorf("candidates: %w", err)
 	}
 	listed := map[event.Node]bool{}
-	for i, values := range rows {
+	for i, values := range sheet.Rows {
 		text := values[sheet.At[1]]
 		name := strings.TrimSpace(text)
 		n, ok := k.node(name, false)
 		if !ok {
-			places[i].Bad(Columns[1], strconv.Quote(text), k.wantNode())
+			sheet.Places[i].Bad(Columns[1], strconv.Quote(text), k.wantNode())
 		} else if !listed[n] {
 			listed[n] = true
 			all = append(all, Candidate{name, n})
