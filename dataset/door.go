@@ -193,9 +193,9 @@ const (
 	ListsTargets = table.Targets
 )
 
-// ReadSheet reads a table in any form that Import takes, from in where path is "-". If anything is wrong with the input,
-// the error is a *Problems. The options' Source, Target and Time name columns; u, i and ts are looked for first, then
-// what Import looks for.
+// ReadSheet reads a table in any form that Import takes, from in where path is "-". If anything is wrong with it, the
+// error is a *Problems. The options' Source, Target and Time name columns; u, i and ts are looked for first, then what
+// Import looks for.
 func ReadSheet(ctx context.Context, path string, in io.Reader, asks SheetAsks, o ImportOptions) (*Sheet, error) {
 	return table.ReadSheet(ctx, path, in, asks, o)
 }

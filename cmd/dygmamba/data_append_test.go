@@ -168,7 +168,8 @@ func TestDataSlice(t *testing.T) {
 	program(t, "data", "slice", data, "--from", "2024-05-03", "--to", "2024-05-05", "--out", out).want(t,
 		exitDone).shows(t, "4 events between 4 nodes")
 	info := decode[infoDoc](t, program(t, "data", "info", out, "--json", "--brief").want(t, exitDone))
-	if info.Events != 4 || info.Name != "part" || info.Encoding == nil || !strings.HasPrefix(info.spanDoc.Last, "2024-05-04") {
+	if info.Events != 4 || info.Name != "part" || info.Encoding == nil ||
+		!strings.HasPrefix(info.spanDoc.Last, "2024-05-04") {
 		t.Errorf("%+v", info)
 	}
 	program(t, "data", "slice", data, "--from", "2024-05-10", "--out", out).want(t, exitDone).shows(t, "2 events")

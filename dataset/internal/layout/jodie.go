@@ -40,7 +40,8 @@ func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*data.Set, err
 
 func readJODIE(ctx context.Context, in *input.File, o JODIEOptions) (*data.Set, error) {
 	j := &jodie{reader: reader{path: in.Path, finder: &input.Finder{Most: 1}}, last: -1}
-	err := j.read(ctx, in, "text with a line user,item,timestamp,label,features for each event", j.header, j.parse, j.merge)
+	const want = "text with a line user,item,timestamp,label,features for each event"
+	err := j.read(ctx, in, want, j.header, j.parse, j.merge)
 	if err == nil {
 		err = j.finder.First()
 	}

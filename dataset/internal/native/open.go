@@ -272,7 +272,8 @@ func (d *decoder) recipe(s *data.Set) {
 	if err == nil {
 		err = s.Recipe.Check(s.Edge.Cols, s.Node.Cols)
 	}
-	d.check(err == nil, fmt.Sprintf("section recipe that does not fit: %v", err), "how the features of the file were made")
+	d.check(err == nil, fmt.Sprintf("section recipe that does not fit: %v", err),
+		"how the features of the file were made")
 }
 
 func (d *decoder) about(s *data.Set) {

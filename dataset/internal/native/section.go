@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"hash/crc32"
+	"io"
 )
 
 // Section writes one section, from its beginning to its end by Write or in any order by WriteAt.
@@ -87,3 +88,21 @@ func (s *Section) ReadBack() error {
 	}
 	return nil
 }
+
+// store is where a file is written: a whole.File, or nowhere.
+type store interface {
+	io.ReaderAt
+	io.WriterAt
+	Truncate(size int64) error
+	Commit() error
+	Discard()
+}
+
+// nowhere forgets what is written. It reads as zeros.
+type nowhere struct{}
+
+func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+func (nowhere) ReadAt(p []byte, _ int64) (int, error)  { clear(p); return len(p), nil }
+func (nowhere) Truncate(int64) error                   { return nil }
+func (nowhere) Commit() error                          { return nil }
+func (nowhere) Discard()                               {}

@@ -123,7 +123,8 @@ func TestSheetCounts(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := ReadSheet(ctx, "-", strings.NewReader(b.String()), Pairs, Options{}); !errors.Is(err, context.Canceled) {
+	_, err = ReadSheet(ctx, "-", strings.NewReader(b.String()), Pairs, Options{})
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
