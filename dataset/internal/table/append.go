@@ -34,10 +34,7 @@ type AppendReport struct {
 	Warnings    []string   `json:"warnings,omitempty"`
 }
 
-// Append reads tables of events and adds them to a native file, which is replaced as a whole when all is well. Ids,
-// names and features of what is there stay; nodes that are new are numbered on, and features of new rows are encoded
-// as those of the first import were. Rows may be in any order, and earlier than what is there. If anything is wrong
-// with the input, the error is a *Problems and the file stays as it is.
+// Append reads tables of events and adds them to a native file; see dataset.Append.
 func Append(ctx context.Context, path string, files []string, o AppendOptions) (*AppendReport, error) {
 	if len(files) == 0 {
 		return nil, errors.New("append: no files")
@@ -82,12 +79,9 @@ func newAppender(set *data.Set, o Options, w *native.Writer) *importer {
 		im.recipe = *set.Recipe
 	}
 	r := &im.recipe
-	for _, c := range []struct{ to, from *string }{
-		{&im.Source, &r.Source}, {&im.Target, &r.Target}, {&im.Time, &r.Time}, {&im.Label, &r.Label},
-		{&im.NodeID, &r.NodeID}, {&im.NodeSide, &r.NodeSide},
-	} {
-		*c.to = cmp.Or(*c.to, *c.from)
-	}
+	im.Source, im.Target, im.Time = cmp.Or(im.Source, r.Source), cmp.Or(im.Target, r.Target), cmp.Or(im.Time, r.Time)
+	im.Label = cmp.Or(im.Label, r.Label)
+	im.NodeID, im.NodeSide = cmp.Or(im.NodeID, r.NodeID), cmp.Or(im.NodeSide, r.NodeSide)
 	im.NoHeader = im.NoHeader || r.NoHeader
 	if im.EdgeFeatures == nil {
 		im.EdgeFeatures = r.Edge.Plain

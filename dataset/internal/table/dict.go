@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"strconv"
 
+	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/event"
 )
@@ -35,10 +36,8 @@ func (k key) String() string {
 // dict numbers names 1, 2, … in the order of their first appearance. It keeps numbers as numbers until the first name
 // that is none.
 type dict struct {
-	nums  []int64 // while all names are numbers
-	text  []byte  // afterwards
-	ends  []int64
-	words bool
+	data.NameColumns      // Numbers while all names are numbers, afterwards Text and Ends
+	words            bool // some name is none
 
 	table []event.Node // open addressing; 0: free
 	seed  maphash.Seed
@@ -47,84 +46,70 @@ type dict struct {
 
 func newDict() *dict { return &dict{table: make([]event.Node, 1024), seed: maphash.MakeSeed()} }
 
-func (d *dict) len() int { return max(len(d.nums), len(d.ends)) }
-
 // id is the number of a name, a new one if need be.
 func (d *dict) id(k key) event.Node {
 	if k.text != nil && !d.words {
 		d.toWords()
 	}
-	if 4*d.len() >= 3*len(d.table) {
+	if 4*d.Len() >= 3*len(d.table) {
 		d.rehash(2 * len(d.table))
 	}
+	at, id := d.slot(k)
+	if id > 0 {
+		return id
+	}
 	if d.words {
-		return d.word(k)
+		d.Text = append(d.Text, d.bytes(k)...)
+		d.Ends = append(d.Ends, int64(len(d.Text)))
+	} else {
+		d.Numbers = append(d.Numbers, k.num)
 	}
-	mask := uint64(len(d.table) - 1)
-	at := mix(k.num) & mask
-	for ; d.table[at] != 0; at = (at + 1) & mask {
-		if id := d.table[at]; d.nums[id-1] == k.num {
-			return id
-		}
-	}
-	d.nums = append(d.nums, k.num)
-	d.table[at] = event.Node(len(d.nums))
+	d.table[at] = event.Node(d.Len())
 	return d.table[at]
-}
-
-func (d *dict) word(k key) event.Node {
-	b := d.bytes(k)
-	at, id := d.slot(b)
-	if id == 0 {
-		d.text = append(d.text, b...)
-		d.ends = append(d.ends, int64(len(d.text)))
-		id = event.Node(len(d.ends))
-		d.table[at] = id
-	}
-	return id
 }
 
 // find is the number of a name, 0 if it never appeared.
 func (d *dict) find(k key) event.Node {
-	if d.words {
-		_, id := d.slot(d.bytes(k))
-		return id
-	}
-	if k.text != nil {
+	if k.text != nil && !d.words {
 		return 0
 	}
-	mask := uint64(len(d.table) - 1)
-	for at := mix(k.num) & mask; d.table[at] != 0; at = (at + 1) & mask {
-		if id := d.table[at]; d.nums[id-1] == k.num {
-			return id
-		}
-	}
-	return 0
+	_, id := d.slot(k)
+	return id
 }
 
 // lookalikes warns of whole numbers that occur with and without ".0", as they do where some program made floating-point
 // numbers of one column.
 func (d *dict) lookalikes() []string {
 	count, last := 0, ""
-	for i := range d.ends { // none while all names are numbers
+	for i := range d.Ends { // none while all names are numbers
 		if name, ok := bytes.CutSuffix(d.name(i), []byte(".0")); ok && len(name) > 0 && d.find(newKey(name)) > 0 {
 			count++
 			last = string(name)
 		}
 	}
-	if count == 0 {
+	switch count {
+	case 0:
 		return nil
-	}
-	if count == 1 {
+	case 1:
 		return []string{fmt.Sprintf("%s and %s.0 are different nodes", last, last)}
 	}
 	return []string{fmt.Sprintf("%d names occur with and without .0 and are different nodes, such as %s and %s.0",
 		count, last, last)}
 }
 
-// slot is where a word is in the table, or would be: then the id is 0.
-func (d *dict) slot(b []byte) (uint64, event.Node) {
+// slot is where a name is in the table, or would be: then the id is 0.
+func (d *dict) slot(k key) (uint64, event.Node) {
 	mask := uint64(len(d.table) - 1)
+	if !d.words {
+		at := mix(k.num) & mask
+		for ; d.table[at] != 0; at = (at + 1) & mask {
+			if id := d.table[at]; d.Numbers[id-1] == k.num {
+				return at, id
+			}
+		}
+		return at, 0
+	}
+	b := d.bytes(k)
 	at := maphash.Bytes(d.seed, b) & mask
 	for ; d.table[at] != 0; at = (at + 1) & mask {
 		if id := d.table[at]; string(d.name(int(id)-1)) == string(b) {
@@ -142,36 +127,27 @@ func (d *dict) bytes(k key) []byte {
 }
 
 // name is the name of node i+1. It is overwritten by the next call while names are numbers.
-func (d *dict) name(i int) []byte {
-	if !d.words {
-		return strconv.AppendInt(d.digit[:0], d.nums[i], 10)
-	}
-	from := int64(0)
-	if i > 0 {
-		from = d.ends[i-1]
-	}
-	return d.text[from:d.ends[i]]
-}
+func (d *dict) name(i int) []byte { return d.At(i, &d.digit) }
 
 func (d *dict) toWords() {
-	d.ends = make([]int64, 0, len(d.nums)+1)
-	for _, v := range d.nums {
-		d.text = strconv.AppendInt(d.text, v, 10)
-		d.ends = append(d.ends, int64(len(d.text)))
+	d.Ends = make([]int64, 0, len(d.Numbers)+1)
+	for _, v := range d.Numbers {
+		d.Text = strconv.AppendInt(d.Text, v, 10)
+		d.Ends = append(d.Ends, int64(len(d.Text)))
 	}
-	d.nums, d.words = nil, true
+	d.Numbers, d.words = nil, true
 	d.rehash(len(d.table))
 }
 
 func (d *dict) rehash(size int) {
 	d.table = make([]event.Node, size)
 	mask := uint64(size - 1)
-	for i := range d.len() {
+	for i := range d.Len() {
 		var h uint64
 		if d.words {
 			h = maphash.Bytes(d.seed, d.name(i))
 		} else {
-			h = mix(d.nums[i])
+			h = mix(d.Numbers[i])
 		}
 		at := h & mask
 		for d.table[at] != 0 {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -198,15 +199,8 @@ func recipeOf(s *data.Set) data.Recipe {
 	if r.NoHeader {
 		r = data.Recipe{Edge: r.Edge, Node: r.Node}
 	}
-	for _, c := range []struct {
-		name     *string
-		standard string
-	}{{&r.Source, "src"}, {&r.Target, "dst"}, {&r.Time, "time"}, {&r.Label, "label"}, {&r.NodeID, "node"}, {&r.NodeSide,
-		"side"}} {
-		if *c.name == "" {
-			*c.name = c.standard
-		}
-	}
+	r.Source, r.Target, r.Time = cmp.Or(r.Source, "src"), cmp.Or(r.Target, "dst"), cmp.Or(r.Time, "time")
+	r.Label, r.NodeID, r.NodeSide = cmp.Or(r.Label, "label"), cmp.Or(r.NodeID, "node"), cmp.Or(r.NodeSide, "side")
 	return r
 }
 

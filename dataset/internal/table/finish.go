@@ -51,7 +51,10 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 	if err := im.out.Recipe(recipe); err != nil {
 		return err
 	}
-	about.TimeFormat, about.From = r.TimeFormat, slices.Concat(about.From, baseNames(files))
+	about.TimeFormat, about.From = r.TimeFormat, slices.Clip(about.From)
+	for _, f := range files { // without their directories: the same data gives the same bytes wherever it lies
+		about.From = append(about.From, filepath.Base(f))
+	}
 	if err := im.out.About(about); err != nil {
 		return err
 	}
@@ -59,15 +62,6 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 		return err
 	}
 	return im.out.Commit(native.Counts{Events: r.Events, Nodes: r.Nodes, Sources: named, Bipartite: r.Bipartite})
-}
-
-// baseNames are file names without their directories, so that the same data gives the same bytes wherever it lies.
-func baseNames(files []string) []string {
-	var names []string
-	for _, f := range files {
-		names = append(names, filepath.Base(f))
-	}
-	return names
 }
 
 // lookalikes warns of names that differ by ".0" alone, in a new set.

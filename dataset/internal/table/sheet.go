@@ -43,9 +43,7 @@ const wantNames = "one name in each line, or a column i in the first line"
 
 // ReadSheet reads a table; see dataset.ReadSheet.
 func ReadSheet(ctx context.Context, path string, in io.Reader, asks Asks, o Options) (*Sheet, error) {
-	if o.MaxProblems <= 0 {
-		o.MaxProblems = mostProblems
-	}
+	o.limit()
 	if asks == Targets {
 		o.Delimiter = "," // names may have spaces
 	}
