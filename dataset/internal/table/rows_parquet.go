@@ -132,11 +132,6 @@ func (x *parquetCells) next(p *place) (*parquetColumn, *parquet.Value) {
 	return c, v
 }
 
-func (x *parquetCells) key(p *place) key {
-	c, v := x.next(p)
-	return c.key(p, v)
-}
-
 func (x *parquetCells) time(p *place) (event.Time, string) {
 	c, v := x.next(p)
 	return c.time(p, v)
@@ -161,11 +156,6 @@ func (x *parquetCells) features(p *place) {
 		}
 		c.i++
 	}
-}
-
-func (x *parquetCells) text(p *place) []byte {
-	c, v := x.next(p)
-	return c.text(p, v)
 }
 
 // parquetColumn reads the values of one column, a page at a time.
@@ -266,24 +256,25 @@ func (c *parquetColumn) fill() (*parquet.Value, error) {
 }
 
 // key reads a name: text or a whole number.
-func (c *parquetColumn) key(p *place, x *parquet.Value) key {
-	if !x.IsNull() {
-		switch x.Kind() {
+func (x *parquetCells) key(p *place) key {
+	c, v := x.next(p)
+	if !v.IsNull() {
+		switch v.Kind() {
 		case parquet.Int32, parquet.Int64:
-			n := c.whole(x)
+			n := c.whole(v)
 			if c.plus && n < 0 {
 				return key{text: keep(p.block, strconv.AppendUint(nil, uint64(n), 10))}
 			}
 			return key{num: n}
 		case parquet.ByteArray, parquet.FixedLenByteArray:
-			return p.key(keep(p.block, c.letters(x)))
+			return p.key(keep(p.block, c.letters(v)))
 		case parquet.Float, parquet.Double: // how some programs keep whole numbers where others are missing
-			p.spoil(c.shown(x)+" as a floating-point number",
+			p.spoil(c.shown(v)+" as a floating-point number",
 				"a node's name, as text or a whole number: cast the column")
 			return key{}
 		}
 	}
-	p.spoil(c.shown(x), "a node's name, as text or a whole number")
+	p.spoil(c.shown(v), "a node's name, as text or a whole number")
 	return key{}
 }
 
@@ -317,17 +308,18 @@ func (c *parquetColumn) number(p *place, x *parquet.Value) float32 {
 }
 
 // text is a value as people write it; null is missing. Numbers are written as briefly as they can be read back.
-func (c *parquetColumn) text(p *place, x *parquet.Value) []byte {
-	switch k := x.Kind(); {
-	case x.IsNull():
+func (x *parquetCells) text(p *place) []byte {
+	c, v := x.next(p)
+	switch k := v.Kind(); {
+	case v.IsNull():
 		return nil
 	case c.unit > 0:
-		at, _ := c.time(p, x)
+		at, _ := c.time(p, v)
 		return keep(p.block, input.FormatTime(at, input.TimeDate))
 	case k == parquet.ByteArray || k == parquet.FixedLenByteArray:
-		return keep(p.block, c.letters(x))
+		return keep(p.block, c.letters(v))
 	}
-	return keep(p.block, c.shown(x))
+	return keep(p.block, c.shown(v))
 }
 
 // letters are the characters of a value that has some.
