@@ -113,7 +113,9 @@ func (d *download) receive(resp *http.Response, have int64) error {
 	if resp.ContentLength >= 0 {
 		total = have + resp.ContentLength
 	}
-	w := &counter{done: have, tell: func(n int64) { d.options.Progress(Progress{File: d.url, Done: n, Total: total}) }}
+	w := &counter{ctx: resp.Request.Context(), done: have, tell: func(n int64) {
+		d.options.Progress(Progress{File: d.url, Done: n, Total: total})
+	}}
 	_, err = io.Copy(io.MultiWriter(f, w), resp.Body)
 	if e := f.Close(); err == nil {
 		err = e
@@ -141,8 +143,9 @@ func offline(err error) bool {
 	return errors.As(err, &name) || errors.As(err, &dial) && dial.Op == "dial"
 }
 
-// counter tells how many bytes have gone by, at most once in a while.
+// counter tells how many bytes have gone by, at most once in a while, until the context ends.
 type counter struct {
+	ctx        context.Context
 	done, told int64
 	tell       func(int64)
 }
@@ -153,5 +156,5 @@ func (c *counter) Write(p []byte) (int, error) {
 		c.told = c.done
 		c.tell(c.done)
 	}
-	return len(p), nil
+	return len(p), c.ctx.Err()
 }

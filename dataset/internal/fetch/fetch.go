@@ -22,8 +22,7 @@ import (
 	"github.com/dygmamba/dygmamba/internal/suggest"
 )
 
-// ArchiveURL is where the public data sets are, each as NAME.zip: the data of "Towards Better Evaluation for Dynamic
-// Link Prediction" (Poursafaei, Huang, Pelrine and Rabbany, NeurIPS 2022).
+// ArchiveURL is where the public data sets are, each as NAME.zip.
 const ArchiveURL = "https://zenodo.org/record/7213796/files"
 
 // Options say from where and to where.
@@ -58,24 +57,15 @@ type File struct {
 	Pinned bool   `json:"pinned"` // compared with a known checksum, not only recorded
 }
 
-// Get downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues where
-// it stopped when Get is called again. Files are compared with the checksums this package knows, or else with those
-// recorded at the first download, and appear only when all are right.
+// Get downloads a public data set and unpacks its ml_* files into <dir>/<name>; see dataset.Fetch.
 func Get(ctx context.Context, name string, o Options) (*Report, error) {
 	if err := fetchable(name); err != nil {
 		return nil, err
 	}
-	if o.Dir == "" {
-		if o.Dir = CacheDir(); o.Dir == "" {
-			return nil, errors.New("the system has no cache directory: say where to put the data")
-		}
+	if o.Dir = cmp.Or(o.Dir, CacheDir()); o.Dir == "" {
+		return nil, errors.New("the system has no cache directory: say where to put the data")
 	}
-	if o.BaseURL == "" {
-		o.BaseURL = ArchiveURL
-	}
-	if o.Client == nil {
-		o.Client = http.DefaultClient
-	}
+	o.BaseURL, o.Client = cmp.Or(o.BaseURL, ArchiveURL), cmp.Or(o.Client, http.DefaultClient)
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
@@ -85,10 +75,7 @@ func Get(ctx context.Context, name string, o Options) (*Report, error) {
 		return r, nil
 	}
 	if dir, ok := directory(o.BaseURL); ok {
-		if err := r.take(ctx, dir, o); err != nil {
-			return nil, err
-		}
-		return r, nil
+		return r, r.take(ctx, dir, o)
 	}
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, err

@@ -70,10 +70,13 @@ func (r *Report) unpack(ctx context.Context, archive string, o Options) error {
 // extract writes one file beside its place.
 func (r *Report) extract(ctx context.Context, f *zip.File, o Options) (*atomicfile.File, File, error) {
 	file := File{Name: path.Base(f.Name)}
+	damaged := func(why error) error {
+		return input.FileError(f.Name, fmt.Sprintf("damaged zip data (%v)", why),
+			"an undamaged archive: fetch it again")
+	}
 	body, err := f.Open()
 	if err != nil {
-		return nil, file, input.FileError(f.Name, fmt.Sprintf("damaged zip data (%v)", err),
-			"an undamaged archive: fetch it again")
+		return nil, file, damaged(err)
 	}
 	defer body.Close()
 	p, err := atomicfile.Create(filepath.Join(r.Dir, file.Name))
@@ -81,32 +84,18 @@ func (r *Report) extract(ctx context.Context, f *zip.File, o Options) (*atomicfi
 		return nil, file, err
 	}
 	sum := sha256.New()
-	w := &counter{tell: func(n int64) {
+	w := &counter{ctx: ctx, tell: func(n int64) {
 		o.Progress(Progress{File: file.Name, Done: n, Total: int64(f.UncompressedSize64)})
 	}}
-	file.Bytes, err = io.Copy(io.MultiWriter(p, sum, w), &cancellable{ctx, body})
+	file.Bytes, err = io.Copy(io.MultiWriter(p, sum, w), body)
 	if err != nil {
 		p.Discard()
 		var disk *os.PathError
 		if errors.As(err, &disk) || ctx.Err() != nil {
 			return nil, file, err
 		}
-		return nil, file, input.FileError(f.Name, fmt.Sprintf("damaged zip data (%v)", err),
-			"an undamaged archive: fetch it again")
+		return nil, file, damaged(err)
 	}
 	file.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return p, file, nil
-}
-
-// cancellable stops reading when the context ends.
-type cancellable struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c *cancellable) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func matrixIn(in *input.File) (data.Features, error) {
 		m.values = values
 	}
 	total := int64(h.Rows) * int64(h.Cols) * int64(h.Size)
-	buf := make([]byte, 256<<10)
+	buf := make([]byte, len(zeros))
 	for left := total; left > 0; {
 		n, err := io.ReadFull(in, buf[:min(int64(len(buf)), left)])
 		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -80,6 +81,9 @@ func matrixIn(in *input.File) (data.Features, error) {
 	return m.Features, nil
 }
 
+// zeros are as many as are read at once.
+var zeros [256 << 10]byte
+
 // gzipRatio is more than gzip can shrink anything by.
 const gzipRatio = 1100
 
@@ -96,7 +100,7 @@ func (m *matrix) add(b []byte, size int) error {
 	n := len(b) / size
 	defer func() { m.seen += n }()
 	if m.Data == nil {
-		if allZero(b) {
+		if bytes.Equal(b, zeros[:len(b)]) {
 			return nil
 		}
 		m.Data = make([]float32, m.seen, max(m.values, m.seen+n))
@@ -133,22 +137,7 @@ func (m *matrix) notFinite(i int, v float64) error {
 		Found: strconv.FormatFloat(v, 'g', -1, 64), Want: input.WantFloat32}
 }
 
-func allZero(b []byte) bool {
-	for ; len(b) >= 8; b = b[8:] {
-		if binary.LittleEndian.Uint64(b) != 0 {
-			return false
-		}
-	}
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// Save writes the set as ml_NAME.csv, ml_NAME.npy and ml_NAME_node.npy in dir, which is made if need be. Names of nodes
-// are not kept in this layout. Each file appears whole or not at all, the csv last.
+// Save writes the set as three files; see dataset.SaveDyGLib.
 func Save(dir string, s *data.Set) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -188,13 +177,10 @@ func writeTable(w io.Writer, s *data.Set) error {
 // appendFloat writes a number with a decimal point, as the public files do.
 func appendFloat(b []byte, v float64, bits int) []byte {
 	n := len(b)
-	b = strconv.AppendFloat(b, v, 'f', -1, bits)
-	for _, c := range b[n:] {
-		if c == '.' {
-			return b
-		}
+	if b = strconv.AppendFloat(b, v, 'f', -1, bits); bytes.IndexByte(b[n:], '.') < 0 {
+		b = append(b, ".0"...)
 	}
-	return append(b, ".0"...)
+	return b
 }
 
 // writeNPY writes a matrix as float64, as the public files are. One without columns gets cols of zeros.

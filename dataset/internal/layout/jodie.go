@@ -26,9 +26,7 @@ type JODIEOptions struct {
 // JODIEBipartite are the public sets whose users and items are numbered apart.
 var JODIEBipartite = []string{"wikipedia", "reddit", "mooc", "lastfm", "myket"}
 
-// ReadJODIE reads a raw file of the JODIE project: a header line, then user,item,timestamp,label,feature,feature,… in
-// the order of time, ids from 0. Users become nodes 1 … U; items become U+1 … U+I in a bipartite set, in which both
-// must be numbered without gaps, and share the numbers of users elsewhere. Problems of the data are an *InputError.
+// ReadJODIE reads a raw file of the JODIE project; see dataset.ReadJODIE.
 func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*data.Set, error) {
 	in, err := input.Open(path)
 	if err != nil {

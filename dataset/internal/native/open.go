@@ -15,8 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
-// Open opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than read, so
-// Close the set when done. Every byte is checked against its checksum.
+// Open opens a file made by Import or Save; see dataset.OpenNative.
 func Open(path string) (*data.Set, error) {
 	info, err := os.Stat(path)
 	if err != nil {

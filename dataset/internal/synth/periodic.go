@@ -26,9 +26,7 @@ type PeriodicOptions struct {
 var DefaultPeriodic = PeriodicOptions{Sources: 10, Targets: 10, Events: 6000, ShortGap: 10, LongGap: 200,
 	Jitter: 0.02, Noise: 0.05}
 
-// Periodic makes a bipartite stream in which every source meets every target again and again, each pair in a rhythm of
-// its own. Who has met whom, how often and how recently says next to nothing about who meets next. Comparing the time
-// since a pair's last meeting with the gaps before it does.
+// Periodic makes a bipartite stream in which every pair meets in a rhythm of its own; see dataset.Periodic.
 func Periodic(o PeriodicOptions) (*data.Set, error) {
 	o = o.withDefaults()
 	if o.Sources < 1 || o.Targets < 1 || o.Events < 1 || !(o.ShortGap > 0) || !(o.LongGap >= o.ShortGap) ||
