@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/native"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 )
 
 // AppendOptions say how to read tables of later events. What is not said is as in the first import.
@@ -39,7 +40,7 @@ func Append(ctx context.Context, path string, files []string, o AppendOptions) (
 	if len(files) == 0 {
 		return nil, errors.New("append: no files")
 	}
-	unlock, err := native.Lock(path)
+	unlock, err := atomicfile.Lock(path)
 	if err != nil {
 		return nil, err
 	}
