@@ -32,8 +32,16 @@ func Open(ctx context.Context, name string, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := src.open(ctx, o)
-	if err == nil && !src.cached && src.synth == "" {
+	var set *Set
+	switch {
+	case src.native != "":
+		set, err = OpenNative(src.native)
+	case src.synth != "":
+		return Synth(src.synth, SynthOptions{Seed: o.Seed})
+	default:
+		set, err = src.layout.Read(ctx)
+	}
+	if err == nil && !src.cached {
 		set.Path, _ = filepath.Abs(cmp.Or(src.native, src.layout.CSV)) // none where there is no current directory
 	}
 	return set, err
@@ -45,16 +53,6 @@ type source struct {
 	native string
 	synth  string
 	cached bool // by name in the user's cache
-}
-
-func (s source) open(ctx context.Context, o Options) (*Set, error) {
-	switch {
-	case s.native != "":
-		return OpenNative(s.native)
-	case s.synth != "":
-		return Synth(s.synth, SynthOptions{Seed: o.Seed})
-	}
-	return s.layout.Read(ctx)
 }
 
 func find(name string, o Options) (source, error) {

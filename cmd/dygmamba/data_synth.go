@@ -78,10 +78,7 @@ func (a *app) save(set *dataset.Set, out string) error {
 	if err := write(out, set); err != nil {
 		return err
 	}
-	return a.wrote(writtenDoc{out, set.Name, set.NumNodes() - 1, set.Log.Len(), set.Hash()})
-}
-
-func (a *app) wrote(doc writtenDoc) error {
+	doc := writtenDoc{out, set.Name, set.NumNodes() - 1, set.Log.Len(), set.Hash()}
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
 		_, err := fmt.Fprintf(w, "wrote %s: %s events between %s nodes\n",
 			s.Strong(doc.File), term.Count(doc.Events), term.Count(doc.Nodes))

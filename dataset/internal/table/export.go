@@ -23,9 +23,9 @@ import (
 
 // Exported is a table that was written, and the options with which Import reads it again.
 type Exported struct {
-	Rows    int
-	Columns []string
-	Options Options // columns by name, and Bipartite
+	Rows    int      `json:"rows"`
+	Columns []string `json:"columns"`
+	Options Options  `json:"-"` // columns by name, and Bipartite
 }
 
 // ExportEvents writes the events of a set as CSV or Parquet, in the order in which they came. Import makes the same set

@@ -94,8 +94,8 @@ func (e *encoders) choose(c chooser, list, others []string, option string, missi
 		}
 	}
 	for i, r := range e.readers {
-		if i >= len(names) || names[i] != r.Name() {
-			bad.Column, bad.Found = r.Name(), "no such feature"
+		if i >= len(names) || names[i] != r.Name {
+			bad.Column, bad.Found = r.Name, "no such feature"
 			return nil, &bad
 		}
 	}
@@ -109,7 +109,7 @@ func (e *encoders) read(file string, b *importBlock, plain int) []float32 {
 		for i := range b.spot {
 			for j, r := range e.readers {
 				if cell := b.cells[i*len(e.readers)+j]; !r.Add(cell) {
-					b.place(file, i).Bad(r.Name(), input.Quote(cell), r.Want())
+					b.place(file, i).Bad(r.Name, input.Quote(cell), r.Want())
 				}
 			}
 		}
