@@ -14,9 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba/dataset/internal/catalog"
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
-	"github.com/dygmamba/dygmamba/dataset/internal/fetch"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/layout"
 	"github.com/dygmamba/dygmamba/dataset/internal/native"
@@ -40,8 +38,6 @@ type (
 	Recipe = data.Recipe
 	// Encoding is how the columns of a table become features.
 	Encoding = data.Encoding
-	// Entry is a built-in data set and what has been published about it; 0 and "" where nothing has.
-	Entry = catalog.Entry
 )
 
 // What is said of someone's files.
@@ -91,12 +87,6 @@ type (
 	SheetAsks = table.Asks
 	// JODIEOptions say how to read a raw JODIE file.
 	JODIEOptions = layout.JODIEOptions
-	// FetchOptions say from where and to where.
-	FetchOptions = fetch.Options
-	// FetchProgress is how far a download or unpacking has come.
-	FetchProgress = fetch.Progress
-	// FetchReport is what was fetched.
-	FetchReport = fetch.Report
 )
 
 // Names of choices and formats.
@@ -129,11 +119,6 @@ const (
 	AsksSources  = table.Sources
 	ListsTargets = table.Targets
 
-	// Kinds of data sets.
-	Continuous = catalog.Continuous
-	Discrete   = catalog.Discrete
-	Synthetic  = catalog.Synthetic
-
 	// DateForms says which dates are read.
 	DateForms = input.DateForms
 	// AllColumns in ImportOptions.Features stands for every column that has no other meaning.
@@ -142,16 +127,9 @@ const (
 	DefaultCategories = table.DefaultCategories
 	// DensityBins is the number of parts in Info.Density.
 	DensityBins = data.DensityBins
-	// ArchiveURL is where the public data sets are, each as NAME.zip: the data of "Towards Better Evaluation for
-	// Dynamic Link Prediction" (Poursafaei, Huang, Pelrine and Rabbany, NeurIPS 2022).
-	ArchiveURL = fetch.ArchiveURL
 )
 
 var (
-	// Catalog is all built-in data sets.
-	Catalog = catalog.All
-	// ErrUnknown is in the chain of the error about a name that means nothing: no built-in data set, file or directory.
-	ErrUnknown = catalog.ErrUnknown
 	// SynthNames are the data sets Synth makes.
 	SynthNames = append(slices.Clone(synth.PaperNames), synth.HabitsName)
 	// DefaultPeriodic is small enough to learn in a minute.
@@ -267,19 +245,3 @@ func SaveDyGLib(dir string, s *Set) error { return layout.Save(dir, s) }
 func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*Set, error) {
 	return layout.ReadJODIE(ctx, path, o)
 }
-
-// Lookup is the entry of a built-in data set.
-func Lookup(name string) (Entry, bool) { return catalog.Lookup(name) }
-
-// CatalogNames are the names of all built-in data sets.
-func CatalogNames() []string { return catalog.Names() }
-
-// Fetch downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues
-// where it stopped when Fetch is called again. Files are compared with the checksums the program knows, or else with
-// those recorded at the first download, and appear only when all are right.
-func Fetch(ctx context.Context, name string, o FetchOptions) (*FetchReport, error) {
-	return fetch.Get(ctx, name, o)
-}
-
-// CacheDir is where Fetch puts data sets unless told otherwise, "" if the system knows no such place.
-func CacheDir() string { return fetch.CacheDir() }

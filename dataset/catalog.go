@@ -1,5 +1,4 @@
-// Package catalog answers: which data sets have a name everybody knows, and what has been published about them?
-package catalog
+package dataset
 
 import (
 	"errors"
@@ -27,10 +26,10 @@ const (
 	Synthetic  = "synthetic"
 )
 
-// All is all built-in data sets. Numbers of the continuous and synthetic ones are those of the DyGMamba paper's tables
+// Catalog is all built-in data sets. Numbers of the continuous and synthetic ones are those of the DyGMamba paper's tables
 // of data set statistics, of the others those of the DyGLib paper's (Yu et al., NeurIPS 2023); habits is our own,
 // with seed 0.
-var All = []Entry{
+var Catalog = []Entry{
 	{"lastfm", "LastFM", Continuous, 1980, 1293103, 0, 1283614, true, "1 month", false},
 	{"enron", "Enron", Continuous, 184, 125235, 0, 22632, false, "3 years", false},
 	{"mooc", "MOOC", Continuous, 7144, 411749, 4, 345600, true, "17 months", false},
@@ -56,17 +55,17 @@ var ErrUnknown = errors.New("no data set")
 
 // Lookup is the entry of a built-in data set.
 func Lookup(name string) (Entry, bool) {
-	i := slices.IndexFunc(All, func(e Entry) bool { return e.Name == name })
+	i := slices.IndexFunc(Catalog, func(e Entry) bool { return e.Name == name })
 	if i < 0 {
 		return Entry{}, false
 	}
-	return All[i], true
+	return Catalog[i], true
 }
 
-// Names are the names of all built-in data sets.
-func Names() []string {
+// CatalogNames are the names of all built-in data sets.
+func CatalogNames() []string {
 	var names []string
-	for _, e := range All {
+	for _, e := range Catalog {
 		names = append(names, e.Name)
 	}
 	return names
