@@ -26,9 +26,9 @@ const (
 	Synthetic  = "synthetic"
 )
 
-// Catalog is all built-in data sets. Numbers of the continuous and synthetic ones are those of the DyGMamba paper's tables
-// of data set statistics, of the others those of the DyGLib paper's (Yu et al., NeurIPS 2023); habits is our own,
-// with seed 0.
+// Catalog is all built-in data sets. Numbers of the continuous and synthetic ones are those of the DyGMamba paper's
+// tables of statistics, of the others those of the DyGLib paper's (Yu et al., NeurIPS 2023); habits is our own, with
+// seed 0.
 var Catalog = []Entry{
 	{"lastfm", "LastFM", Continuous, 1980, 1293103, 0, 1283614, true, "1 month", false},
 	{"enron", "Enron", Continuous, 184, 125235, 0, 22632, false, "3 years", false},

@@ -34,7 +34,6 @@ var errGone = errors.New("the server does not have it")
 
 func (d *download) tagPath() string { return d.path + ".tag" }
 
-// size is how much there is.
 func (d *download) size() int64 {
 	info, err := os.Stat(d.path)
 	if err != nil {
@@ -109,7 +108,6 @@ func (d *download) start(h http.Header) error {
 	return os.WriteFile(d.tagPath(), []byte(tag), 0o644)
 }
 
-// receive appends the body.
 func (d *download) receive(resp *http.Response, have int64) error {
 	f, err := os.OpenFile(d.path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {

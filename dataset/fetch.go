@@ -209,7 +209,6 @@ func recorded(dir string) map[string]string {
 
 const sumsFile = "SHA256SUMS"
 
-// record writes the checksums of a data set's files.
 func (r *FetchReport) record() error {
 	files := slices.Clone(r.Files)
 	slices.SortFunc(files, func(x, y FetchedFile) int { return strings.Compare(x.Name, y.Name) })

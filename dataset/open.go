@@ -87,7 +87,6 @@ func find(name string, o Options) (source, error) {
 	return source{}, notFound(name, dirs)
 }
 
-// notFound says what was looked for.
 func notFound(name string, dirs []string) error {
 	if filepath.Base(name) != name {
 		return fmt.Errorf("%s: %w: want a directory in the ml_* layout or a file made by dataset.Import",

@@ -59,7 +59,6 @@ func addAppendFlags(cmd *cobra.Command, o *dataset.AppendOptions) {
 	flags.IntVar(&o.MaxProblems, "max-problems", 20, "maximum number of problems of each kind to report")
 }
 
-// appendDoc is the document of data append.
 type appendDoc struct {
 	*dataset.AppendReport
 	spanDoc

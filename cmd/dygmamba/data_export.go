@@ -49,7 +49,6 @@ func newDataExport(a *app) *cobra.Command {
 	return cmd
 }
 
-// export is one call of data export.
 type export struct{ out, nodes string }
 
 // check looks at the flags alone.
@@ -82,7 +81,6 @@ func tableFormat(path string) string {
 	return dataset.FormatCSV
 }
 
-// exportDoc is the document of data export.
 type exportDoc struct {
 	Data   string       `json:"data"`
 	Events *exportedDoc `json:"events"`

@@ -38,7 +38,7 @@ func newDataImport(a *app) *cobra.Command {
 			if info, err := os.Stat(filepath.Dir(out)); err != nil || !info.IsDir() {
 				return usagef("--out %s: there is no directory %s", out, filepath.Dir(out))
 			}
-			if o.Format == formatJODIE {
+			if o.Format == dataset.FormatJODIE {
 				for _, flag := range []string{"src", "dst", "time", "label", "edge-features", "nodes", "node-id",
 					"node-side", "delimiter", "no-header",
 					"features", "node-features", "categories", "missing"} {
@@ -65,9 +65,6 @@ func newDataImport(a *app) *cobra.Command {
 	addTableFlags(cmd, &o)
 	return cmd
 }
-
-// formatJODIE is a format that is read whole and in its own way: ids from 0, an unnamed tail of features.
-const formatJODIE = dataset.FormatJODIE
 
 func (a *app) importJODIE(ctx context.Context, files []string, out string, o dataset.ImportOptions) error {
 	if len(files) > 1 {
@@ -118,7 +115,6 @@ func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 // tableForms are the flags of every command that reads someone's table.
 var tableForms = []string{"src", "dst", "time", "format", "delimiter", "no-header"}
 
-// addTableForm adds them.
 func addTableForm(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags, formats, jodie := cmd.Flags(), []string{dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet}, ""
 	found := " (default: detected)"
@@ -126,7 +122,7 @@ func addTableForm(cmd *cobra.Command, o *dataset.ImportOptions) {
 	case "append":
 		found = " (default: as in the first import)"
 	case "import", "check":
-		formats, jodie = append(formats, formatJODIE), "; jodie for raw files of the JODIE project"
+		formats, jodie = append(formats, dataset.FormatJODIE), "; jodie for raw files of the JODIE project"
 	}
 	flags.StringVar(&o.Source, "src", "", "column of sources"+found)
 	flags.StringVar(&o.Target, "dst", "", "column of destinations"+found)
@@ -187,7 +183,6 @@ func (a *app) showProgress(o *dataset.ImportOptions) (done func()) {
 	return progress.Done
 }
 
-// importDoc is the document of data import.
 type importDoc struct {
 	*dataset.ImportReport
 	spanDoc

@@ -18,7 +18,6 @@ import (
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
-// infoDoc is the document of data info.
 type infoDoc struct {
 	dataset.Info
 	spanDoc

@@ -6,7 +6,6 @@ package pcg64
 
 import "math/bits"
 
-// word is a number of 128 bits.
 type word struct{ hi, lo uint64 }
 
 func (a word) add(b word) word {
@@ -73,7 +72,6 @@ const (
 	mixLeft, mixRight    = 0xca01f9dd, 0x4973f715
 )
 
-// hash is a multiplier on its way.
 type hash struct{ at, times uint32 }
 
 func (h *hash) of(x uint32) uint32 {

@@ -62,7 +62,6 @@ func Stats(s *Set) Info {
 	return i
 }
 
-// bin is the part of the time line that t falls into.
 func bin(t, first, last event.Time) int {
 	if last == first {
 		return 0

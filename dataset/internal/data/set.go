@@ -163,8 +163,12 @@ func Slice(s *Set, from, to event.Time) *Set {
 		part.Edge.Data = make([]float32, part.Edge.Rows*part.Edge.Cols)
 	}
 	// In the order of their old ids, which is the one in which they came.
-	number := make([]event.Edge, len(kept))
-	for k, i := range byEdge(all, kept) {
+	order, number := make([]int, len(kept)), make([]event.Edge, len(kept))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(all.Edge(kept[a])) - int(all.Edge(kept[b])) })
+	for k, i := range order {
 		number[i] = event.Edge(k + 1)
 	}
 	for k, i := range kept {
@@ -178,14 +182,4 @@ func Slice(s *Set, from, to event.Time) *Set {
 		}
 	}
 	return &part
-}
-
-// byEdge is the order of events by their ids: places in kept.
-func byEdge(all event.Span, kept []int) []int {
-	order := make([]int, len(kept))
-	for k := range order {
-		order[k] = k
-	}
-	slices.SortFunc(order, func(a, b int) int { return int(all.Edge(kept[a])) - int(all.Edge(kept[b])) })
-	return order
 }

@@ -63,7 +63,6 @@ func want(kind string) string {
 	return "a finite number"
 }
 
-// add takes a cell of a known kind.
 func (r *Reader) add(cell []byte) bool {
 	if r.kind == Category {
 		w := word(cell)

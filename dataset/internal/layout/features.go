@@ -18,7 +18,6 @@ import (
 	"github.com/dygmamba/dygmamba/internal/npy"
 )
 
-// firstRows drops the rows behind them.
 func firstRows(f *data.Features, rows int) {
 	f.Rows = rows
 	if f.Data != nil {
@@ -95,7 +94,6 @@ type matrix struct {
 	values int // how many there will be, as far as the header can be believed
 }
 
-// add takes the bytes of the next values.
 func (m *matrix) add(b []byte, size int) error {
 	n := len(b) / size
 	defer func() { m.seen += n }()

@@ -129,7 +129,6 @@ func (j *jodie) merge(b *eventBlock) {
 	j.edge.addFloats(b.feat)
 }
 
-// set numbers the nodes.
 func (j *jodie) set(name string, bipartite bool) (*data.Set, error) {
 	n := len(j.Src)
 	if n == 0 {

@@ -240,28 +240,25 @@ func (p place) id(column string, b []byte, first int64) (int32, bool) {
 
 // number reads a time that is a number.
 func (p place) number(column string, b []byte) (event.Time, bool) {
-	v, ok := input.ParseFloat(b)
-	switch {
-	case !ok || !input.Finite(v):
-		p.Bad(column, input.Quote(b), "a finite number")
-	case math.Abs(v) > event.MaxTime:
-		p.Bad(column, input.Quote(b), input.WantWithin)
-	default:
-		return v, true
-	}
-	return 0, false
+	return p.within(column, b, math.Nextafter(event.MaxTime, math.Inf(1)), input.WantWithin)
 }
 
 // float reads a number that fits into 32 bits.
 func (p place) float(column string, b []byte) (float32, bool) {
+	v, ok := p.within(column, b, 0x1.ffffffp127, input.WantFloat32) // where rounding begins to give infinity
+	return float32(v), ok
+}
+
+// within reads a number below a limit, whatever its sign.
+func (p place) within(column string, b []byte, limit float64, want string) (float64, bool) {
 	v, ok := input.ParseFloat(b)
 	switch {
 	case !ok || !input.Finite(v):
 		p.Bad(column, input.Quote(b), "a finite number")
-	case !input.Finite(float64(float32(v))):
-		p.Bad(column, input.Quote(b), input.WantFloat32)
+	case math.Abs(v) >= limit:
+		p.Bad(column, input.Quote(b), want)
 	default:
-		return float32(v), true
+		return v, true
 	}
 	return 0, false
 }

@@ -170,7 +170,6 @@ func (d *decoder) log(s *data.Set) {
 		fmt.Sprintf("nodes up to %d, as the header says", d.header.nodes))
 }
 
-// bytes are those of a section.
 func (d *decoder) bytes(s section) []byte { return d.data[s.offset : s.offset+s.length] }
 
 // column is the section of one value for each of n rows; nil where it is missing and may be.

@@ -60,7 +60,6 @@ func FloatColumn(name string, of func(row int) float64) Column {
 		parquet.Leaf(parquet.DoubleType), func(row int) parquet.Value { return parquet.DoubleValue(of(row)) }}
 }
 
-// sheet is a table by column.
 type sheet struct {
 	rows    int
 	columns []Column
@@ -117,7 +116,6 @@ func (t *sheet) csv(ctx context.Context, w io.Writer) error {
 	return out.Error()
 }
 
-// eventSheet is the events of a set.
 func eventSheet(s *data.Set) *sheet {
 	all := s.Log.All()
 	order := arrival(all)
@@ -283,7 +281,6 @@ func timeColumn(s *data.Set, name string, of func(row int) event.Time) Column {
 	return Column{name, text, parquet.Timestamp(parquet.Microsecond), value}
 }
 
-// micros is a time in microseconds.
 func micros(at event.Time) int64 { return int64(math.Round(at * 1e6)) }
 
 func (t *sheet) parquet(ctx context.Context, w io.Writer) error {
@@ -327,7 +324,6 @@ func (g inOrder) Fields() []parquet.Field {
 // GoType would name a Go type like the group, which rows are never made of.
 func (g inOrder) GoType() reflect.Type { return reflect.TypeFor[struct{}]() }
 
-// columnField is a field of the group.
 type columnField struct {
 	parquet.Node
 	name string

@@ -233,8 +233,11 @@ func (im *importer) merge(b *importBlock) error {
 		}
 	}
 	if im.Progress != nil {
-		im.Progress(Progress{File: im.reader.path, Rows: im.table.n - im.table.old, Bytes: im.reader.in.Delivered(),
-			Size: im.reader.size()})
+		p := Progress{File: im.reader.path, Rows: im.table.n - im.table.old, Bytes: im.reader.in.Delivered()}
+		if !im.reader.in.Packed {
+			p.Size = im.reader.in.Size
+		}
+		im.Progress(p)
 	}
 	return nil
 }

@@ -121,14 +121,6 @@ func (r *tableReader) format() string {
 	return FormatCSV
 }
 
-// size is the size of the file, 0 if unknown or packed.
-func (r *tableReader) size() int64 {
-	if r.in.Packed {
-		return 0
-	}
-	return r.in.Size
-}
-
 // take moves the problems of a block to f, and counts its rows.
 func (r *tableReader) take(f *input.Finder, b *importBlock) {
 	f.Take(&b.Finder, r.rows, r.lines)

@@ -277,7 +277,6 @@ func scalarText(value []byte) ([]byte, bool) {
 	return []byte(unquote(value)), true
 }
 
-// shown is a value for a complaint.
 func shown(value []byte) string {
 	if value == nil {
 		return "nothing"

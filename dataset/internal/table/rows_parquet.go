@@ -121,7 +121,6 @@ func (r *tableReader) group(ctx context.Context, g parquet.RowGroup, x *parquetC
 	return nil
 }
 
-// next is the next value of a column.
 func (x *parquetCells) next(p *place) (*parquetColumn, *parquet.Value) {
 	c := x.columns[p.column]
 	v, err := c.peek()
@@ -322,7 +321,6 @@ func (x *parquetCells) text(p *place) []byte {
 	return keep(p.block, c.shown(v))
 }
 
-// letters are the characters of a value that has some.
 func (c *parquetColumn) letters(x *parquet.Value) []byte {
 	text := x.ByteArray()
 	if c.uuid {

@@ -38,7 +38,6 @@ const (
 	Targets
 )
 
-// wantNames is said of lines of a list.
 const wantNames = "one name in each line, or a column i in the first line"
 
 // ReadSheet reads a table; see dataset.ReadSheet.
@@ -113,7 +112,6 @@ func (s *Sheet) drop(name string) bool {
 	return true
 }
 
-// merge hands the rows of a block on.
 func (s *Sheet) merge(b *importBlock) error {
 	r, more := s.reader, b.more
 	n := len(r.wanted) - atFeatures
