@@ -40,12 +40,6 @@ func newDataAppend(a *app) *cobra.Command {
 			return a.appended(report)
 		},
 	}
-	addAppendFlags(cmd, &o)
-	return cmd
-}
-
-// addAppendFlags are the flags that say how to read later tables, where they differ from the first ones.
-func addAppendFlags(cmd *cobra.Command, o *dataset.AppendOptions) {
 	flags := cmd.Flags()
 	addTableForm(cmd, &o.Options)
 	flags.StringVar(&o.Label, "label", "", "column of labels (default: as in the first import)")
@@ -57,6 +51,7 @@ func addAppendFlags(cmd *cobra.Command, o *dataset.AppendOptions) {
 		"with --nodes: column with the values source or destination (default: as in the first import)")
 	flags.BoolVar(&o.Again, "again", false, "append a file even if all its rows are in the data set already")
 	flags.IntVar(&o.MaxProblems, "max-problems", 20, "maximum number of problems of each kind to report")
+	return cmd
 }
 
 type appendDoc struct {

@@ -12,9 +12,6 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-// sourceColumns are those of a question whom a source meets.
-var sourceColumns = [3]string{Columns[0], "", Columns[2]}
-
 // Candidate is a node that may be met.
 type Candidate struct {
 	Name string
@@ -23,7 +20,7 @@ type Candidate struct {
 
 // OneSource reads a source and a time, to ask whom it meets then; where is where it was asked, for complaints.
 func (k *Reader) OneSource(where, u, ts string) (Question, error) {
-	return k.one(where, sourceColumns, [3]string{u, "", ts})
+	return k.one(where, [3]string{Columns[0], "", Columns[2]}, [3]string{u, "", ts})
 }
 
 // ReadSources reads sources and times, to ask whom each meets then, from a table as Read does; a column i is one of the

@@ -17,7 +17,12 @@ import (
 
 // Open opens a file made by Import or Save; see dataset.OpenNative.
 func Open(path string) (*data.Set, error) {
-	info, err := os.Stat(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +30,7 @@ func Open(path string) (*data.Set, error) {
 		return nil, input.FileError(path, fmt.Sprintf("%d bytes", info.Size()),
 			fmt.Sprintf("a native .dgm file, at least %d", headerSize))
 	}
-	raw, release, err := mapFile(path, info.Size())
+	raw, release, err := mapFile(f, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -36,29 +37,18 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 	}
 	r.EdgeFeatures = im.features.width
 	im.features.end(int(im.table.next))
-	if err := im.table.sort(ctx); err != nil {
-		return err
-	}
 	im.lookalikes()
-	im.writeEvents(ctx)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := im.writeNodes(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{im.table.sort, im.writeEvents, im.writeNodes} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	im.writeNames()
-	if err := im.out.Recipe(recipe); err != nil {
-		return err
-	}
 	about.TimeFormat, about.From = r.TimeFormat, slices.Clip(about.From)
 	for _, f := range files { // without their directories: the same data gives the same bytes wherever it lies
 		about.From = append(about.From, filepath.Base(f))
 	}
-	if err := im.out.About(about); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(im.out.Recipe(recipe), im.out.About(about), ctx.Err()); err != nil {
 		return err
 	}
 	return im.out.Commit(native.Counts{Events: r.Events, Nodes: r.Nodes, Sources: named, Bipartite: r.Bipartite})
@@ -107,7 +97,7 @@ func (im *importer) fitEvents() error {
 }
 
 // writeEvents writes the columns in the order of time, all at once, unless the context ends.
-func (im *importer) writeEvents(ctx context.Context) {
+func (im *importer) writeEvents(ctx context.Context) error {
 	r, n := im.report, im.table.n
 	begin := func(kind uint32, size int) *native.Section { return im.out.Section(kind, n, 1, int64(size)*int64(n)) }
 	src, dst, time := begin(native.Source, 4), begin(native.Destination, 4), begin(native.Time, 8)
@@ -148,4 +138,5 @@ func (im *importer) writeEvents(ctx context.Context) {
 	for id := event.Node(1); id <= im.last && r.Bipartite; id++ {
 		r.Bipartite = !(isSource.Has(id) && isTarget.Has(id))
 	}
+	return ctx.Err()
 }
