@@ -14,9 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dygmamba/dygmamba/dataset/internal/catalog"
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
-	"github.com/dygmamba/dygmamba/dataset/internal/fetch"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/layout"
 	"github.com/dygmamba/dygmamba/dataset/internal/native"
@@ -25,21 +23,119 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// Set is one data set, ready to be split and replayed. Events are in time order, ties in the order of the source.
-type Set = data.Set
+// What a data set is.
+type (
+	// Set is one data set, ready to be split and replayed. Events are in time order, ties in the order of the source.
+	Set = data.Set
+	// Features is a row-major matrix. Data nil: all zero. Row 0 belongs to no node or event.
+	Features = data.Features
+	// Names is the dictionary of a data set: what its nodes were called where they came from. A nil *Names calls every
+	// node by its id.
+	Names = data.Names
+	// Info is the statistics of a data set.
+	Info = data.Info
+	// Recipe is how tables became a set: which columns meant what, and what the encodings of features were fitted to.
+	Recipe = data.Recipe
+	// Encoding is how the columns of a table become features.
+	Encoding = data.Encoding
+)
 
-// Features is a row-major matrix. Data nil: all zero. Row 0 belongs to no node or event.
-type Features = data.Features
+// What is said of someone's files.
+type (
+	// InputError is a complaint about someone's data: where it is, what was found, and what would have been right.
+	InputError = input.Error
+	// Problems is everything found wrong with some input. It is an error if Total > 0.
+	Problems = input.Problems
+	// Place is where a value stands in someone's file, for complaints about it.
+	Place = input.Place
+)
 
-// Names is the dictionary of a data set: what its nodes were called where they came from. A nil *Names calls every node
-// by its id.
-type Names = data.Names
+// How streams are made.
+type (
+	// SynthOptions choose among the readings of the paper's description of S1, S2 and S3. The zero value is the one its
+	// tables imply.
+	SynthOptions = synth.PaperOptions
+	// HabitsOptions shape a stream of weekly habits. Zero values are replaced by defaults.
+	HabitsOptions = synth.HabitsOptions
+	// Routine is what a stream of habits was made from: how likely every visit was.
+	Routine = synth.Routine
+	// PeriodicOptions shape a Periodic stream. Zero values are replaced by those of DefaultPeriodic.
+	PeriodicOptions = synth.PeriodicOptions
+)
 
-// Sides of nodes, as Names.Side tells them: nodes of one side have different names.
+// How tables are read and written, and what came of it.
+type (
+	// ImportOptions say how to read someone's tables. The zero value guesses from the content and the column names.
+	ImportOptions = table.Options
+	// ImportProgress is how far an import has come.
+	ImportProgress = table.Progress
+	// ImportReport is what an import did.
+	ImportReport = table.Report
+	// AppendOptions say how to read tables of later events. What is not said is as in the first import.
+	AppendOptions = table.AppendOptions
+	// AppendReport is what was appended.
+	AppendReport = table.AppendReport
+	// Columns says which column of a table means what, by name; "" for none.
+	Columns = table.Columns
+	// Column is one of a table for WriteColumns, made by TextColumn, IntColumn, Float32Column or FloatColumn.
+	Column = table.Column
+	// Exported is a table that was written, and the options with which Import reads it again.
+	Exported = table.Exported
+	// Sheet is a table whose columns are all kept as text.
+	Sheet = table.Sheet
+	// SheetAsks is what the rows of a sheet ask.
+	SheetAsks = table.Asks
+	// JODIEOptions say how to read a raw JODIE file.
+	JODIEOptions = layout.JODIEOptions
+)
+
+// Names of choices and formats.
 const (
+	// Sides of nodes, as Names.Side tells them: nodes of one side have different names.
 	SideSource   = data.SideSource   // sources of a bipartite set, and all nodes of others
 	SideTarget   = data.SideTarget   // destinations of a bipartite set
 	SideNameless = data.SideNameless // nodes that are not in the dictionary
+
+	// How times are written in a source.
+	TimeNumber = input.TimeNumber // in whatever unit the data has
+	TimeDate   = input.TimeDate   // as dates, kept as seconds since 1970-01-01T00:00:00Z
+
+	// Values of SynthOptions.
+	IDsShared   = synth.IDsShared   // 7 nodes that are both sources and destinations
+	IDsSeparate = synth.IDsSeparate // 7 sources and 7 destinations
+	GapCents    = synth.GapCents    // a pair's first gap has two decimals
+	GapReal     = synth.GapReal     // it is any number; times are rounded to two decimals
+	GapInteger  = synth.GapInteger  // it is a whole number
+
+	// Formats of tables; the last is that of the JODIE project's files, for ReadJODIE.
+	FormatCSV     = table.FormatCSV
+	FormatJSONL   = table.FormatJSONL
+	FormatParquet = table.FormatParquet
+	FormatJODIE   = layout.FormatJODIE
+
+	// Questions: do source and destination interact at a time, or whom does the source meet then? Or no question: a
+	// list of destinations, one name a line or the column i of a table.
+	AsksPairs    = table.Pairs
+	AsksSources  = table.Sources
+	ListsTargets = table.Targets
+
+	// DateForms says which dates are read.
+	DateForms = input.DateForms
+	// AllColumns in ImportOptions.Features stands for every column that has no other meaning.
+	AllColumns = table.AllColumns
+	// DefaultCategories is how many values of a column have a feature each, unless ImportOptions says otherwise.
+	DefaultCategories = table.DefaultCategories
+	// DensityBins is the number of parts in Info.Density.
+	DensityBins = data.DensityBins
+)
+
+var (
+	// SynthNames are the data sets Synth makes.
+	SynthNames = append(slices.Clone(synth.PaperNames), synth.HabitsName)
+	// DefaultPeriodic is small enough to learn in a minute.
+	DefaultPeriodic = synth.DefaultPeriodic
+	// JODIEBipartite are the public sets whose users and items are numbered apart.
+	JODIEBipartite = layout.JODIEBipartite
 )
 
 // NewNames makes a dictionary of the names of nodes 1, 2, …. The first sources of them are sources and the others
@@ -49,51 +145,14 @@ func NewNames(names []string, sources int) (*Names, error) { return data.NewName
 // Featureless is a set of events alone, without features or names.
 func Featureless(name string, log *event.Log) *Set { return data.Featureless(name, log) }
 
-// Info is the statistics of a data set.
-type Info = data.Info
-
-// DensityBins is the number of parts in Info.Density.
-const DensityBins = data.DensityBins
-
 // Stats measures a data set.
 func Stats(s *Set) Info { return data.Stats(s) }
-
-// InputError is a complaint about someone's data: where it is, what was found there, and what would have been right.
-type InputError = input.Error
-
-// Problems is everything found wrong with some input. It is an error if Total > 0.
-type Problems = input.Problems
-
-// How times are written in a source.
-const (
-	TimeNumber = input.TimeNumber // in whatever unit the data has
-	TimeDate   = input.TimeDate   // as dates, kept as seconds since 1970-01-01T00:00:00Z
-)
-
-// DateForms says which dates are read.
-const DateForms = input.DateForms
 
 // ParseTime reads a time as Import does: a number, or a date in one of DateForms. format says which it was.
 func ParseTime(s string) (at event.Time, format string, err error) { return input.ParseTime(s) }
 
 // FormatTime writes a time as ParseTime reads it, so that nothing is lost.
 func FormatTime(at event.Time, format string) string { return input.FormatTime(at, format) }
-
-// SynthOptions choose among the readings of the paper's description of S1, S2 and S3. The zero value is the one its
-// tables imply.
-type SynthOptions = synth.PaperOptions
-
-// Values of SynthOptions.
-const (
-	IDsShared   = synth.IDsShared   // 7 nodes that are both sources and destinations
-	IDsSeparate = synth.IDsSeparate // 7 sources and 7 destinations
-	GapCents    = synth.GapCents    // a pair's first gap has two decimals
-	GapReal     = synth.GapReal     // it is any number; times are rounded to two decimals
-	GapInteger  = synth.GapInteger  // it is a whole number
-)
-
-// SynthNames are the data sets Synth makes.
-var SynthNames = append(slices.Clone(synth.PaperNames), synth.HabitsName)
 
 // Synth makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data, or a stream of weekly habits, for which
 // the seed is all that can be chosen here.
@@ -109,21 +168,9 @@ func Synth(name string, o SynthOptions) (*Set, error) {
 	return synth.Paper(name, o)
 }
 
-// HabitsOptions shape a stream of weekly habits. Zero values are replaced by defaults.
-type HabitsOptions = synth.HabitsOptions
-
-// Routine is what a stream of habits was made from: how likely every visit was.
-type Routine = synth.Routine
-
 // Habits makes a stream in which people go to places on workdays, at weekends or on one day of the week, around hours
 // that drift. Who goes where is soon known; what is left to predict is when.
 func Habits(o HabitsOptions) (*Set, *Routine, error) { return synth.Habits(o) }
-
-// PeriodicOptions shape a Periodic stream. Zero values are replaced by those of DefaultPeriodic.
-type PeriodicOptions = synth.PeriodicOptions
-
-// DefaultPeriodic is small enough to learn in a minute.
-var DefaultPeriodic = synth.DefaultPeriodic
 
 // Periodic makes a bipartite stream in which every source meets every target again and again, each pair in a rhythm of
 // its own. Who has met whom, how often and how recently says next to nothing about who meets next. Comparing the time
@@ -137,37 +184,6 @@ func OpenNative(path string) (*Set, error) { return native.Open(path) }
 // Save writes the set as one native file. The file appears whole or not at all.
 func Save(path string, s *Set) error { return native.Save(path, s) }
 
-// ImportOptions say how to read someone's tables. The zero value guesses from the content and the column names.
-type ImportOptions = table.Options
-
-// Formats of tables.
-const (
-	FormatCSV     = table.FormatCSV
-	FormatJSONL   = table.FormatJSONL
-	FormatParquet = table.FormatParquet
-)
-
-// AllColumns in ImportOptions.Features stands for every column that has no other meaning.
-const AllColumns = table.AllColumns
-
-// Recipe is how tables became a set: which columns meant what, and what the encodings of features were fitted to.
-type Recipe = data.Recipe
-
-// Encoding is how the columns of a table become features.
-type Encoding = data.Encoding
-
-// DefaultCategories is how many values of a column have a feature each, unless ImportOptions says otherwise.
-const DefaultCategories = table.DefaultCategories
-
-// ImportProgress is how far an import has come.
-type ImportProgress = table.Progress
-
-// ImportReport is what an import did.
-type ImportReport = table.Report
-
-// Columns says which column of a table means what, by name; "" for none.
-type Columns = table.Columns
-
 // Import reads tables of events and writes them as one native file. Rows may be in any order; nodes are numbered in the
 // order in which their names first appear, and events carry the number of their row as edge id. If anything is wrong
 // with the input, the error is a *Problems and nothing is written. With out "" nothing is written in any case: the
@@ -176,38 +192,12 @@ func Import(ctx context.Context, files []string, out string, o ImportOptions) (*
 	return table.Import(ctx, files, out, o)
 }
 
-// Sheet is a table whose columns are all kept as text.
-type Sheet = table.Sheet
-
-// Place is where a value stands in someone's file, for complaints about it.
-type Place = input.Place
-
-// SheetAsks is what the rows of a sheet ask.
-type SheetAsks = table.Asks
-
-// Questions: do source and destination interact at a time, or whom does the source meet then? Or no question: a list
-// of destinations, one name a line or the column i of a table.
-const (
-	AsksPairs    = table.Pairs
-	AsksSources  = table.Sources
-	ListsTargets = table.Targets
-)
-
-// ReadSheet reads a table in any form that Import takes, from in where path is "-", and calls row with every row in
-// order: its place, for complaints, and its values, one for each of the columns known so far. If anything is wrong with
-// the input, the error is a *Problems. The options' Source, Target and Time name columns; u, i and ts are looked for
-// first, then what Import looks for.
-func ReadSheet(
-	ctx context.Context, path string, in io.Reader, asks SheetAsks, o ImportOptions, row func(p Place, values []string),
-) (*Sheet, error) {
-	return table.ReadSheet(ctx, path, in, asks, o, row)
+// ReadSheet reads a table in any form that Import takes, from in where path is "-". If anything is wrong with it, the
+// error is a *Problems. The options' Source, Target and Time name columns; u, i and ts are looked for first, then what
+// Import looks for.
+func ReadSheet(ctx context.Context, path string, in io.Reader, asks SheetAsks, o ImportOptions) (*Sheet, error) {
+	return table.ReadSheet(ctx, path, in, asks, o)
 }
-
-// AppendOptions say how to read tables of later events. What is not said is as in the first import.
-type AppendOptions = table.AppendOptions
-
-// AppendReport is what was appended.
-type AppendReport = table.AppendReport
 
 // Append reads tables of events and adds them to a native file, which is replaced as a whole when all is well. Ids,
 // names and features of what is there stay; nodes that are new are numbered on, and features of new rows are encoded
@@ -217,17 +207,11 @@ func Append(ctx context.Context, path string, files []string, o AppendOptions) (
 	return table.Append(ctx, path, files, o)
 }
 
-// Exported is a table that was written, and the options with which Import reads it again.
-type Exported = table.Exported
-
 // ExportEvents writes the events of a set as FormatCSV or FormatParquet, in the order in which they came. Import makes
 // the same set of them: events, ids, names and labels, and features as the numbers that they became.
 func ExportEvents(ctx context.Context, w io.Writer, s *Set, format string) (*Exported, error) {
 	return table.ExportEvents(ctx, w, s, format)
 }
-
-// Column is one of a table for WriteColumns, made by TextColumn, IntColumn, Float32Column or FloatColumn.
-type Column = table.Column
 
 // Columns of different types; floats have digits enough to read the same numbers back.
 var (
@@ -255,66 +239,9 @@ func Slice(s *Set, from, to event.Time) *Set { return data.Slice(s, from, to) }
 // nodes are not kept in this layout. Each file appears whole or not at all, the csv last.
 func SaveDyGLib(dir string, s *Set) error { return layout.Save(dir, s) }
 
-// FormatJODIE is the name of the format of the JODIE project's files.
-const FormatJODIE = layout.FormatJODIE
-
-// JODIEOptions say how to read a raw JODIE file.
-type JODIEOptions = layout.JODIEOptions
-
-// JODIEBipartite are the public sets whose users and items are numbered apart.
-var JODIEBipartite = layout.JODIEBipartite
-
 // ReadJODIE reads a raw file of the JODIE project: a header line, then user,item,timestamp,label,feature,feature,… in
 // the order of time, ids from 0. Users become nodes 1 … U; items become U+1 … U+I in a bipartite set, in which both
 // must be numbered without gaps, and share the numbers of users elsewhere. Problems of the data are an *InputError.
 func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*Set, error) {
 	return layout.ReadJODIE(ctx, path, o)
 }
-
-// Entry is a built-in data set and what has been published about it; 0 and "" where nothing has.
-type Entry = catalog.Entry
-
-// Kinds of data sets.
-const (
-	Continuous = catalog.Continuous
-	Discrete   = catalog.Discrete
-	Synthetic  = catalog.Synthetic
-)
-
-// Catalog is all built-in data sets.
-var Catalog = catalog.All
-
-// ErrUnknown is in the chain of the error about a name that means nothing: no built-in data set, no file, no directory.
-var ErrUnknown = catalog.ErrUnknown
-
-// Lookup is the entry of a built-in data set.
-func Lookup(name string) (Entry, bool) { return catalog.Lookup(name) }
-
-// CatalogNames are the names of all built-in data sets.
-func CatalogNames() []string { return catalog.Names() }
-
-// ArchiveURL is where the public data sets are, each as NAME.zip: the data of "Towards Better Evaluation for Dynamic
-// Link Prediction" (Poursafaei, Huang, Pelrine and Rabbany, NeurIPS 2022).
-const ArchiveURL = fetch.ArchiveURL
-
-// FetchOptions say from where and to where.
-type FetchOptions = fetch.Options
-
-// FetchProgress is how far a download or unpacking has come.
-type FetchProgress = fetch.Progress
-
-// FetchReport is what was fetched.
-type FetchReport = fetch.Report
-
-// FetchedFile is one file of a data set.
-type FetchedFile = fetch.File
-
-// Fetch downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues
-// where it stopped when Fetch is called again. Files are compared with the checksums the program knows, or else with
-// those recorded at the first download, and appear only when all are right.
-func Fetch(ctx context.Context, name string, o FetchOptions) (*FetchReport, error) {
-	return fetch.Get(ctx, name, o)
-}
-
-// CacheDir is where Fetch puts data sets unless told otherwise, "" if the system knows no such place.
-func CacheDir() string { return fetch.CacheDir() }

@@ -3,6 +3,7 @@ package dataset
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -31,8 +32,16 @@ func Open(ctx context.Context, name string, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := src.open(ctx, o)
-	if err == nil && !src.cached && src.synth == "" {
+	var set *Set
+	switch {
+	case src.native != "":
+		set, err = OpenNative(src.native)
+	case src.synth != "":
+		return Synth(src.synth, SynthOptions{Seed: o.Seed})
+	default:
+		set, err = src.layout.Read(ctx)
+	}
+	if err == nil && !src.cached {
 		set.Path, _ = filepath.Abs(cmp.Or(src.native, src.layout.CSV)) // none where there is no current directory
 	}
 	return set, err
@@ -44,16 +53,6 @@ type source struct {
 	native string
 	synth  string
 	cached bool // by name in the user's cache
-}
-
-func (s source) open(ctx context.Context, o Options) (*Set, error) {
-	switch {
-	case s.native != "":
-		return OpenNative(s.native)
-	case s.synth != "":
-		return Synth(s.synth, SynthOptions{Seed: o.Seed})
-	}
-	return s.layout.Read(ctx)
 }
 
 func find(name string, o Options) (source, error) {
@@ -88,7 +87,6 @@ func find(name string, o Options) (source, error) {
 	return source{}, notFound(name, dirs)
 }
 
-// notFound says what was looked for.
 func notFound(name string, dirs []string) error {
 	if filepath.Base(name) != name {
 		return fmt.Errorf("%s: %w: want a directory in the ml_* layout or a file made by dataset.Import",
@@ -150,4 +148,75 @@ func dataDirs(o Options) []string {
 		dirs = append(dirs, cache)
 	}
 	return dirs
+}
+
+// CheckReport is the result of a check.
+type CheckReport struct {
+	Kind     string // what was checked: "ml_* layout", "native file", "generated"
+	Path     string
+	Events   int // 0 if there are problems
+	Nodes    int
+	Warnings []string
+	Problems Problems // none: all is well
+}
+
+// Check finds a data set as Open does and reads it to the end, collecting problems instead of stopping at the first.
+// The error is for what kept it from reading, such as a missing file. Tables not yet imported are checked by Import
+// with no output.
+func Check(ctx context.Context, name string, o Options) (*CheckReport, error) {
+	src, err := find(name, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &CheckReport{}
+	var set *Set
+	switch {
+	case src.native != "":
+		r.Kind, r.Path = "native file", src.native
+		set, err = OpenNative(src.native)
+		var bad *InputError
+		if errors.As(err, &bad) {
+			r.Problems = Problems{List: []*InputError{bad}, Total: 1}
+			return r, nil
+		}
+	case src.synth != "":
+		r.Kind, r.Path = "generated", src.synth
+		set, err = Synth(src.synth, SynthOptions{Seed: o.Seed})
+	default:
+		const most = 20
+		r.Kind, r.Path = "ml_* layout", src.layout.CSV
+		set, r.Problems, err = src.layout.Check(ctx, most)
+	}
+	if err != nil || set == nil {
+		return r, err
+	}
+	defer set.Close()
+	r.Events, r.Nodes, r.Warnings = set.Log.Len(), set.NumNodes()-1, set.Warnings
+	return r, nil
+}
+
+// Listing is a built-in data set and where it lies.
+type Listing struct {
+	Entry
+	Path      string   `json:"path,omitempty"`      // "" if it is not here
+	Missing   []string `json:"missing,omitempty"`   // feature files that are not beside it
+	Generated bool     `json:"generated,omitempty"` // made when asked for, as no file has its name
+}
+
+// List is all built-in data sets with what is present of them.
+func List(o Options) []Listing {
+	var list []Listing
+	for _, e := range Catalog {
+		l := Listing{Entry: e}
+		for _, dir := range dataDirs(o) {
+			if found, ok := layout.Find(filepath.Join(dir, e.Name), e.Name); ok {
+				l.Path = found.CSV
+				l.Missing = found.Absent()
+				break
+			}
+		}
+		l.Generated = l.Path == "" && slices.Contains(SynthNames, e.Name)
+		list = append(list, l)
+	}
+	return list
 }

@@ -10,24 +10,18 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
 	"github.com/dygmamba/dygmamba/internal/pyset"
 	"github.com/dygmamba/dygmamba/internal/rng"
 	"github.com/dygmamba/dygmamba/protocol"
-)
-
-// Orders of the candidates from which the reference draws unseen nodes. The draw is by position, so the order decides
-// who is drawn.
-const (
-	CPythonSet = "cpython-set" // as CPython walks the set of them: the published splits
-	SortedIDs  = "sorted"      // ascending: what a sorted list in place of the set gives
+	"github.com/dygmamba/dygmamba/sample"
 )
 
 // SplitOptions says how to cut a stream of events. The zero value is the published protocol.
 type SplitOptions struct {
 	Val, Test float64           // shares of the time line's events, from the end; both 0: 0.15 each
 	Sampling  protocol.Sampling // "" is protocol.Reference: who draws the unseen nodes
-	Order     string            // reference: CPythonSet ("" too) or SortedIDs
 	Seed      uint64            // native: of the draw; the reference always takes 2020
 }
 
@@ -124,14 +118,6 @@ func hiddenNodes(l *event.Log, valTime event.Time, o SplitOptions) ([]bool, erro
 	switch o.Sampling {
 	case protocol.Reference, "":
 		draw = mersenne.NewPython(2020).Sample
-		switch o.Order {
-		case CPythonSet, "":
-		case SortedIDs:
-			slices.Sort(candidates)
-		default:
-			return nil, fmt.Errorf("order of the candidates for unseen nodes %q, must be %s or %s",
-				o.Order, CPythonSet, SortedIDs)
-		}
 	case protocol.Native:
 		draw = rng.New(o.Seed, "unseen nodes").Sample
 		slices.Sort(candidates)
@@ -145,7 +131,8 @@ func hiddenNodes(l *event.Log, valTime event.Time, o SplitOptions) ([]bool, erro
 	return hidden, nil
 }
 
-// candidateOrder is every node of an event after valTime, as CPython walks set(sources) | set(destinations).
+// candidateOrder is every node of an event after valTime, as CPython walks set(sources) | set(destinations). The
+// reference draws by position, so the order decides who is drawn.
 func candidateOrder(all event.Span, valTime event.Time) []uint64 {
 	var sources, dests, union pyset.Set
 	for i, at := range all.Time {
@@ -174,7 +161,6 @@ func touching(l *event.Log, nodes []bool) *event.Log {
 	return l.Select(func(i int) bool { return nodes[all.Src[i]] || nodes[all.Dst[i]] })
 }
 
-// seal computes the hashes.
 func (s *Split) seal() {
 	train, all := sha256.New(), sha256.New()
 	writeEdges(train, s.Train)
@@ -195,4 +181,33 @@ func writeEdges(w io.Writer, l *event.Log) {
 		line = strconv.AppendInt(line, int64(all.Edge(i)), 10)
 	}
 	w.Write(line)
+}
+
+// Availability measures how much history there is to answer queries from: for both ends of each query, the number of
+// interactions strictly before its time. Over the positives and negatives of a test set this is the number of available
+// historical neighbours of the DyGMamba paper's appendix, as far as that defines it. The zero value is ready for use.
+type Availability struct {
+	Ends int   // of queries
+	Sum  int64 // interactions
+	Max  int   // of one end
+}
+
+// Add takes queries over a past.
+func (a *Availability) Add(past index.View, qs []sample.Query) {
+	for _, q := range qs {
+		for _, node := range [2]event.Node{q.Src, q.Dst} {
+			n := past.Before(node, q.Time).Len()
+			a.Ends++
+			a.Sum += int64(n)
+			a.Max = max(a.Max, n)
+		}
+	}
+}
+
+// Mean is the average over all ends, 0 without any.
+func (a *Availability) Mean() float64 {
+	if a.Ends == 0 {
+		return 0
+	}
+	return float64(a.Sum) / float64(a.Ends)
 }

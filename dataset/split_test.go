@@ -94,7 +94,6 @@ func TestSplitKeepsItsPromises(t *testing.T) {
 		l := streamtest.Log(t, events)
 		o := SplitOptions{
 			Sampling: rapid.SampledFrom(append(protocol.Samplings(), "")).Draw(t, "sampling"),
-			Order:    rapid.SampledFrom([]string{"", CPythonSet, SortedIDs}).Draw(t, "order"),
 			Seed:     rapid.Uint64().Draw(t, "seed"),
 		}
 		s, err := NewSplit(l, o)
@@ -225,8 +224,7 @@ func TestLabelSplitHidesNone(t *testing.T) {
 
 func TestSplitRefusesNonsense(t *testing.T) {
 	l := streamtest.Generate(streamtest.Shape{Events: 10, Sources: 3, Dests: 3, Instants: 8}, 1)
-	for _, o := range []SplitOptions{{Val: 0.5, Test: 0.5}, {Val: -0.1, Test: 0.1}, {Val: 0.1}, {Sampling: "numpy"},
-		{Order: "random"}} {
+	for _, o := range []SplitOptions{{Val: 0.5, Test: 0.5}, {Val: -0.1, Test: 0.1}, {Val: 0.1}, {Sampling: "numpy"}} {
 		if _, err := NewSplit(l, o); err == nil {
 			t.Errorf("%+v was accepted", o)
 		}

@@ -40,13 +40,10 @@ func (e Event) Check() error {
 		return fmt.Errorf("%w: destination %d, node ids start at 1", ErrInvalid, e.Dst)
 	case !(math.Abs(e.Time) <= MaxTime): // NaN too
 		return fmt.Errorf("%w: time %v, must be a number between %g and %g", ErrInvalid, e.Time, -MaxTime, MaxTime)
-	case !finite(float64(e.Label)):
+	case e.Label-e.Label != 0: // NaN and the infinities
 		return fmt.Errorf("%w: label %v, must be a finite number", ErrInvalid, e.Label)
 	case e.Edge < 0:
 		return fmt.Errorf("%w: edge %d, edge ids start at 1", ErrInvalid, e.Edge)
 	}
 	return nil
 }
-
-// finite holds for everything but NaN and the infinities.
-func finite(x float64) bool { return x-x == 0 }

@@ -20,7 +20,6 @@ func newColumn(size int) *column {
 	return &column{size: int32(size), data: newBlock(size)}
 }
 
-// newBlock is the memory of so many entries.
 func newBlock(size int) *event.Time { return unsafe.SliceData(make([]event.Time, 2*size)) }
 
 // space is how many entries there is room for.
@@ -81,5 +80,4 @@ func (c *column) bytes() int64 {
 	return int64(unsafe.Sizeof(*c)) + int64(c.space())*entryBytes
 }
 
-// entryBytes is what an entry takes.
 const entryBytes = 16

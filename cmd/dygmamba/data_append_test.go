@@ -35,7 +35,7 @@ func TestDataAppend(t *testing.T) {
 	before := decode[infoDoc](t, program(t, "data", "info", data, "--json").want(t, exitDone))
 	got := decode[appendDoc](t, program(t, "data", "append", data, later, "--json").want(t, exitDone))
 	if got.Added != 2 || got.Events != 22 || got.NewNodes != 2 || got.Nodes != 6 || got.Late != 1 || got.Known != 0 ||
-		!strings.HasPrefix(got.Last, "2024-06-01") || got.Columns.Source != "who" {
+		!strings.HasPrefix(got.spanDoc.Last, "2024-06-01") || got.Columns.Source != "who" {
 		t.Errorf("got %+v", got)
 	}
 	after := decode[infoDoc](t, program(t, "data", "info", data, "--json").want(t, exitDone))
@@ -168,7 +168,8 @@ func TestDataSlice(t *testing.T) {
 	program(t, "data", "slice", data, "--from", "2024-05-03", "--to", "2024-05-05", "--out", out).want(t,
 		exitDone).shows(t, "4 events between 4 nodes")
 	info := decode[infoDoc](t, program(t, "data", "info", out, "--json", "--brief").want(t, exitDone))
-	if info.Events != 4 || info.Name != "part" || info.Encoding == nil || !strings.HasPrefix(info.Last, "2024-05-04") {
+	if info.Events != 4 || info.Name != "part" || info.Encoding == nil ||
+		!strings.HasPrefix(info.spanDoc.Last, "2024-05-04") {
 		t.Errorf("%+v", info)
 	}
 	program(t, "data", "slice", data, "--from", "2024-05-10", "--out", out).want(t, exitDone).shows(t, "2 events")

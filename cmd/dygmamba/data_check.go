@@ -16,7 +16,6 @@ import (
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
-// checkDoc is the document of data check.
 type checkDoc struct {
 	Path     string         `json:"path"`
 	Kind     string         `json:"kind"`

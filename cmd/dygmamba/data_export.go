@@ -49,7 +49,6 @@ func newDataExport(a *app) *cobra.Command {
 	return cmd
 }
 
-// export is one call of data export.
 type export struct{ out, nodes string }
 
 // check looks at the flags alone.
@@ -82,18 +81,16 @@ func tableFormat(path string) string {
 	return dataset.FormatCSV
 }
 
-// exportDoc is the document of data export.
 type exportDoc struct {
 	Data   string       `json:"data"`
-	Events exportedDoc  `json:"events"`
+	Events *exportedDoc `json:"events"`
 	Nodes  *exportedDoc `json:"nodes,omitempty"`
 	Import []string     `json:"import"` // the command that makes the same data set of it
 }
 
 type exportedDoc struct {
-	File    string   `json:"file"`
-	Rows    int      `json:"rows"`
-	Columns []string `json:"columns"`
+	File string `json:"file"`
+	*dataset.Exported
 }
 
 func (e *export) run(ctx context.Context, a *app, set *dataset.Set) error {
@@ -101,19 +98,16 @@ func (e *export) run(ctx context.Context, a *app, set *dataset.Set) error {
 		_, err := dataset.ExportEvents(ctx, a.out, set, dataset.FormatCSV)
 		return err
 	}
-	doc := exportDoc{Data: set.Name}
-	events, o, err := writeTable(ctx, e.out, set, dataset.ExportEvents)
+	events, err := writeTable(ctx, e.out, set, dataset.ExportEvents)
 	if err != nil {
 		return err
 	}
-	doc.Events = *events
+	doc, o := exportDoc{Data: set.Name, Events: events}, events.Options
 	if e.nodes != "" {
-		nodes, of, err := writeTable(ctx, e.nodes, set, dataset.ExportNodes)
-		if err != nil {
+		if doc.Nodes, err = writeTable(ctx, e.nodes, set, dataset.ExportNodes); err != nil {
 			return err
 		}
-		doc.Nodes = nodes
-		o.NodeID, o.NodeSide = of.NodeID, of.NodeSide
+		o.NodeID, o.NodeSide = doc.Nodes.Options.NodeID, doc.Nodes.Options.NodeSide
 	}
 	doc.Import = e.importAgain(o)
 	return a.emit(doc, doc.write)
@@ -122,11 +116,10 @@ func (e *export) run(ctx context.Context, a *app, set *dataset.Set) error {
 // writeTable writes one table, which appears whole or not at all.
 func writeTable(ctx context.Context, path string, set *dataset.Set,
 	export func(context.Context, io.Writer, *dataset.Set, string) (*dataset.Exported, error),
-) (*exportedDoc, dataset.ImportOptions, error) {
-	var none dataset.ImportOptions
+) (*exportedDoc, error) {
 	file, err := newPending(path)
 	if err != nil {
-		return nil, none, err
+		return nil, err
 	}
 	defer file.discard()
 	var w io.Writer = file
@@ -142,10 +135,7 @@ func writeTable(ctx context.Context, path string, set *dataset.Set,
 	if err == nil {
 		err = file.commit()
 	}
-	if err != nil {
-		return nil, none, err
-	}
-	return &exportedDoc{path, done.Rows, done.Columns}, done.Options, nil
+	return &exportedDoc{path, done}, err
 }
 
 // importAgain is the command that makes the same data set of the tables.
@@ -170,11 +160,11 @@ func (e *export) importAgain(o dataset.ImportOptions) []string {
 }
 
 func (d exportDoc) write(w io.Writer, s term.Style) error {
-	fmt.Fprintf(w, "wrote %s: %s events in %d columns\n", s.Strong(d.Events.File), term.Count(d.Events.Rows),
-		len(d.Events.Columns))
-	if d.Nodes != nil {
-		fmt.Fprintf(w, "wrote %s: %s nodes in %d columns\n", s.Strong(d.Nodes.File), term.Count(d.Nodes.Rows),
-			len(d.Nodes.Columns))
+	for i, t := range []*exportedDoc{d.Events, d.Nodes} {
+		if t != nil {
+			fmt.Fprintf(w, "wrote %s: %s %s in %d columns\n", s.Strong(t.File), term.Count(t.Rows),
+				[]string{"events", "nodes"}[i], len(t.Columns))
+		}
 	}
 	var words []string
 	for _, word := range d.Import {

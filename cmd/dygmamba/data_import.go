@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
@@ -37,7 +38,7 @@ func newDataImport(a *app) *cobra.Command {
 			if info, err := os.Stat(filepath.Dir(out)); err != nil || !info.IsDir() {
 				return usagef("--out %s: there is no directory %s", out, filepath.Dir(out))
 			}
-			if o.Format == formatJODIE {
+			if o.Format == dataset.FormatJODIE {
 				for _, flag := range []string{"src", "dst", "time", "label", "edge-features", "nodes", "node-id",
 					"node-side", "delimiter", "no-header",
 					"features", "node-features", "categories", "missing"} {
@@ -64,9 +65,6 @@ func newDataImport(a *app) *cobra.Command {
 	addTableFlags(cmd, &o)
 	return cmd
 }
-
-// formatJODIE is a format that is read whole and in its own way: ids from 0, an unnamed tail of features.
-const formatJODIE = dataset.FormatJODIE
 
 func (a *app) importJODIE(ctx context.Context, files []string, out string, o dataset.ImportOptions) error {
 	if len(files) > 1 {
@@ -117,15 +115,18 @@ func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 // tableForms are the flags of every command that reads someone's table.
 var tableForms = []string{"src", "dst", "time", "format", "delimiter", "no-header"}
 
-// addTableForm adds them.
 func addTableForm(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags, formats, jodie := cmd.Flags(), []string{dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet}, ""
-	if cmd.Name() != "predict" {
-		formats, jodie = append(formats, formatJODIE), "; jodie for raw files of the JODIE project"
+	found := " (default: detected)"
+	switch cmd.Name() {
+	case "append":
+		found = " (default: as in the first import)"
+	case "import", "check":
+		formats, jodie = append(formats, dataset.FormatJODIE), "; jodie for raw files of the JODIE project"
 	}
-	flags.StringVar(&o.Source, "src", "", "column of sources (default: detected)")
-	flags.StringVar(&o.Target, "dst", "", "column of destinations (default: detected)")
-	flags.StringVar(&o.Time, "time", "", "column of times (default: detected)")
+	flags.StringVar(&o.Source, "src", "", "column of sources"+found)
+	flags.StringVar(&o.Target, "dst", "", "column of destinations"+found)
+	flags.StringVar(&o.Time, "time", "", "column of times"+found)
 	flags.StringVar(&o.Format, "format", "", "csv, jsonl or parquet (default: detected from the content)"+jodie)
 	flags.StringVar(&o.Delimiter, "delimiter", "",
 		"character between CSV columns (default: detected from the first line)")
@@ -148,18 +149,12 @@ func checkForm(o dataset.ImportOptions) error {
 	return oneOf("format", o.Format, "", dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet)
 }
 
-// someProblems refuses to hide all problems.
+// someProblems looks at the flags about problems and features.
 func someProblems(o dataset.ImportOptions) error {
-	if o.MaxProblems < 1 {
-		return usagef("--max-problems is %d, must be at least 1", o.MaxProblems)
-	}
-	return someFeatures(o)
-}
-
-// someFeatures looks at the flags about features alone.
-func someFeatures(o dataset.ImportOptions) error {
 	const most = 1 << 16
 	switch {
+	case o.MaxProblems < 1:
+		return usagef("--max-problems is %d, must be at least 1", o.MaxProblems)
 	case o.Categories < 2 || o.Categories > most:
 		return usagef("--categories is %d, must be from 2 to %d", o.Categories, most)
 	case len(o.NodeFeatures) > 0 && o.NodeFile == "":
@@ -175,59 +170,42 @@ func (a *app) importTables(
 	if err := checkForm(o); err != nil {
 		return nil, err
 	}
+	defer a.showProgress(&o)()
+	return dataset.Import(ctx, files, out, o)
+}
+
+// showProgress shows how far tables are read, until done is called.
+func (a *app) showProgress(o *dataset.ImportOptions) (done func()) {
 	progress := a.console.Progress("read", "bytes")
 	o.Progress = func(p dataset.ImportProgress) {
 		progress.Set(p.Bytes, p.Size, filepath.Base(p.File)+", "+term.Count(p.Rows)+" rows")
 	}
-	defer progress.Done()
-	return dataset.Import(ctx, files, out, o)
+	return progress.Done
 }
 
-// importDoc is the document of data import.
 type importDoc struct {
-	File         string       `json:"file"`
-	Events       int          `json:"events"`
-	Nodes        int          `json:"nodes"`
-	Sources      int          `json:"sources"`
-	Destinations int          `json:"destinations"`
-	Bipartite    bool         `json:"bipartite"`
-	First        string       `json:"first"`
-	Last         string       `json:"last"`
-	TimeFormat   string       `json:"time_format"`
-	Sorted       bool         `json:"sorted"` // rows were in the order of time
-	Labels       bool         `json:"labels"`
-	EdgeFeatures int          `json:"edge_features"`
-	NodeFeatures int          `json:"node_features"`
-	Columns      columnsDoc   `json:"columns"`
-	Encoding     *encodingDoc `json:"encoding,omitempty"` // of features that were fitted
-	Warnings     []string     `json:"warnings,omitempty"`
+	*dataset.ImportReport
+	spanDoc
+	Encoding *encodingDoc `json:"encoding,omitempty"` // of features that were fitted
 }
 
-type columnsDoc struct {
-	Source       string   `json:"src"`
-	Target       string   `json:"dst"`
-	Time         string   `json:"time"`
-	Label        string   `json:"label,omitempty"`
-	EdgeFeatures []string `json:"edge_features,omitempty"`
-	Features     []string `json:"features,omitempty"`
-	Ignored      []string `json:"ignored,omitempty"`
+// spanDoc is the first time and the last, as the data writes them.
+type spanDoc struct {
+	First string `json:"first"`
+	Last  string `json:"last"`
 }
 
-func importDocOf(r *dataset.ImportReport) importDoc {
-	return importDoc{
-		File: r.Out, Events: r.Events, Nodes: r.Nodes, Sources: r.Sources, Destinations: r.Targets,
-		Bipartite: r.Bipartite, First: dataset.FormatTime(r.First, r.TimeFormat),
-		Last: dataset.FormatTime(r.Last, r.TimeFormat), TimeFormat: r.TimeFormat, Sorted: r.Sorted, Labels: r.Labels,
-		EdgeFeatures: r.EdgeFeatures, NodeFeatures: r.NodeFeatures, Columns: columnsDoc(r.Columns),
-		Encoding: encodingDocOf(r.Recipe, r.TimeFormat),
-	}
+func spanOf(first, last event.Time, format string) spanDoc {
+	return spanDoc{dataset.FormatTime(first, format), dataset.FormatTime(last, format)}
 }
+
+func (d spanDoc) String() string { return d.First + " … " + d.Last }
 
 func (a *app) imported(r *dataset.ImportReport) error {
-	doc := importDocOf(r)
-	doc.Warnings = a.warn(r.Warnings)
+	r.Warnings = a.warn(r.Warnings)
+	doc := importDoc{r, spanOf(r.First, r.Last, r.TimeFormat), encodingDocOf(r.Recipe, r.TimeFormat)}
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
-		fmt.Fprintf(w, "wrote %s\n\n", s.Strong(doc.File))
+		fmt.Fprintf(w, "wrote %s\n\n", s.Strong(doc.Out))
 		return doc.facts().Write(w, s)
 	})
 }
@@ -235,9 +213,8 @@ func (a *app) imported(r *dataset.ImportReport) error {
 func (doc importDoc) facts() *term.Facts {
 	f := &term.Facts{}
 	f.Add("events", term.Count(doc.Events))
-	f.Add("nodes", fmt.Sprintf("%s of %s: %s as sources, %s as destinations",
-		term.Count(doc.Nodes), kinds(doc.Bipartite), term.Count(doc.Sources), term.Count(doc.Destinations)))
-	f.Add("times", doc.First+" … "+doc.Last)
+	f.Add("nodes", nodesText(doc.Bipartite, doc.Nodes, doc.Sources, doc.Targets))
+	f.Add("times", doc.String())
 	f.Add("columns", doc.Columns.String())
 	if len(doc.Columns.Ignored) > 0 {
 		f.Add("ignored", strings.Join(doc.Columns.Ignored, ", ")+" (use --features to include them)")
@@ -252,19 +229,14 @@ func (doc importDoc) facts() *term.Facts {
 	return f
 }
 
-func kinds(bipartite bool) string {
+// nodesText says how many nodes there are, of which kinds.
+func nodesText(bipartite bool, nodes, sources, targets int) string {
+	kinds := "one kind"
 	if bipartite {
-		return "two kinds"
+		kinds = "two kinds"
 	}
-	return "one kind"
-}
-
-func (c columnsDoc) String() string {
-	text := fmt.Sprintf("%s → %s at %s", c.Source, c.Target, c.Time)
-	if c.Label != "" {
-		text += ", label " + c.Label
-	}
-	return text
+	return fmt.Sprintf("%s of %s: %s as sources, %s as destinations",
+		term.Count(nodes), kinds, term.Count(sources), term.Count(targets))
 }
 
 // tableName is a file's name without its directory and endings.

@@ -18,26 +18,12 @@ import (
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
-// infoDoc is the document of data info.
 type infoDoc struct {
-	Name         string            `json:"name"`
-	Nodes        int               `json:"nodes"`
-	Sources      int               `json:"sources"`
-	Destinations int               `json:"destinations"`
-	Bipartite    bool              `json:"bipartite"`
-	Events       int               `json:"events"`
-	Times        int               `json:"distinct_times"`
-	First        string            `json:"first"`
-	Last         string            `json:"last"`
-	TimeFormat   string            `json:"time_format"`
-	Pairs        int               `json:"distinct_pairs"`
-	Repeats      float64           `json:"repeated"` // part of the events whose pair met before
-	SelfLoops    int               `json:"self_loops"`
-	Labels       int               `json:"labels"` // that are not 0
+	dataset.Info
+	spanDoc
 	EdgeFeatures featuresDoc       `json:"edge_features"`
 	NodeFeatures featuresDoc       `json:"node_features"`
 	Encoding     *encodingDoc      `json:"encoding,omitempty"` // of features that were fitted
-	Density      []int             `json:"density"`            // events in equal parts of the time
 	Busiest      []busyDoc         `json:"busiest"`
 	Sampling     protocol.Sampling `json:"sampling"`
 	Hash         string            `json:"hash"`
@@ -102,14 +88,10 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 		return nil, err
 	}
 	doc := &infoDoc{
-		Name: set.Name, Nodes: i.Nodes, Sources: i.Sources, Destinations: i.Targets, Bipartite: i.Bipartite,
-		Events: i.Events, Times: i.Times, First: dataset.FormatTime(i.First, i.TimeFormat),
-		Last: dataset.FormatTime(i.Last, i.TimeFormat), TimeFormat: i.TimeFormat, Pairs: i.Pairs, Repeats: i.Repeats,
-		SelfLoops: i.SelfLoops, Labels: i.Labels, EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero},
+		Info: i, spanDoc: spanOf(i.First, i.Last, i.TimeFormat), EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero},
 		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, Encoding: encodingDocOf(set.Recipe, i.TimeFormat),
-		Density: i.Density, Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: set.Hash(),
-		Split:     eval.RecordSplit(proto.Split()),
-		Published: asPublished(set.Name, i),
+		Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: set.Hash(),
+		Split: eval.RecordSplit(proto.Split()), Published: asPublished(set.Name, i),
 	}
 	if !history {
 		return doc, nil
@@ -171,9 +153,8 @@ func (d *infoDoc) write(w io.Writer, s term.Style) error {
 
 func (d *infoDoc) facts() *term.Facts {
 	f := &term.Facts{}
-	f.Add("nodes", fmt.Sprintf("%s of %s: %s as sources, %s as destinations",
-		term.Count(d.Nodes), kinds(d.Bipartite), term.Count(d.Sources), term.Count(d.Destinations)))
-	f.Add("times", fmt.Sprintf("%s … %s, %s distinct", d.First, d.Last, term.Count(d.Times)))
+	f.Add("nodes", nodesText(d.Bipartite, d.Nodes, d.Sources, d.Targets))
+	f.Add("times", fmt.Sprintf("%s, %s distinct", d.spanDoc, term.Count(d.Times)))
 	f.Add("pairs", fmt.Sprintf("%s distinct; %.1f %% of the events repeat one", term.Count(d.Pairs), 100*d.Repeats))
 	if d.SelfLoops > 0 {
 		f.Add("self-loops", term.Count(d.SelfLoops))
@@ -214,4 +195,57 @@ func (f featuresDoc) String() string {
 		return fmt.Sprintf("%d (all zero)", f.Columns)
 	}
 	return fmt.Sprint(f.Columns)
+}
+
+// encodingDoc says how columns of tables became features.
+type encodingDoc struct {
+	FittedUntil string             `json:"fitted_until"` // the last time that what was fitted knows of
+	Events      []encodedColumnDoc `json:"events,omitempty"`
+	Nodes       []encodedColumnDoc `json:"nodes,omitempty"`
+}
+
+type encodedColumnDoc struct {
+	Column   string   `json:"column"`
+	Kind     string   `json:"kind"`
+	Features int      `json:"features"`
+	About    string   `json:"about"`
+	Values   []string `json:"values,omitempty"` // of a category whose values have a feature each, in their order
+}
+
+// encodingDocOf is nil where nothing was fitted.
+func encodingDocOf(r *dataset.Recipe, timeFormat string) *encodingDoc {
+	if r == nil || r.FittedUntil == nil {
+		return nil
+	}
+	return &encodingDoc{dataset.FormatTime(*r.FittedUntil, timeFormat), encodedColumns(r.Edge), encodedColumns(r.Node)}
+}
+
+func encodedColumns(e dataset.Encoding) []encodedColumnDoc {
+	var docs []encodedColumnDoc
+	for _, c := range e.Columns {
+		docs = append(docs, encodedColumnDoc{c.Name, c.Kind, c.Width(), c.About(), c.Values})
+	}
+	return docs
+}
+
+// addTo says it to people.
+func (d *encodingDoc) addTo(f *term.Facts) {
+	if d == nil {
+		return
+	}
+	add := func(what string, columns []encodedColumnDoc) {
+		for i, c := range columns {
+			if i > 0 {
+				what = ""
+			}
+			features := "1 feature"
+			if c.Features != 1 {
+				features = fmt.Sprintf("%d features", c.Features)
+			}
+			f.Add(what, fmt.Sprintf("%s: %s, %s; %s", c.Column, c.Kind, features, c.About))
+		}
+	}
+	add("encoded", d.Events)
+	add("of nodes", d.Nodes)
+	f.Add("fitted on", "the training part: events until "+d.FittedUntil)
 }

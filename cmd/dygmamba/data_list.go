@@ -12,23 +12,8 @@ import (
 	"github.com/dygmamba/dygmamba/internal/term"
 )
 
-// listDoc is the document of data list.
 type listDoc struct {
-	Data []listingDoc `json:"data"`
-}
-
-type listingDoc struct {
-	Name         string   `json:"name"`
-	Title        string   `json:"title"`
-	Kind         string   `json:"kind"`
-	Nodes        int      `json:"nodes"` // as published
-	Events       int      `json:"events"`
-	EdgeFeatures int      `json:"edge_features"`
-	Bipartite    bool     `json:"bipartite"`
-	Duration     string   `json:"duration,omitempty"`
-	Path         string   `json:"path,omitempty"`
-	Missing      []string `json:"missing,omitempty"`
-	Generated    bool     `json:"generated,omitempty"`
+	Data []dataset.Listing `json:"data"`
 }
 
 func newDataList(a *app) *cobra.Command {
@@ -38,23 +23,12 @@ func newDataList(a *app) *cobra.Command {
 		Short: "List the named data sets and where they are stored",
 		Args:  takes(),
 		RunE: func(*cobra.Command, []string) error {
-			doc := listed(dir)
+			doc := listDoc{dataset.List(dataset.Options{DataDir: dir})}
 			return a.emit(doc, doc.write)
 		},
 	}
 	addDataDir(cmd, &dir)
 	return cmd
-}
-
-func listed(dir string) listDoc {
-	var doc listDoc
-	for _, l := range dataset.List(dataset.Options{DataDir: dir}) {
-		doc.Data = append(doc.Data, listingDoc{
-			Name: l.Name, Title: l.Title, Kind: l.Kind, Nodes: l.Nodes, Events: l.Events, EdgeFeatures: l.EdgeFeatures,
-			Bipartite: l.Bipartite, Duration: l.Duration, Path: l.Path, Missing: l.Missing, Generated: l.Generated,
-		})
-	}
-	return doc
 }
 
 func (d listDoc) write(w io.Writer, s term.Style) error {
@@ -65,7 +39,7 @@ func (d listDoc) write(w io.Writer, s term.Style) error {
 			t.Gap()
 		}
 		cells := []string{l.Name, l.Kind, term.Count(l.Nodes), term.Count(l.Events), fmt.Sprint(l.EdgeFeatures),
-			l.Duration, l.place()}
+			l.Duration, listedPlace(l)}
 		if l.Path != "" {
 			t.Mark(cells...)
 		} else {
@@ -80,7 +54,7 @@ func (d listDoc) write(w io.Writer, s term.Style) error {
 	return err
 }
 
-func (l listingDoc) place() string {
+func listedPlace(l dataset.Listing) string {
 	switch {
 	case l.Generated:
 		return "generated when used"
@@ -111,4 +85,52 @@ func completeData(dir *string) func(*cobra.Command, []string, string) ([]string,
 		}
 		return slices.Clip(dataNames(*dir)), cobra.ShellCompDirectiveDefault
 	}
+}
+
+type fetchDoc dataset.FetchReport
+
+func newDataFetch(a *app) *cobra.Command {
+	var o dataset.FetchOptions
+	cmd := &cobra.Command{
+		Use:   "fetch NAME",
+		Short: "Download a public data set",
+		Args:  takes("the name of a data set, as 'dygmamba data list' shows it"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return dataset.CatalogNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			progress := a.console.Progress("fetch "+args[0], "bytes")
+			defer progress.Done()
+			o.Progress = func(p dataset.FetchProgress) { progress.Set(p.Done, p.Total, p.File) }
+			r, err := dataset.Fetch(cmd.Context(), args[0], o)
+			if err != nil {
+				return err
+			}
+			progress.Done()
+			doc := fetchDoc(*r)
+			return a.emit(doc, doc.write)
+		},
+	}
+	addDataDir(cmd, &o.Dir)
+	cmd.Flags().StringVar(&o.BaseURL, "from", "",
+		"URL or local directory that has NAME.zip (default: the public archive)")
+	cmd.Flags().BoolVar(&o.Again, "again", false, "download it even if it is here already")
+	return cmd
+}
+
+func (d fetchDoc) write(w io.Writer, s term.Style) error {
+	if d.Here {
+		_, err := fmt.Fprintf(w, "%s is already in %s\n", s.Strong(d.Name), d.Dir)
+		return err
+	}
+	fmt.Fprintf(w, "fetched %s to %s\n\n", s.Strong(d.Name), d.Dir)
+	t := term.NewTable(term.Left("file"), term.Right("size"), term.Left("sha256"), term.Left("checksum"))
+	for _, f := range d.Files {
+		checked := "recorded"
+		if f.Pinned {
+			checked = "as known"
+		}
+		t.Row(f.Name, term.Bytes(f.Bytes), f.SHA256, checked)
+	}
+	return t.Write(w, s)
 }

@@ -41,9 +41,8 @@ var Layers = []Layer{
 	{Data, []string{"dataset/internal/input"}},
 	{Data, []string{"dataset/internal/feature", "dataset/internal/input/inputtest"}},
 	{Data, []string{"dataset/internal/data"}},
-	{Data, []string{"dataset/internal/catalog", "dataset/internal/layout", "dataset/internal/native",
-		"dataset/internal/synth"}},
-	{Data, []string{"dataset/internal/fetch", "dataset/internal/table"}},
+	{Data, []string{"dataset/internal/layout", "dataset/internal/native", "dataset/internal/synth"}},
+	{Data, []string{"dataset/internal/table"}},
 	{Data, []string{"dataset"}},
 	{Data, []string{"internal/queries"}},
 

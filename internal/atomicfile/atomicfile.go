@@ -77,6 +77,28 @@ func still(f *os.File) bool {
 	return err == nil && os.SameFile(is, named)
 }
 
+// Lock keeps other processes from replacing a file until unlock is called, where the system can. A process that ends
+// unlocks.
+func Lock(path string) (unlock func(), err error) {
+	for {
+		if _, err := os.Stat(path); err != nil || !renamesOpen {
+			return func() {}, err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		if others, _ := hold(f); others {
+			f.Close()
+			return nil, fmt.Errorf("%s is being replaced by another process: wait for that, then try again", path)
+		}
+		if still(f) {
+			return func() { f.Close() }, nil
+		}
+		f.Close() // what is locked has been replaced meanwhile
+	}
+}
+
 // Own is Create for a directory that one process alone writes to: its file has a fixed name until then, so that a
 // process that is killed again and again leaves at most one behind.
 func Own(path string) (*File, error) {

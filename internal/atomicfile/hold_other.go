@@ -10,7 +10,7 @@ import (
 const renamesOpen = false
 
 // hold does nothing here: age must tell.
-func hold(*os.File) {}
+func hold(*os.File) (others bool, err error) { return false, nil }
 
 // abandoned says whether a file was not written to for a day.
 func abandoned(path string) bool {

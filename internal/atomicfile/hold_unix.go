@@ -3,6 +3,7 @@
 package atomicfile
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -10,9 +11,12 @@ import (
 // renamesOpen says that an open file can be renamed.
 const renamesOpen = true
 
-// hold shows others that someone still writes to f, until it is closed. Where the file system knows no locks, nobody
-// can tell.
-func hold(f *os.File) { syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+// hold shows others that someone still writes to f, until it is closed, unless another holds it. Where the file system
+// knows no locks, nobody can tell.
+func hold(f *os.File) (others bool, err error) {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	return errors.Is(err, syscall.EWOULDBLOCK), err
+}
 
 // abandoned says whether nobody holds a file.
 func abandoned(path string) bool {
@@ -21,5 +25,6 @@ func abandoned(path string) bool {
 		return false
 	}
 	defer f.Close()
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+	_, err = hold(f)
+	return err == nil
 }

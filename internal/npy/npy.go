@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -88,75 +89,29 @@ func readFull(r io.Reader, buf []byte, what string) error {
 	return err
 }
 
-// parseHeader reads the dictionary {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }, its keys in any order.
+// A header is a dictionary {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }, its keys in any order.
+const member = `['"](\w+)['"]\s*:\s*('[^']*'|"[^"]*"|\([^()]*\)|\[[^\[\]]*\]|\w+)\s*`
+
+var (
+	members    = regexp.MustCompile(member)
+	dict       = regexp.MustCompile(`^\{\s*(` + member + `(,\s*)?)*\}$`)
+	dimensions = regexp.MustCompile(`^\(\s*(\d+)\s*,\s*(\d+)\s*,?\s*\)$`)
+)
+
 func parseHeader(text string) (Header, error) {
-	bad := func() (Header, error) {
-		return Header{}, &Error{fmt.Sprintf("the header %.80q", strings.TrimSpace(text)),
-			"{'descr': '<f8', 'fortran_order': False, 'shape': (rows, columns), }"}
-	}
-	s := strings.TrimSpace(text)
-	s, ok := strings.CutPrefix(s, "{")
-	if !ok {
-		return bad()
-	}
+	text = strings.TrimSpace(text)
 	values := map[string]string{}
-	for {
-		s = strings.TrimLeft(s, " ,")
-		if s == "}" {
-			break
+	if dict.MatchString(text) {
+		for _, m := range members.FindAllStringSubmatch(text, -1) {
+			values[m[1]] = m[2]
 		}
-		key, rest, ok := quoted(s)
-		if !ok {
-			return bad()
-		}
-		rest, ok = strings.CutPrefix(strings.TrimLeft(rest, " "), ":")
-		if !ok {
-			return bad()
-		}
-		end := valueEnd(rest)
-		if end < 0 {
-			return bad()
-		}
-		values[key] = strings.TrimSpace(rest[:end])
-		s = rest[end:]
 	}
 	descr, order, shape := values["descr"], values["fortran_order"], values["shape"]
 	if descr == "" || order == "" || shape == "" {
-		return bad()
+		return Header{}, &Error{fmt.Sprintf("the header %.80q", text),
+			"{'descr': '<f8', 'fortran_order': False, 'shape': (rows, columns), }"}
 	}
 	return checkHeader(descr, order, shape)
-}
-
-// valueEnd is where a value ends: the first comma or closing brace outside all brackets and quotes.
-func valueEnd(s string) int {
-	depth := 0
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; c {
-		case '\'', '"':
-			n := strings.IndexByte(s[i+1:], c)
-			if n < 0 {
-				return -1
-			}
-			i += n + 1
-		case '(', '[':
-			depth++
-		case ')', ']':
-			depth--
-		case ',', '}':
-			if depth == 0 {
-				return i
-			}
-		}
-	}
-	return -1
-}
-
-func quoted(s string) (value, rest string, ok bool) {
-	if s == "" || s[0] != '\'' && s[0] != '"' {
-		return "", "", false
-	}
-	value, rest, ok = strings.Cut(s[1:], s[:1])
-	return value, rest, ok
 }
 
 func checkHeader(descr, order, shape string) (Header, error) {
@@ -174,20 +129,14 @@ func checkHeader(descr, order, shape string) (Header, error) {
 	if order != "False" {
 		return h, &Error{"Fortran order (fortran_order: " + order + ")", "C order: numpy.ascontiguousarray(array)"}
 	}
-	dims := strings.Split(strings.TrimSuffix(strings.TrimSpace(strings.Trim(shape, "()")), ","), ",")
-	sizes := make([]int, len(dims))
-	for i, d := range dims {
-		n, err := strconv.Atoi(strings.TrimSpace(d))
-		if err != nil || n < 0 {
-			return h, &Error{"shape " + shape, "two dimensions: (rows, columns)"}
-		}
-		sizes[i] = n
-	}
-	if len(sizes) != 2 {
+	size := dimensions.FindStringSubmatch(shape)
+	if size == nil {
 		return h, &Error{"shape " + shape, "two dimensions: (rows, columns)"}
 	}
-	h.Rows, h.Cols = sizes[0], sizes[1]
-	if h.Rows > MaxRows || h.Cols > MaxCols {
+	var err, err2 error
+	h.Rows, err = strconv.Atoi(size[1])
+	h.Cols, err2 = strconv.Atoi(size[2])
+	if err != nil || err2 != nil || h.Rows > MaxRows || h.Cols > MaxCols {
 		return h, &Error{"shape " + shape, fmt.Sprintf("at most %d rows and %d columns", MaxRows, MaxCols)}
 	}
 	return h, nil

@@ -8,6 +8,7 @@ package pyset
 import (
 	"iter"
 	"math/bits"
+	"slices"
 )
 
 const (
@@ -79,17 +80,10 @@ func (s *Set) All() iter.Seq[uint64] {
 }
 
 // AppendTo appends the keys to out in the set's order.
-func (s *Set) AppendTo(out []uint64) []uint64 {
-	for k := range s.All() {
-		out = append(out, k)
-	}
-	return out
-}
+func (s *Set) AppendTo(out []uint64) []uint64 { return slices.AppendSeq(out, s.All()) }
 
 // Clear makes s a new set of the same kind; memory is kept.
-func (s *Set) Clear() {
-	s.reset(smallest)
-}
+func (s *Set) Clear() { s.reset(smallest) }
 
 // Merge adds every key of o, as s |= o.
 func (s *Set) Merge(o *Set) {
@@ -181,7 +175,6 @@ func (s *Set) resize(least int) {
 	s.used, s.fill = used, used
 }
 
-// reset makes the table empty with size slots.
 func (s *Set) reset(size int) {
 	if cap(s.table) < size {
 		s.table = make([]uint64, size)

@@ -78,22 +78,18 @@ func (k *Reader) Read(ctx context.Context, path string, stdin io.Reader, o datas
 
 func (k *Reader) read(ctx context.Context, path string, stdin io.Reader, asks dataset.SheetAsks,
 	o dataset.ImportOptions) (t Table, err error) {
-	var rows [][]string
-	var places []dataset.Place
-	t.sheet, err = dataset.ReadSheet(ctx, path, stdin, asks, o, func(p dataset.Place, values []string) {
-		rows, places = append(rows, values), append(places, p)
-	})
-	if t.sheet == nil {
+	s, err := dataset.ReadSheet(ctx, path, stdin, asks, o)
+	if s == nil {
 		return t, err
 	}
-	names := three(t.sheet.Columns, t.sheet.At)
-	for i, values := range rows {
-		q := k.question(places[i].Bad, names, three(values, t.sheet.At))
-		q.Extra, q.place = extra(values, t.sheet.At, len(t.sheet.Columns)), places[i]
+	names := three(s.Columns, s.At)
+	for i, values := range s.Rows {
+		q := k.question(s.Places[i].Bad, names, three(values, s.At))
+		q.Extra, q.place = extra(values, s.At, len(s.Columns)), s.Places[i]
 		t.Questions = append(t.Questions, q)
 	}
-	t.Extra = extra(t.sheet.Columns, t.sheet.At, len(t.sheet.Columns))
-	return t, t.sheet.Err()
+	t.sheet, t.Extra = s, extra(s.Columns, s.At, len(s.Columns))
+	return t, s.Err()
 }
 
 // column is where the values of a column beside the three are.
@@ -198,3 +194,50 @@ func (k *Reader) wantTime() string {
 	}
 	return "a finite number, in the unit of the data"
 }
+
+// Swapped are the questions whose source only ever was a destination and whose destination only a source, where nodes
+// are of two kinds: those who ask may have mixed up the columns.
+func (k *Reader) Swapped(questions []Question) (list []Question) {
+	if !k.set.Bipartite {
+		return nil
+	}
+	if k.set.Names.Sources() == 0 {
+		return k.swappedRoles(questions)
+	}
+	for _, q := range questions {
+		_, asSource := k.set.Names.Source(q.I)
+		_, asTarget := k.set.Names.Target(q.U)
+		if asSource && asTarget && k.stranger(q.Src) && k.stranger(q.Dst) {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// swappedRoles is Swapped where both kinds of nodes share one set of names.
+func (k *Reader) swappedRoles(questions []Question) (list []Question) {
+	const source, target = 1, 2
+	roles := map[event.Node]uint8{} // of those asked about
+	for _, q := range questions {
+		roles[q.Src], roles[q.Dst] = 0, 0
+	}
+	note := func(n event.Node, role uint8) {
+		if was, asked := roles[n]; asked {
+			roles[n] = was | role
+		}
+	}
+	all := k.set.Log.All()
+	for i := range all.Len() {
+		note(all.Src[i], source)
+		note(all.Dst[i], target)
+	}
+	for _, q := range questions {
+		if roles[q.Src] == target && roles[q.Dst] == source {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// stranger says whether a node was made up for a name that the set does not have.
+func (k *Reader) stranger(n event.Node) bool { return int(n) >= k.set.NumNodes() }

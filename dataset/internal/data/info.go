@@ -1,6 +1,7 @@
 package data
 
 import (
+	"math"
 	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -9,21 +10,23 @@ import (
 
 // Info is the statistics of a data set.
 type Info struct {
-	Name                       string
-	Nodes, Sources, Targets    int // that occur, that occur as source, as destination
-	MaxNode                    int // the largest id; above Nodes where ids have gaps
-	Events                     int
-	NodeFeatures, EdgeFeatures int  // columns
-	NodeZero, EdgeZero         bool // all of them are 0
-	Bipartite                  bool
-	Times                      int // distinct timestamps
-	First, Last                event.Time
-	TimeFormat                 string
-	Pairs                      int     // distinct ordered pairs
-	Repeats                    float64 // part of the events whose ordered pair met before
-	SelfLoops                  int
-	Labels                     int   // labels that are not 0
-	Density                    []int // events in each of DensityBins equal parts of the time from first to last
+	Name                       string     `json:"name"`
+	Nodes                      int        `json:"nodes"` // that occur
+	Sources                    int        `json:"sources"`
+	Targets                    int        `json:"destinations"`
+	MaxNode                    int        `json:"-"` // the largest id; above Nodes where ids have gaps
+	Bipartite                  bool       `json:"bipartite"`
+	Events                     int        `json:"events"`
+	Times                      int        `json:"distinct_times"`
+	First, Last                event.Time `json:"-"`
+	TimeFormat                 string     `json:"time_format"`
+	Pairs                      int        `json:"distinct_pairs"` // ordered
+	Repeats                    float64    `json:"repeated"`       // part of the events whose ordered pair met before
+	SelfLoops                  int        `json:"self_loops"`
+	Labels                     int        `json:"labels"`  // that are not 0
+	NodeFeatures, EdgeFeatures int        `json:"-"`       // columns
+	NodeZero, EdgeZero         bool       `json:"-"`       // all of them are 0
+	Density                    []int      `json:"density"` // events in each of DensityBins equal parts of the time
 }
 
 // DensityBins is the number of parts in Info.Density.
@@ -59,7 +62,6 @@ func Stats(s *Set) Info {
 	return i
 }
 
-// bin is the part of the time line that t falls into.
 func bin(t, first, last event.Time) int {
 	if last == first {
 		return 0
@@ -72,4 +74,29 @@ func count(yes bool) int {
 		return 1
 	}
 	return 0
+}
+
+// Shares of the time line's events, from the end, that models are validated and tested on.
+const ValShare, TestShare = 0.15, 0.15
+
+// TrainEnd is the time up to which models are trained: that of the published protocol, of all times in ascending order.
+func TrainEnd(sorted []float64) float64 {
+	val, test := ValShare, TestShare // as numbers of 64 bits, which is how splits take them
+	return Quantile(sorted, 1-val-test)
+}
+
+// Quantile is the q-quantile of ascending values with linear interpolation, to the last bit as NumPy's. It is NaN for
+// no values.
+func Quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	h := q * float64(len(sorted)-1)
+	j := int(h)
+	g := h - float64(j)
+	a, b := sorted[j], sorted[min(j+1, len(sorted)-1)]
+	if g < 0.5 { // the products are rounded before they are added, on every machine
+		return a + float64((b-a)*g)
+	}
+	return b - float64((b-a)*(1-g))
 }

@@ -19,12 +19,8 @@ import (
 // others destinations, but for sources that came later, when these numbers were given. Methods are safe for
 // concurrent use.
 type Names struct {
-	sources int          // 0: one id space
-	later   []event.Node // sources beyond, ascending
-
-	ints []int64 // [nodes], where every name is a whole number; else nil and:
-	text []byte  // all names one after another
-	ends []int64 // [nodes], where each ends
+	sources int // 0: one id space
+	names   NameColumns
 
 	once  sync.Once
 	table []int32 // open addressing, node ids or 0; made at the first look-up
@@ -37,10 +33,10 @@ func NewNames(names []string, sources int) (*Names, error) {
 	if sources < 0 || sources > len(names) {
 		return nil, fmt.Errorf("names: %d sources among %d nodes", sources, len(names))
 	}
-	n := &Names{sources: sources, ends: make([]int64, 0, len(names))}
+	n := &Names{sources: sources, names: NameColumns{Ends: make([]int64, 0, len(names))}}
 	for _, name := range names {
-		n.text = append(n.text, name...)
-		n.ends = append(n.ends, int64(len(n.text)))
+		n.names.Text = append(n.names.Text, name...)
+		n.names.Ends = append(n.names.Ends, int64(len(n.names.Text)))
 	}
 	for i, name := range names {
 		if got, _ := n.find(name, sources > 0 && i < sources); got != event.Node(i+1) {
@@ -58,10 +54,25 @@ type NameColumns struct {
 	Later   []event.Node // in a bipartite set: sources beyond the first ones, ascending
 }
 
+// Len is the number of names.
+func (c *NameColumns) Len() int { return max(len(c.Numbers), len(c.Ends)) }
+
+// At is the name of node i+1: bytes of the text, or a number written to digits.
+func (c *NameColumns) At(i int, digits *[20]byte) []byte {
+	if c.Numbers != nil {
+		return strconv.AppendInt(digits[:0], c.Numbers[i], 10)
+	}
+	from := int64(0)
+	if i > 0 {
+		from = c.Ends[i-1]
+	}
+	return c.Text[from:c.Ends[i]]
+}
+
 // NamesFrom makes a dictionary of checked columns, which it keeps: ends ascend within the text. The first sources of
 // the nodes are sources, as in NewNames.
 func NamesFrom(c NameColumns, sources int) *Names {
-	return &Names{sources: sources, later: c.Later, ints: c.Numbers, text: c.Text, ends: c.Ends}
+	return &Names{sources: sources, names: c}
 }
 
 // Columns is the dictionary's own memory, none for nil.
@@ -69,18 +80,15 @@ func (n *Names) Columns() NameColumns {
 	if n == nil {
 		return NameColumns{}
 	}
-	return NameColumns{Numbers: n.ints, Text: n.text, Ends: n.ends, Later: n.later}
+	return n.names
 }
 
 // Len is the number of named nodes.
 func (n *Names) Len() int {
-	switch {
-	case n == nil:
+	if n == nil {
 		return 0
-	case n.ints != nil:
-		return len(n.ints)
 	}
-	return len(n.ends)
+	return n.names.Len()
 }
 
 // Sources is the number of nodes that were sources from the beginning in a bipartite set, 0 where nodes share one id
@@ -94,14 +102,10 @@ func (n *Names) Sources() int {
 
 // Name is what node id was called.
 func (n *Names) Name(id event.Node) string {
-	i := int(id) - 1
-	switch {
-	case i < 0 || i >= n.Len():
+	if id < 1 || int(id) > n.Len() {
 		return strconv.Itoa(int(id))
-	case n.ints != nil:
-		return strconv.FormatInt(n.ints[i], 10)
 	}
-	return string(n.bytes(i))
+	return string(n.names.At(int(id)-1, new([20]byte)))
 }
 
 // Source finds the node of that name among the sources.
@@ -118,7 +122,7 @@ func (n *Names) IsSource(id event.Node) bool {
 	if n == nil {
 		return false
 	}
-	_, later := slices.BinarySearch(n.later, id)
+	_, later := slices.BinarySearch(n.names.Later, id)
 	return later
 }
 
@@ -140,14 +144,6 @@ func (n *Names) Side(id event.Node) uint8 {
 	return SideSource
 }
 
-func (n *Names) bytes(i int) []byte {
-	from := int64(0)
-	if i > 0 {
-		from = n.ends[i-1]
-	}
-	return n.text[from:n.ends[i]]
-}
-
 func (n *Names) find(name string, source bool) (event.Node, bool) {
 	if n == nil {
 		id, ok := input.ParseInt([]byte(name))
@@ -155,23 +151,14 @@ func (n *Names) find(name string, source bool) (event.Node, bool) {
 	}
 	n.once.Do(n.index)
 	mask := uint64(len(n.table) - 1)
+	var digits [20]byte
 	for at := maphash.String(n.seed, name) & mask; n.table[at] != 0; at = (at + 1) & mask {
 		id := n.table[at]
-		if n.sources > 0 && source != n.IsSource(id) {
-			continue
-		}
-		if n.is(id, name) {
+		if (n.sources == 0 || source == n.IsSource(id)) && string(n.names.At(int(id)-1, &digits)) == name {
 			return id, true
 		}
 	}
 	return 0, false
-}
-
-func (n *Names) is(id event.Node, name string) bool {
-	if n.ints != nil {
-		return n.Name(id) == name
-	}
-	return string(n.bytes(int(id)-1)) == name
 }
 
 func (n *Names) index() {
@@ -184,13 +171,7 @@ func (n *Names) index() {
 	mask := uint64(size - 1)
 	var digits [20]byte
 	for i := range n.Len() {
-		var h uint64
-		if n.ints != nil {
-			h = maphash.Bytes(n.seed, strconv.AppendInt(digits[:0], n.ints[i], 10))
-		} else {
-			h = maphash.Bytes(n.seed, n.bytes(i))
-		}
-		at := h & mask
+		at := maphash.Bytes(n.seed, n.names.At(i, &digits)) & mask
 		for n.table[at] != 0 {
 			at = (at + 1) & mask
 		}

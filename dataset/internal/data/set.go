@@ -10,9 +10,11 @@ import (
 	"encoding/hex"
 	"hash"
 	"math"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/idset"
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
@@ -68,9 +70,8 @@ func (s *Set) NumNodes() int { return max(s.Log.NumNodes(), s.Node.Rows) }
 func (s *Set) Hash() string {
 	h := sha256.New()
 	hashEvents(h, s.Log.All())
-	for _, f := range []Features{s.Node, s.Edge} {
-		hashFeatures(h, f)
-	}
+	hashFeatures(h, s.Node)
+	hashFeatures(h, s.Edge)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -128,21 +129,57 @@ func hashFeatures(h hash.Hash, f Features) {
 
 // Bipartite says whether no node is both a source and a destination.
 func Bipartite(l *event.Log) bool {
-	source := make([]uint64, l.NumNodes()/64+1) // a bit per node
+	var sources idset.Set
 	all := l.All()
 	for _, u := range all.Src {
-		source[u/64] |= 1 << (u % 64)
+		sources.Add(u)
 	}
-	for _, v := range all.Dst {
-		if source[v/64]&(1<<(v%64)) != 0 {
-			return false
-		}
-	}
-	return all.Len() > 0
+	return all.Len() > 0 && !slices.ContainsFunc(all.Dst, sources.Has)
 }
 
 // Featureless is a set of events alone.
 func Featureless(name string, log *event.Log) *Set {
 	return &Set{Name: name, Log: log, Node: Features{Rows: log.NumNodes()}, Edge: Features{Rows: log.Len() + 1},
 		Bipartite: Bipartite(log), Sampling: protocol.Reference, TimeFormat: input.TimeNumber}
+}
+
+// Slice is the part of a set that happened from a time on and before another. Nodes keep their ids, names and features,
+// also those that have no events there, so that what was trained on the whole can be asked about the part. Events are
+// numbered anew. The part is in memory of its own, but for names and features of nodes.
+func Slice(s *Set, from, to event.Time) *Set {
+	all := s.Log.All()
+	kept := make([]int, 0, all.Len())
+	for i, at := range all.Time {
+		if at >= from && at < to {
+			kept = append(kept, i)
+		}
+	}
+	part := *s
+	part.release = nil
+	part.Path = ""
+	part.Log = event.NewLog(len(kept))
+	part.Edge = Features{Rows: len(kept) + 1, Cols: s.Edge.Cols}
+	if s.Edge.Data != nil {
+		part.Edge.Data = make([]float32, part.Edge.Rows*part.Edge.Cols)
+	}
+	// In the order of their old ids, which is the one in which they came.
+	order, number := make([]int, len(kept)), make([]event.Edge, len(kept))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(all.Edge(kept[a])) - int(all.Edge(kept[b])) })
+	for k, i := range order {
+		number[i] = event.Edge(k + 1)
+	}
+	for k, i := range kept {
+		e := all.At(i)
+		if s.Edge.Data != nil {
+			copy(part.Edge.Row(int(number[k])), s.Edge.Row(int(e.Edge)))
+		}
+		e.Edge = number[k]
+		if _, err := part.Log.Append(e); err != nil {
+			panic(err) // the other log has accepted it
+		}
+	}
+	return &part
 }

@@ -44,7 +44,6 @@ func value(kind string, cell []byte, words []string) (float64, bool) {
 // word is a category as it is kept: without space around it, and in Unicode, as JSON keeps nothing else.
 func word(cell []byte) string { return strings.ToValidUTF8(string(bytes.TrimSpace(cell)), "\uFFFD") }
 
-// isMissing says whether a cell without space around it holds no number and no date.
 func isMissing(cell []byte, words []string) bool {
 	if slices.Contains(words, string(cell)) {
 		return true
@@ -59,7 +58,6 @@ func isMissing(cell []byte, words []string) bool {
 	return false
 }
 
-// number encodes a number or a date.
 func (c *Column) number(x float64, out []float32) {
 	if math.IsNaN(x) {
 		if c.Missing {
@@ -86,8 +84,7 @@ type circle struct {
 var (
 	clock   = circle{"hour", func(at float64) float64 { return at/day - math.Floor(at/day) }}
 	weekday = circle{"weekday", func(at float64) float64 {
-		d := math.Floor(at/day) +
-			3
+		d := math.Floor(at/day) + 3
 		return (d - 7*math.Floor(d/7)) / 7
 	}}
 	season = circle{"season", func(at float64) float64 {
@@ -133,7 +130,6 @@ func mix(x uint64) uint64 {
 	return x ^ x>>32
 }
 
-// slot is the place of a value.
 func (c *Column) slot(word string) (int, bool) {
 	if c.slots == nil {
 		c.slots = make(map[string]int, len(c.Values))
@@ -144,5 +140,3 @@ func (c *Column) slot(word string) (int, bool) {
 	at, ok := c.slots[word]
 	return at, ok
 }
-
-func finite(x float64) bool { return x-x == 0 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
 )
 
 // Kinds of columns.
@@ -44,20 +46,17 @@ type Column struct {
 
 // Width is the number of features.
 func (c *Column) Width() int {
-	switch {
-	case c.Kind == Category:
+	if c.Kind == Category {
 		return len(c.Values) + c.Hashed
-	case c.Kind == Date:
-		return 1 + len(c.circles())*2 + indicator(c.Missing)
 	}
-	return 1 + indicator(c.Missing)
-}
-
-func indicator(yes bool) int {
-	if yes {
-		return 1
+	n := 1
+	if c.Kind == Date {
+		n += 2 * len(c.circles())
 	}
-	return 0
+	if c.Missing {
+		n++
+	}
+	return n
 }
 
 // Titles names the features.
@@ -89,7 +88,7 @@ func (c *Column) Check() error {
 	fits := false
 	switch c.Kind {
 	case Number, Date:
-		fits = len(c.Values)+c.Hashed == 0 && c.Deviation > 0 && finite(c.Mean) && finite(c.Deviation)
+		fits = len(c.Values)+c.Hashed == 0 && c.Deviation > 0 && input.Finite(c.Mean) && input.Finite(c.Deviation)
 	case Category:
 		fits = (c.Hashed == 0 || c.Hashed >= 2 && len(c.Values) == 0) && c.Hashed <= mostCategories
 	}
@@ -107,33 +106,27 @@ func (c *Column) Want() string {
 
 // About says in a few words what becomes of the column.
 func (c *Column) About() string {
-	switch c.Kind {
-	case Category:
-		if c.Hashed > 0 {
-			return fmt.Sprintf("%d values, hashed", c.Seen)
-		}
+	text := fmt.Sprintf("scaled by mean %.6g and deviation %.6g", c.Mean, c.Deviation)
+	switch {
+	case c.Hashed > 0:
+		return fmt.Sprintf("%d values, hashed", c.Seen)
+	case c.Kind == Category:
 		return "one for each value: " + c.shown()
-	case Date:
+	case c.Kind == Date:
 		var parts []string
 		for _, circle := range c.circles() {
 			parts = append(parts, circle.name)
 		}
-		from := func(at float64) string { return time.Unix(int64(at), 0).UTC().Format(time.DateOnly) }
-		text := fmt.Sprintf("%s, and how late: mean %s, deviation %.4g days", strings.Join(parts, ", "), from(c.Mean),
+		mean := time.Unix(int64(c.Mean), 0).UTC().Format(time.DateOnly)
+		text = fmt.Sprintf("%s, and how late: mean %s, deviation %.4g days", strings.Join(parts, ", "), mean,
 			c.Deviation/day)
-		return text + c.filled()
 	}
-	return fmt.Sprintf("scaled by mean %.6g and deviation %.6g", c.Mean, c.Deviation) + c.filled()
-}
-
-func (c *Column) filled() string {
 	if c.Missing {
-		return "; missing values filled with the mean, and told by a feature"
+		text += "; missing values filled with the mean, and told by a feature"
 	}
-	return ""
+	return text
 }
 
-// shown is the first few values.
 func (c *Column) shown() string {
 	const most = 4
 	var list []string

@@ -17,7 +17,7 @@ const early = 1000
 
 // Reader takes the cells of a column, row by row.
 type Reader struct {
-	name    string
+	Name    string // the column's
 	kind    string // "" until it is known
 	missing []string
 
@@ -32,11 +32,8 @@ type Reader struct {
 // NewReader reads a column of a kind, "" to see it from its values. Missing are words that stand for no number or no
 // date, beside the usual ones.
 func NewReader(name, kind string, missing []string) *Reader {
-	return &Reader{name: name, kind: kind, missing: missing, known: map[string]int32{}}
+	return &Reader{Name: name, kind: kind, missing: missing, known: map[string]int32{}}
 }
-
-// Name is the column's.
-func (r *Reader) Name() string { return r.name }
 
 // Add takes the cell of the next row and says whether it is of the column's kind.
 func (r *Reader) Add(cell []byte) bool {
@@ -56,7 +53,7 @@ func (r *Reader) Add(cell []byte) bool {
 
 // Want says what cells of the column must be.
 func (r *Reader) Want() string {
-	return want(r.kind) + ", as in the rows before, or nothing; " + r.name + ":" + Category + " takes any words"
+	return want(r.kind) + ", as in the rows before, or nothing; " + r.Name + ":" + Category + " takes any words"
 }
 
 func want(kind string) string {
@@ -66,7 +63,6 @@ func want(kind string) string {
 	return "a finite number"
 }
 
-// add takes a cell of a known kind.
 func (r *Reader) add(cell []byte) bool {
 	if r.kind == Category {
 		w := word(cell)
@@ -117,7 +113,7 @@ func (r *Reader) Fit(train func(row int) bool, categories int) *Column {
 	if r.kind == "" {
 		r.decide()
 	}
-	c := &Column{Name: r.name, Kind: r.kind}
+	c := &Column{Name: r.Name, Kind: r.kind}
 	if r.kind == Category {
 		r.fitWords(c, train, categories)
 	} else {
@@ -144,10 +140,10 @@ func (r *Reader) fitNumbers(c *Column, train func(row int) bool) {
 		squares += float64(step * (x - c.Mean)) // rounded before it is added, on every machine
 		c.Clock = c.Clock || r.kind == Date && math.Mod(x, day) != 0
 	}
-	if c.Deviation = math.Sqrt(squares / n); !(c.Deviation > 0) || !finite(c.Deviation) {
+	if c.Deviation = math.Sqrt(squares / n); !(c.Deviation > 0) || !input.Finite(c.Deviation) {
 		c.Deviation = 1
 	}
-	if !finite(c.Mean) {
+	if !input.Finite(c.Mean) {
 		c.Mean = 0
 	}
 }

@@ -9,11 +9,8 @@ import (
 type Splitter struct {
 	Delim  byte
 	Fields [][]byte // of the last row; they point into the data, or into spare where quotes were undone
-	spare  []byte   // grows from row to row, so that fields stay valid; reset empties it
+	spare  []byte   // grows from row to row, so that fields stay valid
 }
-
-// reset forgets all rows so far.
-func (s *Splitter) reset(delim byte) { s.Delim, s.Fields, s.spare = delim, s.Fields[:0], s.spare[:0] }
 
 // Row cuts the first row off data into s.Fields and returns what follows and how many lines the row took.
 // bad says what is wrong with its quotes, "" for nothing. A row without any characters has no fields.
@@ -60,7 +57,7 @@ type Block struct {
 func (b *Block) Reset(most int, delim byte) {
 	b.Rows, b.Lines = 0, 0
 	b.Finder.Most = most
-	b.split.reset(delim)
+	b.split.Delim, b.split.spare = delim, b.split.spare[:0]
 }
 
 // Place is where a value of the block stands, lines and rows counted from 1 in it. Complaints about it are the block's.

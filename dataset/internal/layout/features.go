@@ -1,20 +1,23 @@
 package layout
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/internal/npy"
 )
 
-// firstRows drops the rows behind them.
 func firstRows(f *data.Features, rows int) {
 	f.Rows = rows
 	if f.Data != nil {
@@ -22,9 +25,12 @@ func firstRows(f *data.Features, rows int) {
 	}
 }
 
-// readFeatures reads an .npy matrix, gzip or not. It holds no more than the values read so far, and none while those
-// are zero.
+// readFeatures reads an .npy matrix, gzip or not, none from "". It holds no more than the values read so far, and none
+// while those are zero.
 func readFeatures(path string) (data.Features, error) {
+	if path == "" {
+		return data.Features{}, nil
+	}
 	in, err := input.Open(path)
 	if err != nil {
 		return data.Features{}, err
@@ -50,7 +56,7 @@ func matrixIn(in *input.File) (data.Features, error) {
 		m.values = values
 	}
 	total := int64(h.Rows) * int64(h.Cols) * int64(h.Size)
-	buf := make([]byte, 256<<10)
+	buf := make([]byte, len(zeros))
 	for left := total; left > 0; {
 		n, err := io.ReadFull(in, buf[:min(int64(len(buf)), left)])
 		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -74,6 +80,9 @@ func matrixIn(in *input.File) (data.Features, error) {
 	return m.Features, nil
 }
 
+// zeros are as many as are read at once.
+var zeros [256 << 10]byte
+
 // gzipRatio is more than gzip can shrink anything by.
 const gzipRatio = 1100
 
@@ -85,12 +94,11 @@ type matrix struct {
 	values int // how many there will be, as far as the header can be believed
 }
 
-// add takes the bytes of the next values.
 func (m *matrix) add(b []byte, size int) error {
 	n := len(b) / size
 	defer func() { m.seen += n }()
 	if m.Data == nil {
-		if allZero(b) {
+		if bytes.Equal(b, zeros[:len(b)]) {
 			return nil
 		}
 		m.Data = make([]float32, m.seen, max(m.values, m.seen+n))
@@ -127,16 +135,68 @@ func (m *matrix) notFinite(i int, v float64) error {
 		Found: strconv.FormatFloat(v, 'g', -1, 64), Want: input.WantFloat32}
 }
 
-func allZero(b []byte) bool {
-	for ; len(b) >= 8; b = b[8:] {
-		if binary.LittleEndian.Uint64(b) != 0 {
-			return false
+// Save writes the set as three files; see dataset.SaveDyGLib.
+func Save(dir string, s *data.Set) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	base := filepath.Join(dir, "ml_"+s.Name)
+	if err := atomicfile.Write(base+".npy", func(w io.Writer) error { return writeNPY(w, s.Edge, 1) }); err != nil {
+		return err
+	}
+	nodes := func(w io.Writer) error { return writeNPY(w, s.Node, 172) }
+	if err := atomicfile.Write(base+"_node.npy", nodes); err != nil {
+		return err
+	}
+	return atomicfile.Write(base+".csv", func(w io.Writer) error { return writeTable(w, s) })
+}
+
+// writeTable writes the csv; times and labels so that they are read back exactly.
+func writeTable(w io.Writer, s *data.Set) error {
+	if _, err := io.WriteString(w, ",u,i,ts,label,idx\n"); err != nil {
+		return err
+	}
+	var line []byte
+	for i := range s.Log.Len() {
+		e := s.Log.At(i)
+		line = strconv.AppendInt(line[:0], int64(i), 10)
+		line = strconv.AppendInt(append(line, ','), int64(e.Src), 10)
+		line = strconv.AppendInt(append(line, ','), int64(e.Dst), 10)
+		line = appendFloat(append(line, ','), e.Time, 64)
+		line = appendFloat(append(line, ','), float64(e.Label), 32)
+		line = strconv.AppendInt(append(line, ','), int64(e.Edge), 10)
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return err
 		}
 	}
-	for _, c := range b {
-		if c != 0 {
-			return false
+	return nil
+}
+
+// appendFloat writes a number with a decimal point, as the public files do.
+func appendFloat(b []byte, v float64, bits int) []byte {
+	n := len(b)
+	if b = strconv.AppendFloat(b, v, 'f', -1, bits); bytes.IndexByte(b[n:], '.') < 0 {
+		b = append(b, ".0"...)
+	}
+	return b
+}
+
+// writeNPY writes a matrix as float64, as the public files are. One without columns gets cols of zeros.
+func writeNPY(w io.Writer, f data.Features, cols int) error {
+	if f.Cols > 0 {
+		cols = f.Cols
+	}
+	if err := npy.WriteHeader(w, npy.Header{Rows: f.Rows, Cols: cols, Size: 8}); err != nil {
+		return err
+	}
+	row := make([]byte, 8*cols)
+	for i := range f.Rows {
+		for j, v := range f.Row(i) {
+			binary.LittleEndian.PutUint64(row[8*j:], math.Float64bits(float64(v)))
+		}
+		if _, err := w.Write(row); err != nil {
+			return err
 		}
 	}
-	return true
+	return nil
 }

@@ -3,7 +3,6 @@ package layout
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -27,9 +26,7 @@ type JODIEOptions struct {
 // JODIEBipartite are the public sets whose users and items are numbered apart.
 var JODIEBipartite = []string{"wikipedia", "reddit", "mooc", "lastfm", "myket"}
 
-// ReadJODIE reads a raw file of the JODIE project: a header line, then user,item,timestamp,label,feature,feature,… in
-// the order of time, ids from 0. Users become nodes 1 … U; items become U+1 … U+I in a bipartite set, in which both
-// must be numbered without gaps, and share the numbers of users elsewhere. Problems of the data are an *InputError.
+// ReadJODIE reads a raw file of the JODIE project; see dataset.ReadJODIE.
 func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*data.Set, error) {
 	in, err := input.Open(path)
 	if err != nil {
@@ -40,60 +37,42 @@ func ReadJODIE(ctx context.Context, path string, o JODIEOptions) (*data.Set, err
 }
 
 func readJODIE(ctx context.Context, in *input.File, o JODIEOptions) (*data.Set, error) {
-	txt, err := input.NewText(in, true, "text with a line user,item,timestamp,label,features for each event")
-	if err != nil {
-		return nil, err
-	}
-	head, err := txt.FirstLine(false)
-	if err != nil {
-		return nil, err
-	}
-	if _, isData := input.ParseFloat(bytes.TrimSpace(bytes.SplitN(head, []byte{','}, 2)[0])); isData {
-		return nil, &input.Error{File: in.Path, Line: 1, Row: -1, Found: input.Quote(head),
-			Want: "a header such as user_id,item_id,timestamp,state_label,features"}
-	}
-	j := &jodie{path: in.Path, bipartite: o.Bipartite || slices.Contains(JODIEBipartite, o.Name),
-		Finder: input.Finder{Most: 1}, lines: 1, last: -1}
-	err = input.InOrder(ctx, txt, j.parse, j.merge)
-	var bad *input.Error
-	if errors.As(err, &bad) && bad != j.First() && bad.Line > 0 {
-		bad.Line += j.lines
+	j := &jodie{reader: reader{path: in.Path, finder: &input.Finder{Most: 1}}, last: -1}
+	const want = "text with a line user,item,timestamp,label,features for each event"
+	err := j.read(ctx, in, want, j.header, j.parse, j.merge)
+	if err == nil {
+		err = j.finder.First()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return j.set(o.Name)
+	return j.set(o.Name, o.Bipartite || slices.Contains(JODIEBipartite, o.Name))
 }
 
 type jodie struct {
-	path        string
-	bipartite   bool
-	rows, lines int // behind us
-	input.Finder
-	cols event.Columns
+	reader
 	last event.Time
 	edge matrix
 }
 
-func (j *jodie) parse(data []byte, b *eventBlock) {
-	b.reset(1)
-	for p, f := range b.Each(j.path, data) {
-		if b.Finder.Total > 0 {
-			return
-		}
-		if len(f) < 5 {
-			p.Bad("", fmt.Sprintf("%d columns", len(f)),
-				"at least 5: user,item,timestamp,label and a feature, which is 0 where there are none")
-			continue
-		}
-		b.jodie(place{p}, f)
+func (j *jodie) header(line []byte) error {
+	first, _, _ := bytes.Cut(line, []byte{','})
+	if _, isData := input.ParseFloat(bytes.TrimSpace(first)); isData {
+		return &input.Error{File: j.path, Line: 1, Row: -1, Found: input.Quote(line),
+			Want: "a header such as user_id,item_id,timestamp,state_label,features"}
 	}
+	return nil
 }
 
-// jodie takes the fields of one row, or drops it if something is wrong with them.
-func (b *eventBlock) jodie(p place, f [][]byte) {
-	user, ok1 := p.count("user", f[0])
-	item, ok2 := p.count("item", f[1])
+// parse takes the fields of one row, or drops it if something is wrong with them.
+func (j *jodie) parse(p place, f [][]byte, b *eventBlock) {
+	if len(f) < 5 {
+		p.Bad("", fmt.Sprintf("%d columns", len(f)),
+			"at least 5: user,item,timestamp,label and a feature, which is 0 where there are none")
+		return
+	}
+	user, ok1 := p.id("user", f[0], 0)
+	item, ok2 := p.id("item", f[1], 0)
 	at, ok3 := p.number("timestamp", f[2])
 	label, ok := p.feature("label", f[3], bytes.TrimSpace(f[3]))
 	begin := len(b.feat)
@@ -118,16 +97,6 @@ func (b *eventBlock) jodie(p place, f [][]byte) {
 	b.add(p, event.Event{Src: user, Dst: item, Time: at, Label: label})
 }
 
-// count reads an id from 0.
-func (p place) count(column string, b []byte) (event.Node, bool) {
-	n, ok := input.ParseInt(b)
-	if !ok || n < 0 || n > math.MaxInt32-1 {
-		p.Bad(column, input.Quote(b), fmt.Sprintf("a whole number from 0 to %d", math.MaxInt32-1))
-		return 0, false
-	}
-	return event.Node(n), true
-}
-
 // feature reads a number that fits into 32 bits. Text is all that stands in the field, b what of it is read.
 func (p place) feature(column string, text, b []byte) (float32, bool) {
 	x, ok := input.ParseFloat(b)
@@ -138,56 +107,41 @@ func (p place) feature(column string, text, b []byte) (float32, bool) {
 	return float32(x), true
 }
 
-func (j *jodie) merge(b *eventBlock) error {
-	if len(b.Src) > 0 {
-		if j.edge.Cols == 0 {
-			j.edge.Cols = b.width
-			j.edge.seen = b.width // row 0 is padding
-		}
-		if b.width != j.edge.Cols {
-			p := b.place(j.path, 0)
-			p.Bad("", fmt.Sprintf("%d features", b.width), fmt.Sprintf("%d, as in the rows before", j.edge.Cols))
-		}
+func (j *jodie) merge(b *eventBlock) {
+	if len(b.Src) > 0 && j.edge.Cols == 0 {
+		j.edge.Cols, j.edge.seen = b.width, b.width // row 0 is padding
+	}
+	if len(b.Src) > 0 && b.width != j.edge.Cols {
+		p := b.place(j.path, 0)
+		p.Bad("", fmt.Sprintf("%d features", b.width), fmt.Sprintf("%d, as in the rows before", j.edge.Cols))
 	}
 	for i, at := range b.Time {
 		if at < j.last {
-			p := b.place(j.path, i)
 			want := "times that never decrease"
-			if len(j.cols.Time) == 0 {
+			if len(j.Time) == 0 {
 				want += ", from -1 on"
 			}
-			p.Bad("timestamp", written(at)+" after "+written(j.last), want)
+			b.place(j.path, i).Bad("timestamp", written(at)+" after "+written(j.last), want)
 		}
 		j.last = at
-		j.cols.Src = append(j.cols.Src, b.Src[i])
-		j.cols.Dst = append(j.cols.Dst, b.Dst[i])
-		j.cols.Time = append(j.cols.Time, at)
-		j.cols.Label = append(j.cols.Label, b.Label[i])
-	}
-	j.Take(&b.Finder, j.rows, j.lines)
-	j.rows += b.Rows
-	j.lines += b.Lines
-	if err := j.First(); err != nil {
-		return err
+		j.add(b, i)
 	}
 	j.edge.addFloats(b.feat)
-	return nil
 }
 
-// set numbers the nodes.
-func (j *jodie) set(name string) (*data.Set, error) {
-	n := len(j.cols.Src)
+func (j *jodie) set(name string, bipartite bool) (*data.Set, error) {
+	n := len(j.Src)
 	if n == 0 {
 		return nil, input.FileError(j.path, "no events", "at least one row below the header")
 	}
-	users := slices.Max(j.cols.Src) + 1
+	users := slices.Max(j.Src) + 1
 	shift := event.Node(1)
-	if j.bipartite {
-		items := slices.Max(j.cols.Dst) + 1
-		if err := j.gapless("user", j.cols.Src, users); err != nil {
+	if bipartite {
+		items := slices.Max(j.Dst) + 1
+		if err := j.gapless("user", j.Src, users); err != nil {
 			return nil, err
 		}
-		if err := j.gapless("item", j.cols.Dst, items); err != nil {
+		if err := j.gapless("item", j.Dst, items); err != nil {
 			return nil, err
 		}
 		if int64(users)+int64(items) > math.MaxInt32 {
@@ -197,13 +151,13 @@ func (j *jodie) set(name string) (*data.Set, error) {
 		shift += users
 	}
 	for i := range n {
-		j.cols.Src[i]++
-		j.cols.Dst[i] += shift
+		j.Src[i]++
+		j.Dst[i] += shift
 	}
-	if err := scattered(j.path, max(slices.Max(j.cols.Src), slices.Max(j.cols.Dst)), n); err != nil {
+	if err := scattered(j.path, max(slices.Max(j.Src), slices.Max(j.Dst)), n); err != nil {
 		return nil, err
 	}
-	log, err := event.FromColumns(j.cols)
+	log, err := event.FromColumns(j.Columns)
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", j.path, err)
 	}

@@ -109,66 +109,53 @@ func (l *loaded) note(err error) {
 
 // load reads the three files and keeps up to most problems of each kind. The set is nil if there are any.
 func (l Layout) load(ctx context.Context, most int) (*data.Set, *loaded) {
-	var (
-		res              = &loaded{Finder: input.Finder{Most: most}}
-		edges, node      data.Features
-		errEdges, errSet error
-		errNode          error
-		wg               sync.WaitGroup
-	)
-	wg.Go(func() { edges, errEdges = l.features(l.edges) })
-	wg.Go(func() { node, errNode = l.features(l.node) })
-	table := &table{path: l.CSV, finder: &res.Finder}
-	errSet = table.read(ctx)
-	wg.Wait()
-	for _, err := range []error{errSet, errEdges, errNode} {
-		res.note(err)
+	res := &loaded{Finder: input.Finder{Most: most}}
+	table := newTable(l.CSV, &res.Finder)
+	edges := &featureFile{path: l.edges, what: "edges", why: "the largest idx"}
+	nodes := &featureFile{path: l.node, what: "nodes", why: "the largest id"}
+	var wg sync.WaitGroup
+	for _, f := range []*featureFile{edges, nodes} {
+		wg.Go(func() { f.Features, f.err = readFeatures(f.path) })
 	}
-	readable := errSet == nil
-	if readable && len(table.src) == 0 && res.Total == 0 {
+	err := table.read(ctx)
+	wg.Wait()
+	res.note(err)
+	readable := err == nil
+	if readable && len(table.Src) == 0 && res.Total == 0 {
 		res.Add(input.FileError(l.CSV, "no events", "at least one row below the header"))
 	}
-	if readable && res.Total == 0 {
-		res.note(scattered(l.CSV, table.maxNode, len(table.src)))
+	if readable && res.Total == 0 && edges.err == nil && nodes.err == nil {
+		res.note(scattered(l.CSV, table.maxNode, len(table.Src)))
 	}
-	warnings := l.missing()
-	for _, f := range []struct {
-		features  *data.Features
-		err       error
-		path      string
-		last      int
-		what, why string
-	}{
-		{&edges, errEdges, l.edges, int(table.maxEdge), "edges", "the largest idx"},
-		{&node, errNode, l.node, int(table.maxNode), "nodes", "the largest id"},
-	} {
-		if !readable || f.err != nil {
-			continue
+	edges.last, nodes.last = int(table.maxEdge), int(table.maxNode)
+	var warnings []string
+	if files := l.Absent(); len(files) > 0 {
+		warnings = append(warnings, fmt.Sprintf("%s: no %s: its features are zero",
+			filepath.Dir(l.CSV), strings.Join(files, " and no ")))
+	}
+	for _, f := range []*featureFile{edges, nodes} {
+		bad := f.err
+		if readable && bad == nil {
+			var surplus bool
+			if surplus, bad = f.fits(); surplus && most == 1 {
+				// A cut event list beside the features of the whole one: what is there can be used.
+				warnings = append(warnings, bad.Error()+"; the rows beyond are not used")
+				firstRows(&f.Features, f.last+1)
+				bad = nil
+			}
 		}
-		err := fits(f.features, f.path, f.last, f.what, f.why)
-		if bad, surplus := err.(*surplusRows); surplus && most == 1 {
-			// A cut event list beside the features of the whole one: what is there can be used.
-			warnings = append(warnings, bad.Error()+"; the rows beyond are not used")
-			firstRows(f.features, f.last+1)
-			err = nil
-		} else if surplus {
-			err = bad.about
-		}
-		res.note(err)
+		res.note(bad)
 	}
 	if res.Total > 0 || res.broken != nil {
 		return nil, res
 	}
-	log, err := event.FromColumns(event.Columns{Src: table.src, Dst: table.dst, Time: table.time, Label: table.label,
-		Edge: table.edge})
+	log, err := event.FromColumns(table.Columns)
 	if err != nil {
 		res.broken = fmt.Errorf("load %s: %w", l.CSV, err)
 		return nil, res
 	}
-	set := &data.Set{Name: l.name, Log: log, Node: node, Edge: edges, Bipartite: data.Bipartite(log),
-		Sampling: protocol.Reference, TimeFormat: input.TimeNumber}
-	set.Warnings = warnings
-	return set, res
+	return &data.Set{Name: l.name, Log: log, Node: nodes.Features, Edge: edges.Features, Bipartite: data.Bipartite(log),
+		Sampling: protocol.Reference, TimeFormat: input.TimeNumber, Warnings: warnings}, res
 }
 
 // scattered complains about ids that leave most rows of a table by node empty, and would need more memory for them than
@@ -180,13 +167,6 @@ func scattered(file string, last event.Node, events int) error {
 	}
 	return input.FileError(file, fmt.Sprintf("node id %d in a table of %d events", last, events),
 		"ids that count from 1 with few gaps: dataset.Import with the option Format csv numbers nodes anew")
-}
-
-func (l Layout) features(path string) (data.Features, error) {
-	if path == "" {
-		return data.Features{}, nil
-	}
-	return readFeatures(path)
 }
 
 // Absent is the feature files that are not there.
@@ -201,42 +181,32 @@ func (l Layout) Absent() []string {
 	return files
 }
 
-// missing is one line about absent feature files.
-func (l Layout) missing() []string {
-	files := l.Absent()
-	if len(files) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s: no %s: its features are zero",
-		filepath.Dir(l.CSV), strings.Join(files, " and no "))}
+// featureFile is a matrix of features, of which the rows 0 … last are wanted.
+type featureFile struct {
+	data.Features
+	err       error // reading it failed
+	path      string
+	last      int
+	what, why string // whose features they are, and where last stands
 }
 
-// surplusRows is what fits says of a matrix with more rows than anything refers to.
-type surplusRows struct{ about *input.Error }
-
-func (s *surplusRows) Error() string { return s.about.Error() }
-
-// fits checks that a matrix has the rows 0 … last, and gives a missing one those rows.
-func fits(f *data.Features, path string, last int, what, why string) error {
-	if path == "" {
-		f.Rows = last + 1
-		return nil
+// fits checks that the matrix has its rows, and gives a missing one those rows. Surplus: it has more.
+func (f *featureFile) fits() (surplus bool, err error) {
+	if f.path == "" {
+		f.Rows = f.last + 1
+		return false, nil
 	}
-	err := input.FileError(path, fmt.Sprintf("%d rows", f.Rows),
-		fmt.Sprintf("%d: row 0 for padding and the %s 1 … %d (%s in the csv)", last+1, what, last, why))
-	if f.Rows < last+1 {
-		return err
-	}
-	if f.Data != nil {
+	if f.Rows > f.last && f.Data != nil {
 		for j, v := range f.Row(0) {
 			if v != 0 {
-				return &input.Error{File: path, Row: 0, Column: strconv.Itoa(j),
+				return false, &input.Error{File: f.path, Row: 0, Column: strconv.Itoa(j),
 					Found: strconv.FormatFloat(float64(v), 'g', -1, 32), Want: "0, as row 0 is padding"}
 			}
 		}
 	}
-	if f.Rows > last+1 {
-		return &surplusRows{err}
+	if f.Rows == f.last+1 {
+		return false, nil
 	}
-	return nil
+	return f.Rows > f.last, input.FileError(f.path, fmt.Sprintf("%d rows", f.Rows), fmt.Sprintf(
+		"%d: row 0 for padding and the %s 1 … %d (%s in the csv)", f.last+1, f.what, f.last, f.why))
 }

@@ -13,23 +13,80 @@ import (
 	"github.com/dygmamba/dygmamba/internal/idset"
 )
 
-// table reads an ml_NAME.csv into columns.
+// reader reads the rows of a published table. Problems are collected by the finder, to the first where it keeps one.
+type reader struct {
+	path          string
+	finder        *input.Finder
+	event.Columns     // Label nil while all are 0
+	rows, lines   int // behind us
+}
+
+// read hands the first line to header and the fields of every row to parse, and merges their blocks in order.
+func (r *reader) read(ctx context.Context, in *input.File, want string, header func(line []byte) error,
+	parse func(place, [][]byte, *eventBlock), merge func(*eventBlock)) error {
+	txt, err := input.NewText(in, true, want)
+	if err != nil {
+		return err
+	}
+	head, err := txt.FirstLine(false)
+	if err == nil {
+		err = header(head)
+	}
+	if err != nil {
+		return err
+	}
+	r.lines = 1
+	stop := errors.New("enough problems")
+	err = input.InOrder(ctx, txt, func(data []byte, b *eventBlock) {
+		b.reset(r.finder.Most)
+		for p, f := range b.Each(r.path, data) {
+			parse(place{p}, f, b)
+		}
+	}, func(b *eventBlock) error {
+		merge(b)
+		r.finder.Take(&b.Finder, r.rows, r.lines)
+		r.rows += b.Rows
+		r.lines += b.Lines
+		if r.finder.Most == 1 && r.finder.Total > 0 {
+			return stop
+		}
+		return nil
+	})
+	var bad *input.Error
+	if errors.As(err, &bad) && bad.Line > 0 {
+		bad.Line += r.lines
+	}
+	if errors.Is(err, stop) {
+		return nil
+	}
+	return err
+}
+
+// add appends event k of a block, but for its id.
+func (r *reader) add(b *eventBlock, k int) {
+	if r.Label == nil && b.Label[k] != 0 {
+		r.Label = make([]float32, len(r.Src), cap(r.Src))
+	}
+	if r.Label != nil {
+		r.Label = append(r.Label, b.Label[k])
+	}
+	r.Src = append(r.Src, b.Src[k])
+	r.Dst = append(r.Dst, b.Dst[k])
+	r.Time = append(r.Time, b.Time[k])
+}
+
+// table reads an ml_NAME.csv into columns. Edge is nil while ids count 1, 2, ….
 type table struct {
-	path   string
-	finder *input.Finder
+	reader
+	maxNode             event.Node
+	maxEdge             event.Edge
+	used                idset.Set // edge ids so far, once they do not count 1, 2, …
+	width               int       // columns
+	u, i, ts, lab, edgs int       // where they are
+}
 
-	src, dst []event.Node
-	time     []event.Time
-	label    []float32    // nil while all are 0
-	edge     []event.Edge // nil while they count 1, 2, …
-
-	maxNode     event.Node
-	maxEdge     event.Edge
-	used        idset.Set // edge ids so far, once they do not count 1, 2, …
-	rows, lines int       // behind us
-
-	width               int // columns
-	u, i, ts, lab, edgs int // where they are
+func newTable(path string, finder *input.Finder) *table {
+	return &table{reader: reader{path: path, finder: finder}}
 }
 
 // columnsWanted is the header every ml_NAME.csv has.
@@ -45,41 +102,17 @@ func (t *table) read(ctx context.Context) error {
 }
 
 func (t *table) readFrom(ctx context.Context, in *input.File) error {
-	txt, err := input.NewText(in, true, "text with "+columnsWanted)
-	if err != nil {
-		return err
-	}
-	head, err := txt.FirstLine(false)
-	if err != nil {
-		return err
-	}
-	if err := t.header(head); err != nil {
-		return err
-	}
-	t.lines = 1
-	stop := errors.New("enough problems")
-	err = input.InOrder(ctx, txt, t.parse, func(b *eventBlock) error {
-		t.merge(b)
-		if t.finder.Most == 1 && t.finder.Total > 0 {
-			return stop
-		}
-		return nil
-	})
-	var bad *input.Error
-	if errors.As(err, &bad) && bad.Line > 0 {
-		bad.Line += t.lines
-	}
-	if errors.Is(err, stop) {
-		return nil
-	}
-	return err
+	return t.reader.read(ctx, in, "text with "+columnsWanted, t.header, t.parse, t.merge)
 }
 
 // header finds the columns by name.
 func (t *table) header(line []byte) error {
+	bad := func(found string) error {
+		return &input.Error{File: t.path, Line: 1, Row: -1, Found: found, Want: columnsWanted}
+	}
 	s := input.Splitter{Delim: ','}
-	if _, _, bad := s.Row(line); bad != "" {
-		return &input.Error{File: t.path, Line: 1, Row: -1, Found: bad, Want: columnsWanted}
+	if _, _, found := s.Row(line); found != "" {
+		return bad(found)
 	}
 	t.width = len(s.Fields)
 	places := map[string]*int{"u": &t.u, "i": &t.i, "ts": &t.ts, "label": &t.lab, "idx": &t.edgs}
@@ -92,15 +125,13 @@ func (t *table) header(line []byte) error {
 			continue
 		}
 		if *at >= 0 {
-			return &input.Error{File: t.path, Line: 1, Row: -1, Found: fmt.Sprintf("column %s twice", name),
-				Want: columnsWanted}
+			return bad(fmt.Sprintf("column %s twice", name))
 		}
 		*at = n
 	}
 	for _, name := range []string{"u", "i", "ts", "label", "idx"} {
 		if *places[name] < 0 {
-			return &input.Error{File: t.path, Line: 1, Row: -1,
-				Found: fmt.Sprintf("no column %s in %s", name, input.Quote(line)), Want: columnsWanted}
+			return bad(fmt.Sprintf("no column %s in %s", name, input.Quote(line)))
 		}
 	}
 	return nil
@@ -137,22 +168,18 @@ func (b *eventBlock) place(file string, i int) input.Place {
 	return b.Block.Place(file, int(b.line[i]), int(b.row[i]))
 }
 
-func (t *table) parse(data []byte, b *eventBlock) {
-	b.reset(t.finder.Most)
-	for at, f := range b.Each(t.path, data) {
-		p := place{at}
-		if len(f) != t.width {
-			p.Bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the header", t.width))
-			continue
-		}
-		u, ok1 := p.id("u", f[t.u])
-		v, ok2 := p.id("i", f[t.i])
-		at, ok3 := p.number("ts", f[t.ts])
-		label, ok4 := p.float("label", f[t.lab])
-		edge, ok5 := p.id("idx", f[t.edgs])
-		if ok1 && ok2 && ok3 && ok4 && ok5 {
-			b.add(p, event.Event{Src: u, Dst: v, Time: at, Label: label, Edge: edge})
-		}
+func (t *table) parse(p place, f [][]byte, b *eventBlock) {
+	if len(f) != t.width {
+		p.Bad("", fmt.Sprintf("%d columns", len(f)), fmt.Sprintf("%d, as in the header", t.width))
+		return
+	}
+	u, ok1 := p.id("u", f[t.u], 1)
+	v, ok2 := p.id("i", f[t.i], 1)
+	at, ok3 := p.number("ts", f[t.ts])
+	label, ok4 := p.float("label", f[t.lab])
+	edge, ok5 := p.id("idx", f[t.edgs], 1)
+	if ok1 && ok2 && ok3 && ok4 && ok5 {
+		b.add(p, event.Event{Src: u, Dst: v, Time: at, Label: label, Edge: edge})
 	}
 }
 
@@ -160,27 +187,16 @@ func (t *table) parse(data []byte, b *eventBlock) {
 func (t *table) merge(b *eventBlock) {
 	for k := range b.Src {
 		p := b.place(t.path, k)
-		if n := len(t.time); n > 0 && b.Time[k] < t.time[n-1] {
-			p.Bad("ts", written(b.Time[k])+" after "+written(t.time[n-1])+" in the row before",
+		if n := len(t.Time); n > 0 && b.Time[k] < t.Time[n-1] {
+			p.Bad("ts", written(b.Time[k])+" after "+written(t.Time[n-1])+" in the row before",
 				"times that never decrease")
 		}
 		if !t.number(b.Edge[k]) {
 			p.Bad("idx", strconv.Itoa(int(b.Edge[k])), "every idx once")
 		}
-		if t.label == nil && b.Label[k] != 0 {
-			t.label = make([]float32, len(t.src), cap(t.src))
-		}
-		if t.label != nil {
-			t.label = append(t.label, b.Label[k])
-		}
-		t.src = append(t.src, b.Src[k])
-		t.dst = append(t.dst, b.Dst[k])
-		t.time = append(t.time, b.Time[k])
+		t.add(b, k)
 		t.maxNode = max(t.maxNode, b.Src[k], b.Dst[k])
 	}
-	t.finder.Take(&b.Finder, t.rows, t.lines)
-	t.rows += b.Rows
-	t.lines += b.Lines
 }
 
 // written is a time as tables have it.
@@ -188,64 +204,61 @@ func written(at event.Time) string { return input.FormatTime(at, input.TimeNumbe
 
 // number takes the edge id of the next event, and says whether it is new.
 func (t *table) number(e event.Edge) bool {
-	n := len(t.src)
+	n := len(t.Src)
 	t.maxEdge = max(t.maxEdge, e)
-	if t.edge == nil {
+	if t.Edge == nil {
 		if int(e) == n+1 {
 			return true
 		}
-		t.edge = make([]event.Edge, n, cap(t.src))
-		for i := range t.edge {
-			t.edge[i] = event.Edge(i + 1)
-			t.used.Add(t.edge[i])
+		t.Edge = make([]event.Edge, n, cap(t.Src))
+		for i := range t.Edge {
+			t.Edge[i] = event.Edge(i + 1)
+			t.used.Add(t.Edge[i])
 		}
 	}
-	t.edge = append(t.edge, e)
+	t.Edge = append(t.Edge, e)
 	return t.used.Add(e)
 }
 
 // place is a place that reads the values of published tables. One that is bad is noted.
 type place struct{ input.Place }
 
-// id reads a whole number from 1 that fits into 32 bits.
-func (p place) id(column string, b []byte) (int32, bool) {
+// id reads a whole number from first, 0 or 1, that leaves room for it in 32 bits when counted from 1.
+func (p place) id(column string, b []byte, first int64) (int32, bool) {
 	v, ok := input.ParseInt(b)
-	if ok && v >= 1 && v <= math.MaxInt32 {
-		return int32(v), true
-	}
+	last := math.MaxInt32 - 1 + first
 	switch {
-	case ok && v == 0:
+	case !ok || v < 0 || v > last:
+		p.Bad(column, input.Quote(b), fmt.Sprintf("a whole number from %d to %d", first, last))
+	case v < first:
 		p.Bad(column, "0", "ids from 1: 0 is reserved for padding")
 	default:
-		p.Bad(column, input.Quote(b), fmt.Sprintf("a whole number from 1 to %d", math.MaxInt32))
+		return int32(v), true
 	}
 	return 0, false
 }
 
 // number reads a time that is a number.
 func (p place) number(column string, b []byte) (event.Time, bool) {
-	v, ok := input.ParseFloat(b)
-	switch {
-	case !ok || !input.Finite(v):
-		p.Bad(column, input.Quote(b), "a finite number")
-	case math.Abs(v) > event.MaxTime:
-		p.Bad(column, input.Quote(b), input.WantWithin)
-	default:
-		return v, true
-	}
-	return 0, false
+	return p.within(column, b, math.Nextafter(event.MaxTime, math.Inf(1)), input.WantWithin)
 }
 
 // float reads a number that fits into 32 bits.
 func (p place) float(column string, b []byte) (float32, bool) {
+	v, ok := p.within(column, b, 0x1.ffffffp127, input.WantFloat32) // where rounding begins to give infinity
+	return float32(v), ok
+}
+
+// within reads a number below a limit, whatever its sign.
+func (p place) within(column string, b []byte, limit float64, want string) (float64, bool) {
 	v, ok := input.ParseFloat(b)
 	switch {
 	case !ok || !input.Finite(v):
 		p.Bad(column, input.Quote(b), "a finite number")
-	case !input.Finite(float64(float32(v))):
-		p.Bad(column, input.Quote(b), input.WantFloat32)
+	case math.Abs(v) >= limit:
+		p.Bad(column, input.Quote(b), want)
 	default:
-		return float32(v), true
+		return v, true
 	}
 	return 0, false
 }

@@ -25,7 +25,7 @@ func FuzzLayoutCSV(f *testing.F) {
 				return &table{}, err
 			}
 			in.Block = block
-			tab := &table{path: "fuzz", finder: &input.Finder{Most: 100}}
+			tab := newTable("fuzz", &input.Finder{Most: 100})
 			if err := tab.readFrom(t.Context(), in); err != nil {
 				return tab, err
 			}
@@ -34,8 +34,8 @@ func FuzzLayoutCSV(f *testing.F) {
 		one, err1 := read(input.BlockSize)
 		few, err2 := read(5)
 		inputtest.CheckError(t, err1)
-		if fmt.Sprint(err1) != fmt.Sprint(err2) || !reflect.DeepEqual(one.src, few.src) ||
-			!reflect.DeepEqual(one.time, few.time) || !reflect.DeepEqual(one.edge, few.edge) {
+		if fmt.Sprint(err1) != fmt.Sprint(err2) || !reflect.DeepEqual(one.Src, few.Src) ||
+			!reflect.DeepEqual(one.Time, few.Time) || !reflect.DeepEqual(one.Edge, few.Edge) {
 			t.Fatalf("blocks matter: %v\n%v", err1, err2)
 		}
 	})
@@ -101,7 +101,7 @@ func TestEndlessLine(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err = (&table{path: "x.csv", finder: &input.Finder{Most: 1}}).readFrom(t.Context(), in)
+	err = newTable("x.csv", &input.Finder{Most: 1}).readFrom(t.Context(), in)
 	runtime.ReadMemStats(&after)
 	if err == nil || !strings.HasPrefix(err.Error(), "x.csv: line 2: found a line of more than 1048576 bytes") {
 		t.Error(err)

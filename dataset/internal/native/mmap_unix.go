@@ -9,12 +9,7 @@ import (
 )
 
 // mapFile maps a whole file of that size into memory, read only.
-func mapFile(path string, size int64) ([]byte, func() error, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
+func mapFile(f *os.File, size int64) ([]byte, func() error, error) {
 	data, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, nil, err

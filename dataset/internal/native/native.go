@@ -5,6 +5,7 @@
 package native
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"hash/crc32"
@@ -204,10 +205,8 @@ func (w *Writer) set(s *data.Set) error {
 	w.features(EdgeFeatures, s.Edge)
 	w.features(NodeFeatures, s.Node)
 	w.Names(s.Names)
-	if err := w.Recipe(s.Recipe); err != nil {
-		return err
-	}
-	if err := w.About(About{Name: s.Name, TimeFormat: s.TimeFormat, Sampling: s.Sampling, From: s.From}); err != nil {
+	if err := cmp.Or(w.Recipe(s.Recipe),
+		w.About(About{Name: s.Name, TimeFormat: s.TimeFormat, Sampling: s.Sampling, From: s.From})); err != nil {
 		return err
 	}
 	return w.Commit(Counts{
@@ -257,26 +256,22 @@ func (w *Writer) features(kind uint32, f data.Features) {
 }
 
 // About writes what the file says about itself.
-func (w *Writer) About(a About) error {
-	text, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	put(w, about, text)
-	return nil
-}
+func (w *Writer) About(a About) error { return w.json(about, a) }
 
 // Recipe writes how tables became the set, if they did.
 func (w *Writer) Recipe(r *data.Recipe) error {
 	if r == nil {
 		return nil
 	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		return err
+	return w.json(recipe, r)
+}
+
+func (w *Writer) json(kind uint32, v any) error {
+	text, err := json.Marshal(v)
+	if err == nil {
+		put(w, kind, text)
 	}
-	put(w, recipe, text)
-	return nil
+	return err
 }
 
 // put writes a whole column.

@@ -15,10 +15,14 @@ import (
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
-// Open opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than read, so
-// Close the set when done. Every byte is checked against its checksum.
+// Open opens a file made by Import or Save; see dataset.OpenNative.
 func Open(path string) (*data.Set, error) {
-	info, err := os.Stat(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +30,7 @@ func Open(path string) (*data.Set, error) {
 		return nil, input.FileError(path, fmt.Sprintf("%d bytes", info.Size()),
 			fmt.Sprintf("a native .dgm file, at least %d", headerSize))
 	}
-	raw, release, err := mapFile(path, info.Size())
+	raw, release, err := mapFile(f, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -117,209 +121,172 @@ type decoder struct {
 	data     []byte
 	header   header
 	sections map[uint32]section
+	err      error // about the first thing that was wrong
+}
+
+// bad notes what is wrong with a value, of row −1 and column "" for a section or the file.
+func (d *decoder) bad(row int, column string, found any, want string) {
+	if d.err == nil {
+		d.err = &input.Error{File: d.path, Row: row, Column: column, Found: fmt.Sprint(found), Want: want}
+	}
+}
+
+// check notes what is wrong with a section or the file, unless it is fine.
+func (d *decoder) check(fine bool, found, want string) bool {
+	if !fine {
+		d.bad(-1, "", found, want)
+	}
+	return fine
 }
 
 func (d *decoder) set() (*data.Set, error) {
-	if d.header.events > math.MaxInt32 || d.header.nodes > math.MaxInt32 || d.header.sources > d.header.nodes {
-		return nil, input.FileError(d.path,
-			fmt.Sprintf("%d events, %d nodes, %d of them sources", d.header.events, d.header.nodes, d.header.sources),
-			fmt.Sprintf("at most %d of each", math.MaxInt32))
+	h := d.header
+	d.check(h.events <= math.MaxInt32 && h.nodes <= math.MaxInt32 && h.sources <= h.nodes,
+		fmt.Sprintf("%d events, %d nodes, %d of them sources", h.events, h.nodes, h.sources),
+		fmt.Sprintf("at most %d of each", math.MaxInt32))
+	s := &data.Set{Bipartite: h.flags&flagBipartite != 0, Sampling: protocol.Native, TimeFormat: input.TimeNumber}
+	for _, read := range []func(*data.Set){d.log, d.edges, d.nodes, d.names, d.about, d.recipe} {
+		if d.err == nil {
+			read(s)
+		}
 	}
-	log, err := d.log()
-	if err != nil {
-		return nil, err
-	}
-	s := &data.Set{Log: log, Bipartite: d.header.flags&flagBipartite != 0, Sampling: protocol.Native,
-		TimeFormat: input.TimeNumber}
-	if s.Edge, err = d.features(EdgeFeatures); err == nil {
-		err = d.edges(s)
-	}
-	if err == nil {
-		s.Node, err = d.features(NodeFeatures)
-	}
-	if err == nil && s.Node.Rows != int(d.header.nodes)+1 {
-		err = input.FileError(d.path, fmt.Sprintf("%d rows of node features", s.Node.Rows),
-			fmt.Sprintf("%d, one for each node and one for padding", d.header.nodes+1))
-	}
-	if err == nil {
-		s.Names, err = d.names()
-	}
-	if err == nil {
-		err = d.about(s)
-	}
-	if err == nil {
-		err = d.recipe(s)
-	}
-	if err != nil {
-		return nil, err
+	if d.err != nil {
+		return nil, d.err
 	}
 	return s, nil
 }
 
-func (d *decoder) log() (*event.Log, error) {
-	var c event.Columns
-	var err error
+func (d *decoder) log(s *data.Set) {
 	n := int(d.header.events)
-	if c.Src, err = column[event.Node](d, Source, n, true); err != nil {
-		return nil, err
-	}
-	if c.Dst, err = column[event.Node](d, Destination, n, true); err != nil {
-		return nil, err
-	}
-	if c.Time, err = column[event.Time](d, Time, n, true); err != nil {
-		return nil, err
-	}
-	if c.Label, err = column[float32](d, Label, n, false); err != nil {
-		return nil, err
-	}
-	if c.Edge, err = column[event.Edge](d, Edge, n, false); err != nil {
-		return nil, err
+	c := event.Columns{Src: column[event.Node](d, Source, n, true), Dst: column[event.Node](d, Destination, n, true),
+		Time: column[event.Time](d, Time, n, true), Label: column[float32](d, Label, n, false),
+		Edge: column[event.Edge](d, Edge, n, false)}
+	if d.err != nil {
+		return
 	}
 	log, err := event.FromColumns(c)
-	switch {
-	case err != nil:
-		return nil, input.FileError(d.path, err.Error(), "events that a log accepts")
-	case !log.Sorted():
-		return nil, input.FileError(d.path, "times that decrease", "events in the order of time")
-	case log.NumNodes() > int(d.header.nodes)+1:
-		return nil, input.FileError(d.path, fmt.Sprintf("node %d", log.NumNodes()-1),
-			fmt.Sprintf("nodes up to %d, as the header says", d.header.nodes))
+	if err != nil {
+		d.bad(-1, "", err, "events that a log accepts")
+		return
 	}
-	return log, nil
+	s.Log = log
+	d.check(log.Sorted(), "times that decrease", "events in the order of time")
+	d.check(log.NumNodes() <= int(d.header.nodes)+1, fmt.Sprintf("node %d", log.NumNodes()-1),
+		fmt.Sprintf("nodes up to %d, as the header says", d.header.nodes))
 }
+
+func (d *decoder) bytes(s section) []byte { return d.data[s.offset : s.offset+s.length] }
 
 // column is the section of one value for each of n rows; nil where it is missing and may be.
-func column[T scalar](d *decoder, kind uint32, n int, must bool) ([]T, error) {
+func column[T scalar](d *decoder, kind uint32, n int, must bool) []T {
 	s, ok := d.sections[kind]
 	if !ok && !must || ok && s.length == 0 && n == 0 {
-		return nil, nil
+		return nil
 	}
-	col := columnOf[T](d.data[s.offset : s.offset+s.length])
-	if !ok || len(col) != n || len(Bytes(col)) != int(s.length) {
-		return nil, input.FileError(d.path, fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length),
-			fmt.Sprintf("%d values", n))
-	}
-	return col, nil
+	col := columnOf[T](d.bytes(s))
+	d.check(ok && len(col) == n && len(Bytes(col)) == int(s.length),
+		fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length), fmt.Sprintf("%d values", n))
+	return col
 }
 
-func (d *decoder) features(kind uint32) (data.Features, error) {
+func (d *decoder) features(kind uint32) data.Features {
 	s, ok := d.sections[kind]
-	if !ok {
-		return data.Features{}, input.FileError(d.path, "no section "+sectionName(kind),
-			"it, with no bytes where all are zero")
+	d.check(ok, "no section "+sectionName(kind), "it, with no bytes where all are zero")
+	if !d.check(s.rows <= math.MaxInt32+1 && s.cols <= math.MaxInt32 && (s.length == 0 ||
+		s.length%4 == 0 && s.cols > 0 && s.length/4/s.cols == s.rows && s.length/4%s.cols == 0),
+		fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length),
+		fmt.Sprintf("%d rows of %d values", s.rows, s.cols)) {
+		return data.Features{}
 	}
-	if s.rows > math.MaxInt32+1 || s.cols > math.MaxInt32 ||
-		s.length > 0 && (s.length%4 != 0 || s.cols == 0 || s.length/4/s.cols != s.rows || s.length/4%s.cols != 0) {
-		return data.Features{}, input.FileError(d.path,
-			fmt.Sprintf("section %s of %d bytes", sectionName(kind), s.length),
-			fmt.Sprintf("%d rows of %d values", s.rows, s.cols))
-	}
-	return data.Features{Rows: int(s.rows), Cols: int(s.cols),
-		Data: columnOf[float32](d.data[s.offset : s.offset+s.length])}, nil
+	return data.Features{Rows: int(s.rows), Cols: int(s.cols), Data: columnOf[float32](d.bytes(s))}
 }
 
 // edges checks that every edge id occurs once and has a row of features.
-func (d *decoder) edges(s *data.Set) error {
+func (d *decoder) edges(s *data.Set) {
+	s.Edge = d.features(EdgeFeatures)
 	all := s.Log.All()
 	if _, ok := d.sections[Edge]; !ok {
-		if s.Edge.Rows <= all.Len() {
-			return input.FileError(d.path, fmt.Sprintf("%d rows of edge features", s.Edge.Rows),
-				fmt.Sprintf("%d, one for each event and one for padding", all.Len()+1))
-		}
-		return nil
+		d.check(s.Edge.Rows > all.Len(), fmt.Sprintf("%d rows of edge features", s.Edge.Rows),
+			fmt.Sprintf("%d, one for each event and one for padding", all.Len()+1))
+		return
 	}
 	var seen idset.Set
 	for i := range all.Len() {
-		e := all.Edge(i)
-		if int(e) >= s.Edge.Rows || !seen.Add(e) {
-			return &input.Error{File: d.path, Row: i + 1, Column: "edge", Found: fmt.Sprint(e),
-				Want: fmt.Sprintf("every edge id once, and below %d", s.Edge.Rows)}
+		if e := all.Edge(i); int(e) >= s.Edge.Rows || !seen.Add(e) {
+			d.bad(i+1, "edge", e, fmt.Sprintf("every edge id once, and below %d", s.Edge.Rows))
+			return
 		}
 	}
-	return nil
 }
 
-func (d *decoder) names() (*data.Names, error) {
+func (d *decoder) nodes(s *data.Set) {
+	s.Node = d.features(NodeFeatures)
+	d.check(s.Node.Rows == int(d.header.nodes)+1, fmt.Sprintf("%d rows of node features", s.Node.Rows),
+		fmt.Sprintf("%d, one for each node and one for padding", d.header.nodes+1))
+}
+
+func (d *decoder) names(s *data.Set) {
 	n := int(d.header.nodes)
-	ints, err := column[int64](d, NameNumbers, n, false)
-	if err != nil {
-		return nil, err
+	c := data.NameColumns{Numbers: column[int64](d, NameNumbers, n, false), Ends: column[int64](d, NameEnds, n, false)}
+	if d.err != nil || c.Numbers == nil && c.Ends == nil {
+		return
 	}
-	ends, err := column[int64](d, NameEnds, n, false)
-	if err != nil {
-		return nil, err
-	}
-	if ints == nil && ends == nil {
-		return nil, nil
-	}
-	t := d.sections[NameText]
-	text := d.data[t.offset : t.offset+t.length]
+	c.Text = d.bytes(d.sections[NameText])
 	last := int64(0)
-	for i, end := range ends {
-		if end < last || end > t.length {
-			return nil, &input.Error{File: d.path, Row: i + 1, Column: "name ends", Found: fmt.Sprint(end),
-				Want: fmt.Sprintf("ends that ascend to %d", t.length)}
+	for i, end := range c.Ends {
+		if end < last || end > int64(len(c.Text)) {
+			d.bad(i+1, "name ends", end, fmt.Sprintf("ends that ascend to %d", len(c.Text)))
+			return
 		}
 		last = end
 	}
-	later, err := d.later()
-	if err != nil {
-		return nil, err
+	if c.Later = d.later(); d.err == nil {
+		s.Names = data.NamesFrom(c, int(d.header.sources))
 	}
-	return data.NamesFrom(data.NameColumns{Numbers: ints, Text: text, Ends: ends, Later: later},
-		int(d.header.sources)), nil
 }
 
 // later are the sources beyond the first ones.
-func (d *decoder) later() ([]event.Node, error) {
+func (d *decoder) later() []event.Node {
 	s, ok := d.sections[LaterSources]
-	if !ok {
-		return nil, nil
-	}
-	ids, err := column[event.Node](d, LaterSources, int(min(s.rows, math.MaxInt32)), true)
-	if err != nil {
-		return nil, err
-	}
-	last := event.Node(d.header.sources)
-	for i, id := range ids {
-		if id <= last || int64(id) > d.header.nodes || d.header.sources == 0 {
-			want := fmt.Sprintf("ids that ascend from %d to %d", d.header.sources+1, d.header.nodes)
-			return nil, &input.Error{File: d.path, Row: i + 1, Column: "later sources", Found: fmt.Sprint(id),
-				Want: want}
-		}
-		last = id
-	}
-	return ids, nil
-}
-
-// recipe reads how tables became the set.
-func (d *decoder) recipe(s *data.Set) error {
-	sec, ok := d.sections[recipe]
 	if !ok {
 		return nil
 	}
-	r := new(data.Recipe)
-	err := json.Unmarshal(d.data[sec.offset:sec.offset+sec.length], r)
-	if err == nil {
-		err = r.Check(s.Edge.Cols, s.Node.Cols)
+	ids := column[event.Node](d, LaterSources, int(min(s.rows, math.MaxInt32)), true)
+	last := event.Node(d.header.sources)
+	for i, id := range ids {
+		if id <= last || int64(id) > d.header.nodes || d.header.sources == 0 {
+			d.bad(i+1, "later sources", id,
+				fmt.Sprintf("ids that ascend from %d to %d", d.header.sources+1, d.header.nodes))
+			return nil
+		}
+		last = id
 	}
-	if err != nil {
-		return input.FileError(d.path, "section recipe that does not fit: "+err.Error(),
-			"how the features of the file were made")
-	}
-	s.Recipe = r
-	return nil
+	return ids
 }
 
-func (d *decoder) about(s *data.Set) error {
+// recipe reads how tables became the set.
+func (d *decoder) recipe(s *data.Set) {
+	sec, ok := d.sections[recipe]
+	if !ok {
+		return
+	}
+	s.Recipe = new(data.Recipe)
+	err := json.Unmarshal(d.bytes(sec), s.Recipe)
+	if err == nil {
+		err = s.Recipe.Check(s.Edge.Cols, s.Node.Cols)
+	}
+	d.check(err == nil, fmt.Sprintf("section recipe that does not fit: %v", err),
+		"how the features of the file were made")
+}
+
+func (d *decoder) about(s *data.Set) {
 	var a About
 	sec, ok := d.sections[about]
-	if !ok {
-		return input.FileError(d.path, "no section about", "it")
+	if !d.check(ok, "no section about", "it") {
+		return
 	}
-	if err := json.Unmarshal(d.data[sec.offset:sec.offset+sec.length], &a); err != nil {
-		return input.FileError(d.path, "section about that is not JSON: "+err.Error(), "a JSON object")
-	}
+	err := json.Unmarshal(d.bytes(sec), &a)
+	d.check(err == nil, fmt.Sprintf("section about that is not JSON: %v", err), "a JSON object")
 	s.Name, s.From = a.Name, a.From
 	if a.TimeFormat == input.TimeDate {
 		s.TimeFormat = input.TimeDate
@@ -327,5 +294,4 @@ func (d *decoder) about(s *data.Set) error {
 	if a.Sampling == protocol.Reference {
 		s.Sampling = protocol.Reference
 	}
-	return nil
 }

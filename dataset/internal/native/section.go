@@ -1,8 +1,11 @@
 package native
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"unsafe"
 )
 
 // Section writes one section, from its beginning to its end by Write or in any order by WriteAt.
@@ -14,9 +17,19 @@ type Section struct {
 	err  error
 }
 
+// most is how many bytes are written at once.
+const most = 256 << 10
+
+// Append writes one value.
+func Append[T scalar](s *Section, v T) {
+	if len(s.buf) > most {
+		s.flush()
+	}
+	s.buf = append(s.buf, Bytes([]T{v})...)
+}
+
 // Write never fails before flush does.
 func (s *Section) Write(p []byte) (int, error) {
-	const most = 256 << 10
 	if len(s.buf)+len(p) > most {
 		s.flush()
 	}
@@ -66,7 +79,7 @@ func (s *Section) ReadBack() error {
 	if err := s.file.file.Truncate(s.offset + s.length); err != nil {
 		return err
 	}
-	buf := make([]byte, 256<<10)
+	buf := make([]byte, most)
 	for s.done < s.length {
 		k, err := s.file.file.ReadAt(buf[:min(int64(len(buf)), s.length-s.done)], s.offset+s.done)
 		if err != nil {
@@ -76,4 +89,69 @@ func (s *Section) ReadBack() error {
 		s.done += int64(k)
 	}
 	return nil
+}
+
+// store is where a file is written: a whole.File, or nowhere.
+type store interface {
+	io.ReaderAt
+	io.WriterAt
+	Truncate(size int64) error
+	Commit() error
+	Discard()
+}
+
+// nowhere forgets what is written. It reads as zeros.
+type nowhere struct{}
+
+func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+func (nowhere) ReadAt(p []byte, _ int64) (int, error)  { clear(p); return len(p), nil }
+func (nowhere) Truncate(int64) error                   { return nil }
+func (nowhere) Commit() error                          { return nil }
+func (nowhere) Discard()                               {}
+
+// scalar is what sections are made of.
+type scalar interface {
+	~byte | ~int32 | ~int64 | ~float32 | ~float64
+}
+
+// littleEndian says whether numbers lie in memory as they do in the file.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// Bytes is the little-endian bytes of a column, its own memory where possible.
+func Bytes[T scalar](col []T) []byte {
+	if len(col) == 0 {
+		return nil
+	}
+	size := int(unsafe.Sizeof(col[0]))
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(col))), size*len(col))
+	if littleEndian || size == 1 {
+		return raw
+	}
+	return swapped(raw, size)
+}
+
+// columnOf is the column that little-endian bytes hold, in their own memory where possible. They must be aligned to 8
+// bytes.
+func columnOf[T scalar](raw []byte) []T {
+	var zero T
+	size := int(unsafe.Sizeof(zero))
+	if len(raw) < size {
+		return nil
+	}
+	if !littleEndian && size > 1 {
+		raw = swapped(raw, size)
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(raw))), len(raw)/size)
+}
+
+// swapped copies values of size bytes with their bytes turned round.
+func swapped(raw []byte, size int) []byte {
+	words := make([]int64, (len(raw)+7)/8) // for the alignment
+	out := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)[:len(raw)]
+	for i := 0; i+size <= len(raw); i += size {
+		for j := range size {
+			out[i+j] = raw[i+size-1-j]
+		}
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -66,7 +67,9 @@ func Habits(o HabitsOptions) (*data.Set, *Routine, error) {
 		for range o.PerPerson {
 			for first := 0; first < o.Weeks; {
 				h := r.draw(rng, event.Node(1+person), first)
-				r.add(h)
+				pair := [2]event.Node{h.Person, h.Place}
+				r.of[pair] = append(r.of[pair], len(r.List))
+				r.List = append(r.List, h)
 				first += len(h.Hours)
 			}
 		}
@@ -112,12 +115,6 @@ func (r *Routine) draw(rng *rand.Rand, person event.Node, first int) Habit {
 		hour = min(23*3600, max(3600, hour+r.Drift*rng.NormFloat64()))
 	}
 	return h
-}
-
-func (r *Routine) add(h Habit) {
-	pair := [2]event.Node{h.Person, h.Place}
-	r.of[pair] = append(r.of[pair], len(r.List))
-	r.List = append(r.List, h)
 }
 
 // live adds the visits of a habit.
@@ -183,19 +180,10 @@ func (o HabitsOptions) check() error {
 
 func (o HabitsOptions) withDefaults() HabitsOptions {
 	d := DefaultHabits
-	for _, x := range []struct{ to, from *int }{
-		{&o.People, &d.People}, {&o.Places, &d.Places}, {&o.Weeks, &d.Weeks}, {&o.PerPerson, &d.PerPerson},
-	} {
-		if *x.to == 0 {
-			*x.to = *x.from
-		}
-	}
-	for _, x := range []struct{ to, from *float64 }{
-		{&o.Keep, &d.Keep}, {&o.Spread, &d.Spread}, {&o.Drift, &d.Drift}, {&o.Change, &d.Change}, {&o.Noise, &d.Noise},
-	} {
-		if *x.to == 0 {
-			*x.to = *x.from
-		}
-	}
+	o.People, o.Places = cmp.Or(o.People, d.People), cmp.Or(o.Places, d.Places)
+	o.Weeks, o.PerPerson = cmp.Or(o.Weeks, d.Weeks), cmp.Or(o.PerPerson, d.PerPerson)
+	o.Keep, o.Spread = cmp.Or(o.Keep, d.Keep), cmp.Or(o.Spread, d.Spread)
+	o.Drift, o.Change = cmp.Or(o.Drift, d.Drift), cmp.Or(o.Change, d.Change)
+	o.Noise = cmp.Or(o.Noise, d.Noise)
 	return o
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/native"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 )
 
 // AppendOptions say how to read tables of later events. What is not said is as in the first import.
@@ -21,26 +22,25 @@ type AppendOptions struct {
 
 // AppendReport is what was appended.
 type AppendReport struct {
-	Out             string
-	Added, Events   int // rows appended, events that there are now
-	NewNodes, Nodes int
-	First, Last     event.Time // of the rows appended
-	TimeFormat      string
-	Late            int // rows before the last event that was there
-	Known           int // rows whose source, destination and time were there
-	Columns         Columns
-	Warnings        []string
+	Out         string     `json:"file"`
+	Added       int        `json:"added"`  // rows
+	Events      int        `json:"events"` // that there are now
+	NewNodes    int        `json:"new_nodes"`
+	Nodes       int        `json:"nodes"`
+	First, Last event.Time `json:"-"` // of the rows appended
+	TimeFormat  string     `json:"time_format"`
+	Late        int        `json:"late"`  // rows before the last event that was there
+	Known       int        `json:"known"` // rows whose source, destination and time were there
+	Columns     Columns    `json:"columns"`
+	Warnings    []string   `json:"warnings,omitempty"`
 }
 
-// Append reads tables of events and adds them to a native file, which is replaced as a whole when all is well. Ids,
-// names and features of what is there stay; nodes that are new are numbered on, and features of new rows are encoded
-// as those of the first import were. Rows may be in any order, and earlier than what is there. If anything is wrong
-// with the input, the error is a *Problems and the file stays as it is.
+// Append reads tables of events and adds them to a native file; see dataset.Append.
 func Append(ctx context.Context, path string, files []string, o AppendOptions) (*AppendReport, error) {
 	if len(files) == 0 {
 		return nil, errors.New("append: no files")
 	}
-	unlock, err := native.Lock(path)
+	unlock, err := atomicfile.Lock(path)
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +80,9 @@ func newAppender(set *data.Set, o Options, w *native.Writer) *importer {
 		im.recipe = *set.Recipe
 	}
 	r := &im.recipe
-	for _, c := range []struct{ to, from *string }{
-		{&im.Source, &r.Source}, {&im.Target, &r.Target}, {&im.Time, &r.Time}, {&im.Label, &r.Label},
-		{&im.NodeID, &r.NodeID}, {&im.NodeSide, &r.NodeSide},
-	} {
-		*c.to = cmp.Or(*c.to, *c.from)
-	}
+	im.Source, im.Target, im.Time = cmp.Or(im.Source, r.Source), cmp.Or(im.Target, r.Target), cmp.Or(im.Time, r.Time)
+	im.Label = cmp.Or(im.Label, r.Label)
+	im.NodeID, im.NodeSide = cmp.Or(im.NodeID, r.NodeID), cmp.Or(im.NodeSide, r.NodeSide)
 	im.NoHeader = im.NoHeader || r.NoHeader
 	if im.EdgeFeatures == nil {
 		im.EdgeFeatures = r.Edge.Plain

@@ -18,6 +18,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/internal/native"
 	"github.com/dygmamba/dygmamba/dataset/internal/synth"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 )
 
 // grown imports one table, appends another and opens both sets.
@@ -286,7 +287,7 @@ func TestAppendAlone(t *testing.T) {
 	if _, err := Import(t.Context(), []string{filepath.Join(dir, "a.csv")}, path, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := native.Lock(path)
+	unlock, err := atomicfile.Lock(path)
 	if err != nil {
 		t.Fatal(err)
 	}

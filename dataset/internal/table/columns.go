@@ -11,10 +11,22 @@ import (
 
 // Columns says which column of a table means what, by name; "" for none.
 type Columns struct {
-	Source, Target, Time, Label string
-	EdgeFeatures                []string // numbers taken as they are
-	Features                    []string // encoded
-	Ignored                     []string
+	Source       string   `json:"src"`
+	Target       string   `json:"dst"`
+	Time         string   `json:"time"`
+	Label        string   `json:"label,omitempty"`
+	EdgeFeatures []string `json:"edge_features,omitempty"` // numbers taken as they are
+	Features     []string `json:"features,omitempty"`      // encoded
+	Ignored      []string `json:"ignored,omitempty"`
+}
+
+// String says it in a few words.
+func (c Columns) String() string {
+	text := fmt.Sprintf("%s → %s at %s", c.Source, c.Target, c.Time)
+	if c.Label != "" {
+		text += ", label " + c.Label
+	}
+	return text
 }
 
 // Names that columns commonly have, the likelier first; compared without case, spaces, dots, dashes and underscores.
@@ -37,25 +49,49 @@ type chooser struct {
 	names []string
 }
 
+// role is what a column is for: the name that an option asks for, or "" and those that are likely.
+type role struct {
+	asked        string
+	likely       []string
+	what, option string
+}
+
+// roles are those of the columns that every event has.
+func (o *Options) roles() [3]role {
+	return [3]role{
+		{o.Source, sourceNames, "source", "the option Source"},
+		{o.Target, targetNames, "destination", "the option Target"},
+		{o.Time, timeNames, "time", "the option Time"},
+	}
+}
+
 // pick is the column asked for, or else the likeliest. Where there is none, the error names the option that sets it.
-func (c chooser) pick(asked string, likely []string, what, option string) (string, error) {
-	if asked != "" {
-		if slices.Contains(c.names, asked) {
-			return asked, nil
+func (c chooser) pick(r role) (string, error) {
+	if slices.Contains(c.names, r.asked) && r.asked != "" {
+		return r.asked, nil
+	}
+	name := c.guess(r.likely)
+	switch {
+	case r.asked != "":
+		return "", input.FileError(c.file, "no column "+r.asked, "one of its columns: "+c.list()+c.headless())
+	case name == "" && len(r.likely) == 0:
+		return "", input.FileError(c.file, "a column without a name in "+r.option, "one of its columns: "+c.list())
+	case name == "":
+		return "", input.FileError(c.file, "the columns "+c.list(),
+			fmt.Sprintf("one for the %s, called for example %s or %s, or named by %s%s",
+				r.what, r.likely[0], r.likely[1], r.option, c.headless()))
+	}
+	return name, nil
+}
+
+// all checks that all columns of a list are there.
+func (c chooser) all(list []string, option string) error {
+	for _, name := range list {
+		if _, err := c.pick(role{asked: name, option: option}); err != nil {
+			return err
 		}
-		return "", &input.Error{File: c.file, Row: -1, Found: "no column " + asked,
-			Want: "one of its columns: " + c.list() + c.headless()}
 	}
-	if name := c.guess(likely); name != "" {
-		return name, nil
-	}
-	if len(likely) == 0 {
-		return "", &input.Error{File: c.file, Row: -1, Found: "a column without a name in " + option,
-			Want: "one of its columns: " + c.list()}
-	}
-	return "", &input.Error{File: c.file, Row: -1, Found: "the columns " + c.list(),
-		Want: fmt.Sprintf("one for the %s, called for example %s or %s, or named by %s%s",
-			what, likely[0], likely[1], option, c.headless())}
+	return nil
 }
 
 // headless is a hint where the names look like data.
@@ -102,32 +138,27 @@ func plain(name string) string {
 
 // events picks the columns of a table of events.
 func (c chooser) events(o Options) (Columns, error) {
-	var cols Columns
-	var err error
-	if cols.Source, err = c.pick(o.Source, sourceNames, "source", "the option Source"); err != nil {
-		return cols, err
-	}
-	if cols.Target, err = c.pick(o.Target, targetNames, "destination", "the option Target"); err != nil {
-		return cols, err
-	}
-	if cols.Time, err = c.pick(o.Time, timeNames, "time", "the option Time"); err != nil {
-		return cols, err
-	}
-	if cols.Label = c.guess(labelNames); o.Label != "" {
-		if cols.Label, err = c.pick(o.Label, nil, "label", "the option Label"); err != nil {
+	cols := Columns{Label: c.guess(labelNames), EdgeFeatures: o.EdgeFeatures}
+	roles := o.roles()
+	for i, to := range []*string{&cols.Source, &cols.Target, &cols.Time} {
+		var err error
+		if *to, err = c.pick(roles[i]); err != nil {
 			return cols, err
 		}
 	}
-	for _, name := range o.EdgeFeatures {
-		if name, err = c.pick(name, nil, "edge features", "the option EdgeFeatures"); err != nil {
+	if o.Label != "" {
+		cols.Label = o.Label
+		if err := c.all([]string{o.Label}, "the option Label"); err != nil {
 			return cols, err
 		}
-		cols.EdgeFeatures = append(cols.EdgeFeatures, name)
+	}
+	if err := c.all(o.EdgeFeatures, "the option EdgeFeatures"); err != nil {
+		return cols, err
 	}
 	if cols.Source == cols.Target || cols.Source == cols.Time || cols.Target == cols.Time {
-		return cols, &input.Error{File: c.file, Row: -1,
-			Found: fmt.Sprintf("source %s, destination %s and time %s", cols.Source, cols.Target, cols.Time),
-			Want:  "three different columns"}
+		return cols, input.FileError(c.file,
+			fmt.Sprintf("source %s, destination %s and time %s", cols.Source, cols.Target, cols.Time),
+			"three different columns")
 	}
 	if cols.Label == cols.Source || cols.Label == cols.Target || cols.Label == cols.Time {
 		if o.Label != "" {
@@ -136,7 +167,6 @@ func (c chooser) events(o Options) (Columns, error) {
 		}
 		cols.Label = ""
 	}
-	cols.Ignored = c.rest(cols)
 	return cols, nil
 }
 
@@ -144,11 +174,10 @@ func (c chooser) events(o Options) (Columns, error) {
 func (c chooser) rest(cols Columns) []string {
 	used := slices.Concat([]string{"", cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures,
 		cols.Features)
-	var rest []string
-	for _, name := range c.names {
-		if !slices.Contains(used, name) {
-			rest = append(rest, name)
-		}
-	}
-	return rest
+	return without(c.names, used)
+}
+
+// without is a list without what is in another.
+func without(list, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(others, name) })
 }

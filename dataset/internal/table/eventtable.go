@@ -201,7 +201,7 @@ func (h *merger) sink() {
 // blockSorter sorts blocks, one after another.
 type blockSorter struct {
 	order []keyed
-	spare []int32
+	ids   []int32
 	label []float32
 }
 
@@ -213,7 +213,6 @@ type keyed struct {
 
 // sort orders a block by time and arrival, and writes down the edge ids.
 func (s *blockSorter) sort(b *eventBlock) {
-	n := len(b.time)
 	s.order = s.order[:0]
 	for i, t := range b.time {
 		s.order = append(s.order, keyed{t, int32(i)})
@@ -227,23 +226,22 @@ func (s *blockSorter) sort(b *eventBlock) {
 		}
 		return int(x.at - y.at)
 	})
-	s.spare = slices.Grow(s.spare[:0], n)[:n]
-	for _, col := range [][]int32{b.src, b.dst} {
-		copy(s.spare, col)
-		for i, k := range s.order {
-			col[i] = s.spare[k.at]
-		}
-	}
-	if b.label != nil {
-		s.label = append(s.label[:0], b.label...)
-		for i, k := range s.order {
-			b.label[i] = s.label[k.at]
-		}
-	}
-	b.edge = make([]event.Edge, n)
+	s.ids = reorder(b.src, s.ids, s.order)
+	s.ids = reorder(b.dst, s.ids, s.order)
+	s.label = reorder(b.label, s.label, s.order)
+	b.edge = make([]event.Edge, len(b.time))
 	for i, k := range s.order {
 		b.time[i] = k.time
 		b.edge[i] = b.first + k.at
 	}
 	b.sorted = true
+}
+
+// reorder puts a column, if there is one, in order, by way of a spare one.
+func reorder[T any](col, spare []T, order []keyed) []T {
+	spare = append(spare[:0], col...)
+	for i := range col {
+		col[i] = spare[order[i].at]
+	}
+	return spare
 }

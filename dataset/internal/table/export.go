@@ -1,11 +1,14 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,9 +23,9 @@ import (
 
 // Exported is a table that was written, and the options with which Import reads it again.
 type Exported struct {
-	Rows    int
-	Columns []string
-	Options Options // columns by name, and Bipartite
+	Rows    int      `json:"rows"`
+	Columns []string `json:"columns"`
+	Options Options  `json:"-"` // columns by name, and Bipartite
 }
 
 // ExportEvents writes the events of a set as CSV or Parquet, in the order in which they came. Import makes the same set
@@ -57,7 +60,6 @@ func FloatColumn(name string, of func(row int) float64) Column {
 		parquet.Leaf(parquet.DoubleType), func(row int) parquet.Value { return parquet.DoubleValue(of(row)) }}
 }
 
-// sheet is a table by column.
 type sheet struct {
 	rows    int
 	columns []Column
@@ -114,7 +116,6 @@ func (t *sheet) csv(ctx context.Context, w io.Writer) error {
 	return out.Error()
 }
 
-// eventSheet is the events of a set.
 func eventSheet(s *data.Set) *sheet {
 	all := s.Log.All()
 	order := arrival(all)
@@ -196,15 +197,8 @@ func recipeOf(s *data.Set) data.Recipe {
 	if r.NoHeader {
 		r = data.Recipe{Edge: r.Edge, Node: r.Node}
 	}
-	for _, c := range []struct {
-		name     *string
-		standard string
-	}{{&r.Source, "src"}, {&r.Target, "dst"}, {&r.Time, "time"}, {&r.Label, "label"}, {&r.NodeID, "node"}, {&r.NodeSide,
-		"side"}} {
-		if *c.name == "" {
-			*c.name = c.standard
-		}
-	}
+	r.Source, r.Target, r.Time = cmp.Or(r.Source, "src"), cmp.Or(r.Target, "dst"), cmp.Or(r.Time, "time")
+	r.Label, r.NodeID, r.NodeSide = cmp.Or(r.Label, "label"), cmp.Or(r.NodeID, "node"), cmp.Or(r.NodeSide, "side")
 	return r
 }
 
@@ -286,3 +280,54 @@ func timeColumn(s *data.Set, name string, of func(row int) event.Time) Column {
 	value := func(row int) parquet.Value { return parquet.Int64Value(micros(of(row))) }
 	return Column{name, text, parquet.Timestamp(parquet.Microsecond), value}
 }
+
+func micros(at event.Time) int64 { return int64(math.Round(at * 1e6)) }
+
+func (t *sheet) parquet(ctx context.Context, w io.Writer) error {
+	out := parquet.NewWriter(w, parquet.NewSchema("table", inOrder{columns: t.columns}),
+		parquet.Compression(&parquet.Snappy))
+	rows := make([]parquet.Row, 0, someRows)
+	for i := range t.rows {
+		row := make(parquet.Row, len(t.columns))
+		for j, c := range t.columns {
+			row[j] = c.value(i).Level(0, 0, j)
+		}
+		if rows = append(rows, row); len(rows) < cap(rows) && i+1 < t.rows {
+			continue
+		}
+		if _, err := out.WriteRows(rows); err != nil {
+			return err
+		}
+		rows = rows[:0]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// inOrder is a group of columns that keep their order; a parquet.Group sorts them by name.
+type inOrder struct {
+	parquet.Group
+	columns []Column
+}
+
+// Fields are the columns.
+func (g inOrder) Fields() []parquet.Field {
+	fields := make([]parquet.Field, len(g.columns))
+	for i, c := range g.columns {
+		fields[i] = columnField{c.node, c.Name}
+	}
+	return fields
+}
+
+// GoType would name a Go type like the group, which rows are never made of.
+func (g inOrder) GoType() reflect.Type { return reflect.TypeFor[struct{}]() }
+
+type columnField struct {
+	parquet.Node
+	name string
+}
+
+func (c columnField) Name() string                           { return c.name }
+func (c columnField) Value(base reflect.Value) reflect.Value { return base } // rows are never made of Go values

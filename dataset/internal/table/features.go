@@ -21,14 +21,11 @@ type asked struct{ name, kind string }
 func (c chooser) encoded(list, others []string, option string) ([]asked, error) {
 	var found []asked
 	if len(list) == 1 && list[0] == AllColumns && !slices.Contains(c.names, AllColumns) {
-		for _, name := range c.names {
-			if name != "" && !slices.Contains(others, name) {
-				found = append(found, asked{name: name})
-			}
+		for _, name := range without(c.names, append(others, "")) {
+			found = append(found, asked{name: name})
 		}
 		if len(found) == 0 {
-			return nil, &input.Error{File: c.file, Row: -1, Found: "the columns " + c.list(),
-				Want: "others, to encode as features"}
+			return nil, input.FileError(c.file, "the columns "+c.list(), "others, to encode as features")
 		}
 		return found, nil
 	}
@@ -59,8 +56,7 @@ func (c chooser) askedFor(text, option string) (asked, error) {
 		}
 		return asked{text[:at], text[at+1:]}, nil
 	}
-	_, err := c.pick(text, nil, "features", option)
-	return asked{}, err
+	return asked{}, c.all([]string{text}, option)
 }
 
 // encoders turn the cells of columns into features: in a way that is fitted to all rows that were read, or was before.
@@ -78,31 +74,29 @@ func (e *encoders) choose(c chooser, list, others []string, option string, missi
 ) (names []string, err error) {
 	if e.fitted {
 		for _, column := range e.columns {
-			if _, err := c.pick(column.Name, nil, "features", option); err != nil {
-				return nil, err
-			}
 			names = append(names, column.Name)
 		}
-		return names, nil
+		return names, c.all(names, option)
 	}
 	found, err := c.encoded(list, others, option)
 	if err != nil {
 		return nil, err
 	}
 	first := e.readers == nil
+	bad := input.Error{File: c.file, Row: -1, Want: "the columns of the first file"}
 	for i, a := range found {
 		names = append(names, a.name)
 		if first {
 			e.readers = append(e.readers, feature.NewReader(a.name, a.kind, missing))
 		} else if i >= len(e.readers) {
-			return nil, &input.Error{File: c.file, Row: -1, Column: a.name, Found: "a feature that is new",
-				Want: "the columns of the first file"}
+			bad.Column, bad.Found = a.name, "a feature that is new"
+			return nil, &bad
 		}
 	}
 	for i, r := range e.readers {
-		if i >= len(names) || names[i] != r.Name() {
-			return nil, &input.Error{File: c.file, Row: -1, Column: r.Name(), Found: "no such feature",
-				Want: "the columns of the first file"}
+		if i >= len(names) || names[i] != r.Name {
+			bad.Column, bad.Found = r.Name, "no such feature"
+			return nil, &bad
 		}
 	}
 	return names, nil
@@ -115,7 +109,7 @@ func (e *encoders) read(file string, b *importBlock, plain int) []float32 {
 		for i := range b.spot {
 			for j, r := range e.readers {
 				if cell := b.cells[i*len(e.readers)+j]; !r.Add(cell) {
-					b.place(file, i).Bad(r.Name(), input.Quote(cell), r.Want())
+					b.place(file, i).Bad(r.Name, input.Quote(cell), r.Want())
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -36,38 +37,21 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 	}
 	r.EdgeFeatures = im.features.width
 	im.features.end(int(im.table.next))
-	if err := im.table.sort(ctx); err != nil {
-		return err
-	}
 	im.lookalikes()
-	im.writeEvents(ctx)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := im.writeNodes(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{im.table.sort, im.writeEvents, im.writeNodes} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	im.writeNames()
-	if err := im.out.Recipe(recipe); err != nil {
-		return err
+	about.TimeFormat, about.From = r.TimeFormat, slices.Clip(about.From)
+	for _, f := range files { // without their directories: the same data gives the same bytes wherever it lies
+		about.From = append(about.From, filepath.Base(f))
 	}
-	about.TimeFormat, about.From = r.TimeFormat, slices.Concat(about.From, baseNames(files))
-	if err := im.out.About(about); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(im.out.Recipe(recipe), im.out.About(about), ctx.Err()); err != nil {
 		return err
 	}
 	return im.out.Commit(native.Counts{Events: r.Events, Nodes: r.Nodes, Sources: named, Bipartite: r.Bipartite})
-}
-
-// baseNames are file names without their directories, so that the same data gives the same bytes wherever it lies.
-func baseNames(files []string) []string {
-	var names []string
-	for _, f := range files {
-		names = append(names, filepath.Base(f))
-	}
-	return names
 }
 
 // lookalikes warns of names that differ by ".0" alone, in a new set.
@@ -113,31 +97,19 @@ func (im *importer) fitEvents() error {
 }
 
 // writeEvents writes the columns in the order of time, all at once, unless the context ends.
-func (im *importer) writeEvents(ctx context.Context) {
+func (im *importer) writeEvents(ctx context.Context) error {
 	r, n := im.report, im.table.n
-	begin := func(kind uint32, size int, wanted bool) *native.Section {
-		if !wanted {
-			return nil
-		}
-		return im.out.Section(kind, n, 1, int64(size)*int64(n))
+	begin := func(kind uint32, size int) *native.Section { return im.out.Section(kind, n, 1, int64(size)*int64(n)) }
+	src, dst, time := begin(native.Source, 4), begin(native.Destination, 4), begin(native.Time, 8)
+	var label, edge *native.Section
+	if im.table.labelled {
+		label = begin(native.Label, 4)
 	}
-	src, dst, time := begin(native.Source, 4, true), begin(native.Destination, 4, true), begin(native.Time, 8, true)
-	label, edge := begin(native.Label, 4, im.table.labelled), begin(native.Edge, 4, !im.table.sorted)
+	if !im.table.sorted {
+		edge = begin(native.Edge, 4)
+	}
 	var isSource, isTarget idset.Set
 	seen := 0
-	var b columnBuffer
-	flush := func() {
-		src.Write(native.Bytes(b.src))
-		dst.Write(native.Bytes(b.dst))
-		time.Write(native.Bytes(b.time))
-		if label != nil {
-			label.Write(native.Bytes(b.label))
-		}
-		if edge != nil {
-			edge.Write(native.Bytes(b.edge))
-		}
-		b.reset()
-	}
 	im.table.walk(func(e event.Event) bool {
 		e.Dst += im.targets.shift
 		if isSource.Add(e.Src) {
@@ -149,41 +121,22 @@ func (im *importer) writeEvents(ctx context.Context) {
 		if seen == 0 {
 			r.First = e.Time
 		}
-		seen++
 		r.Last = e.Time
-		if b.add(e); len(b.src) == cap(b.src) {
-			flush()
-			return ctx.Err() == nil
+		native.Append(src, e.Src)
+		native.Append(dst, e.Dst)
+		native.Append(time, e.Time)
+		if label != nil {
+			native.Append(label, e.Label)
 		}
-		return true
+		if edge != nil {
+			native.Append(edge, e.Edge)
+		}
+		seen++
+		return seen%someRows > 0 || ctx.Err() == nil
 	})
-	flush()
 	r.Bipartite = true
 	for id := event.Node(1); id <= im.last && r.Bipartite; id++ {
 		r.Bipartite = !(isSource.Has(id) && isTarget.Has(id))
 	}
-}
-
-// columnBuffer holds a few events by column.
-type columnBuffer struct {
-	src, dst, edge []int32
-	time           []float64
-	label          []float32
-}
-
-func (b *columnBuffer) add(e event.Event) {
-	if b.src == nil {
-		const n = 8 << 10
-		b.src, b.dst, b.edge = make([]int32, 0, n), make([]int32, 0, n), make([]int32, 0, n)
-		b.time, b.label = make([]float64, 0, n), make([]float32, 0, n)
-	}
-	b.src = append(b.src, e.Src)
-	b.dst = append(b.dst, e.Dst)
-	b.edge = append(b.edge, e.Edge)
-	b.time = append(b.time, e.Time)
-	b.label = append(b.label, e.Label)
-}
-
-func (b *columnBuffer) reset() {
-	b.src, b.dst, b.edge, b.time, b.label = b.src[:0], b.dst[:0], b.edge[:0], b.time[:0], b.label[:0]
+	return ctx.Err()
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
@@ -63,26 +64,27 @@ type Progress struct {
 
 // Report is what an import did.
 type Report struct {
-	Out                          string
-	Events, Nodes                int
-	Sources, Targets             int     // nodes that occur as such
-	Columns                      Columns // as they were found in the first file
-	EdgeFeatures, NodeFeatures   int     // widths
-	Numbers                      bool    // all names are whole numbers
-	Sorted                       bool    // rows were in the order of time
-	Labels                       bool    // some label is not 0
-	First, Last                  event.Time
-	TimeFormat                   string
-	Bipartite                    bool
-	Warnings                     []string
-	NodesWithout, UnknownNodeIDs int          // nodes missing in the node file, rows of it about nodes without events
-	Recipe                       *data.Recipe // how columns became features
+	Out            string       `json:"file"`
+	Events         int          `json:"events"`
+	Nodes          int          `json:"nodes"`
+	Sources        int          `json:"sources"` // nodes that occur as such
+	Targets        int          `json:"destinations"`
+	Bipartite      bool         `json:"bipartite"`
+	First, Last    event.Time   `json:"-"`
+	TimeFormat     string       `json:"time_format"`
+	Sorted         bool         `json:"sorted"` // rows were in the order of time
+	Labels         bool         `json:"labels"` // some label is not 0
+	EdgeFeatures   int          `json:"edge_features"`
+	NodeFeatures   int          `json:"node_features"`
+	Columns        Columns      `json:"columns"` // as they were found in the first file
+	Warnings       []string     `json:"warnings,omitempty"`
+	Numbers        bool         `json:"-"` // all names are whole numbers
+	NodesWithout   int          `json:"-"` // nodes missing in the node file
+	UnknownNodeIDs int          `json:"-"` // rows of it about nodes without events
+	Recipe         *data.Recipe `json:"-"` // how columns became features
 }
 
-// Import reads tables of events and writes them as one native file. Rows may be in any order; nodes are numbered in the
-// order in which their names first appear, and events carry the number of their row as edge id. If anything is wrong
-// with the input, the error is a *Problems and nothing is written. With out "" nothing is written in any case: the
-// input is only checked.
+// Import reads tables of events and writes them as one native file; see dataset.Import.
 //
 // Memory: 16 bytes an event, 4 more each where there are labels and where rows are not sorted, the names, and less than
 // 64 MB; where columns are encoded, up to 8 bytes an event for each, and 4 for each feature that is taken as it is.
@@ -134,9 +136,7 @@ type importer struct {
 }
 
 func newImporter(o Options, w *native.Writer) *importer {
-	if o.MaxProblems <= 0 {
-		o.MaxProblems = mostProblems
-	}
+	o.limit()
 	im := &importer{Options: o, finder: input.Finder{Most: o.MaxProblems}, out: w, sources: &side{names: newDict()},
 		table: &eventTable{sorted: true, next: 1}, report: &Report{}, like: "as in the rows before", width: -1,
 		features: featureRows{out: w, rows: 1}} // row 0 is padding
@@ -147,8 +147,12 @@ func newImporter(o Options, w *native.Writer) *importer {
 	return im
 }
 
-// mostProblems of each kind are reported where nobody says how many.
-const mostProblems = 20
+// limit sets how many problems are reported, where nobody says.
+func (o *Options) limit() {
+	if o.MaxProblems <= 0 {
+		o.MaxProblems = 20
+	}
+}
 
 // run reads all tables and writes the file.
 func (im *importer) run(ctx context.Context, files []string) error {
@@ -229,8 +233,11 @@ func (im *importer) merge(b *importBlock) error {
 		}
 	}
 	if im.Progress != nil {
-		im.Progress(Progress{File: im.reader.path, Rows: im.table.n - im.table.old, Bytes: im.reader.in.Delivered(),
-			Size: im.reader.size()})
+		p := Progress{File: im.reader.path, Rows: im.table.n - im.table.old, Bytes: im.reader.in.Delivered()}
+		if !im.reader.in.Packed {
+			p.Size = im.reader.in.Size
+		}
+		im.Progress(p)
 	}
 	return nil
 }
@@ -265,7 +272,7 @@ func (f *featureRows) add(feat []float32) (err error) {
 	if f.width == 0 || len(feat) == 0 {
 		return nil
 	}
-	if f.section == nil && anyNonzero(feat) {
+	if f.section == nil && slices.ContainsFunc(feat, func(x float32) bool { return x != 0 }) {
 		f.section = f.out.Section(native.EdgeFeatures, 0, 0, -1)
 		zero := make([]byte, 4*f.width)
 		for range f.rows {
@@ -287,13 +294,4 @@ func (f *featureRows) end(rows int) {
 	}
 	f.section.Shape(rows, f.width)
 	f.section.Seal()
-}
-
-func anyNonzero(feat []float32) bool {
-	for _, v := range feat {
-		if v != 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -106,11 +106,12 @@ func (n *nodeFile) warnings() {
 // that are asked for, or all others.
 func (n *nodeFile) choose(names []string) (cols Columns, err error) {
 	c := chooser{n.NodeFile, names}
-	if cols.Source, err = c.pick(n.NodeID, nodeNames, "node's name", "the option NodeID"); err != nil {
+	if cols.Source, err = c.pick(role{n.NodeID, nodeNames, "node's name", "the option NodeID"}); err != nil {
 		return cols, err
 	}
 	if cols.Target = c.guess(roleNames); n.NodeSide != "" {
-		if cols.Target, err = c.pick(n.NodeSide, nil, "side", "the option NodeSide"); err != nil {
+		cols.Target = n.NodeSide
+		if err := c.all([]string{n.NodeSide}, "the option NodeSide"); err != nil {
 			return cols, err
 		}
 	}
@@ -124,17 +125,14 @@ func (n *nodeFile) choose(names []string) (cols Columns, err error) {
 		return cols, err
 	}
 	cols.EdgeFeatures = n.recipe.Node.Plain
-	for _, name := range cols.EdgeFeatures {
-		if _, err := c.pick(name, nil, "features", "the option NodeFile"); err != nil {
-			return cols, err
-		}
+	if err := c.all(cols.EdgeFeatures, "the option NodeFile"); err != nil {
+		return cols, err
 	}
 	if len(cols.EdgeFeatures) == 0 {
 		cols.EdgeFeatures = c.rest(cols)
 	}
 	if len(cols.EdgeFeatures) == 0 {
-		return cols, &input.Error{File: n.NodeFile, Row: -1, Found: "the columns " + c.list(),
-			Want: "columns of features beside " + cols.Source}
+		return cols, input.FileError(n.NodeFile, "the columns "+c.list(), "columns of features beside "+cols.Source)
 	}
 	return cols, nil
 }

@@ -121,14 +121,6 @@ func (r *tableReader) format() string {
 	return FormatCSV
 }
 
-// size is the size of the file, 0 if unknown or packed.
-func (r *tableReader) size() int64 {
-	if r.in.Packed {
-		return 0
-	}
-	return r.in.Size
-}
-
 // take moves the problems of a block to f, and counts its rows.
 func (r *tableReader) take(f *input.Finder, b *importBlock) {
 	f.Take(&b.Finder, r.rows, r.lines)
@@ -236,9 +228,9 @@ func (b *importBlock) add(p *place, feat, cells int) {
 	b.feat, b.cells = b.feat[:feat], b.cells[:cells]
 }
 
-// keep copies a name that would be overwritten.
-func (b *importBlock) keep(name []byte) []byte {
+// keep copies a text that would be overwritten.
+func keep[T string | []byte](b *importBlock, text T) []byte {
 	from := len(b.arena)
-	b.arena = append(b.arena, name...)
+	b.arena = append(b.arena, text...)
 	return b.arena[from:len(b.arena):len(b.arena)]
 }

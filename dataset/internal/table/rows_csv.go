@@ -134,7 +134,6 @@ type place struct {
 	column int      // which of them
 }
 
-// key reads a node's name.
 func (p *place) key(b []byte) key {
 	// may be space of some kind
 	if n := len(b); n == 0 || b[0] <= ' ' || b[n-1] <= ' ' || b[0] >= utf8.RuneSelf || b[n-1] >= utf8.RuneSelf {

@@ -29,7 +29,19 @@ type member struct {
 const wantJSON = `one JSON object a line, such as {"src":"a","dst":"b","ts":1}`
 
 func (r *tableReader) jsonl(ctx context.Context) error {
-	txt, names, err := r.openJSONL()
+	txt, err := input.NewText(r.in, false, "a table as CSV, JSONL or Parquet")
+	if err != nil {
+		return err
+	}
+	// often in one line that is too long
+	if strings.HasPrefix(strings.TrimLeft(string(r.in.Peek(64)), " \t\r\n"), "[") {
+		return input.FileError(r.path, "a JSON list",
+			"one JSON object a line: jq -c '.[]' "+r.path+" makes them of a list")
+	}
+	if _, err := txt.FirstLine(true); err != nil {
+		return err
+	}
+	names, err := r.firstObject(txt.Ahead)
 	if err != nil {
 		return err
 	}
@@ -42,36 +54,18 @@ func (r *tableReader) jsonl(ctx context.Context) error {
 	return input.InOrder(ctx, txt, func(data []byte, b *importBlock) { r.objects(data, names, b) }, r.merge)
 }
 
-// openJSONL finds the member names of the first object, and leaves txt at it.
-func (r *tableReader) openJSONL() (*input.Text, []string, error) {
-	txt, err := input.NewText(r.in, false, "a table as CSV, JSONL or Parquet")
-	if err != nil {
-		return nil, nil, err
-	}
-	// often in one line that is too long
-	if strings.HasPrefix(strings.TrimLeft(string(r.in.Peek(64)), " \t\r\n"), "[") {
-		return nil, nil, input.FileError(r.path, "a JSON list",
-			"one JSON object a line: jq -c '.[]' "+r.path+" makes them of a list")
-	}
-	if _, err := txt.FirstLine(true); err != nil {
-		return nil, nil, err
-	}
-	names, err := r.firstObject(txt.Ahead)
-	return txt, names, err
-}
-
 // firstObject is the member names of the first object in data.
-func (r *tableReader) firstObject(data []byte) ([]string, error) {
-	for line := 1; len(data) > 0; line++ {
-		text, rest, _ := bytes.Cut(data, []byte{'\n'})
-		if text = bytes.TrimSpace(text); len(text) > 0 {
-			var names []string
-			if !members(text, func(name string, _ []byte) { names = append(names, name) }) {
-				return nil, &input.Error{File: r.path, Line: line, Row: 1, Found: input.Quote(text), Want: wantJSON}
-			}
-			return names, nil
+func (r *tableReader) firstObject(data []byte) (names []string, err error) {
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue
 		}
-		data = rest
+		if !members(text, func(name string, _ []byte) { names = append(names, name) }) {
+			return nil, &input.Error{File: r.path, Line: line, Row: 1, Found: input.Quote(text), Want: wantJSON}
+		}
+		return names, nil
 	}
 	return nil, input.FileError(r.path, "no rows", wantJSON)
 }
@@ -149,9 +143,7 @@ func unquote(b []byte) string {
 func (r *tableReader) objects(data []byte, names []string, b *importBlock) {
 	b.reset(r.o.MaxProblems, 0)
 	x := &jsonCells{r, make([][]byte, len(r.wanted))}
-	for len(data) > 0 {
-		text, rest, _ := bytes.Cut(data, []byte{'\n'})
-		data = rest
+	for text := range bytes.Lines(data) {
 		b.Lines++
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
@@ -285,7 +277,6 @@ func scalarText(value []byte) ([]byte, bool) {
 	return []byte(unquote(value)), true
 }
 
-// shown is a value for a complaint.
 func shown(value []byte) string {
 	if value == nil {
 		return "nothing"

@@ -13,11 +13,13 @@ import (
 type Sheet struct {
 	Columns []string // names; in JSON lines more may come with later rows
 	At      [3]int   // which of them are the source, the destination and the time; −1 for one that is not asked for
+	// Rows have a value for each of the columns known so far, and their places are for complaints about them.
+	Rows   [][]string
+	Places []input.Place
 
 	asks     Asks
 	headless bool      // a list of names without a header
 	roles    [3]string // the columns at At
-	row      func(p input.Place, values []string)
 	reader   *tableReader
 	all      input.Block // problems of all rows
 }
@@ -36,23 +38,15 @@ const (
 	Targets
 )
 
-// wantNames is said of lines of a list.
 const wantNames = "one name in each line, or a column i in the first line"
 
-// ReadSheet reads a table in any form that Import takes, from in where path is "-", and calls row with every row in
-// order: its place, for complaints, and its values, one for each of the columns known so far. If anything is wrong with
-// the input, the error is a *input.Problems. The options' Source, Target and Time name columns; the others say how the
-// table is written.
-func ReadSheet(
-	ctx context.Context, path string, in io.Reader, asks Asks, o Options, row func(p input.Place, values []string),
-) (*Sheet, error) {
-	if o.MaxProblems <= 0 {
-		o.MaxProblems = mostProblems
-	}
+// ReadSheet reads a table; see dataset.ReadSheet.
+func ReadSheet(ctx context.Context, path string, in io.Reader, asks Asks, o Options) (*Sheet, error) {
+	o.limit()
 	if asks == Targets {
 		o.Delimiter = "," // names may have spaces
 	}
-	s := &Sheet{row: row, asks: asks}
+	s := &Sheet{asks: asks}
 	s.all.Finder.Most = o.MaxProblems
 	file, err := openTable(ctx, path, in)
 	if err != nil {
@@ -87,30 +81,20 @@ func (s *Sheet) choose(names []string) (Columns, error) {
 	s.Columns = slices.Clone(names)
 	all := Columns{Features: names}
 	c, o := chooser{s.reader.path, names}, s.reader.o
-	for k, role := range []struct {
-		asked        string
-		likely       []string
-		what, option string
-	}{
-		{o.Source, sourceNames, "source", "the option Source"},
-		{o.Target, targetNames, "destination", "the option Target"},
-		{o.Time, timeNames, "time", "the option Time"},
-	} {
+	for k, role := range o.roles() {
 		if s.asks == Sources && k == 1 || s.asks == Targets && k != 1 {
 			continue
 		}
-		likely := role.likely
 		switch {
 		case s.headless:
-			likely = names
-		case likely[0] != sheetNames[k]:
-			likely = append([]string{sheetNames[k]}, likely...)
+			role.likely = names
+		case role.likely[0] != sheetNames[k]:
+			role.likely = append([]string{sheetNames[k]}, role.likely...)
 		}
-		name, err := c.pick(role.asked, likely, role.what, role.option)
-		if err != nil {
+		var err error
+		if s.roles[k], err = c.pick(role); err != nil {
 			return all, err
 		}
-		s.roles[k] = name
 	}
 	if r := s.roles; s.asks != Targets && (r[0] == r[1] || r[0] == r[2] || r[1] == r[2]) {
 		return all, input.FileError(s.reader.path,
@@ -128,7 +112,6 @@ func (s *Sheet) drop(name string) bool {
 	return true
 }
 
-// merge hands the rows of a block on.
 func (s *Sheet) merge(b *importBlock) error {
 	r, more := s.reader, b.more
 	n := len(r.wanted) - atFeatures
@@ -149,7 +132,8 @@ func (s *Sheet) merge(b *importBlock) error {
 		if line > 0 {
 			line += r.lines
 		}
-		s.row(s.all.Place(r.path, line, r.rows+int(at.row)), values)
+		s.Rows = append(s.Rows, values)
+		s.Places = append(s.Places, s.all.Place(r.path, line, r.rows+int(at.row)))
 	}
 	r.take(&s.all.Finder, b)
 	return nil

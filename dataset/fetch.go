@@ -1,5 +1,4 @@
-// Package fetch answers: how does a public data set come to this machine, and is it the one everybody else has?
-package fetch
+package dataset
 
 import (
 	"cmp"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dygmamba/dygmamba/dataset/internal/catalog"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/layout"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
@@ -26,69 +24,59 @@ import (
 // Link Prediction" (Poursafaei, Huang, Pelrine and Rabbany, NeurIPS 2022).
 const ArchiveURL = "https://zenodo.org/record/7213796/files"
 
-// Options say from where and to where.
-type Options struct {
-	Dir      string         // the data directory; "": the user's cache
-	BaseURL  string         // or a directory of this machine; "": ArchiveURL
-	Client   *http.Client   // nil: the default one
-	Progress func(Progress) // called now and then
-	Again    bool           // also when the data set is here already
+// FetchOptions say from where and to where.
+type FetchOptions struct {
+	Dir      string              // the data directory; "": the user's cache
+	BaseURL  string              // or a directory of this machine; "": ArchiveURL
+	Client   *http.Client        // nil: the default one
+	Progress func(FetchProgress) // called now and then
+	Again    bool                // also when the data set is here already
 }
 
-// Progress is how far a download or unpacking has come.
-type Progress struct {
+// FetchProgress is how far a download or unpacking has come.
+type FetchProgress struct {
 	File        string
 	Done, Total int64 // bytes; Total 0: unknown
 }
 
-// Report is what was fetched.
-type Report struct {
-	Name    string
-	Dir     string // where the files are
-	Here    bool   // they were there before; nothing was fetched
-	Resumed int64  // bytes that an earlier attempt had left
-	Files   []File
+// FetchReport is what was fetched.
+type FetchReport struct {
+	Name    string        `json:"name"`
+	Dir     string        `json:"dir"`           // where the files are
+	Here    bool          `json:"here_before"`   // nothing had to be fetched
+	Resumed int64         `json:"resumed_bytes"` // that an earlier attempt had left
+	Files   []FetchedFile `json:"files"`
 }
 
-// File is one file of a data set.
-type File struct {
-	Name   string
-	Bytes  int64
-	SHA256 string
-	Pinned bool // compared with a known checksum, not only recorded
+// FetchedFile is one file of a data set.
+type FetchedFile struct {
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	Pinned bool   `json:"pinned"` // compared with a known checksum, not only recorded
 }
 
-// Get downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues where
-// it stopped when Get is called again. Files are compared with the checksums this package knows, or else with those
-// recorded at the first download, and appear only when all are right.
-func Get(ctx context.Context, name string, o Options) (*Report, error) {
+// Fetch downloads a public data set and unpacks its ml_* files into <dir>/<name>. An interrupted download continues
+// where it stopped when Fetch is called again. Files are compared with the checksums the program knows, or else with
+// those recorded at the first download, and appear only when all are right.
+func Fetch(ctx context.Context, name string, o FetchOptions) (*FetchReport, error) {
 	if err := fetchable(name); err != nil {
 		return nil, err
 	}
-	if o.Dir == "" {
-		if o.Dir = CacheDir(); o.Dir == "" {
-			return nil, errors.New("the system has no cache directory: say where to put the data")
-		}
+	if o.Dir = cmp.Or(o.Dir, CacheDir()); o.Dir == "" {
+		return nil, errors.New("the system has no cache directory: say where to put the data")
 	}
-	if o.BaseURL == "" {
-		o.BaseURL = ArchiveURL
-	}
-	if o.Client == nil {
-		o.Client = http.DefaultClient
-	}
+	o.BaseURL, o.Client = cmp.Or(o.BaseURL, ArchiveURL), cmp.Or(o.Client, http.DefaultClient)
 	if o.Progress == nil {
-		o.Progress = func(Progress) {}
+		o.Progress = func(FetchProgress) {}
 	}
-	r := &Report{Name: name, Dir: filepath.Join(o.Dir, name)}
+	r := &FetchReport{Name: name, Dir: filepath.Join(o.Dir, name), Files: []FetchedFile{}}
 	if _, ok := layout.Find(r.Dir, name); ok && !o.Again {
 		r.Here = true
 		return r, nil
 	}
 	if dir, ok := directory(o.BaseURL); ok {
-		if err := r.take(ctx, dir, o); err != nil {
-			return nil, err
-		}
-		return r, nil
+		return r, r.take(ctx, dir, o)
 	}
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, err
@@ -119,7 +107,7 @@ func directory(address string) (string, bool) {
 }
 
 // take unpacks an archive that lies on this machine.
-func (r *Report) take(ctx context.Context, dir string, o Options) error {
+func (r *FetchReport) take(ctx context.Context, dir string, o FetchOptions) error {
 	archive := filepath.Join(dir, r.Name+".zip")
 	if !input.Exists(archive) {
 		for _, place := range []string{filepath.Join(dir, r.Name), dir} {
@@ -136,7 +124,7 @@ func (r *Report) take(ctx context.Context, dir string, o Options) error {
 	return r.unpack(ctx, archive, o)
 }
 
-// CacheDir is where Get puts data sets unless told otherwise, "" if the system knows no such place.
+// CacheDir is where Fetch puts data sets unless told otherwise, "" if the system knows no such place.
 func CacheDir() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -147,12 +135,12 @@ func CacheDir() string {
 
 // fetchable says whether the archive has a data set.
 func fetchable(name string) error {
-	e, ok := catalog.Lookup(name)
+	e, ok := Lookup(name)
 	switch {
 	case !ok:
 		return fmt.Errorf("%w %q in the public archive%s",
-			catalog.ErrUnknown, name, cmp.Or(suggest.Hint(name, catalog.Names()), "; data list shows what there is"))
-	case e.Kind == catalog.Synthetic:
+			ErrUnknown, name, cmp.Or(suggest.Hint(name, CatalogNames()), "; data list shows what there is"))
+	case e.Kind == Synthetic:
 		return fmt.Errorf("data set %s is generated when it is asked for: there is nothing to fetch", name)
 	case name == "myket":
 		return fmt.Errorf("data set %s is not in the public archive: %w", name, fs.ErrNotExist)
@@ -221,10 +209,9 @@ func recorded(dir string) map[string]string {
 
 const sumsFile = "SHA256SUMS"
 
-// record writes the checksums of a data set's files.
-func (r *Report) record() error {
+func (r *FetchReport) record() error {
 	files := slices.Clone(r.Files)
-	slices.SortFunc(files, func(x, y File) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(files, func(x, y FetchedFile) int { return strings.Compare(x.Name, y.Name) })
 	return atomicfile.Write(filepath.Join(r.Dir, sumsFile), func(w io.Writer) error {
 		for _, f := range files {
 			if _, err := fmt.Fprintf(w, "%s  %s\n", f.SHA256, f.Name); err != nil {

@@ -1,7 +1,10 @@
-package fetch
+package dataset
 
 import (
+	"archive/zip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,13 +15,16 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 )
 
 // download is a file that may take several attempts. What has come so far stays on disk, with the tag by which the
 // server knows the version it belongs to.
 type download struct {
 	url, path string
-	options   Options
+	options   FetchOptions
 	resumed   int64 // bytes there before the first attempt
 	tried     bool
 }
@@ -28,7 +34,6 @@ var errGone = errors.New("the server does not have it")
 
 func (d *download) tagPath() string { return d.path + ".tag" }
 
-// size is how much there is.
 func (d *download) size() int64 {
 	info, err := os.Stat(d.path)
 	if err != nil {
@@ -103,7 +108,6 @@ func (d *download) start(h http.Header) error {
 	return os.WriteFile(d.tagPath(), []byte(tag), 0o644)
 }
 
-// receive appends the body.
 func (d *download) receive(resp *http.Response, have int64) error {
 	f, err := os.OpenFile(d.path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -113,7 +117,9 @@ func (d *download) receive(resp *http.Response, have int64) error {
 	if resp.ContentLength >= 0 {
 		total = have + resp.ContentLength
 	}
-	w := &counter{done: have, tell: func(n int64) { d.options.Progress(Progress{File: d.url, Done: n, Total: total}) }}
+	w := &counter{ctx: resp.Request.Context(), done: have, tell: func(n int64) {
+		d.options.Progress(FetchProgress{File: d.url, Done: n, Total: total})
+	}}
 	_, err = io.Copy(io.MultiWriter(f, w), resp.Body)
 	if e := f.Close(); err == nil {
 		err = e
@@ -141,8 +147,9 @@ func offline(err error) bool {
 	return errors.As(err, &name) || errors.As(err, &dial) && dial.Op == "dial"
 }
 
-// counter tells how many bytes have gone by, at most once in a while.
+// counter tells how many bytes have gone by, at most once in a while, until the context ends.
 type counter struct {
+	ctx        context.Context
 	done, told int64
 	tell       func(int64)
 }
@@ -153,5 +160,89 @@ func (c *counter) Write(p []byte) (int, error) {
 		c.told = c.done
 		c.tell(c.done)
 	}
-	return len(p), nil
+	return len(p), c.ctx.Err()
+}
+
+// unpack checks the three files of a downloaded archive and puts them into r.Dir. None appears unless all are right.
+func (r *FetchReport) unpack(ctx context.Context, archive string, o FetchOptions) error {
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		return input.FileError(archive, fmt.Sprintf("no readable zip archive (%v)", err),
+			"the whole archive: fetch it again")
+	}
+	defer z.Close()
+	byName := map[string]*zip.File{}
+	for _, f := range z.File {
+		byName[path.Base(f.Name)] = f // in some archives they lie in a folder
+	}
+	known := recorded(r.Dir)
+	var ready []*atomicfile.File
+	defer func() {
+		for _, p := range ready {
+			p.Discard()
+		}
+	}()
+	for _, suffix := range []string{".npy", "_node.npy", ".csv"} { // the csv last: with it the data set is there
+		name := "ml_" + r.Name + suffix
+		f := byName[name]
+		if f == nil {
+			return input.FileError(archive, "no "+name, "an archive with it")
+		}
+		p, file, err := r.extract(ctx, f, o)
+		if err != nil {
+			return err
+		}
+		ready = append(ready, p)
+		want, ok := pinned[name]
+		if file.Pinned = ok; !ok {
+			want, ok = known[name]
+		}
+		if ok && want != file.SHA256 {
+			return input.FileError(name, "SHA-256 "+file.SHA256, want+": the file is not the one known under this name")
+		}
+		r.Files = append(r.Files, file)
+	}
+	if err := r.record(); err != nil {
+		return err
+	}
+	for len(ready) > 0 {
+		if err := ready[0].Commit(); err != nil {
+			return err
+		}
+		ready = ready[1:]
+	}
+	return nil
+}
+
+// extract writes one file beside its place.
+func (r *FetchReport) extract(ctx context.Context, f *zip.File, o FetchOptions) (*atomicfile.File, FetchedFile, error) {
+	file := FetchedFile{Name: path.Base(f.Name)}
+	damaged := func(why error) error {
+		return input.FileError(f.Name, fmt.Sprintf("damaged zip data (%v)", why),
+			"an undamaged archive: fetch it again")
+	}
+	body, err := f.Open()
+	if err != nil {
+		return nil, file, damaged(err)
+	}
+	defer body.Close()
+	p, err := atomicfile.Create(filepath.Join(r.Dir, file.Name))
+	if err != nil {
+		return nil, file, err
+	}
+	sum := sha256.New()
+	w := &counter{ctx: ctx, tell: func(n int64) {
+		o.Progress(FetchProgress{File: file.Name, Done: n, Total: int64(f.UncompressedSize64)})
+	}}
+	file.Bytes, err = io.Copy(io.MultiWriter(p, sum, w), body)
+	if err != nil {
+		p.Discard()
+		var disk *os.PathError
+		if errors.As(err, &disk) || ctx.Err() != nil {
+			return nil, file, err
+		}
+		return nil, file, damaged(err)
+	}
+	file.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return p, file, nil
 }

@@ -1,4 +1,4 @@
-package fetch
+package dataset
 
 import (
 	"archive/zip"
@@ -20,7 +20,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dygmamba/dygmamba/dataset/internal/catalog"
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/layout"
@@ -88,13 +87,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(s.body))
 }
 
-func fetchFrom(t *testing.T, s *server) Options {
+func fetchFrom(t *testing.T, s *server) FetchOptions {
 	t.Helper()
 	was := pauses
 	pauses = []time.Duration{time.Millisecond}
 	srv := httptest.NewServer(s)
 	t.Cleanup(func() { srv.Close(); pauses = was })
-	return Options{Dir: t.TempDir(), BaseURL: srv.URL + "/files/"}
+	return FetchOptions{Dir: t.TempDir(), BaseURL: srv.URL + "/files/"}
 }
 
 // reddit reads the data set that was fetched into a data directory.
@@ -110,9 +109,9 @@ func reddit(t *testing.T, dir string) (*data.Set, error) {
 func TestFetch(t *testing.T) {
 	s := &server{body: archive(t, "reddit", ""), tag: `"v1"`, hangUp: 2}
 	o := fetchFrom(t, s)
-	var seen Progress
-	o.Progress = func(p Progress) { seen = p }
-	r, err := Get(t.Context(), "reddit", o)
+	var seen FetchProgress
+	o.Progress = func(p FetchProgress) { seen = p }
+	r, err := Fetch(t.Context(), "reddit", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,13 +128,13 @@ func TestFetch(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(r.Dir, "*.part*")); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
-	if r, err = Get(t.Context(), "reddit", o); err != nil || !r.Here {
+	if r, err = Fetch(t.Context(), "reddit", o); err != nil || !r.Here {
 		t.Errorf("again: %+v %v", r, err)
 	}
 	// The checksums of the first download hold for later ones.
 	s.body, s.tag = archive(t, "reddit", "9999,1,3,99999.0,0.0,9999\n"), `"v2"`
 	o.Again = true
-	_, err = Get(t.Context(), "reddit", o)
+	_, err = Fetch(t.Context(), "reddit", o)
 	if err == nil || !strings.Contains(err.Error(), "ml_reddit.csv: found SHA-256") {
 		t.Errorf("changed file: %v", err)
 	}
@@ -153,7 +152,7 @@ func TestFetchResumes(t *testing.T) {
 		os.MkdirAll(dir, 0o755)
 		os.WriteFile(filepath.Join(dir, "reddit.zip.part"), s.body[:1500], 0o644)
 		os.WriteFile(filepath.Join(dir, "reddit.zip.part.tag"), []byte(`"v1"`), 0o644)
-		r, err := Get(t.Context(), "reddit", o)
+		r, err := Fetch(t.Context(), "reddit", o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +172,7 @@ func TestFetchFails(t *testing.T) {
 	bad[len(bad)/2] ^= 1
 	s := &server{body: bad, tag: `"v1"`}
 	o := fetchFrom(t, s)
-	_, err := Get(t.Context(), "reddit", o)
+	_, err := Fetch(t.Context(), "reddit", o)
 	var in *input.Error
 	if !errors.As(err, &in) ||
 		!strings.Contains(err.Error(), "found damaged zip data (zip: checksum error); want an undamaged archive") {
@@ -184,32 +183,32 @@ func TestFetchFails(t *testing.T) {
 		t.Errorf("damaged archive left %v", left)
 	}
 	s.body = []byte("<html>not found</html>")
-	_, err = Get(t.Context(), "reddit", o)
+	_, err = Fetch(t.Context(), "reddit", o)
 	if !errors.As(err, &in) || !strings.Contains(err.Error(), "found no readable zip archive") {
 		t.Errorf("a web page: %v", err)
 	}
-	_, err = Get(t.Context(), "lastfm", o)
+	_, err = Fetch(t.Context(), "lastfm", o)
 	if err == nil || !strings.Contains(err.Error(), "lastfm.zip: the server does not have it (404 Not Found)") {
 		t.Errorf("missing: %v", err)
 	}
-	_, err = Get(t.Context(), "redit", o)
-	if !errors.Is(err, catalog.ErrUnknown) || !strings.Contains(err.Error(), "did you mean reddit?") {
+	_, err = Fetch(t.Context(), "redit", o)
+	if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "did you mean reddit?") {
 		t.Errorf("unknown: %v", err)
 	}
-	if _, err = Get(t.Context(), "s1", o); err == nil {
+	if _, err = Fetch(t.Context(), "s1", o); err == nil {
 		t.Error("s1 fetched")
 	}
-	if _, err = Get(t.Context(), "myket", o); !errors.Is(err, fs.ErrNotExist) {
+	if _, err = Fetch(t.Context(), "myket", o); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 	o.BaseURL = "http://127.0.0.1:1" // nobody listens
-	_, err = Get(t.Context(), "reddit", o)
+	_, err = Fetch(t.Context(), "reddit", o)
 	if err == nil || !strings.Contains(err.Error(), "cannot reach 127.0.0.1:1, this machine seems to be offline") {
 		t.Errorf("offline: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err = Get(ctx, "reddit", o); !errors.Is(err, context.Canceled) {
+	if _, err = Fetch(ctx, "reddit", o); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -255,7 +254,7 @@ func TestFetchFromDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, place := range []string{from, "file://" + filepath.ToSlash(from)} {
-		r, err := Get(t.Context(), "reddit", Options{Dir: to, BaseURL: place, Again: true})
+		r, err := Fetch(t.Context(), "reddit", FetchOptions{Dir: to, BaseURL: place, Again: true})
 		if err != nil || len(r.Files) != 3 {
 			t.Fatalf("%s: %+v, %v", place, r, err)
 		}
@@ -272,7 +271,7 @@ func TestFetchFromDirectory(t *testing.T) {
 	} {
 		other := t.TempDir()
 		var bad *input.Error
-		if _, err := Get(t.Context(), "reddit", Options{Dir: other, BaseURL: place}); !errors.As(err, &bad) ||
+		if _, err := Fetch(t.Context(), "reddit", FetchOptions{Dir: other, BaseURL: place}); !errors.As(err, &bad) ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", place, err, want)
 		}
