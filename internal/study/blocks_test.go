@@ -390,7 +390,7 @@ func mixtures(list []group, _ []string) []Shown {
 	t := pivot([]string{"model, preset: training negatives"}, names, r.sets(1), func(name, data string) []Cell {
 		var list []string
 		for i, negatives := range protocol.Published() {
-			switch best, ok := paper.Best(data, negatives); {
+			switch best, ok := bestInPrint(data, negatives); {
 			case name == printed && ok:
 				list = append(list, fmt.Sprintf("%.2f %s", best.AP, best.Who))
 			case name == rules && ok:

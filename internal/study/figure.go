@@ -27,15 +27,20 @@ type Series struct {
 	Cross []bool    `json:"cross,omitempty"` // points that took longer than they were allowed
 }
 
-// add adds a point to the line of a name.
-func (f *Figure) add(name string, x, y float64, cross bool) {
+// add adds a point to the line of a name; all points of a line say whether they are crosses, or none.
+func (f *Figure) add(name string, x, y float64, cross ...bool) {
 	i := slices.IndexFunc(f.Series, func(s Series) bool { return s.Name == name })
 	if i < 0 {
 		i = len(f.Series)
 		f.Series = append(f.Series, Series{Name: name})
 	}
 	s := &f.Series[i]
-	s.X, s.Y, s.Cross = append(s.X, x), append(s.Y, y), append(s.Cross, cross)
+	s.X, s.Y, s.Cross = append(s.X, x), append(s.Y, y), append(s.Cross, cross...)
+}
+
+// bubble adds a point of some weight.
+func (f *Figure) bubble(name string, x, y, weight float64) {
+	f.Series = append(f.Series, Series{Name: name, X: []float64{x}, Y: []float64{y}, R: []float64{weight}})
 }
 
 // tones in the order in which series take them.
