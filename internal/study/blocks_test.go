@@ -40,7 +40,7 @@ func Fill(text string, records []Record) (string, error) {
 		}
 		var b strings.Builder
 		for _, s := range make(list, strings.Fields(m[3])) {
-			s.markdown(&b, "###")
+			formats.ExecuteTemplate(&b, "part", leveled{"###", s})
 		}
 		return m[1] + strings.TrimPrefix(b.String(), "\n") + m[4]
 	})

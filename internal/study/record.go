@@ -43,6 +43,8 @@ type line struct {
 	Config json.RawMessage `json:"config"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Audit  json.RawMessage `json:"audit,omitempty"`
+
+	read Record
 }
 
 // ReadRecords finds all runs in a directory, however deep, and in files with a run in each line.
@@ -58,12 +60,8 @@ func ReadRecords(path string) (list []Record, err error) {
 			return nil
 		case filepath.Ext(file) == recordEnding && d.Name() != run.LogFile:
 			lines, err := readLines(file)
-			for i, l := range lines {
-				r, err := l.record(file)
-				if err != nil {
-					return fmt.Errorf("%s, line %d: %w", file, i+1, err)
-				}
-				list = append(list, r)
+			for _, l := range lines {
+				list = append(list, l.read)
 			}
 			return err
 		}
@@ -122,6 +120,9 @@ func readLines(file string) (list []line, err error) {
 		if err != nil && n == 1 {
 			return nil, nil
 		}
+		if err == nil {
+			l.read, err = l.record(file)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", file, n, err)
 		}
@@ -133,21 +134,19 @@ func readLines(file string) (list []line, err error) {
 // record reads what a line says.
 func (l line) record(path string) (Record, error) {
 	r := Record{Name: l.Name, Path: path, ended: len(l.Result) > 0}
-	if err := json.Unmarshal(l.Config, &r.Config); err != nil {
-		return r, fmt.Errorf("%s: %w", run.ConfigFile, err)
-	}
-	if r.ended {
-		if err := json.Unmarshal(l.Result, &r.Result); err != nil {
-			return r, fmt.Errorf("%s: %w", run.ResultFile, err)
+	var stamp struct{ Verdict string }
+	for _, x := range []struct {
+		name string
+		raw  json.RawMessage
+		into any
+	}{{run.ConfigFile, l.Config, &r.Config}, {run.ResultFile, l.Result, &r.Result}, {stampFile, l.Audit, &stamp}} {
+		if len(x.raw) > 0 {
+			if err := json.Unmarshal(x.raw, x.into); err != nil {
+				return r, fmt.Errorf("%s: %w", x.name, err)
+			}
 		}
 	}
-	if len(l.Audit) > 0 {
-		var stamp struct{ Verdict string }
-		if err := json.Unmarshal(l.Audit, &stamp); err != nil {
-			return r, fmt.Errorf("%s: %w", stampFile, err)
-		}
-		r.Audit = stamp.Verdict
-	}
+	r.Audit = stamp.Verdict
 	factory, err := model.Find(cmp.Or(r.Config.Model, r.Result.Model))
 	if err != nil {
 		return r, err
@@ -169,9 +168,8 @@ func (r *Record) Unfinished() string {
 
 // training is what tells a run from all that are not a repetition of it.
 func (r *Record) training() string {
-	spec, _ := json.Marshal(r.spec)
 	c := r.Config
-	return fmt.Sprint(c.Model, c.Hashes.Data, c.Sampling, c.Seed, c.ByAP, c.TF32, string(spec))
+	return fmt.Sprint(c.Model, c.Hashes.Data, c.Sampling, c.Seed, c.ByAP, c.TF32, written(r.spec))
 }
 
 // ErrRecord says that a run cannot be recorded.
@@ -192,11 +190,7 @@ func AddRecords(dir string, runs ...string) (names []string, err error) {
 			return nil, err
 		}
 		for _, l := range lines {
-			r, err := l.record(file)
-			if err != nil {
-				return nil, fmt.Errorf("%s, %s: %w", file, l.Name, err)
-			}
-			taken[l.Name], taken[r.training()] = l.Name, l.Name
+			taken[l.Name], taken[l.read.training()] = l.Name, l.Name
 		}
 		files[file] = lines
 	}
