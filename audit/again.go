@@ -83,13 +83,13 @@ func (a *auditor) validate(ctx context.Context, again *replayed) error {
 		a.report.tell(validated, "not made: the checkpoint remembers validation already")
 		return nil
 	}
-	p := again.session.Protocol()
 	if a.result.Val == nil && a.result.Cut() && a.result.BestEpoch == 0 {
 		a.report.tell(validated, "not made: "+a.result.Mark()+", before the first validation")
 		return nil
 	}
 	if a.result.Val == nil {
-		a.report.add(validated, p.Events(eval.Val).Len() == 0, "no validation in the record", modelChecks[validated])
+		events := again.session.Protocol().Events(eval.Val)
+		a.report.add(validated, events.Len() == 0, "no validation in the record", modelChecks[validated])
 		return nil
 	}
 	r, err := again.session.Evaluate(ctx, again.predictor.Contender(""), eval.Val, protocol.RandomNegatives, nil)

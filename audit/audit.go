@@ -7,6 +7,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func (r *Report) leak(name string, ok bool, found, want string) {
 // without notes checks that could not be made, and why.
 func (r *Report) without(why string, names ...string) {
 	for _, name := range names {
-		r.add(name, false, "could not be made: "+why, modelChecks[name])
+		r.add(name, false, "could not be made: "+why, cmp.Or(modelChecks[name], unchanged))
 	}
 }
 
@@ -90,12 +91,11 @@ func (r *Report) enough(m run.Measured) {
 func (r *Report) judge() {
 	r.Verdict = Pass
 	for _, c := range r.Checks {
-		switch {
-		case c.OK:
-		case !c.leak:
+		if !c.OK && !c.leak {
 			r.Verdict = Fail
 			return
-		default:
+		}
+		if !c.OK {
 			r.Verdict = Leak
 		}
 	}
@@ -147,15 +147,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	a := &auditor{Options: o, run: record, result: result}
 	factory, err := model.Find(record.Config.Model)
-	if err != nil {
-		return nil, &run.Error{File: filepath.Join(o.Dir, run.ConfigFile), Err: err}
+	if err == nil {
+		a.spec, err = factory.Decode(record.Config.Spec)
 	}
-	spec, err := factory.Decode(record.Config.Spec)
 	if err != nil {
-		return nil, &run.Error{File: filepath.Join(o.Dir, run.ConfigFile), Err: err}
+		return nil, &run.Error{File: record.File(), Err: err}
 	}
-	a := &auditor{Options: o, run: record, result: result, spec: spec}
 	if err := a.look(ctx); err != nil {
 		return nil, err
 	}
@@ -193,20 +192,16 @@ func (a *auditor) look(ctx context.Context) error {
 	if err := a.ask(ctx); err != nil {
 		return err
 	}
-	if alike := a.alike(); len(alike) > 0 {
+	var alike []test // that differ in their negatives
+	for _, t := range a.tests {
+		if t.noted.Scenario == a.tests[0].noted.Scenario {
+			alike = append(alike, t)
+		}
+	}
+	if alike != nil {
 		explain(&a.report, alike, a.Set, proto, a.spec.Training.BatchSize)
 	}
 	return nil
-}
-
-// alike are the tests of the first one's scenario, which differ in their negatives.
-func (a *auditor) alike() (list []test) {
-	for _, t := range a.tests {
-		if t.noted.Scenario == a.tests[0].noted.Scenario {
-			list = append(list, t)
-		}
-	}
-	return list
 }
 
 // Stamp is what lies beside a result: what was found, and of which files.
@@ -219,14 +214,13 @@ type Stamp struct {
 
 // WriteStamp keeps a report in the directory of a run.
 func WriteStamp(dir, device string, r *Report) error {
-	s := Stamp{Report: *r, Device: device}
-	var err error
-	if s.Result, err = atomicfile.Hash(filepath.Join(dir, run.ResultFile)); err != nil {
+	result, err := atomicfile.Hash(filepath.Join(dir, run.ResultFile))
+	if err != nil {
 		return fmt.Errorf("stamp: %w", err)
 	}
-	s.Checkpoint, err = atomicfile.Hash(filepath.Join(dir, run.CheckpointFile))
+	checkpoint, err := atomicfile.Hash(filepath.Join(dir, run.CheckpointFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("stamp: %w", err)
 	}
-	return atomicfile.WriteJSON(filepath.Join(dir, StampFile), s)
+	return atomicfile.WriteJSON(filepath.Join(dir, StampFile), Stamp{*r, device, result, checkpoint})
 }

@@ -15,6 +15,14 @@ import (
 	"github.com/dygmamba/dygmamba/run"
 )
 
+// Comparison is runs that were asked the same, side by side.
+type Comparison struct {
+	Scenario    protocol.Scenario  `json:"setting"`
+	Negatives   protocol.Negatives `json:"negatives"`
+	Runs        []Compared         `json:"runs"`
+	Differences []Difference       `json:"differences"` // to the first run
+}
+
 // Compared is what one run reached in the batches of a test.
 type Compared struct {
 	Run        string         `json:"run"`
@@ -166,11 +174,7 @@ func signFlips(diffs []float64) float64 {
 	for range flips {
 		s := 0.0
 		for _, d := range diffs {
-			if rng.Uint64()&1 == 0 {
-				s += d
-			} else {
-				s -= d
-			}
+			s += d * float64(1-2*int(rng.Uint64()&1))
 		}
 		if math.Abs(s) >= math.Abs(sum)-1e-12 {
 			reached++

@@ -15,7 +15,6 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
-	"github.com/dygmamba/dygmamba/sample"
 )
 
 // A classifier of labels is asked about events that did happen: there are no negatives to draw, and AUC is of all
@@ -32,24 +31,21 @@ func (a *auditor) labels(ctx context.Context, p *eval.Protocol) error {
 		return nil
 	}
 	t := test{noted: noted[0], part: eval.Test}
+	now := run.Measured{Scenario: t.noted.Scenario}
 	var right []bool
 	for span := range p.Events(eval.Test).All().Batches(a.spec.Training.BatchSize) {
-		q := question{events: span}
+		t.questions = append(t.questions, question{span, about(span)})
 		for i := range span.Len() {
-			q.queries = append(q.queries, sample.Query{Src: span.Src[i], Dst: span.Dst[i], Time: span.Time[i]})
-			right = append(right, span.Label(i) != 0)
-		}
-		t.questions = append(t.questions, q)
-	}
-	count := 0
-	for _, is := range right {
-		if is {
-			count++
+			is := span.Label(i) != 0
+			right = append(right, is)
+			if now.Events++; is {
+				now.Positives++
+			}
 		}
 	}
-	a.report.same("labels of the test", fmt.Sprintf("%d of %d events", count, len(right)),
+	a.report.same("labels of the test", fmt.Sprintf("%d of %d events", now.Positives, now.Events),
 		fmt.Sprintf("%d of %d events", t.noted.Positives, t.noted.Events))
-	a.report.enough(run.Measured{Scenario: t.noted.Scenario, Result: eval.Result{Positives: count, Events: len(right)}})
+	a.report.enough(now)
 	a.backbone()
 	r, err := a.load(ctx)
 	if err != nil || r == nil {
@@ -73,15 +69,11 @@ func (a *auditor) labels(ctx context.Context, p *eval.Protocol) error {
 // judgeLabels measures the answers once more, by the definition.
 func (a *auditor) judgeLabels(t test, right []bool) {
 	var pos, neg []float32
-	i := 0
-	for _, b := range t.answers {
-		for _, score := range b.pos {
-			if right[i] {
-				pos = append(pos, score)
-			} else {
-				neg = append(neg, score)
-			}
-			i++
+	for i, score := range pooled(t.answers).pos {
+		if right[i] {
+			pos = append(pos, score)
+		} else {
+			neg = append(neg, score)
 		}
 	}
 	_, auc := measure(pos, neg)

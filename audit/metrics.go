@@ -64,12 +64,25 @@ func batchMean(batches []scored) (ap, auc float64) {
 // scored is the scores of one batch.
 type scored struct{ pos, neg []float32 }
 
-// regroup cuts the same scores into batches of another size. Each positive takes its negative along.
-func regroup(batches []scored, size int) []scored {
-	var all scored
+// at is the score of a query of the batch, positives first.
+func (s scored) at(i int) float32 {
+	if i < len(s.pos) {
+		return s.pos[i]
+	}
+	return s.neg[i-len(s.pos)]
+}
+
+// pooled are all batches as one.
+func pooled(batches []scored) (all scored) {
 	for _, b := range batches {
 		all.pos, all.neg = append(all.pos, b.pos...), append(all.neg, b.neg...)
 	}
+	return all
+}
+
+// regroup cuts the same scores into batches of another size. Each positive takes its negative along.
+func regroup(batches []scored, size int) []scored {
+	all := pooled(batches)
 	var cut []scored
 	for lo := 0; lo < len(all.pos); lo += size {
 		hi := min(lo+size, len(all.pos))

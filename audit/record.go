@@ -156,32 +156,26 @@ func (a *auditor) sameData(p *eval.Protocol) bool {
 
 // weights looks at the checkpoint as a file: is it whole, of this run, and the one that was measured?
 func (a *auditor) weights() (found bool) {
-	const name = "checkpoint is of this run"
 	path := filepath.Join(a.Dir, run.CheckpointFile)
 	file, err := checkpoint.Load(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		a.report.without("no "+run.CheckpointFile, allModelChecks()...)
-		return false
-	}
-	if err != nil {
-		a.report.add(name, false, err.Error(), "a whole checkpoint")
-		a.report.without("the checkpoint cannot be read", allModelChecks()[1:]...)
-		return false
-	}
-	if foreign := file.Meta["model"] == ""; foreign {
-		a.report.add(name, false, "a checkpoint that does not say of what", "one of this run")
-		a.report.without("the checkpoint is not of this run", allModelChecks()[1:]...)
-		return false
-	}
-	of := func(model, data, seed, epoch, spec string) string {
-		return fmt.Sprintf("%s on %s, seed %s, epoch %s, %s", model, data, seed, epoch, spec)
+	of := func(model, data string, seed, epoch any, spec string) string {
+		return fmt.Sprintf("%s on %s, seed %v, epoch %v, %s", model, data, seed, epoch, compact(spec))
 	}
 	c, m := a.run.Config, file.Meta
-	is := of(m["model"], m["data"], m["seed"], m["epoch"], compact(m["spec"]))
-	want := of(c.Model, c.Data, fmt.Sprint(c.Seed), fmt.Sprint(a.result.BestEpoch), compact(string(c.Spec)))
-	a.report.same(name, is, want)
+	is := of(m["model"], m["data"], m["seed"], m["epoch"], m["spec"])
+	want, why := of(c.Model, c.Data, c.Seed, a.result.BestEpoch, string(c.Spec)), "the checkpoint is not of this run"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		a.report.without("no "+run.CheckpointFile, allModelChecks()...)
+		return false
+	case err != nil:
+		is, want, why = err.Error(), "a whole checkpoint", "the checkpoint cannot be read"
+	case m["model"] == "":
+		is, want = "a checkpoint that does not say of what", "one of this run"
+	}
+	a.report.same(ofThisRun, is, want)
 	if is != want {
-		a.report.without("the checkpoint is not of this run", allModelChecks()[1:]...)
+		a.report.without(why, allModelChecks()[1:]...)
 		return false
 	}
 	if a.result.Checkpoint != "" {

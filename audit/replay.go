@@ -30,13 +30,10 @@ const (
 	batchSizes = "batch size of the measure"
 )
 
-// modelChecks are these checks, and what they want.
+// modelChecks are what these checks want, where it is not that scores stay as they are.
 var modelChecks = map[string]string{
-	ofThisRun: "the model, data, seed, epoch and settings of the record",
-	validated: "the validation of the best epoch",
-	metrics:   "what the record says",
-	asAsked:   unchanged, blind: unchanged, shuffled: unchanged, cutApart: unchanged, strangers: unchanged,
-	batchSizes: information,
+	ofThisRun: "the model, data, seed, epoch and settings of the record", validated: "the validation of the best epoch",
+	metrics: "what the record says", batchSizes: information,
 }
 
 func allModelChecks() []string {
@@ -68,21 +65,24 @@ func draw(p *eval.Protocol, part eval.Part, strategy protocol.Negatives, size in
 	hash := sha256.New()
 	var list []question
 	for span := range p.Events(part).All().Batches(size) {
-		n := span.Len()
-		qs := make([]sample.Query, n, 2*n)
-		for i := range n {
-			qs[i] = sample.Query{Src: span.Src[i], Dst: span.Dst[i], Time: span.Time[i]}
-		}
-		qs = append(qs, qs...)
-		pass.Negatives.Draw(span, qs[n:])
+		negatives := about(span)
+		pass.Negatives.Draw(span, negatives)
 		var line []string
-		for _, q := range qs[n:] {
+		for _, q := range negatives {
 			line = append(line, fmt.Sprintf("%d,%d", q.Src, q.Dst))
 		}
 		fmt.Fprintln(hash, strings.Join(line, ";"))
-		list = append(list, question{span, qs})
+		list = append(list, question{span, append(about(span), negatives...)})
 	}
 	return list, hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// about are queries about events, as they happened.
+func about(events event.Span) (qs []sample.Query) {
+	for i, at := range events.Time {
+		qs = append(qs, sample.Query{Src: events.Src[i], Dst: events.Dst[i], Time: at})
+	}
+	return qs
 }
 
 // questions draws the negatives of validation and of every result again.
@@ -126,18 +126,17 @@ func (a *auditor) questions(p *eval.Protocol) error {
 
 // complete says whether the record has all results that its configuration promises: the bad ones may not be left out.
 func (a *auditor) complete(p *eval.Protocol) error {
-	list := func(results []run.Measured) string {
-		var names []string
-		for _, r := range results {
-			names = append(names, fmt.Sprintf("%s/%s", r.Scenario, r.Strategy))
-		}
-		return cmp.Or(strings.Join(names, ", "), "none")
+	var found, promised []string
+	add := func(to *[]string, scenario protocol.Scenario, strategy protocol.Negatives) {
+		*to = append(*to, fmt.Sprintf("%s/%s", scenario, strategy))
+	}
+	for _, r := range a.result.Results {
+		add(&found, r.Scenario, r.Strategy)
 	}
 	strategies := a.run.Config.Final
 	if len(strategies) == 0 {
 		strategies = []protocol.Negatives{protocol.RandomNegatives}
 	}
-	var promised []run.Measured
 	for _, scenario := range protocol.Scenarios() {
 		part, err := eval.PartOf(scenario)
 		if err != nil {
@@ -145,11 +144,12 @@ func (a *auditor) complete(p *eval.Protocol) error {
 		}
 		for _, s := range strategies {
 			if p.Events(part).Len() > 0 {
-				promised = append(promised, run.Measured{Scenario: scenario, Strategy: s})
+				add(&promised, scenario, s)
 			}
 		}
 	}
-	a.report.same("results that were promised", list(a.result.Results), list(promised))
+	list := func(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
+	a.report.same("results that were promised", list(found), list(promised))
 	return nil
 }
 
@@ -202,10 +202,7 @@ func (a *auditor) tolerance() float64 {
 
 // off is the largest difference between what the record says and what the answers give.
 func (t *test) off() (most float64, found string) {
-	var all scored
-	for _, b := range t.answers {
-		all.pos, all.neg = append(all.pos, b.pos...), append(all.neg, b.neg...)
-	}
+	all := pooled(t.answers)
 	ap, auc := batchMean(t.answers)
 	globalAP, globalAUC := measure(all.pos, all.neg)
 	for _, m := range []struct {
