@@ -17,7 +17,8 @@ func TestCompare(t *testing.T) {
 	small := trainedRun(t)
 	args := []string{"compare", small.run, dir, "--data", data, "--device", "cpu"}
 	program(t, args...).want(t, exitDone).shows(t, "difference", "+0.00", "1.0000", "0 of ")
-	doc := decode[audit.Comparison](t, program(t, append(args, "--json", "--negatives", "historical")...).want(t, exitDone))
+	doc := decode[audit.Comparison](t, program(t, append(args, "--json", "--negatives", "historical")...).
+		want(t, exitDone))
 	if len(doc.Runs) != 2 || len(doc.Differences) != 1 || doc.Differences[0].P != 1 || len(doc.Runs[0].Batches) == 0 {
 		t.Errorf("document %+v", doc)
 	}

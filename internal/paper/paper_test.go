@@ -41,7 +41,8 @@ func TestTablesAreWhole(t *testing.T) {
 	second, _ := Find("dtdg-transductive-ap")
 	sets, models := slices.Concat(first[0].Datasets, second[0].Datasets), first[0].Models
 	if len(sets) != 13 || len(models) != 11 || len(results()) != 13*(3*11+2*10)+3*6 {
-		t.Errorf("%d results of %d data sets and %d models: %v, %v", len(results()), len(sets), len(models), sets, models)
+		t.Errorf("%d results of %d data sets and %d models: %v, %v", len(results()), len(sets), len(models), sets,
+			models)
 	}
 	for _, d := range sets {
 		for _, m := range models {

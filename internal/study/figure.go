@@ -73,7 +73,8 @@ func (f *Figure) draw() page.Figure {
 	chart.X.Min, chart.X.Max = reach(xs, f.LogX, room)
 	chart.Y.Min, chart.Y.Max = reach(ys, f.LogY, room)
 	const few = 12 // no halves of an epoch
-	if ticks := distinct(xs); !bubbles && (f.LogX || len(ticks) <= few) {
+	ticks := slices.Compact(slices.Sorted(slices.Values(xs)))
+	if !bubbles && (f.LogX || len(ticks) <= few) {
 		chart.X.Ticks = ticks
 	}
 	if f.Note == "" {
@@ -100,9 +101,4 @@ func reach(values []float64, log bool, part float64) (low, high float64) {
 	}
 	room := max(part*(high-low), 1e-3*math.Abs(high), 1e-9)
 	return low - room, high + room
-}
-
-// distinct are values in order, each once.
-func distinct(values []float64) []float64 {
-	return slices.Compact(slices.Sorted(slices.Values(values)))
 }

@@ -281,7 +281,8 @@ func (f *Facts[R]) same(o *Facts[R]) bool {
 	var x, y bytes.Buffer // without layout
 	json.Compact(&x, f.Spec)
 	json.Compact(&y, o.Spec)
-	return f.Hash == o.Hash && f.Machine.Device == o.Machine.Device && f.Planned == o.Planned && x.String() == y.String()
+	return f.Hash == o.Hash && f.Machine.Device == o.Machine.Device && f.Planned == o.Planned &&
+		x.String() == y.String()
 }
 
 // known takes up a measurement that was made before, by this machine.

@@ -107,20 +107,4 @@ func (r *runner) order(jobs []*Job) []*Job {
 	return jobs
 }
 
-func (r *runner) preview() *Plan {
-	p := &Plan{Device: r.device, Jobs: r.Jobs, Runs: []Planned{}, Missing: r.missing()}
-	for _, e := range r.exhibits {
-		p.Exhibits = append(p.Exhibits, e.Heading)
-	}
-	for _, j := range r.order(slices.Clone(r.jobs)) {
-		one := Planned{Run: j.id(), State: j.found.state}
-		if one.State != Done {
-			least, usual := r.estimate.remaining(j)
-			one.Least, one.Expects = round(least), round(usual)
-		}
-		p.Runs = append(p.Runs, one)
-	}
-	return p
-}
-
 func round(d time.Duration) float64 { return d.Round(time.Second).Seconds() }

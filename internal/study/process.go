@@ -56,12 +56,17 @@ func Here(ctx context.Context, o Order, tell func(News)) error {
 func Process(program string, args ...string) Launch {
 	return func(ctx context.Context, o Order, tell func(News)) error {
 		cmd := exec.CommandContext(ctx, program, args...)
-		var said tail
+		var said bytes.Buffer
 		cmd.Stderr = &said
-		if err := give(cmd, o, tell); err != nil && ctx.Err() == nil {
-			return fmt.Errorf("%w%s", err, said.words())
+		err := give(cmd, o, tell)
+		if err == nil || ctx.Err() != nil {
+			return nil
 		}
-		return nil
+		const most = 2000
+		if last := bytes.TrimSpace(said.Bytes()[max(0, said.Len()-most):]); len(last) > 0 {
+			err = fmt.Errorf("%w: %s", err, last)
+		}
+		return err
 	}
 }
 
@@ -103,21 +108,4 @@ func give(cmd *exec.Cmd, o Order, tell func(News)) error {
 		return nil
 	}
 	return fmt.Errorf("the process ended before its work did: %w", cmp.Or(err, errors.New("exit status 0")))
-}
-
-// tail keeps the end of what is written to it.
-type tail []byte
-
-func (t *tail) Write(p []byte) (int, error) {
-	const most = 2000
-	*t = append(*t, p...)
-	*t = bytes.Clone((*t)[max(0, len(*t)-most):])
-	return len(p), nil
-}
-
-func (t *tail) words() string {
-	if text := bytes.TrimSpace(*t); len(text) > 0 {
-		return ": " + string(text)
-	}
-	return ""
 }

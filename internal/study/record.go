@@ -1,7 +1,6 @@
 package study
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -108,12 +107,13 @@ func readLines(file string) (list []line, err error) {
 		return nil, err
 	}
 	defer f.Close()
-	in := bufio.NewScanner(f)
-	const longest = 1 << 24
-	in.Buffer(nil, longest)
-	for n := 1; in.Scan(); n++ {
+	in := json.NewDecoder(f)
+	for n := 1; ; n++ {
 		var l line
-		err := json.Unmarshal(in.Bytes(), &l)
+		err := in.Decode(&l)
+		if err == io.EOF {
+			return list, nil
+		}
 		if err == nil && (l.Name == "" || l.Config == nil || l.Result == nil) {
 			err = errors.New("found no name, config and result, want the record of a run")
 		}
@@ -128,7 +128,6 @@ func readLines(file string) (list []line, err error) {
 		}
 		list = append(list, l)
 	}
-	return list, in.Err()
 }
 
 // record reads what a line says.

@@ -77,7 +77,7 @@ func (r *runner) report(stopped bool) *Report {
 	report := &Report{
 		Format: "dygmamba report 1", Written: time.Now().UTC().Truncate(time.Second), Version: r.Version,
 		Machine: r.machine(r.Jobs), Budget: r.Budget.Seconds(), Epochs: r.Epochs, Seeds: r.Seeds, Stopped: stopped,
-		Missing: r.missing(), Phases: slices.Clone(r.phases), Runs: []RunFact{},
+		Missing: r.missing, Phases: slices.Clone(r.phases), Runs: []RunFact{},
 	}
 	for _, e := range r.exhibits {
 		report.Exhibits = append(report.Exhibits, r.show(e))
@@ -245,7 +245,7 @@ const conventions = "Ours are means over seeds, with the sample standard deviati
 
 func (r *Report) lead() string {
 	text := fmt.Sprintf("%s, %d CPUs, %s, %s.", r.Machine.Device, r.Machine.CPUs, atOnce(r.Machine.Jobs),
-		seedWords(r.Seeds))
+		plural(r.Seeds, "one seed", "%d seeds"))
 	if r.Budget > 0 {
 		text += fmt.Sprintf(" The budget was %s.", minutes(seconds(r.Budget)))
 	}
@@ -259,15 +259,12 @@ func (r *Report) lead() string {
 }
 
 func atOnce(jobs int) string {
-	if jobs == 1 {
-		return "one training at a time"
-	}
-	return fmt.Sprintf("up to %d trainings at once", jobs)
+	return plural(jobs, "one training at a time", "up to %d trainings at once")
 }
 
-func seedWords(n int) string {
+func plural(n int, one, more string) string {
 	if n == 1 {
-		return "one seed"
+		return one
 	}
-	return fmt.Sprintf("%d seeds", n)
+	return fmt.Sprintf(more, n)
 }

@@ -84,7 +84,19 @@ func Preview(ctx context.Context, o Options) (*Plan, error) {
 		return nil, err
 	}
 	defer r.close()
-	return r.preview(), nil
+	p := &Plan{Device: r.device, Jobs: r.Jobs, Runs: []Planned{}, Missing: r.missing}
+	for _, e := range r.exhibits {
+		p.Exhibits = append(p.Exhibits, e.Heading)
+	}
+	for _, j := range r.order(slices.Clone(r.jobs)) {
+		one := Planned{Run: j.id(), State: j.found.state}
+		if one.State != Done {
+			least, usual := r.estimate.remaining(j)
+			one.Least, one.Expects = round(least), round(usual)
+		}
+		p.Runs = append(p.Runs, one)
+	}
+	return p, nil
 }
 
 // runner is a reproduction under way.
@@ -94,6 +106,7 @@ type runner struct {
 	deadline  time.Time // for trainings; zero: none
 	exhibits  []paper.Exhibit
 	sources   []*source
+	missing   []Missing
 	jobs      []*Job            // the best first when they were planned
 	trainings map[string][]*Job // the same by Job.Name, in the order of seeds
 	earlier   []Record
@@ -113,7 +126,7 @@ type Phase struct {
 
 // newRunner finds out what there is and what is to be done.
 func newRunner(ctx context.Context, o Options) (*runner, error) {
-	r := &runner{Options: o, began: time.Now(), trainings: map[string][]*Job{}}
+	r := &runner{Options: o, began: time.Now(), trainings: map[string][]*Job{}, missing: []Missing{}}
 	r.Seeds, r.Device = max(1, o.Seeds), cmp.Or(o.Device, "auto")
 	r.Threads = cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	r.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))

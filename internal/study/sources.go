@@ -16,9 +16,8 @@ import (
 // source is a data set of the plan.
 type source struct {
 	Name  string
-	Set   *dataset.Set // nil: it is not there
+	Set   *dataset.Set
 	hash  string
-	why   string      // it is not there
 	parts *[3]float64 // see sizes
 }
 
@@ -27,17 +26,6 @@ type Missing struct {
 	Data    string `json:"data"`
 	Why     string `json:"why"`
 	Command string `json:"command"`
-}
-
-// missing are the data sets that are not there.
-func (r *runner) missing() []Missing {
-	list := []Missing{}
-	for _, s := range r.sources {
-		if s.Set == nil {
-			list = append(list, Missing{s.Name, s.why, "dygmamba data fetch " + s.Name})
-		}
-	}
-	return list
 }
 
 // openSources reads the data sets of the exhibits, as far as they are asked for; those that are not there are fetched
@@ -51,8 +39,6 @@ func (r *runner) openSources(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s := &source{Name: name}
-		r.sources = append(r.sources, s)
 		set, err := dataset.Open(ctx, name, dataset.Options{DataDir: r.DataDir})
 		if err != nil && reachable && !broken(err) {
 			if reachable = r.reach(ctx); reachable {
@@ -63,11 +49,11 @@ func (r *runner) openSources(ctx context.Context) error {
 			return err
 		}
 		if err != nil {
-			s.why = err.Error()
+			r.missing = append(r.missing, Missing{name, err.Error(), "dygmamba data fetch " + name})
 			r.Log.Warn(fmt.Sprintf("%s is not there and will be missing: %v", name, err))
 			continue
 		}
-		s.Set, s.hash = set, set.Hash()
+		r.sources = append(r.sources, &source{Name: name, Set: set, hash: set.Hash()})
 		for _, w := range set.Warnings {
 			r.Log.Warn(w)
 		}
@@ -127,9 +113,7 @@ func (r *runner) fetch(ctx context.Context, name string) (*dataset.Set, error) {
 
 func (r *runner) close() {
 	for _, s := range r.sources {
-		if s.Set != nil {
-			s.Set.Close()
-		}
+		s.Set.Close()
 	}
 }
 
@@ -137,7 +121,7 @@ func (r *runner) close() {
 func (r *runner) of(e paper.Exhibit) (list []*source) {
 	for _, name := range e.Datasets {
 		for _, s := range r.sources {
-			if s.Name == name && s.Set != nil {
+			if s.Name == name {
 				list = append(list, s)
 			}
 		}

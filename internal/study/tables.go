@@ -62,13 +62,11 @@ func (r *runner) study(e paper.Exhibit, set *source) (t Table, figures []Figure)
 
 // absent says which data sets of an exhibit are missing.
 func (r *runner) absent(e paper.Exhibit) string {
-	there := r.of(e)
 	var not, unasked []string
 	for _, d := range e.Datasets {
-		switch {
-		case r.Datasets != nil && !slices.Contains(r.Datasets, d):
+		if r.Datasets != nil && !slices.Contains(r.Datasets, d) {
 			unasked = append(unasked, d)
-		case !slices.ContainsFunc(there, func(s *source) bool { return s.Name == d }):
+		} else if slices.ContainsFunc(r.missing, func(m Missing) bool { return m.Data == d }) {
 			not = append(not, d)
 		}
 	}
