@@ -41,7 +41,7 @@ func (r *runner) openSources(ctx context.Context) error {
 		}
 		set, err := dataset.Open(ctx, name, dataset.Options{DataDir: r.DataDir})
 		if err != nil && reachable && !broken(err) {
-			if reachable = r.reach(ctx); reachable {
+			if reachable = r.reach(); reachable {
 				set, err = r.fetch(ctx, name)
 			}
 		}
@@ -81,14 +81,8 @@ func broken(err error) bool {
 }
 
 // reach says whether there is a network with the public archive. Nobody waits long for the answer.
-func (r *runner) reach(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodHead, dataset.ArchiveURL, nil)
-	if err != nil {
-		return false
-	}
-	resp, err := http.DefaultClient.Do(req)
+func (r *runner) reach() bool {
+	resp, err := (&http.Client{Timeout: 5 * time.Second}).Head(dataset.ArchiveURL)
 	if err != nil {
 		r.Log.Info("the archive of public data sets cannot be reached: what is not here will be missing")
 		return false
