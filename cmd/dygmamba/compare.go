@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba/audit"
-	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/internal/study"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
@@ -23,12 +21,7 @@ func newCompare(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN…",
 		Short: "Set runs side by side, with paired differences per batch",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return usagef("compare needs the directories of two runs or more, found %d", len(args))
-			}
-			return nil
-		},
+		Args:  atLeast(2, "compare needs the directories of two runs or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := from.where.check(); err != nil {
 				return err
@@ -39,24 +32,17 @@ func newCompare(a *app) *cobra.Command {
 			if err := oneOf("negatives", negatives, protocol.Published()...); err != nil {
 				return err
 			}
-			ending := ""
-			if out != "" {
-				var err error
-				if ending, err = endingOf("out", out, study.Formats...); err != nil {
-					return err // before measuring, which may take long
-				}
+			write, err := documentTo(out)
+			if err != nil {
+				return err // before measuring, which may take long
 			}
 			doc, err := a.compare(cmd.Context(), args, scenario, negatives, from)
 			if err != nil {
 				return err
 			}
-			shown := study.Compare(doc.Comparison)
-			if out != "" {
-				page := study.Document{Title: "Runs side by side", Parts: []study.Shown{shown}}
-				err := atomicfile.Write(out, func(w io.Writer) error { return page.Write(w, ending) })
-				if err != nil {
-					return err
-				}
+			shown := study.Compare(doc)
+			if err := write(study.Document{Title: "Runs side by side", Parts: []study.Shown{shown}}); err != nil {
+				return err
 			}
 			return a.emit(doc, shown.Tables[0].WriteTerm)
 		},
@@ -70,11 +56,9 @@ func newCompare(a *app) *cobra.Command {
 	return cmd
 }
 
-type compareDoc struct{ audit.Comparison }
-
 func (a *app) compare(
 	ctx context.Context, paths []string, scenario protocol.Scenario, negatives protocol.Negatives, from loadFlags,
-) (doc compareDoc, err error) {
+) (doc audit.Comparison, err error) {
 	doc.Scenario, doc.Negatives = scenario, negatives
 	var seeds [][]string // the directories of each run
 	for _, path := range paths {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dygmamba/dygmamba/audit"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/run"
 )
@@ -16,7 +17,8 @@ func TestCompare(t *testing.T) {
 	small := trainedRun(t)
 	args := []string{"compare", small.run, dir, "--data", data, "--device", "cpu"}
 	program(t, args...).want(t, exitDone).shows(t, "difference", "+0.00", "1.0000", "0 of ")
-	doc := decode[compareDoc](t, program(t, append(args, "--json", "--negatives", "historical")...).want(t, exitDone))
+	doc := decode[audit.Comparison](t, program(t, append(args, "--json", "--negatives", "historical")...).
+		want(t, exitDone))
 	if len(doc.Runs) != 2 || len(doc.Differences) != 1 || doc.Differences[0].P != 1 || len(doc.Runs[0].Batches) == 0 {
 		t.Errorf("document %+v", doc)
 	}
@@ -60,7 +62,7 @@ func TestCompareSeeds(t *testing.T) {
 	}
 	args := []string{"compare", small.run, dir, "--data", data, "--device", "cpu"}
 	program(t, args...).want(t, exitDone).shows(t, "± 0.00 (2)", "+0.00", "1.0000")
-	doc := decode[compareDoc](t, program(t, append(args, "--json")...).want(t, exitDone))
+	doc := decode[audit.Comparison](t, program(t, append(args, "--json")...).want(t, exitDone))
 	if len(doc.Runs) != 2 || len(doc.Runs[1].Seeds) != 2 || doc.Runs[1].AP != doc.Runs[0].AP ||
 		doc.Runs[1].Run != dir || len(doc.Runs[1].Batches) != len(doc.Runs[0].Batches) || doc.Differences[0].P != 1 {
 		t.Errorf("document %+v", doc)

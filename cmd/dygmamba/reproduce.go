@@ -27,12 +27,7 @@ func newReproduce(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reproduce TABLE|FIGURE|all…",
 		Short: "Show the paper's tables and figures beside our own numbers",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("reproduce needs the name of a table or figure, or all; 'reproduce list' lists them")
-			}
-			return nil
-		},
+		Args:  atLeast(1, "reproduce needs the name of a table or figure, or all; 'reproduce list' lists them"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			names := []string{"all"}
 			for _, e := range study.Exhibits() {
@@ -49,10 +44,15 @@ func newReproduce(a *app) *cobra.Command {
 			if program, err := os.Executable(); err == nil {
 				o.Launch = study.Process(program, workerCommand)
 			}
+			do := a.reproduce
 			if plan {
-				return a.previewPlan(cmd.Context(), o)
+				do = a.previewPlan
 			}
-			return a.reproduce(cmd.Context(), o)
+			err := do(cmd.Context(), o)
+			if errors.Is(err, study.ErrName) {
+				return usagef("%v", err)
+			}
+			return err
 		},
 	}
 	where.add(cmd)
@@ -89,6 +89,19 @@ func newReproduceWorker(a *app) *cobra.Command {
 	}
 }
 
+// atLeast is the argument check of commands that take any number of arguments from some on.
+func atLeast(n int, why string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) >= n:
+			return nil
+		case n == 1:
+			return usagef("%s", why)
+		}
+		return usagef("%s, found %d", why, len(args))
+	}
+}
+
 // checkReproduce looks at the flags alone.
 func checkReproduce(o *study.Options, where deviceFlags) error {
 	if err := where.check(); err != nil {
@@ -122,10 +135,10 @@ func words(list []string) (out []string) {
 // versionText is the version in one line, for records.
 func versionText() string {
 	v := version()
-	if v.Revision == "" {
-		return v.Version
+	text := v.Version
+	if v.Revision != "" {
+		text += fmt.Sprintf(", revision %.12s", v.Revision)
 	}
-	text := fmt.Sprintf("%s, revision %.12s", v.Version, v.Revision)
 	if v.Modified {
 		text += " with changes not committed"
 	}
@@ -135,31 +148,23 @@ func versionText() string {
 func (a *app) previewPlan(ctx context.Context, o study.Options) error {
 	p, err := study.Preview(ctx, o)
 	if err != nil {
-		return misnamed(err)
+		return err
 	}
 	return a.emit(p, func(w io.Writer, s term.Style) error {
 		fmt.Fprintf(w, "%d runs on %s, %d at once, the most telling first\n\n", len(p.Runs), p.Device, p.Jobs)
 		t := term.NewTable(term.Left("run"), term.Left("state"), term.Right("at the least"), term.Right("as is usual"))
 		for _, r := range p.Runs {
-			if r.State == study.Done {
-				t.Row(r.Run, r.State, "", "")
-				continue
+			least, expects := "", ""
+			if r.State != study.Done {
+				least, expects = term.Duration(seconds(r.Least)), term.Duration(seconds(r.Expects))
 			}
-			t.Row(r.Run, r.State, term.Duration(seconds(r.Least)), term.Duration(seconds(r.Expects)))
+			t.Row(r.Run, r.State, least, expects)
 		}
 		if err := t.Write(w, s); err != nil {
 			return err
 		}
 		return writeMissing(w, p.Missing)
 	})
-}
-
-// misnamed makes a mistake of the command line of a name that nobody knows.
-func misnamed(err error) error {
-	if errors.Is(err, study.ErrName) {
-		return usagef("%v", err)
-	}
-	return err
 }
 
 func (a *app) reproduce(ctx context.Context, o study.Options) error {
@@ -184,22 +189,18 @@ func (a *app) reproduce(ctx context.Context, o study.Options) error {
 		a.log().Info(fmt.Sprintf("what was done is kept and reported in %s; the same command goes on", o.Out))
 	}
 	if err != nil {
-		return misnamed(err)
+		return err
 	}
 	return a.emit(report, func(w io.Writer, s term.Style) error { return writeReproduction(w, s, o, report) })
 }
 
 // writeReproduction tells where the report is, and what it has.
 func writeReproduction(w io.Writer, s term.Style, o study.Options, r *study.Report) error {
-	states := map[string]int{}
-	for _, run := range r.Runs {
-		states[run.State]++
-	}
 	var f term.Facts
 	f.Add("report", s.Strong(filepath.Join(o.Out, study.PageFile))+", "+study.MarkdownFile+", "+
 		study.ReportFile)
-	f.Add("runs", fmt.Sprintf("%d done, %d unfinished, %d failed, %d not begun", states[study.Done],
-		states[study.Unfinished], states[study.Failed], states[study.NotBegun]))
+	f.Add("runs", fmt.Sprintf("%d done, %d unfinished, %d failed, %d not begun", r.Counted(study.Done),
+		r.Counted(study.Unfinished), r.Counted(study.Failed), r.Counted(study.NotBegun)))
 	for _, p := range r.Phases {
 		f.Add(p.Name, term.Duration(seconds(p.Seconds)))
 	}

@@ -38,12 +38,9 @@ func newReproduceRuns(a *app) *cobra.Command {
 		Short: "Print every recorded run beside the paper's numbers",
 		Args:  takes(),
 		RunE: func(*cobra.Command, []string) error {
-			ending := ".md"
-			if out != "" {
-				var err error
-				if ending, err = endingOf("out", out, study.Formats...); err != nil {
-					return err
-				}
+			write, err := documentTo(out)
+			if err != nil {
+				return err
 			}
 			var records []study.Record
 			for _, path := range paths {
@@ -54,11 +51,12 @@ func newReproduceRuns(a *app) *cobra.Command {
 				records = append(records, list...)
 			}
 			doc := study.Document{Title: "Every run", Parts: study.Runs(records)}
-			write := func(w io.Writer) error { return doc.Write(w, ending) }
 			if out != "" {
-				return atomicfile.Write(out, write)
+				return write(doc)
 			}
-			return a.emit(map[string]any{"runs": doc.Parts}, func(w io.Writer, _ term.Style) error { return write(w) })
+			return a.emit(map[string]any{"runs": doc.Parts}, func(w io.Writer, _ term.Style) error {
+				return doc.Write(w, ".md")
+			})
 		},
 	}
 	cmd.Flags().StringSliceVar(&paths, "runs", []string{"results"}, "`paths` of runs and records")
@@ -66,17 +64,23 @@ func newReproduceRuns(a *app) *cobra.Command {
 	return cmd
 }
 
+// documentTo writes documents to a file in the format of its ending, or nowhere without a file.
+func documentTo(out string) (func(study.Document) error, error) {
+	if out == "" {
+		return func(study.Document) error { return nil }, nil
+	}
+	ending, err := endingOf("out", out, study.Formats...)
+	return func(d study.Document) error {
+		return atomicfile.Write(out, func(w io.Writer) error { return d.Write(w, ending) })
+	}, err
+}
+
 func newReproduceRecord(a *app) *cobra.Command {
 	var into string
 	cmd := &cobra.Command{
 		Use:   "record RUN…",
 		Short: "Add runs to the records that tables are made from",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("reproduce record needs the directory of a run")
-			}
-			return nil
-		},
+		Args:  atLeast(1, "reproduce record needs the directory of a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			names, err := study.AddRecords(into, args...)
 			if errors.Is(err, study.ErrRecord) {

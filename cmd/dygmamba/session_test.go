@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/audit"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/client"
 	"github.com/dygmamba/dygmamba/dataset"
@@ -64,7 +65,7 @@ func measured(t *testing.T, data, dir string) map[string]float64 {
 func TestGrownDataMeasuredAlike(t *testing.T) {
 	data, dir := small(t, "tgn")
 	at := measured(t, data, dir)
-	compared := decode[compareDoc](t, program(t, "compare", dir, dir, "--data", data, "--device", "cpu",
+	compared := decode[audit.Comparison](t, program(t, "compare", dir, dir, "--data", data, "--device", "cpu",
 		"--json").want(t, exitDone))
 	at["compare"] = compared.Runs[0].AP
 	result, err := run.ReadResult(dir)

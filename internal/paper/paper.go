@@ -7,7 +7,6 @@ package paper
 import (
 	_ "embed"
 	"encoding/csv"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,10 +15,10 @@ import (
 )
 
 //go:embed results.csv
-var table string
+var resultTable string // AP and AUC of link prediction
 
-//go:embed synthetic.csv
-var synthetic string // fewer models, one scenario
+//go:embed studies.csv
+var studyTable string // every other published number: ablations, sizes, times, statistics
 
 // Value is a mean and its sample standard deviation over five runs, in percent.
 type Value struct{ Mean, Std float64 }
@@ -30,45 +29,44 @@ type Result struct {
 	Timeout bool // the model did not finish; there are no values
 }
 
-// key is scenario, negatives, data set and model.
+// key is the first four columns of a table in lower case.
 type key [4]string
-
-type published struct {
-	results          map[key]Result
-	datasets, models []string
-}
 
 // Lookup finds a published result. Names are those of this program in any case: scenario transductive or inductive,
 // negatives random, historical or inductive, a data set such as uci or CanParl, a model such as dygmamba.
 func Lookup(scenario protocol.Scenario, negatives protocol.Negatives, dataset, model string) (Result, bool) {
-	r, ok := load().results[fold(string(scenario), string(negatives), dataset, model)]
+	r, ok := results()[fold(string(scenario), string(negatives), dataset, model)]
 	return r, ok
 }
 
-// Datasets lists the published data sets, other than the synthetic ones, in the order of the paper.
-func Datasets() []string { return slices.Clone(load().datasets) }
+// Study finds a published number that is not one of Lookup's: of an exhibit, for a data set, a model ("" where there
+// is none) and a quantity, such as "efficiency", "uci", "tgat", "minutes". Std is 0 where none was published.
+func Study(exhibit, dataset, model, quantity string) (Value, bool) {
+	v, ok := studies()[fold(exhibit, dataset, model, quantity)]
+	return v, ok
+}
 
-// Models lists the models that were compared on them, in the order of the paper.
-func Models() []string { return slices.Clone(load().models) }
-
-// load reads the tables once. They are part of the program, and a test reads them whole: they cannot be wrong here.
-var load = sync.OnceValue(func() published {
-	p := published{results: map[key]Result{}}
-	for _, row := range append(rows(table), rows(synthetic)...) {
-		p.results[fold(row[0], row[1], row[2], row[3])] = result(row[4:])
+var results = sync.OnceValue(func() map[key]Result {
+	all := map[key]Result{}
+	for _, row := range rows(resultTable) {
+		all[fold(row[:4]...)] = Result{Value{number(row[4]), number(row[5])}, Value{number(row[6]), number(row[7])},
+			row[4] == ""}
 	}
-	for _, row := range rows(table) {
-		if !slices.Contains(p.datasets, row[2]) {
-			p.datasets = append(p.datasets, row[2])
-		}
-		if !slices.Contains(p.models, row[3]) {
-			p.models = append(p.models, row[3])
-		}
-	}
-	return p
+	return all
 })
 
-// rows are those of a table without its head.
+var studies = sync.OnceValue(func() map[key]Value {
+	all := map[key]Value{}
+	for _, row := range rows(studyTable) {
+		if row[4] != "" { // a timeout
+			all[fold(row[:4]...)] = Value{number(row[4]), number(row[5])}
+		}
+	}
+	return all
+})
+
+// rows are those of a table without its head. Tables are part of the program, and a test reads them whole: they cannot
+// be wrong here.
 func rows(table string) [][]string {
 	all, err := csv.NewReader(strings.NewReader(table)).ReadAll()
 	if err != nil {
@@ -77,19 +75,16 @@ func rows(table string) [][]string {
 	return all[1:]
 }
 
-func result(cells []string) Result {
-	if cells[0] == "" {
-		return Result{Timeout: true}
+// number reads a cell; an empty one is 0.
+func number(cell string) float64 {
+	if cell == "" {
+		return 0
 	}
-	var v [4]float64
-	for i, c := range cells {
-		x, err := strconv.ParseFloat(c, 64)
-		if err != nil {
-			panic(err)
-		}
-		v[i] = x
+	v, err := strconv.ParseFloat(cell, 64)
+	if err != nil {
+		panic(err)
 	}
-	return Result{AP: Value{v[0], v[1]}, AUC: Value{v[2], v[3]}}
+	return v
 }
 
 func fold(names ...string) (k key) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dygmamba/dygmamba/run"
 )
 
 // A browser shows the page without a complaint, and its tables hold the numbers of the JSON.
@@ -67,7 +69,7 @@ func TestInBrowser(t *testing.T) {
 		t.Errorf("%d drawings for %d figures", n, figures)
 	}
 	for _, m := range regexp.MustCompile(`href="([^"#]+)"`).FindAllStringSubmatch(out, -1) {
-		if path := filepath.Join(o.Out, filepath.FromSlash(strings.ReplaceAll(m[1], "%3D", "="))); !exists(path) {
+		if path := filepath.Join(o.Out, filepath.FromSlash(strings.ReplaceAll(m[1], "%3D", "="))); !run.Exists(path) {
 			t.Errorf("a link leads to %s, which is not there", m[1])
 		}
 	}

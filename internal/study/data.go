@@ -1,7 +1,6 @@
 package study
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -44,39 +43,30 @@ type PairFacts struct {
 	Max  float64 `json:"max"`
 }
 
-// describe finds the statistics of a data set, unless that was done.
-func (r *runner) describe(ctx context.Context, set *source) error {
-	if r.measures.data[set.Name] != nil {
-		return nil
-	}
-	path := r.measurePath(set.Name, "data")
-	if f := recall(path, func(f *DataFacts) bool { return f.Hash == set.hash }); f != nil {
-		r.measures.data[set.Name] = f
-		return nil
-	}
+// describe finds the statistics of a data set.
+func describe(ctx context.Context, set *source, threads int) (*DataFacts, error) {
 	i := dataset.Stats(set.Set)
 	f := &DataFacts{Hash: set.hash, Nodes: i.Nodes, Events: i.Events, Times: i.Times, First: i.First, Last: i.Last,
 		Bipartite: i.Bipartite, Warnings: set.Set.Warnings}
 	if !i.EdgeZero {
 		f.EdgeFeatures = i.EdgeFeatures
 	}
-	proto, err := eval.Open(set.Set, eval.Options{Threads: r.Threads})
+	test, err := eval.Open(set.Set, eval.Options{Threads: threads})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	found, err := proto.Histories(ctx)
+	found, err := test.Histories(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, h := range found {
 		f.Histories = append(f.Histories, HistoryFacts{h.Scenario, h.Strategy, h.Mean(), h.Max})
 	}
 	const few = 1000
 	if i.Pairs <= few {
-		f.pairs(set.Set.Log.All(), proto.Split().Train.All())
+		f.pairs(set.Set.Log.All(), test.Split().Train.All())
 	}
-	r.measures.data[set.Name] = f
-	return r.keep(path, f)
+	return f, nil
 }
 
 // pairs counts meetings, and takes the gaps of the first pair.
@@ -84,7 +74,6 @@ func (f *DataFacts) pairs(all, training event.Span) {
 	times := meetings(all)
 	f.Pairs = append(f.Pairs, spread("training", counts(meetings(training))), spread("all", counts(times)))
 	var each []float64
-	periodic := true
 	for _, t := range times {
 		periods := 1
 		for i := 2; i < len(t); i++ {
@@ -92,23 +81,19 @@ func (f *DataFacts) pairs(all, training event.Span) {
 				periods++
 			}
 		}
-		periodic = periodic && periods > 1
-		each = append(each, float64(len(t)-1)/float64(periods))
+		if periods > 1 {
+			each = append(each, float64(len(t)-1)/float64(periods))
+		}
 	}
-	if periodic && len(each) > 0 {
+	if len(each) == len(times) && len(each) > 0 {
 		f.Pairs = append(f.Pairs, spread("period", each))
 	}
-	keys := slices.SortedFunc(maps.Keys(times), func(a, b [2]event.Node) int {
-		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
-	})
-	for _, k := range keys {
-		if k[0] == k[1] {
-			continue
+	pairs := slices.DeleteFunc(slices.Collect(maps.Keys(times)), func(p [2]event.Node) bool { return p[0] == p[1] })
+	if len(pairs) > 0 {
+		first := times[slices.MinFunc(pairs, func(a, b [2]event.Node) int { return slices.Compare(a[:], b[:]) })]
+		for i := 1; i < len(first); i++ {
+			f.Gaps = append(f.Gaps, first[i]-first[i-1])
 		}
-		for i := 1; i < len(times[k]); i++ {
-			f.Gaps = append(f.Gaps, times[k][i]-times[k][i-1])
-		}
-		return
 	}
 }
 

@@ -78,7 +78,7 @@ func (x *recorded) add(result, config string) {
 func (x *recorded) block(name string, args ...string) string {
 	var b strings.Builder
 	for _, s := range blocks[name](joined(groups(x.list)), args) {
-		s.markdown(&b, "###")
+		formats.ExecuteTemplate(&b, "part", leveled{"###", s})
 	}
 	return b.String()
 }

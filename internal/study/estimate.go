@@ -2,10 +2,9 @@ package study
 
 import (
 	_ "embed"
-	"encoding/csv"
+	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,61 +15,47 @@ import (
 )
 
 //go:embed costs.csv
-var costTable string // a step of 200 events of uci: on two cores, on an H200; and how many epochs are usual
+var costTable string
 
-// cost is what is known of a model before anything is measured here.
+// cost is what is known of a model before anything is measured here, a row of costs.csv.
 type cost struct {
-	cpu, cuda float64 // milliseconds
-	epochs    int
+	family    string  // the row's model; others are variants of it
+	cpu, cuda float64 // milliseconds of a step of 200 events of uci: on two cores, on an H200
+	epochs    int     // as is usual
+	weight    float64 // how much a reader wants to see its results; studies of settings are worth 1
 }
 
 var costs = sync.OnceValue(func() map[string]cost {
-	rows, err := csv.NewReader(strings.NewReader(costTable)).ReadAll()
-	if err != nil {
-		panic(err)
-	}
-	number := func(cell string) float64 {
-		v, err := strconv.ParseFloat(cell, 64)
-		if err != nil {
-			panic(err)
-		}
-		return v
-	}
 	all := map[string]cost{}
-	for _, row := range rows[1:] {
-		all[row[0]] = cost{number(row[1]), number(row[2]), int(number(row[3]))}
+	for line := range strings.Lines(costTable) {
+		var c cost
+		_, err := fmt.Sscan(strings.ReplaceAll(line, ",", " "), &c.family, &c.cpu, &c.cuda, &c.epochs, &c.weight)
+		if err == nil { // else it is the head
+			all[c.family] = c
+		}
 	}
 	return all
 })
 
-// family is the model of the table that another is a variant of, "" where there is none.
-func family(name string) string {
-	for {
-		if _, ok := costs()[name]; ok {
-			return name
-		}
-		i := strings.LastIndexByte(name, '-')
-		if i < 0 {
-			return ""
-		}
-		name = name[:i]
-	}
-}
-
 // costOf is that of a model; of a variant, its parent's.
 func costOf(name string) cost {
-	if c, ok := costs()[family(name)]; ok {
+	if c, ok := costs()[name]; ok {
 		return c
 	}
-	return cost{350, 5, 50}
+	parent, _, _ := strings.Cut(name, "-")
+	c, ok := costs()[parent]
+	if !ok {
+		c = cost{"", 350, 5, 50, 0}
+	}
+	c.weight = 3
+	return c
 }
 
 // estimator says how long trainings take: from a table at first, then from what was measured here.
 type estimator struct {
 	gpu     bool
-	threads int // of one training
-	jobs    int // trainings at once
-	splits  map[string]*dataset.Split
+	threads int              // of one training
+	jobs    int              // trainings at once
 	known   map[string]*pace // by Job.pace
 }
 
@@ -83,17 +68,27 @@ type pace struct {
 }
 
 func newEstimator(gpu bool, threads, jobs int) *estimator {
-	return &estimator{gpu: gpu, threads: threads, jobs: jobs, splits: map[string]*dataset.Split{},
-		known: map[string]*pace{}}
+	return &estimator{gpu, threads, jobs, map[string]*pace{}}
 }
 
-// forwards is the part of a step's time that answers alone take.
-const forwards = 0.4
+// sizes are how many events each part has, 0 where the data set cannot be split. Validation and test count as much as
+// answers alone take of the time of a step.
+func (s *source) sizes() (train, val, test float64) {
+	if s.parts == nil {
+		s.parts = new([3]float64)
+		if x, err := dataset.NewSplit(s.Set.Log, dataset.SplitOptions{Sampling: s.Set.Sampling}); err == nil {
+			const forwards = 0.4
+			*s.parts = [3]float64{float64(x.Train.Len()), forwards * float64(x.Val.Len()+x.NewVal.Len()),
+				forwards * float64(x.Test.Len()+x.NewTest.Len())}
+		}
+	}
+	return s.parts[0], s.parts[1], s.parts[2]
+}
 
 // guess is the seconds of an epoch as the table has it.
 func (e *estimator) guess(j *Job) float64 {
-	split := e.split(j)
-	if split == nil {
+	train, val, _ := j.set.sizes()
+	if train == 0 {
 		return math.Inf(1)
 	}
 	c := costOf(j.Model)
@@ -102,38 +97,23 @@ func (e *estimator) guess(j *Job) float64 {
 		ms = c.cpu * 2 / float64(max(1, min(e.threads, 8)))
 	}
 	const batch = 200
-	events := float64(split.Train.Len()) + forwards*float64(split.Val.Len()+split.NewVal.Len())
-	return ms / 1000 * events / batch * e.longer(j)
-}
-
-func (e *estimator) split(j *Job) *dataset.Split {
-	if s, ok := e.splits[j.Data]; ok {
-		return s
-	}
-	s, err := dataset.NewSplit(j.set.Set.Log, dataset.SplitOptions{Sampling: j.set.Set.Sampling})
-	if err != nil {
-		s = nil
-	}
-	e.splits[j.Data] = s
-	return s
+	return ms / 1000 * (train + val) / batch * j.longer()
 }
 
 // longer is how many times longer than on uci a job's rows are: positions, and neighbours of models without patches.
-func (e *estimator) longer(j *Job) float64 {
-	value := func(key string) float64 {
-		for _, s := range model.Settings(j.spec.Config) {
-			if n, ok := s.Value.(int); ok && s.Key == key {
-				return float64(n)
-			}
+func (j *Job) longer() float64 {
+	values := map[string]float64{}
+	for _, s := range model.Settings(j.spec.Config) {
+		if n, ok := s.Value.(int); ok {
+			values[s.Key] = float64(n)
 		}
-		return 0
 	}
-	if length, patch := value("max_input_sequence_length"), value("patch_size"); length > 0 && patch > 0 {
+	if length, patch := values["max_input_sequence_length"], values["patch_size"]; length > 0 && patch > 0 {
 		const usual = 32
 		return 0.2 + 0.8*length/patch/usual
 	}
 	const usual = 20
-	if n := value("num_neighbors"); n > 0 && len(j.Settings) > 0 {
+	if n := values["num_neighbors"]; n > 0 && len(j.Settings) > 0 {
 		return 0.3 + 0.7*n/usual
 	}
 	return 1
@@ -143,24 +123,10 @@ func (e *estimator) longer(j *Job) float64 {
 func (e *estimator) at(j *Job) *pace {
 	p := e.known[j.pace]
 	if p == nil {
-		p = &pace{family: family(j.Model), guess: e.guess(j)}
+		p = &pace{family: costOf(j.Model).family, guess: e.guess(j)}
 		e.known[j.pace] = p
 	}
 	return p
-}
-
-// measured notes the time of an epoch that was seen in a training.
-func (e *estimator) measured(j *Job, seconds float64) {
-	if seconds > 0 {
-		e.at(j).actual = seconds
-	}
-}
-
-// timed notes the time of an epoch as steps alone on the machine tell it.
-func (e *estimator) timed(j *Job, seconds float64) {
-	if seconds > 0 {
-		e.at(j).alone = seconds
-	}
 }
 
 // crowding is how much longer epochs take among other trainings than alone.
@@ -191,67 +157,76 @@ func (p *pace) seconds(crowding float64) float64 {
 // epoch is the seconds of an epoch: as measured, or the guess corrected by how wrong guesses were, for this kind
 // of model or else for all.
 func (e *estimator) epoch(j *Job) float64 {
-	crowding := e.crowding()
-	if s := e.at(j).seconds(crowding); s > 0 {
+	own, crowding := e.at(j), e.crowding()
+	if s := own.seconds(crowding); s > 0 {
 		return s
 	}
 	var ofModel, ofAll []float64
 	for _, p := range e.known {
 		if s := p.seconds(crowding); s > 0 && p.guess > 0 && !math.IsInf(p.guess, 0) {
 			ofAll = append(ofAll, s/p.guess)
-			if p.family == family(j.Model) {
+			if p.family == own.family {
 				ofModel = append(ofModel, s/p.guess)
 			}
 		}
 	}
 	switch {
 	case ofModel != nil:
-		return e.at(j).guess * middle(ofModel)
+		return own.guess * middle(ofModel)
 	case ofAll != nil:
-		return e.at(j).guess * middle(ofAll)
+		return own.guess * middle(ofAll)
 	}
-	return e.at(j).guess * crowding
+	return own.guess * crowding
 }
 
 func middle(x []float64) float64 {
-	if len(x) == 0 {
-		return 1
-	}
 	slices.Sort(x)
 	return x[len(x)/2]
 }
 
 // remaining is how long the rest of a job takes at the least, if nothing better comes any more, and as is usual; its
 // final evaluation is part of both.
-func (e *estimator) remaining(j *Job, epochs []run.Epoch) (least, usual time.Duration) {
+func (e *estimator) remaining(j *Job) (least, usual time.Duration) {
 	t := j.spec.Training
-	done, idle := len(epochs), waited(epochs)
+	done, idle := len(j.found.epochs), waited(j.found.epochs)
 	fewest := min(t.Patience-idle, t.Epochs-done)
 	if done == 0 {
 		fewest = min(t.Patience+1, t.Epochs)
 	}
 	expected := max(fewest, min(costOf(j.Model).epochs, t.Epochs)-done)
 	one := e.epoch(j)
-	last := 0.0
-	if s := e.split(j); s != nil {
-		all := float64(s.Train.Len()) + forwards*float64(s.Val.Len()+s.NewVal.Len())
-		last = one * 3 * forwards * float64(s.Test.Len()+s.NewTest.Len()) / max(1, all)
-	}
 	if math.IsInf(one, 0) {
 		return math.MaxInt64, math.MaxInt64
 	}
+	train, val, test := j.set.sizes()
+	last := one * 3 * test / max(1, train+val)
 	return seconds(float64(max(0, fewest))*one + last), seconds(float64(max(0, expected))*one + last)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// seen is the seconds of an epoch in a history, 0 for none: the mean of the last few.
-func seen(epochs []run.Epoch) float64 {
-	const few = 3
-	last := epochs[max(0, len(epochs)-few):]
-	sum := 0.0
-	for _, e := range last {
-		sum += (e.Seconds.Train + e.Seconds.Evaluate) / float64(len(last))
+// waited is how many epochs at the end of a history were not better than those before.
+func waited(epochs []run.Epoch) int {
+	n := 0
+	for _, e := range epochs {
+		if n++; e.Improved {
+			n = 0
+		}
 	}
-	return sum
+	return n
+}
+
+// learn takes note of how long an epoch takes: the mean of the last few, where they were trained on this device.
+func (e *estimator) learn(j *Job, device string) {
+	const few = 3
+	last, one := j.found.epochs[max(0, len(j.found.epochs)-few):], 0.0
+	for _, x := range last {
+		one += (x.Seconds.Train + x.Seconds.Evaluate) / float64(len(last))
+	}
+	if one == 0 && j.found.state == Done {
+		one = j.found.Result.Seconds / float64(max(1, j.found.Result.Epochs))
+	}
+	if one > 0 && (!j.found.earlier || j.found.Result.Device == device) {
+		e.at(j).actual = one
+	}
 }

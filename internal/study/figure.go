@@ -27,15 +27,20 @@ type Series struct {
 	Cross []bool    `json:"cross,omitempty"` // points that took longer than they were allowed
 }
 
-// add adds a point to the line of a name.
-func (f *Figure) add(name string, x, y float64, cross bool) {
+// add adds a point to the line of a name; all points of a line say whether they are crosses, or none.
+func (f *Figure) add(name string, x, y float64, cross ...bool) {
 	i := slices.IndexFunc(f.Series, func(s Series) bool { return s.Name == name })
 	if i < 0 {
 		i = len(f.Series)
 		f.Series = append(f.Series, Series{Name: name})
 	}
 	s := &f.Series[i]
-	s.X, s.Y, s.Cross = append(s.X, x), append(s.Y, y), append(s.Cross, cross)
+	s.X, s.Y, s.Cross = append(s.X, x), append(s.Y, y), append(s.Cross, cross...)
+}
+
+// bubble adds a point of some weight.
+func (f *Figure) bubble(name string, x, y, weight float64) {
+	f.Series = append(f.Series, Series{Name: name, X: []float64{x}, Y: []float64{y}, R: []float64{weight}})
 }
 
 // tones in the order in which series take them.
@@ -68,7 +73,8 @@ func (f *Figure) draw() page.Figure {
 	chart.X.Min, chart.X.Max = reach(xs, f.LogX, room)
 	chart.Y.Min, chart.Y.Max = reach(ys, f.LogY, room)
 	const few = 12 // no halves of an epoch
-	if ticks := distinct(xs); !bubbles && (f.LogX || len(ticks) <= few) {
+	ticks := slices.Compact(slices.Sorted(slices.Values(xs)))
+	if !bubbles && (f.LogX || len(ticks) <= few) {
 		chart.X.Ticks = ticks
 	}
 	if f.Note == "" {
@@ -95,9 +101,4 @@ func reach(values []float64, log bool, part float64) (low, high float64) {
 	}
 	room := max(part*(high-low), 1e-3*math.Abs(high), 1e-9)
 	return low - room, high + room
-}
-
-// distinct are values in order, each once.
-func distinct(values []float64) []float64 {
-	return slices.Compact(slices.Sorted(slices.Values(values)))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,7 +31,10 @@ type Job struct {
 	spec   model.Spec
 	pace   string  // what decides how long an epoch takes: the name without the number of epochs
 	weight float64 // how much its result tells
+	found  standing
 }
+
+var epochSetting = regexp.MustCompile(`-num_epochs=\d+`)
 
 // newJob is the training of a model on a data set that differs from its preset in some settings. Settings that say
 // what the preset says anyway do not count: the run is the same.
@@ -51,30 +55,24 @@ func newJob(set *source, name string, settings []string, task protocol.Task, epo
 	if err != nil {
 		return nil, err
 	}
+	words := []string{set.Name, name, preset}
 	if task == protocol.NodeClassification {
+		words = append(words, string(task))
 		spec.Task = task
 		spec.Training.Epochs = min(spec.Training.Epochs, model.Standard.Epochs)
-	}
-	j := &Job{Data: set.Name, Model: name, Preset: preset, Task: task, set: set, spec: spec}
-	values := map[string]any{}
-	for _, s := range factory.Settings(plain) {
-		values[s.Key] = s.Value
-	}
-	for _, s := range factory.Settings(spec) {
-		if task == "" || s.Key != "num_epochs" || epochs > 0 {
-			if values[s.Key] != s.Value {
-				j.Settings = append(j.Settings, fmt.Sprintf("%s=%v", s.Key, s.Value))
-			}
+		if epochs == 0 {
+			plain.Training.Epochs = spec.Training.Epochs
 		}
 	}
-	words := []string{set.Name, name, preset}
-	if task != "" {
-		words = append(words, string(task))
+	j := &Job{Data: set.Name, Model: name, Preset: preset, Task: task, set: set, spec: spec}
+	was := factory.Settings(plain)
+	for i, s := range factory.Settings(spec) {
+		if was[i].Value != s.Value {
+			j.Settings = append(j.Settings, fmt.Sprintf("%s=%v", s.Key, s.Value))
+		}
 	}
-	j.Name = strings.Join(slices.Concat(words, j.Settings), "-")
-	j.pace = strings.Join(slices.Concat(words, slices.DeleteFunc(slices.Clone(j.Settings), func(s string) bool {
-		return strings.HasPrefix(s, "num_epochs=")
-	})), "-")
+	j.Name = strings.Join(append(words, j.Settings...), "-")
+	j.pace = epochSetting.ReplaceAllString(j.Name, "")
 	return j, nil
 }
 
@@ -84,16 +82,7 @@ func (j *Job) label() string {
 	if j.Task != "" {
 		text += ", " + string(j.Task)
 	}
-	if len(j.Settings) > 0 {
-		text += ", " + strings.Join(j.Settings, ", ")
-	}
-	return fmt.Sprintf("%s, seed %d", text, j.Seed)
-}
-
-// at is the same training with another seed.
-func (j Job) at(seed uint64) *Job {
-	j.Seed = seed
-	return &j
+	return fmt.Sprintf("%s, seed %d", strings.Join(append([]string{text}, j.Settings...), ", "), j.Seed)
 }
 
 // id tells a job from all others of a plan.
@@ -104,42 +93,36 @@ func (j *Job) dir(out string) string { return filepath.Join(out, "runs", j.Name)
 
 // matches says whether a run is this training: its configuration decides, not what its directory is called. How long
 // it was to last is part of that.
-func (j *Job) matches(c run.Config) bool {
-	if c.Model != j.Model || c.Seed != j.Seed || c.ByAP && j.spec.AsPublished() || c.Sampling != j.set.Set.Sampling ||
-		c.Hashes.Data != j.set.hash {
-		return false
-	}
-	factory, err := model.Find(c.Model)
+func (j *Job) matches(r Record) bool {
+	c := r.Config
+	return c.Model == j.Model && c.Seed == j.Seed && !(c.ByAP && j.spec.AsPublished()) &&
+		c.Sampling == j.set.Set.Sampling && c.Hashes.Data == j.set.hash && written(r.spec) == written(j.spec)
+}
+
+// config is what a run of the job would write down, as far as it is known before.
+func (j *Job) config() run.Config {
+	return run.Config{Model: j.Model, Spec: json.RawMessage(written(j.spec)), Data: j.set.Set.Name,
+		Sampling: j.set.Set.Sampling, Seed: j.Seed, Hashes: run.Hashes{Data: j.set.hash}}
+}
+
+// written is a configuration as it is written down.
+func written(spec model.Spec) string {
+	raw, err := json.Marshal(spec)
 	if err != nil {
-		return false
+		panic(err) // a model has registered a configuration that cannot be written
 	}
-	spec, err := factory.Decode(c.Spec)
-	return err == nil && same(spec, j.spec)
+	return string(raw)
 }
 
-// same compares two configurations as they are written down.
-func same(a, b model.Spec) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && string(x) == string(y)
-}
-
-// whole says whether a result has everything that tables show of it.
-func (j *Job) whole(r run.Result) bool {
-	if r.Ended != "" {
-		return false
-	}
-	if j.Task != "" {
-		return len(r.Results) == 1
-	}
-	for _, strategy := range protocol.Published() {
-		if !slices.ContainsFunc(r.Results, func(m run.Measured) bool {
-			return m.Scenario == protocol.Transductive && m.Strategy == strategy
-		}) {
-			return false
+// whole says whether a run has ended with everything that tables show of it.
+func (j *Job) whole(r Record) bool {
+	tests := 0
+	for _, m := range r.Result.Results {
+		if m.Scenario == protocol.Transductive && slices.Contains(protocol.Published(), m.Strategy) || j.Task != "" {
+			tests++
 		}
 	}
-	return true
+	return r.ended && r.Result.Ended == "" && (tests == len(protocol.Published()) || j.Task != "" && tests == 1)
 }
 
 // Standing of a run.
@@ -160,54 +143,25 @@ type standing struct {
 }
 
 // look finds out what there is of a run, here or among earlier ones.
-func (j *Job) look(out string, earlier []Record) standing {
-	here := standing{state: NotBegun}
+func (j *Job) look(out string, earlier []Record) {
+	j.found = standing{state: NotBegun}
 	dir := run.SeedDir(j.dir(out), j.Seed)
 	if r, err := openRun(dir); err == nil {
-		here = standing{Record: r, state: Unfinished}
-		here.epochs, _ = run.History(dir)
+		j.found = standing{Record: r, state: Unfinished}
 		switch {
-		case !j.matches(r.Config):
-			here.state, here.why = Failed, "its directory holds another training: "+
+		case !j.matches(r):
+			j.found.state, j.found.why = Failed, "its directory holds another training: "+
 				cmp.Or(strings.Join(r.Config.Diff(j.config()), ", "), "one that lasts longer or shorter")
-			return here
-		case r.ended && j.whole(r.Result) && !run.IsUnfinished(dir):
-			here.state = Done
+		case j.whole(r) && !run.IsUnfinished(dir):
+			j.found.state = Done
 		}
 	}
-	for _, r := range earlier {
-		if here.state != Done && j.matches(r.Config) && r.ended && j.whole(r.Result) {
-			here = standing{Record: r, state: Done, earlier: true}
-			here.epochs, _ = run.History(r.Path)
-		}
+	i := slices.IndexFunc(earlier, func(r Record) bool { return j.matches(r) && j.whole(r) })
+	if i >= 0 && j.found.state != Done && j.found.state != Failed {
+		j.found = standing{Record: earlier[i], state: Done, earlier: true}
 	}
-	here.Name = j.id()
-	return here
-}
-
-// config is what a run of the job would write down, as far as it is known before.
-func (j *Job) config() run.Config {
-	spec, _ := json.Marshal(j.spec)
-	return run.Config{Model: j.Model, Spec: spec, Data: j.set.Set.Name, Sampling: j.set.Set.Sampling, Seed: j.Seed,
-		Hashes: run.Hashes{Data: j.set.hash}}
-}
-
-// backbone is the training on links whose model a classifier looks at.
-func (j *Job) backbone(epochs int) (*Job, error) {
-	link, err := newJob(j.set, j.Model, nil, "", epochs)
-	if err != nil {
-		return nil, err
+	if j.found.Path != "" {
+		j.found.epochs, _ = run.History(j.found.Path)
 	}
-	return link.at(j.Seed), nil
-}
-
-// waited is how many epochs at the end of a history were not better than those before.
-func waited(epochs []run.Epoch) int {
-	n := 0
-	for _, e := range epochs {
-		if n++; e.Improved {
-			n = 0
-		}
-	}
-	return n
+	j.found.Name = j.id()
 }

@@ -20,14 +20,16 @@ import (
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
+// on is a model on a data set: the data set first.
+type on [2]string
+
 // measures are what was found without training anything, each kept in a file of its own.
 type measures struct {
-	data    map[string]*DataFacts         // by data set
-	rules   map[[2]string]*RuleFacts      // by data set and model
-	steps   map[string]*StepFacts         // by job name
-	lengths map[[2]string]*LengthFacts    // by data set and model
-	skipped map[string]map[string]float64 // steps that were not measured for want of time: data set, model, seconds
-	left    int                           // how many were skipped in the last round
+	data    map[string]*DataFacts // by data set
+	rules   map[on]*RuleFacts
+	steps   map[on]*Facts[bench.StepReport]
+	lengths map[on]*Facts[bench.NeighborsReport]
+	skipped map[on]time.Duration // steps that were not measured in the last round for want of this time
 }
 
 // RuleFacts is what a model without anything to learn achieved: of its forms the best, as is published.
@@ -50,73 +52,79 @@ func (f *RuleFacts) best(scenario protocol.Scenario, negatives protocol.Negative
 	return b, ok
 }
 
-// StepFacts is what a few training steps took.
-type StepFacts struct {
-	Hash    string           `json:"data_hash"`
-	Spec    json.RawMessage  `json:"spec"`
-	Machine Machine          `json:"machine"`
-	Version string           `json:"version"`
-	Report  bench.StepReport `json:"report"`
+// Facts is what a few training steps took, or steps with rows of different lengths.
+type Facts[R any] struct {
+	Hash    string          `json:"data_hash"`
+	Spec    json.RawMessage `json:"spec,omitempty"` // of steps
+	Planned bool            `json:"planned"`        // of lengths: found without computing
+	Machine Machine         `json:"machine"`
+	Version string          `json:"version"`
+	Report  R               `json:"report"`
 }
 
-// LengthFacts is what memory steps take with rows of different lengths.
-type LengthFacts struct {
-	Hash    string                `json:"data_hash"`
-	Planned bool                  `json:"planned"` // found without computing
-	Machine Machine               `json:"machine"`
-	Version string                `json:"version"`
-	Report  bench.NeighborsReport `json:"report"`
-}
-
-func (r *runner) measurePath(words ...string) string {
-	return filepath.Join(r.Out, "measures", strings.Join(words, "-")+".json")
-}
-
-// recall reads a measurement that was made before; good says whether it is one of what is asked for now.
-func recall[T any](path string, good func(*T) bool) *T {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
+// kept is a measurement that was made before, where it is one of what is asked for now.
+func kept[T any](r *runner, file string, good func(*T) bool) *T {
 	v := new(T)
-	if json.Unmarshal(raw, v) != nil || !good(v) {
+	raw, err := os.ReadFile(r.measurePath(file))
+	if err != nil || json.Unmarshal(raw, v) != nil || !good(v) {
 		return nil
 	}
 	return v
 }
 
+func (r *runner) measurePath(file string) string {
+	return filepath.Join(r.Out, "measures", file+".json")
+}
+
 // keep writes a measurement down.
-func (r *runner) keep(path string, v any) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+func (r *runner) keep(file string, v any) error {
+	if err := os.MkdirAll(filepath.Join(r.Out, "measures"), 0o755); err != nil {
 		return err
 	}
-	return atomicfile.WriteJSON(path, v)
+	return atomicfile.WriteJSON(r.measurePath(file), v)
+}
+
+// once notes a measurement, unless that was done: that of an earlier invocation, or one that is made now and kept.
+func once[K comparable, T any](
+	r *runner, notes map[K]*T, key K, file string, good func(*T) bool, find func() (*T, error),
+) (err error) {
+	if notes[key] != nil {
+		return nil
+	}
+	if notes[key] = kept(r, file, good); notes[key] != nil {
+		return nil
+	}
+	if notes[key], err = find(); err != nil {
+		return err
+	}
+	return r.keep(file, notes[key])
 }
 
 // lookAtData finds the statistics of data sets, and what rules achieve on them.
 func (r *runner) lookAtData(ctx context.Context) error {
-	r.measures = measures{
-		data: map[string]*DataFacts{}, rules: map[[2]string]*RuleFacts{}, steps: map[string]*StepFacts{},
-		lengths: map[[2]string]*LengthFacts{},
-	}
-	for _, e := range r.exhibits {
-		for _, d := range e.Datasets {
-			set := r.source(d)
-			if set == nil {
-				continue
+	r.measures = measures{data: map[string]*DataFacts{}, rules: map[on]*RuleFacts{},
+		steps: map[on]*Facts[bench.StepReport]{}, lengths: map[on]*Facts[bench.NeighborsReport]{}}
+	for e, set := range r.shown() {
+		switch e.Kind {
+		case paper.Events, paper.Pairs, paper.Histories, paper.Intervals:
+			same := func(f *DataFacts) bool { return f.Hash == set.hash }
+			err := once(r, r.measures.data, set.Name, set.Name+"-data", same, func() (*DataFacts, error) {
+				return describe(ctx, set, r.Threads)
+			})
+			if err != nil {
+				return err
 			}
-			switch e.Kind {
-			case paper.Events, paper.Pairs, paper.Histories, paper.Intervals:
-				if err := r.describe(ctx, set); err != nil {
-					return err
+		case paper.Links:
+			for _, m := range r.asked(e) {
+				if models.Get(m).Trains {
+					continue
 				}
-			case paper.Links:
-				for _, m := range e.Models {
-					if r.asked(m) && !models.Get(m).Trains {
-						if err := r.applyRule(ctx, set, m); err != nil {
-							return err
-						}
-					}
+				same := func(f *RuleFacts) bool { return f.Hash == set.hash && f.Model == m }
+				err := once(r, r.measures.rules, on{set.Name, m}, set.Name+"-"+m, same, func() (*RuleFacts, error) {
+					return applyRule(ctx, set, m, r.Threads)
+				})
+				if err != nil {
+					return err
 				}
 			}
 		}
@@ -124,33 +132,21 @@ func (r *runner) lookAtData(ctx context.Context) error {
 	return nil
 }
 
-// applyRule measures a model that learns nothing, unless that was done.
-func (r *runner) applyRule(ctx context.Context, set *source, name string) error {
-	key := [2]string{set.Name, name}
-	if r.measures.rules[key] != nil {
-		return nil
-	}
-	path := r.measurePath(set.Name, name)
-	r.measures.rules[key] = recall(path, func(f *RuleFacts) bool { return f.Hash == set.hash && f.Model == name })
-	if r.measures.rules[key] != nil {
-		return nil
-	}
+// applyRule measures a model that learns nothing.
+func applyRule(ctx context.Context, set *source, name string, threads int) (*RuleFacts, error) {
 	contenders, spec, err := models.Contenders(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	o := eval.Options{BatchSize: spec.Training.BatchSize, Order: spec.Order, Threads: r.Threads}
+	o := eval.Options{BatchSize: spec.Training.BatchSize, Order: spec.Order, Threads: threads}
 	session, err := eval.OpenSession(ctx, set.Set, o, contenders...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f := &RuleFacts{Hash: set.hash, Model: name, Order: spec.Order, Conditions: spec.Conditions(),
 		BatchSize: spec.Training.BatchSize}
-	if f.Rows, err = session.Test(ctx, eval.Tests{Scenarios: []protocol.Scenario{protocol.Transductive}}); err != nil {
-		return err
-	}
-	r.measures.rules[key] = f
-	return r.keep(path, f)
+	f.Rows, err = session.Test(ctx, eval.Tests{Scenarios: []protocol.Scenario{protocol.Transductive}})
+	return f, err
 }
 
 // stepTask is a measurement to come, and how long it may take.
@@ -158,13 +154,17 @@ type stepTask struct {
 	Task
 	job  *Job
 	need time.Duration
+	file string
 }
+
+// on is what is measured.
+func (t stepTask) on() on { return on{t.job.Data, t.job.Model} }
 
 // measureSteps measures training steps, alone on the machine, as far as that can be done within some time; 0: all.
 func (r *runner) measureSteps(ctx context.Context, room time.Duration) error {
-	r.measures.left, r.measures.skipped = 0, map[string]map[string]float64{}
+	r.measures.skipped = map[on]time.Duration{}
 	tasks, err := r.stepTasks()
-	if err != nil || len(tasks) == 0 {
+	if err != nil {
 		return err
 	}
 	slices.SortStableFunc(tasks, func(a, b stepTask) int { return cmp.Compare(a.need, b.need) })
@@ -173,21 +173,22 @@ func (r *runner) measureSteps(ctx context.Context, room time.Duration) error {
 		var cancel context.CancelFunc
 		within, cancel = context.WithTimeout(ctx, room)
 		defer cancel()
-		tasks = slices.DeleteFunc(tasks, func(t stepTask) bool {
-			if room -= t.need; room >= 0 {
-				return false
+		for i, t := range tasks { // the cheapest first
+			if room -= t.need; room < 0 {
+				for _, t := range tasks[i:] {
+					r.measures.skipped[t.on()] = t.need
+				}
+				tasks = tasks[:i]
+				break
 			}
-			room += t.need
-			r.skip(t)
-			return true
-		})
+		}
+	}
+	if len(tasks) == 0 {
+		return nil
 	}
 	o := Order{DataDir: r.DataDir, Device: r.Device, Threads: r.Threads}
 	for _, t := range tasks {
 		o.Tasks = append(o.Tasks, t.Task)
-	}
-	if len(o.Tasks) == 0 {
-		return nil
 	}
 	var failed error
 	seen := map[int]bool{}
@@ -196,60 +197,47 @@ func (r *runner) measureSteps(ctx context.Context, room time.Duration) error {
 		seen[n.Task] = seen[n.Task] || n.Step != nil || n.Lengths != nil || n.Error != ""
 		switch {
 		case n.Step != nil:
-			failed = cmp.Or(failed, r.noteStep(t.job, n.Step))
+			failed = cmp.Or(failed, r.keep(t.file, r.takeStep(t, facts(r, t, *n.Step))))
 		case n.Lengths != nil:
-			failed = cmp.Or(failed, r.noteLengths(t.job, t.Planned, n.Lengths))
+			r.measures.lengths[t.on()] = facts(r, t, *n.Lengths)
+			failed = cmp.Or(failed, r.keep(t.file, r.measures.lengths[t.on()]))
 		case n.Error != "":
-			r.log().Warn(fmt.Sprintf("steps of %s on %s could not be measured: %s", t.job.Model, t.job.Data, n.Error))
+			r.Log.Warn(fmt.Sprintf("steps of %s on %s could not be measured: %s", t.job.Model, t.job.Data, n.Error))
 		}
 	})
 	for i, t := range tasks {
 		if !seen[i] {
-			r.skip(t)
+			r.measures.skipped[t.on()] = t.need
 		}
 	}
 	if err != nil { // what was not measured is missing in the report; trainings may still succeed
-		r.log().Warn("measuring steps ended early: " + err.Error())
+		r.Log.Warn("measuring steps ended early: " + err.Error())
 	}
 	return cmp.Or(failed, ctx.Err())
 }
 
-func (r *runner) skip(t stepTask) {
-	if r.measures.skipped[t.job.Data] == nil {
-		r.measures.skipped[t.job.Data] = map[string]float64{}
-	}
-	r.measures.skipped[t.job.Data][t.job.Model] = t.need.Seconds()
-	r.measures.left++
-}
-
 // stepTasks lists what is to be measured and was not before.
 func (r *runner) stepTasks() (tasks []stepTask, err error) {
-	steps, lengthSteps := 5, 3
+	steps := 5
 	if r.gpu {
 		steps = 20
 	}
-	for _, e := range r.exhibits {
+	for e, set := range r.shown() {
 		if e.Kind != paper.Steps && e.Kind != paper.Lengths && e.Minutes == 0 {
 			continue
 		}
-		for _, d := range e.Datasets {
-			for _, m := range e.Models {
-				set := r.source(d)
-				if set == nil || !r.asked(m) {
-					continue
-				}
-				j, err := newJob(set, m, nil, "", 0)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", e.ID, err)
-				}
-				t := stepTask{Task: Task{Job: *j, Steps: steps}, job: j}
-				if e.Kind == paper.Lengths {
-					t.lengths(e, r.gpu, lengthSteps)
-				}
-				t.need = r.stepNeed(t)
-				if !r.known(t) && !slices.ContainsFunc(tasks, func(x stepTask) bool { return x.same(t) }) {
-					tasks = append(tasks, t)
-				}
+		for _, m := range r.asked(e) {
+			j, err := newJob(set, m, nil, "", 0)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", e.ID, err)
+			}
+			t := stepTask{Task: Task{Job: *j, Steps: steps}, job: j, file: j.Name + "-step"}
+			if e.Kind == paper.Lengths {
+				t.lengths(e, r.gpu)
+			}
+			t.need = r.stepNeed(t)
+			if !r.known(t) && !slices.ContainsFunc(tasks, func(x stepTask) bool { return x.file == t.file }) {
+				tasks = append(tasks, t)
 			}
 		}
 	}
@@ -259,92 +247,64 @@ func (r *runner) stepTasks() (tasks []stepTask, err error) {
 // stepNeed is how long a measurement takes, about: lengths of rows take as long as the longest of them.
 func (r *runner) stepNeed(t stepTask) time.Duration {
 	const warmUp, batch = 4, 200
-	one := r.estimate.epoch(t.job) * batch
-	if split := r.estimate.split(t.job); split != nil {
-		one /= float64(max(batch, split.Train.Len()))
-	}
+	train, _, _ := t.job.set.sizes()
+	one := r.estimate.epoch(t.job) * batch / max(batch, train)
 	if t.Lengths != nil {
 		return seconds(8 + 8*one)
 	}
 	return seconds(1 + float64(warmUp+t.Steps)*one)
 }
 
-func (t stepTask) same(o stepTask) bool {
-	return t.job.Name == o.job.Name && (t.Task.Lengths == nil) == (o.Task.Lengths == nil)
-}
-
 // lengths makes the task one of rows of different lengths. On a CPU what a step takes is found without computing it:
 // the memory is the same, and nobody would wait.
-func (t *stepTask) lengths(e paper.Exhibit, gpu bool, steps int) {
-	t.Steps, t.Planned = steps, !gpu
+func (t *stepTask) lengths(e paper.Exhibit, gpu bool) {
+	t.Steps, t.Planned, t.file = 3, !gpu, t.job.Data+"-"+t.job.Model+"-neighbors"
 	for _, p := range e.Points {
 		t.Lengths = append(t.Lengths, int(p.X))
 	}
-	for _, s := range e.Points[0].Settings(t.job.Model) {
-		if !strings.HasPrefix(s, "max_input_sequence_length=") {
-			t.Job.Settings = append(t.Job.Settings, s)
-		}
+	t.Job.Settings = slices.DeleteFunc(slices.Clone(e.Points[0].Settings(t.job.Model)), func(s string) bool {
+		return strings.HasPrefix(s, "max_input_sequence_length=")
+	})
+}
+
+// facts are those of a measurement that is made now.
+func facts[R any](r *runner, t stepTask, report R) *Facts[R] {
+	f := &Facts[R]{Hash: t.job.set.hash, Planned: t.Planned, Machine: r.machine(1), Version: r.Version, Report: report}
+	if t.Lengths == nil {
+		f.Spec = json.RawMessage(written(t.job.spec))
 	}
+	return f
+}
+
+// same says whether two measurements are of the same steps on the same device.
+func (f *Facts[R]) same(o *Facts[R]) bool {
+	var x, y bytes.Buffer // without layout
+	json.Compact(&x, f.Spec)
+	json.Compact(&y, o.Spec)
+	return f.Hash == o.Hash && f.Machine.Device == o.Machine.Device && f.Planned == o.Planned &&
+		x.String() == y.String()
 }
 
 // known takes up a measurement that was made before, by this machine.
 func (r *runner) known(t stepTask) bool {
 	if t.Lengths != nil {
-		key := [2]string{t.job.Data, t.job.Model}
-		f := recall(r.measurePath(t.job.Data, t.job.Model, "neighbors"), func(f *LengthFacts) bool {
-			return f.Hash == t.job.set.hash && f.Machine.Device == r.device && f.Planned == t.Planned &&
-				len(f.Report.Rows) == len(t.Lengths)
+		now := facts(r, t, bench.NeighborsReport{})
+		f := kept(r, t.file, func(f *Facts[bench.NeighborsReport]) bool {
+			return f.same(now) && len(f.Report.Rows) == len(t.Lengths)
 		})
 		if f != nil {
-			r.measures.lengths[key] = f
+			r.measures.lengths[t.on()] = f
 		}
 		return f != nil
 	}
-	f := recall(r.measurePath(t.job.Name, "step"), func(f *StepFacts) bool {
-		spec, err := json.Marshal(t.job.spec)
-		return err == nil && f.Hash == t.job.set.hash && f.Machine.Device == r.device && compact(f.Spec) == string(spec)
-	})
-	if f == nil {
-		return false
-	}
-	r.takeStep(t.job, f)
-	return true
-}
-
-// compact is JSON without its layout.
-func compact(raw []byte) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return ""
-	}
-	return b.String()
-}
-
-func (r *runner) noteStep(j *Job, s *bench.StepReport) error {
-	spec, err := json.Marshal(j.spec)
-	if err != nil {
-		return err
-	}
-	machine := r.machine()
-	machine.Jobs, machine.Threads = 1, r.Threads
-	f := &StepFacts{Hash: j.set.hash, Spec: spec, Machine: machine, Version: r.Version, Report: *s}
-	r.takeStep(j, f)
-	return r.keep(r.measurePath(j.Name, "step"), f)
+	f := kept(r, t.file, facts(r, t, bench.StepReport{}).same)
+	return f != nil && r.takeStep(t, f) != nil
 }
 
 // takeStep remembers a measurement; it tells how long epochs take, too.
-func (r *runner) takeStep(j *Job, f *StepFacts) {
-	r.measures.steps[j.Name] = f
-	if split := r.estimate.split(j); split != nil {
-		train := float64(max(1, split.Train.Len()))
-		r.estimate.timed(j, f.Report.Epoch*(train+forwards*float64(split.Val.Len()+split.NewVal.Len()))/train)
-	}
-}
-
-func (r *runner) noteLengths(j *Job, planned bool, report *bench.NeighborsReport) error {
-	machine := r.machine()
-	machine.Jobs, machine.Threads = 1, r.Threads
-	f := &LengthFacts{Hash: j.set.hash, Planned: planned, Machine: machine, Version: r.Version, Report: *report}
-	r.measures.lengths[[2]string{j.Data, j.Model}] = f
-	return r.keep(r.measurePath(j.Data, j.Model, "neighbors"), f)
+func (r *runner) takeStep(t stepTask, f *Facts[bench.StepReport]) *Facts[bench.StepReport] {
+	r.measures.steps[t.on()] = f
+	train, val, _ := t.job.set.sizes()
+	r.estimate.at(t.job).alone = f.Report.Epoch * (train + val) / max(1, train)
+	return f
 }

@@ -30,118 +30,81 @@ type Planned struct {
 
 // plan makes the jobs, each once whatever exhibits show it, and looks what there is of them.
 func (r *runner) plan() error {
-	byName := map[string]*Job{}
 	var list []*Job
-	add := func(set *source, model string, settings []string, task protocol.Task, weight float64) error {
-		j, err := newJob(set, model, settings, task, r.Epochs)
-		if err != nil {
-			return err
-		}
-		if was := byName[j.Name]; was != nil {
-			was.weight = max(was.weight, weight)
-			return nil
-		}
-		j.weight = weight
-		byName[j.Name], list = j, append(list, j)
-		return nil
-	}
-	for _, e := range r.exhibits {
-		for _, d := range e.Datasets {
-			set := r.source(d)
-			for _, m := range e.Models {
-				if set == nil || !r.asked(m) || !models.Get(m).Trains {
-					continue
-				}
-				if err := r.needs(e, set, m, add); err != nil {
-					return fmt.Errorf("%s: %s on %s: %w", e.ID, m, d, err)
+	for e, set := range r.shown() {
+		for _, m := range r.asked(e) {
+			if !models.Get(m).Trains {
+				continue
+			}
+			jobs, err := r.needs(e, set, m)
+			if err != nil {
+				return fmt.Errorf("%s: %s on %s: %w", e.ID, m, set.Name, err)
+			}
+			for _, j := range jobs {
+				if i := slices.IndexFunc(list, func(x *Job) bool { return x.Name == j.Name }); i >= 0 {
+					list[i].weight = max(list[i].weight, j.weight)
+				} else {
+					list = append(list, j)
 				}
 			}
 		}
 	}
 	for seed := range uint64(r.Seeds) {
-		for _, j := range list {
-			r.jobs = append(r.jobs, j.at(seed))
-		}
-	}
-	for _, j := range r.jobs {
-		s := j.look(r.Out, r.earlier)
-		r.found[j.id()] = s
-		if s.Config.Model != "" && (!s.earlier || s.Result.Device == r.device) {
-			if one := seen(s.epochs); one > 0 {
-				r.estimate.measured(j, one)
-			} else if s.state == Done {
-				r.estimate.measured(j, s.Result.Seconds/float64(max(1, s.Result.Epochs)))
-			}
+		for _, training := range list {
+			j := *training
+			j.Seed = seed
+			j.look(r.Out, r.earlier)
+			r.estimate.learn(&j, r.device)
+			r.jobs = append(r.jobs, &j)
+			r.trainings[j.Name] = append(r.trainings[j.Name], &j)
 		}
 	}
 	return nil
 }
 
-// needs adds the trainings that an exhibit wants of a model on a data set.
-func (r *runner) needs(
-	e paper.Exhibit, set *source, m string, add func(*source, string, []string, protocol.Task, float64) error,
-) error {
-	switch e.Kind {
-	case paper.Links, paper.Totals:
-		return add(set, m, nil, "", paper.Telling(m))
-	case paper.Labels:
-		if err := add(set, m, nil, "", paper.Telling(m)); err != nil {
-			return err
+// needs are the trainings that an exhibit wants of a model on a data set.
+func (r *runner) needs(e paper.Exhibit, set *source, m string) (list []*Job, err error) {
+	add := func(settings []string, task protocol.Task, weight float64) {
+		j, failed := newJob(set, m, settings, task, r.Epochs)
+		if err = cmp.Or(err, failed); failed == nil {
+			j.weight = weight
+			list = append(list, j)
 		}
-		return add(set, m, nil, protocol.NodeClassification, paper.Telling(m)/2)
+	}
+	weight := costOf(m).weight
+	switch e.Kind {
+	case paper.Links, paper.Totals, paper.Labels:
+		add(nil, "", weight)
 	case paper.Varied:
 		for _, p := range e.Points {
-			if err := add(set, m, p.Settings(m), "", 1); err != nil {
-				return err
-			}
+			add(p.Settings(m), "", 1)
 		}
+	}
+	if e.Kind == paper.Labels {
+		add(nil, protocol.NodeClassification, weight/2)
+	}
+	return list, err
+}
+
+// seeds are the trainings of the plan that are one but for their seed.
+func (r *runner) seeds(set *source, name string, settings []string, task protocol.Task) []*Job {
+	if j, err := newJob(set, name, settings, task, r.Epochs); err == nil {
+		return r.trainings[j.Name]
 	}
 	return nil
 }
 
-// asked says whether a model is among those that are wanted.
-func (r *runner) asked(model string) bool { return r.Models == nil || slices.Contains(r.Models, model) }
-
 // order sorts jobs: all first seeds before all second ones, and then by how much they tell for their time.
-func (r *runner) order(jobs []*Job) {
+func (r *runner) order(jobs []*Job) []*Job {
 	worth := map[*Job]float64{}
 	for _, j := range jobs {
-		_, usual := r.estimate.remaining(j, r.found[j.id()].epochs)
+		_, usual := r.estimate.remaining(j)
 		worth[j] = j.weight / max(1, usual.Seconds())
 	}
 	slices.SortStableFunc(jobs, func(a, b *Job) int {
 		return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(worth[b], worth[a]))
 	})
-}
-
-func (r *runner) preview() *Plan {
-	p := &Plan{Device: r.device, Jobs: r.Jobs, Runs: []Planned{}, Missing: r.missing()}
-	for _, e := range r.exhibits {
-		p.Exhibits = append(p.Exhibits, Exhibit{e.ID, e.Number, e.Title})
-	}
-	jobs := slices.Clone(r.jobs)
-	r.order(jobs)
-	for _, j := range jobs {
-		s := r.found[j.id()]
-		one := Planned{Run: j.id(), State: s.state}
-		if s.state != Done {
-			least, usual := r.estimate.remaining(j, s.epochs)
-			one.Least, one.Expects = round(least), round(usual)
-		}
-		p.Runs = append(p.Runs, one)
-	}
-	return p
+	return jobs
 }
 
 func round(d time.Duration) float64 { return d.Round(time.Second).Seconds() }
-
-// missing are the data sets that are not there.
-func (r *runner) missing() []Missing {
-	list := []Missing{}
-	for _, s := range r.sources {
-		if s.Set == nil {
-			list = append(list, s.missing())
-		}
-	}
-	return list
-}

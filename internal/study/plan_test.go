@@ -65,13 +65,13 @@ func TestExhibitsCanBeTrained(t *testing.T) {
 				continue
 			}
 			for _, d := range e.Datasets {
-				for _, p := range append([]paper.Point{{Settings: func(string) []string { return nil }}}, e.Points...) {
+				for _, p := range append([]paper.Point{{}}, e.Points...) {
 					if _, err := f.Spec(preset, model.Data{Name: d}, p.Settings(m)...); err != nil {
 						t.Errorf("%s, %s on %s: %v", e.ID, m, d, err)
 					}
 				}
 			}
-			if costOf(m) == (cost{350, 5, 50}) {
+			if costOf(m).family == "" {
 				t.Errorf("nobody knows what %s costs", m)
 			}
 		}

@@ -3,14 +3,13 @@ package study
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
-	"strings"
-	"sync"
 	"time"
 )
 
@@ -52,97 +51,61 @@ func Here(ctx context.Context, o Order, tell func(News)) error {
 	return nil
 }
 
-// grace is how long a worker may take to keep what it has done.
-const grace = 20 * time.Second
-
 // Process carries orders out in processes of their own, so that one that crashes takes no other with it: program is
 // started with args and must call Serve.
 func Process(program string, args ...string) Launch {
 	return func(ctx context.Context, o Order, tell func(News)) error {
-		raw, err := json.Marshal(o)
-		if err != nil {
-			return err
-		}
-		cmd := exec.Command(program, args...)
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			return err
-		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			return err
-		}
-		var said tail
+		cmd := exec.CommandContext(ctx, program, args...)
+		var said bytes.Buffer
 		cmd.Stderr = &said
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		if _, err := in.Write(append(raw, '\n')); err != nil {
-			in.Close()
-			return fmt.Errorf("the process took no order: %w%s", errors.Join(err, cmd.Wait()), said.words())
-		}
-		ended := make(chan struct{})
-		var watching sync.WaitGroup
-		watching.Go(func() {
-			select {
-			case <-ctx.Done():
-				in.Close()
-			case <-ended:
-				in.Close()
-				return
-			}
-			select {
-			case <-time.After(grace):
-				cmd.Process.Kill()
-			case <-ended:
-			}
-		})
-		over := false
-		lines := bufio.NewReader(out)
-		for {
-			line, err := lines.ReadBytes('\n')
-			var n News
-			if json.Unmarshal(line, &n) == nil {
-				over = over || n.Stopped || n.Error != "" && !n.Finished || n.Finished && n.Task == len(o.Tasks)-1
-				tell(n)
-			}
-			if err != nil {
-				break
-			}
-		}
-		close(ended)
-		err = cmd.Wait()
-		watching.Wait()
-		if over || ctx.Err() != nil {
+		err := give(cmd, o, tell)
+		if err == nil || ctx.Err() != nil {
 			return nil
 		}
-		if err == nil {
-			err = errors.New("exit status 0")
+		const most = 2000
+		if last := bytes.TrimSpace(said.Bytes()[max(0, said.Len()-most):]); len(last) > 0 {
+			err = fmt.Errorf("%w: %s", err, last)
 		}
-		return fmt.Errorf("the process ended before its work did: %w%s", err, said.words())
+		return err
 	}
 }
 
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	last []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	const most = 2000
-	t.last = append(t.last, p...)
-	t.last = bytes.Clone(t.last[max(0, len(t.last)-most):])
-	return len(p), nil
-}
-
-func (t *tail) words() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if text := strings.TrimSpace(string(t.last)); text != "" {
-		return ": " + text
+// give starts a worker that carries out an order. When its context ends, the worker is told by the end of its input.
+func give(cmd *exec.Cmd, o Order, tell func(News)) error {
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return err
 	}
-	return ""
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	const grace = 20 * time.Second // to keep what it has done
+	cmd.Cancel, cmd.WaitDelay = in.Close, grace
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if _, err := in.Write(append(raw, '\n')); err != nil {
+		in.Close()
+		return fmt.Errorf("the process took no order: %w", errors.Join(err, cmd.Wait()))
+	}
+	over := false
+	for lines := bufio.NewReader(out); err == nil; {
+		var line []byte
+		var n News
+		line, err = lines.ReadBytes('\n')
+		if json.Unmarshal(line, &n) == nil {
+			over = over || n.Stopped || n.Error != "" && !n.Finished || n.Finished && n.Task == len(o.Tasks)-1
+			tell(n)
+		}
+	}
+	if err = cmd.Wait(); over {
+		return nil
+	}
+	return fmt.Errorf("the process ended before its work did: %w", cmp.Or(err, errors.New("exit status 0")))
 }

@@ -61,28 +61,25 @@ func averageRanks(t *Table, e paper.Exhibit, columns []column) {
 	if len(columns) == 0 || len(whole) < 2 {
 		return
 	}
-	average := func(i int, value func(c column, i int) float64) float64 {
-		sum := 0.0
-		for _, c := range columns {
-			place := 1.0
-			for _, k := range whole {
-				if value(c, k) > value(c, i) {
-					place++
-				}
-			}
-			sum += place
-		}
-		return sum / float64(len(columns))
-	}
 	t.Columns = append(t.Columns, "rank", "paper's rank")
 	for i := range e.Models {
-		own, theirs := Cell{}, Cell{}
-		if slices.Contains(whole, i) {
-			v := average(i, func(c column, k int) float64 { return c.ours[k].mean() })
-			w := average(i, func(c column, k int) float64 { return c.paper[k].Mean })
-			own, theirs = Cell{Text: fmt.Sprintf("%.2f", v)}, Cell{Text: fmt.Sprintf("%.2f", w)}
+		better, theirs := 0, 0 // on all data sets together
+		for _, c := range columns {
+			for _, k := range whole {
+				if c.ours[k].mean() > c.ours[i].mean() {
+					better++
+				}
+				if c.paper[k].Mean > c.paper[i].Mean {
+					theirs++
+				}
+			}
 		}
-		t.Rows[i] = append(t.Rows[i], own, theirs)
+		cells := make([]Cell, 2)
+		if slices.Contains(whole, i) {
+			average := func(n int) string { return fmt.Sprintf("%.2f", 1+float64(n)/float64(len(columns))) }
+			cells = row(average(better), average(theirs))
+		}
+		t.Rows[i] = append(t.Rows[i], cells...)
 	}
 	var names []string
 	for _, c := range columns {

@@ -1,7 +1,6 @@
 package study
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -43,6 +42,8 @@ type line struct {
 	Config json.RawMessage `json:"config"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Audit  json.RawMessage `json:"audit,omitempty"`
+
+	read Record
 }
 
 // ReadRecords finds all runs in a directory, however deep, and in files with a run in each line.
@@ -58,12 +59,8 @@ func ReadRecords(path string) (list []Record, err error) {
 			return nil
 		case filepath.Ext(file) == recordEnding && d.Name() != run.LogFile:
 			lines, err := readLines(file)
-			for i, l := range lines {
-				r, err := l.record(file)
-				if err != nil {
-					return fmt.Errorf("%s, line %d: %w", file, i+1, err)
-				}
-				list = append(list, r)
+			for _, l := range lines {
+				list = append(list, l.read)
 			}
 			return err
 		}
@@ -110,44 +107,45 @@ func readLines(file string) (list []line, err error) {
 		return nil, err
 	}
 	defer f.Close()
-	in := bufio.NewScanner(f)
-	const longest = 1 << 24
-	in.Buffer(nil, longest)
-	for n := 1; in.Scan(); n++ {
+	in := json.NewDecoder(f)
+	for n := 1; ; n++ {
 		var l line
-		err := json.Unmarshal(in.Bytes(), &l)
+		err := in.Decode(&l)
+		if err == io.EOF {
+			return list, nil
+		}
 		if err == nil && (l.Name == "" || l.Config == nil || l.Result == nil) {
 			err = errors.New("found no name, config and result, want the record of a run")
 		}
 		if err != nil && n == 1 {
 			return nil, nil
 		}
+		if err == nil {
+			l.read, err = l.record(file)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", file, n, err)
 		}
 		list = append(list, l)
 	}
-	return list, in.Err()
 }
 
 // record reads what a line says.
 func (l line) record(path string) (Record, error) {
 	r := Record{Name: l.Name, Path: path, ended: len(l.Result) > 0}
-	if err := json.Unmarshal(l.Config, &r.Config); err != nil {
-		return r, fmt.Errorf("%s: %w", run.ConfigFile, err)
-	}
-	if r.ended {
-		if err := json.Unmarshal(l.Result, &r.Result); err != nil {
-			return r, fmt.Errorf("%s: %w", run.ResultFile, err)
+	var stamp struct{ Verdict string }
+	for _, x := range []struct {
+		name string
+		raw  json.RawMessage
+		into any
+	}{{run.ConfigFile, l.Config, &r.Config}, {run.ResultFile, l.Result, &r.Result}, {stampFile, l.Audit, &stamp}} {
+		if len(x.raw) > 0 {
+			if err := json.Unmarshal(x.raw, x.into); err != nil {
+				return r, fmt.Errorf("%s: %w", x.name, err)
+			}
 		}
 	}
-	if len(l.Audit) > 0 {
-		var stamp struct{ Verdict string }
-		if err := json.Unmarshal(l.Audit, &stamp); err != nil {
-			return r, fmt.Errorf("%s: %w", stampFile, err)
-		}
-		r.Audit = stamp.Verdict
-	}
+	r.Audit = stamp.Verdict
 	factory, err := model.Find(cmp.Or(r.Config.Model, r.Result.Model))
 	if err != nil {
 		return r, err
@@ -169,9 +167,8 @@ func (r *Record) Unfinished() string {
 
 // training is what tells a run from all that are not a repetition of it.
 func (r *Record) training() string {
-	spec, _ := json.Marshal(r.spec)
 	c := r.Config
-	return fmt.Sprint(c.Model, c.Hashes.Data, c.Sampling, c.Seed, c.ByAP, c.TF32, string(spec))
+	return fmt.Sprint(c.Model, c.Hashes.Data, c.Sampling, c.Seed, c.ByAP, c.TF32, written(r.spec))
 }
 
 // ErrRecord says that a run cannot be recorded.
@@ -192,11 +189,7 @@ func AddRecords(dir string, runs ...string) (names []string, err error) {
 			return nil, err
 		}
 		for _, l := range lines {
-			r, err := l.record(file)
-			if err != nil {
-				return nil, fmt.Errorf("%s, %s: %w", file, l.Name, err)
-			}
-			taken[l.Name], taken[r.training()] = l.Name, l.Name
+			taken[l.Name], taken[l.read.training()] = l.Name, l.Name
 		}
 		files[file] = lines
 	}

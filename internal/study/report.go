@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,73 +65,63 @@ func (r *runner) finish(stopped bool) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.state.Spent = 0
 	if stopped { // the rest of the budget is for the invocation that goes on
-		r.state.Spent = r.state.spent().Seconds() + time.Since(r.began).Seconds()
+		r.state.Spent += time.Since(r.began).Seconds()
+	} else {
+		r.state.Spent = 0
 	}
-	return report, r.state.save()
+	return report, r.saveState()
 }
 
 func (r *runner) report(stopped bool) *Report {
 	report := &Report{
 		Format: "dygmamba report 1", Written: time.Now().UTC().Truncate(time.Second), Version: r.Version,
-		Machine: r.machine(), Budget: r.Budget.Seconds(), Epochs: r.Epochs, Seeds: r.Seeds, Stopped: stopped,
-		Missing: r.missing(), Phases: slices.Clone(r.phases), Runs: []RunFact{},
+		Machine: r.machine(r.Jobs), Budget: r.Budget.Seconds(), Epochs: r.Epochs, Seeds: r.Seeds, Stopped: stopped,
+		Missing: r.missing, Phases: slices.Clone(r.phases), Runs: []RunFact{},
 	}
 	for _, e := range r.exhibits {
 		report.Exhibits = append(report.Exhibits, r.show(e))
 	}
-	jobs := slices.Clone(r.jobs)
-	r.order(jobs)
-	place := map[string]int{Done: 0, Unfinished: 1, Failed: 2, NotBegun: 3}
-	slices.SortStableFunc(jobs, func(a, b *Job) int {
-		x, y := r.found[a.id()].state, r.found[b.id()].state
-		if x == Done && y == Done {
-			return strings.Compare(a.id(), b.id())
-		}
-		return cmp.Compare(place[x], place[y])
-	})
-	for _, j := range jobs {
+	for _, j := range r.order(slices.Clone(r.jobs)) {
 		report.Runs = append(report.Runs, r.runFact(j))
 	}
+	states := []string{Done, Unfinished, Failed, NotBegun}
+	slices.SortStableFunc(report.Runs, func(a, b RunFact) int {
+		if a.State == Done && b.State == Done {
+			return strings.Compare(a.Run, b.Run)
+		}
+		return cmp.Compare(slices.Index(states, a.State), slices.Index(states, b.State))
+	})
 	return report
 }
 
 func (r *runner) runFact(j *Job) RunFact {
-	s := r.found[j.id()]
+	s := j.found
 	f := RunFact{
-		Run: j.id(), State: s.state, Seed: j.Seed, Dir: r.relative(s.Path), Words: r.words(j),
+		Run: j.id(), State: s.state, Seed: j.Seed, Dir: r.relative(s.Path),
 		Conditions: conditions(j.spec), Settings: j.spec.Brief(), Epochs: len(s.epochs), Version: "not recorded",
 	}
 	if s.Config.Hashes.Data != "" {
 		f.Hashes, _ = json.Marshal(s.Config.Hashes)
 	}
-	if s.state == Done {
-		f.Epochs, f.Seconds, f.Device = s.Result.Epochs, s.Result.Seconds, s.Result.Device
-	} else {
-		_, usual := r.estimate.remaining(j, s.epochs)
-		f.Expects = round(usual)
+	least, usual := r.estimate.remaining(j)
+	f.Expects = round(usual)
+	about := fmt.Sprintf("about %s more, %s at the least", minutes(usual), minutes(least))
+	switch s.state {
+	case Done:
+		f.Epochs, f.Seconds, f.Device, f.Expects = s.Result.Epochs, s.Result.Seconds, s.Result.Device, 0
+		f.Words = fmt.Sprintf("best epoch %d of %d, chosen by validation", s.Result.BestEpoch, s.Result.Epochs)
+	case Unfinished:
+		f.Words = fmt.Sprintf("interrupted after epoch %d of at most %d; %s", f.Epochs, j.spec.Training.Epochs, about)
+	case Failed:
+		f.Words = "failed: " + s.why
+	default:
+		f.Words = "not begun; " + about
 	}
 	if rec, ok := r.state.Runs[j.id()]; ok && !s.earlier {
 		f.Version, f.Machine = cmp.Or(rec.Version, f.Version), &rec.Machine
 	}
 	return f
-}
-
-// words tell where a run stands.
-func (r *runner) words(j *Job) string {
-	s := r.found[j.id()]
-	least, usual := r.estimate.remaining(j, s.epochs)
-	about := fmt.Sprintf("about %s more, %s at the least", minutes(usual), minutes(least))
-	switch s.state {
-	case Done:
-		return fmt.Sprintf("best epoch %d of %d, chosen by validation", s.Result.BestEpoch, s.Result.Epochs)
-	case Unfinished:
-		return fmt.Sprintf("interrupted after epoch %d of at most %d; %s", len(s.epochs), j.spec.Training.Epochs, about)
-	case Failed:
-		return "failed: " + s.why
-	}
-	return "not begun; " + about
 }
 
 // minutes is a time to plan with.
@@ -165,43 +154,33 @@ func conditions(spec model.Spec) string {
 }
 
 // relative is a path as the report links to it.
-func (r *runner) relative(dir string) string {
-	if dir == "" {
-		return ""
-	}
+func (r *runner) relative(path string) string {
 	out, err1 := filepath.Abs(r.Out)
-	whole, err2 := filepath.Abs(dir)
-	if path, err := filepath.Rel(out, whole); err1 == nil && err2 == nil && err == nil {
-		if filepath.Ext(path) == recordEnding {
-			return filepath.ToSlash(path)
-		}
-		return filepath.ToSlash(path) + "/"
+	whole, err2 := filepath.Abs(path)
+	link, err := filepath.Rel(out, whole)
+	switch {
+	case path == "" || cmp.Or(err1, err2, err) != nil:
+		return ""
+	case filepath.Ext(link) == recordEnding:
+		return filepath.ToSlash(link)
 	}
-	return ""
+	return filepath.ToSlash(link) + "/"
 }
 
-// write writes the report's files, each as a atomicfile.
+// write writes the report's files, each as a whole.
 func (r *runner) write(report *Report) error {
-	if err := os.MkdirAll(r.Out, 0o755); err != nil {
-		return err
-	}
-	if err := atomicfile.WriteJSON(filepath.Join(r.Out, ReportFile), report); err != nil {
-		return err
-	}
+	err := atomicfile.WriteJSON(filepath.Join(r.Out, ReportFile), report)
 	doc := report.document()
 	for _, name := range []string{PageFile, MarkdownFile} {
-		err := atomicfile.Write(filepath.Join(r.Out, name), func(w io.Writer) error {
+		err = cmp.Or(err, atomicfile.Write(filepath.Join(r.Out, name), func(w io.Writer) error {
 			return doc.Write(w, filepath.Ext(name))
-		})
-		if err != nil {
-			return err
-		}
+		}))
 	}
-	return nil
+	return err
 }
 
-// counted is how many runs are in a state.
-func (r *Report) counted(state string) int {
+// Counted is how many runs are in a state.
+func (r *Report) Counted(state string) int {
 	n := 0
 	for _, x := range r.Runs {
 		if x.State == state {
@@ -266,7 +245,7 @@ const conventions = "Ours are means over seeds, with the sample standard deviati
 
 func (r *Report) lead() string {
 	text := fmt.Sprintf("%s, %d CPUs, %s, %s.", r.Machine.Device, r.Machine.CPUs, atOnce(r.Machine.Jobs),
-		seedWords(r.Seeds))
+		plural(r.Seeds, "one seed", "%d seeds"))
 	if r.Budget > 0 {
 		text += fmt.Sprintf(" The budget was %s.", minutes(seconds(r.Budget)))
 	}
@@ -280,15 +259,12 @@ func (r *Report) lead() string {
 }
 
 func atOnce(jobs int) string {
-	if jobs == 1 {
-		return "one training at a time"
-	}
-	return fmt.Sprintf("up to %d trainings at once", jobs)
+	return plural(jobs, "one training at a time", "up to %d trainings at once")
 }
 
-func seedWords(n int) string {
+func plural(n int, one, more string) string {
 	if n == 1 {
-		return "one seed"
+		return one
 	}
-	return fmt.Sprintf("%d seeds", n)
+	return fmt.Sprintf(more, n)
 }

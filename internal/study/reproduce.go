@@ -49,70 +49,73 @@ type Options struct {
 var ErrName = errors.New("unknown name")
 
 // Exhibit is a table or figure that can be reproduced.
-type Exhibit struct {
-	ID     string `json:"id"`
-	Number string `json:"number"`
-	Title  string `json:"title"`
-}
+type Exhibit = paper.Heading
 
 // Exhibits lists them in the order of the paper.
 func Exhibits() (list []Exhibit) {
 	for _, e := range paper.Exhibits() {
-		list = append(list, Exhibit{e.ID, e.Number, e.Title})
+		list = append(list, e.Heading)
 	}
 	return list
 }
 
 // Run reproduces. When ctx ends, what was done is kept and reported, and the error wraps ctx's.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	r, err := newRunner(o)
+	r, err := newRunner(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	defer r.closeSources()
-	if err := r.prepare(ctx); err != nil {
-		return nil, err
-	}
+	defer r.close()
 	stopped := r.carryOut(ctx)
 	if stopped != nil && !errors.Is(stopped, context.Canceled) && !errors.Is(stopped, context.DeadlineExceeded) {
 		return nil, stopped
 	}
 	report, err := r.finish(ctx.Err() != nil)
 	if err == nil && ctx.Err() != nil {
-		err = fmt.Errorf("%d of %d runs are done: %w", report.counted(Done), len(report.Runs), ctx.Err())
+		err = fmt.Errorf("%d of %d runs are done: %w", report.Counted(Done), len(report.Runs), ctx.Err())
 	}
 	return report, err
 }
 
 // Preview is the plan alone: nothing is trained, measured or written.
 func Preview(ctx context.Context, o Options) (*Plan, error) {
-	r, err := newRunner(o)
+	r, err := newRunner(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	defer r.closeSources()
-	if err := r.prepare(ctx); err != nil {
-		return nil, err
+	defer r.close()
+	p := &Plan{Device: r.device, Jobs: r.Jobs, Runs: []Planned{}, Missing: r.missing}
+	for _, e := range r.exhibits {
+		p.Exhibits = append(p.Exhibits, e.Heading)
 	}
-	return r.preview(), nil
+	for _, j := range r.order(slices.Clone(r.jobs)) {
+		one := Planned{Run: j.id(), State: j.found.state}
+		if one.State != Done {
+			least, usual := r.estimate.remaining(j)
+			one.Least, one.Expects = round(least), round(usual)
+		}
+		p.Runs = append(p.Runs, one)
+	}
+	return p, nil
 }
 
 // runner is a reproduction under way.
 type runner struct {
 	Options
-	began    time.Time
-	deadline time.Time // for trainings; zero: none
-	exhibits []paper.Exhibit
-	sources  []*source
-	jobs     []*Job // the best first when they were planned
-	found    map[string]standing
-	earlier  []Record
-	device   string // its name
-	gpu      bool
-	estimate *estimator
-	measures measures
-	state    stateFile
-	phases   []Phase
+	began     time.Time
+	deadline  time.Time // for trainings; zero: none
+	exhibits  []paper.Exhibit
+	sources   []*source
+	missing   []Missing
+	jobs      []*Job            // the best first when they were planned
+	trainings map[string][]*Job // the same by Job.Name, in the order of seeds
+	earlier   []Record
+	device    string // its name
+	gpu       bool
+	estimate  *estimator
+	measures  measures
+	state     stateFile
+	phases    []Phase
 }
 
 // Phase is a part of the work and how long it took.
@@ -121,126 +124,28 @@ type Phase struct {
 	Seconds float64 `json:"seconds"`
 }
 
-func newRunner(o Options) (*runner, error) {
-	r := &runner{Options: o, began: time.Now(), found: map[string]standing{}}
+// newRunner finds out what there is and what is to be done.
+func newRunner(ctx context.Context, o Options) (*runner, error) {
+	r := &runner{Options: o, began: time.Now(), trainings: map[string][]*Job{}, missing: []Missing{}}
 	r.Seeds, r.Device = max(1, o.Seeds), cmp.Or(o.Device, "auto")
+	r.Threads = cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
+	r.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if r.Launch == nil {
 		r.Launch = Here
 	}
-	if r.Threads == 0 {
-		r.Threads = runtime.GOMAXPROCS(0)
-	}
-	if err := r.choose(); err != nil {
-		return nil, err
+	for _, step := range []func() error{
+		r.choose,
+		r.openDevice,
+		func() error { return r.phase("reading data", func() error { return r.openSources(ctx) }) },
+		r.readEarlier,
+		func() error { return r.phase("planning", r.plan) },
+	} {
+		if err := step(); err != nil {
+			r.close()
+			return nil, err
+		}
 	}
 	return r, nil
-}
-
-// choose finds what was named.
-func (r *runner) choose() error {
-	for _, name := range r.Names {
-		found, ok := paper.Find(name)
-		if !ok {
-			var ids []string
-			for _, e := range paper.Exhibits() {
-				ids = append(ids, e.ID)
-			}
-			return fmt.Errorf("%w: no table or figure %q%s; there are %s, their numbers such as table-1, and all",
-				ErrName, name, suggest.Hint(name, ids), strings.Join(ids, ", "))
-		}
-		for _, e := range found {
-			if !slices.ContainsFunc(r.exhibits, func(x paper.Exhibit) bool { return x.ID == e.ID }) {
-				r.exhibits = append(r.exhibits, e)
-			}
-		}
-	}
-	if len(r.exhibits) == 0 {
-		return fmt.Errorf("%w: no table or figure was named", ErrName)
-	}
-	var sets []string
-	for _, e := range paper.Exhibits() {
-		for _, d := range e.Datasets {
-			if !slices.Contains(sets, d) {
-				sets = append(sets, d)
-			}
-		}
-	}
-	for i, name := range r.Datasets {
-		k := slices.IndexFunc(sets, func(s string) bool { return strings.EqualFold(s, name) })
-		if k < 0 {
-			return fmt.Errorf("%w: the paper has no data set %q%s; it has %s", ErrName, name, suggest.Hint(name, sets),
-				strings.Join(sets, ", "))
-		}
-		r.Datasets[i] = sets[k]
-	}
-	for _, name := range r.Models {
-		if names := model.Registered(); !slices.Contains(names, name) {
-			return fmt.Errorf("%w: no model %q%s; there are %s", ErrName, name, suggest.Hint(name, names),
-				strings.Join(names, ", "))
-		}
-	}
-	return nil
-}
-
-// phase times a part of the work.
-func (r *runner) phase(name string, do func() error) error {
-	began := time.Now()
-	err := do()
-	took := time.Since(began)
-	r.phases = append(r.phases, Phase{name, took.Seconds()})
-	r.log().Info(fmt.Sprintf("%s took %v", name, took.Round(100*time.Millisecond)))
-	return err
-}
-
-// prepare finds out what there is and what is to be done.
-func (r *runner) prepare(ctx context.Context) error {
-	if err := r.openDevice(); err != nil {
-		return err
-	}
-	err := r.phase("reading data", func() error { return r.openSources(ctx, r.wanted()) })
-	if err != nil {
-		return err
-	}
-	if err := r.readEarlier(); err != nil {
-		return err
-	}
-	return r.phase("planning", r.plan)
-}
-
-// wanted are the data sets of the exhibits, as far as they are asked for.
-func (r *runner) wanted() (names []string) {
-	for _, e := range r.exhibits {
-		for _, d := range e.Datasets {
-			if !slices.Contains(names, d) && (r.Datasets == nil || slices.Contains(r.Datasets, d)) {
-				names = append(names, d)
-			}
-		}
-	}
-	return names
-}
-
-// openDevice looks what computes, and how many trainings suit it.
-func (r *runner) openDevice() error {
-	dev, note, err := open.Device(r.Device, open.Options{Threads: 1})
-	if err != nil {
-		return err
-	}
-	if note != "" {
-		r.log().Info("computing on the CPU: " + note)
-	}
-	_, cpu := dev.(device.Threaded)
-	r.device, r.gpu = dev.Name(), !cpu
-	if err := dev.Close(); err != nil {
-		return err
-	}
-	if r.Jobs == 0 {
-		r.Jobs = 1
-		if r.gpu {
-			r.Jobs = max(1, min(6, r.Threads/2)) // more take turns
-		}
-	}
-	r.estimate = newEstimator(r.gpu, max(1, r.Threads/r.Jobs), r.Jobs)
-	return nil
 }
 
 // readEarlier lists the runs that were made before.
@@ -255,9 +160,75 @@ func (r *runner) readEarlier() error {
 	return nil
 }
 
-func (r *runner) log() *slog.Logger {
-	if r.Log == nil {
-		return slog.New(slog.DiscardHandler)
+// choose finds what was named.
+func (r *runner) choose() error {
+	all := paper.Exhibits()
+	for _, name := range r.Names {
+		found, ok := paper.Find(name)
+		if !ok {
+			var ids []string
+			for _, e := range all {
+				ids = append(ids, e.ID)
+			}
+			return unknown("no table or figure", name, ids, "there are %s, their numbers such as table-1, and all")
+		}
+		for _, e := range found {
+			if !slices.ContainsFunc(r.exhibits, func(x paper.Exhibit) bool { return x.ID == e.ID }) {
+				r.exhibits = append(r.exhibits, e)
+			}
+		}
 	}
-	return r.Log
+	if len(r.exhibits) == 0 {
+		return fmt.Errorf("%w: no table or figure was named", ErrName)
+	}
+	sets := datasets(all)
+	for i, name := range r.Datasets {
+		k := slices.IndexFunc(sets, func(s string) bool { return strings.EqualFold(s, name) })
+		if k < 0 {
+			return unknown("the paper has no data set", name, sets, "it has %s")
+		}
+		r.Datasets[i] = sets[k]
+	}
+	for _, name := range r.Models {
+		if names := model.Registered(); !slices.Contains(names, name) {
+			return unknown("no model", name, names, "there are %s")
+		}
+	}
+	return nil
+}
+
+// unknown is the error about a name that is none of a list.
+func unknown(what, name string, names []string, there string) error {
+	return fmt.Errorf("%w: %s %q%s; "+there, ErrName, what, name, suggest.Hint(name, names), strings.Join(names, ", "))
+}
+
+// phase times a part of the work.
+func (r *runner) phase(name string, do func() error) error {
+	began := time.Now()
+	err := do()
+	took := time.Since(began)
+	r.phases = append(r.phases, Phase{name, took.Seconds()})
+	r.Log.Info(fmt.Sprintf("%s took %v", name, took.Round(100*time.Millisecond)))
+	return err
+}
+
+// openDevice looks what computes, and how many trainings suit it.
+func (r *runner) openDevice() error {
+	dev, note, err := open.Device(r.Device, open.Options{Threads: 1})
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		r.Log.Info("computing on the CPU: " + note)
+	}
+	_, cpu := dev.(device.Threaded)
+	r.device, r.gpu = dev.Name(), !cpu
+	if r.Jobs == 0 {
+		r.Jobs = 1
+		if r.gpu {
+			r.Jobs = max(1, min(6, r.Threads/2)) // more take turns
+		}
+	}
+	r.estimate = newEstimator(r.gpu, max(1, r.Threads/r.Jobs), r.Jobs)
+	return dev.Close()
 }

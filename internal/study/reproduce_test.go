@@ -98,7 +98,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 			if !errors.Is(err, context.Canceled) || first == nil || !first.Stopped {
 				t.Fatalf("interrupted: %v, %+v", err, first)
 			}
-			if first.counted(Done) == len(first.Runs) {
+			if first.Counted(Done) == len(first.Runs) {
 				t.Fatal("all was done before it was interrupted")
 			}
 			spentOf(t, o.Out, true)
@@ -108,8 +108,8 @@ func TestInterruptedAndResumed(t *testing.T) {
 			}
 			spentOf(t, o.Out, false)
 			const runs, epochs = 8, 3 // two models on two data sets with two seeds
-			if report.Stopped || len(report.Runs) != runs || report.counted(Done) != runs {
-				t.Fatalf("%d of %d runs are done", report.counted(Done), len(report.Runs))
+			if report.Stopped || len(report.Runs) != runs || report.Counted(Done) != runs {
+				t.Fatalf("%d of %d runs are done", report.Counted(Done), len(report.Runs))
 			}
 			for id, n := range count.epochs {
 				if n != epochs {
@@ -167,7 +167,7 @@ func TestNodeClassification(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Runs) != 2 || report.counted(Done) != 2 {
+	if len(report.Runs) != 2 || report.Counted(Done) != 2 {
 		t.Fatalf("%+v", report.Runs)
 	}
 	runDir := filepath.Join(o.Out, "runs", "wikipedia-jodie-paper-node-classification-num_epochs=3")
@@ -180,7 +180,7 @@ func TestNodeClassification(t *testing.T) {
 	if i < 0 || *row[i].Value != r.Results[0].AUC || row[i+1].Text != "88.10 ± 1.57" {
 		t.Errorf("%+v, the run has %v", row, r.Results[0].AUC)
 	}
-	if exists(filepath.Join(runDir, "link")) {
+	if run.Exists(filepath.Join(runDir, "link")) {
 		t.Error("its model was trained twice")
 	}
 }
@@ -212,7 +212,7 @@ func complete(t *testing.T, o Options, report *Report) {
 		!strings.Contains(cell.Conditions, "order arrival") {
 		t.Errorf("the table has %+v, the runs %v", cell, sum)
 	}
-	if !exists(filepath.Join(o.Out, filepath.FromSlash(cell.Link), run.ConfigFile)) {
+	if !run.Exists(filepath.Join(o.Out, filepath.FromSlash(cell.Link), run.ConfigFile)) {
 		t.Errorf("%s leads nowhere", cell.Link)
 	}
 	for _, name := range []string{PageFile, MarkdownFile, ReportFile, PlanFile} {
@@ -241,11 +241,11 @@ func TestEarlierRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.counted(Done) != 2 || exists(filepath.Join(again.Out, "runs")) {
-		t.Errorf("%d done", report.counted(Done))
+	if report.Counted(Done) != 2 || run.Exists(filepath.Join(again.Out, "runs")) {
+		t.Errorf("%d done", report.Counted(Done))
 	}
 	again.Epochs, again.Launch = 2, nil // another schedule is another run
-	if report, err = Run(t.Context(), again); err != nil || !exists(filepath.Join(again.Out, "runs",
+	if report, err = Run(t.Context(), again); err != nil || !run.Exists(filepath.Join(again.Out, "runs",
 		"uci-jodie-paper-num_epochs=2")) {
 		t.Errorf("%v, %+v", err, report)
 	}
@@ -266,8 +266,8 @@ func TestSeedsAreRoundedAlike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if exact != want || report.counted(Done) != done {
-			t.Errorf("exact: %v, %d done, want %d", exact, report.counted(Done), done)
+		if exact != want || report.Counted(Done) != done {
+			t.Errorf("exact: %v, %d done, want %d", exact, report.Counted(Done), done)
 		}
 	}
 	do(false, 1)
@@ -311,8 +311,8 @@ func TestForeignRunIsNoResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.counted(Done) != 1 || report.counted(Failed) != 1 {
-		t.Errorf("%d done, %d failed", report.counted(Done), report.counted(Failed))
+	if report.Counted(Done) != 1 || report.Counted(Failed) != 1 {
+		t.Errorf("%d done, %d failed", report.Counted(Done), report.Counted(Failed))
 	}
 	for _, record := range report.Runs {
 		if record.State == Failed && !strings.Contains(record.Words, "learning_rate 0.0002 and 0.0001") {
@@ -336,8 +336,8 @@ func TestWorkerDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.counted(Done) != 2 || report.counted(Failed) != 2 {
-		t.Errorf("%d done, %d failed", report.counted(Done), report.counted(Failed))
+	if report.Counted(Done) != 2 || report.Counted(Failed) != 2 {
+		t.Errorf("%d done, %d failed", report.Counted(Done), report.Counted(Failed))
 	}
 	for _, record := range report.Runs {
 		if record.State == Failed && !strings.Contains(record.Words, "says the driver") {
@@ -357,8 +357,8 @@ func TestBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if time.Since(began) > o.Budget || report.counted(NotBegun) != 2 {
-		t.Errorf("took %v, %d not begun", time.Since(began), report.counted(NotBegun))
+	if time.Since(began) > o.Budget || report.Counted(NotBegun) != 2 {
+		t.Errorf("took %v, %d not begun", time.Since(began), report.Counted(NotBegun))
 	}
 	for _, record := range report.Runs {
 		if record.Expects < 12 || !strings.Contains(record.Words, "not begun; about") {
@@ -381,12 +381,12 @@ func TestBudgetEndsInTheMiddle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.counted(Done) == 2 {
+	if report.Counted(Done) == 2 {
 		t.Skip("this machine is too fast to be cut off")
 	}
 	for _, record := range report.Runs {
 		if record.State == Unfinished && (!strings.Contains(record.Words, "interrupted after epoch") ||
-			!exists(filepath.Join(o.Out, filepath.FromSlash(record.Dir), run.LastFile))) {
+			!run.Exists(filepath.Join(o.Out, filepath.FromSlash(record.Dir), run.LastFile))) {
 			t.Errorf("%+v", record)
 		}
 	}
@@ -396,5 +396,32 @@ func TestBudgetEndsInTheMiddle(t *testing.T) {
 				t.Errorf("an unfinished run is shown as a result: %+v", c)
 			}
 		}
+	}
+}
+
+// What every interrupted invocation used of the budget counts, not that of the last alone.
+func TestSpentAddsUp(t *testing.T) {
+	o := options(t, smallData(t, "uci"))
+	o.Names, o.Models, o.Datasets, o.Budget = []string{"transductive-ap"}, []string{"jodie"}, []string{"uci"}, time.Hour
+	spent := 0.0
+	for range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		o.Launch = func(ctx context.Context, _ Order, _ func(News)) error {
+			time.Sleep(50 * time.Millisecond)
+			cancel()
+			return nil
+		}
+		if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		var s stateFile
+		raw, err := os.ReadFile(filepath.Join(o.Out, PlanFile))
+		if err == nil {
+			err = json.Unmarshal(raw, &s)
+		}
+		if err != nil || s.Spent < spent+0.05 {
+			t.Errorf("%v s are noted as spent after %v s, %v", s.Spent, spent, err)
+		}
+		spent = s.Spent
 	}
 }

@@ -26,25 +26,27 @@ func (r *runner) carryOut(ctx context.Context) error {
 		return err
 	}
 	if r.Budget > 0 {
-		left := r.Budget - r.state.spent()
+		left := r.Budget - seconds(r.state.Spent)
 		r.deadline = r.began.Add(left - min(10*time.Second, r.Budget/10)) // the rest is for the report
 		deadlined, cancel := context.WithDeadline(ctx, r.deadline)
 		defer cancel()
 		ctx = deadlined
 	}
-	err := r.phase("statistics and rules", func() error { return r.lookAtData(ctx) })
-	if err != nil {
-		return err
-	}
 	const part = 0.15 // of the budget; 0 without one
 	room := time.Duration(part * float64(r.Budget))
-	if err := r.phase("measuring steps", func() error { return r.measureSteps(ctx, room) }); err != nil {
-		return err
+	for _, phase := range []struct {
+		name string
+		do   func() error
+	}{
+		{"statistics and rules", func() error { return r.lookAtData(ctx) }},
+		{"measuring steps", func() error { return r.measureSteps(ctx, room) }},
+		{"training", func() error { return r.trainAll(ctx) }},
+	} {
+		if err := r.phase(phase.name, phase.do); err != nil {
+			return err
+		}
 	}
-	if err := r.phase("training", func() error { return r.trainAll(ctx) }); err != nil {
-		return err
-	}
-	if r.measures.left == 0 || r.deadline.IsZero() {
+	if len(r.measures.skipped) == 0 || r.deadline.IsZero() {
 		return nil
 	}
 	return r.phase("measuring more steps", func() error { return r.measureSteps(ctx, time.Until(r.deadline)) })
@@ -60,10 +62,9 @@ type ended struct {
 // has; the loop here alone touches what is known of runs.
 func (r *runner) trainAll(ctx context.Context) error {
 	open := slices.DeleteFunc(slices.Clone(r.jobs), func(j *Job) bool {
-		state := r.found[j.id()].state
-		return state == Done || state == Failed
+		return j.found.state == Done || j.found.state == Failed
 	})
-	running := map[string]*Job{}
+	var running []*Job
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var broken error
@@ -77,7 +78,7 @@ func (r *runner) trainAll(ctx context.Context) error {
 				break
 			}
 			open = slices.DeleteFunc(open, func(x *Job) bool { return x == j })
-			running[j.id()] = j
+			running = append(running, j)
 			r.start(ctx, j, over, news)
 		}
 		if len(running) == 0 {
@@ -85,13 +86,14 @@ func (r *runner) trainAll(ctx context.Context) error {
 		}
 		select {
 		case e := <-over:
-			delete(running, e.job.id())
+			running = slices.DeleteFunc(running, func(x *Job) bool { return x == e.job })
 			if err := r.note(e); err != nil && broken == nil {
 				broken = err
 				stop()
 			}
-		case j := <-news:
-			r.refresh(j)
+		case j := <-news: // an epoch
+			j.look(r.Out, nil)
+			r.estimate.learn(j, r.device)
 		case <-ticks.C:
 		}
 		r.tell(open, running)
@@ -100,15 +102,13 @@ func (r *runner) trainAll(ctx context.Context) error {
 
 // next is the run to begin now: the most telling that is likely to be over in time, or else the most telling that can
 // be. Those that cannot are not begun.
-func (r *runner) next(open []*Job) *Job {
-	r.order(open)
+func (r *runner) next(open []*Job) (possible *Job) {
 	left := time.Until(r.deadline)
-	var possible *Job
-	for _, j := range open {
-		if !r.ready(j) {
+	for _, j := range r.order(open) {
+		if link := r.backbone(j); link != nil && link.found.state != Done {
 			continue
 		}
-		least, usual := r.estimate.remaining(j, r.found[j.id()].epochs)
+		least, usual := r.estimate.remaining(j)
 		switch {
 		case r.deadline.IsZero() || usual <= left:
 			return j
@@ -119,44 +119,41 @@ func (r *runner) next(open []*Job) *Job {
 	return possible
 }
 
-// ready says whether a job can begin: a classifier needs its model.
-func (r *runner) ready(j *Job) bool {
+// backbone is the training on links whose model a classifier looks at; nil of other jobs.
+func (r *runner) backbone(j *Job) *Job {
 	if j.Task != protocol.NodeClassification {
-		return true
+		return nil
 	}
-	link, err := j.backbone(r.Epochs)
-	return err == nil && r.found[link.id()].state == Done
+	return r.seeds(j.set, j.Model, nil, "")[j.Seed]
 }
 
 // start begins a run, or goes on with one.
 func (r *runner) start(ctx context.Context, j *Job, over chan<- ended, news chan<- *Job) {
 	verb := "begins"
-	if s := r.found[j.id()]; s.state == Unfinished {
-		verb = fmt.Sprintf("goes on after epoch %d", len(s.epochs))
+	if j.found.state == Unfinished {
+		verb = fmt.Sprintf("goes on after epoch %d", len(j.found.epochs))
 	}
-	_, usual := r.estimate.remaining(j, r.found[j.id()].epochs)
-	r.log().Info(fmt.Sprintf("%s %s, about %v", j.label(), verb, usual.Round(time.Second)))
-	r.state.begin(j, r.machine(), r.Version)
+	_, usual := r.estimate.remaining(j)
+	r.Log.Info(fmt.Sprintf("%s %s, about %v", j.label(), verb, usual.Round(time.Second)))
+	r.noteState(j, true) // not being able to write that down is no reason not to begin
 	task := Task{Job: *j, Dir: j.dir(r.Out)}
-	if j.Task == protocol.NodeClassification {
-		link, err := j.backbone(r.Epochs)
-		if err == nil && !r.found[link.id()].earlier {
-			task.Backbone = link.dir(r.Out)
-		} else if err == nil { // its checkpoint may not be there
-			task.Backbone = backboneIn(r.found[link.id()].Path)
+	if link := r.backbone(j); link != nil {
+		dir := link.found.Path // an earlier one may have no checkpoint
+		if run.Seeds(filepath.Dir(dir)) != nil && run.Exists(filepath.Join(dir, run.CheckpointFile)) {
+			task.Backbone = filepath.Dir(dir)
 		}
 	}
-	o := Order{DataDir: r.DataDir, Device: r.Device, Threads: max(1, r.Threads/r.Jobs), Exact: exact(task.Dir),
-		Tasks: []Task{task}}
+	o := Order{DataDir: r.DataDir, Device: r.Device, Threads: max(1, r.Threads/r.Jobs), Tasks: []Task{task}}
+	if first, err := run.OpenSeed(task.Dir, j.Seed); err == nil {
+		o.Exact = !first.Config.TF32 // all seeds of a training go on as the first began
+	}
 	go func() {
 		e := ended{job: j}
 		err := r.Launch(ctx, o, func(n News) {
 			if n.Epoch != nil {
 				news <- j
 			}
-			if n.Error != "" {
-				e.why = n.Error
-			}
+			e.why = cmp.Or(n.Error, e.why)
 		})
 		if err != nil {
 			e.why = err.Error()
@@ -165,91 +162,57 @@ func (r *runner) start(ctx context.Context, j *Job, over chan<- ended, news chan
 	}()
 }
 
-// exact says whether a training has begun without rounding: all of its seeds go on as the first began.
-func exact(dir string) bool {
-	for _, seed := range run.Seeds(dir) {
-		if record, err := run.Open(run.SeedDir(dir, seed)); err == nil {
-			return !record.Config.TF32
-		}
-	}
-	return false
-}
-
-// backboneIn is the directory of a training whose seed's run is in dir, where it has its checkpoint; "" otherwise.
-func backboneIn(dir string) string {
-	if run.Seeds(filepath.Dir(dir)) == nil || !exists(filepath.Join(dir, run.CheckpointFile)) {
-		return ""
-	}
-	return filepath.Dir(dir)
-}
-
-// refresh takes note of an epoch.
-func (r *runner) refresh(j *Job) {
-	s := r.found[j.id()]
-	s.state, s.Path = Unfinished, run.SeedDir(j.dir(r.Out), j.Seed)
-	if epochs, err := run.History(s.Path); err == nil {
-		s.epochs = epochs
-	}
-	r.found[j.id()] = s
-	r.estimate.measured(j, seen(s.epochs))
-}
-
 // note takes note of the end of a run.
 func (r *runner) note(e ended) error {
-	s := e.job.look(r.Out, nil)
-	if s.state == Done {
-		r.log().Info(fmt.Sprintf("%s is done: %s", e.job.label(), outcome(s.Result)))
-	} else if e.why != "" {
-		s.state, s.why = Failed, e.why
-		r.log().Warn(fmt.Sprintf("%s failed: %s", e.job.label(), e.why))
-	} else {
-		r.log().Info(fmt.Sprintf("%s was stopped after epoch %d of at most %d, its state is kept", e.job.label(),
-			len(s.epochs), e.job.spec.Training.Epochs))
+	j := e.job
+	j.look(r.Out, nil)
+	r.estimate.learn(j, r.device)
+	switch found := &j.found; {
+	case found.state == Done:
+		r.Log.Info(fmt.Sprintf("%s is done: %s", j.label(), outcome(found.Result)))
+	case e.why != "":
+		found.state, found.why = Failed, e.why
+		r.Log.Warn(fmt.Sprintf("%s failed: %s", j.label(), e.why))
+	default:
+		r.Log.Info(fmt.Sprintf("%s was stopped after epoch %d of at most %d, its state is kept", j.label(),
+			len(found.epochs), j.spec.Training.Epochs))
 	}
-	r.found[e.job.id()] = s
-	if s.state == Done {
-		r.estimate.measured(e.job, s.Result.Seconds/float64(max(1, s.Result.Epochs)))
-	}
-	return r.state.end(e.job, s)
+	return r.noteState(j, false)
 }
 
 // outcome is a result in a few words.
 func outcome(r run.Result) string {
 	text := fmt.Sprintf("best epoch %d of %d", r.BestEpoch, r.Epochs)
-	if len(r.Results) == 0 {
+	switch {
+	case len(r.Results) == 0:
 		return text
-	}
-	if m := r.Results[0]; r.Task == "" {
-		return fmt.Sprintf("AP %.2f, %s", 100*m.AP, text)
+	case r.Task == "":
+		return fmt.Sprintf("AP %.2f, %s", 100*r.Results[0].AP, text)
 	}
 	return fmt.Sprintf("AUC %.2f, %s", 100*r.Results[0].AUC, text)
 }
 
 // tell says how far everything is.
-func (r *runner) tell(open []*Job, running map[string]*Job) {
+func (r *runner) tell(open, running []*Job) {
 	if r.OnState == nil {
 		return
 	}
 	s := State{Running: len(running), Left: len(open), Spent: time.Since(r.began)}
-	var ahead time.Duration
 	for _, j := range r.jobs {
-		if r.found[j.id()].state == Done {
+		if j.found.state == Done {
 			s.Done++
 		}
 	}
-	list := slices.Clone(open)
 	for _, j := range running {
-		list = append(list, j)
-		s.Now = append(s.Now, fmt.Sprintf("%s %d", j.Name, len(r.found[j.id()].epochs)))
+		s.Now = append(s.Now, fmt.Sprintf("%s %d", j.Name, len(j.found.epochs)))
 	}
 	slices.Sort(s.Now)
-	for _, j := range list {
-		_, usual := r.estimate.remaining(j, r.found[j.id()].epochs)
-		ahead += min(usual, 1000*time.Hour) / time.Duration(r.Jobs)
+	for _, j := range slices.Concat(open, running) {
+		_, usual := r.estimate.remaining(j)
+		s.Ahead += min(usual, 1000*time.Hour) / time.Duration(r.Jobs)
 	}
 	if !r.deadline.IsZero() {
-		ahead = min(ahead, time.Until(r.deadline))
+		s.Ahead = max(0, min(s.Ahead, time.Until(r.deadline)))
 	}
-	s.Ahead = max(0, ahead)
 	r.OnState(s)
 }

@@ -27,8 +27,8 @@ type Machine struct {
 	Jobs     int    `json:"jobs"`    // at most so many at once
 }
 
-func (r *runner) machine() Machine {
-	return Machine{r.device, runtime.GOOS + "/" + runtime.GOARCH, runtime.NumCPU(), max(1, r.Threads/r.Jobs), r.Jobs}
+func (r *runner) machine(jobs int) Machine {
+	return Machine{r.device, runtime.GOOS + "/" + runtime.GOARCH, runtime.NumCPU(), max(1, r.Threads/jobs), jobs}
 }
 
 // origin is what the plan file has of a run beside what the run's own directory has.
@@ -50,8 +50,6 @@ type stateFile struct {
 	Budget float64           `json:"budget_s,omitempty"`
 	Names  []string          `json:"exhibits"`
 	Runs   map[string]origin `json:"runs"` // by Job.id
-
-	path string
 }
 
 // openState takes up what an earlier invocation left.
@@ -59,16 +57,14 @@ func (r *runner) openState() error {
 	if err := os.MkdirAll(r.Out, 0o755); err != nil {
 		return err
 	}
-	r.state = stateFile{path: filepath.Join(r.Out, PlanFile)}
-	raw, err := os.ReadFile(r.state.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return err
-	default:
+	path := filepath.Join(r.Out, PlanFile)
+	raw, err := os.ReadFile(path)
+	if err == nil {
 		if err := json.Unmarshal(raw, &r.state); err != nil || r.state.Format != stateFormat {
-			return fmt.Errorf("%s is not the plan of a reproduction (%v): choose another directory", r.state.path, err)
+			return fmt.Errorf("%s is not the plan of a reproduction (%v): choose another directory", path, err)
 		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	if r.state.Budget != r.Budget.Seconds() { // another one begins
 		r.state.Spent = 0
@@ -77,35 +73,23 @@ func (r *runner) openState() error {
 	if r.state.Runs == nil {
 		r.state.Runs = map[string]origin{}
 	}
-	return r.state.save()
+	return r.saveState()
 }
 
-func (s *stateFile) spent() time.Duration { return seconds(s.Spent) }
-
-func (s *stateFile) save() error {
-	return atomicfile.WriteJSON(s.path, s)
+func (r *runner) saveState() error {
+	return atomicfile.WriteJSON(filepath.Join(r.Out, PlanFile), r.state)
 }
 
-// begin notes that a run begins or goes on. Not being able to write that down is no reason not to.
-func (s *stateFile) begin(j *Job, m Machine, version string) {
-	was := s.Runs[j.id()]
-	if was.Began.IsZero() {
-		was.Began = time.Now().UTC().Truncate(time.Second)
+// noteState writes down how a run stands, as one that begins or goes on or as one that ends.
+func (r *runner) noteState(j *Job, begins bool) error {
+	o, now := r.state.Runs[j.id()], time.Now().UTC().Truncate(time.Second)
+	o.State, o.Why, o.Epochs, o.Ended = j.found.state, j.found.why, len(j.found.epochs), now
+	if begins {
+		o.State, o.Ended, o.Machine, o.Version = Unfinished, time.Time{}, r.machine(r.Jobs), r.Version
+		if o.Began.IsZero() {
+			o.Began = now
+		}
 	}
-	was.State, was.Machine, was.Version, was.Why = Unfinished, m, version, ""
-	s.Runs[j.id()] = was
-	s.save()
-}
-
-func (s *stateFile) end(j *Job, found standing) error {
-	was := s.Runs[j.id()]
-	was.State, was.Why, was.Epochs = found.state, found.why, len(found.epochs)
-	was.Ended = time.Now().UTC().Truncate(time.Second)
-	s.Runs[j.id()] = was
-	return s.save()
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+	r.state.Runs[j.id()] = o
+	return r.saveState()
 }

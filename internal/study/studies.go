@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,57 +10,36 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/internal/paper"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
-// showVaried shows results while a setting changes: a table, and curves of results, sizes, times and memory.
-func (r *runner) showVaried(s *Shown, e paper.Exhibit) {
-	data := e.Datasets[0]
-	set := r.source(data)
-	if set == nil {
-		return
+// varied shows results while a setting changes: a table, and curves of results, sizes, times and memory.
+func (r *runner) varied(e paper.Exhibit, set *source) (Table, []Figure) {
+	limit, what, curves := r.limit(e), "neighbours", []string{e.Metric + ", %"}
+	if strings.HasPrefix(e.ID, "patch") {
+		what, curves = "patch size", append(curves, "parameters", "memory, GiB", "time of an epoch, s")
 	}
-	limit := r.limit(e)
-	what := map[bool]string{true: "patch size", false: "neighbours"}[strings.HasPrefix(e.ID, "patch")]
-	t := Table{Title: e.Metric + " in percent on " + data, Columns: []string{"model", what, e.Metric, "paper", "off by",
-		"parameters", "epoch, s", "memory, GiB", "in all, min"}}
+	t := Table{Title: e.Metric + " in percent on " + set.Name, Columns: []string{"model", what, e.Metric, "paper",
+		"off by", "parameters", "epoch, s", "memory, GiB", "in all, min"}}
 	var figures []Figure
-	for _, title := range []string{e.Metric + ", %", "parameters", "memory, GiB", "time of an epoch, s"} {
+	for _, title := range curves {
 		figures = append(figures, Figure{Title: title + " against " + what, X: what, Y: title, LogX: true})
 	}
-	for _, m := range e.Models {
-		if !r.asked(m) {
-			continue
-		}
+	for _, m := range r.asked(e) {
 		for _, p := range e.Points {
-			settings := p.Settings(m)
-			job, err := newJob(set, m, settings, "", r.Epochs)
-			if err != nil {
+			cells, n := r.varyingRow(e, set, m, p)
+			t.Rows = append(t.Rows, cells)
+			if len(n.runs) == 0 {
 				continue
 			}
-			name := m
-			if i := slices.IndexFunc(settings, isPadding); i >= 0 {
-				name += ", " + settings[i]
-			}
-			n := r.measured(e, e.Negatives[0], data, m, settings)
-			x := strconv.FormatFloat(p.X, 'f', -1, 64)
-			v, ok := paper.Study(e.ID, data, m, x)
-			theirs := published{Value: v, ok: ok}
-			cells := append(row(name, x), r.cell(n), Cell{Text: theirs.text()}, Cell{Text: off(n, theirs)})
-			res, ok := r.result(job, 0)
-			if !ok {
-				t.Rows = append(t.Rows, append(cells, make([]Cell, 4)...))
-				continue
-			}
-			all := res.Seconds / 60
-			total, late := Cell{Text: fmt.Sprintf("%.2f", all), Value: &all}, limit > 0 && all > limit
+			res := n.runs[0].Result
+			late := limit > 0 && res.Seconds/60 > limit
 			if late {
-				total.Text += " ×"
+				cells[len(cells)-1].Text += " ×"
 			}
-			cells = append(cells, row(strconv.Itoa(res.Params), fmt.Sprintf("%.3g", res.PerEpoch),
-				fmt.Sprintf("%.2f", gib(res.Peak)))...)
-			t.Rows = append(t.Rows, append(cells, total))
-			for i, y := range []float64{100 * n.mean(), float64(res.Params), gib(res.Peak), res.PerEpoch} {
-				figures[i].add(name, p.X, y, late && i == 0)
+			for i := range figures {
+				y := []float64{100 * n.mean(), float64(res.Params), gib(res.Peak), res.PerEpoch}[i]
+				figures[i].add(cells[0].Text, p.X, y, late && i == 0)
 			}
 		}
 	}
@@ -67,22 +47,37 @@ func (r *runner) showVaried(s *Shown, e paper.Exhibit) {
 		t.Notes = append(t.Notes,
 			fmt.Sprintf("The paper allows %g minutes on its machine. Here that is %.2f minutes: an "+
 				"epoch of %s, alone, takes %.2f s and there %.0f s. × marks trainings that took longer.",
-				e.Minutes, limit, dygmamba.DefaultModel, limit/e.Minutes*r.theirEpoch(), r.theirEpoch()))
+				e.Minutes, limit, dygmamba.DefaultModel, limit/e.Minutes*theirEpoch(), theirEpoch()))
 	}
 	t.explain()
-	s.Tables = append(s.Tables, t)
-	for i, f := range figures {
-		curve := slices.ContainsFunc(f.Series, func(s Series) bool { return len(s.X) > 1 })
-		if curve && (i == 0 || what == "patch size") {
-			s.Figures = append(s.Figures, f)
-		}
+	return t, slices.DeleteFunc(figures, func(f Figure) bool {
+		return !slices.ContainsFunc(f.Series, func(s Series) bool { return len(s.X) > 1 })
+	})
+}
+
+// varyingRow is that of a model at a point, and what was measured there.
+func (r *runner) varyingRow(e paper.Exhibit, set *source, m string, p paper.Point) ([]Cell, number) {
+	name, settings, x := m, p.Settings(m), strconv.FormatFloat(p.X, 'f', -1, 64)
+	if i := slices.IndexFunc(settings, isPadding); i >= 0 {
+		name += ", " + settings[i]
 	}
+	n := r.measured(e, e.Negatives[0], set, m, settings)
+	v, ok := paper.Study(e.ID, set.Name, m, x)
+	theirs := published{Value: v, ok: ok}
+	cells := append(row(name, x), r.cell(n), Cell{Text: theirs.text()}, Cell{Text: off(n, theirs)})
+	if len(n.runs) == 0 {
+		return append(cells, make([]Cell, 4)...), n
+	}
+	res := n.runs[0].Result
+	cells = append(cells, row(strconv.Itoa(res.Params), fmt.Sprintf("%.3g", res.PerEpoch),
+		fmt.Sprintf("%.2f", gib(res.Peak)))...)
+	return append(cells, valued("%.2f", res.Seconds/60, "")), n
 }
 
 func isPadding(setting string) bool { return strings.HasPrefix(setting, "padding=") }
 
 // theirEpoch is the published time of an epoch that time limits are scaled by, in seconds.
-func (r *runner) theirEpoch() float64 {
+func theirEpoch() float64 {
 	v, _ := paper.Study("efficiency", "enron", dygmamba.DefaultModel, "minutes")
 	return 60 * v.Mean
 }
@@ -90,207 +85,199 @@ func (r *runner) theirEpoch() float64 {
 // limit is how many minutes a study allows here: as much more or less as an epoch takes here, compared with there. 0
 // where there is none, or nobody measured.
 func (r *runner) limit(e paper.Exhibit) float64 {
-	set := r.source(e.Datasets[0])
-	if e.Minutes == 0 || set == nil {
-		return 0
+	if f := r.measures.steps[on{e.Datasets[0], dygmamba.DefaultModel}]; f != nil {
+		return e.Minutes * f.Report.Epoch / theirEpoch()
 	}
-	j, err := newJob(set, dygmamba.DefaultModel, nil, "", 0)
-	if err != nil || r.measures.steps[j.Name] == nil {
-		return 0
-	}
-	return e.Minutes * r.measures.steps[j.Name].Report.Epoch / r.theirEpoch()
+	return 0
 }
 
-// showSteps shows size, time and memory: a table of each data set, and for the figure a plot of bubbles.
-func (r *runner) showSteps(s *Shown, e paper.Exhibit) {
-	for _, d := range e.Datasets {
-		set := r.source(d)
-		if set == nil {
-			continue
-		}
-		t := Table{Title: d, Columns: []string{"model", "parameters, MB", "paper", "epoch, s", "paper, s", "memory, GB",
-			"paper, GB"}}
-		ours := Figure{Title: d + ", ours", X: "time of an epoch, s", Y: "AP, %", LogX: true,
-			Note: "transductive AP, random negatives; the area of a circle is memory"}
-		theirs := Figure{Title: d + ", the paper's", X: ours.X, Y: ours.Y, LogX: true, Note: "on an A40"}
-		for _, m := range e.Models {
-			if !r.asked(m) {
-				continue
-			}
-			j, err := newJob(set, m, nil, "", 0)
-			if err != nil {
-				continue
-			}
-			row := []Cell{{Text: m}}
-			f := r.measures.steps[j.Name]
-			values := []float64{}
-			if f != nil {
-				values = []float64{float64(f.Report.Params) * 4 / (1 << 20), f.Report.Epoch, gib(f.Report.Peak)}
-			}
-			var published [3]float64
-			for k, quantity := range []string{"parameters", "minutes", "memory"} {
-				own, paperCell := Cell{}, Cell{}
-				if f != nil {
-					own = Cell{Text: fmt.Sprintf("%.3g", values[k]), Value: &values[k], Link: "measures/",
-						Conditions: fmt.Sprintf("%d steps, alone on %s", f.Report.Batches, f.Report.Device)}
-				} else if need, ok := r.measures.skipped[d][m]; ok && k == 0 {
-					own = Cell{Text: fmt.Sprintf("not measured, ~%.0f s", need), Faint: true}
-				}
-				if v, ok := paper.Study("efficiency", d, m, quantity); ok {
-					published[k] = v.Mean
-					if quantity == "minutes" {
-						published[k] *= 60
-					}
-					paperCell.Text = fmt.Sprintf("%.4g", published[k])
-				}
-				row = append(row, own, paperCell)
-			}
-			t.Rows = append(t.Rows, row)
-			link := paper.Exhibit{Kind: paper.Links, Scenario: "transductive", Metric: "AP"}
-			if n := r.measured(link, "random", d, m, nil); f != nil && len(n.values) > 0 {
-				ours.Series = append(ours.Series,
-					Series{Name: m, X: values[1:2], Y: []float64{100 * n.mean()}, R: values[2:3]})
-			}
-			if p, ok := paper.Lookup("transductive", "random", d, m); ok && !p.Timeout && published[1] > 0 {
-				theirs.Series = append(theirs.Series, Series{Name: m, X: published[1:2], Y: []float64{p.AP.Mean},
-					R: published[2:3]})
-			}
-		}
-		t.Notes = append(t.Notes, "Parameters count four bytes each, in units of 2²⁰; an epoch is its training steps, "+
-			"without validation, alone on the machine; memory is what a step takes on the device.")
-		if e.ID == "efficiency" {
-			s.Tables = append(s.Tables, t)
-			continue
-		}
-		for _, f := range []Figure{ours, theirs} {
-			if f.Series != nil {
-				s.Figures = append(s.Figures, f)
-			}
-		}
-	}
+// gib is bytes as the paper counts memory.
+func gib(bytes int64) float64 { return float64(bytes) / math.Exp2(30) }
+
+// valued is a cell with a number.
+func valued(format string, v float64, link string) Cell {
+	return Cell{Text: fmt.Sprintf(format, v), Value: &v, Link: link}
 }
 
-// showLengths shows the memory of steps against the length of rows.
-func (r *runner) showLengths(s *Shown, e paper.Exhibit) {
-	d := e.Datasets[0]
-	f := Figure{Title: "Memory against neighbours, " + d, X: "neighbours", Y: "memory, GiB", LogX: true, LogY: true}
-	t := Table{Title: d, Columns: []string{"model", "neighbours", "memory, GiB", "step, ms"}}
+// beside is a table in which the paper's number stands next to each of ours.
+type beside struct {
+	Table
+	exhibit string
+	text    func(float64) string // a number of the paper
+	columns []quantity
+}
+
+// quantity is a column of ours and the paper's next to it.
+type quantity struct {
+	name, theirs string
+	key          string  // of the paper's numbers
+	scale        float64 // that gives them our unit
+}
+
+func newBeside(exhibit, title string, text func(float64) string, words []string, columns ...quantity) *beside {
+	b := &beside{Table{Title: title, Columns: words}, exhibit, text, columns}
+	for _, q := range columns {
+		b.Columns = append(b.Columns, q.name, q.theirs)
+	}
+	return b
+}
+
+// add adds a row; keys of the paper's numbers begin with a prefix.
+func (b *beside) add(data, model, prefix string, cells []Cell, own ...Cell) {
+	for i, q := range b.columns {
+		theirs := Cell{}
+		if v, ok := paper.Study(b.exhibit, data, model, prefix+q.key); ok {
+			theirs.Text = b.text(v.Mean * q.scale)
+		}
+		cells = append(cells, own[i], theirs)
+	}
+	b.Rows = append(b.Rows, cells)
+}
+
+func fourDigits(v float64) string { return fmt.Sprintf("%.4g", v) }
+
+// steps shows size, time and memory: a table of a data set, and for the figure a plot of bubbles.
+func (r *runner) steps(e paper.Exhibit, set *source) (Table, []Figure) {
+	const exhibit = "efficiency" // the figure has the numbers of the table
+	d := set.Name
+	t := newBeside(exhibit, d, fourDigits, []string{"model"}, quantity{"parameters, MB", "paper", "parameters", 1},
+		quantity{"epoch, s", "paper, s", "minutes", 60}, quantity{"memory, GB", "paper, GB", "memory", 1})
+	ours := Figure{Title: d + ", ours", X: "time of an epoch, s", Y: "AP, %", LogX: true,
+		Note: "transductive AP, random negatives; the area of a circle is memory"}
+	theirs := Figure{Title: d + ", the paper's", X: ours.X, Y: ours.Y, LogX: true, Note: "on an A40"}
+	link := paper.Exhibit{Kind: paper.Links, Scenario: protocol.Transductive, Metric: "AP"}
+	for _, m := range r.asked(e) {
+		own := make([]Cell, 3)
+		if f := r.measures.steps[on{d, m}]; f != nil {
+			for k, v := range []float64{float64(f.Report.Params) * 4 / (1 << 20), f.Report.Epoch, gib(f.Report.Peak)} {
+				own[k] = valued("%.3g", v, "measures/")
+				own[k].Conditions = fmt.Sprintf("%d steps, alone on %s", f.Report.Batches, f.Report.Device)
+			}
+			if n := r.measured(link, protocol.RandomNegatives, set, m, nil); len(n.values) > 0 {
+				ours.bubble(m, *own[1].Value, 100*n.mean(), *own[2].Value)
+			}
+		} else if need, ok := r.measures.skipped[on{d, m}]; ok {
+			own[0] = Cell{Text: fmt.Sprintf("not measured, ~%.0f s", need.Seconds()), Faint: true}
+		}
+		t.add(d, m, "", row(m), own...)
+		time, ok := paper.Study(exhibit, d, m, "minutes")
+		memory, _ := paper.Study(exhibit, d, m, "memory")
+		p, found := paper.Lookup(protocol.Transductive, protocol.RandomNegatives, d, m)
+		if ok && found && !p.Timeout {
+			theirs.bubble(m, 60*time.Mean, p.AP.Mean, memory.Mean)
+		}
+	}
+	t.Notes = append(t.Notes, "Parameters count four bytes each, in units of 2²⁰; an epoch is its training steps, "+
+		"without validation, alone on the machine; memory is what a step takes on the device.")
+	return t.Table, []Figure{ours, theirs}
+}
+
+// totals says how long trainings took till their best epoch.
+func (r *runner) totals(e paper.Exhibit, set *source) Table {
+	t := newBeside(e.ID, set.Name, fourDigits, []string{"model"}, quantity{"epoch, s", "paper, s", "minutes", 60},
+		quantity{"best epoch", "paper", "epochs", 1}, quantity{"till then, min", "paper, min", "total", 1})
 	for _, m := range e.Models {
-		facts := r.measures.lengths[[2]string{d, m}]
+		runs, words := r.done(r.seeds(set, m, nil, ""))
+		own := []Cell{{Text: words, Faint: true}, {Faint: true}, {Faint: true}}
+		for k := range own {
+			var values []float64
+			for _, x := range runs {
+				best := float64(x.Result.BestEpoch)
+				values = append(values, []float64{x.Result.PerEpoch, best, x.Result.PerEpoch * best / 60}[k])
+			}
+			if mean, _ := meanStd(values); len(values) > 0 {
+				own[k] = valued("%.4g", mean, r.relative(runs[0].Path))
+			}
+		}
+		t.add(set.Name, m, "", row(m), own...)
+	}
+	t.Notes = append(t.Notes, fmt.Sprintf("Times of training alone, with %s; the paper's are "+
+		"of an A40.", atOnce(r.Jobs)))
+	return t.Table
+}
+
+// lengths shows the memory of steps against the length of rows.
+func (r *runner) lengths(e paper.Exhibit, set *source) (Table, []Figure) {
+	f := Figure{Title: "Memory against neighbours, " + set.Name, X: "neighbours", Y: "memory, GiB", LogX: true,
+		LogY: true}
+	t := Table{Title: set.Name, Columns: []string{"model", "neighbours", "memory, GiB", "step, ms"}}
+	for _, m := range e.Models {
+		facts := r.measures.lengths[on{set.Name, m}]
 		if facts == nil {
 			continue
 		}
-		line := Series{Name: m}
-		for _, row := range facts.Report.Rows {
-			cells := []Cell{{Text: m}, {Text: strconv.Itoa(row.Neighbors)}, {}, {}}
-			switch {
-			case row.Problem != "":
-				cells[2] = Cell{Text: row.Problem, Faint: true}
-			default:
-				v := gib(row.Memory)
-				cells[2] = Cell{Text: fmt.Sprintf("%.2f", v), Value: &v, Link: "measures/"}
-				line.X, line.Y = append(line.X, float64(row.Neighbors)), append(line.Y, v)
-			}
-			if row.Step > 0 {
-				cells[3].Text = fmt.Sprintf("%.1f", row.Step)
-			}
-			t.Rows = append(t.Rows, cells)
-		}
-		if line.X != nil {
-			f.Series = append(f.Series, line)
-		}
+		f.Note = "in use on " + facts.Report.Device
 		if facts.Planned {
 			f.Note = "found without computing, as the steps would take it"
-		} else {
-			f.Note = "in use on " + facts.Report.Device
 		}
-	}
-	if t.Rows != nil {
-		s.Tables = append(s.Tables, t)
-	}
-	if f.Series != nil {
-		s.Figures = append(s.Figures, f)
-	}
-}
-
-// fact is a row of statistics: what it is of, and what the paper calls each value.
-type fact struct {
-	words  []string
-	values []float64
-	keys   []string
-}
-
-// factTables shows the statistics of data sets beside the published ones.
-func (r *runner) factTables(e paper.Exhibit) []Table {
-	var t Table
-	var of func(data string, f *DataFacts) []fact
-	switch e.Kind {
-	case paper.Events:
-		keys := []string{"nodes", "events", "edge features", "times"}
-		if e.ID == "synthetic-datasets" {
-			keys = []string{"nodes", "events", "times", "last"}
-		}
-		t.Columns = []string{"data set"}
-		for _, key := range keys {
-			t.Columns = append(t.Columns, key, "paper")
-		}
-		of = func(data string, f *DataFacts) []fact {
-			all := map[string]float64{"nodes": float64(f.Nodes), "events": float64(f.Events), "last": f.Last,
-				"times": float64(f.Times), "edge features": float64(f.EdgeFeatures)}
-			x := fact{words: []string{data}, keys: keys}
-			for _, key := range keys {
-				x.values = append(x.values, all[key])
+		for _, x := range facts.Report.Rows {
+			memory, step := Cell{Text: x.Problem, Faint: true}, ""
+			if x.Problem == "" {
+				memory = valued("%.2f", gib(x.Memory), "measures/")
+				f.add(m, float64(x.Neighbors), gib(x.Memory))
 			}
+			if x.Step > 0 {
+				step = fmt.Sprintf("%.1f", x.Step)
+			}
+			t.Rows = append(t.Rows, append(row(m, strconv.Itoa(x.Neighbors)), memory, Cell{Text: step}))
+		}
+	}
+	return t, []Figure{f}
+}
+
+// factColumns are those of tables of statistics: words, and keys of the paper's numbers.
+var factColumns = map[string][2][]string{
+	"datasets":            {{"data set"}, {"nodes", "events", "edge features", "times"}},
+	"synthetic-datasets":  {{"data set"}, {"nodes", "events", "times", "last"}},
+	"synthetic-pairs":     {{"data set", "events"}, {"mean", "min", "max"}},
+	"neighbor-statistics": {{"data set", "setting", "negatives"}, {"mean", "max"}},
+}
+
+// statistics shows those of data sets beside the published ones.
+func (r *runner) statistics(e paper.Exhibit) Table {
+	var columns []quantity
+	for _, key := range factColumns[e.ID][1] {
+		name := map[string]string{"min": "least", "max": "most"}[key]
+		columns = append(columns, quantity{cmp.Or(name, key), "paper", key, 1})
+	}
+	t := newBeside(e.ID, "", count, factColumns[e.ID][0], columns...)
+	for _, set := range r.of(e) {
+		d, f := set.Name, r.measures.data[set.Name]
+		add := func(prefix string, words []string, values map[string]float64) {
+			var own []Cell
+			for _, q := range columns {
+				v := values[q.key]
+				own = append(own, Cell{Text: count(v), Value: &v, Link: "measures/"})
+			}
+			t.add(d, "", prefix, row(append([]string{d}, words...)...), own...)
+		}
+		switch {
+		case f == nil: // there was no time
+		case e.Kind == paper.Events:
+			add("", nil, map[string]float64{"nodes": float64(f.Nodes), "events": float64(f.Events), "last": f.Last,
+				"times": float64(f.Times), "edge features": float64(f.EdgeFeatures)})
 			for _, w := range f.Warnings {
-				t.Notes = append(t.Notes, data+": "+w)
+				t.Notes = append(t.Notes, d+": "+w)
 			}
-			return []fact{x}
-		}
-	case paper.Pairs: // how often pairs meet
-		t.Columns = []string{"data set", "events", "mean", "paper", "least", "paper", "most", "paper"}
-		of = func(data string, f *DataFacts) (list []fact) {
+		case e.Kind == paper.Pairs:
 			for _, p := range f.Pairs {
-				list = append(list, fact{[]string{data, p.Part}, []float64{p.Mean, p.Min, p.Max},
-					[]string{p.Part + " mean", p.Part + " min", p.Part + " max"}})
+				add(p.Part+" ", []string{p.Part}, map[string]float64{"mean": p.Mean, "min": p.Min, "max": p.Max})
 			}
-			return list
-		}
-	case paper.Histories: // how much past test queries have
-		t.Columns = []string{"data set", "setting", "negatives", "mean", "paper", "most", "paper"}
-		t.Notes = []string{"Interactions before the query, over both ends of all test queries, positives and " +
-			"negatives; the paper does not say over what it averages."}
-		of = func(data string, f *DataFacts) (list []fact) {
+		case e.Kind == paper.Histories:
 			for _, h := range f.Histories {
-				key := fmt.Sprintf("%s %s", h.Scenario, h.Negatives)
-				if _, ok := paper.Study(e.ID, data, "", key+" mean"); ok { // some are not published
-					list = append(list, fact{[]string{data, string(h.Scenario), string(h.Negatives)},
-						[]float64{h.Mean, float64(h.Max)}, []string{key + " mean", key + " max"}})
+				words := []string{string(h.Scenario), string(h.Negatives)}
+				prefix := strings.Join(words, " ") + " "
+				if _, ok := paper.Study(e.ID, d, "", prefix+"mean"); ok { // some are not published
+					add(prefix, words, map[string]float64{"mean": h.Mean, "max": float64(h.Max)})
 				}
 			}
-			return list
 		}
 	}
-	for _, d := range e.Datasets {
-		f := r.measures.data[d]
-		if f == nil {
-			continue
-		}
-		for _, x := range of(d, f) {
-			cells := row(x.words...)
-			for i, own := range x.values {
-				theirs := Cell{}
-				if v, ok := paper.Study(e.ID, d, "", x.keys[i]); ok {
-					theirs.Text = count(v.Mean)
-				}
-				cells = append(cells, Cell{Text: count(own), Value: &own, Link: "measures/"}, theirs)
-			}
-			t.Rows = append(t.Rows, cells)
-		}
+	if e.Kind == paper.Histories {
+		t.Notes = append(t.Notes, "Interactions before the query, over both ends of all test queries, positives and "+
+			"negatives; the paper does not say over what it averages.")
 	}
-	if t.Rows == nil {
-		return nil
-	}
-	return []Table{t}
+	return t.Table
 }
 
 // count writes a count without decimals, a mean or a time with two.
@@ -302,19 +289,13 @@ func count(v float64) string {
 }
 
 // intervals draws the gaps between meetings of one pair.
-func (r *runner) intervals(e paper.Exhibit) (list []Figure) {
-	for _, d := range e.Datasets {
-		f := r.measures.data[d]
-		if f == nil || len(f.Gaps) == 0 {
-			continue
-		}
+func (r *runner) intervals(set *source) []Figure {
+	f := Figure{Title: set.Name, X: "meeting", Y: "time since the last one"}
+	if facts := r.measures.data[set.Name]; facts != nil {
 		const most = 400
-		step := max(1, len(f.Gaps)/most)
-		var line Series
-		for i := 0; i < len(f.Gaps); i += step {
-			line.X, line.Y = append(line.X, float64(i+1)), append(line.Y, f.Gaps[i])
+		for i := 0; i < len(facts.Gaps); i += max(1, len(facts.Gaps)/most) {
+			f.add("", float64(i+1), facts.Gaps[i])
 		}
-		list = append(list, Figure{Title: d, X: "meeting", Y: "time since the last one", Series: []Series{line}})
 	}
-	return list
+	return []Figure{f}
 }

@@ -1,6 +1,8 @@
 package study
 
 import (
+	"cmp"
+	_ "embed"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"github.com/dygmamba/dygmamba/internal/page"
 	"github.com/dygmamba/dygmamba/internal/term"
@@ -57,7 +60,6 @@ var Formats = []string{".html", ".md", ".csv", ".json", ".tex"}
 
 // Write writes the document in the format of a file's ending.
 func (d *Document) Write(w io.Writer, ending string) error {
-	var b strings.Builder
 	switch ending {
 	case ".html":
 		return d.page().Write(w)
@@ -65,40 +67,51 @@ func (d *Document) Write(w io.Writer, ending string) error {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		return enc.Encode(d)
-	case ".md":
-		b.WriteString("# " + d.Title + "\n")
-		for _, text := range append([]string{d.Lead}, d.Notes...) {
-			if text != "" {
-				b.WriteString("\n" + text + "\n")
+	case ".md", ".tex":
+		return formats.ExecuteTemplate(w, ending, d)
+	case ".csv":
+		for i, t := range d.tables() {
+			if i > 0 {
+				io.WriteString(w, "\n")
+			}
+			if err := t.csv(w); err != nil {
+				return err
 			}
 		}
-		for _, s := range d.Parts {
-			s.markdown(&b, "##")
-		}
-		if d.Foot != "" {
-			b.WriteString("\n" + d.Foot + "\n")
-		}
-	case ".csv", ".tex":
-		for _, s := range d.Parts {
-			for i, t := range s.Tables {
-				if t.Title == "" && i == 0 {
-					t.Title = s.Title
-				}
-				if b.Len() > 0 {
-					b.WriteString("\n")
-				}
-				if ending == ".csv" {
-					t.csv(&b)
-				} else {
-					t.latex(&b)
-				}
-			}
-		}
-	default:
-		return fmt.Errorf("no format %q, want one of %s", ending, strings.Join(Formats, ", "))
+		return nil
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return fmt.Errorf("no format %q, want one of %s", ending, strings.Join(Formats, ", "))
+}
+
+//go:embed formats.tmpl
+var formatText string
+
+// leveled is a part under a heading of a level.
+type leveled struct {
+	Level string
+	Shown
+}
+
+// formats write Markdown, and LaTeX for the package booktabs: the best of a column bold, the second underlined.
+var formats = template.Must(template.New("").Delims("<<", ">>").Funcs(template.FuncMap{
+	"at": func(level string, s Shown) leveled { return leveled{level, s} },
+	"align": func(t Table, left, right string) string {
+		return strings.Repeat(left, t.words()) + strings.Repeat(right, len(t.Columns)-t.words())
+	},
+	"tables": (*Document).tables, "latex": latexText.Replace, "latexNote": latexNote,
+}).Parse(formatText))
+
+// tables are those of all parts; the first of a part has its title.
+func (d *Document) tables() (list []Table) {
+	for _, s := range d.Parts {
+		for i, t := range s.Tables {
+			if t.Title == "" && i == 0 {
+				t.Title = s.Title
+			}
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // page is the document for a browser, with contents where there is much of it.
@@ -218,10 +231,8 @@ func (t *Table) grid() page.Grid {
 	for _, row := range t.Rows {
 		var cells []page.Cell
 		for _, c := range row {
-			x := page.Cell{Text: c.shown(), Note: c.Conditions, Link: escaped(c.Link), Mark: page.Mark(c.Rank)}
-			if c.Value != nil {
-				x.Exact = strconv.FormatFloat(*c.Value, 'g', -1, 64)
-			}
+			x := page.Cell{Text: c.shown(), Note: c.Conditions, Link: escaped(c.Link), Mark: page.Mark(c.Rank),
+				Exact: digits(c.Value)}
 			if c.Faint {
 				x.Mark = page.Faint
 			}
@@ -260,147 +271,73 @@ func (s *Shown) parts() (parts []page.Part) {
 	return parts
 }
 
-// markdown writes a part under a heading of a level.
-func (s Shown) markdown(b *strings.Builder, level string) {
-	if s.Number != "" {
-		s.Title += " (" + s.Number + ")"
+// Markdown is a cell of a table that may be a link.
+func (c Cell) Markdown() string {
+	text := strings.NewReplacer("\n", " ", "|", "\\|").Replace(c.shown())
+	if c.Link != "" && text != "" {
+		text = fmt.Sprintf("[%s](%s)", text, escaped(c.Link))
 	}
-	if s.Title != "" {
-		fmt.Fprintf(b, "\n%s %s\n", level, s.Title)
-	}
-	for _, t := range s.Tables {
-		t.markdown(b)
-	}
-	if len(s.Figures) > 0 {
-		fmt.Fprintf(b, "\nDrawn in [%s](%s#%s).\n", PageFile, PageFile, s.ID)
-	}
-	for _, n := range s.Notes {
-		fmt.Fprintf(b, "\n%s\n", n)
-	}
-}
-
-func (t *Table) markdown(b *strings.Builder) {
-	if t.Title != "" {
-		fmt.Fprintf(b, "\n%s\n", t.Title)
-	}
-	left := t.words()
-	fmt.Fprintf(b, "\n| %s |\n|%s%s\n", strings.Join(t.Columns, " | "), strings.Repeat("---|", left),
-		strings.Repeat("--:|", len(t.Columns)-left))
-	for _, row := range t.Rows {
-		b.WriteString("|")
-		for _, c := range row {
-			text := oneLine(c.shown())
-			if c.Link != "" && text != "" {
-				text = fmt.Sprintf("[%s](%s)", text, escaped(c.Link))
-			}
-			switch {
-			case c.Rank == 1:
-				text = "**" + text + "**"
-			case c.Rank == 2:
-				text = "<u>" + text + "</u>"
-			}
-			b.WriteString(" " + text + " |")
-		}
-		b.WriteString("\n")
-	}
-	for _, n := range t.Notes {
-		fmt.Fprintf(b, "\n%s\n", n)
-	}
-}
-
-// oneLine is text that can stand in a cell.
-func oneLine(text string) string {
-	return strings.NewReplacer("\n", " ", "|", "\\|").Replace(text)
+	return fmt.Sprintf([]string{"%s", "**%s**", "<u>%s</u>"}[c.Rank], text)
 }
 
 // escaped is a path as a link.
 func escaped(path string) string {
-	if path == "" {
-		return ""
-	}
 	u := url.URL{Path: path}
 	return strings.TrimPrefix(u.String(), "./")
 }
 
 // csv writes what was measured in all its digits, with columns for deviations and marks where there are any.
-func (t *Table) csv(b *strings.Builder) {
-	var lines [][]string
-	lines = append(lines, nil)
-	for range t.Rows {
-		lines = append(lines, nil)
-	}
-	digits := func(v *float64) string {
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*v, 'g', -1, 64)
-	}
+func (t *Table) csv(w io.Writer) error {
+	var columns [][]string
 	for i, name := range t.Columns {
-		for _, part := range []struct {
-			name string
-			text func(Cell) string
-		}{
-			{name, func(c Cell) string {
-				if c.Value != nil {
-					return digits(c.Value)
-				}
-				return c.Text
-			}},
-			{name + " std", func(c Cell) string { return digits(c.Std) }},
-			{name + " marks", func(c Cell) string { return c.Marks }},
-		} {
-			if part.name != name && !slices.ContainsFunc(t.Rows, func(r []Cell) bool { return part.text(r[i]) != "" }) {
-				continue
-			}
-			lines[0] = append(lines[0], part.name)
-			for k, row := range t.Rows {
-				lines[k+1] = append(lines[k+1], part.text(row[i]))
+		text, std, marks := []string{name}, []string{name + " std"}, []string{name + " marks"}
+		for _, row := range t.Rows {
+			c := row[i]
+			text = append(text, cmp.Or(digits(c.Value), c.Text))
+			std, marks = append(std, digits(c.Std)), append(marks, c.Marks)
+		}
+		columns = append(columns, text)
+		for _, more := range [][]string{std, marks} {
+			if strings.Join(more[1:], "") != "" {
+				columns = append(columns, more)
 			}
 		}
 	}
-	csv.NewWriter(b).WriteAll(lines) // a builder takes everything
+	out := csv.NewWriter(w)
+	for k := range len(t.Rows) + 1 {
+		var line []string
+		for _, column := range columns {
+			line = append(line, column[k])
+		}
+		out.Write(line)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// digits are all of a number, "" where there is none.
+func digits(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*v, 'g', -1, 64)
 }
 
 var latexText = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`,
 	"{", `\{`, "}", `\}`, "~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "±", `$\pm$`, "×", `$\times$`,
 	"≤", `$\leq$`, "ρ", `$\rho$`, "γ", `$\gamma$`, "`", "")
 
-// latex writes the table for the package booktabs: the best of a column bold, the second underlined.
-func (t *Table) latex(b *strings.Builder) {
-	fmt.Fprintf(b, "\\begin{table}\n\\centering\n\\caption{%s}\n\\begin{tabular}{%s%s}\n\\toprule\n",
-		latexText.Replace(t.Title), strings.Repeat("l", t.words()), strings.Repeat("r", len(t.Columns)-t.words()))
-	end := func(cells []string) { b.WriteString(strings.Join(cells, " & ") + " \\\\\n") }
-	var head []string
-	for _, name := range t.Columns {
-		head = append(head, latexText.Replace(name))
+// LaTeX is a cell of a table.
+func (c Cell) LaTeX() string {
+	text := latexText.Replace(c.Text)
+	if minus, ok := strings.CutPrefix(text, "-"); ok {
+		text = "$-$" + minus
 	}
-	end(head)
-	b.WriteString("\\midrule\n")
-	for _, row := range t.Rows {
-		var cells []string
-		for _, c := range row {
-			text := latexText.Replace(c.Text)
-			if minus, ok := strings.CutPrefix(text, "-"); ok {
-				text = "$-$" + minus
-			}
-			switch c.Rank {
-			case 1:
-				text = `\textbf{` + text + `}`
-			case 2:
-				text = `\underline{` + text + `}`
-			}
-			if c.Marks != "" {
-				text += "$^{\\mathrm{" + c.Marks + "}}$"
-			}
-			cells = append(cells, text)
-		}
-		end(cells)
+	text = fmt.Sprintf([]string{"%s", `\textbf{%s}`, `\underline{%s}`}[c.Rank], text)
+	if c.Marks != "" {
+		text += "$^{\\mathrm{" + c.Marks + "}}$"
 	}
-	b.WriteString("\\bottomrule\n\\end{tabular}\n")
-	for _, n := range t.Notes {
-		fmt.Fprintf(b, "\n{\\footnotesize %s}\n", latexNote(n))
-	}
-	b.WriteString("\\end{table}\n")
+	return text
 }
 
 // latexNote is a note whose marks are superscripts.

@@ -11,30 +11,27 @@ import (
 
 // show makes the tables and figures of an exhibit.
 func (r *runner) show(e paper.Exhibit) Shown {
-	s := Shown{Exhibit: Exhibit{e.ID, e.Number, e.Title}}
+	s := Shown{Exhibit: e.Heading}
 	if e.Note != "" {
-		s.Notes = append(s.Notes, strings.ToUpper(e.Note[:1])+e.Note[1:]+".")
+		s.Notes = append(s.Notes, upper(e.Note)+".")
 	}
-	if r.Epochs > 0 && e.Models != nil {
+	if r.Epochs > 0 && len(e.Models) > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("Trained for at most %d epochs (--epochs), not for as long as published.",
 			r.Epochs))
 	}
 	switch e.Kind {
 	case paper.Links, paper.Labels:
 		s.Tables = r.resultTables(e)
-	case paper.Varied:
-		r.showVaried(&s, e)
-	case paper.Steps:
-		r.showSteps(&s, e)
-	case paper.Totals:
-		s.Tables = r.totals(e)
-	case paper.Lengths:
-		r.showLengths(&s, e)
 	case paper.Events, paper.Pairs, paper.Histories:
-		s.Tables = r.factTables(e)
-	case paper.Intervals:
-		s.Figures = r.intervals(e)
+		s.Tables = []Table{r.statistics(e)}
+	default:
+		for _, set := range r.of(e) {
+			t, figures := r.study(e, set)
+			s.Tables, s.Figures = append(s.Tables, t), append(s.Figures, figures...)
+		}
 	}
+	s.Tables = slices.DeleteFunc(s.Tables, func(t Table) bool { return t.Rows == nil })
+	s.Figures = slices.DeleteFunc(s.Figures, func(f Figure) bool { return f.Series == nil })
 	for i := range s.Tables {
 		s.Tables[i].prune()
 	}
@@ -44,14 +41,32 @@ func (r *runner) show(e paper.Exhibit) Shown {
 	return s
 }
 
+// study makes the table and figures of a data set, as far as the exhibit has them.
+func (r *runner) study(e paper.Exhibit, set *source) (t Table, figures []Figure) {
+	switch e.Kind {
+	case paper.Varied:
+		return r.varied(e, set)
+	case paper.Totals:
+		return r.totals(e, set), nil
+	case paper.Lengths:
+		return r.lengths(e, set)
+	case paper.Intervals:
+		return t, r.intervals(set)
+	}
+	t, figures = r.steps(e, set)
+	if e.ID == "efficiency" {
+		return t, nil
+	}
+	return Table{}, figures
+}
+
 // absent says which data sets of an exhibit are missing.
 func (r *runner) absent(e paper.Exhibit) string {
 	var not, unasked []string
 	for _, d := range e.Datasets {
-		switch {
-		case r.Datasets != nil && !slices.Contains(r.Datasets, d):
+		if r.Datasets != nil && !slices.Contains(r.Datasets, d) {
 			unasked = append(unasked, d)
-		case r.source(d) == nil:
+		} else if slices.ContainsFunc(r.missing, func(m Missing) bool { return m.Data == d }) {
 			not = append(not, d)
 		}
 	}
@@ -66,13 +81,10 @@ func (r *runner) absent(e paper.Exhibit) string {
 }
 
 // measured collects what there is for a model on a data set.
-func (r *runner) measured(e paper.Exhibit, negatives protocol.Negatives, data, name string, settings []string) number {
-	var n number
-	set := r.source(data)
-	if set == nil {
-		return n
-	}
-	if f := r.measures.rules[[2]string{data, name}]; f != nil {
+func (r *runner) measured(
+	e paper.Exhibit, negatives protocol.Negatives, set *source, name string, settings []string,
+) (n number) {
+	if f := r.measures.rules[on{set.Name, name}]; f != nil {
 		if row, ok := f.best(e.Scenario, negatives); ok {
 			n.values, n.marks = []float64{row.AP}, lettersOf(f.Conditions)
 			if e.Metric == "AUC" {
@@ -87,34 +99,36 @@ func (r *runner) measured(e paper.Exhibit, negatives protocol.Negatives, data, n
 	if e.Kind == paper.Labels {
 		task = protocol.NodeClassification
 	}
-	job, err := newJob(set, name, settings, task, r.Epochs)
-	if err != nil {
-		return n
-	}
-	var runs group
-	words := ""
-	for seed := range uint64(r.Seeds) {
-		j := job.at(seed)
-		if s, planned := r.found[j.id()]; s.state == Done {
-			runs = append(runs, s.Record)
-		} else if planned && words == "" {
-			words = r.brief(j, s)
-		}
-	}
+	jobs := r.seeds(set, name, settings, task)
+	runs, words := r.done(jobs)
 	n = runs.number(e.Scenario, negatives, e.Metric)
-	n.words, n.context = words, conditions(job.spec)
+	if n.words = words; len(jobs) > 0 {
+		n.context = conditions(jobs[0].spec)
+	}
 	return n
 }
 
+// done are the runs of jobs that are done, and where the first of the others stands.
+func (r *runner) done(jobs []*Job) (runs group, words string) {
+	for _, j := range jobs {
+		if j.found.state == Done {
+			runs = append(runs, j.found.Record)
+		} else if words == "" {
+			words = r.brief(j)
+		}
+	}
+	return runs, words
+}
+
 // brief is where a run stands, for a cell.
-func (r *runner) brief(j *Job, s standing) string {
-	switch s.state {
+func (r *runner) brief(j *Job) string {
+	switch j.found.state {
 	case Unfinished:
-		return fmt.Sprintf("epoch %d of ≤ %d", len(s.epochs), j.spec.Training.Epochs)
+		return fmt.Sprintf("epoch %d of ≤ %d", len(j.found.epochs), j.spec.Training.Epochs)
 	case Failed:
 		return "failed"
 	}
-	_, usual := r.estimate.remaining(j, nil)
+	_, usual := r.estimate.remaining(j)
 	return "not begun, ~" + minutes(usual)
 }
 
@@ -142,15 +156,12 @@ func (r *runner) resultTables(e paper.Exhibit) (list []Table) {
 	}
 	for _, negatives := range kinds {
 		var columns []column
-		for _, d := range e.Datasets {
-			if r.source(d) == nil {
-				continue
-			}
-			c := column{data: d}
+		for _, set := range r.of(e) {
+			c := column{data: set.Name}
 			for _, m := range e.Models {
-				v, timeout, ok := e.Published(negatives, d, m)
-				c.ours, c.paper = append(c.ours, r.measured(e, negatives, d, m, nil)),
-					append(c.paper, published{v, timeout, ok})
+				v, timeout, ok := e.Published(negatives, set.Name, m)
+				c.ours = append(c.ours, r.measured(e, negatives, set, m, nil))
+				c.paper = append(c.paper, published{v, timeout, ok})
 			}
 			columns = append(columns, c)
 		}

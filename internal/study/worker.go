@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/dygmamba/dygmamba"
@@ -56,17 +57,14 @@ func work(ctx context.Context, o Order, tell func(News)) {
 	defer w.close()
 	for i, t := range o.Tasks {
 		var err error
-		if failed := tensor.Guard(func() { err = w.do(ctx, t, func(n News) { n.Task = i; tell(n) }) }); failed != nil {
-			err = failed
+		failed := tensor.Guard(func() { err = w.do(ctx, t, func(n News) { n.Task = i; tell(n) }) })
+		stopped := ctx.Err() != nil
+		n := News{Task: i, Stopped: stopped, Finished: !stopped}
+		if err = cmp.Or(failed, err); err != nil && n.Finished {
+			n.Error = err.Error()
 		}
-		switch {
-		case ctx.Err() != nil:
-			tell(News{Task: i, Stopped: true})
+		if tell(n); n.Stopped {
 			return
-		case err != nil:
-			tell(News{Task: i, Error: err.Error(), Finished: true})
-		default:
-			tell(News{Task: i, Finished: true})
 		}
 	}
 }
@@ -99,11 +97,8 @@ func (w *worker) do(ctx context.Context, t Task, tell func(News)) error {
 	if err := w.open(ctx, t.Job.Data); err != nil {
 		return err
 	}
-	switch {
-	case t.Lengths != nil:
-		return w.lengths(ctx, t, tell)
-	case t.Steps > 0:
-		return w.steps(ctx, t, tell)
+	if t.Steps > 0 {
+		return w.measure(ctx, t, tell)
 	}
 	_, err := dygmamba.Train(ctx, dygmamba.TrainOptions{
 		Set: w.set, Device: w.dev, Model: t.Job.Model, Preset: t.Job.Preset, Settings: t.Job.Settings, Task: t.Job.Task,
@@ -114,14 +109,8 @@ func (w *worker) do(ctx context.Context, t Task, tell func(News)) error {
 	return err
 }
 
-// forget lets a device drop what it recorded for the model before.
-func (w *worker) forget() {
-	if f, ok := w.dev.(device.Forgetter); ok {
-		f.Forget()
-	}
-}
-
-func (w *worker) steps(ctx context.Context, t Task, tell func(News)) error {
+// measure measures steps of a training, with rows of several lengths where the task has these.
+func (w *worker) measure(ctx context.Context, t Task, tell func(News)) error {
 	factory, err := model.Find(t.Job.Model)
 	if err != nil {
 		return err
@@ -130,7 +119,17 @@ func (w *worker) steps(ctx context.Context, t Task, tell func(News)) error {
 	if err != nil {
 		return err
 	}
-	w.forget()
+	if f, ok := w.dev.(device.Forgetter); ok { // what it recorded for the model before
+		f.Forget()
+	}
+	if t.Lengths != nil {
+		_, err = bench.Neighbors{
+			Model: t.Job.Model, Factory: factory, Preset: t.Job.Preset, Settings: t.Job.Settings, Set: w.set,
+			Device: w.dev, Threads: w.Threads, Lengths: t.Lengths, Steps: t.Steps, Planned: t.Planned,
+			OnRow: func(r *bench.NeighborsReport) error { tell(News{Lengths: r}); return nil },
+		}.Run(ctx)
+		return err
+	}
 	report, err := bench.Step{
 		Model: t.Job.Model, Factory: factory, Spec: spec, Set: w.set, Device: w.dev, Threads: w.Threads,
 		Batches: t.Steps, Brief: true,
@@ -138,19 +137,5 @@ func (w *worker) steps(ctx context.Context, t Task, tell func(News)) error {
 	if err == nil {
 		tell(News{Step: &report})
 	}
-	return err
-}
-
-func (w *worker) lengths(ctx context.Context, t Task, tell func(News)) error {
-	factory, err := model.Find(t.Job.Model)
-	if err != nil {
-		return err
-	}
-	w.forget()
-	_, err = bench.Neighbors{
-		Model: t.Job.Model, Factory: factory, Preset: t.Job.Preset, Settings: t.Job.Settings, Set: w.set, Device: w.dev,
-		Threads: w.Threads, Lengths: t.Lengths, Steps: max(1, t.Steps), Planned: t.Planned,
-		OnRow: func(r *bench.NeighborsReport) error { tell(News{Lengths: r}); return nil },
-	}.Run(ctx)
 	return err
 }

@@ -1,4 +1,4 @@
-package paper
+package study
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
-// Record is the best number in print, transductive AP in percent, and whose it is.
-type Record struct {
+// inPrint is the best number in print, transductive AP in percent, and whose it is.
+type inPrint struct {
 	AP  float64
 	Who string
 }
@@ -16,7 +16,7 @@ type Record struct {
 // DyGMamba's paper, from the pages of RepeatMixer's program, and for TPNet from issue 3 of its program. Numbers that
 // rest on the length of padded rows, on events of the same instant, or on another size of batches in the measure are
 // left out; docs/TRUST.md has the reasons.
-var records = map[string]map[protocol.Negatives]Record{
+var records = map[string]map[protocol.Negatives]inPrint{
 	"uci": {
 		"random": {97.35, "TPNet"}, "historical": {93.96, "PINT"}, "inductive": {84.96, "RepeatMixer"},
 	},
@@ -37,8 +37,8 @@ var records = map[string]map[protocol.Negatives]Record{
 	},
 }
 
-// Best is the record of a data set for a kind of negatives, names as for Lookup.
-func Best(dataset string, negatives protocol.Negatives) (Record, bool) {
+// bestInPrint is the record of a data set for a kind of negatives, names as for paper.Lookup.
+func bestInPrint(dataset string, negatives protocol.Negatives) (inPrint, bool) {
 	r, ok := records[strings.ToLower(dataset)][negatives]
 	return r, ok
 }
