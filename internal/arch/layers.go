@@ -1,4 +1,4 @@
-// Package arch answers: which package may import which, and how long may a line be?
+// Package arch answers: which package may import which, and how large may lines, functions and packages be?
 //
 // Two towers, data and maths, rise from the same ground and never import each other; they meet at package model.
 // Imports only go down. A new package adds its line to Layers.
