@@ -21,7 +21,7 @@ import (
 type SweepOptions struct {
 	TrainOptions
 	Axes   []run.Axis // the settings that differ
-	Trials int        // so many combinations drawn at random, by the first seed; 0: all of them
+	Trials int        // this many combinations drawn at random, by the first seed; 0: all of them
 	Full   bool       // train every trial to its end; otherwise half of them end early, again and again
 
 	OnTrial func(t run.Trial, until int) // told before a trial goes on to an epoch; may be nil

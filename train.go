@@ -44,11 +44,11 @@ type TrainOptions struct {
 	MemoryLimit int64                // bytes on the device; 0: what is free
 	ByAP        bool                 // choose the best epoch by AP alone, as all presets do that are not published ones
 	ByBoth      bool                 // choose one whose AP and AUC are both at least the best so far, as these do
-	TestEvery   int                  // look at the test sets every so many epochs
+	TestEvery   int                  // look at the test sets every this many epochs
 	Strategies  []protocol.Negatives // negatives of the final evaluation; nil: random
 	TensorBoard bool
 
-	until int // pause after so many epochs, and leave the test alone; 0: train to the end
+	until int // pause after this many epochs, and leave the test alone; 0: train to the end
 
 	Log     *slog.Logger
 	OnStep  func(seed uint64, s train.Step)

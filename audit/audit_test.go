@@ -323,7 +323,7 @@ func TestLeaks(t *testing.T) {
 		{"jodie", protocol.Arrival, "", audit.Leak, "scores without what lies at or after their time"},
 		{"jodie", protocol.Strict, "", audit.Pass, ""},
 		{"dygmamba", "", "call", audit.Leak,
-			"scores in a shuffled batch; scores in smaller batches; scores among strangers"},
+			"scores in a shuffled batch; scores in smaller batches; scores among other queries"},
 		{"dygmamba", "", "fixed", audit.Pass, ""},
 	} {
 		t.Run(tt.name+" "+string(tt.order)+tt.padding, func(t *testing.T) {

@@ -26,7 +26,7 @@ const (
 	blind      = "scores without what lies at or after their time"
 	shuffled   = "scores in a shuffled batch"
 	cutApart   = "scores in smaller batches"
-	strangers  = "scores among strangers"
+	strangers  = "scores among other queries"
 	batchSizes = "batch size of the measure"
 )
 

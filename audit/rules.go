@@ -82,8 +82,8 @@ func rules(t test, log *event.Log, past index.View) []rule {
 	met, lately := edgeBank(t.questions, log), latelyActive(t.questions, past, log.At(0).Time)
 	return []rule{
 		{"EdgeBank (the pair had met before)", met},
-		{"lately active (how long ago both last did anything)", lately},
-		{"lately active, strangers first (the pair had never met)", strangersFirst(lately, met)},
+		{"recent activity (how long ago both last did anything)", lately},
+		{"recent activity, unmet pairs first (the pair had never met)", strangersFirst(lately, met)},
 		{"what comes next (whom sources met after the source's latest two partners)", comesNext(t.questions, log)},
 		{fmt.Sprintf("row length (the longest history among the destinations of its call, up to %d)", longest),
 			rowLength(t.questions, past, longest)},

@@ -30,7 +30,7 @@ func (m *Meter) Score(pos, neg []float32) (ap, auc float64) {
 	var above, hits int // negatives and positives with a higher score
 	var won uint64      // twice the pairs that are in order, ties count half
 	for hi := len(m.keys); hi > 0; {
-		lo, here := hi, 0 // the tie group is lo…hi−1, with so many positives
+		lo, here := hi, 0 // the tie group is lo…hi−1, with this many positives
 		for ; lo > 0 && m.keys[lo-1]>>1 == m.keys[hi-1]>>1; lo-- {
 			here += int(m.keys[lo-1] & 1)
 		}

@@ -33,7 +33,7 @@ type CandidateScorer func(
 // RankOptions say how places are found.
 type RankOptions struct {
 	Opponents Opponents
-	Limit     int             // ask about a seeded draw of so many test events; 0: all
+	Limit     int             // ask about a seeded draw of this many test events; 0: all
 	Ask       CandidateScorer // nil: the scorer is asked query by query
 }
 
@@ -115,7 +115,7 @@ func (r *Ranked) place(ctx context.Context, number int, e event.Event, o RankOpt
 	return nil
 }
 
-// drawn are the numbers of so many of n events, ascending; 0, or more than there are, is all of them.
+// drawn are the numbers of this many of n events, ascending; 0, or more than there are, is all of them.
 func drawn(n, limit int) []int32 {
 	if limit == 0 || limit > n {
 		limit = n
@@ -155,7 +155,7 @@ func oneByOne(questions *replay.Questions, s model.Scorer) CandidateScorer {
 	}
 }
 
-// Others are all destinations of the whole stream but those that the source meets at that very time, or so many of
+// Others are all destinations of the whole stream but those that the source meets at that very time, or this many of
 // these, drawn for each event by our own generator; 0: all.
 func (p *Protocol) Others(count int) Opponents {
 	all := slices.Clone(p.split.Full.All().Dst)

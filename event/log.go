@@ -116,7 +116,7 @@ func (l *Log) Append(e Event) (Edge, error) {
 	return e.Edge, nil
 }
 
-// Expect makes room for so many more events.
+// Expect makes room for this many more events.
 func (l *Log) Expect(more int) {
 	a := &l.all
 	a.Src, a.Dst, a.Time = slices.Grow(a.Src, more), slices.Grow(a.Dst, more), slices.Grow(a.Time, more)

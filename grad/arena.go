@@ -27,7 +27,7 @@ type mark struct{ at, used, sum int }
 
 func round(n int) int { return (n + align - 1) &^ (align - 1) }
 
-// alloc returns n numbers; a block that is needed for them has at least so many.
+// alloc returns n numbers; a block that is needed for them has at least this many.
 func (a *blocks[B]) alloc(n, least int) (b B) {
 	if n == 0 {
 		return b

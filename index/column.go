@@ -53,7 +53,7 @@ func (c *column) push(n event.Node, e event.Edge, at event.Time) bool {
 	return true
 }
 
-// grown is a copy of c with room for so many entries.
+// grown is a copy of c with room for this many entries.
 func (c *column) grown(size int) *column {
 	out := newColumn(size)
 	out.copy(c.history())

@@ -9,7 +9,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// BenchmarkLate adds events to a hub, each earlier than some of the last so many of the hub's own, alone and with a
+// BenchmarkLate adds events to a hub, each earlier than some of the last this many of the hub's own, alone and with a
 // question after every one: of all that the hub had done, as of the event.
 func BenchmarkLate(b *testing.B) {
 	for _, size := range []int{1_000, 100_000, 1_000_000} {

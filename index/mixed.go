@@ -26,7 +26,7 @@ type mixed struct {
 	from, took int32
 }
 
-// patience is the part of a history that may wait: one in so many. More would save little time in writing, and fewer
+// patience is the part of a history that may wait: one in this many. More would save little time in writing, and fewer
 // little in reading.
 const patience = 64
 
@@ -44,7 +44,7 @@ func mix(c *column) *mixed {
 // cast, but cost every node 8 bytes, and streams in which no node comes back more than the memory that is promised.
 func (c *column) mixed() *mixed { return (*mixed)(unsafe.Pointer(c)) }
 
-// sized is a copy of any column with room for so many entries.
+// sized is a copy of any column with room for this many entries.
 func (c *column) sized(size int) *column {
 	if c.size > 0 {
 		return c.grown(size)

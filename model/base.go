@@ -33,7 +33,7 @@ func (b *Base) Head() Head { return b.head }
 // SetHead sets it.
 func (b *Base) SetHead(h Head) { b.head = h }
 
-// MergeHead sets the usual head over so many numbers, under the name that it has in the reference programs.
+// MergeHead sets the usual head over this many numbers, under the name that it has in the reference programs.
 func (b *Base) MergeHead(inputs, width int) {
 	b.head = Merge{nn.NewMerge(b.params.In("1"), inputs, width, 1)}
 }

@@ -64,7 +64,7 @@ func (d *Dims) Fail(format string, args ...any) {
 	}
 }
 
-// find is the shape of a tensor with so many dimensions, none of them 0.
+// find is the shape of a tensor with this many dimensions, none of them 0.
 func (d *Dims) find(name string, rank int, want string) []int {
 	dims, ok := d.shapes[name]
 	if !ok {

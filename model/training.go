@@ -12,7 +12,7 @@ import (
 type Training struct {
 	BatchSize    int     `json:"batch_size" in:"[1,inf)" about:"events of a step, each with a negative"`
 	LearningRate float64 `json:"learning_rate" in:"(0,1]" about:"how far a step goes"`
-	Epochs       int     `json:"num_epochs" in:"[1,inf)" about:"at most so many"`
+	Epochs       int     `json:"num_epochs" in:"[1,inf)" about:"maximum number of epochs"`
 	Patience     int     `json:"patience" in:"[1,inf)" about:"epochs without a better one till it stops"`
 	Optimizer    string  `json:"optimizer" about:"Adam, SGD or RMSprop"` // however capitalised
 	// WeightDecay is left out where there is none: older configurations keep their bytes.

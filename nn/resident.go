@@ -33,7 +33,7 @@ const ResidentMultiple = 128
 // residentSteps is how many times the rows of a step there is room for.
 const residentSteps = 4
 
-// NewResident makes a table of rows of so many numbers.
+// NewResident makes a table of rows of this many numbers.
 func NewResident[K comparable](dev device.Device, cols int) *Resident[K] {
 	return &Resident[K]{dev: dev, cols: cols, where: map[K]int32{}}
 }
@@ -116,7 +116,7 @@ func (r *Resident[K]) take(k K) int32 {
 	return int32(at)
 }
 
-// grow makes room for steps with so many rows. A table that moves begins empty.
+// grow makes room for steps with this many rows. A table that moves begins empty.
 func (r *Resident[K]) grow(rows int) {
 	if rows*residentSteps/2 <= len(r.used) && len(r.used) > 0 {
 		return

@@ -23,7 +23,7 @@ type Table struct {
 	Name           string // in checkpoints
 }
 
-// NewState makes room for so many rows.
+// NewState makes room for this many rows.
 func NewState(dev device.Device, rows int) *State { return &State{dev: dev, rows: max(1, rows)} }
 
 // Add makes a table.

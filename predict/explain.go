@@ -253,10 +253,10 @@ type CurvePoint struct {
 	Probability float64    `json:"probability"`
 }
 
-// Curves asks about the pair of each query again and again, at so many points before its time and as many after it, and
-// at its own: over a week either way where times are dates, otherwise over a twentieth of what the stream lasts. Each
-// answer rests on the events strictly before its own time. In the order of arrival a model that remembers cannot be
-// asked about what was, so that times up to the last event are left out.
+// Curves asks about the pair of each query again and again, at this many points before its time and as many after it,
+// and at its own: over a week either way where times are dates, otherwise over a twentieth of what the stream lasts.
+// Each answer rests on the events strictly before its own time. In the order of arrival a model that remembers cannot
+// be asked about what was, so that times up to the last event are left out.
 func (p *Predictor) Curves(ctx context.Context, qs []Query, points int) ([][]CurvePoint, error) {
 	if err := checkQueries(qs); err != nil {
 		return nil, err

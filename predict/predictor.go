@@ -33,7 +33,7 @@ var ErrTooEarly = errors.New("the query is not after the last event")
 
 // Predictor answers queries with a trained model. One goroutine at a time may use it.
 type Predictor struct {
-	Top         int // so many of each side's most weighted patches are withheld by Explain; Load sets 3
+	Top         int // this many of each side's most weighted patches are withheld by Explain; Load sets 3
 	CurvePoints int // of the curve of Explain, before and after each query's time; Load sets 0: no curve
 
 	options   Options

@@ -33,7 +33,7 @@ func (p *Predictor) Reached() event.Time {
 	return math.Inf(-1)
 }
 
-// CatchUp lets a model that remembers learn of at most so many more units of the events that it may know, so that
+// CatchUp lets a model that remembers learn of at most this many more units of the events that it may know, so that
 // queries need not wait for that. It says how many events are left.
 func (p *Predictor) CatchUp(ctx context.Context, units int) (left int, err error) {
 	s := p.stream

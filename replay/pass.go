@@ -132,7 +132,7 @@ func (p Pass) walk(
 // queryBytes is what a query takes beside its histories: itself, its label and its score.
 const queryBytes = 24
 
-// check fills in defaults, and says what is wrong with batches of so many queries; 0: with those of the pass.
+// check fills in defaults, and says what is wrong with batches of this many queries; 0: with those of the pass.
 func (p *Pass) check(plan sample.Plan, queries int) error {
 	if p.BatchSize == 0 {
 		p.BatchSize = BatchSize
@@ -160,7 +160,7 @@ func (p *Pass) check(plan sample.Plan, queries int) error {
 	return fits(plan, float64(p.BatchSize)*(1+float64(p.PerPositive)))
 }
 
-// fits says why batches of so many queries cannot be gathered on this machine.
+// fits says why batches of this many queries cannot be gathered on this machine.
 func fits(plan sample.Plan, queries float64) error {
 	need := stepsUnderWay * queries * (plan.Bytes(1) + queryBytes)
 	const little = 16 << 20 // always there, and not worth the time to ask

@@ -19,7 +19,7 @@ type Questions struct {
 	turn    int
 }
 
-// Prepare sets what is asked: what a plan wants to know, of the pass's past, at most so many queries in a batch. 0 is
+// Prepare sets what is asked: what a plan wants to know, of the pass's past, at most this many queries in a batch. 0 is
 // as many as a batch of the pass has with its negatives. Neighbours that are picked at random are drawn from the start.
 func (q *Questions) Prepare(p Pass, plan sample.Plan, most int) error {
 	if err := p.check(plan, most); err != nil {

@@ -57,7 +57,7 @@ func (a Axis) String() string {
 const mostTrials = 10_000
 
 // Combinations are the settings of all trials: every combination of the axes' values, the last axis changing fastest,
-// or so many of them drawn at random, each once.
+// or this many of them drawn at random, each once.
 func Combinations(axes []Axis, trials int, seed uint64, whole func(key string) (bool, error)) ([][]string, error) {
 	size, ranges := 1, false
 	for _, a := range axes {

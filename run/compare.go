@@ -10,7 +10,7 @@ import (
 // Comparison says how data compare with those that a model was trained on.
 type Comparison struct {
 	Same     bool     // every event and feature is
-	Grown    int      // they are the same, and so many events more have come since
+	Grown    int      // they are the same, and this many events more have come since
 	Warnings []string // what a model may misunderstand, a line each
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/dygmamba/dygmamba/run"
 )
 
-// stream is a set of events one unit of time apart, with features of so many columns.
+// stream is a set of events one unit of time apart, with features of this many columns.
 func stream(events int, unit float64, columns int) *dataset.Set {
 	log := event.NewLog(events)
 	for i := range events {

@@ -21,7 +21,7 @@ type Sweep struct {
 	Model   string   `json:"model"`
 	Data    string   `json:"data"`
 	Axes    []Axis   `json:"axes"`
-	Asked   int      `json:"trials_asked,omitempty"` // so many drawn at random; 0: all combinations
+	Asked   int      `json:"trials_asked,omitempty"` // this many drawn at random; 0: all combinations
 	Full    bool     `json:"full,omitempty"`         // no trial ends early
 	Seeds   []uint64 `json:"seeds"`
 	Measure string   `json:"measure"` // what decides: ap or auc of the validation, the mean over seeds

@@ -38,7 +38,7 @@ func (k *worker) count(i int) {
 	}
 }
 
-// own counts a row's own node as one that never occurred but met the other so many times.
+// own counts a row's own node as one that never occurred but met the other this many times.
 func (w *work) own(d, i int, met int32) {
 	r, s := &w.batch.Rows[d], &w.draws[d]
 	if _, at := s.draw.layout(r.Len, int(s.used[i])); at >= 0 {

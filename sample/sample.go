@@ -69,7 +69,7 @@ func Hop(draw int) Root { return hops + Root(draw) }
 // Draw asks for a row of earlier neighbours for each of its roots.
 type Draw struct {
 	Of          Root
-	Neighbors   int    // at most so many of the root's earlier neighbours
+	Neighbors   int    // at most this many of the root's earlier neighbours
 	RowLen      int    // length of a padded row; 0: that of the draw's longest, rounded up to a multiple of RowMultiple
 	RowMultiple int    // 0 is 1
 	Target      Target //

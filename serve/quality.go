@@ -58,7 +58,7 @@ type qualityDoc struct {
 const (
 	windowSize   = 500
 	negatives    = 20
-	qualityShare = 20 // one part of the time in so many
+	qualityShare = 20 // one part of the time in this many
 )
 
 func newQuality(s *Server) *quality {

@@ -18,7 +18,7 @@ type Outlook struct {
 	Epochs      int           // at most, from the beginning
 }
 
-// Range is what the rest takes at least and at most, and with it so many trainings more of the same.
+// Range is what the rest takes at least and at most, and with it this many trainings more of the same.
 func (o Outlook) Range(more int) (least, most time.Duration) {
 	epochs := func(these float64, whole int) time.Duration {
 		return time.Duration((these + float64(more*whole)) * float64(o.Epoch))
@@ -27,7 +27,7 @@ func (o Outlook) Range(more int) (least, most time.Duration) {
 	return epochs(o.Least, shortest), epochs(o.Most, o.Epochs)
 }
 
-// outlook is how it looks when so many events of the epoch are done.
+// outlook is how it looks when this many events of the epoch are done.
 func (t *trainer) outlook(done int) Outlook {
 	is, stop := t.Spec.Training, t.at.Stopper
 	part := float64(done) / float64(max(1, t.events()))

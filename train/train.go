@@ -35,10 +35,10 @@ type Run struct {
 	SaveEvery   time.Duration        // how often to save in the middle of an epoch; 0: at its end only
 	MemoryLimit int64                // bytes that training may take on the device; 0: what is free
 	ByAP        bool                 // choose the best epoch by AP alone
-	TestEvery   int                  // look at the test sets every so many epochs, for information only; 0: never
+	TestEvery   int                  // look at the test sets every this many epochs, for information only; 0: never
 	Strategies  []protocol.Negatives // negatives of the final evaluation; nil: random
 	TensorBoard bool                 // write event files to Dir
-	Until       int                  // pause after so many epochs, and leave the test alone; 0: train to the end
+	Until       int                  // pause after this many epochs, and leave the test alone; 0: train to the end
 
 	Log     *slog.Logger    // nil: silent
 	OnStep  func(Step)      // after every batch; may be nil
@@ -47,7 +47,7 @@ type Run struct {
 
 // Step is what a listener hears of a batch.
 type Step struct {
-	Epoch, Epochs int // this one, and at most so many
+	Epoch, Epochs int // this one, and at most this many
 	Done, Total   int // training events of this epoch
 	Loss          float64
 	AP            float64 // mean over the epoch's batches so far

@@ -66,7 +66,7 @@ func newReproduce(a *app) *cobra.Command {
 	flags.StringSliceVar(&o.Earlier, "runs", nil,
 		"`paths` of earlier runs that count as done: directories, or records as in results/")
 	flags.IntVar(&o.Jobs, "jobs", 0, "trainings at once (default: 1 on a CPU, up to 6 on a GPU)")
-	flags.IntVar(&o.Epochs, "epochs", 0, "train for at most so many epochs, for a first look (default: as published)")
+	flags.IntVar(&o.Epochs, "epochs", 0, "maximum number of epochs, for a first look (default: as published)")
 	flags.BoolVar(&o.Fetch, "fetch", true, "download data sets that are not there, where there is a network")
 	flags.BoolVar(&plan, "plan", false, "show what would be done, and how long it may take, and stop")
 	addDataDir(cmd, &o.DataDir)
@@ -152,7 +152,7 @@ func (a *app) previewPlan(ctx context.Context, o study.Options) error {
 	}
 	return a.emit(p, func(w io.Writer, s term.Style) error {
 		fmt.Fprintf(w, "%d runs on %s, %d at once, the most telling first\n\n", len(p.Runs), p.Device, p.Jobs)
-		t := term.NewTable(term.Left("run"), term.Left("state"), term.Right("at the least"), term.Right("as is usual"))
+		t := term.NewTable(term.Left("run"), term.Left("state"), term.Right("minimum"), term.Right("typical"))
 		for _, r := range p.Runs {
 			least, expects := "", ""
 			if r.State != study.Done {

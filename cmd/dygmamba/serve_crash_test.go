@@ -187,7 +187,7 @@ type sender struct {
 	id       int
 	next     int
 	receipts map[string]client.Receipt
-	heard    atomic.Int64 // of so many
+	heard    atomic.Int64 // of this many
 }
 
 func newSenders() []*sender {

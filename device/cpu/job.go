@@ -52,7 +52,7 @@ const maxShares = 64
 // share is the size of chunks that cut n into at most maxShares.
 func share(n int) int { return max(1, pieces(n, maxShares)) }
 
-// shares cuts n into chunks with so many sums each, and has a table before the sums.
+// shares cuts n into chunks with this many sums each, and has a table before the sums.
 func (d *Device) shares(n, size, table int) ([]float32, sums) {
 	s := sums{each: share(n), size: size}
 	all := d.scratch(table + pieces(n, s.each)*size)

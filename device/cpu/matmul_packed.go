@@ -218,7 +218,7 @@ func (t *productTask) multiply(s *strips, b []float32) {
 	}
 }
 
-// fetch cuts off the front of next what tiles of so many steps fetch; when there is nothing left they fetch idle.
+// fetch cuts off the front of next what tiles of this many steps fetch; when there is nothing left they fetch idle.
 func fetch(next []float32, idle *float32, steps int) (rest []float32, ahead *float32) {
 	if len(next) == 0 {
 		return nil, idle

@@ -109,7 +109,7 @@ func (a *scanGate) prepare(s *device.Scan, y device.Mat, b int) {
 	a.y, a.yStep = place(y, b*s.Len, 0)
 }
 
-// placeAhead is place, with the distance to the next sequence of so many steps.
+// placeAhead is place, with the distance to the next sequence of this many steps.
 func placeAhead(m device.Mat, r, c, steps int) (at uintptr, step, ahead int) {
 	at, step = place(m, r, c)
 	return at, step, steps * step

@@ -107,7 +107,7 @@ func mixOf(h int, y device.Mat, w device.Buffer, v device.Mat, a *device.Attenti
 		TransA: transposed, Batch: a.Batch, StepA: step, StepB: ins * v.Stride, StepC: outs * y.Stride}, ins}
 }
 
-// head is head h of the first item, which has so many rows.
+// head is head h of the first item, which has this many rows.
 func head(h int, m device.Mat, rows int, a *device.Attention) device.Mat {
 	return m.Band(0, rows).Columns(h*a.HeadDim, (h+1)*a.HeadDim)
 }

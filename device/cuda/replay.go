@@ -31,7 +31,7 @@ type recording struct {
 const (
 	mostGraphs = 48   // at once
 	mostKnown  = 4096 // steps that are counted, about
-	agingSteps = 1024 // after so many, counts are halved where something is full
+	agingSteps = 1024 // after this many, counts are halved where something is full
 )
 
 // Replay runs the first step of a key as it is, records the second, and replays the recording from then on: the step's

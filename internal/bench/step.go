@@ -71,8 +71,8 @@ func (s Step) Run(ctx context.Context) (StepReport, error) {
 // together is how many batches follow each other where many are chosen.
 const together = 5
 
-// spread chooses n of so many batches, all over them. Where there are enough, most follow another one, as in training:
-// whoever goes through the past with the batches then has few events between them, and medians are of that.
+// spread chooses n of this many batches, all over them. Where there are enough, most follow another one, as in
+// training: whoever goes through the past with the batches then has few events between them, and medians are of that.
 func spread(n, of int) map[int]bool {
 	runs := n
 	if n >= 2*together {

@@ -125,7 +125,7 @@ func productCase(g *rig, p product, gap int) {
 	}
 }
 
-// item is number (r, c) of matrix i of a batch of matrices stored with so many rows each, or of its transpose.
+// item is number (r, c) of matrix i of a batch of matrices stored with this many rows each, or of its transpose.
 func (a *array) item(i, rows, r, c int, turned bool) float64 {
 	if turned {
 		r, c = c, r

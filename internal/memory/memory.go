@@ -29,7 +29,7 @@ type system struct {
 	limits func() []limit
 }
 
-// limit is one that the process has: it may take so many bytes of what the named line of its status counts.
+// limit is one that the process has: it may take this many bytes of what the named line of its status counts.
 type limit struct {
 	line string
 	most uint64

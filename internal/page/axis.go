@@ -42,7 +42,7 @@ func (a Axis) InPercent() Axis {
 	return a
 }
 
-// ticks are the values to show, about so many.
+// ticks are the values to show, about this many.
 func (a Axis) ticks(about int) []float64 {
 	switch {
 	case a.Ticks != nil:

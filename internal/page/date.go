@@ -15,7 +15,7 @@ var steps = []float64{1, 2, 5, 15, 30, 60, 120, 300, 900, 1800, 3600, 2 * 3600, 
 // monthSteps are longer ones, in months.
 var monthSteps = []int{1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000}
 
-// dates are round ones, about so many.
+// dates are round ones, about this many.
 func (a Axis) dates(about int) []float64 {
 	span := a.Max - a.Min
 	for _, step := range steps {
@@ -36,7 +36,7 @@ func (a Axis) dates(about int) []float64 {
 	return nil
 }
 
-// months are the first days of every so many months.
+// months are the first days of every this many months.
 func (a Axis) months(step int) []float64 {
 	first := time.Unix(int64(math.Floor(a.Min)), 0).UTC()
 	count := first.Year()*12 + int(first.Month()) - 1

@@ -88,14 +88,14 @@ type Number struct {
 type Table struct {
 	Head  []string
 	Rows  [][]string
-	Words int // so many columns hold words; 0 is 1
+	Words int // this many columns hold words; 0 is 1
 }
 
 // Grid is a table whose cells are more than text.
 type Grid struct {
 	Head  []string
 	Rows  [][]Cell
-	Words int // so many columns hold words; 0 is 1
+	Words int // this many columns hold words; 0 is 1
 }
 
 // Cell is one of a Grid.

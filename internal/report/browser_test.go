@@ -29,7 +29,7 @@ func browser(t *testing.T) string {
 	return ""
 }
 
-// look is what a browser sees of a page that is shown in a frame so many pixels wide.
+// look is what a browser sees of a page that is shown in a frame this many pixels wide.
 type look struct {
 	Errors []string
 	Values []string // of data elements

@@ -55,7 +55,7 @@ func measure(right, wrong []float32) (ap, auc *float64) {
 	return &a, &b
 }
 
-// Group is the events of pairs that had met about as often before, or of sources that had so many events where labels
+// Group is the events of pairs that had met about as often before, or of sources that had this many events where labels
 // are told. Each event of a pair is compared with the negative that was drawn for it.
 type Group struct {
 	Least  int      `json:"least"`

@@ -32,7 +32,7 @@ type Options struct {
 	Seeds     []string           // directories of all seeds of the training, for the table of results; nil: Dir alone
 	Scenario  protocol.Scenario  // which test is looked at closely; "" is transductive
 	Negatives protocol.Negatives // and with which negatives; "" is random
-	Cases     int                // so many of each kind; 0: none
+	Cases     int                // this many of each kind; 0: none
 
 	OnBatch func(what string, done, total int) // told after every batch; may be nil
 }

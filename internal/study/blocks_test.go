@@ -152,7 +152,7 @@ func (r rowsOf) add(name string, g group) {
 	}
 }
 
-// sets are the data sets that have at least so many rows.
+// sets are the data sets that have at least this many rows.
 func (r rowsOf) sets(least int) (list []string) {
 	count := map[string]int{}
 	for _, row := range r {

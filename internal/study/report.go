@@ -106,7 +106,7 @@ func (r *runner) runFact(j *Job) RunFact {
 	}
 	least, usual := r.estimate.remaining(j)
 	f.Expects = round(usual)
-	about := fmt.Sprintf("about %s more, %s at the least", minutes(usual), minutes(least))
+	about := fmt.Sprintf("typically %s more, minimum %s", minutes(usual), minutes(least))
 	switch s.state {
 	case Done:
 		f.Epochs, f.Seconds, f.Device, f.Expects = s.Result.Epochs, s.Result.Seconds, s.Result.Device, 0

@@ -50,12 +50,12 @@ func smallData(t *testing.T, names ...string) string {
 	return dir
 }
 
-// tally counts the epochs that were trained, by run, and can stop everything after so many.
+// tally counts the epochs that were trained, by run, and can stop everything after this many.
 type tally struct {
 	mu     sync.Mutex
 	epochs map[string]int
 	all    int
-	after  int // so many, call stop; 0: never
+	after  int // this many, call stop; 0: never
 	stop   func()
 }
 

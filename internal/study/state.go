@@ -24,7 +24,7 @@ type Machine struct {
 	Platform string `json:"platform"`
 	CPUs     int    `json:"cpus"`
 	Threads  int    `json:"threads"` // of each training
-	Jobs     int    `json:"jobs"`    // at most so many at once
+	Jobs     int    `json:"jobs"`    // at most this many at once
 }
 
 func (r *runner) machine(jobs int) Machine {

@@ -29,7 +29,7 @@ type Task struct {
 	Job      Job    `json:"job"`
 	Dir      string `json:"dir,omitempty"`      // a training: where it is kept
 	Backbone string `json:"backbone,omitempty"` // of a classifier
-	Steps    int    `json:"steps,omitempty"`    // measure so many steps instead
+	Steps    int    `json:"steps,omitempty"`    // measure this many steps instead
 	Lengths  []int  `json:"lengths,omitempty"`  // measure with rows of these lengths instead
 	Planned  bool   `json:"planned,omitempty"`  // of lengths: memory alone, without computing
 }

@@ -100,7 +100,7 @@ func roughly(d time.Duration) (time.Duration, string) {
 	return time.Second, "s"
 }
 
-// rounded is so many units, to halves where there are few.
+// rounded is this many units, to halves where there are few.
 func rounded(d, unit time.Duration) string {
 	v := float64(d) / float64(unit)
 	if v < 9.5 && unit > time.Second {
@@ -126,7 +126,7 @@ func Spark(values []float64) string {
 	return sparkUpTo(values, top)
 }
 
-// SparkShares draws fractions of 1, of at most so many columns: where there are more, each column is the largest of
+// SparkShares draws fractions of 1, of at most this many columns: where there are more, each column is the largest of
 // those that fall into it.
 func SparkShares(values []float64, columns int) string {
 	if n := len(values); n > columns {

@@ -28,7 +28,7 @@ func (c *Console) Progress(label, unit string) *Progress {
 	return &Progress{console: c, label: label, unit: unit, start: now, shown: now}
 }
 
-// From tells that so many units were done before the task began: they do not count as speed.
+// From tells that this many units were done before the task began: they do not count as speed.
 func (p *Progress) From(done int64) { p.first = done }
 
 // Of says that this task is a part of a longer one: the name of the part, such as "epoch", and when the longer task

@@ -49,7 +49,7 @@ func (t *Table) Gap() {
 // go on below themselves.
 func (t *Table) Write(w io.Writer, s Style) error { return t.write(w, s, Width(w)) }
 
-// write draws the table on a terminal with so many columns; 0 for as many as it takes.
+// write draws the table on a terminal with this many columns; 0 for as many as it takes.
 func (t *Table) write(w io.Writer, s Style, cols int) error {
 	widths := t.widths()
 	fold := t.fold(widths, cols)

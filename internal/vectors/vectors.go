@@ -77,7 +77,7 @@ type npyWriter struct {
 	buf        []byte
 }
 
-// NPY writes a matrix of 32-bit floats with so many rows and columns, and a CSV that says what they are: row, node,
+// NPY writes a matrix of 32-bit floats with this many rows and columns, and a CSV that says what they are: row, node,
 // id, side, time and partner.
 func NPY(matrix, names io.Writer, rows, cols int) (Writer, error) {
 	w := &npyWriter{matrix: matrix, names: csv.NewWriter(names), rows: rows, cols: cols}

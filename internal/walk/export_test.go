@@ -2,7 +2,7 @@ package walk
 
 import "github.com/dygmamba/dygmamba/event"
 
-// KeepEvery takes snapshots so many events apart, and one more where late events would take longer than that.
+// KeepEvery takes snapshots this many events apart, and one more where late events would take longer than that.
 func (p *Past) KeepEvery(n, close int) { p.every, p.close = n, close }
 
 // Near is where that one is.

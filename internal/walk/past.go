@@ -38,9 +38,9 @@ type snapshot struct {
 	state *State
 }
 
-// How much is kept for questions about the past: snapshots are so many at most, together about so large, and at first
-// so many events apart. Whenever there is one too many every second is forgotten. One more is taken where late events
-// would otherwise make it go through more than so many events again.
+// How much is kept for questions about the past: snapshots are this many at most, together about so large, and at first
+// this many events apart. Whenever there is one too many every second is forgotten. One more is taken where late events
+// would otherwise make it go through more than this many events again.
 const (
 	mostSnapshots = 16
 	mostBytes     = 256 << 20

@@ -83,7 +83,7 @@ func (p player) learn(t testing.TB, w *world, spec model.Spec, units int) {
 	}
 }
 
-// goOn makes a player remember so many more units, if it remembers at all.
+// goOn makes a player remember this many more units, if it remembers at all.
 func (p player) goOn(t testing.TB, w *world, spec model.Spec, first, units int) {
 	t.Helper()
 	if m := p.memory(); m != nil {

@@ -193,7 +193,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// gather is a batch of queries, of which so many are about events. Random neighbours are picked from the start.
+// gather is a batch of queries, of which this many are about events. Random neighbours are picked from the start.
 func gather(past index.View, plan sample.Plan, qs []sample.Query, positives int, events event.Span) *sample.Batch {
 	if plan.Picker != nil {
 		plan.Picker.Reset()

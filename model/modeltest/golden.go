@@ -25,8 +25,8 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Device is the CPU with so many threads, closed when the test ends, or the device that DYGMAMBA_TEST_DEVICE names: the
-// same tests hold on a GPU. That is opened once for all tests of a process, as its kernels are compiled then.
+// Device is the CPU with this many threads, closed when the test ends, or the device that DYGMAMBA_TEST_DEVICE names:
+// the same tests hold on a GPU. That is opened once for all tests of a process, as its kernels are compiled then.
 func Device(t testing.TB, threads int) device.Device {
 	t.Helper()
 	if onGPU() {

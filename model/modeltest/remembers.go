@@ -182,7 +182,7 @@ func (w *world) part(p eval.Part) *event.Log {
 	return [...]*event.Log{eval.Val: s.Val, eval.NewVal: s.NewVal, eval.Test: s.Test, eval.NewTest: s.NewTest}[p]
 }
 
-// interrupted is a protocol, and a context that ends after so many batches of passes over a part of that length.
+// interrupted is a protocol, and a context that ends after this many batches of passes over a part of that length.
 func (e *entry) interrupted(t testing.TB, order protocol.Order, length, batches int) (context.Context, *eval.Protocol) {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)

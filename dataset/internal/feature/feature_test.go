@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// read reads cells of a column and fits it on the first so many rows.
+// read reads cells of a column and fits it on the first this many rows.
 func read(t *testing.T, kind string, train, categories int, cells ...string) (*Reader, *Column) {
 	t.Helper()
 	r := NewReader("x", kind, []string{"unknown"})

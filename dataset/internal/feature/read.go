@@ -108,7 +108,7 @@ func (r *Reader) decide() {
 	r.first = nil
 }
 
-// Fit makes a column of the rows that train names. At most so many categories have a feature each.
+// Fit makes a column of the rows that train names. At most this many categories have a feature each.
 func (r *Reader) Fit(train func(row int) bool, categories int) *Column {
 	if r.kind == "" {
 		r.decide()

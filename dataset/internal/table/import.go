@@ -33,7 +33,7 @@ type Options struct {
 	// columns of numbers, taken as they are; JSONL and Parquet columns may be lists of them
 	EdgeFeatures []string
 	Features     []string // columns to encode, as name or name:kind; AllColumns: every one that is left
-	// so many values of a column have a feature each, more are hashed; 0: DefaultCategories
+	// this many values of a column have a feature each, more are hashed; 0: DefaultCategories
 	Categories int
 	Missing    []string // words that stand for a missing number or date, beside the usual ones
 

@@ -64,7 +64,7 @@ func (g *Graph) Weigh(tp *grad.Tape, memory *tensor.Tensor) (*tensor.Tensor, []*
 	return z, g.weights
 }
 
-// embed describes nodes by so many layers; their first draw is number at of a side. See Config.Draws.
+// embed describes nodes by this many layers; their first draw is number at of a side. See Config.Draws.
 func (g *Graph) embed(tp *grad.Tape, of *nodes, layers, at int) *tensor.Tensor {
 	self := g.describe(tp, of) // [r, node] or nil
 	own := self

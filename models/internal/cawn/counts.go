@@ -72,7 +72,7 @@ type counts struct {
 	shift  int
 }
 
-// begin starts over for at most so many different nodes.
+// begin starts over for at most this many different nodes.
 func (c *counts) begin(most, levels int) {
 	width := bits.Len(uint(2 * most))
 	if 1<<width > len(c.nodes) || levels != c.levels {

@@ -144,7 +144,7 @@ func (m *Model) Widths() (node int, pair bool) { return m.cfg.Width, false }
 
 // Embed lets the states of the subgraph around all queries flow, and reads off where the queries' nodes have arrived.
 // V is the number of its nodes, K that of the latest events kept of each. A node's state depends on the queries it
-// stands among in nothing: whatever can reach it in so many steps is in the subgraph.
+// stands among in nothing: whatever can reach it in this many steps is in the subgraph.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 	g := m.look(b)
 	in := m.load(tp, g)

@@ -13,13 +13,13 @@ import (
 // are used again.
 type graph struct {
 	nodes  []int32 // V: in the order in which they are reached, the queries' own first
-	inner  int     // the first so many have their neighbours: not those that only the last step reaches
+	inner  int     // the first this many have their neighbours: not those that only the last step reaches
 	place  []int32 // by node: 1 + where it stands among nodes, 0 for all others
 	queued []int32 // the queries' nodes, source and destination in turn, that this is the graph of
 	age    int     // of the ring that it was found in
 }
 
-// around finds the graph around a batch's queries: in each of so many rounds the neighbours of all nodes join them.
+// around finds the graph around a batch's queries: in each of this many rounds the neighbours of all nodes join them.
 // The last round's are there to be heard, and hear nobody.
 func (g *graph) around(b *sample.Batch, r *ring, rounds int) {
 	if g.isOf(b, r) {

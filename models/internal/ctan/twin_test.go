@@ -250,7 +250,7 @@ func TestScoreDependsOnItsQueryAlone(t *testing.T) {
 	}
 }
 
-// replay lets the model learn of so many batches of five.
+// replay lets the model learn of this many batches of five.
 func (b *bench) replay(t testing.TB, batches int) {
 	t.Helper()
 	tp := grad.NewTape(b.dev, false)

@@ -25,7 +25,7 @@ type Config struct {
 
 	TimeGap     float64 `json:"time_gap" about:"T: neighbours whose node features are averaged"`
 	TimeGapMode string  `json:"time_gap_mode" about:"count: the last T of them, span: those met less than T before"`
-	TimeGapMost int     `json:"time_gap_neighbors" in:"[1,1048576]" about:"span: at most so many"`
+	TimeGapMost int     `json:"time_gap_neighbors" in:"[1,1048576]" about:"maximum number of neighbours in the span"`
 
 	Layers  int     `json:"num_layers" in:"[1,100]" about:"mixers"`
 	TimeDim int     `json:"time_feat_dim" in:"[1,65536]" about:"width of the time encoding"`
