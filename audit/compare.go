@@ -165,11 +165,7 @@ func signFlips(diffs []float64) float64 {
 	for range flips {
 		s := 0.0
 		for _, d := range diffs {
-			if rng.Uint64()&1 == 0 {
-				s += d
-			} else {
-				s -= d
-			}
+			s += d * float64(1-2*int(rng.Uint64()&1))
 		}
 		if math.Abs(s) >= math.Abs(sum)-1e-12 {
 			reached++

@@ -57,6 +57,14 @@ func batchMean(batches []scored) (ap, auc float64) {
 
 type scored struct{ pos, neg []float32 }
 
+// at is the score of a query of the batch, positives first.
+func (s scored) at(i int) float32 {
+	if i < len(s.pos) {
+		return s.pos[i]
+	}
+	return s.neg[i-len(s.pos)]
+}
+
 // joined puts the scores of all batches together.
 func joined(batches []scored) (all scored) {
 	for _, b := range batches {

@@ -53,6 +53,7 @@ type test struct {
 	questions []question
 	answers   []scored // probabilities; nil before the model was asked
 	longest   int      // row that the model looks at; 0: nobody knows
+	labels    []bool   // of events, where these are asked for; else there are negatives
 }
 
 // draw asks all questions of a part anew, without a model, and takes the hash of the negatives.
@@ -162,10 +163,14 @@ func (a *auditor) ask(ctx context.Context) error {
 	off, worst := 0.0, "no results"
 	for i := range a.tests {
 		t := &a.tests[i]
-		if err := r.ask(ctx, t, t.noted.Name()); err != nil {
+		what, difference := t.noted.Name(), t.off
+		if t.labels != nil {
+			what, difference = "labels", t.offLabels
+		}
+		if err := r.ask(ctx, t, what); err != nil {
 			return err
 		}
-		if d, found := t.off(); i == 0 || d > off || d != d {
+		if d, found := difference(); i == 0 || d > off || d != d {
 			off, worst = d, found
 		}
 	}

@@ -83,7 +83,7 @@ func rules(t test, log *event.Log, past index.View) []rule {
 	return []rule{
 		{"EdgeBank (the pair had met before)", met},
 		{"recent activity (how long ago both last did anything)", lately},
-		{"recent activity, unmet pairs first (the pair had never met)", strangersFirst(lately, met)},
+		{"recent activity, unmet pairs first (the pair had never met)", strangersFirst(t.questions, lately, met)},
 		{"what comes next (whom sources met after the source's latest two partners)", comesNext(t.questions, log)},
 		{fmt.Sprintf("row length (the longest history among the destinations of its call, up to %d)", longest),
 			rowLength(t.questions, past, longest)},
@@ -101,9 +101,9 @@ func edgeBank(questions []question, log *event.Log) []scored {
 			first[k] = all.Time[i]
 		}
 	}
-	return by(questions, func(q question, i int) float32 {
-		at, met := first[pair{q.queries[i].Src, q.queries[i].Dst}]
-		if met && at < q.queries[i].Time {
+	return by(questions, func(k, i int) float32 {
+		x := questions[k].queries[i]
+		if at, met := first[pair{x.Src, x.Dst}]; met && at < x.Time {
 			return 1
 		}
 		return 0
@@ -113,8 +113,8 @@ func edgeBank(questions []question, log *event.Log) []scored {
 // latelyActive scores by how long ago each of the two last did anything, strictly before the query: the product of both
 // times, which depends on no unit. Who never did anything has been quiet since the stream began.
 func latelyActive(questions []question, past index.View, start event.Time) []scored {
-	return by(questions, func(q question, i int) (score float32) {
-		x := q.queries[i]
+	return by(questions, func(k, i int) (score float32) {
+		x := questions[k].queries[i]
 		for _, n := range []event.Node{x.Src, x.Dst} {
 			last := start
 			if h := past.Before(n, x.Time); h.Len() > 0 {
@@ -128,18 +128,8 @@ func latelyActive(questions []question, past index.View, start event.Time) []sco
 
 // strangersFirst puts pairs that never met before all others, and leaves both in their order. A historical negative is
 // a pair that met.
-func strangersFirst(scores, met []scored) []scored {
-	raise := func(scores, met []float32) (out []float32) {
-		for i, s := range scores {
-			out = append(out, s+512*(1-met[i]))
-		}
-		return out
-	}
-	out := make([]scored, len(scores))
-	for k := range scores {
-		out[k] = scored{raise(scores[k].pos, met[k].pos), raise(scores[k].neg, met[k].neg)}
-	}
-	return out
+func strangersFirst(questions []question, scores, met []scored) []scored {
+	return by(questions, func(k, i int) float32 { return scores[k].at(i) + 512*(1-met[k].at(i)) })
 }
 
 // comesNext scores by how often sources have met the destination after the two partners that the source had last, which
@@ -201,29 +191,28 @@ func inTime(questions []question, rule func(*sample.Query) float32) []scored {
 	for _, x := range order {
 		scores[x] = rule(x)
 	}
-	return by(questions, func(q question, i int) float32 { return scores[&q.queries[i]] })
+	return by(questions, func(k, i int) float32 { return scores[&questions[k].queries[i]] })
 }
 
 // rowLength scores by the longest history among the destinations of a call: positives are one call, negatives another.
 // Which way it tells is the one thing that is fitted.
 func rowLength(questions []question, past index.View, most int) []scored {
-	longest := map[*event.Node][2]int{} // by the first event of a batch
-	for _, q := range questions {
-		n := q.events.Len()
-		var rows [2]int
+	longest := make([][2]int, len(questions))
+	for k, q := range questions {
 		for i, x := range q.queries {
-			rows[i/n] = max(rows[i/n], min(most, past.Before(x.Dst, x.Time).Len()))
+			row := &longest[k][i/q.events.Len()]
+			*row = max(*row, min(most, past.Before(x.Dst, x.Time).Len()))
 		}
-		longest[&q.events.Src[0]] = rows
 	}
-	rule := func(sign float32) []scored {
-		return by(questions, func(q question, i int) float32 {
-			return sign * float32(longest[&q.events.Src[0]][i/q.events.Len()])
+	rule := func(sign int) ([]scored, float64) {
+		list := by(questions, func(k, i int) float32 {
+			return float32(sign * longest[k][i/questions[k].events.Len()])
 		})
+		ap, _ := batchMean(list)
+		return list, ap
 	}
-	up, down := rule(1), rule(-1)
-	a, _ := batchMean(up)
-	if b, _ := batchMean(down); b > a {
+	up, a := rule(1)
+	if down, b := rule(-1); b > a {
 		return down
 	}
 	return up
@@ -232,32 +221,29 @@ func rowLength(questions []question, past index.View, most int) []scored {
 // seenNow scores how many of the two were in an earlier batch at the very time of the query.
 func seenNow(questions []question) []scored {
 	seen := map[moment]bool{}
-	var list []scored
-	for _, q := range questions {
-		list = append(list, by([]question{q}, func(q question, i int) (score float32) {
-			x := q.queries[i]
-			for _, n := range []event.Node{x.Src, x.Dst} {
-				if seen[moment{pair{u: n}, x.Time}] {
-					score++
-				}
+	return by(questions, func(k, i int) (score float32) {
+		if i == 0 && k > 0 {
+			before := questions[k-1].events
+			for e, at := range before.Time {
+				seen[moment{pair{u: before.Src[e]}, at}], seen[moment{pair{u: before.Dst[e]}, at}] = true, true
 			}
-			return score
-		})...)
-		for i, u := range q.events.Src {
-			seen[moment{pair{u: u}, q.events.Time[i]}] = true
-			seen[moment{pair{u: q.events.Dst[i]}, q.events.Time[i]}] = true
 		}
-	}
-	return list
+		x := questions[k].queries[i]
+		for _, n := range []event.Node{x.Src, x.Dst} {
+			if seen[moment{pair{u: n}, x.Time}] {
+				score++
+			}
+		}
+		return score
+	})
 }
 
-// by scores all queries with a rule.
-func by(questions []question, rule func(q question, i int) float32) []scored {
+// by scores query i of question k with a rule, one after the other.
+func by(questions []question, rule func(k, i int) float32) []scored {
 	list := make([]scored, len(questions))
 	for k, q := range questions {
-		n := q.events.Len()
 		for i := range q.queries {
-			if s := rule(q, i); i < n {
+			if s := rule(k, i); i < q.events.Len() {
 				list[k].pos = append(list[k].pos, s)
 			} else {
 				list[k].neg = append(list[k].neg, s)

@@ -45,7 +45,7 @@ func TestRulesOnPublishedData(t *testing.T) {
 			}
 			lately := latelyActive(questions, past, set.Log.At(0).Time)
 			for k, found := range [][]scored{
-				lately, strangersFirst(lately, edgeBank(questions, set.Log)), comesNext(questions, set.Log),
+				lately, strangersFirst(questions, lately, edgeBank(questions, set.Log)), comesNext(questions, set.Log),
 			} {
 				ap, _ := batchMean(found)
 				if rule := recorded.Rules[k]; math.Abs(100*ap-want[k][i]) > 0.01 {

@@ -38,7 +38,7 @@ func TestRulesByHand(t *testing.T) {
 		{"seen at this instant", seenNow(list), [2]float32{0, 0}, [2]float32{0, 1}}, // 5 in the first batch
 		{"recent activity", latelyActive(list, index.Freeze(log), 0),
 			[2]float32{-logs(6, 8), -logs(7, 9)}, [2]float32{-logs(6, 9), -logs(7, 8)}},
-		{"unmet pairs first", strangersFirst(latelyActive(list, index.Freeze(log), 0), edgeBank(list, log)),
+		{"unmet pairs first", strangersFirst(list, latelyActive(list, index.Freeze(log), 0), edgeBank(list, log)),
 			[2]float32{-logs(6, 8), 512 - logs(7, 9)}, [2]float32{512 - logs(6, 9), 512 - logs(7, 8)}},
 		// One of three events went to 5. After 6, which both sources had last, nothing has come yet.
 		{"what comes next", comesNext(list, log), [2]float32{0.125, 0}, [2]float32{0, 0.125}},

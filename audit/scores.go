@@ -69,24 +69,17 @@ func (t *test) align(r *Report, rows []queries.Score) bool {
 		return false
 	}
 	labels, events, negatives := mismatch{what: "labels"}, mismatch{what: "events"}, mismatch{what: "negatives"}
-	at := 0
-	for _, q := range t.questions {
-		n := q.events.Len()
-		var b scored
-		for i, x := range q.queries {
-			row := rows[at]
-			at++
-			labels.count(row, x, row.Label == (i < n))
-			if i < n {
-				b.pos = append(b.pos, float32(row.Score))
-				events.count(row, x, sameQuery(row.Query, x))
-			} else {
-				b.neg = append(b.neg, float32(row.Score))
-				negatives.count(row, x, sameQuery(row.Query, x))
-			}
+	t.answers = by(t.questions, func(k, i int) float32 {
+		row, x, about := rows[0], t.questions[k].queries[i], &events
+		rows = rows[1:]
+		positive := i < t.questions[k].events.Len()
+		if !positive {
+			about = &negatives
 		}
-		t.answers = append(t.answers, b)
-	}
+		labels.count(row, x, row.Label == positive)
+		about.count(row, x, sameQuery(row.Query, x))
+		return float32(row.Score)
+	})
 	for _, m := range []mismatch{labels, events, negatives} {
 		m.report(r)
 	}
@@ -110,21 +103,18 @@ func (m *mismatch) count(row queries.Score, want sample.Query, ok bool) {
 		return
 	}
 	if m.others++; m.others == 1 {
-		label := 0
-		if row.Label {
-			label = 1
-		}
+		label := map[bool]int{true: 1}[row.Label]
 		m.found = fmt.Sprintf("row %d has %s, %s, %s with label %d", row.Row, row.U, row.I, row.TS, label)
 		m.wants = fmt.Sprintf("node %d, node %d, %v", want.Src, want.Dst, want.Time)
 	}
 }
 
 func (m *mismatch) report(r *Report) {
-	if m.others == 0 {
-		r.add(m.what, true, fmt.Sprintf("%d, all as in the protocol", m.of), "those of the protocol")
-		return
+	found, want := fmt.Sprintf("%d, all as in the protocol", m.of), "those of the protocol"
+	if m.others > 0 {
+		found, want = fmt.Sprintf("%d of %d differ: %s", m.others, m.of, m.found), want+": "+m.wants
 	}
-	r.add(m.what, false, fmt.Sprintf("%d of %d differ: %s", m.others, m.of, m.found), "those of the protocol: "+m.wants)
+	r.add(m.what, m.others == 0, found, want)
 }
 
 // given says what the scores amount to.
