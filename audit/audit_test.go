@@ -146,7 +146,7 @@ func TestHonestRunPasses(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"metrics recomputed", "validation replayed", "at or after their time", "shuffled",
-		"smaller batches", "strangers", "EdgeBank", "row length", "seen at this instant",
+		"smaller batches", "among other queries", "EdgeBank", "row length", "seen at this instant",
 		"negatives that are positives", "batch size of the measure"} {
 		if !strings.Contains(names, want) {
 			t.Errorf("no check of %s in %s", want, names)

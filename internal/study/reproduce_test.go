@@ -361,7 +361,7 @@ func TestBudget(t *testing.T) {
 		t.Errorf("took %v, %d not begun", time.Since(began), report.Counted(NotBegun))
 	}
 	for _, record := range report.Runs {
-		if record.Expects < 12 || !strings.Contains(record.Words, "not begun; about") {
+		if record.Expects < 12 || !strings.Contains(record.Words, "not begun; typically") {
 			t.Errorf("%+v", record)
 		}
 	}
