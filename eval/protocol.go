@@ -73,6 +73,7 @@ type Protocol struct {
 	train, full func() index.View
 	parts       [4]*event.Log
 	negatives   map[string]sample.Negatives
+	first       [4]func() []bool // of test parts: which events are first meetings
 }
 
 // NewProtocol makes the protocol of a split.
@@ -87,6 +88,7 @@ func NewProtocol(s *dataset.Split, o Options) *Protocol {
 	if o.SeenOnly {
 		p.parts[Val], p.parts[Test] = seen(s.Val, s.NewNodes), seen(s.Test, s.NewNodes)
 	}
+	p.findFirsts()
 	return p
 }
 
@@ -295,7 +297,7 @@ func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy
 	if p.Task() == protocol.NodeClassification {
 		return classify(ctx, s, pass, p.parts[part], p.options.OnAnswers)
 	}
-	r, err := run(ctx, s, pass, p.parts[part], p.options)
+	r, err := run(ctx, s, pass, p.parts[part], p.firsts(part), p.options)
 	if err != nil {
 		return Result{}, fmt.Errorf("%v with %s negatives: %w", part, strategy, err)
 	}

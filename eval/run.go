@@ -33,6 +33,11 @@ type Result struct {
 	// classified ones, of which Positives have the label
 	Events  int `json:"events,omitempty"`
 	Moments int `json:"moments,omitempty"` // time negatives: how many were asked about
+	// The same measures of first meetings alone, each with its own negatives, pooled over the whole test; nil where
+	// nobody looked for them.
+	FirstAP        *float64 `json:"first_ap,omitempty"`
+	FirstAUC       *float64 `json:"first_auc,omitempty"`
+	FirstPositives *int     `json:"first_positives,omitempty"`
 	// Negatives is the SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline.
 	Negatives string `json:"negatives_hash"`
 }
@@ -59,14 +64,17 @@ func (r Result) TooFew() bool {
 // every batch.
 func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, listeners ...func(Answers)) (Result,
 	error) {
-	return run(ctx, s, p, events, Options{OnAnswers: func(a Answers) {
+	return run(ctx, s, p, events, nil, Options{OnAnswers: func(a Answers) {
 		for _, listen := range listeners {
 			listen(a)
 		}
 	}})
 }
 
-func run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, o Options) (Result, error) {
+// run measures on events, of which first tells the first meetings; nil: nobody asks.
+func run(
+	ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, first []bool, o Options,
+) (Result, error) {
 	if p.Negatives == nil {
 		return Result{}, fmt.Errorf("evaluation without negatives: there is nothing to tell the %d positives from",
 			events.Len())
@@ -74,7 +82,7 @@ func run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log,
 	p.Negatives.Reset()
 	_, ranks := s.(replay.Ranker)
 	t := tally{scorer: starter(s), logits: !ranks, hash: sha256.New(), total: events.Len(), tell: o.OnAnswers}
-	t.calibration = o.Calibration
+	t.calibration, t.firsts.first = o.Calibration, first
 	for step, err := range p.Batches(ctx, s, events.All()) {
 		if err == nil {
 			err = t.ask(step)
@@ -133,6 +141,7 @@ type tally struct {
 	tell     func(Answers) // nil: nobody listens
 	right    []bool
 
+	firsts      firstTally
 	calibration *calibration.Map
 	reliable    calibration.Tally
 }
@@ -178,6 +187,7 @@ func (t *tally) judge(q *question) error {
 	ap, auc := t.meter.Score(pos, neg)
 	t.ap, t.auc = t.ap+ap, t.auc+auc
 	t.pos, t.neg = append(t.pos, pos...), append(t.neg, neg...)
+	t.firsts.add(pos, neg)
 	t.batches++
 	if len(neg) > q.positives {
 		t.rank(pos, neg)
@@ -213,6 +223,7 @@ func (t *tally) result() Result {
 	n := float64(t.batches)
 	r.AP, r.AUC = t.ap/n, t.auc/n
 	r.GlobalAP, r.GlobalAUC = t.meter.Score(t.pos, t.neg)
+	t.firsts.put(&r, &t.meter)
 	if t.logits {
 		loss := t.loss / n
 		r.Loss = &loss

@@ -1,0 +1,85 @@
+package eval
+
+import (
+	"sync"
+
+	"github.com/dygmamba/dygmamba/event"
+)
+
+// First meetings are events whose pair, in either direction, had no event strictly before. Nearly every model tells
+// pairs that met before from random ones; what it has learned beyond that shows in first meetings.
+
+// firstMeetings says of every event of a part whether its pair had no earlier one in the whole data set. Memory grows
+// with the part alone.
+func firstMeetings(part, full event.Span) []bool {
+	earliest := make(map[[2]event.Node]event.Time, part.Len())
+	for i := range part.Len() {
+		earliest[unordered(part.Src[i], part.Dst[i])] = part.Time[i]
+	}
+	for i := range full.Len() {
+		pair := unordered(full.Src[i], full.Dst[i])
+		if t, asked := earliest[pair]; asked && full.Time[i] < t {
+			earliest[pair] = full.Time[i]
+		}
+	}
+	first := make([]bool, part.Len())
+	for i := range first {
+		first[i] = !(earliest[unordered(part.Src[i], part.Dst[i])] < part.Time[i])
+	}
+	return first
+}
+
+// unordered is a pair whoever was the source.
+func unordered(u, v event.Node) [2]event.Node { return [2]event.Node{min(u, v), max(u, v)} }
+
+// firsts finds the first meetings of a test part once, when an evaluation first asks. Other parts have none: what
+// chooses an epoch does not look at them.
+func (p *Protocol) firsts(part Part) []bool {
+	if p.first[part] == nil {
+		return nil
+	}
+	return p.first[part]()
+}
+
+// findFirsts prepares firsts.
+func (p *Protocol) findFirsts() {
+	for _, part := range []Part{Test, NewTest} {
+		p.first[part] = sync.OnceValue(func() []bool {
+			return firstMeetings(p.parts[part].All(), p.split.Full.All())
+		})
+	}
+}
+
+// firstTally collects the scores of first meetings and of their own negatives.
+type firstTally struct {
+	first    []bool // of each positive of the evaluation; nil: nobody asks
+	seen     int    // positives so far
+	pos, neg []float32
+}
+
+// add takes a batch's scores; the negatives of a positive stand len(pos) apart.
+func (t *firstTally) add(pos, neg []float32) {
+	if t.first == nil {
+		return
+	}
+	for i, score := range pos {
+		if !t.first[t.seen+i] {
+			continue
+		}
+		t.pos = append(t.pos, score)
+		for j := i; j < len(neg); j += len(pos) {
+			t.neg = append(t.neg, neg[j])
+		}
+	}
+	t.seen += len(pos)
+}
+
+// put writes what was found into a result: pooled over the part, no mean over batches.
+func (t *firstTally) put(r *Result, m *Meter) {
+	if t.first == nil {
+		return
+	}
+	ap, auc := m.Score(t.pos, t.neg)
+	n := len(t.pos)
+	r.FirstAP, r.FirstAUC, r.FirstPositives = &ap, &auc, &n
+}
