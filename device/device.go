@@ -384,6 +384,10 @@ type Learning interface {
 	// BCE writes the mean binary cross-entropy of the logits (log terms held at −100) and, when dlogits is given, its
 	// gradient.
 	BCE(loss, dlogits, logits, labels Buffer)
+	// CE writes the mean over rows of the cross-entropy of softmax(logits) against the row's target column, and, when
+	// dlogits is given, its gradient. Logits are [rows, cols], with as many rows as targets. Columns whose mask is 0
+	// take no part; an empty mask masks nothing. A row whose target is negative has no loss and no gradient.
+	CE(loss, dlogits, logits Buffer, targets, mask Ints)
 	Update(u Update)
 }
 

@@ -1,6 +1,8 @@
 package grad_test
 
 import (
+	"math"
+
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -69,6 +71,29 @@ var rowChecks = checks{
 			},
 		}
 	},
+	"choice": func(n, w int) check {
+		return check{
+			[]input{{shape: shape(n, w), lo: -4, hi: 4}},
+			func(tp *grad.Tape, in tensors) *tensor.Tensor {
+				targets, keep := choices(n, w)
+				return grad.CE(tp, in[0], tp.Ints(targets), tp.Ints(keep))
+			},
+			func(in [][]float64) []float64 {
+				targets, keep := choices(n, w)
+				loss := 0.0
+				for r, target := range targets {
+					total := 0.0
+					for j := range w {
+						total += float64(keep[r*w+j]) * math.Exp(in[0][r*w+j])
+					}
+					if target >= 0 {
+						loss += (math.Log(total) - in[0][r*w+int(target)]) / float64(n)
+					}
+				}
+				return []float64{loss}
+			},
+		}
+	},
 	"cross-entropy": func(n, w int) check {
 		return check{
 			[]input{{shape: shape(n, w), lo: -8, hi: 8}, {shape: shape(n, w), lo: 0, hi: 1, fixed: true}},
@@ -83,3 +108,20 @@ var rowChecks = checks{
 		}
 	},
 }
+
+// choices are targets of n rows, of which every third has none, and a mask that leaves out some of the others.
+func choices(n, w int) (targets, keep []int32) {
+	for r := range n {
+		target := int32(r * 2 % w)
+		for j := range w {
+			keep = append(keep, int32(min(1, (r+j)%3+max(0, 1-abs(j-int(target))))))
+		}
+		if r%3 == 2 {
+			target = -1
+		}
+		targets = append(targets, target)
+	}
+	return targets, keep
+}
+
+func abs(x int) int { return max(x, -x) }

@@ -14,6 +14,13 @@ func (d *Device) BCE(loss, dlogits, logits, labels device.Buffer) {
 	d.grid("bce", 1, 1, 256, 1, 0, logits.Len)
 }
 
+// CE is the loss of a choice among several.
+func (d *Device) CE(loss, dlogits, logits device.Buffer, targets, mask device.Ints) {
+	d.with().buf(loss).buf(dlogits).buf(logits).ints(targets).ints(mask).size(targets.Len).
+		size(logits.Len / max(1, targets.Len))
+	d.grid("ce", 1, 1, 256, 1, 0, logits.Len)
+}
+
 // Update moves parameters.
 func (d *Device) Update(u device.Update) {
 	d.with().num(int(u.Rule)).buf(u.W).buf(u.G).buf(u.M).buf(u.V).double(decimal(u.Rate)).double(decimal(u.Beta1)).

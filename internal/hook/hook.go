@@ -84,6 +84,9 @@ func (h *Hook) Assign(table, y device.Mat, rows device.Ints) {
 func (h *Hook) BCE(loss, dlogits, logits, labels device.Buffer) {
 	h.Launch("BCE", func() { h.Device.BCE(loss, dlogits, logits, labels) })
 }
+func (h *Hook) CE(loss, dlogits, logits device.Buffer, targets, mask device.Ints) {
+	h.Launch("CE", func() { h.Device.CE(loss, dlogits, logits, targets, mask) })
+}
 
 func (h *Hook) Zero(b device.Buffer)         { h.Launch("Zero", func() { h.Device.Zero(b) }) }
 func (h *Hook) Copy(y, x device.Mat)         { h.Launch("Copy", func() { h.Device.Copy(y, x) }) }

@@ -20,6 +20,37 @@ KERNEL bce(float* loss, float* dlogits, const float* logits, const float* labels
   if (threadIdx.x == 0) loss[0] = (float)(sum[0] / (double)n);
 }
 
+// ce: one block, a thread for every 256th row. mask may be null; a negative target has neither loss nor gradient.
+KERNEL ce(float* loss, float* dlogits, const float* logits, const int* targets, const int* mask, u64 rows, u64 cols) {
+  __shared__ double sum[256];
+  double s = 0.0;
+  for (u64 r = threadIdx.x; r < rows; r += 256) {
+    const float* x = logits + r * cols;
+    const int* keep = mask ? mask + r * cols : 0;
+    int target = targets[r];
+    float most = -INFINITY;
+    for (u64 j = 0; j < cols; j++)
+      if (!keep || keep[j]) most = fmaxf(most, x[j]);
+    double total = 0.0;
+    for (u64 j = 0; j < cols; j++)
+      if (!keep || keep[j]) total += exp((double)x[j] - (double)most);
+    if (target >= 0) s += log(total) + (double)most - (double)x[target];
+    if (!dlogits) continue;
+    float* dx = dlogits + r * cols;
+    for (u64 j = 0; j < cols; j++) {
+      double p = !keep || keep[j] ? exp((double)x[j] - (double)most) / total : 0.0;
+      dx[j] = target < 0 ? 0.0f : (float)((p - (j == (u64)target ? 1.0 : 0.0)) / (double)rows);
+    }
+  }
+  sum[threadIdx.x] = s;
+  __syncthreads();
+  for (int o = 128; o; o >>= 1) {
+    if (threadIdx.x < o) sum[threadIdx.x] += sum[threadIdx.x + o];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) loss[0] = (float)(sum[0] / (double)rows);
+}
+
 enum { ADAM, SGD, RMSPROP };
 
 // The decay rates come as float64, so that their complements and powers are those of the reference.
