@@ -44,7 +44,7 @@ var Layers = []Layer{
 	{Data, []string{"dataset/internal/layout", "dataset/internal/native", "dataset/internal/synth"}},
 	{Data, []string{"dataset/internal/table"}},
 	{Data, []string{"dataset"}},
-	{Data, []string{"internal/cache", "internal/queries"}},
+	{Data, []string{"internal/cache", "internal/next", "internal/queries"}},
 
 	{Maths, []string{"device"}},
 	{Maths, []string{"internal/hook"}},
