@@ -13,10 +13,10 @@ type Candidate struct {
 	LogQ float32 // up to a constant that all candidates of an event share
 }
 
-// Draw appends the destination of an event and at most most others of its group, without those that are equal to it.
-// Where the group is small, all of it is taken. Otherwise others are drawn by several rules at once: whom the source
-// chose before, lately, what is popular, what is popular now, what usually follows, and anyone. Who is drawn twice
-// counts twice.
+// Draw appends the destination of an event, which must be known, and at most most others of its group. Where the group
+// is small, all of it is taken. Otherwise others are drawn by several rules at once: whom the source chose before,
+// lately, what is popular, what is popular now, what usually follows, and anyone. A candidate that is drawn twice counts
+// twice; a draw of the destination itself, or of a node of another group, is dropped.
 func (w *View) Draw(to []Candidate, dst event.Node, most int, gen *rng.Source) []Candidate {
 	if w.GroupOf(dst) == Returning {
 		return w.drawReturning(to, dst, most, gen)
@@ -84,7 +84,7 @@ const (
 
 func (w *View) drawFirst(to []Candidate, dst event.Node, most int, gen *rng.Source) []Candidate {
 	c := w.c
-	if len(c.dests) <= 2*most {
+	if len(c.dests) <= most+1 {
 		to = append(to, Candidate{Node: dst})
 		for _, v := range c.dests {
 			if v != dst && !c.Met(w.src, v) {
