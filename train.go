@@ -22,15 +22,15 @@ import (
 type TrainOptions struct {
 	Set      *dataset.Set   // opened by dataset.Open
 	Device   device.Device  // opened by open.Device; nil: the CPU
-	Model    string         // name in the catalogue of package models; "" is dygmamba
+	Model    string         // name in the catalogue of package models; "" is the default of the task
 	Preset   string         // "" is the one the model prefers for the data set and the kind of device
 	Settings []string       // key=value
 	Order    protocol.Order // for a model that remembers; "": the preset's
 	Spec     *model.Spec    // the whole configuration, as NewSpec makes it, instead of Preset, Settings and Order
 
-	// Task is link prediction ("" too) or node classification. The latter trains a classifier of labels on what a model
-	// says that was trained on links: Backbone is the directory of that training, with the same seeds. "" trains it
-	// first, in "link" below Dir.
+	// Task is link prediction ("" too), node classification or next. Node classification trains a classifier of labels
+	// on what a model says that was trained on links: Backbone is the directory of that training, with the same seeds.
+	// "" trains it first, in "link" below Dir. Next is for models that can learn nothing else, such as countnet.
 	Task     protocol.Task
 	Backbone string
 
@@ -57,9 +57,12 @@ type TrainOptions struct {
 
 // Train trains a model once for every seed. When ctx ends, what was done is saved and Resume continues it.
 func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
-	o.Model = cmp.Or(o.Model, DefaultModel)
+	o.Model = cmp.Or(o.Model, ModelFor(o.Task))
 	factory, err := model.Find(o.Model)
 	if err != nil {
+		return run.Summary{}, err
+	}
+	if o.Task, err = TaskOf(o.Model, o.Task); err != nil {
 		return run.Summary{}, err
 	}
 	if o.Device == nil {
@@ -133,14 +136,42 @@ func (o *TrainOptions) choosesByAP() (bool, error) {
 	case o.ByAP || o.ByBoth:
 		return o.ByAP && !o.ByBoth, nil
 	case o.Dir == "" || len(begun) == 0:
-		return !o.Spec.AsPublished() && o.Task != protocol.NodeClassification, nil
+		return !o.Spec.AsPublished() && (o.Task == "" || o.Task == protocol.LinkPrediction), nil
 	}
 	record, err := run.Open(run.SeedDir(o.Dir, begun[0]))
 	return record.Config.ByAP, err
 }
 
-// DefaultModel is what is trained when no model is named.
-const DefaultModel = "dygmamba"
+// DefaultModel is what is trained when no model is named, and NextModel for the task "next".
+const (
+	DefaultModel = "dygmamba"
+	NextModel    = "countnet"
+)
+
+// ModelFor is the default model of a task.
+func ModelFor(task protocol.Task) string {
+	if task == protocol.Next {
+		return NextModel
+	}
+	return DefaultModel
+}
+
+// TaskOf is the task that a model learns when it is asked to learn one; "": the one that it was made for. It is an error
+// if the model cannot learn it.
+func TaskOf(name string, asked protocol.Task) (protocol.Task, error) {
+	factory, err := model.Find(name)
+	if err != nil {
+		return "", err
+	}
+	only, task := factory.Task, cmp.Or(asked, factory.Task)
+	switch {
+	case only != "" && task != only:
+		return "", fmt.Errorf("%s cannot learn the task %s: it learns %s", name, task, only)
+	case task == protocol.Next && only == "":
+		return "", fmt.Errorf("%s cannot learn the task %s: %s does", name, task, NextModel)
+	}
+	return task, nil
+}
 
 // NewSpec is a model's whole configuration for a data set: a preset ("" for the one it prefers there, whatever
 // computes) changed by settings "key=value". Its Config is a pointer to the Config of the model's package, and can be
@@ -160,7 +191,7 @@ func (o TrainOptions) Choose() (spec model.Spec, full string, err error) {
 	if o.Spec != nil {
 		return *o.Spec, "", nil
 	}
-	factory, err := model.Find(cmp.Or(o.Model, DefaultModel))
+	factory, err := model.Find(cmp.Or(o.Model, ModelFor(o.Task)))
 	if err != nil {
 		return spec, "", err
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,6 +113,12 @@ func (a *auditor) backbone() {
 	a.report.add(name, apart == nil && same > 0, found, "all tensors equal")
 }
 
+// learnedTask is the task of a run.
+func learnedTask(spec model.Spec, r run.Result) protocol.Task {
+	return cmp.Or(spec.Task, r.Task, protocol.LinkPrediction)
+}
+
+// learnsLabels says whether a run is one of node classification.
 func learnsLabels(spec model.Spec, r run.Result) bool {
-	return spec.Task == protocol.NodeClassification || r.Task == protocol.NodeClassification
+	return learnedTask(spec, r) == protocol.NodeClassification
 }

@@ -49,7 +49,7 @@ func (a *auditor) history() {
 		a.report.add(choice, r.Epochs == 0 && r.BestEpoch == 0 && r.Val == nil,
 			fmt.Sprintf("%s, after %d training events: no epoch was chosen", r.Mark(), r.TrainEvents),
 			"no epoch and no validation in the result, as there are none in the log")
-		a.saved(state, train.NewStopper(a.spec.Training, a.run.Config.ByAP, learnsLabels(a.spec, r)), 0)
+		a.saved(state, train.NewStopper(a.spec.Training, a.run.Config.ByAP, learnedTask(a.spec, r)), 0)
 		return
 	case len(epochs) == 0:
 		a.report.add(choice, false, "could not be made: no "+run.LogFile, "the epoch that validation data chose")
@@ -74,7 +74,7 @@ func (a *auditor) history() {
 // choose goes through the log once more and says which epoch validation chose, and what in the records contradicts.
 func (a *auditor) choose(epochs []run.Epoch) (stop train.Stopper, wrong string) {
 	r, most := a.result, a.spec.Training.Epochs
-	stop = train.NewStopper(a.spec.Training, a.run.Config.ByAP, learnsLabels(a.spec, r))
+	stop = train.NewStopper(a.spec.Training, a.run.Config.ByAP, learnedTask(a.spec, r))
 	seconds, over := 0.0, false // until the result was written
 	for i, e := range epochs {
 		if stop.Epoch > 0 && stop.Done() {

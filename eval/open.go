@@ -15,6 +15,13 @@ const BatchSize = replay.BatchSize
 // Open splits a data set and makes the protocol of that split. Without Options.Sampling both draw as the set prefers.
 func Open(set *dataset.Set, o Options) (*Protocol, error) {
 	o.Sampling = cmp.Or(o.Sampling, set.Sampling)
+	if o.Task == protocol.Next {
+		split, err := dataset.NewOrderSplit(set.Log)
+		if err != nil {
+			return nil, err
+		}
+		return NewProtocol(split, o), nil
+	}
 	labels, cut := o.Task == protocol.NodeClassification, dataset.NewSplit
 	if labels || o.NoneHidden {
 		cut = dataset.NewLabelSplit

@@ -113,12 +113,16 @@ func (p *Protocol) Events(part Part) *event.Log { return p.parts[part] }
 // random ones from a generator that is seeded by the run's number and never reset, mixed with others where the options
 // have shares of them.
 //
-// For node classification nothing is hidden and nothing is drawn: all events are seen, each at its time.
+// For node classification nothing is hidden and nothing is drawn: all events are seen, each at its time. For the task
+// "next" nothing is drawn here.
 func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 	if p.Task() == protocol.NodeClassification {
 		pass, err := p.Pass(Val, "")
 		pass.Seed = 0
 		return pass, err
+	}
+	if p.Task() == protocol.Next { // candidates are drawn by the model's feed, which has its own past
+		return p.pass(index.Freeze(event.NewLog(0)), nil, 0), nil
 	}
 	n, err := sample.NewNegatives(p.split.Train,
 		sample.NegativeOptions{Sampling: p.options.Sampling, Seed: run, Avoid: p.options.Avoid})

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -162,6 +163,27 @@ func (l *Log) NumNodes() int { return l.nodes }
 
 // Sorted says whether no event is earlier than the one before it.
 func (l *Log) Sorted() bool { return !l.jumped }
+
+// InOrder is the log in the order of time: itself if it is in order. Events of one instant stay as they are, and all
+// keep their edge ids.
+func (l *Log) InOrder() *Log {
+	if l.Sorted() {
+		return l
+	}
+	order := make([]int, l.Len())
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(l.all.Time[i], l.all.Time[j]) })
+	sorted := NewLog(0)
+	sorted.Expect(l.Len())
+	for _, i := range order {
+		if _, err := sorted.Append(l.At(i)); err != nil {
+			panic(err) // it was in a log before
+		}
+	}
+	return sorted
+}
 
 // Select copies the events that keep names by position. They keep their edge ids and order, and take no more room than
 // they need.

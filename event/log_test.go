@@ -3,6 +3,7 @@ package event
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -223,4 +224,21 @@ func events(s Span) []Event {
 		out[i] = s.At(i)
 	}
 	return out
+}
+
+// A log that is out of order is put in order, and its events keep their ids.
+func TestInOrder(t *testing.T) {
+	log := NewLog(0)
+	for i, at := range []Time{3, 1, 3, 2, 1} {
+		if _, err := log.Append(Event{Src: Node(i + 1), Dst: 9, Time: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sorted := log.InOrder()
+	if all := sorted.All(); !slices.Equal(all.Src, []Node{2, 5, 4, 1, 3}) || all.Edge(0) != 2 {
+		t.Errorf("sources %v, first edge %d", all.Src, all.Edge(0))
+	}
+	if sorted.InOrder() != sorted {
+		t.Error("a log in order was copied")
+	}
 }

@@ -117,6 +117,8 @@ type Kind[C interface{ Check() error }] struct {
 	// Remembers says that the models are Memories. Presets that do as published programs did then run in the order of
 	// arrival, others in strict order.
 	Remembers bool
+	// Task is the only one that the models can learn. "": they learn links, and what is learned on top of that.
+	Task protocol.Task
 	// Lighter says which settings make a training need less memory, beside batch_size.
 	Lighter string
 	// Shapes, optional, changes the configuration to what the shapes of a checkpoint's tensors tell; it need not look
@@ -228,10 +230,11 @@ func (s Spec) Brief() string {
 // Factory builds one kind of model. It hides the type of its configuration from everyone who need not know it.
 type Factory struct {
 	Summary   string
-	Presets   []string // names; the first is the reference program's
-	Remembers bool     // its models are Memories
-	Trains    bool     // it has something to learn; otherwise it is a Rule
-	Lighter   string   // settings that make a training need less memory
+	Presets   []string      // names; the first is the reference program's
+	Remembers bool          // its models are Memories
+	Trains    bool          // it has something to learn; otherwise it is a Rule
+	Task      protocol.Task // the only one that its models can learn; "": links, and what is learned on top of that
+	Lighter   string        // settings that make a training need less memory
 
 	spec       func(preset string, data Data, settings []string) (Spec, error)
 	decode     func(raw []byte, settings []string) (Spec, error)
@@ -278,7 +281,7 @@ func Make[C interface{ Check() error }](k Kind[C]) Factory {
 		k.Table = func(c C) []Shape { return Table(k.Declare(c, 0).Params()) }
 	}
 	f := Factory{
-		Summary: k.Summary, Remembers: k.Remembers, Trains: k.Rule == nil, Lighter: k.Lighter,
+		Summary: k.Summary, Remembers: k.Remembers, Trains: k.Rule == nil, Task: k.Task, Lighter: k.Lighter,
 		ignore: k.Ignore, released: k.Released, about: map[string]string{}, keys: Keys(new(C), new(Training)),
 	}
 	if !f.Trains {
@@ -379,7 +382,7 @@ func (k Kind[C]) spec(preset string, data Data, settings []string) (Spec, error)
 		k.Fit(&c, data)
 	}
 	k.Presets[i].Apply(data.Name, &c, &t)
-	return k.complete(Spec{Preset: preset, Order: k.order(preset)}, c, t, settings)
+	return k.complete(Spec{Preset: preset, Order: k.order(preset), Task: k.Task}, c, t, settings)
 }
 
 // AsPublished says whether the configuration is of a preset that does what a published program or paper did.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models/internal/cawn"
+	"github.com/dygmamba/dygmamba/models/internal/countnet"
 	"github.com/dygmamba/dygmamba/models/internal/ctan"
 	"github.com/dygmamba/dygmamba/models/internal/dygformer"
 	"github.com/dygmamba/dygmamba/models/internal/dygmamba"
@@ -17,11 +18,13 @@ import (
 	"github.com/dygmamba/dygmamba/models/internal/tgat"
 	"github.com/dygmamba/dygmamba/models/internal/tgn"
 	"github.com/dygmamba/dygmamba/models/internal/walkmamba"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // own are the models of this module, by the names the command line takes.
 var own = map[string]model.Factory{
 	"cawn":            cawn.Factory,
+	"countnet":        countnet.Factory,
 	"ctan":            ctan.Factory,
 	"dygformer":       dygformer.Factory,
 	"dygformer-mamba": dygformer.FactoryMamba,
@@ -62,7 +65,15 @@ func Get(name string) model.Factory {
 // Leading is the model of our own that was made to lead the field.
 const Leading = "walkmamba"
 
-// Names lists the models in the order of the alphabet: all, or those that learn.
+// Names lists the models in the order of the alphabet: all, or those that learn links.
 func Names(learning bool) []string {
-	return slices.DeleteFunc(model.Registered(), func(name string) bool { return learning && !Get(name).Trains })
+	return slices.DeleteFunc(model.Registered(), func(name string) bool {
+		f := Get(name)
+		return learning && (!f.Trains || f.Task != "")
+	})
+}
+
+// Choosers lists the models of the task "next". The first is its default.
+func Choosers() []string {
+	return slices.DeleteFunc(model.Registered(), func(name string) bool { return Get(name).Task != protocol.Next })
 }

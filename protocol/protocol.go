@@ -57,10 +57,11 @@ type Task string
 const (
 	LinkPrediction     Task = "link"                // will the two interact?
 	NodeClassification Task = "node-classification" // which label has the source of this event?
+	Next               Task = "next"                // who is the next destination of this source, among all?
 )
 
 // Tasks lists them.
-func Tasks() []Task { return []Task{LinkPrediction, NodeClassification} }
+func Tasks() []Task { return []Task{LinkPrediction, NodeClassification, Next} }
 
 // Error says that a text names none of the possible choices.
 type Error struct {

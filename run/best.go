@@ -11,9 +11,12 @@ import (
 type Choice struct {
 	File    string  // its checkpoint
 	Of      int     // seeds that there were to choose from
-	Measure string  // of validation, that chose: AP or AUC
+	Measure string  // of validation, that chose: AP, AUC or BitsMeasure
 	Value   float64 // of the chosen seed; NaN where none has been validated
 }
+
+// BitsMeasure names the measure of the task "next", of which few are good.
+const BitsMeasure = "bits per event"
 
 // Dir is the directory of the seed.
 func (c Choice) Dir() string { return filepath.Dir(c.File) }
@@ -26,6 +29,9 @@ func (c Choice) String() string {
 	name := strings.Replace(filepath.Base(c.Dir()), "-", " ", 1)
 	if math.IsNaN(c.Value) {
 		return fmt.Sprintf("%s, the first of %d: none has been validated", name, c.Of)
+	}
+	if c.Measure == BitsMeasure {
+		return fmt.Sprintf("%s, the best of %d by validation, %.3f %s", name, c.Of, c.Value, c.Measure)
 	}
 	return fmt.Sprintf("%s, the best of %d by validation %s (%.2f)", name, c.Of, c.Measure, 100*c.Value)
 }
@@ -53,16 +59,28 @@ func Best(path string) (Choice, error) {
 		if err != nil {
 			return Choice{}, err
 		}
-		labels := r.Task() != ""
 		for _, e := range epochs {
-			measure, value := "AP", e.Judged().AP
-			if labels {
-				measure, value = "AUC", e.Judged().AUC
-			}
-			if e.Improved && (math.IsNaN(best.Value) || value > best.Value) {
-				best.File, best.Measure, best.Value = file, measure, value
+			switch score := e.Judged(); {
+			case !e.Improved:
+			case e.Next != nil:
+				best.take(file, BitsMeasure, score.Bits)
+			case r.Task() != "":
+				best.take(file, "AUC", score.AUC)
+			default:
+				best.take(file, "AP", score.AP)
 			}
 		}
 	}
 	return best, nil
+}
+
+// take takes a seed that is better than what there was.
+func (c *Choice) take(file, measure string, value float64) {
+	better := value > c.Value
+	if measure == BitsMeasure {
+		better = value < c.Value
+	}
+	if math.IsNaN(c.Value) || better {
+		c.File, c.Measure, c.Value = file, measure, value
+	}
 }

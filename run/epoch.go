@@ -1,6 +1,7 @@
 package run
 
 import (
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
@@ -15,11 +16,14 @@ type Epoch struct {
 	// Others is validation with other negatives, where that has a say in which epoch is the best.
 	Others Validations `json:"val_*,omitempty"`
 
-	Test     *Metric `json:"test,omitempty"` // only when asked for: information, never used to choose
-	NewTest  *Metric `json:"new_node_test,omitempty"`
-	Improved bool    `json:"improved"`
-	Events   float64 `json:"events_per_second"` // training only
-	Seconds  Seconds `json:"seconds"`
+	Test    *Metric `json:"test,omitempty"` // only when asked for: information, never used to choose
+	NewTest *Metric `json:"new_node_test,omitempty"`
+	// Next is validation of the task "next", and NextTest its test, only when asked for.
+	Next     *eval.Next `json:"next,omitempty"`
+	NextTest *eval.Next `json:"next_test,omitempty"`
+	Improved bool       `json:"improved"`
+	Events   float64    `json:"events_per_second"` // training only
+	Seconds  Seconds    `json:"seconds"`
 }
 
 // Validations are means over validation events by kind of negatives, written as val_<kind>.
@@ -47,6 +51,9 @@ func (e *Epoch) UnmarshalJSON(raw []byte) error {
 // Judged is what epochs are compared by: the validation, or the mean over the kinds of negatives where others have a
 // say. Without validation events training itself must do.
 func (e Epoch) Judged() Score {
+	if e.Next != nil {
+		return Score{Bits: e.Next.WhoBits}
+	}
 	if e.Val == nil {
 		return Score{AP: e.AP, AUC: e.AUC}
 	}
@@ -72,8 +79,10 @@ type Seconds struct {
 	Evaluate float64 `json:"evaluate"`
 }
 
-// Score is what an epoch is judged by: average precision and area under the ROC curve on the validation set.
+// Score is what an epoch is judged by on the validation set: average precision and area under the ROC curve, or bits.
 type Score struct {
 	AP  float64 `json:"ap"`
 	AUC float64 `json:"auc"`
+	// Bits per event, of the task "next" alone.
+	Bits float64 `json:"who_bits,omitempty"`
 }

@@ -37,6 +37,10 @@ type Result struct {
 	// Others is the same with other negatives, where that had a say in which epoch is the best.
 	Others Validations `json:"val_*,omitempty"`
 
+	// Next is the test of the task "next", which has no other results, and NextVal its validation.
+	Next    *eval.Next `json:"next,omitempty"`
+	NextVal *eval.Next `json:"next_val,omitempty"`
+
 	Results []Measured     `json:"results"`
 	Split   string         `json:"split_hash"`
 	Ended   string         `json:"ended,omitempty"` // EndedByTime, where it ended before it was over
@@ -97,7 +101,44 @@ type Summary struct {
 	Preset  string    `json:"preset"`
 	Seeds   []uint64  `json:"seeds"`
 	Results []MeanStd `json:"results"`
-	Runs    []Result  `json:"runs"`
+	// Next is of the task "next", which has no other results.
+	Next *NextSummary `json:"next,omitempty"`
+	Runs []Result     `json:"runs"`
+}
+
+// NextSummary is the test of the task "next" over several seeds.
+type NextSummary struct {
+	WhoBits   MeanOf `json:"who_bits"`
+	Returning MeanOf `json:"who_bits_returning"`
+	First     MeanOf `json:"who_bits_first"`
+	MRR       MeanOf `json:"mrr"`
+	Hits10    MeanOf `json:"hits_10"`
+}
+
+// MeanOf is a measure over several seeds.
+type MeanOf struct {
+	Mean float64 `json:"mean"`
+	Std  float64 `json:"std"`
+}
+
+// summarizeNext is nil where no run has learned that.
+func summarizeNext(runs []Result) *NextSummary {
+	var of [5][]float64
+	for _, r := range runs {
+		if n := r.Next; n != nil {
+			for k, x := range []float64{n.WhoBits, n.Returning, n.First, *n.MRR, *n.Hits10} {
+				of[k] = append(of[k], x)
+			}
+		}
+	}
+	if of[0] == nil {
+		return nil
+	}
+	var means [5]MeanOf
+	for k, list := range of {
+		means[k].Mean, means[k].Std = meanStd(list)
+	}
+	return &NextSummary{means[0], means[1], means[2], means[3], means[4]}
 }
 
 // MeanStd is one evaluation over several seeds.
@@ -117,7 +158,7 @@ func Summarize(runs []Result) Summary {
 	if len(runs) == 0 {
 		return s
 	}
-	s = Summary{Model: runs[0].Model, Data: runs[0].Data, Preset: runs[0].Preset, Runs: runs}
+	s = Summary{Model: runs[0].Model, Data: runs[0].Data, Preset: runs[0].Preset, Runs: runs, Next: summarizeNext(runs)}
 	for _, r := range runs {
 		s.Seeds = append(s.Seeds, r.Seed)
 	}

@@ -19,9 +19,11 @@ func (t *trainer) config(ctx context.Context) (run.Config, error) {
 	if err != nil {
 		return run.Config{}, err
 	}
-	val, err := t.Protocol.Evaluate(ctx, guess{}, eval.Val, protocol.RandomNegatives)
-	if err != nil {
-		return run.Config{}, fmt.Errorf("validation negatives: %w", err)
+	var val eval.Result
+	if t.Chooser() == nil { // which has no negatives
+		if val, err = t.Protocol.Evaluate(ctx, guess{}, eval.Val, protocol.RandomNegatives); err != nil {
+			return run.Config{}, fmt.Errorf("validation negatives: %w", err)
+		}
 	}
 	facts := run.FactsOf(t.Set)
 	return run.Config{

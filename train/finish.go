@@ -7,6 +7,7 @@ import (
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
@@ -27,6 +28,16 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 	var err error
 	if r.Checkpoint, err = t.dir.Hash(run.CheckpointFile); err != nil {
 		return run.Result{}, fmt.Errorf("best epoch: %w", err)
+	}
+	if t.Chooser() != nil {
+		net := model.NewNet(t.Chooser())
+		defer net.Close()
+		m, err := t.Protocol.Next(ctx, net, eval.NextOptions{Limit: eval.NextSample})
+		if err != nil {
+			return run.Result{}, err
+		}
+		r.Task, r.Next, r.Results = protocol.Next, m.OrNil(), []run.Measured{}
+		return r, t.dir.WriteJSON(run.ResultFile, r)
 	}
 	own := eval.Contender{Scorer: t.evaluator(), Warm: func(*eval.Protocol) bool { return true }}
 	if own.Calibration, err = calibration.Parse(best.Meta[run.CalibrationKey]); err != nil {
@@ -67,7 +78,7 @@ func (t *trainer) standing() run.Result {
 	if b := t.at.Stopper.Epoch; b > 0 && b <= len(t.epochs) {
 		e := t.epochs[b-1]
 		r.ChosenBy = t.at.Stopper.Measure(t.Spec.Training)
-		r.Val, r.Others = e.Val, e.Others
+		r.Val, r.Others, r.NextVal = e.Val, e.Others, e.Next
 	}
 	return r
 }

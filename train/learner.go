@@ -20,7 +20,7 @@ type Learner struct {
 	Model  model.Model
 	Tape   *grad.Tape
 	Optim  *optim.Optimizer
-	Logits *tensor.Tensor // [n, 1], of the last step
+	Logits *tensor.Tensor // [n, 1], of the last step; nil for the task "next"
 	Loss   *tensor.Tensor // [1]
 	task   Task
 	asked  *grad.Tape   // where a model that does not learn itself computes; nil: on Tape
@@ -37,7 +37,11 @@ func NewLearner(f model.Factory, env model.Env, s model.Spec, kind protocol.Task
 	if err != nil {
 		return nil, err
 	}
-	l, err := learnerOf(m, s, newTask(kind, m, s, env.Seed))
+	task, err := newTask(kind, m, s, env.Seed)
+	var l *Learner
+	if err == nil {
+		l, err = learnerOf(m, s, task)
+	}
 	if err != nil {
 		m.Close()
 	}
@@ -46,7 +50,11 @@ func NewLearner(f model.Factory, env model.Env, s model.Spec, kind protocol.Task
 
 // LearnerOf lets a model that is there already learn of links. Release it.
 func LearnerOf(m model.Model, s model.Spec, seed uint64) (*Learner, error) {
-	return learnerOf(m, s, newTask(protocol.LinkPrediction, m, s, seed))
+	task, err := newTask(protocol.LinkPrediction, m, s, seed)
+	if err != nil {
+		return nil, err
+	}
+	return learnerOf(m, s, task)
 }
 
 func learnerOf(m model.Model, s model.Spec, task Task) (*Learner, error) {
@@ -100,6 +108,12 @@ func (l *Learner) Classifier() *Classifier {
 	return nil
 }
 
+// Chooser is the model of the task "next", nil where another one is learned.
+func (l *Learner) Chooser() model.Chooser {
+	c, _ := l.Model.(model.Chooser)
+	return c
+}
+
 // Gradients is the algorithm but for the optimizer's move: ask, compare, remember, and find how every parameter should
 // move.
 func (l *Learner) Gradients() {
@@ -110,6 +124,10 @@ func (l *Learner) Gradients() {
 // Forward asks and compares. What was asked about is remembered with the weights that answered.
 func (l *Learner) Forward() {
 	b, tp := l.batch, l.Tape
+	if task, chooses := l.task.(Next); chooses {
+		l.Loss = task.Loss(tp, l.Chooser(), b) // [1]
+		return
+	}
 	l.labels = l.task.Labels(l.labels[:0], b)
 	labels := tp.Floats(l.labels, len(l.labels)) // [n]
 	if l.asked == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/dry"
 	"github.com/dygmamba/dygmamba/internal/memory"
+	"github.com/dygmamba/dygmamba/internal/next"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
@@ -119,7 +120,11 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 	}
 	events := r.Protocol.Split().Train.All()
 	n := min(events.Len(), batch)
-	for step, err := range pass.Batches(ctx, longest{l.Model}, events.Slice(events.Len()-n, events.Len())) {
+	events = events.Slice(events.Len()-n, events.Len())
+	if c := l.Chooser(); c != nil { // of which all batches are alike; nothing is to be counted for this one
+		c.Feed().Begin(0, events)
+	}
+	for step, err := range pass.Batches(ctx, longest{l.Model}, events) {
 		if err != nil {
 			return need, err
 		}
@@ -133,6 +138,13 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 		if err != nil {
 			return need, err
 		}
+		if c := l.Chooser(); c != nil {
+			need.Score, err = needOfNet(c)
+			if err != nil {
+				return need, err
+			}
+			continue
+		}
 		scorer := model.NewScorerWith(l.Model, l.Head())
 		if err := scorer.Score(step.Batch, make([]float32, len(step.Batch.Queries))); err != nil {
 			return need, err
@@ -144,6 +156,14 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 	}
 	need.Own = own()
 	return need, nil
+}
+
+// needOfNet is what asking about many candidates at once takes.
+func needOfNet(c model.Chooser) (int64, error) {
+	net := model.NewNet(c)
+	defer net.Close()
+	err := net.Scores(next.Returning, make([]float32, next.Chunk*next.Width), make([]float32, next.Chunk))
+	return net.Bytes(), err
 }
 
 // remember lets a model that remembers learn of a batch, as the walk through an epoch or an evaluation does.

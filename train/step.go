@@ -31,12 +31,17 @@ type pendingStep struct {
 // up and while the next batch is prepared. Where results are there at once, they are looked at at once.
 func (t *trainer) step(s *replay.Step, done int) error {
 	n := len(s.Batch.Queries)
+	if t.Chooser() != nil { // one choice among several, no answers to queries
+		n = 0
+	}
 	next := &t.pending[t.at.Step%2]
 	next.batch, next.positives, next.done = t.at.Batch, s.Span.Len(), done
 	next.results = slices.Grow(next.results[:0], n+1)[:n+1]
 	err := tensor.Guard(func() {
 		t.Step(s.Batch, grad.Key(t.Seed, t.at.Step))
-		next.logits = device.ReadLater(t.Device, next.results[:n], t.Logits.Data)
+		if n > 0 {
+			next.logits = device.ReadLater(t.Device, next.results[:n], t.Logits.Data)
+		}
 		next.loss = device.ReadLater(t.Device, next.results[n:], t.Loss.Data)
 	})
 	if err != nil {
@@ -74,7 +79,7 @@ func (t *trainer) settle() error {
 		return t.failed(l, t.diverged(l))
 	}
 	ap, auc := 0.0, 0.0
-	if t.Classifier() == nil { // labels are too rare for the measures of a batch
+	if t.Classifier() == nil && t.Chooser() == nil { // labels are too rare for the measures of a batch
 		ap, auc = t.meter.Score(scores[:l.positives], scores[l.positives:])
 	}
 	t.at.Sums.add(loss, ap, auc)

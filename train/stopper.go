@@ -11,17 +11,19 @@ type Stopper struct {
 	Patience int `json:"patience"`
 	// judge by AP alone; otherwise, as in the reference, AP and AUC must both be at least as good as the best epoch's
 	ByAP   bool      `json:"by_ap"`
-	ByAUC  bool      `json:"by_auc,omitempty"` // judge by AUC alone, as for labels
+	ByAUC  bool      `json:"by_auc,omitempty"`  // judge by AUC alone, as for labels
+	ByBits bool      `json:"by_bits,omitempty"` // judge by bits per event, of which few are good
 	Best   run.Score `json:"best"`
 	Epoch  int       `json:"best_epoch"` // of Best; 0 before the first
 	Waited int       `json:"waited"`     // epochs since
 }
 
-// NewStopper judges links, by AP alone if that is asked for or if it is a mean over kinds of negatives, or labels, by
-// AUC.
-func NewStopper(t model.Training, byAP, labels bool) Stopper {
-	mean := len(protocol.Selecting(t.SelectBy)) > 1
-	return Stopper{Patience: t.Patience, ByAP: (byAP || mean) && !labels, ByAUC: labels}
+// NewStopper judges links, by AP alone if that is asked for or if it is a mean over kinds of negatives; labels, by AUC;
+// or choices, by bits per event.
+func NewStopper(t model.Training, byAP bool, task protocol.Task) Stopper {
+	mean, links := len(protocol.Selecting(t.SelectBy)) > 1, task == "" || task == protocol.LinkPrediction
+	return Stopper{Patience: t.Patience, ByAP: (byAP || mean) && links, ByAUC: task == protocol.NodeClassification,
+		ByBits: task == protocol.Next}
 }
 
 // Measure names what epochs are judged by.
@@ -29,6 +31,8 @@ func (s *Stopper) Measure(t model.Training) string {
 	switch {
 	case s.ByAUC:
 		return "AUC"
+	case s.ByBits:
+		return run.BitsMeasure
 	case t.SelectBy == protocol.All:
 		return "mean AP of all kinds of negatives"
 	case len(protocol.Selecting(t.SelectBy)) > 1:
@@ -41,7 +45,11 @@ func (s *Stopper) Measure(t model.Training) string {
 
 // Improved takes an epoch's score and reports whether it is the best so far; an equal one counts as better.
 func (s *Stopper) Improved(epoch int, now run.Score) bool {
-	if s.Epoch == 0 || (s.ByAUC || now.AP >= s.Best.AP) && (s.ByAP || now.AUC >= s.Best.AUC) {
+	better := (s.ByAUC || now.AP >= s.Best.AP) && (s.ByAP || now.AUC >= s.Best.AUC)
+	if s.ByBits {
+		better = now.Bits <= s.Best.Bits
+	}
+	if s.Epoch == 0 || better {
 		s.Best, s.Epoch, s.Waited = now, epoch, 0
 		return true
 	}

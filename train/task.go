@@ -1,8 +1,11 @@
 package train
 
 import (
+	"fmt"
+
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
+	"github.com/dygmamba/dygmamba/internal/next"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/protocol"
@@ -116,12 +119,38 @@ func (c *Classifier) Params() *nn.Params { return c.params }
 // Close gives its memory back.
 func (c *Classifier) Close() { c.params.Close() }
 
+// Next is the task of telling who is the next destination of a source, among all. The whole model learns, which is a
+// model.Chooser.
+type Next struct{ Link }
+
+// Head is nobody's: candidates are scored by their features.
+func (Next) Head(model.Model) model.Head { return nil }
+
+// Loss is what the group of a batch's destinations costs, and the destination within its group: two cross-entropies in
+// nats per event.
+func (Next) Loss(tp *grad.Tape, m model.Chooser, b *sample.Batch) *tensor.Tensor {
+	x, n, columns := b.Extras[0].(*next.Examples), b.Positives, m.Feed().Columns
+	groups := m.Group(tp, tp.Floats(x.Source, n, next.SourceWidth)) // [n, next.Groups]
+	group := grad.CE(tp, groups, tp.Ints(x.Group), tp.Ints(x.Possible))
+	logits := m.Who(tp, tp.Floats(x.X, n*columns, next.Width)) // [n·columns, 1]
+	// a candidate that is drawn often stands for few: its logit is corrected by how likely it was to be drawn
+	logits = grad.Add(tp, grad.Reshape(tp, logits, n, columns), tp.Floats(x.MinusLogQ, n, columns)) // [n, columns]
+	who := grad.CE(tp, logits, tp.Ints(x.Target), tp.Ints(x.Mask))
+	return grad.Add(tp, group, who) // [1]
+}
+
 // newTask is the task of a protocol's kind.
-func newTask(kind protocol.Task, m model.Model, s model.Spec, seed uint64) Task {
-	if kind != protocol.NodeClassification {
-		return Link{}
+func newTask(kind protocol.Task, m model.Model, s model.Spec, seed uint64) (Task, error) {
+	_, chooses := m.(model.Chooser)
+	switch {
+	case (kind == protocol.Next) != chooses:
+		return nil, fmt.Errorf("the task %s is not for this model", kind)
+	case chooses:
+		return Next{}, nil
+	case kind == protocol.NodeClassification:
+		return Labels{ClassifierOf(m, s, seed)}, nil
 	}
-	return Labels{ClassifierOf(m, s, seed)}
+	return Link{}, nil
 }
 
 // ClassifierOf makes the classifier that belongs to a model and its configuration.

@@ -57,7 +57,7 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 	for _, note := range r.Spec.Notes() {
 		r.logger().Info(note)
 	}
-	t.at.Stopper = NewStopper(r.Spec.Training, r.ByAP, r.Protocol.Task() == protocol.NodeClassification)
+	t.at.Stopper = NewStopper(r.Spec.Training, r.ByAP, r.Protocol.Task())
 	var err error
 	if t.pass, err = r.Protocol.Train(r.Seed); err != nil {
 		return nil, err
@@ -182,6 +182,9 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 			}
 		}
 	}
+	if c := t.Chooser(); c != nil {
+		c.Feed().Begin(t.at.Epoch, events)
+	}
 	t.began, t.first = time.Now(), done
 	for step, err := range batches {
 		if err != nil {
@@ -245,6 +248,9 @@ func (t *trainer) validate(ctx context.Context, e *run.Epoch) error {
 }
 
 func (t *trainer) measure(ctx context.Context, e *run.Epoch) error {
+	if t.Chooser() != nil {
+		return t.measureNext(ctx, e)
+	}
 	scorer := t.evaluator()
 	if err := t.measureOthers(ctx, e); err != nil {
 		return err
@@ -263,6 +269,23 @@ func (t *trainer) measure(ctx context.Context, e *run.Epoch) error {
 	}
 	newTest, err := t.Protocol.Evaluate(ctx, scorer, eval.NewTest, protocol.RandomNegatives)
 	e.Test, e.NewTest = metric(test), metric(newTest)
+	return err
+}
+
+// measureNext measures bits per event, and calibrates the model by the way.
+func (t *trainer) measureNext(ctx context.Context, e *run.Epoch) error {
+	net := model.NewNet(t.Chooser())
+	defer net.Close()
+	val, err := t.Protocol.ValidateNext(ctx, net)
+	if err != nil {
+		return err
+	}
+	e.Next = val.OrNil()
+	if t.TestEvery == 0 || e.Epoch%t.TestEvery != 0 {
+		return nil
+	}
+	test, err := t.Protocol.Next(ctx, net, eval.NextOptions{Limit: eval.NextSample})
+	e.NextTest = test.OrNil()
 	return err
 }
 

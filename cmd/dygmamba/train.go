@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,6 +51,9 @@ func newTrain(a *app) *cobra.Command {
 				return err
 			}
 			if err := f.remember(cmd.Flags().Changed); err != nil {
+				return err
+			}
+			if err := f.chooseTask(cmd.Flags().Changed); err != nil {
 				return err
 			}
 			if err := f.check(); err != nil {
@@ -102,7 +106,8 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	addOrder(cmd, &o.Order)
 	choiceVar(flags, &o.Task, "task", protocol.LinkPrediction,
-		"'link': predict events; 'node-classification': predict the label of an event's source")
+		"'link': predict events; 'node-classification': predict the label of an event's source; 'next': predict who is "+
+			"the next destination of a source (models: countnet)")
 	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model "+
 		"trained on links (default: train it first)")
 	completeWith(cmd, "task", protocol.Tasks()...)
@@ -127,7 +132,34 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 	f.addSweep(cmd)
 }
 
-func modelNames() []string { return models.Names(true) }
+func modelNames() []string {
+	list := append(models.Names(true), models.Choosers()...)
+	slices.Sort(list)
+	return list
+}
+
+// chooseTask finds out what is learned by which model, where the command line names only one of them.
+func (f *trainFlags) chooseTask(given func(flag string) bool) (err error) {
+	o := &f.options
+	if err := oneOf("task", o.Task, protocol.Tasks()...); err != nil {
+		return err
+	}
+	if !given("model") && o.Task == protocol.Next {
+		f.what.name = dygmamba.ModelFor(o.Task)
+	}
+	if _, err := model.Find(f.what.name); err != nil {
+		return usagef("%v", err)
+	}
+	asked := o.Task
+	if !given("task") && asked == protocol.LinkPrediction {
+		asked = ""
+	}
+	if asked, err = dygmamba.TaskOf(f.what.name, asked); err != nil {
+		return usagef("%v", err)
+	}
+	o.Task = cmp.Or(asked, protocol.LinkPrediction)
+	return nil
+}
 
 // check looks at the flags alone, before anything is read, and puts them into the options.
 func (f *trainFlags) check() (err error) {
@@ -158,9 +190,6 @@ func (f *trainFlags) check() (err error) {
 		return usagef("%v", err)
 	}
 	if err := checkOrder(o.Order); err != nil {
-		return err
-	}
-	if err := oneOf("task", o.Task, protocol.Tasks()...); err != nil {
 		return err
 	}
 	if o.Backbone != "" && o.Task != protocol.NodeClassification {

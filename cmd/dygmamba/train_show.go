@@ -23,6 +23,7 @@ type watcher struct {
 	progress *term.Progress
 	epochs   int  // at most
 	labels   bool // are learned, not links
+	choices  bool // are learned: the task "next"
 
 	trials bool      // of a sweep: nobody knows which of them go on
 	seeds  []uint64  // all of them
@@ -31,7 +32,8 @@ type watcher struct {
 }
 
 func watch(a *app, o *dygmamba.TrainOptions) *watcher {
-	w := &watcher{app: a, labels: o.Task == protocol.NodeClassification, seeds: o.Seeds}
+	w := &watcher{app: a, labels: o.Task == protocol.NodeClassification, seeds: o.Seeds,
+		choices: o.Task == protocol.Next}
 	if o.MaxTime > 0 {
 		w.until = time.Now().Add(o.MaxTime)
 	}
@@ -49,7 +51,7 @@ func (w *watcher) step(seed uint64, s train.Step) {
 	}
 	w.epochs = s.Epochs
 	text := fmt.Sprintf("%sepoch %d/%d  loss %.4f", w.label(seed), s.Epoch, s.Epochs, s.Loss)
-	if !w.labels {
+	if !w.labels && !w.choices {
 		text += "  AP " + term.Percent(s.AP)
 	}
 	w.progress.Of("epoch", w.foresee(seed, s.Outlook))
@@ -103,6 +105,15 @@ func (w *watcher) epoch(seed uint64, e run.Epoch) {
 			title = ""
 		}
 	}
+	for _, part := range []struct {
+		name string
+		m    *eval.Next
+	}{{"val", e.Next}, {"test", e.NextTest}} {
+		if part.m != nil {
+			line += fmt.Sprintf("  bits %s %.3f (returning %.3f, first meetings %.3f)", part.name, part.m.WhoBits,
+				part.m.Returning, part.m.First)
+		}
+	}
 	line += "  " + term.Duration(seconds(e.Seconds.Train+e.Seconds.Evaluate))
 	if e.Improved {
 		line += "  best"
@@ -143,6 +154,9 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum r
 		return err
 	}
 	fmt.Fprintln(w)
+	if sum.Next != nil {
+		return writeNextSummary(w, s, sum)
+	}
 	if len(sum.Results) == 0 {
 		_, err := fmt.Fprintln(w,
 			"  There are no test events: the data set is too short, or too many events have the same time.")
@@ -177,6 +191,8 @@ func seedText(r run.Result) string {
 // chosenBy tells which measure of validation chose the epoch, and its value, "" of a record that does not say.
 func chosenBy(r run.Result) string {
 	switch {
+	case r.NextVal != nil:
+		return fmt.Sprintf(" by validation, %.3f %s", r.NextVal.WhoBits, r.ChosenBy)
 	case r.ChosenBy == "" || r.Val == nil:
 		return ""
 	case r.Task == protocol.NodeClassification:
@@ -225,6 +241,29 @@ func resultTable(data string, sum run.Summary) *term.Table {
 		t.Row(cells...)
 	}
 	return t
+}
+
+// writeNextSummary is the table of a training on the task "next".
+func writeNextSummary(w io.Writer, s term.Style, sum run.Summary) error {
+	t := term.NewTable(term.Left("test events"), term.Right("bits per event"))
+	for _, row := range []struct {
+		name string
+		bits run.MeanOf
+	}{{"all", sum.Next.WhoBits}, {"returning pairs", sum.Next.Returning}, {"first meetings", sum.Next.First}} {
+		text := fmt.Sprintf("%.3f", row.bits.Mean)
+		if len(sum.Runs) > 1 {
+			text += fmt.Sprintf(" ± %.3f", row.bits.Std)
+		}
+		t.Row(row.name, text)
+	}
+	if err := t.Write(w, s); err != nil {
+		return err
+	}
+	r := sum.Runs[0].Next
+	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim(fmt.Sprintf("−log₂ of the probability of the destination, over all "+
+		"candidates, of %s test events; 'eval --protocol next' compares with rules that only count",
+		term.Count(r.Events))))
+	return err
 }
 
 // spread is a percentage, with the deviation where there are several runs.

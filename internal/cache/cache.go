@@ -55,13 +55,18 @@ type Share struct {
 }
 
 // Measure replays a log in time order and measures all rules on its last part. Validation begins at position val and
-// chooses the weights; the test begins at position test. Events of one instant are scored before any of them counts.
-func Measure(log event.Span, val, test int) ([]Bits, Share) {
+// chooses the weights; the test begins at position test. Of its events those are asked about whose numbers are chosen;
+// nil: all. Events of one instant are scored before any of them counts.
+func Measure(log event.Span, val, test int, chosen []int32) ([]Bits, Share) {
 	r := replay(log, val, test)
 	cacheWeights, popWeights := r.fit()
 	var share Share
 	sums := [3]sum{}
-	for _, e := range r.test {
+	for k := range count(r.test, chosen) {
+		e := &r.test[k]
+		if chosen != nil {
+			e = &r.test[chosen[k]]
+		}
 		share.Events++
 		if e.first {
 			share.First++
@@ -79,6 +84,14 @@ func Measure(log event.Span, val, test int) ([]Bits, Share) {
 		list = append(list, sums[k].bits(name))
 	}
 	return list, share
+}
+
+// count is how many events are asked about.
+func count(test []asked, chosen []int32) int {
+	if chosen == nil {
+		return len(test)
+	}
+	return len(chosen)
 }
 
 // floor is the smallest probability that any event is given.

@@ -34,7 +34,7 @@ func TestPublishedBits(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := set.Log.Len()
-			got, share := cache.Measure(set.Log.All(), n*7/10, n*85/100)
+			got, share := cache.Measure(set.Log.All(), n*7/10, n*85/100, nil)
 			t.Logf("%+v %+v", got, share)
 			for _, x := range []struct {
 				what      string
@@ -63,14 +63,17 @@ func TestInstant(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, share := cache.Measure(log.All(), 1, 1)
+	got, share := cache.Measure(log.All(), 1, 1, nil)
 	if share.First != 2 || share.Events != 2 {
 		t.Errorf("%+v, want two first meetings", share)
 	}
 	if u := got[2]; u.All != 1 { // one destination was seen, and there is the new one
 		t.Errorf("uniform %+v, want 1 bit", u)
 	}
-	if _, share := cache.Measure(event.NewLog(0).All(), 0, 0); share.Events != 0 {
+	if _, share := cache.Measure(log.All(), 1, 1, []int32{1}); share.Events != 1 {
+		t.Errorf("%+v of one event that was chosen", share)
+	}
+	if _, share := cache.Measure(event.NewLog(0).All(), 0, 0, nil); share.Events != 0 {
 		t.Error("an empty log has events")
 	}
 }

@@ -15,6 +15,7 @@ import (
 type Feed struct {
 	Columns int // candidates of an example: the destination itself and those that it is held against
 
+	span  event.Time
 	seed  uint64
 	mu    sync.Mutex // guards what follows
 	epoch int
@@ -23,15 +24,16 @@ type Feed struct {
 	drawn []Candidate
 }
 
-// NewFeed makes the feed of a training. Events are those of the training, in the order of time.
-func NewFeed(events event.Span, span event.Time, candidates int, seed uint64) *Feed {
-	return &Feed{Columns: 1 + candidates, seed: seed, walk: NewWalk(events, span)}
+// NewFeed makes the feed of a training whose period lasts as long as span.
+func NewFeed(span event.Time, candidates int, seed uint64) *Feed {
+	return &Feed{Columns: 1 + candidates, span: span, seed: seed}
 }
 
-// Begin says which epoch the next batches belong to.
-func (f *Feed) Begin(epoch int) {
+// Begin says which epoch the next batches belong to, and what they are batches of: the training events, in the order of
+// time.
+func (f *Feed) Begin(epoch int, events event.Span) {
 	f.mu.Lock()
-	f.epoch = epoch
+	f.epoch, f.walk = epoch, NewWalk(events, f.span)
 	f.mu.Unlock()
 }
 
@@ -42,17 +44,20 @@ func (f *Feed) Name() string { return "counts of earlier events" }
 func (f *Feed) Check(index.View) error { return nil }
 
 // Bytes is what an example takes.
-func (f *Feed) Bytes([]float64) float64 { return float64(4 * (f.Columns*(Width+2) + SourceWidth + Groups + 2)) }
+func (f *Feed) Bytes([]float64) float64 {
+	return float64(4 * (f.Columns*(Width+2) + SourceWidth + Groups + 2))
+}
 
 // NewPart makes an empty part of a batch.
 func (f *Feed) NewPart() sample.Part { return &Examples{feed: f} }
 
 // Examples are what a feed has found for the n events of a batch.
 type Examples struct {
-	X      []float32 // [n, Columns, Width]: features of candidates, the destination's first; 0 where there are fewer
-	LogQ   []float32 // [n, Columns]: how likely each was to be drawn
-	Mask   []int32   // [n, Columns]: 0 where there is no candidate
-	Target []int32   // [n]: the column of the destination, 0; −1 for a new one, which has no candidates
+	X []float32 // [n, Columns, Width]: features of candidates, the destination's first; 0 where there are fewer
+	// MinusLogQ is [n, Columns]: −ln of how likely each was to be drawn
+	MinusLogQ []float32
+	Mask      []int32 // [n, Columns]: 0 where there is no candidate
+	Target    []int32 // [n]: the column of the destination, 0; −1 for a new one, which has no candidates
 
 	Source   []float32 // [n, SourceWidth]
 	Possible []int32   // [n, Groups]: 0 for groups without candidates
@@ -77,7 +82,7 @@ func (e *Examples) Gather(g *sample.Gathering) {
 }
 
 func (e *Examples) reset() {
-	e.X, e.LogQ, e.Mask, e.Target = e.X[:0], e.LogQ[:0], e.Mask[:0], e.Target[:0]
+	e.X, e.MinusLogQ, e.Mask, e.Target = e.X[:0], e.MinusLogQ[:0], e.Mask[:0], e.Target[:0]
 	e.Source, e.Possible, e.Group = e.Source[:0], e.Possible[:0], e.Group[:0]
 }
 
@@ -101,12 +106,12 @@ func (e *Examples) add(c *Counts, src, dst event.Node, at event.Time, gen *rng.S
 	}
 	for _, x := range f.drawn {
 		e.X = w.Features(e.X, x.Node)
-		e.LogQ = append(e.LogQ, x.LogQ)
+		e.MinusLogQ = append(e.MinusLogQ, -x.LogQ)
 		e.Mask = append(e.Mask, 1)
 	}
 	for range f.Columns - len(f.drawn) {
 		e.X = append(e.X, blank...)
-		e.LogQ = append(e.LogQ, 0)
+		e.MinusLogQ = append(e.MinusLogQ, 0)
 		e.Mask = append(e.Mask, 0)
 	}
 }

@@ -247,20 +247,20 @@ func TestFeedContinues(t *testing.T) {
 		return e
 	}
 	same := func(a, b Examples) bool {
-		return slices.Equal(a.X, b.X) && slices.Equal(a.LogQ, b.LogQ) && slices.Equal(a.Mask, b.Mask) &&
+		return slices.Equal(a.X, b.X) && slices.Equal(a.MinusLogQ, b.MinusLogQ) && slices.Equal(a.Mask, b.Mask) &&
 			slices.Equal(a.Target, b.Target) && slices.Equal(a.Source, b.Source) &&
 			slices.Equal(a.Possible, b.Possible) && slices.Equal(a.Group, b.Group)
 	}
-	whole := NewFeed(log.All(), 100, 6, 1)
-	whole.Begin(2)
+	whole := NewFeed(100, 6, 1)
+	whole.Begin(2, log.All())
 	gather(whole, 0, 200)
 	first := gather(whole, 200, 300)
-	later := NewFeed(log.All(), 100, 6, 1)
-	later.Begin(2)
+	later := NewFeed(100, 6, 1)
+	later.Begin(2, log.All())
 	if resumed := gather(later, 200, 300); !same(first, resumed) {
 		t.Error("a resumed epoch has other examples")
 	}
-	later.Begin(3)
+	later.Begin(3, log.All())
 	if other := gather(later, 200, 300); same(first, other) || !slices.Equal(first.Source, other.Source) {
 		t.Error("another epoch has the same candidates, or other sources")
 	}
@@ -278,17 +278,52 @@ func TestFeedContinues(t *testing.T) {
 	}
 }
 
-// A log that is out of order is put in order, and its events keep their ids.
-func TestInOrder(t *testing.T) {
-	log := event.NewLog(0)
-	for i, at := range []event.Time{3, 1, 3, 2, 1} {
-		log.Append(event.Event{Src: event.Node(i + 1), Dst: 9, Time: at})
+// A calibration finds the scale and the shift that a net lacks, and makes nothing worse.
+func TestCalibration(t *testing.T) {
+	gen, f := rng.New(1, "calibrated"), Fit{}
+	true3 := func(x [Groups]float32) [Groups]float64 {
+		c := Calibration{Scale: 0.5, Bias: [Groups]float32{0, 1, -0.5}}
+		return Softmax(c.Apply(x), [Groups]bool{true, true, true})
 	}
-	all := InOrder(log).All()
-	if !slices.Equal(all.Src, []event.Node{2, 5, 4, 1, 3}) || all.Edge(0) != 2 {
-		t.Errorf("sources %v, first edge %d", all.Src, all.Edge(0))
+	for range 20_000 {
+		e := fitted{possible: [Groups]bool{true, true, true}}
+		for g := range e.logits {
+			e.logits[g] = float32(6*gen.Float64() - 3)
+		}
+		p, r := true3(e.logits), gen.Float64()
+		for e.group = 0; e.group < New && r >= p[e.group]; e.group++ {
+			r -= p[e.group]
+		}
+		f.events = append(f.events, e)
 	}
-	if sorted := stream(t, 9, 7); InOrder(sorted) != sorted {
-		t.Error("a log in order was copied")
+	c := f.Calibration()
+	if math.Abs(float64(c.Scale)-0.5) > 0.03 || math.Abs(float64(c.Bias[First])-1) > 0.1 ||
+		math.Abs(float64(c.Bias[New])+0.5) > 0.1 || c.Bias[Returning] != 0 || c.Within != Plain.Within {
+		t.Errorf("found %+v", c)
+	}
+	// a real net: the sum over events is what an asker says with the calibration, and not above that without
+	walk, fit := NewWalk(stream(t, 1000, 8).All(), 100), Fit{}
+	ask := NewAsker(fixed{}, 1)
+	var dsts []event.Node
+	before := 0.0
+	for i := 400; i < 1000; i += 7 {
+		at := walk.events.Time[i]
+		w := walk.Before(at).At(nil, walk.events.Src[i], at)
+		group, within, err := ask.Nats(w, walk.events.Dst[i])
+		if err != nil || fit.Add(ask, w, walk.events.Dst[i]) != nil {
+			t.Fatal(err)
+		}
+		before += group + within
+		dsts = append(dsts, walk.events.Dst[i])
+	}
+	plain, after := 0.0, 0.0
+	fit.Each(Plain, func(_ bool, nats float64) { plain += nats })
+	fit.Each(fit.Calibration(), func(_ bool, nats float64) { after += nats })
+	if math.Abs(plain-before) > 1e-3 || after > plain {
+		t.Errorf("%d events: %v nats, collected %v, calibrated %v", len(dsts), before, plain, after)
+	}
+	none := Fit{}
+	if c := none.Calibration(); c != Plain {
+		t.Errorf("of no events: %+v", c)
 	}
 }

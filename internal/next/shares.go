@@ -127,28 +127,21 @@ func Softmax(logits [Groups]float32, possible [Groups]bool) (p [Groups]float64) 
 	return p
 }
 
-// chunk is how many candidates are described at once.
-const chunk = 4096
+// Chunk is how many candidates are described at once.
+const Chunk = 4096
 
 // score finds the members of a group and their logits, and the logarithm of the sum of their exponentials.
 func (a *Asker) score(w *View, g Group) (logSum float64, err error) {
 	a.members = w.Members(a.members[:0], g)
 	a.logits = append(a.logits[:0], make([]float32, len(a.members))...)
-	for lo := 0; lo < len(a.members); lo += chunk {
-		hi := min(lo+chunk, len(a.members))
+	for lo := 0; lo < len(a.members); lo += Chunk {
+		hi := min(lo+Chunk, len(a.members))
 		a.describe(w, a.members[lo:hi])
 		if err := a.net.Scores(g, a.x, a.logits[lo:hi]); err != nil {
 			return 0, err
 		}
 	}
-	most, sum := math.Inf(-1), 0.0
-	for _, x := range a.logits {
-		most = max(most, float64(x))
-	}
-	for _, x := range a.logits {
-		sum += math.Exp(float64(x) - most)
-	}
-	return most + math.Log(sum), nil
+	return logSumExp(a.logits, 1), nil
 }
 
 // describe fills x with the features of candidates, on several threads where there are many.

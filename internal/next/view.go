@@ -76,12 +76,15 @@ func (w *View) addCommon(x event.Node) {
 	}
 }
 
+// Met says whether the source and a destination have an event, in either direction.
+func (w *View) Met(v event.Node) bool { return w.c.Met(w.src, v) }
+
 // GroupOf is the group of a destination.
 func (w *View) GroupOf(v event.Node) Group {
 	switch {
 	case !w.c.Known(v):
 		return New
-	case w.c.Met(w.src, v):
+	case w.Met(v):
 		return Returning
 	}
 	return First

@@ -1,11 +1,6 @@
 package next
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/dygmamba/dygmamba/event"
-)
+import "github.com/dygmamba/dygmamba/event"
 
 // Walk goes through events in the order of time and counts them.
 type Walk struct {
@@ -30,33 +25,4 @@ func (w *Walk) Before(t event.Time) *Counts {
 		w.counts.Add(w.events.Src[w.done], w.events.Dst[w.done], w.events.Time[w.done])
 	}
 	return w.counts
-}
-
-// Span is how long the training period of events in the order of time lasts: up to the first event of validation,
-// which begins after seven tenths of them.
-func Span(events event.Span) event.Time {
-	if events.Len() == 0 {
-		return 0
-	}
-	return events.Time[events.Len()*7/10] - events.Time[0]
-}
-
-// InOrder is a log in the order of time; events of one instant stay as they are.
-func InOrder(log *event.Log) *event.Log {
-	if log.Sorted() {
-		return log
-	}
-	all := log.All()
-	order := make([]int, all.Len())
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(all.Time[i], all.Time[j]) })
-	sorted := event.NewLog(0)
-	for _, i := range order {
-		if _, err := sorted.Append(all.At(i)); err != nil {
-			panic(err) // it was in a log before
-		}
-	}
-	return sorted
 }

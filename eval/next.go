@@ -1,0 +1,173 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/cache"
+	"github.com/dygmamba/dygmamba/internal/next"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
+)
+
+// The task "next" asks of every event: who was it? A model gives a probability to each destination that was seen strictly
+// before, and one to a new destination. What counts is how many bits it takes to tell the one that it was.
+
+// Next is what a model needs for the destinations of a part, in bits per event.
+type Next struct {
+	Scenario  protocol.Scenario `json:"setting"`
+	Events    int               `json:"events"`       // that were asked about
+	Of        int               `json:"of,omitempty"` // events that there are, where that is more
+	WhoBits   float64           `json:"who_bits"`
+	Returning float64           `json:"who_bits_returning"` // events whose pair had met before, in either direction
+	First     float64           `json:"who_bits_first"`     // the others
+	Share     float64           `json:"first_share"`        // of the others
+	// MRR and Hits10 are of the place of the destination among all candidates, which a new one is one of. Nil in
+	// validation, where only candidates of the destination's own group are asked about.
+	MRR    *float64 `json:"mrr,omitempty"`
+	Hits10 *float64 `json:"hits_10,omitempty"`
+	// 95 % confidence intervals, where not all events were asked about.
+	WhoBitsCI   *[2]float64 `json:"who_bits_ci,omitempty"`
+	ReturningCI *[2]float64 `json:"who_bits_returning_ci,omitempty"`
+	FirstCI     *[2]float64 `json:"who_bits_first_ci,omitempty"`
+}
+
+// OrNil is nil where there were no events.
+func (n Next) OrNil() *Next {
+	if n.Events == 0 {
+		return nil
+	}
+	return &n
+}
+
+// Events of the task "next" that are asked about where nobody says how many: each is held against all destinations.
+const (
+	nextValidation = 2000 // after every epoch
+	NextSample     = 5000 // when a training is over
+)
+
+// NextOptions say what to ask.
+type NextOptions struct {
+	Limit   int                   // ask about a seeded draw of so many test events; 0: all
+	OnEvent func(done, total int) // progress; may be nil
+}
+
+// Next measures a net on the test events.
+func (p *Protocol) Next(ctx context.Context, net *model.Net, o NextOptions) (Next, error) {
+	ask, sums := next.NewAsker(net, p.options.Threads), nextSums{}
+	mrr, hits := 0.0, 0.0
+	err := p.eachNext(ctx, Test, net.Span(), o, func(w *next.View, dst event.Node) error {
+		s, err := ask.Shares(w)
+		if err != nil {
+			return err
+		}
+		share := s.Of(dst)
+		sums.add(-math.Log2(max(share, math.SmallestNonzeroFloat64)), w.Met(dst))
+		place := placeOf(share, s)
+		mrr += 1 / place
+		if place <= 10 {
+			hits++
+		}
+		return nil
+	})
+	r := sums.result(p.parts[Test].Len())
+	if n := float64(r.Events); n > 0 {
+		mrr, hits = mrr/n, hits/n
+		r.MRR, r.Hits10 = &mrr, &hits
+	}
+	return r, err
+}
+
+// ValidateNext measures a net on a seeded draw of validation events and calibrates it on them.
+func (p *Protocol) ValidateNext(ctx context.Context, net *model.Net) (Next, error) {
+	if err := net.Calibrate(next.Plain); err != nil {
+		return Next{}, err
+	}
+	ask, fit := next.NewAsker(net, p.options.Threads), next.Fit{}
+	o := NextOptions{Limit: nextValidation, OnEvent: p.options.OnBatch}
+	err := p.eachNext(ctx, Val, net.Span(), o, func(w *next.View, dst event.Node) error { return fit.Add(ask, w, dst) })
+	if err != nil {
+		return Next{}, err
+	}
+	c, sums := fit.Calibration(), nextSums{}
+	fit.Each(c, func(met bool, nats float64) { sums.add(nats/math.Ln2, met) })
+	return sums.result(p.parts[Val].Len()), net.Calibrate(c)
+}
+
+// eachNext walks through all events and asks about some of a part, each as of its time.
+func (p *Protocol) eachNext(ctx context.Context, part Part, span event.Time, o NextOptions,
+	ask func(w *next.View, dst event.Node) error,
+) error {
+	events := p.parts[part].All()
+	walk, view := next.NewWalk(p.split.Full.All(), span), (*next.View)(nil)
+	chosen := drawn(events.Len(), o.Limit)
+	for done, i := range chosen {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped after %d of %d events: %w", done, len(chosen), err)
+		}
+		view = walk.Before(events.Time[i]).At(view, events.Src[i], events.Time[i])
+		if err := ask(view, events.Dst[i]); err != nil {
+			return err
+		}
+		if o.OnEvent != nil {
+			o.OnEvent(done+1, len(chosen))
+		}
+	}
+	return nil
+}
+
+// placeOf is the place of a share among all candidates, from 1: equal ones stand half before it and half behind.
+func placeOf(share float64, s *next.Shares) float64 {
+	place := 0.5
+	for _, x := range append(s.Share, s.New) {
+		if x > share {
+			place++
+		} else if x == share {
+			place += 0.5 // itself too
+		}
+	}
+	return place
+}
+
+// NextRules are what counting alone needs for the same events: see package cache.
+func (p *Protocol) NextRules(limit int) []cache.Bits {
+	val := p.split.Train.Len()
+	list, _ := cache.Measure(p.split.Full.All(), val, val+p.split.Val.Len(), drawn(p.parts[Test].Len(), limit))
+	return list
+}
+
+// nextSums adds up bits: of returning pairs, and of first meetings.
+type nextSums struct{ bits, squares, events [2]float64 }
+
+func (s *nextSums) add(bits float64, met bool) {
+	k := 1
+	if met {
+		k = 0
+	}
+	s.bits[k] += bits
+	s.squares[k] += bits * bits
+	s.events[k]++
+}
+
+// result is the means; of is how many events there are.
+func (s *nextSums) result(of int) Next {
+	r := Next{Scenario: protocol.Transductive, Events: int(s.events[0] + s.events[1])}
+	var ci [3]*[2]float64
+	bits, squares, events := s.bits[0]+s.bits[1], s.squares[0]+s.squares[1], s.events[0]+s.events[1]
+	for k, x := range [][3]float64{{bits, squares, events}, {s.bits[0], s.squares[0], s.events[0]},
+		{s.bits[1], s.squares[1], s.events[1]}} {
+		mean := x[0] / max(1, x[2])
+		*[]*float64{&r.WhoBits, &r.Returning, &r.First}[k] = mean
+		if r.Events < of && x[2] > 1 {
+			half := 1.96 * math.Sqrt(max(0, x[1]/x[2]-mean*mean)/(x[2]-1))
+			ci[k] = &[2]float64{mean - half, mean + half}
+		}
+	}
+	if r.WhoBitsCI, r.ReturningCI, r.FirstCI = ci[0], ci[1], ci[2]; r.Events < of {
+		r.Of = of
+	}
+	r.Share = s.events[1] / max(1, events)
+	return r
+}
