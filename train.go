@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -142,22 +143,19 @@ func (o *TrainOptions) choosesByAP() (bool, error) {
 	return record.Config.ByAP, err
 }
 
-// DefaultModel is what is trained when no model is named, and NextModel for the task "next".
-const (
-	DefaultModel = "dygmamba"
-	NextModel    = "countnet"
-)
+// DefaultModel is what is trained when neither a model nor a task is named.
+const DefaultModel = "dygmamba"
 
 // ModelFor is the default model of a task.
 func ModelFor(task protocol.Task) string {
-	if task == protocol.Next {
-		return NextModel
+	if made := model.MadeFor(task); task != "" && len(made) > 0 {
+		return made[0]
 	}
 	return DefaultModel
 }
 
-// TaskOf is the task that a model learns when it is asked to learn one; "": the one that it was made for. It is an error
-// if the model cannot learn it.
+// TaskOf is the task that a model learns when it is asked to learn one; "": the one that it was made for. It is an
+// error if the model cannot learn it.
 func TaskOf(name string, asked protocol.Task) (protocol.Task, error) {
 	factory, err := model.Find(name)
 	if err != nil {
@@ -168,7 +166,8 @@ func TaskOf(name string, asked protocol.Task) (protocol.Task, error) {
 	case only != "" && task != only:
 		return "", fmt.Errorf("%s cannot learn the task %s: it learns %s", name, task, only)
 	case task == protocol.Next && only == "":
-		return "", fmt.Errorf("%s cannot learn the task %s: %s does", name, task, NextModel)
+		return "", fmt.Errorf("%s cannot learn the task %s: that is for %s", name, task,
+			strings.Join(model.MadeFor(task), ", "))
 	}
 	return task, nil
 }

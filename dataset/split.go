@@ -77,8 +77,8 @@ func NewLabelSplit(l *event.Log, o SplitOptions) (*Split, error) {
 	return s, nil
 }
 
-// NewOrderSplit cuts a log for the task "next": by the places of events in the order of time, at 70 and 85 % of them. No
-// node is hidden. Events of one instant may lie on both sides of a cut.
+// NewOrderSplit cuts a log for the task "next": by the places of events in the order of time, at 70 and 85 % of them.
+// No node is hidden. Events of one instant may lie on both sides of a cut.
 func NewOrderSplit(l *event.Log) (*Split, error) {
 	if l.Len() == 0 {
 		return nil, fmt.Errorf("split a log without events: at least one is needed")

@@ -19,7 +19,8 @@ func TestFirstMeetings(t *testing.T) {
 		return l.All()
 	}
 	e := func(src, dst event.Node, at event.Time) event.Event { return event.Event{Src: src, Dst: dst, Time: at} }
-	full := log(e(1, 2, 1), e(3, 4, 2), e(5, 5, 2), e(2, 1, 3), e(1, 3, 3), e(3, 1, 3), e(1, 3, 4), e(5, 5, 4), e(6, 7, 4))
+	full := log(e(1, 2, 1), e(3, 4, 2), e(5, 5, 2), e(2, 1, 3), e(1, 3, 3), e(3, 1, 3), e(1, 3, 4), e(5, 5, 4),
+		e(6, 7, 4))
 	got := firstMeetings(full.Slice(3, full.Len()), full)
 	if want := []bool{false, true, true, false, false, true}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -12,8 +12,8 @@ import (
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
-// The task "next" asks of every event: who was it? A model gives a probability to each destination that was seen strictly
-// before, and one to a new destination. What counts is how many bits it takes to tell the one that it was.
+// The task "next" asks of every event: who was it? A model gives a probability to each destination that was seen
+// strictly before, and one to a new destination. What counts is how many bits it takes to tell the one that it was.
 
 // Next is what a model needs for the destinations of a part, in bits per event.
 type Next struct {
@@ -63,9 +63,8 @@ func (p *Protocol) Next(ctx context.Context, net *model.Net, o NextOptions) (Nex
 		if err != nil {
 			return err
 		}
-		share := s.Of(dst)
-		sums.add(-math.Log2(max(share, math.SmallestNonzeroFloat64)), w.Met(dst))
-		place := placeOf(share, s)
+		sums.add(s.Bits(dst), w.Met(dst))
+		place := placeOf(s.Of(dst), s)
 		mrr += 1 / place
 		if place <= 10 {
 			hits++

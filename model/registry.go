@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/dygmamba/dygmamba/internal/suggest"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // ErrUnknownModel says that no model is registered under a name.
@@ -56,4 +57,12 @@ func Registered() []string {
 	registry.RLock()
 	defer registry.RUnlock()
 	return slices.Sorted(maps.Keys(registry.factories))
+}
+
+// MadeFor lists the models that can learn a task and no other, in the order of the alphabet.
+func MadeFor(task protocol.Task) []string {
+	return slices.DeleteFunc(Registered(), func(name string) bool {
+		f, err := Find(name)
+		return err != nil || f.Task != task
+	})
 }

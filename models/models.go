@@ -18,7 +18,6 @@ import (
 	"github.com/dygmamba/dygmamba/models/internal/tgat"
 	"github.com/dygmamba/dygmamba/models/internal/tgn"
 	"github.com/dygmamba/dygmamba/models/internal/walkmamba"
-	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // own are the models of this module, by the names the command line takes.
@@ -71,9 +70,4 @@ func Names(learning bool) []string {
 		f := Get(name)
 		return learning && (!f.Trains || f.Task != "")
 	})
-}
-
-// Choosers lists the models of the task "next". The first is its default.
-func Choosers() []string {
-	return slices.DeleteFunc(model.Registered(), func(name string) bool { return Get(name).Task != protocol.Next })
 }

@@ -48,13 +48,27 @@ type Options struct {
 var (
 	ErrNoModel = errors.New("the checkpoint does not say which model it is of")
 	ErrMisfit  = errors.New("the checkpoint does not fit") // it contradicts what was asked for, or itself
+	// ErrNext and ErrNotNext are about the task "next".
+	ErrNext    = errors.New("the model was trained to tell the next destination of a source (task next), not links")
+	ErrNotNext = errors.New("the model was not trained to tell the next destination of a source (task next)")
 )
 
 // Load opens a trained model. Path is a run directory that Train filled, one of its checkpoints, a safetensors file
 // with the tensor names of the released program, or the PyTorch file that this one wrote. Of a training with several
 // seeds it is the best by validation: see Predictor.Choice. The caller closes the predictor, before the set and the
 // device.
+//
+// A model of the task "next" does not answer queries about pairs: it is an ErrNext, and LoadChooser opens it.
 func Load(path string, o Options) (*Predictor, error) {
+	p, err := load(path, o)
+	if err == nil && p.spec.Task == protocol.Next {
+		p.Close()
+		return nil, fmt.Errorf("%s: %w", p.choice.File, ErrNext)
+	}
+	return p, err
+}
+
+func load(path string, o Options) (*Predictor, error) {
 	if o.Set == nil && o.Past == nil {
 		return nil, errors.New("load a model: neither a data set nor a past to look back on")
 	}

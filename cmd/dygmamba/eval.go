@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/suggest"
+	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/protocol"
@@ -72,6 +74,12 @@ func newEval(a *app) *cobra.Command {
 	return cmd
 }
 
+// resultsDoc is a document of eval.
+type resultsDoc interface {
+	save(dir string) error
+	write(w io.Writer, s term.Style) error
+}
+
 // Ways to add up AP and AUC.
 const (
 	batchMean = "batch-mean"
@@ -114,7 +122,8 @@ func (e *evaluation) choose(scenario protocol.Scenario, negatives protocol.Negat
 	return cmp.Or(oneOf("metric-aggregation", e.aggregation, batchMean, global), checkOrder(e.order))
 }
 
-func (e *evaluation) runBaseline(ctx context.Context, a *app) (*evalDoc, error) {
+// runBaseline measures a model that needs no training.
+func (e *evaluation) runBaseline(ctx context.Context, a *app) (resultsDoc, error) {
 	contenders, err := e.chooseModel()
 	if err != nil {
 		return nil, err
@@ -135,6 +144,8 @@ func (e *evaluation) chooseModel() (list []eval.Contender, err error) {
 	e.model = strings.ToLower(e.what.name)
 	known := append(modelNames(), evalModels()...)
 	switch {
+	case e.tgb.protocol == protocolNext:
+		return nil, usagef("--protocol %s is for a run of the task next: want --run or --checkpoint", protocolNext)
 	case e.model == "":
 		return nil, usagef("--run, --checkpoint or --model is missing: a trained model, or one of %s, "+
 			"which needs no training", strings.Join(evalModels(), ", "))

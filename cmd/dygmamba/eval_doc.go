@@ -61,20 +61,24 @@ func splitText(d eval.SplitRecord) string {
 
 // resultDoc is one row of the results. Measures are fractions, null where there was nothing to measure.
 type resultDoc struct {
-	Scenario      protocol.Scenario  `json:"setting"`
-	Negatives     protocol.Negatives `json:"negatives"`
-	Variant       string             `json:"variant"`
-	Best          bool               `json:"best"` // of the variants
-	AP            number             `json:"ap"`
-	AUC           number             `json:"auc"`
-	ECE           *float64           `json:"ece,omitempty"` // calibration error; absent for scores that are no log-odds
-	Ranking       *eval.Ranking      `json:"ranking,omitempty"`
-	Batches       int                `json:"batches"`
-	Positives     int                `json:"positives"`
-	Events        int                `json:"events,omitempty"`  // that were classified
-	Moments       int                `json:"moments,omitempty"` // time negatives that were asked about
-	NegativesHash string             `json:"negatives_hash"`
-	Paper         *paperDoc          `json:"paper,omitempty"`
+	Scenario  protocol.Scenario  `json:"setting"`
+	Negatives protocol.Negatives `json:"negatives"`
+	Variant   string             `json:"variant"`
+	Best      bool               `json:"best"` // of the variants
+	AP        number             `json:"ap"`
+	AUC       number             `json:"auc"`
+	ECE       *float64           `json:"ece,omitempty"` // calibration error; absent for scores that are no log-odds
+	Ranking   *eval.Ranking      `json:"ranking,omitempty"`
+	Batches   int                `json:"batches"`
+	Positives int                `json:"positives"`
+	Events    int                `json:"events,omitempty"`  // that were classified
+	Moments   int                `json:"moments,omitempty"` // time negatives that were asked about
+	// the same of first meetings alone: see eval.Result
+	FirstAP        *float64  `json:"first_ap,omitempty"`
+	FirstAUC       *float64  `json:"first_auc,omitempty"`
+	FirstPositives *int      `json:"first_positives,omitempty"`
+	NegativesHash  string    `json:"negatives_hash"`
+	Paper          *paperDoc `json:"paper,omitempty"`
 
 	Reliability *calibration.Reliability `json:"reliability,omitempty"`
 
@@ -100,6 +104,7 @@ func resultOf(r eval.Row, aggregation string) resultDoc {
 		Scenario: r.Scenario, Negatives: r.Strategy, Variant: r.Contender, AP: number(r.AP), AUC: number(r.AUC),
 		Ranking: r.Ranking, Batches: r.Batches, Positives: r.Positives, Events: r.Events, Moments: r.Moments,
 		NegativesHash: r.Negatives, ECE: r.ECE, Reliability: r.Reliability, few: r.TooFew(),
+		FirstAP: r.FirstAP, FirstAUC: r.FirstAUC, FirstPositives: r.FirstPositives,
 	}
 	if aggregation == global {
 		doc.AP, doc.AUC = number(r.GlobalAP), number(r.GlobalAUC)
@@ -179,7 +184,14 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 	var f term.Facts
 	f.Add("split", splitText(d.Split))
 	f.Add("", "sha256 "+d.Split.Hash)
-	name := "negatives"
+	name := "first meetings"
+	for _, r := range d.Results {
+		if text := r.firstText(); text != "" {
+			f.Add(name, text)
+			name = ""
+		}
+	}
+	name = "negatives"
 	for i, r := range d.Results {
 		if d.opens(i) && d.Task != protocol.NodeClassification {
 			f.Add(name, fmt.Sprintf("sha256 %s  %s, %s", r.NegativesHash, r.Scenario, r.Negatives))
@@ -187,6 +199,19 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 		}
 	}
 	return f.Write(w, s)
+}
+
+// firstText tells of pairs that had not interacted before, "" where there are none.
+func (r resultDoc) firstText() string {
+	if r.FirstPositives == nil || *r.FirstPositives == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("AP %s, AUC %s  %s, %s, %s of %s positives", term.Percent(*r.FirstAP),
+		term.Percent(*r.FirstAUC), r.Scenario, r.Negatives, term.Count(*r.FirstPositives), term.Count(r.Positives))
+	if r.Variant != "" {
+		text += ", " + r.Variant
+	}
+	return text
 }
 
 // opens says whether result i is the first of its scenario and negatives.

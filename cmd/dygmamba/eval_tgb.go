@@ -28,43 +28,52 @@ type tgbFlags struct {
 	opponents string // --opponents
 	limit     int    // --limit
 	draw      int    // --num-negatives, if that was given
+	given     bool   // --protocol
 }
 
 func (f *tgbFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.protocol, "protocol", protocolDyGLib,
 		"'dyglib': AP and AUC with one negative per event; "+
-			"'tgb': MRR and Hits@K of the destination among many")
+			"'tgb': MRR and Hits@K of the destination among many; "+
+			"'next': bits per event, of a run of the task next (default there)")
 	flags.StringVar(&f.opponents, "opponents", "",
 		"with --protocol tgb: `file` with the columns u, i, ts and negatives: the other destinations of each test "+
 			"event (default: all others for wikipedia; for other data a random sample of --num-negatives, 100)")
 	flags.IntVar(&f.limit, "limit", 0,
-		"with --protocol tgb: number of test events to use, drawn with a fixed seed (default: all)")
-	completeWith(cmd, "protocol", protocolDyGLib, protocolTGB)
+		"with --protocol tgb or next: number of test events to use, drawn with a fixed seed (default: all)")
+	completeWith(cmd, "protocol", protocolDyGLib, protocolTGB, protocolNext)
 }
 
 func (f *tgbFlags) asked() bool { return f.protocol == protocolTGB }
 
 func (f *tgbFlags) check(cmd *cobra.Command, e *evaluation) error {
-	if err := oneOf("protocol", f.protocol, protocolDyGLib, protocolTGB); err != nil {
+	if err := oneOf("protocol", f.protocol, protocolDyGLib, protocolTGB, protocolNext); err != nil {
 		return err
 	}
 	given := cmd.Flags().Changed
-	if !f.asked() {
-		for _, flag := range []string{"opponents", "limit"} {
-			if given(flag) {
-				return usagef("--%s is for --protocol %s", flag, protocolTGB)
-			}
+	f.given = given("protocol")
+	if given("opponents") && !f.asked() {
+		return usagef("--opponents is for --protocol %s", protocolTGB)
+	}
+	if f.protocol == protocolDyGLib && (f.given || !e.from.given()) {
+		if given("limit") {
+			return usagef("--limit is for --protocol %s and %s", protocolTGB, protocolNext)
 		}
 		return nil
 	}
-	for _, flag := range []string{"setting", "negatives", "metric-aggregation", "seen-only", "avoid-positives"} {
-		if given(flag) {
-			return usagef("--%s cannot be used with --protocol %s", flag, protocolTGB)
+	if f.protocol != protocolDyGLib {
+		for _, flag := range []string{"setting", "negatives", "metric-aggregation", "seen-only", "avoid-positives"} {
+			if given(flag) {
+				return usagef("--%s cannot be used with --protocol %s", flag, f.protocol)
+			}
 		}
 	}
 	if f.limit < 0 || given("limit") && f.limit == 0 {
 		return usagef("--limit is %d, must be at least 1", f.limit)
+	}
+	if !f.asked() {
+		return nil
 	}
 	if given("num-negatives") {
 		if f.draw = e.options.PerPositive; f.opponents != "" {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 
 	"github.com/dygmamba/dygmamba/eval"
@@ -12,7 +13,8 @@ import (
 	"github.com/dygmamba/dygmamba/run"
 )
 
-func (e *evaluation) runTrained(ctx context.Context, a *app) (*evalDoc, error) {
+// runTrained measures a checkpoint, or the seeds of a run.
+func (e *evaluation) runTrained(ctx context.Context, a *app) (resultsDoc, error) {
 	files, err := e.from.files()
 	if err != nil {
 		return nil, err
@@ -25,6 +27,9 @@ func (e *evaluation) runTrained(ctx context.Context, a *app) (*evalDoc, error) {
 		return nil, err
 	}
 	defer o.close()
+	if doc, err := e.orNext(ctx, a, o); doc != nil || err != nil {
+		return doc, err
+	}
 	var first *predict.Predictor
 	var contenders []eval.Contender
 	for _, file := range files {
@@ -58,6 +63,33 @@ func (e *evaluation) runTrained(ctx context.Context, a *app) (*evalDoc, error) {
 	doc.Checkpoints = files
 	if len(files) > 1 && !e.tgb.asked() {
 		doc.summarize()
+	}
+	return doc, nil
+}
+
+// orNext measures a run of the task "next"; nil for others.
+func (e *evaluation) orNext(ctx context.Context, a *app, o *openedRun) (resultsDoc, error) {
+	p, err := predict.Load(o.files[0], o.load)
+	chooses := errors.Is(err, predict.ErrNext)
+	switch {
+	case err != nil && !chooses:
+		return nil, loadError(err)
+	case !chooses:
+		defer p.Close()
+		if e.tgb.protocol == protocolNext {
+			return nil, usagef("--protocol %s: %s was not trained on the task next", protocolNext, o.files[0])
+		}
+		if e.tgb.limit > 0 && !e.tgb.asked() {
+			return nil, usagef("--limit is for --protocol %s and %s", protocolTGB, protocolNext)
+		}
+		return nil, nil
+	case e.tgb.given && e.tgb.protocol != protocolNext:
+		return nil, usagef("--protocol %s is for models of links, %s was trained on the task next", e.tgb.protocol,
+			o.files[0])
+	}
+	doc, err := e.runNext(ctx, a, o)
+	if err != nil {
+		return nil, err
 	}
 	return doc, nil
 }

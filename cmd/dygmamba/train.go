@@ -106,8 +106,8 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	addOrder(cmd, &o.Order)
 	choiceVar(flags, &o.Task, "task", protocol.LinkPrediction,
-		"'link': predict events; 'node-classification': predict the label of an event's source; 'next': predict who is "+
-			"the next destination of a source (models: countnet)")
+		"'link': predict events; 'node-classification': predict the label of an event's source; "+
+			"'next': predict the next destination of a source among all (model: countnet)")
 	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model "+
 		"trained on links (default: train it first)")
 	completeWith(cmd, "task", protocol.Tasks()...)
@@ -133,7 +133,7 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 }
 
 func modelNames() []string {
-	list := append(models.Names(true), models.Choosers()...)
+	list := append(models.Names(true), model.MadeFor(protocol.Next)...)
 	slices.Sort(list)
 	return list
 }

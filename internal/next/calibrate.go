@@ -7,8 +7,8 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// Calibration corrects a net that is too sure of itself, or that has seen other times than those it is asked about. It is
-// fitted to validation events.
+// Calibration corrects a net that is too sure of itself, or that has seen other times than those it is asked about. It
+// is fitted to validation events.
 type Calibration struct {
 	Scale  float32         // of the groups' logits
 	Bias   [Groups]float32 // added to them; that of Returning is 0

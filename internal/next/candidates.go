@@ -15,8 +15,8 @@ type Candidate struct {
 
 // Draw appends the destination of an event, which must be known, and at most most others of its group. Where the group
 // is small, all of it is taken. Otherwise others are drawn by several rules at once: whom the source chose before,
-// lately, what is popular, what is popular now, what usually follows, and anyone. A candidate that is drawn twice counts
-// twice; a draw of the destination itself, or of a node of another group, is dropped.
+// lately, what is popular, what is popular now, what usually follows, and anyone. A candidate that is drawn twice
+// counts twice; a draw of the destination itself, or of a node of another group, is dropped.
 func (w *View) Draw(to []Candidate, dst event.Node, most int, gen *rng.Source) []Candidate {
 	if w.GroupOf(dst) == Returning {
 		return w.drawReturning(to, dst, most, gen)

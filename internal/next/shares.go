@@ -33,6 +33,11 @@ func (s *Shares) Of(v event.Node) float64 {
 	return s.New
 }
 
+// Bits is −log₂ of the probability of a destination.
+func (s *Shares) Bits(v event.Node) float64 {
+	return -math.Log2(max(s.Of(v), math.SmallestNonzeroFloat64))
+}
+
 // Asker asks a net about all candidates. One goroutine at a time may use it.
 type Asker struct {
 	net     Net
@@ -43,8 +48,8 @@ type Asker struct {
 	answer  Shares
 }
 
-// NewAsker makes an asker whose features are computed on so many threads; 0: as many as Go may use. Their number changes
-// no answer.
+// NewAsker makes an asker whose features are computed on so many threads; 0: as many as Go may use. Their number
+// changes no answer.
 func NewAsker(net Net, threads int) *Asker {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)

@@ -79,6 +79,27 @@ func (w *View) addCommon(x event.Node) {
 // Met says whether the source and a destination have an event, in either direction.
 func (w *View) Met(v event.Node) bool { return w.c.Met(w.src, v) }
 
+// Facts are what is known of a source and a destination, for people.
+type Facts struct {
+	Sent     int        // events from the source to the destination
+	Received int        // and back
+	Last     event.Time // the last of these; −Inf where there is none
+	Source   int        // events of the source as one
+	Taken    int        // events of the destination as one, whoever was the source
+}
+
+// Facts of a destination.
+func (w *View) Facts(v event.Node) Facts {
+	f := Facts{Last: math.Inf(-1), Source: int(w.of.srcCount), Taken: int(w.c.actor(v).dstCount)}
+	if l := w.c.links[pairOf(w.src, v)]; l != nil {
+		f.Sent, f.Last = int(l.count), l.last
+	}
+	if l := w.c.links[pairOf(v, w.src)]; l != nil && v != w.src {
+		f.Received, f.Last = int(l.count), max(f.Last, l.last)
+	}
+	return f
+}
+
 // GroupOf is the group of a destination.
 func (w *View) GroupOf(v event.Node) Group {
 	switch {

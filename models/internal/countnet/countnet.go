@@ -1,9 +1,10 @@
 // Package countnet is CountNet, a model of the task "next": who is the next destination of a source?
 //
-// It looks at counts alone: how often and how lately the source, the candidate and the pair acted, what usually follows,
-// whom both know. Two small networks read them. One says which group the destination belongs to: someone the source has
-// met, someone it has not met, or someone who has never been a destination. The other one says who it is within the
-// group. First meetings are held against first meetings and returns against returns, so that neither drowns the other.
+// It looks at counts alone: how often and how lately the source, the candidate and the pair acted, what usually
+// follows, whom both know. Two small networks read them. One says which group the destination belongs to: someone the
+// source has met, someone it has not met, or someone who has never been a destination. The other one says who it is
+// within the group. First meetings are held against first meetings and returns against returns, so that neither drowns
+// the other.
 package countnet
 
 import (

@@ -1,0 +1,166 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/next"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/run"
+)
+
+// Chooser answers with a model of the task "next": who is the next destination of a source that acts at a time? One
+// goroutine at a time may use it. Ask in the order of time: whoever goes back begins again with the first event.
+type Chooser struct {
+	p    *Predictor
+	net  *model.Net
+	ask  *next.Asker
+	walk *next.Walk
+	view *next.View
+}
+
+// Share is the probability of a destination.
+type Share struct {
+	Node  event.Node
+	Share float64
+	Met   int // events of the two before, in either direction
+}
+
+// Shares are the probabilities of all destinations, the most likely first, and of a new one. They sum to 1.
+type Shares struct {
+	Items []Share
+	New   float64
+}
+
+// Surprise is how many bits it takes to tell an event's destination.
+type Surprise struct {
+	Bits   float64
+	New    bool       // it has never been a destination
+	Sent   int        // earlier events from the source to it
+	Back   int        // and back
+	Last   event.Time // the last of these
+	Source int        // earlier events of the source
+	Taken  int        // earlier events of the destination, whoever was the source
+	Likely Share      // who was most likely
+}
+
+// LoadChooser opens a trained model of the task "next": see Load. Another model is an ErrNotNext. All events of the set
+// are seen, each from its time on.
+func LoadChooser(path string, o Options) (*Chooser, error) {
+	p, err := load(path, o)
+	if err != nil {
+		return nil, err
+	}
+	m, chooses := p.model.(model.Chooser)
+	if !chooses || p.log == nil {
+		p.Close()
+		return nil, fmt.Errorf("%s: %w", p.choice.File, ErrNotNext)
+	}
+	net := model.NewNet(m)
+	return &Chooser{p: p, net: net, ask: next.NewAsker(net, o.Threads),
+		walk: next.NewWalk(p.log.InOrder().All(), m.Span())}, nil
+}
+
+// Choice says which checkpoint answers, and of how many seeds it was chosen.
+func (c *Chooser) Choice() run.Choice { return c.p.choice }
+
+// Model is the model's name in the catalogue.
+func (c *Chooser) Model() string { return c.p.name }
+
+// Spec is the model's configuration.
+func (c *Chooser) Spec() model.Spec { return c.p.spec }
+
+// Known says whether a node occurs in the data at all.
+func (c *Chooser) Known(n event.Node) bool { return c.p.Known(n) }
+
+// at looks at a source.
+func (c *Chooser) at(src event.Node, at event.Time) (*next.View, error) {
+	if err := checkQueries([]Query{{Src: src, Dst: src, Time: at}}); err != nil {
+		return nil, err
+	}
+	c.view = c.walk.Before(at).At(c.view, src, at)
+	return c.view, nil
+}
+
+// Next gives the shares of all destinations that were seen before a time.
+func (c *Chooser) Next(src event.Node, at event.Time) (Shares, error) {
+	w, err := c.at(src, at)
+	if err != nil {
+		return Shares{}, err
+	}
+	found, err := c.ask.Shares(w)
+	if err != nil {
+		return Shares{}, fmt.Errorf("shares: %w", err)
+	}
+	s := Shares{New: found.New, Items: make([]Share, len(found.Nodes))}
+	for i, v := range found.Nodes {
+		f := w.Facts(v)
+		s.Items[i] = Share{v, found.Share[i], f.Sent + f.Received}
+	}
+	slices.SortStableFunc(s.Items, func(a, b Share) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Node, b.Node))
+	})
+	return s, nil
+}
+
+// Surprises judges events, each from what was strictly before its time. They are not added to the past.
+func (c *Chooser) Surprises(ctx context.Context, events []Query, told func(done int)) ([]Surprise, error) {
+	list := make([]Surprise, len(events))
+	for done, i := range inTime(events) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		q := events[i]
+		w, err := c.at(q.Src, q.Time)
+		if err == nil {
+			list[i], err = c.surprise(w, q.Dst)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("queries: row %d: %w", i, err)
+		}
+		if told != nil {
+			told(done + 1)
+		}
+	}
+	return list, nil
+}
+
+func (c *Chooser) surprise(w *next.View, dst event.Node) (Surprise, error) {
+	found, err := c.ask.Shares(w)
+	if err != nil {
+		return Surprise{}, err
+	}
+	f := w.Facts(dst)
+	s := Surprise{Bits: found.Bits(dst), New: w.GroupOf(dst) == next.New, Sent: f.Sent, Back: f.Received, Last: f.Last,
+		Source: f.Source, Taken: f.Taken}
+	for i, p := range found.Share {
+		if v := found.Nodes[i]; p > s.Likely.Share {
+			s.Likely = Share{Node: v, Share: p}
+		}
+	}
+	return s, nil
+}
+
+// Protocol is that of the task on the chooser's data set.
+func (c *Chooser) Protocol() (*eval.Protocol, error) {
+	if c.p.options.Set == nil {
+		return nil, errors.New("evaluate: no data set to measure on")
+	}
+	return eval.Open(c.p.options.Set, eval.Options{Task: c.p.spec.Task, Threads: c.p.options.Threads})
+}
+
+// Evaluate measures the model under the protocol.
+func (c *Chooser) Evaluate(ctx context.Context, p *eval.Protocol, o eval.NextOptions) (eval.Next, error) {
+	return p.Next(ctx, c.net, o)
+}
+
+// Close gives all memory back.
+func (c *Chooser) Close() error {
+	c.net.Close()
+	return c.p.Close()
+}
