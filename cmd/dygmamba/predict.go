@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 )
 
 func newPredict(a *app) *cobra.Command {
@@ -53,6 +55,8 @@ func newPredict(a *app) *cobra.Command {
 	flags.StringVar(&p.single.u, "u", "", "source of a single query, instead of --queries")
 	flags.StringVar(&p.single.i, "i", "", "destination of a single query")
 	flags.StringVar(&p.single.ts, "ts", "", "time of a single query")
+	flags.BoolVar(&p.surprise, "surprise", false,
+		"with --queries and a run of the task next: number of bits that each event carried, most surprising first")
 	p.rank.add(cmd)
 	return cmd
 }
@@ -64,6 +68,8 @@ type prediction struct {
 	top, moments      int
 	single            struct{ u, i, ts string }
 	alone             bool // one query from the command line
+	surprise          bool // --surprise
+	labels            bool // are told, not links
 	rank              ranking
 
 	form      dataset.ImportOptions // of the table of queries
@@ -85,10 +91,17 @@ func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 		o.load.OnBatch = func(done, _ int) { progress.Set(int64(before+done), int64(len(p.questions)), "") }
 	}
 	model, err := o.predictor()
+	if errors.Is(err, predict.ErrNext) {
+		return p.runNext(ctx, a, o, progress)
+	}
 	if err != nil {
 		return err
 	}
 	defer model.Close()
+	p.labels = model.Spec().Task == protocol.NodeClassification
+	if p.surprise {
+		return usagef("--surprise: %s was not trained on the task next", o.files[0])
+	}
 	model.Top, model.CurvePoints, p.probability = p.top, p.moments, model.Probability
 	by := answeredBy{model.Model(), o.files[0], p.set.Name, o.dev.Name()}
 	p.doc = predictDoc{answeredBy: by, Queries: len(p.questions)}
@@ -170,7 +183,7 @@ func (p *prediction) finish(a *app, why *pending) error {
 }
 
 // unknown lists the nodes that do not occur in the data set. Every question of a ranking asks about all candidates.
-func (p *prediction) unknown(model *predict.Predictor) unknownDoc {
+func (p *prediction) unknown(model interface{ Known(event.Node) bool }) unknownDoc {
 	doc := unknownDoc{Names: []string{}}
 	seen := map[event.Node]bool{}
 	known := func(n event.Node, name string) bool {

@@ -18,6 +18,9 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	if p.out == "-" {
 		p.out = ""
 	}
+	if err := p.checkSurprise(cmd.Flags().Changed); err != nil {
+		return err
+	}
 	if err := p.rank.check(cmd, p); err != nil || p.rank.asked {
 		return err
 	}

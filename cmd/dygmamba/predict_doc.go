@@ -147,6 +147,9 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 		fmt.Fprintf(w, "%s and %s at %s: %s  %s\n", s.Strong(q.U), s.Strong(q.I), q.TS,
 			s.Strong(term.Percent(p.probability(logit))+" %"),
 			s.Dim(fmt.Sprintf("logit %.4f, by %s on %s", logit, p.doc.Model, p.doc.Data)))
+		if !p.labels {
+			fmt.Fprintf(w, "  %s\n", s.Dim(linkMeans))
+		}
 		if p.doc.Plot != "" {
 			fmt.Fprintf(w, "wrote %s\n", p.doc.Plot)
 		}
@@ -168,6 +171,10 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 	}
 	return f.Write(w, s)
 }
+
+// linkMeans explains the probability of a link.
+const linkMeans = "the probability that this is an event, rather than the same source with a random destination at the " +
+	"same time"
 
 // writeExplanations shows what one answer rests on, or writes lines of JSON where there are several.
 func (p *prediction) writeExplanations(w io.Writer, s term.Style) error {

@@ -87,5 +87,9 @@ func (r *ranking) write(w io.Writer, s term.Style, p *prediction, rankings []ran
 		}
 		t.Row(strconv.Itoa(place+1), x.I, term.Percent(x.Probability), fmt.Sprintf("%.4f", x.Logit), met)
 	}
-	return t.Write(w, s)
+	if err := t.Write(w, s); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("probability: "+linkMeans))
+	return err
 }
