@@ -19,6 +19,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -179,6 +180,9 @@ func (a *auditor) look(ctx context.Context) error {
 	if !a.sameData(proto) {
 		a.report.without("the data set differs from the one used for training", 0)
 		return nil
+	}
+	if a.spec.Task == protocol.Next {
+		return a.next(ctx, proto)
 	}
 	if learnsLabels(a.spec, a.result) {
 		return a.labels(ctx, proto)

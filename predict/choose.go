@@ -159,6 +159,11 @@ func (c *Chooser) Evaluate(ctx context.Context, p *eval.Protocol, o eval.NextOpt
 	return p.Next(ctx, c.net, o)
 }
 
+// Validate measures the model on validation events as its training did, and calibrates it on them once more.
+func (c *Chooser) Validate(ctx context.Context, p *eval.Protocol) (eval.Next, error) {
+	return p.ValidateNext(ctx, c.net)
+}
+
 // Close gives all memory back.
 func (c *Chooser) Close() error {
 	c.net.Close()
