@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/audit"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/eval"
@@ -73,6 +74,12 @@ func TestNext(t *testing.T) {
 			})
 			t.Run("goes on where it was interrupted", func(t *testing.T) { resumesNext(t, name, set, o.Dir) })
 			t.Run("answers", func(t *testing.T) { answersNext(t, set, o.Dir, *sum.Runs[0].Next) })
+			t.Run("passes an audit", func(t *testing.T) {
+				r, err := audit.Run(t.Context(), audit.Options{Dir: filepath.Join(o.Dir, "seed-0"), Set: set})
+				if err != nil || r.Verdict != audit.Pass {
+					t.Errorf("%+v, %v", r, err)
+				}
+			})
 			t.Run("sees nothing at or after t", func(t *testing.T) { blindNext(t, set, o.Dir) })
 		})
 	}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/csv"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// trainedNext trains a model of the task next for a moment, once, and returns its directory.
+func trainedNext(t *testing.T) string {
+	t.Helper()
+	out := filepath.Join(trainedRun(t).dir, "next")
+	if _, err := os.Stat(out); err == nil {
+		return out
+	}
+	program(t, "train", "--task", "next", "--data", trainedRun(t).data, "--out", out, "--device", "cpu",
+		"--set", "num_epochs=2", "--set", "batch_size=100", "--set", "learning_rate=0.01").
+		want(t, exitDone, "bits val ", "returning", "  best").
+		shows(t, "countnet, preset standard", "by validation", "bits per event", "first meetings")
+	return out
+}
+
+func TestTrainNext(t *testing.T) {
+	out, data := trainedNext(t), trainedRun(t).data
+	program(t, "train", "--resume", "--out", out, "--device", "cpu").want(t, exitDone).shows(t, "best epoch")
+	for args, want := range map[string]string{
+		"--task next --model tgn":      "tgn cannot learn the task next: that is for countnet",
+		"--task link --model countnet": "countnet cannot learn the task link: it learns next",
+		"--task soon":                  `--task is "soon"`,
+	} {
+		program(t, append([]string{"train", "--data", data, "--device", "cpu"}, strings.Fields(args)...)...).
+			want(t, exitUsage, want)
+	}
+}
+
+func TestEvalNext(t *testing.T) {
+	out := trainedNext(t)
+	type bits struct {
+		Rule      string  `json:"rule"`
+		WhoBits   float64 `json:"who_bits"`
+		Returning float64 `json:"who_bits_returning"`
+		First     float64 `json:"who_bits_first"`
+		Share     float64 `json:"first_share"`
+		MRR       float64 `json:"mrr"`
+		Hits10    float64 `json:"hits_10"`
+		Events    int     `json:"events"`
+		Setting   string  `json:"setting"`
+	}
+	doc := decode[struct{ Results, Rules []bits }](t, program(t, "eval", "--run", out, "--protocol", "next",
+		"--limit", "20", "--device", "cpu", "--json").want(t, exitDone))
+	if len(doc.Results) != 1 || len(doc.Rules) != 3 || doc.Rules[0].Rule != "cache" || doc.Rules[2].Rule != "uniform" {
+		t.Fatalf("got %+v", doc)
+	}
+	r := doc.Results[0]
+	mean := r.Returning*(1-r.Share) + r.First*r.Share
+	if r.Events != 20 || r.Setting != "transductive" || math.Abs(mean-r.WhoBits) > 1e-9 || !(r.MRR > 0) ||
+		!(r.WhoBits < doc.Rules[2].WhoBits) {
+		t.Errorf("got %+v", r)
+	}
+	program(t, "eval", "--run", out, "--device", "cpu").want(t, exitDone).
+		shows(t, "countnet on periodic", "cache", "popularity", "uniform", "all test events")
+	program(t, "eval", "--run", out, "--protocol", "tgb").want(t, exitUsage, "is for models of links")
+	program(t, "eval", "--run", trainedRun(t).run, "--protocol", "next").want(t, exitUsage, "not trained on the task")
+	program(t, "eval", "--run", trainedRun(t).run, "--limit", "3").want(t, exitUsage, "--limit is for --protocol")
+	program(t, "eval", "--model", "edgebank", "--data", trainedRun(t).data, "--protocol", "next").
+		want(t, exitUsage, "is for a run of the task next")
+	program(t, "report", out, "--out", t.TempDir()+"/x.html").want(t, exitBadInput, "task next")
+}
+
+// Shares sum to 1 with others and a new one, however many are listed.
+func TestPredictNext(t *testing.T) {
+	out := trainedNext(t)
+	ask := func(args ...string) result {
+		return program(t, append([]string{"predict", "--run", out, "--device", "cpu"}, args...)...)
+	}
+	for _, k := range []string{"1", "3", "100000"} {
+		doc := decode[sharesDoc](t, ask("--u", "u2", "--ts", "700.5", "--best", k, "--json").want(t, exitDone))
+		sum := doc.Others + doc.New
+		for _, x := range doc.Items {
+			sum += x.Share
+		}
+		if math.Abs(sum-1) > 1e-5 || k == "100000" && (doc.Others != 0 || len(doc.Items) != doc.Candidates) {
+			t.Errorf("the best %s: %+v sum to %v", k, doc, sum)
+		}
+	}
+	ask("--u", "u2", "--ts", "700.5", "--best", "2").want(t, exitDone).
+		shows(t, "destination", "share %", "someone new", "sum to 100 %")
+	one := decode[shareDoc](t, ask("--u", "u2", "--i", "v3", "--ts", "700.5", "--json").want(t, exitDone))
+	if one.U != "u2" || one.I != "v3" || math.Abs(math.Exp2(-one.Bits)-one.Share) > 1e-12 || len(one.Reasons) == 0 {
+		t.Errorf("got %+v", one)
+	}
+	ask("--u", "u2", "--i", "v3", "--ts", "700.5").want(t, exitDone).shows(t, "u2 acts at 700.5", " bits")
+	many := ask("--queries", queryFile(t, "u,ts,shop", "u2,700.5,north", "nobody,3,south"), "--best", "2").
+		want(t, exitDone, "1 node is not in the data")
+	if rows := table(t, many.out); len(rows) != 4 || rows[0][5] == "" || rows[0][6] != "north" {
+		t.Errorf("got %v", rows)
+	}
+	ask("--queries", queryFile(t, "u,i,ts", "u2,v3,700.5")).want(t, exitUsage, "--best K")
+	ask("--u", "u2", "--ts", "700.5", "--best", "2", "--candidates", queryFile(t, "i", "v3")).
+		want(t, exitUsage, "among all")
+	program(t, "predict", "--run", trainedRun(t).run, "--device", "cpu", "--u", "u2", "--i", "v3", "--ts", "300.5").
+		want(t, exitDone).shows(t, "rather than the same source with a random destination")
+}
+
+func TestPredictSurprise(t *testing.T) {
+	run, out := trainedNext(t), filepath.Join(t.TempDir(), "s.csv")
+	q := queryFile(t, "u,i,ts,label", "u2,v3,700.5,1", "u2,u2,700.5,0", "stranger,v1,12,0")
+	program(t, "predict", "--run", run, "--device", "cpu", "--surprise", "--queries", q, "--out", out).
+		want(t, exitDone).shows(t, "the most surprising first", "why")
+	raw, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header, _, _ := strings.Cut(string(raw), "\n"); header != "u,i,ts,who_bits,label" {
+		t.Errorf("columns %s", header)
+	}
+	rows := table(t, string(raw))
+	if len(rows) != 3 || rows[0][0] != "u2" || rows[2][0] != "stranger" || rows[0][3] == rows[1][3] {
+		t.Errorf("got %v", rows)
+	}
+	doc := decode[nextDoc](t, program(t, "predict", "--run", run, "--device", "cpu", "--surprise", "--queries", q,
+		"--json").want(t, exitDone))
+	if len(doc.Surprises) != 3 || !strings.Contains(strings.Join(doc.Surprises[2].Reasons, " "), "never a source") {
+		t.Errorf("got %+v", doc.Surprises)
+	}
+	program(t, "predict", "--run", run, "--surprise", "--queries", q, "--best", "3").want(t, exitUsage, "--best")
+	program(t, "predict", "--run", trainedRun(t).run, "--device", "cpu", "--surprise", "--queries", q).
+		want(t, exitUsage, "not trained on the task next")
+}
+
+// table is the rows of a CSV file below its header.
+func table(t *testing.T, text string) [][]string {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(rows) == 0 {
+		t.Fatalf("%v in %q", err, text)
+	}
+	return rows[1:]
+}
