@@ -118,8 +118,8 @@ func (d *nextEvalDoc) write(w io.Writer, s term.Style) error {
 		asked = fmt.Sprintf("a draw of %s of %s test events, with 95 %% confidence intervals", term.Count(first.Events),
 			term.Count(first.Of))
 	}
-	fmt.Fprintf(w, "\n  %s\n", s.Dim("−log₂ of the probability of the destination among all that were seen before, and a "+
-		"new one; fewer are better"))
+	fmt.Fprintf(w, "\n  %s\n", s.Dim("−log₂ of the probability of the destination among all that were seen before, "+
+		"and a new one; fewer are better"))
 	fmt.Fprintf(w, "  %s\n\n", s.Dim(fmt.Sprintf("of %s, %s %% of them first meetings; MRR and Hits in percent", asked,
 		term.Percent(first.Share))))
 	var f term.Facts

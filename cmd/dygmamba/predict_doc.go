@@ -173,8 +173,8 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 }
 
 // linkMeans explains the probability of a link.
-const linkMeans = "the probability that this is an event, rather than the same source with a random destination at the " +
-	"same time"
+const linkMeans = "the probability that this is an event, rather than the same source with a random destination " +
+	"at the same time"
 
 // writeExplanations shows what one answer rests on, or writes lines of JSON where there are several.
 func (p *prediction) writeExplanations(w io.Writer, s term.Style) error {
