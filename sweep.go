@@ -79,6 +79,9 @@ func (o *SweepOptions) begin() (*run.Sweep, error) {
 		return nil, errors.New("a sweep needs a data set, and a directory to keep its trials in")
 	}
 	o.Model = cmp.Or(o.Model, DefaultModel)
+	if task, err := TaskOf(o.Model, o.Task); err != nil || task == protocol.Next {
+		return nil, cmp.Or(err, fmt.Errorf("a sweep cannot compare trials of the task %s", task))
+	}
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
 	}

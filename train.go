@@ -66,6 +66,9 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 	if o.Task, err = TaskOf(o.Model, o.Task); err != nil {
 		return run.Summary{}, err
 	}
+	if o.Task == protocol.Next {
+		o.Strategies = nil // there are no negatives
+	}
 	if o.Device == nil {
 		dev := cpu.New(cpu.Options{Threads: o.Threads})
 		defer dev.Close()

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dygmamba/dygmamba/device"
@@ -130,13 +131,15 @@ func (Next) Head(model.Model) model.Head { return nil }
 // nats per event.
 func (Next) Loss(tp *grad.Tape, m model.Chooser, b *sample.Batch) *tensor.Tensor {
 	x, n, columns := b.Extras[0].(*next.Examples), b.Positives, m.Feed().Columns
-	groups := m.Group(tp, tp.Floats(x.Source, n, next.SourceWidth)) // [n, next.Groups]
-	group := grad.CE(tp, groups, tp.Ints(x.Group), tp.Ints(x.Possible))
-	logits := m.Who(tp, tp.Floats(x.X, n*columns, next.Width)) // [n·columns, 1]
+	sources, candidates := tp.Floats(x.Source, n, next.SourceWidth), tp.Floats(x.X, n*columns, next.Width)
+	minusLogQ := tp.Floats(x.MinusLogQ, n, columns)
+	group, possible, target, mask := tp.Ints(x.Group), tp.Ints(x.Possible), tp.Ints(x.Target), tp.Ints(x.Mask)
+
+	loss := grad.CE(tp, m.Group(tp, sources), group, possible)    // [1], of [n, next.Groups]
+	logits := grad.Reshape(tp, m.Who(tp, candidates), n, columns) // [n, columns]
 	// a candidate that is drawn often stands for few: its logit is corrected by how likely it was to be drawn
-	logits = grad.Add(tp, grad.Reshape(tp, logits, n, columns), tp.Floats(x.MinusLogQ, n, columns)) // [n, columns]
-	who := grad.CE(tp, logits, tp.Ints(x.Target), tp.Ints(x.Mask))
-	return grad.Add(tp, group, who) // [1]
+	logits = grad.Add(tp, logits, minusLogQ)                     // [n, columns]
+	return grad.Add(tp, loss, grad.CE(tp, logits, target, mask)) // [1]
 }
 
 // newTask is the task of a protocol's kind.
@@ -144,7 +147,7 @@ func newTask(kind protocol.Task, m model.Model, s model.Spec, seed uint64) (Task
 	_, chooses := m.(model.Chooser)
 	switch {
 	case (kind == protocol.Next) != chooses:
-		return nil, fmt.Errorf("the task %s is not for this model", kind)
+		return nil, fmt.Errorf("the task %s is not for this model", cmp.Or(kind, protocol.LinkPrediction))
 	case chooses:
 		return Next{}, nil
 	case kind == protocol.NodeClassification:

@@ -374,6 +374,10 @@ func (t *trainer) plot(e run.Epoch) {
 		"speed/events_per_second": e.Events}
 	measured := map[string]*run.Metric{"val": e.Val, "new_node_val": e.NewVal, "test": e.Test,
 		"new_node_test": e.NewTest}
+	if e.Next != nil {
+		values["val/who_bits"] = e.Next.WhoBits
+		values["val/who_bits_returning"], values["val/who_bits_first"] = e.Next.Returning, e.Next.First
+	}
 	for kind, m := range e.Others {
 		measured["val_"+string(kind)] = m
 	}

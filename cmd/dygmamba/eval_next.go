@@ -100,7 +100,8 @@ func (d *nextEvalDoc) write(w io.Writer, s term.Style) error {
 		if r.Variant != "" {
 			name += ", " + r.Variant
 		}
-		cells := []string{name, bits(r.WhoBits, r.WhoBitsCI), bits(r.Returning, r.ReturningCI), bits(r.First, r.FirstCI)}
+		cells := []string{name, bits(r.WhoBits, r.WhoBitsCI), bits(r.Returning, r.ReturningCI),
+			bits(r.First, r.FirstCI)}
 		if r.MRR != nil {
 			cells = append(cells, term.Percent(*r.MRR), term.Percent(*r.Hits10))
 		}

@@ -27,9 +27,10 @@ func TestTrainNext(t *testing.T) {
 	out, data := trainedNext(t), trainedRun(t).data
 	program(t, "train", "--resume", "--out", out, "--device", "cpu").want(t, exitDone).shows(t, "best epoch")
 	for args, want := range map[string]string{
-		"--task next --model tgn":      "tgn cannot learn the task next: that is for countnet",
-		"--task link --model countnet": "countnet cannot learn the task link: it learns next",
-		"--task soon":                  `--task is "soon"`,
+		"--task next --model tgn":                       "tgn cannot learn the task next: that is for countnet",
+		"--task link --model countnet":                  "countnet cannot learn the task link: it learns next",
+		"--task next --sweep dropout=0,1 --out nowhere": "--sweep cannot be used with --task next",
+		"--task soon": `--task is "soon"`,
 	} {
 		program(t, append([]string{"train", "--data", data, "--device", "cpu"}, strings.Fields(args)...)...).
 			want(t, exitUsage, want)

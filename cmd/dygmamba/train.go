@@ -157,7 +157,9 @@ func (f *trainFlags) chooseTask(given func(flag string) bool) (err error) {
 	if asked, err = dygmamba.TaskOf(f.what.name, asked); err != nil {
 		return usagef("%v", err)
 	}
-	o.Task = cmp.Or(asked, protocol.LinkPrediction)
+	if o.Task = cmp.Or(asked, protocol.LinkPrediction); o.Task == protocol.Next && len(f.sweep) > 0 {
+		return usagef("--sweep cannot be used with --task %s", protocol.Next)
+	}
 	return nil
 }
 

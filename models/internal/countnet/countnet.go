@@ -49,7 +49,7 @@ type Config struct {
 }
 
 // Default is the configuration for all data.
-var Default = Config{Hidden: 64, Candidates: 31, Dropout: 0.1}
+var Default = Config{Hidden: 64, Candidates: 31}
 
 // Check says what is wrong with c.
 func (c Config) Check() error {
