@@ -20,14 +20,13 @@ import (
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-const lighter = "a smaller hidden_dim or fewer num_candidates"
-
 // Factory builds CountNet.
 var Factory = model.Make(model.Kind[Config]{
+	Title:   "CountNet",
 	Summary: "two small networks on counts of earlier events, for the task next (CountNet)",
-	Default: Default, Presets: presets, Task: protocol.Next, Lighter: lighter,
-	Fit:   func(c *Config, d model.Data) { c.Span = d.Span },
-	Build: func(env model.Env, c Config) (model.Model, error) { return New(env, c) },
+	Default: Default, Presets: presets, Task: protocol.Next, Lighter: "a smaller hidden_dim or fewer num_candidates",
+	Fit:     func(c *Config, d model.Data) { c.Span = d.Span },
+	Declare: declare,
 })
 
 // presets are one: nothing was published.
@@ -42,29 +41,17 @@ var presets = []model.Preset[Config]{{
 // Config says everything about the model but its weights. Its JSON names are the ones --set takes, and about says what
 // they are.
 type Config struct {
-	Hidden     int     `json:"hidden_dim" about:"width of the network that chooses among candidates"`
-	Candidates int     `json:"num_candidates" about:"other candidates that a destination is held against in training"`
-	Dropout    float64 `json:"dropout" about:"share left out at random in training"`
-	Span       float64 `json:"time_span" about:"length of the training period, the measure of all time scales"`
+	Hidden     int     `json:"hidden_dim" in:"[1,65536]" about:"width of the network that chooses among candidates"`
+	Candidates int     `json:"num_candidates" in:"[1,65536]" about:"that a destination is held against in training"`
+	Dropout    float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
+	Span       float64 `json:"time_span" in:"[0,inf)" about:"length of the training period; decays are parts of it"`
 }
 
 // Default is the configuration for all data.
 var Default = Config{Hidden: 64, Candidates: 31}
 
-// Check says what is wrong with c.
-func (c Config) Check() error {
-	err := model.CheckSizes(
-		model.Size{Key: "hidden_dim", Value: c.Hidden, Most: model.Wide},
-		model.Size{Key: "num_candidates", Value: c.Candidates, Most: model.Long},
-	)
-	if err != nil {
-		return err
-	}
-	if !(c.Span >= 0) || c.Span*0 != 0 {
-		return fmt.Errorf("time_span is %v, must be a finite number, at least 0", c.Span)
-	}
-	return model.CheckDropout(c.Dropout)
-}
+// Check has nothing to add to the bounds of the settings.
+func (c Config) Check() error { return nil }
 
 // Brief is the settings in a few words.
 func (c Config) Brief() string {
@@ -73,8 +60,8 @@ func (c Config) Brief() string {
 
 // Model is CountNet on a device. One goroutine at a time may use it.
 type Model struct {
+	model.Base
 	cfg         Config
-	params      *nn.Params
 	feed        *next.Feed
 	who         [3]nn.Linear
 	group       [2]nn.Linear
@@ -87,31 +74,22 @@ func plain(_ *nn.Draws, x []float32) { copy(x, []float32{1, 0, 0, 0, 1, 1}) }
 // groupWidth is that of the network that chooses a group, which has few numbers to learn from.
 const groupWidth = 32
 
-// New builds the model with initial weights.
-func New(env model.Env, c Config) (*Model, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	m := &Model{cfg: c, params: nn.NewParams(env.Seed), feed: next.NewFeed(c.Span, c.Candidates, env.Seed)}
-	s := m.params.In("0")
+// declare names the parameters.
+func declare(c Config, seed uint64) model.Declared {
+	m := &Model{Base: model.NewBase(seed), cfg: c, feed: next.NewFeed(c.Span, c.Candidates, seed)}
+	s := m.Params().In("0")
 	for i, in := range []int{next.Width, c.Hidden, c.Hidden} {
 		m.who[i] = nn.NewLinear(s.In(fmt.Sprintf("who.%d", i)), in, []int{c.Hidden, c.Hidden, 1}[i])
 	}
 	m.group[0] = nn.NewLinear(s.In("group.0"), next.SourceWidth, groupWidth)
 	m.group[1] = nn.NewLinear(s.In("group.1"), groupWidth, next.Groups)
 	m.calibration = s.Add("calibration", plain, model.CalibrationLen)
-	if err := env.Place(m.params, lighter); err != nil {
-		return nil, err
-	}
-	m.params.Freeze("0.calibration")
-	return m, nil
+	m.Params().Freeze("0.calibration")
+	return m
 }
 
-// Params are the weights.
-func (m *Model) Params() *nn.Params { return m.params }
-
-// Close gives the weights' memory back.
-func (m *Model) Close() { m.params.Close() }
+// Open has nothing to make.
+func (m *Model) Open(model.Env) error { return nil }
 
 // Plan asks for the examples of training batches.
 func (m *Model) Plan() sample.Plan { return sample.Plan{Extras: []sample.Extra{m.feed}} }
@@ -143,6 +121,3 @@ func (m *Model) Group(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
 func (m *Model) Embed(*grad.Tape, *sample.Batch) model.Embedding {
 	panic("countnet: a model of the task next embeds nothing")
 }
-
-// Head is nil: see model.Chooser.
-func (m *Model) Head() model.Head { return nil }
