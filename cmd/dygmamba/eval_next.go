@@ -100,15 +100,16 @@ func (d *nextEvalDoc) write(w io.Writer, s term.Style) error {
 		if r.Variant != "" {
 			name += ", " + r.Variant
 		}
-		cells := []string{name, bits(r.WhoBits, r.WhoBitsCI), bits(r.Returning, r.ReturningCI),
-			bits(r.First, r.FirstCI)}
+		cells := []string{name, bits(r.WhoBits, r.WhoBitsCI, 1), bits(r.Returning, r.ReturningCI, 1-r.Share),
+			bits(r.First, r.FirstCI, r.Share)}
 		if r.MRR != nil {
 			cells = append(cells, term.Percent(*r.MRR), term.Percent(*r.Hits10))
 		}
 		t.Mark(cells...)
 	}
 	for _, r := range d.Rules {
-		t.Row(r.Rule, bits(r.All, nil), bits(r.Returning, nil), bits(r.First, nil))
+		first := d.Results[0].Share // of the same events
+		t.Row(r.Rule, bits(r.All, nil, 1), bits(r.Returning, nil, 1-first), bits(r.First, nil, first))
 	}
 	if err := t.Write(w, s); err != nil {
 		return err
@@ -130,8 +131,11 @@ func (d *nextEvalDoc) write(w io.Writer, s term.Style) error {
 	return f.Write(w, s)
 }
 
-// bits is a number of bits, with half the width of its interval where it has one.
-func bits(x float64, ci *[2]float64) string {
+// bits is a number of bits, with half the width of its interval where it has one; a dash where no event is of the kind.
+func bits(x float64, ci *[2]float64, share float64) string {
+	if share <= 0 {
+		return "–"
+	}
 	if ci == nil {
 		return fmt.Sprintf("%.3f", x)
 	}
