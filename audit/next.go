@@ -27,7 +27,9 @@ func (a *auditor) next(ctx context.Context, p *eval.Protocol) error {
 	}
 	c, err := a.chooser(a.Set)
 	if err != nil {
-		a.report.without(err.Error(), validated, metrics, blind)
+		for _, name := range []string{metrics, validated, blind, sumToOne} {
+			a.report.add(name, false, "could not be made: "+err.Error(), "a model that can be asked again")
+		}
 		return nil
 	}
 	defer c.Close()

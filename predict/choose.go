@@ -111,7 +111,8 @@ func (c *Chooser) Next(src event.Node, at event.Time) (Shares, error) {
 // Surprises judges events, each from what was strictly before its time. They are not added to the past.
 func (c *Chooser) Surprises(ctx context.Context, events []Query, told func(done int)) ([]Surprise, error) {
 	list := make([]Surprise, len(events))
-	for done, i := range inTime(events) {
+	order := sorted(len(events), func(i, j int) int { return cmp.Compare(events[i].Time, events[j].Time) })
+	for done, i := range order { // the past is gone through once
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
