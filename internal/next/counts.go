@@ -39,9 +39,7 @@ type actor struct {
 	dstCount  int32
 	actions   int32 // distinct times at which it was a source
 	freshPace [paces]float32
-	srcFirst  event.Time
 	srcLast   event.Time
-	gap       float64 // mean time between its latest actions
 	dstLast   event.Time
 	firstSeen event.Time
 	latest    [recent]event.Node // destinations, newest first
@@ -185,13 +183,7 @@ var stranger = actor{srcLast: math.Inf(-1), dstLast: math.Inf(-1), firstSeen: ma
 
 // act counts an action of a source: its events of one instant are one.
 func (c *Counts) act(a *actor, fresh float32, t event.Time) {
-	if a.srcCount == 0 {
-		a.srcFirst = t
-	}
 	if a.srcCount == 0 || a.srcLast != t {
-		if a.actions > 0 {
-			a.gap += (t - a.srcLast - a.gap) / float64(min(a.actions, 8))
-		}
 		a.actions++
 		for k := range a.freshPace {
 			a.freshPace[k] *= float32(keep[k])
