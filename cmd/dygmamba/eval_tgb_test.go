@@ -74,7 +74,7 @@ func TestEvalTGB(t *testing.T) {
 	}
 	eval("--protocol", "tgb", "--opponents", short).want(t, exitBadInput, "one called negatives too")
 	eval("--protocol", "tgb").want(t, exitDone).shows(t, "as TGB measures", "variant", "MRR", "our own draw of 100")
-	eval("--protocol", "ogb").want(t, exitUsage, "must be dyglib or tgb")
+	eval("--protocol", "ogb").want(t, exitUsage, "must be dyglib, tgb or next")
 	eval("--protocol", "tgb", "--negatives", "random").want(t, exitUsage, "--negatives cannot be used with")
 	eval("--limit", "5").want(t, exitUsage, "--limit is for --protocol tgb")
 }
