@@ -50,7 +50,7 @@ const (
 
 // NextOptions say what to ask.
 type NextOptions struct {
-	Limit   int                   // ask about a seeded draw of so many test events; 0: all
+	Limit   int                   // number of test events, drawn with a fixed seed; 0: all
 	OnEvent func(done, total int) // progress; may be nil
 }
 

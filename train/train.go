@@ -31,7 +31,7 @@ type Run struct {
 
 	Dir         string               // run directory; "" keeps nothing
 	Resume      bool                 // continue from Dir where there is something to continue from
-	Deadline    time.Time            // when to end with what is the best so far; zero: when it is over
+	Deadline    time.Time            // when to end with the best epoch so far; zero: no limit
 	SaveEvery   time.Duration        // how often to save in the middle of an epoch; 0: at its end only
 	MemoryLimit int64                // bytes that training may take on the device; 0: what is free
 	ByAP        bool                 // choose the best epoch by AP alone

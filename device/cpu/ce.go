@@ -45,7 +45,7 @@ func rowSoftmax(x []float32, keep []int32) (most float32, total float64) {
 	return most, total
 }
 
-// rowSoftmaxGrad writes the gradient of one of so many rows.
+// rowSoftmaxGrad writes the gradient of one row; rows is their number.
 func rowSoftmaxGrad(dx, x []float32, keep []int32, target int, most float32, total, rows float64) {
 	if target < 0 {
 		clear(dx)

@@ -88,7 +88,7 @@ func (f *Fit) Calibration() Calibration {
 	return c
 }
 
-// prior is how strongly a calibration is drawn to Plain: as by so many events.
+// prior is how strongly a calibration is drawn to Plain: as by this many events.
 const prior = 10
 
 // groups finds how far the scale of the groups' logits is from 1, and the biases of First and New, by Newton's method:

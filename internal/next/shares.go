@@ -48,7 +48,7 @@ type Asker struct {
 	answer  Shares
 }
 
-// NewAsker makes an asker whose features are computed on so many threads; 0: as many as Go may use. Their number
+// NewAsker makes an asker whose features are computed on this many threads; 0: as many as Go may use. Their number
 // changes no answer.
 func NewAsker(net Net, threads int) *Asker {
 	if threads == 0 {

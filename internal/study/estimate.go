@@ -21,7 +21,7 @@ var costTable string
 type cost struct {
 	family    string  // the row's model; others are variants of it
 	cpu, cuda float64 // milliseconds of a step of 200 events of uci: on two cores, on an H200
-	epochs    int     // as is usual
+	epochs    int     // typical number
 	weight    float64 // how much a reader wants to see its results; studies of settings are worth 1
 }
 
@@ -184,8 +184,8 @@ func middle(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-// remaining is how long the rest of a job takes at the least, if nothing better comes any more, and as is usual; its
-// final evaluation is part of both.
+// remaining is the minimum time for the rest of a job, if no epoch is better than the best so far, and the typical one;
+// its final evaluation is part of both.
 func (e *estimator) remaining(j *Job) (least, usual time.Duration) {
 	t := j.spec.Training
 	done, idle := len(j.found.epochs), waited(j.found.epochs)

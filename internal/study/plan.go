@@ -25,7 +25,7 @@ type Planned struct {
 	Run     string  `json:"run"`
 	State   string  `json:"state"`
 	Least   float64 `json:"least_s"`   // of what is left, if nothing better comes any more
-	Expects float64 `json:"expects_s"` // as is usual
+	Expects float64 `json:"expects_s"` // typical
 }
 
 // plan makes the jobs, each once whatever exhibits show it, and looks what there is of them.

@@ -170,7 +170,7 @@ func (p player) company(t testing.TB, w *world) string {
 	for _, c := range []struct {
 		how string
 		got []float32
-	}{{"alone", single}, {"in parts of 7", cut}, {"in another order", shuffled}, {"among strangers", crowded}} {
+	}{{"alone", single}, {"in parts of 7", cut}, {"in another order", shuffled}, {"among other queries", crowded}} {
 		if at, yes := differ(c.got, want); yes {
 			return fmt.Sprintf("query %d of %d is answered with %v, %s with %v",
 				at, len(qs), want[at], c.how, c.got[at])
