@@ -157,7 +157,7 @@ func (o *SweepOptions) plan() (*run.Sweep, error) {
 		return nil, err
 	}
 	settings, err := run.Combinations(o.Axes, o.Trials, o.Seeds[0],
-		func(key string) (bool, error) { return isWhole(base, key) })
+		func(key string) (bool, error) { return model.IsWhole(base, key) })
 	if err != nil {
 		return nil, err
 	}
@@ -191,23 +191,6 @@ func (o *SweepOptions) checkAxes() error {
 		}
 	}
 	return nil
-}
-
-// isWhole says whether a setting is a whole number; it must be a number.
-func isWhole(s model.Spec, key string) (bool, error) {
-	for _, x := range model.Settings(s.Config, s.Training) {
-		if x.Key != key {
-			continue
-		}
-		switch x.Value.(type) {
-		case int:
-			return true, nil
-		case float64:
-			return false, nil
-		}
-		return false, fmt.Errorf("%w: %s is no number and has no range, want values", model.ErrSetting, key)
-	}
-	return false, model.Apply([]string{key + "="}, s.Config, &s.Training) // says which keys there are
 }
 
 // rungs are the epochs at which the worse half of n trials ends, then the end itself.

@@ -136,9 +136,21 @@ func (c Compared) Against(other Compared) (Difference, error) {
 		return d, fmt.Errorf("%s was asked in %d batches and %s in %d, or about other negatives: "+
 			"there are no pairs to compare", c.Run, len(c.Batches), other.Run, len(other.Batches))
 	}
-	diffs := make([]float64, len(c.Batches))
-	for i, x := range c.Batches {
-		diffs[i] = x - other.Batches[i]
+	d.take(c.Batches, other.Batches)
+	return d, nil
+}
+
+// Paired compares the AP of the same batches.
+func Paired(a, b []float64) (d Difference) {
+	d.take(a, b)
+	return d
+}
+
+func (d *Difference) take(a, b []float64) {
+	diffs := make([]float64, len(a))
+	d.Batches = len(a)
+	for i, x := range a {
+		diffs[i] = x - b[i]
 		d.AP += diffs[i] / float64(len(diffs))
 		switch {
 		case diffs[i] > 0:
@@ -148,7 +160,6 @@ func (c Compared) Against(other Compared) (Difference, error) {
 		}
 	}
 	d.P = signFlips(diffs)
-	return d, nil
 }
 
 const flips = 20_000

@@ -26,7 +26,7 @@ func measure(pos, neg []float32) (ap, auc float64) {
 	hits, misses, area := 0.0, 0.0, 0.0
 	for i := 0; i < len(list); {
 		h, m := 0.0, 0.0 // of this threshold
-		for score := list[i].score; i < len(list) && list[i].score == score; i++ {
+		for score := list[i].score; i < len(list) && cmp.Compare(list[i].score, score) == 0; i++ {
 			if list[i].right {
 				h++
 			} else {

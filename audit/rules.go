@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
@@ -75,20 +77,75 @@ func (t test) reached() float64 {
 type rule struct {
 	name    string
 	batches []scored
+	others  bool // it looks at the other queries of a call, or at their order: it tells how a protocol leaks
 }
 
 func rules(t test, log *event.Log, past index.View) []rule {
 	longest := cmp.Or(t.longest, longestRow)
 	met, lately := edgeBank(t.questions, log), latelyActive(t.questions, past, log.At(0).Time)
 	return []rule{
-		{"EdgeBank (the pair had met before)", met},
-		{"recent activity (how long ago both last did anything)", lately},
-		{"recent activity, unmet pairs first (the pair had never met)", strangersFirst(t.questions, lately, met)},
-		{"what comes next (whom sources met after the source's latest two partners)", comesNext(t.questions, log)},
+		{"EdgeBank (the pair had met before)", met, false},
+		{"recent activity (how long ago both last did anything)", lately, false},
+		{"recent activity, unmet pairs first (the pair had never met)", strangersFirst(t.questions, lately, met),
+			false},
+		{"what comes next (whom sources met after the source's latest two partners)", comesNext(t.questions, log),
+			false},
 		{fmt.Sprintf("row length (the longest history among the destinations of its call, up to %d)", longest),
-			rowLength(t.questions, past, longest)},
-		{"seen at this instant (in an earlier batch)", seenNow(t.questions)},
+			rowLength(t.questions, past, longest), true},
+		{"seen at this instant (in an earlier batch)", seenNow(t.questions), true},
 	}
+}
+
+// RuleResult is what a rule that learns nothing reached in a test.
+type RuleResult struct {
+	eval.Row      // Contender is the rule's name
+	Others   bool // it looks at the other queries of a call: it tells how much the way of asking gives away
+}
+
+// Rules measures what can be told without learning: each rule on the questions of a test, asked in batches of a size.
+// EdgeBank is not among them: it is a model.
+func Rules(
+	ctx context.Context, set *dataset.Set, p *eval.Protocol, scenario protocol.Scenario, strategy protocol.Negatives,
+	size int,
+) (list []RuleResult, err error) {
+	part, err := eval.PartOf(scenario)
+	if err != nil {
+		return nil, err
+	}
+	questions, hash, err := draw(p, part, strategy, size)
+	if err != nil || len(questions) == 0 {
+		return nil, err
+	}
+	for _, r := range rules(test{questions: questions}, set.Log, index.Freeze(p.Split().Full))[1:] { // not EdgeBank
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		name, _, _ := strings.Cut(r.name, " (")
+		list = append(list, RuleResult{eval.Row{Scenario: scenario, Strategy: strategy, Contender: name,
+			Result: r.result(p.FirstMeetings(part), hash)}, r.others})
+	}
+	return list, nil
+}
+
+// result measures a rule as a model is measured.
+func (r rule) result(first []bool, hash string) (m eval.Result) {
+	m.Batches, m.Negatives = len(r.batches), hash
+	m.AP, m.AUC = batchMean(r.batches)
+	var firsts scored
+	for _, b := range r.batches {
+		ap, _ := measure(b.pos, b.neg)
+		m.BatchAP = append(m.BatchAP, ap)
+		for i, score := range b.pos {
+			if first[m.Positives+i] {
+				firsts.pos, firsts.neg = append(firsts.pos, score), append(firsts.neg, b.neg[i])
+			}
+		}
+		m.Positives += len(b.pos)
+	}
+	ap, auc := measure(firsts.pos, firsts.neg)
+	n := len(firsts.pos)
+	m.FirstAP, m.FirstAUC, m.FirstPositives = &ap, &auc, &n
+	return m
 }
 
 // edgeBank scores 1 for pairs that met strictly before the query.

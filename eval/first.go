@@ -32,16 +32,16 @@ func firstMeetings(part, full event.Span) []bool {
 // unordered is a pair whoever was the source.
 func unordered(u, v event.Node) [2]event.Node { return [2]event.Node{min(u, v), max(u, v)} }
 
-// firsts finds the first meetings of a test part once, when an evaluation first asks. Other parts have none: what
-// chooses an epoch does not look at them.
-func (p *Protocol) firsts(part Part) []bool {
+// FirstMeetings says of every event of a test part whether it is one; it looks once, when somebody first asks. Other
+// parts have none: what chooses an epoch does not look at them.
+func (p *Protocol) FirstMeetings(part Part) []bool {
 	if p.first[part] == nil {
 		return nil
 	}
 	return p.first[part]()
 }
 
-// findFirsts prepares firsts.
+// findFirsts prepares FirstMeetings.
 func (p *Protocol) findFirsts() {
 	for _, part := range []Part{Test, NewTest} {
 		p.first[part] = sync.OnceValue(func() []bool {

@@ -301,7 +301,7 @@ func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy
 	if p.Task() == protocol.NodeClassification {
 		return classify(ctx, s, pass, p.parts[part], p.options.OnAnswers)
 	}
-	r, err := run(ctx, s, pass, p.parts[part], p.firsts(part), p.options)
+	r, err := run(ctx, s, pass, p.parts[part], p.FirstMeetings(part), p.options)
 	if err != nil {
 		return Result{}, fmt.Errorf("%v with %s negatives: %w", part, strategy, err)
 	}

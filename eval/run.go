@@ -29,6 +29,7 @@ type Result struct {
 	Loss        *float64                 `json:"loss,omitempty"`    // binary cross entropy, mean over batches
 	Ranking     *Ranking                 `json:"ranking,omitempty"` // with several negatives for each positive
 	Batches     int                      `json:"batches"`
+	BatchAP     []float64                `json:"-"` // of every batch, of which AP is the mean
 	Positives   int                      `json:"positives"`
 	// classified ones, of which Positives have the label
 	Events  int `json:"events,omitempty"`
@@ -134,7 +135,8 @@ type tally struct {
 	line     []byte
 	meter    Meter
 	pos, neg []float32 // of all batches
-	ap, auc  float64   // sums over batches
+	batchAP  []float64
+	auc      float64 // sum over batches
 	loss     float64
 	ranking  *Ranking
 	batches  int
@@ -185,7 +187,7 @@ func (t *tally) judge(q *question) error {
 	}
 	pos, neg := q.scores[:q.positives], q.scores[q.positives:]
 	ap, auc := t.meter.Score(pos, neg)
-	t.ap, t.auc = t.ap+ap, t.auc+auc
+	t.batchAP, t.auc = append(t.batchAP, ap), t.auc+auc
 	t.pos, t.neg = append(t.pos, pos...), append(t.neg, neg...)
 	t.firsts.add(pos, neg)
 	t.batches++
@@ -221,7 +223,11 @@ func (t *tally) result() Result {
 		return r
 	}
 	n := float64(t.batches)
-	r.AP, r.AUC = t.ap/n, t.auc/n
+	sum := 0.0
+	for _, ap := range t.batchAP {
+		sum += ap
+	}
+	r.AP, r.AUC, r.BatchAP = sum/n, t.auc/n, t.batchAP
 	r.GlobalAP, r.GlobalAUC = t.meter.Score(t.pos, t.neg)
 	t.firsts.put(&r, &t.meter)
 	if t.logits {

@@ -256,6 +256,23 @@ func (f Factory) Settings(s Spec) []Setting {
 	return Settings(s.Config)
 }
 
+// IsWhole says whether a setting is a whole number; it must be a number.
+func IsWhole(s Spec, key string) (bool, error) {
+	for _, x := range Settings(s.Config, s.Training) {
+		if x.Key != key {
+			continue
+		}
+		switch x.Value.(type) {
+		case int:
+			return true, nil
+		case float64:
+			return false, nil
+		}
+		return false, fmt.Errorf("%w: %s is no number and has no range, want values", ErrSetting, key)
+	}
+	return false, Apply([]string{key + "="}, s.Config, &s.Training) // says which keys there are
+}
+
 // NamedSpec is a variant of a rule.
 type NamedSpec struct {
 	Name string

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -40,10 +39,7 @@ func newReproduce(a *app) *cobra.Command {
 				return err
 			}
 			o.Names, o.Datasets, o.Models = args, words(datasets), words(chosen)
-			o.Device, o.Threads, o.Log, o.Version = where.name, where.threads, a.log(), versionText()
-			if program, err := os.Executable(); err == nil {
-				o.Launch = study.Process(program, workerCommand)
-			}
+			a.launching(&o, where)
 			do := a.reproduce
 			if plan {
 				do = a.previewPlan
@@ -151,7 +147,8 @@ func (a *app) previewPlan(ctx context.Context, o study.Options) error {
 		return err
 	}
 	return a.emit(p, func(w io.Writer, s term.Style) error {
-		fmt.Fprintf(w, "%d runs on %s, %d at once, the most telling first\n\n", len(p.Runs), p.Device, p.Jobs)
+		fmt.Fprintf(w, "%d runs on %s, %d at once, the most telling first\n", len(p.Runs), p.Device, p.Jobs)
+		fmt.Fprintf(w, "%s\n\n", p.Sum())
 		t := term.NewTable(term.Left("run"), term.Left("state"), term.Right("minimum"), term.Right("typical"))
 		for _, r := range p.Runs {
 			least, expects := "", ""
@@ -168,7 +165,16 @@ func (a *app) previewPlan(ctx context.Context, o study.Options) error {
 }
 
 func (a *app) reproduce(ctx context.Context, o study.Options) error {
-	progress := a.console.Progress("reproduce", "runs")
+	report, err := a.carryOut(ctx, "reproduce", o)
+	if err != nil {
+		return err
+	}
+	return a.emit(report, func(w io.Writer, s term.Style) error { return writeReproduction(w, s, o, report) })
+}
+
+// carryOut trains and measures, and says how far it is.
+func (a *app) carryOut(ctx context.Context, name string, o study.Options) (*study.Report, error) {
+	progress := a.console.Progress(name, "runs")
 	o.OnState = func(s study.State) {
 		line := fmt.Sprintf("%d done, %d running, %d left, %s", s.Done, s.Running, s.Left,
 			term.Duration(s.Spent.Round(time.Second)))
@@ -188,10 +194,7 @@ func (a *app) reproduce(ctx context.Context, o study.Options) error {
 	if errors.Is(err, context.Canceled) && report != nil {
 		a.log().Info(fmt.Sprintf("what was done is kept and reported in %s; the same command goes on", o.Out))
 	}
-	if err != nil {
-		return err
-	}
-	return a.emit(report, func(w io.Writer, s term.Style) error { return writeReproduction(w, s, o, report) })
+	return report, err
 }
 
 // writeReproduction tells where the report is, and what it has.

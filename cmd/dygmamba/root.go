@@ -44,6 +44,7 @@ func newRoot(a *app) *cobra.Command {
 		newCalibrate(a),
 		newCompare(a),
 		newReproduce(a),
+		newStudy(a),
 		newReproduceWorker(a),
 		newEmbed(a),
 		newConvert(a),

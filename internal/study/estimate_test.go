@@ -21,7 +21,7 @@ func jobOn(t *testing.T, data, model string, settings ...string) *Job {
 		t.Fatal(err)
 	}
 	set.Name = data
-	j, err := newJob(&source{Name: data, Set: set}, model, settings, "", 0)
+	j, err := newJob(&source{Name: data, Set: set}, model, preset, settings, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

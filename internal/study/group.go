@@ -113,6 +113,7 @@ var marks = []struct {
 		facts := g[0].Config.Facts
 		return ok && v.Mean > 0 && facts != nil && facts.EdgeFeatures == 0
 	}},
+	{"b", "ended with the time that every training of the study had", "", nil},
 	{"u", "stopped before training ended", "", func(g group) bool {
 		return slices.ContainsFunc(g, func(r Record) bool { return r.Unfinished() != "" })
 	}},

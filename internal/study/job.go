@@ -17,10 +17,22 @@ import (
 // preset is the one that trains as published.
 const preset = "paper"
 
+// full is the preset of a model for studies of one's own: at its full size, and where there is one, without looking at
+// anything that happens at the time of a query.
+func full(f model.Factory) string {
+	for _, name := range []string{"strict", preset} {
+		if slices.Contains(f.Presets, name) {
+			return name
+		}
+	}
+	return f.Presets[0]
+}
+
 // Job is one training: a run that several exhibits may show.
 type Job struct {
 	Name     string        `json:"name"` // of what is trained, whatever the seed
 	Data     string        `json:"data"`
+	Path     string        `json:"path,omitempty"` // of the data set, where its name does not lead there
 	Model    string        `json:"model"`
 	Preset   string        `json:"preset"`
 	Settings []string      `json:"settings,omitempty"` // what differs from the preset, key=value
@@ -28,6 +40,7 @@ type Job struct {
 	Seed     uint64        `json:"seed"`
 
 	set    *source
+	timed  bool // a result that came when its time was up counts
 	spec   model.Spec
 	pace   string  // what decides how long an epoch takes: the name without the number of epochs
 	weight float64 // how much its result tells
@@ -38,7 +51,9 @@ var epochSetting = regexp.MustCompile(`-num_epochs=\d+`)
 
 // newJob is the training of a model on a data set that differs from its preset in some settings. Settings that say
 // what the preset says anyway do not count: the run is the same.
-func newJob(set *source, name string, settings []string, task protocol.Task, epochs int) (*Job, error) {
+func newJob(
+	set *source, name, preset string, settings []string, task protocol.Task, epochs int,
+) (*Job, error) {
 	factory, err := model.Find(name)
 	if err != nil {
 		return nil, err
@@ -64,7 +79,7 @@ func newJob(set *source, name string, settings []string, task protocol.Task, epo
 			plain.Training.Epochs = spec.Training.Epochs
 		}
 	}
-	j := &Job{Data: set.Name, Model: name, Preset: preset, Task: task, set: set, spec: spec}
+	j := &Job{Data: set.Name, Path: set.path, Model: name, Preset: preset, Task: task, set: set, spec: spec}
 	was := factory.Settings(plain)
 	for i, s := range factory.Settings(spec) {
 		if was[i].Value != s.Value {
@@ -115,20 +130,24 @@ func written(spec model.Spec) string {
 }
 
 // whole says whether a run has ended with everything that tables show of it.
-func (j *Job) whole(r Record) bool {
+func (j *Job) whole(r Record) bool { return j.tested(r) && r.Result.Ended == "" }
+
+// tested says whether a run has all results that tables show of it.
+func (j *Job) tested(r Record) bool {
 	tests := 0
 	for _, m := range r.Result.Results {
 		if m.Scenario == protocol.Transductive && slices.Contains(protocol.Published(), m.Strategy) || j.Task != "" {
 			tests++
 		}
 	}
-	return r.ended && r.Result.Ended == "" && (tests == len(protocol.Published()) || j.Task != "" && tests == 1)
+	return r.ended && (tests == len(protocol.Published()) || j.Task != "" && tests == 1)
 }
 
 // Standing of a run.
 const (
 	Done       = "done"
 	Unfinished = "unfinished" // begun, its state kept
+	Cut        = "cut"        // ended and measured when its time was up, its state kept
 	NotBegun   = "not begun"
 	Failed     = "failed"
 )
@@ -154,6 +173,8 @@ func (j *Job) look(out string, earlier []Record) {
 				cmp.Or(strings.Join(r.Config.Diff(j.config()), ", "), "one that lasts longer or shorter")
 		case j.whole(r) && !run.IsUnfinished(dir):
 			j.found.state = Done
+		case j.timed && j.tested(r) && run.Mark(dir) == r.Result.Mark():
+			j.found.state = Cut
 		}
 	}
 	i := slices.IndexFunc(earlier, func(r Record) bool { return j.matches(r) && j.whole(r) })

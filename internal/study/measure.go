@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dygmamba/dygmamba/audit"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/internal/bench"
@@ -39,7 +40,9 @@ type RuleFacts struct {
 	Order      protocol.Order `json:"order,omitempty"`
 	Conditions []string       `json:"conditions,omitempty"`
 	BatchSize  int            `json:"batch_size"`
-	Rows       []eval.Row     `json:"rows"`
+	Rows       []eval.Row     `json:"rows,omitempty"`
+	// Rules are those of audits, instead of the forms of a model.
+	Rules []audit.RuleResult `json:"rules,omitempty"`
 }
 
 // best is the best form in a setting under one kind of negatives.
@@ -115,13 +118,19 @@ func (r *runner) lookAtData(ctx context.Context) error {
 				return err
 			}
 		case paper.Links:
+			if r.Own != nil {
+				if err := r.measureRules(ctx, set); err != nil {
+					return err
+				}
+				continue
+			}
 			for _, m := range r.asked(e) {
 				if models.Get(m).Trains {
 					continue
 				}
 				same := func(f *RuleFacts) bool { return f.Hash == set.hash && f.Model == m }
 				err := once(r, r.measures.rules, on{set.Name, m}, set.Name+"-"+m, same, func() (*RuleFacts, error) {
-					return applyRule(ctx, set, m, r.Threads)
+					return applyRule(ctx, set, m, r.Threads, "", protocol.Transductive)
 				})
 				if err != nil {
 					return err
@@ -132,12 +141,15 @@ func (r *runner) lookAtData(ctx context.Context) error {
 	return nil
 }
 
-// applyRule measures a model that learns nothing.
-func applyRule(ctx context.Context, set *source, name string, threads int) (*RuleFacts, error) {
+// applyRule measures a model that learns nothing; without an order in its own, without scenarios in all.
+func applyRule(
+	ctx context.Context, set *source, name string, threads int, order protocol.Order, scenarios ...protocol.Scenario,
+) (*RuleFacts, error) {
 	contenders, spec, err := models.Contenders(name)
 	if err != nil {
 		return nil, err
 	}
+	spec.Order = cmp.Or(order, spec.Order)
 	o := eval.Options{BatchSize: spec.Training.BatchSize, Order: spec.Order, Threads: threads}
 	session, err := eval.OpenSession(ctx, set.Set, o, contenders...)
 	if err != nil {
@@ -145,7 +157,7 @@ func applyRule(ctx context.Context, set *source, name string, threads int) (*Rul
 	}
 	f := &RuleFacts{Hash: set.hash, Model: name, Order: spec.Order, Conditions: spec.Conditions(),
 		BatchSize: spec.Training.BatchSize}
-	f.Rows, err = session.Test(ctx, eval.Tests{Scenarios: []protocol.Scenario{protocol.Transductive}})
+	f.Rows, err = session.Test(ctx, eval.Tests{Scenarios: scenarios})
 	return f, err
 }
 
@@ -227,7 +239,7 @@ func (r *runner) stepTasks() (tasks []stepTask, err error) {
 			continue
 		}
 		for _, m := range r.asked(e) {
-			j, err := newJob(set, m, nil, "", 0)
+			j, err := newJob(set, m, preset, nil, "", 0)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", e.ID, err)
 			}

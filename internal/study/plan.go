@@ -18,6 +18,49 @@ type Plan struct {
 	Jobs     int       `json:"jobs"` // at once
 	Runs     []Planned `json:"runs"`
 	Missing  []Missing `json:"missing"` // data sets
+
+	Total  float64 `json:"total_s"` // typical time of all that is not done, with so many at once
+	Fits   int     `json:"fits"`    // runs not done that end within the budget; all without one
+	Budget float64 `json:"budget_s,omitempty"`
+	Share  float64 `json:"share_s,omitempty"` // what every training has, in a study that gives all the same
+}
+
+// Sum is the plan in one sentence.
+func (p *Plan) Sum() string {
+	open := len(p.Runs) - counted(p.Runs, Done)
+	switch {
+	case open == 0:
+		return "all are done"
+	case p.Share > 0:
+		return fmt.Sprintf("%d are not done: within the budget of %s each has %s", open, minutes(seconds(p.Budget)),
+			minutes(seconds(p.Share)))
+	case p.Budget > 0:
+		return fmt.Sprintf("%d are not done and take about %s; %d fit into the budget of %s", open,
+			minutes(seconds(p.Total)), p.Fits, minutes(seconds(p.Budget)))
+	}
+	return fmt.Sprintf("%d are not done and take about %s", open, minutes(seconds(p.Total)))
+}
+
+// counted is how many runs are in a state.
+func counted(runs []Planned, state string) (n int) {
+	for _, r := range runs {
+		if r.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// add adds a run, the next that would be begun.
+func (p *Plan) add(r Planned) {
+	p.Runs = append(p.Runs, r)
+	if r.State == Done {
+		return
+	}
+	p.Total += r.Expects / float64(p.Jobs)
+	if p.Budget == 0 || p.Total <= p.Budget {
+		p.Fits++
+	}
 }
 
 // Planned is one run of a plan.
@@ -65,13 +108,23 @@ func (r *runner) plan() error {
 // needs are the trainings that an exhibit wants of a model on a data set.
 func (r *runner) needs(e paper.Exhibit, set *source, m string) (list []*Job, err error) {
 	add := func(settings []string, task protocol.Task, weight float64) {
-		j, failed := newJob(set, m, settings, task, r.Epochs)
+		j, failed := r.newJob(set, m, settings, task)
 		if err = cmp.Or(err, failed); failed == nil {
 			j.weight = weight
 			list = append(list, j)
 		}
 	}
 	weight := costOf(m).weight
+	if r.Own != nil {
+		trials, err := r.Own.trials(m, set)
+		if err != nil {
+			return nil, err
+		}
+		for _, settings := range trials {
+			add(settings, "", 1)
+		}
+		return list, err
+	}
 	switch e.Kind {
 	case paper.Links, paper.Totals, paper.Labels:
 		add(nil, "", weight)
@@ -86,9 +139,22 @@ func (r *runner) needs(e paper.Exhibit, set *source, m string) (list []*Job, err
 	return list, err
 }
 
+// newJob is a training of the plan.
+func (r *runner) newJob(set *source, name string, settings []string, task protocol.Task) (*Job, error) {
+	preset := preset
+	if r.Own != nil {
+		preset = cmp.Or(r.Own.Preset, full(models.Get(name)))
+	}
+	j, err := newJob(set, name, preset, settings, task, r.Epochs)
+	if err == nil {
+		j.timed = r.timed()
+	}
+	return j, err
+}
+
 // seeds are the trainings of the plan that are one but for their seed.
 func (r *runner) seeds(set *source, name string, settings []string, task protocol.Task) []*Job {
-	if j, err := newJob(set, name, settings, task, r.Epochs); err == nil {
+	if j, err := r.newJob(set, name, settings, task); err == nil {
 		return r.trainings[j.Name]
 	}
 	return nil

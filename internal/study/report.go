@@ -80,12 +80,14 @@ func (r *runner) report(stopped bool) *Report {
 		Missing: r.missing, Phases: slices.Clone(r.phases), Runs: []RunFact{},
 	}
 	for _, e := range r.exhibits {
-		report.Exhibits = append(report.Exhibits, r.show(e))
+		if r.Own == nil {
+			report.Exhibits = append(report.Exhibits, r.show(e))
+		}
 	}
 	for _, j := range r.order(slices.Clone(r.jobs)) {
 		report.Runs = append(report.Runs, r.runFact(j))
 	}
-	states := []string{Done, Unfinished, Failed, NotBegun}
+	states := []string{Done, Cut, Unfinished, Failed, NotBegun}
 	slices.SortStableFunc(report.Runs, func(a, b RunFact) int {
 		if a.State == Done && b.State == Done {
 			return strings.Compare(a.Run, b.Run)
@@ -108,7 +110,7 @@ func (r *runner) runFact(j *Job) RunFact {
 	f.Expects = round(usual)
 	about := fmt.Sprintf("typically %s more, minimum %s", minutes(usual), minutes(least))
 	switch s.state {
-	case Done:
+	case Done, Cut:
 		f.Epochs, f.Seconds, f.Device, f.Expects = s.Result.Epochs, s.Result.Seconds, s.Result.Device, 0
 		f.Words = fmt.Sprintf("best epoch %d of %d, chosen by validation", s.Result.BestEpoch, s.Result.Epochs)
 	case Unfinished:
@@ -169,6 +171,9 @@ func (r *runner) relative(path string) string {
 
 // write writes the report's files, each as a whole.
 func (r *runner) write(report *Report) error {
+	if r.Own != nil {
+		return r.writeOwn(report)
+	}
 	err := atomicfile.WriteJSON(filepath.Join(r.Out, ReportFile), report)
 	doc := report.document()
 	for _, name := range []string{PageFile, MarkdownFile} {

@@ -23,9 +23,10 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 )
 
-// Options say what to reproduce. Names and Out are needed.
+// Options say what to reproduce. Names or Own, and Out, are needed.
 type Options struct {
 	Names    []string      // tables and figures by id or number, or "all"
+	Own      *Own          // a study of one's own instead
 	Datasets []string      // only these; nil: all that the exhibits have
 	Models   []string      // only these; nil: likewise
 	Seeds    int           // of every training, from 0 on; 0 is 1
@@ -84,7 +85,7 @@ func Preview(ctx context.Context, o Options) (*Plan, error) {
 		return nil, err
 	}
 	defer r.close()
-	p := &Plan{Device: r.device, Jobs: r.Jobs, Runs: []Planned{}, Missing: r.missing}
+	p := &Plan{Device: r.device, Jobs: r.Jobs, Runs: []Planned{}, Missing: r.missing, Budget: r.Budget.Seconds()}
 	for _, e := range r.exhibits {
 		p.Exhibits = append(p.Exhibits, e.Heading)
 	}
@@ -94,7 +95,10 @@ func Preview(ctx context.Context, o Options) (*Plan, error) {
 			least, usual := r.estimate.remaining(j)
 			one.Least, one.Expects = round(least), round(usual)
 		}
-		p.Runs = append(p.Runs, one)
+		p.add(one)
+	}
+	if open := len(p.Runs) - counted(p.Runs, Done); r.timed() && open > 0 {
+		p.Share = p.Budget * float64(p.Jobs) / float64(open)
 	}
 	return p, nil
 }
@@ -162,6 +166,9 @@ func (r *runner) readEarlier() error {
 
 // choose finds what was named.
 func (r *runner) choose() error {
+	if r.Own != nil {
+		return r.chooseOwn()
+	}
 	all := paper.Exhibits()
 	for _, name := range r.Names {
 		found, ok := paper.Find(name)

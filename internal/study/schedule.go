@@ -40,7 +40,7 @@ func (r *runner) carryOut(ctx context.Context) error {
 	}{
 		{"statistics and rules", func() error { return r.lookAtData(ctx) }},
 		{"measuring steps", func() error { return r.measureSteps(ctx, room) }},
-		{"training", func() error { return r.trainAll(ctx) }},
+		{"training", func() error { return r.trainEqually(ctx) }},
 	} {
 		if err := r.phase(phase.name, phase.do); err != nil {
 			return err
@@ -54,15 +54,16 @@ func (r *runner) carryOut(ctx context.Context) error {
 
 // ended is what came of a training.
 type ended struct {
-	job *Job
-	why string // it failed
+	job  *Job
+	why  string // it failed
+	took time.Duration
 }
 
 // trainAll trains what is not done, several at once. Every run has a goroutine of its own, which ends when its worker
 // has; the loop here alone touches what is known of runs.
 func (r *runner) trainAll(ctx context.Context) error {
 	open := slices.DeleteFunc(slices.Clone(r.jobs), func(j *Job) bool {
-		return j.found.state == Done || j.found.state == Failed
+		return j.found.state == Done || j.found.state == Failed || r.timed() && r.left(j) <= 0
 	})
 	var running []*Job
 	ctx, stop := context.WithCancel(ctx)
@@ -79,7 +80,7 @@ func (r *runner) trainAll(ctx context.Context) error {
 			}
 			open = slices.DeleteFunc(open, func(x *Job) bool { return x == j })
 			running = append(running, j)
-			r.start(ctx, j, over, news)
+			r.start(ctx, j, len(open)+len(running)/2, over, news)
 		}
 		if len(running) == 0 {
 			return cmp.Or(broken, ctx.Err())
@@ -105,6 +106,9 @@ func (r *runner) trainAll(ctx context.Context) error {
 func (r *runner) next(open []*Job) (possible *Job) {
 	left := time.Until(r.deadline)
 	for _, j := range r.order(open) {
+		if r.timed() {
+			return j // all have the same time
+		}
 		if link := r.backbone(j); link != nil && link.found.state != Done {
 			continue
 		}
@@ -127,8 +131,8 @@ func (r *runner) backbone(j *Job) *Job {
 	return r.seeds(j.set, j.Model, nil, "")[j.Seed]
 }
 
-// start begins a run, or goes on with one.
-func (r *runner) start(ctx context.Context, j *Job, over chan<- ended, news chan<- *Job) {
+// start begins a run, or goes on with one, while others wait.
+func (r *runner) start(ctx context.Context, j *Job, waiting int, over chan<- ended, news chan<- *Job) {
 	verb := "begins"
 	if j.found.state == Unfinished {
 		verb = fmt.Sprintf("goes on after epoch %d", len(j.found.epochs))
@@ -136,19 +140,23 @@ func (r *runner) start(ctx context.Context, j *Job, over chan<- ended, news chan
 	_, usual := r.estimate.remaining(j)
 	r.Log.Info(fmt.Sprintf("%s %s, about %v", j.label(), verb, usual.Round(time.Second)))
 	r.noteState(j, true) // not being able to write that down is no reason not to begin
-	task := Task{Job: *j, Dir: j.dir(r.Out)}
+	task := Task{Job: *j, Dir: j.dir(r.Out), Batches: r.Own != nil}
 	if link := r.backbone(j); link != nil {
 		dir := link.found.Path // an earlier one may have no checkpoint
 		if run.Seeds(filepath.Dir(dir)) != nil && run.Exists(filepath.Join(dir, run.CheckpointFile)) {
 			task.Backbone = filepath.Dir(dir)
 		}
 	}
+	if r.timed() {
+		equal := time.Until(r.deadline) * time.Duration(r.Jobs) / time.Duration(waiting+1)
+		task.MaxTime = max(1, min(r.left(j), equal).Seconds()) // those before may have taken a little longer
+	}
 	o := Order{DataDir: r.DataDir, Device: r.Device, Threads: max(1, r.Threads/r.Jobs), Tasks: []Task{task}}
 	if first, err := run.OpenSeed(task.Dir, j.Seed); err == nil {
 		o.Exact = !first.Config.TF32 // all seeds of a training go on as the first began
 	}
 	go func() {
-		e := ended{job: j}
+		e, began := ended{job: j}, time.Now()
 		err := r.Launch(ctx, o, func(n News) {
 			if n.Epoch != nil {
 				news <- j
@@ -158,6 +166,7 @@ func (r *runner) start(ctx context.Context, j *Job, over chan<- ended, news chan
 		if err != nil {
 			e.why = err.Error()
 		}
+		e.took = time.Since(began)
 		over <- e
 	}()
 }
@@ -168,6 +177,8 @@ func (r *runner) note(e ended) error {
 	j.look(r.Out, nil)
 	r.estimate.learn(j, r.device)
 	switch found := &j.found; {
+	case found.state == Cut:
+		r.Log.Info(fmt.Sprintf("%s has had its time: %s, %s", j.label(), outcome(found.Result), found.Result.Mark()))
 	case found.state == Done:
 		r.Log.Info(fmt.Sprintf("%s is done: %s", j.label(), outcome(found.Result)))
 	case e.why != "":
@@ -177,6 +188,9 @@ func (r *runner) note(e ended) error {
 		r.Log.Info(fmt.Sprintf("%s was stopped after epoch %d of at most %d, its state is kept", j.label(),
 			len(found.epochs), j.spec.Training.Epochs))
 	}
+	o := r.state.Runs[j.id()]
+	o.Used += e.took.Seconds()
+	r.state.Runs[j.id()] = o
 	return r.noteState(j, false)
 }
 

@@ -18,6 +18,7 @@ type source struct {
 	Name  string
 	Set   *dataset.Set
 	hash  string
+	path  string      // "" where the name leads there
 	parts *[3]float64 // see sizes
 }
 
@@ -31,6 +32,9 @@ type Missing struct {
 // openSources reads the data sets of the exhibits, as far as they are asked for; those that are not there are fetched
 // where that can be done, and otherwise noted.
 func (r *runner) openSources(ctx context.Context) error {
+	if r.Own != nil {
+		return r.openOwn(ctx)
+	}
 	reachable := r.Fetch
 	for _, name := range datasets(r.exhibits) {
 		if r.Datasets != nil && !slices.Contains(r.Datasets, name) {

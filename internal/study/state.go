@@ -35,7 +35,8 @@ func (r *runner) machine(jobs int) Machine {
 type origin struct {
 	State   string    `json:"state"`
 	Epochs  int       `json:"epochs"`
-	Why     string    `json:"why,omitempty"` // it failed
+	Why     string    `json:"why,omitempty"`    // it failed
+	Used    float64   `json:"used_s,omitempty"` // of its share of the time
 	Began   time.Time `json:"began"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Machine Machine   `json:"machine"`
@@ -46,10 +47,12 @@ type origin struct {
 type stateFile struct {
 	Format string `json:"format"`
 	// Spent is what interrupted invocations used of the same budget.
-	Spent  float64           `json:"spent_s"`
-	Budget float64           `json:"budget_s,omitempty"`
-	Names  []string          `json:"exhibits"`
-	Runs   map[string]origin `json:"runs"` // by Job.id
+	Spent  float64 `json:"spent_s"`
+	Budget float64 `json:"budget_s,omitempty"`
+	// Share is the time that every training has, in a study that gives all the same.
+	Share float64           `json:"share_s,omitempty"`
+	Names []string          `json:"exhibits"`
+	Runs  map[string]origin `json:"runs"` // by Job.id
 }
 
 // openState takes up what an earlier invocation left.
@@ -67,7 +70,7 @@ func (r *runner) openState() error {
 		return err
 	}
 	if r.state.Budget != r.Budget.Seconds() { // another one begins
-		r.state.Spent = 0
+		r.state.Spent, r.state.Share = 0, 0
 	}
 	r.state.Format, r.state.Names, r.state.Budget = stateFormat, r.Names, r.Budget.Seconds()
 	if r.state.Runs == nil {

@@ -98,6 +98,9 @@ var formats = template.Must(template.New("").Delims("<<", ">>").Funcs(template.F
 	"align": func(t Table, left, right string) string {
 		return strings.Repeat(left, t.words()) + strings.Repeat(right, len(t.Columns)-t.words())
 	},
+	"size": func(t Table) string { // so that wide tables fit on a page
+		return []string{"", `\small`, `\footnotesize`, `\scriptsize`}[min(3, max(0, len(t.Columns)-4)/2)]
+	},
 	"tables": (*Document).tables, "latex": latexText.Replace, "latexNote": latexNote,
 }).Parse(formatText))
 
@@ -175,8 +178,8 @@ func (t *Table) words() int {
 }
 
 // superscripts are the letters of marks as they stand beside a number.
-var superscripts = strings.NewReplacer("a", "ᵃ", "c", "ᶜ", "e", "ᵉ", "f", "ᶠ", "n", "ⁿ", "r", "ʳ", "s", "ˢ", "t", "ᵗ",
-	"u", "ᵘ", "x", "ˣ")
+var superscripts = strings.NewReplacer("a", "ᵃ", "b", "ᵇ", "c", "ᶜ", "e", "ᵉ", "f", "ᶠ", "n", "ⁿ", "r", "ʳ", "s", "ˢ",
+	"t", "ᵗ", "u", "ᵘ", "x", "ˣ")
 
 // shown is the text of a cell with its marks.
 func (c Cell) shown() string {

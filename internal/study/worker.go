@@ -26,12 +26,15 @@ type Order struct {
 
 // Task is a training, or the measurement of a few steps of one.
 type Task struct {
-	Job      Job    `json:"job"`
-	Dir      string `json:"dir,omitempty"`      // a training: where it is kept
-	Backbone string `json:"backbone,omitempty"` // of a classifier
-	Steps    int    `json:"steps,omitempty"`    // measure this many steps instead
-	Lengths  []int  `json:"lengths,omitempty"`  // measure with rows of these lengths instead
-	Planned  bool   `json:"planned,omitempty"`  // of lengths: memory alone, without computing
+	Job Job    `json:"job"`
+	Dir string `json:"dir,omitempty"` // a training: where it is kept
+	// MaxTime ends a training, its test included, within so many seconds; 0: when it is over.
+	MaxTime  float64 `json:"max_time_s,omitempty"`
+	Batches  bool    `json:"batches,omitempty"`  // keep what the batches of the test have
+	Backbone string  `json:"backbone,omitempty"` // of a classifier
+	Steps    int     `json:"steps,omitempty"`    // measure this many steps instead
+	Lengths  []int   `json:"lengths,omitempty"`  // measure with rows of these lengths instead
+	Planned  bool    `json:"planned,omitempty"`  // of lengths: memory alone, without computing
 }
 
 // News is what a worker tells while it works: each is a line of JSON.
@@ -94,18 +97,21 @@ func (w *worker) open(ctx context.Context, name string) (err error) {
 }
 
 func (w *worker) do(ctx context.Context, t Task, tell func(News)) error {
-	if err := w.open(ctx, t.Job.Data); err != nil {
+	if err := w.open(ctx, cmp.Or(t.Job.Path, t.Job.Data)); err != nil {
 		return err
 	}
 	if t.Steps > 0 {
 		return w.measure(ctx, t, tell)
 	}
-	_, err := dygmamba.Train(ctx, dygmamba.TrainOptions{
+	summary, err := dygmamba.Train(ctx, dygmamba.TrainOptions{
 		Set: w.set, Device: w.dev, Model: t.Job.Model, Preset: t.Job.Preset, Settings: t.Job.Settings, Task: t.Job.Task,
 		Backbone: t.Backbone, Dir: t.Dir, Seeds: []uint64{t.Job.Seed}, Resume: true, Threads: w.Threads,
-		Strategies: protocol.Published(),
-		OnEpoch:    func(_ uint64, e run.Epoch) { tell(News{Epoch: &e}) },
+		Strategies: protocol.Published(), MaxTime: seconds(t.MaxTime),
+		OnEpoch: func(_ uint64, e run.Epoch) { tell(News{Epoch: &e}) },
 	})
+	if err == nil && t.Batches {
+		err = writeBatches(run.SeedDir(t.Dir, t.Job.Seed), summary)
+	}
 	return err
 }
 
