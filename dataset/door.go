@@ -32,6 +32,8 @@ type (
 	// Names is the dictionary of a data set: what its nodes were called where they came from. A nil *Names calls every
 	// node by its id.
 	Names = data.Names
+	// Clock tells what the times of a data set mean.
+	Clock = data.Clock
 	// Info is the statistics of a data set.
 	Info = data.Info
 	// Recipe is how tables became a set: which columns meant what, and what the encodings of features were fitted to.
@@ -147,6 +149,12 @@ func Featureless(name string, log *event.Log) *Set { return data.Featureless(nam
 
 // Stats measures a data set.
 func Stats(s *Set) Info { return data.Stats(s) }
+
+// ClockOf is the clock of times that were written in a format, as numbers of a unit where that is known.
+func ClockOf(format, unit string) Clock { return data.ClockOf(format, unit) }
+
+// TimeUnits are the units of Unix times.
+var TimeUnits = data.Units
 
 // ParseTime reads a time as Import does: a number, or a date in one of DateForms. format says which it was.
 func ParseTime(s string) (at event.Time, format string, err error) { return input.ParseTime(s) }

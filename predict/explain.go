@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/jsonobject"
 	"github.com/dygmamba/dygmamba/model"
@@ -297,9 +296,9 @@ func (p *Predictor) Curves(ctx context.Context, qs []Query, points int) ([][]Cur
 
 // reach is how far a curve goes, 0 where nobody knows the stream.
 func (p *Predictor) reach() float64 {
-	if p.options.Set != nil && p.options.Set.TimeFormat == dataset.TimeDate {
+	if p.options.Set != nil && p.options.Set.Clock().Known() {
 		const week = 7 * 24 * 3600
-		return week
+		return week * p.options.Set.Clock().Second()
 	}
 	if p.log == nil || p.log.Len() == 0 {
 		return 0

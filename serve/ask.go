@@ -103,7 +103,7 @@ func (s *Server) time(sc *scanner, where string) (at event.Time, now bool) {
 	if sc.null() {
 		return 0, true
 	}
-	at = sc.time(s.options.Set.TimeFormat == dataset.TimeDate)
+	at = sc.time(s.options.Set.Clock())
 	if math.Abs(at) > event.MaxTime {
 		panic(bad(where, strconv.FormatFloat(at, 'g', -1, 64),
 			fmt.Sprintf("a number between %g and %g", -event.MaxTime, event.MaxTime)))

@@ -141,7 +141,7 @@ func (d *eventDecoder) one(s *scanner, i int) {
 		case 1:
 			e.Dst = s.id()
 		case 2:
-			e.Time = s.time(d.set.TimeFormat == dataset.TimeDate)
+			e.Time = s.time(d.set.Clock())
 		case 3:
 			e.Label = s.number("a label")
 		case 4:

@@ -228,12 +228,13 @@ func (s *scanner) id() string {
 }
 
 // time reads a time: a number in the unit of the data, or a date in quotes where times of the data are dates.
-func (s *scanner) time(dates bool) event.Time {
-	if s.peek() == '"' && dates {
+func (s *scanner) time(c dataset.Clock) event.Time {
+	if s.peek() == '"' && c.Known() {
 		start := s.at
-		at, format, err := dataset.ParseTime(s.string("a time"))
-		if err != nil || format != dataset.TimeDate {
-			s.stop(start, "a time: seconds since 1970, or a date in quotes: "+dataset.DateForms)
+		text := s.string("a time")
+		at, err := c.Parse(text)
+		if _, format, _ := dataset.ParseTime(text); err != nil || format != dataset.TimeDate {
+			s.stop(start, "a time: a number without quotes, or a date in quotes: "+dataset.DateForms)
 		}
 		return at
 	}

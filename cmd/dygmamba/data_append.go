@@ -61,7 +61,7 @@ type appendDoc struct {
 
 func (a *app) appended(r *dataset.AppendReport) error {
 	r.Warnings = a.warn(r.Warnings)
-	doc := appendDoc{r, spanOf(r.First, r.Last, r.TimeFormat)}
+	doc := appendDoc{r, spanOf(r.First, r.Last, dataset.ClockOf(r.TimeFormat, r.TimeUnit))}
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
 		fmt.Fprintf(w, "added %s events to %s\n\n", term.Count(doc.Added), s.Strong(doc.Out))
 		f := &term.Facts{}

@@ -184,5 +184,5 @@ func TestDataSlice(t *testing.T) {
 		program(t, append([]string{"data", "slice", data}, args...)...).want(t, exitUsage, want)
 	}
 	program(t, "data", "slice", trainedRun(t).data, "--from", "2024-05-03", "--out", out).want(t, exitUsage,
-		"times of periodic are numbers")
+		"want a finite number, in the unit of the data")
 }

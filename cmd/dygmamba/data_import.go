@@ -127,6 +127,10 @@ func addTableForm(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags.StringVar(&o.Source, "src", "", "column of sources"+found)
 	flags.StringVar(&o.Target, "dst", "", "column of destinations"+found)
 	flags.StringVar(&o.Time, "time", "", "column of times"+found)
+	flags.StringVar(&o.TimeUnit, "time-unit", "",
+		"unit of times that are numbers, since 1970: s, ms, us or ns (default: recognised by their size)")
+	flags.StringVar(&o.TimeLayout, "time-format", "",
+		"`layout` of dates, such as '%d.%m.%Y %H:%M' (default: ISO 8601 and similar)")
 	flags.StringVar(&o.Format, "format", "", "csv, jsonl or parquet (default: detected from the content)"+jodie)
 	flags.StringVar(&o.Delimiter, "delimiter", "",
 		"character between CSV columns (default: detected from the first line)")
@@ -146,6 +150,9 @@ func formGiven(cmd *cobra.Command) string {
 
 // checkForm looks at --format alone.
 func checkForm(o dataset.ImportOptions) error {
+	if err := oneOf("time-unit", o.TimeUnit, append([]string{""}, dataset.TimeUnits...)...); err != nil {
+		return err
+	}
 	return oneOf("format", o.Format, "", dataset.FormatCSV, dataset.FormatJSONL, dataset.FormatParquet)
 }
 
@@ -193,17 +200,20 @@ type importDoc struct {
 type spanDoc struct {
 	First string `json:"first"`
 	Last  string `json:"last"`
+
+	shown string // for people
 }
 
-func spanOf(first, last event.Time, format string) spanDoc {
-	return spanDoc{dataset.FormatTime(first, format), dataset.FormatTime(last, format)}
+func spanOf(first, last event.Time, c dataset.Clock) spanDoc {
+	return spanDoc{c.Write(first), c.Write(last), c.String() + ", " + c.Show(first) + " … " + c.Show(last)}
 }
 
-func (d spanDoc) String() string { return d.First + " … " + d.Last }
+func (d spanDoc) String() string { return d.shown }
 
 func (a *app) imported(r *dataset.ImportReport) error {
 	r.Warnings = a.warn(r.Warnings)
-	doc := importDoc{r, spanOf(r.First, r.Last, r.TimeFormat), encodingDocOf(r.Recipe, r.TimeFormat)}
+	span := spanOf(r.First, r.Last, dataset.ClockOf(r.TimeFormat, r.TimeUnit))
+	doc := importDoc{r, span, encodingDocOf(r.Recipe, r.TimeFormat)}
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
 		fmt.Fprintf(w, "wrote %s\n\n", s.Strong(doc.Out))
 		return doc.facts().Write(w, s)

@@ -88,7 +88,7 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 		return nil, err
 	}
 	doc := &infoDoc{
-		Info: i, spanDoc: spanOf(i.First, i.Last, i.TimeFormat), EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero},
+		Info: i, spanDoc: spanOf(i.First, i.Last, set.Clock()), EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero},
 		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, Encoding: encodingDocOf(set.Recipe, i.TimeFormat),
 		Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: set.Hash(),
 		Split: eval.RecordSplit(proto.Split()), Published: asPublished(set.Name, i),

@@ -123,7 +123,7 @@ func newDataSlice(a *app) *cobra.Command {
 			if part.Log.Len() == 0 {
 				i := dataset.Stats(set)
 				return usagef("no events in this time range; %s goes from %s to %s", set.Name,
-					dataset.FormatTime(i.First, set.TimeFormat), dataset.FormatTime(i.Last, set.TimeFormat))
+					set.Clock().Show(i.First), set.Clock().Show(i.Last))
 			}
 			part.Name = tableName(out)
 			return a.save(part, out)
@@ -142,12 +142,9 @@ func sliceTime(flag, text string, set *dataset.Set, none float64) (float64, erro
 	if text == "" {
 		return none, nil
 	}
-	at, format, err := dataset.ParseTime(text)
+	at, err := set.Clock().Parse(text)
 	if err != nil {
 		return 0, usagef("--%s: %v", flag, err)
-	}
-	if format == dataset.TimeDate && set.TimeFormat != dataset.TimeDate {
-		return 0, usagef("--%s is the date %s; times of %s are numbers", flag, text, set.Name)
 	}
 	return at, nil
 }

@@ -118,7 +118,11 @@ func TestImportUsage(t *testing.T) {
 	write(t, nodes, []string{"Ada,tea,1"})
 	program(t, "data", "import", table, "--nodes", nodes, "--out", nodes).
 		want(t, exitUsage, "is one of the files to read")
-	program(t, "data", "import", table).want(t, exitBadInput, "who, what, when", "--src")
+	foreign := filepath.Join(filepath.Dir(table), "foreign.csv")
+	if err := os.WriteFile(foreign, []byte("wer,was,wann\nAda,tea,1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "data", "import", foreign).want(t, exitBadInput, "wer, was, wann", "--src")
 	program(t, "data", "import", filepath.Join(filepath.Dir(table), "none.csv")).want(t, exitBadInput, "none.csv")
 }
 

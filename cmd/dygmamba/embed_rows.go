@@ -75,8 +75,8 @@ func (e *embedding) ask(ctx context.Context, a *app, set *dataset.Set) ([]subjec
 
 func subjectOf(set *dataset.Set, q predict.Query, node, partner string) subject {
 	s := subject{q, vectors.Row{Node: node, ID: int32(q.Src), Time: q.Time, Partner: partner}}
-	if set.TimeFormat == dataset.TimeDate {
-		s.row.Date = dataset.FormatTime(q.Time, dataset.TimeDate)
+	if c := set.Clock(); c.Known() {
+		s.row.Date = c.Show(q.Time)
 	}
 	if sources := set.Names.Sources(); sources > 0 {
 		s.row.Side = "destination"
@@ -100,13 +100,9 @@ func (e *embedding) moment(set *dataset.Set) (event.Time, error) {
 		}
 		return math.Nextafter(last, math.Inf(1)), nil
 	}
-	at, format, err := dataset.ParseTime(e.at)
-	if err != nil || format == dataset.TimeDate && set.TimeFormat != dataset.TimeDate {
-		want := "a finite number, in the unit of the data"
-		if set.TimeFormat == dataset.TimeDate {
-			want = "a date such as 2024-05-01T12:00:00Z, or seconds since 1970"
-		}
-		return 0, usagef("--at is %q, want %s", e.at, want)
+	at, err := set.Clock().Parse(e.at)
+	if err != nil {
+		return 0, usagef("--at: %v", err)
 	}
 	return at, nil
 }

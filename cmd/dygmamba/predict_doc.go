@@ -224,8 +224,8 @@ func (p *prediction) addGaps(f *term.Facts, gaps []float32) {
 	}
 	var known []string
 	for _, g := range gaps {
-		if p.set.TimeFormat == dataset.TimeDate {
-			known = append(known, term.Duration(seconds(float64(g))))
+		if second := p.set.Clock().Second(); second > 0 {
+			known = append(known, term.Duration(seconds(float64(g)/second)))
 		} else {
 			known = append(known, plainNumber(float64(g)))
 		}
@@ -309,8 +309,8 @@ func plainNumber(x float64) string {
 
 // at is a time, as exactly as people want to know.
 func (p *prediction) at(t event.Time) string {
-	if p.set.TimeFormat == dataset.TimeDate {
-		return dataset.FormatTime(math.Round(t), dataset.TimeDate)
+	if c := p.set.Clock(); c.Known() {
+		return c.Show(t)
 	}
 	return plainNumber(t)
 }

@@ -36,7 +36,7 @@ func (p *prediction) figure(curve []predict.CurvePoint) page.Figure {
 	}
 	chart := page.Lines{
 		X: page.Axis{Name: "time", Min: line.X[0], Max: line.X[len(line.X)-1],
-			Date: p.set.TimeFormat == dataset.TimeDate},
+			Date: p.set.Clock().Unit == dataset.TimeUnits[0]},
 		Y: page.Axis{Max: 1, Percent: true}, Series: []page.Series{line},
 	}
 	all := p.set.Log.All()

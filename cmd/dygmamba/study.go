@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/internal/study"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -59,7 +61,8 @@ func newStudy(a *app) *cobra.Command {
 	where.add(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&data, "data", nil, "data sets: names, directories or files made by 'data import'")
-	flags.StringSliceVar(&chosen, "models", []string{"dygmamba", "walkmamba", "tgn", "graphmixer"}, "models")
+	flags.StringSliceVar(&chosen, "models", []string{dygmamba.DefaultModel, models.Leading},
+		"models to compare")
 	flags.StringVar(&own.Preset, "preset", "", "preset of all models (default: each at its full size)")
 	flags.StringArrayVar(&axes, "sweep", nil,
 		"values of a setting to try for every model, as `key=value,value,…`, or key=low..high with --trials; "+

@@ -184,16 +184,11 @@ func (k *Reader) wantNode() string {
 }
 
 func (k *Reader) time(s string) (event.Time, bool) {
-	at, format, err := dataset.ParseTime(s)
-	return at, err == nil && (format == dataset.TimeNumber || k.set.TimeFormat == dataset.TimeDate)
+	at, err := k.set.Clock().Parse(s)
+	return at, err == nil
 }
 
-func (k *Reader) wantTime() string {
-	if k.set.TimeFormat == dataset.TimeDate {
-		return "a date such as 2024-05-01T12:00:00Z, or seconds since 1970"
-	}
-	return "a finite number, in the unit of the data"
-}
+func (k *Reader) wantTime() string { return k.set.Clock().Want() }
 
 // Swapped are the questions whose source only ever was a destination and whose destination only a source, where nodes
 // are of two kinds: those who ask may have mixed up the columns.

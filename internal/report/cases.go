@@ -68,7 +68,7 @@ func (t *test) choose() (cases []Case, chosen []answer) {
 			left--
 			c := Case{Kind: k.kind, U: names.Name(a.Src), I: names.Name(a.Dst), TS: a.Time, True: a.right,
 				Probability: a.probability, Before: int(a.seen)}
-			if t.report.dates {
+			if t.options.Set.TimeFormat == dataset.TimeDate {
 				c.TS = dataset.FormatTime(a.Time, dataset.TimeDate)
 			}
 			cases, chosen = append(cases, c), append(chosen, a)

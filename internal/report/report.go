@@ -123,7 +123,7 @@ func Make(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Run: o.Dir, dates: o.Set.TimeFormat == dataset.TimeDate}
+	r := &Report{Run: o.Dir, dates: o.Set.Clock().Unit == dataset.TimeUnits[0]}
 	if err := r.recall(record, o.Predictor, o.Set); err != nil {
 		return nil, err
 	}

@@ -33,11 +33,8 @@ type Own struct {
 // timed says whether every training gets the same time.
 func (r *runner) timed() bool { return r.Own != nil && r.Budget > 0 && r.Epochs == 0 }
 
-// What is measured beside the models of every study.
-const (
-	bank      = "edgebank"
-	rulesName = "rules" // those of audits
-)
+// rulesName is how the rules of audits are called, which are measured beside the models of every study.
+const rulesName = "rules"
 
 // chooseOwn checks what was named, and makes the one exhibit that a study of one's own has.
 func (r *runner) chooseOwn() error {
@@ -155,10 +152,15 @@ func (r *runner) trainEqually(ctx context.Context) error {
 	}
 }
 
+// bank is the model that learns nothing.
+func bank() string {
+	return slices.DeleteFunc(model.Registered(), func(name string) bool { return models.Get(name).Trains })[0]
+}
+
 // measureRules measures on a data set what a study sets beside its models: EdgeBank, and the rules of audits.
 func (r *runner) measureRules(ctx context.Context, set *source) error {
 	for name, find := range map[string]func() (*RuleFacts, error){
-		bank:      func() (*RuleFacts, error) { return applyRule(ctx, set, bank, r.Threads, protocol.Strict) },
+		bank():    func() (*RuleFacts, error) { return applyRule(ctx, set, bank(), r.Threads, protocol.Strict) },
 		rulesName: func() (*RuleFacts, error) { return auditRules(ctx, set, r.Threads) },
 	} {
 		same := func(f *RuleFacts) bool { return f.Hash == set.hash && f.Model == name }

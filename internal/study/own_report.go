@@ -111,7 +111,7 @@ func (r *runner) ownRows() (list []ownRow) {
 	var names []string
 	for k, set := range r.sources {
 		x.rows = append(x.rows, nil)
-		if f := r.measures.rules[on{set.Name, bank}]; f != nil {
+		if f := r.measures.rules[on{set.Name, bank()}]; f != nil {
 			for _, scenario := range protocol.Scenarios() {
 				for _, negatives := range protocol.Published() {
 					if best, ok := f.best(scenario, negatives); ok {

@@ -28,6 +28,7 @@ type Set struct {
 	Bipartite  bool              // no node is both a source and a destination
 	Sampling   protocol.Sampling // the default for this data
 	TimeFormat string            // TimeNumber or TimeDate: how times were written in the source
+	TimeUnit   string            // of Unix times, one of Units; "": nobody wrote it down, see Clock
 	Warnings   []string          // what a user should know, one line each
 	From       []string          // files that were imported
 	Recipe     *Recipe           // how tables became this set; nil: it came from none

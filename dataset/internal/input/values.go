@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -105,6 +106,18 @@ const (
 // DateForms says which dates are read.
 const DateForms = "RFC 3339 (2024-05-01T12:00:00Z, 2024-05-01T12:00:00.25+02:00), a space for the T, " +
 	"no zone (taken as UTC), no seconds, or the date alone"
+
+// Layout is how package time writes a layout of dates that may be in the form of strftime: "%d.%m.%Y %H:%M" is
+// "02.01.2006 15:04". What it does not know of that form stays, and then fits no date.
+func Layout(text string) string {
+	if !strings.Contains(text, "%") {
+		return text
+	}
+	return strings.NewReplacer("%Y", "2006", "%y", "06", "%m", "01", "%-m", "1", "%d", "02", "%-d", "2", "%e", "_2",
+		"%H", "15", "%I", "03", "%M", "04", "%S", "05", "%f", "000000", "%p", "PM", "%b", "Jan", "%B", "January",
+		"%a", "Mon", "%A", "Monday", "%z", "-0700", "%Z", "MST", "%T", "15:04:05", "%F", "2006-01-02", "%j", "002",
+		"%%", "%").Replace(text)
+}
 
 // ParseTime reads a time as Import does: a number, or a date in one of DateForms. format says which it was.
 func ParseTime(s string) (at event.Time, format string, err error) {

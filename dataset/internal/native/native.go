@@ -57,6 +57,7 @@ var sectionNames = map[uint32]string{Source: "source", Destination: "destination
 type About struct {
 	Name       string            `json:"name"`
 	TimeFormat string            `json:"time_format"`
+	TimeUnit   string            `json:"time_unit,omitempty"` // of Unix times
 	Sampling   protocol.Sampling `json:"sampling"`
 	From       []string          `json:"from,omitempty"` // the imported files
 }
@@ -206,7 +207,7 @@ func (w *Writer) set(s *data.Set) error {
 	w.features(NodeFeatures, s.Node)
 	w.Names(s.Names)
 	if err := cmp.Or(w.Recipe(s.Recipe),
-		w.About(About{Name: s.Name, TimeFormat: s.TimeFormat, Sampling: s.Sampling, From: s.From})); err != nil {
+		w.About(About{s.Name, s.TimeFormat, s.TimeUnit, s.Sampling, s.From})); err != nil {
 		return err
 	}
 	return w.Commit(Counts{

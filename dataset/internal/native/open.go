@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
@@ -290,6 +291,9 @@ func (d *decoder) about(s *data.Set) {
 	s.Name, s.From = a.Name, a.From
 	if a.TimeFormat == input.TimeDate {
 		s.TimeFormat = input.TimeDate
+	}
+	if slices.Contains(data.Units, a.TimeUnit) {
+		s.TimeUnit = a.TimeUnit
 	}
 	if a.Sampling == protocol.Reference {
 		s.Sampling = protocol.Reference

@@ -29,8 +29,9 @@ type AppendReport struct {
 	Nodes       int        `json:"nodes"`
 	First, Last event.Time `json:"-"` // of the rows appended
 	TimeFormat  string     `json:"time_format"`
-	Late        int        `json:"late"`  // rows before the last event that was there
-	Known       int        `json:"known"` // rows whose source, destination and time were there
+	TimeUnit    string     `json:"time_unit,omitempty"` // of Unix times
+	Late        int        `json:"late"`                // rows before the last event that was there
+	Known       int        `json:"known"`               // rows whose source, destination and time were there
 	Columns     Columns    `json:"columns"`
 	Warnings    []string   `json:"warnings,omitempty"`
 }
@@ -55,7 +56,7 @@ func Append(ctx context.Context, path string, files []string, o AppendOptions) (
 		return nil, err
 	}
 	im := newAppender(set, o.Options, w)
-	report := &AppendReport{Out: path, TimeFormat: set.TimeFormat}
+	report := &AppendReport{Out: path, TimeFormat: set.TimeFormat, TimeUnit: set.Clock().Unit}
 	im.ready = func() error {
 		if im.compare(report); o.Again || report.Known < report.Added {
 			return nil
@@ -81,7 +82,8 @@ func newAppender(set *data.Set, o Options, w *native.Writer) *importer {
 	}
 	r := &im.recipe
 	im.Source, im.Target, im.Time = cmp.Or(im.Source, r.Source), cmp.Or(im.Target, r.Target), cmp.Or(im.Time, r.Time)
-	im.Label = cmp.Or(im.Label, r.Label)
+	im.Label, im.TimeLayout = cmp.Or(im.Label, r.Label), cmp.Or(im.TimeLayout, r.Layout)
+	im.TimeUnit = set.TimeUnit
 	im.NodeID, im.NodeSide = cmp.Or(im.NodeID, r.NodeID), cmp.Or(im.NodeSide, r.NodeSide)
 	im.NoHeader = im.NoHeader || r.NoHeader
 	if im.EdgeFeatures == nil {

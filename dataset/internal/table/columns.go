@@ -32,12 +32,16 @@ func (c Columns) String() string {
 // Names that columns commonly have, the likelier first; compared without case, spaces, dots, dashes and underscores.
 var (
 	sourceNames = []string{"src", "source", "sourceid", "srcid", "u", "user", "userid", "uid", "from", "fromid",
-		"sender", "head", "subject", "author", "customer", "customerid", "node1"}
+		"sender", "head", "subject", "author", "customer", "customerid", "node1", "origin", "originid", "person",
+		"personid", "country", "client", "clientid", "account", "accountid", "member", "memberid", "visitor",
+		"visitorid", "buyer", "payer", "caller", "actor", "srcip", "sourceip", "who"}
 	targetNames = []string{"dst", "dest", "destination", "target", "targetid", "destinationid", "dstid", "i", "v",
 		"item", "itemid", "iid", "to", "toid", "receiver", "recipient", "tail", "object", "product",
-		"productid", "node2"}
+		"productid", "node2", "file", "page", "url", "path", "place", "placeid", "resolution", "callee", "payee",
+		"seller", "merchant", "merchantid", "shop", "store", "article", "song", "track", "video", "movie", "movieid",
+		"book", "course", "courseid", "dstip", "destip", "destinationip", "partner", "what"}
 	timeNames = []string{"ts", "t", "time", "timestamp", "datetime", "date", "unixtime", "unixtimestamp", "unixts",
-		"createdat", "eventtime", "at"}
+		"createdat", "eventtime", "at", "when", "created", "day", "timems", "timestampms", "epoch", "starttime"}
 	labelNames = []string{"label", "statelabel", "y"}
 	nodeNames  = []string{"id", "node", "nodeid", "name"}
 	roleNames  = []string{"side", "role"}
@@ -140,6 +144,11 @@ func plain(name string) string {
 func (c chooser) events(o Options) (Columns, error) {
 	cols := Columns{Label: c.guess(labelNames), EdgeFeatures: o.EdgeFeatures}
 	roles := o.roles()
+	if len(c.names) == len(roles) && slices.Equal(c.names, []string{"1", "2", "3"}) { // without a header
+		for i, name := range c.names {
+			roles[i].likely = append(slices.Clip(roles[i].likely), name)
+		}
+	}
 	for i, to := range []*string{&cols.Source, &cols.Target, &cols.Time} {
 		var err error
 		if *to, err = c.pick(roles[i]); err != nil {

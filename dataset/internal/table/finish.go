@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/native"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
@@ -44,7 +45,10 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 		}
 	}
 	im.writeNames()
-	about.TimeFormat, about.From = r.TimeFormat, slices.Clip(about.From)
+	if r.TimeUnit = im.TimeUnit; im.old == nil && r.TimeFormat == input.TimeNumber && r.TimeUnit == "" {
+		r.TimeUnit = data.UnixUnit(r.First, r.Last)
+	}
+	about.TimeFormat, about.TimeUnit, about.From = r.TimeFormat, r.TimeUnit, slices.Clip(about.From)
 	for _, f := range files { // without their directories: the same data gives the same bytes wherever it lies
 		about.From = append(about.From, filepath.Base(f))
 	}
@@ -69,7 +73,8 @@ func (im *importer) lookalikes() {
 // begunRecipe is how the tables were read, before anything is fitted.
 func (im *importer) begunRecipe() {
 	c := im.report.Columns
-	im.recipe = data.Recipe{Source: c.Source, Target: c.Target, Time: c.Time, Label: c.Label, NoHeader: im.NoHeader}
+	im.recipe = data.Recipe{Source: c.Source, Target: c.Target, Time: c.Time, Label: c.Label, NoHeader: im.NoHeader,
+		Layout: im.TimeLayout}
 	im.recipe.Edge.Plain, im.recipe.Edge.PlainWidth = c.EdgeFeatures, max(0, im.width)
 	if len(im.Features)+len(im.NodeFeatures) > 0 {
 		until := data.TrainEnd(slices.Sorted(slices.Values(im.table.times())))

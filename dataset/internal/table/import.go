@@ -30,6 +30,8 @@ type Options struct {
 
 	Source, Target, Time string // column names; "": guessed
 	Label                string // "": a column called label, if there is one
+	TimeUnit             string // of times that are numbers: s, ms, us or ns since 1970; "": recognised by their size
+	TimeLayout           string // of dates: such as %d.%m.%Y %H:%M, or 02.01.2006 15:04; "": one of DateForms
 	// columns of numbers, taken as they are; JSONL and Parquet columns may be lists of them
 	EdgeFeatures []string
 	Features     []string // columns to encode, as name or name:kind; AllColumns: every one that is left
@@ -72,8 +74,9 @@ type Report struct {
 	Bipartite      bool         `json:"bipartite"`
 	First, Last    event.Time   `json:"-"`
 	TimeFormat     string       `json:"time_format"`
-	Sorted         bool         `json:"sorted"` // rows were in the order of time
-	Labels         bool         `json:"labels"` // some label is not 0
+	TimeUnit       string       `json:"time_unit,omitempty"` // of Unix times
+	Sorted         bool         `json:"sorted"`              // rows were in the order of time
+	Labels         bool         `json:"labels"`              // some label is not 0
 	EdgeFeatures   int          `json:"edge_features"`
 	NodeFeatures   int          `json:"node_features"`
 	Columns        Columns      `json:"columns"` // as they were found in the first file
@@ -178,8 +181,11 @@ func (im *importer) run(ctx context.Context, files []string) error {
 
 // file reads one table of events. Problems of its rows are collected; the error is for what makes reading on pointless.
 func (im *importer) file(ctx context.Context, in *input.File) error {
-	im.reader = &tableReader{path: in.Path, o: im.Options, choose: im.choose, merge: im.merge}
-	return im.noted(im.reader.read(ctx, in))
+	im.reader = &tableReader{path: in.Path, o: im.Options, choose: im.choose, merge: im.merge,
+		layout: input.Layout(im.TimeLayout)}
+	err := im.noted(im.reader.read(ctx, in))
+	im.NoHeader = im.reader.o.NoHeader
+	return err
 }
 
 // choose finds the columns of a file.

@@ -25,6 +25,7 @@ type tableReader struct {
 	sheet  *Sheet                                // all columns are wanted, as text; nil: some
 
 	in          *input.File
+	layout      string // of dates, as package time writes it; "": the usual forms
 	cols        Columns
 	wanted      []string // source, destination, time and label, "" for those not wanted, then plain features and cells
 	rows, lines int      // merged so far
@@ -141,7 +142,7 @@ type cells interface {
 func (r *tableReader) row(b *importBlock, at input.Place, x cells) {
 	v, p := &b.row, &b.at
 	*v = row{ok: true}
-	p.Place, p.block, p.names = at, b, r.wanted
+	p.Place, p.block, p.names, p.layout = at, b, r.wanted, r.layout
 	feat, texts := len(b.feat), len(b.cells)
 	for i, name := range r.wanted {
 		p.column = i

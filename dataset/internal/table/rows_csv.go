@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
@@ -88,6 +89,8 @@ func (r *tableReader) openCSV() (txt *input.Text, names []string, err error) {
 	}
 	if r.sheet != nil {
 		r.o.NoHeader = r.sheet.noHeader(s.Fields) || r.o.NoHeader
+	} else if !r.nodes && r.o.bare(s.Fields) {
+		r.o.NoHeader = true
 	}
 	for i, f := range s.Fields {
 		name := strings.TrimSpace(string(f))
@@ -112,6 +115,16 @@ func (r *tableReader) openCSV() (txt *input.Text, names []string, err error) {
 	return txt, names, nil
 }
 
+// bare says whether the first line is no header but the first of three columns that nobody named: source, destination
+// and time. No column is called like a number or a date.
+func (o *Options) bare(fields [][]byte) bool {
+	if o.Source != "" || o.Target != "" || o.Time != "" || len(fields) != 3 {
+		return false
+	}
+	_, _, ok := input.ScanTime(bytes.TrimSpace(fields[2]))
+	return ok
+}
+
 // likelyDelimiter is the one the first line has most of; a space only if there is no other.
 func likelyDelimiter(line []byte) byte {
 	best, most := byte(','), 0
@@ -132,6 +145,7 @@ type place struct {
 	block  *importBlock
 	names  []string // of the wanted columns
 	column int      // which of them
+	layout string   // of dates; "": the usual forms
 }
 
 func (p *place) key(b []byte) key {
@@ -154,6 +168,13 @@ const wantUTF8 = "a node's name in UTF-8; 'iconv -f WINDOWS-1252 -t UTF-8' turns
 
 // time reads a number or a date.
 func (p *place) time(b []byte) (float64, string) {
+	if p.layout != "" {
+		at, err := time.Parse(p.layout, string(bytes.TrimSpace(b)))
+		if err != nil {
+			p.spoil(input.Quote(b), "a date written like "+p.layout)
+		}
+		return float64(at.Unix()) + float64(at.Nanosecond())/1e9, input.TimeDate
+	}
 	at, format, ok := input.ScanTime(b)
 	if !ok {
 		at, format, ok = input.ScanTime(bytes.TrimSpace(b))
