@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,13 +20,29 @@ import (
 func newDataImport(a *app) *cobra.Command {
 	var out string
 	var o dataset.ImportOptions
+	var repository string
+	var git dataset.GitOptions
 	cmd := &cobra.Command{
-		Use:   "import FILE...",
-		Short: "Convert CSV, JSON lines or Parquet to a data set",
-		Args:  someFiles,
+		Use:   "import FILE... | --git DIR",
+		Short: "Convert CSV, JSON lines, Parquet or the history of a Git repository to a data set",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if repository == "" {
+				return someFiles(cmd, args)
+			}
+			if len(args) > 0 {
+				return usagef("--git reads a repository, found the file %q too", args[0])
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := someProblems(o); err != nil {
 				return err
+			}
+			if repository != "" {
+				return a.importGit(cmd, repository, out, git, o)
+			}
+			if git.Anonymous {
+				return usagef("--anonymous needs --git")
 			}
 			if out == "" {
 				out = tableName(files[0]) + ".dgm"
@@ -62,8 +79,36 @@ func newDataImport(a *app) *cobra.Command {
 		"file to write (default: name of the first file with the ending .dgm, in the current directory)")
 	cmd.Flags().StringVar(&o.Name, "name", "",
 		"name of the data set (default: name of the --out file; with --format jodie, of the input file)")
+	cmd.Flags().StringVar(&repository, "git", "",
+		"`directory` of a Git repository: each file that a commit changes is an event, person → file")
+	cmd.Flags().BoolVar(&git.Anonymous, "anonymous", false, "with --git: number the people instead of naming them")
 	addTableFlags(cmd, &o)
 	return cmd
+}
+
+// importGit imports the history of a repository.
+func (a *app) importGit(cmd *cobra.Command, dir, out string, g dataset.GitOptions, o dataset.ImportOptions) error {
+	for _, flag := range append(slices.Clone(tableForms), "label", "edge-features", "time-unit", "time-format") {
+		if cmd.Flags().Changed(flag) {
+			return usagef("--%s cannot be used with --git, which fixes all columns", flag)
+		}
+	}
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if out == "" {
+		out = tableName(whole) + ".dgm"
+	}
+	o.Name = cmp.Or(o.Name, tableName(out))
+	progress := a.console.Progress("read", "commits")
+	g.Commits = func(n int) { progress.Set(int64(n), 0, "") }
+	report, err := dataset.ImportGit(cmd.Context(), dir, out, g, o)
+	progress.Done()
+	if err != nil {
+		return err
+	}
+	return a.imported(report)
 }
 
 func (a *app) importJODIE(ctx context.Context, files []string, out string, o dataset.ImportOptions) error {
@@ -212,8 +257,8 @@ func (d spanDoc) String() string { return d.shown }
 
 func (a *app) imported(r *dataset.ImportReport) error {
 	r.Warnings = a.warn(r.Warnings)
-	span := spanOf(r.First, r.Last, dataset.ClockOf(r.TimeFormat, r.TimeUnit))
-	doc := importDoc{r, span, encodingDocOf(r.Recipe, r.TimeFormat)}
+	clock := dataset.ClockOf(r.TimeFormat, r.TimeUnit)
+	doc := importDoc{r, spanOf(r.First, r.Last, clock), encodingDocOf(r.Recipe, clock)}
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
 		fmt.Fprintf(w, "wrote %s\n\n", s.Strong(doc.Out))
 		return doc.facts().Write(w, s)

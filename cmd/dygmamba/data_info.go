@@ -89,7 +89,7 @@ func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoD
 	}
 	doc := &infoDoc{
 		Info: i, spanDoc: spanOf(i.First, i.Last, set.Clock()), EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero},
-		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, Encoding: encodingDocOf(set.Recipe, i.TimeFormat),
+		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, Encoding: encodingDocOf(set.Recipe, set.Clock()),
 		Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: set.Hash(),
 		Split: eval.RecordSplit(proto.Split()), Published: asPublished(set.Name, i),
 	}
@@ -202,6 +202,8 @@ type encodingDoc struct {
 	FittedUntil string             `json:"fitted_until"` // the last time that what was fitted knows of
 	Events      []encodedColumnDoc `json:"events,omitempty"`
 	Nodes       []encodedColumnDoc `json:"nodes,omitempty"`
+
+	until string // FittedUntil for people
 }
 
 type encodedColumnDoc struct {
@@ -213,11 +215,11 @@ type encodedColumnDoc struct {
 }
 
 // encodingDocOf is nil where nothing was fitted.
-func encodingDocOf(r *dataset.Recipe, timeFormat string) *encodingDoc {
+func encodingDocOf(r *dataset.Recipe, c dataset.Clock) *encodingDoc {
 	if r == nil || r.FittedUntil == nil {
 		return nil
 	}
-	return &encodingDoc{dataset.FormatTime(*r.FittedUntil, timeFormat), encodedColumns(r.Edge), encodedColumns(r.Node)}
+	return &encodingDoc{c.Write(*r.FittedUntil), encodedColumns(r.Edge), encodedColumns(r.Node), c.Show(*r.FittedUntil)}
 }
 
 func encodedColumns(e dataset.Encoding) []encodedColumnDoc {
@@ -247,5 +249,5 @@ func (d *encodingDoc) addTo(f *term.Facts) {
 	}
 	add("encoded", d.Events)
 	add("of nodes", d.Nodes)
-	f.Add("fitted on", "the training part: events until "+d.FittedUntil)
+	f.Add("fitted on", "the training part: events until "+d.until)
 }

@@ -38,7 +38,7 @@ var Layers = []Layer{
 	{Data, []string{"internal/streamtest"}},
 	{Data, []string{"index", "internal/walk"}},
 	{Data, []string{"sample"}},
-	{Data, []string{"dataset/internal/input"}},
+	{Data, []string{"dataset/internal/input", "dataset/internal/repo"}},
 	{Data, []string{"dataset/internal/feature", "dataset/internal/input/inputtest"}},
 	{Data, []string{"dataset/internal/data"}},
 	{Data, []string{"dataset/internal/layout", "dataset/internal/native", "dataset/internal/synth"}},
