@@ -14,11 +14,22 @@ import (
 func newDemo(a *app) *cobra.Command {
 	var seed uint64
 	var out string
+	var history historyTour
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Take a tour: generate data, train, evaluate, explain a prediction, write a page",
 		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if history.dir != "" {
+				if cmd.Flags().Changed("out") {
+					return usagef("--out is for the tour without --git, which writes a page")
+				}
+				history.seed = seed
+				return a.tourHistory(cmd.Context(), history)
+			}
+			if history.anonymous {
+				return usagef("--anonymous needs --git")
+			}
 			if out == "" {
 				return usagef("--out is empty, want a file for the page")
 			}
@@ -30,6 +41,10 @@ func newDemo(a *app) *cobra.Command {
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "random seed of the data and of both models")
 	cmd.Flags().StringVar(&out, "out", "dygmamba-demo.html", "`file` to write the page to")
+	cmd.Flags().StringVar(&history.dir, "git", "",
+		"`directory` of a Git repository: tour its history instead of generated data")
+	cmd.Flags().BoolVar(&history.anonymous, "anonymous", false, "with --git: number the people instead of naming them")
+	cmd.Flags().DurationVar(&history.time, "max-time", 40*time.Second, "with --git: time of the training")
 	return cmd
 }
 

@@ -328,12 +328,17 @@ func writeSurprises(w io.Writer, s term.Style, all []surpriseDoc) error {
 	}
 	fmt.Fprintf(w, "%s events carried %.2f bits each; the most surprising first\n\n", term.Count(len(all)),
 		sum/max(1, float64(len(all))))
+	return surpriseTable(order[:min(most, len(order))]).Write(w, s)
+}
+
+// surpriseTable has events with the bits they carried, and why.
+func surpriseTable(list []surpriseDoc) *term.Table {
 	t := term.NewTable(term.Right("bits"), term.Left("source"), term.Left("destination"), term.Left("at"),
 		term.Left("why"))
-	for _, x := range order[:min(most, len(order))] {
+	for _, x := range list {
 		t.Row(fmt.Sprintf("%.2f", x.Bits), x.U, x.I, x.when, strings.Join(x.Reasons, "; "))
 	}
-	return t.Write(w, s)
+	return t
 }
 
 // write is the answer for people.
