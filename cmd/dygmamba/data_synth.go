@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,13 +27,34 @@ type writtenDoc struct {
 func newDataSynth(a *app) *cobra.Command {
 	var out string
 	var o dataset.SynthOptions
+	var shop dataset.ShopOptions
+	names := append(slices.Clone(dataset.SynthNames), dataset.ShopName)
 	cmd := &cobra.Command{
-		Use:       "synth s1|s2|s3|habits",
+		Use:       "synth " + strings.Join(names, "|"),
 		Short:     "Generate a data set with patterns in time",
-		Args:      takes("a name: s1, s2, s3 or habits"),
-		ValidArgs: dataset.SynthNames,
+		Args:      takes("a name: s1, s2, s3, habits or shop"),
+		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := strings.ToLower(args[0])
+			if err := oneOf("name", name, names...); err != nil {
+				return usagef("no generated data set %q; there are %s", args[0], strings.Join(names, ", "))
+			}
+			if out == "" {
+				out = filepath.Join("data", name+".dgm")
+			}
+			others := shopFlags
+			if name == dataset.ShopName {
+				others = paperFlags
+			}
+			for _, flag := range others {
+				if cmd.Flags().Changed(flag) {
+					return usagef("--%s cannot be used with %s", flag, name)
+				}
+			}
+			if name == dataset.ShopName {
+				shop.Seed = o.Seed
+				return a.synthShop(cmd.Context(), out, shop)
+			}
 			for flag, of := range map[string]*string{"ids": &o.IDs, "first-gap": &o.FirstGap} {
 				if !cmd.Flags().Changed(flag) {
 					*of = ""
@@ -41,15 +63,9 @@ func newDataSynth(a *app) *cobra.Command {
 			if !cmd.Flags().Changed("pairs") {
 				o.Pairs = 0
 			}
-			if err := oneOf("name", name, dataset.SynthNames...); err != nil {
-				return usagef("no generated data set %q; there are %s", args[0], strings.Join(dataset.SynthNames, ", "))
-			}
 			set, err := dataset.Synth(name, o)
 			if err != nil {
 				return usagef("%v", err)
-			}
-			if out == "" {
-				out = filepath.Join("data", name+".dgm")
 			}
 			return a.save(set, out)
 		},
@@ -62,6 +78,9 @@ func newDataSynth(a *app) *cobra.Command {
 	flags.StringVar(&o.IDs, "ids", dataset.IDsShared,
 		"'shared': seven nodes, each both source and destination; 'separate': seven of each")
 	flags.StringVar(&o.FirstGap, "first-gap", dataset.GapCents, "first gap of a pair: 'real', 'cents' or 'integer'")
+	flags.IntVar(&shop.Events, "events", 1_000_000, "shop: number of events")
+	flags.IntVar(&shop.Users, "users", 0, "shop: number of users (default: one for every 25 events)")
+	flags.IntVar(&shop.Items, "items", 0, "shop: number of items (default: one for every 100 events)")
 	completeWith(cmd, "ids", dataset.IDsShared, dataset.IDsSeparate)
 	completeWith(cmd, "first-gap", dataset.GapReal, dataset.GapCents, dataset.GapInteger)
 	return cmd
@@ -79,6 +98,11 @@ func (a *app) save(set *dataset.Set, out string) error {
 	if err := write(out, set); err != nil {
 		return err
 	}
+	return a.written(set, out)
+}
+
+// written says what was written.
+func (a *app) written(set *dataset.Set, out string) error {
 	doc := writtenDoc{out, set.Name, set.NumNodes() - 1, set.Log.Len(), set.Hash()}
 	return a.emit(doc, func(w io.Writer, s term.Style) error {
 		_, err := fmt.Fprintf(w, "wrote %s: %s events between %s nodes\n",

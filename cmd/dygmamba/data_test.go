@@ -182,6 +182,16 @@ func TestSynth(t *testing.T) {
 			t.Errorf("%s: read back with hash %s, written with %s", x, info.Hash, doc.Hash)
 		}
 	}
+	shop := filepath.Join(t.TempDir(), "shop.dgm")
+	made := decode[writtenDoc](t, program(t, "data", "synth", "shop", "--events", "2000", "--users", "90",
+		"--items", "30", "--out", shop, "--json").want(t, exitDone))
+	if made.Events != 2000 || made.Nodes != 120 || made.Name != "shop" {
+		t.Errorf("%+v", made)
+	}
+	program(t, "data", "synth", "shop", "--pairs", "42").want(t, exitUsage, "--pairs cannot be used with shop")
+	program(t, "data", "synth", "s1", "--users", "42").want(t, exitUsage, "--users cannot be used with s1")
+	program(t, "data", "synth", "shop", "--out", t.TempDir()).want(t, exitUsage, "as a .dgm file")
+	program(t, "data", "synth", "shop", "--events", "0", "--out", shop).want(t, exitUsage, "--events 0")
 	program(t, "data", "synth", "s4").want(t, exitUsage, `no generated data set "s4"; there are s1, s2, s3`)
 	program(t, "data", "synth", "s1", "--pairs", "12", "--out", native).
 		want(t, exitUsage, "12 pairs, want 49, 42 or 21")
