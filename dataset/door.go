@@ -186,7 +186,9 @@ func Habits(o HabitsOptions) (*Set, *Routine, error) { return synth.Habits(o) }
 func Periodic(o PeriodicOptions) (*Set, error) { return synth.Periodic(o) }
 
 // OpenNative opens a file made by Import or Save. Where the system can, the file is mapped into memory rather than
-// read, so Close the set when done. Every byte is checked against its checksum.
+// read, so Close the set when done. Events, names and histories are checked against their checksums when they are first
+// read: Set.Log.Verify tells at once whether the events are as they were written. Whatever reads a damaged part without
+// an error to return panics with an *event.DamageError.
 func OpenNative(path string) (*Set, error) { return native.Open(path) }
 
 // Save writes the set as one native file. The file appears whole or not at all.

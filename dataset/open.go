@@ -3,7 +3,6 @@ package dataset
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/layout"
+	"github.com/dygmamba/dygmamba/dataset/internal/native"
 	"github.com/dygmamba/dygmamba/internal/suggest"
 )
 
@@ -173,12 +173,7 @@ func Check(ctx context.Context, name string, o Options) (*CheckReport, error) {
 	switch {
 	case src.native != "":
 		r.Kind, r.Path = "native file", src.native
-		set, err = OpenNative(src.native)
-		var bad *InputError
-		if errors.As(err, &bad) {
-			r.Problems = Problems{List: []*InputError{bad}, Total: 1}
-			return r, nil
-		}
+		set, r.Problems, err = native.Check(src.native)
 	case src.synth != "":
 		r.Kind, r.Path = "generated", src.synth
 		set, err = Synth(src.synth, SynthOptions{Seed: o.Seed})

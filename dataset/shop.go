@@ -62,7 +62,7 @@ func writeShop(ctx context.Context, w *native.Writer, shop *synth.Shop, progress
 	if err := w.About(native.About{Name: ShopName, TimeFormat: TimeDate, Sampling: protocol.Native}); err != nil {
 		return err
 	}
-	return w.Commit(native.Counts{Events: shop.Events, Nodes: nodes, Sources: shop.Users, Bipartite: true})
+	return w.Commit(ctx, native.Counts{Events: shop.Events, Nodes: nodes, Sources: shop.Users, Bipartite: true})
 }
 
 // shopNames writes the names u1, u2, … of users and i1, i2, … of items.

@@ -6,7 +6,11 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"unsafe"
+
+	"github.com/dygmamba/dygmamba/internal/parallel"
 )
 
 // Log is an append-only table of events in order of arrival, one column per field. Times need not ascend: an index
@@ -22,6 +26,42 @@ type Log struct {
 	nodes  int  // 1 + the largest node id, 0 while empty
 	jumped bool // some event is earlier than the one before it
 	grows  *Log // what this was Now of; nil: it is that itself
+	of     *Log // what this is a selection of; nil: nobody knows
+	stored *stored
+	index  any // of the events as they are; nil: there is none yet
+}
+
+// stored is a file whose columns a log shows.
+type stored struct {
+	once  sync.Once
+	check func() error
+	err   error
+	fine  atomic.Bool
+}
+
+// DamageError says that the columns of a log, or of an index, cannot be read. What reads them without an error to
+// return panics with it.
+type DamageError struct{ Err error }
+
+func (e *DamageError) Error() string { return e.Err.Error() }
+func (e *DamageError) Unwrap() error { return e.Err }
+
+// Guarded lets tensor.Guard return the error.
+func (e *DamageError) Guarded() {}
+
+// Guard runs f and returns its panic with a *DamageError as an error. Every other panic goes on.
+func Guard(f func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			damage, ok := p.(*DamageError)
+			if !ok {
+				panic(p)
+			}
+			err = damage
+		}
+	}()
+	f()
+	return nil
 }
 
 // NewLog makes an empty log with room for capacity events, to the byte.
@@ -76,9 +116,50 @@ func FromColumns(c Columns) (*Log, error) {
 	return l, nil
 }
 
+// FromFile makes a log of columns that lie in a file, in the order of time, with node ids below nodes. None of them is
+// read before somebody asks for events; then check is called, once. If it finds fault, Verify returns its error, and
+// whatever else reads events panics with a *DamageError.
+func FromFile(c Columns, nodes int, check func() error) *Log {
+	return &Log{all: Span{Src: slices.Clip(c.Src), Dst: slices.Clip(c.Dst), Time: slices.Clip(c.Time),
+		label: slices.Clip(c.Label), edge: slices.Clip(c.Edge)}, nodes: nodes, stored: &stored{check: check}}
+}
+
+// Verify checks the columns of a log that lies in a file, if nobody has. Any number of goroutines may call it.
+func (l *Log) Verify() error {
+	if l.stored == nil {
+		return nil
+	}
+	s := l.stored
+	s.once.Do(func() {
+		s.err = s.check()
+		s.fine.Store(s.err == nil)
+	})
+	return s.err
+}
+
+// SetIndex keeps an index of the log as it is, for Index. It is forgotten when the log grows.
+func (l *Log) SetIndex(index any) { l.index = index }
+
+// Index is what SetIndex was given, nil for none.
+func (l *Log) Index() any { return l.index }
+
+// Of is the log whose Select or Part this is, as it was then; nil if it is none, or has grown since.
+func (l *Log) Of() *Log { return l.of }
+
+// read is called before any event is handed out.
+func (l *Log) read() {
+	if l.stored == nil || l.stored.fine.Load() {
+		return
+	}
+	if err := l.Verify(); err != nil {
+		panic(&DamageError{err})
+	}
+}
+
 // Append adds e and returns its edge id: e.Edge, or the event's place counted from 1 where that is 0.
 // The log is unchanged if e is not valid.
 func (l *Log) Append(e Event) (Edge, error) {
+	l.read()
 	n := l.Len()
 	if err := e.Check(); err != nil {
 		return 0, fmt.Errorf("event %d: %w", n, err)
@@ -114,6 +195,7 @@ func (l *Log) Append(e Event) (Edge, error) {
 		a.edge = append(a.edge, e.Edge)
 	}
 	l.note(e, last)
+	l.index, l.of = nil, nil
 	return e.Edge, nil
 }
 
@@ -129,7 +211,7 @@ func (l *Log) Len() int { return len(l.all.Src) }
 // Now is the log as it is: it shares the columns, and stays as it is when this one grows. It must not be appended to.
 func (l *Log) Now() *Log {
 	now := *l
-	now.all = l.All()
+	now.all = l.all.Slice(0, l.Len())
 	now.grows = l.origin()
 	return &now
 }
@@ -147,13 +229,19 @@ func (l *Log) origin() *Log {
 }
 
 // At is the i-th event in order of arrival.
-func (l *Log) At(i int) Event { return l.all.At(i) }
+func (l *Log) At(i int) Event {
+	l.read()
+	return l.all.At(i)
+}
 
 // All is the whole log so far.
-func (l *Log) All() Span { return l.all.Slice(0, l.Len()) }
+func (l *Log) All() Span { return l.Span(0, l.Len()) }
 
 // Span is events lo to hi−1, without copying.
-func (l *Log) Span(lo, hi int) Span { return l.all.Slice(lo, hi) }
+func (l *Log) Span(lo, hi int) Span {
+	l.read()
+	return l.all.Slice(lo, hi)
+}
 
 // Batches walks events lo to hi−1 in consecutive spans of size events; the last one may be smaller.
 func (l *Log) Batches(lo, hi, size int) iter.Seq[Span] { return l.Span(lo, hi).Batches(size) }
@@ -185,33 +273,107 @@ func (l *Log) InOrder() *Log {
 	return sorted
 }
 
-// Select copies the events that keep names by position. They keep their edge ids and order, and take no more room than
-// they need.
+// Select copies the events that keep names by position, which is asked about each once, by several goroutines. They
+// keep their edge ids and order, and take no more room than they need.
 func (l *Log) Select(keep func(i int) bool) *Log {
-	rows := make([]int32, 0, l.Len())
-	for i := range l.Len() {
-		if keep(i) {
-			rows = append(rows, int32(i))
+	n, all := l.Len(), l.All()
+	kept := make([]uint64, (n+63)/64) // a bit for each event
+	counts := make([]int, parallel.Chunks(n, selectChunk)+1)
+	parallel.Ranges(n, selectChunk, func(part, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			if keep(i) {
+				kept[i/64] |= 1 << (i % 64)
+				counts[part+1]++
+			}
 		}
+	})
+	for part := range counts[1:] {
+		counts[part+1] += counts[part]
 	}
-	out := NewLog(len(rows))
-	for _, i := range rows {
-		out.take(l.At(int(i)))
+	out := newColumns(all, counts[len(counts)-1])
+	parallel.Ranges(n, selectChunk, func(part, lo, hi int) {
+		k := counts[part]
+		for i := lo; i < hi; i++ {
+			if kept[i/64]&(1<<(i%64)) != 0 {
+				out.take(k, all, i)
+				k++
+			}
+		}
+	})
+	return out.log(l)
+}
+
+// selectChunk is a multiple of 64, so that no two goroutines write to one word of bits.
+const selectChunk = 1 << 18
+
+// Part is events lo to hi−1 as a log, which shares the columns of this one but for edge ids.
+func (l *Log) Part(lo, hi int) *Log {
+	c := columns{Columns: Columns{Edge: make([]Edge, hi-lo)}}
+	s := l.Span(lo, hi)
+	c.Src, c.Dst, c.Time, c.Label = s.Src, s.Dst, s.Time, s.label
+	parallel.Ranges(hi-lo, selectChunk, func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			c.Edge[i] = s.Edge(i)
+		}
+	})
+	return c.log(l)
+}
+
+// columns is a log that is being made of events of another one.
+type columns struct{ Columns }
+
+// newColumns makes room for n events of a log.
+func newColumns(of Span, n int) columns {
+	c := columns{Columns{Src: make([]Node, n), Dst: make([]Node, n), Time: make([]Time, n), Edge: make([]Edge, n)}}
+	if of.label != nil {
+		c.Label = make([]float32, n)
 	}
-	return out
+	return c
+}
+
+// take writes event i of a span as the k-th.
+func (c columns) take(k int, from Span, i int) {
+	c.Src[k], c.Dst[k], c.Time[k], c.Edge[k] = from.Src[i], from.Dst[i], from.Time[i], from.Edge(i)
+	if c.Label != nil {
+		c.Label[k] = from.label[i]
+	}
+}
+
+// log is the log of the columns, which are events of another one. Those that say nothing are left out.
+func (c columns) log(of *Log) *Log {
+	n := len(c.Src)
+	chunks := parallel.Chunks(n, selectChunk)
+	nodes, jumped := make([]Node, chunks), make([]bool, chunks)
+	numbered, labelled := make([]bool, chunks), make([]bool, chunks)
+	parallel.Ranges(n, selectChunk, func(part, lo, hi int) {
+		var most Node
+		number, label, jump := false, false, false
+		for i := lo; i < hi; i++ {
+			most = max(most, c.Src[i], c.Dst[i])
+			number = number || int(c.Edge[i]) != i+1
+			label = label || c.Label != nil && c.Label[i] != 0
+			jump = jump || i > 0 && c.Time[i] < c.Time[i-1]
+		}
+		nodes[part], jumped[part], numbered[part], labelled[part] = most, jump, number, label
+	})
+	l := &Log{all: Span{Src: slices.Clip(c.Src), Dst: slices.Clip(c.Dst), Time: slices.Clip(c.Time)},
+		jumped: slices.Contains(jumped, true), of: of.Now()}
+	if n > 0 {
+		l.nodes = int(slices.Max(nodes)) + 1
+	}
+	if slices.Contains(numbered, true) {
+		l.all.edge = slices.Clip(c.Edge)
+	}
+	if slices.Contains(labelled, true) {
+		l.all.label = slices.Clip(c.Label)
+	}
+	return l
 }
 
 // Bytes is the memory that the columns hold, unused capacity included.
 func (l *Log) Bytes() int {
 	a := &l.all
 	return int(unsafe.Sizeof(*l)) + 4*(cap(a.Src)+cap(a.Dst)+cap(a.label)+cap(a.edge)) + 8*cap(a.Time)
-}
-
-// take appends an event that another log has accepted already.
-func (l *Log) take(e Event) {
-	if _, err := l.Append(e); err != nil {
-		panic(err)
-	}
 }
 
 // note updates what the log knows about all its events: e was added after one at time last.

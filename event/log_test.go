@@ -242,3 +242,72 @@ func TestInOrder(t *testing.T) {
 		t.Error("a log in order was copied")
 	}
 }
+
+// take appends an event that is valid.
+func (l *Log) take(e Event) {
+	if _, err := l.Append(e); err != nil {
+		panic(err)
+	}
+}
+
+// A log in a file is checked when somebody asks for events, not before, and once.
+func TestFromFile(t *testing.T) {
+	c := Columns{Src: []Node{1, 2, 3}, Dst: []Node{4, 4, 5}, Time: []Time{1, 1, 2}, Label: []float32{0, 1, 0}}
+	checks := 0
+	l := FromFile(c, 6, func() error { checks++; return nil })
+	if l.Len() != 3 || l.NumNodes() != 6 || !l.Sorted() || l.Now().Len() != 3 || checks > 0 {
+		t.Errorf("%d events, %d nodes, checked %d times", l.Len(), l.NumNodes(), checks)
+	}
+	for range 2 {
+		l.All()
+		if got := l.At(1); got != (Event{Src: 2, Dst: 4, Time: 1, Label: 1, Edge: 2}) || l.Verify() != nil {
+			t.Errorf("%+v", got)
+		}
+	}
+	if checks != 1 {
+		t.Errorf("checked %d times", checks)
+	}
+	bad := errors.New("block 3 is damaged")
+	for name, read := range map[string]func(l *Log){"All": func(l *Log) { l.All() }, "At": func(l *Log) { l.At(0) },
+		"Now":    func(l *Log) { l.Now().Span(0, 1) },
+		"Select": func(l *Log) { l.Select(func(int) bool { return true }) }} {
+		damaged := FromFile(c, 6, func() error { return bad })
+		func() {
+			defer func() {
+				if d, ok := recover().(*DamageError); !ok || !errors.Is(d, bad) || damaged.Verify() != bad {
+					t.Errorf("%s: %v", name, d)
+				}
+			}()
+			read(damaged)
+		}()
+	}
+}
+
+// Parts and selections of a long log, which several goroutines make, are what one would make.
+func TestSelectLong(t *testing.T) {
+	l := NewLog(0)
+	for i := range 3*selectChunk/2 + 5 {
+		l.take(Event{Src: Node(i%1000 + 1), Dst: Node(2000 - i%7), Time: Time(i / 3), Label: float32(i % 2)})
+	}
+	want := NewLog(0)
+	keep := func(i int) bool { return i%5 == 1 }
+	for i := range l.Len() {
+		if keep(i) {
+			want.take(l.At(i))
+		}
+	}
+	same := func(got, want *Log) {
+		t.Helper()
+		a, b := got.All(), want.All()
+		if !slices.Equal(a.Src, b.Src) || !slices.Equal(a.Dst, b.Dst) || !slices.Equal(a.Time, b.Time) ||
+			!slices.Equal(a.label, b.label) || !slices.Equal(a.edge, b.edge) || got.NumNodes() != want.NumNodes() ||
+			got.Sorted() != want.Sorted() {
+			t.Error("another log")
+		}
+	}
+	same(l.Select(keep), want)
+	lo, hi := 1000, 2*selectChunk/2+77
+	same(l.Part(lo, hi), l.Select(func(i int) bool { return lo <= i && i < hi }))
+	same(l.Part(0, l.Len()), l.Select(func(int) bool { return true }))
+	same(l.Part(7, 7), NewLog(0))
+}

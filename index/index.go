@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/parallel"
 )
 
 // View is a past that can be asked about. It is safe for concurrent readers.
@@ -57,50 +58,47 @@ func (h History) copy(i int, other History) {
 	copy(h.Time[i:], other.Time)
 }
 
-// Frozen is the past of one log, laid out for reading: the interactions of node n are entries start[n] to start[n+1]−1
-// of three columns. Every event stands in it twice, once for either end; a self-loop stands twice with its one node.
+// Frozen is the past of one log, laid out for reading: node by node, each with its times, then the other ends, then the
+// edge ids. Every event stands in it twice, once for either end; a self-loop stands twice with its one node.
 type Frozen struct {
-	start []uint32  // [nodes + 1]
-	all   History   // [2·events]
-	log   event.Log // as it was
+	start []uint32     // [nodes + 1] where the entries of a node begin
+	words []event.Time // [2·entries], see HistoryIn
+	log   event.Log    // as it was
+	file  *File        // nil: the index is in memory of its own
 }
 
-// Freeze indexes the log as it is now, by time and, within one instant, by arrival. Later appends do not show.
+// Freeze indexes the log as it is now, by time and, within one instant, by arrival. Later appends do not show. Where
+// the log lies in a file that has its index, that is used. The index of a part of such a log is made from it.
 func Freeze(l *event.Log) *Frozen {
-	s := l.All()
-	f := &Frozen{
-		log:   *l,
-		start: make([]uint32, l.NumNodes()+1),
-		all:   History{make([]event.Node, 2*s.Len()), make([]event.Edge, 2*s.Len()), make([]event.Time, 2*s.Len())},
+	if f, ok := l.Index().(*File); ok {
+		f.open()
+		return &Frozen{start: f.Start, words: f.Words, log: *l, file: f}
 	}
-	// Counting sort by node. After the running sum start[n] is where node n ends; filling from the newest event
-	// to the oldest moves it back to where node n begins.
-	for i := range s.Src {
-		f.start[s.Src[i]]++
-		f.start[s.Dst[i]]++
-	}
-	sum := uint32(0)
-	for n, count := range f.start {
-		sum += count
-		f.start[n] = sum
-	}
-	order := byTime(l)
-	for k := s.Len() - 1; k >= 0; k-- {
-		i := k
-		if order != nil {
-			i = int(order[k])
+	if whole := l.Of(); whole != nil {
+		if f, ok := whole.Index().(*File); ok {
+			return partOf(Freeze(whole), f, l)
 		}
-		f.put(s.Dst[i], s.Src[i], s.Edge(i), s.Time[i])
-		f.put(s.Src[i], s.Dst[i], s.Edge(i), s.Time[i])
 	}
+	f := &Frozen{log: *l, start: Starts(l)}
+	f.words = make([]event.Time, 2*int(f.start[len(f.start)-1]))
+	shards := Shards(f.start, shardEntries)
+	order := byTime(l)
+	parallel.Each(len(shards), func(i int) {
+		lo, hi := shards[i].Lo, shards[i].Hi
+		fill(l.All(), order, f.start, lo, hi, f.words[2*int(f.start[lo]):2*int(f.start[hi])])
+	})
 	return f
 }
 
-// put enters that n met other, before everything entered for n so far.
-func (f *Frozen) put(n, other event.Node, edge event.Edge, at event.Time) {
-	f.start[n]--
-	i := f.start[n]
-	f.all.Node[i], f.all.Edge[i], f.all.Time[i] = other, edge, at
+// HistoryIn is entries lo to hi−1 of words in the layout of Fill, all of one node.
+func HistoryIn(words []event.Time, lo, hi uint32) History {
+	n := int(hi - lo)
+	if n == 0 {
+		return History{}
+	}
+	own := words[2*int(lo) : 2*int(hi)]
+	ids := unsafe.Slice((*int32)(unsafe.Pointer(&own[n])), 2*n)
+	return History{Node: ids[:n:n], Edge: ids[n:], Time: own[:n:n]}
 }
 
 // byTime is the order of a log's events by time and arrival, nil where that is the order they have.
@@ -124,8 +122,11 @@ func (f *Frozen) Before(n event.Node, t event.Time) History {
 	if n < 0 || int(n) >= len(f.start)-1 {
 		return History{}
 	}
-	lo, hi := f.start[n], f.start[n+1]
-	return f.all.slice(int(lo), int(lo)+earlier(f.all.Time[lo:hi], t))
+	if f.file != nil {
+		f.file.read(n)
+	}
+	h := HistoryIn(f.words, f.start[n], f.start[n+1])
+	return h.slice(0, earlier(h.Time, t))
 }
 
 // Events are those of the log that was indexed, which share its memory.
@@ -134,9 +135,9 @@ func (f *Frozen) Events() *event.Log { return &f.log }
 // NumNodes is 1 + the largest node id that occurs.
 func (f *Frozen) NumNodes() int { return len(f.start) - 1 }
 
-// Bytes is the memory that the index holds.
+// Bytes is the memory that the index holds, mapped pages of a file included.
 func (f *Frozen) Bytes() int {
-	return int(unsafe.Sizeof(*f)) + 4*cap(f.start) + 4*(cap(f.all.Node)+cap(f.all.Edge)) + 8*cap(f.all.Time)
+	return int(unsafe.Sizeof(*f)) + 4*cap(f.start) + 8*cap(f.words)
 }
 
 // earlier is the number of ascending times strictly before t.

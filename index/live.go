@@ -18,6 +18,7 @@ type Live struct {
 	table atomic.Pointer[[]atomic.Pointer[page]] // by node id / pageSize
 	nodes atomic.Int64                           // 1 + the largest node id
 	bytes atomic.Int64
+	base  *Frozen // histories of nodes that have no column yet; nil: they have none
 }
 
 // pageSize is the number of nodes that get their places in the table together.
@@ -33,6 +34,15 @@ func NewLive() *Live {
 	return l
 }
 
+// Continue makes an index that goes on from the events of a frozen one, with edge ids above theirs. It takes no time: a
+// node's history is copied when an event of it comes in.
+func Continue(base *Frozen) *Live {
+	l := NewLive()
+	l.base = base
+	l.nodes.Store(int64(base.NumNodes()))
+	return l
+}
+
 // Add enters a valid event. Events may come in any order of time.
 func (l *Live) Add(e event.Event) {
 	l.put(e.Src, e.Dst, e.Edge, e.Time)
@@ -44,13 +54,21 @@ func (l *Live) Add(e event.Event) {
 func (l *Live) Before(n event.Node, t event.Time) History {
 	c := l.column(n)
 	if c == nil {
-		return History{}
+		return l.begun(n, t)
 	}
 	if c.size < 0 {
 		return c.mixed().before(t, math.MaxInt32)
 	}
 	h := c.history()
 	return h.slice(0, earlier(h.Time, t))
+}
+
+// begun is the history that a node had from the beginning, strictly before t.
+func (l *Live) begun(n event.Node, t event.Time) History {
+	if l.base == nil {
+		return History{}
+	}
+	return l.base.Before(n, t)
 }
 
 // column is the one that holds the node's history now, nil for a node that never occurred.
@@ -81,16 +99,29 @@ func (l *Live) Expect(counts []int32) {
 		}
 		place := l.place(event.Node(n))
 		if c := place.Load(); c == nil {
-			l.replace(place, newColumn(int(more)))
+			l.replace(place, l.first(event.Node(n), int(more)))
 		} else if size := int(c.used.Load() + more); size > c.space() {
 			l.replace(place, c.sized(size))
 		}
 	}
 }
 
+// first is the column of a node that had none, with room for more entries.
+func (l *Live) first(n event.Node, more int) *column {
+	h := l.begun(n, math.Inf(1))
+	c := newColumn(h.Len() + more)
+	c.copy(h)
+	return c
+}
+
 // put enters that n met other.
 func (l *Live) put(n, other event.Node, edge event.Edge, at event.Time) {
 	place := l.place(n)
+	if place.Load() == nil && l.base != nil {
+		if had := l.begun(n, math.Inf(1)).Len(); had > 0 {
+			l.replace(place, l.first(n, larger(had)-had))
+		}
+	}
 	c := place.Load()
 	if c != nil && c.size < 0 {
 		if m := c.mixed().renewed(); m != nil {
@@ -177,7 +208,7 @@ func (v asOf) Events() *event.Log { return v.log }
 func (v asOf) Before(n event.Node, t event.Time) History {
 	c := v.live.column(n)
 	if c == nil {
-		return History{}
+		return v.live.begun(n, t)
 	}
 	if c.size < 0 {
 		return c.mixed().before(t, v.last)

@@ -20,6 +20,7 @@ func TestAsOf(t *testing.T) {
 			past *index.Frozen
 		}
 		var moments []moment
+		var continued *index.Live // from the first hundred
 		for i := range 300 {
 			e := event.Event{Src: event.Node(1 + rng.IntN(6)), Dst: event.Node(1 + rng.IntN(6)),
 				Time: math.Floor(float64(i)/3) - math.Floor(lateness*rng.Float64())}
@@ -29,8 +30,17 @@ func TestAsOf(t *testing.T) {
 			}
 			e.Edge = edge
 			live.Add(e)
+			if continued != nil {
+				continued.Add(e)
+			}
+			if i == 100 {
+				continued = index.Continue(index.Freeze(log.Now()))
+			}
 			if i%7 == 0 {
 				moments = append(moments, moment{live.AsOf(edge, log.Now()), index.Freeze(log.Now())})
+			}
+			if i%7 == 0 && continued != nil {
+				moments = append(moments, moment{continued.AsOf(edge, log.Now()), index.Freeze(log.Now())})
 			}
 		}
 		for k, m := range moments {
@@ -54,8 +64,11 @@ func TestAsOf(t *testing.T) {
 // Room that was made beforehand changes nothing but the time that it takes.
 func TestExpect(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	plain, expected := index.NewLive(), index.NewLive()
+	plain, expected, log := index.NewLive(), index.NewLive(), event.NewLog(0)
 	for round := range 3 {
+		if round == 1 {
+			expected = index.Continue(index.Freeze(log.Now()))
+		}
 		var events []event.Event
 		counts := make([]int32, 9)
 		for i := range 50 {
@@ -69,6 +82,7 @@ func TestExpect(t *testing.T) {
 		for _, e := range events {
 			plain.Add(e)
 			expected.Add(e)
+			log.Append(e)
 		}
 	}
 	for n := range event.Node(10) {

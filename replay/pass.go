@@ -94,7 +94,11 @@ func (p Pass) walk(
 		defer ahead.stop()
 		for done := 0; done < events.Len(); {
 			asked := time.Now()
-			step := ahead.next()
+			var step *Step
+			if err := event.Guard(func() { step = ahead.next() }); err != nil {
+				yield(nil, err)
+				return
+			}
 			if err := ctx.Err(); err != nil {
 				yield(nil, fmt.Errorf("stopped after %d of %d events: %w", done, events.Len(), err))
 				return

@@ -49,7 +49,8 @@ func (q *Questions) Batches(ctx context.Context, qs []sample.Query) iter.Seq2[*s
 	return q.Parts(ctx, slices.Chunk(qs, max(1, q.most)))
 }
 
-// Parts gathers for queries in batches that were cut already. An error is that of the context, and ends the loop.
+// Parts gathers for queries in batches that were cut already. An error is that of the context,
+// or says that the past cannot be read, and ends the loop.
 func (q *Questions) Parts(ctx context.Context, parts iter.Seq[[]sample.Query]) iter.Seq2[*sample.Batch, error] {
 	return func(yield func(*sample.Batch, error) bool) {
 		for part := range parts {
@@ -57,7 +58,12 @@ func (q *Questions) Parts(ctx context.Context, parts iter.Seq[[]sample.Query]) i
 				yield(nil, err)
 				return
 			}
-			if !yield(q.Gather(part), nil) {
+			var b *sample.Batch
+			if err := event.Guard(func() { b = q.Gather(part) }); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(b, nil) {
 				return
 			}
 		}

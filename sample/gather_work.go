@@ -33,6 +33,8 @@ type work struct {
 	total   int          // things to do
 	next    atomic.Int64 // the first that nobody has taken yet
 	running sync.WaitGroup
+
+	panicked atomic.Pointer[any]
 }
 
 // worker is one thread of it.
@@ -64,7 +66,11 @@ func (w *work) begin(past index.View, p Plan, qs []Query, b *Batch, threads int)
 	w.plot(len(qs))
 	for len(w.workers) < threads {
 		k := &worker{work: w, number: len(w.workers)}
-		k.run = func() { k.loop(); w.running.Done() }
+		k.run = func() {
+			defer w.running.Done()
+			defer w.caught()
+			k.loop()
+		}
 		w.workers = append(w.workers, k)
 	}
 	w.workers = w.workers[:threads]
@@ -123,8 +129,24 @@ func (w *work) parallel(n int, task func(*worker, int)) {
 		w.running.Add(1)
 		go k.run()
 	}
-	w.workers[0].loop()
+	func() {
+		defer w.caught()
+		w.workers[0].loop()
+	}()
 	w.running.Wait()
+	if p := w.panicked.Swap(nil); p != nil {
+		panic(*p)
+	}
+}
+
+// caught keeps a panic of a worker, for the goroutine that gathers: where a file is damaged, it can tell its caller.
+func (w *work) caught() {
+	if p := recover(); p != nil {
+		kept := new(any) // and not &p, which would be on the heap also where there is no panic
+		*kept = p
+		w.panicked.CompareAndSwap(nil, kept)
+		w.next.Store(int64(w.total)) // nobody begins another block
+	}
 }
 
 // paired says whether things i and i+pairs are done together, as a positive and its negative are: they share their

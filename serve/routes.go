@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/dygmamba/dygmamba/event"
 )
 
 // handler handles a request. It returns the document to answer with, nil if it has answered itself.
@@ -73,7 +75,11 @@ func (s *Server) serve(what route, w http.ResponseWriter, r *http.Request) {
 // admit checks the host, the origin, the token and the limits, and then handles the request.
 func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now time.Time) (doc any, err error) {
 	defer func() {
-		if p := recover(); p == http.ErrAbortHandler {
+		p := recover()
+		if damage, ok := p.(*event.DamageError); ok {
+			s.log.Error("the data cannot be read", "error", damage)
+			err = damage
+		} else if p == http.ErrAbortHandler {
 			panic(p)
 		} else if p != nil {
 			s.log.Error("this is a bug in dygmamba, please report it", "panic", p, "stack", string(debug.Stack()))

@@ -38,7 +38,7 @@ func Mismatch(op, want string, shapes ...[]int) *ShapeError {
 }
 
 // Guard runs f and returns the panics of tensors and devices as errors: *ShapeError, *device.OutOfMemory and
-// *device.Failure. Every other panic goes on.
+// *device.Failure, and those of others that have a method Guarded. Every other panic goes on.
 func Guard(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -48,6 +48,11 @@ func Guard(f func()) (err error) {
 		case *device.OutOfMemory:
 			err = p
 		case *device.Failure:
+			err = p
+		case interface {
+			error
+			Guarded()
+		}:
 			err = p
 		default:
 			panic(p)

@@ -30,6 +30,27 @@ func shop(t *testing.T) (dir, data, later string) {
 	return dir, data, later
 }
 
+// A damaged block is bad input, named with file, section and block, whoever reads it.
+func TestDamagedData(t *testing.T) {
+	dir, data, later := shop(t)
+	raw, err := os.ReadFile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[0x80] ^= 1 // the first section, features of events
+	if err := os.WriteFile(data, raw, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"data", "check", data}, {"data", "info", data}, {"data", "append", data, later},
+		{"data", "export", data, "--out", filepath.Join(dir, "x.csv")}, {"eval", "--model", "edgebank", "--data", data},
+		{"train", "--data", data, "--out", filepath.Join(dir, "run"), "--max-time", "1s"}} {
+		program(t, args...).want(t, exitBadInput, data, "section edge features, block 0", "the file is damaged")
+	}
+	if now, _ := os.ReadFile(data); string(now) != string(raw) {
+		t.Error("a damaged file was replaced")
+	}
+}
+
 func TestDataAppend(t *testing.T) {
 	_, data, later := shop(t)
 	before := decode[infoDoc](t, program(t, "data", "info", data, "--json").want(t, exitDone))

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/memory"
 )
 
@@ -96,6 +97,10 @@ func launch(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	root := newRoot(a)
 	a.json = asksForJSON(args)
 	root.SetArgs(args)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd := root
+	var err error
+	if damage := event.Guard(func() { cmd, err = root.ExecuteContextC(ctx) }); damage != nil {
+		err = damage
+	}
 	return a.finish(cmd, err)
 }

@@ -24,7 +24,7 @@ type Layer struct {
 var Layers = []Layer{
 	{Both, []string{
 		"internal/arch", "internal/atomicfile", "internal/brokertest", "internal/golden", "internal/idset",
-		"internal/jsonobject", "internal/memory", "internal/mersenne", "internal/npy",
+		"internal/jsonobject", "internal/memory", "internal/mersenne", "internal/npy", "internal/parallel",
 		"internal/pcg64", "internal/pyset", "internal/release", "internal/rng", "internal/suggest",
 		"internal/tensorboard", "internal/term", "internal/torchtest",
 	}},

@@ -21,6 +21,7 @@ import (
 type Names struct {
 	sources int // 0: one id space
 	names   NameColumns
+	check   func() error // called once before names are read; nil: they are fine
 
 	once  sync.Once
 	table []int32 // open addressing, node ids or 0; made at the first look-up
@@ -75,12 +76,34 @@ func NamesFrom(c NameColumns, sources int) *Names {
 	return &Names{sources: sources, names: c}
 }
 
+// NamesInFile is NamesFrom of columns that are not checked yet: check is called once before a name is read. Where it
+// finds fault, whatever reads names panics with an *event.DamageError.
+func NamesInFile(c NameColumns, sources int, check func() error) *Names {
+	return &Names{sources: sources, names: c, check: sync.OnceValue(check)}
+}
+
 // Columns is the dictionary's own memory, none for nil.
 func (n *Names) Columns() NameColumns {
 	if n == nil {
 		return NameColumns{}
 	}
+	n.read()
 	return n.names
+}
+
+// Verify checks the names, if nobody has.
+func (n *Names) Verify() error {
+	if n == nil || n.check == nil {
+		return nil
+	}
+	return n.check()
+}
+
+// read is called before a name is.
+func (n *Names) read() {
+	if err := n.Verify(); err != nil {
+		panic(&event.DamageError{Err: err})
+	}
 }
 
 // Len is the number of named nodes.
@@ -105,6 +128,7 @@ func (n *Names) Name(id event.Node) string {
 	if id < 1 || int(id) > n.Len() {
 		return strconv.Itoa(int(id))
 	}
+	n.read()
 	return string(n.names.At(int(id)-1, new([20]byte)))
 }
 
@@ -149,6 +173,7 @@ func (n *Names) find(name string, source bool) (event.Node, bool) {
 		id, ok := input.ParseInt([]byte(name))
 		return event.Node(id), ok && id >= 1 && id <= math.MaxInt32
 	}
+	n.read()
 	n.once.Do(n.index)
 	mask := uint64(len(n.table) - 1)
 	var digits [20]byte

@@ -1,11 +1,13 @@
 // Package native answers: how does this program keep a data set on disk?
 //
-// In one file of columns that is mapped into memory rather than read, with a checksum for every part. Save writes a
-// set, a Writer one that is never in memory as a whole, and Open opens either.
+// In one file of columns that is mapped into memory rather than read, with a checksum for every block, and with an
+// index of the events by node. Save writes a set, a Writer one that is never in memory as a whole, and Open opens
+// either. Nothing but the table of sections is read before somebody asks for it.
 package native
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"hash/crc32"
@@ -21,8 +23,9 @@ import (
 // The native file: a header, sections at multiples of 64 bytes, and a table of them. docs/FORMATS.md has it byte by
 // byte.
 const (
-	version      = 1
-	versionLater = 2 // as 1, with sources among the later nodes, whom older readers would take for destinations
+	version      = 3 // with checksums by block, and with what is expensive to derive
+	versionPlain = 1 // a checksum for each section, nothing derived; still read
+	versionLater = 2 // as 1, with sources among the later nodes; still read
 	headerSize   = 128
 	entrySize    = 48
 	sectionAlign = 64
@@ -46,12 +49,16 @@ const (
 	about        = 11 // JSON
 	recipe       = 12 // JSON; absent: the set did not come from tables
 	LaterSources = 13 // int32, ascending: nodes named as sources beyond the first ones
+	starts       = 14 // uint32 per node and one: where its entries in the histories begin
+	histories    = 15 // node by node: times, other ends, edge ids; 16 bytes an entry
+	facts        = 16 // JSON: what was counted
+	checksums    = 17 // uint32 for each block of all other sections
 )
 
 var sectionNames = map[uint32]string{Source: "source", Destination: "destination", Time: "time",
 	Label: "label", Edge: "edge", EdgeFeatures: "edge features", NodeFeatures: "node features",
 	NameNumbers: "name numbers", NameText: "name text", NameEnds: "name ends", about: "about", recipe: "recipe",
-	LaterSources: "later sources"}
+	LaterSources: "later sources", starts: "starts", histories: "histories", facts: "facts", checksums: "checksums"}
 
 // About is what a native file says about itself in words.
 type About struct {
@@ -144,9 +151,7 @@ func Create(path string) (*Writer, error) {
 // Section begins a section of length bytes, to be written while others are. Length −1: as many as will be written,
 // before any other begins.
 func (w *Writer) Section(kind uint32, rows, cols int, length int64) *Section {
-	if n := len(w.sections); n > 0 && w.sections[n-1].length < 0 {
-		w.sections[n-1].Seal()
-	}
+	w.sealLast()
 	w.end = (w.end + sectionAlign - 1) / sectionAlign * sectionAlign
 	s := &Section{file: w, section: section{
 		kind: kind, offset: w.end, length: length, rows: int64(rows), cols: int64(cols),
@@ -156,33 +161,55 @@ func (w *Writer) Section(kind uint32, rows, cols int, length int64) *Section {
 	return s
 }
 
+// sealLast ends the last section if its length was not known.
+func (w *Writer) sealLast() {
+	if n := len(w.sections); n > 0 && w.sections[n-1].length < 0 {
+		w.sections[n-1].Seal()
+	}
+}
+
 // Discard forgets the file.
 func (w *Writer) Discard() { w.file.Discard() }
 
-// Commit writes table and header, and gives the file its name.
-func (w *Writer) Commit(c Counts) error {
+// Commit derives what is expensive to derive, writes table and header, and gives the file its name.
+func (w *Writer) Commit(ctx context.Context, c Counts) error {
+	w.sealLast()
+	for _, s := range w.sections {
+		if err := s.flush(); err != nil {
+			return err
+		}
+	}
+	if err := w.derive(ctx, c); err != nil {
+		return err
+	}
 	h := header{events: int64(c.Events), nodes: int64(c.Nodes), sources: int64(c.Sources)}
 	if c.Bipartite {
 		h.flags |= flagBipartite
 	}
-	tail := w.Section(0, 0, 0, -1) // the table itself; it takes no part in the table
-	w.sections = w.sections[:len(w.sections)-1]
-	var table []byte
-	written := uint32(version)
+	var sums []uint32
 	for _, s := range w.sections {
-		if s.kind == LaterSources {
-			written = versionLater
-		}
 		if err := s.flush(); err != nil {
 			return err
 		}
+		sums = append(sums, s.sealed()...)
+	}
+	put(w, checksums, sums)
+	last := w.sections[len(w.sections)-1]
+	tail := w.Section(0, 0, 0, -1) // the table itself; it takes no part in the table
+	w.sections = w.sections[:len(w.sections)-1]
+	if err := last.flush(); err != nil {
+		return err
+	}
+	last.crc = crc32.Checksum(Bytes(sums), castagnoli)
+	var table []byte
+	for _, s := range w.sections {
 		table = s.section.encode(table)
 	}
 	if _, err := w.file.WriteAt(table, tail.offset); err != nil {
 		return err
 	}
 	h.table, h.sections, h.length = tail.offset, uint32(len(w.sections)), tail.offset+int64(len(table))
-	if _, err := w.file.WriteAt(h.encode(written, crc32.Checksum(table, castagnoli)), 0); err != nil {
+	if _, err := w.file.WriteAt(h.encode(version, crc32.Checksum(table, castagnoli)), 0); err != nil {
 		return err
 	}
 	return w.file.Commit()
@@ -204,13 +231,15 @@ func Save(path string, s *data.Set) error {
 func (w *Writer) set(s *data.Set) error {
 	w.Events(s.Log)
 	w.features(EdgeFeatures, s.Edge)
-	w.features(NodeFeatures, s.Node)
+	node := s.Node
+	node.Rows = max(1, node.Rows) // padding, also where there are no nodes
+	w.features(NodeFeatures, node)
 	w.Names(s.Names)
 	if err := cmp.Or(w.Recipe(s.Recipe),
 		w.About(About{s.Name, s.TimeFormat, s.TimeUnit, s.Sampling, s.From})); err != nil {
 		return err
 	}
-	return w.Commit(Counts{
+	return w.Commit(context.Background(), Counts{
 		Events: s.Log.Len(), Nodes: max(0, s.NumNodes()-1), Sources: s.Names.Sources(), Bipartite: s.Bipartite,
 	})
 }

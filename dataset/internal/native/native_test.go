@@ -20,6 +20,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/dataset/internal/synth"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
@@ -104,21 +105,31 @@ func must(s *data.Set, err error) *data.Set {
 	return s
 }
 
+// checked opens the bytes of a file and looks at all of it. The error is about the first thing that is wrong.
+func checked(raw []byte) error {
+	s, d, err := decode("x.dgm", raw)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.checkAll(s)...)
+}
+
 // No byte of a file may change, and none may be missing, without notice.
 func TestNativeDamage(t *testing.T) {
 	good := saved(t, everything(t))
 	check := func(what string, at int, b []byte) {
 		t.Helper()
-		_, err := decode("x.dgm", aligned(b))
+		err := checked(aligned(b))
 		var in *input.Error
 		if !errors.As(err, &in) {
 			t.Errorf("%s %d: %v", what, at, err)
 		}
 	}
-	_, secs, err := readTable("x.dgm", good)
+	d, err := readTable("x.dgm", aligned(good))
 	if err != nil {
 		t.Fatal(err)
 	}
+	secs := d.sections
 	padding := 0
 	for i := range good {
 		b := bytes.Clone(good)
@@ -161,10 +172,29 @@ func reseal(b []byte) []byte {
 	le.PutUint64(b[48:], uint64(len(b)))
 	if size := uint64(len(b)); n <= maxSections && at <= size && at+n*entrySize <= size {
 		table := b[at : at+n*entrySize]
+		within := func(s section) bool {
+			return s.offset >= 0 && s.offset <= int64(size) && s.length <= int64(size)-s.offset
+		}
+		var sums []byte
 		for e := table; len(e) > 0; e = e[entrySize:] {
-			if s := decodeSection(e); s.offset >= 0 && s.offset <= int64(size) && s.length <= int64(size)-s.offset {
-				le.PutUint32(e[4:], crc32.Checksum(b[s.offset:s.offset+s.length], castagnoli))
+			s := decodeSection(e)
+			if !within(s) || s.kind == checksums {
+				continue
 			}
+			for all := b[s.offset : s.offset+s.length]; len(all) > 0; all = all[min(blockSize, len(all)):] {
+				sums = le.AppendUint32(sums, crc32.Checksum(all[:min(blockSize, len(all))], castagnoli))
+			}
+		}
+		for e := table; len(e) > 0; e = e[entrySize:] {
+			s := decodeSection(e)
+			if !within(s) || le.Uint32(b[8:]) == version && s.kind != checksums {
+				continue
+			}
+			own := b[s.offset : s.offset+s.length]
+			if s.kind == checksums {
+				copy(own, sums)
+			}
+			le.PutUint32(e[4:], crc32.Checksum(own, castagnoli))
 		}
 		le.PutUint32(b[60:], crc32.Checksum(table, castagnoli))
 	}
@@ -175,10 +205,11 @@ func reseal(b []byte) []byte {
 // Files that other programs could have made wrong, with right checksums.
 func TestNativeNonsense(t *testing.T) {
 	good := saved(t, everything(t))
-	_, secs, err := readTable("x.dgm", good)
+	d, err := readTable("x.dgm", aligned(good))
 	if err != nil {
 		t.Fatal(err)
 	}
+	secs := d.sections
 	le := binary.LittleEndian
 	at := func(kind uint32, off int) int { return int(secs[kind].offset) + off }
 	entry := func(kind uint32) int { // of the section table
@@ -207,7 +238,23 @@ func TestNativeNonsense(t *testing.T) {
 			"column name ends: found 1099511627776; want ends that ascend to 15"},
 		{"events", func(b []byte) { le.PutUint64(b[16:], 1<<60) }, "found 1152921504606846976 events"},
 		{"fewer events", func(b []byte) { le.PutUint64(b[16:], 2) }, "found section source of 12 bytes; want 2 values"},
-		{"version", func(b []byte) { le.PutUint32(b[8:], 3) }, "found format version 3; want version 1 or 2"},
+		{"version", func(b []byte) { le.PutUint32(b[8:], 4) }, "found format version 4; want version 1 to 3"},
+		{"starts", func(b []byte) { le.PutUint32(b[at(starts, 8):], 7) }, "found section starts that does not ascend"},
+		{"starts of others", func(b []byte) { le.PutUint32(b[at(starts, 8):], 1) },
+			"found section starts with numbers of other events"},
+		{"history of others", func(b []byte) { le.PutUint32(b[at(histories, 16):], 4) },
+			"found section histories with entries of other events, nodes 0 to 1"},
+		{"facts", func(b []byte) { b[at(facts, 0)] = '[' }, "found section facts that is not JSON"},
+		{"facts of others", func(b []byte) {
+			text := b[at(facts, 0):][:secs[facts].length]
+			copy(text[bytes.Index(text, []byte("sha256"))+9:], "0123")
+		}, "found section facts with {LastNode:4 Hash:0123"},
+		{"last node", func(b []byte) {
+			text := b[at(facts, 0):][:secs[facts].length]
+			text[bytes.Index(text, []byte("last_node"))+11] = '9'
+		}, "found node 9; want nodes up to 5"},
+		{"too few checksums", func(b []byte) { le.PutUint64(b[entry(checksums)+16:], 8) },
+			"found section checksums of 8 bytes; want 4 for each block"},
 		{"sections", func(b []byte) { le.PutUint32(b[56:], 1<<30) }, "found a table of 1073741824 sections"},
 		{"section outside", func(b []byte) { le.PutUint64(b[entry(Time)+8:], 1<<50) }, "found section time at bytes"},
 		{"section missing", func(b []byte) { le.PutUint32(b[entry(Time):], 99) },
@@ -224,13 +271,13 @@ func TestNativeNonsense(t *testing.T) {
 	} {
 		b := bytes.Clone(good)
 		c.edit(b)
-		_, err := decode("x.dgm", reseal(b))
+		err := checked(reseal(b))
 		var in *input.Error
 		if !errors.As(err, &in) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
-	if _, err := decode("x.dgm", reseal(good)); err != nil {
+	if err := checked(reseal(good)); err != nil {
 		t.Error(err)
 	}
 }
@@ -253,15 +300,44 @@ func TestNativeBytes(t *testing.T) {
 	log := event.NewLog(1)
 	log.Append(event.Event{Src: 1, Dst: 2, Time: 0.5})
 	b := saved(t, data.Featureless("tiny", log))
-	want := "\x89DGM\r\n\x1a\n\x01\x00\x00\x00\x01\x00\x00\x00" +
+	want := "\x89DGM\r\n\x1a\n\x03\x00\x00\x00\x01\x00\x00\x00" +
 		"\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
-		"\x80\x01\x00\x00\x00\x00\x00\x00\xa0\x02\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00"
+		"\xc0\x02\x00\x00\x00\x00\x00\x00\xa0\x04\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00"
 	if got := string(b[:60]); got != want {
 		t.Errorf("header %x\nwant   %x", got, want)
 	}
-	if len(b) != 672 || string(b[128:132]) != "\x01\x00\x00\x00" || string(b[192:196]) != "\x02\x00\x00\x00" ||
-		string(b[256:264]) != "\x00\x00\x00\x00\x00\x00\xe0\x3f" {
-		t.Errorf("%d bytes: %x", len(b), b)
+	for at, want := range map[int]string{0x80: "\x01\x00\x00\x00", 0xc0: "\x02\x00\x00\x00",
+		0x100: "\x00\x00\x00\x00\x00\x00\xe0\x3f",
+		0x180: "\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00",
+		0x1c0: "\x00\x00\x00\x00\x00\x00\xe0\x3f\x02\x00\x00\x00\x01\x00\x00\x00",
+		0x1d0: "\x00\x00\x00\x00\x00\x00\xe0\x3f\x01\x00\x00\x00\x01\x00\x00\x00",
+		0x200: `{"last_node":2,"sha256":"978d6b2a`} {
+		if got := string(b[at : at+len(want)]); got != want {
+			t.Errorf("%#x: %x, want %x", at, got, want)
+		}
+	}
+	if len(b) != 1184 {
+		t.Errorf("%d bytes", len(b))
+	}
+}
+
+// readHistories reads those of all nodes; what is wrong with them is a *event.DamageError about the file.
+func readHistories(t *testing.T, s *data.Set) {
+	defer func() {
+		if p := recover(); p != nil {
+			var in *input.Error
+			if d, ok := p.(*event.DamageError); !ok || !errors.As(d, &in) {
+				panic(p)
+			}
+		}
+	}()
+	past := index.Freeze(s.Log)
+	for n := range event.Node(past.NumNodes()) {
+		h := past.Before(n, math.Inf(1))
+		for i, other := range h.Node {
+			s.Edge.Row(int(h.Edge[i]))
+			s.Node.Row(int(other))
+		}
 	}
 }
 
@@ -273,7 +349,10 @@ func FuzzNative(f *testing.F) {
 	f.Add([]byte(input.NativeMagic))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, raw := range [][]byte{aligned(b), reseal(b)} {
-			s, err := decode("fuzz.dgm", raw)
+			s, _, err := decode("fuzz.dgm", raw)
+			if err == nil {
+				err = errors.Join(s.Log.Verify(), s.Names.Verify())
+			}
 			if err != nil {
 				var in *input.Error
 				if !errors.As(err, &in) {
@@ -281,6 +360,8 @@ func FuzzNative(f *testing.F) {
 				}
 				continue
 			}
+			readHistories(t, s)
+			s.Know("")
 			s.Hash()
 			data.Stats(s)
 			for i := range s.Log.Len() {

@@ -12,67 +12,71 @@ import (
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/internal/idset"
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
 // Open opens a file made by Import or Save; see dataset.OpenNative.
 func Open(path string) (*data.Set, error) {
+	s, _, err := open(path)
+	return s, err
+}
+
+func open(path string) (*data.Set, *decoder, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if info.Size() < headerSize {
-		return nil, input.FileError(path, fmt.Sprintf("%d bytes", info.Size()),
+		return nil, nil, input.FileError(path, fmt.Sprintf("%d bytes", info.Size()),
 			fmt.Sprintf("a native .dgm file, at least %d", headerSize))
 	}
 	raw, release, err := mapFile(f, info.Size())
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	s, err := decode(path, raw)
+	s, d, err := decode(path, raw)
 	if err != nil {
 		release()
-		return nil, err
+		return nil, nil, err
 	}
 	s.OnClose(release)
-	return s, nil
+	return s, d, nil
 }
 
 // decode makes a set of the bytes of a native file without copying columns. The bytes must be aligned to 8.
-func decode(path string, raw []byte) (*data.Set, error) {
-	h, secs, err := readTable(path, raw)
+func decode(path string, raw []byte) (*data.Set, *decoder, error) {
+	d, err := readTable(path, raw)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	d := &decoder{path: path, data: raw, header: h, sections: secs}
-	return d.set()
+	s, err := d.set()
+	return s, d, err
 }
 
-// readTable reads the header and the table of sections, and checks all checksums.
-func readTable(path string, raw []byte) (h header, secs map[uint32]section, err error) {
-	bad := func(found, want string) (header, map[uint32]section, error) {
-		return header{}, nil, input.FileError(path, found, want)
-	}
+// readTable reads the header and the table of sections. In versions without checksums of blocks it checks those of all
+// sections, in later ones that of the list of checksums.
+func readTable(path string, raw []byte) (*decoder, error) {
+	bad := func(found, want string) (*decoder, error) { return nil, input.FileError(path, found, want) }
 	le := binary.LittleEndian
 	if len(raw) < headerSize || string(raw[:len(input.NativeMagic)]) != input.NativeMagic {
 		return bad(fmt.Sprintf("%q at the beginning", raw[:min(len(raw), len(input.NativeMagic))]),
 			"a native .dgm file: dataset.Import makes one")
 	}
-	if v := le.Uint32(raw[8:]); v != version && v != versionLater {
+	v := le.Uint32(raw[8:])
+	if v < versionPlain || v > version {
 		return bad(fmt.Sprintf("format version %d", v),
-			fmt.Sprintf("version %d or %d: import the data again with this program", version, versionLater))
+			fmt.Sprintf("version %d to %d: import the data again with this program", versionPlain, version))
 	}
 	if got, want := crc32.Checksum(raw[:headerSize-4], castagnoli), le.Uint32(raw[headerSize-4:]); got != want {
 		return bad(fmt.Sprintf("a header with checksum %08x", got), fmt.Sprintf("%08x: the file is damaged", want))
 	}
 	at := func(i int) int64 { return int64(min(le.Uint64(raw[16+8*i:]), math.MaxInt64)) }
-	h = header{flags: le.Uint32(raw[12:]), events: at(0), nodes: at(1), sources: at(2), table: at(3), length: at(4),
+	h := header{flags: le.Uint32(raw[12:]), events: at(0), nodes: at(1), sources: at(2), table: at(3), length: at(4),
 		sections: le.Uint32(raw[56:])}
 	if int64(len(raw)) != h.length {
 		return bad(fmt.Sprintf("%d bytes", len(raw)),
@@ -88,7 +92,7 @@ func readTable(path string, raw []byte) (h header, secs map[uint32]section, err 
 		return bad(fmt.Sprintf("a section table with checksum %08x", got),
 			fmt.Sprintf("%08x: the file is damaged", want))
 	}
-	secs = make(map[uint32]section, h.sections)
+	d := &decoder{path: path, data: raw, header: h, sections: make(map[uint32]section, h.sections)}
 	for ; len(table) > 0; table = table[entrySize:] {
 		s := decodeSection(table)
 		name := sectionName(s.kind)
@@ -96,16 +100,16 @@ func readTable(path string, raw []byte) (h header, secs map[uint32]section, err 
 			return bad(fmt.Sprintf("section %s at bytes %d to %d", name, s.offset, s.offset+s.length),
 				fmt.Sprintf("multiples of %d between %d and %d", sectionAlign, headerSize, h.table))
 		}
-		if got := crc32.Checksum(raw[s.offset:s.offset+s.length], castagnoli); got != s.crc {
-			return bad(fmt.Sprintf("section %s with checksum %08x", name, got),
-				fmt.Sprintf("%08x: the file is damaged", s.crc))
-		}
-		if _, twice := secs[s.kind]; twice {
+		if _, twice := d.sections[s.kind]; twice {
 			return bad(fmt.Sprintf("section %s twice", name), "it once")
 		}
-		secs[s.kind] = s
+		d.sections[s.kind] = s
+		d.order = append(d.order, s.kind)
 	}
-	return h, secs, nil
+	if v < version {
+		return d, d.checkSections()
+	}
+	return d, d.readChecksums()
 }
 
 func sectionName(kind uint32) string {
@@ -115,21 +119,27 @@ func sectionName(kind uint32) string {
 	return fmt.Sprint(kind)
 }
 
-// decoder makes a set of checked sections. Checksums keep accidents out; the checks here are for files made by other
-// programs.
+// decoder makes a set of sections. Checksums keep accidents out; the other checks are for files made by other programs.
 type decoder struct {
 	path     string
 	data     []byte
 	header   header
 	sections map[uint32]section
-	err      error // about the first thing that was wrong
+	order    []uint32           // of the sections in the table
+	blocks   map[uint32]*blocks // by section; nil: all are checked
+	err      error              // about the first thing that was wrong
 }
 
 // bad notes what is wrong with a value, of row −1 and column "" for a section or the file.
 func (d *decoder) bad(row int, column string, found any, want string) {
 	if d.err == nil {
-		d.err = &input.Error{File: d.path, Row: row, Column: column, Found: fmt.Sprint(found), Want: want}
+		d.err = d.wrong(row, column, found, want)
 	}
+}
+
+// wrong is a complaint about a value.
+func (d *decoder) wrong(row int, column string, found any, want string) error {
+	return &input.Error{File: d.path, Row: row, Column: column, Found: fmt.Sprint(found), Want: want}
 }
 
 // check notes what is wrong with a section or the file, unless it is fine.
@@ -146,7 +156,7 @@ func (d *decoder) set() (*data.Set, error) {
 		fmt.Sprintf("%d events, %d nodes, %d of them sources", h.events, h.nodes, h.sources),
 		fmt.Sprintf("at most %d of each", math.MaxInt32))
 	s := &data.Set{Bipartite: h.flags&flagBipartite != 0, Sampling: protocol.Native, TimeFormat: input.TimeNumber}
-	for _, read := range []func(*data.Set){d.log, d.edges, d.nodes, d.names, d.about, d.recipe} {
+	for _, read := range []func(*data.Set){d.edges, d.nodes, d.log, d.index, d.names, d.about, d.recipe} {
 		if d.err == nil {
 			read(s)
 		}
@@ -157,23 +167,56 @@ func (d *decoder) set() (*data.Set, error) {
 	return s, nil
 }
 
-func (d *decoder) log(s *data.Set) {
+// columns are those of the events.
+func (d *decoder) columns() event.Columns {
 	n := int(d.header.events)
-	c := event.Columns{Src: column[event.Node](d, Source, n, true), Dst: column[event.Node](d, Destination, n, true),
+	return event.Columns{Src: column[event.Node](d, Source, n, true), Dst: column[event.Node](d, Destination, n, true),
 		Time: column[event.Time](d, Time, n, true), Label: column[float32](d, Label, n, false),
 		Edge: column[event.Edge](d, Edge, n, false)}
+}
+
+func (d *decoder) log(s *data.Set) {
+	c := d.columns()
 	if d.err != nil {
 		return
 	}
-	log, err := event.FromColumns(c)
-	if err != nil {
-		d.bad(-1, "", err, "events that a log accepts")
+	if d.blocks == nil {
+		if err := d.checkEvents(c, s.Edge.Rows); err != nil {
+			d.err = err
+			return
+		}
+		s.Log = event.FromFile(c, lastNode(c)+1, func() error { return nil })
 		return
 	}
-	s.Log = log
-	d.check(log.Sorted(), "times that decrease", "events in the order of time")
-	d.check(log.NumNodes() <= int(d.header.nodes)+1, fmt.Sprintf("node %d", log.NumNodes()-1),
+	known := d.facts()
+	if d.err != nil {
+		return
+	}
+	s.Log = event.FromFile(c, known.LastNode+1, func() error {
+		for _, kind := range []uint32{Source, Destination, Time, Label, Edge, EdgeFeatures, NodeFeatures} {
+			if err := d.blocks[kind].all(); err != nil {
+				return err
+			}
+		}
+		return d.checkEvents(c, s.Edge.Rows)
+	})
+	if len(c.Src) == 0 {
+		s.Log = event.NewLog(0)
+	}
+	s.Know(known.Hash)
+}
+
+// facts are what the file says of its events.
+func (d *decoder) facts() (known counted) {
+	sec, ok := d.sections[facts]
+	if !d.check(ok, "no section facts", "it") || !d.read(facts) {
+		return known
+	}
+	err := json.Unmarshal(d.bytes(sec), &known)
+	d.check(err == nil, fmt.Sprintf("section facts that is not JSON: %v", err), "a JSON object")
+	d.check(known.LastNode >= 0 && int64(known.LastNode) <= d.header.nodes, fmt.Sprintf("node %d", known.LastNode),
 		fmt.Sprintf("nodes up to %d, as the header says", d.header.nodes))
+	return known
 }
 
 func (d *decoder) bytes(s section) []byte { return d.data[s.offset : s.offset+s.length] }
@@ -202,21 +245,12 @@ func (d *decoder) features(kind uint32) data.Features {
 	return data.Features{Rows: int(s.rows), Cols: int(s.cols), Data: columnOf[float32](d.bytes(s))}
 }
 
-// edges checks that every edge id occurs once and has a row of features.
+// edges reads the features of events: a row for each.
 func (d *decoder) edges(s *data.Set) {
 	s.Edge = d.features(EdgeFeatures)
-	all := s.Log.All()
 	if _, ok := d.sections[Edge]; !ok {
-		d.check(s.Edge.Rows > all.Len(), fmt.Sprintf("%d rows of edge features", s.Edge.Rows),
-			fmt.Sprintf("%d, one for each event and one for padding", all.Len()+1))
-		return
-	}
-	var seen idset.Set
-	for i := range all.Len() {
-		if e := all.Edge(i); int(e) >= s.Edge.Rows || !seen.Add(e) {
-			d.bad(i+1, "edge", e, fmt.Sprintf("every edge id once, and below %d", s.Edge.Rows))
-			return
-		}
+		d.check(int64(s.Edge.Rows) > d.header.events, fmt.Sprintf("%d rows of edge features", s.Edge.Rows),
+			fmt.Sprintf("%d, one for each event and one for padding", d.header.events+1))
 	}
 }
 
@@ -233,23 +267,41 @@ func (d *decoder) names(s *data.Set) {
 		return
 	}
 	c.Text = d.bytes(d.sections[NameText])
+	if c.Later = d.later(); d.err != nil {
+		return
+	}
+	if d.blocks == nil {
+		if d.err = d.checkNames(c); d.err == nil {
+			s.Names = data.NamesFrom(c, int(d.header.sources))
+		}
+		return
+	}
+	s.Names = data.NamesInFile(c, int(d.header.sources), func() error {
+		for _, kind := range []uint32{NameNumbers, NameText, NameEnds} {
+			if err := d.blocks[kind].all(); err != nil {
+				return err
+			}
+		}
+		return d.checkNames(c)
+	})
+}
+
+// checkNames says whether names end within the text, one after another.
+func (d *decoder) checkNames(c data.NameColumns) error {
 	last := int64(0)
 	for i, end := range c.Ends {
 		if end < last || end > int64(len(c.Text)) {
-			d.bad(i+1, "name ends", end, fmt.Sprintf("ends that ascend to %d", len(c.Text)))
-			return
+			return d.wrong(i+1, "name ends", end, fmt.Sprintf("ends that ascend to %d", len(c.Text)))
 		}
 		last = end
 	}
-	if c.Later = d.later(); d.err == nil {
-		s.Names = data.NamesFrom(c, int(d.header.sources))
-	}
+	return nil
 }
 
 // later are the sources beyond the first ones.
 func (d *decoder) later() []event.Node {
 	s, ok := d.sections[LaterSources]
-	if !ok {
+	if !ok || !d.read(LaterSources) {
 		return nil
 	}
 	ids := column[event.Node](d, LaterSources, int(min(s.rows, math.MaxInt32)), true)
@@ -268,7 +320,7 @@ func (d *decoder) later() []event.Node {
 // recipe reads how tables became the set.
 func (d *decoder) recipe(s *data.Set) {
 	sec, ok := d.sections[recipe]
-	if !ok {
+	if !ok || !d.read(recipe) {
 		return
 	}
 	s.Recipe = new(data.Recipe)
@@ -283,7 +335,7 @@ func (d *decoder) recipe(s *data.Set) {
 func (d *decoder) about(s *data.Set) {
 	var a About
 	sec, ok := d.sections[about]
-	if !d.check(ok, "no section about", "it") {
+	if !d.check(ok, "no section about", "it") || !d.read(about) {
 		return
 	}
 	err := json.Unmarshal(d.bytes(sec), &a)

@@ -2,10 +2,14 @@ package native
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"unsafe"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/parallel"
 )
 
 // Section writes one section, from its beginning to its end by Write or in any order by WriteAt.
@@ -13,9 +17,16 @@ type Section struct {
 	file *Writer
 	section
 	buf  []byte
-	done int64 // bytes in the file
+	done int64    // bytes in the file
+	sums []uint32 // of the blocks that are full; crc is that of the last
 	err  error
 }
+
+// blockSize is how many bytes of a section one checksum is for; the last block may be shorter.
+const blockSize = 1 << 20
+
+// numBlocks is how many blocks a section of that length has.
+func numBlocks(length int64) int { return int((length + blockSize - 1) / blockSize) }
 
 // most is how many bytes are written at once.
 const most = 256 << 10
@@ -51,9 +62,26 @@ func (s *Section) put(p []byte) {
 	if s.err != nil || len(p) == 0 {
 		return
 	}
-	s.crc = crc32.Update(s.crc, castagnoli, p)
-	_, s.err = s.file.file.WriteAt(p, s.offset+s.done)
-	s.done += int64(len(p))
+	if _, s.err = s.file.file.WriteAt(p, s.offset+s.done); s.err != nil {
+		return
+	}
+	for len(p) > 0 {
+		n := min(int64(len(p)), blockSize-s.done%blockSize)
+		s.crc = crc32.Update(s.crc, castagnoli, p[:n])
+		p, s.done = p[n:], s.done+n
+		if s.done%blockSize == 0 {
+			s.sums, s.crc = append(s.sums, s.crc), 0
+		}
+	}
+}
+
+// sealed are the checksums of all blocks of a section that is written. It has none of its own then.
+func (s *Section) sealed() []uint32 {
+	if s.done%blockSize != 0 {
+		s.sums = append(s.sums, s.crc)
+	}
+	s.crc = 0
+	return s.sums
 }
 
 // Size is how many bytes have been written.
@@ -74,24 +102,30 @@ func (s *Section) WriteAt(p []byte, at int64) (int, error) {
 	return s.file.file.WriteAt(p, s.offset+at)
 }
 
-// ReadBack reads a section that was written in any order, for its checksum. What was never written is zero.
+// ReadBack reads a section that was written in any order, for its checksums. What was never written is zero.
 func (s *Section) ReadBack() error {
-	if err := s.file.file.Truncate(s.offset + s.length); err != nil {
+	if err := s.file.file.Truncate(s.file.end); err != nil {
 		return err
 	}
-	buf := make([]byte, most)
-	for s.done < s.length {
-		k, err := s.file.file.ReadAt(buf[:min(int64(len(buf)), s.length-s.done)], s.offset+s.done)
-		if err != nil {
-			return fmt.Errorf("read back %s: %w", sectionName(s.kind), err)
-		}
-		s.crc = crc32.Update(s.crc, castagnoli, buf[:k])
-		s.done += int64(k)
+	s.sums = make([]uint32, numBlocks(s.length))
+	errs := make([]error, len(s.sums))
+	parallel.Each(len(s.sums), func(i int) {
+		at := int64(i) * blockSize
+		block := make([]byte, min(blockSize, s.length-at))
+		_, errs[i] = s.file.file.ReadAt(block, s.offset+at)
+		s.sums[i] = crc32.Checksum(block, castagnoli)
+	})
+	if n := len(s.sums); s.length%blockSize != 0 {
+		s.sums, s.crc = s.sums[:n-1], s.sums[n-1]
+	}
+	s.done = s.length
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("read back %s: %w", sectionName(s.kind), err)
 	}
 	return nil
 }
 
-// store is where a file is written: a whole.File, or nowhere.
+// store is where a file is written: an atomicfile.File, or nowhere.
 type store interface {
 	io.ReaderAt
 	io.WriterAt
@@ -111,7 +145,7 @@ func (nowhere) Discard()                               {}
 
 // scalar is what sections are made of.
 type scalar interface {
-	~byte | ~int32 | ~int64 | ~float32 | ~float64
+	~byte | ~int32 | ~uint32 | ~int64 | ~float32 | ~float64
 }
 
 // littleEndian says whether numbers lie in memory as they do in the file.
@@ -128,6 +162,12 @@ func Bytes[T scalar](col []T) []byte {
 		return raw
 	}
 	return swapped(raw, size)
+}
+
+// rawWords is the memory of histories, which hold numbers of different sizes: only little-endian machines can keep them
+// in a file.
+func rawWords(words []event.Time) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
 }
 
 // columnOf is the column that little-endian bytes hold, in their own memory where possible. They must be aligned to 8

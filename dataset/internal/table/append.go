@@ -51,6 +51,9 @@ func Append(ctx context.Context, path string, files []string, o AppendOptions) (
 		return nil, err
 	}
 	defer set.Close()
+	if err := cmp.Or(set.Log.Verify(), set.Names.Verify()); err != nil { // nothing damaged is written anew
+		return nil, err
+	}
 	w, err := native.Create(path)
 	if err != nil {
 		return nil, err

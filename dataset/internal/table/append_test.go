@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -307,5 +308,46 @@ func TestAppendAlone(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 3 {
 		t.Errorf("left %v", left)
+	}
+}
+
+// Tables that come one after another, in the order of time, give the file that one import of all of them gives, byte
+// for byte, its index included.
+func TestAppendEqualsImport(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for part, rows := range []string{"a,x,1\nb,x,1\na,a,2\n", "c,x,2\na,y,5\n", "z,c,5\nz,z,5\nb,y,7\n"} {
+		path := filepath.Join(dir, fmt.Sprintf("part%d.csv", part))
+		if err := os.WriteFile(path, []byte("src,dst,time\n"+rows), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, path)
+	}
+	grown, whole := filepath.Join(dir, "grown.dgm"), filepath.Join(dir, "whole.dgm")
+	o := Options{Name: "x"}
+	if _, err := Import(t.Context(), files[:1], grown, o); err != nil {
+		t.Fatal(err)
+	}
+	for i := range files[1:] {
+		if _, err := Append(t.Context(), grown, files[i+1:i+2], AppendOptions{Options: o}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Import(t.Context(), files, whole, o); err != nil {
+		t.Fatal(err)
+	}
+	a, err := os.ReadFile(grown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a, b) {
+		t.Errorf("%d bytes, not the %d of one import", len(a), len(b))
+	}
+	if _, found, err := native.Check(grown); err != nil || found.Total > 0 {
+		t.Error(found, err)
 	}
 }

@@ -55,7 +55,8 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 	if err := cmp.Or(im.out.Recipe(recipe), im.out.About(about), ctx.Err()); err != nil {
 		return err
 	}
-	return im.out.Commit(native.Counts{Events: r.Events, Nodes: r.Nodes, Sources: named, Bipartite: r.Bipartite})
+	im.table, im.sources, im.targets = nil, nil, nil // room to sort events by node
+	return im.out.Commit(ctx, native.Counts{Events: r.Events, Nodes: r.Nodes, Sources: named, Bipartite: r.Bipartite})
 }
 
 // lookalikes warns of names that differ by ".0" alone, in a new set.
