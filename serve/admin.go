@@ -98,9 +98,6 @@ func resolved(path string) (string, error) {
 }
 
 func (s *Server) postRollback(w http.ResponseWriter, r *http.Request) (any, error) {
-	if err := s.noBody(w, r); err != nil {
-		return nil, err
-	}
 	g, err := s.models.rollback()
 	if err != nil {
 		return nil, err
@@ -110,9 +107,6 @@ func (s *Server) postRollback(w http.ResponseWriter, r *http.Request) (any, erro
 }
 
 func (s *Server) postSnapshot(w http.ResponseWriter, r *http.Request) (any, error) {
-	if err := s.noBody(w, r); err != nil {
-		return nil, err
-	}
 	if s.snapshotter.File == "" {
 		return nil, fail("conflict", "this server writes no snapshots: it has no store")
 	}
@@ -120,15 +114,4 @@ func (s *Server) postSnapshot(w http.ResponseWriter, r *http.Request) (any, erro
 		return nil, fail("snapshot_failed", "%v", err)
 	}
 	return s.snapshotter.doc(), nil
-}
-
-// noBody reads the body of a request that needs none. A browser sends JSON to another site only with its consent: other
-// types are refused.
-func (s *Server) noBody(w http.ResponseWriter, r *http.Request) error {
-	if r.Header.Get("Content-Type") == "" {
-		return nil
-	}
-	text, _, err := s.body(w, r, typeJSON)
-	s.limiter.release(len(text))
-	return err
 }

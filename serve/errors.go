@@ -41,6 +41,7 @@ var kinds = map[string]struct{ status, after int }{
 	"forbidden":          {403, 0},
 	"not_found":          {404, 0},
 	"method_not_allowed": {405, 0},
+	"too_slow":           {408, 1},
 	"conflict":           {409, 0},
 	"too_early":          {409, 0},
 	"too_large":          {413, 0},

@@ -3,9 +3,7 @@ package serve
 import (
 	"fmt"
 	"math"
-	"mime"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -16,26 +14,17 @@ import (
 	"github.com/dygmamba/dygmamba/eventlog"
 )
 
-const (
-	typeJSON   = "application/json"
-	typeNDJSON = "application/x-ndjson"
-)
-
 var eventFields = []string{"src", "dst", "time", "label", "features"}
 
 // postEvents takes all events of a request, and answers when they are durable; or takes none of them.
 func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) (any, error) {
-	text, kind, err := s.body(w, r, typeJSON, typeNDJSON)
-	if err != nil {
-		return nil, err
-	}
-	defer s.limiter.release(len(text))
-	key, err := keyOf(r, text)
+	body := bodyOf(r)
+	key, err := keyOf(r, body.text)
 	if err != nil {
 		return nil, err
 	}
 	d := eventDecoder{limits: &s.options.Limits, set: s.options.Set, width: s.engine.width}
-	events, err := d.decode(text, kind)
+	events, err := d.decode(body.text, body.kind)
 	if err != nil {
 		return nil, err
 	}
@@ -230,29 +219,4 @@ func clip(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:57], "") + "…"
-}
-
-// body reads the body of a request that has one of some types, within the limits. The caller must call limiter.release
-// with its length when it is done.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, types ...string) (text, kind string, err error) {
-	kind, _, err = mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || !slices.Contains(types, kind) {
-		return "", "", fail("unsupported_type", "Content-Type is %q, want %s", clip(r.Header.Get("Content-Type")),
-			strings.Join(types, " or "))
-	}
-	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return "", "", fail("unsupported_type", "Content-Encoding is %q, want none", clip(enc))
-	}
-	text, err = s.limiter.read(w, r)
-	return text, kind, err
-}
-
-// readJSON lets fill read the body of a request. Strings are parts of the body: fill clones those that are kept.
-func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, fill func(*scanner)) error {
-	text, _, err := s.body(w, r, typeJSON)
-	if err != nil {
-		return err
-	}
-	defer s.limiter.release(len(text))
-	return read(text, 0, fill)
 }

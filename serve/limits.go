@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"os"
 	"reflect"
 	"strings"
 	"sync"
@@ -23,7 +24,8 @@ type Limits struct {
 	Nodes      int     // known nodes; no events are taken beyond that
 	Rate       float64 // requests a second of each client; below 0: no limit
 	Burst      int     // requests of a client at once, before Rate applies
-	Concurrent int     // requests at the same time
+	Concurrent int     // requests at the same time; one client gets three quarters of that
+	Uploads    int     // bodies that are received at the same time; the slowest of more are cut off
 	Waiting    int     // requests that wait for the model
 	Timeout    time.Duration
 }
@@ -31,7 +33,7 @@ type Limits struct {
 // DefaultLimits suit a machine with a few gigabytes of RAM.
 var DefaultLimits = Limits{
 	Body: 32 << 20, Bodies: 256 << 20, Batch: 100_000, Queries: 10_000, Candidates: 100_000, ID: 256, Nodes: 50_000_000,
-	Rate: -1, Burst: 100, Concurrent: 512, Waiting: 256, Timeout: 30 * time.Second,
+	Rate: -1, Burst: 100, Concurrent: 512, Uploads: 4096, Waiting: 512, Timeout: 30 * time.Second,
 }
 
 func (l Limits) orDefault() Limits {
@@ -48,9 +50,11 @@ type limiter struct {
 	Limits
 	bytes   atomic.Int64 // of bodies in memory
 	running atomic.Int64 // requests that are being answered
+	uploads uploads
 
 	mu      sync.Mutex // guards what follows
 	buckets map[string]*bucket
+	holds   map[string]int // running requests of each client
 }
 
 // bucket is the token bucket of a client.
@@ -61,21 +65,43 @@ type bucket struct {
 
 const maxBuckets = 1 << 16 // clients that are remembered
 
-func newLimiter(l Limits) *limiter { return &limiter{Limits: l, buckets: map[string]*bucket{}} }
+func newLimiter(l Limits) *limiter {
+	return &limiter{Limits: l, buckets: map[string]*bucket{}, holds: map[string]int{},
+		uploads: uploads{open: map[*upload]bool{}, most: l.Uploads}}
+}
 
-// enter counts a request as running, or says why it is not admitted.
-func (l *limiter) enter(client string, now time.Time) error {
+// enter counts a request as running until leave is called, or says why it is not admitted.
+func (l *limiter) enter(client string) (leave func(), err error) {
 	if l.running.Add(1) > int64(l.Concurrent) {
 		l.running.Add(-1)
-		return fail("busy", "%d requests are being answered, the most at the same time", l.Concurrent)
+		return nil, fail("busy", "%d requests are being answered, the most at the same time", l.Concurrent)
 	}
-	if wait := l.spend(client, now); wait > 0 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if share := max(1, l.Concurrent-l.Concurrent/4); l.holds[client] >= share {
 		l.running.Add(-1)
-		e := fail("too_many_requests", "more than %g requests a second", l.Rate)
-		e.after = wait
-		return e
+		return nil, fail("busy", "%d requests of this client are being answered, the most at the same time", share)
 	}
-	return nil
+	l.holds[client]++
+	return func() {
+		l.running.Add(-1)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.holds[client]--; l.holds[client] == 0 {
+			delete(l.holds, client)
+		}
+	}, nil
+}
+
+// pace says that a client sends requests too fast.
+func (l *limiter) pace(client string, now time.Time) error {
+	wait := l.spend(client, now)
+	if wait == 0 {
+		return nil
+	}
+	e := fail("too_many_requests", "more than %g requests a second", l.Rate)
+	e.after = wait
+	return e
 }
 
 // spend takes a token of a client's bucket. If there is none it returns the seconds until the next one.
@@ -114,8 +140,11 @@ func (l *limiter) forget(now time.Time) {
 	}
 }
 
-func (l *limiter) read(w http.ResponseWriter, r *http.Request) (_ string, err error) {
+// read reads the body of a request. The caller calls release with its length when it is done.
+func (l *limiter) read(w http.ResponseWriter, r *http.Request, client string) (_ string, err error) {
 	var b strings.Builder
+	up := l.uploads.begin(w, client)
+	defer l.uploads.end(up)
 	defer func() {
 		if err != nil {
 			l.release(b.Len())
@@ -135,6 +164,7 @@ func (l *limiter) read(w http.ResponseWriter, r *http.Request) (_ string, err er
 	for {
 		n, err := in.Read(buf[:])
 		b.Write(buf[:n])
+		up.bytes.Add(int64(n))
 		var large *http.MaxBytesError
 		switch {
 		case l.bytes.Add(int64(n)) > l.Bodies:
@@ -143,6 +173,10 @@ func (l *limiter) read(w http.ResponseWriter, r *http.Request) (_ string, err er
 			return b.String(), nil
 		case errors.As(err, &large):
 			return "", too
+		case up.cut.Load():
+			return "", fail("too_slow", "other requests need the place of this one, which was received too slowly")
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return "", fail("too_slow", "the body was not received in time")
 		case err != nil:
 			return "", fail("bad_request", "the body ended early: %v", err)
 		}

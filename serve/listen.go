@@ -70,7 +70,8 @@ func (l *Listener) URL() string {
 
 // Serve answers requests until ctx ends, then waits for the running ones.
 func (s *Server) Serve(ctx context.Context, l *Listener) error {
-	connLimit := &connLimit{most: l.Connections, idle: list.New(), places: map[net.Conn]*list.Element{}}
+	connLimit := &connLimit{most: l.Connections, slow: s.limiter.uploads.cutSlowest,
+		idle: list.New(), places: map[net.Conn]*list.Element{}}
 	server := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 5 * time.Second,
@@ -107,10 +108,11 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 }
 
 // connLimit bounds the number of open connections. When there are too many, it closes the one that has been idle the
-// longest, so that idle connections do not keep others out.
+// longest, or else that of the slowest upload, so that neither keeps others out.
 type connLimit struct {
 	most   int
-	mu     sync.Mutex // guards what follows
+	slow   func() bool // cuts off the slowest upload, if there is one
+	mu     sync.Mutex  // guards what follows
 	open   int
 	idle   *list.List // of net.Conn, the longest idle first
 	places map[net.Conn]*list.Element
@@ -132,9 +134,10 @@ func (c *connLimit) note(conn net.Conn, state http.ConnState) {
 	case http.StateClosed, http.StateHijacked:
 		c.open--
 	}
-	if c.open > c.most && c.idle.Len() > 0 {
-		oldest := c.idle.Remove(c.idle.Front()).(net.Conn)
-		delete(c.places, oldest)
-		oldest.Close() // note is called again for it
+	if c.open <= c.most || c.idle.Len() == 0 || c.idle.Front().Value == conn && c.slow() {
+		return
 	}
+	oldest := c.idle.Remove(c.idle.Front()).(net.Conn)
+	delete(c.places, oldest)
+	oldest.Close() // note is called again for it
 }

@@ -21,25 +21,35 @@ type route struct {
 	pattern string // method and path
 	right   string
 	handle  handler
-	slow    bool // has no time limit
+	how     manner
 }
+
+// manner is what is different about a route.
+type manner int
+
+const (
+	slow     manner = 1 << iota // has no time limit
+	aside                       // does not count as a running request: it answers at once in any case
+	lines                       // takes a body of JSON lines too
+	bodiless                    // needs no body
+)
 
 func (s *Server) list() []route {
 	return []route{
-		{"POST /v1/events", rightIngest, s.postEvents, false},
-		{"POST /v1/score", rightQuery, s.postScore, false},
-		{"POST /v1/rank", rightQuery, s.postRank, false},
-		{"POST /v1/explain", rightQuery, s.postExplain, false},
-		{"GET /v1/nodes/{id}/history", rightQuery, s.getHistory, false},
-		{"GET /v1/status", rightQuery, s.getStatus, false},
-		{"GET /v1/live", rightQuery, s.getLive, false},
-		{"POST /v1/admin/reload", rightAdmin, s.postReload, true},
-		{"POST /v1/admin/rollback", rightAdmin, s.postRollback, false},
-		{"POST /v1/admin/snapshot", rightAdmin, s.postSnapshot, true},
-		{"GET /v1/admin/state", rightAdmin, s.getState, true},
-		{"GET /metrics", rightQuery, s.getMetrics, false},
-		{"GET /v1/openapi.json", "", static(typeJSON, openAPI), false},
-		{"GET /{$}", "", static("text/html; charset=utf-8", page), false},
+		{"POST /v1/events", rightIngest, s.postEvents, lines},
+		{"POST /v1/score", rightQuery, s.postScore, 0},
+		{"POST /v1/rank", rightQuery, s.postRank, 0},
+		{"POST /v1/explain", rightQuery, s.postExplain, 0},
+		{"GET /v1/nodes/{id}/history", rightQuery, s.getHistory, 0},
+		{"GET /v1/status", rightQuery, s.getStatus, 0},
+		{"GET /v1/live", rightQuery, s.getLive, 0},
+		{"POST /v1/admin/reload", rightAdmin, s.postReload, slow},
+		{"POST /v1/admin/rollback", rightAdmin, s.postRollback, bodiless},
+		{"POST /v1/admin/snapshot", rightAdmin, s.postSnapshot, slow | bodiless},
+		{"GET /v1/admin/state", rightAdmin, s.getState, slow},
+		{"GET /metrics", rightQuery, s.getMetrics, aside},
+		{"GET /v1/openapi.json", "", static(typeJSON, openAPI), aside},
+		{"GET /{$}", "", static("text/html; charset=utf-8", page), aside},
 	}
 }
 
@@ -59,12 +69,17 @@ func (s *Server) routes() http.Handler {
 	})
 }
 
+// answerTime is how long a client may take to read an answer.
+const answerTime = time.Minute
+
 func (s *Server) serve(what route, w http.ResponseWriter, r *http.Request) {
 	began, status := time.Now(), http.StatusOK
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	if doc, err := s.admit(what, w, r, began); err != nil {
+	doc, err := s.admit(what, w, r, began)
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime)) // nobody reads for longer
+	if err != nil {
 		status = writeError(w, err)
 	} else if doc != nil {
 		writeJSON(w, status, doc)
@@ -103,11 +118,27 @@ func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now t
 	if client == "" {
 		client, _, _ = net.SplitHostPort(r.RemoteAddr)
 	}
-	if err := s.limiter.enter(client, now); err != nil {
+	if what.how&aside != 0 {
+		http.NewResponseController(w).SetWriteDeadline(now.Add(answerTime))
+		return what.handle(w, r)
+	}
+	if err := s.limiter.pace(client, now); err != nil {
 		return nil, err
 	}
-	defer s.limiter.running.Add(-1)
-	if !what.slow {
+	if r.Method == http.MethodPost {
+		got, err := s.receive(what, w, r, client)
+		if err != nil {
+			return nil, err
+		}
+		defer s.limiter.release(len(got.text))
+		r.Body = got
+	}
+	leave, err := s.limiter.enter(client) // after the body: a slow one takes no place
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if what.how&slow == 0 {
 		ctx, cancel := context.WithTimeout(r.Context(), s.options.Limits.Timeout)
 		defer cancel()
 		r = r.WithContext(ctx)
