@@ -50,6 +50,11 @@ type Log interface {
 	Close() error
 }
 
+// Checker is a log that can tell whether it would take events now. Check returns ErrFull, ErrAway, or why it has ended.
+type Checker interface {
+	Check(ctx context.Context) error
+}
+
 // Errors of logs. They are wrapped with where it happened, what was found and what would help.
 var (
 	ErrTooLarge = errors.New("the batch is too large for the event log")

@@ -23,7 +23,7 @@ import (
 func listening(t *testing.T, l Listening, change func(o *Options)) (*Server, *Listener) {
 	t.Helper()
 	s := newWorld(t, dygmamba.DefaultModel).server(t, change)
-	l.Address = "127.0.0.1:0"
+	l.Address, l.Linger = "127.0.0.1:0", time.Millisecond
 	port, err := Listen(l)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -74,7 +75,7 @@ func BenchmarkRestore(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := s.restore(newEngine(w.early, nil)); err != nil {
+		if err := s.restore(context.Background(), newEngine(w.early, nil)); err != nil {
 			b.Fatal(err)
 		}
 	}

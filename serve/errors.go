@@ -54,6 +54,7 @@ var kinds = map[string]struct{ status, after int }{
 	"log_full":           {503, 30},
 	"log_unavailable":    {503, 5},
 	"snapshot_failed":    {503, 30},
+	"starting":           {503, 1},
 	"stopping":           {503, 1},
 	"timeout":            {503, 1},
 }

@@ -32,6 +32,7 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) (any, error)
 		return nil, fail("full", "%d nodes are known, more than the limit of %d", known, most)
 	}
 	receipt, err := s.engine.ingest(r.Context(), key, events)
+	s.health.ingested(err)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +22,10 @@ type Listening struct {
 	Key         string
 	Connections int           // open at the same time; 0: 20,000
 	Drain       time.Duration // how long running requests may take when the server stops; 0: 20 s
+	Linger      time.Duration // how long new requests are answered when the server stops; 0: 500 ms
+	Patient     bool          // Linger also when nobody is connected, so that load balancers notice
+	Health      string        // another host:port, for health and metrics alone and without tokens; "": none
+	Logger      *slog.Logger  // nil: silent
 }
 
 // Loopback says whether only this machine can reach an address.
@@ -37,14 +42,25 @@ func Loopback(address string) bool {
 type Listener struct {
 	Listening
 	net.Listener
-	tls *tls.Config
+	tls    *tls.Config
+	health net.Listener // nil: none
+
+	once   sync.Once // begins to answer
+	http   *http.Server
+	conns  *connLimit
+	ended  chan error             // why it answers no more
+	phase  atomic.Pointer[string] // of the start
+	server atomic.Pointer[Server] // nil until one has started
 }
 
 // Listen opens the port, so that a bad address or certificate is reported before anything else is done.
 func Listen(l Listening) (*Listener, error) {
 	l.Connections = cmp.Or(l.Connections, 20_000)
 	l.Drain = cmp.Or(l.Drain, 20*time.Second)
-	out := &Listener{Listening: l}
+	l.Linger = cmp.Or(l.Linger, 500*time.Millisecond)
+	l.Logger = cmp.Or(l.Logger, slog.New(slog.DiscardHandler))
+	out := &Listener{Listening: l, ended: make(chan error, 1)}
+	out.Phase("opening")
 	if l.Certificate != "" || l.Key != "" {
 		pair, err := tls.LoadX509KeyPair(l.Certificate, l.Key)
 		if err != nil {
@@ -57,6 +73,12 @@ func Listen(l Listening) (*Listener, error) {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	out.Listener = port
+	if l.Health != "" {
+		if out.health, err = net.Listen("tcp", l.Health); err != nil {
+			port.Close()
+			return nil, fmt.Errorf("listen for health and metrics: %w", err)
+		}
+	}
 	return out, nil
 }
 
@@ -68,42 +90,106 @@ func (l *Listener) URL() string {
 	return "http://" + l.Addr().String()
 }
 
-// Serve answers requests until ctx ends, then waits for the running ones.
-func (s *Server) Serve(ctx context.Context, l *Listener) error {
-	connLimit := &connLimit{most: l.Connections, slow: s.limiter.uploads.cutSlowest,
-		idle: list.New(), places: map[net.Conn]*list.Element{}}
-	server := &http.Server{
-		Handler:           s.Handler(),
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      5 * time.Minute, // a reload may take that long; answers have a limit of their own
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    16 << 10,
-		ConnState:         connLimit.note,
-		TLSConfig:         l.tls,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-	ended := make(chan error, 1)
-	go func() {
-		if l.tls != nil {
-			ended <- server.ServeTLS(l.Listener, "", "")
-		} else {
-			ended <- server.Serve(l.Listener)
+// Answer begins to answer requests: until a server takes the port, with what it does to start (see Phase).
+func (l *Listener) Answer() {
+	l.once.Do(func() {
+		l.conns = &connLimit{most: l.Connections, slow: func() bool {
+			s := l.server.Load()
+			return s != nil && s.limiter.uploads.cutSlowest()
+		}, idle: list.New(), places: map[net.Conn]*list.Element{}}
+		l.http = &http.Server{
+			Handler:           http.HandlerFunc(l.handle),
+			ReadHeaderTimeout: 5 * time.Second,
+			ReadTimeout:       30 * time.Second,
+			WriteTimeout:      5 * time.Minute, // a reload may take that long; answers have a limit of their own
+			IdleTimeout:       2 * time.Minute,
+			MaxHeaderBytes:    16 << 10,
+			ConnState:         l.conns.note,
+			TLSConfig:         l.tls,
+			ErrorLog:          slog.NewLogLogger(l.Logger.Handler(), slog.LevelDebug),
 		}
-	}()
+		go func() {
+			if l.tls != nil {
+				l.ended <- l.http.ServeTLS(l.Listener, "", "")
+			} else {
+				l.ended <- l.http.Serve(l.Listener)
+			}
+		}()
+		if l.health != nil {
+			aside := &http.Server{Handler: http.HandlerFunc(l.handleHealth), ReadTimeout: 5 * time.Second,
+				WriteTimeout: answerTime, MaxHeaderBytes: 16 << 10, ErrorLog: l.http.ErrorLog}
+			go aside.Serve(l.health) // until Close
+		}
+	})
+}
+
+// Phase says what the server does before it takes the port.
+func (l *Listener) Phase(what string) { l.phase.Store(&what) }
+
+// Close closes the port.
+func (l *Listener) Close() error {
+	if l.health != nil {
+		l.health.Close()
+	}
+	if l.http != nil {
+		return l.http.Close()
+	}
+	return l.Listener.Close()
+}
+
+func (l *Listener) handle(w http.ResponseWriter, r *http.Request) {
+	s := l.server.Load()
+	switch {
+	case s == nil && r.URL.Path == "/healthz":
+		getHealth(w, r)
+	case s == nil:
+		writeError(w, fail("starting", "the server is starting: %s", *l.phase.Load()))
+	default:
+		if s.health.draining.Load() {
+			w.Header().Set("Connection", "close") // the next request goes elsewhere
+		}
+		s.Handler().ServeHTTP(w, r)
+	}
+}
+
+// handleHealth answers on the port for health and metrics. It needs no token.
+func (l *Listener) handleHealth(w http.ResponseWriter, r *http.Request) {
+	s := l.server.Load()
+	switch path := r.URL.Path; {
+	case path == "/healthz" || s == nil && (path == "/readyz" || path == "/metrics"):
+		l.handle(w, r)
+	case path == "/readyz":
+		s.getReady(w, r)
+	case path == "/metrics":
+		s.metrics.handler.ServeHTTP(w, r)
+	default:
+		writeError(w, fail("not_found", "this port has only /healthz, /readyz and /metrics"))
+	}
+}
+
+// Serve answers requests until ctx ends. Then it drains: /readyz says so, and whoever is connected is still answered.
+// Last it waits for the running requests.
+func (s *Server) Serve(ctx context.Context, l *Listener) error {
+	l.Answer()
+	l.server.Store(s)
 	select {
-	case err := <-ended:
+	case err := <-l.ended:
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
+	s.health.draining.Store(true)
+	s.log.Info("stopping: /readyz says so, and requests are answered for a while", "for", l.Linger)
+	for began := time.Now(); time.Since(began) < l.Linger && (l.conns.count() > 0 || l.Patient); {
+		time.Sleep(10 * time.Millisecond)
+	}
 	drain, cancel := context.WithTimeout(context.Background(), l.Drain)
 	defer cancel()
-	err := server.Shutdown(drain)
+	err := l.http.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.log.Warn("some requests did not finish in time and were cut off", "after", l.Drain)
-		err = server.Close()
+		err = l.http.Close()
 	}
-	<-ended
+	<-l.ended
 	return err
 }
 
@@ -116,6 +202,12 @@ type connLimit struct {
 	open   int
 	idle   *list.List // of net.Conn, the longest idle first
 	places map[net.Conn]*list.Element
+}
+
+func (c *connLimit) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open
 }
 
 func (c *connLimit) note(conn net.Conn, state http.ConnState) {

@@ -141,6 +141,7 @@ func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 			if left, err = p.CatchUp(ctx, 8); err != nil {
 				return err
 			}
+			m.server.tell(fmt.Sprintf("building the model's memory: %d events left", left))
 			if time.Since(told) > 5*time.Second {
 				told = time.Now()
 				m.server.log.Info("building the model's memory", "events_left", left, "for",

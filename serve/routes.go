@@ -58,7 +58,7 @@ func (s *Server) routes() http.Handler {
 	for _, r := range s.list() {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, q *http.Request) { s.serve(r, w, q) })
 	}
-	mux.HandleFunc("GET /healthz", s.getHealth)
+	mux.HandleFunc("GET /healthz", getHealth)
 	mux.HandleFunc("GET /readyz", s.getReady)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "" {

@@ -40,7 +40,8 @@ type Options struct {
 	Learn     Learning
 	Quality   bool // measure the model on new events, for the page and for metrics
 
-	Logger *slog.Logger // nil: silent
+	Phase  func(what string) // told what New is doing, for those who wait; may be nil
+	Logger *slog.Logger      // nil: silent
 }
 
 // Server is a running server without its listener.
@@ -54,6 +55,7 @@ type Server struct {
 	learner     *learner
 	snapshotter *snapshotter
 	limiter     *limiter
+	health      *health
 	handler     http.Handler
 	started     time.Time
 	begun       int // events that were known then
@@ -76,10 +78,12 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.log = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s.metrics = newMetrics(s)
 	s.limiter = newLimiter(o.Limits)
+	s.health = &health{server: s}
 	s.engine = newEngine(o.Set, o.Log)
 	s.snapshotter = newSnapshotter(s, o.Snapshots)
 	s.quality = newQuality(s)
-	kept, err := s.snapshotter.restore()
+	s.tell("reading the snapshot")
+	kept, err := s.snapshotter.restore(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +100,11 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 			o.Applied(after.Last)
 		}
 	}
+	s.tell("reading the event log")
 	if err := s.follow(ctx, background); err != nil {
 		return nil, err
 	}
+	s.tell("loading the model")
 	s.begun = s.engine.now().Len()
 	if s.learner, err = newLearner(s, o.Learn); err != nil {
 		return nil, err
@@ -110,6 +116,8 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if o.Quality {
 		s.done.Go(func() { s.quality.watch(background) })
 	}
+	s.health.check(ctx)
+	s.done.Go(func() { s.health.watch(background) })
 	s.done.Go(func() { s.snapshotter.watch(background) })
 	s.done.Go(func() { s.learner.watch(background) })
 	s.handler = s.routes()
@@ -129,6 +137,13 @@ func (s *Server) follow(ctx, background context.Context) error {
 		return fmt.Errorf("read the event log: %w", err)
 	}
 	return nil
+}
+
+// tell says what the server is doing while it starts.
+func (s *Server) tell(what string) {
+	if s.options.Phase != nil {
+		s.options.Phase(what)
+	}
 }
 
 func (s *Server) halt() {

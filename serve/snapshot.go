@@ -49,7 +49,7 @@ func newSnapshotter(s *Server, o Snapshots) *snapshotter {
 }
 
 // restore fills the engine from the snapshot, before the log is read. It returns the model's memory.
-func (k *snapshotter) restore() (*modelMemory, error) {
+func (k *snapshotter) restore(ctx context.Context) (*modelMemory, error) {
 	if k.File == "" {
 		return nil, nil
 	}
@@ -62,7 +62,10 @@ func (k *snapshotter) restore() (*modelMemory, error) {
 		err = kept.fits(k.server.engine, k.data())
 	}
 	if err == nil {
-		err = kept.restore(k.server.engine)
+		err = kept.restore(ctx, k.server.engine)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("restore the snapshot %s: %w; without it the server reads the log from its beginning",

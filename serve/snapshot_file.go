@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -328,7 +329,7 @@ func (s *snapshot) fits(e *engine, data string) error {
 }
 
 // restore fills an engine that has only the events of the data set.
-func (s *snapshot) restore(e *engine) error {
+func (s *snapshot) restore(ctx context.Context, e *engine) error {
 	start := uint32(0)
 	for i, end := range s.ends {
 		id := e.names.add(s.text[start:end], !s.Apart || s.sides[i] != 0)
@@ -341,6 +342,9 @@ func (s *snapshot) restore(e *engine) error {
 	const step = 1 << 16
 	events := make([]event.Event, 0, step)
 	for lo := 0; lo < s.Events; lo += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		hi := min(lo+step, s.Events)
 		events = events[:0]
 		var features [][]float32

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -179,7 +180,7 @@ func FuzzSnapshot(f *testing.F) {
 			return
 		}
 		e := newEngine(log.First(20), nil)
-		if s.fits(e, "data") == nil && s.restore(e) == nil && math.IsNaN(e.now().PastView.Last()) {
+		if s.fits(e, "data") == nil && s.restore(t.Context(), e) == nil && math.IsNaN(e.now().PastView.Last()) {
 			t.Error("a time that is none")
 		}
 	})

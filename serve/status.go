@@ -35,6 +35,7 @@ type statusDoc struct {
 	Uptime      float64        `json:"uptime_s"`
 	Snapshot    *snapshotDoc   `json:"snapshot,omitempty"`
 	Learning    *learningDoc   `json:"learning,omitempty"`
+	Phase       string         `json:"phase"` // "serving" or "draining"
 	NotReady    string         `json:"not_ready,omitempty"`
 	TakesTokens bool           `json:"tokens"`
 }
@@ -52,7 +53,7 @@ func (s *Server) status() statusDoc {
 		Data: s.options.Set.Name, Names: "text", TimeFormat: s.options.Set.TimeFormat, Features: s.engine.width,
 		Durable: s.options.Durable, Order: spec.Order, Batched: !g.quick.alone, Conditions: spec.Conditions(),
 		Uptime: time.Since(s.started).Seconds(), Snapshot: s.snapshotter.doc(), Learning: s.learner.doc(),
-		TakesTokens: s.options.Tokens != nil,
+		TakesTokens: s.options.Tokens != nil, Phase: s.phase(),
 	}
 	if t := at.PastView.Last(); !math.IsInf(t, -1) {
 		doc.LastTime = &t
@@ -77,22 +78,6 @@ func (s *Server) status() statusDoc {
 		doc.NotReady = err.Error()
 	}
 	return doc
-}
-
-// ready says why the server takes no events, nil if it does.
-func (s *Server) ready() error { return s.engine.tail.Err() }
-
-func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Write([]byte("ok\n"))
-}
-
-func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) {
-	if err := s.ready(); err != nil {
-		writeError(w, err)
-		return
-	}
-	s.getHealth(w, nil)
 }
 
 // Summary is where a server stands.

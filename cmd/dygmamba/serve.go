@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -75,6 +76,10 @@ func (s *serving) add(cmd *cobra.Command) {
 	flags.IntVar(&s.limits.Nodes, "max-nodes", serve.DefaultLimits.Nodes,
 		"maximum number of nodes; no events are taken beyond that")
 	flags.DurationVar(&s.limits.Timeout, "timeout", serve.DefaultLimits.Timeout, "maximum time of a request")
+	flags.StringVar(&s.listen.Health, "health-listen", "",
+		"`address` of another port with only /healthz, /readyz and /metrics, without tokens")
+	flags.DurationVar(&s.listen.Linger, "drain-wait", 0, "time in which requests are still answered after SIGTERM, "+
+		"so that load balancers notice /readyz (default: 500ms while clients are connected)")
 	flags.BoolVar(&s.learn.On, "learn", false,
 		"learn from new events; a model that is better on the latest ones takes over")
 }
@@ -100,6 +105,10 @@ func (s *serving) check() error {
 			return usagef("--reload-dir is %q, must be a directory", dir)
 		}
 	}
+	if s.listen.Linger < 0 {
+		return usagef("--drain-wait is %v, must not be below 0", s.listen.Linger)
+	}
+	s.listen.Patient = s.listen.Linger > 0
 	if s.limits.Rate == 0 {
 		s.limits.Rate = -1
 	}
@@ -114,25 +123,24 @@ func (s *serving) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	s.listen.Logger = o.Logger
 	port, err := serve.Listen(s.listen)
 	if err != nil {
 		return err
 	}
 	defer port.Close()
-	opened, err := s.open(ctx, a)
+	port.Answer()
+	o.Phase = port.Phase
+	started, err := startOrStop(ctx, stopPatience, func() (*startedServer, error) { return s.start(ctx, a, o) })
 	if err != nil {
 		return err
 	}
-	defer opened.close()
-	o.Set, o.Checkpoint, o.Load = opened.set, opened.files[0], opened.load
-	if err := s.keep(ctx, a, &o); err != nil {
-		return err
+	if started == nil {
+		a.log().Info("stopped before the server was ready")
+		return a.emit(serve.Summary{}, func(io.Writer, term.Style) error { return nil })
 	}
-	defer o.Log.Close()
-	server, err := serve.New(ctx, o)
-	if err != nil {
-		return loadError(err)
-	}
+	server := started.server
+	defer started.close()
 	defer reloads(ctx, a, server)()
 	fmt.Fprintln(a.err, "listening on "+port.URL())
 	err = server.Serve(ctx, port)
@@ -145,6 +153,74 @@ func (s *serving) run(ctx context.Context, a *app) error {
 			term.Count(end.Received), end.Last)
 		return err
 	})
+}
+
+// startedServer is a server and what is to be closed after it.
+type startedServer struct {
+	server *serve.Server
+	close  func()
+}
+
+// start opens the run, its data and the event log, and starts the server.
+func (s *serving) start(ctx context.Context, a *app, o serve.Options) (_ *startedServer, err error) {
+	var closers []func()
+	out := &startedServer{close: func() {
+		for _, f := range slices.Backward(closers) {
+			f()
+		}
+	}}
+	defer func() {
+		if err != nil {
+			out.close()
+		}
+	}()
+	o.Phase("reading the run and its data")
+	opened, err := s.open(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	closers = append(closers, func() { opened.close() })
+	o.Set, o.Checkpoint, o.Load = opened.set, opened.files[0], opened.load
+	o.Phase("opening the event log")
+	if err := s.keep(ctx, a, &o); err != nil {
+		return nil, err
+	}
+	closers = append(closers, func() { o.Log.Close() })
+	if out.server, err = serve.New(ctx, o); err != nil {
+		return nil, loadError(err)
+	}
+	return out, nil
+}
+
+// stopPatience is how long a start that is interrupted may take to end by itself.
+const stopPatience = 2 * time.Second
+
+// startOrStop starts something. When ctx ends before that it returns nil, without waiting for long: nothing was
+// acknowledged yet, so nothing is lost with what goes on until the process ends.
+func startOrStop[T any](ctx context.Context, patience time.Duration, start func() (*T, error)) (*T, error) {
+	type outcome struct {
+		it  *T
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		it, err := start()
+		done <- outcome{it, err}
+	}()
+	select {
+	case o := <-done:
+		if o.err != nil && ctx.Err() != nil {
+			return nil, nil
+		}
+		return o.it, o.err
+	case <-ctx.Done():
+	}
+	select {
+	case o := <-done:
+		return o.it, nil
+	case <-time.After(patience):
+		return nil, nil
+	}
 }
 
 // options are those that flags alone decide.

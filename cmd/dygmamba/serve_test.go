@@ -191,3 +191,29 @@ func TestServingExamples(t *testing.T) {
 		t.Errorf("%d examples", count)
 	}
 }
+
+// A start that takes long ends soon when it is told to.
+func TestServeStopsWhileStarting(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	forever := make(chan struct{})
+	defer close(forever)
+	began := time.Now()
+	got, err := startOrStop(ctx, 20*time.Millisecond, func() (*int, error) {
+		<-forever
+		return nil, nil
+	})
+	if got != nil || err != nil || time.Since(began) > 5*time.Second {
+		t.Errorf("%v, %v after %v", got, err, time.Since(began))
+	}
+	w := trainedRun(t)
+	program := func(ctx context.Context) (string, int) {
+		var stdout strings.Builder
+		code := launch(ctx, []string{"serve", "--run", w.run, "--data", w.data, "--listen", "127.0.0.1:0", "--json"},
+			strings.NewReader(""), &stdout, io.Discard)
+		return stdout.String(), code
+	}
+	if out, code := program(ctx); code != exitDone || !json.Valid([]byte(out)) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}

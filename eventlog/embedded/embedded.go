@@ -19,6 +19,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/dygmamba/dygmamba/eventlog"
+	"github.com/dygmamba/dygmamba/internal/disk"
 )
 
 // File is the name of the log in its directory.
@@ -224,6 +225,30 @@ func (l *Log) Close() error {
 		l.ended = l.db.Close()
 	})
 	return l.ended
+}
+
+// reserve is how many bytes must be free on the disk: the file grows by as many at a time.
+const reserve = 16 << 20
+
+// Check says why the log would take no events: its end, or a disk that is full.
+func (l *Log) Check(context.Context) error {
+	free, ok := disk.Free(filepath.Dir(l.path))
+	if !ok {
+		free = reserve
+	}
+	return l.check(free)
+}
+
+// check does so with that many bytes free on the disk.
+func (l *Log) check(free int64) error {
+	if err := l.tail.Err(); err != nil {
+		return err
+	}
+	if free < reserve {
+		return fmt.Errorf("event log %s: %w: %d bytes are free on the disk, want at least %d",
+			l.path, eventlog.ErrFull, free, reserve)
+	}
+	return nil
 }
 
 // A request is taken by the writer or withdrawn by its sender, whoever is first.

@@ -251,3 +251,18 @@ func TestUncertainCommit(t *testing.T) {
 		t.Errorf("then %+v", r)
 	}
 }
+
+// A log says whether it would take events: not on a full disk, and not when it has ended.
+func TestCheck(t *testing.T) {
+	l := open(t, t.TempDir(), Options{})
+	if err := l.check(reserve); err != nil {
+		t.Error(err)
+	}
+	if err := l.check(reserve - 1); !errors.Is(err, eventlog.ErrFull) || !strings.Contains(err.Error(), "free") {
+		t.Errorf("a full disk: %v", err)
+	}
+	l.Close()
+	if err := l.Check(t.Context()); !errors.Is(err, eventlog.ErrClosed) {
+		t.Errorf("a closed log: %v", err)
+	}
+}

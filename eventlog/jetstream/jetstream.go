@@ -162,6 +162,21 @@ func (l *Log) publish(ctx context.Context, m *nats.Msg) (*js.PubAck, error) {
 	}
 }
 
+// Check says why the stream would take no events: the log's end, or that no server answers.
+func (l *Log) Check(ctx context.Context) error {
+	if err := l.tail.Err(); err != nil {
+		return err
+	}
+	s, err := l.js.Stream(ctx, l.o.Stream)
+	if err == nil && s.CachedInfo().Cluster != nil && s.CachedInfo().Cluster.Leader == "" {
+		err = errors.New("the stream has no leader")
+	}
+	if err != nil {
+		return fmt.Errorf("event log %s, stream %s: %w: %w", l.url, l.o.Stream, eventlog.ErrAway, err)
+	}
+	return nil
+}
+
 // Last is the sequence of the last event that was counted.
 func (l *Log) Last() uint64 { return l.tail.Last() }
 

@@ -242,3 +242,19 @@ func TestSyncIsLookedAt(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A log whose server is gone says that it would take nothing.
+func TestCheck(t *testing.T) {
+	s := brokertest.Run(t, brokertest.Settings(t.TempDir()))
+	l := open(t, s.ClientURL(), Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := l.Check(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.Shutdown()
+	s.WaitForShutdown()
+	if err := l.Check(ctx); !errors.Is(err, eventlog.ErrAway) {
+		t.Errorf("without a server: %v", err)
+	}
+}

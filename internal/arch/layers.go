@@ -23,8 +23,9 @@ type Layer struct {
 // Layers is the house, from the ground up.
 var Layers = []Layer{
 	{Both, []string{
-		"internal/arch", "internal/atomicfile", "internal/brokertest", "internal/golden", "internal/idset",
-		"internal/jsonobject", "internal/memory", "internal/mersenne", "internal/npy", "internal/parallel",
+		"internal/arch", "internal/atomicfile", "internal/brokertest", "internal/disk", "internal/golden",
+		"internal/idset", "internal/jsonobject", "internal/memory", "internal/mersenne", "internal/npy",
+		"internal/parallel",
 		"internal/pcg64", "internal/pyset", "internal/release", "internal/rng", "internal/suggest",
 		"internal/tensorboard", "internal/term", "internal/torchtest",
 	}},

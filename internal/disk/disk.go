@@ -1,0 +1,2 @@
+// Package disk answers: how much space is left for files?
+package disk
