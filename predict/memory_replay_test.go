@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -256,4 +257,78 @@ func TestUnitsBefore(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A replay that runs out of time goes on where it was, and one with marks does not begin again for an earlier time.
+func TestReplayKeepsProgress(t *testing.T) {
+	log := event.NewLog(1000)
+	for i := range 1000 {
+		if _, err := log.Append(event.Event{Src: 1, Dst: 2, Time: float64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dev := cpu.New(cpu.Options{Threads: 1})
+	defer dev.Close()
+	c := &counter{params: nn.NewParams(0)}
+	c.params.Place(dev)
+	p := &Predictor{name: "counter", log: log, spec: model.Spec{Training: model.Standard, Order: protocol.Strict},
+		model: c, head: c, scorer: model.NewScorer(c)}
+	p.spec.Training.BatchSize = 1
+	p.stream = p.newStream(p.scorer.Scorer().(model.StatefulScorer))
+	defer p.Close()
+	at := func(n int) Query { return Query{Src: 1, Dst: 2, Time: float64(n)} }
+	ended, cancel := context.WithCancel(t.Context())
+	told := 0
+	for tries := 0; ; tries++ {
+		if tries > 1000 {
+			t.Fatal("no progress")
+		}
+		ctx := &limited{Context: ended, looks: 3} // ends soon
+		got, err := p.Score(ctx, []Query{at(900)})
+		if err == nil {
+			if got[0] != 900 {
+				t.Errorf("%v events, want 900", got[0])
+			}
+			break
+		}
+		told = len(c.units)
+	}
+	cancel()
+	if told == 0 || len(c.units) != 900 {
+		t.Errorf("it was told of %d events, want each once: 900", len(c.units))
+	}
+	p.KeepMarks(1 << 20)
+	if events, back := p.Behind(100, 800); events != 800 || !back {
+		t.Errorf("%d events, back %v", events, back)
+	}
+	for _, n := range []int{950, 500} {
+		for left := 1; left > 0; {
+			var err error
+			if left, err = p.Replay(t.Context(), float64(n), 7); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.units = nil
+	for _, n := range []int{400, 320, 450, 499} {
+		if got, err := p.Score(t.Context(), []Query{at(n)}); err != nil || got[0] != float32(n) {
+			t.Errorf("%v events, want %d; %v", got, n, err)
+		}
+	}
+	if len(c.units) > 300 {
+		t.Errorf("it was told of %d events, want few: there are marks", len(c.units))
+	}
+}
+
+// limited is a context that ends after it was looked at some times.
+type limited struct {
+	context.Context
+	looks int
+}
+
+func (l *limited) Err() error {
+	if l.looks--; l.looks < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
 }

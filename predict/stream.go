@@ -38,6 +38,10 @@ type stream struct {
 	// longer unit, and what was known before it is taken up again.
 	short  bool
 	before []tensor.Named
+
+	marks  []mark // oldest first: what was known after some of the events, to go back to
+	stride int    // events between two; 0: none are made
+	budget int    // bytes that all of them may take
 }
 
 // grow takes a log that has become longer. If new events belong before some that were remembered with what was looked
@@ -62,7 +66,7 @@ func (s *stream) makeRoom(events []event.Event) error {
 }
 
 // lose notes that something else is remembered than the first events.
-func (s *stream) lose() { s.seen, s.short, s.before = -1, false, nil }
+func (s *stream) lose() { s.seen, s.short, s.before, s.marks = -1, false, nil, nil }
 
 // visit calls ask for queries, by number, once the model has learned of what each may know. Queries are asked in the
 // order of time.
@@ -158,10 +162,9 @@ func (s *stream) reach(ctx context.Context, n int) error {
 		s.short, s.before = false, nil
 	}
 	if s.seen < 0 || s.seen > n {
-		if err := s.memory.Restore(nil); err != nil {
+		if err := s.goBack(n); err != nil {
 			return err
 		}
-		s.seen, s.latest = 0, math.Inf(-1)
 	}
 	if s.seen == n { // also with a last unit that is short
 		return nil
@@ -180,16 +183,30 @@ func (s *stream) reach(ctx context.Context, n int) error {
 	return s.remember(ctx, n)
 }
 
-// remember goes on to the first n events.
+// remember goes on to the first n events, a few units at a time. When ctx ends it stays where it is, so that the next
+// who asks goes on from there.
 func (s *stream) remember(ctx context.Context, n int) error {
-	events := s.log.Span(s.seen, n)
-	if err := s.pass.Remember(ctx, s.memory, events); err != nil {
-		s.lose() // somewhere between: begin again the next time
-		return err
+	const few = 16
+	for s.seen < n {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("remember events: %w", err)
+		}
+		next := min(n, s.seen+few*s.pass.BatchSize)
+		if s.stride > 0 {
+			next = min(next, s.seen-s.seen%s.stride+s.stride)
+		}
+		events := s.log.Span(s.seen, next)
+		if err := s.pass.Remember(context.WithoutCancel(ctx), s.memory, events); err != nil {
+			s.lose() // somewhere between: begin again the next time
+			return err
+		}
+		for _, t := range events.Time {
+			s.latest = max(s.latest, t)
+		}
+		s.seen = next
+		if err := s.mark(); err != nil {
+			return err
+		}
 	}
-	for _, t := range events.Time {
-		s.latest = max(s.latest, t)
-	}
-	s.seen = n
 	return nil
 }

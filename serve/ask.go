@@ -18,9 +18,11 @@ type scoreDoc struct {
 	Probability float64 `json:"probability"`
 }
 
-// ask lets the slow lane do something with a predictor, and returns the sequence of the state that it saw.
-func (s *Server) ask(r *http.Request, do func(p *predict.Predictor, a *resolver) error) (asOf uint64, err error) {
-	j := &job{ctx: r.Context(), do: do}
+// ask lets the slow lane do something with a predictor, and returns the sequence of the state that it saw. The pairs
+// say which times that is about.
+func (s *Server) ask(r *http.Request, about []pair, do func(p *predict.Predictor, a *resolver) error) (asOf uint64,
+	err error) {
+	j := &job{ctx: r.Context(), pairs: about, do: do}
 	err = s.models.ask(j)
 	return j.at.Last, err
 }
@@ -147,7 +149,7 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 		Items []item `json:"items"`
 		AsOf  uint64 `json:"as_of"`
 	}{Items: []item{}}
-	doc.AsOf, err = s.ask(r, func(p *predict.Predictor, a *resolver) error {
+	doc.AsOf, err = s.ask(r, []pair{q.pair}, func(p *predict.Predictor, a *resolver) error {
 		doc.Items = doc.Items[:0]
 		var nodes []event.Node
 		for _, c := range q.candidates {
@@ -222,7 +224,7 @@ func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) (any, error
 		Explanations []explanation `json:"explanations"`
 		AsOf         uint64        `json:"as_of"`
 	}
-	doc.AsOf, err = s.ask(r, func(p *predict.Predictor, a *resolver) error {
+	doc.AsOf, err = s.ask(r, pairs, func(p *predict.Predictor, a *resolver) error {
 		doc.Explanations = doc.Explanations[:0]
 		var qs []predict.Query
 		for _, q := range pairs {

@@ -53,6 +53,7 @@ var kinds = map[string]struct{ status, after int }{
 	"full":               {503, 0},
 	"log_full":           {503, 30},
 	"log_unavailable":    {503, 5},
+	"replaying":          {503, 1},
 	"snapshot_failed":    {503, 30},
 	"starting":           {503, 1},
 	"stopping":           {503, 1},

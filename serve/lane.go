@@ -24,13 +24,14 @@ type lane struct {
 	device    *sync.Mutex // held while the predictor computes on a device that lanes share; nil: it has its own
 	waiting   *job        // taken from jobs, for the next pass
 	running   bool
+	historic  bool // it may go back in time
 }
 
 // job is one request. The lane answers it at the latest state.
 type job struct {
 	ctx   context.Context
-	pairs []pair                                        // queries to score; or else
-	do    func(p *predict.Predictor, a *resolver) error // something else to do
+	pairs []pair                                        // queries to score, or what the following is about
+	do    func(p *predict.Predictor, a *resolver) error // something else to do; nil: score
 
 	at          resolver
 	logits      []float32
@@ -155,7 +156,7 @@ func (l *lane) answer(j *job) {
 		if j.err = j.ctx.Err(); j.err != nil {
 			return
 		}
-		if j.at, j.err = l.look(); j.err == nil {
+		if j.at, j.err = l.look(); j.err == nil && l.mayAnswer(j) {
 			j.err = j.do(l.predictor, &j.at)
 		}
 		return
@@ -179,7 +180,7 @@ func (l *lane) score(jobs []*job) {
 	var qs []predict.Query
 	var live []*job
 	for _, j := range jobs {
-		if j.err = j.ctx.Err(); j.err != nil || err != nil {
+		if j.err = j.ctx.Err(); j.err != nil || err != nil || !l.mayAnswer(j) {
 			j.err = errors.Join(j.err, err)
 			close(j.done)
 			continue
@@ -212,6 +213,15 @@ func (l *lane) score(jobs []*job) {
 		}
 		close(j.done)
 	}
+}
+
+// mayAnswer says whether a job needs no replay of the past; otherwise the job gets errPast.
+func (l *lane) mayAnswer(j *job) bool {
+	if l.historic || !goesBack(l.predictor, j) {
+		return true
+	}
+	j.err = errPast
+	return false
 }
 
 func (l *lane) look() (resolver, error) {

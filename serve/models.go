@@ -44,6 +44,10 @@ type generation struct {
 
 	name        string
 	quick, slow *lane
+
+	mu     sync.Mutex // guards what follows
+	past   *historian // nil: nobody asked about the past of a model with memory yet
+	closed bool
 }
 
 // newModelSlots opens the first model. If kept is its memory from a snapshot, it continues from there.
@@ -99,32 +103,35 @@ func (m *modelSlots) open(path string) (*generation, error) {
 	if g.Hash, err = atomicfile.Hash(files[0]); err != nil {
 		return nil, err
 	}
-	o := m.server.options.Load
-	o.Set, o.Live, o.Names = m.server.options.Set, m.server.engine.past, m.server.engine.names
-	load := func() (*lane, error) {
-		p, err := predict.Load(files[0], o)
-		if err != nil {
-			return nil, err
-		}
-		g.name = p.Model()
-		return newLane(m.server, p, m.device), nil
-	}
 	defer hold(m.device)()
+	threads := cmp.Or(m.server.options.Load.Threads, runtime.GOMAXPROCS(0))
 	if m.device != nil {
-		g.quick, err = load() // a second one would only wait for the first
+		g.quick, err = m.loadLane(g, threads) // a second one would only wait for the first
 		g.slow = g.quick
 		return g, err
 	}
-	threads := cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
-	o.Device, o.Threads = nil, max(1, threads/2) // one pair needs few threads, and events need a core too
-	if g.quick, err = load(); err != nil {
+	if g.quick, err = m.loadLane(g, max(1, threads/2)); err != nil { // one pair needs few, and events need a core too
 		return nil, err
 	}
-	o.Threads = threads
-	if g.slow, err = load(); err != nil {
+	if g.slow, err = m.loadLane(g, threads); err != nil {
 		m.shut(g)
 	}
 	return g, err
+}
+
+// loadLane opens the checkpoint of a generation once more. Its lane does not run yet.
+func (m *modelSlots) loadLane(g *generation, threads int) (*lane, error) {
+	o := m.server.options.Load
+	o.Set, o.Live, o.Names = m.server.options.Set, m.server.engine.past, m.server.engine.names
+	if m.device == nil {
+		o.Device, o.Threads = nil, threads
+	}
+	p, err := predict.Load(g.Checkpoint, o)
+	if err != nil {
+		return nil, err
+	}
+	g.name = p.Model()
+	return newLane(m.server, p, m.device), nil
 }
 
 // ready builds a model's memory from all events, before it gets its first request.
@@ -171,31 +178,23 @@ func (m *modelSlots) ask(j *job) error {
 	for {
 		g := m.current.Load()
 		l := g.quick
-		if j.do != nil || !g.fresh(j) {
+		if j.do != nil {
 			l = g.slow
 		}
-		if err := l.ask(j); !errors.Is(err, errMoved) {
+		err := l.ask(j)
+		if errors.Is(err, errPast) {
+			var h *historian
+			if h, err = m.historian(g); err == nil {
+				err = h.ask(j)
+			}
+		}
+		if !errors.Is(err, errMoved) {
 			return err
 		}
 		if g == m.current.Load() {
 			return fail("stopping", "the server is stopping")
 		}
 	}
-}
-
-// fresh says whether the quick lane can answer without building the model's memory again, which a query about an
-// earlier time needs.
-func (g *generation) fresh(j *job) bool {
-	if !g.quick.predictor.Remembers() {
-		return true
-	}
-	last := g.quick.engine.now().PastView.Last()
-	for _, p := range j.pairs {
-		if !p.now && p.time < last {
-			return false
-		}
-	}
-	return true
 }
 
 func (m *modelSlots) replace(ctx context.Context, path string, learned bool) (*generation, error) {
@@ -266,7 +265,14 @@ func (m *modelSlots) shut(g *generation) {
 	if g == nil {
 		return
 	}
-	for _, l := range g.lanes() {
+	g.mu.Lock()
+	g.closed = true
+	lanes := g.lanes()
+	if g.past != nil {
+		lanes = append(lanes, g.past.lane)
+	}
+	g.mu.Unlock()
+	for _, l := range lanes {
 		if err := l.close(); err != nil {
 			m.server.log.Warn("close a model: " + err.Error())
 		}
