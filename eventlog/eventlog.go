@@ -55,6 +55,16 @@ type Checker interface {
 	Check(ctx context.Context) error
 }
 
+// Trimmer is a log that can drop old events.
+type Trimmer interface {
+	// Trim removes the first batches of the log for as long as all events of a batch are before a time, and none is
+	// after a sequence. Sequences go on, and keys are still recognised.
+	Trim(ctx context.Context, cut float64, upTo uint64) error
+
+	// Begin is the sequence after which the log begins, and the latest time that it was trimmed with; −Inf: none.
+	Begin() (after uint64, cut float64)
+}
+
 // Errors of logs. They are wrapped with where it happened, what was found and what would help.
 var (
 	ErrTooLarge = errors.New("the batch is too large for the event log")

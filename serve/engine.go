@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,14 +21,22 @@ import (
 // states without locks.
 type engine struct {
 	log   eventlog.Log
+	set   *dataset.Set
 	names *names
-	past  *predict.Past
 	width int // features of an event
 
-	targets idset.Set // nodes that were a destination
-	state   atomic.Pointer[state]
+	mu      sync.Mutex // held while events are applied, and while another epoch begins
+	epoch   atomic.Pointer[epoch]
 	tail    eventlog.Tail              // of the events that are known; it ends when no more are applied
 	applied func(before, after *state) // called after every batch; nil, or set before the first
+}
+
+// epoch is a past that begins at a time. When the cut moves, another epoch takes over, and this one stays as it is.
+type epoch struct {
+	cut     event.Time // events before it are not known; −Inf: all are
+	past    *predict.Past
+	targets idset.Set // nodes that were a destination
+	state   atomic.Pointer[state]
 }
 
 // state is what the server knows after one batch. It never changes. Targets are the nodes that were a destination, each
@@ -36,17 +46,32 @@ type state struct {
 	Last    uint64
 	targets []event.Node
 	at      time.Time // when it was made
+	epoch   *epoch
 }
 
 func newEngine(set *dataset.Set, log eventlog.Log) *engine {
-	e := &engine{log: log, names: newNames(set), past: predict.NewPast(set), width: set.Edge.Cols}
-	s := &state{PastView: e.past.Now(), at: time.Now()}
-	s.targets = e.noteTargets(nil, s.Events())
-	e.state.Store(s)
+	e := &engine{log: log, set: set, names: newNames(set), width: set.Edge.Cols}
+	e.begin(math.Inf(-1), 0)
 	return e
 }
 
-func (e *engine) now() *state { return e.state.Load() }
+// begin makes the events of the data set that are not before a cut the whole past, as after a sequence.
+func (e *engine) begin(cut event.Time, last uint64) {
+	e.epoch.Store(newEpoch(cut, predict.NewPastFrom(e.set, cut), last, time.Now()))
+	e.tail.Advance(last)
+}
+
+func newEpoch(cut event.Time, past *predict.Past, last uint64, at time.Time) *epoch {
+	ep := &epoch{cut: cut, past: past}
+	s := &state{PastView: past.Now(), Last: last, at: at, epoch: ep}
+	s.targets = ep.noteTargets(nil, s.Events())
+	ep.state.Store(s)
+	return ep
+}
+
+func (ep *epoch) now() *state { return ep.state.Load() }
+
+func (e *engine) now() *state { return e.epoch.Load().now() }
 
 // follow applies the log's events until ctx ends or one cannot be applied. It waits for a log that cannot be reached.
 func (e *engine) follow(ctx context.Context, log *slog.Logger) {
@@ -85,9 +110,12 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// apply adds a batch to the past. Events that are known already are skipped.
+// apply adds a batch to the past. Events that are known already are skipped, and those before the cut.
 func (e *engine) apply(b eventlog.Batch) error {
-	before := e.now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ep := e.epoch.Load()
+	before := ep.now()
 	list := b.Events
 	if first := b.Last - uint64(len(list)) + 1; first <= before.Last {
 		if b.Last <= before.Last {
@@ -95,43 +123,43 @@ func (e *engine) apply(b eventlog.Batch) error {
 		}
 		list = list[before.Last-first+1:]
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	events, features := make([]event.Event, len(list)), [][]float32(nil)
-	for i, x := range list {
-		events[i] = event.Event{Src: e.names.add(x.Src, true), Dst: e.names.add(x.Dst, false), Time: x.Time,
-			Label: float32(x.Label)}
+	events, features := make([]event.Event, 0, len(list)), [][]float32(nil)
+	for _, x := range list {
+		if x.Time < ep.cut {
+			continue
+		}
 		if x.Features != nil && features == nil {
-			features = make([][]float32, len(list))
+			features = make([][]float32, len(events), len(list))
 		}
 		if features != nil {
-			features[i] = x.Features
+			features = append(features, x.Features)
 		}
+		events = append(events, event.Event{Src: e.names.add(x.Src, true), Dst: e.names.add(x.Dst, false), Time: x.Time,
+			Label: float32(x.Label)})
 	}
-	if err := e.past.Add(events, features); err != nil {
+	if err := ep.past.Add(events, features); err != nil {
 		return fmt.Errorf("%w: batch %d … %d does not fit this data set: %v; want the log that belongs to it",
 			eventlog.ErrDamaged, b.Last-uint64(len(b.Events))+1, b.Last, err)
 	}
-	after := e.advance(b.Last, time.Now())
+	after := ep.advance(b.Last, time.Now())
+	e.tail.Advance(b.Last)
 	if e.applied != nil {
 		e.applied(before, after)
 	}
 	return nil
 }
 
-// advance makes the past, as it is now, the latest state.
-func (e *engine) advance(last uint64, at time.Time) *state {
-	before, after := e.now(), &state{PastView: e.past.Now(), Last: last, at: at}
-	after.targets = e.noteTargets(before.targets, after.Events().Slice(before.Len(), after.Len()))
-	e.state.Store(after)
-	e.tail.Advance(last)
+// advance makes the past, as it is now, the latest state of the epoch.
+func (ep *epoch) advance(last uint64, at time.Time) *state {
+	before, after := ep.now(), &state{PastView: ep.past.Now(), Last: last, at: at, epoch: ep}
+	after.targets = ep.noteTargets(before.targets, after.Events().Slice(before.Len(), after.Len()))
+	ep.state.Store(after)
 	return after
 }
 
-func (e *engine) noteTargets(list []event.Node, events event.Span) []event.Node {
+func (ep *epoch) noteTargets(list []event.Node, events event.Span) []event.Node {
 	for _, n := range events.Dst {
-		if e.targets.Add(n) {
+		if ep.targets.Add(n) {
 			list = append(list, n)
 		}
 	}

@@ -48,6 +48,8 @@ var kinds = map[string]struct{ status, after int }{
 	"unsupported_type":   {415, 0},
 	"key_reused":         {422, 0},
 	"too_many_requests":  {429, 1},
+	"events_full":        {507, 30},
+	"memory_full":        {507, 30},
 	"failed":             {500, 0},
 	"busy":               {503, 1},
 	"full":               {503, 0},

@@ -31,6 +31,9 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) (any, error)
 	if known, most := s.engine.names.count(), s.options.Limits.Nodes; known > most {
 		return nil, fail("full", "%d nodes are known, more than the limit of %d", known, most)
 	}
+	if err := s.room.refuse(len(events)); err != nil {
+		return nil, err
+	}
 	receipt, err := s.engine.ingest(r.Context(), key, events)
 	s.health.ingested(err)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 // lane is a goroutine that owns a predictor. It scores the queries of all waiting jobs in one pass, unless the model's
 // scores depend on the other queries of a pass.
 type lane struct {
-	engine    *engine
+	epoch     *epoch
+	names     *names
 	predictor *predict.Predictor
 	alone     bool // scores depend on the other queries of a pass
 	most      int  // queries in a pass
@@ -55,8 +56,8 @@ type resolver struct {
 	nextID  event.Node // the first id that no node has
 }
 
-func newLane(s *Server, p *predict.Predictor, device *sync.Mutex) *lane {
-	return &lane{engine: s.engine, predictor: p,
+func newLane(s *Server, ep *epoch, p *predict.Predictor, device *sync.Mutex) *lane {
+	return &lane{epoch: ep, names: s.engine.names, predictor: p,
 		alone: len(p.Spec().Conditions()) > 0, most: max(1, p.Spec().Training.BatchSize),
 		jobs: make(chan *job, s.options.Limits.Waiting), quit: make(chan struct{}), gone: make(chan struct{}),
 		passes: s.metrics.passes.Observe, device: device}
@@ -133,7 +134,7 @@ func (l *lane) run() {
 // catchUp updates the model's memory with new events, one unit at a time, so that requests need not wait for that.
 func (l *lane) catchUp() {
 	defer hold(l.device)()
-	if l.predictor.Look(l.engine.now().PastView) != nil {
+	if l.predictor.Look(l.epoch.now().PastView) != nil {
 		return // the next request gets the error
 	}
 	for len(l.jobs) == 0 {
@@ -225,9 +226,9 @@ func (l *lane) mayAnswer(j *job) bool {
 }
 
 func (l *lane) look() (resolver, error) {
-	s := l.engine.now()
-	a := resolver{state: s, names: l.engine.names}
-	a.nextID = event.Node(l.engine.names.count()) + 1 // read after the state: above all of its nodes
+	s := l.epoch.now()
+	a := resolver{state: s, names: l.names}
+	a.nextID = event.Node(l.names.count()) + 1 // read after the state: above all of its nodes
 	return a, l.predictor.Look(s.PastView)
 }
 

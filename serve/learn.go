@@ -142,6 +142,7 @@ func (l *learner) watch(ctx context.Context) {
 	}
 	for sleep(ctx, 200*time.Millisecond) {
 		at := l.server.engine.now()
+		l.tried = min(l.tried, at.Len()) // the cut may have moved
 		if at.Len()-l.tried < l.Every || at.Len() < 2*l.Window {
 			continue
 		}
@@ -175,7 +176,7 @@ func (l *learner) try(ctx context.Context, at *state) attempt {
 // train writes a better checkpoint and returns its path, "" if it is not better.
 func (l *learner) train(ctx context.Context, g *generation, at *state, a *attempt) (string, error) {
 	o := l.server.options.Load
-	o.Set, o.Live, o.Names = l.server.options.Set, l.server.engine.past, l.server.engine.names
+	o.Set, o.Live, o.Names = l.server.options.Set, at.epoch.past, l.server.engine.names
 	o.Device, o.Threads = nil, 1
 	p, err := predict.Load(g.Checkpoint, o)
 	if err != nil {

@@ -22,6 +22,7 @@ type Limits struct {
 	Candidates int     // of a ranking
 	ID         int     // bytes of a name
 	Nodes      int     // known nodes; no events are taken beyond that
+	Events     int     // known events, those of the data set included; 0: no limit
 	Rate       float64 // requests a second of each client; below 0: no limit
 	Burst      int     // requests of a client at once, before Rate applies
 	Concurrent int     // requests at the same time; one client gets three quarters of that

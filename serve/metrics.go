@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -55,6 +56,19 @@ func newMetrics(s *Server) *metrics {
 			}
 			return 1
 		}),
+		gauge("dygmamba_memory_live_bytes", "Memory of objects that the last garbage collection found in use.",
+			func() float64 { return float64(s.room.usage().live) }),
+		gauge("dygmamba_memory_limit_bytes", "Memory that the process should not exceed; events are refused at 70 %.",
+			func() float64 { return float64(s.room.usage().limit) }),
+		gauge("dygmamba_memory_free_bytes", "Memory that the machine and the control groups leave.",
+			func() float64 { return float64(s.room.usage().free) }),
+		gauge("dygmamba_retention_cut", "Time before which events were dropped; 0: none were.",
+			func() float64 {
+				if cut := s.engine.epoch.Load().cut; !math.IsInf(cut, -1) {
+					return cut
+				}
+				return 0
+			}),
 		gauge("dygmamba_live_ap", "Average precision on recent events, scored before the model saw them.",
 			func() float64 { return s.quality.now().Model.AP }),
 		gauge("dygmamba_live_mrr", "Mean reciprocal rank on recent events, scored before the model saw them.",

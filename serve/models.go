@@ -43,6 +43,7 @@ type generation struct {
 	Learned    bool      `json:"learned,omitempty"` // by this server, from new events
 
 	name        string
+	epoch       *epoch // whose events it knows
 	quick, slow *lane
 
 	mu     sync.Mutex // guards what follows
@@ -58,14 +59,15 @@ func newModelSlots(ctx context.Context, s *Server, path string, learned bool, ke
 			m.device = new(sync.Mutex)
 		}
 	}
-	g, err := m.load(ctx, path, learned, kept)
+	g, err := m.load(ctx, s.engine.epoch.Load(), path, learned, kept)
 	m.current.Store(g)
 	return m, err
 }
 
-// load makes a checkpoint ready to be the current model.
-func (m *modelSlots) load(ctx context.Context, path string, learned bool, kept *modelMemory) (*generation, error) {
-	g, err := m.open(path)
+// load makes a checkpoint ready to be the current model of an epoch.
+func (m *modelSlots) load(ctx context.Context, ep *epoch, path string, learned bool, kept *modelMemory) (*generation,
+	error) {
+	g, err := m.open(ep, path)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (m *modelSlots) load(ctx context.Context, path string, learned bool, kept *
 }
 
 // open loads a checkpoint. Its lanes do not run yet.
-func (m *modelSlots) open(path string) (*generation, error) {
+func (m *modelSlots) open(ep *epoch, path string) (*generation, error) {
 	files, err := run.Checkpoints(path)
 	if err != nil {
 		return nil, err
@@ -99,7 +101,7 @@ func (m *modelSlots) open(path string) (*generation, error) {
 		return nil, fmt.Errorf("%s holds %d runs: choose one of its directories, such as %s", path, len(files),
 			filepath.Dir(files[0]))
 	}
-	g := &generation{Checkpoint: files[0]}
+	g := &generation{Checkpoint: files[0], epoch: ep}
 	if g.Hash, err = atomicfile.Hash(files[0]); err != nil {
 		return nil, err
 	}
@@ -122,7 +124,7 @@ func (m *modelSlots) open(path string) (*generation, error) {
 // loadLane opens the checkpoint of a generation once more. Its lane does not run yet.
 func (m *modelSlots) loadLane(g *generation, threads int) (*lane, error) {
 	o := m.server.options.Load
-	o.Set, o.Live, o.Names = m.server.options.Set, m.server.engine.past, m.server.engine.names
+	o.Set, o.Live, o.Names = m.server.options.Set, g.epoch.past, m.server.engine.names
 	if m.device == nil {
 		o.Device, o.Threads = nil, threads
 	}
@@ -131,7 +133,7 @@ func (m *modelSlots) loadLane(g *generation, threads int) (*lane, error) {
 		return nil, err
 	}
 	g.name = p.Model()
-	return newLane(m.server, p, m.device), nil
+	return newLane(m.server, g.epoch, p, m.device), nil
 }
 
 // ready builds a model's memory from all events, before it gets its first request.
@@ -139,7 +141,7 @@ func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 	defer hold(m.device)()
 	for _, l := range g.lanes() {
 		p := l.predictor
-		if err := p.Look(m.server.engine.now().PastView); err != nil {
+		if err := p.Look(g.epoch.now().PastView); err != nil {
 			return err
 		}
 		began, told := time.Now(), time.Now()
@@ -156,7 +158,7 @@ func (m *modelSlots) ready(ctx context.Context, g *generation) error {
 			}
 		}
 		if first, ok, err := p.Remembered(); err == nil && ok && l != g.slow { // the other lane copies it
-			if err := g.slow.predictor.Look(m.server.engine.now().PastView); err != nil {
+			if err := g.slow.predictor.Look(g.epoch.now().PastView); err != nil {
 				return err
 			}
 			if err := g.slow.predictor.Recall(first); err != nil {
@@ -200,7 +202,7 @@ func (m *modelSlots) ask(j *job) error {
 func (m *modelSlots) replace(ctx context.Context, path string, learned bool) (*generation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	g, err := m.load(ctx, path, learned, nil)
+	g, err := m.load(ctx, m.server.engine.epoch.Load(), path, learned, nil)
 	if err != nil {
 		return nil, err
 	}

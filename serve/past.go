@@ -99,7 +99,7 @@ func (h *historian) handle(j *job) {
 	if h.target != nil && h.target.left == 0 {
 		h.target = nil // this request, or another that goes on from there, has come
 	}
-	first, _ := h.span(j, h.engine.now())
+	first, _ := h.span(j, h.epoch.now())
 	h.answer(j)
 	if j.ctx.Err() != nil && h.target == nil {
 		h.aim(first)
@@ -191,7 +191,7 @@ func (m *modelSlots) historian(g *generation) (*historian, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.predictor.Look(m.server.engine.now().PastView); err != nil {
+	if err := l.predictor.Look(g.epoch.now().PastView); err != nil {
 		l.close()
 		return nil, err
 	}

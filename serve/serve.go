@@ -37,6 +37,7 @@ type Options struct {
 	Hosts  []string // Host headers that are answered; nil: any
 
 	Snapshots Snapshots
+	Retain    Retention
 	Learn     Learning
 	Quality   bool // measure the model on new events, for the page and for metrics
 
@@ -54,11 +55,13 @@ type Server struct {
 	quality     *quality
 	learner     *learner
 	snapshotter *snapshotter
+	retainer    *retainer
 	limiter     *limiter
 	health      *health
+	room        *room
 	handler     http.Handler
 	started     time.Time
-	begun       int // events that were known then
+	begun       uint64 // the last sequence then
 	sameSite    *http.CrossOriginProtection
 
 	stop  func()         // ends all goroutines
@@ -79,8 +82,10 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.metrics = newMetrics(s)
 	s.limiter = newLimiter(o.Limits)
 	s.health = &health{server: s}
+	s.room = newRoom(s)
 	s.engine = newEngine(o.Set, o.Log)
 	s.snapshotter = newSnapshotter(s, o.Snapshots)
+	s.retainer = newRetainer(s, o.Retain)
 	s.quality = newQuality(s)
 	s.tell("reading the snapshot")
 	kept, err := s.snapshotter.restore(ctx)
@@ -95,7 +100,9 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		}
 	}()
 	s.engine.applied = func(before, after *state) {
-		s.quality.applied(before, after)
+		if after.Len() > before.Len() { // events before the cut change nothing
+			s.quality.applied(before, after)
+		}
 		if o.Applied != nil {
 			o.Applied(after.Last)
 		}
@@ -105,7 +112,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.tell("loading the model")
-	s.begun = s.engine.now().Len()
+	s.begun = s.engine.now().Last
 	if s.learner, err = newLearner(s, o.Learn); err != nil {
 		return nil, err
 	}
@@ -119,6 +126,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.health.check(ctx)
 	s.done.Go(func() { s.health.watch(background) })
 	s.done.Go(func() { s.snapshotter.watch(background) })
+	s.done.Go(func() { s.retainer.watch(background) })
 	s.done.Go(func() { s.learner.watch(background) })
 	s.handler = s.routes()
 	return s, nil

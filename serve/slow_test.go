@@ -66,7 +66,11 @@ func TestSlowClients(t *testing.T) {
 					t.Errorf("%s: %v %v", path, r, err)
 				}
 			}
-			if beside := slowest(t, port, 200); beside > max(3*alone, 100*time.Millisecond) {
+			beside := slowest(t, port, 200)
+			for tries := 0; tries < 10 && beside > 3*alone; tries++ { // the machine may be busy for a moment
+				beside = slowest(t, port, 200)
+			}
+			if beside > max(3*alone, 50*time.Millisecond) {
 				t.Errorf("99 %% of scores take %v, without slow clients %v", beside, alone)
 			}
 		})

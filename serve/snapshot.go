@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
+	"os"
 	"sync"
 	"time"
 
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/predict"
 )
@@ -48,32 +52,82 @@ func newSnapshotter(s *Server, o Snapshots) *snapshotter {
 	return &snapshotter{Snapshots: o, server: s, data: sync.OnceValue(s.options.Set.Hash)}
 }
 
-// restore fills the engine from the snapshot, before the log is read. It returns the model's memory.
+// restore fills the engine from the snapshot, before the log is read. It returns the model's memory. Without a
+// snapshot, or with one that is damaged, the engine begins where the log does.
 func (k *snapshotter) restore(ctx context.Context) (*modelMemory, error) {
-	if k.File == "" {
-		return nil, nil
-	}
+	after, cut := k.server.logBegin()
 	began := time.Now()
-	kept, size, err := readSnapshot(k.File)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	var kept *snapshot
+	var file *os.File
+	err := fs.ErrNotExist
+	if k.File != "" {
+		kept, file, err = openSnapshot(k.File)
 	}
 	if err == nil {
-		err = kept.fits(k.server.engine, k.data())
+		defer file.Close()
+		if err = kept.fits(k.server.engine, k.data()); err == nil {
+			cut, err = k.begin(ctx, kept, cut)
+		}
 	}
-	if err == nil {
-		err = kept.restore(ctx, k.server.engine)
-	}
-	if ctx.Err() != nil {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	}
-	if err != nil {
+	case errors.Is(err, errSnapshot):
+		k.setAside(err)
+		fallthrough
+	case errors.Is(err, fs.ErrNotExist):
+		if cut = k.server.retainer.start(cut, latestOf(k.server.options.Set)); after > 0 || !math.IsInf(cut, -1) {
+			k.server.engine.begin(cut, after)
+		}
+		return nil, nil
+	default:
 		return nil, fmt.Errorf("restore the snapshot %s: %w; without it the server reads the log from its beginning",
 			k.File, err)
 	}
+	size := int64(0)
+	if info, err := file.Stat(); err == nil {
+		size = info.Size()
+	}
 	k.latest = snapshotDoc{kept.Last, time.Now(), size, time.Since(began).Seconds()}
 	k.server.log.Info("restored a snapshot", "events", kept.Events, "last", kept.Last, "seconds", k.latest.Seconds)
+	if cut != kept.cut() {
+		return nil, nil // the memory is of other events
+	}
 	return kept.memory, nil
+}
+
+// begin fills the engine from a snapshot. It returns the cut, which may be later than that of the snapshot.
+func (k *snapshotter) begin(ctx context.Context, kept *snapshot, cut event.Time) (event.Time, error) {
+	last, err := kept.latest(ctx)
+	if err != nil {
+		return cut, err
+	}
+	cut = k.server.retainer.start(max(cut, kept.cut()), max(last, latestOf(k.server.options.Set)))
+	if !math.IsInf(cut, -1) {
+		k.server.engine.begin(cut, 0)
+	}
+	return cut, kept.restore(ctx, k.server.engine)
+}
+
+// setAside keeps a damaged snapshot under another name. The log has all events.
+func (k *snapshotter) setAside(why error) {
+	aside := k.File + ".damaged"
+	if err := os.Rename(k.File, aside); err != nil {
+		aside = k.File + ", which could not be renamed"
+	}
+	k.server.log.Error("THE SNAPSHOT IS DAMAGED: the server reads the event log from its beginning instead, which "+
+		"takes longer", "reason", why, "kept_as", aside)
+	k.server.engine = newEngine(k.server.options.Set, k.server.options.Log) // without what was read of it
+}
+
+// latestOf is the time of the latest event of a data set, −Inf if it has none.
+func latestOf(set *dataset.Set) event.Time {
+	last := math.Inf(-1)
+	for _, t := range set.Log.All().Time {
+		last = max(last, t)
+	}
+	return last
 }
 
 // watch writes a snapshot whenever enough events are new, also right after a start that read as many from the log.
@@ -122,6 +176,13 @@ func (k *snapshotter) write() error {
 	}
 	k.latest = snapshotDoc{at.Last, time.Now(), size, time.Since(began).Seconds()}
 	return nil
+}
+
+// reached is the sequence of the last snapshot.
+func (k *snapshotter) reached() uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.latest.Last
 }
 
 func (k *snapshotter) doc() *snapshotDoc {

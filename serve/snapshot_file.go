@@ -37,6 +37,8 @@ type snapshotHeader struct {
 	Width  int    `json:"width"`  // features of an event
 	Zeros  int    `json:"zeros"`  // events before the first with features
 
+	Cut *event.Time `json:"cut,omitempty"` // events before it were dropped; nil: none were
+
 	Columns []snapshotColumn `json:"columns"`
 	Memory  *snapshotMemory  `json:"memory,omitempty"`
 }
@@ -59,16 +61,41 @@ type snapshotTensor struct {
 	Raw   bool   `json:"raw,omitempty"` // bytes, not floats
 }
 
+// snapshot is a file whose checksums are right. Columns of events stay in the file until they are needed.
 type snapshot struct {
 	snapshotHeader
-	src, dst []int32
-	time     []float64
-	label    []float32
-	features []float32
-	ends     []uint32 // of the names in text
-	text     string
-	sides    []byte
-	memory   *modelMemory
+	src, dst, time  section
+	label, features section
+	ends            []uint32 // of the names in text
+	text            string
+	sides           []byte
+	memory          *modelMemory
+}
+
+// section is a column in the file.
+type section struct {
+	r     io.ReaderAt
+	at    int64
+	bytes int64
+}
+
+// rows reads the values lo … hi−1 of a section into a buffer.
+func rows[T int32 | float32 | float64](s section, lo, hi int, buf []T) ([]T, error) {
+	var one T
+	size := int64(unsafe.Sizeof(one))
+	buf = slices.Grow(buf[:0], hi-lo)[:hi-lo]
+	if _, err := s.r.ReadAt(bytesOf(buf), s.at+int64(lo)*size); err != nil && hi > lo {
+		return nil, fmt.Errorf("%w: %v", errSnapshot, err)
+	}
+	return buf, nil
+}
+
+// cut is the time before which events were dropped, −Inf if none were.
+func (h *snapshotHeader) cut() event.Time {
+	if h.Cut == nil {
+		return math.Inf(-1)
+	}
+	return *h.Cut
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -87,6 +114,9 @@ func writeSnapshot(w io.Writer, e *engine, at *state, m *modelMemory, data strin
 	events := at.Events().Slice(known, at.Len())
 	h := snapshotHeader{Data: data, Known: known, Nodes: e.names.known, Events: events.Len(), Last: at.Last,
 		Apart: e.names.apart, Width: e.width}
+	if cut := at.epoch.cut; !math.IsInf(cut, -1) {
+		h.Cut = &cut
+	}
 	h.Names = max(0, at.NumNodes()-1-e.names.known)
 	list, sides := e.names.newcomers(h.Names)
 	var ends []uint32
@@ -133,22 +163,25 @@ func writeSnapshot(w io.Writer, e *engine, at *state, m *modelMemory, data strin
 	return file.WriteTo(w)
 }
 
-// readSnapshot reads a file. It allocates no more bytes than the file has.
-func readSnapshot(path string) (*snapshot, int64, error) {
+// openSnapshot opens a file and checks all of it. The caller closes the file when it is done with the snapshot.
+func openSnapshot(path string) (*snapshot, *os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	defer f.Close()
 	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, err
+	if err == nil {
+		var s *snapshot
+		if s, err = parseSnapshot(f, info.Size()); err == nil {
+			return s, f, nil
+		}
 	}
-	s, err := parseSnapshot(bufio.NewReaderSize(f, 1<<20), info.Size())
-	return s, info.Size(), err
+	f.Close()
+	return nil, nil, err
 }
 
-func parseSnapshot(r io.Reader, size int64) (*snapshot, error) {
+// parseSnapshot reads what a snapshot has besides columns of events. It allocates no more bytes than the file has.
+func parseSnapshot(r io.ReaderAt, size int64) (*snapshot, error) {
 	in := &columnReader{r: r, left: size}
 	if magic := in.plain(int64(len(snapshotMagic)), "its first word"); in.err == nil && string(magic) != snapshotMagic {
 		return nil, fmt.Errorf("%w: it begins with %q, want %q", errSnapshot, magic, snapshotMagic)
@@ -190,17 +223,17 @@ func (s *snapshot) fill(in *columnReader) error {
 	features := (n - int64(s.Zeros)) * int64(s.Width) * 4
 	want := []struct {
 		name  string
-		bytes int64 // -1: any
-		keep  func([]byte)
+		bytes int64                        // -1: any
+		keep  func(n int64, column string) // reads the column
 	}{
-		{"src", 4 * n, func(b []byte) { s.src = from[int32](b) }},
-		{"dst", 4 * n, func(b []byte) { s.dst = from[int32](b) }},
-		{"time", 8 * n, func(b []byte) { s.time = from[float64](b) }},
-		{"label", 4 * n, func(b []byte) { s.label = from[float32](b) }},
-		{"features", features, func(b []byte) { s.features = from[float32](b) }},
-		{"ends", 4 * names, func(b []byte) { s.ends = from[uint32](b) }},
-		{"names", -1, func(b []byte) { text = b }},
-		{"sides", sides, func(b []byte) { s.sides = b }},
+		{"src", 4 * n, in.into(&s.src)},
+		{"dst", 4 * n, in.into(&s.dst)},
+		{"time", 8 * n, in.into(&s.time)},
+		{"label", 4 * n, in.into(&s.label)},
+		{"features", features, in.into(&s.features)},
+		{"ends", 4 * names, func(n int64, what string) { s.ends = from[uint32](in.summed(n, what)) }},
+		{"names", -1, func(n int64, what string) { text = in.summed(n, what) }},
+		{"sides", sides, func(n int64, what string) { s.sides = in.summed(n, what) }},
 	}
 	if len(s.Columns) < len(want) {
 		return fmt.Errorf("%w: it has %d columns, want %d", errSnapshot, len(s.Columns), len(want))
@@ -212,7 +245,7 @@ func (s *snapshot) fill(in *columnReader) error {
 			return fmt.Errorf("%w: column %d is %q with %d bytes, want %q with %d",
 				errSnapshot, i+1, has.Name, has.Bytes, c.name, c.bytes)
 		}
-		c.keep(in.summed(has.Bytes, "column "+has.Name))
+		c.keep(has.Bytes, "column "+has.Name)
 		if in.err != nil {
 			return in.err
 		}
@@ -271,65 +304,155 @@ func from[T int32 | uint32 | float32 | float64](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
-// columnReader reads columns of a file. It refuses a column that is longer than the rest of the file.
+// columnReader reads columns of a file, one after another. It refuses one that is longer than the rest of the file.
 type columnReader struct {
-	r    io.Reader
+	r    io.ReaderAt
+	at   int64
 	left int64
 	err  error
 }
 
+// has says whether n bytes are left.
+func (c *columnReader) has(n int64, what string) bool {
+	if c.err == nil && (n < 0 || n > c.left) {
+		c.err = fmt.Errorf("%w: it ends within %s: %d bytes are wanted, %d are left", errSnapshot, what, n, c.left)
+	}
+	return c.err == nil
+}
+
 // plain reads n bytes into a buffer that is aligned to 8 bytes.
 func (c *columnReader) plain(n int64, what string) []byte {
-	if c.err != nil {
-		return nil
-	}
-	if n < 0 || n > c.left {
-		c.err = fmt.Errorf("%w: it ends within %s: %d bytes are wanted, %d are left", errSnapshot, what, n, c.left)
+	if !c.has(n, what) {
 		return nil
 	}
 	words := make([]uint64, (n+7)/8)
 	buf := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)[:n]
-	if _, err := io.ReadFull(c.r, buf); err != nil {
+	if _, err := c.r.ReadAt(buf, c.at); err != nil && n > 0 {
 		c.err = fmt.Errorf("%w: read %s: %v", errSnapshot, what, err)
 		return nil
 	}
-	c.left -= n
+	c.at, c.left = c.at+n, c.left-n
 	return buf
 }
 
 func (c *columnReader) summed(n int64, what string) []byte {
 	buf := c.plain(n, what)
-	sum := c.plain(4, "the checksum of "+what)
-	if c.err == nil && binary.LittleEndian.Uint32(sum) != crc32.Checksum(buf, castagnoli) {
+	c.sum(crc32.Checksum(buf, castagnoli), what)
+	return buf
+}
+
+// sum reads the checksum of what was read last.
+func (c *columnReader) sum(found uint32, what string) {
+	want := c.plain(4, "the checksum of "+what)
+	if c.err == nil && binary.LittleEndian.Uint32(want) != found {
 		c.err = fmt.Errorf("%w: the checksum of %s is wrong", errSnapshot, what)
 	}
-	return buf
+}
+
+// into checks a column and leaves it in the file.
+func (c *columnReader) into(s *section) func(n int64, what string) {
+	return func(n int64, what string) {
+		if !c.has(n, what) {
+			return
+		}
+		*s = section{c.r, c.at, n}
+		h := crc32.New(castagnoli)
+		if _, err := io.Copy(h, bufio.NewReaderSize(io.NewSectionReader(c.r, c.at, n), 1<<20)); err != nil {
+			c.err = fmt.Errorf("%w: read %s: %v", errSnapshot, what, err)
+			return
+		}
+		c.at, c.left = c.at+n, c.left-n
+		c.sum(h.Sum32(), what)
+	}
 }
 
 // fits says why a snapshot does not belong to this server.
 func (s *snapshot) fits(e *engine, data string) error {
-	known := e.now().Len()
+	known := 0
+	for _, t := range e.set.Log.All().Time {
+		if t >= s.cut() {
+			known++
+		}
+	}
 	switch {
 	case s.Data != data || s.Known != known || s.Nodes != e.names.known:
-		return fmt.Errorf("it was made with another data set: one of %d events with hash %.12s, "+
-			"this one has %d and %.12s", s.Known, s.Data, known, data)
+		return fmt.Errorf("%w: one of %d events with hash %.12s, this one has %d and %.12s", errOtherData,
+			s.Known, s.Data, known, data)
 	case s.Width != e.width || s.Apart != e.names.apart:
 		return fmt.Errorf("%w: its events have %d features, those of the data set %d", errSnapshot, s.Width, e.width)
 	case s.Last < uint64(s.Events):
 		return fmt.Errorf("%w: %d events until sequence %d", errSnapshot, s.Events, s.Last)
 	}
 	most := event.Node(s.Nodes + s.Names)
-	for i := range s.src {
-		if s.src[i] < 1 || s.dst[i] < 1 || s.src[i] > most || s.dst[i] > most {
-			return fmt.Errorf("%w: event %d is of nodes %d and %d, there are %d",
-				errSnapshot, i+1, s.src[i], s.dst[i], most)
+	return s.each(context.Background(), func(lo int, list []event.Event, _ [][]float32) error {
+		for i, x := range list {
+			if x.Src < 1 || x.Dst < 1 || x.Src > most || x.Dst > most {
+				return fmt.Errorf("%w: event %d is of nodes %d and %d, there are %d", errSnapshot, lo+i+1, x.Src, x.Dst,
+					most)
+			}
+		}
+		return nil
+	})
+}
+
+// errOtherData says that a snapshot belongs to another data set.
+var errOtherData = errors.New("it was made with another data set")
+
+// each reads the events of a snapshot, some at a time, with their features if there are any.
+func (s *snapshot) each(ctx context.Context, do func(lo int, events []event.Event, features [][]float32) error) error {
+	const step = 1 << 16
+	var src, dst []int32
+	var label, row []float32
+	var times []float64
+	events := make([]event.Event, 0, min(step, s.Events))
+	for lo := 0; lo < s.Events; lo += step {
+		hi := min(lo+step, s.Events)
+		var errs [5]error
+		src, errs[0] = rows(s.src, lo, hi, src)
+		dst, errs[1] = rows(s.dst, lo, hi, dst)
+		times, errs[2] = rows(s.time, lo, hi, times)
+		label, errs[3] = rows(s.label, lo, hi, label)
+		if s.features.bytes > 0 {
+			row, errs[4] = rows(s.features, max(0, lo-s.Zeros)*s.Width, max(0, hi-s.Zeros)*s.Width, row)
+		}
+		if err := errors.Join(append(errs[:], ctx.Err())...); err != nil {
+			return err
+		}
+		events = events[:0]
+		var features [][]float32
+		for i := range hi - lo {
+			events = append(events, event.Event{Src: src[i], Dst: dst[i], Time: times[i], Label: label[i]})
+			if s.features.bytes == 0 {
+				continue
+			}
+			var one []float32
+			if k := lo + i - s.Zeros; k >= 0 {
+				k -= max(0, lo-s.Zeros)
+				one = row[k*s.Width : (k+1)*s.Width]
+			}
+			features = append(features, one)
+		}
+		if err := do(lo, events, features); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// restore fills an engine that has only the events of the data set.
+// latest is the time of the latest event, −Inf if there is none.
+func (s *snapshot) latest(ctx context.Context) (last event.Time, err error) {
+	last = math.Inf(-1)
+	return last, s.each(ctx, func(_ int, list []event.Event, _ [][]float32) error {
+		for _, x := range list {
+			last = max(last, x.Time)
+		}
+		return nil
+	})
+}
+
+// restore fills an engine that has only events of the data set, with what is not before the engine's cut.
 func (s *snapshot) restore(ctx context.Context, e *engine) error {
+	ep := e.epoch.Load()
 	start := uint32(0)
 	for i, end := range s.ends {
 		id := e.names.add(s.text[start:end], !s.Apart || s.sides[i] != 0)
@@ -338,30 +461,43 @@ func (s *snapshot) restore(ctx context.Context, e *engine) error {
 		}
 		start = end
 	}
-	e.past.Expect(s.src, s.dst)
-	const step = 1 << 16
-	events := make([]event.Event, 0, step)
-	for lo := 0; lo < s.Events; lo += step {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		hi := min(lo+step, s.Events)
-		events = events[:0]
-		var features [][]float32
-		for i := lo; i < hi; i++ {
-			events = append(events, event.Event{Src: s.src[i], Dst: s.dst[i], Time: s.time[i], Label: s.label[i]})
-			if s.features != nil {
-				var row []float32
-				if k := i - s.Zeros; k >= 0 {
-					row = s.features[k*s.Width : (k+1)*s.Width]
-				}
-				features = append(features, row)
+	counts := make([]int32, s.Nodes+s.Names+1)
+	kept := 0
+	if err := s.each(ctx, func(_ int, list []event.Event, _ [][]float32) error {
+		for _, x := range list {
+			if x.Time >= ep.cut {
+				counts[x.Src]++
+				counts[x.Dst]++
+				kept++
 			}
 		}
-		if err := e.past.Add(events, features); err != nil {
+		return nil
+	}); err != nil {
+		return err
+	}
+	ep.past.ExpectCounts(counts, kept)
+	err := s.each(ctx, func(_ int, list []event.Event, features [][]float32) error {
+		n := 0
+		for i, x := range list {
+			if x.Time < ep.cut {
+				continue
+			}
+			if list[n] = x; features != nil {
+				features[n] = features[i]
+			}
+			n++
+		}
+		if features != nil {
+			features = features[:n]
+		}
+		if err := ep.past.Add(list[:n], features); err != nil {
 			return fmt.Errorf("%w: %v", errSnapshot, err)
 		}
+		return nil
+	})
+	if err == nil {
+		ep.advance(s.Last, ep.now().at)
+		e.tail.Advance(s.Last)
 	}
-	e.advance(s.Last, e.now().at)
-	return nil
+	return err
 }

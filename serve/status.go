@@ -35,6 +35,7 @@ type statusDoc struct {
 	Uptime      float64        `json:"uptime_s"`
 	Snapshot    *snapshotDoc   `json:"snapshot,omitempty"`
 	Learning    *learningDoc   `json:"learning,omitempty"`
+	Retention   *retentionDoc  `json:"retention,omitempty"`
 	Phase       string         `json:"phase"` // "serving" or "draining"
 	NotReady    string         `json:"not_ready,omitempty"`
 	TakesTokens bool           `json:"tokens"`
@@ -48,12 +49,12 @@ func (s *Server) status() statusDoc {
 	at, g := s.engine.now(), s.models.current.Load()
 	spec := g.quick.predictor.Spec()
 	doc := statusDoc{
-		Events: at.Len(), Received: at.Len() - s.begun, Last: at.Last, Nodes: s.engine.names.count(),
+		Events: at.Len(), Received: s.received(at), Last: at.Last, Nodes: s.engine.names.count(),
 		Model: g.name, Checkpoint: g.Checkpoint, Generation: g,
 		Data: s.options.Set.Name, Names: "text", TimeFormat: s.options.Set.TimeFormat, Features: s.engine.width,
 		Durable: s.options.Durable, Order: spec.Order, Batched: !g.quick.alone, Conditions: spec.Conditions(),
 		Uptime: time.Since(s.started).Seconds(), Snapshot: s.snapshotter.doc(), Learning: s.learner.doc(),
-		TakesTokens: s.options.Tokens != nil, Phase: s.phase(),
+		TakesTokens: s.options.Tokens != nil, Phase: s.phase(), Retention: s.retainer.doc(),
 	}
 	if t := at.PastView.Last(); !math.IsInf(t, -1) {
 		doc.LastTime = &t
@@ -89,10 +90,13 @@ type Summary struct {
 	Model    string `json:"model"`
 }
 
+// received is the number of events since the start.
+func (s *Server) received(at *state) int { return int(at.Last - s.begun) }
+
 // Summary is where the server stands now.
 func (s *Server) Summary() Summary {
 	at := s.engine.now()
-	return Summary{at.Len(), at.Len() - at.Known(), at.Len() - s.begun, at.Last, s.models.current.Load().name}
+	return Summary{at.Len(), at.Len() - at.Known(), s.received(at), at.Last, s.models.current.Load().name}
 }
 
 // fingerprint is a hash of all events that the server received, by name and in their order. Servers with the same

@@ -46,6 +46,7 @@ type serving struct {
 	anyone   bool     // --insecure
 	snapshot int      // --snapshot-every
 	reload   []string // --reload-dir
+	retain   string   // --retain
 	limits   serve.Limits
 	learn    serve.Learning
 }
@@ -75,6 +76,11 @@ func (s *serving) add(cmd *cobra.Command) {
 	flags.IntVar(&s.limits.Batch, "max-batch", serve.DefaultLimits.Batch, "maximum events of a request")
 	flags.IntVar(&s.limits.Nodes, "max-nodes", serve.DefaultLimits.Nodes,
 		"maximum number of nodes; no events are taken beyond that")
+	flags.IntVar(&s.limits.Events, "max-events", 0,
+		"maximum number of events in memory, those of --data included; more are refused (default: no limit)")
+	flags.StringVar(&s.retain, "retain", "",
+		"`period` for which events are kept, such as 90d; older ones are dropped in steps of a tenth of it "+
+			"(default: all are kept)")
 	flags.DurationVar(&s.limits.Timeout, "timeout", serve.DefaultLimits.Timeout, "maximum time of a request")
 	flags.StringVar(&s.listen.Health, "health-listen", "",
 		"`address` of another port with only /healthz, /readyz and /metrics, without tokens")
@@ -90,6 +96,8 @@ func (s *serving) check() error {
 		return usagef("--tls-cert and --tls-key belong together")
 	case s.snapshot < 1:
 		return usagef("--snapshot-every is %d, must be at least 1", s.snapshot)
+	case s.limits.Events < 0:
+		return usagef("--max-events is %d, must be at least 0", s.limits.Events)
 	case s.limits.Rate < 0 || s.limits.Body < 1 || s.limits.Batch < 1 || s.limits.Nodes < 1 || s.limits.Timeout <= 0:
 		return usagef("--rate, --max-body, --max-batch, --max-nodes and --timeout must be above 0")
 	case !serve.Loopback(s.listen.Address) && s.tokens == "" && !s.anyone:
@@ -227,6 +235,11 @@ func startOrStop[T any](ctx context.Context, patience time.Duration, start func(
 func (s *serving) options(a *app) (o serve.Options, err error) {
 	o = serve.Options{Limits: s.limits, Learn: s.learn, Logger: a.log(), Quality: true,
 		Models: s.reload}
+	if s.retain != "" {
+		if o.Retain.Period, err = parsePeriod("--retain", s.retain); err != nil {
+			return o, err
+		}
+	}
 	if s.tokens != "" {
 		o.Tokens, err = serve.ReadTokens(s.tokens)
 	} else if serve.Loopback(s.listen.Address) {

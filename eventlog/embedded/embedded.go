@@ -32,7 +32,7 @@ const pageSize = 4096
 var (
 	records = []byte("records") // last sequence of a batch → its record
 	keys    = []byte("keys")    // the same → number of events, key, CRC32C; of the latest batches that have a key
-	about   = []byte("about")   // "format" → format
+	about   = []byte("about")   // "format" → format; "begin" → see trim.go
 	format  = []byte("dygmamba event log 1")
 )
 
@@ -48,6 +48,7 @@ type Options struct {
 type Log struct {
 	path string
 	db   *bolt.DB
+	from begin
 	tail eventlog.Tail // of what is durable
 	sent *eventlog.Receipts
 	keep int
@@ -186,6 +187,11 @@ func (l *Log) load(tx *bolt.Tx, f io.ReaderAt, latest mark) error {
 	if found := tx.Bucket(about).Get([]byte("format")); string(found) != string(format) {
 		return damaged(0, "it says %q, this program reads %q", found, format)
 	}
+	from, err := beginOf(tx)
+	if err != nil {
+		return err
+	}
+	l.from.store(from.after, from.cut)
 	last, err := lastOf(tx)
 	if err != nil {
 		return err
@@ -207,7 +213,8 @@ func (l *Log) load(tx *bolt.Tx, f io.ReaderAt, latest mark) error {
 func lastOf(tx *bolt.Tx) (uint64, error) {
 	k, v := tx.Bucket(records).Cursor().Last()
 	if k == nil {
-		return 0, nil
+		from, err := beginOf(tx)
+		return from.after, err
 	}
 	b, err := read(k, v)
 	return b.Last, err
@@ -304,6 +311,10 @@ func (l *Log) Follow(ctx context.Context, after uint64, take func(eventlog.Batch
 // comes with the error.
 func (l *Log) read(after, last uint64, batches []eventlog.Batch) (_ []eventlog.Batch, err error) {
 	const enough = 1 << 20
+	if from, _ := l.Begin(); after < from {
+		return batches, fmt.Errorf("event log %s: %w: it begins after sequence %d, want events after %d", l.path,
+			eventlog.ErrForgotten, from, after)
+	}
 	reached := after
 	err = guard(func() error {
 		return l.db.View(func(tx *bolt.Tx) error {

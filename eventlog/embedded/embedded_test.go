@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -264,5 +265,68 @@ func TestCheck(t *testing.T) {
 	l.Close()
 	if err := l.Check(t.Context()); !errors.Is(err, eventlog.ErrClosed) {
 		t.Errorf("a closed log: %v", err)
+	}
+}
+
+// A trimmed log begins later; sequences and keys stay, also when it is opened again and when nothing is left.
+func TestTrim(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, Options{})
+	for i := range 10 {
+		events := []eventlog.Event{{Src: "a", Dst: "b", Time: float64(i)}, {Src: "a", Dst: "c", Time: float64(i)}}
+		if _, err := l.Append(t.Context(), fmt.Sprint("k", i), events); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(after uint64, cut float64) {
+		t.Helper()
+		if a, c := l.Begin(); a != after || c != cut {
+			t.Errorf("it begins after %d, cut %v; want %d, %v", a, c, after, cut)
+		}
+		r, err := l.Append(t.Context(), "k0", []eventlog.Event{{Src: "a", Dst: "b"}})
+		if err != nil || !r.Again || r.Last != 2 {
+			t.Errorf("a key of an event that is gone: %+v, %v", r, err)
+		}
+		if after > 0 {
+			err := l.Follow(t.Context(), after-1, func(eventlog.Batch) error { return nil })
+			if !errors.Is(err, eventlog.ErrForgotten) {
+				t.Errorf("events that are gone: %v", err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		next := after
+		if last := l.Last(); after < last {
+			l.Follow(ctx, after, func(b eventlog.Batch) error {
+				if next += uint64(len(b.Events)); b.Last != next {
+					t.Errorf("batch %d, want %d", b.Last, next)
+				}
+				if b.Last == last {
+					cancel()
+				}
+				return nil
+			})
+		}
+		cancel()
+	}
+	check(0, math.Inf(-1))
+	for _, step := range []struct {
+		cut   float64
+		upTo  uint64
+		after uint64
+	}{{4, 100, 8}, {6, 10, 10}, {100, 100, 20}} {
+		if err := l.Trim(t.Context(), step.cut, step.upTo); err != nil {
+			t.Fatal(err)
+		}
+		check(step.after, step.cut)
+		if l.Last() != 20 {
+			t.Errorf("it ends with %d", l.Last())
+		}
+		l.Close()
+		l = open(t, dir, Options{})
+		check(step.after, step.cut)
+	}
+	r, err := l.Append(t.Context(), "new", []eventlog.Event{{Src: "a", Dst: "b", Time: 200}})
+	if err != nil || r.Last != 21 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

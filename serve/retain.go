@@ -1,0 +1,211 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/eventlog"
+)
+
+// Retention says for how long events are kept.
+type Retention struct {
+	Period float64 // in the unit of times; 0: for ever
+}
+
+// retainSteps is the number of steps in which the cut moves by a whole period.
+const retainSteps = 10
+
+// retainer drops events that are older than the period. Between two moves of the cut the server is one whose data begin
+// at the cut. For a move it builds another past and another generation of the model beside the old ones; then these
+// take over between two batches of events.
+type retainer struct {
+	Retention
+	server *Server
+	step   float64
+
+	mu     sync.Mutex // guards what follows
+	moving bool
+	last   retentionDoc
+}
+
+// retentionDoc is the retention in the status.
+type retentionDoc struct {
+	Period  float64     `json:"period"`            // in the unit of times
+	Step    float64     `json:"step"`              // by which the cut moves, at most
+	Cut     *event.Time `json:"cut"`               // events before it are not known; null: none was dropped
+	Moving  bool        `json:"moving"`            // a later cut is being prepared
+	Moved   *time.Time  `json:"moved,omitempty"`   // when the cut last moved
+	Dropped int         `json:"dropped,omitempty"` // events then
+	Seconds float64     `json:"seconds,omitempty"` // that it took
+}
+
+func newRetainer(s *Server, r Retention) *retainer {
+	return &retainer{Retention: r, server: s, step: r.Period / retainSteps}
+}
+
+// target is the cut that belongs to a latest event. Where times are dates, an event of the future does not count.
+func (k *retainer) target(latest event.Time) event.Time {
+	if k.server.options.Set.TimeFormat == dataset.TimeDate {
+		latest = min(latest, float64(time.Now().Unix()))
+	}
+	return math.Floor((latest-k.Period)/k.step) * k.step
+}
+
+// start is the cut to start with: at least cut, and what belongs to the latest event that is known.
+func (k *retainer) start(cut, latest event.Time) event.Time {
+	if k.Period <= 0 {
+		return cut
+	}
+	return max(cut, k.target(latest))
+}
+
+// next is the next cut, at most a step later than the present one, or than the oldest event; false: it stays.
+func (k *retainer) next() (event.Time, bool) {
+	at := k.server.engine.now()
+	want := k.target(at.PastView.Last())
+	if math.IsNaN(want) || want <= at.epoch.cut {
+		return 0, false
+	}
+	oldest := math.Inf(1)
+	for _, t := range at.Events().Time {
+		oldest = min(oldest, t)
+	}
+	from := max(at.epoch.cut, math.Floor(oldest/k.step)*k.step)
+	return min(want, from+k.step), true
+}
+
+// watch moves the cut whenever it is due, until ctx ends.
+func (k *retainer) watch(ctx context.Context) {
+	if k.Period <= 0 {
+		return
+	}
+	for pause := time.Duration(0); sleep(ctx, pause); {
+		cut, due := k.next()
+		if pause = time.Second; !due {
+			continue
+		}
+		if err := k.move(ctx, cut); err == nil {
+			pause = 0
+		} else if ctx.Err() == nil {
+			k.server.log.Error("could not drop old events: " + err.Error())
+			pause = time.Minute
+		}
+	}
+}
+
+// move makes the server one whose data begin at a cut.
+func (k *retainer) move(ctx context.Context, cut event.Time) error {
+	k.note(func() { k.moving = true })
+	defer k.note(func() { k.moving = false })
+	s, began := k.server, time.Now()
+	s.models.mu.Lock() // no reload meanwhile
+	defer s.models.mu.Unlock()
+	was := s.engine.now()
+	ep := newEpoch(cut, was.From(cut), was.Last, was.at)
+	current, previous, err := s.models.reopen(ctx, ep)
+	if err != nil {
+		return err
+	}
+	taken := was.Len()
+	take := func() {
+		now := s.engine.now()
+		ep.past.Take(now.PastView, taken, cut)
+		ep.advance(now.Last, now.at)
+		taken = now.Len()
+	}
+	take() // most of what came meanwhile
+	dropped := s.takeOver(ep, current, previous, take)
+	k.note(func() {
+		now := time.Now().UTC()
+		k.last = retentionDoc{Moved: &now, Dropped: dropped, Seconds: time.Since(began).Seconds()}
+	})
+	s.log.Info("dropped old events", "before", dataset.FormatTime(cut, s.options.Set.TimeFormat), "events", dropped,
+		"seconds", time.Since(began).Seconds())
+	return s.trim(ctx, cut)
+}
+
+func (k *retainer) note(do func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	do()
+}
+
+func (k *retainer) doc() *retentionDoc {
+	if k.Period <= 0 {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	doc := k.last
+	doc.Period, doc.Step, doc.Moving = k.Period, k.step, k.moving
+	if cut := k.server.engine.epoch.Load().cut; !math.IsInf(cut, -1) {
+		doc.Cut = &cut
+	}
+	return &doc
+}
+
+// takeOver lets an epoch and its models take over, between two batches of events and two snapshots. It returns how many
+// events are known less.
+func (s *Server) takeOver(ep *epoch, current, previous *generation, take func()) int {
+	s.snapshotter.mu.Lock()
+	s.engine.mu.Lock()
+	take()
+	fewer := s.engine.now().Len() - ep.now().Len()
+	s.engine.epoch.Store(ep)
+	old := s.models.current.Swap(current)
+	s.engine.mu.Unlock()
+	s.snapshotter.mu.Unlock()
+	s.models.shut(old)
+	s.models.shut(s.models.previous)
+	s.models.previous = previous
+	return fewer
+}
+
+// reopen opens the current and the previous model for another epoch. The latter may be nil. It is called with mu held.
+func (m *modelSlots) reopen(ctx context.Context, ep *epoch) (current, previous *generation, err error) {
+	again := func(old *generation) (*generation, error) {
+		g, err := m.load(ctx, ep, old.Checkpoint, old.Learned, nil)
+		if err != nil {
+			return nil, fmt.Errorf("open %s again: %w", old.Checkpoint, err)
+		}
+		if g.Hash != old.Hash {
+			m.server.log.Warn("the checkpoint has changed since it was loaded: the new one takes over",
+				"checkpoint", g.Checkpoint)
+		}
+		m.count--
+		g.Number, g.Since = old.Number, old.Since
+		return g, nil
+	}
+	if current, err = again(m.current.Load()); err != nil || m.previous == nil {
+		return current, nil, err
+	}
+	if previous, err = again(m.previous); err != nil {
+		m.server.log.Warn("the previous model cannot be gone back to any more: " + err.Error())
+	}
+	return current, previous, nil
+}
+
+// trim writes a snapshot and then removes what is before the cut from the log, if the log can do that.
+func (s *Server) trim(ctx context.Context, cut event.Time) error {
+	log, ok := s.options.Log.(eventlog.Trimmer)
+	if s.snapshotter.File == "" || !ok {
+		return nil
+	}
+	if err := s.snapshotter.write(); err != nil {
+		return err
+	}
+	return log.Trim(ctx, cut, s.snapshotter.reached())
+}
+
+// logBegin is after which sequence the log begins, and the cut that it was trimmed with.
+func (s *Server) logBegin() (after uint64, cut event.Time) {
+	if log, ok := s.options.Log.(eventlog.Trimmer); ok {
+		return log.Begin()
+	}
+	return 0, math.Inf(-1)
+}
