@@ -5,6 +5,7 @@ package eventlog
 import (
 	"context"
 	"errors"
+	"io"
 )
 
 // Event is an event as it was sent, with the names of its nodes. The names of a batch that was read are parts of one
@@ -63,6 +64,19 @@ type Trimmer interface {
 
 	// Begin is the sequence after which the log begins, and the latest time that it was trimmed with; −Inf: none.
 	Begin() (after uint64, cut float64)
+}
+
+// Copier is a log that can be copied while it goes on taking events.
+type Copier interface {
+	Copy() (Copy, error)
+}
+
+// Copy is the file of a log as it was when Copy was called.
+type Copy interface {
+	io.WriterTo
+	Name() string
+	Size() int64
+	Close() error
 }
 
 // Errors of logs. They are wrapped with where it happened, what was found and what would help.

@@ -189,3 +189,5 @@ func TestRetentionAndModels(t *testing.T) {
 		t.Error("the log does not have it")
 	}
 }
+
+func equal(a, b any) bool { return reflect.DeepEqual(a, b) }

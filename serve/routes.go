@@ -46,6 +46,7 @@ func (s *Server) list() []route {
 		{"POST /v1/admin/reload", rightAdmin, s.postReload, slow},
 		{"POST /v1/admin/rollback", rightAdmin, s.postRollback, bodiless},
 		{"POST /v1/admin/snapshot", rightAdmin, s.postSnapshot, slow | bodiless},
+		{"GET /v1/admin/backup", rightAdmin, s.getBackup, slow},
 		{"GET /v1/admin/state", rightAdmin, s.getState, slow},
 		{"GET /metrics", rightQuery, s.getMetrics, aside},
 		{"GET /v1/openapi.json", "", static(typeJSON, openAPI), aside},

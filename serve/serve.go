@@ -92,6 +92,9 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.snapshotter.checkBase(ctx); err != nil {
+		return nil, err
+	}
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	defer func() {

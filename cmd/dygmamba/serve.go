@@ -31,7 +31,7 @@ func newServe(a *app) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), a) },
 	}
 	s.add(cmd)
-	cmd.AddCommand(newServeVerify(a))
+	cmd.AddCommand(newServeVerify(a), newServeExport(a), newServeBackup(a), newServeRestore(a))
 	return cmd
 }
 

@@ -220,3 +220,31 @@ func TestServeStopsWhileStarting(t *testing.T) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }
+
+// A store can be exported, and a backup of a running server becomes a store.
+func TestServeStore(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("starts processes")
+	}
+	w, dir := trainedRun(t), t.TempDir()
+	store, tar, again := filepath.Join(dir, "store"), filepath.Join(dir, "b.tar"), filepath.Join(dir, "again")
+	cmd, url := w.start(t, "--store", store)
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	if _, err := client.New(url).Ingest(t.Context(), []client.Event{{Src: "u1", Dst: "v2", Time: 1e6}}); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "serve", "export", "--store", store, "--out", filepath.Join(dir, "e.csv")).
+		want(t, exitFailed, "serve backup")
+	program(t, "serve", "backup", "--url", url, "--out", tar).want(t, exitDone).shows(t, "bytes")
+	program(t, "serve", "restore", tar, "--store", again).want(t, exitDone).shows(t, "sequence 1")
+	for _, file := range []string{"e.csv", "e.parquet"} {
+		out := filepath.Join(dir, file)
+		program(t, "serve", "export", "--store", again, "--out", out).want(t, exitDone).shows(t, "1 event")
+		if info, err := os.Stat(out); err != nil || info.Size() == 0 {
+			t.Error(err)
+		}
+	}
+	program(t, "serve", "export", "--store", again, "--out", "x.json").want(t, exitUsage, ".parquet")
+	program(t, "serve", "export", "--store", dir, "--out", "x.csv").want(t, exitBadInput, "no store")
+	program(t, "serve", "restore", tar, "--store", again).want(t, exitBadInput, "not empty")
+}
