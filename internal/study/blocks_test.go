@@ -26,7 +26,7 @@ var block = regexp.MustCompile(`(?s)(<!-- (\w+)([^,\n]*), made from results/ by 
 // blocks make the tables of documents from all records.
 var blocks = map[string]func(list []group, args []string) []Shown{
 	"summary": summary, "board": board, "models": modelTables, "ablations": ablations, "studies": studies,
-	"mixtures": mixtures, "parts": partTables, "marks": legend,
+	"mixtures": mixtures, "parts": partTables, "marks": legend, "labels": labels,
 }
 
 // Fill makes the generated parts of a document anew.
@@ -107,11 +107,11 @@ func sortSets(sets []string) []string {
 	return slices.Compact(sets)
 }
 
-// summary is one table of the default model: transductive, random negatives, with the settings that did best on
-// validation data.
+// summary is one table of the default model: transductive, random negatives, with the preset that did best on
+// validation data. Runs that changed a setting of their preset belong to studies.
 func summary(list []group, _ []string) []Shown {
 	t := Table{Columns: []string{"data set", "preset", "validation AP", "AP", "paper", "off by", "AUC", "paper"}}
-	best := own(list, func(g group) bool { return g.model() == defaultModel && g.whole() })
+	best := own(list, func(g group) bool { return g.model() == defaultModel && g.whole() && g.plain() })
 	for _, data := range sortSets(slices.Collect(maps.Keys(best))) {
 		g := best[data]
 		r := row(data, "`"+g.preset()+"`"+g.mark(), fmt.Sprintf("%.2f", g.validation()[0]))
@@ -218,7 +218,7 @@ func compared(list []group, tuned bool) rowsOf {
 		}
 	}
 	for data, g := range own(list, func(g group) bool {
-		return tuned && g.model() == defaultModel && g.whole() && g.preset() != preset
+		return tuned && g.model() == defaultModel && g.whole() && g.plain() && g.preset() != preset
 	}) {
 		if g.beats(r["`"+defaultModel+"`"][data]) {
 			r.add("`"+defaultModel+"`, preset by validation", g)
@@ -311,39 +311,39 @@ func ablations(list []group, _ []string) []Shown {
 	return []Shown{{Tables: []Table{r.table(slices.Sorted(maps.Keys(r)), r.sets(2))}}}
 }
 
-// studies has a table for every study of the paper in which a setting changes and nobody is short of time: what there
-// is of it, a column for each value. Of a value that was trained with several numbers of epochs the smallest is shown,
-// as that is what the others were trained with.
+// studies has a table for every study of the paper in which a setting changes: what there is of it, a column for each
+// value. Trainings to the end and trainings of a few epochs have rows of their own.
 func studies(list []group, _ []string) (parts []Shown) {
 	for _, e := range paper.Exhibits() {
-		if e.Kind != paper.Varied || e.Minutes > 0 {
+		if e.Kind != paper.Varied {
 			continue
 		}
-		data := e.Datasets[0]
+		data, count := e.Datasets[0], map[string]int{}
 		var names, values []string
 		found := map[[2]string]Cell{}
-		own := 0
 		for _, name := range e.Models {
 			for _, p := range e.Points {
 				label, x := "`"+name+"`", strconv.FormatFloat(p.X, 'f', -1, 64)
 				if i := slices.IndexFunc(p.Settings(name), isPadding); i >= 0 {
 					label += ", " + p.Settings(name)[i]
 				}
-				if g := shortest(list, data, name, p.Settings(name)); g != nil {
-					found[[2]string{label, x}] = g.cell(e.Scenario, e.Negatives[0], e.Metric)
-					own++
+				for _, g := range studied(list, data, name, p.Settings(name)) {
+					name := label + fewer(g.epochs(), wholeEpochs)
+					if count[name]++; count[name] == 1 {
+						names = append(names, name)
+					}
+					found[[2]string{name, x}] = g.cell(e.Scenario, e.Negatives[0], e.Metric)
+				}
+				if !slices.Contains(values, x) {
+					values = append(values, x)
 				}
 				if v, ok := paper.Study(e.ID, data, name, x); ok {
 					found[[2]string{"paper", x}] = Cell{Text: fmt.Sprintf("%.2f", v.Mean)}
 				}
-				for list, text := range map[*[]string]string{&names: label, &values: x} {
-					if !slices.Contains(*list, text) {
-						*list = append(*list, text)
-					}
-				}
 			}
 		}
-		if own > 1 { // a value alone is no study
+		names = slices.DeleteFunc(names, func(name string) bool { return count[name] < 2 }) // a value alone is no study
+		if len(names) > 0 {
 			t := pivot([]string{"model"}, append(names, "paper"), values, func(name, x string) []Cell {
 				return []Cell{found[[2]string{name, x}]}
 			})
@@ -353,15 +353,38 @@ func studies(list []group, _ []string) (parts []Shown) {
 	return parts
 }
 
-// shortest is the runs that were trained as published but for some settings, and for the fewest epochs.
-func shortest(list []group, data, name string, settings []string) (best group) {
+// studied are the groups that were trained as published but for some settings. Of a number of epochs that has several,
+// as a model with memory has one for each order of events, the published order counts.
+func studied(list []group, data, name string, settings []string) (found []group) {
+	r := map[int]rowsOf{}
 	for _, g := range list {
-		if g.data() == data && g.model() == name && g.asPublished(settings...) &&
-			(best == nil || g.training().Epochs < best.training().Epochs) {
-			best = g
+		if g.data() == data && g.model() == name && g.asPublished(settings...) {
+			epochs := g.epochs()
+			if r[epochs] == nil {
+				r[epochs] = rowsOf{}
+			}
+			r[epochs].add(name, g)
 		}
 	}
-	return best
+	for _, epochs := range slices.Backward(slices.Sorted(maps.Keys(r))) {
+		found = append(found, r[epochs][name][data])
+	}
+	return found
+}
+
+// labels is a table of node classification: AUC over all test events at once.
+func labels(list []group, _ []string) []Shown {
+	r := rowsOf{}
+	for _, g := range list {
+		if g[0].spec.Task == protocol.NodeClassification && g.preset() == preset && g.plain() {
+			r.add("`"+g.model()+"`", g)
+		}
+	}
+	t := pivot([]string{"model", "paper"}, slices.Sorted(maps.Keys(r)), r.sets(1), func(name, data string) []Cell {
+		v, ok := paper.Study("node-classification", data, strings.Trim(name, "`"), "auc")
+		return []Cell{r[name][data].cell("", "", "AUC"), {Text: published{v, false, ok}.text()}}
+	})
+	return []Shown{{Tables: []Table{t}}}
 }
 
 // mixtures shows models that were trained with other negatives beside random ones, and the leading one in any case,
@@ -507,6 +530,12 @@ func (g group) asPublished(settings ...string) bool {
 		return false
 	}
 	spec, err := models.Get(g.model()).Spec(preset, model.Data{Name: g.data()}, settings...)
+	return err == nil && spec.Brief() == g[0].spec.Brief()
+}
+
+// plain says whether the runs have the settings of their preset.
+func (g group) plain() bool {
+	spec, err := models.Get(g.model()).Spec(g.preset(), model.Data{Name: g.data()})
 	return err == nil && spec.Brief() == g[0].spec.Brief()
 }
 
