@@ -485,6 +485,9 @@ func partTables(list []group, args []string) (parts []Shown) {
 func legend([]group, []string) []Shown {
 	text := ""
 	for _, m := range marks {
+		if m.begins == "" && m.of == nil { // studies of one's own
+			continue
+		}
 		text += fmt.Sprintf("\n- %s %s", superscripts.Replace(m.letter), m.means)
 	}
 	return []Shown{{Notes: []string{strings.TrimSpace(text)}}}
