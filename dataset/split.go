@@ -5,8 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"sort"
 	"strconv"
+	"sync"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/event"
@@ -85,8 +88,7 @@ func NewOrderSplit(l *event.Log) (*Split, error) {
 	}
 	l = l.InOrder()
 	val, test := l.Len()*7/10, l.Len()*85/100
-	part := func(lo, hi int) *event.Log { return l.Select(func(i int) bool { return lo <= i && i < hi }) }
-	s := &Split{Full: l, Train: part(0, val), Val: part(val, test), Test: part(test, l.Len()),
+	s := &Split{Full: l, Train: l.Part(0, val), Val: l.Part(val, test), Test: l.Part(test, l.Len()),
 		NewVal: event.NewLog(0), NewTest: event.NewLog(0), ValTime: l.At(val).Time, TestTime: l.At(test).Time}
 	s.seal()
 	return s, nil
@@ -95,6 +97,11 @@ func NewOrderSplit(l *event.Log) (*Split, error) {
 // Quantile is the q-quantile of ascending values with linear interpolation, to the last bit as NumPy's. It is NaN for
 // no values.
 func Quantile(sorted []float64, q float64) float64 { return data.Quantile(sorted, q) }
+
+// QuantileOf is the Quantile of n ascending values that are not in one slice.
+func QuantileOf(n int, value func(i int) float64, q float64) float64 {
+	return data.QuantileOf(n, value, q)
+}
 
 // cut makes the sets that depend on time alone, with all of the first period in Train.
 func cut(l *event.Log, o *SplitOptions) (*Split, error) {
@@ -108,15 +115,27 @@ func cut(l *event.Log, o *SplitOptions) (*Split, error) {
 	case l.Len() == 0:
 		return nil, fmt.Errorf("split a log without events: at least one is needed")
 	}
-	times := slices.Clone(l.All().Time)
-	slices.Sort(times)
+	times := l.All().Time
+	if !l.Sorted() {
+		times = slices.Clone(times)
+		slices.Sort(times)
+	}
 	s := &Split{Full: l, ValTime: Quantile(times, 1-o.Val-o.Test), TestTime: Quantile(times, 1-o.Test)}
-	at := l.All().Time
-	s.Train = l.Select(func(i int) bool { return at[i] <= s.ValTime })
-	s.Val = l.Select(func(i int) bool { return s.ValTime < at[i] && at[i] <= s.TestTime })
-	s.Test = l.Select(func(i int) bool { return at[i] > s.TestTime })
+	s.Train = until(l, math.Inf(-1), s.ValTime)
+	s.Val = until(l, s.ValTime, s.TestTime)
+	s.Test = until(l, s.TestTime, math.Inf(1))
 	s.NewVal, s.NewTest = event.NewLog(0), event.NewLog(0)
 	return s, nil
+}
+
+// until is the events after a time up to another.
+func until(l *event.Log, after, last event.Time) *event.Log {
+	at := l.All().Time
+	if !l.Sorted() {
+		return l.Select(func(i int) bool { return after < at[i] && at[i] <= last })
+	}
+	upTo := func(t event.Time) int { return sort.Search(len(at), func(i int) bool { return at[i] > t }) }
+	return l.Part(upTo(after), upTo(last))
 }
 
 // hiddenNodes draws a tenth of all nodes from those that occur after valTime, marked by id.
@@ -129,13 +148,14 @@ func hiddenNodes(l *event.Log, valTime event.Time, o SplitOptions) ([]bool, erro
 		}
 	}
 	var draw func(n, k int) []int32
-	candidates := candidateOrder(all, valTime)
+	var candidates []uint64
 	switch o.Sampling {
 	case protocol.Reference, "":
 		draw = mersenne.NewPython(2020).Sample
+		candidates = candidateOrder(all, valTime)
 	case protocol.Native:
 		draw = rng.New(o.Seed, "unseen nodes").Sample
-		slices.Sort(candidates)
+		candidates = candidatesInOrder(all, valTime, l.NumNodes())
 	default:
 		return nil, protocol.Check("sampling", o.Sampling, protocol.Samplings())
 	}
@@ -161,6 +181,22 @@ func candidateOrder(all event.Span, valTime event.Time) []uint64 {
 	return union.AppendTo(nil)
 }
 
+// candidatesInOrder is the same nodes in the order of their ids.
+func candidatesInOrder(all event.Span, valTime event.Time, nodes int) (list []uint64) {
+	in := make([]bool, nodes)
+	for i, at := range all.Time {
+		if at > valTime {
+			in[all.Src[i]], in[all.Dst[i]] = true, true
+		}
+	}
+	for n, yes := range in {
+		if yes {
+			list = append(list, uint64(n))
+		}
+	}
+	return list
+}
+
 // occurs marks the ids below n that are an end of some event.
 func occurs(s event.Span, n int) []bool {
 	in := make([]bool, n)
@@ -177,23 +213,33 @@ func touching(l *event.Log, nodes []bool) *event.Log {
 }
 
 func (s *Split) seal() {
-	train, all := sha256.New(), sha256.New()
-	writeEdges(train, s.Train)
+	all := sha256.New()
+	var both sync.WaitGroup
+	both.Go(func() {
+		train := sha256.New()
+		writeEdges(train, s.Train)
+		s.TrainHash = hex.EncodeToString(train.Sum(nil))
+	})
 	for _, l := range []*event.Log{s.Train, s.Val, s.Test, s.NewVal, s.NewTest} {
 		writeEdges(all, l)
 		io.WriteString(all, "\n")
 	}
-	s.TrainHash, s.Hash = hex.EncodeToString(train.Sum(nil)), hex.EncodeToString(all.Sum(nil))
+	s.Hash = hex.EncodeToString(all.Sum(nil))
+	both.Wait()
 }
 
 func writeEdges(w io.Writer, l *event.Log) {
-	var line []byte
+	const enough = 32 << 10
+	line := make([]byte, 0, enough+16)
 	all := l.All()
 	for i := range all.Len() {
 		if i > 0 {
 			line = append(line, ',')
 		}
-		line = strconv.AppendInt(line, int64(all.Edge(i)), 10)
+		if line = strconv.AppendInt(line, int64(all.Edge(i)), 10); len(line) >= enough {
+			w.Write(line)
+			line = line[:0]
+		}
 	}
 	w.Write(line)
 }
@@ -210,13 +256,15 @@ type Availability struct {
 // Add takes queries over a past.
 func (a *Availability) Add(past index.View, qs []sample.Query) {
 	for _, q := range qs {
-		for _, node := range [2]event.Node{q.Src, q.Dst} {
-			n := past.Before(node, q.Time).Len()
-			a.Ends++
-			a.Sum += int64(n)
-			a.Max = max(a.Max, n)
-		}
+		a.Count(past.Before(q.Src, q.Time).Len(), past.Before(q.Dst, q.Time).Len())
 	}
+}
+
+// Count takes the numbers of earlier interactions of both ends of a query.
+func (a *Availability) Count(src, dst int) {
+	a.Ends += 2
+	a.Sum += int64(src) + int64(dst)
+	a.Max = max(a.Max, src, dst)
 }
 
 // Mean is the average over all ends, 0 without any.

@@ -1,9 +1,11 @@
 package eval
 
 import (
+	"math"
 	"sync"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/pairs"
 )
 
 // First meetings are events whose pair, in either direction, had no event strictly before. Nearly every model tells
@@ -12,25 +14,26 @@ import (
 // firstMeetings says of every event of a part whether its pair had no earlier one in the whole data set. Memory grows
 // with the part alone.
 func firstMeetings(part, full event.Span) []bool {
-	earliest := make(map[[2]event.Node]event.Time, part.Len())
-	for i := range part.Len() {
-		earliest[unordered(part.Src[i], part.Dst[i])] = part.Time[i]
+	var asked pairs.Table
+	number := make([]int32, part.Len())
+	asked.AddUnordered(part.Src, part.Dst, func(first int, numbers []int32) { copy(number[first:], numbers) })
+	earliest := make([]event.Time, asked.Len())
+	for i := range earliest {
+		earliest[i] = math.Inf(1)
 	}
-	for i := range full.Len() {
-		pair := unordered(full.Src[i], full.Dst[i])
-		if t, asked := earliest[pair]; asked && full.Time[i] < t {
-			earliest[pair] = full.Time[i]
+	asked.FindUnordered(full.Src, full.Dst, func(first int, numbers []int32) {
+		for i, pair := range numbers {
+			if pair != pairs.None {
+				earliest[pair] = min(earliest[pair], full.Time[first+i])
+			}
 		}
-	}
+	})
 	first := make([]bool, part.Len())
-	for i := range first {
-		first[i] = !(earliest[unordered(part.Src[i], part.Dst[i])] < part.Time[i])
+	for i, pair := range number {
+		first[i] = !(earliest[pair] < part.Time[i])
 	}
 	return first
 }
-
-// unordered is a pair whoever was the source.
-func unordered(u, v event.Node) [2]event.Node { return [2]event.Node{min(u, v), max(u, v)} }
 
 // FirstMeetings says of every event of a test part whether it is one; it looks once, when somebody first asks. Other
 // parts have none: what chooses an epoch does not look at them.

@@ -61,7 +61,8 @@ type Options struct {
 	// Shares of the kinds of negatives in training; the zero value is random ones alone.
 	Shares protocol.Shares
 
-	OnBatch   func(done, total int) // progress of every pass; may be nil
+	OnBatch   func(done, total int) // progress of every pass that asks; may be nil
+	OnWarm    func(done, total int) // progress of Warm, in events of training and validation; may be nil
 	OnAnswers func(Answers)         // told every batch of every evaluation, once it is measured; may be nil
 }
 
@@ -72,7 +73,7 @@ type Protocol struct {
 	options     Options
 	train, full func() index.View
 	parts       [4]*event.Log
-	negatives   map[string]sample.Negatives
+	drawing     *drawing
 	first       [4]func() []bool // of test parts: which events are first meetings
 }
 
@@ -82,7 +83,7 @@ func NewProtocol(s *dataset.Split, o Options) *Protocol {
 		o.Order = protocol.Arrival
 	}
 	p := &Protocol{split: s, options: o, parts: [4]*event.Log{s.Val, s.NewVal, s.Test, s.NewTest},
-		negatives: map[string]sample.Negatives{}}
+		drawing: &drawing{negatives: map[string]sample.Negatives{}, pools: map[*event.Log]*sample.Pool{}}}
 	p.train = sync.OnceValue(func() index.View { return index.Freeze(s.Train) })
 	p.full = sync.OnceValue(func() index.View { return index.Freeze(s.Full) })
 	if o.SeenOnly {
@@ -149,28 +150,75 @@ func (p *Protocol) Shares() protocol.Shares {
 // Test come from all events, those of NewVal and NewTest from their own; each part has its seed. Inductive ones had not
 // met when the part's period began.
 func (p *Protocol) Pass(part Part, strategy protocol.Negatives) (replay.Pass, error) {
+	pass, err := p.questions(part, strategy)
+	if err == nil {
+		pass.Past = p.full()
+	}
+	return pass, err
+}
+
+// passFor is the Pass for a scorer. One that looks at nothing has no past to look at: to index all events takes longer
+// than to count pairs.
+func (p *Protocol) passFor(s replay.Scorer, part Part, strategy protocol.Negatives) (replay.Pass, error) {
+	looks := looksBack(s.Plan())
+	if memory, remembers := s.(replay.Memory); remembers {
+		looks = looks || looksBack(memory.UnitPlan())
+	}
+	if looks {
+		return p.Pass(part, strategy)
+	}
+	return p.questions(part, strategy)
+}
+
+func looksBack(p sample.Plan) bool { return p.LooksBack() || p.Distinct }
+
+// questions is a Pass without a past.
+func (p *Protocol) questions(part Part, strategy protocol.Negatives) (replay.Pass, error) {
 	if p.Task() == protocol.NodeClassification {
-		return p.pass(p.full(), nil, 1), nil
+		return p.pass(nil, nil, 1), nil
 	}
-	key := part.String() + "/" + string(strategy)
-	n, made := p.negatives[key]
-	if !made {
-		o := sample.NegativeOptions{Strategy: strategy, Sampling: p.options.Sampling, Seed: uint64(part),
-			Observed: p.observed(part)}
-		o.Avoid = p.options.Avoid && strategy == protocol.RandomNegatives
-		from := p.split.Full
-		if part == NewVal || part == NewTest {
-			from = p.parts[part]
-		}
-		var err error
-		if n, err = sample.NewNegatives(from, o); err != nil {
-			return replay.Pass{}, fmt.Errorf("negatives of %v: %w", part, err)
-		}
-		p.negatives[key] = n
+	o := sample.NegativeOptions{Strategy: strategy, Sampling: p.options.Sampling, Seed: uint64(part),
+		Observed: p.observed(part)}
+	o.Avoid = p.options.Avoid && strategy == protocol.RandomNegatives
+	from := p.split.Full
+	if part == NewVal || part == NewTest {
+		from = p.parts[part]
 	}
-	pass := p.pass(p.full(), n, 1)
+	n, err := p.drawing.draw(part.String()+"/"+string(strategy), from, o)
+	if err != nil {
+		return replay.Pass{}, fmt.Errorf("negatives of %v: %w", part, err)
+	}
+	pass := p.pass(nil, n, 1)
 	pass.PerPositive = p.options.PerPositive
 	return pass, nil
+}
+
+// drawing is the negatives of a protocol's passes. Kinds that draw from the same events share what is found in them.
+type drawing struct {
+	mutex     sync.Mutex // guards both maps
+	negatives map[string]sample.Negatives
+	pools     map[*event.Log]*sample.Pool
+}
+
+// draw is the negatives with a name, made when they are first asked for.
+func (d *drawing) draw(name string, from *event.Log, o sample.NegativeOptions) (sample.Negatives, error) {
+	d.mutex.Lock()
+	n, pool := d.negatives[name], d.pools[from]
+	if pool == nil {
+		pool = sample.NewPool(from)
+		d.pools[from] = pool
+	}
+	d.mutex.Unlock()
+	if n != nil {
+		return n, nil
+	}
+	n, err := pool.Negatives(o)
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if err == nil {
+		d.negatives[name] = n
+	}
+	return n, err
 }
 
 // pass looks back on a past; random neighbours are picked from a seed.
@@ -231,6 +279,10 @@ func rewound(s replay.Scorer, always bool, do func() error) error {
 	if !remembers {
 		return do()
 	}
+	if marker, ok := s.(model.Rewinder); ok && always {
+		defer marker.Mark()()
+		return do()
+	}
 	before, err := memory.Snapshot()
 	if err != nil {
 		return fmt.Errorf("keep what is remembered: %w", err)
@@ -256,6 +308,7 @@ func (p *Protocol) warm(ctx context.Context, s model.StatefulScorer, before Part
 	if err := s.Restore(nil); err != nil {
 		return fmt.Errorf("forget everything: %w", err)
 	}
+	done := 0
 	for _, part := range []struct {
 		events *event.Log
 		past   func() index.View
@@ -264,11 +317,26 @@ func (p *Protocol) warm(ctx context.Context, s model.StatefulScorer, before Part
 		if before == Val && part.events == p.split.Val {
 			break
 		}
-		if err := p.pass(part.past(), nil, part.seed).Remember(ctx, s, part.events.All()); err != nil {
+		pass := p.pass(nil, nil, part.seed)
+		if looksBack(s.UnitPlan()) {
+			pass.Past = part.past()
+		}
+		pass.OnBatch = p.warming(done)
+		if err := pass.Remember(ctx, s, part.events.All()); err != nil {
 			return err
 		}
+		done += part.events.Len()
 	}
 	return nil
+}
+
+// warming tells OnWarm of a pass that begins after this many events.
+func (p *Protocol) warming(before int) func(done, total int) {
+	if p.options.OnWarm == nil {
+		return nil
+	}
+	total := p.split.Train.Len() + p.split.Val.Len()
+	return func(done, _ int) { p.options.OnWarm(before+done, total) }
 }
 
 // Revalidate measures a scorer on Val as a training did: from what it remembers after Train. It is rewound to where it
@@ -294,7 +362,7 @@ func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy
 		}
 		return r, nil
 	}
-	pass, err := p.Pass(part, strategy)
+	pass, err := p.passFor(s, part, strategy)
 	if err != nil {
 		return Result{}, err
 	}

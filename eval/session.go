@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/dataset"
@@ -43,18 +44,28 @@ func (p *Protocol) Session(ctx context.Context, list ...Contender) (*Session, er
 	return s, s.Join(ctx, list...)
 }
 
-// Join warms contenders up and adds them.
+// Join warms contenders up and adds them. Those that can share a memory with an earlier one do.
 func (s *Session) Join(ctx context.Context, list ...Contender) error {
+	var cold []model.StatefulScorer // of which each has a memory of its own
 	for _, c := range list {
 		memory, remembers := c.Scorer.(model.StatefulScorer)
-		if remembers && (c.Warm == nil || !c.Warm(s.protocol)) {
-			if err := s.protocol.Warm(ctx, memory); err != nil {
-				return err
-			}
+		if remembers && (c.Warm == nil || !c.Warm(s.protocol)) && !shares(memory, cold) {
+			cold = append(cold, memory)
 		}
-		s.contenders = append(s.contenders, c)
 	}
+	for _, memory := range cold {
+		if err := s.protocol.Warm(ctx, memory); err != nil {
+			return err
+		}
+	}
+	s.contenders = append(s.contenders, list...)
 	return nil
+}
+
+// shares lets a memory be that of one of the others, if it can.
+func shares(memory model.StatefulScorer, others []model.StatefulScorer) bool {
+	sharer, ok := memory.(model.MemorySharer)
+	return ok && slices.ContainsFunc(others, sharer.ShareMemory)
 }
 
 // Protocol is what the session asks.

@@ -23,6 +23,16 @@ type StatefulScorer interface {
 	Restore([]tensor.Named) error // nil forgets everything
 }
 
+// Rewinder is a StatefulScorer that can go back without a copy of all it remembers. Mark makes it ready for that; rewind
+// is called once, whatever happened since.
+type Rewinder interface{ Mark() (rewind func()) }
+
+// MemorySharer is a StatefulScorer that can share its memory with another one, of which it says whether it could: what
+// either commits or forgets, the other does too. One of them may be at work at a time.
+type MemorySharer interface {
+	ShareMemory(with StatefulScorer) bool
+}
+
 // DeviceScorer answers queries with a model where its parameters lie. It belongs to one goroutine.
 type DeviceScorer struct {
 	model    Model

@@ -126,7 +126,7 @@ func (p Pass) walk(
 			ahead.reuse(step)
 		}
 		if memory != nil {
-			if err := memory.rest(ctx); err != nil {
+			if err := memory.rest(ctx, nil); err != nil {
 				yield(nil, fmt.Errorf("stopped after all %d events were asked about: %w", events.Len(), err))
 			}
 		}

@@ -54,16 +54,18 @@ func (u *units) asked(s *Step) error {
 	return nil
 }
 
-// rest remembers all that waits.
-func (u *units) rest(ctx context.Context) error {
-	for len(u.waiting) > 0 {
+// rest remembers all that waits. After each unit it tells how many of the events are done; tell may be nil.
+func (u *units) rest(ctx context.Context, tell func(done int)) error {
+	for done := 0; len(u.waiting) > 0; u.waiting = u.waiting[1:] {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if err := u.commit(u.waiting[0]); err != nil {
 			return err
 		}
-		u.waiting = u.waiting[1:]
+		if done += u.waiting[0].Len(); tell != nil {
+			tell(done)
+		}
 	}
 	return nil
 }
@@ -89,12 +91,16 @@ func appendQueries(qs []sample.Query, events event.Span) []sample.Query {
 	return qs
 }
 
-// Remember lets a memory learn of events that nobody asks about, in units of a batch.
+// Remember lets a memory learn of events that nobody asks about, in units of a batch. OnBatch is told of each.
 func (p Pass) Remember(ctx context.Context, m Memory, events event.Span) error {
 	if err := p.check(m.UnitPlan(), 0); err != nil {
 		return err
 	}
-	if err := newUnits(p, m, events, p.BatchSize).rest(ctx); err != nil {
+	var tell func(int)
+	if p.OnBatch != nil {
+		tell = func(done int) { p.OnBatch(done, events.Len()) }
+	}
+	if err := newUnits(p, m, events, p.BatchSize).rest(ctx, tell); err != nil {
 		return fmt.Errorf("remember events: %w", err)
 	}
 	return nil

@@ -17,7 +17,7 @@ var dygmamba256 = Plan{
 }
 
 // pairs are the last queries of a log and as many negatives with the same sources and times.
-func pairs(l *event.Log, n int) []Query { return pairsAt(l, l.Len(), n) }
+func pairQueries(l *event.Log, n int) []Query { return pairsAt(l, l.Len(), n) }
 
 // pairsAt are the last n queries before an event, and negatives.
 func pairsAt(l *event.Log, hi, n int) (qs []Query) {
@@ -57,7 +57,7 @@ func BenchmarkGather(b *testing.B) {
 // benchmarkGather gathers 400 pairs with counts and gaps.
 func benchmarkGather(b *testing.B, l *event.Log, plan Plan) {
 	past := index.Freeze(l)
-	qs := pairs(l, 200)
+	qs := pairQueries(l, 200)
 	for _, threads := range []int{1, 2} {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
 			batch := &Batch{Positives: len(qs) / 2}

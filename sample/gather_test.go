@@ -212,7 +212,7 @@ func TestBatchReuse(t *testing.T) {
 		{Draws: twoHops, Distinct: true},
 		{Draws: Both(Draw{Neighbors: 31, RowMultiple: 2, Target: TargetLast}), Counts: PaperCounts, PairGaps: 10},
 	} {
-		qs := pairs(l, 97-15*i)
+		qs := pairQueries(l, 97-15*i)
 		fresh := Batch{Positives: len(qs) / 2}
 		Gatherer{1}.Gather(view, plan, qs, &fresh)
 		for _, threads := range []int{1, 2, 3, 8} {
@@ -232,7 +232,7 @@ func TestBatchReuse(t *testing.T) {
 func TestGatherAllocatesOnce(t *testing.T) {
 	l := streamtest.Generate(ties, 3)
 	view := index.Freeze(l)
-	qs := pairs(l, 50)
+	qs := pairQueries(l, 50)
 	for name, plan := range map[string]Plan{
 		"pair": dygmamba256,
 		"paper": {
@@ -411,7 +411,7 @@ func TestPickedHopsAtExactTimes(t *testing.T) {
 // TestLogTimes: logarithms are those of the differences that there would be without them.
 func TestLogTimes(t *testing.T) {
 	log := streamtest.Generate(streamtest.Shape{Events: 300, Sources: 20, Dests: 20, Instants: 100, Shared: true}, 3)
-	past, qs := index.Freeze(log), pairs(log, 10)
+	past, qs := index.Freeze(log), pairQueries(log, 10)
 	for _, exact := range []bool{false, true} {
 		for _, right := range []bool{false, true} {
 			for target := range Target(TargetLast + 1) {

@@ -3,6 +3,7 @@ package sample
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/pyset"
@@ -34,7 +35,7 @@ func NewMixture(log *event.Log, random Negatives, s protocol.Shares, seed uint64
 	if !log.Sorted() {
 		return nil, fmt.Errorf("mix negatives: the events are not in the order of time")
 	}
-	p := newPool(log, NegativeOptions{Strategy: protocol.HistoricalNegatives})
+	p := pool{Pool: NewPool(log), observed: math.Inf(-1)}
 	return &mixture{random: random, shares: s, log: log, seed: seed, pairs: newNativePairs(p, nil)}, nil
 }
 

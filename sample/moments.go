@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/internal/pyset"
+	"github.com/dygmamba/dygmamba/internal/pairs"
 	"github.com/dygmamba/dygmamba/internal/rng"
 )
 
@@ -35,13 +35,13 @@ func NewMoments(asked event.Span, known *event.Log, o MomentOptions) *Moments {
 		return m
 	}
 	gen := rng.New(o.Seed, cmp.Or(o.Stream, "negatives time"))
-	met, grid := meetings(known), gridOf(known.All().Time)
+	met, grid := newMeetings(known), gridOf(known.All().Time)
 	start := slices.Min(asked.Time)
 	for i, at := range asked.Time {
 		if o.Share > 0 && gen.Float64() >= o.Share {
 			continue
 		}
-		from, before := start, met[pyset.Pair(asked.Src[i], asked.Dst[i])]
+		from, before := start, met.of(asked.Src[i], asked.Dst[i])
 		if k := sort.SearchFloat64s(before, at); k > 0 {
 			from = max(from, before[k-1])
 		}
@@ -72,20 +72,39 @@ func (m *Moments) upTo(t event.Time) int {
 	return sort.Search(len(m.Queries), func(i int) bool { return m.Queries[i].Time >= t })
 }
 
-// meetings are the times at which pairs met, ascending.
-func meetings(known *event.Log) map[uint64][]event.Time {
-	met := map[uint64][]event.Time{}
-	all := known.All()
-	for i, u := range all.Src {
-		k := pyset.Pair(u, all.Dst[i])
-		met[k] = append(met[k], all.Time[i])
+// meetings are the times at which pairs met, ascending: those of pair p are times start[p] to start[p+1]−1.
+type meetings struct {
+	pairs *pairs.Numbered
+	start []int32 // [pairs + 1]
+	times []event.Time
+}
+
+func newMeetings(known *event.Log) *meetings {
+	p := NewPool(known)
+	m := &meetings{pairs: p.pairs(), times: make([]event.Time, len(p.time))}
+	m.start = make([]int32, m.pairs.Len()+1)
+	for _, pair := range m.pairs.Of {
+		m.start[pair+1]++
 	}
-	if !known.Sorted() {
-		for _, times := range met {
-			slices.Sort(times)
-		}
+	for pair := range m.pairs.Len() {
+		m.start[pair+1] += m.start[pair]
 	}
-	return met
+	next := slices.Clone(m.start)
+	for i, pair := range m.pairs.Of {
+		m.times[next[pair]] = p.time[i]
+		next[pair]++
+	}
+	return m
+}
+
+// of are the times at which a pair met.
+func (m *meetings) of(u, v event.Node) []event.Time {
+	var number [1]int32
+	m.pairs.Table.Find([]uint64{pairs.Key(u, v)}, number[:])
+	if number[0] == pairs.None {
+		return nil
+	}
+	return m.times[m.start[number[0]]:m.start[number[0]+1]]
 }
 
 // grid is where the times of a stream lie: at whole numbers of steps of 1/scale, from any of them on.

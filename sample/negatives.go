@@ -6,9 +6,11 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
+	"github.com/dygmamba/dygmamba/internal/pairs"
 	"github.com/dygmamba/dygmamba/internal/rng"
 	"github.com/dygmamba/dygmamba/protocol"
 )
@@ -36,6 +38,32 @@ type Resumable interface {
 // are not positives of the batch. A log without events offers nothing to draw: then, and where each pair of nodes is a
 // positive, positives come back.
 func NewNegatives(from *event.Log, o NegativeOptions) (Negatives, error) {
+	return NewPool(from).Negatives(o)
+}
+
+// Pool is what negatives of a log are drawn from, found once for all that draw from it. It may be used by several
+// goroutines.
+type Pool struct {
+	src, dst       []event.Node // [events] in order of time
+	time           []event.Time
+	sources, dests []event.Node // distinct, ascending
+	pairs          func() *pairs.Numbered
+}
+
+// NewPool finds the nodes of a log. Its pairs are looked for when they are first needed.
+func NewPool(from *event.Log) *Pool {
+	all := from.All()
+	p := &Pool{src: all.Src, dst: all.Dst, time: all.Time}
+	if !from.Sorted() {
+		p.sort()
+	}
+	p.sources, p.dests = distinct(all.Src), distinct(all.Dst)
+	p.pairs = sync.OnceValue(func() *pairs.Numbered { return pairs.Number(p.src, p.dst) })
+	return p
+}
+
+// Negatives are those of NewNegatives.
+func (p *Pool) Negatives(o NegativeOptions) (Negatives, error) {
 	o.Strategy = cmp.Or(o.Strategy, protocol.RandomNegatives)
 	o.Sampling = cmp.Or(o.Sampling, protocol.Reference)
 	if err := protocol.Check("negatives", o.Strategy, protocol.Published()); err != nil {
@@ -44,11 +72,14 @@ func NewNegatives(from *event.Log, o NegativeOptions) (Negatives, error) {
 	if err := protocol.Check("sampling", o.Sampling, protocol.Samplings()); err != nil {
 		return nil, err
 	}
-	p := newPool(from, o)
-	if o.Sampling == protocol.Native {
-		return newNative(p, o), nil
+	from := pool{Pool: p, observed: math.Inf(-1)}
+	if o.Strategy == protocol.InductiveNegatives {
+		from.inductive, from.observed = true, o.Observed
 	}
-	return newReference(p, o)
+	if o.Sampling == protocol.Native {
+		return newNative(from, o), nil
+	}
+	return newReference(from, o)
 }
 
 func newReference(p pool, o NegativeOptions) (Negatives, error) {
@@ -80,30 +111,15 @@ func newNative(p pool, o NegativeOptions) Negatives {
 	return newNativePairs(p, source)
 }
 
-// pool is what negatives are drawn from.
+// pool is what one sampler draws from.
 type pool struct {
-	src, dst       []event.Node // [events] in order of time
-	time           []event.Time
-	sources, dests []event.Node // distinct, ascending
-	inductive      bool
-	observed       event.Time // inductive: what met up to here does not count; otherwise −Inf
-}
-
-func newPool(from *event.Log, o NegativeOptions) pool {
-	all := from.All()
-	p := pool{src: all.Src, dst: all.Dst, time: all.Time, observed: math.Inf(-1)}
-	if o.Strategy == protocol.InductiveNegatives {
-		p.inductive, p.observed = true, o.Observed
-	}
-	if !from.Sorted() {
-		p.sort()
-	}
-	p.sources, p.dests = distinct(all.Src), distinct(all.Dst)
-	return p
+	*Pool
+	inductive bool
+	observed  event.Time // inductive: what met up to here does not count; otherwise −Inf
 }
 
 // sort replaces the columns with copies in order of time.
-func (p *pool) sort() {
+func (p *Pool) sort() {
 	order := make([]int, len(p.time))
 	for i := range order {
 		order[i] = i
@@ -117,12 +133,12 @@ func (p *pool) sort() {
 }
 
 // upTo is the number of events at or before t.
-func (p *pool) upTo(t event.Time) int {
+func (p *Pool) upTo(t event.Time) int {
 	return sort.Search(len(p.time), func(i int) bool { return p.time[i] > t })
 }
 
 // during is the range of events from the first to the last moment of a batch.
-func (p *pool) during(pos event.Span) (lo, hi int) {
+func (p *Pool) during(pos event.Span) (lo, hi int) {
 	lo = sort.SearchFloat64s(p.time, pos.Time[0])
 	return lo, max(lo, p.upTo(pos.Time[pos.Len()-1]))
 }

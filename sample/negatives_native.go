@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/pairs"
 	"github.com/dygmamba/dygmamba/internal/pyset"
 	"github.com/dygmamba/dygmamba/internal/rng"
 )
@@ -14,38 +15,38 @@ import (
 type nativePairs struct {
 	pool
 	*rng.Source
-	key   []uint64     // [pairs]
-	first []event.Time // [pairs] ascending: when they met first
-	pair  []int32      // [events] the number of an event's pair
-	known int          // pairs that had met up to the observed time
-	mark  []uint32     // [pairs] round: taken in this batch
+	pairs *pairs.Numbered
+	known int      // pairs that had met up to the observed time
+	mark  []uint32 // [pairs] round: taken in this batch
 	round uint32
+	now   excluded
+	taken []int32 // pairs that were marked because they were drawn
 	batch map[uint64]bool
 	list  []uint64
 }
 
+// excluded is what was marked because it meets while a batch lasts.
+type excluded struct {
+	from, to int // events
+	lo, hi   int // pairs
+	count    int
+}
+
 func newNativePairs(p pool, source *rng.Source) *nativePairs {
-	n := &nativePairs{pool: p, Source: source, pair: make([]int32, len(p.src))}
-	number := make(map[uint64]int32)
-	for i, u := range p.src {
-		k := pyset.Pair(u, p.dst[i])
-		at, met := number[k]
-		if !met {
-			at = int32(len(n.key))
-			number[k] = at
-			n.key = append(n.key, k)
-			n.first = append(n.first, p.time[i])
-		}
-		n.pair[i] = at
-	}
+	n := &nativePairs{pool: p, Source: source, pairs: p.Pool.pairs()}
 	n.known = n.met(p.observed)
-	n.mark = make([]uint32, len(n.key))
+	n.mark = make([]uint32, n.pairs.Len())
 	return n
 }
 
 // met is the number of pairs that had met at t.
 func (n *nativePairs) met(t event.Time) int {
-	return sort.Search(len(n.first), func(i int) bool { return n.first[i] > t })
+	return n.firsts(func(at event.Time) bool { return at > t })
+}
+
+// firsts is the number of pairs before the first one whose first meeting is late.
+func (n *nativePairs) firsts(late func(event.Time) bool) int {
+	return sort.Search(n.pairs.Len(), func(i int) bool { return late(n.time[n.pairs.First[i]]) })
 }
 
 func (n *nativePairs) Draw(pos event.Span, out []Query) {
@@ -78,7 +79,7 @@ func (n *nativePairs) metBefore(pos event.Span, count int) []uint64 {
 	if count == 0 {
 		return nil
 	}
-	hi := sort.SearchFloat64s(n.first, pos.Time[0])
+	hi := n.firsts(func(at event.Time) bool { return at >= pos.Time[0] })
 	taken := n.exclude(pos, 0, hi)
 	if hi >= 2*(taken+count) {
 		n.hit(0, hi, count)
@@ -89,21 +90,30 @@ func (n *nativePairs) metBefore(pos event.Span, count int) []uint64 {
 	return n.list
 }
 
-// exclude marks the pairs lo to hi−1 that meet while the batch lasts and returns how many they are.
+// exclude marks the pairs lo to hi−1 that meet while the batch lasts and returns how many they are. Batches within one
+// instant have the same: they are marked once, however many batches it has.
 func (n *nativePairs) exclude(pos event.Span, lo, hi int) int {
+	from, to := n.during(pos)
+	if now := n.now; n.round > 0 && now.from == from && now.to == to && now.lo == lo && now.hi == hi {
+		for _, p := range n.taken {
+			n.mark[p] = 0
+		}
+		n.taken = n.taken[:0]
+		return now.count
+	}
+	n.taken = n.taken[:0]
 	if n.round++; n.round == 0 {
 		clear(n.mark)
 		n.round = 1
 	}
-	count := 0
-	from, to := n.during(pos)
-	for _, p := range n.pair[from:to] {
+	n.now = excluded{from: from, to: to, lo: lo, hi: hi}
+	for _, p := range n.pairs.Of[from:to] {
 		if int(p) >= lo && int(p) < hi && n.mark[p] != n.round {
 			n.mark[p] = n.round
-			count++
+			n.now.count++
 		}
 	}
-	return count
+	return n.now.count
 }
 
 // hit lists count unmarked pairs by drawing until they are found.
@@ -111,7 +121,8 @@ func (n *nativePairs) hit(lo, hi, count int) {
 	for len(n.list) < count {
 		if p := lo + n.Below(hi-lo); n.mark[p] != n.round {
 			n.mark[p] = n.round
-			n.list = append(n.list, n.key[p])
+			n.taken = append(n.taken, int32(p))
+			n.list = append(n.list, n.pairs.Table.Key(p))
 		}
 	}
 }
@@ -120,7 +131,7 @@ func (n *nativePairs) hit(lo, hi, count int) {
 func (n *nativePairs) remaining(lo, hi int) {
 	for p := lo; p < hi; p++ {
 		if n.mark[p] != n.round {
-			n.list = append(n.list, n.key[p])
+			n.list = append(n.list, n.pairs.Table.Key(p))
 		}
 	}
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -78,24 +78,30 @@ func newDataInfo(a *app) *cobra.Command {
 }
 
 func inform(ctx context.Context, a *app, set *dataset.Set, history bool) (*infoDoc, error) {
+	stop := a.console.Progress("counting nodes, pairs and times", "events").Working()
+	var hash string
+	var both sync.WaitGroup
+	both.Go(func() { hash = set.Hash() })
 	i := dataset.Stats(set)
-	progress := a.console.Progress("history of test queries", "events")
-	defer progress.Done()
+	both.Wait()
+	var progress *term.Progress
 	proto, err := eval.Open(set, eval.Options{
 		OnBatch: func(done, total int) { progress.Set(int64(done), int64(total), "") },
 	})
-	if err != nil {
+	if stop(); err != nil {
 		return nil, err
 	}
 	doc := &infoDoc{
 		Info: i, spanDoc: spanOf(i.First, i.Last, set.Clock()), EdgeFeatures: featuresDoc{i.EdgeFeatures, i.EdgeZero},
 		NodeFeatures: featuresDoc{i.NodeFeatures, i.NodeZero}, Encoding: encodingDocOf(set.Recipe, set.Clock()),
-		Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: set.Hash(),
+		Busiest: busiest(set, 5), Sampling: set.Sampling, Hash: hash,
 		Split: eval.RecordSplit(proto.Split()), Published: asPublished(set.Name, i),
 	}
 	if !history {
 		return doc, nil
 	}
+	progress = a.console.Progress("history of test queries", "events")
+	defer progress.Done()
 	found, err := proto.Histories(ctx)
 	for _, h := range found {
 		doc.History = append(doc.History, historyDoc{h.Scenario, h.Strategy, h.Mean(), h.Max})
@@ -111,15 +117,19 @@ func busiest(set *dataset.Set, most int) []busyDoc {
 		counts[all.Src[k]]++
 		counts[all.Dst[k]]++
 	}
-	ids := make([]event.Node, 0, len(counts))
+	var top []event.Node // ties in the order of ids
 	for id, n := range counts {
-		if n > 0 {
-			ids = append(ids, event.Node(id))
+		at := len(top)
+		for at > 0 && counts[top[at-1]] < n {
+			at--
+		}
+		if n > 0 && at < most {
+			top = slices.Insert(top, at, event.Node(id))
+			top = top[:min(most, len(top))]
 		}
 	}
-	slices.SortStableFunc(ids, func(x, y event.Node) int { return cmp.Compare(counts[y], counts[x]) })
 	var docs []busyDoc
-	for _, id := range ids[:min(most, len(ids))] {
+	for _, id := range top {
 		docs = append(docs, busyDoc{set.Names.Name(id), counts[id]})
 	}
 	return docs

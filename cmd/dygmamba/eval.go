@@ -166,6 +166,7 @@ func (e *evaluation) chooseModel() (list []eval.Contender, err error) {
 func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
 	open func(eval.Options) (*eval.Session, error),
 ) (*evalDoc, error) {
+	open = opening(a, open)
 	if e.tgb.asked() {
 		return e.runTGB(ctx, a, set, open)
 	}
@@ -193,6 +194,25 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
 		a.warnFew([]run.Measured{m})
 	}
 	return doc, nil
+}
+
+// opening shows how far the opening of a session is: events are cut by time, then models learn of those before the test.
+func opening(a *app, open func(eval.Options) (*eval.Session, error)) func(eval.Options) (*eval.Session, error) {
+	return func(o eval.Options) (*eval.Session, error) {
+		stop := a.console.Progress("eval: splitting events by time", "events").Working()
+		defer stop()
+		var progress *term.Progress
+		o.OnWarm = func(done, total int) {
+			if progress == nil {
+				stop()
+				progress = a.console.Progress("eval: training and validation", "events")
+			}
+			if progress.Set(int64(done), int64(total), ""); done == total {
+				progress.Done()
+			}
+		}
+		return open(o)
+	}
 }
 
 // add adds rows to the results, and marks the best of every scenario and kind of negatives.

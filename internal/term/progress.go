@@ -3,6 +3,7 @@ package term
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -67,6 +68,29 @@ func (p *Progress) Say(line string, every time.Duration) {
 		return
 	}
 	p.console.show(fit(p.label+"  "+line, p.console.width()-3))
+}
+
+// Working shows the time that passes while a task is at work that tells no amounts, until it is stopped.
+func (p *Progress) Working() (stop func()) {
+	quit, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		tick := time.NewTicker(liveEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.Say(clock(p.Elapsed()), plainEvery)
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(quit)
+		<-gone
+		p.Done()
+	})
 }
 
 // due says whether it is time for a line: a log line every so often, a live line more often.

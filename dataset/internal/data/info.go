@@ -2,10 +2,11 @@ package data
 
 import (
 	"math"
-	"slices"
+	"sync"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/idset"
+	"github.com/dygmamba/dygmamba/internal/pairs"
 )
 
 // Info is the statistics of a data set.
@@ -43,11 +44,16 @@ func Stats(s *Set) Info {
 		return i
 	}
 	i.First, i.Last = all.Time[0], all.Time[n-1]
+	var both sync.WaitGroup
+	both.Go(func() {
+		var distinct pairs.Table
+		distinct.AddPairs(all.Src, all.Dst, func(int, []int32) {})
+		i.Pairs = distinct.Len()
+		i.Repeats = float64(n-i.Pairs) / float64(n)
+	})
 	var nodes, sources, targets idset.Set
-	pairs := make([]uint64, n)
 	for k := range n {
 		e := all.At(k)
-		pairs[k] = uint64(uint32(e.Src))<<32 | uint64(uint32(e.Dst))
 		i.Nodes += count(nodes.Add(e.Src)) + count(nodes.Add(e.Dst))
 		i.Sources += count(sources.Add(e.Src))
 		i.Targets += count(targets.Add(e.Dst))
@@ -56,9 +62,7 @@ func Stats(s *Set) Info {
 		i.Labels += count(e.Label != 0)
 		i.Density[bin(e.Time, i.First, i.Last)]++
 	}
-	slices.Sort(pairs)
-	i.Pairs = len(slices.Compact(pairs))
-	i.Repeats = float64(n-i.Pairs) / float64(n)
+	both.Wait()
 	return i
 }
 
@@ -88,13 +92,18 @@ func TrainEnd(sorted []float64) float64 {
 // Quantile is the q-quantile of ascending values with linear interpolation, to the last bit as NumPy's. It is NaN for
 // no values.
 func Quantile(sorted []float64, q float64) float64 {
-	if len(sorted) == 0 {
+	return QuantileOf(len(sorted), func(i int) float64 { return sorted[i] }, q)
+}
+
+// QuantileOf is the Quantile of n ascending values that are not in one slice.
+func QuantileOf(n int, value func(i int) float64, q float64) float64 {
+	if n == 0 {
 		return math.NaN()
 	}
-	h := q * float64(len(sorted)-1)
+	h := q * float64(n-1)
 	j := int(h)
 	g := h - float64(j)
-	a, b := sorted[j], sorted[min(j+1, len(sorted)-1)]
+	a, b := value(j), value(min(j+1, n-1))
 	if g < 0.5 { // the products are rounded before they are added, on every machine
 		return a + float64((b-a)*g)
 	}

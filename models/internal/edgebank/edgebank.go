@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/dataset"
-	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/pairs"
 	"github.com/dygmamba/dygmamba/internal/suggest"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/sample"
@@ -89,20 +89,12 @@ const proportion = 0.15
 // Bank is EdgeBank at work: a model.StatefulScorer.
 type Bank struct {
 	config Config
-	number map[uint64]int32 // of a pair
-	pairs  []meetings       // in order of first meeting
-	events int
-	latest event.Time   // of all meetings
-	times  []event.Time // of all events, ascending, for a fixed window
-	stale  bool         // least is that of an earlier memory
-	least  float64      // of a pair's count or last meeting, to be in memory
-}
+	*ledger
+	seen  int // the ledger's version that bounds are of
+	bound bounds
 
-// meetings is what is remembered of a pair.
-type meetings struct {
-	src, dst    event.Node
-	first, last event.Time
-	count       int
+	keys    []uint64 // of a batch
+	numbers []int32
 }
 
 // New makes a bank that remembers nothing yet. Empty fields of the configuration take their defaults.
@@ -111,9 +103,7 @@ func New(c Config) (*Bank, error) {
 		return nil, err
 	}
 	c.Memory, c.Window = cmp.Or(c.Memory, Default.Memory), cmp.Or(c.Window, Default.Window)
-	b := &Bank{config: c}
-	b.forget()
-	return b, nil
+	return &Bank{config: c, ledger: newLedger(c.keepsTimes())}, nil
 }
 
 // Plan asks for nothing: the bank has its own memory.
@@ -128,9 +118,16 @@ func (b *Bank) RankOnly() {}
 // Score gives 1 to pairs in memory and 0 to others. (u, v) and (v, u) are two pairs.
 func (b *Bank) Score(batch *sample.Batch, out []float32) error {
 	b.refresh()
-	for i, q := range batch.Queries {
+	b.keys = b.keys[:0]
+	for _, q := range batch.Queries {
+		b.keys = append(b.keys, pairs.Key(q.Src, q.Dst))
+	}
+	b.numbers = resize(b.numbers, len(b.keys))
+	b.pairs.Find(b.keys, b.numbers)
+	b.ahead(b.numbers)
+	for i, n := range b.numbers {
 		out[i] = 0
-		if at, met := b.number[key(q.Src, q.Dst)]; met && b.keeps(b.pairs[at]) {
+		if n != pairs.None && b.keeps(b.met.At(int(n))) {
 			out[i] = 1
 		}
 	}
@@ -140,71 +137,63 @@ func (b *Bank) Score(batch *sample.Batch, out []float32) error {
 // Commit remembers events.
 func (b *Bank) Commit(batch *sample.Batch) error {
 	s := batch.Events
+	b.keys = b.keys[:0]
 	for i, u := range s.Src {
-		v, at := s.Dst[i], s.Time[i]
-		n, met := b.number[key(u, v)]
-		if !met {
-			n = int32(len(b.pairs))
-			b.number[key(u, v)] = n
-			b.pairs = append(b.pairs, meetings{src: u, dst: v, first: at, last: at})
-		}
-		m := &b.pairs[n]
-		m.first, m.last, m.count = min(m.first, at), max(m.last, at), m.count+1
-		b.latest = max(b.latest, at)
+		b.keys = append(b.keys, pairs.Key(u, s.Dst[i]))
 	}
-	b.events += s.Len()
-	if b.keepsTimes() {
-		known := len(b.times)
-		b.times = append(b.times, s.Time...)
-		if !slices.IsSorted(b.times[max(0, known-1):]) { // late events
-			slices.Sort(b.times)
-		}
-	}
-	b.stale = true
+	b.numbers = resize(b.numbers, len(b.keys))
+	b.remember(b.keys, b.numbers, s.Time)
 	return nil
 }
 
+func resize(list []int32, n int) []int32 { return slices.Grow(list[:0], n)[:n] }
+
+// ShareMemory makes both banks have one memory: what either commits or forgets, the other does too. It says whether it
+// could: nothing may be remembered yet. One of them may be at work at a time.
+func (b *Bank) ShareMemory(with model.StatefulScorer) bool {
+	other, ok := with.(*Bank)
+	if !ok || b.events > 0 || other.events > 0 {
+		return false
+	}
+	other.keepsTimes = other.keepsTimes || b.keepsTimes
+	b.ledger = other.ledger
+	return true
+}
+
 // keeps says whether a pair is in memory.
-func (b *Bank) keeps(m meetings) bool {
+func (b *Bank) keeps(m *meetings) bool {
 	switch b.config.Memory {
 	case Repeats:
-		return float64(m.count) >= b.least
+		return float64(m.count) >= b.bound.least
 	case TimeWindow:
-		return m.last >= b.least
+		if m.last >= b.bound.least == (m.last >= b.bound.most) {
+			return m.last >= b.bound.least
+		}
+		b.bound = exactly(b.latest - b.repeatInterval()) // too close to tell
+		return m.last >= b.bound.least
 	}
 	return true
 }
 
-// refresh computes least after something was observed.
+// bounds of a pair's count or last meeting, to be in memory: it is from most on, and it is not below least.
+type bounds struct{ least, most float64 }
+
+func exactly(x float64) bounds { return bounds{x, x} }
+
+// refresh computes bounds after something was observed.
 func (b *Bank) refresh() {
-	if !b.stale {
+	if b.seen == b.version {
 		return
 	}
-	b.stale = false
+	b.seen = b.version
 	switch {
 	case b.config.Memory == Repeats:
-		b.least = float64(b.events) / float64(len(b.pairs))
-	case b.keepsTimes():
-		b.least = dataset.Quantile(b.times, 1-proportion)
+		b.bound = exactly(float64(b.events) / float64(b.met.Len()))
+	case b.config.keepsTimes():
+		b.bound = exactly(dataset.QuantileOf(b.times.Len(), func(i int) float64 { return *b.times.At(i) }, 1-proportion))
 	case b.config.Memory == TimeWindow:
-		b.least = b.latest - b.repeatInterval()
+		b.bound = b.intervals.window(b.latest, b.met.Len())
 	}
 }
 
-// repeatInterval is the mean time between two meetings of a pair, averaged over pairs in order of first meeting; pairs
-// that met once count as 0.
-func (b *Bank) repeatInterval() float64 {
-	sum := 0.0
-	for i := range b.pairs {
-		if m := &b.pairs[i]; m.count > 1 {
-			sum += (m.last - m.first) / float64(m.count-1)
-		}
-	}
-	return sum / float64(len(b.pairs))
-}
-
-func (b *Bank) keepsTimes() bool {
-	return b.config.Memory == TimeWindow && b.config.Window == FixedProportion
-}
-
-func key(u, v event.Node) uint64 { return uint64(uint32(u))<<32 | uint64(uint32(v)) }
+func (c Config) keepsTimes() bool { return c.Memory == TimeWindow && c.Window == FixedProportion }

@@ -158,6 +158,76 @@ func inMemory(history []event.Event, c Config) map[[2]event.Node]bool {
 	return in
 }
 
+// After a mark a bank goes back to the same bytes, also after late events and after it began anew meanwhile.
+func TestRewind(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		log := streamtest.Log(t, streamtest.Few(t))
+		c := rapid.SampledFrom(Variants()).Draw(t, "variant")
+		b, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut := rapid.IntRange(0, log.Len()).Draw(t, "cut")
+		b.observe(log.Span(0, cut))
+		ask := []sample.Query{{Src: 1, Dst: 2}, {Src: 2, Dst: 3}, {Src: 3, Dst: 1}, {Src: 4, Dst: 6}}
+		before, scores := b.bytes(), score(t, b, ask)
+		outer := b.Mark()
+		rewind := b.Mark()
+		b.observe(log.Span(cut, log.Len()))
+		if rapid.Bool().Draw(t, "anew") {
+			if err := b.Restore(nil); err != nil {
+				t.Fatal(err)
+			}
+			b.observe(log.All())
+		}
+		rewind()
+		b.observe(log.Span(cut, log.Len()))
+		outer()
+		if !bytes.Equal(b.bytes(), before) || !slices.Equal(score(t, b, ask), scores) {
+			t.Fatalf("%v: the bank is not what it was when it was marked", c)
+		}
+		b.observe(log.Span(cut, log.Len()))
+		again, _ := New(c)
+		again.observe(log.Span(0, cut))
+		again.observe(log.Span(cut, log.Len()))
+		if !bytes.Equal(b.bytes(), again.bytes()) || !slices.Equal(score(t, b, ask), score(t, again, ask)) {
+			t.Fatalf("%v: after it was rewound the bank remembers otherwise", c)
+		}
+	})
+}
+
+// Banks that share a memory score as banks of their own.
+func TestShareMemory(t *testing.T) {
+	log := streamtest.Generate(streamtest.Shape{Events: 600, Sources: 9, Dests: 9, Instants: 300, Repeat: 0.3}, 1)
+	var ask []sample.Query
+	for u := event.Node(1); u <= 9; u++ {
+		for v := event.Node(10); v <= 18; v++ {
+			ask = append(ask, sample.Query{Src: u, Dst: v})
+		}
+	}
+	first := bank(t, Config{})
+	var shared, own []*Bank
+	for _, c := range Variants() {
+		b := bank(t, c)
+		if !b.ShareMemory(first) {
+			t.Fatalf("%v shares no memory", c)
+		}
+		shared, own = append(shared, b), append(own, bank(t, c))
+	}
+	for span := range log.Batches(0, log.Len(), 50) {
+		first.observe(span)
+		for i, b := range own {
+			b.observe(span)
+			if got, want := score(t, shared[i], ask), score(t, b, ask); !slices.Equal(got, want) {
+				t.Fatalf("%v: %v with a shared memory, %v with its own", b.config, got, want)
+			}
+		}
+	}
+	if bank(t, Config{}).ShareMemory(first) {
+		t.Error("a memory was shared that has events already")
+	}
+}
+
 func TestRestoreForgetsAndRefuses(t *testing.T) {
 	log := streamtest.Generate(streamtest.Shape{Events: 300, Sources: 9, Dests: 9, Instants: 200}, 1)
 	for _, c := range Variants() {
@@ -181,8 +251,8 @@ func TestRestoreForgetsAndRefuses(t *testing.T) {
 		if !slices.Equal(got, before) || !bytes.Equal(b.bytes(), state) {
 			t.Errorf("%v: the bank has changed", c)
 		}
-		if err := b.Restore(nil); err != nil || len(b.pairs) != 0 || b.latest != math.Inf(-1) {
-			t.Errorf("%v: %d pairs are left, error %v", c, len(b.pairs), err)
+		if err := b.Restore(nil); err != nil || b.met.Len() != 0 || b.latest != math.Inf(-1) {
+			t.Errorf("%v: %d pairs are left, error %v", c, b.met.Len(), err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/pairs"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
@@ -22,45 +23,48 @@ func (b *Bank) Snapshot() ([]tensor.Named, error) {
 }
 
 func (b *Bank) bytes() []byte {
-	out := make([]byte, 0, 16+pairSize*len(b.pairs)+8*len(b.times))
+	out := make([]byte, 0, 16+pairSize*b.met.Len()+8*b.times.Len())
 	put := func(x uint64) { out = binary.LittleEndian.AppendUint64(out, x) }
-	put(uint64(len(b.pairs)))
-	for _, m := range b.pairs {
-		out = binary.LittleEndian.AppendUint32(out, uint32(m.src))
-		out = binary.LittleEndian.AppendUint32(out, uint32(m.dst))
+	put(uint64(b.met.Len()))
+	for i := range b.met.Len() {
+		m := b.met.At(i)
+		u, v := pairs.Split(b.pairs.Key(i))
+		out = binary.LittleEndian.AppendUint32(out, uint32(u))
+		out = binary.LittleEndian.AppendUint32(out, uint32(v))
 		put(math.Float64bits(m.first))
 		put(math.Float64bits(m.last))
 		put(uint64(m.count))
 	}
-	put(uint64(len(b.times)))
-	for _, t := range b.times {
-		put(math.Float64bits(t))
+	put(uint64(b.times.Len()))
+	for i := range b.times.Len() {
+		put(math.Float64bits(*b.times.At(i)))
 	}
 	return out
 }
 
-// Restore goes back to a snapshot of a bank of the same variant. The bank is unchanged if it cannot.
+// Restore goes back to a snapshot of a bank of the same variant. The bank is unchanged if it cannot. Banks that share a
+// memory all go back, but after Mark this one alone does: it has a memory of its own until it is rewound.
 func (b *Bank) Restore(state []tensor.Named) error {
-	back := Bank{config: b.config}
-	back.forget()
+	back := newLedger(b.keepsTimes)
 	if state != nil {
-		pairs, ok := tensor.Find(state, "pairs")
+		found, ok := tensor.Find(state, "pairs")
 		if !ok {
 			return fmt.Errorf("restore %s: the snapshot has no pairs", b.config)
 		}
-		if err := back.read(pairs.Bytes); err != nil {
+		if err := back.read(found.Bytes); err != nil {
 			return fmt.Errorf("restore %s: %w", b.config, err)
 		}
 	}
-	*b = back
+	back.version = b.version + 1
+	if b.journal != nil {
+		b.ledger = back
+		return nil
+	}
+	*b.ledger = *back
 	return nil
 }
 
-func (b *Bank) forget() {
-	*b = Bank{config: b.config, number: map[uint64]int32{}, latest: math.Inf(-1)}
-}
-
-func (b *Bank) read(state []byte) error {
+func (l *ledger) read(state []byte) error {
 	short := errors.New("the snapshot is cut off")
 	next := func() (x uint64) {
 		x = binary.LittleEndian.Uint64(state)
@@ -70,44 +74,45 @@ func (b *Bank) read(state []byte) error {
 	if len(state) < 8 {
 		return short
 	}
-	pairs := next()
-	if pairs > uint64(len(state))/pairSize {
+	count := next()
+	if count > uint64(len(state))/pairSize {
 		return short
 	}
-	for range pairs {
+	var number [1]int32
+	for i := range int(count) {
 		ends := next()
-		m := meetings{src: int32(ends), dst: int32(ends >> 32)}
+		u, v := int32(ends), int32(ends>>32)
+		var m meetings
 		m.first, m.last = math.Float64frombits(next()), math.Float64frombits(next())
 		m.count = int(next())
 		if m.count < 1 || !(-event.MaxTime <= m.first && m.first <= m.last && m.last <= event.MaxTime) {
-			return fmt.Errorf("pair (%d, %d) met %d times from %v to %v", m.src, m.dst, m.count, m.first, m.last)
+			return fmt.Errorf("pair (%d, %d) met %d times from %v to %v", u, v, m.count, m.first, m.last)
 		}
-		b.number[key(m.src, m.dst)] = int32(len(b.pairs))
-		b.pairs = append(b.pairs, m)
-		b.events += m.count
-		b.latest = max(b.latest, m.last)
-	}
-	if len(b.number) != len(b.pairs) {
-		return fmt.Errorf("%d of %d pairs are repeated", len(b.pairs)-len(b.number), len(b.pairs))
+		if l.pairs.Add([]uint64{pairs.Key(u, v)}, number[:]); int(number[0]) != i {
+			return fmt.Errorf("pair (%d, %d) is repeated", u, v)
+		}
+		l.met.Append(m)
+		l.intervals.replace(0, m.interval())
+		l.events += m.count
+		l.latest = max(l.latest, m.last)
 	}
 	if len(state) < 8 {
 		return short
 	}
 	times := next()
 	want := uint64(0)
-	if b.keepsTimes() {
-		want = uint64(b.events)
+	if l.keepsTimes {
+		want = uint64(l.events)
 	}
 	if times != want || uint64(len(state)) != 8*times {
 		return fmt.Errorf("the snapshot has %d times in %d bytes, want %d", times, len(state), want)
 	}
 	for range times {
 		t := math.Float64frombits(next())
-		if !(math.Abs(t) <= event.MaxTime) || len(b.times) > 0 && t < b.times[len(b.times)-1] {
-			return fmt.Errorf("event %d was at %v, want ascending times", len(b.times), t)
+		if !(math.Abs(t) <= event.MaxTime) || l.times.Len() > 0 && t < *l.times.At(l.times.Len() - 1) {
+			return fmt.Errorf("event %d was at %v, want ascending times", l.times.Len(), t)
 		}
-		b.times = append(b.times, t)
+		l.times.Append(t)
 	}
-	b.stale = len(b.pairs) > 0
 	return nil
 }

@@ -1,0 +1,44 @@
+package pairs
+
+import "unsafe"
+
+// Column is a list that grows without moving what it holds. The zero value is empty.
+type Column[T any] struct {
+	chunks [][]T // all of chunk entries; the last may have room
+	n      int
+}
+
+// The entries of a chunk: many, so that there are few chunks.
+const (
+	chunkBits = 15
+	chunk     = 1 << chunkBits
+)
+
+// Len is the number of entries.
+func (c *Column[T]) Len() int { return c.n }
+
+// At is entry i.
+func (c *Column[T]) At(i int) *T { return &c.chunks[i>>chunkBits][i&(chunk-1)] }
+
+// Append adds an entry.
+func (c *Column[T]) Append(x T) {
+	if c.n == len(c.chunks)<<chunkBits {
+		c.chunks = append(c.chunks, make([]T, chunk))
+	}
+	*c.At(c.n) = x
+	c.n++
+}
+
+// Truncate drops the entries from i on.
+func (c *Column[T]) Truncate(i int) {
+	c.n = i
+	keep := (i + chunk - 1) >> chunkBits
+	clear(c.chunks[keep:])
+	c.chunks = c.chunks[:keep]
+}
+
+// Bytes is the memory that the entries hold.
+func (c *Column[T]) Bytes() int {
+	var x T
+	return len(c.chunks) << chunkBits * int(unsafe.Sizeof(x))
+}
