@@ -12,16 +12,15 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/pairs"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
 )
 
-type pair struct{ u, v event.Node }
-
-// moment is a pair at a time, or a node at a time.
+// moment is a node at a time, or a pair, by its number.
 type moment struct {
-	pair
+	of int32
 	at event.Time
 }
 
@@ -150,21 +149,45 @@ func (r rule) result(first []bool, hash string) (m eval.Result) {
 
 // edgeBank scores 1 for pairs that met strictly before the query.
 func edgeBank(questions []question, log *event.Log) []scored {
-	first := map[pair]event.Time{}
-	all := log.All()
-	for i, u := range all.Src {
-		k := pair{u, all.Dst[i]}
-		if at, met := first[k]; !met || all.Time[i] < at {
-			first[k] = all.Time[i]
-		}
+	asked := newAsked(questions)
+	first := make([]event.Time, asked.pairs.Len())
+	for i := range first {
+		first[i] = math.Inf(1)
 	}
+	all := log.All()
+	asked.pairs.FindPairs(all.Src, all.Dst, func(from int, numbers []int32) {
+		for i, n := range numbers {
+			if n != pairs.None {
+				first[n] = min(first[n], all.Time[from+i])
+			}
+		}
+	})
 	return by(questions, func(k, i int) float32 {
-		x := questions[k].queries[i]
-		if at, met := first[pair{x.Src, x.Dst}]; met && at < x.Time {
+		if first[asked.number[k][i]] < questions[k].queries[i].Time {
 			return 1
 		}
 		return 0
 	})
+}
+
+// asked are the pairs of all queries. What is found in a log for them takes memory for each of them, not for the log.
+type asked struct {
+	pairs  pairs.Table
+	number [][]int32 // of question k's query i
+}
+
+func newAsked(questions []question) *asked {
+	a := &asked{number: make([][]int32, len(questions))}
+	var keys []uint64
+	for k, q := range questions {
+		keys = keys[:0]
+		for _, x := range q.queries {
+			keys = append(keys, pairs.Key(x.Src, x.Dst))
+		}
+		a.number[k] = make([]int32, len(keys))
+		a.pairs.Add(keys, a.number[k])
+	}
+	return a
 }
 
 // latelyActive scores by how long ago each of the two last did anything, strictly before the query: the product of both
@@ -193,43 +216,12 @@ func strangersFirst(questions []question, scores, met []scored) []scored {
 // is a Markov chain of second order: shares among what came after both of them, drawn by as many as five to the share
 // after the last one, and that to the destination's share of all. All of it is strictly before the query.
 func comesNext(questions []question, log *event.Log) []scored {
-	type context struct{ before, last event.Node } // −1: nobody, 0: whoever it was
-	type next struct {
-		context
-		to event.Node // 0: anyone
-	}
-	all, done := log.All(), 0
-	met, latest := map[next]float64{}, map[event.Node]context{}
-	had := func(n event.Node) context {
-		if c, ok := latest[n]; ok {
-			return c
-		}
-		return context{-1, -1}
-	}
-	ways := func(n event.Node) []context { return []context{{}, {last: had(n).last}, had(n)} }
-	goOn := func(t event.Time) {
-		for done < all.Len() && all.Time[done] < t {
-			end := done
-			for ; end < all.Len() && all.Time[end] == all.Time[done]; end++ {
-				for _, c := range ways(all.Src[end]) {
-					met[next{c, all.Dst[end]}]++
-					met[next{c, 0}]++
-				}
-			}
-			for ; done < end; done++ {
-				u, v := all.Src[done], all.Dst[done]
-				latest[u] = context{had(u).last, v}
-				if u != v {
-					latest[v] = context{had(v).last, u}
-				}
-			}
-		}
-	}
+	met := newFollowing(log)
 	return inTime(questions, func(x *sample.Query) float32 {
-		goOn(x.Time)
+		met.goOn(x.Time)
 		share := 0.0
-		for _, c := range ways(x.Src) {
-			share = (met[next{c, x.Dst}] + 5*share) / (met[next{c, 0}] + 5)
+		for _, c := range met.contexts(x.Src) {
+			share = (float64(met.count(c, x.Dst)) + 5*share) / (float64(met.count(c, 0)) + 5)
 		}
 		return float32(share)
 	})
@@ -237,18 +229,21 @@ func comesNext(questions []question, log *event.Log) []scored {
 
 // inTime scores all queries with a rule that is asked in the order of time.
 func inTime(questions []question, rule func(*sample.Query) float32) []scored {
-	var order []*sample.Query
-	for _, q := range questions {
+	type place struct{ k, i int }
+	var order []place
+	scores := make([][]float32, len(questions))
+	for k, q := range questions {
+		scores[k] = make([]float32, len(q.queries))
 		for i := range q.queries {
-			order = append(order, &q.queries[i])
+			order = append(order, place{k, i})
 		}
 	}
-	slices.SortStableFunc(order, func(a, b *sample.Query) int { return cmp.Compare(a.Time, b.Time) })
-	scores := map[*sample.Query]float32{}
-	for _, x := range order {
-		scores[x] = rule(x)
+	at := func(p place) *sample.Query { return &questions[p.k].queries[p.i] }
+	slices.SortStableFunc(order, func(a, b place) int { return cmp.Compare(at(a).Time, at(b).Time) })
+	for _, p := range order {
+		scores[p.k][p.i] = rule(at(p))
 	}
-	return by(questions, func(k, i int) float32 { return scores[&questions[k].queries[i]] })
+	return by(questions, func(k, i int) float32 { return scores[k][i] })
 }
 
 // rowLength scores by the longest history among the destinations of a call: positives are one call, negatives another.
@@ -282,12 +277,12 @@ func seenNow(questions []question) []scored {
 		if i == 0 && k > 0 {
 			before := questions[k-1].events
 			for e, at := range before.Time {
-				seen[moment{pair{u: before.Src[e]}, at}], seen[moment{pair{u: before.Dst[e]}, at}] = true, true
+				seen[moment{before.Src[e], at}], seen[moment{before.Dst[e], at}] = true, true
 			}
 		}
 		x := questions[k].queries[i]
 		for _, n := range []event.Node{x.Src, x.Dst} {
-			if seen[moment{pair{u: n}, x.Time}] {
+			if seen[moment{n, x.Time}] {
 				score++
 			}
 		}
@@ -312,25 +307,42 @@ func by(questions []question, rule func(k, i int) float32) []scored {
 
 // happenedToo counts negatives that happen in their batch, and that happen at their very time anywhere.
 func happenedToo(questions []question, log *event.Log) (within, drawn, now int) {
-	events := map[moment]bool{}
-	all := log.All()
-	for i, u := range all.Src {
-		events[moment{pair{u, all.Dst[i]}, all.Time[i]}] = true
-	}
-	for _, q := range questions {
+	asked := newAsked(questions)
+	order := func(a, b moment) int { return cmp.Or(cmp.Compare(a.of, b.of), cmp.Compare(a.at, b.at)) }
+	var negatives []moment
+	for k, q := range questions {
 		n := q.events.Len()
-		batch := map[pair]bool{}
-		for _, x := range q.queries[:n] {
-			batch[pair{x.Src, x.Dst}] = true
+		batch := map[int32]bool{}
+		for i := range n {
+			batch[asked.number[k][i]] = true
 		}
-		for _, x := range q.queries[n:] {
-			drawn++
-			if batch[pair{x.Src, x.Dst}] {
+		for i, x := range q.queries[n:] {
+			pair := asked.number[k][n+i]
+			negatives = append(negatives, moment{pair, x.Time})
+			if drawn++; batch[pair] {
 				within++
 			}
-			if events[moment{pair{x.Src, x.Dst}, x.Time}] {
-				now++
+		}
+	}
+	slices.SortFunc(negatives, order)
+	happened := make([]bool, len(negatives)) // of the first of those that are alike
+	all := log.All()
+	asked.pairs.FindPairs(all.Src, all.Dst, func(from int, numbers []int32) {
+		for i, n := range numbers {
+			if n == pairs.None {
+				continue
 			}
+			if at, found := slices.BinarySearchFunc(negatives, moment{n, all.Time[from+i]}, order); found {
+				happened[at] = true
+			}
+		}
+	})
+	for i := range negatives {
+		if i > 0 && negatives[i] == negatives[i-1] {
+			happened[i] = happened[i-1]
+		}
+		if happened[i] {
+			now++
 		}
 	}
 	return within, drawn, now
