@@ -23,8 +23,8 @@ type StatefulScorer interface {
 	Restore([]tensor.Named) error // nil forgets everything
 }
 
-// Rewinder is a StatefulScorer that can go back without a copy of all it remembers. Mark makes it ready for that; rewind
-// is called once, whatever happened since.
+// Rewinder is a StatefulScorer that can go back without a copy of all it remembers. Mark makes it ready for that;
+// rewind is called once, whatever happened since.
 type Rewinder interface{ Mark() (rewind func()) }
 
 // MemorySharer is a StatefulScorer that can share its memory with another one, of which it says whether it could: what

@@ -196,7 +196,7 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
 	return doc, nil
 }
 
-// opening shows how far the opening of a session is: events are cut by time, then models learn of those before the test.
+// opening shows how far the opening of a session is: events are split, then models learn of those before the test.
 func opening(a *app, open func(eval.Options) (*eval.Session, error)) func(eval.Options) (*eval.Session, error) {
 	return func(o eval.Options) (*eval.Session, error) {
 		stop := a.console.Progress("eval: splitting events by time", "events").Working()

@@ -190,7 +190,8 @@ func (b *Bank) refresh() {
 	case b.config.Memory == Repeats:
 		b.bound = exactly(float64(b.events) / float64(b.met.Len()))
 	case b.config.keepsTimes():
-		b.bound = exactly(dataset.QuantileOf(b.times.Len(), func(i int) float64 { return *b.times.At(i) }, 1-proportion))
+		at := func(i int) float64 { return *b.times.At(i) }
+		b.bound = exactly(dataset.QuantileOf(b.times.Len(), at, 1-proportion))
 	case b.config.Memory == TimeWindow:
 		b.bound = b.intervals.window(b.latest, b.met.Len())
 	}
