@@ -35,6 +35,7 @@ func (p *Protocol) Histories(ctx context.Context) ([]History, error) {
 			}
 		}
 	}
+	tested := p.countTrained()
 	var rows sync.WaitGroup
 	var telling sync.Mutex // guards done and OnBatch
 	done, errs := 0, make([]error, len(all))
@@ -43,7 +44,7 @@ func (p *Protocol) Histories(ctx context.Context) ([]History, error) {
 		rows.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			errs[i] = p.history(ctx, &all[i], func(n int) {
+			errs[i] = p.history(ctx, &all[i], tested, func(n int) {
 				telling.Lock()
 				defer telling.Unlock()
 				if done += n; p.options.OnBatch != nil {
@@ -57,14 +58,14 @@ func (p *Protocol) Histories(ctx context.Context) ([]History, error) {
 }
 
 // history fills in a row and tells of the events of every batch.
-func (p *Protocol) history(ctx context.Context, h *History, tell func(events int)) error {
+func (p *Protocol) history(ctx context.Context, h *History, tested *counted, tell func(events int)) error {
 	part, _ := PartOf(h.Scenario)
 	pass, err := p.questions(part, h.Strategy)
 	if err != nil {
 		return err
 	}
 	pass.Negatives.Reset()
-	earlier := p.earlier()
+	earlier := p.earlier(tested)
 	drawn := make([]sample.Query, BatchSize)
 	add := func(u, v event.Node, t event.Time) { h.Count(earlier(u, t), earlier(v, t)) }
 	for span := range p.Events(part).All().Batches(cmp.Or(pass.BatchSize, BatchSize)) {
@@ -89,19 +90,43 @@ func (p *Protocol) history(ctx context.Context, h *History, tell func(events int
 }
 
 // earlier counts the interactions of nodes strictly before a time. Where events are in the order of time it counts as
-// time goes on, so no question may be about an earlier time than the one before.
-func (p *Protocol) earlier() func(event.Node, event.Time) int {
-	if !p.split.Full.Sorted() {
+// time goes on, so no question may be about an earlier time than the one before, nor about one before the test.
+func (p *Protocol) earlier(tested *counted) func(event.Node, event.Time) int {
+	if tested == nil {
 		past := p.full()
 		return func(n event.Node, t event.Time) int { return past.Before(n, t).Len() }
 	}
-	all, done := p.split.Full.All(), 0
-	counts := make([]int32, p.split.Full.NumNodes())
+	all, own := p.split.Full.All(), tested.clone()
 	return func(n event.Node, t event.Time) int {
-		for ; done < all.Len() && all.Time[done] < t; done++ {
-			counts[all.Src[done]]++
-			counts[all.Dst[done]]++
-		}
-		return int(counts[n])
+		own.goOn(all, t)
+		return int(own.counts[n])
+	}
+}
+
+// counted is how many interactions each node has among the first events.
+type counted struct {
+	counts []int32
+	done   int
+}
+
+// countTrained counts the events before the test, which all rows have in common; nil where events are in no order.
+func (p *Protocol) countTrained() *counted {
+	if !p.split.Full.Sorted() {
+		return nil
+	}
+	c := &counted{counts: make([]int32, p.split.Full.NumNodes())}
+	if test := p.split.Test.All(); test.Len() > 0 {
+		c.goOn(p.split.Full.All(), test.Time[0])
+	}
+	return c
+}
+
+func (c *counted) clone() *counted { return &counted{slices.Clone(c.counts), c.done} }
+
+// goOn counts the events before a time.
+func (c *counted) goOn(all event.Span, t event.Time) {
+	for ; c.done < all.Len() && all.Time[c.done] < t; c.done++ {
+		c.counts[all.Src[c.done]]++
+		c.counts[all.Dst[c.done]]++
 	}
 }

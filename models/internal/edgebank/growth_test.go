@@ -17,7 +17,7 @@ import (
 )
 
 // Work grows with the number of events and not faster. It is counted, not timed: this test builds itself with counters
-// of all statements in the packages that read, split, index, sample and measure (those of go test -cover), and runs each
+// of all statements in the packages that read, split, index, sample and measure (those of go test -cover). It runs each
 // task in a process of its own, on a stream and on one of four times the events, nodes and instants.
 
 // counted is what work is counted in.
