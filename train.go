@@ -86,7 +86,7 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 	}
 	proto, err := eval.Open(o.Set, eval.Options{
 		Task: o.Task, BatchSize: o.Spec.Training.BatchSize, Threads: o.Threads, Order: o.Spec.Order,
-		Shares: o.Spec.Training.Negatives,
+		Shares: o.Spec.Training.Negatives, LinkSplit: o.Spec.LinkSplit(),
 	})
 	if err != nil {
 		return run.Summary{}, err

@@ -173,7 +173,8 @@ type auditor struct {
 func (a *auditor) look(ctx context.Context) error {
 	a.records()
 	a.history()
-	proto, err := eval.Open(a.Set, eval.Options{Task: a.spec.Task, Sampling: a.run.Config.Sampling})
+	proto, err := eval.Open(a.Set, eval.Options{Task: a.spec.Task, Sampling: a.run.Config.Sampling,
+		LinkSplit: a.spec.LinkSplit()})
 	if err != nil {
 		return err
 	}

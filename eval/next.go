@@ -132,8 +132,8 @@ func placeOf(share float64, s *next.Shares) float64 {
 
 // NextRules are what counting alone needs for the same events: see package cache.
 func (p *Protocol) NextRules(limit int) []cache.Bits {
-	val := p.split.Train.Len()
-	list, _ := cache.Measure(p.split.Full.All(), val, val+p.split.Val.Len(), drawn(p.parts[Test].Len(), limit))
+	full, test := p.split.Full, p.split.Full.Len()-p.split.Test.Len()
+	list, _ := cache.Measure(full.All(), test-p.split.Val.Len(), test, drawn(p.parts[Test].Len(), limit))
 	return list
 }
 

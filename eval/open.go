@@ -15,7 +15,7 @@ const BatchSize = replay.BatchSize
 // Open splits a data set and makes the protocol of that split. Without Options.Sampling both draw as the set prefers.
 func Open(set *dataset.Set, o Options) (*Protocol, error) {
 	o.Sampling = cmp.Or(o.Sampling, set.Sampling)
-	if o.Task == protocol.Next {
+	if o.Task == protocol.Next && !o.LinkSplit {
 		split, err := dataset.NewOrderSplit(set.Log)
 		if err != nil {
 			return nil, err
@@ -26,7 +26,11 @@ func Open(set *dataset.Set, o Options) (*Protocol, error) {
 	if labels || o.NoneHidden {
 		cut = dataset.NewLabelSplit
 	}
-	split, err := cut(set.Log, dataset.SplitOptions{Sampling: o.Sampling})
+	log := set.Log
+	if o.Task == protocol.Next { // counts need the order of time
+		log = log.InOrder()
+	}
+	split, err := cut(log, dataset.SplitOptions{Sampling: o.Sampling})
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,7 @@ type Options struct {
 	BatchSize   int               // 0 is 200
 	PerPositive int               // negatives for each positive in evaluation; 0 is 1
 	NoneHidden  bool              // Open cuts by time alone, no node is hidden from training
+	LinkSplit   bool              // task "next": Open cuts as for links, with nodes hidden from training
 	SeenOnly    bool              // Val and Test without the events that NewVal and NewTest have
 	Order       protocol.Order    // in which a memory learns of events; "" is protocol.Arrival
 	Avoid       bool              // native: random negatives are no positives of their batch

@@ -215,6 +215,16 @@ func Dropout(s Spec) float64 {
 	return 0
 }
 
+// LinkSplit says whether a model of the task "next" learns on the split of links, in which nodes are hidden.
+func (s Spec) LinkSplit() bool {
+	for _, x := range Settings(s.Config) {
+		if on, ok := x.Value.(bool); ok && x.Key == "link_split" {
+			return on
+		}
+	}
+	return false
+}
+
 // Brief is the settings in a few words.
 func (s Spec) Brief() string {
 	if c, ok := s.Config.(interface{ Brief() string }); ok {

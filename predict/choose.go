@@ -152,12 +152,46 @@ func (c *Chooser) Protocol() (*eval.Protocol, error) {
 	if c.p.options.Set == nil {
 		return nil, errors.New("evaluate: no data set to measure on")
 	}
-	return eval.Open(c.p.options.Set, eval.Options{Task: c.p.spec.Task, Threads: c.p.options.Threads})
+	return eval.Open(c.p.options.Set, eval.Options{Task: c.p.spec.Task, Sampling: c.p.sampling(),
+		Threads: c.p.options.Threads, LinkSplit: c.p.spec.LinkSplit()})
 }
 
 // Evaluate measures the model under the protocol.
 func (c *Chooser) Evaluate(ctx context.Context, p *eval.Protocol, o eval.NextOptions) (eval.Next, error) {
 	return p.Next(ctx, c.net, o)
+}
+
+// Swap measures how well exchanged destinations are found: see eval.Protocol.Swap.
+func (c *Chooser) Swap(ctx context.Context, p *eval.Protocol, n int, o eval.NextOptions) (eval.Swapped, error) {
+	return p.Swap(ctx, c.net, n, o)
+}
+
+// Links opens a session that asks choosers about links, as the published protocol does, and the scorers that answer.
+// They choose on validation data how first meetings stand to returning pairs. Results compare with those of other models
+// where training saw none of the nodes that are hidden from it: see model.Spec.LinkSplit.
+func Links(ctx context.Context, o eval.Options, names []string, choosers []*Chooser) (*eval.Session, []*eval.Links,
+	error) {
+	c := choosers[0].p
+	if c.options.Set == nil {
+		return nil, nil, errors.New("evaluate: no data set to measure on")
+	}
+	o.Sampling, o.Threads = cmp.Or(o.Sampling, c.sampling()), cmp.Or(o.Threads, c.options.Threads)
+	p, err := eval.Open(c.options.Set, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	var contenders []eval.Contender
+	var scorers []*eval.Links
+	for i, c := range choosers {
+		l := eval.NewLinks(c.net, c.net.Span(), c.p.log.InOrder().All(), c.p.options.Threads)
+		if err := l.Fit(ctx, p); err != nil {
+			return nil, nil, err
+		}
+		scorers = append(scorers, l)
+		contenders = append(contenders, eval.Contender{Name: names[i], Scorer: l})
+	}
+	s, err := p.Session(ctx, contenders...)
+	return s, scorers, err
 }
 
 // Validate measures the model on validation events as its training did, and calibrates it on them once more.

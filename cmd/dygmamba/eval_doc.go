@@ -32,10 +32,12 @@ type evalDoc struct {
 	Aggregation string            `json:"metric_aggregation"`
 	Order       protocol.Order    `json:"order,omitempty"` // in which a memory learned of events
 	// what scores depend on beside what happened before their own time
-	Conditions  []string     `json:"conditions,omitempty"`
-	Checkpoints []string     `json:"checkpoints,omitempty"`
-	Results     []resultDoc  `json:"results"`
-	Summary     []summaryDoc `json:"summary,omitempty"` // of several seeds
+	Conditions  []string `json:"conditions,omitempty"`
+	Checkpoints []string `json:"checkpoints,omitempty"`
+	// how first meetings stand to returning pairs in the scores of models of the task next, chosen on validation data
+	Relations []eval.Relation `json:"relations,omitempty"`
+	Results   []resultDoc     `json:"results"`
+	Summary   []summaryDoc    `json:"summary,omitempty"` // of several seeds
 
 	// of --protocol tgb
 	Protocol  string `json:"protocol,omitempty"`
@@ -184,6 +186,10 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 	var f term.Facts
 	f.Add("split", splitText(d.Split))
 	f.Add("", "sha256 "+d.Split.Hash)
+	for _, r := range d.Relations {
+		f.Add("relation", fmt.Sprintf("order of first meetings × %v, returning against first × %v (by validation)",
+			r.First, r.Between))
+	}
 	name := "first meetings"
 	for _, r := range d.Results {
 		if text := r.firstText(); text != "" {

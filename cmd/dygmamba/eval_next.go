@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -32,7 +33,8 @@ type nextEvalDoc struct {
 // nextResultDoc is what one seed achieved.
 type nextResultDoc struct {
 	eval.Next
-	Variant string `json:"variant,omitempty"` // which of several seeds
+	Variant string        `json:"variant,omitempty"` // which of several seeds
+	Swapped *eval.Swapped `json:"swapped,omitempty"` // of --swap
 }
 
 // runNext measures the seeds of a run of the task "next".
@@ -64,7 +66,15 @@ func (e *evaluation) runNext(ctx context.Context, a *app, o *openedRun) (*nextEv
 		if err != nil {
 			return nil, err
 		}
-		doc.Results = append(doc.Results, nextResultDoc{r, variant})
+		result := nextResultDoc{Next: r, Variant: variant}
+		if e.tgb.swap > 0 {
+			found, err := c.Swap(ctx, proto, e.tgb.swap, eval.NextOptions{Limit: cmp.Or(e.tgb.limit, eval.NextSample)})
+			if err != nil {
+				return nil, err
+			}
+			result.Swapped = &found
+		}
+		doc.Results = append(doc.Results, result)
 	}
 	return doc, nil
 }
@@ -125,8 +135,19 @@ func (d *nextEvalDoc) write(w io.Writer, s term.Style) error {
 	fmt.Fprintf(w, "  %s\n\n", s.Dim(fmt.Sprintf("of %s, %s %% of them first meetings; MRR and Hits in percent", asked,
 		term.Percent(first.Share))))
 	var f term.Facts
-	f.Add("split", fmt.Sprintf("train %s · val %s · test %s, no node hidden", term.Count(d.Split.Train),
-		term.Count(d.Split.Val), term.Count(d.Split.Test)))
+	for _, r := range d.Results {
+		if x := r.Swapped; x != nil {
+			f.Add("exchanged", fmt.Sprintf("%s of %s events have the destination of another; finding them by their bits: "+
+				"AP %s, AUC %s (rule cache: %s, %s)", term.Count(x.Swapped), term.Count(x.Events), term.Percent(x.AP),
+				term.Percent(x.AUC), term.Percent(x.CacheAP), term.Percent(x.CacheAUC)))
+		}
+	}
+	hidden := ", no node hidden"
+	if d.Split.NewTest > 0 {
+		hidden = fmt.Sprintf(", %s of these with a node that was hidden from training", term.Count(d.Split.NewTest))
+	}
+	f.Add("split", fmt.Sprintf("train %s · val %s · test %s%s", term.Count(d.Split.Train), term.Count(d.Split.Val),
+		term.Count(d.Split.Test), hidden))
 	f.Add("", "sha256 "+d.Split.Hash)
 	return f.Write(w, s)
 }

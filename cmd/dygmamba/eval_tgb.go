@@ -29,6 +29,7 @@ type tgbFlags struct {
 	limit     int    // --limit
 	draw      int    // --num-negatives, if that was given
 	given     bool   // --protocol
+	swap      int    // --swap
 }
 
 func (f *tgbFlags) add(cmd *cobra.Command) {
@@ -42,6 +43,9 @@ func (f *tgbFlags) add(cmd *cobra.Command) {
 			"event (default: all others for wikipedia; for other data a random sample of --num-negatives, 100)")
 	flags.IntVar(&f.limit, "limit", 0,
 		"with --protocol tgb or next: number of test events to use, drawn with a fixed seed (default: all)")
+	flags.IntVar(&f.swap, "swap", 0,
+		"with --protocol next: exchange the destinations of this `number` of test events and measure how well they are "+
+			"found by their bits, among --limit others (5,000)")
 	completeWith(cmd, "protocol", protocolDyGLib, protocolTGB, protocolNext)
 }
 
@@ -68,6 +72,9 @@ func (f *tgbFlags) check(cmd *cobra.Command, e *evaluation) error {
 				return usagef("--%s cannot be used with --protocol %s", flag, f.protocol)
 			}
 		}
+	}
+	if f.swap < 0 || given("swap") && f.swap < 2 {
+		return usagef("--swap is %d, must be at least 2", f.swap)
 	}
 	if f.limit < 0 || given("limit") && f.limit == 0 {
 		return usagef("--limit is %d, must be at least 1", f.limit)

@@ -63,12 +63,48 @@ func TestEvalNext(t *testing.T) {
 	}
 	program(t, "eval", "--run", out, "--device", "cpu").want(t, exitDone).
 		shows(t, "countnet on periodic", "cache", "popularity", "uniform", "all test events")
+	program(t, "eval", "--run", out, "--swap", "20", "--limit", "50", "--device", "cpu").want(t, exitDone).
+		shows(t, "have the destination of another", "rule cache")
+	program(t, "eval", "--run", out, "--swap", "1").want(t, exitUsage, "--swap is 1")
 	program(t, "eval", "--run", out, "--protocol", "tgb").want(t, exitUsage, "is for models of links")
 	program(t, "eval", "--run", trainedRun(t).run, "--protocol", "next").want(t, exitUsage, "not trained on the task")
 	program(t, "eval", "--run", trainedRun(t).run, "--limit", "3").want(t, exitUsage, "--limit is for --protocol")
 	program(t, "eval", "--model", "edgebank", "--data", trainedRun(t).data, "--protocol", "next").
 		want(t, exitUsage, "is for a run of the task next")
 	program(t, "report", out, "--out", t.TempDir()+"/x.html").want(t, exitBadInput, "task next")
+}
+
+// A model of the task next answers questions about links. They are fair where hidden nodes were hidden from it.
+func TestEvalNextAboutLinks(t *testing.T) {
+	out, data := filepath.Join(t.TempDir(), "links"), trainedRun(t).data
+	program(t, "train", "--task", "next", "--data", data, "--out", out, "--device", "cpu", "--set", "link_split=true",
+		"--set", "num_epochs=1").want(t, exitDone)
+	type row struct {
+		Setting, Negatives string
+		AP                 float64
+		Positives          int
+		FirstPositives     int `json:"first_positives"`
+	}
+	ask := func(run string) result {
+		return program(t, "eval", "--run", run, "--protocol", "dyglib", "--negatives", "random", "--device", "cpu", "--json")
+	}
+	own := decode[struct {
+		Results   []row
+		Relations []struct{ First, Between float64 }
+		Split     struct{ Hash string }
+	}](t, ask(out).want(t, exitDone))
+	if len(own.Results) != 2 || own.Results[0].Setting != "transductive" || !(own.Results[0].AP > 0.5) ||
+		len(own.Relations) != 1 || own.Relations[0].First < 1 {
+		t.Errorf("got %+v", own)
+	}
+	other := decode[struct {
+		Results []row
+		Split   struct{ Hash string }
+	}](t, program(t, "eval", "--run", trainedRun(t).run, "--negatives", "random", "--device", "cpu", "--json"))
+	if other.Split.Hash != own.Split.Hash || other.Results[0].Positives != own.Results[0].Positives {
+		t.Errorf("asked about %+v, another model about %+v", own, other)
+	}
+	ask(trainedNext(t)).want(t, exitDone, "link_split=true")
 }
 
 // Shares sum to 1 with others and a new one, however many are listed.

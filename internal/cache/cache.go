@@ -86,6 +86,18 @@ func Measure(log event.Span, val, test int, chosen []int32) ([]Bits, Share) {
 	return list, share
 }
 
+// Surprise is how many bits the rule cache needs for each chosen test event: see Measure.
+func Surprise(log event.Span, val, test int, chosen []int32) []float64 {
+	r := replay(log, val, test)
+	weights, _ := r.fit()
+	list := make([]float64, len(chosen))
+	for k, i := range chosen {
+		e := &r.test[i]
+		list[k] = -math.Log2(max(mix(&e.part, weights.of(e.bucket)), floor))
+	}
+	return list
+}
+
 // count is how many events are asked about.
 func count(test []asked, chosen []int32) int {
 	if chosen == nil {

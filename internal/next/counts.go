@@ -86,6 +86,7 @@ type Counts struct {
 	order  []int32              // of each node: its position in dests, from 1; 0 for no destination
 	all    []event.Node         // destinations of all events
 	in     map[event.Node]int32 // of the latest events, how many have a destination
+	few    [2]int               // destinations with one event, and with two
 }
 
 // NewCounts begins with nothing. Span is how long the training period lasts.
@@ -108,6 +109,13 @@ func (c *Counts) Len() int { return len(c.all) }
 
 // Destinations are all nodes that have been one, in the order of their first event. The slice belongs to c.
 func (c *Counts) Destinations() []event.Node { return c.dests }
+
+// Unseen estimates how many destinations there are that were not seen yet, at least 1: Chao's f₁²/2f₂ from how many were
+// seen once and twice (Chao: Nonparametric Estimation of the Number of Classes in a Population, 1984).
+func (c *Counts) Unseen() float64 {
+	once, twice := float64(c.few[0]), float64(c.few[1])
+	return max(1, once*once/(2*max(1, twice)))
+}
 
 // Known says whether a node has been a destination.
 func (c *Counts) Known(v event.Node) bool { return v >= 0 && int(v) < len(c.order) && c.order[v] > 0 }
@@ -150,6 +158,14 @@ func (c *Counts) Add(u, v event.Node, t event.Time) {
 	a.latest[0] = v
 	a.srcCount++
 	b.dstCount++
+	switch b.dstCount {
+	case 1:
+		c.few[0]++
+	case 2:
+		c.few[0], c.few[1] = c.few[0]-1, c.few[1]+1
+	case 3:
+		c.few[1]--
+	}
 	a.srcLast, b.dstLast = t, t
 	a.firstSeen, b.firstSeen = min(a.firstSeen, t), min(b.firstSeen, t)
 	c.all = append(c.all, v)

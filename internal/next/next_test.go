@@ -327,3 +327,19 @@ func TestCalibration(t *testing.T) {
 		t.Errorf("of no events: %+v", c)
 	}
 }
+
+// Destinations that were seen once and twice tell how many were not seen.
+func TestUnseen(t *testing.T) {
+	c := NewCounts(10)
+	if got := c.Unseen(); got != 1 {
+		t.Errorf("before all events: %v", got)
+	}
+	for i, times := range []int{1, 1, 1, 1, 2, 2, 3, 5} {
+		for range times {
+			c.Add(1, event.Node(10+i), 1)
+		}
+	}
+	if got := c.Unseen(); got != 4*4/(2*2.0) {
+		t.Errorf("4 seen once, 2 seen twice: %v", got)
+	}
+}

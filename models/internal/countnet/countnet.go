@@ -44,6 +44,7 @@ type Config struct {
 	Hidden     int     `json:"hidden_dim" in:"[1,65536]" about:"width of the network that chooses among candidates"`
 	Candidates int     `json:"num_candidates" in:"[1,65536]" about:"that a destination is held against in training"`
 	Dropout    float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
+	LinkSplit  bool    `json:"link_split" about:"train on the split of links, for eval --protocol dyglib"`
 	Span       float64 `json:"time_span" in:"[0,inf)" about:"length of the training period; decays are parts of it"`
 }
 
