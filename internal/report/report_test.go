@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
 	"github.com/dygmamba/dygmamba/predict"
@@ -179,8 +180,14 @@ func check(t *testing.T, r *Report) {
 			t.Errorf("the page has %q", bad)
 		}
 	}
-	for _, want := range []string{exact(r.headline().AP), exact(r.headline().AUC), exact(r.Reliability.ECE),
-		r.Hashes.Data, r.Hashes.Split, "Through the test period"} {
+	wanted := []string{exact(r.headline().AP), exact(r.headline().AUC), exact(r.Reliability.ECE),
+		r.Hashes.Data, r.Hashes.Split, "Through the test period"}
+	for _, m := range r.Results {
+		if !r.Labels() {
+			wanted = append(wanted, "AP of first meetings", "<td>"+term.Percent(*m.FirstAP)+"</td>")
+		}
+	}
+	for _, want := range wanted {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
 		}
