@@ -78,9 +78,10 @@ func (o *SweepOptions) begin() (*run.Sweep, error) {
 	if o.Dir == "" || o.Set == nil {
 		return nil, errors.New("a sweep needs a data set, and a directory to keep its trials in")
 	}
-	o.Model = cmp.Or(o.Model, DefaultModel)
-	if task, err := TaskOf(o.Model, o.Task); err != nil || task == protocol.Next {
-		return nil, cmp.Or(err, fmt.Errorf("a sweep cannot compare trials of the task %s", task))
+	o.Model = cmp.Or(o.Model, ModelFor(o.Task))
+	var err error
+	if o.Task, err = TaskOf(o.Model, o.Task); err != nil {
+		return nil, err
 	}
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
@@ -146,8 +147,11 @@ func (o *SweepOptions) keepRule(s *run.Sweep) {
 func (o *SweepOptions) plan() (*run.Sweep, error) {
 	s := &run.Sweep{Format: run.SweepFormat, Model: o.Model, Data: o.Set.Name, Axes: o.Axes, Asked: o.Trials,
 		Full: o.Full, Seeds: o.Seeds, Measure: "ap"}
-	if o.Task == protocol.NodeClassification {
+	switch o.Task {
+	case protocol.NodeClassification:
 		s.Measure = "auc"
+	case protocol.Next:
+		s.Measure = run.SweepBits
 	}
 	base, err := NewSpec(o.Model, o.Preset, o.Set, o.Settings...)
 	if err != nil {

@@ -15,6 +15,9 @@ const SweepFile = "sweep.json"
 
 const SweepFormat = "dygmamba sweep 1"
 
+// SweepBits is the measure of sweeps of the task "next", of which fewer are better.
+const SweepBits = "who_bits"
+
 // Sweep is a search for good settings, as SweepFile keeps it.
 type Sweep struct {
 	Format  string   `json:"format"`
@@ -24,7 +27,7 @@ type Sweep struct {
 	Asked   int      `json:"trials_asked,omitempty"` // this many drawn at random; 0: all combinations
 	Full    bool     `json:"full,omitempty"`         // no trial ends early
 	Seeds   []uint64 `json:"seeds"`
-	Measure string   `json:"measure"` // what decides: ap or auc of the validation, the mean over seeds
+	Measure string   `json:"measure"` // what decides: ap, auc or who_bits of the validation, the mean over seeds
 	Rungs   []int    `json:"rungs"`   // epochs at which the worse half ends; the last is the end
 	Trials  []Trial  `json:"trials"`
 	Best    string   `json:"best,omitempty"` // the chosen trial, once it was measured on the test
@@ -88,9 +91,12 @@ func (t *Trial) Score(measure string, epoch int) float64 {
 	sum := 0.0
 	for _, r := range t.Runs {
 		if n := min(epoch, len(r.Scores)); n > 0 {
-			if score := r.Scores[n-1]; measure == "auc" {
+			switch score := r.Scores[n-1]; measure {
+			case "auc":
 				sum += score.AUC
-			} else {
+			case SweepBits:
+				sum += score.Bits
+			default:
 				sum += score.AP
 			}
 		}

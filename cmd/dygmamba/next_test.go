@@ -27,13 +27,37 @@ func TestTrainNext(t *testing.T) {
 	out, data := trainedNext(t), trainedRun(t).data
 	program(t, "train", "--resume", "--out", out, "--device", "cpu").want(t, exitDone).shows(t, "best epoch")
 	for args, want := range map[string]string{
-		"--task next --model tgn":                       "tgn cannot learn the task next: that is for countnet",
-		"--task link --model countnet":                  "countnet cannot learn the task link: it learns next",
-		"--task next --sweep dropout=0,1 --out nowhere": "--sweep cannot be used with --task next",
-		"--task soon": `--task is "soon"`,
+		"--task next --model tgn":      "tgn cannot learn the task next: that is for countnet",
+		"--task link --model countnet": "countnet cannot learn the task link: it learns next",
+		"--task soon":                  `--task is "soon"`,
 	} {
 		program(t, append([]string{"train", "--data", data, "--device", "cpu"}, strings.Fields(args)...)...).
 			want(t, exitUsage, want)
+	}
+}
+
+// A sweep of the task next chooses the trial with the fewest bits.
+func TestSweepNext(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "sweep")
+	args := []string{"train", "--task", "next", "--data", trainedRun(t).data, "--out", out, "--device", "cpu", "--full",
+		"--sweep", "learning_rate=0.00001,0.01", "--set", "num_epochs=2", "--set", "hidden_dim=8"}
+	program(t, args...).want(t, exitDone).shows(t, "val bits", "chosen by bits per event", "first meetings")
+	type trial struct {
+		Settings []string
+		Chosen   bool
+		Runs     []struct {
+			Scores []struct {
+				Bits float64 `json:"who_bits"`
+			}
+		}
+	}
+	doc := decode[struct {
+		Measure string
+		Trials  []trial
+	}](t, program(t, append(args, "--resume", "--json")...).want(t, exitDone))
+	bits := func(x trial) float64 { return x.Runs[0].Scores[len(x.Runs[0].Scores)-1].Bits }
+	if doc.Measure != "who_bits" || !doc.Trials[1].Chosen || !(bits(doc.Trials[1]) < bits(doc.Trials[0])) {
+		t.Errorf("got %+v", doc)
 	}
 }
 

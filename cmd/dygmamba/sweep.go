@@ -153,14 +153,31 @@ func (f *trainFlags) runSweep(ctx context.Context, a *app) error {
 	return a.emit(doc, func(w io.Writer, style term.Style) error { return doc.write(w, style, o.Set) })
 }
 
+// sweepMeasure is a column of the table of trials.
+type sweepMeasure struct {
+	key, name string
+	show      func(float64) string
+}
+
+// measures are those of validation.
+func (d *sweepDoc) measures() []sweepMeasure {
+	if d.Measure == run.SweepBits {
+		return []sweepMeasure{{d.Measure, "bits", func(x float64) string { return fmt.Sprintf("%.3f", x) }}}
+	}
+	return []sweepMeasure{{"ap", "AP", term.Percent}, {"auc", "AUC", term.Percent}}
+}
+
 // write is the table of trials, then the result of the chosen one.
 func (d *sweepDoc) write(w io.Writer, s term.Style, set *dataset.Set) error {
 	columns := []term.Column{term.Left("trial")}
 	for _, a := range d.Axes {
 		columns = append(columns, term.Right(a.Key))
 	}
-	columns = append(columns, term.Right("epochs"), term.Right("val AP"), term.Right("val AUC"), term.Right("time"),
-		term.Left(""))
+	columns = append(columns, term.Right("epochs"))
+	for _, m := range d.measures() {
+		columns = append(columns, term.Right("val "+m.name))
+	}
+	columns = append(columns, term.Right("time"), term.Left(""))
 	t := term.NewTable(columns...)
 	for i := range d.Trials {
 		x := &d.Trials[i]
@@ -169,9 +186,11 @@ func (d *sweepDoc) write(w io.Writer, s term.Style, set *dataset.Set) error {
 			_, value, _ := strings.Cut(setting, "=")
 			cells = append(cells, value)
 		}
-		cells = append(cells, term.Count(x.Epochs()), term.Percent(x.Score("ap", x.Epochs())),
-			term.Percent(x.Score("auc", x.Epochs())),
-			term.Duration(seconds(x.Seconds())))
+		cells = append(cells, term.Count(x.Epochs()))
+		for _, m := range d.measures() {
+			cells = append(cells, m.show(x.Score(m.key, x.Epochs())))
+		}
+		cells = append(cells, term.Duration(seconds(x.Seconds())))
 		switch {
 		case x.Failed != "":
 			t.Row(append(cells, "failed: "+x.Failed)...)
@@ -186,15 +205,18 @@ func (d *sweepDoc) write(w io.Writer, s term.Style, set *dataset.Set) error {
 	if err := t.Write(w, s); err != nil {
 		return err
 	}
-	how := "AP"
-	if d.Measure == "auc" {
+	how, unit := "AP", ", in percent"
+	switch d.Measure {
+	case "auc":
 		how = "AUC"
+	case run.SweepBits:
+		how, unit = "bits per event", ""
 	}
 	if len(d.Seeds) > 1 {
 		how = fmt.Sprintf("the mean %s of %d seeds", how, len(d.Seeds))
 	}
-	note := "chosen by " + how + " on the validation events, in percent; only the chosen one is measured on the test"
-	if by := d.Result.Runs[0].ChosenBy; by != "" && by != "AP" && by != "AUC" {
+	note := "chosen by " + how + " on the validation events" + unit + "; only the chosen one is measured on the test"
+	if by := d.Result.Runs[0].ChosenBy; by != "" && by != "AP" && by != "AUC" && d.Measure != run.SweepBits {
 		note += "; the epoch of each trial by " + by
 	}
 	fmt.Fprintf(w, "\n  %s\n\n", s.Dim(note))

@@ -157,9 +157,7 @@ func (f *trainFlags) chooseTask(given func(flag string) bool) (err error) {
 	if asked, err = dygmamba.TaskOf(f.what.name, asked); err != nil {
 		return usagef("%v", err)
 	}
-	if o.Task = cmp.Or(asked, protocol.LinkPrediction); o.Task == protocol.Next && len(f.sweep) > 0 {
-		return usagef("--sweep cannot be used with --task %s", protocol.Next)
-	}
+	o.Task = cmp.Or(asked, protocol.LinkPrediction)
 	return nil
 }
 
