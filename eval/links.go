@@ -14,8 +14,8 @@ import (
 )
 
 // Links lets a model of the task "next" answer whether two nodes interact. Where a destination of group g has the
-// probability p = P(g)·P(v | g) among n destinations, of which |g| are in the group, ln(p·n) is the log-odds of an event
-// against a destination drawn from all alike. It has two parts, of which Relation weighs the second.
+// probability p = P(g)·P(v | g) among n destinations, of which |g| are in the group, ln(p·n) is the log-odds of an
+// event against a destination drawn from all alike. Its two parts are weighed by a Relation.
 //
 // Each question is answered from what was strictly before its time, whatever else is asked with it.
 type Links struct {

@@ -167,8 +167,8 @@ func (c *Chooser) Swap(ctx context.Context, p *eval.Protocol, n int, o eval.Next
 }
 
 // Links opens a session that asks choosers about links, as the published protocol does, and the scorers that answer.
-// They choose on validation data how first meetings stand to returning pairs. Results compare with those of other models
-// where training saw none of the nodes that are hidden from it: see model.Spec.LinkSplit.
+// They choose on validation data how first meetings stand to returning pairs. Results compare with those of other
+// models where training saw none of the nodes that are hidden from it: see model.Spec.LinkSplit.
 func Links(ctx context.Context, o eval.Options, names []string, choosers []*Chooser) (*eval.Session, []*eval.Links,
 	error) {
 	c := choosers[0].p

@@ -110,7 +110,8 @@ func TestEvalNextAboutLinks(t *testing.T) {
 		FirstPositives     int `json:"first_positives"`
 	}
 	ask := func(run string) result {
-		return program(t, "eval", "--run", run, "--protocol", "dyglib", "--negatives", "random", "--device", "cpu", "--json")
+		return program(t, "eval", "--run", run, "--protocol", "dyglib", "--negatives", "random", "--device", "cpu",
+			"--json")
 	}
 	own := decode[struct {
 		Results   []row

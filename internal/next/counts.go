@@ -110,8 +110,8 @@ func (c *Counts) Len() int { return len(c.all) }
 // Destinations are all nodes that have been one, in the order of their first event. The slice belongs to c.
 func (c *Counts) Destinations() []event.Node { return c.dests }
 
-// Unseen estimates how many destinations there are that were not seen yet, at least 1: Chao's f₁²/2f₂ from how many were
-// seen once and twice (Chao: Nonparametric Estimation of the Number of Classes in a Population, 1984).
+// Unseen estimates how many destinations there are that were not seen yet, at least 1: Chao's f₁²/2f₂ from how many
+// were seen once and twice (Chao: Nonparametric Estimation of the Number of Classes in a Population, 1984).
 func (c *Counts) Unseen() float64 {
 	once, twice := float64(c.few[0]), float64(c.few[1])
 	return max(1, once*once/(2*max(1, twice)))
