@@ -106,7 +106,16 @@ type Scores struct {
 
 // Score scores queries.
 func (c *Client) Score(ctx context.Context, queries ...Query) (s Scores, err error) {
-	if err := c.do(ctx, http.MethodPost, "/v1/score", "", map[string][]Query{"queries": queries}, &s); err != nil {
+	return c.ScoreAfter(ctx, 0, queries...)
+}
+
+// ScoreAfter scores queries once the server knows a sequence, such as that of a receipt of another server of the log.
+func (c *Client) ScoreAfter(ctx context.Context, sequence uint64, queries ...Query) (s Scores, err error) {
+	body := struct {
+		Queries []Query `json:"queries"`
+		MinAsOf uint64  `json:"min_as_of,omitempty"`
+	}{queries, sequence}
+	if err := c.do(ctx, http.MethodPost, "/v1/score", "", body, &s); err != nil {
 		return s, err
 	}
 	if len(s.Scores) != len(queries) {

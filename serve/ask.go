@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -50,9 +52,14 @@ func (s *Server) postScore(w http.ResponseWriter, r *http.Request) (any, error) 
 func (s *Server) queries(w http.ResponseWriter, r *http.Request, most int, more ...string) (pairs []pair, top int,
 	err error) {
 	top = -1
+	least := 0
 	err = s.readJSON(w, r, func(sc *scanner) {
-		sc.object(append([]string{"queries"}, more...), func(field int) {
-			if field == 1 {
+		sc.object(append([]string{"queries", "min_as_of"}, more...), func(field int) {
+			switch field {
+			case 1:
+				least = sc.integer("a sequence", 0, math.MaxInt64)
+				return
+			case 2:
 				top = sc.integer("a number of patches", 0, 20)
 				return
 			}
@@ -67,7 +74,19 @@ func (s *Server) queries(w http.ResponseWriter, r *http.Request, most int, more 
 	if err == nil && len(pairs) == 0 {
 		err = bad("queries", "none", "at least one query")
 	}
+	if err == nil {
+		err = s.await(r.Context(), least)
+	}
 	return pairs, top, err
+}
+
+// await waits until an event is known, for a client that has written it, perhaps to another server of the same log.
+func (s *Server) await(ctx context.Context, sequence int) error {
+	err := s.engine.wait(ctx, uint64(sequence))
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fail("not_yet", "sequence %d is not known yet, the last one is %d", sequence, s.engine.now().Last)
+	}
+	return err
 }
 
 func (s *Server) pair(sc *scanner, i int) pair {
@@ -170,9 +189,9 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 
 func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err error) {
 	q = ranking{pair: pair{now: true}, k: 10}
-	most := s.options.Limits.Candidates
+	most, least := s.options.Limits.Candidates, 0
 	err = s.readJSON(w, r, func(sc *scanner) {
-		present := sc.object([]string{"src", "time", "k", "candidates"}, func(field int) {
+		present := sc.object([]string{"src", "time", "k", "candidates", "min_as_of"}, func(field int) {
 			switch field {
 			case 0:
 				q.src = s.id(sc, "src")
@@ -180,6 +199,8 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 				q.time, q.now = s.time(sc, "time")
 			case 2:
 				q.k = sc.integer("a number of destinations", 1, most)
+			case 4:
+				least = sc.integer("a sequence", 0, math.MaxInt64)
 			case 3:
 				if sc.null() {
 					return
@@ -199,6 +220,9 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 	})
 	if err == nil && q.candidates != nil && len(q.candidates) == 0 {
 		err = bad("candidates", "none", "at least one node, or no such field")
+	}
+	if err == nil {
+		err = s.await(r.Context(), least)
 	}
 	return q, err
 }

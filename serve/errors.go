@@ -60,6 +60,7 @@ var kinds = map[string]struct{ status, after int }{
 	"starting":           {503, 1},
 	"stopping":           {503, 1},
 	"timeout":            {503, 1},
+	"not_yet":            {504, 1},
 }
 
 // kindOf gives errors of other packages their kind.

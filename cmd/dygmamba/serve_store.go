@@ -47,8 +47,8 @@ func newServeExport(a *app) *cobra.Command {
 				return fmt.Errorf("export: %w", err)
 			}
 			return a.emit(done, func(w io.Writer, _ term.Style) error {
-				_, err := fmt.Fprintf(w, "%s: %s events, sequences %d to %d\n", out, term.Count(done.Events), done.First,
-					done.Last)
+				_, err := fmt.Fprintf(w, "%s: %s events, sequences %d to %d\n", out, term.Count(done.Events),
+					done.First, done.Last)
 				return err
 			})
 		},
