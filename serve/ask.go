@@ -30,7 +30,7 @@ func (s *Server) ask(r *http.Request, about []pair, do func(p *predict.Predictor
 }
 
 func (s *Server) postScore(w http.ResponseWriter, r *http.Request) (any, error) {
-	pairs, _, err := s.queries(w, r, s.options.Limits.Queries)
+	pairs, _, err := s.queries(w, r, s.limits().Queries)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *Server) pair(sc *scanner, i int) pair {
 
 func (s *Server) id(sc *scanner, where string) string {
 	id := sc.id()
-	if want := wrongID(id, s.engine.names.numbers(), s.options.Limits.ID); want != "" {
+	if want := wrongID(id, s.engine.names.numbers(), s.limits().ID); want != "" {
 		panic(bad(where, strconv.Quote(clip(id)), want))
 	}
 	return id
@@ -174,7 +174,7 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 		for _, c := range q.candidates {
 			nodes = append(nodes, a.node(c, false))
 		}
-		if most := s.options.Limits.Candidates; q.candidates == nil && len(a.targets) > most {
+		if most := s.limits().Targets; q.candidates == nil && len(a.targets) > most {
 			return fail("too_large", "there are %d destinations, more than the %d that can be ranked at once; "+
 				"want candidates", len(a.targets), most)
 		}
@@ -189,7 +189,7 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 
 func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err error) {
 	q = ranking{pair: pair{now: true}, k: 10}
-	most, least := s.options.Limits.Candidates, 0
+	most, least := s.limits().Candidates, 0
 	err = s.readJSON(w, r, func(sc *scanner) {
 		present := sc.object([]string{"src", "time", "k", "candidates", "min_as_of"}, func(field int) {
 			switch field {
@@ -284,7 +284,7 @@ func (a *resolver) rename(side *predict.Side) {
 // getHistory answers with the events of a node, the latest first.
 func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) (any, error) {
 	name := r.PathValue("id")
-	if want := wrongID(name, s.engine.names.numbers(), s.options.Limits.ID); want != "" {
+	if want := wrongID(name, s.engine.names.numbers(), s.limits().ID); want != "" {
 		return nil, bad("the node", strconv.Quote(clip(name)), want)
 	}
 	limit, before := 100, math.Inf(1)

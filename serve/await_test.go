@@ -24,7 +24,8 @@ func TestMinAsOf(t *testing.T) {
 	}
 	answered := make(chan uint64)
 	go func() {
-		answered <- ask[scoresDoc](t, s, "POST", "/v1/score", `{"min_as_of": 2, "queries": [{"src": 1, "dst": 2}]}`).AsOf
+		body := `{"min_as_of": 2, "queries": [{"src": 1, "dst": 2}]}`
+		answered <- ask[scoresDoc](t, s, "POST", "/v1/score", body).AsOf
 	}()
 	time.Sleep(10 * time.Millisecond)
 	ask[receiptDoc](t, s, "POST", "/v1/events", w.body(half, half+2))

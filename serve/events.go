@@ -18,35 +18,9 @@ var eventFields = []string{"src", "dst", "time", "label", "features"}
 
 // postEvents takes all events of a request, and answers when they are durable; or takes none of them.
 func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) (any, error) {
-	body := bodyOf(r)
-	key, err := keyOf(r, body.text)
+	receipt, err := s.take(r, r.Header.Get("Idempotency-Key"), bodyOf(r), 0)
 	if err != nil {
 		return nil, err
-	}
-	d := eventDecoder{limits: &s.options.Limits, set: s.options.Set, width: s.engine.width}
-	events, err := d.decode(body.text, body.kind)
-	if err != nil {
-		return nil, err
-	}
-	if known, most := s.engine.names.count(), s.options.Limits.Nodes; known > most {
-		return nil, fail("full", "%d nodes are known, more than the limit of %d", known, most)
-	}
-	if err := s.room.refuse(len(events)); err != nil {
-		return nil, err
-	}
-	receipt, err := s.engine.ingest(r.Context(), key, events)
-	s.health.ingested(err)
-	if err != nil {
-		return nil, err
-	}
-	if receipt.Differs {
-		return nil, fail("key_reused", "the Idempotency-Key %q was used with another body; want a new key",
-			r.Header.Get("Idempotency-Key"))
-	}
-	if receipt.Again {
-		s.metrics.again.Inc()
-	} else {
-		s.metrics.events.Add(float64(receipt.Accepted))
 	}
 	return struct {
 		Accepted int    `json:"accepted"`
@@ -54,11 +28,42 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) (any, error)
 	}{receipt.Accepted, receipt.Last}, nil
 }
 
+// take adds the events of a body, which follows some lines that were taken before.
+func (s *Server) take(r *http.Request, key string, b *body, lines int) (receipt eventlog.Receipt, err error) {
+	bound, err := keyOf(r, key, b.text)
+	if err != nil {
+		return receipt, err
+	}
+	d := eventDecoder{limits: s.limits(), set: s.options.Set, width: s.engine.width, before: lines}
+	events, err := d.decode(b.text, b.kind)
+	if err != nil {
+		return receipt, err
+	}
+	if known, most := s.engine.names.count(), s.limits().Nodes; known > most {
+		return receipt, fail("full", "%d nodes are known, more than the limit of %d", known, most)
+	}
+	if err := s.room.refuse(len(events)); err != nil {
+		return receipt, err
+	}
+	receipt, err = s.engine.ingest(r.Context(), bound, events)
+	s.health.ingested(err)
+	switch {
+	case err != nil:
+		return receipt, err
+	case receipt.Differs:
+		return receipt, fail("key_reused", "the Idempotency-Key %q was used with another body; want a new key", key)
+	case receipt.Again:
+		s.metrics.again.Inc()
+	default:
+		s.metrics.events.Add(float64(receipt.Accepted))
+	}
+	return receipt, nil
+}
+
 const maxKey = 200 // bytes of an idempotency key
 
 // keyOf is the idempotency key of a request as the log keeps it: bound to the name of the token and to the body.
-func keyOf(r *http.Request, body string) (string, error) {
-	key := r.Header.Get("Idempotency-Key")
+func keyOf(r *http.Request, key, body string) (string, error) {
 	if key == "" {
 		return "", nil
 	}
@@ -77,6 +82,7 @@ type eventDecoder struct {
 	limits   *Limits
 	set      *dataset.Set
 	width    int // features of an event
+	before   int // lines before the text
 	events   []eventlog.Event
 	problems []problem
 	where    func(i int, field string) string
@@ -110,7 +116,7 @@ func (d *eventDecoder) decode(text, kind string) ([]eventlog.Event, error) {
 
 // lines reads one event from each line that is not empty.
 func (d *eventDecoder) lines(text string) error {
-	number := 0
+	number := d.before
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) != "" {
 			if err := read(line, number, func(s *scanner) { d.one(s, number) }); err != nil {

@@ -19,7 +19,8 @@ type Limits struct {
 	Bodies     int64   // bytes of all bodies in memory at the same time
 	Batch      int     // events of a request
 	Queries    int     // of a request
-	Candidates int     // of a ranking
+	Candidates int     // that a ranking names
+	Targets    int     // destinations that a ranking without candidates is over
 	ID         int     // bytes of a name
 	Nodes      int     // known nodes; no events are taken beyond that
 	Events     int     // known events, those of the data set included; 0: no limit
@@ -33,8 +34,9 @@ type Limits struct {
 
 // DefaultLimits suit a machine with a few gigabytes of RAM.
 var DefaultLimits = Limits{
-	Body: 32 << 20, Bodies: 256 << 20, Batch: 100_000, Queries: 10_000, Candidates: 100_000, ID: 256, Nodes: 50_000_000,
-	Rate: -1, Burst: 100, Concurrent: 512, Uploads: 4096, Waiting: 512, Timeout: 30 * time.Second,
+	Body: 32 << 20, Bodies: 256 << 20, Batch: 100_000, Queries: 10_000, Candidates: 100_000, Targets: 10_000_000,
+	ID: 256, Nodes: 50_000_000, Rate: -1, Burst: 100, Concurrent: 512, Uploads: 4096, Waiting: 512,
+	Timeout: 30 * time.Second,
 }
 
 func (l Limits) orDefault() Limits {
@@ -48,7 +50,7 @@ func (l Limits) orDefault() Limits {
 }
 
 type limiter struct {
-	Limits
+	limits  atomic.Pointer[Limits]
 	bytes   atomic.Int64 // of bodies in memory
 	running atomic.Int64 // requests that are being answered
 	uploads uploads
@@ -67,19 +69,23 @@ type bucket struct {
 const maxBuckets = 1 << 16 // clients that are remembered
 
 func newLimiter(l Limits) *limiter {
-	return &limiter{Limits: l, buckets: map[string]*bucket{}, holds: map[string]int{},
-		uploads: uploads{open: map[*upload]bool{}, most: l.Uploads}}
+	out := &limiter{buckets: map[string]*bucket{}, holds: map[string]int{},
+		uploads: uploads{open: map[*upload]bool{}}}
+	out.uploads.most = func() int { return out.limits.Load().Uploads }
+	out.limits.Store(&l)
+	return out
 }
 
 // enter counts a request as running until leave is called, or says why it is not admitted.
 func (l *limiter) enter(client string) (leave func(), err error) {
-	if l.running.Add(1) > int64(l.Concurrent) {
+	most := l.limits.Load().Concurrent
+	if l.running.Add(1) > int64(most) {
 		l.running.Add(-1)
-		return nil, fail("busy", "%d requests are being answered, the most at the same time", l.Concurrent)
+		return nil, fail("busy", "%d requests are being answered, the most at the same time", most)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if share := max(1, l.Concurrent-l.Concurrent/4); l.holds[client] >= share {
+	if share := max(1, most-most/4); l.holds[client] >= share {
 		l.running.Add(-1)
 		return nil, fail("busy", "%d requests of this client are being answered, the most at the same time", share)
 	}
@@ -100,14 +106,14 @@ func (l *limiter) pace(client string, now time.Time) error {
 	if wait == 0 {
 		return nil
 	}
-	e := fail("too_many_requests", "more than %g requests a second", l.Rate)
+	e := fail("too_many_requests", "more than %g requests a second", l.limits.Load().Rate)
 	e.after = wait
 	return e
 }
 
 // spend takes a token of a client's bucket. If there is none it returns the seconds until the next one.
 func (l *limiter) spend(client string, now time.Time) int {
-	if l.Rate <= 0 {
+	if l.limits.Load().Rate <= 0 {
 		return 0
 	}
 	l.mu.Lock()
@@ -117,13 +123,13 @@ func (l *limiter) spend(client string, now time.Time) int {
 		if len(l.buckets) >= maxBuckets {
 			l.forget(now)
 		}
-		b = &bucket{tokens: float64(l.Burst), at: now}
+		b = &bucket{tokens: float64(l.limits.Load().Burst), at: now}
 		l.buckets[client] = b
 	}
-	b.tokens = min(float64(l.Burst), b.tokens+l.Rate*now.Sub(b.at).Seconds())
+	b.tokens = min(float64(l.limits.Load().Burst), b.tokens+l.limits.Load().Rate*now.Sub(b.at).Seconds())
 	b.at = now
 	if b.tokens < 1 {
-		return max(1, int(math.Ceil((1-b.tokens)/l.Rate)))
+		return max(1, int(math.Ceil((1-b.tokens)/l.limits.Load().Rate)))
 	}
 	b.tokens--
 	return 0
@@ -132,7 +138,7 @@ func (l *limiter) spend(client string, now time.Time) int {
 // forget removes full buckets, or all if that is not enough.
 func (l *limiter) forget(now time.Time) {
 	for client, b := range l.buckets {
-		if b.tokens+l.Rate*now.Sub(b.at).Seconds() >= float64(l.Burst) {
+		if b.tokens+l.limits.Load().Rate*now.Sub(b.at).Seconds() >= float64(l.limits.Load().Burst) {
 			delete(l.buckets, client)
 		}
 	}
@@ -152,14 +158,15 @@ func (l *limiter) read(w http.ResponseWriter, r *http.Request, client string) (_
 			w.Header().Set("Connection", "close") // the rest is not read
 		}
 	}()
-	too := fail("too_large", "the body is larger than %d bytes; want several requests", l.Body)
-	if r.ContentLength > l.Body {
+	limits := l.limits.Load()
+	too := fail("too_large", "the body is larger than %d bytes; want several requests", limits.Body)
+	if r.ContentLength > limits.Body {
 		return "", too
 	}
 	if r.ContentLength > 0 && r.ContentLength <= 1<<20 {
 		b.Grow(int(r.ContentLength))
 	}
-	in := http.MaxBytesReader(w, r.Body, l.Body)
+	in := http.MaxBytesReader(w, r.Body, limits.Body)
 	buf := buffers.Get().(*[64 << 10]byte)
 	defer buffers.Put(buf)
 	for {
@@ -168,8 +175,8 @@ func (l *limiter) read(w http.ResponseWriter, r *http.Request, client string) (_
 		up.bytes.Add(int64(n))
 		var large *http.MaxBytesError
 		switch {
-		case l.bytes.Add(int64(n)) > l.Bodies:
-			return "", fail("busy", "the bodies of all requests together have more than %d bytes", l.Bodies)
+		case l.bytes.Add(int64(n)) > limits.Bodies:
+			return "", fail("busy", "the bodies of all requests together have more than %d bytes", limits.Bodies)
 		case err == io.EOF:
 			return b.String(), nil
 		case errors.As(err, &large):

@@ -5,11 +5,13 @@ import (
 	"container/list"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +22,7 @@ type Listening struct {
 	Address     string // host:port; port 0 is any that is free
 	Certificate string // with Key, files of a TLS certificate; both "": no TLS
 	Key         string
+	ClientCA    string        // file of the authorities that certificates of clients must come from; "": clients need none
 	Connections int           // open at the same time; 0: 20,000
 	Drain       time.Duration // how long running requests may take when the server stops; 0: 20 s
 	Linger      time.Duration // how long new requests are answered when the server stops; 0: 500 ms
@@ -43,7 +46,8 @@ type Listener struct {
 	Listening
 	net.Listener
 	tls    *tls.Config
-	health net.Listener // nil: none
+	files  atomic.Pointer[tls.Config] // what is in the files of certificates
+	health net.Listener               // nil: none
 
 	once   sync.Once // begins to answer
 	http   *http.Server
@@ -62,11 +66,11 @@ func Listen(l Listening) (*Listener, error) {
 	out := &Listener{Listening: l, ended: make(chan error, 1)}
 	out.Phase("opening")
 	if l.Certificate != "" || l.Key != "" {
-		pair, err := tls.LoadX509KeyPair(l.Certificate, l.Key)
-		if err != nil {
-			return nil, fmt.Errorf("TLS certificate: %w", err)
+		if err := out.ReloadCertificates(); err != nil {
+			return nil, err
 		}
-		out.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+		current := func(*tls.ClientHelloInfo) (*tls.Config, error) { return out.files.Load(), nil }
+		out.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: current}
 	}
 	port, err := net.Listen("tcp", l.Address)
 	if err != nil {
@@ -80,6 +84,46 @@ func Listen(l Listening) (*Listener, error) {
 		}
 	}
 	return out, nil
+}
+
+// config reads the files of certificates; nil without TLS.
+func (l Listening) config() (*tls.Config, error) {
+	if l.Certificate == "" && l.Key == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(l.Certificate, l.Key)
+	if err != nil {
+		return nil, fmt.Errorf("TLS certificate: %w", err)
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"h2", "http/1.1"}}
+	if l.ClientCA != "" {
+		raw, err := os.ReadFile(l.ClientCA)
+		if err != nil {
+			return nil, fmt.Errorf("TLS authorities of clients: %w", err)
+		}
+		if c.ClientCAs = x509.NewCertPool(); !c.ClientCAs.AppendCertsFromPEM(raw) {
+			return nil, fmt.Errorf("TLS authorities of clients: %s has no certificate in PEM form", l.ClientCA)
+		}
+		c.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return c, nil
+}
+
+// Check says what is wrong with the files of certificates.
+func (l Listening) Check() error {
+	_, err := l.config()
+	return err
+}
+
+// ReloadCertificates reads the files of certificates again, for connections from now on. After an error the old ones
+// stay.
+func (l *Listener) ReloadCertificates() error {
+	c, err := l.config()
+	if err == nil && c != nil {
+		l.files.Store(c)
+	}
+	return err
 }
 
 // URL is the address of the server.

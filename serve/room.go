@@ -62,7 +62,7 @@ func (r *room) usage() usage {
 
 // refuse says why there is no room for more events, nil if there is.
 func (r *room) refuse(events int) error {
-	known, most := r.server.engine.now().Len(), r.server.options.Limits.Events
+	known, most := r.server.engine.now().Len(), r.server.limits().Events
 	if most > 0 && known+events > most {
 		return fail("events_full", "%d events are known, and %d more would be above the maximum of %d (--max-events); "+
 			"--retain drops old ones", known, events, most)

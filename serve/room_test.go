@@ -25,7 +25,7 @@ func TestRoom(t *testing.T) {
 	ask[receiptDoc](t, s, "POST", "/v1/events", w.body(half+4, half+5))
 	refused(w.body(half+5, half+6), "--max-events")
 
-	s.options.Limits.Events = 0
+	s.Configure(Settings{})
 	for _, used := range []usage{{live: 71, limit: 100}, {live: 1, limit: 100, free: 1}} {
 		s.room.look = func() usage { return used }
 		s.room.at = time.Time{}

@@ -32,11 +32,13 @@ const (
 	aside                       // does not count as a running request: it answers at once in any case
 	lines                       // takes a body of JSON lines too
 	bodiless                    // needs no body
+	streams                     // reads its body while it is handled, and takes no place
 )
 
 func (s *Server) list() []route {
 	return []route{
 		{"POST /v1/events", rightIngest, s.postEvents, lines},
+		{"POST /v1/events/stream", rightIngest, s.postStream, slow | streams},
 		{"POST /v1/score", rightQuery, s.postScore, 0},
 		{"POST /v1/rank", rightQuery, s.postRank, 0},
 		{"POST /v1/explain", rightQuery, s.postExplain, 0},
@@ -48,7 +50,7 @@ func (s *Server) list() []route {
 		{"POST /v1/admin/snapshot", rightAdmin, s.postSnapshot, slow | bodiless},
 		{"GET /v1/admin/backup", rightAdmin, s.getBackup, slow},
 		{"GET /v1/admin/state", rightAdmin, s.getState, slow},
-		{"GET /metrics", rightQuery, s.getMetrics, aside},
+		{"GET /metrics", rightMetrics, s.getMetrics, aside},
 		{"GET /v1/openapi.json", "", static(typeJSON, openAPI), aside},
 		{"GET /{$}", "", static("text/html; charset=utf-8", page), aside},
 	}
@@ -76,6 +78,8 @@ const answerTime = time.Minute
 func (s *Server) serve(what route, w http.ResponseWriter, r *http.Request) {
 	began, status := time.Now(), http.StatusOK
 	h := w.Header()
+	id := requestID(r)
+	h.Set("X-Request-Id", id)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	doc, err := s.admit(what, w, r, began)
@@ -86,6 +90,7 @@ func (s *Server) serve(what route, w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, status, doc)
 	}
 	s.metrics.request(what.pattern, status, time.Since(began))
+	s.logRequest(what, r, id, status, began, err)
 }
 
 // admit checks the host, the origin, the token and the limits, and then handles the request.
@@ -111,13 +116,19 @@ func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now t
 	}
 	client := ""
 	if what.right != "" {
-		if client, err = s.options.Tokens.allow(r, what.right); err != nil {
+		if client, err = s.tokens.Load().allow(r, what.right); err != nil {
 			return nil, err
 		}
 		r = r.WithContext(context.WithValue(r.Context(), tokenKey{}, client))
 	}
 	if client == "" {
 		client, _, _ = net.SplitHostPort(r.RemoteAddr)
+	}
+	if what.how&streams != 0 {
+		if err := s.limiter.pace(client, now); err != nil {
+			return nil, err
+		}
+		return what.handle(w, r)
 	}
 	if what.how&aside != 0 {
 		http.NewResponseController(w).SetWriteDeadline(now.Add(answerTime))
@@ -140,7 +151,7 @@ func (s *Server) admit(what route, w http.ResponseWriter, r *http.Request, now t
 	}
 	defer leave()
 	if what.how&slow == 0 {
-		ctx, cancel := context.WithTimeout(r.Context(), s.options.Limits.Timeout)
+		ctx, cancel := context.WithTimeout(r.Context(), s.limits().Timeout)
 		defer cancel()
 		r = r.WithContext(ctx)
 	}

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -41,6 +42,8 @@ type Options struct {
 	Learn     Learning
 	Quality   bool // measure the model on new events, for the page and for metrics
 
+	LogRequests bool // write a line about every request, not only about those that fail
+
 	Phase  func(what string) // told what New is doing, for those who wait; may be nil
 	Logger *slog.Logger      // nil: silent
 }
@@ -58,11 +61,15 @@ type Server struct {
 	retainer    *retainer
 	limiter     *limiter
 	health      *health
+	lines       throttle
+	streams     atomic.Int64 // that are open
 	room        *room
 	handler     http.Handler
 	started     time.Time
 	begun       uint64 // the last sequence then
 	sameSite    *http.CrossOriginProtection
+
+	tokens atomic.Pointer[Tokens] // nil: every request is allowed
 
 	stop  func()         // ends all goroutines
 	done  sync.WaitGroup // of them
@@ -81,6 +88,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.log = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s.metrics = newMetrics(s)
 	s.limiter = newLimiter(o.Limits)
+	s.tokens.Store(o.Tokens)
 	s.health = &health{server: s}
 	s.room = newRoom(s)
 	s.engine = newEngine(o.Set, o.Log)
@@ -149,6 +157,23 @@ func (s *Server) follow(ctx, background context.Context) error {
 	}
 	return nil
 }
+
+// Settings are what can be changed while a server runs.
+type Settings struct {
+	Limits Limits
+	Tokens *Tokens // nil: they stay as they are
+}
+
+// Configure changes settings. Requests that were admitted keep the old ones.
+func (s *Server) Configure(c Settings) {
+	limits := c.Limits.orDefault()
+	s.limiter.limits.Store(&limits)
+	if c.Tokens != nil {
+		s.tokens.Store(c.Tokens)
+	}
+}
+
+func (s *Server) limits() *Limits { return s.limiter.limits.Load() }
 
 // tell says what the server is doing while it starts.
 func (s *Server) tell(what string) {

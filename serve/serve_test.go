@@ -150,7 +150,9 @@ func TestEventsAgainAndLate(t *testing.T) {
 // Every badRequest says where, what was found and what would have been right, and nothing is taken.
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, dygmamba.DefaultModel)
-	s := w.server(t, func(o *Options) { o.Limits = Limits{Body: 5000, Batch: 3, Queries: 2, Candidates: 2, ID: 10} })
+	s := w.server(t, func(o *Options) {
+		o.Limits = Limits{Body: 5000, Batch: 3, Queries: 2, Candidates: 2, Targets: 2, ID: 10}
+	})
 	long := strings.Repeat("9", 200)
 	for _, c := range []struct {
 		method, path, body string
@@ -374,7 +376,7 @@ func TestRateAndConcurrency(t *testing.T) {
 		t.Errorf("%d buckets", len(l.buckets))
 	}
 	s.limiter.running.Store(2)
-	s.limiter.Rate = -1
+	s.Configure(Settings{Limits: Limits{Rate: -1, Concurrent: 2}})
 	if r := call(s.Handler(), "GET", "/v1/status", ""); r.Code != 503 || r.Header().Get("Retry-After") == "" {
 		t.Errorf("a third at a time: %d", r.Code)
 	}

@@ -54,7 +54,7 @@ func (s *Server) status() statusDoc {
 		Data: s.options.Set.Name, Names: "text", TimeFormat: s.options.Set.TimeFormat, Features: s.engine.width,
 		Durable: s.options.Durable, Order: spec.Order, Batched: !g.quick.alone, Conditions: spec.Conditions(),
 		Uptime: time.Since(s.started).Seconds(), Snapshot: s.snapshotter.doc(), Learning: s.learner.doc(),
-		TakesTokens: s.options.Tokens != nil, Phase: s.phase(), Retention: s.retainer.doc(),
+		TakesTokens: s.tokens.Load() != nil, Phase: s.phase(), Retention: s.retainer.doc(),
 	}
 	if t := at.PastView.Last(); !math.IsInf(t, -1) {
 		doc.LastTime = &t

@@ -17,9 +17,11 @@ const (
 	rightIngest = "ingest" // add events
 	rightQuery  = "query"  // score, rank, explain and read the status
 	rightAdmin  = "admin"  // change the model and write snapshots
+
+	rightMetrics = "metrics" // read /metrics, which the right query allows too
 )
 
-var rights = []string{rightIngest, rightQuery, rightAdmin}
+var rights = []string{rightIngest, rightQuery, rightAdmin, rightMetrics}
 
 // Tokens are the tokens of a server with their rights. It holds only hashes of them.
 type Tokens struct{ list []token }
@@ -108,10 +110,14 @@ func (t *Tokens) allow(r *http.Request, right string) (name string, err error) {
 	case !ok || found < 0:
 		return "", fail("unauthorized",
 			"want a header 'Authorization: Bearer TOKEN' with a token of this server")
-	case !slices.Contains(t.list[found].rights, right):
+	case !t.list[found].may(right):
 		return "", fail("forbidden", "the token of %s lacks the right %q", t.list[found].name, right)
 	}
 	return t.list[found].name, nil
+}
+
+func (t *token) may(right string) bool {
+	return slices.Contains(t.rights, right) || right == rightMetrics && slices.Contains(t.rights, rightQuery)
 }
 
 // tokenKey is the key of a token's name in the context of a request; "" if the server has no tokens.

@@ -10,7 +10,7 @@ import (
 // uploads are the bodies that are being received. Receiving takes no place of a running request. When there are too
 // many uploads, the slowest of the client that has the most is cut off, so that slow clients keep nobody out.
 type uploads struct {
-	most int
+	most func() int
 	mu   sync.Mutex // guards open
 	open map[*upload]bool
 }
@@ -30,7 +30,7 @@ func (u *uploads) begin(w http.ResponseWriter, client string) *upload {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.open[up] = true
-	for len(u.open) > u.most && u.cut() {
+	for len(u.open) > u.most() && u.cut() {
 	}
 	return up
 }

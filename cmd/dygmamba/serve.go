@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -28,7 +29,13 @@ func newServe(a *app) *cobra.Command {
 		Use:   "serve",
 		Short: "Take events over HTTP while they happen, and predict with a trained model",
 		Args:  takes(),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), a) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s.note(cmd)
+			if err := configured(cmd); err != nil {
+				return err
+			}
+			return s.run(cmd.Context(), a)
+		},
 	}
 	s.add(cmd)
 	cmd.AddCommand(newServeVerify(a), newServeExport(a), newServeBackup(a), newServeRestore(a))
@@ -47,6 +54,12 @@ type serving struct {
 	snapshot int      // --snapshot-every
 	reload   []string // --reload-dir
 	retain   string   // --retain
+	nats     jetstream.Options
+	config   string // --config
+	only     bool   // --check
+	format   string // --log-format
+	requests bool   // --log-requests
+	given    []givenFlag
 	limits   serve.Limits
 	learn    serve.Learning
 }
@@ -63,11 +76,17 @@ func (s *serving) add(cmd *cobra.Command) {
 	flags.StringSliceVar(&s.monitor, "nats-monitor", nil,
 		"monitoring `addresses` of the NATS servers, such as http://127.0.0.1:8222, "+
 			"to check that they sync every event to disk")
+	flags.StringVar(&s.nats.Credentials, "nats-creds", "", "`file` of the credentials of a NATS user")
+	flags.StringVar(&s.nats.CA, "nats-ca", "", "`file` of the authorities of the NATS servers' certificates")
+	flags.StringVar(&s.nats.Certificate, "nats-cert", "", "`file` of a client certificate for the NATS servers")
+	flags.StringVar(&s.nats.Key, "nats-key", "", "`file` of the key of --nats-cert")
 	flags.IntVar(&s.snapshot, "snapshot-every", 1_000_000, "number of events between two snapshots")
 	flags.StringVar(&s.tokens, "tokens", "", "`file` of bearer tokens, one line per token: NAME RIGHTS TOKEN")
 	flags.BoolVar(&s.anyone, "insecure", false, "allow requests from other machines without tokens")
 	flags.StringVar(&s.listen.Certificate, "tls-cert", "", "`file` of the TLS certificate")
 	flags.StringVar(&s.listen.Key, "tls-key", "", "`file` of the key of the TLS certificate")
+	flags.StringVar(&s.listen.ClientCA, "tls-client-ca", "",
+		"`file` of authorities; clients must have a certificate of one of them")
 	flags.StringSliceVar(&s.reload, "reload-dir", nil,
 		"`directory` from which /v1/admin/reload may load checkpoints; repeatable (default: only that of the run)")
 	flags.Float64Var(&s.limits.Rate, "rate", 0,
@@ -82,6 +101,12 @@ func (s *serving) add(cmd *cobra.Command) {
 		"`period` for which events are kept, such as 90d; older ones are dropped in steps of a tenth of it "+
 			"(default: all are kept)")
 	flags.DurationVar(&s.limits.Timeout, "timeout", serve.DefaultLimits.Timeout, "maximum time of a request")
+	flags.IntVar(&s.limits.Targets, "max-destinations", serve.DefaultLimits.Targets,
+		"maximum number of destinations that a ranking without candidates is over")
+	flags.StringVar(&s.config, "config", "", "`file` with lines NAME = VALUE for flags that are not given")
+	flags.BoolVar(&s.only, "check", false, "check flags, files, the run and its data, and exit")
+	flags.StringVar(&s.format, "log-format", "text", "form of the log lines: `text or json`")
+	flags.BoolVar(&s.requests, "log-requests", false, "write a line for every request, not only for those that fail")
 	flags.StringVar(&s.listen.Health, "health-listen", "",
 		"`address` of another port with only /healthz, /readyz and /metrics, without tokens")
 	flags.DurationVar(&s.listen.Linger, "drain-wait", 0, "time in which requests are still answered after SIGTERM, "+
@@ -94,6 +119,14 @@ func (s *serving) check() error {
 	switch {
 	case (s.listen.Certificate == "") != (s.listen.Key == ""):
 		return usagef("--tls-cert and --tls-key belong together")
+	case s.listen.ClientCA != "" && s.listen.Certificate == "":
+		return usagef("--tls-client-ca needs --tls-cert and --tls-key")
+	case s.format != "text" && s.format != "json":
+		return usagef("--log-format is %q, must be text or json", s.format)
+	case (s.nats.Certificate == "") != (s.nats.Key == ""):
+		return usagef("--nats-cert and --nats-key belong together")
+	case s.log == "" && (s.nats.Credentials != "" || s.nats.CA != "" || s.nats.Certificate != ""):
+		return usagef("--nats-creds, --nats-ca and --nats-cert belong to --log, which is missing")
 	case s.snapshot < 1:
 		return usagef("--snapshot-every is %d, must be at least 1", s.snapshot)
 	case s.limits.Events < 0:
@@ -131,6 +164,9 @@ func (s *serving) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	if s.only {
+		return s.tryOut(ctx, a)
+	}
 	s.listen.Logger = o.Logger
 	port, err := serve.Listen(s.listen)
 	if err != nil {
@@ -149,7 +185,7 @@ func (s *serving) run(ctx context.Context, a *app) error {
 	}
 	server := started.server
 	defer started.close()
-	defer reloads(ctx, a, server)()
+	defer s.reloads(ctx, a, server, port)()
 	fmt.Fprintln(a.err, "listening on "+port.URL())
 	err = server.Serve(ctx, port)
 	end := server.Summary()
@@ -233,8 +269,8 @@ func startOrStop[T any](ctx context.Context, patience time.Duration, start func(
 
 // options are those that flags alone decide.
 func (s *serving) options(a *app) (o serve.Options, err error) {
-	o = serve.Options{Limits: s.limits, Learn: s.learn, Logger: a.log(), Quality: true,
-		Models: s.reload}
+	o = serve.Options{Limits: s.limits, Learn: s.learn, Logger: s.logger(a), Quality: true,
+		Models: s.reload, LogRequests: s.requests}
 	if s.retain != "" {
 		if o.Retain.Period, err = parsePeriod("--retain", s.retain); err != nil {
 			return o, err
@@ -248,16 +284,82 @@ func (s *serving) options(a *app) (o serve.Options, err error) {
 	return o, err
 }
 
-// reloads loads the checkpoint again at every SIGHUP, until stop is called.
-func reloads(ctx context.Context, a *app, server *serve.Server) (stop func()) {
+// natsOptions are how the event log of --log is opened.
+func (s *serving) natsOptions() jetstream.Options {
+	o := s.nats
+	o.Stream, o.Monitor = s.stream, s.monitor
+	return o
+}
+
+// logger writes log lines in the form of --log-format.
+func (s *serving) logger(a *app) *slog.Logger {
+	if s.format == "json" {
+		return slog.New(slog.NewJSONHandler(a.err, nil))
+	}
+	return a.log()
+}
+
+// reconfigure reads tokens, certificates and limits again. After an error all stay as they are.
+func (s *serving) reconfigure(a *app, server *serve.Server, port *serve.Listener) error {
+	fresh, err := s.again()
+	if err != nil {
+		return err
+	}
+	o, err := fresh.options(a)
+	if err != nil {
+		return err
+	}
+	if err := port.ReloadCertificates(); err != nil {
+		return err
+	}
+	server.Configure(serve.Settings{Limits: o.Limits, Tokens: o.Tokens})
+	return nil
+}
+
+// tryOut checks all that a start needs, without starting.
+func (s *serving) tryOut(ctx context.Context, a *app) error {
+	if err := s.listen.Check(); err != nil {
+		return err
+	}
+	opened, err := s.open(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer opened.close()
+	if s.store != "" {
+		if _, err := os.Stat(s.store); err == nil {
+			if _, err := os.ReadDir(s.store); err != nil {
+				return fmt.Errorf("--store: %w", err)
+			}
+		}
+	}
+	doc := struct {
+		Checkpoint string `json:"checkpoint"`
+		Data       string `json:"data"`
+		Events     int    `json:"events"`
+	}{opened.files[0], opened.set.Name, opened.set.Log.Len()}
+	return a.emit(doc, func(w io.Writer, _ term.Style) error {
+		_, err := fmt.Fprintf(w, "ok: %s, %s events of %s\n", doc.Checkpoint, term.Count(doc.Events), doc.Data)
+		return err
+	})
+}
+
+// reloads loads tokens, certificates, limits and the checkpoint again at every SIGHUP, until stop is called.
+func (s *serving) reloads(ctx context.Context, a *app, server *serve.Server, port *serve.Listener) (stop func()) {
 	hangups, over := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangups, syscall.SIGHUP)
 	go func() {
 		for {
 			select {
 			case <-hangups:
+				log := s.logger(a)
+				if err := s.reconfigure(a, server, port); err != nil {
+					log.Error("tokens, certificates and limits stay as they are: " + err.Error())
+				} else {
+					log.Info("read tokens, certificates and limits again")
+				}
 				if err := server.Reload(ctx, ""); err != nil {
-					a.log().Error("the model stays as it is: " + err.Error())
+					log.Error("the model stays as it is: " + err.Error())
 				}
 			case <-over:
 				return
@@ -284,14 +386,14 @@ func (s *serving) keep(ctx context.Context, a *app, o *serve.Options) (err error
 	case s.log != "":
 		within, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		o.Log, err = jetstream.Open(within, s.log, jetstream.Options{Stream: s.stream, Monitor: s.monitor})
+		o.Log, err = jetstream.Open(within, s.log, s.natsOptions())
 	case s.store != "":
 		o.Log, err = embedded.Open(s.store,
-			embedded.Options{Cut: func(what string) { a.log().Warn("event log: " + what) }})
+			embedded.Options{Cut: func(what string) { s.logger(a).Warn("event log: " + what) }})
 	default:
 		log := eventlog.NewMemory()
 		o.Log, o.Applied, o.Durable = log, log.Forget, false // the server has them: once is enough
-		a.log().Warn("no --store: events are lost when the server stops")
+		s.logger(a).Warn("no --store: events are lost when the server stops")
 	}
 	if errors.Is(err, eventlog.ErrDamaged) {
 		err = &inputError{err}

@@ -25,7 +25,31 @@ type Options struct {
 	Replicas int           // of a stream that is made; 0: three in a cluster, one on a single server
 	Monitor  []string      // addresses of monitoring (http://host:8222) of all servers, to see that they sync always
 	Patience time.Duration // how long an append looks for a server; 30 s if 0, at most a minute
-	Connect  []nats.Option // credentials, certificates
+	Connect  []nats.Option // anything else
+
+	Credentials string // file of a user's credentials; "": none
+	CA          string // file of the authorities that the servers' certificates come from; "": those of the system
+	Certificate string // with Key, files of a client certificate; "": none
+	Key         string
+}
+
+// connect are the options of a connection.
+func (o Options) connect() []nats.Option {
+	list := []nats.Option{
+		nats.Name("dygmamba event log"), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
+		nats.ReconnectBufSize(-1), // what cannot be sent now is an error at once, and sent again under the same id
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // it would print; calls return theirs
+	}
+	if o.Credentials != "" {
+		list = append(list, nats.UserCredentials(o.Credentials)) // read again at every connection
+	}
+	if o.CA != "" {
+		list = append(list, nats.RootCAs(o.CA))
+	}
+	if o.Certificate != "" {
+		list = append(list, nats.ClientCert(o.Certificate, o.Key))
+	}
+	return append(list, o.Connect...)
 }
 
 const (
@@ -67,11 +91,7 @@ func Open(ctx context.Context, url string, o Options) (*Log, error) {
 	if err := checkSync(ctx, o.Monitor); err != nil {
 		return nil, err
 	}
-	nc, err := nats.Connect(url, append([]nats.Option{
-		nats.Name("dygmamba event log"), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
-		nats.ReconnectBufSize(-1), // what cannot be sent now is an error at once, and sent again under the same id
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // it would print; calls return theirs
-	}, o.Connect...)...)
+	nc, err := nats.Connect(url, o.connect()...)
 	if err != nil {
 		return nil, fmt.Errorf("event log %s: %w: %w", url, eventlog.ErrAway, err)
 	}
