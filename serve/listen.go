@@ -22,7 +22,7 @@ type Listening struct {
 	Address     string // host:port; port 0 is any that is free
 	Certificate string // with Key, files of a TLS certificate; both "": no TLS
 	Key         string
-	ClientCA    string        // file of the authorities that certificates of clients must come from; "": clients need none
+	ClientCA    string        // file of the authorities of clients; "": clients need no certificate
 	Connections int           // open at the same time; 0: 20,000
 	Drain       time.Duration // how long running requests may take when the server stops; 0: 20 s
 	Linger      time.Duration // how long new requests are answered when the server stops; 0: 500 ms
@@ -221,6 +221,7 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
+	Notify("STOPPING=1")
 	s.health.draining.Store(true)
 	s.log.Info("stopping: /readyz says so, and requests are answered for a while", "for", l.Linger)
 	for began := time.Now(); time.Since(began) < l.Linger && (l.conns.count() > 0 || l.Patient); {

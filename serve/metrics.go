@@ -20,6 +20,7 @@ type metrics struct {
 	events   prometheus.Counter
 	again    prometheus.Counter
 	passes   prometheus.Histogram
+	failed   prometheus.Counter // snapshots
 	recent   latencies
 }
 
@@ -40,7 +41,10 @@ func newMetrics(s *Server) *metrics {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
-	m.registry.MustRegister(m.requests, m.seconds, m.events, m.again, m.passes,
+	m.failed = prometheus.NewCounter(prometheus.CounterOpts{Name: "dygmamba_snapshot_failures_total",
+		Help: "Snapshots that could not be written."})
+	m.registry.MustRegister(s.gauges()...)
+	m.registry.MustRegister(m.requests, m.seconds, m.events, m.again, m.passes, m.failed,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		gauge("dygmamba_events", "Known events.", func() float64 { return float64(s.engine.now().Len()) }),
 		gauge("dygmamba_last_sequence", "Sequence of the last known event.",

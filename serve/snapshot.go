@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -37,6 +38,8 @@ type snapshotter struct {
 
 	mu     sync.Mutex  // one is written at a time; guards what follows
 	latest snapshotDoc // zero: there is none
+
+	shown atomic.Pointer[snapshotDoc] // the same, for metrics: they do not wait while one is written
 }
 
 // snapshotDoc is the last snapshot.
@@ -89,7 +92,7 @@ func (k *snapshotter) restore(ctx context.Context) (*modelMemory, error) {
 	if info, err := file.Stat(); err == nil {
 		size = info.Size()
 	}
-	k.latest = snapshotDoc{kept.Last, time.Now(), size, time.Since(began).Seconds()}
+	k.note(snapshotDoc{kept.Last, time.Now(), size, time.Since(began).Seconds()})
 	k.server.log.Info("restored a snapshot", "events", kept.Events, "last", kept.Last, "seconds", k.latest.Seconds)
 	if cut != kept.cut() {
 		return nil, nil // the memory is of other events
@@ -158,9 +161,14 @@ func (k *snapshotter) last() error {
 }
 
 // write writes a snapshot of the latest state. The server goes on taking events meanwhile.
-func (k *snapshotter) write() error {
+func (k *snapshotter) write() (err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	defer func() {
+		if err != nil {
+			k.server.metrics.failed.Inc()
+		}
+	}()
 	began := time.Now()
 	memory, err := k.server.models.memory()
 	if err != nil {
@@ -174,8 +182,22 @@ func (k *snapshotter) write() error {
 	}); err != nil {
 		return fmt.Errorf("snapshot %s: %w", k.File, err)
 	}
-	k.latest = snapshotDoc{at.Last, time.Now(), size, time.Since(began).Seconds()}
+	k.note(snapshotDoc{at.Last, time.Now(), size, time.Since(began).Seconds()})
 	return nil
+}
+
+// lastDoc is the last snapshot, or the start if there is none.
+func (k *snapshotter) lastDoc() snapshotDoc {
+	if doc := k.shown.Load(); doc != nil {
+		return *doc
+	}
+	return snapshotDoc{Time: k.server.started}
+}
+
+// note remembers the last snapshot. It is called with mu held.
+func (k *snapshotter) note(doc snapshotDoc) {
+	k.latest = doc
+	k.shown.Store(&doc)
 }
 
 // reached is the sequence of the last snapshot.

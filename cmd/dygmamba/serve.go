@@ -187,6 +187,12 @@ func (s *serving) run(ctx context.Context, a *app) error {
 	defer started.close()
 	defer s.reloads(ctx, a, server, port)()
 	fmt.Fprintln(a.err, "listening on "+port.URL())
+	if err := serve.Notify("READY=1"); err != nil {
+		o.Logger.Warn("tell systemd: " + err.Error())
+	}
+	watching, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	go server.Watchdog(watching)
 	err = server.Serve(ctx, port)
 	end := server.Summary()
 	if err := errors.Join(err, server.Close()); err != nil {

@@ -116,3 +116,25 @@ func TestServeReconfigures(t *testing.T) {
 		t.Errorf("the limits were not read again: %v", codes)
 	}
 }
+
+// The settings of deploy/ are those of flags that exist.
+func TestDeployedConfig(t *testing.T) {
+	manifest, err := os.ReadFile("../../deploy/kubernetes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(manifest), "serve.conf: |\n")
+	text, _, _ = strings.Cut(text, "---")
+	path := filepath.Join(t.TempDir(), "serve.conf")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{path, "../../deploy/serve.conf"} {
+		var s serving
+		cmd := &cobra.Command{}
+		s.add(cmd)
+		if lines, err := readConfig(file, cmd.Flags()); err != nil || len(lines) < 7 {
+			t.Errorf("%s: %d settings, %v", file, len(lines), err)
+		}
+	}
+}

@@ -248,3 +248,21 @@ func TestServeStore(t *testing.T) {
 	program(t, "serve", "export", "--store", dir, "--out", "x.csv").want(t, exitBadInput, "no store")
 	program(t, "serve", "restore", tar, "--store", again).want(t, exitBadInput, "not empty")
 }
+
+// The Python client works with the real server.
+func TestPythonClient(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil || testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("needs python3")
+	}
+	server, url := trainedRun(t).start(t, "--store", t.TempDir())
+	defer func() { server.Process.Kill(); server.Wait() }()
+	cmd := exec.Command(python, "-B", "-m", "unittest", "-v", "test_dygmamba")
+	cmd.Dir = "../../clients/python"
+	cmd.Env = append(os.Environ(), "DYGMAMBA_URL="+url)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
