@@ -44,8 +44,8 @@ func (f *tgbFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.limit, "limit", 0,
 		"with --protocol tgb or next: number of test events to use, drawn with a fixed seed (default: all)")
 	flags.IntVar(&f.swap, "swap", 0,
-		"with --protocol next: exchange the destinations of this `number` of test events and measure how well they are "+
-			"found by their bits, among --limit others (5,000)")
+		"with --protocol next: exchange the destinations of this `number` of test events and measure how well they "+
+			"are found by their bits, among --limit others (5,000)")
 	completeWith(cmd, "protocol", protocolDyGLib, protocolTGB, protocolNext)
 }
 

@@ -23,16 +23,10 @@ type Layer struct {
 // Layers is the house, from the ground up.
 var Layers = []Layer{
 	{Both, []string{
-<<<<<<< HEAD
 		"internal/arch", "internal/atomicfile", "internal/brokertest", "internal/disk", "internal/golden",
 		"internal/idset", "internal/jsonobject", "internal/memory", "internal/mersenne", "internal/npy",
-		"internal/parallel",
-		"internal/pcg64", "internal/pyset", "internal/release", "internal/rng", "internal/suggest",
-=======
-		"internal/arch", "internal/atomicfile", "internal/brokertest", "internal/golden", "internal/idset",
-		"internal/jsonobject", "internal/memory", "internal/mersenne", "internal/npy",
-		"internal/pairs", "internal/pcg64", "internal/pyset", "internal/release", "internal/rng", "internal/suggest",
->>>>>>> 77114f0 (eval: walk over events once for EdgeBank, data info and negatives)
+		"internal/pairs", "internal/parallel", "internal/pcg64", "internal/pyset", "internal/release", "internal/rng",
+		"internal/suggest",
 		"internal/tensorboard", "internal/term", "internal/torchtest",
 	}},
 
