@@ -178,15 +178,16 @@ func scalePicture(r *bench.ScaleReport) page.Picture {
 				i = len(list)
 				list = append(list, page.Series{Name: row.What, Tone: page.First + page.Tone(i%3), Named: true})
 			}
-			list[i].Add(float64(row.Events), v)
-			x, y = append(x, float64(row.Events)), append(y, v)
+			list[i].Add(float64(row.Events)/1e6, v)
+			x, y = append(x, float64(row.Events)/1e6), append(y, v)
 		}
 		if len(x) == 0 {
 			return page.Lines{}
 		}
 		slices.Sort(x)
+		x = slices.Compact(x)
 		return page.Lines{Dots: true, Series: list,
-			X: page.Axis{Name: "events", Min: x[0], Max: x[len(x)-1], Log: true, Ticks: slices.Compact(x)},
+			X: page.Axis{Name: "million events", Min: x[0], Max: x[len(x)-1], Log: true, Ticks: x},
 			Y: page.Axis{Min: slices.Min(y) / 1.2, Max: 1.2 * slices.Max(y), Log: true}}
 	}
 	return page.Picture{
