@@ -132,7 +132,9 @@ func (m *modelSlots) loadLane(g *generation, threads int) (*lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.name = p.Model()
+	if g.name == "" { // others may read it while a further lane is opened
+		g.name = p.Model()
+	}
 	return newLane(m.server, g.epoch, p, m.device), nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/eventlog"
 )
@@ -48,10 +47,11 @@ func newRetainer(s *Server, r Retention) *retainer {
 	return &retainer{Retention: r, server: s, step: r.Period / retainSteps}
 }
 
-// target is the cut that belongs to a latest event. Where times are dates, an event of the future does not count.
+// target is the cut that belongs to a latest event. Where times are dates or Unix times, an event of the future does
+// not count.
 func (k *retainer) target(latest event.Time) event.Time {
-	if k.server.options.Set.TimeFormat == dataset.TimeDate {
-		latest = min(latest, float64(time.Now().Unix()))
+	if clock := k.server.options.Set.Clock(); clock.Known() {
+		latest = min(latest, float64(time.Now().Unix())*clock.Second())
 	}
 	return math.Floor((latest-k.Period)/k.step) * k.step
 }
@@ -124,7 +124,7 @@ func (k *retainer) move(ctx context.Context, cut event.Time) error {
 		now := time.Now().UTC()
 		k.last = retentionDoc{Moved: &now, Dropped: dropped, Seconds: time.Since(began).Seconds()}
 	})
-	s.log.Info("dropped old events", "before", dataset.FormatTime(cut, s.options.Set.TimeFormat), "events", dropped,
+	s.log.Info("dropped old events", "before", s.options.Set.Clock().Write(cut), "events", dropped,
 		"seconds", time.Since(began).Seconds())
 	return s.trim(ctx, cut)
 }

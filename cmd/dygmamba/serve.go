@@ -231,6 +231,15 @@ func (s *serving) start(ctx context.Context, a *app, o serve.Options) (_ *starte
 	}
 	closers = append(closers, func() { opened.close() })
 	o.Set, o.Checkpoint, o.Load = opened.set, opened.files[0], opened.load
+	if s.retain != "" {
+		p, err := parsePeriod("--retain", s.retain)
+		if err == nil {
+			o.Retain.Period, err = p.in(opened.set)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	o.Phase("opening the event log")
 	if err := s.keep(ctx, a, &o); err != nil {
 		return nil, err
@@ -278,7 +287,7 @@ func (s *serving) options(a *app) (o serve.Options, err error) {
 	o = serve.Options{Limits: s.limits, Learn: s.learn, Logger: s.logger(a), Quality: true,
 		Models: s.reload, LogRequests: s.requests}
 	if s.retain != "" {
-		if o.Retain.Period, err = parsePeriod("--retain", s.retain); err != nil {
+		if _, err := parsePeriod("--retain", s.retain); err != nil {
 			return o, err
 		}
 	}
