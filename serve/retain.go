@@ -14,6 +14,8 @@ import (
 // Retention says for how long events are kept.
 type Retention struct {
 	Period float64 // in the unit of times; 0: for ever
+
+	manual bool // a test moves the cut itself
 }
 
 // retainSteps is the number of steps in which the cut moves by a whole period.
@@ -81,7 +83,7 @@ func (k *retainer) next() (event.Time, bool) {
 
 // watch moves the cut whenever it is due, until ctx ends.
 func (k *retainer) watch(ctx context.Context) {
-	if k.Period <= 0 {
+	if k.Period <= 0 || k.manual {
 		return
 	}
 	for pause := time.Duration(0); sleep(ctx, pause); {

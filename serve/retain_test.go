@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/event"
@@ -89,7 +90,7 @@ func TestRetention(t *testing.T) {
 				}
 				t.Cleanup(func() { log.Close() })
 				s, err := w.open(func(o *Options) {
-					o.Log, o.Retain = log, Retention{Period: period}
+					o.Log, o.Retain = log, Retention{Period: period, manual: true}
 					o.Snapshots.File = filepath.Join(dir, "snapshot")
 				})
 				if err != nil {
@@ -160,7 +161,7 @@ func TestRetention(t *testing.T) {
 // A model that was rolled back to after the cut moved knows the same events.
 func TestRetentionAndModels(t *testing.T) {
 	w := newWorld(t, dygmamba.DefaultModel)
-	s := w.server(t, func(o *Options) { o.Retain = Retention{Period: 1e12} })
+	s := w.server(t, func(o *Options) { o.Retain = Retention{Period: 1e12, manual: true} })
 	ask[map[string]any](t, s, "POST", "/v1/admin/reload", `{}`)
 	half, n := w.early.Log.Len(), w.whole.Log.Len()
 	ask[receiptDoc](t, s, "POST", "/v1/events", w.body(half, n))
@@ -191,3 +192,21 @@ func TestRetentionAndModels(t *testing.T) {
 }
 
 func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
+
+// The cut moves by itself when events come.
+func TestRetentionMovesByItself(t *testing.T) {
+	w := newWorld(t, dygmamba.DefaultModel)
+	half, n := w.early.Log.Len(), w.whole.Log.Len()
+	s := w.server(t, func(o *Options) { o.Retain.Period = (w.latest(n) - w.whole.Log.At(0).Time) / 3 })
+	before := s.engine.epoch.Load()
+	ask[receiptDoc](t, s, "POST", "/v1/events", w.body(half, n))
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		if ep := s.engine.epoch.Load(); ep.cut > before.cut && s.models.current.Load().epoch == ep {
+			break
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Fatal("the cut did not move")
+		}
+	}
+	ask[scoresDoc](t, s, "POST", "/v1/score", `{"queries": [{"src": 1, "dst": 2}]}`)
+}
