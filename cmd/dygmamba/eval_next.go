@@ -138,8 +138,8 @@ func (d *nextEvalDoc) write(w io.Writer, s term.Style) error {
 	for _, r := range d.Results {
 		if x := r.Swapped; x != nil {
 			f.Add("exchanged", fmt.Sprintf("%s of %s events have the destination of another; finding them by their "+
-				"bits: AP %s, AUC %s (rule cache: %s, %s)", term.Count(x.Swapped), term.Count(x.Events), term.Percent(x.AP),
-				term.Percent(x.AUC), term.Percent(x.CacheAP), term.Percent(x.CacheAUC)))
+				"bits: AP %s, AUC %s (rule cache: %s, %s)", term.Count(x.Swapped), term.Count(x.Events),
+				term.Percent(x.AP), term.Percent(x.AUC), term.Percent(x.CacheAP), term.Percent(x.CacheAUC)))
 		}
 	}
 	hidden := ", no node hidden"
