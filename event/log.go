@@ -208,6 +208,9 @@ func (l *Log) Expect(more int) {
 // Len is the number of events.
 func (l *Log) Len() int { return len(l.all.Src) }
 
+// Numbered says whether the i-th event's edge id is i+1.
+func (l *Log) Numbered() bool { return l.all.edge == nil }
+
 // Now is the log as it is: it shares the columns, and stays as it is when this one grows. It must not be appended to.
 func (l *Log) Now() *Log {
 	now := *l
@@ -220,6 +223,9 @@ func (l *Log) Now() *Log {
 func (l *Log) Continues(earlier *Log) bool {
 	return l.origin() == earlier.origin() && l.Len() >= earlier.Len()
 }
+
+// Grows says whether the log is what Now was of one that more events may come to.
+func (l *Log) Grows() bool { return l.grows != nil }
 
 func (l *Log) origin() *Log {
 	if l.grows != nil {

@@ -30,6 +30,8 @@ type Env struct {
 	Train func() (event.Span, error)
 	// OnFeatures hears of the tables that Features made; may be nil.
 	OnFeatures func(node, edge *nn.Features)
+	// Shared is where models find what others have derived from the same events; nil: each derives it for itself.
+	Shared *Shared
 }
 
 // Names is the dictionary of nodes, for what is known of a node by its name and not by its number. It may grow with the
@@ -69,6 +71,7 @@ type Data struct {
 	Imported bool
 	EdgeDim  int // columns of the events' features
 	Events   int // how many there are, 0 where nobody knows
+	Nodes    int // 1 + the largest node id, 0 where nobody knows
 	// Span is how long the training part lasts, 0 where nobody knows.
 	Span  event.Time
 	OnCPU bool // they will be trained on by a CPU
@@ -80,7 +83,7 @@ func DataOf(s *dataset.Set) Data {
 		return Data{}
 	}
 	return Data{Name: s.Name, Imported: s.Sampling == protocol.Native, EdgeDim: s.Edge.Cols,
-		Events: s.Log.Len(), Span: span(s.Log)}
+		Events: s.Log.Len(), Nodes: s.NumNodes(), Span: span(s.Log)}
 }
 
 // span is how long the training part of a log lasts, which ends where the validation part begins.
@@ -114,6 +117,8 @@ type Kind[C interface{ Check() error }] struct {
 	Imported func(c *C)
 	// Fit, optional, changes the configuration to what the data are like. Presets and settings come after both.
 	Fit func(c *C, data Data)
+	// Bound, optional, changes what a preset asks for to what a stream of this size allows. Settings come after it.
+	Bound func(c *C, data Data)
 	// Remembers says that the models are Memories. Presets that do as published programs did then run in the order of
 	// arrival, others in strict order.
 	Remembers bool
@@ -409,6 +414,9 @@ func (k Kind[C]) spec(preset string, data Data, settings []string) (Spec, error)
 		k.Fit(&c, data)
 	}
 	k.Presets[i].Apply(data.Name, &c, &t)
+	if k.Bound != nil {
+		k.Bound(&c, data)
+	}
 	return k.complete(Spec{Preset: preset, Order: k.order(preset), Task: k.Task}, c, t, settings)
 }
 

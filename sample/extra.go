@@ -25,6 +25,20 @@ type Extra interface {
 	NewPart() Part
 }
 
+// Sizer is an extra that can make parts as large as they will be without finding what is in them. A plan of memory asks
+// for that: it must not take as long as what it plans.
+type Sizer interface {
+	Extra
+	Sizes() Extra // the same extra, whose parts have the right sizes and any values
+}
+
+// Warmer is an extra that keeps state over the events so far, which questions about the present need.
+type Warmer interface {
+	Extra
+	// Warm lets the state go on to the end of a past, by at most about this many events, and says how many are left.
+	Warm(past index.View, most, threads int) (left int)
+}
+
 // Part is what an Extra has found for a batch. The next Gather into the same batch uses its memory again.
 type Part interface {
 	// Gather fills the part. Everything else that the plan asks for is there already. As everywhere, what is found
@@ -74,6 +88,21 @@ func (p *Plan) Check(past index.View) error {
 		}
 	}
 	return nil
+}
+
+// Sizes is the plan with rows of a fixed length, the longest that any batch can ask for, and extras that tell sizes
+// only.
+func (p Plan) Sizes() Plan {
+	p = p.AtMost()
+	extras := make([]Extra, len(p.Extras))
+	for i, e := range p.Extras {
+		if s, ok := e.(Sizer); ok {
+			e = s.Sizes()
+		}
+		extras[i] = e
+	}
+	p.Extras = extras
+	return p
 }
 
 // ownedPart is the part of a batch that belongs to an extra.

@@ -71,39 +71,3 @@ func (a *account) write(out []float32, t event.Time, o *Options, rates *[Scales]
 		out[3+s] = float32(math.Log1p(float64(a.decayed[s]) * math.Exp(-rate*ago)))
 	}
 }
-
-// ledger is the accounts of things that are known by a key.
-type ledger[K comparable] struct {
-	places   map[K]int32 // the same for all states of one past
-	accounts []account   // those of places beyond are empty
-}
-
-func newLedger[K comparable]() ledger[K] { return ledger[K]{places: map[K]int32{}} }
-
-func (l *ledger[K]) of(k K) (a account) {
-	if i, ok := l.places[k]; ok && int(i) < len(l.accounts) {
-		a = l.accounts[i]
-	}
-	return a
-}
-
-func (l *ledger[K]) add(k K, t event.Time, rates *[Scales]float64) {
-	i, ok := l.places[k]
-	if !ok {
-		i = int32(len(l.places))
-		l.places[k] = i
-	}
-	for int(i) >= len(l.accounts) {
-		l.accounts = append(l.accounts, account{})
-	}
-	l.accounts[i].add(t, rates)
-}
-
-// clear empties all accounts; keys keep their places.
-func (l *ledger[K]) clear() { l.accounts = l.accounts[:0] }
-
-// copy makes l the same as from, in the memory it has.
-func (l *ledger[K]) copy(from *ledger[K]) {
-	l.places = from.places
-	l.accounts = append(l.accounts[:0], from.accounts...)
-}

@@ -19,3 +19,46 @@ var (
 
 // KeyOf is who a node is.
 func KeyOf(o Options, n event.Node) uint64 { return o.key(n) }
+
+// Limited makes a state hold at most this many nodes, and this many slots of a shard, and windows begin so many events
+// early.
+func (o Options) Limited(nodes, slots, warmUp int) Options {
+	o.forced = limits{nodes, slots, warmUp}
+	return o
+}
+
+// Base is the event that the state before an event begins with.
+func (p *Past) Base(event int) int { return p.base(p.number(event)) }
+
+// Steps is how many events were applied to states, all in all.
+func (p *Past) Steps() int { return p.steps }
+
+// Recent is how many recent states are kept.
+func (p *Past) Recent() int { return len(p.recent) }
+
+// Held is what the states take, and at most what their snapshots take beside.
+func (p *Past) Held() (states, snapshots int) {
+	states = p.Bytes()
+	for _, k := range p.kept {
+		snapshots += k.now.state.bytes()
+		if k.soon.state != nil {
+			snapshots += k.soon.state.bytes()
+		}
+	}
+	most := 0
+	if p.near.next > 0 {
+		most = p.copied - p.near.copied
+	}
+	if len(p.recent) > 0 {
+		most = max(most, p.copied-p.recent[0].copied)
+	}
+	return states, snapshots + most
+}
+
+// Full is how often nodes or counts were forgotten because there was no room.
+func (s *State) Full() (counts, nodes int) {
+	for i := range s.counts {
+		counts += s.counts[i].drops
+	}
+	return counts, len(s.free)
+}

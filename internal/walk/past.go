@@ -10,32 +10,54 @@ import (
 )
 
 // Past is the states of a log at any time. Asked about ascending times it goes through the events once; asked about an
-// earlier one it goes on from the nearest of a bounded number of snapshots. The log may grow, also by late events.
+// earlier one it goes on from the nearest of a bounded number of snapshots, or from where the window begins. The log
+// may grow, also by late events.
 //
 // It belongs to one goroutine.
 type Past struct {
-	log   *event.Log
-	taken int     // events of the log that are in order
-	order []int32 // positions in the log by time; nil where that is the order of the log
-	out   sources
+	Threads int  // that compute; 0 is 1
+	Live    bool // late events may come at any time: recent states are kept for them
 
-	now   State
-	next  int        // the first event, in order, that now does not know
-	kept  []snapshot // ascending, each later than nothing at all
-	every int        // events between two of them
-	near  snapshot   // one more, shortly before where late events come
-	close int        // events that are gone through again rather than taking a nearer one
-	mark  int        // where to take that one on the way; 0: nowhere
-	work  [2][]event.Node
+	log     *event.Log
+	options Options
+	limits  limits
+	taken   int     // events of the log that are in order
+	order   []int32 // positions in the log by time; nil where that is the order of the log
+	out     sources
+
+	now    segment
+	next   int     // the first event, in order, that now does not know
+	soon   segment // the one after now, on its way; its state may be nil
+	soonAt int     // the first event that it does not know
+	begins int     // where it begins; −1: not looked for yet
+
+	kept   []snapshot // ascending, each later than nothing at all
+	every  int        // events between two of them
+	near   snapshot   // one more, shortly before where late events come
+	recent []snapshot // of a live past: ascending, the latest a few thousand events ago at most
+	copied int        // bytes of pages that were copied because a snapshot has them
+	close  int        // events that are gone through again rather than taking a nearer one
+	mark   int        // where to take that one on the way; 0: nowhere
+	work   [2][]event.Node
+	behind int // events that were recorded since the last Run
 
 	asked   event.Time // the latest time that was asked about
 	changes int        // how often an event came that is earlier
+	steps   int        // events that were applied to states, all in all
 }
 
-// snapshot is the state before an event, in order.
+// segment is the state of consecutive events: see limits.
+type segment struct {
+	number int
+	state  *State
+}
+
+// snapshot is the states before an event, in order.
 type snapshot struct {
-	next  int
-	state *State
+	next      int // 0: there is none
+	now, soon segment
+	soonAt    int
+	copied    int // as it was: what was copied since is what the snapshot takes at most
 }
 
 // How much is kept for questions about the past: snapshots are this many at most, together about so large, and at first
@@ -45,35 +67,137 @@ const (
 	mostSnapshots = 16
 	mostBytes     = 256 << 20
 	firstEvery    = 1 << 12
-	firstClose    = 1 << 10
+	firstClose    = 1 << 9
+	// Of a live past states are kept from so far before the end on, at least so far apart, and this many, each about
+	// four times as far away as the next.
+	farRecent   = 1 << 16
+	recentEvery = 1 << 10
+	mostRecent  = 5
 )
+
+// together is the number of events that are recorded before they are applied.
+const together = 1 << 11
 
 // Over is the past of a log.
 func Over(log *event.Log, o Options) *Past {
-	return &Past{log: log, now: *NewState(o), every: firstEvery, close: firstClose, asked: math.Inf(-1)}
+	p := &Past{log: log, options: o, limits: o.limits(), every: firstEvery, close: firstClose, asked: math.Inf(-1)}
+	p.begin(0)
+	return p
 }
 
 // Options are those of its states.
-func (p *Past) Options() Options { return p.now.options }
+func (p *Past) Options() Options { return p.options }
 
 // At is the state of all events strictly before t, until the next call.
 func (p *Past) At(t event.Time) *State {
-	want := p.Count(t)
-	if want < p.next {
+	p.reach(p.Count(t))
+	return p.now.state
+}
+
+// TimeOf is that of the event this many before the one that the state goes on with; −Inf: there is none.
+func (p *Past) TimeOf(back int) event.Time {
+	if at := min(p.next, p.taken-1) - back; at >= 0 {
+		return p.time(at)
+	}
+	return math.Inf(-1)
+}
+
+// reach makes now the state before an event, in order.
+func (p *Past) reach(want int) {
+	if want < p.next || p.now.number > p.number(want) || p.tooEarly(want) {
 		p.rewind(want)
 	}
 	for p.next < want {
 		p.Step()
 	}
-	return &p.now
+	p.Run()
+}
+
+// GoOn is At for the end of the log, by at most about this many events. It says how many are left.
+func (p *Past) GoOn(most int) (left int) {
+	want := p.Count(math.Inf(1))
+	if p.tooEarly(want) {
+		p.rewind(want)
+	}
+	for stop := p.next + most; p.next < min(want, stop); {
+		p.Step()
+	}
+	p.Run()
+	return want - p.next
+}
+
+// Run applies what was recorded.
+func (p *Past) Run() {
+	runAll(max(1, p.Threads), p.now.state, p.soon.state)
+	p.behind = 0
+	p.copied += p.now.state.takeCopied()
+	if p.soon.state != nil {
+		p.copied += p.soon.state.takeCopied()
+	}
+	if p.near.next > 0 && p.copied-p.near.copied > p.room() {
+		p.near = snapshot{}
+	}
+	for len(p.recent) > 0 && p.copied-p.recent[0].copied > p.room() {
+		p.recent = slices.Delete(p.recent, 0, 1)
+	}
+}
+
+// room is how many bytes there are for pages that the states of late events alone have.
+func (p *Past) room() int {
+	if p.options.Budget == 0 {
+		return mostBytes
+	}
+	return min(mostBytes, int(snapshotShare*float64(p.options.Budget))/2)
+}
+
+// number is that of the segment that tells the state before an event, in order.
+func (p *Past) number(event int) int {
+	if p.limits.warmUp == 0 {
+		return 0
+	}
+	return event / p.limits.segment()
+}
+
+// base is the event that a segment's state begins with: an instant is never cut.
+func (p *Past) base(number int) int {
+	if number == 0 {
+		return 0
+	}
+	return p.earlier(p.time(number*p.limits.segment() - p.limits.warmUp))
+}
+
+// tooEarly says whether to go on from where the state is takes longer than to begin with the window of an event.
+func (p *Past) tooEarly(event int) bool {
+	first := p.first(event)
+	return p.now.number < first && p.next < p.base(first)
+}
+
+// first is the segment to begin with for the state before an event. A live past begins with the one before where the
+// event is one of the first of its own: late events may make it go back to there.
+func (p *Past) first(event int) int {
+	number := p.number(event)
+	if p.Live && number > 0 && event-number*p.limits.segment() < min(farRecent, p.limits.warmUp) {
+		number--
+	}
+	return number
+}
+
+// begin makes now the state of a segment before its first event.
+func (p *Past) begin(number int) {
+	p.now, p.soon = segment{number, NewState(p.options)}, segment{}
+	p.next, p.begins = p.base(number), -1
 }
 
 // Count is the number of events strictly before t.
 func (p *Past) Count(t event.Time) int {
 	p.take()
+	p.out.catchUp(p.log)
 	p.asked = max(p.asked, t)
 	return p.earlier(t)
 }
+
+// Segment tells apart the times whose states begin with different events: Count says how many are before them.
+func (p *Past) Segment(count int) int { return p.number(count) }
 
 // earlier is the number of events in order that are strictly before t.
 func (p *Past) earlier(t event.Time) int {
@@ -90,19 +214,22 @@ func (p *Past) Meeting(k int) (src, dst event.Node, t event.Time) {
 func (p *Past) Changes() int { return p.changes }
 
 // Sent says whether a node is the source of an event that has happened.
-func (p *Past) Sent(n event.Node, e event.Edge) bool { return p.out.of(e) == n }
+func (p *Past) Sent(n event.Node, e event.Edge) bool { return p.out.of(e, p.log) == n }
 
-// Step lets the state go on by the events of the next instant.
+// Step records the events of the next instant. Run applies them. Where the caller has states of its own to read, it
+// knows that the instant is of the same segment.
 func (p *Past) Step() {
-	all, t := p.log.All(), p.time(p.next)
-	src, dst := p.work[0][:0], p.work[1][:0]
-	for p.next < p.taken && p.time(p.next) == t {
-		i := p.at(p.next)
-		src, dst = append(src, all.Src[i]), append(dst, all.Dst[i])
-		p.next++
+	p.goOn()
+	p.next = p.record(p.now.state, p.next)
+	if p.behind >= together {
+		p.Run()
 	}
-	p.work = [2][]event.Node{src, dst}
-	p.now.Apply(t, src, dst)
+	if p.limits.warmUp > 0 && p.number(p.next) > p.now.number {
+		p.turn()
+	}
+	if p.number(p.next) < p.now.number { // not yet the state that anyone asks for
+		return
+	}
 	last := 0
 	if n := len(p.kept); n > 0 {
 		last = p.kept[n-1].next
@@ -113,23 +240,129 @@ func (p *Past) Step() {
 	if p.mark > 0 && p.next >= p.mark {
 		p.keepNear()
 	}
+	if p.Live {
+		p.keepRecent()
+	}
+}
+
+// record records the events of an instant, and says which event is the next.
+func (p *Past) record(s *State, next int) int {
+	all, t := p.log.All(), p.time(next)
+	src, dst := p.work[0][:0], p.work[1][:0]
+	for next < p.taken && p.time(next) == t {
+		i := p.at(next)
+		src, dst = append(src, all.Src[i]), append(dst, all.Dst[i])
+		next++
+	}
+	p.work = [2][]event.Node{src, dst}
+	s.Record(t, src, dst)
+	p.behind += len(src)
+	p.steps += len(src)
+	return next
+}
+
+// goOn lets the next segment's state follow, from where it begins on: up to two instants for one of now's, so that it
+// catches up where it began late.
+func (p *Past) goOn() {
+	if p.limits.warmUp == 0 {
+		return
+	}
+	if p.begins < 0 {
+		at := (p.now.number+1)*p.limits.segment() - p.limits.warmUp
+		if at >= p.taken {
+			return
+		}
+		p.begins = p.base(p.now.number + 1)
+	}
+	if p.next <= p.begins {
+		return
+	}
+	if p.soon.state == nil {
+		p.soon, p.soonAt = segment{p.now.number + 1, NewState(p.options)}, p.begins
+	}
+	for range 2 {
+		if p.soonAt < p.next {
+			p.soonAt = p.record(p.soon.state, p.soonAt)
+		}
+	}
+}
+
+// turn makes the next segment's state now's.
+func (p *Past) turn() {
+	want := p.number(p.next)
+	at := p.next
+	if p.soon.state == nil || p.soon.number != want {
+		p.Run()
+		p.begin(want)
+	} else {
+		p.Run()
+		p.now, p.next, p.soon, p.begins = p.soon, p.soonAt, segment{}, -1
+	}
+	for p.next < at {
+		p.next = p.record(p.now.state, p.next)
+		if p.behind >= together {
+			p.Run()
+		}
+	}
+}
+
+// snapshot is one of the states as they are.
+func (p *Past) snapshot() snapshot {
+	p.Run()
+	s := snapshot{p.next, p.now, p.soon, p.soonAt, p.copied}
+	s.now.state = p.now.state.clone()
+	if p.soon.state != nil {
+		s.soon.state = p.soon.state.clone()
+	}
+	return s
 }
 
 // keepNear takes the snapshot for the next late event.
-func (p *Past) keepNear() {
-	if p.near.state == nil {
-		p.near.state = new(State)
+func (p *Past) keepNear() { p.near, p.mark = p.snapshot(), 0 }
+
+// keepRecent takes one more of the recent states of a live past: on the way to the last event at 64 Ki, 16 Ki, 4 Ki and
+// 1 Ki events before it, and then after as many as are between the last two. It forgets one that is too near to its
+// neighbours.
+func (p *Past) keepRecent() {
+	since := p.next
+	if n := len(p.recent); n > 0 {
+		since -= p.recent[n-1].next
+	} else if p.taken-p.next > farRecent {
+		return
 	}
-	p.near.state.copy(&p.now)
-	p.near.next, p.mark = p.next, 0
+	if since < max(recentEvery, 3*(p.taken-p.next)) {
+		return
+	}
+	p.recent = append(p.recent, p.snapshot())
+	if len(p.recent) <= mostRecent {
+		return
+	}
+	drop := 0 // the first goes, unless another is not four times as far away as the one after it
+	for i := len(p.recent) - 2; i > 0 && drop == 0; i-- {
+		if p.next-p.recent[i-1].next < 4*(p.next-p.recent[i].next) {
+			drop = i
+		}
+	}
+	p.recent = slices.Delete(p.recent, drop, drop+1)
 }
 
 // keep takes a snapshot.
 func (p *Past) keep() {
-	s := new(State)
-	s.copy(&p.now)
-	p.kept = append(p.kept, snapshot{p.next, s})
-	for len(p.kept) > max(2, min(mostSnapshots, mostBytes/max(1, s.bytes()))) {
+	least, most := 2, mostBytes
+	if p.limits.warmUp > 0 {
+		least, most = 0, p.room()
+	}
+	size := p.now.state.bytes()
+	if p.soon.state != nil {
+		size += p.soon.state.bytes()
+	}
+	most = max(least, min(mostSnapshots, most/max(1, size)))
+	if most == 0 {
+		p.every, p.kept = p.every*2, nil
+		return
+	}
+	p.kept = append(p.kept, p.snapshot())
+	for len(p.kept) > most {
 		p.every *= 2
 		fewer := p.kept[:0]
 		for i, k := range p.kept {
@@ -142,22 +375,36 @@ func (p *Past) keep() {
 	}
 }
 
-// rewind goes back to the last snapshot that knows at most the first events.
-func (p *Past) rewind(events int) {
+// nearest is the last snapshot that knows at most the first events, if that is nearer than the beginning of the window.
+func (p *Past) nearest(events int) (last snapshot, found bool) {
 	i := sort.Search(len(p.kept), func(i int) bool { return p.kept[i].next > events })
-	var last snapshot
 	if i > 0 {
 		last = p.kept[i-1]
+	}
+	for _, s := range p.recent {
+		if s.next > last.next && s.next <= events {
+			last = s
+		}
 	}
 	if p.near.next > last.next && p.near.next <= events {
 		last = p.near
 	}
-	p.next = last.next
-	if last.next == 0 {
-		p.now.clear()
+	return last, last.next > 0 && last.next >= p.base(p.first(events))
+}
+
+// rewind goes back, or to the window, of the state before an event.
+func (p *Past) rewind(events int) {
+	p.behind = 0
+	last, found := p.nearest(events)
+	if !found {
+		p.begin(p.first(events))
 		return
 	}
-	p.now.copy(last.state)
+	p.now, p.soon, p.next, p.soonAt, p.begins = last.now, last.soon, last.next, last.soonAt, -1
+	p.now.state = last.now.state.clone()
+	if last.soon.state != nil {
+		p.soon.state = last.soon.state.clone()
+	}
 }
 
 // Grow goes on with a log that continues the one so far.
@@ -169,9 +416,13 @@ func (p *Past) take() {
 	if p.taken == all.Len() {
 		return
 	}
+	p.begins = -1
+	if p.taken == 0 && p.log.Sorted() {
+		p.taken = all.Len()
+		return
+	}
 	first := math.Inf(1)
 	for i := p.taken; i < all.Len(); i++ {
-		p.out.note(all.Edge(i), all.Src[i], all.Len())
 		t := all.Time[i]
 		first = min(first, t)
 		if t < p.asked {
@@ -191,8 +442,14 @@ func (p *Past) take() {
 // known is how many events, in order, the latest state that is kept knows.
 func (p *Past) known() int {
 	known := max(p.next, p.near.next)
+	if p.soon.state != nil {
+		known = max(known, p.soonAt)
+	}
 	if n := len(p.kept); n > 0 {
 		known = max(known, p.kept[n-1].next)
+	}
+	if n := len(p.recent); n > 0 {
+		known = max(known, p.recent[n-1].next)
 	}
 	return known
 }
@@ -222,11 +479,12 @@ func (p *Past) insert(times []event.Time) {
 // back, for the next event that is up to twice as late.
 func (p *Past) forget(t event.Time) {
 	first := p.earlier(t)
-	p.kept = slices.DeleteFunc(p.kept, func(s snapshot) bool { return s.next > first })
+	later := func(s snapshot) bool { return s.next > first }
+	p.kept, p.recent = slices.DeleteFunc(p.kept, later), slices.DeleteFunc(p.recent, later)
 	if p.near.next > first {
-		p.near.next = 0
+		p.near = snapshot{}
 	}
-	if p.next > first {
+	if p.next > first || p.soon.state != nil && p.soonAt > first {
 		p.rewind(first)
 	}
 	p.mark = 0
@@ -245,8 +503,10 @@ func (p *Past) at(k int) int {
 
 func (p *Past) time(k int) event.Time { return p.log.All().Time[p.at(k)] }
 
-// sources are those of events by edge id: a table while ids are about as many as events, which is usual.
+// sources are those of events by edge id. Where ids are the places in the log, the log tells them; otherwise a table
+// does while ids are about as many as events, which is usual.
 type sources struct {
+	noted int // events of the log
 	table []event.Node
 	far   map[event.Edge]event.Node
 }
@@ -270,9 +530,34 @@ func (s *sources) note(e event.Edge, src event.Node, events int) {
 	}
 }
 
-func (s *sources) of(e event.Edge) event.Node {
-	if e >= 0 && int(e) < len(s.table) && s.table[e] != 0 {
+// catchUp enters the events of a log that came since, if it has ids of its own.
+func (s *sources) catchUp(log *event.Log) {
+	if log.Numbered() {
+		return
+	}
+	for all := log.All(); s.noted < all.Len(); s.noted++ {
+		s.note(all.Edge(s.noted), all.Src[s.noted], all.Len())
+	}
+}
+
+func (s *sources) of(e event.Edge, log *event.Log) event.Node {
+	switch {
+	case log.Numbered():
+		if all := log.All(); e > 0 && int(e) <= all.Len() {
+			return all.Src[e-1]
+		}
+		return 0
+	case e >= 0 && int(e) < len(s.table) && s.table[e] != 0:
 		return s.table[e]
 	}
 	return s.far[e]
+}
+
+// Bytes is what the states take, snapshots left out.
+func (p *Past) Bytes() int {
+	n := p.now.state.bytes()
+	if p.soon.state != nil {
+		n += p.soon.state.bytes()
+	}
+	return n
 }

@@ -4,67 +4,92 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/dygmamba/dygmamba/event"
 )
 
 // State is what is known of all nodes after some events. It belongs to one goroutine.
+//
+// Events are first recorded and then applied by several threads: who takes part, and who did what last, is known at
+// once; vectors and counts follow when Run is called. The number of threads changes no bit, as each number is computed
+// by one of them, in the order of events.
 type State struct {
 	options Options
+	limits  limits
 	rates   [Scales]float64
-	slots   []int32 // by node id: 1 + the node's place, 0 for one that never occurred
-	nodes   []node
-	vectors []float32 // [nodes, Vectors, Dim], each as of the node's time
-	pairs   ledger[pair]
-	after   ledger[nextItem]
-	group   []meeting // events of the instant that is being applied
+	owner   uint64
+	copied  int // bytes of pages that other states have too
+
+	slots  paged[int32]   // by node id: 1 + the node's place, 0 for one that never occurred
+	nodes  paged[node]    // by place
+	rows   paged[float32] // by place: [Vectors, Dim], each as of the node's time
+	places int            // that were given to nodes
+	free   []int32        // those that can be given again
+	counts *table
+
+	program program
+	group   []meeting // events of the instant that is being recorded
+	work    []int32
 }
 
 // node is what is kept of a node beside its vectors.
 type node struct {
 	key          uint64
-	id           event.Node
 	latest       latest     // whom it met
 	at           event.Time // of its vectors: its last event
 	any, out, in account    // in any role, as a source, as a destination
+	id           event.Node
 }
 
-// pair is a directed one, by id.
-type pair struct{ src, dst event.Node }
+// nodeBytes is what a node takes beside its vectors.
+const nodeBytes = int(unsafe.Sizeof(node{}))
 
 // meeting is an event by the places of its nodes.
 type meeting struct{ src, dst int32 }
 
 // NewState is the state before the first event.
 func NewState(o Options) *State {
-	return &State{options: o, rates: o.Rates(), pairs: newLedger[pair](), after: newLedger[nextItem]()}
+	s := &State{options: o, limits: o.limits(), rates: o.Rates(), owner: owners.Add(1), counts: new(table),
+		slots: newPaged[int32](1, 4), nodes: newPaged[node](1, nodeBytes),
+		rows: newPaged[float32](o.Width(), 4*o.Width())}
+	for i := range s.counts {
+		s.counts[i].most, s.counts[i].owner = s.limits.slots, s.owner
+	}
+	return s
 }
 
 // Apply takes over the events of one instant, which is later than all before: who met whom, in any order.
 func (s *State) Apply(t event.Time, src, dst []event.Node) {
+	s.Record(t, src, dst)
+	s.Run(1)
+}
+
+// Record notes the events of one instant, which is later than all before. Vectors and counts follow with Run.
+func (s *State) Record(t event.Time, src, dst []event.Node) {
 	s.group = s.group[:0]
+	src, dst = s.makeRoom(src, dst)
 	for i := range src {
 		u, v := s.place(src[i]), s.place(dst[i])
+		if u < 0 || v < 0 { // more nodes in one instant than the budget has room for
+			continue
+		}
 		s.group = append(s.group, meeting{u, v})
-		s.count(t, u, v, pair{src[i], dst[i]})
+		s.count(t, u, v)
 	}
 	slices.SortFunc(s.group, s.compare)
 	if s.options.Follow {
 		s.follow(t)
 	}
+	p := &s.program
 	for _, m := range s.group {
 		s.decay(m.src, t)
 		s.decay(m.dst, t)
 	}
-	// The longest walks first: whatever is read has not been written yet.
-	for level := Levels; level > 0; level-- {
-		for _, m := range s.group {
-			s.extend(m.src, m.dst, level)
-			if m.src != m.dst {
-				s.extend(m.dst, m.src, level)
-			}
-		}
+	for _, m := range s.group {
+		p.meetings = append(p.meetings, rowPair{s.rows.at(m.src), s.rows.at(m.dst), m.src == m.dst})
 	}
+	p.turns = append(p.turns, turn{len(p.decays), len(p.meetings)})
 }
 
 // Row is the node's row of vectors, H⁰ and then scale by scale, and the time they are of: at a later t a vector of
@@ -74,130 +99,207 @@ func (s *State) Row(n event.Node) (row []float32, at event.Time) {
 	if i < 0 {
 		return nil, 0
 	}
-	return s.row(i), s.nodes[i].at
+	return s.rows.at(i), s.node(i).at
+}
+
+// CopyRow notes that the node's row, as it is after what was recorded so far, is to be copied.
+func (s *State) CopyRow(n event.Node, to []float32) {
+	row, _ := s.Row(n)
+	if row == nil {
+		s.Begin(n, to)
+		return
+	}
+	s.program.copies = append(s.program.copies, rowCopy{len(s.program.turns), row, to})
 }
 
 // Begin fills a row of the same form for a node without events: H⁰, and zeros.
 func (s *State) Begin(n event.Node, row []float32) {
-	s.options.begin(s.options.key(n), row[:s.options.Dim])
+	s.options.begin(s.key(n), row[:s.options.Dim])
 	clear(row[s.options.Dim:])
 }
 
 // Activity is what u and v have done so far, for a query about u→v: in any role, u as a source, v as a destination, the
 // pair in either direction. Options.Roles makes numbers of it.
 func (s *State) Activity(u, v event.Node) (a Activity) {
-	if i := s.find(u); i >= 0 {
-		a[0], a[2] = s.nodes[i].any, s.nodes[i].out
-	}
-	if i := s.find(v); i >= 0 {
-		a[1], a[3] = s.nodes[i].any, s.nodes[i].in
-	}
-	a[4], a[5] = s.pairs.of(pair{u, v}), s.pairs.of(pair{v, u})
+	s.ReadActivity(u, v, &a)
+	s.Run(1)
 	return a
 }
 
-// count counts an event in all its roles. A loop is one event of its node.
-func (s *State) count(t event.Time, u, v int32, p pair) {
-	s.nodes[u].any.add(t, &s.rates)
-	s.nodes[u].out.add(t, &s.rates)
-	if u != v {
-		s.nodes[v].any.add(t, &s.rates)
+// ReadActivity notes that Activity is to be written to a, as it is after what was recorded so far.
+func (s *State) ReadActivity(u, v event.Node, a *Activity) {
+	*a = Activity{}
+	p := &s.program
+	if i := s.find(u); i >= 0 {
+		p.readRole(i, roleAny, &a[0])
+		p.readRole(i, roleOut, &a[2])
 	}
-	s.nodes[v].in.add(t, &s.rates)
-	s.pairs.add(p, t, &s.rates)
+	if i := s.find(v); i >= 0 {
+		p.readRole(i, roleAny, &a[1])
+		p.readRole(i, roleIn, &a[3])
+	}
+	x, y := s.key(u), s.key(v)
+	p.read(keyOf(pairKey, x, y), &a[4])
+	p.read(keyOf(pairKey, y, x), &a[5])
+}
+
+// count counts an event in all its roles. A loop is one event of its node.
+func (s *State) count(t event.Time, u, v int32) {
+	p := &s.program
+	p.roles = append(p.roles, roleOp{place: u, role: roleAny, t: t}, roleOp{place: u, role: roleOut, t: t},
+		roleOp{place: v, role: roleIn, t: t})
+	if u != v {
+		p.roles = append(p.roles, roleOp{place: v, role: roleAny, t: t})
+	}
+	p.add(keyOf(pairKey, s.node(u).key, s.node(v).key), t)
 }
 
 // compare orders events of an instant by who takes part. Nodes that share a key, which hardly happens, stand in the
 // order of their numbers' places.
 func (s *State) compare(a, b meeting) int {
-	return cmp.Or(cmp.Compare(s.nodes[a.src].key, s.nodes[b.src].key),
-		cmp.Compare(s.nodes[a.dst].key, s.nodes[b.dst].key), cmp.Compare(a.src, b.src), cmp.Compare(a.dst, b.dst))
+	if a == b {
+		return 0
+	}
+	return cmp.Or(cmp.Compare(s.node(a.src).key, s.node(b.src).key),
+		cmp.Compare(s.node(a.dst).key, s.node(b.dst).key), cmp.Compare(a.src, b.src), cmp.Compare(a.dst, b.dst))
 }
 
-// decay brings a node's vectors to a time.
+// decay notes that a node's vectors are to be brought to a time.
 func (s *State) decay(i int32, t event.Time) {
-	n := &s.nodes[i]
+	n := s.node(i)
 	if n.at == t {
 		return
 	}
-	row, d := s.row(i)[s.options.Dim:], s.options.Dim
-	for _, rate := range s.rates {
-		once := math.Exp(-rate * (t - n.at))
-		for factor := once; len(row) > 0; factor *= once {
-			scale(row[:d], float32(factor))
-			row = row[d:]
-			if len(row)%(Levels*d) == 0 {
-				break
-			}
-		}
+	row, copied := s.rows.own(i, s.owner)
+	s.copied += 4 * copied
+	if since := t - n.at; !math.IsInf(since, 1) {
+		s.program.decays = append(s.program.decays, decay{row, since})
 	}
 	n.at = t
 }
 
-// extend adds the walks of level−1 steps from other to those of level steps from i.
-func (s *State) extend(i, other int32, level int) {
-	d, to, from := s.options.Dim, s.row(i), s.row(other)
-	for s := range Scales {
-		at := (s*Levels + level) * d
-		before := at - d
-		if level == 1 {
-			before = 0
-		}
-		add(to[at:at+d], from[before:before+d])
-	}
-}
-
-func (s *State) row(i int32) []float32 {
-	width := s.options.Width()
-	at := int(i) * width
-	return s.vectors[at : at+width : at+width]
-}
+// node is the node of a place, which place, or begin, has made this state's own.
+func (s *State) node(i int32) *node { return &s.nodes.at(i)[0] }
 
 // find is the place of a node, −1 if it never occurred.
 func (s *State) find(n event.Node) int32 {
-	if n < 0 || int(n) >= len(s.slots) {
+	if n < 0 || !s.slots.has(n) {
 		return -1
 	}
-	return s.slots[n] - 1
+	return s.slots.at(n)[0] - 1
 }
 
-// place is that of a node, which gets one if it has none.
+// key is who a node is.
+func (s *State) key(n event.Node) uint64 {
+	if i := s.find(n); i >= 0 {
+		return s.node(i).key
+	}
+	return s.options.key(n)
+}
+
+// place is that of a node, to be written. It gets one if it has none; −1: there is no room.
 func (s *State) place(n event.Node) int32 {
 	if i := s.find(n); i >= 0 {
+		_, copied := s.nodes.own(i, s.owner)
+		s.copied += nodeBytes * copied
 		return i
 	}
-	if more := int(n) + 1 - len(s.slots); more > 0 {
-		s.slots = append(s.slots, make([]int32, more)...)
+	i := int32(s.places)
+	switch k := len(s.free); {
+	case k > 0:
+		i, s.free = s.free[k-1], s.free[:k-1]
+	case s.limits.nodes > 0 && s.places >= s.limits.nodes:
+		return -1
+	default:
+		s.places++
 	}
-	i := int32(len(s.nodes))
-	s.slots[n] = i + 1
-	s.nodes = append(s.nodes, node{key: s.options.key(n), id: n, latest: latest{nobody, nobody}, at: math.Inf(-1)})
-	s.vectors = slices.Grow(s.vectors, s.options.Width())[:len(s.vectors)+s.options.Width()]
-	row := s.row(i)
-	s.options.begin(s.nodes[i].key, row[:s.options.Dim])
+	slot, _ := s.slots.own(n, s.owner)
+	slot[0] = i + 1
+	own, copied := s.nodes.own(i, s.owner)
+	row, more := s.rows.own(i, s.owner)
+	s.copied += nodeBytes*copied + 4*more
+	own[0] = node{key: s.options.key(n), id: n, latest: nobodyYet, at: math.Inf(-1)}
+	s.options.begin(own[0].key, row[:s.options.Dim])
 	clear(row[s.options.Dim:])
 	return i
 }
 
-// clear makes s the state before the first event, in the memory it has.
-func (s *State) clear() {
-	s.slots, s.nodes, s.vectors = s.slots[:0], s.nodes[:0], s.vectors[:0]
-	s.pairs.clear()
-	s.after.clear()
+// makeRoom forgets nodes where those of an instant might be too many, and says in which order the events are to be
+// taken: where there is no room for all, in one that does not depend on when they arrived.
+func (s *State) makeRoom(src, dst []event.Node) (_, _ []event.Node) {
+	room := s.limits.nodes - s.places + len(s.free)
+	if s.limits.nodes == 0 || 2*len(src) <= room {
+		return src, dst
+	}
+	s.Run(1) // what was recorded is about the nodes that are there
+	s.dropNodes(src, dst)
+	order := make([]int, len(src))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		return cmp.Or(cmp.Compare(s.key(src[i]), s.key(src[j])), cmp.Compare(s.key(dst[i]), s.key(dst[j])))
+	})
+	a, b := make([]event.Node, len(src)), make([]event.Node, len(src))
+	for k, i := range order {
+		a[k], b[k] = src[i], dst[i]
+	}
+	return a, b
 }
 
-// copy makes s the same as from, in the memory it has.
-func (s *State) copy(from *State) {
-	s.options, s.rates = from.options, from.rates
-	s.slots = append(s.slots[:0], from.slots...)
-	s.nodes = append(s.nodes[:0], from.nodes...)
-	s.vectors = append(s.vectors[:0], from.vectors...)
-	s.pairs.copy(&from.pairs)
-	s.after.copy(&from.after)
+// dropNodes forgets the half of the nodes that were active least lately, but none of these.
+func (s *State) dropNodes(but ...[]event.Node) {
+	stay := map[int32]bool{}
+	for _, list := range but {
+		for _, n := range list {
+			stay[s.find(n)] = true
+		}
+	}
+	s.work = s.work[:0]
+	for i := range int32(s.places) {
+		if n := s.node(i); n.id > 0 && !stay[i] {
+			s.work = append(s.work, i)
+		}
+	}
+	slices.SortFunc(s.work, func(i, j int32) int {
+		a, b := s.node(i), s.node(j)
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.key, b.key))
+	})
+	for _, i := range s.work[:(len(s.work)+1)/2] {
+		slot, _ := s.slots.own(s.node(i).id, s.owner)
+		slot[0] = 0
+		own, copied := s.nodes.own(i, s.owner)
+		s.copied += nodeBytes * copied
+		own[0] = node{}
+		s.free = append(s.free, i)
+	}
 }
 
-// bytes is about what the state takes.
+// clone is the same state. The two share pages until one of them writes.
+func (s *State) clone() *State {
+	s.Run(1)
+	c := &State{options: s.options, limits: s.limits, rates: s.rates, owner: owners.Add(1), places: s.places,
+		free: slices.Clone(s.free), slots: s.slots.clone(), nodes: s.nodes.clone(), rows: s.rows.clone()}
+	c.counts = s.counts.clone(c.owner)
+	s.owner = owners.Add(1)
+	for i := range s.counts {
+		s.counts[i].owner = s.owner
+	}
+	return c
+}
+
+// takeCopied is how many bytes of pages were copied since it was asked last, as another state has them too.
+func (s *State) takeCopied() int {
+	n := s.copied
+	s.copied = 0
+	for i := range s.counts {
+		n += s.counts[i].copied * entryBytes
+		s.counts[i].copied = 0
+	}
+	return n
+}
+
+// bytes is what the state takes.
 func (s *State) bytes() int {
-	const account, node = 24 + 8, 3*32 + 32
-	return 4*len(s.vectors) + node*len(s.nodes) + account*(len(s.pairs.accounts)+len(s.after.accounts)) + 4*len(s.slots)
+	return 4*s.rows.count + nodeBytes*s.nodes.count + s.counts.bytes() + 4*s.slots.count
 }

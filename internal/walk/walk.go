@@ -10,8 +10,10 @@
 //
 // The state has no gradients and is exact as of t: events of one instant are applied together, from the values before
 // them and in an order that depends on who they are and not on when they arrived, once a later time is asked about. It
-// is a function of the events before t and of the Options alone, so that it need not be saved: whoever has the events
-// and the options has the same bytes.
+// is a function of the events before t and of the Options alone: whoever has the events and the options has the same
+// bytes, whatever machine it is and however many threads it has.
+//
+// With Options.Budget a state takes no more memory than that, and no more time to make than a window of events takes.
 package walk
 
 import (
@@ -40,8 +42,13 @@ type Options struct {
 	Span event.Time
 	// Follow keeps what came after what, for State.NextItem.
 	Follow bool
+	// Budget is how many bytes the states of a past may take together, beside four for each node id; 0: any number.
+	// A state then knows the latest events only: see limits.
+	Budget int64
 	// Key says who a node is, whatever number it has; nil: its number. It is asked once for each node.
 	Key func(event.Node) uint64
+
+	forced limits // instead of those of the budget, in tests
 }
 
 // Width is the number of floats of a node's row.

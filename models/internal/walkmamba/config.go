@@ -30,6 +30,9 @@ type Config struct {
 	// Span comes from the data.
 	Span float64 `json:"time_span" in:"[0,1e38]" about:"how long training lasts: time scales are parts of it"`
 
+	// Memory is chosen once, when training begins, and left out where it is 0: older configurations keep their bytes.
+	Memory int `json:"walk_memory,omitempty" in:"[0,16777216]" about:"MiB for walk states; 0: any number"`
+
 	Update string `json:"walk_update" about:"exact: all states as of each query; batch: as of its batch's first"`
 
 	LogTime   bool `json:"log_time" about:"logarithms of time instead of time"`
@@ -159,5 +162,6 @@ func (c Config) options(env model.Env) walk.Options {
 		names = (*dataset.Names)(nil)
 	}
 	return walk.Options{Dim: c.WalkDim, Seed: uint64(c.WalkSeed), Span: c.Span, Follow: c.NextItem,
-		Key: func(n event.Node) uint64 { return walk.Named(names.Name(n), names.Side(n)) }}
+		Budget: int64(c.Memory) << 20,
+		Key:    func(n event.Node) uint64 { return walk.Named(names.Name(n), names.Side(n)) }}
 }

@@ -2,6 +2,7 @@ package walkmamba
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -24,19 +25,33 @@ type extra struct {
 	// batch answers all queries from the state before the first of them, as models do whose state goes on batch by
 	// batch. What is gathered for a query then depends on the others.
 	batch bool
+	sizes bool // tells sizes only: states are those before the first event
 
-	mu     sync.Mutex
-	pasts  []*logged // those that were asked about last, the latest first
-	opened uint64    // how many there have been
+	states *states
 }
 
-var _ sample.Extra = (*extra)(nil)
+var (
+	_ sample.Sizer  = (*extra)(nil)
+	_ sample.Warmer = (*extra)(nil)
+)
+
+// states are those of the pasts that were asked about last. Models with the same settings may share them.
+type states struct {
+	mu     sync.Mutex // guards what follows, and what of each logged is said to be
+	pasts  []*logged  // the latest first
+	opened uint64     // how many there have been
+}
 
 // logged is the states of a log.
 type logged struct {
-	log    *event.Log
+	mu     sync.Mutex // held while a batch is gathered; taken before that of states; guards past
 	past   *walk.Past
 	number uint64
+
+	// Guarded by states.mu.
+	log   *event.Log // the latest that past knows
+	early event.Time // questions from then on take few events
+	bytes int
 }
 
 // mostPasts are the logs whose states are kept: that of training, that of evaluation, and one of someone who asks what
@@ -77,8 +92,9 @@ type next struct {
 
 // state is a node after one of its events.
 type state struct {
-	Node event.Node
-	At   event.Time // −Inf: before its first
+	Node   event.Node
+	Window int32      // which of a bounded past's windows it is of
+	At     event.Time // −Inf: before its first
 }
 
 // foundIn is what was found for a batch whose plan asks for the extra.
@@ -123,27 +139,111 @@ func (e *extra) NewPart() sample.Part {
 	return d
 }
 
-// over is the states of a past, which the caller has locked.
-func (e *extra) over(past index.View) *logged {
+// Sizes is the extra without its states.
+func (e *extra) Sizes() sample.Extra {
+	dry := *e
+	dry.sizes, dry.states = true, new(states)
+	return &dry
+}
+
+// Warm lets the states of a past go on to its end.
+func (e *extra) Warm(past index.View, most, threads int) (left int) {
+	if e.states.beyond(past.(index.Logged).Events()) {
+		return 0
+	}
+	k := e.take(past, math.Inf(1), math.Inf(1))
+	defer e.states.give(k)
+	k.past.Threads = threads
+	return k.past.GoOn(most)
+}
+
+// take is the states of a past, for questions between two times. The caller gives them back. A log that grows has two
+// of them: those of the present, which new events belong to, and those of questions about long ago, or about a view
+// that lacks late events which the present has.
+func (e *extra) take(past index.View, from, to event.Time) *logged {
 	if err := e.Check(past); err != nil {
 		panic(err)
 	}
-	log := past.(index.Logged).Events()
-	i := slices.IndexFunc(e.pasts, func(k *logged) bool { return log.Continues(k.log) })
+	log, s := past.(index.Logged).Events(), e.states
+	for {
+		s.mu.Lock()
+		k := s.choose(log, from, to)
+		if k == nil {
+			s.opened++
+			k = &logged{log: log, past: walk.Over(log, e.options), number: s.opened, early: math.Inf(-1)}
+			k.past.Live = log.Grows()
+			s.pasts = append([]*logged{k}, s.pasts[:min(len(s.pasts), mostPasts-1)]...)
+		}
+		s.mu.Unlock()
+		k.mu.Lock()
+		s.mu.Lock()
+		fits := k.fits(log, to) // it may have gone on meanwhile
+		if fits && k.log.Len() < log.Len() {
+			k.log = log
+			k.past.Grow(log)
+		}
+		s.mu.Unlock()
+		if fits {
+			return k
+		}
+		k.mu.Unlock()
+	}
+}
+
+// choose finds the states for questions of a log between two times; nil: there are none yet. The caller holds s.mu.
+func (s *states) choose(log *event.Log, from, to event.Time) *logged {
+	i := slices.IndexFunc(s.pasts, func(k *logged) bool {
+		return k.fits(log, to) && (from >= k.early || !log.Grows())
+	})
 	if i < 0 {
-		i = min(len(e.pasts), mostPasts-1)
-		e.opened++
-		e.pasts = append(e.pasts[:i], &logged{log, walk.Over(log, e.options), e.opened})
+		return nil
 	}
-	k := e.pasts[i]
-	if k.log != log {
-		k.log = log
-		k.past.Grow(log)
+	k := s.pasts[i]
+	s.pasts = slices.Insert(slices.Delete(s.pasts, i, i+1), 0, k)
+	i = 0
+	for sum := 0; i < len(s.pasts); i++ { // what has no room begins anew when it is asked for
+		if sum += s.pasts[i].bytes; sum > mostBytes && i > 0 {
+			s.pasts = s.pasts[:i]
+		}
 	}
-	copy(e.pasts[1:], e.pasts[:i])
-	e.pasts[0] = k
 	return k
 }
+
+// fits says whether the states can tell what a log says up to a time: they are of the same events, of fewer, or of more
+// that all come later.
+func (k *logged) fits(log *event.Log, to event.Time) bool {
+	if log.Continues(k.log) {
+		return true
+	}
+	if !k.log.Continues(log) {
+		return false
+	}
+	more := k.log.Span(log.Len(), k.log.Len()).Time
+	return !slices.ContainsFunc(more, func(t event.Time) bool { return t < to })
+}
+
+// beyond says whether some states know more of a log than it has itself.
+func (s *states) beyond(log *event.Log) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.pasts, func(k *logged) bool { return k.log.Len() > log.Len() && k.log.Continues(log) })
+}
+
+// give gives states back.
+func (s *states) give(k *logged) {
+	early, bytes := k.past.TimeOf(farBack), k.past.Bytes()
+	s.mu.Lock()
+	k.early, k.bytes = early, bytes
+	s.mu.Unlock()
+	k.mu.Unlock()
+}
+
+// farBack is how many events the present of a log that grows goes back for a question; mostBytes is what the states of
+// all pasts may take together, unless it is one.
+const (
+	farBack   = 1 << 13
+	mostBytes = 3 << 30
+)
 
 func (d *found) reset() {
 	d.Width, d.Past = 0, 0

@@ -45,7 +45,7 @@ func BenchmarkWalks(b *testing.B) {
 						plan := plan
 						if walks {
 							plan.Extras = []sample.Extra{&extra{options: walk.Options{Dim: 128, Span: span},
-								nodes: true, neighbors: true, direction: true, roles: true}}
+								states: new(states), nodes: true, neighbors: true, direction: true, roles: true}}
 						}
 						batch, i, rows := &sample.Batch{Positives: size}, 0, 0
 						for b.Loop() {

@@ -34,6 +34,7 @@ type finder struct {
 	doing []walk.Activity      // [n] of the queries' nodes
 	after []walk.NextItem      // [n]
 	round int32                // of the part
+	since int32                // where the window of its states begins
 	first int32                // of the first part of the batch
 }
 
@@ -42,6 +43,7 @@ type nearNode struct {
 	seen  int32 // the last round in which a position saw it
 	filed int32 // the round since which the rest is true
 	row   int32
+	part  int32      // of the window
 	at    event.Time // of the state in that row
 }
 
@@ -57,15 +59,17 @@ const mostBetween = 1 << 12
 
 // Gather finds what the model asks of walks.
 func (d *found) Gather(g *sample.Gathering) {
-	ask := d.extra
-	ask.mu.Lock()
-	defer ask.mu.Unlock()
 	d.Gathering = g
 	d.reset()
-	k := ask.over(g.Past)
-	d.past = k.past
 	n := len(g.Batch.Queries)
-	d.start(n)
+	if d.start(n); n == 0 {
+		return
+	}
+	qs := g.Batch.Queries
+	k := d.extra.take(g.Past, qs[d.order[0]].Time, qs[d.order[n-1]].Time)
+	defer d.extra.states.give(k)
+	d.past = k.past
+	d.past.Threads = g.Threads
 	for lo := 0; lo < n; {
 		hi := d.partEnd(lo)
 		d.part = d.order[lo:hi]
@@ -117,11 +121,15 @@ func (d *found) partEnd(lo int) int {
 	n := len(d.Batch.Queries)
 	time := func(i int) event.Time { return d.Batch.Queries[d.order[i]].Time }
 	known := d.past.Count(time(lo))
-	if d.extra.batch || d.past.Count(time(n-1))-known <= mostBetween {
+	fits := func(i int) bool {
+		count := d.past.Count(time(i))
+		return count-known <= mostBetween && d.past.Segment(count) == d.past.Segment(known)
+	}
+	if d.extra.batch || fits(n-1) {
 		return n
 	}
 	hi := lo + 1
-	for hi < n && d.past.Count(time(hi))-known <= mostBetween {
+	for hi < n && fits(hi) {
 		hi++
 	}
 	return hi
@@ -134,8 +142,13 @@ func (d *found) gatherPart() {
 	if d.extra.batch {
 		end = begin
 	}
-	d.state = d.past.At(begin)
-	d.foresee(d.past.Count(begin), d.past.Count(end))
+	known := d.past.Count(begin)
+	if d.since = int32(d.past.Segment(known)); d.extra.sizes {
+		d.state = walk.NewState(d.extra.options)
+	} else {
+		d.state = d.past.At(begin)
+	}
+	d.foresee(known, d.past.Count(end))
 	if d.Width > 0 {
 		d.Parallel(len(d.part), d.tasks.see)
 		d.file()
@@ -145,7 +158,8 @@ func (d *found) gatherPart() {
 	d.Parallel(len(d.part), d.tasks.tell)
 	for _, v := range d.more[:d.later] { // as of the first query of the next part
 		if v.seen != 0 {
-			d.near[v.Node].row, d.near[v.Node].at, d.near[v.Node].filed = v.row, v.At, d.round
+			p := &d.near[v.Node]
+			p.row, p.at, p.filed, p.part = v.row, v.At, d.round, d.since
 		}
 	}
 }
@@ -160,9 +174,9 @@ func (d *found) foresee(lo, hi int) {
 	d.more = d.more[:0]
 	for k := lo; k < hi; k++ {
 		src, dst, t := d.past.Meeting(k)
-		d.more = append(d.more, version{state: state{src, t}})
+		d.more = append(d.more, version{state: state{src, d.since, t}})
 		if dst != src {
-			d.more = append(d.more, version{state: state{dst, t}})
+			d.more = append(d.more, version{state: state{dst, d.since, t}})
 		}
 		nodes = max(nodes, int(src)+1, int(dst)+1)
 	}
@@ -187,7 +201,7 @@ func (s *finder) addFar(n event.Node) {
 	}
 	if _, there := s.far[n]; !there {
 		s.far[n] = int32(len(s.near) + len(s.more))
-		s.more = append(s.more, version{state: state{n, math.Inf(-1)}})
+		s.more = append(s.more, version{state: state{n, 0, math.Inf(-1)}})
 	}
 }
 
@@ -201,15 +215,15 @@ func (d *found) file() {
 	}
 	slices.Sort(d.seen)
 	for _, n := range d.seen {
-		at, p := math.Inf(-1), &d.near[n]
+		at, part, p := math.Inf(-1), int32(0), &d.near[n]
 		row, since := d.state.Row(n)
 		if row != nil {
-			at = since
+			at, part = since, d.since
 		}
-		if p.filed >= d.first && p.at == at {
+		if p.filed >= d.first && p.at == at && p.part == part {
 			continue
 		}
-		p.row, p.at, p.filed = d.add(state{n, at}), at, d.round
+		p.row, p.at, p.filed, p.part = d.add(state{n, part, at}), at, d.round, part
 		d.fresh = append(d.fresh, n)
 	}
 	for i := range d.more {
@@ -256,21 +270,25 @@ func (d *found) goOn() {
 	for _, i := range d.part {
 		q := &d.Batch.Queries[i]
 		for next < d.later && d.more[next].At < q.Time {
-			d.past.Step()
+			if !d.extra.sizes {
+				d.past.Step()
+			}
 			for t := d.more[next].At; next < d.later && d.more[next].At == t; next++ {
 				if v := &d.more[next]; v.seen != 0 {
-					row, _ := d.state.Row(v.Node)
-					copy(d.row(v.row), row)
+					d.state.CopyRow(v.Node, d.row(v.row))
 				}
 			}
 		}
 		if d.extra.roles {
-			d.doing[i] = d.state.Activity(q.Src, q.Dst)
+			d.state.ReadActivity(q.Src, q.Dst, &d.doing[i])
 		}
 		if d.extra.nextItem {
-			d.after[i] = d.state.NextItem(q.Src, q.Dst, q.Time)
+			d.state.ReadNextItem(q.Src, q.Dst, q.Time, &d.after[i])
 			d.Next[i].After = d.state.Latest(q.Src)
-			d.Next[i].Last, d.Next[i].Both = d.after[i].Counts()
 		}
 	}
+	if d.extra.sizes {
+		d.state.Run(1)
+	}
+	d.past.Run()
 }

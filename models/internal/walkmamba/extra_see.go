@@ -89,6 +89,7 @@ func (d *found) tell(_, j int) {
 		ask.options.Roles(&d.doing[i], q.Time, d.Roles[i*walk.Roles:])
 	}
 	if ask.nextItem {
+		d.Next[i].Last, d.Next[i].Both = d.after[i].Counts()
 		ask.options.NextItems(&d.after[i], q.Time, d.NextItems[i*walk.NextItems:])
 	}
 	for draw := range b.Rows {

@@ -16,7 +16,8 @@ import (
 
 func walks() *extra {
 	o := walk.Options{Dim: 4, Span: 30, Follow: true}
-	return &extra{options: o, nodes: true, neighbors: true, direction: true, roles: true, nextItem: true}
+	return &extra{states: new(states), options: o, nodes: true, neighbors: true, direction: true, roles: true,
+		nextItem: true}
 }
 
 func planOf(w *extra) sample.Plan {
@@ -50,8 +51,16 @@ func TestWalks(t *testing.T) {
 
 // TestWalksFarApart asks about times with thousands of events between them, on any number of threads.
 func TestWalksFarApart(t *testing.T) {
+	t.Run("unbounded", func(t *testing.T) { testWalksFarApart(t, walks()) })
+	t.Run("bounded", func(t *testing.T) { // by windows of 384 events
+		ask := walks()
+		ask.options.Budget = 1
+		testWalksFarApart(t, ask)
+	})
+}
+
+func testWalksFarApart(t *testing.T, ask *extra) {
 	log := streamtest.Generate(streamtest.Shape{Events: 11000, Sources: 9, Dests: 9, Instants: 9000, Shared: true}, 1)
-	ask := walks()
 	plan := planOf(ask)
 	var queries []sample.Query
 	for i := range 40 {
@@ -98,7 +107,11 @@ func checkWalks(t rapid.TB, log *event.Log, ask *extra, queries []sample.Query, 
 				want, wantAge, at = make([]float32, f.Width), 0, math.Inf(-1)
 				now.Begin(n, want)
 			}
-			if of := f.Of[row]; of != (state{Node: n, At: at}) {
+			window := int32(0)
+			if !math.IsInf(at, -1) {
+				window = int32(past.Segment(past.Count(q.Time)))
+			}
+			if of := f.Of[row]; of != (state{n, window, at}) {
 				t.Fatalf("query %v: %s %d has the state of %v, want of %v", q, what, n, of, at)
 			}
 			got := f.Table[int(row)*f.Width:][:f.Width]
@@ -187,6 +200,72 @@ func TestWalksKnowWhatChanged(t *testing.T) {
 	other := streamtest.Log(t, []event.Event{{Src: 1, Dst: 2, Time: 1}})
 	if sample.Gather(index.Freeze(other), plan, qs, &b); foundIn(&b).Past == first || foundIn(&b).Past == late {
 		t.Error("two logs have the same past")
+	}
+}
+
+// TestWalksOfViews: models that share states may look at different views of one log. Whoever looks at an older one sees
+// nothing that came since, also if it is late, and the present need not begin again for that.
+func TestWalksOfViews(t *testing.T) {
+	log, all := new(event.Log), streamtest.Generate(streamtest.Shape{Events: 600, Sources: 9, Dests: 9, Instants: 500,
+		Shared: true}, 1)
+	add := func(lo, hi int, late event.Time) index.Logged {
+		for i := lo; i < hi; i++ {
+			e := all.At(i)
+			e.Time -= late
+			if _, err := log.Append(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return growing{index.Freeze(log), log.Now()}
+	}
+	quick, slow := walks(), walks()
+	slow.states = quick.states
+	var b sample.Batch
+	check := func(ask *extra, past index.Logged, at event.Time) {
+		t.Helper()
+		qs := []sample.Query{{Src: 1, Dst: 2, Time: at}, {Src: 3, Dst: 4, Time: at}}
+		sample.Gather(past, planOf(ask), qs, &b)
+		checkWalks(t, past.Events(), ask, qs, &b)
+	}
+	end := math.Nextafter(all.At(599).Time, math.Inf(1))
+	first := add(0, 300, 0)
+	check(quick, first, end)
+	second := add(300, 400, 0)
+	check(quick, second, end)
+	check(slow, first, all.At(300).Time) // which the present can tell
+	if n := len(quick.states.pasts); n != 1 {
+		t.Errorf("%d pasts for two views that agree, want 1", n)
+	}
+	third := add(400, 410, all.At(400).Time-all.At(50).Time)
+	for quick.Warm(third, 7, 1) > 0 {
+	}
+	if slow.Warm(second, 7, 1) != 0 {
+		t.Error("an older view makes the states begin again")
+	}
+	check(quick, third, end)
+	check(slow, second, end) // without what came late
+	check(quick, third, end)
+	check(slow, second, all.At(20).Time)
+	if n := len(quick.states.pasts); n != 2 {
+		t.Errorf("%d pasts for two views that differ, want 2", n)
+	}
+}
+
+// TestSizes: a plan of memory has parts as large as real ones, and goes through no events.
+func TestSizes(t *testing.T) {
+	log := streamtest.Generate(streamtest.Shape{Events: 900, Sources: 20, Dests: 20, Instants: 800, Shared: true}, 1)
+	ask := walks()
+	var want, got sample.Batch
+	qs, past := negated(log, log.Span(700, 760)), index.Freeze(log)
+	sample.Gather(past, planOf(ask), qs, &want)
+	plan := planOf(ask)
+	sample.Gather(past, plan.Sizes(), qs, &got)
+	x, y := foundIn(&got), foundIn(&want)
+	if len(x.Of) != len(y.Of) || len(x.Table) != len(y.Table) || len(x.Roles) != len(y.Roles) {
+		t.Errorf("%d states in a plan, %d in a batch", len(x.Of), len(y.Of))
+	}
+	if at := x.extra.states.pasts[0].past.TimeOf(0); at != log.At(0).Time {
+		t.Errorf("a plan goes through the events before %v", at)
 	}
 }
 

@@ -64,3 +64,22 @@ func (c *Config) tune(data string) {
 	v, known := sizes(data)
 	sequence.Tune(&c.Reach, &c.Sizes, v, known)
 }
+
+// Walk states get a budget on all data that are not published, as these may grow when they are served, and on published
+// ones that are large. Vectors of very many nodes are narrower.
+const (
+	memory   = 2 << 10 // MiB
+	large    = 2_000_000
+	leastDim = 16
+)
+
+// bound chooses the budget of walk states, and vectors of which it has room for half of the nodes.
+func bound(c *Config, data model.Data) {
+	if !data.Imported && data.Events <= large {
+		return
+	}
+	c.Memory = memory
+	for c.WalkDim >= 2*leastDim && data.Nodes > 2*c.options(model.Env{}).MostNodes() {
+		c.WalkDim /= 2
+	}
+}

@@ -27,7 +27,7 @@ var Factory = model.Make(model.Kind[Config]{
 	Title:   "WalkMamba",
 	Summary: "state space models over histories, walks, roles and directions (WalkMamba)",
 	Default: Default, Presets: presets, Prefer: preferred, Shapes: fromTensors,
-	Fit:     func(c *Config, data model.Data) { c.Span = data.Span },
+	Fit: func(c *Config, data model.Data) { c.Span = data.Span }, Bound: bound,
 	Lighter: "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
 	Declare: declare,
 })
@@ -144,11 +144,21 @@ func (m *Model) hasPair() bool {
 // Open uploads what is the same for all batches.
 func (m *Model) Open(env model.Env) error {
 	c := m.cfg
+	key := statesKey{c.WalkDim, c.WalkSeed, c.Span, c.NextItem, c.Memory}
+	shared := model.Share(env.Shared, key, func() *states { return new(states) })
 	m.walks = &extra{
-		options: c.options(env), nodes: c.walks(), neighbors: c.Neighbors, direction: c.Direction, roles: c.Roles,
-		nextItem: c.NextItem, batch: c.Update == ByBatch,
+		states: shared, options: c.options(env), nodes: c.walks(), neighbors: c.Neighbors, direction: c.Direction,
+		roles: c.Roles, nextItem: c.NextItem, batch: c.Update == ByBatch,
 	}
 	return m.input.open(env, c)
+}
+
+// statesKey is what walk states depend on beside the events and the names of nodes.
+type statesKey struct {
+	dim, seed int
+	span      float64
+	follow    bool
+	memory    int
 }
 
 // Plan asks for the latest neighbours of both nodes, how often they occur, the pair's own gaps, and walks.
