@@ -178,10 +178,10 @@ func remember(ctx context.Context, pass replay.Pass, s *model.DeviceScorer, step
 	return pass.Remember(ctx, m, step.Span)
 }
 
-// longest asks for rows that are as long as any that the model will see.
+// longest asks for rows that are as long as any that the model will see, and for nothing that takes long to find.
 type longest struct{ model.Model }
 
-func (m longest) Plan() sample.Plan { return m.Model.Plan().AtMost() }
+func (m longest) Plan() sample.Plan { return m.Model.Plan().Sizes() }
 
 // echo stands in for negatives: the positives again, which take as much memory.
 type echo struct{}
