@@ -41,6 +41,9 @@ type Options struct {
 	Order    protocol.Order // for a model that remembers; "": what the checkpoint says
 	Settings []string       // key=value: what the shapes of tensors cannot tell, such as max_input_sequence_length
 
+	// Shared is where predictors find what others have derived from the same Live; nil: each derives it for itself.
+	Shared *model.Shared
+
 	OnBatch func(done, total int) // told after every batch how many of the queries are done; may be nil
 }
 
@@ -198,7 +201,7 @@ func recognised(
 // open builds the model and gives it its weights.
 func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	o := p.options
-	env := model.Env{Device: o.Device, OnFeatures: p.noteFeatures}
+	env := model.Env{Device: o.Device, OnFeatures: p.noteFeatures, Shared: o.Shared}
 	if env.Device == nil {
 		p.own = cpu.New(cpu.Options{Threads: o.Threads})
 		env.Device = p.own

@@ -1,9 +1,11 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -33,12 +35,26 @@ func (p *Predictor) Reached() event.Time {
 	return math.Inf(-1)
 }
 
+// Derives says whether the model keeps state over the events, which CatchUp brings up to date.
+func (p *Predictor) Derives() bool {
+	if p.stream != nil {
+		return true
+	}
+	for _, e := range p.model.Plan().Extras {
+		if _, warms := e.(sample.Warmer); warms {
+			return true
+		}
+	}
+	return false
+}
+
 // CatchUp lets a model that remembers learn of at most this many more units of the events that it may know, so that
-// queries need not wait for that. It says how many events are left.
+// queries need not wait for that; and likewise one that derives state from the events. It says how many events are
+// left.
 func (p *Predictor) CatchUp(ctx context.Context, units int) (left int, err error) {
 	s := p.stream
 	if s == nil {
-		return 0, nil
+		return p.warmUp(ctx, units*p.spec.Training.BatchSize)
 	}
 	all := s.whole(s.log.Len())
 	next := max(s.seen, 0)/s.pass.BatchSize*s.pass.BatchSize + units*s.pass.BatchSize
@@ -52,6 +68,17 @@ func (p *Predictor) CatchUp(ctx context.Context, units int) (left int, err error
 		return 0, fmt.Errorf("catch up: %w", err)
 	}
 	return all - s.seen, nil
+}
+
+// warmUp lets derived state go on by at most about this many events.
+func (p *Predictor) warmUp(ctx context.Context, events int) (left int, err error) {
+	threads := cmp.Or(p.options.Threads, runtime.GOMAXPROCS(0))
+	for _, e := range p.model.Plan().Extras {
+		if w, ok := e.(sample.Warmer); ok && ctx.Err() == nil {
+			left = max(left, w.Warm(p.view(), events, threads))
+		}
+	}
+	return left, ctx.Err()
 }
 
 // Remembered is what the model knows now; false if it remembers nothing that could be taken up again.

@@ -106,7 +106,7 @@ func (l *lane) ask(j *job) error {
 func (l *lane) run() {
 	defer close(l.gone)
 	var tick <-chan time.Time
-	if l.predictor.Remembers() {
+	if l.predictor.Derives() {
 		idle := time.NewTicker(20 * time.Millisecond)
 		defer idle.Stop()
 		tick = idle.C
@@ -131,7 +131,8 @@ func (l *lane) run() {
 	}
 }
 
-// catchUp updates the model's memory with new events, one unit at a time, so that requests need not wait for that.
+// catchUp updates the model's memory, or what it derives from the events, one unit at a time, so that requests need not
+// wait for that.
 func (l *lane) catchUp() {
 	defer hold(l.device)()
 	if l.predictor.Look(l.epoch.now().PastView) != nil {

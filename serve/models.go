@@ -16,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/run"
 )
@@ -26,7 +27,8 @@ type modelSlots struct {
 	server  *Server
 	current atomic.Pointer[generation]
 
-	device *sync.Mutex // held while a GPU is used, which all generations share; nil: there is none
+	device *sync.Mutex  // held while a GPU is used, which all generations share; nil: there is none
+	shared model.Shared // what models derive from the events
 
 	mu       sync.Mutex // one change at a time; guards what follows
 	previous *generation
@@ -125,6 +127,7 @@ func (m *modelSlots) open(ep *epoch, path string) (*generation, error) {
 func (m *modelSlots) loadLane(g *generation, threads int) (*lane, error) {
 	o := m.server.options.Load
 	o.Set, o.Live, o.Names = m.server.options.Set, g.epoch.past, m.server.engine.names
+	o.Shared = &m.shared
 	if m.device == nil {
 		o.Device, o.Threads = nil, threads
 	}
