@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/model"
@@ -25,6 +26,13 @@ type SweepOptions struct {
 	Full   bool       // train every trial to its end; otherwise half of them end early, again and again
 
 	OnTrial func(t run.Trial, until int) // told before a trial goes on to an epoch; may be nil
+	OnTurn  func(t Turn)                 // told before OnTrial; may be nil
+}
+
+// Turn is where a sweep stands when a trial goes on.
+type Turn struct {
+	Number, Of int           // this trial is the Number-th of those that take part in this round
+	Left       time.Duration // about, for all that is to come without the last test; 0: nobody knows yet
 }
 
 // RunSweep trains every combination of settings, chooses the best by validation, the mean over all seeds, and
@@ -33,6 +41,9 @@ type SweepOptions struct {
 // Unless it is to be Full, the trials run in rounds: after a round the better half goes on, the others end. With n
 // trials there are log₂ n rounds, the last at half of num_epochs, each at half the epochs of the next, the first not
 // before two.
+//
+// MaxTime is for all of it: each trial gets the share of the time that its epochs have in all that are to come, and all
+// trials use the same parts of the events.
 //
 // Trials are kept in Dir, each in a directory of its own, and the whole in SweepFile. Resume goes on where it was
 // stopped.
@@ -44,13 +55,14 @@ func RunSweep(ctx context.Context, o SweepOptions) (*run.Sweep, run.Summary, err
 	if err := o.shareBackbone(ctx); err != nil {
 		return s, run.Summary{}, err
 	}
+	clock := newSweepClock(&o, s)
 	alive := make([]int, len(s.Trials)) // by number
 	for i := range alive {
 		alive[i] = i
 		s.Trials[i].Ended = 0 // decided anew, from the same scores
 	}
 	for k, until := range s.Rungs {
-		if err := goOn(ctx, s, o, alive, until); err != nil {
+		if err := goOn(ctx, s, &o, clock, alive, until); err != nil {
 			return s, run.Summary{}, err
 		}
 		if alive, err = choose(s, alive, until, k < len(s.Rungs)-1); err != nil {
@@ -61,7 +73,7 @@ func RunSweep(ctx context.Context, o SweepOptions) (*run.Sweep, run.Summary, err
 		}
 	}
 	best := &s.Trials[alive[0]]
-	last := o.of(*best)
+	last := clock.last(o.of(*best))
 	summary, err := Train(ctx, last)
 	if err != nil {
 		return s, summary, fmt.Errorf("%s: %w", best.Name, err)
@@ -85,9 +97,6 @@ func (o *SweepOptions) begin() (*run.Sweep, error) {
 	}
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
-	}
-	if o.MaxTime > 0 {
-		return nil, errors.New("a sweep has no time limit: trials stop early when they fall behind")
 	}
 	o.Spec = nil
 	spec, _, err := o.Choose()
@@ -217,6 +226,7 @@ func (o *SweepOptions) shareBackbone(ctx context.Context) error {
 	}
 	first := o.TrainOptions
 	first.Task, first.Strategies, first.Dir, first.Resume = "", nil, filepath.Join(o.Dir, "link"), true
+	first.MaxTime /= 2 // the rest is for the classifiers
 	if _, err := Train(ctx, first); err != nil {
 		return fmt.Errorf("train the model to classify with: %w", err)
 	}
@@ -232,18 +242,24 @@ func (o SweepOptions) of(t run.Trial) TrainOptions {
 }
 
 // goOn trains some of the trials to an epoch, those that are not there yet.
-func goOn(ctx context.Context, s *run.Sweep, o SweepOptions, trials []int, until int) error {
-	for _, i := range trials {
+func goOn(
+	ctx context.Context, s *run.Sweep, o *SweepOptions, clock *sweepClock, trials []int, until int,
+) error {
+	for number, i := range trials {
 		t := &s.Trials[i]
 		if reached(t, until, len(s.Seeds)) {
 			continue
+		}
+		if o.OnTurn != nil {
+			o.OnTurn(Turn{number + 1, len(trials), clock.left()})
 		}
 		if o.OnTrial != nil {
 			o.OnTrial(*t, until)
 		}
 		one := o.of(*t)
 		one.until = until
-		summary, err := Train(ctx, one)
+		summary, err := Train(ctx, clock.limit(one, until-t.Epochs()))
+		clock.keepLimits(one.Dir)
 		if hopeless(err) {
 			t.Failed = err.Error()
 		} else if err != nil {

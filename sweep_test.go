@@ -351,8 +351,41 @@ func TestSweepOfAFirstLook(t *testing.T) {
 		"would be overwritten") {
 		t.Errorf("beside an unrelated result.json: %v", err)
 	}
-	o.Dir, o.MaxTime = t.TempDir(), time.Minute
-	if _, _, err := dygmamba.RunSweep(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no time limit") {
-		t.Errorf("with a time limit: %v", err)
+}
+
+// A time limit is for a sweep as a whole, its last test included. All trials are told of, with number and estimate.
+func TestSweepMaxTime(t *testing.T) {
+	set, err := dataset.Periodic(dataset.PeriodicOptions{Events: 900, Seed: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	axis, err := run.ParseAxis("dropout=0,0.1,0.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := dygmamba.SweepOptions{Axes: []run.Axis{axis}, TrainOptions: dygmamba.TrainOptions{
+		Set: set, Device: newCPU(t), Dir: t.TempDir(), MaxTime: 3 * time.Second,
+		Settings: append(slices.Clone(narrow), "num_epochs=100000", "patience=100000"),
+	}}
+	var turns []dygmamba.Turn
+	o.OnTurn = func(t dygmamba.Turn) { turns = append(turns, t) }
+	began := time.Now()
+	s, summary, err := dygmamba.RunSweep(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spent := time.Since(began); spent > 15*time.Second {
+		t.Errorf("3 s became %v", spent)
+	}
+	if len(turns) < 3 || turns[1].Number != 2 || turns[1].Of != 3 || turns[1].Left <= 0 || turns[1].Left > o.MaxTime {
+		t.Errorf("turns %+v", turns)
+	}
+	if s.Best == "" || summary.Runs[0].Ended != run.EndedByTime || len(summary.Results) == 0 {
+		t.Errorf("chosen %q, ended %+v", s.Best, summary.Runs)
+	}
+	for i := range s.Trials {
+		if s.Trials[i].Epochs() == 0 {
+			t.Errorf("%s had no time", s.Trials[i].Name)
+		}
 	}
 }

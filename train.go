@@ -3,6 +3,7 @@ package dygmamba
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/await"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
@@ -35,12 +37,23 @@ type TrainOptions struct {
 	Task     protocol.Task
 	Backbone string
 
+	// From is the run directory, or checkpoint, whose weights training begins with: a warm start on newer data.
+	From string
+	// FitAll trains a second time when that is done: on all events, test included, for the number of epochs that
+	// validation chose. The first training is kept in "chosen" below Dir, and the results are its own.
+	FitAll bool
+
 	Dir     string   // each seed's run directory is SeedDir of it, a summary lies beside them; "" keeps nothing
 	Seeds   []uint64 // nil is seed 0
 	Resume  bool     // continue what is in Dir
 	Threads int      // that gather batches, and of the CPU if Device is nil; 0: all
 
-	MaxTime     time.Duration        // end all seeds by then with what is the best so far; 0: when they are over
+	// MaxTime is for all seeds together, tests included: they end by then with what is the best so far. Where one epoch
+	// with its validation and the test does not fit, parts of the events are used, and the records say which; 0: no
+	// limit. The time counts from Began, or from the call where that is zero.
+	MaxTime     time.Duration
+	Began       time.Time
+	Limits      eval.Limits          // parts of the events to use; the zero value is all, or what MaxTime has room for
 	SaveEvery   time.Duration        // 0: every half minute
 	MemoryLimit int64                // bytes on the device; 0: what is free
 	ByAP        bool                 // choose the best epoch by AP alone, as all presets do that are not published ones
@@ -49,7 +62,9 @@ type TrainOptions struct {
 	Strategies  []protocol.Negatives // negatives of the final evaluation; nil: random
 	TensorBoard bool
 
-	until int // pause after this many epochs, and leave the test alone; 0: train to the end
+	until    int       // pause after this many epochs, and leave the test alone; 0: train to the end
+	deadline time.Time // of MaxTime; zero: none
+	planned  bool      // Limits are what MaxTime has room for
 
 	Log     *slog.Logger
 	OnStep  func(seed uint64, s train.Step)
@@ -58,6 +73,9 @@ type TrainOptions struct {
 
 // Train trains a model once for every seed. When ctx ends, what was done is saved and Resume continues it.
 func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
+	if o.MaxTime > 0 {
+		o.deadline = cmp.Or(o.Began, time.Now()).Add(o.MaxTime)
+	}
 	o.Model = cmp.Or(o.Model, ModelFor(o.Task))
 	factory, err := model.Find(o.Model)
 	if err != nil {
@@ -84,12 +102,12 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
 	}
-	proto, err := eval.Open(o.Set, eval.Options{
-		Task: o.Task, BatchSize: o.Spec.Training.BatchSize, Threads: o.Threads, Order: o.Spec.Order,
-		Shares: o.Spec.Training.Negatives, LinkSplit: o.Spec.LinkSplit(),
-	})
+	if o.FitAll {
+		return o.fitAll(ctx, factory)
+	}
+	proto, err := o.protocol(ctx)
 	if err != nil {
-		return run.Summary{}, err
+		return run.Summary{}, o.inTime(ctx, err)
 	}
 	if o.Task == protocol.NodeClassification {
 		if err := o.fitsTask(); err != nil {
@@ -106,18 +124,33 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 	if o.ByAP, err = o.choosesByAP(); err != nil {
 		return run.Summary{}, err
 	}
-	if err := o.fits(proto); err != nil {
+	if o.From, err = o.startingPoint(); err != nil {
+		return run.Summary{}, err
+	}
+	if _, err := await.Do(ctx, func() (any, error) { return nil, o.fits(proto) }); err != nil {
 		return run.Summary{}, err
 	}
 	if proto.Split().Val.Len() == 0 && o.Log != nil {
 		o.Log.Warn("no events are left to validate on: the best epoch is the one that does best in training")
 	}
+	return o.seeds(ctx, factory, proto)
+}
+
+// seeds trains one run after another.
+func (o *TrainOptions) seeds(ctx context.Context, f model.Factory, proto *eval.Protocol) (run.Summary, error) {
 	var runs []run.Result
-	began := time.Now()
+	var pace train.Pace
 	for i, seed := range o.Seeds {
-		job := o.run(factory, *o.Spec, proto, seed)
-		if o.MaxTime > 0 { // what is left is for all that are left
-			job.Deadline = time.Now().Add((o.MaxTime - time.Since(began)) / time.Duration(len(o.Seeds)-i))
+		job := o.run(f, *o.Spec, proto, seed)
+		if job.Pace = pace; o.MaxTime > 0 { // what is left is for all that are left
+			job.Deadline = time.Now().Add(time.Until(o.deadline) / time.Duration(len(o.Seeds)-i))
+		}
+		if i == 0 {
+			var err error
+			if proto, err = o.fit(ctx, job); err != nil {
+				return run.Summary{}, err
+			}
+			pace = job.Pace
 		}
 		r, err := job.Train(ctx)
 		if err != nil {
@@ -130,6 +163,85 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 		return run.Summarize(runs), nil
 	}
 	return run.Summarize(runs), run.WriteSummary(o.Dir)
+}
+
+// protocol opens that of the training: with the parts of the events that runs of the directory began with.
+func (o *TrainOptions) protocol(ctx context.Context) (*eval.Protocol, error) {
+	start, done := ctx, context.CancelFunc(func() {})
+	if o.MaxTime > 0 {
+		const grace = 2 * time.Second // a short limit still gets a result
+		start, done = context.WithDeadline(ctx, o.deadline.Add(grace))
+	}
+	defer done()
+	p, err := await.Do(start, func() (*eval.Protocol, error) { return eval.Open(o.Set, o.options()) })
+	if err != nil {
+		return nil, err
+	}
+	if begun := run.Seeds(o.Dir); o.Dir != "" && len(begun) > 0 {
+		record, err := run.Open(run.SeedDir(o.Dir, begun[0]))
+		if parts := record.Config.Parts(); err == nil && parts.Any() {
+			return p.Limit(parts), nil
+		}
+	}
+	return p, nil
+}
+
+// inTime explains an error of a training whose time was up before it began.
+func (o *TrainOptions) inTime(ctx context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return fmt.Errorf("the time limit of %v ended before training began: to read and split %d events takes longer "+
+			"on this machine", o.MaxTime, o.Set.Log.Len())
+	}
+	return err
+}
+
+// options are those of the protocol.
+func (o *TrainOptions) options() eval.Options {
+	return eval.Options{
+		Task: o.Task, BatchSize: o.Spec.Training.BatchSize, Threads: o.Threads, Order: o.Spec.Order,
+		Shares: o.Spec.Training.Negatives, LinkSplit: o.Spec.LinkSplit(),
+	}
+}
+
+// fit gives the first run of a training the part of the events that it has time for. Where runs have begun already,
+// what they began with stays.
+func (o *TrainOptions) fit(ctx context.Context, job *train.Run) (*eval.Protocol, error) {
+	if o.Dir != "" && len(run.Seeds(o.Dir)) > 0 {
+		return job.Protocol, nil
+	}
+	limits := o.Limits
+	if !limits.Any() && o.planned {
+		return job.Protocol, nil
+	}
+	if !limits.Any() {
+		var err error
+		if limits, err = job.Fit(ctx); err != nil || !limits.Any() {
+			return job.Protocol, err
+		}
+	}
+	job.Protocol = job.Protocol.Limit(limits)
+	if o.Log != nil {
+		o.Log.Info(limited(job.Protocol))
+	}
+	return job.Protocol, nil
+}
+
+// limited says what a time limit leaves of the events.
+func limited(p *eval.Protocol) string {
+	var list []string
+	if s := p.SampledTrain(); s != nil {
+		list = append(list, "an epoch has "+s.String())
+	}
+	if s := p.SampledPart(eval.Val); s != nil {
+		list = append(list, "validation asks about "+s.String())
+	}
+	if p.Limits().Block {
+		list = append(list, "memory and state begin empty at the first training event")
+	}
+	if list == nil {
+		list = []string{"the test will ask about a sample of the events"}
+	}
+	return "to end in time: " + strings.Join(list, "; ")
 }
 
 // choosesByAP says whether AP alone chooses the best epoch. Where nothing is asked for, that is so in the runs that are
@@ -218,6 +330,7 @@ func (o TrainOptions) run(f model.Factory, spec model.Spec, p *eval.Protocol, se
 		Model: o.Model, Factory: f, Spec: spec, Set: o.Set, Protocol: p, Device: o.Device, Seed: seed,
 		Dir: o.Dir, Resume: o.Resume, SaveEvery: o.SaveEvery, MemoryLimit: o.MemoryLimit, ByAP: o.ByAP,
 		TestEvery: o.TestEvery, Strategies: o.Strategies, TensorBoard: o.TensorBoard, Log: o.Log, Until: o.until,
+		From: o.From,
 	}
 	if r.SaveEvery == 0 {
 		r.SaveEvery = 30 * time.Second

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
@@ -33,6 +35,15 @@ func (o *TrainOptions) fits(proto *eval.Protocol) error {
 	now := run.Config{Model: o.Model, Data: o.Set.Name, Spec: spec, Sampling: o.Set.Sampling, ByAP: o.ByAP,
 		TF32: device.Rounds(o.Device)}
 	now.Hashes = run.Hashes{Data: o.Set.Hash(), Split: proto.Split().Hash}
+	if l := proto.Limits(); l.Any() {
+		now.Limits = &l
+	}
+	if o.From != "" {
+		now.From = new(run.From)
+		if now.From.Checkpoint, err = atomicfile.Hash(o.From); err != nil {
+			return err
+		}
+	}
 	for _, seed := range begun {
 		record, err := run.Open(run.SeedDir(o.Dir, seed))
 		if err != nil {
@@ -136,8 +147,9 @@ func (o *TrainOptions) prepareBackbone(ctx context.Context) (done func(), err er
 func (o *TrainOptions) trainBackbone(ctx context.Context) (done func(), err error) {
 	first := *o
 	first.Task, first.Strategies = "", nil
-	first.MaxTime = o.MaxTime / 2
-	o.MaxTime -= first.MaxTime
+	if o.MaxTime > 0 { // half of what is left; the rest is for the classifier
+		first.Began, first.MaxTime = time.Now(), time.Until(o.deadline)/2
+	}
 	if o.Dir != "" {
 		first.Dir = filepath.Join(o.Dir, "link")
 		first.Resume = true // also where it is there already

@@ -43,7 +43,8 @@ func (a *auditor) load(ctx context.Context) (*replayed, error) {
 	if a.OnBatch != nil {
 		r.tell = func(done, total int) { a.OnBatch(r.what, done, total) }
 	}
-	if r.session, err = predictor.Evaluation(ctx, eval.Options{OnBatch: r.tell}); err != nil {
+	if r.session, err = predictor.Evaluation(ctx, eval.Options{OnBatch: r.tell,
+		Limits: a.run.Config.Parts()}); err != nil {
 		predictor.Close()
 		return nil, err
 	}
@@ -60,7 +61,8 @@ func keep(b eval.Answers) scored {
 func (r *replayed) ask(ctx context.Context, t *test, what string) error {
 	r.what = what
 	listen := func(b eval.Answers) { t.answers = append(t.answers, keep(b)) }
-	if _, err := r.session.Evaluate(ctx, r.predictor.Contender(""), t.part, t.noted.Strategy, listen); err != nil {
+	session := r.session.As(t.part, t.noted.Sampled)
+	if _, err := session.Evaluate(ctx, r.predictor.Contender(""), t.part, t.noted.Strategy, listen); err != nil {
 		return fmt.Errorf("ask again: %w", err)
 	}
 	return nil
@@ -85,7 +87,7 @@ func (a *auditor) validate(ctx context.Context, again *replayed) error {
 	}
 	p := again.session.Protocol()
 	if a.result.Val == nil && a.result.Cut() && a.result.BestEpoch == 0 {
-		a.report.tell(validated, "not made: "+a.result.Mark()+", before the first validation")
+		a.report.tell(validated, "not made: "+a.result.CutMark()+", before the first validation")
 		return nil
 	}
 	if a.result.Val == nil {

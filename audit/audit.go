@@ -19,6 +19,7 @@ import (
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
 	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
@@ -153,6 +154,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if fit := record.Config.Fit; fit != nil {
+		return nil, &run.Error{File: o.Dir, Err: fmt.Errorf("%w: it was fitted to all events, and its results are "+
+			"those of %s: audit that run", predict.ErrTrainedOn, record.Path(fit.Chosen))}
+	}
 	a := &auditor{Options: o, run: record, result: result, spec: spec}
 	if err := a.look(ctx); err != nil {
 		return nil, err
@@ -174,7 +179,7 @@ func (a *auditor) look(ctx context.Context) error {
 	a.records()
 	a.history()
 	proto, err := eval.Open(a.Set, eval.Options{Task: a.spec.Task, Sampling: a.run.Config.Sampling,
-		LinkSplit: a.spec.LinkSplit()})
+		LinkSplit: a.spec.LinkSplit(), BatchSize: a.spec.Training.BatchSize, Limits: a.run.Config.Parts()})
 	if err != nil {
 		return err
 	}

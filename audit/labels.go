@@ -34,7 +34,7 @@ func (a *auditor) labels(ctx context.Context, p *eval.Protocol) error {
 	}
 	t := test{noted: noted[0], part: eval.Test, labels: []bool{}}
 	now := run.Measured{Scenario: t.noted.Scenario}
-	for span := range p.Events(eval.Test).All().Batches(a.spec.Training.BatchSize) {
+	for span := range p.As(eval.Test, t.noted.Sampled).Events(eval.Test).All().Batches(a.spec.Training.BatchSize) {
 		q := question{events: span}
 		for i := range span.Len() {
 			q.queries = append(q.queries, sample.Query{Src: span.Src[i], Dst: span.Dst[i], Time: span.Time[i]})

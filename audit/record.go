@@ -47,7 +47,7 @@ func (a *auditor) history() {
 		return
 	case len(epochs) == 0 && r.Cut():
 		a.report.add(choice, r.Epochs == 0 && r.BestEpoch == 0 && r.Val == nil,
-			fmt.Sprintf("%s, after %d training events: no epoch was chosen", r.Mark(), r.TrainEvents),
+			fmt.Sprintf("%s, after %d training events: no epoch was chosen", r.CutMark(), r.TrainEvents),
 			"no epoch and no validation in the result, as there are none in the log")
 		a.saved(state, train.NewStopper(a.spec.Training, a.run.Config.ByAP, learnedTask(a.spec, r)), 0)
 		return
@@ -61,7 +61,7 @@ func (a *auditor) history() {
 		by := stop.Measure(a.spec.Training)
 		found = fmt.Sprintf("epoch %d of %d, by %s on validation data", stop.Epoch, len(epochs), by)
 		if r.Cut() {
-			found += "; " + r.Mark()
+			found += "; " + r.CutMark()
 		}
 		if r.Epochs < len(epochs) {
 			found += fmt.Sprintf("; cut short: training has gone on since epoch %d", r.Epochs)
@@ -97,7 +97,7 @@ func (a *auditor) choose(epochs []run.Epoch) (stop train.Stopper, wrong string) 
 		wrong = fmt.Sprintf("%d epochs in the result, %d in the log, at most %d with patience %d",
 			r.Epochs, last, most, a.spec.Training.Patience)
 		if r.Cut() {
-			wrong += "; " + r.Mark()
+			wrong += "; " + r.CutMark()
 		}
 	case !reflect.DeepEqual(r.Val, epochs[stop.Epoch-1].Val):
 		wrong = "the result's validation is not that of its epoch in the log"
@@ -110,7 +110,7 @@ func (a *auditor) choose(epochs []run.Epoch) (stop train.Stopper, wrong string) 
 // learned compares how many training events the result counts with what its epochs have.
 func (a *auditor) learned(p *eval.Protocol) {
 	const name = "training events"
-	r, events := a.result, p.Split().Train.Len()
+	r, events := a.result, p.TrainEvents().Len()
 	if r.TrainEvents == 0 {
 		a.report.tell(name, "not looked at: the record does not count them")
 		return

@@ -103,21 +103,35 @@ func (a *auditor) questions(p *eval.Protocol) error {
 			continue
 		}
 		seen[name] = true
-		list, hash, err := draw(p, part, r.Strategy, size)
+		asked := p.As(part, r.Sampled)
+		list, hash, err := draw(asked, part, r.Strategy, size)
 		if err != nil {
 			return err
 		}
 		describe := func(hash string, batches, positives int) string {
 			return fmt.Sprintf("%s of %d events in %d batches", hash, positives, batches)
 		}
-		a.report.same("negatives, "+name, describe(hash, len(list), p.Events(part).Len()),
+		a.report.same("negatives, "+name, describe(hash, len(list), asked.Events(part).Len()),
 			describe(r.Negatives, r.Batches, r.Positives))
+		a.sampled(name, asked, part, r.Sampled)
 		a.tests = append(a.tests, test{noted: r, part: part, questions: list})
 	}
 	if len(a.tests) > 0 {
 		a.report.enough(a.tests[0].noted)
 	}
 	return nil
+}
+
+// sampled says whether a test of a part of the events is of those that the rules choose.
+func (a *auditor) sampled(name string, asked *eval.Protocol, part eval.Part, noted *eval.Sampled) {
+	if noted == nil {
+		return
+	}
+	all := asked.Events(part).All()
+	found := fmt.Sprintf("%s, SHA-256 %s", noted, noted.Hash)
+	now := *noted
+	now.Events, now.Hash = all.Len(), eval.HashEdges(all)
+	a.report.same("sample, "+name, found, fmt.Sprintf("%s, SHA-256 %s", &now, now.Hash))
 }
 
 // complete says whether the record has all results that its configuration promises: the bad ones may not be left out.

@@ -94,6 +94,68 @@ func NewOrderSplit(l *event.Log) (*Split, error) {
 	return s, nil
 }
 
+// Block is a split of a shorter stream: the latest training events, then events for validation, then events for the
+// test, one after another as they come in Val and Test. Full begins with the first of the training events and ends with
+// the last of the test. Each may have fewer events than asked for.
+func (s *Split) Block(train, val, test int) *Split {
+	train, val = min(train, s.Train.Len()), min(val, s.Val.Len())
+	between := min(test, s.Val.Len()-val) // test events that lie in the period of validation
+	after := min(test-between, s.Test.Len())
+	b := &Split{NewNodes: s.NewNodes,
+		Train: copied(s.Train.Span(s.Train.Len()-train, s.Train.Len())), Val: copied(s.Val.Span(0, val)),
+		Test: copied(s.Val.Span(val, val+between), s.Test.Span(0, after))}
+	b.ValTime, b.TestTime = lastTime(s.ValTime, b.Train), lastTime(s.TestTime, b.Train, b.Val)
+	times := s.Full.All().Time
+	lo, last := 0, lastTime(s.TestTime, b.Train, b.Val, b.Test)
+	if train > 0 {
+		lo = sort.SearchFloat64s(times, b.Train.At(0).Time)
+	}
+	hi := sort.Search(len(times), func(i int) bool { return times[i] > last })
+	b.Full = copied(s.Full.Span(lo, max(lo, hi)))
+	unseen := make([]bool, s.Full.NumNodes())
+	for _, n := range s.NewNodes {
+		unseen[n] = true
+	}
+	b.NewVal, b.NewTest = touching(b.Val, unseen), touching(b.Test, unseen)
+	b.seal()
+	return b
+}
+
+// Everything is a split that keeps nothing for validation and test: Train is Full.
+func (s *Split) Everything() *Split {
+	none := event.NewLog(0)
+	last := lastTime(s.TestTime, s.Full)
+	all := &Split{Train: s.Full, Val: none, Test: none, NewVal: none, NewTest: none, Full: s.Full, ValTime: last,
+		TestTime: last}
+	all.seal()
+	return all
+}
+
+// copied is a log of the events of some spans.
+func copied(spans ...event.Span) *event.Log {
+	n := 0
+	for _, s := range spans {
+		n += s.Len()
+	}
+	out := event.NewLog(n)
+	for _, s := range spans {
+		for i := range s.Len() {
+			out.Append(s.At(i)) // which was accepted before
+		}
+	}
+	return out
+}
+
+// lastTime is the time of the last event of some logs, one after another.
+func lastTime(otherwise event.Time, logs ...*event.Log) event.Time {
+	for _, l := range logs {
+		if l.Len() > 0 {
+			otherwise = l.At(l.Len() - 1).Time
+		}
+	}
+	return otherwise
+}
+
 // Quantile is the q-quantile of ascending values with linear interpolation, to the last bit as NumPy's. It is NaN for
 // no values.
 func Quantile(sorted []float64, q float64) float64 { return data.Quantile(sorted, q) }

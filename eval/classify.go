@@ -14,13 +14,11 @@ var ErrNoLabels = errors.New("all events have the same label")
 
 // classify replays events and measures how well the scores tell their labels. Labels are rare, so AP and AUC are of all
 // events at once; a batch may have no positive at all.
-func classify(
-	ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, tell func(Answers),
-) (Result, error) {
-	p.Negatives = nil
+func (p *Protocol) classify(ctx context.Context, s replay.Scorer, pass replay.Pass, part Part) (Result, error) {
+	pass.Negatives = nil
 	var pos, neg []float32
-	loss, n := 0.0, events.Len()
-	for step, err := range p.Batches(ctx, s, events.All()) {
+	loss := 0.0
+	for step, err := range pass.Batches(ctx, s, p.parts[part].All()) {
 		a := Answers{}
 		if err == nil {
 			a = Answers{Batch: step.Number, Queries: step.Batch.Queries, Logits: make([]float32, step.Span.Len())}
@@ -42,14 +40,19 @@ func classify(
 				neg = append(neg, probability)
 			}
 		}
-		if tell != nil {
+		if tell := p.options.OnAnswers; tell != nil {
 			tell(a)
 		}
+		if over(p.until) {
+			break
+		}
 	}
-	r := Result{Positives: len(pos), Events: n, Batches: (n + BatchSize - 1) / BatchSize}
+	n := len(pos) + len(neg)
+	r := Result{Positives: len(pos), Events: n, Batches: batches(n, BatchSize)}
 	if n == 0 {
 		return r, nil
 	}
+	r.note(p.asked(part, n), nil, nil)
 	loss /= float64(n)
 	r.Loss = &loss
 	r.atOnce(pos, neg)

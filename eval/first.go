@@ -44,13 +44,10 @@ func (p *Protocol) FirstMeetings(part Part) []bool {
 	return p.first[part]()
 }
 
-// findFirsts prepares FirstMeetings.
-func (p *Protocol) findFirsts() {
-	for _, part := range []Part{Test, NewTest} {
-		p.first[part] = sync.OnceValue(func() []bool {
-			return firstMeetings(p.parts[part].All(), p.split.Full.All())
-		})
-	}
+// findFirsts prepares FirstMeetings of a test part.
+func (p *Protocol) findFirsts(part Part) {
+	log, full := p.parts[part], p.whole.Full
+	p.first[part] = sync.OnceValue(func() []bool { return firstMeetings(log.All(), full.All()) })
 }
 
 // firstTally collects the scores of first meetings and of their own negatives.

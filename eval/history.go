@@ -103,6 +103,31 @@ func (p *Protocol) earlier(tested *counted) func(event.Node, event.Time) int {
 	}
 }
 
+// NegativesHash is Result.Negatives of an evaluation, found without asking a scorer; "" where there are none.
+func (p *Protocol) NegativesHash(ctx context.Context, part Part, strategy protocol.Negatives) (string, error) {
+	if p.Task() != protocol.LinkPrediction {
+		return "", nil
+	}
+	pass, err := p.questions(part, strategy)
+	if err != nil {
+		return "", err
+	}
+	pass.Negatives.Reset()
+	h := newNegativesHash()
+	for step, err := range pass.Batches(ctx, onlooker{}, p.Events(part).All()) {
+		if err != nil {
+			return "", err
+		}
+		h.add(step.Batch.Queries, step.Span.Len())
+	}
+	return h.String(), nil
+}
+
+// onlooker wants nothing gathered.
+type onlooker struct{}
+
+func (onlooker) Plan() sample.Plan { return sample.Plan{} }
+
 // counted is how many interactions each node has among the first events.
 type counted struct {
 	counts []int32

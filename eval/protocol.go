@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/await"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
@@ -62,6 +64,8 @@ type Options struct {
 	// Shares of the kinds of negatives in training; the zero value is random ones alone.
 	Shares protocol.Shares
 
+	Limits Limits // parts of the events; the zero value is all
+
 	OnBatch   func(done, total int) // progress of every pass that asks; may be nil
 	OnWarm    func(done, total int) // progress of Warm, in events of training and validation; may be nil
 	OnAnswers func(Answers)         // told every batch of every evaluation, once it is measured; may be nil
@@ -71,9 +75,14 @@ type Options struct {
 // seen, and negatives from the right source and seed. Its passes share generators and are for one goroutine at a time.
 type Protocol struct {
 	split       *dataset.Split
+	whole       *dataset.Split // before limits
+	limits      Limits
+	continued   bool      // see Continued
+	until       time.Time // when evaluations end; zero: never
 	options     Options
 	train, full func() index.View
-	parts       [4]*event.Log
+	parts       [4]*event.Log // what is asked about
+	pools       [4]*event.Log // what that was sampled from, which negatives are drawn from too
 	drawing     *drawing
 	first       [4]func() []bool // of test parts: which events are first meetings
 }
@@ -83,15 +92,27 @@ func NewProtocol(s *dataset.Split, o Options) *Protocol {
 	if o.Order == "" {
 		o.Order = protocol.Arrival
 	}
-	p := &Protocol{split: s, options: o, parts: [4]*event.Log{s.Val, s.NewVal, s.Test, s.NewTest},
-		drawing: &drawing{negatives: map[string]sample.Negatives{}, pools: map[*event.Log]*sample.Pool{}}}
+	p := &Protocol{split: s, whole: s, options: o}
+	p.begin()
+	if o.Limits.Any() {
+		return p.Limit(o.Limits)
+	}
+	return p
+}
+
+// begin makes what follows from the split.
+func (p *Protocol) begin() {
+	s := p.split
+	p.pools = [4]*event.Log{s.Val, s.NewVal, s.Test, s.NewTest}
+	p.drawing = &drawing{negatives: map[string]sample.Negatives{}, pools: map[*event.Log]*sample.Pool{}}
 	p.train = sync.OnceValue(func() index.View { return index.Freeze(s.Train) })
 	p.full = sync.OnceValue(func() index.View { return index.Freeze(s.Full) })
-	if o.SeenOnly {
-		p.parts[Val], p.parts[Test] = seen(s.Val, s.NewNodes), seen(s.Test, s.NewNodes)
+	if p.options.SeenOnly {
+		p.pools[Val], p.pools[Test] = seen(s.Val, s.NewNodes), seen(s.Test, s.NewNodes)
 	}
-	p.findFirsts()
-	return p
+	p.parts = p.pools
+	p.findFirsts(Test)
+	p.findFirsts(NewTest)
 }
 
 // With is the same protocol with other options of those that concern answers alone: OnBatch, OnAnswers and Calibration.
@@ -107,6 +128,9 @@ func (p *Protocol) Task() protocol.Task { return cmp.Or(p.options.Task, protocol
 
 // Split is the split the protocol is about.
 func (p *Protocol) Split() *dataset.Split { return p.split }
+
+// Whole is the split before limits.
+func (p *Protocol) Whole() *dataset.Split { return p.whole }
 
 // Events is what a part asks about.
 func (p *Protocol) Events(part Part) *event.Log { return p.parts[part] }
@@ -126,7 +150,7 @@ func (p *Protocol) Train(run uint64) (replay.Pass, error) {
 	if p.Task() == protocol.Next { // candidates are drawn by the model's feed, which has its own past
 		return p.pass(index.Freeze(event.NewLog(0)), nil, 0), nil
 	}
-	n, err := sample.NewNegatives(p.split.Train,
+	n, err := sample.NewNegatives(p.whole.Train,
 		sample.NegativeOptions{Sampling: p.options.Sampling, Seed: run, Avoid: p.options.Avoid})
 	if err != nil {
 		return replay.Pass{}, fmt.Errorf("training negatives: %w", err)
@@ -181,9 +205,9 @@ func (p *Protocol) questions(part Part, strategy protocol.Negatives) (replay.Pas
 	o := sample.NegativeOptions{Strategy: strategy, Sampling: p.options.Sampling, Seed: uint64(part),
 		Observed: p.observed(part)}
 	o.Avoid = p.options.Avoid && strategy == protocol.RandomNegatives
-	from := p.split.Full
+	from := p.whole.Full
 	if part == NewVal || part == NewTest {
-		from = p.parts[part]
+		from = p.pools[part]
 	}
 	n, err := p.drawing.draw(part.String()+"/"+string(strategy), from, o)
 	if err != nil {
@@ -363,14 +387,17 @@ func (p *Protocol) run(ctx context.Context, s replay.Scorer, part Part, strategy
 		}
 		return r, nil
 	}
-	pass, err := p.passFor(s, part, strategy)
+	pass, err := await.Do(ctx, func() (replay.Pass, error) { // indexes, pairs and first meetings are found here
+		p.FirstMeetings(part)
+		return p.passFor(s, part, strategy)
+	})
 	if err != nil {
 		return Result{}, err
 	}
 	if p.Task() == protocol.NodeClassification {
-		return classify(ctx, s, pass, p.parts[part], p.options.OnAnswers)
+		return p.classify(ctx, s, pass, part)
 	}
-	r, err := run(ctx, s, pass, p.parts[part], p.FirstMeetings(part), p.options)
+	r, err := p.measure(ctx, s, pass, part)
 	if err != nil {
 		return Result{}, fmt.Errorf("%v with %s negatives: %w", part, strategy, err)
 	}

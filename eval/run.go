@@ -9,6 +9,7 @@ import (
 	"hash"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/event"
@@ -39,6 +40,11 @@ type Result struct {
 	FirstAP        *float64 `json:"first_ap,omitempty"`
 	FirstAUC       *float64 `json:"first_auc,omitempty"`
 	FirstPositives *int     `json:"first_positives,omitempty"`
+	// Sampled says which of the events were asked about; nil: all. The intervals hold the values of all events with
+	// 95 % confidence, as far as the batches that were asked about are a random sample of all; nil where not known.
+	Sampled     *Sampled    `json:"sampled,omitempty"`
+	APInterval  *[2]float64 `json:"ap_ci,omitempty"`
+	AUCInterval *[2]float64 `json:"auc_ci,omitempty"`
 	// Negatives is the SHA-256 of the negatives: for every batch "u,v;u,v;…" and a newline.
 	Negatives string `json:"negatives_hash"`
 }
@@ -65,25 +71,39 @@ func (r Result) TooFew() bool {
 // every batch.
 func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, listeners ...func(Answers)) (Result,
 	error) {
-	return run(ctx, s, p, events, nil, Options{OnAnswers: func(a Answers) {
+	t, err := run(ctx, s, p, events, tally{tell: func(a Answers) {
 		for _, listen := range listeners {
 			listen(a)
 		}
 	}})
+	if err != nil {
+		return Result{}, err
+	}
+	return t.result(), nil
 }
 
-// run measures on events, of which first tells the first meetings; nil: nobody asks.
-func run(
-	ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, first []bool, o Options,
-) (Result, error) {
+// measure does so for a part.
+func (p *Protocol) measure(ctx context.Context, s replay.Scorer, pass replay.Pass, part Part) (Result, error) {
+	start := tally{tell: p.options.OnAnswers, until: p.until, calibration: p.options.Calibration}
+	start.firsts.first = p.FirstMeetings(part)
+	t, err := run(ctx, s, pass, p.parts[part], start)
+	if err != nil {
+		return Result{}, err
+	}
+	r := t.result()
+	r.note(p.asked(part, t.asked), &t.aps, &t.aucs)
+	return r, nil
+}
+
+// run measures on events, with a tally that knows who listens and when to end.
+func run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log, t tally) (*tally, error) {
 	if p.Negatives == nil {
-		return Result{}, fmt.Errorf("evaluation without negatives: there is nothing to tell the %d positives from",
+		return nil, fmt.Errorf("evaluation without negatives: there is nothing to tell the %d positives from",
 			events.Len())
 	}
 	p.Negatives.Reset()
 	_, ranks := s.(replay.Ranker)
-	t := tally{scorer: starter(s), logits: !ranks, hash: sha256.New(), total: events.Len(), tell: o.OnAnswers}
-	t.calibration, t.firsts.first = o.Calibration, first
+	t.scorer, t.logits, t.hash, t.total = starter(s), !ranks, newNegativesHash(), events.Len()
 	for step, err := range p.Batches(ctx, s, events.All()) {
 		if err == nil {
 			err = t.ask(step)
@@ -92,14 +112,21 @@ func run(
 			if t.open != nil {
 				t.scorer.Finish()
 			}
-			return Result{}, fmt.Errorf("evaluate: %w", err)
+			return nil, fmt.Errorf("evaluate: %w", err)
+		}
+		t.asked += step.Span.Len()
+		if over(t.until) {
+			break
 		}
 	}
 	if err := t.judge(t.open); err != nil {
-		return Result{}, fmt.Errorf("evaluate: %w", err)
+		return nil, fmt.Errorf("evaluate: %w", err)
 	}
-	return t.result(), nil
+	return &t, nil
 }
+
+// over says whether a time has come; the zero one never does.
+func over(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }
 
 // starter lets every scorer be asked in the same way.
 func starter(s replay.Scorer) replay.Starter {
@@ -131,12 +158,15 @@ type tally struct {
 
 	logits   bool
 	total    int // positives to come
-	hash     hash.Hash
-	line     []byte
+	hash     *negativesHash
 	meter    Meter
 	pos, neg []float32 // of all batches
 	batchAP  []float64
 	auc      float64 // sum over batches
+	aps      spread  // of batches
+	aucs     spread
+	asked    int       // positives
+	until    time.Time // when to end, once something is measured; zero: never
 	loss     float64
 	ranking  *Ranking
 	batches  int
@@ -158,10 +188,7 @@ func (t *tally) ask(step *replay.Step) error {
 	if err := t.scorer.Start(b, q.scores); err != nil {
 		return fmt.Errorf("score batch %d: %w", q.batch, err)
 	}
-	for round := n; round < len(b.Queries); round += n {
-		t.line = appendNegatives(t.line[:0], b.Queries[round:round+n])
-		t.hash.Write(t.line)
-	}
+	t.hash.add(b.Queries, n)
 	before := t.open
 	t.open = q
 	return t.judge(before)
@@ -188,6 +215,8 @@ func (t *tally) judge(q *question) error {
 	pos, neg := q.scores[:q.positives], q.scores[q.positives:]
 	ap, auc := t.meter.Score(pos, neg)
 	t.batchAP, t.auc = append(t.batchAP, ap), t.auc+auc
+	t.aps.add(ap)
+	t.aucs.add(auc)
 	t.pos, t.neg = append(t.pos, pos...), append(t.neg, neg...)
 	t.firsts.add(pos, neg)
 	t.batches++
@@ -218,7 +247,7 @@ func (t *tally) rank(pos, neg []float32) {
 
 func (t *tally) result() Result {
 	r := Result{Batches: t.batches, Positives: len(t.pos), Ranking: t.ranking,
-		Negatives: hex.EncodeToString(t.hash.Sum(nil))}
+		Negatives: t.hash.String()}
 	if t.batches == 0 {
 		return r
 	}
@@ -263,6 +292,24 @@ func probabilities(scores []float32, n int) float64 {
 	}
 	return sum / float64(len(scores))
 }
+
+// negativesHash is the SHA-256 of the negatives of an evaluation: see Result.Negatives.
+type negativesHash struct {
+	hash.Hash
+	line []byte
+}
+
+func newNegativesHash() *negativesHash { return &negativesHash{Hash: sha256.New()} }
+
+// add takes the queries of a batch, of which the first n are about events.
+func (h *negativesHash) add(qs []sample.Query, n int) {
+	for round := n; round < len(qs); round += n {
+		h.line = appendNegatives(h.line[:0], qs[round:round+n])
+		h.Write(h.line)
+	}
+}
+
+func (h *negativesHash) String() string { return hex.EncodeToString(h.Sum(nil)) }
 
 func appendNegatives(line []byte, qs []sample.Query) []byte {
 	for i, q := range qs {

@@ -3,9 +3,11 @@ package eval
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/await"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
@@ -31,7 +33,7 @@ type Session struct {
 // OpenSession opens the protocol of a data set and warms contenders up for it. Trained models open their sessions
 // themselves: see predict.Predictor.Evaluation.
 func OpenSession(ctx context.Context, set *dataset.Set, o Options, list ...Contender) (*Session, error) {
-	p, err := Open(set, o)
+	p, err := await.Do(ctx, func() (*Protocol, error) { return Open(set, o) })
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +68,11 @@ func (s *Session) Join(ctx context.Context, list ...Contender) error {
 func shares(memory model.StatefulScorer, others []model.StatefulScorer) bool {
 	sharer, ok := memory.(model.MemorySharer)
 	return ok && slices.ContainsFunc(others, sharer.ShareMemory)
+}
+
+// As is the session with a part that has the events of a record: see Protocol.As.
+func (s *Session) As(part Part, sampled *Sampled) *Session {
+	return &Session{s.protocol.As(part, sampled), s.contenders}
 }
 
 // Protocol is what the session asks.
@@ -113,6 +120,7 @@ type Row struct {
 type Tests struct {
 	Scenarios  []protocol.Scenario  // nil: both
 	Strategies []protocol.Negatives // nil: protocol.Published()
+	Until      time.Time            // all tests share the time until then, see Protocol.Until; zero: no limit
 
 	// OnBatch is told of the events of all passes together; may be nil.
 	OnBatch func(done, total int64, scenario protocol.Scenario, strategy protocol.Negatives)
@@ -138,7 +146,7 @@ func (s *Session) Test(ctx context.Context, t Tests) ([]Row, error) {
 		}
 		total += s.protocol.Events(part).Len() * len(t.Strategies) * len(s.contenders)
 	}
-	before := 0
+	before, left := 0, len(t.Scenarios)*len(t.Strategies)*len(s.contenders)
 	var rows []Row
 	for _, scenario := range t.Scenarios {
 		part, _ := PartOf(scenario)
@@ -150,6 +158,10 @@ func (s *Session) Test(ctx context.Context, t Tests) ([]Row, error) {
 						t.OnBatch(int64(before+done), int64(total), scenario, strategy)
 					}
 				}
+				if !t.Until.IsZero() {
+					proto = proto.Until(time.Now().Add(time.Until(t.Until) / time.Duration(left)))
+				}
+				left--
 				r, err := proto.Evaluate(ctx, one.Scorer, part, strategy)
 				if err != nil {
 					return nil, err

@@ -41,8 +41,13 @@ func (p *Protocol) timed(ctx context.Context, s replay.Scorer, part Part) (Resul
 		if err != nil {
 			return Result{}, fmt.Errorf("evaluate: %w", err)
 		}
+		if over(p.until) {
+			break
+		}
 	}
-	return t.result(), nil
+	r := t.result()
+	r.note(p.asked(part, len(t.pos)), nil, nil)
+	return r, nil
 }
 
 // timer adds up batches and the moments that belong to them.

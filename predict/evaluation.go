@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/eval"
@@ -109,7 +110,28 @@ func (p *Predictor) Evaluation(ctx context.Context, o eval.Options, list ...eval
 	if list == nil {
 		list = []eval.Contender{p.Contender("")}
 	}
-	return eval.OpenSession(ctx, p.options.Set, o, list...)
+	session, err := eval.OpenSession(ctx, p.options.Set, o, list...)
+	if err != nil {
+		return nil, err
+	}
+	return session, p.untrained(session.Protocol())
+}
+
+// ErrTrainedOn says that a model learned from the events that it would be measured on.
+var ErrTrainedOn = errors.New("the model was trained on the test events")
+
+// untrained refuses a protocol whose test has events that the model learned from, as one that was fitted to all events.
+func (p *Predictor) untrained(proto *eval.Protocol) error {
+	until, err := strconv.ParseFloat(p.origin.FitUntil, 64)
+	if err != nil || proto.Events(eval.Test).Len() == 0 || proto.Events(eval.Test).At(0).Time > until {
+		return nil
+	}
+	where := "the run that chose its epochs"
+	if record, err := run.Open(p.choice.Dir()); err == nil && record.Config.Fit != nil {
+		where = record.Path(record.Config.Fit.Chosen)
+	}
+	return fmt.Errorf("%s: %w: it was fitted to all events up to time %s; measure %s instead, or later events",
+		p.choice.File, ErrTrainedOn, p.origin.FitUntil, where)
 }
 
 // Contender is the predictor for a session, beside others of the same data set and settings.

@@ -164,6 +164,11 @@ func (p *Pass) check(plan sample.Plan, queries int) error {
 	return fits(plan, float64(p.BatchSize)*(1+float64(p.PerPositive)))
 }
 
+// Bytes is about what the batches of a pass under way take in main memory, for a plan.
+func (p Pass) Bytes(plan sample.Plan) float64 {
+	return stepsUnderWay * float64(p.BatchSize) * (1 + float64(max(1, p.PerPositive))) * (plan.Bytes(1) + queryBytes)
+}
+
 // fits says why batches of this many queries cannot be gathered on this machine.
 func fits(plan sample.Plan, queries float64) error {
 	need := stepsUnderWay * queries * (plan.Bytes(1) + queryBytes)

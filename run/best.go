@@ -55,6 +55,9 @@ func Best(path string) (Choice, error) {
 		if err != nil {
 			continue // a checkpoint without its record
 		}
+		if r.Config.Fit != nil { // the run that chose the epoch has its validation
+			r.Dir = r.Path(r.Config.Fit.Chosen)
+		}
 		epochs, err := r.History()
 		if err != nil {
 			return Choice{}, err

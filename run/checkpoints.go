@@ -84,6 +84,7 @@ type Origin struct {
 	Data                string // name of the data set
 	DataHash, SplitHash string
 	Sampling            protocol.Sampling
+	FitUntil            string // FitKey
 }
 
 // OriginOf asks the run beside a checkpoint, or else the checkpoint's own metadata. A run of another model is not
@@ -92,9 +93,10 @@ func OriginOf(path string, f checkpoint.File) Origin {
 	r, err := Open(filepath.Dir(path))
 	if err == nil && r.Config.Model == f.Meta["model"] {
 		c := r.Config
-		return Origin{c.Data, c.Hashes.Data, c.Hashes.Split, c.Sampling}
+		return Origin{c.Data, c.Hashes.Data, c.Hashes.Split, c.Sampling, f.Meta[FitKey]}
 	}
-	return Origin{f.Meta[DataKey], f.Meta[DataHashKey], f.Meta[SplitHashKey], protocol.Sampling(f.Meta[SamplingKey])}
+	return Origin{f.Meta[DataKey], f.Meta[DataHashKey], f.Meta[SplitHashKey], protocol.Sampling(f.Meta[SamplingKey]),
+		f.Meta[FitKey]}
 }
 
 // CalibrationKey is the metadata key of a checkpoint's calibration.Map.

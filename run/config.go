@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/protocol"
 )
@@ -32,6 +33,44 @@ type Config struct {
 	Params int                  `json:"parameters"`
 	Hashes Hashes               `json:"hashes"`
 	Facts  *Facts               `json:"data_facts,omitempty"` // nil in older runs
+	// From is the run that the weights began with; nil: they began at random.
+	From *From `json:"from,omitempty"`
+	// Fit says that a run learned from all events, and which run chose how long; nil: it kept some for its test.
+	Fit *Fit `json:"fit,omitempty"`
+	// Limits are the parts of the events that a time limit left for training and validation; nil: all.
+	Limits *eval.Limits `json:"limits,omitempty"`
+}
+
+// From is a run that another began with.
+type From struct {
+	Run        string `json:"run"` // directory, seen from that of the run
+	Checkpoint string `json:"checkpoint_sha256"`
+	Memory     bool   `json:"memory"` // what it remembered was taken over too
+}
+
+// Fit is how a run came about that learned from all events, those of its test included: for as many epochs as
+// validation had chosen in another run, whose results it shows.
+type Fit struct {
+	To         string     `json:"to"` // FitAll
+	Events     int        `json:"events"`
+	Last       event.Time `json:"last"` // time of the last of them
+	Epochs     int        `json:"epochs"`
+	Chosen     string     `json:"chosen"` // directory of the other run, seen from that of this one
+	Checkpoint string     `json:"chosen_checkpoint_sha256"`
+}
+
+// FitAll is the value of Fit.To.
+const FitAll = "all"
+
+// FitKey is the metadata key of a checkpoint that learned from all events: the time of the last of them.
+const FitKey = "fit_all_until"
+
+// Parts are the parts of the events that training and validation were limited to.
+func (c Config) Parts() eval.Limits {
+	if c.Limits == nil {
+		return eval.Limits{}
+	}
+	return *c.Limits
 }
 
 // Facts are what a model takes for granted of the data it was trained on.
@@ -127,6 +166,16 @@ func (c Config) facts() map[string]string {
 		list["sampling"], list["select-by-ap"] = string(c.Sampling), fmt.Sprint(c.ByAP)
 		list["tf32"] = fmt.Sprint(c.TF32)
 		list["the data's hash"], list["the split's hash"] = c.Hashes.Data, c.Hashes.Split
+	}
+	list["limits"], list["from"], list["fit"] = "none", "none", "none"
+	if c.From != nil {
+		list["from"] = c.From.Checkpoint
+	}
+	if c.Fit != nil {
+		list["fit"] = c.Fit.To
+	}
+	if c.Limits != nil {
+		list["limits"] = fmt.Sprintf("%+v", *c.Limits)
 	}
 	var spec struct {
 		Preset           string

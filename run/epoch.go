@@ -70,6 +70,10 @@ func (e Epoch) Judged() Score {
 type Metric struct {
 	Loss float64 `json:"loss"`
 	Score
+	// Which of the events were asked about, nil: all, and what that leaves open: see eval.Result.
+	Sampled     *eval.Sampled `json:"sampled,omitempty"`
+	APInterval  *[2]float64   `json:"ap_ci,omitempty"`
+	AUCInterval *[2]float64   `json:"auc_ci,omitempty"`
 }
 
 // Seconds says where an epoch's time went.

@@ -41,6 +41,11 @@ type Result struct {
 	Next    *eval.Next `json:"next,omitempty"`
 	NextVal *eval.Next `json:"next_val,omitempty"`
 
+	// Fit is that of Config: then Results and Val are those of the run that chose the epoch, not of these weights.
+	Fit *Fit `json:"fit,omitempty"`
+	// Sampled says which training events an epoch had, nil: all. Val and Results say it of theirs.
+	Sampled *eval.Sampled `json:"sampled,omitempty"`
+
 	Results []Measured     `json:"results"`
 	Split   string         `json:"split_hash"`
 	Ended   string         `json:"ended,omitempty"` // EndedByTime, where it ended before it was over
@@ -72,9 +77,8 @@ const EndedByTime = "max-time"
 // Cut says that a time limit ended the training before it was over.
 func (r Result) Cut() bool { return r.Ended != "" || r.Epochs == 0 }
 
-// Mark says of a training that was cut short how far it came, in a few words; "" of one that was not. Whoever lists
-// results shows it beside the numbers.
-func (r Result) Mark() string {
+// CutMark says of a training that was cut short how far it came, in a few words; "" of one that was not.
+func (r Result) CutMark() string {
 	switch {
 	case !r.Cut():
 		return ""
@@ -82,6 +86,38 @@ func (r Result) Mark() string {
 		return "cut short in epoch 1"
 	}
 	return fmt.Sprintf("cut short after epoch %d", r.Epochs)
+}
+
+// PartMark says in a few words that a run was trained or tested on a part of the events, or on all of them, "" where
+// neither is so.
+func (r Result) PartMark() string {
+	var list []string
+	if r.Sampled != nil {
+		list = append(list, "trained on "+r.Sampled.String())
+	}
+	if s := r.TestSampled(); s != nil {
+		list = append(list, "tested on "+s.String())
+	}
+	if r.Fit != nil {
+		list = append(list, "fitted to all events: the results are those of "+r.Fit.Chosen)
+	}
+	return strings.Join(list, ", ")
+}
+
+// Mark is both. Whoever lists results shows it beside the numbers.
+func (r Result) Mark() string {
+	return strings.Join(slices.DeleteFunc([]string{r.CutMark(), r.PartMark()},
+		func(text string) bool { return text == "" }), ", ")
+}
+
+// TestSampled says which part of the test events the first result is of that has not all; nil: all have.
+func (r Result) TestSampled() *eval.Sampled {
+	for _, m := range r.Results {
+		if m.Sampled != nil {
+			return m.Sampled
+		}
+	}
+	return nil
 }
 
 // Measured is one evaluation: a scenario under one kind of negatives.

@@ -168,9 +168,11 @@ func logged(dir string) int {
 	return bytes.Count(log, []byte{'\n'})
 }
 
-// Mark says in a few words that the training in a directory is not finished, "" of one that is: see Result.Mark.
+// Mark says in a few words that the training in a directory is not finished, or saw a part of the events, "" of one
+// that is whole: see Result.Mark.
 func Mark(dir string) string {
-	if r, err := ReadResult(dir); err == nil && r.Cut() && logged(dir) <= r.Epochs {
+	r, err := ReadResult(dir)
+	if err == nil && logged(dir) <= r.Epochs && (r.Cut() || !IsUnfinished(dir)) {
 		return r.Mark()
 	}
 	if IsUnfinished(dir) {

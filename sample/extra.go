@@ -39,6 +39,23 @@ type Warmer interface {
 	Warm(past index.View, most, threads int) (left int)
 }
 
+// Replayer is an Extra that is found in a state which every event of the past changes, one after another: a query
+// cannot be answered without all events before it.
+type Replayer interface {
+	Extra
+	Replays()
+}
+
+// Replays says whether a plan has such an extra.
+func Replays(p Plan) bool {
+	for _, x := range p.Extras {
+		if _, yes := x.(Replayer); yes {
+			return true
+		}
+	}
+	return false
+}
+
 // Part is what an Extra has found for a batch. The next Gather into the same batch uses its memory again.
 type Part interface {
 	// Gather fills the part. Everything else that the plan asks for is there already. As everywhere, what is found

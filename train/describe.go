@@ -8,9 +8,9 @@ import (
 
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/await"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
-	"github.com/dygmamba/dygmamba/sample"
 )
 
 // config describes the run: everything needed to repeat it.
@@ -19,18 +19,25 @@ func (t *trainer) config(ctx context.Context) (run.Config, error) {
 	if err != nil {
 		return run.Config{}, err
 	}
-	var val eval.Result
-	if t.Chooser() == nil { // which has no negatives
-		if val, err = t.Protocol.Evaluate(ctx, guess{}, eval.Val, protocol.RandomNegatives); err != nil {
-			return run.Config{}, fmt.Errorf("validation negatives: %w", err)
-		}
+	negatives, err := t.Protocol.NegativesHash(ctx, eval.Val, protocol.RandomNegatives)
+	if err != nil {
+		return run.Config{}, fmt.Errorf("validation negatives: %w", err)
+	}
+	var limits *eval.Limits
+	if l := t.Protocol.Limits(); l.Any() {
+		limits = &l
+	}
+	data, err := await.Do(ctx, func() (string, error) { return t.Set.Hash(), nil })
+	if err != nil {
+		return run.Config{}, err
 	}
 	facts := run.FactsOf(t.Set)
 	return run.Config{
 		Model: t.Run.Model, Spec: spec, Data: t.Set.Name, Path: t.seen(t.Set.Path), Backbone: t.seen(t.Backbone),
 		Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device),
 		Params: t.Learner.Model.Params().Count(),
-		Hashes: run.Hashes{Data: t.Set.Hash(), Split: t.Protocol.Split().Hash, Negatives: val.Negatives}, Facts: &facts,
+		Hashes: run.Hashes{Data: data, Split: t.Protocol.Split().Hash, Negatives: negatives}, Facts: &facts,
+		Limits: limits, From: t.from, Fit: t.refit(),
 	}, nil
 }
 
@@ -50,9 +57,3 @@ func (t *trainer) seen(file string) string {
 	}
 	return filepath.ToSlash(path)
 }
-
-// guess is a scorer that looks at nothing: all it is good for is to see which questions an evaluation asks.
-type guess struct{}
-
-func (guess) Plan() sample.Plan                          { return sample.Plan{} }
-func (guess) Score(b *sample.Batch, out []float32) error { clear(out); return nil }

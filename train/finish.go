@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/checkpoint"
@@ -29,6 +30,9 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 	if r.Checkpoint, err = t.dir.Hash(run.CheckpointFile); err != nil {
 		return run.Result{}, fmt.Errorf("best epoch: %w", err)
 	}
+	if t.Refit != nil {
+		return t.finishFit(r)
+	}
 	if t.Chooser() != nil {
 		net := model.NewNet(t.Chooser())
 		defer net.Close()
@@ -43,13 +47,17 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 	if own.Calibration, err = calibration.Parse(best.Meta[run.CalibrationKey]); err != nil {
 		return run.Result{}, fmt.Errorf("best epoch: %w", err)
 	}
-	session, err := t.Protocol.Session(ctx, own)
+	proto, err := t.tested(ctx)
 	if err != nil {
 		return run.Result{}, err
 	}
-	tests := eval.Tests{Strategies: t.Strategies}
-	if tests.Strategies == nil {
-		tests.Strategies = []protocol.Negatives{protocol.RandomNegatives}
+	session, err := proto.Session(ctx, own)
+	if err != nil {
+		return run.Result{}, err
+	}
+	tests := eval.Tests{Strategies: t.strategies()}
+	if !t.Deadline.IsZero() {
+		tests.Until = later(t.Deadline, time.Now().Add(time.Second))
 	}
 	rows, err := session.Test(ctx, tests)
 	if err != nil {
@@ -61,6 +69,13 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 	return r, t.dir.WriteJSON(run.ResultFile, r)
 }
 
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // standing is what is known without a look at the test.
 func (t *trainer) standing() run.Result {
 	r := run.Result{
@@ -69,7 +84,7 @@ func (t *trainer) standing() run.Result {
 		Epochs: t.at.Epoch, BestEpoch: t.at.Stopper.Epoch, TrainEvents: t.at.Epoch*t.events() + t.done(),
 		Peak: t.peak(), Device: t.Device.Name(),
 		Split: t.Protocol.Split().Hash, History: t.epochs, Order: t.Spec.Order, Depends: t.Spec.Conditions(),
-		Paused: !t.at.Finished, Ended: t.ended,
+		Paused: !t.at.Finished, Ended: t.ended, Sampled: t.Protocol.SampledTrain(),
 	}
 	for _, e := range t.epochs {
 		r.Seconds += e.Seconds.Train + e.Seconds.Evaluate

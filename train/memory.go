@@ -20,12 +20,17 @@ import (
 type MemoryError struct {
 	Device      string
 	Need, Limit int64 // bytes
+	Host        int64 // of Need: data, indexes and batches in main memory
 	Hint        string
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s: training needs %s, %s may be used; %s",
-		e.Device, mebibytes(e.Need), mebibytes(e.Limit), e.Hint)
+	host := ""
+	if e.Host > 0 {
+		host = fmt.Sprintf(" (%s of that for data, indexes and batches in main memory)", mebibytes(e.Host))
+	}
+	return fmt.Sprintf("%s: training needs %s%s, %s may be used; %s",
+		e.Device, mebibytes(e.Need), host, mebibytes(e.Limit), e.Hint)
 }
 
 func mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
@@ -35,6 +40,7 @@ type Memory struct {
 	Fixed int64 // parameters, their gradients and moments, features and other tables that steps share
 	Step  int64 // activations and gradients of one batch
 	Score int64 // activations of one batch in evaluation and of one that is remembered, which keep what Step has
+	Host  int64 // events, indexes and batches on their way, in main memory
 	Own   int64 // what the device takes for itself meanwhile: partial sums, inputs on their way, its driver
 
 	stepRoom  int64 // the parts of Step and Score that can be reserved
@@ -42,6 +48,41 @@ type Memory struct {
 }
 
 func (m Memory) sum() int64 { return m.Fixed + m.Step + m.Score + m.Own }
+
+// counted is what a limit is compared with. A limit that someone set is for main memory too: together with what a CPU
+// takes, or else for each of the two. What is free is known only after the data were read, so they do not count.
+func (r *Run) counted(m Memory) int64 {
+	_, onHost := r.Device.(device.Threaded)
+	switch {
+	case r.MemoryLimit == 0:
+		return m.sum()
+	case onHost:
+		return m.sum() + m.Host
+	}
+	return max(m.sum(), m.Host)
+}
+
+// host is about what the events and their indexes take in main memory.
+func (r *Run) host() int64 {
+	const indexed = 2 * 16 // bytes of an event: a neighbour, an edge and a time at each of its ends
+	split := r.Protocol.Split()
+	bytes := r.Set.Log.Bytes() + 4*(len(r.Set.Edge.Data)+len(r.Set.Node.Data))
+	for _, l := range []*event.Log{split.Train, split.Val, split.Test, split.NewVal, split.NewTest} {
+		bytes += l.Bytes()
+	}
+	return int64(bytes) + indexed*int64(split.Full.Len()+split.Train.Len())
+}
+
+// hostFits refuses, before anything is indexed, large data that need more main memory than a limit has. Of others plan
+// knows more.
+func (r *Run) hostFits() error {
+	const large = 64 << 20
+	if need := r.host(); r.MemoryLimit > 0 && need > max(large, r.MemoryLimit) {
+		return &MemoryError{Device: "main memory", Need: need, Limit: r.MemoryLimit,
+			Hint: "that is for the events and their indexes alone, whatever the model: fewer events would fit"}
+	}
+	return nil
+}
 
 // plan runs one step without computing anything, which tells what a real one will take at most, and compares with what
 // is there.
@@ -56,14 +97,18 @@ func (r *Run) plan(ctx context.Context, pass replay.Pass) (Memory, error) {
 	} else if limit == 0 {
 		limit = spare(memory.Available())
 	}
-	if limit <= 0 || need.sum() <= limit {
+	if limit <= 0 || r.counted(need) <= limit {
 		return need, nil
 	}
 	hint, err := r.hint(ctx, pass, limit)
 	if err != nil {
 		return need, err
 	}
-	return need, &MemoryError{Device: r.Device.Name(), Need: need.sum(), Limit: limit, Hint: hint}
+	failed := &MemoryError{Device: r.Device.Name(), Need: r.counted(need), Limit: limit, Hint: hint}
+	if failed.Need > need.sum() {
+		failed.Host = need.Host
+	}
+	return need, failed
 }
 
 // spare is what the plan may take of the memory that is free on the host. The rest is for what it does not count: the
@@ -86,7 +131,7 @@ func (r *Run) hint(ctx context.Context, pass replay.Pass, limit int64) (string, 
 		if err != nil {
 			return "", err
 		}
-		if need.sum() <= limit {
+		if r.counted(need) <= limit {
 			fit = batch
 		} else {
 			above = batch
@@ -118,8 +163,11 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 	if pass.Negatives != nil {
 		pass.Negatives = echo{} // the generator must not move yet
 	}
-	events := r.Protocol.Split().Train.All()
+	events := r.Protocol.TrainEvents()
 	n := min(events.Len(), batch)
+	under := pass
+	under.BatchSize = n
+	need.Host = r.host() + int64(under.Bytes(l.Model.Plan()))
 	events = events.Slice(events.Len()-n, events.Len())
 	if c := l.Chooser(); c != nil { // of which all batches are alike; nothing is to be counted for this one
 		c.Feed().Begin(0, events)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -56,9 +59,8 @@ func (t *trainer) perEpoch(done int) time.Duration {
 	if spent < soon || walked < steps*t.Spec.Training.BatchSize {
 		return 0
 	}
-	split := t.Protocol.Split()
 	const forwards = 0.4 // of a step's time is what answers alone take
-	events := float64(split.Train.Len()) + forwards*float64(split.Val.Len()+split.NewVal.Len())
+	events := float64(t.events()) + forwards*float64(t.asked(eval.Val, eval.NewVal))
 	return inSeconds(spent.Seconds() * events / float64(walked))
 }
 
@@ -67,34 +69,86 @@ func inSeconds(s float64) time.Duration { return time.Duration(s * float64(time.
 // errTimeUp is why a training ends that had only so much time.
 var errTimeUp = errors.New("the time is up")
 
-// within gives the next epoch the time that is left, but for what the final evaluation takes.
-func (t *trainer) within(ctx context.Context) (context.Context, context.CancelFunc) {
+// within gives something the time that is left but for a reserve.
+func (t *trainer) within(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
 	if t.Deadline.IsZero() {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadlineCause(ctx, t.Deadline.Add(-t.reserve()), errTimeUp)
+	return context.WithDeadlineCause(ctx, t.Deadline.Add(-reserve), errTimeUp)
 }
 
-// reserve is how long the final evaluation may take, as far as the last validation tells.
-func (t *trainer) reserve() time.Duration {
-	split := t.Protocol.Split()
-	seen := split.Val.Len() + split.NewVal.Len()
-	if len(t.epochs) == t.before || seen == 0 {
-		return 0
+// asked is how many events some parts ask about.
+func (t *trainer) asked(parts ...eval.Part) (events int) {
+	for _, part := range parts {
+		events += t.Protocol.Events(part).Len()
 	}
+	return events
+}
+
+// perQuestion is what an event that is asked about takes, in seconds, as far as the last validation or Fit tells; 0:
+// nobody knows.
+func (t *trainer) perQuestion() float64 {
+	kinds := len(protocol.Selecting(t.Spec.Training.SelectBy))
+	seen := t.asked(eval.Val, eval.NewVal) + (kinds-1)*t.asked(eval.Val)
+	if len(t.epochs) == t.before || seen == 0 {
+		return t.Pace.Score
+	}
+	return t.epochs[len(t.epochs)-1].Seconds.Evaluate / float64(seen)
+}
+
+// reserve is how long the final evaluation may take: all of the test, or its share where the events are limited.
+func (t *trainer) reserve() time.Duration {
 	kinds := max(1, len(t.Strategies))
-	asked := float64(kinds) * float64(split.Test.Len()+split.NewTest.Len()) / float64(seen)
-	return inSeconds(t.epochs[len(t.epochs)-1].Seconds.Evaluate * asked)
+	asked := inSeconds(t.perQuestion() * float64(kinds*t.asked(eval.Test, eval.NewTest)))
+	if t.Deadline.IsZero() {
+		return asked
+	}
+	all := t.Deadline.Sub(t.opened)
+	share := all / 2
+	if t.Protocol.Limits().Any() {
+		share = inSeconds(evaluationShare * all.Seconds())
+	}
+	return min(asked, share) + inSeconds(3*t.Pace.Save)
+}
+
+// validation is how long it may take.
+func (t *trainer) validation() time.Duration {
+	if n := len(t.epochs); n > t.before {
+		return inSeconds(1.1 * t.epochs[n-1].Seconds.Evaluate)
+	}
+	kinds := len(protocol.Selecting(t.Spec.Training.SelectBy))
+	asked := t.asked(eval.Val, eval.NewVal) + (kinds-1)*t.asked(eval.Val)
+	return inSeconds(1.1 * (t.Pace.Score*float64(asked) + t.Pace.Save))
+}
+
+// noTime says whether an epoch of limited events would not be over in time: these were chosen to fit once, and what is
+// left is better spent on the test.
+func (t *trainer) noTime() bool {
+	if t.Deadline.IsZero() || !t.Protocol.Limits().Any() || t.at.Epoch == 0 || t.at.Batch > 0 {
+		return false
+	}
+	left := time.Until(t.Deadline.Add(-t.reserve() - t.validation()))
+	if t.perEpochTraining() <= left {
+		return false
+	}
+	t.ended = run.EndedByTime
+	t.logger().Info(fmt.Sprintf("there is no time for epoch %d; measured is epoch %d, the best so far", t.at.Epoch+1,
+		t.at.Stopper.Epoch))
+	return true
+}
+
+// perEpochTraining is what the training of an epoch took last.
+func (t *trainer) perEpochTraining() time.Duration {
+	return inSeconds(t.epochs[len(t.epochs)-1].Seconds.Train)
 }
 
 // timeUp says whether an epoch ended for want of time alone, and sees to it that there is something to measure.
-func (t *trainer) timeUp(outer, inner context.Context, err error) (bool, error) {
+func (t *trainer) timeUp(outer context.Context, err error) (bool, error) {
 	// Where both come at once, what came from outside counts.
 	if stopped := outer.Err(); stopped != nil && errors.Is(err, context.DeadlineExceeded) {
 		return false, fmt.Errorf("stopped when the time was up: %w", stopped)
 	}
-	if err == nil || outer.Err() != nil || context.Cause(inner) != errTimeUp ||
-		!errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || outer.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 		return false, err
 	}
 	share := float64(t.done()) / float64(max(1, t.events()))
@@ -106,4 +160,39 @@ func (t *trainer) timeUp(outer, inner context.Context, err error) (bool, error) 
 	}
 	t.logger().Warn(place + ": validation has chosen no epoch; kept and measured are the weights as they are")
 	return true, t.saveBest(run.Epoch{})
+}
+
+// tested is the protocol of the test: with as many events as there is time for.
+func (t *trainer) tested(ctx context.Context) (*eval.Protocol, error) {
+	p := t.Protocol
+	if t.Deadline.IsZero() {
+		return p, nil
+	}
+	each := t.perQuestion()
+	if each == 0 {
+		few := p.Tested(2 * t.Spec.Training.BatchSize)
+		began := time.Now()
+		r, err := few.Evaluate(ctx, t.evaluator(), eval.Test, t.strategies()[0])
+		if err != nil {
+			return nil, err
+		}
+		each = time.Since(began).Seconds() / float64(max(1, r.Positives))
+	}
+	const atLeast = 500 * time.Millisecond // also where the time is up: a test of one batch tells nothing
+	left := max(atLeast, time.Until(t.Deadline)-inSeconds(0.1*t.Pace.Save))
+	b := budget{pace: Pace{Score: 1.1 * each}, batch: t.Spec.Training.BatchSize}
+	parts := [2]int{p.Events(eval.Test).Len(), p.Events(eval.NewTest).Len()}
+	kinds := len(t.strategies())
+	if b.asking(math.MaxInt, parts, kinds) > left.Seconds() {
+		p = p.Tested(b.fitting(left.Seconds(), parts, kinds))
+	}
+	return p, nil
+}
+
+// strategies are the negatives of the final evaluation.
+func (t *trainer) strategies() []protocol.Negatives {
+	if t.Strategies == nil {
+		return []protocol.Negatives{protocol.RandomNegatives}
+	}
+	return t.Strategies
 }

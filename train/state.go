@@ -65,7 +65,11 @@ func (t *trainer) takeBackbone() error {
 
 // due reports whether it is time to save in the middle of an epoch.
 func (t *trainer) due() bool {
-	return t.Dir != "" && t.SaveEvery > 0 && t.at.Batch > 0 && time.Since(t.saved) >= t.SaveEvery
+	every := t.SaveEvery
+	if !t.Deadline.IsZero() { // most of the time is for training
+		every = max(every, 20*t.saving)
+	}
+	return t.Dir != "" && t.SaveEvery > 0 && t.at.Batch > 0 && time.Since(t.saved) >= every
 }
 
 // negatives is where the generator of training negatives stands. It may be asked between epochs only: within one,
@@ -85,6 +89,7 @@ func (t *trainer) save(spent time.Duration) error {
 	if err := t.settle(); err != nil {
 		return err
 	}
+	began := time.Now()
 	at := t.at
 	at.Seconds += spent.Seconds()
 	at.Peak = t.peak()
@@ -105,7 +110,7 @@ func (t *trainer) save(spent time.Duration) error {
 	if err := checkpoint.Save(t.dir.Path(run.LastFile), f); err != nil {
 		return fmt.Errorf("save the state: %w", err)
 	}
-	t.kept = true
+	t.kept, t.saving = true, time.Since(began)
 	return nil
 }
 
@@ -148,6 +153,9 @@ func (t *trainer) saveBest(e run.Epoch) error {
 		return fmt.Errorf("save the checkpoint: %w", err)
 	}
 	f.Meta["epoch"] = fmt.Sprint(e.Epoch)
+	if err := t.noteFit(f); err != nil {
+		return fmt.Errorf("save the checkpoint: %w", err)
+	}
 	if m := t.said.Fit(); m != nil {
 		f.Meta[run.CalibrationKey] = m.String()
 	}
@@ -183,12 +191,16 @@ func Restore(m model.Model, c *Classifier, f checkpoint.File) error {
 	if !remembers {
 		return nil
 	}
-	var state []tensor.Named
+	return memory.Restore(memoryIn(f))
+}
+
+// memoryIn is what a checkpoint remembers.
+func memoryIn(f checkpoint.File) (state []tensor.Named) {
 	for _, x := range f.Tensors {
 		if name, ok := strings.CutPrefix(x.Name, memoryPrefix); ok {
 			x.Name = name
 			state = append(state, x)
 		}
 	}
-	return memory.Restore(state)
+	return state
 }

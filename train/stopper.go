@@ -13,6 +13,7 @@ type Stopper struct {
 	ByAP   bool      `json:"by_ap"`
 	ByAUC  bool      `json:"by_auc,omitempty"`  // judge by AUC alone, as for labels
 	ByBits bool      `json:"by_bits,omitempty"` // judge by bits per event, of which few are good
+	Latest bool      `json:"latest,omitempty"`  // the last epoch is the best: another run chose how many there are
 	Best   run.Score `json:"best"`
 	Epoch  int       `json:"best_epoch"` // of Best; 0 before the first
 	Waited int       `json:"waited"`     // epochs since
@@ -29,6 +30,8 @@ func NewStopper(t model.Training, byAP bool, task protocol.Task) Stopper {
 // Measure names what epochs are judged by.
 func (s *Stopper) Measure(t model.Training) string {
 	switch {
+	case s.Latest:
+		return ""
 	case s.ByAUC:
 		return "AUC"
 	case s.ByBits:
@@ -49,7 +52,7 @@ func (s *Stopper) Improved(epoch int, now run.Score) bool {
 	if s.ByBits {
 		better = now.Bits <= s.Best.Bits
 	}
-	if s.Epoch == 0 || better {
+	if s.Epoch == 0 || better || s.Latest {
 		s.Best, s.Epoch, s.Waited = now, epoch, 0
 		return true
 	}

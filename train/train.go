@@ -27,11 +27,14 @@ type Run struct {
 	Protocol *eval.Protocol
 	Device   device.Device
 	Seed     uint64
+	From     string // checkpoint to begin with; "": random weights
 	Backbone string // for node classification: the checkpoint of the model that was trained on links
 
 	Dir         string               // run directory; "" keeps nothing
 	Resume      bool                 // continue from Dir where there is something to continue from
-	Deadline    time.Time            // when to end with the best epoch so far; zero: no limit
+	Deadline    time.Time            // when to end, test included, with the best epoch so far; zero: no limit
+	Refit       *Fit                 // learn from all events, for as long as another run chose; nil: as usual
+	Pace        Pace                 // what Fit found; zero: not known
 	SaveEvery   time.Duration        // how often to save in the middle of an epoch; 0: at its end only
 	MemoryLimit int64                // bytes that training may take on the device; 0: what is free
 	ByAP        bool                 // choose the best epoch by AP alone
@@ -43,6 +46,13 @@ type Run struct {
 	Log     *slog.Logger    // nil: silent
 	OnStep  func(Step)      // after every batch; may be nil
 	OnEpoch func(run.Epoch) // after every epoch; may be nil
+}
+
+// Fit is what a run that learns from all events takes from the one that chose its number of epochs.
+type Fit struct {
+	run.Fit
+	Chosen run.Result
+	Dir    string // of that run
 }
 
 // Step is what a listener hears of a batch.
@@ -69,9 +79,10 @@ func (r *Run) train(ctx context.Context) (run.Result, error) {
 	}
 	defer t.close()
 	for !t.at.Finished && (r.Until == 0 || t.at.Epoch < r.Until) {
-		within, done := t.within(ctx)
-		up, err := t.timeUp(ctx, within, t.epoch(within))
-		done()
+		if t.noTime() {
+			break
+		}
+		up, err := t.timeUp(ctx, t.epoch(ctx))
 		if err != nil {
 			return run.Result{}, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/await"
 	"github.com/dygmamba/dygmamba/internal/tensorboard"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
@@ -35,8 +36,12 @@ type trainer struct {
 
 	at     State
 	epochs []run.Epoch
-	before int             // of these were trained by others
+	before int            // of these were trained by others
+	begins []tensor.Named // what a memory knows at the start of an epoch; nil: nothing
+	from   *run.From
+	opened time.Time       // when it began or went on
 	saved  time.Time       // when the state was last written
+	saving time.Duration   // that this took
 	kept   bool            // there is a state in the directory
 	ended  string          // why it ends before it is over
 	best   checkpoint.File // of a run that keeps nothing on disk
@@ -53,13 +58,18 @@ type trainer struct {
 
 // open builds the model, checks that training fits, and takes up a saved state.
 func (r *Run) open(ctx context.Context) (*trainer, error) {
-	t := &trainer{Run: r, dir: run.Dir(r.Dir), saved: time.Now()}
+	now := time.Now()
+	t := &trainer{Run: r, dir: run.Dir(r.Dir), opened: now, saved: now}
 	for _, note := range r.Spec.Notes() {
 		r.logger().Info(note)
 	}
 	t.at.Stopper = NewStopper(r.Spec.Training, r.ByAP, r.Protocol.Task())
+	t.at.Stopper.Latest = r.Refit != nil
+	if err := r.hostFits(); err != nil {
+		return nil, err
+	}
 	var err error
-	if t.pass, err = r.Protocol.Train(r.Seed); err != nil {
+	if t.pass, err = await.Do(ctx, func() (replay.Pass, error) { return r.Protocol.Train(r.Seed) }); err != nil {
 		return nil, err
 	}
 	if err := r.agrees(t.pass); err != nil {
@@ -112,7 +122,7 @@ func (t *trainer) build(need Memory) (err error) {
 	}
 	t.scorer = model.NewScorerWith(t.Learner.Model, t.Head())
 	t.scorer.Reserve(need.scoreRoom)
-	return nil
+	return t.takeFrom()
 }
 
 // Environment is what the run's model is built in.
@@ -120,8 +130,9 @@ func (r *Run) Environment(dev device.Device) model.Env {
 	return model.Env{
 		Device: dev, Node: r.Set.Node, Edge: r.Set.Edge, NumNodes: r.Set.NumNodes(), Names: r.Set.Names, Seed: r.Seed,
 		Train: func() (event.Span, error) {
-			split := r.Protocol.Split()
-			if r.Protocol.Task() == protocol.NodeClassification { // what the model was trained on
+			split := r.Protocol.Whole()
+			// what the model was trained on, or what others take it for
+			if r.Protocol.Task() == protocol.NodeClassification || r.Refit != nil {
 				var err error
 				split, err = dataset.NewSplit(r.Set.Log, dataset.SplitOptions{Sampling: r.Set.Sampling})
 				if err != nil {
@@ -147,7 +158,9 @@ func (t *trainer) close() {
 // epoch trains on the rest of an epoch, validates, and records it.
 func (t *trainer) epoch(ctx context.Context) error {
 	began := time.Now()
-	waited, err := t.walk(ctx)
+	learning, done := t.within(ctx, t.reserve()+t.validation())
+	defer done()
+	waited, err := t.walk(learning)
 	if err != nil {
 		return t.leave(err, time.Since(began))
 	}
@@ -159,7 +172,9 @@ func (t *trainer) epoch(ctx context.Context) error {
 	trained := time.Now()
 	e := run.Epoch{Epoch: t.at.Epoch + 1}
 	e.Loss, e.AP, e.AUC = t.at.Sums.means()
-	if err := t.validate(ctx, &e); err != nil {
+	measuring, done := t.within(ctx, t.reserve())
+	defer done()
+	if err := t.validate(measuring, &e); err != nil {
 		return t.leave(err, trained.Sub(began))
 	}
 	train := t.at.Seconds + trained.Sub(began).Seconds() // what was spent before an interruption counts too
@@ -170,14 +185,14 @@ func (t *trainer) epoch(ctx context.Context) error {
 
 // walk takes the optimizer's steps for the events of this epoch that are still to come.
 func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
-	events := t.Protocol.Split().Train.All()
+	events := t.Protocol.TrainEvents()
 	done := t.done()
 	batches := t.pass.Continue(ctx, t.planner(), events.Slice(done, events.Len()), t.waiting(events, done), t.at.Draws)
 	if t.at.Batch == 0 {
 		batches = t.pass.Batches(ctx, t.planner(), events)
 		t.at.Remembered = 0
 		if m, ok := t.evaluator().(model.StatefulScorer); ok {
-			if err := m.Restore(nil); err != nil {
+			if err := m.Restore(t.begins); err != nil {
 				return 0, err
 			}
 		}
@@ -205,7 +220,7 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 }
 
 // events is the number of training events, of which an epoch has all.
-func (t *trainer) events() int { return t.Protocol.Split().Train.Len() }
+func (t *trainer) events() int { return t.Protocol.TrainEvents().Len() }
 
 // done is the number of them that steps of the unfinished epoch were taken on.
 func (t *trainer) done() int { return min(t.at.Batch*t.Spec.Training.BatchSize, t.events()) }
@@ -333,7 +348,8 @@ func metric(r eval.Result) *run.Metric {
 	if r.Batches == 0 {
 		return nil
 	}
-	m := &run.Metric{Score: run.Score{AP: r.AP, AUC: r.AUC}}
+	m := &run.Metric{Score: run.Score{AP: r.AP, AUC: r.AUC}, Sampled: r.Sampled, APInterval: r.APInterval,
+		AUCInterval: r.AUCInterval}
 	if r.Loss != nil {
 		m.Loss = *r.Loss
 	}

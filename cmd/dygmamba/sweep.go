@@ -87,13 +87,32 @@ func (f *trainFlags) remember(given func(flag string) bool) error {
 		if f.options.Resume {
 			return f.recall(given)
 		}
-		return nil
+		return f.takeFrom(given)
 	case err != nil:
 		return err
 	case !f.options.Resume:
 		return run.ExistsIn(f.runs.out, "sweep")
 	}
 	return f.recallSweep(s, given)
+}
+
+// takeFrom takes over from the run of --from what the command line leaves open.
+func (f *trainFlags) takeFrom(given func(flag string) bool) error {
+	if f.options.From == "" {
+		return nil
+	}
+	choice, err := run.Best(f.options.From)
+	if err != nil {
+		return err
+	}
+	record, err := run.Open(choice.Dir())
+	if errors.Is(err, os.ErrNotExist) { // a checkpoint alone: its weights are taken
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.take(record, given)
 }
 
 // recallSweep takes over from a sweep that goes on what the command line leaves open.
@@ -137,9 +156,16 @@ func (f *trainFlags) runSweep(ctx context.Context, a *app) error {
 	o := dygmamba.SweepOptions{TrainOptions: f.options, Axes: axes, Trials: f.trials, Full: f.full}
 	w := watch(a, &o.TrainOptions)
 	w.trials = true
+	var turn dygmamba.Turn
+	o.OnTurn = func(t dygmamba.Turn) { turn = t }
 	o.OnTrial = func(t run.Trial, until int) {
 		w.done()
-		a.log().Info(fmt.Sprintf("%s up to epoch %d: %s", t.Name, until, strings.Join(t.Settings, " ")))
+		left := ""
+		if turn.Left > 0 {
+			left = "; sweep: " + term.Range(turn.Left, turn.Left) + " left"
+		}
+		a.log().Info(fmt.Sprintf("%s (trial %d of %d) up to epoch %d: %s%s", t.Name, turn.Number, turn.Of, until,
+			strings.Join(t.Settings, " "), left))
 	}
 	s, summary, err := dygmamba.RunSweep(ctx, o)
 	w.done()

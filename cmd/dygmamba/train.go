@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/models"
@@ -31,6 +33,7 @@ type trainFlags struct {
 	options   dygmamba.TrainOptions
 
 	config string   // --config
+	fit    string   // --fit
 	sweep  []string // --sweep
 	trials int      // --trials
 	full   bool     // --full
@@ -44,6 +47,7 @@ func newTrain(a *app) *cobra.Command {
 		Short: "Train a model on a data set, with one or more seeds",
 		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			o.Began = time.Now()
 			if o.Resume && f.runs.out == "" {
 				return usagef("--resume needs --out, the directory of the run to continue")
 			}
@@ -59,6 +63,7 @@ func newTrain(a *app) *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
+			defer memory.Limit(o.MemoryLimit)()
 			if o.Set, err = f.data.open(cmd.Context(), a); err != nil {
 				return err
 			}
@@ -111,14 +116,19 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model "+
 		"trained on links (default: train it first)")
 	completeWith(cmd, "task", protocol.Tasks()...)
+	dirVar(cmd, &o.From, "from", "run `directory` to begin with: its weights, model and settings, and what it "+
+		"remembered where that fits; for newer data")
+	flags.StringVar(&f.fit, "fit", "", "'all': then train once more on all events, test included, for the number of "+
+		"epochs that validation chose; for deployment (default: keep validation and test events apart)")
+	completeWith(cmd, "fit", run.FitAll)
 	flags.BoolVar(&o.Resume, "resume", false, "continue the run in --out, or start it if there is none")
 	flags.DurationVar(&o.MaxTime, "max-time", 0,
-		"stop after this time, such as 10m; the best epoch so far is measured and saved, and --resume continues "+
-			"(default: no limit)")
+		"end within this time, such as 10m, start-up and test included; uses parts of the events if all do not fit; "+
+			"--resume continues (default: no limit)")
 	flags.DurationVar(&o.SaveEvery, "save-every", 30*time.Second, "time between saves within an epoch")
 	flags.StringVar(&f.limit, "memory-limit", "",
-		"do not start if training needs more memory than this, such as 8GB (default: the free memory, within the "+
-			"limits of container and process)")
+		"do not start if training needs more memory than this, such as 8GB: data and indexes in main memory, and what "+
+			"the device takes (default: the free memory, within the limits of container and process)")
 	choiceVar(flags, &f.negatives, "negatives", protocol.RandomNegatives,
 		"negatives of the final evaluation: random, historical, inductive or all; training uses random negatives, and "+
 			"others with --set negatives_historical or negatives_time")
@@ -174,8 +184,6 @@ func (f *trainFlags) check() (err error) {
 		return err
 	}
 	switch {
-	case o.MaxTime > 0 && len(f.sweep) > 0:
-		return usagef("--max-time cannot be used with --sweep: trials stop early when they fall behind")
 	case o.MaxTime < 0:
 		return usagef("--max-time is %v, must be a duration such as 10m or 2h", o.MaxTime)
 	case o.SaveEvery <= 0:
@@ -184,6 +192,9 @@ func (f *trainFlags) check() (err error) {
 		return usagef("--test-every is %d, must be a number of epochs, or 0 for never", o.TestEvery)
 	case o.TensorBoard && f.runs.out == "":
 		return usagef("--tensorboard needs --out, the directory to write event files to")
+	}
+	if err := f.checkFit(); err != nil {
+		return err
 	}
 	factory, err := model.Find(f.what.name)
 	if err != nil {
@@ -202,10 +213,38 @@ func (f *trainFlags) check() (err error) {
 	return err
 }
 
+// checkFit looks at --fit and --from.
+func (f *trainFlags) checkFit() error {
+	o := &f.options
+	o.FitAll = f.fit == run.FitAll
+	switch {
+	case f.fit != "" && !o.FitAll:
+		return usagef("--fit is %q, must be %s", f.fit, run.FitAll)
+	case o.FitAll && f.runs.out == "":
+		return usagef("--fit all needs --out, the directory to keep both trainings in")
+	case o.FitAll && (o.MaxTime > 0 || len(f.sweep) > 0):
+		return usagef("--fit all cannot be used with --max-time or --sweep")
+	case o.FitAll && o.Task != protocol.LinkPrediction:
+		return usagef("--fit all is for --task %s", protocol.LinkPrediction)
+	case o.From != "" && len(f.sweep) > 0:
+		return usagef("--from cannot be used with --sweep")
+	case o.From != "" && o.Task == protocol.NodeClassification:
+		return usagef("--from cannot be used with --task %s: --backbone names a trained model", o.Task)
+	}
+	return nil
+}
+
 // recall takes over from the runs in --out what the command line leaves open, so that --resume needs no other flag.
 // What is given on it stays, and the training will object if that is something else.
 func (f *trainFlags) recall(given func(flag string) bool) error {
-	begun := run.Seeds(f.runs.out)
+	out := f.runs.out
+	begun := run.Seeds(out)
+	if chosen := filepath.Join(out, dygmamba.ChosenDir); len(begun) == 0 && len(run.Seeds(chosen)) > 0 {
+		out, begun = chosen, run.Seeds(chosen) // --fit all, which has not come to its second training
+		if !given("fit") {
+			f.fit = run.FitAll
+		}
+	}
 	if len(begun) == 0 {
 		return nil
 	}
@@ -215,9 +254,20 @@ func (f *trainFlags) recall(given func(flag string) bool) error {
 			f.runs.begun = begun
 		}
 	}
-	record, err := run.OpenSeed(f.runs.out, f.runs.seed)
+	record, err := run.OpenSeed(out, f.runs.seed)
 	if err != nil {
 		return err
+	}
+	if from := record.Config.From; from != nil && !given("from") {
+		f.options.From = record.Path(from.Run)
+	}
+	if fit := record.Config.Fit; fit != nil {
+		if !given("fit") {
+			f.fit = fit.To
+		}
+		if record, err = run.Open(record.Path(fit.Chosen)); err != nil { // whose settings are those that were asked for
+			return err
+		}
 	}
 	return f.take(record, given)
 }

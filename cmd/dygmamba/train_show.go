@@ -35,7 +35,7 @@ func watch(a *app, o *dygmamba.TrainOptions) *watcher {
 	w := &watcher{app: a, labels: o.Task == protocol.NodeClassification, seeds: o.Seeds,
 		choices: o.Task == protocol.Next}
 	if o.MaxTime > 0 {
-		w.until = time.Now().Add(o.MaxTime)
+		w.until = o.Began.Add(o.MaxTime)
 	}
 	if o.Dir == "" {
 		a.log().Info("the model will not be saved; use --out DIR to save it")
@@ -170,22 +170,42 @@ func writeSummary(w io.Writer, s term.Style, set *dataset.Set, dir string, sum r
 		how = "over all events at once"
 	}
 	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("AP and AUC of the best epoch on the test events, in percent, "+how+
-		fewNote(slices.ContainsFunc(sum.Results, sum.TooFew))))
+		fewNote(slices.ContainsFunc(sum.Results, sum.TooFew))+sampledNote(sum)))
 	return err
+}
+
+// sampledNote explains the intervals.
+func sampledNote(sum run.Summary) string {
+	s := sum.Runs[0].TestSampled()
+	switch {
+	case s == nil || len(sum.Runs) > 1:
+		return ""
+	case s.Kind == eval.SampleBlock:
+		return "; 95 %: confidence interval, if the tested events are like those that follow"
+	}
+	return "; 95 %: confidence interval of the value for all test events"
 }
 
 // seedText tells how a seed came to its result.
 func seedText(r run.Result) string {
 	if r.Epochs == 0 && r.Cut() {
 		return fmt.Sprintf("%s by --max-time, after %s training events: no epoch was chosen by validation; "+
-			"--resume continues", r.Mark(), term.Count(r.TrainEvents))
+			"--resume continues", r.CutMark(), term.Count(r.TrainEvents)) + partText(r)
 	}
 	text := fmt.Sprintf("best epoch %d of %d%s, %s per epoch, %s in total", r.BestEpoch, r.Epochs, chosenBy(r),
 		term.Duration(seconds(r.PerEpoch)), term.Duration(seconds(r.Seconds)))
 	if r.Cut() {
-		text += "; " + r.Mark() + " by --max-time, --resume continues"
+		text += "; " + r.CutMark() + " by --max-time, --resume continues"
 	}
-	return text
+	return text + partText(r)
+}
+
+// partText tells of a part of the events that a seed was trained or tested on.
+func partText(r run.Result) string {
+	if mark := r.PartMark(); mark != "" {
+		return "; to end in time, " + mark
+	}
+	return ""
 }
 
 // chosenBy tells which measure of validation chose the epoch, and its value, "" of a record that does not say.
@@ -226,6 +246,10 @@ func resultTable(data string, sum run.Summary) *term.Table {
 		ap, _ := published(m.Scenario, m.Strategy, data, sum.Model)
 		return ap != ""
 	})
+	sampled := len(sum.Runs) == 1 && sum.Runs[0].TestSampled() != nil
+	if sampled {
+		columns = append(columns, term.Right("AP 95 %"), term.Right("AUC 95 %"), term.Right("test events"))
+	}
 	if known {
 		columns = append(columns, term.Right("paper AP"), term.Right("paper AUC"))
 	}
@@ -234,6 +258,9 @@ func resultTable(data string, sum run.Summary) *term.Table {
 		few := sum.TooFew(m)
 		cells := []string{string(m.Scenario), string(m.Strategy), doubted(spread(m.AP, m.APStd, m.Runs), few),
 			doubted(spread(m.AUC, m.AUCStd, m.Runs), few)}
+		if sampled {
+			cells = append(cells, sampledCells(sum.Runs[0], m)...)
+		}
 		if known {
 			ap, auc := published(m.Scenario, m.Strategy, data, sum.Model)
 			cells = append(cells, ap, auc)
@@ -241,6 +268,28 @@ func resultTable(data string, sum run.Summary) *term.Table {
 		t.Row(cells...)
 	}
 	return t
+}
+
+// sampledCells are the confidence intervals of an evaluation, and of how many events it is.
+func sampledCells(r run.Result, of run.MeanStd) []string {
+	for _, m := range r.Results {
+		if m.Scenario != of.Scenario || m.Strategy != of.Strategy {
+			continue
+		}
+		events := term.Count(m.Positives)
+		if m.Sampled != nil {
+			events += " of " + term.Count(m.Sampled.Of)
+		}
+		return []string{intervalText(m.APInterval), intervalText(m.AUCInterval), events}
+	}
+	return []string{"", "", ""}
+}
+
+func intervalText(x *[2]float64) string {
+	if x == nil {
+		return ""
+	}
+	return term.Percent(x[0]) + "–" + term.Percent(x[1])
 }
 
 // writeNextSummary is the table of a training on the task "next".

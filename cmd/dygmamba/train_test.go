@@ -206,8 +206,8 @@ func TestTrainMaxTime(t *testing.T) {
 		"is cut short after epoch")
 	program(t, "train", "--resume", "--out", out, "--device", "cpu", "--max-time", "1s").want(t, exitDone).shows(t,
 		"cut short after epoch", "by --max-time, --resume continues")
-	program(t, "train", "--data", data, "--max-time", "1m", "--sweep", "dropout=0,0.1", "--out", t.TempDir()).want(t,
-		exitUsage, "--max-time cannot be used with --sweep")
+	program(t, training(data, "--max-time", "1m", "--sweep", "dropout=0,0.1", "--out", t.TempDir())...).want(t,
+		exitDone, "(trial 2 of 2)", "sweep: about")
 	program(t, "train", "--data", data, "--max-time", "-1s").want(t, exitUsage, "--max-time is -1s")
 }
 

@@ -23,11 +23,11 @@ type Layer struct {
 // Layers is the house, from the ground up.
 var Layers = []Layer{
 	{Both, []string{
-		"internal/arch", "internal/atomicfile", "internal/brokertest", "internal/disk", "internal/golden",
-		"internal/idset", "internal/jsonobject", "internal/memory", "internal/mersenne", "internal/npy",
-		"internal/pairs", "internal/parallel", "internal/pcg64", "internal/pyset", "internal/release", "internal/rng",
-		"internal/suggest",
-		"internal/tensorboard", "internal/term", "internal/torchtest",
+		"internal/arch", "internal/atomicfile", "internal/await", "internal/brokertest", "internal/disk",
+		"internal/golden", "internal/idset", "internal/jsonobject", "internal/memory", "internal/mersenne",
+		"internal/npy", "internal/pairs", "internal/parallel", "internal/pcg64", "internal/pyset",
+		"internal/release", "internal/rng", "internal/suggest", "internal/tensorboard", "internal/term",
+		"internal/torchtest",
 	}},
 
 	{Both, []string{"calibration", "internal/vectors", "protocol"}},

@@ -23,6 +23,16 @@ func Heed() {
 	}
 }
 
+// Limit makes the garbage collector work harder rather than go beyond this many bytes, until undo is called. 0 changes
+// nothing.
+func Limit(bytes int64) (undo func()) {
+	was := debug.SetMemoryLimit(-1)
+	if bytes > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(min(bytes, was))
+	}
+	return func() { debug.SetMemoryLimit(was) }
+}
+
 // system is where facts about memory are found: below root, and what limits says of the process.
 type system struct {
 	root   string

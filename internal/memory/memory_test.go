@@ -111,3 +111,17 @@ func TestLimits(t *testing.T) {
 		})
 	}
 }
+
+// A limit that a user sets holds until it is undone.
+func TestLimit(t *testing.T) {
+	t.Setenv("GOMEMLIMIT", "")
+	was := debug.SetMemoryLimit(math.MaxInt64)
+	defer debug.SetMemoryLimit(was)
+	undo := Limit(1 << 40)
+	if now := debug.SetMemoryLimit(-1); now != 1<<40 {
+		t.Errorf("limited to %d", now)
+	}
+	if undo(); debug.SetMemoryLimit(-1) != math.MaxInt64 {
+		t.Error("the limit stays")
+	}
+}

@@ -81,7 +81,8 @@ type Report struct {
 	Page       string            `json:"page,omitempty"`
 	Seconds    float64           `json:"seconds"`
 
-	dates bool // times are dates
+	dates bool        // times are dates
+	parts eval.Limits // that training and validation were limited to
 }
 
 // Seed is one of several of a training.
@@ -151,6 +152,7 @@ func (r *Report) recall(record run.Run, p *predict.Predictor, set *dataset.Set) 
 	c, spec := record.Config, p.Spec()
 	r.Model, r.Task, r.Preset, r.Seed = c.Model, spec.Task, spec.Preset, c.Seed
 	r.Parameters, r.Sampling, r.Hashes = c.Params, c.Sampling, c.Hashes
+	r.parts = c.Parts()
 	r.Calibrated = p.Calibration() != nil
 	r.Order, r.Conditions = spec.Order, spec.Conditions()
 	r.Data = eval.RecordData(set)
@@ -178,6 +180,8 @@ func (r *Report) recall(record run.Run, p *predict.Predictor, set *dataset.Set) 
 	case r.Finished && result.Cut() && r.BestEpoch == 0:
 		r.note(fmt.Sprintf("The training was %s, after %d training events: no epoch was chosen by validation.", r.Mark,
 			r.TrainEvents))
+	case r.Finished && !result.Cut():
+		r.note("The run was " + r.Mark + ".")
 	case r.Finished && result.Cut():
 		r.note("The training was " + r.Mark + ": this is about its best epoch until then.")
 	default:
@@ -198,10 +202,7 @@ func (r *Report) compare() {
 		r.Results = []run.Measured{measured}
 		return
 	}
-	for _, m := range r.Results {
-		if m.Scenario != r.Scenario || m.Strategy != r.Negatives {
-			continue
-		}
+	if m := r.noted(); m.Batches > 0 {
 		same := math.Abs(m.AP-r.Measured.AP) < tolerance && math.Abs(m.AUC-r.Measured.AUC) < tolerance
 		if r.Repeats = &same; !same {
 			r.note(fmt.Sprintf("Asked again, the model has AP %.2f and AUC %.2f where the run noted %.2f and %.2f.",
@@ -210,6 +211,16 @@ func (r *Report) compare() {
 		return
 	}
 	r.Results = append(r.Results, measured)
+}
+
+// noted is what the run has noted of the test that the report is about, without batches where that is nothing.
+func (r *Report) noted() run.Measured {
+	for _, m := range r.Results {
+		if m.Scenario == r.Scenario && m.Strategy == r.Negatives {
+			return m
+		}
+	}
+	return run.Measured{}
 }
 
 // tolerance is what rounding on another device may move a measure by.

@@ -47,9 +47,10 @@ func (t *test) take(ctx context.Context) (err error) {
 		return err
 	}
 	t.doing = "test"
-	if t.session, err = t.predictor.Evaluation(ctx, eval.Options{OnBatch: t.tell}); err != nil {
+	if t.session, err = t.predictor.Evaluation(ctx, eval.Options{OnBatch: t.tell, Limits: r.parts}); err != nil {
 		return err
 	}
+	t.session = t.session.As(t.part, r.noted().Sampled)
 	r.Split = eval.RecordSplit(t.session.Protocol().Split())
 	own := t.predictor.Contender("")
 	if r.Measured, err = t.session.Evaluate(ctx, own, t.part, r.Negatives, t.keep); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/await"
 	"github.com/dygmamba/dygmamba/internal/idset"
 	"github.com/dygmamba/dygmamba/protocol"
 )
@@ -55,7 +56,7 @@ func (s *Set) OnClose(release func() error) { s.release = release }
 // Close releases the file behind a set opened from a native file; its log and features must not be used afterwards.
 // Other sets need no closing.
 func (s *Set) Close() error {
-	if s.release == nil {
+	if s.release == nil || await.Abandoned() { // it may be read yet, by what ends with the process
 		return nil
 	}
 	release := s.release

@@ -1,0 +1,236 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/protocol"
+	"github.com/dygmamba/dygmamba/replay"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
+)
+
+// Pace is how fast a run was found to be, in seconds. The zero value: nobody knows.
+type Pace struct {
+	Step  float64 // for a training event
+	Score float64 // for an event that is asked about, with its negatives
+	Save  float64 // to save what the model knows, once
+}
+
+// Fit measures the pace of this run and says which part of the events fits into the time until Deadline; the zero value
+// is all of them. It takes a few steps that leave nothing behind but Pace: the run itself begins afresh.
+func (r *Run) Fit(ctx context.Context) (eval.Limits, error) {
+	if r.Deadline.IsZero() || r.Protocol.Task() != protocol.LinkPrediction {
+		return eval.Limits{}, nil
+	}
+	var inOrder bool
+	var err error
+	failed := tensor.Guard(func() { inOrder, err = r.probe(ctx) })
+	if err = cmp.Or(failed, err); err != nil {
+		return eval.Limits{}, fmt.Errorf("measure the speed of training: %w", err)
+	}
+	split := r.Protocol.Whole()
+	b := budget{
+		left: time.Until(r.Deadline).Seconds() / float64(max(1, r.Until)), pace: r.Pace,
+		batch: r.Spec.Training.BatchSize, inOrder: inOrder,
+		train: split.Train.Len(), val: [2]int{split.Val.Len(), split.NewVal.Len()},
+		test:     [2]int{split.Test.Len(), split.NewTest.Len()},
+		valKinds: len(protocol.Selecting(r.Spec.Training.SelectBy)), testKinds: max(1, len(r.Strategies)),
+	}
+	return b.limits(), nil
+}
+
+// probe takes steps and asks questions at the end of the training events, where histories are longest. InOrder says
+// that the model has memory or state: it begins empty a little before.
+func (r *Run) probe(ctx context.Context) (inOrder bool, err error) {
+	l, err := r.Learner(r.Device)
+	if err != nil {
+		return false, err
+	}
+	defer l.Close()
+	if l.Classifier() != nil || l.Chooser() != nil {
+		return false, nil
+	}
+	const steps, questions = 32, 8 // at most
+	size := r.Spec.Training.BatchSize
+	proto := r.Protocol.Limit(eval.Limits{Train: steps * size, Val: questions * size})
+	if inOrder = r.Factory.Remembers || sample.Replays(l.Model.Plan()); inOrder {
+		proto = r.Protocol.Limit(eval.Limits{Train: steps * size, Val: questions * size, Block: true})
+	}
+	limit := min(2*time.Second, time.Until(r.Deadline)/20)
+	scorer := model.NewScorerWith(l.Model, l.Head())
+	defer scorer.Close()
+	by := replay.Planner(l.Model)
+	if m, ok := scorer.Scorer().(model.StatefulScorer); ok && r.Spec.Order == protocol.Strict {
+		by = m
+	}
+	if r.Pace.Step, err = r.probeSteps(ctx, l, by, proto, limit); err != nil {
+		return inOrder, err
+	}
+	if r.Pace.Score, err = probeScores(ctx, scorer, proto, limit); err != nil {
+		return inOrder, err
+	}
+	r.Pace.Save = savingTime(l, scorer)
+	return inOrder, nil
+}
+
+// probeSteps is the time of a training event: of a first small step, which makes room in memory and builds the index,
+// then of whole ones where these are short enough.
+func (r *Run) probeSteps(ctx context.Context, l *Learner, by replay.Planner, proto *eval.Protocol, limit time.Duration,
+) (float64, error) {
+	events := proto.TrainEvents()
+	size := r.Spec.Training.BatchSize
+	small := events.Slice(max(0, events.Len()-max(1, size/10)), events.Len())
+	each := 0.0
+	for range 2 { // the first makes room
+		took, _, err := r.steps(ctx, l, by, proto, small, 0)
+		if err != nil {
+			return 0, err
+		}
+		each = took / float64(max(1, small.Len()))
+		if each*float64(size) > limit.Seconds() {
+			return each, nil
+		}
+	}
+	took, done, err := r.steps(ctx, l, by, proto, events, limit)
+	if done > 0 {
+		each = took / float64(done)
+	}
+	return each, err
+}
+
+// steps takes steps until a time has passed, and says how long they took and how many events they had.
+func (r *Run) steps(ctx context.Context, l *Learner, by replay.Planner, proto *eval.Protocol, events event.Span,
+	limit time.Duration) (seconds float64, done int, err error) {
+	pass, err := proto.Train(r.Seed)
+	if err != nil {
+		return 0, 0, err
+	}
+	pass.OnBatch = nil
+	began := time.Now()
+	loss := make([]float32, 1)
+	for step, err := range pass.Batches(ctx, by, events) {
+		if err != nil {
+			return 0, 0, err
+		}
+		l.Step(step.Batch, uint64(done))
+		r.Device.Read(loss, l.Loss.Data) // when it is there, the step is over
+		if done += step.Span.Len(); time.Since(began) > limit {
+			break
+		}
+	}
+	return time.Since(began).Seconds(), done, nil
+}
+
+// probeScores is the time of an event of validation: of one small batch, then of whole ones. The first makes room, and
+// indexes what may be seen.
+func probeScores(
+	ctx context.Context, s *model.DeviceScorer, proto *eval.Protocol, limit time.Duration,
+) (each float64, err error) {
+	proto = proto.With(func(o *eval.Options) { o.OnBatch, o.OnAnswers = nil, nil })
+	for range 2 {
+		began := time.Now()
+		val, err := proto.Until(began.Add(limit)).Evaluate(ctx, s.Scorer(), eval.Val, protocol.RandomNegatives)
+		if err != nil || val.Positives == 0 {
+			return 0, err
+		}
+		each = time.Since(began).Seconds() / float64(val.Positives)
+		if time.Since(began) > 2*limit {
+			break
+		}
+	}
+	return each, nil
+}
+
+// savingTime is about how long it takes to write what the model knows: a disk that is not fast is assumed.
+func savingTime(l *Learner, s *model.DeviceScorer) float64 {
+	const bytesPerSecond = 250e6
+	bytes := 3 * 4 * l.Params().Count() // values and two moments
+	if memory, ok := s.Scorer().(model.StatefulScorer); ok {
+		began := time.Now()
+		state, err := memory.Snapshot()
+		if err != nil {
+			return 0
+		}
+		for _, x := range state {
+			bytes += 4*len(x.Data) + len(x.Bytes)
+		}
+		return time.Since(began).Seconds() + float64(bytes)/bytesPerSecond
+	}
+	return float64(bytes) / bytesPerSecond
+}
+
+// budget is what a training has to fit into, in seconds and events.
+type budget struct {
+	left                float64
+	pace                Pace
+	batch               int
+	train               int
+	val, test           [2]int // all, and those with a new node
+	valKinds, testKinds int    // of negatives
+	inOrder             bool   // a model with memory or state
+}
+
+// Shares of the time that validation after each epoch, and the test, may take where not all events fit.
+const evaluationShare = 0.1
+
+// limits are what fits: all events if they do, otherwise samples for validation and test, and if one epoch does not fit
+// beside these the latest training events.
+func (b budget) limits() eval.Limits {
+	usable := 0.95*b.left - b.saves()
+	val, test := b.asking(math.MaxInt, b.val, b.valKinds), b.asking(math.MaxInt, b.test, b.testKinds)
+	train := b.pace.Step * float64(b.train)
+	if 1.1*(train+val+test) <= usable {
+		return eval.Limits{}
+	}
+	l := eval.Limits{Block: b.inOrder}
+	l.Val = b.fitting(evaluationShare*usable, b.val, b.valKinds)
+	l.Test = b.fitting(evaluationShare*usable, b.test, b.testKinds)
+	left := usable - b.asking(l.Val, b.val, b.valKinds) - b.asking(l.Test, b.test, b.testKinds)
+	l.Train = b.train
+	if fits := left / (1.1 * b.pace.Step); fits < float64(b.train) {
+		l.Train = max(1, int(fits)/b.batch) * b.batch
+	}
+	if l.Block {
+		return l
+	}
+	// a part of which all events fit is not limited; how many are tested is decided when that begins
+	if l.Test = 0; l.Train >= b.train {
+		l.Train = 0
+	}
+	if l.Val >= max(b.val[0], b.val[1]) {
+		l.Val = 0
+	}
+	return l
+}
+
+// saves is the time for what is written at the end of an epoch and read again for the test.
+func (b budget) saves() float64 { return 4 * b.pace.Save }
+
+// asking is the time to ask about at most this many events of each part.
+func (b budget) asking(most int, parts [2]int, kinds int) float64 {
+	return b.pace.Score * float64(kinds) * float64(min(most, parts[0])+min(most, parts[1]))
+}
+
+// fitting is how many events of each part can be asked about in some seconds, in whole batches, one at least.
+func (b budget) fitting(seconds float64, parts [2]int, kinds int) int {
+	few, many := min(parts[0], parts[1]), max(parts[0], parts[1])
+	events := math.Inf(1)
+	if b.pace.Score > 0 {
+		events = max(0, seconds) / (b.pace.Score * float64(kinds))
+	}
+	each := events / 2
+	if each > float64(few) { // all of the smaller part are in
+		each = events - float64(few)
+	}
+	if each >= float64(many) {
+		return many
+	}
+	return max(1, int(each)/b.batch) * b.batch
+}
