@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 	"slices"
 	"sort"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/mersenne"
+	"github.com/dygmamba/dygmamba/internal/parallel"
 	"github.com/dygmamba/dygmamba/internal/pyset"
 	"github.com/dygmamba/dygmamba/internal/rng"
 	"github.com/dygmamba/dygmamba/protocol"
@@ -177,6 +179,9 @@ func cut(l *event.Log, o *SplitOptions) (*Split, error) {
 	case l.Len() == 0:
 		return nil, fmt.Errorf("split a log without events: at least one is needed")
 	}
+	if err := l.Verify(); err != nil {
+		return nil, err
+	}
 	times := l.All().Time
 	if !l.Sorted() {
 		times = slices.Clone(times)
@@ -261,11 +266,22 @@ func candidatesInOrder(all event.Span, valTime event.Time, nodes int) (list []ui
 
 // occurs marks the ids below n that are an end of some event.
 func occurs(s event.Span, n int) []bool {
-	in := make([]bool, n)
-	for i := range s.Len() {
-		in[s.Src[i]], in[s.Dst[i]] = true, true
+	const most, many = 8, 1 << 18 // tables of marks, and events that are worth one
+	parts := min(runtime.GOMAXPROCS(0), most, 1+s.Len()/many)
+	marks := make([][]bool, parts)
+	parallel.Each(parts, func(p int) {
+		in := make([]bool, n)
+		for i := p * s.Len() / parts; i < (p+1)*s.Len()/parts; i++ {
+			in[s.Src[i]], in[s.Dst[i]] = true, true
+		}
+		marks[p] = in
+	})
+	for _, other := range marks[1:] {
+		for i, yes := range other {
+			marks[0][i] = marks[0][i] || yes
+		}
 	}
-	return in
+	return marks[0]
 }
 
 // touching keeps the events with an end in nodes.

@@ -53,6 +53,15 @@ type Threaded interface {
 	Threads() int
 }
 
+// Sparse is an optional interface: a device that can hold large tables of which perhaps only some rows are ever
+// written.
+type Sparse interface {
+	// AllocSparse hands out n zeroed numbers. Where there are many, those that nobody writes near to take no memory.
+	AllocSparse(n int) Buffer
+	// ZeroSparse zeroes a buffer of AllocSparse, and takes its memory back until it is written again.
+	ZeroSparse(b Buffer)
+}
+
 // Forgetter is an optional interface: a Replayer that can drop its recordings.
 type Forgetter interface {
 	Forget() // memory that they refer to may then be freed

@@ -29,7 +29,7 @@ func NewState(dev device.Device, rows int) *State { return &State{dev: dev, rows
 // Add makes a table.
 func (s *State) Add(name string, cols int) *Table {
 	t := &Table{new(tensor.Tensor), name}
-	t.Set(s.dev.Alloc(s.rows*cols), s.rows, cols)
+	t.Set(s.alloc(s.rows*cols), s.rows, cols)
 	s.tables = append(s.tables, t)
 	return t
 }
@@ -47,7 +47,7 @@ func (s *State) Grow(rows int) {
 	}
 	rows = max(rows, s.rows*3/2)
 	for _, t := range s.tables {
-		wider := s.dev.Alloc(rows * t.Cols())
+		wider := s.alloc(rows * t.Cols())
 		s.dev.Copy(wider.Mat(s.rows, t.Cols()), t.Mat())
 		old := t.Data
 		t.Set(wider, rows, t.Cols())
@@ -61,8 +61,20 @@ func (s *State) Grow(rows int) {
 // Reset forgets everything.
 func (s *State) Reset() {
 	for _, t := range s.tables {
-		s.dev.Zero(t.Data)
+		if sparse, ok := s.dev.(device.Sparse); ok {
+			sparse.ZeroSparse(t.Data)
+		} else {
+			s.dev.Zero(t.Data)
+		}
 	}
+}
+
+// alloc makes room for a table. Many nodes may never occur, so their rows take no memory where the device can do that.
+func (s *State) alloc(n int) device.Buffer {
+	if sparse, ok := s.dev.(device.Sparse); ok {
+		return sparse.AllocSparse(n)
+	}
+	return s.dev.Alloc(n)
 }
 
 // Snapshot copies everything out.

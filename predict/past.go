@@ -31,16 +31,14 @@ func NewPast(set *dataset.Set) *Past { return newPast(set.Log, set) }
 
 // newPast begins with the events of a log; the set, which may be nil, says which features events have.
 func newPast(log *event.Log, set *dataset.Set) *Past {
-	p := &Past{log: log.Select(func(int) bool { return true }), live: index.NewLive(), last: math.Inf(-1)}
+	p := &Past{log: log.Part(0, log.Len()), live: index.Continue(index.Freeze(log)), last: math.Inf(-1)}
 	if set != nil {
 		p.width = set.Edge.Cols
 	}
-	next := p.log.Len()
-	for i := range next {
-		e := p.log.At(i)
-		next = max(next, int(e.Edge))
-		p.live.Add(e)
-		p.last = max(p.last, e.Time)
+	next, all := p.log.Len(), p.log.All()
+	for i, at := range all.Time {
+		next = max(next, int(all.Edge(i)))
+		p.last = max(p.last, at)
 	}
 	p.first = event.Edge(next + 1)
 	p.show()

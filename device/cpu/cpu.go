@@ -71,6 +71,29 @@ func (d *Device) Alloc(n int) device.Buffer {
 	return device.Buffer{Host: host, Len: n}
 }
 
+// AllocSparse hands out n zeroed numbers. Many of them are on small pages, each of which takes memory when it is
+// first written.
+func (d *Device) AllocSparse(n int) device.Buffer {
+	if 4*n < sparseBytes {
+		return d.Alloc(n)
+	}
+	d.charge(n)
+	host := make([]float32, n)
+	scatter(host)
+	return device.Buffer{Host: host, Len: n}
+}
+
+// ZeroSparse zeroes numbers of AllocSparse, and gives the memory of many back to the system.
+func (d *Device) ZeroSparse(b device.Buffer) {
+	if 4*b.Len < sparseBytes || !vacate(b.Host) {
+		d.Zero(b)
+	}
+}
+
+// sparseBytes is the size from which on it is worth while to keep track of pages: smaller tables are written everywhere
+// soon, and large pages are faster.
+const sparseBytes = 256 << 20
+
 // Free takes b back.
 func (d *Device) Free(b device.Buffer) {
 	d.used -= 4 * int64(b.Len)
