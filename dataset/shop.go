@@ -55,6 +55,9 @@ func writeShop(ctx context.Context, w *native.Writer, shop *synth.Shop, progress
 		native.Append(dst, e.Dst)
 		native.Append(time, e.Time)
 	}
+	if progress != nil {
+		progress(shop.Events)
+	}
 	nodes := shop.Users + shop.Items
 	w.Section(native.EdgeFeatures, shop.Events+1, 0, 0)
 	w.Section(native.NodeFeatures, nodes+1, 0, 0)

@@ -26,7 +26,13 @@ func (a *app) synthShop(ctx context.Context, out string, o dataset.ShopOptions) 
 		return err
 	}
 	progress := a.console.Progress("write", "events")
-	err := dataset.SaveShop(ctx, out, o, func(events int) { progress.Set(int64(events), int64(o.Events), "") })
+	err := dataset.SaveShop(ctx, out, o, func(events int) {
+		note := ""
+		if events == o.Events {
+			note = "sorting them by node"
+		}
+		progress.Set(int64(events), int64(o.Events), note)
+	})
 	progress.Done()
 	if err != nil {
 		return err

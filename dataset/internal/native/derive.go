@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
 	"github.com/dygmamba/dygmamba/event"
@@ -45,6 +46,7 @@ func (w *Writer) derive(ctx context.Context, c Counts) error {
 		return fmt.Errorf("read back what is written: %w", err)
 	}
 	defer release()
+	defer forgetting(raw)()
 	set, err := w.written(raw, c)
 	if err != nil {
 		return err
@@ -59,6 +61,28 @@ func (w *Writer) derive(ctx context.Context, c Counts) error {
 		return err
 	}
 	return w.json(facts, known)
+}
+
+// forgetting keeps few pages of a mapped file resident while all of it is read again and again, until done is called.
+func forgetting(mapped []byte) (done func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		often := time.NewTicker(20 * time.Millisecond)
+		defer often.Stop()
+		for {
+			select {
+			case <-often.C:
+				forget(mapped)
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		<-ended
+	}
 }
 
 // histories writes those of all nodes.

@@ -12,8 +12,11 @@ import (
 func mapFile(f *os.File, size int64) ([]byte, func() error, error) {
 	words := make([]int64, (size+7)/8)
 	data := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)[:size]
-	if _, err := io.ReadFull(f, data); err != nil {
+	if _, err := io.ReadFull(io.NewSectionReader(f, 0, size), data); err != nil {
 		return nil, nil, err
 	}
 	return data, func() error { return nil }, nil
 }
+
+// forget does nothing: the bytes are in memory of their own.
+func forget([]byte) {}

@@ -16,3 +16,7 @@ func mapFile(f *os.File, size int64) ([]byte, func() error, error) {
 	}
 	return data, func() error { return unix.Munmap(data) }, nil
 }
+
+// forget lets go of the pages of a mapped file. The system keeps them as long as it has room, and hands them out again
+// when they are read.
+func forget(mapped []byte) { _ = unix.Madvise(mapped, unix.MADV_DONTNEED) }
