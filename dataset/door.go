@@ -61,6 +61,10 @@ type (
 	HabitsOptions = synth.HabitsOptions
 	// Routine is what a stream of habits was made from: how likely every visit was.
 	Routine = synth.Routine
+	// HawkesOptions shape a marked Hawkes process with daily habits. Zero values are replaced by defaults.
+	HawkesOptions = synth.HawkesOptions
+	// Truth is what a Hawkes process was made from: the rate and the probability of every event.
+	Truth = synth.Truth
 	// PeriodicOptions shape a Periodic stream. Zero values are replaced by those of DefaultPeriodic.
 	PeriodicOptions = synth.PeriodicOptions
 )
@@ -133,7 +137,7 @@ const (
 
 var (
 	// SynthNames are the data sets Synth makes.
-	SynthNames = append(slices.Clone(synth.PaperNames), synth.HabitsName)
+	SynthNames = append(slices.Clone(synth.PaperNames), synth.HabitsName, synth.HawkesName)
 	// DefaultPeriodic is small enough to learn in a minute.
 	DefaultPeriodic = synth.DefaultPeriodic
 	// JODIEBipartite are the public sets whose users and items are numbered apart.
@@ -162,13 +166,17 @@ func ParseTime(s string) (at event.Time, format string, err error) { return inpu
 // FormatTime writes a time as ParseTime reads it, so that nothing is lost.
 func FormatTime(at event.Time, format string) string { return input.FormatTime(at, format) }
 
-// Synth makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data, or a stream of weekly habits, for which
-// the seed is all that can be chosen here.
+// Synth makes S1, S2 or S3 of the DyGMamba paper's appendix on synthetic data, a stream of weekly habits, or a Hawkes
+// process with daily habits; of the last two only the seed can be chosen here.
 func Synth(name string, o SynthOptions) (*Set, error) {
-	if name == synth.HabitsName {
+	if name == synth.HabitsName || name == synth.HawkesName {
 		if o != (SynthOptions{Seed: o.Seed}) {
 			return nil, fmt.Errorf("pairs, ids and first gaps are those of %s, %s has none to choose",
 				strings.Join(synth.PaperNames, ", "), name)
+		}
+		if name == synth.HawkesName {
+			set, _, err := synth.Hawkes(synth.HawkesOptions{Seed: o.Seed})
+			return set, err
 		}
 		set, _, err := synth.Habits(synth.HabitsOptions{Seed: o.Seed})
 		return set, err
@@ -179,6 +187,10 @@ func Synth(name string, o SynthOptions) (*Set, error) {
 // Habits makes a stream in which people go to places on workdays, at weekends or on one day of the week, around hours
 // that drift. Who goes where is soon known; what is left to predict is when.
 func Habits(o HabitsOptions) (*Set, *Routine, error) { return synth.Habits(o) }
+
+// Hawkes makes a stream in which sources act more often at their own time of the day and for a while after each of
+// their events, with destinations that are repeated or drawn by fixed shares. Rates and probabilities are known.
+func Hawkes(o HawkesOptions) (*Set, *Truth, error) { return synth.Hawkes(o) }
 
 // Periodic makes a bipartite stream in which every source meets every target again and again, each pair in a rhythm of
 // its own. Who has met whom, how often and how recently says next to nothing about who meets next. Comparing the time

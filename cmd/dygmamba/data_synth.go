@@ -32,7 +32,7 @@ func newDataSynth(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:       "synth " + strings.Join(names, "|"),
 		Short:     "Generate a data set with patterns in time",
-		Args:      takes("a name: s1, s2, s3, habits or shop"),
+		Args:      takes("a name: s1, s2, s3, habits, hawkes or shop"),
 		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := strings.ToLower(args[0])
