@@ -32,6 +32,7 @@ type Next struct {
 	WhoBitsCI   *[2]float64 `json:"who_bits_ci,omitempty"`
 	ReturningCI *[2]float64 `json:"who_bits_returning_ci,omitempty"`
 	FirstCI     *[2]float64 `json:"who_bits_first_ci,omitempty"`
+	*When                   // of a model that knows rates
 }
 
 // OrNil is nil where there were no events.
@@ -51,6 +52,7 @@ const (
 // NextOptions say what to ask.
 type NextOptions struct {
 	Limit   int                   // number of test events, drawn with a fixed seed; 0: all
+	Windows int                   // random times at which windows are asked about; 0: a few
 	OnEvent func(done, total int) // progress; may be nil
 }
 

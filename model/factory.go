@@ -73,7 +73,9 @@ type Data struct {
 	Events   int // how many there are, 0 where nobody knows
 	Nodes    int // 1 + the largest node id, 0 where nobody knows
 	// Span is how long the training part lasts, 0 where nobody knows.
-	Span  event.Time
+	Span event.Time
+	// Day is how long a day lasts in the unit of its times, 0 where nobody knows the unit.
+	Day   event.Time
 	OnCPU bool // they will be trained on by a CPU
 }
 
@@ -83,7 +85,7 @@ func DataOf(s *dataset.Set) Data {
 		return Data{}
 	}
 	return Data{Name: s.Name, Imported: s.Sampling == protocol.Native, EdgeDim: s.Edge.Cols,
-		Events: s.Log.Len(), Nodes: s.NumNodes(), Span: span(s.Log)}
+		Events: s.Log.Len(), Nodes: s.NumNodes(), Span: span(s.Log), Day: dataset.Day(s)}
 }
 
 // span is how long the training part of a log lasts, which ends where the validation part begins.

@@ -36,7 +36,7 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 	if t.Chooser() != nil {
 		net := model.NewNet(t.Chooser())
 		defer net.Close()
-		m, err := t.Protocol.Next(ctx, net, eval.NextOptions{Limit: eval.NextSample})
+		m, err := t.testNext(ctx, net)
 		if err != nil {
 			return run.Result{}, err
 		}

@@ -133,13 +133,21 @@ func (Next) Loss(tp *grad.Tape, m model.Chooser, b *sample.Batch) *tensor.Tensor
 	x, n, columns := b.Extras[0].(*next.Examples), b.Positives, m.Feed().Columns
 	sources, candidates := tp.Floats(x.Source, n, next.SourceWidth), tp.Floats(x.X, n*columns, next.Width)
 	minusLogQ := tp.Floats(x.MinusLogQ, n, columns)
+	var rates rateInputs
+	if t := model.TimerOf(m); t != nil {
+		rates = newRateInputs(tp, t, b)
+	}
 	group, possible, target, mask := tp.Ints(x.Group), tp.Ints(x.Possible), tp.Ints(x.Target), tp.Ints(x.Mask)
 
 	loss := grad.CE(tp, m.Group(tp, sources), group, possible)    // [1], of [n, next.Groups]
 	logits := grad.Reshape(tp, m.Who(tp, candidates), n, columns) // [n, columns]
 	// a candidate that is drawn often stands for few: its logit is corrected by how likely it was to be drawn
 	logits = grad.Add(tp, logits, minusLogQ)                     // [n, columns]
-	return grad.Add(tp, loss, grad.CE(tp, logits, target, mask)) // [1]
+	loss = grad.Add(tp, loss, grad.CE(tp, logits, target, mask)) // [1]
+	if rates.timer != nil {
+		loss = grad.Add(tp, loss, rates.loss(tp)) // [1]
+	}
+	return loss
 }
 
 // newTask is the task of a protocol's kind.

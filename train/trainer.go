@@ -198,7 +198,7 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 		}
 	}
 	if c := t.Chooser(); c != nil {
-		c.Feed().Begin(t.at.Epoch, events)
+		beginFeeds(c, t.at.Epoch, events)
 	}
 	t.began, t.first = time.Now(), done
 	for step, err := range batches {
@@ -295,11 +295,14 @@ func (t *trainer) measureNext(ctx context.Context, e *run.Epoch) error {
 	if err != nil {
 		return err
 	}
+	if err := t.measureWhen(ctx, net, &val); err != nil {
+		return err
+	}
 	e.Next = val.OrNil()
 	if t.TestEvery == 0 || e.Epoch%t.TestEvery != 0 {
 		return nil
 	}
-	test, err := t.Protocol.Next(ctx, net, eval.NextOptions{Limit: eval.NextSample})
+	test, err := t.testNext(ctx, net)
 	e.NextTest = test.OrNil()
 	return err
 }

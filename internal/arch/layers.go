@@ -45,7 +45,7 @@ var Layers = []Layer{
 	{Data, []string{"dataset/internal/layout", "dataset/internal/native", "dataset/internal/synth"}},
 	{Data, []string{"dataset/internal/table"}},
 	{Data, []string{"dataset"}},
-	{Data, []string{"internal/cache", "internal/next", "internal/queries"}},
+	{Data, []string{"internal/cache", "internal/next", "internal/queries", "internal/rate"}},
 
 	{Maths, []string{"device"}},
 	{Maths, []string{"internal/hook"}},

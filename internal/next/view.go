@@ -100,6 +100,12 @@ func (w *View) Facts(v event.Node) Facts {
 	return f
 }
 
+// Usual is how often the source has chosen a destination, of all its events, with one more event that was chosen with
+// a given probability.
+func (f *Facts) Usual(share float64) float64 {
+	return (float64(f.Sent) + share) / (float64(f.Source) + 1)
+}
+
 // GroupOf is the group of a destination.
 func (w *View) GroupOf(v event.Node) Group {
 	switch {

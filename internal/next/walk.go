@@ -15,6 +15,13 @@ func NewWalk(events event.Span, span event.Time) *Walk {
 	return &Walk{events: events, span: span, counts: NewCounts(span)}
 }
 
+// Follow replaces the events. Where they go on after those that were there, what is counted stays.
+func (w *Walk) Follow(events event.Span, goesOn bool) {
+	if w.events = events; !goesOn {
+		w.counts, w.done = NewCounts(w.span), 0
+	}
+}
+
 // Before is what is known strictly before a time. A time earlier than that of the last call starts over, so ask in
 // the order of time. The counts are valid until the next call.
 func (w *Walk) Before(t event.Time) *Counts {

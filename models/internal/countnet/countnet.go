@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/next"
+	"github.com/dygmamba/dygmamba/internal/rate"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/protocol"
@@ -25,7 +26,7 @@ var Factory = model.Make(model.Kind[Config]{
 	Title:   "CountNet",
 	Summary: "two small networks on counts of earlier events, for the task next (CountNet)",
 	Default: Default, Presets: presets, Task: protocol.Next, Lighter: "a smaller hidden_dim or fewer num_candidates",
-	Fit:     func(c *Config, d model.Data) { c.Span = d.Span },
+	Fit:     func(c *Config, d model.Data) { c.Span, c.Day = d.Span, d.Day },
 	Declare: declare,
 })
 
@@ -33,7 +34,8 @@ var Factory = model.Make(model.Kind[Config]{
 var presets = []model.Preset[Config]{{
 	Name:    "standard",
 	Summary: "the same for all data",
-	Apply: func(_ string, _ *Config, t *model.Training) {
+	Apply: func(_ string, c *Config, t *model.Training) {
+		c.RateHidden = rateHidden
 		t.LearningRate, t.Epochs, t.Patience, t.Calibrate = 1e-3, 30, 4, false
 	},
 }}
@@ -46,7 +48,12 @@ type Config struct {
 	Dropout    float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
 	LinkSplit  bool    `json:"link_split" about:"train on the split of links, for eval --protocol dyglib"`
 	Span       float64 `json:"time_span" in:"[0,inf)" about:"length of the training period; decays are parts of it"`
+	RateHidden int     `json:"rate_dim" in:"[0,65536]" about:"width of the networks for rates; 0: it learns none"`
+	Day        float64 `json:"day_length" in:"[0,inf)" about:"of a day in the unit of times; 0: not known"`
 }
+
+// rateHidden is the width of the networks for rates in all presets. Checkpoints that do not name one have none.
+const rateHidden = 32
 
 // Default is the configuration for all data.
 var Default = Config{Hidden: 64, Candidates: 31}
@@ -67,6 +74,10 @@ type Model struct {
 	who         [3]nn.Linear
 	group       [2]nn.Linear
 	calibration *tensor.Tensor
+
+	rates           *rate.Feed // nil: it learns no rates
+	now, ahead      [3]nn.Linear
+	rateCalibration *tensor.Tensor
 }
 
 // plain is a calibration that changes nothing: next.Plain.
@@ -86,14 +97,39 @@ func declare(c Config, seed uint64) model.Declared {
 	m.group[1] = nn.NewLinear(s.In("group.1"), groupWidth, next.Groups)
 	m.calibration = s.Add("calibration", plain, model.CalibrationLen)
 	m.Params().Freeze("0.calibration")
+	if c.RateHidden > 0 {
+		m.declareRates(s.In("rate"), seed)
+	}
 	return m
 }
+
+// declareRates names the parameters of the networks for rates.
+func (m *Model) declareRates(s nn.Scope, seed uint64) {
+	width := m.cfg.RateHidden
+	m.rates = rate.NewFeed(rate.Clock{Span: m.cfg.Span, Day: m.cfg.Day}, seed)
+	for i, in := range []int{rate.Width, width, width} {
+		out := []int{width, width, 1}[i]
+		m.now[i] = nn.NewLinear(s.In(fmt.Sprintf("now.%d", i)), in, out)
+		m.ahead[i] = nn.NewLinear(s.In(fmt.Sprintf("ahead.%d", i)), in, out)
+	}
+	m.rateCalibration = s.Add("calibration", plainRate, model.RateCalibrationLen)
+	m.Params().Freeze("0.rate.calibration")
+}
+
+// plainRate is a calibration that changes nothing: rate.Plain.
+func plainRate(_ *nn.Draws, x []float32) { copy(x, []float32{0, 0, 0, 1}) }
 
 // Open has nothing to make.
 func (m *Model) Open(model.Env) error { return nil }
 
 // Plan asks for the examples of training batches.
-func (m *Model) Plan() sample.Plan { return sample.Plan{Extras: []sample.Extra{m.feed}} }
+func (m *Model) Plan() sample.Plan {
+	p := sample.Plan{Extras: []sample.Extra{m.feed}}
+	if m.rates != nil {
+		p.Extras = append(p.Extras, m.rates)
+	}
+	return p
+}
 
 // Feed makes the examples.
 func (m *Model) Feed() *next.Feed { return m.feed }
@@ -117,6 +153,28 @@ func (m *Model) Group(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
 	h := grad.Dropout(tp, m.group[0].Act(tp, x, device.ReLU), float32(m.cfg.Dropout)) // [n, groupWidth]
 	return m.group[1].Forward(tp, h)                                                  // [n, next.Groups]
 }
+
+// Rates makes the examples of rates.
+func (m *Model) Rates() *rate.Feed { return m.rates }
+
+// RateCalibration is the parameter of the rates that validation sets.
+func (m *Model) RateCalibration() *tensor.Tensor { return m.rateCalibration }
+
+// Rate is w3·silu(w2·silu(w1·x)).
+func (m *Model) Rate(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor { return smooth(tp, &m.now, x) }
+
+// Ahead is the same with weights of its own.
+func (m *Model) Ahead(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor { return smooth(tp, &m.ahead, x) }
+
+func smooth(tp *grad.Tape, layers *[3]nn.Linear, x *tensor.Tensor) *tensor.Tensor {
+	for _, layer := range layers[:2] {
+		x = layer.Act(tp, x, device.SiLU) // [n, rate_dim]
+	}
+	return grad.Scale(tp, layers[2].Forward(tp, x), rateScale) // [n, 1]
+}
+
+// rateScale lets logarithms of rates, which differ much more than other outputs, change faster.
+const rateScale = 4
 
 // Embed is not for use: see model.Chooser.
 func (m *Model) Embed(*grad.Tape, *sample.Batch) model.Embedding {
