@@ -5,7 +5,7 @@ export CGO_ENABLED = 0
 BENCHMARKS = Before$$/generated/frozen/shuffled|Gather$$/generated/threads=1|Batches$$|Layer$$/dropout=0.1|Scan$$/threads=1
 BENCHMARKS := $(BENCHMARKS)|MatMul$$/^y$$/M=25600/K=100$$/N=400/threads=1|Score$$
 
-.PHONY: build static release bench test crash hammer gpu check demo clean
+.PHONY: build static release bench test crash hammer hawkes gpu check demo clean
 
 build: ## the program, as ./dygmamba
 	go build -trimpath -o dygmamba ./cmd/dygmamba
@@ -27,6 +27,9 @@ crash: ## kill what appends to an event log, and whole servers, 200 times with e
 
 hammer: ## send the server 24 million malformed requests and files
 	DYGMAMBA_HAMMER=24000000 go test -count=1 -v -timeout 4h -run Hammer ./serve
+
+hawkes: ## learn a process whose rates and probabilities are known, from many events
+	DYGMAMBA_HAWKES=1 go test -count=1 -v -timeout 1h -run Hawkes .
 
 gpu: ## the device and model tests on an NVIDIA GPU, by hand: CI has none
 	DYGMAMBA_TEST_DEVICE=cuda go test -count=1 ./device/cuda ./models ./models/internal/dygmamba ./models/internal/walkmamba ./model/modeltest

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/next"
+	"github.com/dygmamba/dygmamba/internal/rate"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/run"
 )
@@ -22,6 +24,10 @@ type Chooser struct {
 	ask  *next.Asker
 	walk *next.Walk
 	view *next.View
+
+	times *model.RateNet // nil where the model knows no rates
+	when  *rate.Asker
+	hours *rate.Walk
 }
 
 // Share is the probability of a destination.
@@ -40,6 +46,7 @@ type Shares struct {
 // Surprise is how many bits it takes to tell an event's destination.
 type Surprise struct {
 	Bits   float64
+	Nats   *float64   // −ln of the source's rate at that time, per day where days are known; nil: the model knows none
 	New    bool       // it has never been a destination
 	Sent   int        // earlier events from the source to it
 	Back   int        // and back
@@ -61,9 +68,13 @@ func LoadChooser(path string, o Options) (*Chooser, error) {
 		p.Close()
 		return nil, fmt.Errorf("%s: %w", p.choice.File, ErrNotNext)
 	}
-	net := model.NewNet(m)
-	return &Chooser{p: p, net: net, ask: next.NewAsker(net, o.Threads),
-		walk: next.NewWalk(p.log.InOrder().All(), m.Span())}, nil
+	net, events := model.NewNet(m), p.log.InOrder().All()
+	c := &Chooser{p: p, net: net, ask: next.NewAsker(net, o.Threads), walk: next.NewWalk(events, m.Span())}
+	if t := model.TimerOf(m); t != nil {
+		c.times = model.NewRateNet(t)
+		c.when, c.hours = rate.NewAsker(c.times, c.times.Calibration()), rate.NewWalk(events, c.times.Clock())
+	}
+	return c, nil
 }
 
 // Choice says which checkpoint answers, and of how many seeds it was chosen.
@@ -85,6 +96,34 @@ func (c *Chooser) at(src event.Node, at event.Time) (*next.View, error) {
 	}
 	c.view = c.walk.Before(at).At(c.view, src, at)
 	return c.view, nil
+}
+
+// Base is the predictor behind the chooser, which answers nothing about pairs itself.
+func (c *Chooser) Base() *Predictor { return c.p }
+
+// Look makes the chooser look at a past, which may have grown since the last one.
+func (c *Chooser) Look(v *PastView) error {
+	was := c.p.log
+	if err := c.p.Look(v); err != nil {
+		return err
+	}
+	log := c.p.log.InOrder()
+	goesOn := log == c.p.log && was != nil && was.Sorted() && log.Continues(was)
+	c.walk.Follow(log.All(), goesOn)
+	if c.hours != nil {
+		c.hours.Follow(log.All(), goesOn)
+	}
+	return nil
+}
+
+// Share is the probability of one destination.
+func (c *Chooser) Share(src, dst event.Node, at event.Time) (float64, error) {
+	w, err := c.at(src, at)
+	if err != nil {
+		return 0, err
+	}
+	group, within, err := c.ask.Nats(w, dst)
+	return math.Exp(-group - within), err
 }
 
 // Next gives the shares of all destinations that were seen before a time.
@@ -120,6 +159,9 @@ func (c *Chooser) Surprises(ctx context.Context, events []Query, told func(done 
 		w, err := c.at(q.Src, q.Time)
 		if err == nil {
 			list[i], err = c.surprise(w, q.Dst)
+		}
+		if err == nil && c.when != nil {
+			list[i].Nats, err = c.nats(q.Src, q.Time)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("queries: row %d: %w", i, err)
@@ -158,7 +200,11 @@ func (c *Chooser) Protocol() (*eval.Protocol, error) {
 
 // Evaluate measures the model under the protocol.
 func (c *Chooser) Evaluate(ctx context.Context, p *eval.Protocol, o eval.NextOptions) (eval.Next, error) {
-	return p.Next(ctx, c.net, o)
+	r, err := p.Next(ctx, c.net, o)
+	if c.times != nil && err == nil {
+		r.When, err = p.When(ctx, c.net, c.times, o.Windows)
+	}
+	return r, err
 }
 
 // Swap measures how well exchanged destinations are found: see eval.Protocol.Swap.
@@ -196,11 +242,22 @@ func Links(ctx context.Context, o eval.Options, names []string, choosers []*Choo
 
 // Validate measures the model on validation events as its training did, and calibrates it on them once more.
 func (c *Chooser) Validate(ctx context.Context, p *eval.Protocol) (eval.Next, error) {
-	return p.ValidateNext(ctx, c.net)
+	r, err := p.ValidateNext(ctx, c.net)
+	if c.times != nil && err == nil {
+		var nats *float64
+		if nats, err = p.ValidateWhen(ctx, c.net, c.times); nats != nil {
+			r.When = &eval.When{Nats: *nats}
+		}
+		c.when.Calibration = c.times.Calibration()
+	}
+	return r, err
 }
 
 // Close gives all memory back.
 func (c *Chooser) Close() error {
 	c.net.Close()
+	if c.times != nil {
+		c.times.Close()
+	}
 	return c.p.Close()
 }

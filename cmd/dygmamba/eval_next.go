@@ -60,9 +60,9 @@ func (e *evaluation) runNext(ctx context.Context, a *app, o *openedRun) (*nextEv
 		if len(o.files) > 1 {
 			variant = filepath.Base(filepath.Dir(file))
 		}
-		r, err := c.Evaluate(ctx, proto, eval.NextOptions{Limit: e.tgb.limit, OnEvent: func(done, total int) {
-			progress.Set(int64(i*total+done), int64(len(o.files)*total), variant)
-		}})
+		told := func(done, total int) { progress.Set(int64(i*total+done), int64(len(o.files)*total), variant) }
+		r, err := c.Evaluate(ctx, proto,
+			eval.NextOptions{Limit: e.tgb.limit, Windows: eval.WindowDraws, OnEvent: told})
 		if err != nil {
 			return nil, err
 		}
@@ -134,6 +134,11 @@ func (d *nextEvalDoc) write(w io.Writer, s term.Style) error {
 		"and a new one; fewer are better"))
 	fmt.Fprintf(w, "  %s\n\n", s.Dim(fmt.Sprintf("of %s, %s %% of them first meetings; MRR and Hits in percent", asked,
 		term.Percent(first.Share))))
+	for i := range d.Results {
+		if err := d.Results[i].writeWhen(w, s); err != nil {
+			return err
+		}
+	}
 	var f term.Facts
 	for _, r := range d.Results {
 		if x := r.Swapped; x != nil {

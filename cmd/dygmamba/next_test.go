@@ -176,7 +176,7 @@ func TestPredictSurprise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if header, _, _ := strings.Cut(string(raw), "\n"); header != "u,i,ts,who_bits,label" {
+	if header, _, _ := strings.Cut(string(raw), "\n"); header != "u,i,ts,who_bits,when_nats,label" {
 		t.Errorf("columns %s", header)
 	}
 	rows := table(t, string(raw))

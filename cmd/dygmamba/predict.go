@@ -19,7 +19,7 @@ func newPredict(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict",
 		Short: "Predict with a trained model: do u and i interact at time ts?",
-		Args:  takes(),
+		Args:  p.arguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.check(cmd, a); err != nil {
 				return err
@@ -58,6 +58,7 @@ func newPredict(a *app) *cobra.Command {
 	flags.BoolVar(&p.surprise, "surprise", false,
 		"with --queries and a run of the task next: number of bits that each event carried, most surprising first")
 	p.rank.add(cmd)
+	p.timing.add(cmd)
 	return cmd
 }
 
@@ -71,6 +72,7 @@ type prediction struct {
 	surprise          bool // --surprise
 	labels            bool // are told, not links
 	rank              ranking
+	timing            timing
 
 	form      dataset.ImportOptions // of the table of queries
 	set       *dataset.Set
@@ -101,6 +103,9 @@ func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 	p.labels = model.Spec().Task == protocol.NodeClassification
 	if p.surprise {
 		return usagef("--surprise: %s was not trained on the task next", o.files[0])
+	}
+	if p.timing.windows != nil || p.timing.source {
+		return usagef("--within and the rate of a source: %s was not trained on the task next", o.files[0])
 	}
 	model.Top, model.CurvePoints, p.probability = p.top, p.moments, model.Probability
 	by := answeredBy{model.Model(), o.files[0], p.set.Name, o.dev.Name()}

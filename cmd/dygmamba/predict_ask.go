@@ -24,6 +24,9 @@ func (p *prediction) check(cmd *cobra.Command, a *app) error {
 	if err := p.rank.check(cmd, p); err != nil || p.rank.asked {
 		return err
 	}
+	if err := p.timing.check(cmd, p); err != nil || p.timing.source {
+		return err
+	}
 	given := 0
 	for _, name := range queries.Columns {
 		if cmd.Flags().Changed(name) {
@@ -96,6 +99,9 @@ func (p *prediction) spare(o *openedRun) error {
 // checkOutputs looks at the endings of the files to write, and whether they can be made.
 func (p *prediction) checkOutputs(check func(flag, path string, formats ...string) error) error {
 	formats := map[string][]string{"out": tableEndings, "plot": {".svg"}}
+	if p.timing.curve {
+		formats["out"] = append([]string{".json"}, tableEndings...)
+	}
 	for flag, path := range p.outputs() {
 		err := writable(flag, path)
 		if formats[flag] != nil {
@@ -113,6 +119,11 @@ func (p *prediction) read(ctx context.Context, a *app, set *dataset.Set) error {
 	ask := queries.NewReader(set)
 	if p.rank.asked {
 		return p.rank.read(ctx, a, p, ask)
+	}
+	if p.timing.source {
+		q, err := ask.OneSource("command line", p.single.u, p.single.ts)
+		p.questions = []queries.Question{q}
+		return err
 	}
 	if p.alone {
 		q, err := ask.One("command line", p.single.u, p.single.i, p.single.ts)

@@ -148,7 +148,7 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 			s.Strong(term.Percent(p.probability(logit))+" %"),
 			s.Dim(fmt.Sprintf("logit %.4f, by %s on %s", logit, p.doc.Model, p.doc.Data)))
 		if !p.labels {
-			fmt.Fprintf(w, "  %s\n", s.Dim(linkMeans))
+			fmt.Fprintf(w, "  %s\n", s.Dim(predict.LinkMeans))
 		}
 		if p.doc.Plot != "" {
 			fmt.Fprintf(w, "wrote %s\n", p.doc.Plot)
@@ -171,10 +171,6 @@ func (p *prediction) write(w io.Writer, s term.Style) error {
 	}
 	return f.Write(w, s)
 }
-
-// linkMeans explains the probability of a link.
-const linkMeans = "the probability that this is an event, rather than the same source with a random destination " +
-	"at the same time"
 
 // writeExplanations shows what one answer rests on, or writes lines of JSON where there are several.
 func (p *prediction) writeExplanations(w io.Writer, s term.Style) error {

@@ -45,9 +45,10 @@ type sharesDoc struct {
 }
 
 type shareItemDoc struct {
-	I        string  `json:"i"`
-	Share    float64 `json:"share"`
-	Meetings int     `json:"meetings"` // of the two before ts, in either direction
+	I        string   `json:"i"`
+	Share    float64  `json:"share"`
+	Rate     *float64 `json:"rate,omitempty"` // events per second where days are known, otherwise per unit of time
+	Meetings int      `json:"meetings"`       // of the two before ts, in either direction
 }
 
 // shareDoc is the document about one pair: how likely is this destination?
@@ -68,6 +69,7 @@ type shareDoc struct {
 type surpriseDoc struct {
 	questionDoc
 	Bits    float64           `json:"who_bits"`
+	Nats    *float64          `json:"when_nats,omitempty"` // −ln of the source's rate, per day where days are known
 	Reasons []string          `json:"reasons"`
 	Extra   map[string]string `json:"extra,omitempty"`
 
@@ -105,6 +107,9 @@ func (p *prediction) runNext(ctx context.Context, a *app, o *openedRun, progress
 		return loadError(err)
 	}
 	defer c.Close()
+	if p.timing.asked() {
+		return p.answerWhen(a, c, o)
+	}
 	doc := &nextDoc{Model: c.Model(), Checkpoint: o.files[0], Data: p.set.Name, Device: o.dev.Name(),
 		Questions: len(p.questions), Unknown: p.unknown(c)}
 	doc.Unknown.warn(a)
@@ -144,6 +149,9 @@ func (p *prediction) answerShares(ctx context.Context, a *app, c *predict.Choose
 			return err
 		}
 		all[i] = p.sharesDoc(p.questions[i], found)
+		if err := all[i].addRates(c, p.questions[i]); err != nil {
+			return err
+		}
 		progress.Set(int64(done+1), int64(len(p.questions)), "")
 	}
 	progress.Done()
@@ -199,7 +207,7 @@ func (p *prediction) sharesDoc(q queries.Question, found predict.Shares) sharesD
 		when: q.TS, Extra: p.extraOf(q), extra: q.Extra}
 	for i, x := range found.Items {
 		if i < p.rank.best {
-			doc.Items = append(doc.Items, shareItemDoc{p.set.Names.Name(x.Node), x.Share, x.Met})
+			doc.Items = append(doc.Items, shareItemDoc{I: p.set.Names.Name(x.Node), Share: x.Share, Meetings: x.Met})
 		} else {
 			doc.Others += x.Share
 		}
@@ -255,48 +263,26 @@ func (d *sharesDoc) write(w io.Writer, s term.Style, doc *nextDoc) error {
 
 // surpriseDoc says in words why an event is surprising, or not.
 func (p *prediction) surpriseDoc(q queries.Question, x predict.Surprise) surpriseDoc {
-	doc := surpriseDoc{questionDoc: questionDocOf(q), Bits: x.Bits, Extra: p.extraOf(q), when: q.TS, extra: q.Extra}
-	add := func(format string, args ...any) { doc.Reasons = append(doc.Reasons, fmt.Sprintf(format, args...)) }
-	switch {
-	case x.New:
-		add("%s was never a destination before", q.I)
-	case x.Sent == 0 && x.Back == 0:
-		add("the two had not met before")
-	case x.Sent == 0:
-		add("%s had come to %s %s before, never the other way round", q.I, q.U, times(x.Back))
-	default:
-		add("%s of the %s earlier events of %s, the last at %s", term.Count(x.Sent), term.Count(x.Source), q.U,
-			p.at(x.Last))
-	}
-	if x.Source == 0 {
-		add("%s was never a source before", q.U)
-	}
-	if !x.New && x.Sent == 0 {
-		add("%s was a destination %s before", q.I, times(x.Taken))
-	}
-	if x.Likely.Share > 0 && x.Likely.Node != q.Dst {
-		add("most likely was %s with %s %%", p.set.Names.Name(x.Likely.Node), term.Percent(x.Likely.Share))
-	}
+	doc := surpriseDoc{questionDoc: questionDocOf(q), Bits: x.Bits, Nats: x.Nats, Extra: p.extraOf(q), when: q.TS,
+		extra: q.Extra}
+	doc.Reasons = x.Reasons(q.U, q.I, q.Dst, p.set.Names.Name, p.at)
 	return doc
-}
-
-// times is how often, in words.
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return term.Count(n) + " times"
 }
 
 // finishSurprises writes the table of all events, or shows the most surprising.
 func (p *prediction) finishSurprises(a *app, doc *nextDoc) error {
 	all := doc.Surprises
 	err := p.keep(func(w io.Writer) error {
-		return p.writeColumns(w, len(all), func(row int) []string { return all[row].extra },
+		columns := []dataset.Column{
 			dataset.TextColumn("u", func(row int) string { return all[row].U }),
 			dataset.TextColumn("i", func(row int) string { return all[row].I }),
 			dataset.TextColumn("ts", func(row int) string { return all[row].when }),
-			dataset.FloatColumn("who_bits", func(row int) float64 { return all[row].Bits }))
+			dataset.FloatColumn("who_bits", func(row int) float64 { return all[row].Bits }),
+		}
+		if len(all) > 0 && all[0].Nats != nil {
+			columns = append(columns, dataset.FloatColumn("when_nats", func(row int) float64 { return *all[row].Nats }))
+		}
+		return p.writeColumns(w, len(all), func(row int) []string { return all[row].extra }, columns...)
 	}, &doc.Out)
 	if err != nil {
 		return err

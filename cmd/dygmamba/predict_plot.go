@@ -48,7 +48,8 @@ func (p *prediction) figure(curve []predict.CurvePoint) page.Figure {
 	}
 	return page.Figure{
 		Title: fmt.Sprintf("Probability of an event between %s and %s", q.U, q.I),
-		Note:  p.doc.Model + ", from the events before each time; dotted lines: their events",
+		Note: p.doc.Model + ", from the events before each time; dotted lines: their events. Probability: " +
+			predict.LinkMeans,
 		Chart: chart, Wide: true,
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // rankDoc is the document of predict --best: one ranking, or a list of them for a file of questions.
@@ -90,6 +91,6 @@ func (r *ranking) write(w io.Writer, s term.Style, p *prediction, rankings []ran
 	if err := t.Write(w, s); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("probability: "+linkMeans))
+	_, err := fmt.Fprintf(w, "\n  %s\n", s.Dim("probability: "+predict.LinkMeans))
 	return err
 }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/dygmamba/dygmamba/internal/term"
+)
+
+// writeWhen shows what a seed says of the times of events.
+func (r *nextResultDoc) writeWhen(w io.Writer, s term.Style) error {
+	if r.When == nil {
+		return nil
+	}
+	fmt.Fprintf(w, "When does a source act?  %s\n\n", s.Dim(r.Variant))
+	t := term.NewTable(term.Left("within"), term.Right("expected"), term.Right("observed"),
+		term.Right("calibration error %"), term.Right("Brier score"), term.Right("of the base rate"))
+	days := r.Hours != nil
+	for _, x := range r.Windows {
+		t.Row(windowName(x.Window, days), fmt.Sprintf("%.1f", x.Expected), fmt.Sprintf("%.0f", x.Observed),
+			term.Percent(x.ECE), fmt.Sprintf("%.5f", x.Brier), fmt.Sprintf("%.5f", x.Base))
+	}
+	if err := t.Write(w, s); err != nil {
+		return err
+	}
+	if len(r.Windows) > 0 {
+		fmt.Fprintf(w, "\n  %s\n\n", s.Dim(fmt.Sprintf("of a random known source and its most frequent destination, "+
+			"at %s random test times for each window", term.Count(r.Windows[0].Asked))))
+	}
+	var f term.Facts
+	unit := "in the unit of the data's times"
+	if days {
+		unit = "time in days"
+	}
+	f.Add("nats per event", fmt.Sprintf("%.4f, %s; fewer are better", r.Nats, unit))
+	f.Add("test period", fmt.Sprintf("%.0f events expected, %.0f observed", r.Total.Expected, r.Total.Observed))
+	r.addHours(&f)
+	if err := f.Write(w, s); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// addHours draws the hours of the day, where days are known.
+func (r *nextResultDoc) addHours(f *term.Facts) {
+	if r.Hours == nil {
+		return
+	}
+	var expected, observed []float64
+	off := 0
+	for _, h := range r.Hours {
+		expected, observed = append(expected, h.Expected), append(observed, h.Observed)
+		if math.Abs(h.Expected-h.Observed) > max(0.05*h.Observed, 2*math.Sqrt(h.Expected)) {
+			off++
+		}
+	}
+	f.Add("hour of day", term.Spark(expected)+"  expected")
+	f.Add("", term.Spark(observed)+"  observed")
+	f.Add("", fmt.Sprintf("%d of 24 hours differ by more than 5 %% and two standard deviations", off))
+}
+
+// windowName is the length of a window in words.
+func windowName(length float64, seconds bool) string {
+	if !seconds {
+		return plainNumber(length)
+	}
+	switch length {
+	case 3600:
+		return "an hour"
+	case 86400:
+		return "a day"
+	case 7 * 86400:
+		return "a week"
+	}
+	return term.Duration(time.Duration(length * float64(time.Second)))
+}
