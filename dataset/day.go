@@ -7,28 +7,14 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
-// Day is how long a day lasts in the unit of a set's times, 0 where nobody knows the unit. Times that were dates are in
-// seconds, and so are those of most built-in sets. Numbers that would all be Unix times of the years 1985 to 2100, in
-// seconds, milliseconds, microseconds or nanoseconds, are taken for that.
+// Day is how long a day lasts in the unit of a set's times, 0 where nobody knows the unit: see Clock. Times of most
+// built-in sets are seconds from some beginning.
 func Day(s *Set) event.Time {
 	const day = 86400
-	if s.TimeFormat == TimeDate {
+	if e, found := Lookup(s.Name); found && e.Seconds && s.TimeFormat != TimeDate {
 		return day
 	}
-	if e, found := Lookup(s.Name); found && e.Seconds {
-		return day
-	}
-	n := s.Log.Len()
-	if n == 0 {
-		return 0
-	}
-	for _, unit := range []float64{1, 1e3, 1e6, 1e9} {
-		const from, to = 473385600, 4102444800
-		if s.Log.At(0).Time >= from*unit && s.Log.At(n-1).Time <= to*unit {
-			return day * unit
-		}
-	}
-	return 0
+	return day * s.Clock().Second()
 }
 
 // ParseLength reads a length of time, in the unit of a set's times: 90s, 15m, 1h, 7d, 2w, or a number of units. Day is

@@ -25,16 +25,24 @@ type scoreDoc struct {
 func (s *Server) ask(r *http.Request, about []pair, do func(p *predict.Predictor, a *resolver) error) (asOf uint64,
 	err error) {
 	j := &job{ctx: r.Context(), pairs: about, do: do}
-	err = s.models.ask(j)
-	return j.at.Last, err
+	if err = s.models.ask(j); err != nil {
+		return 0, err
+	}
+	return j.at.Last, nil
 }
 
 func (s *Server) postScore(w http.ResponseWriter, r *http.Request) (any, error) {
-	pairs, _, err := s.queries(w, r, s.limits().Queries)
+	q, err := s.queries(w, r, s.limits().Queries, "within")
 	if err != nil {
 		return nil, err
 	}
-	j := &job{ctx: r.Context(), pairs: pairs}
+	switch {
+	case s.models.chooses():
+		return s.scoreNext(r, q)
+	case q.span != "":
+		return nil, errNotNext
+	}
+	j := &job{ctx: r.Context(), pairs: q.pairs}
 	if err := s.models.ask(j); err != nil {
 		return nil, err
 	}
@@ -48,36 +56,45 @@ func (s *Server) postScore(w http.ResponseWriter, r *http.Request) (any, error) 
 	return doc, nil
 }
 
-// queries reads a body of queries, and the number of patches to withhold in an explanation; −1 if there is none.
-func (s *Server) queries(w http.ResponseWriter, r *http.Request, most int, more ...string) (pairs []pair, top int,
-	err error) {
-	top = -1
+// asked is a body of queries.
+type asked struct {
+	pairs []pair
+	top   int // number of patches to withhold in an explanation; −1 if there is none
+	span      // a window of time, for a model of the task "next"
+}
+
+// queries reads a body of queries, with another field.
+func (s *Server) queries(w http.ResponseWriter, r *http.Request, most int, other string) (q asked, err error) {
+	q.top = -1
 	least := 0
 	err = s.readJSON(w, r, func(sc *scanner) {
-		sc.object(append([]string{"queries", "min_as_of"}, more...), func(field int) {
-			switch field {
-			case 1:
+		sc.object([]string{"queries", "min_as_of", other}, func(field int) {
+			switch {
+			case field == 1:
 				least = sc.integer("a sequence", 0, math.MaxInt64)
 				return
-			case 2:
-				top = sc.integer("a number of patches", 0, 20)
+			case field == 2 && other == "top":
+				q.top = sc.integer("a number of patches", 0, 20)
+				return
+			case field == 2:
+				q.span = s.within(sc)
 				return
 			}
 			sc.array(func(i int) {
 				if i >= most {
 					panic(fail("too_large", "more than %d queries in one request; want several requests", most))
 				}
-				pairs = append(pairs, s.pair(sc, i))
+				q.pairs = append(q.pairs, s.pair(sc, i))
 			})
 		})
 	})
-	if err == nil && len(pairs) == 0 {
+	if err == nil && len(q.pairs) == 0 {
 		err = bad("queries", "none", "at least one query")
 	}
 	if err == nil {
 		err = s.await(r.Context(), least)
 	}
-	return pairs, top, err
+	return q, err
 }
 
 // await waits until an event is known, for a client that has written it, perhaps to another server of the same log.
@@ -152,12 +169,19 @@ type ranking struct {
 	pair       // without a destination
 	k          int
 	candidates []string // nil: all that were a destination
+	span                // a window of time, for a model of the task "next"
 }
 
 func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 	q, err := s.ranking(w, r)
 	if err != nil {
 		return nil, err
+	}
+	switch {
+	case s.models.chooses():
+		return s.rankNext(r, q)
+	case q.span != "":
+		return nil, errNotNext
 	}
 	type item struct {
 		Dst nodeDoc `json:"dst"`
@@ -191,7 +215,7 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 	q = ranking{pair: pair{now: true}, k: 10}
 	most, least := s.limits().Candidates, 0
 	err = s.readJSON(w, r, func(sc *scanner) {
-		present := sc.object([]string{"src", "time", "k", "candidates", "min_as_of"}, func(field int) {
+		present := sc.object([]string{"src", "time", "k", "candidates", "min_as_of", "within"}, func(field int) {
 			switch field {
 			case 0:
 				q.src = s.id(sc, "src")
@@ -201,6 +225,8 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 				q.k = sc.integer("a number of destinations", 1, most)
 			case 4:
 				least = sc.integer("a sequence", 0, math.MaxInt64)
+			case 5:
+				q.span = s.within(sc)
 			case 3:
 				if sc.null() {
 					return
@@ -240,10 +266,11 @@ type explanation struct {
 func (e explanation) MarshalJSON() ([]byte, error) { return jsonobject.Join(e.pairDoc, e.Explanation) }
 
 func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) (any, error) {
-	pairs, top, err := s.queries(w, r, maxExplained, "top")
+	q, err := s.queries(w, r, maxExplained, "top")
 	if err != nil {
 		return nil, err
 	}
+	pairs, top := q.pairs, q.top
 	var doc struct {
 		Explanations []explanation `json:"explanations"`
 		AsOf         uint64        `json:"as_of"`

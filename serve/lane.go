@@ -16,8 +16,9 @@ type lane struct {
 	epoch     *epoch
 	names     *names
 	predictor *predict.Predictor
-	alone     bool // scores depend on the other queries of a pass
-	most      int  // queries in a pass
+	chooser   *predict.Chooser // behind which the predictor is, for a model of the task "next"; nil: it is of links
+	alone     bool             // scores depend on the other queries of a pass
+	most      int              // queries in a pass
 	jobs      chan *job
 	quit      chan struct{} // closed to end it
 	gone      chan struct{} // closed when it has ended
@@ -33,6 +34,8 @@ type job struct {
 	ctx   context.Context
 	pairs []pair                                        // queries to score, or what the following is about
 	do    func(p *predict.Predictor, a *resolver) error // something else to do; nil: score
+	// choose is for a model of the task "next"; pairs are then only what it asks about
+	choose func(c *predict.Chooser, a *resolver) error
 
 	at          resolver
 	logits      []float32
@@ -153,26 +156,44 @@ func (l *lane) catchUp() {
 // answer answers a job, together with waiting jobs that fit into the same pass.
 func (l *lane) answer(j *job) {
 	defer hold(l.device)()
-	if j.do != nil {
+	if j.do != nil || j.choose != nil || l.chooser != nil {
 		defer close(j.done)
-		if j.err = j.ctx.Err(); j.err != nil {
-			return
-		}
-		if j.at, j.err = l.look(); j.err == nil && l.mayAnswer(j) {
-			j.err = j.do(l.predictor, &j.at)
-		}
+		j.err = l.one(j)
 		return
 	}
 	together, queries := []*job{j}, len(j.pairs)
 	for !l.alone && l.waiting == nil && queries < l.most && len(l.jobs) > 0 {
 		next := <-l.jobs // nobody else takes one
-		if next.do != nil || queries+len(next.pairs) > l.most {
+		if next.do != nil || next.choose != nil || queries+len(next.pairs) > l.most {
 			l.waiting = next
 		} else {
 			together, queries = append(together, next), queries+len(next.pairs)
 		}
 	}
 	l.score(together)
+}
+
+// one answers a job that is not only queries.
+func (l *lane) one(j *job) (err error) {
+	switch err := j.ctx.Err(); {
+	case err != nil:
+		return err
+	case (j.choose != nil) != (l.chooser != nil): // the model was replaced
+		if l.chooser != nil {
+			return errNext
+		}
+		return fail("conflict", "the model was replaced by one of another task; ask again")
+	}
+	if j.at, err = l.look(); err != nil {
+		return err
+	}
+	if j.choose != nil {
+		return j.choose(l.chooser, &j.at)
+	}
+	if !l.mayAnswer(j) {
+		return j.err
+	}
+	return j.do(l.predictor, &j.at)
 }
 
 // score scores the pairs of several jobs in one pass. If that fails, each job is scored alone, so that only the one at
@@ -230,6 +251,9 @@ func (l *lane) look() (resolver, error) {
 	s := l.epoch.now()
 	a := resolver{state: s, names: l.names}
 	a.nextID = event.Node(l.names.count()) + 1 // read after the state: above all of its nodes
+	if l.chooser != nil {
+		return a, l.chooser.Look(s.PastView)
+	}
 	return a, l.predictor.Look(s.PastView)
 }
 
@@ -239,6 +263,9 @@ func (l *lane) close() error {
 		close(l.quit)
 		<-l.gone
 		defer hold(l.device)()
+	}
+	if l.chooser != nil {
+		return l.chooser.Close()
 	}
 	return l.predictor.Close()
 }

@@ -1,11 +1,13 @@
 package serve
 
 import (
+	"bytes"
 	_ "embed"
 	"net/http"
 	"time"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/predict"
 )
 
 // liveDoc is what the page shows. It asks for it every second.
@@ -19,7 +21,8 @@ type liveDoc struct {
 		P99   float64 `json:"p99"`
 		Count int     `json:"count"`
 	} `json:"score"`
-	Latest []pairDoc `json:"latest"` // events, the newest first
+	Latest    []pairDoc     `json:"latest"`              // events, the newest first
+	Surprises *surprisesDoc `json:"surprises,omitempty"` // of a model of the task "next"
 }
 
 type pairDoc struct {
@@ -43,11 +46,18 @@ func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) (any, error) {
 		src, dst := s.show(s.engine.names.Name(e.Src)), s.show(s.engine.names.Name(e.Dst))
 		doc.Latest = append(doc.Latest, pairDoc{src, dst, e.Time})
 	}
+	if s.models.chooses() {
+		last := s.surprises.last(12, 0)
+		doc.Surprises = &last
+	}
 	return doc, nil
 }
 
 //go:embed page.html
-var page []byte
+var pageSource []byte
+
+// page explains the probability of a link as all other answers do.
+var page = bytes.ReplaceAll(pageSource, []byte("LINK_MEANS"), []byte(predict.LinkMeans))
 
 // pagePolicy lets the page use its own script and style, and nothing from elsewhere.
 const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; " +

@@ -132,13 +132,21 @@ func (m *modelSlots) loadLane(g *generation, threads int) (*lane, error) {
 		o.Device, o.Threads = nil, threads
 	}
 	p, err := predict.Load(g.Checkpoint, o)
+	var c *predict.Chooser
+	if errors.Is(err, predict.ErrNext) {
+		if c, err = predict.LoadChooser(g.Checkpoint, o); err == nil {
+			p = c.Base()
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	if g.name == "" { // others may read it while a further lane is opened
 		g.name = p.Model()
 	}
-	return newLane(m.server, g.epoch, p, m.device), nil
+	l := newLane(m.server, g.epoch, p, m.device)
+	l.chooser = c
+	return l, nil
 }
 
 // ready builds a model's memory from all events, before it gets its first request.
@@ -185,7 +193,7 @@ func (m *modelSlots) ask(j *job) error {
 	for {
 		g := m.current.Load()
 		l := g.quick
-		if j.do != nil {
+		if j.do != nil || j.choose != nil && !g.present(j) {
 			l = g.slow
 		}
 		err := l.ask(j)
@@ -202,6 +210,13 @@ func (m *modelSlots) ask(j *job) error {
 			return fail("stopping", "the server is stopping")
 		}
 	}
+}
+
+// present says whether a job for a model of the task "next" asks about no earlier time, for which it would count all
+// events again.
+func (g *generation) present(j *job) bool {
+	last := g.epoch.now().PastView.Last()
+	return !slices.ContainsFunc(j.pairs, func(p pair) bool { return !p.now && p.time < last })
 }
 
 func (m *modelSlots) replace(ctx context.Context, path string, learned bool) (*generation, error) {

@@ -44,6 +44,7 @@ func (s *Server) list() []route {
 		{"POST /v1/explain", rightQuery, s.postExplain, 0},
 		{"GET /v1/nodes/{id}/history", rightQuery, s.getHistory, 0},
 		{"GET /v1/status", rightQuery, s.getStatus, 0},
+		{"GET /v1/surprises", rightQuery, s.getSurprises, 0},
 		{"GET /v1/live", rightQuery, s.getLive, 0},
 		{"POST /v1/admin/reload", rightAdmin, s.postReload, slow},
 		{"POST /v1/admin/rollback", rightAdmin, s.postRollback, bodiless},

@@ -40,6 +40,7 @@ type Options struct {
 	Snapshots Snapshots
 	Retain    Retention
 	Learn     Learning
+	Surprises Surprises
 	Quality   bool // measure the model on new events, for the page and for metrics
 
 	LogRequests bool // write a line about every request, not only about those that fail
@@ -56,6 +57,7 @@ type Server struct {
 	models      *modelSlots
 	metrics     *metrics
 	quality     *quality
+	surprises   *surprises
 	learner     *learner
 	snapshotter *snapshotter
 	retainer    *retainer
@@ -66,7 +68,8 @@ type Server struct {
 	room        *room
 	handler     http.Handler
 	started     time.Time
-	begun       uint64 // the last sequence then
+	begun       uint64      // the last sequence then
+	watching    atomic.Bool // new events are judged: the first model is there
 	sameSite    *http.CrossOriginProtection
 
 	tokens atomic.Pointer[Tokens] // nil: every request is allowed
@@ -95,6 +98,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.snapshotter = newSnapshotter(s, o.Snapshots)
 	s.retainer = newRetainer(s, o.Retain)
 	s.quality = newQuality(s)
+	s.surprises = newSurprises(s, o.Surprises)
 	s.tell("reading the snapshot")
 	kept, err := s.snapshotter.restore(ctx)
 	if err != nil {
@@ -113,6 +117,9 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.engine.applied = func(before, after *state) {
 		if after.Len() > before.Len() { // events before the cut change nothing
 			s.quality.applied(before, after)
+			if s.watching.Load() {
+				s.surprises.applied(before, after)
+			}
 		}
 		if o.Applied != nil {
 			o.Applied(after.Last)
@@ -131,7 +138,14 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if s.models, err = newModelSlots(ctx, s, path, learned, kept); err != nil {
 		return nil, err
 	}
-	if o.Quality {
+	if s.models.chooses() && o.Learn.On {
+		s.models.close()
+		return nil, errors.New("learn from new events: a model of the task next does not learn while it serves")
+	}
+	s.watching.Store(true)
+	s.done.Go(func() { s.surprises.watch(background) })
+	s.done.Go(func() { s.surprises.post(background) })
+	if o.Quality && !s.models.chooses() {
 		s.done.Go(func() { s.quality.watch(background) })
 	}
 	s.health.check(ctx)

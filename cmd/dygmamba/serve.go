@@ -62,6 +62,7 @@ type serving struct {
 	given    []givenFlag
 	limits   serve.Limits
 	learn    serve.Learning
+	surprise serve.Surprises
 }
 
 func (s *serving) add(cmd *cobra.Command) {
@@ -111,6 +112,10 @@ func (s *serving) add(cmd *cobra.Command) {
 		"`address` of another port with only /healthz, /readyz and /metrics, without tokens")
 	flags.DurationVar(&s.listen.Linger, "drain-wait", 0, "time in which requests are still answered after SIGTERM, "+
 		"so that load balancers notice /readyz (default: 500ms while clients are connected)")
+	flags.Float64Var(&s.surprise.Bits, "surprise-bits", serve.DefaultBits,
+		"with a run of the task next: list events that carry at least this many bits as surprising")
+	flags.StringVar(&s.surprise.Webhook, "surprise-webhook", "",
+		"with a run of the task next: `URL` to which every surprising event is posted as JSON")
 	flags.BoolVar(&s.learn.On, "learn", false,
 		"learn from new events; a model that is better on the latest ones takes over")
 }
@@ -284,8 +289,8 @@ func startOrStop[T any](ctx context.Context, patience time.Duration, start func(
 
 // options are those that flags alone decide.
 func (s *serving) options(a *app) (o serve.Options, err error) {
-	o = serve.Options{Limits: s.limits, Learn: s.learn, Logger: s.logger(a), Quality: true,
-		Models: s.reload, LogRequests: s.requests}
+	o = serve.Options{Limits: s.limits, Learn: s.learn, Surprises: s.surprise, Logger: s.logger(a),
+		Quality: true, Models: s.reload, LogRequests: s.requests}
 	if s.retain != "" {
 		if _, err := parsePeriod("--retain", s.retain); err != nil {
 			return o, err
