@@ -45,7 +45,7 @@ func (a *Asker) add(s *State, u event.Node, at, ahead event.Time) {
 	a.x = s.Features(a.x, u, at, ahead)
 	offset, bound := s.Offset(u, at)
 	if a.ahead {
-		bound = noBound
+		bound = offset + aheadBound
 	}
 	shift := a.Now
 	if a.ahead {

@@ -169,29 +169,38 @@ func profile(bins []float32, periods float64, prior float64) float32 {
 		sum += float64(x)
 	}
 	here := (1-right)*float64(bins[i]) + right*float64(bins[j]) + prior/float64(n)
-	return float32(math.Log(here * float64(n) / sum))
+	return float32(max(-4, min(4, math.Log(here*float64(n)/sum))))
 }
 
 // Offset is the logarithm of the rate, per training period, that a network's output is added to: the source's mean so
 // far. Bound is the logarithm of what the rate stays below, however the network continues what it has learned: a source
-// that has been silent for much longer than ever before acts less and less.
+// that has been silent for much longer than ever before acts less and less,
+// and nobody acts much more often than lately.
 func (s *State) Offset(u event.Node, at event.Time) (offset, bound float64) {
 	a := s.source(u)
 	if a.count == 0 {
 		return s.unknown(at), noBound
 	}
 	offset = math.Log(float64(a.count)) - math.Log((at-a.first)/s.clock.Span+0.02)
-	silence := (at - a.last - patience*a.longest) / s.clock.Span
-	if silence <= 0 {
-		return offset, noBound
+	size := max(1, float64(a.size))
+	most := max(math.Exp(offset), size/(1e-7+(at-a.last)/s.clock.Span))
+	for k := range a.fade {
+		most = max(most, float64(a.fade[k])*math.Exp(-(at-a.last)/(parts[k]*s.clock.Span))/parts[k])
 	}
-	return offset, min(noBound, math.Log(tail*max(1, float64(a.size))/silence))
+	bound = math.Log(most * excess)
+	if silence := (at - a.last - patience*a.longest) / s.clock.Span; silence > 0 {
+		bound = min(bound, math.Log(tail*size/silence))
+	}
+	return offset, min(noBound, bound)
 }
 
 const (
-	noBound  = 30.0
-	patience = 4.0 // times its longest silence so far
-	tail     = 8.0 // actions that are expected at most while the silence becomes e times as long
+	noBound = 30.0
+	// aheadBound is how far the logarithm of a rate ahead is above that of the source's mean at most
+	aheadBound = 4.0
+	patience   = 4.0 // times its longest silence so far
+	tail       = 8.0 // actions that are expected at most while the silence becomes e times as long
+	excess     = 30  // times the highest rate that the source had lately, on any time scale
 )
 
 // unknown is the logarithm of the rate of one node that has never acted: first actions of all, shared by as many as

@@ -86,7 +86,7 @@ func (r *Rows) set(i int, s *State, u event.Node, at, ahead event.Time, weight, 
 	s.Features(r.X[i*Width:i*Width:(i+1)*Width], u, at, ahead)
 	offset, bound := s.Offset(u, at)
 	if ahead > 0 {
-		bound = noBound
+		bound = offset + aheadBound
 	}
 	r.Offset[i], r.Bound[i], r.Weight[i], r.Count[i] = float32(offset), float32(bound), float32(weight), float32(count)
 }
