@@ -499,9 +499,7 @@ func (r *runner) commands(d *OwnDocument) Shown {
 // writeOwn writes a study of one's own in all formats. LaTeX has its results alone.
 func (r *runner) writeOwn(report *Report) error {
 	doc := r.ownDocument(report)
-	for _, p := range doc.Parts[3 : len(doc.Parts)-1] { // for the terminal: each data set's
-		report.Exhibits = append(report.Exhibits, p)
-	}
+	report.Exhibits = append(report.Exhibits, doc.Parts[3:len(doc.Parts)-1]...) // for the terminal: each data set's
 	var failed error
 	for _, ending := range Formats {
 		path := filepath.Join(r.Out, OwnFile+ending)
