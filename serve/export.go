@@ -64,7 +64,7 @@ type rowReader struct {
 
 func (r *rowReader) at(row int) eventlog.Event {
 	for ; r.row < row; r.row++ {
-		r.now, _ = r.next() // why there is none is said at the end
+		r.now, _ = r.next() // the caller reports the error at the end
 	}
 	return r.now
 }

@@ -39,16 +39,7 @@ func newReproduce(a *app) *cobra.Command {
 				return err
 			}
 			o.Names, o.Datasets, o.Models = args, words(datasets), words(chosen)
-			a.launching(&o, where)
-			do := a.reproduce
-			if plan {
-				do = a.previewPlan
-			}
-			err := do(cmd.Context(), o)
-			if errors.Is(err, study.ErrName) {
-				return usagef("%v", err)
-			}
-			return err
+			return a.launch(cmd.Context(), o, where, plan, a.reproduce)
 		},
 	}
 	where.add(cmd)

@@ -46,16 +46,7 @@ func newStudy(a *app) *cobra.Command {
 			case own.Trials < 0 || own.Trials > 0 && len(own.Axes) == 0:
 				return usagef("--trials is %d: it needs --sweep, and must be at least 1", own.Trials)
 			}
-			a.launching(&o, where)
-			do := a.study
-			if plan {
-				do = a.previewPlan
-			}
-			err := do(cmd.Context(), o)
-			if errors.Is(err, study.ErrName) {
-				return usagef("%v", err)
-			}
-			return err
+			return a.launch(cmd.Context(), o, where, plan, a.study)
 		},
 	}
 	where.add(cmd)
@@ -85,12 +76,22 @@ func newStudy(a *app) *cobra.Command {
 	return cmd
 }
 
-// launching fills in what all commands that train in processes of their own need.
-func (a *app) launching(o *study.Options, where deviceFlags) {
+// launch does what a command asks for, which trains in processes of its own, or shows the plan of that.
+func (a *app) launch(
+	ctx context.Context, o study.Options, where deviceFlags, plan bool, do func(context.Context, study.Options) error,
+) error {
 	o.Device, o.Threads, o.Log, o.Version = where.name, where.threads, a.log(), versionText()
 	if program, err := os.Executable(); err == nil {
 		o.Launch = study.Process(program, workerCommand)
 	}
+	if plan {
+		do = a.previewPlan
+	}
+	err := do(ctx, o)
+	if errors.Is(err, study.ErrName) {
+		return usagef("%v", err)
+	}
+	return err
 }
 
 func (a *app) study(ctx context.Context, o study.Options) error {

@@ -28,7 +28,7 @@ type Order struct {
 type Task struct {
 	Job Job    `json:"job"`
 	Dir string `json:"dir,omitempty"` // a training: where it is kept
-	// MaxTime ends a training, its test included, within so many seconds; 0: when it is over.
+	// MaxTime is the time limit of a training and its test in seconds; 0: no limit.
 	MaxTime  float64 `json:"max_time_s,omitempty"`
 	Batches  bool    `json:"batches,omitempty"`  // keep what the batches of the test have
 	Backbone string  `json:"backbone,omitempty"` // of a classifier
