@@ -63,6 +63,7 @@ type Event struct {
 	Time     float64   `json:"time"`
 	Label    float64   `json:"label,omitempty"`
 	Features []float32 `json:"features,omitempty"`
+	Kind     string    `json:"kind,omitempty"` // one of those of the data set, where it has kinds
 }
 
 // Receipt says where events stand in the server's log.

@@ -144,6 +144,9 @@ var (
 	JODIEBipartite = layout.JODIEBipartite
 )
 
+// ListKinds lists names of kinds of events for people, the first of them where there are many.
+func ListKinds(kinds []string) string { return data.ListKinds(kinds) }
+
 // NewNames makes a dictionary of the names of nodes 1, 2, …. The first sources of them are sources and the others
 // destinations; sources 0 means one id space. A name may not occur twice on one side.
 func NewNames(names []string, sources int) (*Names, error) { return data.NewNames(names, sources) }

@@ -13,6 +13,9 @@ type Node = int32
 // Edge is an event's id from 1, the row of its features; 0 is padding.
 type Edge = int32
 
+// Kind is what kind of interaction an event is, a number from 1 that its data set has a name for; 0: none is known.
+type Kind = uint16
+
 // Time is a moment, in the unit of the data. Times stay float64 until two of them are subtracted.
 type Time = float64
 
@@ -25,6 +28,7 @@ type Event struct {
 	Time     Time
 	Label    float32 // state label of Src at this event; 0 where there is none
 	Edge     Edge
+	Kind     Kind
 }
 
 // ErrInvalid is in the chain of every error about an event that no log accepts.

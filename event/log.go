@@ -16,8 +16,8 @@ import (
 // Log is an append-only table of events in order of arrival, one column per field. Times need not ascend: an index
 // orders them.
 //
-// Two columns cost nothing while they say nothing: labels while all are 0, edge ids while the i-th event's is i+1.
-// An event then takes 16 bytes, at most 24.
+// Three columns cost nothing while they say nothing: labels and kinds while all are 0, edge ids while the i-th event's
+// is i+1. An event then takes 16 bytes, at most 26.
 //
 // One goroutine may append while others read Spans they were handed before; the other methods need the writer's
 // goroutine or a lock. The zero Log is empty and ready for use.
@@ -73,12 +73,13 @@ func NewLog(capacity int) *Log {
 	return l
 }
 
-// Columns is a whole log as plain slices of equal length. Label nil: all 0. Edge nil: 1, 2, 3, ….
+// Columns is a whole log as plain slices of equal length. Label and Kind nil: all 0. Edge nil: 1, 2, 3, ….
 type Columns struct {
 	Src, Dst []Node
 	Time     []Time
 	Label    []float32
 	Edge     []Edge
+	Kind     []Kind
 }
 
 // FromColumns makes a log of the columns without copying them, so they may lie in a mapped file. They belong to the log
@@ -90,7 +91,7 @@ func FromColumns(c Columns) (*Log, error) {
 		rows int
 		must bool
 	}{{"destination", len(c.Dst), true}, {"time", len(c.Time), true}, {"label", len(c.Label), c.Label != nil},
-		{"edge", len(c.Edge), c.Edge != nil}} {
+		{"edge", len(c.Edge), c.Edge != nil}, {"kind", len(c.Kind), c.Kind != nil}} {
 		if col.must && col.rows != n {
 			return nil, fmt.Errorf("%w: %s column has %d rows, the source column %d", ErrInvalid, col.name, col.rows, n)
 		}
@@ -98,8 +99,7 @@ func FromColumns(c Columns) (*Log, error) {
 	if n > math.MaxInt32 {
 		return nil, tooMany(n)
 	}
-	l := &Log{all: Span{Src: slices.Clip(c.Src), Dst: slices.Clip(c.Dst), Time: slices.Clip(c.Time),
-		label: slices.Clip(c.Label), edge: slices.Clip(c.Edge)}}
+	l := &Log{all: c.span()}
 	last := math.Inf(-1)
 	for i := range n {
 		e := l.all.At(i)
@@ -120,8 +120,12 @@ func FromColumns(c Columns) (*Log, error) {
 // read before somebody asks for events; then check is called, once. If it finds fault, Verify returns its error, and
 // whatever else reads events panics with a *DamageError.
 func FromFile(c Columns, nodes int, check func() error) *Log {
-	return &Log{all: Span{Src: slices.Clip(c.Src), Dst: slices.Clip(c.Dst), Time: slices.Clip(c.Time),
-		label: slices.Clip(c.Label), edge: slices.Clip(c.Edge)}, nodes: nodes, stored: &stored{check: check}}
+	return &Log{all: c.span(), nodes: nodes, stored: &stored{check: check}}
+}
+
+func (c Columns) span() Span {
+	return Span{Src: slices.Clip(c.Src), Dst: slices.Clip(c.Dst), Time: slices.Clip(c.Time),
+		label: slices.Clip(c.Label), edge: slices.Clip(c.Edge), kind: slices.Clip(c.Kind)}
 }
 
 // Verify checks the columns of a log that lies in a file, if nobody has. Any number of goroutines may call it.
@@ -181,6 +185,9 @@ func (l *Log) Append(e Event) (Edge, error) {
 			a.edge[i] = Edge(i + 1)
 		}
 	}
+	if a.kind == nil && e.Kind != 0 {
+		a.kind = make([]Kind, n, max(n+1, cap(a.Src)))
+	}
 	last := math.Inf(-1)
 	if n > 0 {
 		last = a.Time[n-1]
@@ -193,6 +200,9 @@ func (l *Log) Append(e Event) (Edge, error) {
 	}
 	if a.edge != nil {
 		a.edge = append(a.edge, e.Edge)
+	}
+	if a.kind != nil {
+		a.kind = append(a.kind, e.Kind)
 	}
 	l.note(e, last)
 	l.index, l.of = nil, nil
@@ -316,7 +326,7 @@ const selectChunk = 1 << 18
 func (l *Log) Part(lo, hi int) *Log {
 	c := columns{Columns: Columns{Edge: make([]Edge, hi-lo)}}
 	s := l.Span(lo, hi)
-	c.Src, c.Dst, c.Time, c.Label = s.Src, s.Dst, s.Time, s.label
+	c.Src, c.Dst, c.Time, c.Label, c.Kind = s.Src, s.Dst, s.Time, s.label, s.kind
 	parallel.Ranges(hi-lo, selectChunk, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			c.Edge[i] = s.Edge(i)
@@ -334,6 +344,9 @@ func newColumns(of Span, n int) columns {
 	if of.label != nil {
 		c.Label = make([]float32, n)
 	}
+	if of.kind != nil {
+		c.Kind = make([]Kind, n)
+	}
 	return c
 }
 
@@ -343,6 +356,9 @@ func (c columns) take(k int, from Span, i int) {
 	if c.Label != nil {
 		c.Label[k] = from.label[i]
 	}
+	if c.Kind != nil {
+		c.Kind[k] = from.kind[i]
+	}
 }
 
 // log is the log of the columns, which are events of another one. Those that say nothing are left out.
@@ -350,17 +366,18 @@ func (c columns) log(of *Log) *Log {
 	n := len(c.Src)
 	chunks := parallel.Chunks(n, selectChunk)
 	nodes, jumped := make([]Node, chunks), make([]bool, chunks)
-	numbered, labelled := make([]bool, chunks), make([]bool, chunks)
+	numbered, labelled, kinds := make([]bool, chunks), make([]bool, chunks), make([]bool, chunks)
 	parallel.Ranges(n, selectChunk, func(part, lo, hi int) {
 		var most Node
-		number, label, jump := false, false, false
+		number, label, kind, jump := false, false, false, false
 		for i := lo; i < hi; i++ {
 			most = max(most, c.Src[i], c.Dst[i])
 			number = number || int(c.Edge[i]) != i+1
 			label = label || c.Label != nil && c.Label[i] != 0
+			kind = kind || c.Kind != nil && c.Kind[i] != 0
 			jump = jump || i > 0 && c.Time[i] < c.Time[i-1]
 		}
-		nodes[part], jumped[part], numbered[part], labelled[part] = most, jump, number, label
+		nodes[part], jumped[part], numbered[part], labelled[part], kinds[part] = most, jump, number, label, kind
 	})
 	l := &Log{all: Span{Src: slices.Clip(c.Src), Dst: slices.Clip(c.Dst), Time: slices.Clip(c.Time)},
 		jumped: slices.Contains(jumped, true), of: of.Now()}
@@ -373,13 +390,16 @@ func (c columns) log(of *Log) *Log {
 	if slices.Contains(labelled, true) {
 		l.all.label = slices.Clip(c.Label)
 	}
+	if slices.Contains(kinds, true) {
+		l.all.kind = slices.Clip(c.Kind)
+	}
 	return l
 }
 
 // Bytes is the memory that the columns hold, unused capacity included.
 func (l *Log) Bytes() int {
 	a := &l.all
-	return int(unsafe.Sizeof(*l)) + 4*(cap(a.Src)+cap(a.Dst)+cap(a.label)+cap(a.edge)) + 8*cap(a.Time)
+	return int(unsafe.Sizeof(*l)) + 4*(cap(a.Src)+cap(a.Dst)+cap(a.label)+cap(a.edge)) + 8*cap(a.Time) + 2*cap(a.kind)
 }
 
 // note updates what the log knows about all its events: e was added after one at time last.
@@ -398,6 +418,7 @@ type Span struct {
 	Time     []Time // [n]
 
 	label []float32 // [n], nil: all 0
+	kind  []Kind    // [n], nil: all 0
 	edge  []Edge    // [n], nil: first+1, first+2, …
 	first int       // position of the first event in its log
 }
@@ -407,7 +428,7 @@ func (s Span) Len() int { return len(s.Src) }
 
 // At is the i-th event of the span.
 func (s Span) At(i int) Event {
-	return Event{Src: s.Src[i], Dst: s.Dst[i], Time: s.Time[i], Label: s.Label(i), Edge: s.Edge(i)}
+	return Event{Src: s.Src[i], Dst: s.Dst[i], Time: s.Time[i], Label: s.Label(i), Edge: s.Edge(i), Kind: s.Kind(i)}
 }
 
 // Edge is the edge id of the i-th event.
@@ -426,6 +447,17 @@ func (s Span) Label(i int) float32 {
 	return s.label[i]
 }
 
+// Kind is the kind of the i-th event, 0 where none is known.
+func (s Span) Kind(i int) Kind {
+	if s.kind == nil {
+		return 0
+	}
+	return s.kind[i]
+}
+
+// HasKinds says whether some event of the log that the span is of has a kind.
+func (s Span) HasKinds() bool { return s.kind != nil }
+
 // First is the position in the log of the span's first event.
 func (s Span) First() int { return s.first }
 
@@ -437,6 +469,9 @@ func (s Span) Slice(lo, hi int) Span {
 	}
 	if s.edge != nil {
 		out.edge = s.edge[lo:hi:hi]
+	}
+	if s.kind != nil {
+		out.kind = s.kind[lo:hi:hi]
 	}
 	return out
 }

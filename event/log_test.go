@@ -164,7 +164,7 @@ func TestBatches(t *testing.T) {
 func TestSelectKeepsEdges(t *testing.T) {
 	l := NewLog(100)
 	for i := range 100 {
-		l.take(Event{Src: Node(i + 1), Dst: 200, Time: Time(i), Label: float32(i % 2)})
+		l.take(Event{Src: Node(i + 1), Dst: 200, Time: Time(i), Label: float32(i % 2), Kind: Kind(i % 5)})
 	}
 	third := l.Select(func(i int) bool { return i%3 == 0 })
 	for i := range third.Len() {
@@ -172,8 +172,8 @@ func TestSelectKeepsEdges(t *testing.T) {
 			t.Fatalf("event %d is %+v, want %+v", i, third.At(i), l.At(3*i))
 		}
 	}
-	if third.Len() != 34 || third.Bytes() > 34*24+200 {
-		t.Errorf("%d events in %d bytes, want 34 in 24 bytes each", third.Len(), third.Bytes())
+	if third.Len() != 34 || third.Bytes() > 34*26+232 {
+		t.Errorf("%d events in %d bytes, want 34 in 26 bytes each", third.Len(), third.Bytes())
 	}
 	head := l.Select(func(i int) bool { return i < 40 && i >= 0 })
 	if head.all.edge != nil {
@@ -310,4 +310,37 @@ func TestSelectLong(t *testing.T) {
 	same(l.Part(lo, hi), l.Select(func(i int) bool { return lo <= i && i < hi }))
 	same(l.Part(0, l.Len()), l.Select(func(int) bool { return true }))
 	same(l.Part(7, 7), NewLog(0))
+}
+
+// TestKinds: the column appears with the first kind, and stays with its event.
+func TestKinds(t *testing.T) {
+	var l Log
+	for i := range 10 {
+		l.take(Event{Src: 1, Dst: 2, Time: Time(20 - i)})
+	}
+	early := l.Now()
+	if l.All().HasKinds() || l.Part(2, 5).All().HasKinds() {
+		t.Error("a log without kinds keeps some")
+	}
+	for i := range 10 {
+		l.take(Event{Src: 1, Dst: 2, Time: Time(20 - i), Kind: Kind(i)})
+	}
+	if early.All().HasKinds() || early.All().Kind(9) != 0 {
+		t.Error("what was there before has kinds now")
+	}
+	for name, part := range map[string]*Log{"now": l.Now(), "part": l.Part(10, 20), "in order": l.InOrder(),
+		"selected": l.Select(func(i int) bool { return i > 10 })} {
+		for _, e := range events(part.All()) {
+			if want := max(0, int(e.Edge)-11); int(e.Kind) != want {
+				t.Errorf("%s: event %d has kind %d, want %d", name, e.Edge, e.Kind, want)
+			}
+		}
+	}
+	if l.Select(func(i int) bool { return i < 10 }).All().HasKinds() {
+		t.Error("a selection without kinds keeps a column of them")
+	}
+	c := Columns{Src: []Node{1}, Dst: []Node{2}, Time: []Time{3}, Kind: make([]Kind, 2)}
+	if _, err := FromColumns(c); err == nil || !strings.Contains(err.Error(), "kind column has 2 rows") {
+		t.Errorf("two kinds of one event: %v", err)
+	}
 }

@@ -20,6 +20,7 @@ const (
 	version      = 1
 	withLabels   = 1 // flags of the second byte
 	withFeatures = 2
+	withKinds    = 4
 	checksum     = 4
 	leastEvent   = 1 + 1 + 8 // two lengths and a time
 )
@@ -60,6 +61,9 @@ func Encode(dst []byte, b Batch) ([]byte, error) {
 	if flags&withFeatures != 0 {
 		dst = appendFeatures(dst, b.Events)
 	}
+	if flags&withKinds != 0 {
+		dst = appendKinds(dst, b.Events)
+	}
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli)), nil
 }
 
@@ -80,6 +84,28 @@ func appendFeatures(dst []byte, events []Event) []byte {
 	return dst
 }
 
+// appendKinds writes the different kinds, in the order in which they first occur, and which of them each event has,
+// counted from 1; 0: none.
+func appendKinds(dst []byte, events []Event) []byte {
+	places, names := map[string]uint64{"": 0}, []string(nil)
+	for i := range events {
+		kind := events[i].Kind
+		if _, known := places[kind]; !known {
+			names = append(names, kind)
+			places[kind] = uint64(len(names))
+		}
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(names)))
+	for _, name := range names {
+		dst = binary.AppendUvarint(dst, uint64(len(name)))
+		dst = append(dst, name...)
+	}
+	for i := range events {
+		dst = binary.AppendUvarint(dst, places[events[i].Kind])
+	}
+	return dst
+}
+
 // measure says which columns a batch needs and how many bytes it takes at most, or why it is refused.
 func measure(b Batch) (flags byte, size int, err error) {
 	switch {
@@ -91,10 +117,10 @@ func measure(b Batch) (flags byte, size int, err error) {
 	}
 	const length, perEvent = 3, 2*3 + 8 // of MaxName, with its time
 	size = 2 + binary.MaxVarintLen64 + length + len(b.Key) + length + perEvent*len(b.Events) + checksum
-	features := 0
+	features, kinds := 0, 0
 	for i := range b.Events {
 		e := &b.Events[i]
-		if n := max(len(e.Src), len(e.Dst)); n > MaxName {
+		if n := max(len(e.Src), len(e.Dst), len(e.Kind)); n > MaxName {
 			return 0, 0, refuse(ErrTooLarge, "event %d has a name of %d bytes, at most %d are taken", i+1, n, MaxName)
 		}
 		if math.Float64bits(e.Label) != 0 {
@@ -102,6 +128,12 @@ func measure(b Batch) (flags byte, size int, err error) {
 		}
 		if e.Features != nil {
 			flags |= withFeatures
+		}
+		if e.Kind != "" {
+			flags |= withKinds
+			if i == 0 || e.Kind != b.Events[i-1].Kind { // more than they take where kinds come again
+				kinds += length + len(e.Kind)
+			}
 		}
 		size += len(e.Src) + len(e.Dst)
 		features += len(e.Features)
@@ -111,6 +143,9 @@ func measure(b Batch) (flags byte, size int, err error) {
 	}
 	if flags&withFeatures != 0 {
 		size += binary.MaxVarintLen32*len(b.Events) + 4*features
+	}
+	if flags&withKinds != 0 {
+		size += kinds + length*(1+len(b.Events))
 	}
 	if size > MaxRecord {
 		return 0, 0, refuse(ErrTooLarge,
@@ -139,7 +174,7 @@ func Decode(record []byte) (Batch, error) {
 		return Batch{}, refuse(ErrDamaged, "its %d bytes have checksum %08x instead of %08x", len(record), found, want)
 	case body[0] != version:
 		return Batch{}, refuse(ErrDamaged, "version %d, this program reads version %d", body[0], version)
-	case flags&^(withLabels|withFeatures) != 0:
+	case flags&^(withLabels|withFeatures|withKinds) != 0:
 		return Batch{}, refuse(ErrDamaged, "unknown flags %#x", flags)
 	}
 	r := reader{rest: body[2:]}
@@ -161,6 +196,9 @@ func Decode(record []byte) (Batch, error) {
 	}
 	if flags&withFeatures != 0 {
 		r.features(b.Events)
+	}
+	if flags&withKinds != 0 {
+		r.kinds(b.Events)
 	}
 	if r.short || len(r.rest) != 0 {
 		return Batch{}, refuse(ErrDamaged, "it does not end with its %d events", n)
@@ -257,5 +295,16 @@ func (r *reader) features(events []Event) {
 		if n := int(again.uvarint()); n > 0 {
 			events[i].Features, all = all[:n-1:n-1], all[n-1:]
 		}
+	}
+}
+
+// kinds reads the different kinds and gives each event its own.
+func (r *reader) kinds(events []Event) {
+	names := make([]string, 1+r.bounded(uint64(min(len(events), len(r.rest)))))
+	for i := range names[1:] {
+		names[i+1] = string(r.bytes(int(r.bounded(MaxName))))
+	}
+	for i := range events {
+		events[i].Kind = names[r.bounded(uint64(len(names)-1))]
 	}
 }

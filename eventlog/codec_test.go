@@ -28,6 +28,7 @@ func batches() []Batch {
 			Events: []Event{{Src: "a", Label: math.Copysign(0, -1)}, {Dst: "b", Label: 1}},
 		},
 		{Last: 3, Events: []Event{{Features: []float32{1, 2}}, {}, {Features: []float32{}}}},
+		{Last: 4, Events: []Event{{Kind: "viewed"}, {Src: "a", Kind: "bought"}, {}, {Kind: "viewed", Label: 1}}},
 		plain,
 	}
 }
@@ -58,10 +59,16 @@ func TestRecordOfTheDocs(t *testing.T) {
 	if record, err := Encode(nil, b); err != nil || !bytes.Equal(record, want) {
 		t.Errorf("the record is % x, %v, want % x", record, err, want)
 	}
+	b.Events[0].Features, b.Events[0].Kind = nil, "buy"
+	want = seal([]byte{1, 4, 5, 2, 'k', '1', 1, 1, 2, 'u', 'v', '2', 0, 0, 0, 0, 0, 0, 0xe0, 0x3f,
+		1, 3, 'b', 'u', 'y', 1})
+	if record, err := Encode(nil, b); err != nil || !bytes.Equal(record, want) {
+		t.Errorf("the record of a kind is % x, %v, want % x", record, err, want)
+	}
 }
 
 func TestEveryFlippedBitAndCutIsNoticed(t *testing.T) {
-	for _, b := range batches()[:5] {
+	for _, b := range batches()[:6] {
 		record, err := Encode(nil, b)
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +131,7 @@ func TestPromisesAreNotAllocated(t *testing.T) {
 }
 
 func TestDecodeAllocatesByBatch(t *testing.T) {
-	record, err := Encode(nil, batches()[5])
+	record, err := Encode(nil, batches()[6])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +146,7 @@ func seal(body []byte) []byte {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, b := range batches()[:5] {
+	for _, b := range batches()[:6] {
 		record, err := Encode(nil, b)
 		if err != nil {
 			f.Fatal(err)
@@ -166,7 +173,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	batch := batches()[5]
+	batch := batches()[6]
 	var record []byte
 	for b.Loop() {
 		record, _ = Encode(record[:0], batch)
@@ -175,7 +182,7 @@ func BenchmarkEncode(b *testing.B) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	record, _ := Encode(nil, batches()[5])
+	record, _ := Encode(nil, batches()[6])
 	for b.Loop() {
 		Decode(record)
 	}

@@ -15,6 +15,7 @@ type Event struct {
 	Time     float64
 	Label    float64
 	Features []float32 // nil: none were sent
+	Kind     string    // "": none was sent
 }
 
 // Batch is the events of one request. They have the sequences Last−len(Events)+1 … Last; the first of a log is 1.

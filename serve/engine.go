@@ -23,7 +23,8 @@ type engine struct {
 	log   eventlog.Log
 	set   *dataset.Set
 	names *names
-	width int // features of an event
+	kinds map[string]event.Kind // of events; "" is 0
+	width int                   // features of an event
 
 	mu      sync.Mutex // held while events are applied, and while another epoch begins
 	epoch   atomic.Pointer[epoch]
@@ -50,7 +51,10 @@ type state struct {
 }
 
 func newEngine(set *dataset.Set, log eventlog.Log) *engine {
-	e := &engine{log: log, set: set, names: newNames(set), width: set.Edge.Cols}
+	e := &engine{log: log, set: set, names: newNames(set), kinds: map[string]event.Kind{"": 0}, width: set.Edge.Cols}
+	for i, name := range set.Kinds {
+		e.kinds[name] = event.Kind(i + 1)
+	}
 	e.begin(math.Inf(-1), 0)
 	return e
 }
@@ -134,8 +138,13 @@ func (e *engine) apply(b eventlog.Batch) error {
 		if features != nil {
 			features = append(features, x.Features)
 		}
+		kind, known := e.kinds[x.Kind]
+		if !known {
+			return fmt.Errorf("%w: batch %d … %d has an event of kind %q; want %s", eventlog.ErrDamaged,
+				b.Last-uint64(len(b.Events))+1, b.Last, clip(x.Kind), e.set.WantKind())
+		}
 		events = append(events, event.Event{Src: e.names.add(x.Src, true), Dst: e.names.add(x.Dst, false), Time: x.Time,
-			Label: float32(x.Label)})
+			Label: float32(x.Label), Kind: kind})
 	}
 	if err := ep.past.Add(events, features); err != nil {
 		return fmt.Errorf("%w: batch %d … %d does not fit this data set: %v; want the log that belongs to it",

@@ -14,7 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/eventlog"
 )
 
-var eventFields = []string{"src", "dst", "time", "label", "features"}
+var eventFields = []string{"src", "dst", "time", "label", "features", "kind"}
 
 // postEvents takes all events of a request, and answers when they are durable; or takes none of them.
 func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -145,6 +145,8 @@ func (d *eventDecoder) one(s *scanner, i int) {
 			e.Label = s.number("a label")
 		case 4:
 			e.Features = d.features(s)
+		case 5:
+			e.Kind = s.word("a kind")
 		}
 	})
 	for f, name := range eventFields[:3] {
@@ -189,6 +191,15 @@ func (d *eventDecoder) check(i int, e *eventlog.Event) {
 	}
 	if math.Abs(e.Label) > math.MaxFloat32 {
 		d.bad(i, "label", strconv.FormatFloat(e.Label, 'g', -1, 64), "a number that fits into 32 bits")
+	}
+	if kind := d.set.Kind(e.Kind); kind != 0 {
+		e.Kind = d.set.KindName(kind) // and not a part of the request
+	} else if e.Kind != "" || len(d.set.Kinds) > 0 {
+		found := "nothing"
+		if e.Kind != "" {
+			found = strconv.Quote(clip(e.Kind))
+		}
+		d.bad(i, "kind", found, d.set.WantKind())
 	}
 	if e.Features != nil && len(e.Features) != d.width {
 		d.bad(i, "features", strconv.Itoa(len(e.Features)),

@@ -20,7 +20,7 @@ type Exported struct {
 }
 
 // Export writes the events of a log as a table, CSV or Parquet, in the order of their sequences: sequence, src, dst,
-// time, label and a column for each feature. Times are numbers in the unit of the data.
+// time, label, kind where events have kinds, and a column for each feature. Times are numbers in the unit of the data.
 func Export(ctx context.Context, log eventlog.Log, w io.Writer, format string) (out Exported, err error) {
 	out.Last = log.Last()
 	if trimmed, ok := log.(eventlog.Trimmer); ok {
@@ -28,7 +28,8 @@ func Export(ctx context.Context, log eventlog.Log, w io.Writer, format string) (
 	}
 	out.Events = int(out.Last - out.First)
 	out.First++
-	if out.Features, err = widest(ctx, log, out.First-1, out.Last); err != nil {
+	var kinds bool
+	if out.Features, kinds, err = widest(ctx, log, out.First-1, out.Last); err != nil {
 		return out, err
 	}
 	rows := &rowReader{row: -1}
@@ -42,6 +43,9 @@ func Export(ctx context.Context, log eventlog.Log, w io.Writer, format string) (
 		dataset.TextColumn("dst", func(row int) string { return rows.at(row).Dst }),
 		dataset.FloatColumn("time", func(row int) float64 { return rows.at(row).Time }),
 		dataset.FloatColumn("label", func(row int) float64 { return rows.at(row).Label }),
+	}
+	if kinds {
+		columns = append(columns, dataset.TextColumn("kind", func(row int) string { return rows.at(row).Kind }))
 	}
 	for i := range out.Features {
 		columns = append(columns, dataset.FloatColumn(fmt.Sprintf("feature_%d", i+1), func(row int) float64 {
@@ -94,10 +98,10 @@ func eventsOf(ctx context.Context, log eventlog.Log, after, last uint64, failed 
 	}
 }
 
-// widest is the largest number of features that an event of a log has.
-func widest(ctx context.Context, log eventlog.Log, after, last uint64) (width int, err error) {
+// widest is the largest number of features that an event of a log has, and whether any has a kind.
+func widest(ctx context.Context, log eventlog.Log, after, last uint64) (width int, kinds bool, err error) {
 	for e := range eventsOf(ctx, log, after, last, &err) {
-		width = max(width, len(e.Features))
+		width, kinds = max(width, len(e.Features)), kinds || e.Kind != ""
 	}
-	return width, err
+	return width, kinds, err
 }

@@ -27,15 +27,16 @@ const snapshotMagic = "DYGSNAP1"
 var errSnapshot = errors.New("damaged snapshot")
 
 type snapshotHeader struct {
-	Data   string `json:"data"`   // hash of the data set
-	Known  int    `json:"known"`  // events of the data set
-	Nodes  int    `json:"nodes"`  // of the data set
-	Events int    `json:"events"` // received after those
-	Last   uint64 `json:"last"`   // sequence of the last of them
-	Names  int    `json:"names"`  // of nodes that are not in the data set
-	Apart  bool   `json:"apart"`  // sources and destinations have separate names
-	Width  int    `json:"width"`  // features of an event
-	Zeros  int    `json:"zeros"`  // events before the first with features
+	Data   string `json:"data"`            // hash of the data set
+	Known  int    `json:"known"`           // events of the data set
+	Nodes  int    `json:"nodes"`           // of the data set
+	Events int    `json:"events"`          // received after those
+	Last   uint64 `json:"last"`            // sequence of the last of them
+	Names  int    `json:"names"`           // of nodes that are not in the data set
+	Apart  bool   `json:"apart"`           // sources and destinations have separate names
+	Width  int    `json:"width"`           // features of an event
+	Zeros  int    `json:"zeros"`           // events before the first with features
+	Kinds  int    `json:"kinds,omitempty"` // of events
 
 	Cut *event.Time `json:"cut,omitempty"` // events before it were dropped; nil: none were
 
@@ -66,6 +67,7 @@ type snapshot struct {
 	snapshotHeader
 	src, dst, time  section
 	label, features section
+	kind            section  // no bytes: events have no kinds
 	ends            []uint32 // of the names in text
 	text            string
 	sides           []byte
@@ -80,7 +82,7 @@ type section struct {
 }
 
 // rows reads the values lo … hi−1 of a section into a buffer.
-func rows[T int32 | float32 | float64](s section, lo, hi int, buf []T) ([]T, error) {
+func rows[T uint16 | int32 | float32 | float64](s section, lo, hi int, buf []T) ([]T, error) {
 	var one T
 	size := int64(unsafe.Sizeof(one))
 	buf = slices.Grow(buf[:0], hi-lo)[:hi-lo]
@@ -101,7 +103,7 @@ func (h *snapshotHeader) cut() event.Time {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // bytesOf is a slice as bytes. All machines that this runs on are little-endian.
-func bytesOf[T int32 | uint32 | float32 | float64](s []T) []byte {
+func bytesOf[T uint16 | int32 | uint32 | float32 | float64](s []T) []byte {
 	if len(s) == 0 {
 		return nil
 	}
@@ -137,6 +139,14 @@ func writeSnapshot(w io.Writer, e *engine, at *state, m *modelMemory, data strin
 	h.Columns = []snapshotColumn{{"src", 0, bytesOf(events.Src)}, {"dst", 0, bytesOf(events.Dst)},
 		{"time", 0, bytesOf(events.Time)}, {"label", 0, bytesOf(labels)}, {"features", 0, bytesOf(rows)},
 		{"ends", 0, bytesOf(ends)}, {"names", 0, text}, {"sides", 0, sides}}
+	if len(e.set.Kinds) > 0 {
+		kinds := make([]event.Kind, events.Len())
+		for i := range kinds {
+			kinds[i] = events.Kind(i)
+		}
+		h.Kinds = len(e.set.Kinds)
+		h.Columns = append(h.Columns, snapshotColumn{"kind", 0, bytesOf(kinds)})
+	}
 	if m != nil {
 		h.Memory = &snapshotMemory{Hash: m.Hash, Events: m.Events}
 		for _, t := range m.State {
@@ -221,11 +231,12 @@ func (s *snapshot) fill(in *columnReader) error {
 		sides = names
 	}
 	features := (n - int64(s.Zeros)) * int64(s.Width) * 4
-	want := []struct {
+	type column struct {
 		name  string
 		bytes int64                        // -1: any
 		keep  func(n int64, column string) // reads the column
-	}{
+	}
+	want := []column{
 		{"src", 4 * n, in.into(&s.src)},
 		{"dst", 4 * n, in.into(&s.dst)},
 		{"time", 8 * n, in.into(&s.time)},
@@ -234,6 +245,9 @@ func (s *snapshot) fill(in *columnReader) error {
 		{"ends", 4 * names, func(n int64, what string) { s.ends = from[uint32](in.summed(n, what)) }},
 		{"names", -1, func(n int64, what string) { text = in.summed(n, what) }},
 		{"sides", sides, func(n int64, what string) { s.sides = in.summed(n, what) }},
+	}
+	if s.Kinds > 0 {
+		want = append(want, column{"kind", 2 * n, in.into(&s.kind)})
 	}
 	if len(s.Columns) < len(want) {
 		return fmt.Errorf("%w: it has %d columns, want %d", errSnapshot, len(s.Columns), len(want))
@@ -380,12 +394,18 @@ func (s *snapshot) fits(e *engine, data string) error {
 			s.Known, s.Data, known, data)
 	case s.Width != e.width || s.Apart != e.names.apart:
 		return fmt.Errorf("%w: its events have %d features, those of the data set %d", errSnapshot, s.Width, e.width)
+	case s.Kinds != len(e.set.Kinds):
+		return fmt.Errorf("%w: its events have %d kinds, those of the data set %d", errSnapshot, s.Kinds,
+			len(e.set.Kinds))
 	case s.Last < uint64(s.Events):
 		return fmt.Errorf("%w: %d events until sequence %d", errSnapshot, s.Events, s.Last)
 	}
 	most := event.Node(s.Nodes + s.Names)
 	return s.each(context.Background(), func(lo int, list []event.Event, _ [][]float32) error {
 		for i, x := range list {
+			if int(x.Kind) > s.Kinds {
+				return fmt.Errorf("%w: event %d is of kind %d, there are %d", errSnapshot, lo+i+1, x.Kind, s.Kinds)
+			}
 			if x.Src < 1 || x.Dst < 1 || x.Src > most || x.Dst > most {
 				return fmt.Errorf("%w: event %d is of nodes %d and %d, there are %d", errSnapshot, lo+i+1, x.Src, x.Dst,
 					most)
@@ -404,16 +424,20 @@ func (s *snapshot) each(ctx context.Context, do func(lo int, events []event.Even
 	var src, dst []int32
 	var label, row []float32
 	var times []float64
+	var kind []event.Kind
 	events := make([]event.Event, 0, min(step, s.Events))
 	for lo := 0; lo < s.Events; lo += step {
 		hi := min(lo+step, s.Events)
-		var errs [5]error
+		var errs [6]error
 		src, errs[0] = rows(s.src, lo, hi, src)
 		dst, errs[1] = rows(s.dst, lo, hi, dst)
 		times, errs[2] = rows(s.time, lo, hi, times)
 		label, errs[3] = rows(s.label, lo, hi, label)
 		if s.features.bytes > 0 {
 			row, errs[4] = rows(s.features, max(0, lo-s.Zeros)*s.Width, max(0, hi-s.Zeros)*s.Width, row)
+		}
+		if s.kind.bytes > 0 {
+			kind, errs[5] = rows(s.kind, lo, hi, kind)
 		}
 		if err := errors.Join(append(errs[:], ctx.Err())...); err != nil {
 			return err
@@ -422,6 +446,9 @@ func (s *snapshot) each(ctx context.Context, do func(lo int, events []event.Even
 		var features [][]float32
 		for i := range hi - lo {
 			events = append(events, event.Event{Src: src[i], Dst: dst[i], Time: times[i], Label: label[i]})
+			if s.kind.bytes > 0 {
+				events[i].Kind = kind[i]
+			}
 			if s.features.bytes == 0 {
 				continue
 			}

@@ -117,6 +117,9 @@ func (e *engine) fingerprint(at *state) string {
 		for _, f := range at.Features(i) {
 			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(f))
 		}
+		if x.Kind != 0 {
+			buf = append(buf, e.set.KindName(x.Kind)...)
+		}
 		h.Write(buf)
 	}
 	return hex.EncodeToString(h.Sum(nil))

@@ -227,6 +227,14 @@ func (s *scanner) id() string {
 	return raw
 }
 
+// word reads a string, or a number as it is written.
+func (s *scanner) word(want string) string {
+	if s.peek() == '"' {
+		return s.string(want)
+	}
+	return s.digits(want + ": a string in quotes, or a number")
+}
+
 // time reads a time: a number in the unit of the data, or a date in quotes where times of the data are dates.
 func (s *scanner) time(c dataset.Clock) event.Time {
 	if s.peek() == '"' && c.Known() {

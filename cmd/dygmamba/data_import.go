@@ -137,6 +137,9 @@ func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags := cmd.Flags()
 	addTableForm(cmd, o)
 	flags.StringVar(&o.Label, "label", "", "column of labels (default: the column label, if it exists)")
+	flags.StringVar(&o.Kind, "kind", "", "`column` of the kinds of events, such as viewed or bought (default: none)")
+	flags.BoolVar(&o.KindOfFile, "kind-of-file", false,
+		"each file holds the events of one kind, called like the file without endings")
 	flags.StringSliceVar(&o.EdgeFeatures, "edge-features", nil,
 		"comma-separated columns of numbers that describe an event, used without encoding")
 	flags.StringSliceVar(&o.Features, "features", nil,
@@ -209,6 +212,8 @@ func someProblems(o dataset.ImportOptions) error {
 		return usagef("--max-problems is %d, must be at least 1", o.MaxProblems)
 	case o.Categories < 2 || o.Categories > most:
 		return usagef("--categories is %d, must be from 2 to %d", o.Categories, most)
+	case o.Kind != "" && o.KindOfFile:
+		return usagef("--kind and --kind-of-file cannot be used together")
 	case len(o.NodeFeatures) > 0 && o.NodeFile == "":
 		return usagef("--node-features needs --nodes")
 	}
@@ -271,6 +276,9 @@ func (doc importDoc) facts() *term.Facts {
 	f.Add("nodes", nodesText(doc.Bipartite, doc.Nodes, doc.Sources, doc.Targets))
 	f.Add("times", doc.String())
 	f.Add("columns", doc.Columns.String())
+	if len(doc.Kinds) > 0 {
+		f.Add("kinds", fmt.Sprintf("%d: %s", len(doc.Kinds), dataset.ListKinds(doc.Kinds)))
+	}
 	if len(doc.Columns.Ignored) > 0 {
 		f.Add("ignored", strings.Join(doc.Columns.Ignored, ", ")+" (use --features to include them)")
 	}

@@ -14,8 +14,11 @@ type Recipe struct {
 	Target   string `json:"dst"`
 	Time     string `json:"time"`
 	Label    string `json:"label,omitempty"`
+	Kind     string `json:"kind,omitempty"`
 	Layout   string `json:"time_layout,omitempty"` // of dates that are not in one of the usual forms
 	NoHeader bool   `json:"no_header,omitempty"`   // columns are called 1, 2, 3, …
+
+	KindOfFile bool `json:"kind_of_file,omitempty"` // kinds are names of files
 
 	Edge     Encoding `json:"edge,omitzero"`       // features of events
 	Node     Encoding `json:"node,omitzero"`       // features of nodes

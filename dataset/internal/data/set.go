@@ -33,6 +33,7 @@ type Set struct {
 	TimeUnit   string            // of Unix times, one of Units; "": nobody wrote it down, see Clock
 	Warnings   []string          // what a user should know, one line each
 	From       []string          // files that were imported
+	Kinds      []string          // names of the kinds of events 1, 2, …; nil: events have none
 	Recipe     *Recipe           // how tables became this set; nil: it came from none
 
 	release func() error
@@ -89,6 +90,7 @@ func (s *Set) Hash() string {
 	}
 	h := sha256.New()
 	hashEvents(h, s.Log.All())
+	hashKinds(h, s.Log.All())
 	hashFeatures(h, s.Node)
 	hashFeatures(h, s.Edge)
 	return hex.EncodeToString(h.Sum(nil))
@@ -129,6 +131,23 @@ func hashEvents(h hash.Hash, all event.Span) {
 			h.Write(buf)
 			buf = buf[:0]
 		}
+	}
+	h.Write(buf)
+}
+
+// hashKinds feeds the kinds of events, and nothing where they have none: older sets keep their hash.
+func hashKinds(h hash.Hash, all event.Span) {
+	if !all.HasKinds() {
+		return
+	}
+	buf := make([]byte, 0, 64<<10)
+	buf = append(buf, "kinds"...)
+	for i := range all.Len() {
+		if len(buf)+2 > cap(buf) {
+			h.Write(buf)
+			buf = buf[:0]
+		}
+		buf = binary.LittleEndian.AppendUint16(buf, all.Kind(i))
 	}
 	h.Write(buf)
 }

@@ -112,14 +112,20 @@ func (d *decoder) read(kind uint32) bool {
 }
 
 // checkEvents looks at every value of the columns, on all processors: nodes and edge ids in their ranges, numbers that
-// are finite, times that do not decrease. In versions without checksums of blocks, edge ids may not occur twice.
-func (d *decoder) checkEvents(c event.Columns, edgeRows int) error {
+// are finite, times that do not decrease, kinds that have a name. In versions without checksums of blocks, edge ids may
+// not occur twice.
+func (d *decoder) checkEvents(c event.Columns, edgeRows, kinds int) error {
 	n := len(c.Src)
 	errs := make([]error, parallel.Chunks(n, rowChunk))
 	parallel.Ranges(n, rowChunk, func(part, lo, hi int) { errs[part] = d.checkRows(c, edgeRows, lo, hi) })
 	for _, err := range errs {
 		if err != nil {
 			return err
+		}
+	}
+	for i, k := range c.Kind {
+		if int(k) > kinds {
+			return d.wrong(i+1, "kind", k, fmt.Sprintf("kinds up to %d, as many as have names", kinds))
 		}
 	}
 	if d.blocks == nil {

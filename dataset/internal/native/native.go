@@ -53,12 +53,14 @@ const (
 	histories    = 15 // node by node: times, other ends, edge ids; 16 bytes an entry
 	facts        = 16 // JSON: what was counted
 	checksums    = 17 // uint32 for each block of all other sections
+	Kind         = 18 // uint16 per event, a place in the list of kinds from 1; absent: all 0
 )
 
 var sectionNames = map[uint32]string{Source: "source", Destination: "destination", Time: "time",
 	Label: "label", Edge: "edge", EdgeFeatures: "edge features", NodeFeatures: "node features",
 	NameNumbers: "name numbers", NameText: "name text", NameEnds: "name ends", about: "about", recipe: "recipe",
-	LaterSources: "later sources", starts: "starts", histories: "histories", facts: "facts", checksums: "checksums"}
+	LaterSources: "later sources", starts: "starts", histories: "histories", facts: "facts", checksums: "checksums",
+	Kind: "kind"}
 
 // About is what a native file says about itself in words.
 type About struct {
@@ -66,7 +68,8 @@ type About struct {
 	TimeFormat string            `json:"time_format"`
 	TimeUnit   string            `json:"time_unit,omitempty"` // of Unix times
 	Sampling   protocol.Sampling `json:"sampling"`
-	From       []string          `json:"from,omitempty"` // the imported files
+	From       []string          `json:"from,omitempty"`  // the imported files
+	Kinds      []string          `json:"kinds,omitempty"` // names of the kinds of events 1, 2, …
 }
 
 // header is the header without magic, version and checksums.
@@ -236,7 +239,7 @@ func (w *Writer) set(s *data.Set) error {
 	w.features(NodeFeatures, node)
 	w.Names(s.Names)
 	if err := cmp.Or(w.Recipe(s.Recipe),
-		w.About(About{s.Name, s.TimeFormat, s.TimeUnit, s.Sampling, s.From})); err != nil {
+		w.About(About{s.Name, s.TimeFormat, s.TimeUnit, s.Sampling, s.From, s.Kinds})); err != nil {
 		return err
 	}
 	return w.Commit(context.Background(), Counts{
@@ -263,6 +266,13 @@ func (w *Writer) Events(log *event.Log) {
 	}
 	if jumbled {
 		put(w, Edge, edges)
+	}
+	if all.HasKinds() {
+		kinds := make([]event.Kind, n)
+		for i := range kinds {
+			kinds[i] = all.Kind(i)
+		}
+		put(w, Kind, kinds)
 	}
 }
 

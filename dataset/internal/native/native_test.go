@@ -386,3 +386,28 @@ func FuzzNative(f *testing.F) {
 		}
 	})
 }
+
+// TestNativeKinds: the kinds of events come back, and one without a name is named.
+func TestNativeKinds(t *testing.T) {
+	log := event.NewLog(3)
+	for i := range 3 {
+		if _, err := log.Append(event.Event{Src: 1, Dst: 2, Time: float64(i), Kind: event.Kind(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := data.Featureless("kinds", log)
+	s.Kinds = []string{"viewed", "bought"}
+	got, _, err := decode("f.dgm", aligned(saved(t, s)))
+	if err != nil || got.Log.Verify() != nil {
+		t.Fatal(err, got.Log.Verify())
+	}
+	if got.Hash() != s.Hash() || got.KindName(got.Log.At(2).Kind) != "bought" || got.Log.At(0).Kind != 0 {
+		t.Errorf("came back with kinds %q, event 3 is %+v", got.Kinds, got.Log.At(2))
+	}
+	for _, bad := range [][]string{{"viewed"}, {"viewed", "viewed"}, {"viewed", ""}} {
+		s.Kinds = bad
+		if err := checked(saved(t, s)); err == nil || !strings.Contains(err.Error(), "kind") {
+			t.Errorf("kinds %q: %v", bad, err)
+		}
+	}
+}

@@ -156,7 +156,7 @@ func (d *decoder) set() (*data.Set, error) {
 		fmt.Sprintf("%d events, %d nodes, %d of them sources", h.events, h.nodes, h.sources),
 		fmt.Sprintf("at most %d of each", math.MaxInt32))
 	s := &data.Set{Bipartite: h.flags&flagBipartite != 0, Sampling: protocol.Native, TimeFormat: input.TimeNumber}
-	for _, read := range []func(*data.Set){d.edges, d.nodes, d.log, d.index, d.names, d.about, d.recipe} {
+	for _, read := range []func(*data.Set){d.about, d.edges, d.nodes, d.log, d.index, d.names, d.recipe} {
 		if d.err == nil {
 			read(s)
 		}
@@ -172,7 +172,7 @@ func (d *decoder) columns() event.Columns {
 	n := int(d.header.events)
 	return event.Columns{Src: column[event.Node](d, Source, n, true), Dst: column[event.Node](d, Destination, n, true),
 		Time: column[event.Time](d, Time, n, true), Label: column[float32](d, Label, n, false),
-		Edge: column[event.Edge](d, Edge, n, false)}
+		Edge: column[event.Edge](d, Edge, n, false), Kind: column[event.Kind](d, Kind, n, false)}
 }
 
 func (d *decoder) log(s *data.Set) {
@@ -181,7 +181,7 @@ func (d *decoder) log(s *data.Set) {
 		return
 	}
 	if d.blocks == nil {
-		if err := d.checkEvents(c, s.Edge.Rows); err != nil {
+		if err := d.checkEvents(c, s.Edge.Rows, len(s.Kinds)); err != nil {
 			d.err = err
 			return
 		}
@@ -192,13 +192,14 @@ func (d *decoder) log(s *data.Set) {
 	if d.err != nil {
 		return
 	}
+	edgeRows, kinds := s.Edge.Rows, len(s.Kinds)
 	s.Log = event.FromFile(c, known.LastNode+1, func() error {
-		for _, kind := range []uint32{Source, Destination, Time, Label, Edge, EdgeFeatures, NodeFeatures} {
+		for _, kind := range []uint32{Source, Destination, Time, Label, Edge, Kind, EdgeFeatures, NodeFeatures} {
 			if err := d.blocks[kind].all(); err != nil {
 				return err
 			}
 		}
-		return d.checkEvents(c, s.Edge.Rows)
+		return d.checkEvents(c, edgeRows, kinds)
 	})
 	if len(c.Src) == 0 {
 		s.Log = event.NewLog(0)
@@ -340,7 +341,10 @@ func (d *decoder) about(s *data.Set) {
 	}
 	err := json.Unmarshal(d.bytes(sec), &a)
 	d.check(err == nil, fmt.Sprintf("section about that is not JSON: %v", err), "a JSON object")
-	s.Name, s.From = a.Name, a.From
+	s.Name, s.From, s.Kinds = a.Name, a.From, a.Kinds
+	if err := data.CheckKinds(a.Kinds); err != nil {
+		d.bad(-1, "", err, "kinds of events with different names")
+	}
 	if a.TimeFormat == input.TimeDate {
 		s.TimeFormat = input.TimeDate
 	}

@@ -145,7 +145,7 @@ func (nowhere) Discard()                               {}
 
 // scalar is what sections are made of.
 type scalar interface {
-	~byte | ~int32 | ~uint32 | ~int64 | ~float32 | ~float64
+	~byte | ~uint16 | ~int32 | ~uint32 | ~int64 | ~float32 | ~float64
 }
 
 // littleEndian says whether numbers lie in memory as they do in the file.

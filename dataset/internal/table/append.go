@@ -85,6 +85,8 @@ func newAppender(set *data.Set, o Options, w *native.Writer) *importer {
 	}
 	r := &im.recipe
 	im.Source, im.Target, im.Time = cmp.Or(im.Source, r.Source), cmp.Or(im.Target, r.Target), cmp.Or(im.Time, r.Time)
+	im.Kind, im.KindOfFile = cmp.Or(im.Kind, r.Kind), r.KindOfFile
+	im.kinds.add(set.Kinds...)
 	im.Label, im.TimeLayout = cmp.Or(im.Label, r.Label), cmp.Or(im.TimeLayout, r.Layout)
 	im.TimeUnit = set.TimeUnit
 	im.NodeID, im.NodeSide = cmp.Or(im.NodeID, r.NodeID), cmp.Or(im.NodeSide, r.NodeSide)
@@ -135,6 +137,9 @@ func (im *importer) compare(r *AppendReport) {
 				r.Known++
 			}
 		}
+	}
+	if n := len(im.old.Kinds); len(im.kinds.list) > n {
+		im.warn("%d kinds of events are new: %s", len(im.kinds.list)-n, data.ListKinds(im.kinds.list[n:]))
 	}
 	if r.Known > 0 {
 		im.warn("%d of %d rows have source, destination and time of an event that was there: it is there twice now",

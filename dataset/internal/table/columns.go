@@ -15,6 +15,7 @@ type Columns struct {
 	Target       string   `json:"dst"`
 	Time         string   `json:"time"`
 	Label        string   `json:"label,omitempty"`
+	Kind         string   `json:"kind,omitempty"`
 	EdgeFeatures []string `json:"edge_features,omitempty"` // numbers taken as they are
 	Features     []string `json:"features,omitempty"`      // encoded
 	Ignored      []string `json:"ignored,omitempty"`
@@ -25,6 +26,9 @@ func (c Columns) String() string {
 	text := fmt.Sprintf("%s → %s at %s", c.Source, c.Target, c.Time)
 	if c.Label != "" {
 		text += ", label " + c.Label
+	}
+	if c.Kind != "" {
+		text += ", kind " + c.Kind
 	}
 	return text
 }
@@ -176,13 +180,29 @@ func (c chooser) events(o Options) (Columns, error) {
 		}
 		cols.Label = ""
 	}
-	return cols, nil
+	return cols, c.kind(o, &cols)
+}
+
+// kind picks the column of kinds, where one is asked for.
+func (c chooser) kind(o Options, cols *Columns) error {
+	if o.Kind == "" {
+		return nil
+	}
+	if cols.Label == o.Kind && o.Label == "" {
+		cols.Label = ""
+	}
+	if slices.Contains([]string{cols.Source, cols.Target, cols.Time, cols.Label}, o.Kind) {
+		return &input.Error{File: c.file, Row: -1, Column: o.Kind, Found: "the source, destination, time or label",
+			Want: "a column of its own for the kind"}
+	}
+	cols.Kind = o.Kind
+	return c.all([]string{o.Kind}, "the option Kind")
 }
 
 // rest are the columns that mean nothing.
 func (c chooser) rest(cols Columns) []string {
-	used := slices.Concat([]string{"", cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures,
-		cols.Features)
+	used := slices.Concat([]string{"", cols.Source, cols.Target, cols.Time, cols.Label, cols.Kind},
+		cols.EdgeFeatures, cols.Features)
 	return without(c.names, used)
 }
 

@@ -21,6 +21,7 @@ type eventTable struct {
 	n, old   int        // events, and those of them that were there
 	next     event.Edge // id of the next event
 	labelled bool
+	kinds    bool // some event has one
 	sorted   bool // every event is at or after the one before it, and ids are 1, 2, …
 	last     event.Time
 }
@@ -29,6 +30,7 @@ type eventBlock struct {
 	src, dst []event.Node
 	time     []event.Time
 	label    []float32    // nil: all 0
+	kind     []event.Kind // nil: all 0
 	edge     []event.Edge // nil: in order of arrival
 	first    event.Edge   // of the block; 0: edge has them all
 	sorted   bool
@@ -50,6 +52,12 @@ func (t *eventTable) begin(set *data.Set) {
 		b.label[i], b.edge[i] = all.Label(i), all.Edge(i)
 		t.labelled = t.labelled || b.label[i] != 0
 		t.sorted = t.sorted && int(b.edge[i]) == i+1
+	}
+	if t.kinds = all.HasKinds(); t.kinds {
+		b.kind = make([]event.Kind, t.n)
+		for i := range b.kind {
+			b.kind[i] = all.Kind(i)
+		}
 	}
 	t.blocks = append(t.blocks, b)
 }
@@ -74,6 +82,13 @@ func (t *eventTable) add(e event.Event) {
 	}
 	if b.label != nil {
 		b.label = append(b.label, e.Label)
+	}
+	if e.Kind != 0 && b.kind == nil {
+		b.kind = make([]event.Kind, len(b.src), tableRows)
+		t.kinds = true
+	}
+	if b.kind != nil {
+		b.kind = append(b.kind, e.Kind)
 	}
 	b.src = append(b.src, e.Src)
 	b.dst = append(b.dst, e.Dst)
@@ -150,6 +165,9 @@ func (b *eventBlock) at(k int) event.Event {
 	if b.label != nil {
 		e.Label = b.label[k]
 	}
+	if b.kind != nil {
+		e.Kind = b.kind[k]
+	}
 	if b.edge != nil {
 		e.Edge = b.edge[k]
 	}
@@ -203,6 +221,7 @@ type blockSorter struct {
 	order []keyed
 	ids   []int32
 	label []float32
+	kind  []event.Kind
 }
 
 // keyed is a time and the place it had.
@@ -229,6 +248,7 @@ func (s *blockSorter) sort(b *eventBlock) {
 	s.ids = reorder(b.src, s.ids, s.order)
 	s.ids = reorder(b.dst, s.ids, s.order)
 	s.label = reorder(b.label, s.label, s.order)
+	s.kind = reorder(b.kind, s.kind, s.order)
 	b.edge = make([]event.Edge, len(b.time))
 	for i, k := range s.order {
 		b.time[i] = k.time

@@ -130,6 +130,12 @@ func eventSheet(s *data.Set) *sheet {
 		t.options.Label = r.Label
 		t.columns = append(t.columns, Float32Column(r.Label, func(row int) float32 { return all.Label(order[row]) }))
 	}
+	if len(s.Kinds) > 0 {
+		t.options.Kind = r.Kind
+		t.columns = append(t.columns, TextColumn(r.Kind, func(row int) string {
+			return s.KindName(all.Kind(order[row]))
+		}))
+	}
 	for j, title := range t.titles(s.Edge, r.Edge) {
 		t.options.EdgeFeatures = append(t.options.EdgeFeatures, title)
 		t.columns = append(t.columns, Float32Column(title,
@@ -198,6 +204,7 @@ func recipeOf(s *data.Set) data.Recipe {
 		r = data.Recipe{Edge: r.Edge, Node: r.Node}
 	}
 	r.Source, r.Target, r.Time = cmp.Or(r.Source, "src"), cmp.Or(r.Target, "dst"), cmp.Or(r.Time, "time")
+	r.Kind = cmp.Or(r.Kind, "kind")
 	r.Label, r.NodeID, r.NodeSide = cmp.Or(r.Label, "label"), cmp.Or(r.NodeID, "node"), cmp.Or(r.NodeSide, "side")
 	return r
 }

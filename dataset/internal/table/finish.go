@@ -32,7 +32,7 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 		}
 	}
 	r.Events, r.Nodes, r.Sorted, r.Labels = im.table.n, int(im.last), im.table.sorted, im.table.labelled
-	r.Recipe = recipe
+	r.Recipe, r.Kinds, about.Kinds = recipe, im.kinds.list, im.kinds.list
 	if err := im.fitEvents(); err != nil {
 		return err
 	}
@@ -74,8 +74,8 @@ func (im *importer) lookalikes() {
 // begunRecipe is how the tables were read, before anything is fitted.
 func (im *importer) begunRecipe() {
 	c := im.report.Columns
-	im.recipe = data.Recipe{Source: c.Source, Target: c.Target, Time: c.Time, Label: c.Label, NoHeader: im.NoHeader,
-		Layout: im.TimeLayout}
+	im.recipe = data.Recipe{Source: c.Source, Target: c.Target, Time: c.Time, Label: c.Label, Kind: c.Kind,
+		KindOfFile: im.KindOfFile, NoHeader: im.NoHeader, Layout: im.TimeLayout}
 	im.recipe.Edge.Plain, im.recipe.Edge.PlainWidth = c.EdgeFeatures, max(0, im.width)
 	if len(im.Features)+len(im.NodeFeatures) > 0 {
 		until := data.TrainEnd(slices.Sorted(slices.Values(im.table.times())))
@@ -107,12 +107,15 @@ func (im *importer) writeEvents(ctx context.Context) error {
 	r, n := im.report, im.table.n
 	begin := func(kind uint32, size int) *native.Section { return im.out.Section(kind, n, 1, int64(size)*int64(n)) }
 	src, dst, time := begin(native.Source, 4), begin(native.Destination, 4), begin(native.Time, 8)
-	var label, edge *native.Section
+	var label, edge, kind *native.Section
 	if im.table.labelled {
 		label = begin(native.Label, 4)
 	}
 	if !im.table.sorted {
 		edge = begin(native.Edge, 4)
+	}
+	if im.table.kinds {
+		kind = begin(native.Kind, 2)
 	}
 	var isSource, isTarget idset.Set
 	seen := 0
@@ -136,6 +139,9 @@ func (im *importer) writeEvents(ctx context.Context) error {
 		}
 		if edge != nil {
 			native.Append(edge, e.Edge)
+		}
+		if kind != nil {
+			native.Append(kind, e.Kind)
 		}
 		seen++
 		return seen%someRows > 0 || ctx.Err() == nil

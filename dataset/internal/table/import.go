@@ -30,6 +30,8 @@ type Options struct {
 
 	Source, Target, Time string // column names; "": guessed
 	Label                string // "": a column called label, if there is one
+	Kind                 string // column of the kinds of events; "": they have none, or see KindOfFile
+	KindOfFile           bool   // the kind of an event is the name of its file, without endings
 	TimeUnit             string // of times that are numbers: s, ms, us or ns since 1970; "": recognised by their size
 	TimeLayout           string // of dates: such as %d.%m.%Y %H:%M, or 02.01.2006 15:04; "": one of DateForms
 	// columns of numbers, taken as they are; JSONL and Parquet columns may be lists of them
@@ -77,6 +79,7 @@ type Report struct {
 	TimeUnit       string       `json:"time_unit,omitempty"` // of Unix times
 	Sorted         bool         `json:"sorted"`              // rows were in the order of time
 	Labels         bool         `json:"labels"`              // some label is not 0
+	Kinds          []string     `json:"kinds,omitempty"`
 	EdgeFeatures   int          `json:"edge_features"`
 	NodeFeatures   int          `json:"node_features"`
 	Columns        Columns      `json:"columns"` // as they were found in the first file
@@ -125,6 +128,7 @@ type importer struct {
 	targets *side      // the same, unless bipartite
 	last    event.Node // the largest id in use
 	table   *eventTable
+	kinds   kindNames
 	recipe  data.Recipe
 	report  *Report
 	like    string       // whom rows must be like: "as in …"
@@ -198,7 +202,7 @@ func (im *importer) choose(names []string) (Columns, error) {
 	if im.old != nil && im.old.Recipe != nil && im.Label == "" {
 		cols.Label = "" // a column that looks like one was none then
 	}
-	others := append([]string{cols.Source, cols.Target, cols.Time, cols.Label}, cols.EdgeFeatures...)
+	others := append([]string{cols.Source, cols.Target, cols.Time, cols.Label, cols.Kind}, cols.EdgeFeatures...)
 	cols.Features, err = im.encoders.choose(c, im.Features, others, "the option Features", im.Missing)
 	cols.Ignored = c.rest(cols)
 	if im.report.Columns.Source == "" {
@@ -222,6 +226,7 @@ func (im *importer) merge(b *importBlock) error {
 	im.agree(b)
 	feat := im.encoders.read(im.reader.path, b, max(0, im.width))
 	im.checkIDs(b)
+	kinds := im.kinds.read(im, b)
 	im.reader.take(&im.finder, b)
 	if im.finder.Total == 0 { // nothing will be written otherwise
 		const most = math.MaxInt32 - 1
@@ -230,7 +235,7 @@ func (im *importer) merge(b *importBlock) error {
 		}
 		for i := range b.src {
 			im.table.add(event.Event{Src: im.number(im.sources, b.src[i]), Dst: im.number(im.targets, b.dst[i]),
-				Time: b.time[i], Label: b.label[i]})
+				Time: b.time[i], Label: b.label[i], Kind: kinds(i)})
 		}
 		if len(im.encoders.readers) > 0 {
 			im.plain = append(im.plain, feat...)

@@ -27,7 +27,7 @@ type tableReader struct {
 	in          *input.File
 	layout      string // of dates, as package time writes it; "": the usual forms
 	cols        Columns
-	wanted      []string // source, destination, time and label, "" for those not wanted, then plain features and cells
+	wanted      []string // source, destination, time, label and kind, "" for none; then plain features and cells
 	rows, lines int      // merged so far
 }
 
@@ -37,6 +37,7 @@ const (
 	atTarget
 	atTime
 	atLabel
+	atKind
 	atFeatures
 )
 
@@ -67,7 +68,7 @@ func (r *tableReader) want(names []string) (err error) {
 		return err
 	}
 	c := r.cols
-	r.wanted = slices.Concat([]string{c.Source, c.Target, c.Time, c.Label}, c.EdgeFeatures, c.Features)
+	r.wanted = slices.Concat([]string{c.Source, c.Target, c.Time, c.Label, c.Kind}, c.EdgeFeatures, c.Features)
 	return nil
 }
 
@@ -156,6 +157,8 @@ func (r *tableReader) row(b *importBlock, at input.Place, x cells) {
 			v.time, v.format = x.time(p)
 		case i == atLabel:
 			v.label = x.label(p)
+		case i == atKind:
+			v.kind = x.text(p)
 		case i < atFeatures+len(r.cols.EdgeFeatures):
 			x.features(p)
 		default:
@@ -170,6 +173,7 @@ type importBlock struct {
 	src, dst []key
 	time     []event.Time
 	label    []float32
+	kind     [][]byte // nil where no column of kinds is wanted
 	spot     []spot
 	feat     []float32 // width values a row
 	cells    [][]byte  // of columns to encode, as many a row as there are; nil where nothing is
@@ -184,6 +188,7 @@ type importBlock struct {
 
 func (b *importBlock) reset(most int, delim byte) {
 	b.src, b.dst, b.time, b.label, b.feat = b.src[:0], b.dst[:0], b.time[:0], b.label[:0], b.feat[:0]
+	b.kind = b.kind[:0]
 	b.width, b.format, b.arena, b.spot, b.cells, b.more = -1, "", b.arena[:0], b.spot[:0], b.cells[:0], b.more[:0]
 	b.Block.Reset(most, delim)
 }
@@ -202,6 +207,7 @@ type row struct {
 	time     event.Time
 	format   string
 	label    float32
+	kind     []byte
 	ok       bool // all values are good
 }
 
@@ -223,6 +229,9 @@ func (b *importBlock) add(p *place, feat, cells int) {
 		b.dst = append(b.dst, v.dst)
 		b.time = append(b.time, v.time)
 		b.label = append(b.label, v.label)
+		if p.names[atKind] != "" {
+			b.kind = append(b.kind, v.kind)
+		}
 		b.spot = append(b.spot, spot{int32(p.Line), int32(p.Row)})
 		return
 	}
