@@ -181,10 +181,10 @@ func parseDate(b []byte) (event.Time, bool) {
 		return 0, false
 	}
 	day, b, ok := number(b, 2, 1, 31, 0)
-	if !ok || time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Day() != day {
+	if !ok || day > 28 && day > daysIn(year, month) {
 		return 0, false
 	}
-	midnight := float64(time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Unix())
+	midnight := float64(86400 * daysSince1970(year, month, day))
 	if len(b) == 0 {
 		return midnight, true
 	}
@@ -209,6 +209,30 @@ func parseDate(b []byte) (event.Time, bool) {
 	zone, ok := offset(b)
 	at := midnight + float64(hour*3600+minute*60+second-zone) + frac
 	return at, ok && at >= firstYear && at < lastYear
+}
+
+// daysIn is the number of days of a month.
+func daysIn(year, month int) int {
+	switch {
+	case month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0):
+		return 29
+	case month == 2:
+		return 28
+	case month == 4 || month == 6 || month == 9 || month == 11:
+		return 30
+	}
+	return 31
+}
+
+// daysSince1970 is the number of a date of the Gregorian calendar. Package time would take longer than the rest of the
+// row.
+func daysSince1970(year, month, day int) int {
+	if month <= 2 { // years begin in March, so that a leap day is the last of its year
+		year, month = year-1, month+12
+	}
+	year += 400 // no year is negative
+	const marchOfYear0 = 719468 + 146097
+	return 365*year + year/4 - year/100 + year/400 + (153*(month-3)+2)/5 + day - 1 - marchOfYear0
 }
 
 // The dates that can be written with a year of four digits, as UTC, from the first and before the last.

@@ -2,6 +2,7 @@ package input
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -92,4 +93,25 @@ func TestParseTime(t *testing.T) {
 			t.Fatalf("%v is written %s and read as %v: %v", v, FormatTime(v, TimeDate), got, err)
 		}
 	})
+}
+
+// Every day that can be written is the one that package time knows.
+func TestDatesOfTheCalendar(t *testing.T) {
+	for at := int64(firstYear); at < lastYear; at += 86400 * 3 {
+		day := time.Unix(at, 0).UTC()
+		if got, ok := parseDate([]byte(day.Format("2006-01-02"))); !ok || int64(got) != at {
+			t.Fatalf("%s is %v %v, want %d", day.Format("2006-01-02"), got, ok, at)
+		}
+	}
+	for year := range 10000 {
+		for month := 1; month <= 12; month++ {
+			last := time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+			for day := 28; day <= 31; day++ {
+				text := fmt.Sprintf("%04d-%02d-%02d", year, month, day)
+				if _, ok := parseDate([]byte(text)); ok != (day <= last) {
+					t.Fatalf("%s is read: %v, the month has %d days", text, ok, last)
+				}
+			}
+		}
+	}
 }

@@ -131,8 +131,9 @@ func (t *eventTable) sort(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// walk visits all events by time, those at one time in order of arrival, until visit says no. Blocks must be sorted.
-func (t *eventTable) walk(visit func(event.Event) bool) {
+// walk visits all events by time, those at one time in order of arrival, until visit says no: runs lo to hi−1 of a
+// block. Blocks must be sorted.
+func (t *eventTable) walk(visit func(b *eventBlock, lo, hi int) bool) {
 	h := merger{blocks: t.blocks, next: make([]int, len(t.blocks))}
 	for i := range t.blocks {
 		h.heap = append(h.heap, i)
@@ -145,10 +146,13 @@ func (t *eventTable) walk(visit func(event.Event) bool) {
 		b := t.blocks[i]
 		until, rival := h.second()
 		k := h.next[i]
-		for ; k < len(b.time) && (rival < 0 || b.time[k] < until || b.time[k] == until && i < rival); k++ {
-			if !visit(b.at(k)) {
-				return
-			}
+		if n := len(b.time); rival < 0 || b.time[n-1] < until {
+			k = n // as it is where rows came in the order of time
+		}
+		for ; k < len(b.time) && (b.time[k] < until || b.time[k] == until && i < rival); k++ {
+		}
+		if !visit(b, h.next[i], k) {
+			return
 		}
 		h.next[i] = k
 		if k == len(b.time) {
@@ -160,18 +164,15 @@ func (t *eventTable) walk(visit func(event.Event) bool) {
 	}
 }
 
-func (b *eventBlock) at(k int) event.Event {
-	e := event.Event{Src: b.src[k], Dst: b.dst[k], Time: b.time[k], Edge: b.first + event.Edge(k)}
-	if b.label != nil {
-		e.Label = b.label[k]
-	}
-	if b.kind != nil {
-		e.Kind = b.kind[k]
-	}
+// edges appends the ids of a run of events.
+func (b *eventBlock) edges(ids []event.Edge, lo, hi int) []event.Edge {
 	if b.edge != nil {
-		e.Edge = b.edge[k]
+		return append(ids, b.edge[lo:hi]...)
 	}
-	return e
+	for k := lo; k < hi; k++ {
+		ids = append(ids, b.first+event.Edge(k))
+	}
+	return ids
 }
 
 // merger is a heap of blocks by their next event.

@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"context"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -118,37 +119,48 @@ func (im *importer) writeEvents(ctx context.Context) error {
 		kind = begin(native.Kind, 2)
 	}
 	var isSource, isTarget idset.Set
-	seen := 0
-	im.table.walk(func(e event.Event) bool {
-		e.Dst += im.targets.shift
-		if isSource.Add(e.Src) {
-			r.Sources++
+	var targets []event.Node // of a run
+	var edges []event.Edge
+	r.First = math.Inf(1)
+	im.table.walk(func(b *eventBlock, lo, hi int) bool {
+		targets = targets[:0]
+		for k := lo; k < hi; k++ {
+			to := b.dst[k] + im.targets.shift
+			targets = append(targets, to)
+			if isSource.Add(b.src[k]) {
+				r.Sources++
+			}
+			if isTarget.Add(to) {
+				r.Targets++
+			}
 		}
-		if isTarget.Add(e.Dst) {
-			r.Targets++
-		}
-		if seen == 0 {
-			r.First = e.Time
-		}
-		r.Last = e.Time
-		native.Append(src, e.Src)
-		native.Append(dst, e.Dst)
-		native.Append(time, e.Time)
+		r.First, r.Last = min(r.First, b.time[lo]), b.time[hi-1]
+		src.Write(native.Bytes(b.src[lo:hi]))
+		dst.Write(native.Bytes(targets))
+		time.Write(native.Bytes(b.time[lo:hi]))
 		if label != nil {
-			native.Append(label, e.Label)
-		}
-		if edge != nil {
-			native.Append(edge, e.Edge)
+			writeRun(label, b.label, lo, hi)
 		}
 		if kind != nil {
-			native.Append(kind, e.Kind)
+			writeRun(kind, b.kind, lo, hi)
 		}
-		seen++
-		return seen%someRows > 0 || ctx.Err() == nil
+		if edge != nil {
+			edges = b.edges(edges[:0], lo, hi)
+			edge.Write(native.Bytes(edges))
+		}
+		return ctx.Err() == nil
 	})
 	r.Bipartite = true
 	for id := event.Node(1); id <= im.last && r.Bipartite; id++ {
 		r.Bipartite = !(isSource.Has(id) && isTarget.Has(id))
 	}
 	return ctx.Err()
+}
+
+// writeRun writes values lo to hi−1 of a column; nil: all are 0.
+func writeRun[T float32 | event.Kind](s *native.Section, col []T, lo, hi int) {
+	if col == nil {
+		col, lo, hi = make([]T, hi-lo), 0, hi-lo
+	}
+	s.Write(native.Bytes(col[lo:hi]))
 }

@@ -185,7 +185,7 @@ func (im *importer) run(ctx context.Context, files []string) error {
 
 // file reads one table of events. Problems of its rows are collected; the error is for what makes reading on pointless.
 func (im *importer) file(ctx context.Context, in *input.File) error {
-	im.reader = &tableReader{path: in.Path, o: im.Options, choose: im.choose, merge: im.merge,
+	im.reader = &tableReader{path: in.Path, o: im.Options, choose: im.choose, resolve: im.resolve, merge: im.merge,
 		layout: input.Layout(im.TimeLayout)}
 	err := im.noted(im.reader.read(ctx, in))
 	im.NoHeader = im.reader.o.NoHeader
@@ -234,9 +234,11 @@ func (im *importer) merge(b *importBlock) error {
 			return input.FileError(im.reader.path, "too many events or nodes", fmt.Sprintf("at most %d of each", most))
 		}
 		for i := range b.src {
-			im.table.add(event.Event{Src: im.number(im.sources, b.src[i]), Dst: im.number(im.targets, b.dst[i]),
-				Time: b.time[i], Label: b.label[i], Kind: kinds(i)})
+			im.table.add(event.Event{Src: im.number(im.sources, b.src[i], b.srcLocal[i]),
+				Dst: im.number(im.targets, b.dst[i], b.dstLocal[i]), Time: b.time[i], Label: b.label[i],
+				Kind: kinds(i)})
 		}
+		im.publish()
 		if len(im.encoders.readers) > 0 {
 			im.plain = append(im.plain, feat...)
 		} else if err := im.features.add(feat); err != nil {

@@ -210,12 +210,14 @@ func (n *nodeFile) node(p input.Place, b *importBlock, i int) (id event.Node, fo
 // encode fits the encodings on the nodes that occur in the training part, and writes the features of all.
 func (n *nodeFile) encode() error {
 	var train idset.Set
-	n.table.walk(func(e event.Event) bool {
-		if e.Time > *n.recipe.FittedUntil {
-			return false
+	n.table.walk(func(b *eventBlock, lo, hi int) bool {
+		for k := lo; k < hi; k++ {
+			if b.time[k] > *n.recipe.FittedUntil {
+				return false
+			}
+			train.Add(b.src[k])
+			train.Add(b.dst[k] + n.targets.shift)
 		}
-		train.Add(e.Src)
-		train.Add(e.Dst + n.targets.shift)
 		return true
 	})
 	n.recipe.Node.Columns = n.fit(&n.encoders, func(row int) bool { return train.Has(n.rows[row]) })

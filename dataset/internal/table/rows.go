@@ -17,12 +17,13 @@ import (
 
 // tableReader reads one of the user's tables, whatever its format, and hands its rows on in blocks.
 type tableReader struct {
-	path   string
-	o      Options
-	choose func(names []string) (Columns, error) // which columns are wanted
-	merge  func(*importBlock) error              // takes the rows, in order
-	nodes  bool                                  // rows are about nodes: all columns are wanted
-	sheet  *Sheet                                // all columns are wanted, as text; nil: some
+	path    string
+	o       Options
+	choose  func(names []string) (Columns, error) // which columns are wanted
+	resolve func(*importBlock)                    // looks up names while other blocks are read; nil: nobody does
+	merge   func(*importBlock) error              // takes the rows, in order
+	nodes   bool                                  // rows are about nodes: all columns are wanted
+	sheet   *Sheet                                // all columns are wanted, as text; nil: some
 
 	in          *input.File
 	layout      string // of dates, as package time writes it; "": the usual forms
@@ -168,21 +169,34 @@ func (r *tableReader) row(b *importBlock, at input.Place, x cells) {
 	b.add(p, feat, texts)
 }
 
+// inOrder parses the blocks of a text on all cores, looks up the names they have, and merges them.
+func (r *tableReader) inOrder(ctx context.Context, txt *input.Text, parse func(data []byte, b *importBlock)) error {
+	return input.InOrder(ctx, txt, func(data []byte, b *importBlock) {
+		parse(data, b)
+		if r.resolve != nil {
+			r.resolve(b)
+		}
+	}, r.merge)
+}
+
 // importBlock is some rows of a table. Columns that are not wanted hold zero values.
 type importBlock struct {
 	src, dst []key
-	time     []event.Time
-	label    []float32
-	kind     [][]byte // nil where no column of kinds is wanted
-	spot     []spot
-	feat     []float32 // width values a row
-	cells    [][]byte  // of columns to encode, as many a row as there are; nil where nothing is
-	more     []member  // of a sheet: values of columns that the first row does not have
-	width    int       // −1 until the first row
-	format   string    // of times, "" until the first row
-	arena    []byte    // names that do not lie in the text
-	row      row       // being read
-	at       place     // in it
+	// their numbers in the dictionaries, 0 where these are not known yet
+	srcLocal, dstLocal []event.Node
+
+	time   []event.Time
+	label  []float32
+	kind   [][]byte // nil where no column of kinds is wanted
+	spot   []spot
+	feat   []float32 // width values a row
+	cells  [][]byte  // of columns to encode, as many a row as there are; nil where nothing is
+	more   []member  // of a sheet: values of columns that the first row does not have
+	width  int       // −1 until the first row
+	format string    // of times, "" until the first row
+	arena  []byte    // names that do not lie in the text
+	row    row       // being read
+	at     place     // in it
 	input.Block
 }
 

@@ -39,7 +39,7 @@ func (r *tableReader) csv(ctx context.Context) error {
 	if r.sheet != nil && r.sheet.headless {
 		width = wantNames
 	}
-	return input.InOrder(ctx, txt, func(data []byte, b *importBlock) {
+	return r.inOrder(ctx, txt, func(data []byte, b *importBlock) {
 		b.reset(r.o.MaxProblems, txt.Delim)
 		x := &csvCells{at: at}
 		for p, f := range b.Each(r.path, data) {
@@ -50,7 +50,7 @@ func (r *tableReader) csv(ctx context.Context) error {
 			x.fields = f
 			r.row(b, p, x)
 		}
-	}, r.merge)
+	})
 }
 
 func (c *csvCells) text(p *place) []byte { return c.fields[c.at[p.column]] }

@@ -51,7 +51,7 @@ func (r *tableReader) jsonl(ctx context.Context) error {
 	if err := r.want(names); err != nil {
 		return err
 	}
-	return input.InOrder(ctx, txt, func(data []byte, b *importBlock) { r.objects(data, names, b) }, r.merge)
+	return r.inOrder(ctx, txt, func(data []byte, b *importBlock) { r.objects(data, names, b) })
 }
 
 // firstObject is the member names of the first object in data.

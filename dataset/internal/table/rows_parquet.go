@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,16 +20,14 @@ import (
 type parquetCells struct {
 	columns []*parquetColumn // nil for those not wanted
 	err     error            // of the row being read
+	rows    int              // of the blocks that were handed on
+
+	full, free chan *importBlock // to be merged, and to be filled
 }
 
-// parquet reads the file. Whatever is damaged in it is complained about: the package that reads the format trusts it
-// more than we do, and panics.
+// parquet reads the file: one goroutine reads values, another looks up names and merges.
 func (r *tableReader) parquet(ctx context.Context) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = r.damaged(-1, p)
-		}
-	}()
+	defer r.recovered(&err)
 	f := r.in.Disk()
 	if f == nil {
 		return input.FileError(r.path, "a Parquet file that cannot be read back and forth",
@@ -47,18 +46,60 @@ func (r *tableReader) parquet(ctx context.Context) (err error) {
 	if err := r.want(names); err != nil {
 		return err
 	}
-	x := &parquetCells{}
+	x := &parquetCells{full: make(chan *importBlock), free: make(chan *importBlock, 3)}
 	if err := x.open(r, file); err != nil {
 		return err
 	}
-	var b importBlock
-	b.reset(r.o.MaxProblems, 0)
+	for range cap(x.free) {
+		x.free <- new(importBlock)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		defer close(x.full)
+		ended <- r.groups(ctx, file, x)
+	}()
+	for b := range x.full {
+		if err == nil {
+			if r.resolve != nil {
+				r.resolve(b)
+			}
+			if err = r.merge(b); err != nil {
+				cancel()
+			}
+		}
+		x.free <- b
+	}
+	return cmp.Or(err, <-ended)
+}
+
+// recovered complains about whatever is damaged in the file: the package that reads the format trusts it more than we
+// do, and panics.
+func (r *tableReader) recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = r.damaged(-1, p)
+	}
+}
+
+// groups reads all row groups and hands on blocks of rows.
+func (r *tableReader) groups(ctx context.Context, file *parquet.File, x *parquetCells) (err error) {
+	defer r.recovered(&err)
+	b := x.block(r)
 	for _, g := range file.RowGroups() {
-		if err := r.group(ctx, g, x, &b); err != nil {
+		if b, err = r.group(ctx, g, x, b); err != nil {
 			return err
 		}
 	}
-	return r.merge(&b)
+	x.full <- b
+	return nil
+}
+
+// block is an empty block to fill.
+func (x *parquetCells) block(r *tableReader) *importBlock {
+	b := <-x.free
+	b.reset(r.o.MaxProblems, 0)
+	return b
 }
 
 // damaged complains of what is wrong at a row, or with the whole file at row −1.
@@ -83,8 +124,9 @@ func (x *parquetCells) open(r *tableReader, file *parquet.File) error {
 	return nil
 }
 
-// group reads the rows of a row group; full blocks are merged.
-func (r *tableReader) group(ctx context.Context, g parquet.RowGroup, x *parquetCells, b *importBlock) error {
+// group reads the rows of a row group into a block. A full one is handed on; the last one is returned.
+func (r *tableReader) group(ctx context.Context, g parquet.RowGroup, x *parquetCells, b *importBlock) (*importBlock,
+	error) {
 	const most = 8 << 10
 	chunks := g.ColumnChunks()
 	for _, c := range x.columns {
@@ -95,17 +137,16 @@ func (r *tableReader) group(ctx context.Context, g parquet.RowGroup, x *parquetC
 	}
 	for range g.NumRows() {
 		if b.Rows == most {
-			if err := r.merge(b); err != nil {
-				return err
-			}
-			b.reset(r.o.MaxProblems, 0)
+			x.rows += b.Rows
+			x.full <- b
+			b = x.block(r)
 			if err := ctx.Err(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		b.Rows++
 		if r.row(b, b.Block.Place(r.path, 0, b.Rows), x); x.err != nil {
-			return r.damaged(r.rows+b.Rows, x.err)
+			return nil, r.damaged(x.rows+b.Rows, x.err)
 		}
 	}
 	for _, c := range x.columns {
@@ -113,12 +154,12 @@ func (r *tableReader) group(ctx context.Context, g parquet.RowGroup, x *parquetC
 			continue
 		}
 		if _, err := c.peek(); err != io.EOF {
-			bad := r.damaged(r.rows+b.Rows, "more values than rows")
+			bad := r.damaged(x.rows+b.Rows, "more values than rows")
 			bad.Column = c.name
-			return bad
+			return nil, bad
 		}
 	}
-	return nil
+	return b, nil
 }
 
 func (x *parquetCells) next(p *place) (*parquetColumn, *parquet.Value) {

@@ -37,10 +37,11 @@ func rowsOf(t *testing.T, text string, block int, o Options) (rows []string, err
 	if err := im.finder.Err(); err != nil {
 		return nil, err
 	}
+	var src, dst [20]byte
 	for _, b := range im.table.blocks {
 		for i := range b.src {
-			rows = append(rows, fmt.Sprintf("%s|%s|%v",
-				im.sources.names.name(int(b.src[i])-1), im.targets.names.name(int(b.dst[i])-1), b.time[i]))
+			rows = append(rows, fmt.Sprintf("%s|%s|%v", im.sources.names.At(int(b.src[i])-1, &src),
+				im.targets.names.At(int(b.dst[i])-1, &dst), b.time[i]))
 		}
 	}
 	return rows, nil
