@@ -21,6 +21,8 @@ const (
 	withLabels   = 1 // flags of the second byte
 	withFeatures = 2
 	withKinds    = 4
+	withIDs      = 8
+	withErased   = 16
 	checksum     = 4
 	leastEvent   = 1 + 1 + 8 // two lengths and a time
 )
@@ -64,6 +66,7 @@ func Encode(dst []byte, b Batch) ([]byte, error) {
 	if flags&withKinds != 0 {
 		dst = appendKinds(dst, b.Events)
 	}
+	dst = appendMarks(dst, flags, b.Events)
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli)), nil
 }
 
@@ -120,7 +123,8 @@ func measure(b Batch) (flags byte, size int, err error) {
 	features, kinds := 0, 0
 	for i := range b.Events {
 		e := &b.Events[i]
-		if n := max(len(e.Src), len(e.Dst), len(e.Kind)); n > MaxName {
+		flags |= marksOf(e)
+		if n := max(len(e.Src), len(e.Dst), len(e.Kind), len(e.ID)); n > MaxName {
 			return 0, 0, refuse(ErrTooLarge, "event %d has a name of %d bytes, at most %d are taken", i+1, n, MaxName)
 		}
 		if math.Float64bits(e.Label) != 0 {
@@ -135,7 +139,7 @@ func measure(b Batch) (flags byte, size int, err error) {
 				kinds += length + len(e.Kind)
 			}
 		}
-		size += len(e.Src) + len(e.Dst)
+		size += len(e.Src) + len(e.Dst) + len(e.ID)
 		features += len(e.Features)
 	}
 	if flags&withLabels != 0 {
@@ -147,6 +151,7 @@ func measure(b Batch) (flags byte, size int, err error) {
 	if flags&withKinds != 0 {
 		size += kinds + length*(1+len(b.Events))
 	}
+	size += sizeOfMarks(flags, len(b.Events))
 	if size > MaxRecord {
 		return 0, 0, refuse(ErrTooLarge,
 			"a batch of %d events takes %d bytes, at most %d are taken at once: send it in parts",
@@ -174,7 +179,7 @@ func Decode(record []byte) (Batch, error) {
 		return Batch{}, refuse(ErrDamaged, "its %d bytes have checksum %08x instead of %08x", len(record), found, want)
 	case body[0] != version:
 		return Batch{}, refuse(ErrDamaged, "version %d, this program reads version %d", body[0], version)
-	case flags&^(withLabels|withFeatures|withKinds) != 0:
+	case flags&^(withLabels|withFeatures|withKinds|withIDs|withErased) != 0:
 		return Batch{}, refuse(ErrDamaged, "unknown flags %#x", flags)
 	}
 	r := reader{rest: body[2:]}
@@ -200,6 +205,7 @@ func Decode(record []byte) (Batch, error) {
 	if flags&withKinds != 0 {
 		r.kinds(b.Events)
 	}
+	r.marks(flags, b.Events)
 	if r.short || len(r.rest) != 0 {
 		return Batch{}, refuse(ErrDamaged, "it does not end with its %d events", n)
 	}

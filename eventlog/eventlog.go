@@ -16,6 +16,9 @@ type Event struct {
 	Label    float64
 	Features []float32 // nil: none were sent
 	Kind     string    // "": none was sent
+	ID       string    // by which it can be removed; "": none was sent
+
+	Erased bool // it was removed: it keeps its sequence, and nothing else of it is there
 }
 
 // Batch is the events of one request. They have the sequences Last−len(Events)+1 … Last; the first of a log is 1.
@@ -49,7 +52,27 @@ type Log interface {
 	// Last is the sequence of the last event that is known to be durable.
 	Last() uint64
 
+	// Remove erases events, all of them or none. When it returns, nothing of them is left in the log but sequences:
+	// whoever follows gets them as Erased. Keys are still recognised. An event that is erased already stays so; a
+	// sequence that the log does not have is ErrUnknown. The result is the number of the removal.
+	Remove(ctx context.Context, r Removal) (uint64, error)
+
+	// FollowRemovals calls take with the removals after a number, in order: first those that are there, then each new
+	// one soon after it is durable. It returns when ctx ends, when take fails, or when the log ends.
+	FollowRemovals(ctx context.Context, after uint64, take func(Removal) error) error
+
+	// Removals is the number of the last removal that is known to be durable, 0 for none.
+	Removals() uint64
+
 	Close() error
+}
+
+// Removal says which events were erased. Those who had taken them find them in it.
+type Removal struct {
+	Number    uint64   // from 1, in the order of the log
+	Last      uint64   // the last sequence of the log at that time: later events were never taken with erased ones
+	Sequences []uint64 // of the events, ascending
+	Note      string   // what else belongs to it, for those who follow
 }
 
 // Checker is a log that can tell whether it would take events now. Check returns ErrFull, ErrAway, or why it has ended.
@@ -89,5 +112,6 @@ var (
 	ErrDamaged  = errors.New("a record of the event log is damaged")
 	ErrAway     = errors.New("the event log cannot be reached")
 
+	ErrUnknown   = errors.New("the event log does not have this event")
 	ErrForgotten = errors.New("the event log has forgotten these events")
 )

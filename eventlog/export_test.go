@@ -6,7 +6,8 @@ import "slices"
 func (m *Memory) Reopen() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	again := &Memory{batches: slices.Clone(m.batches), forgot: m.forgot, keys: m.keys}
+	again := &Memory{batches: slices.Clone(m.batches), forgot: m.forgot, keys: m.keys, removals: m.removals}
+	again.removed.Advance(m.removed.Last())
 	again.tail.Advance(m.tail.Last())
 	return again
 }

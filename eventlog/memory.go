@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Memory is an event log without a disk: its events are lost when the process ends. An event takes 72 bytes plus its
+// Memory is an event log without a disk: its events are lost when the process ends. An event takes 96 bytes plus its
 // names and features, until Forget releases it.
 type Memory struct {
 	mu      sync.Mutex // guards all below; never taken while tail's is held
@@ -16,6 +16,9 @@ type Memory struct {
 	forgot  uint64 // events up to this sequence are not there any more
 	keys    *Receipts
 	tail    Tail
+
+	removals []Removal
+	removed  Tail // of these
 }
 
 // NewMemory returns an empty log.
@@ -88,6 +91,43 @@ func (m *Memory) Forget(sequence uint64) {
 	m.batches = m.batches[n:] // append moves what is left to a new place when this one is full
 }
 
+// Remove is as the contract says. Batches that were handed out stay as they are.
+func (m *Memory) Remove(ctx context.Context, r Removal) (uint64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	r.Sequences = slices.Clone(r.Sequences)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.tail.Err(); err != nil {
+		return 0, err
+	}
+	r.Number, r.Last = m.removed.Last()+1, m.tail.Last()
+	if err := r.CheckSequences(0, r.Last); err != nil {
+		return 0, err
+	}
+	if len(r.Sequences) > 0 {
+		for i := m.upTo(r.Sequences[0] - 1); i < len(m.batches); i++ {
+			m.batches[i].Erase(r.Sequences)
+		}
+	}
+	m.removals = append(m.removals, r)
+	m.removed.Advance(r.Number)
+	return r.Number, nil
+}
+
+// FollowRemovals is as the contract says.
+func (m *Memory) FollowRemovals(ctx context.Context, after uint64, take func(Removal) error) error {
+	return m.removed.FollowRemovals(ctx, after, func(after, last uint64) ([]Removal, error) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return slices.Clone(m.removals[after:last]), nil
+	}, take)
+}
+
+// Removals is as the contract says.
+func (m *Memory) Removals() uint64 { return m.removed.Last() }
+
 // Last is as the contract says.
 func (m *Memory) Last() uint64 { return m.tail.Last() }
 
@@ -96,5 +136,6 @@ func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tail.End(ErrClosed)
+	m.removed.End(ErrClosed)
 	return nil
 }

@@ -117,3 +117,31 @@ func (t *Tail) Follow(ctx context.Context, after uint64, read func(after, last u
 		}
 	}
 }
+
+// FollowRemovals is that of a log whose read returns the removals after a number and up to another. The tail is one of
+// removals.
+func (t *Tail) FollowRemovals(ctx context.Context, after uint64, read func(after, last uint64) ([]Removal, error),
+	take func(Removal) error) error {
+	for {
+		if err := t.Err(); err != nil {
+			return err
+		}
+		last, err := t.Wait(ctx, after)
+		if err != nil {
+			return err
+		}
+		list, err := read(after, last)
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := take(r); err != nil {
+				return err
+			}
+			after = r.Number
+		}
+	}
+}

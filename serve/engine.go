@@ -129,7 +129,7 @@ func (e *engine) apply(b eventlog.Batch) error {
 	}
 	events, features := make([]event.Event, 0, len(list)), [][]float32(nil)
 	for _, x := range list {
-		if x.Time < ep.cut {
+		if x.Erased || x.Time < ep.cut {
 			continue
 		}
 		if x.Features != nil && features == nil {

@@ -32,7 +32,7 @@ const pageSize = 4096
 var (
 	records = []byte("records") // last sequence of a batch → its record
 	keys    = []byte("keys")    // the same → number of events, key, CRC32C; of the latest batches that have a key
-	about   = []byte("about")   // "format" → format; "begin" → see trim.go
+	about   = []byte("about")   // "format" → format; "begin" → see trim.go; "scrub" → see remove.go
 	format  = []byte("dygmamba event log 1")
 )
 
@@ -53,6 +53,11 @@ type Log struct {
 	sent *eventlog.Receipts
 	keep int
 
+	removed eventlog.Tail // of removals
+	dirty   bool          // free pages may hold what was erased; set by load
+	copies  sync.RWMutex  // held while the file is copied, and to overwrite free pages; taken before readers
+	readers sync.RWMutex  // held by short reads, and to overwrite free pages
+
 	queue chan *request
 	stop  chan struct{} // closed by Close
 	idle  chan struct{} // closed when the writer has ended
@@ -72,6 +77,12 @@ func Open(dir string, o Options) (*Log, error) {
 	}
 	if err := l.open(o.Cut); err != nil {
 		return nil, fmt.Errorf("event log %s: %w", path, explain(err))
+	}
+	if l.dirty {
+		if err := l.scrub(); err != nil {
+			l.db.Close()
+			return nil, fmt.Errorf("event log %s: overwrite what was erased: %w", path, explain(err))
+		}
 	}
 	go l.write()
 	return l, nil
@@ -197,6 +208,9 @@ func (l *Log) load(tx *bolt.Tx, f io.ReaderAt, latest mark) error {
 		return err
 	}
 	l.tail.Advance(last)
+	if err := l.loadRemovals(tx, p); err != nil {
+		return err
+	}
 	l.sent = eventlog.NewReceipts(l.keep)
 	c := tx.Bucket(keys).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -227,6 +241,7 @@ func (l *Log) Last() uint64 { return l.tail.Last() }
 func (l *Log) Close() error {
 	l.close.Do(func() {
 		l.tail.End(eventlog.ErrClosed)
+		l.removed.End(eventlog.ErrClosed)
 		close(l.stop)
 		<-l.idle
 		l.ended = l.db.Close()
@@ -315,6 +330,8 @@ func (l *Log) read(after, last uint64, batches []eventlog.Batch) (_ []eventlog.B
 		return batches, fmt.Errorf("event log %s: %w: it begins after sequence %d, want events after %d", l.path,
 			eventlog.ErrForgotten, from, after)
 	}
+	l.readers.RLock()
+	defer l.readers.RUnlock()
 	reached := after
 	err = guard(func() error {
 		return l.db.View(func(tx *bolt.Tx) error {

@@ -93,7 +93,7 @@ func trim(tx *bolt.Tx, cut float64, upTo uint64, some int) (from trimmed, more b
 		}
 		old := b.Last <= upTo
 		for _, e := range b.Events {
-			old = old && e.Time < cut
+			old = old && (e.Erased || e.Time < cut)
 		}
 		if !old {
 			break

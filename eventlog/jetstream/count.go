@@ -56,17 +56,54 @@ func keyOf(h nats.Header) (string, error) {
 // follow counts the messages of the stream, from the first one on, until the log is closed or a message makes no sense.
 func (l *Log) follow() {
 	err := l.messages(l.ctx, 1, true, func(m js.Msg, seq uint64) error {
-		n, err := strconv.Atoi(m.Headers().Get(headerEvents))
-		key, errKey := keyOf(m.Headers())
+		h := l.headers(m, seq)
+		if isCorrection(h) || h == nil {
+			if h != nil {
+				if err := l.note(l.ctx, seq, l.tail.Last(), h); err != nil {
+					return l.damaged(seq, l.tail.Last(), "a correction makes no sense: %v", err)
+				}
+			}
+			l.skip(seq)
+			return nil
+		}
+		n, err := strconv.Atoi(h.Get(headerEvents))
+		key, errKey := keyOf(h)
 		if err != nil || errKey != nil || n < 1 || n > eventlog.MaxEvents {
 			return l.damaged(seq, l.tail.Last(), "it says %q of its events and has the id %q: no batch of this program",
-				m.Headers().Get(headerEvents), m.Headers().Get(headerID))
+				h.Get(headerEvents), h.Get(headerID))
 		}
-		l.add(seq, key, n, m.Headers().Get(headerRequest))
+		l.add(seq, key, n, h.Get(headerRequest))
 		return nil
 	})
 	l.tail.End(err)
 	l.at.End(err)
+	l.corrections.tail.End(err)
+}
+
+// headers are those of a message. m is nil for one that is gone: then they are what is known of it from the message
+// that stands for it, or nil for a correction that was replaced.
+func (l *Log) headers(m js.Msg, seq uint64) nats.Header {
+	if m != nil {
+		if h := m.Headers(); h != nil {
+			return h
+		}
+		return nats.Header{} // a foreign message
+	}
+	r, ok := l.corrections.standIn(seq)
+	if !ok {
+		return nil
+	}
+	return nats.Header{headerID: {r.id}, headerEvents: {strconv.Itoa(r.events)}}
+}
+
+// skip counts a message without events.
+func (l *Log) skip(seq uint64) {
+	if seq%spacing == 1 {
+		l.mu.Lock()
+		l.count.places = append(l.count.places, place{seq, l.tail.Last()})
+		l.mu.Unlock()
+	}
+	l.at.Advance(seq)
 }
 
 func (l *Log) add(seq uint64, key string, events int, request string) {

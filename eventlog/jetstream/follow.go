@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -22,27 +23,8 @@ func (l *Log) Follow(ctx context.Context, after uint64, take func(eventlog.Batch
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)()
-	from := l.start(after)
-	last := from.before
-	err := l.messages(ctx, from.message, false, func(m js.Msg, seq uint64) error {
-		if _, err := l.at.Wait(ctx, seq-1); err != nil { // it is counted in a moment
-			return err
-		}
-		if l.repeats(seq) {
-			return nil
-		}
-		b, err := eventlog.Decode(m.Data())
-		if err != nil {
-			return l.damaged(seq, last, "%v", err)
-		}
-		key, err := keyOf(m.Headers())
-		if err != nil || key != b.Key || m.Headers().Get(headerEvents) != strconv.Itoa(len(b.Events)) {
-			return l.damaged(seq, last, "its headers do not belong to its %d events", len(b.Events))
-		}
-		if last += uint64(len(b.Events)); last <= after {
-			return nil
-		}
-		b.Last = last
+	err := l.batches(ctx, after, func(b eventlog.Batch, _ uint64) error {
+		l.corrections.erase(&b)
 		return take(b)
 	})
 	if l.ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -51,8 +33,60 @@ func (l *Log) Follow(ctx context.Context, after uint64, take func(eventlog.Batch
 	return err
 }
 
-// messages hands the messages of the stream from one on to each, in order and without gaps, until ctx ends or each
-// fails. Whatever else goes wrong is tried again from where it was.
+// batches hands those that end after a sequence to each, with the message that counts for them. Where a message was
+// replaced, the batch is that of the message that stands for it.
+func (l *Log) batches(ctx context.Context, after uint64, each func(eventlog.Batch, uint64) error) error {
+	from := l.start(after)
+	last := from.before
+	return l.messages(ctx, from.message, false, func(m js.Msg, seq uint64) error {
+		if _, err := l.at.Wait(ctx, seq-1); err != nil { // it is counted in a moment
+			return err
+		}
+		h := l.headers(m, seq)
+		if h == nil || isCorrection(h) || l.repeats(seq) {
+			return nil
+		}
+		b, err := l.batch(ctx, m, seq)
+		if err != nil {
+			return l.damaged(seq, last, "%v", err)
+		}
+		key, err := keyOf(h)
+		if err != nil || key != b.Key || h.Get(headerEvents) != strconv.Itoa(len(b.Events)) {
+			return l.damaged(seq, last, "its headers do not belong to its %d events", len(b.Events))
+		}
+		if last += uint64(len(b.Events)); last <= after {
+			return nil
+		}
+		b.Last = last
+		return each(b, seq)
+	})
+}
+
+// batch decodes a message, or what stands for one that is gone: then m is nil.
+func (l *Log) batch(ctx context.Context, m js.Msg, seq uint64) (eventlog.Batch, error) {
+	if m != nil {
+		return eventlog.Decode(m.Data())
+	}
+	for {
+		r, _ := l.corrections.standIn(seq)
+		raw, err := l.message1(ctx, r.message)
+		if err == nil {
+			return eventlog.Decode(raw.Data)
+		}
+		if !errors.Is(err, js.ErrMsgNotFound) {
+			return eventlog.Batch{}, err
+		}
+		if err := l.findReplacements(ctx); err != nil { // it was replaced in turn
+			return eventlog.Batch{}, err
+		}
+		if again, _ := l.corrections.standIn(seq); again.message == r.message {
+			return eventlog.Batch{}, fmt.Errorf("message %d, which stands for it, is gone", r.message)
+		}
+	}
+}
+
+// messages hands the messages of the stream from one on to each, in order, until ctx ends or each fails. For messages
+// that were removed, each gets nil; any other gap is damage. Whatever else goes wrong is tried again from where it was.
 func (l *Log) messages(ctx context.Context, next uint64, headersOnly bool, each func(js.Msg, uint64) error) error {
 	for ctx.Err() == nil {
 		failed, err := l.some(ctx, &next, headersOnly, each)
@@ -89,11 +123,25 @@ func (l *Log) some(
 		if err != nil {
 			return nil, err
 		}
-		switch seq := meta.Sequence.Stream; {
-		case seq > *next && first: // it was asked for just now
-			return l.damaged(*next, l.tail.Last(), "it is gone, the next one is %d", seq), nil
-		case seq != *next:
-			return nil, errors.New("a message was lost on its way")
+		seq := meta.Sequence.Stream
+		if seq < *next {
+			return nil, errors.New("a message came twice")
+		}
+		for ; *next < seq; *next++ {
+			if !l.corrections.explains(*next) {
+				if !first { // it may be on its way
+					return nil, errors.New("a message was lost on its way")
+				}
+				if err := l.findReplacements(ctx); err != nil {
+					return nil, err
+				}
+				if !l.corrections.explains(*next) { // it was asked for just now
+					return l.damaged(*next, l.tail.Last(), "it is gone, the next one is %d", seq), nil
+				}
+			}
+			if err := each(nil, *next); err != nil {
+				return err, nil
+			}
 		}
 		if err := each(m, *next); err != nil {
 			return err, nil

@@ -78,6 +78,8 @@ type Log struct {
 
 	mu    sync.Mutex // guards count
 	count count
+
+	corrections *corrections
 }
 
 // Open connects to a server, or one of several separated by commas, makes the stream if it is not there, and counts
@@ -96,7 +98,8 @@ func Open(ctx context.Context, url string, o Options) (*Log, error) {
 		return nil, fmt.Errorf("event log %s: %w: %w", url, eventlog.ErrAway, err)
 	}
 	l := &Log{o: o, url: nc.ConnectedUrlRedacted(), subject: o.Stream + ".events", nc: nc,
-		count: count{keys: eventlog.NewReceipts(eventlog.KeptKeys), waiting: map[string]*eventlog.Receipt{}}}
+		corrections: newCorrections(),
+		count:       count{keys: eventlog.NewReceipts(eventlog.KeptKeys), waiting: map[string]*eventlog.Receipt{}}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	if err := l.open(ctx); err != nil {
 		l.Close()
@@ -119,6 +122,9 @@ func (l *Log) open(ctx context.Context) error {
 		if _, err = l.at.Wait(ctx, info.State.LastSeq-1); err != nil && ctx.Err() != nil {
 			err = fmt.Errorf("%w: counting reached message %d of %d", ctx.Err(), l.at.Last(), info.State.LastSeq)
 		}
+	}
+	if err == nil {
+		err = l.finishRemovals(ctx)
 	}
 	return err
 }
@@ -204,6 +210,7 @@ func (l *Log) Last() uint64 { return l.tail.Last() }
 func (l *Log) Close() error {
 	l.tail.End(eventlog.ErrClosed)
 	l.at.End(eventlog.ErrClosed)
+	l.corrections.tail.End(eventlog.ErrClosed)
 	l.cancel()
 	l.nc.Close()
 	l.work.Wait()

@@ -54,9 +54,10 @@ func (l *Log) wanted() js.StreamConfig {
 		}
 	}
 	return js.StreamConfig{
-		Name: l.o.Stream, Subjects: []string{l.subject}, Description: "events of dygmamba serve, a message a batch",
-		Storage: js.FileStorage, Replicas: replicas, Retention: js.LimitsPolicy, Discard: js.DiscardNew,
-		MaxMsgs: -1, MaxBytes: -1, Duplicates: window, DenyDelete: true, DenyPurge: true,
+		Name: l.o.Stream, Subjects: []string{l.subject, l.corrected()},
+		Description: "events of dygmamba serve, a message a batch", Storage: js.FileStorage, Replicas: replicas,
+		Retention: js.LimitsPolicy, Discard: js.DiscardNew,
+		MaxMsgs: -1, MaxBytes: -1, Duplicates: window, DenyPurge: true,
 	}
 }
 
@@ -79,7 +80,7 @@ func lossless(info *js.StreamInfo) error {
 	if len(wrong) > 0 {
 		return fmt.Errorf("its configuration could lose events: %s", strings.Join(wrong, "; "))
 	}
-	if info.State.FirstSeq > 1 {
+	if info.State.FirstSeq > 1 && info.State.Msgs == 0 { // else counting finds whether removals explain it
 		return fmt.Errorf("%w: it begins with message %d, those before are gone",
 			eventlog.ErrDamaged, info.State.FirstSeq)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -28,12 +29,14 @@ func Crashes(few int) int {
 const writers = 8
 
 // Ingest appends batches from several goroutines until the process is killed, and writes a line to out for each that
-// was acknowledged. It returns what went wrong.
+// was acknowledged. Of every few batches it removes some events, and writes a line about that too. It returns what went
+// wrong.
 func Ingest(l eventlog.Log, round int, out io.Writer) error {
 	failed := make(chan error)
 	var mu sync.Mutex // guards out
 	for w := range writers {
 		go func() {
+			var before eventlog.Receipt
 			for i := 0; ; i++ {
 				r, err := l.Append(context.Background(), crashKey(round, w, i), crashEvents(round, w, i))
 				if err != nil {
@@ -43,10 +46,32 @@ func Ingest(l eventlog.Log, round int, out io.Writer) error {
 				mu.Lock()
 				fmt.Fprintln(out, w, i, r.Last, r.Accepted, r.Again)
 				mu.Unlock()
+				if i%4 == 3 {
+					err := removeSome(l, before, r, func(line string) {
+						mu.Lock()
+						fmt.Fprintln(out, line)
+						mu.Unlock()
+					})
+					if err != nil {
+						failed <- err
+						return
+					}
+				}
+				before = r
 			}
 		}()
 	}
 	return <-failed
+}
+
+// removeSome removes the first event of two batches, in one removal.
+func removeSome(l eventlog.Log, a, b eventlog.Receipt, acknowledged func(line string)) error {
+	x, y := a.Last-uint64(a.Accepted)+1, b.Last-uint64(b.Accepted)+1
+	_, err := l.Remove(context.Background(), eventlog.Removal{Sequences: []uint64{x, y}, Note: fmt.Sprint(x, " ", y)})
+	if err == nil {
+		acknowledged(fmt.Sprint("removed ", x, " ", y))
+	}
+	return err
 }
 
 func crashKey(round, w, i int) string { return fmt.Sprintf("%d/%d/%d", round, w, i) }
@@ -62,7 +87,8 @@ type Checker struct {
 	receipts     map[string]eventlog.Receipt
 	seen         map[string]bool
 	read         uint64
-	next         [writers]int // what each writer of this round did not hear about
+	removed      map[[2]uint64]bool // pairs of sequences whose removal was acknowledged
+	next         [writers]int       // what each writer of this round did not hear about
 }
 
 // Round starts a process that calls Ingest with its standard output, lets kill end it and whatever else after a
@@ -100,11 +126,17 @@ func (c *Checker) listen(t *testing.T, round int, out io.Reader, heard chan<- st
 	c.next = [writers]int{}
 	if c.receipts == nil {
 		c.receipts, c.seen = map[string]eventlog.Receipt{}, map[string]bool{}
+		c.removed = map[[2]uint64]bool{}
 	}
 	first := true
 	for lines := bufio.NewScanner(out); lines.Scan(); first = false {
 		var w, i int
 		var r eventlog.Receipt
+		var pair [2]uint64
+		if n, _ := fmt.Sscanf(lines.Text(), "removed %d %d\n", &pair[0], &pair[1]); n == 2 {
+			c.removed[pair] = true
+			continue
+		}
 		if _, err := fmt.Sscan(lines.Text(), &w, &i, &r.Last, &r.Accepted, &r.Again); err != nil {
 			break // the end of a killed process
 		}
@@ -154,12 +186,41 @@ func (c *Checker) Check(t *testing.T, round int, l eventlog.Log) {
 			t.Fatalf("round %d: %s was acknowledged and is lost", round, key)
 		}
 	}
+	c.checkRemovals(t, l)
+}
+
+// checkRemovals: every removal that was acknowledged is there, and exactly what removals name is erased.
+func (c *Checker) checkRemovals(t *testing.T, l eventlog.Log) {
+	t.Helper()
+	want := map[uint64]bool{}
+	missing := maps.Clone(c.removed)
+	for _, r := range Removed(t, l, 0) {
+		pair := [2]uint64(r.Sequences)
+		if r.Note != fmt.Sprint(pair[0], " ", pair[1]) {
+			t.Errorf("removal %d of %v has the note %q", r.Number, pair, r.Note)
+		}
+		want[pair[0]], want[pair[1]] = true, true
+		delete(missing, pair)
+	}
+	if len(missing) > 0 {
+		t.Errorf("%d removals were acknowledged and are lost", len(missing))
+	}
+	for _, n := range erasedOf(t, Read(t, l, 0)) {
+		if !want[n] {
+			t.Errorf("event %d is erased, but no removal names it", n)
+		}
+		delete(want, n)
+	}
+	if len(want) > 0 {
+		t.Errorf("%d events are named by removals and not erased", len(want))
+	}
 }
 
 // Finish reads all of it once more.
 func (c *Checker) Finish(t *testing.T, l eventlog.Log) {
 	c.seen, c.read = map[string]bool{}, 0
 	c.readOn(t, l)
+	c.checkRemovals(t, l)
 	if len(c.seen) != len(c.receipts) {
 		t.Errorf("in the end %d batches are in the log, want %d", len(c.seen), len(c.receipts))
 	}
@@ -175,9 +236,10 @@ func (c *Checker) readOn(t *testing.T, l eventlog.Log) {
 			t.Errorf("%s has %d events up to %d, acknowledged was %+v", b.Key, len(b.Events), b.Last, r)
 		}
 		var round, w, i int
+		end := b.Events[len(b.Events)-1]
 		if _, err := fmt.Sscanf(b.Key, "%d/%d/%d", &round, &w, &i); err != nil ||
-			len(b.Events) != len(crashEvents(round, w, i)) || b.Events[len(b.Events)-1].Src != b.Key {
-			t.Errorf("%q has %d events, the last from %q", b.Key, len(b.Events), b.Events[len(b.Events)-1].Src)
+			len(b.Events) != len(crashEvents(round, w, i)) || end.Src != b.Key && !end.Erased {
+			t.Errorf("%q has %d events, the last from %q", b.Key, len(b.Events), end.Src)
 		}
 		c.read = b.Last
 	}

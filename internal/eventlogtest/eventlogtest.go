@@ -30,6 +30,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Store) {
 		{"large", large}, {"too large", tooLarge}, {"concurrent", concurrent}, {"same key at once", sameKey},
 		{"followers end", ends}, {"cancelled", cancelled}, {"closed", closed}, {"reopened", reopened},
 		{"events are the caller's", callers}, {"append while following", nested},
+		{"removals", removes}, {"removals at once", removesAtOnce}, {"removals end", removalsEnd},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, fresh(t)) })
 	}
