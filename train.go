@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/device/cpu"
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/await"
+	"github.com/dygmamba/dygmamba/internal/collective"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
@@ -62,6 +63,11 @@ type TrainOptions struct {
 	Strategies  []protocol.Negatives // negatives of the final evaluation; nil: random
 	TensorBoard bool
 
+	// Ranks are processes that share the batches, each with its own call of Train; nil: this one is alone. Shards is
+	// the number of parts that a batch is then cut into, 0: train.DefaultShards. Only rank 0 writes to Dir.
+	Ranks  *collective.Group
+	Shards int
+
 	until    int       // pause after this many epochs, and leave the test alone; 0: train to the end
 	deadline time.Time // of MaxTime; zero: none
 	planned  bool      // Limits are what MaxTime has room for
@@ -101,6 +107,9 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 	}
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
+	}
+	if err := o.fitsRanks(); err != nil {
+		return run.Summary{}, err
 	}
 	if o.FitAll {
 		return o.fitAll(ctx, factory)
@@ -154,7 +163,7 @@ func (o *TrainOptions) seeds(ctx context.Context, f model.Factory, proto *eval.P
 		}
 		r, err := job.Train(ctx)
 		if err != nil {
-			run.WriteSummary(o.Dir) // those that are over; the error is this one
+			o.writeSummary() // those that are over; the error is this one
 			return run.Summarize(runs), fmt.Errorf("seed %d: %w", seed, err)
 		}
 		runs = append(runs, r)
@@ -162,7 +171,35 @@ func (o *TrainOptions) seeds(ctx context.Context, f model.Factory, proto *eval.P
 	if o.until > 0 { // there is nothing to sum up yet
 		return run.Summarize(runs), nil
 	}
-	return run.Summarize(runs), run.WriteSummary(o.Dir)
+	return run.Summarize(runs), o.writeSummary()
+}
+
+// writeSummary sums up the runs of the directory, which is rank 0's to do.
+func (o *TrainOptions) writeSummary() error {
+	if !o.writes() {
+		return nil
+	}
+	return run.WriteSummary(o.Dir)
+}
+
+// writes says whether this process writes files.
+func (o *TrainOptions) writes() bool { return o.Ranks == nil || o.Ranks.Rank() == 0 }
+
+// fitsRanks refuses what ranks cannot share.
+func (o *TrainOptions) fitsRanks() error {
+	if o.Ranks == nil {
+		return nil
+	}
+	switch {
+	case o.Task != protocol.LinkPrediction && o.Task != "":
+		return fmt.Errorf("the task %s cannot be trained by several ranks, only %s", o.Task, protocol.LinkPrediction)
+	case o.MaxTime > 0:
+		return errors.New("a time limit cannot be used with ranks: each would end elsewhere; limit num_epochs instead")
+	case o.FitAll:
+		return errors.New("training on all events cannot be shared by ranks")
+	}
+	_, err := collective.NewShards(cmp.Or(o.Shards, train.DefaultShards), o.Ranks.Rank(), o.Ranks.Size())
+	return err
 }
 
 // protocol opens that of the training: with the parts of the events that runs of the directory began with.
@@ -330,12 +367,14 @@ func (o TrainOptions) run(f model.Factory, spec model.Spec, p *eval.Protocol, se
 		Model: o.Model, Factory: f, Spec: spec, Set: o.Set, Protocol: p, Device: o.Device, Seed: seed,
 		Dir: o.Dir, Resume: o.Resume, SaveEvery: o.SaveEvery, MemoryLimit: o.MemoryLimit, ByAP: o.ByAP,
 		TestEvery: o.TestEvery, Strategies: o.Strategies, TensorBoard: o.TensorBoard, Log: o.Log, Until: o.until,
-		From: o.From,
+		From: o.From, Ranks: o.Ranks, Shards: o.Shards,
 	}
 	if r.SaveEvery == 0 {
 		r.SaveEvery = 30 * time.Second
 	}
-	if o.Dir != "" {
+	if !o.writes() {
+		r.Dir, r.TensorBoard = "", false
+	} else if o.Dir != "" {
 		r.Dir = run.SeedDir(o.Dir, seed)
 	}
 	if o.Task == protocol.NodeClassification {

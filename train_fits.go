@@ -19,6 +19,7 @@ import (
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
+	"github.com/dygmamba/dygmamba/train"
 )
 
 // fits refuses, before anything is trained, to begin what has begun, to go on with other settings, to train one more
@@ -34,6 +35,9 @@ func (o *TrainOptions) fits(proto *eval.Protocol) error {
 	}
 	now := run.Config{Model: o.Model, Data: o.Set.Name, Spec: spec, Sampling: o.Set.Sampling, ByAP: o.ByAP,
 		TF32: device.Rounds(o.Device)}
+	if o.Ranks != nil {
+		now.Shards = cmp.Or(o.Shards, train.DefaultShards)
+	}
 	now.Hashes = run.Hashes{Data: o.Set.Hash(), Split: proto.Split().Hash}
 	if l := proto.Limits(); l.Any() {
 		now.Limits = &l

@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/await"
+	"github.com/dygmamba/dygmamba/internal/collective"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/replay"
@@ -65,6 +66,8 @@ type Options struct {
 	Shares protocol.Shares
 
 	Limits Limits // parts of the events; the zero value is all
+
+	Ranks *collective.Group // processes that share the batches of an evaluation of links; nil: this one has all
 
 	OnBatch   func(done, total int) // progress of every pass that asks; may be nil
 	OnWarm    func(done, total int) // progress of Warm, in events of training and validation; may be nil

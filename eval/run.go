@@ -13,6 +13,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/calibration"
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/collective"
 	"github.com/dygmamba/dygmamba/replay"
 	"github.com/dygmamba/dygmamba/sample"
 )
@@ -84,7 +85,8 @@ func Run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log,
 
 // measure does so for a part.
 func (p *Protocol) measure(ctx context.Context, s replay.Scorer, pass replay.Pass, part Part) (Result, error) {
-	start := tally{tell: p.options.OnAnswers, until: p.until, calibration: p.options.Calibration}
+	start := tally{tell: p.options.OnAnswers, until: p.until, calibration: p.options.Calibration,
+		ranks: p.options.Ranks}
 	start.firsts.first = p.FirstMeetings(part)
 	t, err := run(ctx, s, pass, p.parts[part], start)
 	if err != nil {
@@ -104,6 +106,12 @@ func run(ctx context.Context, s replay.Scorer, p replay.Pass, events *event.Log,
 	p.Negatives.Reset()
 	_, ranks := s.(replay.Ranker)
 	t.scorer, t.logits, t.hash, t.total = starter(s), !ranks, newNegativesHash(), events.Len()
+	if t.ranks != nil {
+		if err := t.together(ctx, s, p, events); err != nil {
+			return nil, fmt.Errorf("evaluate: %w", err)
+		}
+		return &t, nil
+	}
 	for step, err := range p.Batches(ctx, s, events.All()) {
 		if err == nil {
 			err = t.ask(step)
@@ -173,6 +181,7 @@ type tally struct {
 	tell     func(Answers) // nil: nobody listens
 	right    []bool
 
+	ranks       *collective.Group // that share the batches; nil: there are no others
 	firsts      firstTally
 	calibration *calibration.Map
 	reliable    calibration.Tally
@@ -202,6 +211,11 @@ func (t *tally) judge(q *question) error {
 	if err := t.scorer.Finish(); err != nil {
 		return fmt.Errorf("score batch %d: %w", q.batch, err)
 	}
+	return t.measure(q)
+}
+
+// measure measures the scores of a batch.
+func (t *tally) measure(q *question) error {
 	if err := noneNaN(q.queries, q.scores); err != nil {
 		return fmt.Errorf("score batch %d: %w", q.batch, err)
 	}

@@ -16,6 +16,8 @@ type gatherer struct {
 	plan    sample.Plan
 	queries []sample.Query
 	part    []byte // state of one generator
+	always  bool   // batches of other ranks are gathered too
+	shard   []sample.Query
 }
 
 func newGatherer(p Pass, plan sample.Plan) (*gatherer, error) {
@@ -25,7 +27,7 @@ func newGatherer(p Pass, plan sample.Plan) (*gatherer, error) {
 	if plan.Picker != nil {
 		plan.Picker = sample.Bind(plan.Picker, p.Past, p.Sampling, p.Seed)
 	}
-	return &gatherer{pass: p, plan: plan}, nil
+	return &gatherer{pass: p, plan: plan, always: plan.Picker != nil}, nil
 }
 
 // fill makes s the step of a span.
@@ -44,9 +46,42 @@ func (g *gatherer) fill(s *Step, number int, span event.Span) {
 	}
 	b := s.Batch
 	b.Positives, b.Events = n, span
-	sample.Gatherer{Threads: g.pass.Threads}.Gather(g.pass.Past, g.plan, g.queries, b)
+	part := g.pass.Part
+	s.Other = part != nil && number%part.Size != part.Rank
+	switch {
+	case g.pass.Shards.Count > 0:
+		g.fillShards(s, rounds)
+	case s.Other && !g.always:
+		b.Queries = append(b.Queries[:0], g.queries...)
+	default:
+		sample.Gatherer{Threads: g.pass.Threads}.Gather(g.pass.Past, g.plan, g.queries, b)
+	}
 	s.state = g.state(s.state[:0])
 	s.Gathered = time.Since(began)
+}
+
+// fillShards gathers the parts of a step that this rank computes: some of the positives, with the negatives of these.
+func (g *gatherer) fillShards(s *Step, rounds int) {
+	shards, n := g.pass.Shards, s.Span.Len()
+	s.Batch.Queries = append(s.Batch.Queries[:0], g.queries...)
+	for len(s.Shards) < shards.Count {
+		s.Shards = append(s.Shards, new(sample.Batch))
+	}
+	first, last := shards.Own()
+	for i, b := range s.Shards {
+		if (i < first || i >= last) && !g.always {
+			continue
+		}
+		lo, hi := shards.Events(i, n)
+		g.shard = g.shard[:0]
+		for round := range 1 + rounds {
+			g.shard = append(g.shard, g.queries[round*n+lo:round*n+hi]...)
+		}
+		b.Positives, b.Events = hi-lo, s.Span.Slice(lo, hi)
+		if hi > lo {
+			sample.Gatherer{Threads: g.pass.Threads}.Gather(g.pass.Past, g.plan, g.shard, b)
+		}
+	}
 }
 
 // state is where negatives and picker stand: for each its length, 0 if it cannot tell, and its bytes.

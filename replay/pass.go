@@ -8,6 +8,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/internal/collective"
 	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
@@ -25,7 +26,12 @@ type Pass struct {
 	Sampling    protocol.Sampling // who picks random neighbours; "" is protocol.Reference
 	Seed        uint64            // of randomly picked neighbours: the reference takes 0 in training, 1 in evaluation
 	Threads     int               // that gather; 0: as many as Go may use
-	Order       protocol.Order    // in which a Memory learns of the events; "" is protocol.Strict
+	// Shards cuts each batch into parts that are gathered one by one; the zero value leaves it whole. Only the parts of
+	// this rank are gathered, or all where neighbours are picked at random: all ranks then draw the same.
+	Shards collective.Shards
+	// Part is which batches of a walk are gathered by this rank, where several share the questions; nil: all.
+	Part  *Part
+	Order protocol.Order // in which a Memory learns of the events; "" is protocol.Strict
 
 	OnBatch func(done, total int) // told after every batch how many of the events are done; may be nil
 }
@@ -36,11 +42,16 @@ type Step struct {
 	Span   event.Span // the positives
 	// queries about them, then about their negatives: all positives' first, then all second ones, …
 	Batch    *sample.Batch
-	Gathered time.Duration // that drawing and gathering took, on their own goroutine
-	Waited   time.Duration // that the loop had to wait for it
+	Shards   []*sample.Batch // with Pass.Shards: its parts, those of other ranks without rows; Batch has only queries
+	Other    bool            // with Pass.Part: another rank asks about this batch, which may not be gathered
+	Gathered time.Duration   // that drawing and gathering took, on their own goroutine
+	Waited   time.Duration   // that the loop had to wait for it
 
 	state []byte
 }
+
+// Part is one of several ranks that share the batches of a walk: batch i is for rank i modulo Size.
+type Part struct{ Rank, Size int }
 
 // State says where the draws stand after this batch, for Continue. It may be kept.
 func (s *Step) State() []byte { return s.AppendState(nil) }
@@ -76,6 +87,9 @@ func (p Pass) walk(
 			p.BatchSize = min(p.BatchSize, n) // memory is looked for by what there is to gather
 		}
 		g, err := newGatherer(p, by.Plan())
+		if m, ok := by.(Memory); ok && p.Order == protocol.Arrival && m != nil && g != nil {
+			g.always = true // what was gathered is remembered
+		}
 		if err == nil && start != nil {
 			err = start(g)
 		}

@@ -37,6 +37,12 @@ type Config struct {
 	From *From `json:"from,omitempty"`
 	// Fit says that a run learned from all events, and which run chose how long; nil: it kept some for its test.
 	Fit *Fit `json:"fit,omitempty"`
+	// Ranks is how many processes shared the batches, on Hosts, and Shards how many parts a batch was cut into for
+	// that, which decides the order of sums; 0: one process had whole batches. The number of ranks changes no result,
+	// and may change when a run goes on.
+	Ranks  int      `json:"ranks,omitempty"`
+	Shards int      `json:"shards,omitempty"`
+	Hosts  []string `json:"hosts,omitempty"`
 	// Limits are the parts of the events that a time limit left for training and validation; nil: all.
 	Limits *eval.Limits `json:"limits,omitempty"`
 }
@@ -167,7 +173,10 @@ func (c Config) facts() map[string]string {
 		list["tf32"] = fmt.Sprint(c.TF32)
 		list["the data's hash"], list["the split's hash"] = c.Hashes.Data, c.Hashes.Split
 	}
-	list["limits"], list["from"], list["fit"] = "none", "none", "none"
+	list["limits"], list["from"], list["fit"], list["shards"] = "none", "none", "none", "none"
+	if c.Shards > 0 {
+		list["shards"] = fmt.Sprint(c.Shards)
+	}
 	if c.From != nil {
 		list["from"] = c.From.Checkpoint
 	}

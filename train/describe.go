@@ -32,12 +32,13 @@ func (t *trainer) config(ctx context.Context) (run.Config, error) {
 		return run.Config{}, err
 	}
 	facts := run.FactsOf(t.Set)
+	ranks, hosts := t.ranks()
 	return run.Config{
 		Model: t.Run.Model, Spec: spec, Data: t.Set.Name, Path: t.seen(t.Set.Path), Backbone: t.seen(t.Backbone),
 		Sampling: t.Set.Sampling, Seed: t.Seed, ByAP: t.ByAP, Final: t.Strategies, TF32: device.Rounds(t.Device),
 		Params: t.Learner.Model.Params().Count(),
 		Hashes: run.Hashes{Data: data, Split: t.Protocol.Split().Hash, Negatives: negatives}, Facts: &facts,
-		Limits: limits, From: t.from, Fit: t.refit(),
+		Limits: limits, From: t.from, Fit: t.refit(), Ranks: ranks, Shards: t.shards(), Hosts: hosts,
 	}, nil
 }
 

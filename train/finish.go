@@ -15,18 +15,14 @@ import (
 
 // finish evaluates the best epoch on the test sets.
 func (t *trainer) finish(ctx context.Context) (run.Result, error) {
-	best := t.best
-	if t.Dir != "" {
-		var err error
-		if best, err = checkpoint.Load(t.dir.Path(run.CheckpointFile)); err != nil {
-			return run.Result{}, fmt.Errorf("best epoch: %w", err)
-		}
+	best, err := t.bestEpoch(ctx)
+	if err != nil {
+		return run.Result{}, fmt.Errorf("best epoch: %w", err)
 	}
 	if err := Restore(t.Learner.Model, t.Classifier(), best); err != nil {
 		return run.Result{}, fmt.Errorf("best epoch: %w", err)
 	}
 	r := t.standing()
-	var err error
 	if r.Checkpoint, err = t.dir.Hash(run.CheckpointFile); err != nil {
 		return run.Result{}, fmt.Errorf("best epoch: %w", err)
 	}
@@ -67,6 +63,17 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 		r.Task = t.Protocol.Task()
 	}
 	return r, t.dir.WriteJSON(run.ResultFile, r)
+}
+
+// bestEpoch is its checkpoint.
+func (t *trainer) bestEpoch(ctx context.Context) (checkpoint.File, error) {
+	switch {
+	case t.filed:
+		return t.fileOfRoot(ctx, run.CheckpointFile)
+	case t.Dir != "":
+		return checkpoint.Load(t.dir.Path(run.CheckpointFile))
+	}
+	return t.best, nil
 }
 
 func later(a, b time.Time) time.Time {

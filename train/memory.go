@@ -87,7 +87,7 @@ func (r *Run) hostFits() error {
 // plan runs one step without computing anything, which tells what a real one will take at most, and compares with what
 // is there.
 func (r *Run) plan(ctx context.Context, pass replay.Pass) (Memory, error) {
-	need, err := r.need(ctx, pass, r.Spec.Training.BatchSize)
+	need, err := r.needOf(ctx, pass, r.Spec.Training.BatchSize)
 	if err != nil {
 		return need, err
 	}
@@ -127,7 +127,7 @@ func (r *Run) hint(ctx context.Context, pass replay.Pass, limit int64) (string, 
 	fit, above := 0, r.Spec.Training.BatchSize
 	for above-fit > 1 {
 		batch := (fit + above) / 2
-		need, err := r.need(ctx, pass, batch)
+		need, err := r.needOf(ctx, pass, batch)
 		if err != nil {
 			return "", err
 		}
@@ -149,6 +149,18 @@ func (r *Run) lighter(before, after string) string {
 		return ""
 	}
 	return before + r.Factory.Lighter + after
+}
+
+// needOf is what training takes with batches of a size, of which a step has one shard where ranks share them.
+func (r *Run) needOf(ctx context.Context, pass replay.Pass, batch int) (Memory, error) {
+	need, err := r.need(ctx, pass, batch)
+	k := r.shards()
+	if k == 0 || err != nil {
+		return need, err
+	}
+	shard, err := r.need(ctx, pass, (batch+k-1)/k)
+	need.Step, need.stepRoom = shard.Step, shard.stepRoom
+	return need, err
 }
 
 // need is what training takes with batches of a size.

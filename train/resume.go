@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/run"
-	"github.com/dygmamba/dygmamba/sample"
 )
 
 // takeUp leaves the directory with a configuration, that of a new run or of the one that goes on.
@@ -51,14 +51,33 @@ func (t *trainer) restore(f checkpoint.File, now run.Config) error {
 	if err := t.ours(run.LastFile, f, was); err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
-	if err := json.Unmarshal([]byte(f.Meta["train"]), &t.at); err != nil {
-		return fmt.Errorf("resume: %w", run.Foreignf("%s holds no state of a training (%v)",
-			t.dir.Path(run.LastFile), err))
+	if err := t.goOn(f, string(was.Spec) != string(now.Spec)); err != nil {
+		return err
 	}
 	if err := t.bestIsThere(was); err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
-	if err := t.prolong(string(was.Spec) != string(now.Spec)); err != nil {
+	t.kept = true
+	var err error
+	t.epochs, err = t.dir.ReadLog(t.at.Epoch)
+	t.before = len(t.epochs)
+	moved := was.Path != now.Path || string(was.Spec) != string(now.Spec) || was.Ranks != now.Ranks ||
+		!slices.Equal(was.Hosts, now.Hosts)
+	if err != nil || !moved {
+		return err
+	}
+	// The data were moved, it is to last longer, or others compute.
+	was.Path, was.Spec, was.Ranks, was.Hosts = now.Path, now.Spec, now.Ranks, now.Hosts
+	return t.dir.WriteJSON(run.ConfigFile, was)
+}
+
+// goOn continues from a saved state; changed says whether settings did.
+func (t *trainer) goOn(f checkpoint.File, changed bool) error {
+	if err := json.Unmarshal([]byte(f.Meta["train"]), &t.at); err != nil {
+		return fmt.Errorf("resume: %w", run.Foreignf("%s holds no state of a training (%v)",
+			t.dir.Path(run.LastFile), err))
+	}
+	if err := t.prolong(changed); err != nil {
 		return fmt.Errorf("resume %s: %w", t.Dir, err)
 	}
 	if err := Restore(t.Learner.Model, t.Classifier(), f); err != nil {
@@ -67,20 +86,10 @@ func (t *trainer) restore(f checkpoint.File, now run.Config) error {
 	if err := f.RestoreOptimizer(t.Optim); err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
-	if r, ok := t.pass.Negatives.(sample.Resumable); ok && t.at.Batch == 0 {
-		if err := r.SetState(t.at.Negatives); err != nil {
-			return fmt.Errorf("resume: %w", err)
-		}
+	if err := t.resumeNegatives(); err != nil {
+		return fmt.Errorf("resume: %w", err)
 	}
-	t.kept = true
-	var err error
-	t.epochs, err = t.dir.ReadLog(t.at.Epoch)
-	t.before = len(t.epochs)
-	if err != nil || was.Path == now.Path && string(was.Spec) == string(now.Spec) {
-		return err
-	}
-	was.Path, was.Spec = now.Path, now.Spec // the data were moved, or it is to last longer
-	return t.dir.WriteJSON(run.ConfigFile, was)
+	return nil
 }
 
 // ours says what is wrong with a checkpoint of the run's directory that was not written by this run.

@@ -115,7 +115,13 @@ func (t *trainer) save(spent time.Duration) error {
 }
 
 // peak is the device memory of a step, also where a resumed training has none to take.
-func (t *trainer) peak() int64 { return max(t.at.Peak, t.Tape.Bytes()) }
+// Shards differ, and who has which depends on the number of ranks: what was planned for the largest does not.
+func (t *trainer) peak() int64 {
+	if t.sharded != nil {
+		return max(t.at.Peak, t.planned)
+	}
+	return max(t.at.Peak, t.Tape.Bytes())
+}
 
 // weights is a checkpoint of the model as it is now: parameters, and what it remembers. It holds nothing that differs
 // between two runs of the same configuration.

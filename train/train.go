@@ -11,6 +11,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/collective"
 	"github.com/dygmamba/dygmamba/internal/tensorboard"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
@@ -42,6 +43,9 @@ type Run struct {
 	Strategies  []protocol.Negatives // negatives of the final evaluation; nil: random
 	TensorBoard bool                 // write event files to Dir
 	Until       int                  // pause after this many epochs, and leave the test alone; 0: train to the end
+
+	Ranks  *collective.Group // processes that share the batches; nil: this one has all
+	Shards int               // that a batch is then cut into; 0: DefaultShards
 
 	Log     *slog.Logger    // nil: silent
 	OnStep  func(Step)      // after every batch; may be nil

@@ -52,6 +52,10 @@ type trainer struct {
 	underway *pendingStep // launched, results to come
 	meter    eval.Meter
 
+	sharded *Sharded // takes the steps where ranks share them
+	filed   bool     // rank 0 keeps files
+	planned int64    // device memory of a step, as it was planned
+
 	// what validation said last, where probabilities are to be fitted to it
 	said calibration.Answers
 }
@@ -83,7 +87,16 @@ func (r *Run) open(ctx context.Context) (*trainer, error) {
 	if err := errors.Join(guarded, err); err != nil {
 		return nil, err
 	}
-	if err := t.begin(ctx); err != nil {
+	if r.Ranks != nil {
+		err = t.share(ctx) // and nobody writes before all have read
+	}
+	if err == nil {
+		err = t.begin(ctx)
+	}
+	if err == nil && r.Ranks != nil {
+		err = t.startTogether(ctx)
+	}
+	if err != nil {
 		t.close()
 		return nil, err
 	}
@@ -115,6 +128,7 @@ func (t *trainer) build(need Memory) (err error) {
 		return err
 	}
 	t.Tape.Reserve(need.stepRoom)
+	t.planned = need.Step
 	if t.Classifier() != nil {
 		if err := t.takeBackbone(); err != nil {
 			return err
@@ -169,6 +183,7 @@ func (t *trainer) epoch(ctx context.Context) error {
 			return err
 		}
 	}
+	t.noteSlow()
 	trained := time.Now()
 	e := run.Epoch{Epoch: t.at.Epoch + 1}
 	e.Loss, e.AP, e.AUC = t.at.Sums.means()
@@ -212,7 +227,12 @@ func (t *trainer) walk(ctx context.Context) (waited time.Duration, err error) {
 		}
 		waited += step.Waited
 		done += step.Span.Len()
-		if err := t.step(step, done); err != nil {
+		if t.sharded != nil {
+			err = t.stepTogether(ctx, step, done)
+		} else {
+			err = t.step(step, done)
+		}
+		if err != nil {
 			return waited, err
 		}
 	}

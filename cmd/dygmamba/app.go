@@ -21,6 +21,7 @@ type app struct {
 	console  *term.Console
 	running  bool // flags and arguments were fine
 	answered bool // out has its document
+	args     []string
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {

@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/checkpoint"
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eval"
+	"github.com/dygmamba/dygmamba/internal/collective"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
@@ -46,9 +47,15 @@ func (a *app) exitCode(err error) int {
 	var found *dataset.InputError
 	var input *inputError
 	var records *run.Error
+	var lost *collective.LostError
+	var launched *launchError
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &launched):
+		return launched.exit()
+	case errors.As(err, &lost):
+		return exitFailed
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case !a.running, errors.As(err, &usage), errors.Is(err, model.ErrSetting), errors.Is(err, dataset.ErrUnknown),

@@ -130,6 +130,7 @@ type deviceFlags struct {
 	tf32    bool   // --tf32, of commands that learn
 
 	rounding *pflag.Flag // --tf32, where there is one
+	gpu      int         // number of the GPU on this machine
 }
 
 func (f *deviceFlags) add(cmd *cobra.Command) {
@@ -163,7 +164,7 @@ func (f *deviceFlags) open(a *app) (device.Device, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	dev, note, err := open.Device(f.name, open.Options{Threads: f.threads, Exact: !f.tf32})
+	dev, note, err := open.Device(f.name, open.Options{Threads: f.threads, GPU: f.gpu, Exact: !f.tf32})
 	if err != nil {
 		return nil, err
 	}

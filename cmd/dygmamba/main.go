@@ -95,7 +95,7 @@ func launch(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 		}
 	}()
 	root := newRoot(a)
-	a.json = asksForJSON(args)
+	a.json, a.args = asksForJSON(args), args
 	root.SetArgs(args)
 	cmd := root
 	var err error

@@ -28,6 +28,7 @@ type trainFlags struct {
 	what      modelFlags
 	where     deviceFlags
 	runs      runFlags
+	ranks     rankFlags
 	negatives protocol.Negatives // --negatives
 	limit     string             // --memory-limit
 	options   dygmamba.TrainOptions
@@ -41,64 +42,72 @@ type trainFlags struct {
 
 func newTrain(a *app) *cobra.Command {
 	var f trainFlags
-	o := &f.options
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Train a model on a data set, with one or more seeds",
 		Args:  takes(),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			o.Began = time.Now()
-			if o.Resume && f.runs.out == "" {
-				return usagef("--resume needs --out, the directory of the run to continue")
-			}
-			if err := f.checkSweep(); err != nil {
-				return err
-			}
-			if err := f.remember(cmd.Flags().Changed); err != nil {
-				return err
-			}
-			if err := f.chooseTask(cmd.Flags().Changed); err != nil {
-				return err
-			}
-			if err := f.check(); err != nil {
-				return err
-			}
-			defer memory.Limit(o.MemoryLimit)()
-			if o.Set, err = f.data.open(cmd.Context(), a); err != nil {
-				return err
-			}
-			defer o.Set.Close()
-			if o.Device, err = f.where.open(a); err != nil {
-				return err
-			}
-			defer o.Device.Close()
-			o.Model, o.Preset, o.Settings = f.what.name, f.what.preset, f.what.set
-			o.Dir, o.Threads = f.runs.out, f.where.threads
-			if err := f.configure(a); err != nil {
-				return err
-			}
-			if len(f.sweep) > 0 {
-				return f.runSweep(cmd.Context(), a)
-			}
-			progress := watch(a, o)
-			summary, err := dygmamba.Train(cmd.Context(), *o)
-			progress.done()
-			if errors.Is(err, context.Canceled) {
-				a.log().Info(afterwards(o.Dir))
-			}
-			if err != nil {
-				return err
-			}
-			for _, r := range summary.Runs {
-				a.warnFew(r.Results)
-			}
-			return a.emit(summary, func(w io.Writer, s term.Style) error {
-				return writeSummary(w, s, o.Set, o.Dir, summary)
-			})
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.ranks.run(cmd, a, func(ctx context.Context) error { return f.train(ctx, cmd, a) })
 		},
 	}
 	f.add(cmd)
 	return cmd
+}
+
+// train does what the flags say, alone or as one of several ranks.
+func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, a *app) (err error) {
+	o := &f.options
+	o.Began = time.Now()
+	if o.Resume && f.runs.out == "" {
+		return usagef("--resume needs --out, the directory of the run to continue")
+	}
+	if err := f.checkSweep(); err != nil {
+		return err
+	}
+	if err := f.remember(cmd.Flags().Changed); err != nil {
+		return err
+	}
+	if err := f.chooseTask(cmd.Flags().Changed); err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	if err := f.takeRanks(); err != nil {
+		return err
+	}
+	defer memory.Limit(o.MemoryLimit)()
+	if o.Set, err = f.data.open(ctx, a); err != nil {
+		return err
+	}
+	defer o.Set.Close()
+	if o.Device, err = f.where.open(a); err != nil {
+		return err
+	}
+	defer o.Device.Close()
+	o.Model, o.Preset, o.Settings = f.what.name, f.what.preset, f.what.set
+	o.Dir, o.Threads = f.runs.out, f.where.threads
+	if err := f.configure(a); err != nil {
+		return err
+	}
+	if len(f.sweep) > 0 {
+		return f.runSweep(ctx, a)
+	}
+	progress := watch(a, o)
+	summary, err := dygmamba.Train(ctx, *o)
+	progress.done()
+	if errors.Is(err, context.Canceled) {
+		a.log().Info(afterwards(o.Dir))
+	}
+	if err != nil {
+		return err
+	}
+	for _, r := range summary.Runs {
+		a.warnFew(r.Results)
+	}
+	return a.emit(summary, func(w io.Writer, s term.Style) error {
+		return writeSummary(w, s, o.Set, o.Dir, summary)
+	})
 }
 
 func (f *trainFlags) add(cmd *cobra.Command) {
@@ -139,6 +148,7 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 		"number of epochs between test measurements; shown, never used to choose an epoch (default: never)")
 	flags.BoolVar(&o.TensorBoard, "tensorboard", false, "write TensorBoard event files to --out")
 	completeWith(cmd, "negatives", append(protocol.Published(), protocol.All)...)
+	f.ranks.add(cmd)
 	f.addSweep(cmd)
 }
 

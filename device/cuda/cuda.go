@@ -16,6 +16,7 @@ import (
 
 // Options says how to open the GPU.
 type Options struct {
+	GPU  int  // which of them, from 0; where there are fewer they are counted again from the first
 	TF32 bool // let matrix products of steps that learn round their operands to TF32
 }
 
@@ -71,7 +72,7 @@ const (
 // bytes; the size cuBLAS recommends for Hopper, given up front so that steps can be captured
 const blasWorkspace = 32 << 20
 
-// Open opens the first GPU. The error wraps device.ErrUnavailable when there is none, and says why.
+// Open opens a GPU. The error wraps device.ErrUnavailable when there is none, and says why.
 func Open(o Options) (device.Device, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -80,13 +81,16 @@ func Open(o Options) (device.Device, error) {
 		return nil, err
 	}
 	d := &Device{drv: drv, tf32: o.TF32, one: 1, graphs: map[int]*recording{}}
-	var gpu, major, minor int32
+	var gpu, count, major, minor int32
 	steps := []struct {
 		what string
 		run  func() int
 	}{
 		{"cuInit", func() int { return call(drv.init, 0) }},
-		{"cuDeviceGet", func() int { return call(drv.deviceGet, ptr(&gpu), 0) }},
+		{"cuDeviceGetCount", func() int { return call(drv.deviceCount, ptr(&count)) }},
+		{"cuDeviceGet", func() int {
+			return call(drv.deviceGet, ptr(&gpu), uintptr(o.GPU%max(1, int(count))))
+		}},
 		{"cuDeviceGetAttribute", func() int {
 			return call(drv.deviceAttribute, ptr(&major), attributeMajor, uintptr(gpu))
 		}},

@@ -84,22 +84,23 @@ func bind(functions map[string]*uintptr, names ...string) error {
 
 // driver holds the addresses of the driver API's functions.
 type driver struct {
-	init, deviceGet, deviceName, deviceAttribute, memInfo          uintptr
-	contextRetain, contextRelease, contextSet                      uintptr
-	moduleLoad, moduleFunction, functionAttribute, launch          uintptr
-	alloc, free, hostAlloc, hostFree                               uintptr
-	copyIn, copyOut, copyWithin, fill                              uintptr
-	streamCreate, streamSync, streamWait, eventCreate, eventRecord uintptr
-	eventSync                                                      uintptr
-	captureBegin, captureEnd, graphInstantiate, graphLaunch        uintptr
-	graphDestroy, graphExecDestroy                                 uintptr
-	errorString                                                    uintptr
+	init, deviceCount, deviceGet, deviceName, deviceAttribute, memInfo uintptr
+	contextRetain, contextRelease, contextSet                          uintptr
+	moduleLoad, moduleFunction, functionAttribute, launch              uintptr
+	alloc, free, hostAlloc, hostFree                                   uintptr
+	copyIn, copyOut, copyWithin, fill                                  uintptr
+	streamCreate, streamSync, streamWait, eventCreate, eventRecord     uintptr
+	eventSync                                                          uintptr
+	captureBegin, captureEnd, graphInstantiate, graphLaunch            uintptr
+	graphDestroy, graphExecDestroy                                     uintptr
+	errorString                                                        uintptr
 }
 
 func openDriver() (*driver, error) {
 	d := &driver{}
 	return d, bind(map[string]*uintptr{
-		"cuInit": &d.init, "cuDeviceGet": &d.deviceGet, "cuDeviceGetName": &d.deviceName,
+		"cuInit": &d.init, "cuDeviceGetCount": &d.deviceCount,
+		"cuDeviceGet": &d.deviceGet, "cuDeviceGetName": &d.deviceName,
 		"cuDeviceGetAttribute": &d.deviceAttribute, "cuMemGetInfo_v2": &d.memInfo,
 		"cuDevicePrimaryCtxRetain": &d.contextRetain, "cuDevicePrimaryCtxRelease_v2": &d.contextRelease,
 		"cuCtxSetCurrent": &d.contextSet, "cuModuleLoadData": &d.moduleLoad, "cuModuleGetFunction": &d.moduleFunction,

@@ -17,10 +17,11 @@ var Names = []string{"auto", "cpu", "cuda"}
 // Options says how to open a device.
 type Options struct {
 	Threads int  // CPU threads; 0: all
+	GPU     int  // which GPU of this machine, from 0
 	Exact   bool // GPU: matrix products of steps that learn do not round their operands to TF32; others never do
 }
 
-func (o Options) gpu() cuda.Options { return cuda.Options{TF32: !o.Exact} }
+func (o Options) gpu() cuda.Options { return cuda.Options{GPU: o.GPU, TF32: !o.Exact} }
 
 // Device opens a device. "auto" takes the GPU when it is usable; otherwise it takes the CPU and note says why.
 func Device(name string, o Options) (dev device.Device, note string, err error) {

@@ -23,7 +23,8 @@ type Layer struct {
 // Layers is the house, from the ground up.
 var Layers = []Layer{
 	{Both, []string{
-		"internal/arch", "internal/atomicfile", "internal/await", "internal/brokertest", "internal/disk",
+		"internal/arch", "internal/atomicfile", "internal/await", "internal/brokertest", "internal/collective",
+		"internal/disk",
 		"internal/golden", "internal/idset", "internal/jsonobject", "internal/memory", "internal/mersenne",
 		"internal/npy", "internal/pairs", "internal/parallel", "internal/pcg64", "internal/pyset",
 		"internal/release", "internal/rng", "internal/suggest", "internal/tensorboard", "internal/term",
@@ -31,7 +32,7 @@ var Layers = []Layer{
 	}},
 
 	{Both, []string{"calibration", "internal/vectors", "protocol"}},
-	{Both, []string{"internal/page", "internal/paper"}},
+	{Both, []string{"internal/collectivetest", "internal/page", "internal/paper"}},
 	{Both, []string{"client", "eventlog"}},
 	{Both, []string{"internal/eventlogtest", "eventlog/*"}},
 
@@ -101,7 +102,7 @@ var Outside = map[string][]string{
 	"github.com/spf13/pflag":              {"cmd/*"},
 	"github.com/parquet-go/parquet-go":    {"dataset/internal/table", "internal/vectors"},
 	"github.com/nlpodyssey/gopickle":      {"checkpoint"},
-	"github.com/ebitengine/purego":        {"device/cuda"},
+	"github.com/ebitengine/purego":        {"device/cuda", "internal/collective"},
 	"gonum.org/v1/plot":                   {"cmd/*"},
 	"github.com/nats-io/nats.go":          {"eventlog/jetstream", "internal/brokertest"},
 	"github.com/nats-io/nats-server/v2":   {"internal/brokertest"}, // tests alone

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dygmamba/dygmamba/internal/collective"
+	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/train"
+)
+
+// rankFlags say how many processes share a training.
+type rankFlags struct {
+	ranks  int // --ranks
+	shards int // --shards
+	group  *collective.Group
+}
+
+func (f *rankFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.ranks, "ranks", 0, "number of processes that share the training: runs the installed mpirun "+
+		"(default: one process; or those that mpirun, srun or torchrun started)")
+	flags.IntVar(&f.shards, "shards", 0, fmt.Sprintf("with ranks: number of parts that each batch is cut into, a "+
+		"power of two; results depend on it, and not on the number of ranks (default: %d)", train.DefaultShards))
+}
+
+// run calls f: in this process when it is alone or one of several ranks, or in those that it starts with --ranks.
+func (f *rankFlags) run(cmd *cobra.Command, a *app, work func(context.Context) error) error {
+	if f.ranks < 0 || f.shards < 0 {
+		return usagef("--ranks is %d and --shards is %d, must not be negative", f.ranks, f.shards)
+	}
+	l, err := collective.Discover(os.Getenv)
+	switch {
+	case err != nil:
+		return err
+	case l == nil && f.ranks > 0:
+		return f.launch(cmd.Context(), a)
+	case l == nil && f.shards > 0:
+		return usagef("--shards is for trainings with ranks, see --ranks")
+	case l == nil:
+		return work(cmd.Context())
+	}
+	return f.join(cmd.Context(), a, l, work)
+}
+
+// join makes this process one of several ranks.
+func (f *rankFlags) join(ctx context.Context, a *app, l *collective.Launch, work func(context.Context) error) error {
+	g, err := l.Join(ctx, os.Getenv)
+	if err != nil {
+		return err
+	}
+	if f.ranks > 0 && f.ranks != g.Size() {
+		return usagef("--ranks is %d, but %s started %d", f.ranks, g.Engine().Name(), g.Size())
+	}
+	if ctx, err = g.Watched(ctx); err != nil {
+		return err
+	}
+	f.group = g
+	stderr := a.err
+	if g.Rank() > 0 { // rank 0 speaks for all
+		a.out, a.err = term.NewOutput(io.Discard), io.Discard
+		a.console = term.NewConsole(io.Discard, true)
+	}
+	err = work(ctx)
+	if err == nil {
+		return g.Close()
+	}
+	var lost *collective.LostError
+	if errors.As(context.Cause(ctx), &lost) {
+		err = lost
+	}
+	if g.Rank() > 0 && (lost != nil || !errors.Is(err, context.Canceled)) {
+		fmt.Fprintf(stderr, "rank %d on %s stops: %v\n", g.Rank(), g.Hosts()[g.Rank()], err)
+	}
+	g.Abort(err)
+	return err
+}
+
+// takeRanks puts what a rank has to know into the options of a training.
+func (f *trainFlags) takeRanks() error {
+	g := f.ranks.group
+	if g == nil {
+		return nil
+	}
+	if len(f.sweep) > 0 {
+		return usagef("--sweep cannot be used with ranks: let each trial have one process, see --queue and --shard")
+	}
+	if f.where.threads == 0 {
+		f.where.threads = max(1, runtime.GOMAXPROCS(0)/g.Sharing())
+		runtime.GOMAXPROCS(f.where.threads)
+	}
+	f.where.gpu, _ = g.Local()
+	f.options.Ranks, f.options.Shards = g, f.ranks.shards
+	return nil
+}
+
+// launchError is the end of the program that starts ranks; they have said why.
+type launchError struct{ code int }
+
+func (e *launchError) Error() string { return fmt.Sprintf("mpirun ended with exit code %d", e.code) }
+
+func (e *launchError) exit() int {
+	switch e.code {
+	case exitUsage, exitBadInput, exitInterrupted:
+		return e.code
+	}
+	return exitFailed
+}
+
+// launch starts the same command as ranks.
+func (f *rankFlags) launch(ctx context.Context, a *app) error {
+	program, err := exec.LookPath("mpirun")
+	if err != nil {
+		return errors.New("--ranks needs mpirun: install Open MPI (openmpi-bin) or MPICH (mpich)")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	c := exec.CommandContext(ctx, program, append([]string{"-n", fmt.Sprint(f.ranks), self}, a.args...)...)
+	c.Stdin, c.Stdout, c.Stderr = a.in, a.out, a.err
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	c.WaitDelay = time.Minute
+	c.Env = append(os.Environ(), "OMPI_MCA_odls_base_sigkill_timeout=30") // to save what was done
+	if f.ranks > runtime.NumCPU() {
+		c.Env = append(c.Env, "OMPI_MCA_rmaps_base_oversubscribe=1")
+	}
+	if os.Geteuid() == 0 {
+		c.Env = append(c.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	}
+	a.answered = true // by rank 0
+	err = c.Run()
+	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
+		return &launchError{ended.ExitCode()}
+	}
+	return err
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/run"
+)
+
+// launchers are the programs that start ranks.
+var launchers = []string{"mpirun.openmpi", "mpirun.mpich"}
+
+// launcher is how a program starts this test binary as ranks of dygmamba.
+func launcher(t *testing.T, name string, ranks int, args []string) *exec.Cmd {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("there is no %s", name)
+	}
+	cmd := exec.Command(path, "-n", strconv.Itoa(ranks), os.Args[0])
+	cmd.Env = append(os.Environ(), childArgs+"="+strings.Join(args, "\n"), "OMPI_ALLOW_RUN_AS_ROOT=1",
+		"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1")
+	return cmd
+}
+
+// rankModels train within a second or so.
+var rankModels = map[string][]string{
+	"dygmamba": {"channel_embedding_dim=8", "time_feat_dim=8", "max_input_sequence_length=8",
+		"max_interaction_times=4"},
+	"walkmamba": {"channel_embedding_dim=8", "time_feat_dim=8", "max_input_sequence_length=8",
+		"max_interaction_times=4"},
+	"graphmixer": {"time_feat_dim=8", "num_neighbors=4"},
+	"tgn":        {"time_feat_dim=8", "num_neighbors=3"},
+}
+
+func rankArgs(data, model, out string, more ...string) []string {
+	args := []string{"train", "--data", data, "--model", model, "--out", out, "--device", "cpu", "-q", "--resume"}
+	for _, s := range append([]string{"node_feat_dim=8", "edge_feat_dim=8", "num_epochs=1"}, rankModels[model]...) {
+		args = append(args, "--set", s)
+	}
+	return append(args, more...)
+}
+
+func rankData(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "periodic.dgm")
+	set, err := dataset.Periodic(dataset.PeriodicOptions{Events: 2000})
+	if err == nil {
+		err = dataset.Save(path, set)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// rankFiles are what must not depend on the number of ranks.
+func rankFiles(t *testing.T, out string) []byte {
+	t.Helper()
+	dir := run.SeedDir(out, 0)
+	return append(content(t, dir, run.CheckpointFile), content(t, dir, run.LastFile)...)
+}
+
+// TestMPIRanks wants the same bytes from any number of ranks of both families of MPI.
+func TestMPIRanks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	data := rankData(t)
+	for model := range rankModels {
+		t.Run(model, func(t *testing.T) {
+			var want []byte
+			for _, c := range []struct{ launcher, ranks int }{{0, 1}, {0, 2}, {0, 4}, {1, 2}} {
+				out := filepath.Join(t.TempDir(), "run")
+				cmd := launcher(t, launchers[c.launcher], c.ranks, rankArgs(data, model, out))
+				if text, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%s -n %d: %v\n%s", launchers[c.launcher], c.ranks, err, text)
+				}
+				got := rankFiles(t, out)
+				if want == nil {
+					want = got
+				}
+				if !bytes.Equal(got, want) {
+					t.Errorf("%s -n %d wrote other bytes", launchers[c.launcher], c.ranks)
+				}
+			}
+		})
+	}
+}
+
+// TestKilledRanks kills ranks of a training with SIGKILL, one at a time, and resumes it with another number of ranks.
+// The others must stop within ten seconds and say which rank was lost. DYGMAMBA_KILLS sets how often, 2 otherwise.
+func TestKilledRanks(t *testing.T) {
+	if testing.Short() || runtime.GOOS != "linux" {
+		t.Skip("kills processes")
+	}
+	kills := 2
+	if n, err := strconv.Atoi(os.Getenv("DYGMAMBA_KILLS")); err == nil {
+		kills = n
+	}
+	data, whole, out := rankData(t), filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "killed")
+	args := func(out string) []string {
+		return rankArgs(data, "tgn", out, "--set", fmt.Sprintf("num_epochs=%d", 2+kills/2), "--set", "batch_size=40",
+			"--save-every", "1ns")
+	}
+	began := time.Now()
+	if text, err := launcher(t, launchers[0], 1, args(whole)).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	length := time.Since(began)
+	slowest, done := time.Duration(0), 0
+	for i := range kills {
+		cmd := launcher(t, launchers[i%len(launchers)], 2+i%3, args(out))
+		var text bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &text, &text
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(length/8 + time.Duration(rand.Int64N(int64(length)/2)))
+		if victim := pickRank(cmd.Process.Pid); victim > 0 {
+			syscall.Kill(victim, syscall.SIGKILL)
+			done++
+		}
+		killed := time.Now()
+		err := cmd.Wait()
+		if took := time.Since(killed); err != nil && took > slowest {
+			slowest = took
+		}
+		if said := strings.ToLower(text.String()); err != nil && !strings.Contains(said, "rank") &&
+			!strings.Contains(said, "killed") {
+			t.Errorf("nobody says which rank was lost:\n%s", text.String())
+		}
+	}
+	if slowest > 10*time.Second {
+		t.Errorf("the others stopped %v after a rank was killed, want 10 s", slowest)
+	}
+	if text, err := launcher(t, launchers[0], 2, args(out)).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	t.Logf("%d kills; the others stopped within %v", done, slowest.Round(time.Millisecond))
+	if done == 0 || !bytes.Equal(rankFiles(t, out), rankFiles(t, whole)) {
+		t.Errorf("after %d kills it ended with other bytes", done)
+	}
+}
+
+// pickRank is a process, one of those that a launcher has started directly or through its own helpers, that runs this
+// test binary; 0: there is none yet.
+func pickRank(launcher int) int {
+	own, _ := os.Readlink("/proc/self/exe")
+	parents := map[int]int{}
+	var ranks []int
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
+		if len(fields) > 1 {
+			parents[pid], _ = strconv.Atoi(fields[1])
+		}
+	}
+	for pid := range parents {
+		exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		for p := pid; p > 1 && exe == own; p = parents[p] {
+			if p == launcher {
+				ranks = append(ranks, pid)
+				break
+			}
+		}
+	}
+	if len(ranks) == 0 {
+		return 0
+	}
+	return ranks[rand.IntN(len(ranks))]
+}
+
+// TestRanksFlag starts ranks by itself.
+func TestRanksFlag(t *testing.T) {
+	if _, err := exec.LookPath("mpirun"); err != nil || testing.Short() {
+		t.Skip("there is no mpirun, or no time for it")
+	}
+	out := filepath.Join(t.TempDir(), "run")
+	args := rankArgs(rankData(t), "graphmixer", out, "--ranks", "2")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), childArgs+"="+strings.Join(args, "\n"))
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if r, err := run.Open(run.SeedDir(out, 0)); err != nil || r.Config.Ranks != 2 {
+		t.Errorf("%v: recorded %d ranks", err, r.Config.Ranks)
+	}
+	t.Setenv("RANK", "0")
+	t.Setenv("WORLD_SIZE", "1")
+	t.Setenv("MASTER_ADDR", "localhost")
+	t.Setenv("MASTER_PORT", "1")
+	if r := program(t, rankArgs("x", "graphmixer", out)...); r.code == 0 || !strings.Contains(r.err, "use mpirun") {
+		t.Errorf("torchrun's variables on a CPU: %d, %s", r.code, r.err)
+	}
+}

@@ -1,0 +1,10 @@
+//go:build !linux || nogpu
+
+package collective
+
+import "fmt"
+
+// OpenMPI says that this build cannot open libraries.
+func OpenMPI(string) (Engine, error) {
+	return nil, fmt.Errorf("%w: this build of the program opens no libraries; use the usual one for Linux", ErrNoMPI)
+}
