@@ -34,8 +34,10 @@ func (s *Server) take(r *http.Request, key string, b *body, lines int) (receipt 
 	if err != nil {
 		return receipt, err
 	}
+	read := tracePart(r.Context(), "read the events")
 	d := eventDecoder{limits: s.limits(), set: s.options.Set, width: s.engine.width, before: lines}
 	events, err := d.decode(b.text, b.kind)
+	read()
 	if err != nil {
 		return receipt, err
 	}
@@ -45,7 +47,9 @@ func (s *Server) take(r *http.Request, key string, b *body, lines int) (receipt 
 	if err := s.room.refuse(len(events)); err != nil {
 		return receipt, err
 	}
+	kept := tracePart(r.Context(), "append to the log and apply")
 	receipt, err = s.engine.ingest(r.Context(), bound, events)
+	kept()
 	s.health.ingested(err)
 	switch {
 	case err != nil:

@@ -42,6 +42,7 @@ type job struct {
 	probability func(logit float32) (probability float64) // by the model that answered
 	err         error
 	done        chan struct{}
+	taken       func() // ends the span of waiting for the lane
 }
 
 // pair is a query with the names of its nodes.
@@ -85,9 +86,11 @@ func (l *lane) ask(j *job) error {
 		return errMoved
 	default:
 	}
+	j.taken = tracePart(j.ctx, "wait for the model")
 	select {
 	case l.jobs <- j:
 	default:
+		j.taken()
 		return fail("busy", "too many requests are waiting")
 	}
 	select {
@@ -175,6 +178,8 @@ func (l *lane) answer(j *job) {
 
 // one answers a job that is not only queries.
 func (l *lane) one(j *job) (err error) {
+	j.taken()
+	defer tracePart(j.ctx, "answer")()
 	switch err := j.ctx.Err(); {
 	case err != nil:
 		return err
@@ -203,12 +208,14 @@ func (l *lane) score(jobs []*job) {
 	var qs []predict.Query
 	var live []*job
 	for _, j := range jobs {
+		j.taken()
 		if j.err = j.ctx.Err(); j.err != nil || err != nil || !l.mayAnswer(j) {
 			j.err = errors.Join(j.err, err)
 			close(j.done)
 			continue
 		}
 		live = append(live, j)
+		defer tracePart(j.ctx, "score")()
 		for _, p := range j.pairs {
 			qs = append(qs, at.query(p))
 		}

@@ -44,6 +44,9 @@ func (s *Server) logRequest(what route, r *http.Request, id string, status int, 
 	client, _, _ := net.SplitHostPort(r.RemoteAddr)
 	attrs := []slog.Attr{slog.String("request_id", id), slog.String("route", what.pattern), slog.Int("status", status),
 		slog.Float64("seconds", time.Since(began).Seconds()), slog.String("client", client)}
+	if trace := traceID(r.Context()); trace != "" {
+		attrs = append(attrs, slog.String("trace_id", trace))
+	}
 	if err != nil {
 		attrs = append(attrs, slog.String("error", err.Error()))
 	}

@@ -24,6 +24,12 @@ type route struct {
 	how     manner
 }
 
+// path is the pattern without the method.
+func (r route) path() string {
+	_, path, _ := strings.Cut(r.pattern, " ")
+	return path
+}
+
 // manner is what is different about a route.
 type manner int
 
@@ -83,6 +89,7 @@ func (s *Server) serve(what route, w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Request-Id", id)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
+	r, ended := s.traceRequest(what, r, id)
 	doc, err := s.admit(what, w, r, began)
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime)) // nobody reads for longer
 	if err != nil {
@@ -92,6 +99,7 @@ func (s *Server) serve(what route, w http.ResponseWriter, r *http.Request) {
 	}
 	s.metrics.request(what.pattern, status, time.Since(began))
 	s.logRequest(what, r, id, status, began, err)
+	ended(status, err)
 }
 
 // admit checks the host, the origin, the token and the limits, and then handles the request.

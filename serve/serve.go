@@ -21,6 +21,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
 	"github.com/dygmamba/dygmamba/predict"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Options say what a server serves. Set, Log and Checkpoint are required.
@@ -42,6 +43,9 @@ type Options struct {
 	Learn     Learning
 	Surprises Surprises
 	Quality   bool // measure the model on new events, for the page and for metrics
+
+	// Tracing makes the spans of requests; nil: requests are not traced.
+	Tracing trace.TracerProvider
 
 	LogRequests bool // write a line about every request, not only about those that fail
 

@@ -173,6 +173,12 @@ func (s *serving) run(ctx context.Context, a *app) error {
 		return s.tryOut(ctx, a)
 	}
 	s.listen.Logger = o.Logger
+	if traces, err := tracing(ctx, o.Logger); err != nil {
+		return err
+	} else if traces != nil {
+		o.Tracing = traces
+		defer endTracing(traces, o.Logger)
+	}
 	port, err := serve.Listen(s.listen)
 	if err != nil {
 		return err

@@ -108,6 +108,7 @@ var Outside = map[string][]string{
 	"github.com/nats-io/nats-server/v2":   {"internal/brokertest"}, // tests alone
 	"github.com/prometheus/client_golang": {"serve"},
 	"go.etcd.io/bbolt":                    {"eventlog/embedded"},
+	"go.opentelemetry.io/otel":            {"serve", "cmd/*"},
 	"github.com/google/go-cmp":            {"dataset/internal/input/inputtest"},
 	"pgregory.net/rapid":                  {"internal/streamtest"},
 }
