@@ -30,8 +30,8 @@ func newGatherer(p Pass, plan sample.Plan) (*gatherer, error) {
 	return &gatherer{pass: p, plan: plan, always: plan.Picker != nil}, nil
 }
 
-// fill makes s the step of a span.
-func (g *gatherer) fill(s *Step, number int, span event.Span) {
+// fill makes s the step of a span. It may be left unfinished when done is closed.
+func (g *gatherer) fill(done <-chan struct{}, s *Step, number int, span event.Span) {
 	began := time.Now()
 	s.Number, s.Span = number, span
 	n, rounds := span.Len(), g.pass.PerPositive
@@ -50,18 +50,18 @@ func (g *gatherer) fill(s *Step, number int, span event.Span) {
 	s.Other = part != nil && number%part.Size != part.Rank
 	switch {
 	case g.pass.Shards.Count > 0:
-		g.fillShards(s, rounds)
+		g.fillShards(done, s, rounds)
 	case s.Other && !g.always:
 		b.Queries = append(b.Queries[:0], g.queries...)
 	default:
-		sample.Gatherer{Threads: g.pass.Threads}.Gather(g.pass.Past, g.plan, g.queries, b)
+		sample.Gatherer{Threads: g.pass.Threads, Done: done}.Gather(g.pass.Past, g.plan, g.queries, b)
 	}
 	s.state = g.state(s.state[:0])
 	s.Gathered = time.Since(began)
 }
 
 // fillShards gathers the parts of a step that this rank computes: some of the positives, with the negatives of these.
-func (g *gatherer) fillShards(s *Step, rounds int) {
+func (g *gatherer) fillShards(done <-chan struct{}, s *Step, rounds int) {
 	shards, n := g.pass.Shards, s.Span.Len()
 	s.Batch.Queries = append(s.Batch.Queries[:0], g.queries...)
 	for len(s.Shards) < shards.Count {
@@ -79,7 +79,7 @@ func (g *gatherer) fillShards(s *Step, rounds int) {
 		}
 		b.Positives, b.Events = hi-lo, s.Span.Slice(lo, hi)
 		if hi > lo {
-			sample.Gatherer{Threads: g.pass.Threads}.Gather(g.pass.Past, g.plan, g.shard, b)
+			sample.Gatherer{Threads: g.pass.Threads, Done: done}.Gather(g.pass.Past, g.plan, g.shard, b)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (g *gatherer) ahead(ctx context.Context, events event.Span) *ahead {
 		for span := range events.Batches(g.pass.BatchSize) {
 			select {
 			case s := <-a.free:
-				g.fill(s, number, span)
+				g.fill(ctx.Done(), s, number, span)
 				a.full <- s
 			case <-a.quit:
 				return

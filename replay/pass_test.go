@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/index"
@@ -352,6 +353,46 @@ func TestCancelEndsTheLoop(t *testing.T) {
 		}
 		if !errors.Is(last, context.Canceled) || batches != 3 || by.observed != 300 {
 			t.Errorf("error %v after %d batches, %d events observed", last, batches, by.observed)
+		}
+	})
+}
+
+// endless is an extra that gathers until nobody wants the batch any more.
+type endless struct{ begun chan struct{} }
+
+func (e *endless) Name() string            { return "endless" }
+func (e *endless) Check(index.View) error  { return nil }
+func (e *endless) Bytes([]float64) float64 { return 0 }
+func (e *endless) NewPart() sample.Part    { return e }
+func (e *endless) Shape() uint64           { return 0 }
+
+func (e *endless) Gather(g *sample.Gathering) {
+	close(e.begun)
+	for !g.Stopped() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// What takes long to gather hears of the end, and the batch that it leaves unfinished is not handed out.
+func TestCancelEndsTheGathering(t *testing.T) {
+	log := streamtest.Generate(shape, 1)
+	synctest.Test(t, func(t *testing.T) { // fails if the gathering goes on
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		e := &endless{make(chan struct{})}
+		go func() {
+			<-e.begun
+			cancel()
+		}()
+		by, began := newAsks(t, sample.Recent), time.Now()
+		by.plan.Extras = []sample.Extra{e}
+		for step, err := range newPass(t, log).Batches(ctx, by, log.All()) {
+			if step != nil || !errors.Is(err, context.Canceled) {
+				t.Errorf("step %v and error %v, want none but that of the context", step, err)
+			}
+		}
+		if took := time.Since(began); took > time.Second { // of the bubble's clock
+			t.Errorf("it took %v to stop", took)
 		}
 	})
 }

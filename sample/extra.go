@@ -72,7 +72,18 @@ type Gathering struct {
 	Batch   *Batch
 	Threads int
 
+	done <-chan struct{}
 	work *work
+}
+
+// Stopped says that nobody wants the batch any more. What takes long asks now and then, and returns.
+func (g *Gathering) Stopped() bool {
+	select {
+	case <-g.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // Parallel calls do for 0 to n−1, on several threads. Each thread has a number below Threads and gets ascending i.
@@ -129,7 +140,7 @@ type ownedPart struct {
 }
 
 // extras fills the parts of the batch.
-func (w *work) extras() {
+func (w *work) extras(done <-chan struct{}) {
 	b := w.batch
 	b.Extras = b.Extras[:0]
 	for i, e := range w.plan.Extras {
@@ -141,7 +152,7 @@ func (w *work) extras() {
 		}
 		b.Extras = append(b.Extras, w.parts[i].part)
 	}
-	w.gathering = Gathering{w.past, &w.plan, b, len(w.workers), w}
+	w.gathering = Gathering{w.past, &w.plan, b, len(w.workers), done, w}
 	for _, part := range b.Extras {
 		part.Gather(&w.gathering)
 	}

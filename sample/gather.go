@@ -11,7 +11,8 @@ func Gather(past index.View, p Plan, qs []Query, b *Batch) { Gatherer{}.Gather(p
 
 // Gatherer gathers on a number of threads. What it finds does not depend on how many they are.
 type Gatherer struct {
-	Threads int // 0: as many as Go may use
+	Threads int             // 0: as many as Go may use
+	Done    <-chan struct{} // closed when nobody wants the batch any more: it may then be left unfinished; nil: never
 }
 
 // Gather fills b with what the plan asks for about the queries. A query at t is answered from what happened strictly
@@ -44,7 +45,7 @@ func (g Gatherer) Gather(past index.View, p Plan, qs []Query, b *Batch) {
 	if p.Distinct {
 		w.distinct()
 	}
-	w.extras()
+	w.extras(g.Done)
 	w.end()
 }
 

@@ -62,7 +62,7 @@ func benchmarkGather(b *testing.B, l *event.Log, plan Plan) {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
 			batch := &Batch{Positives: len(qs) / 2}
 			for b.Loop() {
-				Gatherer{threads}.Gather(past, plan, qs, batch)
+				Gatherer{Threads: threads}.Gather(past, plan, qs, batch)
 			}
 			b.ReportMetric(float64(len(qs)*b.N)/b.Elapsed().Seconds(), "queries/s")
 		})

@@ -65,7 +65,7 @@ func TestGatherPlainly(t *testing.T) {
 		var b Batch
 		for plan, p := range plans {
 			for name, view := range views(t, events) {
-				Gatherer{2}.Gather(view, p, qs, &b)
+				Gatherer{Threads: 2}.Gather(view, p, qs, &b)
 				want := plainly(events, p, qs)
 				if diff := different(&want, &b); diff != "" {
 					t.Fatalf("%s, %s: %s", plan, name, diff)
@@ -111,8 +111,8 @@ func checkPromise(t interface {
 	var got, want Batch
 	for plan, p := range plans {
 		for name := range whole {
-			Gatherer{2}.Gather(whole[name], p, qs, &got)
-			Gatherer{1}.Gather(known[name], p, qs, &want)
+			Gatherer{Threads: 2}.Gather(whole[name], p, qs, &got)
+			Gatherer{Threads: 1}.Gather(known[name], p, qs, &want)
 			if diff := different(&want, &got); diff != "" {
 				t.Fatalf("%s, %s, at %v: depends on what comes later: %s", plan, name, at, diff)
 			}

@@ -214,10 +214,10 @@ func TestBatchReuse(t *testing.T) {
 	} {
 		qs := pairQueries(l, 97-15*i)
 		fresh := Batch{Positives: len(qs) / 2}
-		Gatherer{1}.Gather(view, plan, qs, &fresh)
+		Gatherer{Threads: 1}.Gather(view, plan, qs, &fresh)
 		for _, threads := range []int{1, 2, 3, 8} {
 			b.Positives = len(qs) / 2
-			Gatherer{threads}.Gather(view, plan, qs, &b)
+			Gatherer{Threads: threads}.Gather(view, plan, qs, &b)
 			if diff := different(&fresh, &b); diff != "" {
 				t.Fatalf("plan %d, %d threads: %s", i, threads, diff)
 			}
@@ -242,7 +242,7 @@ func TestGatherAllocatesOnce(t *testing.T) {
 		"picker": {Draws: Both(Draw{Neighbors: 20, RowLen: 20}), Picker: &record{asked: make([]event.Node, 0, 1<<16)}},
 	} {
 		b := Batch{Positives: len(qs) / 2}
-		if n := testing.AllocsPerRun(50, func() { Gatherer{2}.Gather(view, plan, qs, &b) }); n != 0 {
+		if n := testing.AllocsPerRun(50, func() { Gatherer{Threads: 2}.Gather(view, plan, qs, &b) }); n != 0 {
 			t.Errorf("%s: %v allocations a batch", name, n)
 		}
 	}

@@ -80,52 +80,56 @@ func (r *Run) probe(ctx context.Context) (inOrder bool, err error) {
 	return inOrder, nil
 }
 
-// probeSteps is the time of a training event: of a first small step, which makes room in memory and builds the index,
-// then of whole ones where these are short enough.
+// probeSteps is the time of a training event: of small steps, the first of which makes room in memory and builds the
+// index, then of whole ones where these are short enough.
 func (r *Run) probeSteps(ctx context.Context, l *Learner, by replay.Planner, proto *eval.Protocol, limit time.Duration,
 ) (float64, error) {
 	events := proto.TrainEvents()
 	size := r.Spec.Training.BatchSize
-	small := events.Slice(max(0, events.Len()-max(1, size/10)), events.Len())
+	small, few := max(1, size/10), 3
+	last := events.Slice(max(0, events.Len()-few*small), events.Len())
 	each := 0.0
 	for range 2 { // the first makes room
-		took, _, err := r.steps(ctx, l, by, proto, small, 0)
-		if err != nil {
+		var err error
+		if each, err = r.steps(ctx, l, by, proto, last, small, limit); err != nil {
 			return 0, err
 		}
-		each = took / float64(max(1, small.Len()))
 		if each*float64(size) > limit.Seconds() {
 			return each, nil
 		}
 	}
-	took, done, err := r.steps(ctx, l, by, proto, events, limit)
-	if done > 0 {
-		each = took / float64(done)
-	}
-	return each, err
+	return r.steps(ctx, l, by, proto, events, size, limit)
 }
 
-// steps takes steps until a time has passed, and says how long they took and how many events they had.
+// steps takes steps until a time has passed, and says how long an event took. The first step does not count where there
+// are others: it does what is done once in an epoch, however many events that has.
 func (r *Run) steps(ctx context.Context, l *Learner, by replay.Planner, proto *eval.Protocol, events event.Span,
-	limit time.Duration) (seconds float64, done int, err error) {
+	size int, limit time.Duration) (each float64, err error) {
 	pass, err := proto.Train(r.Seed)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	pass.OnBatch = nil
-	began := time.Now()
+	pass.OnBatch, pass.BatchSize = nil, size
+	began, done := time.Now(), 0
+	var first time.Duration
 	loss := make([]float32, 1)
 	for step, err := range pass.Batches(ctx, by, events) {
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 		l.Step(step.Batch, uint64(done))
 		r.Device.Read(loss, l.Loss.Data) // when it is there, the step is over
-		if done += step.Span.Len(); time.Since(began) > limit {
+		if done += step.Span.Len(); done <= size {
+			first = time.Since(began)
+		}
+		if time.Since(began)-first > limit {
 			break
 		}
 	}
-	return time.Since(began).Seconds(), done, nil
+	if done > size {
+		return (time.Since(began) - first).Seconds() / float64(done-size), nil
+	}
+	return time.Since(began).Seconds() / float64(max(1, done)), nil
 }
 
 // probeScores is the time of an event of validation: of one small batch, then of whole ones. The first makes room, and

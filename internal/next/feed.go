@@ -76,6 +76,9 @@ func (e *Examples) Gather(g *sample.Gathering) {
 	defer f.mu.Unlock()
 	gen := rng.New(f.seed, fmt.Sprintf("candidates of epoch %d from event %d", f.epoch, events.First()))
 	e.reset()
+	if events.Len() > 0 && !f.walk.reach(events.Time[0], g.Stopped) {
+		return
+	}
 	for i := range events.Len() {
 		e.add(f.walk.Before(events.Time[i]), events.Src[i], events.Dst[i], events.Time[i], gen)
 	}

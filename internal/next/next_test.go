@@ -343,3 +343,23 @@ func TestUnseen(t *testing.T) {
 		t.Errorf("4 seen once, 2 seen twice: %v", got)
 	}
 }
+
+// A walk that has far to go stops on the way, and goes on from there.
+func TestWalkStops(t *testing.T) {
+	log := event.NewLog(0)
+	for i := range 20_000 {
+		if _, err := log.Append(event.Event{Src: 1, Dst: 2, Time: float64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, asked := NewWalk(log.All(), 1e5), 0
+	if w.reach(19_000, func() bool { asked++; return asked == 3 }) || w.done == 0 || w.done > 10_000 {
+		t.Errorf("stopped after %d events, want some", w.done)
+	}
+	if !w.reach(19_000, func() bool { return false }) || w.done < 14_000 || w.done > 19_000 {
+		t.Errorf("%d events are counted, want most of those before", w.done)
+	}
+	if w.Before(19_000); w.done != 19_000 {
+		t.Errorf("%d events are counted, want 19000", w.done)
+	}
+}

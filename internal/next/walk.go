@@ -22,6 +22,18 @@ func (w *Walk) Follow(events event.Span, goesOn bool) {
 	}
 }
 
+// reach goes through the events before a time, as Before does, unless it is stopped on the way.
+func (w *Walk) reach(t event.Time, stopped func() bool) bool {
+	const some = 1 << 12 // events, which take a few milliseconds
+	for i := w.done + some; i < w.events.Len() && w.events.Time[i] < t; i += some {
+		if stopped() {
+			return false
+		}
+		w.Before(w.events.Time[i])
+	}
+	return true
+}
+
 // Before is what is known strictly before a time. A time earlier than that of the last call starts over, so ask in
 // the order of time. The counts are valid until the next call.
 func (w *Walk) Before(t event.Time) *Counts {

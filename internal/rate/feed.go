@@ -117,9 +117,12 @@ func (e *Examples) Gather(g *sample.Gathering) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.table == nil {
-		f.table = f.newTable()
+		f.table = f.newTable(g.Stopped)
 	}
 	t := f.table
+	if t == nil { // nobody waits for it
+		return
+	}
 	gen := rng.New(f.seed, fmt.Sprintf("rates of epoch %d from event %d", f.epoch, g.Batch.Events.First()))
 	e.Now.reset(n * (1 + pointsPerEvent))
 	e.Ahead.reset(n * aheadRows)

@@ -245,3 +245,31 @@ func TestFarAway(t *testing.T) {
 		t.Errorf("after half a year of silence the rate is %v a day", f.Now*day)
 	}
 }
+
+// The table of an epoch goes through all training events. It stops where nobody wants it any more, and is drawn again
+// by the next who asks.
+func TestTableStops(t *testing.T) {
+	log := stream(t, 120, 3)
+	if log.Len() < 2*someEvents {
+		t.Fatalf("%d events are too few for this test", log.Len())
+	}
+	f := NewFeed(clock, 1)
+	f.Begin(0, log.All())
+	asked := 0
+	if got := f.newTable(func() bool { asked++; return asked == 2 }); got != nil || asked != 2 {
+		t.Errorf("a table %v after it was asked %d times, want none after 2", got != nil, asked)
+	}
+	done := make(chan struct{})
+	close(done)
+	var b sample.Batch
+	plan := sample.Plan{Extras: []sample.Extra{f}}
+	b.Events = log.All().Slice(0, 10)
+	sample.Gatherer{Done: done}.Gather(nil, plan, nil, &b)
+	if f.table != nil {
+		t.Error("there is a table although nobody waited")
+	}
+	sample.Gather(nil, plan, nil, &b)
+	if f.table == nil {
+		t.Error("there is no table for the next batch")
+	}
+}

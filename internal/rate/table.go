@@ -29,8 +29,8 @@ const (
 	tablePoints = 160_000
 )
 
-// newTable goes through the training period.
-func (f *Feed) newTable() *table {
+// newTable goes through the training period. It is nil if that was stopped.
+func (f *Feed) newTable(stopped func() bool) *table {
 	n := f.events.Len()
 	t := &table{gen: rng.New(f.seed, fmt.Sprintf("rates of epoch %d", f.epoch)), times: map[event.Node][]event.Time{},
 		sweep: NewSweep(f.events, f.clock, 2, mix(mix(f.seed, 0x7a7e), uint64(f.epoch))), end: f.events.Time[n-1]}
@@ -41,6 +41,9 @@ func (f *Feed) newTable() *table {
 	t.points.reset(min(4*n, tablePoints))
 	t.ahead.reset(min(n, tableEvents) * aheadRows)
 	for i := range n {
+		if i%someEvents == 0 && stopped() {
+			return nil
+		}
 		t.sweep.Before(f.events.Time[i], t.add)
 		u := f.events.Src[i]
 		if t.sweep.State.Count(u) == 0 { // a source's first event is left out
@@ -52,6 +55,9 @@ func (f *Feed) newTable() *table {
 	}
 	return t
 }
+
+// someEvents is how many events are gone through before anyone looks whether to go on: a few milliseconds.
+const someEvents = 1 << 12
 
 // place is where the next example goes, −1 for one that is not kept: each is kept with the same probability.
 func (k *kept) place(gen *rng.Source, most int) int {

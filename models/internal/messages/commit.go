@@ -30,6 +30,7 @@ func (m *Memory) LoadEvents(tp *grad.Tape, b *sample.Batch) {
 	m.now, m.nowAt = nil, nil
 	k := span.Len()
 	e.nodes = m.loadRows(tp, span.Src, span.Dst)
+	m.state.Touch(m.host)
 	e.last = e.nodes
 	if m.cfg.Last == ByTime {
 		e.last = m.loadLatest(tp, span)

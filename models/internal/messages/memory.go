@@ -76,6 +76,7 @@ func New(dev device.Device, nodes int, c Config, cell Cell, time nn.TimeEncoder,
 	m.message = m.state.Add("message", c.Message())
 	m.sent = m.state.Add("message_time", 2)
 	m.waiting = m.state.Add("has_message", 1)
+	m.state.Touch(nil) // LoadEvents says which
 	return m
 }
 
