@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -14,6 +15,7 @@ import (
 type gatherer struct {
 	pass    Pass
 	plan    sample.Plan
+	unit    *sample.Plan // of units that are gathered ahead too; nil: none are
 	queries []sample.Query
 	part    []byte // state of one generator
 	always  bool   // batches of other ranks are gathered too
@@ -30,7 +32,8 @@ func newGatherer(p Pass, plan sample.Plan) (*gatherer, error) {
 	return &gatherer{pass: p, plan: plan, always: plan.Picker != nil}, nil
 }
 
-// fill makes s the step of a span. It may be left unfinished when done is closed.
+// fill makes s the step of a span, but for the plan's extras where complete adds them. It may be left unfinished when
+// done is closed.
 func (g *gatherer) fill(done <-chan struct{}, s *Step, number int, span event.Span) {
 	began := time.Now()
 	s.Number, s.Span = number, span
@@ -48,15 +51,23 @@ func (g *gatherer) fill(done <-chan struct{}, s *Step, number int, span event.Sp
 	b.Positives, b.Events = n, span
 	part := g.pass.Part
 	s.Other = part != nil && number%part.Size != part.Rank
+	s.half = false
 	switch {
 	case g.pass.Shards.Count > 0:
 		g.fillShards(done, s, rounds)
 	case s.Other && !g.always:
 		b.Queries = append(b.Queries[:0], g.queries...)
 	default:
-		sample.Gatherer{Threads: g.pass.Threads, Done: done}.Gather(g.pass.Past, g.plan, g.queries, b)
+		sample.Gatherer{Threads: g.pass.Threads, Done: done}.Rows(g.pass.Past, g.plan, g.queries, b)
+		s.half = true
 	}
 	s.state = g.state(s.state[:0])
+	if g.unit != nil {
+		if s.unit == nil {
+			s.unit = new(sample.Batch)
+		}
+		g.pass.gatherUnit(*g.unit, span, g.queries[:n], s.unit)
+	}
 	s.Gathered = time.Since(began)
 }
 
@@ -81,6 +92,14 @@ func (g *gatherer) fillShards(done <-chan struct{}, s *Step, rounds int) {
 		if hi > lo {
 			sample.Gatherer{Threads: g.pass.Threads, Done: done}.Gather(g.pass.Past, g.plan, g.shard, b)
 		}
+	}
+}
+
+// complete adds the extras to what is half done.
+func (s *Step) complete(done <-chan struct{}) {
+	if began := time.Now(); s.half {
+		s.Batch.GatherExtras(done)
+		s.Gathered += time.Since(began)
 	}
 }
 
@@ -126,32 +145,37 @@ func (g *gatherer) restore(state []byte) error {
 	return nil
 }
 
-const stepsUnderWay = 2 // one in use, one being gathered
+// stepsUnderWay is how many steps there are at once: one in use, one that is ready, and one for each of the two
+// goroutines that gather.
+const stepsUnderWay = 4
 
-// ahead is a goroutine that gathers one step while another is in use.
+// ahead is two goroutines that gather steps while another is in use: one draws and looks up histories, the other adds
+// what extras find, which takes one step after the other.
 type ahead struct {
-	full, free chan *Step
+	half, full chan *Step // in between, and done
+	free       chan *Step
 	quit, gone chan struct{}
-	panicked   any // why the goroutine failed; set before full is closed
+	panicked   atomic.Pointer[any] // why one of them failed; set before full is closed
 }
 
-// ahead starts the goroutine. Whoever called must stop it.
+// ahead starts the goroutines. Whoever called must stop them.
 func (g *gatherer) ahead(ctx context.Context, events event.Span) *ahead {
-	a := &ahead{full: make(chan *Step, stepsUnderWay), free: make(chan *Step, stepsUnderWay), quit: make(chan struct{}),
-		gone: make(chan struct{})}
-	for range cap(a.free) {
+	a := &ahead{quit: make(chan struct{}), gone: make(chan struct{})}
+	for _, c := range []*chan *Step{&a.half, &a.full, &a.free} {
+		*c = make(chan *Step, stepsUnderWay) // so that nobody waits to send
+	}
+	for range stepsUnderWay {
 		a.free <- &Step{Batch: new(sample.Batch)}
 	}
 	go func() {
-		defer close(a.gone)
-		defer close(a.full)
-		defer func() { a.panicked = recover() }()
+		defer close(a.half)
+		defer a.caught()
 		number := 0
 		for span := range events.Batches(g.pass.BatchSize) {
 			select {
 			case s := <-a.free:
 				g.fill(ctx.Done(), s, number, span)
-				a.full <- s
+				a.half <- s
 			case <-a.quit:
 				return
 			case <-ctx.Done():
@@ -160,14 +184,49 @@ func (g *gatherer) ahead(ctx context.Context, events event.Span) *ahead {
 			number++
 		}
 	}()
+	go func() {
+		defer close(a.gone)
+		defer func() { // the other one has ended before
+			for range a.half {
+			}
+		}()
+		defer close(a.full)
+		defer a.caught()
+		for s := range a.half {
+			if a.stopped() || ctx.Err() != nil {
+				return
+			}
+			s.complete(ctx.Done())
+			a.full <- s
+		}
+	}()
 	return a
+}
+
+// caught keeps a panic for the loop.
+func (a *ahead) caught() {
+	if p := recover(); p != nil {
+		a.panicked.CompareAndSwap(nil, &p)
+	}
+}
+
+// stopped says whether nobody wants any more steps.
+func (a *ahead) stopped() bool {
+	select {
+	case <-a.quit:
+		return true
+	default:
+		return false
+	}
 }
 
 // next waits for a step. It is nil if the context was cancelled.
 func (a *ahead) next() *Step {
 	s, ok := <-a.full
-	if !ok && a.panicked != nil {
-		panic(a.panicked)
+	if !ok {
+		if p := a.panicked.Load(); p != nil {
+			panic(*p)
+		}
 	}
 	return s
 }
@@ -175,7 +234,7 @@ func (a *ahead) next() *Step {
 // reuse gives a step back.
 func (a *ahead) reuse(s *Step) { a.free <- s }
 
-// stop ends the goroutine and waits for it.
+// stop ends the goroutines and waits for them.
 func (a *ahead) stop() {
 	close(a.quit)
 	<-a.gone

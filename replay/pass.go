@@ -48,6 +48,8 @@ type Step struct {
 	Waited   time.Duration   // that the loop had to wait for it
 
 	state []byte
+	half  bool          // extras are to be added
+	unit  *sample.Batch // its events gathered for a memory in strict order, where that is done ahead
 }
 
 // Part is one of several ranks that share the batches of a walk: batch i is for rank i modulo Size.
@@ -59,8 +61,8 @@ func (s *Step) State() []byte { return s.AppendState(nil) }
 // AppendState appends State to b.
 func (s *Step) AppendState(b []byte) []byte { return append(b, s.state...) }
 
-// Batches walks events in batches, in order. While one is in the loop's body the next is drawn and gathered on another
-// goroutine, which ends before the loop does. A planner that is a Memory learns of the events in the pass's order:
+// Batches walks events in batches, in order. While one is in the loop's body the next ones are drawn and gathered on
+// other goroutines, which end before the loop does. A planner that is a Memory learns of the events in the pass's order:
 // never before they were asked about, and of all of them by the end of the walk.
 //
 // Random neighbours are drawn from the start of the pass's seed. Negatives continue where they stand, as a training
@@ -98,6 +100,7 @@ func (p Pass) walk(
 			checked := p
 			if err = checked.check(m.UnitPlan(), 0); err == nil {
 				memory = newUnits(checked, m, waiting, size)
+				g.unit = memory.ahead()
 			}
 		}
 		if err != nil {

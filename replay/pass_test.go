@@ -171,6 +171,45 @@ func (u *units) Commit(b *sample.Batch) error {
 	return nil
 }
 
+// gathered is units that holds what was gathered for each against what is found by itself.
+type gathered struct {
+	units
+	t    *testing.T
+	pass replay.Pass
+}
+
+func (g *gathered) Commit(b *sample.Batch) error {
+	qs := []sample.Query{}
+	for i := range b.Events.Len() {
+		e := b.Events.At(i)
+		qs = append(qs, sample.Query{Src: e.Src, Dst: e.Dst, Time: e.Time})
+	}
+	want := new(sample.Batch)
+	sample.Gather(g.pass.Past, g.UnitPlan(), qs, want)
+	if b.Positives != len(qs) || !slices.Equal(b.Queries, qs) || !reflect.DeepEqual(b.Rows, want.Rows) {
+		g.t.Errorf("unit of event %d: %d queries, or other histories than by itself", b.Events.First(), len(b.Queries))
+	}
+	return g.units.Commit(b)
+}
+
+// TestUnitsGatheredAhead: units find the same whether they wait for one batch or for many.
+func TestUnitsGatheredAhead(t *testing.T) {
+	for _, instants := range []int{1, 3, 500} {
+		log := streamtest.Generate(streamtest.Shape{Events: 1050, Sources: 30, Dests: 20, Instants: instants}, 1)
+		pass := newPass(t, log)
+		pass.Order = protocol.Strict
+		by := &gathered{units{asks: *newAsks(t, sample.Recent)}, t, pass}
+		for _, err := range pass.Batches(t.Context(), by, log.All()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if by.observed != log.Len() {
+			t.Errorf("%d of %d events were told", by.observed, log.Len())
+		}
+	}
+}
+
 // TestStrictOrder: a batch finds in memory the units that end before all of its events, and no others; stopped after
 // any step, also after the last, and continued with what waited there, a pass tells the same units at the same
 // batches.

@@ -21,22 +21,44 @@ type units struct {
 	pass    Pass
 	memory  Memory
 	plan    sample.Plan
-	waiting []event.Span // oldest first
+	waiting []unit // oldest first
+	spare   []*sample.Batch
 	batch   sample.Batch
 	queries []sample.Query
 }
 
+// unit is events that wait, and what was gathered for them ahead; nil: nothing was.
+type unit struct {
+	events event.Span
+	batch  *sample.Batch
+}
+
+// mostAhead is the number of units that wait with what was gathered for them. Where more have to wait, as many events
+// have one time, the others are gathered when they are remembered.
+const mostAhead = 4
+
 func newUnits(p Pass, m Memory, waiting event.Span, size int) *units {
 	u := &units{pass: p, memory: m, plan: m.UnitPlan()}
 	if waiting.Len() > 0 {
-		u.waiting = slices.Collect(waiting.Batches(cmp.Or(size, BatchSize)))
+		for events := range waiting.Batches(cmp.Or(size, BatchSize)) {
+			u.waiting = append(u.waiting, unit{events: events})
+		}
 	}
 	return u
 }
 
+// ahead is the plan of units if they can be gathered before they are remembered: what extras and pickers find may
+// depend on when they are asked.
+func (u *units) ahead() *sample.Plan {
+	if u.pass.Order == protocol.Arrival || len(u.plan.Extras) > 0 || u.plan.Picker != nil {
+		return nil
+	}
+	return &u.plan
+}
+
 // before remembers the units that end before all of the events.
 func (u *units) before(events event.Span) error {
-	for len(u.waiting) > 0 && slices.Max(u.waiting[0].Time) < slices.Min(events.Time) {
+	for len(u.waiting) > 0 && slices.Max(u.waiting[0].events.Time) < slices.Min(events.Time) {
 		if err := u.commit(u.waiting[0]); err != nil {
 			return err
 		}
@@ -50,7 +72,14 @@ func (u *units) asked(s *Step) error {
 	if u.pass.Order == protocol.Arrival {
 		return u.memory.Commit(s.Batch)
 	}
-	u.waiting = append(u.waiting, s.Span)
+	waits := unit{events: s.Span}
+	if s.unit != nil && len(u.waiting) < mostAhead {
+		waits.batch, s.unit = s.unit, nil
+		if n := len(u.spare); n > 0 {
+			s.unit, u.spare = u.spare[n-1], u.spare[:n-1]
+		}
+	}
+	u.waiting = append(u.waiting, waits)
 	return nil
 }
 
@@ -63,25 +92,35 @@ func (u *units) rest(ctx context.Context, tell func(done int)) error {
 		if err := u.commit(u.waiting[0]); err != nil {
 			return err
 		}
-		if done += u.waiting[0].Len(); tell != nil {
+		if done += u.waiting[0].events.Len(); tell != nil {
 			tell(done)
 		}
 	}
 	return nil
 }
 
-// commit remembers a unit that is gathered for it. Neighbours that are picked at random are the unit's own draws: they
-// must not depend on which units were remembered by the same process.
-func (u *units) commit(events event.Span) error {
-	u.queries = appendQueries(u.queries[:0], events)
-	plan := u.plan
-	if plan.Picker != nil {
-		seed := uint64(uint32(u.pass.Seed) + uint32(events.First()) + 1)
-		plan.Picker = sample.Bind(plan.Picker, u.pass.Past, u.pass.Sampling, seed)
+// commit remembers a unit, and gathers for it what was not gathered ahead.
+func (u *units) commit(what unit) error {
+	b := what.batch
+	if b == nil {
+		b = &u.batch
+		u.queries = appendQueries(u.queries[:0], what.events)
+		u.pass.gatherUnit(u.plan, what.events, u.queries, b)
+	} else {
+		u.spare = append(u.spare, b)
 	}
-	u.batch.Positives, u.batch.Events = events.Len(), events
-	sample.Gatherer{Threads: u.pass.Threads}.Gather(u.pass.Past, plan, u.queries, &u.batch)
-	return u.memory.Commit(&u.batch)
+	return u.memory.Commit(b)
+}
+
+// gatherUnit gathers for a unit by itself. Neighbours that are picked at random are the unit's own draws: they must not
+// depend on which units were remembered by the same process.
+func (p Pass) gatherUnit(plan sample.Plan, events event.Span, queries []sample.Query, b *sample.Batch) {
+	if plan.Picker != nil {
+		seed := uint64(uint32(p.Seed) + uint32(events.First()) + 1)
+		plan.Picker = sample.Bind(plan.Picker, p.Past, p.Sampling, seed)
+	}
+	b.Positives, b.Events = events.Len(), events
+	sample.Gatherer{Threads: p.Threads}.Gather(p.Past, plan, queries, b)
 }
 
 func appendQueries(qs []sample.Query, events event.Span) []sample.Query {

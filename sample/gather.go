@@ -21,6 +21,12 @@ type Gatherer struct {
 // A Picker draws in the order of the reference programs: draw by draw in the order of the plan, row by row, for the
 // positives and then for the negatives, or the other way round with NegativesFirst.
 func (g Gatherer) Gather(past index.View, p Plan, qs []Query, b *Batch) {
+	g.Rows(past, p, qs, b)
+	b.GatherExtras(g.Done)
+}
+
+// Rows is Gather without the extras of the plan, which GatherExtras adds: another batch may be begun meanwhile.
+func (g Gatherer) Rows(past index.View, p Plan, qs []Query, b *Batch) {
 	if p.ByCall {
 		g.byCall(past, p, qs, b)
 		return
@@ -45,8 +51,18 @@ func (g Gatherer) Gather(past index.View, p Plan, qs []Query, b *Batch) {
 	if p.Distinct {
 		w.distinct()
 	}
-	w.extras(g.Done)
-	w.end()
+}
+
+// GatherExtras adds what the plan's extras find to a batch that has all else. Extras that keep state go on with it, so
+// batches come in the order in which they are asked about. Done is that of Gatherer.
+func (b *Batch) GatherExtras(done <-chan struct{}) {
+	for _, c := range b.Calls {
+		c.GatherExtras(done)
+	}
+	if len(b.Calls) == 0 {
+		b.work.extras(done)
+		b.work.end()
+	}
 }
 
 // byCall gathers positives and negatives apart. Several negatives of a positive are as many calls.
@@ -66,7 +82,7 @@ func (g Gatherer) byCall(past index.View, p Plan, qs []Query, b *Batch) {
 		b.Calls = append(b.Calls, c)
 		c.Positives = max(0, min(hi, b.Positives)-lo)
 		c.Events = b.Events.Slice(0, min(c.Positives, b.Events.Len()))
-		g.Gather(past, p, qs[lo:hi], c)
+		g.Rows(past, p, qs[lo:hi], c)
 	}
 }
 

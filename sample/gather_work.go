@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -31,6 +32,7 @@ type work struct {
 	workers []*worker
 	task    func(*worker, int)
 	total   int          // things to do
+	each    int64        // that a worker takes at a time
 	next    atomic.Int64 // the first that nobody has taken yet
 	running sync.WaitGroup
 
@@ -47,8 +49,11 @@ type worker struct {
 	run    func()    // made once, so that starting a goroutine allocates nothing
 }
 
-// block is the number of things that a worker takes at a time.
+// block is the number of things that a worker takes at a time; where there are very many, more, so that workers do not
+// wait for each other to take them.
 const block = 16
+
+func (w *work) block() int64 { return int64(max(block, min(256, w.units()/(8*len(w.workers))))) }
 
 // begin sets up for the queries. It keeps what the last Gather allocated.
 func (w *work) begin(past index.View, p Plan, qs []Query, b *Batch, threads int) {
@@ -124,6 +129,7 @@ func (w *work) end() {
 func (w *work) parallel(n int, task func(*worker, int)) {
 	w.task, w.total = task, n
 	w.next.Store(0)
+	w.each = w.block()
 	blocks := (w.units() + block - 1) / block
 	for _, k := range w.workers[1:max(1, min(len(w.workers), blocks))] {
 		w.running.Add(1)
@@ -166,8 +172,8 @@ func (k *worker) loop() {
 	w := k.work
 	k.last = -1
 	for {
-		hi := int(w.next.Add(block))
-		lo := hi - block
+		hi := int(w.next.Add(w.each))
+		lo := hi - int(w.each)
 		if lo >= w.units() {
 			return
 		}
@@ -211,9 +217,18 @@ func (w *work) distinct() {
 			r.Slot[j] = w.slot(n)
 		}
 	}
-	for len(d.Nodes)%DistinctMultiple != 0 {
+	for multiple := distinctMultiple(len(d.Nodes)); len(d.Nodes)%multiple != 0; {
 		d.Nodes = append(d.Nodes, 0)
 	}
+}
+
+// distinctMultiple is what a number of distinct nodes is rounded up to a multiple of: many of them to one of a 32nd
+// of the power of two below.
+func distinctMultiple(n int) int {
+	if n < manyDistinct {
+		return DistinctMultiple
+	}
+	return 1 << bits.Len(uint(n)) >> 6
 }
 
 // slot is where a node stands among the distinct ones.

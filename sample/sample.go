@@ -145,7 +145,8 @@ type Rows struct {
 }
 
 // Distinct lists the nodes that occur in a batch, each once, padding and the queries' own included. The number of nodes
-// is rounded up with zeros to a multiple of DistinctMultiple, so that batches come in few sizes.
+// is rounded up with zeros to a multiple of DistinctMultiple, from 16,384 nodes on of a larger power of two, so that
+// batches come in few sizes.
 type Distinct struct {
 	Nodes    []int32
 	Src, Dst []int32 // [n]: where the queries' nodes stand among Nodes
@@ -153,6 +154,9 @@ type Distinct struct {
 
 // DistinctMultiple is what the number of distinct nodes is a multiple of.
 const DistinctMultiple = 256
+
+// manyDistinct is from where on it is a multiple of more.
+const manyDistinct = 1 << 14
 
 // Never stands for the gap before a pair's first meeting.
 const Never = 1e10
