@@ -13,13 +13,18 @@ import (
 )
 
 // TestResident asks for rows in steps of all sizes, recorded ones among them: each gets what is its own, and what the
-// last step had is not uploaded again.
+// last step had is not uploaded again, unless keys share their homes.
 func TestResident(t *testing.T) {
+	testResident(t, 1)
+	testResident(t, 3)
+}
+
+func testResident(t *testing.T, sharing int) {
 	host := cpu.New(cpu.Options{Threads: 1})
 	defer host.Close()
 	dev := recorded.New(host)
 	const cols = 3
-	r := nn.NewResident[int](dev, cols)
+	r := nn.NewResident(dev, cols, 50, func(k int) int { return k / sharing })
 	defer r.Close()
 	tapes := [2]*grad.Tape{grad.NewTape(dev, false), grad.NewTape(dev, false)}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -38,7 +43,7 @@ func TestResident(t *testing.T) {
 			var got *tensor.Tensor
 			tp.Replay(grad.Key(uint64(size), r.Foresee(keys)), func() {
 				given := rows
-				if again == 1 { // nothing is looked at
+				if again == 1 && sharing == 1 { // nothing is looked at
 					given = make([]float32, len(rows))
 				}
 				table, numbers := r.Load(tp, keys, given)
@@ -55,7 +60,7 @@ func TestResident(t *testing.T) {
 func TestResidentUploads(t *testing.T) {
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
-	r := nn.NewResident[int](dev, 1)
+	r := nn.NewResident(dev, 1, 0, func(k int) int { return k })
 	defer r.Close()
 	tp := grad.NewTape(dev, false)
 	all := make([]int, 400)

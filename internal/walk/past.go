@@ -80,6 +80,9 @@ const together = 1 << 11
 
 // Over is the past of a log.
 func Over(log *event.Log, o Options) *Past {
+	if o.Key != nil {
+		o.Key = remembered(log.NumNodes(), o.Key)
+	}
 	p := &Past{log: log, options: o, limits: o.limits(), every: firstEvery, close: firstClose, asked: math.Inf(-1)}
 	p.begin(0)
 	return p

@@ -16,8 +16,14 @@ type program struct {
 	meetings []rowPair
 	copies   []rowCopy
 	roles    []roleOp
-	tallies  []tallyOp
+	tallies  [lists][]tallyOp // by the first bits of their keys, so that a thread reads its own alone
 }
+
+// lists is how many parts accounts of the table are cut into at most.
+const (
+	lists    = 1 << listBits
+	listBits = 4
+)
 
 // turn is the events of an instant: up to where in the lists of decays and meetings.
 type turn struct{ decays, meetings int }
@@ -59,8 +65,26 @@ type tallyOp struct {
 	key
 }
 
-func (p *program) add(k key, t event.Time) { p.tallies = append(p.tallies, tallyOp{t: t, key: k}) }
-func (p *program) read(k key, to *account) { p.tallies = append(p.tallies, tallyOp{to: to, key: k}) }
+func (p *program) add(k key, t event.Time) { p.tally(tallyOp{t: t, key: k}) }
+func (p *program) read(k key, to *account) { p.tally(tallyOp{to: to, key: k}) }
+
+func (p *program) tally(x tallyOp) {
+	list := &p.tallies[x.hash>>(64-listBits)]
+	*list = append(*list, x)
+}
+
+// counts says whether there is anything to be counted or read.
+func (p *program) counts() bool {
+	if len(p.roles) > 0 {
+		return true
+	}
+	for i := range p.tallies {
+		if len(p.tallies[i]) > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 func (p *program) readRole(place int32, role uint8, to *account) {
 	p.roles = append(p.roles, roleOp{to: to, place: place, role: role})
@@ -68,7 +92,10 @@ func (p *program) readRole(place int32, role uint8, to *account) {
 
 func (p *program) clear() {
 	p.turns, p.decays, p.meetings, p.copies = p.turns[:0], p.decays[:0], p.meetings[:0], p.copies[:0]
-	p.roles, p.tallies = p.roles[:0], p.tallies[:0]
+	p.roles = p.roles[:0]
+	for i := range p.tallies {
+		p.tallies[i] = p.tallies[i][:0]
+	}
 }
 
 // block is the least number of coordinates that a thread works on: those of a cache line.
@@ -93,9 +120,10 @@ func runAll(threads int, states ...*State) {
 				tasks = append(tasks, task{s, true, i * units / parts, (i + 1) * units / parts})
 			}
 		}
-		if p := &s.program; len(p.roles)+len(p.tallies) > 0 {
-			for i := range n {
-				tasks = append(tasks, task{s, false, i, n})
+		if s.program.counts() {
+			parts := min(n, lists)
+			for i := range parts {
+				tasks = append(tasks, task{s, false, i, parts})
 			}
 		}
 	}
@@ -251,33 +279,30 @@ func (s *State) runCounts(part, parts uint64) {
 			a.add(x.t, &s.rates)
 		}
 	}
-	for list := s.program.tallies; len(list) > 0; list = list[min(ahead, len(list)):] {
-		s.tally(list[:min(ahead, len(list))], part, parts)
+	for i := part; i < lists; i += parts {
+		for list := s.program.tallies[i]; len(list) > 0; list = list[min(ahead, len(list)):] {
+			s.tally(list[:min(ahead, len(list))])
+		}
 	}
 }
 
 // ahead is how many accounts are looked up at once: the processor waits for their memory together.
 const ahead = 64
 
-// tally computes a few accounts of the table.
-func (s *State) tally(list []tallyOp, part, parts uint64) {
+// tally computes a few accounts of one list.
+func (s *State) tally(list []tallyOp) {
 	touched := uint32(0)
 	for i := range list {
-		if k := list[i].hash >> (64 - shardBits); parts == 1 || k%parts == part {
-			touched += s.counts[k].touch(list[i].key)
-		}
+		touched += s.counts[list[i].hash>>(64-shardBits)].touch(list[i].key)
 	}
 	for i := range list {
 		x := &list[i]
-		k := x.hash >> (64 - shardBits)
-		if parts > 1 && k%parts != part {
-			continue
-		}
+		shard := &s.counts[x.hash>>(64-shardBits)]
 		if x.to != nil {
-			*x.to = s.counts[k].of(x.key)
+			*x.to = shard.of(x.key)
 		} else {
-			s.counts[k].add(x.key, x.t, &s.rates)
+			shard.add(x.key, x.t, &s.rates)
 		}
 	}
-	s.counts[part].touched += touched // so that the compiler keeps it
+	s.counts[list[0].hash>>(64-shardBits)].touched += touched // so that the compiler keeps it
 }

@@ -30,7 +30,7 @@ type State struct {
 
 	program program
 	group   []meeting // events of the instant that is being recorded
-	work    []int32
+	work    []activity
 }
 
 // node is what is kept of a node beside its vectors.
@@ -258,20 +258,67 @@ func (s *State) dropNodes(but ...[]event.Node) {
 	s.work = s.work[:0]
 	for i := range int32(s.places) {
 		if n := s.node(i); n.id > 0 && !stay[i] {
-			s.work = append(s.work, i)
+			s.work = append(s.work, activity{n.at, n.key, i})
 		}
 	}
-	slices.SortFunc(s.work, func(i, j int32) int {
-		a, b := s.node(i), s.node(j)
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.key, b.key))
-	})
-	for _, i := range s.work[:(len(s.work)+1)/2] {
-		slot, _ := s.slots.own(s.node(i).id, s.owner)
+	half := (len(s.work) + 1) / 2
+	earliest(s.work, half)
+	slices.SortFunc(s.work[:half], func(a, b activity) int { return cmp.Compare(a.place, b.place) })
+	for _, a := range s.work[:half] {
+		slot, _ := s.slots.own(s.node(a.place).id, s.owner)
 		slot[0] = 0
-		own, copied := s.nodes.own(i, s.owner)
+		own, copied := s.nodes.own(a.place, s.owner)
 		s.copied += nodeBytes * copied
 		own[0] = node{}
-		s.free = append(s.free, i)
+		s.free = append(s.free, a.place)
+	}
+}
+
+// activity is when the node of a place was active last.
+type activity struct {
+	at    event.Time
+	key   uint64
+	place int32
+}
+
+func (a activity) before(b activity) bool {
+	return a.at < b.at || a.at == b.at && (a.key < b.key || a.key == b.key && a.place < b.place)
+}
+
+// earliest moves the first n in order to the front, in any order.
+func earliest(list []activity, n int) {
+	for lo, hi := 0, len(list)-1; lo < hi; {
+		a, b, c := list[lo], list[(lo+hi)/2], list[hi]
+		if b.before(a) {
+			a, b = b, a
+		}
+		pivot := b // the middle one of three
+		if c.before(a) {
+			pivot = a
+		} else if c.before(b) {
+			pivot = c
+		}
+		i, j := lo, hi
+		for i <= j {
+			for list[i].before(pivot) {
+				i++
+			}
+			for pivot.before(list[j]) {
+				j--
+			}
+			if i <= j {
+				list[i], list[j] = list[j], list[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case n-1 <= j:
+			hi = j
+		case n-1 >= i:
+			lo = i
+		default:
+			return
+		}
 	}
 }
 

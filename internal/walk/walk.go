@@ -18,6 +18,8 @@ package walk
 
 import (
 	"math"
+	"sync"
+	"sync/atomic"
 
 	"github.com/dygmamba/dygmamba/event"
 )
@@ -42,10 +44,10 @@ type Options struct {
 	Span event.Time
 	// Follow keeps what came after what, for State.NextItem.
 	Follow bool
-	// Budget is how many bytes the states of a past may take together, beside four for each node id; 0: any number.
+	// Budget is how many bytes the states of a past may take together, beside twelve for each node id; 0: any number.
 	// A state then knows the latest events only: see limits.
 	Budget int64
-	// Key says who a node is, whatever number it has; nil: its number. It is asked once for each node.
+	// Key says who a node is, whatever number it has; nil: its number. Several threads may ask.
 	Key func(event.Node) uint64
 
 	forced limits // instead of those of the budget, in tests
@@ -75,6 +77,25 @@ func (o Options) key(n event.Node) uint64 {
 		return mix(uint64(n))
 	}
 	return o.Key(n)
+}
+
+// remembered is a key that is asked once for each node below a number; those of later ones, which are few, each time.
+// Several threads may ask.
+func remembered(nodes int, key func(event.Node) uint64) func(event.Node) uint64 {
+	var made sync.Once
+	var keys []atomic.Uint64 // 0: not asked yet
+	return func(n event.Node) uint64 {
+		made.Do(func() { keys = make([]atomic.Uint64, nodes) })
+		if n < 0 || int(n) >= nodes {
+			return key(n)
+		}
+		k := keys[n].Load()
+		if k == 0 {
+			k = key(n)
+			keys[n].Store(k)
+		}
+		return k
+	}
 }
 
 // begin fills h with H⁰ of the node of that key: signs drawn from the seed and the key, of length 1 in all.

@@ -135,7 +135,8 @@ func (e *extra) Bytes(positions []float64) float64 {
 // NewPart makes what it finds for a batch.
 func (e *extra) NewPart() sample.Part {
 	d := &found{extra: e}
-	d.tasks.see, d.tasks.copyFresh, d.tasks.tell = d.see, d.copyFresh, d.tell // once: Gather allocates nothing
+	// once: Gather allocates nothing
+	d.tasks.see, d.tasks.look, d.tasks.copyFresh, d.tasks.tell = d.see, d.look, d.copyFresh, d.tell
 	return d
 }
 

@@ -22,7 +22,7 @@ type finder struct {
 	past  *walk.Past
 	state *walk.State
 	*sample.Gathering
-	tasks struct{ see, copyFresh, tell func(thread, i int) }
+	tasks struct{ see, look, copyFresh, tell func(thread, i int) }
 	each  []*walker // [threads]
 
 	near  []nearNode           // by node id: as of the first query of the part
@@ -30,7 +30,8 @@ type finder struct {
 	later int                  // how many are of the former
 	far   map[event.Node]int32 // where nodes beyond near stand
 	seen  []int32              // nodes of near that are seen, ascending
-	fresh []int32              // those whose rows are to be copied
+	work  []int32              // for sorting them
+	looks []look               // [seen] what is known of them
 	doing []walk.Activity      // [n] of the queries' nodes
 	after []walk.NextItem      // [n]
 	round int32                // of the part
@@ -45,6 +46,15 @@ type nearNode struct {
 	row   int32
 	part  int32      // of the window
 	at    event.Time // of the state in that row
+}
+
+// look is a node of near that is seen, as of the first query of the part.
+type look struct {
+	from  []float32  // its row in the state; nil: it has none
+	at    event.Time // of that row
+	row   int32      // in the table
+	part  int32      // of the window
+	fresh bool       // the row is to be copied
 }
 
 // version is a node after one of its events.
@@ -151,8 +161,10 @@ func (d *found) gatherPart() {
 	d.foresee(known, d.past.Count(end))
 	if d.Width > 0 {
 		d.Parallel(len(d.part), d.tasks.see)
+		d.collect()
+		d.Parallel(len(d.seen), d.tasks.look)
 		d.file()
-		d.Parallel(len(d.fresh), d.tasks.copyFresh)
+		d.Parallel(len(d.seen), d.tasks.copyFresh)
 	}
 	d.goOn()
 	d.Parallel(len(d.part), d.tasks.tell)
@@ -205,26 +217,34 @@ func (s *finder) addFar(n event.Node) {
 	}
 }
 
-// file gives rows of the table to what is seen, in an order that does not depend on threads, and fills those of nodes
-// without events.
-func (d *found) file() {
-	d.seen, d.fresh = d.seen[:0], d.fresh[:0]
+// collect lists what is seen, in an order that does not depend on threads.
+func (d *found) collect() {
+	d.seen = d.seen[:0]
 	for _, k := range d.each {
 		d.seen = append(d.seen, k.found...)
 		k.found = k.found[:0]
 	}
-	slices.Sort(d.seen)
-	for _, n := range d.seen {
-		at, part, p := math.Inf(-1), int32(0), &d.near[n]
-		row, since := d.state.Row(n)
-		if row != nil {
-			at, part = since, d.since
+	d.seen, d.work = sortNodes(d.seen, d.work)
+	d.looks = resize(d.looks, len(d.seen))
+}
+
+// look finds a node's row as of the first query of the part, and whether the table has it already.
+func (d *found) look(_, j int) {
+	n := d.seen[j]
+	p, l := &d.near[n], &d.looks[j]
+	*l = look{at: math.Inf(-1)}
+	if row, since := d.state.Row(n); row != nil {
+		l.from, l.at, l.part = row, since, d.since
+	}
+	l.fresh = p.filed < d.first || p.at != l.at || p.part != l.part
+}
+
+// file gives rows of the table to what is seen, and fills those of nodes that nobody knows.
+func (d *found) file() {
+	for j := range d.looks {
+		if l := &d.looks[j]; l.fresh {
+			l.row = d.add(state{d.seen[j], l.part, l.at})
 		}
-		if p.filed >= d.first && p.at == at && p.part == part {
-			continue
-		}
-		p.row, p.at, p.filed, p.part = d.add(state{n, part, at}), at, d.round, part
-		d.fresh = append(d.fresh, n)
 	}
 	for i := range d.more {
 		if v := &d.more[i]; v.seen != 0 {
@@ -238,15 +258,6 @@ func (d *found) file() {
 			d.state.Begin(v.Node, d.row(v.row))
 		}
 	}
-	known := d.fresh[:0]
-	for _, n := range d.fresh {
-		if p := &d.near[n]; math.IsInf(p.at, -1) {
-			d.state.Begin(n, d.row(p.row))
-		} else {
-			known = append(known, n)
-		}
-	}
-	d.fresh = known
 }
 
 // add gives a state a row.
@@ -259,9 +270,17 @@ func (d *found) row(i int32) []float32 { return d.Table[int(i)*d.Width:][:d.Widt
 
 // copyFresh copies a node as of the first query of the part.
 func (d *found) copyFresh(_, j int) {
-	n := d.fresh[j]
-	row, _ := d.state.Row(n)
-	copy(d.row(d.near[n].row), row)
+	n, l := d.seen[j], &d.looks[j]
+	if !l.fresh {
+		return
+	}
+	p := &d.near[n]
+	p.row, p.at, p.filed, p.part = l.row, l.at, d.round, l.part
+	if to := d.row(l.row); l.from == nil {
+		d.state.Begin(n, to)
+	} else {
+		copy(to, l.from)
+	}
 }
 
 // goOn lets the past go on to the last query, and keeps what is seen on the way.

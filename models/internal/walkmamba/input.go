@@ -45,6 +45,9 @@ type walkState struct {
 	past uint64
 }
 
+// home is where a state stays on the device: that of its node.
+func (s walkState) home() int { return int(s.Node) }
+
 // open uploads what is the same for all batches.
 func (in *input) open(env model.Env, c Config) error {
 	in.cfg, in.dev = c, env.Device
@@ -57,7 +60,7 @@ func (in *input) open(env model.Env, c Config) error {
 	}
 	in.rates = env.Device.Alloc(len(rates))
 	env.Device.Write(in.rates, rates[:])
-	in.walks = nn.NewResident[walkState](env.Device, c.options(env).Width())
+	in.walks = nn.NewResident(env.Device, c.options(env).Width(), env.NumNodes, walkState.home)
 	return nil
 }
 
