@@ -40,8 +40,8 @@ func (d *Device) scatter(table, y device.Mat, rows device.Ints, per int, s scatt
 	work := d.partial(hits + begin + groups*table.Rows*cols)
 	list, starts, part := work.Slice(0, hits), work.Slice(hits, hits+begin), work.Slice(hits+begin, work.Len)
 
-	d.with().buf(list).buf(starts).ints(rows).size(y.Rows).size(per).size(s.each).size(cols).size(s.tile).
-		size(first).size(tiles)
+	d.with().buf(list).buf(starts).ints(rows).size(y.Rows).size(per).size(s.each).size(s.group).size(s.rows).size(cols).
+		size(s.tile).size(first).size(tiles)
 	d.grid("bucket", s.pieces, 1, 32, 1, 4*tiles, table.Rows, y.Rows, per)
 	d.with().buf(part).mat(y).buf(list).buf(starts).size(s.pieces).size(s.group).size(table.Rows).size(cols).
 		size(s.tile).size(tiles)
@@ -67,17 +67,28 @@ type scatterCut struct {
 	pieces int // of y's rows, sorted by a warp each
 	each   int // rows of a piece
 	group  int // pieces that a block adds up
+	rows   int // of a group; its last piece may have fewer than each
 }
 
 // cutScatter cuts n rows. There are groups enough to keep the GPU busy; for a table of many tiles there are more while
-// their sums take little memory beside the rows themselves, since a few tiles may get most of the rows.
+// their sums take little memory beside the rows themselves, since a few tiles may get most of the rows. Of a group's
+// rows, which are added up in order, there are as many pieces as keep the sorting warps busy: with many tiles most have
+// nothing for a block, which looks at all of them.
 func cutScatter(tableRows, cols, n int) scatterCut {
 	var s scatterCut
 	s.tile = min(tableRows, scatterShared/4/cols)
+	tiles := blocks(tableRows, s.tile)
 	s.pieces = min(blocks(n, 16), 2112)
 	s.each = blocks(n, s.pieces)
 	s.pieces = blocks(n, s.each)
-	groups := min(s.pieces, max(1, 1584/blocks(tableRows, s.tile), 4*n/tableRows), 264)
+	groups := min(s.pieces, max(1, 1584/tiles, 4*n/tableRows), 264)
 	s.group = blocks(s.pieces, groups)
+	s.rows = s.group * s.each
+	groups = blocks(n, s.rows)
+	if larger := min(s.pieces/264, tiles/s.each); larger > 1 {
+		s.each *= larger
+		s.group = blocks(s.rows, s.each)
+	}
+	s.pieces = (groups-1)*s.group + blocks(n-(groups-1)*s.rows, s.each)
 	return s
 }

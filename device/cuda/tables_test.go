@@ -13,10 +13,19 @@ func TestCutScatter(t *testing.T) {
 				if s.tile < 1 || 4*s.tile*cols > scatterShared {
 					t.Errorf("table %d×%d: a tile of %d rows", table, cols, s.tile)
 				}
-				if s.pieces < 1 || s.pieces*s.each < n || (s.pieces-1)*s.each >= n {
-					t.Errorf("%d rows to %d: %d pieces of %d", n, table, s.pieces, s.each)
+				done, groups := 0, blocks(s.pieces, s.group)
+				for piece := range s.pieces { // as the kernel cuts them
+					from := piece / s.group * s.rows
+					lo := from + piece%s.group*s.each
+					hi := min(lo+s.each, from+s.rows, n)
+					if lo != done || hi <= lo {
+						t.Fatalf("%d rows to %d: piece %d of %+v has rows %d to %d", n, table, piece, s, lo, hi)
+					}
+					done = hi
 				}
-				groups := blocks(s.pieces, s.group)
+				if done != n || groups != blocks(n, s.rows) {
+					t.Errorf("%d rows to %d: %+v ends at %d", n, table, s, done)
+				}
 				if groups < 1 || groups > 264 {
 					t.Errorf("%d rows to %d: %d groups of pieces", n, table, groups)
 				}

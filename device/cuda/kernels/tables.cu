@@ -21,12 +21,14 @@ struct hit {
   int source;  // row of y
 };
 
-// bucket: a warp a piece of y's rows. It lists the hits of the piece, tile after tile from the given first one on, in the order of y within
-// a tile, where the piece's row numbers begin. begin[piece, tiles+1] tells where the hits of a tile are.
-KERNEL bucket(hit* hits, int* begin, const int* rows, u64 n, u64 per, u64 each, u64 cols, u64 tile, u64 first, u64 tiles) {
+// bucket: a warp a piece of y's rows: each of them, but for the last piece of a group. It lists the hits of the piece, tile after tile from
+// the given first one on, in the order of y within a tile, where the piece's row numbers begin. begin[piece, tiles+1] tells where the hits
+// of a tile are.
+KERNEL bucket(hit* hits, int* begin, const int* rows, u64 n, u64 per, u64 each, u64 group, u64 grouprows, u64 cols, u64 tile, u64 first, u64 tiles) {
   extern __shared__ int next[];  // [tiles]: how many hits, then where the next one goes
   int lane = threadIdx.x;
-  u64 lo = blockIdx.x * each * per, hi = min(lo + each * per, n * per);
+  u64 from = blockIdx.x / group * grouprows, at_row = from + blockIdx.x % group * each;
+  u64 lo = at_row * per, hi = min(min(at_row + each, from + grouprows), n) * per;
   auto tile_of = [&](int k) {
     int t = k < 0 ? -1 : (int)((u32)k / (u32)tile) - (int)first;
     return t < (int)tiles ? max(t, -1) : -1;
