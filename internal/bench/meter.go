@@ -29,7 +29,8 @@ const warmUp = 3
 type meter struct {
 	train.Run
 	threads int
-	batches int // at most; open lowers it to what there is
+	batches int  // at most; open lowers it to what there is
+	ordered bool // a memory learns in the order of the configuration, not in the step that asks
 
 	pass   replay.Pass
 	past   *event.Log // the training events
@@ -38,9 +39,10 @@ type meter struct {
 	events event.Span // whole batches that are measured; chosen by whoever embeds the meter
 }
 
-// open splits the data. A memory learns of a batch in the step that asks about it, so that this is measured too.
+// open splits the data. A memory learns of a batch in the step that asks about it, so that this is measured too, unless
+// the order is to be the configuration's.
 func (m *meter) open() (err error) {
-	if m.Factory.Remembers {
+	if m.Factory.Remembers && !m.ordered {
 		m.Spec.Order = protocol.Arrival
 	}
 	m.size = m.Spec.Training.BatchSize
