@@ -62,8 +62,8 @@ func (s *Step) State() []byte { return s.AppendState(nil) }
 func (s *Step) AppendState(b []byte) []byte { return append(b, s.state...) }
 
 // Batches walks events in batches, in order. While one is in the loop's body the next ones are drawn and gathered on
-// other goroutines, which end before the loop does. A planner that is a Memory learns of the events in the pass's order:
-// never before they were asked about, and of all of them by the end of the walk.
+// other goroutines, which end before the loop does. A planner that is a Memory learns of the events in the pass's
+// order: never before they were asked about, and of all of them by the end of the walk.
 //
 // Random neighbours are drawn from the start of the pass's seed. Negatives continue where they stand, as a training
 // run's do from epoch to epoch; an evaluation resets them first. An error, also that of a cancelled context, comes

@@ -90,8 +90,8 @@ func writeEpoch(w io.Writer, s term.Style, r bench.EpochReport) error {
 	f.Add("start", secondsText(r.Start))
 	f.Add("epoch", fmt.Sprintf("%s, at %s events/s over %s", s.Strong(secondsText(r.Epoch)), term.Count(int(r.Rate)),
 		time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond)))
-	f.Add("batch", fmt.Sprintf("%.2f ms; gathering takes %.2f ms beside it, and is waited for %.2f ms", r.Step, r.Gather,
-		r.Wait))
+	f.Add("batch", fmt.Sprintf("%.2f ms; gathering takes %.2f ms beside it, and is waited for %.2f ms",
+		r.Step, r.Gather, r.Wait))
 	f.Add("sampler", term.Count(int(r.Edges))+" edges/s")
 	if t := r.Tested; t != nil {
 		f.Add("test", fmt.Sprintf("AP %.2f, AUC %.2f on the next %s events; EdgeBank: AP %.2f", 100*t.AP, 100*t.AUC,
