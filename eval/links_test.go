@@ -25,7 +25,7 @@ func (plainNet) Groups(x []float32) (out [next.Groups]float32, err error) {
 func (plainNet) Scores(_ next.Group, x, out []float32) error {
 	for i := range out {
 		out[i] = 0
-		for k, v := range x[i*next.Width : (i+1)*next.Width] {
+		for k, v := range x[i*len(x)/len(out) : (i+1)*len(x)/len(out)] {
 			out[i] += v / float32(1+k%7)
 		}
 	}
@@ -48,7 +48,8 @@ func TestLinksAnswerWithShares(t *testing.T) {
 		{Src: 2, Dst: 12, Time: 30}, {Src: 77, Dst: 14, Time: 40}}
 	ask := func(past event.Span, q ...sample.Query) []float32 {
 		out := make([]float32, len(q))
-		if err := NewLinks(net, 100, past, 1).Score(&sample.Batch{Queries: q, Positives: 1}, out); err != nil {
+		links := NewLinks(net, next.Setup{Span: 100}, past, 1)
+		if err := links.Score(&sample.Batch{Queries: q, Positives: 1}, out); err != nil {
 			t.Fatal(err)
 		}
 		return out
@@ -62,7 +63,7 @@ func TestLinksAnswerWithShares(t *testing.T) {
 		if before := ask(all.Slice(0, n), q); before[0] != got[i] {
 			t.Errorf("%+v: %v, without the future %v", q, got[i], before[0])
 		}
-		counts := next.NewWalk(all, 100).Before(q.Time)
+		counts := next.NewWalk(all, next.Setup{Span: 100}).Before(q.Time)
 		s, err := next.NewAsker(net, 1).Shares(counts.At(nil, q.Src, q.Time))
 		if err != nil {
 			t.Fatal(err)
@@ -77,7 +78,7 @@ func TestLinksAnswerWithShares(t *testing.T) {
 	}
 }
 
-// First meetings gain as much as costs all events next to nothing.
+// First meetings gain where that costs all events little.
 func TestRelationIsChosenByValidation(t *testing.T) {
 	met, not := func(x float64) linkParts { return linkParts{within: x, between: 3, met: true} },
 		func(x float64) linkParts { return linkParts{within: x, between: -1} }
@@ -89,6 +90,13 @@ func TestRelationIsChosenByValidation(t *testing.T) {
 	r := relationOf(lost)
 	if _, first := r.measure(lost); first != 1 || r == (Relation{1, 1}) {
 		t.Errorf("relation %+v, first meetings %v", r, first)
+	}
+	// whatever lets the first meeting rise above its negative puts other negatives above all returning pairs
+	dear := []linkBatch{{[]linkParts{met(0.5), met(0.5), met(0.5), met(0.5), not(2),
+		not(2.4), not(2.4), not(2.4), not(2.4), met(0)}, 5}}
+	plain, _ := (Relation{1, 1}).measure(dear)
+	if ap, _ := relationOf(dear).measure(dear); ap < plain {
+		t.Errorf("AP %v, %v with the plain relation: too much is given up", ap, plain)
 	}
 	clear := []linkBatch{{[]linkParts{met(4), met(5), met(-4), met(-5)}, 2}}
 	if r := relationOf(clear); r != (Relation{1, 1}) {

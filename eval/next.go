@@ -60,7 +60,7 @@ type NextOptions struct {
 func (p *Protocol) Next(ctx context.Context, net *model.Net, o NextOptions) (Next, error) {
 	ask, sums := next.NewAsker(net, p.options.Threads), nextSums{}
 	mrr, hits := 0.0, 0.0
-	err := p.eachNext(ctx, Test, net.Span(), o, func(w *next.View, dst event.Node) error {
+	err := p.eachNext(ctx, Test, net.Setup(), o, func(w *next.View, dst event.Node) error {
 		s, err := ask.Shares(w)
 		if err != nil {
 			return err
@@ -88,7 +88,9 @@ func (p *Protocol) ValidateNext(ctx context.Context, net *model.Net) (Next, erro
 	}
 	ask, fit := next.NewAsker(net, p.options.Threads), next.Fit{}
 	o := NextOptions{Limit: nextValidation, OnEvent: p.options.OnBatch}
-	err := p.eachNext(ctx, Val, net.Span(), o, func(w *next.View, dst event.Node) error { return fit.Add(ask, w, dst) })
+	err := p.eachNext(ctx, Val, net.Setup(), o, func(w *next.View, dst event.Node) error {
+		return fit.Add(ask, w, dst)
+	})
 	if err != nil {
 		return Next{}, err
 	}
@@ -98,11 +100,11 @@ func (p *Protocol) ValidateNext(ctx context.Context, net *model.Net) (Next, erro
 }
 
 // eachNext walks through all events and asks about some of a part, each as of its time.
-func (p *Protocol) eachNext(ctx context.Context, part Part, span event.Time, o NextOptions,
+func (p *Protocol) eachNext(ctx context.Context, part Part, setup next.Setup, o NextOptions,
 	ask func(w *next.View, dst event.Node) error,
 ) error {
 	events := p.parts[part].All()
-	walk, view := next.NewWalk(p.split.Full.All(), span), (*next.View)(nil)
+	walk, view := next.NewWalk(p.split.Full.All(), setup), (*next.View)(nil)
 	chosen := drawn(events.Len(), o.Limit)
 	for done, i := range chosen {
 		if err := ctx.Err(); err != nil {

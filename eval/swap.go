@@ -36,7 +36,7 @@ func (p *Protocol) Swap(ctx context.Context, net *model.Net, n int, o NextOption
 	chosen = slices.Compact(chosen)
 
 	all, ask := log.All(), next.NewAsker(net, p.options.Threads)
-	walk, view := next.NewWalk(all, net.Span()), (*next.View)(nil)
+	walk, view := next.NewWalk(all, net.Setup()), (*next.View)(nil)
 	var found, rule [2][]float32 // of the others, and of those that were exchanged
 	for k, bits := range cache.Surprise(all, test-p.split.Val.Len(), test, chosen) {
 		if err := ctx.Err(); err != nil {

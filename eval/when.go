@@ -157,7 +157,7 @@ func (p *Protocol) newWindowed(part Part, net *model.Net, ask *rate.Asker, c rat
 	period := p.period(part, 0)
 	events := period.Events
 	x := &windowed{events: events, from: events.Time[period.Lo], to: events.Time[period.Hi-1],
-		who: next.NewAsker(net, p.options.Threads), when: ask, walk: next.NewWalk(events, net.Span()),
+		who: next.NewAsker(net, p.options.Threads), when: ask, walk: next.NewWalk(events, net.Setup()),
 		times: rate.NewWalk(events, c), count: map[[2]event.Node]int32{}, best: map[event.Node]event.Node{},
 		later: map[event.Node][]int32{}}
 	for i := period.Lo; i < period.Hi; i++ {

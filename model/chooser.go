@@ -13,9 +13,9 @@ import (
 type Chooser interface {
 	Model
 	Feed() *next.Feed                                     // of training batches; the only extra of its plan
-	Span() float64                                        // how long the training period lasted
-	Who(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor   // [n, next.Width] → [n, 1], logits within a group
-	Group(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor // [n, next.SourceWidth] → [n, next.Groups]
+	Setup() next.Setup                                    // what it counts
+	Who(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor   // [n, Feed().Width] → [n, 1], logits within a group
+	Group(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor // [n, Feed().SourceWidth] → [n, next.Groups]
 	Calibration() *tensor.Tensor                          // [calibrationLen], a parameter that no step moves
 }
 
@@ -47,14 +47,14 @@ func (n *Net) Calibrate(c next.Calibration) error {
 	})
 }
 
-// Span is that of the chooser.
-func (n *Net) Span() float64 { return n.model.Span() }
+// Setup is that of the chooser.
+func (n *Net) Setup() next.Setup { return n.model.Setup() }
 
 // Groups are the logits of the groups for a source.
 func (n *Net) Groups(source []float32) (out [next.Groups]float32, err error) {
 	err = tensor.Guard(func() {
 		n.tape.Reset(0)
-		x := n.tape.Floats(source, 1, next.SourceWidth)
+		x := n.tape.Floats(source, 1, n.model.Feed().SourceWidth)
 		device.ReadLater(n.tape.Device(), out[:], n.model.Group(n.tape, x).Data).Wait()
 	})
 	return n.calibration.Apply(out), err
@@ -64,7 +64,7 @@ func (n *Net) Groups(source []float32) (out [next.Groups]float32, err error) {
 func (n *Net) Scores(group next.Group, x, out []float32) error {
 	return tensor.Guard(func() {
 		n.tape.Reset(0)
-		logits := n.model.Who(n.tape, n.tape.Floats(x, len(out), next.Width)) // [n, 1]
+		logits := n.model.Who(n.tape, n.tape.Floats(x, len(out), n.model.Feed().Width)) // [n, 1]
 		device.ReadLater(n.tape.Device(), out, logits.Data).Wait()
 		for i := range out {
 			out[i] *= n.calibration.Within[group]

@@ -69,7 +69,7 @@ func LoadChooser(path string, o Options) (*Chooser, error) {
 		return nil, fmt.Errorf("%s: %w", p.choice.File, ErrNotNext)
 	}
 	net, events := model.NewNet(m), p.log.InOrder().All()
-	c := &Chooser{p: p, net: net, ask: next.NewAsker(net, o.Threads), walk: next.NewWalk(events, m.Span())}
+	c := &Chooser{p: p, net: net, ask: next.NewAsker(net, o.Threads), walk: next.NewWalk(events, m.Setup())}
 	if t := model.TimerOf(m); t != nil {
 		c.times = model.NewRateNet(t)
 		c.when, c.hours = rate.NewAsker(c.times, c.times.Calibration()), rate.NewWalk(events, c.times.Clock())
@@ -213,10 +213,11 @@ func (c *Chooser) Swap(ctx context.Context, p *eval.Protocol, n int, o eval.Next
 }
 
 // Links opens a session that asks choosers about links, as the published protocol does, and the scorers that answer.
-// They choose on validation data how first meetings stand to returning pairs. Results compare with those of other
-// models where training saw none of the nodes that are hidden from it: see model.Spec.LinkSplit.
-func Links(ctx context.Context, o eval.Options, names []string, choosers []*Chooser) (*eval.Session, []*eval.Links,
-	error) {
+// With fit they choose on validation data how first meetings stand to returning pairs; without it scores are logarithms
+// of shares, up to a number that is the same for all destinations of a source at a time. Results compare with those of
+// other models where training saw none of the nodes that are hidden from it: see model.Spec.LinkSplit.
+func Links(ctx context.Context, o eval.Options, names []string, choosers []*Chooser, fit bool,
+) (*eval.Session, []*eval.Links, error) {
 	c := choosers[0].p
 	if c.options.Set == nil {
 		return nil, nil, errors.New("evaluate: no data set to measure on")
@@ -229,9 +230,11 @@ func Links(ctx context.Context, o eval.Options, names []string, choosers []*Choo
 	var contenders []eval.Contender
 	var scorers []*eval.Links
 	for i, c := range choosers {
-		l := eval.NewLinks(c.net, c.net.Span(), c.p.log.InOrder().All(), c.p.options.Threads)
-		if err := l.Fit(ctx, p); err != nil {
-			return nil, nil, err
+		l := eval.NewLinks(c.net, c.net.Setup(), c.p.log.InOrder().All(), c.p.options.Threads)
+		if fit {
+			if err := l.Fit(ctx, p); err != nil {
+				return nil, nil, err
+			}
 		}
 		scorers = append(scorers, l)
 		contenders = append(contenders, eval.Contender{Name: names[i], Scorer: l})

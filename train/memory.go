@@ -222,7 +222,7 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 func needOfNet(c model.Chooser) (int64, error) {
 	net := model.NewNet(c)
 	defer net.Close()
-	err := net.Scores(next.Returning, make([]float32, next.Chunk*next.Width), make([]float32, next.Chunk))
+	err := net.Scores(next.Returning, make([]float32, next.Chunk*c.Feed().Width), make([]float32, next.Chunk))
 	return net.Bytes(), err
 }
 

@@ -131,7 +131,8 @@ func (Next) Head(model.Model) model.Head { return nil }
 // nats per event.
 func (Next) Loss(tp *grad.Tape, m model.Chooser, b *sample.Batch) *tensor.Tensor {
 	x, n, columns := b.Extras[0].(*next.Examples), b.Positives, m.Feed().Columns
-	sources, candidates := tp.Floats(x.Source, n, next.SourceWidth), tp.Floats(x.X, n*columns, next.Width)
+	sources := tp.Floats(x.Source, n, m.Feed().SourceWidth)
+	candidates := tp.Floats(x.X, n*columns, m.Feed().Width)
 	minusLogQ := tp.Floats(x.MinusLogQ, n, columns)
 	var rates rateInputs
 	if t := model.TimerOf(m); t != nil {

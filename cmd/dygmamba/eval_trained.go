@@ -83,10 +83,7 @@ func (e *evaluation) orNext(ctx context.Context, a *app, o *openedRun) (resultsD
 			return nil, usagef("--limit is for --protocol %s and %s", protocolTGB, protocolNext)
 		}
 		return nil, nil
-	case e.tgb.asked():
-		return nil, usagef("--protocol %s is for models of links, %s was trained on the task next", e.tgb.protocol,
-			o.files[0])
-	case e.tgb.given && e.tgb.protocol == protocolDyGLib:
+	case e.tgb.asked(), e.tgb.given && e.tgb.protocol == protocolDyGLib:
 		return e.runChoosers(ctx, a, o)
 	}
 	doc, err := e.runNext(ctx, a, o)
@@ -111,23 +108,26 @@ func (e *evaluation) runChoosers(ctx context.Context, a *app, o *openedRun) (res
 			names[len(names)-1] = filepath.Base(filepath.Dir(file))
 		}
 	}
-	if e.model, e.spec = choosers[0].Model(), choosers[0].Spec(); !e.spec.LinkSplit() {
+	if e.model, e.spec = choosers[0].Model(), choosers[0].Spec(); !e.spec.LinkSplit() && !e.tgb.asked() {
 		a.log().Warn("training saw the nodes that this protocol hides from it: results do not compare with those of " +
 			"other models; train with --set link_split=true for that")
 	}
 	e.options.BatchSize = e.spec.Training.BatchSize
 	var scorers []*eval.Links
 	doc, err := e.run(ctx, a, o.set, func(opt eval.Options) (s *eval.Session, err error) {
-		s, scorers, err = predict.Links(ctx, opt, names, choosers)
+		s, scorers, err = predict.Links(ctx, opt, names, choosers, !e.tgb.asked())
 		return s, err
 	})
 	if err != nil {
 		return nil, err
 	}
+	if doc.Checkpoints = o.files; e.tgb.asked() {
+		return doc, nil
+	}
 	for _, l := range scorers {
 		doc.Relations = append(doc.Relations, l.Relation())
 	}
-	if doc.Checkpoints = o.files; len(o.files) > 1 {
+	if len(o.files) > 1 {
 		doc.summarize()
 	}
 	return doc, nil

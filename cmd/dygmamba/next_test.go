@@ -90,7 +90,8 @@ func TestEvalNext(t *testing.T) {
 	program(t, "eval", "--run", out, "--swap", "20", "--limit", "50", "--device", "cpu").want(t, exitDone).
 		shows(t, "have the destination of another", "rule cache")
 	program(t, "eval", "--run", out, "--swap", "1").want(t, exitUsage, "--swap is 1")
-	program(t, "eval", "--run", out, "--protocol", "tgb").want(t, exitUsage, "is for models of links")
+	program(t, "eval", "--run", out, "--protocol", "tgb", "--limit", "20", "--device", "cpu").want(t, exitDone).
+		shows(t, "countnet", "as TGB measures", "MRR", "no node hidden")
 	program(t, "eval", "--run", trainedRun(t).run, "--protocol", "next").want(t, exitUsage, "not trained on the task")
 	program(t, "eval", "--run", trainedRun(t).run, "--limit", "3").want(t, exitUsage, "--limit is for --protocol")
 	program(t, "eval", "--model", "edgebank", "--data", trainedRun(t).data, "--protocol", "next").

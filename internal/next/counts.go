@@ -47,16 +47,24 @@ type actor struct {
 	own       []event.Node       // destinations of all its events
 	partners  []event.Node       // distinct, in either direction, in the order of their first meeting
 	followers []event.Node       // as a destination: what sources chose next
+
+	group  int32        // of its latest action
+	same   []event.Node // distinct destinations of its latest action
+	weight weighed      // its events, decayed by its actions
+	inbox  [inbox]int32 // groups that it was lately a destination of, newest first, from 1
+	with   []event.Node // destinations that were together with it
+	is     *profiles
 }
 
 // link is what is known of a directed pair.
 type link struct {
-	fade  fading
-	pace  [paces]float32 // decayed by the source's actions, as of action number
-	when  int32          // the source's action at which it happened last
-	count int32
-	last  event.Time
-	gap   float32 // mean time between its latest events
+	fade   fading
+	pace   [paces]float32 // decayed by the source's actions, as of action number
+	when   int32          // the source's action at which it happened last
+	count  int32
+	last   event.Time
+	gap    float32 // mean time between its latest events
+	weight weighed // as that of its source
 }
 
 // step is how often, and when last, a destination followed another.
@@ -72,35 +80,40 @@ func pairOf(u, v event.Node) pair { return pair(uint64(uint32(u))<<32 | uint64(u
 
 // Counts is what is known after some events.
 type Counts struct {
-	rate   [scales]float64
-	unit   float64 // of logarithms of time: a millionth of the training period
-	nodes  []actor
-	links  map[pair]*link
-	steps  map[pair]*step
-	twice  map[uint64]int32     // how often a destination followed upon two others, by a hash of the three
-	double map[pair]int32       // how often anything followed upon two destinations
-	total  fading               // all events
-	first  fading               // first meetings
-	unseen fading               // events with a destination that had never been one
-	dests  []event.Node         // destinations in the order of their first event
-	order  []int32              // of each node: its position in dests, from 1; 0 for no destination
-	all    []event.Node         // destinations of all events
-	in     map[event.Node]int32 // of the latest events, how many have a destination
-	few    [2]int               // destinations with one event, and with two
+	setup   Setup
+	width   int // features of a candidate
+	rate    [scales]float64
+	unit    float64 // of logarithms of time: a millionth of the training period
+	nodes   []actor
+	links   map[pair]*link
+	steps   map[pair]*step
+	twice   map[uint64]int32     // how often a destination followed upon two others, by a hash of the three
+	double  map[pair]int32       // how often anything followed upon two destinations
+	total   fading               // all events
+	first   fading               // first meetings
+	unseen  fading               // events with a destination that had never been one
+	dests   []event.Node         // destinations in the order of their first event
+	order   []int32              // of each node: its position in dests, from 1; 0 for no destination
+	all     []event.Node         // destinations of all events
+	in      map[event.Node]int32 // of the latest events, how many have a destination
+	few     [2]int               // destinations with one event, and with two
+	bundles []bundle
 }
 
-// NewCounts begins with nothing. Span is how long the training period lasts.
-func NewCounts(span event.Time) *Counts {
+// NewCounts begins with nothing.
+func NewCounts(setup Setup) *Counts {
+	span := setup.Span
 	if !(span > 0) {
 		span = 1
 	}
 	c := &Counts{
-		unit: 1e6 / span, links: map[pair]*link{}, steps: map[pair]*step{}, twice: map[uint64]int32{},
+		setup: setup, unit: 1e6 / span, links: map[pair]*link{}, steps: map[pair]*step{}, twice: map[uint64]int32{},
 		double: map[pair]int32{}, in: map[event.Node]int32{},
 	}
 	for s, part := range parts {
 		c.rate[s] = part / span
 	}
+	c.width = len(c.At(nil, 0, 0).Features(nil, 0))
 	return c
 }
 
@@ -143,8 +156,15 @@ func (c *Counts) Add(u, v event.Node, t event.Time) {
 		c.dests = append(c.dests, v)
 		c.order[v] = int32(len(c.dests))
 	}
+	opens := a.srcCount == 0 || a.srcLast != t
 	c.act(a, fresh, t)
-	c.addLink(a, u, v, t)
+	l, repeats := c.addLink(a, u, v, t)
+	if c.setup.Together {
+		c.addTogether(a, b, u, v, l, opens, repeats, t)
+	}
+	if c.setup.Profiles {
+		c.addProfiles(a, b, u, v)
+	}
 	c.addSteps(a, v, t)
 	for _, f := range []struct {
 		count *fading
@@ -210,8 +230,8 @@ func (c *Counts) act(a *actor, fresh float32, t event.Time) {
 	}
 }
 
-func (c *Counts) addLink(a *actor, u, v event.Node, t event.Time) {
-	l := c.links[pairOf(u, v)]
+func (c *Counts) addLink(a *actor, u, v event.Node, t event.Time) (l *link, repeats bool) {
+	l = c.links[pairOf(u, v)]
 	if l == nil {
 		l = &link{last: math.Inf(-1)}
 		c.links[pairOf(u, v)] = l
@@ -219,7 +239,10 @@ func (c *Counts) addLink(a *actor, u, v event.Node, t event.Time) {
 		l.gap += (float32(t-l.last) - l.gap) / float32(min(l.count, 8))
 	}
 	l.pace = l.paced(a.actions)
-	if l.count == 0 || l.when != a.actions {
+	if repeats = l.count > 0 && l.when == a.actions; !repeats {
+		for k := range l.weight {
+			l.weight[k] *= float32(math.Pow(keep[k], float64(a.actions-l.when)))
+		}
 		for k := range l.pace {
 			l.pace[k] += float32(1 - keep[k])
 		}
@@ -228,6 +251,7 @@ func (c *Counts) addLink(a *actor, u, v event.Node, t event.Time) {
 	c.tick(&l.fade, t, 1)
 	l.count++
 	l.last = t
+	return l, repeats
 }
 
 // addSteps counts what a destination followed upon.

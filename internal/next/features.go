@@ -6,11 +6,18 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 )
 
+// Setup says what is counted, and on which scale of time.
+type Setup struct {
+	Span     event.Time // how long the training period lasts
+	Together bool       // what happened at one instant
+	Profiles bool       // what nodes are chosen with, and by whom
+}
+
 // Width is the number of features of a candidate.
-var Width = len(NewCounts(1).At(nil, 0, 0).Features(nil, 0))
+func (s Setup) Width() int { return NewCounts(s).width }
 
 // SourceWidth is the number of features of a source.
-var SourceWidth = len(NewCounts(1).At(nil, 0, 0).Source(nil))
+func (s Setup) SourceWidth() int { return len(NewCounts(s).At(nil, 0, 0).Source(nil)) }
 
 // never stands for the time since an event that has not happened.
 const never = 1.5
@@ -49,6 +56,12 @@ func (w *View) Features(x []float32, v event.Node) []float32 {
 	x = w.receivedFrom(x, v, uv, vu)
 	x = w.popularity(x, v)
 	x = w.following(x, v)
+	if w.c.setup.Together {
+		x = w.together(x, v, uv)
+	}
+	if w.c.setup.Profiles {
+		x = w.likeness(x, v)
+	}
 	// the source itself, for what depends on both
 	return append(x, often(int(w.of.srcCount)), often(int(w.of.dstCount)), w.age(w.of.srcLast),
 		often(len(w.of.partners)), share(w.c.read(&w.of.fresh, w.at)[1], w.sent[1]))
@@ -130,6 +143,9 @@ func (w *View) following(x []float32, v event.Node) []float32 {
 // Source appends what is known of the source alone: will it return to someone, or meet someone for the first time?
 func (w *View) Source(x []float32) []float32 {
 	a, c := w.of, w.c
+	if c.setup.Together {
+		x = w.lastGroup(x)
+	}
 	fresh, first, unseen := c.read(&a.fresh, w.at), c.read(&c.first, w.at), c.read(&c.unseen, w.at)
 	ratio := func(part, whole float32) float32 {
 		if whole < 1e-6 {

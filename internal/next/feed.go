@@ -13,9 +13,11 @@ import (
 // Feed makes the examples of training batches. It goes through the training events as their batches come, and begins
 // again with every epoch. What it draws depends on the seed, the epoch and the first event of a batch alone.
 type Feed struct {
-	Columns int // candidates of an example: the destination itself and those that it is held against
+	Columns     int // candidates of an example: the destination itself and those that it is held against
+	Width       int // features of a candidate
+	SourceWidth int // features of a source
 
-	span  event.Time
+	setup Setup
 	seed  uint64
 	mu    sync.Mutex // guards what follows
 	epoch int
@@ -24,16 +26,17 @@ type Feed struct {
 	drawn []Candidate
 }
 
-// NewFeed makes the feed of a training whose period lasts as long as span.
-func NewFeed(span event.Time, candidates int, seed uint64) *Feed {
-	return &Feed{Columns: 1 + candidates, span: span, seed: seed}
+// NewFeed makes the feed of a training.
+func NewFeed(setup Setup, candidates int, seed uint64) *Feed {
+	return &Feed{Columns: 1 + candidates, Width: setup.Width(), SourceWidth: setup.SourceWidth(), setup: setup,
+		seed: seed}
 }
 
 // Begin says which epoch the next batches belong to, and what they are batches of: the training events, in the order of
 // time.
 func (f *Feed) Begin(epoch int, events event.Span) {
 	f.mu.Lock()
-	f.epoch, f.walk = epoch, NewWalk(events, f.span)
+	f.epoch, f.walk = epoch, NewWalk(events, f.setup)
 	f.mu.Unlock()
 }
 
@@ -45,7 +48,7 @@ func (f *Feed) Check(index.View) error { return nil }
 
 // Bytes is what an example takes.
 func (f *Feed) Bytes([]float64) float64 {
-	return float64(4 * (f.Columns*(Width+2) + SourceWidth + Groups + 2))
+	return float64(4 * (f.Columns*(f.Width+2) + f.SourceWidth + Groups + 2))
 }
 
 // NewPart makes an empty part of a batch.
@@ -113,11 +116,8 @@ func (e *Examples) add(c *Counts, src, dst event.Node, at event.Time, gen *rng.S
 		e.Mask = append(e.Mask, 1)
 	}
 	for range f.Columns - len(f.drawn) {
-		e.X = append(e.X, blank...)
+		e.X = append(e.X, make([]float32, f.Width)...)
 		e.MinusLogQ = append(e.MinusLogQ, 0)
 		e.Mask = append(e.Mask, 0)
 	}
 }
-
-// blank are the features of no candidate.
-var blank = make([]float32, Width)

@@ -12,6 +12,9 @@ import (
 	"github.com/dygmamba/dygmamba/sample"
 )
 
+// of counts everything, in a training period of the given length.
+func of(span event.Time) Setup { return Setup{Span: span, Together: true, Profiles: true} }
+
 // stream is a log of a few dozen nodes with habits, replies, new nodes, and several events at one instant.
 func stream(t testing.TB, n int, seed uint64) *event.Log {
 	t.Helper()
@@ -60,8 +63,8 @@ func TestNothingOfTheFuture(t *testing.T) {
 				Time: at + float64(j/9)})
 		}
 		for _, src := range []event.Node{all.Src[i], 3, 77} {
-			want := everything(NewWalk(past.All(), 100).Before(at), src, at)
-			got := everything(NewWalk(mixed.All(), 100).Before(at), src, at)
+			want := everything(NewWalk(past.All(), of(100)).Before(at), src, at)
+			got := everything(NewWalk(mixed.All(), of(100)).Before(at), src, at)
 			if !slices.Equal(got, want) {
 				t.Errorf("event %d, source %d: another future says something else", i, src)
 			}
@@ -77,7 +80,7 @@ func TestNothingOfTheFuture(t *testing.T) {
 // Events of one instant count alike in whichever order they come, as long as each source's own stay in order.
 func TestTies(t *testing.T) {
 	add := func(list ...[2]event.Node) *Counts {
-		c := NewCounts(10)
+		c := NewCounts(of(10))
 		c.Add(1, 2, 1)
 		for _, e := range list {
 			c.Add(e[0], e[1], 5)
@@ -92,7 +95,7 @@ func TestTies(t *testing.T) {
 			}
 		}
 	}
-	w := NewWalk(stream(t, 300, 2).All(), 100)
+	w := NewWalk(stream(t, 300, 2).All(), of(100))
 	for _, at := range []event.Time{40, 7, 300, 300, 0} { // also backwards
 		want := 0
 		for _, x := range w.events.Time {
@@ -108,7 +111,7 @@ func TestTies(t *testing.T) {
 
 // A group is what its name says, also of nodes that nobody has seen.
 func TestGroups(t *testing.T) {
-	c := NewCounts(10)
+	c := NewCounts(of(10))
 	c.Add(1, 2, 1)
 	c.Add(3, 1, 2)
 	c.Add(4, 5, 2)
@@ -121,7 +124,7 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%d to %d is group %d, want %d", x.src, x.dst, got, x.want)
 		}
 	}
-	if p := NewCounts(1).At(nil, 7, 1).Possible(); p != [Groups]bool{false, false, true} {
+	if p := NewCounts(of(1)).At(nil, 7, 1).Possible(); p != [Groups]bool{false, false, true} {
 		t.Errorf("possible before the first event: %v", p)
 	}
 	// met in the other direction only: node 1 knows 3, who has never been a destination
@@ -140,7 +143,7 @@ func (n fixed) Groups(x []float32) ([Groups]float32, error) {
 func (n fixed) Scores(g Group, x, out []float32) error {
 	for i := range out {
 		out[i] = float32(g)
-		for k, v := range x[i*Width : (i+1)*Width] {
+		for k, v := range x[i*len(x)/len(out) : (i+1)*len(x)/len(out)] {
 			out[i] += v * float32(math.Sin(float64(7*k)))
 		}
 	}
@@ -149,7 +152,7 @@ func (n fixed) Scores(g Group, x, out []float32) error {
 
 // The probabilities of all destinations and of a new one sum to 1, whoever asks and whenever.
 func TestSharesSumToOne(t *testing.T) {
-	walk, threads := NewWalk(stream(t, 3000, 3).All(), 100), []*Asker{NewAsker(fixed{}, 1), NewAsker(fixed{}, 5)}
+	walk, threads := NewWalk(stream(t, 3000, 3).All(), of(100)), []*Asker{NewAsker(fixed{}, 1), NewAsker(fixed{}, 5)}
 	for _, at := range []event.Time{0, 1, 5, 100, 1e3, 1e4, 1e9} {
 		c := walk.Before(at)
 		for _, src := range []event.Node{1, 2, 8, 30, 500} {
@@ -189,7 +192,7 @@ func TestSharesSumToOne(t *testing.T) {
 
 // A candidate is drawn as often as its log q says.
 func TestDrawsFollowTheirProbabilities(t *testing.T) {
-	walk := NewWalk(stream(t, 2000, 4).All(), 500)
+	walk := NewWalk(stream(t, 2000, 4).All(), of(500))
 	c := walk.Before(1e6)
 	for _, x := range []struct {
 		src, dst event.Node
@@ -225,7 +228,7 @@ func TestDrawsFollowTheirProbabilities(t *testing.T) {
 		}
 	}
 	// a group that is small enough is taken as it is, each once
-	small := NewCounts(1)
+	small := NewCounts(of(1))
 	for v := range event.Node(5) {
 		small.Add(1, 10+v, event.Time(v))
 	}
@@ -251,11 +254,11 @@ func TestFeedContinues(t *testing.T) {
 			slices.Equal(a.Target, b.Target) && slices.Equal(a.Source, b.Source) &&
 			slices.Equal(a.Possible, b.Possible) && slices.Equal(a.Group, b.Group)
 	}
-	whole := NewFeed(100, 6, 1)
+	whole := NewFeed(of(100), 6, 1)
 	whole.Begin(2, log.All())
 	gather(whole, 0, 200)
 	first := gather(whole, 200, 300)
-	later := NewFeed(100, 6, 1)
+	later := NewFeed(of(100), 6, 1)
 	later.Begin(2, log.All())
 	if resumed := gather(later, 200, 300); !same(first, resumed) {
 		t.Error("a resumed epoch has other examples")
@@ -265,7 +268,7 @@ func TestFeedContinues(t *testing.T) {
 		t.Error("another epoch has the same candidates, or other sources")
 	}
 	n := 100
-	if len(first.X) != n*7*Width || len(first.Mask) != n*7 || len(first.Source) != n*SourceWidth ||
+	if len(first.X) != n*7*whole.Width || len(first.Mask) != n*7 || len(first.Source) != n*whole.SourceWidth ||
 		len(first.Possible) != n*Groups || len(first.Group) != n {
 		t.Errorf("sizes %d, %d, %d, %d, %d", len(first.X), len(first.Mask), len(first.Source), len(first.Possible),
 			len(first.Group))
@@ -302,7 +305,7 @@ func TestCalibration(t *testing.T) {
 		t.Errorf("found %+v", c)
 	}
 	// a real net: the sum over events is what an asker says with the calibration, and not above that without
-	walk, fit := NewWalk(stream(t, 1000, 8).All(), 100), Fit{}
+	walk, fit := NewWalk(stream(t, 1000, 8).All(), of(100)), Fit{}
 	ask := NewAsker(fixed{}, 1)
 	var dsts []event.Node
 	before := 0.0
@@ -330,7 +333,7 @@ func TestCalibration(t *testing.T) {
 
 // Destinations that were seen once and twice tell how many were not seen.
 func TestUnseen(t *testing.T) {
-	c := NewCounts(10)
+	c := NewCounts(of(10))
 	if got := c.Unseen(); got != 1 {
 		t.Errorf("before all events: %v", got)
 	}
@@ -352,7 +355,7 @@ func TestWalkStops(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w, asked := NewWalk(log.All(), 1e5), 0
+	w, asked := NewWalk(log.All(), of(1e5)), 0
 	if w.reach(19_000, func() bool { asked++; return asked == 3 }) || w.done == 0 || w.done > 10_000 {
 		t.Errorf("stopped after %d events, want some", w.done)
 	}

@@ -151,7 +151,8 @@ func (a *Asker) score(w *View, g Group) (logSum float64, err error) {
 
 // describe fills x with the features of candidates, on several threads where there are many.
 func (a *Asker) describe(w *View, nodes []event.Node) {
-	size := len(nodes) * Width
+	width := w.Width()
+	size := len(nodes) * width
 	if cap(a.x) < size {
 		a.x = make([]float32, size)
 	}
@@ -160,7 +161,7 @@ func (a *Asker) describe(w *View, nodes []event.Node) {
 	parts := max(1, min(a.threads, len(nodes)/worthwhile))
 	fill := func(part int) {
 		for i := len(nodes) * part / parts; i < len(nodes)*(part+1)/parts; i++ {
-			w.Features(a.x[i*Width:i*Width:(i+1)*Width], nodes[i])
+			w.Features(a.x[i*width:i*width:(i+1)*width], nodes[i])
 		}
 	}
 	var wait sync.WaitGroup

@@ -19,22 +19,27 @@ const (
 
 // View is a source at a time, and what all its candidates have in common. It is valid until an event is added.
 type View struct {
-	c        *Counts
-	src      event.Node
-	at       event.Time
-	of       *actor
-	sent     [scales]float32 // its events as a source,
-	received [scales]float32 // and as a destination
-	total    [scales]float32 // all events
-	place    map[event.Node]int
-	follow   map[event.Node]float32
-	common   map[event.Node]float32
+	c            *Counts
+	src          event.Node
+	at           event.Time
+	of           *actor
+	sent         [scales]float32 // its events as a source,
+	received     [scales]float32 // and as a destination
+	total        [scales]float32 // all events
+	place        map[event.Node]int
+	follow       map[event.Node]float32
+	common       map[event.Node]float32
+	heard        map[event.Node]heard
+	fellow, near map[event.Node]float32
+	lately       profiles
+	self         *profiles
 }
 
 // At looks at a source at a time that no event counted so far has reached. It may use the memory of an earlier view.
 func (c *Counts) At(w *View, src event.Node, at event.Time) *View {
 	if w == nil || w.place == nil {
-		w = &View{place: map[event.Node]int{}, follow: map[event.Node]float32{}, common: map[event.Node]float32{}}
+		w = &View{place: map[event.Node]int{}, follow: map[event.Node]float32{}, common: map[event.Node]float32{},
+			heard: map[event.Node]heard{}, fellow: map[event.Node]float32{}, near: map[event.Node]float32{}}
 	}
 	clear(w.place)
 	clear(w.follow)
@@ -52,6 +57,12 @@ func (c *Counts) At(w *View, src event.Node, at event.Time) *View {
 	}
 	for _, x := range tail(w.of.partners, 16) {
 		w.addCommon(x)
+	}
+	if c.setup.Together {
+		w.lookTogether(latest)
+	}
+	if c.setup.Profiles {
+		w.lookProfiles(latest)
 	}
 	return w
 }
@@ -75,6 +86,9 @@ func (w *View) addCommon(x event.Node) {
 		w.common[v] += weight
 	}
 }
+
+// Width is the number of features of a candidate.
+func (w *View) Width() int { return w.c.width }
 
 // Met says whether the source and a destination have an event, in either direction.
 func (w *View) Met(v event.Node) bool { return w.c.Met(w.src, v) }

@@ -5,20 +5,20 @@ import "github.com/dygmamba/dygmamba/event"
 // Walk goes through events in the order of time and counts them.
 type Walk struct {
 	events event.Span
-	span   event.Time
+	setup  Setup
 	counts *Counts
 	done   int // events that are counted
 }
 
-// NewWalk begins before the first event. Span is how long the training period lasts.
-func NewWalk(events event.Span, span event.Time) *Walk {
-	return &Walk{events: events, span: span, counts: NewCounts(span)}
+// NewWalk begins before the first event.
+func NewWalk(events event.Span, setup Setup) *Walk {
+	return &Walk{events: events, setup: setup, counts: NewCounts(setup)}
 }
 
 // Follow replaces the events. Where they go on after those that were there, what is counted stays.
 func (w *Walk) Follow(events event.Span, goesOn bool) {
 	if w.events = events; !goesOn {
-		w.counts, w.done = NewCounts(w.span), 0
+		w.counts, w.done = NewCounts(w.setup), 0
 	}
 }
 
@@ -38,7 +38,7 @@ func (w *Walk) reach(t event.Time, stopped func() bool) bool {
 // the order of time. The counts are valid until the next call.
 func (w *Walk) Before(t event.Time) *Counts {
 	if w.done > 0 && w.events.Time[w.done-1] >= t {
-		w.counts, w.done = NewCounts(w.span), 0
+		w.counts, w.done = NewCounts(w.setup), 0
 	}
 	for ; w.done < w.events.Len() && w.events.Time[w.done] < t; w.done++ {
 		w.counts.Add(w.events.Src[w.done], w.events.Dst[w.done], w.events.Time[w.done])

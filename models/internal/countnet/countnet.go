@@ -35,7 +35,7 @@ var presets = []model.Preset[Config]{{
 	Name:    "standard",
 	Summary: "the same for all data",
 	Apply: func(_ string, c *Config, t *model.Training) {
-		c.RateHidden = rateHidden
+		c.RateHidden, c.Together, c.Profiles = rateHidden, true, true
 		t.LearningRate, t.Epochs, t.Patience, t.Calibrate = 1e-3, 30, 4, false
 	},
 }}
@@ -48,11 +48,14 @@ type Config struct {
 	Dropout    float64 `json:"dropout" in:"[0,1)" about:"share left out at random in training"`
 	LinkSplit  bool    `json:"link_split" about:"train on the split of links, for eval --protocol dyglib"`
 	Span       float64 `json:"time_span" in:"[0,inf)" about:"length of the training period; decays are parts of it"`
+	Together   bool    `json:"together" about:"also count what happened at one instant"`
+	Profiles   bool    `json:"profiles" about:"also compare nodes by what they are chosen with, and by whom"`
 	RateHidden int     `json:"rate_dim" in:"[0,65536]" about:"width of the networks for rates; 0: it learns none"`
 	Day        float64 `json:"day_length" in:"[0,inf)" about:"of a day in the unit of times; 0: not known"`
 }
 
-// rateHidden is the width of the networks for rates in all presets. Checkpoints that do not name one have none.
+// rateHidden is the width of the networks for rates in all presets. Checkpoints that do not name one have none, and
+// neither groups nor profiles.
 const rateHidden = 32
 
 // Default is the configuration for all data.
@@ -60,6 +63,10 @@ var Default = Config{Hidden: 64, Candidates: 31}
 
 // Check has nothing to add to the bounds of the settings.
 func (c Config) Check() error { return nil }
+
+func (c Config) setup() next.Setup {
+	return next.Setup{Span: c.Span, Together: c.Together, Profiles: c.Profiles}
+}
 
 // Brief is the settings in a few words.
 func (c Config) Brief() string {
@@ -88,12 +95,12 @@ const groupWidth = 32
 
 // declare names the parameters.
 func declare(c Config, seed uint64) model.Declared {
-	m := &Model{Base: model.NewBase(seed), cfg: c, feed: next.NewFeed(c.Span, c.Candidates, seed)}
+	m := &Model{Base: model.NewBase(seed), cfg: c, feed: next.NewFeed(c.setup(), c.Candidates, seed)}
 	s := m.Params().In("0")
-	for i, in := range []int{next.Width, c.Hidden, c.Hidden} {
+	for i, in := range []int{m.feed.Width, c.Hidden, c.Hidden} {
 		m.who[i] = nn.NewLinear(s.In(fmt.Sprintf("who.%d", i)), in, []int{c.Hidden, c.Hidden, 1}[i])
 	}
-	m.group[0] = nn.NewLinear(s.In("group.0"), next.SourceWidth, groupWidth)
+	m.group[0] = nn.NewLinear(s.In("group.0"), m.feed.SourceWidth, groupWidth)
 	m.group[1] = nn.NewLinear(s.In("group.1"), groupWidth, next.Groups)
 	m.calibration = s.Add("calibration", plain, model.CalibrationLen)
 	m.Params().Freeze("0.calibration")
@@ -134,8 +141,8 @@ func (m *Model) Plan() sample.Plan {
 // Feed makes the examples.
 func (m *Model) Feed() *next.Feed { return m.feed }
 
-// Span is how long the training period lasts.
-func (m *Model) Span() float64 { return m.cfg.Span }
+// Setup says what is counted.
+func (m *Model) Setup() next.Setup { return m.cfg.setup() }
 
 // Calibration is the parameter that validation sets.
 func (m *Model) Calibration() *tensor.Tensor { return m.calibration }
