@@ -5,7 +5,7 @@ export CGO_ENABLED = 0
 BENCHMARKS = Before$$/generated/frozen/shuffled|Gather$$/generated/threads=1|Batches$$|Layer$$/dropout=0.1|Scan$$/threads=1
 BENCHMARKS := $(BENCHMARKS)|MatMul$$/^y$$/M=25600/K=100$$/N=400/threads=1|Score$$
 
-.PHONY: build static release bench test crash hammer hawkes gpu check demo clean
+.PHONY: build static release bench test histories crash hammer hawkes gpu check demo clean
 
 build: ## the program, as ./dygmamba
 	go build -trimpath -o dygmamba ./cmd/dygmamba
@@ -21,6 +21,9 @@ bench: ## a few benchmarks, each six times, in the format of benchstat: make ben
 
 test: ## all tests
 	go test ./...
+
+histories: ## 10,000 random histories with retractions and erased nodes, against streams that never had these
+	DYGMAMBA_HISTORIES=10000 go test -count=1 -timeout 4h -run 'TestRemovalsLeaveNothing$$' ./serve
 
 crash: ## kill what appends to an event log, and whole servers, 200 times with each engine
 	DYGMAMBA_CRASHES=200 go test -count=1 -v -timeout 1h -run Crash ./eventlog/... ./cmd/dygmamba

@@ -64,6 +64,7 @@ type Event struct {
 	Label    float64   `json:"label,omitempty"`
 	Features []float32 `json:"features,omitempty"`
 	Kind     string    `json:"kind,omitempty"` // one of those of the data set, where it has kinds
+	ID       string    `json:"id,omitempty"`   // by which it can be retracted; unique among the events of a token
 }
 
 // Receipt says where events stand in the server's log.
@@ -211,6 +212,35 @@ type History struct {
 func (c *Client) History(ctx context.Context, node string, limit int) (h History, err error) {
 	path := "/v1/nodes/" + url.PathEscape(node) + "/history?limit=" + strconv.Itoa(limit)
 	return h, c.do(ctx, http.MethodGet, path, "", nil, &h)
+}
+
+// Retract removes events by the ids that they were sent with. It fails with status 404, and removes nothing, if one of
+// them is unknown.
+func (c *Client) Retract(ctx context.Context, ids ...string) (events int, err error) {
+	return c.retract(ctx, map[string]any{"ids": ids})
+}
+
+// RetractSequences removes events by their sequences.
+func (c *Client) RetractSequences(ctx context.Context, sequences ...uint64) (events int, err error) {
+	return c.retract(ctx, map[string]any{"sequences": sequences})
+}
+
+func (c *Client) retract(ctx context.Context, body any) (int, error) {
+	var doc struct{ Retracted int }
+	err := c.do(ctx, http.MethodPost, "/v1/retractions", "", body, &doc)
+	return doc.Retracted, err
+}
+
+// Forget erases a node: its events, its name and what was derived from them. Side is "source" or "destination" where
+// these have separate names; "" means both.
+func (c *Client) Forget(ctx context.Context, node, side string) (events int, err error) {
+	path := "/v1/nodes/" + url.PathEscape(node)
+	if side != "" {
+		path += "?side=" + url.QueryEscape(side)
+	}
+	var doc struct{ Events int }
+	err = c.do(ctx, http.MethodDelete, path, "", nil, &doc)
+	return doc.Events, err
 }
 
 // Status is the state of a server.

@@ -130,7 +130,7 @@ func (s *Server) pair(sc *scanner, i int) pair {
 
 func (s *Server) id(sc *scanner, where string) string {
 	id := sc.id()
-	if want := wrongID(id, s.engine.names.numbers(), s.limits().ID); want != "" {
+	if want := wrongID(id, s.engine.names().numbers(), s.limits().ID); want != "" {
 		panic(bad(where, strconv.Quote(clip(id)), want))
 	}
 	return id
@@ -163,7 +163,7 @@ func (n nodeDoc) MarshalJSON() ([]byte, error) {
 }
 
 // show is the node of a name in a response.
-func (s *Server) show(name string) nodeDoc { return nodeDoc{name, s.engine.names.numbers()} }
+func (s *Server) show(name string) nodeDoc { return nodeDoc{name, s.engine.names().numbers()} }
 
 type ranking struct {
 	pair       // without a destination
@@ -311,7 +311,7 @@ func (a *resolver) rename(side *predict.Side) {
 // getHistory answers with the events of a node, the latest first.
 func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) (any, error) {
 	name := r.PathValue("id")
-	if want := wrongID(name, s.engine.names.numbers(), s.limits().ID); want != "" {
+	if want := wrongID(name, s.engine.names().numbers(), s.limits().ID); want != "" {
 		return nil, bad("the node", strconv.Quote(clip(name)), want)
 	}
 	limit, before := 100, math.Inf(1)
@@ -335,7 +335,7 @@ func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) (any, error)
 	var found bool
 	for _, source := range []bool{true, false} {
 		if side := query.Get("side"); !found && (side == "" || (side == "source") == source) {
-			id, found = s.engine.names.find(name, source)
+			id, found = at.epoch.names.find(name, source)
 			found = found && at.Before(id, math.Inf(1)).Len() > 0
 		}
 	}
@@ -355,7 +355,7 @@ func (s *Server) getHistory(w http.ResponseWriter, r *http.Request) (any, error)
 	}{s.show(name), h.Len(), []meeting{}, at.Last}
 	latest := h.Last(limit)
 	for i := latest.Len() - 1; i >= 0; i-- {
-		doc.Latest = append(doc.Latest, meeting{s.show(s.engine.names.Name(latest.Node[i])), latest.Time[i]})
+		doc.Latest = append(doc.Latest, meeting{s.show(at.epoch.names.Name(latest.Node[i])), latest.Time[i]})
 	}
 	return doc, nil
 }

@@ -232,7 +232,7 @@ func (s *Server) startsInside(ctx context.Context) error {
 	var list []eventlog.Event
 	after, _ := s.logBegin()
 	for e := range eventsOf(ctx, s.options.Log, after, s.options.Log.Last(), &failed) {
-		if list = append(list, e); len(list) == some {
+		if list = append(list, e.Event); len(list) == some {
 			break
 		}
 	}
@@ -244,12 +244,12 @@ func (s *Server) startsInside(ctx context.Context) error {
 	for _, e := range list {
 		missing[key{e.Src, e.Dst, e.Time}] = true
 	}
-	all := s.options.Set.Log.All()
+	all, names := s.options.Set.Log.All(), s.engine.names()
 	for i := range all.Len() {
 		if len(missing) == 0 {
 			break
 		}
-		delete(missing, key{s.engine.names.Name(all.Src[i]), s.engine.names.Name(all.Dst[i]), all.Time[i]})
+		delete(missing, key{names.Name(all.Src[i]), names.Name(all.Dst[i]), all.Time[i]})
 	}
 	if len(list) > 0 && len(missing) == 0 && failed == nil {
 		return fmt.Errorf("%w: the data set already contains the first %d events of the store, which would be counted "+

@@ -14,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/eventlog"
 	"github.com/dygmamba/dygmamba/internal/idset"
+	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
 )
 
@@ -22,22 +23,29 @@ import (
 type engine struct {
 	log   eventlog.Log
 	set   *dataset.Set
-	names *names
 	kinds map[string]event.Kind // of events; "" is 0
 	width int                   // features of an event
+	ids   *ids
 
 	mu      sync.Mutex // held while events are applied, and while another epoch begins
 	epoch   atomic.Pointer[epoch]
 	tail    eventlog.Tail              // of the events that are known; it ends when no more are applied
 	applied func(before, after *state) // called after every batch; nil, or set before the first
+	refused sync.Map                   // last sequences of batches with an id that was known, until their sender knows
 }
 
-// epoch is a past that begins at a time. When the cut moves, another epoch takes over, and this one stays as it is.
+// epoch is a past of selected events. When the cut moves, or events are removed, another epoch takes over, and this one
+// stays as it is. An epoch never had what it leaves out: also its nodes are numbered without.
 type epoch struct {
-	cut     event.Time // events before it are not known; −Inf: all are
+	selection
+	names   *names
 	past    *predict.Past
-	targets idset.Set // nodes that were a destination
+	places  places       // only the goroutine that adds events uses it
+	targets idset.Set    // nodes that were a destination
+	shared  model.Shared // what models derive from the events
 	state   atomic.Pointer[state]
+
+	renumbered []event.Node // by the number of a node in the epoch before; only while this one is made of that one
 }
 
 // state is what the server knows after one batch. It never changes. Targets are the nodes that were a destination, each
@@ -45,29 +53,37 @@ type epoch struct {
 type state struct {
 	*predict.PastView
 	Last    uint64
+	places  places
 	targets []event.Node
 	at      time.Time // when it was made
 	epoch   *epoch
 }
 
 func newEngine(set *dataset.Set, log eventlog.Log) *engine {
-	e := &engine{log: log, set: set, names: newNames(set), kinds: map[string]event.Kind{"": 0}, width: set.Edge.Cols}
+	e := &engine{log: log, set: set, kinds: map[string]event.Kind{"": 0}, width: set.Edge.Cols,
+		ids: newIDs()}
 	for i, name := range set.Kinds {
 		e.kinds[name] = event.Kind(i + 1)
 	}
-	e.begin(math.Inf(-1), 0)
+	e.begin(selection{cut: math.Inf(-1)}, 0)
 	return e
 }
 
-// begin makes the events of the data set that are not before a cut the whole past, as after a sequence.
-func (e *engine) begin(cut event.Time, last uint64) {
-	e.epoch.Store(newEpoch(cut, predict.NewPastFrom(e.set, cut), last, time.Now()))
+// begin makes the selected events of the data set the whole past, as after a sequence.
+func (e *engine) begin(which selection, last uint64) {
+	e.epoch.Store(newEpoch(e.set, which, last, time.Now()))
 	e.tail.Advance(last)
 }
 
-func newEpoch(cut event.Time, past *predict.Past, last uint64, at time.Time) *epoch {
-	ep := &epoch{cut: cut, past: past}
-	s := &state{PastView: past.Now(), Last: last, at: at, epoch: ep}
+// newEpoch begins with the selected events of a data set.
+func newEpoch(set *dataset.Set, which selection, last uint64, at time.Time) *epoch {
+	ep := &epoch{selection: which, names: newNames(set, which.nodes)}
+	if which.all() {
+		ep.past = predict.NewPast(set)
+	} else {
+		ep.past = predict.NewPastOf(set, which.keeps(set))
+	}
+	s := &state{PastView: ep.past.Now(), Last: last, at: at, epoch: ep}
 	s.targets = ep.noteTargets(nil, s.Events())
 	ep.state.Store(s)
 	return ep
@@ -76,6 +92,9 @@ func newEpoch(cut event.Time, past *predict.Past, last uint64, at time.Time) *ep
 func (ep *epoch) now() *state { return ep.state.Load() }
 
 func (e *engine) now() *state { return e.epoch.Load().now() }
+
+// names are those of the present epoch.
+func (e *engine) names() *names { return e.epoch.Load().names }
 
 // follow applies the log's events until ctx ends or one cannot be applied. It waits for a log that cannot be reached.
 func (e *engine) follow(ctx context.Context, log *slog.Logger) {
@@ -127,8 +146,13 @@ func (e *engine) apply(b eventlog.Batch) error {
 		}
 		list = list[before.Last-first+1:]
 	}
+	first := b.Last - uint64(len(list)) + 1
+	if !e.ids.add(list, first, ep.cut) { // another server took an event with the same id at the same time
+		list = nil
+		e.refused.Store(b.Last, true)
+	}
 	events, features := make([]event.Event, 0, len(list)), [][]float32(nil)
-	for _, x := range list {
+	for i, x := range list {
 		if x.Erased || x.Time < ep.cut {
 			continue
 		}
@@ -143,8 +167,9 @@ func (e *engine) apply(b eventlog.Batch) error {
 			return fmt.Errorf("%w: batch %d … %d has an event of kind %q; want %s", eventlog.ErrDamaged,
 				b.Last-uint64(len(b.Events))+1, b.Last, clip(x.Kind), e.set.WantKind())
 		}
-		events = append(events, event.Event{Src: e.names.add(x.Src, true), Dst: e.names.add(x.Dst, false), Time: x.Time,
-			Label: float32(x.Label), Kind: kind})
+		ep.places = ep.places.add(before.Len()-before.Known()+len(events), first+uint64(i))
+		events = append(events, event.Event{Src: ep.names.add(x.Src, true), Dst: ep.names.add(x.Dst, false),
+			Time: x.Time, Label: float32(x.Label), Kind: kind})
 	}
 	if err := ep.past.Add(events, features); err != nil {
 		return fmt.Errorf("%w: batch %d … %d does not fit this data set: %v; want the log that belongs to it",
@@ -160,7 +185,7 @@ func (e *engine) apply(b eventlog.Batch) error {
 
 // advance makes the past, as it is now, the latest state of the epoch.
 func (ep *epoch) advance(last uint64, at time.Time) *state {
-	before, after := ep.now(), &state{PastView: ep.past.Now(), Last: last, at: at, epoch: ep}
+	before, after := ep.now(), &state{PastView: ep.past.Now(), Last: last, places: ep.places, at: at, epoch: ep}
 	after.targets = ep.noteTargets(before.targets, after.Events().Slice(before.Len(), after.Len()))
 	ep.state.Store(after)
 	return after
@@ -176,15 +201,42 @@ func (ep *epoch) noteTargets(list []event.Node, events event.Span) []event.Node 
 }
 
 // ingest appends events to the log. It returns when they are durable and known. Key may be empty.
-func (e *engine) ingest(ctx context.Context, key string, events []eventlog.Event) (eventlog.Receipt, error) {
+func (e *engine) ingest(ctx context.Context, key string, events []eventlog.Event) (r eventlog.Receipt, err error) {
 	if err := e.tail.Err(); err != nil {
-		return eventlog.Receipt{}, err
+		return r, err
 	}
-	r, err := e.log.Append(ctx, key, events)
-	if err == nil {
-		e.wait(ctx, r.Last) // its error does not matter: the events are durable
+	release, taken := e.ids.reserve(events)
+	defer release()
+	if taken >= 0 {
+		if key != "" { // the same request may have brought them
+			if r, err = e.log.Append(ctx, key, nil); err != nil || r.Again {
+				return r, err
+			}
+		}
+		return r, errIDTaken(events[taken].ID)
 	}
-	return r, err
+	r, err = e.log.Append(ctx, key, events)
+	if err != nil {
+		return r, err
+	}
+	e.wait(ctx, r.Last) // its error does not matter: the events are durable
+	if _, refused := e.refused.LoadAndDelete(r.Last); refused && !r.Again {
+		list := make([]uint64, len(events))
+		for i := range list {
+			list[i] = r.Last - uint64(len(events)-1-i)
+		}
+		_, err = e.log.Remove(context.WithoutCancel(ctx), eventlog.Removal{Sequences: list})
+		return r, errors.Join(err, errIDTaken(""))
+	}
+	return r, nil
+}
+
+// errIDTaken says that an event with this id is known.
+func errIDTaken(id string) error {
+	if id == "" {
+		return fail("conflict", "the id of an event was used at the same time by another; nothing was taken")
+	}
+	return fail("conflict", "an event with the id %q is known; nothing was taken", clip(plainID(id)))
 }
 
 // wait returns when the event of a sequence is known.

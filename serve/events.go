@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/eventlog"
 )
 
-var eventFields = []string{"src", "dst", "time", "label", "features", "kind"}
+var eventFields = []string{"src", "dst", "time", "label", "features", "kind", "id"}
 
 // postEvents takes all events of a request, and answers when they are durable; or takes none of them.
 func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -35,13 +36,14 @@ func (s *Server) take(r *http.Request, key string, b *body, lines int) (receipt 
 		return receipt, err
 	}
 	read := tracePart(r.Context(), "read the events")
-	d := eventDecoder{limits: s.limits(), set: s.options.Set, width: s.engine.width, before: lines}
+	d := eventDecoder{limits: s.limits(), set: s.options.Set, width: s.engine.width, before: lines, ahead: s.ahead(),
+		bound: boundID(r, "")}
 	events, err := d.decode(b.text, b.kind)
 	read()
 	if err != nil {
 		return receipt, err
 	}
-	if known, most := s.engine.names.count(), s.limits().Nodes; known > most {
+	if known, most := s.engine.names().count(), s.limits().Nodes; known > most {
 		return receipt, fail("full", "%d nodes are known, more than the limit of %d", known, most)
 	}
 	if err := s.room.refuse(len(events)); err != nil {
@@ -85,8 +87,10 @@ func keyOf(r *http.Request, key, body string) (string, error) {
 type eventDecoder struct {
 	limits   *Limits
 	set      *dataset.Set
-	width    int // features of an event
-	before   int // lines before the text
+	width    int        // features of an event
+	before   int        // lines before the text
+	ahead    event.Time // no time may be after it
+	bound    string     // what the log has before an id: the name of the token
 	events   []eventlog.Event
 	problems []problem
 	where    func(i int, field string) string
@@ -151,6 +155,8 @@ func (d *eventDecoder) one(s *scanner, i int) {
 			e.Features = d.features(s)
 		case 5:
 			e.Kind = s.word("a kind")
+		case 6:
+			e.ID = d.id(s)
 		}
 	})
 	for f, name := range eventFields[:3] {
@@ -161,6 +167,34 @@ func (d *eventDecoder) one(s *scanner, i int) {
 	}
 	d.check(i, &e)
 	d.events = append(d.events, e)
+}
+
+// maxEventID is how many bytes the id of an event may have.
+const maxEventID = 200
+
+// id reads the id of an event, with what the log has before it.
+func (d *eventDecoder) id(s *scanner) string {
+	if s.null() {
+		return ""
+	}
+	s.space()
+	start := s.at
+	id := s.string("the id of an event")
+	if wrongID(id, false, maxEventID) != "" {
+		s.stop(start, fmt.Sprintf("the id of an event: 1 to %d bytes of valid UTF-8 without control characters",
+			maxEventID))
+	}
+	return d.bound + id
+}
+
+// ahead is the latest time that an event may have now.
+func (s *Server) ahead() event.Time {
+	if s.options.MaxAhead <= 0 {
+		return math.Inf(1)
+	}
+	now := time.Now()
+	seconds := float64(now.Unix()) + float64(now.Nanosecond())/1e9
+	return seconds*s.options.Set.Clock().Second() + s.options.MaxAhead
 }
 
 // features reads a list of numbers, no more than an event can have.
@@ -192,6 +226,10 @@ func (d *eventDecoder) check(i int, e *eventlog.Event) {
 	if math.Abs(e.Time) > event.MaxTime {
 		d.bad(i, "time", strconv.FormatFloat(e.Time, 'g', -1, 64),
 			fmt.Sprintf("a number between %g and %g", -event.MaxTime, event.MaxTime))
+	}
+	if e.Time > d.ahead {
+		d.bad(i, "time", d.set.Clock().Write(e.Time), "a time not after "+d.set.Clock().Write(d.ahead)+
+			": times further ahead are refused (--max-ahead)")
 	}
 	if math.Abs(e.Label) > math.MaxFloat32 {
 		d.bad(i, "label", strconv.FormatFloat(e.Label, 'g', -1, 64), "a number that fits into 32 bits")

@@ -20,31 +20,35 @@ type Exported struct {
 }
 
 // Export writes the events of a log as a table, CSV or Parquet, in the order of their sequences: sequence, src, dst,
-// time, label, kind where events have kinds, and a column for each feature. Times are numbers in the unit of the data.
+// time, label, id and kind where events have these, and a column for each feature. Times are numbers in the unit of the
+// data. Erased events are left out.
 func Export(ctx context.Context, log eventlog.Log, w io.Writer, format string) (out Exported, err error) {
 	out.Last = log.Last()
 	if trimmed, ok := log.(eventlog.Trimmer); ok {
 		out.First, _ = trimmed.Begin()
 	}
-	out.Events = int(out.Last - out.First)
 	out.First++
-	var kinds bool
-	if out.Features, kinds, err = widest(ctx, log, out.First-1, out.Last); err != nil {
+	found, err := measureLog(ctx, log, out.First-1, out.Last)
+	if err != nil {
 		return out, err
 	}
+	out.Events, out.Features = found.events, found.width
 	rows := &rowReader{row: -1}
 	var failed error
 	next, stop := iter.Pull(eventsOf(ctx, log, out.First-1, out.Last, &failed))
 	defer stop()
 	rows.next = next
 	columns := []dataset.Column{
-		dataset.IntColumn("sequence", func(row int) int { return int(out.First) + row }),
+		dataset.IntColumn("sequence", func(row int) int { return int(rows.at(row).sequence) }),
 		dataset.TextColumn("src", func(row int) string { return rows.at(row).Src }),
 		dataset.TextColumn("dst", func(row int) string { return rows.at(row).Dst }),
 		dataset.FloatColumn("time", func(row int) float64 { return rows.at(row).Time }),
 		dataset.FloatColumn("label", func(row int) float64 { return rows.at(row).Label }),
 	}
-	if kinds {
+	if found.ids {
+		columns = append(columns, dataset.TextColumn("id", func(row int) string { return plainID(rows.at(row).ID) }))
+	}
+	if found.kinds {
 		columns = append(columns, dataset.TextColumn("kind", func(row int) string { return rows.at(row).Kind }))
 	}
 	for i := range out.Features {
@@ -62,11 +66,17 @@ func Export(ctx context.Context, log eventlog.Log, w io.Writer, format string) (
 // rowReader gives the events of rows that are asked for in their order.
 type rowReader struct {
 	row  int
-	now  eventlog.Event
-	next func() (eventlog.Event, bool)
+	now  numbered
+	next func() (numbered, bool)
 }
 
-func (r *rowReader) at(row int) eventlog.Event {
+// numbered is an event and its sequence.
+type numbered struct {
+	eventlog.Event
+	sequence uint64
+}
+
+func (r *rowReader) at(row int) numbered {
 	for ; r.row < row; r.row++ {
 		r.now, _ = r.next() // the caller reports the error at the end
 	}
@@ -75,15 +85,15 @@ func (r *rowReader) at(row int) eventlog.Event {
 
 var errEnough = errors.New("enough")
 
-// eventsOf are the events of a log after a sequence and up to another.
-func eventsOf(ctx context.Context, log eventlog.Log, after, last uint64, failed *error) iter.Seq[eventlog.Event] {
-	return func(yield func(eventlog.Event) bool) {
+// eventsOf are the events of a log after a sequence and up to another, but for those that were erased.
+func eventsOf(ctx context.Context, log eventlog.Log, after, last uint64, failed *error) iter.Seq[numbered] {
+	return func(yield func(numbered) bool) {
 		if after >= last {
 			return
 		}
 		err := log.Follow(ctx, after, func(b eventlog.Batch) error {
-			for _, e := range b.Events {
-				if !yield(e) {
+			for i, e := range b.Events {
+				if !e.Erased && !yield(numbered{e, b.Last - uint64(len(b.Events)-1-i)}) {
 					return errEnough
 				}
 			}
@@ -98,10 +108,18 @@ func eventsOf(ctx context.Context, log eventlog.Log, after, last uint64, failed 
 	}
 }
 
-// widest is the largest number of features that an event of a log has, and whether any has a kind.
-func widest(ctx context.Context, log eventlog.Log, after, last uint64) (width int, kinds bool, err error) {
+// measured is what the events of a log have.
+type measured struct {
+	events     int
+	width      int // largest number of features
+	kinds, ids bool
+}
+
+func measureLog(ctx context.Context, log eventlog.Log, after, last uint64) (m measured, err error) {
 	for e := range eventsOf(ctx, log, after, last, &err) {
-		width, kinds = max(width, len(e.Features)), kinds || e.Kind != ""
+		m.events++
+		m.width = max(m.width, len(e.Features))
+		m.kinds, m.ids = m.kinds || e.Kind != "", m.ids || e.ID != ""
 	}
-	return width, kinds, err
+	return m, err
 }

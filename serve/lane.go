@@ -61,7 +61,7 @@ type resolver struct {
 }
 
 func newLane(s *Server, ep *epoch, p *predict.Predictor, device *sync.Mutex) *lane {
-	return &lane{epoch: ep, names: s.engine.names, predictor: p,
+	return &lane{epoch: ep, names: ep.names, predictor: p,
 		alone: len(p.Spec().Conditions()) > 0, most: max(1, p.Spec().Training.BatchSize),
 		jobs: make(chan *job, s.options.Limits.Waiting), quit: make(chan struct{}), gone: make(chan struct{}),
 		passes: s.metrics.passes.Observe, device: device}

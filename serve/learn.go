@@ -176,7 +176,7 @@ func (l *learner) try(ctx context.Context, at *state) attempt {
 // train writes a better checkpoint and returns its path, "" if it is not better.
 func (l *learner) train(ctx context.Context, g *generation, at *state, a *attempt) (string, error) {
 	o := l.server.options.Load
-	o.Set, o.Live, o.Names = l.server.options.Set, at.epoch.past, l.server.engine.names
+	o.Set, o.Live, o.Names = l.server.options.Set, at.epoch.past, at.epoch.names
 	o.Device, o.Threads = nil, 1
 	p, err := predict.Load(g.Checkpoint, o)
 	if err != nil {

@@ -43,7 +43,7 @@ func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) (any, error) {
 	events := at.Events()
 	for i := events.Len() - 1; i >= max(0, events.Len()-12); i-- {
 		e := events.At(i)
-		src, dst := s.show(s.engine.names.Name(e.Src)), s.show(s.engine.names.Name(e.Dst))
+		src, dst := s.show(at.epoch.names.Name(e.Src)), s.show(at.epoch.names.Name(e.Dst))
 		doc.Latest = append(doc.Latest, pairDoc{src, dst, e.Time})
 	}
 	if s.models.chooses() {

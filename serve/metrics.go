@@ -51,7 +51,7 @@ func newMetrics(s *Server) *metrics {
 			func() float64 { return float64(s.engine.now().Last) }),
 		gauge("dygmamba_log_last_sequence", "Sequence of the last event in the log.",
 			func() float64 { return float64(s.options.Log.Last()) }),
-		gauge("dygmamba_nodes", "Known nodes.", func() float64 { return float64(s.engine.names.count()) }),
+		gauge("dygmamba_nodes", "Known nodes.", func() float64 { return float64(s.engine.names().count()) }),
 		gauge("dygmamba_generation", "Number of the current model.",
 			func() float64 { return float64(s.models.current.Load().Number) }),
 		gauge("dygmamba_ready", "1 while the server takes events.", func() float64 {

@@ -16,7 +16,6 @@ import (
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/atomicfile"
-	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/predict"
 	"github.com/dygmamba/dygmamba/run"
 )
@@ -27,8 +26,7 @@ type modelSlots struct {
 	server  *Server
 	current atomic.Pointer[generation]
 
-	device *sync.Mutex  // held while a GPU is used, which all generations share; nil: there is none
-	shared model.Shared // what models derive from the events
+	device *sync.Mutex // held while a GPU is used, which all generations share; nil: there is none
 
 	mu       sync.Mutex // one change at a time; guards what follows
 	previous *generation
@@ -126,8 +124,8 @@ func (m *modelSlots) open(ep *epoch, path string) (*generation, error) {
 // loadLane opens the checkpoint of a generation once more. Its lane does not run yet.
 func (m *modelSlots) loadLane(g *generation, threads int) (*lane, error) {
 	o := m.server.options.Load
-	o.Set, o.Live, o.Names = m.server.options.Set, g.epoch.past, m.server.engine.names
-	o.Shared = &m.shared
+	o.Set, o.Live, o.Names = m.server.options.Set, g.epoch.past, g.epoch.names
+	o.Shared = &g.epoch.shared
 	if m.device == nil {
 		o.Device, o.Threads = nil, threads
 	}

@@ -13,9 +13,10 @@ import (
 // names: numbers of the set are its ids, others get the next free id, so that a large number costs no more than a small
 // one. Only one goroutine adds names.
 type names struct {
-	base  *dataset.Names
-	known int  // nodes of the data set: ids 1 … known
-	apart bool // sources and destinations have separate names
+	base   *dataset.Names
+	known  int                 // nodes of the data set: ids 1 … known
+	erased map[event.Node]bool // of these: their names are not known; where nodes have no names, a number is a node
+	apart  bool                // sources and destinations have separate names
 
 	mu     sync.RWMutex             // guards what follows
 	nodes  [2]map[string]event.Node // sources and destinations if they are separate, otherwise only the first
@@ -23,8 +24,8 @@ type names struct {
 	source []byte                   // 1 if that is a source, otherwise 0; only if they are separate
 }
 
-func newNames(set *dataset.Set) *names {
-	return &names{base: set.Names, known: max(0, set.NumNodes()-1), apart: set.Names.Sources() > 0,
+func newNames(set *dataset.Set, erased map[event.Node]bool) *names {
+	return &names{base: set.Names, erased: erased, known: max(0, set.NumNodes()-1), apart: set.Names.Sources() > 0,
 		nodes: [2]map[string]event.Node{{}, {}}}
 }
 
@@ -34,7 +35,7 @@ func (n *names) find(name string, source bool) (id event.Node, ok bool) {
 	} else {
 		id, ok = n.base.Target(name)
 	}
-	if ok && int(id) <= n.known {
+	if ok && int(id) <= n.known && (n.base == nil || !n.erased[id]) {
 		return id, true
 	}
 	n.mu.RLock()
@@ -82,6 +83,9 @@ func (n *names) Name(id event.Node) string {
 	defer n.mu.RUnlock()
 	if i := int(id) - n.known - 1; i < len(n.added) {
 		return n.added[i]
+	}
+	if n.base != nil { // a node that is asked about and not known is called as it would be without erased ones
+		id -= event.Node(len(n.erased))
 	}
 	return strconv.Itoa(int(id))
 }

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -22,8 +21,7 @@ type Retention struct {
 const retainSteps = 10
 
 // retainer drops events that are older than the period. Between two moves of the cut the server is one whose data begin
-// at the cut. For a move it builds another past and another generation of the model beside the old ones; then these
-// take over between two batches of events.
+// at the cut. A move is a rebuild.
 type retainer struct {
 	Retention
 	server *Server
@@ -105,23 +103,13 @@ func (k *retainer) move(ctx context.Context, cut event.Time) error {
 	k.note(func() { k.moving = true })
 	defer k.note(func() { k.moving = false })
 	s, began := k.server, time.Now()
-	s.models.mu.Lock() // no reload meanwhile
-	defer s.models.mu.Unlock()
-	was := s.engine.now()
-	ep := newEpoch(cut, was.From(cut), was.Last, was.at)
-	current, previous, err := s.models.reopen(ctx, ep)
+	dropped, err := s.rebuild(ctx, func(which selection) (selection, error) {
+		which.cut = cut
+		return which, nil
+	})
 	if err != nil {
 		return err
 	}
-	taken := was.Len()
-	take := func() {
-		now := s.engine.now()
-		ep.past.Take(now.PastView, taken, cut)
-		ep.advance(now.Last, now.at)
-		taken = now.Len()
-	}
-	take() // most of what came meanwhile
-	dropped := s.takeOver(ep, current, previous, take)
 	k.note(func() {
 		now := time.Now().UTC()
 		k.last = retentionDoc{Moved: &now, Dropped: dropped, Seconds: time.Since(began).Seconds()}
@@ -149,47 +137,6 @@ func (k *retainer) doc() *retentionDoc {
 		doc.Cut = &cut
 	}
 	return &doc
-}
-
-// takeOver lets an epoch and its models take over, between two batches of events and two snapshots. It returns how many
-// events are known less.
-func (s *Server) takeOver(ep *epoch, current, previous *generation, take func()) int {
-	s.snapshotter.mu.Lock()
-	s.engine.mu.Lock()
-	take()
-	fewer := s.engine.now().Len() - ep.now().Len()
-	s.engine.epoch.Store(ep)
-	old := s.models.current.Swap(current)
-	s.engine.mu.Unlock()
-	s.snapshotter.mu.Unlock()
-	s.models.shut(old)
-	s.models.shut(s.models.previous)
-	s.models.previous = previous
-	return fewer
-}
-
-// reopen opens the current and the previous model for another epoch. The latter may be nil. It is called with mu held.
-func (m *modelSlots) reopen(ctx context.Context, ep *epoch) (current, previous *generation, err error) {
-	again := func(old *generation) (*generation, error) {
-		g, err := m.load(ctx, ep, old.Checkpoint, old.Learned, nil)
-		if err != nil {
-			return nil, fmt.Errorf("open %s again: %w", old.Checkpoint, err)
-		}
-		if g.Hash != old.Hash {
-			m.server.log.Warn("the checkpoint has changed since it was loaded: the new one takes over",
-				"checkpoint", g.Checkpoint)
-		}
-		m.count--
-		g.Number, g.Since = old.Number, old.Since
-		return g, nil
-	}
-	if current, err = again(m.current.Load()); err != nil || m.previous == nil {
-		return current, nil, err
-	}
-	if previous, err = again(m.previous); err != nil {
-		m.server.log.Warn("the previous model cannot be gone back to any more: " + err.Error())
-	}
-	return current, previous, nil
 }
 
 // trim writes a snapshot and then removes what is before the cut from the log, if the log can do that.

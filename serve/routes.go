@@ -48,6 +48,8 @@ func (s *Server) list() []route {
 		{"POST /v1/score", rightQuery, s.postScore, 0},
 		{"POST /v1/rank", rightQuery, s.postRank, 0},
 		{"POST /v1/explain", rightQuery, s.postExplain, 0},
+		{"POST /v1/retractions", rightIngest, s.postRetractions, slow},
+		{"DELETE /v1/nodes/{id}", rightAdmin, s.deleteNode, slow},
 		{"GET /v1/nodes/{id}/history", rightQuery, s.getHistory, 0},
 		{"GET /v1/status", rightQuery, s.getStatus, 0},
 		{"GET /v1/surprises", rightQuery, s.getSurprises, 0},

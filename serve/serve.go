@@ -42,7 +42,8 @@ type Options struct {
 	Retain    Retention
 	Learn     Learning
 	Surprises Surprises
-	Quality   bool // measure the model on new events, for the page and for metrics
+	MaxAhead  float64 // how far the time of an event may be ahead of the clock, in the unit of times; 0: any
+	Quality   bool    // measure the model on new events, for the page and for metrics
 
 	// Tracing makes the spans of requests; nil: requests are not traced.
 	Tracing trace.TracerProvider
@@ -65,6 +66,7 @@ type Server struct {
 	learner     *learner
 	snapshotter *snapshotter
 	retainer    *retainer
+	remover     *remover
 	limiter     *limiter
 	health      *health
 	lines       throttle
@@ -101,6 +103,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.engine = newEngine(o.Set, o.Log)
 	s.snapshotter = newSnapshotter(s, o.Snapshots)
 	s.retainer = newRetainer(s, o.Retain)
+	s.remover = newRemover(s)
 	s.quality = newQuality(s)
 	s.surprises = newSurprises(s, o.Surprises)
 	s.tell("reading the snapshot")
@@ -156,6 +159,8 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.done.Go(func() { s.health.watch(background) })
 	s.done.Go(func() { s.snapshotter.watch(background) })
 	s.done.Go(func() { s.retainer.watch(background) })
+	s.done.Go(func() { s.remover.follow(background) })
+	s.done.Go(func() { s.remover.watch(background) })
 	s.done.Go(func() { s.learner.watch(background) })
 	s.handler = s.routes()
 	return s, nil

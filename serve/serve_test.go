@@ -134,7 +134,7 @@ func TestEventsAgainAndLate(t *testing.T) {
 	if n := s.engine.now().Len() - w.early.Log.Len(); n != 2 {
 		t.Errorf("%d events were taken, want 2", n)
 	}
-	if id, ok := s.engine.names.find("4000000", true); !ok || int(id) != w.early.NumNodes() {
+	if id, ok := s.engine.names().find("4000000", true); !ok || int(id) != w.early.NumNodes() {
 		t.Errorf("a large number is node %d, want the next one", id)
 	}
 	before := ask[scoresDoc](t, s, "POST", "/v1/score",

@@ -59,17 +59,21 @@ func newSnapshotter(s *Server, o Snapshots) *snapshotter {
 // snapshot, or with one that is damaged, the engine begins where the log does.
 func (k *snapshotter) restore(ctx context.Context) (*modelMemory, error) {
 	after, cut := k.server.logBegin()
+	which, err := k.server.remover.selected(ctx, selection{cut: cut})
+	if err != nil {
+		return nil, err
+	}
 	began := time.Now()
 	var kept *snapshot
 	var file *os.File
-	err := fs.ErrNotExist
+	err = fs.ErrNotExist
 	if k.File != "" {
 		kept, file, err = openSnapshot(k.File)
 	}
 	if err == nil {
 		defer file.Close()
-		if err = kept.fits(k.server.engine, k.data()); err == nil {
-			cut, err = k.begin(ctx, kept, cut)
+		if err = kept.fits(k.server.engine, k.data(), which); err == nil {
+			err = k.begin(ctx, kept, &which)
 		}
 	}
 	switch {
@@ -78,12 +82,15 @@ func (k *snapshotter) restore(ctx context.Context) (*modelMemory, error) {
 		return nil, ctx.Err()
 	case errors.Is(err, errSnapshot):
 		k.setAside(err)
-		fallthrough
-	case errors.Is(err, fs.ErrNotExist):
-		if cut = k.server.retainer.start(cut, latestOf(k.server.options.Set)); after > 0 || !math.IsInf(cut, -1) {
-			k.server.engine.begin(cut, after)
+		return nil, k.fromLog(which, after)
+	case errors.Is(err, errStale):
+		k.server.log.Info("the snapshot is deleted, and the log is read from its beginning: " + err.Error())
+		if err := os.Remove(k.File); err != nil {
+			return nil, err
 		}
-		return nil, nil
+		return nil, k.fromLog(which, after)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, k.fromLog(which, after)
 	default:
 		return nil, fmt.Errorf("restore the snapshot %s: %w; without it the server reads the log from its beginning",
 			k.File, err)
@@ -94,23 +101,32 @@ func (k *snapshotter) restore(ctx context.Context) (*modelMemory, error) {
 	}
 	k.note(snapshotDoc{kept.Last, time.Now(), size, time.Since(began).Seconds()})
 	k.server.log.Info("restored a snapshot", "events", kept.Events, "last", kept.Last, "seconds", k.latest.Seconds)
-	if cut != kept.cut() {
+	if which.cut != kept.cut() {
 		return nil, nil // the memory is of other events
 	}
 	return kept.memory, nil
 }
 
-// begin fills the engine from a snapshot. It returns the cut, which may be later than that of the snapshot.
-func (k *snapshotter) begin(ctx context.Context, kept *snapshot, cut event.Time) (event.Time, error) {
+// fromLog begins where the log does, with the selected events of the data set.
+func (k *snapshotter) fromLog(which selection, after uint64) error {
+	which.cut = k.server.retainer.start(which.cut, latestOf(k.server.options.Set))
+	if after > 0 || which.removals > 0 || !math.IsInf(which.cut, -1) {
+		k.server.engine.begin(which, after)
+	}
+	return nil
+}
+
+// begin fills the engine from a snapshot. The cut may become later than that of the snapshot.
+func (k *snapshotter) begin(ctx context.Context, kept *snapshot, which *selection) error {
 	last, err := kept.latest(ctx)
 	if err != nil {
-		return cut, err
+		return err
 	}
-	cut = k.server.retainer.start(max(cut, kept.cut()), max(last, latestOf(k.server.options.Set)))
-	if !math.IsInf(cut, -1) {
-		k.server.engine.begin(cut, 0)
+	which.cut = k.server.retainer.start(max(which.cut, kept.cut()), max(last, latestOf(k.server.options.Set)))
+	if which.removals > 0 || !math.IsInf(which.cut, -1) {
+		k.server.engine.begin(*which, 0)
 	}
-	return cut, kept.restore(ctx, k.server.engine)
+	return kept.restore(ctx, k.server.engine)
 }
 
 // setAside keeps a damaged snapshot under another name. The log has all events.

@@ -38,6 +38,10 @@ type snapshotHeader struct {
 	Zeros  int    `json:"zeros"`           // events before the first with features
 	Kinds  int    `json:"kinds,omitempty"` // of events
 
+	Removals uint64 `json:"removals,omitempty"` // of the log: number of the last one that it has
+	Places   int    `json:"places,omitempty"`   // runs of events with consecutive sequences
+	IDs      int    `json:"ids,omitempty"`      // events with an id
+
 	Cut *event.Time `json:"cut,omitempty"` // events before it were dropped; nil: none were
 
 	Columns []snapshotColumn `json:"columns"`
@@ -67,6 +71,8 @@ type snapshot struct {
 	snapshotHeader
 	src, dst, time  section
 	label, features section
+	places          places
+	ids             []idPlace
 	kind            section  // no bytes: events have no kinds
 	ends            []uint32 // of the names in text
 	text            string
@@ -114,13 +120,13 @@ func bytesOf[T uint16 | int32 | uint32 | float32 | float64](s []T) []byte {
 func writeSnapshot(w io.Writer, e *engine, at *state, m *modelMemory, data string) (int64, error) {
 	known := at.Known()
 	events := at.Events().Slice(known, at.Len())
-	h := snapshotHeader{Data: data, Known: known, Nodes: e.names.known, Events: events.Len(), Last: at.Last,
-		Apart: e.names.apart, Width: e.width}
+	h := snapshotHeader{Data: data, Known: known, Nodes: at.epoch.names.known, Events: events.Len(), Last: at.Last,
+		Apart: at.epoch.names.apart, Width: e.width, Removals: at.epoch.removals}
 	if cut := at.epoch.cut; !math.IsInf(cut, -1) {
 		h.Cut = &cut
 	}
-	h.Names = max(0, at.NumNodes()-1-e.names.known)
-	list, sides := e.names.newcomers(h.Names)
+	h.Names = max(0, at.NumNodes()-1-at.epoch.names.known)
+	list, sides := at.epoch.names.newcomers(h.Names)
 	var ends []uint32
 	var text []byte
 	for _, name := range list {
@@ -147,6 +153,7 @@ func writeSnapshot(w io.Writer, e *engine, at *state, m *modelMemory, data strin
 		h.Kinds = len(e.set.Kinds)
 		h.Columns = append(h.Columns, snapshotColumn{"kind", 0, bytesOf(kinds)})
 	}
+	h.Columns = append(h.Columns, placeColumns(&h, e, at)...)
 	if m != nil {
 		h.Memory = &snapshotMemory{Hash: m.Hash, Events: m.Events}
 		for _, t := range m.State {
@@ -222,6 +229,7 @@ func (s *snapshot) fill(in *columnReader) error {
 	var text []byte
 	n, names := int64(s.Events), int64(s.Names)
 	if n < 0 || names < 0 || s.Known < 0 || s.Nodes < 0 || s.Width < 0 || s.Zeros < 0 || s.Zeros > s.Events ||
+		s.Places < 0 || s.Places > s.Events || s.IDs < 0 || s.IDs > s.Events ||
 		n > math.MaxInt32 || names > math.MaxInt32 || s.Width > 1<<20 {
 		return fmt.Errorf("%w: its header counts %d events with %d features, and %d names",
 			errSnapshot, s.Events, s.Width, s.Names)
@@ -249,6 +257,16 @@ func (s *snapshot) fill(in *columnReader) error {
 	if s.Kinds > 0 {
 		want = append(want, column{"kind", 2 * n, in.into(&s.kind)})
 	}
+	if s.Places > 0 {
+		want = append(want, column{"places", 16 * int64(s.Places), func(n int64, what string) {
+			s.places = readPlaces(in.summed(n, what))
+		}})
+	}
+	if s.IDs > 0 {
+		want = append(want, column{"ids", 24 * int64(s.IDs), func(n int64, what string) {
+			s.ids = readIDs(in.summed(n, what))
+		}})
+	}
 	if len(s.Columns) < len(want) {
 		return fmt.Errorf("%w: it has %d columns, want %d", errSnapshot, len(s.Columns), len(want))
 	}
@@ -268,6 +286,12 @@ func (s *snapshot) fill(in *columnReader) error {
 	for i, end := range s.ends {
 		if i > 0 && end < s.ends[i-1] || int(end) > len(s.text) {
 			return fmt.Errorf("%w: name %d ends at byte %d", errSnapshot, i+1, end)
+		}
+	}
+	for i, run := range s.places {
+		if i == 0 && run.number != 0 || run.number >= s.Events || i > 0 && (run.number <= s.places[i-1].number ||
+			run.sequence <= s.places[i-1].sequence) {
+			return fmt.Errorf("%w: run %d of sequences makes no sense", errSnapshot, i+1)
 		}
 	}
 	return s.fillMemory(in, s.Columns[len(want):])
@@ -381,18 +405,26 @@ func (c *columnReader) into(s *section) func(n int64, what string) {
 }
 
 // fits says why a snapshot does not belong to this server.
-func (s *snapshot) fits(e *engine, data string) error {
-	known := 0
-	for _, t := range e.set.Log.All().Time {
-		if t >= s.cut() {
+func (s *snapshot) fits(e *engine, data string, which selection) error {
+	known, names := 0, e.names()
+	which.cut = s.cut()
+	keeps := which.keeps(e.set)
+	for i := range e.set.Log.Len() {
+		if keeps(i) {
 			known++
 		}
 	}
 	switch {
-	case s.Data != data || s.Known != known || s.Nodes != e.names.known:
+	case s.Data == data && s.Removals < which.removals:
+		return fmt.Errorf("%w: it has %d removals of events, the log %d", errStale, s.Removals, which.removals)
+	case s.Data == data && s.Events > 0 && s.Places == 0 && (s.Cut != nil || s.Last != uint64(s.Events)):
+		return fmt.Errorf("%w: an earlier version wrote it, without the sequences of its events", errStale)
+	case s.Removals > which.removals:
+		return fmt.Errorf("%w: it has %d removals of events, the log %d", errSnapshot, s.Removals, which.removals)
+	case s.Data != data || s.Known != known || s.Nodes != names.known:
 		return fmt.Errorf("%w: one of %d events with hash %.12s, this one has %d and %.12s", errOtherData,
 			s.Known, s.Data, known, data)
-	case s.Width != e.width || s.Apart != e.names.apart:
+	case s.Width != e.width || s.Apart != names.apart:
 		return fmt.Errorf("%w: its events have %d features, those of the data set %d", errSnapshot, s.Width, e.width)
 	case s.Kinds != len(e.set.Kinds):
 		return fmt.Errorf("%w: its events have %d kinds, those of the data set %d", errSnapshot, s.Kinds,
@@ -414,6 +446,9 @@ func (s *snapshot) fits(e *engine, data string) error {
 		return nil
 	})
 }
+
+// errStale says that a snapshot cannot be used any more, and must not be kept.
+var errStale = errors.New("the snapshot is out of date")
 
 // errOtherData says that a snapshot belongs to another data set.
 var errOtherData = errors.New("it was made with another data set")
@@ -482,7 +517,7 @@ func (s *snapshot) restore(ctx context.Context, e *engine) error {
 	ep := e.epoch.Load()
 	start := uint32(0)
 	for i, end := range s.ends {
-		id := e.names.add(s.text[start:end], !s.Apart || s.sides[i] != 0)
+		id := ep.names.add(s.text[start:end], !s.Apart || s.sides[i] != 0)
 		if int(id) != s.Nodes+i+1 {
 			return fmt.Errorf("%w: the name %q is there twice", errSnapshot, clip(s.text[start:end]))
 		}
@@ -503,12 +538,16 @@ func (s *snapshot) restore(ctx context.Context, e *engine) error {
 		return err
 	}
 	ep.past.ExpectCounts(counts, kept)
-	err := s.each(ctx, func(_ int, list []event.Event, features [][]float32) error {
-		n := 0
+	if s.Places == 0 && s.Events > 0 {
+		s.places = places{{0, 1}}
+	}
+	err := s.each(ctx, func(lo int, list []event.Event, features [][]float32) error {
+		n, known := 0, ep.past.Now().Len()-ep.past.Now().Known()
 		for i, x := range list {
 			if x.Time < ep.cut {
 				continue
 			}
+			ep.places = ep.places.add(known+n, s.places.sequence(lo+i))
 			if list[n] = x; features != nil {
 				features[n] = features[i]
 			}
@@ -523,6 +562,7 @@ func (s *snapshot) restore(ctx context.Context, e *engine) error {
 		return nil
 	})
 	if err == nil {
+		e.ids.restore(s.ids)
 		ep.advance(s.Last, ep.now().at)
 		e.tail.Advance(s.Last)
 	}

@@ -49,7 +49,7 @@ func (s *Server) status() statusDoc {
 	at, g := s.engine.now(), s.models.current.Load()
 	spec := g.quick.predictor.Spec()
 	doc := statusDoc{
-		Events: at.Len(), Received: s.received(at), Last: at.Last, Nodes: s.engine.names.count(),
+		Events: at.Len(), Received: s.received(at), Last: at.Last, Nodes: s.engine.names().count(),
 		Model: g.name, Checkpoint: g.Checkpoint, Generation: g,
 		Data: s.options.Set.Name, Names: "text", TimeFormat: s.options.Set.TimeFormat, Features: s.engine.width,
 		Durable: s.options.Durable, Order: spec.Order, Batched: !g.quick.alone, Conditions: spec.Conditions(),
@@ -59,7 +59,7 @@ func (s *Server) status() statusDoc {
 	if t := at.PastView.Last(); !math.IsInf(t, -1) {
 		doc.LastTime = &t
 	}
-	if s.engine.names.numbers() {
+	if s.engine.names().numbers() {
 		doc.Names = "numbers"
 	}
 	doc.LateEvents = "they take their place in time: a query at t sees all events before t"
@@ -108,7 +108,7 @@ func (e *engine) fingerprint(at *state) string {
 	for i := range events.Len() {
 		x := events.At(i)
 		buf = buf[:0]
-		for _, name := range []string{e.names.Name(x.Src), e.names.Name(x.Dst)} {
+		for _, name := range []string{at.epoch.names.Name(x.Src), at.epoch.names.Name(x.Dst)} {
 			buf = binary.AppendUvarint(buf, uint64(len(name)))
 			buf = append(buf, name...)
 		}

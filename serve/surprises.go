@@ -39,7 +39,8 @@ type surprises struct {
 	offers chan [2]*state
 	posts  chan surpriseDoc
 	model  *predict.Chooser
-	number int // of the generation that the model is of
+	number int    // of the generation that the model is of
+	epoch  *epoch // and of the past that it looks at
 
 	mu      sync.Mutex // guards what follows
 	list    []surpriseDoc
@@ -101,18 +102,18 @@ func (x *surprises) watch(ctx context.Context) {
 // open makes the model that of the current generation; nil where that is of another task.
 func (x *surprises) open() error {
 	g := x.server.models.current.Load()
-	if x.number == g.Number {
+	if x.number == g.Number && x.epoch == g.epoch {
 		return nil
 	}
 	if x.model != nil {
 		x.model.Close()
 	}
-	x.model, x.number = nil, g.Number
+	x.model, x.number, x.epoch = nil, g.Number, g.epoch
 	if g.slow.chooser == nil {
 		return nil
 	}
 	o := x.server.options.Load
-	o.Set, o.Live, o.Names = x.server.options.Set, g.epoch.past, x.server.engine.names
+	o.Set, o.Live, o.Names = x.server.options.Set, g.epoch.past, g.epoch.names
 	o.Device, o.Threads = nil, 1
 	var err error
 	x.model, err = predict.LoadChooser(g.Checkpoint, o)
@@ -124,12 +125,12 @@ func (x *surprises) judge(ctx context.Context, before, after *state) error {
 	if err := x.open(); err != nil || x.model == nil {
 		return err
 	}
-	if err := x.model.Look(after.PastView); err != nil {
-		return err
-	}
-	if before.epoch != after.epoch { // old events were dropped meanwhile
+	if before.epoch != after.epoch || x.epoch != after.epoch { // events were dropped meanwhile
 		x.miss(1)
 		return nil
+	}
+	if err := x.model.Look(after.PastView); err != nil {
+		return err
 	}
 	events := after.Events().Slice(before.Len(), after.Len())
 	queries := make([]predict.Query, events.Len())
@@ -140,7 +141,7 @@ func (x *surprises) judge(ctx context.Context, before, after *state) error {
 	if err != nil {
 		return err
 	}
-	names := x.server.engine.names
+	names := after.epoch.names
 	at := func(t event.Time) string { return dataset.FormatTime(t, x.server.options.Set.TimeFormat) }
 	for i, f := range found {
 		if f.Bits < x.Bits {
@@ -226,6 +227,14 @@ type surprisesDoc struct {
 	Missed    int           `json:"missed"`    // events that came too fast
 	Dropped   int           `json:"dropped,omitempty"`
 	Items     []surpriseDoc `json:"items"`
+}
+
+// clear forgets the list: what it says of events, and of what came before them, may name what was removed.
+func (x *surprises) clear() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	clear(x.list[:cap(x.list)])
+	x.list = nil
 }
 
 // last is the latest surprising events of at least some bits.

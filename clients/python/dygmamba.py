@@ -191,6 +191,18 @@ class Client:
         """The latest events of a node."""
         return self._call("GET", f"/v1/nodes/{urllib.parse.quote(str(node), safe='')}/history?limit={limit}")
 
+    def retract(self, ids: Optional[Sequence[str]] = None, sequences: Optional[Sequence[int]] = None) -> int:
+        """Removes events by id or by sequence, all of them or none. Returns how many there were."""
+        if (ids is None) == (sequences is None):
+            raise ValueError("want either ids or sequences")
+        body = {"ids": list(ids)} if ids is not None else {"sequences": [int(n) for n in sequences or ()]}
+        return int(self._call("POST", "/v1/retractions", body)["retracted"])
+
+    def forget(self, node: Node, side: Optional[str] = None) -> int:
+        """Erases a node, its events and its name. Returns how many events there were. Needs the right admin."""
+        query = "" if side is None else "?side=" + urllib.parse.quote(side)
+        return int(self._call("DELETE", f"/v1/nodes/{urllib.parse.quote(str(node), safe='')}{query}")["events"])
+
     def status(self) -> Dict[str, Any]:
         return self._call("GET", "/v1/status")
 

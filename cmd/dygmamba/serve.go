@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
 	"github.com/dygmamba/dygmamba/eventlog/embedded"
 	"github.com/dygmamba/dygmamba/eventlog/jetstream"
@@ -54,6 +55,7 @@ type serving struct {
 	snapshot int      // --snapshot-every
 	reload   []string // --reload-dir
 	retain   string   // --retain
+	ahead    string   // --max-ahead
 	nats     jetstream.Options
 	config   string // --config
 	only     bool   // --check
@@ -101,6 +103,8 @@ func (s *serving) add(cmd *cobra.Command) {
 	flags.StringVar(&s.retain, "retain", "",
 		"`period` for which events are kept, such as 90d; older ones are dropped in steps of a tenth of it "+
 			"(default: all are kept)")
+	flags.StringVar(&s.ahead, "max-ahead", "", "`period` by which the time of an event may be ahead of the clock of "+
+		"this machine; later ones are refused (default: 1d for dates and Unix times, otherwise any; off: any)")
 	flags.DurationVar(&s.limits.Timeout, "timeout", serve.DefaultLimits.Timeout, "maximum time of a request")
 	flags.IntVar(&s.limits.Targets, "max-destinations", serve.DefaultLimits.Targets,
 		"maximum number of destinations that a ranking without candidates is over")
@@ -251,6 +255,9 @@ func (s *serving) start(ctx context.Context, a *app, o serve.Options) (_ *starte
 			return nil, err
 		}
 	}
+	if o.MaxAhead, err = s.maxAhead(opened.set); err != nil {
+		return nil, err
+	}
 	o.Phase("opening the event log")
 	if err := s.keep(ctx, a, &o); err != nil {
 		return nil, err
@@ -260,6 +267,26 @@ func (s *serving) start(ctx context.Context, a *app, o serve.Options) (_ *starte
 		return nil, loadError(err)
 	}
 	return out, nil
+}
+
+// maxAhead is how far ahead times may be in the unit of a data set, 0: any.
+func (s *serving) maxAhead(set *dataset.Set) (float64, error) {
+	known := set.Clock().Known()
+	text := s.ahead
+	switch {
+	case text == "off" || text == "" && !known:
+		return 0, nil
+	case text == "":
+		text = "1d"
+	case !known:
+		return 0, usagef("--max-ahead is %q, but the times of %s are neither dates nor Unix times, so no clock tells "+
+			"which of them are ahead; want off", text, set.Name)
+	}
+	p, err := parsePeriod("--max-ahead", text)
+	if err != nil {
+		return 0, err
+	}
+	return p.in(set)
 }
 
 // stopPatience is how long a start that is interrupted may take to end by itself.
@@ -299,6 +326,11 @@ func (s *serving) options(a *app) (o serve.Options, err error) {
 		Quality: true, Models: s.reload, LogRequests: s.requests}
 	if s.retain != "" {
 		if _, err := parsePeriod("--retain", s.retain); err != nil {
+			return o, err
+		}
+	}
+	if s.ahead != "" && s.ahead != "off" {
+		if _, err := parsePeriod("--max-ahead", s.ahead); err != nil {
 			return o, err
 		}
 	}
