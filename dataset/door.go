@@ -260,6 +260,13 @@ func ExportNodes(ctx context.Context, w io.Writer, s *Set, format string) (*Expo
 // events are numbered anew. The set must stay open while the part is used.
 func Slice(s *Set, from, to event.Time) *Set { return data.Slice(s, from, to) }
 
+// Without is a set that never had some events, given by their places in the log, nor some nodes and their events. Nodes
+// that are left without events are left out too, where nodes have names; others are numbered anew. What was fitted to
+// columns stays. The set must stay open while the part is used.
+func Without(s *Set, drop func(i int) bool, erase map[event.Node]bool) *Set {
+	return data.Without(s, drop, erase)
+}
+
 // SaveDyGLib writes the set as ml_NAME.csv, ml_NAME.npy and ml_NAME_node.npy in dir, which is made if need be. Names of
 // nodes are not kept in this layout. Each file appears whole or not at all, the csv last.
 func SaveDyGLib(dir string, s *Set) error { return layout.Save(dir, s) }

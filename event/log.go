@@ -319,6 +319,19 @@ func (l *Log) Select(keep func(i int) bool) *Log {
 	return out.log(l)
 }
 
+// Renumbered is a copy of the log in which nodes have other numbers, from 1.
+func (l *Log) Renumbered(number func(Node) Node) *Log {
+	out := NewLog(l.Len())
+	for i := range l.Len() {
+		e := l.At(i)
+		e.Src, e.Dst = number(e.Src), number(e.Dst)
+		if _, err := out.Append(e); err != nil {
+			panic(err) // a number below 1
+		}
+	}
+	return out
+}
+
 // selectChunk is a multiple of 64, so that no two goroutines write to one word of bits.
 const selectChunk = 1 << 18
 

@@ -137,6 +137,7 @@ func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 	flags := cmd.Flags()
 	addTableForm(cmd, o)
 	flags.StringVar(&o.Label, "label", "", "column of labels (default: the column label, if it exists)")
+	flags.StringVar(&o.ID, "id", "", "`column` of the ids of events, for 'data retract' (default: none)")
 	flags.StringVar(&o.Kind, "kind", "", "`column` of the kinds of events, such as viewed or bought (default: none)")
 	flags.BoolVar(&o.KindOfFile, "kind-of-file", false,
 		"each file holds the events of one kind, called like the file without endings")

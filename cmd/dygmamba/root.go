@@ -167,6 +167,8 @@ func newData(a *app) *cobra.Command {
 		newDataCheck(a),
 		newDataImport(a),
 		newDataAppend(a),
+		newDataRetract(a),
+		newDataForget(a),
 		newDataExport(a),
 		newDataSlice(a),
 		newDataSynth(a),

@@ -15,6 +15,7 @@ type Recipe struct {
 	Time     string `json:"time"`
 	Label    string `json:"label,omitempty"`
 	Kind     string `json:"kind,omitempty"`
+	ID       string `json:"id,omitempty"`
 	Layout   string `json:"time_layout,omitempty"` // of dates that are not in one of the usual forms
 	NoHeader bool   `json:"no_header,omitempty"`   // columns are called 1, 2, 3, …
 

@@ -34,6 +34,7 @@ type Set struct {
 	Warnings   []string          // what a user should know, one line each
 	From       []string          // files that were imported
 	Kinds      []string          // names of the kinds of events 1, 2, …; nil: events have none
+	IDs        *IDs              // what events were called; nil: they have no ids
 	Recipe     *Recipe           // how tables became this set; nil: it came from none
 
 	release func() error
@@ -198,6 +199,12 @@ func Slice(s *Set, from, to event.Time) *Set {
 			kept = append(kept, i)
 		}
 	}
+	return pick(s, kept)
+}
+
+// pick is a set of some events, given by their places in the log.
+func pick(s *Set, kept []int) *Set {
+	all := s.Log.All()
 	part := *s
 	part.release = nil
 	part.Path = ""
@@ -212,8 +219,15 @@ func Slice(s *Set, from, to event.Time) *Set {
 		order[k] = k
 	}
 	slices.SortFunc(order, func(a, b int) int { return int(all.Edge(kept[a])) - int(all.Edge(kept[b])) })
+	if s.IDs != nil {
+		part.IDs = &IDs{}
+	}
 	for k, i := range order {
 		number[i] = event.Edge(k + 1)
+		if s.IDs != nil {
+			part.IDs.Text = append(part.IDs.Text, s.IDs.At(int(all.Edge(kept[i])))...)
+			part.IDs.Ends = append(part.IDs.Ends, int64(len(part.IDs.Text)))
+		}
 	}
 	for k, i := range kept {
 		e := all.At(i)

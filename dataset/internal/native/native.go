@@ -53,6 +53,8 @@ const (
 	histories    = 15 // node by node: times, other ends, edge ids; 16 bytes an entry
 	facts        = 16 // JSON: what was counted
 	checksums    = 17 // uint32 for each block of all other sections
+	idText       = 19 // bytes: ids of events one after another; absent: they have none
+	idEnds       = 20 // int64 by edge id: where each ends
 	Kind         = 18 // uint16 per event, a place in the list of kinds from 1; absent: all 0
 )
 
@@ -60,7 +62,7 @@ var sectionNames = map[uint32]string{Source: "source", Destination: "destination
 	Label: "label", Edge: "edge", EdgeFeatures: "edge features", NodeFeatures: "node features",
 	NameNumbers: "name numbers", NameText: "name text", NameEnds: "name ends", about: "about", recipe: "recipe",
 	LaterSources: "later sources", starts: "starts", histories: "histories", facts: "facts", checksums: "checksums",
-	Kind: "kind"}
+	Kind: "kind", idText: "id text", idEnds: "id ends"}
 
 // About is what a native file says about itself in words.
 type About struct {
@@ -238,6 +240,7 @@ func (w *Writer) set(s *data.Set) error {
 	node.Rows = max(1, node.Rows) // padding, also where there are no nodes
 	w.features(NodeFeatures, node)
 	w.Names(s.Names)
+	w.IDs(s.IDs)
 	if err := cmp.Or(w.Recipe(s.Recipe),
 		w.About(About{s.Name, s.TimeFormat, s.TimeUnit, s.Sampling, s.From, s.Kinds})); err != nil {
 		return err
@@ -287,6 +290,14 @@ func (w *Writer) Names(names *data.Names) {
 	}
 	if len(columns.Later) > 0 {
 		put(w, LaterSources, columns.Later)
+	}
+}
+
+// IDs writes the ids of events, if there are any.
+func (w *Writer) IDs(ids *data.IDs) {
+	if ids != nil {
+		put(w, idText, ids.Text)
+		put(w, idEnds, ids.Ends)
 	}
 }
 

@@ -156,7 +156,7 @@ func (d *decoder) set() (*data.Set, error) {
 		fmt.Sprintf("%d events, %d nodes, %d of them sources", h.events, h.nodes, h.sources),
 		fmt.Sprintf("at most %d of each", math.MaxInt32))
 	s := &data.Set{Bipartite: h.flags&flagBipartite != 0, Sampling: protocol.Native, TimeFormat: input.TimeNumber}
-	for _, read := range []func(*data.Set){d.about, d.edges, d.nodes, d.log, d.index, d.names, d.recipe} {
+	for _, read := range []func(*data.Set){d.about, d.edges, d.nodes, d.log, d.index, d.names, d.ids, d.recipe} {
 		if d.err == nil {
 			read(s)
 		}
@@ -284,6 +284,30 @@ func (d *decoder) names(s *data.Set) {
 			}
 		}
 		return d.checkNames(c)
+	})
+}
+
+// ids are those of events, by edge id.
+func (d *decoder) ids(s *data.Set) {
+	ends := column[int64](d, idEnds, max(0, s.Edge.Rows-1), false)
+	if d.err != nil || ends == nil {
+		return
+	}
+	text := d.bytes(d.sections[idText])
+	s.IDs = data.IDsInFile(text, ends, func() error {
+		for _, kind := range []uint32{idText, idEnds} {
+			if err := d.blocks[kind].all(); d.blocks != nil && err != nil {
+				return err
+			}
+		}
+		last := int64(0)
+		for i, end := range ends {
+			if end < last || end > int64(len(text)) {
+				return d.wrong(i+1, "id ends", end, fmt.Sprintf("ends that ascend to %d", len(text)))
+			}
+			last = end
+		}
+		return nil
 	})
 }
 

@@ -86,6 +86,8 @@ func newAppender(set *data.Set, o Options, w *native.Writer) *importer {
 	r := &im.recipe
 	im.Source, im.Target, im.Time = cmp.Or(im.Source, r.Source), cmp.Or(im.Target, r.Target), cmp.Or(im.Time, r.Time)
 	im.Kind, im.KindOfFile = cmp.Or(im.Kind, r.Kind), r.KindOfFile
+	im.ID = cmp.Or(im.ID, r.ID)
+	im.ids.begin(set)
 	im.kinds.add(set.Kinds...)
 	im.Label, im.TimeLayout = cmp.Or(im.Label, r.Label), cmp.Or(im.TimeLayout, r.Layout)
 	im.TimeUnit = set.TimeUnit

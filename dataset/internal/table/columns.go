@@ -16,6 +16,7 @@ type Columns struct {
 	Time         string   `json:"time"`
 	Label        string   `json:"label,omitempty"`
 	Kind         string   `json:"kind,omitempty"`
+	ID           string   `json:"id,omitempty"`
 	EdgeFeatures []string `json:"edge_features,omitempty"` // numbers taken as they are
 	Features     []string `json:"features,omitempty"`      // encoded
 	Ignored      []string `json:"ignored,omitempty"`
@@ -29,6 +30,9 @@ func (c Columns) String() string {
 	}
 	if c.Kind != "" {
 		text += ", kind " + c.Kind
+	}
+	if c.ID != "" {
+		text += ", id " + c.ID
 	}
 	return text
 }
@@ -180,7 +184,15 @@ func (c chooser) events(o Options) (Columns, error) {
 		}
 		cols.Label = ""
 	}
-	return cols, c.kind(o, &cols)
+	if err := c.kind(o, &cols); err != nil || o.ID == "" {
+		return cols, err
+	}
+	if slices.Contains([]string{cols.Source, cols.Target, cols.Time, cols.Label, cols.Kind, cols.ID}, o.ID) {
+		return cols, &input.Error{File: c.file, Row: -1, Column: o.ID, Found: "a column that means something else",
+			Want: "a column of its own for the ids of events"}
+	}
+	cols.ID = o.ID
+	return cols, c.all([]string{o.ID}, "the option ID")
 }
 
 // kind picks the column of kinds, where one is asked for.

@@ -130,6 +130,12 @@ func eventSheet(s *data.Set) *sheet {
 		t.options.Label = r.Label
 		t.columns = append(t.columns, Float32Column(r.Label, func(row int) float32 { return all.Label(order[row]) }))
 	}
+	if s.IDs != nil {
+		t.options.ID = r.ID
+		t.columns = append(t.columns, TextColumn(r.ID, func(row int) string {
+			return s.IDs.At(int(all.Edge(order[row])))
+		}))
+	}
 	if len(s.Kinds) > 0 {
 		t.options.Kind = r.Kind
 		t.columns = append(t.columns, TextColumn(r.Kind, func(row int) string {
@@ -204,7 +210,7 @@ func recipeOf(s *data.Set) data.Recipe {
 		r = data.Recipe{Edge: r.Edge, Node: r.Node}
 	}
 	r.Source, r.Target, r.Time = cmp.Or(r.Source, "src"), cmp.Or(r.Target, "dst"), cmp.Or(r.Time, "time")
-	r.Kind = cmp.Or(r.Kind, "kind")
+	r.Kind, r.ID = cmp.Or(r.Kind, "kind"), cmp.Or(r.ID, "id")
 	r.Label, r.NodeID, r.NodeSide = cmp.Or(r.Label, "label"), cmp.Or(r.NodeID, "node"), cmp.Or(r.NodeSide, "side")
 	return r
 }

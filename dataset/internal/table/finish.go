@@ -46,6 +46,7 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 		}
 	}
 	im.writeNames()
+	im.out.IDs(im.ids.done(int(im.table.next) - 1))
 	if r.TimeUnit = im.TimeUnit; im.old == nil && r.TimeFormat == input.TimeNumber && r.TimeUnit == "" {
 		r.TimeUnit = data.UnixUnit(r.First, r.Last)
 	}
@@ -75,7 +76,7 @@ func (im *importer) lookalikes() {
 // begunRecipe is how the tables were read, before anything is fitted.
 func (im *importer) begunRecipe() {
 	c := im.report.Columns
-	im.recipe = data.Recipe{Source: c.Source, Target: c.Target, Time: c.Time, Label: c.Label, Kind: c.Kind,
+	im.recipe = data.Recipe{Source: c.Source, Target: c.Target, Time: c.Time, Label: c.Label, Kind: c.Kind, ID: c.ID,
 		KindOfFile: im.KindOfFile, NoHeader: im.NoHeader, Layout: im.TimeLayout}
 	im.recipe.Edge.Plain, im.recipe.Edge.PlainWidth = c.EdgeFeatures, max(0, im.width)
 	if len(im.Features)+len(im.NodeFeatures) > 0 {

@@ -31,6 +31,7 @@ type Options struct {
 	Source, Target, Time string // column names; "": guessed
 	Label                string // "": a column called label, if there is one
 	Kind                 string // column of the kinds of events; "": they have none, or see KindOfFile
+	ID                   string // column of the ids of events; "": they have none
 	KindOfFile           bool   // the kind of an event is the name of its file, without endings
 	TimeUnit             string // of times that are numbers: s, ms, us or ns since 1970; "": recognised by their size
 	TimeLayout           string // of dates: such as %d.%m.%Y %H:%M, or 02.01.2006 15:04; "": one of DateForms
@@ -129,6 +130,7 @@ type importer struct {
 	last    event.Node // the largest id in use
 	table   *eventTable
 	kinds   kindNames
+	ids     eventIDs
 	recipe  data.Recipe
 	report  *Report
 	like    string       // whom rows must be like: "as in …"
@@ -202,7 +204,8 @@ func (im *importer) choose(names []string) (Columns, error) {
 	if im.old != nil && im.old.Recipe != nil && im.Label == "" {
 		cols.Label = "" // a column that looks like one was none then
 	}
-	others := append([]string{cols.Source, cols.Target, cols.Time, cols.Label, cols.Kind}, cols.EdgeFeatures...)
+	others := append([]string{cols.Source, cols.Target, cols.Time, cols.Label, cols.Kind, cols.ID},
+		cols.EdgeFeatures...)
 	cols.Features, err = im.encoders.choose(c, im.Features, others, "the option Features", im.Missing)
 	cols.Ignored = c.rest(cols)
 	if im.report.Columns.Source == "" {
@@ -227,6 +230,7 @@ func (im *importer) merge(b *importBlock) error {
 	feat := im.encoders.read(im.reader.path, b, max(0, im.width))
 	im.checkIDs(b)
 	kinds := im.kinds.read(im, b)
+	im.ids.read(im, b)
 	im.reader.take(&im.finder, b)
 	if im.finder.Total == 0 { // nothing will be written otherwise
 		const most = math.MaxInt32 - 1

@@ -28,7 +28,7 @@ type tableReader struct {
 	in          *input.File
 	layout      string // of dates, as package time writes it; "": the usual forms
 	cols        Columns
-	wanted      []string // source, destination, time, label and kind, "" for none; then plain features and cells
+	wanted      []string // source, destination, time, label, kind and id, "" for none; then plain features and cells
 	rows, lines int      // merged so far
 }
 
@@ -39,6 +39,7 @@ const (
 	atTime
 	atLabel
 	atKind
+	atID
 	atFeatures
 )
 
@@ -69,7 +70,7 @@ func (r *tableReader) want(names []string) (err error) {
 		return err
 	}
 	c := r.cols
-	r.wanted = slices.Concat([]string{c.Source, c.Target, c.Time, c.Label, c.Kind}, c.EdgeFeatures, c.Features)
+	r.wanted = slices.Concat([]string{c.Source, c.Target, c.Time, c.Label, c.Kind, c.ID}, c.EdgeFeatures, c.Features)
 	return nil
 }
 
@@ -160,6 +161,8 @@ func (r *tableReader) row(b *importBlock, at input.Place, x cells) {
 			v.label = x.label(p)
 		case i == atKind:
 			v.kind = x.text(p)
+		case i == atID:
+			v.id = x.text(p)
 		case i < atFeatures+len(r.cols.EdgeFeatures):
 			x.features(p)
 		default:
@@ -188,6 +191,7 @@ type importBlock struct {
 	time   []event.Time
 	label  []float32
 	kind   [][]byte // nil where no column of kinds is wanted
+	id     [][]byte // nil where no column of ids is wanted
 	spot   []spot
 	feat   []float32 // width values a row
 	cells  [][]byte  // of columns to encode, as many a row as there are; nil where nothing is
@@ -202,7 +206,7 @@ type importBlock struct {
 
 func (b *importBlock) reset(most int, delim byte) {
 	b.src, b.dst, b.time, b.label, b.feat = b.src[:0], b.dst[:0], b.time[:0], b.label[:0], b.feat[:0]
-	b.kind = b.kind[:0]
+	b.kind, b.id = b.kind[:0], b.id[:0]
 	b.width, b.format, b.arena, b.spot, b.cells, b.more = -1, "", b.arena[:0], b.spot[:0], b.cells[:0], b.more[:0]
 	b.Block.Reset(most, delim)
 }
@@ -221,7 +225,7 @@ type row struct {
 	time     event.Time
 	format   string
 	label    float32
-	kind     []byte
+	kind, id []byte
 	ok       bool // all values are good
 }
 
@@ -245,6 +249,9 @@ func (b *importBlock) add(p *place, feat, cells int) {
 		b.label = append(b.label, v.label)
 		if p.names[atKind] != "" {
 			b.kind = append(b.kind, v.kind)
+		}
+		if p.names[atID] != "" {
+			b.id = append(b.id, v.id)
 		}
 		b.spot = append(b.spot, spot{int32(p.Line), int32(p.Row)})
 		return
