@@ -213,6 +213,15 @@ func (l *Log) Append(e Event) (Edge, error) {
 func (l *Log) Expect(more int) {
 	a := &l.all
 	a.Src, a.Dst, a.Time = slices.Grow(a.Src, more), slices.Grow(a.Dst, more), slices.Grow(a.Time, more)
+	if a.label != nil {
+		a.label = slices.Grow(a.label, more)
+	}
+	if a.edge != nil {
+		a.edge = slices.Grow(a.edge, more)
+	}
+	if a.kind != nil {
+		a.kind = slices.Grow(a.kind, more)
+	}
 }
 
 // Len is the number of events.

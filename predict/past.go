@@ -29,12 +29,16 @@ type Past struct {
 // NewPast begins with the events of a set, which stays as it is.
 func NewPast(set *dataset.Set) *Past { return newPast(set.Log, set) }
 
+// roomShare says for how many events there is room at the beginning: one for this many that are there.
+const roomShare = 16
+
 // newPast begins with the events of a log; the set, which may be nil, says which features events have.
 func newPast(log *event.Log, set *dataset.Set) *Past {
 	p := &Past{log: log.Part(0, log.Len()), live: index.Continue(index.Freeze(log)), last: math.Inf(-1)}
 	if set != nil {
 		p.width = set.Edge.Cols
 	}
+	p.log.Expect(log.Len()/roomShare + 1024) // the first event need not wait until all others are copied
 	next, all := p.log.Len(), p.log.All()
 	for i, at := range all.Time {
 		next = max(next, int(all.Edge(i)))

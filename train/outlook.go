@@ -108,7 +108,14 @@ func (t *trainer) reserve() time.Duration {
 	if t.Protocol.Limits().Any() {
 		share = inSeconds(evaluationShare * all.Seconds())
 	}
-	return min(asked, share) + inSeconds(3*t.Pace.Save)
+	return min(asked, share) + inSeconds(3*t.Pace.Save) + t.firstMeetings()
+}
+
+// firstMeetings is about how long it takes to find out which test events are the first of their pairs, for which all
+// events are gone through.
+func (t *trainer) firstMeetings() time.Duration {
+	const perEvent = 100 * time.Nanosecond
+	return time.Duration(t.Set.Log.Len()) * perEvent
 }
 
 // validation is how long it may take.
@@ -179,7 +186,7 @@ func (t *trainer) tested(ctx context.Context) (*eval.Protocol, error) {
 		each = time.Since(began).Seconds() / float64(max(1, r.Positives))
 	}
 	const atLeast = 500 * time.Millisecond // also where the time is up: a test of one batch tells nothing
-	left := max(atLeast, time.Until(t.Deadline)-inSeconds(0.1*t.Pace.Save))
+	left := max(atLeast, time.Until(t.Deadline)-inSeconds(0.1*t.Pace.Save)-t.firstMeetings())
 	b := budget{pace: Pace{Score: 1.1 * each}, batch: t.Spec.Training.BatchSize}
 	parts := [2]int{p.Events(eval.Test).Len(), p.Events(eval.NewTest).Len()}
 	kinds := len(t.strategies())

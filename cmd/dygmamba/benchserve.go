@@ -44,7 +44,7 @@ func newBenchServe(a *app) *cobra.Command {
 			progress := a.console.Progress("measure", "phases")
 			defer progress.Done()
 			phases := int64(0)
-			b.OnPhase = func(name string) { progress.Set(phases, 6, name); phases++ }
+			b.OnPhase = func(name string) { progress.Set(phases, 7, name); phases++ }
 			r, err := b.Run(cmd.Context())
 			if err != nil {
 				return loadError(err)
@@ -77,6 +77,7 @@ func writeServeBench(w io.Writer, r servebench.Report) error {
 	line("rank", r.Rank)
 	line("score", r.Score)
 	fmt.Fprintf(w, "  %-8s while %s events/s arrived\n", "", term.Count(int(r.Arrived)))
+	line("late", r.Late)
 	fmt.Fprintf(w, "  %-8s %s events/s acknowledged, p50 %.2f ms, p99 %.2f ms\n", "single",
 		term.Count(int(r.Single.PerSecond)), r.Single.Latency.P50, r.Single.Latency.P99)
 	_, err := fmt.Fprintf(w, "  %-8s %s events/s acknowledged, p50 %.2f ms, p99 %.2f ms\n", "batched",

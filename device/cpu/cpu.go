@@ -5,6 +5,7 @@ package cpu
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/dygmamba/dygmamba/device"
 )
@@ -30,6 +31,9 @@ type Device struct {
 	words   [][dropSpan]uint32 // one for each worker, see dropRun
 	weights []float32          // see attentionBatch.memory
 	kept    kept
+
+	sparse map[*float32]bool // the buffers of AllocSparse that are in use, by their first numbers
+	vacant [][]float32       // those that were freed, for the next of their size
 }
 
 var (
@@ -78,9 +82,28 @@ func (d *Device) AllocSparse(n int) device.Buffer {
 		return d.Alloc(n)
 	}
 	d.charge(n)
-	host := make([]float32, n)
-	scatter(host)
+	host := d.reuse(n)
+	if host == nil {
+		host = make([]float32, n)
+		scatter(host)
+	}
+	if d.sparse == nil {
+		d.sparse = map[*float32]bool{}
+	}
+	d.sparse[&host[0]] = true
 	return device.Buffer{Host: host, Len: n}
+}
+
+// reuse is a freed buffer of this size, nil if there is none. A new one in memory that Go has used before would be
+// written with zeros from end to end.
+func (d *Device) reuse(n int) []float32 {
+	i := slices.IndexFunc(d.vacant, func(host []float32) bool { return len(host) == n })
+	if i < 0 {
+		return nil
+	}
+	host := d.vacant[i]
+	d.vacant = slices.Delete(d.vacant, i, i+1)
+	return host
 }
 
 // ZeroSparse zeroes numbers of AllocSparse, and gives the memory of many back to the system.
@@ -98,6 +121,12 @@ const sparseBytes = 256 << 20
 func (d *Device) Free(b device.Buffer) {
 	d.used -= 4 * int64(b.Len)
 	d.kept.freed(b)
+	if 4*b.Len >= sparseBytes && d.sparse[&b.Host[0]] {
+		delete(d.sparse, &b.Host[0])
+		if vacate(b.Host) {
+			d.vacant = append(d.vacant, b.Host)
+		}
+	}
 }
 
 // AllocInts hands out n zeroed integers.

@@ -26,5 +26,11 @@ func TestSparse(t *testing.T) {
 		if got := used - d.Used(); got != 4*int64(n) {
 			t.Errorf("%d numbers took %d bytes", n, got)
 		}
+		b.Host[n/2] = 7
+		again := d.AllocSparse(n)
+		if again.Host[n/2] != 0 && n > 10 && &again.Host[0] != &b.Host[0] {
+			t.Errorf("%d numbers: one that is used again is %v", n, again.Host[n/2])
+		}
+		d.Free(again)
 	}
 }

@@ -32,6 +32,7 @@ type Report struct {
 	Batched Ingested  `json:"batched"` // 1,000 events a request, 4 connections
 	Single  Ingested  `json:"single"`  // one event a request, 64 connections
 	Score   Latency   `json:"score"`   // one pair, 200 requests a second while 10,000 events/s arrive
+	Late    Latency   `json:"late"`    // the same, and every hundredth event is up to 60 time units late
 	Alone   Latency   `json:"alone"`   // one pair, nothing else going on
 	Rank    Latency   `json:"rank"`    // 1,000 candidates
 	Restart *Restored `json:"restart,omitempty"`
@@ -92,7 +93,8 @@ func (b Bench) Run(ctx context.Context) (r Report, err error) {
 	}{
 		{"one pair", func() error { r.Alone, err = g.repeat(ctx, b.For, g.pairs()); return err }},
 		{"rank", func() error { r.Rank, err = g.repeat(ctx, b.For, g.rankings()); return err }},
-		{"scores while events arrive", func() error { r.Score, r.Arrived, err = g.mixed(ctx, b.For); return err }},
+		{"scores while events arrive", func() error { r.Score, r.Arrived, err = g.mixed(ctx, b.For, false); return err }},
+		{"scores while late events arrive", func() error { r.Late, _, err = g.mixed(ctx, b.For, true); return err }},
 		{"one event a request", func() error { r.Single, err = g.ingest(ctx, b.For, 64, 1); return err }},
 		{"a thousand events a request", func() error { r.Batched, err = g.ingest(ctx, b.For, 4, 1000); return err }},
 	} {

@@ -30,9 +30,17 @@ type generator struct {
 }
 
 func newGenerator(s *running, set *dataset.Set, from float64) *generator {
-	targets := slices.Clone(set.Log.All().Dst)
-	slices.Sort(targets)
-	return &generator{server: s, set: set, targets: slices.Compact(targets), from: from}
+	seen := make([]bool, set.NumNodes())
+	for _, v := range set.Log.All().Dst {
+		seen[v] = true
+	}
+	var targets []event.Node
+	for v, is := range seen {
+		if is {
+			targets = append(targets, event.Node(v))
+		}
+	}
+	return &generator{server: s, set: set, targets: targets, from: from}
 }
 
 // source is the name of a node that sends an event, drawn by how many it sends; target that of any destination.
@@ -47,18 +55,29 @@ func (g *generator) target(rng *rand.Rand) string {
 // timeDigits is how wide times are written, so that they can be changed in a request that was made before.
 const timeDigits = 20
 
-// stamp gives the events of a request the next time: what is sent later is later.
-func (g *generator) stamp(r prepared) []byte {
-	var digits [timeDigits]byte
-	text := strconv.AppendFloat(digits[:0], g.from+float64(g.clock.Add(1))/1000, 'f', 3, 64)
-	for _, at := range r.times {
+// stamp gives the events of a request the next time: what is sent later is later. Of late ones every hundredth event
+// is late, by up to lateBy.
+func (g *generator) stamp(r prepared, late bool) []byte {
+	var digits, other [timeDigits]byte
+	number := g.clock.Add(1)
+	now := g.from + float64(number)/1000
+	text := strconv.AppendFloat(digits[:0], now, 'f', 3, 64)
+	for k, at := range r.times {
+		said := text
+		if late && k%100 == 50 {
+			lag := lateBy * float64(1+number*7919%1000) / 1000
+			said = strconv.AppendFloat(other[:0], now-lag, 'f', 3, 64)
+		}
 		field := r.raw[at : at+timeDigits]
-		for i := copy(field, text); i < len(field); i++ {
+		for i := copy(field, said); i < len(field); i++ {
 			field[i] = ' '
 		}
 	}
 	return r.raw
 }
+
+// lateBy is how late a late event is at most, in the unit of the data's times.
+const lateBy = 60
 
 // prepared is a request and where its times stand.
 type prepared struct {
@@ -220,7 +239,7 @@ func (g *generator) repeat(ctx context.Context, d time.Duration, lists ...[]prep
 	for _, list := range lists {
 		crew.start(func(w *wire) error {
 			for i := 0; time.Since(began) < d && ctx.Err() == nil; i++ {
-				if err := crew.send(w, time.Now(), g.stamp(list[i%len(list)])); err != nil {
+				if err := crew.send(w, time.Now(), g.stamp(list[i%len(list)], false)); err != nil {
 					return err
 				}
 			}
@@ -231,7 +250,7 @@ func (g *generator) repeat(ctx context.Context, d time.Duration, lists ...[]prep
 }
 
 // mixed asks 200 times a second, whether the answer before has come or not, while 10,000 events a second arrive.
-func (g *generator) mixed(ctx context.Context, d time.Duration) (l Latency, rate float64, err error) {
+func (g *generator) mixed(ctx context.Context, d time.Duration, late bool) (l Latency, rate float64, err error) {
 	const size, perSecond, scores, workers = 100, 100, 200, 16
 	ready, asked := g.bodies(100, size, 77), g.pairs()
 	ctx, cancel := context.WithTimeout(ctx, d)
@@ -242,7 +261,7 @@ func (g *generator) mixed(ctx context.Context, d time.Duration) (l Latency, rate
 		i := 0
 		return each(ctx, time.Second/perSecond, func() error {
 			i++
-			return events.send(w, time.Now(), g.stamp(ready[i%len(ready)]))
+			return events.send(w, time.Now(), g.stamp(ready[i%len(ready)], late))
 		})
 	})
 	due := make(chan time.Time, 1000)
