@@ -93,8 +93,8 @@ func (b Bench) Run(ctx context.Context) (r Report, err error) {
 	}{
 		{"one pair", func() error { r.Alone, err = g.repeat(ctx, b.For, g.pairs()); return err }},
 		{"rank", func() error { r.Rank, err = g.repeat(ctx, b.For, g.rankings()); return err }},
-		{"scores while events arrive", func() error { r.Score, r.Arrived, err = g.mixed(ctx, b.For, false); return err }},
-		{"scores while late events arrive", func() error { r.Late, _, err = g.mixed(ctx, b.For, true); return err }},
+		{"scores and events", func() error { r.Score, r.Arrived, err = g.mixed(ctx, b.For, false); return err }},
+		{"scores and late events", func() error { r.Late, _, err = g.mixed(ctx, b.For, true); return err }},
 		{"one event a request", func() error { r.Single, err = g.ingest(ctx, b.For, 64, 1); return err }},
 		{"a thousand events a request", func() error { r.Batched, err = g.ingest(ctx, b.For, 4, 1000); return err }},
 	} {
