@@ -44,31 +44,24 @@ type Window struct {
 
 const (
 	WindowDraws    = 10_000 // random times of a test, for each window, where nobody says how many
-	windowSample   = 1000   // in validation, and when a training is over
-	whenValidation = 60_000 // validation events whose times are judged
+	windowSample   = 1000   // when a training is over
+	windowsFitted  = 3000   // in validation
+	whenValidation = 20_000 // validation events whose times are judged
 	windowBins     = 15
 	fewest         = 2 // a part must last this many windows
 )
 
-// windows are an hour, a day and a week where days are known, otherwise parts of the training period.
-func windows(c rate.Clock) []event.Time {
-	if c.Day > 0 {
-		return []event.Time{c.Day / 24, c.Day, 7 * c.Day}
-	}
-	return []event.Time{c.Span / 3000, c.Span / 100, c.Span / 15}
-}
-
 // unitOf is the unit of nats: a day where that is known.
 func unitOf(c rate.Clock) event.Time { return cmp.Or(c.Day, 1) }
 
-// When measures what a timer says of the times of test events, and of windows from as many random times on; 0: a few.
-func (p *Protocol) When(ctx context.Context, net *model.Net, times *model.RateNet, draws int) (*When, error) {
-	ask, clock := rate.NewAsker(times, times.Calibration()), times.Clock()
+// When measures what a model says of the times of test events, and of windows from as many random times on; 0: a few.
+func (p *Protocol) When(ctx context.Context, net *model.Net, rates *rate.Model, draws int) (*When, error) {
+	ask, clock := rate.NewAsker(rates), rates.Clock
 	period := p.period(Test, 0)
 	if draws > 0 { // as exactly as that
-		period.Points = min(300_000, 128*(period.Hi-period.Lo))
+		period.Points = 300_000
 	}
-	tally, err := ask.Measure(ctx, period, clock)
+	tally, err := ask.Measure(ctx, period)
 	if err != nil || tally.Observed == 0 {
 		return nil, err
 	}
@@ -76,51 +69,53 @@ func (p *Protocol) When(ctx context.Context, net *model.Net, times *model.RateNe
 	if clock.Day > 0 {
 		w.Hours, w.Weekdays = tally.Hours[:], tally.Weekdays[:]
 	}
-	for _, length := range windows(clock) {
-		x := p.newWindowed(Test, net, ask, clock)
+	for k, length := range clock.Lengths() {
+		x := p.newWindowed(Test, net, ask)
 		asked, err := x.ask(ctx, length, cmp.Or(draws, p.windowSample(Test)))
 		if err != nil {
 			return nil, err
 		}
 		if len(asked) > 0 {
-			w.Windows = append(w.Windows, windowOf(length, clock, asked, ask.Calibration))
+			w.Windows = append(w.Windows, windowOf(length, clock, asked, rates.Windows[k]))
 		}
 	}
 	return w, nil
 }
 
-// ValidateWhen measures a timer on validation events and calibrates it on them. Nats are those after it.
-func (p *Protocol) ValidateWhen(ctx context.Context, net *model.Net, times *model.RateNet) (*float64, error) {
-	ask, clock := rate.NewAsker(times, rate.Plain), times.Clock()
-	tally, err := ask.Measure(ctx, p.period(Val, whenValidation), clock)
-	if err != nil || tally.Observed == 0 {
+// FitRates learns when sources act, from the training events.
+func (p *Protocol) FitRates(ctx context.Context, c rate.Clock, trees int, seed uint64) (*rate.Model, error) {
+	train := p.split.Train.Len()
+	return rate.Fit(ctx, p.split.Full.All(), train, train+p.split.Val.Len(), c, rate.FitOptions{Trees: trees,
+		Seed: seed, Threads: p.options.Threads})
+}
+
+// ValidateWhen measures a model on validation events and calibrates it on them. Nats are those after it.
+func (p *Protocol) ValidateWhen(ctx context.Context, net *model.Net, rates *rate.Model) (*float64, error) {
+	rates.Calibration = rate.Uncorrected
+	ask, clock := rate.NewAsker(rates), rates.Clock
+	period := p.period(Val, whenValidation)
+	if period.Hi == period.Lo {
+		return nil, nil
+	}
+	nats, err := ask.ChooseDrift(ctx, period, unitOf(clock))
+	if err != nil {
 		return nil, err
 	}
-	var nats float64
-	ask.Calibration, nats = tally.Correct(clock, unitOf(clock))
-	var all []asked
-	var source rate.Counts
-	for _, length := range windows(clock)[:2] {
-		x := p.newWindowed(Val, net, ask, clock)
-		list, err := x.ask(ctx, length, p.windowSample(Val))
+	for k, length := range clock.Lengths() {
+		x := p.newWindowed(Val, net, ask)
+		x.lively = true
+		list, err := x.ask(ctx, length, windowsFitted)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, list...)
-		for _, a := range list {
-			source.Expected += a.source.Expected
-			source.Observed += a.sourceEvents
+		switch {
+		case len(list) > 0:
+			rates.Windows[k] = rate.FitCorrection(list)
+		case k > 0: // the period is shorter than that
+			rates.Windows[k] = rates.Windows[k-1]
 		}
 	}
-	ask.Ahead = float32(shrunk(source))
-	ask.Shift, ask.Slope = fitWindows(all)
-	return &nats, times.Calibrate(ask.Calibration)
-}
-
-// shrunk is the logarithm of observed over expected events; few events move it little from 0.
-func shrunk(c rate.Counts) float64 {
-	const prior = 20
-	return math.Log((c.Observed + prior) / (c.Expected + prior))
+	return &nats, nil
 }
 
 // windowSample is how many windows are asked about where that is not what counts.
@@ -151,14 +146,15 @@ type windowed struct {
 	best     map[event.Node]event.Node
 	later    map[event.Node][]int32 // positions of a source's events
 	view     *next.View
+	lively   bool // ask rather about sources that have acted lately
 }
 
-func (p *Protocol) newWindowed(part Part, net *model.Net, ask *rate.Asker, c rate.Clock) *windowed {
+func (p *Protocol) newWindowed(part Part, net *model.Net, ask *rate.Asker) *windowed {
 	period := p.period(part, 0)
 	events := period.Events
 	x := &windowed{events: events, from: events.Time[period.Lo], to: events.Time[period.Hi-1],
 		who: next.NewAsker(net, p.options.Threads), when: ask, walk: next.NewWalk(events, net.Setup()),
-		times: rate.NewWalk(events, c), count: map[[2]event.Node]int32{}, best: map[event.Node]event.Node{},
+		times: rate.NewWalk(events, ask.Model), count: map[[2]event.Node]int32{}, best: map[event.Node]event.Node{},
 		later: map[event.Node][]int32{}}
 	for i := period.Lo; i < period.Hi; i++ {
 		x.later[events.Src[i]] = append(x.later[events.Src[i]], int32(i))
@@ -166,14 +162,8 @@ func (p *Protocol) newWindowed(part Part, net *model.Net, ask *rate.Asker, c rat
 	return x
 }
 
-// asked is a window that was asked about, and what happened in it.
-type asked struct {
-	pair, source             rate.Window
-	pairEvents, sourceEvents float64
-}
-
 // ask draws times and sources.
-func (x *windowed) ask(ctx context.Context, length event.Time, draws int) ([]asked, error) {
+func (x *windowed) ask(ctx context.Context, length event.Time, draws int) ([]rate.Asked, error) {
 	if x.to-x.from < fewest*length {
 		return nil, nil
 	}
@@ -183,20 +173,42 @@ func (x *windowed) ask(ctx context.Context, length event.Time, draws int) ([]ask
 		times[i] = x.from + gen.Float64()*(x.to-x.from-length)
 	}
 	slices.Sort(times)
-	list := make([]asked, 0, draws)
+	list := make([]rate.Asked, 0, draws)
 	for _, at := range times {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		x.learn(at)
-		u := x.known[gen.Below(len(x.known))]
+		u, weight := x.source(gen)
 		a, err := x.one(u, x.best[u], at, length)
 		if err != nil {
 			return nil, err
 		}
+		a.Weight = weight
 		list = append(list, a)
 	}
 	return list, nil
+}
+
+// source draws one of those that are known. Weight is how likely it is among all, compared with how likely it is drawn.
+func (x *windowed) source(gen *rng.Source) (u event.Node, weight float64) {
+	known := len(x.known)
+	u = x.known[gen.Below(known)]
+	if !x.lively {
+		return u, 1
+	}
+	const latest = 400 // events whose sources are every second one
+	lo := max(0, x.added-latest)
+	if gen.Below(2) == 1 {
+		u = x.events.Src[lo+gen.Below(x.added-lo)]
+	}
+	n := 0
+	for _, v := range x.events.Src[lo:x.added] {
+		if v == u {
+			n++
+		}
+	}
+	return u, 2 / (1 + float64(n*known)/float64(x.added-lo))
 }
 
 // learn brings what is known to a time.
@@ -216,47 +228,47 @@ func (x *windowed) learn(at event.Time) {
 }
 
 // one asks about a pair.
-func (x *windowed) one(u, v event.Node, at, length event.Time) (a asked, err error) {
+func (x *windowed) one(u, v event.Node, at, length event.Time) (a rate.Asked, err error) {
 	x.view = x.walk.Before(at).At(x.view, u, at)
 	group, within, err := x.who.Nats(x.view, v)
 	if err != nil {
 		return a, err
 	}
-	f, err := x.when.Forecast(x.times.Before(at), u, at, length)
-	if err != nil {
-		return a, err
-	}
-	share, facts := math.Exp(-group-within), x.view.Facts(v)
-	a.source, a.pair = f.Within(length, 1, 1), f.Within(length, share, facts.Usual(share))
+	f := x.when.Forecast(x.times.Before(at), u, at, length)
+	facts := x.view.Facts(v)
+	a.Share = math.Exp(-group - within)
+	a.Later = facts.Usual(a.Share)
+	a.Pair = f.Plain(length, a.Share, a.Later)
+	a.Source.Expected = f.Within(length).Expected
 	list := x.later[u]
 	first := sort.Search(len(list), func(i int) bool { return x.events.Time[list[i]] >= at })
 	for _, i := range list[first:] {
 		if x.events.Time[i] >= at+length {
 			break
 		}
-		a.sourceEvents++
+		a.Source.Observed++
 		if x.events.Dst[i] == v {
-			a.pairEvents++
+			a.Events++
 		}
 	}
 	return a, nil
 }
 
 // windowOf judges windows of one length.
-func windowOf(length event.Time, clock rate.Clock, list []asked, c rate.Calibration) Window {
+func windowOf(length event.Time, clock rate.Clock, list []rate.Asked, c rate.Correction) Window {
 	w := Window{Window: length, Asked: len(list)}
 	if clock.Day > 0 {
 		w.Window = length / clock.Day * 86400
 	}
 	points := make([][2]float64, len(list))
 	for i, a := range list {
-		pair := c.Pair(a.pair)
-		happened := min(1, a.pairEvents)
+		pair := c.Pair(a.Pair, a.Share, a.Later)
+		happened := min(1, a.Events)
 		points[i] = [2]float64{pair.Probability, happened}
 		w.Expected += pair.Expected
-		w.Observed += a.pairEvents
-		w.Source.Expected += a.source.Expected
-		w.Source.Observed += a.sourceEvents
+		w.Observed += a.Events
+		w.Source.Expected += a.Source.Expected
+		w.Source.Observed += a.Source.Observed
 		w.Brier += (pair.Probability - happened) * (pair.Probability - happened)
 		w.Rate += happened
 	}
@@ -279,40 +291,4 @@ func calibrationError(points [][2]float64) float64 {
 		sum += math.Abs(off)
 	}
 	return sum / float64(max(1, n))
-}
-
-// fitWindows finds the shift and the slope of ln(−ln(1−p)) that make what happened most likely, by Newton's method. Few
-// windows with an event move them little from 0 and 1.
-func fitWindows(list []asked) (shift, slope float32) {
-	const prior = 10
-	a, b := 0.0, 0.0 // x' = x + a + b·(x−mean)
-	x := make([]float64, len(list))
-	mean := 0.0
-	for i, w := range list {
-		x[i] = math.Log(-math.Log1p(-min(max(w.pair.Probability, 1e-12), 1-1e-12)))
-		mean += x[i] / float64(len(list))
-	}
-	for range 50 {
-		ga, gb, haa, hab, hbb := prior*a, prior*b, float64(prior), 0.0, float64(prior)
-		for i, w := range list {
-			z := x[i] + a + b*(x[i]-mean)
-			mass := math.Exp(min(z, 5)) // −ln(1−p)
-			g, h := mass, mass          // derivatives of the nats of no event
-			if w.pairEvents > 0 {       // of those of an event, −ln(1−e^(−mass)); the expected curvature is positive
-				e := math.Exp(-mass)
-				g = -mass * e / max(1e-12, 1-e)
-				h = mass * e / max(1e-12, 1-e)
-			}
-			d := x[i] - mean
-			ga, gb = ga+g, gb+g*d
-			haa, hab, hbb = haa+h, hab+h*d, hbb+h*d*d
-		}
-		det := haa*hbb - hab*hab
-		da, db := (hbb*ga-hab*gb)/det, (haa*gb-hab*ga)/det
-		a, b = a-max(-1, min(1, da)), max(-0.9, b-max(-0.3, min(0.3, db)))
-		if math.Abs(da)+math.Abs(db) < 1e-9 {
-			break
-		}
-	}
-	return float32(a - b*mean), float32(1 + b)
 }

@@ -1,25 +1,29 @@
 package model
 
 import (
-	"github.com/dygmamba/dygmamba/device"
-	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/rate"
 	"github.com/dygmamba/dygmamba/tensor"
 )
 
-// Timer is a Chooser that may also know when sources act: at which rate, and at which rate some time ahead.
+// Timer is a Chooser that may also know when sources act: at which rate, and at which rate some time ahead. What it has
+// learned of that lies in parameters that no step moves.
 type Timer interface {
 	Chooser
-	Rates() *rate.Feed                                    // of training batches, the last extra of its plan; nil: none
-	Rate(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor  // [n, rate.Width] → [n, 1], see rate.Rows
-	Ahead(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor // the same, some time ahead
-	RateCalibration() *tensor.Tensor                      // [RateCalibrationLen], a parameter that no step moves
+	RateClock() rate.Clock
+	Rates() *RateParams // nil: it learns none
 }
 
-// RateCalibrationLen is the length of a timer's calibration: see rate.Calibration, field by field.
-const RateCalibrationLen = 4 + 24
+// RateParams are the parameters of a timer.
+type RateParams struct {
+	Now, Ahead  *tensor.Tensor // [rate.ForestLen(trees)]
+	Calibration *tensor.Tensor // [RateCalibrationLen]
+}
 
-// TimerOf is the timer behind a model, nil where it knows no rates.
+// RateCalibrationLen is the length of a timer's calibration: 1 where rates were learned, the two of rate.Drift, and
+// those of a rate.Correction for each window.
+const RateCalibrationLen = 1 + 2 + 3*7
+
+// TimerOf is the timer behind a model, nil where it learns no rates.
 func TimerOf(m Model) Timer {
 	if t, ok := m.(Timer); ok && t.Rates() != nil {
 		return t
@@ -27,45 +31,45 @@ func TimerOf(m Model) Timer {
 	return nil
 }
 
-// RateNet answers for a timer where its parameters lie. It belongs to one goroutine.
-type RateNet struct {
-	model Timer
-	tape  *grad.Tape
+// ReadRates is what a timer has learned of rates, nil before it has.
+func ReadRates(t Timer) *rate.Model {
+	p, dev := t.Rates(), t.Params().Device()
+	x := make([]float32, RateCalibrationLen)
+	dev.Read(x, p.Calibration.Data)
+	if x[0] != 1 {
+		return nil
+	}
+	m := rate.Plain(t.RateClock())
+	m.Drift = rate.Drift{Level: int(x[1]), Hours: int(x[2])}
+	for k := range m.Windows {
+		w := x[3+7*k:]
+		m.Windows[k] = rate.Correction{Source: w[0], Probability: [3]float32(w[1:]), Expected: [3]float32(w[4:])}
+	}
+	read := func(from *tensor.Tensor) rate.Forest {
+		f := make(rate.Forest, from.Len())
+		dev.Read(f, from.Data)
+		return f.Trim()
+	}
+	m.Now, m.Ahead = read(p.Now), read(p.Ahead)
+	return m
 }
 
-// NewRateNet makes a net.
-func NewRateNet(m Timer) *RateNet { return &RateNet{m, grad.NewTape(m.Params().Device(), false)} }
-
-// Clock is that of the training.
-func (n *RateNet) Clock() rate.Clock { return n.model.Rates().Clock() }
-
-// Outputs asks one of the two networks.
-func (n *RateNet) Outputs(ahead bool, x, out []float32) error {
+// WriteRates puts what was learned into a timer's parameters.
+func WriteRates(t Timer, m *rate.Model) error {
+	p, dev := t.Rates(), t.Params().Device()
 	return tensor.Guard(func() {
-		n.tape.Reset(0)
-		rows := n.tape.Floats(x, len(out), rate.Width)
-		y := n.model.Rate
-		if ahead {
-			y = n.model.Ahead
+		x := []float32{1, float32(m.Drift.Level), float32(m.Drift.Hours)}
+		for _, w := range m.Windows {
+			x = append(append(append(x, w.Source), w.Probability[:]...), w.Expected[:]...)
 		}
-		device.ReadLater(n.tape.Device(), out, y(n.tape, rows).Data).Wait() // [n, 1]
+		dev.Write(p.Calibration.Data, x)
+		for _, f := range []struct {
+			to   *tensor.Tensor
+			from rate.Forest
+		}{{p.Now, m.Now}, {p.Ahead, m.Ahead}} {
+			all := make([]float32, f.to.Len())
+			copy(all, f.from)
+			dev.Write(f.to.Data, all)
+		}
 	})
 }
-
-// Calibration is what the timer's parameters hold.
-func (n *RateNet) Calibration() (c rate.Calibration) {
-	var x [RateCalibrationLen]float32
-	n.tape.Device().Read(x[:], n.model.RateCalibration().Data)
-	return rate.Calibration{Now: x[0], Ahead: x[1], Shift: x[2], Slope: x[3], Hours: [24]float32(x[4:])}
-}
-
-// Calibrate puts another calibration into the timer's parameters.
-func (n *RateNet) Calibrate(c rate.Calibration) error {
-	return tensor.Guard(func() {
-		x := append([]float32{c.Now, c.Ahead, c.Shift, c.Slope}, c.Hours[:]...)
-		n.tape.Device().Write(n.model.RateCalibration().Data, x)
-	})
-}
-
-// Close gives the net's memory back, not the timer's.
-func (n *RateNet) Close() { n.tape.Close() }

@@ -25,8 +25,7 @@ type Chooser struct {
 	walk *next.Walk
 	view *next.View
 
-	times *model.RateNet // nil where the model knows no rates
-	when  *rate.Asker
+	when  *rate.Asker // nil where the model knows no rates
 	hours *rate.Walk
 }
 
@@ -71,8 +70,9 @@ func LoadChooser(path string, o Options) (*Chooser, error) {
 	net, events := model.NewNet(m), p.log.InOrder().All()
 	c := &Chooser{p: p, net: net, ask: next.NewAsker(net, o.Threads), walk: next.NewWalk(events, m.Setup())}
 	if t := model.TimerOf(m); t != nil {
-		c.times = model.NewRateNet(t)
-		c.when, c.hours = rate.NewAsker(c.times, c.times.Calibration()), rate.NewWalk(events, c.times.Clock())
+		if rates := model.ReadRates(t); rates != nil {
+			c.when, c.hours = rate.NewAsker(rates), rate.NewWalk(events, rates)
+		}
 	}
 	return c, nil
 }
@@ -201,8 +201,8 @@ func (c *Chooser) Protocol() (*eval.Protocol, error) {
 // Evaluate measures the model under the protocol.
 func (c *Chooser) Evaluate(ctx context.Context, p *eval.Protocol, o eval.NextOptions) (eval.Next, error) {
 	r, err := p.Next(ctx, c.net, o)
-	if c.times != nil && err == nil {
-		r.When, err = p.When(ctx, c.net, c.times, o.Windows)
+	if c.when != nil && err == nil {
+		r.When, err = p.When(ctx, c.net, c.when.Model, o.Windows)
 	}
 	return r, err
 }
@@ -246,12 +246,11 @@ func Links(ctx context.Context, o eval.Options, names []string, choosers []*Choo
 // Validate measures the model on validation events as its training did, and calibrates it on them once more.
 func (c *Chooser) Validate(ctx context.Context, p *eval.Protocol) (eval.Next, error) {
 	r, err := p.ValidateNext(ctx, c.net)
-	if c.times != nil && err == nil {
+	if c.when != nil && err == nil {
 		var nats *float64
-		if nats, err = p.ValidateWhen(ctx, c.net, c.times); nats != nil {
+		if nats, err = p.ValidateWhen(ctx, c.net, c.when.Model); nats != nil {
 			r.When = &eval.When{Nats: *nats}
 		}
-		c.when.Calibration = c.times.Calibration()
 	}
 	return r, err
 }
@@ -259,8 +258,5 @@ func (c *Chooser) Validate(ctx context.Context, p *eval.Protocol) (eval.Next, er
 // Close gives all memory back.
 func (c *Chooser) Close() error {
 	c.net.Close()
-	if c.times != nil {
-		c.times.Close()
-	}
 	return c.p.Close()
 }

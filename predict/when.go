@@ -11,7 +11,8 @@ import (
 )
 
 // ErrNoRate is in the chain of the error about a question of time to a model that has learned no rates.
-var ErrNoRate = errors.New("the model knows no rates: it was trained before the task next had them, or with rate_dim=0")
+var ErrNoRate = errors.New("the model knows no rates: it was trained before the task next had them as they are now, " +
+	"or with rate_trees=0")
 
 // Timing is how often something happens from a time on: a source acts, or a source acts with a destination.
 type Timing struct {
@@ -45,10 +46,10 @@ func (c *Chooser) KnowsRates() bool { return c.when != nil }
 
 // Day is how long a day lasts in the unit of times, 0 where nobody knows.
 func (c *Chooser) Day() event.Time {
-	if c.times == nil {
+	if c.when == nil {
 		return 0
 	}
-	return c.times.Clock().Day
+	return c.when.Day
 }
 
 // Rate is how often a source acts at a time, per unit of time.
@@ -91,17 +92,13 @@ func (c *Chooser) When(src event.Node, dst *event.Node, at event.Time, windows [
 		longest = max(longest, length)
 	}
 	s := c.hours.Before(at)
-	f, err := c.when.Forecast(s, src, at, longest)
-	if err != nil {
-		return Timing{}, fmt.Errorf("rates: %w", err)
-	}
+	f := c.when.Forecast(s, src, at, longest)
 	t.Rate, t.Warning = f.Now*t.Share, s.Warning(src, at)
 	of := func(length event.Time) rate.Window {
-		x := f.Within(length, t.Share, later)
-		if dst != nil {
-			x = c.when.Pair(x)
+		if dst == nil {
+			return f.Within(length)
 		}
-		return x
+		return f.Pair(length, t.Share, later)
 	}
 	for _, length := range windows {
 		x := of(length)

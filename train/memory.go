@@ -182,7 +182,7 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 	need.Host = r.host() + int64(under.Bytes(l.Model.Plan()))
 	events = events.Slice(events.Len()-n, events.Len())
 	if c := l.Chooser(); c != nil { // of which all batches are alike; nothing is to be counted for this one
-		beginFeeds(c, 0, events)
+		c.Feed().Begin(0, events)
 	}
 	for step, err := range pass.Batches(ctx, longest{l.Model}, events) {
 		if err != nil {

@@ -134,21 +134,13 @@ func (Next) Loss(tp *grad.Tape, m model.Chooser, b *sample.Batch) *tensor.Tensor
 	sources := tp.Floats(x.Source, n, m.Feed().SourceWidth)
 	candidates := tp.Floats(x.X, n*columns, m.Feed().Width)
 	minusLogQ := tp.Floats(x.MinusLogQ, n, columns)
-	var rates rateInputs
-	if t := model.TimerOf(m); t != nil {
-		rates = newRateInputs(tp, t, b)
-	}
 	group, possible, target, mask := tp.Ints(x.Group), tp.Ints(x.Possible), tp.Ints(x.Target), tp.Ints(x.Mask)
 
 	loss := grad.CE(tp, m.Group(tp, sources), group, possible)    // [1], of [n, next.Groups]
 	logits := grad.Reshape(tp, m.Who(tp, candidates), n, columns) // [n, columns]
 	// a candidate that is drawn often stands for few: its logit is corrected by how likely it was to be drawn
 	logits = grad.Add(tp, logits, minusLogQ)                     // [n, columns]
-	loss = grad.Add(tp, loss, grad.CE(tp, logits, target, mask)) // [1]
-	if rates.timer != nil {
-		loss = grad.Add(tp, loss, rates.loss(tp)) // [1]
-	}
-	return loss
+	return grad.Add(tp, loss, grad.CE(tp, logits, target, mask)) // [1]
 }
 
 // newTask is the task of a protocol's kind.

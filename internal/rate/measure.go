@@ -13,12 +13,16 @@ type Counts struct {
 	Observed float64 `json:"observed"`
 }
 
+func (c *Counts) count(expected, observed float64) {
+	c.Expected += expected
+	c.Observed += observed
+}
+
 // Tally is what rates say of a period, beside what happened in it. A source's first event, and the time before it, are
 // left out.
 type Tally struct {
 	Counts
 	Logs     float64 // Σ ln λ of the events, λ per training period
-	Kept     float64 // share of the events, and of the silence, that was looked at
 	Hours    [24]Counts
 	Weekdays [7]Counts // from the day of time 0 on: a Thursday where times are dates
 }
@@ -33,109 +37,99 @@ type Period struct {
 	Events event.Span // all
 	Lo, Hi int        // of which these are judged, and the time from the first of them to the last
 	Most   int        // how many of them at most, drawn at random; 0: all
-	Points int        // in each of the stretches of time after all its actions, at least one after each
+	Points int        // in the silence between them, about
 	Key    uint64     // of what is drawn
 }
 
 // Measure judges a period.
-func (a *Asker) Measure(ctx context.Context, p Period, c Clock) (Tally, error) {
-	m := measure{Asker: a, clock: c, keep: 1}
-	if n := p.Hi - p.Lo; n == 0 {
-		return m.tally, nil
-	} else if p.Most > 0 && n > p.Most {
-		m.keep = float64(p.Most) / float64(n)
+func (a *Asker) Measure(ctx context.Context, p Period) (t Tally, err error) {
+	err = a.each(ctx, p, func(s *State, at event.Time, log, drift, weight, count float64) {
+		t.add(a.Clock, at, log+drift, weight, count)
+	})
+	return t, err
+}
+
+func (t *Tally) add(c Clock, at event.Time, log, weight, count float64) {
+	expected := weight * math.Exp(log)
+	t.Logs += count * log
+	t.count(expected, count)
+	if day := c.Day; day > 0 {
+		t.Hours[bin(at/day, 24)].count(expected, count)
+		t.Weekdays[bin(at/(7*day), 7)].count(expected, count)
 	}
-	m.tally.Kept = m.keep
-	sweep := NewSweep(p.Events, c, max(1, min(256, p.Points/(p.Hi-p.Lo))), p.Key)
-	sweep.Before(p.Events.Time[p.Lo], nil)
-	a.begin(false)
-	visit := func(x Point) {
-		if m.kept(mix(p.Key, math.Float64bits(x.At)) ^ uint64(x.Src)) {
-			m.add(sweep.State, x.Src, x.At, x.Weight/m.keep, 0)
+}
+
+// ChooseDrift chooses how far back the correction of rates looks: as makes a period most likely. Nats are those with
+// it.
+func (a *Asker) ChooseDrift(ctx context.Context, p Period, unit event.Time) (nats float64, err error) {
+	var choices []Drift
+	for level := -1; level < len(levelMemory); level++ {
+		for hour := -1; hour < len(hourMemory) && (hour < 0 || a.Day > 0); hour++ {
+			choices = append(choices, Drift{level, hour})
 		}
 	}
-	for i := p.Lo; i < p.Hi; i++ {
-		sweep.Before(p.Events.Time[i], visit)
-		if u := p.Events.Src[i]; sweep.State.Count(u) > 0 && m.kept(mix(p.Key, uint64(i))) {
-			m.add(sweep.State, u, p.Events.Time[i], 0, 1/m.keep)
+	tallies := make([]Tally, len(choices))
+	err = a.each(ctx, p, func(s *State, at event.Time, log, _, weight, count float64) {
+		for i, d := range choices {
+			tallies[i].add(Clock{Span: a.Span}, at, log+s.drift.shift(a.Clock, at, d), weight, count)
 		}
-		if m.full() {
-			if err := m.flush(); err != nil {
-				return m.tally, err
+	})
+	best := math.Inf(1)
+	for i, d := range choices {
+		x, cost := tallies[i].Nats(a.Clock, unit), 0.0
+		// a correction that does not harm is kept: later on rates may differ more than in validation
+		if d.Level < 0 {
+			cost = 0.02
+		}
+		if d.Hours < 0 && a.Day > 0 {
+			cost += 0.01
+		}
+		if x+cost < best {
+			best, nats, a.Drift = x+cost, x, d
+		}
+	}
+	return nats, err
+}
+
+// each visits the events of a period, and points in the silence between them.
+func (a *Asker) each(ctx context.Context, p Period,
+	visit func(s *State, at event.Time, log, drift, weight, count float64),
+) error {
+	n := p.Hi - p.Lo
+	if n == 0 {
+		return nil
+	}
+	keep := 1.0
+	if p.Most > 0 {
+		keep = min(1, float64(p.Most)/float64(n))
+	}
+	each := max(1, min(64, p.Points/(2*n)))
+	perEvent := float64(p.Points) / float64(n)
+	walk, points := NewWalk(p.Events, a.Model), newPoints(a.Clock, each, p.Key)
+	from := p.Events.Time[p.Lo]
+	for i := range p.Hi {
+		u, t := p.Events.Src[i], p.Events.Time[i]
+		for x, ok := points.next(t); ok; x, ok = points.next(t) {
+			if x.At < from {
+				continue
 			}
-			if err := ctx.Err(); err != nil {
-				return m.tally, err
+			s := walk.Before(x.At)
+			q := min(1, (x.Weight*s.lately(x.Src, x.At)+0.002)*perEvent)
+			if unit(mix(mix(p.Key, math.Float64bits(x.At)), uint64(x.Src))) < q {
+				log, drift := a.log(s, x.Src, x.At, 0)
+				visit(s, x.At, log, drift, x.Weight/q, 0)
 			}
 		}
-	}
-	return m.tally, m.flush()
-}
-
-// measure adds up a tally, many rows at a time.
-type measure struct {
-	*Asker
-	clock Clock
-	keep  float64 // share of events and points that are looked at
-	rows  []measured
-	tally Tally
-}
-
-type measured struct {
-	at            event.Time
-	weight, count float64
-}
-
-func (m *measure) kept(h uint64) bool { return m.keep == 1 || unit(mix(h, 0x5eed)) < m.keep }
-
-func (m *measure) full() bool { return len(m.rows) >= 4096 }
-
-func (m *measure) add(s *State, u event.Node, at event.Time, weight, count float64) {
-	m.Asker.add(s, u, at, 0)
-	m.rows = append(m.rows, measured{at, weight, count})
-}
-
-func (m *measure) flush() error {
-	logs, err := m.logs()
-	if err != nil {
-		return err
-	}
-	for i, r := range m.rows {
-		x := float64(logs[i])
-		expected := r.weight * math.Exp(x)
-		m.tally.Logs += r.count * x
-		m.tally.count(expected, r.count)
-		if day := m.clock.Day; day > 0 {
-			m.tally.Hours[bin(r.at/day, 24)].count(expected, r.count)
-			m.tally.Weekdays[bin(r.at/(7*day), 7)].count(expected, r.count)
+		if i >= p.Lo && unit(mix(p.Key, uint64(i))) < keep {
+			if s := walk.Before(t); s.Count(u) > 0 {
+				log, drift := a.log(s, u, t, 0)
+				visit(s, t, log, drift, 0, 1/keep)
+			}
+		}
+		points.act(u, t)
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
-	m.rows = m.rows[:0]
-	m.begin(false)
 	return nil
-}
-
-func (c *Counts) count(expected, observed float64) {
-	c.Expected += expected
-	c.Observed += observed
-}
-
-// Correct is a calibration of rates that makes as many events expected as happened, in the whole period and in hours of
-// the day that differ from it by more than chance. Few events move it little. Nats are those of the period with it.
-func (t *Tally) Correct(c Clock, unit event.Time) (cal Calibration, nats float64) {
-	const prior = 20
-	cal = Plain
-	whole := math.Log((t.Observed*t.Kept + prior) / (t.Expected*t.Kept + prior))
-	cal.Now = float32(whole)
-	expected, logs := t.Expected*math.Exp(whole), t.Logs+t.Observed*whole
-	for h, x := range t.Hours {
-		e, o := x.Expected*math.Exp(whole), x.Observed
-		z := (o - e) * math.Sqrt(t.Kept/max(1, e))
-		if z*z > 4 {
-			by := math.Log((o*t.Kept+prior)/(e*t.Kept+prior)) * (1 - 4/(z*z))
-			cal.Hours[h] = float32(by)
-			expected += e * math.Expm1(by)
-			logs += o * by
-		}
-	}
-	return cal, (expected-logs)/t.Observed - math.Log(unit/c.Span)
 }

@@ -1,29 +1,6 @@
 package rate
 
-import (
-	"container/heap"
-
-	"github.com/dygmamba/dygmamba/event"
-)
-
-// Sweep goes through events in the order of time and visits points between them at which rates are looked at. Summed
-// with their weights, what a function of a source and a time is at the points estimates, without bias, its integral
-// over the time from each source's first event on: after every action of a source, points are drawn from several
-// stretches of time, which become longer and longer, and count if the source has not acted again by then.
-type Sweep struct {
-	State  *State
-	each   int // points from each stretch
-	events event.Span
-	done   int
-	key    uint64
-	points pending
-}
-
-// NewSweep begins before the first event. Each is how many points are drawn from a stretch of time, the key what they
-// are drawn by.
-func NewSweep(events event.Span, c Clock, each int, key uint64) *Sweep {
-	return &Sweep{State: NewState(c), each: each, events: events, key: key}
-}
+import "github.com/dygmamba/dygmamba/event"
 
 // Point is a source at a time, and the stretch of time that it stands for, in training periods.
 type Point struct {
@@ -32,39 +9,81 @@ type Point struct {
 	Weight float64
 }
 
-// Before visits the points before a time that were not visited yet, each with what is known strictly before it, and
-// learns of the events before the time. Times do not go back. Visit may be nil.
-func (s *Sweep) Before(t event.Time, visit func(Point)) {
-	for {
-		s.addBefore(t)
-		if len(s.points) == 0 || s.points[0].at >= t {
-			break
+// points visits times between events at which rates are looked at. Summed with their weights, what a function of a
+// source and a time is at the points estimates, without bias, its integral over the time from each source's first event
+// on: after every action of a source, points are drawn from several stretches of time, which become longer and longer,
+// and count if the source has not acted again by then.
+type points struct {
+	clock   Clock
+	pieces  [][2]float64 // from when on after an action, in training periods, and how long; one point in each
+	key     uint64       // of what is drawn
+	last    []event.Time
+	actions []int32
+	heap    []entry // the earliest first
+}
+
+// entry is a point that is planned.
+type entry struct {
+	at     event.Time
+	width  float64
+	src    event.Node
+	action int32 // after which it was drawn: the source may have acted again
+	number int32 // of the point after the action
+}
+
+func newPoints(c Clock, each int, key uint64) *points {
+	p := &points{clock: c, key: key}
+	p.cut(each)
+	return p
+}
+
+// cut cuts the stretches of time after an action into pieces: some each, and more where a stretch lasts for hours, in
+// which rates rise and fall.
+func (p *points) cut(each int) {
+	p.pieces = p.pieces[:0]
+	for k := range stretches {
+		lo, hi := stretch(k)
+		n := each
+		if days := (hi - lo) * p.clock.Span / max(p.clock.Day, 1e-300); p.clock.Day > 0 && days < 2 {
+			n = max(n, min(12, int(48*days)))
 		}
-		p := heap.Pop(&s.points).(entry)
-		if s.State.source(p.src).actions != p.action {
-			continue
+		width := (hi - lo) / float64(n)
+		for i := range n {
+			p.pieces = append(p.pieces, [2]float64{lo + float64(i)*width, width})
 		}
-		if visit != nil {
-			visit(Point{p.src, p.at, p.width})
-		}
-		s.draw(p.src, p.action, p.number+1)
 	}
 }
 
-// addBefore learns of events up to the next point, or to t.
-func (s *Sweep) addBefore(t event.Time) {
-	for ; s.done < s.events.Len(); s.done++ {
-		at := s.events.Time[s.done]
-		if at >= t || len(s.points) > 0 && at >= s.points[0].at {
-			return
-		}
-		u := s.events.Src[s.done]
-		before := s.State.source(u).actions
-		s.State.Add(u, s.events.Dst[s.done], at)
-		if now := s.State.source(u).actions; now != before {
-			s.draw(u, now, 0)
+// act learns of an event, and plans points after it. Points before its time must have been visited.
+func (p *points) act(u event.Node, t event.Time) {
+	if p.note(u, t) {
+		p.draw(u, 0)
+	}
+}
+
+// note learns of an event, and says whether it is a new action.
+func (p *points) note(u event.Node, t event.Time) bool {
+	for int(u) >= len(p.last) {
+		p.last, p.actions = append(p.last, 0), append(p.actions, 0)
+	}
+	if p.actions[u] > 0 && t <= p.last[u] {
+		return false
+	}
+	p.actions[u]++
+	p.last[u] = t
+	return true
+}
+
+// next is the next point before a time.
+func (p *points) next(t event.Time) (Point, bool) {
+	for len(p.heap) > 0 && p.heap[0].at < t {
+		e := p.pop()
+		if p.actions[e.src] == e.action {
+			p.draw(e.src, e.number+1)
+			return Point{e.src, e.at, e.width}, true
 		}
 	}
+	return Point{}, false
 }
 
 const (
@@ -82,16 +101,45 @@ func stretch(k int) (lo, hi float64) {
 	return lo, hi
 }
 
-// draw plans the next point of a source, from one of the equal pieces of a stretch.
-func (s *Sweep) draw(u event.Node, action int32, number int) {
-	if number >= stretches*s.each {
+// draw plans the next point of a source.
+func (p *points) draw(u event.Node, number int32) {
+	if int(number) >= len(p.pieces) {
 		return
 	}
-	lo, hi := stretch(number / s.each)
-	width := (hi - lo) / float64(s.each)
-	part := float64(number%s.each) + unit(mix(mix(mix(s.key, uint64(u)), uint64(action)), uint64(number)))
-	at := s.State.source(u).last + (lo+width*part)*s.State.clock.Span
-	heap.Push(&s.points, entry{at, width, u, action, number})
+	lo, width := p.pieces[number][0], p.pieces[number][1]
+	part := unit(mix(mix(mix(p.key, uint64(u)), uint64(p.actions[u])), uint64(number)))
+	p.push(entry{p.last[u] + (lo+width*part)*p.clock.Span, width, u, p.actions[u], number})
+}
+
+func (e *entry) before(o *entry) bool { return e.at < o.at || e.at == o.at && e.src < o.src }
+
+func (p *points) push(e entry) {
+	p.heap = append(p.heap, e)
+	h, i := p.heap, len(p.heap)-1
+	for i > 0 && h[i].before(&h[(i-1)/2]) {
+		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
+		i = (i - 1) / 2
+	}
+}
+
+func (p *points) pop() entry {
+	h, n := p.heap, len(p.heap)-1
+	first := h[0]
+	h[0] = h[n]
+	p.heap = h[:n]
+	for i := 0; ; {
+		least := i
+		for k := 2*i + 1; k <= 2*i+2 && k < n; k++ {
+			if h[k].before(&h[least]) {
+				least = k
+			}
+		}
+		if least == i {
+			return first
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
 }
 
 // mix is a hash of two numbers.
@@ -104,30 +152,3 @@ func mix(a, b uint64) uint64 {
 
 // unit is a number in (0, 1) from a hash.
 func unit(h uint64) float64 { return (float64(h>>12) + 0.5) / (1 << 52) }
-
-type entry struct {
-	at     event.Time
-	width  float64
-	src    event.Node
-	action int32 // after which it was drawn: the source may have acted again
-	number int   // of the point after the action
-}
-
-// pending is a heap of points, the earliest first.
-type pending []entry
-
-func (p pending) Len() int { return len(p) }
-func (p pending) Less(i, j int) bool {
-	if p[i].at != p[j].at {
-		return p[i].at < p[j].at
-	}
-	return p[i].src < p[j].src
-}
-func (p pending) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
-func (p *pending) Push(x any)   { *p = append(*p, x.(entry)) }
-func (p *pending) Pop() any {
-	old := *p
-	x := old[len(old)-1]
-	*p = old[:len(old)-1]
-	return x
-}

@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"github.com/dygmamba/dygmamba/event"
-	"github.com/dygmamba/dygmamba/index"
 	"github.com/dygmamba/dygmamba/internal/rng"
-	"github.com/dygmamba/dygmamba/sample"
 )
 
 const day = 86400.0
@@ -48,8 +46,8 @@ func TestNothingOfTheFuture(t *testing.T) {
 		for _, u := range []event.Node{all.Src[i], 3, 77} {
 			for _, c := range []Clock{clock, {Span: 1e5}} {
 				for _, ahead := range []event.Time{0, 1, 1e9} {
-					x := NewWalk(past.All(), c).Before(at).Features(nil, u, at, ahead)
-					y := NewWalk(mixed.All(), c).Before(at).Features(nil, u, at, ahead)
+					x := NewWalk(past.All(), constant(c, 0)).Before(at).Features(nil, u, at, ahead)
+					y := NewWalk(mixed.All(), constant(c, 0)).Before(at).Features(nil, u, at, ahead)
 					if !slices.Equal(x, y) {
 						t.Errorf("event %d, source %d: another future says something else", i, u)
 					}
@@ -62,7 +60,7 @@ func TestNothingOfTheFuture(t *testing.T) {
 			}
 		}
 	}
-	w := NewWalk(all, clock)
+	w := NewWalk(all, Plain(clock))
 	for _, at := range []event.Time{day, 2 * day, day, day, 0} { // also backwards
 		want := log.Select(func(j int) bool { return all.Time[j] < at }).Len()
 		if got := w.Before(at).Len(); got != want {
@@ -71,7 +69,7 @@ func TestNothingOfTheFuture(t *testing.T) {
 	}
 }
 
-// The points of a sweep have the weights of an integral over the time that each source is known: of 1, and of the hour.
+// Points have the weights of an integral over the time that each source is known: of 1, and of the hour.
 func TestPointsIntegrate(t *testing.T) {
 	all := stream(t, 6, 2).All()
 	end := all.Time[all.Len()-1]
@@ -88,16 +86,18 @@ func TestPointsIntegrate(t *testing.T) {
 	const keys = 20
 	var sum [2]float64
 	for key := range uint64(keys) {
-		s := NewSweep(all, clock, 4, key)
-		before := -1.0
-		s.Before(end, func(p Point) {
-			if p.At < before || s.State.Last() >= p.At || s.State.Count(p.Src) == 0 {
-				t.Fatalf("point %+v comes after %v, the last event is at %v", p, before, s.State.Last())
+		points, before := newPoints(clock, 4, key), -1.0
+		for i, u := range all.Src {
+			for p, ok := points.next(all.Time[i]); ok; p, ok = points.next(all.Time[i]) {
+				if p.At < before || p.At >= all.Time[i] {
+					t.Fatalf("point %+v comes after %v, before %v", p, before, all.Time[i])
+				}
+				before = p.At
+				sum[0] += p.Weight * clock.Span / keys
+				sum[1] += p.Weight * clock.Span * math.Sin(2*math.Pi*p.At/day) / keys
 			}
-			before = p.At
-			sum[0] += p.Weight * clock.Span / keys
-			sum[1] += p.Weight * clock.Span * math.Sin(2*math.Pi*p.At/day) / keys
-		})
+			points.act(u, all.Time[i])
+		}
 	}
 	for k := range sum {
 		if math.Abs(sum[k]-want[k]) > 0.02*want[0] {
@@ -106,14 +106,14 @@ func TestPointsIntegrate(t *testing.T) {
 	}
 }
 
-// constant is a net whose rates are those of Offset, times a factor.
-type constant float32
-
-func (c constant) Outputs(_ bool, _, out []float32) error {
-	for i := range out {
-		out[i] = float32(c)
+// constant is a model whose rates are those of Offset, times a factor.
+func constant(c Clock, log float32) *Model {
+	m, tree := Plain(c), make(Forest, treeLen)
+	for i := range tree[2*inner:] {
+		tree[2*inner+i] = log
 	}
-	return nil
+	m.Now, m.Ahead = tree, tree
+	return m
 }
 
 // A source whose rate is known is measured as such: as many events as were expected, and the nats of its entropy.
@@ -123,10 +123,10 @@ func TestMeasure(t *testing.T) {
 		at -= math.Log(1-gen.Float64()) * day / 400
 		log.Append(event.Event{Src: event.Node(1 + gen.Below(10)), Dst: 11, Time: at})
 	}
-	a := NewAsker(constant(0), Plain)
-	p := Period{Events: log.All(), Lo: 4000, Hi: 8000, Points: 8000, Key: 1}
 	c := Clock{Span: 10 * day, Day: day}
-	got, err := a.Measure(context.Background(), p, c)
+	a := NewAsker(constant(c, 0))
+	p := Period{Events: log.All(), Lo: 4000, Hi: 8000, Points: 16000, Key: 1}
+	got, err := a.Measure(context.Background(), p)
 	if err != nil || math.Abs(got.Expected/got.Observed-1) > 0.06 {
 		t.Fatalf("expected %v, observed %v, %v", got.Expected, got.Observed, err)
 	}
@@ -134,64 +134,23 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("%v nats, want %v", nats, want)
 	}
 	p.Most = 2000 // half of them stand for all
-	half, err := a.Measure(context.Background(), p, c)
+	half, err := a.Measure(context.Background(), p)
 	if err != nil || math.Abs(half.Observed/got.Observed-1) > 0.05 || math.Abs(half.Expected/got.Expected-1) > 0.08 {
 		t.Errorf("half of the events give %+v, all %+v", half.Counts, got.Counts)
 	}
 }
 
-// Batches of a feed do not depend on those before them, differ from epoch to epoch, and weigh silence as it lasted.
-func TestFeedContinues(t *testing.T) {
-	log := stream(t, 6, 6)
-	gather := func(f *Feed, lo, hi int) Examples {
-		b := sample.Batch{Events: log.Span(lo, hi), Positives: hi - lo}
-		sample.Gatherer{}.Gather(index.Freeze(event.NewLog(0)), sample.Plan{Extras: []sample.Extra{f}},
-			make([]sample.Query, hi-lo), &b)
-		e := *b.Extras[0].(*Examples)
-		e.feed = nil
-		return e
-	}
-	same := func(a, b Rows) bool {
-		return slices.Equal(a.X, b.X) && slices.Equal(a.Offset, b.Offset) && slices.Equal(a.Bound, b.Bound) &&
-			slices.Equal(a.Weight, b.Weight) && slices.Equal(a.Count, b.Count)
-	}
-	whole, later := NewFeed(clock, 1), NewFeed(clock, 1)
-	whole.Begin(2, log.All())
-	gather(whole, 0, 50)
-	first := gather(whole, 50, 100)
-	later.Begin(2, log.All())
-	if resumed := gather(later, 50, 100); !same(first.Now, resumed.Now) || !same(first.Ahead, resumed.Ahead) {
-		t.Error("a resumed epoch has other examples")
-	}
-	later.Begin(3, log.All())
-	if other := gather(later, 50, 100); same(first.Now, other.Now) {
-		t.Error("another epoch has the same examples")
-	}
-	silence, events := 0.0, 0.0
-	for lo := 0; lo+50 <= log.Len(); lo += 50 {
-		e := gather(whole, lo, lo+50)
-		for i, w := range e.Now.Weight {
-			silence += float64(w)
-			events += float64(e.Now.Count[i])
-		}
-	}
-	// twelve sources are known for nearly six of seven days
-	if per := silence / events * float64(log.Len()-12); math.Abs(per/(12*6.0/7)-1) > 0.15 {
-		t.Errorf("the silence of all sources lasts %v training periods, want about %v", per, 12*6.0/7)
-	}
-}
-
 // A window is at least as likely as a part of it, agrees with its source's rates, and shares less with fewer events.
 func TestWindows(t *testing.T) {
-	s := NewWalk(stream(t, 6, 4).All(), clock).Before(6 * day)
-	a := NewAsker(constant(0.5), Plain)
-	f, err := a.Forecast(s, 3, 6*day, 7*day)
-	if err != nil || f.Beyond != 0 || f.Unknown {
-		t.Fatal(err, f.Beyond, f.Unknown)
+	s := NewWalk(stream(t, 6, 4).All(), Plain(clock)).Before(6 * day)
+	a := NewAsker(constant(clock, 0.5))
+	f := a.Forecast(s, 3, 6*day, 7*day)
+	if f.Beyond != 0 || f.Unknown {
+		t.Fatal(f.Beyond, f.Unknown)
 	}
 	before := Window{}
 	for _, h := range []event.Time{1, 60, 3600, day, 7 * day} {
-		all, part := f.Within(h, 1, 1), f.Within(h, 0.2, 0.1)
+		all, part := f.Within(h), f.Pair(h, 0.2, 0.1)
 		if !(all.Probability > before.Probability) || !(all.Expected > before.Expected) ||
 			!(part.Probability < all.Probability) || !(part.Expected <= all.Expected) ||
 			all.Expected < all.Probability || part.Expected < part.Probability {
@@ -199,7 +158,7 @@ func TestWindows(t *testing.T) {
 		}
 		before = all
 	}
-	if short := f.Within(1, 1, 1); math.Abs(short.Probability/f.Now-1) > 0.05 {
+	if short := f.Within(1); math.Abs(short.Probability/f.Now-1) > 0.05 {
 		t.Errorf("within 1 s: %v, the rate is %v", short.Probability, f.Now)
 	}
 	// clusters: of 2 events expected, with e^-1 none at all
@@ -209,8 +168,9 @@ func TestWindows(t *testing.T) {
 	if a, b := without(2, 1, 0.1), without(2, 2, 0.1); !(a > b) {
 		t.Errorf("clusters miss a share with %v, single events with %v", a, b)
 	}
-	c := Calibration{Shift: 0.3, Slope: 0.8}
-	if x, y := c.Pair(Window{Probability: 0.01}), c.Pair(Window{Probability: 0.02}); !(x.Probability < y.Probability) {
+	c := Correction{Probability: [3]float32{0.3, 0.8, 0}, Expected: [3]float32{0, 1, 0}}
+	x, y := c.Pair(Window{0.01, 0.01}, 0.1, 0.1), c.Pair(Window{0.02, 0.02}, 0.1, 0.1)
+	if !(x.Probability < y.Probability) {
 		t.Errorf("a calibration turns the order round: %v, %v", x, y)
 	}
 }
@@ -219,57 +179,21 @@ func TestWindows(t *testing.T) {
 func TestFarAway(t *testing.T) {
 	log := stream(t, 6, 5)
 	last := log.At(log.Len() - 1).Time
-	a, walk := NewAsker(constant(3), Plain), NewWalk(log.All(), clock)
+	m := constant(clock, 3)
+	a, walk := NewAsker(m), NewWalk(log.All(), m)
 	for _, u := range []event.Node{3, 500} {
 		at := last + 5*365*day
 		s := walk.Before(at)
-		f, err := a.Forecast(s, u, at, day)
-		if p := f.Within(day, 1, 1).Probability; err != nil || p > 0.01 || s.Warning(u, at) == "" {
-			t.Errorf("source %d five years later: %v, warning %q, %v", u, p, s.Warning(u, at), err)
+		f := a.Forecast(s, u, at, day)
+		if p := f.Within(day).Probability; p > 0.01 || s.Warning(u, at) == "" {
+			t.Errorf("source %d five years later: %v, warning %q", u, p, s.Warning(u, at))
 		}
 	}
 	s := walk.Before(last + 1)
-	if f, _ := a.Forecast(s, 500, last+1, day); f.Within(day, 1, 1).Probability > 0.2 || !f.Unknown {
-		t.Errorf("a source that nobody has seen: %+v", f.Within(day, 1, 1))
+	if f := a.Forecast(s, 500, last+1, day); f.Within(day).Probability > 0.2 || !f.Unknown {
+		t.Errorf("a source that nobody has seen: %+v", f.Within(day))
 	}
 	if s.Warning(3, last+1) != "" {
 		t.Errorf("a warning right after the data: %s", s.Warning(3, last+1))
-	}
-	// a source that falls silent while others go on
-	for i := range 4000 {
-		log.Append(event.Event{Src: 1, Dst: 20, Time: last + float64(i+1)*3600})
-	}
-	at := last + 4000*3600
-	s = NewWalk(log.All(), clock).Before(at)
-	if f, _ := a.Forecast(s, 3, at, day); f.Now*day > 0.2 {
-		t.Errorf("after half a year of silence the rate is %v a day", f.Now*day)
-	}
-}
-
-// The table of an epoch goes through all training events. It stops where nobody wants it any more, and is drawn again
-// by the next who asks.
-func TestTableStops(t *testing.T) {
-	log := stream(t, 120, 3)
-	if log.Len() < 2*someEvents {
-		t.Fatalf("%d events are too few for this test", log.Len())
-	}
-	f := NewFeed(clock, 1)
-	f.Begin(0, log.All())
-	asked := 0
-	if got := f.newTable(func() bool { asked++; return asked == 2 }); got != nil || asked != 2 {
-		t.Errorf("a table %v after it was asked %d times, want none after 2", got != nil, asked)
-	}
-	done := make(chan struct{})
-	close(done)
-	var b sample.Batch
-	plan := sample.Plan{Extras: []sample.Extra{f}}
-	b.Events = log.All().Slice(0, 10)
-	sample.Gatherer{Done: done}.Gather(nil, plan, nil, &b)
-	if f.table != nil {
-		t.Error("there is a table although nobody waited")
-	}
-	sample.Gather(nil, plan, nil, &b)
-	if f.table == nil {
-		t.Error("there is no table for the next batch")
 	}
 }

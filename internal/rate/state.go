@@ -1,5 +1,5 @@
 // Package rate answers: how often does a source act, and when next? It keeps, of every source, when and how often it
-// acted, and turns this into numbers from which a small network learns the logarithm of the rate.
+// acted, and turns this into numbers from which regression trees learn the logarithm of the rate.
 //
 // All that is known of a question at time t follows from the events strictly before t.
 package rate
@@ -11,21 +11,22 @@ import (
 )
 
 const (
-	scales   = 6 // time scales of decayed counts
-	received = 3 // of them, that events as a destination are counted on
+	scales   = 8 // time scales of decayed counts
+	received = 5 // of them, that events as a destination are counted on
 	gaps     = 3 // latest times between actions that are kept
 	hours    = 24
 	quarters = 96  // of an hour in a day
 	weekly   = 168 // hours of a week
-	lately   = 48  // latest actions of a source
+	latest   = 48  // latest actions of a source
 )
 
 // parts of the training period that are the time scales of decay.
-var parts = [scales]float64{1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5}
+var parts = [scales]float64{1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 0.1, 0.5}
 
 const (
-	ownMemory    = 0.3 // of the training period: how long a source's habits count
-	commonMemory = 0.1 // and those of all
+	ownMemory    = 0.3 // of the training period: how long a source's habits count,
+	commonMemory = 0.1 // and those of all;
+	leastMemory  = 14  // days, at least: in a shorter memory the hours that have just passed count most
 )
 
 // Clock says how long things last on a data set.
@@ -54,11 +55,12 @@ type source struct {
 
 // habits are decayed counts by time of the day and of the week, and when in the week the latest actions were.
 type habits struct {
-	latest  [lately]float32 // as parts of a week, the oldest is replaced first
+	latest  [latest]float32 // as parts of a week, the oldest is replaced first
 	actions int32
 	hour    [hours]float32
 	quarter [quarters]float32
 	week    [weekly]float32
+	sum     float32 // of each of the three
 }
 
 func (h *habits) decay(keep float32) {
@@ -67,12 +69,14 @@ func (h *habits) decay(keep float32) {
 			list[i] *= keep
 		}
 	}
+	h.sum *= keep
 }
 
 func (h *habits) add(days float64) {
 	h.hour[bin(days, hours)]++
 	h.quarter[bin(days, quarters)]++
 	h.week[bin(days/7, weekly)]++
+	h.sum++
 }
 
 var stranger = source{first: math.Inf(1), last: math.Inf(-1), gotLast: math.Inf(-1)}
@@ -89,6 +93,7 @@ type State struct {
 	longest event.Time      // longest time without any event
 	all     habits          // of all sources,
 	hourAt  float64         // as of which hour since time 0
+	drift   drift
 }
 
 // NewState begins with nothing.
@@ -190,7 +195,7 @@ func (s *State) closeAction(a *source, gap event.Time) {
 	a.longest = max(a.longest, gap)
 	s.decay(a.fade[:], gap)
 	if s.clock.Day > 0 {
-		a.habit.decay(float32(math.Exp(-gap / (ownMemory * s.clock.Span))))
+		a.habit.decay(float32(math.Exp(-gap / max(ownMemory*s.clock.Span, leastMemory*s.clock.Day))))
 	}
 }
 
@@ -204,12 +209,12 @@ func (s *State) habits(a *source, t event.Time) {
 		a.habit = new(habits)
 	}
 	if hour := math.Floor(t / day * 24); hour != s.hourAt {
-		s.all.decay(float32(math.Exp(-(hour - s.hourAt) / 24 * day / (commonMemory * s.clock.Span))))
+		s.all.decay(float32(math.Exp(-(hour - s.hourAt) / 24 * day / max(commonMemory*s.clock.Span, leastMemory*day))))
 		s.hourAt = hour
 	}
 	if a.latest == 1 {
 		part := t/(7*day) - math.Floor(t/(7*day))
-		a.habit.latest[a.habit.actions%lately] = float32(part)
+		a.habit.latest[a.habit.actions%latest] = float32(part)
 		a.habit.actions++
 	}
 	a.habit.add(t / day)

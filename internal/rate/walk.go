@@ -1,21 +1,40 @@
 package rate
 
-import "github.com/dygmamba/dygmamba/event"
+import (
+	"math"
+
+	"github.com/dygmamba/dygmamba/event"
+)
 
 // Walk goes through events in the order of time.
 type Walk struct {
 	events event.Span
-	clock  Clock
+	model  *Model
 	state  *State
+	from   event.Time // from when on the drift of rates is looked at
+	points *points
+	x      []float32
 }
 
 // NewWalk begins before the first event.
-func NewWalk(events event.Span, c Clock) *Walk { return &Walk{events, c, NewState(c)} }
+func NewWalk(events event.Span, m *Model) *Walk {
+	w := &Walk{events: events, model: m}
+	w.restart()
+	return w
+}
 
 // Follow replaces the events. Where they go on after those that were there, what is known stays.
 func (w *Walk) Follow(events event.Span, goesOn bool) {
 	if w.events = events; !goesOn {
-		w.state = NewState(w.clock)
+		w.restart()
+	}
+}
+
+func (w *Walk) restart() {
+	w.state, w.points = NewState(w.model.Clock), nil
+	if w.model.tracks() && w.events.Len() > 0 {
+		w.from = w.events.Time[0] + w.state.clock.Span
+		w.points = newPoints(w.state.clock, 1, driftKey)
 	}
 }
 
@@ -23,10 +42,51 @@ func (w *Walk) Follow(events event.Span, goesOn bool) {
 // order of time. The state is valid until the next call.
 func (w *Walk) Before(t event.Time) *State {
 	if w.state.Last() >= t {
-		w.state = NewState(w.clock)
+		w.restart()
 	}
 	for i := w.state.Len(); i < w.events.Len() && w.events.Time[i] < t; i++ {
-		w.state.Add(w.events.Src[i], w.events.Dst[i], w.events.Time[i])
+		w.add(w.events.Src[i], w.events.Dst[i], w.events.Time[i])
 	}
 	return w.state
+}
+
+// add learns of an event: of the silence before it first.
+func (w *Walk) add(u, v event.Node, t event.Time) {
+	s := w.state
+	if w.points == nil && w.model.tracks() && s.events == 0 { // there were no events when it began
+		w.from, w.points = t+s.clock.Span, newPoints(s.clock, 1, driftKey)
+	}
+	switch {
+	case w.points == nil:
+	case t < w.from:
+		w.points.note(u, t)
+	default:
+		if s.drift.seen == 0 { // the more points, the fewer events there are
+			w.points.cut(max(1, min(24, driftPoints/(1+s.events))))
+		}
+		w.look(u, t)
+		w.points.act(u, t)
+	}
+	s.Add(u, v, t)
+}
+
+// look compares what was expected up to an event with what happened. The state is that before the last point.
+func (w *Walk) look(u event.Node, t event.Time) {
+	s := w.state
+	for p, ok := w.points.next(t); ok; p, ok = w.points.next(t) {
+		if p.At < w.from || p.At <= s.last {
+			continue
+		}
+		expected := p.Weight*max(s.lately(p.Src, p.At), math.Exp(s.Offset(p.Src, p.At, 0))) + 1e-3
+		q := min(1, expected*min(20, driftRows/(1+s.perSpan(p.At))))
+		if unit(mix(mix(driftKey, uint64(s.events)), uint64(p.Src))) < q {
+			w.x = s.Features(w.x[:0], p.Src, p.At, 0)
+			log := s.Offset(p.Src, p.At, 0) + w.model.Now.At(w.x)
+			s.drift.expect(s.clock, p.At, p.Weight/q, log)
+		}
+	}
+	s.drift.seen++
+	if s.Count(u) > 0 {
+		s.drift.observe(s.clock, t)
+	}
 }

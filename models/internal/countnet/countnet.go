@@ -35,7 +35,7 @@ var presets = []model.Preset[Config]{{
 	Name:    "standard",
 	Summary: "the same for all data",
 	Apply: func(_ string, c *Config, t *model.Training) {
-		c.RateHidden, c.Together, c.Profiles = rateHidden, true, true
+		c.RateTrees, c.Together, c.Profiles = rateTrees, true, true
 		t.LearningRate, t.Epochs, t.Patience, t.Calibrate = 1e-3, 30, 4, false
 	},
 }}
@@ -50,13 +50,14 @@ type Config struct {
 	Span       float64 `json:"time_span" in:"[0,inf)" about:"length of the training period; decays are parts of it"`
 	Together   bool    `json:"together" about:"also count what happened at one instant"`
 	Profiles   bool    `json:"profiles" about:"also compare nodes by what they are chosen with, and by whom"`
-	RateHidden int     `json:"rate_dim" in:"[0,65536]" about:"width of the networks for rates; 0: it learns none"`
+	RateTrees  int     `json:"rate_trees" in:"[0,4096]" about:"most trees that learn a rate; 0: none"`
+	OldRates   int     `json:"rate_dim" in:"[0,65536]" about:"of earlier checkpoints; not used"`
 	Day        float64 `json:"day_length" in:"[0,inf)" about:"of a day in the unit of times; 0: not known"`
 }
 
-// rateHidden is the width of the networks for rates in all presets. Checkpoints that do not name one have none, and
-// neither groups nor profiles.
-const rateHidden = 32
+// rateTrees is the number of trees for rates in all presets. Checkpoints that do not name one have none, and neither
+// groups nor profiles.
+const rateTrees = 120
 
 // Default is the configuration for all data.
 var Default = Config{Hidden: 64, Candidates: 31}
@@ -82,9 +83,7 @@ type Model struct {
 	group       [2]nn.Linear
 	calibration *tensor.Tensor
 
-	rates           *rate.Feed // nil: it learns no rates
-	now, ahead      [3]nn.Linear
-	rateCalibration *tensor.Tensor
+	rates *model.RateParams // nil: it learns no rates
 }
 
 // plain is a calibration that changes nothing: next.Plain.
@@ -104,38 +103,41 @@ func declare(c Config, seed uint64) model.Declared {
 	m.group[1] = nn.NewLinear(s.In("group.1"), groupWidth, next.Groups)
 	m.calibration = s.Add("calibration", plain, model.CalibrationLen)
 	m.Params().Freeze("0.calibration")
-	if c.RateHidden > 0 {
-		m.declareRates(s.In("rate"), seed)
+	if c.OldRates > 0 {
+		declareOldRates(s.In("rate"), c.OldRates)
+	}
+	if c.RateTrees > 0 {
+		m.declareRates(s.In("rates"))
 	}
 	return m
 }
 
-// declareRates names the parameters of the networks for rates.
-func (m *Model) declareRates(s nn.Scope, seed uint64) {
-	width := m.cfg.RateHidden
-	m.rates = rate.NewFeed(rate.Clock{Span: m.cfg.Span, Day: m.cfg.Day}, seed)
-	for i, in := range []int{rate.Width, width, width} {
-		out := []int{width, width, 1}[i]
-		m.now[i] = nn.NewLinear(s.In(fmt.Sprintf("now.%d", i)), in, out)
-		m.ahead[i] = nn.NewLinear(s.In(fmt.Sprintf("ahead.%d", i)), in, out)
-	}
-	m.rateCalibration = s.Add("calibration", plainRate, model.RateCalibrationLen)
-	m.Params().Freeze("0.rate.calibration")
+// declareRates names the parameters of rates, which are no business of the optimizer.
+func (m *Model) declareRates(s nn.Scope) {
+	zero, size := func(*nn.Draws, []float32) {}, rate.ForestLen(m.cfg.RateTrees)
+	m.rates = &model.RateParams{Now: s.Add("now", zero, size), Ahead: s.Add("ahead", zero, size),
+		Calibration: s.Add("calibration", zero, model.RateCalibrationLen)}
+	m.Params().Freeze("0.rates.now", "0.rates.ahead", "0.rates.calibration")
 }
 
-// plainRate is a calibration that changes nothing: rate.Plain.
-func plainRate(_ *nn.Draws, x []float32) { copy(x, []float32{0, 0, 0, 1}) }
+// declareOldRates names the parameters of two networks that earlier versions learned rates with, so that their
+// checkpoints can be opened for shares.
+func declareOldRates(s nn.Scope, width int) {
+	const features, calibration = 58, 28
+	for i, in := range []int{features, width, width} {
+		for _, name := range []string{"now", "ahead"} {
+			nn.NewLinear(s.In(fmt.Sprintf("%s.%d", name, i)), in, []int{width, width, 1}[i])
+		}
+	}
+	s.Add("calibration", func(*nn.Draws, []float32) {}, calibration)
+}
 
 // Open has nothing to make.
 func (m *Model) Open(model.Env) error { return nil }
 
 // Plan asks for the examples of training batches.
 func (m *Model) Plan() sample.Plan {
-	p := sample.Plan{Extras: []sample.Extra{m.feed}}
-	if m.rates != nil {
-		p.Extras = append(p.Extras, m.rates)
-	}
-	return p
+	return sample.Plan{Extras: []sample.Extra{m.feed}}
 }
 
 // Feed makes the examples.
@@ -161,27 +163,11 @@ func (m *Model) Group(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor {
 	return m.group[1].Forward(tp, h)                                                  // [n, next.Groups]
 }
 
-// Rates makes the examples of rates.
-func (m *Model) Rates() *rate.Feed { return m.rates }
+// Rates are the parameters of rates.
+func (m *Model) Rates() *model.RateParams { return m.rates }
 
-// RateCalibration is the parameter of the rates that validation sets.
-func (m *Model) RateCalibration() *tensor.Tensor { return m.rateCalibration }
-
-// Rate is w3·silu(w2·silu(w1·x)).
-func (m *Model) Rate(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor { return smooth(tp, &m.now, x) }
-
-// Ahead is the same with weights of its own.
-func (m *Model) Ahead(tp *grad.Tape, x *tensor.Tensor) *tensor.Tensor { return smooth(tp, &m.ahead, x) }
-
-func smooth(tp *grad.Tape, layers *[3]nn.Linear, x *tensor.Tensor) *tensor.Tensor {
-	for _, layer := range layers[:2] {
-		x = layer.Act(tp, x, device.SiLU) // [n, rate_dim]
-	}
-	return grad.Scale(tp, layers[2].Forward(tp, x), rateScale) // [n, 1]
-}
-
-// rateScale lets logarithms of rates, which differ much more than other outputs, change faster.
-const rateScale = 4
+// RateClock says how long things last.
+func (m *Model) RateClock() rate.Clock { return rate.Clock{Span: m.cfg.Span, Day: m.cfg.Day} }
 
 // Embed is not for use: see model.Chooser.
 func (m *Model) Embed(*grad.Tape, *sample.Batch) model.Embedding {
