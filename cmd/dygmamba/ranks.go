@@ -94,6 +94,9 @@ func (f *trainFlags) takeRanks() error {
 	if len(f.sweep) > 0 {
 		return usagef("--sweep cannot be used with ranks: let each trial have one process, see --queue and --shard")
 	}
+	if g.Engine().Name() == collective.NCCLName && f.where.name == "cpu" {
+		return usagef("--device cpu cannot be used with the variables of torchrun: use mpirun -n N dygmamba train …")
+	}
 	if f.where.threads == 0 {
 		f.where.threads = max(1, runtime.GOMAXPROCS(0)/g.Sharing())
 		runtime.GOMAXPROCS(f.where.threads)

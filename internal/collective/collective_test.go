@@ -107,6 +107,24 @@ func TestMPI(t *testing.T) {
 	}
 }
 
+// TestNCCL needs a GPU. With one rank nothing leaves it.
+func TestNCCL(t *testing.T) {
+	n, err := collective.OpenNCCL(t.Context(), &collective.Launch{By: collective.Torchrun, Size: 1})
+	if err != nil {
+		t.Skip(err)
+	}
+	g, err := collective.New(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := collectivetest.Conform(t.Context(), g); err != nil {
+		t.Error(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // launch starts this test binary as ranks.
 func launch(t *testing.T, program string, options []string) string {
 	t.Helper()

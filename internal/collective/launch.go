@@ -32,6 +32,7 @@ var ErrNoMPI = errors.New("no MPI library")
 const (
 	openMPIName = "Open MPI"
 	mpichName   = "MPICH"
+	NCCLName    = "NCCL"
 )
 
 // Discover reads how this process was started from the variables of torchrun, Slurm, Open MPI and PMI, in this order;
@@ -104,11 +105,16 @@ func family(getenv func(string) string) string {
 	return openMPIName
 }
 
-// Join opens the group that a launcher started over MPI, and watches over it.
+// Join opens the group that a launcher started: over NCCL with torchrun's variables, where every rank has a GPU, and
+// over MPI otherwise.
 func (l *Launch) Join(ctx context.Context, getenv func(string) string) (*Group, error) {
 	if l.By == Torchrun {
-		return nil, errors.New("torchrun starts ranks with a GPU each, which talk through NCCL; on CPUs use " +
-			"mpirun -n N dygmamba train …")
+		n, err := OpenNCCL(ctx, l)
+		if err != nil {
+			return nil, fmt.Errorf("torchrun starts ranks with a GPU each, which talk through NCCL; on CPUs, and where "+
+				"ranks share a GPU, use mpirun -n N dygmamba train …: %w", err)
+		}
+		return New(ctx, n)
 	}
 	m, err := OpenMPI(family(getenv))
 	if err != nil {
