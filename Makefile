@@ -5,7 +5,7 @@ export CGO_ENABLED = 0
 BENCHMARKS = Before$$/generated/frozen/shuffled|Gather$$/generated/threads=1|Batches$$|Layer$$/dropout=0.1|Scan$$/threads=1
 BENCHMARKS := $(BENCHMARKS)|MatMul$$/^y$$/M=25600/K=100$$/N=400/threads=1|Score$$
 
-.PHONY: build static release bench test histories crash hammer hawkes gpu check demo clean
+.PHONY: build static release bench test histories crash kills hammer hawkes gpu check demo clean
 
 build: ## the program, as ./dygmamba
 	go build -trimpath -o dygmamba ./cmd/dygmamba
@@ -27,6 +27,9 @@ histories: ## 10,000 random histories with retractions and erased nodes, against
 
 crash: ## kill what appends to an event log, and whole servers, 200 times with each engine
 	DYGMAMBA_CRASHES=200 go test -count=1 -v -timeout 1h -run Crash ./eventlog/... ./cmd/dygmamba
+
+kills: ## kill ranks of a training, and workers and brokers of a study, 50 times each
+	DYGMAMBA_KILLS=50 go test -count=1 -v -timeout 2h -run 'KilledRanks|Queue' ./cmd/dygmamba
 
 hammer: ## send the server 24 million malformed requests and files
 	DYGMAMBA_HAMMER=24000000 go test -count=1 -v -timeout 4h -run Hammer ./serve

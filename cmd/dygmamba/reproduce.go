@@ -22,6 +22,7 @@ func newReproduce(a *app) *cobra.Command {
 	var where deviceFlags
 	var datasets, chosen []string
 	var plan bool
+	var spread spreadFlags
 	o := study.Options{Seeds: 1, Fetch: true}
 	cmd := &cobra.Command{
 		Use:   "reproduce TABLE|FIGURE|all…",
@@ -39,7 +40,10 @@ func newReproduce(a *app) *cobra.Command {
 				return err
 			}
 			o.Names, o.Datasets, o.Models = args, words(datasets), words(chosen)
-			return a.launch(cmd.Context(), o, where, plan, a.reproduce)
+			if err := spread.check(&o); err != nil {
+				return err
+			}
+			return a.launch(cmd.Context(), o, where, spread, plan, a.reproduce)
 		},
 	}
 	where.add(cmd)
@@ -56,6 +60,7 @@ func newReproduce(a *app) *cobra.Command {
 	flags.IntVar(&o.Epochs, "epochs", 0, "maximum number of epochs, for a first look (default: as published)")
 	flags.BoolVar(&o.Fetch, "fetch", true, "download data sets that are not there, where there is a network")
 	flags.BoolVar(&plan, "plan", false, "show what would be done, and how long it may take, and stop")
+	spread.add(cmd)
 	addDataDir(cmd, &o.DataDir)
 	complete(cmd, "models", modelNames)
 	cmd.AddCommand(newReproduceList(a), newReproduceRuns(a), newReproduceRecord(a))

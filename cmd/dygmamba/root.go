@@ -45,6 +45,7 @@ func newRoot(a *app) *cobra.Command {
 		newCompare(a),
 		newReproduce(a),
 		newStudy(a),
+		newWorker(a),
 		newReproduceWorker(a),
 		newEmbed(a),
 		newConvert(a),

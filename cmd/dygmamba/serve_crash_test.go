@@ -29,6 +29,10 @@ const childArgs = "DYGMAMBA_TEST_ARGS"
 // runAsChild is the program, or a broker, if this process was started to be it.
 func runAsChild() {
 	brokertest.RunAsChild()
+	if len(os.Args) == 2 && os.Args[1] == workerCommand { // started by a study, or by a worker of one
+		os.Unsetenv(childArgs)
+		os.Exit(launch(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	if args := os.Getenv(childArgs); args != "" {
 		ctx, interrupt := context.WithCancel(context.Background())
 		heed(interrupt)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dygmamba/dygmamba"
+	"github.com/dygmamba/dygmamba/internal/queue"
 	"github.com/dygmamba/dygmamba/internal/study"
 	"github.com/dygmamba/dygmamba/internal/term"
 	"github.com/dygmamba/dygmamba/models"
@@ -22,6 +23,7 @@ func newStudy(a *app) *cobra.Command {
 	var where deviceFlags
 	var data, chosen, axes []string
 	var plan bool
+	var spread spreadFlags
 	own := &study.Own{}
 	o := study.Options{Own: own}
 	cmd := &cobra.Command{
@@ -46,7 +48,10 @@ func newStudy(a *app) *cobra.Command {
 			case own.Trials < 0 || own.Trials > 0 && len(own.Axes) == 0:
 				return usagef("--trials is %d: it needs --sweep, and must be at least 1", own.Trials)
 			}
-			return a.launch(cmd.Context(), o, where, plan, a.study)
+			if err := spread.check(&o); err != nil {
+				return err
+			}
+			return a.launch(cmd.Context(), o, where, spread, plan, a.study)
 		},
 	}
 	where.add(cmd)
@@ -71,6 +76,7 @@ func newStudy(a *app) *cobra.Command {
 		"`paths` of earlier runs that count as done: directories, or records as in results/")
 	flags.IntVar(&o.Jobs, "jobs", 0, "trainings at once (default: 1 on a CPU, up to 6 on a GPU)")
 	flags.BoolVar(&plan, "plan", false, "show what would be done, and how long it may take, and stop")
+	spread.add(cmd)
 	addDataDir(cmd, &o.DataDir)
 	complete(cmd, "models", modelNames)
 	return cmd
@@ -78,7 +84,8 @@ func newStudy(a *app) *cobra.Command {
 
 // launch does what a command asks for, which trains in processes of its own, or shows the plan of that.
 func (a *app) launch(
-	ctx context.Context, o study.Options, where deviceFlags, plan bool, do func(context.Context, study.Options) error,
+	ctx context.Context, o study.Options, where deviceFlags, spread spreadFlags, plan bool,
+	do func(context.Context, study.Options) error,
 ) error {
 	o.Device, o.Threads, o.Log, o.Version = where.name, where.threads, a.log(), versionText()
 	if program, err := os.Executable(); err == nil {
@@ -86,6 +93,16 @@ func (a *app) launch(
 	}
 	if plan {
 		do = a.previewPlan
+	} else if spread.queue != "" {
+		q, err := queue.Open(ctx, spread.queue)
+		if err != nil {
+			return err
+		}
+		defer q.Close()
+		if o.Launch == nil {
+			o.Launch = study.Here
+		}
+		o.Launch = q.Launch(o.Launch)
 	}
 	err := do(ctx, o)
 	if errors.Is(err, study.ErrName) {

@@ -73,6 +73,7 @@ var Layers = []Layer{
 	{Both, []string{"."}},
 	{Both, []string{"audit", "internal/demo", "internal/report", "serve"}},
 	{Both, []string{"internal/servebench", "internal/study"}},
+	{Both, []string{"internal/queue"}},
 	{Both, []string{"cmd/*"}},
 }
 
@@ -104,7 +105,7 @@ var Outside = map[string][]string{
 	"github.com/nlpodyssey/gopickle":      {"checkpoint"},
 	"github.com/ebitengine/purego":        {"device/cuda", "internal/collective"},
 	"gonum.org/v1/plot":                   {"cmd/*"},
-	"github.com/nats-io/nats.go":          {"eventlog/jetstream", "internal/brokertest"},
+	"github.com/nats-io/nats.go":          {"eventlog/jetstream", "internal/brokertest", "internal/queue"},
 	"github.com/nats-io/nats-server/v2":   {"internal/brokertest"}, // tests alone
 	"github.com/prometheus/client_golang": {"serve"},
 	"go.etcd.io/bbolt":                    {"eventlog/embedded"},

@@ -111,8 +111,8 @@ func (l *Launch) Join(ctx context.Context, getenv func(string) string) (*Group, 
 	if l.By == Torchrun {
 		n, err := OpenNCCL(ctx, l)
 		if err != nil {
-			return nil, fmt.Errorf("torchrun starts ranks with a GPU each, which talk through NCCL; on CPUs, and where "+
-				"ranks share a GPU, use mpirun -n N dygmamba train …: %w", err)
+			return nil, fmt.Errorf("torchrun starts ranks with a GPU each, which talk through NCCL; on CPUs, and "+
+				"where ranks share a GPU, use mpirun -n N dygmamba train …: %w", err)
 		}
 		return New(ctx, n)
 	}

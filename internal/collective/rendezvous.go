@@ -34,8 +34,8 @@ const (
 	rendezvousTime = 2 * time.Minute
 )
 
-// rendezvous gives all ranks the id of rank 0, over TCP at the launcher's address. Where that port is taken, as torchrun
-// may have done for itself, the next one serves. It refuses ranks that share a GPU.
+// rendezvous gives all ranks the id of rank 0, over TCP at the launcher's address. Where that port is taken, as
+// torchrun may have done for itself, the next one serves. It refuses ranks that share a GPU.
 func rendezvous(ctx context.Context, l *Launch, gpu string, id *ncclID) error {
 	if l.Size == 1 {
 		return nil
@@ -129,7 +129,8 @@ func host0(ctx context.Context, ports []string, size int, gpu string, id *ncclID
 		c.SetDeadline(time.Now().Add(rendezvousTime))
 		line, err := bufio.NewReader(c).ReadBytes('\n')
 		var g greeting
-		if err != nil || json.Unmarshal(line, &g) != nil || g.Program != rendezvousName || g.Rank < 1 || g.Rank >= size {
+		known := err == nil && json.Unmarshal(line, &g) == nil && g.Program == rendezvousName
+		if !known || g.Rank < 1 || g.Rank >= size {
 			continue // some other program
 		}
 		if other, taken := gpus[g.GPU]; taken {

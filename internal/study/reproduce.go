@@ -40,6 +40,10 @@ type Options struct {
 	Jobs     int           // trainings at once; 0: as suits the device
 	Epochs   int           // a shorter schedule than the published one, for a first look; 0: the published one
 
+	// Shard is the part of the trainings that this process has, where several share a directory: those whose number
+	// leaves Shard when divided by Shards; 0 shards: all. Without a part, what the others made is found and reported.
+	Shard, Shards int
+
 	Launch  Launch // nil: Here
 	Version string // of the program, for the records
 	Log     *slog.Logger

@@ -63,7 +63,7 @@ type ended struct {
 // has; the loop here alone touches what is known of runs.
 func (r *runner) trainAll(ctx context.Context) error {
 	open := slices.DeleteFunc(slices.Clone(r.jobs), func(j *Job) bool {
-		return j.found.state == Done || j.found.state == Failed || r.timed() && r.left(j) <= 0
+		return !r.own(j) || j.found.state == Done || j.found.state == Failed || r.timed() && r.left(j) <= 0
 	})
 	var running []*Job
 	ctx, stop := context.WithCancel(ctx)
@@ -99,6 +99,17 @@ func (r *runner) trainAll(ctx context.Context) error {
 		}
 		r.tell(open, running)
 	}
+}
+
+// own says whether a job is this process's, where several share them. A classifier is where its model is trained.
+func (r *runner) own(j *Job) bool {
+	if r.Shards == 0 {
+		return true
+	}
+	if link := r.backbone(j); link != nil {
+		j = link
+	}
+	return slices.Index(r.jobs, j)%r.Shards == r.Shard
 }
 
 // next is the run to begin now: the most telling that is likely to be over in time, or else the most telling that can

@@ -60,7 +60,7 @@ func (r *runner) openState() error {
 	if err := os.MkdirAll(r.Out, 0o755); err != nil {
 		return err
 	}
-	path := filepath.Join(r.Out, PlanFile)
+	path := r.statePath()
 	raw, err := os.ReadFile(path)
 	if err == nil {
 		if err := json.Unmarshal(raw, &r.state); err != nil || r.state.Format != stateFormat {
@@ -80,7 +80,15 @@ func (r *runner) openState() error {
 }
 
 func (r *runner) saveState() error {
-	return atomicfile.WriteJSON(filepath.Join(r.Out, PlanFile), r.state)
+	return atomicfile.WriteJSON(r.statePath(), r.state)
+}
+
+// statePath is where the plan is kept: each of several processes that share the trainings has its own.
+func (r *runner) statePath() string {
+	if r.Shards > 0 {
+		return filepath.Join(r.Out, fmt.Sprintf("plan-%d-of-%d.json", r.Shard, r.Shards))
+	}
+	return filepath.Join(r.Out, PlanFile)
 }
 
 // noteState writes down how a run stands, as one that begins or goes on or as one that ends.

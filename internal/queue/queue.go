@@ -1,0 +1,235 @@
+// Package queue answers: how do workers on several machines share the trainings of a study?
+//
+// Orders wait in a work queue of NATS JetStream. A worker takes one, keeps its run directory in an object store while
+// it trains, and says in a table how far it is. When a worker is lost, its order is given to another one, which goes on
+// from what was kept. Whoever gave the order fetches the directory when the table says that it is done.
+package queue
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/dygmamba/dygmamba/internal/study"
+	"github.com/dygmamba/dygmamba/run"
+)
+
+// Queue is a connection to the brokers.
+type Queue struct {
+	nc     *nats.Conn
+	js     js.JetStream
+	orders js.Consumer
+	table  js.KeyValue
+	files  js.ObjectStore
+}
+
+const (
+	stream  = "dygmamba-orders"
+	subject = "dygmamba.orders"
+	bucket  = "dygmamba-runs"
+
+	attempt = 5 * time.Second  // of one question to the brokers, before it is asked again
+	silence = 20 * time.Second // after which a worker is lost
+	look    = time.Second      // between two looks at the table
+)
+
+// status is what the table has of an order.
+type status struct {
+	State  string     `json:"state"` // running, done or failed
+	Worker string     `json:"worker"`
+	Epoch  *run.Epoch `json:"epoch,omitempty"` // the last
+	Epochs int        `json:"epochs"`
+	Error  string     `json:"error,omitempty"`
+	Digest string     `json:"digest,omitempty"` // of the kept directory
+}
+
+const (
+	running = "running"
+	done    = "done"
+	failed  = "failed"
+)
+
+// Open connects to a broker, or one of several separated by commas, and makes what is missing: with three copies of
+// everything where there are three brokers.
+func Open(ctx context.Context, url string) (*Queue, error) {
+	nc, err := nats.Connect(url, nats.Name("dygmamba queue"), nats.MaxReconnects(-1),
+		nats.ReconnectWait(200*time.Millisecond), nats.RetryOnFailedConnect(true),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	if err != nil {
+		return nil, fmt.Errorf("queue %s: %w", url, err)
+	}
+	q := &Queue{nc: nc}
+	if q.js, err = js.New(nc); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	if err := again(ctx, q.make); err != nil {
+		nc.Close()
+		return nil, fmt.Errorf("queue %s: %w", url, err)
+	}
+	return q, nil
+}
+
+// make opens the stream, the table and the store.
+func (q *Queue) make(ctx context.Context) error {
+	replicas := 1
+	if len(q.nc.Servers()) >= 3 {
+		replicas = 3
+	}
+	s, err := q.js.CreateOrUpdateStream(ctx, js.StreamConfig{Name: stream, Subjects: []string{subject},
+		Replicas: replicas, Retention: js.WorkQueuePolicy, Storage: js.FileStorage, Duplicates: time.Hour})
+	if err != nil {
+		return err
+	}
+	q.orders, err = s.CreateOrUpdateConsumer(ctx, js.ConsumerConfig{Durable: "workers", AckPolicy: js.AckExplicitPolicy,
+		AckWait: silence, MaxDeliver: -1, MaxAckPending: -1})
+	if err != nil {
+		return err
+	}
+	q.table, err = q.js.CreateOrUpdateKeyValue(ctx, js.KeyValueConfig{Bucket: bucket, Replicas: replicas})
+	if err != nil {
+		return err
+	}
+	q.files, err = q.js.CreateOrUpdateObjectStore(ctx, js.ObjectStoreConfig{Bucket: bucket, Replicas: replicas})
+	return err
+}
+
+// again repeats a question until it is answered or ctx ends: brokers come and go.
+func again(ctx context.Context, ask func(context.Context) error) error {
+	for {
+		one, cancel := context.WithTimeout(ctx, attempt)
+		err := ask(one)
+		cancel()
+		if err == nil || ctx.Err() != nil || errors.Is(err, errFinal) {
+			return err
+		}
+		select {
+		case <-time.After(300 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%w (%w)", ctx.Err(), err)
+		}
+	}
+}
+
+// errFinal marks an answer that will not change.
+var errFinal = errors.New("no such entry")
+
+// Close leaves the brokers.
+func (q *Queue) Close() { q.nc.Close() }
+
+// id tells an order from all others: the same training has the same one, whoever asks for it.
+func id(o study.Order) string {
+	task := o.Tasks[0]
+	raw, err := json.Marshal(struct {
+		Job     study.Job
+		MaxTime float64
+		Batches bool
+		Exact   bool
+	}{task.Job, task.MaxTime, task.Batches, o.Exact})
+	if err != nil {
+		panic(err) // all of it was read from JSON
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:16])
+}
+
+// status reads the table.
+func (q *Queue) status(ctx context.Context, id string) (s status, found bool, err error) {
+	err = again(ctx, func(ctx context.Context) error {
+		e, err := q.table.Get(ctx, id)
+		if errors.Is(err, js.ErrKeyNotFound) {
+			return errFinal
+		}
+		if err != nil {
+			return err
+		}
+		found = true
+		return json.Unmarshal(e.Value(), &s)
+	})
+	if errors.Is(err, errFinal) {
+		return s, false, nil
+	}
+	return s, found, err
+}
+
+func (q *Queue) put(ctx context.Context, id string, s status) error {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return again(ctx, func(ctx context.Context) error {
+		_, err := q.table.Put(ctx, id, raw)
+		return err
+	})
+}
+
+// Launch gives trainings to workers, and everything else to local: measurements are of this machine, and a classifier
+// needs files that only it has.
+func (q *Queue) Launch(local study.Launch) study.Launch {
+	return func(ctx context.Context, o study.Order, tell func(study.News)) error {
+		if len(o.Tasks) != 1 || o.Tasks[0].Dir == "" || o.Tasks[0].Steps > 0 || o.Tasks[0].Job.Task != "" {
+			return local(ctx, o, tell)
+		}
+		return q.order(ctx, o, tell)
+	}
+}
+
+// order puts an order into the queue and waits until a worker has carried it out.
+func (q *Queue) order(ctx context.Context, o study.Order, tell func(study.News)) error {
+	key, dir := id(o), o.Tasks[0].Dir
+	s, _, err := q.status(ctx, key)
+	if err != nil {
+		return err
+	}
+	if s.State != done {
+		o.Tasks[0].Dir = "" // the worker's own
+		raw, err := json.Marshal(o)
+		if err != nil {
+			return err
+		}
+		// Sent again, it is the same message for an hour, and after that a second one, whose worker finds the first
+		// one's work.
+		err = again(ctx, func(ctx context.Context) error {
+			_, err := q.js.Publish(ctx, subject, raw, js.WithMsgID(key))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	epochs := 0
+	for s.State != done {
+		select {
+		case <-time.After(look):
+		case <-ctx.Done():
+			tell(study.News{Stopped: true})
+			return nil
+		}
+		if s, _, err = q.status(ctx, key); err != nil {
+			if ctx.Err() != nil {
+				continue
+			}
+			return err
+		}
+		if s.Epochs > epochs && s.Epoch != nil {
+			epochs = s.Epochs
+			tell(study.News{Epoch: s.Epoch})
+		}
+		if s.State == failed {
+			tell(study.News{Error: fmt.Sprintf("worker %s: %s", s.Worker, s.Error), Finished: true})
+			return nil
+		}
+	}
+	if err := q.fetch(ctx, key, s.Digest, dir); err != nil {
+		return err
+	}
+	tell(study.News{Finished: true})
+	return nil
+}
