@@ -1,6 +1,7 @@
 package dygmamba_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log"
@@ -190,6 +191,50 @@ func TestRankEveryModel(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestBest: a ranking that does not ask about everybody has the model's own scores, the best first, and finds the same
+// where events came in one by one.
+func TestBest(t *testing.T) {
+	set, err := dataset.Periodic(dataset.PeriodicOptions{Sources: 20, Targets: 600, Events: 4000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := untrained(t, set, dygmamba.DefaultModel, "quick")
+	half := *set
+	half.Log = set.Log.Part(0, 2000)
+	whole, grown := load(t, path, predict.Options{Set: set}), load(t, path, predict.Options{Set: &half})
+	var rest []event.Event
+	for i := 2000; i < set.Log.Len(); i++ {
+		rest = append(rest, set.Log.At(i))
+	}
+	if err := grown.Ingest(rest); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{1500, 3000, 3999} {
+		e := set.Log.At(i)
+		best, err := whole.Best(t.Context(), e.Src, e.Time, nil, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := whole.Rank(t.Context(), e.Src, e.Time, nil, 0)
+		if err != nil || best.Candidates != len(all) || len(best.Partners) != 5 {
+			t.Fatalf("%d of %d candidates, want 5 of %d, %v", len(best.Partners), best.Candidates, len(all), err)
+		}
+		for _, x := range best.Partners {
+			if !slices.Contains(all, x) {
+				t.Errorf("event %d: %+v is not in the ranking of all", i, x)
+			}
+		}
+		down := func(a, b predict.Partner) int { return cmp.Compare(b.Logit, a.Logit) }
+		if !slices.IsSortedFunc(best.Partners, down) {
+			t.Errorf("event %d: not the best first: %v", i, best.Partners)
+		}
+		again, err := grown.Best(t.Context(), e.Src, e.Time, nil, 5)
+		if err != nil || again.Scored != best.Scored || !slices.Equal(again.Partners, best.Partners) {
+			t.Errorf("event %d: with events that came in %+v, want %+v, %v", i, again, best, err)
 		}
 	}
 }

@@ -132,6 +132,7 @@ type Ranking struct {
 	Time       *float64 `json:"time,omitempty"`
 	K          int      `json:"k"`
 	Candidates []string `json:"candidates,omitempty"` // nil: all nodes that were a destination
+	Exact      bool     `json:"exact,omitempty"`      // score all of them, not only those likely to be among the best
 }
 
 // Node is the name of a node, or its number if the data set has no names.
@@ -158,8 +159,10 @@ type Partner struct {
 
 // Ranked are destinations, the most likely first.
 type Ranked struct {
-	Items []Partner `json:"items"`
-	AsOf  uint64    `json:"as_of"`
+	Items      []Partner `json:"items"`
+	Candidates int       `json:"candidates"` // that there were
+	Scored     int       `json:"scored"`     // of them by the model
+	AsOf       uint64    `json:"as_of"`
 }
 
 // Rank returns the most likely next destinations of a node.

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/internal/shortlist"
 	"github.com/dygmamba/dygmamba/model"
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/sample"
@@ -34,69 +35,129 @@ type Partner struct {
 // random or rows are as long as the longest of their batch. On the CPU it is the same to the last digit.
 func (p *Predictor) Rank(ctx context.Context, src event.Node, at event.Time, candidates []event.Node, k int,
 ) ([]Partner, error) {
+	found, err := p.ranking(ctx, src, at, candidates, k, false)
+	return found.Partners, err
+}
+
+// Ranking is the best partners of a source, the best first, and how they were found.
+type Ranking struct {
+	Partners   []Partner
+	Candidates int // that there were
+	Scored     int // by the model; fewer than Candidates: the others were judged by facts that are cheap to know
+}
+
+// Best is Rank without asking the model about every candidate. It asks about those that are likely to be among the best
+// k, judging by what it has said of others, until few of the best are expected to be missing: see package
+// internal/shortlist. Logits are the model's own. Few candidates, and k below 1, are all asked about. What is found
+// depends on the events before the time alone, so that a server finds the same.
+func (p *Predictor) Best(ctx context.Context, src event.Node, at event.Time, candidates []event.Node, k int,
+) (Ranking, error) {
+	return p.ranking(ctx, src, at, candidates, k, k > 0)
+}
+
+// ranking finds the best k candidates, of a short list where that is allowed.
+func (p *Predictor) ranking(ctx context.Context, src event.Node, at event.Time, candidates []event.Node, k int,
+	short bool) (found Ranking, err error) {
 	if p.spec.Task == protocol.NodeClassification {
-		return nil, fmt.Errorf("%w: %s was trained to tell labels of nodes, want a model of links", ErrNoRank, p.name)
+		return found, fmt.Errorf("%w: %s was trained to tell labels of nodes, want a model of links", ErrNoRank, p.name)
 	}
 	if err := checkQueries([]Query{{Src: src, Dst: src, Time: at}}); err != nil {
-		return nil, err
+		return found, err
 	}
 	if candidates == nil {
 		if p.log == nil {
-			return nil, fmt.Errorf("%w: no data set tells who was a destination, want candidates", ErrNoRank)
+			return found, fmt.Errorf("%w: no data set tells who was a destination, want candidates", ErrNoRank)
 		}
 		candidates = p.destinations(src, at)
+	} else if candidates, err = distinctCandidates(src, at, candidates); err != nil {
+		return found, err
 	}
-	partners, err := p.partners(src, at, candidates)
-	if err != nil || len(partners) == 0 {
-		return partners, err
+	found.Candidates = len(candidates)
+	if len(candidates) == 0 {
+		found.Partners = []Partner{}
+		return found, nil
 	}
-	ask := func([]int) error { return p.rank(ctx, src, at, partners) }
+	ask := func([]int) (err error) {
+		found.Partners, err = p.rank(ctx, src, at, candidates, k, short)
+		return err
+	}
 	if p.stream == nil {
 		err = ask(nil)
 	} else {
 		err = p.stream.visit(ctx, []Query{{Src: src, Dst: src, Time: at}}, ask)
 	}
 	if err != nil {
-		return nil, err
+		return Ranking{}, err
 	}
-	slices.SortStableFunc(partners, func(a, b Partner) int { return cmp.Compare(b.Logit, a.Logit) })
+	found.Scored = len(found.Partners)
+	slices.SortStableFunc(found.Partners, func(a, b Partner) int { return cmp.Compare(b.Logit, a.Logit) })
 	if k > 0 {
-		partners = partners[:min(k, len(partners))]
+		found.Partners = found.Partners[:min(k, len(found.Partners))]
 	}
-	return partners, nil
+	p.countMeetings(src, at, found.Partners)
+	return found, nil
 }
 
-// partners lists the candidates, each once, with how often they met the source.
-func (p *Predictor) partners(src event.Node, at event.Time, candidates []event.Node) ([]Partner, error) {
-	met := map[event.Node]int{}
-	for _, n := range p.view().Before(src, at).Node {
-		met[n]++
-	}
+// distinctCandidates lists candidates, each once.
+func distinctCandidates(src event.Node, at event.Time, candidates []event.Node) ([]event.Node, error) {
 	listed := make(map[event.Node]bool, len(candidates))
-	list := make([]Partner, 0, len(candidates))
+	list := make([]event.Node, 0, len(candidates))
 	for i, n := range candidates {
 		if err := (event.Event{Src: src, Dst: n, Time: at}).Check(); err != nil {
 			return nil, fmt.Errorf("candidates: row %d: %w", i, err)
 		}
 		if !listed[n] {
 			listed[n] = true
-			list = append(list, Partner{Node: n, Meetings: met[n]})
+			list = append(list, n)
 		}
 	}
 	return list, nil
 }
 
-// rank scores the partners with the model as it is now.
-func (p *Predictor) rank(ctx context.Context, src event.Node, at event.Time, partners []Partner) error {
-	nodes := make([]event.Node, len(partners))
-	for i, x := range partners {
-		nodes[i] = x.Node
+// countMeetings fills in how often partners met the source.
+func (p *Predictor) countMeetings(src event.Node, at event.Time, partners []Partner) {
+	met := map[event.Node]int{}
+	for _, n := range p.view().Before(src, at).Node {
+		met[n]++
 	}
-	logits, err := p.rankAlike(ctx, src, at, nodes)
-	for i, x := range logits {
-		partners[i].Logit, partners[i].Probability = x, p.Probability(x)
+	for i := range partners {
+		partners[i].Meetings = met[partners[i].Node]
 	}
-	return err
+}
+
+// rank scores candidates with the model as it is now: all of them, or those of a short list for the best k.
+func (p *Predictor) rank(ctx context.Context, src event.Node, at event.Time, candidates []event.Node, k int, short bool,
+) ([]Partner, error) {
+	list := make([]Partner, 0, len(candidates))
+	add := func(n event.Node, logit float32) {
+		list = append(list, Partner{Node: n, Logit: logit, Probability: p.Probability(logit)})
+	}
+	if !short {
+		logits, err := p.rankAlike(ctx, src, at, candidates)
+		for i, x := range logits {
+			add(candidates[i], x)
+		}
+		return list, err
+	}
+	q := shortlist.Question{Past: p.view(), Src: src, At: at, Candidates: candidates, Best: k}
+	for _, d := range p.model.Plan().Draws {
+		q.Reads = max(q.Reads, d.Neighbors)
+	}
+	var asked []shortlist.Asked
+	var err error
+	guarded := event.Guard(func() {
+		asked, err = shortlist.Find(q, func(places []int) ([]float32, error) {
+			nodes := make([]event.Node, len(places))
+			for i, place := range places {
+				nodes[i] = candidates[place]
+			}
+			return p.rankAlike(ctx, src, at, nodes)
+		})
+	})
+	for _, a := range asked {
+		add(candidates[a.Place], a.Logit)
+	}
+	return list, cmp.Or(guarded, err)
 }
 
 // LogitsNow gives the logit of a source with each candidate, as Rank would find it, with what the model remembers for
@@ -203,6 +264,14 @@ func evenChunks(qs []Query, lengths []int, size int) iter.Seq[[]Query] {
 			lo = hi
 		}
 	}
+}
+
+// Destinations are the candidates of a ranking that names none: see Rank. There are none without a data set.
+func (p *Predictor) Destinations(src event.Node, at event.Time) []event.Node {
+	if p.log == nil {
+		return nil
+	}
+	return p.destinations(src, at)
 }
 
 // destinations are the nodes that others met before a time, and the source itself if it met itself.

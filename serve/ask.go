@@ -169,6 +169,7 @@ type ranking struct {
 	pair       // without a destination
 	k          int
 	candidates []string // nil: all that were a destination
+	exact      bool     // scores all of them
 	span                // a window of time, for a model of the task "next"
 }
 
@@ -189,8 +190,10 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 		Meetings int `json:"meetings"`
 	}
 	doc := struct {
-		Items []item `json:"items"`
-		AsOf  uint64 `json:"as_of"`
+		Items      []item `json:"items"`
+		Candidates int    `json:"candidates"`
+		Scored     int    `json:"scored"` // of the candidates
+		AsOf       uint64 `json:"as_of"`
 	}{Items: []item{}}
 	doc.AsOf, err = s.ask(r, []pair{q.pair}, func(p *predict.Predictor, a *resolver) error {
 		doc.Items = doc.Items[:0]
@@ -202,8 +205,13 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 			return fail("too_large", "there are %d destinations, more than the %d that can be ranked at once; "+
 				"want candidates", len(a.targets), most)
 		}
-		found, err := p.Rank(r.Context(), a.node(q.src, true), a.queryTime(q.pair), nodes, q.k)
-		for _, f := range found {
+		k := q.k
+		if q.exact {
+			k = 0
+		}
+		found, err := p.Best(r.Context(), a.node(q.src, true), a.queryTime(q.pair), nodes, k)
+		doc.Candidates, doc.Scored = found.Candidates, found.Scored
+		for _, f := range found.Partners[:min(q.k, len(found.Partners))] {
 			doc.Items = append(doc.Items, item{s.show(a.name(f.Node)), scoreDoc{f.Logit, f.Probability}, f.Meetings})
 		}
 		return err
@@ -215,10 +223,13 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 	q = ranking{pair: pair{now: true}, k: 10}
 	most, least := s.limits().Candidates, 0
 	err = s.readJSON(w, r, func(sc *scanner) {
-		present := sc.object([]string{"src", "time", "k", "candidates", "min_as_of", "within"}, func(field int) {
+		names := []string{"src", "time", "k", "candidates", "min_as_of", "within", "exact"}
+		present := sc.object(names, func(field int) {
 			switch field {
 			case 0:
 				q.src = s.id(sc, "src")
+			case 6:
+				q.exact = sc.boolean()
 			case 1:
 				q.time, q.now = s.time(sc, "time")
 			case 2:

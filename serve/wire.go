@@ -214,6 +214,19 @@ func (s *scanner) null() bool {
 	return false
 }
 
+// boolean reads true or false.
+func (s *scanner) boolean() bool {
+	s.space()
+	for _, word := range []string{"true", "false"} {
+		if strings.HasPrefix(s.text[s.at:], word) {
+			s.at += len(word)
+			return word == "true"
+		}
+	}
+	s.stop(s.at, "true or false")
+	return false
+}
+
 // id reads the name of a node: a string, or a whole number, which is then its own name.
 func (s *scanner) id() string {
 	if s.peek() == '"' {

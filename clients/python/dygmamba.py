@@ -169,13 +169,18 @@ class Client:
         return frame.assign(logit=[s.logit for s in scores], probability=[s.probability for s in scores])
 
     def rank(self, src: Node, k: int = 10, time: Optional[Time] = None,
-             candidates: Optional[Sequence[Node]] = None, min_as_of: int = 0) -> Ranking:
-        """The k most likely next destinations of a node, among all destinations or among candidates."""
+             candidates: Optional[Sequence[Node]] = None, min_as_of: int = 0, exact: bool = False) -> Ranking:
+        """The k most likely next destinations of a node, among all destinations or among candidates.
+
+        Of many candidates, the server scores those that are likely to be among the best; with exact, all of them.
+        """
         body: Dict[str, Any] = {"src": src, "k": k}
         if time is not None:
             body["time"] = time
         if candidates is not None:
             body["candidates"] = list(candidates)
+        if exact:
+            body["exact"] = True
         doc = self._call("POST", "/v1/rank", _body(body, min_as_of))
         items = [Item(i["dst"], i["logit"], i["probability"], i.get("meetings", 0)) for i in doc["items"]]
         return Ranking(items, doc["as_of"])

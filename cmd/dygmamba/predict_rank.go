@@ -19,6 +19,7 @@ import (
 type ranking struct {
 	best       int    // --best
 	candidates string // --candidates
+	exact      bool   // --exact
 	asked      bool
 
 	nodes []event.Node          // nil: all that were destinations
@@ -32,6 +33,8 @@ func (r *ranking) add(cmd *cobra.Command) {
 		"number of partners to return, most likely first; needs --u and --ts, or --queries with the columns u and ts")
 	flags.StringVar(&r.candidates, "candidates", "",
 		"with --best: `file` with one name per line, or with a column i (default: all destinations before ts)")
+	flags.BoolVar(&r.exact, "exact", false,
+		"with --best: score every candidate (default: of many, score those that are likely to be among the best)")
 }
 
 func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
@@ -41,6 +44,8 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 	switch {
 	case !r.asked && r.candidates != "":
 		return usagef("--candidates needs --best, the number of partners to return")
+	case !r.asked && r.exact:
+		return usagef("--exact needs --best, the number of partners to return")
 	case !r.asked:
 		return nil
 	case r.best < 1:
@@ -92,19 +97,29 @@ func (r *ranking) run(ctx context.Context, a *app, p *prediction, model *predict
 	done := 0
 	for _, i := range inTime(p.questions) { // a model that remembers goes through its past once
 		q := p.questions[i]
-		partners, err := model.Rank(ctx, q.Src, q.Time, r.nodes, 0)
+		found, err := r.rank(ctx, model, q.Src, q.Time)
 		if errors.Is(err, predict.ErrNoRank) {
 			return usagef("%v", err)
 		}
 		if err != nil {
 			return err
 		}
-		rankings[i] = r.rankingDoc(p, q, partners)
+		rankings[i] = r.rankingDoc(p, q, found)
 		done++
 		progress.Set(int64(done), int64(len(p.questions)), "")
 	}
 	progress.Done()
 	return r.finish(a, p, rankings)
+}
+
+// rank finds the best partners of a source.
+func (r *ranking) rank(ctx context.Context, model *predict.Predictor, src event.Node, at event.Time,
+) (predict.Ranking, error) {
+	if !r.exact {
+		return model.Best(ctx, src, at, r.nodes, r.best)
+	}
+	all, err := model.Rank(ctx, src, at, r.nodes, 0)
+	return predict.Ranking{Partners: all[:min(r.best, len(all))], Candidates: len(all), Scored: len(all)}, err
 }
 
 // inTime is the order of questions by time; those of one time stay as they are.
@@ -118,13 +133,12 @@ func inTime(qs []queries.Question) []int {
 }
 
 // rankingDoc names the best of all candidates.
-func (r *ranking) rankingDoc(p *prediction, q queries.Question, partners []predict.Partner) rankingDoc {
-	best := partners[:min(r.best, len(partners))]
+func (r *ranking) rankingDoc(p *prediction, q queries.Question, found predict.Ranking) rankingDoc {
 	asked := questionDocOf(q)
-	doc := rankingDoc{U: asked.U, TS: asked.TS, Candidates: len(partners), when: q.TS, Extra: p.extraOf(q),
-		extra: q.Extra}
-	doc.Items = make([]itemDoc, len(best))
-	for i, x := range best {
+	doc := rankingDoc{U: asked.U, TS: asked.TS, Candidates: found.Candidates, Scored: found.Scored, when: q.TS,
+		Extra: p.extraOf(q), extra: q.Extra}
+	doc.Items = make([]itemDoc, len(found.Partners))
+	for i, x := range found.Partners {
 		name, ok := r.names[x.Node]
 		if !ok {
 			name = p.set.Names.Name(x.Node)

@@ -24,7 +24,8 @@ type rankDoc struct {
 type rankingDoc struct {
 	U          string    `json:"u"`
 	TS         any       `json:"ts"`
-	Candidates int       `json:"candidates"` // that were asked about
+	Candidates int       `json:"candidates"` // that there were
+	Scored     int       `json:"scored"`     // of them by the model
 	Items      []itemDoc `json:"items"`
 
 	when  string            // ts as it was asked
@@ -77,8 +78,12 @@ func (r *ranking) write(w io.Writer, s term.Style, p *prediction, rankings []ran
 		_, err := fmt.Fprintf(w, "%s at %s: there are no destinations before this time\n", s.Strong(one.U), one.when)
 		return err
 	}
-	fmt.Fprintf(w, "%s at %s: the most likely of %s candidates  %s\n\n", s.Strong(one.U), one.when,
-		term.Count(one.Candidates), s.Dim(fmt.Sprintf("by %s on %s", r.doc.Model, r.doc.Data)))
+	of := term.Count(one.Candidates) + " candidates"
+	if one.Scored < one.Candidates {
+		of += fmt.Sprintf(" (%s scored; --exact scores all)", term.Count(one.Scored))
+	}
+	fmt.Fprintf(w, "%s at %s: the most likely of %s  %s\n\n", s.Strong(one.U), one.when, of,
+		s.Dim(fmt.Sprintf("by %s on %s", r.doc.Model, r.doc.Data)))
 	t := term.NewTable(term.Right(""), term.Left("partner"), term.Right("probability %"), term.Right("logit"),
 		term.Right("met before"))
 	for place, x := range one.Items {

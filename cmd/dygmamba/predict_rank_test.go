@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/rankbench"
 )
 
 type rankedAnswer struct {
@@ -150,4 +153,44 @@ func TestRankKeepsColumns(t *testing.T) {
 	if len(doc.Rankings) != 2 || doc.Rankings[0].Extra["shop"] != "north" {
 		t.Errorf("got %+v", doc)
 	}
+}
+
+// TestRankMany: of many candidates those that are likely to be among the best are scored, or all with --exact; bench
+// rank compares the two.
+func TestRankMany(t *testing.T) {
+	dir := t.TempDir()
+	set, err := dataset.Periodic(dataset.PeriodicOptions{Sources: 20, Targets: 600, Events: 4000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, out := filepath.Join(dir, "many.dgm"), filepath.Join(dir, "run")
+	if err := dataset.Save(data, set); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "train", "--data", data, "--model", "graphmixer", "--out", out, "--device", "cpu", "--set",
+		"num_epochs=1", "--set", "time_feat_dim=8", "--set", "num_neighbors=2", "--set", "node_feat_dim=8", "--set",
+		"edge_feat_dim=8").want(t, exitDone)
+	type answer struct {
+		rankedAnswer
+		Scored int
+	}
+	args := []string{"predict", "--run", out, "--device", "cpu", "--u", "u1", "--ts", "4000", "--best", "5", "--json"}
+	fast := decode[answer](t, program(t, args...).want(t, exitDone))
+	exact := decode[answer](t, program(t, append(args, "--exact")...).want(t, exitDone))
+	if fast.Scored < 5 || fast.Scored > fast.Candidates || exact.Scored != exact.Candidates ||
+		exact.Candidates != fast.Candidates {
+		t.Errorf("scored %d of %d, with --exact %d of %d", fast.Scored, fast.Candidates, exact.Scored, exact.Candidates)
+	}
+	if len(fast.Items) != 5 || len(exact.Items) != 5 {
+		t.Errorf("%d and %d items, want 5", len(fast.Items), len(exact.Items))
+	}
+	report := decode[rankbench.Report](t, program(t, "bench", "rank", "--run", out, "--device", "cpu", "--queries", "4",
+		"--json").want(t, exitDone))
+	if report.Queries != 4 || report.Recall < 0.5 || report.Scored > report.Candidates || !(report.Fast.Mean > 0) {
+		t.Errorf("%+v", report)
+	}
+	program(t, "bench", "rank", "--run", out, "--device", "cpu", "--queries", "2", "--candidates", "100").
+		want(t, exitDone).shows(t, "100.00 % of the best are found")
+	program(t, "predict", "--run", out, "--u", "u1", "--ts", "1", "--i", "v1", "--exact").
+		want(t, exitUsage, "--exact needs --best")
 }

@@ -39,7 +39,7 @@ var Layers = []Layer{
 	{Data, []string{"event"}},
 	{Data, []string{"internal/streamtest"}},
 	{Data, []string{"index", "internal/walk"}},
-	{Data, []string{"sample"}},
+	{Data, []string{"internal/shortlist", "sample"}},
 	{Data, []string{"dataset/internal/input", "dataset/internal/repo"}},
 	{Data, []string{"dataset/internal/feature", "dataset/internal/input/inputtest"}},
 	{Data, []string{"dataset/internal/data"}},
@@ -72,7 +72,7 @@ var Layers = []Layer{
 	{Both, []string{"predict"}},
 	{Both, []string{"."}},
 	{Both, []string{"audit", "internal/demo", "internal/report", "serve"}},
-	{Both, []string{"internal/servebench", "internal/study"}},
+	{Both, []string{"internal/rankbench", "internal/servebench", "internal/study"}},
 	{Both, []string{"internal/queue"}},
 	{Both, []string{"cmd/*"}},
 }
