@@ -108,7 +108,7 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 	if len(o.Seeds) == 0 {
 		o.Seeds = []uint64{0}
 	}
-	if err := o.fitsRanks(); err != nil {
+	if err := cmp.Or(o.fitsRanks(), o.tellsKinds()); err != nil {
 		return run.Summary{}, err
 	}
 	if o.FitAll {
@@ -223,6 +223,20 @@ func (o *TrainOptions) protocol(ctx context.Context) (*eval.Protocol, error) {
 	return p, nil
 }
 
+// tellsKinds says what is missing where kinds of events are to be told apart.
+func (o *TrainOptions) tellsKinds() error {
+	switch kinds := len(o.Set.Kinds); {
+	case !o.Spec.Training.ByKind():
+	case kinds < 2:
+		return fmt.Errorf("tell kinds of events apart: those of %s have %d, want at least 2; data import --kind names "+
+			"their column", o.Set.Name, kinds)
+	case o.Spec.Kinds() == 0:
+		return fmt.Errorf("tell kinds of events apart: %s does not see them, want %s", o.Model,
+			strings.Join(model.TellingKinds(), " or "))
+	}
+	return nil
+}
+
 // inTime explains an error of a training whose time was up before it began.
 func (o *TrainOptions) inTime(ctx context.Context, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -237,6 +251,7 @@ func (o *TrainOptions) options() eval.Options {
 	return eval.Options{
 		Task: o.Task, BatchSize: o.Spec.Training.BatchSize, Threads: o.Threads, Order: o.Spec.Order,
 		Shares: o.Spec.Training.Negatives, LinkSplit: o.Spec.LinkSplit(),
+		ByKind: o.Spec.Training.ByKind(),
 	}
 }
 

@@ -62,9 +62,11 @@ type Event struct {
 	Dst      string    `json:"dst"`
 	Time     float64   `json:"time"`
 	Label    float64   `json:"label,omitempty"`
-	Features []float32 `json:"features,omitempty"`
-	Kind     string    `json:"kind,omitempty"` // one of those of the data set, where it has kinds
-	ID       string    `json:"id,omitempty"`   // by which it can be retracted; unique among the events of a token
+	Features []float32 `json:"features,omitempty"` // encoded numbers; Columns takes values as people have them
+	Kind     string    `json:"kind,omitempty"`     // one of those of the data set, where it has kinds
+	ID       string    `json:"id,omitempty"`       // by which it can be retracted; unique among the events of a token
+	// Columns are values of all feature columns by their imported names: text, numbers, or nil where one is missing.
+	Columns map[string]any `json:"columns,omitempty"`
 }
 
 // Receipt says where events stand in the server's log.
@@ -89,10 +91,11 @@ type Query struct {
 	Src  string   `json:"src"`
 	Dst  string   `json:"dst"`
 	Time *float64 `json:"time,omitempty"`
+	Kind string   `json:"kind,omitempty"` // for a model that was trained to tell kinds of events apart
 }
 
 // At is a query about a time.
-func At(src, dst string, time float64) Query { return Query{src, dst, &time} }
+func At(src, dst string, time float64) Query { return Query{Src: src, Dst: dst, Time: &time} }
 
 // Score is the answer to a query.
 type Score struct {

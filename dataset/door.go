@@ -40,6 +40,12 @@ type (
 	Recipe = data.Recipe
 	// Encoding is how the columns of a table become features.
 	Encoding = data.Encoding
+	// Schema is everything that an import learned about the columns of tables.
+	Schema = data.Schema
+	// Encoder turns raw columns of events, by name, into features.
+	Encoder = data.Encoder
+	// ColumnInfo is what a column of events holds.
+	ColumnInfo = data.ColumnInfo
 )
 
 // What is said of someone's files.
@@ -232,8 +238,17 @@ func Append(ctx context.Context, path string, files []string, o AppendOptions) (
 	return table.Append(ctx, path, files, o)
 }
 
-// ExportEvents writes the events of a set as FormatCSV or FormatParquet, in the order in which they came. Import makes
-// the same set of them: events, ids, names and labels, and features as the numbers that they became.
+// ParseSchema reads a schema from JSON.
+func ParseSchema(raw []byte) (*Schema, error) { return data.ParseSchema(raw) }
+
+// ExportEncoded is ExportEvents with all columns of features as the numbers that they became.
+func ExportEncoded(ctx context.Context, w io.Writer, s *Set, format string) (*Exported, error) {
+	return table.ExportEncoded(ctx, w, s, format)
+}
+
+// ExportEvents writes the events of a set as FormatCSV or FormatParquet, in the order in which they came: columns of
+// features with values as they were imported, as far as these can be told. Import with the options of the result, which
+// have a schema, makes the same set of them: events, ids, names, labels, kinds and features.
 func ExportEvents(ctx context.Context, w io.Writer, s *Set, format string) (*Exported, error) {
 	return table.ExportEvents(ctx, w, s, format)
 }

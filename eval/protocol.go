@@ -65,6 +65,8 @@ type Options struct {
 	// Shares of the kinds of negatives in training; the zero value is random ones alone.
 	Shares protocol.Shares
 
+	ByKind bool // queries tell the kind of the event that is asked about
+
 	Limits Limits // parts of the events; the zero value is all
 
 	Ranks *collective.Group // processes that share the batches of an evaluation of links; nil: this one has all
@@ -206,7 +208,7 @@ func (p *Protocol) questions(part Part, strategy protocol.Negatives) (replay.Pas
 		return p.pass(nil, nil, 1), nil
 	}
 	o := sample.NegativeOptions{Strategy: strategy, Sampling: p.options.Sampling, Seed: uint64(part),
-		Observed: p.observed(part)}
+		Observed: p.observed(part), Kinds: p.kinds()}
 	o.Avoid = p.options.Avoid && strategy == protocol.RandomNegatives
 	from := p.whole.Full
 	if part == NewVal || part == NewTest {
@@ -254,9 +256,12 @@ func (p *Protocol) pass(past index.View, n sample.Negatives, seed uint64) replay
 	o := p.options
 	return replay.Pass{
 		Past: past, Negatives: n, BatchSize: o.BatchSize, Sampling: o.Sampling, Seed: seed,
-		Threads: o.Threads, Order: o.Order, OnBatch: o.OnBatch,
+		Threads: o.Threads, Order: o.Order, OnBatch: o.OnBatch, Kinds: o.ByKind,
 	}
 }
+
+// kinds is how many kinds the events have.
+func (p *Protocol) kinds() int { return sample.KindsOf(p.whole.Full.All()) }
 
 // observed is the time of the last event before a part's period: of Train, or of Val.
 func (p *Protocol) observed(part Part) event.Time {

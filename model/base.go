@@ -2,9 +2,13 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/memory"
 	"github.com/dygmamba/dygmamba/nn"
+	"github.com/dygmamba/dygmamba/sample"
+	"github.com/dygmamba/dygmamba/tensor"
 )
 
 // Base is what models have in common: parameters, those of a head among them, and the features of nodes and events. A
@@ -13,6 +17,8 @@ type Base struct {
 	Node, Edge *nn.Features // once they are open
 	params     *nn.Params
 	head       Head
+	kinds      Kinds     // that queries tell apart
+	floats     []float32 // used again by the next batch
 }
 
 // Declared is a model whose parameters have names and shapes. They get memory and initial values before Open.
@@ -35,7 +41,28 @@ func (b *Base) SetHead(h Head) { b.head = h }
 
 // MergeHead sets the usual head over this many numbers, under the name that it has in the reference programs.
 func (b *Base) MergeHead(inputs, width int) {
-	b.head = Merge{nn.NewMerge(b.params.In("1"), inputs, width, 1)}
+	b.MergeHeadOf(inputs, width, 0)
+}
+
+// MergeHeadOf is MergeHead for a model whose queries tell this many kinds of events apart.
+func (b *Base) MergeHeadOf(inputs, width int, kinds Kinds) {
+	b.kinds = kinds
+	b.head = Merge{nn.NewMerge(b.params.In("1"), inputs+kinds.Width(), width, 1), kinds.Width()}
+}
+
+// KindsAsked uploads which kinds the queries of a batch ask about: [n, Width of the kinds], nil where none are told
+// apart.
+func (b *Base) KindsAsked(tp *grad.Tape, batch *sample.Batch) *tensor.Tensor {
+	if b.kinds == 0 {
+		return nil
+	}
+	n, width := len(batch.Queries), b.kinds.Width()
+	b.floats = slices.Grow(b.floats[:0], n*width)[:n*width]
+	clear(b.floats)
+	for i, q := range batch.Queries {
+		b.kinds.Put(q.Kind, b.floats[i*width:(i+1)*width])
+	}
+	return tp.Floats(b.floats, n, width)
 }
 
 // FreezeTime keeps the frequencies of the time encoder as they are, if asked to.
@@ -47,7 +74,7 @@ func (b *Base) FreezeTime(freeze bool) {
 
 // OpenFeatures is Env.Features.
 func (b *Base) OpenFeatures(env Env, nodeDim, edgeDim int) (err error) {
-	b.Node, b.Edge, err = env.Features(nodeDim, edgeDim)
+	b.Node, b.Edge, err = env.Features(nodeDim, edgeDim, 0)
 	return err
 }
 

@@ -22,14 +22,17 @@ import (
 type Env struct {
 	Device     device.Device
 	Node, Edge dataset.Features
-	NumNodes   int   // 1 + the largest node id
-	Names      Names // what nodes are called; nil: by their ids
-	Seed       uint64
+	NumNodes   int // 1 + the largest node id
+	// Kinds are those of the events, by edge id; nil: they have none.
+	Kinds func() []event.Kind
+	Names Names // what nodes are called; nil: by their ids
+	Seed  uint64
 	// Train is the training part of the data, for what a model takes from it before it learns. Nil where there are no
 	// data.
 	Train func() (event.Span, error)
-	// OnFeatures hears of the tables that Features made; may be nil.
-	OnFeatures func(node, edge *nn.Features)
+	// OnFeatures hears of the tables that Features made, and how many kinds of events the last columns of the second
+	// tell apart; may be nil.
+	OnFeatures func(node, edge *nn.Features, kinds Kinds)
 	// Shared is where models find what others have derived from the same events; nil: each derives it for itself.
 	Shared *Shared
 }
@@ -44,24 +47,52 @@ type Names interface {
 }
 
 // Features puts the features of nodes and events on the device, for a model that expects rows of the given widths;
-// narrower ones are padded.
-func (e Env) Features(nodeDim, edgeDim int) (node, edge *nn.Features, err error) {
+// narrower ones are padded. Behind those of an event comes its kind, for a model that tells kinds apart.
+func (e Env) Features(nodeDim, edgeDim int, kinds Kinds) (node, edge *nn.Features, err error) {
 	for _, f := range []struct {
 		what, key string
 		features  dataset.Features
+		kinds     int // columns
 		most      int
-	}{{"node", "node_feat_dim", e.Node, nodeDim}, {"edge", "edge_feat_dim", e.Edge, edgeDim}} {
-		if f.features.Data != nil && f.features.Cols > f.most {
-			return nil, nil, fmt.Errorf("%s features have %d columns, %s is %d and must be at least as many",
-				f.what, f.features.Cols, f.key, f.most)
+	}{{"node", "node_feat_dim", e.Node, 0, nodeDim}, {"edge", "edge_feat_dim", e.Edge, kinds.Width(), edgeDim}} {
+		if wide := f.features.Cols + f.kinds; (f.features.Data != nil || f.kinds > 0) && wide > f.most {
+			return nil, nil, fmt.Errorf("%s features have %d columns, %s is %d and must be at least as many: "+
+				"train with --set %s=%d", f.what, wide, f.key, f.most, f.key, wide)
 		}
 	}
 	node = nn.NewFeatures(e.Device, e.Node.Data, e.Node.Rows, e.Node.Cols)
-	edge = nn.NewFeatures(e.Device, e.Edge.Data, e.Edge.Rows, e.Edge.Cols)
+	if kinds == 0 {
+		edge = nn.NewFeatures(e.Device, e.Edge.Data, e.Edge.Rows, e.Edge.Cols)
+	} else {
+		edge = nn.NewFeatures(e.Device, nil, 0, e.Edge.Cols+kinds.Width())
+		e.growWithKinds(edge, kinds)
+	}
 	if e.OnFeatures != nil {
-		e.OnFeatures(node, edge)
+		e.OnFeatures(node, edge, kinds)
 	}
 	return node, edge, nil
+}
+
+// growWithKinds adds the rows of all events to a table, a part of them at a time.
+func (e Env) growWithKinds(table *nn.Features, kinds Kinds) {
+	var of []event.Kind
+	if e.Kinds != nil {
+		of = e.Kinds()
+	}
+	table.Expect(e.Edge.Rows)
+	const part = 1 << 16
+	var rows []float32
+	for lo := 0; lo < e.Edge.Rows; lo += part {
+		rows = rows[:0]
+		for i := lo; i < min(lo+part, e.Edge.Rows); i++ {
+			kind := event.Kind(0)
+			if i < len(of) {
+				kind = of[i]
+			}
+			rows = kinds.AppendRow(rows, e.Edge.Row(i), e.Edge.Cols, kind)
+		}
+		table.Grow(rows, len(rows)/table.Cols())
+	}
 }
 
 // Data is what a configuration may depend on of the data it is for.
@@ -70,6 +101,8 @@ type Data struct {
 	// a user's own, drawn by our own generators; otherwise published, drawn as the reference programs draw
 	Imported bool
 	EdgeDim  int // columns of the events' features
+	NodeDim  int // columns of the nodes' features
+	Kinds    int // kinds of events; 0: they have none
 	Events   int // how many there are, 0 where nobody knows
 	Nodes    int // 1 + the largest node id, 0 where nobody knows
 	// Span is how long the training part lasts, 0 where nobody knows.
@@ -85,6 +118,7 @@ func DataOf(s *dataset.Set) Data {
 		return Data{}
 	}
 	return Data{Name: s.Name, Imported: s.Sampling == protocol.Native, EdgeDim: s.Edge.Cols,
+		NodeDim: s.Node.Cols, Kinds: len(s.Kinds),
 		Events: s.Log.Len(), Nodes: s.NumNodes(), Span: span(s.Log), Day: dataset.Day(s)}
 }
 
@@ -415,11 +449,42 @@ func (k Kind[C]) spec(preset string, data Data, settings []string) (Spec, error)
 	if k.Fit != nil {
 		k.Fit(&c, data)
 	}
+	if err := k.widen(&c, data); err != nil {
+		return Spec{}, err
+	}
 	k.Presets[i].Apply(data.Name, &c, &t)
 	if k.Bound != nil {
 		k.Bound(&c, data)
 	}
 	return k.complete(Spec{Preset: preset, Order: k.order(preset), Task: k.Task}, c, t, settings)
+}
+
+// widen makes room for the features of data that are not published ones, where they are wider than the default.
+func (k Kind[C]) widen(c *C, data Data) error {
+	if !data.Imported {
+		return nil
+	}
+	kinds := Kinds(0)
+	if t, ok := any(*c).(interface{ TellsKinds() Kinds }); ok {
+		kinds = t.TellsKinds()
+	}
+	need := map[string]int{"edge_feat_dim": data.EdgeDim + kinds.Width(), "node_feat_dim": data.NodeDim}
+	for _, s := range Settings(c) {
+		if has, ok := s.Value.(int); ok && need[s.Key] > has {
+			if err := Apply([]string{fmt.Sprintf("%s=%d", s.Key, need[s.Key])}, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Kinds is how many kinds of events models of the configuration tell apart.
+func (s Spec) Kinds() Kinds {
+	if t, ok := s.Config.(interface{ TellsKinds() Kinds }); ok {
+		return t.TellsKinds()
+	}
+	return 0
 }
 
 // AsPublished says whether the configuration is of a preset that does what a published program or paper did.

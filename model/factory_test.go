@@ -139,7 +139,7 @@ func TestBadSettings(t *testing.T) {
 		{"", "weight_decay=NaN", "weight_decay is NaN, must be at least 0"},
 		{"", "negatives_time=-1", "negatives_time is -1, must be at least 0 and at most 1"},
 		{"", "negatives_random=0", "are all 0, one must be above"},
-		{"", "select_by=test", `select_by is "test", must be random, all or time`},
+		{"", "select_by=test", `select_by is "test", must be random, all, time or kind`},
 		{"huge", "", `no preset "huge"; there are small, large`},
 	}
 	for _, tt := range tests {

@@ -24,6 +24,7 @@ type Model interface {
 type Embedding struct {
 	Src, Dst *tensor.Tensor // [n, ·]: the two nodes at the query's time, as far as the model tells seen from each other
 	Pair     *tensor.Tensor // [n, ·]: what it knows of the two together; nil where it looks at each alone
+	Kind     *tensor.Tensor // [n, ·]: which kind of event is asked about; nil where the model tells none apart
 }
 
 // Head turns embeddings into one logit for each query, [n, 1].
@@ -32,14 +33,22 @@ type Head interface {
 }
 
 // Merge is the usual head: a small network on everything that the model says.
-type Merge struct{ nn.Merge }
+type Merge struct {
+	nn.Merge
+	Kind int // inputs that tell the kind that is asked about
+}
 
-// Logit is fc2·relu(fc1·[src ‖ dst ‖ pair]).
+// Logit is fc2·relu(fc1·[src ‖ dst ‖ pair ‖ kind]).
 func (h Merge) Logit(tp *grad.Tape, e Embedding) *tensor.Tensor {
-	if e.Pair == nil {
-		return h.Forward(tp, e.Src, e.Dst)
+	parts := [4]*tensor.Tensor{e.Src, e.Dst}
+	n := 2
+	for _, x := range []*tensor.Tensor{e.Pair, e.Kind} {
+		if x != nil {
+			parts[n] = x
+			n++
+		}
 	}
-	return h.Forward(tp, e.Src, e.Dst, e.Pair)
+	return h.Forward(tp, parts[:n]...)
 }
 
 // Logits asks a model about all queries of b, call by call where they were gathered that way: [n, 1]. What it said of
@@ -88,7 +97,7 @@ func Widths(m Model) (node int, pair bool) {
 		panic("model: a head that is no Merge, and nobody says how wide embeddings are")
 	}
 	node = h.FC1.W.Rows() // the reference programs' hidden layer is as wide as an embedding
-	return node, h.FC1.W.Cols() == 3*node
+	return node, h.FC1.W.Cols()-h.Kind == 3*node
 }
 
 // Memory is a model that remembers events. Commit is the only way it does.

@@ -66,3 +66,11 @@ func MadeFor(task protocol.Task) []string {
 		return err != nil || f.Task != task
 	})
 }
+
+// TellingKinds lists the models that tell kinds of events apart, in the order of the alphabet.
+func TellingKinds() []string {
+	return slices.DeleteFunc(Registered(), func(name string) bool {
+		f, err := Find(name)
+		return err != nil || !slices.Contains(f.Keys(), "kinds")
+	})
+}

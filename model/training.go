@@ -19,7 +19,7 @@ type Training struct {
 	WeightDecay float64 `json:"weight_decay,omitempty" in:"[0,1]" about:"how strongly weights are drawn to 0"`
 	// What follows is left out where it is as in the reference programs, too.
 	Negatives protocol.Shares `json:"negatives_*,omitzero"` // settings of their own, negatives_<kind>
-	SelectBy  string          `json:"select_by,omitempty" about:"validation that chooses an epoch: random, all, time"`
+	SelectBy  string          `json:"select_by,omitempty" about:"chooses an epoch: random, all, time, kind"`
 	Calibrate bool            `json:"calibrate,omitempty" about:"fit probabilities to validation"`
 }
 
@@ -34,6 +34,9 @@ func (t *Training) UnmarshalJSON(raw []byte) error {
 	type plain Training
 	return protocol.UnmarshalInline(raw, (*plain)(t), &t.Negatives, protocol.SharePrefix)
 }
+
+// ByKind says whether queries tell the kind of the event that is asked about: training tells kinds apart.
+func (t Training) ByKind() bool { return t.Negatives[protocol.KindNegatives] > 0 }
 
 // steps is what of Training concerns a rule.
 type steps struct {

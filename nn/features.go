@@ -76,6 +76,14 @@ func (f *Features) Grow(data []float32, rows int) {
 	f.rows += rows
 }
 
+// Expect makes room for this many rows of a table that will not be all zero.
+func (f *Features) Expect(rows int) {
+	if rows*f.cols > f.data.Len {
+		f.move(rows)
+		f.table.Set(f.data.Slice(0, f.rows*f.cols), f.rows, f.cols)
+	}
+}
+
 // move takes memory for at least the given rows and brings those of the table along.
 func (f *Features) move(rows int) {
 	if f.table == nil {

@@ -102,7 +102,7 @@ func (p *Predictor) Evaluation(ctx context.Context, o eval.Options, list ...eval
 	if p.options.Set == nil {
 		return nil, errors.New("evaluate: no data set to measure on")
 	}
-	o.Task = p.spec.Task
+	o.Task, o.ByKind = p.spec.Task, p.spec.Training.ByKind()
 	o.Sampling = cmp.Or(o.Sampling, p.sampling())
 	o.BatchSize = cmp.Or(o.BatchSize, p.spec.Training.BatchSize)
 	o.Order = cmp.Or(o.Order, p.spec.Order)

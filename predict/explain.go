@@ -83,6 +83,7 @@ type PastEvent struct {
 	Name  string     `json:"node"` // the other one
 	Time  event.Time `json:"time"`
 	Edge  event.Edge `json:"edge"`
+	Kind  string     `json:"kind,omitempty"` // where events have kinds
 }
 
 // Effect is what an answer becomes when something is withheld.
@@ -218,10 +219,29 @@ func (p *Predictor) side(n event.Node, at event.Time, b *sample.Batch, draw, i i
 			patch = &s.Patches[k*len(weights)/r.Len]
 		}
 		other := r.Node[row+k]
-		patch.Events = append(patch.Events, PastEvent{other, p.nameOf(other), times[edge], edge})
+		patch.Events = append(patch.Events, PastEvent{other, p.nameOf(other), times[edge], edge,
+			p.kindOf(edge, times[edge])})
 		s.Events++
 	}
 	return s
+}
+
+// kindOf is the name of the kind of an event, "" where events have none.
+func (p *Predictor) kindOf(edge event.Edge, at event.Time) string {
+	if p.log == nil || p.options.Set == nil || len(p.options.Set.Kinds) == 0 {
+		return ""
+	}
+	all := p.log.All()
+	i := 0 // late events may stand anywhere
+	if p.log.Sorted() {
+		i, _ = slices.BinarySearch(all.Time, at)
+	}
+	for ; i < all.Len(); i++ {
+		if all.Edge(i) == edge {
+			return p.options.Set.KindName(all.Kind(i))
+		}
+	}
+	return ""
 }
 
 func (p *Predictor) nameOf(n event.Node) string {

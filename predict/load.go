@@ -98,12 +98,36 @@ func load(path string, o Options) (*Predictor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", choice.File, err)
 	}
+	if err := sameColumns(o.Set, file.Meta[run.SchemaKey]); err != nil {
+		return nil, fmt.Errorf("%s: %w", choice.File, err)
+	}
 	p.origin = run.OriginOf(choice.File, file)
 	if err := p.open(factory, file); err != nil {
 		p.Close()
 		return nil, fmt.Errorf("%s: %w", choice.File, err)
 	}
 	return p, nil
+}
+
+// sameColumns refuses a set whose columns became other numbers than those that the model was trained on.
+func sameColumns(set *dataset.Set, raw string) error {
+	if raw == "" || set == nil || set.Recipe == nil {
+		return nil
+	}
+	was, err := dataset.ParseSchema([]byte(raw))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrMisfit, err)
+	}
+	if !was.Columns.Edge.Same(&set.Recipe.Edge) {
+		return fmt.Errorf("%w: the columns of %s are encoded in another way than those that it was trained on; want "+
+			"data imported with the schema of this checkpoint (data import --schema)", ErrMisfit, set.Name)
+	}
+	if n := len(was.Kinds); len(set.Kinds) < n || !slices.Equal(set.Kinds[:n], was.Kinds) {
+		return fmt.Errorf("%w: the events of %s have the kinds %s, it was trained on %s; want data imported with the "+
+			"schema of this checkpoint (data import --schema)", ErrMisfit, set.Name, dataset.ListKinds(set.Kinds),
+			dataset.ListKinds(was.Kinds))
+	}
+	return nil
 }
 
 // configure finds out which model it is, and with which configuration.
@@ -209,6 +233,7 @@ func (p *Predictor) open(f model.Factory, file checkpoint.File) (err error) {
 	if o.Set != nil {
 		env.Node, env.Edge, env.NumNodes = o.Set.Node, o.Set.Edge, max(o.Set.NumNodes(), p.log.NumNodes())
 		env.Names = o.Set.Names
+		env.Kinds = func() []event.Kind { return model.KindsByEdge(o.Set.Log) }
 		if o.Names != nil {
 			env.Names = o.Names
 		}

@@ -187,7 +187,7 @@ func (p *Predictor) Look(m *PastView) error {
 // learnFeatures gives the model the features of the events that came in.
 func (p *Predictor) learnFeatures(m *PastView) error {
 	f := p.features
-	if f == nil || m.width == 0 || f.Cols() == 0 {
+	if f == nil || f.Cols() == 0 || m.width == 0 && p.kinds == 0 {
 		return nil
 	}
 	was := f.Moves()
@@ -195,6 +195,8 @@ func (p *Predictor) learnFeatures(m *PastView) error {
 		from, last := f.Rows()-int(m.first), int(m.lastEdge()-m.first) // by number, of those that came in
 		switch {
 		case from > last:
+		case p.kinds > 0:
+			m.growWithKinds(f, p.kinds, from, last)
 		case m.rows == nil || last < m.zeros:
 			f.Grow(nil, last+1-from)
 		default:
@@ -211,6 +213,20 @@ func (p *Predictor) learnFeatures(m *PastView) error {
 	return err
 }
 
+// growWithKinds adds the features and kinds of the events from … last that came in to a table.
+func (m *PastView) growWithKinds(f *nn.Features, kinds model.Kinds, from, last int) {
+	var rows []float32
+	came := m.log.Span(m.known, m.log.Len())
+	for i := from; i <= last; i++ {
+		kind, features := event.Kind(0), []float32(nil)
+		if i >= 0 {
+			kind, features = came.Kind(i), m.Features(i)
+		}
+		rows = kinds.AppendRow(rows, features, m.width, kind)
+	}
+	f.Grow(rows, last+1-from)
+}
+
 // renewScorer forgets recorded steps. What the model remembers stays.
 func (p *Predictor) renewScorer() {
 	p.scorer.Close()
@@ -225,7 +241,9 @@ func (p *Predictor) renewScorer() {
 }
 
 // noteFeatures keeps the table of the events' features, which grows with them.
-func (p *Predictor) noteFeatures(_, edge *nn.Features) { p.features = edge }
+func (p *Predictor) noteFeatures(_, edge *nn.Features, kinds model.Kinds) {
+	p.features, p.kinds = edge, kinds
+}
 
 // FeatureRows are those of all events that came in after the data set's, but for the first zeros of them, which have
 // none. Nil: none has any.

@@ -56,6 +56,7 @@ type Predictor struct {
 	noticed   int          // events that tell so; the others are looked at when someone wants to know
 
 	features *nn.Features // of events; nil where the model asks for none
+	kinds    model.Kinds  // that the last columns of them tell apart
 
 	classifier  *train.Classifier // of node classification, otherwise nil
 	calibration *calibration.Map  // nil: logits are taken as they are

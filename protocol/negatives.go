@@ -23,6 +23,8 @@ const (
 	// TimeNegatives are the same pair at another time: evenly drawn between its previous meeting, or the start of the
 	// part where that is later, and the event.
 	TimeNegatives Negatives = "time"
+	// KindNegatives are the same pair at the same time with another kind of event, each of them equally likely.
+	KindNegatives Negatives = "kind"
 )
 
 // Kind is what there is to know about a kind of negatives. A new one is one more entry in the table of kinds, and what
@@ -42,6 +44,7 @@ var kinds = []Kind{
 	{Name: HistoricalNegatives, Published: true, SameTime: true, Share: "share of pairs that met before"},
 	{Name: InductiveNegatives, Published: true, SameTime: true},
 	{Name: TimeNegatives, Selects: true, Share: "share of the same pair at another time"},
+	{Name: KindNegatives, SameTime: true, Selects: true, Share: "share of the same pair and time with another kind"},
 }
 
 // Kinds lists all kinds of negatives.

@@ -23,17 +23,18 @@ func TestCheck(t *testing.T) {
 func TestKinds(t *testing.T) {
 	for _, c := range []struct{ found, want []Negatives }{
 		{Published(), []Negatives{"random", "historical", "inductive"}},
-		{Trained(), []Negatives{"random", "historical", "time"}},
+		{Trained(), []Negatives{"random", "historical", "time", "kind"}},
 		{Selecting(""), []Negatives{"random"}},
 		{Selecting("random"), []Negatives{"random"}},
 		{Selecting(All), Published()},
 		{Selecting("time"), []Negatives{"random", "time"}},
+		{Selecting("kind"), []Negatives{"random", "kind"}},
 	} {
 		if !slices.Equal(c.found, c.want) {
 			t.Errorf("%v, want %v", c.found, c.want)
 		}
 	}
-	if got := strings.Join(Selections(), " "); got != "random all time" {
+	if got := strings.Join(Selections(), " "); got != "random all time kind" {
 		t.Errorf("select_by takes %s", got)
 	}
 	if TimeNegatives.SameTime() || !InductiveNegatives.SameTime() || Negatives("x").SameTime() {
@@ -51,7 +52,7 @@ func TestShares(t *testing.T) {
 	}
 	for want, s := range map[string]Shares{
 		"": mixed, "negatives_time is -1, must be at least 0": {TimeNegatives: -1},
-		"negatives_random, negatives_historical and negatives_time are all 0": {},
+		"negatives_random, negatives_historical, negatives_time and negatives_kind are all 0": {},
 	} {
 		if err := s.Check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", s, err, want)

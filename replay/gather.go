@@ -47,6 +47,14 @@ func (g *gatherer) fill(done <-chan struct{}, s *Step, number int, span event.Sp
 		g.queries = append(g.queries, g.queries[:n]...)
 		g.pass.Negatives.Draw(span, g.queries[at:])
 	}
+	for i := range g.queries {
+		switch q := &g.queries[i]; {
+		case !g.pass.Kinds:
+			q.Kind = 0
+		case q.Kind == 0: // a negative that differs otherwise
+			q.Kind = span.Kind(i % n)
+		}
+	}
 	b := s.Batch
 	b.Positives, b.Events = n, span
 	part := g.pass.Part

@@ -25,6 +25,7 @@ type Pass struct {
 	BatchSize   int               // events in a batch; 0 is 200
 	Sampling    protocol.Sampling // who picks random neighbours; "" is protocol.Reference
 	Seed        uint64            // of randomly picked neighbours: the reference takes 0 in training, 1 in evaluation
+	Kinds       bool              // queries tell the kind of the event that is asked about
 	Threads     int               // that gather; 0: as many as Go may use
 	// Shards cuts each batch into parts that are gathered one by one; the zero value leaves it whole. Only the parts of
 	// this rank are gathered, or all where neighbours are picked at random: all ranks then draw the same.

@@ -77,6 +77,7 @@ const (
 	DataHashKey  = "data_sha256"  // Hashes.Data
 	SplitHashKey = "split_sha256" // Hashes.Split
 	SamplingKey  = "sampling"     // Config.Sampling
+	SchemaKey    = "schema"       // dataset.Schema as JSON, where columns were encoded or events have kinds
 )
 
 // Origin is what a checkpoint was trained on, and how its training drew from that. Fields that nobody knows are empty.

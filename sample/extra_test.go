@@ -58,7 +58,7 @@ func TestExtras(t *testing.T) {
 	all := log.All()
 	var qs []Query
 	for i := range 100 {
-		qs = append(qs, Query{all.Src[2*i+1], all.Dst[2*i+1], all.Time[2*i+1]})
+		qs = append(qs, Query{all.Src[2*i+1], all.Dst[2*i+1], all.Time[2*i+1], 0})
 	}
 	a, b := &lengths{}, &lengths{}
 	plan := Plan{Draws: Both(Draw{Neighbors: 3, RowLen: 4}), Extras: []Extra{a, b}}

@@ -34,7 +34,7 @@ func TestGaps(t *testing.T) {
 			events = append(events, e, event.Event{Src: 2, Dst: 3, Time: at}, event.Event{Src: 2, Dst: 2, Time: at})
 		}
 		view := index.Freeze(streamtest.Log(t, events))
-		for _, q := range []Query{{1, 2, 10}, {2, 1, 10}} {
+		for _, q := range []Query{{1, 2, 10, 0}, {2, 1, 10, 0}} {
 			var b Batch
 			Gather(view, Plan{PairGaps: c.k}, []Query{q}, &b)
 			if diff := cmp.Diff(c.want, b.Gaps); diff != "" {
@@ -48,7 +48,7 @@ func TestGaps(t *testing.T) {
 func TestGapsPrecision(t *testing.T) {
 	events := []event.Event{{Src: 1, Dst: 2, Time: 113740395}, {Src: 1, Dst: 2, Time: 113740397}}
 	var b Batch
-	Gather(index.Freeze(streamtest.Log(t, events)), Plan{PairGaps: 3}, []Query{{1, 2, 113740398}}, &b)
+	Gather(index.Freeze(streamtest.Log(t, events)), Plan{PairGaps: 3}, []Query{{1, 2, 113740398, 0}}, &b)
 	if diff := cmp.Diff([]float32{1e10, 2, 1}, b.Gaps); diff != "" {
 		t.Error(diff)
 	}

@@ -24,7 +24,7 @@ func pairsAt(l *event.Log, hi, n int) (qs []Query) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := l.Span(hi-n, hi)
 	for i := range n {
-		qs = append(qs, Query{s.Src[i], s.Dst[i], s.Time[i]})
+		qs = append(qs, Query{s.Src[i], s.Dst[i], s.Time[i], 0})
 	}
 	for i := range n {
 		q := qs[i]

@@ -54,7 +54,7 @@ func views(tb interface{ Fatal(...any) }, events []event.Event) map[string]index
 func asks(t *rapid.T) []Query {
 	node := rapid.SampledFrom([]event.Node{1, 1, 2, 2, 3, 4, 5, 6, 7, math.MaxInt32})
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Query {
-		return Query{node.Draw(t, "src"), node.Draw(t, "dst"), float64(rapid.IntRange(-6, 16).Draw(t, "time")) / 2}
+		return Query{node.Draw(t, "src"), node.Draw(t, "dst"), float64(rapid.IntRange(-6, 16).Draw(t, "time")) / 2, 0}
 	}), 1, 40).Draw(t, "queries")
 }
 
@@ -103,7 +103,7 @@ func checkPromise(t interface {
 	var qs []Query
 	for u := range event.Node(8) {
 		for v := range event.Node(8) {
-			qs = append(qs, Query{u, v, at})
+			qs = append(qs, Query{u, v, at, 0})
 		}
 	}
 	whole := views(t, events)

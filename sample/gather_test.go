@@ -89,7 +89,7 @@ func TestLayout(t *testing.T) {
 		{"nothing", Plan{Draws: Both(Draw{})}, nil, nil, nil},
 	} {
 		var b Batch
-		Gather(view, c.plan, []Query{{1, 2, 9}, {3, 1, 9}}, &b)
+		Gather(view, c.plan, []Query{{1, 2, 9, 0}, {3, 1, 9, 0}}, &b)
 		want, got := [][]int32{c.src, c.dst, c.edges}, [][]int32{b.Rows[0].Node, b.Rows[1].Node, b.Rows[0].Edge}
 		if diff := cmp.Diff(want, got, compare); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
@@ -104,7 +104,7 @@ func TestRowLengthsOfTheirSides(t *testing.T) {
 	view := past(t, [2]event.Node{1, 5}, [2]event.Node{1, 6}, [2]event.Node{1, 7})
 	var b Batch
 	row := Draw{Neighbors: 9, RowMultiple: 2, Target: TargetFirst, PadRight: true}
-	Gather(view, Plan{Draws: Both(row)}, []Query{{1, 6, 9}}, &b)
+	Gather(view, Plan{Draws: Both(row)}, []Query{{1, 6, 9, 0}}, &b)
 	if b.Rows[0].Len != 4 || b.Rows[1].Len != 2 {
 		t.Errorf("rows of %d and %d positions, want 4 and 2", b.Rows[0].Len, b.Rows[1].Len)
 	}
@@ -117,7 +117,7 @@ func TestBoundary(t *testing.T) {
 		at   event.Time
 		want []int32
 	}{{1, []int32{0, 0}}, {math.Nextafter(1, 2), []int32{0, 2}}, {2, []int32{0, 2}}, {2.5, []int32{2, 3}}} {
-		Gather(view, Plan{Draws: Both(Draw{Neighbors: 2, RowLen: 2})}, []Query{{1, 3, c.at}}, &b)
+		Gather(view, Plan{Draws: Both(Draw{Neighbors: 2, RowLen: 2})}, []Query{{1, 3, c.at, 0}}, &b)
 		if diff := cmp.Diff(c.want, b.Rows[0].Node); diff != "" {
 			t.Errorf("at %v: %s", c.at, diff)
 		}
@@ -129,7 +129,7 @@ func TestDelta(t *testing.T) {
 	events := []event.Event{{Src: 1, Dst: 2, Time: 113740395}, {Src: 1, Dst: 2, Time: 113740397}}
 	var b Batch
 	plan := Plan{Draws: Both(Draw{Neighbors: 2, RowLen: 4, Target: TargetLast})}
-	Gather(index.Freeze(streamtest.Log(t, events)), plan, []Query{{1, 9, 113740399}}, &b)
+	Gather(index.Freeze(streamtest.Log(t, events)), plan, []Query{{1, 9, 113740399, 0}}, &b)
 	if diff := cmp.Diff([]float32{0, 113740392, 113740400, 113740400}, b.Rows[0].Time); diff != "" {
 		t.Errorf("times: %s", diff)
 	}
@@ -140,7 +140,7 @@ func TestDelta(t *testing.T) {
 		"recent": {Draws: Both(Draw{Neighbors: 2, RowLen: 4, Target: TargetLast}), ExactTimes: true},
 		"picked": {Draws: Both(Draw{Neighbors: 2, RowLen: 4, Target: TargetLast}), ExactTimes: true, Picker: last{}},
 	} {
-		Gather(index.Freeze(streamtest.Log(t, events)), p, []Query{{1, 9, 113740399}}, &b)
+		Gather(index.Freeze(streamtest.Log(t, events)), p, []Query{{1, 9, 113740399, 0}}, &b)
 		if diff := cmp.Diff([]float32{113740400, 4, 2, 0}, b.Rows[0].Delta); diff != "" {
 			t.Errorf("exact deltas, %s: %s", name, diff)
 		}
@@ -175,7 +175,7 @@ func TestPicker(t *testing.T) {
 	view := past(t, [2]event.Node{1, 5}, [2]event.Node{1, 6}, [2]event.Node{2, 7}, [2]event.Node{1, 8})
 	r := new(record)
 	b := Batch{Positives: 2}
-	qs := []Query{{1, 2, 9}, {2, 5, 9}, {1, 6, 9}, {2, 3, 9}} // 3 never occurred, nobody is asked for it
+	qs := []Query{{1, 2, 9, 0}, {2, 5, 9, 0}, {1, 6, 9, 0}, {2, 3, 9, 0}} // 3 never occurred, nobody is asked for it
 	Gather(view, Plan{Draws: Both(Draw{Neighbors: 2, RowLen: 3}), Picker: r}, qs, &b)
 	if diff := cmp.Diff([]event.Node{1, 2, 2, 5, 1, 2, 6}, r.asked); diff != "" {
 		t.Errorf("order of draws: %s", diff)
@@ -262,14 +262,14 @@ func TestPickerHops(t *testing.T) {
 		}
 	}
 	plan := Plan{Draws: append(side(Src, 0), side(Dst, 3)...), Picker: r}
-	Gather(view, plan, []Query{{1, 2, 9}, {2, 1, 9}}, &b)
+	Gather(view, plan, []Query{{1, 2, 9, 0}, {2, 1, 9, 0}}, &b)
 	// Of a positive 1→2: 1 twice, its two picks (both 8, whose history begins at 5 and is empty), 2 twice, its two
 	// picks of 7 (at 4, where 7 had met 5). Of the negative 2→1: 2 twice and its picks, 1 twice and its picks.
 	if diff := cmp.Diff([]event.Node{1, 1, 2, 2, 7, 7, 2, 2, 7, 7, 1, 1}, r.asked); diff != "" {
 		t.Errorf("order of draws: %s", diff)
 	}
 	plan.NegativesFirst, r.asked = true, nil
-	Gather(view, plan, []Query{{1, 2, 9}, {2, 1, 9}}, &b)
+	Gather(view, plan, []Query{{1, 2, 9, 0}, {2, 1, 9, 0}}, &b)
 	if diff := cmp.Diff([]event.Node{2, 2, 7, 7, 1, 1, 1, 1, 2, 2, 7, 7}, r.asked); diff != "" {
 		t.Errorf("order of draws with negatives first: %s", diff)
 	}
@@ -282,7 +282,7 @@ func TestByCall(t *testing.T) {
 	row := Draw{Neighbors: 30, RowMultiple: 2, Target: TargetFirst, PadRight: true}
 	plan := Plan{Draws: Both(row), Counts: PlainCounts}
 	early, late := l.At(3), l.At(299)
-	qs := []Query{{early.Src, early.Dst, early.Time}, {late.Src, late.Dst, late.Time + 1}}
+	qs := []Query{{early.Src, early.Dst, early.Time, 0}, {late.Src, late.Dst, late.Time + 1, 0}}
 	b := Batch{Positives: 1, Events: l.Span(3, 4)}
 	byCall := plan
 	byCall.ByCall = true
@@ -338,7 +338,7 @@ func TestPickedRowsWithoutALength(t *testing.T) {
 		}
 		var b Batch
 		plan := Plan{Draws: Both(Draw{Neighbors: 5, RowMultiple: 4, Target: TargetFirst}), Picker: picker}
-		Gather(view, plan, []Query{{1, 2, 100}, {9, 1, 100}}, &b)
+		Gather(view, plan, []Query{{1, 2, 100, 0}, {9, 1, 100, 0}}, &b)
 		for d, want := range []int{8, 8} {
 			if got := b.Rows[d].Len; got != want {
 				t.Errorf("%s: rows of draw %d are %d long, want %d", strategy, d, got, want)
@@ -363,8 +363,8 @@ func TestAtMost(t *testing.T) {
 	most := plan.AtMost()
 	for at, want := range map[float64]int{1: 4, 4: 4, 5: 8, 100: 12} {
 		var b, fixed Batch
-		Gather(view, plan, []Query{{1, 2, at}}, &b)
-		Gather(view, most, []Query{{1, 2, at}}, &fixed)
+		Gather(view, plan, []Query{{1, 2, at, 0}}, &b)
+		Gather(view, most, []Query{{1, 2, at, 0}}, &fixed)
 		if got := b.Calls[0].Rows[0].Len; got != want {
 			t.Errorf("at %v rows are %d long, want %d", at, got, want)
 		}
@@ -396,7 +396,7 @@ func TestPickedHopsAtExactTimes(t *testing.T) {
 	}}
 	picked := plan
 	picked.Picker = last{}
-	qs := []Query{{1, 2, 1.7e9 + 30}, {3, 4, 1.7e9 + 39.5}, {2, 5, 1.7e9 + 7}}
+	qs := []Query{{1, 2, 1.7e9 + 30, 0}, {3, 4, 1.7e9 + 39.5, 0}, {2, 5, 1.7e9 + 7, 0}}
 	var want, got Batch
 	Gather(view, plan, qs, &want)
 	Gather(view, picked, qs, &got)

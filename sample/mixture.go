@@ -12,15 +12,16 @@ import (
 )
 
 // mixture is random negatives of which some are replaced: by pairs that met strictly before the batch, at the
-// positive's time, and by moments at which a pair of the stream did not meet. Random ones are drawn for every positive
-// all the same, so that their generator goes on as it would; what else is drawn comes from streams of our own, one for
-// each epoch and batch.
+// positive's time, by moments at which a pair of the stream did not meet, and by the positive with another kind. Random
+// ones are drawn for every positive all the same, so that their generator goes on as it would; what else is drawn comes
+// from streams of our own, one for each epoch and batch.
 type mixture struct {
 	random Negatives
 	shares protocol.Shares
 	log    *event.Log
 	seed   uint64
 	pairs  *nativePairs
+	kinds  int      // of the log's events
 	epoch  uint64   // 1 is the first; 0: none has begun
 	ahead  *Moments // of this epoch
 	drawn  uint64   // the epoch that ahead is of
@@ -35,8 +36,13 @@ func NewMixture(log *event.Log, random Negatives, s protocol.Shares, seed uint64
 	if !log.Sorted() {
 		return nil, fmt.Errorf("mix negatives: the events are not in the order of time")
 	}
+	kinds := KindsOf(log.All())
+	if s[protocol.KindNegatives] > 0 && kinds < 2 {
+		return nil, fmt.Errorf("mix negatives: the events have %d kinds, %s%s needs at least 2", kinds,
+			protocol.SharePrefix, protocol.KindNegatives)
+	}
 	p := pool{Pool: NewPool(log), observed: math.Inf(-1)}
-	return &mixture{random: random, shares: s, log: log, seed: seed, pairs: newNativePairs(p, nil)}, nil
+	return &mixture{random: random, shares: s, log: log, seed: seed, pairs: newNativePairs(p, nil), kinds: kinds}, nil
 }
 
 func (m *mixture) Draw(pos event.Span, out []Query) {
@@ -50,6 +56,30 @@ func (m *mixture) Draw(pos event.Span, out []Query) {
 	if s := m.shares; s[historical] > 0 {
 		m.historical(gen, pos, out, taken, s[historical]/s.Sum(random, historical))
 	}
+	if share := m.shares[protocol.KindNegatives]; share > 0 {
+		m.otherKinds(pos, out, taken, share/m.shares.Sum(random, historical, protocol.KindNegatives))
+	}
+}
+
+// otherKinds replaces rows that are not taken, each with a probability, by the positive with another kind. It has a
+// stream of its own, so that all other draws are as they would be without it.
+func (m *mixture) otherKinds(pos event.Span, out []Query, taken []bool, share float64) {
+	gen := rng.New(m.seed, fmt.Sprintf("kinds of epoch %d from event %d", m.epoch, pos.First()))
+	for i := range out {
+		if gen.Float64() < share && !taken[i] {
+			out[i] = Query{Src: pos.Src[i], Dst: pos.Dst[i], Time: pos.Time[i],
+				Kind: drawKind(gen, m.kinds, pos.Kind(i))}
+		}
+	}
+}
+
+// KindsOf is the largest kind of some events.
+func KindsOf(events event.Span) int {
+	most := event.Kind(0)
+	for i := 0; events.HasKinds() && i < events.Len(); i++ {
+		most = max(most, events.Kind(i))
+	}
+	return int(most)
 }
 
 // moments replaces as many rows as there are moments while the batch lasts, and says which. Where these are more than

@@ -46,7 +46,7 @@ func NewMoments(asked event.Span, known *event.Log, o MomentOptions) *Moments {
 			from = max(from, before[k-1])
 		}
 		if t, ok := grid.between(gen, from, at); ok {
-			m.Queries = append(m.Queries, Query{asked.Src[i], asked.Dst[i], t})
+			m.Queries = append(m.Queries, Query{Src: asked.Src[i], Dst: asked.Dst[i], Time: t})
 		}
 	}
 	slices.SortStableFunc(m.Queries, func(a, b Query) int { return cmp.Compare(a.Time, b.Time) })

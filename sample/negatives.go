@@ -17,10 +17,11 @@ import (
 
 // NegativeOptions says how to draw negatives.
 type NegativeOptions struct {
-	Strategy protocol.Negatives // one of protocol.Published; "" is random
+	Strategy protocol.Negatives // one of protocol.Published, or protocol.KindNegatives; "" is random
 	Sampling protocol.Sampling  // "" is protocol.Reference
 	Seed     uint64             // below 2³² for Reference
 	Observed event.Time         // inductive: what met up to here is known already
+	Kinds    int                // kind: how many kinds of events there are
 	Avoid    bool               // native random: draw again while the negative is one of the batch's positives
 }
 
@@ -66,6 +67,9 @@ func NewPool(from *event.Log) *Pool {
 func (p *Pool) Negatives(o NegativeOptions) (Negatives, error) {
 	o.Strategy = cmp.Or(o.Strategy, protocol.RandomNegatives)
 	o.Sampling = cmp.Or(o.Sampling, protocol.Reference)
+	if o.Strategy == protocol.KindNegatives {
+		return newOtherKinds(o.Kinds, o.Seed)
+	}
 	if err := protocol.Check("negatives", o.Strategy, protocol.Published()); err != nil {
 		return nil, err
 	}
@@ -146,7 +150,7 @@ func (p *Pool) during(pos event.Span) (lo, hi int) {
 // repeat answers with the positives.
 func repeat(pos event.Span, out []Query) {
 	for i := range out {
-		out[i] = Query{pos.Src[i], pos.Dst[i], pos.Time[i]}
+		out[i] = Query{Src: pos.Src[i], Dst: pos.Dst[i], Time: pos.Time[i]}
 	}
 }
 

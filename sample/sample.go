@@ -6,10 +6,11 @@ import (
 	"github.com/dygmamba/dygmamba/index"
 )
 
-// Query asks whether Src and Dst interact at Time.
+// Query asks whether Src and Dst interact at Time: in any way, or by one kind of event.
 type Query struct {
 	Src, Dst event.Node
 	Time     event.Time
+	Kind     event.Kind // 0: whatever the kind
 }
 
 // Negatives draws the queries that should be answered with no, one for each positive.

@@ -109,7 +109,7 @@ func (s *Server) await(ctx context.Context, sequence int) error {
 func (s *Server) pair(sc *scanner, i int) pair {
 	p := pair{now: true}
 	where := func(field string) string { return fmt.Sprintf("queries[%d].%s", i, field) }
-	fields := []string{"src", "dst", "time"}
+	fields := []string{"src", "dst", "time", "kind"}
 	present := sc.object(fields, func(field int) {
 		switch where := where(fields[field]); field {
 		case 0:
@@ -118,6 +118,8 @@ func (s *Server) pair(sc *scanner, i int) pair {
 			p.dst = s.id(sc, where)
 		case 2:
 			p.time, p.now = s.time(sc, where)
+		case 3:
+			p.kind = s.kind(sc, where)
 		}
 	})
 	for f, name := range fields[:2] {
@@ -125,7 +127,23 @@ func (s *Server) pair(sc *scanner, i int) pair {
 			panic(bad(where(name), "nothing", "a node"))
 		}
 	}
+	if p.kind == 0 && s.models.asksKinds() {
+		panic(bad(where("kind"), "nothing", s.options.Set.WantKind()+"; the model tells them apart"))
+	}
 	return p
+}
+
+// kind reads the kind of event that a query asks about.
+func (s *Server) kind(sc *scanner, where string) event.Kind {
+	name := sc.word("a kind")
+	kind := s.options.Set.Kind(name)
+	switch {
+	case kind == 0:
+		panic(bad(where, strconv.Quote(clip(name)), s.options.Set.WantKind()))
+	case !s.models.asksKinds():
+		panic(bad(where, strconv.Quote(clip(name)), "no kind: the model was not trained with --task kind"))
+	}
+	return kind
 }
 
 func (s *Server) id(sc *scanner, where string) string {

@@ -21,11 +21,12 @@ import (
 // engine applies the events of the log to the past, in the log's order. Nothing else changes the past. Others read its
 // states without locks.
 type engine struct {
-	log   eventlog.Log
-	set   *dataset.Set
-	kinds map[string]event.Kind // of events; "" is 0
-	width int                   // features of an event
-	ids   *ids
+	log     eventlog.Log
+	set     *dataset.Set
+	kinds   map[string]event.Kind // of events; "" is 0
+	columns *dataset.Encoder      // of raw columns of events; nil: there are none
+	width   int                   // features of an event
+	ids     *ids
 
 	mu      sync.Mutex // held while events are applied, and while another epoch begins
 	epoch   atomic.Pointer[epoch]
@@ -61,7 +62,7 @@ type state struct {
 
 func newEngine(set *dataset.Set, log eventlog.Log) *engine {
 	e := &engine{log: log, set: set, kinds: map[string]event.Kind{"": 0}, width: set.Edge.Cols,
-		ids: newIDs()}
+		ids: newIDs(), columns: set.Encoder()}
 	for i, name := range set.Kinds {
 		e.kinds[name] = event.Kind(i + 1)
 	}

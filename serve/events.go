@@ -15,7 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/eventlog"
 )
 
-var eventFields = []string{"src", "dst", "time", "label", "features", "kind", "id"}
+var eventFields = []string{"src", "dst", "time", "label", "features", "kind", "id", "columns"}
 
 // postEvents takes all events of a request, and answers when they are durable; or takes none of them.
 func (s *Server) postEvents(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -37,7 +37,7 @@ func (s *Server) take(r *http.Request, key string, b *body, lines int) (receipt 
 	}
 	read := tracePart(r.Context(), "read the events")
 	d := eventDecoder{limits: s.limits(), set: s.options.Set, width: s.engine.width, before: lines, ahead: s.ahead(),
-		bound: boundID(r, "")}
+		bound: boundID(r, ""), columns: s.engine.columns}
 	events, err := d.decode(b.text, b.kind)
 	read()
 	if err != nil {
@@ -87,10 +87,11 @@ func keyOf(r *http.Request, key, body string) (string, error) {
 type eventDecoder struct {
 	limits   *Limits
 	set      *dataset.Set
-	width    int        // features of an event
-	before   int        // lines before the text
-	ahead    event.Time // no time may be after it
-	bound    string     // what the log has before an id: the name of the token
+	width    int              // features of an event
+	before   int              // lines before the text
+	ahead    event.Time       // no time may be after it
+	bound    string           // what the log has before an id: the name of the token
+	columns  *dataset.Encoder // of raw columns; nil: there are none
 	events   []eventlog.Event
 	problems []problem
 	where    func(i int, field string) string
@@ -141,6 +142,7 @@ func (d *eventDecoder) one(s *scanner, i int) {
 		panic(fail("too_large", "more than %d events in one request; want several requests", d.limits.Batch))
 	}
 	var e eventlog.Event
+	var raw []float32
 	present := s.object(eventFields, func(field int) {
 		switch field {
 		case 0:
@@ -157,12 +159,25 @@ func (d *eventDecoder) one(s *scanner, i int) {
 			e.Kind = s.word("a kind")
 		case 6:
 			e.ID = d.id(s)
+		case 7:
+			raw = d.raw(s, i)
 		}
 	})
 	for f, name := range eventFields[:3] {
 		if present&(1<<f) == 0 {
 			d.bad(i, name, "nothing", "a value")
 			return
+		}
+	}
+	if raw != nil {
+		if e.Features != nil {
+			d.bad(i, "columns", "features too", "columns or features, not both")
+		}
+		e.Features = raw
+	} else if e.Features != nil && d.columns != nil && len(e.Features) == d.width {
+		if at, want := d.columns.Wrong(e.Features); at >= 0 {
+			d.bad(i, fmt.Sprintf("features[%d]", at), strconv.FormatFloat(float64(e.Features[at]), 'g', -1, 32),
+				want+"; values as they were imported go under columns")
 		}
 	}
 	d.check(i, &e)
@@ -214,6 +229,52 @@ func (d *eventDecoder) features(s *scanner) []float32 {
 		list = append(list, v)
 	})
 	return list
+}
+
+// raw reads values of columns by their imported names, all of them, and encodes them. Null is a missing value.
+func (d *eventDecoder) raw(s *scanner, i int) []float32 {
+	if s.null() {
+		return nil
+	}
+	if d.columns == nil {
+		s.stop(s.at, "no columns: the events of this data set were imported without columns of features")
+	}
+	names := d.columns.Names()
+	out := make([]float32, d.columns.Width())
+	seen := make([]bool, len(names))
+	s.members(names, func(field int) {
+		seen[field] = true
+		if numbers, list := d.columns.Lists(field); list {
+			d.list(s, out[:numbers])
+			return
+		}
+		cell := s.cell("a value of column " + names[field])
+		if want := d.columns.Put(out, field, []byte(cell)); want != "" {
+			d.bad(i, "columns."+names[field], strconv.Quote(clip(cell)), want)
+		}
+	})
+	for field, name := range names {
+		if !seen[field] {
+			d.bad(i, "columns."+name, "nothing", "a value, or null where it is missing; columns are "+
+				strings.Join(names, ", "))
+		}
+	}
+	return out
+}
+
+// list reads as many numbers as a column of lists has.
+func (d *eventDecoder) list(s *scanner, out []float32) {
+	n := 0
+	s.array(func(i int) {
+		if i >= len(out) {
+			s.stop(s.at, fmt.Sprintf("a list of %d numbers", len(out)))
+		}
+		out[i] = float32(s.number("a number"))
+		n++
+	})
+	if n != len(out) {
+		s.stop(s.at, fmt.Sprintf("a list of %d numbers", len(out)))
+	}
 }
 
 // check says what is wrong with an event that is well-formed.

@@ -48,6 +48,7 @@ type job struct {
 // pair is a query with the names of its nodes.
 type pair struct {
 	src, dst string
+	kind     event.Kind // that is asked about; 0: none
 	time     event.Time
 	now      bool // right after the latest event, whatever time says
 }
@@ -302,7 +303,8 @@ type sided struct {
 }
 
 func (a *resolver) query(p pair) predict.Query {
-	return predict.Query{Src: a.node(p.src, true), Dst: a.node(p.dst, false), Time: a.queryTime(p)}
+	return predict.Query{Src: a.node(p.src, true), Dst: a.node(p.dst, false), Time: a.queryTime(p),
+		Kind: p.kind}
 }
 
 func (a *resolver) name(n event.Node) string {

@@ -32,6 +32,12 @@ type windowDoc struct {
 // chooses says whether the current model is one of the task "next".
 func (m *modelSlots) chooses() bool { return m.current.Load().slow.chooser != nil }
 
+// asksKinds says whether the model was trained to tell kinds of events apart: queries then name one.
+func (m *modelSlots) asksKinds() bool {
+	g := m.current.Load()
+	return g.slow.chooser == nil && g.quick.predictor.Spec().Training.ByKind()
+}
+
 // choose lets a lane do something with a model of the task "next", and returns the sequence of the state that it saw.
 func (s *Server) choose(r *http.Request, pairs []pair, do func(c *predict.Chooser, a *resolver) error) (uint64, error) {
 	j := &job{ctx: r.Context(), pairs: pairs, choose: do}

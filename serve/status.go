@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/protocol"
 )
 
@@ -21,24 +22,26 @@ type statusDoc struct {
 	Model      string   `json:"model"`
 	Checkpoint string   `json:"checkpoint"`
 
-	Generation  *generation    `json:"generation"`
-	Previous    *generation    `json:"previous,omitempty"`
-	Data        string         `json:"data"`
-	Names       string         `json:"names"` // "text" or "numbers"
-	TimeFormat  string         `json:"time_format"`
-	Features    int            `json:"features"` // numbers of an event
-	Durable     bool           `json:"durable"`
-	LateEvents  string         `json:"late_events"` // how the model treats them
-	Order       protocol.Order `json:"order,omitempty"`
-	Batched     bool           `json:"batched"` // concurrent queries are scored in one pass
-	Conditions  []string       `json:"conditions,omitempty"`
-	Uptime      float64        `json:"uptime_s"`
-	Snapshot    *snapshotDoc   `json:"snapshot,omitempty"`
-	Learning    *learningDoc   `json:"learning,omitempty"`
-	Retention   *retentionDoc  `json:"retention,omitempty"`
-	Phase       string         `json:"phase"` // "serving" or "draining"
-	NotReady    string         `json:"not_ready,omitempty"`
-	TakesTokens bool           `json:"tokens"`
+	Generation  *generation          `json:"generation"`
+	Previous    *generation          `json:"previous,omitempty"`
+	Data        string               `json:"data"`
+	Names       string               `json:"names"` // "text" or "numbers"
+	TimeFormat  string               `json:"time_format"`
+	Features    int                  `json:"features"`          // numbers of an event
+	Columns     []dataset.ColumnInfo `json:"columns,omitempty"` // that events have, by their imported names
+	Kinds       []string             `json:"kinds,omitempty"`   // of events
+	Durable     bool                 `json:"durable"`
+	LateEvents  string               `json:"late_events"` // how the model treats them
+	Order       protocol.Order       `json:"order,omitempty"`
+	Batched     bool                 `json:"batched"` // concurrent queries are scored in one pass
+	Conditions  []string             `json:"conditions,omitempty"`
+	Uptime      float64              `json:"uptime_s"`
+	Snapshot    *snapshotDoc         `json:"snapshot,omitempty"`
+	Learning    *learningDoc         `json:"learning,omitempty"`
+	Retention   *retentionDoc        `json:"retention,omitempty"`
+	Phase       string               `json:"phase"` // "serving" or "draining"
+	NotReady    string               `json:"not_ready,omitempty"`
+	TakesTokens bool                 `json:"tokens"`
 }
 
 func (s *Server) getStatus(w http.ResponseWriter, _ *http.Request) (any, error) {
@@ -55,6 +58,10 @@ func (s *Server) status() statusDoc {
 		Durable: s.options.Durable, Order: spec.Order, Batched: !g.quick.alone, Conditions: spec.Conditions(),
 		Uptime: time.Since(s.started).Seconds(), Snapshot: s.snapshotter.doc(), Learning: s.learner.doc(),
 		TakesTokens: s.tokens.Load() != nil, Phase: s.phase(), Retention: s.retainer.doc(),
+	}
+	doc.Kinds = s.options.Set.Kinds
+	if s.engine.columns != nil {
+		doc.Columns = s.engine.columns.Columns()
 	}
 	if t := at.PastView.Last(); !math.IsInf(t, -1) {
 		doc.LastTime = &t

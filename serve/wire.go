@@ -107,6 +107,51 @@ func (s *scanner) object(names []string, value func(field int)) (present uint) {
 	}
 }
 
+// members reads an object with any number of possible fields, as object does.
+func (s *scanner) members(names []string, value func(field int)) {
+	s.must('{')
+	if s.next('}') {
+		return
+	}
+	present := make([]bool, len(names))
+	for {
+		s.space()
+		start := s.at
+		key := s.string("the name of a column")
+		field := slices.Index(names, key)
+		switch {
+		case field < 0:
+			s.stop(start, "a known column: "+strings.Join(names, ", ")+suggest.Hint(key, names))
+		case present[field]:
+			s.stop(start, "each column once")
+		}
+		present[field] = true
+		s.must(':')
+		value(field)
+		if s.next('}') {
+			return
+		}
+		s.must(',')
+	}
+}
+
+// cell reads a value as a table has it: text, a number as it is written, true or false; nothing for null.
+func (s *scanner) cell(want string) string {
+	if s.null() {
+		return ""
+	}
+	for _, word := range []string{"true", "false"} {
+		if strings.HasPrefix(s.text[s.at:], word) {
+			s.at += len(word)
+			return word
+		}
+	}
+	if s.peek() == '"' {
+		return s.string(want)
+	}
+	return s.digits(want + ": a string, a number, true, false or null")
+}
+
 func (s *scanner) array(value func(i int)) {
 	s.must('[')
 	if s.next(']') {

@@ -132,6 +132,13 @@ func (t *trainer) weights() (checkpoint.File, error) {
 		run.DataKey: t.Set.Name, run.DataHashKey: t.data, run.SplitHashKey: t.Protocol.Split().Hash,
 		run.SamplingKey: string(t.Set.Sampling),
 	}}
+	if s := t.Set.Schema(); s != nil && (len(s.Columns.Edge.Columns)+len(s.Columns.Node.Columns)+len(s.Kinds) > 0) {
+		schema, err := json.Marshal(s)
+		if err != nil {
+			return f, err
+		}
+		f.Meta[run.SchemaKey] = string(schema)
+	}
 	f.AddParams(t.Learner.Model.Params())
 	if c := t.Classifier(); c != nil {
 		f.AddParams(c.Params())

@@ -143,6 +143,7 @@ func (t *trainer) build(need Memory) (err error) {
 func (r *Run) Environment(dev device.Device) model.Env {
 	return model.Env{
 		Device: dev, Node: r.Set.Node, Edge: r.Set.Edge, NumNodes: r.Set.NumNodes(), Names: r.Set.Names, Seed: r.Seed,
+		Kinds: func() []event.Kind { return model.KindsByEdge(r.Set.Log) },
 		Train: func() (event.Span, error) {
 			split := r.Protocol.Whole()
 			// what the model was trained on, or what others take it for

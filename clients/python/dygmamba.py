@@ -43,6 +43,7 @@ class Event:
     label: Optional[float] = None
     features: Optional[Sequence[float]] = None
     kind: Optional[str] = None
+    columns: Optional[Mapping[str, Any]] = None  # values of all feature columns by their imported names
 
     def document(self) -> Dict[str, Any]:
         doc: Dict[str, Any] = {"src": self.src, "dst": self.dst, "time": self.time}
@@ -52,6 +53,8 @@ class Event:
             doc["features"] = [float(x) for x in self.features]
         if self.kind is not None:
             doc["kind"] = self.kind
+        if self.columns is not None:
+            doc["columns"] = {name: _plain(value) for name, value in self.columns.items()}
         return doc
 
 
@@ -140,7 +143,7 @@ class Client:
     compress: int = 16384  # bodies of at least this many bytes are compressed
 
     def ingest(self, events: Any, key: Optional[str] = None, batch: int = 10_000) -> Receipt:
-        """Adds events: Event, mappings with src, dst, time, label?, features?, kind?, or a pandas frame with such columns.
+        """Adds events: Event, mappings with src, dst, time, label?, features?, kind?, columns?, or a pandas frame with such columns.
 
         All events of a batch are added or none. Sending the same events again under the same key adds nothing.
         """
@@ -284,7 +287,7 @@ def _query(q: QueryLike) -> Dict[str, Any]:
 
 def _documents(events: Any) -> Iterator[Dict[str, Any]]:
     if hasattr(events, "to_dict") and hasattr(events, "columns"):  # a pandas frame
-        known = [c for c in ("src", "dst", "time", "label", "features", "kind") if c in events.columns]
+        known = [c for c in ("src", "dst", "time", "label", "features", "kind", "columns") if c in events.columns]
         for row in events[known].to_dict("records"):
             yield {name: _plain(value) for name, value in row.items()}
         return

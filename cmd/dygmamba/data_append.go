@@ -44,6 +44,7 @@ func newDataAppend(a *app) *cobra.Command {
 	addTableForm(cmd, &o.Options)
 	flags.StringVar(&o.Label, "label", "", "column of labels (default: as in the first import)")
 	flags.StringVar(&o.ID, "id", "", "`column` of the ids of events (default: as in the first import)")
+	addSchema(cmd, &o.Options)
 	flags.StringVar(&o.Kind, "kind", "", "`column` of the kinds of events (default: as in the first import)")
 	flags.StringSliceVar(&o.EdgeFeatures, "edge-features", nil,
 		"columns of numbers that describe an event (default: as in the first import)")

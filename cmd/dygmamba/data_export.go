@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -45,11 +46,17 @@ func newDataExport(a *app) *cobra.Command {
 	addDataDir(cmd, &dir)
 	cmd.Flags().StringVar(&e.out, "out", "",
 		"`file` to write events to: .csv, .csv.gz or .parquet (default: CSV on standard output)")
+	cmd.Flags().StringVar(&e.schema, "schema", "",
+		"`file` to write the schema to (default: next to --out, with the ending .schema.json)")
+	cmd.Flags().BoolVar(&e.encoded, "encoded", false, "write feature columns as the encoded numbers that models see")
 	cmd.Flags().StringVar(&e.nodes, "nodes", "", "`file` to write node features to: .csv, .csv.gz or .parquet")
 	return cmd
 }
 
-type export struct{ out, nodes string }
+type export struct {
+	out, nodes, schema string
+	encoded            bool
+}
 
 // check looks at the flags alone.
 func (e *export) check(a *app) error {
@@ -85,6 +92,7 @@ type exportDoc struct {
 	Data   string       `json:"data"`
 	Events *exportedDoc `json:"events"`
 	Nodes  *exportedDoc `json:"nodes,omitempty"`
+	Schema string       `json:"schema"`
 	Import []string     `json:"import"` // the command that makes the same data set of it
 }
 
@@ -94,15 +102,27 @@ type exportedDoc struct {
 }
 
 func (e *export) run(ctx context.Context, a *app, set *dataset.Set) error {
+	write := dataset.ExportEvents
+	if e.encoded {
+		write = dataset.ExportEncoded
+	}
 	if e.out == "" {
-		_, err := dataset.ExportEvents(ctx, a.out, set, dataset.FormatCSV)
+		_, err := write(ctx, a.out, set, dataset.FormatCSV)
 		return err
 	}
-	events, err := writeTable(ctx, e.out, set, dataset.ExportEvents)
+	events, err := writeTable(ctx, e.out, set, write)
 	if err != nil {
 		return err
 	}
-	doc, o := exportDoc{Data: set.Name, Events: events}, events.Options
+	e.schema = cmp.Or(e.schema, schemaFile(e.out))
+	if err := replaceFile(e.schema, func(w io.Writer) error { return encode(w, events.Options.Schema) }); err != nil {
+		return err
+	}
+	if len(events.Encoded) > 0 && !e.encoded {
+		a.log().Warn("written as encoded numbers, as their values cannot be told from these: " +
+			strings.Join(events.Encoded, ", "))
+	}
+	doc, o := exportDoc{Data: set.Name, Events: events, Schema: e.schema}, events.Options
 	if e.nodes != "" {
 		if doc.Nodes, err = writeTable(ctx, e.nodes, set, dataset.ExportNodes); err != nil {
 			return err
@@ -111,6 +131,17 @@ func (e *export) run(ctx context.Context, a *app, set *dataset.Set) error {
 	}
 	doc.Import = e.importAgain(o)
 	return a.emit(doc, doc.write)
+}
+
+// schemaFile is the file of a table's schema: called like it, with another ending.
+func schemaFile(table string) string {
+	for _, ending := range []string{".csv", ".csv.gz", ".parquet"} {
+		if len(table) > len(ending) && strings.EqualFold(table[len(table)-len(ending):], ending) {
+			table = table[:len(table)-len(ending)]
+			break
+		}
+	}
+	return table + ".schema.json"
 }
 
 // writeTable writes one table, which appears whole or not at all.
@@ -140,16 +171,7 @@ func writeTable(ctx context.Context, path string, set *dataset.Set,
 
 // importAgain is the command that makes the same data set of the tables.
 func (e *export) importAgain(o dataset.ImportOptions) []string {
-	args := []string{"dygmamba", "data", "import", e.out, "--src", o.Source, "--dst", o.Target, "--time", o.Time}
-	if o.Label != "" {
-		args = append(args, "--label", o.Label)
-	}
-	if o.Bipartite {
-		args = append(args, "--bipartite")
-	}
-	if len(o.EdgeFeatures) > 0 {
-		args = append(args, "--edge-features", strings.Join(o.EdgeFeatures, ","))
-	}
+	args := []string{"dygmamba", "data", "import", e.out, "--schema", e.schema}
 	if e.nodes != "" {
 		args = append(args, "--nodes", e.nodes, "--node-id", o.NodeID)
 		if o.NodeSide != "" {

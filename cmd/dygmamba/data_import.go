@@ -15,6 +15,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/run"
 )
 
 func newDataImport(a *app) *cobra.Command {
@@ -138,6 +139,7 @@ func addTableFlags(cmd *cobra.Command, o *dataset.ImportOptions) {
 	addTableForm(cmd, o)
 	flags.StringVar(&o.Label, "label", "", "column of labels (default: the column label, if it exists)")
 	flags.StringVar(&o.ID, "id", "", "`column` of the ids of events, for 'data retract' (default: none)")
+	addSchema(cmd, o)
 	flags.StringVar(&o.Kind, "kind", "", "`column` of the kinds of events, such as viewed or bought (default: none)")
 	flags.BoolVar(&o.KindOfFile, "kind-of-file", false,
 		"each file holds the events of one kind, called like the file without endings")
@@ -185,6 +187,49 @@ func addTableForm(cmd *cobra.Command, o *dataset.ImportOptions) {
 		"character between CSV columns (default: detected from the first line)")
 	flags.BoolVar(&o.NoHeader, "no-header", false, "CSV has no header line; columns are named 1, 2, 3, …")
 	completeWith(cmd, "format", formats...)
+}
+
+// addSchema is a flag that says what all columns mean and how they become numbers.
+func addSchema(cmd *cobra.Command, o *dataset.ImportOptions) {
+	cmd.Flags().Func("schema", "`file` that says what all columns mean and how they become numbers, as 'data export' "+
+		"writes it; a .dgm file or a checkpoint works too", func(path string) (err error) {
+		o.Schema, err = readSchema(path)
+		return err
+	})
+}
+
+// readSchema reads the schema of a file, of a data set or of a checkpoint.
+func readSchema(path string) (*dataset.Schema, error) {
+	var schema *dataset.Schema
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".dgm":
+		set, err := dataset.OpenNative(path)
+		if err != nil {
+			return nil, err
+		}
+		defer set.Close()
+		schema = set.Schema()
+	case ".safetensors":
+		file, err := run.ReadCheckpoint(path)
+		if err != nil {
+			return nil, err
+		}
+		if raw := file.Meta[run.SchemaKey]; raw != "" {
+			return dataset.ParseSchema([]byte(raw))
+		}
+	default:
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if schema, err = dataset.ParseSchema(raw); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if schema == nil {
+		return nil, fmt.Errorf("%s has no schema: the data did not come from tables", path)
+	}
+	return schema, nil
 }
 
 // formGiven is one of them that was given, "" for none.

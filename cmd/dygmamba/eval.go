@@ -58,7 +58,8 @@ func newEval(a *app) *cobra.Command {
 	flags.StringVar(&out, "out", "", "`directory` to write result.json (the output of --json) and reliability.svg to")
 	choiceVar(flags, &scenario, "setting", protocol.All, "test setting: transductive, inductive or all")
 	choiceVar(flags, &negatives, "negatives", protocol.All,
-		"kind of negatives: random, historical, inductive, all or time; 'all' does not include time")
+		"kind of negatives: random, historical, inductive, all, time or kind; 'all' does not include time, "+
+			"and includes kind for runs of --task kind")
 	flags.IntVar(&e.options.PerPositive, "num-negatives", 1,
 		"number of negatives per positive; MRR and Hits@1, 3 and 10 are also measured if it is above 1")
 	flags.StringVar(&e.aggregation, "metric-aggregation", batchMean,
@@ -69,7 +70,8 @@ func newEval(a *app) *cobra.Command {
 	flags.BoolVar(&e.options.Avoid, "avoid-positives", false,
 		"with --sampling native: do not draw positives of the same batch as random negatives")
 	completeWith(cmd, "setting", append(protocol.Scenarios(), protocol.All)...)
-	completeWith(cmd, "negatives", append(protocol.Published(), protocol.All, protocol.TimeNegatives)...)
+	completeWith(cmd, "negatives", append(protocol.Published(), protocol.All, protocol.TimeNegatives,
+		protocol.KindNegatives)...)
 	completeWith(cmd, "metric-aggregation", batchMean, global)
 	return cmd
 }
@@ -109,7 +111,8 @@ func (e *evaluation) choose(scenario protocol.Scenario, negatives protocol.Negat
 		return err
 	}
 	if e.strategies = []protocol.Negatives{negatives}; negatives != protocol.TimeNegatives {
-		e.strategies, err = oneOrAll("negatives", negatives, protocol.Published(), protocol.TimeNegatives)
+		e.strategies, err = oneOrAll("negatives", negatives, protocol.Published(), protocol.TimeNegatives,
+			protocol.KindNegatives)
 		if err != nil {
 			return err
 		}
@@ -173,6 +176,9 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
 	if e.options.Avoid && set.Sampling != protocol.Native {
 		return nil, usagef("--avoid-positives needs --sampling native")
 	}
+	if err := e.chooseKinds(); err != nil {
+		return nil, err
+	}
 	session, err := open(e.options)
 	if err != nil {
 		return nil, err
@@ -190,6 +196,9 @@ func (e *evaluation) run(ctx context.Context, a *app, set *dataset.Set,
 	}
 	doc := e.describe(set, session.Protocol().Split())
 	doc.add(rows)
+	if doc.Kinds, err = e.tellKinds(ctx, a, session, set.Kinds); err != nil {
+		return nil, err
+	}
 	for _, m := range run.Measurements(rows) {
 		a.warnFew([]run.Measured{m})
 	}

@@ -38,6 +38,7 @@ type evalDoc struct {
 	Relations []eval.Relation `json:"relations,omitempty"`
 	Results   []resultDoc     `json:"results"`
 	Summary   []summaryDoc    `json:"summary,omitempty"` // of several seeds
+	Kinds     []kindsDoc      `json:"kinds,omitempty"`   // of models that tell kinds of events apart
 
 	// of --protocol tgb
 	Protocol  string `json:"protocol,omitempty"`
@@ -183,6 +184,9 @@ func (d *evalDoc) write(w io.Writer, s term.Style) error {
 		how += fmt.Sprintf("; MRR and Hits@K in percent, among %s negatives", term.Count(d.PerPositive))
 	}
 	fmt.Fprintf(w, "\n  %s\n\n", s.Dim(fmt.Sprintf("AP and AUC in percent, %s; batches of %d", how, d.BatchSize)))
+	if err := d.writeKinds(w, s); err != nil {
+		return err
+	}
 	var f term.Facts
 	f.Add("split", splitText(d.Split))
 	f.Add("", "sha256 "+d.Split.Hash)

@@ -167,6 +167,7 @@ func withFlags(message string) string { return flagNames.Replace(message) }
 var flagNames = strings.NewReplacer(
 	"the options Features and NodeFeatures", "--features and --node-features",
 	"the option Source", "--src", "the option Target", "--dst", "the option Time", "--time",
+	"the option Schema", "--schema",
 	"the option Kind", "--kind", "the option ID", "--id", "the option Label", "--label",
 	"the option EdgeFeatures", "--edge-features", "the option Features", "--features",
 	"the option NoHeader", "--no-header", "the option NodeFile", "--nodes", "the option NodeID", "--node-id",

@@ -57,6 +57,9 @@ func newPredict(a *app) *cobra.Command {
 	flags.StringVar(&p.single.ts, "ts", "", "time of a single query")
 	flags.BoolVar(&p.surprise, "surprise", false,
 		"with --queries and a run of the task next: number of bits that each event carried, most surprising first")
+	flags.StringVar(&p.kind, "kind", "",
+		"with a run of --task kind: `kind` of event to ask about (default: the column kind of --queries, or every "+
+			"kind, with its share)")
 	p.rank.add(cmd)
 	p.timing.add(cmd)
 	return cmd
@@ -68,9 +71,10 @@ type prediction struct {
 	plot              string // --plot
 	top, moments      int
 	single            struct{ u, i, ts string }
-	alone             bool // one query from the command line
-	surprise          bool // --surprise
-	labels            bool // are told, not links
+	alone             bool   // one query from the command line
+	surprise          bool   // --surprise
+	kind              string // --kind
+	labels            bool   // are told, not links
 	rank              ranking
 	timing            timing
 
@@ -80,6 +84,9 @@ type prediction struct {
 	extra     []string // names of its other columns
 	logits    []float32
 	doc       predictDoc
+	table     *queries.Table  // of --queries
+	asker     *queries.Reader // that read it
+	everyKind bool            // each question is asked once for every kind
 
 	probability func(logit float32) float64 // the model's
 }
@@ -113,7 +120,10 @@ func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 	if p.rank.asked {
 		return p.rank.run(ctx, a, p, model, progress)
 	}
-	p.doc.Unknown = p.unknown(model)
+	if err := p.askKinds(model.Spec().Training.ByKind()); err != nil {
+		return err
+	}
+	p.doc.Queries, p.doc.Unknown = len(p.questions), p.unknown(model)
 	p.doc.Unknown.warn(a)
 
 	var why *pending
@@ -131,6 +141,7 @@ func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 	if err != nil {
 		return err
 	}
+	p.tellShares()
 	if p.plot != "" {
 		if err := p.draw(ctx, model); err != nil {
 			return err

@@ -136,7 +136,7 @@ func (p *prediction) read(ctx context.Context, a *app, set *dataset.Set) error {
 		if err != nil {
 			return err
 		}
-		p.questions, p.extra = t.Questions, t.Extra
+		p.questions, p.extra, p.table, p.asker = t.Questions, t.Extra, &t, ask
 	}
 	if list := ask.Swapped(p.questions); list != nil {
 		a.log().Warn(fmt.Sprintf("in %s of %s queries u is a destination of the data and i a source, "+

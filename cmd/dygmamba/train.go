@@ -121,10 +121,11 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 	addOrder(cmd, &o.Order)
 	choiceVar(flags, &o.Task, "task", protocol.LinkPrediction,
 		"'link': predict events; 'node-classification': predict the label of an event's source; "+
-			"'next': predict the next destination of a source among all (model: countnet)")
+			"'next': predict the next destination of a source among all (model: countnet); "+
+			"'kind': predict events by kind, and which kind an event will be (data import --kind)")
 	flags.StringVar(&o.Backbone, "backbone", "", "with --task node-classification: run `directory` of the same model "+
 		"trained on links (default: train it first)")
-	completeWith(cmd, "task", protocol.Tasks()...)
+	completeWith(cmd, "task", append(protocol.Tasks(), taskKind)...)
 	dirVar(cmd, &o.From, "from", "run `directory` to begin with: its weights, model and settings, and what it "+
 		"remembered where that fits; for newer data")
 	flags.StringVar(&f.fit, "fit", "", "'all': then train once more on all events, test included, for the number of "+
@@ -158,11 +159,26 @@ func modelNames() []string {
 	return list
 }
 
+// taskKind is link prediction whose questions tell the kind of the event: half of the negatives have another
+// destination, half another kind, and validation with both chooses the epoch.
+const taskKind protocol.Task = "kind"
+
+func kindSettings() []string {
+	return []string{"negatives_random=0.5", "negatives_kind=0.5", "select_by=" + string(protocol.KindNegatives)}
+}
+
 // chooseTask finds out what is learned by which model, where the command line names only one of them.
 func (f *trainFlags) chooseTask(given func(flag string) bool) (err error) {
 	o := &f.options
-	if err := oneOf("task", o.Task, protocol.Tasks()...); err != nil {
+	if err := oneOf("task", o.Task, append(protocol.Tasks(), taskKind)...); err != nil {
 		return err
+	}
+	if o.Task == taskKind { // links, with questions that tell the kind
+		o.Task = protocol.LinkPrediction
+		f.what.set = append(kindSettings(), f.what.set...)
+		if !given("negatives") {
+			f.negatives = protocol.KindNegatives
+		}
 	}
 	if !given("model") && o.Task == protocol.Next {
 		f.what.name = dygmamba.ModelFor(o.Task)
@@ -184,8 +200,12 @@ func (f *trainFlags) chooseTask(given func(flag string) bool) (err error) {
 // check looks at the flags alone, before anything is read, and puts them into the options.
 func (f *trainFlags) check() (err error) {
 	o := &f.options
-	if o.Strategies, err = oneOrAll("negatives", f.negatives, protocol.Published()); err != nil {
+	o.Strategies, err = oneOrAll("negatives", f.negatives, protocol.Published(), protocol.KindNegatives)
+	if err != nil {
 		return err
+	}
+	if f.negatives == protocol.KindNegatives {
+		o.Strategies = []protocol.Negatives{protocol.RandomNegatives, protocol.KindNegatives}
 	}
 	if o.MemoryLimit, err = parseBytes("memory-limit", f.limit); err != nil {
 		return err

@@ -92,6 +92,27 @@ func (k *Reader) read(ctx context.Context, path string, stdin io.Reader, asks da
 	return t, s.Err()
 }
 
+// AskKinds lets the questions ask by the kind of event in one of the extra columns: that of the import, or one called
+// kind. Every row has one that the set knows.
+func (k *Reader) AskKinds(file string, t *Table) error {
+	name := "kind"
+	if r := k.set.Recipe; r != nil && r.Kind != "" && slices.Contains(t.Extra, r.Kind) {
+		name = r.Kind
+	}
+	at, err := t.column(file, name, "a column "+name+" with "+k.set.WantKind())
+	if err != nil {
+		return err
+	}
+	for i := range t.Questions {
+		q := &t.Questions[i]
+		found := strings.TrimSpace(q.Extra[at])
+		if q.Kind = k.set.Kind(found); q.Kind == 0 {
+			q.place.Bad(name, strconv.Quote(found), k.set.WantKind())
+		}
+	}
+	return t.sheet.Err()
+}
+
 // column is where the values of a column beside the three are.
 func (t Table) column(file, name, want string) (int, error) {
 	at := slices.Index(t.Extra, name)

@@ -73,13 +73,8 @@ func (r *Recipe) Check(edge, node int) error {
 		if e.of.PlainWidth < 0 || e.of.PlainWidth > e.width {
 			return fmt.Errorf("%d plain features of %s, the data have %d", e.of.PlainWidth, e.what, e.width)
 		}
-		for _, c := range e.of.Columns {
-			if c == nil {
-				return fmt.Errorf("a column of %s that is null", e.what)
-			}
-			if err := c.Check(); err != nil {
-				return err
-			}
+		if err := e.of.check(); err != nil {
+			return fmt.Errorf("%s: %w", e.what, err)
 		}
 		if w := e.of.Width(); w != 0 && w != e.width {
 			return fmt.Errorf("%d features of %s, the data have %d", w, e.what, e.width)

@@ -130,6 +130,9 @@ func mix(x uint64) uint64 {
 	return x ^ x>>32
 }
 
+// Prepare makes the column ready to encode on several goroutines at once.
+func (c *Column) Prepare() { c.slot("") }
+
 func (c *Column) slot(word string) (int, bool) {
 	if c.slots == nil {
 		c.slots = make(map[string]int, len(c.Values))

@@ -54,6 +54,14 @@ func Append(ctx context.Context, path string, files []string, o AppendOptions) (
 	if err := cmp.Or(set.Log.Verify(), set.Names.Verify()); err != nil { // nothing damaged is written anew
 		return nil, err
 	}
+	if s := o.Schema; s != nil {
+		if set.Recipe == nil || !s.Columns.Edge.Same(&set.Recipe.Edge) {
+			return nil, input.FileError(path, "columns that are encoded in another way than the schema says",
+				"the schema of this data set")
+		}
+		o.follow(s)
+		o.Features = nil
+	}
 	w, err := native.Create(path)
 	if err != nil {
 		return nil, err
@@ -105,6 +113,9 @@ func newAppender(set *data.Set, o Options, w *native.Writer) *importer {
 		im.width = r.Edge.PlainWidth
 	}
 	im.encoders = encoders{fitted: true, columns: r.Edge.Columns, width: set.Edge.Cols}
+	if im.Schema != nil {
+		im.encoders.encoded = im.Schema.Encoded
+	}
 	im.features.width, im.features.rows = set.Edge.Cols, set.Edge.Rows
 	if set.Edge.Data != nil {
 		im.features.rows = 0

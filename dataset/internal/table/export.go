@@ -17,6 +17,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/dygmamba/dygmamba/dataset/internal/data"
+	"github.com/dygmamba/dygmamba/dataset/internal/feature"
 	"github.com/dygmamba/dygmamba/dataset/internal/input"
 	"github.com/dygmamba/dygmamba/event"
 )
@@ -26,12 +27,20 @@ type Exported struct {
 	Rows    int      `json:"rows"`
 	Columns []string `json:"columns"`
 	Options Options  `json:"-"` // columns by name, and Bipartite
+	// Encoded are the columns that were written as the numbers that they became: no values give all of these.
+	Encoded []string `json:"encoded,omitempty"`
 }
 
-// ExportEvents writes the events of a set as CSV or Parquet, in the order in which they came. Import makes the same set
-// of them: events, ids, names and labels, and features as the numbers that they became.
+// ExportEvents writes the events of a set as CSV or Parquet, in the order in which they came: columns of features with
+// values as they were imported, as far as these can be told from what they became. Import with the options of the
+// result, which have a schema, makes the same set of them: events, ids, names, labels, kinds and features.
 func ExportEvents(ctx context.Context, w io.Writer, s *data.Set, format string) (*Exported, error) {
-	return eventSheet(s).write(ctx, w, format)
+	return eventSheet(s, false).write(ctx, w, format)
+}
+
+// ExportEncoded is ExportEvents with all columns of features as the numbers that they became.
+func ExportEncoded(ctx context.Context, w io.Writer, s *data.Set, format string) (*Exported, error) {
+	return eventSheet(s, true).write(ctx, w, format)
 }
 
 // ExportNodes writes the nodes of a set with their features, for Options.NodeFile.
@@ -64,6 +73,7 @@ type sheet struct {
 	rows    int
 	columns []Column
 	options Options
+	encoded []string // columns that are written as the numbers that they became
 }
 
 // Column gives the cells of a column as CSV and as Parquet have them.
@@ -84,7 +94,7 @@ func (t *sheet) write(ctx context.Context, w io.Writer, format string) (*Exporte
 	default:
 		err = fmt.Errorf("format %q, want %s or %s", format, FormatCSV, FormatParquet)
 	}
-	done := &Exported{Rows: t.rows, Options: t.options}
+	done := &Exported{Rows: t.rows, Options: t.options, Encoded: t.encoded}
 	for _, c := range t.columns {
 		done.Columns = append(done.Columns, c.Name)
 	}
@@ -116,7 +126,7 @@ func (t *sheet) csv(ctx context.Context, w io.Writer) error {
 	return out.Error()
 }
 
-func eventSheet(s *data.Set) *sheet {
+func eventSheet(s *data.Set, encoded bool) *sheet {
 	all := s.Log.All()
 	order := arrival(all)
 	r := recipeOf(s)
@@ -142,12 +152,88 @@ func eventSheet(s *data.Set) *sheet {
 			return s.KindName(all.Kind(order[row]))
 		}))
 	}
-	for j, title := range t.titles(s.Edge, r.Edge) {
-		t.options.EdgeFeatures = append(t.options.EdgeFeatures, title)
-		t.columns = append(t.columns, Float32Column(title,
-			func(row int) float32 { return s.Edge.Row(int(all.Edge(order[row])))[j] }))
+	schema := &data.Schema{Version: 1, TimeFormat: s.TimeFormat, TimeUnit: s.TimeUnit, Bipartite: t.options.Bipartite,
+		Kinds: s.Kinds, Columns: r, Encoded: map[string][]string{}}
+	schema.Columns.Label, schema.Columns.Kind, schema.Columns.ID = t.options.Label, t.options.Kind, t.options.ID
+	schema.Columns.Layout, schema.Columns.KindOfFile = "", false
+	schema.Columns.Edge = t.features(s.Edge, r.Edge, encoded, schema.Encoded,
+		func(row int) int { return int(all.Edge(order[row])) })
+	schema.Columns.Node = data.Encoding{}
+	if s.Node.Data != nil { // as ExportNodes writes them
+		width := s.Node.Cols
+		schema.Columns.Node = data.Encoding{Plain: (&sheet{columns: nodeColumns(s, nil)}).titles(s.Node, r.Node),
+			PlainWidth: width}
 	}
+	t.options.EdgeFeatures, t.options.Schema = schema.Columns.Edge.Plain, schema
 	return t
+}
+
+// features adds the columns of features, those of row i of the table at row of the features: plain ones first, then
+// those that were fitted with their values, or encoded where these cannot be told, or where that is asked for. The
+// result is how the table is read again.
+func (t *sheet) features(f data.Features, e data.Encoding, encoded bool, under map[string][]string,
+	row func(i int) int) data.Encoding {
+	if f.Data == nil {
+		return data.Encoding{}
+	}
+	number := func(title string, j int) {
+		t.columns = append(t.columns, Float32Column(title, func(i int) float32 { return f.Row(row(i))[j] }))
+	}
+	if e.Width() != f.Cols { // nobody knows what they were
+		titles := t.titles(f, e)
+		for j, title := range titles {
+			number(title, j)
+		}
+		return data.Encoding{Plain: titles, PlainWidth: f.Cols}
+	}
+	out := data.Encoding{PlainWidth: e.PlainWidth, Columns: e.Columns}
+	titles := t.titles(f, e)
+	for j := range e.PlainWidth {
+		out.Plain = append(out.Plain, titles[j])
+		number(titles[j], j)
+	}
+	lo := e.PlainWidth
+	for _, c := range e.Columns {
+		c.Prepare()
+		hi := lo + c.Width()
+		if !encoded && t.tells(c, f, lo, row) {
+			at := lo
+			t.columns = append(t.columns, TextColumn(c.Name, func(i int) string {
+				cell, _ := c.Decode(f.Row(row(i))[at:hi])
+				return cell
+			}))
+		} else {
+			under[c.Name], t.encoded = titles[lo:hi:hi], append(t.encoded, c.Name)
+			for j := lo; j < hi; j++ {
+				number(titles[j], j)
+			}
+		}
+		lo = hi
+	}
+	return out
+}
+
+// tells says whether all features of a column come from values that can be told.
+func (t *sheet) tells(c *feature.Column, f data.Features, lo int, row func(i int) int) bool {
+	if slices.ContainsFunc(t.columns, func(o Column) bool { return o.Name == c.Name }) {
+		return false
+	}
+	for i := range t.rows {
+		if _, ok := c.Decode(f.Row(row(i))[lo : lo+c.Width()]); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// exportTitles are those of an encoded column in a table: none is the name of the column itself, so that nobody takes
+// encoded numbers for its values.
+func exportTitles(c *feature.Column) []string {
+	list := c.Titles()
+	if c.Kind != feature.Category {
+		list[0] = c.Name + "_scaled"
+	}
+	return list
 }
 
 // nodeSheet is the nodes of a set that have events or features.
@@ -165,23 +251,30 @@ func nodeSheet(s *data.Set) *sheet {
 		}
 	}
 	r := recipeOf(s)
-	t := &sheet{rows: len(ids), options: Options{NodeID: r.NodeID}}
-	t.columns = append(t.columns, nameColumn(s, r.NodeID, func(row int) event.Node { return ids[row] }))
+	t := &sheet{rows: len(ids), options: Options{NodeID: r.NodeID}, columns: nodeColumns(s, ids)}
 	if s.Names.Sources() > 0 {
 		t.options.NodeSide = r.NodeSide
-		side := func(row int) string {
-			if s.Names.IsSource(ids[row]) {
-				return "source"
-			}
-			return "destination"
-		}
-		t.columns = append(t.columns, TextColumn(r.NodeSide, side))
 	}
 	for j, title := range t.titles(s.Node, r.Node) {
 		t.columns = append(t.columns, Float32Column(title,
 			func(row int) float32 { return s.Node.Row(int(ids[row]))[j] }))
 	}
 	return t
+}
+
+// nodeColumns are names and sides of nodes.
+func nodeColumns(s *data.Set, ids []event.Node) []Column {
+	r := recipeOf(s)
+	list := []Column{nameColumn(s, r.NodeID, func(row int) event.Node { return ids[row] })}
+	if s.Names.Sources() == 0 {
+		return list
+	}
+	return append(list, TextColumn(r.NodeSide, func(row int) string {
+		if s.Names.IsSource(ids[row]) {
+			return "source"
+		}
+		return "destination"
+	}))
 }
 
 // arrival is the order in which events came: that of their ids, unless those say otherwise where times are equal.
@@ -220,7 +313,10 @@ func (t *sheet) titles(f data.Features, e data.Encoding) []string {
 	if f.Data == nil {
 		return nil
 	}
-	list := e.Titles()
+	list := (&data.Encoding{Plain: e.Plain, PlainWidth: e.PlainWidth}).Titles()
+	for _, c := range e.Columns {
+		list = append(list, exportTitles(c)...)
+	}
 	if len(list) != f.Cols {
 		list = nil
 		for j := range f.Cols {

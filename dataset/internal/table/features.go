@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -62,10 +63,11 @@ func (c chooser) askedFor(text, option string) (asked, error) {
 // encoders turn the cells of columns into features: in a way that is fitted to all rows that were read, or was before.
 type encoders struct {
 	columns []*feature.Column
-	fitted  bool              // the columns are those of a set that exists
-	width   int               // then: of all its features
-	readers []*feature.Reader // what is to be fitted
-	feat    []float32         // of a block
+	fitted  bool                // the columns are those of a set that exists
+	width   int                 // then: of all its features
+	encoded map[string][]string // then: columns that are in the table as encoded numbers, and their titles
+	readers []*feature.Reader   // what is to be fitted
+	feat    []float32           // of a block
 }
 
 // choose finds the columns to encode in a file: those that are asked for, which must be the same in all files, or those
@@ -74,6 +76,13 @@ func (e *encoders) choose(c chooser, list, others []string, option string, missi
 ) (names []string, err error) {
 	if e.fitted {
 		for _, column := range e.columns {
+			if titles := e.encoded[column.Name]; titles != nil {
+				names = append(names, titles...)
+				continue
+			}
+			if err := c.raw(column, option); err != nil {
+				return names, err
+			}
 			names = append(names, column.Name)
 		}
 		return names, c.all(names, option)
@@ -102,6 +111,23 @@ func (e *encoders) choose(c chooser, list, others []string, option string, missi
 	return names, nil
 }
 
+// raw says what is wrong where a table lacks the values of a column: it may have the numbers that these became.
+func (c chooser) raw(column *feature.Column, option string) error {
+	if slices.Contains(c.names, column.Name) {
+		return nil
+	}
+	titles := exportTitles(column)
+	for _, name := range c.names {
+		if slices.Contains(titles, name) || slices.Contains(column.Titles(), name) {
+			return &input.Error{File: c.file, Row: -1, Column: name,
+				Found: "encoded numbers of the column " + column.Name,
+				Want: "a column " + column.Name + " with values as they were imported, or the option Schema with the " +
+					"schema file of the export"}
+		}
+	}
+	return c.all([]string{column.Name}, option)
+}
+
 // read takes the cells of a block. It returns the features of its rows, as far as they are known: plain ones alone,
 // plain of them in a row, where the others are still to be fitted.
 func (e *encoders) read(file string, b *importBlock, plain int) []float32 {
@@ -121,16 +147,41 @@ func (e *encoders) read(file string, b *importBlock, plain int) []float32 {
 	e.feat = e.feat[:0]
 	for i := range b.spot {
 		e.feat = append(e.feat, b.feat[i*plain:(i+1)*plain]...)
-		for j, c := range e.columns {
-			at, cell := len(e.feat), b.cells[i*len(e.columns)+j]
+		cells := b.cells[i*e.cells():]
+		for _, c := range e.columns {
+			at := len(e.feat)
 			e.feat = append(e.feat, make([]float32, c.Width())...)
-			if !c.Encode(cell, e.feat[at:]) {
-				b.place(file, i).Bad(c.Name, input.Quote(cell), c.Want())
+			if titles := e.encoded[c.Name]; titles != nil {
+				e.numbers(b.place(file, i), titles, cells, e.feat[at:])
+				cells = cells[len(titles):]
+				continue
 			}
+			if !c.Encode(cells[0], e.feat[at:]) {
+				b.place(file, i).Bad(c.Name, input.Quote(cells[0]), c.Want())
+			}
+			cells = cells[1:]
 		}
 		e.feat = append(e.feat, make([]float32, (i+1)*e.width-len(e.feat))...)
 	}
 	return e.feat
+}
+
+// cells is how many cells of a row are read.
+func (e *encoders) cells() (n int) {
+	for _, c := range e.columns {
+		n += max(1, len(e.encoded[c.Name]))
+	}
+	return n
+}
+
+// numbers reads the cells of a column that is encoded already.
+func (e *encoders) numbers(p input.Place, titles []string, cells [][]byte, out []float32) {
+	for i, title := range titles {
+		x, ok := input.ParseFloat(bytes.TrimSpace(cells[i]))
+		if out[i] = float32(x); !ok || !input.Finite(float64(out[i])) {
+			p.Bad(title, input.Quote(cells[i]), "a finite number that fits into 32 bits")
+		}
+	}
 }
 
 // fit makes columns of what was read, and says what a user should know about them.

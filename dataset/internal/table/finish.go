@@ -20,7 +20,9 @@ func (im *importer) finish(ctx context.Context, files []string) error {
 	r, about := im.report, native.About{Name: im.Name, Sampling: protocol.Native}
 	recipe, named := &im.recipe, 0 // nodes named as sources
 	if im.old == nil {
-		im.begunRecipe()
+		if im.Schema == nil {
+			im.begunRecipe()
+		}
 		if im.Bipartite {
 			named = im.sources.known
 			im.targets.shift = event.Node(named)

@@ -49,6 +49,10 @@ type Options struct {
 	// NodeFeatures are its columns to encode, as Features are; none: all others are numbers, taken as they are.
 	NodeFeatures []string
 
+	// Schema says what all columns mean and how they become numbers, as in the set that it came from: nothing is
+	// guessed or fitted. Nil: there is none.
+	Schema *data.Schema
+
 	MaxProblems int            // of each kind to report; 0 or less: 20
 	Progress    func(Progress) // called now and then, on Import's goroutine
 }
@@ -110,7 +114,13 @@ func Import(ctx context.Context, files []string, out string, o Options) (*Report
 	if err != nil {
 		return nil, err
 	}
+	if o.Schema != nil {
+		o.follow(o.Schema)
+	}
 	im := newImporter(o, w)
+	if o.Schema != nil {
+		im.follow(o.Schema)
+	}
 	if err := im.run(ctx, files); err != nil {
 		w.Discard()
 		return nil, err
@@ -201,7 +211,7 @@ func (im *importer) choose(names []string) (Columns, error) {
 	if err != nil {
 		return cols, err
 	}
-	if im.old != nil && im.old.Recipe != nil && im.Label == "" {
+	if (im.Schema != nil || im.old != nil && im.old.Recipe != nil) && im.Label == "" {
 		cols.Label = "" // a column that looks like one was none then
 	}
 	others := append([]string{cols.Source, cols.Target, cols.Time, cols.Label, cols.Kind, cols.ID},

@@ -23,6 +23,11 @@ func (im *importer) writeNodes(ctx context.Context) error {
 			}
 		}
 	}
+	if im.Schema != nil && im.NodeFile != "" {
+		e := &im.recipe.Node
+		n.width = e.Width()
+		n.encoders = encoders{fitted: true, columns: e.Columns, width: n.width, encoded: im.Schema.Encoded}
+	}
 	if im.NodeFile != "" {
 		if err := n.read(ctx); err != nil {
 			return err
@@ -74,7 +79,7 @@ func (n *nodeFile) read(ctx context.Context) error {
 		return err
 	}
 	n.warnings()
-	if n.old != nil {
+	if n.old != nil || n.Schema != nil {
 		return nil
 	}
 	n.recipe.NodeID, n.recipe.NodeSide = n.columns.Source, n.columns.Target

@@ -24,7 +24,7 @@ type input struct {
 // open uploads what is the same for all batches.
 func (in *input) open(env model.Env, c Config) error {
 	in.patch = c.Patch
-	return in.Tables.Open(env, c.NodeDim, c.EdgeDim, c.Length)
+	return in.Tables.Open(env, c.NodeDim, c.EdgeDim, 0, c.Length)
 }
 
 // load uploads a call.

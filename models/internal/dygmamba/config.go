@@ -29,12 +29,18 @@ type Config struct {
 	FreezeTime bool `json:"freeze_time_encoder" about:"its frequencies are not trained"`
 	// ExactTimes matter where times are large: float32 near Unix time is minutes apart.
 	ExactTimes bool `json:"exact_times" about:"how long ago from exact times, not from rounded ones"`
+
+	// Kinds come from the data, and are left out where events have none: older configurations keep their bytes.
+	Kinds int `json:"kinds,omitempty" in:"[0,1000]" about:"kinds of events that histories and queries tell"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.
 var Default = Config{
 	Arch: Released, Reach: sequence.DefaultReach, Padding: model.PadFixed, Sizes: sequence.DefaultSizes,
 }
+
+// TellsKinds is how many kinds of events there are.
+func (c Config) TellsKinds() model.Kinds { return model.Kinds(c.Kinds) }
 
 // Width is that of the node-level block, in the paper always 4d.
 func (c Config) Width() int {

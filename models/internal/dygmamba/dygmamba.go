@@ -38,6 +38,7 @@ func factory(variant, summary string) model.Factory {
 		Title:   "DyGMamba",
 		Summary: summary, Default: c, Presets: presets, Prefer: prefer, Shapes: fromTensors,
 		Imported: func(c *Config) { c.ExactTimes = true },
+		Fit:      func(c *Config, data model.Data) { c.Kinds = data.Kinds },
 		Lighter:  "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
 		Declare:  declare,
 	})
@@ -101,7 +102,7 @@ func declare(c Config, seed uint64) model.Declared {
 	if c.Variant == "c" || c.Variant == "d" {
 		m.channelwise = nn.NewLinear(s.In("selection_layer"), width, width)
 	}
-	m.MergeHead(inputs, c.NodeDim)
+	m.MergeHeadOf(inputs, c.NodeDim, c.TellsKinds())
 	m.FreezeTime(c.FreezeTime)
 	return m
 }
@@ -158,6 +159,7 @@ func (m *Model) Close() {
 // Embed describes both nodes, seen from each other and from the query's time, and the pair's temporal pattern.
 func (m *Model) Embed(tp *grad.Tape, b *sample.Batch) model.Embedding {
 	e, _ := m.forward(tp, b)
+	e.Kind = m.KindsAsked(tp, b)
 	return e
 }
 

@@ -31,7 +31,7 @@ type side struct {
 func (in *input) open(env model.Env, c Config) error {
 	in.cfg = c
 	plan := c.Plan()
-	return in.Tables.Open(env, c.NodeDim, c.EdgeDim, plan.Longest())
+	return in.Tables.Open(env, c.NodeDim, c.EdgeDim, c.TellsKinds(), plan.Longest())
 }
 
 // load uploads a batch.

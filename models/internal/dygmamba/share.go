@@ -23,12 +23,15 @@ func (m *Model) Share(tp *grad.Tape, b *sample.Batch) model.Embedding {
 		m.histories = append(m.histories, sequence.History{Tensor: h, Some: of.some[i]})
 	}
 	if !m.cfg.pattern() {
-		return m.withoutPattern(tp, n)
+		e := m.withoutPattern(tp, n)
+		e.Kind = m.KindsAsked(tp, b)
+		return e
 	}
 	pattern := sequence.Repeat(tp, m.timeLevel(tp), of.gaps)   // [n, g]
 	nodes := m.selection.Choose(tp, m.histories, pattern)      // [2n, D]
 	src, dst := grad.Split(tp, m.output.Forward(tp, nodes), n) // [n, NodeDim] each
-	return model.Embedding{Src: src, Dst: dst, Pair: m.outputPattern.Forward(tp, pattern)}
+	return model.Embedding{Src: src, Dst: dst, Pair: m.outputPattern.Forward(tp, pattern),
+		Kind: m.KindsAsked(tp, b)}
 }
 
 // shared says which of the distinct things each row has.

@@ -13,6 +13,7 @@ var _ model.Weigher = (*Model)(nil)
 // a, c and d have no such weights.
 func (m *Model) Weigh(tp *grad.Tape, b *sample.Batch) (model.Embedding, []*tensor.Tensor) {
 	e, weights := m.forward(tp, b)
+	e.Kind = m.KindsAsked(tp, b)
 	if len(weights) != 1 {
 		return e, weights
 	}

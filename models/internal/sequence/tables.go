@@ -16,9 +16,10 @@ type Tables struct {
 	floats []float32
 }
 
-// Open uploads features, unless they are all zero, and all counts up to the most that there can be.
-func (t *Tables) Open(env model.Env, nodeDim, edgeDim, most int) (err error) {
-	if t.Node, t.Edge, err = env.Features(nodeDim, edgeDim); err != nil {
+// Open uploads features, unless they are all zero, with the kinds of events that the model tells apart, and all counts
+// up to the most that there can be.
+func (t *Tables) Open(env model.Env, nodeDim, edgeDim int, kinds model.Kinds, most int) (err error) {
+	if t.Node, t.Edge, err = env.Features(nodeDim, edgeDim, kinds); err != nil {
 		return err
 	}
 	t.Often.Open(env.Device, most)

@@ -45,6 +45,9 @@ type Config struct {
 	// NextItem and Periodicity are left out of configurations where they are off: older ones keep their bytes.
 	NextItem    bool `json:"next_item,omitempty" was:"sequels" about:"what usually follows a source's last partners"`
 	Periodicity bool `json:"periodicity,omitempty" was:"returns" about:"whether the pair is due to meet again"`
+
+	// Kinds come from the data, and are left out where events have none: older configurations keep their bytes.
+	Kinds int `json:"kinds,omitempty" in:"[0,1000]" about:"kinds of events that histories and queries tell"`
 }
 
 // Default is DyGMamba's widths with all that the model adds.
@@ -52,6 +55,9 @@ var Default = Config{
 	Reach: sequence.DefaultReach, Sizes: sequence.DefaultSizes, WalkDim: 128, Update: Exact,
 	LogTime: true, Direction: true, Neighbors: true, Pair: true, Roles: true, NodeBlock: true, TimeBlock: true,
 }
+
+// TellsKinds is how many kinds of events there are.
+func (c Config) TellsKinds() model.Kinds { return model.Kinds(c.Kinds) }
 
 // RowLen is the number of positions of a row.
 func (c Config) RowLen() int { return (c.Length + c.Patch - 1) / c.Patch * c.Patch }

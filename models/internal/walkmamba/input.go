@@ -51,7 +51,7 @@ func (s walkState) home() int { return int(s.Node) }
 // open uploads what is the same for all batches.
 func (in *input) open(env model.Env, c Config) error {
 	in.cfg, in.dev = c, env.Device
-	if err := in.Tables.Open(env, c.NodeDim, c.EdgeDim, c.RowLen()); err != nil {
+	if err := in.Tables.Open(env, c.NodeDim, c.EdgeDim, c.TellsKinds(), c.RowLen()); err != nil {
 		return err
 	}
 	var rates [walk.Scales]float32

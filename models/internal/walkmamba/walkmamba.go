@@ -27,7 +27,8 @@ var Factory = model.Make(model.Kind[Config]{
 	Title:   "WalkMamba",
 	Summary: "state space models over histories, walks, roles and directions (WalkMamba)",
 	Default: Default, Presets: presets, Prefer: preferred, Shapes: fromTensors,
-	Fit: func(c *Config, data model.Data) { c.Span = data.Span }, Bound: bound,
+	Fit:     func(c *Config, data model.Data) { c.Span, c.Kinds = data.Span, data.Kinds },
+	Bound:   bound,
 	Lighter: "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
 	Declare: declare,
 })
@@ -117,7 +118,7 @@ func declare(c Config, seed uint64) model.Declared {
 	if m.hasPair() {
 		inputs += c.NodeDim
 	}
-	m.MergeHead(inputs, c.NodeDim)
+	m.MergeHeadOf(inputs, c.NodeDim, c.TellsKinds())
 	return m
 }
 
@@ -208,7 +209,7 @@ func (m *Model) forward(tp *grad.Tape, b *sample.Batch) model.Embedding {
 	m.histories[0] = sequence.History{Tensor: h}
 	nodes := m.selection.Choose(tp, m.histories[:], pattern)                // [2n, D]
 	src, dst := grad.Split(tp, m.output.Forward(tp, nodes), len(b.Queries)) // [n, NodeDim] each
-	return model.Embedding{Src: src, Dst: dst, Pair: m.pair(tp, pattern)}
+	return model.Embedding{Src: src, Dst: dst, Pair: m.pair(tp, pattern), Kind: m.KindsAsked(tp, b)}
 }
 
 // timeLevel reads the pair's gaps, also those that stand for "never before".

@@ -1,0 +1,182 @@
+package data
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/dataset/internal/feature"
+	"github.com/dygmamba/dygmamba/dataset/internal/input"
+)
+
+// Schema is everything that an import learned about the columns of tables, so that other tables become the same
+// numbers: export writes it beside its tables, checkpoints carry it.
+type Schema struct {
+	Version    int      `json:"schema"` // 1
+	TimeFormat string   `json:"time_format"`
+	TimeUnit   string   `json:"time_unit,omitempty"` // of Unix times
+	Bipartite  bool     `json:"bipartite,omitempty"` // sources and destinations are named apart
+	Kinds      []string `json:"kinds,omitempty"`     // names of the kinds of events 1, 2, …
+	Columns    Recipe   `json:"columns"`
+
+	// Encoded columns are in the table as the numbers that they became, under these titles.
+	Encoded map[string][]string `json:"encoded,omitempty"`
+}
+
+const schemaVersion = 1
+
+// Schema is that of the set, for tables like those that were imported; nil: it came from none.
+func (s *Set) Schema() *Schema {
+	if s.Recipe == nil {
+		return nil
+	}
+	return &Schema{Version: schemaVersion, TimeFormat: s.TimeFormat, TimeUnit: s.TimeUnit,
+		Bipartite: s.Names.Sources() > 0, Kinds: s.Kinds, Columns: *s.Recipe}
+}
+
+// ParseSchema reads a schema from JSON.
+func ParseSchema(raw []byte) (*Schema, error) {
+	var s Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, fmt.Errorf("a schema that is not JSON: %w", err)
+	}
+	if s.Version != schemaVersion {
+		return nil, fmt.Errorf("schema version %d, must be %d", s.Version, schemaVersion)
+	}
+	r := &s.Columns
+	if r.Source == "" || r.Target == "" || r.Time == "" {
+		return nil, fmt.Errorf("a schema with source %q, destination %q and time %q, each must name a column", r.Source,
+			r.Target, r.Time)
+	}
+	if s.TimeFormat != input.TimeDate && s.TimeFormat != input.TimeNumber ||
+		s.TimeUnit != "" && !slices.Contains(Units, s.TimeUnit) {
+		return nil, fmt.Errorf("a schema with time format %q and unit %q", s.TimeFormat, s.TimeUnit)
+	}
+	if err := CheckKinds(s.Kinds); err != nil {
+		return nil, err
+	}
+	for _, e := range []*Encoding{&r.Edge, &r.Node} {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		for _, c := range e.Columns {
+			if titles, ok := s.Encoded[c.Name]; ok && len(titles) != c.Width() {
+				return nil, fmt.Errorf("column %q is in %d encoded columns, must be in %d", c.Name, len(titles),
+					c.Width())
+			}
+		}
+	}
+	return &s, nil
+}
+
+// check says what is wrong with columns that came from a file.
+func (e *Encoding) check() error {
+	if e.PlainWidth < 0 {
+		return fmt.Errorf("%d plain features", e.PlainWidth)
+	}
+	for _, c := range e.Columns {
+		if c == nil {
+			return fmt.Errorf("a column that is null")
+		}
+		if err := c.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Same says whether both encode columns of events in the same way.
+func (e *Encoding) Same(o *Encoding) bool {
+	a, _ := json.Marshal(e)
+	b, _ := json.Marshal(o)
+	return string(a) == string(b)
+}
+
+// Encoder turns raw columns of events, by name, into features. Any number of goroutines may use it.
+type Encoder struct {
+	encoding *Encoding
+	names    []string
+	width    int
+}
+
+// Encoder is that of the set's events, nil where none of their features came from columns.
+func (s *Set) Encoder() *Encoder {
+	if s.Recipe == nil || s.Recipe.Edge.Width() == 0 || s.Recipe.Edge.Width() != s.Edge.Cols {
+		return nil
+	}
+	e := &Encoder{encoding: &s.Recipe.Edge, width: s.Edge.Cols}
+	e.names = append(e.names, e.encoding.Plain...)
+	for _, c := range e.encoding.Columns {
+		c.Prepare()
+		e.names = append(e.names, c.Name)
+	}
+	return e
+}
+
+// Names are those of the columns.
+func (e *Encoder) Names() []string { return e.names }
+
+// Width is the number of features.
+func (e *Encoder) Width() int { return e.width }
+
+// Lists says whether column i holds a list of numbers, and of how many.
+func (e *Encoder) Lists(i int) (numbers int, list bool) {
+	if i < len(e.encoding.Plain) && e.encoding.PlainWidth != len(e.encoding.Plain) {
+		return e.encoding.PlainWidth, true
+	}
+	return 1, false
+}
+
+// Put encodes the cell of column i into the features of an event, which are zero there. Want says what the cell must
+// be; "": it is fine.
+func (e *Encoder) Put(features []float32, i int, cell []byte) (want string) {
+	if i < len(e.encoding.Plain) {
+		x, ok := input.ParseFloat(cell)
+		if !ok || !input.Finite(float64(float32(x))) {
+			return "a finite number that fits into 32 bits"
+		}
+		features[i] = float32(x)
+		return ""
+	}
+	at := e.encoding.PlainWidth
+	for _, c := range e.encoding.Columns[:i-len(e.encoding.Plain)] {
+		at += c.Width()
+	}
+	c := e.encoding.Columns[i-len(e.encoding.Plain)]
+	if !c.Encode(cell, features[at:at+c.Width()]) {
+		return c.Want()
+	}
+	return ""
+}
+
+// Wrong says what is wrong with features that are said to be encoded: which is none that the columns give. Numbers that
+// were not encoded are mostly found by it.
+func (e *Encoder) Wrong(features []float32) (at int, want string) {
+	lo := e.encoding.PlainWidth
+	for _, c := range e.encoding.Columns {
+		hi := lo + c.Width()
+		if i, want := c.WrongFeature(features[lo:hi]); i >= 0 {
+			return lo + i, want + ", of column " + c.Name
+		}
+		lo = hi
+	}
+	return -1, ""
+}
+
+// Columns describes the columns for whoever writes events.
+func (e *Encoder) Columns() (list []ColumnInfo) {
+	for _, name := range e.encoding.Plain {
+		list = append(list, ColumnInfo{Name: name, Kind: feature.Number})
+	}
+	for _, c := range e.encoding.Columns {
+		list = append(list, ColumnInfo{Name: c.Name, Kind: c.Kind, Values: c.Values[:min(len(c.Values), 50)]})
+	}
+	return list
+}
+
+// ColumnInfo is what a column of events holds.
+type ColumnInfo struct {
+	Name   string   `json:"name"`
+	Kind   string   `json:"kind"`
+	Values []string `json:"values,omitempty"` // of categories, the most frequent first
+}
