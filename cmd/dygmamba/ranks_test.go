@@ -128,7 +128,8 @@ func TestKilledRanks(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(length/8 + time.Duration(rand.Int64N(int64(length)/2)))
+		// all of them together are to last as long as the training, besides the time that a start takes
+		time.Sleep(500*time.Millisecond + time.Duration(rand.Int64N(int64(length)/int64(kills))))
 		if victim := pickRank(cmd.Process.Pid); victim > 0 {
 			syscall.Kill(victim, syscall.SIGKILL)
 			done++
