@@ -170,6 +170,12 @@ func (l *Listener) Answer() {
 // Phase says what the server does before it takes the port.
 func (l *Listener) Phase(what string) { l.phase.Store(&what) }
 
+// Use lets a server answer all requests from now on.
+func (l *Listener) Use(s *Server) {
+	l.Answer()
+	l.server.Store(s)
+}
+
 // Close closes the port.
 func (l *Listener) Close() error {
 	if l.health != nil {
@@ -214,8 +220,7 @@ func (l *Listener) handleHealth(w http.ResponseWriter, r *http.Request) {
 // Serve answers requests until ctx ends. Then it drains: /readyz says so, and whoever is connected is still answered.
 // Last it waits for the running requests.
 func (s *Server) Serve(ctx context.Context, l *Listener) error {
-	l.Answer()
-	l.server.Store(s)
+	l.Use(s)
 	select {
 	case err := <-l.ended:
 		return fmt.Errorf("serve: %w", err)

@@ -76,11 +76,11 @@ func TestRemovedAsNeverImported(t *testing.T) {
 			program(t, args...).want(t, 0)
 		}
 		write("all.csv", rows)
-		var gone, ids []string
+		var ids []string
 		var left [][]string
 		for _, row := range rows {
 			if row[6] != "" && rng.IntN(3) == 0 {
-				gone, ids = append(gone, row[6]), append(ids, row[6])
+				ids = append(ids, row[6])
 			} else {
 				left = append(left, row)
 			}

@@ -19,7 +19,7 @@ func TestEvalUsage(t *testing.T) {
 		{"--model edgebank", "--data is missing"},
 		{"--model edgebank --data s1 --setting both", `--setting is "both", must be transductive, inductive or all`},
 		{"--model edgebank --data s1 --negatives hard",
-			`--negatives is "hard", must be random, historical, inductive, all or time`},
+			`--negatives is "hard", must be random, historical, inductive, all, time or kind`},
 		{"--model edgebank --data s1 --sampling mine", `--sampling is "mine", must be reference or native`},
 		{"--model edgebank --data s1 --metric-aggregation sum", "must be batch-mean or global"},
 		{"--model edgebank --data s1 --num-negatives 0", "--num-negatives is 0"},

@@ -201,6 +201,7 @@ func (s *serving) run(ctx context.Context, a *app) error {
 	server := started.server
 	defer started.close()
 	defer s.reloads(ctx, a, server, port)()
+	port.Use(server) // before anybody is told
 	fmt.Fprintln(a.err, "listening on "+port.URL())
 	if err := serve.Notify("READY=1"); err != nil {
 		o.Logger.Warn("tell systemd: " + err.Error())
