@@ -171,3 +171,30 @@ func TestFitCorrection(t *testing.T) {
 		t.Errorf("nothing was asked about: %+v", none)
 	}
 }
+
+// Where sources act for three days and then leave, the rate of one that has been silent for four days is near zero.
+func TestRateFallsForSourcesThatLeft(t *testing.T) {
+	gen, log := rng.New(4, "leaving"), event.NewLog(0)
+	const lifetime, every = 3 * day, day / 2 // a new source begins every half day
+	for at := 0.0; at < 30*day; at -= math.Log(1-gen.Float64()) * 300 {
+		newest := int(at / every)
+		u := newest - gen.Below(int(lifetime/every))
+		if u >= 0 {
+			log.Append(event.Event{Src: event.Node(1 + u), Dst: 100, Time: at})
+		}
+	}
+	all := log.All()
+	m, err := Fit(context.Background(), all, all.Len()*7/10, all.Len()*85/100, Clock{Span: 20 * day, Day: day},
+		FitOptions{Trees: 40, Rows: 4000, Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const now = 29 * day
+	s, ask := NewWalk(all, m).Before(now), NewAsker(m)
+	active, left := event.Node(1+int(now/every)-2), event.Node(1+int(now/every)-14) // begun one and seven days ago
+	here, gone := ask.Forecast(s, active, now, day), ask.Forecast(s, left, now, day)
+	if !(gone.Now < here.Now/20) || !(gone.Within(day).Probability < 0.5*here.Within(day).Probability) {
+		t.Errorf("rates a day: %v of a source that is active, %v of one that left; within a day %v and %v",
+			here.Now*day, gone.Now*day, here.Within(day).Probability, gone.Within(day).Probability)
+	}
+}
