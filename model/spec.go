@@ -1,0 +1,100 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dygmamba/dygmamba/protocol"
+)
+
+// Spec is a complete configuration: it suffices to build the model again.
+type Spec struct {
+	Preset   string         `json:"preset"`
+	Order    protocol.Order `json:"order,omitempty"` // of a model that remembers
+	Task     protocol.Task  `json:"task,omitempty"`  // "" is link prediction
+	Config   any            `json:"config"`          // a pointer to the factory's kind of configuration
+	Training Training       `json:"training"`
+}
+
+// Notes are what a user should know about the configuration, one line each.
+func (s Spec) Notes() []string {
+	if n, ok := s.Config.(interface{ Notes() []string }); ok {
+		return n.Notes()
+	}
+	return nil
+}
+
+// Check says what is wrong with the configuration: a number out of its bounds, or what does not go together.
+func (s Spec) Check() error {
+	for _, c := range []any{s.Config, s.Training} {
+		if err := checkBounds(c); err != nil {
+			return err
+		}
+		if c, ok := c.(interface{ Check() error }); ok {
+			if err := c.Check(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Conditions are what scores depend on beside what happened before their own time, one line each. Results carry them.
+func (s Spec) Conditions() []string {
+	var list []string
+	if c, ok := s.Config.(interface{ Conditions() []string }); ok {
+		list = c.Conditions()
+	}
+	if s.Order == protocol.Arrival {
+		list = append(list, "memory in the order of arrival: earlier batches of the same instant are seen")
+	}
+	return list
+}
+
+// Dropout is the rate that a configuration's models drop at, 0 where they have none.
+func Dropout(s Spec) float64 {
+	for _, x := range Settings(s.Config) {
+		if rate, ok := x.Value.(float64); ok && x.Key == "dropout" {
+			return rate
+		}
+	}
+	return 0
+}
+
+// LinkSplit says whether a model of the task "next" learns on the split of links, in which nodes are hidden.
+func (s Spec) LinkSplit() bool {
+	for _, x := range Settings(s.Config) {
+		if on, ok := x.Value.(bool); ok && x.Key == "link_split" {
+			return on
+		}
+	}
+	return false
+}
+
+// Brief is the settings in a few words.
+func (s Spec) Brief() string {
+	if c, ok := s.Config.(interface{ Brief() string }); ok {
+		return c.Brief()
+	}
+	var words []string
+	for _, x := range Settings(s.Config) {
+		words = append(words, fmt.Sprintf("%s %v", x.Key, x.Value))
+	}
+	return strings.Join(words, ", ")
+}
+
+// Kinds is how many kinds of events models of the configuration tell apart.
+func (s Spec) Kinds() Kinds {
+	if t, ok := s.Config.(interface{ TellsKinds() Kinds }); ok {
+		return t.TellsKinds()
+	}
+	return 0
+}
+
+// AsPublished says whether the configuration is of a preset that does what a published program or paper did.
+func (s Spec) AsPublished() bool { return asPublished(s.Preset) }
+
+// asPublished says whether a preset does what a published program or paper did, and no more.
+func asPublished(preset string) bool {
+	return preset == "released" || preset == "paper" || strings.HasPrefix(preset, "paper-")
+}
