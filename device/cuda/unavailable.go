@@ -10,6 +10,7 @@ import (
 
 // Options says how to open the GPU.
 type Options struct {
+	GPU  int  // which of them, from 0
 	TF32 bool // let matrix products round their operands to TF32
 }
 
