@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/model"
@@ -32,11 +33,21 @@ func TestAnotherModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// It asks for all that this module asks for: the go command then needs no other module, which a fresh machine does
+	// not have.
 	const module = "github.com/dygmamba/dygmamba"
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, own := strings.CutPrefix(string(mod), "module "+module)
+	if !own {
+		t.Fatalf("go.mod begins with %.40q, want its module line", mod)
+	}
 	for name, text := range map[string]string{
 		"go.sum": string(sums),
-		"go.mod": fmt.Sprintf("module example.com/toy\n\ngo 1.26.0\n\nrequire %s v0.0.0\n\nreplace %s => %q\n",
-			module, module, root),
+		"go.mod": fmt.Sprintf("module example.com/toy%s\nrequire %s v0.0.0\n\nreplace %s => %q\n",
+			text, module, module, root),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
