@@ -6,6 +6,7 @@ import (
 
 	"github.com/dygmamba/dygmamba/grad"
 	"github.com/dygmamba/dygmamba/internal/memory"
+	"github.com/dygmamba/dygmamba/internal/tally"
 	"github.com/dygmamba/dygmamba/nn"
 	"github.com/dygmamba/dygmamba/sample"
 	"github.com/dygmamba/dygmamba/tensor"
@@ -17,8 +18,9 @@ type Base struct {
 	Node, Edge *nn.Features // once they are open
 	params     *nn.Params
 	head       Head
-	kinds      Kinds     // that queries tell apart
-	floats     []float32 // used again by the next batch
+	kinds      Kinds        // that queries tell apart
+	tally      *tally.Kinds // counts of kinds before a query; nil: none
+	floats     []float32    // used again by the next batch
 }
 
 // Declared is a model whose parameters have names and shapes. They get memory and initial values before Open.
@@ -41,26 +43,48 @@ func (b *Base) SetHead(h Head) { b.head = h }
 
 // MergeHead sets the usual head over this many numbers, under the name that it has in the reference programs.
 func (b *Base) MergeHead(inputs, width int) {
-	b.MergeHeadOf(inputs, width, 0)
+	b.MergeHeadOf(inputs, width, 0, false)
 }
 
-// MergeHeadOf is MergeHead for a model whose queries tell this many kinds of events apart.
-func (b *Base) MergeHeadOf(inputs, width int, kinds Kinds) {
+// MergeHeadOf is MergeHead for a model whose queries tell this many kinds of events apart, and, where they are counted,
+// how often each was before.
+func (b *Base) MergeHeadOf(inputs, width int, kinds Kinds, counted bool) {
 	b.kinds = kinds
-	b.head = Merge{nn.NewMerge(b.params.In("1"), inputs+kinds.Width(), width, 1), kinds.Width()}
+	told := kinds.Width()
+	if counted && kinds > 0 {
+		b.tally = new(tally.Kinds)
+		told += tally.Width
+	}
+	b.head = Merge{nn.NewMerge(b.params.In("1"), inputs+told, width, 1), told}
 }
 
-// KindsAsked uploads which kinds the queries of a batch ask about: [n, Width of the kinds], nil where none are told
-// apart.
+// WithTally is a plan that also asks for counts of kinds, where the head wants them.
+func (b *Base) WithTally(p sample.Plan) sample.Plan {
+	if b.tally != nil {
+		p.Extras = append(p.Extras, b.tally)
+	}
+	return p
+}
+
+// KindsAsked uploads which kinds the queries of a batch ask about, and how often these were before: [n, inputs of the
+// head], nil where none are told apart.
 func (b *Base) KindsAsked(tp *grad.Tape, batch *sample.Batch) *tensor.Tensor {
 	if b.kinds == 0 {
 		return nil
 	}
-	n, width := len(batch.Queries), b.kinds.Width()
+	n, own := len(batch.Queries), b.kinds.Width()
+	width := own
+	if b.tally != nil {
+		width += tally.Width
+	}
 	b.floats = slices.Grow(b.floats[:0], n*width)[:n*width]
 	clear(b.floats)
 	for i, q := range batch.Queries {
-		b.kinds.Put(q.Kind, b.floats[i*width:(i+1)*width])
+		row := b.floats[i*width : (i+1)*width]
+		b.kinds.Put(q.Kind, row[:own])
+		if b.tally != nil {
+			copy(row[own:], tally.In(batch).X[i*tally.Width:(i+1)*tally.Width])
+		}
 	}
 	return tp.Floats(b.floats, n, width)
 }

@@ -32,6 +32,8 @@ type Config struct {
 
 	// Kinds come from the data, and are left out where events have none: older configurations keep their bytes.
 	Kinds int `json:"kinds,omitempty" in:"[0,1000]" about:"kinds of events that histories and queries tell"`
+	// KindCounts is on for data with kinds; older configurations do without.
+	KindCounts bool `json:"kind_counts,omitempty" about:"queries also tell how often their kind was before"`
 }
 
 // Default is the released program's configuration for a data set it has no better one for.

@@ -38,7 +38,7 @@ func factory(variant, summary string) model.Factory {
 		Title:   "DyGMamba",
 		Summary: summary, Default: c, Presets: presets, Prefer: prefer, Shapes: fromTensors,
 		Imported: func(c *Config) { c.ExactTimes = true },
-		Fit:      func(c *Config, data model.Data) { c.Kinds = data.Kinds },
+		Fit:      func(c *Config, data model.Data) { c.Kinds, c.KindCounts = data.Kinds, data.Kinds > 1 },
 		Lighter:  "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
 		Declare:  declare,
 	})
@@ -102,7 +102,7 @@ func declare(c Config, seed uint64) model.Declared {
 	if c.Variant == "c" || c.Variant == "d" {
 		m.channelwise = nn.NewLinear(s.In("selection_layer"), width, width)
 	}
-	m.MergeHeadOf(inputs, c.NodeDim, c.TellsKinds())
+	m.MergeHeadOf(inputs, c.NodeDim, c.TellsKinds(), c.KindCounts)
 	m.FreezeTime(c.FreezeTime)
 	return m
 }
@@ -145,7 +145,7 @@ func (m *Model) declareFeedForward(s nn.Scope, width int) {
 func (m *Model) Open(env model.Env) error { return m.input.open(env, m.cfg) }
 
 // Plan asks for the latest neighbours of both nodes, how often they occur, and the pair's own gaps.
-func (m *Model) Plan() sample.Plan { return m.cfg.Plan() }
+func (m *Model) Plan() sample.Plan { return m.WithTally(m.cfg.Plan()) }
 
 // Shape tells steps apart between which a table of features has moved.
 func (m *Model) Shape(*sample.Batch) uint64 { return m.input.Moves() }

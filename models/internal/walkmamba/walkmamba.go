@@ -27,7 +27,9 @@ var Factory = model.Make(model.Kind[Config]{
 	Title:   "WalkMamba",
 	Summary: "state space models over histories, walks, roles and directions (WalkMamba)",
 	Default: Default, Presets: presets, Prefer: preferred, Shapes: fromTensors,
-	Fit:     func(c *Config, data model.Data) { c.Span, c.Kinds = data.Span, data.Kinds },
+	Fit: func(c *Config, data model.Data) {
+		c.Span, c.Kinds, c.KindCounts = data.Span, data.Kinds, data.Kinds > 1
+	},
 	Bound:   bound,
 	Lighter: "a shorter max_input_sequence_length, a larger patch_size or a smaller channel_embedding_dim",
 	Declare: declare,
@@ -118,7 +120,7 @@ func declare(c Config, seed uint64) model.Declared {
 	if m.hasPair() {
 		inputs += c.NodeDim
 	}
-	m.MergeHeadOf(inputs, c.NodeDim, c.TellsKinds())
+	m.MergeHeadOf(inputs, c.NodeDim, c.TellsKinds(), c.KindCounts)
 	return m
 }
 
@@ -168,7 +170,7 @@ func (m *Model) Plan() sample.Plan {
 	if m.cfg.asksWalks() {
 		p.Extras = []sample.Extra{m.walks}
 	}
-	return p
+	return m.WithTally(p)
 }
 
 // Shape tells steps apart between which a table has moved, or that upload another number of walk vectors.
