@@ -35,7 +35,12 @@ type Partner struct {
 // random or rows are as long as the longest of their batch. On the CPU it is the same to the last digit.
 func (p *Predictor) Rank(ctx context.Context, src event.Node, at event.Time, candidates []event.Node, k int,
 ) ([]Partner, error) {
-	found, err := p.ranking(ctx, src, at, candidates, k, false)
+	return p.RankOf(ctx, Query{Src: src, Time: at}, candidates, k)
+}
+
+// RankOf is Rank for the source, time and kind of a query; its destination is not looked at.
+func (p *Predictor) RankOf(ctx context.Context, q Query, candidates []event.Node, k int) ([]Partner, error) {
+	found, err := p.ranking(ctx, q, candidates, k, false)
 	return found.Partners, err
 }
 
@@ -52,12 +57,18 @@ type Ranking struct {
 // depends on the events before the time alone, so that a server finds the same.
 func (p *Predictor) Best(ctx context.Context, src event.Node, at event.Time, candidates []event.Node, k int,
 ) (Ranking, error) {
-	return p.ranking(ctx, src, at, candidates, k, k > 0)
+	return p.BestOf(ctx, Query{Src: src, Time: at}, candidates, k)
+}
+
+// BestOf is Best for the source, time and kind of a query; its destination is not looked at.
+func (p *Predictor) BestOf(ctx context.Context, q Query, candidates []event.Node, k int) (Ranking, error) {
+	return p.ranking(ctx, q, candidates, k, k > 0)
 }
 
 // ranking finds the best k candidates, of a short list where that is allowed.
-func (p *Predictor) ranking(ctx context.Context, src event.Node, at event.Time, candidates []event.Node, k int,
-	short bool) (found Ranking, err error) {
+func (p *Predictor) ranking(ctx context.Context, q Query, candidates []event.Node, k int, short bool,
+) (found Ranking, err error) {
+	src, at := q.Src, q.Time
 	if p.spec.Task == protocol.NodeClassification {
 		return found, fmt.Errorf("%w: %s was trained to tell labels of nodes, want a model of links", ErrNoRank, p.name)
 	}
@@ -78,7 +89,7 @@ func (p *Predictor) ranking(ctx context.Context, src event.Node, at event.Time, 
 		return found, nil
 	}
 	ask := func([]int) (err error) {
-		found.Partners, err = p.rank(ctx, src, at, candidates, k, short)
+		found.Partners, err = p.rank(ctx, q, candidates, k, short)
 		return err
 	}
 	if p.stream == nil {
@@ -126,20 +137,19 @@ func (p *Predictor) countMeetings(src event.Node, at event.Time, partners []Part
 }
 
 // rank scores candidates with the model as it is now: all of them, or those of a short list for the best k.
-func (p *Predictor) rank(ctx context.Context, src event.Node, at event.Time, candidates []event.Node, k int, short bool,
-) ([]Partner, error) {
+func (p *Predictor) rank(ctx context.Context, of Query, candidates []event.Node, k int, short bool) ([]Partner, error) {
 	list := make([]Partner, 0, len(candidates))
 	add := func(n event.Node, logit float32) {
 		list = append(list, Partner{Node: n, Logit: logit, Probability: p.Probability(logit)})
 	}
 	if !short {
-		logits, err := p.rankAlike(ctx, src, at, candidates)
+		logits, err := p.rankAlike(ctx, of, candidates)
 		for i, x := range logits {
 			add(candidates[i], x)
 		}
 		return list, err
 	}
-	q := shortlist.Question{Past: p.view(), Src: src, At: at, Candidates: candidates, Best: k}
+	q := shortlist.Question{Past: p.view(), Src: of.Src, At: of.Time, Candidates: candidates, Best: k}
 	for _, d := range p.model.Plan().Draws {
 		q.Reads = max(q.Reads, d.Neighbors)
 	}
@@ -151,7 +161,7 @@ func (p *Predictor) rank(ctx context.Context, src event.Node, at event.Time, can
 			for i, place := range places {
 				nodes[i] = candidates[place]
 			}
-			return p.rankAlike(ctx, src, at, nodes)
+			return p.rankAlike(ctx, of, nodes)
 		})
 	})
 	for _, a := range asked {
@@ -169,19 +179,19 @@ func (p *Predictor) LogitsNow(ctx context.Context, src event.Node, at event.Time
 			return nil, err
 		}
 	}
-	return p.rankAlike(ctx, src, at, candidates)
+	return p.rankAlike(ctx, Query{Src: src, Time: at}, candidates)
 }
 
 // rankAlike scores candidates in an order of its own: that of how much they have done. Rows of one batch are then
 // alike, and a model that computes what is equal only once has the least to do.
-func (p *Predictor) rankAlike(ctx context.Context, src event.Node, at event.Time, candidates []event.Node,
-) ([]float32, error) {
+func (p *Predictor) rankAlike(ctx context.Context, of Query, candidates []event.Node) ([]float32, error) {
+	src, at := of.Src, of.Time
 	plan, sided := p.scorer.SidedPlan()
 	plan.Alone, plan.ByCall = true, false // what follows sees to it that no candidate matters to another
 	order, lengths := p.byLength(plan, at, candidates)
 	qs := make([]Query, len(order))
 	for i, c := range order {
-		qs[i] = Query{Src: src, Dst: candidates[c], Time: at}
+		qs[i] = Query{Src: src, Dst: candidates[c], Time: at, Kind: of.Kind}
 	}
 	size := 2 * p.spec.Training.BatchSize // a step of training has as many: events and what did not happen
 	parts, score := slices.Chunk(qs, size), p.scorer.ScoreAlike

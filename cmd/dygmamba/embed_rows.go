@@ -87,24 +87,28 @@ func subjectOf(set *dataset.Set, q predict.Query, node, partner string) subject 
 	return s
 }
 
-// moment is when nodes are embedded: right after the last event unless someone says when. Where times are dates that is
-// the next whole second.
+// moment is when nodes are embedded: right after the last event unless someone says when.
 func (e *embedding) moment(set *dataset.Set) (event.Time, error) {
 	if !e.timed {
-		if set.Log.Len() == 0 {
-			return 0, nil
-		}
-		last := slices.Max(set.Log.All().Time)
-		if set.TimeFormat == dataset.TimeDate {
-			return math.Floor(last) + 1, nil
-		}
-		return math.Nextafter(last, math.Inf(1)), nil
+		return afterAll(set), nil
 	}
 	at, err := set.Clock().Parse(e.at)
 	if err != nil {
 		return 0, usagef("--at: %v", err)
 	}
 	return at, nil
+}
+
+// afterAll is right after the last event: where times are dates, the next whole second.
+func afterAll(set *dataset.Set) event.Time {
+	if set.Log.Len() == 0 {
+		return 0
+	}
+	last := slices.Max(set.Log.All().Time)
+	if set.TimeFormat == dataset.TimeDate {
+		return math.Floor(last) + 1
+	}
+	return math.Nextafter(last, math.Inf(1))
 }
 
 // findNode finds a node by name, a source before a destination where these are named apart.

@@ -117,11 +117,11 @@ func (p *prediction) run(ctx context.Context, a *app, o *openedRun) error {
 	model.Top, model.CurvePoints, p.probability = p.top, p.moments, model.Probability
 	by := answeredBy{model.Model(), o.files[0], p.set.Name, o.dev.Name()}
 	p.doc = predictDoc{answeredBy: by, Queries: len(p.questions)}
-	if p.rank.asked {
-		return p.rank.run(ctx, a, p, model, progress)
-	}
 	if err := p.askKinds(model.Spec().Training.ByKind()); err != nil {
 		return err
+	}
+	if p.rank.asked {
+		return p.rank.run(ctx, a, p, model, progress)
 	}
 	p.doc.Queries, p.doc.Unknown = len(p.questions), p.unknown(model)
 	p.doc.Unknown.warn(a)

@@ -22,7 +22,7 @@ func (p *prediction) askKinds(byKind bool) error {
 	switch {
 	case !byKind && p.kind != "":
 		return usagef("--kind %s: the model was not trained with --task %s", p.kind, taskKind)
-	case !byKind || p.rank.asked:
+	case !byKind:
 		return nil
 	case p.kind != "":
 		kind := p.set.Kind(p.kind)
@@ -36,6 +36,9 @@ func (p *prediction) askKinds(byKind bool) error {
 		return nil
 	case p.table != nil && slices.ContainsFunc(p.extra, p.isKindColumn):
 		return p.asker.AskKinds(p.queries, p.table) // the questions are those of the table
+	case p.rank.asked:
+		return usagef("--best needs --kind, or a column %s in --queries: the model was trained with --task %s",
+			kindColumn, taskKind)
 	}
 	var all []queries.Question
 	for _, q := range p.questions {

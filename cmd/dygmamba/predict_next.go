@@ -95,6 +95,8 @@ func (p *prediction) runNext(ctx context.Context, a *app, o *openedRun, progress
 	switch {
 	case p.why != "" || p.plot != "":
 		return usagef("a model of the task next does not explain pairs; --surprise gives reasons")
+	case p.rank.every.asked:
+		return usagef("--all is for models of links: ask a model of the task next with --queries")
 	case p.rank.candidates != "":
 		return usagef("--candidates is for models of links: the shares of a model of the task next are among all " +
 			"destinations")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/queries"
 	"github.com/dygmamba/dygmamba/internal/term"
@@ -21,6 +22,7 @@ type ranking struct {
 	candidates string // --candidates
 	exact      bool   // --exact
 	asked      bool
+	every      everySource
 
 	nodes []event.Node          // nil: all that were destinations
 	names map[event.Node]string // of candidates from a file
@@ -35,12 +37,19 @@ func (r *ranking) add(cmd *cobra.Command) {
 		"with --best: `file` with one name per line, or with a column i (default: all destinations before ts)")
 	flags.BoolVar(&r.exact, "exact", false,
 		"with --best: score every candidate (default: of many, score those that are likely to be among the best)")
+	r.every.add(cmd)
 }
 
 func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 	given := cmd.Flags().Changed
 	r.asked = given("best")
 	p.alone = given("u") || given("ts")
+	if err := r.every.check(cmd, p); err != nil {
+		return err
+	}
+	if r.every.asked {
+		p.alone = true // but for the source
+	}
 	switch {
 	case !r.asked && r.candidates != "":
 		return usagef("--candidates needs --best, the number of partners to return")
@@ -58,7 +67,7 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 		return usagef("--queries is missing: want a file with the columns u and ts, or --u and --ts for a single query")
 	case p.queries != "" && p.alone:
 		return usagef("--queries cannot be used with --u and --ts")
-	case p.alone && !(given("u") && given("ts")):
+	case p.alone && !r.every.asked && !(given("u") && given("ts")):
 		return usagef("a single query needs both --u and --ts")
 	case p.queries == "-" && r.candidates == "-":
 		return usagef("--queries and --candidates cannot both be standard input")
@@ -67,14 +76,16 @@ func (r *ranking) check(cmd *cobra.Command, p *prediction) error {
 }
 
 func (r *ranking) read(ctx context.Context, a *app, p *prediction, ask *queries.Reader) (err error) {
-	if p.alone {
+	if r.every.asked {
+		err = r.every.read(p, p.set)
+	} else if p.alone {
 		var q queries.Question
 		q, err = ask.OneSource("command line", p.single.u, p.single.ts)
 		p.questions = []queries.Question{q}
 	} else {
 		var t queries.Table
 		t, err = ask.ReadSources(ctx, p.queries, a.in, p.form)
-		p.questions, p.extra = t.Questions, t.Extra
+		p.questions, p.extra, p.table, p.asker = t.Questions, t.Extra, &t, ask
 	}
 	if err != nil || r.candidates == "" {
 		return err
@@ -93,11 +104,14 @@ func (r *ranking) run(ctx context.Context, a *app, p *prediction, model *predict
 ) error {
 	r.doc = rankDoc{answeredBy: p.doc.answeredBy, Questions: len(p.questions), Unknown: p.unknown(model)}
 	r.doc.Unknown.warn(a)
+	if r.every.asked {
+		return r.every.run(ctx, a, p, model, progress)
+	}
 	rankings := make([]rankingDoc, len(p.questions))
 	done := 0
 	for _, i := range inTime(p.questions) { // a model that remembers goes through its past once
 		q := p.questions[i]
-		found, err := r.rank(ctx, model, q.Src, q.Time)
+		found, err := r.rank(ctx, model, q.Query)
 		if errors.Is(err, predict.ErrNoRank) {
 			return usagef("%v", err)
 		}
@@ -113,12 +127,11 @@ func (r *ranking) run(ctx context.Context, a *app, p *prediction, model *predict
 }
 
 // rank finds the best partners of a source.
-func (r *ranking) rank(ctx context.Context, model *predict.Predictor, src event.Node, at event.Time,
-) (predict.Ranking, error) {
+func (r *ranking) rank(ctx context.Context, model *predict.Predictor, q predict.Query) (predict.Ranking, error) {
 	if !r.exact {
-		return model.Best(ctx, src, at, r.nodes, r.best)
+		return model.BestOf(ctx, q, r.nodes, r.best)
 	}
-	all, err := model.Rank(ctx, src, at, r.nodes, 0)
+	all, err := model.RankOf(ctx, q, r.nodes, 0)
 	return predict.Ranking{Partners: all[:min(r.best, len(all))], Candidates: len(all), Scored: len(all)}, err
 }
 
@@ -139,13 +152,17 @@ func (r *ranking) rankingDoc(p *prediction, q queries.Question, found predict.Ra
 		Extra: p.extraOf(q), extra: q.Extra}
 	doc.Items = make([]itemDoc, len(found.Partners))
 	for i, x := range found.Partners {
-		name, ok := r.names[x.Node]
-		if !ok {
-			name = p.set.Names.Name(x.Node)
-		}
-		doc.Items[i] = itemDoc{name, x.Logit, x.Probability, x.Meetings}
+		doc.Items[i] = itemDoc{r.name(p.set, x.Node), x.Logit, x.Probability, x.Meetings}
 	}
 	return doc
+}
+
+// name is what a candidate is called.
+func (r *ranking) name(set *dataset.Set, n event.Node) string {
+	if name, ok := r.names[n]; ok {
+		return name
+	}
+	return set.Names.Name(n)
 }
 
 // finish writes the file, then says what there is to say.

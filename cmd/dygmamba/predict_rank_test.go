@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/dygmamba/dygmamba/dataset"
@@ -52,6 +54,105 @@ func TestRankOne(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, text.out)
 		}
 	}
+}
+
+// allArgs rank for all sources of the small run.
+func allArgs(t *testing.T, out string, more ...string) []string {
+	return append([]string{"predict", "--run", trainedRun(t).run, "--device", "cpu", "--best", "3", "--all",
+		"--out", out}, more...)
+}
+
+// TestRankAll: the table of all sources has what each has when it is asked about alone, as CSV and as Parquet.
+func TestRankAll(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "best.csv")
+	var doc allDoc
+	got := program(t, allArgs(t, out, "--ts", "500", "--json")...).want(t, exitDone)
+	if err := json.Unmarshal([]byte(got.out), &doc); err != nil || doc.Sources == 0 || doc.Rows != 3*doc.Sources ||
+		doc.Rate <= 0 {
+		t.Fatalf("%v in %s", err, got.out)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	const columns = "u,ts,place,i,logit,probability,meetings"
+	if err != nil || len(rows) != 1+doc.Rows || strings.Join(rows[0], ",") != columns {
+		t.Fatalf("%v, %d rows in %s", err, len(rows), text)
+	}
+	var lines []string
+	for i := 1; i < len(rows); i += 3 {
+		lines = append(lines, rows[i][0]+",500")
+	}
+	one := program(t, "predict", "--run", trainedRun(t).run, "--device", "cpu", "--best", "3", "--queries",
+		queryFile(t, append([]string{"u,ts"}, lines...)...)).want(t, exitDone)
+	if one.out != string(text) {
+		t.Errorf("asked by source:\n%s\nof all:\n%s", one.out, text)
+	}
+	if _, err := os.Stat(out + ".partial"); err == nil {
+		t.Error("the journal is left")
+	}
+	other := filepath.Join(dir, "best.parquet")
+	program(t, allArgs(t, other, "--ts", "500")...).want(t, exitDone).shows(t, "sources per second")
+	if info, err := os.Stat(other); err != nil || info.Size() == 0 {
+		t.Errorf("Parquet: %v", err)
+	}
+}
+
+// TestRankAllResumes: what was interrupted is continued, to the same bytes, by the same question alone.
+func TestRankAllResumes(t *testing.T) {
+	dir := t.TempDir()
+	whole, out := filepath.Join(dir, "whole.csv"), filepath.Join(dir, "best.csv")
+	program(t, allArgs(t, whole)...).want(t, exitDone)
+	interrupted := func(steps int, more ...string) result {
+		ctx := &shortLived{Context: t.Context()}
+		ctx.left.Store(int64(steps))
+		return programIn(ctx, "", allArgs(t, out, append(more, "--json")...)...)
+	}
+	steps := 1
+	for ; steps < 1000; steps++ { // until something is in the journal
+		interrupted(steps, "--resume").want(t, exitInterrupted)
+		if info, err := os.Stat(out + ".partial"); err == nil && info.Size() > 400 {
+			break
+		}
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("an interrupted command leaves a file that looks whole")
+	}
+	program(t, allArgs(t, out)...).want(t, exitUsage, "--resume")
+	program(t, allArgs(t, out, "--resume", "--exact")...).want(t, exitUsage, "other settings")
+	var doc allDoc
+	got := program(t, allArgs(t, out, "--resume", "--json")...).want(t, exitDone)
+	if err := json.Unmarshal([]byte(got.out), &doc); err != nil || doc.Continued == 0 || doc.Sources <= doc.Continued {
+		t.Errorf("%v in %s", err, got.out)
+	}
+	a, _ := os.ReadFile(whole)
+	b, _ := os.ReadFile(out)
+	if len(a) == 0 || string(a) != string(b) {
+		t.Errorf("continued:\n%s\nat once:\n%s", b, a)
+	}
+}
+
+func TestRankAllRefuses(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "best.csv")
+	for _, more := range [][]string{{"--u", "u1"}, {"--queries", out}, {"--out", ""}, {"--ts", "noon"}} {
+		program(t, allArgs(t, out, more...)...).want(t, exitUsage)
+	}
+	program(t, "predict", "--run", trainedRun(t).run, "--all", "--out", out).want(t, exitUsage, "--best")
+}
+
+// shortLived is a context that ends when it was asked often enough whether it has.
+type shortLived struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (s *shortLived) Err() error {
+	if s.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
 }
 
 // Before anything happened there is nobody to rank.

@@ -72,7 +72,7 @@ func gather(q Question) *facts {
 	parallel.Ranges(n, part, func(part, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			h := q.Past.Before(q.Candidates[i], q.At)
-			f.often[i] = float32(math.Log1p(float64(h.Len())) / 5)
+			f.often[i] = float32(logTwo(1+float64(h.Len())) * math.Ln2 / 5)
 			latest := h.Last(read).Node
 			f.held[i], f.other[i] = float32(len(latest))/float32(read), float32(distinct(latest))/float32(read)
 			shared[i] = uint8(recent.count(latest))
@@ -128,7 +128,16 @@ func (p *partners) count(list []event.Node) (n int) {
 
 // logAge is an age between 0 and 1, 1 for one that is not known.
 func logAge(age, unit float64) float64 {
-	return min(1, math.Log1p(age/unit)/math.Log1p(ageRange))
+	const most = 19.931570012018494 // binary logarithm of 1 + ageRange
+	return min(1, logTwo(1+age/unit)/most)
+}
+
+// logTwo is about the binary logarithm of a number from 1 on, by at most 0.01 off: continuous, growing, and several
+// times as fast as the exact one, of which a ranking would need six for each candidate.
+func logTwo(x float64) float64 {
+	bits := math.Float64bits(x)
+	part := math.Float64frombits(bits&(1<<52-1)|1023<<52) - 1 // of the way to the next power of two
+	return float64(int(bits>>52)-1023) + part + 0.3466*part*(1-part)
 }
 
 // distinct counts different nodes of a short list.

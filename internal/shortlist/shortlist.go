@@ -126,10 +126,6 @@ func (s *search) next() []int {
 		return s.others()
 	}
 	kth := s.kth()
-	type chance struct {
-		place int
-		share float64
-	}
 	var list []chance
 	missing := 0.0
 	var scale [2]float64
@@ -149,14 +145,78 @@ func (s *search) next() []int {
 	if missing < mayMiss*float64(s.Best) && s.rounds > 1 { // errors of the fit itself are no proof
 		return nil
 	}
-	slices.SortFunc(list, func(a, b chance) int {
-		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.place, b.place))
-	})
-	var places []int
-	for _, c := range list[:min(len(list), max(least, len(s.list)/growth))] {
-		places = append(places, c.place)
+	list = highest(list, max(least, len(s.list)/growth))
+	places := make([]int, len(list))
+	for i, c := range list {
+		places[i] = c.place
 	}
 	return places
+}
+
+// chance is how likely a candidate is among the best.
+type chance struct {
+	place int
+	share float64
+}
+
+// highest are the n highest chances, in any order. Of equal ones the first places count.
+func highest(list []chance, n int) []chance {
+	if len(list) <= n {
+		return list
+	}
+	shares := make([]float64, len(list))
+	for i, c := range list {
+		shares[i] = c.share
+	}
+	least := nthHighest(shares, n)
+	above := 0
+	for _, c := range list {
+		if c.share > least {
+			above++
+		}
+	}
+	equal, kept := n-above, list[:0]
+	for _, c := range list { // by place
+		switch {
+		case c.share > least:
+			kept = append(kept, c)
+		case c.share == least && equal > 0:
+			kept = append(kept, c)
+			equal--
+		}
+	}
+	return kept
+}
+
+// nthHighest is the nth highest of numbers, counted from 1. It changes their order.
+func nthHighest(list []float64, n int) float64 {
+	lo, hi, want := 0, len(list)-1, n-1
+	for lo < hi {
+		pivot := list[lo+(hi-lo)/2]
+		i, j := lo, hi
+		for i <= j {
+			for list[i] > pivot {
+				i++
+			}
+			for list[j] < pivot {
+				j--
+			}
+			if i <= j {
+				list[i], list[j] = list[j], list[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case want <= j:
+			hi = j
+		case want >= i:
+			lo = i
+		default:
+			return list[want]
+		}
+	}
+	return list[want]
 }
 
 // measure compares scores with what was estimated before they were known, in the first round with the fit itself.

@@ -176,6 +176,39 @@ func TestEstimateIsTheRow(t *testing.T) {
 	}
 }
 
+// TestHighest keeps what sorting would, ties too.
+func TestHighest(t *testing.T) {
+	gen := rng.New(1, "chances")
+	for _, n := range []int{1, 2, 5, 50, 400} {
+		var list []chance
+		for i := range 300 {
+			list = append(list, chance{i, float64(gen.Below(40))})
+		}
+		want := slices.Clone(list)
+		slices.SortStableFunc(want, func(a, b chance) int { return int(b.share - a.share) })
+		want = want[:min(n, len(want))]
+		slices.SortFunc(want, func(a, b chance) int { return a.place - b.place })
+		if got := highest(list, n); !slices.Equal(got, want) {
+			t.Errorf("the highest %d are %v, want %v", n, got, want)
+		}
+	}
+}
+
+// TestLogTwo is near the exact logarithm and grows.
+func TestLogTwo(t *testing.T) {
+	before := -1.0
+	for x := 1.0; x < 1e7; x *= 1.003 {
+		got := logTwo(x)
+		if math.Abs(got-math.Log2(x)) > 0.01 || got <= before && x > 1 {
+			t.Fatalf("%v: %v after %v, want %v", x, got, before, math.Log2(x))
+		}
+		before = got
+	}
+	if logAge(math.Inf(1), 3) != 1 || logAge(0, 3) != 0 || math.Abs(logAge(3e6, 3)-1) > 1e-3 {
+		t.Error("ages are not from 0 to 1")
+	}
+}
+
 // TestFit finds weights that made its answers.
 func TestFit(t *testing.T) {
 	var f fit
