@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/dygmamba/dygmamba/event"
 	"github.com/dygmamba/dygmamba/internal/cache"
@@ -45,13 +46,15 @@ func (n Next) OrNil() *Next {
 
 // Events of the task "next" that are asked about where nobody says how many: each is held against all destinations.
 const (
-	nextValidation = 2000 // after every epoch
+	NextValidation = 2000 // after every epoch
 	NextSample     = 5000 // when a training is over
+	leastAsked     = 100  // also where the time is up
 )
 
 // NextOptions say what to ask.
 type NextOptions struct {
 	Limit   int                   // number of test events, drawn with a fixed seed; 0: all
+	Until   time.Time             // when to stop asking, after leastAsked events; zero: never
 	Windows int                   // random times at which windows are asked about; 0: a few
 	OnEvent func(done, total int) // progress; may be nil
 }
@@ -87,7 +90,7 @@ func (p *Protocol) ValidateNext(ctx context.Context, net *model.Net) (Next, erro
 		return Next{}, err
 	}
 	ask, fit := next.NewAsker(net, p.options.Threads), next.Fit{}
-	o := NextOptions{Limit: nextValidation, OnEvent: p.options.OnBatch}
+	o := NextOptions{Limit: NextValidation, OnEvent: p.options.OnBatch}
 	err := p.eachNext(ctx, Val, net.Setup(), o, func(w *next.View, dst event.Node) error {
 		return fit.Add(ask, w, dst)
 	})
@@ -107,10 +110,17 @@ func (p *Protocol) eachNext(ctx context.Context, part Part, setup next.Setup, o 
 	walk, view := next.NewWalk(p.split.Full.All(), setup), (*next.View)(nil)
 	chosen := drawn(events.Len(), o.Limit)
 	for done, i := range chosen {
+		if done >= leastAsked && over(o.Until) {
+			return nil
+		}
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped after %d of %d events: %w", done, len(chosen), err)
 		}
-		view = walk.Before(events.Time[i]).At(view, events.Src[i], events.Time[i])
+		counts, err := walk.Reach(ctx, events.Time[i])
+		if err != nil {
+			return fmt.Errorf("stopped after %d of %d events: %w", done, len(chosen), err)
+		}
+		view = counts.At(view, events.Src[i], events.Time[i])
 		if err := ask(view, events.Dst[i]); err != nil {
 			return err
 		}

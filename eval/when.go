@@ -180,7 +180,7 @@ func (x *windowed) ask(ctx context.Context, length event.Time, draws int) ([]rat
 		}
 		x.learn(at)
 		u, weight := x.source(gen)
-		a, err := x.one(u, x.best[u], at, length)
+		a, err := x.one(ctx, u, x.best[u], at, length)
 		if err != nil {
 			return nil, err
 		}
@@ -228,13 +228,21 @@ func (x *windowed) learn(at event.Time) {
 }
 
 // one asks about a pair.
-func (x *windowed) one(u, v event.Node, at, length event.Time) (a rate.Asked, err error) {
-	x.view = x.walk.Before(at).At(x.view, u, at)
+func (x *windowed) one(ctx context.Context, u, v event.Node, at, length event.Time) (a rate.Asked, err error) {
+	counts, err := x.walk.Reach(ctx, at)
+	if err != nil {
+		return a, err
+	}
+	state, err := x.times.Reach(ctx, at)
+	if err != nil {
+		return a, err
+	}
+	x.view = counts.At(x.view, u, at)
 	group, within, err := x.who.Nats(x.view, v)
 	if err != nil {
 		return a, err
 	}
-	f := x.when.Forecast(x.times.Before(at), u, at, length)
+	f := x.when.Forecast(state, u, at, length)
 	facts := x.view.Facts(v)
 	a.Share = math.Exp(-group - within)
 	a.Later = facts.Usual(a.Share)

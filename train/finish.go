@@ -59,8 +59,11 @@ func (t *trainer) finish(ctx context.Context) (run.Result, error) {
 	if err != nil {
 		return run.Result{}, err
 	}
-	if r.Results = run.Measurements(rows); t.Classifier() != nil {
+	switch r.Results = run.Measurements(rows); {
+	case t.Classifier() != nil:
 		r.Task = t.Protocol.Task()
+	case t.Spec.Training.ByKind():
+		r.Task = protocol.ByKind
 	}
 	return r, t.dir.WriteJSON(run.ResultFile, r)
 }

@@ -104,11 +104,25 @@ func (t *trainer) reserve() time.Duration {
 		return asked
 	}
 	all := t.Deadline.Sub(t.opened)
+	if t.Chooser() != nil {
+		return t.nextShare() + inSeconds(3*t.Pace.Save)
+	}
 	share := all / 2
 	if t.Protocol.Limits().Any() {
 		share = inSeconds(evaluationShare * all.Seconds())
 	}
 	return min(asked, share) + inSeconds(3*t.Pace.Save) + t.firstMeetings()
+}
+
+// nextShare is how long a validation, or the test, of the task "next" may take: as long as the last validation, of
+// which nobody knows before the first.
+func (t *trainer) nextShare() time.Duration {
+	const most = 0.3 // of all time
+	share := inSeconds(most * t.Deadline.Sub(t.opened).Seconds())
+	if n := len(t.epochs); n > t.before {
+		return min(share, inSeconds(1.2*t.epochs[n-1].Seconds.Evaluate))
+	}
+	return share
 }
 
 // firstMeetings is about how long it takes to find out which test events are the first of their pairs, for which all
@@ -120,6 +134,9 @@ func (t *trainer) firstMeetings() time.Duration {
 
 // validation is how long it may take.
 func (t *trainer) validation() time.Duration {
+	if t.Chooser() != nil && !t.Deadline.IsZero() {
+		return t.nextShare()
+	}
 	if n := len(t.epochs); n > t.before {
 		return inSeconds(1.1 * t.epochs[n-1].Seconds.Evaluate)
 	}

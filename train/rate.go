@@ -2,6 +2,8 @@ package train
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/dygmamba/dygmamba/eval"
 	"github.com/dygmamba/dygmamba/internal/rate"
@@ -33,13 +35,39 @@ func (t *trainer) measureWhen(ctx context.Context, net *model.Net, to *eval.Next
 	return model.WriteRates(timer, rates)
 }
 
-// testNext measures the task "next" on test events.
+// testNext measures the task "next" on test events. Where the time is up meanwhile, fewer are asked about, and what is
+// said of times is left out.
 func (t *trainer) testNext(ctx context.Context, net *model.Net) (eval.Next, error) {
-	r, err := t.Protocol.Next(ctx, net, eval.NextOptions{Limit: eval.NextSample})
-	if timer := model.TimerOf(t.Learner.Model); timer != nil && err == nil {
-		if rates := model.ReadRates(timer); rates != nil {
-			r.When, err = t.Protocol.When(ctx, net, rates, 0)
-		}
+	o := eval.NextOptions{Limit: eval.NextSample}
+	timed := ctx
+	if !t.Deadline.IsZero() {
+		end := later(t.Deadline, time.Now().Add(time.Second))
+		o.Until, o.Limit = time.Now().Add(time.Until(end)/2), t.nextEvents(time.Until(end)/2)
+		var done context.CancelFunc
+		timed, done = context.WithDeadline(ctx, end)
+		defer done()
+	}
+	r, err := t.Protocol.Next(ctx, net, o)
+	timer := model.TimerOf(t.Learner.Model)
+	if timer == nil || err != nil {
+		return r, err
+	}
+	if rates := model.ReadRates(timer); rates != nil {
+		r.When, err = t.Protocol.When(timed, net, rates, 0)
+	}
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		t.logger().Warn("there was no time to test what is said of times")
+		r.When, err = nil, nil
 	}
 	return r, err
+}
+
+// nextEvents is how many test events can be asked about in some time, judging by the last validation.
+func (t *trainer) nextEvents(d time.Duration) int {
+	n := len(t.epochs)
+	if n == t.before {
+		return eval.NextSample
+	}
+	each := t.epochs[n-1].Seconds.Evaluate / eval.NextValidation
+	return min(eval.NextSample, max(100, int(d.Seconds()/each)))
 }

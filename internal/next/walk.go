@@ -1,6 +1,10 @@
 package next
 
-import "github.com/dygmamba/dygmamba/event"
+import (
+	"context"
+
+	"github.com/dygmamba/dygmamba/event"
+)
 
 // Walk goes through events in the order of time and counts them.
 type Walk struct {
@@ -37,11 +41,20 @@ func (w *Walk) reach(t event.Time, stopped func() bool) bool {
 // Before is what is known strictly before a time. A time earlier than that of the last call starts over, so ask in
 // the order of time. The counts are valid until the next call.
 func (w *Walk) Before(t event.Time) *Counts {
+	counts, _ := w.Reach(context.Background(), t)
+	return counts
+}
+
+// Reach is Before for a time that may be millions of events away: it ends with an error when ctx does.
+func (w *Walk) Reach(ctx context.Context, t event.Time) (*Counts, error) {
 	if w.done > 0 && w.events.Time[w.done-1] >= t {
 		w.counts, w.done = NewCounts(w.setup), 0
 	}
 	for ; w.done < w.events.Len() && w.events.Time[w.done] < t; w.done++ {
+		if w.done%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		w.counts.Add(w.events.Src[w.done], w.events.Dst[w.done], w.events.Time[w.done])
 	}
-	return w.counts
+	return w.counts, nil
 }

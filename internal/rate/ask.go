@@ -18,9 +18,10 @@ func NewAsker(m *Model) *Asker { return &Asker{Model: m} }
 
 // log is the logarithm of the rate of a source, per training period, as far as training says, and what its drift adds.
 func (a *Asker) log(s *State, u event.Node, at, ahead event.Time) (log, drift float64) {
-	f := a.Now
+	f, then := a.Now, s.lattice.up(at+ahead)
+	at = s.lattice.up(at)
 	if ahead > 0 {
-		f = a.Ahead
+		f, ahead = a.Ahead, max(then-at, min(ahead, s.lattice.step))
 	}
 	a.x = s.Features(a.x[:0], u, at, ahead)
 	return s.Offset(u, at, ahead) + f.At(a.x), s.drift.shift(a.Clock, at+ahead, a.Drift)
@@ -140,7 +141,14 @@ func (f *Forecast) Within(until event.Time) Window {
 // Pair is the same for one destination: share is how likely the source's next event is with it, later how likely the
 // ones after that are.
 func (f *Forecast) Pair(until event.Time, share, later float64) Window {
-	return f.calibration.For(f.clock, until).Pair(f.within(until, share, later, 1), share, later)
+	plain := f.within(until, share, later, 1)
+	w := f.calibration.For(f.clock, until).Pair(plain, share, later)
+	if f.Beyond > 0 { // corrections were made where rates had not fallen, and must not undo that
+		const most = 20
+		w.Probability = min(w.Probability, most*plain.Probability)
+		w.Expected = min(w.Expected, most*plain.Expected)
+	}
+	return w
 }
 
 // Plain is Pair as far as nothing corrects it.

@@ -23,6 +23,7 @@ var (
 const (
 	driftPoints = 1e5 // from each stretch of time, after all actions of a training period; at least one after each
 	driftRows   = 2e5 // of these points in a training period are looked at, about
+	driftMost   = 3e5 // points in a training period, where stretches of time are cut further for the hours of the day
 	driftKey    = 0xd21f7
 	driftPrior  = 30 // events that are expected and happen in every memory
 )

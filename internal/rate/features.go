@@ -212,6 +212,11 @@ func (s *State) lately(u event.Node, at event.Time) float64 {
 	return most
 }
 
+// likely is about the highest rate, per training period, that the source may have at a time.
+func (s *State) likely(u event.Node, at event.Time) float64 {
+	return max(s.lately(u, at), math.Exp(s.Offset(u, at, 0)))
+}
+
 // unknown is the logarithm of the rate of one node that has never acted: first actions of all, shared by as many as
 // are known.
 func (s *State) unknown(at event.Time) float64 {

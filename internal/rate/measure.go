@@ -105,16 +105,22 @@ func (a *Asker) each(ctx context.Context, p Period,
 	}
 	each := max(1, min(64, p.Points/(2*n)))
 	perEvent := float64(p.Points) / float64(n)
-	walk, points := NewWalk(p.Events, a.Model), newPoints(a.Clock, each, p.Key)
 	from := p.Events.Time[p.Lo]
+	widest := a.widestPiece(sourcesOf(p.Events, p.Hi), p.Events.Time[p.Hi-1]-from, mostPoints)
+	walk, points := NewWalk(p.Events, a.Model), newPoints(a.Clock, each, widest, p.Key)
 	for i := range p.Hi {
 		u, t := p.Events.Src[i], p.Events.Time[i]
+		if i == p.Lo {
+			if _, err := walk.Reach(ctx, from); err != nil {
+				return err
+			}
+		}
 		for x, ok := points.next(t); ok; x, ok = points.next(t) {
 			if x.At < from {
 				continue
 			}
 			s := walk.Before(x.At)
-			q := min(1, (x.Weight*s.lately(x.Src, x.At)+0.002)*perEvent)
+			q := min(1, (x.Weight*s.likely(x.Src, x.At)+0.002)*perEvent)
 			if unit(mix(mix(p.Key, math.Float64bits(x.At)), uint64(x.Src))) < q {
 				log, drift := a.log(s, x.Src, x.At, 0)
 				visit(s, x.At, log, drift, x.Weight/q, 0)
@@ -132,4 +138,13 @@ func (a *Asker) each(ctx context.Context, p Period,
 		}
 	}
 	return nil
+}
+
+// sourcesOf is how many sources the first events have.
+func sourcesOf(events event.Span, n int) int {
+	known := map[event.Node]bool{}
+	for _, u := range events.Src[:n] {
+		known[u] = true
+	}
+	return len(known)
 }

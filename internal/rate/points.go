@@ -1,6 +1,10 @@
 package rate
 
-import "github.com/dygmamba/dygmamba/event"
+import (
+	"math"
+
+	"github.com/dygmamba/dygmamba/event"
+)
 
 // Point is a source at a time, and the stretch of time that it stands for, in training periods.
 type Point struct {
@@ -15,11 +19,20 @@ type Point struct {
 // and count if the source has not acted again by then.
 type points struct {
 	clock   Clock
-	pieces  [][2]float64 // from when on after an action, in training periods, and how long; one point in each
-	key     uint64       // of what is drawn
+	pieces  [stretches]pieces
+	key     uint64 // of what is drawn
 	last    []event.Time
 	actions []int32
 	heap    []entry // the earliest first
+	lattice lattice // of the times of events: points are among them
+}
+
+// pieces are parts of a stretch of time after an action, all of one width in training periods. One point is drawn in
+// each.
+type pieces struct {
+	from  int32 // number of the first one, counted from the action on
+	lo    float64
+	width float64
 }
 
 // entry is a point that is planned.
@@ -31,38 +44,46 @@ type entry struct {
 	number int32 // of the point after the action
 }
 
-func newPoints(c Clock, each int, key uint64) *points {
+func newPoints(c Clock, each int, widest float64, key uint64) *points {
 	p := &points{clock: c, key: key}
-	p.cut(each)
+	p.cut(each, widest)
 	return p
 }
 
 // cut cuts the stretches of time after an action into pieces: some each, and more where a stretch lasts for hours, in
-// which rates rise and fall.
-func (p *points) cut(each int) {
-	p.pieces = p.pieces[:0]
+// which rates rise and fall. Where days are known, no piece of a training period is wider than the widest one.
+func (p *points) cut(each int, widest float64) {
+	from := int32(0)
 	for k := range stretches {
 		lo, hi := stretch(k)
 		n := each
 		if days := (hi - lo) * p.clock.Span / max(p.clock.Day, 1e-300); p.clock.Day > 0 && days < 2 {
 			n = max(n, min(12, int(48*days)))
 		}
-		width := (hi - lo) / float64(n)
-		for i := range n {
-			p.pieces = append(p.pieces, [2]float64{lo + float64(i)*width, width})
+		if p.clock.Day > 0 && widest > 0 && lo < 1 {
+			n = max(n, int(math.Ceil((hi-lo)/widest)))
 		}
+		p.pieces[k] = pieces{from, lo, (hi - lo) / float64(n)}
+		from += int32(n)
 	}
 }
 
-// act learns of an event, and plans points after it. Points before its time must have been visited.
+// widestPiece is how wide a piece is at most, in training periods, for this many points between the events of some
+// sources in a period: but not less than five minutes, as nothing that depends on the time of the day changes faster.
+func (c Clock) widestPiece(sources int, period event.Time, most float64) float64 {
+	return max(c.Day/288, float64(sources)*period/most) / c.Span
+}
+
+// act learns of an event, and plans points after it. Points up to its time must have been visited.
 func (p *points) act(u event.Node, t event.Time) {
 	if p.note(u, t) {
-		p.draw(u, 0)
+		p.draw(u, 0, t)
 	}
 }
 
 // note learns of an event, and says whether it is a new action.
 func (p *points) note(u event.Node, t event.Time) bool {
+	p.lattice.note(t)
 	for int(u) >= len(p.last) {
 		p.last, p.actions = append(p.last, 0), append(p.actions, 0)
 	}
@@ -74,17 +95,21 @@ func (p *points) note(u event.Node, t event.Time) bool {
 	return true
 }
 
-// next is the next point before a time.
+// next is the next point up to a time, at which nothing has happened yet.
 func (p *points) next(t event.Time) (Point, bool) {
-	for len(p.heap) > 0 && p.heap[0].at < t {
+	for len(p.heap) > 0 && p.heap[0].at <= t {
 		e := p.pop()
 		if p.actions[e.src] == e.action {
-			p.draw(e.src, e.number+1)
+			p.draw(e.src, e.number+1, e.at)
 			return Point{e.src, e.at, e.width}, true
 		}
 	}
 	return Point{}, false
 }
+
+// mostPoints is how many points there are in a period, about, where stretches of time are cut further for the hours of
+// the day.
+const mostPoints = 1e6
 
 const (
 	shortest  = 1e-6 // of the training period: the first stretch
@@ -101,14 +126,21 @@ func stretch(k int) (lo, hi float64) {
 	return lo, hi
 }
 
-// draw plans the next point of a source.
-func (p *points) draw(u event.Node, number int32) {
-	if int(number) >= len(p.pieces) {
+// draw plans the next point of a source, not before the one before it: steps become finer while few events are known.
+func (p *points) draw(u event.Node, number int32, from event.Time) {
+	k := stretches - 1
+	for p.pieces[k].from > number {
+		k--
+	}
+	_, end := stretch(k)
+	width := p.pieces[k].width
+	lo := p.pieces[k].lo + float64(number-p.pieces[k].from)*width
+	if lo > end-width/2 { // the last one was there
 		return
 	}
-	lo, width := p.pieces[number][0], p.pieces[number][1]
 	part := unit(mix(mix(mix(p.key, uint64(u)), uint64(p.actions[u])), uint64(number)))
-	p.push(entry{p.last[u] + (lo+width*part)*p.clock.Span, width, u, p.actions[u], number})
+	at := max(from, p.lattice.up(p.last[u]+(lo+width*part)*p.clock.Span))
+	p.push(entry{at, width, u, p.actions[u], number})
 }
 
 func (e *entry) before(o *entry) bool { return e.at < o.at || e.at == o.at && e.src < o.src }

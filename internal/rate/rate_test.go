@@ -86,10 +86,10 @@ func TestPointsIntegrate(t *testing.T) {
 	const keys = 20
 	var sum [2]float64
 	for key := range uint64(keys) {
-		points, before := newPoints(clock, 4, key), -1.0
+		points, before := newPoints(clock, 4, 0, key), -1.0
 		for i, u := range all.Src {
 			for p, ok := points.next(all.Time[i]); ok; p, ok = points.next(all.Time[i]) {
-				if p.At < before || p.At >= all.Time[i] {
+				if p.At < before || p.At > all.Time[i] {
 					t.Fatalf("point %+v comes after %v, before %v", p, before, all.Time[i])
 				}
 				before = p.At
@@ -102,6 +102,76 @@ func TestPointsIntegrate(t *testing.T) {
 	for k := range sum {
 		if math.Abs(sum[k]-want[k]) > 0.02*want[0] {
 			t.Errorf("the integral is %v, want %v", sum[k], want[k])
+		}
+	}
+}
+
+// Five years after the data no pair has an event within a day, whatever corrections validation has found: those were
+// made where rates had not fallen.
+func TestCorrectionsFade(t *testing.T) {
+	all := stream(t, 6, 2).All()
+	m := constant(Clock{Span: 1000 * day, Day: day}, 0)
+	for k := range m.Windows {
+		m.Windows[k].Probability = [3]float32{0, 0.1, 0}
+		m.Windows[k].Expected = [3]float32{0, 0.1, 0}
+	}
+	at := all.Time[all.Len()-1] + 5*365*day
+	f := NewAsker(m).Forecast(NewWalk(all, m).Before(at), all.Src[0], at, day)
+	if w := f.Pair(day, 0.9, 0.9); w.Probability > 1e-3 || w.Expected > 1e-3 {
+		t.Errorf("%+v", w)
+	}
+}
+
+// Points are among the times that events have, one step after another, and so are questions.
+func TestLattice(t *testing.T) {
+	var l lattice
+	if l.note(600); l.up(601) != 601 {
+		t.Error("one event has steps")
+	}
+	for _, at := range []event.Time{600, 780, 1200, 2400} {
+		l.note(at)
+	}
+	for at, want := range map[event.Time]event.Time{601: 660, 660: 660, 661: 720, 5000: 5040} {
+		if got := l.up(at); got != want {
+			t.Errorf("%v after %v, want %v", got, at, want)
+		}
+	}
+	points := newPoints(clock, 3, 0, 1)
+	for _, at := range []event.Time{600, 780, 1200, 2400} {
+		points.act(1, at)
+	}
+	for range 30 {
+		if p, ok := points.next(1e9); !ok || p.At < 2460 || math.Mod(p.At, 60) != 0 {
+			t.Fatalf("point %+v, %v", p, ok)
+		}
+	}
+	if l.note(2400.5); l.up(601) != 601 {
+		t.Error("times that are not whole have steps")
+	}
+}
+
+// Points that are narrow enough integrate over each hour of the day, not only over all of them.
+func TestPointsIntegrateHours(t *testing.T) {
+	all := stream(t, 6, 2).All()
+	end := all.Time[all.Len()-1]
+	var want, got [24]float64
+	seen := map[event.Node]bool{}
+	points := newPoints(clock, 1, clock.widestPiece(6, end, 1e5), 5)
+	for i, u := range all.Src {
+		for p, ok := points.next(all.Time[i]); ok; p, ok = points.next(all.Time[i]) {
+			got[bin(p.At/day, 24)] += p.Weight * clock.Span
+		}
+		points.act(u, all.Time[i])
+		if !seen[u] {
+			seen[u] = true
+			for at := all.Time[i]; at < end; at += 10 {
+				want[bin(at/day, 24)] += 10
+			}
+		}
+	}
+	for h := range want {
+		if math.Abs(got[h]-want[h]) > 0.03*want[h] {
+			t.Errorf("hour %d: %v seconds, want %v", h, got[h], want[h])
 		}
 	}
 }

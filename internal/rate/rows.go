@@ -2,7 +2,6 @@ package rate
 
 import (
 	"context"
-	"math"
 	"sort"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -56,10 +55,16 @@ func (d *drawer) draw(ctx context.Context) error {
 	for i := d.lo; i < d.hi; i++ {
 		d.times[d.events.Src[i]] = append(d.times[d.events.Src[i]], d.events.Time[i])
 	}
-	walk, points := NewWalk(d.events, Plain(d.clock)), newPoints(d.clock, d.each, d.key)
 	from := d.events.Time[d.lo]
+	widest := d.clock.widestPiece(len(d.times), d.events.Time[d.hi-1]-from, mostPoints)
+	walk, points := NewWalk(d.events, Plain(d.clock)), newPoints(d.clock, d.each, widest, d.key)
 	for i := range d.hi {
 		u, t := d.events.Src[i], d.events.Time[i]
+		if i == d.lo {
+			if _, err := walk.Reach(ctx, from); err != nil {
+				return err
+			}
+		}
 		for p, ok := points.next(t); ok; p, ok = points.next(t) {
 			if p.At >= from {
 				d.point(walk.Before(p.At), p)
@@ -71,7 +76,7 @@ func (d *drawer) draw(ctx context.Context) error {
 			}
 		}
 		points.act(u, t)
-		if i%4096 == 0 && ctx.Err() != nil {
+		if i%512 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -81,7 +86,7 @@ func (d *drawer) draw(ctx context.Context) error {
 // point keeps a point, the rather the more events are expected there, and looks ahead from it.
 func (d *drawer) point(s *State, p Point) {
 	const least = 0.01
-	expected := p.Weight*max(s.lately(p.Src, p.At), math.Exp(s.Offset(p.Src, p.At, 0))) + least
+	expected := p.Weight*s.likely(p.Src, p.At) + least
 	if q := min(1, expected*d.per); d.gen.Float64() < q {
 		d.now.add(s, p.Src, p.At, 0, p.Weight*d.keep/q, 0)
 	}
@@ -105,7 +110,7 @@ func (d *drawer) lookAhead(s *State, p Point) {
 		return
 	}
 	weight := 1 / (1 + (hi-lo)*s.lately(p.Src, p.At))
-	if p.At+ahead < end { // silence after the end is not known
+	if ahead = s.lattice.up(p.At+ahead) - p.At; p.At+ahead < end { // silence after the end is not known
 		d.ahead.add(s, p.Src, p.At, ahead, weight*(hi-lo), 0)
 	}
 	times := d.times[p.Src]

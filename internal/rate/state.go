@@ -94,6 +94,7 @@ type State struct {
 	all     habits          // of all sources,
 	hourAt  float64         // as of which hour since time 0
 	drift   drift
+	lattice lattice
 }
 
 // NewState begins with nothing.
@@ -131,6 +132,7 @@ func (s *State) Add(u, v event.Node, t event.Time) {
 	for int(max(u, v)) >= len(s.sources) {
 		s.sources = append(s.sources, stranger)
 	}
+	s.lattice.note(t)
 	a, b := &s.sources[u], &s.sources[v]
 	first := float32(0)
 	if a.count == 0 {

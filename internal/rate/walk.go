@@ -1,6 +1,7 @@
 package rate
 
 import (
+	"context"
 	"math"
 
 	"github.com/dygmamba/dygmamba/event"
@@ -34,27 +35,36 @@ func (w *Walk) restart() {
 	w.state, w.points = NewState(w.model.Clock), nil
 	if w.model.tracks() && w.events.Len() > 0 {
 		w.from = w.events.Time[0] + w.state.clock.Span
-		w.points = newPoints(w.state.clock, 1, driftKey)
+		w.points = newPoints(w.state.clock, 1, 0, driftKey)
 	}
 }
 
 // Before is what is known strictly before a time. A time earlier than that of the last call starts over, so ask in the
 // order of time. The state is valid until the next call.
 func (w *Walk) Before(t event.Time) *State {
+	s, _ := w.Reach(context.Background(), t)
+	return s
+}
+
+// Reach is Before for a time that may be millions of events away: it ends with an error when ctx does.
+func (w *Walk) Reach(ctx context.Context, t event.Time) (*State, error) {
 	if w.state.Last() >= t {
 		w.restart()
 	}
 	for i := w.state.Len(); i < w.events.Len() && w.events.Time[i] < t; i++ {
+		if i%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		w.add(w.events.Src[i], w.events.Dst[i], w.events.Time[i])
 	}
-	return w.state
+	return w.state, nil
 }
 
 // add learns of an event: of the silence before it first.
 func (w *Walk) add(u, v event.Node, t event.Time) {
 	s := w.state
 	if w.points == nil && w.model.tracks() && s.events == 0 { // there were no events when it began
-		w.from, w.points = t+s.clock.Span, newPoints(s.clock, 1, driftKey)
+		w.from, w.points = t+s.clock.Span, newPoints(s.clock, 1, 0, driftKey)
 	}
 	switch {
 	case w.points == nil:
@@ -62,7 +72,8 @@ func (w *Walk) add(u, v event.Node, t event.Time) {
 		w.points.note(u, t)
 	default:
 		if s.drift.seen == 0 { // the more points, the fewer events there are
-			w.points.cut(max(1, min(24, driftPoints/(1+s.events))))
+			widest := s.clock.widestPiece(s.known, s.clock.Span, driftMost)
+			w.points.cut(max(1, min(24, driftPoints/(1+s.events))), widest)
 		}
 		w.look(u, t)
 		w.points.act(u, t)
@@ -77,9 +88,9 @@ func (w *Walk) look(u event.Node, t event.Time) {
 		if p.At < w.from || p.At <= s.last {
 			continue
 		}
-		expected := p.Weight*max(s.lately(p.Src, p.At), math.Exp(s.Offset(p.Src, p.At, 0))) + 1e-3
+		expected := p.Weight*s.likely(p.Src, p.At) + 1e-3
 		q := min(1, expected*min(20, driftRows/(1+s.perSpan(p.At))))
-		if unit(mix(mix(driftKey, uint64(s.events)), uint64(p.Src))) < q {
+		if unit(mix(mix(driftKey, math.Float64bits(p.At)), uint64(p.Src))) < q {
 			w.x = s.Features(w.x[:0], p.Src, p.At, 0)
 			log := s.Offset(p.Src, p.At, 0) + w.model.Now.At(w.x)
 			s.drift.expect(s.clock, p.At, p.Weight/q, log)
