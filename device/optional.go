@@ -62,6 +62,9 @@ type Sparse interface {
 	ZeroSparse(b Buffer)
 }
 
+// SparseBytes is the size from which on tables of AllocSparse take memory only where they are written.
+const SparseBytes = 256 << 20
+
 // Forgetter is an optional interface: a Replayer that can drop its recordings.
 type Forgetter interface {
 	Forget() // memory that they refer to may then be freed

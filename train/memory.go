@@ -170,7 +170,7 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 	if err != nil {
 		return need, err
 	}
-	need.Fixed = taken.Bytes() - l.Tape.Bytes()
+	need.Fixed = taken.Bytes() - l.Tape.Bytes() - r.unwritten(taken.Sparse())
 	pass.BatchSize = batch
 	if pass.Negatives != nil {
 		pass.Negatives = echo{} // the generator must not move yet
@@ -216,6 +216,42 @@ func (r *Run) need(ctx context.Context, pass replay.Pass, batch int) (need Memor
 	}
 	need.Own = own()
 	return need, nil
+}
+
+// unwritten is how much of large tables with a row for each node is never written, where that takes no memory: rows of
+// nodes that take part in none of the events of this training.
+func (r *Run) unwritten(tables []int64) (bytes int64) {
+	const page = 4096 // is there as a whole if a part of it is written
+	if _, sparse := r.Device.(device.Sparse); !sparse {
+		return 0
+	}
+	nodes := int64(r.Set.NumNodes())
+	for _, size := range tables {
+		if size >= device.SparseBytes {
+			bytes += max(0, size-int64(r.active())*(size/nodes+page))
+		}
+	}
+	return bytes
+}
+
+// active is the number of nodes that take part in events of the training, the validation or the test.
+func (r *Run) active() int {
+	if r.actives > 0 {
+		return r.actives
+	}
+	seen, split := make([]bool, r.Set.NumNodes()), r.Protocol.Split()
+	for _, l := range []*event.Log{split.Train, split.Val, split.Test} {
+		all := l.All()
+		for _, nodes := range [][]event.Node{all.Src, all.Dst} {
+			for _, n := range nodes {
+				if !seen[n] {
+					seen[n] = true
+					r.actives++
+				}
+			}
+		}
+	}
+	return r.actives
 }
 
 // needOfNet is what asking about many candidates at once takes.

@@ -38,6 +38,15 @@ type Sharded struct {
 	// seconds that each rank computed, and how many steps they are of
 	seconds []float64
 	steps   int
+	spent   Spent
+}
+
+// Spent is what this rank did with its time since a shared training began.
+type Spent struct {
+	Compute  time.Duration // gradients of its own shards
+	Exchange time.Duration // sums over all ranks, waiting for the slowest included
+	Commit   time.Duration // a memory that learns of the batch
+	Update   time.Duration // the optimizer's step
 }
 
 // NewSharded lets a learner share its steps with the other ranks of a group.
@@ -91,18 +100,29 @@ func (s *Sharded) Step(ctx context.Context, step *replay.Step, key uint64, commi
 			leaf[at.seconds+s.group.Rank()] = float32(time.Since(began).Seconds())
 		}
 	}
+	began = clock(began, &s.spent.Compute)
 	if err := s.group.AllReduce(ctx, s.sum, s.total); err != nil {
 		return Answers{}, err
 	}
+	began = clock(began, &s.spent.Exchange)
 	if err := commit(); err != nil {
 		return Answers{}, err
 	}
+	began = clock(began, &s.spent.Commit)
 	for i := range s.seconds {
 		s.seconds[i] += float64(s.total[at.seconds+i])
 	}
 	s.steps++
 	err := tensor.Guard(func() { s.move(at) })
+	clock(began, &s.spent.Update)
 	return Answers{s.total[at.logits:], s.total[at.loss]}, err
+}
+
+// clock adds the time since began, and tells when that was.
+func clock(began time.Time, to *time.Duration) time.Time {
+	now := time.Now()
+	*to += now.Sub(began)
+	return now
 }
 
 // shard finds the gradient of one shard, weighed by its share of the batch.

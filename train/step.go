@@ -132,8 +132,12 @@ func (t *trainer) tell(loss float64, done int) {
 		return
 	}
 	_, ap, _ := t.at.Sums.means()
+	spent := Spent{}
+	if t.sharded != nil {
+		spent = t.sharded.spent
+	}
 	t.OnStep(Step{
-		Epoch: t.at.Epoch + 1, Epochs: t.Spec.Training.Epochs, Done: done, Total: t.events(),
+		Spent: spent, Epoch: t.at.Epoch + 1, Epochs: t.Spec.Training.Epochs, Done: done, Total: t.events(),
 		Loss: loss, AP: ap, Rate: float64(done-t.first) / time.Since(t.began).Seconds(), Outlook: t.outlook(done),
 	})
 }

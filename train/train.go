@@ -50,6 +50,8 @@ type Run struct {
 	Log     *slog.Logger    // nil: silent
 	OnStep  func(Step)      // after every batch; may be nil
 	OnEpoch func(run.Epoch) // after every epoch; may be nil
+
+	actives int // what active has counted; 0: not yet
 }
 
 // Fit is what a run that learns from all events takes from the one that chose its number of epochs.
@@ -67,6 +69,7 @@ type Step struct {
 	AP            float64 // mean over the epoch's batches so far
 	Rate          float64 // training events a second, of this epoch
 	Outlook       Outlook // of the whole training
+	Spent         Spent   // by this rank so far, where ranks share the training
 }
 
 // Train runs until the epochs or the patience are over and evaluates the best epoch. When ctx ends, the state is saved

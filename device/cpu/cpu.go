@@ -115,7 +115,7 @@ func (d *Device) ZeroSparse(b device.Buffer) {
 
 // sparseBytes is the size from which on it is worth while to keep track of pages: smaller tables are written everywhere
 // soon, and large pages are faster.
-const sparseBytes = 256 << 20
+const sparseBytes = device.SparseBytes
 
 // Free takes b back.
 func (d *Device) Free(b device.Buffer) {

@@ -5,6 +5,9 @@
 package dry
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/dygmamba/dygmamba/device"
 	"github.com/dygmamba/dygmamba/internal/hook"
 )
@@ -15,6 +18,7 @@ type Device struct {
 	limit     int64 // bytes; 0: no limit
 	used, top int64
 	next      uintptr
+	sparse    map[uintptr]int64 // bytes of tables of which perhaps only some rows are written
 }
 
 // New makes a dry device. With a limit in bytes above 0, going beyond it panics with *device.OutOfMemory.
@@ -42,6 +46,23 @@ func (d *Device) Bytes() int64 { return d.used }
 // Peak is the most that was ever allocated at once.
 func (d *Device) Peak() int64 { return d.top }
 
+// Sparse is the bytes of each table that is allocated now and of which perhaps only some rows are written, by size.
+// They are part of Bytes.
+func (d *Device) Sparse() []int64 { return slices.Sorted(maps.Values(d.sparse)) }
+
+// AllocSparse counts a table of which perhaps only some rows are written.
+func (d *Device) AllocSparse(n int) device.Buffer {
+	b := d.Alloc(n)
+	if d.sparse == nil {
+		d.sparse = map[uintptr]int64{}
+	}
+	d.sparse[b.Addr] = 4 * int64(n)
+	return b
+}
+
+// ZeroSparse moves nothing.
+func (d *Device) ZeroSparse(device.Buffer) {}
+
 func (d *Device) alloc(n int) uintptr {
 	need := 4 * int64(n)
 	if d.limit > 0 && d.used+need > d.limit {
@@ -58,7 +79,7 @@ func (d *Device) alloc(n int) uintptr {
 
 func (d *Device) Name() string                           { return "dry" }
 func (d *Device) Alloc(n int) device.Buffer              { return device.Buffer{Addr: d.alloc(n), Len: n} }
-func (d *Device) Free(b device.Buffer)                   { d.used -= 4 * int64(b.Len) }
+func (d *Device) Free(b device.Buffer)                   { d.used -= 4 * int64(b.Len); delete(d.sparse, b.Addr) }
 func (d *Device) AllocInts(n int) device.Ints            { return device.Ints{Addr: d.alloc(n), Len: n} }
 func (d *Device) FreeInts(b device.Ints)                 { d.used -= 4 * int64(b.Len) }
 func (d *Device) Write(dst device.Buffer, src []float32) {}
@@ -68,4 +89,7 @@ func (d *Device) Zero(b device.Buffer)                   {}
 func (d *Device) Sync()                                  {}
 func (d *Device) Close() error                           { return nil }
 
-var _ device.Device = (*Device)(nil)
+var (
+	_ device.Device = (*Device)(nil)
+	_ device.Sparse = (*Device)(nil)
+)

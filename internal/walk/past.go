@@ -22,7 +22,8 @@ type Past struct {
 	options Options
 	limits  limits
 	taken   int     // events of the log that are in order
-	order   []int32 // positions in the log by time; nil where that is the order of the log
+	ordered int     // so many of them, the first, are where they are in the log
+	order   []int32 // positions in the log of the others, by time
 	out     sources
 
 	now    segment
@@ -421,7 +422,7 @@ func (p *Past) take() {
 	}
 	p.begins = -1
 	if p.taken == 0 && p.log.Sorted() {
-		p.taken = all.Len()
+		p.taken, p.ordered = all.Len(), all.Len()
 		return
 	}
 	first := math.Inf(1)
@@ -435,8 +436,8 @@ func (p *Past) take() {
 	if known := p.known(); known > 0 && first <= p.time(known-1) {
 		p.forget(first)
 	}
-	if p.order == nil && slices.IsSorted(all.Time[max(0, p.taken-1):]) {
-		p.taken = all.Len()
+	if len(p.order) == 0 && slices.IsSorted(all.Time[max(0, p.taken-1):]) {
+		p.taken, p.ordered = all.Len(), all.Len()
 		return
 	}
 	p.insert(all.Time)
@@ -457,17 +458,23 @@ func (p *Past) known() int {
 	return known
 }
 
-// insert gives the new ones of all events their places in order: after those that are not later.
+// insert gives the new ones of all events their places in order: after those that are not later. Of the events before
+// the first late one nothing is written down: they are where they are in the log.
 func (p *Past) insert(times []event.Time) {
-	for i := len(p.order); i < p.taken; i++ {
-		p.order = append(p.order, int32(i))
+	first := slices.Min(times[p.taken:])
+	if at := sort.Search(p.ordered, func(k int) bool { return times[k] > first }); at < p.ordered {
+		p.order = append(make([]int32, p.ordered-at, p.ordered-at+len(p.order)+len(times)-p.taken), p.order...)
+		for k := range p.ordered - at {
+			p.order[k] = int32(at + k)
+		}
+		p.ordered = at
 	}
-	old := p.taken
-	late := make([]int32, len(times)-old)
+	late := make([]int32, len(times)-p.taken)
 	for k := range late {
-		late[k] = int32(old + k)
+		late[k] = int32(p.taken + k)
 	}
 	slices.SortStableFunc(late, func(i, j int32) int { return cmp.Compare(times[i], times[j]) })
+	old := len(p.order)
 	p.order = append(p.order, late...)
 	for k := len(late) - 1; k >= 0; k-- { // from the latest on, so that each event is moved once
 		at := sort.Search(old, func(j int) bool { return times[p.order[j]] > times[late[k]] })
@@ -498,10 +505,10 @@ func (p *Past) forget(t event.Time) {
 
 // at is the position in the log of the k-th event in order.
 func (p *Past) at(k int) int {
-	if p.order == nil {
+	if k < p.ordered {
 		return k
 	}
-	return int(p.order[k])
+	return int(p.order[k-p.ordered])
 }
 
 func (p *Past) time(k int) event.Time { return p.log.All().Time[p.at(k)] }
