@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 type rankFlags struct {
 	ranks  int // --ranks
 	shards int // --shards
+	start  int // ranks to start where neither --ranks nor a launcher says how many; 0: none
 	group  *collective.Group
 }
 
@@ -42,8 +44,8 @@ func (f *rankFlags) run(cmd *cobra.Command, a *app, work func(context.Context) e
 	switch {
 	case err != nil:
 		return err
-	case l == nil && f.ranks > 0:
-		return f.launch(cmd.Context(), a)
+	case l == nil && max(f.ranks, f.start) > 0:
+		return f.launch(cmd.Context(), a, cmp.Or(f.ranks, f.start))
 	case l == nil && f.shards > 0:
 		return usagef("--shards is for trainings with ranks, see --ranks")
 	case l == nil:
@@ -97,13 +99,18 @@ func (f *trainFlags) takeRanks() error {
 	if g.Engine().Name() == collective.NCCLName && f.where.name == "cpu" {
 		return usagef("--device cpu cannot be used with the variables of torchrun: use mpirun -n N dygmamba train …")
 	}
-	if f.where.threads == 0 {
-		f.where.threads = max(1, runtime.GOMAXPROCS(0)/g.Sharing())
-		runtime.GOMAXPROCS(f.where.threads)
-	}
-	f.where.gpu, _ = g.Local()
+	f.ranks.place(&f.where)
 	f.options.Ranks, f.options.Shards = g, f.ranks.shards
 	return nil
+}
+
+// place gives this rank its share of the cores, and the GPU of its number on the host.
+func (f *rankFlags) place(where *deviceFlags) {
+	if where.threads == 0 {
+		where.threads = max(1, runtime.GOMAXPROCS(0)/f.group.Sharing())
+		runtime.GOMAXPROCS(where.threads)
+	}
+	where.gpu, _ = f.group.Local()
 }
 
 // launchError is the end of the program that starts ranks; they have said why.
@@ -120,7 +127,7 @@ func (e *launchError) exit() int {
 }
 
 // launch starts the same command as ranks.
-func (f *rankFlags) launch(ctx context.Context, a *app) error {
+func (f *rankFlags) launch(ctx context.Context, a *app, ranks int) error {
 	program, err := exec.LookPath("mpirun")
 	if err != nil {
 		return errors.New("--ranks needs mpirun: install Open MPI (openmpi-bin) or MPICH (mpich)")
@@ -129,12 +136,12 @@ func (f *rankFlags) launch(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	c := exec.CommandContext(ctx, program, append([]string{"-n", fmt.Sprint(f.ranks), self}, a.args...)...)
+	c := exec.CommandContext(ctx, program, append([]string{"-n", fmt.Sprint(ranks), self}, a.args...)...)
 	c.Stdin, c.Stdout, c.Stderr = a.in, a.out, a.err
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	c.WaitDelay = time.Minute
 	c.Env = append(os.Environ(), "OMPI_MCA_odls_base_sigkill_timeout=30") // to save what was done
-	if f.ranks > runtime.NumCPU() {
+	if ranks > runtime.NumCPU() {
 		c.Env = append(c.Env, "OMPI_MCA_rmaps_base_oversubscribe=1")
 	}
 	if os.Geteuid() == 0 {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -206,12 +207,14 @@ func (m *MPI) post(name string, f uintptr, rank int, b []byte) error {
 	return nil
 }
 
-// wait looks after the messages until all have arrived. It first gives the processor to other goroutines only, then to
-// other processes too: there may be more ranks than cores.
+// wait looks after the messages until all have arrived. The library copies long messages part by part while it is
+// asked, so asking pays off for some milliseconds. It gives the processor to other goroutines meanwhile, then to other
+// processes too: there may be more ranks than cores. After that it sleeps between two looks: another rank is late.
 func (m *MPI) wait(ctx context.Context) error {
-	const eager, most = 2000, 200 * time.Microsecond
+	const own, most = 500, 200 * time.Microsecond
+	const eager = 5 * time.Millisecond
 	done := new(int32)
-	pause := 10 * time.Microsecond
+	pause, began := 10*time.Microsecond, time.Now()
 	for i := 0; ; i++ {
 		err := m.call("MPI_Testall", m.testAll, uintptr(m.count), address(&m.requests[0]), address(done),
 			m.abi.ignoreStatus)
@@ -221,12 +224,16 @@ func (m *MPI) wait(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if i < eager {
+		switch {
+		case i < own:
 			runtime.Gosched()
-			continue
+		case time.Since(began) < eager:
+			runtime.Gosched()
+			syscall.Syscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
+		default:
+			time.Sleep(pause)
+			pause = min(most, 2*pause)
 		}
-		time.Sleep(pause)
-		pause = min(most, 2*pause)
 	}
 }
 

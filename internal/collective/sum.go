@@ -66,7 +66,7 @@ func (s *Sum) Reset() {
 
 // Leaf is room for the vector of the next shard, of n numbers with any content. Fill it before the next call.
 func (s *Sum) Leaf(n int) []float32 {
-	s.fold()
+	s.Fold()
 	var x []float32
 	if k := len(s.spare); k > 0 {
 		x, s.spare = s.spare[k-1], s.spare[:k-1]
@@ -80,8 +80,8 @@ func (s *Sum) Leaf(n int) []float32 {
 	return x
 }
 
-// fold merges the halves of complete subtrees at the end of the list.
-func (s *Sum) fold() {
+// Fold merges the halves of complete subtrees. AllReduce does it too.
+func (s *Sum) Fold() {
 	var spent []float32
 	for {
 		if s.nodes, spent = merge(s.nodes); spent == nil {
@@ -109,7 +109,7 @@ func merge(nodes []node) ([]node, []float32) {
 	return nodes[:k-1], b.sum
 }
 
-// subtrees are those that the shards lo to hi−1 fall into, as fold leaves them: from and level only.
+// subtrees are those that the shards lo to hi−1 fall into, as Fold leaves them: from and level only.
 func subtrees(lo, hi int) (list []node) {
 	for i := lo; i < hi; i++ {
 		list = append(list, node{from: i})
@@ -135,7 +135,7 @@ func mergeEmpty(nodes []node) ([]node, []float32) {
 // AllReduce writes the sum over the shards of all ranks to out, on every rank: with the same bits whatever the number
 // of ranks. Each rank has added the vectors of its own shards to s. Each adds up one part of the vector for all.
 func (g *Group) AllReduce(ctx context.Context, s *Sum, out []float32) error {
-	s.fold()
+	s.Fold()
 	shards, n := s.shards, len(out)
 	if lo, hi := shards.Own(); s.next != hi {
 		return fmt.Errorf("all-reduce: %d vectors were added, this rank has shards %d to %d", s.next-lo, lo, hi-1)
