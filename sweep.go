@@ -25,6 +25,13 @@ type SweepOptions struct {
 	Trials int        // this many combinations drawn at random, by the first seed; 0: all of them
 	Full   bool       // train every trial to its end; otherwise half of them end early, again and again
 
+	// Launch trains elsewhere what it is told, seeds and Until included, and brings the run directories to Dir. It is
+	// called for all trials of a round at once; nil: trials are trained here, one after another.
+	Launch func(ctx context.Context, o TrainOptions) error
+	// Part trains only some of the trials, to their end, and chooses none: those whose number modulo Parts is Part. All
+	// parts share Dir. Needs Full. Parts 0: all trials.
+	Part, Parts int
+
 	OnTrial func(t run.Trial, until int) // told before a trial goes on to an epoch; may be nil
 	OnTurn  func(t Turn)                 // told before OnTrial; may be nil
 }
@@ -54,6 +61,9 @@ func RunSweep(ctx context.Context, o SweepOptions) (*run.Sweep, run.Summary, err
 	}
 	if err := o.shareBackbone(ctx); err != nil {
 		return s, run.Summary{}, err
+	}
+	if o.Parts > 0 {
+		return s, run.Summary{}, o.trainPart(ctx, s)
 	}
 	clock := newSweepClock(&o, s)
 	alive := make([]int, len(s.Trials)) // by number
@@ -87,8 +97,14 @@ func RunSweep(ctx context.Context, o SweepOptions) (*run.Sweep, run.Summary, err
 
 // begin makes the trials, or takes up those of a sweep that goes on.
 func (o *SweepOptions) begin() (*run.Sweep, error) {
-	if o.Dir == "" || o.Set == nil {
+	switch {
+	case o.Dir == "" || o.Set == nil:
 		return nil, errors.New("a sweep needs a data set, and a directory to keep its trials in")
+	case o.Parts > 0 && !o.Full:
+		return nil, errors.New("parts of a sweep need Full: trials that may end early are compared with those of all " +
+			"parts")
+	case o.Launch != nil && o.MaxTime > 0:
+		return nil, errors.New("a time limit cannot be used where trials are trained elsewhere")
 	}
 	o.Model = cmp.Or(o.Model, ModelFor(o.Task))
 	var err error
@@ -116,7 +132,7 @@ func (o *SweepOptions) begin() (*run.Sweep, error) {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return nil, err
-	case !o.Resume:
+	case !o.Resume && o.Parts == 0:
 		return nil, run.ExistsIn(o.Dir, "sweep")
 	default:
 		if err := differs(was, s); err != nil {
@@ -130,6 +146,12 @@ func (o *SweepOptions) begin() (*run.Sweep, error) {
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
+	}
+	if o.Parts > 0 { // others may be at it: what is there stays
+		if was != nil {
+			return s, nil
+		}
+		return s, s.Save(o.Dir)
 	}
 	for i := range s.Trials {
 		s.Trials[i].Chosen = false
@@ -245,6 +267,10 @@ func (o SweepOptions) of(t run.Trial) TrainOptions {
 func goOn(
 	ctx context.Context, s *run.Sweep, o *SweepOptions, clock *sweepClock, trials []int, until int,
 ) error {
+	launched, err := launch(ctx, s, o, trials, until)
+	if err != nil {
+		return err
+	}
 	for number, i := range trials {
 		t := &s.Trials[i]
 		if reached(t, until, len(s.Seeds)) {
@@ -257,8 +283,11 @@ func goOn(
 			o.OnTrial(*t, until)
 		}
 		one := o.of(*t)
-		one.until = until
-		summary, err := Train(ctx, clock.limit(one, until-t.Epochs()))
+		one.Until = until
+		summary, err := run.Summary{}, launched[i]
+		if err == nil { // what was trained elsewhere is found there
+			summary, err = Train(ctx, clock.limit(one, until-t.Epochs()))
+		}
 		clock.keepLimits(one.Dir)
 		if hopeless(err) {
 			t.Failed = err.Error()

@@ -68,7 +68,9 @@ type TrainOptions struct {
 	Ranks  *collective.Group
 	Shards int
 
-	until    int       // pause after this many epochs, and leave the test alone; 0: train to the end
+	// Until pauses after this many epochs and leaves the test alone: a trial of a sweep; 0: train to the end.
+	Until int
+
 	deadline time.Time // of MaxTime; zero: none
 	planned  bool      // Limits are what MaxTime has room for
 
@@ -119,7 +121,7 @@ func Train(ctx context.Context, o TrainOptions) (run.Summary, error) {
 		return run.Summary{}, o.inTime(ctx, err)
 	}
 	if o.Task == protocol.NodeClassification {
-		if err := o.fitsTask(); err != nil {
+		if err := cmp.Or(o.fitsTask(), eval.CheckLabels(o.Set)); err != nil {
 			return run.Summary{}, err
 		}
 		done, err := o.prepareBackbone(ctx)
@@ -168,7 +170,7 @@ func (o *TrainOptions) seeds(ctx context.Context, f model.Factory, proto *eval.P
 		}
 		runs = append(runs, r)
 	}
-	if o.until > 0 { // there is nothing to sum up yet
+	if o.Until > 0 { // there is nothing to sum up yet
 		return run.Summarize(runs), nil
 	}
 	return run.Summarize(runs), o.writeSummary()
@@ -381,7 +383,7 @@ func (o TrainOptions) run(f model.Factory, spec model.Spec, p *eval.Protocol, se
 	r := &train.Run{
 		Model: o.Model, Factory: f, Spec: spec, Set: o.Set, Protocol: p, Device: o.Device, Seed: seed,
 		Dir: o.Dir, Resume: o.Resume, SaveEvery: o.SaveEvery, MemoryLimit: o.MemoryLimit, ByAP: o.ByAP,
-		TestEvery: o.TestEvery, Strategies: o.Strategies, TensorBoard: o.TensorBoard, Log: o.Log, Until: o.until,
+		TestEvery: o.TestEvery, Strategies: o.Strategies, TensorBoard: o.TensorBoard, Log: o.Log, Until: o.Until,
 		From: o.From, Ranks: o.Ranks, Shards: o.Shards,
 	}
 	if r.SaveEvery == 0 {

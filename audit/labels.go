@@ -115,6 +115,9 @@ func (a *auditor) backbone() {
 
 // learnedTask is the task of a run.
 func learnedTask(spec model.Spec, r run.Result) protocol.Task {
+	if r.Task == protocol.ByKind {
+		return protocol.LinkPrediction
+	}
 	return cmp.Or(spec.Task, r.Task, protocol.LinkPrediction)
 }
 

@@ -58,6 +58,9 @@ const (
 	LinkPrediction     Task = "link"                // will the two interact?
 	NodeClassification Task = "node-classification" // which label has the source of this event?
 	Next               Task = "next"                // who is the next destination of this source, among all?
+	// ByKind is what link prediction is called on the command line and in results where questions name the kind of the
+	// event. Settings make it, no other code: it is not among Tasks.
+	ByKind Task = "kind"
 )
 
 // Tasks lists them.

@@ -19,7 +19,7 @@ type Result struct {
 	Model     string        `json:"model"`
 	Data      string        `json:"data"`
 	Seed      uint64        `json:"seed"`
-	Task      protocol.Task `json:"task,omitempty"` // "" is link prediction
+	Task      protocol.Task `json:"task,omitempty"` // "" is link prediction; ByKind in newer records
 	Preset    string        `json:"preset"`
 	Params    int           `json:"parameters"`
 	Epochs    int           `json:"epochs"`
@@ -70,6 +70,9 @@ func (r *Result) UnmarshalJSON(raw []byte) error {
 	type plain Result
 	return protocol.UnmarshalInline(raw, (*plain)(r), &r.Others, validationPrefix)
 }
+
+// OfLinks says whether the run learned links, by kind or not.
+func (r Result) OfLinks() bool { return r.Task == "" || r.Task == protocol.ByKind }
 
 // EndedByTime is in a Result that came before its training was over, as time was short.
 const EndedByTime = "max-time"

@@ -50,7 +50,7 @@ type evalDoc struct {
 
 func (e *evaluation) describe(set *dataset.Set, split *dataset.Split) *evalDoc {
 	return &evalDoc{
-		Model: e.model, Task: e.spec.Task, Data: eval.RecordData(set), Sampling: set.Sampling,
+		Model: e.model, Task: e.task(), Data: eval.RecordData(set), Sampling: set.Sampling,
 		Split: eval.RecordSplit(split), BatchSize: e.spec.Training.BatchSize, PerPositive: e.options.PerPositive,
 		Aggregation: e.aggregation, Order: e.spec.Order, Conditions: e.spec.Conditions(), seenOnly: e.options.SeenOnly,
 	}

@@ -36,6 +36,14 @@ func (e *evaluation) chooseKinds() error {
 	return nil
 }
 
+// task is that of the run, as documents name it.
+func (e *evaluation) task() protocol.Task {
+	if e.spec.Training.ByKind() {
+		return taskKind
+	}
+	return e.spec.Task
+}
+
 // tellKinds asks models that were trained to tell kinds apart which kind each event of the test will be.
 func (e *evaluation) tellKinds(ctx context.Context, a *app, s *eval.Session, names []string) ([]kindsDoc, error) {
 	if !e.spec.Training.ByKind() {

@@ -14,7 +14,9 @@ import (
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
+	"github.com/dygmamba/dygmamba/internal/queue"
 	"github.com/dygmamba/dygmamba/internal/term"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -28,6 +30,10 @@ func (f *trainFlags) addSweep(cmd *cobra.Command) {
 		"with --sweep: number of random combinations to try (default: all combinations)")
 	flags.BoolVar(&f.full, "full", false,
 		"with --sweep: train all trials to the end; otherwise trials stop early when they fall behind")
+	f.spread.add(cmd)
+	flags.Lookup("queue").Usage = "with --sweep: " + flags.Lookup("queue").Usage
+	flags.Lookup("shard").Usage = "with --sweep and --full: part of the trials to train here, as `i/n` with i from 0 " +
+		"to n-1; for job arrays that share --out. Then choose with --resume (default: all)"
 }
 
 // checkSweep looks at the flags alone, before anything is remembered.
@@ -44,6 +50,9 @@ func (f *trainFlags) checkSweep() error {
 	case f.config != "" && f.options.Resume:
 		return usagef("--config cannot be used with --resume, which reads the configuration from --out")
 	}
+	if err := f.checkSpread(); err != nil {
+		return err
+	}
 	axes, err := f.axes()
 	if err != nil {
 		return err
@@ -52,6 +61,34 @@ func (f *trainFlags) checkSweep() error {
 		if slices.ContainsFunc(f.what.set, func(s string) bool { return strings.HasPrefix(s, a.Key+"=") }) {
 			return usagef("%s is in both --set and --sweep, want one of them", a.Key)
 		}
+	}
+	return nil
+}
+
+// checkSpread looks at what shares a sweep among machines.
+func (f *trainFlags) checkSpread() error {
+	_, parts, err := f.spread.part()
+	name := "--queue"
+	if parts > 0 {
+		name = "--shard"
+	}
+	switch {
+	case err != nil:
+		return err
+	case f.spread.queue == "" && parts == 0:
+		return nil
+	case len(f.sweep) == 0 && !f.options.Resume:
+		return usagef("%s shares the trials of a sweep: --sweep is missing", name)
+	case f.options.MaxTime > 0:
+		return usagef("--max-time cannot be used with %s: machines come and go; limit num_epochs instead", name)
+	case parts > 0 && !f.full:
+		return usagef("--shard needs --full: trials that may stop early are compared with those of all parts; " +
+			"or use --queue")
+	case f.spread.queue != "" && (f.options.From != "" || f.fit != "" || f.data.sampling != ""):
+		return usagef("--queue cannot be used with --from, --fit or --sampling")
+	}
+	if parts > 0 { // others may have begun it
+		f.options.Resume = true
 	}
 	return nil
 }
@@ -167,6 +204,11 @@ func (f *trainFlags) runSweep(ctx context.Context, a *app) error {
 		a.log().Info(fmt.Sprintf("%s (trial %d of %d) up to epoch %d: %s%s", t.Name, turn.Number, turn.Of, until,
 			strings.Join(t.Settings, " "), left))
 	}
+	close, err := f.share(ctx, a, &o)
+	if err != nil {
+		return err
+	}
+	defer close()
 	s, summary, err := dygmamba.RunSweep(ctx, o)
 	w.done()
 	if errors.Is(err, context.Canceled) {
@@ -175,8 +217,36 @@ func (f *trainFlags) runSweep(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	if o.Parts > 0 {
+		a.log().Info(fmt.Sprintf("part %s of the sweep is trained; when all are, choose with: train --resume --out %s",
+			f.spread.shard, o.Dir))
+		return a.emit(s, func(io.Writer, term.Style) error { return nil })
+	}
 	doc := sweepDoc{*s, filepath.Join(o.Dir, s.Best), summary}
 	return a.emit(doc, func(w io.Writer, style term.Style) error { return doc.write(w, style, o.Set) })
+}
+
+// share lets other machines train trials, where the flags say so.
+func (f *trainFlags) share(ctx context.Context, a *app, o *dygmamba.SweepOptions) (closed func(), err error) {
+	if o.Part, o.Parts, err = f.spread.part(); err != nil || f.spread.queue == "" {
+		return func() {}, err
+	}
+	if o.Task != "" && o.Task != protocol.LinkPrediction {
+		return nil, usagef("--queue cannot be used with --task %s, only with %s", o.Task, protocol.LinkPrediction)
+	}
+	q, err := queue.Open(ctx, f.spread.queue)
+	if err != nil {
+		return nil, err
+	}
+	path := ""
+	if abs, err := filepath.Abs(f.data.name); err == nil && run.Exists(abs) {
+		path = abs
+	}
+	o.Launch = q.Sweep(path, !f.where.tf32, func(dir string, seed uint64, e run.Epoch) {
+		a.log().Info(fmt.Sprintf("%s, seed %d: epoch %d, validation AP %s", filepath.Base(dir), seed, e.Epoch,
+			term.Percent(e.Judged().AP)))
+	})
+	return q.Close, nil
 }
 
 // sweepMeasure is a column of the table of trials.

@@ -38,6 +38,7 @@ type trainFlags struct {
 	sweep  []string // --sweep
 	trials int      // --trials
 	full   bool     // --full
+	spread spreadFlags
 }
 
 func newTrain(a *app) *cobra.Command {
@@ -161,7 +162,7 @@ func modelNames() []string {
 
 // taskKind is link prediction whose questions tell the kind of the event: half of the negatives have another
 // destination, half another kind, and validation with both chooses the epoch.
-const taskKind protocol.Task = "kind"
+const taskKind = protocol.ByKind
 
 func kindSettings() []string {
 	return []string{"negatives_random=0.5", "negatives_kind=0.5", "select_by=" + string(protocol.KindNegatives)}

@@ -29,26 +29,33 @@ func (f *spreadFlags) add(cmd *cobra.Command) {
 }
 
 // check puts the flags into the options of a study.
-func (f *spreadFlags) check(o *study.Options) error {
+func (f *spreadFlags) check(o *study.Options) (err error) {
 	if f.queue != "" {
 		switch {
-		case f.shard != "":
-			return usagef("--queue and --shard cannot be used together")
 		case o.Budget > 0:
 			return usagef("--budget cannot be used with --queue: workers come and go; use --epochs")
 		case o.Jobs == 0:
 			o.Jobs = 256 // wait for workers; how many compute is theirs to decide
 		}
 	}
+	o.Shard, o.Shards, err = f.part()
+	return err
+}
+
+// part is what --shard says; of is 0 without it.
+func (f *spreadFlags) part() (i, of int, err error) {
 	if f.shard == "" {
-		return nil
+		return 0, 0, nil
+	}
+	if f.queue != "" {
+		return 0, 0, usagef("--queue and --shard cannot be used together")
 	}
 	var rest string
-	n, _ := fmt.Sscanf(f.shard, "%d/%d%s", &o.Shard, &o.Shards, &rest)
-	if n != 2 || o.Shards < 1 || o.Shard < 0 || o.Shard >= o.Shards {
-		return usagef("--shard is %q, must be i/n with i from 0 to n-1, such as 0/4", f.shard)
+	n, _ := fmt.Sscanf(f.shard, "%d/%d%s", &i, &of, &rest)
+	if n != 2 || of < 1 || i < 0 || i >= of {
+		return 0, 0, usagef("--shard is %q, must be i/n with i from 0 to n-1, such as 0/4", f.shard)
 	}
-	return nil
+	return i, of, nil
 }
 
 func newWorker(a *app) *cobra.Command {

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -48,6 +49,24 @@ type status struct {
 	Epochs int        `json:"epochs"`
 	Error  string     `json:"error,omitempty"`
 	Digest string     `json:"digest,omitempty"` // of the kept directory
+	// Until is the epoch after which a trial of a sweep pauses, of an order that is done; 0: it was trained to its end.
+	Until    int  `json:"until,omitempty"`
+	Diverged bool `json:"diverged,omitempty"` // of an order that failed: it would, whoever trains it
+
+	revision uint64 // of the entry
+}
+
+// carriedOut says whether the order was carried out, or one for more epochs of the same training.
+func (s status) carriedOut(o study.Order) bool {
+	return s.State == done && (s.Until == 0 || s.Until >= until(o) && until(o) > 0)
+}
+
+// until is the epoch after which an order pauses, 0: at its end.
+func until(o study.Order) int {
+	if t := o.Tasks[0].Trial; t != nil {
+		return t.Until
+	}
+	return 0
 }
 
 const (
@@ -124,15 +143,21 @@ var errFinal = errors.New("no such entry")
 // Close leaves the brokers.
 func (q *Queue) Close() { q.nc.Close() }
 
-// id tells an order from all others: the same training has the same one, whoever asks for it.
+// id tells an order from all others: the same training has the same one, whoever asks for it, and for how many epochs.
 func id(o study.Order) string {
 	task := o.Tasks[0]
+	if task.Trial != nil {
+		trial := *task.Trial
+		trial.Until = 0
+		task.Trial = &trial
+	}
 	raw, err := json.Marshal(struct {
 		Job     study.Job
 		MaxTime float64
 		Batches bool
 		Exact   bool
-	}{task.Job, task.MaxTime, task.Batches, o.Exact})
+		Trial   *study.Trial `json:",omitempty"`
+	}{task.Job, task.MaxTime, task.Batches, o.Exact, task.Trial})
 	if err != nil {
 		panic(err) // all of it was read from JSON
 	}
@@ -151,6 +176,7 @@ func (q *Queue) status(ctx context.Context, id string) (s status, found bool, er
 			return err
 		}
 		found = true
+		s = status{revision: e.Revision()}
 		return json.Unmarshal(e.Value(), &s)
 	})
 	if errors.Is(err, errFinal) {
@@ -188,24 +214,17 @@ func (q *Queue) order(ctx context.Context, o study.Order, tell func(study.News))
 	if err != nil {
 		return err
 	}
-	if s.State != done {
-		o.Tasks[0].Dir = "" // the worker's own
-		raw, err := json.Marshal(o)
-		if err != nil {
-			return err
-		}
-		// Sent again, it is the same message for an hour, and after that a second one, whose worker finds the first
-		// one's work.
-		err = again(ctx, func(ctx context.Context) error {
-			_, err := q.js.Publish(ctx, subject, raw, js.WithMsgID(key))
-			return err
-		})
-		if err != nil {
+	failure := uint64(0) // of an earlier order for the same training
+	if s.State == failed {
+		failure = s.revision
+	}
+	if !s.carriedOut(o) {
+		if err := q.publish(ctx, key, o, failure); err != nil {
 			return err
 		}
 	}
 	epochs := 0
-	for s.State != done {
+	for !s.carriedOut(o) {
 		select {
 		case <-time.After(look):
 		case <-ctx.Done():
@@ -222,8 +241,9 @@ func (q *Queue) order(ctx context.Context, o study.Order, tell func(study.News))
 			epochs = s.Epochs
 			tell(study.News{Epoch: s.Epoch})
 		}
-		if s.State == failed {
-			tell(study.News{Error: fmt.Sprintf("worker %s: %s", s.Worker, s.Error), Finished: true})
+		if s.State == failed && s.revision != failure {
+			why := fmt.Sprintf("worker %s: %s", s.Worker, s.Error)
+			tell(study.News{Error: why, Diverged: s.Diverged, Finished: true})
 			return nil
 		}
 	}
@@ -232,4 +252,26 @@ func (q *Queue) order(ctx context.Context, o study.Order, tell func(study.News))
 	}
 	tell(study.News{Finished: true})
 	return nil
+}
+
+// publish sends an order. Sent again, it is the same message for an hour, and after that a second one, whose worker
+// finds the first one's work. After a failure, or for more epochs, it is another message.
+func (q *Queue) publish(ctx context.Context, key string, o study.Order, failure uint64) error {
+	o.Tasks = slices.Clone(o.Tasks)
+	o.Tasks[0].Dir = "" // the worker's own
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	name := key
+	if n := until(o); n > 0 {
+		name = fmt.Sprintf("%s-%d", name, n)
+	}
+	if failure > 0 {
+		name = fmt.Sprintf("%s after %d", name, failure)
+	}
+	return again(ctx, func(ctx context.Context) error {
+		_, err := q.js.Publish(ctx, subject, raw, js.WithMsgID(name))
+		return err
+	})
 }

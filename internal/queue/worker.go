@@ -95,7 +95,7 @@ func (w *Worker) take(ctx context.Context, q *Queue, m js.Msg) {
 // what fails in the training is a result.
 func (w *Worker) carryOut(ctx context.Context, q *Queue, key string, o study.Order) error {
 	s, found, err := q.status(ctx, key)
-	if err != nil || found && s.State == done {
+	if err != nil || found && s.carriedOut(o) {
 		return err
 	}
 	job := o.Tasks[0].Job
@@ -126,7 +126,7 @@ func (w *Worker) carryOut(ctx context.Context, q *Queue, key string, o study.Ord
 		_, err := q.keep(late, key, dir)
 		return err
 	}
-	if s.State = done; why != "" {
+	if s.State, s.Until = done, until(o); why != "" {
 		s.State, s.Error = failed, why
 	} else if s.Digest, err = q.keep(ctx, key, dir); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (w *Worker) train(
 		}
 	}()
 	err = w.Launch(ctx, o, func(n study.News) {
-		why, stopped = n.Error, stopped || n.Stopped
+		why, stopped, s.Diverged = n.Error, stopped || n.Stopped, n.Diverged
 		if n.Epoch == nil {
 			return
 		}

@@ -161,7 +161,7 @@ func (g group) number(scenario protocol.Scenario, negatives protocol.Negatives, 
 	}
 	for _, r := range g {
 		for _, m := range r.Result.Results {
-			if m.Scenario != scenario && r.Result.Task == "" || m.Strategy != negatives && negatives != "" {
+			if m.Scenario != scenario && r.Result.OfLinks() || m.Strategy != negatives && negatives != "" {
 				continue
 			}
 			v := m.AP

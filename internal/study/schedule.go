@@ -211,7 +211,7 @@ func outcome(r run.Result) string {
 	switch {
 	case len(r.Results) == 0:
 		return text
-	case r.Task == "":
+	case r.OfLinks():
 		return fmt.Sprintf("AP %.2f, %s", 100*r.Results[0].AP, text)
 	}
 	return fmt.Sprintf("AUC %.2f, %s", 100*r.Results[0].AUC, text)

@@ -3,6 +3,7 @@ package study
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/dygmamba/dygmamba"
 	"github.com/dygmamba/dygmamba/dataset"
@@ -13,6 +14,7 @@ import (
 	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 	"github.com/dygmamba/dygmamba/tensor"
+	"github.com/dygmamba/dygmamba/train"
 )
 
 // Order is what a worker is to do, one task after the other on one device.
@@ -35,6 +37,19 @@ type Task struct {
 	Steps    int     `json:"steps,omitempty"`    // measure this many steps instead
 	Lengths  []int   `json:"lengths,omitempty"`  // measure with rows of these lengths instead
 	Planned  bool    `json:"planned,omitempty"`  // of lengths: memory alone, without computing
+
+	// Trial is what else a trial of a sweep has; nil: it is a training of a study.
+	Trial *Trial `json:"trial,omitempty"`
+}
+
+// Trial is how a training of a sweep differs from those of studies.
+type Trial struct {
+	Until     int                  `json:"until"` // epochs, after which it pauses
+	Order     protocol.Order       `json:"order,omitempty"`
+	ByAP      bool                 `json:"by_ap,omitempty"`
+	ByBoth    bool                 `json:"by_both,omitempty"`
+	TestEvery int                  `json:"test_every,omitempty"`
+	Negatives []protocol.Negatives `json:"negatives,omitempty"`
 }
 
 // News is what a worker tells while it works: each is a line of JSON.
@@ -46,6 +61,7 @@ type News struct {
 	Error    string                 `json:"error,omitempty"`   // of a task that is finished, or of all of them
 	Stopped  bool                   `json:"stopped,omitempty"` // by whoever gave the order; what was done is kept
 	Finished bool                   `json:"finished,omitempty"`
+	Diverged bool                   `json:"diverged,omitempty"` // with Error: it would, wherever it is trained
 }
 
 // work carries out an order.
@@ -64,7 +80,7 @@ func work(ctx context.Context, o Order, tell func(News)) {
 		stopped := ctx.Err() != nil
 		n := News{Task: i, Stopped: stopped, Finished: !stopped}
 		if err = cmp.Or(failed, err); err != nil && n.Finished {
-			n.Error = err.Error()
+			n.Error, n.Diverged = err.Error(), errors.Is(err, train.ErrDiverged)
 		}
 		if tell(n); n.Stopped {
 			return
@@ -103,12 +119,17 @@ func (w *worker) do(ctx context.Context, t Task, tell func(News)) error {
 	if t.Steps > 0 {
 		return w.measure(ctx, t, tell)
 	}
-	summary, err := dygmamba.Train(ctx, dygmamba.TrainOptions{
+	o := dygmamba.TrainOptions{
 		Set: w.set, Device: w.dev, Model: t.Job.Model, Preset: t.Job.Preset, Settings: t.Job.Settings, Task: t.Job.Task,
 		Backbone: t.Backbone, Dir: t.Dir, Seeds: []uint64{t.Job.Seed}, Resume: true, Threads: w.Threads,
 		Strategies: protocol.Published(), MaxTime: seconds(t.MaxTime),
 		OnEpoch: func(_ uint64, e run.Epoch) { tell(News{Epoch: &e}) },
-	})
+	}
+	if s := t.Trial; s != nil {
+		o.Until, o.Order, o.ByAP, o.ByBoth, o.TestEvery = s.Until, s.Order, s.ByAP, s.ByBoth, s.TestEvery
+		o.Strategies = s.Negatives
+	}
+	summary, err := dygmamba.Train(ctx, o)
 	if err == nil && t.Batches {
 		err = writeBatches(run.SeedDir(t.Dir, t.Job.Seed), summary)
 	}

@@ -208,7 +208,7 @@ func (p *place) label(b []byte) float32 {
 	return float32(f)
 }
 
-const wantLabel = "a finite number, true or false"
+const wantLabel = "a finite number, true or false; the option Kind takes labels that are words or several classes"
 
 // feature reads a number that fits into 32 bits.
 func (p *place) feature(b []byte) float32 {
