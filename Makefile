@@ -5,7 +5,7 @@ export CGO_ENABLED = 0
 BENCHMARKS = Before$$/generated/frozen/shuffled|Gather$$/generated/threads=1|Batches$$|Layer$$/dropout=0.1|Scan$$/threads=1
 BENCHMARKS := $(BENCHMARKS)|MatMul$$/^y$$/M=25600/K=100$$/N=400/threads=1|Score$$
 
-.PHONY: build static release bench test histories crash kills hammer hawkes gpu check demo clean
+.PHONY: build static release bench test histories crash kills soak hammer hawkes gpu check demo clean
 
 build: ## the program, as ./dygmamba
 	go build -trimpath -o dygmamba ./cmd/dygmamba
@@ -31,6 +31,9 @@ crash: ## kill what appends to an event log, and whole servers, 200 times with e
 kills: ## kill ranks of a training, and workers and brokers of a study, 50 times each
 	DYGMAMBA_KILLS=50 go test -count=1 -v -timeout 2h -run 'KilledRanks|Queue' ./cmd/dygmamba
 
+soak: ## three servers on three brokers under load for an hour, with a kill every minute; figures in soak.json
+	DYGMAMBA_SOAK=60m DYGMAMBA_SOAK_OUT=$(CURDIR)/soak.json go test -count=1 -v -timeout 2h -run 'TestSoak$$' ./cmd/dygmamba
+
 hammer: ## send the server 24 million malformed requests and files
 	DYGMAMBA_HAMMER=24000000 go test -count=1 -v -timeout 4h -run Hammer ./serve
 
@@ -47,4 +50,4 @@ demo: ## the tour
 	go run ./cmd/dygmamba demo
 
 clean:
-	rm -rf dygmamba dygmamba.exe coverage.out dist
+	rm -rf dygmamba dygmamba.exe coverage.out dist soak.json

@@ -136,6 +136,7 @@ type Ranking struct {
 	K          int      `json:"k"`
 	Candidates []string `json:"candidates,omitempty"` // nil: all nodes that were a destination
 	Exact      bool     `json:"exact,omitempty"`      // score all of them, not only those likely to be among the best
+	Kind       string   `json:"kind,omitempty"`       // of event, for a model of the task kind
 }
 
 // Node is the name of a node, or its number if the data set has no names.
@@ -265,6 +266,14 @@ type Status struct {
 	Generation struct {
 		Number int `json:"number"`
 	} `json:"generation"`
+	Retention *Retention `json:"retention"` // nil: all events are kept
+}
+
+// Retention says which events a server has dropped because of their age.
+type Retention struct {
+	Period float64  `json:"period"` // in the unit of times
+	Cut    *float64 `json:"cut"`    // events before it are not known; nil: none was dropped
+	Moving bool     `json:"moving"` // a later cut is being prepared
 }
 
 // Status returns the state of the server.

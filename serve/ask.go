@@ -227,7 +227,8 @@ func (s *Server) postRank(w http.ResponseWriter, r *http.Request) (any, error) {
 		if q.exact {
 			k = 0
 		}
-		found, err := p.Best(r.Context(), a.node(q.src, true), a.queryTime(q.pair), nodes, k)
+		of := predict.Query{Src: a.node(q.src, true), Time: a.queryTime(q.pair), Kind: q.kind}
+		found, err := p.BestOf(r.Context(), of, nodes, k)
 		doc.Candidates, doc.Scored = found.Candidates, found.Scored
 		for _, f := range found.Partners[:min(q.k, len(found.Partners))] {
 			doc.Items = append(doc.Items, item{s.show(a.name(f.Node)), scoreDoc{f.Logit, f.Probability}, f.Meetings})
@@ -241,13 +242,15 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 	q = ranking{pair: pair{now: true}, k: 10}
 	most, least := s.limits().Candidates, 0
 	err = s.readJSON(w, r, func(sc *scanner) {
-		names := []string{"src", "time", "k", "candidates", "min_as_of", "within", "exact"}
+		names := []string{"src", "time", "k", "candidates", "min_as_of", "within", "exact", "kind"}
 		present := sc.object(names, func(field int) {
 			switch field {
 			case 0:
 				q.src = s.id(sc, "src")
 			case 6:
 				q.exact = sc.boolean()
+			case 7:
+				q.kind = s.kind(sc, "kind")
 			case 1:
 				q.time, q.now = s.time(sc, "time")
 			case 2:
@@ -271,6 +274,9 @@ func (s *Server) ranking(w http.ResponseWriter, r *http.Request) (q ranking, err
 		})
 		if present&1 == 0 {
 			panic(bad("src", "nothing", "a node"))
+		}
+		if q.kind == 0 && s.models.asksKinds() {
+			panic(bad("kind", "nothing", s.options.Set.WantKind()+"; the model tells them apart"))
 		}
 	})
 	if err == nil && q.candidates != nil && len(q.candidates) == 0 {

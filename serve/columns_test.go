@@ -13,6 +13,7 @@ import (
 	"github.com/dygmamba/dygmamba/dataset"
 	"github.com/dygmamba/dygmamba/eventlog"
 	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
 	"github.com/dygmamba/dygmamba/run"
 )
 
@@ -92,9 +93,10 @@ func TestColumnsEndToEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := filepath.Join(dir, name)
-		if _, err := dygmamba.Train(t.Context(), dygmamba.TrainOptions{Set: set, Model: name, Spec: &spec, Dir: out,
-			Threads: 1}); err != nil {
-			t.Fatal(err)
+		done, err := dygmamba.Train(t.Context(), dygmamba.TrainOptions{Set: set, Model: name, Spec: &spec, Dir: out,
+			Threads: 1})
+		if err != nil || done.Runs[0].Task != protocol.ByKind {
+			t.Fatalf("%s: %v, task %q", name, err, done.Runs[0].Task)
 		}
 		s, err := New(t.Context(), Options{Set: set, Log: eventlog.NewMemory(), Checkpoint: run.SeedDir(out, 0),
 			Load: predict.Options{Threads: 1}})
@@ -156,6 +158,37 @@ func checkScores(t *testing.T, name string, s *Server, file *dataset.Set, dir st
 	}
 	if len(kinds) < 10 {
 		t.Errorf("%s: 20 queries have %d answers", name, len(kinds))
+	}
+	checkRanking(t, name, s, file, p)
+}
+
+// checkRanking compares rankings by kind with scores of the same kind, and wants a kind.
+func checkRanking(t *testing.T, name string, s *Server, file *dataset.Set, p *predict.Predictor) {
+	t.Helper()
+	at, _ := file.Clock().Parse("2024-05-07T00:00:00Z")
+	src, _ := file.Names.Source("u1")
+	for _, kind := range file.Kinds {
+		got := ask[struct {
+			Items []struct {
+				Dst   string
+				Logit float32
+			}
+		}](t, s, "POST", "/v1/rank",
+			fmt.Sprintf(`{"src": "u1", "time": "2024-05-07T00:00:00Z", "k": 5, "kind": %q}`, kind))
+		for _, item := range got.Items {
+			dst, _ := file.Names.Target(item.Dst)
+			want, err := p.Score(t.Context(), []predict.Query{{Src: src, Dst: dst, Time: at, Kind: file.Kind(kind)}})
+			if err != nil || math.Float32bits(want[0]) != math.Float32bits(item.Logit) {
+				t.Errorf("%s: %s by kind %s ranks with %v, scores %v, %v", name, item.Dst, kind, item.Logit, want, err)
+			}
+		}
+		if len(got.Items) != 5 {
+			t.Errorf("%s: %d items of kind %s, want 5", name, len(got.Items), kind)
+		}
+	}
+	if r := call(s.Handler(), "POST", "/v1/rank", `{"src": "u1", "k": 5}`); r.Code != 400 ||
+		!strings.Contains(r.Body.String(), "one of the kinds of this data set") {
+		t.Errorf("%s: a ranking without a kind: %d %s", name, r.Code, r.Body)
 	}
 }
 

@@ -115,7 +115,11 @@ func (q *quality) ask(ctx context.Context, o offer, rng *rand.Rand) (t trial, ok
 		if p.Reached() >= e.Time {
 			return errLate
 		}
-		found, err := p.Rank(ctx, e.Src, e.Time, candidates, 0)
+		asked := predict.Query{Src: e.Src, Time: e.Time}
+		if p.Spec().Training.ByKind() {
+			asked.Kind = e.Kind
+		}
+		found, err := p.RankOf(ctx, asked, candidates, 0)
 		for _, f := range found {
 			logits[slices.Index(candidates, f.Node)] = f.Logit
 		}

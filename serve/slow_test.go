@@ -60,6 +60,7 @@ func TestSlowClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, port := listening(t, Listening{Drain: time.Millisecond}, func(o *Options) { o.Limits.Concurrent = 64 })
 			alone := slowest(t, port, 200)
+			_, calm := listening(t, Listening{Drain: time.Millisecond}, nil) // has no slow clients, on the same machine
 			slowly(t, port, 100, text)
 			for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 				if r, err := http.Get(port.URL() + path); err != nil || r.StatusCode != 200 {
@@ -68,9 +69,10 @@ func TestSlowClients(t *testing.T) {
 			}
 			beside := slowest(t, port, 200)
 			for tries := 0; tries < 10 && beside > 3*alone; tries++ { // the machine may be busy for a moment
+				alone = slowest(t, calm, 200)
 				beside = slowest(t, port, 200)
 			}
-			if beside > max(3*alone, 50*time.Millisecond) {
+			if beside > 3*alone {
 				t.Errorf("99 %% of scores take %v, without slow clients %v", beside, alone)
 			}
 		})

@@ -172,10 +172,12 @@ class Client:
         return frame.assign(logit=[s.logit for s in scores], probability=[s.probability for s in scores])
 
     def rank(self, src: Node, k: int = 10, time: Optional[Time] = None,
-             candidates: Optional[Sequence[Node]] = None, min_as_of: int = 0, exact: bool = False) -> Ranking:
+             candidates: Optional[Sequence[Node]] = None, min_as_of: int = 0, exact: bool = False,
+             kind: Optional[str] = None) -> Ranking:
         """The k most likely next destinations of a node, among all destinations or among candidates.
 
         Of many candidates, the server scores those that are likely to be among the best; with exact, all of them.
+        A model of the task kind ranks by a kind.
         """
         body: Dict[str, Any] = {"src": src, "k": k}
         if time is not None:
@@ -184,6 +186,8 @@ class Client:
             body["candidates"] = list(candidates)
         if exact:
             body["exact"] = True
+        if kind is not None:
+            body["kind"] = kind
         doc = self._call("POST", "/v1/rank", _body(body, min_as_of))
         items = [Item(i["dst"], i["logit"], i["probability"], i.get("meetings", 0)) for i in doc["items"]]
         return Ranking(items, doc["as_of"])

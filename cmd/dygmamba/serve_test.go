@@ -72,6 +72,12 @@ func TestServeVerify(t *testing.T) {
 	}
 	program(t, "serve", "verify", "--run", w.run, "--data", w.data, "--from", "890", "-q").want(t, exitDone).shows(t,
 		"equal to the last bit")
+	d := decode[servebench.Verdict](t, program(t, "serve", "verify", "--run", w.run, "--data", w.data, "--disturb",
+		"--retain", "100", "--checks", "2", "--json").want(t, exitDone))
+	if d.Different != 0 || d.Disturbed == nil || d.Disturbed.Retain != 100 || d.Disturbed.Checks != 2 {
+		t.Errorf("%+v", d)
+	}
+	program(t, "serve", "verify", "--run", w.run, "--data", w.data, "--retain", "100").want(t, exitUsage)
 }
 
 // The real program starts, is reloaded by a signal, refuses a second one on its store, and ends well when it is told

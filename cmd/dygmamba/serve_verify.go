@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -16,14 +19,20 @@ const onGPU = 1e-4
 
 func newServeVerify(a *app) *cobra.Command {
 	var s serving
-	var from int
+	var from, checks int
+	var disturb bool
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check that the server answers as the library does offline",
 		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if from < 0 {
+			switch {
+			case from < 0:
 				return usagef("--from is %d, must be at least 0", from)
+			case !disturb && (s.retain != "" || cmd.Flags().Changed("checks")):
+				return usagef("--retain and --checks belong to --disturb, which is missing")
+			case checks < 1:
+				return usagef("--checks is %d, must be at least 1", checks)
 			}
 			if err := checkOrder(s.order); err != nil {
 				return err
@@ -38,10 +47,14 @@ func newServeVerify(a *app) *cobra.Command {
 			}
 			progress := a.console.Progress("verify", "events")
 			defer progress.Done()
-			verdict, err := servebench.Verify(cmd.Context(), servebench.Verification{
-				Set: o.set, Checkpoint: o.files[0], From: from, Load: o.load,
-				OnEvent: func(done, total int) { progress.Set(int64(done), int64(total), "") },
-			})
+			how := servebench.Verification{Set: o.set, Checkpoint: o.files[0], From: from, Load: o.load,
+				OnEvent: func(done, total int) { progress.Set(int64(done), int64(total), "") }}
+			var verdict servebench.Verdict
+			if disturb {
+				verdict, err = verifyDisturbed(cmd.Context(), how, s.retain, checks)
+			} else {
+				verdict, err = servebench.Verify(cmd.Context(), how)
+			}
 			if err != nil {
 				return loadError(err)
 			}
@@ -61,13 +74,50 @@ func newServeVerify(a *app) *cobra.Command {
 	s.loadFlags.add(cmd, modelNames)
 	cmd.Flags().IntVar(&from, "from", 0,
 		"number of events that the server starts with (default: all before the last 15 % of the time span)")
+	cmd.Flags().BoolVar(&disturb, "disturb", false,
+		"with late events, restarts, reloads and old events that are dropped; --from is then a quarter of the events")
+	cmd.Flags().StringVar(&s.retain, "retain", "",
+		"with --disturb: `period` for which events are kept (default: a quarter of the time span)")
+	cmd.Flags().IntVar(&checks, "checks", 12, "with --disturb: number of times that answers are compared")
 	return cmd
+}
+
+// verifyDisturbed verifies a server with a store of its own, which is removed afterwards.
+func verifyDisturbed(ctx context.Context, how servebench.Verification, retain string, checks int) (v servebench.Verdict,
+	err error) {
+	d := servebench.Disturbed{Verification: how, Checks: checks}
+	if d.From == 0 {
+		d.From = max(1, how.Set.Log.Len()/4)
+	}
+	if retain != "" {
+		p, err := parsePeriod("--retain", retain)
+		if err == nil {
+			d.Retain, err = p.in(how.Set)
+		}
+		if err != nil {
+			return v, err
+		}
+	}
+	dir, err := os.MkdirTemp("", "dygmamba-verify-")
+	if err != nil {
+		return v, err
+	}
+	defer os.RemoveAll(dir)
+	d.Dir = filepath.Join(dir, "store")
+	return servebench.VerifyDisturbed(ctx, d)
 }
 
 func writeVerdict(w io.Writer, v servebench.Verdict) error {
 	how := "equal to the last bit"
 	if v.Different > 0 {
 		how = fmt.Sprintf("%s of them differ, by up to %g", term.Count(v.Different), v.Largest)
+	}
+	if d := v.Disturbed; d != nil {
+		_, err := fmt.Fprintf(w, "%s: %s events at the start, %s replayed, %s of them late, %s new nodes, "+
+			"%d restarts, %d reloads, %d cuts, %s events dropped; %s answers, %s; %.1f s\n", v.Model,
+			term.Count(v.Events), term.Count(v.Replayed), term.Count(d.Late), term.Count(d.NewNodes), d.Restarts,
+			d.Reloads, d.Cuts, term.Count(d.Dropped), term.Count(v.Queries), how, v.Seconds)
+		return err
 	}
 	_, err := fmt.Fprintf(w, "%s: %s events at the start, %s replayed; %s answers, %s; AP %.2f %%, %.1f s\n", v.Model,
 		term.Count(v.Events), term.Count(v.Replayed), term.Count(v.Queries), how, 100*v.AP, v.Seconds)

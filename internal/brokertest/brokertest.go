@@ -71,7 +71,7 @@ func serve(text string) error {
 		return err
 	}
 	o := Settings(b.Dir)
-	o.Port, o.HTTPPort, o.ServerName = b.Port, 0, b.Name
+	o.Port, o.HTTPPort, o.ServerName, o.JetStreamMaxStore = b.Port, 0, b.Name, 16<<30
 	if b.Cluster != 0 {
 		o.Cluster = server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: b.Cluster}
 		for _, port := range b.Routes {

@@ -45,6 +45,7 @@ type Verdict struct {
 	Seconds   float64        `json:"seconds"`
 	AP        float64        `json:"ap"` // of the server's answers, with one negative for each event
 	Depends   []string       `json:"conditions,omitempty"`
+	Disturbed *Disturbances  `json:"disturbed,omitempty"`
 }
 
 // Same says whether the answers differ by no more than within.

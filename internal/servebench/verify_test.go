@@ -31,7 +31,8 @@ func trained(t *testing.T, name string, order protocol.Order) (set *dataset.Set,
 	return set, run.SeedDir(dir, 0)
 }
 
-// Every model answers through a server, event by event, as it does offline: to the last bit.
+// Every model answers through a server, event by event, as it does offline: to the last bit. So it does through one
+// that is disturbed.
 func TestVerify(t *testing.T) {
 	for _, name := range models.Names(true) {
 		orders := []protocol.Order{""}
@@ -40,6 +41,7 @@ func TestVerify(t *testing.T) {
 		}
 		for _, order := range orders {
 			t.Run(name+"/"+string(order), func(t *testing.T) {
+				t.Parallel() // most of it is waiting for disks
 				set, path := trained(t, name, order)
 				v, err := Verify(t.Context(), Verification{Set: set, Checkpoint: path,
 					Load: predict.Options{Threads: 1}, From: set.Log.Len() * 2 / 3})
@@ -49,6 +51,7 @@ func TestVerify(t *testing.T) {
 				if !v.Same(0) || v.Queries != 2*v.Replayed || v.Replayed < 20 || v.Model != name || v.Order != order {
 					t.Errorf("%+v", v)
 				}
+				checkDisturbed(t, set, path, name, order)
 			})
 		}
 	}

@@ -1,0 +1,93 @@
+package servebench
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dygmamba/dygmamba/event"
+	"github.com/dygmamba/dygmamba/index"
+	"github.com/dygmamba/dygmamba/model"
+	"github.com/dygmamba/dygmamba/predict"
+	"github.com/dygmamba/dygmamba/protocol"
+	"github.com/dygmamba/dygmamba/replay"
+)
+
+// pairs are questions about the time after the latest event: half of them about pairs of the newest events, among them
+// nodes that came in.
+func (d *disturbed) pairs(log *event.Log, latest float64, seed uint64) (qs []predict.Query) {
+	rng := rand.New(rand.NewPCG(seed, 29))
+	d.verdict.Disturbed.NewNodes = max(d.verdict.Disturbed.NewNodes, log.NumNodes()-d.Set.First(d.From).Log.NumNodes())
+	for k := range questionsPerCheck {
+		e := log.At(log.Len() - 1 - rng.IntN(min(log.Len(), 500)))
+		q := predict.Query{Src: e.Src, Dst: e.Dst, Time: latest + 1 + float64(k/2%3)}
+		if k%2 == 1 {
+			q.Dst = log.At(rng.IntN(log.Len())).Dst
+		}
+		qs = append(qs, q)
+	}
+	return qs
+}
+
+// library is what the library answers from some events.
+func (d *disturbed) library(ctx context.Context, log *event.Log, qs []predict.Query) (logits []float32, err error) {
+	set := *d.Set
+	set.Log = log
+	o := d.Load
+	o.Set, o.Live = d.Set, predict.NewPastOf(&set, func(int) bool { return true })
+	p, err := predict.Load(d.Checkpoint, o)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	v := &d.verdict
+	v.Model, v.Order, v.Depends = p.Model(), p.Spec().Order, p.Spec().Conditions()
+	size := len(qs)
+	if len(v.Depends) > 0 {
+		size = 2
+	}
+	ask := p.Score
+	if p.Remembers() && v.Order == protocol.Arrival {
+		if ask, err = d.arrived(ctx, p, log); err != nil {
+			return nil, err
+		}
+	}
+	for some := range slices.Chunk(qs, size) {
+		scores, err := ask(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		logits = append(logits, scores...)
+	}
+	return logits, nil
+}
+
+// arrived lets a memory take whole batches of events in the order in which they came, as the server does.
+func (d *disturbed) arrived(ctx context.Context, p *predict.Predictor, log *event.Log) (
+	func(context.Context, []predict.Query) ([]float32, error), error) {
+	scorer := p.Scorer()
+	memory, ok := scorer.(model.StatefulScorer)
+	if !ok {
+		return nil, errors.New("the model has no memory")
+	}
+	if err := memory.Restore(nil); err != nil {
+		return nil, err
+	}
+	size := p.Spec().Training.BatchSize
+	pass := replay.Pass{Past: index.Freeze(log), BatchSize: size, Order: protocol.Arrival, Sampling: d.Set.Sampling,
+		Seed: 1}
+	for _, err := range pass.Batches(ctx, scorer, log.All().Slice(0, log.Len()/size*size)) {
+		if err != nil {
+			return nil, err
+		}
+	}
+	var questions replay.Questions
+	return func(_ context.Context, some []predict.Query) ([]float32, error) {
+		if err := questions.Prepare(pass, scorer.Plan(), len(some)); err != nil {
+			return nil, err
+		}
+		out := make([]float32, len(some))
+		return out, scorer.Score(questions.Gather(some), out)
+	}, nil
+}
